@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What user space tells the BPF programs: constants of one node (rodata, set before load) and
+ * the few things that change while they run (in .bss, written through the mapped section).
+ */
+#ifndef EBEAM_ABI_CONFIG_H
+#define EBEAM_ABI_CONFIG_H
+
+#include "abi/layout.h"
+#include "abi/limits.h"
+
+#ifndef __bpf__
+#include <stdint.h>
+#endif
+
+/* An atom that BPF looks up in process dictionaries: its term and its hash value. */
+struct dictionary_key {
+	uint64_t term; /* 0 = the node has no such atom */
+	uint64_t hash;
+};
+
+struct probe_config {
+	uint32_t os_pid;	 /* in the initial PID namespace */
+	uint32_t frame_pointers; /* FP_RA frames (+JPperf): every call site stores the stack pointer
+				  */
+	uint64_t jit_descriptor; /* address of __jit_debug_descriptor */
+	struct dictionary_key initial_call;  /* '$initial_call' */
+	struct dictionary_key process_label; /* '$process_label', OTP 27 and later */
+	struct beam_layout layout;
+};
+
+struct address_range {
+	uint64_t start, end;
+};
+
+struct probe_state {
+	struct address_range jit_hull;	/* from the lowest to the highest JIT address */
+	uint64_t normal_exit;		/* return address at the bottom of every stack */
+	struct address_range fragments; /* the JIT's shared fragments, one block of code */
+	uint32_t nr_jit;
+	uint32_t code_generation; /* bumped by the code probe: call sites are learned again */
+	struct address_range jit[EBEAM_JIT_RANGES];
+};
+
+/* What is known of a thread, by its thread pointer (fs base). */
+struct thread_info {
+	uint64_t esdp;	    /* ErtsSchedulerData */
+	uint64_t registers; /* ErtsSchedulerRegisters; on the C stack of a normal scheduler */
+	uint16_t scheduler; /* 1.. within its type */
+	uint8_t type;	    /* enum thread_type */
+	uint8_t pad[5];
+};
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Bounds shared by BPF programs and user space, each with its reason. */
+#ifndef EBEAM_ABI_LIMITS_H
+#define EBEAM_ABI_LIMITS_H
+
+/* Frames kept next to the leaf, and next to the root, of a deep Erlang stack.  Between them
+ * stands one frame that says how many are missing. */
+#define EBEAM_LEAF_FRAMES 896
+#define EBEAM_ROOT_FRAMES 64
+
+/* Kernel frames of one sample; deeper kernel stacks keep the leaf side. */
+#define EBEAM_KERNEL_FRAMES 32
+
+/* Mappings that hold JIT code.  OTP adds carriers of 8 to 64 MiB as code grows. */
+#define EBEAM_JIT_RANGES 32
+
+/* Words of an Erlang stack read at once: small enough for the verifier to walk the inner loop. */
+#define EBEAM_CHUNK_WORDS 32
+
+/* Chunks walked from the leaf side: 8,192 words = 64 KiB of stack. */
+#define EBEAM_LEAF_CHUNKS 256
+
+/* Of x86-64: what is mapped there is mapped as a whole. */
+#define EBEAM_PAGE_SIZE 4096
+
+/* How far a stack is followed whose end is not known because its process is being collected; it
+ * must end at the bottom return address before that. */
+#define EBEAM_UNBOUNDED_STACK_SIZE 65536
+
+/* Chunks walked from the root side of a stack that is deeper than that. */
+#define EBEAM_ROOT_CHUNKS 8
+
+/* C stack searched for the saved Erlang stack pointer: 8 KiB. */
+#define EBEAM_C_CHUNKS 32
+
+/* Bytes of JIT code searched behind a call for how the stack pointer comes back. */
+#define EBEAM_SITE_BYTES 256
+
+/* Bytes of a module's JIT record copied at load time, before it can be purged. */
+#define EBEAM_CODE_BYTES 32768
+
+/* Threads of a node that can be told apart: OTP allows 1024 schedulers of each of three kinds. */
+#define EBEAM_THREADS 4096
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Records: the one format in which everything flows, from the BPF ring buffers to the capture
+ * file.  Little endian, 8-byte aligned, self-delimiting; unknown types are skipped by size.
+ *
+ * Types below 32 are raw: addresses and terms as they stood in the node at one instant.  The
+ * enricher turns them into the others: definitions (each precedes its first use) and events
+ * that refer to them.  Only those reach the model and the capture.
+ *
+ * Vocabulary: os_pid and os_tid are the kernel's, epid is an Erlang process identifier as a raw
+ * term, mfa = module, function, arity; *_ns = CLOCK_MONOTONIC nanoseconds; *_len = elements,
+ * *_size = bytes; ids are dense, start at 1, and 0 means "none".
+ */
+#ifndef EBEAM_ABI_RECORD_H
+#define EBEAM_ABI_RECORD_H
+
+#ifndef __bpf__
+#include <stdint.h>
+#endif
+
+#define EBEAM_MAX_RECORD_SIZE 65528u /* bytes, header included; a multiple of 8 */
+
+enum rec_type {
+	/* raw, from BPF */
+	REC_RAW_SAMPLE = 1,
+	REC_RAW_PROCESS = 2,
+	REC_RAW_CODE = 3,
+	REC_RAW_CSTACK = 4,
+	/* definitions */
+	REC_META = 32,
+	REC_STRING = 33,
+	REC_FUNCTION = 34,
+	REC_FRAME = 35,
+	REC_STACK = 36,
+	REC_PROCESS = 37,
+	REC_THREAD = 38,
+	/* events */
+	REC_SAMPLE = 64,
+	REC_COUNTER = 65,
+	REC_END = 66,
+};
+
+struct rec_header {
+	uint16_t type;	/* enum rec_type */
+	uint16_t flags; /* 0 */
+	uint32_t size;	/* bytes of the whole record, header included, multiple of 8 */
+	uint64_t ts_ns; /* 0 in definitions */
+};
+
+/* ---- raw ---------------------------------------------------------------------------------- */
+
+enum thread_type {
+	THREAD_UNKNOWN = 0,
+	THREAD_NORMAL = 1,    /* scheduler */
+	THREAD_DIRTY_CPU = 2, /* dirty CPU scheduler */
+	THREAD_DIRTY_IO = 3,  /* dirty IO scheduler */
+	THREAD_OTHER = 4,     /* aux, poll, async, driver and NIF threads */
+};
+
+/* Where the user-mode instruction pointer stood. */
+enum code_place {
+	PLACE_OTHER = 0,       /* C code, no process current */
+	PLACE_JIT = 1,	       /* in JIT code, Erlang stack pointer in rsp */
+	PLACE_JIT_RUNTIME = 2, /* in JIT code, already or still on the C stack */
+	PLACE_C_FROM_JIT = 3,  /* in C code that JIT code called */
+	PLACE_C_PROCESS =
+		4, /* in C code with a process current, not called from JIT code (dirty) */
+};
+
+/* How the Erlang stack pointer was found. */
+enum stack_source {
+	STACK_NONE = 0,
+	STACK_RSP = 1,	 /* the register */
+	STACK_STOP = 2,	 /* Process.stop, stored by the call site */
+	STACK_SAVED = 3, /* the register that the call site saved, found on the C stack */
+	STACK_FRAME = 4, /* Process.frame_pointer chain (+JPperf builds keep FP_RA frames) */
+};
+
+#define RAW_SAMPLE_KERNEL    0x1u /* the sample hit in kernel mode */
+#define RAW_SAMPLE_REGS	     0x2u /* user registers were available */
+#define RAW_SAMPLE_ROOT_PART 0x4u /* nr_root frames follow nr_leaf, skipped_words between them */
+
+/*
+ * One sample.  addrs[] = kernel frames (leaf first), then Erlang return addresses (leaf first,
+ * as they stand on the stack), then the root part (ROOT first).  Addresses of Erlang frames are
+ * return addresses: look up addr - 1.  Words are taken for return addresses by their tag and by
+ * the hull of the JIT's mappings; user space drops those outside the mappings themselves.
+ */
+struct rec_raw_sample {
+	struct rec_header h;
+	uint32_t cpu;
+	uint32_t os_tid;
+	uint64_t user_ip;	 /* 0 if unknown */
+	uint64_t call_ra;	 /* return address into JIT code of the running C function, or 0 */
+	uint64_t process;	 /* address of struct process, or 0 */
+	uint64_t epid;		 /* raw term, or 0 */
+	uint64_t current_mfa[3]; /* Process.current: module, function (atoms), arity; 0 if NULL */
+	uint64_t light_bif; /* TMP_MEM2: Export of a light BIF while call_ra is in its fragment */
+	uint64_t port_id;   /* raw term of the port whose task runs, or 0 */
+	/* Word on top of the Erlang stack at a call from a fragment, whatever it is; on a dirty
+	 * scheduler Process.i, where the process continues. */
+	uint64_t saved_ra;
+	uint32_t process_state; /* Process.state bits */
+	uint32_t process_flags; /* Process.flags bits */
+	uint32_t skipped_words; /* stack words between leaf and root part that were not walked */
+	uint32_t walked_words;	/* stack words that were walked */
+	uint32_t sleep_flags;	/* ErtsSchedulerSleepInfo.flags, read if no process is current */
+	uint32_t pad32;
+	uint16_t scheduler; /* 1.. within its thread_type, 0 = none */
+	uint16_t nr_kernel;
+	uint16_t nr_leaf;
+	uint16_t nr_root;
+	uint16_t skipped_frames; /* walked but over the limit, exact unless skipped_words > 0 */
+	uint8_t thread_type;	 /* enum thread_type */
+	uint8_t place;		 /* enum code_place */
+	uint8_t stack_source;	 /* enum stack_source */
+	uint8_t status;		 /* enum sample_status */
+	uint8_t flags;		 /* RAW_SAMPLE_* */
+	uint8_t pad;
+	uint64_t addrs[];
+};
+
+/* First sight of an Erlang process, or a change of its name or label. */
+#define RAW_LABEL_WORDS 8
+struct rec_raw_process {
+	struct rec_header h;
+	uint64_t process; /* address of struct process */
+	uint64_t epid;
+	uint64_t registered;	  /* atom term, or 0 */
+	uint64_t initial[3];	  /* Process.u.initial: module, function, arity; 0 if unreadable */
+	uint64_t initial_call[3]; /* '$initial_call' in the dictionary: m, f (atoms), a (small); or
+				     0 */
+	uint64_t label;		  /* '$process_label' in the dictionary: term, or 0 */
+	uint64_t label_words[RAW_LABEL_WORDS]; /* the words a boxed or list label points to */
+};
+
+/*
+ * The C stack of a sample whose Erlang stack pointer could not be told from other words; it comes
+ * right before its sample, with the same time and thread.  User space unwinds it to the call from
+ * JIT code and so finds the register that the call site saved.
+ * gap[] = the words of the Erlang stack from `low` on (the sample's leaf part starts at `high`),
+ * stack[] = the C stack from sp up to the scheduler's registers.
+ */
+#define RAW_CSTACK_WORDS 1024
+#define RAW_CSTACK_GAP	 256
+struct rec_raw_cstack {
+	struct rec_header h;
+	uint32_t os_tid;
+	uint16_t nr_stack; /* words of the C stack, <= RAW_CSTACK_WORDS */
+	uint16_t nr_gap;   /* words from low, <= RAW_CSTACK_GAP; covers high and a few above */
+	uint64_t ip, sp, bp, bx;
+	uint64_t registers; /* end of the C stack: frame address of the function JIT code called */
+	uint64_t low, high;
+	uint64_t gap[RAW_CSTACK_GAP];
+	uint64_t stack[RAW_CSTACK_WORDS]; /* the record ends behind nr_stack of them */
+};
+
+enum code_action { CODE_LOADED = 1, CODE_UNLOADED = 2 };
+
+/* The JIT code descriptor changed; record_size bytes of the module's record follow. */
+struct rec_raw_code {
+	struct rec_header h;
+	uint32_t action; /* enum code_action */
+	uint32_t copied; /* bytes of the record that follow (0 .. EBEAM_CODE_BYTES) */
+	uint64_t entry;	 /* address of the jit_code_entry */
+	uint64_t record; /* address of the module's record */
+	uint64_t record_size;
+	uint8_t bytes[];
+};
+
+/* ---- definitions -------------------------------------------------------------------------- */
+
+/* key and value follow, not NUL terminated. */
+struct rec_meta {
+	struct rec_header h;
+	uint32_t key_size;
+	uint32_t value_size;
+	char bytes[];
+};
+
+struct rec_string {
+	struct rec_header h;
+	uint32_t id;
+	uint32_t string_size;
+	char bytes[]; /* UTF-8 */
+};
+
+enum frame_kind {
+	FRAME_ERLANG = 0,  /* module:name/arity */
+	FRAME_BIF = 1,	   /* module:name/arity, implemented in C in the VM */
+	FRAME_NIF = 2,	   /* module:name/arity, implemented in C in a library */
+	FRAME_NATIVE = 3,  /* module = object file, name = symbol or object+0xoffset */
+	FRAME_KERNEL = 4,  /* name = kernel symbol */
+	FRAME_RUNTIME = 5, /* shared fragment of the JIT: name */
+	FRAME_ELIDED = 6,  /* [... N frames ...], name = the text */
+	FRAME_STATE =
+		7, /* what a thread did when no Erlang code says it: [poll], [scheduler], ... */
+};
+
+struct rec_function {
+	struct rec_header h;
+	uint32_t id;
+	uint32_t module; /* string id: atom text without quotes, or object file name; 0 = none */
+	uint32_t name;	 /* string id */
+	int32_t arity;	 /* -1 = none */
+	uint32_t kind;	 /* enum frame_kind */
+	uint32_t pad;
+};
+
+struct rec_frame {
+	struct rec_header h;
+	uint32_t id;
+	uint32_t function; /* function id */
+	uint32_t file;	   /* string id, 0 = unknown */
+	uint32_t line;	   /* 0 = unknown */
+};
+
+/* A stack is its innermost frame plus the stack of its callers: a prefix tree. */
+struct rec_stack {
+	struct rec_header h;
+	uint32_t id;
+	uint32_t parent; /* stack id of the callers, 0 = frame is the root; parent < id */
+	uint32_t frame;	 /* frame id */
+	uint32_t pad;
+};
+
+/* What was known of a process when it was sampled; a later change makes a new id. */
+struct rec_process {
+	struct rec_header h;
+	uint32_t id;
+	uint32_t pid;	       /* string id: "<0.80.0>" */
+	uint32_t registered;   /* string id: atom text, 0 = none */
+	uint32_t label;	       /* string id: label as Erlang text, 0 = none */
+	uint32_t initial_call; /* function id, 0 = unknown; the real one behind proc_lib */
+	uint32_t pad;
+	uint64_t epid;
+};
+
+struct rec_thread {
+	struct rec_header h;
+	uint32_t id;
+	uint32_t os_tid;
+	uint16_t type;	    /* enum thread_type */
+	uint16_t scheduler; /* 1.. within its type, 0 = none */
+	uint32_t name;	    /* string id: kernel's name of the thread */
+};
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+/* What the thread was doing; modelled on the states of microstate accounting. */
+enum sample_kind {
+	SAMPLE_ERLANG = 0,
+	SAMPLE_BIF = 1,
+	SAMPLE_NIF = 2,
+	SAMPLE_GC = 3,
+	SAMPLE_PORT = 4,
+	SAMPLE_COPY = 5, /* copying message terms */
+	SAMPLE_ETS = 6,
+	SAMPLE_TIMER = 7,
+	SAMPLE_CODE = 8, /* loading code */
+	SAMPLE_SCHEDULER = 9,
+	SAMPLE_POLL = 10,
+	SAMPLE_WAIT = 11,  /* idle: spinning or going to sleep */
+	SAMPLE_OTHER = 12, /* threads that are not schedulers */
+	NR_SAMPLE_KINDS
+};
+
+enum sample_status {
+#define STATUS(name, json, text) SAMPLE_STATUS_##name,
+#include "abi/status.def"
+#undef STATUS
+	NR_SAMPLE_STATUSES
+};
+
+struct rec_sample {
+	struct rec_header h;
+	uint32_t process; /* process id, 0 = none */
+	uint32_t stack;	  /* stack id, 0 = empty */
+	uint32_t thread;  /* thread id */
+	uint32_t weight;  /* samples this stands for, >= 1 */
+	uint8_t kind;	  /* enum sample_kind */
+	uint8_t status;	  /* enum sample_status */
+	uint16_t pad[3];
+};
+
+enum counter_id {
+#define COUNTER(name, json, text, advice)      COUNTER_##name,
+#define COUNTER_USER(name, json, text, advice) COUNTER_##name,
+#include "abi/counters.def"
+#undef COUNTER
+#undef COUNTER_USER
+	NR_COUNTERS
+};
+
+/* Value so far; the last one counts.  The name makes captures of other versions readable. */
+struct rec_counter {
+	struct rec_header h;
+	uint32_t name; /* string id: json name of counters.def */
+	uint32_t pad;
+	uint64_t value;
+};
+
+/* The recording ended as intended.  A capture without it was cut short. */
+struct rec_end {
+	struct rec_header h;
+};
+
+#ifndef __bpf__
+_Static_assert(sizeof(struct rec_header) == 16, "ABI");
+_Static_assert(sizeof(struct rec_raw_sample) == 144, "ABI");
+_Static_assert(sizeof(struct rec_raw_process) % 8 == 0, "ABI");
+_Static_assert(sizeof(struct rec_raw_code) == 48, "ABI");
+_Static_assert(sizeof(struct rec_raw_cstack) == 80 + 8 * (RAW_CSTACK_WORDS + RAW_CSTACK_GAP),
+	       "ABI");
+_Static_assert(sizeof(struct rec_function) == 40, "ABI");
+_Static_assert(sizeof(struct rec_process) == 48, "ABI");
+_Static_assert(sizeof(struct rec_thread) == 32, "ABI");
+_Static_assert(sizeof(struct rec_sample) == 40, "ABI");
+_Static_assert(sizeof(struct rec_counter) == 32, "ABI");
+#endif
+
+#endif
