@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Typed readers of the node's memory: the only users of bpf_probe_read_user() beside the stack
+ * walk.  Offsets come from the layout in rodata; each fact about the VM names its source.
+ */
+#ifndef EBEAM_BPF_BEAM_H
+#define EBEAM_BPF_BEAM_H
+
+#include "env.h"
+#include "abi/config.h"
+#include "abi/record.h"
+
+extern RODATA struct probe_config config;
+extern struct probe_state state;
+
+/* Counts a failed read; defined by the unit that owns the counters. */
+INLINE void count(enum counter_id id);
+
+/* All of it, or false and zeros. */
+INLINE bool read_user(uint64_t addr, void *to, uint32_t size)
+{
+	if (bpf_probe_read_user(to, size, (const void *)addr) == 0)
+		return true;
+	count(COUNTER_READ_FAULT);
+	return false;
+}
+
+INLINE bool read_u64(uint64_t addr, uint64_t *value)
+{
+	return read_user(addr, value, sizeof(*value));
+}
+
+INLINE bool read_u32(uint64_t addr, uint32_t *value)
+{
+	return read_user(addr, value, sizeof(*value));
+}
+
+/* One of the mappings that hold JIT code.  Exact, but a loop: for a few words per sample. */
+GLOBAL_FN int in_jit_mapping(uint64_t addr)
+{
+	for (int i = 0; i < EBEAM_JIT_RANGES; i++) {
+		if (i >= (int)state.nr_jit)
+			break;
+		if (addr >= state.jit[i].start && addr < state.jit[i].end)
+			return 1;
+	}
+	return 0;
+}
+
+INLINE bool is_jit(uint64_t addr)
+{
+	return addr >= state.jit_hull.start && addr < state.jit_hull.end && in_jit_mapping(addr);
+}
+
+INLINE bool is_fragment(uint64_t addr)
+{
+	return addr >= state.fragments.start && addr < state.fragments.end;
+}
+
+/* Process.state, erl_process.h of OTP 25 to 29 */
+#define PSFLG_FREE    (1u << 10)
+#define PSFLG_EXITING (1u << 11)
+#define PSFLG_GC      (1u << 17)
+
+/* Terms, erl_term.h of OTP 24 to 29 */
+#define TERM_LIST(t)	(((t)&3) == 1)
+#define TERM_BOXED(t)	(((t)&3) == 2)
+#define TERM_PTR(t)	((t) & ~7ull) /* literal bit 0x4 of list and boxed pointers off too */
+#define HEADER_TUPLE(n) ((uint64_t)(n) << 6)
+
+/*
+ * ProcDict, erl_process_dict.h of OTP 21 to 29: u32 sizeMask, usedSlots, arraySize,
+ * splitPosition; Uint numElements; Eterm data[].
+ */
+#define DICTIONARY_DATA	     24
+#define DICTIONARY_MAX_CHAIN 4
+
+/*
+ * Value of a key that is an atom, as pd_hash_get() finds it: slot = hash & sizeMask, folded once
+ * if that slot is not in use yet; a slot is nil, a {Key, Value} tuple or a list of those.
+ * *value = 0 if the key is not there; false, and *value as it was, if that cannot be told.
+ */
+INLINE bool dictionary_get(uint64_t dictionary, const volatile struct dictionary_key *key,
+			   uint64_t *value)
+{
+	uint64_t slot, tuple[3], cell[2];
+	uint32_t head[2], ix; /* sizeMask, usedSlots */
+
+	if (!dictionary || !key->term)
+		goto absent;
+	if (!read_user(dictionary, head, sizeof(head)))
+		return false;
+	ix = (uint32_t)key->hash & head[0];
+	if (ix >= head[1])
+		ix &= head[0] >> 1;
+	if (!read_u64(dictionary + DICTIONARY_DATA + 8ull * ix, &slot))
+		return false;
+	for (int i = 0; i < DICTIONARY_MAX_CHAIN; i++) {
+		cell[0] = slot;
+		cell[1] = 0;
+		if (TERM_LIST(slot) && !read_user(TERM_PTR(slot), cell, sizeof(cell)))
+			return false;
+		if (!TERM_BOXED(cell[0]))
+			goto absent;
+		if (!read_user(TERM_PTR(cell[0]), tuple, sizeof(tuple)))
+			return false;
+		if (tuple[0] == HEADER_TUPLE(2) && tuple[1] == key->term) {
+			*value = tuple[2];
+			return true;
+		}
+		if (!TERM_LIST(slot))
+			goto absent;
+		slot = cell[1];
+	}
+	if (TERM_LIST(slot))
+		return false; /* a longer chain than we follow */
+absent:
+	*value = 0;
+	return true;
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What to remember of a process that may be gone before user space looks: registered name,
+ * initial call, label.  Emitted at first sight and when one of them has changed.
+ */
+#ifndef EBEAM_BPF_PROCESS_H
+#define EBEAM_BPF_PROCESS_H
+
+#include "maps.bpf.h"
+#include "sample.bpf.h"
+
+/* How long a process is believed to have kept its dictionary entries. */
+#define PROCESS_RECHECK_NS 50000000ull
+
+struct process_value {
+	uint64_t checked_ns;
+	uint64_t registered, initial_call, label;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, uint64_t);
+	__type(value, struct process_value);
+} processes SEC(".maps");
+
+/* '$initial_call' is {M, F, A} (proc_lib.erl); A is a small integer there. */
+INLINE void read_initial_call(uint64_t term, uint64_t mfa[3])
+{
+	uint64_t tuple[4];
+
+	if (!TERM_BOXED(term) || !read_user(TERM_PTR(term), tuple, sizeof(tuple)) ||
+	    tuple[0] != HEADER_TUPLE(3))
+		return;
+	mfa[0] = tuple[1];
+	mfa[1] = tuple[2];
+	mfa[2] = tuple[3];
+}
+
+INLINE bool process_emit(const struct process_view *p, uint64_t ts_ns,
+			 const struct process_value *v)
+{
+	struct rec_raw_process *rec = 0;
+	void *rb = ring();
+
+	if (rb)
+		rec = bpf_ringbuf_reserve(rb, sizeof(*rec), 0);
+	if (!rec) {
+		count(COUNTER_RING_FULL);
+		return false;
+	}
+	__builtin_memset(rec, 0, sizeof(*rec));
+	rec->h.type = REC_RAW_PROCESS;
+	rec->h.size = sizeof(*rec);
+	rec->h.ts_ns = ts_ns;
+	rec->process = p->addr;
+	rec->epid = p->id;
+	rec->registered = v->registered;
+	rec->label = v->label;
+	read_user(p->addr + config.layout.process_initial, rec->initial, sizeof(rec->initial));
+	read_initial_call(v->initial_call, rec->initial_call);
+	if (TERM_BOXED(v->label) || TERM_LIST(v->label))
+		read_user(TERM_PTR(v->label), rec->label_words, sizeof(rec->label_words));
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return true;
+}
+
+/* Brings *v up to date; what cannot be read stays as it was known. */
+INLINE void process_look(const struct process_view *p, struct process_value *v)
+{
+	uint64_t reg, name = 0, dictionary;
+
+	if (read_u64(p->addr + config.layout.process_reg, &reg) &&
+	    (!reg || read_u64(reg + config.layout.regproc_name, &name)))
+		v->registered = name;
+	/* While a process is collected its dictionary points nowhere safe. */
+	if (p->process_state & PSFLG_GC)
+		return;
+	if (!read_u64(p->addr + config.layout.process_dictionary, &dictionary))
+		return;
+	dictionary_get(dictionary, &config.initial_call, &v->initial_call);
+	dictionary_get(dictionary, &config.process_label, &v->label);
+}
+
+INLINE void process_seen(const struct process_view *p, uint64_t ts_ns)
+{
+	uint64_t key = p->id;
+	struct process_value *old = bpf_map_lookup_elem(&processes, &key), now = {};
+
+	/* An exiting process has other things where its name and initial call were (erl_process.h,
+	 * u.terminate and u.release). */
+	if (p->process_state & (PSFLG_EXITING | PSFLG_FREE))
+		return;
+	if (old && ts_ns - old->checked_ns < PROCESS_RECHECK_NS)
+		return;
+	if (old)
+		now = *old;
+	/* What a collection hides is looked for again at the next sample. */
+	now.checked_ns = p->process_state & PSFLG_GC ? 0 : ts_ns;
+	process_look(p, &now);
+	/* A term may have moved to an equal copy: emitting it again is harmless.  What could not be
+	 * emitted stays unknown, so that the next sample tries again. */
+	if ((!old || old->registered != now.registered || old->initial_call != now.initial_call ||
+	     old->label != now.label) &&
+	    !process_emit(p, ts_ns, &now))
+		return;
+	bpf_map_update_elem(&processes, &key, &now, BPF_ANY);
+}
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * CPU sampling: one perf_event program on every CPU, for the threads of one node.  A thin shell
+ * around sample.bpf.h: registers in, record out.  Formats nothing, resolves nothing.
+ */
+#include "maps.bpf.h"
+#include "sample.bpf.h"
+#include "process.bpf.h"
+
+/* Thread pointer -> scheduler.  Filled by user space where the scheduler arrays are known, and by
+ * samples in JIT code, which show both in their registers. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EBEAM_THREADS);
+	__type(key, uint64_t);
+	__type(value, struct thread_info);
+} threads SEC(".maps");
+
+/* Call sites already classified. */
+struct site_value {
+	uint32_t generation;
+	uint32_t site_class;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, uint64_t);
+	__type(value, struct site_value);
+} sites SEC(".maps");
+
+/* Too large for the BPF stack.  Only perf_event programs use it: a sample may interrupt another
+ * kind of program on its CPU, but never another sample. */
+struct sample_scratch {
+	struct walk walk;
+	struct saved_scan saved;
+	struct site_scan site;
+	struct rec_raw_cstack cstack;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct sample_scratch);
+} scratch SEC(".maps");
+
+INLINE struct sample_scratch *scratch_here(void)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(&scratch, &zero);
+}
+
+INLINE struct walk *walk_scratch(void)
+{
+	struct sample_scratch *s = scratch_here();
+
+	return s ? &s->walk : 0;
+}
+
+INLINE struct saved_scan *saved_scratch(void)
+{
+	struct sample_scratch *s = scratch_here();
+
+	return s ? &s->saved : 0;
+}
+
+INLINE struct site_scan *site_scratch(void)
+{
+	struct sample_scratch *s = scratch_here();
+
+	return s ? &s->site : 0;
+}
+
+INLINE enum site_class site_class_of(uint64_t ip)
+{
+	struct site_value *known = bpf_map_lookup_elem(&sites, &ip), fresh;
+
+	if (known && known->generation == state.code_generation)
+		return known->site_class;
+	fresh.generation = state.code_generation;
+	fresh.site_class = (uint32_t)site_classify(ip);
+	if (fresh.site_class == SITE_UNREADABLE)
+		return SITE_UNREADABLE; /* a page that is not in memory now may be later */
+	bpf_map_update_elem(&sites, &ip, &fresh, BPF_ANY);
+	return fresh.site_class;
+}
+
+/* A volatile load keeps the compiler from merging the two branches of read_regs() into loads
+ * through one computed pointer, which the verifier forbids for the context. */
+#define CTX_REG(ctx, reg) (*(const volatile unsigned long *)&(ctx)->regs.reg)
+
+INLINE void read_regs(struct bpf_perf_event_data *ctx, struct user_regs *r,
+		      struct rec_raw_sample *rec)
+{
+	/* cs & 3: privilege of what was interrupted. */
+	if (ctx->regs.cs & 3) {
+		r->ip = CTX_REG(ctx, ip);
+		r->sp = CTX_REG(ctx, sp);
+		r->bp = CTX_REG(ctx, bp);
+		r->bx = CTX_REG(ctx, bx);
+		r->r13 = CTX_REG(ctx, r13);
+		r->r15 = CTX_REG(ctx, r15);
+	} else {
+		struct task_struct *task = (void *)bpf_get_current_task_btf();
+		struct pt_regs *u = (void *)bpf_task_pt_regs((void *)task);
+
+		rec->flags |= RAW_SAMPLE_KERNEL;
+		r->ip = u->ip;
+		r->sp = u->sp;
+		r->bp = u->bp;
+		r->bx = u->bx;
+		r->r13 = u->r13;
+		r->r15 = u->r15;
+	}
+	rec->flags |= RAW_SAMPLE_REGS;
+	rec->user_ip = r->ip;
+}
+
+/* In JIT code: rbx and r13 give the scheduler's registers and, through the process, its data. */
+INLINE bool learn_thread(struct thread_info *t, const struct user_regs *r, uint64_t key)
+{
+	uint64_t registers = r->bx - config.layout.registers_x, esdp, back, no;
+	uint32_t type;
+
+	if (!read_u64(r->r13 + config.layout.process_scheduler_data, &esdp) || !esdp)
+		return false;
+	if (!read_u64(esdp + config.layout.sched_registers, &back) || back != registers)
+		return false;
+	if (!read_u32(esdp + config.layout.sched_type, &type) || type != 0 ||
+	    !read_u64(esdp + config.layout.sched_no, &no))
+		return false;
+	t->esdp = esdp;
+	t->registers = registers;
+	t->type = THREAD_NORMAL;
+	t->scheduler = (uint16_t)no;
+	if (bpf_map_update_elem(&threads, &key, t, BPF_ANY))
+		count(COUNTER_THREAD_TABLE_FULL);
+	return true;
+}
+
+INLINE void emit(struct walk *w)
+{
+	uint32_t nr = w->nr_addrs;
+	void *rb = ring();
+
+	if (nr > WALK_MAX_ADDRS)
+		nr = WALK_MAX_ADDRS;
+	w->rec.h.size = sizeof(w->rec) + nr * 8;
+	if (!rb || bpf_ringbuf_output(rb, w, sizeof(w->rec) + nr * 8, BPF_RB_NO_WAKEUP))
+		count(COUNTER_RING_FULL);
+}
+
+/* The C stack of a sample with AMBIGUOUS status, ahead of it. */
+INLINE void emit_cstack(struct rec_raw_cstack *c, const struct walk *w,
+			const struct saved_scan *saved, const struct user_regs *r,
+			uint64_t registers)
+{
+	/* What lies far below the highest candidate is the heap top rather than E. */
+	uint64_t top = saved->hend - saved->high > 32 ? saved->high + 32 : saved->hend;
+	uint64_t low = saved->low, stack = registers - r->sp, gap;
+	void *rb = ring();
+
+	if (top - low > sizeof(c->gap))
+		low = top - sizeof(c->gap);
+	gap = top - low;
+	FORGET(stack);
+	FORGET(gap);
+	if (!rb || !saved->high || stack > sizeof(c->stack) || gap > sizeof(c->gap))
+		return;
+	if (!read_user(r->sp, c->stack, stack) || !read_user(low, c->gap, gap))
+		return;
+	c->h.type = REC_RAW_CSTACK;
+	c->h.flags = 0;
+	c->h.size = __builtin_offsetof(struct rec_raw_cstack, stack) + (uint32_t)stack;
+	c->h.ts_ns = w->rec.h.ts_ns;
+	c->os_tid = w->rec.os_tid;
+	c->nr_stack = (uint16_t)(stack / 8);
+	c->nr_gap = (uint16_t)(gap / 8);
+	c->ip = r->ip;
+	c->sp = r->sp;
+	c->bp = r->bp;
+	c->bx = r->bx;
+	c->registers = registers;
+	c->low = low;
+	c->high = saved->high;
+	FORGET(stack);
+	if (stack > sizeof(c->stack))
+		return; /* checked above; the verifier has forgotten */
+	if (bpf_ringbuf_output(rb, c, __builtin_offsetof(struct rec_raw_cstack, stack) + stack,
+			       BPF_RB_NO_WAKEUP))
+		count(COUNTER_RING_FULL);
+}
+
+INLINE void init_record(struct walk *w, uint64_t pid_tgid)
+{
+	__builtin_memset(&w->rec, 0, sizeof(w->rec));
+	w->nr_addrs = 0;
+	w->failed = 0;
+	w->found = 0;
+	w->until = 0;
+	w->skipped_at = 0;
+	w->rec.h.type = REC_RAW_SAMPLE;
+	w->rec.h.ts_ns = bpf_ktime_get_ns();
+	w->rec.cpu = bpf_get_smp_processor_id();
+	w->rec.os_tid = (uint32_t)pid_tgid;
+}
+
+INLINE void kernel_stack(void *ctx, struct walk *w)
+{
+	long size;
+
+	if (!(w->rec.flags & RAW_SAMPLE_KERNEL))
+		return;
+	size = bpf_get_stack(ctx, w->addrs, EBEAM_KERNEL_FRAMES * 8, 0);
+	if (size > 0 && size <= EBEAM_KERNEL_FRAMES * 8)
+		w->nr_addrs = w->rec.nr_kernel = (uint32_t)size / 8;
+}
+
+INLINE void current_mfa(struct walk *w, uint64_t process)
+{
+	uint64_t mfa;
+
+	if (read_u64(process + config.layout.process_current, &mfa) && mfa)
+		read_user(mfa, w->rec.current_mfa, sizeof(w->rec.current_mfa));
+}
+
+INLINE void sample_process(struct sample_scratch *s, const struct user_regs *r,
+			   const struct thread_info *t, uint64_t process)
+{
+	struct walk *w = &s->walk;
+	struct process_view p;
+
+	w->rec.process = process;
+	if (!process_read(&p, process)) {
+		w->rec.status = SAMPLE_STATUS_STACK_UNREADABLE;
+		return;
+	}
+	w->rec.epid = p.id;
+	w->rec.process_state = p.process_state;
+	w->rec.process_flags = p.flags;
+	sample_stack(w, &s->saved, &p, r, t);
+	if (w->rec.status == SAMPLE_STATUS_AMBIGUOUS)
+		emit_cstack(&s->cstack, w, &s->saved, r, t->registers);
+	current_mfa(w, process);
+	/* TMP_MEM2: where call_light_bif_shared keeps the Export, jit/x86/instr_bif.cpp. */
+	if (w->rec.place == PLACE_C_FROM_JIT)
+		read_u64(t->registers + config.layout.registers_tmp_mem + 8, &w->rec.light_bif);
+	process_seen(&p, w->rec.h.ts_ns);
+}
+
+INLINE void sample_thread(struct sample_scratch *s, const struct user_regs *r)
+{
+	struct walk *w = &s->walk;
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	uint64_t key = BPF_CORE_READ(task, thread.fsbase), process = 0, port = 0, ssi = 0;
+	struct thread_info *known = bpf_map_lookup_elem(&threads, &key), t = {};
+
+	if (known)
+		t = *known;
+	else if (!is_jit(r->ip) || !learn_thread(&t, r, key)) {
+		/* A scheduler that no sample has shown yet, or no scheduler: user space knows
+		 * the thread by its name and says which. */
+		w->rec.thread_type = THREAD_UNKNOWN;
+		return;
+	}
+	w->rec.thread_type = t.type;
+	w->rec.scheduler = t.scheduler;
+	if (!read_u64(t.esdp + config.layout.sched_current_process, &process)) {
+		w->rec.status = SAMPLE_STATUS_STACK_UNREADABLE;
+		return;
+	}
+	if (process) {
+		sample_process(s, r, &t, process);
+		return;
+	}
+	if (is_jit(r->ip))
+		w->rec.place = PLACE_JIT_RUNTIME;
+	if (read_u64(t.esdp + config.layout.sched_ssi, &ssi) && ssi)
+		read_u32(ssi + config.layout.ssi_flags, &w->rec.sleep_flags);
+	if (read_u64(t.esdp + config.layout.sched_current_port, &port) && port)
+		read_u64(port + config.layout.port_id, &w->rec.port_id);
+}
+
+SEC("perf_event")
+int sample_cpu(struct bpf_perf_event_data *ctx)
+{
+	uint64_t pid_tgid = bpf_get_current_pid_tgid();
+	struct sample_scratch *s;
+	struct user_regs r = {};
+
+	if (pid_tgid >> 32 != config.os_pid)
+		return 0;
+	count(COUNTER_HITS);
+	s = scratch_here();
+	if (!s)
+		return 0;
+	init_record(&s->walk, pid_tgid);
+	read_regs(ctx, &r, &s->walk.rec);
+	kernel_stack(ctx, &s->walk);
+	sample_thread(s, &r);
+	emit(&s->walk);
+	count_time(s->walk.rec.h.ts_ns);
+	return 0;
+}

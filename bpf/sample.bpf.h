@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * One sample: which thread, which process, where its Erlang stack starts.  The rules are those
+ * of BeamAsm on x86-64 with the Erlang stack in rsp (jit/x86/beam_asm.hpp, OTP 25 to 29):
+ *
+ *   in JIT code   rsp = E, r13 = Process *, rbx = X registers, r15 = heap top; around a call of
+ *                 C code rsp is already or still the scheduler's C stack
+ *   in C code     the return address into JIT code stands right below ErtsSchedulerRegisters,
+ *                 and the call site says where E went: Process.stop, or rbp
+ *   dirty         no JIT code runs; Process.stop is exact
+ */
+#ifndef EBEAM_BPF_SAMPLE_H
+#define EBEAM_BPF_SAMPLE_H
+
+#include "walk.bpf.h"
+
+/* User registers at the interrupt. */
+struct user_regs {
+	uint64_t ip, sp, bp, bx, r13, r15;
+};
+
+/* The parts of struct process that a sample needs, read once. */
+struct process_view {
+	uint64_t addr, id, htop, stop, heap, hend;
+	uint32_t process_state, flags;
+};
+
+/* Class of a call site, from the cache of the unit that includes this. */
+INLINE enum site_class site_class_of(uint64_t ip);
+
+INLINE bool process_read(struct process_view *p, uint64_t addr)
+{
+	uint64_t ends[2]; /* htop, stop stand side by side, and so do heap, hend */
+
+	p->addr = addr;
+	if (!read_u64(addr + config.layout.process_id, &p->id))
+		return false;
+	if (!read_user(addr + config.layout.process_htop, ends, sizeof(ends)))
+		return false;
+	p->htop = ends[0];
+	p->stop = ends[1];
+	if (!read_user(addr + config.layout.process_heap, ends, sizeof(ends)))
+		return false;
+	p->heap = ends[0];
+	p->hend = ends[1];
+	return read_u32(addr + config.layout.process_state, &p->process_state) &&
+	       read_u32(addr + config.layout.process_flags, &p->flags);
+}
+
+/* True if e can be a stack pointer of this process: aligned, in its heap block, not above hend. */
+INLINE bool stack_pointer_ok(const struct process_view *p, uint64_t e)
+{
+	return ((e | p->hend) & 7) == 0 && e >= p->heap && e <= p->hend;
+}
+
+/*
+ * Shared fragments are called with an unaligned return address on top of the Erlang stack, one
+ * per nested fragment.  They are told by where they lie, not by their tag.  Returns the first
+ * word after them.
+ */
+INLINE uint64_t push_fragment_returns(struct walk *w, uint64_t e, uint64_t hend)
+{
+	for (int i = 0; i < 4; i++) {
+		uint64_t ra;
+
+		if (e >= hend)
+			break;
+		if (!read_u64(e, &ra)) {
+			w->failed = 1;
+			break;
+		}
+		if (i == 0)
+			w->rec.saved_ra = ra;
+		if (!is_jit(ra))
+			break;
+		push_leaf(w, ra, e);
+		e += 8;
+		if (!is_fragment(ra))
+			break;
+	}
+	return e;
+}
+
+/* How the site before `ip` treats E; in builds with frame pointers all are alike. */
+INLINE enum site_class site_at(struct walk *w, uint64_t ip)
+{
+	enum site_class site = config.frame_pointers ? SITE_STOP : site_class_of(ip);
+
+	if (site == SITE_UNREADABLE)
+		w->failed = 1;
+	return site;
+}
+
+/* In JIT code.  Returns E. */
+INLINE uint64_t stack_from_jit(struct walk *w, const struct process_view *p,
+			       const struct user_regs *r)
+{
+	uint64_t e;
+
+	if (r->sp >= p->heap && r->sp <= p->hend) {
+		w->rec.place = PLACE_JIT;
+		w->rec.stack_source = STACK_RSP;
+		return r->sp;
+	}
+	/* Between storing E and coming back: the leave instruction ahead tells which E it was. */
+	w->rec.place = PLACE_JIT_RUNTIME;
+	if (site_at(w, r->ip) != SITE_SAVED) {
+		w->rec.stack_source = STACK_STOP;
+		e = p->stop;
+	} else {
+		w->rec.stack_source = STACK_SAVED;
+		e = r->bp;
+	}
+	return e;
+}
+
+/* In C code that JIT code called. */
+INLINE uint64_t stack_from_c(struct walk *w, struct saved_scan *saved, const struct process_view *p,
+			     const struct user_regs *r, uint64_t registers)
+{
+	uint64_t e = p->stop;
+	bool sure;
+
+	w->rec.place = PLACE_C_FROM_JIT;
+	w->rec.stack_source = STACK_STOP;
+	if (site_at(w, w->rec.call_ra) != SITE_SAVED)
+		return e;
+	w->rec.stack_source = STACK_SAVED;
+	saved->process = p->addr;
+	saved->htop = p->htop;
+	saved->hend = p->hend;
+	saved->nr = saved->overflow = 0;
+	saved->last = saved->certain = 0;
+	saved_candidate(saved, r->bp);
+	saved_find(saved, r->sp, registers);
+	if (saved->certain)
+		return saved->certain;
+	if (is_fragment(w->rec.call_ra))
+		e = saved_pick_fragment(saved, w->rec.call_ra, &sure);
+	else
+		e = saved_pick_inline(saved, &sure);
+	if (!sure) {
+		/* User space will tell, and add what stands between the two. */
+		w->rec.status = SAMPLE_STATUS_AMBIGUOUS;
+		return saved->high;
+	}
+	return e;
+}
+
+/* Is the thread in C code that JIT code called?  Then rec.call_ra is where it returns to. */
+INLINE bool called_from_jit(struct walk *w, const struct user_regs *r, const struct thread_info *t)
+{
+	uint64_t ra;
+
+	if (t->type != THREAD_NORMAL || r->sp >= t->registers)
+		return false;
+	if (!read_u64(t->registers - 8, &ra)) {
+		w->failed = 1;
+		return false;
+	}
+	if (!is_jit(ra))
+		return false;
+	w->rec.call_ra = ra;
+	return true;
+}
+
+/* Fills place, stack and status of a sample whose process is known. */
+INLINE void sample_stack(struct walk *w, struct saved_scan *saved, const struct process_view *p,
+			 const struct user_regs *r, const struct thread_info *t)
+{
+	/* Only JIT code runs on the Erlang stack: so it is known also in a mapping that user space
+	 * has not told of yet. */
+	bool in_jit = is_jit(r->ip) ||
+		      (t->type == THREAD_NORMAL && r->sp >= p->heap && r->sp <= p->hend),
+	     fragment;
+	uint64_t e, hend;
+	uint8_t before;
+
+	w->rec.status = SAMPLE_STATUS_COMPLETE;
+	if (in_jit) {
+		e = stack_from_jit(w, p, r);
+		fragment = is_fragment(r->ip);
+	} else if (called_from_jit(w, r, t)) {
+		e = stack_from_c(w, saved, p, r, t->registers);
+		fragment = is_fragment(w->rec.call_ra);
+	} else {
+		w->rec.place = PLACE_C_PROCESS;
+		w->rec.stack_source = STACK_STOP;
+		/* The process was taken off its scheduler: where it will go on is on no stack. */
+		if (t->type != THREAD_NORMAL)
+			read_u64(p->addr + config.layout.process_i, &w->rec.saved_ra);
+		e = p->stop;
+		fragment = false;
+	}
+	if (w->failed) {
+		w->rec.status = SAMPLE_STATUS_STACK_UNREADABLE;
+		return;
+	}
+	hend = p->hend;
+	if (!e || !stack_pointer_ok(p, e)) {
+		/* A collector that has moved the stack frees the old block before it stores the
+		 * bounds of the new one (erl_gc.c, do_minor and others): then the stack ends at
+		 * its bottom return address. */
+		if (!e || (e & 7) || !(p->process_state & PSFLG_GC) || !state.normal_exit) {
+			w->rec.status = SAMPLE_STATUS_BAD_BOUNDS;
+			return;
+		}
+		w->until = state.normal_exit;
+		hend = e + EBEAM_UNBOUNDED_STACK_SIZE;
+	}
+	if (fragment && w->rec.status != SAMPLE_STATUS_AMBIGUOUS)
+		e = push_fragment_returns(w, e, hend);
+	before = w->rec.status;
+	walk_stack(w, e, hend);
+	/* However deep, a stack from the wrong place is not whole. */
+	if (before == SAMPLE_STATUS_AMBIGUOUS &&
+	    (w->rec.status == SAMPLE_STATUS_COMPLETE || w->rec.status == SAMPLE_STATUS_TRUNCATED))
+		w->rec.status = before;
+}
+
+#endif

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The walk over an Erlang stack, and where it starts.
+ *
+ * A word on an Erlang stack is a return address exactly if its low two bits are 00 (every term
+ * has another tag, erl_term.h _CPMASK) and it lies in JIT code.  So a walk is a scan from the
+ * stack pointer E up to Process.hend.  In builds with frame pointers (+JPperf) saved frame
+ * pointers stand between; they point into the heap block, never into JIT code.
+ *
+ * Everything is kept in memory, in a per-CPU scratch, not in registers: so the verifier sees equal
+ * states at the head of each iteration.  And what is done per chunk of words is a function of its
+ * own, which finds the scratch by itself: so the verifier looks at it once, however many chunks
+ * there are, and no kernel needs bpf_loop().
+ */
+#ifndef EBEAM_BPF_WALK_H
+#define EBEAM_BPF_WALK_H
+
+#include "beam.bpf.h"
+
+#define WALK_MAX_ADDRS (EBEAM_KERNEL_FRAMES + EBEAM_LEAF_FRAMES + EBEAM_ROOT_FRAMES)
+
+/* A raw sample with room for all its addresses, and the state of the walk. */
+struct walk {
+	struct rec_raw_sample rec;
+	uint64_t addrs[WALK_MAX_ADDRS]; /* directly behind rec: rec.addrs */
+	uint64_t at;			/* next word to look at */
+	uint64_t end;			/* Process.hend */
+	uint64_t skipped_at;		/* where the first frame over the limit stood */
+	uint64_t floor, top;		/* what the root side has yet to look at */
+	uint64_t until;			/* stop behind this word; 0 = walk to the end */
+	uint32_t nr_addrs;
+	uint32_t failed; /* a read without which E or a frame is not known */
+	uint32_t found;	 /* `until` was there */
+	uint64_t words[EBEAM_CHUNK_WORDS];
+};
+
+_Static_assert(sizeof(struct rec_raw_sample) % 8 == 0, "addrs[] must follow the record");
+_Static_assert(sizeof(struct rec_raw_sample) + 8 * WALK_MAX_ADDRS <= EBEAM_MAX_RECORD_SIZE,
+	       "a sample must fit a record");
+
+/* From the scratch of this CPU, by the unit that includes this; NULL only for the verifier. */
+INLINE struct walk *walk_scratch(void);
+
+/* The hull is enough here: user space drops what is outside the mappings themselves. */
+INLINE bool is_return_address(uint64_t w)
+{
+	return (w & 3) == 0 && w >= state.jit_hull.start && w < state.jit_hull.end;
+}
+
+INLINE bool push_addr(struct walk *w, uint64_t addr)
+{
+	uint32_t i = w->nr_addrs;
+
+	if (i >= WALK_MAX_ADDRS)
+		return false;
+	w->addrs[i] = addr;
+	w->nr_addrs = i + 1;
+	return true;
+}
+
+/* How many words to read at once of the bytes that are left. */
+INLINE uint32_t chunk_words(uint64_t left_size)
+{
+	uint64_t nr = left_size / 8;
+
+	FORGET(nr);
+	return nr < EBEAM_CHUNK_WORDS ? (uint32_t)nr : EBEAM_CHUNK_WORDS;
+}
+
+INLINE void push_leaf(struct walk *w, uint64_t addr, uint64_t where)
+{
+	if (w->rec.nr_leaf < EBEAM_LEAF_FRAMES && push_addr(w, addr)) {
+		w->rec.nr_leaf++;
+		return;
+	}
+	if (w->rec.skipped_frames == 0)
+		w->skipped_at = where;
+	if (w->rec.skipped_frames < 0xffff)
+		w->rec.skipped_frames++;
+}
+
+/* Bytes that the leaf side may read at once.  Where the end of the stack is not known, what lies
+ * behind it may not be mapped: no read goes on into another page. */
+INLINE uint64_t leaf_size(const struct walk *w)
+{
+	uint64_t size = w->end - w->at, in_page = EBEAM_PAGE_SIZE - w->at % EBEAM_PAGE_SIZE;
+
+	return w->until && size > in_page ? in_page : size;
+}
+
+/* Reads the next chunk of the leaf side; 1 = stop. */
+GLOBAL_FN int walk_leaf_chunk(void)
+{
+	struct walk *w = walk_scratch();
+	uint32_t nr;
+
+	if (!w || w->at >= w->end)
+		return 1;
+	nr = chunk_words(leaf_size(w));
+	if (nr == 0)
+		return 1;
+	if (bpf_probe_read_user(w->words, nr * 8, (const void *)w->at)) {
+		w->failed = 1;
+		count(COUNTER_READ_FAULT);
+		return 1;
+	}
+	for (uint32_t i = 0; i < EBEAM_CHUNK_WORDS; i++) {
+		if (i >= nr)
+			break;
+		if (!is_return_address(w->words[i]))
+			continue;
+		push_leaf(w, w->words[i], w->at + 8ull * i);
+		if (w->words[i] == w->until) {
+			w->found = 1;
+			w->rec.walked_words += i + 1;
+			w->at += 8ull * (i + 1);
+			w->end = w->at;
+			return 1;
+		}
+	}
+	w->at += 8ull * nr;
+	w->rec.walked_words += nr;
+	return 0;
+}
+
+/* The root side, from hend (w->top) downwards to w->floor, root first; 1 = stop. */
+GLOBAL_FN int walk_root_chunk(void)
+{
+	struct walk *w = walk_scratch();
+	uint32_t nr;
+
+	if (!w || w->top <= w->floor)
+		return 1;
+	nr = chunk_words(w->top - w->floor);
+	if (nr == 0)
+		return 1;
+	w->top -= 8ull * nr;
+	if (bpf_probe_read_user(w->words, nr * 8, (const void *)w->top)) {
+		w->failed = 1;
+		count(COUNTER_READ_FAULT);
+		return 1;
+	}
+	for (uint32_t i = 0; i < EBEAM_CHUNK_WORDS; i++) {
+		uint32_t k = nr - 1 - i; /* wraps below 0: caught by the bound */
+
+		if (k >= EBEAM_CHUNK_WORDS)
+			break;
+		if (!is_return_address(w->words[k]))
+			continue;
+		if (w->rec.nr_root >= EBEAM_ROOT_FRAMES || !push_addr(w, w->words[k]))
+			return 1;
+		w->rec.nr_root++;
+		w->end = w->top + 8ull * k;
+	}
+	w->end = w->top;
+	return 0;
+}
+
+INLINE void walk_root(struct walk *w)
+{
+	/* Where the leaf side saw the whole stack, the root side takes from what it skipped. */
+	bool whole = w->at >= w->end;
+
+	w->floor = whole ? w->skipped_at : w->at;
+	w->top = w->end;
+	for (int i = 0; i < EBEAM_ROOT_CHUNKS; i++) {
+		if (walk_root_chunk())
+			break;
+	}
+	w->rec.flags |= RAW_SAMPLE_ROOT_PART;
+	/* w->end stands where the root side stopped: neither side looked at what lies between. */
+	if (!whole)
+		w->rec.skipped_words = (uint32_t)((w->end - w->at) / 8);
+	else if (w->rec.skipped_frames > w->rec.nr_root)
+		w->rec.skipped_frames -= w->rec.nr_root;
+	else
+		w->rec.skipped_frames = 0;
+}
+
+/*
+ * Walks [e, hend).  Before: kernel frames are in place, rec.nr_leaf holds what was pushed from
+ * the top of the stack.  After: rec.status is COMPLETE, TRUNCATED or STACK_UNREADABLE.
+ */
+INLINE void walk_stack(struct walk *w, uint64_t e, uint64_t hend)
+{
+	w->at = e;
+	w->end = hend;
+	for (int i = 0; i < EBEAM_LEAF_CHUNKS; i++) {
+		if (walk_leaf_chunk())
+			break;
+	}
+	if (w->failed) {
+		w->rec.status = SAMPLE_STATUS_STACK_UNREADABLE;
+		return;
+	}
+	if (w->until && !w->found) {
+		w->rec.status = SAMPLE_STATUS_BAD_BOUNDS;
+		return;
+	}
+	w->rec.status = SAMPLE_STATUS_COMPLETE;
+	if (w->at >= w->end && w->rec.skipped_frames == 0)
+		return;
+	walk_root(w);
+	if (w->failed)
+		w->rec.status = SAMPLE_STATUS_STACK_UNREADABLE;
+	else if (w->rec.skipped_frames || w->rec.skipped_words)
+		w->rec.status = SAMPLE_STATUS_TRUNCATED;
+}
+
+/* ---- how a call site treats the stack pointer --------------------------------------------- */
+
+enum site_class {
+	SITE_UNKNOWN = 0, /* neither instruction found: calls that do not return */
+	SITE_STOP = 1,	  /* mov rsp, [r13 + stop]: the site stored E in Process.stop */
+	SITE_SAVED = 2,	  /* mov rsp, rbp: E stays in rbp, which C code preserves */
+	SITE_UNREADABLE = 3,
+};
+
+struct site_scan {
+	uint8_t code[EBEAM_SITE_BYTES];
+};
+
+INLINE struct site_scan *site_scratch(void);
+
+/* Class of the site whose code continues at `ip`, by reading that code: what
+ * emit_leave_runtime() puts there (jit/x86/beam_asm.hpp, OTP 25 to 29). */
+GLOBAL_FN int site_classify(uint64_t ip)
+{
+	struct site_scan *s = site_scratch();
+
+	if (!s || !read_user(ip, s->code, sizeof(s->code)))
+		return SITE_UNREADABLE;
+	for (uint32_t i = 0; i <= EBEAM_SITE_BYTES - 4; i++) {
+		const uint8_t *code = s->code + i;
+
+		if (code[0] == 0x49 && code[1] == 0x8b && code[2] == 0x65 &&
+		    code[3] == (uint8_t)config.layout.process_stop)
+			return SITE_STOP;
+		if (code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xec)
+			return SITE_SAVED;
+	}
+	return SITE_UNKNOWN;
+}
+
+/* ---- the saved stack pointer on the C stack ------------------------------------------------ */
+
+/*
+ * rbp is callee-saved, so at a SITE_SAVED call E is still in rbp or was pushed by a C frame.
+ * Candidates are the values in (htop, hend] that are aligned like a stack pointer; Process.htop may
+ * be older than the heap top, which only makes more of them.  Beside E there may be the heap top
+ * (r15, pushed too; below E), pointers to Y registers (arguments; above E in the same frame) and
+ * what earlier calls left on the C stack.
+ */
+#define SAVED_CANDIDATES 16
+
+struct saved_scan {
+	uint64_t process; /* value of r13: marks where registers were pushed */
+	uint64_t htop, hend;
+	uint64_t at, end; /* the part of the C stack that is still to be read */
+	uint32_t nr;
+	uint32_t overflow;   /* more values than fit, or not all were read */
+	uint32_t conflict;   /* two candidates hold the fragment's return address */
+	uint64_t low, high;  /* what the choice is between */
+	uint64_t found;	     /* a candidate that holds the fragment's return address */
+	uint32_t process_at; /* index in words[] where the process stands; 0 = nowhere */
+	uint64_t certain;    /* E, from where all registers were pushed; 0 = no such place */
+	uint64_t last;
+	uint64_t value[SAVED_CANDIDATES]; /* in the order found; may repeat */
+	uint64_t words[EBEAM_CHUNK_WORDS];
+};
+
+INLINE struct saved_scan *saved_scratch(void);
+
+INLINE void saved_candidate(struct saved_scan *s, uint64_t v)
+{
+	uint32_t nr = s->nr;
+
+	if ((v & 7) || v <= s->htop || v > s->hend)
+		return;
+	/* Not searched for equals: that would be a loop in a loop for the verifier. */
+	if (v == s->last)
+		return;
+	s->last = v;
+	if (nr >= SAVED_CANDIDATES) {
+		s->overflow = 1;
+		return;
+	}
+	s->value[nr] = v;
+	s->nr = nr + 1;
+}
+
+/*
+ * push r15, r14, r13, r12, rbp: heap top, reductions, process, active code index (0 to 3), E.  With
+ * the process at words[i] the others must stand around it, each of its kind.  Looked at once per
+ * chunk, for the process that stands highest in it.
+ */
+INLINE void saved_signature(struct saved_scan *s, uint32_t nr)
+{
+	uint32_t i = s->process_at;
+	uint64_t htop, e;
+
+	FORGET(i);
+	if (i < 2 || i > EBEAM_CHUNK_WORDS - 3 || i + 2 >= nr)
+		return;
+	htop = s->words[i + 2];
+	e = s->words[i - 2];
+	if (s->words[i - 1] <= 3 && ((htop | e) & 7) == 0 && htop >= s->htop && htop < e &&
+	    e <= s->hend)
+		s->certain = e;
+}
+
+/* From the top down: E was pushed by a frame near the call.  1 = stop. */
+GLOBAL_FN int saved_chunk(void)
+{
+	struct saved_scan *s = saved_scratch();
+	uint32_t nr;
+
+	if (!s || s->end <= s->at)
+		return 1;
+	nr = chunk_words(s->end - s->at);
+	if (nr == 0)
+		return 1;
+	s->end -= 8ull * nr;
+	s->process_at = 0;
+	if (!read_user(s->end, s->words, nr * 8)) {
+		s->overflow = 1; /* what stands there may be E */
+		return 1;
+	}
+	for (uint32_t i = 0; i < EBEAM_CHUNK_WORDS; i++) {
+		if (i >= nr)
+			break;
+		IN_MEMORY();
+		saved_candidate(s, s->words[i]);
+		if (s->words[i] == s->process)
+			s->process_at = i;
+	}
+	saved_signature(s, nr);
+	return 0;
+}
+
+INLINE void saved_find(struct saved_scan *s, uint64_t rsp, uint64_t registers)
+{
+	s->at = rsp;
+	s->end = registers - 8; /* the return address stands there */
+	for (int i = 0; i < EBEAM_C_CHUNKS; i++) {
+		/* Deeper there may be what an earlier call pushed. */
+		if (saved_chunk() || s->certain)
+			break;
+	}
+	/* E may stand in what was not reached. */
+	if (s->end > s->at)
+		s->overflow = 1;
+}
+
+/* Does this word return behind a call of the fragment that call_ra lies in?  The code before it
+ * must be `call rel32` to a place in the fragments, at most this far before call_ra. */
+#define FRAGMENT_MAX_SIZE 2048
+
+INLINE bool returns_behind_fragment(uint64_t word, uint64_t call_ra)
+{
+	uint8_t code[5];
+	int32_t rel;
+	uint64_t target;
+
+	if (!is_jit(word) || !read_user(word - 5, code, sizeof(code)) || code[0] != 0xe8)
+		return false;
+	rel = (int32_t)(code[1] | code[2] << 8 | code[3] << 16 | (uint32_t)code[4] << 24);
+	target = word + (int64_t)rel;
+	return is_fragment(target) && target < call_ra && call_ra - target < FRAGMENT_MAX_SIZE;
+}
+
+INLINE void saved_extend(struct saved_scan *s, uint64_t v)
+{
+	if (!s->low || v < s->low)
+		s->low = v;
+	if (v > s->high)
+		s->high = v;
+}
+
+/* E of a call that a fragment made: the candidate that holds the fragment's return address. */
+INLINE uint64_t saved_pick_fragment(struct saved_scan *s, uint64_t call_ra, bool *sure)
+{
+	s->low = s->high = s->found = s->conflict = 0;
+	for (uint32_t i = 0; i < SAVED_CANDIDATES; i++) {
+		uint64_t v = s->value[i], word;
+
+		IN_MEMORY();
+		if (i >= s->nr)
+			break;
+		saved_extend(s, v);
+		if (!read_u64(v, &word) || !returns_behind_fragment(word, call_ra))
+			continue;
+		if (s->found && s->found != v)
+			s->conflict = 1;
+		s->found = v;
+	}
+	IN_MEMORY();
+	/* E is among the candidates: the only one is E, whatever it points to. */
+	*sure = !s->overflow && s->high && (s->low == s->high || (s->found && !s->conflict));
+	return s->low == s->high ? s->high : s->found;
+}
+
+/* True if [low, high) holds no return address: then a walk from either finds the same frames. */
+INLINE bool saved_same_frames(struct saved_scan *s, uint64_t low, uint64_t high)
+{
+	uint32_t nr = chunk_words(high - low);
+
+	if (high - low > EBEAM_CHUNK_WORDS * 8)
+		return false;
+	if (nr && !read_user(low, s->words, nr * 8))
+		return false;
+	for (uint32_t i = 0; i < EBEAM_CHUNK_WORDS; i++) {
+		if (i < nr && is_return_address(s->words[i]))
+			return false;
+	}
+	return true;
+}
+
+/* E of a call that the code of a function made itself: return addresses stand above E only. */
+INLINE uint64_t saved_pick_inline(struct saved_scan *s, bool *sure)
+{
+	s->low = s->high = 0;
+	for (uint32_t i = 0; i < SAVED_CANDIDATES; i++) {
+		uint64_t v = s->value[i];
+
+		IN_MEMORY();
+		if (i >= s->nr)
+			break;
+		saved_extend(s, v);
+	}
+	IN_MEMORY();
+	*sure = !s->overflow && s->high &&
+		(s->low == s->high || saved_same_frames(s, s->low, s->high));
+	return s->high;
+}
+
+#endif
