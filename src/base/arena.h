@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bytes that live and die together: strings of a dictionary or of a snapshot.  What is handed
+ * out never moves and is freed by arena_free() alone.  ARENA_INIT (all zero) before use.
+ */
+#ifndef EBEAM_BASE_ARENA_H
+#define EBEAM_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct arena_chunk;
+
+struct arena {
+	struct arena_chunk *chunks; /* newest first */
+	size_t used, size;	    /* bytes in the newest chunk */
+	size_t total;		    /* bytes handed out */
+};
+
+#define ARENA_INIT                                                                                 \
+	{                                                                                          \
+		0                                                                                  \
+	}
+
+/* `size` bytes without alignment, for strings. */
+char *arena_alloc(struct arena *a, size_t size) __attribute__((returns_nonnull));
+/* A copy of `len` bytes, NUL terminated. */
+char *arena_strndup(struct arena *a, const char *s, size_t len) __attribute__((returns_nonnull));
+void arena_free(struct arena *a);
+
+#endif

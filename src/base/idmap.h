@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A hash index over things that the caller keeps in an array: hash -> position.
+ *
+ * Why not uthash: its handle takes 56 bytes in every item and each item must be allocated by
+ * itself.  A recording easily has a million stack nodes of 12 bytes; at 8 bytes a slot and two
+ * thirds full, this index adds about 12 bytes to each of them, uthash would add 72, which is the
+ * whole memory budget.  Add and find only: nothing of ours is ever removed.
+ */
+#ifndef EBEAM_BASE_IDMAP_H
+#define EBEAM_BASE_IDMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define IDMAP_NONE UINT32_MAX /* not found; not a valid id */
+
+struct idmap_slot {
+	uint32_t hash;
+	uint32_t id; /* IDMAP_NONE = empty */
+};
+
+struct idmap {
+	struct idmap_slot *slots;
+	uint32_t nr;   /* in use */
+	uint32_t size; /* a power of two, 0 = nothing allocated */
+};
+
+#define IDMAP_INIT                                                                                 \
+	{                                                                                          \
+		0                                                                                  \
+	}
+
+/* Is the item at `id` the one that `key` describes?  `ctx` is the caller's container. */
+typedef bool idmap_equal_fn(const void *ctx, uint32_t id, const void *key);
+
+/* The id of the equal item, or IDMAP_NONE. */
+uint32_t idmap_find(const struct idmap *m, uint32_t hash, idmap_equal_fn *equal, const void *ctx,
+		    const void *key);
+/* Add an id that idmap_find() did not find. */
+void idmap_add(struct idmap *m, uint32_t hash, uint32_t id);
+void idmap_free(struct idmap *m);
+
+uint32_t hash_bytes(const void *data, size_t len);
+/* Mix one more word into a hash; start with any constant. */
+uint32_t hash_mix(uint32_t hash, uint64_t word);
+
+#endif

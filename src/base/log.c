@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See log.h.  The level is the one mutable global of the program beside the signal pipe. */
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+
+static int current_level = LOG_LEVEL_WARN;
+
+void log_set_level(int level)
+{
+	current_level = level;
+}
+
+int log_level(void)
+{
+	return current_level;
+}
+
+/* Names of nodes, commands and files, and arguments, must not steer the terminal. */
+static void add_harmless(struct strbuf *out, const char *text)
+{
+	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
+		/* The C1 controls, U+0080 to U+009F, are C2 80 to C2 9F in UTF-8. */
+		if (s[0] == 0xc2 && s[1] >= 0x80 && s[1] <= 0x9f)
+			strbuf_addf(out, "\\x%02x", *++s);
+		else if ((*s < 0x20 && *s != '\n' && *s != '\t') || *s == 0x7f)
+			strbuf_addf(out, "\\x%02x", *s);
+		else
+			strbuf_addch(out, (char)*s);
+	}
+}
+
+void log_vprint(enum log_level level, const char *fmt, va_list ap)
+{
+	struct strbuf text = STRBUF_INIT, line = STRBUF_INIT;
+
+	if ((int)level > current_level)
+		return;
+	strbuf_vaddf(&text, fmt, ap);
+	add_harmless(&line, text.buf);
+	strbuf_addch(&line, '\n');
+	fwrite(line.buf, 1, line.len, stderr);
+	strbuf_free(&line);
+	strbuf_free(&text);
+}
+
+void log_print(enum log_level level, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_vprint(level, fmt, ap);
+	va_end(ap);
+}
+
+void log_progress(const char *fmt, ...)
+{
+	const char *term = getenv("TERM");
+	va_list ap;
+
+	/* A terminal that cannot wipe a line would show the lines one after the other. */
+	if (!term || strcmp(term, "dumb") == 0)
+		return;
+	fputs("\r\033[K", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fflush(stderr);
+}
+
+FILE *log_stream(void)
+{
+	return stderr;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parsing and printing of durations, counts and times; nothing here is locale dependent. */
+#ifndef EBEAM_BASE_UNITS_H
+#define EBEAM_BASE_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* "10", "10s", "1.5s", "500ms", "2m", "1h" -> ns.  0, or -EINVAL (also for zero and negative). */
+int units_parse_duration(const char *text, uint64_t *ns);
+
+/* 1234567 -> "1,234,567"; returns buf. */
+char *units_format_count(uint64_t n, char *buf, size_t size);
+
+/* 93784 s -> "1d02h03m"; 59 -> "59s"; returns buf. */
+char *units_format_uptime(uint64_t seconds, char *buf, size_t size);
+
+/* ns since the epoch -> RFC 3339 in UTC, seconds resolution, "2026-01-31T12:00:00Z"; returns buf.
+ */
+char *units_format_time(uint64_t epoch_ns, char *buf, size_t size);
+
+/* Clocks, ns. */
+uint64_t clock_monotonic_ns(void); /* the clock of bpf_ktime_get_ns() */
+uint64_t clock_realtime_ns(void);
+
+#endif
