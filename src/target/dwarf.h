@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Struct layouts from DWARF (libdw): of the file itself, of its debug file (build id or
+ * .gnu_debuglink under /usr/lib/debug, also below `root`, the process's root directory), or from
+ * debuginfod if the user has set DEBUGINFOD_URLS.
+ */
+#ifndef EBEAM_TARGET_DWARF_H
+#define EBEAM_TARGET_DWARF_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "target/elf.h"
+
+struct dwarf_info;
+
+/* -ENOENT without *err if there is no DWARF anywhere. `root` may be NULL. */
+int dwarf_info_open(struct dwarf_info **out, const struct elf_file *e, const char *root,
+		    struct error *err);
+void dwarf_info_close(struct dwarf_info *d);
+/* Where it came from, for reports: "the executable", a path. */
+const char *dwarf_info_origin(const struct dwarf_info *d);
+
+/* `type` is "struct x", "union x" or a typedef name; `field` a dotted path through structs,
+ * unions and anonymous members.  Offset or size in bytes; -ENOENT: no such type or field. */
+int64_t dwarf_field_offset(struct dwarf_info *d, const char *type, const char *field);
+int64_t dwarf_type_size(struct dwarf_info *d, const char *type);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One ELF file: opening, sections, segments, notes.  libelf reads the headers; the bytes of
+ * sections are taken from its mapping of the file, behind our own bounds checks, so that the same
+ * checks hold for every field that a file can lie about.
+ */
+#include "target/elf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "target/elf_internal.h"
+
+struct elf_bytes elf_file_bytes(const struct elf_file *e, uint64_t offset, uint64_t size)
+{
+	if (size == 0 || offset > e->file.size || size > e->file.size - offset)
+		return (struct elf_bytes){0};
+	return (struct elf_bytes){e->file.data + offset, size};
+}
+
+struct elf_bytes elf_section_bytes(const struct elf_file *e, size_t i)
+{
+	const struct elf_section *s = &e->sections[i];
+
+	if (s->nobits)
+		return (struct elf_bytes){0};
+	return elf_file_bytes(e, s->offset, s->size);
+}
+
+const char *elf_bytes_string(struct elf_bytes strings, uint64_t offset)
+{
+	if (offset >= strings.size || !memchr(strings.data + offset, '\0', strings.size - offset))
+		return NULL;
+	return (const char *)strings.data + offset;
+}
+
+/* Headers that do not fit the file count as "no sections". */
+static void read_sections(struct elf_file *e)
+{
+	size_t nr, strings_index;
+	struct elf_bytes strings = {0};
+	GElf_Shdr shdr;
+	Elf_Scn *scn;
+
+	if (elf_getshdrnum(e->elf, &nr) != 0 || nr == 0 || nr > ELF_MAX_SECTIONS)
+		return;
+	if (elf_getshdrstrndx(e->elf, &strings_index) == 0) {
+		scn = elf_getscn(e->elf, strings_index);
+		if (scn && gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_STRTAB)
+			strings = elf_file_bytes(e, shdr.sh_offset, shdr.sh_size);
+	}
+	e->sections = xcalloc(nr, sizeof(*e->sections));
+	e->section_types = xcalloc(nr, sizeof(*e->section_types));
+	for (size_t i = 0; i < nr; i++) {
+		const char *name;
+
+		scn = elf_getscn(e->elf, i);
+		if (!scn || !gelf_getshdr(scn, &shdr))
+			break;
+		name = elf_bytes_string(strings, shdr.sh_name);
+		e->sections[i] = (struct elf_section){
+			.name = name ? name : "",
+			.addr = shdr.sh_addr,
+			.size = shdr.sh_size,
+			.offset = shdr.sh_offset,
+			.alloc = shdr.sh_flags & SHF_ALLOC,
+			.write = shdr.sh_flags & SHF_WRITE,
+			.exec = shdr.sh_flags & SHF_EXECINSTR,
+			.nobits = shdr.sh_type == SHT_NOBITS || shdr.sh_type == SHT_NULL,
+		};
+		e->section_types[i] = shdr.sh_type;
+		e->nr_sections = i + 1;
+	}
+}
+
+static void read_loads(struct elf_file *e)
+{
+	size_t nr;
+
+	if (elf_getphdrnum(e->elf, &nr) != 0 || nr == 0 || nr > ELF_MAX_SECTIONS)
+		return;
+	e->loads = xcalloc(nr, sizeof(*e->loads));
+	for (size_t i = 0; i < nr; i++) {
+		GElf_Phdr phdr;
+
+		if (!gelf_getphdr(e->elf, (int)i, &phdr))
+			break;
+		if (phdr.p_type != PT_LOAD || phdr.p_filesz == 0 ||
+		    phdr.p_vaddr + phdr.p_filesz < phdr.p_vaddr ||
+		    phdr.p_offset + phdr.p_filesz < phdr.p_offset)
+			continue;
+		e->loads[e->nr_loads++] = (struct elf_load){
+			.addr = phdr.p_vaddr,
+			.offset = phdr.p_offset,
+			.file_size = phdr.p_filesz,
+			.exec = phdr.p_flags & PF_X,
+		};
+	}
+}
+
+/* Looks for NT_GNU_BUILD_ID among the notes of one section. */
+static bool find_build_id(struct elf_file *e, struct elf_bytes notes)
+{
+	static const char owner[4] = "GNU";
+	static const char digits[] = "0123456789abcdef";
+	size_t at = 0;
+
+	while (notes.size - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		size_t name_at = at + sizeof(note), desc_at;
+
+		memcpy(&note, notes.data + at, sizeof(note));
+		desc_at = name_at + (((size_t)note.n_namesz + 3) & ~(size_t)3);
+		if (desc_at > notes.size || note.n_descsz > notes.size - desc_at)
+			return false;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(owner) &&
+		    memcmp(notes.data + name_at, owner, sizeof(owner)) == 0 &&
+		    note.n_descsz <= ELF_BUILD_ID_MAX) {
+			for (size_t i = 0; i < note.n_descsz; i++) {
+				e->build_id[2 * i] = digits[notes.data[desc_at + i] >> 4];
+				e->build_id[2 * i + 1] = digits[notes.data[desc_at + i] & 15];
+			}
+			return true;
+		}
+		at = desc_at + (((size_t)note.n_descsz + 3) & ~(size_t)3);
+		if (at > notes.size)
+			return false;
+	}
+	return false;
+}
+
+static void read_build_id(struct elf_file *e)
+{
+	for (size_t i = 0; i < e->nr_sections; i++) {
+		if (e->section_types[i] == SHT_NOTE && find_build_id(e, elf_section_bytes(e, i)))
+			return;
+	}
+}
+
+int elf_file_open(struct elf_file **out, int fd, const char *name, struct error *err)
+{
+	struct elf_file *e = xcalloc(1, sizeof(*e));
+	GElf_Ehdr ehdr;
+	int code;
+
+	e->fd = fd;
+	e->name = xstrdup(name);
+	elf_version(EV_CURRENT);
+	e->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	e->file.data = e->elf ? (const unsigned char *)elf_rawfile(e->elf, &e->file.size) : NULL;
+	if (!e->file.data || elf_kind(e->elf) != ELF_K_ELF || !gelf_getehdr(e->elf, &ehdr)) {
+		code = error_set(err, ERROR_KIND_FAILED, -ENOEXEC, "%s is not an ELF file%s%s",
+				 name, e->elf ? "" : ": ", e->elf ? "" : elf_errmsg(-1));
+		elf_file_close(e);
+		return code;
+	}
+	e->is_64_lsb = ehdr.e_ident[EI_CLASS] == ELFCLASS64 && ehdr.e_ident[EI_DATA] == ELFDATA2LSB;
+	e->machine = ehdr.e_machine;
+	read_sections(e);
+	read_loads(e);
+	if (e->is_64_lsb)
+		read_build_id(e);
+	e->symbols = elf_symbols_new(e);
+	e->frames = elf_frames_new();
+	*out = e;
+	return 0;
+}
+
+void elf_file_close(struct elf_file *e)
+{
+	if (!e)
+		return;
+	elf_symbols_free(e->symbols);
+	elf_frames_free(e->frames);
+	free(e->sections);
+	free(e->section_types);
+	free(e->loads);
+	free(e->name);
+	elf_end(e->elf);
+	if (e->fd >= 0)
+		close(e->fd);
+	free(e);
+}
+
+const char *elf_file_name(const struct elf_file *e)
+{
+	return e->name;
+}
+
+bool elf_file_is_x86_64(const struct elf_file *e)
+{
+	return e->is_64_lsb && e->machine == EM_X86_64;
+}
+
+bool elf_file_is_stripped(const struct elf_file *e)
+{
+	for (size_t i = 0; i < e->nr_sections; i++)
+		if (e->section_types[i] == SHT_SYMTAB)
+			return false;
+	return true;
+}
+
+bool elf_file_has_note(const struct elf_file *e, const char *section)
+{
+	for (size_t i = 0; i < e->nr_sections; i++)
+		if (e->section_types[i] == SHT_NOTE && strcmp(e->sections[i].name, section) == 0)
+			return true;
+	return false;
+}
+
+const char *elf_file_build_id(const struct elf_file *e)
+{
+	return e->build_id;
+}
+
+const struct elf_section *elf_file_section(const struct elf_file *e, const char *name)
+{
+	for (size_t i = 0; i < e->nr_sections; i++)
+		if (strcmp(e->sections[i].name, name) == 0)
+			return &e->sections[i];
+	return NULL;
+}
+
+const struct elf_section *elf_file_section_at(const struct elf_file *e, size_t i)
+{
+	return i < e->nr_sections ? &e->sections[i] : NULL;
+}
+
+int elf_file_read(const struct elf_file *e, uint64_t addr, void *buf, size_t size)
+{
+	for (size_t i = 0; i < e->nr_loads; i++) {
+		const struct elf_load *l = &e->loads[i];
+		uint64_t skip = addr - l->addr;
+		struct elf_bytes bytes;
+
+		if (addr < l->addr || skip > l->file_size || size > l->file_size - skip)
+			continue;
+		if (size == 0)
+			return 0;
+		bytes = elf_file_bytes(e, l->offset + skip, size);
+		if (!bytes.data)
+			return -EFAULT;
+		memcpy(buf, bytes.data, size);
+		return 0;
+	}
+	return -EFAULT;
+}
+
+uint64_t elf_file_offset_of(const struct elf_file *e, uint64_t addr)
+{
+	for (size_t i = 0; i < e->nr_loads; i++) {
+		const struct elf_load *l = &e->loads[i];
+
+		if (addr >= l->addr && addr - l->addr < l->file_size)
+			return l->offset + (addr - l->addr);
+	}
+	return UINT64_MAX;
+}
+
+uint64_t elf_file_addr_of_offset(const struct elf_file *e, uint64_t offset)
+{
+	for (size_t i = 0; i < e->nr_loads; i++) {
+		const struct elf_load *l = &e->loads[i];
+
+		if (offset >= l->offset && offset - l->offset < l->file_size)
+			return l->addr + (offset - l->offset);
+	}
+	return UINT64_MAX;
+}
+
+/* A mapping starts and ends at page borders, so it can hold bytes of the neighbouring segments
+ * too: the segment that fills most of it is the one it was made for. */
+bool elf_file_bias(const struct elf_file *e, raddr start, uint64_t offset, uint64_t size,
+		   uint64_t *bias)
+{
+	uint64_t most = 0;
+
+	if (offset + size < offset)
+		return false;
+	for (size_t i = 0; i < e->nr_loads; i++) {
+		const struct elf_load *l = &e->loads[i];
+		uint64_t from = l->offset > offset ? l->offset : offset;
+		uint64_t to = l->offset + l->file_size;
+
+		if (to > offset + size)
+			to = offset + size;
+		if (to <= from || to - from <= most)
+			continue;
+		most = to - from;
+		*bias = start + (l->offset - offset) - l->addr;
+	}
+	return most > 0;
+}
+
+int elf_file_fd(const struct elf_file *e)
+{
+	return e->fd;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Symbols of one ELF file, by name and by address.  Tables are read where they lie in the mapped
+ * file; the index by address holds 4 bytes per function symbol and is built on first use.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "base/vec.h"
+#include "target/elf_internal.h"
+
+/* Functions that start before an address but do not cover it, looked through for one that does:
+ * aliases at one address and symbols inside another's range; a handful in real files. */
+#define MAX_NESTED 32
+
+struct table {
+	struct elf_bytes symbols, strings;
+	size_t nr;
+};
+
+/* A name that carried "@VERSION" in the file, cut. */
+struct cut_name {
+	const char *from; /* key: where the full name stands */
+	UT_hash_handle hh;
+	char name[];
+};
+
+struct elf_symbols {
+	struct table symtab, dynsym;
+	bool indexed;
+	uint32_t *by_addr; /* indices into indexed_table(), sorted by compare_functions() */
+	size_t nr_by_addr;
+	struct cut_name *cut_names;
+};
+
+static struct table find_table(const struct elf_file *e, uint32_t type)
+{
+	struct table t = {0};
+
+	for (size_t i = 0; i < e->nr_sections; i++) {
+		GElf_Shdr shdr;
+		Elf_Scn *scn;
+
+		if (e->section_types[i] != type)
+			continue;
+		scn = elf_getscn(e->elf, i);
+		if (!scn || !gelf_getshdr(scn, &shdr) || shdr.sh_link >= e->nr_sections ||
+		    e->section_types[shdr.sh_link] != SHT_STRTAB)
+			continue;
+		t.symbols = elf_section_bytes(e, i);
+		t.strings = elf_section_bytes(e, shdr.sh_link);
+		t.nr = t.symbols.size / sizeof(Elf64_Sym);
+		if (t.nr > ELF_MAX_SYMBOLS)
+			t.nr = ELF_MAX_SYMBOLS;
+		break;
+	}
+	return t;
+}
+
+struct elf_symbols *elf_symbols_new(const struct elf_file *e)
+{
+	struct elf_symbols *s = xcalloc(1, sizeof(*s));
+
+	if (e->is_64_lsb) {
+		s->symtab = find_table(e, SHT_SYMTAB);
+		s->dynsym = find_table(e, SHT_DYNSYM);
+	}
+	return s;
+}
+
+void elf_symbols_free(struct elf_symbols *s)
+{
+	struct cut_name *c, *next;
+
+	if (!s)
+		return;
+	HASH_ITER (hh, s->cut_names, c, next) {
+		HASH_DEL(s->cut_names, c);
+		free(c);
+	}
+	free(s->by_addr);
+	free(s);
+}
+
+/* Files give no promise of alignment. */
+static Elf64_Sym table_symbol(const struct table *t, size_t i)
+{
+	Elf64_Sym sym;
+
+	memcpy(&sym, t->symbols.data + i * sizeof(sym), sizeof(sym));
+	return sym;
+}
+
+static bool is_function(const Elf64_Sym *sym)
+{
+	unsigned int type = ELF64_ST_TYPE(sym->st_info);
+
+	return type == STT_FUNC || type == STT_GNU_IFUNC;
+}
+
+/* Something that has an address in the file's image. */
+static bool is_defined(const Elf64_Sym *sym)
+{
+	unsigned int type = ELF64_ST_TYPE(sym->st_info);
+
+	return sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS &&
+	       sym->st_shndx != SHN_COMMON && sym->st_name != 0 &&
+	       (type == STT_NOTYPE || type == STT_OBJECT || is_function(sym));
+}
+
+/* Names of .symtab can carry "@VERSION" or "@@VERSION". */
+static const char *plain_name(struct elf_symbols *s, const char *full)
+{
+	size_t len = strcspn(full, "@");
+	struct cut_name *c;
+
+	if (full[len] == '\0' || len == 0)
+		return full;
+	HASH_FIND_PTR(s->cut_names, &full, c);
+	if (!c) {
+		c = xmalloc(sizeof(*c) + len + 1);
+		c->from = full;
+		memcpy(c->name, full, len);
+		c->name[len] = '\0';
+		HASH_ADD_PTR(s->cut_names, from, c);
+	}
+	return c->name;
+}
+
+static bool fill_symbol(struct elf_symbols *s, const struct table *t, const Elf64_Sym *sym,
+			struct elf_symbol *out)
+{
+	const char *name = elf_bytes_string(t->strings, sym->st_name);
+
+	if (!name)
+		return false;
+	*out = (struct elf_symbol){
+		.name = plain_name(s, name),
+		.addr = sym->st_value,
+		.size = sym->st_size,
+		.function = is_function(sym),
+	};
+	return true;
+}
+
+static bool find_by_name(struct elf_symbols *s, const struct table *t, const char *name,
+			 struct elf_symbol *out)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < t->nr; i++) {
+		Elf64_Sym sym = table_symbol(t, i);
+		const char *full;
+
+		if (!is_defined(&sym))
+			continue;
+		if (sym.st_name >= t->strings.size || t->strings.size - sym.st_name <= len)
+			continue;
+		full = (const char *)t->strings.data + sym.st_name;
+		if (memcmp(full, name, len) == 0 && (full[len] == '\0' || full[len] == '@') &&
+		    fill_symbol(s, t, &sym, out))
+			return true;
+	}
+	return false;
+}
+
+bool elf_file_symbol(const struct elf_file *e, const char *name, struct elf_symbol *out)
+{
+	return find_by_name(e->symbols, &e->symbols->symtab, name, out) ||
+	       find_by_name(e->symbols, &e->symbols->dynsym, name, out);
+}
+
+static const struct table *indexed_table(const struct elf_symbols *s)
+{
+	return s->symtab.nr > 0 ? &s->symtab : &s->dynsym;
+}
+
+/* Which of several names of one function people know it by: the higher rank. */
+static int name_rank(const Elf64_Sym *sym)
+{
+	switch (ELF64_ST_BIND(sym->st_info)) {
+	case STB_GLOBAL:
+		return 2;
+	case STB_WEAK:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static size_t leading_underscores(const struct table *t, const Elf64_Sym *sym)
+{
+	const char *name = elf_bytes_string(t->strings, sym->st_name);
+
+	return name ? strspn(name, "_") : SIZE_MAX;
+}
+
+/* By address; of aliases the best known name last: more global, fewer leading underscores. */
+static int compare_functions(const void *a, const void *b, void *table)
+{
+	const struct table *t = table;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	Elf64_Sym x = table_symbol(t, i), y = table_symbol(t, j);
+	size_t under_x, under_y;
+	int rank;
+
+	if (x.st_value != y.st_value)
+		return x.st_value < y.st_value ? -1 : 1;
+	rank = name_rank(&x) - name_rank(&y);
+	if (rank)
+		return rank;
+	under_x = leading_underscores(t, &x);
+	under_y = leading_underscores(t, &y);
+	if (under_x != under_y)
+		return under_x > under_y ? -1 : 1;
+	return i > j ? -1 : i < j;
+}
+
+static void build_index(struct elf_symbols *s)
+{
+	const struct table *t = indexed_table(s);
+	VEC(uint32_t) index = {0};
+
+	s->indexed = true;
+	for (size_t i = 0; i < t->nr; i++) {
+		Elf64_Sym sym = table_symbol(t, i);
+
+		if (is_defined(&sym) && is_function(&sym) && sym.st_size > 0)
+			vec_push(&index, (uint32_t)i);
+	}
+	if (index.len == 0)
+		return;
+	qsort_r(index.data, index.len, sizeof(*index.data), compare_functions, (void *)t);
+	s->by_addr = xrealloc(index.data, index.len * sizeof(*index.data));
+	s->nr_by_addr = index.len;
+}
+
+bool elf_file_symbol_at(const struct elf_file *e, uint64_t addr, struct elf_symbol *out)
+{
+	struct elf_symbols *s = e->symbols;
+	const struct table *t = indexed_table(s);
+	size_t low = 0, high;
+
+	if (!s->indexed)
+		build_index(s);
+	high = s->nr_by_addr;
+	while (low < high) { /* ends with low = first function that starts above addr */
+		size_t mid = low + (high - low) / 2;
+
+		if (table_symbol(t, s->by_addr[mid]).st_value <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (size_t tries = 0; low > 0 && tries < MAX_NESTED; tries++) {
+		Elf64_Sym sym = table_symbol(t, s->by_addr[--low]);
+
+		if (addr - sym.st_value < sym.st_size && fill_symbol(s, t, &sym, out))
+			return true;
+	}
+	return false;
+}
+
+static int each_of(struct elf_symbols *s, const struct table *t,
+		   int (*fn)(void *ctx, const struct elf_symbol *sym), void *ctx)
+{
+	for (size_t i = 0; i < t->nr; i++) {
+		Elf64_Sym raw = table_symbol(t, i);
+		struct elf_symbol sym;
+		int result;
+
+		if (!is_defined(&raw) || !fill_symbol(s, t, &raw, &sym))
+			continue;
+		result = fn(ctx, &sym);
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+int elf_file_each_symbol(const struct elf_file *e,
+			 int (*fn)(void *ctx, const struct elf_symbol *sym), void *ctx)
+{
+	return each_of(e->symbols, indexed_table(e->symbols), fn, ctx);
+}

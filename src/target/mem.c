@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What every back end of struct mem shares: closing, batches for back ends that have none, small
+ * typed reads and strings.  The back ends stand in mem_live.c, mem_image.c and mem_faulty.c.
+ */
+#include "target/mem.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "base/compiler.h"
+
+/* Strings are fetched in pieces that end at multiples of this: never across a page, and few bytes
+ * too many for the short names that are the rule. */
+#define STRING_CHUNK 256
+
+void mem_close(struct mem *m)
+{
+	if (m)
+		m->close(m);
+}
+
+size_t mem_readv(struct mem *m, struct mem_range *ranges, size_t nr)
+{
+	size_t nr_ok = 0;
+
+	if (m->readv)
+		return m->readv(m, ranges, nr);
+	for (size_t i = 0; i < nr; i++) {
+		ranges[i].err = mem_read(m, ranges[i].addr, ranges[i].buf, ranges[i].size);
+		nr_ok += ranges[i].err == 0;
+	}
+	return nr_ok;
+}
+
+int mem_read_u32(struct mem *m, raddr addr, uint32_t *value)
+{
+	return mem_read(m, addr, value, sizeof(*value));
+}
+
+int mem_read_u64(struct mem *m, raddr addr, uint64_t *value)
+{
+	return mem_read(m, addr, value, sizeof(*value));
+}
+
+/* Up to `size` bytes until a NUL, one by one: the string may end right before a hole.
+ * Returns how many were read (a NUL included), or negative errno. */
+static ssize_t read_bytes(struct mem *m, raddr addr, char *buf, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		int err = mem_read(m, addr + i, buf + i, 1);
+
+		if (err)
+			return err;
+		if (!buf[i])
+			return (ssize_t)i + 1;
+	}
+	return (ssize_t)size;
+}
+
+int mem_read_string(struct mem *m, raddr addr, char *buf, size_t size)
+{
+	size_t done = 0;
+
+	if (size == 0)
+		return -EINVAL;
+	buf[0] = '\0';
+	while (done < size - 1) {
+		raddr at = addr + done;
+		size_t want = MIN(size - 1 - done, STRING_CHUNK - (size_t)(at % STRING_CHUNK));
+		ssize_t got = (ssize_t)want;
+
+		if (at < addr)
+			return -EFAULT;
+		if (mem_read(m, at, buf + done, want) != 0)
+			got = read_bytes(m, at, buf + done, want);
+		if (got < 0) {
+			buf[0] = '\0';
+			return (int)got;
+		}
+		if (memchr(buf + done, '\0', (size_t)got))
+			return 0;
+		done += (size_t)got;
+	}
+	buf[done] = '\0';
+	return 0;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Native address -> file and function.  Three caches, since a profiler asks this for every frame:
+ * answers by address, the object of each mapping, and objects by (device, inode), which live
+ * as long as the struct objects so that names that were handed out stay valid.
+ */
+#include "target/objects.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "base/vec.h"
+#include "target/objects_internal.h"
+
+/* Answers by address: direct mapped, 64 bytes each. */
+#define CACHE_BITS 12
+#define CACHE_LEN  (1u << CACHE_BITS)
+
+/* A node maps some tens of files; each open one costs a descriptor. */
+#define MAX_OBJECTS 1024
+#define MAX_OPEN    256
+
+/* An address outside of all mappings makes us read the maps again, but not more often than this:
+ * garbage addresses would otherwise cost a read of the maps each. */
+#define REFRESH_INTERVAL_NS 250000000ull
+
+struct object {
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	char *name; /* base name */
+	bool tried; /* to open elf */
+	struct elf_file *elf;
+};
+
+/* What is known of the mapping of the same index in maps. */
+struct mapping {
+	struct object *object; /* NULL: not looked at yet */
+	bool has_bias;
+	uint64_t bias;
+};
+
+struct cached {
+	raddr addr; /* 0: empty */
+	struct object_function function;
+};
+
+struct objects {
+	int os_pid;
+	struct proc_maps maps;
+	struct mapping *mappings;
+	uint64_t read_ns; /* when the maps were read */
+	VEC(struct object *) objects;
+	size_t nr_open;
+	struct object anon;  /* what is mapped without a file */
+	struct object other; /* files beyond MAX_OBJECTS */
+	struct cached cache[CACHE_LEN];
+};
+
+static void take_maps(struct objects *o, struct proc_maps *maps)
+{
+	proc_maps_free(&o->maps);
+	free(o->mappings);
+	o->maps = *maps;
+	o->mappings = xcalloc(maps->len, sizeof(*o->mappings));
+	memset(o->cache, 0, sizeof(o->cache));
+}
+
+int objects_refresh(struct objects *o, struct error *err)
+{
+	struct proc_maps maps;
+	int code;
+
+	o->read_ns = clock_monotonic_ns();
+	code = proc_maps_read(&maps, o->os_pid, err);
+	if (code)
+		return code; /* the process may be gone; what was known stays */
+	take_maps(o, &maps);
+	return 0;
+}
+
+int objects_open(struct objects **out, int os_pid, struct error *err)
+{
+	struct objects *o = xcalloc(1, sizeof(*o));
+	int code;
+
+	o->os_pid = os_pid;
+	o->anon = (struct object){.name = "[anon]", .tried = true};
+	o->other = (struct object){.name = "[other]", .tried = true};
+	code = objects_refresh(o, err);
+	if (code) {
+		objects_close(o);
+		return code;
+	}
+	*out = o;
+	return 0;
+}
+
+void objects_close(struct objects *o)
+{
+	if (!o)
+		return;
+	for (size_t i = 0; i < o->objects.len; i++) {
+		elf_file_close(o->objects.data[i]->elf);
+		free(o->objects.data[i]->name);
+		free(o->objects.data[i]);
+	}
+	vec_free(&o->objects);
+	proc_maps_free(&o->maps);
+	free(o->mappings);
+	free(o);
+}
+
+/* Mappings that no file on disk stands behind: heaps, the JIT's memfd, shared anonymous memory. */
+static bool is_anonymous(const struct proc_map *map)
+{
+	static const char *const prefixes[] = {"/memfd:", "/dev/zero", "/SYSV", "/anon_hugepage"};
+
+	if (strcmp(map->path, "[vdso]") == 0)
+		return false;
+	if (map->path[0] != '/')
+		return true;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(map->path, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+static struct object *object_of_map(struct objects *o, const struct proc_map *map)
+{
+	struct object *obj;
+	const char *slash = strrchr(map->path, '/');
+
+	if (is_anonymous(map))
+		return &o->anon;
+	for (size_t i = 0; i < o->objects.len; i++) {
+		obj = o->objects.data[i];
+		if (obj->inode == map->inode && obj->dev_major == map->dev_major &&
+		    obj->dev_minor == map->dev_minor)
+			return obj;
+	}
+	if (o->objects.len == MAX_OBJECTS)
+		return &o->other;
+	obj = xcalloc(1, sizeof(*obj));
+	*obj = (struct object){
+		.dev_major = map->dev_major,
+		.dev_minor = map->dev_minor,
+		.inode = map->inode,
+		.name = xstrdup(slash ? slash + 1 : map->path),
+	};
+	vec_push(&o->objects, obj);
+	return obj;
+}
+
+/* The mapping at an index of maps, with its object opened and its bias known. */
+static const struct mapping *resolve_mapping(struct objects *o, size_t i)
+{
+	struct mapping *m = &o->mappings[i];
+	const struct proc_map *map = &o->maps.data[i];
+
+	if (m->object)
+		return m;
+	m->object = object_of_map(o, map);
+	if (!m->object->tried) {
+		m->object->tried = true;
+		if (o->nr_open < MAX_OPEN)
+			m->object->elf = objects_open_elf(o->os_pid, map);
+		o->nr_open += m->object->elf != NULL;
+	}
+	if (m->object->elf)
+		m->has_bias = elf_file_bias(m->object->elf, map->start, map->offset,
+					    map->end - map->start, &m->bias);
+	return m;
+}
+
+/* The mapping that holds addr; reads the maps again if there is none. */
+static const struct proc_map *find_map(struct objects *o, raddr addr, bool exec)
+{
+	const struct proc_map *map = proc_maps_find(&o->maps, addr);
+
+	if (map && (map->x || !exec))
+		return map;
+	if (clock_monotonic_ns() - o->read_ns < REFRESH_INTERVAL_NS ||
+	    objects_refresh(o, NULL) != 0)
+		return NULL;
+	map = proc_maps_find(&o->maps, addr);
+	return map && (map->x || !exec) ? map : NULL;
+}
+
+static void describe(const struct mapping *m, const struct proc_map *map, raddr addr,
+		     struct object_function *out)
+{
+	const struct elf_file *elf = m->object->elf;
+	uint64_t at = addr - m->bias, start, end;
+	struct elf_symbol symbol;
+
+	*out = (struct object_function){.object = m->object->name, .offset = addr};
+	if (!m->has_bias) {
+		if (map->inode)
+			out->offset = map->offset + (addr - map->start); /* in the file */
+		return;
+	}
+	out->offset = at;
+	if (elf_file_function_at(elf, at, &start, &end)) {
+		out->offset = start;
+		out->start = start + m->bias;
+		out->end = end + m->bias;
+	}
+	if (elf_file_symbol_at(elf, at, &symbol)) {
+		out->symbol = symbol.name;
+		if (out->start == out->end) {
+			out->start = symbol.addr + m->bias;
+			out->end = out->start + symbol.size;
+		}
+	}
+}
+
+int objects_find(struct objects *o, raddr addr, struct object_function *out)
+{
+	/* Fibonacci hashing: code addresses differ in their low bits. */
+	struct cached *c = &o->cache[(addr * 0x9E3779B97F4A7C15ull) >> (64 - CACHE_BITS)];
+	const struct proc_map *map;
+
+	if (c->addr == addr && addr != 0) {
+		*out = c->function;
+		return 0;
+	}
+	map = find_map(o, addr, true);
+	if (!map)
+		return -ENOENT;
+	describe(resolve_mapping(o, (size_t)(map - o->maps.data)), map, addr, out);
+	*c = (struct cached){.addr = addr, .function = *out};
+	return 0;
+}
+
+const char *object_function_name(const struct object_function *f, char *buf, size_t size)
+{
+	if (f->symbol || f->object[0] == '[')
+		snprintf(buf, size, "%s", f->symbol ? f->symbol : f->object);
+	else
+		snprintf(buf, size, "%s+0x%" PRIx64, f->object, f->offset);
+	return buf;
+}
+
+struct elf_file *objects_elf(struct objects *o, raddr addr, uint64_t *bias)
+{
+	const struct proc_map *map = find_map(o, addr, false);
+	const struct mapping *m;
+
+	if (!map)
+		return NULL;
+	m = resolve_mapping(o, (size_t)(map - o->maps.data));
+	if (!m->has_bias)
+		return NULL;
+	*bias = m->bias;
+	return m->object->elf;
+}
+
+const struct proc_maps *objects_maps(const struct objects *o)
+{
+	return &o->maps;
+}

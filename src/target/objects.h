@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Names for native addresses of a live process: which file is mapped there, which function is
+ * it.  Files are opened on first use by way of /proc/PID/map_files (right file in any mount
+ * namespace, deleted ones too), else /proc/PID/root, else /proc/PID/exe.  Caches results.
+ */
+#ifndef EBEAM_TARGET_OBJECTS_H
+#define EBEAM_TARGET_OBJECTS_H
+
+#include "target/elf.h"
+#include "target/proc.h"
+
+struct objects;
+
+struct object_function {
+	const char *object; /* base name of the file: "beam.smp", "libc.so.6", "[vdso]"; "[anon]" */
+	const char *symbol; /* name of the symbol that truly covers the address, else NULL */
+	uint64_t offset;  /* start of the function (FDE) in the file's address space; of the address
+			     * itself if no FDE covers it */
+	raddr start, end; /* bounds of the function in the process; start == end if unknown */
+};
+
+int objects_open(struct objects **out, int os_pid, struct error *err);
+void objects_close(struct objects *o);
+
+/* 0, or -ENOENT if nothing executable is mapped there (also after a refresh of the maps). */
+int objects_find(struct objects *o, raddr addr, struct object_function *out);
+/* "beam.smp+0x1234" or the symbol, into buf. */
+const char *object_function_name(const struct object_function *f, char *buf, size_t size);
+
+/* The ELF file mapped at addr and its load bias (process address = file address + bias). */
+struct elf_file *objects_elf(struct objects *o, raddr addr, uint64_t *bias);
+/* The maps as last read; refreshed by objects_refresh(). */
+const struct proc_maps *objects_maps(const struct objects *o);
+int objects_refresh(struct objects *o, struct error *err);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What /proc says of one process.  Parsers take text, so that they are tested without a process;
+ * the proc_read_* functions read the files.  All paths go through /proc/PID, so that other mount
+ * namespaces, chroots and deleted executables need no special case.
+ */
+#ifndef EBEAM_TARGET_PROC_H
+#define EBEAM_TARGET_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "target/mem.h"
+
+struct proc_map {
+	raddr start, end;
+	uint64_t offset;
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	bool r, w, x, shared;
+	char *path; /* "" for anonymous; " (deleted)" removed, see deleted */
+	bool deleted;
+};
+
+struct proc_maps {
+	struct proc_map *data; /* sorted by start */
+	size_t len;
+};
+
+int proc_maps_parse(struct proc_maps *out, const char *text, size_t len);
+int proc_maps_read(struct proc_maps *out, int os_pid, struct error *err);
+void proc_maps_free(struct proc_maps *maps);
+const struct proc_map *proc_maps_find(const struct proc_maps *maps, raddr addr); /* NULL = none */
+
+struct proc_thread {
+	int os_tid;
+	char name[16];
+};
+
+/* Threads of a process; *out is malloc'ed.  Returns their number or negative errno. */
+ssize_t proc_threads_read(struct proc_thread **out, int os_pid, struct error *err);
+
+struct proc_stat {
+	char comm[64];
+	char state;
+	uint64_t start_ticks; /* since boot, in clock ticks */
+	uint64_t utime_ticks, stime_ticks;
+	uint64_t start_code; /* in the executable's code; 0 or 1 if the kernel does not tell */
+};
+int proc_stat_parse(struct proc_stat *out, const char *text);
+int proc_stat_read(struct proc_stat *out, int os_pid, struct error *err);
+/* The same for one thread. */
+int proc_thread_stat_read(struct proc_stat *out, int os_pid, int os_tid, struct error *err);
+
+/* Seconds since the process started; negative errno on failure. */
+int64_t proc_uptime_s(int os_pid);
+
+/* Link text of /proc/PID/exe without " (deleted)"; *deleted may be NULL.  0 or negative errno. */
+int proc_exe(int os_pid, char *buf, size_t size, bool *deleted);
+
+/* All pids of the host that the caller can see; *out malloc'ed; number or negative errno. */
+ssize_t proc_list(int **out, struct error *err);
+
+/* Short id of the container that cgroup membership names (docker, containerd, podman, lxc,
+ * kubernetes), or "" .  Parses the text of /proc/PID/cgroup. */
+void proc_container_parse(const char *cgroup_text, char *buf, size_t size);
+void proc_container(int os_pid, char *buf, size_t size);
+
+/* Innermost pid of the process in its own PID namespace (last number of NSpid), or os_pid. */
+int proc_namespace_pid(int os_pid);
+/* True if this program runs in the initial PID namespace (BPF sees the kernel's own numbers). */
+bool proc_in_initial_pid_namespace(void);
+/* True if other mount or PID namespace, or other root directory, than ours. */
+bool proc_is_elsewhere(int os_pid);
+
+/* Whole text file, NUL terminated, at most `max` bytes; malloc'ed; NULL with errno set. */
+char *proc_read_file(const char *path, size_t max, size_t *len);
+
+#endif
