@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The atom table: index or term -> text, cached for ever because atoms are never freed. */
+#ifndef EBEAM_BEAM_ATOMS_H
+#define EBEAM_BEAM_ATOMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/layout.h"
+#include "target/mem.h"
+
+struct beam_atoms;
+
+#define TERM_IS_ATOM(t) (((t)&0x3f) == 0x0b)
+
+/* Borrows mem and layout. `table` is the address of erts_atom_table. */
+int beam_atoms_open(struct beam_atoms **out, struct mem *mem, const struct beam_layout *layout,
+		    raddr table);
+void beam_atoms_close(struct beam_atoms *a);
+
+/* Text of an atom term (UTF-8, NUL terminated, *len excludes the NUL), valid until close.  NULL if
+ * the term is no atom or cannot be read. */
+const char *beam_atom_text(struct beam_atoms *a, uint64_t term, size_t *len);
+/* Number of atoms in the node now; negative errno on failure. */
+int64_t beam_atoms_count(struct beam_atoms *a);
+/* Term of the atom with this text, or 0 if the node has no such atom (walks the table once, then
+ * remembers; used for a handful of well-known atoms). */
+uint64_t beam_atom_find(struct beam_atoms *a, const char *text);
+
+#endif

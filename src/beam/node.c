@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Opening a node: its executable, who it is, its layout, its tables, the checks.  Whatever makes it
+ * unsupported is kept as text, so that list and doctor can show such nodes too.
+ */
+#include "beam/node.h"
+
+#include <errno.h>
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "beam/anchors.h"
+#include "beam/atoms.h"
+#include "beam/checks.h"
+#include "beam/identity.h"
+#include "beam/layout_dwarf.h"
+#include "target/proc.h"
+
+#define AUXV_MAX_SIZE 4096
+
+/* Where the program starts, from its auxiliary vector: an address in the executable, whatever it
+ * is called and wherever it is mapped.  That file belongs to the node's user: without root, but
+ * with CAP_SYS_PTRACE, the start of the code does.  0 if neither can be read. */
+static raddr entry_point(int os_pid)
+{
+	char path[64], *bytes;
+	struct proc_stat stat;
+	raddr entry = 0;
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", os_pid);
+	bytes = proc_read_file(path, AUXV_MAX_SIZE, &size);
+	for (size_t at = 0; bytes && at + 16 <= size; at += 16) {
+		uint64_t pair[2];
+
+		memcpy(pair, bytes + at, sizeof(pair));
+		if (pair[0] == AT_ENTRY)
+			entry = pair[1];
+	}
+	free(bytes);
+	if (!entry && proc_stat_read(&stat, os_pid, NULL) == 0)
+		entry = stat.start_code;
+	return entry;
+}
+
+static int not_a_node(int os_pid, struct error *err)
+{
+	struct proc_stat stat;
+
+	if (proc_stat_read(&stat, os_pid, NULL) != 0)
+		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "no process has pid %d", os_pid);
+	return error_set(err, ERROR_KIND_NO_NODE, -ENOEXEC, "pid %d is '%s', not a BEAM node",
+			 os_pid, stat.comm);
+}
+
+static int open_executable(struct beam_node *n, struct error *err)
+{
+	int code = mem_open_live(&n->mem, n->os_pid, err);
+
+	if (!code)
+		code = objects_open(&n->objects, n->os_pid, err);
+	if (code)
+		return code;
+	n->elf = objects_elf(n->objects, entry_point(n->os_pid), &n->bias);
+	if (!n->elf || identity_read(&n->identity, n->elf) != 0)
+		return not_a_node(n->os_pid, err);
+	return 0;
+}
+
+/* Fills n->unsupported if something is in the way. */
+static void inspect(struct beam_node *n)
+{
+	const struct beam_identity *id = &n->identity;
+	const struct beam_check *failed;
+
+	if (!elf_file_is_x86_64(n->elf)) {
+		snprintf(n->unsupported, sizeof(n->unsupported),
+			 "this node runs OTP %s on another processor than x86-64", id->otp_text);
+		return;
+	}
+	if (!identity_is_supported(id, n->unsupported, sizeof(n->unsupported)))
+		return;
+	if (layout_choose(n) != 0) {
+		snprintf(n->unsupported, sizeof(n->unsupported),
+			 "this node runs OTP %s (ERTS %s) built %s VM probes, for which ebeam has "
+			 "no "
+			 "layout. Install the debug symbols of this build, or add a layout "
+			 "(src/beam/otp/README.md)",
+			 id->otp_text, id->erts, id->vm_probes ? "with" : "without");
+		return;
+	}
+	anchors_find(n);
+	checks_run(n);
+	failed = checks_failed(n);
+	if (failed)
+		snprintf(n->unsupported, sizeof(n->unsupported),
+			 "OTP %s (ERTS %s) does not fit the layout (%s). Failed check: %s; seen: "
+			 "%s. "
+			 "%s (see ebeam doctor)",
+			 id->otp_text, id->erts, n->layout_origin, failed->name, failed->seen,
+			 strncmp(n->layout_origin, "DWARF", 5) == 0
+				 ? "Are the debug symbols those of this very build?"
+				 : "If this is a patched build, install its debug symbols");
+}
+
+/* A node that ended meanwhile fails checks too; that is not the layout's fault. */
+static bool has_exited(const struct beam_node *n)
+{
+	char byte;
+
+	return mem_read(n->mem, entry_point(n->os_pid), &byte, 1) == -ESRCH;
+}
+
+int beam_node_open(struct beam_node **out, int os_pid, bool partial, struct error *err)
+{
+	struct beam_node *n = xcalloc(1, sizeof(*n));
+	int code;
+
+	n->os_pid = os_pid;
+	code = open_executable(n, err);
+	if (code) {
+		beam_node_close(n);
+		return code;
+	}
+	inspect(n);
+	if (n->unsupported[0] && has_exited(n)) {
+		beam_node_close(n);
+		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (pid %d) has exited",
+				 os_pid);
+	}
+	if (n->unsupported[0] && !partial) {
+		code = error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "pid %d: %s", os_pid,
+				 n->unsupported);
+		beam_node_close(n);
+		return code;
+	}
+	*out = n;
+	return 0;
+}
+
+void beam_node_close(struct beam_node *n)
+{
+	if (!n)
+		return;
+	beam_atoms_close(n->atoms);
+	objects_close(n->objects);
+	mem_close(n->mem);
+	free(n);
+}
+
+const char *beam_node_unsupported(const struct beam_node *n)
+{
+	return n->unsupported[0] ? n->unsupported : NULL;
+}

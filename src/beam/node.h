@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One BEAM node, seen from outside: who it is, where its tables stand, how its structs are laid
+ * out.  Everything else in src/beam starts from a struct beam_node.
+ */
+#ifndef EBEAM_BEAM_NODE_H
+#define EBEAM_BEAM_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/layout.h"
+#include "base/error.h"
+#include "target/elf.h"
+#include "target/mem.h"
+#include "target/objects.h"
+
+/* From the executable and its memory, before any layout is needed. */
+struct beam_identity {
+	int otp;	   /* release: 25, 27, 29 */
+	char otp_text[32]; /* "25" */
+	char erts[32];	   /* "13.1.5" */
+	bool jit;	   /* flavour: jit or emu */
+	bool native_stack; /* Erlang stack in rsp */
+	bool vm_probes;	   /* USDT probes compiled in (changes struct layouts up to OTP 26) */
+	bool stripped;	   /* no .symtab */
+	bool hidden;	   /* VM symbols are not exported (OTP 29) */
+	bool lock_counting, debug; /* builds with other layouts: refused */
+};
+
+/* Addresses in the process; 0 = not found (yet). */
+struct beam_anchors {
+	raddr proc_tab;	      /* erts_proc */
+	raddr port_tab;	      /* erts_port */
+	raddr atom_table;     /* erts_atom_table */
+	raddr this_node_ptr;  /* erts_this_node, the variable: naming the node changes its value */
+	raddr this_node;      /* the ErlNode that it held when the node was opened */
+	raddr jit_descriptor; /* __jit_debug_descriptor */
+	raddr jit_register;   /* __jit_debug_register_code: where a uprobe sees code come and go */
+	raddr frame_layout;   /* erts_frame_layout (int): 0 RA, 1 FP_RA; 0 = no such variable */
+	raddr bif_table;      /* bif_table[], BEAM_BIF_* below */
+	uint32_t nr_bifs;     /* its entries */
+	raddr module_code;    /* module_tables[3]: IndexTables of Module, one per code index */
+	raddr export_table;   /* export_tables[3]: IndexTables of Export; OTP 29 keeps exports in
+				* another kind of table: 0 there */
+	raddr sched, dirty_cpu, dirty_io; /* arrays of aligned scheduler data */
+	uint32_t nr_sched, nr_dirty_cpu, nr_dirty_io;
+};
+
+/*
+ * BifEntry {Eterm module, name; int arity; BifFunction f, traced; enum kind} as
+ * erts/emulator/utils/make_tables writes it, OTP 25 to 29: too plain a struct to be in the layout.
+ * Before the node has booted module and name are not atoms yet.
+ */
+#define BEAM_BIF_SIZE	  48
+#define BEAM_BIF_MODULE	  0
+#define BEAM_BIF_NAME	  8
+#define BEAM_BIF_ARITY	  16 /* u32 */
+#define BEAM_BIF_FUNCTION 24 /* the C function that runs */
+
+/* One line of the layout check: every check has a name, passes or says what it saw. */
+struct beam_check {
+	const char *name; /* "process 0 is registered as init" */
+	bool ok;
+	char seen[160];
+};
+#define BEAM_MAX_CHECKS 32
+
+struct beam_node {
+	int os_pid;
+	struct mem *mem;
+	struct objects *objects;
+	struct elf_file *elf; /* the executable; owned by objects */
+	uint64_t bias;	      /* process address = file address + bias */
+	struct beam_identity identity;
+	struct beam_anchors anchors;
+	struct beam_layout layout;
+	char layout_origin[128]; /* "DWARF of /usr/lib/debug/...", "table otp25" */
+	struct beam_check checks[BEAM_MAX_CHECKS];
+	unsigned int nr_checks;
+	struct beam_atoms *atoms; /* NULL if the release has no layout */
+	char unsupported[512];	  /* why not supported, "" = it is; see beam_node_unsupported() */
+};
+
+/*
+ * Opens, identifies, finds the tables, chooses and checks the layout.
+ *   ERROR_KIND_NO_NODE      no such process, or not a BEAM ("pid 4711 is 'java', not a BEAM node")
+ *   ERROR_KIND_PRIVILEGE    its memory may not be read
+ *   ERROR_KIND_UNSUPPORTED  release, flavour or build that ebeam has no layout for, or a check that
+ *                           failed, by name.  *out is still filled (identity, checks) if
+ *                           `partial` is true, for list and doctor, and 0 is returned.
+ */
+int beam_node_open(struct beam_node **out, int os_pid, bool partial, struct error *err);
+void beam_node_close(struct beam_node *n);
+/* NULL if the node is fully supported, else why not (valid until close). */
+const char *beam_node_unsupported(const struct beam_node *n);
+
+/* Facts that change, read now from the node's memory. */
+struct beam_facts {
+	char name[256]; /* "rabbit@host", "nonode@nohost" */
+	uint32_t schedulers, dirty_cpu_schedulers, dirty_io_schedulers;
+	uint32_t process_count, port_count, atom_count;
+	uint64_t uptime_s;
+};
+int beam_node_facts(struct beam_node *n, struct beam_facts *out, struct error *err);
+
+/* True if the executable of the process is a beam (by what it is, not by what it is called). */
+bool beam_is_node(int os_pid);
+
+/*
+ * Finds the node that -p names: an os pid, a node name ("rabbit@host") or its first part, or
+ * NULL if exactly one node runs.  Errors name the nodes that are there.
+ */
+int beam_find(int *os_pid, const char *what, struct error *err);
+/* os pids of all nodes that can be seen; malloc'ed; number or negative errno. */
+int beam_list(int **out, struct error *err);
+
+#endif

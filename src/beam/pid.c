@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See pid.h. */
+#include "beam/pid.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+int id_format_read(struct id_format *out, struct mem *mem, const struct beam_layout *layout,
+		   raddr table, int otp)
+{
+	bool wide = otp >= 26; /* the masks became words in 26 */
+	uint32_t small[3], shift[2];
+	int rc;
+
+	*out = (struct id_format){.whole_word = wide};
+	if (wide) {
+		rc = mem_read_u64(mem, table + layout->ptab_pix_mask, &out->pix_mask);
+		rc = rc ? rc : mem_read_u64(mem, table + layout->ptab_pix_cl_mask, &out->cl_mask);
+		rc = rc ? rc : mem_read_u64(mem, table + layout->ptab_pix_cli_mask, &out->cli_mask);
+	} else {
+		rc = mem_read_u32(mem, table + layout->ptab_pix_mask, &small[0]);
+		rc = rc ? rc : mem_read_u32(mem, table + layout->ptab_pix_cl_mask, &small[1]);
+		rc = rc ? rc : mem_read_u32(mem, table + layout->ptab_pix_cli_mask, &small[2]);
+	}
+	rc = rc ? rc : mem_read_u32(mem, table + layout->ptab_pix_cl_shift, &shift[0]);
+	rc = rc ? rc : mem_read_u32(mem, table + layout->ptab_pix_cli_shift, &shift[1]);
+	if (rc)
+		return rc;
+	if (!wide) {
+		out->pix_mask = small[0];
+		out->cl_mask = small[1];
+		out->cli_mask = small[2];
+	}
+	out->cl_shift = shift[0] & 63;
+	out->cli_shift = shift[1] & 63;
+	return 0;
+}
+
+uint64_t id_data(const struct id_format *f, uint64_t term)
+{
+	uint64_t d = term >> 4;
+
+	/* Up to 25 the low 32 bits of the word hold the data, the high ones the slot. */
+	if (!f->whole_word)
+		return (uint32_t)term >> 4;
+	return (d & ~f->pix_mask) | ((d >> f->cl_shift) & f->cl_mask) |
+	       ((d & f->cli_mask) << f->cli_shift);
+}
+
+char *pid_format(const struct id_format *f, uint64_t term, char *buf, size_t size)
+{
+	unsigned int number_bits = f->whole_word ? 28 : 15;
+	uint64_t d = id_data(f, term);
+
+	snprintf(buf, size, "<0.%" PRIu64 ".%" PRIu64 ">", d & (((uint64_t)1 << number_bits) - 1),
+		 d >> number_bits);
+	return buf;
+}
+
+char *port_format(const struct id_format *f, uint64_t term, char *buf, size_t size)
+{
+	snprintf(buf, size, "#Port<0.%" PRIu64 ">", id_data(f, term));
+	return buf;
+}
