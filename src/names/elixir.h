@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How Elixir writes modules and functions, for names_format.c. */
+#ifndef EBEAM_NAMES_ELIXIR_H
+#define EBEAM_NAMES_ELIXIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+/* Is this the text of an atom that the Elixir compiler makes from an alias: "Elixir.Enum"? */
+bool elixir_is_alias(const char *text, size_t len);
+/* Does a module of this name come from Elixir?  Wider: also "Elixir.odd module". */
+bool elixir_is_module(const char *text, size_t len);
+/* As Elixir's inspect() writes the atom of a module: `Enum`, `:"Elixir.odd module"`. */
+void elixir_format_module(struct strbuf *out, const char *text, size_t len);
+/* As Elixir's stack traces write a function; arity -1 = none. */
+void elixir_format_function(struct strbuf *out, const char *module, const char *name,
+			    int32_t arity);
+
+#endif

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The dictionary (see names.h): six tables of entries by dense id, and, when it is filled by
+ * interning, a hash index over each.  Entries stand in chunks that never move, strings in an
+ * arena, so that what a getter returned stays valid.  Ids are checked here, contents are not:
+ * strings are bytes as they came, and become text in names_format.c.
+ */
+#include "names/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/idmap.h"
+#include "base/xalloc.h"
+
+#define CHUNK_ENTRIES 512u
+#define OVERFLOW_TEXT "[overflow]"
+
+struct string_entry {
+	const char *s; /* NUL terminated */
+	uint32_t size; /* without the NUL */
+};
+
+struct stack_entry {
+	struct name_stack stack;
+	uint32_t depth; /* frames up to the root, 1.. */
+};
+
+struct table {
+	char **chunks; /* of CHUNK_ENTRIES entries */
+	uint32_t count;
+	uint32_t entry_size;
+	uint32_t overflow; /* id of the "[overflow]" entry, 0 = not needed yet */
+	struct idmap index;
+};
+
+struct names {
+	struct table tables[NR_NAMES_TABLES];
+	struct arena strings;
+	uint32_t max_entries;
+	size_t max_bytes;
+	uint64_t overflows;
+};
+
+static const uint32_t entry_sizes[NR_NAMES_TABLES] = {
+	[NAMES_STRINGS] = sizeof(struct string_entry),
+	[NAMES_FUNCTIONS] = sizeof(struct name_function),
+	[NAMES_FRAMES] = sizeof(struct name_frame),
+	[NAMES_STACKS] = sizeof(struct stack_entry),
+	[NAMES_PROCESSES] = sizeof(struct name_process),
+	[NAMES_THREADS] = sizeof(struct name_thread),
+};
+
+int names_open(struct names **out)
+{
+	return names_open_limited(out, NAMES_LIMIT, NAMES_MAX_BYTES);
+}
+
+int names_open_limited(struct names **out, uint32_t max_entries, size_t max_bytes)
+{
+	struct names *n = xcalloc(1, sizeof(*n));
+
+	for (int t = 0; t < NR_NAMES_TABLES; t++)
+		n->tables[t].entry_size = entry_sizes[t];
+	n->max_entries = max_entries;
+	n->max_bytes = max_bytes;
+	*out = n;
+	return 0;
+}
+
+void names_close(struct names *n)
+{
+	if (!n)
+		return;
+	for (int t = 0; t < NR_NAMES_TABLES; t++) {
+		struct table *table = &n->tables[t];
+
+		for (uint32_t i = 0; i * CHUNK_ENTRIES < table->count; i++)
+			free(table->chunks[i]);
+		free(table->chunks);
+		idmap_free(&table->index);
+	}
+	arena_free(&n->strings);
+	free(n);
+}
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+static void *table_entry(const struct table *table, uint32_t id)
+{
+	if (id == 0 || id > table->count)
+		return NULL;
+	id--;
+	return table->chunks[id / CHUNK_ENTRIES] + (size_t)(id % CHUNK_ENTRIES) * table->entry_size;
+}
+
+/* The array of chunks doubles whenever the number of chunks is a power of two. */
+static uint32_t table_append(struct table *table, const void *entry)
+{
+	uint32_t at = table->count % CHUNK_ENTRIES, nr = table->count / CHUNK_ENTRIES;
+
+	if (at == 0) {
+		if ((nr & (nr - 1)) == 0)
+			table->chunks =
+				xrealloc(table->chunks, 2 * MAX(nr, 1u) * sizeof(*table->chunks));
+		table->chunks[nr] = xmalloc((size_t)CHUNK_ENTRIES * table->entry_size);
+	}
+	memcpy(table->chunks[nr] + (size_t)at * table->entry_size, entry, table->entry_size);
+	return ++table->count;
+}
+
+static void *get(const struct names *n, enum names_table t, uint32_t id)
+{
+	return table_entry(&n->tables[t], id);
+}
+
+static bool is_known(const struct names *n, enum names_table t, uint32_t id)
+{
+	return id != 0 && id <= n->tables[t].count;
+}
+
+static bool is_known_or_none(const struct names *n, enum names_table t, uint32_t id)
+{
+	return id <= n->tables[t].count;
+}
+
+const char *names_string(const struct names *n, uint32_t id)
+{
+	const struct string_entry *entry = get(n, NAMES_STRINGS, id);
+
+	return entry ? entry->s : NULL;
+}
+
+const struct name_function *names_function(const struct names *n, uint32_t id)
+{
+	return get(n, NAMES_FUNCTIONS, id);
+}
+
+const struct name_frame *names_frame(const struct names *n, uint32_t id)
+{
+	return get(n, NAMES_FRAMES, id);
+}
+
+const struct name_stack *names_stack(const struct names *n, uint32_t id)
+{
+	const struct stack_entry *entry = get(n, NAMES_STACKS, id);
+
+	return entry ? &entry->stack : NULL;
+}
+
+uint32_t names_stack_depth(const struct names *n, uint32_t stack)
+{
+	const struct stack_entry *entry = get(n, NAMES_STACKS, stack);
+
+	return entry ? entry->depth : 0;
+}
+
+const struct name_process *names_process(const struct names *n, uint32_t id)
+{
+	return get(n, NAMES_PROCESSES, id);
+}
+
+const struct name_thread *names_thread(const struct names *n, uint32_t id)
+{
+	return get(n, NAMES_THREADS, id);
+}
+
+uint32_t names_count(const struct names *n, enum names_table table)
+{
+	return n->tables[table].count;
+}
+
+uint64_t names_overflows(const struct names *n)
+{
+	return n->overflows;
+}
+
+/* ---- entries from ids, shared by interning and defining ----------------------------------- */
+
+/*
+ * The bytes that are kept of a string: at most NAMES_MAX_STRING of them, cut between characters;
+ * a NUL (atoms may hold one) as the two bytes C0 80, which no UTF-8 text contains, so that
+ * strings can be NUL terminated.  `scratch` holds the result if it differs from the input.
+ */
+static const char *keep_bytes(const char *s, size_t *len, struct strbuf *scratch)
+{
+	size_t keep = *len;
+
+	if (keep > NAMES_MAX_STRING) {
+		keep = NAMES_MAX_STRING;
+		while (keep > NAMES_MAX_STRING - 4 && ((unsigned char)s[keep] & 0xc0) == 0x80)
+			keep--;
+	}
+	*len = keep;
+	if (!keep || !memchr(s, 0, keep))
+		return keep ? s : "";
+	for (size_t i = 0; i < keep; i++) {
+		if (s[i])
+			strbuf_addch(scratch, s[i]);
+		else
+			strbuf_add(scratch, "\xc0\x80", 2);
+	}
+	*len = scratch->len;
+	return scratch->buf;
+}
+
+static uint32_t append_string(struct names *n, const char *s, size_t len)
+{
+	struct string_entry entry = {
+		.s = arena_strndup(&n->strings, s, len),
+		.size = (uint32_t)len,
+	};
+
+	return table_append(&n->tables[NAMES_STRINGS], &entry);
+}
+
+static struct name_function make_function(const struct names *n, uint32_t module, uint32_t name,
+					  int32_t arity, enum frame_kind kind)
+{
+	return (struct name_function){
+		.module = names_string(n, module),
+		.name = names_string(n, name),
+		.arity = arity,
+		.kind = kind,
+		.module_id = module,
+		.name_id = name,
+	};
+}
+
+static struct name_frame make_frame(const struct names *n, uint32_t function, uint32_t file,
+				    uint32_t line)
+{
+	return (struct name_frame){
+		.function = function,
+		.file = names_string(n, file),
+		.line = line,
+		.file_id = file,
+	};
+}
+
+static struct stack_entry make_stack(const struct names *n, uint32_t parent, uint32_t frame)
+{
+	return (struct stack_entry){
+		.stack = {.parent = parent, .frame = frame},
+		.depth = names_stack_depth(n, parent) + 1,
+	};
+}
+
+static struct name_process make_process(const struct names *n, uint64_t epid, uint32_t pid,
+					uint32_t registered, uint32_t label, uint32_t initial_call)
+{
+	return (struct name_process){
+		.epid = epid,
+		.pid = names_string(n, pid),
+		.registered = names_string(n, registered),
+		.label = names_string(n, label),
+		.initial_call = initial_call,
+		.pid_id = pid,
+		.registered_id = registered,
+		.label_id = label,
+	};
+}
+
+static struct name_thread make_thread(const struct names *n, uint32_t os_tid, enum thread_type type,
+				      uint16_t scheduler, uint32_t name)
+{
+	return (struct name_thread){
+		.os_tid = os_tid,
+		.type = type,
+		.scheduler = scheduler,
+		.name = names_string(n, name),
+		.name_id = name,
+	};
+}
+
+/* ---- interning ---------------------------------------------------------------------------- */
+
+static uint32_t overflow_id(struct names *n, enum names_table t);
+
+static uint32_t append_overflow(struct names *n, enum names_table t)
+{
+	struct name_function function;
+	struct name_frame frame;
+	struct stack_entry stack;
+	struct name_process process;
+	struct name_thread thread;
+	const void *entry = NULL;
+
+	switch (t) {
+	case NAMES_STRINGS:
+		return append_string(n, OVERFLOW_TEXT, strlen(OVERFLOW_TEXT));
+	case NAMES_FUNCTIONS:
+		function = make_function(n, 0, overflow_id(n, NAMES_STRINGS), -1, FRAME_STATE);
+		entry = &function;
+		break;
+	case NAMES_FRAMES:
+		frame = make_frame(n, overflow_id(n, NAMES_FUNCTIONS), 0, 0);
+		entry = &frame;
+		break;
+	case NAMES_STACKS:
+		stack = make_stack(n, 0, overflow_id(n, NAMES_FRAMES));
+		entry = &stack;
+		break;
+	case NAMES_PROCESSES:
+		process = make_process(n, 0, overflow_id(n, NAMES_STRINGS), 0, 0, 0);
+		entry = &process;
+		break;
+	case NAMES_THREADS:
+		thread = make_thread(n, 0, THREAD_UNKNOWN, 0, overflow_id(n, NAMES_STRINGS));
+		entry = &thread;
+		break;
+	case NR_NAMES_TABLES:
+		return 0;
+	}
+	return table_append(&n->tables[t], entry);
+}
+
+/* The "[overflow]" entries stand beyond the limit: at most one of each kind. */
+static uint32_t overflow_id(struct names *n, enum names_table t)
+{
+	struct table *table = &n->tables[t];
+
+	if (!table->overflow)
+		table->overflow = append_overflow(n, t);
+	return table->overflow;
+}
+
+static uint32_t intern_overflow(struct names *n, enum names_table t, bool *is_new)
+{
+	if (is_new)
+		*is_new = !n->tables[t].overflow;
+	n->overflows++;
+	return overflow_id(n, t);
+}
+
+static bool is_full(const struct names *n, enum names_table t)
+{
+	const struct table *table = &n->tables[t];
+
+	return table->count - (table->overflow ? 1 : 0) >= n->max_entries;
+}
+
+static uint32_t intern(struct names *n, enum names_table t, uint32_t hash, idmap_equal_fn *equal,
+		       const void *entry, bool *is_new)
+{
+	struct table *table = &n->tables[t];
+	uint32_t id = idmap_find(&table->index, hash, equal, table, entry);
+
+	if (is_new)
+		*is_new = id == IDMAP_NONE;
+	if (id != IDMAP_NONE)
+		return id;
+	if (is_full(n, t))
+		return intern_overflow(n, t, is_new);
+	id = table_append(table, entry);
+	idmap_add(&table->index, hash, id);
+	return id;
+}
+
+static bool string_equal(const void *ctx, uint32_t id, const void *key)
+{
+	const struct string_entry *a = table_entry(ctx, id), *b = key;
+
+	return a->size == b->size && memcmp(a->s, b->s, a->size) == 0;
+}
+
+static bool function_equal(const void *ctx, uint32_t id, const void *key)
+{
+	const struct name_function *a = table_entry(ctx, id), *b = key;
+
+	return a->module_id == b->module_id && a->name_id == b->name_id && a->arity == b->arity &&
+	       a->kind == b->kind;
+}
+
+static bool frame_equal(const void *ctx, uint32_t id, const void *key)
+{
+	const struct name_frame *a = table_entry(ctx, id), *b = key;
+
+	return a->function == b->function && a->file_id == b->file_id && a->line == b->line;
+}
+
+static bool stack_equal(const void *ctx, uint32_t id, const void *key)
+{
+	const struct stack_entry *a = table_entry(ctx, id), *b = key;
+
+	return a->stack.parent == b->stack.parent && a->stack.frame == b->stack.frame;
+}
+
+static bool process_equal(const void *ctx, uint32_t id, const void *key)
+{
+	const struct name_process *a = table_entry(ctx, id), *b = key;
+
+	return a->epid == b->epid && a->pid_id == b->pid_id &&
+	       a->registered_id == b->registered_id && a->label_id == b->label_id &&
+	       a->initial_call == b->initial_call;
+}
+
+static bool thread_equal(const void *ctx, uint32_t id, const void *key)
+{
+	const struct name_thread *a = table_entry(ctx, id), *b = key;
+
+	return a->os_tid == b->os_tid && a->type == b->type && a->scheduler == b->scheduler &&
+	       a->name_id == b->name_id;
+}
+
+static uint32_t hash_two(uint32_t a, uint32_t b)
+{
+	return hash_mix(0, (uint64_t)a << 32 | b);
+}
+
+/* Not intern(): the bytes move into the arena only when the string is new. */
+uint32_t names_intern_string(struct names *n, const char *s, size_t len, bool *is_new)
+{
+	struct table *table = &n->tables[NAMES_STRINGS];
+	struct strbuf scratch = STRBUF_INIT;
+	struct string_entry key;
+	uint32_t hash, id;
+
+	key.s = keep_bytes(s, &len, &scratch);
+	key.size = (uint32_t)len;
+	hash = hash_bytes(key.s, len);
+	id = idmap_find(&table->index, hash, string_equal, table, &key);
+	if (is_new)
+		*is_new = id == IDMAP_NONE;
+	if (id == IDMAP_NONE) {
+		if (is_full(n, NAMES_STRINGS) || n->strings.total + len >= n->max_bytes) {
+			id = intern_overflow(n, NAMES_STRINGS, is_new);
+		} else {
+			id = append_string(n, key.s, len);
+			idmap_add(&table->index, hash, id);
+		}
+	}
+	strbuf_free(&scratch);
+	return id;
+}
+
+uint32_t names_intern_function(struct names *n, uint32_t module, uint32_t name, int32_t arity,
+			       enum frame_kind kind, bool *is_new)
+{
+	struct name_function entry = make_function(n, module, name, arity, kind);
+	uint32_t hash = hash_mix(hash_two(module, name), hash_two((uint32_t)arity, kind));
+
+	return intern(n, NAMES_FUNCTIONS, hash, function_equal, &entry, is_new);
+}
+
+uint32_t names_intern_frame(struct names *n, uint32_t function, uint32_t file, uint32_t line,
+			    bool *is_new)
+{
+	struct name_frame entry = make_frame(n, function, file, line);
+	uint32_t hash = hash_mix(hash_two(function, file), line);
+
+	return intern(n, NAMES_FRAMES, hash, frame_equal, &entry, is_new);
+}
+
+uint32_t names_intern_stack(struct names *n, uint32_t parent, uint32_t frame, bool *is_new)
+{
+	struct stack_entry entry = make_stack(n, parent, frame);
+
+	if (entry.depth > NAMES_MAX_DEPTH)
+		return intern_overflow(n, NAMES_STACKS, is_new);
+	return intern(n, NAMES_STACKS, hash_two(parent, frame), stack_equal, &entry, is_new);
+}
+
+uint32_t names_intern_process(struct names *n, uint64_t epid, uint32_t pid, uint32_t registered,
+			      uint32_t label, uint32_t initial_call, bool *is_new)
+{
+	struct name_process entry = make_process(n, epid, pid, registered, label, initial_call);
+	uint32_t hash = hash_mix(hash_two(pid, registered), epid);
+
+	hash = hash_mix(hash, hash_two(label, initial_call));
+	return intern(n, NAMES_PROCESSES, hash, process_equal, &entry, is_new);
+}
+
+uint32_t names_intern_thread(struct names *n, uint32_t os_tid, enum thread_type type,
+			     uint16_t scheduler, uint32_t name, bool *is_new)
+{
+	struct name_thread entry = make_thread(n, os_tid, type, scheduler, name);
+	uint32_t hash = hash_mix(hash_two(os_tid, name), hash_two(type, scheduler));
+
+	return intern(n, NAMES_THREADS, hash, thread_equal, &entry, is_new);
+}
+
+/* ---- defining ----------------------------------------------------------------------------- */
+
+/* The overflow entry of the side that interned has its place beyond the limit here too. */
+static int check_definition(const struct names *n, enum names_table t, uint32_t id)
+{
+	if (id == 0 || id != n->tables[t].count + 1)
+		return -EINVAL;
+	return n->tables[t].count > n->max_entries ? -ENOSPC : 0;
+}
+
+int names_define_string(struct names *n, uint32_t id, const char *s, size_t len)
+{
+	struct strbuf scratch = STRBUF_INIT;
+	int ret = check_definition(n, NAMES_STRINGS, id);
+
+	if (ret)
+		return ret;
+	s = keep_bytes(s, &len, &scratch);
+	if (n->strings.total + len >= n->max_bytes + sizeof(OVERFLOW_TEXT))
+		ret = -ENOSPC;
+	else
+		append_string(n, s, len);
+	strbuf_free(&scratch);
+	return ret;
+}
+
+int names_define_function(struct names *n, uint32_t id, uint32_t module, uint32_t name,
+			  int32_t arity, uint32_t kind)
+{
+	int ret = check_definition(n, NAMES_FUNCTIONS, id);
+	struct name_function entry;
+
+	if (ret)
+		return ret;
+	if (!is_known_or_none(n, NAMES_STRINGS, module) || !is_known(n, NAMES_STRINGS, name) ||
+	    arity < -1 || kind > FRAME_STATE)
+		return -EINVAL;
+	entry = make_function(n, module, name, arity, (enum frame_kind)kind);
+	table_append(&n->tables[NAMES_FUNCTIONS], &entry);
+	return 0;
+}
+
+int names_define_frame(struct names *n, uint32_t id, uint32_t function, uint32_t file,
+		       uint32_t line)
+{
+	int ret = check_definition(n, NAMES_FRAMES, id);
+	struct name_frame entry;
+
+	if (ret)
+		return ret;
+	if (!is_known(n, NAMES_FUNCTIONS, function) || !is_known_or_none(n, NAMES_STRINGS, file))
+		return -EINVAL;
+	entry = make_frame(n, function, file, line);
+	table_append(&n->tables[NAMES_FRAMES], &entry);
+	return 0;
+}
+
+int names_define_stack(struct names *n, uint32_t id, uint32_t parent, uint32_t frame)
+{
+	int ret = check_definition(n, NAMES_STACKS, id);
+	struct stack_entry entry;
+
+	if (ret)
+		return ret;
+	entry = make_stack(n, parent, frame);
+	if (!is_known_or_none(n, NAMES_STACKS, parent) || !is_known(n, NAMES_FRAMES, frame) ||
+	    entry.depth > NAMES_MAX_DEPTH)
+		return -EINVAL;
+	table_append(&n->tables[NAMES_STACKS], &entry);
+	return 0;
+}
+
+int names_define_process(struct names *n, uint32_t id, uint64_t epid, uint32_t pid,
+			 uint32_t registered, uint32_t label, uint32_t initial_call)
+{
+	int ret = check_definition(n, NAMES_PROCESSES, id);
+	struct name_process entry;
+
+	if (ret)
+		return ret;
+	if (!is_known(n, NAMES_STRINGS, pid) || !is_known_or_none(n, NAMES_STRINGS, registered) ||
+	    !is_known_or_none(n, NAMES_STRINGS, label) ||
+	    !is_known_or_none(n, NAMES_FUNCTIONS, initial_call))
+		return -EINVAL;
+	entry = make_process(n, epid, pid, registered, label, initial_call);
+	table_append(&n->tables[NAMES_PROCESSES], &entry);
+	return 0;
+}
+
+int names_define_thread(struct names *n, uint32_t id, uint32_t os_tid, uint32_t type,
+			uint16_t scheduler, uint32_t name)
+{
+	int ret = check_definition(n, NAMES_THREADS, id);
+	struct name_thread entry;
+
+	if (ret)
+		return ret;
+	if (type > THREAD_OTHER || !is_known_or_none(n, NAMES_STRINGS, name))
+		return -EINVAL;
+	entry = make_thread(n, os_tid, (enum thread_type)type, scheduler, name);
+	table_append(&n->tables[NAMES_THREADS], &entry);
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Interface: raw record -> names.  Implemented by src/beam over a live node (or a core file);
+ * on replay nobody implements it, because captures hold definitions.
+ *
+ * The implementation interns into the dictionary it is given; the caller (event/enrich) turns
+ * what is new there into definition records.
+ */
+#ifndef EBEAM_NAMES_RESOLVER_H
+#define EBEAM_NAMES_RESOLVER_H
+
+#include <stdint.h>
+
+#include "abi/limits.h"
+#include "abi/record.h"
+#include "names/names.h"
+
+/* Everything a sample can carry, and what the resolver adds of its own; NAMES_MAX_DEPTH at most. */
+#define RESOLVED_FRAMES (EBEAM_LEAF_FRAMES + EBEAM_ROOT_FRAMES + EBEAM_KERNEL_FRAMES + 32)
+
+struct resolved_sample {
+	enum sample_kind kind;
+	enum sample_status status;
+	uint32_t process; /* names_intern_process id, 0 = none */
+	uint32_t thread;  /* names_intern_thread id */
+	uint32_t nr_frames;
+	uint32_t frames[RESOLVED_FRAMES]; /* names_intern_frame ids, root first */
+};
+
+struct resolver {
+	/* Fill *out from one raw sample.  0 or negative errno (the sample is then counted as
+	 * COUNTER_BAD_RECORD and dropped). */
+	int (*sample)(struct resolver *r, struct names *names, const struct rec_raw_sample *raw,
+		      struct resolved_sample *out);
+	/* The C stack of the sample that comes next.  May be NULL: such records are then dropped.
+	 */
+	void (*cstack)(struct resolver *r, const struct rec_raw_cstack *raw);
+	/* A process was seen for the first time or changed its name or label. */
+	void (*process)(struct resolver *r, struct names *names, const struct rec_raw_process *raw);
+	/* Code was loaded or unloaded at raw->h.ts_ns. */
+	void (*code)(struct resolver *r, const struct rec_raw_code *raw);
+};
+
+#endif
