@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Raw records in, definitions and events out (see enrich.h).
+ *
+ * What the resolver interned is found by watermark: the dictionary is append only, so the ids
+ * between `defined` and names_count() are what is new.  Tables are written in the order in which
+ * they refer to each other, so every definition precedes its first use, and a stack's parent
+ * (interned before it) precedes the stack.  The queue holds what one raw record led to, or what
+ * the command added; it is empty before the next raw record is fetched, so it stays small.
+ */
+#include "event/enrich.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+
+struct enrich {
+	struct source source;
+	struct source *inner;	   /* borrowed, may be NULL */
+	struct resolver *resolver; /* borrowed */
+	struct names *names;
+	uint32_t defined[NR_NAMES_TABLES]; /* highest id that has its definition record */
+	VEC(uint64_t) queue;		   /* whole records; words, for their alignment */
+	size_t queue_at;		   /* next record in it, in words */
+	uint64_t bad_records;
+	struct resolved_sample resolved;
+};
+
+static const char *const counter_names[NR_COUNTERS] = {
+#define COUNTER(name, json, text, advice)      [COUNTER_##name] = json,
+#define COUNTER_USER(name, json, text, advice) [COUNTER_##name] = json,
+#include "abi/counters.def"
+#undef COUNTER
+#undef COUNTER_USER
+};
+
+/* ---- the queue ---------------------------------------------------------------------------- */
+
+/* A zeroed record of at least `size` bytes at the end of the queue; valid until the next one. */
+static void *push_record(struct enrich *e, enum rec_type type, size_t size, uint64_t ts_ns)
+{
+	size_t words = (size + 7) / 8;
+	struct rec_header *h;
+
+	vec_reserve(&e->queue, e->queue.len + words);
+	h = (struct rec_header *)(e->queue.data + e->queue.len);
+	e->queue.len += words;
+	memset(h, 0, words * 8);
+	h->type = (uint16_t)type;
+	h->size = (uint32_t)(words * 8);
+	h->ts_ns = ts_ns;
+	return h;
+}
+
+static const struct rec_header *pop_record(struct enrich *e)
+{
+	const struct rec_header *h;
+
+	if (e->queue_at == e->queue.len) {
+		e->queue.len = e->queue_at = 0;
+		return NULL;
+	}
+	h = (const struct rec_header *)(e->queue.data + e->queue_at);
+	e->queue_at += h->size / 8;
+	return h;
+}
+
+/* ---- definitions -------------------------------------------------------------------------- */
+
+static void define_string(struct enrich *e, uint32_t id)
+{
+	const char *s = names_string(e->names, id);
+	size_t len = strlen(s);
+	struct rec_string *rec = push_record(e, REC_STRING, sizeof(*rec) + len, 0);
+
+	rec->id = id;
+	rec->string_size = (uint32_t)len;
+	memcpy(rec->bytes, s, len);
+}
+
+static void define_function(struct enrich *e, uint32_t id)
+{
+	const struct name_function *f = names_function(e->names, id);
+	struct rec_function *rec = push_record(e, REC_FUNCTION, sizeof(*rec), 0);
+
+	rec->id = id;
+	rec->module = f->module_id;
+	rec->name = f->name_id;
+	rec->arity = f->arity;
+	rec->kind = f->kind;
+}
+
+static void define_frame(struct enrich *e, uint32_t id)
+{
+	const struct name_frame *f = names_frame(e->names, id);
+	struct rec_frame *rec = push_record(e, REC_FRAME, sizeof(*rec), 0);
+
+	rec->id = id;
+	rec->function = f->function;
+	rec->file = f->file_id;
+	rec->line = f->line;
+}
+
+static void define_stack(struct enrich *e, uint32_t id)
+{
+	const struct name_stack *s = names_stack(e->names, id);
+	struct rec_stack *rec = push_record(e, REC_STACK, sizeof(*rec), 0);
+
+	rec->id = id;
+	rec->parent = s->parent;
+	rec->frame = s->frame;
+}
+
+static void define_process(struct enrich *e, uint32_t id)
+{
+	const struct name_process *p = names_process(e->names, id);
+	struct rec_process *rec = push_record(e, REC_PROCESS, sizeof(*rec), 0);
+
+	rec->id = id;
+	rec->pid = p->pid_id;
+	rec->registered = p->registered_id;
+	rec->label = p->label_id;
+	rec->initial_call = p->initial_call;
+	rec->epid = p->epid;
+}
+
+static void define_thread(struct enrich *e, uint32_t id)
+{
+	const struct name_thread *t = names_thread(e->names, id);
+	struct rec_thread *rec = push_record(e, REC_THREAD, sizeof(*rec), 0);
+
+	rec->id = id;
+	rec->os_tid = t->os_tid;
+	rec->type = (uint16_t)t->type;
+	rec->scheduler = t->scheduler;
+	rec->name = t->name_id;
+}
+
+/* Definition records of everything that the dictionary got since the last call. */
+static void push_definitions(struct enrich *e)
+{
+	/* In the order of enum names_table: no table refers to a later one. */
+	static void (*const define[NR_NAMES_TABLES])(struct enrich *, uint32_t) = {
+		[NAMES_STRINGS] = define_string,    [NAMES_FUNCTIONS] = define_function,
+		[NAMES_FRAMES] = define_frame,	    [NAMES_STACKS] = define_stack,
+		[NAMES_PROCESSES] = define_process, [NAMES_THREADS] = define_thread,
+	};
+
+	for (int t = 0; t < NR_NAMES_TABLES; t++) {
+		uint32_t count = names_count(e->names, (enum names_table)t);
+
+		while (e->defined[t] < count)
+			define[t](e, ++e->defined[t]);
+	}
+}
+
+/* ---- raw records -------------------------------------------------------------------------- */
+
+static void push_sample(struct enrich *e, const struct rec_sample *fields, uint64_t ts_ns)
+{
+	struct rec_sample *rec;
+
+	push_definitions(e);
+	rec = push_record(e, REC_SAMPLE, sizeof(*rec), ts_ns);
+	rec->process = fields->process;
+	rec->stack = fields->stack;
+	rec->thread = fields->thread;
+	rec->weight = fields->weight;
+	rec->kind = fields->kind;
+	rec->status = fields->status;
+}
+
+/* What the dictionary does not know would make a capture that cannot be read. */
+static bool is_consistent(const struct enrich *e, const struct resolved_sample *s)
+{
+	if (s->nr_frames > RESOLVED_FRAMES || s->kind >= NR_SAMPLE_KINDS ||
+	    s->status >= NR_SAMPLE_STATUSES || !names_thread(e->names, s->thread) ||
+	    (s->process && !names_process(e->names, s->process)))
+		return false;
+	for (uint32_t i = 0; i < s->nr_frames; i++) {
+		if (!names_frame(e->names, s->frames[i]))
+			return false;
+	}
+	return true;
+}
+
+static void enrich_sample(struct enrich *e, const struct rec_raw_sample *raw)
+{
+	struct resolved_sample *s = &e->resolved;
+	uint64_t nr_addrs = (uint64_t)raw->nr_kernel + raw->nr_leaf + raw->nr_root;
+	struct rec_sample fields = {.weight = 1};
+
+	if (raw->h.size < sizeof(*raw) + nr_addrs * sizeof(raw->addrs[0]) ||
+	    e->resolver->sample(e->resolver, e->names, raw, s) < 0 || !is_consistent(e, s)) {
+		e->bad_records++;
+		return;
+	}
+	for (uint32_t i = 0; i < s->nr_frames; i++)
+		fields.stack = names_intern_stack(e->names, fields.stack, s->frames[i], NULL);
+	fields.process = s->process;
+	fields.thread = s->thread;
+	fields.kind = (uint8_t)s->kind;
+	fields.status = (uint8_t)s->status;
+	push_sample(e, &fields, raw->h.ts_ns);
+}
+
+static void enrich_code(struct enrich *e, const struct rec_raw_code *raw)
+{
+	if (raw->copied > raw->h.size - sizeof(*raw))
+		e->bad_records++;
+	else
+		e->resolver->code(e->resolver, raw);
+}
+
+/* Takes a raw record: true.  Any other record is not for us: false. */
+static bool consume(struct enrich *e, const struct rec_header *rec)
+{
+	size_t least = 0;
+
+	switch (rec->type) {
+	case REC_RAW_SAMPLE:
+		least = sizeof(struct rec_raw_sample);
+		break;
+	case REC_RAW_PROCESS:
+		least = sizeof(struct rec_raw_process);
+		break;
+	case REC_RAW_CODE:
+		least = sizeof(struct rec_raw_code);
+		break;
+	case REC_RAW_CSTACK:
+		least = offsetof(struct rec_raw_cstack, stack);
+		break;
+	default:
+		/* A raw record that nobody here knows must not get into a capture either. */
+		if (rec->type < REC_META)
+			e->bad_records++;
+		return rec->type < REC_META;
+	}
+	if (rec->size < least)
+		e->bad_records++;
+	else if (rec->type == REC_RAW_SAMPLE)
+		enrich_sample(e, (const struct rec_raw_sample *)rec);
+	else if (rec->type == REC_RAW_PROCESS)
+		e->resolver->process(e->resolver, e->names, (const struct rec_raw_process *)rec);
+	else if (rec->type == REC_RAW_CODE)
+		enrich_code(e, (const struct rec_raw_code *)rec);
+	else if (e->resolver->cstack)
+		e->resolver->cstack(e->resolver, (const struct rec_raw_cstack *)rec);
+	return true;
+}
+
+static int enrich_next(struct source *s, const struct rec_header **rec, struct error *err)
+{
+	struct enrich *e = CONTAINER_OF(s, struct enrich, source);
+	int ret;
+
+	for (;;) {
+		*rec = pop_record(e);
+		if (*rec)
+			return 1;
+		ret = e->inner ? e->inner->next(e->inner, rec, err) : 0;
+		if (ret <= 0)
+			return ret;
+		if (!consume(e, *rec))
+			return 1;
+	}
+}
+
+static int enrich_fd(struct source *s)
+{
+	struct enrich *e = CONTAINER_OF(s, struct enrich, source);
+
+	return e->inner ? e->inner->fd(e->inner) : -1;
+}
+
+static void enrich_close_source(struct source *s)
+{
+	enrich_close(CONTAINER_OF(s, struct enrich, source));
+}
+
+/* ---- interface ---------------------------------------------------------------------------- */
+
+int enrich_open(struct enrich **out, struct source *inner, struct resolver *resolver)
+{
+	struct enrich *e = xcalloc(1, sizeof(*e));
+	int ret = names_open(&e->names);
+
+	if (ret) {
+		free(e);
+		return ret;
+	}
+	e->source.next = enrich_next;
+	e->source.fd = enrich_fd;
+	e->source.close = enrich_close_source;
+	e->inner = inner;
+	e->resolver = resolver;
+	*out = e;
+	return 0;
+}
+
+void enrich_close(struct enrich *e)
+{
+	if (!e)
+		return;
+	names_close(e->names);
+	vec_free(&e->queue);
+	free(e);
+}
+
+struct source *enrich_source(struct enrich *e)
+{
+	return &e->source;
+}
+
+void enrich_add_meta(struct enrich *e, const char *key, const char *value)
+{
+	size_t key_len = strnlen(key, NAMES_MAX_STRING);
+	size_t value_len = strnlen(value, NAMES_MAX_STRING);
+	struct rec_meta *rec;
+
+	/* A value that is too long is cut between characters. */
+	while (value[value_len] && value_len && ((unsigned char)value[value_len] & 0xc0) == 0x80)
+		value_len--;
+	rec = push_record(e, REC_META, sizeof(*rec) + key_len + value_len, 0);
+	rec->key_size = (uint32_t)key_len;
+	rec->value_size = (uint32_t)value_len;
+	memcpy(rec->bytes, key, key_len);
+	memcpy(rec->bytes + key_len, value, value_len);
+}
+
+void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, uint64_t ts_ns)
+{
+	const char *text = counter_names[id];
+	uint32_t name = names_intern_string(e->names, text, strlen(text), NULL);
+	struct rec_counter *rec;
+
+	push_definitions(e);
+	rec = push_record(e, REC_COUNTER, sizeof(*rec), ts_ns);
+	rec->name = name;
+	rec->value = value;
+}
+
+void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum sample_kind kind,
+		      uint32_t weight, uint64_t ts_ns)
+{
+	uint32_t name = names_intern_string(e->names, state, strlen(state), NULL);
+	uint32_t function = names_intern_function(e->names, 0, name, -1, FRAME_STATE, NULL);
+	uint32_t frame = names_intern_frame(e->names, function, 0, 0, NULL);
+	struct rec_sample fields = {
+		.stack = names_intern_stack(e->names, 0, frame, NULL),
+		.thread = thread,
+		.weight = weight,
+		.kind = (uint8_t)kind,
+		.status = SAMPLE_STATUS_COMPLETE,
+	};
+
+	if (weight)
+		push_sample(e, &fields, ts_ns);
+}
+
+void enrich_add_end(struct enrich *e, uint64_t ts_ns)
+{
+	push_definitions(e);
+	push_record(e, REC_END, sizeof(struct rec_end), ts_ns);
+}
+
+uint64_t enrich_bad_records(const struct enrich *e)
+{
+	return e->bad_records;
+}
+
+uint64_t enrich_overflows(const struct enrich *e)
+{
+	return names_overflows(e->names);
+}
+
+struct names *enrich_names(struct enrich *e)
+{
+	return e->names;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Live only: a source over a source of raw records.  Asks the resolver, writes a definition
+ * record before the first use of every id, and turns each raw sample into REC_SAMPLE.
+ * Owns its dictionary; borrows `inner` and `resolver`.
+ */
+#ifndef EBEAM_EVENT_ENRICH_H
+#define EBEAM_EVENT_ENRICH_H
+
+#include "event/source.h"
+#include "names/resolver.h"
+
+struct enrich;
+
+/* inner may be NULL: then only what is added comes out. */
+int enrich_open(struct enrich **out, struct source *inner, struct resolver *resolver);
+void enrich_close(struct enrich *e);
+struct source *enrich_source(struct enrich *e);
+
+/*
+ * Queue records of the command's own: they come out of next() before anything newer.  The record
+ * that next() returned last is no longer valid after any of these.
+ */
+void enrich_add_meta(struct enrich *e, const char *key, const char *value);
+void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, uint64_t ts_ns);
+/* A sample without stack walk: a state frame (e.g. "[idle]") of a thread, weight samples. */
+void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum sample_kind kind,
+		      uint32_t weight, uint64_t ts_ns);
+void enrich_add_end(struct enrich *e, uint64_t ts_ns);
+
+/* Records that the resolver refused; names beyond the dictionary's limit. */
+uint64_t enrich_bad_records(const struct enrich *e);
+uint64_t enrich_overflows(const struct enrich *e);
+/* The dictionary, for the command (threads seen so far). */
+struct names *enrich_names(struct enrich *e);
+
+#endif

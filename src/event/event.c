@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bytes -> event (see event.h).  The bytes come from a ring buffer or a file: nothing in them is
+ * believed, and they need not be aligned.  Ids are left to the dictionary, which knows them.
+ */
+#include "event/event.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Copies the fixed part of a record, if the record is long enough for it. */
+#define COPY_RECORD(rec, bytes, size)                                                              \
+	((size) < sizeof(*(rec)) ? -EINVAL : (memcpy((rec), (bytes), sizeof(*(rec))), 0))
+
+static int decode_meta(struct event *ev, const char *bytes, size_t size)
+{
+	struct rec_meta rec;
+
+	if (COPY_RECORD(&rec, bytes, size))
+		return -EINVAL;
+	if ((uint64_t)rec.key_size + rec.value_size > size - sizeof(rec))
+		return -EINVAL;
+	ev->u.meta.key = bytes + sizeof(rec);
+	ev->u.meta.key_len = rec.key_size;
+	ev->u.meta.value = ev->u.meta.key + rec.key_size;
+	ev->u.meta.value_len = rec.value_size;
+	return 0;
+}
+
+static int decode_string(struct event *ev, const char *bytes, size_t size)
+{
+	struct rec_string rec;
+
+	if (COPY_RECORD(&rec, bytes, size) || rec.string_size > size - sizeof(rec))
+		return -EINVAL;
+	ev->u.string.id = rec.id;
+	ev->u.string.s = bytes + sizeof(rec);
+	ev->u.string.len = rec.string_size;
+	return 0;
+}
+
+static int decode_function(struct event *ev, const char *bytes, size_t size)
+{
+	struct rec_function rec;
+
+	if (COPY_RECORD(&rec, bytes, size) || rec.kind > FRAME_STATE || rec.arity < -1)
+		return -EINVAL;
+	ev->u.function.id = rec.id;
+	ev->u.function.module = rec.module;
+	ev->u.function.name = rec.name;
+	ev->u.function.arity = rec.arity;
+	ev->u.function.kind = rec.kind;
+	return 0;
+}
+
+static int decode_frame(struct event *ev, const char *bytes, size_t size)
+{
+	struct rec_frame rec;
+
+	if (COPY_RECORD(&rec, bytes, size))
+		return -EINVAL;
+	ev->u.frame.id = rec.id;
+	ev->u.frame.function = rec.function;
+	ev->u.frame.file = rec.file;
+	ev->u.frame.line = rec.line;
+	return 0;
+}
+
+static int decode_stack(struct event *ev, const char *bytes, size_t size)
+{
+	struct rec_stack rec;
+
+	if (COPY_RECORD(&rec, bytes, size))
+		return -EINVAL;
+	ev->u.stack.id = rec.id;
+	ev->u.stack.parent = rec.parent;
+	ev->u.stack.frame = rec.frame;
+	return 0;
+}
+
+static int decode_process(struct event *ev, const char *bytes, size_t size)
+{
+	struct rec_process rec;
+
+	if (COPY_RECORD(&rec, bytes, size))
+		return -EINVAL;
+	ev->u.process.id = rec.id;
+	ev->u.process.pid = rec.pid;
+	ev->u.process.registered = rec.registered;
+	ev->u.process.label = rec.label;
+	ev->u.process.initial_call = rec.initial_call;
+	ev->u.process.epid = rec.epid;
+	return 0;
+}
+
+static int decode_thread(struct event *ev, const char *bytes, size_t size)
+{
+	struct rec_thread rec;
+
+	if (COPY_RECORD(&rec, bytes, size) || rec.type > THREAD_OTHER)
+		return -EINVAL;
+	ev->u.thread.id = rec.id;
+	ev->u.thread.os_tid = rec.os_tid;
+	ev->u.thread.type = rec.type;
+	ev->u.thread.scheduler = rec.scheduler;
+	ev->u.thread.name = rec.name;
+	return 0;
+}
+
+static int decode_sample(struct event *ev, const char *bytes, size_t size)
+{
+	struct rec_sample rec;
+
+	if (COPY_RECORD(&rec, bytes, size) || rec.kind >= NR_SAMPLE_KINDS ||
+	    rec.status >= NR_SAMPLE_STATUSES || rec.weight == 0)
+		return -EINVAL;
+	ev->u.sample.process = rec.process;
+	ev->u.sample.stack = rec.stack;
+	ev->u.sample.thread = rec.thread;
+	ev->u.sample.weight = rec.weight;
+	ev->u.sample.kind = (enum sample_kind)rec.kind;
+	ev->u.sample.status = (enum sample_status)rec.status;
+	return 0;
+}
+
+static int decode_counter(struct event *ev, const char *bytes, size_t size)
+{
+	struct rec_counter rec;
+
+	if (COPY_RECORD(&rec, bytes, size))
+		return -EINVAL;
+	ev->u.counter.name = rec.name;
+	ev->u.counter.value = rec.value;
+	return 0;
+}
+
+static int decode_body(struct event *ev, const char *bytes, size_t size)
+{
+	switch (ev->type) {
+	case REC_META:
+		return decode_meta(ev, bytes, size);
+	case REC_STRING:
+		return decode_string(ev, bytes, size);
+	case REC_FUNCTION:
+		return decode_function(ev, bytes, size);
+	case REC_FRAME:
+		return decode_frame(ev, bytes, size);
+	case REC_STACK:
+		return decode_stack(ev, bytes, size);
+	case REC_PROCESS:
+		return decode_process(ev, bytes, size);
+	case REC_THREAD:
+		return decode_thread(ev, bytes, size);
+	case REC_SAMPLE:
+		return decode_sample(ev, bytes, size);
+	case REC_COUNTER:
+		return decode_counter(ev, bytes, size);
+	case REC_RAW_SAMPLE:
+	case REC_RAW_PROCESS:
+	case REC_RAW_CODE:
+	case REC_RAW_CSTACK:
+	case REC_END:
+		break;
+	}
+	return 0;
+}
+
+int event_decode(struct event *ev, const void *bytes, size_t size)
+{
+	struct rec_header h;
+	int ret;
+
+	memset(ev, 0, sizeof(*ev));
+	if (size < sizeof(h))
+		return -EAGAIN;
+	memcpy(&h, bytes, sizeof(h));
+	if (h.size < sizeof(h) || h.size % 8 || h.size > EBEAM_MAX_RECORD_SIZE)
+		return -EINVAL;
+	if (h.size > size)
+		return -EAGAIN;
+	ev->type = (enum rec_type)h.type;
+	ev->ts_ns = h.ts_ns;
+	ret = decode_body(ev, bytes, h.size);
+	return ret ? ret : (int)h.size;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One decoded record, as a value.  Strings point into the record's bytes and live as long as
+ * those (until the next source_next()).
+ */
+#ifndef EBEAM_EVENT_EVENT_H
+#define EBEAM_EVENT_EVENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/record.h"
+
+struct event {
+	enum rec_type type;
+	uint64_t ts_ns;
+	union {
+		struct {
+			const char *key;
+			uint32_t key_len;
+			const char *value;
+			uint32_t value_len;
+		} meta;
+		struct {
+			uint32_t id;
+			const char *s;
+			uint32_t len;
+		} string;
+		struct {
+			uint32_t id, module, name;
+			int32_t arity;
+			uint32_t kind;
+		} function;
+		struct {
+			uint32_t id, function, file, line;
+		} frame;
+		struct {
+			uint32_t id, parent, frame;
+		} stack;
+		struct {
+			uint32_t id, pid, registered, label, initial_call;
+			uint64_t epid;
+		} process;
+		struct {
+			uint32_t id, os_tid, type;
+			uint16_t scheduler;
+			uint32_t name;
+		} thread;
+		struct {
+			uint32_t process, stack, thread, weight;
+			enum sample_kind kind;
+			enum sample_status status;
+		} sample;
+		struct {
+			uint32_t name;
+			uint64_t value;
+		} counter;
+	} u;
+};
+
+/*
+ * Decode the record at `bytes` (`size` bytes are readable).  Returns the record's size (> 0) and
+ * fills *ev; -EAGAIN if the record is longer than `size`; -EINVAL if it is malformed (size not a
+ * multiple of 8, too small for its type, inner lengths beyond its end, enum out of range).
+ * Unknown types decode to their header: ev->type is the number, the union is zero.
+ */
+int event_decode(struct event *ev, const void *bytes, size_t size);
+
+#endif

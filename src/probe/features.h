@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What this kernel and this caller can do, found out by trying: programs of bpf/features.bpf.c are
+ * loaded one at a time, perf events opened and closed.  Nothing stays behind.
+ */
+#ifndef EBEAM_PROBE_FEATURES_H
+#define EBEAM_PROBE_FEATURES_H
+
+#include <stdbool.h>
+
+enum probe_feature_id {
+	PROBE_FEATURE_BTF,	    /* /sys/kernel/btf/vmlinux */
+	PROBE_FEATURE_BPF,	    /* bpf() is allowed and BPF ring buffers work (5.8) */
+	PROBE_FEATURE_USER_REGS,    /* registers of user code below a system call (5.15) */
+	PROBE_FEATURE_THREAD_BASE,  /* thread pointer of the current task through BTF */
+	PROBE_FEATURE_KERNEL_STACK, /* kernel stacks from a perf event */
+	PROBE_FEATURE_CPU_CLOCK,    /* the software clock on every CPU */
+	PROBE_FEATURE_UPROBE,	    /* uprobes through perf events */
+	PROBE_FEATURE_BREAKPOINT,   /* hardware execution breakpoints */
+	NR_PROBE_FEATURES
+};
+
+struct probe_feature {
+	const char *name;    /* "ring buffer" */
+	const char *purpose; /* what ebeam does with it */
+	const char *fix;     /* what to do if it is missing */
+	bool required;	     /* record does not work without it */
+	bool ok;
+	int err; /* negative errno of the attempt, 0 if ok */
+};
+
+struct probe_features {
+	struct probe_feature feature[NR_PROBE_FEATURES];
+};
+
+/* Tries everything; takes a few tens of ms.  Never fails: what cannot be tried is not ok. */
+void probe_features(struct probe_features *out);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See ring.h.  Copies what a drain finds into a struct reorder, which bounds and orders it. */
+#include "probe/ring.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "base/xalloc.h"
+#include "probe/reorder.h"
+
+#define REORDER_WINDOW_NS 10000000ull /* 10 ms: far above the time a program takes */
+
+struct ring_set {
+	struct source source;
+	struct ring_buffer *rb;
+	struct reorder *reorder;
+	bool finished;
+};
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	struct ring_set *r = ctx;
+
+	return reorder_add(r->reorder, data, size) ? 0 : -ENOBUFS;
+}
+
+static int drain(struct ring_set *r, struct error *err)
+{
+	uint64_t limit = r->finished ? UINT64_MAX : clock_monotonic_ns() - REORDER_WINDOW_NS;
+	int n = ring_buffer__consume(r->rb);
+
+	if (n < 0 && n != -ENOBUFS)
+		return error_set(err, ERROR_KIND_FAILED, n, "cannot read the ring buffers: %s",
+				 error_text(n));
+	reorder_release(r->reorder, limit);
+	return 0;
+}
+
+static int ring_next(struct source *s, const struct rec_header **rec, struct error *err)
+{
+	struct ring_set *r = CONTAINER_OF(s, struct ring_set, source);
+	int rc;
+
+	*rec = reorder_next(r->reorder);
+	if (*rec)
+		return 1;
+	rc = drain(r, err);
+	if (rc < 0)
+		return rc;
+	*rec = reorder_next(r->reorder);
+	return *rec != NULL;
+}
+
+static int ring_fd(struct source *s)
+{
+	UNUSED(s);
+	return -1; /* records are submitted without wakeup: drained by time */
+}
+
+static void ring_source_close(struct source *s)
+{
+	ring_set_close(CONTAINER_OF(s, struct ring_set, source));
+}
+
+int ring_set_open(struct ring_set **out, const int *fds, unsigned int nr, struct error *err)
+{
+	struct ring_set *r = xcalloc(1, sizeof(*r));
+	int rc = 0;
+
+	*out = NULL;
+	reorder_open(&r->reorder);
+	r->source.next = ring_next;
+	r->source.fd = ring_fd;
+	r->source.close = ring_source_close;
+	for (unsigned int i = 0; i < nr && rc == 0; i++) {
+		if (i == 0) {
+			r->rb = ring_buffer__new(fds[0], on_record, r, NULL);
+			rc = r->rb ? 0 : -errno;
+		} else {
+			rc = ring_buffer__add(r->rb, fds[i], on_record, r);
+		}
+	}
+	if (rc < 0 || !r->rb) {
+		ring_set_close(r);
+		return error_set(err, ERROR_KIND_FAILED, rc ? rc : -EINVAL,
+				 "cannot map the ring buffers: %s", error_text(rc ? rc : -EINVAL));
+	}
+	*out = r;
+	return 0;
+}
+
+void ring_set_close(struct ring_set *r)
+{
+	if (!r)
+		return;
+	ring_buffer__free(r->rb);
+	reorder_close(r->reorder);
+	free(r);
+}
+
+struct source *ring_set_source(struct ring_set *r)
+{
+	return &r->source;
+}
+
+void ring_set_finish(struct ring_set *r)
+{
+	r->finished = true;
+}
+
+uint64_t ring_set_late(const struct ring_set *r)
+{
+	return reorder_late(r->reorder);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The rings of all CPUs as one source of raw records in order of time.
+ *
+ * A record is complete in its ring a moment after its time was taken, so a drain that began at T
+ * has seen everything older than T minus a small window; younger records wait for the next drain.
+ * What comes later than that all the same is clamped and counted (COUNTER_LATE).
+ */
+#ifndef EBEAM_PROBE_RING_H
+#define EBEAM_PROBE_RING_H
+
+#include "event/source.h"
+
+struct ring_set;
+
+int ring_set_open(struct ring_set **out, const int *fds, unsigned int nr, struct error *err);
+void ring_set_close(struct ring_set *r);
+struct source *ring_set_source(struct ring_set *r);
+/* From now on nothing new arrives: release everything. */
+void ring_set_finish(struct ring_set *r);
+uint64_t ring_set_late(const struct ring_set *r);
+
+#endif

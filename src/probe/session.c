@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See session.h. */
+#include "probe/session.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "ebeam.skel.h"
+#include "probe/perf.h"
+#include "probe/ring.h"
+#include "target/proc.h"
+
+#define PRIVILEGE_FIX                                                                              \
+	"Run as root, or grant CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE (see ebeam doctor)"
+
+struct sampled_cpu {
+	int cpu;
+	struct bpf_link *link; /* owns the perf event; NULL until session_start() */
+};
+
+struct session {
+	struct session_config config;
+	struct ebeam_bpf *skel;
+	struct bpf_link *code_link;
+	VEC(int) rings; /* descriptors of the inner maps */
+	VEC(struct sampled_cpu) cpus;
+	struct ring_set *ring_set;
+};
+
+static int libbpf_log(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	UNUSED(level);
+	if (log_level() >= LOG_LEVEL_DEBUG)
+		return vfprintf(log_stream(), fmt, ap);
+	return 0;
+}
+
+/* Room for 100 ms of the deepest samples (8 KiB) up to 250 Hz, and of usual ones (below 1 KiB)
+ * above that, with a burst of code records beside them. */
+static uint32_t ring_size(unsigned int freq)
+{
+	return freq > 250 ? 1u << 20 : 1u << 18;
+}
+
+static int parse_cpu_list(const char *text, bool *online, int nr)
+{
+	int found = 0, from, to, used;
+
+	while (*text && *text != '\n') {
+		if (sscanf(text, "%d-%d%n", &from, &to, &used) != 2) {
+			if (sscanf(text, "%d%n", &from, &used) != 1)
+				break;
+			to = from;
+		}
+		for (int i = from; i <= to && i < nr; i++) {
+			if (i >= 0 && !online[i]) {
+				online[i] = true;
+				found++;
+			}
+		}
+		text += used;
+		if (*text == ',')
+			text++;
+	}
+	return found;
+}
+
+/* online[] of `nr` CPUs; malloc'ed. */
+static bool *online_cpus(int nr)
+{
+	bool *online = xcalloc((size_t)nr, sizeof(*online));
+	char text[4096] = "";
+	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+
+	if (f) {
+		if (!fgets(text, sizeof(text), f))
+			text[0] = '\0';
+		fclose(f);
+	}
+	if (parse_cpu_list(text, online, nr) == 0)
+		memset(online, 1, (size_t)nr * sizeof(*online));
+	return online;
+}
+
+static int load_error(int rc, struct error *err)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return error_set(err, ERROR_KIND_KERNEL, rc,
+				 "this kernel has no BTF (/sys/kernel/btf/vmlinux): use one built "
+				 "with CONFIG_DEBUG_INFO_BTF=y (see ebeam doctor)");
+	/* The verifier answers EACCES, who may not load gets EPERM. */
+	if (rc == -EPERM)
+		return error_set(err, ERROR_KIND_PRIVILEGE, rc,
+				 "cannot load BPF programs: %s. " PRIVILEGE_FIX, error_text(rc));
+	return error_set(err, ERROR_KIND_KERNEL, rc,
+			 "the kernel refuses the BPF programs: %s. Linux 5.15 or later is needed "
+			 "(see ebeam doctor; -vv shows the verifier's words)",
+			 error_text(rc));
+}
+
+static void fill_config(struct session *s)
+{
+	struct probe_config *c = (void *)&s->skel->rodata->config;
+
+	c->os_pid = (uint32_t)s->config.os_pid;
+	c->frame_pointers = s->config.frame_pointers;
+	c->jit_descriptor = s->config.jit_descriptor;
+	c->initial_call = s->config.initial_call;
+	c->process_label = s->config.process_label;
+	c->layout = *s->config.layout;
+}
+
+/* The outer map needs an inner one as a model before load, and its elements after. */
+static int create_rings(struct session *s, const bool *online, int nr, struct error *err)
+{
+	int rc = bpf_map__set_max_entries(s->skel->maps.rings, (uint32_t)nr);
+
+	for (int cpu = 0; cpu < nr && rc == 0; cpu++) {
+		int fd;
+
+		if (!online[cpu])
+			continue;
+		fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ebeam_ring", 0, 0,
+				    ring_size(s->config.freq), NULL);
+		if (fd < 0)
+			return load_error(fd, err);
+		vec_push(&s->rings, fd);
+		if (s->rings.len == 1)
+			rc = bpf_map__set_inner_map_fd(s->skel->maps.rings, fd);
+	}
+	return rc ? load_error(rc, err) : 0;
+}
+
+static int install_rings(struct session *s, const bool *online, int nr, struct error *err)
+{
+	int outer = bpf_map__fd(s->skel->maps.rings);
+	size_t i = 0;
+
+	for (int cpu = 0; cpu < nr; cpu++) {
+		uint32_t key = (uint32_t)cpu;
+
+		if (online[cpu] && bpf_map_update_elem(outer, &key, &s->rings.data[i++], BPF_ANY))
+			return load_error(-errno, err);
+	}
+	return ring_set_open(&s->ring_set, s->rings.data, (unsigned int)s->rings.len, err);
+}
+
+/* Kernels before 5.11 account BPF memory against RLIMIT_MEMLOCK; raising it is harmless later. */
+static void raise_memlock(void)
+{
+	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+
+	setrlimit(RLIMIT_MEMLOCK, &unlimited);
+}
+
+int session_open(struct session **out, const struct session_config *config, struct error *err)
+{
+	struct session *s = xcalloc(1, sizeof(*s));
+	int nr = libbpf_num_possible_cpus(), rc;
+	bool *online;
+
+	*out = NULL;
+	if (!proc_in_initial_pid_namespace()) {
+		free(s);
+		return error_set(err, ERROR_KIND_KERNEL, -ENOTSUP,
+				 "BPF programs see the pids of the host, ebeam those of its own "
+				 "PID namespace. Run ebeam on the host, or in a container with "
+				 "--pid=host");
+	}
+	s->config = *config;
+	libbpf_set_print(libbpf_log);
+	raise_memlock();
+	if (nr <= 0)
+		nr = 1;
+	online = online_cpus(nr);
+	s->skel = ebeam_bpf__open();
+	if (!s->skel) {
+		rc = load_error(-errno, err);
+		goto out;
+	}
+	bpf_program__set_autoload(s->skel->progs.code_changed, config->jit_descriptor != 0);
+	fill_config(s);
+	rc = create_rings(s, online, nr, err);
+	if (rc)
+		goto out;
+	rc = ebeam_bpf__load(s->skel);
+	if (rc) {
+		rc = load_error(rc, err);
+		goto out;
+	}
+	rc = install_rings(s, online, nr, err);
+	if (rc)
+		goto out;
+	for (int cpu = 0; cpu < nr; cpu++) {
+		if (online[cpu])
+			vec_push(&s->cpus, ((struct sampled_cpu){.cpu = cpu}));
+	}
+	*out = s;
+out:
+	free(online);
+	if (rc)
+		session_close(s);
+	return rc;
+}
+
+int session_watch_code(struct session *s, uint64_t exe_offset, struct error *err)
+{
+	char path[64];
+
+	/* The link leads to the file that runs, whatever its name means in our namespace now. */
+	snprintf(path, sizeof(path), "/proc/%d/exe", s->config.os_pid);
+	s->code_link = bpf_program__attach_uprobe(s->skel->progs.code_changed, false,
+						  s->config.os_pid, path, exe_offset);
+	if (!s->code_link)
+		return error_set(err, ERROR_KIND_KERNEL, -errno,
+				 "cannot place a uprobe in %s: %s (run as root, or grant "
+				 "CAP_SYS_ADMIN too)",
+				 path, error_text(errno));
+	return 0;
+}
+
+void session_set_code(struct session *s, const struct session_code *code)
+{
+	const struct address_range *ranges = code->mappings;
+	unsigned int nr = code->nr_mappings;
+	struct probe_state *state = &s->skel->bss->state;
+	struct address_range hull = {0, 0};
+
+	for (unsigned int i = 0; i < nr; i++) {
+		if (i == 0 || ranges[i].start < hull.start)
+			hull.start = ranges[i].start;
+		if (ranges[i].end > hull.end)
+			hull.end = ranges[i].end;
+		if (i < EBEAM_JIT_RANGES)
+			state->jit[i] = ranges[i];
+	}
+	/* Too many to tell apart in BPF: the last one reaches to the end of all. */
+	if (nr > EBEAM_JIT_RANGES)
+		state->jit[EBEAM_JIT_RANGES - 1].end = hull.end;
+	state->nr_jit = MIN(nr, EBEAM_JIT_RANGES);
+	state->fragments = code->fragments;
+	state->normal_exit = code->normal_exit;
+	state->jit_hull = hull;
+}
+
+int session_add_thread(struct session *s, uint64_t thread_pointer, const struct thread_info *info,
+		       struct error *err)
+{
+	int rc = bpf_map_update_elem(bpf_map__fd(s->skel->maps.threads), &thread_pointer, info,
+				     BPF_ANY);
+
+	return rc ? error_set(err, ERROR_KIND_FAILED, -errno, "cannot add a thread: %s",
+			      error_text(errno))
+		  : 0;
+}
+
+static int event_error(int rc, unsigned int freq, struct error *err)
+{
+	if (rc == -EPERM || rc == -EACCES)
+		return error_set(err, ERROR_KIND_PRIVILEGE, rc,
+				 "cannot open perf events: %s. " PRIVILEGE_FIX, error_text(rc));
+	if (rc == -EINVAL)
+		return error_set(err, ERROR_KIND_FAILED, rc,
+				 "the kernel refuses to sample at %u Hz: raise "
+				 "kernel.perf_event_max_sample_rate or lower --freq",
+				 freq);
+	return error_set(err, ERROR_KIND_KERNEL, rc, "cannot open the CPU clock event: %s",
+			 error_text(rc));
+}
+
+int session_start(struct session *s, struct error *err)
+{
+	struct perf_event_attr attr = perf_cpu_clock(s->config.freq);
+
+	for (size_t i = 0; i < s->cpus.len; i++) {
+		struct sampled_cpu *c = &s->cpus.data[i];
+		int fd = perf_open(&attr, -1, c->cpu);
+
+		if (fd < 0)
+			return event_error(fd, s->config.freq, err);
+		/* Takes over the descriptor, and enables the event. */
+		c->link = bpf_program__attach_perf_event(s->skel->progs.sample_cpu, fd);
+		if (!c->link) {
+			int rc = -errno;
+
+			close(fd);
+			return event_error(rc, s->config.freq, err);
+		}
+	}
+	return 0;
+}
+
+void session_stop(struct session *s)
+{
+	for (size_t i = 0; i < s->cpus.len; i++) {
+		bpf_link__destroy(s->cpus.data[i].link);
+		s->cpus.data[i].link = NULL;
+	}
+	bpf_link__destroy(s->code_link);
+	s->code_link = NULL;
+	if (s->ring_set)
+		ring_set_finish(s->ring_set);
+}
+
+void session_close(struct session *s)
+{
+	if (!s)
+		return;
+	session_stop(s);
+	ring_set_close(s->ring_set);
+	for (size_t i = 0; i < s->rings.len; i++)
+		close(s->rings.data[i]);
+	vec_free(&s->rings);
+	vec_free(&s->cpus);
+	ebeam_bpf__destroy(s->skel);
+	free(s);
+}
+
+struct source *session_source(struct session *s)
+{
+	return ring_set_source(s->ring_set);
+}
+
+uint64_t session_counter(struct session *s, enum counter_id id)
+{
+	int nr = libbpf_num_possible_cpus();
+	uint32_t key = id;
+	uint64_t *values, sum = 0;
+
+	if (id == COUNTER_LATE)
+		return ring_set_late(s->ring_set);
+	if (nr <= 0)
+		return 0;
+	values = xcalloc((size_t)nr, sizeof(*values));
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.counters), &key, values) == 0) {
+		for (int i = 0; i < nr; i++)
+			sum += values[i];
+	}
+	free(values);
+	return sum;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One run of probes on one node: load, attach, read, detach.  Owns the BPF object, its links, the
+ * perf events and the rings; closing it, or the end of the process however it comes, leaves
+ * nothing behind in the kernel.
+ *
+ * Order:  open (loads)  ->  watch_code, set_code, add_thread ...  ->  start  ->  source  ->  stop
+ * ->  source until it is dry  ->  close.
+ */
+#ifndef EBEAM_PROBE_SESSION_H
+#define EBEAM_PROBE_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/config.h"
+#include "abi/record.h"
+#include "base/error.h"
+#include "event/source.h"
+
+struct session_config {
+	int os_pid;
+	unsigned int freq;	 /* Hz, 1 .. 4999 */
+	bool frame_pointers;	 /* the node keeps FP_RA frames */
+	uint64_t jit_descriptor; /* 0 = code loading cannot be watched */
+	struct dictionary_key initial_call, process_label;
+	const struct beam_layout *layout;
+};
+
+struct session;
+
+/* ERROR_KIND_PRIVILEGE, ERROR_KIND_KERNEL (what the kernel lacks) or ERROR_KIND_FAILED. */
+int session_open(struct session **out, const struct session_config *config, struct error *err);
+void session_close(struct session *s);
+
+/* Uprobe at a file offset of the node's executable: sees code being loaded and unloaded. */
+int session_watch_code(struct session *s, uint64_t exe_offset, struct error *err);
+/* Where JIT code is. */
+struct session_code {
+	const struct address_range *mappings; /* at most EBEAM_JIT_RANGES, more are merged */
+	unsigned int nr_mappings;
+	struct address_range fragments; /* the shared fragments, inside a mapping */
+	uint64_t normal_exit; /* return address at the bottom of every stack; 0 = unknown */
+};
+/* May be called again while running. */
+void session_set_code(struct session *s, const struct session_code *code);
+/* A scheduler thread that is already known, by its thread pointer. */
+int session_add_thread(struct session *s, uint64_t thread_pointer, const struct thread_info *info,
+		       struct error *err);
+
+int session_start(struct session *s, struct error *err); /* sampling on every online CPU */
+void session_stop(struct session *s);			 /* detaches; records stay readable */
+struct source *session_source(struct session *s);	 /* owned by the session */
+
+/* Sum over CPUs of a counter of the BPF side; user-side ones as far as the session knows them. */
+uint64_t session_counter(struct session *s, enum counter_id id);
+
+#endif
