@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One exporter = one row of exporters[].  An exporter writes a snapshot to a FILE and nothing
+ * else: no clock, no environment, so that the same snapshot gives the same bytes.
+ */
+#ifndef EBEAM_EXPORT_EXPORT_H
+#define EBEAM_EXPORT_EXPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "model/diff.h"
+#include "model/snapshot.h"
+
+struct exporter {
+	const char *name;   /* as in --format */
+	const char *suffix; /* as in the name of an output file, with its dot */
+	const char *summary;
+	int (*write)(FILE *f, const struct snapshot *s, struct error *err);
+	int (*write_diff)(FILE *f, const struct diff *d, struct error *err); /* NULL = no such */
+	bool wants_lines; /* merges lines itself: give it a snapshot with options.lines */
+};
+
+extern const struct exporter exporters[]; /* ends with name == NULL */
+
+const struct exporter *exporter_find(const char *name);		 /* NULL = unknown */
+const struct exporter *exporter_by_suffix(const char *filename); /* longest match, NULL = none */
+
+#endif

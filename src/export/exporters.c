@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The table of formats, and the helpers of formats.h.  The capture itself is no row here: it
+ * holds the records, not a snapshot.  Neither is Perfetto's trace format: it is a time line, and
+ * a snapshot has sums, so that any order of its stacks would show a history that never was.
+ */
+#include "export/export.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/formats.h"
+
+const struct exporter exporters[] = {
+	{"html", ".html", "interactive flame graph, one file, no network", export_html,
+	 export_html_diff, false},
+	{"svg", ".svg", "flame graph as a picture", export_svg, export_svg_diff, false},
+	{"folded", ".folded", "one line per stack: frame;frame;frame COUNT", export_folded,
+	 export_folded_diff, false},
+	{"pprof", ".pb.gz", "profile.proto for go tool pprof and its relatives", export_pprof, NULL,
+	 true},
+	{"speedscope", ".speedscope.json", "for speedscope.app", export_speedscope, NULL, false},
+	{"json", ".json", "functions, processes and stacks as one object", export_json,
+	 export_json_diff, false},
+	{0},
+};
+
+const struct exporter *exporter_find(const char *name)
+{
+	for (const struct exporter *e = exporters; e->name; e++) {
+		if (strcmp(e->name, name) == 0)
+			return e;
+	}
+	return NULL;
+}
+
+const struct exporter *exporter_by_suffix(const char *filename)
+{
+	const struct exporter *best = NULL;
+	size_t len = strlen(filename), best_len = 0;
+
+	for (const struct exporter *e = exporters; e->name; e++) {
+		size_t n = strlen(e->suffix);
+
+		if (n > len || n <= best_len || strcmp(filename + len - n, e->suffix) != 0)
+			continue;
+		best = e;
+		best_len = n;
+	}
+	return best;
+}
+
+int export_finish(FILE *f, struct error *err)
+{
+	int code;
+
+	if (fflush(f) == 0 && !ferror(f))
+		return 0;
+	code = errno > 0 ? errno : EIO;
+	return error_set(err, ERROR_KIND_FAILED, -code, "cannot write the output: %s",
+			 error_text(code));
+}
+
+const char *export_meta(const struct snapshot *s, const char *key, const char *fallback)
+{
+	const char *value = snapshot_meta(s, key);
+
+	return value && *value ? value : fallback;
+}
+
+uint64_t export_meta_number(const struct snapshot *s, const char *key)
+{
+	const char *value = snapshot_meta(s, key);
+	char *end;
+	uint64_t n;
+
+	if (!value || *value < '0' || *value > '9')
+		return 0;
+	errno = 0;
+	n = strtoull(value, &end, 10);
+	return errno || *end ? 0 : n;
+}
+
+uint64_t export_lost(const struct snapshot *s)
+{
+	return snapshot_counter(s, "ring_full") + snapshot_counter(s, "bad_record") +
+	       s->dropped_unknown;
+}
+
+void export_add_xml(struct strbuf *out, const char *text)
+{
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+		switch (*p) {
+		case '&':
+			strbuf_addstr(out, "&amp;");
+			break;
+		case '<':
+			strbuf_addstr(out, "&lt;");
+			break;
+		case '>':
+			strbuf_addstr(out, "&gt;");
+			break;
+		case '"':
+			strbuf_addstr(out, "&quot;");
+			break;
+		case '\'':
+			strbuf_addstr(out, "&#39;");
+			break;
+		default:
+			if (*p < 0x20 && *p != '\n') {
+				strbuf_addch(out, '?');
+			} else if (*p == 0xef && p[1] == 0xbf && p[2] >= 0xbe) {
+				strbuf_addch(out, '?'); /* U+FFFE, U+FFFF */
+				p += 2;
+			} else {
+				strbuf_addch(out, (char)*p);
+			}
+		}
+	}
+}
+
+/* Integers only: the same digits everywhere. */
+void export_add_percent(struct strbuf *out, uint64_t num, uint64_t den, int digits)
+{
+	unsigned int scale = digits == 1 ? 1000 : 10000, unit = scale / 100;
+	unsigned __int128 scaled = (unsigned __int128)num * scale;
+	uint64_t n = den ? (uint64_t)((scaled + den / 2) / den) : 0;
+
+	strbuf_addf(out, "%" PRIu64 ".%0*u", n / unit, digits, (unsigned int)(n % unit));
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the exporters share: their entry points (the cells of exporters[]), the final check of the
+ * stream, and facts that several of them show.  Private to src/export.
+ */
+#ifndef EBEAM_EXPORT_FORMATS_H
+#define EBEAM_EXPORT_FORMATS_H
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "model/diff.h"
+#include "model/snapshot.h"
+
+int export_html(FILE *f, const struct snapshot *s, struct error *err);
+int export_html_diff(FILE *f, const struct diff *d, struct error *err);
+int export_svg(FILE *f, const struct snapshot *s, struct error *err);
+int export_svg_diff(FILE *f, const struct diff *d, struct error *err);
+int export_folded(FILE *f, const struct snapshot *s, struct error *err);
+int export_folded_diff(FILE *f, const struct diff *d, struct error *err);
+int export_pprof(FILE *f, const struct snapshot *s, struct error *err);
+int export_speedscope(FILE *f, const struct snapshot *s, struct error *err);
+int export_json(FILE *f, const struct snapshot *s, struct error *err);
+int export_json_diff(FILE *f, const struct diff *d, struct error *err);
+
+/* Stands where a sample has no frame at all. */
+#define EXPORT_NO_STACK "[no stack]"
+
+/* Flush and say whether every byte written so far was taken.  0 or negative errno. */
+int export_finish(FILE *f, struct error *err);
+
+/* Meta value, or `fallback` if it is absent or empty. */
+const char *export_meta(const struct snapshot *s, const char *key, const char *fallback);
+/* Meta value as a decimal number without sign, 0 if it is none. */
+uint64_t export_meta_number(const struct snapshot *s, const char *key);
+/* Samples known to be missing from the picture. */
+uint64_t export_lost(const struct snapshot *s);
+
+/* Text into XML and HTML, outside and inside of attributes.  What XML cannot hold becomes "?". */
+void export_add_xml(struct strbuf *out, const char *text);
+
+/* num/den as percent with `digits` (1 or 2) behind the point; "0.00" if den is 0. */
+void export_add_percent(struct strbuf *out, uint64_t num, uint64_t den, int digits);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The data that the HTML page carries, as JSON; its reader is assets/flame-data.js. */
+#ifndef EBEAM_EXPORT_HTML_DATA_H
+#define EBEAM_EXPORT_HTML_DATA_H
+
+#include "base/strbuf.h"
+#include "model/diff.h"
+#include "model/snapshot.h"
+
+/* 0, or -EILSEQ if a name is no valid UTF-8. */
+int html_data_of_snapshot(struct strbuf *out, const struct snapshot *s);
+int html_data_of_diff(struct strbuf *out, const struct diff *d);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Events -> counts (see profile.h).  Definitions go into a dictionary that checks them; samples
+ * are counted by all that tells them apart, so memory grows with the variety of a recording and
+ * not with its length.
+ */
+#include "model/profile_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+/* Real recordings have about 20 of each. */
+#define MAX_META     1024u
+#define MAX_COUNTERS 1024u
+
+#define IDLE_STATE "[idle]"
+
+int profile_open(struct profile **out)
+{
+	return profile_open_limited(out, PROFILE_LIMIT);
+}
+
+int profile_open_limited(struct profile **out, uint32_t max_entries)
+{
+	struct profile *p = xcalloc(1, sizeof(*p));
+	int ret = names_open(&p->names);
+
+	if (ret) {
+		free(p);
+		return ret;
+	}
+	p->max_entries = max_entries;
+	*out = p;
+	return 0;
+}
+
+void profile_close(struct profile *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->meta.len; i++) {
+		free(p->meta.data[i].key);
+		free(p->meta.data[i].value);
+	}
+	vec_free(&p->meta);
+	vec_free(&p->counters);
+	vec_free(&p->entries);
+	vec_free(&p->process_last_ns);
+	idmap_free(&p->index);
+	names_close(p->names);
+	free(p);
+}
+
+uint64_t profile_samples(const struct profile *p)
+{
+	return p->samples;
+}
+
+bool profile_is_idle(const struct profile *p, uint32_t stack, uint8_t kind)
+{
+	const struct name_stack *s = kind == SAMPLE_WAIT ? names_stack(p->names, stack) : NULL;
+	const struct name_function *f;
+
+	if (!s)
+		return false;
+	f = names_function(p->names, names_frame(p->names, s->frame)->function);
+	return f->kind == FRAME_STATE && strcmp(f->name, IDLE_STATE) == 0;
+}
+
+/* ---- samples ------------------------------------------------------------------------------ */
+
+static bool entry_equal(const void *ctx, uint32_t id, const void *key)
+{
+	const struct profile *p = ctx;
+	const struct profile_entry *a = &p->entries.data[id], *b = key;
+
+	return a->stack == b->stack && a->process == b->process && a->thread == b->thread &&
+	       a->kind == b->kind && a->status == b->status;
+}
+
+static uint32_t entry_hash(const struct profile_entry *e)
+{
+	uint32_t hash = hash_mix(e->kind, (uint64_t)e->stack << 32 | e->process);
+
+	return hash_mix(hash, (uint64_t)e->thread << 32 | e->status);
+}
+
+static void add_count(struct profile *p, const struct profile_entry *e, bool idle)
+{
+	uint32_t hash = entry_hash(e), at = idmap_find(&p->index, hash, entry_equal, p, e);
+	uint32_t depth;
+
+	if (at != IDMAP_NONE) {
+		p->entries.data[at].count += e->count;
+		return;
+	}
+	depth = names_stack_depth(p->names, e->stack);
+	if (p->entries.len >= p->max_entries || p->stack_frames + depth > PROFILE_MAX_FRAMES) {
+		p->overflow[idle][e->kind][e->status] += e->count;
+		return;
+	}
+	p->stack_frames += depth;
+	idmap_add(&p->index, hash, (uint32_t)p->entries.len);
+	vec_push(&p->entries, *e);
+}
+
+static void note_time(struct profile_span *span, uint64_t ts_ns)
+{
+	if (!span->first_ns || ts_ns < span->first_ns)
+		span->first_ns = ts_ns;
+	if (ts_ns > span->last_ns)
+		span->last_ns = ts_ns;
+}
+
+static void note_process(struct profile *p, uint32_t process, uint64_t ts_ns)
+{
+	uint64_t *last;
+
+	if (!process)
+		return;
+	while (p->process_last_ns.len < process)
+		vec_push(&p->process_last_ns, 0);
+	last = &p->process_last_ns.data[process - 1];
+	*last = MAX(*last, ts_ns);
+}
+
+static int apply_sample(struct profile *p, const struct event *ev)
+{
+	struct profile_entry e = {
+		.stack = ev->u.sample.stack,
+		.process = ev->u.sample.process,
+		.thread = ev->u.sample.thread,
+		.kind = (uint8_t)ev->u.sample.kind,
+		.status = (uint8_t)ev->u.sample.status,
+		.count = ev->u.sample.weight,
+	};
+	bool idle;
+
+	if ((e.stack && !names_stack(p->names, e.stack)) ||
+	    (e.process && !names_process(p->names, e.process)) ||
+	    !names_thread(p->names, e.thread)) {
+		p->dropped_unknown += e.count;
+		return -EINVAL;
+	}
+	idle = profile_is_idle(p, e.stack, e.kind);
+	add_count(p, &e, idle);
+	note_time(&p->span[idle], ev->ts_ns);
+	note_process(p, e.process, ev->ts_ns);
+	if (!idle)
+		p->samples += e.count;
+	return 0;
+}
+
+/* ---- facts -------------------------------------------------------------------------------- */
+
+/* The last value of a key counts. */
+static int apply_meta(struct profile *p, const struct event *ev)
+{
+	size_t key_len = MIN(ev->u.meta.key_len, NAMES_MAX_STRING);
+	size_t value_len = MIN(ev->u.meta.value_len, NAMES_MAX_STRING);
+	char *key = xstrndup(ev->u.meta.key, key_len);
+	char *value = xstrndup(ev->u.meta.value, value_len);
+
+	for (size_t i = 0; i < p->meta.len; i++) {
+		if (strcmp(p->meta.data[i].key, key) == 0) {
+			free(key);
+			free(p->meta.data[i].value);
+			p->meta.data[i].value = value;
+			return 0;
+		}
+	}
+	if (p->meta.len >= MAX_META) {
+		free(key);
+		free(value);
+		return -ENOSPC;
+	}
+	vec_push(&p->meta, ((struct profile_meta){.key = key, .value = value}));
+	return 0;
+}
+
+/* The latest value counts; of two of one time, the larger: counters never fall. */
+static int apply_counter(struct profile *p, const struct event *ev)
+{
+	struct profile_counter c = {
+		.name = names_string(p->names, ev->u.counter.name),
+		.value = ev->u.counter.value,
+		.ts_ns = ev->ts_ns,
+	};
+
+	if (!c.name)
+		return -EINVAL;
+	for (size_t i = 0; i < p->counters.len; i++) {
+		struct profile_counter *old = &p->counters.data[i];
+
+		if (strcmp(old->name, c.name) == 0) {
+			if (c.ts_ns > old->ts_ns || (c.ts_ns == old->ts_ns && c.value > old->value))
+				*old = c;
+			return 0;
+		}
+	}
+	if (p->counters.len >= MAX_COUNTERS)
+		return -ENOSPC;
+	vec_push(&p->counters, c);
+	return 0;
+}
+
+static int apply_other(struct profile *p, const struct event *ev)
+{
+	struct names *n = p->names;
+
+	switch (ev->type) {
+	case REC_META:
+		return apply_meta(p, ev);
+	case REC_STRING:
+		return names_define_string(n, ev->u.string.id, ev->u.string.s, ev->u.string.len);
+	case REC_FUNCTION:
+		return names_define_function(n, ev->u.function.id, ev->u.function.module,
+					     ev->u.function.name, ev->u.function.arity,
+					     ev->u.function.kind);
+	case REC_FRAME:
+		return names_define_frame(n, ev->u.frame.id, ev->u.frame.function, ev->u.frame.file,
+					  ev->u.frame.line);
+	case REC_STACK:
+		return names_define_stack(n, ev->u.stack.id, ev->u.stack.parent, ev->u.stack.frame);
+	case REC_PROCESS:
+		return names_define_process(n, ev->u.process.id, ev->u.process.epid,
+					    ev->u.process.pid, ev->u.process.registered,
+					    ev->u.process.label, ev->u.process.initial_call);
+	case REC_THREAD:
+		return names_define_thread(n, ev->u.thread.id, ev->u.thread.os_tid,
+					   ev->u.thread.type, ev->u.thread.scheduler,
+					   ev->u.thread.name);
+	case REC_COUNTER:
+		return apply_counter(p, ev);
+	case REC_END:
+		p->ended = true;
+		return 0;
+	case REC_SAMPLE:
+	case REC_RAW_SAMPLE:
+	case REC_RAW_PROCESS:
+	case REC_RAW_CODE:
+	case REC_RAW_CSTACK:
+		break;
+	}
+	return 0; /* raw, or of a later version */
+}
+
+int profile_apply(struct profile *p, const struct event *ev)
+{
+	int ret;
+
+	if (ev->type == REC_SAMPLE)
+		return apply_sample(p, ev);
+	ret = apply_other(p, ev);
+	if (ret)
+		p->dropped_unknown++;
+	return ret;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a profile holds, for profile.c (which fills it) and snapshot_build.c (which reads it). */
+#ifndef EBEAM_MODEL_PROFILE_INTERNAL_H
+#define EBEAM_MODEL_PROFILE_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/idmap.h"
+#include "base/vec.h"
+#include "model/profile.h"
+#include "names/names.h"
+
+struct profile_entry {
+	uint32_t stack, process, thread; /* ids of the dictionary; stack and process may be 0 */
+	uint8_t kind, status;
+	uint64_t count; /* samples, > 0 */
+};
+
+struct profile_span {
+	uint64_t first_ns, last_ns; /* 0 = no sample */
+};
+
+struct profile_meta {
+	char *key, *value; /* as recorded; owned */
+};
+
+struct profile_counter {
+	const char *name; /* the dictionary's */
+	uint64_t value, ts_ns;
+};
+
+struct profile {
+	struct names *names;
+	uint32_t max_entries;
+	VEC(struct profile_entry) entries;
+	struct idmap index;    /* of entries */
+	uint64_t stack_frames; /* of the stacks of all entries */
+	/* Samples beyond the limits, by "is it a sleeping thread", kind and status. */
+	uint64_t overflow[2][NR_SAMPLE_KINDS][NR_SAMPLE_STATUSES];
+	struct profile_span span[2]; /* of samples: of working threads, of sleeping ones */
+	uint64_t samples;	     /* of working threads */
+	uint64_t dropped_unknown;
+	VEC(uint64_t) process_last_ns; /* latest sample, by process id - 1 */
+	VEC(struct profile_meta) meta;
+	VEC(struct profile_counter) counters;
+	bool ended;
+};
+
+/* Does a sample stand for a sleeping thread: kind WAIT, and the leaf frame is the state [idle]?
+ * A thread that spins while it waits burns CPU and is no such sample. */
+bool profile_is_idle(const struct profile *p, uint32_t stack, uint8_t kind);
+
+#endif

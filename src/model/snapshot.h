@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An immutable, sorted, self-contained copy of a profile: all that views and exporters see.
+ * Every string is valid UTF-8 without control characters and lives until snapshot_close().
+ * Index 0 is a real element in every array.
+ */
+#ifndef EBEAM_MODEL_SNAPSHOT_H
+#define EBEAM_MODEL_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/record.h"
+
+enum snapshot_by {
+	SNAPSHOT_BY_NAME, /* registered name, else label, else initial call, else pid */
+	SNAPSHOT_BY_PROCESS,
+	SNAPSHOT_BY_INITIAL_CALL,
+	SNAPSHOT_BY_SCHEDULER,
+	SNAPSHOT_BY_NONE,
+};
+
+struct snapshot_options {
+	enum snapshot_by by;
+	bool lines;	/* lines are part of a frame's identity and text */
+	bool no_native; /* drop FRAME_NATIVE and FRAME_RUNTIME frames */
+	bool no_kernel; /* drop FRAME_KERNEL frames */
+	bool idle;	/* keep samples of kind SAMPLE_WAIT that stand for sleeping threads */
+	bool kind_root; /* a root frame "[gc]", "[bif]", ... above the group */
+};
+
+#define SNAPSHOT_NONE UINT32_MAX
+
+struct snap_frame {
+	const char *name;   /* display text, with ":line" appended if options.lines */
+	const char *module; /* as displayed, "" if none */
+	const char *file;   /* NULL = unknown */
+	uint32_t line;	    /* 0 = unknown; the line with most samples if !options.lines */
+	enum frame_kind kind;
+	uint32_t function; /* index in functions[]; SNAPSHOT_NONE: group, kind and elided frames */
+};
+
+struct snap_function {	  /* merged over lines; sorted by self, then total, then name */
+	const char *name; /* display text without line */
+	const char *module;
+	const char *file; /* NULL = unknown */
+	enum frame_kind kind;
+	uint64_t self, total; /* samples on top of the stack; anywhere in it, once per sample */
+};
+
+struct snap_process {		  /* sorted by samples, then pid number */
+	const char *pid;	  /* "<0.80.0>" */
+	const char *registered;	  /* as displayed; NULL = none */
+	const char *label;	  /* NULL = none */
+	const char *initial_call; /* display text, NULL = unknown */
+	const char *name;	  /* registered, else label, else initial call, else pid */
+	uint64_t samples;
+};
+
+struct snap_thread {
+	const char *name;    /* the kernel's name of the thread */
+	const char *display; /* "scheduler 1", "dirty cpu 2", "dirty io 3", else its name */
+	enum thread_type type;
+	uint32_t os_tid;
+	uint16_t scheduler;
+	uint64_t samples;
+};
+
+struct snap_stack {	      /* sorted by frames (names, root first), then process, thread, kind */
+	uint32_t first_frame; /* index in stack_frames[], root first */
+	uint32_t nr_frames;   /* group and kind frames included; 0 is possible */
+	uint32_t process;     /* index in processes[], SNAPSHOT_NONE */
+	uint32_t thread;      /* index in threads[] */
+	enum sample_kind kind;
+	uint64_t count;
+};
+
+struct snap_counter {
+	const char *name; /* json name of counters.def */
+	uint64_t value;
+};
+
+struct snap_meta {
+	const char *key, *value;
+};
+
+struct snapshot {
+	struct snapshot_options options;
+	uint64_t samples;	  /* sum of all counts */
+	uint64_t dropped_unknown; /* events that referred to undefined ids */
+	uint64_t by_kind[NR_SAMPLE_KINDS];
+	uint64_t by_status[NR_SAMPLE_STATUSES];
+	uint64_t first_ns, last_ns; /* of samples, CLOCK_MONOTONIC; 0 if none */
+	bool ended;		    /* REC_END seen */
+	uint32_t nr_frames, nr_functions, nr_processes, nr_threads, nr_stacks, nr_counters, nr_meta;
+	uint32_t nr_stack_frames;
+	const struct snap_frame *frames;
+	const struct snap_function *functions;
+	const struct snap_process *processes;
+	const struct snap_thread *threads;
+	const struct snap_stack *stacks;
+	const uint32_t *stack_frames; /* indices in frames[] */
+	const struct snap_counter *counters;
+	const struct snap_meta *meta;
+};
+
+void snapshot_close(struct snapshot *s);
+
+/* Value of a meta key ("node", "os_pid", "otp", "erts", "flavor", "freq", "start", "duration_ns",
+ * ...), or NULL. */
+const char *snapshot_meta(const struct snapshot *s, const char *key);
+/* Value of a counter, 0 if absent. */
+uint64_t snapshot_counter(const struct snapshot *s, const char *name);
+
+/* Text of the enums: "gc", "GC"; "complete"; "erlang". */
+const char *sample_kind_name(enum sample_kind kind);  /* json and labels */
+const char *sample_kind_title(enum sample_kind kind); /* for people */
+const char *sample_status_name(enum sample_status status);
+const char *frame_kind_name(enum frame_kind kind);
+const char *snapshot_by_name(enum snapshot_by by);
+int snapshot_by_parse(const char *text, enum snapshot_by *by); /* 0 or -EINVAL */
+
+#endif

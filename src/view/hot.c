@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See hot.h.  Shares are of all samples of the snapshot. */
+#include "view/hot.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "base/vec.h"
+#include "view/table.h"
+
+static double share(uint64_t part, uint64_t all)
+{
+	return all ? 100.0 * (double)part / (double)all : 0;
+}
+
+static void add_share(struct strbuf *out, uint64_t part, uint64_t all)
+{
+	strbuf_addf(out, "%.1f%%", share(part, all));
+}
+
+static void add_count(struct strbuf *out, uint64_t n)
+{
+	char buf[32];
+
+	strbuf_addstr(out, units_format_count(n, buf, sizeof(buf)));
+}
+
+/* ---- functions ---------------------------------------------------------------------------- */
+
+static void function_self(struct strbuf *out, const void *row, const void *ctx)
+{
+	add_share(out, ((const struct snap_function *)row)->self, *(const uint64_t *)ctx);
+}
+
+static void function_total(struct strbuf *out, const void *row, const void *ctx)
+{
+	add_share(out, ((const struct snap_function *)row)->total, *(const uint64_t *)ctx);
+}
+
+static void function_samples(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_count(out, ((const struct snap_function *)row)->self);
+}
+
+static void function_kind(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addstr(out, frame_kind_name(((const struct snap_function *)row)->kind));
+}
+
+static void function_name(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addstr(out, ((const struct snap_function *)row)->name);
+}
+
+static const struct table_column function_columns[] = {
+	{"self", "SELF", TABLE_RIGHT, false, function_self, NULL},
+	{"samples", "SAMPLES", TABLE_RIGHT, false, function_samples, NULL},
+	{"total", "TOTAL", TABLE_RIGHT, false, function_total, NULL},
+	{"kind", "KIND", TABLE_LEFT, false, function_kind, NULL},
+	{"function", "FUNCTION", TABLE_LEFT, false, function_name, NULL},
+	{0},
+};
+
+/* ---- processes ---------------------------------------------------------------------------- */
+
+static void process_share(struct strbuf *out, const void *row, const void *ctx)
+{
+	add_share(out, ((const struct snap_process *)row)->samples, *(const uint64_t *)ctx);
+}
+
+static void process_samples(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_count(out, ((const struct snap_process *)row)->samples);
+}
+
+static void process_pid(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addstr(out, ((const struct snap_process *)row)->pid);
+}
+
+static void process_name(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct snap_process *p = row;
+
+	(void)ctx;
+	/* Without a name of its own the pid would only stand there twice. */
+	if (strcmp(p->name, p->pid) != 0)
+		strbuf_addstr(out, p->name);
+}
+
+static void process_initial_call(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct snap_process *p = row;
+
+	(void)ctx;
+	if (p->initial_call)
+		strbuf_addstr(out, p->initial_call);
+}
+
+static const struct table_column process_columns[] = {
+	{"share", "SHARE", TABLE_RIGHT, false, process_share, NULL},
+	{"samples", "SAMPLES", TABLE_RIGHT, false, process_samples, NULL},
+	{"pid", "PID", TABLE_LEFT, false, process_pid, NULL},
+	{"name", "NAME", TABLE_LEFT, false, process_name, NULL},
+	{"initial_call", "INITIAL CALL", TABLE_LEFT, false, process_initial_call, NULL},
+	{0},
+};
+
+/* ---- differences -------------------------------------------------------------------------- */
+
+struct both {
+	uint64_t a, b; /* samples of the two sides */
+};
+
+/* What would be shown as 0.0 is no change. */
+static bool is_change(double delta)
+{
+	return delta >= 0.05 || delta <= -0.05;
+}
+
+static void add_change(struct strbuf *out, double delta)
+{
+	if (is_change(delta))
+		strbuf_addf(out, "%+.1f", delta);
+}
+
+static void diff_delta(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_change(out, ((const struct diff_function *)row)->delta_self);
+}
+
+static void diff_self_a(struct strbuf *out, const void *row, const void *ctx)
+{
+	add_share(out, ((const struct diff_function *)row)->self_a, ((const struct both *)ctx)->a);
+}
+
+static void diff_self_b(struct strbuf *out, const void *row, const void *ctx)
+{
+	add_share(out, ((const struct diff_function *)row)->self_b, ((const struct both *)ctx)->b);
+}
+
+static void diff_delta_total(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_change(out, ((const struct diff_function *)row)->delta_total);
+}
+
+static void diff_name(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addstr(out, ((const struct diff_function *)row)->name);
+}
+
+static const struct table_column diff_columns[] = {
+	{"delta_self", "CHANGE", TABLE_RIGHT, false, diff_delta, NULL},
+	{"self_a", "SELF A", TABLE_RIGHT, false, diff_self_a, NULL},
+	{"self_b", "SELF B", TABLE_RIGHT, false, diff_self_b, NULL},
+	{"delta_total", "TOTAL CHANGE", TABLE_RIGHT, false, diff_delta_total, NULL},
+	{"function", "FUNCTION", TABLE_LEFT, false, diff_name, NULL},
+	{0},
+};
+
+/* ---- the text ----------------------------------------------------------------------------- */
+
+static const char *meta_or_dash(const struct snapshot *s, const char *key)
+{
+	const char *value = snapshot_meta(s, key);
+
+	return value ? value : "-";
+}
+
+static void write_head(FILE *f, const char *label, const struct snapshot *s)
+{
+	double complete = share(s->by_status[SAMPLE_STATUS_COMPLETE], s->samples);
+	char samples[32];
+
+	/* Nearly all is not all. */
+	if (complete < 100 && complete > 99.9)
+		complete = 99.9;
+	fprintf(f, "%s%s  OTP %s  %s Hz  %s samples", label, meta_or_dash(s, "node"),
+		meta_or_dash(s, "otp"), meta_or_dash(s, "freq"),
+		units_format_count(s->samples, samples, sizeof(samples)));
+	if (s->samples)
+		fprintf(f, "  complete %.1f%%", complete);
+	fputc('\n', f);
+}
+
+/* "Functions (20 of 312)" and the table below it. */
+static int write_section(FILE *f, const char *title, const struct table *t,
+			 const struct hot_options *o, struct error *err)
+{
+	struct table_options options = {
+		.limit = o->limit ? o->limit : HOT_DEFAULT_LIMIT,
+		.indent = 2,
+		.color = o->color,
+	};
+
+	if (t->nr_rows > options.limit)
+		fprintf(f, "\n%s (%u of %zu)\n", title, options.limit, t->nr_rows);
+	else
+		fprintf(f, "\n%s\n", title);
+	return table_write(f, t, &options, err);
+}
+
+int hot_write(FILE *f, const struct snapshot *s, const struct hot_options *o, struct error *err)
+{
+	struct table functions = {
+		.columns = function_columns,
+		.rows = s->functions,
+		.nr_rows = s->nr_functions,
+		.row_size = sizeof(*s->functions),
+		.ctx = &s->samples,
+	};
+	struct table processes = {
+		.columns = process_columns,
+		.rows = s->processes,
+		.nr_rows = s->nr_processes,
+		.row_size = sizeof(*s->processes),
+		.ctx = &s->samples,
+	};
+	int rc;
+
+	write_head(f, "", s);
+	rc = write_section(f, "Functions", &functions, o, err);
+	if (rc)
+		return rc;
+	return write_section(f, "Processes", &processes, o, err);
+}
+
+int hot_write_diff(FILE *f, const struct diff *d, const struct hot_options *o, struct error *err)
+{
+	struct both both = {d->a->samples, d->b->samples};
+	VEC(struct diff_function) changed = {0};
+	struct table functions = {
+		.columns = diff_columns,
+		.row_size = sizeof(*d->functions),
+		.ctx = &both,
+	};
+	int rc;
+
+	for (uint32_t i = 0; i < d->nr_functions; i++)
+		if (is_change(d->functions[i].delta_self) || is_change(d->functions[i].delta_total))
+			vec_push(&changed, d->functions[i]);
+	functions.rows = changed.data;
+	functions.nr_rows = changed.len;
+	write_head(f, "A  ", d->a);
+	write_head(f, "B  ", d->b);
+	if (!changed.len) {
+		fputs("\nNo function changed.\n", f);
+		return 0;
+	}
+	rc = write_section(f, "Functions that changed, in percent points of all samples",
+			   &functions, o, err);
+	vec_free(&changed);
+	return rc;
+}

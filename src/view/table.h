@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Text tables.  A kind of row has a registry of columns, one row of the registry for each; what
+ * is shown, and in which order, the user chooses by their names.
+ *
+ * Cells may hold anything that was read from a node: control characters, escape sequences of
+ * terminals above all, are shown as '?'.
+ */
+#ifndef EBEAM_VIEW_TABLE_H
+#define EBEAM_VIEW_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+
+enum table_align { TABLE_LEFT, TABLE_RIGHT };
+
+struct table_column {
+	const char *name;  /* as in --columns and --sort, and the JSON field of the same meaning */
+	const char *title; /* heading */
+	enum table_align align;
+	bool hidden; /* shown only if asked for */
+	/* Adds the text of the cell; nothing = shown as "-". */
+	void (*text)(struct strbuf *out, const void *row, const void *ctx);
+	/* The order of --sort, as qsort(3): numbers largest first, names from A to Z.  NULL = by
+	 * the bytes of the text. */
+	int (*compare)(const void *a, const void *b);
+};
+
+struct table {
+	const struct table_column *columns; /* ends with name == NULL */
+	const void *rows;
+	size_t nr_rows, row_size;
+	const void *ctx; /* for text() */
+};
+
+struct table_options {
+	const char *columns; /* "a,b"; NULL = all that are not hidden */
+	const char *also;    /* a hidden column to show too if columns == NULL; NULL = none */
+	const char *sort;    /* "a", or "-a" for the reverse; NULL = as the rows stand */
+	unsigned int limit;  /* 0 = all */
+	unsigned int indent; /* spaces before each line */
+	bool color;	     /* heading in bold */
+};
+
+/* 0, or what table_write() would say about the columns of *o: before rows are read, which may be
+ * costly or forbidden. */
+int table_check(const struct table *t, const struct table_options *o, struct error *err);
+
+/* Indices of the rows that are shown, in order; *order is malloc'ed.  Equal rows keep their
+ * order.  Unknown column: ERROR_KIND_USAGE. */
+int table_order(const struct table *t, const struct table_options *o, size_t **order, size_t *nr,
+		struct error *err);
+
+/* Heading and rows; no trailing spaces.  Does not look at write errors: the caller's FILE keeps
+ * them. */
+int table_write(FILE *f, const struct table *t, const struct table_options *o, struct error *err);
+
+/* Columns that a text takes on a terminal, one for each character. */
+size_t table_text_width(const char *text, size_t len);
+
+#endif
