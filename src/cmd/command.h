@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One command = one row of commands[]: dispatch, option parsing, help, completion, the man page
+ * and the README list all come from it.
+ */
+#ifndef EBEAM_CMD_COMMAND_H
+#define EBEAM_CMD_COMMAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "model/snapshot.h"
+
+/* Every option of the program, once; a command names those that it takes. */
+enum option_id {
+	OPTION_PID,	     /* -p, --pid N|NAME */
+	OPTION_DURATION,     /* -d, --duration T */
+	OPTION_FREQ,	     /* -F, --freq HZ */
+	OPTION_OUTPUT,	     /* -o, --output FILE */
+	OPTION_FORMAT,	     /* -f, --format F */
+	OPTION_CAPTURE,	     /* --capture FILE */
+	OPTION_LIMIT,	     /* -n, --limit N */
+	OPTION_SORT,	     /* -s, --sort COLUMN */
+	OPTION_COLUMNS,	     /* -c, --columns A,B */
+	OPTION_JSON,	     /* -j, --json */
+	OPTION_QUIET,	     /* -q, --quiet */
+	OPTION_VERBOSE,	     /* -v, --verbose (may repeat) */
+	OPTION_COLOR,	     /* --color auto|always|never */
+	OPTION_BY,	     /* --by GROUP */
+	OPTION_MODE,	     /* --mode cpu */
+	OPTION_LINES,	     /* --lines */
+	OPTION_KINDS,	     /* --kinds: root frame per kind */
+	OPTION_NO_NATIVE,    /* --no-native */
+	OPTION_NO_KERNEL,    /* --no-kernel */
+	OPTION_IDLE,	     /* --idle */
+	OPTION_MIN_COMPLETE, /* --min-complete PCT */
+	OPTION_MAX_OVERHEAD, /* --max-overhead PCT */
+	OPTION_DRY_RUN,	     /* --dry-run */
+	OPTION_INPUT,	     /* -i, --input CAPTURE */
+	OPTION_MAN,	     /* --man (help only) */
+	OPTION_MARKDOWN,     /* --markdown (help only): the command list of the README */
+	OPTION_HELP,	     /* -h, --help */
+	NR_OPTIONS
+};
+
+enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+/* Parsed options: defaults where not given. */
+struct options {
+	const char *pid;      /* NULL = the only node */
+	uint64_t duration_ns; /* 0 = until Ctrl-C */
+	unsigned int freq;    /* Hz, 1 .. 4999; default 99 */
+	const char *output, *format, *capture, *sort, *columns, *input;
+	unsigned int limit; /* 0 = not given */
+	bool json, lines, kinds, no_native, no_kernel, idle, dry_run, man, markdown, help;
+	int verbosity; /* log level: -1 = -q, n = n times -v */
+	enum color_mode color;
+	enum snapshot_by by;
+	double min_complete; /* percent; 0 = not asked */
+	double max_overhead; /* percent */
+	uint64_t given;	     /* bit set of enum option_id */
+};
+
+/* Which values of --format a command takes; see render.h. */
+enum {
+	FORMATS_TEXT = 1,    /* tables of the hottest functions and processes */
+	FORMATS_EXPORT = 2,  /* every exporter */
+	FORMATS_DIFF = 4,    /* the exporters that can write a difference */
+	FORMATS_CAPTURE = 8, /* the recording itself */
+};
+
+struct command_context {
+	const struct command *command;
+	struct options opt;
+	int nr_args;
+	char **args; /* what is not an option */
+	FILE *out;   /* stdout; flushed and checked by the caller */
+};
+
+struct command {
+	const char *name;
+	const char *summary;	 /* one line */
+	const char *args;	 /* "FILE", "A B", "[COMMAND]", "" */
+	const char *description; /* paragraphs for help and man page */
+	uint64_t options;	 /* bit set of enum option_id; -q -v -h --color are always there */
+	int min_args, max_args;
+	unsigned int formats; /* bit set of FORMATS_*; 0 if -f is not among the options */
+	/* 0, or negative errno with *err set: err->kind is the exit code.  A positive number is an
+	 * exit code of its own (7, 130) with nothing more to print. */
+	int (*run)(struct command_context *ctx, struct error *err);
+};
+
+extern const struct command commands[]; /* ends with name == NULL */
+
+/* By name or unambiguous prefix.  NULL with *err (usage, with the nearest name) otherwise. */
+const struct command *command_find(const char *name, struct error *err);
+
+#define OPT(id) (1ull << OPTION_##id)
+
+int cmd_list(struct command_context *ctx, struct error *err);
+int cmd_doctor(struct command_context *ctx, struct error *err);
+int cmd_record(struct command_context *ctx, struct error *err);
+int cmd_report(struct command_context *ctx, struct error *err);
+int cmd_diff(struct command_context *ctx, struct error *err);
+int cmd_version(struct command_context *ctx, struct error *err);
+int cmd_help(struct command_context *ctx, struct error *err);
+int cmd_completions(struct command_context *ctx, struct error *err);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The table of commands, and how a command is found in it.  To add one: a row here, a function
+ * in a file of its own, a line in command.h.  Help, completion, the manual page and the list in
+ * the README follow from the row.
+ *
+ * Descriptions are paragraphs, with an empty line between them; they are wrapped where they are
+ * shown.  A paragraph whose lines start with two spaces is shown as it stands.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "cmd/command.h"
+#include "cmd/options.h"
+
+#define OPTIONS_SNAPSHOT                                                                           \
+	(OPT(BY) | OPT(LINES) | OPT(KINDS) | OPT(NO_NATIVE) | OPT(NO_KERNEL) | OPT(IDLE))
+#define OPTIONS_RENDER (OPTIONS_SNAPSHOT | OPT(OUTPUT) | OPT(FORMAT) | OPT(JSON) | OPT(LIMIT))
+#define OPTIONS_TABLE  (OPT(JSON) | OPT(COLUMNS) | OPT(SORT) | OPT(LIMIT))
+
+const struct command commands[] = {
+	{
+		.name = "list",
+		.summary = "which BEAM nodes run on this host, containers included",
+		.args = "",
+		.description = "One row for each Erlang or Elixir node that can be seen from here. "
+			       "All facts "
+			       "are read from the node's executable and memory, none from its "
+			       "command line. "
+			       "A node that ebeam cannot look into is listed all the same, with "
+			       "the reason.",
+		.options = OPTIONS_TABLE,
+		.run = cmd_list,
+	},
+	{
+		.name = "doctor",
+		.summary = "what works here, what does not, why, and the fix",
+		.args = "",
+		.description =
+			"Checks the kernel, the privileges of this process and every node (or the "
+			"one "
+			"that -p names), without leaving anything behind. Each feature is "
+			"available, "
+			"degraded or missing; where it is not available the reason and the fix are "
+			"given. If there are several nodes, checks that passed are only counted; "
+			"-p or -v shows each.\n\n"
+			"Exits 0 if 'ebeam record' will work, otherwise with the code that it "
+			"would "
+			"exit with: 4 (privilege), 5 (kernel) or 6 (OTP release or build).",
+		.options = OPT(PID) | OPT(JSON),
+		.run = cmd_doctor,
+	},
+	{
+		.name = "record",
+		.summary = "where a node spends its CPU: a flame graph",
+		.args = "",
+		.description = "Samples the whole Erlang stack, and the C function on top of it, "
+			       "of whatever "
+			       "runs on each CPU. The node is not changed, not paused and need not "
+			       "cooperate. Ends after -d, at Ctrl-C or when the node exits, and "
+			       "then writes "
+			       "the result; a second Ctrl-C ends at once and leaves no file.\n\n"
+			       "  ebeam record -p rabbit@host -d 10\n"
+			       "  ebeam record -p 4711 -d 1m -o busy.ebeam\n"
+			       "  ebeam record -d 10 -f folded | less\n\n"
+			       "Without -o the result goes to a file named after the node and the "
+			       "time; text, "
+			       "folded and json go to standard output. A capture (.ebeam) keeps "
+			       "everything "
+			       "and can be shown in any other format later, with 'ebeam report'.",
+		.options = OPTIONS_RENDER | OPT(PID) | OPT(DURATION) | OPT(FREQ) | OPT(MODE) |
+			   OPT(MIN_COMPLETE) | OPT(MAX_OVERHEAD) | OPT(DRY_RUN) | OPT(CAPTURE),
+		.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_CAPTURE,
+		.run = cmd_record,
+	},
+	{
+		.name = "report",
+		.summary = "show a capture again, in any format, with any grouping",
+		.args = "FILE",
+		.description =
+			"Needs neither root nor the node: a capture holds all names. The result is "
+			"the "
+			"same, byte for byte, as if 'ebeam record' had written that format.\n\n"
+			"  ebeam report busy.ebeam\n"
+			"  ebeam report busy.ebeam -f text -n 30\n"
+			"  ebeam report busy.ebeam --by process --lines -o busy.svg\n\n"
+			"Without -o the result goes to a file beside the capture, whose name is "
+			"printed; text, folded and json go to standard output. A damaged or cut "
+			"capture is shown as far as it goes, with a warning and exit code 7. FILE "
+			"may "
+			"be - for standard input.",
+		.options = OPTIONS_RENDER | OPT(MIN_COMPLETE),
+		.min_args = 1,
+		.max_args = 1,
+		.formats = FORMATS_TEXT | FORMATS_EXPORT,
+		.run = cmd_report,
+	},
+	{
+		.name = "diff",
+		.summary = "what changed between two captures: a differential flame graph",
+		.args = "A B",
+		.description = "A is before, B is after. Counts of B are scaled to those of A. "
+			       "Functions are "
+			       "compared by module, name and arity: shifted lines and renumbered "
+			       "funs do not "
+			       "count as a change.\n\n"
+			       "  ebeam diff before.ebeam after.ebeam\n"
+			       "  ebeam diff before.ebeam after.ebeam -f text",
+		.options = OPTIONS_RENDER,
+		.min_args = 2,
+		.max_args = 2,
+		.formats = FORMATS_TEXT | FORMATS_DIFF,
+		.run = cmd_diff,
+	},
+	{
+		.name = "version",
+		.summary = "show the version of ebeam",
+		.args = "",
+		.description = "The version of ebeam, and with -v those of the libraries it uses.",
+		.options = OPT(JSON),
+		.run = cmd_version,
+	},
+	{
+		.name = "help",
+		.summary = "show how to use ebeam, or one of its commands",
+		.args = "[COMMAND]",
+		.description = "The same as 'ebeam COMMAND --help'.",
+		.options = OPT(MAN) | OPT(MARKDOWN),
+		.max_args = 1,
+		.run = cmd_help,
+	},
+	{
+		.name = "completions",
+		.summary = "print a completion script for bash, zsh or fish",
+		.args = "SHELL",
+		.description = "'make install' puts the scripts where the shells look for them. By "
+			       "hand:\n\n"
+			       "  ebeam completions bash > /etc/bash_completion.d/ebeam\n"
+			       "  ebeam completions zsh > \"${fpath[1]}/_ebeam\"\n"
+			       "  ebeam completions fish > ~/.config/fish/completions/ebeam.fish",
+		.min_args = 1,
+		.max_args = 1,
+		.run = cmd_completions,
+	},
+	{.name = NULL},
+};
+
+const struct command *command_find(const char *name, struct error *err)
+{
+	const char *candidates[64], *near;
+	const struct command *found = NULL;
+	struct strbuf matches = STRBUF_INIT;
+	size_t nr = 0, nr_matches = 0;
+
+	for (const struct command *c = commands; c->name; c++) {
+		if (strcmp(c->name, name) == 0) {
+			strbuf_free(&matches);
+			return c;
+		}
+		if (*name && strncmp(c->name, name, strlen(name)) == 0) {
+			found = c;
+			strbuf_addf(&matches, "%s%s", nr_matches++ ? ", " : "", c->name);
+		}
+		if (nr < sizeof(candidates) / sizeof(candidates[0]))
+			candidates[nr++] = c->name;
+	}
+	near = options_nearest(name, candidates, nr);
+	if (nr_matches > 1) {
+		error_set(err, ERROR_KIND_USAGE, -EINVAL, "command '%s' is ambiguous: %s", name,
+			  matches.buf);
+		found = NULL;
+	} else if (!nr_matches && near) {
+		error_set(err, ERROR_KIND_USAGE, -EINVAL,
+			  "unknown command '%s'; did you mean '%s'? (see 'ebeam help')", name,
+			  near);
+	} else if (!nr_matches) {
+		error_set(err, ERROR_KIND_USAGE, -EINVAL, "unknown command '%s' (see 'ebeam help')",
+			  name);
+	}
+	strbuf_free(&matches);
+	return found;
+}

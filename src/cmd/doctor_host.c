@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * doctor: what the host offers.  The table host_checks[] holds what is read from /proc and the
+ * like; what only trying can tell comes from probe/features.h.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+
+#include <linux/capability.h>
+#include <linux/magic.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "cmd/doctor.h"
+#include "cmd/options.h"
+#include "cmd/privilege.h"
+#include "probe/features.h"
+#include "target/kallsyms.h"
+#include "target/proc.h"
+
+#define SMALL_FILE 4096 /* bytes read of a file in /proc or /sys */
+
+static void set(struct doctor_row *row, enum doctor_state state, int blocks, const char *why,
+		const char *fix)
+{
+	row->state = state;
+	row->blocks = blocks;
+	snprintf(row->why, sizeof(row->why), "%s", why);
+	row->fix = fix;
+}
+
+/* First line of a small file into row->seen; false if it cannot be read. */
+static bool see_file(struct doctor_row *row, const char *path)
+{
+	char *text = proc_read_file(path, SMALL_FILE, NULL);
+
+	if (!text)
+		return false;
+	snprintf(row->seen, sizeof(row->seen), "%.*s", (int)strcspn(text, "\n"), text);
+	free(text);
+	return true;
+}
+
+/* ---- kernel ------------------------------------------------------------------------------- */
+
+static void check_release(struct doctor_row *row)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname u;
+
+	if (uname(&u) != 0)
+		return;
+	snprintf(row->seen, sizeof(row->seen), "%s %s", u.release, u.machine);
+	if (strcmp(u.machine, "x86_64") != 0)
+		set(row, DOCTOR_MISSING, ERROR_KIND_KERNEL, "only x86-64 is supported", NULL);
+	else if (sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+		 (major < 5 || (major == 5 && minor < 15)))
+		set(row, DOCTOR_MISSING, ERROR_KIND_KERNEL,
+		    "user registers below system calls cannot be read by BPF programs",
+		    "use Linux 5.15 or later");
+}
+
+static void check_lockdown(struct doctor_row *row)
+{
+	const char *active;
+
+	/* The file shows all modes, the active one in brackets. */
+	if (!see_file(row, "/sys/kernel/security/lockdown")) {
+		snprintf(row->seen, sizeof(row->seen), "none");
+		return;
+	}
+	active = strchr(row->seen, '[');
+	if (active && strncmp(active, "[confidentiality]", 17) == 0)
+		set(row, DOCTOR_MISSING, ERROR_KIND_KERNEL,
+		    "the kernel refuses BPF reads and perf events to everyone",
+		    "boot with lockdown=integrity or without lockdown");
+}
+
+static void check_pid_namespace(struct doctor_row *row)
+{
+	bool initial = proc_in_initial_pid_namespace();
+
+	snprintf(row->seen, sizeof(row->seen), "%s", initial ? "yes" : "no");
+	if (!initial)
+		set(row, DOCTOR_MISSING, ERROR_KIND_KERNEL,
+		    "BPF programs see the pids of the host, ebeam those of this namespace",
+		    "run ebeam on the host, or in a container with --pid=host");
+}
+
+static void check_tracefs(struct doctor_row *row)
+{
+	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	struct statfs fs;
+
+	snprintf(row->seen, sizeof(row->seen), "not mounted");
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		if (statfs(places[i], &fs) == 0 && fs.f_type == TRACEFS_MAGIC) {
+			snprintf(row->seen, sizeof(row->seen), "%s", places[i]);
+			return;
+		}
+	}
+	set(row, DOCTOR_DEGRADED, 0,
+	    "kernel tracepoints cannot be found; sampling does not need them",
+	    "mount -t tracefs nodev /sys/kernel/tracing");
+}
+
+/* ---- privileges --------------------------------------------------------------------------- */
+
+static void check_capability(struct doctor_row *row, int capability, const char *why)
+{
+	if (!privilege_has(capability))
+		set(row, DOCTOR_MISSING, ERROR_KIND_PRIVILEGE, why,
+		    "run as root, or grant CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
+}
+
+static void check_cap_bpf(struct doctor_row *row)
+{
+	check_capability(row, CAP_BPF, "BPF programs cannot be loaded");
+}
+
+static void check_cap_perfmon(struct doctor_row *row)
+{
+	check_capability(row, CAP_PERFMON, "BPF programs cannot read the node or sample CPUs");
+}
+
+static void check_cap_sys_ptrace(struct doctor_row *row)
+{
+	if (!privilege_has(CAP_SYS_PTRACE))
+		set(row, DOCTOR_DEGRADED, 0, privilege_blind_spot(),
+		    "run as root, or grant CAP_SYS_PTRACE");
+}
+
+static void check_cap_sys_admin(struct doctor_row *row)
+{
+	if (!privilege_has(CAP_SYS_ADMIN))
+		snprintf(row->seen, sizeof(row->seen), "no; not needed beside the others");
+}
+
+/* ---- limits ------------------------------------------------------------------------------- */
+
+static void check_paranoid(struct doctor_row *row)
+{
+	if (!see_file(row, "/proc/sys/kernel/perf_event_paranoid"))
+		set(row, DOCTOR_MISSING, ERROR_KIND_KERNEL, "this kernel has no perf events",
+		    "use a kernel built with CONFIG_PERF_EVENTS=y");
+	else if (atoi(row->seen) > 0 && !privilege_has(CAP_PERFMON))
+		set(row, DOCTOR_MISSING, ERROR_KIND_PRIVILEGE,
+		    "CPUs may only be sampled with CAP_PERFMON",
+		    "run as root, or grant CAP_PERFMON");
+}
+
+static void check_kptr_restrict(struct doctor_row *row)
+{
+	struct kallsyms *symbols = NULL;
+
+	see_file(row, "/proc/sys/kernel/kptr_restrict");
+	/* What counts is what this process gets to see. */
+	if (kallsyms_open(&symbols, NULL) != 0)
+		set(row, DOCTOR_DEGRADED, 0, "functions of the kernel are shown without names",
+		    "run as root with kernel.kptr_restrict at 0 or 1, or grant CAP_SYSLOG");
+	kallsyms_close(symbols);
+}
+
+static void check_sample_rate(struct doctor_row *row)
+{
+	if (!see_file(row, "/proc/sys/kernel/perf_event_max_sample_rate"))
+		return;
+	if (atoi(row->seen) < (int)OPTIONS_MAX_FREQ)
+		set(row, DOCTOR_DEGRADED, 0, "--freq cannot be higher than this",
+		    "sysctl kernel.perf_event_max_sample_rate=100000");
+}
+
+static void check_memlock(struct doctor_row *row)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+		return;
+	if (limit.rlim_cur == RLIM_INFINITY)
+		snprintf(row->seen, sizeof(row->seen), "unlimited");
+	else
+		snprintf(row->seen, sizeof(row->seen), "%" PRIu64 " KiB; BPF memory does not count",
+			 (uint64_t)limit.rlim_cur / 1024);
+}
+
+/* ---- all of them -------------------------------------------------------------------------- */
+
+static const struct {
+	const char *group, *feature;
+	void (*check)(struct doctor_row *row);
+} host_checks[] = {
+	{"kernel", "release", check_release},
+	{"kernel", "lockdown", check_lockdown},
+	{"kernel", "initial PID namespace", check_pid_namespace},
+	{"kernel", "tracefs", check_tracefs},
+	{"privileges", "CAP_BPF", check_cap_bpf},
+	{"privileges", "CAP_PERFMON", check_cap_perfmon},
+	{"privileges", "CAP_SYS_PTRACE", check_cap_sys_ptrace},
+	{"privileges", "CAP_SYS_ADMIN", check_cap_sys_admin},
+	{"limits", "kernel.perf_event_paranoid", check_paranoid},
+	{"limits", "kernel.kptr_restrict", check_kptr_restrict},
+	{"limits", "kernel.perf_event_max_sample_rate", check_sample_rate},
+	{"limits", "locked memory", check_memlock},
+};
+
+static void add_feature(struct doctor_rows *rows, const struct probe_feature *f)
+{
+	struct doctor_row *row = doctor_add(rows, "kernel features", f->name);
+	bool forbidden = f->err == -EPERM || f->err == -EACCES;
+
+	row->purpose = f->purpose;
+	if (f->ok)
+		return;
+	row->state = f->required ? DOCTOR_MISSING : DOCTOR_DEGRADED;
+	row->fix = forbidden ? "run as root, or grant CAP_BPF and CAP_PERFMON" : f->fix;
+	snprintf(row->why, sizeof(row->why), "%s", error_text(f->err));
+	if (f->required)
+		row->blocks = forbidden ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL;
+}
+
+void doctor_check_host(struct doctor_rows *rows)
+{
+	struct probe_features features;
+
+	for (size_t i = 0; i < ARRAY_SIZE(host_checks); i++)
+		host_checks[i].check(
+			doctor_add(rows, host_checks[i].group, host_checks[i].feature));
+	probe_features(&features);
+	for (int i = 0; i < NR_PROBE_FEATURES; i++)
+		add_feature(rows, &features.feature[i]);
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam list`: the nodes of this host, one row each.  A node that cannot be looked into stands
+ * there too, with what is known of it and the reason.
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "beam/node.h"
+#include "cmd/command.h"
+#include "cmd/envelope.h"
+#include "cmd/privilege.h"
+#include "cmd/render.h"
+#include "target/proc.h"
+#include "view/table.h"
+
+struct list_row {
+	int os_pid;
+	bool identified; /* identity is filled */
+	bool counted;	 /* facts are filled */
+	struct beam_identity identity;
+	struct beam_facts facts;
+	bool usdt;
+	char exe[PATH_MAX];
+	char container[80];
+	char *unsupported; /* NULL = supported; owned */
+};
+
+struct list_rows {
+	VEC(struct list_row) v;
+};
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+/* 1 and a row, or 0 if the process is gone by now. */
+static int read_row(struct list_row *row, int os_pid)
+{
+	struct error err = {0};
+	struct beam_node *node;
+	const char *why;
+
+	memset(row, 0, sizeof(*row));
+	row->os_pid = os_pid;
+	if (proc_exe(os_pid, row->exe, sizeof(row->exe), NULL) != 0)
+		row->exe[0] = '\0';
+	proc_container(os_pid, row->container, sizeof(row->container));
+	if (beam_node_open(&node, os_pid, true, &err) != 0) {
+		if (err.kind == ERROR_KIND_NO_NODE)
+			return 0;
+		row->unsupported = xstrdup(err.msg);
+		return 1;
+	}
+	row->identified = true;
+	row->identity = node->identity;
+	row->usdt = node->elf && elf_file_has_note(node->elf, ".note.stapsdt");
+	why = beam_node_unsupported(node);
+	if (why)
+		row->unsupported = xstrdup(why);
+	/* Without a layout that was checked the numbers would be guesses. */
+	if (!why) {
+		row->counted = beam_node_facts(node, &row->facts, &err) == 0;
+		if (!row->counted)
+			row->unsupported = xstrdup(err.msg);
+	}
+	beam_node_close(node);
+	return 1;
+}
+
+static int read_rows(struct list_rows *rows, struct error *err)
+{
+	int *pids, nr = beam_list(&pids, err);
+
+	if (nr < 0)
+		return nr;
+	for (int i = 0; i < nr; i++) {
+		struct list_row row;
+
+		if (read_row(&row, pids[i]))
+			vec_push(&rows->v, row);
+	}
+	free(pids);
+	return 0;
+}
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+#define ROW(p) ((const struct list_row *)(p))
+
+static void col_os_pid(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addf(out, "%d", ROW(row)->os_pid);
+}
+
+static void col_name(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	if (ROW(row)->counted)
+		strbuf_addstr(out, ROW(row)->facts.name);
+}
+
+static void col_otp(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	if (ROW(row)->identified)
+		strbuf_addstr(out, ROW(row)->identity.otp_text);
+}
+
+static void col_erts(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	if (ROW(row)->identified)
+		strbuf_addstr(out, ROW(row)->identity.erts);
+}
+
+static const char *flavor(const struct list_row *row)
+{
+	return row->identity.jit ? "jit" : "emu";
+}
+
+static void col_flavor(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	if (ROW(row)->identified)
+		strbuf_addstr(out, flavor(ROW(row)));
+}
+
+/* The columns of one number of struct beam_facts: the cell and the order, largest first. */
+#define NUMBER_COLUMN(member)                                                                      \
+	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
+	{                                                                                          \
+		char buf[32];                                                                      \
+                                                                                                   \
+		(void)ctx;                                                                         \
+		if (ROW(row)->counted)                                                             \
+			strbuf_addstr(out, units_format_count(ROW(row)->facts.member, buf,         \
+							      sizeof(buf)));                       \
+	}                                                                                          \
+	static int by_##member(const void *a, const void *b)                                       \
+	{                                                                                          \
+		return ROW(a)->facts.member > ROW(b)->facts.member   ? -1                          \
+		       : ROW(a)->facts.member < ROW(b)->facts.member ? 1                           \
+								     : 0;                          \
+	}
+
+NUMBER_COLUMN(schedulers)
+NUMBER_COLUMN(dirty_cpu_schedulers)
+NUMBER_COLUMN(dirty_io_schedulers)
+NUMBER_COLUMN(process_count)
+NUMBER_COLUMN(port_count)
+NUMBER_COLUMN(atom_count)
+
+static void col_uptime(struct strbuf *out, const void *row, const void *ctx)
+{
+	char buf[32];
+
+	(void)ctx;
+	if (ROW(row)->counted)
+		strbuf_addstr(out, units_format_uptime(ROW(row)->facts.uptime_s, buf, sizeof(buf)));
+}
+
+static int by_uptime(const void *a, const void *b)
+{
+	uint64_t x = ROW(a)->facts.uptime_s, y = ROW(b)->facts.uptime_s;
+
+	return x > y ? -1 : x < y;
+}
+
+static int by_os_pid(const void *a, const void *b)
+{
+	return ROW(a)->os_pid < ROW(b)->os_pid ? -1 : ROW(a)->os_pid > ROW(b)->os_pid;
+}
+
+static void col_exe(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addstr(out, ROW(row)->exe);
+}
+
+static void col_container(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addstr(out, ROW(row)->container);
+}
+
+static void add_yes_no(struct strbuf *out, bool known, bool yes)
+{
+	if (known)
+		strbuf_addstr(out, yes ? "yes" : "no");
+}
+
+static void col_stripped(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_yes_no(out, ROW(row)->identified, ROW(row)->identity.stripped);
+}
+
+static void col_usdt(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_yes_no(out, ROW(row)->identified, ROW(row)->usdt);
+}
+
+static void col_supported(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_yes_no(out, true, !ROW(row)->unsupported);
+}
+
+static void col_unsupported_reason(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	if (ROW(row)->unsupported)
+		strbuf_addstr(out, ROW(row)->unsupported);
+}
+
+static const struct table_column list_columns[] = {
+	{"os_pid", "PID", TABLE_RIGHT, false, col_os_pid, by_os_pid},
+	{"name", "NAME", TABLE_LEFT, false, col_name, NULL},
+	{"otp", "OTP", TABLE_LEFT, false, col_otp, NULL},
+	{"erts", "ERTS", TABLE_LEFT, false, col_erts, NULL},
+	{"flavor", "FLAVOR", TABLE_LEFT, false, col_flavor, NULL},
+	{"schedulers", "SCHED", TABLE_RIGHT, false, col_schedulers, by_schedulers},
+	{"dirty_cpu_schedulers", "DIRTY CPU", TABLE_RIGHT, true, col_dirty_cpu_schedulers,
+	 by_dirty_cpu_schedulers},
+	{"dirty_io_schedulers", "DIRTY IO", TABLE_RIGHT, true, col_dirty_io_schedulers,
+	 by_dirty_io_schedulers},
+	{"process_count", "PROCESSES", TABLE_RIGHT, false, col_process_count, by_process_count},
+	{"port_count", "PORTS", TABLE_RIGHT, true, col_port_count, by_port_count},
+	{"atom_count", "ATOMS", TABLE_RIGHT, true, col_atom_count, by_atom_count},
+	{"uptime_s", "UPTIME", TABLE_RIGHT, false, col_uptime, by_uptime},
+	{"exe", "EXECUTABLE", TABLE_LEFT, true, col_exe, NULL},
+	{"container", "CONTAINER", TABLE_LEFT, false, col_container, NULL},
+	{"stripped", "STRIPPED", TABLE_LEFT, false, col_stripped, NULL},
+	{"usdt", "USDT", TABLE_LEFT, false, col_usdt, NULL},
+	{"supported", "SUPPORTED", TABLE_LEFT, false, col_supported, NULL},
+	{"unsupported_reason", "WHY NOT", TABLE_LEFT, true, col_unsupported_reason, NULL},
+	{0},
+};
+
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+static json_t *number(bool known, uint64_t n)
+{
+	return known ? json_integer((json_int_t)n) : json_null();
+}
+
+static json_t *flag(bool known, bool yes)
+{
+	return known ? json_boolean(yes) : json_null();
+}
+
+static json_t *row_object(const struct list_row *row)
+{
+	const struct beam_facts *facts = &row->facts;
+	bool id = row->identified, counted = row->counted;
+
+	return json_pack(
+		"{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+		"s:b, s:o}",
+		"os_pid", row->os_pid, "name", envelope_string(counted ? facts->name : NULL), "otp",
+		envelope_string(id ? row->identity.otp_text : NULL), "erts",
+		envelope_string(id ? row->identity.erts : NULL), "flavor",
+		envelope_string(id ? flavor(row) : NULL), "schedulers",
+		number(counted, facts->schedulers), "dirty_cpu_schedulers",
+		number(counted, facts->dirty_cpu_schedulers), "dirty_io_schedulers",
+		number(counted, facts->dirty_io_schedulers), "process_count",
+		number(counted, facts->process_count), "port_count",
+		number(counted, facts->port_count), "atom_count",
+		number(counted, facts->atom_count), "uptime_s", number(counted, facts->uptime_s),
+		"exe", envelope_string(*row->exe ? row->exe : NULL), "container",
+		envelope_string(*row->container ? row->container : NULL), "stripped",
+		flag(id, row->identity.stripped), "usdt", flag(id, row->usdt), "supported",
+		!row->unsupported, "unsupported_reason", envelope_string(row->unsupported));
+}
+
+static int write_json(struct command_context *ctx, const struct table *t,
+		      const struct table_options *o, struct error *err)
+{
+	json_t *data = json_array(), *envelope;
+	const struct list_row *rows = t->rows;
+	const char *warning = privilege_blind_spot();
+	size_t *order, nr;
+	int rc = table_order(t, o, &order, &nr, err);
+
+	if (rc) {
+		json_decref(data);
+		return rc;
+	}
+	for (size_t i = 0; i < nr; i++)
+		json_array_append_new(data, row_object(&rows[order[i]]));
+	free(order);
+	envelope = envelope_new("list", NULL, data);
+	if (warning)
+		envelope_warn(envelope, warning);
+	return envelope_write(ctx->out, envelope, err);
+}
+
+/* ---- the command -------------------------------------------------------------------------- */
+
+static int write_text(struct command_context *ctx, const struct table *t, struct table_options *o,
+		      struct error *err)
+{
+	const char *warning = privilege_blind_spot();
+	const struct list_row *rows = t->rows;
+	bool any_unsupported = false;
+
+	for (size_t i = 0; i < t->nr_rows; i++)
+		any_unsupported |= rows[i].unsupported != NULL;
+	/* The reason takes much room: only where there is one to show. */
+	o->also = any_unsupported ? "unsupported_reason" : NULL;
+	if (warning)
+		log_warn("ebeam: %s", warning);
+	if (!t->nr_rows)
+		log_warn("ebeam: no BEAM node runs here");
+	return table_write(ctx->out, t, o, err);
+}
+
+int cmd_list(struct command_context *ctx, struct error *err)
+{
+	struct table_options options = {
+		.columns = ctx->opt.columns,
+		.sort = ctx->opt.sort ? ctx->opt.sort : "os_pid",
+		.limit = ctx->opt.limit,
+		.color = render_color(&ctx->opt, ctx->out),
+	};
+	struct list_rows rows = {0};
+	struct table table = {.columns = list_columns, .row_size = sizeof(struct list_row)};
+	int rc;
+
+	rc = table_check(&table, &options, err);
+	rc = rc ? rc : read_rows(&rows, err);
+	if (rc)
+		return rc;
+	table.rows = rows.v.data;
+	table.nr_rows = rows.v.len;
+	rc = ctx->opt.json ? write_json(ctx, &table, &options, err)
+			   : write_text(ctx, &table, &options, err);
+	for (size_t i = 0; i < rows.v.len; i++)
+		free(rows.v.data[i].unsupported);
+	vec_free(&rows.v);
+	return rc;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See loop.h. */
+#include "cmd/loop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/xalloc.h"
+#include "cmd/signals.h"
+
+#define LOOP_EVENTS 16 /* events taken from the kernel at once */
+
+/* One descriptor in the epoll set. */
+struct watch {
+	struct watch *next;
+	int fd;
+	bool owned;	   /* closed with the loop */
+	bool timer;	   /* a timerfd: has to be read */
+	enum loop_end end; /* what its readiness means; 0 = call fn */
+	int (*fn)(void *ctx, struct error *err);
+	void *ctx;
+};
+
+struct loop {
+	int epoll_fd;
+	struct watch *watches;
+};
+
+static int system_error(struct error *err, const char *what)
+{
+	return error_set(err, ERROR_KIND_FAILED, -errno, "event loop: %s: %s", what,
+			 error_text(errno));
+}
+
+/* Takes over fd if owned, also on failure. */
+static int add(struct loop *l, const struct watch *proto, struct error *err)
+{
+	struct watch *w = xmalloc(sizeof(*w));
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = w};
+
+	*w = *proto;
+	if (epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, w->fd, &ev) != 0) {
+		int rc = system_error(err, "epoll_ctl");
+
+		if (w->owned)
+			close(w->fd);
+		free(w);
+		return rc;
+	}
+	w->next = l->watches;
+	l->watches = w;
+	return 0;
+}
+
+int loop_open(struct loop **out, struct error *err)
+{
+	struct loop *l = xcalloc(1, sizeof(*l));
+	struct watch signals = {.end = LOOP_END_SIGNAL};
+	int rc;
+
+	*out = NULL;
+	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (l->epoll_fd < 0) {
+		rc = system_error(err, "epoll_create1");
+		goto failed;
+	}
+	rc = signals.fd = signals_catch(err);
+	if (rc < 0)
+		goto failed;
+	rc = add(l, &signals, err);
+	if (rc)
+		goto failed;
+	*out = l;
+	return 0;
+failed:
+	loop_close(l);
+	return rc;
+}
+
+void loop_close(struct loop *l)
+{
+	if (!l)
+		return;
+	while (l->watches) {
+		struct watch *w = l->watches;
+
+		l->watches = w->next;
+		if (w->owned)
+			close(w->fd);
+		free(w);
+	}
+	if (l->epoll_fd >= 0)
+		close(l->epoll_fd);
+	free(l);
+}
+
+int loop_add_fd(struct loop *l, int fd, int (*fn)(void *ctx, struct error *err), void *ctx,
+		struct error *err)
+{
+	struct watch w = {.fd = fd, .fn = fn, .ctx = ctx};
+
+	return add(l, &w, err);
+}
+
+/* A period of 0 makes a timer that goes off once. */
+static int add_timerfd(struct loop *l, struct watch *w, uint64_t first_ns, uint64_t period_ns,
+		       struct error *err)
+{
+	struct itimerspec spec = {
+		.it_value.tv_sec = (time_t)(first_ns / 1000000000u),
+		.it_value.tv_nsec = (long)(first_ns % 1000000000u),
+		.it_interval.tv_sec = (time_t)(period_ns / 1000000000u),
+		.it_interval.tv_nsec = (long)(period_ns % 1000000000u),
+	};
+
+	w->owned = true;
+	w->timer = true;
+	w->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (w->fd < 0)
+		return system_error(err, "timerfd_create");
+	if (timerfd_settime(w->fd, 0, &spec, NULL) != 0) {
+		int rc = system_error(err, "timerfd_settime");
+
+		close(w->fd);
+		return rc;
+	}
+	return add(l, w, err);
+}
+
+int loop_add_timer(struct loop *l, uint64_t period_ns, int (*fn)(void *ctx, struct error *err),
+		   void *ctx, struct error *err)
+{
+	struct watch w = {.fn = fn, .ctx = ctx};
+
+	return add_timerfd(l, &w, period_ns, period_ns, err);
+}
+
+int loop_set_deadline(struct loop *l, uint64_t ns, struct error *err)
+{
+	struct watch w = {.end = LOOP_END_DEADLINE};
+
+	/* A timerfd that is set to 0 never goes off. */
+	return add_timerfd(l, &w, ns ? ns : 1, 0, err);
+}
+
+int loop_watch_pid(struct loop *l, int os_pid, struct error *err)
+{
+	struct watch w = {.owned = true, .end = LOOP_END_EXITED};
+
+	/* By number: glibc has pidfd_open() only since 2.36. */
+	w.fd = (int)syscall(SYS_pidfd_open, os_pid, 0);
+	if (w.fd < 0 && errno == ESRCH)
+		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "process %d is gone", os_pid);
+	if (w.fd < 0)
+		return system_error(err, "pidfd_open");
+	return add(l, &w, err);
+}
+
+/* 0, or what the readiness of w means for the loop; negative errno if its callback failed. */
+static int handle(struct watch *w, struct error *err)
+{
+	uint64_t expirations;
+	int rc;
+
+	if (w->timer && read(w->fd, &expirations, sizeof(expirations)) < 0 && errno == EAGAIN)
+		return 0;
+	if (w->end)
+		return (int)w->end;
+	rc = w->fn(w->ctx, err);
+	return rc > 0 ? LOOP_END_STOPPED : rc;
+}
+
+int loop_run(struct loop *l, struct error *err)
+{
+	struct epoll_event events[LOOP_EVENTS];
+
+	for (;;) {
+		int end = 0, nr = epoll_wait(l->epoll_fd, events, LOOP_EVENTS, -1);
+
+		if (nr < 0 && errno == EINTR)
+			continue;
+		if (nr < 0)
+			return system_error(err, "epoll_wait");
+		for (int i = 0; i < nr; i++) {
+			int rc = handle(events[i].data.ptr, err);
+
+			if (rc < 0)
+				return rc;
+			if (rc)
+				end = end ? MIN(end, rc) : rc;
+		}
+		if (end)
+			return end;
+	}
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The event loop of a command that waits: one epoll over descriptors, timers, the signals of
+ * signals.h and the end of the target process.
+ *
+ * Opening a loop catches INT, TERM and HUP: the first one ends loop_run(), the second one ends
+ * the program (130 for INT) also after loop_run() has returned, until the program ends.
+ *
+ * Callbacks run one at a time, in loop_run().  They return 0 to go on, a positive number to end
+ * the loop (LOOP_END_STOPPED), a negative errno with *err to fail it.  The loop owns its timers
+ * and borrows the descriptors that are added.
+ */
+#ifndef EBEAM_CMD_LOOP_H
+#define EBEAM_CMD_LOOP_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct loop;
+
+enum loop_end {
+	LOOP_END_STOPPED = 1,  /* a callback said so */
+	LOOP_END_SIGNAL = 2,   /* first INT, TERM or HUP */
+	LOOP_END_DEADLINE = 3, /* loop_set_deadline() */
+	LOOP_END_EXITED = 4,   /* the process of loop_watch_pid() is gone */
+};
+
+int loop_open(struct loop **out, struct error *err);
+void loop_close(struct loop *l); /* NULL ok */
+
+/* Calls fn whenever fd is readable, or its other end is closed; fn has to read it empty. */
+int loop_add_fd(struct loop *l, int fd, int (*fn)(void *ctx, struct error *err), void *ctx,
+		struct error *err);
+/* Calls fn every period_ns (> 0).  Periods that were missed are not made up for. */
+int loop_add_timer(struct loop *l, uint64_t period_ns, int (*fn)(void *ctx, struct error *err),
+		   void *ctx, struct error *err);
+/* Ends the loop in `ns` from now (0 = at once); may be set once. */
+int loop_set_deadline(struct loop *l, uint64_t ns, struct error *err);
+/* Ends the loop when the process exits.  ERROR_KIND_NO_NODE if it is gone already. */
+int loop_watch_pid(struct loop *l, int os_pid, struct error *err);
+
+/*
+ * Runs until something ends it: an enum loop_end, or the negative errno of a callback.  If several
+ * things happen at once, all callbacks that are due run first, then the smallest number wins.
+ * May be called again; a signal seen earlier ends it again at once.
+ */
+int loop_run(struct loop *l, struct error *err);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Entry: finds the command, parses its options, runs it, and turns what it returns into an exit
+ * code.  A run whose standard output could not be written whole has failed, whatever else it
+ * did; if the reader just went away nothing is said about it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "cmd/command.h"
+#include "cmd/help.h"
+#include "cmd/options.h"
+#include "cmd/outfile.h"
+#include "cmd/signals.h"
+
+/*
+ * A program may be started with descriptors 0 to 2 closed; the next file it opens would then
+ * become its standard output.  They are filled with /dev/null, opened the wrong way round, so
+ * that using them fails as it would on a closed one.
+ */
+static void fill_standard_descriptors(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+			continue;
+		if (open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
+			_exit(1);
+	}
+}
+
+static int run_command(struct command_context *ctx, int argc, char **argv, struct error *err)
+{
+	int rc;
+
+	rc = options_parse(ctx->command, argc, argv, &ctx->opt, ctx->args, &ctx->nr_args, err);
+	if (rc)
+		return rc;
+	log_set_level(ctx->opt.verbosity);
+	if (ctx->opt.help) {
+		help_command(ctx->out, ctx->command);
+		return 0;
+	}
+	rc = options_check_args(ctx->command, ctx->nr_args, ctx->args, err);
+	if (rc)
+		return rc;
+	return ctx->command->run(ctx, err);
+}
+
+static int dispatch(struct command_context *ctx, int argc, char **argv, struct error *err)
+{
+	const char *word = argc > 1 ? argv[1] : "--help";
+
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+		help_overview(ctx->out);
+		return 0;
+	}
+	if (strcmp(word, "--version") == 0) {
+		version_write(ctx->out);
+		return 0;
+	}
+	if (word[0] == '-')
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "option '%s' has to follow the command (see 'ebeam help')", word);
+	ctx->command = command_find(word, err);
+	if (!ctx->command)
+		return -EINVAL;
+	return run_command(ctx, argc - 2, argv + 2, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct command_context ctx = {.out = stdout};
+	struct error err = {0}, write_err = {0};
+	int rc, code;
+
+	fill_standard_descriptors();
+	signals_setup();
+	options_defaults(&ctx.opt);
+	ctx.args = xcalloc((size_t)argc + 1, sizeof(*ctx.args));
+	rc = dispatch(&ctx, argc, argv, &err);
+	free(ctx.args);
+
+	code = rc;
+	if (rc < 0) {
+		code = err.code ? (int)err.kind : ERROR_KIND_FAILED;
+		if (rc != -EPIPE)
+			log_error("ebeam: %s", err.code ? err.msg : error_text(rc));
+	}
+	if (outfile_check(stdout, "standard output", &write_err) != 0) {
+		if (rc >= 0 && write_err.code != -EPIPE)
+			log_error("ebeam: %s", write_err.msg);
+		if (code == 0)
+			code = ERROR_KIND_FAILED;
+	}
+	return code;
+}

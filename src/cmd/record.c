@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam record`: find the node, record it until a deadline, a signal or its end, write the result.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "base/xalloc.h"
+#include "cmd/command.h"
+#include "cmd/loop.h"
+#include "cmd/outfile.h"
+#include "cmd/recording.h"
+#include "cmd/render.h"
+
+#define DRAIN_NS 100000000u /* 100 ms */
+
+/* CPU seconds of the node before its budget is judged: a few samples of an idle node, in ticks of
+ * 10 ms, say nothing. */
+#define JUDGED_BUSY_S 0.5
+
+struct record_run {
+	struct command_context *ctx;
+	struct render render;
+	struct beam_node *node;
+	struct recording *recording;
+	struct outfile *output;	 /* of every other format: opened first, written last */
+	struct outfile *capture; /* -f capture, or --capture: streamed while recording */
+	struct capture_writer *writer;
+	uint64_t flushed_ns;
+	uint64_t began_ns; /* of the command, for the first sample's delay */
+	bool over_budget, told_first;
+};
+
+static int check_options(const struct command_context *ctx, struct error *err)
+{
+	const struct options *o = &ctx->opt;
+
+	if (!o->duration_ns && !o->dry_run && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "without a terminal to press Ctrl-C on, say how long: -d 10s");
+	return 0;
+}
+
+static int open_capture(struct record_run *run, const char *path, struct error *err)
+{
+	int rc = outfile_open(&run->capture, path, OUTFILE_STREAM, run->ctx->out, err);
+
+	if (rc)
+		return rc;
+	rc = capture_writer_open(&run->writer, outfile_file(run->capture),
+				 recording_start_epoch_ns(run->recording),
+				 recording_start_ns(run->recording), err);
+	if (rc == 0)
+		recording_set_writer(run->recording, run->writer);
+	return rc;
+}
+
+static void report_progress(struct record_run *run)
+{
+	uint64_t first = recording_first_sample_ns(run->recording);
+
+	if (first && !run->told_first) {
+		run->told_first = true;
+		log_info("first sample after %.0f ms", (double)(first - run->began_ns) / 1e6);
+	}
+	if (isatty(STDERR_FILENO) && log_level() >= LOG_LEVEL_WARN)
+		log_progress("Recording: %.0f s, %lu samples (Ctrl-C stops)",
+			     (double)(clock_monotonic_ns() - recording_start_ns(run->recording)) /
+				     1e9,
+			     (unsigned long)profile_samples(recording_profile(run->recording)));
+}
+
+static bool too_costly(struct record_run *run)
+{
+	uint64_t given = run->ctx->opt.given;
+	double cost, busy_s;
+
+	/* Whoever names a frequency and no budget wants that frequency; the closing line says what
+	 * it cost. */
+	if ((given & OPT(FREQ)) && !(given & OPT(MAX_OVERHEAD)))
+		return false;
+	cost = recording_node_cost(run->recording, &busy_s);
+	if (busy_s < JUDGED_BUSY_S || cost <= run->ctx->opt.max_overhead)
+		return false;
+	log_warn(
+		"ebeam: stopped: the probes cost %.2f %% of the node's CPU time, --max-overhead is "
+		"%.2f %%; lower --freq",
+		cost, run->ctx->opt.max_overhead);
+	run->over_budget = true;
+	return true;
+}
+
+static int on_drain(void *arg, struct error *err)
+{
+	struct record_run *run = arg;
+	uint64_t now = clock_monotonic_ns();
+	int rc = recording_drain(run->recording, err);
+
+	if (rc < 0 || now - run->flushed_ns < 1000000000u)
+		return rc;
+	run->flushed_ns = now;
+	report_progress(run);
+	if (run->writer)
+		rc = capture_writer_flush(run->writer, err);
+	return rc < 0 ? rc : too_costly(run);
+}
+
+/* Until something ends it; positive = how (enum loop_end). */
+static int run_loop(struct record_run *run, struct error *err)
+{
+	struct loop *loop = NULL;
+	int rc = loop_open(&loop, err);
+
+	rc = rc ? rc : loop_watch_pid(loop, run->node->os_pid, err);
+	rc = rc ? rc : loop_add_timer(loop, DRAIN_NS, on_drain, run, err);
+	if (rc == 0 && run->ctx->opt.duration_ns)
+		rc = loop_set_deadline(loop, run->ctx->opt.duration_ns, err);
+	if (rc == 0)
+		rc = loop_run(loop, err);
+	loop_close(loop);
+	if (isatty(STDERR_FILENO) && log_level() >= LOG_LEVEL_WARN)
+		log_progress("%s", "");
+	return rc;
+}
+
+static int finish_capture(struct record_run *run, struct error *err)
+{
+	int rc = capture_writer_flush(run->writer, err);
+
+	if (rc == 0)
+		return outfile_commit(&run->capture, err);
+	return rc;
+}
+
+/* The picture, the closing line, the exit code. */
+static int show_result(struct record_run *run, struct error *err)
+{
+	struct snapshot_options options = render_snapshot_options(&run->render, &run->ctx->opt);
+	struct snapshot *snapshot = NULL;
+	struct summary summary;
+	int rc = profile_snapshot(recording_profile(run->recording), &options, &snapshot, err);
+
+	if (rc)
+		return rc;
+	if (!run->render.capture)
+		rc = render_finish(&run->output, &run->render, &run->ctx->opt, snapshot, NULL,
+				   run->ctx->out, err);
+	else if (run->render.chosen)
+		fprintf(run->ctx->out, "%s\n", run->render.path);
+	if (rc == 0) {
+		summary_of_snapshot(&summary, snapshot);
+		summary.own_cpu = recording_own_cpu(run->recording);
+		summary.node_cost = recording_node_cost(run->recording, NULL);
+		summary.path = strcmp(run->render.path, "-") ? run->render.path : NULL;
+		summary_print(&summary);
+		rc = summary_exit_code(&summary, run->ctx->opt.min_complete);
+		if (run->over_budget)
+			rc = ERROR_KIND_PARTIAL;
+	}
+	snapshot_close(snapshot);
+	return rc;
+}
+
+static int record(struct record_run *run, struct error *err)
+{
+	const struct options *o = &run->ctx->opt;
+	struct beam_facts facts;
+	char *stem;
+	int rc = beam_node_facts(run->node, &facts, err);
+
+	if (rc)
+		return rc;
+	rc = recording_start(&run->recording, run->node, o->freq, err);
+	if (rc)
+		return rc;
+	stem = render_stem(facts.name, recording_start_epoch_ns(run->recording));
+	render_name(&run->render, stem);
+	free(stem);
+	if (!run->render.capture)
+		rc = render_open(&run->output, &run->render, run->ctx->out, err);
+	if (rc)
+		return rc;
+	if (run->render.capture)
+		rc = open_capture(run, run->render.path, err);
+	else if (o->capture)
+		rc = open_capture(run, o->capture, err);
+	if (rc)
+		return rc;
+	rc = run_loop(run, err);
+	if (rc < 0)
+		return rc;
+	if (rc == LOOP_END_EXITED)
+		log_warn("ebeam: node %s (pid %d) exited; what was recorded until then is written",
+			 facts.name, run->node->os_pid);
+	rc = recording_finish(run->recording, err);
+	if (rc == 0 && run->capture)
+		rc = finish_capture(run, err);
+	return rc ? rc : show_result(run, err);
+}
+
+/* A partial file of its own that holds something: not a pipe, not what a full disk left empty. */
+static bool capture_is_worth_it(const struct record_run *run)
+{
+	struct stat st;
+
+	return run->capture && stat(outfile_temporary(run->capture), &st) == 0 &&
+	       S_ISREG(st.st_mode) && st.st_size > (off_t)sizeof(struct capture_header);
+}
+
+int cmd_record(struct command_context *ctx, struct error *err)
+{
+	struct record_run run = {.ctx = ctx, .began_ns = clock_monotonic_ns()};
+	int os_pid, rc = check_options(ctx, err);
+
+	rc = rc ? rc : render_choose(&run.render, ctx->command, &ctx->opt, err);
+	if (rc)
+		return rc;
+	rc = beam_find(&os_pid, ctx->opt.pid, err);
+	rc = rc ? rc : beam_node_open(&run.node, os_pid, false, err);
+	if (rc == 0 && ctx->opt.dry_run)
+		recording_describe(run.node, ctx->opt.freq, ctx->out);
+	else if (rc == 0)
+		rc = record(&run, err);
+	/* A recording that fails half way has been worth its time: the capture stays readable. */
+	if (rc < 0 && capture_is_worth_it(&run)) {
+		log_warn("ebeam: what was recorded so far is in '%s'",
+			 outfile_temporary(run.capture));
+		outfile_leave(&run.capture);
+	}
+	outfile_abort(&run.capture);
+	outfile_abort(&run.output);
+	capture_writer_close(run.writer);
+	recording_close(run.recording);
+	beam_node_close(run.node);
+	render_free(&run.render);
+	return rc;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A live recording: node -> resolver, probes -> session, enricher over both, and what comes out of
+ * it applied to a profile and written to a capture, if one is asked for.
+ */
+#ifndef EBEAM_CMD_RECORDING_H
+#define EBEAM_CMD_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "beam/node.h"
+#include "capture/writer.h"
+#include "cmd/summary.h"
+#include "model/profile.h"
+
+struct recording;
+
+/* Opens everything and starts sampling.  Borrows the node. */
+int recording_start(struct recording **out, struct beam_node *n, unsigned int freq,
+		    struct error *err);
+void recording_close(struct recording *r); /* detaches; NULL ok */
+
+/* From now on records also go to this writer (borrowed). Call it before the first drain. */
+void recording_set_writer(struct recording *r, struct capture_writer *w);
+
+/* Take in what has been sampled, for a quarter of a second at most.  Call it about ten times a
+ * second. */
+int recording_drain(struct recording *r, struct error *err);
+
+/* Stop sampling, take in the rest, add the idle time of schedulers, counters and the end. */
+int recording_finish(struct recording *r, struct error *err);
+
+struct profile *recording_profile(struct recording *r);
+uint64_t recording_start_epoch_ns(const struct recording *r);
+uint64_t recording_start_ns(const struct recording *r); /* CLOCK_MONOTONIC */
+/* Time of the first sample, 0 while there is none. */
+uint64_t recording_first_sample_ns(const struct recording *r);
+/* Percent of the node's CPU time that the probes have taken so far; negative = unknown.  *busy
+ * (NULL ok) is that CPU time, in the kernel's coarse ticks. */
+double recording_node_cost(struct recording *r, double *busy);
+/* Percent of one core that this process has used since sampling began. */
+double recording_own_cpu(struct recording *r);
+
+/* What would be attached, for --dry-run, one per line on `out`. */
+void recording_describe(const struct beam_node *n, unsigned int freq, FILE *out);
+
+#endif

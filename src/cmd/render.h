@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What `record`, `report` and `diff` share: which format goes to which file, a capture read into a
+ * profile, a snapshot written out.
+ *
+ * The format is that of -f (or -j), else that of the suffix of -o, else html.  Without -o, text,
+ * folded and json go to standard output, the others to a file with a name of our choice.
+ */
+#ifndef EBEAM_CMD_RENDER_H
+#define EBEAM_CMD_RENDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "cmd/command.h"
+#include "cmd/outfile.h"
+#include "export/export.h"
+#include "model/diff.h"
+#include "model/profile.h"
+#include "model/snapshot.h"
+
+struct render {
+	const char *format;		 /* "html", "text", "capture" */
+	const struct exporter *exporter; /* NULL for text and capture */
+	bool text, capture;
+	bool chosen; /* the name is ours: tell the user */
+	char *path;  /* "-" = standard output; NULL until render_name() if `chosen` */
+};
+
+/* Only looks at the options: call it before anything costly.  Contradictions and what the command
+ * cannot write are usage errors. */
+int render_choose(struct render *r, const struct command *command, const struct options *opt,
+		  struct error *err);
+/* Completes a name of our choice: stem and the suffix of the format. */
+void render_name(struct render *r, const char *stem);
+void render_free(struct render *r);
+
+/* Length of a capture's name without ".ebeam", or ".ebeam.partial" and the like. */
+size_t render_bare_len(const char *path);
+
+/* "ebeam-NODE-TIME", local time, with nothing in it that a shell minds; malloc'ed. */
+char *render_stem(const char *node, uint64_t epoch_ns);
+
+/* The formats of a command, a space before each, for help and completion. */
+void render_formats(struct strbuf *out, const struct command *command);
+
+/* What the options ask of a snapshot, and what the exporter needs to be given. */
+struct snapshot_options render_snapshot_options(const struct render *r, const struct options *opt);
+
+/* Write to a FILE that the caller opened and will check.  Not for captures. */
+int render_emit(const struct render *r, const struct options *opt, const struct snapshot *s,
+		FILE *f, struct error *err);
+int render_emit_diff(const struct render *r, const struct options *opt, const struct diff *d,
+		     FILE *f, struct error *err);
+
+/* Opens the output, before anything costly: a name that cannot be written shows up here. */
+int render_open(struct outfile **o, const struct render *r, FILE *out, struct error *err);
+/* Emit and commit; prints the name on `out` if it was ours.  One of s and d is NULL.  Frees *o. */
+int render_finish(struct outfile **o, const struct render *r, const struct options *opt,
+		  const struct snapshot *s, const struct diff *d, FILE *out, struct error *err);
+/* Both at once. */
+int render_write(const struct render *r, const struct options *opt, const struct snapshot *s,
+		 const struct diff *d, FILE *out, struct error *err);
+
+/* A capture as a profile. */
+struct loaded {
+	struct profile *profile;
+	uint64_t start_epoch_ns;
+	char damage
+		[512]; /* "" = the file is whole, else what is wrong with it, as a sentence part */
+};
+
+/* "-" = standard input.  A damaged file is loaded as far as it goes.  ERROR_KIND_FAILED: it cannot
+ * be opened, or is no capture. */
+int render_load(struct loaded *out, const char *path, struct error *err);
+void render_unload(struct loaded *l);
+
+/* True for --color always, or auto on a terminal that wants it. */
+bool render_color(const struct options *opt, FILE *f);
+
+#endif

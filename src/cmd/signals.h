@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * INT, TERM and HUP, and the unfinished files that must not outlive the program.
+ *
+ * Until signals_catch(), any of them removes the unfinished files and ends the program with
+ * 128 + signal.  After it, the first one makes a descriptor readable, and the second one ends
+ * the program in the same way, at once, whatever it is doing: so the second Ctrl-C works while
+ * an output is being written, too.  A repeated signal within SIGNALS_SAME_NS counts as the same:
+ * timeout(1) sends to its child and then to the group that the child is in, and sudo(8) may
+ * pass on what the terminal has already sent.
+ *
+ * This is the one module besides the log that keeps state of the whole program, because a signal
+ * handler can get at nothing else.
+ */
+#ifndef EBEAM_CMD_SIGNALS_H
+#define EBEAM_CMD_SIGNALS_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+#define SIGNALS_SAME_NS 200000000u
+
+/* Once, at the start of main(): SIGPIPE is ignored (writes fail with EPIPE instead), unfinished
+ * files are removed at exit. */
+void signals_setup(void);
+
+/* From now on the first signal only makes the descriptor (an eventfd) readable; it stays open
+ * until the program ends.  Descriptor or negative errno; the same one on every call. */
+int signals_catch(struct error *err);
+
+/* True after the first signal. */
+bool signals_seen(void);
+
+/*
+ * Files to be removed by a signal that ends the program, and by exit(3) unless `keep_at_exit`.
+ * `path` must stay valid until signals_release_file().  Slot number, or -EMFILE.
+ */
+int signals_remove_file(const char *path, bool keep_at_exit);
+void signals_release_file(int slot); /* negative: nothing */
+
+#endif
