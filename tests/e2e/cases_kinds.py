@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a thread was doing: the kind of each sample, and threads that are no normal scheduler."""
+from harness import case, check, check_near
+
+COMPLETE = 0.995
+
+
+def check_complete(profile):
+    check(profile.complete_share() >= COMPLETE,
+          f"complete {profile.complete_share():.4f} of {profile.samples}: {profile.by_status}")
+
+
+def check_kind(profile, kind, at_least, stacks=None):
+    share = profile.kind_share(kind, stacks)
+    check(share >= at_least, f"kind {kind}: {share:.3f}, expected {at_least} or more; by kind: "
+                             f"{profile.by_kind}; hottest: {profile.hottest()}")
+
+
+def hidden_symbols(ctx):
+    """From OTP 29 on the VM's own functions have no names in a stripped build: what copies a
+    message or fires a timer cannot be told from other C code by name."""
+    return int(ctx.otp) >= 29
+
+
+@case("gc: its share is what the VM's own microstate accounting says")
+def gc(ctx):
+    with ctx.workload("gc_heavy") as truth:
+        profile = ctx.record_enough(2000, truth["pids"])
+    chosen = profile.of_pids(truth["pids"])
+    # Its clock goes on while a thread waits for a CPU; samples do not.
+    check_near(profile.kind_share("gc", chosen), truth["gc_share"], 0.1, "share of gc")
+    inside = [s for s in chosen if s["kind"] == "gc"]
+    check(profile.share_with("gc_heavy:garbage/2", inside) > 0.5,
+          f"the caller of the collector is not shown: {inside[:3]}; hottest: {profile.hottest()}")
+    check_complete(profile)
+
+
+@case("ets: lookups and inserts")
+def ets(ctx):
+    with ctx.workload("ets_heavy") as truth:
+        profile = ctx.ebeam.record(ctx.node, 1)
+    check_kind(profile, "ets", 0.5, profile.of_pids(truth["pids"]))
+    check_complete(profile)
+
+
+@case("copy: messages with large terms")
+def copying(ctx):
+    with ctx.workload("messages", "2000"):
+        profile = ctx.ebeam.record(ctx.node, 1)
+    if hidden_symbols(ctx):
+        check(profile.share_with("erlang:send/2") > 0.3, f"hottest: {profile.hottest()}")
+    else:
+        check_kind(profile, "copy", 0.3)
+    check_complete(profile)
+
+
+@case("port: blocks to an external program and back")
+def port(ctx):
+    with ctx.workload("ports"):
+        profile = ctx.ebeam.record(ctx.node, 2)
+    check_kind(profile, "port", 0.2)
+    check_complete(profile)
+
+
+@case("timer: many are set, cancelled and fire")
+def timer(ctx):
+    with ctx.workload("timers"):
+        profile = ctx.ebeam.record(ctx.node, 2)
+    if not hidden_symbols(ctx):
+        # Most of the time goes into the BIFs; what runs when one fires is short.
+        check_kind(profile, "timer", 0.003)
+    for bif in ("erlang:send_after/3", "erlang:cancel_timer/1"):
+        check(bif in profile.functions, f"no {bif}: {profile.hottest()}")
+    check_complete(profile)
+
+
+@case("code: a module is loaded again and again")
+def code(ctx):
+    with ctx.workload("code_load"):
+        profile = ctx.ebeam.record(ctx.node, 2)
+    check_kind(profile, "code", 0.3)
+
+
+@case("nif: hashing in a NIF library")
+def nif(ctx):
+    with ctx.workload("nif_crypto") as truth:
+        profile = ctx.ebeam.record(ctx.node, 1)
+    check_kind(profile, "nif", 0.7, profile.of_pids(truth["pids"]))
+    check_complete(profile)
+
+
+@case("bif and erlang: terms, strings and binaries, whole stacks at saved-stack call sites too")
+def language(ctx):
+    expected = {"terms": ("terms:same/3", "terms:rename/2", "erlang:term_to_binary/1"),
+                "strings": ("strings:step/1", "io_lib:format/2"),
+                "binaries": ("binaries:append/2", "binaries:sum/2")}
+    for workload, names in expected.items():
+        with ctx.workload(workload) as truth:
+            profile = ctx.ebeam.record(ctx.node, 1)
+        own = profile.of_pids(truth["pids"])
+        for name in names:
+            check(profile.share_with(name, own) > 0.005, f"{workload}: no {name}: "
+                                                         f"{profile.hottest()}")
+        rooted = profile.share_with("workload:loop/2", own)
+        check(rooted >= 0.98, f"{workload}: {rooted:.3f} of the stacks reach workload:loop/2")
+        check(profile.kind_share("erlang", own) + profile.kind_share("bif", own)
+              + profile.kind_share("gc", own) > 0.8, f"{workload}: {profile.by_kind}")
+        check_complete(profile)
+
+
+@case("dirty CPU schedulers: key generation in a NIF, under its Erlang caller")
+def dirty_cpu(ctx):
+    dirty(ctx, "cpu", "dirty cpu", "dirty_cpu", "crypto:")
+
+
+@case("dirty IO schedulers: reading a file, under its Erlang caller")
+def dirty_io(ctx):
+    dirty(ctx, "io", "dirty io", "dirty_io", "prim_file:")
+
+
+def dirty(ctx, mode, thread, truth_key, module):
+    with ctx.workload("dirty", mode) as truth:
+        profile = ctx.ebeam.record(ctx.node, 2)
+    on_dirty = profile.only(lambda s: s["thread"].startswith(thread)
+                            and s["kind"] not in ("scheduler", "wait", "poll"))
+    own = [s for s in on_dirty if s["pid"] in truth["pids"]]
+    all_own = profile.of_pids(truth["pids"])
+    check(profile.count(own) >= 0.95 * profile.count(on_dirty),
+          f"{profile.count(own)} of {profile.count(on_dirty)} samples of {thread} have the process")
+    seen = profile.count(on_dirty) / max(1, profile.count(all_own))
+    check(seen > 0.5 * truth["busy"][truth_key], f"{thread}: {seen:.2f} of the process's samples; "
+                                                 f"the VM says {truth['busy']}")
+    check(profile.share_with("dirty:step/1", own) > 0.95, f"stacks: {own[:3]}")
+    named = [s for s in own if any(f.startswith(module) for f in s["frames"])]
+    check(profile.count(named) > 0.9 * profile.count(own), f"stacks: {own[:3]}")
+    check_complete(profile)
+
+
+@case("collections of a huge heap, which run on dirty schedulers, are gc")
+def dirty_gc(ctx):
+    with ctx.workload("dirty", "gc") as truth:
+        profile = ctx.ebeam.record(ctx.node, 2)
+    check_kind(profile, "gc", 0.8, profile.of_pids(truth["pids"]))
+    check_complete(profile)
+
+
+@case("--idle adds waiting, and nothing else changes")
+def idle(ctx):
+    with ctx.workload("proc_split"):
+        path = ctx.ebeam.capture(ctx.node, 1)
+    without, with_idle = ctx.ebeam.report(path), ctx.ebeam.report(path, "--idle")
+    check(with_idle.samples >= without.samples, "fewer samples with --idle")
+    for kind, count in without.by_kind.items():
+        if kind != "wait":
+            check_near(with_idle.by_kind[kind], count, 0, f"--idle: samples of kind {kind}")

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Finding nodes: `ebeam list` says what the nodes say themselves; -p finds them by pid and name;
+what is no node, or none that ebeam knows, is refused with the right exit code."""
+import os
+import shutil
+import subprocess
+import time
+
+from harness import Failure, Skip, case, check, check_equal, check_in, check_near
+from nodes import run_in
+
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+SAME = ("name", "erts", "schedulers", "dirty_cpu_schedulers", "dirty_io_schedulers")
+COUNTS = ("process_count", "port_count", "atom_count")
+
+
+def listed(ctx, node):
+    rows = [r for r in ctx.ebeam.ok("list", "-j").json()["data"] if r["os_pid"] == node.os_pid]
+    check_equal(len(rows), 1, f"rows of list with os_pid {node.os_pid}")
+    return rows[0]
+
+
+def check_row(ctx, node):
+    before = node.facts()
+    row = listed(ctx, node)
+    after = node.facts()
+    for field in SAME:
+        check_equal(row[field], before[field], f"list: {field}")
+    check_equal(str(row["otp"]), before["otp"], "list: otp")
+    check_equal(row["flavor"], before["flavor"], "list: flavor")
+    for field in COUNTS:
+        low, high = sorted((before[field], after[field]))
+        check(low <= row[field] <= high, f"list: {field}: node says {low}..{high}, "
+                                         f"list {row[field]}")
+    check_near(row["uptime_s"], before["uptime_s"], 2, "list: uptime_s")
+    check_equal(row["supported"], True, "list: supported")
+    check_equal(row["stripped"], True, "list: stripped (a distribution's build)")
+    check_equal(row["usdt"], False, "list: usdt (a distribution's build)")
+    return row
+
+
+@case("fields of list equal the node's own answers")
+def facts(ctx):
+    check_row(ctx, ctx.node)
+
+
+@case("a node without distribution, other numbers of schedulers")
+def no_distribution(ctx):
+    node = ctx.new_node(flags=("+S", "3:2", "+SDcpu", "2:1", "+SDio", "5"))
+    check_equal(check_row(ctx, node)["name"], "nonode@nohost", "name")
+
+
+@case("a loaded node: counts move, list keeps up", otp="one")
+def counts_move(ctx):
+    with ctx.workload("spawn_storm", "2000"):
+        row = listed(ctx, ctx.node)
+        facts_now = ctx.node.facts()
+    check_near(row["process_count"], facts_now["process_count"], 300, "process_count")
+    check_near(row["atom_count"], facts_now["atom_count"], 50, "atom_count")
+
+
+@case("a node whose executable was deleted is listed and recorded")
+def deleted_executable(ctx):
+    copy = os.path.join(ctx.work_dir, f"erts-{ctx.otp}")
+    done = run_in(ctx.otp, ["sh", "-c", f"cp -r /usr/lib/erlang/erts-*/bin {copy}"])
+    check_equal(done.returncode, 0, done.stderr)
+    ctx.cleanup(shutil.rmtree, copy, True)
+    node = ctx.new_node(erl=(os.path.join(copy, "erlexec"),),
+                        env={"BINDIR": copy, "ROOTDIR": "/usr/lib/erlang", "EMU": "beam",
+                             "PROGNAME": "erl"})
+    os.unlink(os.path.join(copy, "beam.smp"))
+    check_in("(deleted)", os.readlink(f"/proc/{node.os_pid}/exe"), "executable")
+    check_row(ctx, node)
+    with ctx.workload("cpu_split", node=node) as truth:
+        profile = ctx.ebeam.record(node, 1)
+    check(profile.share_with("cpu_split:gamma/2", profile.of_pids(truth["pids"])) > 0.3,
+          f"hottest: {profile.hottest()}")
+
+
+@case("a node whose executable was replaced since it started")
+def replaced_executable(ctx):
+    copy = os.path.join(ctx.work_dir, f"erts-replaced-{ctx.otp}")
+    done = run_in(ctx.otp, ["sh", "-c", f"cp -r /usr/lib/erlang/erts-*/bin {copy}"])
+    check_equal(done.returncode, 0, done.stderr)
+    ctx.cleanup(shutil.rmtree, copy, True)
+    node = ctx.new_node(erl=(os.path.join(copy, "erlexec"),),
+                        env={"BINDIR": copy, "ROOTDIR": "/usr/lib/erlang", "EMU": "beam",
+                             "PROGNAME": "erl"})
+    beam = os.path.join(copy, "beam.smp")
+    shutil.copy("/bin/true", beam + ".new")
+    os.rename(beam + ".new", beam)
+    check_row(ctx, node)
+
+
+@case("a node in another PID and mount namespace")
+def pid_namespace(ctx):
+    node = ctx.new_node(prefix=("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"))
+    check(node.inner_pid != node.os_pid, "the node is not in a PID namespace of its own")
+    check_row(ctx, node)
+    with ctx.workload("cpu_split", node=node) as truth:
+        profile = ctx.ebeam.record(node, 1)
+    check(profile.share_with("cpu_split:gamma/2", profile.of_pids(truth["pids"])) > 0.3,
+          f"hottest: {profile.hottest()}")
+
+
+@case("two nodes: -p takes pid, name, part of a name; without -p both are named")
+def two_nodes(ctx):
+    name = f"second{ctx.otp}@127.0.0.1"
+    first, second = ctx.node, ctx.new_node(name=name)
+    for row, node in ((listed(ctx, n), n) for n in (first, second)):
+        check_equal(row["name"], node.name, "name")
+    for who in (second.os_pid, name, f"second{ctx.otp}"):
+        answer = ctx.ebeam.ok("record", "-p", who, "-d", "200ms", "-f", "json", "-o", "-").json()
+        check_equal(answer["node"]["os_pid"], second.os_pid, f"-p {who}")
+        check_equal(answer["node"]["name"], name, f"-p {who}")
+    unclear = ctx.ebeam.run("record", "-d", "200ms", "-f", "json", "-o", "-")
+    check(unclear.code in (2, 3), f"no -p and two nodes: {unclear}")
+    for node in (first, second):
+        check_in(node.name, unclear.err, "text of the refusal")
+
+
+@case("the refusal of OTP 23 is exit 6, and list shows it with supported = false", otp="one")
+def otp_23(ctx):
+    ready = run_in("23", ["true"])
+    if ready.returncode != 0:
+        raise Skip(ready.stderr.strip())
+    from nodes import MATRIX  # the agent's workloads are not for such an old release
+    node = subprocess.Popen([MATRIX, "run", "23", "--", "erl", "-noshell", "-eval",
+                             'io:put_chars("ready\n").'], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    ctx.cleanup(node.stdout.close)
+    ctx.cleanup(lambda: (node.kill(), node.wait()))
+    line = node.stdout.readline()
+    check_equal(line, b"ready\n", "node")
+    refused = ctx.ebeam.run("record", "-p", node.pid, "-d", "1", "-f", "json", "-o", "-")
+    check_equal(refused.code, 6, str(refused))
+    check_in("23", refused.err, "text of the refusal")
+    rows = [r for r in ctx.ebeam.ok("list", "-j").json()["data"] if r["os_pid"] == node.pid]
+    check_equal(len(rows), 1, "rows of list")
+    check_equal(rows[0]["supported"], False, "list: supported")
+    check_equal(str(rows[0]["otp"]), "23", "list: otp")
+
+
+@case("a process that is no node is exit 3 and is named", otp="one")
+def not_a_node(ctx):
+    other = ctx.child("sleep", "60")
+    refused = ctx.ebeam.run("record", "-p", other.pid, "-d", "1", "-f", "json", "-o", "-")
+    check_equal(refused.code, 3, str(refused))
+    check_in("sleep", refused.err, "text of the refusal")
+    check_in("not a BEAM node", refused.err, "text of the refusal")
+
+
+@case("a pid that is gone, and a name that nobody has, are exit 3", otp="one")
+def gone(ctx):
+    process = subprocess.Popen(["true"])
+    process.wait()
+    for who in (process.pid, "no_such_node@nowhere"):
+        refused = ctx.ebeam.run("record", "-p", who, "-d", "1", "-f", "json", "-o", "-")
+        check_equal(refused.code, 3, str(refused))
+        check_in(str(who), refused.err, "text of the refusal")
+
+
+@case("without root record is exit 4 and says what would help", otp="one")
+def no_root(ctx):
+    refused = ctx.ebeam.run("record", "-p", ctx.node.os_pid, "-d", "1", "-f", "json", "-o", "-",
+                            prefix=NOBODY)
+    check_equal(refused.code, 4, str(refused))
+    check("root" in refused.err or "CAP_" in refused.err, f"no advice in {refused.err!r}")
+    result = ctx.ebeam.run("list", "-j", prefix=NOBODY)
+    check(result.code in (0, 4), f"list without root: {result}")
+
+
+@case("wrong usage is exit 2, before anything is touched", otp="one")
+def usage(ctx):
+    for args in (("record", "--no-such-option"), ("nonsense",), ("record", "-F", "0", "-d", "1"),
+                 ("record", "-F", "5000", "-d", "1"), ("record", "-d", "soon"),
+                 ("record", "-p", ctx.node.os_pid, "-o", "-"), ("report",),
+                 ("record", "-d", "1", "-f", "nonsense"), ("record", "-d", "1", "--by", "mood")):
+        result = ctx.ebeam.run(*args)
+        check_equal(result.code, 2, str(result))
+        check(result.err.startswith("ebeam: "), f"no error text: {result}")
+
+
+@case("a table for people: one row, every name", otp="one")
+def table(ctx):
+    text = ctx.ebeam.ok("list").out
+    check_in(ctx.node.name, text, "list")
+    check_in(str(ctx.node.os_pid), text, "list")
+
+
+@case("a node that starts and ends while list looks is no error", otp="one")
+def list_races(ctx):
+    deadline = time.monotonic() + 3
+    starter = ctx.child("sh", "-c", "for i in 1 2 3 4; do erl -noshell -s init stop; done")
+    runs = 0
+    while time.monotonic() < deadline and starter.poll() is None:
+        ctx.ebeam.ok("list", "-j").json()
+        runs += 1
+    if runs < 3:
+        raise Failure(f"only {runs} runs of list in 3 s")

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`ebeam record`: shares of CPU time, whose it was, and the names of all kinds of functions."""
+import os
+import re
+
+from harness import Skip, case, check, check_equal, check_in, check_near
+from nodes import HERE
+
+POINTS = 0.03  # "every share within 3 points at 3,000 samples"
+COMPLETE = 0.995
+
+
+def check_complete(profile):
+    check(profile.complete_share() >= COMPLETE,
+          f"complete {profile.complete_share():.4f} of {profile.samples}: {profile.by_status}")
+
+
+@case("functions of one process: every share within 3 points")
+def cpu_shares(ctx):
+    with ctx.workload("cpu_split") as truth:
+        profile = ctx.record_enough(3000, truth["pids"])
+    own = profile.of_pids(truth["pids"])
+    for mfa, share in {**truth["self"], **truth["total"]}.items():
+        check_near(profile.share_with(mfa, own), share, POINTS, mfa)
+    for mfa in truth["self"]:
+        row = profile.functions[mfa]
+        check(row["self"] >= 0.9 * row["total"], f"{mfa}: self {row['self']} of {row['total']}")
+    check_complete(profile)
+
+
+@case("processes: every share within 3 points, under their registered names")
+def process_shares(ctx):
+    with ctx.workload("proc_split") as truth:
+        profile = ctx.record_enough(3000, truth["pids"])
+    total = profile.count(profile.of_pids(truth["pids"]))
+    for name, share in truth["shares"].items():
+        pid = truth["by_name"][name]
+        row = profile.processes.get(pid)
+        check(row is not None, f"{name} ({pid}) has no samples")
+        check_equal(row["registered_name"], name, f"registered name of {pid}")
+        check_near(row["samples"] / total, share, POINTS, name)
+    check_complete(profile)
+
+
+@case("as many samples as CPU time was used")
+def sample_count(ctx):
+    with ctx.workload("cpu_split"):
+        before = ctx.node.cpu_seconds()
+        profile = ctx.ebeam.record(ctx.node, 3)
+        used = ctx.node.cpu_seconds() - before
+    # The recording is a little shorter than the time between the two readings.
+    check_near(profile.samples / 999, used, 0.35 * used, "CPU seconds of the node")
+    check_equal(profile.counters.get("ring_full", 0), 0, "samples lost")
+
+
+@case("an idle node: nearly no samples, and that is no error")
+def idle(ctx):
+    profile = ctx.ebeam.record(ctx.node, 1)
+    check(profile.samples < 300, f"{profile.samples} samples of an idle node")
+
+
+@case("grouping by process, name, initial call, scheduler and none")
+def grouping(ctx):
+    with ctx.workload("proc_split") as truth:
+        path = ctx.ebeam.capture(ctx.node, 2)
+    pids = truth["by_name"]
+    groups = {}
+    for by in ("process", "name", "initial-call", "scheduler", "none"):
+        profile = ctx.ebeam.report(path, "--by", by)
+        groups[by] = {s["group"] for s in profile.of_pids(pids.values())}
+    check_equal(groups["none"], {None}, "--by none")
+    for name, pid in pids.items():
+        check(any(pid in g for g in groups["process"]), f"--by process: no {pid}")
+        check(any(name in g for g in groups["name"]), f"--by name: no {name}")
+    check(groups["initial-call"] == {"workload:worker/4"}, f"--by initial-call: {groups}")
+    check(all(re.search(r"scheduler \d", g) for g in groups["scheduler"]), f"{groups}")
+
+
+@case("lines: of the function that runs, from the source")
+def lines(ctx):
+    with ctx.workload("cpu_split"):
+        profile = ctx.ebeam.record(ctx.node, 1, "--lines")
+    with open(os.path.join(HERE, "workloads", "cpu_split.erl")) as f:
+        source = f.read().split("\n")
+    expected = {n for n, text in enumerate(source, 1) if text.startswith("gamma(")}
+    seen = {int(m.group(1)) for f in profile.frames()
+            if (m := re.fullmatch(r"cpu_split:gamma/2:(\d+)", f))}
+    check(seen and seen <= expected, f"lines of gamma/2: seen {seen}, source {expected}")
+
+
+@case("Elixir: modules, odd names and anonymous functions as Elixir writes them")
+def elixir(ctx):
+    with ctx.workload("elixir_work") as truth:
+        profile = ctx.ebeam.record(ctx.node, 2)
+    frames = profile.frames()
+    for name in truth["names"]:
+        check(name in frames, f"no {name}; frames: {sorted(frames)[:60]}")
+    check(any(p["registered_name"] == truth["registered"] for p in profile.processes.values()),
+          f"no process registered as {truth['registered']}")
+    check(not any("'Elixir." in f for f in frames), "an Elixir module in Erlang's spelling")
+    check_complete(profile)
+
+
+@case("funs and comprehensions carry the compiler's names")
+def funs(ctx):
+    with ctx.workload("funs") as truth:
+        profile = ctx.ebeam.record(ctx.node, 1)
+    own = profile.of_pids(truth["pids"])
+    for name in truth["names"].values():
+        check(profile.share_with(name, own) > 0.05, f"no {name}; hottest: {profile.hottest()}")
+    # lists has helpers of its own, map_1/2 and foldl_1/3, which differ between releases.
+    for outer in ("lists:map", "lists:foldl", "funs:step/1", "workload:loop/2"):
+        under = [s for s in own if any(f.startswith(outer) for f in s["frames"])]
+        check(profile.count(under) > 0.05 * profile.count(own), f"no {outer} in the stacks")
+    check_complete(profile)
+
+
+@case("a stack is what the node says it is, from root to leaf")
+def stack_order(ctx):
+    with ctx.workload("funs") as truth:
+        profile = ctx.ebeam.record(ctx.node, 1, "--by", "none")
+    wanted = ["workload:worker/4", "workload:loop/2", "funs:step/1", "lists:foldl/3",
+              truth["names"]["folded"], "funs:spin/2"]
+    # worker/4 ends in a tail call: it leaves no frame.
+    stacks = [s["frames"] for s in profile.of_pids(truth["pids"]) if "lists:foldl/3" in s["frames"]]
+    check(stacks, "no stack with lists:foldl/3")
+    check(any(contains_in_order(s, wanted[2:]) for s in stacks), f"stacks: {stacks[:3]}")
+    spins = [s for s in stacks if s[-1] == "funs:spin/2"]
+    check(spins and all(s.index("funs:step/1") < s.index("lists:foldl/3") for s in spins),
+          f"stacks: {spins[:3]}")
+
+
+def contains_in_order(stack, wanted):
+    rest = iter(stack)
+    return all(name in rest for name in wanted)
+
+
+@case("supervisors and servers: registered names, and the initial call behind proc_lib")
+def otp_tree(ctx):
+    with ctx.workload("otp_tree") as truth:
+        profile = ctx.ebeam.record(ctx.node, 2)
+    servers = [p for p in truth["processes"] if p["initial_call"] == "otp_tree:init/1"]
+    check_equal(len(servers), 3, "servers of the workload")
+    for server in servers:
+        row = profile.processes.get(server["pid"])
+        check(row is not None, f"{server} has no samples")
+        check_equal(row["registered_name"], server["registered"], f"name of {server['pid']}")
+        check_equal(row["initial_call"], server["initial_call"], f"call of {server['pid']}")
+        check_equal(row["name"], server["registered"] or server["initial_call"],
+                    f"display name of {server['pid']}")
+    frames = profile.frames()
+    for mfa in ("otp_tree:handle_call/3", "gen_server:handle_msg/6", "proc_lib:init_p_do_apply/3"):
+        check(mfa in frames or mfa.startswith("gen_server:handle_msg"), f"no {mfa}")
+    check_complete(profile)
+
+
+@case("process labels (OTP 27 and later)")
+def labels(ctx):
+    if int(ctx.otp) < 27:
+        raise Skip(f"OTP {ctx.otp} has no process labels")
+    with ctx.workload("labels") as truth:
+        profile = ctx.ebeam.record(ctx.node, 2)
+    for pid, label in truth["labels"].items():
+        row = profile.processes.get(pid)
+        check(row is not None, f"{pid} ({label}) has no samples")
+        check_equal(row["label"], label, f"label of {pid}")
+        check_equal(row["name"], label, f"display name of {pid}")
+
+
+@case("names of processes: registered and initial call equal the node's own, for all that ran")
+def process_names(ctx):
+    with ctx.workload("messages"):
+        profile = ctx.ebeam.record(ctx.node, 1)
+        truth = ctx.node.processes()
+    compared = 0
+    for pid, row in profile.processes.items():
+        own = truth.get(pid)
+        if not own or not own["alive"]:
+            continue
+        compared += 1
+        check_equal(row["registered_name"], own["registered"], f"registered name of {pid}")
+        check_equal(row["initial_call"], own["initial_call"], f"initial call of {pid}")
+    check(compared >= 2, f"only {compared} processes to compare")
+
+
+@case("BIFs and a NIF stand between their Erlang caller and the native leaf")
+def called_from_erlang(ctx):
+    expected = (("messages", "erlang:send/2", "bif", ("messages:step/1", "messages:peer/0")),
+                ("ets_heavy", "ets:lookup/2", "bif", ("ets_heavy:work/6",)),
+                ("ets_heavy", "ets:insert/2", "bif", ("ets_heavy:work/6",)),
+                ("nif_crypto", "crypto:hash_nif/", "nif", ("crypto:hash/2", "crypto:hash/4")))
+    profiles = {}
+    for workload, prefix, kind, callers in expected:
+        if workload not in profiles:
+            with ctx.workload(workload) as truth:
+                profiles[workload] = ctx.ebeam.record(ctx.node, 1)
+        check_caller(profiles[workload], prefix, kind, callers)
+    native = [f for f in profiles["nif_crypto"].frames() if "libcrypto" in f or "crypto.so" in f]
+    check(native, f"no native frame of libcrypto: {profiles['nif_crypto'].hottest()}")
+    for profile in profiles.values():
+        check_complete(profile)
+
+
+def check_caller(profile, prefix, kind, callers):
+    names = [m for m in profile.functions if m == prefix or prefix.endswith("/")
+             and m.startswith(prefix)]
+    check(names, f"no frame {prefix}: {profile.hottest()}")
+    check_equal(profile.functions[names[0]]["kind"], kind, f"kind of {names[0]}")
+    above = {s["frames"][s["frames"].index(names[0]) - 1] for s in profile.stacks
+             if names[0] in s["frames"][1:]}
+    check(above and above <= set(callers), f"callers of {names[0]}: {above}, expected {callers}")
+
+
+@case("a native name is never the nearest exported neighbour: each one covers what it names")
+def native_names(ctx):
+    with ctx.workload("ets_heavy"):
+        profile = ctx.ebeam.record(ctx.node, 1)
+    native = [f for f in profile.functions.values() if f["kind"] == "native"]
+    check(native, "no native frames")
+    hottest = max(native, key=lambda f: f["self"])
+    # ets:lookup copies terms and searches tables in many functions: no single one can hold it all.
+    check(hottest["self"] < 0.8 * profile.samples, f"{hottest}")
+    if int(ctx.otp) >= 29:
+        check(any(re.search(r"beam\.smp\+0x[0-9a-f]+", f["mfa"]) for f in native),
+              f"a stripped build with hidden symbols, yet no beam.smp+0x...: {profile.hottest()}")
+
+
+@case("+JPperf true: frame pointers in the stacks change nothing")
+def jpperf(ctx):
+    node = ctx.new_node(flags=("+S", "2:2", "+JPperf", "true"))
+    ctx.cleanup(remove_maps, node)
+    with ctx.workload("cpu_split", node=node) as truth:
+        profile = ctx.record_enough(1500, truth["pids"], node=node)
+    own = profile.of_pids(truth["pids"])
+    for mfa, share in {**truth["self"], **truth["total"]}.items():
+        check_near(profile.share_with(mfa, own), share, 0.045, mfa)
+    with ctx.workload("messages", node=node):
+        other = ctx.ebeam.record(node, 1)
+    check_caller(other, "erlang:send/2", "bif", ("messages:step/1", "messages:peer/0"))
+    for p in (profile, other):
+        check_complete(p)
+
+
+def remove_maps(node):
+    for name in (f"perf-{node.inner_pid}.map", f"jit-{node.inner_pid}.dump"):
+        try:
+            os.unlink(os.path.join("/tmp", name))
+        except OSError:
+            pass
+
+
+@case("+S 64:64 on few CPUs")
+def many_schedulers(ctx):
+    node = ctx.new_node(flags=("+S", "64:64"))
+    with ctx.workload("proc_split", node=node) as truth:
+        profile = ctx.record_enough(1000, truth["pids"], node=node)
+    check_complete(profile)
+    check(profile.share_with("proc_split:spin/2") > 0.3, f"hottest: {profile.hottest()}")
+    threads = {s["thread"] for s in profile.stacks}
+    check(all(re.match(r"(scheduler|dirty|erts|beam|\d|async|aux|poll)", t) for t in threads),
+          f"threads: {threads}")
+
+
+@case("the lowest and the highest frequency", otp="one")
+def frequencies(ctx):
+    with ctx.workload("cpu_split"):
+        slow = ctx.ebeam.report(ctx.ebeam.capture(ctx.node, 2, freq=1))
+        fast = ctx.ebeam.report(ctx.ebeam.capture(ctx.node, 1, freq=4999))
+    check(slow.samples <= 12, f"{slow.samples} samples at 1 Hz in 2 s")
+    check(fast.samples > 800, f"{fast.samples} samples at 4999 Hz in 1 s")
+    check_complete(fast)
+
+
+@case("the summary on standard error: samples, complete, lost, own CPU")
+def summary(ctx):
+    with ctx.workload("cpu_split"):
+        result = ctx.ebeam.ok("record", "-p", ctx.node.os_pid, "-d", 1, "-f", "folded", "-o", "-")
+    check(re.search(r"Samples: [\d,]+ ", result.err), f"no count of samples: {result.err!r}")
+    check_in("complete", result.err, "summary")
+    check_in("CPU", result.err, "summary")
+    check(result.out and all(re.search(r" \d+$", line) for line in result.out.splitlines()),
+          "folded output")

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a case gets: the program, a release, and a shared node of that release."""
+import contextlib
+import os
+import subprocess
+
+from harness import Cleanup, Skip, check
+from nodes import Node, matrix_root
+
+SHARED_FLAGS = ("+S", "2:2")
+
+
+class Session:
+    """What lasts for the whole run: the shared nodes, one for each release."""
+
+    def __init__(self, ebeam, workloads, work_dir, otps):
+        self.ebeam, self.workloads, self.work_dir, self.otps = ebeam, workloads, work_dir, otps
+        self.shared = {}
+
+    def node(self, otp):
+        node = self.shared.get(otp)
+        if node is None or not node.alive():
+            matrix_root(otp)
+            node = Node(self.workloads, otp, name=f"shared{otp}@127.0.0.1", flags=SHARED_FLAGS)
+            self.shared[otp] = node
+        return node
+
+    def drop(self, otp):
+        """A case that failed may have left its workload running: the next case starts afresh."""
+        node = self.shared.pop(otp, None)
+        if node:
+            node.close()
+
+    def close(self):
+        for otp in list(self.shared):
+            self.drop(otp)
+
+
+class Context:
+    def __init__(self, session, otp):
+        self.session, self.otp = session, otp
+        self.ebeam, self.work_dir = session.ebeam, session.work_dir
+        self.cleanup_stack = Cleanup()
+
+    def cleanup(self, function, *args):
+        self.cleanup_stack.add(function, *args)
+
+    @property
+    def node(self):
+        """The shared node: named shared<OTP>@127.0.0.1, two schedulers, no workload running."""
+        return self.session.node(self.otp)
+
+    def new_node(self, **kwargs):
+        """A node for this case alone."""
+        matrix_root(self.otp)
+        node = Node(self.session.workloads, self.otp, **kwargs)
+        self.cleanup(node.close)
+        return node
+
+    def child(self, *command, **kwargs):
+        """Another process for this case alone."""
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, **kwargs)
+        self.cleanup(end, process)
+        return process
+
+    @contextlib.contextmanager
+    def workload(self, name, *args, node=None, settle=0.3):
+        """Runs a workload in the shared node; the dictionary that it yields has "pids" at once and
+        the workload's own report after the block."""
+        node = node or self.node
+        started = node.start(name, *args, settle=settle)
+        truth = {"pids": started["pids"]}
+        yield truth
+        truth.update(node.stop(name))
+
+    def record_enough(self, wanted, pids, *args, node=None):
+        """A profile with at least that many samples of these processes."""
+        node = node or self.node
+        seconds = max(1, wanted // 900)
+        for _ in range(3):
+            profile = self.ebeam.record(node, seconds, *args)
+            got = profile.count(profile.of_pids(pids))
+            if got >= wanted:
+                return profile
+            # The CPUs of this machine have other things to do.
+            seconds = min(30, int(seconds * wanted / max(got, wanted // 8)) + 2)
+        check(got >= wanted, f"{got} samples of {pids} in {seconds} s, wanted {wanted}; "
+                             f"hottest: {profile.hottest()}")
+
+    def need_root(self):
+        if os.geteuid() != 0:
+            raise Skip("needs root")
+
+
+def end(process):
+    if process.poll() is None:
+        process.kill()
+    process.wait()

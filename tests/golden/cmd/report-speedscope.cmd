@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: BSD-2-Clause
+ebeam report "$DATA/before.ebeam" -q -o out.speedscope.json
+cat out.speedscope.json

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Wrong words: exit 2, one line that says what, why and what to do.
+try() {
+	echo "ebeam $*"
+	ebeam "$@"
+	echo "exit $?"
+} 2>&1
+try nonsense
+try recrod
+try re
+try -j list
+try --nonsense
+try list --sorted name
+try list --sort nonsense
+try list --columns pid
+try list extra
+try list -n 0
+try help nonsense
+try help --man --markdown
+try help --man list
+try completions
+try completions tcsh
+try record -F 0
+try record -d soon
+try record -d 1 --by mood
+try record -d 1 -f nonsense
+try record -d 1 --mode wait
+try record -d 1 -o out.xyz
+try report
+try report a b
+try report a.ebeam --json -f svg
+try report a.ebeam -f capture
+try report a.ebeam -p 1
+try diff a.ebeam
+try diff a b -f pprof

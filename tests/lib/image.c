@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See image.h. */
+#include "lib/image.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/vec.h"
+
+#define ALLOC_START 0x7f0000000000ull
+#define ALLOC_HOLE  64
+
+struct region {
+	raddr addr;
+	size_t size;
+	uint8_t *bytes;
+};
+
+struct image {
+	struct mem mem;
+	VEC(struct region) regions;
+	raddr next;
+	uint64_t reads;
+};
+
+/* The region that holds all of [addr, addr + size), or NULL. */
+static struct region *find_region(struct image *im, raddr addr, size_t size)
+{
+	for (size_t i = 0; i < im->regions.len; i++) {
+		struct region *r = &im->regions.data[i];
+
+		if (addr >= r->addr && addr - r->addr <= r->size &&
+		    size <= r->size - (addr - r->addr))
+			return r;
+	}
+	return NULL;
+}
+
+static int read_image(struct mem *m, raddr addr, void *buf, size_t size)
+{
+	struct image *im = CONTAINER_OF(m, struct image, mem);
+	const struct region *r = find_region(im, addr, size);
+
+	im->reads++;
+	if (!r)
+		return -EFAULT;
+	memcpy(buf, r->bytes + (addr - r->addr), size);
+	return 0;
+}
+
+static void close_image(struct mem *m)
+{
+	image_close(CONTAINER_OF(m, struct image, mem));
+}
+
+struct image *image_open(void)
+{
+	struct image *im = xcalloc(1, sizeof(*im));
+
+	im->mem = (struct mem){.read = read_image, .close = close_image};
+	im->next = ALLOC_START;
+	return im;
+}
+
+void image_close(struct image *im)
+{
+	for (size_t i = 0; i < im->regions.len; i++)
+		free(im->regions.data[i].bytes);
+	vec_free(&im->regions);
+	free(im);
+}
+
+struct mem *image_mem(struct image *im)
+{
+	return &im->mem;
+}
+
+void image_map(struct image *im, raddr addr, size_t size)
+{
+	struct region r = {.addr = addr, .size = size, .bytes = xcalloc(1, size)};
+
+	for (size_t i = 0; i < im->regions.len; i++) {
+		const struct region *o = &im->regions.data[i];
+
+		assert(addr + size <= o->addr || o->addr + o->size <= addr);
+	}
+	vec_push(&im->regions, r);
+}
+
+raddr image_alloc(struct image *im, size_t size)
+{
+	raddr addr = im->next;
+
+	image_map(im, addr, size);
+	im->next += ((size + 15) & ~(size_t)15) + ALLOC_HOLE;
+	return addr;
+}
+
+void image_unmap(struct image *im, raddr addr)
+{
+	for (size_t i = 0; i < im->regions.len; i++) {
+		if (im->regions.data[i].addr != addr)
+			continue;
+		free(im->regions.data[i].bytes);
+		im->regions.data[i] = im->regions.data[--im->regions.len];
+		return;
+	}
+	assert(!"no region begins there");
+}
+
+void image_put(struct image *im, raddr addr, const void *bytes, size_t size)
+{
+	struct region *r = find_region(im, addr, size);
+
+	assert(r);
+	if (size)
+		memcpy(r->bytes + (addr - r->addr), bytes, size);
+}
+
+void image_u16(struct image *im, raddr addr, uint16_t value)
+{
+	image_put(im, addr, &value, sizeof(value));
+}
+
+void image_u32(struct image *im, raddr addr, uint32_t value)
+{
+	image_put(im, addr, &value, sizeof(value));
+}
+
+void image_u64(struct image *im, raddr addr, uint64_t value)
+{
+	image_put(im, addr, &value, sizeof(value));
+}
+
+uint64_t image_reads(const struct image *im)
+{
+	return im->reads;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Layout tables: whole, sane, and what is known of each release from other sources. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "beam/layout.h"
+#include "beam/layout_dwarf.h"
+
+static int32_t value(const struct beam_layout *l, unsigned int i)
+{
+	return *(const int32_t *)((const char *)l + layout_members[i].offset);
+}
+
+/* The members are the struct, in its order, each described. */
+static void test_members(void **state)
+{
+	(void)state;
+	assert_int_equal(nr_layout_members * sizeof(int32_t), sizeof(struct beam_layout));
+	for (unsigned int i = 0; i < nr_layout_members; i++) {
+		const struct layout_member *m = &layout_members[i];
+
+		assert_int_equal(m->offset, i * sizeof(int32_t));
+		assert_non_null(m->type);
+		for (unsigned int j = 0; j < i; j++)
+			assert_string_not_equal(m->member, layout_members[j].member);
+	}
+	assert_string_equal(layout_members[0].member, "process_size");
+	assert_null(layout_members[0].field);
+	assert_string_equal(layout_members[1].field, "common.id");
+}
+
+static void test_find(void **state)
+{
+	(void)state;
+	assert_string_equal(layout_table_find(25, false)->name, "otp25");
+	assert_string_equal(layout_table_find(25, true)->name, "otp25-vmprobes");
+	assert_string_equal(layout_table_find(27, false)->name, "otp27");
+	assert_string_equal(layout_table_find(29, false)->name, "otp29");
+	assert_null(layout_table_find(27, true));
+	assert_null(layout_table_find(26, false));
+	assert_null(layout_table_find(28, false));
+	assert_null(layout_table_find(0, false));
+	for (size_t i = 1; layout_tables[i]; i++)
+		assert_true(layout_tables[i]->otp >= layout_tables[i - 1]->otp);
+}
+
+/* Nothing is absent but what the release is known to lack; nothing lies outside of its struct. */
+static void test_tables_are_whole(void **state)
+{
+	(void)state;
+	for (size_t i = 0; layout_tables[i]; i++) {
+		const struct layout_table *t = layout_tables[i];
+		/* OTP 28 replaced Atom.name by the union u. */
+		const char *absent = t->otp < 28 ? "atom_u" : "atom_name";
+
+		assert_true(strlen(t->source) > 10);
+		for (unsigned int j = 0; j < nr_layout_members; j++)
+			if (strcmp(layout_members[j].member, absent) == 0)
+				assert_int_equal(value(&t->layout, j), LAYOUT_ABSENT);
+			else if (value(&t->layout, j) < 0)
+				fail_msg("%s lacks %s", t->name, layout_members[j].member);
+		assert_null(layout_outside(&t->layout));
+	}
+}
+
+/* Offsets that were read off live nodes by hand, before there were tables. */
+static void test_known_offsets(void **state)
+{
+	const struct beam_layout *l25 = &layout_table_find(25, false)->layout;
+	const struct beam_layout *l27 = &layout_table_find(27, false)->layout;
+	const struct beam_layout *l29 = &layout_table_find(29, false)->layout;
+
+	(void)state;
+	assert_int_equal(l25->process_size, 776);
+	assert_int_equal(l25->process_stop, 88);
+	assert_int_equal(l25->process_hend, 136);
+	assert_int_equal(l25->process_i, 256);
+	assert_int_equal(l25->ptab_element_size, 272);
+	assert_int_equal(l25->registers_x, 128);
+	assert_int_equal(l25->sched_stride, 41728);
+	assert_int_equal(l25->export_mfa, 56);
+	assert_int_equal(l27->process_size, 760);
+	assert_int_equal(l27->process_hend, 200);
+	assert_int_equal(l27->process_reg, 32);
+	assert_int_equal(l27->ptab_element_size, 296);
+	assert_int_equal(l27->registers_x, 64);
+	assert_int_equal(l27->sched_stride, 41792);
+	assert_int_equal(l27->export_mfa, 64);
+	assert_int_equal(l29->process_size, 768);
+	assert_int_equal(l29->sched_current_process, 168);
+	assert_int_equal(l29->atom_u, 32);
+}
+
+/* USE_VM_PROBES adds two words to struct process, before u.initial, and moves nothing else. */
+static void test_vm_probes(void **state)
+{
+	const struct layout_table *plain = layout_table_find(25, false);
+	const struct layout_table *probes = layout_table_find(25, true);
+	int32_t from = plain->layout.process_initial;
+
+	(void)state;
+	for (unsigned int i = 0; i < nr_layout_members; i++) {
+		int32_t want = value(&plain->layout, i);
+
+		if (strncmp(layout_members[i].member, "process_", 8) == 0 && want >= from)
+			want += 16;
+		if (value(&probes->layout, i) != want)
+			fail_msg("%s: %d", layout_members[i].member, value(&probes->layout, i));
+	}
+}
+
+static void test_missing(void **state)
+{
+	const struct beam_layout *want = &layout_table_find(27, false)->layout;
+	struct beam_layout have = *want;
+
+	(void)state;
+	assert_null(layout_missing(&have, want));
+	have.atom_u = 32; /* more than asked for */
+	assert_null(layout_missing(&have, want));
+	have.port_name = LAYOUT_ABSENT;
+	assert_string_equal(layout_missing(&have, want), "port_name");
+}
+
+static void test_outside(void **state)
+{
+	struct beam_layout l = layout_table_find(27, false)->layout;
+
+	(void)state;
+	l.process_state = l.process_size - 4;
+	assert_string_equal(layout_outside(&l), "process_state");
+	l.process_state = 628;
+	assert_null(layout_outside(&l));
+	l.sched_stride = 100;
+	assert_string_equal(layout_outside(&l), "sched_size");
+	l.sched_stride = 41792;
+	l.regproc_name = INT32_MAX / 2;
+	assert_string_equal(layout_outside(&l), "regproc_name");
+	l.regproc_name = -2;
+	assert_string_equal(layout_outside(&l), "regproc_name");
+	l.regproc_name = LAYOUT_ABSENT;
+	assert_null(layout_outside(&l));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_members),		 cmocka_unit_test(test_find),
+		cmocka_unit_test(test_tables_are_whole), cmocka_unit_test(test_known_offsets),
+		cmocka_unit_test(test_vm_probes),	 cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_outside),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

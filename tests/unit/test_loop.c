@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The event loop over pipes, timers and children; and what the first and the second signal do,
+ * seen from outside in children of their own.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "cmd/loop.h"
+#include "cmd/outfile.h"
+#include "cmd/signals.h"
+
+#define MS 1000000ull
+
+/* What a callback reads from. */
+struct reader {
+	int fd, calls, stop_after, rc;
+};
+
+static int read_one(void *ctx, struct error *err)
+{
+	struct reader *r = ctx;
+	char byte;
+
+	if (read(r->fd, &byte, 1) < 0)
+		return error_set(err, ERROR_KIND_FAILED, -errno, "read");
+	r->calls++;
+	if (r->rc)
+		return error_set(err, ERROR_KIND_KERNEL, r->rc, "callback failed");
+	return r->calls == r->stop_after;
+}
+
+static int count_calls(void *ctx, struct error *err)
+{
+	struct reader *r = ctx;
+
+	UNUSED(err);
+	r->calls++;
+	return r->calls == r->stop_after;
+}
+
+static struct loop *open_loop(void)
+{
+	struct error err = {0};
+	struct loop *l = NULL;
+
+	assert_int_equal(loop_open(&l, &err), 0);
+	return l;
+}
+
+static void callbacks_run_until_one_stops(void **state)
+{
+	struct loop *l = open_loop();
+	struct reader r = {.stop_after = 3};
+	struct error err = {0};
+	int fds[2];
+
+	UNUSED(state);
+	assert_int_equal(pipe(fds), 0);
+	r.fd = fds[0];
+	assert_int_equal(write(fds[1], "abcd", 4), 4);
+	assert_int_equal(loop_add_fd(l, fds[0], read_one, &r, &err), 0);
+	assert_int_equal(loop_run(l, &err), LOOP_END_STOPPED);
+	assert_int_equal(r.calls, 3);
+	/* It may run again, and sees the closed end, too. */
+	close(fds[1]);
+	r.stop_after = 5;
+	assert_int_equal(loop_run(l, &err), LOOP_END_STOPPED);
+	assert_int_equal(r.calls, 5);
+	loop_close(l);
+	close(fds[0]);
+}
+
+static void a_failing_callback_fails_the_loop(void **state)
+{
+	struct loop *l = open_loop();
+	struct reader r = {.rc = -EILSEQ};
+	struct error err = {0};
+	int fds[2];
+
+	UNUSED(state);
+	assert_int_equal(pipe(fds), 0);
+	r.fd = fds[0];
+	assert_int_equal(write(fds[1], "a", 1), 1);
+	assert_int_equal(loop_add_fd(l, fds[0], read_one, &r, &err), 0);
+	assert_int_equal(loop_run(l, &err), -EILSEQ);
+	assert_string_equal(err.msg, "callback failed");
+	assert_int_equal(err.kind, ERROR_KIND_KERNEL);
+	loop_close(l);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void a_bad_descriptor_is_an_error(void **state)
+{
+	struct loop *l = open_loop();
+	struct reader r = {0};
+	struct error err = {0};
+
+	UNUSED(state);
+	assert_int_equal(loop_add_fd(l, -1, read_one, &r, &err), -EBADF);
+	assert_non_null(strstr(err.msg, "epoll_ctl"));
+	loop_close(l);
+	loop_close(NULL);
+}
+
+static void the_deadline_ends_it(void **state)
+{
+	struct loop *l = open_loop();
+	struct error err = {0};
+	uint64_t start = clock_monotonic_ns(), took;
+
+	UNUSED(state);
+	assert_int_equal(loop_set_deadline(l, 30 * MS, &err), 0);
+	assert_int_equal(loop_run(l, &err), LOOP_END_DEADLINE);
+	took = clock_monotonic_ns() - start;
+	assert_true(took >= 30 * MS);
+	loop_close(l);
+
+	l = open_loop();
+	assert_int_equal(loop_set_deadline(l, 0, &err), 0);
+	assert_int_equal(loop_run(l, &err), LOOP_END_DEADLINE);
+	loop_close(l);
+}
+
+static void timers_go_off_again_and_again(void **state)
+{
+	struct loop *l = open_loop();
+	struct reader r = {.stop_after = 4};
+	struct error err = {0};
+	uint64_t start = clock_monotonic_ns();
+
+	UNUSED(state);
+	assert_int_equal(loop_add_timer(l, 5 * MS, count_calls, &r, &err), 0);
+	assert_int_equal(loop_run(l, &err), LOOP_END_STOPPED);
+	assert_int_equal(r.calls, 4);
+	assert_true(clock_monotonic_ns() - start >= 20 * MS);
+	loop_close(l);
+}
+
+/* A descriptor that is always ready must not keep the deadline from being seen. */
+static void a_busy_descriptor_starves_nothing(void **state)
+{
+	struct loop *l = open_loop();
+	struct reader r = {0};
+	struct error err = {0};
+	int fds[2];
+
+	UNUSED(state);
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], "a", 1), 1);
+	assert_int_equal(loop_add_fd(l, fds[0], count_calls, &r, &err), 0);
+	assert_int_equal(loop_set_deadline(l, 20 * MS, &err), 0);
+	assert_int_equal(loop_run(l, &err), LOOP_END_DEADLINE);
+	assert_true(r.calls > 0);
+	loop_close(l);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void the_end_of_the_process_ends_it(void **state)
+{
+	struct loop *l = open_loop();
+	struct error err = {0};
+	int fds[2], status;
+	pid_t child;
+
+	UNUSED(state);
+	assert_int_equal(pipe(fds), 0);
+	child = fork();
+	if (child == 0) {
+		char byte;
+
+		close(fds[1]);
+		_exit(read(fds[0], &byte, 1) == 0 ? 0 : 1);
+	}
+	close(fds[0]);
+	assert_int_equal(loop_watch_pid(l, child, &err), 0);
+	assert_int_equal(loop_set_deadline(l, 10000 * MS, &err), 0);
+	close(fds[1]);
+	assert_int_equal(loop_run(l, &err), LOOP_END_EXITED);
+	loop_close(l);
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+
+	l = open_loop();
+	assert_int_equal(loop_watch_pid(l, child, &err), -ESRCH);
+	assert_int_equal(err.kind, ERROR_KIND_NO_NODE);
+	loop_close(l);
+}
+
+/* ---- signals, in children ----------------------------------------------------------------- */
+
+/* Tells the parent that it has got somewhere. */
+static void tell(int fd, char what)
+{
+	if (write(fd, &what, 1) != 1)
+		_exit(98);
+}
+
+static char hear(int fd)
+{
+	char what = '?';
+
+	assert_int_equal(read(fd, &what, 1), 1);
+	return what;
+}
+
+/* Records into a file until a signal, then takes for ever to write it. */
+static void child_that_hangs(int fd)
+{
+	struct error err = {0};
+	struct outfile *o;
+	struct loop *l;
+
+	signals_setup();
+	if (outfile_open(&o, "loop-test-output", OUTFILE_WHOLE, stdout, &err) ||
+	    loop_open(&l, &err))
+		_exit(97);
+	tell(fd, 'r'); /* running */
+	if (loop_run(l, &err) != LOOP_END_SIGNAL)
+		_exit(96);
+	if (!signals_seen())
+		_exit(95);
+	/* Again: it ends at once. */
+	if (loop_run(l, &err) != LOOP_END_SIGNAL)
+		_exit(94);
+	loop_close(l);
+	tell(fd, 'w'); /* writing */
+	while (pause() < 0)
+		continue;
+}
+
+/* Ends well after the first signal. */
+static void child_that_ends(int fd)
+{
+	struct error err = {0};
+	struct loop *l;
+
+	signals_setup();
+	if (loop_open(&l, &err))
+		_exit(97);
+	tell(fd, 'r');
+	if (loop_run(l, &err) != LOOP_END_SIGNAL)
+		_exit(96);
+	tell(fd, 'w');
+	usleep(SIGNALS_SAME_NS / 1000 / 2);
+	loop_close(l);
+	_exit(0);
+}
+
+/* Its callback hangs before the first signal is looked at. */
+static int hang(void *ctx, struct error *err)
+{
+	tell(*(int *)ctx, 'r');
+	while (pause() < 0)
+		continue;
+	return error_set(err, ERROR_KIND_FAILED, -EINTR, "pause");
+}
+
+static void child_with_hanging_callback(int fd)
+{
+	struct error err = {0};
+	struct loop *l;
+
+	signals_setup();
+	if (loop_open(&l, &err) || loop_add_timer(l, MS, hang, &fd, &err))
+		_exit(97);
+	loop_run(l, &err);
+	_exit(96);
+}
+
+static pid_t spawn(void (*run)(int fd), int *fd)
+{
+	int fds[2];
+	pid_t child;
+
+	assert_int_equal(pipe(fds), 0);
+	child = fork();
+	if (child == 0) {
+		close(fds[0]);
+		run(fds[1]);
+		_exit(99);
+	}
+	close(fds[1]);
+	*fd = fds[0];
+	return child;
+}
+
+static int status_of(pid_t child, int fd)
+{
+	int status;
+
+	close(fd);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static void wait_until_another_signal_counts(void)
+{
+	usleep(SIGNALS_SAME_NS / 1000 + 50000);
+}
+
+static void the_second_signal_ends_the_program(void **state)
+{
+	static const int firsts[] = {SIGINT, SIGTERM, SIGHUP};
+	char temporary[64];
+
+	UNUSED(state);
+	for (size_t i = 0; i < ARRAY_SIZE(firsts); i++) {
+		int fd;
+		pid_t child = spawn(child_that_hangs, &fd);
+
+		snprintf(temporary, sizeof(temporary), ".loop-test-output.%d-0.tmp", child);
+		assert_int_equal(hear(fd), 'r');
+		assert_int_equal(access(temporary, F_OK), 0);
+		kill(child, firsts[i]);
+		assert_int_equal(hear(fd), 'w');
+		wait_until_another_signal_counts();
+		assert_int_equal(access(temporary, F_OK), 0);
+		kill(child, SIGINT);
+		assert_int_equal(status_of(child, fd), 130 << 8);
+		assert_int_equal(access(temporary, F_OK), -1);
+		assert_int_equal(access("loop-test-output", F_OK), -1);
+	}
+}
+
+/* timeout(1) sends twice: to its child and to the group. */
+static void twice_at_once_is_once(void **state)
+{
+	int fd;
+	pid_t child = spawn(child_that_ends, &fd);
+
+	UNUSED(state);
+	assert_int_equal(hear(fd), 'r');
+	kill(child, SIGINT);
+	assert_int_equal(hear(fd), 'w');
+	kill(child, SIGINT);
+	assert_int_equal(status_of(child, fd), 0);
+}
+
+static void the_second_signal_needs_no_loop(void **state)
+{
+	int fd;
+	pid_t child = spawn(child_with_hanging_callback, &fd);
+
+	UNUSED(state);
+	assert_int_equal(hear(fd), 'r');
+	kill(child, SIGINT);
+	wait_until_another_signal_counts();
+	kill(child, SIGINT);
+	assert_int_equal(status_of(child, fd), 130 << 8);
+}
+
+/* nohup(1): HUP stays ignored; the background of a script: INT does not. */
+static void child_of_a_script(int fd)
+{
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	child_that_ends(fd);
+}
+
+static void ignored_hup_stays_ignored(void **state)
+{
+	int fd;
+	pid_t child = spawn(child_of_a_script, &fd);
+
+	UNUSED(state);
+	assert_int_equal(hear(fd), 'r');
+	kill(child, SIGHUP);
+	usleep(20000);
+	assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
+	kill(child, SIGINT);
+	assert_int_equal(hear(fd), 'w');
+	assert_int_equal(status_of(child, fd), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		/* First, while there is no eventfd that all children would share. */
+		cmocka_unit_test(the_second_signal_ends_the_program),
+		cmocka_unit_test(twice_at_once_is_once),
+		cmocka_unit_test(the_second_signal_needs_no_loop),
+		cmocka_unit_test(ignored_hup_stays_ignored),
+		cmocka_unit_test(callbacks_run_until_one_stops),
+		cmocka_unit_test(a_failing_callback_fails_the_loop),
+		cmocka_unit_test(a_bad_descriptor_is_an_error),
+		cmocka_unit_test(the_deadline_ends_it),
+		cmocka_unit_test(timers_go_off_again_and_again),
+		cmocka_unit_test(a_busy_descriptor_starves_nothing),
+		cmocka_unit_test(the_end_of_the_process_ends_it),
+	};
+	char dir[] = "/tmp/ebeam-loop-XXXXXX";
+	int rc;
+
+	if (!mkdtemp(dir) || chdir(dir) != 0)
+		return 1;
+	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	rmdir(dir);
+	return rc;
+}
