@@ -70,8 +70,8 @@ static unsigned int look_around(const struct jit_code *j)
 			abort();
 		last = m;
 		n += look_up(j, m.start - 1) + look_up(j, m.end - 1) + look_up(j, m.end);
-		for (raddr at = m.start; at < m.end; at += step)
-			n += look_up(j, at);
+		for (raddr at = m.start, nr = 0; nr <= MAX_LOOKUPS && at < m.end; nr++, at += step)
+			n += look_up(j, at); /* the module may end at the last address there is */
 	}
 	return n + jit_fragment(j, "garbage_collect", &fragment);
 }
