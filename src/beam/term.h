@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Small terms as Erlang text, as io_lib:format("~0tp") writes them: what a label or a name needs.
- * Atoms, small integers, floats, pids, ports, nil, lists, strings, tuples and byte-aligned binaries
- * (UTF-8 with all its characters, as under +pc unicode); anything else, what cannot be read, and
- * what lies beyond the limits, is "...".
+ * Terms as Erlang text, as io_lib:format("~0tp") writes them (UTF-8 with all its characters, as
+ * under +pc unicode), or as Elixir's inspect/1 does.  What lies beyond the limits is "...".  To
+ * take terms apart: term_read.h.
  */
 #ifndef EBEAM_BEAM_TERM_H
 #define EBEAM_BEAM_TERM_H
@@ -11,6 +10,10 @@
 #include "base/strbuf.h"
 #include "beam/atoms.h"
 #include "beam/pid.h"
+
+struct beam_node;
+
+enum term_style { TERM_STYLE_ERLANG, TERM_STYLE_ELIXIR };
 
 struct term_reader {
 	struct mem *mem; /* NULL: only what was copied */
@@ -21,9 +24,20 @@ struct term_reader {
 	raddr copy_addr;
 	const uint64_t *copy;
 	unsigned int copy_words;
-	int depth;	      /* limit; 6 suits labels */
-	unsigned int max_len; /* bytes of text, beyond which nothing new is begun */
+	int depth;		/* limit; 6 suits labels */
+	unsigned int max_len;	/* bytes of text, beyond which nothing new is begun */
+	struct beam_node *node; /* for names of other nodes and of funs; NULL: those are "..." */
+	enum term_style style;
+	unsigned int max_elements; /* of one list, tuple or map; 0 = 64 */
+	uint64_t unreadable;	   /* places that could not be read, so far */
 };
+
+/* Readers and formats of a node, without limits of note: depth 1,000, 16 MiB of text, 1,000,000
+ * elements.  `formats` keeps what the reader points to. */
+struct term_formats {
+	struct id_format pids, ports;
+};
+int term_reader_init(struct term_reader *r, struct term_formats *formats, struct beam_node *n);
 
 void term_print(struct term_reader *r, struct strbuf *out, uint64_t term);
 

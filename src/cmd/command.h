@@ -39,6 +39,20 @@ enum option_id {
 	OPTION_MAX_OVERHEAD, /* --max-overhead PCT */
 	OPTION_DRY_RUN,	     /* --dry-run */
 	OPTION_INPUT,	     /* -i, --input CAPTURE */
+	OPTION_CORE,	     /* --core FILE */
+	OPTION_EXE,	     /* --exe BEAM */
+	OPTION_WHERE,	     /* --where EXPRESSION */
+	OPTION_WATCH,	     /* --watch T */
+	OPTION_TREE,	     /* --tree */
+	OPTION_TERMS,	     /* --terms */
+	OPTION_ELIXIR,	     /* --elixir */
+	OPTION_DEPTH,	     /* --depth N */
+	OPTION_SIZE,	     /* --size BYTES */
+	OPTION_HEAP,	     /* --heap */
+	OPTION_MAILBOX,	     /* --mailbox */
+	OPTION_WAITS,	     /* --waits */
+	OPTION_OLD_CODE,     /* --old-code */
+	OPTION_SHOW_SECRETS, /* --show-secrets */
 	OPTION_MAN,	     /* --man (help only) */
 	OPTION_MARKDOWN,     /* --markdown (help only): the command list of the README */
 	OPTION_HELP,	     /* -h, --help */
@@ -53,6 +67,10 @@ struct options {
 	uint64_t duration_ns; /* 0 = until Ctrl-C */
 	unsigned int freq;    /* Hz, 1 .. 4999; default 99 */
 	const char *output, *format, *capture, *sort, *columns, *input;
+	const char *core, *exe, *where;
+	uint64_t watch_ns;	  /* 0 = once */
+	unsigned int depth, size; /* of terms: levels, bytes of text; 0 = the command's own */
+	bool tree, terms, elixir, heap, mailbox, waits, old_code, show_secrets;
 	unsigned int limit; /* 0 = not given */
 	bool json, lines, kinds, no_native, no_kernel, idle, dry_run, man, markdown, help;
 	int verbosity; /* log level: -1 = -q, n = n times -v */

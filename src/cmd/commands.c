@@ -19,6 +19,11 @@
 #define OPTIONS_RENDER (OPTIONS_SNAPSHOT | OPT(OUTPUT) | OPT(FORMAT) | OPT(JSON) | OPT(LIMIT))
 #define OPTIONS_TABLE  (OPT(JSON) | OPT(COLUMNS) | OPT(SORT) | OPT(LIMIT))
 
+/* What reads memory only: a live node, a hung one, a core file. */
+#define OPTIONS_LOOK (OPT(PID) | OPT(CORE) | OPT(EXE) | OPT(JSON))
+/* How terms are shown. */
+#define OPTIONS_TERM (OPT(ELIXIR) | OPT(DEPTH) | OPT(SIZE))
+
 const struct command commands[] = {
 	{
 		.name = "list",

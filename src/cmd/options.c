@@ -69,6 +69,27 @@ static int set_limit(struct options *opt, const char *value, struct error *err)
 	return 0;
 }
 
+static int set_watch(struct options *opt, const char *value, struct error *err)
+{
+	if (units_parse_duration(value, &opt->watch_ns) != 0 || !opt->watch_ns)
+		return bad_value(err, "watch", value, "a time such as 1, 500ms or 10s");
+	return 0;
+}
+
+static int set_depth(struct options *opt, const char *value, struct error *err)
+{
+	if (!parse_uint(value, 1, 1000000, &opt->depth))
+		return bad_value(err, "depth", value, "a number of levels, 1 or more");
+	return 0;
+}
+
+static int set_size(struct options *opt, const char *value, struct error *err)
+{
+	if (!parse_uint(value, 1, 999999999, &opt->size))
+		return bad_value(err, "size", value, "a number of bytes, 1 or more");
+	return 0;
+}
+
 static int set_quiet(struct options *opt, const char *value, struct error *err)
 {
 	UNUSED(value);
@@ -210,6 +231,38 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		NULL, NULL, MEMBER(dry_run)},
 	[OPTION_INPUT] = {'i', "input", "CAPTURE",
 		"read this capture instead of a node", NULL, NULL, MEMBER(input)},
+	[OPTION_CORE] = {0, "core", "FILE",
+		"look into this core file instead of a running node", NULL, NULL, MEMBER(core)},
+	[OPTION_EXE] = {0, "exe", "BEAM",
+		"the beam.smp that left the core file", "found by its build id", NULL, MEMBER(exe)},
+	[OPTION_WHERE] = {0, "where", "EXPRESSION",
+		"only rows for which this holds: 'message_queue_len > 1000'",
+		NULL, NULL, MEMBER(where)},
+	[OPTION_WATCH] = {0, "watch", "TIME",
+		"again and again, with what changed in a second", NULL, NULL, .set = set_watch},
+	[OPTION_TREE] = {0, "tree", NULL,
+		"as a tree: who was started by whom", NULL, NULL, MEMBER(tree)},
+	[OPTION_TERMS] = {0, "terms", NULL,
+		"the Y registers of each frame too", NULL, NULL, MEMBER(terms)},
+	[OPTION_ELIXIR] = {0, "elixir", NULL,
+		"terms as Elixir writes them", NULL, NULL, MEMBER(elixir)},
+	[OPTION_DEPTH] = {0, "depth", "N",
+		"terms to this depth; deeper is ...", NULL, NULL, .set = set_depth},
+	[OPTION_SIZE] = {0, "size", "BYTES",
+		"text of one term; more is ...", NULL, NULL, .set = set_size},
+	[OPTION_HEAP] = {0, "heap", NULL,
+		"what the heap is full of, by type and by largest terms",
+		NULL, NULL, MEMBER(heap)},
+	[OPTION_MAILBOX] = {0, "mailbox", NULL,
+		"what the mailbox is full of, by the shape of messages",
+		NULL, NULL, MEMBER(mailbox)},
+	[OPTION_WAITS] = {0, "waits", NULL,
+		"who waits for whom, and who is waited for most", NULL, NULL, MEMBER(waits)},
+	[OPTION_OLD_CODE] = {0, "old-code", NULL,
+		"which processes still run old code", NULL, NULL, MEMBER(old_code)},
+	[OPTION_SHOW_SECRETS] = {0, "show-secrets", NULL,
+		"do not mask values whose keys look like passwords or tokens",
+		NULL, NULL, MEMBER(show_secrets)},
 	[OPTION_MAN] = {0, "man", NULL,
 		"the manual page, as troff source", NULL, NULL, MEMBER(man)},
 	[OPTION_MARKDOWN] = {0, "markdown", NULL,
