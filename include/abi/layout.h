@@ -265,6 +265,7 @@
 	F(ets_hash_nslots, "DbTableHash", "nslots")                                                \
 	F(ets_hash_fixdel, "DbTableHash", "fixdel")                                                \
 	F(ets_tree_root, "DbTableTree", "root")                                                    \
+	F(sched_flxctr_slot_no, "struct ErtsSchedulerData_", "flxctr_slot_no")                     \
 	F(sched_ets_count, "struct ErtsSchedulerData_", "ets_tables.count")                        \
 	F(sched_ets_list, "struct ErtsSchedulerData_", "ets_tables.clist")                         \
 	F(sched_u_ets_count, "struct ErtsSchedulerData_", "u.ets_tables.count")                    \

@@ -242,6 +242,7 @@ const struct layout_table layout_table_otp25 = {
 		.ets_hash_nslots = 356,
 		.ets_hash_fixdel = 368,
 		.ets_tree_root = 304,
+		.sched_flxctr_slot_no = 200,
 		.sched_ets_count = 41712,
 		.sched_ets_list = 41720,
 		.sched_u_ets_count = LAYOUT_ABSENT,
