@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "beam/jit_name.h"
 #include "beam/resolve_internal.h"
-#include "names/utf8.h"
 #include "target/objects.h"
 
 void frame_push(struct frame_list *l, uint32_t frame)
@@ -30,91 +30,17 @@ uint32_t frame_of_name(struct names *names, const char *module, const char *name
 	return names_intern_frame(names, f, 0, 0, NULL);
 }
 
-#define MAX_ARITY 255
-
 /* ---- names of JIT code ---------------------------------------------------------------------- */
-
-/* What stands behind a backslash: a letter, the number of a character in octal, or itself. */
-static bool unescape(const char **p, const char *end, struct strbuf *sb)
-{
-	static const char from[] = "ntrbvfe", to[] = "\n\t\r\b\v\f\033";
-	const char *s = *p, *found;
-	uint32_t value = 0;
-
-	if (s >= end)
-		return false;
-	found = memchr(from, *s, sizeof(from) - 1);
-	if (found) {
-		strbuf_addch(sb, to[found - from]);
-		s++;
-	} else if (*s >= '0' && *s <= '7') {
-		for (int i = 0; i < 3 && s < end && *s >= '0' && *s <= '7'; i++)
-			value = value * 8 + (uint32_t)(*s++ - '0');
-		utf8_add(sb, value);
-	} else {
-		strbuf_addch(sb, *s++);
-	}
-	*p = s;
-	return true;
-}
-
-/*
- * Takes one atom as erts_printf("%T") writes it (erl_printf_term.c: quoted where Erlang would, with
- * backslash escapes) up to `stop`; puts its plain text into sb.  False if it does not end there.
- */
-static bool take_atom(const char **p, const char *end, char stop, struct strbuf *sb)
-{
-	const char *s = *p;
-
-	strbuf_reset(sb);
-	if (s < end && *s == '\'') {
-		for (s++; s < end && *s != '\'';) {
-			char c = *s++;
-
-			if (c != '\\')
-				strbuf_addch(sb, c);
-			else if (!unescape(&s, end, sb))
-				return false;
-		}
-		if (s >= end)
-			return false;
-		s++;
-	} else {
-		while (s < end && *s != stop)
-			strbuf_addch(sb, *s++);
-	}
-	if (s >= end || *s != stop)
-		return false;
-	*p = s + 1;
-	return true;
-}
-
-/* The digits of an arity, up to what is no digit; -1 if there are none, or too many. */
-static int32_t take_arity(const char *p, const char *end)
-{
-	int32_t arity = p < end && *p >= '0' && *p <= '9' ? 0 : -1;
-
-	for (; p < end && *p >= '0' && *p <= '9'; p++) {
-		arity = arity * 10 + (*p - '0');
-		if (arity > MAX_ARITY)
-			return -1;
-	}
-	return arity;
-}
 
 /* "lists:map/2" -> function id. What does not parse becomes a name as it stands. */
 static uint32_t function_of_name(struct names *names, const struct jit_function *j,
 				 enum frame_kind kind)
 {
-	const char *p = j->name, *end = j->name + j->name_len;
 	struct strbuf module = STRBUF_INIT, name = STRBUF_INIT;
 	uint32_t m = 0, n;
 	int32_t arity = -1;
 
-	if (kind != FRAME_RUNTIME && take_atom(&p, end, ':', &module) &&
-	    take_atom(&p, end, '/', &name))
-		arity = take_arity(p, end);
-	if (arity >= 0) {
+	if (kind != FRAME_RUNTIME && jit_name_parse(j, &module, &name, &arity)) {
 		m = intern(names, module.buf, module.len);
 		n = intern(names, name.buf, name.len);
 	} else {

@@ -4,7 +4,7 @@
 %%
 %%   erl -noshell -pa DIR -run workload main NAME SECONDS ARG...   one workload, then halt
 %%   erl -noshell -pa DIR -run workload main agent                 commands on standard input:
-%%       start NAME ARG... | stop NAME | facts | processes | halt
+%%       start NAME ARG... | stop NAME | facts | processes | stacks | halt
 %%
 %% Every answer is one line of JSON with a field "event".  A workload is a module with processes/1
 %% (who runs), init/1 and step/1 (what each does, again and again) and report/1 (final states of all
@@ -63,6 +63,9 @@ command(["facts"], Running) ->
     Running;
 command(["processes"], Running) ->
     emit(#{event => processes, processes => [process(P) || P <- erlang:processes()]}),
+    Running;
+command(["stacks"], Running) ->
+    emit(#{event => stacks, stacks => stacks:all()}),
     Running;
 command(["halt"], _) ->
     halt(0).
