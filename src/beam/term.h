@@ -30,6 +30,12 @@ struct term_reader {
 	enum term_style style;
 	unsigned int max_elements; /* of one list, tuple or map; 0 = 64 */
 	uint64_t unreadable;	   /* places that could not be read, so far */
+	/* Of the implementation; zeros at first. */
+	struct term_window *window; /* what was read during the call that goes on */
+	struct term_walk {
+		uint64_t list, done, last;
+	} walks[4]; /* of term_next() */
+	uint64_t steps;
 };
 
 /* Readers and formats of a node, without limits of note: depth 1,000, 16 MiB of text, 1,000,000

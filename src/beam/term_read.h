@@ -96,11 +96,21 @@ struct term_view {
 		struct {
 			uint64_t node;	     /* atom; 0 = this node */
 			uint32_t creation;   /* external only */
-			uint32_t nr_numbers; /* of a reference */
+			uint32_t channel;    /* of the node, as printed first; 0 = this node */
+			uint32_t nr_numbers; /* of a reference: 3, of an alias 5 from OTP 26 on */
 			uint32_t numbers[5]; /* as printed: #Ref<0.n[2].n[1].n[0]> */
-			uint64_t data;	     /* of an external pid or port: what id_data() gives */
+			uint64_t data;	     /* of an external port: its number; of an external
+					      * pid: number | serial << 32 */
 			raddr binary;	     /* magic reference: the Binary behind it */
 		} id;
+		struct {
+			uint64_t module, name; /* atoms */
+			bool exported;
+			uint32_t nr_fields;
+			raddr keys, values; /* in order of the VM */
+			uint64_t order;	    /* tuple: where in them each field of the definition
+					     * stands, first to last; smalls from 0 */
+		} record;
 	};
 };
 
@@ -131,6 +141,11 @@ bool term_map_get(struct term_reader *r, uint64_t term, uint64_t key, uint64_t *
 bool term_text(struct term_reader *r, uint64_t term, struct strbuf *out, size_t max);
 /* Value of an integer that fits; false otherwise. */
 bool term_integer(struct term_reader *r, uint64_t term, int64_t *value);
+
+/* The nth byte of a bitstring and those that follow, wherever its first bit stands; bits beyond its
+ * last one are 0.  False if they cannot be read or it has fewer. */
+bool term_bits(struct term_reader *r, const struct term_view *v, uint64_t nth, void *buf,
+	       size_t size);
 
 /* Words that the term takes beside its own word, as erts_debug:flat_size/1 counts them (shared
  * parts once for each time they are seen); at most `max` are visited, then *cut is set. */

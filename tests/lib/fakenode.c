@@ -75,6 +75,7 @@ static void put_text(struct fakenode *f, raddr atom, const char *text)
 	} else {
 		raddr bits = image_alloc(f->im, 16 + len + 1);
 
+		image_u64(f->im, bits, (1 + (len + 7) / 8) << 6 | 0x20);
 		image_u64(f->im, bits + 8, 8 * len);
 		image_u64(f->im, at(f, atom, l->atom_u), bits | 2);
 		bytes = bits + 16;

@@ -328,13 +328,13 @@ static void test_binaries_25(void **state)
 	uint64_t bad = TUPLE(t, NIL);
 
 	assert_text(t, refc, "<<\"0123456789\">>");
-	assert_text(t, words(t, (uint64_t[]){4 << 6 | 0x28, 3, 4, 0, refc}, 5, 2), "<<\"456\">>");
-	assert_text(t, words(t, (uint64_t[]){4 << 6 | 0x28, 3, 4, 0, heap}, 5, 2), "<<\"efg\">>");
-	assert_text(t, words(t, (uint64_t[]){4 << 6 | 0x28, 0, 0, 0, heap}, 5, 2), "<<>>");
-	assert_text(t, words(t, (uint64_t[]){4 << 6 | 0x28, 3, 4, 1, heap}, 5, 2), "...");
-	assert_text(t, words(t, (uint64_t[]){4 << 6 | 0x28, 3, 4, 0x100, heap}, 5, 2), "...");
-	assert_text(t, words(t, (uint64_t[]){4 << 6 | 0x28, 3, 4, 0, bad}, 5, 2), "...");
-	assert_text(t, words(t, (uint64_t[]){4 << 6 | 0x28, 3, 4, 0, SMALL(1)}, 5, 2), "...");
+	assert_text(t, words(t, (uint64_t[]){3 << 6 | 0x28, 3, 4, 0, refc}, 5, 2), "<<\"456\">>");
+	assert_text(t, words(t, (uint64_t[]){3 << 6 | 0x28, 3, 4, 0, heap}, 5, 2), "<<\"efg\">>");
+	assert_text(t, words(t, (uint64_t[]){3 << 6 | 0x28, 0, 0, 0, heap}, 5, 2), "<<>>");
+	assert_text(t, words(t, (uint64_t[]){3 << 6 | 0x28, 3, 4, 1, heap}, 5, 2), "...");
+	assert_text(t, words(t, (uint64_t[]){3 << 6 | 0x28, 3, 4, 0x100, heap}, 5, 2), "...");
+	assert_text(t, words(t, (uint64_t[]){3 << 6 | 0x28, 3, 4, 0, bad}, 5, 2), "...");
+	assert_text(t, words(t, (uint64_t[]){3 << 6 | 0x28, 3, 4, 0, SMALL(1)}, 5, 2), "...");
 	assert_text(t, words(t, (uint64_t[]){5 << 6 | 0x20, 10, 0, 0, 0xdead0000, 0}, 6, 2), "...");
 }
 
