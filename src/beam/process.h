@@ -53,11 +53,14 @@ struct process_facts {
 	uint64_t parent, group_leader; /* terms: pid, or undefined / [] */
 	uint64_t reductions;
 	uint64_t heap_size, old_heap_size, mbuf_size; /* words */
-	uint64_t total_heap_size, stack_size;	      /* words, as process_info has them */
+	/* Words, as process_info has them; without PROCESS_READ_MEMORY the first leaves out what
+	 * messages hold.  The second is of the last stop if the process runs. */
+	uint64_t total_heap_size, stack_size;
 	uint64_t min_heap_size, min_vheap_size,
 		max_heap_size; /* words; the last with its flag bits */
 	int64_t message_queue_len;
 	uint64_t memory; /* bytes, as process_info(P, memory); only with PROCESS_READ_MEMORY */
+	uint32_t nr_undecoded; /* messages of other nodes, as they came, that `memory` lacks */
 	uint32_t nr_links, nr_monitors, nr_monitored_by; /* only with PROCESS_READ_COUNTS */
 	uint32_t state, flags;
 	enum process_status status;
@@ -88,12 +91,24 @@ struct process_list {
 	uint64_t torn;
 };
 
-/* All processes. */
+/*
+ * All processes, a block at a time, in order of the table's slots: a million of them need not stand
+ * in memory.  visit() may change the block; if it returns non-zero the scan ends with that.
+ * -ESRCH: the node has exited.
+ */
+struct process_totals {
+	uint64_t processes, vanished, torn;
+};
+int processes_scan(struct beam_node *n, unsigned int what,
+		   int (*visit)(void *arg, struct process_facts *block, size_t nr), void *arg,
+		   struct process_totals *totals, struct error *err);
+
+/* The same, kept. */
 int processes_read(struct beam_node *n, unsigned int what, struct process_list *out,
 		   struct error *err);
 void process_list_free(struct process_list *l);
 
-/* One process, by its term or by where it stands.  -ESRCH: there is none. */
+/* One process, by its term.  -ESRCH: there is none. */
 int process_read(struct beam_node *n, uint64_t epid, unsigned int what, struct process_facts *out);
 /* Address of the process with this id now; 0 = none. */
 raddr process_find(struct beam_node *n, uint64_t epid);

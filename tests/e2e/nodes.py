@@ -168,6 +168,11 @@ class Node:
         self.tell("stop", workload)
         return self.wait("truth", 60)["truth"]
 
+    def ask(self, module, function, *args, timeout=60):
+        """What a function of a workload returns; it takes strings."""
+        self.tell("ask", module, function, *map(str, args))
+        return self.wait("answer", timeout)["answer"]
+
     def facts(self):
         self.tell("facts")
         return self.wait("facts")

@@ -4,7 +4,8 @@
 %%
 %%   erl -noshell -pa DIR -run workload main NAME SECONDS ARG...   one workload, then halt
 %%   erl -noshell -pa DIR -run workload main agent                 commands on standard input:
-%%       start NAME ARG... | stop NAME | facts | processes | stacks | halt
+%%       start NAME ARG... | stop NAME | ask MODULE FUNCTION ARG... | facts |
+%%       processes | stacks | halt
 %%
 %% Every answer is one line of JSON with a field "event".  A workload is a module with processes/1
 %% (who runs), init/1 and step/1 (what each does, again and again) and report/1 (final states of all
@@ -58,6 +59,10 @@ command(["stop", Name], Running) ->
     {Started, Rest} = maps:take(Module, Running),
     emit(#{event => truth, name => Module, truth => stop(Started)}),
     Rest;
+command(["ask", Module, Function | Args], Running) ->
+    emit(#{event => answer,
+           answer => apply(list_to_atom(Module), list_to_atom(Function), Args)}),
+    Running;
 command(["facts"], Running) ->
     emit((facts())#{event => facts}),
     Running;

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Parts of process.c: a block of processes is read in one go, then what hangs on them is walked,
+ * for all of them at once, one batch of reads for each level (process_walk.c).
+ */
+#ifndef EBEAM_BEAM_PROCESS_INTERNAL_H
+#define EBEAM_BEAM_PROCESS_INTERNAL_H
+
+#include <string.h>
+
+#include "base/vec.h"
+#include "beam/pid.h"
+#include "beam/process.h"
+
+#define PROCESS_BATCH 1024u /* ranges of one read */
+
+enum process_found {
+	PROCESS_FOUND,
+	PROCESS_VANISHED,
+	PROCESS_BAD, /* does not hold together: changed while it was read */
+};
+
+/* What of a process only its reading needs. */
+struct process_pending {
+	raddr reg;
+	raddr queues[3]; /* first signals of the inner, middle and outer queue */
+	raddr queue_buffers;
+	raddr nmsigs[2]; /* where pointers to the first signals that are no messages stand */
+	uint64_t slot;
+	uint64_t nr_messages; /* walked so far */
+	uint64_t message_words;
+	bool on_heap_messages;
+	enum process_found found;
+};
+
+struct process_reader {
+	struct beam_node *n;
+	struct mem *mem;
+	const struct beam_layout *l;
+	unsigned int what;
+	struct id_format format;
+	uint64_t key_label, key_initial_call, key_ancestors; /* atoms; 0 = the node has none such */
+	uint8_t *bytes;					     /* PROCESS_BATCH structs */
+	struct mem_range *ranges;			     /* PROCESS_BATCH */
+};
+
+struct process_block {
+	struct process_facts *facts;
+	struct process_pending *pending;
+	size_t nr;
+};
+
+/* Fills in what r->what asks for, of those that are PROCESS_FOUND; sets PROCESS_BAD. */
+void process_walk(struct process_reader *r, struct process_block *b);
+
+/* Of OTP 26 and later; 25 counts otherwise. */
+static inline bool process_has_mlenoffs(const struct beam_layout *l)
+{
+	return l->process_sig_inq_mlenoffs != LAYOUT_ABSENT;
+}
+
+static inline uint64_t process_u64(const uint8_t *bytes, int32_t offset)
+{
+	uint64_t v;
+
+	memcpy(&v, bytes + offset, sizeof(v));
+	return v;
+}
+
+static inline uint32_t process_u32(const uint8_t *bytes, int32_t offset)
+{
+	uint32_t v;
+
+	memcpy(&v, bytes + offset, sizeof(v));
+	return v;
+}
+
+static inline uint16_t process_u16(const uint8_t *bytes, int32_t offset)
+{
+	uint16_t v;
+
+	memcpy(&v, bytes + offset, sizeof(v));
+	return v;
+}
+
+#endif
