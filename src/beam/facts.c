@@ -63,7 +63,7 @@ static int read_count(struct beam_node *n, raddr ptab, uint32_t *count)
 
 int beam_node_facts(struct beam_node *n, struct beam_facts *out, struct error *err)
 {
-	int64_t atoms, uptime;
+	int64_t atoms, uptime = 0;
 	int code;
 
 	memset(out, 0, sizeof(*out));
@@ -81,17 +81,19 @@ int beam_node_facts(struct beam_node *n, struct beam_facts *out, struct error *e
 	atoms = beam_atoms_count(n->atoms);
 	if (!code && atoms < 0)
 		code = (int)atoms;
-	uptime = proc_uptime_s(n->os_pid);
+	if (!n->core)
+		uptime = proc_uptime_s(n->os_pid);
 	if (!code && uptime < 0)
 		code = (int)uptime;
-	if (code == -ESRCH)
-		return error_set(err, ERROR_KIND_NO_NODE, code, "the node (pid %d) has exited",
+	if (code == -ESRCH || !beam_node_is_there(n))
+		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (pid %d) has exited",
 				 n->os_pid);
 	if (code)
 		return error_set(err, ERROR_KIND_FAILED, code,
 				 "cannot read the facts of the node (pid %d): %s", n->os_pid,
 				 error_text(code));
 	out->atom_count = (uint32_t)atoms;
+	out->has_uptime = !n->core;
 	out->uptime_s = (uint64_t)uptime;
 	return 0;
 }

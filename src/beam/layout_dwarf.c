@@ -81,7 +81,10 @@ static bool choose_dwarf(struct beam_node *n, const struct layout_table *like)
 	const char *wrong;
 	char root[32];
 
-	snprintf(root, sizeof(root), "/proc/%d/root", n->os_pid);
+	if (n->core)
+		snprintf(root, sizeof(root), "/");
+	else
+		snprintf(root, sizeof(root), "/proc/%d/root", n->os_pid);
 	if (dwarf_info_open(&d, n->elf, root, NULL) != 0)
 		return false;
 	layout_from_dwarf(&n->layout, d);

@@ -7,9 +7,13 @@
 
 #include <errno.h>
 #include <elf.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/xalloc.h"
 #include "beam/anchors.h"
@@ -17,6 +21,7 @@
 #include "beam/checks.h"
 #include "beam/identity.h"
 #include "beam/layout_dwarf.h"
+#include "target/core.h"
 #include "target/proc.h"
 
 #define AUXV_MAX_SIZE 4096
@@ -41,7 +46,8 @@ static raddr entry_point(int os_pid)
 			entry = pair[1];
 	}
 	free(bytes);
-	if (!entry && proc_stat_read(&stat, os_pid, NULL) == 0)
+	/* 1: the kernel does not tell (fs/proc/array.c). */
+	if (!entry && proc_stat_read(&stat, os_pid, NULL) == 0 && stat.start_code > 1)
 		entry = stat.start_code;
 	return entry;
 }
@@ -95,7 +101,12 @@ static void inspect(struct beam_node *n)
 	anchors_find(n);
 	checks_run(n);
 	failed = checks_failed(n);
-	if (failed)
+	if (failed && n->core && core_file_facts(n->core)->missing_size)
+		snprintf(n->unsupported, sizeof(n->unsupported),
+			 "too little is left of this core file, which is cut short, to read OTP %s "
+			 "in it. Failed check: %s; seen: %s",
+			 id->otp_text, failed->name, failed->seen);
+	else if (failed)
 		snprintf(n->unsupported, sizeof(n->unsupported),
 			 "OTP %s (ERTS %s) does not fit the layout (%s). Failed check: %s; seen: "
 			 "%s. "
@@ -106,39 +117,114 @@ static void inspect(struct beam_node *n)
 				 : "If this is a patched build, install its debug symbols");
 }
 
-/* A node that ended meanwhile fails checks too; that is not the layout's fault. */
-static bool has_exited(const struct beam_node *n)
+bool beam_node_is_there(const struct beam_node *n)
 {
-	char byte;
+	struct pollfd ended = {.fd = n->pidfd, .events = POLLIN};
 
-	return mem_read(n->mem, entry_point(n->os_pid), &byte, 1) == -ESRCH;
+	if (n->core)
+		return true;
+	/* Kernels before 5.3 have no pidfds; a filter may forbid them. */
+	if (n->pidfd < 0)
+		return kill(n->os_pid, 0) == 0 || errno == EPERM;
+	return poll(&ended, 1, 0) == 0;
+}
+
+/* What open_executable() has opened. */
+static int finish_open(struct beam_node **out, struct beam_node *n, const char *what, bool partial,
+		       struct error *err)
+{
+	int code = 0;
+
+	inspect(n);
+	/* A node that ended meanwhile fails checks too; that is not the layout's fault. */
+	if (!beam_node_is_there(n))
+		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (%s) has exited", what);
+	else if (n->unsupported[0] && !partial)
+		code = error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "%s: %s", what,
+				 n->unsupported);
+	if (code)
+		beam_node_close(n);
+	else
+		*out = n;
+	return code;
 }
 
 int beam_node_open(struct beam_node **out, int os_pid, bool partial, struct error *err)
 {
 	struct beam_node *n = xcalloc(1, sizeof(*n));
+	char what[32];
 	int code;
 
 	n->os_pid = os_pid;
+	n->pidfd = os_pid > 0 ? (int)syscall(SYS_pidfd_open, os_pid, 0) : -1;
 	code = open_executable(n, err);
 	if (code) {
 		beam_node_close(n);
 		return code;
 	}
-	inspect(n);
-	if (n->unsupported[0] && has_exited(n)) {
-		beam_node_close(n);
-		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (pid %d) has exited",
-				 os_pid);
-	}
-	if (n->unsupported[0] && !partial) {
-		code = error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "pid %d: %s", os_pid,
-				 n->unsupported);
+	snprintf(what, sizeof(what), "pid %d", os_pid);
+	return finish_open(out, n, what, partial, err);
+}
+
+/* Where packages and installations put the emulator; a build id tells which one it is. */
+static const char *const places[] = {
+	"/usr/lib/erlang/erts-*/bin/beam.smp",	     "/usr/lib64/erlang/erts-*/bin/beam.smp",
+	"/usr/local/lib/erlang/erts-*/bin/beam.smp", "/opt/*/erts-*/bin/beam.smp",
+	"/opt/*/lib/erlang/erts-*/bin/beam.smp",     NULL,
+};
+
+static int not_a_node_core(const struct core_facts *facts, struct error *err)
+{
+	return error_set(err, ERROR_KIND_NO_NODE, -ENOEXEC,
+			 "%s is a core of '%s', not of a BEAM node", facts->path,
+			 *facts->program ? facts->program : facts->comm);
+}
+
+/* Whether it may be a core of a node, by names: its executable need not be here. */
+static bool is_called_beam(const struct core_facts *facts)
+{
+	const char *slash = strrchr(facts->program, '/');
+
+	return strncmp(slash ? slash + 1 : facts->program, "beam", 4) == 0 ||
+	       strncmp(facts->comm, "beam", 4) == 0 || (!*facts->program && !*facts->comm);
+}
+
+static int open_core(struct beam_node *n, const char *core, const char *exe, struct error *err)
+{
+	const struct core_facts *facts;
+	int code = core_file_open(&n->core, core, err);
+
+	if (code)
+		return code;
+	facts = core_file_facts(n->core);
+	n->os_pid = facts->os_pid;
+	code = core_file_find_exe(n->core, exe, places, err);
+	if (code)
+		return exe || is_called_beam(facts) ? code : not_a_node_core(facts, err);
+	code = mem_open_core(&n->mem, n->core);
+	if (!code)
+		code = objects_open_core(&n->objects, n->core);
+	if (code)
+		return code;
+	n->elf = objects_elf(n->objects, facts->entry, &n->bias);
+	if (!n->elf || identity_read(&n->identity, n->elf) != 0)
+		return not_a_node_core(facts, err);
+	return 0;
+}
+
+int beam_node_open_core(struct beam_node **out, const char *core, const char *exe, bool partial,
+			struct error *err)
+{
+	struct beam_node *n = xcalloc(1, sizeof(*n));
+	int code;
+
+	n->pidfd = -1;
+	code = open_core(n, core, exe, err);
+	if (code) {
 		beam_node_close(n);
 		return code;
 	}
-	*out = n;
-	return 0;
+	return finish_open(out, n, core, partial, err);
 }
 
 void beam_node_close(struct beam_node *n)
@@ -148,6 +234,9 @@ void beam_node_close(struct beam_node *n)
 	beam_atoms_close(n->atoms);
 	objects_close(n->objects);
 	mem_close(n->mem);
+	core_file_close(n->core);
+	if (n->pidfd >= 0)
+		close(n->pidfd);
 	free(n);
 }
 

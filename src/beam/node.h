@@ -62,12 +62,15 @@ struct beam_anchors {
 struct beam_check {
 	const char *name; /* "process 0 is registered as init" */
 	bool ok;
+	bool absent; /* ok only because the core file is cut short and may lack what it looks at */
 	char seen[160];
 };
 #define BEAM_MAX_CHECKS 32
 
 struct beam_node {
-	int os_pid;
+	int os_pid;		/* of a core file: what it had; 0 = unknown */
+	int pidfd;		/* of this very process, whoever has its number now; -1 = none */
+	struct core_file *core; /* NULL: a live process */
 	struct mem *mem;
 	struct objects *objects;
 	struct elf_file *elf; /* the executable; owned by objects */
@@ -91,7 +94,16 @@ struct beam_node {
  *                           `partial` is true, for list and doctor, and 0 is returned.
  */
 int beam_node_open(struct beam_node **out, int os_pid, bool partial, struct error *err);
+/*
+ * The same from a core file, with `exe` as the executable that left it, NULL = find it.
+ *   ERROR_KIND_NO_NODE      a core of another program
+ *   ERROR_KIND_FAILED       not a core file, cut before anything of use, no such executable here
+ */
+int beam_node_open_core(struct beam_node **out, const char *core, const char *exe, bool partial,
+			struct error *err);
 void beam_node_close(struct beam_node *n);
+/* False once the process has ended: its number may belong to another since.  A core is. */
+bool beam_node_is_there(const struct beam_node *n);
 /* NULL if the node is fully supported, else why not (valid until close). */
 const char *beam_node_unsupported(const struct beam_node *n);
 
@@ -100,6 +112,7 @@ struct beam_facts {
 	char name[256]; /* "rabbit@host", "nonode@nohost" */
 	uint32_t schedulers, dirty_cpu_schedulers, dirty_io_schedulers;
 	uint32_t process_count, port_count, atom_count;
+	bool has_uptime; /* a core file does not tell */
 	uint64_t uptime_s;
 };
 int beam_node_facts(struct beam_node *n, struct beam_facts *out, struct error *err);

@@ -53,7 +53,7 @@ const struct command commands[] = {
 			"Exits 0 if 'ebeam record' will work, otherwise with the code that it "
 			"would "
 			"exit with: 4 (privilege), 5 (kernel) or 6 (OTP release or build).",
-		.options = OPT(PID) | OPT(JSON),
+		.options = OPTIONS_LOOK,
 		.run = cmd_doctor,
 	},
 	{

@@ -17,7 +17,8 @@ static enum word_kind option_word(const struct option_row *row)
 {
 	if (!row->arg)
 		return WORD_NONE;
-	if (strcmp(row->arg, "FILE") == 0 || strcmp(row->arg, "CAPTURE") == 0)
+	if (strcmp(row->arg, "FILE") == 0 || strcmp(row->arg, "CAPTURE") == 0 ||
+	    strcmp(row->arg, "BEAM") == 0)
 		return WORD_FILE;
 	return WORD_FREE;
 }

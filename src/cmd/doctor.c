@@ -15,6 +15,7 @@
 #include "cmd/envelope.h"
 #include "cmd/privilege.h"
 #include "cmd/render.h"
+#include "cmd/target.h"
 
 static const struct {
 	const char *name;
@@ -37,6 +38,7 @@ struct doctor_node {
 struct doctor {
 	struct doctor_rows rows;
 	VEC(struct doctor_node) nodes;
+	bool is_core;	 /* the only node is a core file: nothing is about this host */
 	bool none_found; /* no node runs here, as far as can be seen; never with -p */
 };
 
@@ -62,27 +64,46 @@ static void add_forbidden(struct doctor *d, int os_pid, const struct error *err)
 	row->fix = "run as root, or grant CAP_SYS_PTRACE";
 }
 
+static void look_at(struct doctor *d, struct beam_node *n)
+{
+	struct doctor_node node = {.os_pid = n->os_pid, .opened = true, .identity = n->identity};
+	struct beam_facts facts;
+
+	snprintf(node.layout_origin, sizeof(node.layout_origin), "%s", n->layout_origin);
+	if (!beam_node_unsupported(n) && beam_node_facts(n, &facts, NULL) == 0)
+		snprintf(node.name, sizeof(node.name), "%s", facts.name);
+	doctor_check_node(&d->rows, n);
+	vec_push(&d->nodes, node);
+}
+
 static void look_at_node(struct doctor *d, int os_pid)
 {
 	struct doctor_node node = {.os_pid = os_pid};
 	struct error err = {0};
-	struct beam_facts facts;
 	struct beam_node *n;
 
 	if (beam_node_open(&n, os_pid, true, &err) == 0) {
-		node.opened = true;
-		node.identity = n->identity;
-		snprintf(node.layout_origin, sizeof(node.layout_origin), "%s", n->layout_origin);
-		if (!beam_node_unsupported(n) && beam_node_facts(n, &facts, NULL) == 0)
-			snprintf(node.name, sizeof(node.name), "%s", facts.name);
-		doctor_check_node(&d->rows, n);
+		look_at(d, n);
 		beam_node_close(n);
-	} else if (err.kind == ERROR_KIND_NO_NODE) {
-		return; /* gone since it was listed */
-	} else {
-		add_forbidden(d, os_pid, &err);
+		return;
 	}
+	if (err.kind == ERROR_KIND_NO_NODE)
+		return; /* gone since it was listed */
+	add_forbidden(d, os_pid, &err);
 	vec_push(&d->nodes, node);
+}
+
+static int look_at_core(struct doctor *d, const struct options *opt, struct error *err)
+{
+	struct beam_node *n;
+	int rc = target_open_core(&n, opt, err);
+
+	if (rc)
+		return rc;
+	d->is_core = true;
+	look_at(d, n);
+	beam_node_close(n);
+	return 0;
 }
 
 static int look_at_nodes(struct doctor *d, const struct options *opt, struct error *err)
@@ -227,6 +248,11 @@ static void write_text(const struct doctor *d, FILE *f, bool color, bool all)
 	}
 	if (d->none_found)
 		fputs("\nno BEAM node runs here\n", f);
+	if (d->is_core) {
+		fprintf(f, "\nthis core file %s\n",
+			exit_code(d) ? "cannot be read" : "can be read with --core");
+		return;
+	}
 	switch (exit_code(d)) {
 	case 0:
 		fputs("\n'ebeam record' will work\n", f);
@@ -294,8 +320,9 @@ static int write_json(const struct doctor *d, bool one_node, FILE *f, struct err
 		node.erts = n->opened ? n->identity.erts : NULL;
 		node.flavor = flavor(n);
 	}
-	data = json_pack("{s:i, s:o, s:o}", "record_exit_code", exit_code(d), "features", features,
-			 "nodes", nodes);
+	data = json_pack("{s:o, s:o, s:o}", "record_exit_code",
+			 d->is_core ? json_null() : json_integer(exit_code(d)), "features",
+			 features, "nodes", nodes);
 	return envelope_write(f, envelope_new("doctor", node.os_pid ? &node : NULL, data), err);
 }
 
@@ -304,12 +331,16 @@ int cmd_doctor(struct command_context *ctx, struct error *err)
 	struct doctor d = {0};
 	int rc;
 
-	doctor_check_host(&d.rows);
-	rc = look_at_nodes(&d, &ctx->opt, err);
+	rc = target_check_options(&ctx->opt, err);
+	if (rc)
+		return rc;
+	if (!ctx->opt.core)
+		doctor_check_host(&d.rows);
+	rc = ctx->opt.core ? look_at_core(&d, &ctx->opt, err) : look_at_nodes(&d, &ctx->opt, err);
 	if (rc)
 		goto done;
 	if (ctx->opt.json)
-		rc = write_json(&d, ctx->opt.pid, ctx->out, err);
+		rc = write_json(&d, ctx->opt.pid || ctx->opt.core, ctx->out, err);
 	else
 		write_text(&d, ctx->out, render_color(&ctx->opt, ctx->out), ctx->opt.verbosity > 0);
 	if (!rc)

@@ -92,6 +92,11 @@ static void add_layout(struct doctor_rows *rows, const struct beam_node *node)
 
 		row = add(rows, node, "layout checks", check->name);
 		snprintf(row->seen, sizeof(row->seen), "%s", check->seen);
+		if (check->absent) {
+			row->state = DOCTOR_DEGRADED;
+			snprintf(row->why, sizeof(row->why),
+				 "the core file is cut short: what this looks at is not in it");
+		}
 		if (check->ok)
 			continue;
 		row->state = DOCTOR_MISSING;

@@ -272,8 +272,9 @@ static json_t *row_object(const struct list_row *row)
 		number(counted, facts->dirty_io_schedulers), "process_count",
 		number(counted, facts->process_count), "port_count",
 		number(counted, facts->port_count), "atom_count",
-		number(counted, facts->atom_count), "uptime_s", number(counted, facts->uptime_s),
-		"exe", envelope_string(*row->exe ? row->exe : NULL), "container",
+		number(counted, facts->atom_count), "uptime_s",
+		number(counted && facts->has_uptime, facts->uptime_s), "exe",
+		envelope_string(*row->exe ? row->exe : NULL), "container",
 		envelope_string(*row->container ? row->container : NULL), "stripped",
 		flag(id, row->identity.stripped), "usdt", flag(id, row->usdt), "supported",
 		!row->unsupported, "unsupported_reason", envelope_string(row->unsupported));

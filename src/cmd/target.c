@@ -3,15 +3,86 @@
 #include "cmd/target.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "base/log.h"
 #include "base/units.h"
 #include "cmd/envelope.h"
 
+/* Everything from a core is said of the moment when it was made, and may lack parts: a line on
+ * stderr tells, as the tables look like those of a live node. */
+static void tell_core(const struct beam_node *n)
+{
+	const struct core_facts *facts = core_file_facts(n->core);
+	char missing[32], size[32];
+
+	if (facts->signal)
+		log_warn("ebeam: core file of pid %d, ended by signal %d (%s)", facts->os_pid,
+			 facts->signal, strsignal(facts->signal));
+	else
+		log_warn("ebeam: core file of pid %d", facts->os_pid);
+	if (facts->missing_size)
+		log_warn("ebeam: %s is cut short: %s of %s bytes are missing; what stood there is "
+			 "left out",
+			 facts->path,
+			 units_format_count(facts->missing_size, missing, sizeof(missing)),
+			 units_format_count(facts->size, size, sizeof(size)));
+}
+
+static int open_core(struct beam_node **out, const struct options *opt, bool partial,
+		     struct error *err)
+{
+	int rc;
+
+	if (opt->pid)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-p names a running node and --core a core file: give one of "
+				 "them");
+	rc = beam_node_open_core(out, opt->core, opt->exe, partial, err);
+	if (!rc)
+		tell_core(*out);
+	return rc;
+}
+
+int target_open_core(struct beam_node **out, const struct options *opt, struct error *err)
+{
+	return open_core(out, opt, true, err);
+}
+
+int target_check_options(const struct options *opt, struct error *err)
+{
+	if (opt->exe && !opt->core)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--exe goes with --core: a running node needs none");
+	return 0;
+}
+
 int target_open(struct beam_node **out, const struct command_context *ctx, struct error *err)
 {
-	int os_pid, rc = beam_find(&os_pid, ctx->opt.pid, err);
+	int os_pid, rc = target_check_options(&ctx->opt, err);
 
+	if (rc)
+		return rc;
+	if (ctx->opt.core)
+		return open_core(out, &ctx->opt, false, err);
+	rc = beam_find(&os_pid, ctx->opt.pid, err);
 	return rc ? rc : beam_node_open(out, os_pid, false, err);
+}
+
+int target_close(struct beam_node *n, int rc, struct error *err)
+{
+	bool there = !n || beam_node_is_there(n);
+	bool whole = !n || !n->core || !core_file_facts(n->core)->missing_size;
+	int os_pid = n ? n->os_pid : 0;
+
+	beam_node_close(n);
+	if (!rc && !whole)
+		return ERROR_KIND_PARTIAL; /* target_open() has said it */
+	if (rc || there)
+		return rc;
+	return error_set(err, ERROR_KIND_PARTIAL, -ESRCH,
+			 "the node (pid %d) ended while it was read: what is shown may lack parts",
+			 os_pid);
 }
 
 int target_need(const struct beam_node *n, raddr anchor, const char *table, struct error *err)
@@ -22,6 +93,27 @@ int target_need(const struct beam_node *n, raddr anchor, const char *table, stru
 			 "pid %d: the %s of this OTP %s build could not be found (see ebeam "
 			 "doctor -p %d)",
 			 n->os_pid, table, n->identity.otp_text, n->os_pid);
+}
+
+static void write_core(struct jsonw *w, const struct beam_node *n)
+{
+	const struct core_facts *facts;
+
+	if (!n->core) {
+		jsonw_null(w, "core");
+		return;
+	}
+	facts = core_file_facts(n->core);
+	jsonw_begin_object(w, "core");
+	jsonw_string(w, "file", facts->path);
+	jsonw_string(w, "program", *facts->program ? facts->program : NULL);
+	if (facts->signal)
+		jsonw_int(w, "signal", facts->signal);
+	else
+		jsonw_null(w, "signal");
+	jsonw_uint(w, "size", facts->size);
+	jsonw_uint(w, "missing_size", facts->missing_size);
+	jsonw_end_object(w);
 }
 
 void target_json_begin(struct jsonw *w, const struct command_context *ctx, struct beam_node *n)
@@ -37,11 +129,15 @@ void target_json_begin(struct jsonw *w, const struct command_context *ctx, struc
 	jsonw_string(w, "version", EBEAM_VERSION);
 	jsonw_string(w, "command", ctx->command->name);
 	jsonw_begin_object(w, "node");
-	jsonw_int(w, "os_pid", n->os_pid);
+	if (n->os_pid)
+		jsonw_int(w, "os_pid", n->os_pid);
+	else
+		jsonw_null(w, "os_pid");
 	jsonw_string(w, "name", known ? facts.name : NULL);
 	jsonw_string(w, "otp", n->identity.otp_text);
 	jsonw_string(w, "erts", n->identity.erts);
 	jsonw_string(w, "flavor", n->identity.jit ? "jit" : "emu");
+	write_core(w, n);
 	jsonw_end_object(w);
 	jsonw_string(w, "time", time);
 }

@@ -10,8 +10,18 @@
 #include "beam/node.h"
 #include "cmd/command.h"
 
-/* Opens the node that the options name; beam_node_close() is the caller's. */
+/* Opens the node that the options name; target_close() is the caller's.  Of a core file a line on
+ * stderr says so, and whether it is cut short. */
 int target_open(struct beam_node **out, const struct command_context *ctx, struct error *err);
+/* Closes it (NULL ok).  Returns rc, or if all went well: exit code 7 if the core file is cut short;
+ * an error if the process ended meanwhile, as what was read may have been of another one with the
+ * same number. */
+int target_close(struct beam_node *n, int rc, struct error *err);
+
+/* For doctor, which also takes nodes that are not supported: the core file of opt->core. */
+int target_open_core(struct beam_node **out, const struct options *opt, struct error *err);
+/* Options that make no sense together: ERROR_KIND_USAGE. */
+int target_check_options(const struct options *opt, struct error *err);
 
 /* Tables that a command cannot do without: ERROR_KIND_UNSUPPORTED if the anchor is 0, with
  * its name and what cannot be answered without it. */

@@ -96,6 +96,7 @@ static void read_loads(struct elf_file *e)
 			.addr = phdr.p_vaddr,
 			.offset = phdr.p_offset,
 			.file_size = phdr.p_filesz,
+			.write = phdr.p_flags & PF_W,
 			.exec = phdr.p_flags & PF_X,
 		};
 	}
@@ -247,6 +248,36 @@ int elf_file_read(const struct elf_file *e, uint64_t addr, void *buf, size_t siz
 		return 0;
 	}
 	return -EFAULT;
+}
+
+size_t elf_file_read_constant(const struct elf_file *e, uint64_t offset, void *buf, size_t size)
+{
+	for (size_t i = 0; i < e->nr_loads; i++) {
+		const struct elf_load *l = &e->loads[i];
+		struct elf_bytes bytes;
+
+		if (l->write || offset < l->offset || offset - l->offset >= l->file_size)
+			continue;
+		if (size > l->file_size - (offset - l->offset))
+			size = l->file_size - (offset - l->offset);
+		bytes = elf_file_bytes(e, offset, size);
+		if (!bytes.data)
+			return 0;
+		memcpy(buf, bytes.data, bytes.size);
+		return bytes.size;
+	}
+	return 0;
+}
+
+bool elf_file_is_code(const struct elf_file *e, uint64_t offset)
+{
+	for (size_t i = 0; i < e->nr_loads; i++) {
+		const struct elf_load *l = &e->loads[i];
+
+		if (l->exec && offset >= l->offset && offset - l->offset < l->file_size)
+			return true;
+	}
+	return false;
 }
 
 uint64_t elf_file_offset_of(const struct elf_file *e, uint64_t addr)

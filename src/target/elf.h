@@ -60,6 +60,12 @@ bool elf_file_function_at(const struct elf_file *e, uint64_t addr, uint64_t *sta
 /* Bytes of the file's image at a virtual address (PT_LOAD, file part only): 0 or -EFAULT. */
 int elf_file_read(const struct elf_file *e, uint64_t addr, void *buf, size_t size);
 
+/* Bytes at a file offset that a process which has mapped them can only read, up to where they end:
+ * how many were read, 0 if such bytes do not stand there. */
+size_t elf_file_read_constant(const struct elf_file *e, uint64_t offset, void *buf, size_t size);
+/* True if a process executes what stands at the file offset. */
+bool elf_file_is_code(const struct elf_file *e, uint64_t offset);
+
 /* Virtual address <-> file offset through PT_LOAD (they differ: .text may stand at another
  * address than its offset).  UINT64_MAX if none. */
 uint64_t elf_file_offset_of(const struct elf_file *e, uint64_t addr);

@@ -22,7 +22,7 @@
 
 struct elf_load {
 	uint64_t addr, offset, file_size;
-	bool exec;
+	bool write, exec;
 };
 
 /* Bytes of the mapped file, checked to lie in it. */

@@ -34,6 +34,7 @@ struct object {
 	char *name; /* base name */
 	bool tried; /* to open elf */
 	struct elf_file *elf;
+	bool borrowed; /* elf belongs to the core file */
 };
 
 /* What is known of the mapping of the same index in maps. */
@@ -50,6 +51,7 @@ struct cached {
 
 struct objects {
 	int os_pid;
+	struct core_file *core; /* NULL: a live process */
 	struct proc_maps maps;
 	struct mapping *mappings;
 	uint64_t read_ns; /* when the maps were read */
@@ -74,6 +76,8 @@ int objects_refresh(struct objects *o, struct error *err)
 	struct proc_maps maps;
 	int code;
 
+	if (o->core)
+		return 0;
 	o->read_ns = clock_monotonic_ns();
 	code = proc_maps_read(&maps, o->os_pid, err);
 	if (code)
@@ -82,14 +86,34 @@ int objects_refresh(struct objects *o, struct error *err)
 	return 0;
 }
 
-int objects_open(struct objects **out, int os_pid, struct error *err)
+static struct objects *objects_new(void)
 {
 	struct objects *o = xcalloc(1, sizeof(*o));
+
+	o->anon = (struct object){.name = "[anon]", .tried = true};
+	o->other = (struct object){.name = "[other]", .tried = true};
+	return o;
+}
+
+int objects_open_core(struct objects **out, struct core_file *core)
+{
+	struct objects *o = objects_new();
+	struct proc_maps maps;
+
+	o->core = core;
+	o->os_pid = core_file_facts(core)->os_pid;
+	core_file_maps(core, &maps);
+	take_maps(o, &maps);
+	*out = o;
+	return 0;
+}
+
+int objects_open(struct objects **out, int os_pid, struct error *err)
+{
+	struct objects *o = objects_new();
 	int code;
 
 	o->os_pid = os_pid;
-	o->anon = (struct object){.name = "[anon]", .tried = true};
-	o->other = (struct object){.name = "[other]", .tried = true};
 	code = objects_refresh(o, err);
 	if (code) {
 		objects_close(o);
@@ -104,7 +128,8 @@ void objects_close(struct objects *o)
 	if (!o)
 		return;
 	for (size_t i = 0; i < o->objects.len; i++) {
-		elf_file_close(o->objects.data[i]->elf);
+		if (!o->objects.data[i]->borrowed)
+			elf_file_close(o->objects.data[i]->elf);
 		free(o->objects.data[i]->name);
 		free(o->objects.data[i]);
 	}
@@ -166,7 +191,10 @@ static const struct mapping *resolve_mapping(struct objects *o, size_t i)
 	m->object = object_of_map(o, map);
 	if (!m->object->tried) {
 		m->object->tried = true;
-		if (o->nr_open < MAX_OPEN)
+		m->object->borrowed = o->core != NULL;
+		if (o->core)
+			m->object->elf = core_file_elf(o->core, map);
+		else if (o->nr_open < MAX_OPEN)
 			m->object->elf = objects_open_elf(o->os_pid, map);
 		o->nr_open += m->object->elf != NULL;
 	}

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names for native addresses of a live process: which file is mapped there, which function is
- * it.  Files are opened on first use by way of /proc/PID/map_files (right file in any mount
- * namespace, deleted ones too), else /proc/PID/root, else /proc/PID/exe.  Caches results.
+ * Names for native addresses of a process, live or left as a core file: which file is mapped
+ * there, which function is it.  Files are opened on first use: those of a core as core.h says, of a
+ * live process by way of /proc/PID/map_files (right file in any mount namespace, deleted ones too),
+ * else /proc/PID/root, else /proc/PID/exe.  Caches results.
  */
 #ifndef EBEAM_TARGET_OBJECTS_H
 #define EBEAM_TARGET_OBJECTS_H
 
+#include "target/core.h"
 #include "target/elf.h"
 #include "target/proc.h"
 
@@ -21,6 +23,8 @@ struct object_function {
 };
 
 int objects_open(struct objects **out, int os_pid, struct error *err);
+/* Over a core file, which is borrowed: its maps never change. */
+int objects_open_core(struct objects **out, struct core_file *core);
 void objects_close(struct objects *o);
 
 /* 0, or -ENOENT if nothing executable is mapped there (also after a refresh of the maps). */

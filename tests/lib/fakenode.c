@@ -38,6 +38,8 @@ static void open_atoms(struct fakenode *f)
 struct fakenode *fakenode_open(int otp)
 {
 	struct fakenode *f = xcalloc(1, sizeof(*f));
+
+	f->node.pidfd = -1;
 	struct beam_node *n = &f->node;
 
 	f->im = image_open();

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory of a core file.  Bytes come from its segments.  What a segment left out (the kernel leaves
+ * out what was never written, see coredump_filter in core(5)) comes from the file that was mapped
+ * there, but only where that file says that nobody can have written it.  What the core should hold
+ * and does not, because it is cut short, is never taken from elsewhere.
+ *
+ * pread, not mmap: a core on a full or failing disk must give an error, not SIGBUS.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/xalloc.h"
+#include "target/core_internal.h"
+
+struct mem_core {
+	struct mem mem;
+	struct core_file *core;
+};
+
+const struct core_segment *core_segment_at(const struct core_file *c, raddr addr, raddr *next)
+{
+	size_t low = 0, high = c->segments.len;
+
+	while (low < high) { /* ends with low = first segment that ends above addr */
+		size_t mid = low + (high - low) / 2;
+
+		if (c->segments.data[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < c->segments.len && c->segments.data[low].start <= addr)
+		return &c->segments.data[low];
+	if (next)
+		*next = low < c->segments.len ? c->segments.data[low].start : UINT64_MAX;
+	return NULL;
+}
+
+const struct core_mapping *core_mapping_at(const struct core_file *c, raddr addr)
+{
+	size_t low = 0, high = c->mappings.len;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (c->mappings.data[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < c->mappings.len && c->mappings.data[low].start <= addr)
+		return &c->mappings.data[low];
+	return NULL;
+}
+
+static int read_segment(const struct core_file *c, const struct core_segment *s, uint64_t skip,
+			void *buf, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(c->fd, (char *)buf + done, size - done,
+				  (off_t)(s->offset + skip + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) /* the file has shrunk, or the disk fails */
+			return n < 0 ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int core_file_read_own(const struct core_file *c, raddr addr, void *buf, size_t size)
+{
+	while (size > 0) {
+		const struct core_segment *s = core_segment_at(c, addr, NULL);
+		uint64_t skip = s ? addr - s->start : 0;
+		size_t part;
+		int rc;
+
+		if (!s || skip >= s->have_size)
+			return -EFAULT;
+		part = MIN(size, s->have_size - skip);
+		rc = read_segment(c, s, skip, buf, part);
+		if (rc)
+			return rc;
+		addr += part;
+		buf = (char *)buf + part;
+		size -= part;
+	}
+	return 0;
+}
+
+/* From the mapped file: how many bytes from addr on, 0 if there are none to be had. */
+static size_t read_mapped(struct core_file *c, raddr addr, void *buf, size_t size)
+{
+	const struct core_mapping *m = core_mapping_at(c, addr);
+	const struct elf_file *elf = m ? core_file_open_mapped(c, m->file) : NULL;
+
+	if (!elf)
+		return 0;
+	return elf_file_read_constant(elf, m->offset + (addr - m->start), buf,
+				      MIN(size, m->end - addr));
+}
+
+static int core_read(struct mem *m, raddr addr, void *buf, size_t size)
+{
+	struct core_file *c = CONTAINER_OF(m, struct mem_core, mem)->core;
+
+	if (addr + size < addr)
+		return -EFAULT;
+	while (size > 0) {
+		raddr next;
+		const struct core_segment *s = core_segment_at(c, addr, &next);
+		uint64_t skip = s ? addr - s->start : 0;
+		size_t part;
+		int rc;
+
+		if (s && skip < s->size) {
+			if (skip >= s->have_size)
+				return -EFAULT;
+			part = MIN(size, s->have_size - skip);
+			rc = read_segment(c, s, skip, buf, part);
+			if (rc)
+				return rc;
+		} else {
+			part = read_mapped(c, addr, buf, MIN(size, (s ? s->end : next) - addr));
+			if (!part)
+				return -EFAULT;
+		}
+		addr += part;
+		buf = (char *)buf + part;
+		size -= part;
+	}
+	return 0;
+}
+
+static void core_close(struct mem *m)
+{
+	free(CONTAINER_OF(m, struct mem_core, mem));
+}
+
+int mem_open_core(struct mem **out, struct core_file *c)
+{
+	struct mem_core *m = xcalloc(1, sizeof(*m));
+
+	m->mem = (struct mem){.read = core_read, .close = core_close};
+	m->core = c;
+	*out = &m->mem;
+	return 0;
+}
