@@ -50,6 +50,24 @@ char *units_format_count(uint64_t n, char *buf, size_t size)
 	return buf;
 }
 
+char *units_format_bytes(uint64_t n, char *buf, size_t size)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double value = (double)n;
+	unsigned int unit = 0;
+
+	/* What would be shown as 1024.0 is 1.0 of the next unit. */
+	while (unit ? value >= 1023.95 : value >= 1024) {
+		value /= 1024;
+		unit++;
+	}
+	if (unit)
+		snprintf(buf, size, "%.1f %s", value, units[unit]);
+	else
+		snprintf(buf, size, "%" PRIu64 " B", n);
+	return buf;
+}
+
 char *units_format_uptime(uint64_t seconds, char *buf, size_t size)
 {
 	uint64_t d = seconds / 86400, h = seconds / 3600 % 24, m = seconds / 60 % 60;

@@ -12,6 +12,9 @@ int units_parse_duration(const char *text, uint64_t *ns);
 /* 1234567 -> "1,234,567"; returns buf. */
 char *units_format_count(uint64_t n, char *buf, size_t size);
 
+/* 1234567 -> "1.2 MiB", 999 -> "999 B"; returns buf. */
+char *units_format_bytes(uint64_t n, char *buf, size_t size);
+
 /* 93784 s -> "1d02h03m"; 59 -> "59s"; returns buf. */
 char *units_format_uptime(uint64_t seconds, char *buf, size_t size);
 

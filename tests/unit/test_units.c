@@ -63,6 +63,19 @@ static void test_counts(void **state)
 	assert_string_equal(units_format_count(1234567, buf, 4), "1,2"); /* cut, not overrun */
 }
 
+static void test_bytes(void **state)
+{
+	char buf[32];
+
+	UNUSED(state);
+	assert_string_equal(units_format_bytes(0, buf, sizeof(buf)), "0 B");
+	assert_string_equal(units_format_bytes(1023, buf, sizeof(buf)), "1023 B");
+	assert_string_equal(units_format_bytes(1024, buf, sizeof(buf)), "1.0 KiB");
+	assert_string_equal(units_format_bytes(1234567, buf, sizeof(buf)), "1.2 MiB");
+	assert_string_equal(units_format_bytes((1 << 20) - 1, buf, sizeof(buf)), "1.0 MiB");
+	assert_string_equal(units_format_bytes(UINT64_MAX, buf, sizeof(buf)), "16.0 EiB");
+}
+
 static void test_uptimes(void **state)
 {
 	char buf[32];
@@ -103,6 +116,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_durations), cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_bytes),	  cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_uptimes),	  cmocka_unit_test(test_times),
 		cmocka_unit_test(test_clocks),
 	};
