@@ -119,6 +119,25 @@ const struct command commands[] = {
 		.run = cmd_diff,
 	},
 	{
+		.name = "ets",
+		.summary = "the ETS tables of a node, or one of them and its objects",
+		.args = "[TABLE]",
+		.description =
+			"One row for each table: what ets:info/1 says of it, and what it takes of "
+			"memory, largest first. Read from the node's memory: it also works on a "
+			"node "
+			"that answers nobody.\n\n"
+			"  ebeam ets -p rabbit@host\n"
+			"  ebeam ets -p 4711 -s size -n 20 -c name,size,owner\n"
+			"  ebeam ets -p 4711 code_names -n 100\n\n"
+			"TABLE is a name, or the id of a table ('#Ref<0.1.2.3>'). The contents of "
+			"tables are the users' data: they are shown only if a table is named, and "
+			"then the first -n objects (10).",
+		.options = OPTIONS_LOOK | OPTIONS_TABLE | OPTIONS_TERM,
+		.max_args = 1,
+		.run = cmd_ets,
+	},
+	{
 		.name = "version",
 		.summary = "show the version of ebeam",
 		.args = "",
