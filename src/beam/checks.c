@@ -66,7 +66,17 @@ bool check_null_or_pointer(const struct check_run *c, raddr addr)
 	return !addr || space_is_pointer(&c->s.space, addr, 8);
 }
 
-/* Live processes of the first slots: those started first stay longest. */
+/* The table spreads pids over cache lines (erl_ptab.c, OTP 25 to 29): those of the first processes
+ * stand in the first slots of the lines, and what was started much later behind them. */
+#define LINE_SLOTS 8
+_Static_assert(CHECK_SLOTS % LINE_SLOTS == 0, "whole lines");
+
+static size_t spread(size_t i)
+{
+	return i * LINE_SLOTS % CHECK_SLOTS + i * LINE_SLOTS / CHECK_SLOTS;
+}
+
+/* Live processes of low numbers: those started first stay longest, and are of all kinds. */
 static void take_sample(struct check_run *c)
 {
 	const struct beam_layout *l = c->l;
@@ -90,11 +100,13 @@ static void take_sample(struct check_run *c)
 		if (mem_read(mem, tab + 8 * from, slots, sizeof(slots)) != 0)
 			break;
 		for (size_t i = 0; i < CHECK_SLOTS && nr < CHECK_SAMPLE; i++) {
-			if (slots[i] == invalid || !space_is_pointer(&c->s.space, slots[i], 8))
+			raddr slot = slots[spread(i)];
+
+			if (slot == invalid || !space_is_pointer(&c->s.space, slot, 8))
 				continue;
-			c->s.addrs[nr] = slots[i];
+			c->s.addrs[nr] = slot;
 			ranges[nr] =
-				(struct mem_range){.addr = slots[i],
+				(struct mem_range){.addr = slot,
 						   .buf = c->s.bytes + nr * (size_t)l->process_size,
 						   .size = (size_t)l->process_size};
 			nr++;
