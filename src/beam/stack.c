@@ -303,7 +303,6 @@ void process_stack_free(struct process_stack *s)
 
 struct batch {
 	struct mem_range heads[BATCH], stacks[BATCH];
-	struct head before[BATCH];
 	uint8_t *bytes;	 /* of the heads */
 	uint64_t *words; /* of the stacks */
 	size_t cap;
@@ -340,28 +339,21 @@ static void read_batch(struct beam_node *n, struct batch *b, const struct proces
 						  words ? 8 * words : 8, 0};
 		at += words;
 	}
-	mem_readv(n->mem, b->heads, nr);
-	for (size_t i = 0; i < nr; i++) {
-		memset(&b->before[i], 0, sizeof(b->before[i]));
-		if (b->heads[i].err == 0)
-			parse_head(&n->layout, b->heads[i].buf, &b->before[i]);
-	}
 	mem_readv(n->mem, b->stacks, nr);
 	mem_readv(n->mem, b->heads, nr);
 }
 
-/* Was the stack of this process read whole, and at rest? */
+/* Was the stack of this process read whole, and did it not run since its facts were read? */
 static bool batch_take(const struct beam_node *n, const struct batch *b, size_t i,
-		       const struct process_facts *p, struct process_stack *out)
+		       const struct process_facts *p, struct process_stack *out, struct head *h)
 {
 	size_t words = batch_words(p);
-	struct head after;
 
 	if (!words || b->heads[i].err || b->stacks[i].err)
 		return false;
-	parse_head(&n->layout, b->heads[i].buf, &after);
-	if (!same(&b->before[i], &after) || check_head(&after, p->epid) || after.stop != p->stop ||
-	    after.hend != p->hend || (after.state & PROCESS_STATE_GC))
+	parse_head(&n->layout, b->heads[i].buf, h);
+	if (check_head(h, p->epid) || h->stop != p->stop || h->hend != p->hend ||
+	    h->htop != p->htop || h->i != p->i || h->reds != p->reductions || is_stale(h->state))
 		return false;
 	vec_reserve(&out->words, words);
 	memcpy(out->words.data, b->stacks[i].buf, 8 * words);
@@ -385,10 +377,11 @@ void process_stacks_each(struct beam_node *n, const struct stack_code *c,
 
 		read_batch(n, b, p, here, size);
 		for (size_t i = 0; i < here; i++) {
+			struct head head;
 			int rc = 0;
 
-			if (batch_take(n, b, i, &p[i], &stack))
-				finish(c, &b->before[i], &stack);
+			if (batch_take(n, b, i, &p[i], &stack, &head))
+				finish(c, &head, &stack);
 			else
 				rc = process_stack_read(n, c, &p[i], &stack);
 			visit(arg, first + i, rc, &stack);

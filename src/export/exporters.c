@@ -83,6 +83,13 @@ uint64_t export_meta_number(const struct snapshot *s, const char *key)
 	return errno || *end ? 0 : n;
 }
 
+const char *export_unit(const struct snapshot *s)
+{
+	const char *unit = export_meta(s, "unit", "samples");
+
+	return strcmp(unit, "processes") == 0 ? "processes" : "samples";
+}
+
 uint64_t export_lost(const struct snapshot *s)
 {
 	return snapshot_counter(s, "ring_full") + snapshot_counter(s, "bad_record") +

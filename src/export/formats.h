@@ -34,6 +34,8 @@ int export_finish(FILE *f, struct error *err);
 const char *export_meta(const struct snapshot *s, const char *key, const char *fallback);
 /* Meta value as a decimal number without sign, 0 if it is none. */
 uint64_t export_meta_number(const struct snapshot *s, const char *key);
+/* What is counted, as a plural: "samples" unless the profile says otherwise. */
+const char *export_unit(const struct snapshot *s);
 /* Samples known to be missing from the picture. */
 uint64_t export_lost(const struct snapshot *s);
 

@@ -262,7 +262,7 @@ static uint8_t *pack(struct pprof *p, size_t *size)
 	Pprof__Profile top = PPROF__PROFILE__INIT;
 	uint8_t *bytes;
 
-	count.type = string_id(p, "samples");
+	count.type = string_id(p, export_unit(p->s));
 	count.unit = string_id(p, "count");
 	cpu.type = string_id(p, "cpu");
 	cpu.unit = string_id(p, "nanoseconds");

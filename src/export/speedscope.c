@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/xalloc.h"
 
@@ -61,18 +62,20 @@ int export_speedscope(FILE *f, const struct snapshot *s, struct error *err)
 	const char *node = export_meta(s, "node", "node");
 	json_t *frames = json_array(), *samples = json_array(), *weights = json_array();
 	json_t **index = xcalloc(s->nr_frames, sizeof(*index)), *top;
+	bool of_cpu = strcmp(export_unit(s), "samples") == 0;
 	int bad = add_frames(frames, index, s) | add_stacks(samples, weights, index, s);
 
 	for (uint32_t i = 0; i < s->nr_frames; i++)
 		json_decref(index[i]);
 	free(index);
 	/* json_pack() takes over frames, samples and weights, and frees them if it fails. */
-	top = json_pack("{s:s, s:s, s:s+, s:i, s:{s:o}, s:[{s:s, s:s+, s:s, s:i, s:I, s:o, s:o}]}",
+	top = json_pack("{s:s, s:s, s:s++, s:i, s:{s:o}, s:[{s:s, s:s+, s:s, s:i, s:I, s:o, s:o}]}",
 			"$schema", "https://www.speedscope.app/file-format-schema.json", "exporter",
-			"ebeam", "name", node, " CPU samples", "activeProfileIndex", 0, "shared",
-			"frames", frames, "profiles", "type", "sampled", "name", node,
-			" (merged stacks, not in time order)", "unit", "none", "startValue", 0,
-			"endValue", (json_int_t)s->samples, "samples", samples, "weights", weights);
+			"ebeam", "name", node, of_cpu ? " CPU " : " ", export_unit(s),
+			"activeProfileIndex", 0, "shared", "frames", frames, "profiles", "type",
+			"sampled", "name", node, " (merged stacks, not in time order)", "unit",
+			"none", "startValue", 0, "endValue", (json_int_t)s->samples, "samples",
+			samples, "weights", weights);
 	if (bad || !top) {
 		json_decref(top);
 		return error_set(err, ERROR_KIND_FAILED, -EILSEQ,

@@ -40,6 +40,7 @@ struct box {
 struct picture {
 	VEC(struct box) boxes;
 	uint64_t samples;    /* width of the root */
+	const char *unit;    /* of it */
 	uint32_t depth;	     /* of the deepest box */
 	uint32_t culled;     /* boxes not drawn */
 	uint64_t culled_sum; /* samples in the topmost of them */
@@ -293,7 +294,7 @@ static void draw_footer(struct strbuf *out, const struct picture *p, uint32_t y)
 	add_count(out, p->culled);
 	strbuf_addstr(out, " frames narrower than 0.1 % are not drawn; ");
 	export_add_percent(out, p->culled_sum, p->samples, 2);
-	strbuf_addstr(out, " % of the samples end in them.</text>\n");
+	strbuf_addf(out, " %% of the %s end in them.</text>\n", p->unit);
 }
 
 static void draw(struct strbuf *out, const struct picture *p)
@@ -336,7 +337,7 @@ static void add_facts(struct strbuf *sb, const struct snapshot *s)
 	uint64_t ms = export_meta_number(s, "duration_ns") / 1000000;
 
 	add_count(sb, s->samples);
-	strbuf_addstr(sb, " samples");
+	strbuf_addf(sb, " %s", export_unit(s));
 	if (ms)
 		strbuf_addf(sb, " in %" PRIu64 ".%" PRIu64 " s", ms / 1000, ms % 1000 / 100);
 	if (export_meta(s, "freq", NULL)) {
@@ -361,7 +362,10 @@ static void add_facts(struct strbuf *sb, const struct snapshot *s)
 
 int export_svg(FILE *f, const struct snapshot *s, struct error *err)
 {
-	struct picture p = {.samples = s->samples, .heading = STRBUF_INIT, .facts = STRBUF_INIT};
+	struct picture p = {.samples = s->samples,
+			    .unit = export_unit(s),
+			    .heading = STRBUF_INIT,
+			    .facts = STRBUF_INIT};
 	struct calltree *t;
 	int rc;
 
@@ -378,6 +382,7 @@ int export_svg(FILE *f, const struct snapshot *s, struct error *err)
 int export_svg_diff(FILE *f, const struct diff *d, struct error *err)
 {
 	struct picture p = {.samples = d->b->samples,
+			    .unit = export_unit(d->b),
 			    .is_diff = true,
 			    .heading = STRBUF_INIT,
 			    .facts = STRBUF_INIT};

@@ -367,6 +367,8 @@ static void test_many(void **state)
 
 	(void)state;
 	set_stack(w, words, ARRAY_SIZE(words));
+	w->p.htop = w->heap + 8;
+	w->p.i = F + 0x15;
 	for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
 		many[i] = w->p;
 		if (i % 10 == 3)
@@ -377,6 +379,8 @@ static void test_many(void **state)
 			many[i].hend = 0;
 		if (i % 10 == 6)
 			many[i].addr = 0x10;
+		if (i % 10 == 7)
+			many[i].reductions = 1; /* it has run since */
 	}
 	process_stacks_each(&w->f->node, &w->code, many, ARRAY_SIZE(many), visit, &seen);
 	assert_int_equal(seen.nr, 1500);

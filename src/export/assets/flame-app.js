@@ -210,10 +210,10 @@ class App {
 					]
 				: [
 						make('b', {}, percent(a, this.tree.total[0])),
-						' of samples, ' + plural(names.size, 'name'),
+						' of ' + this.profile.unit + ', ' + plural(names.size, 'name'),
 					]),
 		);
-		$('match').title = count(a) + ' of ' + count(this.tree.total[0]) + ' samples, each counted once';
+		$('match').title = count(a) + ' of ' + count(this.tree.total[0]) + ' ' + this.profile.unit + ', each counted once';
 	}
 
 	/* what: 'tree' > 'zoom' > 'look': how much of the work must be done again. */
@@ -245,8 +245,8 @@ class App {
 		const nothing = this.tree.total[0] + this.tree.totalB[0] === 0;
 		$('empty').hidden = !nothing;
 		$('empty').textContent = this.profile.rows.n
-			? 'No sample passes the filters. Esc or Reset shows all of them.'
-			: 'This recording holds no samples.';
+			? 'None of the ' + this.profile.unit + ' passes the filters. Esc or Reset shows all of them.'
+			: 'This recording holds no ' + this.profile.unit + '.';
 	}
 
 	showControls() {
@@ -341,6 +341,7 @@ class App {
 			this.top > 0 && !this.state.sandwich ? 'in the zoom' : plural(functions.length, 'function');
 		this.table.set(profile.isDiff ? 'changes' : 'functions', functions, {
 			items,
+			unit: profile.unit,
 			samples,
 			samplesB,
 			nameCell: f =>
@@ -380,6 +381,7 @@ class App {
 		$('scope').textContent = plural(list.length, 'process');
 		this.table.set('processes', list, {
 			items: profile.items,
+			unit: profile.unit,
 			samples: all,
 			nameCell: r =>
 				make(

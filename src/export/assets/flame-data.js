@@ -193,6 +193,7 @@ function loadProfile(d) {
 		by: d.by,
 		kindRoot: d.kindRoot,
 		lines: d.lines,
+		unit: d.meta.values.unit || 'samples', /* what is counted */
 		paints: d.paints,
 		kinds: d.kinds,
 		items: loadItems(d),

@@ -290,7 +290,7 @@ class FlameView {
 	label(tree, node, room) {
 		const { items } = this.profile;
 		const item = tree.item[node];
-		if (item < 0) return 'all samples';
+		if (item < 0) return 'all ' + this.profile.unit;
 		const name = items.name[item];
 		if (!this.textWidth[item]) this.textWidth[item] = Math.max(1, this.ctx.measureText(name).width);
 		const full = this.textWidth[item];

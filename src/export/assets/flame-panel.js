@@ -98,7 +98,7 @@ function showHeader(profile) {
 							: '',
 					)
 				: null,
-			fact(count(profile.samples), 'samples'),
+			fact(count(profile.samples), profile.unit),
 			v.duration_ns
 				? make(
 						'span',
@@ -169,7 +169,7 @@ function showHealth(profile) {
 		$('health-card').append(healthList(meta, n));
 	}
 	$('health').textContent = percent(complete, samples) + ' complete, ' + count(lost) + ' lost';
-	$('health').title = 'Stacks walked from root to leaf, and samples known to be missing';
+	$('health').title = 'Stacks walked from root to leaf, and ' + profile.unit + ' known to be missing';
 	$('health').classList.toggle('warn', lost > 0 || complete < 0.99 * samples);
 }
 
@@ -245,8 +245,8 @@ function showKinds(profile, view, off, toggle) {
 				'aria-pressed': String(!off.has(k.name)),
 				'data-kind': k.name,
 				title: off.has(k.name)
-					? 'Show these samples again'
-					: 'Hide these samples; Alt: only these',
+					? 'Show these ' + profile.unit + ' again'
+					: 'Hide these ' + profile.unit + '; Alt: only these',
 				onclick: e => toggle(k.name, e.altKey),
 			},
 			swatch(shade(k)),
@@ -278,8 +278,8 @@ function deltaCell(delta) {
 	);
 }
 
-function shareCell(n, of) {
-	return make('td', { className: n ? '' : 'zero', title: count(n) + ' samples' }, n ? percent(n, of) : '0');
+function shareCell(n, of, unit) {
+	return make('td', { className: n ? '' : 'zero', title: count(n) + ' ' + unit }, n ? percent(n, of) : '0');
 }
 
 /* columns: {key, title, hint, value(row) for sorting, cell(row)}; the first one is the name. */
@@ -293,14 +293,14 @@ const TABLES = {
 				title: 'Self',
 				hint: 'On top of the stack',
 				value: f => f.self,
-				cell: f => shareCell(f.self, c.samples),
+				cell: f => shareCell(f.self, c.samples, c.unit),
 			},
 			{
 				key: 'total',
 				title: 'Total',
 				hint: 'Anywhere in the stack',
 				value: f => f.total,
-				cell: f => shareCell(f.total, c.samples),
+				cell: f => shareCell(f.total, c.samples, c.unit),
 			},
 		],
 	},
@@ -313,14 +313,14 @@ const TABLES = {
 				title: 'A',
 				hint: 'Self share in A',
 				value: f => f.self,
-				cell: f => shareCell(f.self, c.samples),
+				cell: f => shareCell(f.self, c.samples, c.unit),
 			},
 			{
 				key: 'b',
 				title: 'B',
 				hint: 'Self share in B',
 				value: f => f.selfB,
-				cell: f => shareCell(f.selfB, c.samplesB),
+				cell: f => shareCell(f.selfB, c.samplesB, c.unit),
 			},
 			{
 				key: 'delta',
@@ -344,7 +344,7 @@ const TABLES = {
 			{ key: 'name', title: 'Process', value: p => p.title, cell: null },
 			{
 				key: 'samples',
-				title: 'Samples',
+				title: c.unit[0].toUpperCase() + c.unit.slice(1),
 				value: p => p.samples,
 				cell: p => make('td', {}, count(p.samples)),
 			},
@@ -352,7 +352,7 @@ const TABLES = {
 				key: 'share',
 				title: 'Share',
 				value: p => p.samples,
-				cell: p => shareCell(p.samples, c.samples),
+				cell: p => shareCell(p.samples, c.samples, c.unit),
 			},
 		],
 	},
@@ -509,7 +509,7 @@ function fillTooltip(view, box, top) {
 		return;
 	}
 	const item = tree.item[box.node];
-	const name = item < 0 ? 'all samples' : items.name[item];
+	const name = item < 0 ? 'all ' + profile.unit : items.name[item];
 	const mono = tree.mono[box.node];
 	const parts = [make('h3', {}, name)];
 	if (item >= 0) {
