@@ -40,7 +40,7 @@ const char *process_status_name(enum process_status status)
 }
 
 /* erts_process_state2status(), erl_process.c of OTP 25 to 29. */
-static enum process_status status_of(uint32_t state)
+enum process_status process_status_of(uint32_t state)
 {
 	if (state & PROCESS_STATE_EXITING)
 		return PROCESS_EXITING;
@@ -136,7 +136,7 @@ static void take(const struct process_reader *r, const uint8_t *s, struct proces
 	p->epid = process_u64(s, l->process_id);
 	p->state = process_u32(s, l->process_state);
 	p->flags = process_u32(s, l->process_flags);
-	p->status = status_of(p->state);
+	p->status = process_status_of(p->state);
 	p->priority = (p->state >> 2) & 3;
 	p->trap_exit = p->flags & PROCESS_FLAG_TRAP_EXIT;
 	if (!(p->state & PROCESS_STATE_EXITING)) /* its place is used for other things then */

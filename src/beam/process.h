@@ -44,6 +44,8 @@ enum process_status { /* as process_info(P, status) */
 		      PROCESS_WAITING,
 };
 const char *process_status_name(enum process_status status);
+/* Of Process.state. */
+enum process_status process_status_of(uint32_t state);
 
 struct process_facts {
 	raddr addr;

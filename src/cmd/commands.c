@@ -119,6 +119,25 @@ const struct command commands[] = {
 		.run = cmd_diff,
 	},
 	{
+		.name = "dump",
+		.summary = "the stacks of all processes now, equal ones merged",
+		.args = "",
+		.description = "What every process does, without asking it: its status and its "
+			       "stack, as process_info(P, current_stacktrace) would answer, read "
+			       "from memory. Equal stacks are merged, the most frequent first, the "
+			       "top of each stack first. Of a process that runs, the stack is that "
+			       "of its last stop.\n\n"
+			       "  ebeam dump -p rabbit@host\n"
+			       "  ebeam dump -p rabbit@host -n 5\n"
+			       "  ebeam dump --core core.4711 -o stacks.html\n\n"
+			       "A format such as html, svg or folded shows the stacks as a flame "
+			       "graph in which a process counts 1; --by and --lines are for those.",
+		.options = OPTIONS_LOOK | OPT(BY) | OPT(LINES) | OPT(OUTPUT) | OPT(FORMAT) |
+			   OPT(LIMIT),
+		.formats = FORMATS_TEXT | FORMATS_EXPORT,
+		.run = cmd_dump,
+	},
+	{
 		.name = "ets",
 		.summary = "the ETS tables of a node, or one of them and its objects",
 		.args = "[TABLE]",

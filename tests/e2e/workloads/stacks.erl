@@ -8,9 +8,11 @@
 -export([processes/1, init/1, step/1, report/1, all/0, busy/1, woken/1, traced/2, timed/2,
          returned/2]).
 
-processes(_Args) -> [{stacks_keeper, keep}].
+%% With "dirty" two processes are for an hour on dirty schedulers, where nothing can end them: for
+%% nodes of their own.
+processes(Args) -> [{stacks_keeper, Args}].
 
-init(keep) ->
+init(Args) ->
     process_flag(trap_exit, true),
     Self = self(),
     Quiet = [spawn_link(fun() -> Fun(Self) end) || Fun <- kinds()],
@@ -23,7 +25,7 @@ init(keep) ->
     trace(Traced, Tracer),
     [P ! go || P <- Traced],
     [receive {ready, P} -> ok end || P <- Traced],
-    Dirty = [spawn_link(fun() -> dirty(K) end) || K <- [dirty_cpu, dirty_io]],
+    Dirty = [spawn_link(fun() -> dirty(K) end) || Args =/= [], K <- [dirty_cpu, dirty_io]],
     #{pids => [Tracer | Quiet ++ Busy ++ Traced ++ Dirty]}.
 
 step(State) ->

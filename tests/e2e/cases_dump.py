@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`ebeam dump`: every stack equals what the node says of it, function, file and line; equal ones are
+merged and counted; waits, deadlocks and old code are those that are there."""
+import glob
+import json
+import os
+import re
+
+from harness import case, check, check_equal, check_in, shorten
+
+NODE_DEPTH = 64  # what current_stacktrace shows at most
+
+
+def ask(node):
+    """What the node says of all its processes, by pid."""
+    node.tell("stacks")
+    return {p["pid"]: p for p in node.wait("stacks")["stacks"]}
+
+
+def dump(ctx, node, *args):
+    return ctx.ebeam.ok("dump", "-p", node.os_pid, "-j", *args).json()
+
+
+def key(status, stack):
+    """A stack as both sides can compare it."""
+    frames = tuple((f["mfa"], f["file"] or "", f["line"] or 0) for f in stack[:NODE_DEPTH])
+    return status, frames
+
+
+def compare(ctx, node):
+    """Every group of the dump against the processes that did not change meanwhile."""
+    before = ask(node)
+    answer = dump(ctx, node)
+    after = ask(node)
+    check_equal(sum(g["count"] for g in answer["data"]), len(before), "processes of all stacks")
+    for name in ("vanished", "torn", "cut", "unknown_frames", "overflows"):
+        check_equal(answer["counters"][name], 0, f"counter {name}")
+    counts = [g["count"] for g in answer["data"]]
+    check_equal(counts, sorted(counts, reverse=True), "most first")
+    still = {pid: key(p["status"], p["stack"]) for pid, p in before.items()
+             if p == after.get(pid) and not is_asker(p)}
+    check(len(still) >= len(before) - 6, f"only {len(still)} of {len(before)} stood still")
+    expected, seen, frames = {}, {}, 0
+    for pid, k in still.items():
+        expected.setdefault(k, set()).add(pid)
+    for group in answer["data"]:
+        k = key(group["status"], group["stack"])
+        seen[k] = seen.get(k, 0) + group["count"]
+        check_equal(len(group["pids"]), min(10, group["count"]), f"pids of {group}")
+        for pid in group["pids"]:
+            if pid in still:
+                check_equal(k, still[pid], f"stack of {pid}")
+                frames += len(k[1])
+    for k, pids in expected.items():
+        check(seen.get(k, 0) >= len(pids), f"{len(pids)} processes have {shorten(k)}, dump says "
+                                           f"{seen.get(k, 0)}: {shorten(sorted(pids))}")
+    unstable = len(before) - len(still)
+    extra = sum(n - len(expected.get(k, ())) for k, n in seen.items())
+    check_equal(extra, unstable, "processes that moved meanwhile")
+    print(f"    {len(still)} processes, {frames} frames compared (OTP {node.otp})")
+    return answer
+
+
+def is_asker(process):
+    """It runs while it asks, and waits in I/O else."""
+    return any(f["mfa"].startswith(("workload:", "user:", "group:")) for f in process["stack"])
+
+
+@case("every process's stack is what the node says it is: functions, files and lines")
+def stacks(ctx):
+    node = ctx.new_node()
+    node.start("stacks", "dirty")
+    compare(ctx, node)
+
+
+@case("the same with frame pointers on the stacks")
+def frame_pointers(ctx):
+    node = ctx.new_node(flags=("+JPperf", "map" if ctx.otp == "25" else "fp"))
+    ctx.cleanup(remove_perf_maps, node.os_pid)
+    node.start("stacks")
+    compare(ctx, node)
+
+
+def remove_perf_maps(os_pid):
+    for path in glob.glob(f"/tmp/perf-{os_pid}.map"):
+        os.unlink(path)
+
+
+@case("current functions that are no code: hibernated, on dirty schedulers")
+def current_functions(ctx):
+    node = ctx.new_node()
+    node.start("stacks", "dirty")
+    theirs = ask(node)
+    ours = dump(ctx, node)["data"]
+    functions = {pid: g["current_function"] for g in ours for pid in g["pids"]}
+    nr = 0
+    for pid, process in theirs.items():
+        if pid in functions and not is_asker(process):
+            check_equal(functions[pid], process["current_function"], f"current function of {pid}")
+            nr += 1
+    for name in ("erlang:hibernate/3", "erts_debug:dirty_cpu/2", "erts_debug:dirty_io/2"):
+        check_in(name, list(functions.values()), "current functions")
+    print(f"    {nr} current functions compared (OTP {ctx.otp})")
+
+
+@case("text shows the most frequent stack first, and names processes")
+def text(ctx):
+    with ctx.workload("stacks"):
+        out = ctx.ebeam.ok("dump", "-p", ctx.node.os_pid).out
+        first = ctx.ebeam.ok("dump", "-p", ctx.node.os_pid, "-n", "1").out
+        data = dump(ctx, ctx.node)["data"]
+    total = sum(g["count"] for g in data)
+    check_in(f"{total} processes, {len(data)} different stacks", out, "summary")
+    top = data[0]
+    check_in(f"\n\n{top['count']} processes wait in {top['current_function']}\n", first, "heading")
+    check_in(f"{top['stack'][0]['file']}:{top['stack'][0]['line']}\n", first, "place")
+    check_in(f"{len(data) - 1} more stacks are not shown", first, "limit")
+    check_in("init", out, "a name")
+    check_in("more frames (-v shows them)", out, "deep stacks are shortened")
+
+
+@case("a flame graph in which a process counts one")
+def formats(ctx):
+    with ctx.workload("stacks"):
+        folded = ctx.ebeam.ok("dump", "-p", ctx.node.os_pid, "-f", "folded", "--by", "none").out
+        total = sum(g["count"] for g in dump(ctx, ctx.node)["data"])
+        by_name = ctx.ebeam.ok("dump", "-p", ctx.node.os_pid, "-f", "folded", "--lines").out
+        files = {}
+        for suffix in (".html", ".svg", ".json", ".speedscope.json", ".pb.gz"):
+            files[suffix] = ctx.ebeam.file(suffix)
+            ctx.ebeam.ok("dump", "-p", ctx.node.os_pid, "-o", files[suffix])
+    lines = folded.splitlines()
+    check_equal(sum(int(line.rsplit(" ", 1)[1]) for line in lines), total, "folded: processes")
+    check(any(re.fullmatch(r"stacks:'-kinds/0-fun-\d+-'/1;stacks:catching/1;stacks:wait/1 1", line)
+              for line in lines), f"folded: no stack of catching/1 in {shorten(folded, 4000)}")
+    check(re.search(r"^code_server;code_server:loop/1:\d+ 1$", by_name, re.M),
+          f"by name, with lines: {shorten(by_name)}")
+    with open(files[".svg"]) as f:
+        check(re.search(rf"\b{total} processes", f.read()), "svg: what is counted")
+    with open(files[".html"]) as f:
+        check_in("processes", re.search(r"<title>(.*?)</title>", f.read())[1], "html: title")
+    with open(files[".json"]) as f:
+        check_equal(json.load(f)["command"], "dump", "json: command")
+    with open(files[".speedscope.json"]) as f:
+        profile = json.load(f)["profiles"][0]
+    check_equal(sum(profile["weights"]), total, "speedscope: processes")
+
+
+@case("processes that come and go: what is shown is whole, what is not is counted", timeout=180)
+def under_load(ctx):
+    with ctx.workload("spawn_storm", "2000"):
+        for _ in range(5):
+            answer = dump(ctx, ctx.node)
+            count = sum(g["count"] for g in answer["data"])
+            check(count >= 40, f"{count} processes")
+            check_equal(answer["counters"]["unknown_frames"], 0, "frames in unknown code")
+            check(answer["counters"]["torn"] <= count / 10, f"torn: {answer['counters']}")
+            for group in answer["data"]:
+                for frame in group["stack"]:
+                    check(re.fullmatch(r"\S+[:.].+/\d+", frame["mfa"]), f"frame {frame}")
