@@ -213,7 +213,8 @@ class App {
 						' of ' + this.profile.unit + ', ' + plural(names.size, 'name'),
 					]),
 		);
-		$('match').title = count(a) + ' of ' + count(this.tree.total[0]) + ' ' + this.profile.unit + ', each counted once';
+		const of = count(this.tree.total[0]) + ' ' + this.profile.unit;
+		$('match').title = count(a) + ' of ' + of + ', each counted once';
 	}
 
 	/* what: 'tree' > 'zoom' > 'look': how much of the work must be done again. */
