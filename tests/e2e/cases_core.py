@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Core files: what a command says of a core is what it said of the stopped node from which the core
+was made; what is no core of a node, or not all of it, is refused or marked."""
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import Failure, Skip, case, check, check_equal, check_in
+from looking import answers, check_same, check_sensible, looks
+from nodes import matrix_root
+
+# Cores of 100 MB, not of gigabytes: gcore also writes what is only reserved.
+FLAGS = ("+S", "2:2", "+MIscs", "32")
+ENV = {"MALLOC_ARENA_MAX": "1"}
+
+
+def make_dir(ctx):
+    path = os.path.join(ctx.work_dir, f"core-{ctx.otp}")
+    os.makedirs(path)
+    ctx.cleanup(shutil.rmtree, path, True)
+    return path
+
+
+def start_node(ctx, directory, **kwargs):
+    """A node whose working directory that is."""
+    return ctx.new_node(erl=("sh", "-c", f'cd {directory} && exec erl "$@"', "erl"), flags=FLAGS,
+                        env=ENV, **kwargs)
+
+
+def stop(ctx, os_pid):
+    ctx.cleanup(resume, os_pid)
+    os.kill(os_pid, signal.SIGSTOP)
+    for _ in range(100):
+        with open(f"/proc/{os_pid}/stat") as f:
+            if f.read().rsplit(")", 1)[1].split()[0] == "T":
+                return
+        time.sleep(0.01)
+    raise Failure(f"pid {os_pid} does not stop")
+
+
+def resume(os_pid):
+    try:
+        os.kill(os_pid, signal.SIGCONT)
+    except ProcessLookupError:
+        pass
+
+
+def gcore(directory, os_pid):
+    if not shutil.which("gcore"):
+        raise Skip("gcore is not there (package gdb)")
+    done = subprocess.run(["gcore", "-o", os.path.join(directory, "gcore"), str(os_pid)],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    path = os.path.join(directory, f"gcore.{os_pid}")
+    check(os.path.exists(path), f"gcore: exit {done.returncode}: {done.stdout}{done.stderr}")
+    return path
+
+
+def kernel_core(directory, node):
+    """Lets the kernel dump it."""
+    with open("/proc/sys/kernel/core_pattern") as f:
+        pattern = f.read().strip()
+    if pattern.startswith("|") or "/" in pattern:
+        raise Skip(f"kernel.core_pattern is '{pattern}': cores do not go to the working directory")
+    subprocess.run(["prlimit", "--pid", str(node.os_pid), "--core=unlimited"], check=True)
+    before = set(os.listdir(directory))
+    os.kill(node.os_pid, signal.SIGABRT)
+    node.process.wait(60)
+    made = set(os.listdir(directory)) - before
+    check_equal(len(made), 1, f"files that the kernel made in {directory}: {made}")
+    return os.path.join(directory, made.pop())
+
+
+@case("gcore of a stopped node: every command says the same of both", timeout=240)
+def made_by_gcore(ctx):
+    directory = make_dir(ctx)
+    found = looks(ctx.ebeam)
+    node = start_node(ctx, directory, name=f"core{ctx.otp}@127.0.0.1")
+    stop(ctx, node.os_pid)
+    live = answers(ctx.ebeam, ("-p", node.os_pid), found)
+    core = gcore(directory, node.os_pid)
+    again = answers(ctx.ebeam, ("-p", node.os_pid), found)
+    check_same(found, live, again, "the stopped node twice")
+    dead = answers(ctx.ebeam, ("--core", core), found)
+    check_sensible(found, dead, node)
+    check_same(found, live, dead, "gcore")
+
+
+@case("a core by the kernel: every command says the same of it as of the idle node before",
+      timeout=240)
+def made_by_kernel(ctx):
+    directory = make_dir(ctx)
+    found = looks(ctx.ebeam)
+    node = start_node(ctx, directory)
+    exe = os.readlink(f"/proc/{node.os_pid}/exe")
+    time.sleep(1)  # what the start has left to do
+    live = answers(ctx.ebeam, ("-p", node.os_pid), found)
+    core = kernel_core(directory, node)
+    where = ("--core", core, "--exe", exe)
+    dead = answers(ctx.ebeam, where, found)
+    check_sensible(found, dead, node)
+    check_same(found, live, dead, "kernel")
+    told = ctx.ebeam.ok("doctor", *where)
+    check_in("signal 6", told.err, "stderr of doctor --core")
+    # The node saw its files below its root: without --exe they are found only if that is ours.
+    bare = ctx.ebeam.run("doctor", "--core", core)
+    if matrix_root(ctx.otp) == "/":
+        check_equal(bare.code, 0, str(bare))
+    else:
+        check_equal(bare.code, 1, str(bare))
+        check_in("--exe", bare.err, "advice")
+    check_refusals(ctx, directory, core, exe)
+
+
+def check_refusals(ctx, directory, core, exe):
+    """Wrong executables, and parts of the core."""
+    wrong = ctx.ebeam.run("doctor", "--core", core, "--exe", "/bin/true")
+    check_equal(wrong.code, 1, str(wrong))
+    ids = re.findall(r"\b[0-9a-f]{40}\b", wrong.err)
+    check(len(ids) == 2 and ids[0] != ids[1], f"build ids in: {wrong.err}")
+    check_in("is not the build", wrong.err, "text of the refusal")
+    both = ctx.ebeam.run("doctor", "--core", core, "-p", os.getpid())
+    check_equal(both.code, 2, str(both))
+    size = os.path.getsize(core)
+    part = os.path.join(directory, "part")
+    for percent in (99, 50, 1, 0):
+        shutil.copy(core, part)
+        os.truncate(part, size * percent // 100 + 100)
+        cut = ctx.ebeam.run("doctor", "--core", part, "--exe", exe)
+        check_in("is cut short", cut.err, f"the first {percent} %")
+        check_in(cut.code, (0, 1, 6), str(cut))
+
+
+@case("what is no core of a node: which, why and the right exit code", otp="one")
+def refused(ctx):
+    directory = make_dir(ctx)
+    other = ctx.child("sleep", "60")
+    sleeping = gcore(directory, other.pid)
+    result = ctx.ebeam.run("doctor", "--core", sleeping)
+    check_equal(result.code, 3, str(result))
+    check_in("sleep", result.err, "text of the refusal")
+    check_in("not of a BEAM node", result.err, "text of the refusal")
+    text = os.path.join(directory, "erl_crash.dump")
+    with open(text, "w") as f:
+        f.write("=erl_crash_dump:0.5\n" * 10)
+    for path in ("/bin/true", text, directory, os.path.join(directory, "nothing")):
+        result = ctx.ebeam.run("doctor", "--core", path)
+        check_equal(result.code, 1, str(result))
+        check_in(path, result.err, "text of the refusal")
+    result = ctx.ebeam.run("doctor", "--exe", "/bin/true")
+    check_equal(result.code, 2, str(result))

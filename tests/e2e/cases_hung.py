@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nodes that no longer answer: stopped, all schedulers stuck in C, or one process that eats a CPU
+and none of its messages.  Every command that only reads memory must answer as ever."""
+import os
+import signal
+import time
+
+from cases_core import stop
+from harness import Failure, case, check, check_equal, check_in
+from looking import answers, check_sensible, looks
+
+MESSAGES = 5000
+
+
+def kill(node):
+    """It cannot end by itself."""
+    try:
+        os.kill(node.os_pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def look(ctx, node):
+    found = looks(ctx.ebeam)
+    answered = answers(ctx.ebeam, ("-p", node.os_pid), found)
+    check_sensible(found, answered, node)
+    print(f"    answered: {', '.join(answered)}", flush=True)
+    return answered
+
+
+def check_loop(ctx, node, answered):
+    """The process hung_loop, in the answers that show processes."""
+    if "ps" in answered:
+        rows = [p for p in answered["ps"] if p["registered_name"] == "hung_loop"]
+        check_equal([p["message_queue_len"] for p in rows], [MESSAGES], "ps: message_queue_len")
+    if "inspect" in answered:
+        data = ctx.ebeam.ok("inspect", "-p", node.os_pid, "hung_loop", "-j").json()["data"]
+        check_equal(data["message_queue_len"], MESSAGES, "inspect: message_queue_len")
+        check_in("hung:spin/1", str(data), "inspect: where it is")
+
+
+@case("stopped by SIGSTOP")
+def stopped(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"), name=f"stopped{ctx.otp}@127.0.0.1")
+    stop(ctx, node.os_pid)
+    look(ctx, node)
+    with open(f"/proc/{node.os_pid}/stat") as f:
+        check_equal(f.read().rsplit(")", 1)[1].split()[0], "T", "state of the node afterwards")
+
+
+@case("all schedulers in a C function that does not return")
+def schedulers_stuck(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    ctx.cleanup(kill, node)
+    node.start("hung", "2", settle=1.5)
+    node.tell("facts")
+    try:
+        node.wait("facts", 2)
+        raise AssertionError("the node still answers")
+    except Failure:
+        pass  # as it should be
+    check_loop(ctx, node, look(ctx, node))
+    check(node.alive(), "the node is gone")
+
+
+@case("an endless loop with a full mailbox")
+def endless_loop(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    ctx.cleanup(kill, node)
+    node.start("hung")
+    check_loop(ctx, node, look(ctx, node))
+    before = node.cpu_seconds()
+    time.sleep(0.3)
+    check(node.cpu_seconds() > before, "it does not run")
+    check_equal(node.facts()["name"], node.name, "the node still answers")

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The commands that only read memory (they take --core), one row each: how to call them, what must
+be in an answer of any node, and what of the answer depends on more than the memory."""
+import re
+
+from harness import Failure, check, check_equal
+
+
+# gcore may lack the stacks of threads, and says so there; a core has no use for "core files".
+NOT_MEMORY = ("schedulers know their threads", "core files")
+
+
+def of_nodes(data):
+    """doctor: what it says of the host is not about the memory."""
+    return {"nodes": data["nodes"],
+            "features": [f for f in data["features"] if f["os_pid"] is not None
+                         and f["feature"] not in NOT_MEMORY]}
+
+
+def same(data):
+    return data
+
+
+class Look:
+    def __init__(self, command, *args, memory=same, sensible=None):
+        self.command, self.args, self.memory, self.sensible = command, args, memory, sensible
+
+
+def doctor_says(data, node):
+    known = [n for n in data["nodes"] if n["os_pid"] == node.inner_pid or n["os_pid"] == node.os_pid]
+    check_equal([n["name"] for n in known], [node.name], "doctor: nodes")
+    check(known[0]["supported"], "doctor: the node is not supported")
+
+
+def ps_says(data, node):
+    names = {p["registered_name"] for p in data}
+    check({"init", "code_server", "application_controller"} <= names, f"ps: {names}")
+
+
+def inspect_says(data, node):
+    check_equal(data["registered_name"], "code_server", "inspect: registered_name")
+    check(len(data["current_stacktrace"]) > 0, "inspect: no stack")
+
+
+def dump_says(data, node):
+    frames = {f["mfa"] for group in data for f in group["stack"]}
+    check("code_server:loop/1" in frames, f"dump: {sorted(frames)[:20]}")
+    check_equal(data, sorted(data, key=lambda g: -g["count"]), "dump: most first")
+
+
+def mem_says(data, node):
+    check(data["total"] > data["processes"] > 0, f"mem: {data}")
+    check(data["total"] > 10 * 2**20, f"mem: {data}")
+
+
+def ets_says(data, node):
+    names = {t["name"] for t in data}
+    check({"code", "code_names", "ac_tab"} & names, f"ets: {names}")
+
+
+def port_says(data, node):
+    check(len(data) > 0, "port: none")
+
+
+def mod_says(data, node):
+    names = {m["module"] for m in data}
+    check({"lists", "erlang", "code_server", "workload"} <= names, f"mod: {len(names)} modules")
+
+
+def dist_says(data, node):
+    check_equal(data["name"], node.name, "dist: name")
+
+
+def env_says(data, node):
+    check("kernel" in data, f"env: {list(data)}")
+
+
+LOOKS = [
+    Look("doctor", memory=of_nodes, sensible=doctor_says),
+    Look("ps", sensible=ps_says),
+    Look("inspect", "code_server", sensible=inspect_says),
+    Look("dump", sensible=dump_says),
+    Look("mem", sensible=mem_says),
+    Look("ets", sensible=ets_says),
+    Look("port", sensible=port_says),
+    Look("mod", sensible=mod_says),
+    Look("dist", sensible=dist_says),
+    Look("env", sensible=env_says),
+]
+
+
+def commands(ebeam):
+    """Names of all commands."""
+    text = ebeam.ok("help").out.split("Commands:", 1)[1].split("\n\n", 1)[0]
+    return re.findall(r"^  ([a-z]+) ", text, re.M)
+
+
+def looks(ebeam):
+    """A row for every command that takes --core; all of them must have one."""
+    rows = {look.command: look for look in LOOKS}
+    there = [c for c in commands(ebeam) if "--core" in ebeam.ok("help", c).out]
+    missing = [c for c in there if c not in rows]
+    if missing:
+        raise Failure(f"looking.py has no row for {missing}")
+    check(there, "no command takes --core")
+    return [rows[c] for c in there]
+
+
+def answers(ebeam, where, found, code=0):
+    """{command: data of its JSON}, of a node (-p) or a core file (--core)."""
+    out = {}
+    for look in found:
+        # doctor exits as record would, of a live node.
+        result = ebeam.run(look.command, *where, *look.args, "-j")
+        check_equal(result.code, code, str(result))
+        out[look.command] = result.json()["data"]
+    return out
+
+
+def check_sensible(found, answered, node):
+    for look in found:
+        look.sensible(answered[look.command], node)
+
+
+def difference(a, b, path="data"):
+    """Where two JSON values differ first; None = nowhere."""
+    if type(a) is not type(b):
+        return f"{path}: {a!r:.200} / {b!r:.200}"
+    if isinstance(a, dict):
+        for key in sorted(a.keys() | b.keys()):
+            if key not in a or key not in b:
+                return f"{path}.{key}: only in one"
+            found = difference(a[key], b[key], f"{path}.{key}")
+            if found:
+                return found
+        return None
+    if isinstance(a, list):
+        if len(a) != len(b):
+            return f"{path}: {len(a)} / {len(b)} elements"
+        for i, (x, y) in enumerate(zip(a, b)):
+            found = difference(x, y, f"{path}[{i}]")
+            if found:
+                return found
+        return None
+    return None if a == b else f"{path}: {a!r:.200} / {b!r:.200}"
+
+
+def count_values(value):
+    if isinstance(value, dict):
+        return sum(map(count_values, value.values()))
+    if isinstance(value, list):
+        return sum(map(count_values, value))
+    return 1
+
+
+def check_same(found, live, core, what):
+    """Every value of every command's data; how many they are is printed."""
+    compared = []
+    for look in found:
+        a, b = look.memory(live[look.command]), look.memory(core[look.command])
+        where = difference(a, b)
+        check(where is None, f"{look.command}, {what}: live / core: {where}")
+        compared.append(f"{look.command} {count_values(a)}")
+    print(f"    {what}: equal values: {', '.join(compared)}", flush=True)
