@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Terms as Erlang text, as io_lib:format("~0tp") writes them (UTF-8 with all its characters, as
- * under +pc unicode), or as Elixir's inspect/1 does.  What lies beyond the limits is "...".  To
- * take terms apart: term_read.h.
+ * under +pc unicode; but a list with characters above 255 is one of numbers), or as Elixir's
+ * inspect/1 does (a charlist as ~c"..."; structs as %Mod{...} in the order of the map, also those
+ * with an Inspect of their own; local funs without the function that made them).
+ *
+ * What lies beyond the limits is "...".  What cannot be read is #Unreadable<0xADDRESS>, or "..."
+ * if the reader has no node.  What is open is kept on the heap, some 100 bytes a level: `depth` may
+ * be any number; a term that contains itself ends at max_len.  Integers of more than 2,048 words
+ * are "..." as well.
+ *
+ * To take terms apart: term_read.h.
  */
 #ifndef EBEAM_BEAM_TERM_H
 #define EBEAM_BEAM_TERM_H
@@ -28,8 +36,10 @@ struct term_reader {
 	unsigned int max_len;	/* bytes of text, beyond which nothing new is begun */
 	struct beam_node *node; /* for names of other nodes and of funs; NULL: those are "..." */
 	enum term_style style;
-	unsigned int max_elements; /* of one list, tuple or map; 0 = 64 */
-	uint64_t unreadable;	   /* places that could not be read, so far */
+	/* Of one list, tuple or map; 0 = 64.  Strings may have four times as many bytes, binaries
+	 * that are no text show a quarter as numbers, at least 16. */
+	unsigned int max_elements;
+	uint64_t unreadable; /* places that could not be read, so far */
 	/* Of the implementation; zeros at first. */
 	struct term_window *window; /* what was read during the call that goes on */
 	struct term_walk {

@@ -149,12 +149,11 @@ static bool is_confusing(uint32_t c)
 	return false;
 }
 
-static void add_quoted(struct strbuf *out, const char *text, size_t len)
+void elixir_escape(struct strbuf *out, const char *text, size_t len)
 {
 	static const char controls[] = "\a\b\x7f\x1b\f\n\r\t\v\\\"", names[] = "abdefnrtv\\\"";
 	uint32_t c;
 
-	strbuf_addch(out, '"');
 	for (size_t i = 0, size; i < len; i += size) {
 		const char *control;
 
@@ -173,6 +172,12 @@ static void add_quoted(struct strbuf *out, const char *text, size_t len)
 		else
 			utf8_add(out, c);
 	}
+}
+
+static void add_quoted(struct strbuf *out, const char *text, size_t len)
+{
+	strbuf_addch(out, '"');
+	elixir_escape(out, text, len);
 	strbuf_addch(out, '"');
 }
 
@@ -242,4 +247,77 @@ void elixir_format_function(struct strbuf *out, const char *module, const char *
 	format_call(out, module, name, strlen(name));
 	if (arity >= 0)
 		strbuf_addf(out, "/%d", arity);
+}
+
+/* ---- terms ---------------------------------------------------------------------------------- */
+
+/* Can be atoms without quotes beside the callable ones, or cannot although they are callable. */
+static const char *const atom_operators[] = {
+	"%", "%{}", "{}", "<<>>", "->", ".", "..", "...", "..//",
+};
+static const char *const quoted_operators[] = {"::", "<|>", "~~~"};
+
+static bool is_one_of(const char *const *list, size_t nr, const char *text, size_t len)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (strlen(list[i]) == len && memcmp(list[i], text, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Letters of any case first, and '@' within, beside what identifiers are made of. */
+static bool is_plain_atom(const char *text, size_t len)
+{
+	uint32_t c;
+
+	if (is_one_of(atom_operators, ARRAY_SIZE(atom_operators), text, len))
+		return true;
+	if (is_operator(text, len))
+		return !is_one_of(quoted_operators, ARRAY_SIZE(quoted_operators), text, len);
+	for (size_t i = 0, size; i < len; i += size) {
+		size = utf8_decode(text + i, len - i, &c);
+		if (i == 0 && c < 0x80 && !is_lower(c) && !is_upper(c) && c != '_')
+			return false;
+		if (is_word(c) || is_letter(c, false) || (i > 0 && c == '@'))
+			continue;
+		return i > 0 && (c == '?' || c == '!') && i + 1 == len;
+	}
+	return len > 0;
+}
+
+void elixir_format_atom(struct strbuf *out, const char *text, size_t len)
+{
+	static const char *const bare[] = {"nil", "true", "false"};
+
+	if (elixir_is_alias(text, len)) {
+		elixir_format_module(out, text, len);
+		return;
+	}
+	if (!is_one_of(bare, ARRAY_SIZE(bare), text, len))
+		strbuf_addch(out, ':');
+	if (is_plain_atom(text, len))
+		strbuf_add(out, text, len);
+	else
+		add_quoted(out, text, len);
+}
+
+void elixir_format_key(struct strbuf *out, const char *text, size_t len)
+{
+	if (is_plain_atom(text, len) && !elixir_is_alias(text, len))
+		strbuf_add(out, text, len);
+	else
+		add_quoted(out, text, len);
+	strbuf_addch(out, ':');
+}
+
+void elixir_format_capture(struct strbuf *out, const char *module, const char *name, uint32_t arity)
+{
+	elixir_format_atom(out, module, strlen(module));
+	strbuf_addch(out, '.');
+	if (is_operator(name, strlen(name)) || is_identifier(name, strlen(name)))
+		strbuf_add(out, name, strlen(name));
+	else
+		add_quoted(out, name, strlen(name));
+	strbuf_addf(out, "/%u", arity);
 }

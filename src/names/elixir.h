@@ -18,5 +18,14 @@ void elixir_format_module(struct strbuf *out, const char *text, size_t len);
 /* As Elixir's stack traces write a function; arity -1 = none. */
 void elixir_format_function(struct strbuf *out, const char *module, const char *name,
 			    int32_t arity);
+/* As inspect() writes any atom: `:a`, `nil`, `Enum`, `:"odd one"`; and as a key of keywords, with
+ * its colon: `a:`, `"odd one":`. */
+void elixir_format_atom(struct strbuf *out, const char *text, size_t len);
+void elixir_format_key(struct strbuf *out, const char *text, size_t len);
+/* As inspect() writes a function behind its `&`: `Enum.map/2`, `:lists."odd one"/1`. */
+void elixir_format_capture(struct strbuf *out, const char *module, const char *name,
+			   uint32_t arity);
+/* What stands between the quotes of a string. */
+void elixir_escape(struct strbuf *out, const char *text, size_t len);
 
 #endif
