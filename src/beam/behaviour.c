@@ -169,9 +169,8 @@ static uint64_t initial_module(struct term_reader *r, const struct process_facts
 	return TERM_IS_ATOM(mfa[0]) ? mfa[0] : 0;
 }
 
-static struct behaviour_registers registers_of(struct term_reader *r,
-					       const struct process_facts *p, const uint64_t *y,
-					       uint32_t nr)
+static struct behaviour_registers registers_of(struct term_reader *r, const struct process_facts *p,
+					       const uint64_t *y, uint32_t nr)
 {
 	struct behaviour_registers b = {
 		.y = y,

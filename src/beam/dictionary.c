@@ -10,6 +10,9 @@
  * Uint numElements; Eterm data[]. */
 #define DICTIONARY_DATA 24
 #define MAX_CHAIN	16 /* a slot holds one or two keys as a rule */
+#define MAX_LONG_CHAIN	100000
+#define MAX_SLOTS	(1u << 27) /* MAX_HASH of erl_process_dict.c is 13,421,772 */
+#define SLOTS_AT_ONCE	512
 
 #define TERM_PTR(t)    ((t) & ~7ull)
 #define HEADER_TUPLE_2 (2ull << 6)
@@ -72,6 +75,54 @@ int dictionary_get(struct mem *mem, const struct beam_layout *layout, raddr proc
 			return 0;
 		}
 		slot = cell[1];
+	}
+	return rc;
+}
+
+/* One slot: nil, a {Key, Value}, or a list of those. */
+static int each_of_slot(struct mem *mem, uint64_t slot,
+			int (*visit)(void *arg, uint64_t key, uint64_t value), void *arg,
+			uint64_t *unreadable)
+{
+	uint64_t cell[2], tuple[3];
+	int rc = 0;
+
+	for (int i = 0; slot != NIL && rc == 0; i++) {
+		cell[0] = slot;
+		cell[1] = NIL;
+		if (((slot & 3) == 1 && mem_read(mem, TERM_PTR(slot), cell, sizeof(cell)) != 0) ||
+		    (cell[0] & 3) != 2 || i == MAX_LONG_CHAIN ||
+		    mem_read(mem, TERM_PTR(cell[0]), tuple, sizeof(tuple)) != 0 ||
+		    tuple[0] != HEADER_TUPLE_2) {
+			++*unreadable;
+			return 0;
+		}
+		rc = visit(arg, tuple[1], tuple[2]);
+		slot = cell[1];
+	}
+	return rc;
+}
+
+int dictionary_each(struct mem *mem, raddr dictionary,
+		    int (*visit)(void *arg, uint64_t key, uint64_t value), void *arg,
+		    uint64_t *unreadable)
+{
+	uint64_t slots[SLOTS_AT_ONCE];
+	uint32_t head[4]; /* sizeMask, usedSlots, arraySize, splitPosition */
+	int rc = mem_read(mem, dictionary, head, sizeof(head));
+
+	*unreadable = 0;
+	if (rc)
+		return rc;
+	if (head[1] > head[2] || head[2] > MAX_SLOTS)
+		return -EBADMSG;
+	for (uint32_t from = 0; from < head[1] && rc == 0; from += SLOTS_AT_ONCE) {
+		uint32_t nr = head[1] - from;
+
+		nr = nr > SLOTS_AT_ONCE ? SLOTS_AT_ONCE : nr;
+		rc = mem_read(mem, dictionary + DICTIONARY_DATA + 8ull * from, slots, 8ull * nr);
+		for (uint32_t i = 0; i < nr && rc == 0; i++)
+			rc = each_of_slot(mem, slots[i], visit, arg, unreadable);
 	}
 	return rc;
 }

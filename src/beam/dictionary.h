@@ -20,4 +20,13 @@ int dictionary_readable(struct mem *mem, const struct beam_layout *layout, raddr
 int dictionary_get(struct mem *mem, const struct beam_layout *layout, raddr process, uint64_t epid,
 		   uint64_t key, uint64_t *value);
 
+/*
+ * Each {Key, Value} of the dictionary at this address (Process.dictionary), in no order; stops if
+ * visit returns non-zero, and returns that.  -EBADMSG: it cannot be a dictionary.  *unreadable
+ * counts pairs that could not be read.
+ */
+int dictionary_each(struct mem *mem, raddr dictionary,
+		    int (*visit)(void *arg, uint64_t key, uint64_t value), void *arg,
+		    uint64_t *unreadable);
+
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What lies on the heap of a process, living or not: the heap's areas walked from end to end, one
- * object behind the other, and counted by kind.  Garbage counts until it is collected, as it does in
- * heap_size.
+ * object behind the other, and counted by kind.  Garbage counts until it is collected, as it does
+ * in heap_size.
  *
  * erl_term.h, erl_map.h, erl_fun.h, erl_message.h, OTP 25 to 29.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See message_shape.h.  A shape's key is the term in prefix order: an atom or [] as it is, a tuple's
- * header before its elements, and marks that are no terms.  So a million messages are compared as
- * words, and only the few shapes that differ are ever written as text.
+ * See message_shape.h.  A shape's key is the term in prefix order: an atom or [] as it is, the
+ * header of a tuple before its elements, and marks that are no terms.  So a million messages are
+ * compared as words, and only the few shapes that differ are ever written as text.
  */
 #include "beam/message_shape.h"
 
@@ -61,9 +61,9 @@ static void encode(struct message_shape *s, struct term_reader *r, uint64_t term
 	else if (depth)
 		push(s, MARK_ANY);
 	else
-		push(s, MARK_KIND | (uint64_t)(term ? term_view(r, term, &view)
-						    : TERM_KIND_UNREADABLE)
-					    << 8);
+		push(s,
+		     MARK_KIND | (uint64_t)(term ? term_view(r, term, &view) : TERM_KIND_UNREADABLE)
+					 << 8);
 }
 
 static uint32_t hash_key(const struct message_shape *s)

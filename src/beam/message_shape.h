@@ -24,7 +24,7 @@ struct message_shape {
 
 struct shape_table {
 	VEC(struct message_shape) v;
-	uint32_t *index; /* hash table: i + 1 of v, 0 = free */
+	uint32_t *index;	     /* hash table: i + 1 of v, 0 = free */
 	uint64_t other, other_words; /* beyond SHAPES_MAX */
 };
 

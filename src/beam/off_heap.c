@@ -89,10 +89,31 @@ void off_heap_add(struct beam_node *n, struct mem *mem, raddr first, bool messag
 	}
 }
 
+void off_heap_add_fragments(struct beam_node *n, struct mem *mem, raddr fragment, bool message,
+			    struct off_heap *out)
+{
+	const struct beam_layout *l = &n->layout;
+	uint64_t list, next;
+
+	for (unsigned int i = 0; fragment; i++) {
+		if (i == MAX_FRAGMENTS) {
+			out->cut = true;
+			return;
+		}
+		if (mem_read_u64(mem, fragment + (raddr)l->heap_frag_off_heap_first, &list) != 0 ||
+		    mem_read_u64(mem, fragment + (raddr)l->heap_frag_next, &next) != 0) {
+			out->unreadable++;
+			return;
+		}
+		off_heap_add(n, mem, list, message, out);
+		fragment = next;
+	}
+}
+
 void off_heap_add_process(struct beam_node *n, struct mem *mem, raddr process, struct off_heap *out)
 {
 	const struct beam_layout *l = &n->layout;
-	uint64_t first = 0, fragment = 0, list;
+	uint64_t first, fragment;
 
 	if (mem_read_u64(n->mem, process + (raddr)l->process_off_heap_first, &first) != 0 ||
 	    mem_read_u64(n->mem, process + (raddr)l->process_mbuf, &fragment) != 0) {
@@ -100,18 +121,7 @@ void off_heap_add_process(struct beam_node *n, struct mem *mem, raddr process, s
 		return;
 	}
 	off_heap_add(n, mem, first, false, out);
-	for (unsigned int i = 0; fragment; i++) {
-		if (i == MAX_FRAGMENTS) {
-			out->cut = true;
-			return;
-		}
-		if (mem_read_u64(mem, fragment + (raddr)l->heap_frag_off_heap_first, &list) != 0 ||
-		    mem_read_u64(mem, fragment + (raddr)l->heap_frag_next, &fragment) != 0) {
-			out->unreadable++;
-			return;
-		}
-		off_heap_add(n, mem, list, false, out);
-	}
+	off_heap_add_fragments(n, mem, fragment, false, out);
 }
 
 static int by_addr(const void *a, const void *b)

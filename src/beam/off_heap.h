@@ -40,6 +40,9 @@ struct off_heap {
 /* Adds one list; `mem` may be a cached one. */
 void off_heap_add(struct beam_node *n, struct mem *mem, raddr first, bool message,
 		  struct off_heap *out);
+/* Adds the list of each fragment of a chain. */
+void off_heap_add_fragments(struct beam_node *n, struct mem *mem, raddr fragment, bool message,
+			    struct off_heap *out);
 /* Adds the lists of a process: its heap's, and those of its heap fragments. */
 void off_heap_add_process(struct beam_node *n, struct mem *mem, raddr process,
 			  struct off_heap *out);

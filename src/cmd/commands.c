@@ -157,6 +157,34 @@ const struct command commands[] = {
 		.run = cmd_ets,
 	},
 	{
+		.name = "inspect",
+		.summary = "one process: state, stack, mailbox, dictionary, links, binaries",
+		.args = "PID|NAME",
+		.description =
+			"Everything that erlang:process_info/2 and sys:get_state/1 would say of "
+			"one "
+			"process, read from the node's memory: the node is not asked, not paused, "
+			"and may "
+			"hang. A process is named as <0.80.0>, 0.80.0, or by its registered "
+			"name.\n\n"
+			"  ebeam inspect -p rabbit@host '<0.80.0>'\n"
+			"  ebeam inspect -p 4711 MyApp.Worker --mailbox\n"
+			"  ebeam inspect -p 4711 code_server --terms --heap\n\n"
+			"The state is shown of processes that wait in the loop of a gen_server, "
+			"gen_statem or gen_event, supervisors and Elixir's GenServer and Agent "
+			"among "
+			"them, and where it can be told which register holds it. Mailboxes of up "
+			"to "
+			"10,000 messages are always counted by shape. A process that runs is shown "
+			"as "
+			"of its last stop, and said to be stale.",
+		.options = OPTIONS_LOOK | OPTIONS_TERM | OPT(LIMIT) | OPT(TERMS) | OPT(HEAP) |
+			   OPT(MAILBOX),
+		.min_args = 1,
+		.max_args = 1,
+		.run = cmd_inspect,
+	},
+	{
 		.name = "version",
 		.summary = "show the version of ebeam",
 		.args = "",
