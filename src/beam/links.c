@@ -35,14 +35,14 @@
 
 /*
  * ErtsMonLnkNode.flags and .type.  Up to OTP 27 two u16; 28 and 29 have one u32 with the type in
- * the low four bits, two bits of alias state, then the flags (ERTS_ML_F_BASE).
+ * the low five bits, two bits of alias state, then the flags (ERTS_ML_F_BASE).
  */
 #define FLAG_TARGET	   (1u << 0)
 #define FLAG_NAME	   (1u << 3)
 #define FLAG_EXTENDED	   (1u << 4)
 #define FLAG_SPAWN_PENDING (1u << 5)
-#define PACKED_TYPE_MASK   0xfu
-#define PACKED_FLAGS_SHIFT 6
+#define PACKED_TYPE_MASK   0x1fu
+#define PACKED_FLAGS_SHIFT 7
 
 struct node_layout {
 	size_t size;

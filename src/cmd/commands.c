@@ -185,6 +185,26 @@ const struct command commands[] = {
 		.run = cmd_inspect,
 	},
 	{
+		.name = "port",
+		.summary = "the ports of a node: traffic, queues, owners, sockets",
+		.args = "",
+		.description =
+			"What erlang:port_info says of each port, those that hold data back first: "
+			"QUEUE is what the port has taken and its driver could not write yet. Read "
+			"from memory: works on a node that hangs, and with --core on one that is "
+			"dead.\n\n"
+			"Of a port that is a socket (gen_tcp, gen_udp, gen_sctp, distribution) the "
+			"kernel's side is shown too: addresses, state, RECV-Q (bytes that the node "
+			"has not read; of a listening socket: connections not accepted) and SEND-Q "
+			"(bytes that the peer has not acknowledged).\n\n"
+			"  ebeam port -p rabbit@host -n 20\n"
+			"  ebeam port -p rabbit@host -s -input -c port,connected,input,peer\n\n"
+			"Sockets of the module 'socket' (and of inet_backend socket) are no ports "
+			"and are not shown. OS PID is that of the node's own PID namespace.",
+		.options = OPTIONS_LOOK | OPTIONS_TABLE,
+		.run = cmd_port,
+	},
+	{
 		.name = "version",
 		.summary = "show the version of ebeam",
 		.args = "",

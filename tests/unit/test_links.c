@@ -15,7 +15,7 @@
 
 static uint32_t packed(int otp, uint32_t type, uint32_t flags)
 {
-	return otp >= 28 ? type | flags << 6 : flags | type << 16;
+	return otp >= 28 ? type | flags << 7 : flags | type << 16;
 }
 
 static raddr link_node(struct fakenode *f, uint64_t item, raddr parent, uint64_t unlinking)

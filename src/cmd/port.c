@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam port`: the ports of a node with what port_info says of them, and the sockets of the
+ * operating system behind those that are one.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "beam/atoms.h"
+#include "beam/ports.h"
+#include "cmd/command.h"
+#include "cmd/render.h"
+#include "cmd/target.h"
+#include "target/sockets.h"
+#include "view/table.h"
+
+struct port_row {
+	const struct port_facts *p;
+	const struct socket_info *socket; /* NULL = none, or not found */
+};
+
+struct port_view {
+	struct beam_node *node;
+	struct id_format pids, port_ids;
+	struct port_list ports;
+	struct socket_table sockets;
+	bool live; /* not a core file: descriptors can be asked for */
+	struct port_row *rows;
+};
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static const struct socket_info *socket_of(const struct port_view *v, const struct port_facts *p)
+{
+	char target[64];
+
+	if (!v->live || p->fd_kind == PORT_FD_NONE || p->fds[0] < 0 ||
+	    proc_fd_target(v->node->os_pid, p->fds[0], target, sizeof(target)) != 0)
+		return NULL;
+	return socket_find(&v->sockets, socket_inode(target));
+}
+
+static int by_queue_and_output(const void *a, const void *b)
+{
+	const struct port_facts *x = ((const struct port_row *)a)->p;
+	const struct port_facts *y = ((const struct port_row *)b)->p;
+
+	if (x->queue_size != y->queue_size)
+		return x->queue_size > y->queue_size ? -1 : 1;
+	if (x->bytes_out != y->bytes_out)
+		return x->bytes_out > y->bytes_out ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int read_view(struct port_view *v, const struct command_context *ctx, struct error *err)
+{
+	int rc = target_open(&v->node, ctx, err);
+
+	rc = rc ? rc : target_need(v->node, v->node->anchors.port_tab, "port table", err);
+	rc = rc ? rc : target_need(v->node, v->node->anchors.proc_tab, "process table", err);
+	if (rc)
+		return rc;
+	rc = id_format_read(&v->pids, v->node->mem, &v->node->layout, v->node->anchors.proc_tab,
+			    v->node->identity.otp);
+	rc = rc ? rc
+		: id_format_read(&v->port_ids, v->node->mem, &v->node->layout,
+				 v->node->anchors.port_tab, v->node->identity.otp);
+	if (rc)
+		return error_set(err, ERROR_KIND_FAILED, rc, "cannot read the process table: %s",
+				 error_text(rc));
+	rc = ports_read(v->node, &v->ports, err);
+	if (rc)
+		return rc;
+	v->live = !ctx->opt.core;
+	if (v->live)
+		sockets_read(&v->sockets, v->node->os_pid);
+	v->rows = xcalloc(v->ports.len ? v->ports.len : 1, sizeof(*v->rows));
+	for (size_t i = 0; i < v->ports.len; i++)
+		v->rows[i] = (struct port_row){.p = &v->ports.data[i],
+					       .socket = socket_of(v, &v->ports.data[i])};
+	return 0;
+}
+
+static void free_view(struct port_view *v)
+{
+	free(v->rows);
+	port_list_free(&v->ports);
+	socket_table_free(&v->sockets);
+	beam_node_close(v->node);
+}
+
+/* ---- columns -------------------------------------------------------------------------------- */
+
+#define NAME_SHOWN 40
+
+#define ROW(r)	((const struct port_row *)(r))
+#define VIEW(c) ((const struct port_view *)(c))
+
+static void add_atom(struct strbuf *out, const struct port_view *v, uint64_t atom)
+{
+	const char *text = atom ? beam_atom_text(v->node->atoms, atom, NULL) : NULL;
+
+	if (text)
+		strbuf_addstr(out, text);
+}
+
+static void col_port(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addf(out, "#Port<0.%" PRIu64 ">%s", ROW(row)->p->number,
+		    ROW(row)->p->torn ? "~" : "");
+}
+
+static void col_id(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addf(out, "%" PRIu32, ROW(row)->p->slot);
+}
+
+static void col_name(struct strbuf *out, const void *row, const void *ctx)
+{
+	const char *name = ROW(row)->p->name;
+
+	(void)ctx;
+	/* The whole command line of a program is too long to be read here. */
+	if (name && strlen(name) > NAME_SHOWN)
+		strbuf_addf(out, "%.*s...", NAME_SHOWN - 3, name);
+	else if (name)
+		strbuf_addstr(out, name);
+}
+
+static void col_driver(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addstr(out, ROW(row)->p->driver);
+}
+
+static void col_connected(struct strbuf *out, const void *row, const void *ctx)
+{
+	char buf[64];
+
+	if (TERM_IS_PID(ROW(row)->p->connected))
+		strbuf_addstr(out, pid_format(&VIEW(ctx)->pids, ROW(row)->p->connected, buf,
+					      sizeof(buf)));
+}
+
+static void col_registered(struct strbuf *out, const void *row, const void *ctx)
+{
+	add_atom(out, VIEW(ctx), ROW(row)->p->registered);
+}
+
+static void col_os_pid(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	if (ROW(row)->p->os_pid >= 0)
+		strbuf_addf(out, "%" PRId64, ROW(row)->p->os_pid);
+}
+
+static void add_word(struct strbuf *out, const char *word)
+{
+	strbuf_addf(out, "%s%s", out->len ? "," : "", word);
+}
+
+static void col_flags(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct port_facts *p = ROW(row)->p;
+
+	(void)ctx;
+	if (port_is_busy(p))
+		add_word(out, "busy");
+	if (p->state & PORT_STATE_CLOSING)
+		add_word(out, "closing");
+	if (p->state & PORT_STATE_EXITING)
+		add_word(out, "exiting");
+	if (p->state & PORT_STATE_DISTRIBUTION)
+		add_word(out, "distribution");
+}
+
+static const char *locking(const struct port_facts *p)
+{
+	return p->state & PORT_STATE_PORT_SPECIFIC_LOCK ? "port_level" : "driver_level";
+}
+
+static void col_locking(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addstr(out, locking(ROW(row)->p));
+}
+
+static void col_fd(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct port_facts *p = ROW(row)->p;
+
+	(void)ctx;
+	if (p->fd_kind == PORT_FD_NONE)
+		return;
+	if (p->fds[0] == p->fds[1] || p->fds[1] < 0)
+		strbuf_addf(out, "%d", p->fds[0]);
+	else if (p->fds[0] < 0)
+		strbuf_addf(out, "%d", p->fds[1]);
+	else
+		strbuf_addf(out, "%d,%d", p->fds[0], p->fds[1]);
+}
+
+static void col_local(struct strbuf *out, const void *row, const void *ctx)
+{
+	char buf[512];
+
+	(void)ctx;
+	if (ROW(row)->socket)
+		strbuf_addstr(out, socket_local(ROW(row)->socket, buf, sizeof(buf)));
+}
+
+static void col_peer(struct strbuf *out, const void *row, const void *ctx)
+{
+	char buf[512];
+
+	(void)ctx;
+	if (ROW(row)->socket)
+		strbuf_addstr(out, socket_peer(ROW(row)->socket, buf, sizeof(buf)));
+}
+
+/* In the order and words of prim_inet:getstatus/1. */
+static const struct {
+	uint32_t bit;
+	const char *name;
+} inet_states[] = {
+	{PORT_INET_BUSY, "busy"},
+	{PORT_INET_ACCEPTING, "accepting"},
+	{PORT_INET_CONNECTING, "connecting"},
+	{PORT_INET_LISTEN, "listen"},
+	{PORT_INET_CONNECTED, "connected"},
+	{PORT_INET_BOUND, "bound"},
+	{PORT_INET_OPEN, "open"},
+};
+
+/* What the driver thinks of its socket, if the kernel cannot be asked. */
+static const char *inet_state_name(const struct port_facts *p)
+{
+	for (size_t i = 1; i < ARRAY_SIZE(inet_states); i++)
+		if (p->fd_kind == PORT_FD_INET && (p->inet_state & inet_states[i].bit))
+			return inet_states[i].name;
+	return NULL;
+}
+
+static void col_socket_state(struct strbuf *out, const void *row, const void *ctx)
+{
+	const char *name = ROW(row)->socket ? socket_state_name(ROW(row)->socket)
+					    : inet_state_name(ROW(row)->p);
+
+	(void)ctx;
+	if (name)
+		strbuf_addstr(out, name);
+}
+
+/* A number: its cell, and the order, largest first. */
+#define NUMBER_COLUMN(column, known, value)                                                        \
+	static void col_##column(struct strbuf *out, const void *row, const void *ctx)             \
+	{                                                                                          \
+		const struct port_row *r = row;                                                    \
+		char buf[32];                                                                      \
+                                                                                                   \
+		(void)ctx;                                                                         \
+		if (known)                                                                         \
+			strbuf_addstr(out, units_format_count(value, buf, sizeof(buf)));           \
+	}                                                                                          \
+	static uint64_t value_##column(const struct port_row *r)                                   \
+	{                                                                                          \
+		return (known) ? (value) + 1 : 0;                                                  \
+	}                                                                                          \
+	static int by_##column(const void *a, const void *b)                                       \
+	{                                                                                          \
+		uint64_t x = value_##column(a), y = value_##column(b);                             \
+                                                                                                   \
+		return x > y ? -1 : x < y;                                                         \
+	}
+
+NUMBER_COLUMN(input, true, r->p->bytes_in)
+NUMBER_COLUMN(output, true, r->p->bytes_out)
+NUMBER_COLUMN(queue_size, true, r->p->queue_size)
+NUMBER_COLUMN(memory, r->p->memory_known, r->p->memory)
+NUMBER_COLUMN(links, true, (uint64_t)r->p->links.len)
+NUMBER_COLUMN(monitors, true, (uint64_t)r->p->monitors.len)
+NUMBER_COLUMN(monitored_by, true, (uint64_t)r->p->monitored_by.len)
+NUMBER_COLUMN(suspended, true, (uint64_t)r->p->suspended.len)
+NUMBER_COLUMN(recv_q, r->socket && r->socket->has_queues, r->socket->recv_q)
+NUMBER_COLUMN(send_q, r->socket && r->socket->has_queues, r->socket->send_q)
+
+static int by_port(const void *a, const void *b)
+{
+	uint64_t x = ROW(a)->p->number, y = ROW(b)->p->number;
+
+	return x < y ? -1 : x > y;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return ROW(a)->p->slot < ROW(b)->p->slot ? -1 : ROW(a)->p->slot > ROW(b)->p->slot;
+}
+
+static int by_os_pid(const void *a, const void *b)
+{
+	return ROW(a)->p->os_pid > ROW(b)->p->os_pid ? -1 : ROW(a)->p->os_pid < ROW(b)->p->os_pid;
+}
+
+static const struct table_column port_columns[] = {
+	{"port", "PORT", TABLE_LEFT, false, col_port, by_port},
+	{"id", "ID", TABLE_RIGHT, true, col_id, by_id},
+	{"name", "NAME", TABLE_LEFT, false, col_name, NULL},
+	{"driver", "DRIVER", TABLE_LEFT, true, col_driver, NULL},
+	{"connected", "CONNECTED", TABLE_LEFT, false, col_connected, NULL},
+	{"registered_name", "REGISTERED", TABLE_LEFT, true, col_registered, NULL},
+	{"input", "INPUT", TABLE_RIGHT, false, col_input, by_input},
+	{"output", "OUTPUT", TABLE_RIGHT, false, col_output, by_output},
+	{"queue_size", "QUEUE", TABLE_RIGHT, false, col_queue_size, by_queue_size},
+	{"memory", "MEMORY", TABLE_RIGHT, true, col_memory, by_memory},
+	{"flags", "FLAGS", TABLE_LEFT, false, col_flags, NULL},
+	{"locking", "LOCKING", TABLE_LEFT, true, col_locking, NULL},
+	{"links", "LINKS", TABLE_RIGHT, false, col_links, by_links},
+	{"monitors", "MONITORS", TABLE_RIGHT, true, col_monitors, by_monitors},
+	{"monitored_by", "MONITORED BY", TABLE_RIGHT, true, col_monitored_by, by_monitored_by},
+	{"suspended", "WAITING", TABLE_RIGHT, true, col_suspended, by_suspended},
+	{"os_pid", "OS PID", TABLE_RIGHT, false, col_os_pid, by_os_pid},
+	{"fd", "FD", TABLE_RIGHT, true, col_fd, NULL},
+	{"recv_q", "RECV-Q", TABLE_RIGHT, false, col_recv_q, by_recv_q},
+	{"send_q", "SEND-Q", TABLE_RIGHT, false, col_send_q, by_send_q},
+	{"socket_state", "SOCKET", TABLE_LEFT, false, col_socket_state, NULL},
+	{"local", "LOCAL", TABLE_LEFT, false, col_local, NULL},
+	{"peer", "PEER", TABLE_LEFT, false, col_peer, NULL},
+	{0},
+};
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void json_refs(struct jsonw *w, const struct port_view *v, const char *key,
+		      const struct port_refs *refs)
+{
+	jsonw_begin_array(w, key);
+	for (size_t i = 0; i < refs->len; i++) {
+		uint64_t term = v->ports.terms.data[refs->first + i];
+		char buf[64];
+
+		jsonw_string(w, NULL,
+			     TERM_IS_PID(term) ? pid_format(&v->pids, term, buf, sizeof(buf))
+					       : port_format(&v->port_ids, term, buf, sizeof(buf)));
+	}
+	jsonw_end_array(w);
+}
+
+static void json_fd(struct jsonw *w, const struct port_view *v, const char *key, int fd)
+{
+	char target[512];
+
+	if (fd < 0) {
+		jsonw_null(w, key);
+		return;
+	}
+	jsonw_begin_object(w, key);
+	jsonw_int(w, "fd", fd);
+	if (v->live && proc_fd_target(v->node->os_pid, fd, target, sizeof(target)) == 0)
+		jsonw_string(w, "target", target);
+	else
+		jsonw_null(w, "target");
+	jsonw_end_object(w);
+}
+
+static void json_status(struct jsonw *w, const struct port_facts *p)
+{
+	jsonw_begin_array(w, "status");
+	for (size_t i = 0; i < ARRAY_SIZE(inet_states); i++)
+		if (p->fd_kind == PORT_FD_INET && (p->inet_state & inet_states[i].bit))
+			jsonw_string(w, NULL, inet_states[i].name);
+	jsonw_end_array(w);
+}
+
+static void json_socket(struct jsonw *w, const struct port_row *r)
+{
+	const struct socket_info *s = r->socket;
+	char buf[512];
+
+	if (r->p->fd_kind != PORT_FD_INET && !s) {
+		jsonw_null(w, "socket");
+		return;
+	}
+	jsonw_begin_object(w, "socket");
+	jsonw_int(w, "fd", r->p->fds[0]);
+	json_status(w, r->p);
+	jsonw_string(w, "protocol", s ? socket_protocol_name(s->protocol) : NULL);
+	jsonw_string(w, "state", s ? socket_state_name(s) : NULL);
+	jsonw_string(w, "local", s && *socket_local(s, buf, sizeof(buf)) ? buf : NULL);
+	jsonw_string(w, "peer", s && *socket_peer(s, buf, sizeof(buf)) ? buf : NULL);
+	if (s && s->has_queues) {
+		jsonw_uint(w, "recv_q", s->recv_q);
+		jsonw_uint(w, "send_q", s->send_q);
+	} else {
+		jsonw_null(w, "recv_q");
+		jsonw_null(w, "send_q");
+	}
+	jsonw_end_object(w);
+}
+
+static void json_flags(struct jsonw *w, const struct port_facts *p)
+{
+	jsonw_bool(w, "busy", port_is_busy(p));
+	jsonw_bool(w, "closing", p->state & PORT_STATE_CLOSING);
+	jsonw_bool(w, "exiting", p->state & PORT_STATE_EXITING);
+	jsonw_bool(w, "distribution", p->state & PORT_STATE_DISTRIBUTION);
+	jsonw_string(w, "locking", locking(p));
+	jsonw_bool(w, "parallelism", p->task_flags & PORT_TASK_PARALLELISM);
+	jsonw_bool(w, "torn", p->torn);
+}
+
+static void json_row(struct jsonw *w, const struct port_view *v, const struct port_row *r)
+{
+	const struct port_facts *p = r->p;
+	char buf[64];
+
+	jsonw_begin_object(w, NULL);
+	snprintf(buf, sizeof(buf), "#Port<0.%" PRIu64 ">", p->number);
+	jsonw_string(w, "port", buf);
+	jsonw_uint(w, "id", p->slot);
+	jsonw_string(w, "name", p->name);
+	jsonw_string(w, "connected",
+		     TERM_IS_PID(p->connected)
+			     ? pid_format(&v->pids, p->connected, buf, sizeof(buf))
+			     : NULL);
+	jsonw_uint(w, "input", p->bytes_in);
+	jsonw_uint(w, "output", p->bytes_out);
+	if (p->os_pid >= 0)
+		jsonw_int(w, "os_pid", p->os_pid);
+	else
+		jsonw_null(w, "os_pid");
+	jsonw_uint(w, "queue_size", p->queue_size);
+	jsonw_string(w, "registered_name",
+		     p->registered ? beam_atom_text(v->node->atoms, p->registered, NULL) : NULL);
+	jsonw_string(w, "driver", *p->driver ? p->driver : NULL);
+	json_refs(w, v, "links", &p->links);
+	json_refs(w, v, "monitors", &p->monitors);
+	json_refs(w, v, "monitored_by", &p->monitored_by);
+	json_refs(w, v, "suspended", &p->suspended);
+	if (p->memory_known)
+		jsonw_uint(w, "memory", p->memory);
+	else
+		jsonw_null(w, "memory");
+	json_flags(w, p);
+	json_socket(w, r);
+	json_fd(w, v, "read", p->fd_kind == PORT_FD_STREAM ? p->fds[0] : -1);
+	json_fd(w, v, "write", p->fd_kind == PORT_FD_STREAM ? p->fds[1] : -1);
+	jsonw_end_object(w);
+}
+
+static const char *sockets_warning(const struct port_view *v)
+{
+	if (!v->live)
+		return "a core file does not hold the kernel's side of sockets: no addresses, "
+		       "states and queues of the operating system";
+	if (v->sockets.unread)
+		return "the tables of sockets in /proc could not all be read: some addresses, "
+		       "states and queues of the operating system are missing";
+	return NULL;
+}
+
+static int write_json(struct command_context *ctx, const struct port_view *v, const struct table *t,
+		      const struct table_options *o, struct error *err)
+{
+	const struct target_counter counters[] = {{"ports", v->ports.len},
+						  {"vanished", v->ports.vanished},
+						  {"torn", v->ports.torn},
+						  {"cut", v->ports.cut}};
+	const char *warning = sockets_warning(v);
+	struct jsonw w = JSONW(ctx->out);
+	size_t *order, nr;
+	int rc = table_order(t, o, &order, &nr, err);
+
+	if (rc)
+		return rc;
+	target_json_begin(&w, ctx, v->node);
+	jsonw_begin_rows(&w, "data");
+	for (size_t i = 0; i < nr; i++)
+		json_row(&w, v, &v->rows[order[i]]);
+	jsonw_end_array(&w);
+	free(order);
+	return target_json_end(&w, &warning, warning ? 1 : 0, counters, ARRAY_SIZE(counters), err);
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static int write_text(struct command_context *ctx, const struct port_view *v, const struct table *t,
+		      const struct table_options *o, struct error *err)
+{
+	uint64_t in = 0, out = 0, queued = 0, busy = 0;
+	char a[32], b[32], c[32], d[32];
+	int rc = table_write(ctx->out, t, o, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < v->ports.len; i++) {
+		in += v->ports.data[i].bytes_in;
+		out += v->ports.data[i].bytes_out;
+		queued += v->ports.data[i].queue_size;
+		busy += port_is_busy(&v->ports.data[i]);
+	}
+	fprintf(ctx->out, "\n%s ports, %" PRIu64 " busy; bytes: %s in, %s out, %s queued\n",
+		units_format_count(v->ports.len, a, sizeof(a)), busy,
+		units_format_count(in, b, sizeof(b)), units_format_count(out, c, sizeof(c)),
+		units_format_count(queued, d, sizeof(d)));
+	if (sockets_warning(v))
+		log_warn("ebeam: %s", sockets_warning(v));
+	if (v->ports.torn || v->ports.vanished || v->ports.cut)
+		log_warn("ebeam: the node went on: %" PRIu64 " ports vanished, %" PRIu64
+			 " changed while they were read (~), %" PRIu64 " have too many links",
+			 v->ports.vanished, v->ports.torn, v->ports.cut);
+	return 0;
+}
+
+int cmd_port(struct command_context *ctx, struct error *err)
+{
+	struct table_options options = {
+		.columns = ctx->opt.columns,
+		.sort = ctx->opt.sort,
+		.limit = ctx->opt.limit,
+		.color = render_color(&ctx->opt, ctx->out),
+	};
+	struct port_view view = {0};
+	struct table table = {
+		.columns = port_columns, .row_size = sizeof(struct port_row), .ctx = &view};
+	int rc = table_check(&table, &options, err);
+
+	rc = rc ? rc : read_view(&view, ctx, err);
+	if (!rc) {
+		/* Those that hold something back first. */
+		if (!ctx->opt.json)
+			qsort(view.rows, view.ports.len, sizeof(*view.rows), by_queue_and_output);
+		table.rows = view.rows;
+		table.nr_rows = view.ports.len;
+		rc = ctx->opt.json ? write_json(ctx, &view, &table, &options, err)
+				   : write_text(ctx, &view, &table, &options, err);
+	}
+	free_view(&view);
+	return rc;
+}
