@@ -38,8 +38,9 @@ struct executable {
 struct finder {
 	VEC(struct executable) executables;
 	VEC(int) nodes;
-	int hidden;	 /* a process called beam that may not be looked at; 0 = none */
-	int hidden_code; /* why not */
+	VEC(int) hidden_nodes; /* all that are called beam and may not be looked at */
+	int hidden;	       /* a process called beam that may not be looked at; 0 = none */
+	int hidden_code;       /* why not */
 };
 
 /* A node with its name, for matching and for error texts. */
@@ -130,9 +131,11 @@ static int find_nodes(struct finder *f, struct error *err)
 		found = examine(f, pids[i]);
 		if (found > 0)
 			vec_push(&f->nodes, pids[i]);
-		if (found < 0 && !f->hidden && is_called_beam(pids[i])) {
-			f->hidden = pids[i];
-			f->hidden_code = found;
+		if (found < 0 && is_called_beam(pids[i])) {
+			vec_push(&f->hidden_nodes, pids[i]);
+			if (!f->hidden)
+				f->hidden_code = found;
+			f->hidden = f->hidden_nodes.data[0];
 		}
 	}
 	free(pids);
@@ -143,6 +146,7 @@ static void finder_free(struct finder *f)
 {
 	vec_free(&f->executables);
 	vec_free(&f->nodes);
+	vec_free(&f->hidden_nodes);
 }
 
 static int hidden_error(int os_pid, int code, struct error *err)
@@ -161,13 +165,14 @@ int beam_list(int **out, struct error *err)
 	struct finder f = {0};
 	int code = find_nodes(&f, err);
 
-	if (!code && f.nodes.len == 0 && f.hidden)
-		code = hidden_error(f.hidden, f.hidden_code, err);
 	if (code) {
 		finder_free(&f);
 		return code;
 	}
+	for (size_t i = 0; i < f.hidden_nodes.len; i++)
+		vec_push(&f.nodes, f.hidden_nodes.data[i]);
 	*out = f.nodes.data;
+	vec_free(&f.hidden_nodes);
 	vec_free(&f.executables);
 	return (int)f.nodes.len;
 }

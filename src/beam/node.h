@@ -125,7 +125,8 @@ bool beam_is_node(int os_pid);
  * NULL if exactly one node runs.  Errors name the nodes that are there.
  */
 int beam_find(int *os_pid, const char *what, struct error *err);
-/* os pids of all nodes that can be seen; malloc'ed; number or negative errno. */
+/* os pids of all nodes that can be seen, those too that may not be looked into (told by the name of
+ * the process, as there is nothing else); malloc'ed; number or negative errno. */
 int beam_list(int **out, struct error *err);
 
 #endif

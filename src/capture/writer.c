@@ -33,13 +33,21 @@ struct capture_writer {
 	unsigned char records[BLOCK_BUFFER];
 };
 
+static void fail(struct capture_writer *w, int code)
+{
+	error_set(&w->failure, ERROR_KIND_FAILED, -code, "cannot write the capture: %s%s",
+		  error_text(code),
+		  code == ENOSPC || code == EDQUOT
+			  ? ". Make room, or choose another place with -o or --capture"
+			  : "");
+}
+
 static int write_bytes(struct capture_writer *w, const void *bytes, size_t size, struct error *err)
 {
 	errno = 0;
 	if (fwrite(bytes, 1, size, w->f) == size)
 		return 0;
-	error_set(&w->failure, ERROR_KIND_FAILED, errno ? -errno : -EIO,
-		  "cannot write the capture: %s", error_text(errno ? errno : EIO));
+	fail(w, errno ? errno : EIO);
 	if (err)
 		*err = w->failure;
 	return w->failure.code;
@@ -143,7 +151,6 @@ int capture_writer_flush(struct capture_writer *w, struct error *err)
 	errno = 0;
 	if (fflush(w->f) == 0)
 		return 0;
-	error_set(&w->failure, ERROR_KIND_FAILED, errno ? -errno : -EIO,
-		  "cannot write the capture: %s", error_text(errno ? errno : EIO));
+	fail(w, errno ? errno : EIO);
 	return check_failure(w, err);
 }

@@ -138,8 +138,10 @@ static void check_cap_sys_ptrace(struct doctor_row *row)
 
 static void check_cap_sys_admin(struct doctor_row *row)
 {
+	/* perf_uprobe_event_init() of the kernel; what it means here is said beside uprobes. */
 	if (!privilege_has(CAP_SYS_ADMIN))
-		snprintf(row->seen, sizeof(row->seen), "no; not needed beside the others");
+		snprintf(row->seen, sizeof(row->seen),
+			 "no; beside the others only uprobes need it, see below");
 }
 
 /* ---- limits ------------------------------------------------------------------------------- */
@@ -218,8 +220,15 @@ static void add_feature(struct doctor_rows *rows, const struct probe_feature *f)
 	if (f->ok)
 		return;
 	row->state = f->required ? DOCTOR_MISSING : DOCTOR_DEGRADED;
-	row->fix = forbidden ? "run as root, or grant CAP_BPF and CAP_PERFMON" : f->fix;
+	row->fix = !forbidden	      ? f->fix
+		   : f->privilege_fix ? f->privilege_fix
+				      : "run as root, or grant CAP_BPF and CAP_PERFMON";
 	snprintf(row->why, sizeof(row->why), "%s", error_text(f->err));
+	if (f->needs_btf) {
+		row->fix = NULL;
+		snprintf(row->why, sizeof(row->why),
+			 "cannot be tried without kernel BTF, see above");
+	}
 	if (f->required)
 		row->blocks = forbidden ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL;
 }

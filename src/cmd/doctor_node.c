@@ -2,11 +2,16 @@
 /* doctor: one node: who it is, where its layout comes from, each check, each table of the VM. */
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "cmd/doctor.h"
+#include "target/proc.h"
+
+#define LIMITS_MAX_SIZE 4096
 
 /* What is lost where a table was not found.  The checks refuse a node for want of those without
  * which nothing works, so here they only degrade. */
@@ -34,6 +39,36 @@ static const struct {
 	 "a dirty scheduler is known only after its first sample in Erlang code"},
 	{"dirty IO schedulers", offsetof(struct beam_anchors, dirty_io),
 	 "a dirty scheduler is known only after its first sample in Erlang code"},
+};
+
+#define ANCHOR(member) offsetof(struct beam_anchors, member)
+#define NO_ANCHOR      SIZE_MAX
+
+/* What can be read of a node, by which command, and the tables that it needs: all of them.  Without
+ * those of `better` it says less. */
+static const struct {
+	const char *feature, *command;
+	size_t needs[2], better;
+	const char *less; /* what it does not say without `better` */
+} abilities[] = {
+	{"processes", "ps", {ANCHOR(proc_tab), ANCHOR(atom_table)}, NO_ANCHOR, NULL},
+	{"stacks",
+	 "dump",
+	 {ANCHOR(proc_tab), ANCHOR(atom_table)},
+	 ANCHOR(jit_descriptor),
+	 "functions have no names"},
+	{"terms: state, dictionary",
+	 "inspect",
+	 {ANCHOR(proc_tab), ANCHOR(atom_table)},
+	 NO_ANCHOR,
+	 NULL},
+	{"mailboxes", "inspect", {ANCHOR(proc_tab), ANCHOR(atom_table)}, NO_ANCHOR, NULL},
+	{"memory", "mem", {ANCHOR(proc_tab), ANCHOR(sched)}, NO_ANCHOR, NULL},
+	{"ETS tables", "ets", {ANCHOR(sched), ANCHOR(atom_table)}, NO_ANCHOR, NULL},
+	{"ports", "port", {ANCHOR(port_tab), ANCHOR(proc_tab)}, NO_ANCHOR, NULL},
+	{"modules", "mod", {ANCHOR(module_code), ANCHOR(atom_table)}, NO_ANCHOR, NULL},
+	{"distribution", "dist", {ANCHOR(this_node), ANCHOR(atom_table)}, NO_ANCHOR, NULL},
+	{"application environment", "env", {ANCHOR(sched), ANCHOR(atom_table)}, NO_ANCHOR, NULL},
 };
 
 static struct doctor_row *add(struct doctor_rows *rows, const struct beam_node *node,
@@ -106,13 +141,85 @@ static void add_layout(struct doctor_rows *rows, const struct beam_node *node)
 	}
 }
 
+static raddr anchor_at(const struct beam_node *node, size_t offset)
+{
+	raddr at;
+
+	memcpy(&at, (const char *)&node->anchors + offset, sizeof(at));
+	return at;
+}
+
+static const char *anchor_name(size_t offset)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(anchor_rows); i++)
+		if (anchor_rows[i].offset == offset)
+			return anchor_rows[i].feature;
+	return "a table";
+}
+
+static void add_ability(struct doctor_rows *rows, const struct beam_node *node, size_t i)
+{
+	struct doctor_row *row = add(rows, node, "inspection", abilities[i].feature);
+	size_t better = abilities[i].better;
+
+	snprintf(row->seen, sizeof(row->seen), "ebeam %s", abilities[i].command);
+	if (better != NO_ANCHOR && !anchor_at(node, better)) {
+		row->state = DOCTOR_DEGRADED;
+		snprintf(row->why, sizeof(row->why), "%s: the %s was not found", abilities[i].less,
+			 anchor_name(better));
+	}
+	for (size_t k = 0; k < ARRAY_SIZE(abilities[i].needs); k++) {
+		if (anchor_at(node, abilities[i].needs[k]))
+			continue;
+		row->state = DOCTOR_MISSING;
+		snprintf(row->why, sizeof(row->why), "the %s was not found",
+			 anchor_name(abilities[i].needs[k]));
+	}
+	if (beam_node_unsupported(node)) {
+		row->state = DOCTOR_MISSING;
+		snprintf(row->why, sizeof(row->why), "%s",
+			 node->core ? "the memory that is left does not fit the layout"
+				    : "the layout does not fit this node");
+	}
+}
+
+/* True if the kernel writes no core when the process crashes. */
+static bool has_no_core_limit(int os_pid)
+{
+	static const char name[] = "\nMax core file size";
+	char path[64], *text, *line;
+	bool none;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", os_pid);
+	text = proc_read_file(path, LIMITS_MAX_SIZE, NULL);
+	line = text ? strstr(text, name) : NULL;
+	line = line ? line + sizeof(name) - 1 + strspn(line + sizeof(name) - 1, " ") : NULL;
+	none = line && line[0] == '0' && line[1] == ' '; /* the soft limit is the first number */
+	free(text);
+	return none;
+}
+
+static void add_core_files(struct doctor_rows *rows, const struct beam_node *node)
+{
+	const char *build_id = elf_file_build_id(node->elf);
+	struct doctor_row *row;
+
+	if (node->core)
+		return;
+	row = add(rows, node, "inspection", "core files");
+	snprintf(row->seen, sizeof(row->seen), "--core, made by gcore%s%s%s",
+		 has_no_core_limit(node->os_pid)
+			 ? " (the kernel makes none if this node crashes: ulimit -c is 0)"
+			 : " or the kernel",
+		 *build_id ? "; build id " : "; no build id", build_id);
+}
+
 static void add_anchors(struct doctor_rows *rows, const struct beam_node *node)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(anchor_rows); i++) {
 		struct doctor_row *row = add(rows, node, "tables", anchor_rows[i].feature);
-		raddr at;
+		raddr at = anchor_at(node, anchor_rows[i].offset);
 
-		memcpy(&at, (const char *)&node->anchors + anchor_rows[i].offset, sizeof(at));
 		if (at) {
 			snprintf(row->seen, sizeof(row->seen), "at 0x%" PRIx64, at);
 			continue;
@@ -129,6 +236,10 @@ void doctor_check_node(struct doctor_rows *rows, const struct beam_node *node)
 	add_symbols(rows, node);
 	add_layout(rows, node);
 	/* Nobody has looked for the tables if there is no layout to find them by. */
-	if (node->nr_checks)
-		add_anchors(rows, node);
+	if (!node->nr_checks)
+		return;
+	add_anchors(rows, node);
+	for (size_t i = 0; i < ARRAY_SIZE(abilities); i++)
+		add_ability(rows, node, i);
+	add_core_files(rows, node);
 }

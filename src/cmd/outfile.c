@@ -30,6 +30,12 @@ static int fail(struct error *err, const char *path, int code, const char *advic
 			 error_text(code), advice);
 }
 
+static const char *advice_on_space(int code)
+{
+	return code == -ENOSPC || code == -EDQUOT ? ". Make room, or choose another place with -o"
+						  : "";
+}
+
 static bool starts_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
@@ -182,8 +188,7 @@ int outfile_check(FILE *f, const char *name, struct error *err)
 	 * same reason; if it does not, the reason is lost but the failure is not. */
 	errno = 0;
 	if (fflush(f) != 0)
-		return fail(err, name, errno ? -errno : -EIO,
-			    errno == ENOSPC ? ". Make room, or choose another place with -o" : "");
+		return fail(err, name, errno ? -errno : -EIO, advice_on_space(-errno));
 	if (ferror(f))
 		return fail(err, name, -EIO, "");
 	return 0;
@@ -209,7 +214,7 @@ int outfile_commit(struct outfile **out, struct error *err)
 		goto done;
 	/* Some file systems report a full disk, or an exceeded quota, only here. */
 	if (fclose(o->f) != 0)
-		rc = fail(err, o->path, -errno, "");
+		rc = fail(err, o->path, -errno, advice_on_space(-errno));
 	o->f = NULL;
 	if (!rc && o->temporary && rename(o->temporary, o->path) != 0)
 		rc = fail(err, o->path, -errno, "");

@@ -29,5 +29,5 @@ const char *privilege_blind_spot(void)
 {
 	if (privilege_has(CAP_SYS_PTRACE))
 		return NULL;
-	return "without root or CAP_SYS_PTRACE only nodes of the same user can be seen";
+	return "without root or CAP_SYS_PTRACE only nodes of the same user can be looked into";
 }

@@ -59,8 +59,10 @@ int export_finish(FILE *f, struct error *err)
 	if (fflush(f) == 0 && !ferror(f))
 		return 0;
 	code = errno > 0 ? errno : EIO;
-	return error_set(err, ERROR_KIND_FAILED, -code, "cannot write the output: %s",
-			 error_text(code));
+	return error_set(
+		err, ERROR_KIND_FAILED, -code, "cannot write the output: %s%s", error_text(code),
+		code == ENOSPC || code == EDQUOT ? ". Make room, or choose another place with -o"
+						 : "");
 }
 
 const char *export_meta(const struct snapshot *s, const char *key, const char *fallback)

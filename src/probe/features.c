@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "base/compiler.h"
 #include "features.skel.h"
 #include "probe/perf.h"
+#include "target/proc.h"
 
 static const struct probe_feature descriptions[NR_PROBE_FEATURES] = {
 	[PROBE_FEATURE_BTF] = {.name = "kernel BTF",
@@ -42,14 +44,77 @@ static const struct probe_feature descriptions[NR_PROBE_FEATURES] = {
 				     .fix = "run as root or grant CAP_PERFMON; see "
 					    "kernel.perf_event_paranoid",
 				     .required = true},
-	[PROBE_FEATURE_UPROBE] = {.name = "uprobes",
-				  .purpose = "sees code being loaded, at once",
-				  .fix = "use a kernel built with CONFIG_UPROBE_EVENTS=y"},
+	[PROBE_FEATURE_UPROBE] =
+		{.name = "uprobes",
+		 .purpose =
+			 "sees code being loaded, at once; without, it is found by looking again",
+		 .fix = "use a kernel built with CONFIG_UPROBE_EVENTS=y",
+		 .privilege_fix = "run as root, or grant CAP_SYS_ADMIN too"},
 	[PROBE_FEATURE_BREAKPOINT] =
 		{.name = "hardware breakpoints",
 		 .purpose = "tracing of Erlang functions",
 		 .fix = "the hypervisor must give debug registers to the guest"},
 };
+
+/* Features that are tried by loading a program, which needs BTF. */
+static const bool is_program[NR_PROBE_FEATURES] = {
+	[PROBE_FEATURE_BPF] = true,
+	[PROBE_FEATURE_USER_REGS] = true,
+	[PROBE_FEATURE_THREAD_BASE] = true,
+	[PROBE_FEATURE_KERNEL_STACK] = true,
+};
+
+static int try_event(struct perf_event_attr *attr, int os_pid, int cpu)
+{
+	int fd = perf_open(attr, os_pid, cpu);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* Never called: a uprobe on it is hit by nobody. */
+static __attribute__((noinline, used)) int uprobe_target(int x)
+{
+	return x + 1;
+}
+
+/* Number of the kernel's event source for uprobes, negative errno. */
+static int uprobe_type(void)
+{
+	char *text = proc_read_file("/sys/bus/event_source/devices/uprobe/type", 64, NULL);
+	int type = text ? atoi(text) : -errno;
+
+	free(text);
+	return type;
+}
+
+/* Opens a uprobe on this program: whether that is allowed differs from kernel to kernel. */
+static int try_uprobe(void)
+{
+	uint64_t addr = (uint64_t)(uintptr_t)uprobe_target;
+	struct perf_event_attr attr = {.size = sizeof(attr), .disabled = 1};
+	const struct proc_map *map;
+	struct proc_maps maps;
+	struct error err;
+	int type = uprobe_type(), rc;
+
+	if (type < 0)
+		return type;
+	rc = proc_maps_read(&maps, getpid(), &err);
+	if (rc)
+		return rc;
+	map = proc_maps_find(&maps, addr);
+	if (map) {
+		attr.type = (uint32_t)type;
+		attr.uprobe_path = (uint64_t)(uintptr_t) "/proc/self/exe";
+		attr.probe_offset = map->offset + (addr - map->start);
+		rc = try_event(&attr, 0, -1);
+	}
+	proc_maps_free(&maps);
+	return map ? rc : -ENOENT;
+}
 
 /* Loads the one program of features.bpf.c with this name: 0 or negative errno. */
 static int try_program(const char *name)
@@ -70,16 +135,6 @@ static int try_program(const char *name)
 static int try_btf(void)
 {
 	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
-}
-
-static int try_event(struct perf_event_attr *attr, int os_pid, int cpu)
-{
-	int fd = perf_open(attr, os_pid, cpu);
-
-	if (fd < 0)
-		return fd;
-	close(fd);
-	return 0;
 }
 
 static int try_cpu_clock(void)
@@ -116,13 +171,14 @@ void probe_features(struct probe_features *out)
 	err[PROBE_FEATURE_THREAD_BASE] = try_program("feature_fsbase");
 	err[PROBE_FEATURE_KERNEL_STACK] = try_program("feature_kernel_stack");
 	err[PROBE_FEATURE_CPU_CLOCK] = try_cpu_clock();
-	err[PROBE_FEATURE_UPROBE] =
-		access("/sys/bus/event_source/devices/uprobe/type", R_OK) ? -errno : 0;
+	err[PROBE_FEATURE_UPROBE] = try_uprobe();
 	err[PROBE_FEATURE_BREAKPOINT] = try_breakpoint();
 	libbpf_set_print(print);
 	for (int i = 0; i < NR_PROBE_FEATURES; i++) {
 		out->feature[i] = descriptions[i];
 		out->feature[i].err = err[i];
 		out->feature[i].ok = err[i] == 0;
+		out->feature[i].needs_btf =
+			err[i] && err[PROBE_FEATURE_BTF] && is_program[i] && i != PROBE_FEATURE_BTF;
 	}
 }

@@ -21,10 +21,12 @@ enum probe_feature_id {
 };
 
 struct probe_feature {
-	const char *name;    /* "ring buffer" */
-	const char *purpose; /* what ebeam does with it */
-	const char *fix;     /* what to do if it is missing */
-	bool required;	     /* record does not work without it */
+	const char *name;	   /* "ring buffer" */
+	const char *purpose;	   /* what ebeam does with it */
+	const char *fix;	   /* what to do if it is missing */
+	const char *privilege_fix; /* if the caller may not; NULL = CAP_BPF and CAP_PERFMON do */
+	bool required;		   /* record does not work without it */
+	bool needs_btf;		   /* could not be tried: there is no kernel BTF */
 	bool ok;
 	int err; /* negative errno of the attempt, 0 if ok */
 };

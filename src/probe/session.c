@@ -92,6 +92,33 @@ static bool *online_cpus(int nr)
 	return online;
 }
 
+/* Maps, programs and rings, an event and a ring for each CPU, and files of the node. */
+#define FILES_FIXED   128u
+#define FILES_PER_CPU 4u
+
+static unsigned int files_needed(void)
+{
+	int cpus = libbpf_num_possible_cpus();
+
+	return FILES_FIXED + FILES_PER_CPU * (unsigned int)MAX(cpus, 1);
+}
+
+/* libbpf says EINVAL too when it runs out of descriptors half way. */
+static bool needs_files(int rc)
+{
+	struct rlimit limit;
+
+	return rc == -EMFILE ||
+	       (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < files_needed());
+}
+
+static int files_error(int rc, struct error *err)
+{
+	return error_set(err, ERROR_KIND_FAILED, rc,
+			 "too many open files: raise the limit (ulimit -n) to %u at least",
+			 files_needed());
+}
+
 static int load_error(int rc, struct error *err)
 {
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
@@ -102,6 +129,8 @@ static int load_error(int rc, struct error *err)
 	if (rc == -EPERM)
 		return error_set(err, ERROR_KIND_PRIVILEGE, rc,
 				 "cannot load BPF programs: %s. " PRIVILEGE_FIX, error_text(rc));
+	if (needs_files(rc))
+		return files_error(rc, err);
 	return error_set(err, ERROR_KIND_KERNEL, rc,
 			 "the kernel refuses the BPF programs: %s. Linux 5.15 or later is needed "
 			 "(see ebeam doctor; -vv shows the verifier's words)",
@@ -155,12 +184,18 @@ static int install_rings(struct session *s, const bool *online, int nr, struct e
 	return ring_set_open(&s->ring_set, s->rings.data, (unsigned int)s->rings.len, err);
 }
 
-/* Kernels before 5.11 account BPF memory against RLIMIT_MEMLOCK; raising it is harmless later. */
-static void raise_memlock(void)
+static void raise_limits(void)
 {
-	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY}, files;
 
+	/* Kernels before 5.11 account BPF memory against it; raising it is harmless later. */
 	setrlimit(RLIMIT_MEMLOCK, &unlimited);
+	/* A low soft limit is what shells have by default; the hard one only root can raise. */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files_needed()) {
+		files.rlim_cur = files_needed();
+		files.rlim_max = MAX(files.rlim_max, files.rlim_cur);
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 }
 
 int session_open(struct session **out, const struct session_config *config, struct error *err)
@@ -179,7 +214,7 @@ int session_open(struct session **out, const struct session_config *config, stru
 	}
 	s->config = *config;
 	libbpf_set_print(libbpf_log);
-	raise_memlock();
+	raise_limits();
 	if (nr <= 0)
 		nr = 1;
 	online = online_cpus(nr);
@@ -274,6 +309,8 @@ static int event_error(int rc, unsigned int freq, struct error *err)
 				 "the kernel refuses to sample at %u Hz: raise "
 				 "kernel.perf_event_max_sample_rate or lower --freq",
 				 freq);
+	if (needs_files(rc))
+		return files_error(rc, err);
 	return error_set(err, ERROR_KIND_KERNEL, rc, "cannot open the CPU clock event: %s",
 			 error_text(rc));
 }

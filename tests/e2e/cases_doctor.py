@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam doctor`: each feature is available, degraded or missing, why, and the fix."""
 import json
+import os
 
-from harness import case, check, check_equal, check_in
+from harness import Skip, case, check, check_equal, check_in
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
@@ -35,3 +36,53 @@ def leaves_nothing(ctx):
         left = [r for r in bpf_show(what) if r["id"] not in known[what]
                 and str(r.get("name", "")).startswith(("feature", "probe", "sample"))]
         check_equal(left, [], f"BPF {what}s after doctor")
+
+
+INSPECTION = {"ps", "dump", "inspect", "mem", "ets", "port", "mod", "dist", "env"}
+
+
+@case("doctor says for each thing that can be looked at whether it can, in a live node")
+def inspection(ctx):
+    rows = [r for r in ctx.ebeam.ok("doctor", "-p", ctx.node.os_pid, "-j").json()["data"]["features"]
+            if r["group"] == "inspection"]
+    wrong = [r["feature"] for r in rows if r["state"] != "available"]
+    check_equal(wrong, [], "what cannot be looked at")
+    named = {r["seen"].removeprefix("ebeam ") for r in rows if r["seen"].startswith("ebeam ")}
+    check_equal(named, INSPECTION, "commands")
+    check_equal([r["feature"] for r in rows][-1], "core files", "last row")
+
+
+@case("doctor tries uprobes: without CAP_SYS_ADMIN they are there or not, with the right fix",
+      otp="one")
+def uprobes(ctx):
+    caps = "+bpf,+perfmon,+sys_ptrace"
+    result = ctx.ebeam.run("doctor", "-p", ctx.node.os_pid, "-j",
+                           prefix=(*NOBODY, f"--inh-caps=-all,{caps}", f"--ambient-caps=-all,{caps}"))
+    check_equal(result.code, 0, str(result))
+    row, = [r for r in result.json()["data"]["features"] if r["feature"] == "uprobes"]
+    if row["state"] != "available":
+        check_in("CAP_SYS_ADMIN", row["fix"], "fix of uprobes")
+    root, = [r for r in ctx.ebeam.ok("doctor", "-p", ctx.node.os_pid, "-j").json()["data"]["features"]
+             if r["feature"] == "uprobes"]
+    check_equal(root["state"], "available", "uprobes, as root")
+
+
+@case("without BTF the features that need it are said to be untried", otp="one")
+def no_btf(ctx):
+    if not os.path.isdir("/sys/kernel/btf"):
+        raise Skip("this kernel has no BTF")
+    result = ctx.ebeam.run("doctor", "-j", prefix=("unshare", "-m", "sh", "-c",
+                           'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh"))
+    check_equal(result.code, 5, str(result))
+    rows = {r["feature"]: r for r in result.json()["data"]["features"]}
+    check_equal(rows["kernel BTF"]["state"], "missing", "kernel BTF")
+    check_in("kernel BTF", rows["BPF ring buffer"]["why"], "why of a follow-on row")
+
+
+@case("too few open files: exit 1, and the number that is needed", otp="one")
+def few_files(ctx):
+    result = ctx.ebeam.run("record", "-p", ctx.node.os_pid, "-d", "200ms", "-f", "folded", "-o",
+                           "/dev/null", prefix=("sh", "-c", 'ulimit -n 16 && exec "$@"', "sh"))
+    if result.code != 0:  # root may raise the limit, if this machine lets it
+        check_equal(result.code, 1, str(result))
+        check_in("ulimit -n", result.err, "advice")

@@ -167,7 +167,10 @@ def no_root(ctx):
     check_equal(refused.code, 4, str(refused))
     check("root" in refused.err or "CAP_" in refused.err, f"no advice in {refused.err!r}")
     result = ctx.ebeam.run("list", "-j", prefix=NOBODY)
-    check(result.code in (0, 4), f"list without root: {result}")
+    check_equal(result.code, 0, str(result))
+    rows = [r for r in result.json()["data"] if r["os_pid"] == ctx.node.os_pid]
+    check_equal([r["supported"] for r in rows], [False], "list without root: supported")
+    check_in("CAP_SYS_PTRACE", rows[0]["unsupported_reason"], "list without root")
 
 
 @case("wrong usage is exit 2, before anything is touched", otp="one")
