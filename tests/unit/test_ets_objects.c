@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Objects of ETS tables of every kind, in made-up memory; tables that are damaged. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/compiler.h"
+#include "lib/etsfix.h"
+
+#define TUPLE(n) ((uint64_t)(n) << 6)
+
+static int open_25(void **state)
+{
+	return etsfix_open(state, 25);
+}
+
+static int open_27(void **state)
+{
+	return etsfix_open(state, 27);
+}
+
+static int open_29(void **state)
+{
+	return etsfix_open(state, 29);
+}
+
+/* A node with an object {Key, 2 * Key}, behind `head` bytes of its own. */
+static raddr object(struct etsfix *w, raddr head, uint64_t key)
+{
+	raddr node = image_alloc(w->f->im, head + 16 + 3 * 8);
+
+	image_u64(w->f->im, node + head + 8, 3);
+	image_u64(w->f->im, node + head + 16, TUPLE(2));
+	image_u64(w->f->im, node + head + 24, SMALL(key));
+	image_u64(w->f->im, node + head + 32, SMALL(2 * key));
+	return node;
+}
+
+static void read_objects(struct etsfix *w, raddr table, size_t max)
+{
+	struct ets_table t;
+
+	etsfix_u64(w, table, etsfix_layout(w)->ets_all_next, table);
+	assert_int_equal(ets_table_read(&w->f->node, table, &t), 0);
+	ets_objects_free(&w->objects);
+	assert_int_equal(ets_objects_read(&w->f->node, &t, max, &w->objects), 0);
+	for (size_t i = 0; i < w->objects.v.len; i++) {
+		const struct ets_object *o = &w->objects.v.data[i];
+
+		assert_int_equal(o->arity, 2);
+		assert_int_equal(o->nr_words, 3);
+		assert_int_equal(o->words[2] >> 4, 2 * (o->words[1] >> 4));
+	}
+}
+
+static uint64_t key_of(const struct etsfix *w, size_t i)
+{
+	return w->objects.v.data[i].words[1] >> 4;
+}
+
+static raddr hash_node(struct etsfix *w, uint64_t hash, bool deleted, raddr next)
+{
+	bool wide = w->f->node.identity.otp >= 29;
+	raddr node = object(w, 16, hash);
+
+	image_u64(w->f->im, node, next);
+	image_u64(w->f->im, node + 8,
+		  wide ? hash | (uint64_t)deleted << 63 : (uint32_t)hash | (uint64_t)deleted << 32);
+	return node;
+}
+
+/* A hash with `nr` active buckets of which `mask` + 1 are there, in segments as erl_db_hash.c has
+ * them. */
+static raddr hash_table(struct etsfix *w, uint64_t nr, uint64_t mask, raddr segments[3])
+{
+	const struct beam_layout *l = etsfix_layout(w);
+	raddr t = etsfix_make(w, "one", SET, 0, 0), tab = image_alloc(w->f->im, 3 * 8);
+
+	segments[0] = image_alloc(w->f->im, 256 * 8);
+	segments[1] = image_alloc(w->f->im, 2048 * 8);
+	segments[2] = image_alloc(w->f->im, 2048 * 8);
+	for (raddr i = 0; i < 3; i++)
+		image_u64(w->f->im, tab + 8 * i, segments[i]);
+	etsfix_u64(w, t, l->ets_hash_segtab, tab);
+	etsfix_u64(w, t, l->ets_hash_nactive, nr);
+	etsfix_u64(w, t, l->ets_hash_szm, mask);
+	return t;
+}
+
+static void test_hash(void **state)
+{
+	struct etsfix *w = *state;
+	raddr seg[3], t = hash_table(w, 3000, 4095, seg), chain;
+
+	image_u64(w->f->im, seg[0] + 8 * 255, hash_node(w, 255, false, 0));
+	image_u64(w->f->im, seg[1] + 8 * 256, hash_node(w, 256, false, 0));
+	image_u64(w->f->im, seg[1] + 8 * 2047, hash_node(w, 2047, false, 0));
+	image_u64(w->f->im, seg[1], hash_node(w, 2048, false, 0));
+	image_u64(w->f->im, seg[1] + 8 * 255, hash_node(w, 2303, false, 0));
+	image_u64(w->f->im, seg[2] + 8 * 256, hash_node(w, 2304, false, 0));
+	/* Not split off yet: bucket 3500 is still part of 3500 - 2048.  A chain of two, and one
+	 * that was deleted in a fixed table. */
+	chain = hash_node(w, 1452 + 4096, true, hash_node(w, 1452, false, 0));
+	image_u64(w->f->im, seg[1] + 8 * 1452, hash_node(w, 3500, false, chain));
+	/* Not in use. */
+	image_u64(w->f->im, seg[2] + 8 * (3000 - 2048), hash_node(w, 3000, false, 0));
+	read_objects(w, t, 100);
+	assert_int_equal(w->objects.v.len, 8);
+	assert_int_equal(w->objects.torn, 0);
+	static const uint64_t keys[] = {255, 256, 3500, 1452, 2047, 2048, 2303, 2304};
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		assert_int_equal(key_of(w, i), keys[i]);
+	read_objects(w, t, 3);
+	assert_int_equal(w->objects.v.len, 3);
+}
+
+static void test_hash_damage(void **state)
+{
+	struct etsfix *w = *state;
+	raddr seg[3], t = hash_table(w, 256, 255, seg), node;
+
+	/* A chain that bites its tail ends with what was asked for. */
+	node = hash_node(w, 1, false, 0);
+	image_u64(w->f->im, node, node);
+	image_u64(w->f->im, seg[0] + 8 * 1, node);
+	read_objects(w, t, 50);
+	assert_int_equal(w->objects.v.len, 50);
+	/* ... also if none of its objects counts. */
+	node = hash_node(w, 1, true, 0);
+	image_u64(w->f->im, node, node);
+	image_u64(w->f->im, seg[0] + 8 * 1, node);
+	read_objects(w, t, 1);
+	assert_int_equal(w->objects.v.len, 0);
+	/* An object of another bucket, one without its key, one that is no tuple, one whose size is
+	 * none, and pointers to nowhere. */
+	image_u64(w->f->im, seg[0] + 8 * 1, hash_node(w, 2, false, 0));
+	node = hash_node(w, 3, false, 0);
+	image_u64(w->f->im, node + 32, TUPLE(0));
+	image_u64(w->f->im, seg[0] + 8 * 3, node);
+	node = hash_node(w, 4, false, 0);
+	image_u64(w->f->im, node + 32, SMALL(1));
+	image_u64(w->f->im, seg[0] + 8 * 4, node);
+	node = hash_node(w, 5, false, 0);
+	image_u64(w->f->im, node + 24, 2);
+	image_u64(w->f->im, seg[0] + 8 * 5, node);
+	image_u64(w->f->im, seg[0] + 8 * 6, 0x1000);
+	image_u64(w->f->im, seg[0] + 8 * 7, 0x1001);
+	image_u64(w->f->im, seg[0] + 8 * 8, hash_node(w, 8, false, 0));
+	read_objects(w, t, 50);
+	assert_int_equal(w->objects.v.len, 1);
+	assert_int_equal(w->objects.torn, 6);
+	etsfix_u64(w, t, etsfix_layout(w)->ets_hash_segtab, 0x1000);
+	read_objects(w, t, 50);
+	assert_int_equal(w->objects.v.len, 0);
+	assert_int_equal(w->objects.torn, 1);
+}
+
+static raddr tree_node(struct etsfix *w, uint64_t key, raddr left, raddr right)
+{
+	raddr node = object(w, 24, key);
+
+	image_u64(w->f->im, node, left);
+	image_u64(w->f->im, node + 8, right);
+	return node;
+}
+
+static raddr tree_of_five(struct etsfix *w, uint64_t from)
+{
+	raddr left = tree_node(w, from + 1, tree_node(w, from, 0, 0), 0);
+
+	return tree_node(w, from + 2, left,
+			 tree_node(w, from + 3, 0, tree_node(w, from + 4, 0, 0)));
+}
+
+static void assert_keys(const struct etsfix *w, uint64_t from, size_t nr)
+{
+	assert_int_equal(w->objects.v.len, nr);
+	for (size_t i = 0; i < nr; i++)
+		assert_int_equal(key_of(w, i), from + i);
+}
+
+static void test_tree(void **state)
+{
+	struct etsfix *w = *state;
+	raddr t = etsfix_make(w, "one", TREE, 5, 80), node;
+
+	read_objects(w, t, 10);
+	assert_int_equal(w->objects.v.len, 0);
+	etsfix_u64(w, t, etsfix_layout(w)->ets_tree_root, tree_of_five(w, 1));
+	read_objects(w, t, 10);
+	assert_keys(w, 1, 5);
+	read_objects(w, t, 2);
+	assert_keys(w, 1, 2);
+	/* A branch that cannot be read is left out; cycles end. */
+	etsfix_u64(w, t, etsfix_layout(w)->ets_tree_root,
+		   tree_node(w, 1, 0x1000, tree_node(w, 2, 0, 0)));
+	read_objects(w, t, 10);
+	assert_keys(w, 1, 2);
+	assert_int_equal(w->objects.torn, 1);
+	node = tree_node(w, 1, 0, 0);
+	image_u64(w->f->im, node, node);
+	etsfix_u64(w, t, etsfix_layout(w)->ets_tree_root, node);
+	read_objects(w, t, 1000);
+	assert_true(w->objects.v.len <= 1000);
+	assert_true(w->objects.torn > 0);
+	image_u64(w->f->im, node, 0);
+	image_u64(w->f->im, node + 8, node);
+	read_objects(w, t, 1000);
+	assert_int_equal(w->objects.v.len, 1000);
+}
+
+static raddr catree_node(struct etsfix *w, bool base, raddr left, raddr right)
+{
+	raddr node = image_alloc(w->f->im, 128);
+
+	image_u64(w->f->im, node, base);
+	image_u64(w->f->im, node + (base ? 104 : 88), left);
+	if (!base)
+		image_u64(w->f->im, node + 96, right);
+	return node;
+}
+
+static void test_catree(void **state)
+{
+	struct etsfix *w = *state;
+	raddr t = etsfix_make(
+		w, "one", ETS_STATUS_CA_ORDERED_SET | ETS_STATUS_PUBLIC | ETS_STATUS_FINE_LOCKED, 5,
+		80);
+	raddr base[3], route;
+
+	for (uint64_t i = 0; i < 3; i++)
+		base[i] = catree_node(w, true, tree_of_five(w, 1 + 5 * i), 0);
+	etsfix_u64(w, t, etsfix_layout(w)->ets_tree_root, base[0]);
+	read_objects(w, t, 100);
+	assert_keys(w, 1, 5);
+	route = catree_node(w, false, catree_node(w, false, base[0], base[1]), base[2]);
+	etsfix_u64(w, t, etsfix_layout(w)->ets_tree_root, route);
+	read_objects(w, t, 100);
+	assert_keys(w, 1, 15);
+	read_objects(w, t, 7);
+	assert_keys(w, 1, 7);
+	/* Routes in a circle. */
+	image_u64(w->f->im, route + 88, route);
+	read_objects(w, t, 100);
+	assert_true(w->objects.torn > 0);
+	image_u64(w->f->im, route + 88, 0x1000);
+	read_objects(w, t, 100);
+	assert_keys(w, 11, 5);
+	assert_int_equal(w->objects.torn, 1);
+}
+
+/* What is compressed stands behind the elements, and the allocation's size before it. */
+static void test_compressed(void **state)
+{
+	struct etsfix *w = *state;
+	raddr t = etsfix_make(w, "one", TREE, 1, 80), node = image_alloc(w->f->im, 24 + 16 + 6 * 8);
+	struct ets_table table;
+
+	etsfix_u32(w, t, etsfix_layout(w)->ets_compress, 1);
+	etsfix_u64(w, t, etsfix_layout(w)->ets_tree_root, node);
+	image_u64(w->f->im, node + 24 + 8, 1000000); /* it would take that much */
+	image_u64(w->f->im, node + 24 + 16, TUPLE(2));
+	image_u64(w->f->im, node + 24 + 24, SMALL(1));
+	image_u64(w->f->im, node + 24 + 32, (uint64_t)32 << 2);
+	image_u64(w->f->im, node + 24 + 40, 24 + 16 + 6 * 8);
+	assert_int_equal(ets_table_read(&w->f->node, t, &table), 0);
+	assert_int_equal(ets_objects_read(&w->f->node, &table, 10, &w->objects), 0);
+	assert_int_equal(w->objects.v.len, 1);
+	assert_int_equal(w->objects.v.data[0].nr_words, 6);
+	ets_objects_free(&w->objects);
+	image_u64(w->f->im, node + 24 + 40, 24); /* too small for its elements */
+	assert_int_equal(ets_objects_read(&w->f->node, &table, 10, &w->objects), 0);
+	assert_int_equal(w->objects.v.len, 0);
+	assert_int_equal(w->objects.torn, 1);
+}
+
+#define ON(test, otp) cmocka_unit_test_setup_teardown(test, open_##otp, etsfix_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON(test_hash, 25),	  ON(test_hash, 27),	    ON(test_hash, 29),
+		ON(test_hash_damage, 25), ON(test_hash_damage, 29), ON(test_tree, 27),
+		ON(test_catree, 27),	  ON(test_compressed, 27),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
