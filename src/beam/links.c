@@ -43,6 +43,10 @@
 #define FLAG_SPAWN_PENDING (1u << 5)
 #define PACKED_TYPE_MASK   0x1fu
 #define PACKED_FLAGS_SHIFT 7
+/* ERTS_ML_STATE_ALIAS_MASK of both: how an alias ends, 0 = none. */
+#define ALIAS_SHIFT	   11
+#define PACKED_ALIAS_SHIFT 5
+#define ALIAS_MASK	   3u
 
 struct node_layout {
 	size_t size;
@@ -53,6 +57,7 @@ struct tree_node {
 	raddr addr, parent;
 	uint64_t item, next;
 	uint32_t flags, type, offset;
+	bool alias;
 };
 
 struct node_list {
@@ -91,12 +96,14 @@ static void node_decode(const struct node_layout *l, const uint8_t *bytes, struc
 	if (l->type != LAYOUT_ABSENT) {
 		t->flags = node_half(bytes, l->flags);
 		t->type = node_half(bytes, l->type);
+		t->alias = (t->flags >> ALIAS_SHIFT & ALIAS_MASK) != 0;
 	} else {
 		uint32_t packed;
 
 		memcpy(&packed, bytes + l->flags, sizeof(packed));
 		t->type = packed & PACKED_TYPE_MASK;
 		t->flags = packed >> PACKED_FLAGS_SHIFT;
+		t->alias = (packed >> PACKED_ALIAS_SHIFT & ALIAS_MASK) != 0;
 	}
 }
 
@@ -277,6 +284,7 @@ void monitors_read(struct beam_node *n, raddr tree, raddr list, struct monitor_l
 			.target = (t->flags & FLAG_TARGET) != 0,
 			.pending = (t->flags & FLAG_SPAWN_PENDING) != 0,
 			.item = t->item,
+			.alias = t->alias,
 		};
 
 		if (t->type >= NR_MONITOR_TYPES) {

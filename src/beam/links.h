@@ -48,6 +48,7 @@ struct monitor_item {
 	uint64_t ref;	     /* 0 if it has none */
 	uint64_t suspended;  /* MONITOR_SUSPEND: how many times */
 	bool suspend_active; /* else it is not suspended yet */
+	bool alias;	     /* its reference is an alias: the monitor is part of a request */
 };
 
 struct link_list {

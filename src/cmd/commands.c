@@ -131,9 +131,13 @@ const struct command commands[] = {
 			       "  ebeam dump -p rabbit@host -n 5\n"
 			       "  ebeam dump --core core.4711 -o stacks.html\n\n"
 			       "A format such as html, svg or folded shows the stacks as a flame "
-			       "graph in which a process counts 1; --by and --lines are for those.",
+			       "graph in which a process counts 1; --by and --lines are for "
+			       "those.\n\n"
+			       "--waits shows instead who waits for whose answer (gen_server:call "
+			       "and the like): who is waited for most, chains, and deadlocks. Each "
+			       "wait is proven by the monitor of the request.",
 		.options = OPTIONS_LOOK | OPT(BY) | OPT(LINES) | OPT(OUTPUT) | OPT(FORMAT) |
-			   OPT(LIMIT),
+			   OPT(LIMIT) | OPT(WAITS),
 		.formats = FORMATS_TEXT | FORMATS_EXPORT,
 		.run = cmd_dump,
 	},

@@ -174,6 +174,8 @@ static void visit(void *arg, size_t i, int rc, const struct process_stack *s)
 	d->torn += rc != 0 && rc != -ESRCH;
 	if (rc)
 		return;
+	if (d->want_waits)
+		waits_visit(&d->waits, (uint32_t)i, s);
 	what = (uint32_t)process_status_of(s->state) | (s->stale ? DUMP_STALE : 0);
 	vec_reserve(&r->items, DUMP_MAX_FRAMES + 1u);
 	r->items.data[0] = s->current;
@@ -222,7 +224,11 @@ static int dump_read(struct dump *d, unsigned int what, struct error *err)
 		return rc;
 	d->vanished = d->list.vanished;
 	d->group_of = xmalloc(sizeof(*d->group_of) * MAX(d->list.len, (size_t)1));
+	if (d->want_waits)
+		waits_begin(&d->waits, d->n, &d->code, &d->list);
 	process_stacks_each(d->n, &d->code, d->list.data, d->list.len, visit, &r);
+	if (d->want_waits)
+		waits_end(&d->waits);
 	merge(&r);
 	stack_groups_free(&r.raw);
 	vec_free(&r.lookups);
@@ -246,6 +252,7 @@ static int dump_open(struct dump *d, const struct command_context *ctx, struct e
 
 static void dump_close(struct dump *d)
 {
+	waits_free(&d->waits);
 	stack_groups_free(&d->groups);
 	free(d->order);
 	free(d->group_of);
@@ -304,8 +311,12 @@ static int write_own(const struct dump *d, const struct command_context *ctx,
 
 	if (rc)
 		return rc;
-	rc = r->text ? dump_text(d, ctx, outfile_file(o), err)
-		     : dump_json(d, ctx, outfile_file(o), err);
+	if (d->want_waits)
+		rc = r->text ? dump_waits_text(d, ctx, outfile_file(o), err)
+			     : dump_waits_json(d, ctx, outfile_file(o), err);
+	else
+		rc = r->text ? dump_text(d, ctx, outfile_file(o), err)
+			     : dump_json(d, ctx, outfile_file(o), err);
 	if (rc) {
 		outfile_abort(&o);
 		return rc;
@@ -349,6 +360,15 @@ static void warn(const struct dump *d)
 		log_warn("ebeam: too many different stacks: some are shown empty");
 }
 
+/* Who waits for whom is no set of stacks. */
+static int check_options(const struct options *opt, const struct render *r, struct error *err)
+{
+	if (opt->waits && !is_own(r))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--waits is text or JSON: it cannot be written as %s", r->format);
+	return 0;
+}
+
 int cmd_dump(struct command_context *ctx, struct error *err)
 {
 	struct options opt = ctx->opt;
@@ -362,7 +382,13 @@ int cmd_dump(struct command_context *ctx, struct error *err)
 	rc = render_choose(&render, ctx->command, &opt, err);
 	if (rc)
 		return rc;
+	rc = check_options(&opt, &render, err);
+	if (rc) {
+		render_free(&render);
+		return rc;
+	}
 	rc = dump_open(&d, ctx, err);
+	d.want_waits = opt.waits;
 	rc = rc ? rc : dump_read(&d, is_own(&render) ? 0 : PROCESS_READ_DICTIONARY, err);
 	if (!rc) {
 		warn(&d);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * `ebeam dump`, its parts: dump.c reads the stacks of all processes and merges equal ones,
- * dump_text.c shows them, dump_profile.c makes them a snapshot for the exporters.  Private.
+ * dump_text.c shows them, dump_profile.c makes them a snapshot for the exporters, dump_waits.c
+ * shows who waits for whom.  Private.
  */
 #ifndef EBEAM_CMD_DUMP_H
 #define EBEAM_CMD_DUMP_H
@@ -10,6 +11,7 @@
 #include "beam/pid.h"
 #include "beam/process.h"
 #include "beam/stack.h"
+#include "beam/waits.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
 #include "model/snapshot.h"
@@ -37,6 +39,8 @@ struct dump {
 	uint32_t *order;    /* of groups, most first */
 	uint32_t *group_of; /* of each process, DUMP_NO_GROUP = no stack */
 	uint64_t vanished, torn, stale, cut, unknown_frames;
+	bool want_waits;
+	struct waits waits; /* if they are wanted */
 };
 
 /* Frame i of the stack, from the top; NULL past its end. */
@@ -53,6 +57,15 @@ enum process_status dump_status(const struct stack_group *g);
 void dump_pid(const struct dump *d, const struct id_format *pids, uint32_t member,
 	      struct strbuf *out);
 
+/* Registered name, else label, else initial call. */
+void dump_name(const struct dump *d, uint32_t member, struct strbuf *out);
+/* A function, as ebeam writes functions. */
+void dump_function(const struct dump *d, const struct name_frame *f, struct strbuf *out);
+
+int dump_waits_text(const struct dump *d, const struct command_context *ctx, FILE *f,
+		    struct error *err);
+int dump_waits_json(const struct dump *d, const struct command_context *ctx, FILE *f,
+		    struct error *err);
 int dump_text(const struct dump *d, const struct command_context *ctx, FILE *f, struct error *err);
 int dump_json(const struct dump *d, const struct command_context *ctx, FILE *f, struct error *err);
 

@@ -27,7 +27,7 @@ static const char *const verbs[][2] = {
 	[PROCESS_WAITING] = {"waits", "wait"},
 };
 
-static void add_function(struct strbuf *out, const struct dump *d, const struct name_frame *f)
+void dump_function(const struct dump *d, const struct name_frame *f, struct strbuf *out)
 {
 	names_format_function(out, names_function(d->names, f->function));
 }
@@ -63,8 +63,7 @@ static bool add_registered(struct strbuf *out, struct beam_node *n, const struct
 	return text != NULL;
 }
 
-/* Registered name, else label, else initial call. */
-static void add_name(struct strbuf *out, const struct dump *d, uint32_t member)
+void dump_name(const struct dump *d, uint32_t member, struct strbuf *out)
 {
 	struct process_facts p = d->list.data[member];
 	struct beam_node *n = d->n;
@@ -102,7 +101,7 @@ static void add_heading(struct strbuf *out, const struct dump *d, const struct s
 		    g->count == 1 ? "process" : "processes", verb);
 	if (top) {
 		strbuf_addstr(out, " in ");
-		add_function(out, d, top);
+		dump_function(d, top, out);
 	} else {
 		strbuf_addstr(out, ", with an empty stack");
 	}
@@ -116,7 +115,7 @@ static void add_frame(struct strbuf *out, const struct dump *d, const struct nam
 	size_t from = out->len, shown;
 
 	strbuf_addstr(out, "    ");
-	add_function(out, d, f);
+	dump_function(d, f, out);
 	if (f->file) {
 		shown = table_text_width(out->buf + from, out->len - from);
 		strbuf_addf(out, "%*s", (int)(width + 6 - MIN(shown, width + 4)), "");
@@ -134,7 +133,7 @@ static size_t function_width(const struct dump *d, const struct stack_group *g)
 
 	for (uint32_t i = 0; i < MIN(dump_depth(g), (uint32_t)TEXT_FRAMES); i++) {
 		strbuf_reset(&text);
-		add_function(&text, d, dump_frame(d, g, i));
+		dump_function(d, dump_frame(d, g, i), &text);
 		width = MAX(width, table_text_width(text.buf, text.len));
 	}
 	strbuf_free(&text);
@@ -177,7 +176,7 @@ static void add_examples(struct strbuf *out, const struct dump *d, const struct 
 		dump_pid(d, pids, g->members[i], out);
 		from = out->len;
 		strbuf_addch(out, ' ');
-		add_name(out, d, g->members[i]);
+		dump_name(d, g->members[i], out);
 		if (out->len == from + 1)
 			out->buf[--out->len] = '\0';
 	}
@@ -262,7 +261,7 @@ static void json_group(struct jsonw *w, const struct dump *d, const struct id_fo
 	struct strbuf text = STRBUF_INIT;
 
 	if (current)
-		add_function(&text, d, current);
+		dump_function(d, current, &text);
 	jsonw_begin_object(w, NULL);
 	jsonw_uint(w, "count", g->count);
 	jsonw_string(w, "status", process_status_name(dump_status(g)));
@@ -274,7 +273,7 @@ static void json_group(struct jsonw *w, const struct dump *d, const struct id_fo
 		const struct name_frame *f = dump_frame(d, g, i);
 
 		strbuf_reset(&text);
-		add_function(&text, d, f);
+		dump_function(d, f, &text);
 		jsonw_begin_object(w, NULL);
 		jsonw_string(w, "mfa", text.buf);
 		jsonw_string(w, "file", f->file);
