@@ -158,3 +158,45 @@ def under_load(ctx):
             for group in answer["data"]:
                 for frame in group["stack"]:
                     check(re.fullmatch(r"\S+[:.].+/\d+", frame["mfa"]), f"frame {frame}")
+
+
+@case("who waits for whom: servers in a chain, a supervisor and its child, requests of all kinds")
+def waits(ctx):
+    node = ctx.new_node()
+    started = node.start("waiters", "40")
+    answer = ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits", "-j").json()
+    text = ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits").out
+    processes = {p["pid"]: p["registered"] for p in node.processes().values() if p["alive"]}
+    edges = [tuple(e) for e in node.stop("waiters")["edges"]]
+    names = {name: pid for pid, name in processes.items() if name}
+    check(started["pids"], "no keeper")
+    waiting = {}
+    for _, to in edges:
+        waiting[to] = waiting.get(to, 0) + 1
+    # The node's own: the one who asks waits for its group leader's input.
+    targets = {t["pid"]: t for t in answer["data"]["targets"]
+               if t["name"] not in ("user", "standard_io")}
+    check_equal({pid: t["waiting"] for pid, t in targets.items()}, waiting, "who is waited for")
+    check_equal(answer["data"]["targets"][0]["pid"], names["wait_a"], "most waited for")
+    check_equal(targets[names["wait_a"]]["message_queue_len"], 40, "its queue")
+    check_equal(targets[names["wait_a"]]["current_function"], "gen:do_call/4", "what it does")
+    check_equal(targets[names["wait_c"]]["behind"], 42, "behind the last of the chain")
+    chains = answer["data"]["chains"]
+    check_equal(chains[0][1:], [names["wait_a"], names["wait_b"], names["wait_c"]], "the chain")
+    check_in((chains[0][0], names["wait_a"]), edges, "its first")
+    pairs = {frozenset(d) for d in answer["data"]["deadlocks"]}
+    both = {frozenset(e) for e in edges if (e[1], e[0]) in edges}
+    check_equal(len(both), 2, "circles of the workload")
+    check_equal(pairs, both, "deadlocks")
+    check_in("; 2 deadlocks\n", text, "text")
+    check_in("DEADLOCK: 2 processes wait for each other", text, "text")
+    check_in("wait_d1, in gen:do_call/4\n", text, "text")
+    check_in("wait_a -> ", text, "text")
+    print(f"    {len(edges)} waits compared (OTP {ctx.otp})")
+
+
+@case("--waits is no picture", otp="one")
+def waits_formats(ctx):
+    result = ctx.ebeam.run("dump", "-p", ctx.node.os_pid, "--waits", "-f", "svg")
+    check_equal(result.code, 2, str(result))
+    check_in("--waits is text or JSON", result.err, "error")
