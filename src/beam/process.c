@@ -234,6 +234,7 @@ static void read_structs(struct process_reader *r, struct process_block *b, size
 		memset(p, 0, sizeof(*p));
 		memset(q, 0, sizeof(*q));
 		p->addr = addr;
+		p->slot = (uint32_t)slot;
 		q->slot = slot;
 		q->found = PROCESS_VANISHED;
 		if (r->ranges[i].err)

@@ -50,6 +50,7 @@ enum process_status process_status_of(uint32_t state);
 struct process_facts {
 	raddr addr;
 	uint64_t epid;
+	uint32_t slot;	     /* of the table */
 	uint64_t registered; /* atom; 0 = none */
 	uint64_t initial[3]; /* module, function: atoms; arity: a plain number; 0s if exiting */
 	uint64_t parent, group_leader; /* terms: pid, or undefined / [] */
@@ -77,6 +78,7 @@ struct process_facts {
 	uint64_t label, initial_call; /* values of $process_label and $initial_call; 0 = none; only
 				       * with PROCESS_READ_DICTIONARY */
 	uint64_t ancestors;	      /* of $ancestors, likewise */
+	uint64_t proc_lib_call[3];    /* $initial_call taken apart: as `initial` */
 };
 
 enum {

@@ -61,6 +61,7 @@ enum {
 #define DICTIONARY_DATA	   24u
 #define DICTIONARY_INITIAL 10u
 #define HEADER_TUPLE_2	   (2ull << 6)
+#define HEADER_TUPLE_3	   (3ull << 6)
 #define NIL		   0x3bull
 
 /* ErtsPSD.data[]: erl_process.h; struct saved_calls {int len, n, cur; const Export *ct[1]}. */
@@ -76,6 +77,7 @@ enum step_kind {
 	STEP_SLOT,
 	STEP_PAIR, /* a {Key, Value} */
 	STEP_CELL, /* a cons of those */
+	STEP_CALL, /* a {Module, Function, Arity} */
 	STEP_PSD,
 	STEP_SAVED_CALLS,
 	STEP_MESSAGE,
@@ -259,14 +261,31 @@ static void take_monitor(struct walk *w, const struct step *s, const uint8_t *ar
 
 /* ---- dictionary --------------------------------------------------------------------------- */
 
-static void take_value(const struct walk *w, struct process_facts *p, uint64_t key, uint64_t value)
+static void take_value(struct walk *w, const struct step *s, uint64_t key, uint64_t value)
 {
+	struct process_facts *p = &w->b->facts[s->process];
+
 	if (key == w->r->key_label)
 		p->label = value;
-	else if (key == w->r->key_initial_call)
-		p->initial_call = value;
-	else
+	else if (key == w->r->key_ancestors)
 		p->ancestors = value;
+	else
+		p->initial_call = value;
+	if (key == w->r->key_initial_call && (value & 3) == 2)
+		push(w, STEP_CALL, s->process, value & ~7ull, 0, 0);
+}
+
+/* The arity is a small integer there (proc_lib.erl). */
+static void take_call(struct process_facts *p, const uint8_t *tuple)
+{
+	uint64_t arity = process_u64(tuple, 24);
+
+	if (process_u64(tuple, 0) != HEADER_TUPLE_3 || !TERM_IS_ATOM(process_u64(tuple, 8)) ||
+	    !TERM_IS_ATOM(process_u64(tuple, 16)) || (arity & 0xf) != 0xf || arity >> 4 > 255)
+		return;
+	p->proc_lib_call[0] = process_u64(tuple, 8);
+	p->proc_lib_call[1] = process_u64(tuple, 16);
+	p->proc_lib_call[2] = arity >> 4;
 }
 
 /* nil, a {Key, Value}, or a list of those */
@@ -323,7 +342,7 @@ static void take_pair(struct walk *w, const struct step *s, const uint8_t *tuple
 	if (process_u64(tuple, 0) != HEADER_TUPLE_2)
 		bad(w, s);
 	else if (process_u64(tuple, 8) == s->from)
-		take_value(w, &w->b->facts[s->process], s->from, process_u64(tuple, 16));
+		take_value(w, s, s->from, process_u64(tuple, 16));
 }
 
 static void take_cell(struct walk *w, const struct step *s, const uint8_t *cell)
@@ -364,6 +383,8 @@ static size_t step_size(const struct walk *w, const struct step *s, size_t *befo
 	case STEP_CELL:
 	case STEP_PSD:
 		return 16;
+	case STEP_CALL:
+		return 32;
 	case STEP_SAVED_CALLS:
 		return 4;
 	case STEP_MESSAGE:
@@ -430,6 +451,9 @@ static void take_step(struct walk *w, const struct step *s, const uint8_t *bytes
 		break;
 	case STEP_CELL:
 		take_cell(w, s, bytes);
+		break;
+	case STEP_CALL:
+		take_call(p, bytes);
 		break;
 	case STEP_PSD:
 		if (process_u64(bytes, PSD_SAVED_CALLS))

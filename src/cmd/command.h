@@ -126,6 +126,7 @@ int cmd_diff(struct command_context *ctx, struct error *err);
 int cmd_ets(struct command_context *ctx, struct error *err);
 int cmd_inspect(struct command_context *ctx, struct error *err);
 int cmd_port(struct command_context *ctx, struct error *err);
+int cmd_ps(struct command_context *ctx, struct error *err);
 int cmd_version(struct command_context *ctx, struct error *err);
 int cmd_help(struct command_context *ctx, struct error *err);
 int cmd_completions(struct command_context *ctx, struct error *err);

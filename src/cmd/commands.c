@@ -161,6 +161,41 @@ const struct command commands[] = {
 		.run = cmd_ets,
 	},
 	{
+		.name = "ps",
+		.summary = "the process table: memory, mailbox, reductions, what each one does",
+		.args = "",
+		.description =
+			"One row for each Erlang process, read from the node's memory: it works "
+			"the "
+			"same on a node that hangs. Values are those of erlang:process_info/2; "
+			"memory is in bytes, heap sizes are in words. Sorted by memory, largest "
+			"first. A terminal gets the first 50 rows, unless -n says how many; a pipe "
+			"all.\n\n"
+			"  ebeam ps -p rabbit@host -s message_queue_len -n 20\n"
+			"  ebeam ps --where 'message_queue_len > 1k and status != running'\n"
+			"  ebeam ps --where 'name ~ \"^MyApp\" or memory > 10M' -j\n"
+			"  ebeam ps --watch 2s -s reductions_per_s\n"
+			"  ebeam ps --tree\n\n"
+			"The name of a process is its registered name, else its label, else its "
+			"initial call. The label is that of proc_lib:set_label/1; without one, of "
+			"processes that proc_lib started (gen_server and the like), what they were "
+			"started to run; initial_call is what process_info says, for those "
+			"proc_lib:init_p/5. Stack size and current function of a process that runs "
+			"are those of its last stop. A process that changed each time it was read "
+			"has ~ behind its pid (\"torn\": true).\n\n"
+			"--where compares columns: numbers with == != < <= > >= (10k, 1.5M, 64Ki), "
+			"texts with == != and ~ (a regular expression); with and, or, not, && || ! "
+			"and parentheses. --watch shows the table again and again, with rates as "
+			"columns (reductions_per_s, memory_per_s, message_queue_per_s), sorted by "
+			"reductions_per_s, and ends at Ctrl-C, after -d, or when the node exits; "
+			"with -j it writes one object a line, the first without rates. --tree "
+			"draws who started whom, by $ancestors and parents; of many equal workers "
+			"three are shown (-v shows all).",
+		.options = OPTIONS_LOOK | OPTIONS_TABLE | OPT(WHERE) | OPT(WATCH) | OPT(TREE) |
+			   OPT(DURATION),
+		.run = cmd_ps,
+	},
+	{
 		.name = "inspect",
 		.summary = "one process: state, stack, mailbox, dictionary, links, binaries",
 		.args = "PID|NAME",

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Processes as rows of numbers and names, without a node behind them: what tables, JSON, filters
+ * and live views show.  A row is small, for there may be a million; its names stand once in a pool.
+ *
+ * PROCESS_FIELDS is the one list of what a process has: columns of tables, names in --where, and
+ * what has to be read for them follow from it.
+ */
+#ifndef EBEAM_MODEL_PROCESS_ROWS_H
+#define EBEAM_MODEL_PROCESS_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/idmap.h"
+#include "base/vec.h"
+
+/* What a field costs to read. */
+enum {
+	PROCESS_NEEDS_NAME = 1,	    /* the registered name */
+	PROCESS_NEEDS_LABEL = 2,    /* the dictionary */
+	PROCESS_NEEDS_FUNCTION = 4, /* current function and place */
+	PROCESS_NEEDS_INITIAL = 8,
+	PROCESS_NEEDS_MEMORY = 16,
+	PROCESS_NEEDS_COUNTS = 32,
+	PROCESS_NEEDS_BEFORE = 64, /* an earlier reading: a rate */
+};
+
+enum process_type {
+	PROCESS_TYPE_PID,
+	PROCESS_TYPE_TEXT,
+	PROCESS_TYPE_COUNT,
+	PROCESS_TYPE_BYTES,
+	PROCESS_TYPE_WORDS,
+	PROCESS_TYPE_RATE,	 /* of a count, a second */
+	PROCESS_TYPE_BYTES_RATE, /* bytes a second */
+	PROCESS_TYPE_BOOL,
+};
+
+/* id, name, type, what it needs */
+#define PROCESS_FIELDS(F)                                                                          \
+	F(PID, pid, PID, 0)                                                                        \
+	F(NAME, name, TEXT, PROCESS_NEEDS_NAME | PROCESS_NEEDS_LABEL | PROCESS_NEEDS_INITIAL)      \
+	F(REGISTERED_NAME, registered_name, TEXT, PROCESS_NEEDS_NAME)                              \
+	F(LABEL, label, TEXT, PROCESS_NEEDS_LABEL)                                                 \
+	F(INITIAL_CALL, initial_call, TEXT, PROCESS_NEEDS_INITIAL)                                 \
+	F(MEMORY, memory, BYTES, PROCESS_NEEDS_MEMORY)                                             \
+	F(MEMORY_RATE, memory_per_s, BYTES_RATE, PROCESS_NEEDS_MEMORY | PROCESS_NEEDS_BEFORE)      \
+	F(MESSAGES, message_queue_len, COUNT, 0)                                                   \
+	F(MESSAGES_RATE, message_queue_per_s, RATE, PROCESS_NEEDS_BEFORE)                          \
+	F(REDUCTIONS, reductions, COUNT, 0)                                                        \
+	F(REDUCTIONS_RATE, reductions_per_s, RATE, PROCESS_NEEDS_BEFORE)                           \
+	F(STATUS, status, TEXT, 0)                                                                 \
+	F(CURRENT_FUNCTION, current_function, TEXT, PROCESS_NEEDS_FUNCTION)                        \
+	F(CURRENT_LOCATION, current_location, TEXT, PROCESS_NEEDS_FUNCTION)                        \
+	F(TOTAL_HEAP_SIZE, total_heap_size, WORDS, PROCESS_NEEDS_MEMORY)                           \
+	F(HEAP_SIZE, heap_size, WORDS, 0)                                                          \
+	F(STACK_SIZE, stack_size, WORDS, 0)                                                        \
+	F(LINKS, links, COUNT, PROCESS_NEEDS_COUNTS)                                               \
+	F(MONITORS, monitors, COUNT, PROCESS_NEEDS_COUNTS)                                         \
+	F(MONITORED_BY, monitored_by, COUNT, PROCESS_NEEDS_COUNTS)                                 \
+	F(PARENT, parent, PID, 0)                                                                  \
+	F(GROUP_LEADER, group_leader, PID, 0)                                                      \
+	F(PRIORITY, priority, TEXT, 0)                                                             \
+	F(TRAP_EXIT, trap_exit, BOOL, 0)                                                           \
+	F(TORN, torn, BOOL, 0)
+
+enum process_field {
+#define PROCESS_FIELD_ID(id, name, type, needs) PROCESS_FIELD_##id,
+	PROCESS_FIELDS(PROCESS_FIELD_ID)
+#undef PROCESS_FIELD_ID
+		NR_PROCESS_FIELDS
+};
+
+struct process_field_info {
+	const char *name;
+	enum process_type type;
+	unsigned int needs;
+};
+extern const struct process_field_info process_fields[NR_PROCESS_FIELDS];
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+/* Id 0 is "none". */
+struct process_string {
+	const char *text, *json; /* the second with its quotes */
+	uint32_t len, json_len;
+};
+struct process_strings {
+	VEC(struct process_string) v;
+	struct idmap index;
+	struct arena arena;
+};
+uint32_t process_strings_add(struct process_strings *s, const char *text, size_t len);
+const struct process_string *process_strings_get(const struct process_strings *s, uint32_t id);
+void process_strings_free(struct process_strings *s);
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+/* A pid: serial << 32 | number; with PROCESS_PID_TEXT: of another node, the rest is a string id. */
+#define PROCESS_PID_NONE UINT64_MAX
+#define PROCESS_PID_TEXT (1ull << 63)
+
+struct process_row {
+	uint64_t pid, parent, group_leader;
+	uint64_t slot; /* in the node's table: rows stand in this order */
+	uint64_t reductions, memory, message_queue_len;
+	uint64_t total_heap_size, heap_size, stack_size;
+	float reductions_rate, memory_rate, messages_rate; /* NaN = not known */
+	uint32_t links, monitors, monitored_by;
+	uint32_t registered, label, initial_call, function, file, line;
+	uint8_t status, priority; /* as in process_status_names[], process_priority_names[] */
+	bool trap_exit, torn;
+};
+
+extern const char *const process_status_names[6];
+extern const char *const process_priority_names[4];
+
+struct process_rows {
+	VEC(struct process_row) v;
+	uint64_t ts_ns; /* when they were read */
+};
+
+/* Fills in the rates of `now` against `before`, both in order of their slots; a process that was
+ * not there before has none. */
+void process_rows_rates(struct process_rows *now, const struct process_rows *before);
+
+#define PROCESS_PID_SIZE 40
+/* "<0.80.0>"; returns its length.  0 for none; one of another node: -1, its text is in the pool. */
+int process_pid_format(uint64_t pid, char buf[PROCESS_PID_SIZE]);
+
+struct process_value {
+	enum { PROCESS_VALUE_NONE, PROCESS_VALUE_NUMBER, PROCESS_VALUE_TEXT } kind;
+	double number;
+	const char *text;
+	size_t len;
+	char buf[PROCESS_PID_SIZE];
+};
+/* One field; text may point into v->buf or the pool.  The name of a process is its registered
+ * name, else its label, else its initial call. */
+void process_row_get(const struct process_strings *s, const struct process_row *row,
+		     enum process_field field, struct process_value *v);
+uint32_t process_row_name(const struct process_row *row);
+
+#endif
