@@ -259,7 +259,6 @@ static void dump_close(struct dump *d)
 	process_list_free(&d->list);
 	names_close(d->names);
 	stack_code_close(&d->code);
-	beam_node_close(d->n);
 }
 
 /* ---- parts that the others use -------------------------------------------------------------- */
@@ -397,5 +396,5 @@ int cmd_dump(struct command_context *ctx, struct error *err)
 	}
 	dump_close(&d);
 	render_free(&render);
-	return rc;
+	return target_close(d.n, rc, err);
 }

@@ -371,7 +371,6 @@ static void close_view(struct ets_view *v)
 {
 	ets_list_free(&v->list);
 	free(v->owner_names);
-	beam_node_close(v->node);
 }
 
 int cmd_ets(struct command_context *ctx, struct error *err)
@@ -394,5 +393,5 @@ int cmd_ets(struct command_context *ctx, struct error *err)
 		rc = ctx->nr_args ? ets_show_table(ctx, &v, ctx->args[0], err)
 				  : show_all(ctx, &v, &options, err);
 	close_view(&v);
-	return rc;
+	return target_close(v.node, rc, err);
 }

@@ -90,7 +90,6 @@ static void free_view(struct port_view *v)
 	free(v->rows);
 	port_list_free(&v->ports);
 	socket_table_free(&v->sockets);
-	beam_node_close(v->node);
 }
 
 /* ---- columns -------------------------------------------------------------------------------- */
@@ -541,5 +540,5 @@ int cmd_port(struct command_context *ctx, struct error *err)
 				   : write_text(ctx, &view, &table, &options, err);
 	}
 	free_view(&view);
-	return rc;
+	return target_close(view.node, rc, err);
 }

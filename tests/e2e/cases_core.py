@@ -132,6 +132,11 @@ def check_refusals(ctx, directory, core, exe):
         cut = ctx.ebeam.run("doctor", "--core", part, "--exe", exe)
         check_in("is cut short", cut.err, f"the first {percent} %")
         check_in(cut.code, (0, 1, 6), str(cut))
+    os.truncate(shutil.copy(core, part), size - 4096)
+    for look in (row for row in looks(ctx.ebeam) if row.command != "doctor"):
+        cut = ctx.ebeam.run(look.command, "--core", part, "--exe", exe, *look.args, "-j")
+        check_equal(cut.code, 7, str(cut))
+        check_equal(cut.json()["node"]["core"]["missing_size"], 4096, "missing_size")
 
 
 @case("what is no core of a node: which, why and the right exit code", otp="one")

@@ -33,7 +33,7 @@ def check_loop(ctx, node, answered):
     if "ps" in answered:
         rows = [p for p in answered["ps"] if p["registered_name"] == "hung_loop"]
         check_equal([p["message_queue_len"] for p in rows], [MESSAGES], "ps: message_queue_len")
-    if "inspect" in answered:
+    if "inspect code_server" in answered:
         data = ctx.ebeam.ok("inspect", "-p", node.os_pid, "hung_loop", "-j").json()["data"]
         check_equal(data["message_queue_len"], MESSAGES, "inspect: message_queue_len")
         check_in("hung:spin/1", str(data), "inspect: where it is")
