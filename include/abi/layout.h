@@ -43,6 +43,7 @@
 	S(ptab_size, "ErtsPTab")                                                                   \
 	F(ptab_count, "ErtsPTab", "vola.tile.count")                                               \
 	F(ptab_tab, "ErtsPTab", "r.o.tab")                                                         \
+	F(ptab_free_id_data, "ErtsPTab", "r.o.free_id_data")                                       \
 	F(ptab_max, "ErtsPTab", "r.o.max")                                                         \
 	F(ptab_pix_mask, "ErtsPTab", "r.o.pix_mask")                                               \
 	F(ptab_pix_cl_mask, "ErtsPTab", "r.o.pix_cl_mask")                                         \
@@ -340,6 +341,7 @@
 	F(index_table_shift, "IndexTable", "htable.shift")                                         \
 	F(index_table_nobjs, "IndexTable", "htable.nobjs")                                         \
 	F(index_table_bucket, "IndexTable", "htable.bucket")                                       \
+	F(index_table_slots, "IndexTable", "size")                                                 \
 	/* modules and their code */                                                               \
 	S(module_size, "Module")                                                                   \
 	F(module_old, "Module", "old")                                                             \
@@ -380,6 +382,7 @@
 	F(allctr_sbc_last, "Allctr_t", "sbc_list.last")                                            \
 	F(allctr_cpool_dc_first, "Allctr_t", "cpool.dc_list.first")                                \
 	F(allctr_cpool_carrier_pool, "Allctr_t", "cpool.carrier_pool")                             \
+	F(allctr_cpool_util_limit, "Allctr_t", "cpool.util_limit")                                 \
 	F(allctr_cpool_blocks_size, "Allctr_t", "cpool.stat.blocks_size")                          \
 	F(allctr_cpool_blocks, "Allctr_t", "cpool.stat.no_blocks")                                 \
 	F(allctr_cpool_carriers_size, "Allctr_t", "cpool.stat.carriers_size")                      \

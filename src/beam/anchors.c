@@ -81,6 +81,10 @@ void anchors_find_by_symbol(struct beam_node *n)
 		a->bif_table = sym.addr + n->bias;
 		a->nr_bifs = (uint32_t)(sym.size / BEAM_BIF_SIZE);
 	}
+	a->active_code_ix = symbol_address(n, "the_active_code_index");
+	a->code_size = symbol_address(n, "erts_total_code_size");
+	a->ets_misc = symbol_address(n, "erts_ets_misc_mem_size");
+	a->allocators = symbol_address(n, "erts_allctrs_info");
 	find_schedulers_by_symbol(n);
 }
 
@@ -174,6 +178,21 @@ static void open_atoms(struct beam_node *n)
 		beam_atoms_open(&n->atoms, n->mem, &n->layout, n->anchors.atom_table);
 }
 
+/* Of the code: tables beside those of modules and exports. */
+static void find_code_tables(struct beam_anchors *a, const struct anchor_space *s)
+{
+	if (!a->staged_exports)
+		a->staged_exports = shape_find_code_tables(s, "export_staged_index");
+	if (!a->staged_funs)
+		a->staged_funs = shape_find_code_tables(s, "fun_staged_index");
+	if (!a->fun_table && !a->staged_funs)
+		a->fun_table = shape_find_hash(s, "fun_table");
+	if (!a->code_ranges)
+		a->code_ranges = shape_find_code_ranges(s);
+	if (!a->active_code_ix && a->jit_descriptor)
+		a->active_code_ix = shape_find_active_code_ix(s, a->jit_descriptor);
+}
+
 /* Fills what is still 0. */
 static void find_missing(struct beam_node *n, const struct anchor_space *s)
 {
@@ -202,6 +221,11 @@ static void find_missing(struct beam_node *n, const struct anchor_space *s)
 		a->export_table = shape_find_code_tables(s, "export_list");
 	if (!a->sched)
 		find_schedulers_by_shape(a, s);
+	find_code_tables(a, s);
+	if (!a->ets_misc)
+		a->ets_misc = shape_find_ets_misc(s);
+	if (!a->allocators)
+		a->allocators = shape_find_allocators(s);
 }
 
 /* Anchors that every supported node has: worth another try if one is missing. */

@@ -85,7 +85,19 @@ raddr shape_find_jit_register(const uint8_t *text, size_t size, raddr text_addr,
 /* The frame layout in the emulator's own record of the descriptor's list. */
 raddr shape_find_frame_layout(const struct anchor_space *s, raddr descriptor);
 
+/* erts_allctrs_info[]: each entry leads to the first instance of the allocator of its number. */
+raddr shape_find_allocators(const struct anchor_space *s);
+/* The variable that counts what ETS has outside of its allocator: above all the table of names. */
+raddr shape_find_ets_misc(const struct anchor_space *s);
+/* A Hash (not an IndexTable) with this name. */
+raddr shape_find_hash(const struct anchor_space *s, const char *name);
+/* r[] of beam_ranges.c: three lists of the code of modules, by address. */
+raddr shape_find_code_ranges(const struct anchor_space *s);
+/* the_active_code_index, from the JIT's code that enters a process. */
+raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor);
+
 /* Helpers of the searches. */
+size_t space_find_strings(const struct anchor_space *s, const char *text, raddr *out, size_t max);
 bool space_is_readable(const struct anchor_space *s, raddr addr, size_t size);
 bool space_is_pointer(const struct anchor_space *s, raddr addr, size_t size); /* and aligned */
 bool space_is_executable(const struct anchor_space *s, raddr addr);

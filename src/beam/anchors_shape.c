@@ -80,7 +80,7 @@ bool space_is_executable(const struct anchor_space *s, raddr addr)
 }
 
 /* Addresses of a string constant, also where it is the end of a longer one. */
-static size_t find_strings(const struct anchor_space *s, const char *text, raddr *out, size_t max)
+size_t space_find_strings(const struct anchor_space *s, const char *text, raddr *out, size_t max)
 {
 	const uint8_t *at = s->rodata, *end = s->rodata + s->rodata_size;
 	size_t nr = 0;
@@ -106,7 +106,7 @@ static size_t find_index_tables(const struct anchor_space *s, const char *name, 
 	size_t name_at = (size_t)s->layout->index_table_name;
 	size_t size = (size_t)s->layout->index_table_size;
 	raddr names[CANDIDATES_MAX];
-	size_t nr_names = find_strings(s, name, names, CANDIDATES_MAX);
+	size_t nr_names = space_find_strings(s, name, names, CANDIDATES_MAX);
 	size_t nr = 0;
 
 	for (size_t at = 0; nr_names > 0 && at + size <= s->data_size; at += 8) {

@@ -43,6 +43,14 @@ struct beam_anchors {
 	raddr module_code;    /* module_tables[3]: IndexTables of Module, one per code index */
 	raddr export_table;   /* export_tables[3]: IndexTables of Export; OTP 29 keeps exports in
 				* another kind of table: 0 there */
+	raddr active_code_ix; /* the_active_code_index (u32): which of the three tables is in use */
+	raddr staged_exports; /* the same since OTP 28: export_tables[3] of staged entries */
+	raddr staged_funs;    /* fun_tables[3], likewise; 0 up to OTP 27 */
+	raddr fun_table;      /* erts_fun_table, a Hash; 0 since OTP 28 */
+	raddr code_ranges;    /* r[3] of beam_ranges.c: where the code of modules stands */
+	raddr code_size;      /* erts_total_code_size; hidden in OTP 29: 0 there */
+	raddr ets_misc;	      /* erts_ets_misc_mem_size */
+	raddr allocators;     /* erts_allctrs_info[]: ErtsAllocatorInfo_t by allocator's number */
 	raddr sched, dirty_cpu, dirty_io; /* arrays of aligned scheduler data */
 	uint32_t nr_sched, nr_dirty_cpu, nr_dirty_io;
 };

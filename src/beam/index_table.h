@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The VM's IndexTable: numbered objects in segments, and a hash table over them. */
+#ifndef EBEAM_BEAM_INDEX_TABLE_H
+#define EBEAM_BEAM_INDEX_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "abi/layout.h"
+#include "base/vec.h"
+#include "target/mem.h"
+
+struct index_table {
+	uint32_t entries; /* objects in use: numbers 0 to entries - 1 */
+	uint64_t bytes;	  /* as index_table_sz() of erts/emulator/beam/index.c counts: no objects */
+	raddr seg_table;
+};
+
+struct index_objects {
+	VEC(raddr) v; /* 0: could not be read */
+};
+
+/* 0; -EBADMSG if it cannot be one; else why it cannot be read. */
+int index_table_read(struct index_table *out, struct mem *mem, const struct beam_layout *l,
+		     raddr table);
+/* Addresses of its objects, by number. */
+int index_table_objects(struct index_objects *out, struct mem *mem, const struct index_table *t);
+
+/* The same size of a Hash alone (hash_table_sz() of hash.c). */
+int hash_table_bytes(uint64_t *bytes, struct mem *mem, const struct beam_layout *l, raddr table);
+
+/* Reads `size` bytes of each object at addrs[i] + offset to out + i * size; ok[i] = it could be
+ * read.  Any number. */
+void read_objects(struct mem *mem, const raddr *addrs, size_t nr, raddr offset, void *out,
+		  size_t size, bool *ok);
+
+#endif

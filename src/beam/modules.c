@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See modules.h.  Code is loaded into a copy of the tables, which then becomes the one in use: a
+ * table that is in use changes only where code is purged or deleted (erts/emulator/beam/code_ix.h,
+ * module.c, OTP 25 to 29).
+ */
+#include "beam/modules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/xalloc.h"
+#include "beam/atoms.h"
+#include "beam/index_table.h"
+
+#define CODE_INDEXES  3 /* ERTS_NUM_CODE_IX */
+#define READ_TRIES    4
+#define MODULES_MAX   (1u << 20) /* MODULE_LIMIT is 64 k */
+#define FUNCTIONS_MAX (1u << 20)
+#define CODE_SIZE_MAX (1u << 30)
+
+/* One entry of the table, copied. */
+struct entry {
+	uint32_t atom; /* number */
+	raddr code, old_code, nif, on_load;
+	uint32_t size, old_size;
+};
+
+int code_index_active(struct beam_node *n)
+{
+	uint32_t ix;
+	int rc = n->anchors.active_code_ix ? mem_read_u32(n->mem, n->anchors.active_code_ix, &ix)
+					   : -ENOTSUP;
+
+	if (rc)
+		return rc;
+	return ix < CODE_INDEXES ? (int)ix : -EBADMSG;
+}
+
+static uint64_t u64_at(const uint8_t *bytes, int32_t offset)
+{
+	uint64_t v;
+
+	memcpy(&v, bytes + offset, sizeof(v));
+	return v;
+}
+
+static uint32_t u32_at(const uint8_t *bytes, int32_t offset)
+{
+	uint32_t v;
+
+	memcpy(&v, bytes + offset, sizeof(v));
+	return v;
+}
+
+static struct entry parse_entry(const uint8_t *bytes, const struct beam_layout *l)
+{
+	const uint8_t *curr = bytes + l->module_curr, *old = bytes + l->module_old;
+
+	return (struct entry){
+		.atom = u32_at(bytes, l->module_module),
+		.code = u64_at(curr, l->module_instance_code_hdr),
+		.size = u32_at(curr, l->module_instance_code_length),
+		.nif = u64_at(curr, l->module_instance_nif),
+		.old_code = u64_at(old, l->module_instance_code_hdr),
+		.old_size = u32_at(old, l->module_instance_code_length),
+		.on_load = u64_at(bytes, l->module_on_load),
+	};
+}
+
+static bool is_entry(const struct entry *e)
+{
+	return e->size <= CODE_SIZE_MAX && e->old_size <= CODE_SIZE_MAX && e->code % 8 == 0 &&
+	       e->old_code % 8 == 0 && (e->code || !e->size) && (e->old_code || !e->old_size);
+}
+
+/* What erlang:loaded() lists: an entry may have no code at all, for calls that wait for it. */
+static bool is_loaded(const struct entry *e)
+{
+	return e->size != 0 || e->old_size != 0;
+}
+
+/* ---- code headers --------------------------------------------------------------------------- */
+
+static void read_headers(struct modules *out, struct beam_node *n)
+{
+	const struct beam_layout *l = &n->layout;
+	size_t nr = out->v.len, size = (size_t)l->code_header_functions;
+	raddr *addrs = xcalloc(nr, sizeof(*addrs));
+	uint8_t *bytes = xcalloc(nr, size);
+	bool *ok = xcalloc(nr, sizeof(*ok));
+
+	for (size_t i = 0; i < nr; i++)
+		addrs[i] = out->v.data[i].code;
+	read_objects(n->mem, addrs, nr, 0, bytes, size, ok);
+	for (size_t i = 0; i < nr; i++) {
+		struct module *m = &out->v.data[i];
+		uint64_t functions = u64_at(bytes + i * size, l->code_header_num_functions);
+
+		addrs[i] = ok[i] ? u64_at(bytes + i * size, l->code_header_md5_ptr) : 0;
+		if (!m->code)
+			continue;
+		if (ok[i] && functions <= FUNCTIONS_MAX)
+			m->functions = (uint32_t)functions;
+		else
+			m->torn = true;
+	}
+	free(bytes);
+	bytes = xcalloc(nr, MODULE_MD5_SIZE);
+	read_objects(n->mem, addrs, nr, 0, bytes, MODULE_MD5_SIZE, ok);
+	for (size_t i = 0; i < nr; i++) {
+		struct module *m = &out->v.data[i];
+
+		m->has_md5 = ok[i];
+		memcpy(m->md5, bytes + i * MODULE_MD5_SIZE, MODULE_MD5_SIZE);
+	}
+	free(addrs);
+	free(bytes);
+	free(ok);
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static void add_entry(struct modules *out, const struct entry *e)
+{
+	struct module m = {
+		.name = ((uint64_t)e->atom << 6) | 0x0b, /* make_atom(), erl_term.h */
+		.code = e->code,
+		.size = e->size,
+		.old_code = e->old_code != 0,
+		.old_size = e->old_size,
+		.on_load = e->on_load != 0,
+		.nifs = e->nif != 0,
+	};
+
+	out->code_size += e->size + (uint64_t)e->old_size;
+	vec_push(&out->v, m);
+}
+
+static int read_entries(struct modules *out, struct beam_node *n, raddr table_at)
+{
+	size_t size = (size_t)n->layout.module_size;
+	struct index_objects objects;
+	struct index_table table;
+	uint8_t *bytes;
+	bool *ok;
+	int rc;
+
+	rc = index_table_read(&table, n->mem, &n->layout, table_at);
+	if (!rc && table.entries > MODULES_MAX)
+		rc = -EBADMSG;
+	rc = rc ? rc : index_table_objects(&objects, n->mem, &table);
+	if (rc)
+		return rc;
+	bytes = xcalloc(objects.v.len, size);
+	ok = xcalloc(objects.v.len, sizeof(*ok));
+	read_objects(n->mem, objects.v.data, objects.v.len, 0, bytes, size, ok);
+	for (size_t i = 0; i < objects.v.len; i++) {
+		struct entry e = parse_entry(bytes + i * size, &n->layout);
+
+		if (!ok[i] || !is_entry(&e))
+			out->unreadable++;
+		else if (is_loaded(&e))
+			add_entry(out, &e);
+	}
+	vec_free(&objects.v);
+	free(bytes);
+	free(ok);
+	return 0;
+}
+
+static int by_name(const void *a, const void *b, void *atoms)
+{
+	const char *x = beam_atom_text(atoms, ((const struct module *)a)->name, NULL);
+	const char *y = beam_atom_text(atoms, ((const struct module *)b)->name, NULL);
+
+	return strcmp(x ? x : "", y ? y : "");
+}
+
+int modules_read(struct modules *out, struct beam_node *n, struct error *err)
+{
+	int rc = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (!n->anchors.module_code || !n->anchors.active_code_ix)
+		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
+				 "pid %d: the %s of this OTP %s build could not be found (see "
+				 "ebeam doctor -p %d)",
+				 n->os_pid,
+				 n->anchors.module_code ? "active code index" : "module table",
+				 n->identity.otp_text, n->os_pid);
+	for (int i = 0; i < READ_TRIES; i++) {
+		int ix = code_index_active(n);
+
+		modules_free(out);
+		memset(out, 0, sizeof(*out));
+		rc = ix < 0 ? ix
+			    : read_entries(out, n, n->anchors.module_code +
+							   (raddr)ix *
+								   (raddr)n->layout.index_table_size);
+		if (rc)
+			break;
+		read_headers(out, n);
+		/* The same table is still in use: nothing was loaded meanwhile. */
+		if (code_index_active(n) == ix)
+			break;
+	}
+	if (rc) {
+		modules_free(out);
+		return error_set(err, ERROR_KIND_FAILED, rc,
+				 "cannot read the modules of pid %d: %s", n->os_pid,
+				 error_text(rc));
+	}
+	if (out->v.len > 0)
+		qsort_r(out->v.data, out->v.len, sizeof(out->v.data[0]), by_name, n->atoms);
+	return 0;
+}
+
+void modules_free(struct modules *m)
+{
+	vec_free(&m->v);
+}
