@@ -15,21 +15,21 @@
 #define BLOCK_STATS_SIZE (3 * STAT_VALUES_SIZE)
 
 /* ErtsAlcFixList_t {type_size, list_size; list; union u; type}, one for each kind of fixed size. */
-#define FIX_SIZE	    64
-#define FIX_TYPE_SIZE	    0
-#define FIX_POOL_ALLOCATED  32 /* u.cpool: carriers may migrate */
-#define FIX_POOL_USED	    40
-#define FIX_OWN_ALLOCATED   40 /* u.nocpool */
-#define FIX_OWN_USED	    48
-#define FIX_TYPE_SIZE_MAX   65536
+#define FIX_SIZE	   64
+#define FIX_TYPE_SIZE	   0
+#define FIX_POOL_ALLOCATED 32 /* u.cpool: carriers may migrate */
+#define FIX_POOL_USED	   40
+#define FIX_OWN_ALLOCATED  40 /* u.nocpool */
+#define FIX_OWN_USED	   48
+#define FIX_TYPE_SIZE_MAX  65536
 /*
  * The kinds in the order of their numbers (erl_alloc.types, OTP 25 to 29), and which of them
  * erlang:memory() counts as processes (erlang.erl, get_fix_proc/2): proc, msg_ref, ll_ptimer,
  * hl_ptimer, bif_timer, monitor, link.
  */
-#define FIX_KINDS	15
+#define FIX_KINDS	 15
 #define FIX_OF_PROCESSES ((1u << 0) | (0xfu << 2) | (1u << 11) | (1u << 12))
-#define FIX_PROC	0
+#define FIX_PROC	 0
 
 static uint64_t u64_at(const uint8_t *bytes, size_t offset)
 {
@@ -93,7 +93,8 @@ static void read_pool(const uint8_t *bytes, const struct beam_layout *l, uint32_
 	out->carriers_size = u64_at(bytes, (size_t)l->allctr_cpool_carriers_size);
 	for (uint32_t i = 0; i < types; i++) {
 		out->blocks[i + 1] = u64_at(bytes, (size_t)l->allctr_cpool_blocks + 8 * i);
-		out->blocks_size[i + 1] = u64_at(bytes, (size_t)l->allctr_cpool_blocks_size + 8 * i);
+		out->blocks_size[i + 1] =
+			u64_at(bytes, (size_t)l->allctr_cpool_blocks_size + 8 * i);
 	}
 }
 
@@ -213,8 +214,8 @@ static int read_allocator(struct allocators *out, struct beam_node *n, uint32_t 
 	else
 		addrs[0] = in->single;
 	for (uint32_t i = 0; i < in->nr; i++)
-		ranges[i] = (struct mem_range){
-			.addr = addrs[i], .buf = bytes + i * size, .size = size};
+		ranges[i] =
+			(struct mem_range){.addr = addrs[i], .buf = bytes + i * size, .size = size};
 	if (!rc)
 		mem_readv(n->mem, ranges, in->nr);
 	for (uint32_t i = 0; !rc && i < in->nr; i++) {

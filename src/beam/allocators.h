@@ -17,17 +17,17 @@
  * there is an instance per scheduler: ErtsAllocatorThrSpec_t {int enabled, dd, aix, size;
  * Allctr_t **allctr}.  erts/emulator/beam/erl_alloc.h, OTP 25 to 29: too plain for the layout.
  */
-#define ALLOCATOR_INFO_SIZE	  24
-#define ALLOCATOR_INFO_UTIL	  0
-#define ALLOCATOR_INFO_ENABLED	  4
-#define ALLOCATOR_INFO_THR_SPEC	  8
-#define ALLOCATOR_INFO_EXTRA	  16
-#define ALLOCATOR_SPEC_SIZE	  24
-#define ALLOCATOR_SPEC_NUMBER	  8
-#define ALLOCATOR_SPEC_INSTANCES  12
-#define ALLOCATOR_SPEC_ARRAY	  16
-#define ALLOCATORS_MAX		  16   /* numbers: ERTS_ALC_A_MAX is 12 */
-#define ALLOCATOR_INSTANCES_MAX	  4096 /* one a scheduler: at most 2 * 1024, and a shared one */
+#define ALLOCATOR_INFO_SIZE	 24
+#define ALLOCATOR_INFO_UTIL	 0
+#define ALLOCATOR_INFO_ENABLED	 4
+#define ALLOCATOR_INFO_THR_SPEC	 8
+#define ALLOCATOR_INFO_EXTRA	 16
+#define ALLOCATOR_SPEC_SIZE	 24
+#define ALLOCATOR_SPEC_NUMBER	 8
+#define ALLOCATOR_SPEC_INSTANCES 12
+#define ALLOCATOR_SPEC_ARRAY	 16
+#define ALLOCATORS_MAX		 16   /* numbers: ERTS_ALC_A_MAX is 12 */
+#define ALLOCATOR_INSTANCES_MAX	 4096 /* one a scheduler: at most 2 * 1024, and a shared one */
 
 /* A block may lie in a carrier that another allocator made: counted by number of allocator. */
 struct allocator_count {
@@ -41,8 +41,8 @@ struct allocator_fix {
 };
 
 struct allocator {
-	const char *type; /* "eheap_alloc"; of struct allocators */
-	uint32_t number;  /* of the allocator */
+	const char *type;  /* "eheap_alloc"; of struct allocators */
+	uint32_t number;   /* of the allocator */
 	uint32_t instance; /* 0: shared, else of a scheduler */
 	raddr address;
 	/* Carriers for many blocks, for single ones, and abandoned ones that wait in a pool. */

@@ -31,8 +31,7 @@ static bool is_instance(const struct anchor_space *s, raddr addr, uint32_t numbe
 	if (!space_is_pointer(s, addr, (size_t)l->allctr_size) ||
 	    mem_read_u32(s->mem, addr + (raddr)l->allctr_alloc_no, &have_number) ||
 	    mem_read_u32(s->mem, addr + (raddr)l->allctr_ix, &have_ix) || have_number != number ||
-	    have_ix != ix ||
-	    mem_read_u64(s->mem, addr + (raddr)l->allctr_name_prefix, &prefix) ||
+	    have_ix != ix || mem_read_u64(s->mem, addr + (raddr)l->allctr_name_prefix, &prefix) ||
 	    mem_read_string(s->mem, prefix, name, sizeof(name)) != 0)
 		return false;
 	return name[0] && strchr(name, '_') == name + strlen(name) - 1;
@@ -216,12 +215,12 @@ raddr shape_find_hash(const struct anchor_space *s, const char *name)
 
 /* struct ranges {Range *modules; Sint n, allocated; Range *mid}, where Range is {start, end}
  * (beam_ranges.c, OTP 25 to 29); one for each code index. */
-#define RANGES_SIZE   32
-#define RANGES_NR     3
-#define RANGES_MIN    16 /* modules that every node has */
-#define RANGES_MAX    (1u << 20)
-#define RANGES_PROBE  16
-#define RANGE_SIZE    16
+#define RANGES_SIZE  32
+#define RANGES_NR    3
+#define RANGES_MIN   16 /* modules that every node has */
+#define RANGES_MAX   (1u << 20)
+#define RANGES_PROBE 16
+#define RANGE_SIZE   16
 
 static bool is_ranges(const struct anchor_space *s, size_t at, bool *used)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * the_active_code_index, where its symbol is hidden: the JIT's fragments load it each time a process
- * is entered, and its address stands in that code.  See anchors.h.
+ * the_active_code_index, where its symbol is hidden: the JIT's fragments load it each time a
+ * process is entered, and its address stands in that code.  See anchors.h.
  *
  *   mov rdi, &the_active_code_index    48 bf imm64, or bf imm32
  *   mov esi, ERTS_SAVE_CALLS_CODE_IX

@@ -108,8 +108,8 @@ void memory_read_atoms(struct memory_areas *out, struct beam_node *n)
 	if (read_atom_texts(n, &table, &t) != 0)
 		return;
 	out->atom_space_used = t.used;
-	out->atom_space = n->identity.otp >= OTP_ATOM_LITERALS ? t.used
-							       : t.buffers * ATOM_TEXT_BYTES;
+	out->atom_space =
+		n->identity.otp >= OTP_ATOM_LITERALS ? t.used : t.buffers * ATOM_TEXT_BYTES;
 }
 
 /* ---- processes and ETS ---------------------------------------------------------------------- */

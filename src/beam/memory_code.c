@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What code takes: tables of modules, exports and funs, the lists of where code stands, and the code
- * itself.  The VM keeps sums of most of these in static variables, which cannot be found: they are
- * added up here from the tables, as module.c, export.c, beam_ranges.c and erl_code_staged.h do.
+ * What code takes: tables of modules, exports and funs, the lists of where code stands, and the
+ * code itself.  The VM keeps sums of most of these in static variables, which cannot be found:
+ * they are added up here from the tables, as module.c, export.c, beam_ranges.c and
+ * erl_code_staged.h do.
  */
 #include "beam/memory.h"
 
@@ -95,16 +96,16 @@ static int read_staged(struct staged *out, struct beam_node *n, raddr tables)
 
 static void read_exports(struct memory_areas *out, struct beam_node *n)
 {
-	raddr tables = n->anchors.export_table ? n->anchors.export_table
-					       : n->anchors.staged_exports;
+	raddr tables =
+		n->anchors.export_table ? n->anchors.export_table : n->anchors.staged_exports;
 	struct staged s;
 
 	out->export_table = out->export_list = MEMORY_UNKNOWN;
 	if (read_staged(&s, n, tables) != 0)
 		return;
 	out->export_table = s.tables;
-	out->export_list = s.objects * ((uint64_t)n->layout.export_size +
-					CODE_INDEXES * STAGED_ENTRY_SIZE);
+	out->export_list =
+		s.objects * ((uint64_t)n->layout.export_size + CODE_INDEXES * STAGED_ENTRY_SIZE);
 }
 
 static void read_funs(struct memory_areas *out, struct beam_node *n)

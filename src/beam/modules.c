@@ -197,9 +197,9 @@ int modules_read(struct modules *out, struct beam_node *n, struct error *err)
 		modules_free(out);
 		memset(out, 0, sizeof(*out));
 		rc = ix < 0 ? ix
-			    : read_entries(out, n, n->anchors.module_code +
-							   (raddr)ix *
-								   (raddr)n->layout.index_table_size);
+			    : read_entries(out, n,
+					   n->anchors.module_code +
+						   (raddr)ix * (raddr)n->layout.index_table_size);
 		if (rc)
 			break;
 		read_headers(out, n);

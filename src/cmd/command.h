@@ -125,6 +125,8 @@ int cmd_dump(struct command_context *ctx, struct error *err);
 int cmd_diff(struct command_context *ctx, struct error *err);
 int cmd_ets(struct command_context *ctx, struct error *err);
 int cmd_inspect(struct command_context *ctx, struct error *err);
+int cmd_mem(struct command_context *ctx, struct error *err);
+int cmd_mod(struct command_context *ctx, struct error *err);
 int cmd_port(struct command_context *ctx, struct error *err);
 int cmd_ps(struct command_context *ctx, struct error *err);
 int cmd_version(struct command_context *ctx, struct error *err);

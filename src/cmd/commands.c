@@ -224,6 +224,37 @@ const struct command commands[] = {
 		.run = cmd_inspect,
 	},
 	{
+		.name = "mem",
+		.summary = "memory by type, and how well the allocators use what they hold",
+		.args = "",
+		.description =
+			"What erlang:memory/0 would answer, then the VM's allocators: the carriers "
+			"that they hold of the system's memory, and how much of these is in use by "
+			"blocks. What is wasted most comes first: all instances of an allocator "
+			"together, then instances (0 is shared, the others belong to schedulers). "
+			"Read from the node's memory: it also works on a node that answers "
+			"nobody.\n\n"
+			"  ebeam mem -p rabbit@host\n"
+			"  ebeam mem -p 4711 -s utilization -n 30\n"
+			"  ebeam mem --core core.4711 -j",
+		.options = OPTIONS_LOOK | OPTIONS_TABLE,
+		.run = cmd_mem,
+	},
+	{
+		.name = "mod",
+		.summary = "the modules that a node has loaded",
+		.args = "",
+		.description =
+			"One row for each module: bytes of its code in memory, number of its "
+			"functions, where its native code stands, and whether old code of it is "
+			"left (erlang:check_old_code/1). Largest first.\n\n"
+			"  ebeam mod -p rabbit@host\n"
+			"  ebeam mod -p 4711 -s old_code -n 20\n"
+			"  ebeam mod -p 4711 -s module -c module,md5",
+		.options = OPTIONS_LOOK | OPTIONS_TABLE,
+		.run = cmd_mod,
+	},
+	{
 		.name = "port",
 		.summary = "the ports of a node: traffic, queues, owners, sockets",
 		.args = "",

@@ -1,0 +1,87 @@
+%% SPDX-License-Identifier: BSD-2-Clause
+%% What a node says of its memory and of its modules.
+-module(mem_facts).
+-export([memory/0, areas/0, allocators/0, modules/0, hold/2, release/0, reload/1, delete/1,
+         purge/1, atoms/1]).
+
+memory() -> maps:from_list(erlang:memory()).
+
+areas() ->
+    maps:from_list(lists:append([case Area of
+                                     {atom_space, Size, Used} -> [{atom_space, Size},
+                                                                  {atom_space_used, Used}];
+                                     {Name, Size} -> [{Name, Size}]
+                                 end || Area <- erlang:system_info(allocated_areas)])).
+
+%% Of each instance what it holds in carriers for many blocks, for one, and in the pool.
+allocators() ->
+    [instance(Type, Instance, Info)
+     || Type <- erlang:system_info(alloc_util_allocators),
+        {instance, Instance, Info} <- erlang:system_info({allocator, Type})].
+
+instance(Type, Instance, Info) ->
+    Parts = [proplists:get_value(Key, Info, []) || Key <- [mbcs, sbcs, mbcs_pool]],
+    Blocks = [Stat || Part <- Parts, {_, Stat} <- proplists:get_value(blocks, Part, [])],
+    [Pool] = [proplists:get_value(mbcs_pool, Info, [])],
+    #{type => Type, instance => Instance,
+      blocks => lists:sum([now_of(count, B) || B <- Blocks]),
+      blocks_size => lists:sum([now_of(size, B) || B <- Blocks]),
+      carriers => lists:sum([now_of(carriers, P) || P <- Parts]),
+      carriers_size => lists:sum([now_of(carriers_size, P) || P <- Parts]),
+      pool_carriers => now_of(carriers, Pool),
+      pool_carriers_size => now_of(carriers_size, Pool)}.
+
+%% {Key, Now} or {Key, Now, Max, MaxEver}.
+now_of(Key, List) ->
+    case lists:keyfind(Key, 1, List) of
+        false -> 0;
+        Found -> element(2, Found)
+    end.
+
+modules() ->
+    [case erlang:module_loaded(M) of
+         true -> #{module => M, functions => length(M:module_info(functions)),
+                   md5 => hex(M:module_info(md5)), old_code => erlang:check_old_code(M)};
+         false -> #{module => M, functions => 0, md5 => null,
+                    old_code => erlang:check_old_code(M)}
+     end || M <- erlang:loaded()].
+
+hex(Bytes) -> << <<(integer_to_binary(B, 16))/binary>> || <<B:4>> <= Bytes >>.
+
+%% A process that holds binaries and a table.
+hold(Binaries, Objects) ->
+    Self = self(),
+    spawn(fun() ->
+                  register(mem_holder, self()),
+                  Held = [binary:copy(<<N:8>>, 100000)
+                          || N <- lists:seq(1, list_to_integer(Binaries))],
+                  Table = ets:new(mem_table, [public]),
+                  [ets:insert(Table, {N, lists:duplicate(10, N)})
+                   || N <- lists:seq(1, list_to_integer(Objects))],
+                  Self ! held,
+                  receive stop -> {Held, Table} end
+          end),
+    receive held -> true end.
+
+release() ->
+    Ref = monitor(process, mem_holder),
+    mem_holder ! stop,
+    receive {'DOWN', Ref, _, _, _} -> true end.
+
+%% The same module once more: what was current is old now.
+reload(Name) ->
+    Module = list_to_atom(Name),
+    {module, Module} = code:ensure_loaded(Module),
+    {Module, Binary, File} = code:get_object_code(Module),
+    {module, Module} = code:load_binary(Module, File, Binary),
+    true.
+
+delete(Name) ->
+    code:delete(list_to_atom(Name)).
+
+purge(Name) ->
+    code:purge(list_to_atom(Name)).
+
+atoms(Count) ->
+    [list_to_atom("mem_atom_" ++ integer_to_list(N)) || N <- lists:seq(1, list_to_integer(Count))],
+    true.
