@@ -101,6 +101,18 @@ def objects(ctx):
     print(f"    {compared} objects compared")
 
 
+@case("objects of compressed tables: keys, and what a word holds")
+def compressed(ctx):
+    node = keeper(ctx)
+    for kind in ("set", "bag", "duplicate_bag", "ordered_set"):
+        name = f"ets_compressed_{kind}"
+        expected = node.ask("ets_tables", "compressed", name)
+        shown = objects_of(ctx, node, name)["objects"]
+        check_equal(collections.Counter(shown), collections.Counter(expected), name)
+        check(any("..." in text for text in shown), "nothing is compressed")
+    check_in("compressed", ctx.ebeam.ok("ets", "-p", node.os_pid, name).out, "said so")
+
+
 @case("objects of private tables, by id and by Elixir's name; as Elixir writes them")
 def how_named(ctx):
     node = keeper(ctx)

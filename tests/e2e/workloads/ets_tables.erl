@@ -4,10 +4,10 @@
 %% ets:info/1,2 says of all tables of the node; and, for load, tables that come and go.
 %%
 %%   start ets_tables keep | start ets_tables churn N
-%%   ask ets_tables facts | ask ets_tables objects NAME
+%%   ask ets_tables facts | ask ets_tables objects NAME | ask ets_tables compressed NAME
 -module(ets_tables).
 -behaviour(workload).
--export([processes/1, init/1, step/1, report/1, facts/0, objects/1]).
+-export([processes/1, init/1, step/1, report/1, facts/0, objects/1, compressed/1]).
 
 processes(["keep"]) -> [{ets_keeper, keep}];
 processes(["churn", N]) -> [{undefined, churn} || _ <- lists:seq(1, list_to_integer(N))].
@@ -146,6 +146,19 @@ fact(T, Info) ->
 %% Of a table that all may read.
 objects(Name) ->
     [text(O) || O <- ets:tab2list(list_to_atom(Name))].
+
+%% The same, with "..." for what a compressed table holds in external format.
+compressed(Name) ->
+    Table = list_to_atom(Name),
+    [begin
+         Key = element(ets:info(Table, keypos), O),
+         Texts = [case E =:= Key orelse is_immediate(E) of true -> text(E); false -> "..." end
+                  || E <- tuple_to_list(O)],
+         iolist_to_binary(["{", lists:join(",", Texts), "}"])
+     end || O <- ets:tab2list(Table)].
+
+is_immediate(E) when is_integer(E) -> E >= -(1 bsl 59) andalso E < 1 bsl 59;
+is_immediate(E) -> is_atom(E) orelse E =:= [].
 
 text(Term) ->
     unicode:characters_to_binary(io_lib:format("~0tp", [Term])).
