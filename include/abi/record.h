@@ -73,7 +73,6 @@ enum stack_source {
 	STACK_RSP = 1,	 /* the register */
 	STACK_STOP = 2,	 /* Process.stop, stored by the call site */
 	STACK_SAVED = 3, /* the register that the call site saved, found on the C stack */
-	STACK_FRAME = 4, /* Process.frame_pointer chain (+JPperf builds keep FP_RA frames) */
 };
 
 #define RAW_SAMPLE_KERNEL    0x1u /* the sample hit in kernel mode */

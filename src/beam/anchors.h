@@ -73,8 +73,6 @@ raddr shape_find_bif_table(const struct anchor_space *s, uint32_t *nr);
 struct anchor_schedulers shape_find_schedulers(const struct anchor_space *s, enum sched_type type);
 /* Elements of the array that are scheduler 1, 2, ... of this type. */
 uint32_t shape_count_schedulers(const struct anchor_space *s, raddr array, enum sched_type type);
-/* Entries of the BIF table at `table`. */
-uint32_t shape_count_bifs(const struct anchor_space *s, raddr table);
 
 /* Bytes of a __jit_debug_descriptor whose first entry leads to a record. */
 #define JIT_DESCRIPTOR_SIZE 24

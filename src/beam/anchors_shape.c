@@ -368,13 +368,6 @@ static uint32_t count_bifs_at(const struct anchor_space *s, size_t at)
 	return nr;
 }
 
-uint32_t shape_count_bifs(const struct anchor_space *s, raddr table)
-{
-	if (table < s->data_addr || table - s->data_addr >= s->data_size)
-		return 0;
-	return count_bifs_at(s, table - s->data_addr);
-}
-
 raddr shape_find_bif_table(const struct anchor_space *s, uint32_t *nr)
 {
 	raddr found = 0;

@@ -339,11 +339,6 @@ uint64_t capture_reader_start_epoch_ns(const struct capture_reader *r)
 	return r->header.start_epoch_ns;
 }
 
-uint64_t capture_reader_start_ns(const struct capture_reader *r)
-{
-	return r->header.start_ns;
-}
-
 const char *capture_reader_damage(const struct capture_reader *r)
 {
 	return r->damage[0] ? r->damage : NULL;

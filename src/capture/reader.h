@@ -20,7 +20,6 @@ void capture_reader_close(struct capture_reader *r);
 struct source *capture_reader_source(struct capture_reader *r);
 
 uint64_t capture_reader_start_epoch_ns(const struct capture_reader *r);
-uint64_t capture_reader_start_ns(const struct capture_reader *r);
 /* After next() gave 0: NULL if the file was whole (REC_END was its last record), else what is wrong
  * and at which byte. */
 const char *capture_reader_damage(const struct capture_reader *r);

@@ -99,14 +99,6 @@ void loop_close(struct loop *l)
 	free(l);
 }
 
-int loop_add_fd(struct loop *l, int fd, int (*fn)(void *ctx, struct error *err), void *ctx,
-		struct error *err)
-{
-	struct watch w = {.fd = fd, .fn = fn, .ctx = ctx};
-
-	return add(l, &w, err);
-}
-
 /* A period of 0 makes a timer that goes off once. */
 static int add_timerfd(struct loop *l, struct watch *w, uint64_t first_ns, uint64_t period_ns,
 		       struct error *err)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The event loop of a command that waits: one epoll over descriptors, timers, the signals of
- * signals.h and the end of the target process.
+ * The event loop of a command that waits: one epoll over timers, the signals of signals.h and the
+ * end of the target process.
  *
  * Opening a loop catches INT, TERM and HUP: the first one ends loop_run(), the second one ends
  * the program (130 for INT) also after loop_run() has returned, until the program ends.
  *
  * Callbacks run one at a time, in loop_run().  They return 0 to go on, a positive number to end
- * the loop (LOOP_END_STOPPED), a negative errno with *err to fail it.  The loop owns its timers
- * and borrows the descriptors that are added.
+ * the loop (LOOP_END_STOPPED), a negative errno with *err to fail it.
  */
 #ifndef EBEAM_CMD_LOOP_H
 #define EBEAM_CMD_LOOP_H
@@ -29,9 +28,6 @@ enum loop_end {
 int loop_open(struct loop **out, struct error *err);
 void loop_close(struct loop *l); /* NULL ok */
 
-/* Calls fn whenever fd is readable, or its other end is closed; fn has to read it empty. */
-int loop_add_fd(struct loop *l, int fd, int (*fn)(void *ctx, struct error *err), void *ctx,
-		struct error *err);
 /* Calls fn every period_ns (> 0).  Periods that were missed are not made up for. */
 int loop_add_timer(struct loop *l, uint64_t period_ns, int (*fn)(void *ctx, struct error *err),
 		   void *ctx, struct error *err);

@@ -99,11 +99,6 @@ int signals_catch(struct error *err)
 	return fd;
 }
 
-bool signals_seen(void)
-{
-	return atomic_load(&first_signal) != 0;
-}
-
 int signals_remove_file(const char *path, bool keep_at_exit)
 {
 	for (int i = 0; i < SIGNALS_FILES; i++) {

@@ -29,9 +29,6 @@ void signals_setup(void);
  * until the program ends.  Descriptor or negative errno; the same one on every call. */
 int signals_catch(struct error *err);
 
-/* True after the first signal. */
-bool signals_seen(void);
-
 /*
  * Files to be removed by a signal that ends the program, and by exit(3) unless `keep_at_exit`.
  * `path` must stay valid until signals_release_file().  Slot number, or -EMFILE.

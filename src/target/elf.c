@@ -225,9 +225,20 @@ const struct elf_section *elf_file_section(const struct elf_file *e, const char 
 	return NULL;
 }
 
-const struct elf_section *elf_file_section_at(const struct elf_file *e, size_t i)
+size_t elf_count_up_to(const void *items, size_t nr, uint64_t addr,
+		       uint64_t (*start)(const void *items, size_t i))
 {
-	return i < e->nr_sections ? &e->sections[i] : NULL;
+	size_t low = 0, high = nr;
+
+	while (low < high) { /* ends with low = first that starts above addr */
+		size_t mid = low + (high - low) / 2;
+
+		if (start(items, mid) <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
 }
 
 int elf_file_read(const struct elf_file *e, uint64_t addr, void *buf, size_t size)
@@ -287,17 +298,6 @@ uint64_t elf_file_offset_of(const struct elf_file *e, uint64_t addr)
 
 		if (addr >= l->addr && addr - l->addr < l->file_size)
 			return l->offset + (addr - l->addr);
-	}
-	return UINT64_MAX;
-}
-
-uint64_t elf_file_addr_of_offset(const struct elf_file *e, uint64_t offset)
-{
-	for (size_t i = 0; i < e->nr_loads; i++) {
-		const struct elf_load *l = &e->loads[i];
-
-		if (offset >= l->offset && offset - l->offset < l->file_size)
-			return l->addr + (offset - l->offset);
 	}
 	return UINT64_MAX;
 }

@@ -42,16 +42,11 @@ const char *elf_file_build_id(const struct elf_file *e);
 
 /* NULL if there is no such section. */
 const struct elf_section *elf_file_section(const struct elf_file *e, const char *name);
-/* i-th section, NULL past the end. */
-const struct elf_section *elf_file_section_at(const struct elf_file *e, size_t i);
 
 /* Defined symbol by exact name, from .symtab, else .dynsym.  False if there is none. */
 bool elf_file_symbol(const struct elf_file *e, const char *name, struct elf_symbol *out);
 /* The function symbol that truly covers addr (start <= addr < start + size): never a neighbour. */
 bool elf_file_symbol_at(const struct elf_file *e, uint64_t addr, struct elf_symbol *out);
-/* Calls fn for every defined symbol until it returns non-zero; returns that. */
-int elf_file_each_symbol(const struct elf_file *e,
-			 int (*fn)(void *ctx, const struct elf_symbol *sym), void *ctx);
 
 /* Bounds of the function that covers addr, from .eh_frame (present in stripped files).  False
  * if no FDE covers it. */
@@ -66,10 +61,9 @@ size_t elf_file_read_constant(const struct elf_file *e, uint64_t offset, void *b
 /* True if a process executes what stands at the file offset. */
 bool elf_file_is_code(const struct elf_file *e, uint64_t offset);
 
-/* Virtual address <-> file offset through PT_LOAD (they differ: .text may stand at another
+/* Virtual address -> file offset through PT_LOAD (they differ: .text may stand at another
  * address than its offset).  UINT64_MAX if none. */
 uint64_t elf_file_offset_of(const struct elf_file *e, uint64_t addr);
-uint64_t elf_file_addr_of_offset(const struct elf_file *e, uint64_t offset);
 /* Load bias (process address = file address + bias) of a mapping of this file: `size` bytes from
  * file offset `offset`, at `start`.  False if no PT_LOAD lies in it. */
 bool elf_file_bias(const struct elf_file *e, raddr start, uint64_t offset, uint64_t size,

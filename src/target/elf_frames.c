@@ -288,25 +288,22 @@ static void build_frames(const struct elf_file *e)
 	}
 }
 
+static uint64_t frame_start(const void *items, size_t i)
+{
+	return ((const struct elf_frames *)items)->data[i].start;
+}
+
 bool elf_file_function_at(const struct elf_file *e, uint64_t addr, uint64_t *start, uint64_t *end)
 {
 	struct elf_frames *f = e->frames;
-	size_t low = 0, high;
+	size_t nr;
 
 	if (!f->built)
 		build_frames(e);
-	high = f->len;
-	while (low < high) { /* ends with low = first function that starts above addr */
-		size_t mid = low + (high - low) / 2;
-
-		if (f->data[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == 0 || f->data[low - 1].end <= addr)
+	nr = elf_count_up_to(f, f->len, addr, frame_start);
+	if (nr == 0 || f->data[nr - 1].end <= addr)
 		return false;
-	*start = f->data[low - 1].start;
-	*end = f->data[low - 1].end;
+	*start = f->data[nr - 1].start;
+	*end = f->data[nr - 1].end;
 	return true;
 }

@@ -58,6 +58,10 @@ struct elf_bytes elf_file_bytes(const struct elf_file *e, uint64_t offset, uint6
 /* The NUL terminated string at `offset`, NULL if it does not end in `strings`. */
 const char *elf_bytes_string(struct elf_bytes strings, uint64_t offset);
 
+/* How many of `nr` items, sorted by their start, do not start above addr. */
+size_t elf_count_up_to(const void *items, size_t nr, uint64_t addr,
+		       uint64_t (*start)(const void *items, size_t i));
+
 struct elf_symbols *elf_symbols_new(const struct elf_file *e);
 void elf_symbols_free(struct elf_symbols *s);
 struct elf_frames *elf_frames_new(void);

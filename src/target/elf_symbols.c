@@ -237,51 +237,27 @@ static void build_index(struct elf_symbols *s)
 	s->nr_by_addr = index.len;
 }
 
+static uint64_t symbol_start(const void *items, size_t i)
+{
+	const struct elf_symbols *s = items;
+
+	return table_symbol(indexed_table(s), s->by_addr[i]).st_value;
+}
+
 bool elf_file_symbol_at(const struct elf_file *e, uint64_t addr, struct elf_symbol *out)
 {
 	struct elf_symbols *s = e->symbols;
 	const struct table *t = indexed_table(s);
-	size_t low = 0, high;
+	size_t nr;
 
 	if (!s->indexed)
 		build_index(s);
-	high = s->nr_by_addr;
-	while (low < high) { /* ends with low = first function that starts above addr */
-		size_t mid = low + (high - low) / 2;
-
-		if (table_symbol(t, s->by_addr[mid]).st_value <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (size_t tries = 0; low > 0 && tries < MAX_NESTED; tries++) {
-		Elf64_Sym sym = table_symbol(t, s->by_addr[--low]);
+	nr = elf_count_up_to(s, s->nr_by_addr, addr, symbol_start);
+	for (size_t tries = 0; nr > 0 && tries < MAX_NESTED; tries++) {
+		Elf64_Sym sym = table_symbol(t, s->by_addr[--nr]);
 
 		if (addr - sym.st_value < sym.st_size && fill_symbol(s, t, &sym, out))
 			return true;
 	}
 	return false;
-}
-
-static int each_of(struct elf_symbols *s, const struct table *t,
-		   int (*fn)(void *ctx, const struct elf_symbol *sym), void *ctx)
-{
-	for (size_t i = 0; i < t->nr; i++) {
-		Elf64_Sym raw = table_symbol(t, i);
-		struct elf_symbol sym;
-		int result;
-
-		if (!is_defined(&raw) || !fill_symbol(s, t, &raw, &sym))
-			continue;
-		result = fn(ctx, &sym);
-		if (result)
-			return result;
-	}
-	return 0;
-}
-
-int elf_file_each_symbol(const struct elf_file *e,
-			 int (*fn)(void *ctx, const struct elf_symbol *sym), void *ctx)
-{
-	return each_of(e->symbols, indexed_table(e->symbols), fn, ctx);
 }

@@ -207,14 +207,6 @@ int proc_stat_read(struct proc_stat *out, int os_pid, struct error *err)
 	return read_stat(out, os_pid, "stat", err);
 }
 
-int proc_thread_stat_read(struct proc_stat *out, int os_pid, int os_tid, struct error *err)
-{
-	char what[48];
-
-	snprintf(what, sizeof(what), "task/%d/stat", os_tid);
-	return read_stat(out, os_pid, what, err);
-}
-
 int64_t proc_uptime_s(int os_pid)
 {
 	long hz = sysconf(_SC_CLK_TCK);
@@ -263,56 +255,9 @@ int proc_exe(int os_pid, char *buf, size_t size, bool *deleted)
 	return 0;
 }
 
-int proc_namespace_pid(int os_pid)
-{
-	char path[64], *text, *line;
-	int pid = os_pid;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", os_pid);
-	text = proc_read_file(path, STATUS_MAX_SIZE, NULL);
-	if (!text)
-		return os_pid;
-	line = strstr(text, "\nNSpid:");
-	if (line) {
-		char *p = line + strlen("\nNSpid:"), *end;
-
-		for (; *p && *p != '\n'; p = end) {
-			long n = strtol(p, &end, 10);
-
-			if (end == p)
-				break;
-			if (n > 0 && n <= INT_MAX)
-				pid = (int)n;
-			while (*end == ' ' || *end == '\t')
-				end++;
-		}
-	}
-	free(text);
-	return pid;
-}
-
 bool proc_in_initial_pid_namespace(void)
 {
 	struct stat st;
 
 	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == INITIAL_PID_NAMESPACE;
-}
-
-bool proc_is_elsewhere(int os_pid)
-{
-	static const char *const names[] = {"ns/mnt", "ns/pid", "root"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		struct stat ours, theirs;
-		char path[64];
-
-		snprintf(path, sizeof(path), "/proc/self/%s", names[i]);
-		if (stat(path, &ours) != 0)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/%s", os_pid, names[i]);
-		if (stat(path, &theirs) == 0 &&
-		    (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino))
-			return true;
-	}
-	return false;
 }

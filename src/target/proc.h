@@ -52,8 +52,6 @@ struct proc_stat {
 };
 int proc_stat_parse(struct proc_stat *out, const char *text);
 int proc_stat_read(struct proc_stat *out, int os_pid, struct error *err);
-/* The same for one thread. */
-int proc_thread_stat_read(struct proc_stat *out, int os_pid, int os_tid, struct error *err);
 
 /* Seconds since the process started; negative errno on failure. */
 int64_t proc_uptime_s(int os_pid);
@@ -69,12 +67,8 @@ ssize_t proc_list(int **out, struct error *err);
 void proc_container_parse(const char *cgroup_text, char *buf, size_t size);
 void proc_container(int os_pid, char *buf, size_t size);
 
-/* Innermost pid of the process in its own PID namespace (last number of NSpid), or os_pid. */
-int proc_namespace_pid(int os_pid);
 /* True if this program runs in the initial PID namespace (BPF sees the kernel's own numbers). */
 bool proc_in_initial_pid_namespace(void);
-/* True if other mount or PID namespace, or other root directory, than ours. */
-bool proc_is_elsewhere(int os_pid);
 
 /* Whole text file, NUL terminated, at most `max` bytes; malloc'ed; NULL with errno set. */
 char *proc_read_file(const char *path, size_t max, size_t *len);

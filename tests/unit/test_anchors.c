@@ -345,9 +345,6 @@ static void test_finds_all(void **state)
 		assert_memory_equal(&found, &all, sizeof(all));
 		assert_int_equal(mem_read_u32(w.mem, found.frame_layout, &layout), 0);
 		assert_int_equal(layout, 1);
-		assert_int_equal(shape_count_bifs(&w.s, BIFS), NR_BIFS);
-		assert_int_equal(shape_count_bifs(&w.s, BIFS + BEAM_BIF_SIZE), NR_BIFS - 1);
-		assert_int_equal(shape_count_bifs(&w.s, 0), 0);
 		unmake(&w);
 	}
 }

@@ -24,31 +24,18 @@
 
 #define MS 1000000ull
 
-/* What a callback reads from. */
-struct reader {
-	int fd, calls, stop_after, rc;
+struct callback {
+	int calls, stop_after, rc;
 };
-
-static int read_one(void *ctx, struct error *err)
-{
-	struct reader *r = ctx;
-	char byte;
-
-	if (read(r->fd, &byte, 1) < 0)
-		return error_set(err, ERROR_KIND_FAILED, -errno, "read");
-	r->calls++;
-	if (r->rc)
-		return error_set(err, ERROR_KIND_KERNEL, r->rc, "callback failed");
-	return r->calls == r->stop_after;
-}
 
 static int count_calls(void *ctx, struct error *err)
 {
-	struct reader *r = ctx;
+	struct callback *c = ctx;
 
-	UNUSED(err);
-	r->calls++;
-	return r->calls == r->stop_after;
+	c->calls++;
+	if (c->rc)
+		return error_set(err, ERROR_KIND_KERNEL, c->rc, "callback failed");
+	return c->calls == c->stop_after;
 }
 
 static struct loop *open_loop(void)
@@ -63,57 +50,33 @@ static struct loop *open_loop(void)
 static void callbacks_run_until_one_stops(void **state)
 {
 	struct loop *l = open_loop();
-	struct reader r = {.stop_after = 3};
+	struct callback c = {.stop_after = 3};
 	struct error err = {0};
-	int fds[2];
 
 	UNUSED(state);
-	assert_int_equal(pipe(fds), 0);
-	r.fd = fds[0];
-	assert_int_equal(write(fds[1], "abcd", 4), 4);
-	assert_int_equal(loop_add_fd(l, fds[0], read_one, &r, &err), 0);
+	assert_int_equal(loop_add_timer(l, MS, count_calls, &c, &err), 0);
 	assert_int_equal(loop_run(l, &err), LOOP_END_STOPPED);
-	assert_int_equal(r.calls, 3);
-	/* It may run again, and sees the closed end, too. */
-	close(fds[1]);
-	r.stop_after = 5;
+	assert_int_equal(c.calls, 3);
+	/* It may run again. */
+	c.stop_after = 5;
 	assert_int_equal(loop_run(l, &err), LOOP_END_STOPPED);
-	assert_int_equal(r.calls, 5);
+	assert_int_equal(c.calls, 5);
 	loop_close(l);
-	close(fds[0]);
+	loop_close(NULL);
 }
 
 static void a_failing_callback_fails_the_loop(void **state)
 {
 	struct loop *l = open_loop();
-	struct reader r = {.rc = -EILSEQ};
+	struct callback c = {.rc = -EILSEQ};
 	struct error err = {0};
-	int fds[2];
 
 	UNUSED(state);
-	assert_int_equal(pipe(fds), 0);
-	r.fd = fds[0];
-	assert_int_equal(write(fds[1], "a", 1), 1);
-	assert_int_equal(loop_add_fd(l, fds[0], read_one, &r, &err), 0);
+	assert_int_equal(loop_add_timer(l, MS, count_calls, &c, &err), 0);
 	assert_int_equal(loop_run(l, &err), -EILSEQ);
 	assert_string_equal(err.msg, "callback failed");
 	assert_int_equal(err.kind, ERROR_KIND_KERNEL);
 	loop_close(l);
-	close(fds[0]);
-	close(fds[1]);
-}
-
-static void a_bad_descriptor_is_an_error(void **state)
-{
-	struct loop *l = open_loop();
-	struct reader r = {0};
-	struct error err = {0};
-
-	UNUSED(state);
-	assert_int_equal(loop_add_fd(l, -1, read_one, &r, &err), -EBADF);
-	assert_non_null(strstr(err.msg, "epoll_ctl"));
-	loop_close(l);
-	loop_close(NULL);
 }
 
 static void the_deadline_ends_it(void **state)
@@ -138,7 +101,7 @@ static void the_deadline_ends_it(void **state)
 static void timers_go_off_again_and_again(void **state)
 {
 	struct loop *l = open_loop();
-	struct reader r = {.stop_after = 4};
+	struct callback r = {.stop_after = 4};
 	struct error err = {0};
 	uint64_t start = clock_monotonic_ns();
 
@@ -150,24 +113,19 @@ static void timers_go_off_again_and_again(void **state)
 	loop_close(l);
 }
 
-/* A descriptor that is always ready must not keep the deadline from being seen. */
-static void a_busy_descriptor_starves_nothing(void **state)
+/* A timer that is always due must not keep the deadline from being seen. */
+static void a_busy_timer_starves_nothing(void **state)
 {
 	struct loop *l = open_loop();
-	struct reader r = {0};
+	struct callback c = {0};
 	struct error err = {0};
-	int fds[2];
 
 	UNUSED(state);
-	assert_int_equal(pipe(fds), 0);
-	assert_int_equal(write(fds[1], "a", 1), 1);
-	assert_int_equal(loop_add_fd(l, fds[0], count_calls, &r, &err), 0);
+	assert_int_equal(loop_add_timer(l, 1, count_calls, &c, &err), 0);
 	assert_int_equal(loop_set_deadline(l, 20 * MS, &err), 0);
 	assert_int_equal(loop_run(l, &err), LOOP_END_DEADLINE);
-	assert_true(r.calls > 0);
+	assert_true(c.calls > 0);
 	loop_close(l);
-	close(fds[0]);
-	close(fds[1]);
 }
 
 static void the_end_of_the_process_ends_it(void **state)
@@ -232,8 +190,6 @@ static void child_that_hangs(int fd)
 	tell(fd, 'r'); /* running */
 	if (loop_run(l, &err) != LOOP_END_SIGNAL)
 		_exit(96);
-	if (!signals_seen())
-		_exit(95);
 	/* Again: it ends at once. */
 	if (loop_run(l, &err) != LOOP_END_SIGNAL)
 		_exit(94);
@@ -397,10 +353,9 @@ int main(void)
 		cmocka_unit_test(ignored_hup_stays_ignored),
 		cmocka_unit_test(callbacks_run_until_one_stops),
 		cmocka_unit_test(a_failing_callback_fails_the_loop),
-		cmocka_unit_test(a_bad_descriptor_is_an_error),
 		cmocka_unit_test(the_deadline_ends_it),
 		cmocka_unit_test(timers_go_off_again_and_again),
-		cmocka_unit_test(a_busy_descriptor_starves_nothing),
+		cmocka_unit_test(a_busy_timer_starves_nothing),
 		cmocka_unit_test(the_end_of_the_process_ends_it),
 	};
 	char dir[] = "/tmp/ebeam-loop-XXXXXX";
