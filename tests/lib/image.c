@@ -4,13 +4,17 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "base/vec.h"
+#include "target/proc.h"
 
 #define ALLOC_START 0x7f0000000000ull
 #define ALLOC_HOLE  64
+#define MAX_FILE    ((size_t)16 << 20)
 
 struct region {
 	raddr addr;
@@ -137,4 +141,22 @@ void image_u64(struct image *im, raddr addr, uint64_t value)
 uint64_t image_reads(const struct image *im)
 {
 	return im->reads;
+}
+
+struct mem *image_load(const char *name)
+{
+	char *path = xasprintf("tests/data/images/%s", name), *bytes;
+	struct error err = {0};
+	struct mem *m = NULL;
+	size_t size;
+
+	bytes = proc_read_file(path, MAX_FILE, &size);
+	assert(bytes);
+	if (mem_open_image(&m, bytes, size, &err) != 0) {
+		fprintf(stderr, "%s: %s\n", path, err.msg);
+		abort();
+	}
+	free(bytes);
+	free(path);
+	return m;
 }

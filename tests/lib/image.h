@@ -29,6 +29,9 @@ void image_u16(struct image *im, raddr addr, uint16_t value);
 void image_u32(struct image *im, raddr addr, uint32_t value);
 void image_u64(struct image *im, raddr addr, uint64_t value);
 
+/* The recorded memory in a file of tests/data/images; mem_close() is the caller's. */
+struct mem *image_load(const char *name);
+
 uint64_t image_reads(const struct image *im); /* calls of read so far */
 
 #endif

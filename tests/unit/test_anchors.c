@@ -17,7 +17,7 @@
 #include "base/xalloc.h"
 #include "beam/anchors.h"
 #include "beam/layout.h"
-#include "lib/memimage.h"
+#include "lib/image.h"
 #include "target/proc.h"
 
 /* The executable. */
@@ -75,7 +75,7 @@
 struct world {
 	const struct layout_table *table;
 	const struct beam_layout *l;
-	struct memimage im;
+	struct image *im;
 	struct mem *mem;
 	struct proc_map map_data[8];
 	struct proc_maps maps;
@@ -104,9 +104,9 @@ static raddr put_rodata(struct world *w, size_t at, const char *text)
 
 static void put_index_table(struct world *w, raddr at, raddr name, uint32_t entries)
 {
-	memimage_u64(&w->im, at + (raddr)w->l->index_table_name, name);
-	memimage_u32(&w->im, at + (raddr)w->l->index_table_entries, entries);
-	memimage_u64(&w->im, at + (raddr)w->l->index_table_seg_table, SEG_TABLE);
+	image_u64(w->im, at + (raddr)w->l->index_table_name, name);
+	image_u32(w->im, at + (raddr)w->l->index_table_entries, entries);
+	image_u64(w->im, at + (raddr)w->l->index_table_seg_table, SEG_TABLE);
 }
 
 /* Three atoms: false, true and the node's name. */
@@ -114,23 +114,23 @@ static void put_atoms(struct world *w)
 {
 	static const char *const texts[] = {"false", "true", "a@b"};
 
-	memimage_u64(&w->im, SEG_TABLE, SEGMENT);
+	image_u64(w->im, SEG_TABLE, SEGMENT);
 	for (uint32_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		raddr atom = ATOMS + 64 * (raddr)i, text = TEXTS + 64 * (raddr)i;
 		size_t len = strlen(texts[i]);
 
-		memimage_u64(&w->im, SEGMENT + 8 * (raddr)i, atom);
-		memimage_u32(&w->im, atom + (raddr)w->l->atom_index, i);
-		memimage_u16(&w->im, atom + (raddr)w->l->atom_len, (uint16_t)len);
+		image_u64(w->im, SEGMENT + 8 * (raddr)i, atom);
+		image_u32(w->im, atom + (raddr)w->l->atom_index, i);
+		image_u16(w->im, atom + (raddr)w->l->atom_len, (uint16_t)len);
 		if (w->l->atom_u == LAYOUT_ABSENT) {
-			memimage_u64(&w->im, atom + (raddr)w->l->atom_name, text);
+			image_u64(w->im, atom + (raddr)w->l->atom_name, text);
 		} else {
-			memimage_u64(&w->im, atom + (raddr)w->l->atom_u, text | 2);
-			memimage_u64(&w->im, text, 0x60);
-			memimage_u64(&w->im, text + 8, 8 * len);
+			image_u64(w->im, atom + (raddr)w->l->atom_u, text | 2);
+			image_u64(w->im, text, 0x60);
+			image_u64(w->im, text + 8, 8 * len);
 			text += 16;
 		}
-		memimage_write(&w->im, text, texts[i], len);
+		image_put(w->im, text, texts[i], len);
 	}
 }
 
@@ -139,25 +139,25 @@ static void put_ptab(struct world *w, raddr at, raddr slots, uint64_t tag)
 {
 	const struct beam_layout *l = w->l;
 
-	memimage_u64(&w->im, at + (raddr)l->ptab_tab, slots);
-	memimage_u32(&w->im, at + (raddr)l->ptab_max, NR_SLOTS);
-	memimage_u32(&w->im, at + (raddr)l->ptab_pix_mask, NR_SLOTS - 1);
-	memimage_u64(&w->im, at + (raddr)l->ptab_element_size, 760);
-	memimage_u64(&w->im, at + (raddr)l->ptab_invalid_element, HEAP + 8);
-	memimage_u64(&w->im, slots + 8, HEAP + 8);
+	image_u64(w->im, at + (raddr)l->ptab_tab, slots);
+	image_u32(w->im, at + (raddr)l->ptab_max, NR_SLOTS);
+	image_u32(w->im, at + (raddr)l->ptab_pix_mask, NR_SLOTS - 1);
+	image_u64(w->im, at + (raddr)l->ptab_element_size, 760);
+	image_u64(w->im, at + (raddr)l->ptab_invalid_element, HEAP + 8);
+	image_u64(w->im, slots + 8, HEAP + 8);
 	for (raddr i = 0; i < 10; i++) {
 		raddr element = ELEMENTS + tag * 0x100 + 16 * i;
 
-		memimage_u64(&w->im, slots + 64 * i, element);
-		memimage_u64(&w->im, element, i << 4 | tag);
+		image_u64(w->im, slots + 64 * i, element);
+		image_u64(w->im, element, i << 4 | tag);
 	}
 }
 
 static void put_node(struct world *w, raddr node)
 {
-	memimage_u64(&w->im, node + (raddr)w->l->node_sysname, atom_term(NODE_ATOM));
-	memimage_u64(&w->im, node + (raddr)w->l->node_dist_entry, DIST);
-	memimage_u64(&w->im, DIST + (raddr)w->l->dist_sysname, atom_term(NODE_ATOM));
+	image_u64(w->im, node + (raddr)w->l->node_sysname, atom_term(NODE_ATOM));
+	image_u64(w->im, node + (raddr)w->l->node_dist_entry, DIST);
+	image_u64(w->im, DIST + (raddr)w->l->dist_sysname, atom_term(NODE_ATOM));
 }
 
 static void put_bifs(struct world *w, raddr at)
@@ -165,10 +165,10 @@ static void put_bifs(struct world *w, raddr at)
 	for (raddr i = 0; i < NR_BIFS; i++) {
 		raddr bif = at + i * BEAM_BIF_SIZE;
 
-		memimage_u64(&w->im, bif + BEAM_BIF_MODULE, atom_term(1));
-		memimage_u64(&w->im, bif + BEAM_BIF_NAME, atom_term(i));
-		memimage_u64(&w->im, bif + BEAM_BIF_ARITY, i % 5);
-		memimage_u64(&w->im, bif + BEAM_BIF_FUNCTION, TEXT + 16 * i);
+		image_u64(w->im, bif + BEAM_BIF_MODULE, atom_term(1));
+		image_u64(w->im, bif + BEAM_BIF_NAME, atom_term(i));
+		image_u64(w->im, bif + BEAM_BIF_ARITY, i % 5);
+		image_u64(w->im, bif + BEAM_BIF_FUNCTION, TEXT + 16 * i);
 	}
 }
 
@@ -178,19 +178,19 @@ static void put_jit(struct world *w, raddr at)
 	for (raddr i = 0; i < 3; i++) {
 		raddr entry = ENTRIES + 32 * i, record = RECORDS + 64 * i;
 
-		memimage_u64(&w->im, entry, i < 2 ? entry + 32 : 0);
-		memimage_u64(&w->im, entry + 16, record);
-		memimage_u64(&w->im, entry + 24, i == 1 ? 32 : 64);
-		memimage_u32(&w->im, record, i != 1);
-		memimage_u64(&w->im, record + 8, i == 1 ? 1 : JIT_CODE);
-		memimage_u64(&w->im, record + 16, i == 1 ? JIT_CODE + 64 : 0);
-		memimage_u16(&w->im, record + 24, 1);
-		memimage_write(&w->im, record + 26, "m", 1);
+		image_u64(w->im, entry, i < 2 ? entry + 32 : 0);
+		image_u64(w->im, entry + 16, record);
+		image_u64(w->im, entry + 24, i == 1 ? 32 : 64);
+		image_u32(w->im, record, i != 1);
+		image_u64(w->im, record + 8, i == 1 ? 1 : JIT_CODE);
+		image_u64(w->im, record + 16, i == 1 ? JIT_CODE + 64 : 0);
+		image_u16(w->im, record + 24, 1);
+		image_put(w->im, record + 26, "m", 1);
 	}
-	memimage_u32(&w->im, at, 1);
-	memimage_u32(&w->im, at + 4, 1);
-	memimage_u64(&w->im, at + 8, ENTRIES);
-	memimage_u64(&w->im, at + 16, ENTRIES);
+	image_u32(w->im, at, 1);
+	image_u32(w->im, at + 4, 1);
+	image_u64(w->im, at + 8, ENTRIES);
+	image_u64(w->im, at + 16, ENTRIES);
 }
 
 /* An array of schedulers at `at`, and its variables in ERTS_LOW_WRITE. */
@@ -203,22 +203,19 @@ static void put_schedulers(struct world *w, raddr variable, raddr at, enum sched
 		raddr sched = at + i * (raddr)l->sched_stride;
 		int32_t number = type == SCHED_TYPE_NORMAL ? l->sched_no : l->sched_dirty_no;
 
-		memimage_u64(&w->im, sched + (raddr)l->sched_registers, sched + 0x1000);
-		memimage_u64(&w->im, sched + (raddr)l->sched_run_queue, RUN_QUEUE);
-		memimage_u32(&w->im, sched + (raddr)l->sched_type, type);
-		memimage_u64(&w->im, sched + (raddr)number, i + 1);
+		image_u64(w->im, sched + (raddr)l->sched_registers, sched + 0x1000);
+		image_u64(w->im, sched + (raddr)l->sched_run_queue, RUN_QUEUE);
+		image_u32(w->im, sched + (raddr)l->sched_type, type);
+		image_u64(w->im, sched + (raddr)number, i + 1);
 	}
-	memimage_u64(&w->im, variable, at);
-	memimage_u64(&w->im, variable + 8, nr);
+	image_u64(w->im, variable, at);
+	image_u64(w->im, variable + 8, nr);
 }
 
 /* Takes what the image holds now into the space. */
 static void look(struct world *w)
 {
-	mem_close(w->mem);
-	w->mem = memimage_open(&w->im);
-	w->s.mem = w->mem;
-	memcpy(w->s.data, memimage_at(&w->im, DATA, DATA_SIZE), DATA_SIZE);
+	assert_int_equal(mem_read(w->mem, DATA, w->s.data, DATA_SIZE), 0);
 }
 
 static void make(struct world *w, int otp)
@@ -228,11 +225,13 @@ static void make(struct world *w, int otp)
 	memset(w, 0, sizeof(*w));
 	w->table = layout_table_find(otp, false);
 	w->l = &w->table->layout;
-	memimage_region(&w->im, DATA, DATA_SIZE);
-	memimage_region(&w->im, HEAP, HEAP_SIZE);
-	memimage_region(&w->im, PROC_SLOTS, NR_SLOTS * 8);
-	memimage_region(&w->im, PORT_SLOTS, NR_SLOTS * 8);
-	memimage_region(&w->im, SCHED, SCHED_SIZE);
+	w->im = image_open();
+	w->mem = image_mem(w->im);
+	image_map(w->im, DATA, DATA_SIZE);
+	image_map(w->im, HEAP, HEAP_SIZE);
+	image_map(w->im, PROC_SLOTS, NR_SLOTS * 8);
+	image_map(w->im, PORT_SLOTS, NR_SLOTS * 8);
+	image_map(w->im, SCHED, SCHED_SIZE);
 	w->maps.data = w->map_data;
 	put_map(w, TEXT, TEXT_SIZE, false, true);
 	put_map(w, DATA, DATA_SIZE, true, false);
@@ -244,7 +243,7 @@ static void make(struct world *w, int otp)
 
 	put_atoms(w);
 	name = put_rodata(w, 0x101, NAME_ATOM); /* may be the tail of another string */
-	memimage_u64(&w->im, ATOM_NAME_DECOY, name);
+	image_u64(w->im, ATOM_NAME_DECOY, name);
 	put_index_table(w, ATOM_TABLE, name, 1000);
 	name = put_rodata(w, 0x200, NAME_MODULE);
 	for (raddr i = 0; i < 3; i++)
@@ -253,7 +252,7 @@ static void make(struct world *w, int otp)
 	put_ptab(w, PROC_TAB, PROC_SLOTS, TERM_TAG_PID);
 	put_ptab(w, PORT_TAB, PORT_SLOTS, TERM_TAG_PORT);
 	put_node(w, NODE);
-	memimage_u64(&w->im, THIS_NODE, NODE);
+	image_u64(w->im, THIS_NODE, NODE);
 	put_bifs(w, BIFS);
 	put_jit(w, JIT_DESCRIPTOR);
 	put_schedulers(w, LOW_WRITE + 0x10, SCHED, SCHED_TYPE_NORMAL, NR_SCHED);
@@ -261,6 +260,7 @@ static void make(struct world *w, int otp)
 	put_schedulers(w, LOW_WRITE + 0x80, SCHED + 0x50000, SCHED_TYPE_DIRTY_IO, NR_DIRTY);
 
 	w->s = (struct anchor_space){
+		.mem = w->mem,
 		.maps = &w->maps,
 		.layout = w->l,
 		.data = xmalloc(DATA_SIZE),
@@ -279,9 +279,8 @@ static void make(struct world *w, int otp)
 
 static void unmake(struct world *w)
 {
-	mem_close(w->mem);
 	free(w->s.data);
-	memimage_free(&w->im);
+	image_close(w->im);
 }
 
 static struct beam_anchors find_all(struct world *w)
@@ -383,22 +382,22 @@ static void test_this_node(void **state)
 	(void)state;
 	make(&w, 27);
 	/* Two variables, one node: the node is known, its variable is not. */
-	memimage_u64(&w.im, THIS_NODE_2, NODE);
+	image_u64(w.im, THIS_NODE_2, NODE);
 	look(&w);
 	found = find_all(&w);
 	assert_int_equal(found.this_node, NODE);
 	assert_int_equal(found.this_node_ptr, 0);
 	/* Two nodes that both could be this one. */
 	put_node(&w, NODE_2);
-	memimage_u64(&w.im, THIS_NODE_2, NODE_2);
+	image_u64(w.im, THIS_NODE_2, NODE_2);
 	look(&w);
 	found = find_all(&w);
 	assert_int_equal(found.this_node, 0);
 	assert_int_equal(found.this_node_ptr, 0);
 	/* A name without '@' is not a node's. */
-	memimage_u64(&w.im, NODE_2 + (raddr)w.l->node_sysname, atom_term(0));
-	memimage_u64(&w.im, NODE + (raddr)w.l->node_sysname, atom_term(0));
-	memimage_u64(&w.im, DIST + (raddr)w.l->dist_sysname, atom_term(0));
+	image_u64(w.im, NODE_2 + (raddr)w.l->node_sysname, atom_term(0));
+	image_u64(w.im, NODE + (raddr)w.l->node_sysname, atom_term(0));
+	image_u64(w.im, DIST + (raddr)w.l->dist_sysname, atom_term(0));
 	look(&w);
 	assert_int_equal(find_all(&w).this_node, 0);
 	unmake(&w);
@@ -452,7 +451,7 @@ static void test_near_misses(void **state)
 		raddr anchor;
 
 		make(&w, 27);
-		memimage_u32(&w.im, misses[i].at, misses[i].value);
+		image_u32(w.im, misses[i].at, misses[i].value);
 		look(&w);
 		found = find_all(&w);
 		memcpy(&anchor, (char *)&found + misses[i].anchor, sizeof(anchor));
@@ -469,10 +468,10 @@ static void test_ptab_in_motion(void **state)
 
 	(void)state;
 	make(&w, 29);
-	memimage_u64(&w.im, ELEMENTS + TERM_TAG_PID * 0x100 + 16, 0xdeadbeef);
+	image_u64(w.im, ELEMENTS + TERM_TAG_PID * 0x100 + 16, 0xdeadbeef);
 	look(&w);
 	assert_int_equal(shape_find_ptab(&w.s, TERM_TAG_PID), PROC_TAB);
-	memimage_u64(&w.im, ELEMENTS + TERM_TAG_PID * 0x100, 0xdeadbeef);
+	image_u64(w.im, ELEMENTS + TERM_TAG_PID * 0x100, 0xdeadbeef);
 	look(&w);
 	assert_int_equal(shape_find_ptab(&w.s, TERM_TAG_PID), 0);
 	unmake(&w);

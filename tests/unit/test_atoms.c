@@ -17,7 +17,7 @@
 #include "base/compiler.h"
 #include "beam/atoms.h"
 #include "beam/layout.h"
-#include "lib/memimage.h"
+#include "lib/image.h"
 
 #define ATOM_TERM(index) (((uint64_t)(index) << 6) | 0x0b)
 
@@ -73,7 +73,7 @@ static void test_recorded(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(recorded); i++) {
 		const struct recorded *r = &recorded[i];
-		struct mem *m = memimage_load(r->image);
+		struct mem *m = image_load(r->image);
 		struct beam_atoms *a = NULL;
 
 		assert_int_equal(
@@ -101,7 +101,7 @@ static void test_recorded_faults(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(recorded); i++) {
 		const struct recorded *r = &recorded[i];
 		const struct beam_layout *layout = &layout_table_find(r->otp, false)->layout;
-		struct mem *m = memimage_load(r->image);
+		struct mem *m = image_load(r->image);
 		bool failed = true;
 
 		for (uint64_t nth = 1; failed; nth++) {
@@ -137,31 +137,37 @@ static void test_recorded_faults(void **state)
 #define NR_ATOMS  2500 /* two segments and a half */
 
 /* Atom i is called "atom<i>"; layout of OTP 25. */
-static void make_table(struct memimage *im, uint32_t nr)
+static void put_table(struct image *im, uint32_t nr)
 {
 	const struct beam_layout *l = &layout_table_find(25, false)->layout;
 
-	if (im->nr == 0) {
-		memimage_region(im, TABLE, 128);
-		memimage_region(im, SEG_TABLE, 8 * 8);
-		memimage_region(im, SEGMENTS, 3 * 8192);
-		memimage_region(im, ATOMS, NR_ATOMS * 40);
-		memimage_region(im, TEXTS, NR_ATOMS * 16);
-	}
-	memimage_u32(im, TABLE + (raddr)l->index_table_entries, nr);
-	memimage_u64(im, TABLE + (raddr)l->index_table_seg_table, SEG_TABLE);
+	image_u32(im, TABLE + (raddr)l->index_table_entries, nr);
+	image_u64(im, TABLE + (raddr)l->index_table_seg_table, SEG_TABLE);
 	for (uint32_t i = 0; i < nr; i++) {
 		raddr atom = ATOMS + 40 * (raddr)i, text_at = TEXTS + 16 * (raddr)i;
 		char text[16];
 
 		snprintf(text, sizeof(text), "atom%u", i);
-		memimage_u64(im, SEG_TABLE + 8 * (raddr)(i / 1024), SEGMENTS + 8192 * (i / 1024));
-		memimage_u64(im, SEGMENTS + 8 * (raddr)i, atom);
-		memimage_u32(im, atom + (raddr)l->atom_index, i);
-		memimage_u16(im, atom + (raddr)l->atom_len, (uint16_t)strlen(text));
-		memimage_u64(im, atom + (raddr)l->atom_name, text_at);
-		memimage_write(im, text_at, text, strlen(text));
+		image_u64(im, SEG_TABLE + 8 * (raddr)(i / 1024), SEGMENTS + 8192 * (i / 1024));
+		image_u64(im, SEGMENTS + 8 * (raddr)i, atom);
+		image_u32(im, atom + (raddr)l->atom_index, i);
+		image_u16(im, atom + (raddr)l->atom_len, (uint16_t)strlen(text));
+		image_u64(im, atom + (raddr)l->atom_name, text_at);
+		image_put(im, text_at, text, strlen(text));
 	}
+}
+
+static struct image *make_table(uint32_t nr)
+{
+	struct image *im = image_open();
+
+	image_map(im, TABLE, 128);
+	image_map(im, SEG_TABLE, 8 * 8);
+	image_map(im, SEGMENTS, 3 * 8192);
+	image_map(im, ATOMS, NR_ATOMS * 40);
+	image_map(im, TEXTS, NR_ATOMS * 16);
+	put_table(im, nr);
+	return im;
 }
 
 static struct beam_atoms *open_made(struct mem *m)
@@ -174,13 +180,11 @@ static struct beam_atoms *open_made(struct mem *m)
 
 static void test_terms(void **state)
 {
-	struct memimage im = {0};
+	struct image *im = make_table(NR_ATOMS);
+	struct mem *m = image_mem(im);
 	struct beam_atoms *a;
-	struct mem *m;
 
 	(void)state;
-	make_table(&im, NR_ATOMS);
-	m = memimage_open(&im);
 	a = open_made(m);
 	assert_string_equal(beam_atom_text(a, ATOM_TERM(0), NULL), "atom0");
 	assert_string_equal(beam_atom_text(a, ATOM_TERM(1024), NULL), "atom1024");
@@ -191,19 +195,16 @@ static void test_terms(void **state)
 	assert_null(beam_atom_text(a, 0, NULL));
 	assert_null(beam_atom_text(a, 0x3b, NULL)); /* [] */
 	beam_atoms_close(a);
-	mem_close(m);
-	memimage_free(&im);
+	image_close(im);
 }
 
 static void test_find(void **state)
 {
-	struct memimage im = {0};
+	struct image *im = make_table(NR_ATOMS);
+	struct mem *m = image_mem(im);
 	struct beam_atoms *a;
-	struct mem *m;
 
 	(void)state;
-	make_table(&im, NR_ATOMS);
-	m = memimage_open(&im);
 	a = open_made(m);
 	for (int again = 0; again < 2; again++) {
 		assert_int_equal(beam_atom_find(a, "atom0"), ATOM_TERM(0));
@@ -221,56 +222,32 @@ static void test_find(void **state)
 		assert_int_equal(beam_atom_find(a, text), ATOM_TERM(i));
 	}
 	beam_atoms_close(a);
-	mem_close(m);
-	memimage_free(&im);
-}
-
-/* A memory that can be exchanged under a reader. */
-struct switch_mem {
-	struct mem mem;
-	struct mem *now;
-};
-
-static int switch_read(struct mem *m, raddr addr, void *buf, size_t size)
-{
-	return mem_read(CONTAINER_OF(m, struct switch_mem, mem)->now, addr, buf, size);
+	image_close(im);
 }
 
 /* What was not found is looked for again among the atoms that came since. */
 static void test_find_in_growing_table(void **state)
 {
-	struct switch_mem sw = {.mem = {.read = switch_read}};
-	struct memimage im = {0};
-	struct mem *before, *after;
-	struct beam_atoms *a;
+	struct image *im = make_table(1500);
+	struct beam_atoms *a = open_made(image_mem(im));
 
 	(void)state;
-	make_table(&im, NR_ATOMS);
-	after = memimage_open(&im);
-	make_table(&im, 1500);
-	before = memimage_open(&im);
-	sw.now = before;
-	a = open_made(&sw.mem);
 	assert_int_equal(beam_atoms_count(a), 1500);
 	assert_int_equal(beam_atom_find(a, "atom2000"), 0);
-	sw.now = after;
+	put_table(im, NR_ATOMS);
 	assert_int_equal(beam_atoms_count(a), NR_ATOMS);
 	assert_int_equal(beam_atom_find(a, "atom2000"), ATOM_TERM(2000));
 	beam_atoms_close(a);
-	mem_close(before);
-	mem_close(after);
-	memimage_free(&im);
+	image_close(im);
 }
 
 /* A failed read cuts a search short; the next one goes on where it was. */
 static void test_find_faults(void **state)
 {
-	struct memimage im = {0};
-	struct mem *m;
+	struct image *im = make_table(NR_ATOMS);
+	struct mem *m = image_mem(im);
 
 	(void)state;
-	make_table(&im, NR_ATOMS);
-	m = memimage_open(&im);
 	for (uint64_t nth = 1; nth < 40; nth++) {
 		struct mem *faulty = NULL;
 		struct beam_atoms *a;
@@ -284,47 +261,41 @@ static void test_find_faults(void **state)
 		beam_atoms_close(a);
 		mem_close(faulty);
 	}
-	mem_close(m);
-	memimage_free(&im);
+	image_close(im);
 }
 
 /* Atoms whose fields cannot be: wrong number, impossible length, text nowhere. */
 static void test_damaged(void **state)
 {
 	const struct beam_layout *l = &layout_table_find(25, false)->layout;
-	struct memimage im = {0};
+	struct image *im = make_table(NR_ATOMS);
+	struct mem *m = image_mem(im);
 	struct beam_atoms *a;
-	struct mem *m;
 
 	(void)state;
-	make_table(&im, NR_ATOMS);
-	memimage_u32(&im, ATOMS + 40 * 1 + (raddr)l->atom_index, 2);
-	memimage_u16(&im, ATOMS + 40 * 2 + (raddr)l->atom_len, 0xffff);
-	memimage_u16(&im, ATOMS + 40 * 3 + (raddr)l->atom_len, 1021);
-	memimage_u64(&im, ATOMS + 40 * 4 + (raddr)l->atom_name, 0);
-	memimage_u64(&im, SEGMENTS + 8 * 5, 0);
-	memimage_u64(&im, SEG_TABLE + 8, 0);
-	m = memimage_open(&im);
+	image_u32(im, ATOMS + 40 * 1 + (raddr)l->atom_index, 2);
+	image_u16(im, ATOMS + 40 * 2 + (raddr)l->atom_len, 0xffff);
+	image_u16(im, ATOMS + 40 * 3 + (raddr)l->atom_len, 1021);
+	image_u64(im, ATOMS + 40 * 4 + (raddr)l->atom_name, 0);
+	image_u64(im, SEGMENTS + 8 * 5, 0);
+	image_u64(im, SEG_TABLE + 8, 0);
 	a = open_made(m);
 	for (uint32_t i = 1; i <= 5; i++)
 		assert_null(beam_atom_text(a, ATOM_TERM(i), NULL));
 	assert_null(beam_atom_text(a, ATOM_TERM(1500), NULL));
 	assert_string_equal(beam_atom_text(a, ATOM_TERM(6), NULL), "atom6");
 	beam_atoms_close(a);
-	mem_close(m);
-	memimage_free(&im);
+	image_close(im);
 }
 
 static void test_open_refuses(void **state)
 {
 	struct beam_layout l = layout_table_find(25, false)->layout;
-	struct memimage im = {0};
+	struct image *im = make_table(10);
+	struct mem *m = image_mem(im);
 	struct beam_atoms *a = NULL;
-	struct mem *m;
 
 	(void)state;
-	make_table(&im, 10);
-	m = memimage_open(&im);
 	assert_int_equal(beam_atoms_open(&a, m, &l, 0), -EINVAL);
 	l.atom_name = LAYOUT_ABSENT;
 	assert_int_equal(beam_atoms_open(&a, m, &l, TABLE), -EINVAL);
@@ -332,8 +303,7 @@ static void test_open_refuses(void **state)
 	assert_int_equal(beam_atoms_open(&a, m, &l, TABLE), -EINVAL);
 	assert_null(a);
 	beam_atoms_close(NULL);
-	mem_close(m);
-	memimage_free(&im);
+	image_close(im);
 }
 
 int main(void)
