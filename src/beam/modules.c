@@ -130,6 +130,7 @@ static void add_entry(struct modules *out, const struct entry *e)
 		.code = e->code,
 		.size = e->size,
 		.old_code = e->old_code != 0,
+		.old_start = e->old_code,
 		.old_size = e->old_size,
 		.on_load = e->on_load != 0,
 		.nifs = e->nif != 0,

@@ -14,6 +14,7 @@ struct module {
 	uint64_t size;	    /* bytes of the current code, header included */
 	uint32_t functions; /* generated ones (module_info) included */
 	bool old_code;	    /* erlang:check_old_code/1 */
+	raddr old_start;    /* its BeamCodeHeader, and all its code behind it */
 	uint64_t old_size;
 	bool on_load; /* its on_load function has not returned yet */
 	bool nifs;    /* a NIF library is loaded */

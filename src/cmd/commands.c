@@ -135,9 +135,12 @@ const struct command commands[] = {
 			       "those.\n\n"
 			       "--waits shows instead who waits for whose answer (gen_server:call "
 			       "and the like): who is waited for most, chains, and deadlocks. Each "
-			       "wait is proven by the monitor of the request.",
+			       "wait is proven by the monitor of the request. --old-code shows "
+			       "which processes still run code of a module that was loaded anew, "
+			       "as erlang:check_process_code/2 finds it in what they execute: the "
+			       "next purge would kill them.",
 		.options = OPTIONS_LOOK | OPT(BY) | OPT(LINES) | OPT(OUTPUT) | OPT(FORMAT) |
-			   OPT(LIMIT) | OPT(WAITS),
+			   OPT(LIMIT) | OPT(WAITS) | OPT(OLD_CODE),
 		.formats = FORMATS_TEXT | FORMATS_EXPORT,
 		.run = cmd_dump,
 	},

@@ -176,6 +176,8 @@ static void visit(void *arg, size_t i, int rc, const struct process_stack *s)
 		return;
 	if (d->want_waits)
 		waits_visit(&d->waits, (uint32_t)i, s);
+	if (d->want_old)
+		old_code_visit(&d->old, (uint32_t)i, s);
 	what = (uint32_t)process_status_of(s->state) | (s->stale ? DUMP_STALE : 0);
 	vec_reserve(&r->items, DUMP_MAX_FRAMES + 1u);
 	r->items.data[0] = s->current;
@@ -253,6 +255,7 @@ static int dump_open(struct dump *d, const struct command_context *ctx, struct e
 static void dump_close(struct dump *d)
 {
 	waits_free(&d->waits);
+	old_code_free(&d->old);
 	stack_groups_free(&d->groups);
 	free(d->order);
 	free(d->group_of);
@@ -305,17 +308,19 @@ void dump_pid(const struct dump *d, const struct id_format *pids, uint32_t membe
 static int write_own(const struct dump *d, const struct command_context *ctx,
 		     const struct render *r, struct error *err)
 {
+	static int (*const writers[3][2])(const struct dump *, const struct command_context *,
+					  FILE *, struct error *) = {
+		{dump_json, dump_text},
+		{dump_waits_json, dump_waits_text},
+		{dump_old_json, dump_old_text},
+	};
+	int question = d->want_waits ? 1 : d->want_old ? 2 : 0;
 	struct outfile *o;
 	int rc = render_open(&o, r, ctx->out, err);
 
 	if (rc)
 		return rc;
-	if (d->want_waits)
-		rc = r->text ? dump_waits_text(d, ctx, outfile_file(o), err)
-			     : dump_waits_json(d, ctx, outfile_file(o), err);
-	else
-		rc = r->text ? dump_text(d, ctx, outfile_file(o), err)
-			     : dump_json(d, ctx, outfile_file(o), err);
+	rc = writers[question][r->text](d, ctx, outfile_file(o), err);
 	if (rc) {
 		outfile_abort(&o);
 		return rc;
@@ -359,12 +364,17 @@ static void warn(const struct dump *d)
 		log_warn("ebeam: too many different stacks: some are shown empty");
 }
 
-/* Who waits for whom is no set of stacks. */
+/* What is no set of stacks is no picture. */
 static int check_options(const struct options *opt, const struct render *r, struct error *err)
 {
-	if (opt->waits && !is_own(r))
+	const char *name = opt->waits ? "--waits" : opt->old_code ? "--old-code" : NULL;
+
+	if (opt->waits && opt->old_code)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--waits is text or JSON: it cannot be written as %s", r->format);
+				 "--waits and --old-code are two questions: ask one at a time");
+	if (name && !is_own(r))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "%s is text or JSON: it cannot be written as %s", name, r->format);
 	return 0;
 }
 
@@ -388,6 +398,9 @@ int cmd_dump(struct command_context *ctx, struct error *err)
 	}
 	rc = dump_open(&d, ctx, err);
 	d.want_waits = opt.waits;
+	d.want_old = opt.old_code;
+	if (!rc && d.want_old)
+		rc = old_code_read(&d.old, d.n, err);
 	rc = rc ? rc : dump_read(&d, is_own(&render) ? 0 : PROCESS_READ_DICTIONARY, err);
 	if (!rc) {
 		warn(&d);

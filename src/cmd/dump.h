@@ -2,12 +2,13 @@
 /*
  * `ebeam dump`, its parts: dump.c reads the stacks of all processes and merges equal ones,
  * dump_text.c shows them, dump_profile.c makes them a snapshot for the exporters, dump_waits.c
- * shows who waits for whom.  Private.
+ * and dump_old.c answer the questions of options.  Private.
  */
 #ifndef EBEAM_CMD_DUMP_H
 #define EBEAM_CMD_DUMP_H
 
 #include "base/error.h"
+#include "beam/old_code.h"
 #include "beam/pid.h"
 #include "beam/process.h"
 #include "beam/stack.h"
@@ -39,8 +40,9 @@ struct dump {
 	uint32_t *order;    /* of groups, most first */
 	uint32_t *group_of; /* of each process, DUMP_NO_GROUP = no stack */
 	uint64_t vanished, torn, stale, cut, unknown_frames;
-	bool want_waits;
-	struct waits waits; /* if they are wanted */
+	bool want_waits, want_old;
+	struct waits waits;  /* if they are wanted */
+	struct old_code old; /* likewise */
 };
 
 /* Frame i of the stack, from the top; NULL past its end. */
@@ -66,6 +68,10 @@ int dump_waits_text(const struct dump *d, const struct command_context *ctx, FIL
 		    struct error *err);
 int dump_waits_json(const struct dump *d, const struct command_context *ctx, FILE *f,
 		    struct error *err);
+int dump_old_text(const struct dump *d, const struct command_context *ctx, FILE *f,
+		  struct error *err);
+int dump_old_json(const struct dump *d, const struct command_context *ctx, FILE *f,
+		  struct error *err);
 int dump_text(const struct dump *d, const struct command_context *ctx, FILE *f, struct error *err);
 int dump_json(const struct dump *d, const struct command_context *ctx, FILE *f, struct error *err);
 

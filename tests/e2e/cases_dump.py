@@ -200,3 +200,26 @@ def waits_formats(ctx):
     result = ctx.ebeam.run("dump", "-p", ctx.node.os_pid, "--waits", "-f", "svg")
     check_equal(result.code, 2, str(result))
     check_in("--waits is text or JSON", result.err, "error")
+
+
+@case("old code: who runs it, and of which module, as check_process_code/2 says")
+def old_code(ctx):
+    node = ctx.new_node()
+    none = ctx.ebeam.ok("dump", "-p", node.os_pid, "--old-code", "-j").json()["data"]
+    check_equal(none["processes"], [], "before anything is loaded anew")
+    node.start("old_code")
+    data = ctx.ebeam.ok("dump", "-p", node.os_pid, "--old-code", "-j").json()["data"]
+    text = ctx.ebeam.ok("dump", "-p", node.os_pid, "--old-code").out
+    truth = node.stop("old_code")
+    check_equal(sorted(m["module"] for m in data["modules"]), truth["modules"], "modules")
+    uses = sorted([p["pid"], m] for p in data["processes"] for m in p["modules"])
+    check_equal(uses, sorted(truth["uses"]), "who runs old code")
+    check(len(uses) >= 8, f"only {uses}")
+    for module in data["modules"]:
+        count = sum(m == module["module"] for _, m in uses)
+        check_equal(module["processes"], count, f"processes in old code of {module['module']}")
+        check(module["old_size"] > 100, f"size of {module}")
+    processes = len({p for p, _ in uses})
+    check_in(f"{len(truth['modules'])} modules have old code; {processes} processes run it", text,
+             "text")
+    print(f"    {len(uses)} uses compared (OTP {ctx.otp})")
