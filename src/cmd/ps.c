@@ -496,11 +496,10 @@ int cmd_ps(struct command_context *ctx, struct error *err)
 		rc = run(&ps, err);
 	if (ps.node)
 		process_source_close(&ps.source);
-	beam_node_close(ps.node);
 	filter_free(ps.filter);
 	vec_free(&ps.rows.v);
 	vec_free(&ps.before.v);
 	vec_free(&ps.ancestors);
 	strbuf_free(&ps.row);
-	return rc;
+	return target_close(ps.node, rc, err);
 }

@@ -87,12 +87,16 @@ int target_close(struct beam_node *n, int rc, struct error *err)
 
 int target_need(const struct beam_node *n, raddr anchor, const char *table, struct error *err)
 {
+	char where[64];
+
 	if (anchor)
 		return 0;
-	return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
-			 "pid %d: the %s of this OTP %s build could not be found (see ebeam "
-			 "doctor -p %d)",
-			 n->os_pid, table, n->identity.otp_text, n->os_pid);
+	snprintf(where, sizeof(where), "pid %d", n->os_pid);
+	return error_set(
+		err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
+		"%s: the %s of this OTP %s build could not be found (see ebeam doctor with "
+		"the same options)",
+		n->core ? core_file_facts(n->core)->path : where, table, n->identity.otp_text);
 }
 
 static void write_core(struct jsonw *w, const struct beam_node *n)
