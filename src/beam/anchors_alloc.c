@@ -229,10 +229,9 @@ static bool is_ranges(const struct anchor_space *s, size_t at, bool *used)
 	uint64_t ranges[RANGES_PROBE][2];
 	size_t nr = MIN(n, RANGES_PROBE);
 
-	if (!modules && !n && !allocated)
-		return true;
-	if (n > allocated || allocated > RANGES_MAX ||
-	    !space_is_pointer(s, modules, allocated * RANGE_SIZE) || (n && !mid))
+	/* A node that has booted has loaded code more than three times: none is empty. */
+	if (n == 0 || n > allocated || allocated > RANGES_MAX ||
+	    !space_is_pointer(s, modules, allocated * RANGE_SIZE) || !mid)
 		return false;
 	if (n < RANGES_MIN)
 		return true;
