@@ -502,7 +502,8 @@ static void test_disk_full(void **state)
 			ret = capture_writer_flush(w, &err);
 		assert_int_equal(ret, -ENOSPC);
 		assert_int_equal(err.kind, ERROR_KIND_FAILED);
-		assert_string_equal(err.msg, "cannot write the capture: No space left on device");
+		assert_non_null(
+			strstr(err.msg, "cannot write the capture: No space left on device."));
 		if (room >= sizeof(struct capture_header)) {
 			/* Later calls fail alike, though there is room again. */
 			disk.room = 1 << 20;

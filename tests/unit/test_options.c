@@ -344,7 +344,8 @@ static void every_option_parses(void **state)
 	static const char *const values[NR_OPTIONS] = {
 		[OPTION_DURATION] = "1s",     [OPTION_FREQ] = "99",	   [OPTION_LIMIT] = "3",
 		[OPTION_BY] = "none",	      [OPTION_COLOR] = "auto",	   [OPTION_MODE] = "cpu",
-		[OPTION_MIN_COMPLETE] = "99", [OPTION_MAX_OVERHEAD] = "2",
+		[OPTION_MIN_COMPLETE] = "99", [OPTION_MAX_OVERHEAD] = "2", [OPTION_WATCH] = "2",
+		[OPTION_DEPTH] = "4",	      [OPTION_SIZE] = "100",
 	};
 
 	UNUSED(state);
