@@ -67,6 +67,15 @@ void ets_list_free(struct ets_list *l);
 /* The same table again; -ESRCH: it is gone. */
 int ets_table_read(struct beam_node *n, raddr table, struct ets_table *out);
 
+/* Processes that hold a table fixed (ets:safe_fixtable/2, or a select that has yielded), at most
+ * `max`: in a hash what is deleted stays in memory until they let go.  0, or negative errno if they
+ * could not all be read, -ENOSPC: there are more; *nr were read all the same. */
+struct ets_fixation {
+	uint64_t pid, count;
+};
+int ets_fixations(struct beam_node *n, const struct ets_table *t, struct ets_fixation *out,
+		  size_t max, size_t *nr);
+
 /* "#Ref<0.1.2.3>"; returns buf. */
 char *ets_id_format(const struct ets_table *t, char *buf, size_t size);
 

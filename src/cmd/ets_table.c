@@ -16,6 +16,7 @@
 #define DEFAULT_OBJECTS 10
 #define DEFAULT_SIZE	1000 /* bytes of text for each object */
 #define NAMED_IN_ERROR	5
+#define FIXED_BY	100
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
@@ -141,6 +142,59 @@ static int read_objects(const struct command_context *ctx, struct ets_view *v,
 			 error_text(rc));
 }
 
+/* ---- who has it fixed ------------------------------------------------------------------------ */
+
+struct fixed_by {
+	struct ets_fixation data[FIXED_BY];
+	size_t nr;
+	bool cut; /* there are more, or they cannot be read */
+};
+
+static void read_fixed_by(const struct ets_view *v, const struct ets_table *t, struct fixed_by *f)
+{
+	f->nr = 0;
+	f->cut = t->fixed && ets_fixations(v->node, t, f->data, FIXED_BY, &f->nr) != 0;
+}
+
+static void json_fixed_by(struct jsonw *w, const struct ets_view *v, const struct ets_table *t)
+{
+	struct strbuf pid = STRBUF_INIT;
+	struct fixed_by f;
+
+	read_fixed_by(v, t, &f);
+	jsonw_begin_array(w, "fixed_by");
+	for (size_t i = 0; i < f.nr; i++) {
+		strbuf_reset(&pid);
+		ets_add_pid(&pid, v, f.data[i].pid);
+		jsonw_begin_object(w, NULL);
+		jsonw_string(w, "pid", pid.buf);
+		jsonw_uint(w, "count", f.data[i].count);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	if (f.cut)
+		jsonw_bool(w, "fixed_by_cut", true);
+	strbuf_free(&pid);
+}
+
+static void add_fixed_by(struct strbuf *out, const struct ets_view *v, const struct ets_table *t)
+{
+	struct fixed_by f;
+
+	read_fixed_by(v, t, &f);
+	if (!f.nr && !f.cut)
+		return;
+	strbuf_addstr(out, "  fixed by     ");
+	for (size_t i = 0; i < f.nr; i++) {
+		strbuf_addstr(out, i ? ", " : "");
+		ets_add_pid(out, v, f.data[i].pid);
+	}
+	strbuf_addstr(out, f.cut ? (f.nr ? " and others" : "unknown, it changes") : "");
+	strbuf_addstr(out, t->store == ETS_STORE_HASH
+				   ? "  (what is deleted stays in memory until they let go)\n"
+				   : "\n");
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static int write_json(struct command_context *ctx, struct ets_view *v, const struct ets_table *t,
@@ -154,6 +208,7 @@ static int write_json(struct command_context *ctx, struct ets_view *v, const str
 	jsonw_begin_rows(&w, "data");
 	jsonw_begin_object(&w, NULL);
 	ets_json_fields(&w, v, t);
+	json_fixed_by(&w, v, t);
 	jsonw_begin_array(&w, "objects");
 	for (size_t i = 0; i < objects->v.len; i++) {
 		print_object(v, t, &objects->v.data[i], &text);
@@ -225,6 +280,7 @@ static void add_details(struct strbuf *out, const struct ets_view *v, const stru
 	strbuf_addf(out, "\n  compressed   %s\n", yes_no(t->compressed));
 	strbuf_addf(out, "  counters     %s\n",
 		    t->decentralized ? "decentralized" : "in one place");
+	add_fixed_by(out, v, t);
 }
 
 /* What a node has in a table may hold what a terminal would obey. */

@@ -113,6 +113,19 @@ def compressed(ctx):
     check_in("compressed", ctx.ebeam.ok("ets", "-p", node.os_pid, name).out, "said so")
 
 
+@case("a table that is fixed: by whom, and how often")
+def fixed(ctx):
+    node = keeper(ctx)
+    expected = node.ask("ets_tables", "fixed_by", "ets_fixed")
+    check_equal(len(expected), 11, "processes that fixed it")
+    shown = objects_of(ctx, node, "ets_fixed")["fixed_by"]
+    check_equal({f["pid"]: f["count"] for f in shown}, expected, "fixed_by")
+    check_equal(objects_of(ctx, node, "ets_large")["fixed_by"], [], "fixed_by of another")
+    text = ctx.ebeam.ok("ets", "-p", node.os_pid, "ets_fixed").out
+    for pid in expected:
+        check_in(pid, text, "said so")
+
+
 @case("objects of private tables, by id and by Elixir's name; as Elixir writes them")
 def how_named(ctx):
     node = keeper(ctx)

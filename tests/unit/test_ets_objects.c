@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
+
 #include "base/compiler.h"
 #include "lib/etsfix.h"
 
@@ -276,14 +278,103 @@ static void test_compressed(void **state)
 	assert_int_equal(w->objects.torn, 1);
 }
 
+static void link_fixation(struct etsfix *w, raddr parent, bool right, raddr child)
+{
+	image_u64(w->f->im, parent + (right ? 32 : 24), child);
+	image_u64(w->f->im, child + 40, parent);
+}
+
+static raddr fixation(struct etsfix *w, uint64_t pid, uint64_t count)
+{
+	raddr node = image_alloc(w->f->im, 72);
+	raddr process = image_alloc(w->f->im, (size_t)etsfix_layout(w)->process_size);
+
+	etsfix_u64(w, process, etsfix_layout(w)->process_id, pid);
+	image_u64(w->f->im, node + 56, process);
+	image_u64(w->f->im, node + 64, count);
+	return node;
+}
+
+static void test_fixations(void **state)
+{
+	struct etsfix *w = *state;
+	struct ets_table t = {.addr = etsfix_make(w, "one", SET, 0, 0)};
+	int32_t root = etsfix_layout(w)->ets_fixing_procs;
+	struct ets_fixation found[8];
+	raddr left, right, top;
+	size_t nr = 9;
+
+	assert_int_equal(ets_fixations(&w->f->node, &t, found, 8, &nr), 0);
+	assert_int_equal(nr, 0);
+	top = fixation(w, OWNER, 1);
+	left = fixation(w, OWNER + 16, 2);
+	right = fixation(w, OWNER + 48, 5);
+	link_fixation(w, top, false, left);
+	link_fixation(w, top, true, right);
+	link_fixation(w, left, true, fixation(w, OWNER + 32, 3));
+	etsfix_u64(w, t.addr, root, top);
+	assert_int_equal(ets_fixations(&w->f->node, &t, found, 4, &nr), 0);
+	assert_int_equal(nr, 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(found[i].pid, OWNER + i * 16);
+		assert_int_equal(found[i].count, i == 3 ? 5 : i + 1);
+	}
+	assert_int_equal(ets_fixations(&w->f->node, &t, found, 2, &nr), -ENOSPC);
+	assert_int_equal(nr, 2);
+	/* A cycle. */
+	image_u64(w->f->im, right + 24, top);
+	assert_int_equal(ets_fixations(&w->f->node, &t, found, 8, &nr), -EBADMSG);
+	assert_int_equal(nr, 4);
+	image_u64(w->f->im, right + 24, right);
+	image_u64(w->f->im, right + 40, right);
+	assert_int_equal(ets_fixations(&w->f->node, &t, found, 8, &nr), -EBADMSG);
+}
+
+static void test_fixations_damage(void **state)
+{
+	struct etsfix *w = *state;
+	struct ets_table t = {.addr = etsfix_make(w, "one", SET, 0, 0)};
+	int32_t root = etsfix_layout(w)->ets_fixing_procs;
+	struct ets_fixation found[200];
+	raddr last = fixation(w, OWNER, 1);
+	size_t nr;
+
+	etsfix_u64(w, t.addr, root, fixation(w, SMALL(1), 1));
+	assert_int_equal(ets_fixations(&w->f->node, &t, found, 200, &nr), -EBADMSG);
+	etsfix_u64(w, t.addr, root, 0x1000);
+	assert_int_equal(ets_fixations(&w->f->node, &t, found, 200, &nr), -EFAULT);
+	etsfix_u64(w, t.addr, root, 0x1001);
+	assert_int_equal(ets_fixations(&w->f->node, &t, found, 200, &nr), -EBADMSG);
+	assert_int_equal(nr, 0);
+	/* One that leans further than any balanced tree. */
+	etsfix_u64(w, t.addr, root, last);
+	for (int i = 0; i < 150; i++) {
+		raddr next = fixation(w, OWNER, 1);
+
+		link_fixation(w, last, false, next);
+		link_fixation(w, last, true, fixation(w, OWNER, 1));
+		last = next;
+	}
+	assert_int_equal(ets_fixations(&w->f->node, &t, found, 200, &nr), -EBADMSG);
+	assert_in_range(nr, 90, 100);
+}
+
 #define ON(test, otp) cmocka_unit_test_setup_teardown(test, open_##otp, etsfix_close)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ON(test_hash, 25),	  ON(test_hash, 27),	    ON(test_hash, 29),
-		ON(test_hash_damage, 25), ON(test_hash_damage, 29), ON(test_tree, 27),
-		ON(test_catree, 27),	  ON(test_compressed, 27),
+		ON(test_hash, 25),
+		ON(test_hash, 27),
+		ON(test_hash, 29),
+		ON(test_hash_damage, 25),
+		ON(test_hash_damage, 29),
+		ON(test_tree, 27),
+		ON(test_catree, 27),
+		ON(test_compressed, 27),
+		ON(test_fixations, 25),
+		ON(test_fixations, 29),
+		ON(test_fixations_damage, 27),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

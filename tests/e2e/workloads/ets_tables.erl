@@ -5,9 +5,10 @@
 %%
 %%   start ets_tables keep | start ets_tables churn N
 %%   ask ets_tables facts | ask ets_tables objects NAME | ask ets_tables compressed NAME
+%%   ask ets_tables fixed_by NAME
 -module(ets_tables).
 -behaviour(workload).
--export([processes/1, init/1, step/1, report/1, facts/0, objects/1, compressed/1]).
+-export([processes/1, init/1, step/1, report/1, facts/0, objects/1, compressed/1, fixed_by/1]).
 
 processes(["keep"]) -> [{ets_keeper, keep}];
 processes(["churn", N]) -> [{undefined, churn} || _ <- lists:seq(1, list_to_integer(N))].
@@ -69,11 +70,20 @@ terms() ->
      maps:from_list([{I, I * I} || I <- lists:seq(1, 40)]), [lists:seq(1, 20)], true, [<<"x">>],
      {<<0, 1, 255>>, 'Elixir.Enum'}, lists:duplicate(300, 7)].
 
-%% A table that a process is looking through.
+%% A table that processes are looking through.
 fixed() ->
     T = ets:new(ets_fixed, [named_table, public]),
     fill(T, 100),
     ets:safe_fixtable(T, true),
+    Self = self(),
+    [begin
+         spawn_link(fun() ->
+                            [ets:safe_fixtable(T, true) || _ <- lists:seq(1, I)],
+                            Self ! fixed,
+                            receive stop -> ok end
+                    end),
+         receive fixed -> ok end
+     end || I <- lists:seq(1, 10)],
     [ets:delete(T, I) || I <- lists:seq(1, 50)].
 
 %% One that contention would have split into many; with one scheduler there is none.
@@ -159,6 +169,12 @@ compressed(Name) ->
 
 is_immediate(E) when is_integer(E) -> E >= -(1 bsl 59) andalso E < 1 bsl 59;
 is_immediate(E) -> is_atom(E) orelse E =:= [].
+
+fixed_by(Name) ->
+    case ets:info(list_to_atom(Name), safe_fixed_monotonic_time) of
+        {_, Processes} -> maps:from_list([{text(P), N} || {P, N} <- Processes]);
+        false -> #{}
+    end.
 
 text(Term) ->
     unicode:characters_to_binary(io_lib:format("~0tp", [Term])).
