@@ -9,8 +9,8 @@
 #include "base/compiler.h"
 #include "beam/term_read.h"
 
-#define MAX_ROLES  6
-#define MAX_OTHERS 64 /* processes that are asked at most */
+#define MAX_ROLES 6
+#define MAX_VOTES 32
 
 const char *behaviour_name(enum behaviour b)
 {
@@ -67,19 +67,49 @@ static bool is_record(struct term_reader *r, uint64_t term, uint64_t atom)
 	       first == atom;
 }
 
-/* Registers that can play a part: those that surely do if there are such, else those that could. */
-static uint32_t prefer(uint32_t surely, uint32_t could)
+/* Elements from .. to are funs M:F/A, as both records below keep the callbacks. */
+static bool has_callbacks(struct term_reader *r, const uint64_t *elements, uint32_t from,
+			  uint32_t to)
 {
-	return surely ? surely : could;
+	struct term_view v;
+
+	for (uint32_t i = from; i <= to; i++) {
+		if (!TERM_IS_BOXED(elements[i]) ||
+		    term_view(r, elements[i], &v) != TERM_KIND_EXPORT)
+			return false;
+	}
+	return true;
+}
+
+/* #callback_cache{module, handle_call, handle_cast, handle_info}: OTP 26 and 27. */
+static bool is_callback_cache(struct term_reader *r, uint64_t term, uint64_t tag)
+{
+	uint64_t e[5];
+	uint32_t arity;
+
+	return r->otp >= 26 && is_record(r, term, tag) && term_tuple(r, term, e, 5, &arity) == 0 &&
+	       arity == 5 && TERM_IS_ATOM(e[1]) && has_callbacks(r, e, 2, 4);
+}
+
+/* #server_data{parent, tag, name, module, hibernate_after, handle_call, handle_cast, handle_info,
+ * handle_continue}: from 28 on.  tag is where records of another release may differ. */
+static bool is_server_data(struct term_reader *r, uint64_t term, uint64_t tag)
+{
+	uint64_t e[10];
+	uint32_t arity;
+
+	return r->otp >= 28 && is_record(r, term, tag) && term_tuple(r, term, e, 10, &arity) == 0 &&
+	       arity == 10 && is_pid(r, e[1]) && has_callbacks(r, e, 6, 9);
 }
 
 /*
- * The parts beside the state, as sets of registers.  OTP 25 (and 26): Parent, Name, State, Mod,
- * HibernateAfterTimeout, Debug; 27: #callback_cache{} for Mod; 28 and 29: #server_data{}, State,
- * Debug, Timer.
+ * The parts beside the state, as sets of registers.  OTP 25: Parent, Name, State, Mod,
+ * HibernateAfterTimeout, Debug; 26 and 27: #callback_cache{} for Mod; from 28 on: #server_data{},
+ * State, Debug, Timer.  `likely`: what those parts are as a rule; else all that they can be.
  */
 static size_t server_roles(struct term_reader *r, const struct server_names *names,
-			   const struct behaviour_registers *b, uint32_t roles[MAX_ROLES])
+			   const struct behaviour_registers *b, bool likely,
+			   uint32_t roles[MAX_ROLES])
 {
 	uint32_t data = 0, cache = 0, atom = 0, module = 0, pid = 0, parent = 0, name = 0;
 	uint32_t timeout = 0, infinity = 0, list = 0, nil = 0, tuple = 0, all = 0;
@@ -90,8 +120,8 @@ static size_t server_roles(struct term_reader *r, const struct server_names *nam
 		uint32_t bit = 1u << i;
 
 		all |= bit;
-		data |= is_record(r, y, names->server_data) ? bit : 0;
-		cache |= is_record(r, y, names->callback_cache) ? bit : 0;
+		data |= is_server_data(r, y, names->server_data) ? bit : 0;
+		cache |= is_callback_cache(r, y, names->callback_cache) ? bit : 0;
 		atom |= TERM_IS_ATOM(y) ? bit : 0;
 		module |= b->module && y == b->module ? bit : 0;
 		pid |= is_pid(r, y) ? bit : 0;
@@ -101,18 +131,18 @@ static size_t server_roles(struct term_reader *r, const struct server_names *nam
 		infinity |= names->infinity && y == names->infinity ? bit : 0;
 		list |= is_list(y) ? bit : 0;
 		nil |= y == TERM_NIL ? bit : 0;
-		tuple |= is_tuple(r, y) ? bit : 0;
+		tuple |= y == TERM_NIL || is_tuple(r, y) ? bit : 0;
 	}
-	roles[nr++] = prefer(nil, list); /* Debug */
+	roles[nr++] = likely ? nil : list; /* Debug */
 	if (data) {
 		roles[nr++] = data;
-		roles[nr++] = prefer(nil, tuple); /* Timer */
+		roles[nr++] = likely ? nil : tuple; /* Timer */
 		return nr;
 	}
-	roles[nr++] = prefer(parent, pid);
-	roles[nr++] = prefer(name, all);
-	roles[nr++] = prefer(infinity, timeout); /* HibernateAfterTimeout */
-	roles[nr++] = cache ? cache : prefer(module, atom);
+	roles[nr++] = likely ? parent : pid;
+	roles[nr++] = likely ? name : all;
+	roles[nr++] = likely && infinity ? infinity : timeout; /* HibernateAfterTimeout */
+	roles[nr++] = cache ? cache : likely ? module : atom;
 	return nr;
 }
 
@@ -133,7 +163,8 @@ static bool can_place(const uint32_t *roles, size_t nr, uint32_t taken, uint32_t
 	return false;
 }
 
-uint32_t behaviour_server_candidates(struct term_reader *r, const struct behaviour_registers *b)
+uint32_t behaviour_server_candidates(struct term_reader *r, const struct behaviour_registers *b,
+				     bool likely)
 {
 	struct server_names names = {
 		beam_atom_find(r->atoms, "infinity"),
@@ -148,7 +179,7 @@ uint32_t behaviour_server_candidates(struct term_reader *r, const struct behavio
 	all = (1u << b->nr) - 1;
 	for (uint32_t i = 0; i < b->nr; i++)
 		timeouts |= is_timeout(&names, b->y[i]) ? 1u << i : 0;
-	nr = server_roles(r, &names, b, roles);
+	nr = server_roles(r, &names, b, likely, roles);
 	for (uint32_t i = 0; i < b->nr; i++) {
 		if (can_place(roles, nr, 1u << i, all, timeouts))
 			found |= 1u << i;
@@ -200,21 +231,31 @@ static bool one_value(const uint64_t *y, uint32_t set, uint64_t *value)
 	return any;
 }
 
-/* What other processes that wait at the same instruction leave of the set. */
-static uint32_t ask_others(struct beam_node *n, struct term_reader *r,
-			   const struct process_facts *p, const uint64_t *y, uint32_t nr,
-			   uint32_t set)
+static bool one_bit(uint32_t set)
 {
-	struct process_list all;
-	uint64_t value;
-	int asked = 0;
+	return set && (set & (set - 1)) == 0;
+}
 
+/*
+ * Which register it is, by what the processes that wait at the same instruction are likely to have
+ * in theirs: each of which that leaves one register has a vote.  One whose state is its own pid, or
+ * its parent, may be wrong; so it takes three in four.  0 = they do not agree; the own vote counts.
+ */
+static uint32_t elect(struct beam_node *n, struct term_reader *r, const struct process_facts *p,
+		      const uint64_t *y, uint32_t nr)
+{
+	unsigned int votes[BEHAVIOUR_MAX_REGISTERS] = {0}, all_votes = 0;
+	struct process_list all;
+	struct behaviour_registers b = registers_of(r, p, y, nr);
+	uint32_t set = behaviour_server_candidates(r, &b, true);
+
+	if (one_bit(set))
+		votes[__builtin_ctz(set)] = all_votes = 1;
 	if (processes_read(n, 0, &all, NULL) != 0)
-		return set;
-	for (size_t i = 0; i < all.len && asked < MAX_OTHERS && !one_value(y, set, &value); i++) {
+		return 0;
+	for (size_t i = 0; i < all.len && all_votes < MAX_VOTES; i++) {
 		const struct process_facts *o = &all.data[i];
 		uint64_t other[BEHAVIOUR_MAX_REGISTERS];
-		struct behaviour_registers b;
 		struct process_facts whole;
 
 		if (o->i != p->i || o->epid == p->epid || o->status != PROCESS_WAITING ||
@@ -223,29 +264,32 @@ static uint32_t ask_others(struct beam_node *n, struct term_reader *r,
 		    whole.i != p->i || mem_read(n->mem, whole.stop, other, 8ull * nr) != 0)
 			continue;
 		b = registers_of(r, &whole, other, nr);
-		set &= behaviour_server_candidates(r, &b);
-		asked++;
+		set = behaviour_server_candidates(r, &b, true);
+		if (!one_bit(set))
+			continue;
+		votes[__builtin_ctz(set)]++;
+		all_votes++;
 	}
 	process_list_free(&all);
-	return set;
+	for (uint32_t i = 0; i < nr; i++) {
+		if (votes[i] && votes[i] * 4 >= all_votes * 3)
+			return 1u << i;
+	}
+	return 0;
 }
 
 static bool server_state(struct beam_node *n, const struct process_facts *p, struct term_reader *r,
 			 const uint64_t *y, uint32_t nr, struct behaviour_state *out)
 {
 	struct behaviour_registers b = registers_of(r, p, y, nr);
-	uint32_t set = behaviour_server_candidates(r, &b);
+	uint32_t set = behaviour_server_candidates(r, &b, false);
 
 	if (!set)
 		return fail(out, "the registers of its loop are not those of a gen_server that "
 				 "ebeam knows");
-	if (!one_value(y, set, &out->value)) {
-		set = ask_others(n, r, p, y, nr, set);
-		if (!one_value(y, set, &out->value))
-			return fail(out, set ? "several registers of its loop could hold the state"
-					     : "processes in the same loop differ in their "
-					       "registers");
-	}
+	if (!one_value(y, set, &out->value) &&
+	    !one_value(y, set & elect(n, r, p, y, nr), &out->value))
+		return fail(out, "several registers of its loop could hold the state");
 	return out->known = true;
 }
 

@@ -52,7 +52,9 @@ struct behaviour_registers {
 	uint64_t module;		   /* of $initial_call; 0 = not known */
 };
 #define BEHAVIOUR_MAX_REGISTERS 16
-/* Which registers can hold the state: a bit for each; 0 = this is no such loop. */
-uint32_t behaviour_server_candidates(struct term_reader *r, const struct behaviour_registers *b);
+/* Which registers can hold the state, a bit for each; 0 = this is no such loop.  `likely`: if the
+ * other parts are what they are as a rule, parent, own name, module, [] and infinity. */
+uint32_t behaviour_server_candidates(struct term_reader *r, const struct behaviour_registers *b,
+				     bool likely);
 
 #endif

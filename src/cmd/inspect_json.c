@@ -253,7 +253,8 @@ static void put_gc(struct inspect *x, struct jsonw *w)
 	jsonw_begin_object(w, "garbage_collection_info");
 	jsonw_uint(w, "old_heap_block_size", p->old_heap_size);
 	jsonw_uint(w, "heap_block_size", p->heap_size);
-	jsonw_uint(w, "mbuf_size", p->mbuf_size);
+	/* With what messages hold, as in total_heap_size. */
+	jsonw_uint(w, "mbuf_size", p->total_heap_size - p->heap_size - p->old_heap_size);
 	jsonw_uint(w, "recent_size",
 		   x->high_water >= p->heap && x->high_water <= p->hend
 			   ? (x->high_water - p->heap) / 8

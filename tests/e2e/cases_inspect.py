@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One process: `ebeam inspect` says what process_info/2 and sys:get_state/1 say, of processes of
+every kind; mailboxes are counted by shape; what runs, hangs or is gone is told as such."""
+import os
+import signal
+import time
+
+from harness import case, check, check_equal, check_in
+
+# Fields of inspect -j that the zoo's facts have under the same name.
+SAME = ("registered_name", "initial_call", "current_function", "status", "message_queue_len",
+        "memory", "total_heap_size", "heap_size", "stack_size", "parent", "group_leader",
+        "priority", "trap_exit", "message_queue_data")
+LISTS = ("links", "monitors", "monitored_by", "suspending")
+GC = ("min_heap_size", "min_bin_vheap_size", "fullsweep_after", "minor_gcs")
+
+
+def inspect(ctx, node, process, *args):
+    return ctx.ebeam.ok("inspect", "-j", "-p", node.os_pid, process, *args).json()["data"]
+
+
+class Compared:
+    """Counts what was compared; collects what differs."""
+
+    def __init__(self):
+        self.count, self.wrong = 0, []
+
+    def equal(self, seen, expected, what):
+        self.count += 1
+        if seen != expected:
+            self.wrong.append(f"{what}: node {expected!r}, inspect {seen!r}")
+
+    def near(self, seen, expected, tolerance, what):
+        self.equal(seen if not expected <= seen <= expected + tolerance else expected, expected,
+                   what)
+
+    def finish(self, least):
+        print(f"    {self.count} fields compared")
+        check(not self.wrong, f"{len(self.wrong)} of {self.count} fields differ: "
+                              + "; ".join(self.wrong[:40]))
+        check(self.count >= least, f"only {self.count} fields compared")
+
+
+def compare(data, facts, c):
+    who = f"{facts['pid']} ({facts['initial_call']})"
+    for field in SAME:
+        c.equal(data[field], facts[field], f"{who} {field}")
+    # Asking costs a process some of its own.
+    c.near(data["reductions"], facts["reductions"], 60, f"{who} reductions")
+    where = facts["current_location"] or {"file": None, "line": None}
+    c.equal(data["current_location"], {k: where[k] for k in ("file", "line")},
+            f"{who} current_location")
+    for field in LISTS:
+        c.equal(sorted(data[field]), sorted(facts[field]), f"{who} {field}")
+    c.equal(sorted(data["dictionary"]), sorted(facts["dictionary"]), f"{who} dictionary")
+    if "label" in facts:
+        c.equal(data["label"], facts["label"], f"{who} label")
+    for field in GC:
+        c.equal(str(data["garbage_collection"][field]), facts["garbage_collection"][field],
+                f"{who} {field}")
+    messages = data["messages"]
+    c.equal(messages["len"], len(facts["messages"]), f"{who} messages")
+    c.equal(messages["sample"], facts["messages"][:10], f"{who} first messages")
+    c.equal(sum(s["count"] for s in messages["by_shape"]), len(facts["messages"]),
+            f"{who} shapes")
+
+
+def compare_more(data, more, c):
+    who = data["pid"]
+    for field in ("error_handler", "catchlevel", "message_queue_data"):
+        c.equal(data[field], more[field], f"{who} {field}")
+    c.equal(data["current_stacktrace"][:8], more["stacktrace"], f"{who} current_stacktrace")
+    c.equal(data["garbage_collection"]["max_heap_size"], more["max_heap_size"],
+            f"{who} max_heap_size")
+    c.equal(data["garbage_collection_info"], more["gc_info"], f"{who} garbage_collection_info")
+    binaries, node = data["binaries"], more["binaries"]
+    c.equal(binaries["references"] - binaries["in_messages"], len(node), f"{who} binaries")
+    if not binaries["in_messages"]:
+        c.equal(binaries["count"], len({b[0] for b in node}), f"{who} different binaries")
+        c.equal(binaries["bytes"], sum(dict((b[0], b[1]) for b in node).values()),
+                f"{who} bytes of binaries")
+        top = sorted({(b[0], b[1], b[2]) for b in node}, key=lambda b: (-b[1], b[0]))[:10]
+        c.equal([(b["address"], b["bytes"], b["refc"]) for b in binaries["top"]], top,
+                f"{who} largest binaries")
+
+
+@case("every item equals the node's own answer, for processes of every kind", timeout=240)
+def zoo(ctx):
+    node = ctx.node
+    with ctx.workload("zoo"):
+        kinds = node.ask("zoo", "kinds")
+        pids = [p for kind in kinds.values() for p in (kind[0], kind[-1])]
+        node.ask("zoo", "facts")  # what the first question changes is done
+        time.sleep(1.5)  # supervisors of OTP 28 and later hibernate after a second
+        facts = {f["pid"]: f for f in node.ask("zoo", "facts")}
+        pids += [p for p, f in facts.items() if f["registered_name"] in
+                 ("kernel_sup", "code_server", "init", "logger", "application_controller")]
+        c = Compared()
+        for pid in dict.fromkeys(pids):
+            compare(inspect(ctx, node, pid), facts[pid], c)
+        c.finish(1500)
+
+
+@case("stack, catches, binaries, limits of garbage collection equal the node's", timeout=240)
+def more(ctx):
+    node = ctx.node
+    with ctx.workload("states"), ctx.workload("zoo"):
+        kinds = node.ask("zoo", "kinds")
+        c = Compared()
+        for kind, pids in kinds.items():
+            if kind in ("dirty",):
+                continue  # it runs
+            node.ask("states", "more", pids[-1])
+            compare_more(inspect(ctx, node, pids[-1]), node.ask("states", "more", pids[-1]), c)
+        c.finish(300)
+
+
+@case("the state of gen_server, gen_statem, gen_event, supervisor, Agent is sys:get_state/1's",
+      timeout=240)
+def states(ctx):
+    node = ctx.node
+    with ctx.workload("states"):
+        c = Compared()
+        for pid in node.ask("states", "pids"):
+            state = node.ask("states", "expect", pid)
+            data = inspect(ctx, node, pid)
+            c.equal(data["state"], state, f"{pid} {data['behaviour']} {data['state_unknown']}")
+        c.finish(80)
+
+
+@case("what is no behaviour has no state, and says why")
+def no_state(ctx):
+    data = inspect(ctx, ctx.node, "init")
+    check_equal(data["state"], None, "state of init")
+    check_in("not a gen_server", data["state_unknown"], "why")
+
+
+def shapes(n):
+    """What states:full/2 sends."""
+    rest = [sum(1 for k in range(1, n + 1) if k % 10 == r) for r in range(10)]
+    return {"{'$gen_call', {_, _}, {get, _}}": rest[0], "{'$gen_cast', {log, _, _}}": sum(rest[1:5]),
+            "integer()": rest[5], "{data, _, _}": sum(rest[6:])}
+
+
+@case("a mailbox is counted by the shape of its messages", timeout=180)
+def mailbox(ctx):
+    node = ctx.node
+    with ctx.workload("states"):
+        for n in (7, 1234, 100000):
+            pid = node.ask("states", "fill", n)
+            box = inspect(ctx, node, pid, "--mailbox")["messages"]
+            check_equal(box["len"], n, "messages")
+            check_equal({s["shape"]: s["count"] for s in box["by_shape"]},
+                        {k: v for k, v in shapes(n).items() if v}, f"shapes of {n} messages")
+            check_equal(len(box["sample"]), min(n, 10), "first messages")
+            check_equal(box["sample"][0], "{'$gen_cast',{log,1,[1]}}", "first message")
+            check_equal(len(box["last"]), min(n, 10), "last messages")
+            check(box["bytes"] >= n * 88, f"{n} messages take {box['bytes']} bytes?")
+            text = ctx.ebeam.ok("inspect", "-p", node.os_pid, pid, "--mailbox", "--heap").out
+            check_in(f"Mailbox: {n:,} messages", text, "text")
+        unasked = inspect(ctx, node, pid)["messages"]
+        check_equal((unasked["len"], unasked["by_shape"]), (100000, None), "without --mailbox")
+
+
+@case("a process in an endless loop with a full mailbox answers", timeout=120)
+def endless(ctx):
+    node = ctx.node
+    with ctx.workload("states"):
+        pid = node.ask("states", "loop", 5000)
+        data = inspect(ctx, node, pid, "--mailbox")
+        check_equal(data["messages"]["len"], 5000, "messages")
+        check_equal({s["shape"]: s["count"] for s in data["messages"]["by_shape"]}, shapes(5000),
+                    "shapes")
+        check(data["status"] in ("running", "runnable"), f"status {data['status']}")
+        check_equal(data["initial_call"], "erlang:apply/2", "initial_call")
+        if data["status"] == "running":
+            check(data["stale"], "a process that runs is not said to be stale")
+
+
+@case("a node that is stopped answers too")
+def stopped(ctx):
+    node = ctx.new_node()
+    before = inspect(ctx, node, "code_server")
+    os.kill(node.os_pid, signal.SIGSTOP)
+    try:
+        hung = inspect(ctx, node, "code_server")
+    finally:
+        os.kill(node.os_pid, signal.SIGCONT)
+    for field in ("pid", "initial_call", "links", "current_stacktrace", "dictionary"):
+        check_equal(hung[field], before[field], field)
+
+
+@case("terms as Elixir writes them, limits of depth and size, registers of frames")
+def options(ctx):
+    node = ctx.node
+    with ctx.workload("states"):
+        elixir = inspect(ctx, node, "states_server_8", "--elixir")
+        check_equal(elixir["state"], "%{a: 1}", "state as Elixir writes it")
+        short = inspect(ctx, node, "kernel_sup", "--depth", "1")
+        check_in("...", short["state"], "state cut at depth 1")
+        terms = inspect(ctx, node, "states_server_9", "--terms")
+        check_in("{state,1,2}", terms["current_stacktrace"][0]["y"], "registers of the loop")
+        heap = inspect(ctx, node, "kernel_sup", "--heap")["heap"]
+        check(sum(t["words"] for t in heap["by_type"]) + heap["unknown"]
+              == heap["young"] + heap["old"] + heap["fragments"], f"words of the heap: {heap}")
+        check_equal(heap["unknown"], 0, "unknown words")
+
+
+@case("no such process: exit 1, and the reason")
+def nobody(ctx):
+    node = ctx.node
+    with ctx.workload("states"):
+        pid = node.ask("states", "gone")
+    for who, text in ((pid, pid), ("no_such_name", "no_such_name"), ("<1.2.3.4>", "<1.2.3.4>"),
+                      ("<0.99999999.99>", "<0.99999999.99>")):
+        done = ctx.ebeam.run("inspect", "-p", node.os_pid, who)
+        check_equal(done.code, 1, f"inspect {who}: exit code ({done.err})")
+        check_in(text, done.err, "stderr")
+        check_equal(done.out, "", "stdout")
+    check_equal(ctx.ebeam.run("inspect", "-p", node.os_pid).code, 2, "without a process")

@@ -1,0 +1,172 @@
+%% SPDX-License-Identifier: BSD-2-Clause
+%%
+%% Processes that follow behaviours, with states that are easily taken for something else, and
+%% mailboxes whose contents are known.
+%%
+%%   node.start("states")             all of them, kept by the process states_keeper
+%%   node.ask("states", "pids")       all of them
+%%   node.ask("states", "expect", Pid) sys:get_state/1 as Erlang text
+%%   node.ask("states", "more", Pid)  what process_info/2 says beyond the zoo's facts
+%%   node.ask("states", "fill", N)    the pid of a process with N messages of four shapes
+%%   node.ask("states", "loop", N)    the same of a process that runs all the time
+%%   node.ask("states", "gone")       the pid of a process that was
+-module(states).
+-behaviour(workload).
+-export([processes/1, init/1, step/1, report/1]).
+-export([pids/0, expect/1, more/1, fill/1, loop/1, gone/0, endless/1]).
+-export([callback_mode/0, handle_call/3, handle_cast/2, handle_info/2, handle_event/2,
+         handle_event/4, whereis_name/1, register_name/2, unregister_name/1, send/2]).
+
+processes(_Args) -> [{states_keeper, keep}].
+
+init(keep) ->
+    process_flag(trap_exit, true),
+    Pids = servers() ++ statems() ++ events() ++ others(),
+    timer:sleep(100),
+    persistent_term:put(states_pids, Pids),
+    #{pids => Pids};
+init({server, hibernate, S}) -> {ok, state(S), hibernate};
+init({server, timeout, S}) -> {ok, state(S), 3600000};
+init({server, _, S}) -> {ok, state(S)};
+init({statem, Action, State, Data}) -> {ok, State, Data, Action};
+init({supervisor, 0}) -> {ok, {#{}, []}};
+init({supervisor, N}) ->
+    {ok, {#{strategy => rest_for_one},
+          [#{id => below, type => supervisor,
+             start => {supervisor, start_link, [?MODULE, {supervisor, N - 1}]}}]}};
+init({handler, S}) -> {ok, S}.
+
+state(self) -> self();
+state(S) -> S.
+
+%% What the other registers of the loop hold too: [], pids, atoms, integers, the name, the module.
+values() ->
+    [[], undefined, infinity, 0, 5000, self, ?MODULE, #{a => 1}, {state, 1, 2}, [{trace, true}],
+     <<"binary">>, make_ref(), {callback_cache, 1}, {server_data, x}, "text", gen_server].
+
+servers() ->
+    V = lists:zip(lists:seq(1, length(values())), values()),
+    [ok_pid(gen_server:start_link(?MODULE, {server, plain, S}, [])) || {_, S} <- V]
+        ++ [ok_pid(gen_server:start({local, name(server, N)}, ?MODULE, {server, plain, S}, []))
+            || {N, S} <- V]
+        ++ [ok_pid(gen_server:start(?MODULE, {server, hibernate, S}, [])) || {_, S} <- V]
+        ++ [ok_pid(gen_server:start(?MODULE, {server, timeout, S}, [{hibernate_after, 4000000}]))
+            || {_, S} <- V]
+        ++ [ok_pid(gen_server:start({global, {a_name, 1}}, ?MODULE, {server, plain, {g, 1}}, [])),
+            ok_pid(gen_server:start({via, ?MODULE, via_name}, ?MODULE, {server, plain, via}, [])),
+            ok_pid(gen_server:start(?MODULE, {server, plain, traced}, [{debug, [statistics]}]))].
+
+statems() ->
+    [ok_pid(gen_statem:start(?MODULE, {statem, A, S, D}, []))
+     || {A, S, D} <- [{[], idle, #{}}, {[], {state, 1}, []}, {[{state_timeout, 3600000, x}], a, b},
+                      {[hibernate], asleep, {params, 1}}, {[hibernate], x, "data"},
+                      {[{{timeout, t}, 3600000, y}], state, {state, {a, b}, 1, 2, 3}}]].
+
+events() ->
+    [event([{local, name(event, N)}], N) || N <- [0, 1, 2, 5]]
+        ++ [event([[{hibernate_after, 1}]], N) || N <- [0, 1]].
+
+event(Args, N) ->
+    P = ok_pid(apply(gen_event, start, Args)),
+    [ok = gen_event:add_handler(P, {?MODULE, K}, {handler, {N, K}}) || K <- lists:seq(1, N)],
+    P.
+
+others() ->
+    [ok_pid(supervisor:start_link(?MODULE, {supervisor, N})) || N <- [0, 1, 2]] ++ elixir().
+
+elixir() ->
+    case code:which('Elixir.Agent') of
+        non_existing -> [];
+        _ ->
+            [ok_pid('Elixir.Agent':start(fun() -> S end))
+             || S <- [#{a => 1}, [], nil, self(), <<"agent">>]]
+                ++ [ok_pid('Elixir.DynamicSupervisor':start_link([{strategy, one_for_one}])),
+                    ok_pid('Elixir.Supervisor':start_link([], [{strategy, one_for_one}]))]
+    end.
+
+ok_pid({ok, P}) -> P.
+
+name(Kind, N) -> list_to_atom("states_" ++ atom_to_list(Kind) ++ "_" ++ integer_to_list(N)).
+
+%% A register of processes for {via, states, Name}.
+whereis_name(via_name) -> persistent_term:get(states_via, undefined).
+register_name(via_name, P) -> persistent_term:put(states_via, P), yes.
+unregister_name(_) -> ok.
+send(_, _) -> ok.
+
+step(State) ->
+    receive {stop, _} = Stop -> self() ! Stop after infinity -> ok end,
+    State.
+
+report([#{pids := Pids}]) ->
+    All = Pids ++ persistent_term:get(states_boxes, []),
+    Refs = [monitor(process, P) || P <- All],
+    [exit(P, kill) || P <- All],
+    [receive {'DOWN', R, process, _, _} -> ok end || R <- Refs],
+    [persistent_term:erase(K) || K <- [states_pids, states_boxes, states_via]],
+    #{processes => length(All)}.
+
+handle_call(_, _, S) -> {reply, ok, S}.
+handle_cast(_, S) -> {noreply, S}.
+handle_info(_, S) -> {noreply, S}.
+callback_mode() -> handle_event_function.
+handle_event(_, S) -> {ok, S}.
+handle_event(_, _, _, D) -> {keep_state, D}.
+
+%% ---- what the node says -------------------------------------------------------------------
+
+pids() -> [pid(P) || P <- persistent_term:get(states_pids)].
+
+%% Those that hibernate wake up to answer, and must sleep again.
+expect(Pid) ->
+    State = text(sys:get_state(list_to_pid(Pid))),
+    timer:sleep(20),
+    State.
+
+more(Text) ->
+    P = list_to_pid(Text),
+    {_, Binaries} = process_info(P, binary),
+    Items = [error_handler, catchlevel, min_heap_size, min_bin_vheap_size, fullsweep_after,
+             message_queue_data],
+    maps:from_list(
+      [{K, value(V)} || {K, V} <- process_info(P, Items)]
+      ++ [{stacktrace, [frame(F) || F <- element(2, process_info(P, current_stacktrace))]},
+          {gc_info, maps:from_list(element(2, process_info(P, garbage_collection_info)))},
+          {max_heap_size, element(2, process_info(P, max_heap_size))},
+          {binaries, [[A, S, C] || {A, S, C} <- Binaries]}]).
+
+value(V) when is_integer(V) -> V;
+value(V) -> text(V).
+
+frame({M, F, A, Where}) ->
+    #{mfa => text_of("~tp:~tp/~w", [M, F, A]),
+      file => case lists:keyfind(file, 1, Where) of
+                  {_, File} -> unicode:characters_to_binary(File);
+                  false -> null
+              end,
+      line => proplists:get_value(line, Where, null)}.
+
+fill(N) -> pid(full(fun() -> receive never -> ok end end, list_to_integer(N))).
+loop(N) -> pid(full(fun() -> endless(0) end, list_to_integer(N))).
+
+%% Each tenth message is a call, each fifth of the rest a cast, and so on: see cases_inspect.py.
+full(Fun, N) ->
+    P = spawn(Fun),
+    persistent_term:put(states_boxes, [P | persistent_term:get(states_boxes, [])]),
+    [P ! message(K rem 10, K) || K <- lists:seq(1, N)],
+    P.
+
+message(0, K) -> {'$gen_call', {self(), K}, {get, <<"key">>}};
+message(R, K) when R < 5 -> {'$gen_cast', {log, K, [K]}};
+message(5, K) -> K;
+message(_, K) -> {data, binary:copy(<<K:64>>, 10), #{k => K}}.
+
+endless(N) -> endless((N + 1) band 16#ffffff).
+
+gone() ->
+    {P, R} = spawn_monitor(fun() -> ok end),
+    receive {'DOWN', R, process, P, _} -> pid(P) end.
+
+pid(P) -> list_to_binary(pid_to_list(P)).
+text(Term) -> text_of("~0tp", [Term]).
+text_of(Format, Args) -> unicode:characters_to_binary(io_lib:format(Format, Args)).
