@@ -76,13 +76,9 @@ static void line_count(struct inspect *x, const char *name, uint64_t n, const ch
 
 static void put_bytes(struct inspect *x, uint64_t bytes)
 {
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-	double value = (double)bytes;
-	int i = 0;
+	char buf[32];
 
-	for (; value >= 1024 && i < 4; i++)
-		value /= 1024;
-	fprintf(x->ctx->out, i ? "%.1f %s" : "%.0f %s", value, units[i]);
+	fputs(units_format_bytes(bytes, buf, sizeof(buf)), x->ctx->out);
 }
 
 /* ---- sections ----------------------------------------------------------------------------- */

@@ -54,22 +54,22 @@ static void col_md5(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addf(out, "%02x", ROW(row)->md5[i]);
 }
 
-#define NUMBER_COLUMN(member)                                                                      \
+#define NUMBER_COLUMN(member, format)                                                              \
 	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
 	{                                                                                          \
 		char buf[32];                                                                      \
                                                                                                    \
 		(void)ctx;                                                                         \
-		strbuf_addstr(out, units_format_count(ROW(row)->member, buf, sizeof(buf)));        \
+		strbuf_addstr(out, units_format_##format(ROW(row)->member, buf, sizeof(buf)));     \
 	}                                                                                          \
 	static int by_##member(const void *a, const void *b)                                       \
 	{                                                                                          \
 		return ROW(a)->member > ROW(b)->member ? -1 : ROW(a)->member < ROW(b)->member;     \
 	}
 
-NUMBER_COLUMN(size)
-NUMBER_COLUMN(functions)
-NUMBER_COLUMN(old_size)
+NUMBER_COLUMN(size, bytes)
+NUMBER_COLUMN(functions, count)
+NUMBER_COLUMN(old_size, bytes)
 
 /* Those for which it is true come first. */
 #define FLAG_COLUMN(member)                                                                        \

@@ -256,17 +256,8 @@ static void col_socket_state(struct strbuf *out, const void *row, const void *ct
 		strbuf_addstr(out, name);
 }
 
-/* A number: its cell, and the order, largest first. */
-#define NUMBER_COLUMN(column, known, value)                                                        \
-	static void col_##column(struct strbuf *out, const void *row, const void *ctx)             \
-	{                                                                                          \
-		const struct port_row *r = row;                                                    \
-		char buf[32];                                                                      \
-                                                                                                   \
-		(void)ctx;                                                                         \
-		if (known)                                                                         \
-			strbuf_addstr(out, units_format_count(value, buf, sizeof(buf)));           \
-	}                                                                                          \
+/* Numbers: the order, largest first, and the cell. */
+#define ORDER(column, known, value)                                                                \
 	static uint64_t value_##column(const struct port_row *r)                                   \
 	{                                                                                          \
 		return (known) ? (value) + 1 : 0;                                                  \
@@ -278,16 +269,44 @@ static void col_socket_state(struct strbuf *out, const void *row, const void *ct
 		return x > y ? -1 : x < y;                                                         \
 	}
 
-NUMBER_COLUMN(input, true, r->p->bytes_in)
-NUMBER_COLUMN(output, true, r->p->bytes_out)
-NUMBER_COLUMN(queue_size, true, r->p->queue_size)
-NUMBER_COLUMN(memory, r->p->memory_known, r->p->memory)
-NUMBER_COLUMN(links, true, (uint64_t)r->p->links.len)
-NUMBER_COLUMN(monitors, true, (uint64_t)r->p->monitors.len)
-NUMBER_COLUMN(monitored_by, true, (uint64_t)r->p->monitored_by.len)
-NUMBER_COLUMN(suspended, true, (uint64_t)r->p->suspended.len)
-NUMBER_COLUMN(recv_q, r->socket && r->socket->has_queues, r->socket->recv_q)
-NUMBER_COLUMN(send_q, r->socket && r->socket->has_queues, r->socket->send_q)
+#define NUMBER_COLUMN(column, known, value, format)                                                \
+	static void col_##column(struct strbuf *out, const void *row, const void *ctx)             \
+	{                                                                                          \
+		const struct port_row *r = row;                                                    \
+		char buf[32];                                                                      \
+                                                                                                   \
+		(void)ctx;                                                                         \
+		if (known)                                                                         \
+			strbuf_addstr(out, units_format_##format(value, buf, sizeof(buf)));        \
+	}                                                                                          \
+	ORDER(column, known, value)
+
+NUMBER_COLUMN(input, true, r->p->bytes_in, bytes)
+NUMBER_COLUMN(output, true, r->p->bytes_out, bytes)
+NUMBER_COLUMN(queue_size, true, r->p->queue_size, bytes)
+NUMBER_COLUMN(memory, r->p->memory_known, r->p->memory, bytes)
+NUMBER_COLUMN(links, true, (uint64_t)r->p->links.len, count)
+NUMBER_COLUMN(monitors, true, (uint64_t)r->p->monitors.len, count)
+NUMBER_COLUMN(monitored_by, true, (uint64_t)r->p->monitored_by.len, count)
+NUMBER_COLUMN(suspended, true, (uint64_t)r->p->suspended.len, count)
+
+/* Connections instead of bytes if it listens. */
+#define SOCKET_QUEUE(member)                                                                       \
+	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
+	{                                                                                          \
+		const struct socket_info *s = ROW(row)->socket;                                    \
+		char buf[32];                                                                      \
+                                                                                                   \
+		(void)ctx;                                                                         \
+		if (s && s->has_queues)                                                            \
+			strbuf_addstr(out,                                                         \
+				      (s->listening ? units_format_count : units_format_bytes)(    \
+					      s->member, buf, sizeof(buf)));                       \
+	}                                                                                          \
+	ORDER(member, r->socket && r->socket->has_queues, r->socket->member)
+
+SOCKET_QUEUE(recv_q)
+SOCKET_QUEUE(send_q)
 
 static int by_port(const void *a, const void *b)
 {
@@ -503,10 +522,10 @@ static int write_text(struct command_context *ctx, const struct port_view *v, co
 		queued += v->ports.data[i].queue_size;
 		busy += port_is_busy(&v->ports.data[i]);
 	}
-	fprintf(ctx->out, "\n%s ports, %" PRIu64 " busy; bytes: %s in, %s out, %s queued\n",
+	fprintf(ctx->out, "\n%s ports, %" PRIu64 " busy; %s in, %s out, %s queued\n",
 		units_format_count(v->ports.len, a, sizeof(a)), busy,
-		units_format_count(in, b, sizeof(b)), units_format_count(out, c, sizeof(c)),
-		units_format_count(queued, d, sizeof(d)));
+		units_format_bytes(in, b, sizeof(b)), units_format_bytes(out, c, sizeof(c)),
+		units_format_bytes(queued, d, sizeof(d)));
 	if (sockets_warning(v))
 		log_warn("ebeam: %s", sockets_warning(v));
 	if (v->ports.torn || v->ports.vanished || v->ports.cut)

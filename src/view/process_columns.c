@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/compiler.h"
 #include "base/units.h"
 
 #define ROW(p) ((const struct process_row *)(p))
@@ -17,12 +16,12 @@
 
 static void add_bytes(struct strbuf *out, double n)
 {
-	static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
-	size_t i = 0;
+	char buf[32];
 
-	for (; fabs(n) >= 9999.5 && i + 1 < ARRAY_SIZE(units); i++)
-		n /= 1024;
-	strbuf_addf(out, "%.0f %s", n, units[i]);
+	/* A rate can be negative. */
+	if (n <= -0.5)
+		strbuf_addch(out, '-');
+	strbuf_addstr(out, units_format_bytes((uint64_t)(fabs(n) + 0.5), buf, sizeof(buf)));
 }
 
 static void add_count(struct strbuf *out, double n)

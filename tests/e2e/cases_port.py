@@ -205,7 +205,7 @@ def table(ctx):
     check_equal(len(out), len(rows) + 3, "lines")
     first = max(rows, key=lambda r: (r["queue_size"], r["output"]))
     check(out[1].startswith(first["port"] + " "), f"first row: {out[1]}")
-    check(out[-1].startswith(f"{len(rows)} ports, 1 busy; bytes: "), f"totals: {out[-1]}")
+    check(out[-1].startswith(f"{len(rows)} ports, 1 busy; "), f"totals: {out[-1]}")
     out = ctx.ebeam.ok("port", "-p", node.os_pid, "-n", "2", "-s", "port", "-c",
                        "port,driver,fd").out.splitlines()
     check_equal([line.split() for line in out[:3]],
