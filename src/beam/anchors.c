@@ -74,6 +74,7 @@ void anchors_find_by_symbol(struct beam_node *n)
 	a->atom_table = symbol_address(n, "erts_atom_table");
 	a->this_node_ptr = symbol_address(n, "erts_this_node");
 	a->this_node = symbol_value(n, "erts_this_node");
+	a->dist_table = symbol_address(n, "erts_dist_table");
 	a->jit_descriptor = symbol_address(n, "__jit_debug_descriptor");
 	a->jit_register = symbol_address(n, "__jit_debug_register_code");
 	a->frame_layout = symbol_address(n, "erts_frame_layout");
@@ -219,6 +220,8 @@ static void find_missing(struct beam_node *n, const struct anchor_space *s)
 		a->module_code = shape_find_code_tables(s, "module_code");
 	if (!a->export_table)
 		a->export_table = shape_find_code_tables(s, "export_list");
+	if (!a->dist_table && a->this_node)
+		a->dist_table = shape_find_dist_table(s, a->this_node);
 	if (!a->sched)
 		find_schedulers_by_shape(a, s);
 	find_code_tables(a, s);

@@ -69,6 +69,8 @@ raddr shape_find_atom_table(const struct anchor_space *s);
 raddr shape_find_code_tables(const struct anchor_space *s, const char *name);
 /* The ErlNode, and the only variable that holds it (0 if there are several). */
 raddr shape_find_this_node(const struct anchor_space *s, struct beam_atoms *atoms, raddr *variable);
+/* The Hash of all DistEntry, this node's (of the ErlNode) among them; anchors_dist.c. */
+raddr shape_find_dist_table(const struct anchor_space *s, raddr this_node);
 raddr shape_find_bif_table(const struct anchor_space *s, uint32_t *nr);
 struct anchor_schedulers shape_find_schedulers(const struct anchor_space *s, enum sched_type type);
 /* Elements of the array that are scheduler 1, 2, ... of this type. */
@@ -95,6 +97,7 @@ raddr shape_find_code_ranges(const struct anchor_space *s);
 raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor);
 
 /* Helpers of the searches. */
+/* Addresses of a string constant, also where it is the end of a longer one. */
 size_t space_find_strings(const struct anchor_space *s, const char *text, raddr *out, size_t max);
 bool space_is_readable(const struct anchor_space *s, raddr addr, size_t size);
 bool space_is_pointer(const struct anchor_space *s, raddr addr, size_t size); /* and aligned */

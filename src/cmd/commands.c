@@ -278,6 +278,25 @@ const struct command commands[] = {
 		.run = cmd_port,
 	},
 	{
+		.name = "dist",
+		.summary = "connections to other nodes: traffic, queues, who waits; and epmd",
+		.args = "",
+		.description =
+			"Every node that this one knows: connected ones (visible or hidden), those "
+			"that are being connected to (pending), and those that it only has terms "
+			"of (idle). Read from memory: works on a node that hangs, and with --core "
+			"on one that is dead.\n\n"
+			"IN and OUT count the packets of the connection. QUEUE is the bytes that "
+			"it has not taken yet; beyond +zdbbl (1 MB) the connection is busy, and "
+			"WAITING counts the processes that are suspended in a send because of it. "
+			"PORT QUEUE, RECV-Q and SEND-Q are those of the port and socket that carry "
+			"it.\n\n"
+			"epmd is asked over the network, at the node's ERL_EPMD_PORT, if the node "
+			"sees the same network as ebeam.",
+		.options = OPTIONS_LOOK | OPTIONS_TABLE,
+		.run = cmd_dist,
+	},
+	{
 		.name = "version",
 		.summary = "show the version of ebeam",
 		.args = "",

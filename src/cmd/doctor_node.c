@@ -40,6 +40,8 @@ static const struct {
 	 "what ETS takes in all is not known"},
 	{"code ranges", offsetof(struct beam_anchors, code_ranges),
 	 "what code takes in all is not known"},
+	{"table of nodes", offsetof(struct beam_anchors, dist_table),
+	 "connections to other nodes cannot be shown (ebeam dist)"},
 	{"schedulers", offsetof(struct beam_anchors, sched),
 	 "a scheduler is known only after its first sample in Erlang code"},
 	{"dirty CPU schedulers", offsetof(struct beam_anchors, dirty_cpu),
