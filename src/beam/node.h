@@ -51,7 +51,7 @@ struct beam_anchors {
 	raddr code_size;      /* erts_total_code_size; hidden in OTP 29: 0 there */
 	raddr ets_misc;	      /* erts_ets_misc_mem_size */
 	raddr allocators;     /* erts_allctrs_info[]: ErtsAllocatorInfo_t by allocator's number */
-	raddr dist_table; /* erts_dist_table: a Hash of DistEntry */
+	raddr dist_table;     /* erts_dist_table: a Hash of DistEntry */
 	raddr sched, dirty_cpu, dirty_io; /* arrays of aligned scheduler data */
 	uint32_t nr_sched, nr_dirty_cpu, nr_dirty_io;
 };

@@ -287,7 +287,7 @@ const struct command commands[] = {
 			"of (idle). Read from memory: works on a node that hangs, and with --core "
 			"on one that is dead.\n\n"
 			"IN and OUT count the packets of the connection. QUEUE is the bytes that "
-			"it has not taken yet; beyond +zdbbl (1 MB) the connection is busy, and "
+			"it has not taken yet; beyond +zdbbl (1 MiB) the connection is busy, and "
 			"WAITING counts the processes that are suspended in a send because of it. "
 			"PORT QUEUE, RECV-Q and SEND-Q are those of the port and socket that carry "
 			"it.\n\n"

@@ -201,7 +201,9 @@ static void col_socket_state(struct strbuf *out, const void *row, const void *ct
 }
 
 /* A number: its cell, and the order, largest first. */
-#define NUMBER_COLUMN(column, known, value)                                                        \
+#define NUMBER_COLUMN(column, known, value) UNIT_COLUMN(column, known, value, count)
+#define BYTES_COLUMN(column, known, value)  UNIT_COLUMN(column, known, value, bytes)
+#define UNIT_COLUMN(column, known, value, unit)                                                    \
 	static void col_##column(struct strbuf *out, const void *row, const void *ctx)             \
 	{                                                                                          \
 		const struct dist_row *r = row;                                                    \
@@ -209,7 +211,7 @@ static void col_socket_state(struct strbuf *out, const void *row, const void *ct
                                                                                                    \
 		(void)ctx;                                                                         \
 		if (known)                                                                         \
-			strbuf_addstr(out, units_format_count(value, buf, sizeof(buf)));           \
+			strbuf_addstr(out, units_format_##unit(value, buf, sizeof(buf)));          \
 	}                                                                                          \
 	static uint64_t value_##column(const struct dist_row *r)                                   \
 	{                                                                                          \
@@ -224,15 +226,15 @@ static void col_socket_state(struct strbuf *out, const void *row, const void *ct
 
 NUMBER_COLUMN(in, r->d->controller, r->d->in)
 NUMBER_COLUMN(out, r->d->controller, r->d->out)
-NUMBER_COLUMN(queue, true, r->d->queue)
+BYTES_COLUMN(queue, true, r->d->queue)
 NUMBER_COLUMN(waiting, true, (uint64_t)r->d->nr_waiting)
 NUMBER_COLUMN(creation, true, (uint64_t)r->d->creation)
 NUMBER_COLUMN(connection_id, true, (uint64_t)r->d->connection_id)
-NUMBER_COLUMN(port_queue, r->port, r->port->queue_size)
-NUMBER_COLUMN(port_input, r->port, r->port->bytes_in)
-NUMBER_COLUMN(port_output, r->port, r->port->bytes_out)
-NUMBER_COLUMN(recv_q, r->socket && r->socket->has_queues, r->socket->recv_q)
-NUMBER_COLUMN(send_q, r->socket && r->socket->has_queues, r->socket->send_q)
+BYTES_COLUMN(port_queue, r->port, r->port->queue_size)
+BYTES_COLUMN(port_input, r->port, r->port->bytes_in)
+BYTES_COLUMN(port_output, r->port, r->port->bytes_out)
+BYTES_COLUMN(recv_q, r->socket && r->socket->has_queues, r->socket->recv_q)
+BYTES_COLUMN(send_q, r->socket && r->socket->has_queues, r->socket->send_q)
 
 static const struct table_column dist_columns[] = {
 	{"name", "NODE", TABLE_LEFT, false, col_name, NULL},

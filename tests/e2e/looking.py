@@ -28,6 +28,12 @@ def of_ports(data):
     return rows
 
 
+def of_dist(data):
+    """dist: neither epmd nor the kernel's side of connections is in the memory."""
+    return {"name": data["name"], "alive": data["alive"], "creation": data["creation"],
+            "nodes": [{k: v for k, v in row.items() if k != "socket"} for row in data["nodes"]]}
+
+
 def same(data):
     return data
 
@@ -98,7 +104,7 @@ LOOKS = [
     Look("ets", "ac_tab"),
     Look("port", memory=of_ports, sensible=port_says),
     Look("mod", sensible=mod_says),
-    Look("dist", sensible=dist_says),
+    Look("dist", memory=of_dist, sensible=dist_says),
     Look("env", sensible=env_says),
 ]
 
