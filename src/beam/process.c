@@ -109,13 +109,8 @@ static void take_queues(const struct beam_layout *l, const uint8_t *s, struct pr
 	q->on_heap_messages = process_u32(s, l->process_sig_qs_flags) & FS_ON_HEAP_MSGQ;
 	/* All signals up to 26; later only messages, if what the signals that are none say of
 	 * those behind them is added: process_walk() does both. */
-	if (process_has_mlenoffs(l))
-		p->message_queue_len = (int64_t)(process_u64(s, l->process_sig_qs_mq_len) +
-						 process_u64(s, l->process_sig_qs_mlenoffs) +
-						 process_u64(s, l->process_sig_inq_mlenoffs));
-	else
-		p->message_queue_len = (int64_t)(process_u64(s, l->process_sig_qs_len) +
-						 process_u64(s, l->process_sig_inq_len));
+	q->raw_len = process_raw_length(l, s);
+	p->message_queue_len = q->raw_len;
 }
 
 /* erl_process_dump.c: registers that did not fit their place in the struct. */
@@ -251,6 +246,14 @@ static void read_block_once(struct process_reader *r, struct process_block *b)
 	process_walk(r, b);
 }
 
+/* What has left its slot is being freed, or was: its memory may hold anything. */
+static bool is_gone(const struct process_reader *r, const struct process_facts *p)
+{
+	raddr now;
+
+	return mem_read_u64(r->mem, r->tab + 8 * (raddr)p->slot, &now) != 0 || now != p->addr;
+}
+
 /* Those that did not hold together are read again, alone. */
 static void read_again(struct process_reader *r, struct process_facts *p, struct process_pending *q)
 {
@@ -260,6 +263,10 @@ static void read_again(struct process_reader *r, struct process_facts *p, struct
 		read_block_once(r, &one);
 	if (q->found != PROCESS_BAD)
 		return;
+	if (is_gone(r, p)) {
+		q->found = PROCESS_VANISHED;
+		return;
+	}
 	/* As it is.  What cannot be is not shown, though. */
 	q->found = PROCESS_FOUND;
 	p->torn = true;
@@ -299,7 +306,7 @@ struct slots {
 	uint32_t max;
 };
 
-static int slots_open(struct slots *s, const struct process_reader *r, struct error *err)
+static int slots_open(struct slots *s, struct process_reader *r, struct error *err)
 {
 	raddr table = r->n->anchors.proc_tab;
 	int rc = mem_read_u64(r->mem, table + (raddr)r->l->ptab_tab, &s->tab);
@@ -315,6 +322,7 @@ static int slots_open(struct slots *s, const struct process_reader *r, struct er
 		return error_set(err, ERROR_KIND_FAILED, rc,
 				 "cannot read the process table of pid %d: %s", r->n->os_pid,
 				 error_text(rc));
+	r->tab = s->tab;
 	return 0;
 }
 
@@ -441,7 +449,7 @@ void process_list_free(struct process_list *l)
 
 /* ---- one process -------------------------------------------------------------------------- */
 
-static raddr find_in(const struct process_reader *r, uint64_t epid)
+static raddr find_in(struct process_reader *r, uint64_t epid)
 {
 	uint64_t slot = slot_of(&r->format, epid), id;
 	struct slots s;

@@ -27,6 +27,7 @@ struct process_pending {
 	raddr queue_buffers;
 	raddr nmsigs[2]; /* where pointers to the first signals that are no messages stand */
 	uint64_t slot;
+	int64_t raw_len;      /* sum of the queues' own lengths */
 	uint64_t nr_messages; /* walked so far */
 	uint64_t message_words;
 	bool on_heap_messages;
@@ -39,6 +40,7 @@ struct process_reader {
 	const struct beam_layout *l;
 	unsigned int what;
 	struct id_format format;
+	raddr tab;					     /* the table's slots */
 	uint64_t key_label, key_initial_call, key_ancestors; /* atoms; 0 = the node has none such */
 	uint8_t *bytes;					     /* PROCESS_BATCH structs */
 	struct mem_range *ranges;			     /* PROCESS_BATCH */
@@ -81,6 +83,17 @@ static inline uint16_t process_u16(const uint8_t *bytes, int32_t offset)
 
 	memcpy(&v, bytes + offset, sizeof(v));
 	return v;
+}
+
+/* Of the queues of a process; `s` are the bytes of its struct. */
+static inline int64_t process_raw_length(const struct beam_layout *l, const uint8_t *s)
+{
+	if (process_has_mlenoffs(l))
+		return (int64_t)(process_u64(s, l->process_sig_qs_mq_len) +
+				 process_u64(s, l->process_sig_qs_mlenoffs) +
+				 process_u64(s, l->process_sig_inq_mlenoffs));
+	return (int64_t)(process_u64(s, l->process_sig_qs_len) +
+			 process_u64(s, l->process_sig_inq_len));
 }
 
 #endif

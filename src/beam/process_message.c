@@ -25,6 +25,9 @@
 /* ErtsMessage.data: the fragment is part of the message. */
 #define COMBINED_FRAGMENT 1ull
 
+/* Words of a heap fragment: 512 GiB. */
+#define FRAGMENT_MAX (1ull << 36)
+
 /* Bytes around a message that are read with it: others lie near by as a rule. */
 #define WINDOW_SIZE 16384u
 #define PAGE_SIZE   4096u
@@ -60,12 +63,24 @@ static bool is_message(const struct process_reader *r, const uint8_t *message)
 	return (term & 3) != 0 || term == 0;
 }
 
-raddr process_take_message(const struct process_reader *r, struct process_facts *p,
-			   struct process_pending *q, const uint8_t *message)
+int process_take_fragment(const struct process_reader *r, struct process_pending *q,
+			  const uint8_t *fragment)
+{
+	uint64_t used = process_u64(fragment, r->l->heap_frag_used_size);
+
+	if (used > process_u64(fragment, r->l->heap_frag_alloc_size) || used > FRAGMENT_MAX)
+		return -EAGAIN;
+	q->message_words += used;
+	return 0;
+}
+
+int process_take_message(const struct process_reader *r, struct process_facts *p,
+			 struct process_pending *q, const uint8_t *message, raddr *fragment)
 {
 	const struct beam_layout *l = r->l;
 	uint64_t data = process_u64(message, l->message_data);
 
+	*fragment = 0;
 	if (!is_message(r, message))
 		return 0;
 	q->nr_messages++;
@@ -73,10 +88,12 @@ raddr process_take_message(const struct process_reader *r, struct process_facts 
 		p->nr_undecoded++;
 		return 0;
 	}
-	if (data != COMBINED_FRAGMENT)
-		return data;
-	q->message_words += process_u64(message + l->message_hfrag, l->heap_frag_used_size);
-	return process_u64(message + l->message_hfrag, l->heap_frag_next);
+	if (data != COMBINED_FRAGMENT) {
+		*fragment = data;
+		return data & 7 ? -EAGAIN : 0;
+	}
+	*fragment = process_u64(message + l->message_hfrag, l->heap_frag_next);
+	return process_take_fragment(r, q, message + l->message_hfrag);
 }
 
 struct window {
@@ -114,7 +131,8 @@ static int read_fragments(struct process_reader *r, struct window *w, struct pro
 	for (unsigned int i = 0; fragment; i++) {
 		if (i > 65536 || window_read(w, fragment, bytes, (size_t)r->l->heap_frag_size) != 0)
 			return -EAGAIN;
-		q->message_words += process_u64(bytes, r->l->heap_frag_used_size);
+		if (process_take_fragment(r, q, bytes) != 0)
+			return -EAGAIN;
 		fragment = process_u64(bytes, r->l->heap_frag_next);
 	}
 	return 0;
@@ -127,6 +145,7 @@ int process_read_messages(struct process_reader *r, struct process_facts *p,
 	uint64_t left = 2 * (uint64_t)p->message_queue_len + NMSIGS_MAX;
 	struct window *w = xmalloc(sizeof(*w));
 	uint8_t bytes[256];
+	raddr fragment;
 	int rc = 0;
 
 	w->mem = r->mem;
@@ -139,7 +158,8 @@ int process_read_messages(struct process_reader *r, struct process_facts *p,
 				    : -EAGAIN;
 			if (rc)
 				break;
-			rc = read_fragments(r, w, q, process_take_message(r, p, q, bytes));
+			rc = process_take_message(r, p, q, bytes, &fragment);
+			rc = rc ? rc : read_fragments(r, w, q, fragment);
 			at = process_u64(bytes, r->l->message_next);
 		}
 	}

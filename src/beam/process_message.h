@@ -11,9 +11,13 @@
 /* Makes p->message_queue_len what process_info has.  -EAGAIN: it would not stand still. */
 int process_count_messages(struct process_reader *r, struct process_facts *p,
 			   struct process_pending *q);
-/* Counts a message and its words; returns the address of a fragment that is still to be read. */
-raddr process_take_message(const struct process_reader *r, struct process_facts *p,
-			   struct process_pending *q, const uint8_t *message);
+/* Counts a message and its words; *fragment is the address of one that is still to be read, or 0.
+ * -EAGAIN: it cannot be one. */
+int process_take_message(const struct process_reader *r, struct process_facts *p,
+			 struct process_pending *q, const uint8_t *message, raddr *fragment);
+/* The same for a fragment. */
+int process_take_fragment(const struct process_reader *r, struct process_pending *q,
+			  const uint8_t *fragment);
 /* All messages, one after the other. */
 int process_read_messages(struct process_reader *r, struct process_facts *p,
 			  struct process_pending *q);

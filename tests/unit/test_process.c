@@ -151,6 +151,7 @@ static raddr add_message(struct table *t, raddr next, uint64_t term, uint64_t da
 	put64(t, m, t->l->message_m, term);
 	put64(t, m, t->l->message_data, data);
 	put64(t, m + (raddr)t->l->message_hfrag, t->l->heap_frag_used_size, used);
+	put64(t, m + (raddr)t->l->message_hfrag, t->l->heap_frag_alloc_size, used);
 	return m;
 }
 
@@ -255,6 +256,7 @@ static void test_memory(void **state)
 		message = (uint64_t)t.l->message_size;
 		fragment = image_alloc(t.f->im, (size_t)t.l->heap_frag_size);
 		put64(&t, fragment, t.l->heap_frag_used_size, 7);
+		put64(&t, fragment, t.l->heap_frag_alloc_size, 7);
 		inner = add_message(&t, add_message(&t, 0, SMALL(1), 0, 0), SMALL(2), 1, 5);
 		put64(&t, one, t.l->process_sig_qs_first, inner);
 		put64(&t, one, t.l->process_sig_inq_first,
@@ -433,6 +435,12 @@ static void test_torn(void **state)
 	check_list(&t, 1, 0, 1);
 	put64(&t, one, t.l->process_sig_qs_mq_len, 1000);
 	check_list(&t, 1, 0, 1);
+	put64(&t, message, t.l->message_next, 0);
+	put64(&t, one, t.l->process_sig_qs_mq_len, 1);
+	check_list(&t, 1, 0, 0);
+	put64(&t, message, t.l->message_data, 1);
+	put64(&t, message + (raddr)t.l->message_hfrag, t.l->heap_frag_used_size, 100);
+	check_list(&t, 1, 0, 1); /* more is in use than there is */
 	put64(&t, one, t.l->process_sig_qs_mq_len, (uint64_t)-5);
 	check_list(&t, 1, 0, 1);
 	assert_int_equal(read_one(&t, 2).message_queue_len, 0);

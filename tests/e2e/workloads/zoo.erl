@@ -8,6 +8,7 @@
 %%                                  each, terms as Erlang text (io_lib:format("~0tp")), pids as text
 %%   node.ask("zoo", "facts", Pid)  of one, "<0.80.0>" or a registered name; null if there is none
 %%   node.ask("zoo", "kinds")       {KIND: [PID...]} of what the zoo started, in order
+%%   node.ask("zoo", "children")    {SUPERVISOR: [PID...]} of zoo_top_sup and what is below it
 %%   node.ask("zoo", "spin", N)     starts N processes that run all the time; node.stop ends them
 %%   node.ask("zoo", "crowd", N)    starts N processes more that only wait
 %%   node.ask("zoo", "churn", N)    starts N processes that start others, as fast as they can, which
@@ -21,7 +22,7 @@
 -behaviour(workload).
 -behaviour(gen_server).
 -export([processes/1, init/1, step/1, report/1]).
--export([facts/0, facts/1, kinds/0, spin/1, crowd/1, churn/1, rest/0]).
+-export([facts/0, facts/1, kinds/0, children/0, spin/1, crowd/1, churn/1, rest/0]).
 -export([callback_mode/0, handle_call/3, handle_cast/2, handle_info/2, handle_event/2,
          handle_event/4, supervised/1, asleep/2, spinner/1, one_of_crowd/0, churner/0, brief/1]).
 
@@ -317,6 +318,13 @@ facts(Name) ->
         P when is_pid(P) -> of_pid(P);
         _ -> null
     end.
+
+children() -> maps:from_list(children(whereis(zoo_top_sup))).
+
+children(Sup) ->
+    Children = supervisor:which_children(Sup),
+    [{pid(Sup), [pid(P) || {_, P, _, _} <- Children]}
+     | lists:append([children(P) || {_, P, supervisor, _} <- Children])].
 
 items() ->
     [registered_name, initial_call, current_function, current_location, status, reductions,
