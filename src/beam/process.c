@@ -107,8 +107,8 @@ static void take_queues(const struct beam_layout *l, const uint8_t *s, struct pr
 	q->nmsigs[1] = process_u64(s, l->process_sig_inq_nmsigs_next);
 	q->queue_buffers = process_u64(s, l->process_sig_inq_buffers);
 	q->on_heap_messages = process_u32(s, l->process_sig_qs_flags) & FS_ON_HEAP_MSGQ;
-	/* All signals up to 26; later only messages, if what the signals that are none say of
-	 * those behind them is added: process_walk() does both. */
+	/* From 27 on the signals that are no messages say how many of those stand before them:
+	 * process_walk() adds that. */
 	q->raw_len = process_raw_length(l, s);
 	p->message_queue_len = q->raw_len;
 }
@@ -286,6 +286,10 @@ static size_t read_block(struct process_reader *r, struct process_block *b,
 
 		if (b->pending[i].found == PROCESS_BAD)
 			read_again(r, p, &b->pending[i]);
+		/* It need not hold together, so nothing else tells. */
+		if (b->pending[i].found == PROCESS_FOUND && (p->state & PROCESS_STATE_EXITING) &&
+		    is_gone(r, p))
+			b->pending[i].found = PROCESS_VANISHED;
 		if (b->pending[i].found == PROCESS_VANISHED) {
 			totals->vanished++;
 			continue;

@@ -55,7 +55,7 @@ struct process_block {
 /* Fills in what r->what asks for, of those that are PROCESS_FOUND; sets PROCESS_BAD. */
 void process_walk(struct process_reader *r, struct process_block *b);
 
-/* Of OTP 26 and later; 25 counts otherwise. */
+/* Of OTP 27 and later. */
 static inline bool process_has_mlenoffs(const struct beam_layout *l)
 {
 	return l->process_sig_inq_mlenoffs != LAYOUT_ABSENT;

@@ -32,23 +32,26 @@
 #define WINDOW_SIZE 16384u
 #define PAGE_SIZE   4096u
 
-/* Up to OTP 26 lengths count all signals: take off those that are no messages.  Later they count
- * messages, and each other signal says how many stand before it. */
+/* Up to OTP 26 lengths count all messages, later each other signal says how many stand before it.
+ * Those of an exiting process are handled and freed one by one: what it has by itself must do. */
 int process_count_messages(struct process_reader *r, struct process_facts *p,
 			   struct process_pending *q)
 {
-	bool offsets = process_has_mlenoffs(r->l);
+	uint8_t bytes[NMSIG_SIZE];
+	raddr signal;
 
-	for (size_t k = 0; k < ARRAY_SIZE(q->nmsigs); k++) {
-		raddr at = q->nmsigs[k], signal;
-		uint8_t bytes[NMSIG_SIZE];
+	if (p->state & PROCESS_STATE_EXITING) {
+		p->message_queue_len = MAX(p->message_queue_len, 0);
+		return 0;
+	}
+	for (size_t k = 0; process_has_mlenoffs(r->l) && k < ARRAY_SIZE(q->nmsigs); k++) {
+		raddr at = q->nmsigs[k];
 
 		for (unsigned int i = 0; at; i++) {
 			if (i == NMSIGS_MAX || mem_read_u64(r->mem, at, &signal) != 0 || !signal ||
 			    mem_read(r->mem, signal, bytes, sizeof(bytes)) != 0)
 				return -EAGAIN;
-			p->message_queue_len +=
-				offsets ? (int64_t)process_u64(bytes, NMSIG_MLENOFFS) : -1;
+			p->message_queue_len += (int64_t)process_u64(bytes, NMSIG_MLENOFFS);
 			at = process_u64(bytes, NMSIG_NEXT);
 		}
 	}

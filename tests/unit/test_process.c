@@ -406,6 +406,41 @@ static void test_gone(void **state)
 	table_close(&t);
 }
 
+/* Signals that are no messages wait before and between them. */
+static void test_signals(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(releases); i++) {
+		bool offsets;
+		struct table t;
+		raddr one, signal, message;
+
+		table_open(&t, releases[i]);
+		offsets = t.l->process_sig_qs_len == LAYOUT_ABSENT;
+		one = add_process(&t, 7);
+		signal = image_alloc(t.f->im, 64);
+		image_u64(t.f->im, signal + 16, 0x38);		       /* tag: not a message */
+		image_u64(t.f->im, signal + 24, offsets ? 1 : 0xbeef); /* one stands before it */
+		message = add_message(&t, signal, SMALL(1), 0, 0);
+		image_u64(t.f->im, signal, add_message(&t, 0, SMALL(2), 0, 0));
+		put64(&t, one, t.l->process_sig_inq_first, message);
+		put64(&t, one, t.l->process_sig_inq_nmsigs_next,
+		      message + (raddr)t.l->message_next);
+		if (offsets)
+			put64(&t, one, t.l->process_sig_inq_mlenoffs, 1);
+		else
+			put64(&t, one, t.l->process_sig_inq_len, 2);
+		check_list(&t, 1, 0, 0);
+		assert_int_equal(read_one(&t, 7).message_queue_len, 2);
+		/* On its way out they are freed: nobody follows them. */
+		put32(&t, one, t.l->process_state, 0xa | PROCESS_STATE_EXITING);
+		image_u64(t.f->im, signal + 24, 0xfec400000000);
+		check_list(&t, 1, 0, 0);
+		assert_int_equal(read_one(&t, 7).message_queue_len, offsets ? 1 : 2);
+		table_close(&t);
+	}
+}
+
 static void test_torn(void **state)
 {
 	struct table t;
@@ -484,10 +519,11 @@ static void test_faults(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),  cmocka_unit_test(test_status),
-		cmocka_unit_test(test_memory), cmocka_unit_test(test_dictionary),
-		cmocka_unit_test(test_parse),  cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_torn),   cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_plain),	   cmocka_unit_test(test_status),
+		cmocka_unit_test(test_memory),	   cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_dictionary), cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_gone),	   cmocka_unit_test(test_torn),
+		cmocka_unit_test(test_faults),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,13 +7,15 @@
 %%   node.ask("zoo", "facts")       what process_info/2 says of every process of the node: a map for
 %%                                  each, terms as Erlang text (io_lib:format("~0tp")), pids as text
 %%   node.ask("zoo", "facts", Pid)  of one, "<0.80.0>" or a registered name; null if there is none
+%%   node.ask("zoo", "rows")        of every process what `ebeam ps` says of it, by its JSON fields
 %%   node.ask("zoo", "kinds")       {KIND: [PID...]} of what the zoo started, in order
 %%   node.ask("zoo", "children")    {SUPERVISOR: [PID...]} of zoo_top_sup and what is below it
 %%   node.ask("zoo", "spin", N)     starts N processes that run all the time; node.stop ends them
 %%   node.ask("zoo", "crowd", N)    starts N processes more that only wait
+%%   node.ask("zoo", "throng", N)   starts processes of many kinds until there are N in the node
 %%   node.ask("zoo", "churn", N)    starts N processes that start others, as fast as they can, which
 %%                                  link, monitor, are sent messages, and die
-%%   node.ask("zoo", "rest")        ends spinners, crowd and churners
+%%   node.ask("zoo", "rest")        ends spinners, crowd, throng and churners
 %%   node.stop("zoo")               ends it all
 %%
 %% A kind is a clause of kind/3: what N of it do.  It calls ready(Keeper) when it stands as it is
@@ -22,7 +24,7 @@
 -behaviour(workload).
 -behaviour(gen_server).
 -export([processes/1, init/1, step/1, report/1]).
--export([facts/0, facts/1, kinds/0, children/0, spin/1, crowd/1, churn/1, rest/0]).
+-export([facts/0, facts/1, rows/0, kinds/0, children/0, spin/1, crowd/1, throng/1, churn/1, rest/0]).
 -export([callback_mode/0, handle_call/3, handle_cast/2, handle_info/2, handle_event/2,
          handle_event/4, supervised/1, asleep/2, spinner/1, one_of_crowd/0, churner/0, brief/1]).
 
@@ -269,6 +271,26 @@ spin(N) -> start_many(zoo_spinners, N, fun(I) -> spawn(?MODULE, spinner, [I]) en
 crowd(N) -> start_many(zoo_crowd, N, fun(_) -> spawn(?MODULE, one_of_crowd, []) end).
 churn(N) -> start_many(zoo_churners, N, fun(_) -> spawn(?MODULE, churner, []) end).
 
+throng(N) ->
+    Pids = throng(list_to_integer(N), 1, []),
+    persistent_term:put(zoo_throng, Pids ++ persistent_term:get(zoo_throng, [])),
+    length(Pids).
+
+throng(Wanted, I, Pids) ->
+    Kinds = throng_kinds(),
+    case erlang:system_info(process_count) < Wanted of
+        true ->
+            Kind = lists:nth(I rem length(Kinds) + 1, Kinds),
+            throng(Wanted, I + 1, [start(Kind, I rem ?EACH + 1) | Pids]);
+        false -> Pids
+    end.
+
+throng_kinds() ->
+    [waiting, waiting_timeout, labelled, server, trapping, linked, monitoring, monitoring_name,
+     monitoring_tag, time_offset, aliases, calling, dictionary, old_heap, deep, messages, collected,
+     off_heap_queue, selective, binaries, hibernating, prioritised, other_leader, heap_options,
+     timers, arguments, maps].
+
 start_many(Key, N, Start) ->
     Pids = [Start(I) || I <- lists:seq(1, list_to_integer(N))],
     persistent_term:put(Key, Pids ++ persistent_term:get(Key, [])),
@@ -281,7 +303,7 @@ rest() ->
                    persistent_term:erase(Key),
                    length(Pids)
            end,
-    lists:sum([Kill(K) || K <- [zoo_spinners, zoo_crowd, zoo_churners]]).
+    lists:sum([Kill(K) || K <- [zoo_spinners, zoo_crowd, zoo_throng, zoo_churners]]).
 
 spinner(N) -> spinner((N * 69069 + 1) band 16#ffffffff).
 
@@ -325,6 +347,34 @@ children(Sup) ->
     Children = supervisor:which_children(Sup),
     [{pid(Sup), [pid(P) || {_, P, _, _} <- Children]}
      | lists:append([children(P) || {_, P, supervisor, _} <- Children])].
+
+rows() -> [R || P <- erlang:processes(), R <- [row(P)], R =/= null].
+
+row(P) ->
+    Items = [registered_name, initial_call, current_function, current_location, status, reductions,
+             message_queue_len, memory, total_heap_size, heap_size, stack_size, links, monitors,
+             parent, group_leader, priority, trap_exit],
+    case process_info(P, [dictionary | Items]) of
+        undefined -> null;
+        [{dictionary, Dictionary} | Info] ->
+            maps:from_list([{pid, pid(P)}, {label, label(Dictionary)}
+                            | [{K, brief_value(K, V)} || {K, V} <- Info]])
+    end.
+
+brief_value(Item, List) when Item =:= links; Item =:= monitors -> length(List);
+brief_value(current_location, {_, _, _, [{file, File}, {line, Line}]}) ->
+    #{file => unicode:characters_to_binary(File), line => Line};
+brief_value(current_location, _) -> null;
+brief_value(K, V) -> value(K, V).
+
+%% The label of proc_lib, else what proc_lib was told to run.
+label(Dictionary) ->
+    case {lists:keyfind('$process_label', 1, Dictionary),
+          lists:keyfind('$initial_call', 1, Dictionary)} of
+        {{_, Label}, _} -> text(Label);
+        {_, {_, {M, F, A}}} when is_atom(M), is_atom(F), is_integer(A) -> mfa({M, F, A});
+        _ -> null
+    end.
 
 items() ->
     [registered_name, initial_call, current_function, current_location, status, reductions,
