@@ -237,12 +237,23 @@ static void begin_map(struct printer *p, const struct term_view *v)
 	push(p, f, "{");
 }
 
+/* What Elixir does not write of a struct: its name, and that it is an exception. */
 static bool is_struct_key(struct printer *p, uint64_t key)
 {
 	size_t len;
 	const char *text = TERM_IS_ATOM(key) ? beam_atom_text(p->r->atoms, key, &len) : NULL;
 
-	return text && strcmp(text, "__struct__") == 0;
+	return text && (strcmp(text, "__struct__") == 0 || strcmp(text, "__exception__") == 0);
+}
+
+static bool next_pair(struct printer *p, struct print_frame *f, uint64_t *key)
+{
+	bool ok;
+
+	do
+		ok = map_walk_next(f->walk, p->r, key, &f->value);
+	while (ok && f->term && is_struct_key(p, *key));
+	return ok;
 }
 
 static bool next_of_map(struct printer *p, struct print_frame *f, uint64_t *term)
@@ -255,9 +266,7 @@ static bool next_of_map(struct printer *p, struct print_frame *f, uint64_t *term
 		return true;
 	}
 	/* One that cannot be walked to its end says so in place of the next pair. */
-	if (!map_walk_next(f->walk, p->r, term, &f->value) ||
-	    (f->term && is_struct_key(p, *term) &&
-	     !map_walk_next(f->walk, p->r, term, &f->value))) {
+	if (!next_pair(p, f, term)) {
 		if (f->walk->err) {
 			strbuf_addstr(p->out, f->done ? separator(p) : "");
 			not_read(p, f->walk->map.addr);

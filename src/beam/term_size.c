@@ -18,13 +18,10 @@ struct sizing {
 	uint64_t words, visited, max;
 };
 
-/* Of OTP 27 and later: what a copy of a bitstring takes (ERL_ONHEAP_BITS_LIMIT of erl_bits.h). */
-#define BITS_ON_HEAP	512
-#define REFC_BITS_WORDS 8 /* BinRef and ErlSubBits */
+#define REFC_BITS_WORDS 8 /* BinRef and ErlSubBits, OTP 27 and later (erl_bits.h) */
 /* Up to OTP 26 (erl_binary.h). */
 #define SUB_BIN_WORDS  5
 #define PROC_BIN_WORDS 6
-#define BIN_ON_HEAP    64 /* bytes: ERL_ONHEAP_BIN_LIMIT */
 /* FunRef {header, entry, next}, OTP 27 and 28 (erl_fun.h). */
 #define FUN_REF_WORDS 3
 
@@ -42,8 +39,8 @@ static uint64_t bits_words(const struct sizing *s, const struct term_view *v)
 	uint64_t words = 0;
 
 	if (s->r->otp >= 27)
-		return v->bits.nr_bits <= BITS_ON_HEAP ? 2 + (v->bits.nr_bits + 63) / 64
-						       : REFC_BITS_WORDS;
+		return HEADER_SUBTAG(v->header) == SUBTAG_SUB_BITS ? REFC_BITS_WORDS
+								   : v->heap_words;
 	if (HEADER_SUBTAG(v->header) == SUBTAG_PROC_BIN)
 		return PROC_BIN_WORDS;
 	if (HEADER_SUBTAG(v->header) == SUBTAG_SUB_BIN && beyond) {
@@ -115,7 +112,8 @@ static void count(struct sizing *s, uint64_t term)
 	case TERM_KIND_EXPORT:
 		count_fun(s, &v);
 		break;
-	case TERM_KIND_RECORD: /* its definition is a literal */
+	case TERM_KIND_RECORD:
+		later(s, v.addr + 8, 1); /* its definition, which looks like a tuple */
 		later(s, v.record.values, v.record.nr_fields);
 		break;
 	default:

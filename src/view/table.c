@@ -154,17 +154,37 @@ int table_order(const struct table *t, const struct table_options *o, size_t **o
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static void clean(struct strbuf *cell)
+/* Bytes of a character that turns the direction of what follows on a terminal, or breaks the line:
+ * U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069.  0 = none. */
+static size_t is_turning(const unsigned char *s, size_t len)
 {
-	for (size_t i = 0; i < cell->len; i++) {
-		unsigned char *c = (unsigned char *)&cell->buf[i];
+	if (len >= 2 && s[0] == 0xd8 && s[1] == 0x9c)
+		return 2;
+	if (len < 3 || s[0] != 0xe2)
+		return 0;
+	if (s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xa8 && s[2] <= 0xae)))
+		return 3;
+	return s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9 ? 3 : 0;
+}
 
-		if (*c < 0x20 || *c == 0x7f)
-			*c = '?';
+void table_clean_text(struct strbuf *text, bool keep_lines)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < text->len;) {
+		const unsigned char *c = (const unsigned char *)text->buf + i;
+		size_t size = is_turning(c, text->len - i);
+		bool control = (*c < 0x20 && !(keep_lines && *c == '\n')) || *c == 0x7f;
+
 		/* U+0080 to U+009F: control characters, too (CSI is one of them). */
-		if (*c == 0xc2 && i + 1 < cell->len && (c[1] & 0xe0) == 0x80)
-			c[0] = c[1] = '?';
+		if (*c == 0xc2 && i + 1 < text->len && (c[1] & 0xe0) == 0x80)
+			size = 2;
+		text->buf[len++] = control || size ? '?' : text->buf[i];
+		i += size ? size : 1;
 	}
+	if (len < text->len) /* never true of the shared empty string */
+		text->buf[len] = '\0';
+	text->len = len;
 }
 
 static void write_line(FILE *f, struct strbuf *cells, const struct table_column **shown,
@@ -212,7 +232,7 @@ int table_write(FILE *f, const struct table *t, const struct table_options *o, s
 					t->ctx);
 			if (!cell->len)
 				strbuf_addch(cell, '-');
-			clean(cell);
+			table_clean_text(cell, false);
 			width = table_text_width(cell->buf, cell->len);
 			widths[i] = width > widths[i] ? width : widths[i];
 		}

@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "lib/snapfix.h"
+#include "names/utf8.h"
 #include "view/hot.h"
 #include "view/table.h"
 
@@ -176,16 +177,62 @@ static void an_empty_table_has_a_heading(void **state)
 static void cells_cannot_talk_to_the_terminal(void **state)
 {
 	static const struct fruit hostile[] = {
-		{"a\033[2Jb", 1}, {"tab\there", 2},    {"new\nline", 3},
-		{"del\x7f", 4},	  {"csi\xc2\x9b.", 5},
+		{"a\033[2Jb", 1},
+		{"tab\there", 2},
+		{"new\nline", 3},
+		{"del\x7f", 4},
+		{"csi\xc2\x9b.", 5},
+		{"right\xe2\x80\xae"
+		 "to left",
+		 6},
 	};
 	struct table t = fruit_table(hostile, ARRAY_SIZE(hostile));
 	char *text = written(&t, &(struct table_options){.columns = "name"});
 
 	UNUSED(state);
 	assert_string_equal(text, "NAME\na?[2Jb\ntab?here\nnew?line\ndel?\ncsi?"
-				  "?.\n");
+				  ".\nright?to left\n");
 	free(text);
+}
+
+/* Every character is either shown as it is or as one '?'. */
+static void texts_cannot_turn_the_direction(void **state)
+{
+	static const struct {
+		uint32_t first, last;
+	} turning[] = {{0, 9},		 {11, 31},	   {0x7f, 0x9f},    {0x61c, 0x61c},
+		       {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+	struct strbuf text = STRBUF_INIT, raw = STRBUF_INIT;
+
+	UNUSED(state);
+	table_clean_text(&text, true); /* nothing */
+	for (uint32_t c = 0; c < 0x3000; c++) {
+		bool turns = false;
+
+		for (size_t i = 0; i < ARRAY_SIZE(turning); i++)
+			turns |= c >= turning[i].first && c <= turning[i].last;
+		strbuf_reset(&raw);
+		strbuf_addch(&raw, 'a');
+		utf8_add(&raw, c);
+		strbuf_addch(&raw, 'b');
+		strbuf_reset(&text);
+		strbuf_add(&text, raw.buf, raw.len);
+		table_clean_text(&text, true);
+		assert_string_equal(text.buf, turns ? "a?b" : raw.buf);
+	}
+	/* Cut characters stay what they are. */
+	for (size_t len = 1; len < 3; len++) {
+		strbuf_reset(&text);
+		strbuf_add(&text, "\xe2\x80\xae", len);
+		table_clean_text(&text, false);
+		assert_int_equal(text.len, len);
+	}
+	strbuf_reset(&text);
+	strbuf_addstr(&text, "a\nb");
+	table_clean_text(&text, false);
+	assert_string_equal(text.buf, "a?b");
+	strbuf_free(&text);
+	strbuf_free(&raw);
 }
 
 static void characters_count_not_bytes(void **state)
@@ -279,6 +326,7 @@ int main(void)
 		cmocka_unit_test(more_columns_than_fit_are_refused),
 		cmocka_unit_test(an_empty_table_has_a_heading),
 		cmocka_unit_test(cells_cannot_talk_to_the_terminal),
+		cmocka_unit_test(texts_cannot_turn_the_direction),
 		cmocka_unit_test(characters_count_not_bytes),
 		cmocka_unit_test(heading_is_bold_in_colour),
 		cmocka_unit_test(hot_shows_functions_and_processes),

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Terms as text: what ebeam reads and writes is what the node itself writes.
+
+tools/termdump shows a process's dictionary with the same functions as the commands.
+"""
+import os
+import subprocess
+
+from harness import Skip, check, check_equal, case
+from nodes import ELIXIR, TOP, run_in
+
+TERMDUMP = os.path.join(TOP, "build", "tools", "termdump")
+NUMBER = 5000
+SEED = "1"
+UNICODE = ("+pc", "unicode", "+S", "2:2")
+LATIN1 = ("+pc", "latin1", "+S", "2:2")
+TYPES = """small big float ascii_atom utf8_atom nil list improper_list latin1_list tuple flat_map
+    hash_map small_binary refc_binary sub_binary bitstring external_fun ref magic_ref alias pid port
+    external_pid external_port external_ref""".split()
+
+
+def termdump(ctx, node, *args):
+    """The lines that it prints; nothing was unreadable."""
+    if not os.path.exists(TERMDUMP):
+        raise Skip("build/tools/termdump is not built: make tools")
+    done = subprocess.run([TERMDUMP, "-p", str(node.os_pid), "many_terms", "terms", *args],
+                          capture_output=True, timeout=100)
+    check_equal(done.returncode, 0, f"exit of termdump: {done.stderr.decode()}")
+    check_equal(done.stderr.decode().strip(), "0 unreadable", "what termdump says")
+    return done.stdout
+
+
+def ask(node, *words):
+    node.tell("ask", "many_terms", *words)
+    return node.wait("answer", 100)["answer"]
+
+
+def compare(ctx, flags, style, number, types):
+    """Makes terms in a node, dumps them and lets the node compare every one."""
+    node = ctx.new_node(flags=flags, name=f"{style}{ctx.otp}@127.0.0.1")
+    path = os.path.join(ctx.work_dir, f"terms-{ctx.otp}-{style}")
+    made = ask(node, "make", SEED, str(number), style)
+    dump = termdump(ctx, node, "--each", "--size", *(["--elixir"] if style == "elixir" else []))
+    with open(path, "wb") as f:
+        f.write(dump)
+    counts = ask(node, "check", path)
+    ask(node, "drop")
+    os.unlink(path)
+    print(f"    {made['terms']} terms: {counts['equal']} texts and {counts['sizes']} sizes are equal;"
+          f" in them: " + ", ".join(f"{n} {t}" for t, n in sorted(made["types"].items())))
+    check(made["terms"] >= number, f"the node made {made['terms']}")
+    check(not counts["wrong"], f"{counts}")
+    check_equal(counts["sizes"], made["terms"], "terms of equal flat size")
+    check_equal(counts["equal"], made["terms"], "terms of equal text")
+    for wanted in [*TYPES, *types]:
+        check(made["types"].get(wanted, 0) >= 50, f"too few {wanted}: {made['types']}")
+
+
+@case("5,000 terms of every type: text and flat size are those of the node", timeout=240)
+def erlang(ctx):
+    record = ["record"] if ctx.otp == "29" else []
+    compare(ctx, UNICODE, "erlang", NUMBER, ["local_fun", *record])
+
+
+@case("lists with characters above 255 are numbers, as to a node with +pc latin1", timeout=240)
+def wide(ctx):
+    compare(ctx, LATIN1, "narrow", NUMBER // 5, ["local_fun", "unicode_list"])
+
+
+@case("5,000 terms as Elixir's inspect writes them", timeout=240)
+def elixir(ctx):
+    if run_in(ctx.otp, ["test", "-d", ELIXIR]).returncode != 0:
+        raise Skip("no Elixir with this release")
+    compare(ctx, UNICODE, "elixir", NUMBER, ["unicode_list"])
+
+
+@case("limits: deeper and longer than they allow is '...', and nothing hangs")
+def limits(ctx):
+    node = ctx.new_node(flags=UNICODE)
+    ask(node, "make", "5", "10", "erlang")
+    lines = termdump(ctx, node, "--depth", "3", "--max", "5").decode().splitlines()
+    check_equal(len(lines), 1, "lines")
+    check_equal(lines[0], "[{},[],#{},<<>>,{{}},...]", "five elements")
+    each = termdump(ctx, node, "--depth", "3", "--max", "40", "--each").decode().splitlines()
+    check_equal(each[5], "{{{...,...},[...]},[x]}", "three levels of 900")
+    check_equal(each[11], "[" + ",".join(str(n) for n in range(1, 41)) + ",...]", "forty of 20,000")
+    check_equal(each[12], '"' + "long text " * 16 + '..."', "text of a long list")
+    ask(node, "drop")
