@@ -418,7 +418,7 @@ static void test_signals(void **state)
 		table_open(&t, releases[i]);
 		offsets = t.l->process_sig_qs_len == LAYOUT_ABSENT;
 		one = add_process(&t, 7);
-		signal = image_alloc(t.f->im, 64);
+		signal = image_alloc(t.f->im, (size_t)t.l->message_size);
 		image_u64(t.f->im, signal + 16, 0x38);		       /* tag: not a message */
 		image_u64(t.f->im, signal + 24, offsets ? 1 : 0xbeef); /* one stands before it */
 		message = add_message(&t, signal, SMALL(1), 0, 0);
