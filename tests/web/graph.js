@@ -290,7 +290,7 @@ test('kinds can be hidden, and only one shown', async pages => {
 	assert.deepEqual(await locate(page, 'web'), []);
 	for (const kind of ['ets']) await page.click(`button[data-kind="${kind}"]`);
 	await pages.settle(page);
-	assert.match(await text(page, '#empty'), /No sample passes the filters/);
+	assert.match(await text(page, '#empty'), /None of the samples passes the filters/);
 });
 
 test('callers and callees of one function', async pages => {
