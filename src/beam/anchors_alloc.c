@@ -105,8 +105,11 @@ raddr shape_find_allocators(const struct anchor_space *s)
 #define BUCKET_EMPTY_WORD (1ull << 32)
 #define TERM_NIL	  0x3b
 /* What tables that are being walked add to the size of the table of names, at most, and how far
- * the counter stands from the pointer to the table: 256 locks are between them. */
+ * the counter stands from the pointer to the table: META_NAME_TAB_LOCK_CNT locks of a cache line
+ * are between them. */
 #define MISC_SLACK  65536
+#define MISC_LOCKS  (256 * 64)
+#define MISC_NEAR   256
 #define MISC_WINDOW 0x8000
 
 static bool is_empty_bucket(const uint64_t bucket[4], raddr addr)
@@ -151,21 +154,33 @@ static size_t count_buckets(const struct anchor_space *s, raddr addr)
 	return end ? size : 0;
 }
 
-static raddr find_misc_near(const struct anchor_space *s, size_t near, uint64_t size)
+/* The only counter that it can be, of those not nearer than `from` and not further than `to`. */
+static raddr find_misc(const struct anchor_space *s, size_t table, uint64_t size, size_t from,
+		       size_t to)
 {
-	size_t at = near > MISC_WINDOW ? near - MISC_WINDOW : 0;
+	size_t at = table > to ? table - to : 0;
 	raddr found = 0;
 
-	for (; at + 8 <= s->data_size && at <= near + MISC_WINDOW; at += 8) {
+	for (; at + 8 <= s->data_size && at <= table + to; at += 8) {
 		uint64_t value = space_u64(s, at);
+		size_t distance = at > table ? at - table : table - at;
 
-		if (value < size || value > size + MISC_SLACK || value % 8 != 0)
+		if (distance < from || value < size || value > size + MISC_SLACK || value % 8 != 0)
 			continue;
 		if (found)
 			return 0;
 		found = s->data_addr + at;
 	}
 	return found;
+}
+
+/* Other counters of bytes become as large: first where it is if nothing but the locks is between
+ * the two, and what the compiler put there to align them. */
+static raddr find_misc_near(const struct anchor_space *s, size_t table, uint64_t size)
+{
+	raddr found = find_misc(s, table, size, MISC_LOCKS, MISC_LOCKS + MISC_NEAR);
+
+	return found ? found : find_misc(s, table, size, 0, MISC_WINDOW);
 }
 
 raddr shape_find_ets_misc(const struct anchor_space *s)

@@ -26,6 +26,8 @@ struct mem_row {
 	uint32_t instances; /* that were added up */
 	uint64_t blocks, blocks_size, carriers, carriers_size;
 	uint64_t pool_carriers, pool_carriers_size;
+	uint64_t sbcs_carriers, sbcs_carriers_size;
+	const struct allocator *of; /* of which; NULL: of many */
 };
 
 #define ROW(p) ((const struct mem_row *)(p))
@@ -127,9 +129,11 @@ static int by_utilization(const void *a, const void *b)
 COUNT_COLUMN(blocks)
 COUNT_COLUMN(carriers)
 COUNT_COLUMN(pool_carriers)
+COUNT_COLUMN(sbcs_carriers)
 BYTES_COLUMN(blocks_size)
 BYTES_COLUMN(carriers_size)
 BYTES_COLUMN(pool_carriers_size)
+BYTES_COLUMN(sbcs_carriers_size)
 
 static const struct table_column mem_columns[] = {
 	{"type", "ALLOCATOR", TABLE_LEFT, false, col_type, NULL},
@@ -143,6 +147,9 @@ static const struct table_column mem_columns[] = {
 	{"pool_carriers", "POOLED", TABLE_RIGHT, true, col_pool_carriers, by_pool_carriers},
 	{"pool_carriers_size", "POOLED SIZE", TABLE_RIGHT, true, col_pool_carriers_size,
 	 by_pool_carriers_size},
+	{"sbcs_carriers", "SINGLE", TABLE_RIGHT, true, col_sbcs_carriers, by_sbcs_carriers},
+	{"sbcs_carriers_size", "SINGLE SIZE", TABLE_RIGHT, true, col_sbcs_carriers_size,
+	 by_sbcs_carriers_size},
 	{0},
 };
 
@@ -165,6 +172,8 @@ static void add_row(struct mem_row *to, const struct mem_row *r)
 	to->carriers_size += r->carriers_size;
 	to->pool_carriers += r->pool_carriers;
 	to->pool_carriers_size += r->pool_carriers_size;
+	to->sbcs_carriers += r->sbcs_carriers;
+	to->sbcs_carriers_size += r->sbcs_carriers_size;
 }
 
 /* Instances of a type stand together. */
@@ -181,6 +190,9 @@ static void make_rows(struct mem_view *v)
 			.carriers_size = a->carriers_size,
 			.pool_carriers = a->pool.carriers,
 			.pool_carriers_size = a->pool.carriers_size,
+			.sbcs_carriers = a->sbcs.carriers,
+			.sbcs_carriers_size = a->sbcs.carriers_size,
+			.of = a,
 		};
 
 		vec_push(&v->instances, r);
@@ -251,6 +263,23 @@ static void json_areas(struct jsonw *w, const struct memory_areas *a)
 	jsonw_end_object(w);
 }
 
+/* As erlang:system_info({allocator, Type}) tells them apart. */
+static void json_carriers(struct jsonw *w, const char *key, const struct allocator_count *c)
+{
+	uint64_t blocks = 0, blocks_size = 0;
+
+	for (size_t i = 0; i < ALLOCATORS_MAX; i++) {
+		blocks += c->blocks[i];
+		blocks_size += c->blocks_size[i];
+	}
+	jsonw_begin_object(w, key);
+	jsonw_uint(w, "blocks", blocks);
+	jsonw_uint(w, "blocks_size", blocks_size);
+	jsonw_uint(w, "carriers", c->carriers);
+	jsonw_uint(w, "carriers_size", c->carriers_size);
+	jsonw_end_object(w);
+}
+
 static void json_row(struct jsonw *w, const struct mem_row *r)
 {
 	jsonw_begin_object(w, NULL);
@@ -262,8 +291,9 @@ static void json_row(struct jsonw *w, const struct mem_row *r)
 	jsonw_uint(w, "carriers_size", r->carriers_size);
 	jsonw_double(w, "utilization", utilization(r));
 	jsonw_uint(w, "wasted", wasted(r));
-	jsonw_uint(w, "pool_carriers", r->pool_carriers);
-	jsonw_uint(w, "pool_carriers_size", r->pool_carriers_size);
+	json_carriers(w, "mbcs", &r->of->mbcs);
+	json_carriers(w, "sbcs", &r->of->sbcs);
+	json_carriers(w, "mbcs_pool", &r->of->pool);
 	jsonw_end_object(w);
 }
 

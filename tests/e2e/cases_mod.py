@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Modules: `ebeam mod` says of each what module_info/1 and erlang:check_old_code/1 say, while code is
 loaded, replaced, purged and deleted too."""
+import os
+import re
+
 from harness import case, check, check_equal, check_in
 
 FIELDS = ("functions", "md5", "old_code")
@@ -36,13 +39,14 @@ def compare(ctx, node):
             if field == "md5" and value is not None:
                 value = value.lower()
             check_equal(rows[name][field], value, f"{name}: {field}")
+        check_equal(rows[name]["nifs"], expected["nifs"], f"{name}: nifs")
         check_equal(rows[name]["native_address"] is None, rows[name]["size"] == 0, f"{name}: code")
     areas = node.ask("mem_facts", "areas")
     size = sum(r["size"] + r["old_size"] for r in answer["data"])
     check_equal(size, areas["loaded_code"], "bytes of all code")
     check_equal(answer["counters"],
                 {"code_size": size, "torn": 0, "unreadable": 0}, "counters")
-    return len(truth) * len(FIELDS) + 1, rows
+    return len(truth) * (len(FIELDS) + 1) + 1, rows
 
 
 @case("every field of every module, Elixir's too")
@@ -82,6 +86,45 @@ def replaced(ctx):
     check("strings" not in rows, "deleted and purged")
     total += compared + after
     print(f"    {total} fields compared")
+
+
+def code_in_perf_map(node):
+    """{module: (start, size)} of the code that the JIT put last, as its perf map has it."""
+    path = f"/tmp/perf-{node.inner_pid}.map"
+    start, found = {}, {}
+    with open(path) as f:
+        for line in f:
+            symbol = re.match(r"0x([0-9a-f]+) ([0-9a-f]+) \$(.+)::code(Header|Footer)$", line)
+            if symbol:
+                address, size, name = int(symbol[1], 16), int(symbol[2], 16), symbol[3].strip("'")
+                if symbol[4] == "Header":
+                    start[name] = address
+                else:
+                    found[name] = start[name], address + size - start[name]
+    os.unlink(path)
+    return found
+
+
+@case("where the code stands and how large it is: what the JIT's own perf map says")
+def addresses(ctx):
+    node = ctx.new_node(flags=("+S", "2:2", "+JPperf", "map"))
+    node.start("elixir_work")
+    node.stop("elixir_work")
+    compare(ctx, node)
+    node.ask("mem_facts", "reload", "strings")
+    node.ask("mem_facts", "purge", "strings")
+    rows = by_name(look(ctx, node))
+    truth = code_in_perf_map(node)
+    check_equal(truth.keys() - rows.keys(), {"erts_beamasm"}, "code that belongs to no module")
+    del truth["erts_beamasm"]
+    # The first modules are there before the map is.
+    check(len(truth) > len(rows) - 30, f"modules in the map: {len(truth)} of {len(rows)}")
+    compared = 0
+    for name, (address, size) in truth.items():
+        row = rows[name]
+        check_equal((int(row["native_address"], 16), row["size"]), (address, size), name)
+        compared += 2
+    print(f"    {compared} fields compared")
 
 
 @case("while modules are loaded and replaced all the time")

@@ -38,6 +38,7 @@ static const int releases[] = {25, 27, 29};
 #define NAMES	 (DATA + 0x1000) /* pointer to ETS's table of names */
 #define MISC	 (DATA + 0x1100)
 #define MISC_2	 (DATA + 0x1200)
+#define BEHIND	 (NAMES + 0x4008) /* 256 locks further */
 #define RANGES	 (DATA + 0x2000)
 #define RANGES_2 (DATA + 0x2100)
 #define HASH	 (DATA + 0x3000)
@@ -254,6 +255,25 @@ static void test_ambiguous(void **state)
 	}
 }
 
+/* Of several counters the one that stands behind the locks of the table. */
+static void test_ets_misc_behind_locks(void **state)
+{
+	(void)state;
+	struct world *w = make(29);
+
+	image_u64(w->im, BEHIND, NR_BUCKETS * 32);
+	look(w);
+	assert_int_equal(shape_find_ets_misc(&w->s), BEHIND);
+	image_u64(w->im, BEHIND, NR_BUCKETS * 32 - 8);
+	look(w);
+	assert_int_equal(shape_find_ets_misc(&w->s), MISC);
+	image_u64(w->im, BEHIND, NR_BUCKETS * 32 + 80);
+	image_u64(w->im, BEHIND + 80, NR_BUCKETS * 32 + 4352);
+	look(w);
+	assert_int_equal(shape_find_ets_misc(&w->s), 0);
+	unmake(w);
+}
+
 /* Some allocators may be switched off; one whose instance is another's proves nothing. */
 static void test_allocators_partial(void **state)
 {
@@ -337,6 +357,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_found),
 		cmocka_unit_test(test_ambiguous),
+		cmocka_unit_test(test_ets_misc_behind_locks),
 		cmocka_unit_test(test_allocators_partial),
 		cmocka_unit_test(test_code_ix_variants),
 		cmocka_unit_test(test_unreadable),

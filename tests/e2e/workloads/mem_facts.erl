@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: BSD-2-Clause
 %% What a node says of its memory and of its modules.
 -module(mem_facts).
--export([memory/0, areas/0, allocators/0, modules/0, hold/2, release/0, reload/1, delete/1,
+-export([memory/0, areas/0, allocators/0, watch/0, watched/0, modules/0, hold/2, release/0, reload/1, delete/1,
          purge/1, atoms/1]).
 
 memory() -> maps:from_list(erlang:memory()).
@@ -19,17 +19,43 @@ allocators() ->
      || Type <- erlang:system_info(alloc_util_allocators),
         {instance, Instance, Info} <- erlang:system_info({allocator, Type})].
 
+%% Asks again and again, on a heap that never grows and is free of earlier answers: what it is told
+%% differs only by what the question itself allocates.
+watch() ->
+    Watcher = spawn_opt(fun() -> watcher([]) end,
+                        [{min_heap_size, 2000000}, {fullsweep_after, 0}, {priority, high}]),
+    register(mem_watcher, Watcher).
+
+watcher(Seen) ->
+    garbage_collect(),
+    Sample = {memory(), allocators()},
+    receive {From, watched} -> From ! {watched, Seen}
+    after 100 -> watcher(lists:sublist([Sample | Seen], 12))
+    end.
+
+%% All that it was told, once, the newest first; it ends.
+watched() ->
+    mem_watcher ! {self(), watched},
+    receive {watched, Seen} ->
+            [#{memory => Memory, allocators => Allocators} || {Memory, Allocators} <- Seen]
+    end.
+
 instance(Type, Instance, Info) ->
     Parts = [proplists:get_value(Key, Info, []) || Key <- [mbcs, sbcs, mbcs_pool]],
     Blocks = [Stat || Part <- Parts, {_, Stat} <- proplists:get_value(blocks, Part, [])],
-    [Pool] = [proplists:get_value(mbcs_pool, Info, [])],
+    [Multi, Single, Pool] = [carriers(Part) || Part <- Parts],
     #{type => Type, instance => Instance,
       blocks => lists:sum([now_of(count, B) || B <- Blocks]),
       blocks_size => lists:sum([now_of(size, B) || B <- Blocks]),
       carriers => lists:sum([now_of(carriers, P) || P <- Parts]),
       carriers_size => lists:sum([now_of(carriers_size, P) || P <- Parts]),
-      pool_carriers => now_of(carriers, Pool),
-      pool_carriers_size => now_of(carriers_size, Pool)}.
+      mbcs => Multi, sbcs => Single, mbcs_pool => Pool}.
+
+carriers(Part) ->
+    Blocks = [Stat || {_, Stat} <- proplists:get_value(blocks, Part, [])],
+    #{blocks => lists:sum([now_of(count, B) || B <- Blocks]),
+      blocks_size => lists:sum([now_of(size, B) || B <- Blocks]),
+      carriers => now_of(carriers, Part), carriers_size => now_of(carriers_size, Part)}.
 
 %% {Key, Now} or {Key, Now, Max, MaxEver}.
 now_of(Key, List) ->
@@ -41,8 +67,9 @@ now_of(Key, List) ->
 modules() ->
     [case erlang:module_loaded(M) of
          true -> #{module => M, functions => length(M:module_info(functions)),
-                   md5 => hex(M:module_info(md5)), old_code => erlang:check_old_code(M)};
-         false -> #{module => M, functions => 0, md5 => null,
+                   md5 => hex(M:module_info(md5)), nifs => M:module_info(nifs) =/= [],
+                    old_code => erlang:check_old_code(M)};
+         false -> #{module => M, functions => 0, md5 => null, nifs => false,
                     old_code => erlang:check_old_code(M)}
      end || M <- erlang:loaded()].
 
