@@ -177,6 +177,20 @@ static enum process_found judge(const struct process_reader *r, const struct pro
 	return is_whole(p) ? PROCESS_FOUND : PROCESS_BAD;
 }
 
+void process_take(const struct process_reader *r, struct process_facts *p,
+		  struct process_pending *q, const uint8_t *bytes)
+{
+	raddr addr = p->addr;
+	uint64_t slot = q->slot;
+
+	*p = (struct process_facts){.addr = addr, .slot = (uint32_t)slot};
+	*q = (struct process_pending){.slot = slot, .found = PROCESS_VANISHED};
+	if (!bytes)
+		return;
+	take(r, bytes, p, q);
+	q->found = judge(r, p, q);
+}
+
 /* ---- blocks ------------------------------------------------------------------------------- */
 
 static int reader_open(struct process_reader *r, struct beam_node *n, unsigned int what,
@@ -211,38 +225,9 @@ static void reader_close(struct process_reader *r)
 	free(r->ranges);
 }
 
-/* Reads up to PROCESS_BATCH structs, from index `from` of the block on. */
-static void read_structs(struct process_reader *r, struct process_block *b, size_t from, size_t nr)
-{
-	size_t size = (size_t)r->l->process_size;
-
-	for (size_t i = 0; i < nr; i++)
-		r->ranges[i] = (struct mem_range){
-			.addr = b->facts[from + i].addr, .buf = r->bytes + i * size, .size = size};
-	mem_readv(r->mem, r->ranges, nr);
-	for (size_t i = 0; i < nr; i++) {
-		struct process_facts *p = &b->facts[from + i];
-		struct process_pending *q = &b->pending[from + i];
-		raddr addr = p->addr;
-		uint64_t slot = q->slot;
-
-		memset(p, 0, sizeof(*p));
-		memset(q, 0, sizeof(*q));
-		p->addr = addr;
-		p->slot = (uint32_t)slot;
-		q->slot = slot;
-		q->found = PROCESS_VANISHED;
-		if (r->ranges[i].err)
-			continue;
-		take(r, r->bytes + i * size, p, q);
-		q->found = judge(r, p, q);
-	}
-}
-
 static void read_block_once(struct process_reader *r, struct process_block *b)
 {
-	for (size_t i = 0; i < b->nr; i += PROCESS_BATCH)
-		read_structs(r, b, i, MIN(b->nr - i, (size_t)PROCESS_BATCH));
+	process_read_structs(r, b);
 	process_walk(r, b);
 }
 

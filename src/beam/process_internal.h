@@ -52,6 +52,11 @@ struct process_block {
 	size_t nr;
 };
 
+/* The struct of a process; NULL: it cannot be read.  Says what was found of it. */
+void process_take(const struct process_reader *r, struct process_facts *p,
+		  struct process_pending *q, const uint8_t *bytes);
+/* Those of the block, by their addresses. */
+void process_read_structs(struct process_reader *r, struct process_block *b);
 /* Fills in what r->what asks for, of those that are PROCESS_FOUND; sets PROCESS_BAD. */
 void process_walk(struct process_reader *r, struct process_block *b);
 

@@ -146,23 +146,24 @@ int process_read_messages(struct process_reader *r, struct process_facts *p,
 {
 	/* It may grow on the way. */
 	uint64_t left = 2 * (uint64_t)p->message_queue_len + NMSIGS_MAX;
-	struct window *w = xmalloc(sizeof(*w));
+	/* One for messages, one for what hangs on them, which stands elsewhere. */
+	struct window *w = xmalloc(2 * sizeof(*w));
 	uint8_t bytes[256];
 	raddr fragment;
 	int rc = 0;
 
-	w->mem = r->mem;
-	w->size = 0;
+	w[0].mem = w[1].mem = r->mem;
+	w[0].size = w[1].size = 0;
 	for (size_t k = 0; k < ARRAY_SIZE(q->queues); k++) {
 		raddr at = q->queues[k];
 
 		while (rc == 0 && at) {
-			rc = left-- ? window_read(w, at, bytes, (size_t)r->l->message_size)
+			rc = left-- ? window_read(&w[0], at, bytes, (size_t)r->l->message_size)
 				    : -EAGAIN;
 			if (rc)
 				break;
 			rc = process_take_message(r, p, q, bytes, &fragment);
-			rc = rc ? rc : read_fragments(r, w, q, fragment);
+			rc = rc ? rc : read_fragments(r, &w[1], q, fragment);
 			at = process_u64(bytes, r->l->message_next);
 		}
 	}
