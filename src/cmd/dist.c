@@ -372,23 +372,35 @@ static int write_json(struct command_context *ctx, const struct dist_view *v, co
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
+/* Names come from the node, and from whoever has told epmd one. */
+static void put(struct strbuf *text, FILE *f)
+{
+	table_clean_text(text, true);
+	fwrite(text->buf, 1, text->len, f);
+	strbuf_free(text);
+}
+
 static void write_epmd(FILE *f, const struct dist_view *v)
 {
+	struct strbuf out = STRBUF_INIT;
+
 	if (v->no_epmd.code) {
 		fprintf(f, "\n%s\n", v->no_epmd.msg);
 		return;
 	}
-	fprintf(f, "\nepmd at port %u lists %zu node%s", v->epmd.port, v->epmd.len,
-		v->epmd.len == 1 ? "" : "s");
+	strbuf_addf(&out, "\nepmd at port %u lists %zu node%s", v->epmd.port, v->epmd.len,
+		    v->epmd.len == 1 ? "" : "s");
 	for (size_t i = 0; i < v->epmd.len; i++)
-		fprintf(f, "%s%s (%u)", i ? ", " : ": ", v->epmd.data[i].name,
-			v->epmd.data[i].port);
-	fputc('\n', f);
+		strbuf_addf(&out, "%s%s (%u)", i ? ", " : ": ", v->epmd.data[i].name,
+			    v->epmd.data[i].port);
+	strbuf_addch(&out, '\n');
+	put(&out, f);
 }
 
 static void write_heading(FILE *f, const struct dist_view *v)
 {
 	size_t visible = 0, hidden = 0, pending = 0, busy = 0;
+	struct strbuf out = STRBUF_INIT;
 
 	for (size_t i = 0; i < v->nr_rows; i++) {
 		visible += v->rows[i].d->type == DIST_VISIBLE;
@@ -396,12 +408,15 @@ static void write_heading(FILE *f, const struct dist_view *v)
 		pending += v->rows[i].d->state == DIST_PENDING;
 		busy += v->rows[i].d->busy;
 	}
-	fprintf(f, "%s, %s, creation %" PRIu32, v->dist.name,
-		v->dist.alive ? "alive" : "not distributed", v->dist.creation);
+	strbuf_addf(&out, "%s, %s, creation %" PRIu32, v->dist.name,
+		    v->dist.alive ? "alive" : "not distributed", v->dist.creation);
 	if (v->dist.alive || v->nr_rows)
-		fprintf(f, "; connected to %zu visible and %zu hidden nodes, %zu pending, %zu busy",
-			visible, hidden, pending, busy);
-	fputc('\n', f);
+		strbuf_addf(&out,
+			    "; connected to %zu visible and %zu hidden nodes, %zu pending, "
+			    "%zu busy",
+			    visible, hidden, pending, busy);
+	strbuf_addch(&out, '\n');
+	put(&out, f);
 }
 
 static int write_text(struct command_context *ctx, const struct dist_view *v, const struct table *t,

@@ -218,6 +218,14 @@ static void add_summary(struct strbuf *out, const struct dump *d)
 	strbuf_addch(out, '\n');
 }
 
+/* What stands in `out`, without what a terminal would obey. */
+static void put(struct strbuf *out, FILE *f)
+{
+	table_clean_text(out, true);
+	fwrite(out->buf, 1, out->len, f);
+	strbuf_reset(out);
+}
+
 int dump_text(const struct dump *d, const struct command_context *ctx, FILE *f, struct error *err)
 {
 	bool color = render_color(&ctx->opt, f);
@@ -233,21 +241,22 @@ int dump_text(const struct dump *d, const struct command_context *ctx, FILE *f, 
 	if (ctx->opt.limit)
 		shown = MIN(nr, (size_t)ctx->opt.limit);
 	add_summary(&out, d);
+	put(&out, f);
 	for (size_t i = 0; i < shown; i++) {
 		const struct stack_group *g = &d->groups.groups.data[d->order[i]];
 
-		strbuf_addf(&out, "\n%s", color ? "\033[1m" : "");
+		fputs(color ? "\n\033[1m" : "\n", f);
 		add_heading(&out, d, g);
-		strbuf_addstr(&out, color ? "\033[0m\n" : "\n");
+		put(&out, f);
+		fputs(color ? "\033[0m\n" : "\n", f);
 		add_stack(&out, d, g, ctx->opt.verbosity > 0);
 		add_examples(&out, d, &pids, g);
-		fwrite(out.buf, 1, out.len, f);
-		strbuf_reset(&out);
+		put(&out, f);
 	}
 	if (shown < nr)
 		strbuf_addf(&out, "\n%zu more stacks are not shown (-n %zu shows them)\n",
 			    nr - shown, nr);
-	fwrite(out.buf, 1, out.len, f);
+	put(&out, f);
 	strbuf_free(&out);
 	return 0;
 }

@@ -284,6 +284,7 @@ int dump_waits_text(const struct dump *d, const struct command_context *ctx, FIL
 		    w.graph.circles.len == 1 ? "" : "s");
 	for (size_t i = 0; i < w.graph.circles.len; i++)
 		add_circle(&w, &w.graph.circles.data[i], &out);
+	table_clean_text(&out, true);
 	fwrite(out.buf, 1, out.len, f);
 	strbuf_reset(&out);
 	if (w.graph.targets.len)
@@ -295,6 +296,7 @@ int dump_waits_text(const struct dump *d, const struct command_context *ctx, FIL
 	for (size_t i = 0; i < shown; i++)
 		add_chain(&w, &w.graph.chains.data[i], &out);
 	add_more(&out, shown, w.graph.chains.len);
+	table_clean_text(&out, true);
 	fwrite(out.buf, 1, out.len, f);
 	strbuf_free(&out);
 	waiting_close(&w);

@@ -12,6 +12,7 @@
 #include "beam/ets_objects.h"
 #include "cmd/ets.h"
 #include "cmd/target.h"
+#include "view/table.h"
 
 #define DEFAULT_OBJECTS 10
 #define DEFAULT_SIZE	1000 /* bytes of text for each object */
@@ -283,17 +284,6 @@ static void add_details(struct strbuf *out, const struct ets_view *v, const stru
 	add_fixed_by(out, v, t);
 }
 
-/* What a node has in a table may hold what a terminal would obey. */
-static void write_line(FILE *f, const struct strbuf *text)
-{
-	for (size_t i = 0; i < text->len; i++) {
-		unsigned char c = (unsigned char)text->buf[i];
-
-		putc(c < 0x20 || c == 0x7f ? '?' : c, f);
-	}
-	putc('\n', f);
-}
-
 static void write_text(FILE *f, struct ets_view *v, const struct ets_table *t,
 		       const struct ets_objects *objects)
 {
@@ -301,6 +291,8 @@ static void write_text(FILE *f, struct ets_view *v, const struct ets_table *t,
 	char shown[32], size[32];
 
 	add_details(&text, v, t);
+	/* What a node has in a table may hold what a terminal would obey. */
+	table_clean_text(&text, true);
 	fwrite(text.buf, 1, text.len, f);
 	if (objects->v.len) {
 		fprintf(f, "\n%s of %s objects, %s:\n",
@@ -314,7 +306,9 @@ static void write_text(FILE *f, struct ets_view *v, const struct ets_table *t,
 	}
 	for (size_t i = 0; i < objects->v.len; i++) {
 		print_object(v, t, &objects->v.data[i], &text);
-		write_line(f, &text);
+		table_clean_text(&text, false);
+		strbuf_addch(&text, '\n');
+		fwrite(text.buf, 1, text.len, f);
 	}
 	strbuf_free(&text);
 }

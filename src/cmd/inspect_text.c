@@ -9,6 +9,7 @@
 #include "cmd/inspect.h"
 #include "cmd/render.h"
 #include "names/names.h"
+#include "view/table.h"
 
 /* Elements of a list that are shown without -n. */
 #define SHOWN 20
@@ -18,12 +19,14 @@ static unsigned int shown(const struct inspect *x)
 	return x->ctx->opt.limit ? x->ctx->opt.limit : SHOWN;
 }
 
-/* Text of a node goes to a terminal: control characters are escaped. */
+/* Text of a node goes to a terminal: control characters are escaped, what turns the direction of
+ * text is '?'. */
 static void put_clean(struct inspect *x, const struct strbuf *text)
 {
 	struct strbuf clean = STRBUF_INIT;
 
 	names_format_text(&clean, text->buf, text->len);
+	table_clean_text(&clean, true);
 	fwrite(clean.buf, 1, clean.len, x->ctx->out);
 	strbuf_free(&clean);
 }

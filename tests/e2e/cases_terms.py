@@ -4,9 +4,10 @@
 tools/termdump shows a process's dictionary with the same functions as the commands.
 """
 import os
+import re
 import subprocess
 
-from harness import Skip, check, check_equal, case
+from harness import Skip, case, check, check_equal, check_in
 from nodes import ELIXIR, TOP, run_in
 
 TERMDUMP = os.path.join(TOP, "build", "tools", "termdump")
@@ -86,3 +87,24 @@ def limits(ctx):
     check_equal(each[11], "[" + ",".join(str(n) for n in range(1, 41)) + ",...]", "forty of 20,000")
     check_equal(each[12], '"' + "long text " * 16 + '..."', "text of a long list")
     ask(node, "drop")
+
+
+# All that a terminal obeys, and all that turns the direction of text.
+OBEYED = re.compile("[\\0-\\x09\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]")
+
+
+@case("names and data of a node cannot talk to the terminal, in no command's text")
+def terminal(ctx):
+    node = ctx.new_node(flags=UNICODE)
+    pid = node.ask("hostile", "start")["pid"]
+    tables = ctx.ebeam.ok("ets", "-p", node.os_pid, "-j").json()["data"]
+    table = next(t["name"] for t in tables if "hostile" in t["name"])
+    shown = 0
+    for args in (["ps"], ["ps", "--tree"], ["inspect", pid, "--mailbox"], ["inspect", pid, "--terms"],
+                 ["dump", "-n", "100"], ["dump", "--waits"], ["ets"], ["ets", table]):
+        text = ctx.ebeam.ok(args[0], "-p", node.os_pid, *args[1:]).out
+        check_in("hostile", text, f"what {args} says")
+        found = OBEYED.search(text)
+        check(not found, f"{args}: {found and text[max(0, found.start() - 30):found.end() + 10]!r}")
+        shown += text.count("hostile")
+    print(f"    shown {shown} times")
