@@ -355,8 +355,9 @@ static bool is_own(const struct render *r)
 static void warn(const struct dump *d)
 {
 	if (d->torn)
-		log_warn("ebeam: %llu processes would not stand still: their stacks are missing",
-			 (unsigned long long)d->torn);
+		log_warn("ebeam: %llu processes %s: their stacks are missing",
+			 (unsigned long long)d->torn,
+			 d->n->core ? "could not be read whole" : "would not stand still");
 	if (d->unknown_frames)
 		log_warn("ebeam: %llu frames lie in code that the node does not list",
 			 (unsigned long long)d->unknown_frames);

@@ -84,8 +84,7 @@ static int find_table(const struct ets_view *v, const char *what, const struct e
 	*out = named ? named : found;
 	if (!*out)
 		return error_set(err, ERROR_KIND_FAILED, -ENOENT,
-				 "pid %d has no ETS table '%s' ('ebeam ets -p %d' lists them)",
-				 v->node->os_pid, what, v->node->os_pid);
+				 "this node has no ETS table '%s' (see ebeam ets)", what);
 	return named || nr == 1 ? 0 : ambiguous(v, what, nr, err);
 }
 

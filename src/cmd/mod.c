@@ -185,8 +185,10 @@ static int show(struct command_context *ctx, struct beam_node *n,
 {
 	struct table table = {.columns = mod_columns, .row_size = sizeof(struct module), .ctx = n};
 	struct modules modules;
-	int rc = modules_read(&modules, n, err);
+	int rc = target_need(n, n->anchors.module_code, "table of modules", err);
 
+	rc = rc ? rc : target_need(n, n->anchors.active_code_ix, "active code index", err);
+	rc = rc ? rc : modules_read(&modules, n, err);
 	if (rc)
 		return rc;
 	table.rows = modules.v.data;

@@ -22,11 +22,11 @@ static void tell_core(const struct beam_node *n)
 	else
 		log_warn("ebeam: core file of pid %d", facts->os_pid);
 	if (facts->missing_size)
-		log_warn("ebeam: %s is cut short: %s of %s bytes are missing; what stood there is "
-			 "left out",
+		log_warn("ebeam: %s is cut short: %s of %s are missing; what stood there is left "
+			 "out",
 			 facts->path,
-			 units_format_count(facts->missing_size, missing, sizeof(missing)),
-			 units_format_count(facts->size, size, sizeof(size)));
+			 units_format_bytes(facts->missing_size, missing, sizeof(missing)),
+			 units_format_bytes(facts->size, size, sizeof(size)));
 }
 
 static int open_core(struct beam_node **out, const struct options *opt, bool partial,
@@ -78,6 +78,9 @@ int target_close(struct beam_node *n, int rc, struct error *err)
 	beam_node_close(n);
 	if (!rc && !whole)
 		return ERROR_KIND_PARTIAL; /* target_open() has said it */
+	/* What is not there may have been in what is missing. */
+	if (rc < 0 && !whole && err && err->kind == ERROR_KIND_FAILED)
+		error_prefix(err, "in what is left of this core file");
 	if (rc || there)
 		return rc;
 	return error_set(err, ERROR_KIND_PARTIAL, -ESRCH,

@@ -140,17 +140,33 @@ def check_refusals(ctx, directory, core, exe):
     check_equal(both.code, 2, str(both))
     size = os.path.getsize(core)
     part = os.path.join(directory, "part")
-    for percent in (99, 50, 1, 0):
+    for percent in (99, 90, 80, 50, 1, 0):
         shutil.copy(core, part)
         os.truncate(part, size * percent // 100 + 100)
         cut = ctx.ebeam.run("doctor", "--core", part, "--exe", exe)
         check_in("is cut short", cut.err, f"the first {percent} %")
         check_in(cut.code, (0, 1, 6), str(cut))
+        check_cut(ctx, part, exe, percent)
     os.truncate(shutil.copy(core, part), size - 4096)
     for look in (row for row in looks(ctx.ebeam) if row.command != "doctor"):
         cut = ctx.ebeam.run(look.command, "--core", part, "--exe", exe, *look.args, "-j")
         check_equal(cut.code, 7, str(cut))
         check_equal(cut.json()["node"]["core"]["missing_size"], 4096, "missing_size")
+
+
+def check_cut(ctx, part, exe, percent):
+    """Less than all of a core: what is left, with exit 7, or why there is no answer."""
+    for look in (row for row in looks(ctx.ebeam) if row.command != "doctor"):
+        cut = ctx.ebeam.run(look.command, "--core", part, "--exe", exe, *look.args, "-j")
+        what = f"{look.name}, the first {percent} %"
+        check_in(cut.code, (1, 6, 7), f"exit code of {what}")
+        check_in("cut short", cut.err, what)
+        if cut.code == 7:
+            check(cut.json()["node"]["core"]["missing_size"] > 0, f"{what}: {cut.json()['node']}")
+        else:
+            check_equal(cut.out, "", what)
+        if cut.code == 1 and percent > 0:
+            check_in("in what is left of this core file: ", cut.err, what)
 
 
 @case("what is no core of a node: which, why and the right exit code", otp="one")

@@ -48,6 +48,21 @@ def stopped(ctx):
         check_equal(f.read().rsplit(")", 1)[1].split()[0], "T", "state of the node afterwards")
 
 
+@case("stopped, in a PID and a mount namespace of its own")
+def stopped_elsewhere(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"), name=f"elsewhere{ctx.otp}@127.0.0.1",
+                        prefix=("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"))
+    check(node.inner_pid != node.os_pid, "the node is not in a PID namespace of its own")
+    mount = [os.readlink(f"/proc/{pid}/ns/mnt") for pid in (node.os_pid, "self")]
+    check(mount[0] != mount[1], "nor in a mount namespace")
+    node.facts()
+    facts = node.facts()
+    stop(ctx, node.os_pid)
+    answered = look(ctx, node)
+    for command, field in (("ps", "process_count"), ("port", "port_count")):
+        check_equal(len(answered[command]), facts[field], f"{command}: rows")
+
+
 @case("all schedulers in a C function that does not return")
 def schedulers_stuck(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
