@@ -5,8 +5,8 @@ from harness import case, check, check_near
 COMPLETE = 0.995
 
 
-def check_complete(profile):
-    check(profile.complete_share() >= COMPLETE,
+def check_complete(profile, at_least=COMPLETE):
+    check(profile.complete_share() >= at_least,
           f"complete {profile.complete_share():.4f} of {profile.samples}: {profile.by_status}")
 
 
@@ -105,7 +105,9 @@ def language(ctx):
         check(rooted >= 0.98, f"{workload}: {rooted:.3f} of the stacks reach workload:loop/2")
         check(profile.kind_share("erlang", own) + profile.kind_share("bif", own)
               + profile.kind_share("gc", own) > 0.8, f"{workload}: {profile.by_kind}")
-        check_complete(profile)
+        # A large heap that shrinks gives its end back to the kernel before Process.stop tells
+        # where the stack went (shrink_new_heap(), erl_gc.c): a sample in that munmap() has none.
+        check_complete(profile, 0.98 if workload == "binaries" else COMPLETE)
 
 
 @case("dirty CPU schedulers: key generation in a NIF, under its Erlang caller")
