@@ -229,6 +229,8 @@ static void find_missing(struct beam_node *n, const struct anchor_space *s)
 		a->ets_misc = shape_find_ets_misc(s);
 	if (!a->allocators)
 		a->allocators = shape_find_allocators(s);
+	if (!a->clock)
+		a->clock = shape_find_clock(s);
 }
 
 /* Anchors that every supported node has: worth another try if one is missing. */

@@ -96,6 +96,9 @@ raddr shape_find_code_ranges(const struct anchor_space *s);
 /* the_active_code_index, from the JIT's code that enters a process. */
 raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor);
 
+/* The latest instance of what the node corrected its clock to. */
+raddr shape_find_clock(const struct anchor_space *s);
+
 /* Helpers of the searches. */
 /* Addresses of a string constant, also where it is the end of a longer one. */
 size_t space_find_strings(const struct anchor_space *s, const char *text, raddr *out, size_t max);

@@ -52,6 +52,8 @@ struct beam_anchors {
 	raddr ets_misc;	      /* erts_ets_misc_mem_size */
 	raddr allocators;     /* erts_allctrs_info[]: ErtsAllocatorInfo_t by allocator's number */
 	raddr dist_table;     /* erts_dist_table: a Hash of DistEntry */
+	raddr clock; /* {Erlang time, kernel's time} in ns when the clock was last corrected;
+		      * 0 with time correction off */
 	raddr sched, dirty_cpu, dirty_io; /* arrays of aligned scheduler data */
 	uint32_t nr_sched, nr_dirty_cpu, nr_dirty_io;
 };

@@ -200,7 +200,7 @@ const struct command commands[] = {
 	},
 	{
 		.name = "inspect",
-		.summary = "one process: state, stack, mailbox, dictionary, links, binaries",
+		.summary = "one process: state, stack, mailbox, links, timers, binaries",
 		.args = "PID|NAME",
 		.description =
 			"Everything that erlang:process_info/2 and sys:get_state/1 would say of "

@@ -124,6 +124,12 @@ void inspect_monitor(struct inspect *x, struct strbuf *out, const struct monitor
 	strbuf_addch(out, '}');
 }
 
+void inspect_timer_ref(struct strbuf *out, const struct timer_item *t)
+{
+	if (t->ref[0] || t->ref[1] || t->ref[2])
+		strbuf_addf(out, "#Ref<0.%u.%u.%u>", t->ref[2], t->ref[1], t->ref[0]);
+}
+
 /* Process.max_heap_size: kill and log in the low bits; from OTP 26 on a third flag
  * (MAX_HEAP_SIZE_INCLUDE_OH_BINS, erl_process.h). */
 struct inspect_max_heap inspect_max_heap(const struct inspect *x)
@@ -246,6 +252,8 @@ static void read_parts(struct inspect *x)
 	monitors_free(&x->monitors);
 	links_read(x->n, x->p.links, &x->links);
 	monitors_read(x->n, x->p.monitors, x->p.lt_monitors, &x->monitors);
+	timers_free(&x->timers);
+	timers_read(x->n, &x->p, &x->timers);
 	read_dictionary(x);
 	read_rest(x);
 	memset(&x->state, 0, sizeof(x->state));
@@ -282,8 +290,8 @@ static int read_all(struct inspect *x, uint64_t epid, struct error *err)
 	}
 	inspect_mailbox(x);
 	off_heap_finish(x->n, &x->binaries);
-	x->unreadable += x->links.unreadable + x->monitors.unreadable + x->binaries.unreadable +
-			 x->messages.unreadable;
+	x->unreadable += x->links.unreadable + x->monitors.unreadable + x->timers.unreadable +
+			 x->binaries.unreadable + x->messages.unreadable;
 	if (x->ctx->opt.heap)
 		inspect_heap(x);
 	return 0;
@@ -297,6 +305,12 @@ static void note_limits(struct inspect *x)
 			     "heap are as they stood at its last stop, or torn");
 	if (x->links.cut || x->monitors.cut)
 		inspect_warn(x, "more than %u links or monitors: the rest is left out", LINKS_MAX);
+	if (x->timers.cut)
+		inspect_warn(x, "more than %u timers: the rest is left out", TIMERS_MAX);
+	if (x->timers.v.len && !x->timers.clock_known)
+		inspect_warn(x,
+			     "the node's clock is not known: timers run as long as shown, counted "
+			     "from when a scheduler last looked at them");
 	if (x->binaries.cut)
 		inspect_warn(x, "more than %u off-heap things: the rest is left out", OFF_HEAP_MAX);
 	if (x->messages.cut)
@@ -345,6 +359,7 @@ static void close_all(struct inspect *x)
 	process_stack_free(&x->stack);
 	links_free(&x->links);
 	monitors_free(&x->monitors);
+	timers_free(&x->timers);
 	off_heap_free(&x->binaries);
 	shape_free(&x->shapes);
 	vec_free(&x->dictionary);

@@ -18,6 +18,7 @@
 #include "beam/signals.h"
 #include "beam/stack.h"
 #include "beam/term.h"
+#include "beam/timers.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
 
@@ -61,6 +62,7 @@ struct inspect {
 	raddr high_water;
 	struct behaviour_state state;
 	struct off_heap binaries;
+	struct timer_list timers;
 
 	struct signal_counts messages;
 	struct shape_table shapes;
@@ -91,6 +93,8 @@ void inspect_initial_call(struct inspect *x, struct strbuf *out);
 void inspect_name(struct inspect *x, struct strbuf *out); /* registered name as Erlang text */
 /* As an element of process_info(P, monitors), (P, monitored_by), (P, suspending). */
 void inspect_monitor(struct inspect *x, struct strbuf *out, const struct monitor_item *m);
+/* As erlang:start_timer/3 returned it; nothing if it is not known. */
+void inspect_timer_ref(struct strbuf *out, const struct timer_item *t);
 bool inspect_is_monitor(const struct monitor_item *m);
 bool inspect_is_monitored_by(const struct monitor_item *m);
 bool inspect_is_suspending(const struct monitor_item *m);

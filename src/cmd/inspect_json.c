@@ -141,6 +141,31 @@ static void put_monitors(struct inspect *x, struct jsonw *w, const char *key,
 	strbuf_free(&text);
 }
 
+/* time_left: milliseconds, as erlang:read_timer/1 has them. */
+static void put_timers(struct inspect *x, struct jsonw *w)
+{
+	struct strbuf ref = STRBUF_INIT;
+
+	jsonw_begin_rows(w, "timers");
+	for (size_t i = 0; i < x->timers.v.len; i++) {
+		const struct timer_item *t = &x->timers.v.data[i];
+
+		jsonw_begin_object(w, NULL);
+		jsonw_string(w, "type", t->receive ? "receive" : "send");
+		jsonw_int(w, "time_left", t->left);
+		jsonw_bool(w, "paused", t->paused);
+		if (!t->receive) {
+			inspect_timer_ref(&ref, t);
+			put_text(w, "ref", &ref);
+			put_term(x, w, "to", t->by_name ? x->p.registered : x->p.epid);
+			put_term(x, w, "message", t->message);
+		}
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	strbuf_free(&ref);
+}
+
 static void put_dictionary(struct inspect *x, struct jsonw *w)
 {
 	jsonw_begin_rows(w, "dictionary");
@@ -340,6 +365,7 @@ int inspect_json(struct inspect *x, struct error *err)
 	put_monitors(x, &w, "monitors", inspect_is_monitor);
 	put_monitors(x, &w, "monitored_by", inspect_is_monitored_by);
 	put_monitors(x, &w, "suspending", inspect_is_suspending);
+	put_timers(x, &w);
 	put_stack(x, &w);
 	put_dictionary(x, &w);
 	put_state(x, &w);

@@ -332,6 +332,34 @@ static void put_relations(struct inspect *x)
 	strbuf_free(&text);
 }
 
+static void put_timers(struct inspect *x)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	if (!x->timers.v.len)
+		return;
+	heading(x, "Timers: %zu", x->timers.v.len);
+	for (size_t i = 0; i < x->timers.v.len && i < shown(x); i++) {
+		const struct timer_item *t = &x->timers.v.data[i];
+
+		fprintf(x->ctx->out, "  %s%10.3f s  ", t->paused ? "paused, " : "in ",
+			(double)t->left / 1000);
+		if (t->receive) {
+			strbuf_addstr(&text, "its receive ends (after)");
+		} else {
+			inspect_timer_ref(&text, t);
+			strbuf_addstr(&text, t->by_name ? "  to its name: " : "  to it: ");
+			inspect_term(x, &text, t->message);
+		}
+		put_clean(x, &text);
+		fputc('\n', x->ctx->out);
+		strbuf_reset(&text);
+	}
+	if (x->timers.v.len > shown(x))
+		fputs("  ... -n shows more\n", x->ctx->out);
+	strbuf_free(&text);
+}
+
 static void put_dictionary(struct inspect *x)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -423,6 +451,7 @@ void inspect_text(struct inspect *x)
 	put_mailbox(x);
 	put_stack(x);
 	put_relations(x);
+	put_timers(x);
 	put_dictionary(x);
 	put_binaries(x);
 	put_heap(x);

@@ -206,6 +206,60 @@ def options(ctx):
         check_equal(heap["unknown"], 0, "unknown words")
 
 
+@case("timers are those that the node has, with what they send and how long they run",
+      timeout=120)
+def timers(ctx):
+    node = ctx.node
+    with ctx.workload("states"):
+        for n in (0, 1, 5000):
+            pid = node.ask("states", "timers", n)
+            before = node.ask("states", "left", pid)["timers"]
+            seen = inspect(ctx, node, pid)["timers"]
+            after = node.ask("states", "left", pid)["timers"]
+            check_equal(seen[0]["type"], "receive", "the first")
+            check(3590000 < seen[0]["time_left"] <= 3600000, f"receive: {seen[0]}")
+            check_equal({t["paused"] for t in seen}, {False}, "paused")
+            sent = {t["ref"]: t for t in seen[1:]}
+            check_equal(len(sent), len(seen) - 1, "different references")
+            check_equal({r: (t["message"], t["to"]) for r, t in sent.items()},
+                        {r: (m, to) for r, m, to, _ in before}, "messages of timers")
+            wrong = [(r, sent[r]["time_left"], b[3], a[3]) for (r, *_), b, a in
+                     zip(before, before, after) if not a[3] <= sent[r]["time_left"] <= b[3]]
+            check(not wrong, f"{len(wrong)} of {len(sent)} times: {wrong[:4]}")
+            print(f"    {len(sent)} timers compared")
+            node.ask("states", "end_timers")
+        check_equal(inspect(ctx, node, "init")["timers"], [], "timers of init")
+
+
+@case("timers of a suspended process: those that wait with it say so")
+def paused(ctx):
+    node, otp = ctx.node, int(ctx.otp)
+    with ctx.workload("states"):
+        pid = node.ask("states", "timers", 50)
+        before = node.ask("states", "left", pid)["timers"]
+        node.ask("states", "suspend", pid)
+        time.sleep(0.3)
+        seen = inspect(ctx, node, pid)["timers"]
+        node.ask("states", "resume", pid)
+        resumed = inspect(ctx, node, pid)["timers"]
+        node.ask("states", "end_timers")
+    check_equal(seen[0]["paused"], otp >= 28, "the receive is paused")
+    to_pid = [t for t in seen[1:] if t["to"] == pid]
+    check_equal({t["paused"] for t in to_pid}, {otp >= 29}, "messages to its pid are paused")
+    check_equal({t["paused"] for t in seen[1:] if t["to"] != pid}, {False}, "others are not")
+    check_equal(sorted(t["message"] for t in seen[1:]), sorted(b[1] for b in before), "messages")
+    check_equal({t["paused"] for t in resumed}, {False}, "after it was resumed: paused")
+    # OTP 29 starts them anew, with references of their own.
+    ref = 0 if otp < 29 else 1
+    check_equal(sorted((t["ref"], t["message"])[ref:] for t in resumed[1:]),
+                sorted((b[0], b[1])[ref:] for b in before), "after it was resumed")
+    if otp >= 29:
+        left = sorted(t["time_left"] for t in to_pid)
+        first = sorted(b[3] for b in before if b[2] == pid)
+        check(all(f - 2000 <= t <= f for t, f in zip(left, first)), f"{left} for {first}")
+        check_equal([t["time_left"] for t in seen if t["paused"]][1:], left, "order of time")
+
+
 @case("no such process: exit 1, and the reason")
 def nobody(ctx):
     node = ctx.node

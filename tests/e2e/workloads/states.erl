@@ -9,10 +9,14 @@
 %%   node.ask("states", "more", Pid)  what process_info/2 says beyond the zoo's facts
 %%   node.ask("states", "fill", N)    the pid of a process with N messages of four shapes
 %%   node.ask("states", "loop", N)    the same of a process that runs all the time
+%%   node.ask("states", "timers", N)  the pid of a process with timers, N messages among them
+%%   node.ask("states", "left", Pid)  how long they still run
+%%   node.ask("states", "end_timers") ends both
 %%   node.ask("states", "gone")       the pid of a process that was
 -module(states).
 -behaviour(workload).
 -export([processes/1, init/1, step/1, report/1]).
+-export([timers/1, left/1, suspend/1, resume/1, end_timers/0]).
 -export([pids/0, expect/1, more/1, fill/1, loop/1, gone/0, endless/1]).
 -export([callback_mode/0, handle_call/3, handle_cast/2, handle_info/2, handle_event/2,
          handle_event/4, whereis_name/1, register_name/2, unregister_name/1, send/2]).
@@ -103,7 +107,7 @@ report([#{pids := Pids}]) ->
     Refs = [monitor(process, P) || P <- All],
     [exit(P, kill) || P <- All],
     [receive {'DOWN', R, process, _, _} -> ok end || R <- Refs],
-    [persistent_term:erase(K) || K <- [states_pids, states_boxes, states_via]],
+    [persistent_term:erase(K) || K <- [states_pids, states_boxes, states_via, states_timers]],
     #{processes => length(All)}.
 
 handle_call(_, _, S) -> {reply, ok, S}.
@@ -162,6 +166,43 @@ message(5, K) -> K;
 message(_, K) -> {data, binary:copy(<<K:64>>, 10), #{k => K}}.
 
 endless(N) -> endless((N + 1) band 16#ffffff).
+
+%% Timers of both kinds and of all lengths, to its pid and to its name; some that are cancelled, and
+%% some of other processes.  The wheel of timers holds those of up to 37 hours, a tree the others.
+timers(N) ->
+    Self = self(),
+    P = spawn(fun() -> register(states_timed, self()), Self ! ready,
+                       receive never -> ok after 3600000 -> ok end end),
+    receive ready -> ok end,
+    persistent_term:put(states_boxes, [P | persistent_term:get(states_boxes, [])]),
+    Sent = [start_timer(K, P) || K <- lists:seq(1, list_to_integer(N))],
+    Named = [start_timer(K, states_timed) || K <- lists:seq(1, 20)],
+    [erlang:cancel_timer(R) || {R, _} <- [start_timer(K, P) || K <- lists:seq(1, 20)]],
+    [start_timer(K, code_server) || K <- [11, 13]],
+    persistent_term:put(states_timers, {P, Sent, Named}),
+    pid(P).
+
+start_timer(K, To) ->
+    Time = 3600000 + case K rem 3 of 0 -> K; 1 -> 1000 * K; 2 -> 200000000 + K end,
+    case K rem 2 of
+        0 -> M = {after_, K, "text"}, {erlang:send_after(Time, To, M), M};
+        1 -> R = erlang:start_timer(Time, To, K), {R, {timeout, R, K}}
+    end.
+
+left(_) ->
+    {P, Sent, Named} = persistent_term:get(states_timers),
+    Left = fun({R, M}, To) -> [text(R), text(M), text(To), erlang:read_timer(R)] end,
+    #{timers => [Left(T, P) || T <- Sent] ++ [Left(T, states_timed) || T <- Named]}.
+
+suspend(Pid) -> erlang:suspend_process(list_to_pid(Pid)).
+resume(Pid) -> erlang:resume_process(list_to_pid(Pid)).
+
+end_timers() ->
+    {P, _, Named} = persistent_term:get(states_timers),
+    [erlang:cancel_timer(T) || {T, _} <- Named], % who has that name next would get them
+    R = monitor(process, P),
+    exit(P, kill),
+    receive {'DOWN', R, process, _, _} -> text(killed) end.
 
 gone() ->
     {P, R} = spawn_monitor(fun() -> ok end),

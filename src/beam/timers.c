@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See timers.h.  Trees are read level by level, a whole level with one call: each node is known by
+ * its parent, and must name that parent back, which no cycle can do.
+ */
+#include "beam/timers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/compiler.h"
+#include "base/xalloc.h"
+#include "beam/anchors.h"
+
+/*
+ * ErtsTmrHead {u32 roflgs, refc; u; receiver}; then, of a timer in the tree of times as of one in
+ * the wheel, when it goes off: in clock ticks, of 1 ms on every 64-bit machine
+ * (SYS_CLOCK_RESOLUTION).  ErtsBifTimer is 72 bytes of either, then {u32 state, refn[3];
+ * proc_tree, tree {parent, right, left}; message; bp}.
+ */
+#define TIMER_FLAGS    0
+#define TIMER_RECEIVER 16
+#define TIMER_TIMEOUT  24
+#define TIMER_SIZE     32
+#define BIF_STATE      72
+#define BIF_REF	       76
+#define BIF_PROC_TREE  88
+#define BIF_TREE       112
+#define BIF_MESSAGE    136
+#define BIF_SIZE       152
+/* The same of a timer that waits for its process to be resumed, OTP 29: its reference is gone.
+ * Process has the address of the first one's address. */
+#define PAUSED_LEFT	152
+#define PAUSED_NEXT	160
+#define PAUSED_SIZE	168
+#define NODE_RIGHT	8 /* behind the parent */
+#define NODE_LEFT	16
+#define PARENT_FLAGS	3ull
+#define FLAG_BIF	(1u << 12) /* ERTS_TMR_ROFLG_* */
+#define FLAG_REG_NAME	(1u << 14)
+#define FLAG_PAUSED	(1u << 18) /* 28 on: a receive has the milliseconds left for its time */
+#define STATE_ACTIVE	0
+#define TIMER_TIMED_OUT 1 /* ERTS_PTMR_TIMEDOUT, in place of an address */
+
+/* ErtsHLTimerService.btm_tree: behind the queue of cancelled timers and the tree of times. */
+#define SERVICE_BIF_TREE 120
+/* ErtsTimerWheel.pos: behind 1 + 2 * 16384 slots, a pointer, and twice 64 counts. */
+#define WHEEL_POS ((1 + 2 * 16384 + 1 + 2 * 64) * 8)
+
+#define NS_PER_TICK 1000000
+/* A red-black tree of TIMERS_MAX nodes is not deeper. */
+#define MAX_LEVELS 48
+#define BATCH	   1024
+
+struct timer_node {
+	raddr addr, parent;
+};
+
+struct node_list {
+	VEC(struct timer_node) v;
+};
+
+struct timer_walk {
+	struct beam_node *n;
+	struct timer_list *out;
+	int32_t tree;	   /* BIF_PROC_TREE or BIF_TREE */
+	uint64_t receiver; /* a registered name: only those to it are taken; 0 = all */
+	int64_t now;	   /* ticks */
+	size_t seen;
+};
+
+/* ---- what time it is ---------------------------------------------------------------------- */
+
+/*
+ * In ticks.  The node's clock is the kernel's plus an offset that it corrects once in a while: what
+ * it last found, {Erlang time, kernel's time}, stands at the anchor.  The slight correction since
+ * is left out.
+ */
+static bool clock_now(const struct beam_node *n, int64_t *now)
+{
+	int64_t instance[2], os;
+	struct timespec ts;
+
+	if (n->core || !n->anchors.clock || clock_gettime(CLOCK_MONOTONIC, &ts) != 0 ||
+	    mem_read(n->mem, n->anchors.clock, instance, sizeof(instance)) != 0)
+		return false;
+	os = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	if (os < instance[1])
+		return false;
+	*now = (instance[0] + (os - instance[1]) - 1) / NS_PER_TICK + 1;
+	return true;
+}
+
+/* The latest that a scheduler looked at its timers. */
+static int64_t wheels_now(struct beam_node *n)
+{
+	const struct beam_layout *l = &n->layout;
+	int64_t now = 0;
+
+	for (uint32_t i = 0; i < n->anchors.nr_sched; i++) {
+		raddr sched = n->anchors.sched + (raddr)i * (raddr)l->sched_stride, wheel;
+		uint64_t pos;
+
+		if (mem_read_u64(n->mem, sched + (raddr)l->sched_timer_wheel, &wheel) == 0 &&
+		    mem_read_u64(n->mem, wheel + WHEEL_POS, &pos) == 0 && (int64_t)pos > now)
+			now = (int64_t)pos;
+	}
+	return now;
+}
+
+/* ---- trees -------------------------------------------------------------------------------- */
+
+static uint64_t word_at(const uint8_t *bytes, size_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes + offset, sizeof(value));
+	return value;
+}
+
+static uint32_t half_at(const uint8_t *bytes, size_t offset)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes + offset, sizeof(value));
+	return value;
+}
+
+static void take_timer(struct timer_walk *w, const uint8_t *bytes)
+{
+	uint32_t flags = half_at(bytes, TIMER_FLAGS);
+	int64_t at = (int64_t)word_at(bytes, TIMER_TIMEOUT);
+	struct timer_item item = {
+		.by_name = (flags & FLAG_REG_NAME) != 0,
+		.message = word_at(bytes, BIF_MESSAGE),
+		.left = at > w->now ? at - w->now : 0,
+	};
+
+	if (!(flags & FLAG_BIF) || half_at(bytes, BIF_STATE) != STATE_ACTIVE)
+		return;
+	if (w->receiver && (!item.by_name || word_at(bytes, TIMER_RECEIVER) != w->receiver))
+		return;
+	memcpy(item.ref, bytes + BIF_REF, sizeof(item.ref));
+	vec_push(&w->out->v, item);
+}
+
+static void add_child(struct node_list *children, raddr addr, raddr parent)
+{
+	struct timer_node child = {addr, parent};
+
+	if (addr)
+		vec_push(&children->v, child);
+}
+
+static void read_level(struct timer_walk *w, const struct node_list *level,
+		       struct node_list *children)
+{
+	uint8_t *bytes = xmalloc((size_t)BATCH * BIF_SIZE);
+	struct mem_range *ranges = xcalloc(BATCH, sizeof(*ranges));
+
+	for (size_t from = 0; from < level->v.len; from += BATCH) {
+		size_t nr = MIN(level->v.len - from, (size_t)BATCH);
+
+		for (size_t i = 0; i < nr; i++)
+			ranges[i] = (struct mem_range){level->v.data[from + i].addr,
+						       bytes + i * BIF_SIZE, BIF_SIZE, 0};
+		mem_readv(w->n->mem, ranges, nr);
+		for (size_t i = 0; i < nr; i++) {
+			const struct timer_node *t = &level->v.data[from + i];
+			const uint8_t *b = bytes + i * BIF_SIZE, *node = b + w->tree;
+
+			if (ranges[i].err || (word_at(node, 0) & ~PARENT_FLAGS) != t->parent) {
+				w->out->unreadable++;
+				continue;
+			}
+			take_timer(w, b);
+			add_child(children, word_at(node, NODE_LEFT), t->addr);
+			add_child(children, word_at(node, NODE_RIGHT), t->addr);
+		}
+	}
+	free(ranges);
+	free(bytes);
+}
+
+static void walk(struct timer_walk *w, raddr root)
+{
+	struct node_list level = {0}, children = {0};
+
+	add_child(&level, root, 0);
+	for (int depth = 0; level.v.len; depth++) {
+		struct node_list swap;
+
+		w->seen += level.v.len;
+		if (depth == MAX_LEVELS || w->seen > TIMERS_MAX) {
+			w->out->cut = true;
+			break;
+		}
+		children.v.len = 0;
+		read_level(w, &level, &children);
+		swap = level;
+		level = children;
+		children = swap;
+	}
+	vec_free(&level.v);
+	vec_free(&children.v);
+}
+
+/* Those to its name stand only among all timers that a scheduler started. */
+static void walk_names(struct timer_walk *w, uint64_t name)
+{
+	const struct beam_layout *l = &w->n->layout;
+
+	w->tree = BIF_TREE;
+	w->receiver = name;
+	for (uint32_t i = 0; i < w->n->anchors.nr_sched; i++) {
+		raddr sched = w->n->anchors.sched + (raddr)i * (raddr)l->sched_stride;
+		raddr service, root;
+
+		if (mem_read_u64(w->n->mem, sched + (raddr)l->sched_timer_service, &service) != 0 ||
+		    mem_read_u64(w->n->mem, service + SERVICE_BIF_TREE, &root) != 0)
+			w->out->unreadable++;
+		else
+			walk(w, root);
+	}
+}
+
+/* ---- one process -------------------------------------------------------------------------- */
+
+static void read_receive(struct timer_walk *w, raddr timer)
+{
+	struct timer_item item = {.receive = true};
+	uint8_t bytes[TIMER_SIZE];
+	int64_t at;
+
+	if (timer > TIMER_TIMED_OUT) {
+		if (mem_read(w->n->mem, timer, bytes, sizeof(bytes)) != 0) {
+			w->out->unreadable++;
+			return;
+		}
+		at = (int64_t)word_at(bytes, TIMER_TIMEOUT);
+		item.paused = w->n->identity.otp >= 28 &&
+			      (half_at(bytes, TIMER_FLAGS) & FLAG_PAUSED) != 0;
+		if (!item.paused)
+			at -= w->now;
+		item.left = at > 0 ? at : 0;
+	}
+	vec_push(&w->out->v, item);
+}
+
+/* OTP 29: timers of a suspended process, in a list that begins where Process says. */
+static void read_paused(struct timer_walk *w, const struct process_facts *p, raddr list)
+{
+	raddr at;
+
+	if (mem_read_u64(w->n->mem, list, &at) != 0) {
+		w->out->unreadable++;
+		return;
+	}
+	while (at) {
+		struct timer_item item = {.paused = true};
+		uint8_t b[PAUSED_SIZE];
+
+		if (w->seen++ >= TIMERS_MAX) {
+			w->out->cut = true;
+			return;
+		}
+		if (mem_read(w->n->mem, at, b, sizeof(b)) != 0 ||
+		    !(half_at(b, TIMER_FLAGS) & FLAG_PAUSED) ||
+		    word_at(b, TIMER_RECEIVER) != p->addr) {
+			w->out->unreadable++;
+			return;
+		}
+		item.message = word_at(b, BIF_MESSAGE);
+		item.left = (int64_t)word_at(b, PAUSED_LEFT);
+		vec_push(&w->out->v, item);
+		at = word_at(b, PAUSED_NEXT);
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct timer_item *x = a, *y = b;
+
+	if (x->receive != y->receive)
+		return x->receive ? -1 : 1;
+	if (x->left != y->left)
+		return x->left < y->left ? -1 : 1;
+	return memcmp(x->ref, y->ref, sizeof(x->ref));
+}
+
+void timers_read(struct beam_node *n, const struct process_facts *p, struct timer_list *out)
+{
+	const struct beam_layout *l = &n->layout;
+	struct timer_walk w = {.n = n, .out = out, .tree = BIF_PROC_TREE};
+	raddr receive = 0, root = 0, paused = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (mem_read_u64(n->mem, p->addr + (raddr)l->process_timer, &receive) != 0 ||
+	    mem_read_u64(n->mem, p->addr + (raddr)l->process_bif_timers, &root) != 0 ||
+	    (l->process_paused_bif_timers != LAYOUT_ABSENT &&
+	     mem_read_u64(n->mem, p->addr + (raddr)l->process_paused_bif_timers, &paused) != 0)) {
+		out->unreadable++;
+		return;
+	}
+	out->clock_known = clock_now(n, &w.now);
+	if (!out->clock_known)
+		w.now = wheels_now(n);
+	if (receive)
+		read_receive(&w, receive);
+	walk(&w, root);
+	if (paused)
+		read_paused(&w, p, paused);
+	if (p->registered)
+		walk_names(&w, p->registered);
+	if (out->v.len)
+		qsort(out->v.data, out->v.len, sizeof(*out->v.data), by_time);
+}
+
+void timers_free(struct timer_list *t)
+{
+	vec_free(&t->v);
+}
