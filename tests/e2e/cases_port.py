@@ -63,7 +63,11 @@ def compare_socket(port, row):
         check_equal(row["socket"][field], port["socket"][field], f"{port['port']}: {field}")
     check_equal(sorted(row["socket"]["status"]), sorted(port["socket"]["status"]),
                 f"{port['port']}: status")
-    return 4
+    stat = port["socket"]["stat"]
+    check_equal(row["queue_size"], stat["send_pend"], f"{port['port']}: send_pend")
+    # Bytes of a socket that nobody reads are the kernel's: the port has not had them.
+    check_equal(row["input"], stat["recv_oct"], f"{port['port']}: recv_oct")
+    return 6
 
 
 @case("every port and every item of port_info equal the node's own answers")

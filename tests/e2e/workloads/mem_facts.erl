@@ -29,7 +29,7 @@ watch() ->
 watcher(Seen) ->
     garbage_collect(),
     Sample = {memory(), allocators()},
-    receive {From, watched} -> From ! {watched, Seen}
+    receive {From, watched} -> From ! {watched, [Sample | Seen]}
     after 100 -> watcher(lists:sublist([Sample | Seen], 12))
     end.
 

@@ -170,10 +170,14 @@ socket(Port) ->
         {{name, Name}, {ok, Fd}} when Name =:= "tcp_inet"; Name =:= "udp_inet" ->
             {ok, Status} = prim_inet:getstatus(Port),
             #{fd => Fd, status => Status, local => address(catch inet:sockname(Port)),
-              peer => address(catch inet:peername(Port))};
+              peer => address(catch inet:peername(Port)), stat => stat(Port)};
         _ ->
             null
     end.
+
+stat(Port) ->
+    {ok, Stat} = inet:getstat(Port),
+    maps:from_list(Stat).
 
 address({ok, {local, Path}}) -> unicode:characters_to_binary(Path);
 address({ok, {Ip, Number}}) when is_tuple(Ip) ->
