@@ -139,7 +139,7 @@ int code_changed(void *ctx)
 	else
 		ok = emit_code(&d, &e, 0);
 	if (!ok)
-		count(COUNTER_CODE_LOST);
+		count(COUNTER_RING_FULL);
 	count_time(start_ns);
 	return 0;
 }

@@ -51,7 +51,7 @@ INLINE void count_time(uint64_t start_ns)
 	count_by(COUNTER_PROBE_NS, bpf_ktime_get_ns() - start_ns);
 }
 
-/* The ring of this CPU, NULL if there is none (a CPU that came online just now). */
+/* The ring of this CPU, NULL if there is none (a CPU that came online later). */
 INLINE void *ring(void)
 {
 	uint32_t cpu = bpf_get_smp_processor_id();

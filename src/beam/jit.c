@@ -392,47 +392,6 @@ int jit_sync(struct jit_code *j, struct error *err)
 	return 0;
 }
 
-/* ---- two at once ---------------------------------------------------------------------------- */
-
-static bool has_same(const struct jit_code *j, const struct module *m)
-{
-	size_t i = lower(j, m->start);
-	const struct module *other = i < j->modules.len ? j->modules.data[i] : NULL;
-
-	return other && other->entry == m->entry && other->size == m->size &&
-	       memcmp(other->bytes, m->bytes, m->size) == 0;
-}
-
-void jit_narrow(struct jit_code *j, const struct jit_code *other)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < j->modules.len; i++) {
-		struct module *m = j->modules.data[i];
-
-		if (has_same(other, m)) {
-			j->modules.data[kept++] = m;
-			continue;
-		}
-		j->total_size -= m->size;
-		module_free(m);
-	}
-	j->modules.len = kept;
-}
-
-void jit_adopt(struct jit_code *j, struct jit_code *other)
-{
-	for (size_t i = 0; i < other->modules.len; i++) {
-		struct module *m = other->modules.data[i];
-
-		m->serial = ++j->serial;
-		insert(j, m);
-	}
-	other->modules.len = 0;
-	other->total_size = 0;
-	j->unreadable += other->unreadable;
-}
-
 /* ---- lookup --------------------------------------------------------------------------------- */
 
 static bool has_suffix(const char *s, uint32_t len, const char *suffix)

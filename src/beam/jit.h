@@ -43,11 +43,6 @@ void jit_close(struct jit_code *j);
  * a list whose end could not be reached counts as unreadable. */
 int jit_sync(struct jit_code *j, struct error *err);
 
-/* Forgets the modules that `other` has not, or not with the very same record. */
-void jit_narrow(struct jit_code *j, const struct jit_code *other);
-/* Takes over all that `other` has; what it overlaps is gone. */
-void jit_adopt(struct jit_code *j, struct jit_code *other);
-
 /*
  * One module was loaded: `bytes` is its record if it could be copied at that instant (copied ==
  * size), else it is read now from `record`.  Code that it overlaps is gone, and what was known of

@@ -15,7 +15,6 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
-#include "base/units.h"
 #include "beam/kind.h"
 #include "beam/process_state.h"
 #include "beam/resolve_internal.h"
@@ -237,21 +236,6 @@ static bool raw_is_sane(const struct rec_raw_sample *raw)
 	       raw->h.size >= sizeof(*raw) + 8 * nr;
 }
 
-/* The stream has come to that time: the list that was read then is what is loaded. */
-static void advance(struct beam_resolver *r, uint64_t ts_ns)
-{
-	struct address_range code;
-
-	if (!r->next || ts_ns < r->next_ns)
-		return;
-	jit_adopt(r->jit, r->next);
-	jit_close(r->next);
-	r->next = NULL;
-	callsites_forget(r->sites);
-	for (size_t i = 0; jit_module_at(r->jit, i, &code) && !r->ranges_changed; i++)
-		r->ranges_changed = !in_ranges(r, code.start);
-}
-
 static int resolve_sample(struct resolver *base, struct names *names,
 			  const struct rec_raw_sample *raw, struct resolved_sample *out)
 {
@@ -266,7 +250,6 @@ static int resolve_sample(struct resolver *base, struct names *names,
 
 	if (!raw_is_sane(raw))
 		return -EINVAL;
-	advance(r, raw->h.ts_ns);
 	out->nr_frames = 0;
 	l.status = raw->status;
 	l.saved_ra = raw->saved_ra;
@@ -314,20 +297,15 @@ static void check_range(struct beam_resolver *r, raddr entry)
 static void resolve_code(struct resolver *base, const struct rec_raw_code *raw)
 {
 	struct beam_resolver *r = CONTAINER_OF(base, struct beam_resolver, base);
-	struct jit_code *jit;
 
-	advance(r, raw->h.ts_ns);
-	jit = r->next ? r->next : r->jit;
-	/* The list has it already, or has what came after it. */
-	if (r->next && raw->h.ts_ns < r->next_from)
-		return;
 	if (raw->h.size < sizeof(*raw) || raw->copied > raw->h.size - sizeof(*raw))
 		return;
 	if (raw->action == CODE_LOADED) {
-		jit_loaded(jit, raw->entry, raw->record, raw->record_size, raw->bytes, raw->copied);
+		jit_loaded(r->jit, raw->entry, raw->record, raw->record_size, raw->bytes,
+			   raw->copied);
 		check_range(r, raw->entry);
 	} else {
-		jit_unloaded(jit, raw->entry);
+		jit_unloaded(r->jit, raw->entry);
 	}
 	callsites_forget(r->sites);
 }
@@ -366,7 +344,6 @@ void beam_resolver_close(struct beam_resolver *r)
 	unwinder_close(r->unwinder);
 	callsites_close(r->sites);
 	jit_close(r->jit);
-	jit_close(r->next);
 	kallsyms_close(r->kernel);
 	process_set_free(&r->recent);
 	process_set_free(&r->older);
@@ -382,35 +359,6 @@ struct resolver *beam_resolver(struct beam_resolver *r)
 int beam_resolver_sync(struct beam_resolver *r, struct error *err)
 {
 	return jit_sync(r->jit, err);
-}
-
-/* Modules come and go while the list is read. */
-#define CATCH_UP_ATTEMPTS 3
-
-int beam_resolver_catch_up(struct beam_resolver *r, struct error *err)
-{
-	struct beam_node *n = r->node;
-	int rc = 0;
-
-	for (int i = 0; i < CATCH_UP_ATTEMPTS && rc == 0; i++) {
-		jit_close(r->next);
-		jit_open(&r->next, n->mem, n->anchors.jit_descriptor);
-		r->next_from = clock_monotonic_ns();
-		rc = jit_sync(r->next, err);
-		r->next_ns = clock_monotonic_ns();
-		if (jit_unreadable(r->next) == 0)
-			break;
-	}
-	if (rc) {
-		jit_close(r->next);
-		r->next = NULL;
-		return rc;
-	}
-	/* What is missing in a list that is not whole may be loaded all the same. */
-	if (jit_unreadable(r->next) == 0)
-		jit_narrow(r->jit, r->next);
-	callsites_forget(r->sites);
-	return 0;
 }
 
 const struct jit_code *beam_resolver_jit(const struct beam_resolver *r)

@@ -19,9 +19,6 @@ struct resolver *beam_resolver(struct beam_resolver *r);
 
 /* Read the code that is loaded now.  Call it after the code probe is in place. */
 int beam_resolver_sync(struct beam_resolver *r, struct error *err);
-/* The probe could not tell a change.  Records from now on find the code that is loaded now; older
- * ones that still come find what was known and has not changed. */
-int beam_resolver_catch_up(struct beam_resolver *r, struct error *err);
 const struct jit_code *beam_resolver_jit(const struct beam_resolver *r);
 
 /* The mappings that hold JIT code, and the block of shared fragments, for the probes; at most

@@ -50,10 +50,6 @@ struct beam_resolver {
 	struct resolver base;
 	struct beam_node *node;
 	struct jit_code *jit;
-	/* The list of code as it was read at some time from next_from to next_ns, known from then
-	 * on; NULL = no change was missed. */
-	struct jit_code *next;
-	uint64_t next_from, next_ns;
 	struct callsites *sites;
 	struct kallsyms *kernel; /* NULL until asked, or if /proc/kallsyms cannot be used */
 	bool kernel_tried;

@@ -24,8 +24,6 @@
  * a deadline or a signal again.  What waits is bounded by the rings, which count what they lose. */
 #define DRAIN_MAX_NS 250000000u
 
-#define FOLLOW_CPUS_NS 1000000000u /* CPUs come and go: looked at this often */
-
 struct recording {
 	struct beam_node *node;
 	unsigned int freq;
@@ -35,10 +33,9 @@ struct recording {
 	struct profile *profile;
 	struct capture_writer *writer; /* borrowed; NULL = none */
 	uint64_t start_epoch_ns, start_ns, first_sample_ns, end_ns;
-	uint64_t followed_cpus_ns, code_lost; /* as last looked at */
-	uint64_t refused;		      /* events that the profile did not take */
-	VEC(uint64_t) by_thread;	      /* samples, by thread id */
-	struct proc_stat node_stat;	      /* at the start */
+	uint64_t refused;	    /* events that the profile did not take */
+	VEC(uint64_t) by_thread;    /* samples, by thread id */
+	struct proc_stat node_stat; /* at the start */
 	double own_start_s;
 };
 
@@ -183,7 +180,6 @@ int recording_start(struct recording **out, struct beam_node *n, unsigned int fr
 	r->own_start_s = own_cpu_s();
 	r->start_epoch_ns = clock_realtime_ns();
 	r->start_ns = clock_monotonic_ns();
-	r->followed_cpus_ns = r->start_ns;
 	add_meta(r, &facts);
 	rc = session_start(r->session, err);
 out:
@@ -255,48 +251,12 @@ static int drain_until(struct recording *r, uint64_t deadline_ns, struct error *
 	return rc < 0 ? rc : 0;
 }
 
-/* What the probes could not tell is read from the node: its list of code. */
-static void catch_up_code(struct recording *r)
-{
-	uint64_t lost = session_counter(r->session, COUNTER_CODE_LOST);
-	struct error why;
-
-	if (lost == r->code_lost)
-		return;
-	r->code_lost = lost;
-	if (beam_resolver_catch_up(r->resolver, &why))
-		log_info("the list of code cannot be read again: %s", why.msg);
-}
-
-static void follow_cpus(struct recording *r)
-{
-	uint64_t now = clock_monotonic_ns();
-
-	if (now - r->followed_cpus_ns < FOLLOW_CPUS_NS)
-		return;
-	r->followed_cpus_ns = now;
-	session_follow_cpus(r->session);
-}
-
 int recording_drain(struct recording *r, struct error *err)
 {
-	follow_cpus(r);
-	catch_up_code(r);
 	return drain_until(r, clock_monotonic_ns() + DRAIN_MAX_NS, err);
 }
 
-/* Samples of a thread that were lost, as far as can be told: who was sampled more lost more. */
-static uint64_t lost_of(const struct recording *r, uint64_t seen)
-{
-	uint64_t lost = session_counter(r->session, COUNTER_RING_FULL), all = 0;
-
-	for (size_t i = 0; i < r->by_thread.len; i++)
-		all += r->by_thread.data[i];
-	return all ? (uint64_t)((double)lost * (double)seen / (double)all) : lost;
-}
-
-/* A scheduler that was not sampled was not on a CPU, unless the sample was lost: the rest of its
- * time it slept. */
+/* A scheduler that was not sampled was not on a CPU: the rest of its time it slept. */
 static void add_idle(struct recording *r)
 {
 	uint64_t expected = (uint64_t)((double)(r->end_ns - r->start_ns) / 1e9 * r->freq);
@@ -310,7 +270,6 @@ static void add_idle(struct recording *r)
 		const struct name_thread *t = names_thread(names, id);
 		uint64_t seen = id < r->by_thread.len ? r->by_thread.data[id] : 0;
 
-		seen += lost_of(r, seen);
 		if (t && t->type != THREAD_OTHER && t->type != THREAD_UNKNOWN && seen < expected)
 			enrich_add_state(r->enrich, id, "[idle]", SAMPLE_WAIT,
 					 (uint32_t)(expected - seen), r->end_ns);
@@ -341,7 +300,6 @@ int recording_finish(struct recording *r, struct error *err)
 
 	r->end_ns = clock_monotonic_ns();
 	session_stop(r->session);
-	catch_up_code(r);
 	rc = drain_until(r, UINT64_MAX, err);
 	if (rc)
 		return rc;

@@ -25,10 +25,7 @@
 
 struct sampled_cpu {
 	int cpu;
-	struct bpf_link *link; /* NULL until session_start(), and while the CPU is offline */
-	int event;	       /* the perf event, which the link owns */
-	uint64_t count;	       /* of the event, as last read: nanoseconds */
-	bool refused;	       /* cannot be sampled */
+	struct bpf_link *link; /* owns the perf event; NULL until session_start() */
 };
 
 struct session {
@@ -38,7 +35,6 @@ struct session {
 	VEC(int) rings; /* descriptors of the inner maps */
 	VEC(struct sampled_cpu) cpus;
 	struct ring_set *ring_set;
-	uint64_t cpus_added, cpus_unsampled;
 };
 
 static int libbpf_log(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -319,101 +315,26 @@ static int event_error(int rc, unsigned int freq, struct error *err)
 			 error_text(rc));
 }
 
-static int sample_cpu(struct session *s, struct sampled_cpu *c, struct error *err)
-{
-	struct perf_event_attr attr = perf_cpu_clock(s->config.freq);
-	int fd = perf_open(&attr, -1, c->cpu), rc;
-
-	if (fd < 0)
-		return event_error(fd, s->config.freq, err);
-	/* Takes over the descriptor, and enables the event. */
-	c->link = bpf_program__attach_perf_event(s->skel->progs.sample_cpu, fd);
-	if (c->link) {
-		c->event = fd;
-		c->count = 0;
-		return 0;
-	}
-	rc = -errno;
-	close(fd);
-	return event_error(rc, s->config.freq, err);
-}
-
 int session_start(struct session *s, struct error *err)
 {
-	for (size_t i = 0; i < s->cpus.len; i++) {
-		int rc = sample_cpu(s, &s->cpus.data[i], err);
+	struct perf_event_attr attr = perf_cpu_clock(s->config.freq);
 
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
-/* A clock that stands still is turned off: the kernel does that when a CPU goes away, and does not
- * turn it on again when the CPU comes back (perf_event_exit_cpu()), as all do but one when a host
- * wakes from suspension. */
-static bool still_counts(struct sampled_cpu *c)
-{
-	uint64_t before = c->count;
-
-	return read(c->event, &c->count, sizeof(c->count)) == sizeof(c->count) &&
-	       c->count != before;
-}
-
-/* The CPU's place in the list; a new one writes to the ring of another, as any may. */
-static struct sampled_cpu *find_cpu(struct session *s, int cpu)
-{
-	uint32_t key = (uint32_t)cpu;
-
-	for (size_t i = 0; i < s->cpus.len; i++) {
-		if (s->cpus.data[i].cpu == cpu)
-			return &s->cpus.data[i];
-	}
-	vec_push(&s->cpus, ((struct sampled_cpu){.cpu = cpu}));
-	/* Without a ring its samples are counted as lost. */
-	bpf_map_update_elem(bpf_map__fd(s->skel->maps.rings), &key,
-			    &s->rings.data[(size_t)cpu % s->rings.len], BPF_ANY);
-	return &s->cpus.data[s->cpus.len - 1];
-}
-
-static void add_cpu(struct session *s, int cpu)
-{
-	struct sampled_cpu *c = find_cpu(s, cpu);
-	struct error why = {0};
-	int rc;
-
-	if (c->link || c->refused)
-		return;
-	rc = sample_cpu(s, c, &why);
-	s->cpus_added += rc == 0;
-	if (rc == 0 || rc == -ENODEV) /* it went away again */
-		return;
-	log_warn("ebeam: CPU %d came online and cannot be sampled: %s", cpu, why.msg);
-	s->cpus_unsampled++;
-	c->refused = true; /* told once */
-}
-
-void session_follow_cpus(struct session *s)
-{
-	int nr = libbpf_num_possible_cpus();
-	bool *online;
-
-	if (nr <= 0)
-		return;
 	for (size_t i = 0; i < s->cpus.len; i++) {
 		struct sampled_cpu *c = &s->cpus.data[i];
+		int fd = perf_open(&attr, -1, c->cpu);
 
-		if (c->link && !still_counts(c)) {
-			bpf_link__destroy(c->link);
-			c->link = NULL;
+		if (fd < 0)
+			return event_error(fd, s->config.freq, err);
+		/* Takes over the descriptor, and enables the event. */
+		c->link = bpf_program__attach_perf_event(s->skel->progs.sample_cpu, fd);
+		if (!c->link) {
+			int rc = -errno;
+
+			close(fd);
+			return event_error(rc, s->config.freq, err);
 		}
 	}
-	online = online_cpus(nr);
-	for (int cpu = 0; cpu < nr; cpu++) {
-		if (online[cpu])
-			add_cpu(s, cpu);
-	}
-	free(online);
+	return 0;
 }
 
 void session_stop(struct session *s)
@@ -455,10 +376,6 @@ uint64_t session_counter(struct session *s, enum counter_id id)
 
 	if (id == COUNTER_LATE)
 		return ring_set_late(s->ring_set);
-	if (id == COUNTER_CPUS_ADDED)
-		return s->cpus_added;
-	if (id == COUNTER_CPUS_UNSAMPLED)
-		return s->cpus_unsampled;
 	if (nr <= 0)
 		return 0;
 	values = xcalloc((size_t)nr, sizeof(*values));

@@ -49,11 +49,8 @@ int session_add_thread(struct session *s, uint64_t thread_pointer, const struct 
 		       struct error *err);
 
 int session_start(struct session *s, struct error *err); /* sampling on every online CPU */
-/* CPUs that came online, or were away and came back, are sampled from now on.  Call it about once a
- * second while it runs. */
-void session_follow_cpus(struct session *s);
-void session_stop(struct session *s);		  /* detaches; records stay readable */
-struct source *session_source(struct session *s); /* owned by the session */
+void session_stop(struct session *s);			 /* detaches; records stay readable */
+struct source *session_source(struct session *s);	 /* owned by the session */
 
 /* Sum over CPUs of a counter of the BPF side; user-side ones as far as the session knows them. */
 uint64_t session_counter(struct session *s, enum counter_id id);

@@ -248,6 +248,10 @@ static void put_rate(struct writer *w, double rate)
 		put(w, "null", 4);
 		return;
 	}
+	if (rate == 0) { /* most */
+		put(w, "0", 1);
+		return;
+	}
 	snprintf(text, sizeof(text), "%.10g", rate);
 	put(w, text, strlen(text));
 }

@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 
-from ebeam import bpf_descriptors, wait_attached
+from ebeam import bpf_descriptors
 from harness import Skip, case, check, check_equal, check_in
 
 COMPLETE = 0.995
@@ -91,40 +91,6 @@ def check_order(frames, version):
     expected = [["reload:step/1", "reloaded:run/1", work, leaf], ["reload:step/1", "reloaded:run/1",
                                                                  work]]
     check(code in expected, f"stack {frames}")
-
-
-@case("ebeam had no CPU for a while: code that was loaded then has names all the same",
-      timeout=240)
-def code_lost(ctx):
-    node = ctx.new_node(flags=("+S", "2:2"))
-    node.start("proc_split")
-    path = ctx.ebeam.file(".ebeam")
-    process = ctx.ebeam.popen("record", "-p", node.os_pid, "-d", 60, "-F", 4999, "-o", path)
-    ctx.cleanup(process.kill)
-    wait_attached(process)
-    os.kill(process.pid, signal.SIGSTOP)
-    full = node.cpu_seconds() + 3  # more samples than fit
-    while node.cpu_seconds() < full:
-        time.sleep(0.1)
-    node.start("reload", settle=2)  # its records are small: they take what room is left
-    check(node.stop("reload")["loads"] > 20, "few loads")
-    pids = node.start("cpu_split")["pids"]
-    os.kill(process.pid, signal.SIGCONT)
-    enough = node.cpu_seconds() + 3
-    while node.cpu_seconds() < enough:
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    check_equal(process.returncode, 0, err.decode())
-    profile = ctx.ebeam.report(path)
-    check(profile.counters.get("code_lost", 0) > 0, f"nothing was lost: {profile.counters}")
-    check(profile.counters.get("ring_full", 0) > 0, f"no sample was lost: {profile.counters}")
-    own = profile.of_pids(pids)
-    check(profile.count(own) > 500, f"{profile.count(own)} samples of the late code")
-    check(profile.share_with("cpu_split:step/1", own) > 0.9, f"names: {profile.hottest()}")
-    check_equal(sum(s["count"] for s in own if "[unknown]" in s["frames"]), 0, "late code unknown")
-    for stack in profile.stacks:
-        check("reloaded::codeHeader" not in stack["frames"][-1:], f"a wrong name: {stack}")
 
 
 @case("20,000 processes a second, each gone at once: known as what they were")

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Hosts that lack something: privileges, parts of the kernel; and the installation on a host."""
-import ctypes
-import fcntl
 import os
-import signal
 import subprocess
-import time
 
 from harness import Skip, case, check, check_equal, check_in
 from nodes import TOP
@@ -45,99 +41,6 @@ def no_btf(ctx):
     doctor = ctx.ebeam.run("doctor", prefix=NO_BTF)
     check_equal(doctor.code, 5, str(doctor))
     check_in("BTF", doctor.out + doctor.err, "doctor")
-
-
-# ---- CPUs that come and go -----------------------------------------------------------------------
-#
-# No CPU is taken offline.  What ebeam sees then is: the kernel's list of online CPUs, and events that
-# the kernel has turned off.  Both can be brought about for ebeam alone.
-
-ONLINE = "/sys/devices/system/cpu/online"
-PERF_EVENT_IOC_DISABLE = 0x2401  # linux/perf_event.h
-PIDFD_GETFD = 438
-
-
-def followed(ctx, change, prefix=()):
-    """A recording in which `change` is made after two of six seconds; CPU seconds of the node."""
-    path = ctx.ebeam.file(".ebeam")
-    process = ctx.ebeam.popen("record", "-p", ctx.node.os_pid, "-d", 30, "-F", 499, "-o", path,
-                              prefix=prefix)
-    ctx.cleanup(process.kill)
-    with ctx.workload("proc_split"):
-        while not perf_events(process.pid) and process.poll() is None:
-            time.sleep(0.1)
-        before = ctx.node.cpu_seconds()
-        time.sleep(2)
-        change(process.pid)
-        time.sleep(4)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
-        used = ctx.node.cpu_seconds() - before
-    check_equal(process.returncode, 0, err.decode())
-    return ctx.ebeam.report(path), used
-
-
-@case("a CPU that comes online while recording is sampled from then on", otp="one")
-def cpu_comes(ctx):
-    with open(ONLINE) as f:
-        everything = f.read()
-    if os.cpu_count() < 2:
-        raise Skip("one CPU")
-    listed = ctx.ebeam.file(".online")
-    with open(listed, "w") as f:
-        f.write("0\n")
-    hidden = ("unshare", "--mount", "--propagation", "private", "sh", "-c",
-              f'mount --bind {listed} {ONLINE} && exec "$@"', "sh")
-    if subprocess.run([*hidden, "true"], capture_output=True).returncode != 0:
-        raise Skip("the list of CPUs cannot be hidden")
-
-    def come(_):
-        with open(listed, "w") as f:
-            f.write(everything)
-
-    alone, _ = followed(ctx, lambda _: None, hidden)
-    check("cpus_added" not in alone.counters, f"CPUs came: {alone.counters}")
-    profile, _ = followed(ctx, come, hidden)
-    check_equal(profile.counters.get("cpus_added"), os.cpu_count() - 1, "CPUs that came")
-    check("ring_full" not in profile.counters, f"lost: {profile.counters}")
-    check("cpus_unsampled" not in profile.counters, f"not sampled: {profile.counters}")
-
-
-def perf_events(pid):
-    directory, found = f"/proc/{pid}/fd", []
-    for fd in os.listdir(directory):
-        try:
-            if os.readlink(os.path.join(directory, fd)) == "anon_inode:[perf_event]":
-                found.append(int(fd))
-        except OSError:
-            pass  # closed meanwhile
-    return found
-
-
-@case("a CPU that was away for a moment: its event is dead, and a new one takes its place",
-      otp="one")
-def cpu_back(ctx):
-    ctx.need_root()
-    libc = ctypes.CDLL(None, use_errno=True)
-    killed = []
-
-    def turn_off(pid):
-        pidfd = os.pidfd_open(pid)
-        for fd in perf_events(pid):
-            ours = libc.syscall(PIDFD_GETFD, pidfd, fd, 0)
-            if ours < 0:
-                raise Skip(f"pidfd_getfd: {os.strerror(ctypes.get_errno())}")
-            # Some of them are of the uprobe: turning it off ends the watch on code, no more.
-            fcntl.ioctl(ours, PERF_EVENT_IOC_DISABLE, 0)
-            os.close(ours)
-            killed.append(fd)
-        os.close(pidfd)
-
-    profile, used = followed(ctx, turn_off)
-    check(len(killed) >= os.cpu_count(), f"events: {killed}")
-    check_equal(profile.counters.get("cpus_added"), os.cpu_count(), "events made anew")
-    # It went on: without that there would be a third of it.
-    check(profile.samples / 499 > 0.5 * used, f"{profile.samples} samples of {used} s")
 
 
 @case("make install and make uninstall: the program, its page and completions, and nothing left",

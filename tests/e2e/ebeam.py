@@ -95,17 +95,6 @@ def bpf_descriptors(pid):
     return found
 
 
-def wait_attached(process):
-    """Until the recording of a process has begun on all CPUs."""
-    for _ in range(300):
-        links = sum("link_id" in fd for fd in bpf_descriptors(process.pid))
-        if links > os.cpu_count():  # and one for the code
-            return
-        check(process.poll() is None, f"ebeam has ended: {process.returncode}")
-        time.sleep(0.1)
-    check(False, "the recording does not begin")
-
-
 def html_strings(page):
     """Every text in the data of an HTML flame graph (base64 of zlib of JSON)."""
     packed = re.search(r'id="data">([^<]*)<', page)

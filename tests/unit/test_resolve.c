@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/compiler.h"
 #include "beam/process_state.h"
@@ -230,66 +229,6 @@ static void test_unresolved(void **state)
 	s.rec.user_ip = helper();
 	fix_assert(x, &s, "runtime [unknown]; native test_resolve:helper_of_the_vm", SAMPLE_ERLANG,
 		   SAMPLE_STATUS_UNRESOLVED);
-}
-
-static void early(struct fix *x, raddr entry, raddr start)
-{
-	struct jitrec r = {0};
-
-	jitrec_module(&r, "early", start, 0x100);
-	jitrec_range(&r, "early:f/0", 0, 0x100);
-	fix_load(x, entry, &r);
-}
-
-static void list_module(struct fix *x, const char *name, const char *function, raddr start)
-{
-	struct jitrec r = {0};
-
-	jitrec_module(&r, name, start, 0x100);
-	jitrec_range(&r, function, 0, 0x100);
-	jitlist_add(x->f->im, x->f->node.anchors.jit_descriptor, &r);
-	jitrec_free(&r);
-}
-
-/* Changes that no probe told: later samples find what the node's list has, earlier ones only what
- * has not changed, and the probes are told of a new mapping. */
-static void test_catch_up(void **state)
-{
-	struct fix *x = *state;
-	void *mapping = mmap(NULL, FIX_MAPPING_SIZE, PROT_READ | PROT_EXEC,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct address_range ranges[EBEAM_JIT_RANGES], block;
-	raddr at = x->base + FIX_UNKNOWN;
-	union fix_sample s, old, told;
-
-	assert_true(mapping != MAP_FAILED);
-	fix_sample(x, &s);
-	s.rec.user_ip = at + 0x20;
-	/* Known, but no longer in the list. */
-	early(x, 0x4711, at);
-	fix_assert(x, &s, "early:f/0", SAMPLE_ERLANG, SAMPLE_STATUS_COMPLETE);
-	list_module(x, "late", "late:f/0", at);
-	list_module(x, "far", "far:g/1", (raddr)(uintptr_t)mapping);
-	assert_int_equal(beam_resolver_catch_up(x->r, NULL), 0);
-	fix_sample(x, &old);
-	old.rec.user_ip = fix_return(x, 0, 0);
-	fix_assert(x, &old, "lists:a/1 lists.erl:100", SAMPLE_ERLANG, SAMPLE_STATUS_COMPLETE);
-	s.rec.h.ts_ns = x->r->next_from - 1;
-	fix_assert(x, &s, "runtime [unknown]", SAMPLE_ERLANG, SAMPLE_STATUS_UNRESOLVED);
-	/* What was told before the list was read is in it, or gone. */
-	early(x, 0x4712, at);
-	fix_assert(x, &s, "runtime [unknown]", SAMPLE_ERLANG, SAMPLE_STATUS_UNRESOLVED);
-	assert_false(beam_resolver_ranges_changed(x->r));
-	told = s;
-	told.rec.h.ts_ns = x->r->next_ns;
-	fix_assert(x, &told, "late:f/0", SAMPLE_ERLANG, SAMPLE_STATUS_COMPLETE);
-	fix_assert(x, &old, "lists:a/1 lists.erl:100", SAMPLE_ERLANG, SAMPLE_STATUS_COMPLETE);
-	told.rec.user_ip = (raddr)(uintptr_t)mapping + 0x20;
-	fix_assert(x, &told, "far:g/1", SAMPLE_ERLANG, SAMPLE_STATUS_COMPLETE);
-	assert_true(beam_resolver_ranges_changed(x->r));
-	beam_resolver_code_ranges(x->r, ranges, EBEAM_JIT_RANGES, &block);
-	assert_false(beam_resolver_ranges_changed(x->r));
-	munmap(mapping, FIX_MAPPING_SIZE);
 }
 
 /* ---- C code called from JIT code ------------------------------------------------------------ */
@@ -611,7 +550,6 @@ int main(void)
 		TEST(test_dropped_words),
 		TEST(test_runtime_frames),
 		TEST(test_unresolved),
-		TEST(test_catch_up),
 		TEST(test_light_bif),
 		TEST(test_bif_replaces_its_stub),
 		TEST(test_nif),
