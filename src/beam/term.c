@@ -112,6 +112,7 @@ static bool next_of_list(struct printer *p, struct print_frame *f, uint64_t *ter
 	if (f->keywords && TERM_IS_BOXED(cell[0]) &&
 	    term_bytes(p->r, TERM_ADDR(cell[0]), pair, sizeof(pair))) {
 		print_key(p, pair[1]);
+		p->secret = print_is_secret(p, pair[1]);
 		*term = pair[2];
 	}
 	return true;
@@ -135,6 +136,16 @@ static bool next_element(struct printer *p, struct print_frame *f, raddr at, uin
 		return true;
 	not_read(p, at);
 	return false;
+}
+
+static bool next_of_tuple(struct printer *p, struct print_frame *f, uint64_t *term)
+{
+	if (!next_element(p, f, f->values + 8 * f->done, term))
+		return false;
+	p->secret = f->secret;
+	if (f->done == 1)
+		f->secret = f->nr > 1 && print_is_secret(p, *term);
+	return true;
 }
 
 /* ---- records -------------------------------------------------------------------------------- */
@@ -181,6 +192,7 @@ static bool next_field(struct printer *p, struct print_frame *f, uint64_t *term)
 	else
 		not_read(p, f->keys + 8 * i);
 	p->elixir = elixir;
+	p->secret = print_is_secret(p, name.term);
 	strbuf_addstr(p->out, " = ");
 	ok = term_word(p->r, f->values + 8 * i, term);
 	if (!ok)
@@ -260,6 +272,7 @@ static bool next_of_map(struct printer *p, struct print_frame *f, uint64_t *term
 {
 	if (f->valued) {
 		f->valued = false;
+		p->secret = f->secret;
 		*term = f->value;
 		if (!f->keywords)
 			strbuf_addstr(p->out, " => ");
@@ -280,6 +293,7 @@ static bool next_of_map(struct printer *p, struct print_frame *f, uint64_t *term
 		return false;
 	}
 	f->valued = true;
+	f->secret = print_is_secret(p, *term);
 	if (!f->keywords)
 		return true;
 	print_key(p, *term);
@@ -323,11 +337,12 @@ static void begin(struct printer *p, uint64_t term)
 
 static bool next(struct printer *p, struct print_frame *f, uint64_t *term)
 {
+	p->secret = false;
 	switch (f->kind) {
 	case PRINT_LIST:
 		return next_of_list(p, f, term);
 	case PRINT_TUPLE:
-		return next_element(p, f, f->values + 8 * f->done, term);
+		return next_of_tuple(p, f, term);
 	case PRINT_MAP:
 		return next_of_map(p, f, term);
 	case PRINT_RECORD:
@@ -343,27 +358,45 @@ static void end(struct printer *p, struct print_frame *f)
 	p->frames.len--;
 }
 
-void term_print(struct term_reader *r, struct strbuf *out, uint64_t term)
+static void print(struct printer *p, uint64_t term)
 {
-	struct printer p = {.r = r, .out = out, .elixir = r->style == TERM_STYLE_ELIXIR};
 	struct term_window *window = NULL;
 	bool opened = false;
 
-	if (TERM_IS_POINTER(term) && r->node) {
+	if (TERM_IS_POINTER(term) && p->r->node) {
 		window = xmalloc(sizeof(*window));
-		opened = term_window_open(r, window);
+		opened = term_window_open(p->r, window);
 	}
-	begin(&p, term);
-	while (p.frames.len > 0) {
-		struct print_frame *f = &p.frames.data[p.frames.len - 1];
+	begin(p, term);
+	while (p->frames.len > 0) {
+		struct print_frame *f = &p->frames.data[p->frames.len - 1];
 
-		if (!f->closing && next(&p, f, &term))
-			begin(&p, term);
+		if (f->closing || !next(p, f, &term))
+			end(p, f);
+		else if (p->secret)
+			print_secret(p, term);
 		else
-			end(&p, f);
+			begin(p, term);
 	}
 	if (opened)
-		term_window_close(r);
+		term_window_close(p->r);
 	free(window);
-	vec_free(&p.frames);
+	vec_free(&p->frames);
+}
+
+void term_print(struct term_reader *r, struct strbuf *out, uint64_t term)
+{
+	struct printer p = {.r = r, .out = out, .elixir = r->style == TERM_STYLE_ELIXIR};
+
+	print(&p, term);
+}
+
+void term_print_value(struct term_reader *r, struct strbuf *out, uint64_t key, uint64_t value)
+{
+	struct printer p = {.r = r, .out = out, .elixir = r->style == TERM_STYLE_ELIXIR};
+
+	if (print_is_secret(&p, key))
+		print_secret(&p, value);
+	else
+		print(&p, value);
 }

@@ -39,6 +39,10 @@ struct term_reader {
 	/* Of one list, tuple or map; 0 = 64.  Strings may have four times as many bytes, binaries
 	 * that are no text show a quarter as numbers, at least 16. */
 	unsigned int max_elements;
+	/* NULL, or: is what belongs to a key of that name a secret?  Such values of maps, keywords
+	 * and records, and what follows such an element at the start of a tuple, are "***". */
+	bool (*is_secret)(const char *name, size_t len);
+	uint64_t masked;     /* values so far */
 	uint64_t unreadable; /* places that could not be read, so far */
 	/* Of the implementation; zeros at first. */
 	struct term_window *window; /* what was read during the call that goes on */
@@ -56,5 +60,7 @@ struct term_formats {
 int term_reader_init(struct term_reader *r, struct term_formats *formats, struct beam_node *n);
 
 void term_print(struct term_reader *r, struct strbuf *out, uint64_t term);
+/* The same for the value of a key. */
+void term_print_value(struct term_reader *r, struct strbuf *out, uint64_t key, uint64_t value);
 
 #endif

@@ -13,6 +13,7 @@ struct print_frame {
 	bool keywords; /* [a: 1], %{a: 1} */
 	bool valued;   /* of a map: the key is written, `value` is next */
 	bool closing;  /* nothing but the bracket is left */
+	bool secret;   /* the value of a map, what is left of a tuple */
 	uint64_t done, nr;
 	uint64_t term; /* what is left of a list; key of a struct's name, not written again */
 	uint64_t value;
@@ -26,12 +27,18 @@ struct printer {
 	struct strbuf *out;
 	VEC(struct print_frame) frames;
 	bool elixir;
+	bool secret; /* what is next */
 };
 
 bool print_full(const struct printer *p);
 void print_more(struct printer *p); /* "..." */
 /* What could not be read: "#Unreadable<0x1234>". */
 void print_unreadable(struct printer *p, raddr at);
+
+/* Is what belongs to this key a secret? */
+bool print_is_secret(struct printer *p, uint64_t key);
+/* A secret: "***", unless it is plainly none (true, undefined, nothing). */
+void print_secret(struct printer *p, uint64_t term);
 
 /* Terms that hold no terms, in the style of the printer. */
 void print_leaf(struct printer *p, const struct term_view *v);

@@ -297,6 +297,26 @@ const struct command commands[] = {
 		.run = cmd_dist,
 	},
 	{
+		.name = "env",
+		.summary = "the environment (configuration) of applications",
+		.args = "[APPLICATION]...",
+		.description =
+			"What application:get_all_env/1 says of every application, or of those "
+			"that are named. Read from the node's memory: it also works on a node that "
+			"answers nobody, and with --core on one that is dead.\n\n"
+			"  ebeam env -p rabbit@host\n"
+			"  ebeam env -p 4711 kernel my_app --elixir\n"
+			"  ebeam env -p 4711 -j | jq -r .data.kernel.logger_level\n\n"
+			"Values whose keys look like passwords, tokens, keys or cookies are masked "
+			"(***), also inside of values (maps, pairs, keyword lists), and so are "
+			"passwords in URLs and NAME=VALUE in strings. What no key gives away is "
+			"shown: look before you pass it on. --show-secrets masks nothing. true, "
+			"false, undefined, nil, none and what is empty are no secrets.",
+		.options = OPTIONS_LOOK | OPTIONS_TERM | OPT(SHOW_SECRETS),
+		.max_args = 256,
+		.run = cmd_env,
+	},
+	{
 		.name = "version",
 		.summary = "show the version of ebeam",
 		.args = "",

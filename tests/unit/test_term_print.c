@@ -408,6 +408,52 @@ static void test_cycles(void **state)
 	strbuf_free(&out);
 }
 
+static bool starts_with_s(const char *name, size_t len)
+{
+	return len > 0 && name[0] == 's';
+}
+
+/* Values of keys that begin with "s". */
+static void test_secrets(void **state)
+{
+	struct fixture *t = *state;
+	uint64_t s = atom(t, "s"), a = atom(t, "a");
+	uint64_t pairs = cons(t, TUPLE(t, s, SMALL(1)), cons(t, TUPLE(t, a, SMALL(2)), NIL));
+	uint64_t map = map2(t, string(t, "sx"), SMALL(1), binary(t, "ax"), map2(t, a, s, s, a));
+	uint64_t hash = BOXED(t, map_header(t, 3, 0x30), 2, cons(t, binary(t, "s"), SMALL(10)),
+			      cons(t, SMALL(2), SMALL(20)));
+	struct strbuf out = STRBUF_INIT;
+
+	assert_text(t, pairs, "[{s,1},{a,2}]");
+	t->r.is_secret = starts_with_s;
+	assert_text(t, pairs, "[{s,***},{a,2}]");
+	assert_elixir(t, pairs, "[s: ***, a: 2]");
+	assert_text(t, map, "#{\"sx\" => ***,<<\"ax\">> => #{a => s,s => ***}}");
+	assert_elixir(t, map2(t, a, s, s, a), "%{a: :s, s: ***}");
+	assert_text(t, hash, "#{<<\"s\">> => ***,2 => 20}");
+	assert_int_equal(t->r.masked, 6);
+	assert_text(t, TUPLE(t, s, pairs, TUPLE(t, a), real(t, 1.5), s), "{s,***,***,***,***}");
+	assert_text(t, TUPLE(t, a, s, TUPLE(t, s, s)), "{a,s,{s,***}}");
+	assert_text(t, cons(t, s, cons(t, TUPLE(t, s), NIL)), "[s,{s}]");
+	assert_text(t, TUPLE(t, s, NIL, atom(t, "true"), atom(t, "nil"), binary(t, "")),
+		    "{s,[],true,nil,<<>>}");
+	t->r.depth = 1;
+	assert_text(t, TUPLE(t, s, pairs), "{...,***}");
+	t->r.depth = 10;
+	term_print_value(&t->r, &out, s, pairs);
+	strbuf_addch(&out, ' ');
+	term_print_value(&t->r, &out, a, pairs);
+	assert_string_equal(out.buf, "*** [{s,***},{a,2}]");
+	strbuf_free(&out);
+	if (t->r.otp == 29)
+		assert_text(t,
+			    BOXED(t, 3 << 6 | 0x1c,
+				  BOXED(t, 7 << 6, TUPLE(t, SMALL(0), SMALL(1)), SMALL(99), a,
+					atom(t, "r"), NIL, s, a),
+				  SMALL(1), SMALL(2)),
+			    "#a:r{s = ***,a = 2}");
+}
+
 int main(void)
 {
 #define TEST(name, otp)                                                                            \
@@ -419,7 +465,7 @@ int main(void)
 		TEST_ALL(test_big),    TEST_ALL(test_maps),    TEST_ALL(test_identifiers),
 		TEST_ALL(test_funs),   TEST(test_records, 29), TEST_ALL(test_elixir_atoms),
 		TEST_ALL(test_elixir), TEST_ALL(test_depth),   TEST_ALL(test_unreadable),
-		TEST_ALL(test_cycles),
+		TEST_ALL(test_cycles), TEST_ALL(test_secrets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
