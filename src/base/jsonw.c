@@ -13,7 +13,9 @@ static void flush(struct jsonw *w)
 {
 	if (!w->f)
 		return;
-	fwrite(w->buf.buf, 1, w->buf.len, w->f);
+	errno = 0;
+	if (fwrite(w->buf.buf, 1, w->buf.len, w->f) != w->buf.len && !w->err)
+		w->err = errno ? errno : EIO;
 	strbuf_reset(&w->buf);
 }
 
@@ -200,12 +202,9 @@ void jsonw_string(struct jsonw *w, const char *key, const char *text)
 
 int jsonw_finish(struct jsonw *w)
 {
-	int rc = 0;
-
-	errno = 0;
 	flush(w);
-	if (w->f && ferror(w->f))
-		rc = errno ? -errno : -EIO;
+	if (w->f && !w->err && ferror(w->f))
+		w->err = EIO; /* of what others wrote */
 	strbuf_free(&w->buf);
-	return rc;
+	return -w->err;
 }

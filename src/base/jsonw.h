@@ -21,6 +21,7 @@
 struct jsonw {
 	FILE *f; /* NULL: all stays in buf */
 	struct strbuf buf;
+	int err; /* errno of the first write that failed */
 	unsigned int depth;
 	bool any[JSONW_MAX_DEPTH];  /* something was written at this depth */
 	bool rows[JSONW_MAX_DEPTH]; /* elements stand on lines of their own */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -182,15 +183,23 @@ const char *outfile_temporary(const struct outfile *o)
 	return o->temporary ? o->temporary : o->path;
 }
 
+/* A pipe or socket that nobody reads any more. */
+static bool reader_is_gone(FILE *f)
+{
+	struct pollfd p = {.fd = fileno(f), .events = POLLOUT};
+
+	return poll(&p, 1, 0) == 1 && (p.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 int outfile_check(FILE *f, const char *name, struct error *err)
 {
-	/* After a failed write the bytes are still in the buffer, so that the flush fails for the
-	 * same reason; if it does not, the reason is lost but the failure is not. */
+	/* After a failed write the bytes may still be in the buffer, so that the flush fails for
+	 * the same reason; if it does not, the reason is lost but the failure is not. */
 	errno = 0;
 	if (fflush(f) != 0)
 		return fail(err, name, errno ? -errno : -EIO, advice_on_space(-errno));
 	if (ferror(f))
-		return fail(err, name, -EIO, "");
+		return fail(err, name, reader_is_gone(f) ? -EPIPE : -EIO, "");
 	return 0;
 }
 
