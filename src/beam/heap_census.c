@@ -116,16 +116,21 @@ uint64_t heap_object_words(int otp, const uint64_t *object, uint64_t available,
 
 /* ---- areas -------------------------------------------------------------------------------- */
 
-/* Counts the objects in words[0 .. nr-1]; returns how many words the last one reaches beyond them,
- * or -k: the k last words must be looked at again with what follows. */
+struct last_object {
+	enum term_kind kind;
+	uint64_t count, words;
+};
+
+/* Counts the objects in words[0 .. nr-1], the last one in *object too; returns how many words that
+ * one reaches beyond them, or -k: the k last words must be looked at again with what follows. */
 static int64_t count_chunk(int otp, const uint64_t *words, uint64_t nr, bool last,
-			   struct heap_census *c)
+			   struct heap_census *c, struct last_object *object)
 {
 	uint64_t i = 0;
 
 	while (i < nr) {
 		enum term_kind kind = TERM_KIND_LIST;
-		uint64_t size = 2;
+		uint64_t size = 2, count = 1;
 
 		if (!last && nr - i < 4)
 			return -(int64_t)(nr - i);
@@ -138,13 +143,14 @@ static int64_t count_chunk(int otp, const uint64_t *words, uint64_t nr, bool las
 		}
 		if (kind == TERM_KIND_UNREADABLE) {
 			kind = TERM_KIND_MAP;
-			c->kinds[kind].count--;
+			count = 0;
 		}
 		/* The second object of a fun, and the state of a match: words, no terms. */
 		if ((words[i] & 0x3f) == HEADER_04)
-			c->kinds[kind].count--;
-		c->kinds[kind].count++;
+			count = 0;
+		c->kinds[kind].count += count;
 		c->kinds[kind].words += size;
+		*object = (struct last_object){kind, count, size};
 		i += size;
 	}
 	return (int64_t)(i - nr);
@@ -153,6 +159,8 @@ static int64_t count_chunk(int otp, const uint64_t *words, uint64_t nr, bool las
 static void count_area(struct beam_node *n, raddr from, raddr to, uint64_t *buf,
 		       struct heap_census *c)
 {
+	struct last_object last = {0};
+
 	while (from < to) {
 		uint64_t nr = MIN((to - from) / 8, (uint64_t)CHUNK_WORDS);
 		int64_t beyond;
@@ -161,10 +169,15 @@ static void count_area(struct beam_node *n, raddr from, raddr to, uint64_t *buf,
 			c->unreadable += (to - from) / 8;
 			return;
 		}
-		beyond = count_chunk(n->identity.otp, buf, nr, from + nr * 8 >= to, c);
+		beyond = count_chunk(n->identity.otp, buf, nr, from + nr * 8 >= to, c, &last);
 		if (beyond > 0 && (uint64_t)beyond > (to - from) / 8 - nr) {
-			/* The last object is longer than the area: it was none. */
-			c->unknown++;
+			/* The last object is longer than the area: it was none.  Fragments have
+			 * words that were reserved and never written. */
+			uint64_t over = (uint64_t)beyond - ((to - from) / 8 - nr);
+
+			c->kinds[last.kind].count -= last.count;
+			c->kinds[last.kind].words -= last.words;
+			c->unknown += last.words - over;
 			return;
 		}
 		from += (uint64_t)((int64_t)nr + beyond) * 8;

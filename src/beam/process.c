@@ -546,7 +546,7 @@ static int parse_name(struct beam_node *n, const char *text, uint64_t *epid, str
 			return rc;
 	}
 	if (!s.epid)
-		return error_set(err, ERROR_KIND_FAILED, -ESRCH,
+		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH,
 				 "no process of this node is registered as '%s' (see ebeam ps)",
 				 text);
 	*epid = s.epid;
@@ -561,8 +561,8 @@ int process_parse(struct beam_node *n, const char *text, uint64_t *epid, struct 
 
 	if (!parse_pid(text, &number, &serial)) {
 		if (*text == '<')
-			return error_set(err, ERROR_KIND_FAILED, -EINVAL,
-					 "'%s' is not a pid of this node, which look like <0.80.0>",
+			return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+					 "'%s' is not a pid of this node: they look like <0.80.0>",
 					 text);
 		return parse_name(n, text, epid, err);
 	}
@@ -571,8 +571,11 @@ int process_parse(struct beam_node *n, const char *text, uint64_t *epid, struct 
 		return rc;
 	*epid = pid_term(&r.format, number, serial);
 	if (!*epid || !find_in(&r, *epid))
-		rc = error_set(err, ERROR_KIND_FAILED, -ESRCH, "no process of this node is %s%s%s",
-			       *text == '<' ? "" : "<", text, *text == '<' ? "" : ">");
+		rc = error_set(
+			err, ERROR_KIND_NO_NODE, -ESRCH,
+			"no process of this node is %s%s%s: it has exited, or never was (see "
+			"ebeam ps)",
+			*text == '<' ? "" : "<", text, *text == '<' ? "" : ">");
 	reader_close(&r);
 	return rc;
 }

@@ -118,7 +118,7 @@ int process_read(struct beam_node *n, uint64_t epid, unsigned int what, struct p
 raddr process_find(struct beam_node *n, uint64_t epid);
 
 /* "<0.80.0>", "0.80.0", or a registered name ("code_server", "Elixir.My.Name", "My.Name"): the pid
- * term.  ERROR_KIND_FAILED with a text that says which. */
+ * term.  ERROR_KIND_NO_NODE: there is none, ERROR_KIND_USAGE: it can be none of this node. */
 int process_parse(struct beam_node *n, const char *text, uint64_t *epid, struct error *err);
 
 #endif

@@ -236,7 +236,7 @@ static int read_process(struct inspect *x, uint64_t epid, struct error *err)
 	int rc = process_read(x->n, epid, PROCESS_READ_ALL, &x->p);
 
 	if (rc == -ESRCH || (rc == 0 && x->p.epid != epid))
-		return error_set(err, ERROR_KIND_FAILED, -ESRCH, "process %s has exited",
+		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "process %s has exited",
 				 pid_format(x->reader.pids, epid, pid, sizeof(pid)));
 	if (rc)
 		return error_set(err, ERROR_KIND_FAILED, rc, "cannot read process %s: %s",

@@ -2,6 +2,7 @@
 """One process: `ebeam inspect` says what process_info/2 and sys:get_state/1 say, of processes of
 every kind; mailboxes are counted by shape; what runs, hangs or is gone is told as such."""
 import os
+import re
 import signal
 import time
 
@@ -12,6 +13,8 @@ SAME = ("registered_name", "initial_call", "current_function", "status", "messag
         "memory", "total_heap_size", "heap_size", "stack_size", "parent", "group_leader",
         "priority", "trap_exit", "message_queue_data")
 LISTS = ("links", "monitors", "monitored_by", "suspending")
+# Modules of Elixir are written as Elixir does.
+ELIXIR_MODULE = re.compile(r"^'Elixir\.([\w.]+)':")
 GC = ("min_heap_size", "min_bin_vheap_size", "fullsweep_after", "minor_gcs")
 
 
@@ -69,7 +72,8 @@ def compare_more(data, more, c):
     who = data["pid"]
     for field in ("error_handler", "catchlevel", "message_queue_data"):
         c.equal(data[field], more[field], f"{who} {field}")
-    c.equal(data["current_stacktrace"][:8], more["stacktrace"], f"{who} current_stacktrace")
+    stack = [dict(f, mfa=ELIXIR_MODULE.sub(r"\1.", f["mfa"])) for f in more["stacktrace"]]
+    c.equal(data["current_stacktrace"][:8], stack, f"{who} current_stacktrace")
     c.equal(data["garbage_collection"]["max_heap_size"], more["max_heap_size"],
             f"{who} max_heap_size")
     c.equal(data["garbage_collection_info"], more["gc_info"], f"{who} garbage_collection_info")
@@ -82,6 +86,17 @@ def compare_more(data, more, c):
         top = sorted({(b[0], b[1], b[2]) for b in node}, key=lambda b: (-b[1], b[0]))[:10]
         c.equal([(b["address"], b["bytes"], b["refc"]) for b in binaries["top"]], top,
                 f"{who} largest binaries")
+
+
+def compare_heap(data, c):
+    """The census against what the node says is in use."""
+    who, heap, info = data["pid"], data["heap"], data["garbage_collection_info"]
+    c.equal(heap["young"], info["heap_size"], f"{who} words of the young heap")
+    c.equal(heap["old"], info["old_heap_size"], f"{who} words of the old heap")
+    # Words of a fragment that were reserved, but never written, may look like anything.
+    c.near(heap["unknown"], 0, heap["fragments"], f"{who} unknown words")
+    c.equal(sum(t["words"] for t in heap["by_type"]) + heap["unknown"],
+            heap["young"] + heap["old"] + heap["fragments"], f"{who} words of all types")
 
 
 @case("every item equals the node's own answer, for processes of every kind", timeout=240)
@@ -111,7 +126,9 @@ def more(ctx):
             if kind in ("dirty",):
                 continue  # it runs
             node.ask("states", "more", pids[-1])
-            compare_more(inspect(ctx, node, pids[-1]), node.ask("states", "more", pids[-1]), c)
+            data = inspect(ctx, node, pids[-1], "--heap")
+            compare_more(data, node.ask("states", "more", pids[-1]), c)
+            compare_heap(data, c)
         c.finish(300)
 
 
@@ -160,6 +177,63 @@ def mailbox(ctx):
             check_in(f"Mailbox: {n:,} messages", text, "text")
         unasked = inspect(ctx, node, pid)["messages"]
         check_equal((unasked["len"], unasked["by_shape"]), (100000, None), "without --mailbox")
+
+
+@case("messages take what they add to process_info(P, memory)")
+def mailbox_bytes(ctx):
+    node = ctx.node
+    with ctx.workload("states"):
+        for n in (1, 10, 2000):
+            node_says = node.ask("states", "weigh", n)
+            box = inspect(ctx, node, node_says["pid"], "--mailbox")["messages"]
+            check_equal(box["bytes"], node_says["bytes"], f"bytes of {n} messages")
+            check_equal(box["on_heap"], sum(1 for k in range(1, n + 1) if k % 10 == 5),
+                        "messages without a fragment")
+
+
+@case("the largest term of a heap is measured as erts_debug:flat_size/1 does")
+def largest(ctx):
+    node = ctx.node
+    with ctx.workload("states"):
+        node_says = node.ask("states", "large", 3000)
+        data = inspect(ctx, node, node_says["pid"], "--heap")
+        first = data["heap"]["largest"][0]
+        check_equal((first["words"], first["cut"]), (node_says["words"], False), "words")
+        check(first["where"].startswith("y("), f"where: {first['where']}")
+        c = Compared()
+        compare_heap(data, c)
+        c.finish(4)
+
+
+@case("the registers of each frame")
+def registers(ctx):
+    node = ctx.node
+    with ctx.workload("states"):
+        pid = node.ask("states", "frames")
+        frames = inspect(ctx, node, pid, "--terms")["current_stacktrace"]
+        text = ctx.ebeam.ok("inspect", "-p", node.os_pid, pid, "--terms").out
+    where = [f for f in frames if f["mfa"] == "states:frame/3"]
+    check_equal(len(where), 3, f"frames of frame/3: {frames}")
+    for f, term in zip(where, ('"text"', "{x,1.5}", "#{a=>1}")):
+        check_in(term, [t.replace(" ", "") for t in f["y"]], "registers")
+        check(f["file"].endswith("states.erl") and f["line"], f"where: {f}")
+        check_in(f"y({f['y'].index(next(t for t in f['y'] if t.replace(' ', '') == term))})", text,
+                 "text")
+    check(where[0]["line"] > where[1]["line"] > where[2]["line"], f"lines: {where}")
+
+
+@case("a Task of Elixir has a stack and a dictionary, but no state")
+def task(ctx):
+    node = ctx.node
+    with ctx.workload("states"):
+        pid = node.ask("states", "task")
+        data = inspect(ctx, node, pid)
+        c = Compared()
+        compare_more(data, node.ask("states", "more", pid), c)
+        c.finish(8)
+    check_equal(data["state"], None, "state")
+    check_in("not a gen_server", data["state_unknown"], "why")
+    check_in("'$callers'", [k for k, _ in data["dictionary"]], "dictionary")
 
 
 @case("a process in an endless loop with a full mailbox answers", timeout=120)
@@ -260,15 +334,16 @@ def paused(ctx):
         check_equal([t["time_left"] for t in seen if t["paused"]][1:], left, "order of time")
 
 
-@case("no such process: exit 1, and the reason")
+@case("no such process: exit 3, no pid: exit 2, and the reason")
 def nobody(ctx):
     node = ctx.node
     with ctx.workload("states"):
         pid = node.ask("states", "gone")
-    for who, text in ((pid, pid), ("no_such_name", "no_such_name"), ("<1.2.3.4>", "<1.2.3.4>"),
-                      ("<0.99999999.99>", "<0.99999999.99>")):
+    for who, code in ((pid, 3), (pid.strip("<>"), 3), ("no_such_name", 3), ("<0.99999999.99>", 3),
+                      ("<1.2.3.4>", 2), ("<7.80.0>", 2), ("<0.80", 2), ("<>", 2)):
         done = ctx.ebeam.run("inspect", "-p", node.os_pid, who)
-        check_equal(done.code, 1, f"inspect {who}: exit code ({done.err})")
-        check_in(text, done.err, "stderr")
+        check_equal(done.code, code, f"inspect {who}: exit code ({done.err})")
+        check_in(who, done.err, "stderr")
+        check_in("ebeam ps" if code == 3 else "look like <0.80.0>", done.err, "what to do")
         check_equal(done.out, "", "stdout")
     check_equal(ctx.ebeam.run("inspect", "-p", node.os_pid).code, 2, "without a process")

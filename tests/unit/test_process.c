@@ -331,13 +331,14 @@ static void add_name(struct table *t, raddr process, const char *name)
 	put64(t, process, t->l->process_reg, reg);
 }
 
-static void check_refused(struct table *t, const char *text, const char *message)
+static void check_refused(struct table *t, const char *text, enum error_kind kind,
+			  const char *message)
 {
 	struct error err = {0};
 	uint64_t epid;
 
 	assert_true(process_parse(&t->f->node, text, &epid, &err) < 0);
-	assert_int_equal(err.kind, ERROR_KIND_FAILED);
+	assert_int_equal(err.kind, kind);
 	assert_non_null(strstr(err.msg, message));
 }
 
@@ -360,12 +361,14 @@ static void test_parse(void **state)
 		assert_int_equal(process_parse(&t.f->node, "Elixir.My.Name", &epid, NULL), 0);
 		assert_int_equal(process_parse(&t.f->node, "My.Name", &epid, NULL), 0);
 		assert_int_equal(epid, pid_of_number(&t, 201));
-		check_refused(&t, "<0.202.0>", "no process of this node is <0.202.0>");
-		check_refused(&t, "0.200.1", "no process of this node is <0.200.1>");
-		check_refused(&t, "<0.99999999999.0>", "no process");
-		check_refused(&t, "<0.200.0", "is not a pid");
-		check_refused(&t, "<1.200.0>", "is not a pid");
-		check_refused(&t, "nobody", "registered as 'nobody'");
+		check_refused(&t, "<0.202.0>", ERROR_KIND_NO_NODE,
+			      "no process of this node is <0.202.0>");
+		check_refused(&t, "0.200.1", ERROR_KIND_NO_NODE,
+			      "no process of this node is <0.200.1>");
+		check_refused(&t, "<0.99999999999.0>", ERROR_KIND_NO_NODE, "no process");
+		check_refused(&t, "<0.200.0", ERROR_KIND_USAGE, "is not a pid");
+		check_refused(&t, "<1.200.0>", ERROR_KIND_USAGE, "is not a pid");
+		check_refused(&t, "nobody", ERROR_KIND_NO_NODE, "registered as 'nobody'");
 		assert_int_equal(process_find(&t.f->node, pid_of_number(&t, 999)), 0);
 		table_close(&t);
 	}

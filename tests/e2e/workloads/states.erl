@@ -12,10 +12,15 @@
 %%   node.ask("states", "timers", N)  the pid of a process with timers, N messages among them
 %%   node.ask("states", "left", Pid)  how long they still run
 %%   node.ask("states", "end_timers") ends both
+%%   node.ask("states", "weigh", N)   the pid of a process with N messages, and what they take
+%%   node.ask("states", "large", N)   that of a gen_server with a large state, and what it takes
+%%   node.ask("states", "task")       that of a Task of Elixir
+%%   node.ask("states", "frames")     that of a process with three frames that hold known terms
 %%   node.ask("states", "gone")       the pid of a process that was
 -module(states).
 -behaviour(workload).
 -export([processes/1, init/1, step/1, report/1]).
+-export([weigh/1, large/1, task/0, frames/0]).
 -export([timers/1, left/1, suspend/1, resume/1, end_timers/0]).
 -export([pids/0, expect/1, more/1, fill/1, loop/1, gone/0, endless/1]).
 -export([callback_mode/0, handle_call/3, handle_cast/2, handle_info/2, handle_event/2,
@@ -64,7 +69,12 @@ statems() ->
     [ok_pid(gen_statem:start(?MODULE, {statem, A, S, D}, []))
      || {A, S, D} <- [{[], idle, #{}}, {[], {state, 1}, []}, {[{state_timeout, 3600000, x}], a, b},
                       {[hibernate], asleep, {params, 1}}, {[hibernate], x, "data"},
-                      {[{{timeout, t}, 3600000, y}], state, {state, {a, b}, 1, 2, 3}}]].
+                      {[{{timeout, t}, 3600000, y}], state, {state, {a, b}, 1, 2, 3}}]]
+        ++ [postponing(ok_pid(statem_functions:start(A)))
+            || A <- [{locked, #{code => 1}, []}, {open, [], [hibernate]},
+                     {locked, {open, locked}, [{state_timeout, 3600000, lock}]}]].
+
+postponing(P) -> P ! an_event, P.
 
 events() ->
     [event([{local, name(event, N)}], N) || N <- [0, 1, 2, 5]]
@@ -84,6 +94,9 @@ elixir() ->
         _ ->
             [ok_pid('Elixir.Agent':start(fun() -> S end))
              || S <- [#{a => 1}, [], nil, self(), <<"agent">>]]
+                ++ [ok_pid('Elixir.GenServer':start('Elixir.MyApp.Worker', S, O))
+                    || S <- [#{a => 1}, nil, [], self()],
+                       O <- [[], [{hibernate_after, 1}]]]
                 ++ [ok_pid('Elixir.DynamicSupervisor':start_link([{strategy, one_for_one}])),
                     ok_pid('Elixir.Supervisor':start_link([], [{strategy, one_for_one}]))]
     end.
@@ -203,6 +216,42 @@ end_timers() ->
     R = monitor(process, P),
     exit(P, kill),
     receive {'DOWN', R, process, _, _} -> text(killed) end.
+
+%% A process whose messages lie outside its heap, and what they add to its memory.
+weigh(N) ->
+    P = spawn_opt(fun() -> receive never -> ok end end, [{message_queue_data, off_heap}]),
+    persistent_term:put(states_boxes, [P | persistent_term:get(states_boxes, [])]),
+    {_, Before} = process_info(P, memory),
+    [P ! message(K rem 10, K) || K <- lists:seq(1, list_to_integer(N))],
+    {_, After} = process_info(P, memory),
+    #{pid => pid(P), bytes => After - Before}.
+
+%% A gen_server with that state, and the words that the state takes.
+large(N) ->
+    State = [{K, integer_to_list(K)} || K <- lists:seq(1, list_to_integer(N))],
+    P = ok_pid(gen_server:start(?MODULE, {server, plain, State}, [])),
+    persistent_term:put(states_boxes, [P | persistent_term:get(states_boxes, [])]),
+    #{pid => pid(P), words => erts_debug:flat_size(State)}.
+
+%% A Task of Elixir.
+task() ->
+    P = ok_pid('Elixir.Task':start(fun() -> receive never -> ok end end)),
+    persistent_term:put(states_boxes, [P | persistent_term:get(states_boxes, [])]),
+    timer:sleep(50),
+    pid(P).
+
+%% A process that waits in a function with known Y registers: frames/3, the deepest last.
+frames() ->
+    Self = self(),
+    P = spawn(fun() -> frame(outer, #{a => 1}, Self) end),
+    persistent_term:put(states_boxes, [P | persistent_term:get(states_boxes, [])]),
+    receive ready -> ok end,
+    timer:sleep(50),
+    pid(P).
+
+frame(outer, Map, Self) -> R = frame(inner, {x, 1.5}, Self), {R, Map};
+frame(inner, Tuple, Self) -> R = frame(waits, "text", Self), {R, Tuple};
+frame(waits, Text, Self) -> Self ! ready, receive never -> Text end.
 
 gone() ->
     {P, R} = spawn_monitor(fun() -> ok end),
