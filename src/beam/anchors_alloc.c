@@ -140,7 +140,10 @@ static size_t count_buckets(const struct anchor_space *s, raddr addr)
 {
 	size_t last = 0, end = 0, size = BUCKETS_MIN;
 
-	if (!space_is_pointer(s, addr, BUCKETS_MIN * BUCKET_SIZE) ||
+	/* It is allocated: most words that are pointers lead back into the executable. */
+	if (addr - s->data_addr < s->data_size || addr - s->rodata_addr < s->rodata_size ||
+	    (addr >= s->text && addr < s->text_end) ||
+	    !space_is_pointer(s, addr, BUCKETS_MIN * BUCKET_SIZE) ||
 	    count_empty(s, addr, BUCKETS_PROBE, &last) < BUCKETS_PROBE / 2)
 		return 0;
 	/* Chunks of which some are empty: names are few among thousands of buckets. */
