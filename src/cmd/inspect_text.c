@@ -13,6 +13,8 @@
 
 /* Elements of a list that are shown without -n. */
 #define SHOWN 20
+/* Bytes of the text of one of many terms without --size: some three lines. */
+#define BRIEF 300
 
 static unsigned int shown(const struct inspect *x)
 {
@@ -441,6 +443,21 @@ static void put_heap(struct inspect *x)
 	}
 }
 
+/* Sections that list many terms. */
+static void put_lists(struct inspect *x)
+{
+	size_t whole = x->reader.max_len;
+
+	if (!x->ctx->opt.size)
+		x->reader.max_len = BRIEF;
+	put_mailbox(x);
+	put_stack(x);
+	put_relations(x);
+	put_timers(x);
+	put_dictionary(x);
+	x->reader.max_len = whole;
+}
+
 void inspect_text(struct inspect *x)
 {
 	for (size_t i = 0; i < x->warnings.len; i++)
@@ -448,11 +465,7 @@ void inspect_text(struct inspect *x)
 	put_title(x);
 	put_facts(x);
 	put_state(x);
-	put_mailbox(x);
-	put_stack(x);
-	put_relations(x);
-	put_timers(x);
-	put_dictionary(x);
+	put_lists(x);
 	put_binaries(x);
 	put_heap(x);
 	if (x->unreadable)
