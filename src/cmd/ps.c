@@ -501,5 +501,8 @@ int cmd_ps(struct command_context *ctx, struct error *err)
 	vec_free(&ps.before.v);
 	vec_free(&ps.ancestors);
 	strbuf_free(&ps.row);
-	return target_close(ps.node, rc, err);
+	if (!ctx->opt.watch_ns)
+		return target_close(ps.node, rc, err);
+	beam_node_close(ps.node); /* what it looked on at may end: it has said so */
+	return rc;
 }
