@@ -71,12 +71,11 @@ static uint64_t words_between(raddr from, raddr to)
 
 static void take_heap(const struct beam_layout *l, const uint8_t *s, struct process_facts *p)
 {
-	raddr abandoned = process_u64(s, l->process_abandoned_heap);
-
 	p->heap = process_u64(s, l->process_heap);
 	p->htop = process_u64(s, l->process_htop);
 	p->stop = process_u64(s, l->process_stop);
 	p->hend = process_u64(s, l->process_hend);
+	p->abandoned_heap = process_u64(s, l->process_abandoned_heap);
 	p->old_heap = process_u64(s, l->process_old_heap);
 	p->old_htop = process_u64(s, l->process_old_htop);
 	p->old_hend = process_u64(s, l->process_old_hend);
@@ -94,7 +93,7 @@ static void take_heap(const struct beam_layout *l, const uint8_t *s, struct proc
 	p->max_gen_gcs = process_u16(s, l->process_max_gen_gcs);
 	/* The first part of what erts_process_memory() (erl_process_dump.c) sums up. */
 	p->memory = (uint64_t)l->process_size + 8 * p->total_heap_size +
-		    (abandoned ? 8 * words_between(p->heap, p->hend) : 0);
+		    (p->abandoned_heap ? 8 * words_between(p->heap, p->hend) : 0);
 }
 
 static void take_queues(const struct beam_layout *l, const uint8_t *s, struct process_facts *p,
@@ -161,7 +160,8 @@ static bool is_whole(const struct process_facts *p)
 		return false;
 	if (p->state & (PROCESS_STATE_EXITING | PROCESS_STATE_GC))
 		return true;
-	if (!p->heap || p->hend - p->heap != 8 * p->heap_size)
+	/* heap_size is that of the abandoned one, if there is such. */
+	if (!p->heap || (!p->abandoned_heap && p->hend - p->heap != 8 * p->heap_size))
 		return false;
 	/* These two are in registers while it runs. */
 	return (p->state & PROCESS_STATE_ON_CPU) ||

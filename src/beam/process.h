@@ -72,6 +72,9 @@ struct process_facts {
 	uint16_t gen_gcs, max_gen_gcs;
 	raddr i;       /* where it goes on when it is not running */
 	raddr current; /* ErtsCodeMFA *; 0 = none: see i */
+	/* Not 0: a collection is put off, the heap proper stands there, and heap .. hend is a
+	 * fragment in its place until then (erl_gc.c, delay_garbage_collection()). */
+	raddr abandoned_heap;
 	raddr heap, htop, stop, hend, old_heap, old_htop, old_hend, mbuf;
 	raddr dictionary, links, monitors, lt_monitors, psd, off_heap;
 	raddr scheduler_data;	      /* of the scheduler that runs it; 0 = none */
