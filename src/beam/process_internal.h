@@ -31,6 +31,7 @@ struct process_pending {
 	uint64_t nr_messages; /* walked so far */
 	uint64_t message_words;
 	bool on_heap_messages;
+	bool queues_bad; /* changed while they were walked */
 	enum process_found found;
 };
 

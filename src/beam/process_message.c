@@ -106,8 +106,8 @@ struct window {
 	uint8_t bytes[WINDOW_SIZE];
 };
 
-/* `size` bytes at addr, of the window if they are in it. */
-static int window_read(struct window *w, raddr addr, void *buf, size_t size)
+/* `size` bytes at addr, of the window if they are in it; at least `least` of them, see mem.h. */
+static int window_read(struct window *w, raddr addr, void *buf, size_t size, size_t least)
 {
 	static const uint32_t sizes[] = {WINDOW_SIZE, PAGE_SIZE};
 
@@ -123,7 +123,7 @@ static int window_read(struct window *w, raddr addr, void *buf, size_t size)
 		if (mem_read(w->mem, w->addr, w->bytes, w->size) != 0)
 			w->size = 0;
 	}
-	return mem_read(w->mem, addr, buf, size);
+	return mem_read_edge(w->mem, addr, buf, size, least);
 }
 
 static int read_fragments(struct process_reader *r, struct window *w, struct process_pending *q,
@@ -132,7 +132,9 @@ static int read_fragments(struct process_reader *r, struct window *w, struct pro
 	uint8_t bytes[64];
 
 	for (unsigned int i = 0; fragment; i++) {
-		if (i > 65536 || window_read(w, fragment, bytes, (size_t)r->l->heap_frag_size) != 0)
+		size_t size = (size_t)r->l->heap_frag_size;
+
+		if (i > 65536 || window_read(w, fragment, bytes, size, size - 8) != 0)
 			return -EAGAIN;
 		if (process_take_fragment(r, q, bytes) != 0)
 			return -EAGAIN;
@@ -158,7 +160,8 @@ int process_read_messages(struct process_reader *r, struct process_facts *p,
 		raddr at = q->queues[k];
 
 		while (rc == 0 && at) {
-			rc = left-- ? window_read(&w[0], at, bytes, (size_t)r->l->message_size)
+			rc = left-- ? window_read(&w[0], at, bytes, (size_t)r->l->message_size,
+						  process_message_least(r->l))
 				    : -EAGAIN;
 			if (rc)
 				break;

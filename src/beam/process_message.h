@@ -8,6 +8,13 @@
 /* More messages than these are read in a row, many with one read, instead of level by level. */
 #define PROCESS_LONG_QUEUE 16
 
+/* Bytes that each thing in a queue has: a message on the heap ends before `hfrag`
+ * (ErtsMessageRef), a signal even sooner. */
+static inline size_t process_message_least(const struct beam_layout *l)
+{
+	return (size_t)l->message_m + 8;
+}
+
 /* Makes p->message_queue_len what process_info has.  -EAGAIN: it would not stand still. */
 int process_count_messages(struct process_reader *r, struct process_facts *p,
 			   struct process_pending *q);

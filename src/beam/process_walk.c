@@ -289,6 +289,26 @@ static bool read_alone(struct walk *w, const struct step *s, uint8_t *bytes, siz
 			PROCESS_MONITOR_DATA(m)) == 0;
 }
 
+/* The same for what may be shorter than what is read of it. */
+static bool read_rest(struct walk *w, const struct step *s, uint8_t *bytes, size_t before,
+		      size_t size)
+{
+	if (s->kind == STEP_MESSAGE)
+		return mem_read_edge(w->r->mem, s->addr, bytes, size,
+				     process_message_least(w->r->l)) == 0;
+	if (s->kind == STEP_FRAGMENT)
+		return mem_read_edge(w->r->mem, s->addr, bytes, size, size - 8) == 0;
+	return read_alone(w, s, bytes, before, size);
+}
+
+/* What is known to be in vain. */
+static bool is_over(const struct walk *w, const struct step *s)
+{
+	const struct process_pending *q = &w->b->pending[s->process];
+
+	return q->found != PROCESS_FOUND || (q->queues_bad && walk_is_of_queue(s));
+}
+
 static void run_batch(struct walk *w, const struct step *steps, size_t nr)
 {
 	struct process_reader *r = w->r;
@@ -307,9 +327,9 @@ static void run_batch(struct walk *w, const struct step *steps, size_t nr)
 	for (size_t i = 0; i < nr; i++) {
 		const struct mem_range *range = &r->ranges[i];
 
-		if (w->b->pending[steps[i].process].found != PROCESS_FOUND)
+		if (is_over(w, &steps[i]))
 			continue;
-		if (range->err && !read_alone(w, &steps[i], range->buf, befores[i], range->size))
+		if (range->err && !read_rest(w, &steps[i], range->buf, befores[i], range->size))
 			walk_bad(w, &steps[i]);
 		else
 			take_step(w, &steps[i], range->buf);
@@ -363,7 +383,7 @@ static void begin(struct walk *w, uint32_t i)
 		walk_push(w, STEP_PSD, i, p->psd, 0, 0);
 	if (p->message_queue_len > PROCESS_LONG_QUEUE) {
 		if (process_read_messages(w->r, &w->b->facts[i], q) != 0)
-			q->found = PROCESS_BAD;
+			q->queues_bad = true;
 		return;
 	}
 	for (size_t k = 0; k < ARRAY_SIZE(q->queues); k++)
@@ -394,12 +414,16 @@ void process_walk(struct process_reader *r, struct process_block *b)
 	}
 	run(&w);
 	for (uint32_t i = 0; i < b->nr; i++)
-		if (b->pending[i].found == PROCESS_FOUND && b->pending[i].nr_messages)
+		if (b->pending[i].found == PROCESS_FOUND && !b->pending[i].queues_bad &&
+		    b->pending[i].nr_messages)
 			walk_push(&w, STEP_STILL, i, b->facts[i].addr, 0, 0);
 	run(&w);
 	for (size_t i = 0; i < b->nr; i++)
-		if (b->pending[i].found != PROCESS_VANISHED)
+		if (b->pending[i].found != PROCESS_VANISHED) {
 			finish(&w, &b->facts[i], &b->pending[i]);
+			if (b->pending[i].queues_bad)
+				b->pending[i].found = PROCESS_BAD;
+		}
 	vec_free(&w.now);
 	vec_free(&w.next);
 }

@@ -50,9 +50,18 @@ static inline void walk_push(struct walk *w, enum step_kind kind, uint32_t proce
 	vec_push(&w->next, s);
 }
 
+static inline bool walk_is_of_queue(const struct step *s)
+{
+	return s->kind == STEP_MESSAGE || s->kind == STEP_FRAGMENT || s->kind == STEP_STILL;
+}
+
+/* A queue that does not stand still keeps nothing else from being read. */
 static inline void walk_bad(struct walk *w, const struct step *s)
 {
-	w->b->pending[s->process].found = PROCESS_BAD;
+	if (walk_is_of_queue(s))
+		w->b->pending[s->process].queues_bad = true;
+	else
+		w->b->pending[s->process].found = PROCESS_BAD;
 }
 
 /* `node` holds a link and the word behind it. */

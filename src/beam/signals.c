@@ -150,10 +150,9 @@ static void walk_queue(struct walk *w, raddr first, enum signal_queue queue)
 			w->counts->cut = true;
 			return;
 		}
-		/* A signal that is no message may be shorter than one: its end may not be there. */
+		/* Messages on the heap and other signals are shorter: the end may not be there. */
 		if (at == mark || at % 8 != 0 ||
-		    (mem_read(w->mem, at, bytes, size) != 0 &&
-		     mem_read(w->mem, at, bytes, (size_t)l->message_hfrag) != 0)) {
+		    mem_read_edge(w->mem, at, bytes, size, (size_t)l->message_m + 8) != 0) {
 			w->counts->unreadable++;
 			return;
 		}

@@ -13,7 +13,8 @@
 
 /* Strings are fetched in pieces that end at multiples of this: never across a page, and few bytes
  * too many for the short names that are the rule. */
-#define STRING_CHUNK 256
+#define STRING_CHUNK  256
+#define SMALLEST_PAGE 4096u
 
 void mem_close(struct mem *m)
 {
@@ -57,6 +58,17 @@ static ssize_t read_bytes(struct mem *m, raddr addr, char *buf, size_t size)
 			return (ssize_t)i + 1;
 	}
 	return (ssize_t)size;
+}
+
+int mem_read_edge(struct mem *m, raddr addr, void *buf, size_t size, size_t least)
+{
+	size_t left = SMALLEST_PAGE - (size_t)(addr % SMALLEST_PAGE);
+	int rc = mem_read(m, addr, buf, size);
+
+	if (rc != -EFAULT || left >= size || left < least)
+		return rc;
+	memset((char *)buf + left, 0, size - left);
+	return mem_read(m, addr, buf, left);
 }
 
 int mem_read_string(struct mem *m, raddr addr, char *buf, size_t size)

@@ -68,6 +68,9 @@ static inline int mem_read(struct mem *m, raddr addr, void *buf, size_t size)
 }
 
 size_t mem_readv(struct mem *m, struct mem_range *ranges, size_t nr);
+/* Of a thing of unknown length: size bytes, or, where what follows its page is not mapped, up to
+ * there, if that is `least` bytes or more; what is missing is 0. */
+int mem_read_edge(struct mem *m, raddr addr, void *buf, size_t size, size_t least);
 int mem_read_u32(struct mem *m, raddr addr, uint32_t *value);
 int mem_read_u64(struct mem *m, raddr addr, uint64_t *value);
 /* A NUL terminated string of at most size - 1 bytes; longer ones are cut.  0 or negative errno. */

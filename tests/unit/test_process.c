@@ -485,6 +485,45 @@ static void test_torn(void **state)
 	table_close(&t);
 }
 
+/* Messages on the heap and signals are shorter than what is read of them, and may be the last in
+ * their page; and a name is a name, whatever becomes of the queue. */
+static void test_edge(void **state)
+{
+	static const size_t lengths[] = {1, 100};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(releases) * ARRAY_SIZE(lengths); i++) {
+		uint64_t nr = lengths[i % ARRAY_SIZE(lengths)];
+		raddr one, page = 0x7d0000000000ull, first = 0;
+		struct process_facts p;
+		struct table t;
+
+		table_open(&t, releases[i / ARRAY_SIZE(lengths)]);
+		one = add_process(&t, 7);
+		add_name(&t, one, "code_server");
+		image_map(t.f->im, page, 4096);
+		for (uint64_t k = 0; k < nr - 1; k++)
+			first = add_message(&t, first, SMALL(k), 0, 0);
+		put64(&t, page + 4096 - 40, t.l->message_next, first);
+		put64(&t, page + 4096 - 40, t.l->message_m, SMALL(nr));
+		put64(&t, one, t.l->process_sig_qs_first, page + 4096 - 40);
+		if (t.l->process_sig_qs_len != LAYOUT_ABSENT)
+			put64(&t, one, t.l->process_sig_qs_len, nr);
+		else
+			put64(&t, one, t.l->process_sig_qs_mq_len, nr);
+		p = read_one(&t, 7);
+		assert_false(p.torn);
+		assert_int_equal(p.message_queue_len, nr);
+		assert_int_equal(p.memory, (uint64_t)t.l->process_size + 8 * 233 +
+						   nr * (uint64_t)t.l->message_size);
+		put64(&t, page + 4096 - 40, t.l->message_next, 0xdead0000);
+		p = read_one(&t, 7);
+		assert_true(p.torn);
+		assert_int_equal(p.registered, fakenode_atom(t.f, "code_server"));
+		table_close(&t);
+	}
+}
+
 static void test_faults(void **state)
 {
 	struct table t;
@@ -526,7 +565,7 @@ int main(void)
 		cmocka_unit_test(test_memory),	   cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_dictionary), cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_gone),	   cmocka_unit_test(test_torn),
-		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_edge),	   cmocka_unit_test(test_faults),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
