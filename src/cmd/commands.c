@@ -29,12 +29,11 @@ const struct command commands[] = {
 		.name = "list",
 		.summary = "which BEAM nodes run on this host, containers included",
 		.args = "",
-		.description = "One row for each Erlang or Elixir node that can be seen from here. "
-			       "All facts "
-			       "are read from the node's executable and memory, none from its "
-			       "command line. "
-			       "A node that ebeam cannot look into is listed all the same, with "
-			       "the reason.",
+		.description =
+			"One row for each Erlang or Elixir node that can be seen from here. All "
+			"facts are read from the node's executable and memory, none from its "
+			"command line. A node that ebeam cannot look into is listed all the same, "
+			"with the reason.",
 		.options = OPTIONS_TABLE,
 		.run = cmd_list,
 	},
@@ -44,15 +43,12 @@ const struct command commands[] = {
 		.args = "",
 		.description =
 			"Checks the kernel, the privileges of this process and every node (or the "
-			"one "
-			"that -p names), without leaving anything behind. Each feature is "
-			"available, "
-			"degraded or missing; where it is not available the reason and the fix are "
-			"given. If there are several nodes, checks that passed are only counted; "
-			"-p or -v shows each.\n\n"
+			"one that -p names), without leaving anything behind. Each feature is "
+			"available, degraded or missing; where it is not available the reason and "
+			"the fix are given. If there are several nodes, checks that passed are "
+			"only counted; -p or -v shows each.\n\n"
 			"Exits 0 if 'ebeam record' will work, otherwise with the code that it "
-			"would "
-			"exit with: 4 (privilege), 5 (kernel) or 6 (OTP release or build).",
+			"would exit with: 4 (privilege), 5 (kernel) or 6 (OTP release or build).",
 		.options = OPTIONS_LOOK,
 		.run = cmd_doctor,
 	},
@@ -60,20 +56,18 @@ const struct command commands[] = {
 		.name = "record",
 		.summary = "where a node spends its CPU: a flame graph",
 		.args = "",
-		.description = "Samples the whole Erlang stack, and the C function on top of it, "
-			       "of whatever "
-			       "runs on each CPU. The node is not changed, not paused and need not "
-			       "cooperate. Ends after -d, at Ctrl-C or when the node exits, and "
-			       "then writes "
-			       "the result; a second Ctrl-C ends at once and leaves no file.\n\n"
-			       "  ebeam record -p rabbit@host -d 10\n"
-			       "  ebeam record -p 4711 -d 1m -o busy.ebeam\n"
-			       "  ebeam record -d 10 -f folded | less\n\n"
-			       "Without -o the result goes to a file named after the node and the "
-			       "time; text, "
-			       "folded and json go to standard output. A capture (.ebeam) keeps "
-			       "everything "
-			       "and can be shown in any other format later, with 'ebeam report'.",
+		.description =
+			"Samples the whole Erlang stack, and the C function on top of it, of "
+			"whatever runs on each CPU. The node is not changed, not paused and need "
+			"not cooperate. Ends after -d, at Ctrl-C or when the node exits, and then "
+			"writes the result; a second Ctrl-C ends at once and leaves no file.\n\n"
+			"  ebeam record -p rabbit@host -d 10\n"
+			"  ebeam record -p 4711 -d 1m -o busy.ebeam\n"
+			"  ebeam record -d 10 -f folded | less\n\n"
+			"Without -o the result goes to a file named after the node and the time; "
+			"text, folded and json go to standard output. A capture (.ebeam) keeps "
+			"everything and can be shown in any other format later, with 'ebeam "
+			"report'.",
 		.options = OPTIONS_RENDER | OPT(PID) | OPT(DURATION) | OPT(FREQ) | OPT(MODE) |
 			   OPT(MIN_COMPLETE) | OPT(MAX_OVERHEAD) | OPT(DRY_RUN) | OPT(CAPTURE),
 		.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_CAPTURE,
@@ -84,17 +78,16 @@ const struct command commands[] = {
 		.summary = "show a capture again, in any format, with any grouping",
 		.args = "FILE",
 		.description =
-			"Needs neither root nor the node: a capture holds all names. The result is "
-			"the "
-			"same, byte for byte, as if 'ebeam record' had written that format.\n\n"
+			"Needs neither root nor the node: a capture holds all names. The result "
+			"is the same, byte for byte, as if 'ebeam record' had written that "
+			"format.\n\n"
 			"  ebeam report busy.ebeam\n"
 			"  ebeam report busy.ebeam -f text -n 30\n"
 			"  ebeam report busy.ebeam --by process --lines -o busy.svg\n\n"
 			"Without -o the result goes to a file beside the capture, whose name is "
 			"printed; text, folded and json go to standard output. A damaged or cut "
 			"capture is shown as far as it goes, with a warning and exit code 7. FILE "
-			"may "
-			"be - for standard input.",
+			"may be - for standard input.",
 		.options = OPTIONS_RENDER | OPT(MIN_COMPLETE),
 		.min_args = 1,
 		.max_args = 1,
@@ -105,13 +98,12 @@ const struct command commands[] = {
 		.name = "diff",
 		.summary = "what changed between two captures: a differential flame graph",
 		.args = "A B",
-		.description = "A is before, B is after. Counts of B are scaled to those of A. "
-			       "Functions are "
-			       "compared by module, name and arity: shifted lines and renumbered "
-			       "funs do not "
-			       "count as a change.\n\n"
-			       "  ebeam diff before.ebeam after.ebeam\n"
-			       "  ebeam diff before.ebeam after.ebeam -f text",
+		.description =
+			"A is before, B is after. Counts of B are scaled to those of A. Functions "
+			"are compared by module, name and arity: shifted lines and renumbered "
+			"funs do not count as a change.\n\n"
+			"  ebeam diff before.ebeam after.ebeam\n"
+			"  ebeam diff before.ebeam after.ebeam -f text",
 		.options = OPTIONS_RENDER,
 		.min_args = 2,
 		.max_args = 2,
@@ -119,30 +111,103 @@ const struct command commands[] = {
 		.run = cmd_diff,
 	},
 	{
+		.name = "ps",
+		.summary = "the process table: memory, mailbox, reductions, what each one does",
+		.args = "",
+		.description =
+			"One row for each Erlang process, read from the node's memory: it works "
+			"the same on a node that hangs. Values are those of "
+			"erlang:process_info/2; memory is in bytes, heap sizes are in words. "
+			"Sorted by memory, largest first. A terminal gets the first 50 rows, "
+			"unless -n says how many; a pipe all.\n\n"
+			"  ebeam ps -p rabbit@host -s message_queue_len -n 20\n"
+			"  ebeam ps --where 'message_queue_len > 1k and status != running'\n"
+			"  ebeam ps --where 'name ~ \"^MyApp\" or memory > 10M' -j\n"
+			"  ebeam ps --watch 2s -s reductions_per_s\n"
+			"  ebeam ps --tree\n\n"
+			"The name of a process is its registered name, else its label, else its "
+			"initial call. The label is that of proc_lib:set_label/1; without one, of "
+			"processes that proc_lib started (gen_server and the like), what they "
+			"were started to run; initial_call is what process_info says, for those "
+			"proc_lib:init_p/5. Stack size and current function of a process that "
+			"runs are those of its last stop. A process that changed each time it was "
+			"read has ~ behind its pid (\"torn\": true).\n\n"
+			"--where compares columns: numbers with == != < <= > >= (10k, 1.5M, "
+			"64Ki), texts with == != and ~ (a regular expression); with and, or, not, "
+			"&& || ! and parentheses. --watch shows the table again and again, with "
+			"rates as columns (reductions_per_s, memory_per_s, message_queue_per_s), "
+			"sorted by reductions_per_s, and ends at Ctrl-C, after -d, or when the "
+			"node exits; with -j it writes one object a line, the first without "
+			"rates. --tree draws who started whom, by $ancestors and parents; of many "
+			"equal workers three are shown (-v shows all).",
+		.options = OPTIONS_LOOK | OPTIONS_TABLE | OPT(WHERE) | OPT(WATCH) | OPT(TREE) |
+			   OPT(DURATION),
+		.run = cmd_ps,
+	},
+	{
+		.name = "inspect",
+		.summary = "one process: state, stack, mailbox, links, timers, binaries",
+		.args = "PID|NAME",
+		.description =
+			"Everything that erlang:process_info/2 and sys:get_state/1 would say of "
+			"one process, read from the node's memory: the node is not asked, not "
+			"paused, and may hang. A process is named as <0.80.0>, 0.80.0, or by its "
+			"registered name.\n\n"
+			"  ebeam inspect -p rabbit@host '<0.80.0>'\n"
+			"  ebeam inspect -p 4711 MyApp.Worker --mailbox\n"
+			"  ebeam inspect -p 4711 code_server --terms --heap\n\n"
+			"The state is shown of processes that wait in the loop of a gen_server, "
+			"gen_statem or gen_event, supervisors and Elixir's GenServer and Agent "
+			"among them, and where it can be told which register holds it. Mailboxes "
+			"of up to 10,000 messages are always counted by shape. A process that "
+			"runs is shown as of its last stop, and said to be stale.",
+		.options = OPTIONS_LOOK | OPTIONS_TERM | OPT(LIMIT) | OPT(TERMS) | OPT(HEAP) |
+			   OPT(MAILBOX),
+		.min_args = 1,
+		.max_args = 1,
+		.run = cmd_inspect,
+	},
+	{
 		.name = "dump",
 		.summary = "the stacks of all processes now, equal ones merged",
 		.args = "",
-		.description = "What every process does, without asking it: its status and its "
-			       "stack, as process_info(P, current_stacktrace) would answer, read "
-			       "from memory. Equal stacks are merged, the most frequent first, the "
-			       "top of each stack first. Of a process that runs, the stack is that "
-			       "of its last stop.\n\n"
-			       "  ebeam dump -p rabbit@host\n"
-			       "  ebeam dump -p rabbit@host -n 5\n"
-			       "  ebeam dump --core core.4711 -o stacks.html\n\n"
-			       "A format such as html, svg or folded shows the stacks as a flame "
-			       "graph in which a process counts 1; --by and --lines are for "
-			       "those.\n\n"
-			       "--waits shows instead who waits for whose answer (gen_server:call "
-			       "and the like): who is waited for most, chains, and deadlocks. Each "
-			       "wait is proven by the monitor of the request. --old-code shows "
-			       "which processes still run code of a module that was loaded anew, "
-			       "as erlang:check_process_code/2 finds it in what they execute: the "
-			       "next purge would kill them.",
+		.description =
+			"What every process does, without asking it: its status and its stack, as "
+			"process_info(P, current_stacktrace) would answer, read from memory. "
+			"Equal stacks are merged, the most frequent first, the top of each stack "
+			"first. Of a process that runs, the stack is that of its last stop.\n\n"
+			"  ebeam dump -p rabbit@host\n"
+			"  ebeam dump -p rabbit@host -n 5\n"
+			"  ebeam dump --core core.4711 -o stacks.html\n\n"
+			"A format such as html, svg or folded shows the stacks as a flame graph "
+			"in which a process counts 1; --by and --lines are for those.\n\n"
+			"--waits shows instead who waits for whose answer (gen_server:call and "
+			"the like): who is waited for most, chains, and deadlocks. Each wait is "
+			"proven by the monitor of the request. --old-code shows which processes "
+			"still run code of a module that was loaded anew, as "
+			"erlang:check_process_code/2 finds it in what they execute: the next "
+			"purge would kill them.",
 		.options = OPTIONS_LOOK | OPT(BY) | OPT(LINES) | OPT(OUTPUT) | OPT(FORMAT) |
 			   OPT(LIMIT) | OPT(WAITS) | OPT(OLD_CODE),
 		.formats = FORMATS_TEXT | FORMATS_EXPORT,
 		.run = cmd_dump,
+	},
+	{
+		.name = "mem",
+		.summary = "memory by type, and how well the allocators use what they hold",
+		.args = "",
+		.description =
+			"What erlang:memory/0 would answer, then the VM's allocators: the "
+			"carriers that they hold of the system's memory, and how much of these is "
+			"in use by blocks. What is wasted most comes first: all instances of an "
+			"allocator together, then instances (0 is shared, the others belong to "
+			"schedulers). Read from the node's memory: it also works on a node that "
+			"answers nobody.\n\n"
+			"  ebeam mem -p rabbit@host\n"
+			"  ebeam mem -p 4711 -s utilization -n 30\n"
+			"  ebeam mem --core core.4711 -j",
+		.options = OPTIONS_LOOK | OPTIONS_TABLE,
+		.run = cmd_mem,
 	},
 	{
 		.name = "ets",
@@ -151,8 +216,7 @@ const struct command commands[] = {
 		.description =
 			"One row for each table: what ets:info/1 says of it, and what it takes of "
 			"memory, largest first. Read from the node's memory: it also works on a "
-			"node "
-			"that answers nobody.\n\n"
+			"node that answers nobody.\n\n"
 			"  ebeam ets -p rabbit@host\n"
 			"  ebeam ets -p 4711 -s size -n 20 -c name,size,owner\n"
 			"  ebeam ets -p 4711 code_names -n 100\n\n"
@@ -164,84 +228,24 @@ const struct command commands[] = {
 		.run = cmd_ets,
 	},
 	{
-		.name = "ps",
-		.summary = "the process table: memory, mailbox, reductions, what each one does",
+		.name = "port",
+		.summary = "the ports of a node: traffic, queues, owners, sockets",
 		.args = "",
 		.description =
-			"One row for each Erlang process, read from the node's memory: it works "
-			"the "
-			"same on a node that hangs. Values are those of erlang:process_info/2; "
-			"memory is in bytes, heap sizes are in words. Sorted by memory, largest "
-			"first. A terminal gets the first 50 rows, unless -n says how many; a pipe "
-			"all.\n\n"
-			"  ebeam ps -p rabbit@host -s message_queue_len -n 20\n"
-			"  ebeam ps --where 'message_queue_len > 1k and status != running'\n"
-			"  ebeam ps --where 'name ~ \"^MyApp\" or memory > 10M' -j\n"
-			"  ebeam ps --watch 2s -s reductions_per_s\n"
-			"  ebeam ps --tree\n\n"
-			"The name of a process is its registered name, else its label, else its "
-			"initial call. The label is that of proc_lib:set_label/1; without one, of "
-			"processes that proc_lib started (gen_server and the like), what they were "
-			"started to run; initial_call is what process_info says, for those "
-			"proc_lib:init_p/5. Stack size and current function of a process that runs "
-			"are those of its last stop. A process that changed each time it was read "
-			"has ~ behind its pid (\"torn\": true).\n\n"
-			"--where compares columns: numbers with == != < <= > >= (10k, 1.5M, 64Ki), "
-			"texts with == != and ~ (a regular expression); with and, or, not, && || ! "
-			"and parentheses. --watch shows the table again and again, with rates as "
-			"columns (reductions_per_s, memory_per_s, message_queue_per_s), sorted by "
-			"reductions_per_s, and ends at Ctrl-C, after -d, or when the node exits; "
-			"with -j it writes one object a line, the first without rates. --tree "
-			"draws who started whom, by $ancestors and parents; of many equal workers "
-			"three are shown (-v shows all).",
-		.options = OPTIONS_LOOK | OPTIONS_TABLE | OPT(WHERE) | OPT(WATCH) | OPT(TREE) |
-			   OPT(DURATION),
-		.run = cmd_ps,
-	},
-	{
-		.name = "inspect",
-		.summary = "one process: state, stack, mailbox, links, timers, binaries",
-		.args = "PID|NAME",
-		.description =
-			"Everything that erlang:process_info/2 and sys:get_state/1 would say of "
-			"one "
-			"process, read from the node's memory: the node is not asked, not paused, "
-			"and may "
-			"hang. A process is named as <0.80.0>, 0.80.0, or by its registered "
-			"name.\n\n"
-			"  ebeam inspect -p rabbit@host '<0.80.0>'\n"
-			"  ebeam inspect -p 4711 MyApp.Worker --mailbox\n"
-			"  ebeam inspect -p 4711 code_server --terms --heap\n\n"
-			"The state is shown of processes that wait in the loop of a gen_server, "
-			"gen_statem or gen_event, supervisors and Elixir's GenServer and Agent "
-			"among "
-			"them, and where it can be told which register holds it. Mailboxes of up "
-			"to "
-			"10,000 messages are always counted by shape. A process that runs is shown "
-			"as "
-			"of its last stop, and said to be stale.",
-		.options = OPTIONS_LOOK | OPTIONS_TERM | OPT(LIMIT) | OPT(TERMS) | OPT(HEAP) |
-			   OPT(MAILBOX),
-		.min_args = 1,
-		.max_args = 1,
-		.run = cmd_inspect,
-	},
-	{
-		.name = "mem",
-		.summary = "memory by type, and how well the allocators use what they hold",
-		.args = "",
-		.description =
-			"What erlang:memory/0 would answer, then the VM's allocators: the carriers "
-			"that they hold of the system's memory, and how much of these is in use by "
-			"blocks. What is wasted most comes first: all instances of an allocator "
-			"together, then instances (0 is shared, the others belong to schedulers). "
-			"Read from the node's memory: it also works on a node that answers "
-			"nobody.\n\n"
-			"  ebeam mem -p rabbit@host\n"
-			"  ebeam mem -p 4711 -s utilization -n 30\n"
-			"  ebeam mem --core core.4711 -j",
+			"What erlang:port_info says of each port, those that hold data back "
+			"first: QUEUE is what the port has taken and its driver could not write "
+			"yet. Read from memory: works on a node that hangs, and with --core on "
+			"one that is dead.\n\n"
+			"Of a port that is a socket (gen_tcp, gen_udp, gen_sctp, distribution) "
+			"the kernel's side is shown too: addresses, state, RECV-Q (bytes that the "
+			"node has not read; of a listening socket: connections not accepted) and "
+			"SEND-Q (bytes that the peer has not acknowledged).\n\n"
+			"  ebeam port -p rabbit@host -n 20\n"
+			"  ebeam port -p rabbit@host -s -input -c port,connected,input,peer\n\n"
+			"Sockets of the module 'socket' (and of inet_backend socket) are no ports "
+			"and are not shown. OS PID is that of the node's own PID namespace.",
 		.options = OPTIONS_LOOK | OPTIONS_TABLE,
-		.run = cmd_mem,
+		.run = cmd_port,
 	},
 	{
 		.name = "mod",
@@ -258,39 +262,19 @@ const struct command commands[] = {
 		.run = cmd_mod,
 	},
 	{
-		.name = "port",
-		.summary = "the ports of a node: traffic, queues, owners, sockets",
-		.args = "",
-		.description =
-			"What erlang:port_info says of each port, those that hold data back first: "
-			"QUEUE is what the port has taken and its driver could not write yet. Read "
-			"from memory: works on a node that hangs, and with --core on one that is "
-			"dead.\n\n"
-			"Of a port that is a socket (gen_tcp, gen_udp, gen_sctp, distribution) the "
-			"kernel's side is shown too: addresses, state, RECV-Q (bytes that the node "
-			"has not read; of a listening socket: connections not accepted) and SEND-Q "
-			"(bytes that the peer has not acknowledged).\n\n"
-			"  ebeam port -p rabbit@host -n 20\n"
-			"  ebeam port -p rabbit@host -s -input -c port,connected,input,peer\n\n"
-			"Sockets of the module 'socket' (and of inet_backend socket) are no ports "
-			"and are not shown. OS PID is that of the node's own PID namespace.",
-		.options = OPTIONS_LOOK | OPTIONS_TABLE,
-		.run = cmd_port,
-	},
-	{
 		.name = "dist",
 		.summary = "connections to other nodes: traffic, queues, who waits; and epmd",
 		.args = "",
 		.description =
-			"Every node that this one knows: connected ones (visible or hidden), those "
-			"that are being connected to (pending), and those that it only has terms "
-			"of (idle). Read from memory: works on a node that hangs, and with --core "
-			"on one that is dead.\n\n"
+			"Every node that this one knows: connected ones (visible or hidden), "
+			"those that are being connected to (pending), and those that it only has "
+			"terms of (idle). Read from memory: works on a node that hangs, and with "
+			"--core on one that is dead.\n\n"
 			"IN and OUT count the packets of the connection. QUEUE is the bytes that "
 			"it has not taken yet; beyond +zdbbl (1 MiB) the connection is busy, and "
 			"WAITING counts the processes that are suspended in a send because of it. "
-			"PORT QUEUE, RECV-Q and SEND-Q are those of the port and socket that carry "
-			"it.\n\n"
+			"PORT QUEUE, RECV-Q and SEND-Q are those of the port and socket that "
+			"carry it.\n\n"
 			"epmd is asked over the network, at the node's ERL_EPMD_PORT, if the node "
 			"sees the same network as ebeam.",
 		.options = OPTIONS_LOOK | OPTIONS_TABLE,
@@ -302,16 +286,16 @@ const struct command commands[] = {
 		.args = "[APPLICATION]...",
 		.description =
 			"What application:get_all_env/1 says of every application, or of those "
-			"that are named. Read from the node's memory: it also works on a node that "
-			"answers nobody, and with --core on one that is dead.\n\n"
+			"that are named. Read from the node's memory: it also works on a node "
+			"that answers nobody, and with --core on one that is dead.\n\n"
 			"  ebeam env -p rabbit@host\n"
 			"  ebeam env -p 4711 kernel my_app --elixir\n"
 			"  ebeam env -p 4711 -j | jq -r .data.kernel.logger_level\n\n"
-			"Values whose keys look like passwords, tokens, keys or cookies are masked "
-			"(***), also inside of values (maps, pairs, keyword lists), and so are "
-			"passwords in URLs and NAME=VALUE in strings. What no key gives away is "
-			"shown: look before you pass it on. --show-secrets masks nothing. true, "
-			"false, undefined, nil, none and what is empty are no secrets.",
+			"Values whose keys look like passwords, tokens, keys or cookies are "
+			"masked (***), also inside of values (maps, pairs, keyword lists), and so "
+			"are passwords in URLs and NAME=VALUE in strings. What no key gives away "
+			"is shown: look before you pass it on. --show-secrets masks nothing. "
+			"true, false, undefined, nil, none and what is empty are no secrets.",
 		.options = OPTIONS_LOOK | OPTIONS_TERM | OPT(SHOW_SECRETS),
 		.max_args = 256,
 		.run = cmd_env,

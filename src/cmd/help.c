@@ -178,9 +178,13 @@ void help_command(FILE *f, const struct command *command)
 void help_markdown(FILE *f)
 {
 	fputs("| command | what it does |\n|---|---|\n", f);
-	for (const struct command *c = commands; c->name; c++)
-		fprintf(f, "| `ebeam %s%s%s` | %s |\n", c->name, *c->args ? " " : "", c->args,
-			c->summary);
+	for (const struct command *c = commands; c->name; c++) {
+		fprintf(f, "| `ebeam %s%s", c->name, *c->args ? " " : "");
+		/* Also in code a bar ends the cell. */
+		for (const char *a = c->args; *a; a++)
+			fprintf(f, *a == '|' ? "\\|" : "%c", *a);
+		fprintf(f, "` | %s |\n", c->summary);
+	}
 }
 
 int cmd_help(struct command_context *ctx, struct error *err)
