@@ -15,7 +15,9 @@
 
 #include "base/compiler.h"
 #include "base/vec.h"
+#include "base/strbuf.h"
 #include "base/xalloc.h"
+#include "names/names.h"
 
 /* INDEX_PAGE_SIZE of erts/emulator/beam/index.h. */
 #define SEGMENT_ATOMS 1024
@@ -252,6 +254,31 @@ const char *beam_atom_text(struct beam_atoms *a, uint64_t term, size_t *len)
 	if (len)
 		*len = atom->len;
 	return atom->text;
+}
+
+bool beam_atom_is(struct beam_atoms *a, uint64_t term, const char *text)
+{
+	static const char elixir[] = "Elixir.";
+	size_t len, prefix = sizeof(elixir) - 1;
+	const char *name = beam_atom_text(a, term, &len);
+	struct strbuf written = STRBUF_INIT;
+	bool is;
+
+	if (!name)
+		return false;
+	if (strcmp(name, text) == 0 ||
+	    (strncmp(name, elixir, prefix) == 0 && strcmp(name + prefix, text) == 0))
+		return true;
+	if (*text == ':')
+		return strcmp(name, text + 1) == 0;
+	if (*text != '\'')
+		return false;
+	if (strlen(text) == len + 2 && strncmp(text + 1, name, len) == 0 && text[len + 1] == '\'')
+		return true; /* quotes that it does not need */
+	names_format_atom(&written, name, len);
+	is = strcmp(written.buf, text) == 0;
+	strbuf_free(&written);
+	return is;
 }
 
 /* Looks for the text among the atoms [from, from + nr) of one segment; *term is 0 if it is not

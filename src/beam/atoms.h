@@ -3,6 +3,7 @@
 #ifndef EBEAM_BEAM_ATOMS_H
 #define EBEAM_BEAM_ATOMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,9 @@ void beam_atoms_close(struct beam_atoms *a);
 /* Text of an atom term (UTF-8, NUL terminated, *len excludes the NUL), valid until close.  NULL if
  * the term is no atom or cannot be read. */
 const char *beam_atom_text(struct beam_atoms *a, uint64_t term, size_t *len);
+/* Is it what `text` means: its text, without "Elixir." if that stands in front, as Erlang writes it
+ * ('my name'), or with Elixir's colon? */
+bool beam_atom_is(struct beam_atoms *a, uint64_t term, const char *text);
 /* Number of atoms in the node now; negative errno on failure. */
 int64_t beam_atoms_count(struct beam_atoms *a);
 /* Term of the atom with this text, or 0 if the node has no such atom (walks the table once, then

@@ -514,6 +514,8 @@ static bool parse_pid(const char *text, uint64_t *number, uint64_t *serial)
 }
 
 struct search {
+	struct beam_atoms *atoms;
+	const char *text; /* if it is in none of the names */
 	uint64_t names[2], epid;
 };
 
@@ -523,24 +525,26 @@ static int search_block(void *arg, struct process_facts *block, size_t nr)
 
 	for (size_t i = 0; i < nr; i++)
 		if (block[i].registered &&
-		    (block[i].registered == s->names[0] || block[i].registered == s->names[1])) {
+		    (block[i].registered == s->names[0] || block[i].registered == s->names[1] ||
+		     (s->text && beam_atom_is(s->atoms, block[i].registered, s->text)))) {
 			s->epid = block[i].epid;
 			return 1;
 		}
 	return 0;
 }
 
-/* Registered so in Erlang, or by Elixir, which leaves "Elixir." out. */
+/* Registered so in Erlang, or by Elixir, which leaves "Elixir." out; or as it is written, with
+ * quotes or Elixir's colon. */
 static int parse_name(struct beam_node *n, const char *text, uint64_t *epid, struct error *err)
 {
 	char elixir[1100];
-	struct search s = {0};
+	struct search s = {.atoms = n->atoms, .text = strchr("':", *text) ? text : NULL};
 	int rc;
 
 	snprintf(elixir, sizeof(elixir), "Elixir.%s", text);
 	s.names[0] = beam_atom_find(n->atoms, text);
 	s.names[1] = beam_atom_find(n->atoms, elixir);
-	if (s.names[0] || s.names[1]) {
+	if (s.names[0] || s.names[1] || s.text) {
 		rc = processes_scan(n, 0, search_block, &s, NULL, err);
 		if (rc < 0)
 			return rc;

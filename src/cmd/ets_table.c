@@ -32,15 +32,9 @@ static bool is_id(const struct ets_table *t, const char *what)
 		strncmp(what, id + strlen("#Ref<"), strlen(what)) == 0);
 }
 
-/* As the node has it, or as Elixir writes the name of a module. */
 static bool has_name(const struct ets_view *v, const struct ets_table *t, const char *what)
 {
-	const char *elixir = "Elixir.";
-	size_t len;
-	const char *name = beam_atom_text(v->node->atoms, t->name, &len);
-
-	return name && (strcmp(name, what) == 0 || (strncmp(name, elixir, strlen(elixir)) == 0 &&
-						    strcmp(name + strlen(elixir), what) == 0));
+	return beam_atom_is(v->node->atoms, t->name, what);
 }
 
 static int ambiguous(const struct ets_view *v, const char *what, size_t nr, struct error *err)

@@ -83,6 +83,11 @@ bool inspect_is_monitored_by(const struct monitor_item *m)
 			     m->type == MONITOR_DIST_PROC || m->type == MONITOR_RESOURCE);
 }
 
+bool inspect_is_suspended_by(const struct monitor_item *m)
+{
+	return m->target && m->type == MONITOR_SUSPEND;
+}
+
 bool inspect_is_suspending(const struct monitor_item *m)
 {
 	return !m->target && m->type == MONITOR_SUSPEND;
@@ -192,8 +197,9 @@ static void read_dictionary(struct inspect *x)
 	int rc = 0;
 
 	x->dictionary.len = 0;
+	mem_cached_forget(x->cached);
 	if (x->p.dictionary)
-		rc = dictionary_each(x->n->mem, x->p.dictionary, keep_pair, x, &unreadable);
+		rc = dictionary_each(x->cached, x->p.dictionary, keep_pair, x, &unreadable);
 	x->unreadable += unreadable + (rc < 0);
 	if (rc > 0)
 		inspect_warn(x, "the dictionary has more than %u keys: the rest is left out",

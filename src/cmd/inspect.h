@@ -97,6 +97,7 @@ void inspect_monitor(struct inspect *x, struct strbuf *out, const struct monitor
 void inspect_timer_ref(struct strbuf *out, const struct timer_item *t);
 bool inspect_is_monitor(const struct monitor_item *m);
 bool inspect_is_monitored_by(const struct monitor_item *m);
+bool inspect_is_suspended_by(const struct monitor_item *m);
 bool inspect_is_suspending(const struct monitor_item *m);
 /* max_heap_size: words and whether it kills, logs, counts shared binaries. */
 struct inspect_max_heap {

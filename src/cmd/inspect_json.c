@@ -365,6 +365,7 @@ int inspect_json(struct inspect *x, struct error *err)
 	put_monitors(x, &w, "monitors", inspect_is_monitor);
 	put_monitors(x, &w, "monitored_by", inspect_is_monitored_by);
 	put_monitors(x, &w, "suspending", inspect_is_suspending);
+	put_monitors(x, &w, "suspended_by", inspect_is_suspended_by);
 	put_timers(x, &w);
 	put_stack(x, &w);
 	put_dictionary(x, &w);

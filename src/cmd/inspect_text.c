@@ -71,12 +71,17 @@ static void line_term(struct inspect *x, const char *name, uint64_t term)
 	strbuf_free(&text);
 }
 
-static void line_count(struct inspect *x, const char *name, uint64_t n, const char *unit)
+static void line_count(struct inspect *x, const char *name, uint64_t n, const char *after)
 {
 	char buf[32];
 
 	label(x, name);
-	fprintf(x->ctx->out, "%s%s\n", units_format_count(n, buf, sizeof(buf)), unit);
+	fprintf(x->ctx->out, "%s%s\n", units_format_count(n, buf, sizeof(buf)), after);
+}
+
+static void line_words(struct inspect *x, const char *name, uint64_t n)
+{
+	line_count(x, name, n, n == 1 ? " word" : " words");
 }
 
 static void put_bytes(struct inspect *x, uint64_t bytes)
@@ -145,13 +150,13 @@ static void put_facts(struct inspect *x)
 	line_term(x, "error_handler", x->error_handler);
 	label(x, "message_queue_data");
 	fprintf(x->ctx->out, "%s\n", inspect_queue_data(x) ? inspect_queue_data(x) : "-");
-	line_count(x, "total_heap_size", p->total_heap_size, " words");
-	line_count(x, "heap_size", p->heap_size, " words");
-	line_count(x, "stack_size", p->stack_size, " words");
+	line_words(x, "total_heap_size", p->total_heap_size);
+	line_words(x, "heap_size", p->heap_size);
+	line_words(x, "stack_size", p->stack_size);
 	line_count(x, "minor_gcs", p->gen_gcs, "");
 	line_count(x, "fullsweep_after", p->max_gen_gcs, "");
-	line_count(x, "min_heap_size", p->min_heap_size, " words");
-	line_count(x, "min_bin_vheap_size", p->min_vheap_size, " words");
+	line_words(x, "min_heap_size", p->min_heap_size);
+	line_words(x, "min_bin_vheap_size", p->min_vheap_size);
 	if (max.size)
 		line_count(x, "max_heap_size", max.size,
 			   max.kill ? " words, then it is killed" : " words, then it is logged");
@@ -194,15 +199,14 @@ static void put_sample(struct inspect *x, const char *name, uint64_t term)
 static void put_mailbox(struct inspect *x)
 {
 	uint64_t nr = x->nr_seen, few = nr < INSPECT_SAMPLE_TEXT ? nr : INSPECT_SAMPLE_TEXT;
+	uint64_t len = x->shaped ? x->messages.messages : (uint64_t)x->p.message_queue_len;
 	struct strbuf text = STRBUF_INIT;
 	char buf[32];
 
 	if (!x->p.message_queue_len && !nr)
 		return;
-	heading(x, "Mailbox: %s messages",
-		units_format_count(x->shaped ? x->messages.messages
-					     : (uint64_t)x->p.message_queue_len,
-				   buf, sizeof(buf)));
+	heading(x, "Mailbox: %s message%s", units_format_count(len, buf, sizeof(buf)),
+		len == 1 ? "" : "s");
 	if (x->shaped) {
 		fputs("  ", x->ctx->out);
 		put_bytes(x, x->messages.messages * (uint64_t)x->n->layout.message_size +
@@ -231,6 +235,7 @@ static void put_mailbox(struct inspect *x)
 static void put_stack(struct inspect *x)
 {
 	struct strbuf text = STRBUF_INIT;
+	bool any = false;
 
 	heading(x, "Stack%s", x->stale ? " (as of its last stop)" : "");
 	if (!x->has_stack)
@@ -242,6 +247,7 @@ static void put_stack(struct inspect *x)
 		stack_frame_locate(&x->code, f, &at);
 		if (!at.known || (f->repeated && !x->ctx->opt.terms))
 			continue;
+		any = true;
 		stack_location_format(&at, &text);
 		if (at.function.file)
 			strbuf_addf(&text, "  %.*s:%u", (int)at.function.file_len, at.function.file,
@@ -260,6 +266,8 @@ static void put_stack(struct inspect *x)
 			strbuf_reset(&text);
 		}
 	}
+	if (x->has_stack && !any)
+		fputs("  empty\n", x->ctx->out);
 	strbuf_free(&text);
 }
 
@@ -312,12 +320,28 @@ static void put_monitors(struct inspect *x, const char *name,
 	strbuf_free(&text);
 }
 
+/* Not all that stand in the trees are shown: the VM has some of its own. */
+static bool has_relations(const struct inspect *x)
+{
+	for (size_t i = 0; i < x->links.v.len; i++)
+		if (!x->links.v.data[i].unlinking)
+			return true;
+	for (size_t i = 0; i < x->monitors.v.len; i++) {
+		const struct monitor_item *m = &x->monitors.v.data[i];
+
+		if (inspect_is_monitor(m) || inspect_is_monitored_by(m) ||
+		    inspect_is_suspending(m) || inspect_is_suspended_by(m))
+			return true;
+	}
+	return false;
+}
+
 static void put_relations(struct inspect *x)
 {
 	struct wrapped w = {.x = x, .name = "links"};
 	struct strbuf text = STRBUF_INIT;
 
-	if (!x->links.v.len && !x->monitors.v.len)
+	if (!has_relations(x))
 		return;
 	heading(x, "Links and monitors");
 	for (size_t i = 0; i < x->links.v.len; i++) {
@@ -331,16 +355,18 @@ static void put_relations(struct inspect *x)
 	put_monitors(x, "monitors", inspect_is_monitor);
 	put_monitors(x, "monitored_by", inspect_is_monitored_by);
 	put_monitors(x, "suspending", inspect_is_suspending);
+	put_monitors(x, "suspended_by", inspect_is_suspended_by);
 	strbuf_free(&text);
 }
 
 static void put_timers(struct inspect *x)
 {
 	struct strbuf text = STRBUF_INIT;
+	char buf[32];
 
 	if (!x->timers.v.len)
 		return;
-	heading(x, "Timers: %zu", x->timers.v.len);
+	heading(x, "Timers: %s", units_format_count(x->timers.v.len, buf, sizeof(buf)));
 	for (size_t i = 0; i < x->timers.v.len && i < shown(x); i++) {
 		const struct timer_item *t = &x->timers.v.data[i];
 
@@ -365,10 +391,11 @@ static void put_timers(struct inspect *x)
 static void put_dictionary(struct inspect *x)
 {
 	struct strbuf text = STRBUF_INIT;
+	char buf[32];
 
 	if (!x->dictionary.len)
 		return;
-	heading(x, "Dictionary: %zu", x->dictionary.len);
+	heading(x, "Dictionary: %s", units_format_count(x->dictionary.len, buf, sizeof(buf)));
 	for (size_t i = 0; i < x->dictionary.len && i < shown(x); i++) {
 		inspect_term(x, &text, x->dictionary.data[i].key);
 		strbuf_addstr(&text, " => ");
@@ -390,9 +417,9 @@ static void put_binaries(struct inspect *x)
 
 	if (!o->binaries.len)
 		return;
-	heading(x, "Binaries outside the heap: %s, held by %s references",
+	heading(x, "Binaries outside the heap: %s, held by %s reference%s",
 		units_format_count(o->binaries.len, a, sizeof(a)),
-		units_format_count(o->references, b, sizeof(b)));
+		units_format_count(o->references, b, sizeof(b)), o->references == 1 ? "" : "s");
 	fputs("  in all ", x->ctx->out);
 	put_bytes(x, o->bytes);
 	fputc('\n', x->ctx->out);
@@ -401,8 +428,8 @@ static void put_binaries(struct inspect *x)
 
 		fprintf(x->ctx->out, "  %#14" PRIx64 "  ", d->addr);
 		put_bytes(x, d->size);
-		fprintf(x->ctx->out, ", %" PRIu64 " references, %" PRIu64 " of them here\n",
-			d->refc, d->here);
+		fprintf(x->ctx->out, ", %" PRIu64 " reference%s, %" PRIu64 " of them here\n",
+			d->refc, d->refc == 1 ? "" : "s", d->here);
 	}
 }
 
@@ -416,9 +443,9 @@ static void put_heap(struct inspect *x)
 		units_format_count(x->census.young, a, sizeof(a)),
 		units_format_count(x->census.old, b, sizeof(b)));
 	if (x->census.fragments)
-		line_count(x, "fragments", x->census.fragments, " words");
+		line_words(x, "fragments", x->census.fragments);
 	if (x->census.unknown)
-		line_count(x, "unknown", x->census.unknown, " words");
+		line_words(x, "unknown", x->census.unknown);
 	for (int k = 0; k < NR_TERM_KINDS; k++) {
 		const struct heap_kind *kind = &x->census.kinds[k];
 

@@ -35,8 +35,8 @@ struct ps {
 	struct process_rows rows, before;
 	VEC(uint64_t) ancestors; /* of each row, --tree only */
 	struct process_totals totals;
-	size_t at; /* in `before`, as the scan goes on */
-	uint64_t nr_shown;
+	size_t at;		      /* in `before`, as the scan goes on */
+	uint64_t nr_wanted, nr_shown; /* for which --where holds; of those */
 	struct jsonw w;
 	struct strbuf row;
 	uint64_t forgot_ns;
@@ -196,13 +196,17 @@ static int stream_json(struct ps *ps, struct error *err)
 static void footer(const struct ps *ps)
 {
 	const struct options *o = &ps->ctx->opt;
-	char shown[32], all[32];
+	char shown[32], all[32], wanted[32], more[64] = "";
 
+	if (ps->filter && ps->nr_shown < ps->nr_wanted)
+		snprintf(more, sizeof(more), " (so are %s; -n N shows more)",
+			 units_format_count(ps->nr_wanted, wanted, sizeof(wanted)));
+	else if (!ps->filter && ps->nr_shown < ps->totals.processes)
+		snprintf(more, sizeof(more), " (-n N shows more)");
 	log_warn("%s of %s processes%s%s%s; %llu torn, %llu vanished meanwhile",
 		 units_format_count(ps->nr_shown, shown, sizeof(shown)),
 		 units_format_count(ps->totals.processes, all, sizeof(all)),
-		 ps->filter ? ", where " : "", ps->filter ? o->where : "",
-		 ps->nr_shown < ps->totals.processes && !ps->filter ? " (-n N shows more)" : "",
+		 ps->filter ? ", where " : "", ps->filter ? o->where : "", more,
 		 (unsigned long long)ps->totals.torn, (unsigned long long)ps->totals.vanished);
 	if (ps->warning[0])
 		log_warn("ebeam: %s", ps->warning);
@@ -247,6 +251,7 @@ static int write_rows(struct ps *ps, struct error *err)
 			vec_push(&wanted, ps->rows.v.data[i]);
 	table.rows = ps->filter ? wanted.data : ps->rows.v.data;
 	table.nr_rows = ps->filter ? wanted.len : ps->rows.v.len;
+	ps->nr_wanted = table.nr_rows;
 	ps->nr_shown =
 		options.limit && options.limit < table.nr_rows ? options.limit : table.nr_rows;
 	if (!ps->ctx->opt.json) {
@@ -447,7 +452,10 @@ static unsigned int choose(struct ps *ps)
 		ps->fields = PROCESS_JSON_ALL | (o->watch_ns ? PROCESS_JSON_RATES : 0);
 	else
 		ps->fields = process_columns_fields(ps->columns);
-	ps->sort = o->sort ? o->sort : o->json ? NULL : o->watch_ns ? "reductions_per_s" : "memory";
+	ps->sort = o->sort		  ? o->sort
+		   : o->json && !o->limit ? NULL
+		   : o->watch_ns	  ? "reductions_per_s"
+					  : "memory";
 	if (o->tree)
 		used |= 1ull << PROCESS_FIELD_NAME | 1ull << PROCESS_FIELD_MEMORY |
 			1ull << PROCESS_FIELD_CURRENT_FUNCTION;
@@ -463,7 +471,7 @@ static int run(struct ps *ps, struct error *err)
 
 	if (o->watch_ns)
 		return watch(ps, err);
-	if (o->json && !o->sort && !o->tree)
+	if (o->json && !ps->sort && !o->tree)
 		return stream_json(ps, err);
 	rc = read_rows(ps, err);
 	if (rc)

@@ -172,10 +172,10 @@ uint64_t process_columns_fields(const char *columns)
 
 	while (*columns) {
 		size_t len = strcspn(columns, ",");
+		const struct table_column *c = table_find_column(process_columns, columns, len);
 
-		for (unsigned int i = 0; i < NR_PROCESS_FIELDS; i++)
-			if (strlen(process_fields[i].name) == len &&
-			    strncmp(process_fields[i].name, columns, len) == 0)
+		for (unsigned int i = 0; c && i < NR_PROCESS_FIELDS; i++)
+			if (strcmp(process_fields[i].name, c->name) == 0)
 				fields |= 1ull << i;
 		columns += len + (columns[len] == ',');
 	}

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/xalloc.h"
 
@@ -20,10 +21,23 @@ size_t table_text_width(const char *text, size_t len)
 	return width;
 }
 
-static const struct table_column *find_column(const struct table *t, const char *name, size_t len)
+static bool is_called(const char *called, const char *name, size_t len)
 {
-	for (const struct table_column *c = t->columns; c->name; c++)
-		if (strlen(c->name) == len && strncmp(c->name, name, len) == 0)
+	return strlen(called) == len && strncasecmp(called, name, len) == 0;
+}
+
+const struct table_column *table_find_column(const struct table_column *columns, const char *name,
+					     size_t len)
+{
+	for (; len && *name == ' '; name++)
+		len--;
+	while (len && name[len - 1] == ' ')
+		len--;
+	for (const struct table_column *c = columns; c->name; c++)
+		if (is_called(c->name, name, len))
+			return c;
+	for (const struct table_column *c = columns; c->name; c++)
+		if (is_called(c->title, name, len))
 			return c;
 	return NULL;
 }
@@ -56,7 +70,7 @@ static int choose_columns(const struct table *t, const struct table_options *o,
 	}
 	for (;;) {
 		size_t len = strcspn(names, ",");
-		const struct table_column *c = find_column(t, names, len);
+		const struct table_column *c = table_find_column(t->columns, names, len);
 
 		if (!c)
 			return unknown_column(t, names, len, err);
@@ -101,7 +115,7 @@ static int sort_column(const struct table *t, const struct table_options *o,
 	if (!name)
 		return 0;
 	name += *name == '-';
-	*column = find_column(t, name, strlen(name));
+	*column = table_find_column(t->columns, name, strlen(name));
 	return *column ? 0 : unknown_column(t, name, strlen(name), err);
 }
 

@@ -46,6 +46,10 @@ struct table_options {
 	bool color;	     /* heading in bold */
 };
 
+/* By its name, or by its heading as people read it; NULL = there is none such. */
+const struct table_column *table_find_column(const struct table_column *columns, const char *name,
+					     size_t len);
+
 /* 0, or what table_write() would say about the columns of *o: before rows are read, which may be
  * costly or forbidden. */
 int table_check(const struct table *t, const struct table_options *o, struct error *err);

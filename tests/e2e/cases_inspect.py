@@ -313,9 +313,15 @@ def paused(ctx):
         before = node.ask("states", "left", pid)["timers"]
         node.ask("states", "suspend", pid)
         time.sleep(0.3)
-        seen = inspect(ctx, node, pid)["timers"]
+        suspended = inspect(ctx, node, pid)
+        seen = suspended["timers"]
+        by = inspect(ctx, node, suspended["suspended_by"][0])
         node.ask("states", "resume", pid)
-        resumed = inspect(ctx, node, pid)["timers"]
+        resumed = inspect(ctx, node, pid)
+        check_equal((len(suspended["suspended_by"]), resumed["suspended_by"]), (1, []),
+                    "who suspends it, and when it was resumed")
+        resumed = resumed["timers"]
+        check_in(pid, str(by["suspending"]), "what that process suspends")
         node.ask("states", "end_timers")
     check_equal(seen[0]["paused"], otp >= 28, "the receive is paused")
     to_pid = [t for t in seen[1:] if t["to"] == pid]

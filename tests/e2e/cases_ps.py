@@ -133,6 +133,8 @@ def choosing(ctx):
         seen = table(ctx, node, "-s", "-" + column, "-n", 20)["data"]
         check_equal([r[column] for r in seen], sorted(r[column] for r in rows)[:20],
                     f"-s -{column}")
+    check_equal([r["memory"] for r in table(ctx, node, "-n", 20)["data"]],
+                sorted((r["memory"] for r in rows), reverse=True)[:20], "-n without -s: the largest")
     check_equal(table(ctx, node, "-c", "pid,status")["data"],
                 [{"pid": r["pid"], "status": r["status"]} for r in rows], "-c")
     cases = {
@@ -154,6 +156,9 @@ def choosing(ctx):
     big = [r for r in rows if r["memory"] > 100000]
     check_equal(len(text.out.splitlines()), 1 + len(big), "rows of the table")
     check_in(f"{len(big)} of {len(rows)} processes", text.err, "the closing line")
+    text = ctx.ebeam.ok("ps", "-p", node.os_pid, "--where", "memory > 100k", "-n", 1)
+    check_in(f"1 of {len(rows)} processes, where memory > 100k (so are {len(big)};", text.err,
+             "the closing line of one of them")
 
 
 @case("--tree has every process once, supervisors above their children")

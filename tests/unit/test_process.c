@@ -352,6 +352,8 @@ static void test_parse(void **state)
 		table_open(&t, releases[i]);
 		add_name(&t, add_process(&t, 200), "code_server");
 		add_name(&t, add_process(&t, 201), "Elixir.My.Name");
+		add_name(&t, add_process(&t, 203), "<0.1.0> it's");
+		add_name(&t, add_process(&t, 204), "");
 		assert_int_equal(process_parse(&t.f->node, "<0.200.0>", &epid, NULL), 0);
 		assert_int_equal(epid, pid_of_number(&t, 200));
 		assert_int_equal(process_parse(&t.f->node, "0.201.0", &epid, NULL), 0);
@@ -361,6 +363,17 @@ static void test_parse(void **state)
 		assert_int_equal(process_parse(&t.f->node, "Elixir.My.Name", &epid, NULL), 0);
 		assert_int_equal(process_parse(&t.f->node, "My.Name", &epid, NULL), 0);
 		assert_int_equal(epid, pid_of_number(&t, 201));
+		assert_int_equal(process_parse(&t.f->node, "'Elixir.My.Name'", &epid, NULL), 0);
+		assert_int_equal(epid, pid_of_number(&t, 201));
+		assert_int_equal(process_parse(&t.f->node, ":code_server", &epid, NULL), 0);
+		assert_int_equal(epid, pid_of_number(&t, 200));
+		assert_int_equal(process_parse(&t.f->node, "'<0.1.0> it\\'s'", &epid, NULL), 0);
+		assert_int_equal(epid, pid_of_number(&t, 203));
+		assert_int_equal(process_parse(&t.f->node, "''", &epid, NULL), 0);
+		assert_int_equal(epid, pid_of_number(&t, 204));
+		assert_int_equal(process_parse(&t.f->node, "'code_server'", &epid, NULL), 0);
+		assert_int_equal(epid, pid_of_number(&t, 200));
+		check_refused(&t, "'code_serve'", ERROR_KIND_NO_NODE, "''code_serve''");
 		check_refused(&t, "<0.202.0>", ERROR_KIND_NO_NODE,
 			      "no process of this node is <0.202.0>");
 		check_refused(&t, "0.200.1", ERROR_KIND_NO_NODE,

@@ -107,6 +107,10 @@ static void the_user_chooses_columns(void **state)
 								     "pear    200g  p\n");
 	expect(&(struct table_options){.columns = "name", .also = "first", .limit = 1},
 	       "NAME\npear\n");
+	/* What a heading says means that column, and spaces mean nothing. */
+	expect(&(struct table_options){.columns = " Weight , FIRST", .sort = "-WEIGHT", .limit = 1},
+	       "WEIGHT  FIRST\n"
+	       "    7g  ?\n");
 }
 
 static void rows_are_ordered_and_equal_ones_stay(void **state)

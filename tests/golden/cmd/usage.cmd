@@ -12,7 +12,7 @@ try -j list
 try --nonsense
 try list --sorted name
 try list --sort nonsense
-try list --columns pid
+try list --columns memory
 try list extra
 try list -n 0
 try help nonsense
