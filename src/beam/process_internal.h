@@ -32,6 +32,7 @@ struct process_pending {
 	uint64_t message_words;
 	bool on_heap_messages;
 	bool queues_bad; /* changed while they were walked */
+	bool doubtful;	 /* its dictionary holds what it need not, unless its heap has moved */
 	enum process_found found;
 };
 

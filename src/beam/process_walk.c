@@ -50,13 +50,16 @@ static void take_value(struct walk *w, const struct step *s, uint64_t key, uint6
 }
 
 /* The arity is a small integer there (proc_lib.erl). */
-static void take_call(struct process_facts *p, const uint8_t *tuple)
+static void take_call(struct walk *w, const struct step *s, const uint8_t *tuple)
 {
+	struct process_facts *p = &w->b->facts[s->process];
 	uint64_t arity = process_u64(tuple, 24);
 
 	if (process_u64(tuple, 0) != HEADER_TUPLE_3 || !TERM_IS_ATOM(process_u64(tuple, 8)) ||
-	    !TERM_IS_ATOM(process_u64(tuple, 16)) || (arity & 0xf) != 0xf || arity >> 4 > 255)
+	    !TERM_IS_ATOM(process_u64(tuple, 16)) || (arity & 0xf) != 0xf || arity >> 4 > 255) {
+		w->b->pending[s->process].doubtful = true;
 		return;
+	}
 	p->proc_lib_call[0] = process_u64(tuple, 8);
 	p->proc_lib_call[1] = process_u64(tuple, 16);
 	p->proc_lib_call[2] = arity >> 4;
@@ -118,6 +121,8 @@ static void take_pair(struct walk *w, const struct step *s, const uint8_t *tuple
 		walk_bad(w, s);
 	else if (process_u64(tuple, 8) == s->from)
 		take_value(w, s, s->from, process_u64(tuple, 16));
+	else
+		w->b->pending[s->process].doubtful = true;
 }
 
 static void take_cell(struct walk *w, const struct step *s, const uint8_t *cell)
@@ -198,20 +203,37 @@ static void take_fragment(struct walk *w, const struct step *s, const uint8_t *f
 }
 
 /* A message that was received on the way is freed: its bytes were anything.  More may have come. */
-static void check_queues(struct walk *w, const struct step *s, const uint8_t *bytes)
+static bool queues_still(const struct process_facts *p, const struct process_pending *q,
+			 const struct beam_layout *l, const uint8_t *bytes)
+{
+	int64_t more = process_raw_length(l, bytes) - q->raw_len;
+
+	return process_u64(bytes, l->process_sig_qs_first) == q->queues[0] &&
+	       process_u64(bytes, l->process_sig_qs_cont) == q->queues[1] &&
+	       process_u64(bytes, l->process_sig_inq_first) == q->queues[2] && more >= 0 &&
+	       q->nr_messages >= (uint64_t)p->message_queue_len &&
+	       q->nr_messages <= (uint64_t)(p->message_queue_len + more);
+}
+
+/* A collection moves what the dictionary refers to. */
+static bool heap_still(const struct process_facts *p, const struct beam_layout *l,
+		       const uint8_t *bytes)
+{
+	return process_u64(bytes, l->process_heap) == p->heap &&
+	       process_u16(bytes, l->process_gen_gcs) == p->gen_gcs &&
+	       !(process_u32(bytes, l->process_state) & PROCESS_STATE_GC);
+}
+
+static void check_still(struct walk *w, const struct step *s, const uint8_t *bytes)
 {
 	const struct beam_layout *l = w->r->l;
 	const struct process_facts *p = &w->b->facts[s->process];
 	const struct process_pending *q = &w->b->pending[s->process];
-	int64_t more = process_raw_length(l, bytes) - q->raw_len;
 
 	if (process_u64(bytes, l->process_id) != p->epid ||
 	    (process_u32(bytes, l->process_state) & (PROCESS_STATE_FREE | PROCESS_STATE_EXITING)) ||
-	    process_u64(bytes, l->process_sig_qs_first) != q->queues[0] ||
-	    process_u64(bytes, l->process_sig_qs_cont) != q->queues[1] ||
-	    process_u64(bytes, l->process_sig_inq_first) != q->queues[2] || more < 0 ||
-	    q->nr_messages < (uint64_t)p->message_queue_len ||
-	    q->nr_messages > (uint64_t)(p->message_queue_len + more))
+	    (q->nr_messages && !queues_still(p, q, l, bytes)) ||
+	    (q->doubtful && !heap_still(p, l, bytes)))
 		walk_bad(w, s);
 }
 
@@ -249,7 +271,7 @@ static void take_step(struct walk *w, const struct step *s, const uint8_t *bytes
 		take_cell(w, s, bytes);
 		break;
 	case STEP_CALL:
-		take_call(p, bytes);
+		take_call(w, s, bytes);
 		break;
 	case STEP_PSD:
 		if (process_u64(bytes, PSD_SAVED_CALLS))
@@ -266,7 +288,7 @@ static void take_step(struct walk *w, const struct step *s, const uint8_t *bytes
 		take_fragment(w, s, bytes);
 		break;
 	case STEP_STILL:
-		check_queues(w, s, bytes);
+		check_still(w, s, bytes);
 		break;
 	}
 }
@@ -415,7 +437,7 @@ void process_walk(struct process_reader *r, struct process_block *b)
 	run(&w);
 	for (uint32_t i = 0; i < b->nr; i++)
 		if (b->pending[i].found == PROCESS_FOUND && !b->pending[i].queues_bad &&
-		    b->pending[i].nr_messages)
+		    (b->pending[i].nr_messages || b->pending[i].doubtful))
 			walk_push(&w, STEP_STILL, i, b->facts[i].addr, 0, 0);
 	run(&w);
 	for (size_t i = 0; i < b->nr; i++)

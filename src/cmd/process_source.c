@@ -147,8 +147,11 @@ static uint32_t call_string(struct process_source *s, const uint64_t mfa[3])
 	if (id != IDMAP_NONE)
 		return s->calls.data[id].text;
 	format_call(s, mfa, &text);
-	if (text.len)
-		new.text = process_strings_add(&s->strings, text.buf, text.len);
+	if (!text.len) { /* an atom that could not be read: the next one that asks may have luck */
+		strbuf_free(&text);
+		return 0;
+	}
+	new.text = process_strings_add(&s->strings, text.buf, text.len);
 	strbuf_free(&text);
 	idmap_add(&s->call_index, hash, (uint32_t)s->calls.len);
 	vec_push(&s->calls, new);
