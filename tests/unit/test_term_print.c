@@ -14,73 +14,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "beam/term_read.h"
-#include "lib/fakenode.h"
-
-#define NIL	 0x3bull
-#define SMALL(n) (((uint64_t)(int64_t)(n) << 4) | 0xf)
-
-struct fixture {
-	struct fakenode *f;
-	struct term_formats formats;
-	struct term_reader r;
-};
-
-static int open_release(void **state, int otp)
-{
-	struct fixture *t = calloc(1, sizeof(*t));
-
-	t->f = fakenode_open(otp);
-	assert_int_equal(term_reader_init(&t->r, &t->formats, &t->f->node), 0);
-	*state = t;
-	return 0;
-}
-
-static int open_25(void **state)
-{
-	return open_release(state, 25);
-}
-
-static int open_27(void **state)
-{
-	return open_release(state, 27);
-}
-
-static int open_29(void **state)
-{
-	return open_release(state, 29);
-}
-
-static int close_test(void **state)
-{
-	struct fixture *t = *state;
-
-	fakenode_close(t->f);
-	free(t);
-	return 0;
-}
-
-#define WORDS(t, ...) words(t, (uint64_t[]){__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / 8)
-static raddr words(struct fixture *t, const uint64_t *w, size_t nr)
-{
-	raddr at = image_alloc(t->f->im, 8 * nr);
-
-	image_put(t->f->im, at, w, 8 * nr);
-	return at;
-}
-
-#define BOXED(t, ...) (WORDS(t, __VA_ARGS__) | 2)
-#define TUPLE(t, ...) BOXED(t, (sizeof((uint64_t[]){__VA_ARGS__}) / 8) << 6, __VA_ARGS__)
-
-static uint64_t cons(struct fixture *t, uint64_t head, uint64_t tail)
-{
-	return WORDS(t, head, tail) | 1;
-}
-
-static uint64_t atom(struct fixture *t, const char *text)
-{
-	return fakenode_atom(t->f, text);
-}
+#include "lib/termfix.h"
 
 static uint64_t string(struct fixture *t, const char *s)
 {

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Terms in a node that does not run, and a reader of them. */
+#ifndef EBEAM_TESTS_TERMFIX_H
+#define EBEAM_TESTS_TERMFIX_H
+
+#include <stddef.h>
+
+#include "beam/term_read.h"
+#include "lib/fakenode.h"
+
+#define NIL	 0x3bull
+#define SMALL(n) (((uint64_t)(int64_t)(n) << 4) | 0xf)
+
+struct fixture {
+	struct fakenode *f;
+	struct term_formats formats;
+	struct term_reader r;
+};
+
+/* Set-up and teardown of a test: *state is a struct fixture of that release. */
+int open_25(void **state);
+int open_27(void **state);
+int open_29(void **state);
+int close_test(void **state);
+
+/* Words in memory that nothing else has; where they stand, as an address and as a term. */
+raddr words(struct fixture *t, const uint64_t *w, size_t nr);
+uint64_t cons(struct fixture *t, uint64_t head, uint64_t tail);
+uint64_t atom(struct fixture *t, const char *text);
+#define WORDS(t, ...) words(t, (uint64_t[]){__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / 8)
+#define BOXED(t, ...) (WORDS(t, __VA_ARGS__) | 2)
+#define TUPLE(t, ...) BOXED(t, (sizeof((uint64_t[]){__VA_ARGS__}) / 8) << 6, __VA_ARGS__)
+
+#endif
