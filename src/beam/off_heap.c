@@ -113,14 +113,17 @@ void off_heap_add_fragments(struct beam_node *n, struct mem *mem, raddr fragment
 void off_heap_add_process(struct beam_node *n, struct mem *mem, raddr process, struct off_heap *out)
 {
 	const struct beam_layout *l = &n->layout;
-	uint64_t first, fragment;
+	uint64_t first, fragment, writable = 0;
 
 	if (mem_read_u64(n->mem, process + (raddr)l->process_off_heap_first, &first) != 0 ||
-	    mem_read_u64(n->mem, process + (raddr)l->process_mbuf, &fragment) != 0) {
+	    mem_read_u64(n->mem, process + (raddr)l->process_mbuf, &fragment) != 0 ||
+	    (l->process_wrt_bins != LAYOUT_ABSENT &&
+	     mem_read_u64(n->mem, process + (raddr)l->process_wrt_bins, &writable) != 0)) {
 		out->unreadable++;
 		return;
 	}
 	off_heap_add(n, mem, first, false, out);
+	off_heap_add(n, mem, writable, false, out);
 	off_heap_add_fragments(n, mem, fragment, false, out);
 }
 

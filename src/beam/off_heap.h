@@ -2,7 +2,8 @@
 /*
  * What the terms of a process keep alive outside its heap: binaries above all, each with a count of
  * references that the VM keeps in it.  A process holds them through a list of things on its heap,
- * young and old; each heap fragment and message has one of its own.
+ * young and old, and through one of the binaries that it appends to (Process.wrt_bins); each heap
+ * fragment and message has a list of its own.
  *
  * erl_bits.h, erl_binary.h, erl_bif_info.c (process_info(P, binary)), OTP 25 to 29.
  */
@@ -29,8 +30,10 @@ struct off_heap_binary {
 struct off_heap {
 	/* Largest first, each once. */
 	VEC(struct off_heap_binary) binaries;
-	uint64_t bytes;	     /* of them, each once */
-	uint64_t references; /* entries of the lists: what process_info(P, binary) lists */
+	uint64_t bytes; /* of them, each once */
+	/* Entries of the lists: what process_info(P, binary) lists, which in OTP 25 leaves out
+	 * binaries that are appended to. */
+	uint64_t references;
 	uint64_t in_messages;
 	uint64_t funs, externals, magic_refs; /* other things that the lists hold */
 	uint64_t unreadable;
@@ -43,7 +46,7 @@ void off_heap_add(struct beam_node *n, struct mem *mem, raddr first, bool messag
 /* Adds the list of each fragment of a chain. */
 void off_heap_add_fragments(struct beam_node *n, struct mem *mem, raddr fragment, bool message,
 			    struct off_heap *out);
-/* Adds the lists of a process: its heap's, and those of its heap fragments. */
+/* Adds the lists of a process: both of its heap, and those of its heap fragments. */
 void off_heap_add_process(struct beam_node *n, struct mem *mem, raddr process,
 			  struct off_heap *out);
 /* After the last list: each binary once, with its size and references, largest first. */

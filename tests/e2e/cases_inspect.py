@@ -191,6 +191,22 @@ def mailbox_bytes(ctx):
                         "messages without a fragment")
 
 
+@case("a binary that grows is held by the process that appends to it")
+def grown(ctx):
+    node = ctx.node
+    with ctx.workload("states"):
+        node_says = node.ask("states", "grown", 5000)
+        time.sleep(0.2)
+        listed = node.ask("states", "more", node_says["pid"])["binaries"]
+        binaries = inspect(ctx, node, node_says["pid"])["binaries"]
+        check_equal((binaries["count"], binaries["references"]), (1, 1), "binaries")
+        check(binaries["bytes"] >= node_says["bytes"],
+              f"{node_says['bytes']} bytes are held by {binaries['bytes']}?")
+        # OTP 25 does not list those; what it lists must be the same.
+        top = [[b["address"], b["bytes"], b["refc"]] for b in binaries["top"]]
+        check_equal(listed if listed or int(ctx.otp) > 25 else top, top, "the binary")
+
+
 @case("the largest term of a heap is measured as erts_debug:flat_size/1 does")
 def largest(ctx):
     node = ctx.node

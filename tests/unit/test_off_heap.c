@@ -44,7 +44,8 @@ static void test_lists(void **state)
 		const struct beam_layout *l = &f->node.layout;
 		raddr process = image_alloc(f->im, (size_t)l->process_size);
 		raddr fragment = image_alloc(f->im, (size_t)l->heap_frag_size);
-		raddr small = binary(f, 100, 2), big = binary(f, 70000, 5);
+		raddr small = binary(f, 100, 2), big = binary(f, 70000, 5),
+		      grown = binary(f, 300, 1);
 		raddr last = thing(f, 0, small, 0);
 		raddr first = thing(f, 0, big,
 				    thing(f, 0x30, 0,
@@ -53,15 +54,16 @@ static void test_lists(void **state)
 		struct off_heap o = {0};
 
 		image_u64(f->im, process + (raddr)l->process_off_heap_first, first);
+		image_u64(f->im, process + (raddr)l->process_wrt_bins, thing(f, 0, grown, 0));
 		image_u64(f->im, process + (raddr)l->process_mbuf, fragment);
 		image_u64(f->im, fragment + (raddr)l->heap_frag_off_heap_first,
 			  thing(f, 0, big, 0));
 		off_heap_add_process(&f->node, f->node.mem, process, &o);
 		off_heap_add(&f->node, f->node.mem, thing(f, 0, big, 0), true, &o);
 		off_heap_finish(&f->node, &o);
-		assert_int_equal(o.binaries.len, 2);
-		assert_int_equal(o.bytes, 70100);
-		assert_int_equal(o.references, 5);
+		assert_int_equal(o.binaries.len, 3);
+		assert_int_equal(o.bytes, 70400);
+		assert_int_equal(o.references, 6);
 		assert_int_equal(o.in_messages, 1);
 		assert_int_equal(o.funs, 1);
 		assert_int_equal(o.externals, 1);
@@ -71,7 +73,9 @@ static void test_lists(void **state)
 		assert_int_equal(o.binaries.data[0].refc, 5);
 		assert_int_equal(o.binaries.data[0].here, 3);
 		assert_int_equal(o.binaries.data[0].in_messages, 1);
-		assert_int_equal(o.binaries.data[1].here, 2);
+		assert_int_equal(o.binaries.data[1].addr, grown);
+		assert_int_equal(o.binaries.data[1].here, 1);
+		assert_int_equal(o.binaries.data[2].here, 2);
 		off_heap_free(&o);
 
 		/* a list that bites its tail, a thing that is none, a binary that is nowhere */

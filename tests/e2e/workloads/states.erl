@@ -13,6 +13,8 @@
 %%   node.ask("states", "left", Pid)  how long they still run
 %%   node.ask("states", "end_timers") ends both
 %%   node.ask("states", "weigh", N)   the pid of a process with N messages, and what they take
+%%   node.ask("states", "grown", N)   that of a process that has appended to a binary N times, and the
+%%                                    bytes of it
 %%   node.ask("states", "large", N)   that of a gen_server with a large state, and what it takes
 %%   node.ask("states", "task")       that of a Task of Elixir
 %%   node.ask("states", "frames")     that of a process with three frames that hold known terms
@@ -20,7 +22,7 @@
 -module(states).
 -behaviour(workload).
 -export([processes/1, init/1, step/1, report/1]).
--export([weigh/1, large/1, task/0, frames/0]).
+-export([weigh/1, grown/1, large/1, task/0, frames/0]).
 -export([timers/1, left/1, suspend/1, resume/1, end_timers/0]).
 -export([pids/0, expect/1, more/1, fill/1, loop/1, gone/0, endless/1]).
 -export([callback_mode/0, handle_call/3, handle_cast/2, handle_info/2, handle_event/2,
@@ -225,6 +227,17 @@ weigh(N) ->
     [P ! message(K rem 10, K) || K <- lists:seq(1, list_to_integer(N))],
     {_, After} = process_info(P, memory),
     #{pid => pid(P), bytes => After - Before}.
+
+%% The VM keeps what is appended to apart from other binaries.
+grown(N) ->
+    Self = self(),
+    P = spawn(fun() -> B = append(<<>>, list_to_integer(N)), Self ! {grown, byte_size(B)},
+                       receive never -> B end end),
+    persistent_term:put(states_boxes, [P | persistent_term:get(states_boxes, [])]),
+    receive {grown, Bytes} -> #{pid => pid(P), bytes => Bytes} end.
+
+append(B, 0) -> B;
+append(B, N) -> append(<<B/binary, "a line of a report that is put together\n">>, N - 1).
 
 %% A gen_server with that state, and the words that the state takes.
 large(N) ->
