@@ -226,13 +226,15 @@ bool check_heaps(struct check_run *c)
 		uint64_t htop = field_u64(c, i, l->process_htop);
 		uint64_t stop = field_u64(c, i, l->process_stop);
 		uint64_t hend = field_u64(c, i, l->process_hend);
+		bool sized = hend - heap == 8 * field_u64(c, i, l->process_heap_sz);
 
 		if (is_busy(c, i))
 			continue;
 		nr++;
+		/* Many may wait to be collected on dirty schedulers, in fragments meanwhile. */
 		good += heap && heap <= htop && htop <= stop && stop <= hend &&
-			hend - heap == 8 * field_u64(c, i, l->process_heap_sz);
-		apart |= heap < htop && htop < stop && stop < hend;
+			(sized || field_u64(c, i, l->process_abandoned_heap));
+		apart |= sized && heap < htop && htop < stop && stop < hend;
 	}
 	/* Some heap has all four apart, unless two offsets are of one field. */
 	if (nr > 0 && !apart)
