@@ -259,8 +259,7 @@ int allocators_read(struct allocators *out, struct beam_node *n, struct error *e
 	if (!rc)
 		return 0;
 	allocators_free(out);
-	return error_set(err, ERROR_KIND_FAILED, rc, "cannot read the allocators of pid %d: %s",
-			 n->os_pid, error_text(rc));
+	return beam_node_unreadable(n, "allocators", rc, err);
 }
 
 void allocators_free(struct allocators *a)

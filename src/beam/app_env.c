@@ -30,6 +30,7 @@ static int find_table(struct beam_node *n, struct ets_table *out, struct error *
 {
 	uint64_t name = beam_atom_find(n->atoms, TABLE);
 	struct ets_list list;
+	char title[32];
 	int rc = ets_read(n, &list, err);
 
 	if (rc)
@@ -43,9 +44,9 @@ static int find_table(struct beam_node *n, struct ets_table *out, struct error *
 	ets_list_free(&list);
 	if (rc)
 		error_set(err, ERROR_KIND_FAILED, rc,
-			  "pid %d has no table " TABLE ": its application controller has not begun "
+			  "%s has no table " TABLE ": its application controller has not begun "
 			  "or has ended",
-			  n->os_pid);
+			  beam_node_title(n, title, sizeof(title)));
 	return rc;
 }
 

@@ -245,9 +245,7 @@ int dist_read(struct beam_node *n, struct dist_list *out, struct error *err)
 	}
 	vec_free(&entries.v);
 	if (rc)
-		return error_set(err, rc == -ESRCH ? ERROR_KIND_NO_NODE : ERROR_KIND_FAILED, rc,
-				 "cannot read the table of nodes of pid %d: %s", n->os_pid,
-				 error_text(rc));
+		return beam_node_unreadable(n, "table of nodes", rc, err);
 	return 0;
 }
 

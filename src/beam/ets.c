@@ -451,11 +451,7 @@ int ets_read(struct beam_node *n, struct ets_list *out, struct error *err)
 	if (!rc)
 		return 0;
 	ets_list_free(out);
-	if (rc == -ESRCH)
-		return error_set(err, ERROR_KIND_NO_NODE, rc, "the node (pid %d) has exited",
-				 n->os_pid);
-	return error_set(err, ERROR_KIND_FAILED, rc, "cannot read the ETS tables of pid %d: %s",
-			 n->os_pid, error_text(rc));
+	return beam_node_unreadable(n, "ETS tables", rc, err);
 }
 
 int ets_table_read(struct beam_node *n, raddr table, struct ets_table *out)

@@ -64,12 +64,13 @@ static int read_count(struct beam_node *n, raddr ptab, uint32_t *count)
 int beam_node_facts(struct beam_node *n, struct beam_facts *out, struct error *err)
 {
 	int64_t atoms, uptime = 0;
+	char title[32];
 	int code;
 
 	memset(out, 0, sizeof(*out));
 	if (n->unsupported[0])
-		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "pid %d: %s", n->os_pid,
-				 n->unsupported);
+		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "%s: %s",
+				 beam_node_title(n, title, sizeof(title)), n->unsupported);
 	out->schedulers = n->anchors.nr_sched;
 	out->dirty_cpu_schedulers = n->anchors.nr_dirty_cpu;
 	out->dirty_io_schedulers = n->anchors.nr_dirty_io;
@@ -86,12 +87,9 @@ int beam_node_facts(struct beam_node *n, struct beam_facts *out, struct error *e
 	if (!code && uptime < 0)
 		code = (int)uptime;
 	if (code == -ESRCH || !beam_node_is_there(n))
-		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (pid %d) has exited",
-				 n->os_pid);
+		return beam_node_unreadable(n, "facts", -ESRCH, err);
 	if (code)
-		return error_set(err, ERROR_KIND_FAILED, code,
-				 "cannot read the facts of the node (pid %d): %s", n->os_pid,
-				 error_text(code));
+		return beam_node_unreadable(n, "facts", code, err);
 	out->atom_count = (uint32_t)atoms;
 	out->has_uptime = !n->core;
 	out->uptime_s = (uint64_t)uptime;

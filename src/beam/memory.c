@@ -166,12 +166,14 @@ static void add_up(struct memory *m, const struct allocators *a)
 int memory_read(struct memory *out, struct beam_node *n, const struct allocators *allocators,
 		struct error *err)
 {
+	char title[32];
+
 	memset(out, 0, sizeof(*out));
 	if (allocators->disabled)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
-				 "pid %d runs with an allocator switched off (+M...e false): it "
-				 "does not count its memory itself",
-				 n->os_pid);
+				 "%s: the node runs with an allocator switched off (+M...e "
+				 "false) and does not count its memory itself",
+				 beam_node_title(n, title, sizeof(title)));
 	out->areas.process_table = process_table_bytes(n);
 	out->areas.ets_misc = variable(n, n->anchors.ets_misc);
 	memory_read_atoms(&out->areas, n);

@@ -186,12 +186,8 @@ int modules_read(struct modules *out, struct beam_node *n, struct error *err)
 
 	memset(out, 0, sizeof(*out));
 	if (!n->anchors.module_code || !n->anchors.active_code_ix)
-		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
-				 "pid %d: the %s of this OTP %s build could not be found (see "
-				 "ebeam doctor -p %d)",
-				 n->os_pid,
-				 n->anchors.module_code ? "active code index" : "module table",
-				 n->identity.otp_text, n->os_pid);
+		return beam_node_lacks(
+			n, n->anchors.module_code ? "active code index" : "module table", err);
 	for (int i = 0; i < READ_TRIES; i++) {
 		int ix = code_index_active(n);
 
@@ -210,9 +206,7 @@ int modules_read(struct modules *out, struct beam_node *n, struct error *err)
 	}
 	if (rc) {
 		modules_free(out);
-		return error_set(err, ERROR_KIND_FAILED, rc,
-				 "cannot read the modules of pid %d: %s", n->os_pid,
-				 error_text(rc));
+		return beam_node_unreadable(n, "modules", rc, err);
 	}
 	if (out->v.len > 0)
 		qsort_r(out->v.data, out->v.len, sizeof(out->v.data[0]), by_name, n->atoms);

@@ -25,6 +25,7 @@
 #include "target/proc.h"
 
 #define AUXV_MAX_SIZE 4096
+#define TITLE_SIZE    32 /* "pid 4711" */
 
 /* Where the program starts, from its auxiliary vector: an address in the executable, whatever it
  * is called and wherever it is mapped.  That file belongs to the node's user: without root, but
@@ -127,6 +128,35 @@ bool beam_node_is_there(const struct beam_node *n)
 	if (n->pidfd < 0)
 		return kill(n->os_pid, 0) == 0 || errno == EPERM;
 	return poll(&ended, 1, 0) == 0;
+}
+
+const char *beam_node_title(const struct beam_node *n, char *buf, size_t size)
+{
+	if (n->core)
+		return core_file_facts(n->core)->path;
+	snprintf(buf, size, "pid %d", n->os_pid);
+	return buf;
+}
+
+int beam_node_unreadable(const struct beam_node *n, const char *what, int rc, struct error *err)
+{
+	char title[TITLE_SIZE];
+
+	if (rc == -ESRCH && !n->core)
+		return error_set(err, ERROR_KIND_NO_NODE, rc, "the node (pid %d) has exited",
+				 n->os_pid);
+	return error_set(err, ERROR_KIND_FAILED, rc, "cannot read the %s of %s: %s", what,
+			 beam_node_title(n, title, sizeof(title)), error_text(rc));
+}
+
+int beam_node_lacks(const struct beam_node *n, const char *what, struct error *err)
+{
+	char title[TITLE_SIZE];
+
+	return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
+			 "%s: the %s of this OTP %s build could not be found (see ebeam doctor "
+			 "with the same options)",
+			 beam_node_title(n, title, sizeof(title)), what, n->identity.otp_text);
 }
 
 /* What open_executable() has opened. */

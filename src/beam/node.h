@@ -115,6 +115,13 @@ int beam_node_open_core(struct beam_node **out, const char *core, const char *ex
 void beam_node_close(struct beam_node *n);
 /* False once the process has ended: its number may belong to another since.  A core is. */
 bool beam_node_is_there(const struct beam_node *n);
+/* What messages call it: "pid 4711", or the path of its core file.  buf is for the former. */
+const char *beam_node_title(const struct beam_node *n, char *buf, size_t size);
+/* Fills err; returns rc, negative, with which `what` ("process table") could not be read: the node
+ * has exited (ERROR_KIND_NO_NODE), or why not. */
+int beam_node_unreadable(const struct beam_node *n, const char *what, int rc, struct error *err);
+/* Likewise: ERROR_KIND_UNSUPPORTED, as `what` was not found in this build.  -ENOTSUP. */
+int beam_node_lacks(const struct beam_node *n, const char *what, struct error *err);
 /* NULL if the node is fully supported, else why not (valid until close). */
 const char *beam_node_unsupported(const struct beam_node *n);
 

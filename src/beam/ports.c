@@ -390,9 +390,7 @@ int ports_read(struct beam_node *n, struct port_list *out, struct error *err)
 	rc = rc ? rc : read_slots(&t);
 	if (rc) {
 		vec_free(&t.slots);
-		return error_set(err, rc == -ESRCH ? ERROR_KIND_NO_NODE : ERROR_KIND_FAILED, rc,
-				 "cannot read the port table of pid %d: %s", n->os_pid,
-				 error_text(rc));
+		return beam_node_unreadable(n, "port table", rc, err);
 	}
 	jobs = xcalloc(t.slots.len ? t.slots.len : 1, sizeof(*jobs));
 	for (size_t i = 0; i < t.slots.len; i++)

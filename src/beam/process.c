@@ -201,14 +201,10 @@ static int reader_open(struct process_reader *r, struct beam_node *n, unsigned i
 	*r = (struct process_reader){.n = n, .mem = n->mem, .l = &n->layout, .what = what};
 	if (!n->anchors.proc_tab || r->l->process_size <= 0 ||
 	    r->l->process_size > PROCESS_MAX_SIZE)
-		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
-				 "pid %d: the process table of this OTP %s build is not known",
-				 n->os_pid, n->identity.otp_text);
+		return beam_node_lacks(n, "process table", err);
 	rc = id_format_read(&r->format, n->mem, r->l, n->anchors.proc_tab, n->identity.otp);
 	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc,
-				 "cannot read the process table of pid %d: %s", n->os_pid,
-				 error_text(rc));
+		return beam_node_unreadable(n, "process table", rc, err);
 	if (what & PROCESS_READ_DICTIONARY) {
 		r->key_label = beam_atom_find(n->atoms, "$process_label");
 		r->key_initial_call = beam_atom_find(n->atoms, "$initial_call");
@@ -304,13 +300,8 @@ static int slots_open(struct slots *s, struct process_reader *r, struct error *e
 	rc = rc ? rc : mem_read_u64(r->mem, table + (raddr)r->l->ptab_invalid_element, &s->invalid);
 	if (rc == 0 && (!s->max || s->max > BEAM_MAX_PTAB))
 		rc = -EBADMSG;
-	if (rc == -ESRCH)
-		return error_set(err, ERROR_KIND_NO_NODE, rc, "the node (pid %d) has exited",
-				 r->n->os_pid);
 	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc,
-				 "cannot read the process table of pid %d: %s", r->n->os_pid,
-				 error_text(rc));
+		return beam_node_unreadable(r->n, "process table", rc, err);
 	r->tab = s->tab;
 	return 0;
 }
@@ -360,13 +351,7 @@ static int scan_table(struct scan *s, struct error *err)
 
 		rc = mem_read(s->r.mem, s->slots.tab + 8 * (raddr)from, s->chunk, 8 * (size_t)nr);
 		if (rc)
-			return rc == -ESRCH
-				       ? error_set(err, ERROR_KIND_NO_NODE, rc,
-						   "the node (pid %d) has exited", s->r.n->os_pid)
-				       : error_set(err, ERROR_KIND_FAILED, rc,
-						   "cannot read the process table of pid %d: "
-						   "%s",
-						   s->r.n->os_pid, error_text(rc));
+			return beam_node_unreadable(s->r.n, "process table", rc, err);
 		rc = scan_slots(s, from, nr);
 	}
 	return rc ? rc : flush(s);

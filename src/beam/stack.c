@@ -83,10 +83,7 @@ int stack_code_open(struct stack_code *c, struct beam_node *n, struct error *err
 
 	memset(c, 0, sizeof(*c));
 	if (!n->anchors.jit_descriptor)
-		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
-				 "pid %d: the list of JIT code of this OTP %s build could not be "
-				 "found: no names for stacks (see ebeam doctor -p %d)",
-				 n->os_pid, n->identity.otp_text, n->os_pid);
+		return beam_node_lacks(n, "list of JIT code, which names stacks,", err);
 	jit_open(&c->jit, n->mem, n->anchors.jit_descriptor);
 	rc = jit_sync(c->jit, err);
 	if (rc) {

@@ -118,8 +118,7 @@ static int read_pids(const struct dump *d, struct id_format *pids, struct error 
 				d->n->identity.otp);
 
 	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot read the process table: %s",
-				 error_text(rc));
+		return beam_node_unreadable(d->n, "process table", rc, err);
 	return 0;
 }
 

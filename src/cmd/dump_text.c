@@ -236,8 +236,7 @@ int dump_text(const struct dump *d, const struct command_context *ctx, FILE *f, 
 				d->n->identity.otp);
 
 	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot read the process table: %s",
-				 error_text(rc));
+		return beam_node_unreadable(d->n, "process table", rc, err);
 	if (ctx->opt.limit)
 		shown = MIN(nr, (size_t)ctx->opt.limit);
 	add_summary(&out, d);
@@ -321,8 +320,7 @@ int dump_json(const struct dump *d, const struct command_context *ctx, FILE *f, 
 				d->n->identity.otp);
 
 	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot read the process table: %s",
-				 error_text(rc));
+		return beam_node_unreadable(d->n, "process table", rc, err);
 	if (ctx->opt.limit)
 		nr = MIN(nr, (size_t)ctx->opt.limit);
 	target_json_begin(&w, ctx, d->n);

@@ -50,8 +50,7 @@ static int waiting_open(struct waiting *w, const struct dump *d, struct error *e
 			    d->n->identity.otp);
 	rc = rc ? rc : term_reader_init(&w->reader, &w->formats, d->n);
 	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot read the process table: %s",
-				 error_text(rc));
+		return beam_node_unreadable(d->n, "process table", rc, err);
 	w->to = xmalloc(sizeof(*w->to) * (nr + d->waits.v.len + 1));
 	for (size_t i = 0; i < nr + d->waits.v.len; i++)
 		w->to[i] = WAIT_NOBODY;

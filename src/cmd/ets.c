@@ -357,9 +357,7 @@ static int open_view(struct ets_view *v, struct command_context *ctx, struct err
 		return rc;
 	rc = term_reader_init(&v->reader, &v->formats, v->node);
 	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc,
-				 "cannot read the process table of pid %d: %s", v->node->os_pid,
-				 error_text(rc));
+		return beam_node_unreadable(v->node, "process table", rc, err);
 	v->reader.style = opt->elixir ? TERM_STYLE_ELIXIR : TERM_STYLE_ERLANG;
 	rc = ets_read(v->node, &v->list, err);
 	if (!rc)

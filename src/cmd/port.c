@@ -70,8 +70,7 @@ static int read_view(struct port_view *v, const struct command_context *ctx, str
 		: id_format_read(&v->port_ids, v->node->mem, &v->node->layout,
 				 v->node->anchors.port_tab, v->node->identity.otp);
 	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot read the process table: %s",
-				 error_text(rc));
+		return beam_node_unreadable(v->node, "process table", rc, err);
 	rc = ports_read(v->node, &v->ports, err);
 	if (rc)
 		return rc;

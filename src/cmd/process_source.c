@@ -39,9 +39,7 @@ int process_source_open(struct process_source *s, struct beam_node *n, unsigned 
 	*s = (struct process_source){.node = n, .needs = needs};
 	rc = term_reader_init(&s->reader, &s->formats, n);
 	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc,
-				 "cannot read the process table of pid %d: %s", n->os_pid,
-				 error_text(rc));
+		return beam_node_unreadable(n, "process table", rc, err);
 	s->reader.depth = LABEL_DEPTH;
 	s->reader.max_len = LABEL_SIZE;
 	s->reader.max_elements = LABEL_ELEMENTS;

@@ -90,16 +90,7 @@ int target_close(struct beam_node *n, int rc, struct error *err)
 
 int target_need(const struct beam_node *n, raddr anchor, const char *table, struct error *err)
 {
-	char where[64];
-
-	if (anchor)
-		return 0;
-	snprintf(where, sizeof(where), "pid %d", n->os_pid);
-	return error_set(
-		err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
-		"%s: the %s of this OTP %s build could not be found (see ebeam doctor with "
-		"the same options)",
-		n->core ? core_file_facts(n->core)->path : where, table, n->identity.otp_text);
+	return anchor ? 0 : beam_node_lacks(n, table, err);
 }
 
 static void write_core(struct jsonw *w, const struct beam_node *n)
