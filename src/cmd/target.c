@@ -78,9 +78,12 @@ int target_close(struct beam_node *n, int rc, struct error *err)
 	beam_node_close(n);
 	if (!rc && !whole)
 		return ERROR_KIND_PARTIAL; /* target_open() has said it */
-	/* What is not there may have been in what is missing. */
-	if (rc < 0 && !whole && err && err->kind == ERROR_KIND_FAILED)
+	/* What is not there, a process too, may have been in what is missing. */
+	if (rc < 0 && !whole && err &&
+	    (err->kind == ERROR_KIND_FAILED || err->kind == ERROR_KIND_NO_NODE)) {
 		error_prefix(err, "in what is left of this core file");
+		err->kind = ERROR_KIND_FAILED;
+	}
 	if (rc || there)
 		return rc;
 	return error_set(err, ERROR_KIND_PARTIAL, -ESRCH,
