@@ -173,6 +173,10 @@ static int show_result(struct record_run *run, struct error *err)
 		summary.own_cpu = recording_own_cpu(run->recording);
 		summary.node_cost = recording_node_cost(run->recording, NULL);
 		summary.path = strcmp(run->render.path, "-") ? run->render.path : NULL;
+		if (summary.samples == 0)
+			log_warn("ebeam: the node used no CPU meanwhile. What its processes wait "
+				 "for: ebeam dump -p %d; what its schedulers do: --idle",
+				 run->node->os_pid);
 		summary_print(&summary);
 		rc = summary_exit_code(&summary, run->ctx->opt.min_complete);
 		if (run->over_budget)

@@ -166,6 +166,7 @@ def node_stopped(ctx):
     finally:
         os.kill(node.os_pid, signal.SIGCONT)
     check_equal(result.code, 0, str(result))
+    check("used no CPU" in result.err, f"no word about a node that does nothing: {result.err!r}")
     check(any(r["os_pid"] == node.os_pid for r in rows), "list does not show it")
 
 
