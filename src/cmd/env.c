@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "beam/app_env.h"
 #include "cmd/command.h"
+#include "cmd/outfile.h"
 #include "cmd/options.h"
 #include "cmd/render.h"
 #include "cmd/target.h"
@@ -220,7 +221,7 @@ static void write_text(struct env_view *v)
 	}
 	if (!v->ctx->nr_args)
 		write_empty(v);
-	fflush(v->ctx->out); /* the rest stands below */
+	outfile_flush(v->ctx->out); /* the rest stands below */
 	if (v->masked)
 		log_warn("ebeam: %" PRIu64 " values that look secret are masked (***); "
 			 "--show-secrets shows them",

@@ -313,7 +313,7 @@ static int show_all(struct command_context *ctx, struct ets_view *v,
 		return write_json(ctx, v, &table, options, err);
 	rc = table_write(ctx->out, &table, options, err);
 	if (!rc) {
-		fflush(ctx->out); /* the totals stand below */
+		outfile_flush(ctx->out); /* the totals stand below */
 		say_totals(&v->list);
 	}
 	return rc;

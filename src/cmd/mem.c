@@ -12,6 +12,7 @@
 #include "base/xalloc.h"
 #include "beam/memory.h"
 #include "cmd/command.h"
+#include "cmd/outfile.h"
 #include "cmd/render.h"
 #include "cmd/target.h"
 #include "view/table.h"
@@ -394,7 +395,7 @@ static int write_text(struct command_context *ctx, const struct mem_view *v,
 		return rc;
 	fputc('\n', ctx->out);
 	rc = table_write(ctx->out, &instances, &some, err);
-	fflush(ctx->out);
+	outfile_flush(ctx->out);
 	if (!rc && v->instances.len > some.limit)
 		log_warn("%zu more instances (-n shows them)", v->instances.len - some.limit);
 	nr = find_warnings(v, warnings);

@@ -9,6 +9,7 @@
 #include "beam/atoms.h"
 #include "beam/modules.h"
 #include "cmd/command.h"
+#include "cmd/outfile.h"
 #include "cmd/render.h"
 #include "cmd/target.h"
 #include "names/names.h"
@@ -197,7 +198,7 @@ static int show(struct command_context *ctx, struct beam_node *n,
 		rc = write_json(ctx, n, &modules, &table, options, err);
 	} else {
 		rc = table_write(ctx->out, &table, options, err);
-		fflush(ctx->out); /* the totals stand below */
+		outfile_flush(ctx->out); /* the totals stand below */
 		if (!rc)
 			say_totals(&modules);
 	}

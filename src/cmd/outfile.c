@@ -31,10 +31,15 @@ static int fail(struct error *err, const char *path, int code, const char *advic
 			 error_text(code), advice);
 }
 
-static const char *advice_on_space(int code)
+#define STANDARD_OUTPUT "standard output"
+
+/* Not every command has -o. */
+static const char *advice_on_space(int code, const char *path)
 {
-	return code == -ENOSPC || code == -EDQUOT ? ". Make room, or choose another place with -o"
-						  : "";
+	if (code != -ENOSPC && code != -EDQUOT)
+		return "";
+	return strcmp(path, STANDARD_OUTPUT) == 0 ? ". Make room, or send it elsewhere"
+						  : ". Make room, or choose another place with -o";
 }
 
 static bool starts_with(const char *text, const char *prefix)
@@ -136,7 +141,7 @@ int outfile_open(struct outfile **out, const char *path, enum outfile_mode mode,
 	*out = NULL;
 	o->slot = -1;
 	o->is_stdout = strcmp(path, "-") == 0;
-	o->path = xstrdup(o->is_stdout ? "standard output" : path);
+	o->path = xstrdup(o->is_stdout ? STANDARD_OUTPUT : path);
 	if (o->is_stdout) {
 		o->f = stdout_file;
 		*out = o;
@@ -191,16 +196,38 @@ static bool reader_is_gone(FILE *f)
 	return poll(&p, 1, 0) == 1 && (p.revents & (POLLERR | POLLHUP)) != 0;
 }
 
+/* Why the last outfile_flush() of a file failed. */
+static struct {
+	FILE *f;
+	int code;
+} failed_flush;
+
+int outfile_flush(FILE *f)
+{
+	errno = 0;
+	if (fflush(f) == 0)
+		return 0;
+	failed_flush.f = f;
+	failed_flush.code = errno ? -errno : -EIO;
+	return failed_flush.code;
+}
+
 int outfile_check(FILE *f, const char *name, struct error *err)
 {
+	int code = -EIO;
+
 	/* After a failed write the bytes may still be in the buffer, so that the flush fails for
 	 * the same reason; if it does not, the reason is lost but the failure is not. */
 	errno = 0;
 	if (fflush(f) != 0)
-		return fail(err, name, errno ? -errno : -EIO, advice_on_space(-errno));
-	if (ferror(f))
-		return fail(err, name, reader_is_gone(f) ? -EPIPE : -EIO, "");
-	return 0;
+		return fail(err, name, errno ? -errno : -EIO, advice_on_space(-errno, name));
+	if (!ferror(f))
+		return 0;
+	if (failed_flush.f == f)
+		code = failed_flush.code;
+	else if (reader_is_gone(f))
+		code = -EPIPE;
+	return fail(err, name, code, advice_on_space(code, name));
 }
 
 static void outfile_free(struct outfile **out)
@@ -223,7 +250,7 @@ int outfile_commit(struct outfile **out, struct error *err)
 		goto done;
 	/* Some file systems report a full disk, or an exceeded quota, only here. */
 	if (fclose(o->f) != 0)
-		rc = fail(err, o->path, -errno, advice_on_space(-errno));
+		rc = fail(err, o->path, -errno, advice_on_space(-errno, o->path));
 	o->f = NULL;
 	if (!rc && o->temporary && rename(o->temporary, o->path) != 0)
 		rc = fail(err, o->path, -errno, "");

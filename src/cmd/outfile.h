@@ -48,6 +48,9 @@ void outfile_abort(struct outfile **o);
  * more than a clean directory (disk full after an hour of recording). */
 void outfile_leave(struct outfile **o);
 
+/* fflush(3) that outfile_check() knows the reason of: what is said on standard error then stands
+ * below what was written.  0 or negative errno. */
+int outfile_flush(FILE *f);
 /* Reads errno-style trouble of a FILE: 0, or -EIO, -ENOSPC, -EPIPE, ... with *err set to
  * "cannot write NAME: reason".  Flushes. */
 int outfile_check(FILE *f, const char *name, struct error *err);

@@ -521,8 +521,8 @@ static int write_text(struct command_context *ctx, const struct port_view *v, co
 		queued += v->ports.data[i].queue_size;
 		busy += port_is_busy(&v->ports.data[i]);
 	}
-	fprintf(ctx->out, "\n%s ports, %" PRIu64 " busy; %s in, %s out, %s queued\n",
-		units_format_count(v->ports.len, a, sizeof(a)), busy,
+	fprintf(ctx->out, "\n%s port%s, %" PRIu64 " busy; %s in, %s out, %s queued\n",
+		units_format_count(v->ports.len, a, sizeof(a)), v->ports.len == 1 ? "" : "s", busy,
 		units_format_bytes(in, b, sizeof(b)), units_format_bytes(out, c, sizeof(c)),
 		units_format_bytes(queued, d, sizeof(d)));
 	if (sockets_warning(v))

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cmd/command.h"
 #include "cmd/loop.h"
+#include "cmd/outfile.h"
 #include "cmd/process_source.h"
 #include "cmd/render.h"
 #include "cmd/target.h"
@@ -360,7 +361,7 @@ static int tick(void *ctx, struct error *err)
 	if (rc)
 		return rc;
 	ps->ticked = true;
-	if (fflush(ps->ctx->out) != 0)
+	if (outfile_flush(ps->ctx->out) != 0)
 		return LOOP_END_STOPPED; /* the caller reports it */
 	ps->before = ps->rows;
 	ps->rows = old;

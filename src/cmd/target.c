@@ -84,6 +84,10 @@ int target_close(struct beam_node *n, int rc, struct error *err)
 		error_prefix(err, "in what is left of this core file");
 		err->kind = ERROR_KIND_FAILED;
 	}
+	/* Whatever could not be read of what is no more is not what is wrong. */
+	if (rc == -ESRCH && !there && err && err->kind == ERROR_KIND_FAILED)
+		return error_set(err, ERROR_KIND_NO_NODE, rc, "the node (pid %d) has exited",
+				 os_pid);
 	if (rc || there)
 		return rc;
 	return error_set(err, ERROR_KIND_PARTIAL, -ESRCH,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See table.h.  Two passes: every cell is made and measured, then all are written. */
+/* See table.h.  Two passes: every cell is made and measured, then made again and written: a table
+ * of a million rows costs time twice, but no memory. */
 #include "view/table.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/compiler.h"
 #include "base/xalloc.h"
 
 #define TABLE_MAX_COLUMNS 64
@@ -201,13 +203,28 @@ void table_clean_text(struct strbuf *text, bool keep_lines)
 	text->len = len;
 }
 
+/* The text of a cell; line 0 is the heading. */
+static void make_cell(struct strbuf *cell, const struct table *t, const struct table_column *c,
+		      const size_t *order, size_t line)
+{
+	strbuf_reset(cell);
+	if (line == 0)
+		strbuf_addstr(cell, c->title);
+	else
+		c->text(cell, (const char *)t->rows + order[line - 1] * t->row_size, t->ctx);
+	if (!cell->len)
+		strbuf_addch(cell, '-');
+	table_clean_text(cell, false);
+}
+
 static void write_line(FILE *f, struct strbuf *cells, const struct table_column **shown,
 		       const size_t *widths, int nr, const struct table_options *o)
 {
 	size_t pending = o->indent;
 
 	for (int i = 0; i < nr; i++) {
-		size_t pad = widths[i] - table_text_width(cells[i].buf, cells[i].len);
+		size_t pad =
+			widths[i] - MIN(widths[i], table_text_width(cells[i].buf, cells[i].len));
 
 		if (shown[i]->align == TABLE_RIGHT)
 			pending += pad;
@@ -219,9 +236,9 @@ static void write_line(FILE *f, struct strbuf *cells, const struct table_column 
 int table_write(FILE *f, const struct table *t, const struct table_options *o, struct error *err)
 {
 	const struct table_column *shown[TABLE_MAX_COLUMNS];
-	size_t widths[TABLE_MAX_COLUMNS], nr_lines, *order;
+	size_t widths[TABLE_MAX_COLUMNS] = {0}, nr_lines, *order;
+	struct strbuf cells[TABLE_MAX_COLUMNS];
 	int nr = choose_columns(t, o, shown, err), rc;
-	struct strbuf *cells;
 
 	if (nr < 0)
 		return nr;
@@ -229,37 +246,24 @@ int table_write(FILE *f, const struct table *t, const struct table_options *o, s
 	if (rc)
 		return rc;
 	nr_lines++; /* the heading is line 0 */
-	cells = xcalloc(nr_lines * (size_t)nr, sizeof(*cells));
 	for (int i = 0; i < nr; i++)
-		widths[i] = 0;
+		strbuf_init(&cells[i]);
 	for (size_t line = 0; line < nr_lines; line++) {
 		for (int i = 0; i < nr; i++) {
-			struct strbuf *cell = &cells[line * (size_t)nr + (size_t)i];
-			size_t width;
-
-			strbuf_init(cell);
-			if (line == 0)
-				strbuf_addstr(cell, shown[i]->title);
-			else
-				shown[i]->text(
-					cell, (const char *)t->rows + order[line - 1] * t->row_size,
-					t->ctx);
-			if (!cell->len)
-				strbuf_addch(cell, '-');
-			table_clean_text(cell, false);
-			width = table_text_width(cell->buf, cell->len);
-			widths[i] = width > widths[i] ? width : widths[i];
+			make_cell(&cells[i], t, shown[i], order, line);
+			widths[i] = MAX(widths[i], table_text_width(cells[i].buf, cells[i].len));
 		}
 	}
-	for (size_t line = 0; line < nr_lines; line++) {
+	for (size_t line = 0; line < nr_lines && !ferror(f); line++) {
+		for (int i = 0; i < nr; i++)
+			make_cell(&cells[i], t, shown[i], order, line);
 		if (o->color && line == 0)
 			fputs("\033[1m", f);
-		write_line(f, &cells[line * (size_t)nr], shown, widths, nr, o);
+		write_line(f, cells, shown, widths, nr, o);
 		fputs(o->color && line == 0 ? "\033[0m\n" : "\n", f);
 	}
-	for (size_t i = 0; i < nr_lines * (size_t)nr; i++)
+	for (int i = 0; i < nr; i++)
 		strbuf_free(&cells[i]);
-	free(cells);
 	free(order);
 	return 0;
 }

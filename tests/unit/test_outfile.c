@@ -260,6 +260,21 @@ static void devices_are_written_in_place(void **state)
 	}
 }
 
+/* The reason outlives the flush that found it; and who cannot say -o is not told to. */
+static void a_failed_flush_is_remembered(void **state)
+{
+	struct error err = {0};
+	FILE *f = fopen("/dev/full", "w");
+
+	UNUSED(state);
+	fputs("a", f);
+	assert_int_equal(outfile_flush(f), -ENOSPC);
+	assert_int_equal(outfile_check(f, "standard output", &err), -ENOSPC);
+	assert_non_null(
+		strstr(err.msg, "No space left on device. Make room, or send it elsewhere"));
+	fclose(f);
+}
+
 static void standard_output_stays_open(void **state)
 {
 	struct error err = {0};
@@ -458,6 +473,7 @@ int main(void)
 		TEST(an_unwritable_directory_says_so),
 		TEST(a_full_disk_leaves_the_old_file),
 		TEST(devices_are_written_in_place),
+		TEST(a_failed_flush_is_remembered),
 		TEST(standard_output_stays_open),
 		TEST(a_link_is_replaced_not_followed),
 		TEST(dev_fd_is_written_through),
