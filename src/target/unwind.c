@@ -207,6 +207,8 @@ int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind
 	      (uint64_t)rule->cfa_offset;
 	if (cfa <= r->sp)
 		return -ENOTSUP; /* the stack of a caller lies above: no progress is no frame */
+	if (rule->ra.kind == RULE_AT_CFA && cfa + (uint64_t)rule->ra.offset < r->sp)
+		return -ENOTSUP; /* a return address that is popped is nowhere else */
 	caller.sp = cfa;
 	rc = restore(&rule->ra, cfa, r->sp, stack, &caller.ip);
 	rc = rc ? rc : restore(&rule->bp, cfa, r->sp, stack, &caller.bp);
