@@ -22,7 +22,9 @@
 
 /* vm.max_map_count is 65,530 by default and rarely more than a million. */
 #define MAX_SEGMENTS (1u << 21)
-/* About 4 KiB a thread, of which a node has tens to a few thousand, and 100 bytes a mapped file. */
+/* Of all notes: about 4 KiB a thread, of which a node has tens to a few thousand, and 100 bytes a
+ * mapped file.  They stand in one place; headers that lead there again and again are not followed.
+ */
 #define NOTES_MAX_SIZE ((size_t)256 << 20)
 #define MAX_FILES      65536u
 /* Mappings of one file stand together: a name is looked for among the last ones only. */
@@ -291,8 +293,9 @@ static void read_notes(struct core_file *c, const Elf64_Phdr *p)
 	ssize_t len;
 
 	expect(c, p->p_offset, p->p_filesz);
-	if (size > NOTES_MAX_SIZE)
+	if (size > NOTES_MAX_SIZE - c->notes_size)
 		return;
+	c->notes_size += size;
 	notes = xmalloc(size + 1);
 	len = read_at(c, p->p_offset, notes, size);
 	for (size_t at = 0; len > 0 && (size_t)len - at >= sizeof(Elf64_Nhdr);) {

@@ -154,9 +154,9 @@ static struct elf_file *open_elf(const char *path, struct error *err)
 	struct stat st;
 	int fd;
 
-	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
-		error_set(err, ERROR_KIND_FAILED, errno ? -errno : -EINVAL, "cannot open %s: %s",
-			  path, S_ISDIR(st.st_mode) ? "it is a directory" : error_text(errno));
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		error_set(err, ERROR_KIND_FAILED, -EINVAL, "cannot open %s: it is %s", path,
+			  S_ISDIR(st.st_mode) ? "a directory" : "not a file");
 		return NULL;
 	}
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -37,6 +37,7 @@ struct core_file {
 	int fd;
 	char *path;
 	uint64_t file_size;
+	uint64_t notes_size; /* bytes of notes that were read */
 	struct core_facts facts;
 	char program[4096], comm[17];
 	VEC(struct core_segment) segments;

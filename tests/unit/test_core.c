@@ -328,6 +328,10 @@ static void test_other_build(void **state)
 	assert_non_null(strstr(err.msg, "not on this host"));
 	assert_int_not_equal(core_file_find_exe(c, f->exe, no_places, &err), 0);
 	assert_non_null(strstr(err.msg, "cannot open"));
+	assert_int_equal(core_file_find_exe(c, f->dir, no_places, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "it is a directory"));
+	assert_int_equal(core_file_find_exe(c, "/dev/null", no_places, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "it is not a file"));
 	write_file(f->exe, f->image.data, f->image.size);
 	assert_int_equal(core_file_find_exe(c, NULL, no_places, &err), 0);
 	core_file_close(c);
@@ -388,6 +392,34 @@ static void test_not_a_core(void **state)
 	assert_int_equal(err.kind, ERROR_KIND_FAILED);
 }
 
+/* A hundred thousand headers that all lead to the same notes: a small file, but hours of work. */
+static void test_notes_again_and_again(void **state)
+{
+	enum { NR = 100000, NOTES = 16 << 20 };
+	size_t notes_at = sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr) + NR * sizeof(Elf64_Phdr);
+	struct files *f = *state;
+	unsigned char *bytes = calloc(1, notes_at + NOTES);
+	Elf64_Phdr header = {.p_type = PT_NOTE, .p_offset = notes_at, .p_filesz = NOTES};
+	Elf64_Shdr section = {.sh_info = NR};
+	struct core_file *c = NULL;
+	struct error err = {0};
+	Elf64_Ehdr ehdr;
+
+	memcpy(&ehdr, f->im.data, sizeof(ehdr));
+	ehdr.e_phnum = PN_XNUM;
+	ehdr.e_shoff = sizeof(ehdr);
+	ehdr.e_phoff = sizeof(ehdr) + sizeof(section);
+	memcpy(bytes, &ehdr, sizeof(ehdr));
+	memcpy(bytes + ehdr.e_shoff, &section, sizeof(section));
+	for (size_t i = 0; i < NR; i++)
+		memcpy(bytes + ehdr.e_phoff + i * sizeof(header), &header, sizeof(header));
+	write_core(f, bytes, notes_at + NOTES);
+	free(bytes);
+	assert_int_equal(core_file_open(&c, f->core, &err), 0);
+	assert_int_equal(core_file_facts(c)->nr_threads, 0);
+	core_file_close(c);
+}
+
 /* No flipped bit may crash it or make it read what is not there. */
 static void test_flipped_bits(void **state)
 {
@@ -437,6 +469,7 @@ int main(void)
 		cmocka_unit_test(test_other_build),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_not_a_core),
+		cmocka_unit_test(test_notes_again_and_again),
 		cmocka_unit_test(test_flipped_bits),
 	};
 
