@@ -236,6 +236,44 @@ static bool one_bit(uint32_t set)
 	return set && (set & (set - 1)) == 0;
 }
 
+struct election {
+	struct beam_node *n;
+	struct term_reader *r;
+	const struct process_facts *p; /* whose register it is about */
+	uint32_t nr;		       /* registers */
+	unsigned int votes[BEHAVIOUR_MAX_REGISTERS], all_votes;
+};
+
+static void vote(struct election *e, const struct process_facts *p, const uint64_t *y)
+{
+	struct behaviour_registers b = registers_of(e->r, p, y, e->nr);
+	uint32_t set = behaviour_server_candidates(e->r, &b, true);
+
+	if (!one_bit(set))
+		return;
+	e->votes[__builtin_ctz(set)]++;
+	e->all_votes++;
+}
+
+/* Those of the block that wait where e->p does. */
+static int ask_block(void *arg, struct process_facts *block, size_t nr)
+{
+	struct election *e = arg;
+
+	for (size_t i = 0; i < nr && e->all_votes < MAX_VOTES; i++) {
+		const struct process_facts *o = &block[i];
+		uint64_t y[BEHAVIOUR_MAX_REGISTERS];
+		struct process_facts whole;
+
+		if (o->i == e->p->i && o->epid != e->p->epid && o->status == PROCESS_WAITING &&
+		    o->stop + 8ull * e->nr <= o->hend &&
+		    process_read(e->n, o->epid, PROCESS_READ_DICTIONARY, &whole) == 0 &&
+		    whole.i == e->p->i && mem_read(e->n->mem, whole.stop, y, 8ull * e->nr) == 0)
+			vote(e, &whole, y);
+	}
+	return e->all_votes < MAX_VOTES ? 0 : 1;
+}
+
 /*
  * Which register it is, by what the processes that wait at the same instruction are likely to have
  * in theirs: each of which that leaves one register has a vote.  One whose state is its own pid, or
@@ -244,35 +282,13 @@ static bool one_bit(uint32_t set)
 static uint32_t elect(struct beam_node *n, struct term_reader *r, const struct process_facts *p,
 		      const uint64_t *y, uint32_t nr)
 {
-	unsigned int votes[BEHAVIOUR_MAX_REGISTERS] = {0}, all_votes = 0;
-	struct process_list all;
-	struct behaviour_registers b = registers_of(r, p, y, nr);
-	uint32_t set = behaviour_server_candidates(r, &b, true);
+	struct election e = {.n = n, .r = r, .p = p, .nr = nr};
 
-	if (one_bit(set))
-		votes[__builtin_ctz(set)] = all_votes = 1;
-	if (processes_read(n, 0, &all, NULL) != 0)
+	vote(&e, p, y);
+	if (processes_scan(n, 0, ask_block, &e, NULL, NULL) < 0)
 		return 0;
-	for (size_t i = 0; i < all.len && all_votes < MAX_VOTES; i++) {
-		const struct process_facts *o = &all.data[i];
-		uint64_t other[BEHAVIOUR_MAX_REGISTERS];
-		struct process_facts whole;
-
-		if (o->i != p->i || o->epid == p->epid || o->status != PROCESS_WAITING ||
-		    o->stop + 8ull * nr > o->hend ||
-		    process_read(n, o->epid, PROCESS_READ_DICTIONARY, &whole) != 0 ||
-		    whole.i != p->i || mem_read(n->mem, whole.stop, other, 8ull * nr) != 0)
-			continue;
-		b = registers_of(r, &whole, other, nr);
-		set = behaviour_server_candidates(r, &b, true);
-		if (!one_bit(set))
-			continue;
-		votes[__builtin_ctz(set)]++;
-		all_votes++;
-	}
-	process_list_free(&all);
 	for (uint32_t i = 0; i < nr; i++) {
-		if (votes[i] && votes[i] * 4 >= all_votes * 3)
+		if (e.votes[i] && e.votes[i] * 4 >= e.all_votes * 3)
 			return 1u << i;
 	}
 	return 0;
