@@ -6,7 +6,6 @@
 #define ETS_STATUS_PRIVATE	    (1u << 0)
 #define ETS_STATUS_PROTECTED	    (1u << 1)
 #define ETS_STATUS_PUBLIC	    (1u << 2)
-#define ETS_STATUS_DELETE	    (1u << 3)
 #define ETS_STATUS_SET		    (1u << 4)
 #define ETS_STATUS_BAG		    (1u << 5)
 #define ETS_STATUS_DUPLICATE_BAG    (1u << 6)

@@ -69,11 +69,6 @@ static int examine_executable(int os_pid)
 	return found;
 }
 
-bool beam_is_node(int os_pid)
-{
-	return examine_executable(os_pid) == 1;
-}
-
 /* Like examine_executable(), each file once. */
 static int examine(struct finder *f, int os_pid)
 {

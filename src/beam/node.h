@@ -135,9 +135,6 @@ struct beam_facts {
 };
 int beam_node_facts(struct beam_node *n, struct beam_facts *out, struct error *err);
 
-/* True if the executable of the process is a beam (by what it is, not by what it is called). */
-bool beam_is_node(int os_pid);
-
 /*
  * Finds the node that -p names: an os pid, a node name ("rabbit@host") or its first part, or
  * NULL if exactly one node runs.  Errors name the nodes that are there.

@@ -436,18 +436,6 @@ static raddr find_in(struct process_reader *r, uint64_t epid)
 	return addr;
 }
 
-raddr process_find(struct beam_node *n, uint64_t epid)
-{
-	struct process_reader r;
-	raddr addr = 0;
-
-	if (reader_open(&r, n, 0, NULL) != 0)
-		return 0;
-	addr = find_in(&r, epid);
-	reader_close(&r);
-	return addr;
-}
-
 int process_read(struct beam_node *n, uint64_t epid, unsigned int what, struct process_facts *out)
 {
 	struct process_reader r;

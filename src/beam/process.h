@@ -25,7 +25,6 @@
 #define PROCESS_STATE_GC		(1u << 17)
 #define PROCESS_STATE_ACTIVE_SYS	(1u << 20)
 #define PROCESS_STATE_RUNNING_SYS	(1u << 21)
-#define PROCESS_STATE_OFF_HEAP_MSGQ	(1u << 24)
 #define PROCESS_STATE_DIRTY_ACTIVE_SYS	(1u << 28)
 #define PROCESS_STATE_DIRTY_RUNNING	(1u << 29)
 #define PROCESS_STATE_DIRTY_RUNNING_SYS (1u << 30)
@@ -117,8 +116,6 @@ void process_list_free(struct process_list *l);
 
 /* One process, by its term.  -ESRCH: there is none. */
 int process_read(struct beam_node *n, uint64_t epid, unsigned int what, struct process_facts *out);
-/* Address of the process with this id now; 0 = none. */
-raddr process_find(struct beam_node *n, uint64_t epid);
 
 /* "<0.80.0>", "0.80.0", or a registered name ("code_server", "Elixir.My.Name", "My.Name"): the pid
  * term.  ERROR_KIND_NO_NODE: there is none, ERROR_KIND_USAGE: it can be none of this node. */

@@ -20,7 +20,6 @@
 #define EXTERNAL_DATA	  24 /* ExternalThing {header, ErlNode *, next, data} */
 #define EXTERNAL_ID_WORDS 3
 #define EXTERNAL_REF_MAX  5
-#define FUN_MAX_FREE	  511
 
 /* Fun header from OTP 27 on: arity in bits 8 to 15, size of the environment above them (which up to
  * OTP 28 counts a reference to the entry, so that no environment tells an external fun), and from
@@ -440,7 +439,7 @@ enum term_kind term_view(struct term_reader *r, uint64_t term, struct term_view 
 	return v->kind;
 }
 
-/* ---- tuples, lists, integers ---------------------------------------------------------------- */
+/* ---- tuples, lists ---------------------------------------------------------------- */
 
 static int tuple_at(struct term_reader *r, uint64_t term, raddr *elements, uint32_t *arity)
 {
@@ -536,24 +535,5 @@ bool term_next(struct term_reader *r, uint64_t *list, uint64_t *head)
 	w->done++;
 	if (!TERM_IS_LIST(cell[1]))
 		w->last = 0;
-	return true;
-}
-
-bool term_integer(struct term_reader *r, uint64_t term, int64_t *value)
-{
-	struct term_view v;
-	uint64_t digit, limit;
-
-	if (TERM_IS_SMALL(term)) {
-		*value = TERM_SMALL(term);
-		return true;
-	}
-	if (!TERM_IS_BOXED(term) || term_view(r, term, &v) != TERM_KIND_BIG ||
-	    v.big.nr_digits != 1 || !term_word(r, v.big.digits, &digit))
-		return false;
-	limit = (uint64_t)INT64_MAX + (v.big.negative ? 1 : 0);
-	if (digit > limit)
-		return false;
-	*value = (int64_t)(v.big.negative ? 0 - digit : digit);
 	return true;
 }

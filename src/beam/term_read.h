@@ -130,18 +130,8 @@ bool term_is_tagged(struct term_reader *r, uint64_t term, uint64_t atom, uint32_
  * unreadable, or after r->max_elements; `list` is then where it ended. */
 bool term_next(struct term_reader *r, uint64_t *list, uint64_t *head);
 
-/* Each pair of a map, in the order of the node's own maps:to_list(); stops if visit returns
- * non-zero, and returns that.  Negative errno if it cannot be walked (-EINVAL: no map). */
-int term_map_each(struct term_reader *r, uint64_t term,
-		  int (*visit)(void *arg, uint64_t key, uint64_t value), void *arg);
-/* Value of an atom in a map: true if it is there. */
-bool term_map_get(struct term_reader *r, uint64_t term, uint64_t key, uint64_t *value);
-
 /* Bytes of a binary or of a list of bytes as text; at most `max`.  False if it is neither. */
 bool term_text(struct term_reader *r, uint64_t term, struct strbuf *out, size_t max);
-/* Value of an integer that fits; false otherwise. */
-bool term_integer(struct term_reader *r, uint64_t term, int64_t *value);
-
 /* The nth byte of a bitstring and those that follow, wherever its first bit stands; bits beyond its
  * last one are 0.  False if they cannot be read or it has fewer. */
 bool term_bits(struct term_reader *r, const struct term_view *v, uint64_t nth, void *buf,
