@@ -223,9 +223,10 @@ static void write_text(struct env_view *v)
 		write_empty(v);
 	outfile_flush(v->ctx->out); /* the rest stands below */
 	if (v->masked)
-		log_warn("ebeam: %" PRIu64 " values that look secret are masked (***); "
-			 "--show-secrets shows them",
-			 v->masked);
+		log_warn("ebeam: %" PRIu64
+			 " value%s secret %s masked (***); --show-secrets shows %s",
+			 v->masked, v->masked == 1 ? " that looks" : "s that look",
+			 v->masked == 1 ? "is" : "are", v->masked == 1 ? "it" : "them");
 	if (v->env.torn || v->env.missing)
 		log_warn("ebeam: the table changed while it was read: keys may be missing");
 }

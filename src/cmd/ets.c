@@ -17,7 +17,17 @@
 #include "beam/process.h"
 #include "cmd/render.h"
 #include "cmd/target.h"
+#include "names/names.h"
 #include "view/table.h"
+
+void ets_add_name(struct strbuf *out, const struct ets_view *v, uint64_t atom)
+{
+	size_t len;
+	const char *text = atom ? beam_atom_text(v->node->atoms, atom, &len) : NULL;
+
+	if (text)
+		names_format_module(out, text, len);
+}
 
 void ets_add_atom(struct strbuf *out, const struct ets_view *v, uint64_t atom)
 {
@@ -65,7 +75,7 @@ static void col_id(struct strbuf *out, const void *row, const void *ctx)
 
 static void col_name(struct strbuf *out, const void *row, const void *ctx)
 {
-	ets_add_atom(out, VIEW(ctx), ROW(row)->name);
+	ets_add_name(out, VIEW(ctx), ROW(row)->name);
 	if (ROW(row)->torn)
 		strbuf_addch(out, '~');
 }
@@ -89,7 +99,7 @@ static void col_owner(struct strbuf *out, const void *row, const void *ctx)
 
 static void col_owner_name(struct strbuf *out, const void *row, const void *ctx)
 {
-	ets_add_atom(out, VIEW(ctx), ets_owner_name(VIEW(ctx), ROW(row)));
+	ets_add_name(out, VIEW(ctx), ets_owner_name(VIEW(ctx), ROW(row)));
 }
 
 static void col_heir(struct strbuf *out, const void *row, const void *ctx)

@@ -24,6 +24,8 @@ struct ets_view {
 void ets_json_fields(struct jsonw *w, struct ets_view *v, const struct ets_table *t);
 /* "true", "false", "auto", or the number of locks. */
 void ets_add_write_concurrency(struct strbuf *out, const struct ets_table *t);
+/* As people write it; as it is. */
+void ets_add_name(struct strbuf *out, const struct ets_view *v, uint64_t atom);
 void ets_add_atom(struct strbuf *out, const struct ets_view *v, uint64_t atom);
 void ets_add_pid(struct strbuf *out, const struct ets_view *v, uint64_t pid);
 uint64_t ets_owner_name(const struct ets_view *v, const struct ets_table *t);

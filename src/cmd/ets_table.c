@@ -230,7 +230,7 @@ static void add_owner(struct strbuf *out, const struct ets_view *v, const struct
 	ets_add_pid(out, v, t->owner);
 	if (name) {
 		strbuf_addstr(out, " (");
-		ets_add_atom(out, v, name);
+		ets_add_name(out, v, name);
 		strbuf_addch(out, ')');
 	}
 	strbuf_addstr(out, t->heir ? ", heir " : ", no heir");
@@ -254,7 +254,7 @@ static void add_details(struct strbuf *out, const struct ets_view *v, const stru
 {
 	char buf[64];
 
-	ets_add_atom(out, v, t->name);
+	ets_add_name(out, v, t->name);
 	strbuf_addf(out, "%s\n  id           %s\n", t->torn ? "~" : "",
 		    ets_id_format(t, buf, sizeof(buf)));
 	strbuf_addf(out, "  type         %s, %s, %s%s\n", ets_type_name(t->type),

@@ -51,8 +51,12 @@ void inspect_term(struct inspect *x, struct strbuf *out, uint64_t term)
 
 void inspect_name(struct inspect *x, struct strbuf *out)
 {
-	if (x->p.registered)
-		inspect_term(x, out, x->p.registered);
+	size_t len;
+	const char *text =
+		x->p.registered ? beam_atom_text(x->n->atoms, x->p.registered, &len) : NULL;
+
+	if (text)
+		names_format_module(out, text, len);
 }
 
 void inspect_initial_call(struct inspect *x, struct strbuf *out)
@@ -387,6 +391,7 @@ int cmd_inspect(struct command_context *ctx, struct error *err)
 	rc = rc ? rc : read_all(&x, epid, err);
 	if (rc == 0) {
 		note_limits(&x);
+		x.reader.mem = x.cached; /* many small neighbours */
 		if (ctx->opt.json)
 			rc = inspect_json(&x, err);
 		else

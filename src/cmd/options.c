@@ -64,7 +64,9 @@ static int set_freq(struct options *opt, const char *value, struct error *err)
 
 static int set_limit(struct options *opt, const char *value, struct error *err)
 {
-	if (!parse_uint(value, 1, 999999999, &opt->limit))
+	if (strlen(value) > 9 && strspn(value, "0123456789") == strlen(value))
+		opt->limit = 999999999; /* all that can be */
+	else if (!parse_uint(value, 1, 999999999, &opt->limit))
 		return bad_value(err, "limit", value, "a number of rows, 1 or more");
 	return 0;
 }
@@ -79,14 +81,14 @@ static int set_watch(struct options *opt, const char *value, struct error *err)
 static int set_depth(struct options *opt, const char *value, struct error *err)
 {
 	if (!parse_uint(value, 1, 1000000, &opt->depth))
-		return bad_value(err, "depth", value, "a number of levels, 1 or more");
+		return bad_value(err, "depth", value, "a number of levels, 1 to 1000000");
 	return 0;
 }
 
 static int set_size(struct options *opt, const char *value, struct error *err)
 {
 	if (!parse_uint(value, 1, 999999999, &opt->size))
-		return bad_value(err, "size", value, "a number of bytes, 1 or more");
+		return bad_value(err, "size", value, "a number of bytes, 1 to 999999999");
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "cmd/command.h"
 #include "cmd/render.h"
 #include "cmd/target.h"
+#include "names/names.h"
 #include "target/sockets.h"
 #include "view/table.h"
 
@@ -103,7 +104,7 @@ static void add_atom(struct strbuf *out, const struct port_view *v, uint64_t ato
 	const char *text = atom ? beam_atom_text(v->node->atoms, atom, NULL) : NULL;
 
 	if (text)
-		strbuf_addstr(out, text);
+		names_format_module(out, text, strlen(text));
 }
 
 static void col_port(struct strbuf *out, const void *row, const void *ctx)

@@ -50,6 +50,7 @@ static void free_names(struct process_source *s)
 {
 	process_strings_free(&s->strings);
 	vec_free(&s->atoms);
+	vec_free(&s->written);
 	vec_free(&s->functions);
 	vec_free(&s->calls);
 	idmap_free(&s->function_index);
@@ -102,6 +103,33 @@ static uint32_t atom_string(struct process_source *s, uint64_t term)
 		while (s->atoms.len <= index)
 			vec_push(&s->atoms, 0);
 		s->atoms.data[index] = id;
+	}
+	return id;
+}
+
+/* My.Worker instead of Elixir.My.Worker, and quotes where Erlang needs them. */
+static uint32_t written_string(struct process_source *s, uint64_t term)
+{
+	uint64_t index = term >> 6;
+	struct strbuf written = STRBUF_INIT;
+	const char *text;
+	size_t len;
+	uint32_t id;
+
+	if (index < s->written.len && s->written.data[index])
+		return s->written.data[index];
+	text = beam_atom_text(s->node->atoms, term, &len);
+	if (!text)
+		return 0;
+	names_format_module(&written, text, len);
+	id = written.len == len && memcmp(written.buf, text, len) == 0
+		     ? atom_string(s, term)
+		     : process_strings_add(&s->strings, written.buf, written.len);
+	strbuf_free(&written);
+	if (index < ATOMS_MAX) {
+		while (s->written.len <= index)
+			vec_push(&s->written, 0);
+		s->written.data[index] = id;
 	}
 	return id;
 }
@@ -210,11 +238,19 @@ uint64_t process_source_pid(struct process_source *s, uint64_t term)
 	return PROCESS_PID_NONE;
 }
 
+static void find_registered(struct process_source *s, const struct process_facts *p,
+			    struct process_row *row)
+{
+	if (!(s->needs & PROCESS_NEEDS_NAME) || !p->registered)
+		return;
+	row->registered = atom_string(s, p->registered);
+	row->written = written_string(s, p->registered);
+}
+
 static void find_names(struct process_source *s, const struct process_facts *p,
 		       struct process_row *row)
 {
-	if ((s->needs & PROCESS_NEEDS_NAME) && p->registered)
-		row->registered = atom_string(s, p->registered);
+	find_registered(s, p, row);
 	if ((s->needs & PROCESS_NEEDS_INITIAL) && p->initial[0])
 		row->initial_call = call_string(s, p->initial);
 	if ((s->needs & PROCESS_NEEDS_LABEL) && p->label)
@@ -259,8 +295,7 @@ void process_source_row(struct process_source *s, const struct process_facts *p,
 		row->function = before->function;
 		row->file = before->file;
 		row->line = before->line;
-		if ((s->needs & PROCESS_NEEDS_NAME) && p->registered)
-			row->registered = atom_string(s, p->registered);
+		find_registered(s, p, row);
 		return;
 	}
 	find_names(s, p, row);

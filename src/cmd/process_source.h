@@ -30,7 +30,8 @@ struct process_source {
 	bool has_code;
 	struct term_formats formats;
 	struct term_reader reader;
-	VEC(uint32_t) atoms; /* by index: string id, 0 = not yet */
+	VEC(uint32_t) atoms;   /* by index: string id, 0 = not yet */
+	VEC(uint32_t) written; /* the same of atoms as they are written */
 	VEC(struct process_function) functions;
 	VEC(struct process_call) calls;
 	struct idmap function_index, call_index;

@@ -128,7 +128,10 @@ int process_pid_format(uint64_t pid, char buf[PROCESS_PID_SIZE])
 
 uint32_t process_row_name(const struct process_row *row)
 {
-	return row->registered ? row->registered : row->label ? row->label : row->initial_call;
+	return row->written	 ? row->written
+	       : row->registered ? row->registered
+	       : row->label	 ? row->label
+				 : row->initial_call;
 }
 
 static void set_text(struct process_value *v, const char *text, size_t len)

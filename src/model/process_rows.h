@@ -111,6 +111,7 @@ struct process_row {
 	float reductions_rate, memory_rate, messages_rate; /* NaN = not known */
 	uint32_t links, monitors, monitored_by;
 	uint32_t registered, label, initial_call, function, file, line;
+	uint32_t written;	  /* the registered name as people write it; 0 = as it is */
 	uint8_t status, priority; /* as in process_status_names[], process_priority_names[] */
 	bool trap_exit, torn;
 };

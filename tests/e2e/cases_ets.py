@@ -138,6 +138,8 @@ def how_named(ctx):
     check_equal(objects_of(ctx, node, "Ets.Alias")["name"], "Elixir.Ets.Alias", "Ets.Alias")
     check_equal(len(objects_of(ctx, node, "ets_set_private_false_false_false")["objects"]), 20,
                 "objects of a private table")
+    check_in("\nEts.Alias ", ctx.ebeam.ok("ets", "-p", node.os_pid).out, "a name of Elixir's")
+    check_equal(objects_of(ctx, node, "Ets.Alias")["name"], "Elixir.Ets.Alias", "its name in JSON")
     shown = objects_of(ctx, node, "ets_unnamed", 100, "--elixir")["objects"]
     check_in('{1, {:value, "1"}, [1, 1]}', shown, "--elixir")
     twice = ctx.ebeam.run("ets", "-p", node.os_pid, "ets_twice")

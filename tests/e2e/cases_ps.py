@@ -147,6 +147,7 @@ def choosing(ctx):
             lambda r: r["priority"] != "normal" and r["heap_size"] < 1024,
         f"parent == {rows[1]['parent']}": lambda r: r["parent"] == rows[1]["parent"],
         "label": lambda r: r["label"],
+        'name ~ "^Zoo[.]R"': lambda r: (r["registered_name"] or "").startswith("Elixir.Zoo.R"),
     }
     for where, wanted in cases.items():
         seen = table(ctx, node, "--where", where)["data"]
