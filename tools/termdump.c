@@ -23,7 +23,7 @@
 #include "beam/atoms.h"
 #include "beam/dictionary.h"
 #include "beam/node.h"
-#include "beam/term_read.h"
+#include "beam/term_internal.h"
 
 static const char usage_text[] = "usage: termdump -p PID NAME KEY [--each] [--elixir] [--size] "
 				 "[--to-list] [--depth N] [--max N]\n";
@@ -59,17 +59,25 @@ static raddr find_process(struct beam_node *n, uint64_t name)
 	return found;
 }
 
-static int add_pair(void *arg, uint64_t key, uint64_t value)
+static void print_pairs(struct dump *d, uint64_t map)
 {
-	struct dump *d = arg;
-	struct strbuf out = STRBUF_INIT;
+	struct term_view v;
+	struct map_walk w;
+	uint64_t key, value;
 
-	term_print(&d->r, &out, key);
-	strbuf_addch(&out, '\t');
-	term_print(&d->r, &out, value);
-	puts(out.buf);
-	strbuf_free(&out);
-	return 0;
+	if (term_view(&d->r, map, &v) != TERM_KIND_MAP)
+		return;
+	/* Up to OTP 27 maps:to_list() conses what it walks: the last comes first. */
+	map_walk_begin(&w, &v, d->r.otp < 28);
+	while (map_walk_next(&w, &d->r, &key, &value)) {
+		struct strbuf out = STRBUF_INIT;
+
+		term_print(&d->r, &out, key);
+		strbuf_addch(&out, '\t');
+		term_print(&d->r, &out, value);
+		puts(out.buf);
+		strbuf_free(&out);
+	}
 }
 
 static void print(struct dump *d, uint64_t term)
@@ -98,7 +106,7 @@ static int dump(struct dump *d, struct beam_node *n, const char *name, const cha
 		return 1;
 	}
 	if (d->to_list)
-		term_map_each(&d->r, value, add_pair, d);
+		print_pairs(d, value);
 	else if (!d->each)
 		print(d, value);
 	else
