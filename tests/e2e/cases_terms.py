@@ -22,8 +22,7 @@ TYPES = """small big float ascii_atom utf8_atom nil list improper_list latin1_li
 
 def termdump(ctx, node, *args):
     """The lines that it prints; nothing was unreadable."""
-    if not os.path.exists(TERMDUMP):
-        raise Skip("build/tools/termdump is not built: make tools")
+    check(os.path.exists(TERMDUMP), "build/tools/termdump is not built: make tools")
     done = subprocess.run([TERMDUMP, "-p", str(node.os_pid), "many_terms", "terms", *args],
                           capture_output=True, timeout=100)
     check_equal(done.returncode, 0, f"exit of termdump: {done.stderr.decode()}")
