@@ -12,8 +12,9 @@
 #include "base/compiler.h"
 #include "beam/term_read.h"
 
-#define MARK_ANY   0x1ull /* `_` */
-#define MARK_KIND  0x2ull /* a whole message that is neither tuple nor atom: its kind << 8 */
+#define MARK_ANY 0x1ull /* `_` */
+/* A whole message that is neither tuple nor atom: its kind << 8; NR_TERM_KINDS: not decoded. */
+#define MARK_KIND  0x2ull
 #define MARK_WIDE  0x4ull /* in a tuple's header: only the first elements follow */
 #define MAX_DEPTH  2
 #define MAX_ARITY  8
@@ -61,9 +62,8 @@ static void encode(struct message_shape *s, struct term_reader *r, uint64_t term
 	else if (depth)
 		push(s, MARK_ANY);
 	else
-		push(s,
-		     MARK_KIND | (uint64_t)(term ? term_view(r, term, &view) : TERM_KIND_UNREADABLE)
-					 << 8);
+		push(s, MARK_KIND | (uint64_t)(term ? term_view(r, term, &view) : NR_TERM_KINDS)
+					    << 8);
 }
 
 static uint32_t hash_key(const struct message_shape *s)
@@ -159,8 +159,10 @@ void shape_print(const struct message_shape *s, struct term_reader *r, struct st
 		return;
 	}
 	kind = (unsigned int)(s->key[0] >> 8);
-	if (kind == TERM_KIND_UNREADABLE)
+	if (kind == NR_TERM_KINDS)
 		strbuf_addstr(out, "(not decoded)");
+	else if (kind == TERM_KIND_UNREADABLE)
+		strbuf_addstr(out, "(unreadable)");
 	else
 		strbuf_addf(out, "%s()", term_kind_name((enum term_kind)kind));
 }
