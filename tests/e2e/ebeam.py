@@ -115,7 +115,8 @@ class Profile:
         self.by_kind = data["by_kind"]
         self.by_status = data.get("by_status", {})
         # The same name as code and as what code called (kind bif or nif): the hotter one.
-        self.functions = {f["mfa"]: f for f in reversed(data["functions"])}
+        # A NIF is also the Erlang function that calls it: of one name, what counts most.
+        self.functions = {f["mfa"]: f for f in sorted(data["functions"], key=lambda f: f["total"])}
         self.processes = {p["pid"]: p for p in data["processes"]}
         self.stacks = data["stacks"]
         self.check_sums()
