@@ -114,7 +114,6 @@ class Profile:
         self.complete = data["complete"]
         self.by_kind = data["by_kind"]
         self.by_status = data.get("by_status", {})
-        # The same name as code and as what code called (kind bif or nif): the hotter one.
         # A NIF is also the Erlang function that calls it: of one name, what counts most.
         self.functions = {f["mfa"]: f for f in sorted(data["functions"], key=lambda f: f["total"])}
         self.processes = {p["pid"]: p for p in data["processes"]}
