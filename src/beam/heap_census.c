@@ -169,7 +169,8 @@ static void count_area(struct beam_node *n, raddr from, raddr to, uint64_t *buf,
 			c->unreadable += (to - from) / 8;
 			return;
 		}
-		beyond = count_chunk(n->identity.otp, buf, nr, from + nr * 8 >= to, c, &last);
+		/* An area that was torn need not end at a word. */
+		beyond = count_chunk(n->identity.otp, buf, nr, nr == (to - from) / 8, c, &last);
 		if (beyond > 0 && (uint64_t)beyond > (to - from) / 8 - nr) {
 			/* The last object is longer than the area: it was none.  Fragments have
 			 * words that were reserved and never written. */
