@@ -46,8 +46,12 @@
 #define MAX_CHAIN 100000
 /* Deleted objects stay in a table that is fixed: nodes looked at, for one object wanted. */
 #define MAX_NODES_EACH 10000
-/* Words of an object that are copied at most; what lies beyond is read where it stands. */
-#define MAX_WORDS (1u << 20)
+/* Words of an object, and of all of them, that are copied at most; what lies beyond is read where
+ * it stands, but for the tuples themselves. */
+#define MAX_WORDS     (1u << 20)
+#define ALL_MAX_WORDS (1u << 25)
+/* Once that many were copied, tuples of more elements are left out. */
+#define WIDE_ARITY 1024
 
 struct walk {
 	struct beam_node *n;
@@ -55,6 +59,7 @@ struct walk {
 	struct ets_objects *out;
 	size_t max;
 	uint64_t nodes_left;
+	uint64_t words_left; /* of ALL_MAX_WORDS */
 };
 
 static uint64_t get_u64(const uint8_t *p)
@@ -95,6 +100,15 @@ static int compressed_words(struct walk *w, raddr tpl, uint32_t arity, uint64_t 
 	return *words < arity + 2ull ? -EBADMSG : 0;
 }
 
+/* Of an object that takes so many; its tuple always. */
+static uint32_t words_to_copy(struct walk *w, uint32_t arity, uint64_t words)
+{
+	uint64_t nr = MAX(MIN(MIN(words, MAX_WORDS), w->words_left), arity + 1ull);
+
+	w->words_left -= MIN(w->words_left, nr);
+	return (uint32_t)nr;
+}
+
 /* Copies the object in a DbTerm whose first words were read. */
 static int add_object(struct walk *w, raddr dbterm, const uint8_t *bytes)
 {
@@ -103,7 +117,7 @@ static int add_object(struct walk *w, raddr dbterm, const uint8_t *bytes)
 	int rc = 0;
 
 	/* A tuple that has a key. */
-	if ((header & 0x3f) || header >> 6 < w->t->keypos || header >> 6 > MAX_WORDS)
+	if ((header & 0x3f) || header >> 6 < w->t->keypos || header >> 6 >= MAX_WORDS)
 		return -EBADMSG;
 	if (w->t->compressed)
 		rc = compressed_words(w, o.addr, o.arity, &words);
@@ -111,7 +125,9 @@ static int add_object(struct walk *w, raddr dbterm, const uint8_t *bytes)
 		rc = -EBADMSG;
 	if (rc)
 		return rc;
-	o.nr_words = (uint32_t)MIN(words, MAX_WORDS);
+	if (w->words_left == 0 && o.arity >= WIDE_ARITY)
+		return -EBADMSG;
+	o.nr_words = words_to_copy(w, o.arity, words);
 	o.words = xmalloc(8 * (size_t)o.nr_words);
 	rc = mem_read(w->n->mem, o.addr, o.words, 8 * (size_t)o.nr_words);
 	if (!rc && o.words[0] != header)
@@ -288,7 +304,8 @@ int ets_objects_read(struct beam_node *n, const struct ets_table *t, size_t max,
 			 .t = t,
 			 .out = out,
 			 .max = max,
-			 .nodes_left = MIN(max, UINT32_MAX) * MAX_NODES_EACH};
+			 .nodes_left = MIN(max, UINT32_MAX) * MAX_NODES_EACH,
+			 .words_left = ALL_MAX_WORDS};
 
 	memset(out, 0, sizeof(*out));
 	if (t->store == ETS_STORE_HASH)

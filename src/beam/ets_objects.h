@@ -13,9 +13,11 @@
 #include "beam/ets.h"
 
 struct ets_object {
-	raddr addr;	 /* of the tuple's header */
-	uint64_t *words; /* what stands there, and behind it all that it refers to on the heap */
-	uint32_t nr_words;
+	raddr addr; /* of the tuple's header */
+	/* What stands there, and behind it all that it refers to on the heap; the tuple is always
+	 * whole, of the rest there is a limit for each object (8 MiB) and for all (256 MiB). */
+	uint64_t *words;
+	uint32_t nr_words; /* at least arity + 1 */
 	uint32_t arity;
 };
 

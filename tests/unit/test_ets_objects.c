@@ -278,6 +278,38 @@ static void test_compressed(void **state)
 	assert_int_equal(w->objects.torn, 1);
 }
 
+/* Objects that take 8 MiB each, one behind the other in a circle; tuples as wide as a copy. */
+static void test_large(void **state)
+{
+	struct etsfix *w = *state;
+	const size_t words = 1u << 20;
+	raddr seg[3], t = hash_table(w, 256, 255, seg);
+	raddr node = image_alloc(w->f->im, 32 + 8 * (words + 2));
+	struct ets_table table;
+	uint64_t copied = 0;
+
+	image_u64(w->f->im, node, node);
+	image_u64(w->f->im, node + 8, 1);
+	image_u64(w->f->im, node + 24, words + 1);
+	image_u64(w->f->im, node + 32, TUPLE(2));
+	image_u64(w->f->im, seg[0] + 8 * 1, node);
+	assert_int_equal(ets_table_read(&w->f->node, t, &table), 0);
+	assert_int_equal(ets_objects_read(&w->f->node, &table, 100, &w->objects), 0);
+	assert_int_equal(w->objects.v.len, 100);
+	for (size_t i = 0; i < w->objects.v.len; i++)
+		copied += w->objects.v.data[i].nr_words;
+	assert_int_equal(copied, 32 * words + 68 * 3);
+	ets_objects_free(&w->objects);
+	image_u64(w->f->im, node + 32, TUPLE(words));
+	assert_int_equal(ets_objects_read(&w->f->node, &table, 100, &w->objects), 0);
+	assert_int_equal(w->objects.v.len, 0);
+	assert_int_equal(w->objects.torn, 1);
+	image_u64(w->f->im, node + 32, TUPLE(words - 1));
+	assert_int_equal(ets_objects_read(&w->f->node, &table, 100, &w->objects), 0);
+	assert_int_equal(w->objects.v.len, 32);
+	assert_int_equal(w->objects.torn, 1);
+}
+
 static void link_fixation(struct etsfix *w, raddr parent, bool right, raddr child)
 {
 	image_u64(w->f->im, parent + (right ? 32 : 24), child);
@@ -364,17 +396,10 @@ static void test_fixations_damage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ON(test_hash, 25),
-		ON(test_hash, 27),
-		ON(test_hash, 29),
-		ON(test_hash_damage, 25),
-		ON(test_hash_damage, 29),
-		ON(test_tree, 27),
-		ON(test_catree, 27),
-		ON(test_compressed, 27),
-		ON(test_fixations, 25),
-		ON(test_fixations, 29),
-		ON(test_fixations_damage, 27),
+		ON(test_hash, 25),	  ON(test_hash, 27),	    ON(test_hash, 29),
+		ON(test_hash_damage, 25), ON(test_hash_damage, 29), ON(test_tree, 27),
+		ON(test_catree, 27),	  ON(test_compressed, 27),  ON(test_large, 27),
+		ON(test_fixations, 25),	  ON(test_fixations, 29),   ON(test_fixations_damage, 27),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
