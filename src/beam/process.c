@@ -496,13 +496,16 @@ static int search_block(void *arg, struct process_facts *block, size_t nr)
 {
 	struct search *s = arg;
 
-	for (size_t i = 0; i < nr; i++)
-		if (block[i].registered &&
-		    (block[i].registered == s->names[0] || block[i].registered == s->names[1] ||
-		     (s->text && beam_atom_is(s->atoms, block[i].registered, s->text)))) {
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t name = block[i].registered;
+		bool exact = name && (name == s->names[0] ||
+				      (s->text && beam_atom_is(s->atoms, name, s->text)));
+
+		if (exact || (name && name == s->names[1]))
 			s->epid = block[i].epid;
+		if (exact || (s->epid && !s->names[0] && !s->text))
 			return 1;
-		}
+	}
 	return 0;
 }
 

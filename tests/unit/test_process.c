@@ -354,6 +354,8 @@ static void test_parse(void **state)
 		add_name(&t, add_process(&t, 201), "Elixir.My.Name");
 		add_name(&t, add_process(&t, 203), "<0.1.0> it's");
 		add_name(&t, add_process(&t, 204), "");
+		add_name(&t, add_process(&t, 205), "Elixir.Both");
+		add_name(&t, add_process(&t, 206), "Both");
 		assert_int_equal(process_parse(&t.f->node, "<0.200.0>", &epid, NULL), 0);
 		assert_int_equal(epid, pid_of_number(&t, 200));
 		assert_int_equal(process_parse(&t.f->node, "0.201.0", &epid, NULL), 0);
@@ -363,6 +365,8 @@ static void test_parse(void **state)
 		assert_int_equal(process_parse(&t.f->node, "Elixir.My.Name", &epid, NULL), 0);
 		assert_int_equal(process_parse(&t.f->node, "My.Name", &epid, NULL), 0);
 		assert_int_equal(epid, pid_of_number(&t, 201));
+		assert_int_equal(process_parse(&t.f->node, "Both", &epid, NULL), 0);
+		assert_int_equal(epid, pid_of_number(&t, 206)); /* the one that is called so */
 		assert_int_equal(process_parse(&t.f->node, "'Elixir.My.Name'", &epid, NULL), 0);
 		assert_int_equal(epid, pid_of_number(&t, 201));
 		assert_int_equal(process_parse(&t.f->node, ":code_server", &epid, NULL), 0);
