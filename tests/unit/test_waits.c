@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who waits for whom: what proves a wait in OTP 25, 27 and 29, what looks like one and is none, and
+ * registers and monitors that cannot be read. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "beam/waits.h"
+#include "lib/termfix.h"
+
+#define CODE	   0x7e0000100000ull
+#define CALL	   (CODE + 0x100) /* gen:do_call/4 */
+#define START	   (CODE + 0x200) /* proc_lib:sync_start_link/2 */
+#define TASK	   (CODE + 0x300) /* 'Elixir.Task':await/2 */
+#define ANY	   (CODE + 0x400) /* m:f/1 */
+#define NOWHERE	   0xdead0000ull
+#define PID(i)	   ((uint64_t)(i) << 4 | 3)
+#define NR	   4 /* processes: PID(0), PID(1), ... */
+#define WAITING	   0xau
+#define ALIAS	   1u
+#define TARGET	   2u
+#define PENDING	   4u
+#define STRANGER   PID(77) /* not in the list */
+#define OTHER_NODE 0x4bull /* its name */
+
+struct world {
+	struct fixture *t;
+	struct stack_code code;
+	struct process_facts p[NR];
+	struct process_list list;
+	struct process_stack stack;
+	struct waits w;
+};
+
+static void add_code(struct world *w)
+{
+	static const char *const names[] = {"gen:do_call/4", "proc_lib:sync_start_link/2",
+					    "'Elixir.Task':await/2", "m:f/1"};
+	struct jitrec emulator = {0}, m = {0};
+	struct fakenode *f = w->t->f;
+
+	jitrec_emulator(&emulator, false, CODE + 0x10);
+	jitlist_add(f->im, f->node.anchors.jit_descriptor, &emulator);
+	jitrec_module(&m, "m", CODE, 0x600);
+	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++) {
+		jitrec_range(&m, names[i], 0x100 * (i + 1), 0x100 * (i + 2));
+		jitrec_line(&m, 0x100 * (i + 1), 10, "m.erl");
+	}
+	jitlist_add(f->im, f->node.anchors.jit_descriptor, &m);
+	jitrec_free(&emulator);
+	jitrec_free(&m);
+	assert_int_equal(stack_code_open(&w->code, &f->node, NULL), 0);
+}
+
+static void enter(struct world *w, struct fixture *t)
+{
+	memset(w, 0, sizeof(*w));
+	w->t = t;
+	add_code(w);
+	for (uint64_t i = 0; i < NR; i++) {
+		w->p[i].epid = PID(i);
+		w->p[i].addr = image_alloc(t->f->im, 64);
+	}
+	w->list = (struct process_list){.data = w->p, .len = NR};
+	waits_begin(&w->w, &t->f->node, &w->code, &w->list);
+}
+
+static void leave(struct world *w)
+{
+	waits_free(&w->w);
+	process_stack_free(&w->stack);
+	stack_code_close(&w->code);
+}
+
+/* From the beginning, with the same processes. */
+static void again(struct world *w)
+{
+	waits_free(&w->w);
+	waits_begin(&w->w, &w->t->f->node, &w->code, &w->list);
+}
+
+static uint64_t make_ref(struct world *w, uint32_t number)
+{
+	return BOXED(w->t, 2 << 6 | 0x10, (uint64_t)number << 32 | 0xffffffff, 9ull << 32 | 8);
+}
+
+static uint32_t packed(const struct world *w, uint32_t type, uint32_t how)
+{
+	uint32_t flags = (how & TARGET ? 1u : 0) | (how & PENDING ? 1u << 5 : 0);
+	uint32_t alias = how & ALIAS ? 1 : 0;
+
+	return w->t->r.otp >= 28 ? type | alias << 5 | flags << 7
+				 : flags | alias << 11 | type << 16;
+}
+
+/* The process monitors that one; a tree of one node, or below the one that is there. */
+static raddr add_monitor(struct world *w, uint32_t from, uint64_t item, uint64_t ref, uint32_t how)
+{
+	struct fakenode *f = w->t->f;
+	const struct beam_layout *l = &f->node.layout;
+	raddr size = (raddr)l->monitor_size, a = image_alloc(f->im, 2 * (size_t)size + 64);
+	raddr above = w->p[from].monitors;
+
+	image_u64(f->im, a + (raddr)l->monitor_item, item);
+	image_u32(f->im, a + (raddr)l->monitor_flags, packed(w, 0, how));
+	image_u64(f->im, a + 2 * size, ref);
+	image_u64(f->im, a + (raddr)l->monitor_left, above);
+	if (above)
+		image_u64(f->im, above + (raddr)l->monitor_parent, a);
+	w->p[from].monitors = a;
+	return a;
+}
+
+static void add_link(struct world *w, uint32_t from, uint64_t item, uint64_t unlinking)
+{
+	struct fakenode *f = w->t->f;
+	const struct beam_layout *l = &f->node.layout;
+	raddr a = image_alloc(f->im, (size_t)l->link_size + 8);
+
+	image_u64(f->im, a + (raddr)l->link_item, item);
+	image_u32(f->im, a + (raddr)l->link_flags, w->t->r.otp >= 28 ? 10 | 2 << 7 : 2 | 10 << 16);
+	image_u64(f->im, a + (raddr)l->link_size, unlinking);
+	w->p[from].links = a;
+}
+
+static void visit(struct world *w, uint32_t i, raddr at, uint32_t state, const uint64_t *y,
+		  uint32_t nr)
+{
+	struct stack_frame f = {.addr = at, .nr_y = nr};
+
+	w->stack.frames.len = w->stack.words.len = 0;
+	w->stack.state = state;
+	vec_push(&w->stack.frames, f);
+	for (uint32_t k = 0; k < nr; k++)
+		vec_push(&w->stack.words, y[k]);
+	waits_visit(&w->w, i, &w->stack);
+}
+#define VISIT(w, i, at, ...)                                                                       \
+	visit(w, i, at, WAITING, (uint64_t[]){__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / 8)
+
+static void check_wait(const struct world *w, size_t i, uint32_t from, uint32_t to, uint64_t item)
+{
+	assert_true(i < w->w.v.len);
+	assert_int_equal(w->w.v.data[i].from, from);
+	assert_int_equal(w->w.v.data[i].to, to);
+	assert_int_equal(w->w.v.data[i].item, item);
+}
+
+static void check_none(struct world *w)
+{
+	waits_end(&w->w);
+	assert_int_equal(w->w.v.len, 0);
+	again(w);
+}
+
+/* ---- what is one ---------------------------------------------------------------------------- */
+
+static void test_calls(void **state)
+{
+	struct fixture *t = *state;
+	struct world w;
+
+	enter(&w, t);
+	for (uint32_t i = 0; i < 3; i++)
+		add_monitor(&w, i, PID((i + 1) % 3), make_ref(&w, i), i == 2 ? ALIAS : 0);
+	VISIT(&w, 0, CALL, SMALL(1), make_ref(&w, 0),
+	      NIL); /* the same one, elsewhere on the heap */
+	VISIT(&w, 1, TASK, make_ref(&w, 1));
+	VISIT(&w, 2, ANY, atom(t, "a"), PID(0), TUPLE(t, NIL), make_ref(&w, 2) | 4);
+	VISIT(&w, 3, CALL, make_ref(&w, 3)); /* monitors nobody */
+	waits_end(&w.w);
+	assert_int_equal(w.w.v.len, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		check_wait(&w, i, i, (i + 1) % 3, PID((i + 1) % 3));
+	assert_int_equal(w.w.unreadable, 0);
+	leave(&w);
+}
+
+static void test_elsewhere(void **state)
+{
+	struct fixture *t = *state;
+	struct world w;
+
+	enter(&w, t);
+	add_monitor(&w, 0, STRANGER, make_ref(&w, 0), 0);
+	add_monitor(&w, 1, OTHER_NODE, make_ref(&w, 1), ALIAS);
+	add_monitor(&w, 2, PID(2), make_ref(&w, 2), 0); /* for itself */
+	VISIT(&w, 0, CALL, make_ref(&w, 0));
+	VISIT(&w, 1, CALL, make_ref(&w, 1));
+	VISIT(&w, 2, CALL, make_ref(&w, 2));
+	waits_end(&w.w);
+	assert_int_equal(w.w.v.len, 3);
+	check_wait(&w, 0, 0, WAIT_ELSEWHERE, STRANGER);
+	check_wait(&w, 1, 1, WAIT_ELSEWHERE, OTHER_NODE);
+	check_wait(&w, 2, 2, 2, PID(2));
+	leave(&w);
+}
+
+/* proc_lib:start_link of OTP 25: the pid of one that is linked. */
+static void test_links(void **state)
+{
+	struct fixture *t = *state;
+	struct world w;
+
+	enter(&w, t);
+	add_link(&w, 0, PID(1), 0);
+	VISIT(&w, 0, START, PID(3), PID(1));
+	waits_end(&w.w);
+	assert_int_equal(w.w.v.len, 1);
+	check_wait(&w, 0, 0, 1, PID(1));
+	again(&w);
+	VISIT(&w, 0, CALL, PID(1));  /* there a pid says nothing */
+	VISIT(&w, 1, START, PID(0)); /* not linked */
+	check_none(&w);
+	add_link(&w, 0, PID(1), 55); /* no longer */
+	VISIT(&w, 0, START, PID(1));
+	check_none(&w);
+	add_monitor(&w, 2, PID(3), make_ref(&w, 5), 0); /* start_monitor in the same place */
+	VISIT(&w, 2, START, make_ref(&w, 5));
+	waits_end(&w.w);
+	assert_int_equal(w.w.v.len, 1);
+	check_wait(&w, 0, 2, 3, PID(3));
+	leave(&w);
+}
+
+/* Several monitors and references: one wait of each process. */
+static void test_one_each(void **state)
+{
+	struct fixture *t = *state;
+	struct world w;
+
+	enter(&w, t);
+	for (uint32_t i = 0; i < 20; i++)
+		add_monitor(&w, 0, PID(i == 7 ? 3 : 1), make_ref(&w, 100 + i), i == 7 ? ALIAS : 0);
+	VISIT(&w, 0, ANY, make_ref(&w, 103), make_ref(&w, 107), make_ref(&w, 107));
+	VISIT(&w, 1, ANY, make_ref(&w, 107));
+	waits_end(&w.w);
+	assert_int_equal(w.w.v.len, 1);
+	check_wait(&w, 0, 0, 3, PID(3)); /* 103 is an ordinary monitor */
+	again(&w);
+	VISIT(&w, 0, CALL, make_ref(&w, 103), make_ref(&w, 107));
+	waits_end(&w.w);
+	assert_int_equal(w.w.v.len, 1);
+	check_wait(&w, 0, 0, 1, PID(1));
+	leave(&w);
+}
+
+/* ---- what is none --------------------------------------------------------------------------- */
+
+static void test_no_request(void **state)
+{
+	struct fixture *t = *state;
+	struct world w;
+
+	enter(&w, t);
+	add_monitor(&w, 0, PID(1), make_ref(&w, 0), 0);
+	add_monitor(&w, 1, PID(2), make_ref(&w, 1), TARGET | ALIAS);
+	add_monitor(&w, 2, PID(3), make_ref(&w, 2), PENDING | ALIAS);
+	add_monitor(&w, 3, PID(0), NIL, ALIAS);
+	VISIT(&w, 0, ANY, make_ref(&w, 0)); /* a monitor that is no alias */
+	VISIT(&w, 1, CALL, make_ref(&w, 1));
+	VISIT(&w, 2, CALL, make_ref(&w, 2));
+	VISIT(&w, 3, CALL, make_ref(&w, 3));
+	check_none(&w);
+	VISIT(&w, 0, NOWHERE, make_ref(&w, 0)); /* code that nobody knows */
+	VISIT(&w, 0, CALL, make_ref(&w, 1), PID(1), SMALL(0), NIL);
+	VISIT(&w, 0, CALL, BOXED(t, 1 << 6 | 0x10, 0xffffffff), BOXED(t, 0x10));
+	VISIT(&w, 0, CALL, BOXED(t, 2 << 6 | 0x10, 0xffffffff, 9ull << 32 | 7)); /* one off */
+	check_none(&w);
+	leave(&w);
+}
+
+static void test_states(void **state)
+{
+	static const struct {
+		uint32_t state;
+		size_t waits;
+	} cases[] = {
+		{WAITING, 1},
+		{WAITING | PROCESS_STATE_SUSPENDED, 1},
+		{WAITING | PROCESS_STATE_ACTIVE, 0},
+		{WAITING | PROCESS_STATE_RUNNING, 0},
+		{WAITING | PROCESS_STATE_GC, 0},
+		{WAITING | PROCESS_STATE_EXITING, 0},
+	};
+	struct fixture *t = *state;
+	struct process_stack empty = {.state = WAITING};
+	struct world w;
+	uint64_t ref;
+
+	enter(&w, t);
+	ref = make_ref(&w, 0);
+	add_monitor(&w, 0, PID(1), ref, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		visit(&w, 0, CALL, cases[i].state, &ref, 1);
+		waits_end(&w.w);
+		assert_int_equal(w.w.v.len, cases[i].waits);
+		again(&w);
+	}
+	waits_visit(&w.w, 0, &empty); /* no frames */
+	visit(&w, 0, CALL, WAITING, NULL, 0);
+	check_none(&w);
+	leave(&w);
+}
+
+/* ---- what is hostile ------------------------------------------------------------------------ */
+
+static void test_unreadable(void **state)
+{
+	struct fixture *t = *state;
+	const struct beam_layout *l = &t->f->node.layout;
+	struct world w;
+	raddr node;
+
+	enter(&w, t);
+	add_monitor(&w, 0, PID(1), make_ref(&w, 0), 0);
+	VISIT(&w, 0, CALL, NOWHERE | 2, 2, BOXED(t, 2 << 6 | 0x10), UINT64_MAX - 1);
+	check_none(&w);
+	VISIT(&w, 0, CALL, NOWHERE | 2, make_ref(&w, 0)); /* among them the right one */
+	waits_end(&w.w);
+	assert_int_equal(w.w.v.len, 1);
+	again(&w);
+	/* The monitor's reference is none, and a tree that leads round. */
+	node = add_monitor(&w, 1, PID(2), NOWHERE | 2, 0);
+	VISIT(&w, 1, CALL, make_ref(&w, 1));
+	check_none(&w);
+	image_u64(t->f->im, node + 2 * (raddr)l->monitor_size, make_ref(&w, 1));
+	image_u64(t->f->im, node + (raddr)l->monitor_left, node);
+	VISIT(&w, 1, CALL, make_ref(&w, 1));
+	waits_end(&w.w);
+	assert_int_equal(w.w.v.len, 1);
+	assert_int_equal(w.w.unreadable, 1);
+	again(&w);
+	w.p[2].monitors = w.p[2].links = NOWHERE;
+	VISIT(&w, 2, START, make_ref(&w, 1), PID(1));
+	waits_end(&w.w);
+	assert_int_equal(w.w.v.len, 0);
+	assert_int_equal(w.w.unreadable, 2);
+	leave(&w);
+}
+
+/* More registers than any function has, and more clues than are read at once. */
+static void test_many(void **state)
+{
+	struct fixture *t = *state;
+	uint64_t y[70], ref;
+	struct world w;
+
+	enter(&w, t);
+	ref = make_ref(&w, 0);
+	add_monitor(&w, 0, PID(1), ref, 0);
+	add_monitor(&w, 3, PID(2), ref, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(y); i++)
+		y[i] = i == 64 ? ref : i % 2 ? NOWHERE | 2 : TUPLE(t, NIL);
+	visit(&w, 0, CALL, WAITING, y, ARRAY_SIZE(y)); /* beyond what is looked at */
+	for (size_t i = 0; i < 20; i++)
+		visit(&w, 1, CALL, WAITING, y, 60);
+	for (size_t i = 0; i < 19; i++)
+		visit(&w, 3, CALL, WAITING, y, 60);
+	visit(&w, 3, CALL, WAITING, &ref, 1);
+	assert_in_range(w.w.clues.len, 2049, 3000);
+	waits_end(&w.w);
+	assert_int_equal(w.w.v.len, 1);
+	check_wait(&w, 0, 3, 2, PID(2));
+	leave(&w);
+}
+
+static void test_nobody(void **state)
+{
+	struct fixture *t = *state;
+	struct world w;
+
+	enter(&w, t);
+	w.list.len = 0;
+	again(&w);
+	check_none(&w);
+	t->f->node.anchors.proc_tab = 0; /* terms cannot be read */
+	check_none(&w);
+	leave(&w);
+}
+
+int main(void)
+{
+#define TEST(otp, name)                                                                            \
+	{                                                                                          \
+#name " " #otp, test_##name, open_##otp, close_test, NULL                          \
+	}
+#define TESTS(name) TEST(25, name), TEST(27, name), TEST(29, name)
+	const struct CMUnitTest tests[] = {
+		TESTS(calls),  TESTS(elsewhere),  TESTS(links), TESTS(one_each),  TESTS(no_request),
+		TESTS(states), TESTS(unreadable), TESTS(many),	TEST(27, nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
