@@ -29,6 +29,9 @@ struct lookup {
 	bool code;	/* it lies in code that the node's list names */
 };
 
+/* Instead of the address of a function. */
+#define NOT_READ 1u
+
 struct reading {
 	struct dump *d;
 	struct stack_groups raw; /* of addresses: `current`, then where each frame stands */
@@ -119,10 +122,9 @@ static uint32_t frame_of_current(struct reading *r, raddr current)
 	return names_intern_frame(names, id, 0, 0, NULL);
 }
 
-static uint32_t unknown_frame(struct reading *r)
+static uint32_t frame_of_text(struct reading *r, const char *text)
 {
 	struct names *names = r->d->names;
-	static const char text[] = "[unknown code]";
 	uint32_t f = names_intern_function(names, 0, intern(names, text, strlen(text)), -1,
 					   FRAME_RUNTIME, NULL);
 
@@ -145,6 +147,8 @@ static void resolve(struct reading *r, const struct stack_group *g)
 	uint64_t current = g->nr ? frame_of_current(r, words[0]) : 0;
 
 	r->items.len = 0;
+	if (g->nr == 1 && words[0] == NOT_READ)
+		current = frame_of_text(r, "[stack not read]");
 	vec_push(&r->items, current);
 	for (uint32_t i = 1; i < g->nr; i++) {
 		struct lookup l = look_up(r, words[i]);
@@ -153,7 +157,7 @@ static void resolve(struct reading *r, const struct stack_group *g)
 		if (i == 1 && !current)
 			r->items.data[0] = bare_frame(r, frame);
 		if (!frame && i > 1 && !l.code) {
-			frame = unknown_frame(r);
+			frame = frame_of_text(r, "[unknown code]");
 			r->d->unknown_frames += g->count;
 		}
 		if (frame)
@@ -163,6 +167,16 @@ static void resolve(struct reading *r, const struct stack_group *g)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+/* It runs and collects all the time, as a rule: that much is to be seen of it. */
+static void add_not_read(struct reading *r, size_t i)
+{
+	uint32_t what = (uint32_t)process_status_of(r->d->list.data[i].state);
+	uint64_t word = NOT_READ;
+
+	r->d->torn++;
+	r->d->group_of[i] = stack_groups_add(&r->raw, what, &word, 1, (uint32_t)i);
+}
+
 static void visit(void *arg, size_t i, int rc, const struct process_stack *s)
 {
 	struct reading *r = arg;
@@ -171,7 +185,8 @@ static void visit(void *arg, size_t i, int rc, const struct process_stack *s)
 
 	d->group_of[i] = DUMP_NO_GROUP;
 	d->vanished += rc == -ESRCH;
-	d->torn += rc != 0 && rc != -ESRCH;
+	if (rc && rc != -ESRCH)
+		add_not_read(r, i);
 	if (rc)
 		return;
 	if (d->want_waits)
@@ -355,8 +370,8 @@ static bool is_own(const struct render *r)
 static void warn(const struct dump *d)
 {
 	if (d->torn)
-		log_warn("ebeam: %llu processes %s: their stacks are missing",
-			 (unsigned long long)d->torn,
+		log_warn("ebeam: %llu process%s %s: [stack not read]", (unsigned long long)d->torn,
+			 d->torn == 1 ? "" : "es",
 			 d->n->core ? "could not be read whole" : "would not stand still");
 	if (d->unknown_frames)
 		log_warn("ebeam: %llu frames lie in code that the node does not list",

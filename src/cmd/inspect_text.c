@@ -496,6 +496,6 @@ void inspect_text(struct inspect *x)
 	put_binaries(x);
 	put_heap(x);
 	if (x->unreadable)
-		log_warn("ebeam: %" PRIu64 " places in the node's memory could not be read",
-			 x->unreadable);
+		log_warn("ebeam: %" PRIu64 " place%s in the node's memory could not be read",
+			 x->unreadable, x->unreadable == 1 ? "" : "s");
 }

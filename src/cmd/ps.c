@@ -224,7 +224,9 @@ static struct table_options table_options_of(const struct ps *ps)
 
 	return (struct table_options){
 		.columns = ps->columns,
-		.sort = ps->sort,
+		/* The first time there are no rates yet. */
+		.sort = o->watch_ns && !o->sort && ps->sort && !ps->ticked ? "reductions"
+									   : ps->sort,
 		.limit = o->limit	   ? o->limit
 			 : tty && !o->json ? TTY_ROWS
 					   : 0,

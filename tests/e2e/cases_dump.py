@@ -160,6 +160,17 @@ def under_load(ctx):
                     check(re.fullmatch(r"\S+[:.].+/\d+", frame["mfa"]), f"frame {frame}")
 
 
+@case("processes that never stand still are not left out")
+def spinning(ctx):
+    node = ctx.new_node()
+    node.start("zoo")
+    spinners = set(node.ask("zoo", "spin", 2))
+    for _ in range(10):
+        answer = dump(ctx, node)
+        shown = {pid for g in answer["data"] if g["status"] != "waiting" for pid in g["pids"]}
+        check(spinners <= shown, f"{spinners} are not all in {shown}")
+
+
 @case("who waits for whom: servers in a chain, a supervisor and its child, requests of all kinds")
 def waits(ctx):
     node = ctx.new_node()

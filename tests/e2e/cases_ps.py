@@ -219,6 +219,9 @@ def watch(ctx):
             check_equal(new[pid]["current_function"], "zoo:forever/0", "where it waits")
     last = by_pid(seen[-1]["data"])[spinners[0]]
     check(last["reductions_per_s"] > 10000, f"rate of what runs: {last['reductions_per_s']}")
+    first = ctx.ebeam.ok("ps", "-p", node.os_pid, "--watch", "0.5s", "-d", "0.2s", "-n", 1,
+                         "-c", "pid").out
+    check_in(spinners[0], first, "the first table, which knows no rates")
     fastest = ctx.ebeam.ok("ps", "-p", node.os_pid, "--watch", "0.5s", "-d", "0.8s", "-n", 1,
                            "-c", "pid").out
     check_in(spinners[0], fastest, "the table, fastest first")
