@@ -28,6 +28,7 @@
 #define RECORD_NAME	 26
 #define KIND_MODULE	 1
 #define CODE_MAX	 (4u << 20) /* the fragments take 70 kB */
+#define LIST_TRIES	 20
 
 /* Bytes from the end of the address to the load: one more immediate. */
 #define LOAD_WINDOW 12
@@ -96,13 +97,15 @@ static bool is_fragments(const uint8_t *head, raddr *base, uint32_t *size)
 	       *size > 0 && *size <= CODE_MAX;
 }
 
-raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor)
+/* Looks for the fragments along the list.  False if its end was not reached: a module that is
+ * replaced takes its entry with it. */
+static bool search_list(const struct anchor_space *s, raddr descriptor, raddr *found,
+			bool *ambiguous)
 {
-	raddr at, found = 0;
-	bool ambiguous = false;
+	raddr at;
 
 	if (mem_read_u64(s->mem, descriptor + DESCRIPTOR_FIRST, &at) != 0)
-		return 0;
+		return false;
 	for (int i = 0; at && i < ENTRIES_MAX; i++) {
 		uint8_t head[RECORD_HEAD_SIZE], *code;
 		struct jit_entry e;
@@ -112,14 +115,26 @@ raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor)
 		if (!space_is_pointer(s, at, sizeof(e)) ||
 		    mem_read(s->mem, at, &e, sizeof(e)) != 0 || e.size < sizeof(head) ||
 		    mem_read(s->mem, e.symfile, head, sizeof(head)) != 0)
-			break;
+			return false;
 		at = e.next;
 		if (!is_fragments(head, &base, &size) || !space_is_executable(s, base))
 			continue;
 		code = xmalloc(size);
 		if (mem_read(s->mem, base, code, size) == 0)
-			search_code(s, code, size, &found, &ambiguous);
+			search_code(s, code, size, found, ambiguous);
 		free(code);
 	}
+	return at == 0;
+}
+
+raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor)
+{
+	raddr found = 0;
+	bool ambiguous = false;
+
+	/* Its oldest entry is that of the fragments: what is behind it does not matter. */
+	for (int i = 0; i < LIST_TRIES; i++)
+		if (search_list(s, descriptor, &found, &ambiguous) || found)
+			break;
 	return ambiguous ? 0 : found;
 }
