@@ -75,7 +75,7 @@ static uint64_t fragment_words(struct walk *w, const uint8_t *bytes)
 	for (int i = 0; i < MAX_FRAGMENTS; i++) {
 		raddr addr = word_at(bytes, l->heap_frag_next);
 
-		words += word_at(bytes, l->heap_frag_alloc_size);
+		words += word_at(bytes, l->heap_frag_used_size);
 		if (!addr || mem_read(w->mem, addr, next, (size_t)l->heap_frag_size) != 0)
 			break;
 		bytes = next;

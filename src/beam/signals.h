@@ -23,7 +23,7 @@ struct signal_message {
 	uint64_t term;	/* 0: of another node, not decoded yet */
 	uint64_t from;	/* pid, or what else sent it; 0 = not kept */
 	raddr fragment; /* the heap fragment that holds it; 0: it lies on the process's heap */
-	uint64_t words; /* of its fragments, as allocated */
+	uint64_t words; /* in use of its fragments: what process_info(P, memory) counts */
 	enum signal_queue queue;
 	bool alias; /* was sent to an alias or with priority, and is not accepted yet */
 };

@@ -149,13 +149,15 @@ static void test_fragments(void **state)
 	open_seen(&s, 25);
 	l = &s.f->node.layout;
 	more = image_alloc(s.f->im, (size_t)l->heap_frag_size);
-	image_u64(s.f->im, more + (raddr)l->heap_frag_alloc_size, 100);
+	image_u64(s.f->im, more + (raddr)l->heap_frag_used_size, 100);
+	image_u64(s.f->im, more + (raddr)l->heap_frag_alloc_size,
+		  1000); /* of what another node sent */
 	apart = image_alloc(s.f->im, (size_t)l->heap_frag_size);
-	image_u64(s.f->im, apart + (raddr)l->heap_frag_alloc_size, 20);
+	image_u64(s.f->im, apart + (raddr)l->heap_frag_used_size, 20);
 	image_u64(s.f->im, apart + (raddr)l->heap_frag_next, more);
 	combined = message(&s, SMALL(1), 0);
 	image_u64(s.f->im, combined + (raddr)l->message_data, 1);
-	image_u64(s.f->im, combined + (raddr)l->message_hfrag + (raddr)l->heap_frag_alloc_size, 5);
+	image_u64(s.f->im, combined + (raddr)l->message_hfrag + (raddr)l->heap_frag_used_size, 5);
 	head(&s, l->process_sig_qs_first, message(&s, SMALL(2), combined));
 	image_u64(s.f->im, combined, message(&s, SMALL(3), 0));
 	walk(&s);
