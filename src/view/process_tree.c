@@ -10,9 +10,10 @@
 #include "view/process_columns.h"
 #include "view/table.h"
 
-#define SAME_MAX   6  /* leaves of one name that are all shown */
-#define SAME_SHOWN 3  /* of more than those */
-#define INDENT_MAX 40 /* levels that are drawn */
+#define SAME_MAX       6  /* leaves of one name that are all shown */
+#define SAME_SHOWN     3  /* of more than those */
+#define INDENT_MAX     40 /* levels that are drawn */
+#define NAME_MAX_BYTES 60 /* of longer names the first part */
 
 /* ---- the tree ----------------------------------------------------------------------------- */
 
@@ -148,17 +149,15 @@ static void order_all(struct process_tree *t)
 	find_children(t, &c);
 	for (uint32_t row = c.roots; row != PROCESS_TREE_ROOT; row = c.next[row])
 		nr = order_from(t, &c, row, seen, nr);
-	free(c.first);
-	free(c.next);
-	/* What leads round in a circle has no root: it is cut where it is met. */
+	/* What leads round in a circle has no root: it is cut where it is met.  Its former parent
+	 * still lists it, but passes over what was seen. */
 	for (uint32_t row = 0; row < t->nr; row++)
 		if (!seen[row]) {
 			t->above[row] = PROCESS_TREE_ROOT;
-			find_children(t, &c);
 			nr = order_from(t, &c, row, seen, nr);
-			free(c.first);
-			free(c.next);
 		}
+	free(c.first);
+	free(c.next);
 	free(seen);
 }
 
@@ -210,14 +209,19 @@ static void text_process(struct strbuf *out, const void *p, const void *ctx)
 	const struct process_columns_ctx *c = ctx;
 	const struct process_string *name =
 		process_strings_get(c->strings, process_row_name(LINE(p)->row));
+	size_t cut = NAME_MAX_BYTES - 3;
 
 	strbuf_addstr(out, LINE(p)->branch);
 	if (LINE(p)->nr)
 		strbuf_addf(out, "%u more ", LINE(p)->nr);
-	if (name->len > 60)
-		strbuf_addf(out, "%.57s...", name->text);
-	else
+	if (name->len > NAME_MAX_BYTES) {
+		while (cut > 0 && ((unsigned char)name->text[cut] & 0xc0) == 0x80)
+			cut--; /* not within a character */
+		strbuf_add(out, name->text, cut);
+		strbuf_addstr(out, "...");
+	} else {
 		strbuf_addstr(out, name->len ? name->text : "?");
+	}
 }
 
 static void column(struct strbuf *out, const struct line *l, const void *ctx,
