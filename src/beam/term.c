@@ -54,13 +54,15 @@ static bool is_alias(struct printer *p, uint64_t atom)
 	return text && strncmp(text, prefix, sizeof(prefix) - 1) == 0;
 }
 
-/* Pairs of an atom, which is no alias, and something: as far as they are shown. */
+/* Pairs of an atom, which is no alias, and something: as far as they are shown.  What is behind
+ * PRINT_AHEAD_MAX is written as any other list. */
 static bool is_keywords(struct printer *p, uint64_t list)
 {
 	uint64_t cell[2], pair[2], nr = 0;
 
 	for (; TERM_IS_LIST(list) && nr < term_max_elements(p->r); list = cell[1], nr++) {
-		if (!term_bytes(p->r, TERM_ADDR(list), cell, sizeof(cell)) ||
+		if (p->ahead++ >= PRINT_AHEAD_MAX ||
+		    !term_bytes(p->r, TERM_ADDR(list), cell, sizeof(cell)) ||
 		    !TERM_IS_BOXED(cell[0]) ||
 		    !term_bytes(p->r, TERM_ADDR(cell[0]), pair, sizeof(pair)) ||
 		    pair[0] != 2 << 6 || !TERM_IS_ATOM(pair[1]) || is_alias(p, pair[1]))
@@ -224,6 +226,10 @@ static bool has_keywords(struct printer *p, const struct term_view *v, uint64_t 
 		const char *text =
 			TERM_IS_ATOM(key) ? beam_atom_text(p->r->atoms, key, &len) : NULL;
 
+		if (p->ahead++ >= PRINT_AHEAD_MAX) {
+			keywords = false;
+			break;
+		}
 		if (text && strcmp(text, "__struct__") == 0 && TERM_IS_ATOM(value) &&
 		    is_alias(p, value))
 			*name = value;

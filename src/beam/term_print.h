@@ -22,12 +22,17 @@ struct print_frame {
 	struct map_walk *walk; /* of a map of hashes; owned */
 };
 
+/* Elements that are looked at before it is known how they are written, in one term: more than fit
+ * 16 MiB of text.  Without it a list that begins with itself takes time without end. */
+#define PRINT_AHEAD_MAX (1u << 22)
+
 struct printer {
 	struct term_reader *r;
 	struct strbuf *out;
 	VEC(struct print_frame) frames;
 	bool elixir;
-	bool secret; /* what is next */
+	bool secret;	/* what is next */
+	uint64_t ahead; /* of PRINT_AHEAD_MAX */
 };
 
 bool print_full(const struct printer *p);

@@ -315,6 +315,34 @@ static void test_unreadable(void **state)
 	assert_int_equal(t->r.unreadable, 3);
 }
 
+/* Keywords whose first value is that very list: each level would look at all of them first. */
+static void test_look_ahead(void **state)
+{
+	enum { NR = 20000 };
+	struct fixture *t = *state;
+	struct strbuf out = STRBUF_INIT;
+	uint64_t a = atom(t, "a"), one = TUPLE(t, a, SMALL(1)), first = TUPLE(t, a, NIL);
+	uint64_t *cells = calloc(2 * NR, sizeof(*cells));
+	raddr addr = image_alloc(t->f->im, 2 * NR * sizeof(*cells));
+
+	for (size_t i = 0; i < NR; i++) {
+		cells[2 * i] = i ? one : first;
+		cells[2 * i + 1] = i + 1 < NR ? (addr + 16 * (i + 1)) | 1 : NIL;
+	}
+	image_put(t->f->im, addr, cells, 2 * NR * sizeof(*cells));
+	image_u64(t->f->im, (first & ~7ull) + 16, addr | 1);
+	free(cells);
+	t->r.style = TERM_STYLE_ELIXIR;
+	t->r.depth = 1000;
+	t->r.max_elements = NR;
+	t->r.max_len = 100000;
+	term_print(&t->r, &out, addr | 1);
+	/* Beyond four million elements the levels below are lists of tuples. */
+	assert_memory_equal(out.buf, "[a: [a: [a: [a: ", 16);
+	assert_non_null(strstr(out.buf, "[a: [{:a, [{:a, "));
+	strbuf_free(&out);
+}
+
 /* A tuple of a million pointers to itself; lists of lists of the same: ends at max_len. */
 static void test_cycles(void **state)
 {
@@ -396,10 +424,10 @@ int main(void)
 	}
 #define TEST_ALL(name) TEST(name, 25), TEST(name, 27), TEST(name, 29)
 	const struct CMUnitTest tests[] = {
-		TEST_ALL(test_big),    TEST_ALL(test_maps),    TEST_ALL(test_identifiers),
-		TEST_ALL(test_funs),   TEST(test_records, 29), TEST_ALL(test_elixir_atoms),
-		TEST_ALL(test_elixir), TEST_ALL(test_depth),   TEST_ALL(test_unreadable),
-		TEST_ALL(test_cycles), TEST_ALL(test_secrets),
+		TEST_ALL(test_big),    TEST_ALL(test_maps),	  TEST_ALL(test_identifiers),
+		TEST_ALL(test_funs),   TEST(test_records, 29),	  TEST_ALL(test_elixir_atoms),
+		TEST_ALL(test_elixir), TEST_ALL(test_depth),	  TEST_ALL(test_unreadable),
+		TEST_ALL(test_cycles), TEST_ALL(test_look_ahead), TEST_ALL(test_secrets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
