@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
 
@@ -31,42 +32,27 @@
 #define FIX_OF_PROCESSES ((1u << 0) | (0xfu << 2) | (1u << 11) | (1u << 12))
 #define FIX_PROC	 0
 
-static uint64_t u64_at(const uint8_t *bytes, size_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
-static uint32_t u32_at(const uint8_t *bytes, size_t offset)
-{
-	uint32_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
 bool allocator_instances(struct mem *mem, const uint8_t info[ALLOCATOR_INFO_SIZE], uint32_t number,
 			 struct allocator_instances *out)
 {
-	uint32_t nr = u32_at(info, ALLOCATOR_INFO_THR_SPEC);
-	raddr extra = u64_at(info, ALLOCATOR_INFO_EXTRA);
+	uint32_t nr = bytes_u32(info, ALLOCATOR_INFO_THR_SPEC);
+	raddr extra = bytes_u64(info, ALLOCATOR_INFO_EXTRA);
 	uint8_t spec[ALLOCATOR_SPEC_SIZE];
 
 	*out = (struct allocator_instances){0};
-	if (u32_at(info, ALLOCATOR_INFO_UTIL) != 1 || u32_at(info, ALLOCATOR_INFO_ENABLED) != 1 ||
-	    !extra || nr > ALLOCATOR_INSTANCES_MAX)
+	if (bytes_u32(info, ALLOCATOR_INFO_UTIL) != 1 ||
+	    bytes_u32(info, ALLOCATOR_INFO_ENABLED) != 1 || !extra || nr > ALLOCATOR_INSTANCES_MAX)
 		return false;
 	if (nr == 0) {
 		*out = (struct allocator_instances){.nr = 1, .single = extra};
 		return true;
 	}
 	if (mem_read(mem, extra, spec, sizeof(spec)) != 0 ||
-	    u32_at(spec, ALLOCATOR_SPEC_NUMBER) != number ||
-	    u32_at(spec, ALLOCATOR_SPEC_INSTANCES) != nr || !u64_at(spec, ALLOCATOR_SPEC_ARRAY))
+	    bytes_u32(spec, ALLOCATOR_SPEC_NUMBER) != number ||
+	    bytes_u32(spec, ALLOCATOR_SPEC_INSTANCES) != nr ||
+	    !bytes_u64(spec, ALLOCATOR_SPEC_ARRAY))
 		return false;
-	out->array = u64_at(spec, ALLOCATOR_SPEC_ARRAY);
+	out->array = bytes_u64(spec, ALLOCATOR_SPEC_ARRAY);
 	out->nr = nr;
 	return true;
 }
@@ -77,24 +63,24 @@ static void read_carriers(const uint8_t *bytes, size_t at, size_t max_at, size_t
 			  uint32_t types, struct allocator_count *out)
 {
 	for (; at < max_at; at += STAT_VALUES_SIZE) {
-		out->carriers += u64_at(bytes, at);
-		out->carriers_size += u64_at(bytes, at + 8);
+		out->carriers += bytes_u64(bytes, at);
+		out->carriers_size += bytes_u64(bytes, at + 8);
 	}
 	for (uint32_t i = 0; i < types; i++) {
-		out->blocks[i + 1] = u64_at(bytes, blocks_at + i * BLOCK_STATS_SIZE);
-		out->blocks_size[i + 1] = u64_at(bytes, blocks_at + i * BLOCK_STATS_SIZE + 8);
+		out->blocks[i + 1] = bytes_u64(bytes, blocks_at + i * BLOCK_STATS_SIZE);
+		out->blocks_size[i + 1] = bytes_u64(bytes, blocks_at + i * BLOCK_STATS_SIZE + 8);
 	}
 }
 
 static void read_pool(const uint8_t *bytes, const struct beam_layout *l, uint32_t types,
 		      struct allocator_count *out)
 {
-	out->carriers = u64_at(bytes, (size_t)l->allctr_cpool_carriers);
-	out->carriers_size = u64_at(bytes, (size_t)l->allctr_cpool_carriers_size);
+	out->carriers = bytes_u64(bytes, (size_t)l->allctr_cpool_carriers);
+	out->carriers_size = bytes_u64(bytes, (size_t)l->allctr_cpool_carriers_size);
 	for (uint32_t i = 0; i < types; i++) {
-		out->blocks[i + 1] = u64_at(bytes, (size_t)l->allctr_cpool_blocks + 8 * i);
+		out->blocks[i + 1] = bytes_u64(bytes, (size_t)l->allctr_cpool_blocks + 8 * i);
 		out->blocks_size[i + 1] =
-			u64_at(bytes, (size_t)l->allctr_cpool_blocks_size + 8 * i);
+			bytes_u64(bytes, (size_t)l->allctr_cpool_blocks_size + 8 * i);
 	}
 }
 
@@ -134,8 +120,8 @@ static void read_counts(struct allocator *a, const uint8_t *bytes, const struct 
 /* What of fix_alloc belongs to processes. */
 static bool read_fix(struct allocators *out, struct beam_node *n, const uint8_t *bytes)
 {
-	raddr addr = u64_at(bytes, (size_t)n->layout.allctr_fix);
-	bool pool = u64_at(bytes, (size_t)n->layout.allctr_cpool_util_limit) != 0;
+	raddr addr = bytes_u64(bytes, (size_t)n->layout.allctr_fix);
+	bool pool = bytes_u64(bytes, (size_t)n->layout.allctr_cpool_util_limit) != 0;
 	uint8_t fix[FIX_KINDS * FIX_SIZE];
 
 	if (!addr)
@@ -143,21 +129,22 @@ static bool read_fix(struct allocators *out, struct beam_node *n, const uint8_t 
 	if (mem_read(n->mem, addr, fix, sizeof(fix)) != 0)
 		return false;
 	/* The first kind is the process: a list in another order would not be counted wrong. */
-	if (u64_at(fix, FIX_PROC * FIX_SIZE + FIX_TYPE_SIZE) < (uint64_t)n->layout.process_size ||
-	    u64_at(fix, FIX_PROC * FIX_SIZE + FIX_TYPE_SIZE) >
+	if (bytes_u64(fix, FIX_PROC * FIX_SIZE + FIX_TYPE_SIZE) <
+		    (uint64_t)n->layout.process_size ||
+	    bytes_u64(fix, FIX_PROC * FIX_SIZE + FIX_TYPE_SIZE) >
 		    (uint64_t)n->layout.process_size + 64)
 		return false;
 	for (uint32_t i = 0; i < FIX_KINDS; i++) {
 		const uint8_t *f = fix + i * FIX_SIZE;
-		uint64_t size = u64_at(f, FIX_TYPE_SIZE);
+		uint64_t size = bytes_u64(f, FIX_TYPE_SIZE);
 
 		if (!(FIX_OF_PROCESSES & (1u << i)))
 			continue;
 		if (size == 0 || size > FIX_TYPE_SIZE_MAX)
 			return false;
 		out->fix.allocated +=
-			size * u64_at(f, pool ? FIX_POOL_ALLOCATED : FIX_OWN_ALLOCATED);
-		out->fix.used += size * u64_at(f, pool ? FIX_POOL_USED : FIX_OWN_USED);
+			size * bytes_u64(f, pool ? FIX_POOL_ALLOCATED : FIX_OWN_ALLOCATED);
+		out->fix.used += size * bytes_u64(f, pool ? FIX_POOL_USED : FIX_OWN_USED);
 	}
 	out->has_fix = true;
 	return true;
@@ -170,7 +157,7 @@ static bool read_type(struct allocators *out, struct beam_node *n, const uint8_t
 	char prefix[16];
 	size_t len;
 
-	if (mem_read_string(n->mem, u64_at(bytes, (size_t)n->layout.allctr_name_prefix), prefix,
+	if (mem_read_string(n->mem, bytes_u64(bytes, (size_t)n->layout.allctr_name_prefix), prefix,
 			    sizeof(prefix)) != 0)
 		return false;
 	len = strlen(prefix);
@@ -187,14 +174,14 @@ static bool read_instance(struct allocators *out, struct beam_node *n, const uin
 {
 	const struct beam_layout *l = &n->layout;
 
-	if (u32_at(bytes, (size_t)l->allctr_alloc_no) != a->number ||
-	    u32_at(bytes, (size_t)l->allctr_ix) != a->instance)
+	if (bytes_u32(bytes, (size_t)l->allctr_alloc_no) != a->number ||
+	    bytes_u32(bytes, (size_t)l->allctr_ix) != a->instance)
 		return false;
 	if (!out->types[a->number][0] && !read_type(out, n, bytes, a->number))
 		return false;
 	a->type = out->types[a->number];
 	read_counts(a, bytes, l);
-	return !u64_at(bytes, (size_t)l->allctr_fix) || read_fix(out, n, bytes);
+	return !bytes_u64(bytes, (size_t)l->allctr_fix) || read_fix(out, n, bytes);
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
@@ -249,7 +236,7 @@ int allocators_read(struct allocators *out, struct beam_node *n, struct error *e
 
 		if (allocator_instances(n->mem, e, i, &in))
 			rc = i + 1 < nr ? read_allocator(out, n, i, &in) : 0;
-		else if (u32_at(e, ALLOCATOR_INFO_ENABLED))
+		else if (bytes_u32(e, ALLOCATOR_INFO_ENABLED))
 			out->unreadable++;
 		else
 			out->disabled |= i + 1 < nr;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/compiler.h"
 #include "beam/atoms.h"
 #include "beam/pid.h"
@@ -56,22 +57,6 @@ struct entries {
 	VEC(raddr) v;
 };
 
-static uint32_t get_u32(const uint8_t *bytes, int32_t offset)
-{
-	uint32_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
-static uint64_t get_u64(const uint8_t *bytes, int32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
 /* All entries: first those in the buckets, then those behind them, and so on.  HashBucket.next is
  * the first word of each. */
 static int find_entries(struct beam_node *n, struct entries *out, uint64_t *cut)
@@ -107,20 +92,20 @@ static int find_entries(struct beam_node *n, struct entries *out, uint64_t *cut)
 static void take_entry(const struct beam_node *n, struct dist_facts *d, const uint8_t *bytes)
 {
 	const struct beam_layout *l = &n->layout;
-	uint64_t cid = get_u64(bytes, l->dist_cid);
-	uint32_t state = get_u32(bytes, l->dist_state);
+	uint64_t cid = bytes_u64(bytes, l->dist_cid);
+	uint32_t state = bytes_u32(bytes, l->dist_state);
 	bool connected = state == DIST_CONNECTED || state == DIST_EXITING;
 
-	d->name = get_u64(bytes, l->dist_sysname);
+	d->name = bytes_u64(bytes, l->dist_sysname);
 	d->state = (enum dist_state)state;
-	d->creation = get_u32(bytes, l->dist_creation);
-	d->connection_id = get_u32(bytes, l->dist_connection_id);
-	d->dflags = get_u64(bytes, l->dist_dflags);
+	d->creation = bytes_u32(bytes, l->dist_creation);
+	d->connection_id = bytes_u32(bytes, l->dist_connection_id);
+	d->dflags = bytes_u64(bytes, l->dist_dflags);
 	d->controller = cid == TERM_NIL_WORD ? 0 : cid;
-	d->in = get_u64(bytes, l->dist_in);
-	d->out = get_u64(bytes, l->dist_out);
-	d->queue = get_u64(bytes, l->dist_qsize);
-	d->busy = get_u32(bytes, l->dist_qflgs) & QFLAG_BUSY;
+	d->in = bytes_u64(bytes, l->dist_in);
+	d->out = bytes_u64(bytes, l->dist_out);
+	d->queue = bytes_u64(bytes, l->dist_qsize);
+	d->busy = bytes_u32(bytes, l->dist_qflgs) & QFLAG_BUSY;
 	d->torn = !TERM_IS_ATOM(d->name) || state > DIST_EXITING ||
 		  (d->controller && !TERM_IS_PID(cid) && !TERM_IS_PORT(cid)) ||
 		  (connected && !d->controller);
@@ -140,7 +125,7 @@ static raddr read_entry(struct beam_node *n, struct dist_facts *d)
 		return 0;
 	}
 	take_entry(n, d, bytes);
-	return get_u64(bytes, n->layout.dist_suspended);
+	return bytes_u64(bytes, n->layout.dist_suspended);
 }
 
 static void read_waiting(struct beam_node *n, struct dist_list *out, struct dist_facts *d,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/idmap.h"
 #include "base/vec.h"
@@ -79,22 +80,6 @@ char *ets_id_format(const struct ets_table *t, char *buf, size_t size)
 /* ---- one table -------------------------------------------------------------------------------
  */
 
-static uint32_t raw_u32(const uint8_t *raw, int32_t offset)
-{
-	uint32_t v;
-
-	memcpy(&v, raw + offset, sizeof(v));
-	return v;
-}
-
-static uint64_t raw_u64(const uint8_t *raw, int32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, raw + offset, sizeof(v));
-	return v;
-}
-
 static bool decode_type(struct ets_table *t, uint32_t status)
 {
 	switch (status & ETS_STATUS_TYPES) {
@@ -153,13 +138,13 @@ static enum ets_write_concurrency write_concurrency(const struct ets_table *t, u
 static void decode_store(struct ets_table *t, const struct beam_layout *l, const uint8_t *raw)
 {
 	if (t->store == ETS_STORE_HASH) {
-		t->root = raw_u64(raw, l->ets_hash_segtab);
-		t->nr_buckets = raw_u64(raw, l->ets_hash_nactive);
-		t->bucket_mask = raw_u64(raw, l->ets_hash_szm);
-		t->nr_locks = raw_u32(raw, l->ets_hash_nlocks);
+		t->root = bytes_u64(raw, l->ets_hash_segtab);
+		t->nr_buckets = bytes_u64(raw, l->ets_hash_nactive);
+		t->bucket_mask = bytes_u64(raw, l->ets_hash_szm);
+		t->nr_locks = bytes_u32(raw, l->ets_hash_nlocks);
 	} else {
 		/* DbTableTree and DbTableCATree both have it first of their own. */
-		t->root = raw_u64(raw, l->ets_tree_root);
+		t->root = bytes_u64(raw, l->ets_tree_root);
 	}
 }
 
@@ -173,17 +158,17 @@ static void set_counters(struct ets_table *t, int64_t size, int64_t bytes)
 static bool decode_table(struct reader *r, raddr addr, const uint8_t *raw, struct ets_table *t)
 {
 	const struct beam_layout *l = &r->n->layout;
-	uint32_t status = raw_u32(raw, l->ets_status);
+	uint32_t status = bytes_u32(raw, l->ets_status);
 
 	*t = (struct ets_table){.addr = addr};
 	if (!decode_type(t, status) || !decode_protection(t, status) ||
-	    raw_u32(raw, l->ets_nr_of_counters) != NR_COUNTERS)
+	    bytes_u32(raw, l->ets_nr_of_counters) != NR_COUNTERS)
 		return false;
-	t->owner = raw_u64(raw, l->ets_owner);
-	t->heir = raw_u64(raw, l->ets_heir);
-	t->name = raw_u64(raw, l->ets_the_name);
-	t->btid = raw_u64(raw, l->ets_btid);
-	t->keypos = raw_u32(raw, l->ets_keypos);
+	t->owner = bytes_u64(raw, l->ets_owner);
+	t->heir = bytes_u64(raw, l->ets_heir);
+	t->name = bytes_u64(raw, l->ets_the_name);
+	t->btid = bytes_u64(raw, l->ets_btid);
+	t->keypos = bytes_u32(raw, l->ets_keypos);
 	if (!TERM_IS_PID(t->owner) || !TERM_IS_ATOM(t->name) || t->keypos == 0 || !t->btid)
 		return false;
 	if (!TERM_IS_PID(t->heir)) {
@@ -194,15 +179,15 @@ static bool decode_table(struct reader *r, raddr addr, const uint8_t *raw, struc
 	t->write_concurrency = write_concurrency(t, status);
 	t->read_concurrency = status & ETS_STATUS_FREQ_READ;
 	/* is_table_named(); `type` holds what does not change after the table was made. */
-	t->named = raw_u32(raw, l->ets_type) & ETS_STATUS_NAMED;
-	t->fixed = raw_u64(raw, l->ets_fix_count) != 0;
+	t->named = bytes_u32(raw, l->ets_type) & ETS_STATUS_NAMED;
+	t->fixed = bytes_u64(raw, l->ets_fix_count) != 0;
 	/* int up to OTP 28, bool since: the low byte tells in both. */
 	t->compressed = raw[l->ets_compress];
 	t->decentralized = raw[l->ets_is_decentralized];
-	t->counters = raw_u64(raw, l->ets_counters);
+	t->counters = bytes_u64(raw, l->ets_counters);
 	if (!t->decentralized)
-		set_counters(t, (int64_t)raw_u64(raw, l->ets_counters + 8 * COUNTER_SIZE),
-			     (int64_t)raw_u64(raw, l->ets_counters + 8 * COUNTER_MEMORY));
+		set_counters(t, (int64_t)bytes_u64(raw, l->ets_counters + 8 * COUNTER_SIZE),
+			     (int64_t)bytes_u64(raw, l->ets_counters + 8 * COUNTER_MEMORY));
 	decode_store(t, l, raw);
 	return true;
 }
@@ -234,9 +219,9 @@ static int read_link(struct reader *r, raddr addr, raddr before, struct ets_tabl
 	rc = mem_read(r->n->mem, addr, raw, (size_t)l->ets_size);
 	if (rc)
 		return rc;
-	if (!decode_table(r, addr, raw, t) || (before && raw_u64(raw, l->ets_all_prev) != before))
+	if (!decode_table(r, addr, raw, t) || (before && bytes_u64(raw, l->ets_all_prev) != before))
 		return -EBADMSG;
-	*next = raw_u64(raw, l->ets_all_next);
+	*next = bytes_u64(raw, l->ets_all_next);
 	return 0;
 }
 
@@ -333,7 +318,7 @@ static void read_ids(struct reader *r)
 		for (size_t i = 0; i < nr; i++) {
 			struct ets_table *t = &r->all.data[from + i];
 
-			if (ranges[i].err || raw_u64(bytes[i], MAGIC_DATA) != t->addr)
+			if (ranges[i].err || bytes_u64(bytes[i], MAGIC_DATA) != t->addr)
 				continue;
 			memcpy(t->ref, bytes[i] + MAGIC_REFN, sizeof(t->ref));
 			r->all.data[kept++] = *t;
@@ -388,14 +373,14 @@ static int sum_slots(struct reader *r, struct ets_table *t)
 		return rc;
 	for (uint32_t s = 0; s < r->nr_slots; s++)
 		for (int c = 0; c < NR_COUNTERS; c++)
-			sums[c] += (int64_t)raw_u64(bytes,
-						    (int32_t)(SLOTS_ARRAY + s * SLOT_SIZE) + 8 * c);
+			sums[c] += (int64_t)bytes_u64(
+				bytes, (int32_t)(SLOTS_ARRAY + s * SLOT_SIZE) + 8 * c);
 	set_counters(t, sums[COUNTER_SIZE], sums[COUNTER_MEMORY]);
 	if (now != t->counters) {
 		t->counters = now;
 		return -EAGAIN;
 	}
-	return raw_u64(bytes, SLOTS_STATUS) ? -EAGAIN : 0;
+	return bytes_u64(bytes, SLOTS_STATUS) ? -EAGAIN : 0;
 }
 
 static void read_decentralized(struct reader *r)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "beam/ets.h"
 #include "beam/pid.h"
 
@@ -23,14 +24,6 @@ struct place {
 	raddr node, parent;
 };
 
-static uint64_t word(const uint8_t *bytes, size_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
 /* Each node names the one above it: a walk that comes around, or into freed memory, ends there. */
 static int read_fixation(struct beam_node *n, const struct place *at, uint8_t *bytes,
 			 struct ets_fixation *out)
@@ -42,10 +35,10 @@ static int read_fixation(struct beam_node *n, const struct place *at, uint8_t *b
 	rc = mem_read(n->mem, at->node, bytes, FIXATION_SIZE);
 	if (rc)
 		return rc;
-	if (word(bytes, FIXATION_PARENT) != at->parent)
+	if (bytes_u64(bytes, FIXATION_PARENT) != at->parent)
 		return -EBADMSG;
-	out->count = word(bytes, FIXATION_COUNTER);
-	rc = mem_read_u64(n->mem, word(bytes, FIXATION_PROCESS) + (raddr)n->layout.process_id,
+	out->count = bytes_u64(bytes, FIXATION_COUNTER);
+	rc = mem_read_u64(n->mem, bytes_u64(bytes, FIXATION_PROCESS) + (raddr)n->layout.process_id,
 			  &out->pid);
 	if (rc)
 		return rc;
@@ -75,10 +68,11 @@ static int read_tree(struct beam_node *n, raddr root, struct ets_fixation *out, 
 		out[(*nr)++] = f;
 		if (depth + 2 > MAX_WAITING)
 			return -EBADMSG;
-		if (word(bytes, FIXATION_RIGHT))
-			waiting[depth++] = (struct place){word(bytes, FIXATION_RIGHT), at.node};
-		if (word(bytes, FIXATION_LEFT))
-			waiting[depth++] = (struct place){word(bytes, FIXATION_LEFT), at.node};
+		if (bytes_u64(bytes, FIXATION_RIGHT))
+			waiting[depth++] =
+				(struct place){bytes_u64(bytes, FIXATION_RIGHT), at.node};
+		if (bytes_u64(bytes, FIXATION_LEFT))
+			waiting[depth++] = (struct place){bytes_u64(bytes, FIXATION_LEFT), at.node};
 	}
 	return 0;
 }

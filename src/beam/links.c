@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/compiler.h"
 #include "beam/term_read.h"
 
@@ -72,30 +73,14 @@ struct node_walk {
 	bool cut;
 };
 
-static uint64_t node_word(const uint8_t *bytes, int32_t offset)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes + offset, sizeof(value));
-	return value;
-}
-
-static uint32_t node_half(const uint8_t *bytes, int32_t offset)
-{
-	uint16_t value;
-
-	memcpy(&value, bytes + offset, sizeof(value));
-	return value;
-}
-
 static void node_decode(const struct node_layout *l, const uint8_t *bytes, struct tree_node *t)
 {
-	t->item = node_word(bytes, l->item);
-	t->next = node_word(bytes, l->list_next);
-	t->offset = node_half(bytes, l->offset);
+	t->item = bytes_u64(bytes, l->item);
+	t->next = bytes_u64(bytes, l->list_next);
+	t->offset = bytes_u16(bytes, l->offset);
 	if (l->type != LAYOUT_ABSENT) {
-		t->flags = node_half(bytes, l->flags);
-		t->type = node_half(bytes, l->type);
+		t->flags = bytes_u16(bytes, l->flags);
+		t->type = bytes_u16(bytes, l->type);
 		t->alias = (t->flags >> ALIAS_SHIFT & ALIAS_MASK) != 0;
 	} else {
 		uint32_t packed;
@@ -127,16 +112,16 @@ static void read_level(struct node_walk *w, const struct node_list *level,
 			const uint8_t *b = bytes + i * MAX_NODE_SIZE;
 
 			if (ranges[i].err ||
-			    (node_word(b, w->l.parent) & ~PARENT_FLAGS) != t.parent) {
+			    (bytes_u64(b, w->l.parent) & ~PARENT_FLAGS) != t.parent) {
 				w->unreadable++;
 				continue;
 			}
 			node_decode(&w->l, b, &t);
 			vec_push(&w->nodes.v, t);
-			child.addr = node_word(b, w->l.left);
+			child.addr = bytes_u64(b, w->l.left);
 			if (child.addr)
 				vec_push(&children->v, child);
-			child.addr = node_word(b, w->l.right);
+			child.addr = bytes_u64(b, w->l.right);
 			if (child.addr)
 				vec_push(&children->v, child);
 		}
@@ -182,7 +167,7 @@ static void walk_ring(struct node_walk *w, raddr first)
 		}
 		if (mem_read(w->n->mem, t.addr, bytes, w->l.size) != 0 ||
 		    /* prev stands behind next (ErtsMonLnkListNode) */
-		    (prev && node_word(bytes, w->l.list_next + 8) != prev)) {
+		    (prev && bytes_u64(bytes, w->l.list_next + 8) != prev)) {
 			w->unreadable++;
 			return;
 		}
@@ -242,16 +227,16 @@ static void read_monitor_data(struct node_walk *w, const struct tree_node *t,
 		w->unreadable++;
 		return;
 	}
-	m->ref = node_word(bytes, DATA_REF);
+	m->ref = bytes_u64(bytes, DATA_REF);
 	if (m->ref == TERM_NIL)
 		m->ref = 0;
 	if (m->type == MONITOR_SUSPEND) {
-		state = node_word(bytes, DATA_SUSPEND_STATE);
+		state = bytes_u64(bytes, DATA_SUSPEND_STATE);
 		m->suspended = state & ~SUSPEND_ACTIVE;
 		m->suspend_active = (state & SUSPEND_ACTIVE) != 0;
 	} else if (t->flags & FLAG_NAME) {
-		m->name = node_word(bytes, DATA_NAME);
-		dist = node_word(bytes, DATA_DIST);
+		m->name = bytes_u64(bytes, DATA_NAME);
+		dist = bytes_u64(bytes, DATA_DIST);
 		/* ErtsMonLnkDist begins with the node's name; no dist: this node. */
 		if (!dist)
 			mem_read_u64(w->n->mem,

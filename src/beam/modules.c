@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/atoms.h"
@@ -39,34 +40,18 @@ int code_index_active(struct beam_node *n)
 	return ix < CODE_INDEXES ? (int)ix : -EBADMSG;
 }
 
-static uint64_t u64_at(const uint8_t *bytes, int32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
-static uint32_t u32_at(const uint8_t *bytes, int32_t offset)
-{
-	uint32_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
 static struct entry parse_entry(const uint8_t *bytes, const struct beam_layout *l)
 {
 	const uint8_t *curr = bytes + l->module_curr, *old = bytes + l->module_old;
 
 	return (struct entry){
-		.atom = u32_at(bytes, l->module_module),
-		.code = u64_at(curr, l->module_instance_code_hdr),
-		.size = u32_at(curr, l->module_instance_code_length),
-		.nif = u64_at(curr, l->module_instance_nif),
-		.old_code = u64_at(old, l->module_instance_code_hdr),
-		.old_size = u32_at(old, l->module_instance_code_length),
-		.on_load = u64_at(bytes, l->module_on_load),
+		.atom = bytes_u32(bytes, l->module_module),
+		.code = bytes_u64(curr, l->module_instance_code_hdr),
+		.size = bytes_u32(curr, l->module_instance_code_length),
+		.nif = bytes_u64(curr, l->module_instance_nif),
+		.old_code = bytes_u64(old, l->module_instance_code_hdr),
+		.old_size = bytes_u32(old, l->module_instance_code_length),
+		.on_load = bytes_u64(bytes, l->module_on_load),
 	};
 }
 
@@ -97,9 +82,9 @@ static void read_headers(struct modules *out, struct beam_node *n)
 	read_objects(n->mem, addrs, nr, 0, bytes, size, ok);
 	for (size_t i = 0; i < nr; i++) {
 		struct module *m = &out->v.data[i];
-		uint64_t functions = u64_at(bytes + i * size, l->code_header_num_functions);
+		uint64_t functions = bytes_u64(bytes + i * size, l->code_header_num_functions);
 
-		addrs[i] = ok[i] ? u64_at(bytes + i * size, l->code_header_md5_ptr) : 0;
+		addrs[i] = ok[i] ? bytes_u64(bytes + i * size, l->code_header_md5_ptr) : 0;
 		if (!m->code)
 			continue;
 		if (ok[i] && functions <= FUNCTIONS_MAX)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/compiler.h"
 #include "beam/anchors.h"
 #include "beam/ports_internal.h"
@@ -78,52 +79,36 @@ static uint32_t slot_of(const struct id_format *f, uint64_t id)
 
 /* ---- structs -------------------------------------------------------------------------------- */
 
-static uint32_t get_u32(const uint8_t *bytes, int32_t offset)
-{
-	uint32_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
-static uint64_t get_u64(const uint8_t *bytes, int32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
 static void parse_port(const struct port_table *t, struct port_job *j, const uint8_t *bytes)
 {
 	const struct beam_layout *l = &t->node->layout;
 	struct port_facts *p = &j->facts;
 
-	p->id = get_u64(bytes, l->port_id);
-	p->state = get_u32(bytes, l->port_state);
+	p->id = bytes_u64(bytes, l->port_id);
+	p->state = bytes_u32(bytes, l->port_state);
 	/* Another one took the place meanwhile, or nobody did. */
 	j->gone = !TERM_IS_PORT(p->id) || slot_of(&t->format, p->id) != p->slot ||
 		  (p->state & PORT_STATES_NONE);
 	if (j->gone)
 		return;
 	p->number = id_data(&t->format, p->id);
-	p->connected = get_u64(bytes, l->port_connected);
-	p->bytes_in = get_u64(bytes, l->port_bytes_in);
-	p->bytes_out = get_u64(bytes, l->port_bytes_out);
-	p->queue_size = get_u64(bytes, l->port_ioq_size);
-	p->os_pid = (int64_t)get_u64(bytes, l->port_os_pid);
-	p->task_flags = get_u32(bytes, l->port_sched_flags);
+	p->connected = bytes_u64(bytes, l->port_connected);
+	p->bytes_in = bytes_u64(bytes, l->port_bytes_in);
+	p->bytes_out = bytes_u64(bytes, l->port_bytes_out);
+	p->queue_size = bytes_u64(bytes, l->port_ioq_size);
+	p->os_pid = (int64_t)bytes_u64(bytes, l->port_os_pid);
+	p->task_flags = bytes_u32(bytes, l->port_sched_flags);
 	p->torn = !TERM_IS_PID(p->connected);
-	j->name = get_u64(bytes, l->port_name);
-	j->driver = get_u64(bytes, l->port_drv_ptr);
-	j->reg = get_u64(bytes, l->port_reg);
-	j->linebuf = get_u64(bytes, l->port_linebuf);
-	j->drv_data = get_u64(bytes, l->port_drv_data);
-	j->data = get_u64(bytes, l->port_data);
-	j->links = get_u64(bytes, l->port_links);
-	j->monitors = get_u64(bytes, l->port_monitors);
-	j->lt_monitors = get_u64(bytes, l->port_lt_monitors);
-	j->suspended = get_u64(bytes, l->port_suspended);
+	j->name = bytes_u64(bytes, l->port_name);
+	j->driver = bytes_u64(bytes, l->port_drv_ptr);
+	j->reg = bytes_u64(bytes, l->port_reg);
+	j->linebuf = bytes_u64(bytes, l->port_linebuf);
+	j->drv_data = bytes_u64(bytes, l->port_drv_data);
+	j->data = bytes_u64(bytes, l->port_data);
+	j->links = bytes_u64(bytes, l->port_links);
+	j->monitors = bytes_u64(bytes, l->port_monitors);
+	j->lt_monitors = bytes_u64(bytes, l->port_lt_monitors);
+	j->suspended = bytes_u64(bytes, l->port_suspended);
 }
 
 static void read_structs(const struct port_table *t, struct port_job *jobs, size_t nr)

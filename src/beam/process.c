@@ -71,26 +71,26 @@ static uint64_t words_between(raddr from, raddr to)
 
 static void take_heap(const struct beam_layout *l, const uint8_t *s, struct process_facts *p)
 {
-	p->heap = process_u64(s, l->process_heap);
-	p->htop = process_u64(s, l->process_htop);
-	p->stop = process_u64(s, l->process_stop);
-	p->hend = process_u64(s, l->process_hend);
-	p->abandoned_heap = process_u64(s, l->process_abandoned_heap);
-	p->old_heap = process_u64(s, l->process_old_heap);
-	p->old_htop = process_u64(s, l->process_old_htop);
-	p->old_hend = process_u64(s, l->process_old_hend);
-	p->mbuf = process_u64(s, l->process_mbuf);
-	p->off_heap = process_u64(s, l->process_off_heap_first);
-	p->heap_size = process_u64(s, l->process_heap_sz);
+	p->heap = bytes_u64(s, l->process_heap);
+	p->htop = bytes_u64(s, l->process_htop);
+	p->stop = bytes_u64(s, l->process_stop);
+	p->hend = bytes_u64(s, l->process_hend);
+	p->abandoned_heap = bytes_u64(s, l->process_abandoned_heap);
+	p->old_heap = bytes_u64(s, l->process_old_heap);
+	p->old_htop = bytes_u64(s, l->process_old_htop);
+	p->old_hend = bytes_u64(s, l->process_old_hend);
+	p->mbuf = bytes_u64(s, l->process_mbuf);
+	p->off_heap = bytes_u64(s, l->process_off_heap_first);
+	p->heap_size = bytes_u64(s, l->process_heap_sz);
 	p->old_heap_size = p->old_hend ? words_between(p->old_heap, p->old_hend) : 0;
-	p->mbuf_size = process_u64(s, l->process_mbuf_sz);
+	p->mbuf_size = bytes_u64(s, l->process_mbuf_sz);
 	p->total_heap_size = p->heap_size + p->old_heap_size + p->mbuf_size;
 	p->stack_size = words_between(p->stop, p->hend);
-	p->min_heap_size = process_u64(s, l->process_min_heap_size);
-	p->min_vheap_size = process_u64(s, l->process_min_vheap_size);
-	p->max_heap_size = process_u64(s, l->process_max_heap_size);
-	p->gen_gcs = process_u16(s, l->process_gen_gcs);
-	p->max_gen_gcs = process_u16(s, l->process_max_gen_gcs);
+	p->min_heap_size = bytes_u64(s, l->process_min_heap_size);
+	p->min_vheap_size = bytes_u64(s, l->process_min_vheap_size);
+	p->max_heap_size = bytes_u64(s, l->process_max_heap_size);
+	p->gen_gcs = bytes_u16(s, l->process_gen_gcs);
+	p->max_gen_gcs = bytes_u16(s, l->process_max_gen_gcs);
 	/* The first part of what erts_process_memory() (erl_process_dump.c) sums up. */
 	p->memory = (uint64_t)l->process_size + 8 * p->total_heap_size +
 		    (p->abandoned_heap ? 8 * words_between(p->heap, p->hend) : 0);
@@ -99,13 +99,13 @@ static void take_heap(const struct beam_layout *l, const uint8_t *s, struct proc
 static void take_queues(const struct beam_layout *l, const uint8_t *s, struct process_facts *p,
 			struct process_pending *q)
 {
-	q->queues[0] = process_u64(s, l->process_sig_qs_first);
-	q->queues[1] = process_u64(s, l->process_sig_qs_cont);
-	q->queues[2] = process_u64(s, l->process_sig_inq_first);
-	q->nmsigs[0] = process_u64(s, l->process_sig_qs_nmsigs_next);
-	q->nmsigs[1] = process_u64(s, l->process_sig_inq_nmsigs_next);
-	q->queue_buffers = process_u64(s, l->process_sig_inq_buffers);
-	q->on_heap_messages = process_u32(s, l->process_sig_qs_flags) & FS_ON_HEAP_MSGQ;
+	q->queues[0] = bytes_u64(s, l->process_sig_qs_first);
+	q->queues[1] = bytes_u64(s, l->process_sig_qs_cont);
+	q->queues[2] = bytes_u64(s, l->process_sig_inq_first);
+	q->nmsigs[0] = bytes_u64(s, l->process_sig_qs_nmsigs_next);
+	q->nmsigs[1] = bytes_u64(s, l->process_sig_inq_nmsigs_next);
+	q->queue_buffers = bytes_u64(s, l->process_sig_inq_buffers);
+	q->on_heap_messages = bytes_u32(s, l->process_sig_qs_flags) & FS_ON_HEAP_MSGQ;
 	/* From 27 on the signals that are no messages say how many of those stand before them:
 	 * process_walk() adds that. */
 	q->raw_len = process_raw_length(l, s);
@@ -117,9 +117,9 @@ static uint64_t register_bytes(const struct beam_layout *l, const uint8_t *s, ra
 {
 	bool byte = l->process_max_arg_reg - l->process_arity == 1; /* Uint8 from 27 on */
 
-	if (process_u64(s, l->process_arg_reg) == addr + (raddr)l->process_def_arg_reg)
+	if (bytes_u64(s, l->process_arg_reg) == addr + (raddr)l->process_def_arg_reg)
 		return 0;
-	return 8 * (byte ? s[l->process_arity] : process_u32(s, l->process_arity) & 0x3ff);
+	return 8 * (byte ? s[l->process_arity] : bytes_u32(s, l->process_arity) & 0x3ff);
 }
 
 static void take(const struct process_reader *r, const uint8_t *s, struct process_facts *p,
@@ -127,27 +127,27 @@ static void take(const struct process_reader *r, const uint8_t *s, struct proces
 {
 	const struct beam_layout *l = r->l;
 
-	p->epid = process_u64(s, l->process_id);
-	p->state = process_u32(s, l->process_state);
-	p->flags = process_u32(s, l->process_flags);
+	p->epid = bytes_u64(s, l->process_id);
+	p->state = bytes_u32(s, l->process_state);
+	p->flags = bytes_u32(s, l->process_flags);
 	p->status = process_status_of(p->state);
 	p->priority = (p->state >> 2) & 3;
 	p->trap_exit = p->flags & PROCESS_FLAG_TRAP_EXIT;
 	if (!(p->state & PROCESS_STATE_EXITING)) /* its place is used for other things then */
 		for (int i = 0; i < 3; i++)
-			p->initial[i] = process_u64(s, l->process_initial + 8 * i);
-	p->parent = process_u64(s, l->process_parent);
-	p->group_leader = process_u64(s, l->process_group_leader);
-	p->reductions = process_u64(s, l->process_reds);
-	p->i = process_u64(s, l->process_i);
-	p->current = process_u64(s, l->process_current);
-	p->dictionary = process_u64(s, l->process_dictionary);
-	p->links = process_u64(s, l->process_links);
-	p->monitors = process_u64(s, l->process_monitors);
-	p->lt_monitors = process_u64(s, l->process_lt_monitors);
-	p->psd = process_u64(s, l->process_psd);
-	p->scheduler_data = process_u64(s, l->process_scheduler_data);
-	q->reg = process_u64(s, l->process_reg);
+			p->initial[i] = bytes_u64(s, l->process_initial + 8 * i);
+	p->parent = bytes_u64(s, l->process_parent);
+	p->group_leader = bytes_u64(s, l->process_group_leader);
+	p->reductions = bytes_u64(s, l->process_reds);
+	p->i = bytes_u64(s, l->process_i);
+	p->current = bytes_u64(s, l->process_current);
+	p->dictionary = bytes_u64(s, l->process_dictionary);
+	p->links = bytes_u64(s, l->process_links);
+	p->monitors = bytes_u64(s, l->process_monitors);
+	p->lt_monitors = bytes_u64(s, l->process_lt_monitors);
+	p->psd = bytes_u64(s, l->process_psd);
+	p->scheduler_data = bytes_u64(s, l->process_scheduler_data);
+	q->reg = bytes_u64(s, l->process_reg);
 	take_heap(l, s, p);
 	take_queues(l, s, p, q);
 	p->memory += register_bytes(l, s, p->addr) + (p->psd ? (uint64_t)l->psd_size : 0);

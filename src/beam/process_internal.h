@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/vec.h"
 #include "beam/pid.h"
 #include "beam/process.h"
@@ -68,39 +69,15 @@ static inline bool process_has_mlenoffs(const struct beam_layout *l)
 	return l->process_sig_inq_mlenoffs != LAYOUT_ABSENT;
 }
 
-static inline uint64_t process_u64(const uint8_t *bytes, int32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
-static inline uint32_t process_u32(const uint8_t *bytes, int32_t offset)
-{
-	uint32_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
-static inline uint16_t process_u16(const uint8_t *bytes, int32_t offset)
-{
-	uint16_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
 /* Of the queues of a process; `s` are the bytes of its struct. */
 static inline int64_t process_raw_length(const struct beam_layout *l, const uint8_t *s)
 {
 	if (process_has_mlenoffs(l))
-		return (int64_t)(process_u64(s, l->process_sig_qs_mq_len) +
-				 process_u64(s, l->process_sig_qs_mlenoffs) +
-				 process_u64(s, l->process_sig_inq_mlenoffs));
-	return (int64_t)(process_u64(s, l->process_sig_qs_len) +
-			 process_u64(s, l->process_sig_inq_len));
+		return (int64_t)(bytes_u64(s, l->process_sig_qs_mq_len) +
+				 bytes_u64(s, l->process_sig_qs_mlenoffs) +
+				 bytes_u64(s, l->process_sig_inq_mlenoffs));
+	return (int64_t)(bytes_u64(s, l->process_sig_qs_len) +
+			 bytes_u64(s, l->process_sig_inq_len));
 }
 
 #endif

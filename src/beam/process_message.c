@@ -51,8 +51,8 @@ int process_count_messages(struct process_reader *r, struct process_facts *p,
 			if (i == NMSIGS_MAX || mem_read_u64(r->mem, at, &signal) != 0 || !signal ||
 			    mem_read(r->mem, signal, bytes, sizeof(bytes)) != 0)
 				return -EAGAIN;
-			p->message_queue_len += (int64_t)process_u64(bytes, NMSIG_MLENOFFS);
-			at = process_u64(bytes, NMSIG_NEXT);
+			p->message_queue_len += (int64_t)bytes_u64(bytes, NMSIG_MLENOFFS);
+			at = bytes_u64(bytes, NMSIG_NEXT);
 		}
 	}
 	return p->message_queue_len < 0 ? -EAGAIN : 0;
@@ -61,7 +61,7 @@ int process_count_messages(struct process_reader *r, struct process_facts *p,
 /* A message has a term there, or 0 if it came from another node and is not decoded. */
 static bool is_message(const struct process_reader *r, const uint8_t *message)
 {
-	uint64_t term = process_u64(message, r->l->message_m);
+	uint64_t term = bytes_u64(message, r->l->message_m);
 
 	return (term & 3) != 0 || term == 0;
 }
@@ -69,9 +69,9 @@ static bool is_message(const struct process_reader *r, const uint8_t *message)
 int process_take_fragment(const struct process_reader *r, struct process_pending *q,
 			  const uint8_t *fragment)
 {
-	uint64_t used = process_u64(fragment, r->l->heap_frag_used_size);
+	uint64_t used = bytes_u64(fragment, r->l->heap_frag_used_size);
 
-	if (used > process_u64(fragment, r->l->heap_frag_alloc_size) || used > FRAGMENT_MAX)
+	if (used > bytes_u64(fragment, r->l->heap_frag_alloc_size) || used > FRAGMENT_MAX)
 		return -EAGAIN;
 	q->message_words += used;
 	return 0;
@@ -81,13 +81,13 @@ int process_take_message(const struct process_reader *r, struct process_facts *p
 			 struct process_pending *q, const uint8_t *message, raddr *fragment)
 {
 	const struct beam_layout *l = r->l;
-	uint64_t data = process_u64(message, l->message_data);
+	uint64_t data = bytes_u64(message, l->message_data);
 
 	*fragment = 0;
 	if (!is_message(r, message))
 		return 0;
 	q->nr_messages++;
-	if (process_u64(message, l->message_m) == 0) {
+	if (bytes_u64(message, l->message_m) == 0) {
 		p->nr_undecoded++;
 		return 0;
 	}
@@ -95,7 +95,7 @@ int process_take_message(const struct process_reader *r, struct process_facts *p
 		*fragment = data;
 		return data & 7 ? -EAGAIN : 0;
 	}
-	*fragment = process_u64(message + l->message_hfrag, l->heap_frag_next);
+	*fragment = bytes_u64(message + l->message_hfrag, l->heap_frag_next);
 	return process_take_fragment(r, q, message + l->message_hfrag);
 }
 
@@ -138,7 +138,7 @@ static int read_fragments(struct process_reader *r, struct window *w, struct pro
 			return -EAGAIN;
 		if (process_take_fragment(r, q, bytes) != 0)
 			return -EAGAIN;
-		fragment = process_u64(bytes, r->l->heap_frag_next);
+		fragment = bytes_u64(bytes, r->l->heap_frag_next);
 	}
 	return 0;
 }
@@ -167,7 +167,7 @@ int process_read_messages(struct process_reader *r, struct process_facts *p,
 				break;
 			rc = process_take_message(r, p, q, bytes, &fragment);
 			rc = rc ? rc : read_fragments(r, &w[1], q, fragment);
-			at = process_u64(bytes, r->l->message_next);
+			at = bytes_u64(bytes, r->l->message_next);
 		}
 	}
 	free(w);

@@ -48,9 +48,9 @@ static uint64_t thing_words(const struct walk *w, uint64_t term)
 static void push_children(struct walk *w, const struct step *s, const uint8_t *node, int32_t parent,
 			  int32_t left, int32_t right)
 {
-	raddr l = process_u64(node, left), r = process_u64(node, right);
+	raddr l = bytes_u64(node, left), r = bytes_u64(node, right);
 
-	if ((process_u64(node, parent) & ~ML_PARENT_FLAGS) != s->from) {
+	if ((bytes_u64(node, parent) & ~ML_PARENT_FLAGS) != s->from) {
 		walk_bad(w, s);
 		return;
 	}
@@ -64,12 +64,12 @@ static void type_and_flags(const uint8_t *node, int32_t type_at, int32_t flags_a
 			   uint32_t *flags)
 {
 	if (type_at != LAYOUT_ABSENT) {
-		*type = process_u16(node, type_at);
-		*flags = process_u16(node, flags_at);
+		*type = bytes_u16(node, type_at);
+		*flags = bytes_u16(node, flags_at);
 		return;
 	}
-	*type = process_u32(node, flags_at) & ML_TYPE_MASK;
-	*flags = process_u32(node, flags_at) >> ML_FLAGS_SHIFT;
+	*type = bytes_u32(node, flags_at) & ML_TYPE_MASK;
+	*flags = bytes_u32(node, flags_at) >> ML_FLAGS_SHIFT;
 }
 
 /* erts_link_size() of a link to another node: half of what both its ends share. */
@@ -80,9 +80,8 @@ static uint64_t extended_link_bytes(const struct walk *w, const struct step *s, 
 
 	if (mem_read(w->r->mem, s->addr - offset, bytes, ELINK_SIZE(size)) != 0)
 		return 0;
-	refc = process_u32(bytes, (int32_t)ELINK_REFC(size));
-	return (ELINK_SIZE(size) +
-		8 * (process_u64(bytes, (int32_t)ELINK_HEAP(size)) >> 6 & 0xff)) /
+	refc = bytes_u32(bytes, (int32_t)ELINK_REFC(size));
+	return (ELINK_SIZE(size) + 8 * (bytes_u64(bytes, (int32_t)ELINK_HEAP(size)) >> 6 & 0xff)) /
 	       (refc == 2 ? 2 : 1);
 }
 
@@ -97,9 +96,9 @@ void walk_take_link(struct walk *w, const struct step *s, const uint8_t *node)
 	type_and_flags(node, l->link_type, l->link_flags, &type, &flags);
 	if (flags & ML_FLG_EXTENDED) {
 		p->nr_links++;
-		p->memory += extended_link_bytes(w, s, process_u16(node, l->link_offset));
+		p->memory += extended_link_bytes(w, s, bytes_u16(node, l->link_offset));
 	} else {
-		p->nr_links += process_u64(node, l->link_size) == 0;
+		p->nr_links += bytes_u64(node, l->link_size) == 0;
 		p->memory += (uint64_t)l->link_size;
 	}
 	push_children(w, s, node, l->link_parent, l->link_left, l->link_right);
@@ -110,7 +109,7 @@ static uint64_t monitor_bytes(const struct walk *w, const uint8_t *data, uint32_
 			      uint32_t flags)
 {
 	const struct beam_layout *l = w->r->l;
-	uint32_t m = (uint32_t)l->monitor_size, refc = process_u32(data, (int32_t)MONITOR_REFC(m));
+	uint32_t m = (uint32_t)l->monitor_size, refc = bytes_u32(data, (int32_t)MONITOR_REFC(m));
 	uint64_t size = PROCESS_MONITOR_DATA(m), words = 0;
 
 	if (type == MON_SUSPEND) {
@@ -119,10 +118,10 @@ static uint64_t monitor_bytes(const struct walk *w, const uint8_t *data, uint32_
 		size += 8 * MONITOR_HEAP_WORDS;
 	} else if (type != MON_ALIAS) {
 		if (type != MON_NODE && type != MON_NODES)
-			words = thing_words(w, process_u64(data, (int32_t)MONITOR_REF(m)));
+			words = thing_words(w, bytes_u64(data, (int32_t)MONITOR_REF(m)));
 		if (type == MON_DIST_PROC || type == MON_DIST_PORT)
-			words += thing_words(w, process_u64(data, l->monitor_item)) +
-				 thing_words(w, process_u64(data + m, l->monitor_item));
+			words += thing_words(w, bytes_u64(data, l->monitor_item)) +
+				 thing_words(w, bytes_u64(data + m, l->monitor_item));
 		size += MONITOR_EXTENDED + 8 * words;
 	}
 	return size / (refc == 2 ? 2 : 1);
@@ -157,7 +156,7 @@ void walk_take_monitor(struct walk *w, const struct step *s, const uint8_t *arou
 	const struct beam_layout *l = w->r->l;
 	const uint8_t *node = around + l->monitor_size;
 	struct process_facts *p = &w->b->facts[s->process];
-	uint16_t offset = process_u16(node, l->monitor_offset);
+	uint16_t offset = bytes_u16(node, l->monitor_offset);
 	uint32_t type, flags;
 	raddr next;
 
@@ -174,8 +173,8 @@ void walk_take_monitor(struct walk *w, const struct step *s, const uint8_t *arou
 		return;
 	}
 	/* A ring: {next, prev}. */
-	next = process_u64(node, l->monitor_list_next);
-	if (s->from && process_u64(node, l->monitor_list_next + 8) != s->from)
+	next = bytes_u64(node, l->monitor_list_next);
+	if (s->from && bytes_u64(node, l->monitor_list_next + 8) != s->from)
 		walk_bad(w, s);
 	else if (next != p->lt_monitors)
 		walk_push(w, STEP_LT_MONITOR, s->process, next, s->addr, 0);

@@ -53,15 +53,15 @@ static void take_value(struct walk *w, const struct step *s, uint64_t key, uint6
 static void take_call(struct walk *w, const struct step *s, const uint8_t *tuple)
 {
 	struct process_facts *p = &w->b->facts[s->process];
-	uint64_t arity = process_u64(tuple, 24);
+	uint64_t arity = bytes_u64(tuple, 24);
 
-	if (process_u64(tuple, 0) != HEADER_TUPLE_3 || !TERM_IS_ATOM(process_u64(tuple, 8)) ||
-	    !TERM_IS_ATOM(process_u64(tuple, 16)) || (arity & 0xf) != 0xf || arity >> 4 > 255) {
+	if (bytes_u64(tuple, 0) != HEADER_TUPLE_3 || !TERM_IS_ATOM(bytes_u64(tuple, 8)) ||
+	    !TERM_IS_ATOM(bytes_u64(tuple, 16)) || (arity & 0xf) != 0xf || arity >> 4 > 255) {
 		w->b->pending[s->process].doubtful = true;
 		return;
 	}
-	p->proc_lib_call[0] = process_u64(tuple, 8);
-	p->proc_lib_call[1] = process_u64(tuple, 16);
+	p->proc_lib_call[0] = bytes_u64(tuple, 8);
+	p->proc_lib_call[1] = bytes_u64(tuple, 16);
 	p->proc_lib_call[2] = arity >> 4;
 }
 
@@ -82,7 +82,7 @@ static void push_chain(struct walk *w, const struct step *s, uint64_t term, uint
 /* As pd_hash_get() finds it: an atom hashes to its index. */
 static void look_up(struct walk *w, const struct step *s, const uint8_t *dictionary, uint64_t key)
 {
-	uint32_t mask = process_u32(dictionary, 0), used = process_u32(dictionary, 4), i;
+	uint32_t mask = bytes_u32(dictionary, 0), used = bytes_u32(dictionary, 4), i;
 
 	if (!key)
 		return;
@@ -90,8 +90,7 @@ static void look_up(struct walk *w, const struct step *s, const uint8_t *diction
 	if (i >= used)
 		i &= mask >> 1;
 	if (i < DICTIONARY_INITIAL)
-		push_chain(w, s, process_u64(dictionary, (int32_t)(DICTIONARY_DATA + 8 * i)), key,
-			   0);
+		push_chain(w, s, bytes_u64(dictionary, (int32_t)(DICTIONARY_DATA + 8 * i)), key, 0);
 	else
 		walk_push(w, STEP_SLOT, s->process, s->addr + DICTIONARY_DATA + 8 * (raddr)i, key,
 			  0);
@@ -99,8 +98,7 @@ static void look_up(struct walk *w, const struct step *s, const uint8_t *diction
 
 static void take_dictionary(struct walk *w, const struct step *s, const uint8_t *bytes)
 {
-	uint32_t mask = process_u32(bytes, 0), used = process_u32(bytes, 4),
-		 size = process_u32(bytes, 8);
+	uint32_t mask = bytes_u32(bytes, 0), used = bytes_u32(bytes, 4), size = bytes_u32(bytes, 8);
 
 	if ((mask & (mask + 1)) != 0 || used > size || size > 1u << 31) {
 		walk_bad(w, s);
@@ -117,24 +115,24 @@ static void take_dictionary(struct walk *w, const struct step *s, const uint8_t 
 
 static void take_pair(struct walk *w, const struct step *s, const uint8_t *tuple)
 {
-	if (process_u64(tuple, 0) != HEADER_TUPLE_2)
+	if (bytes_u64(tuple, 0) != HEADER_TUPLE_2)
 		walk_bad(w, s);
-	else if (process_u64(tuple, 8) == s->from)
-		take_value(w, s, s->from, process_u64(tuple, 16));
+	else if (bytes_u64(tuple, 8) == s->from)
+		take_value(w, s, s->from, bytes_u64(tuple, 16));
 	else
 		w->b->pending[s->process].doubtful = true;
 }
 
 static void take_cell(struct walk *w, const struct step *s, const uint8_t *cell)
 {
-	uint64_t head = process_u64(cell, 0);
+	uint64_t head = bytes_u64(cell, 0);
 
 	if ((head & 3) != 2) {
 		walk_bad(w, s);
 		return;
 	}
 	walk_push(w, STEP_PAIR, s->process, head & ~7ull, s->from, s->depth);
-	push_chain(w, s, process_u64(cell, 8), s->from, s->depth + 1u);
+	push_chain(w, s, bytes_u64(cell, 8), s->from, s->depth + 1u);
 }
 
 /* ---- the steps ---------------------------------------------------------------------------- */
@@ -180,7 +178,7 @@ static size_t step_size(const struct walk *w, const struct step *s, size_t *befo
 static void take_message(struct walk *w, const struct step *s, const uint8_t *message)
 {
 	struct process_pending *q = &w->b->pending[s->process];
-	raddr next = process_u64(message, w->r->l->message_next), fragment;
+	raddr next = bytes_u64(message, w->r->l->message_next), fragment;
 
 	if (process_take_message(w->r, &w->b->facts[s->process], q, message, &fragment) != 0)
 		walk_bad(w, s);
@@ -194,7 +192,7 @@ static void take_message(struct walk *w, const struct step *s, const uint8_t *me
 
 static void take_fragment(struct walk *w, const struct step *s, const uint8_t *fragment)
 {
-	raddr next = process_u64(fragment, w->r->l->heap_frag_next);
+	raddr next = bytes_u64(fragment, w->r->l->heap_frag_next);
 
 	if (process_take_fragment(w->r, &w->b->pending[s->process], fragment) != 0)
 		walk_bad(w, s);
@@ -208,9 +206,9 @@ static bool queues_still(const struct process_facts *p, const struct process_pen
 {
 	int64_t more = process_raw_length(l, bytes) - q->raw_len;
 
-	return process_u64(bytes, l->process_sig_qs_first) == q->queues[0] &&
-	       process_u64(bytes, l->process_sig_qs_cont) == q->queues[1] &&
-	       process_u64(bytes, l->process_sig_inq_first) == q->queues[2] && more >= 0 &&
+	return bytes_u64(bytes, l->process_sig_qs_first) == q->queues[0] &&
+	       bytes_u64(bytes, l->process_sig_qs_cont) == q->queues[1] &&
+	       bytes_u64(bytes, l->process_sig_inq_first) == q->queues[2] && more >= 0 &&
 	       q->nr_messages >= (uint64_t)p->message_queue_len &&
 	       q->nr_messages <= (uint64_t)(p->message_queue_len + more);
 }
@@ -219,9 +217,9 @@ static bool queues_still(const struct process_facts *p, const struct process_pen
 static bool heap_still(const struct process_facts *p, const struct beam_layout *l,
 		       const uint8_t *bytes)
 {
-	return process_u64(bytes, l->process_heap) == p->heap &&
-	       process_u16(bytes, l->process_gen_gcs) == p->gen_gcs &&
-	       !(process_u32(bytes, l->process_state) & PROCESS_STATE_GC);
+	return bytes_u64(bytes, l->process_heap) == p->heap &&
+	       bytes_u16(bytes, l->process_gen_gcs) == p->gen_gcs &&
+	       !(bytes_u32(bytes, l->process_state) & PROCESS_STATE_GC);
 }
 
 static void check_still(struct walk *w, const struct step *s, const uint8_t *bytes)
@@ -230,8 +228,8 @@ static void check_still(struct walk *w, const struct step *s, const uint8_t *byt
 	const struct process_facts *p = &w->b->facts[s->process];
 	const struct process_pending *q = &w->b->pending[s->process];
 
-	if (process_u64(bytes, l->process_id) != p->epid ||
-	    (process_u32(bytes, l->process_state) & (PROCESS_STATE_FREE | PROCESS_STATE_EXITING)) ||
+	if (bytes_u64(bytes, l->process_id) != p->epid ||
+	    (bytes_u32(bytes, l->process_state) & (PROCESS_STATE_FREE | PROCESS_STATE_EXITING)) ||
 	    (q->nr_messages && !queues_still(p, q, l, bytes)) ||
 	    (q->doubtful && !heap_still(p, l, bytes)))
 		walk_bad(w, s);
@@ -245,8 +243,8 @@ static void take_step(struct walk *w, const struct step *s, const uint8_t *bytes
 
 	switch ((enum step_kind)s->kind) {
 	case STEP_REGISTERED:
-		name = process_u64(bytes, l->regproc_name);
-		if (process_u64(bytes, l->regproc_p) == p->addr && TERM_IS_ATOM(name))
+		name = bytes_u64(bytes, l->regproc_name);
+		if (bytes_u64(bytes, l->regproc_p) == p->addr && TERM_IS_ATOM(name))
 			p->registered = name;
 		else
 			walk_bad(w, s);
@@ -262,7 +260,7 @@ static void take_step(struct walk *w, const struct step *s, const uint8_t *bytes
 		take_dictionary(w, s, bytes);
 		break;
 	case STEP_SLOT:
-		push_chain(w, s, process_u64(bytes, 0), s->from, 0);
+		push_chain(w, s, bytes_u64(bytes, 0), s->from, 0);
 		break;
 	case STEP_PAIR:
 		take_pair(w, s, bytes);
@@ -274,12 +272,12 @@ static void take_step(struct walk *w, const struct step *s, const uint8_t *bytes
 		take_call(w, s, bytes);
 		break;
 	case STEP_PSD:
-		if (process_u64(bytes, PSD_SAVED_CALLS))
+		if (bytes_u64(bytes, PSD_SAVED_CALLS))
 			walk_push(w, STEP_SAVED_CALLS, s->process,
-				  process_u64(bytes, PSD_SAVED_CALLS), 0, 0);
+				  bytes_u64(bytes, PSD_SAVED_CALLS), 0, 0);
 		break;
 	case STEP_SAVED_CALLS:
-		p->memory += SAVED_CALLS_SIZE + 8ull * (process_u32(bytes, 0) & 0xffffff) - 8;
+		p->memory += SAVED_CALLS_SIZE + 8ull * (bytes_u32(bytes, 0) & 0xffffff) - 8;
 		break;
 	case STEP_MESSAGE:
 		take_message(w, s, bytes);
@@ -304,7 +302,7 @@ static bool read_alone(struct walk *w, const struct step *s, uint8_t *bytes, siz
 		return false;
 	memset(bytes, 0, before);
 	memset(bytes + before + m, 0, size - before - m);
-	offset = process_u16(bytes + before, w->r->l->monitor_offset);
+	offset = bytes_u16(bytes + before, w->r->l->monitor_offset);
 	if (offset != 0 && offset != m)
 		return false;
 	return mem_read(w->r->mem, s->addr - offset, bytes + before - offset,

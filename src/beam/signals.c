@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "beam/term_read.h"
 
 /* ErtsMessage.m: the term, the trace token, the sender (erl_message.h). */
@@ -39,14 +40,6 @@ struct queue_heads {
 	uint64_t inner, middle, outer, buffers;
 };
 
-static uint64_t word_at(const uint8_t *bytes, int32_t offset)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes + offset, sizeof(value));
-	return value;
-}
-
 static int read_heads(struct beam_node *n, raddr process, struct queue_heads *h)
 {
 	const struct beam_layout *l = &n->layout;
@@ -73,9 +66,9 @@ static uint64_t fragment_words(struct walk *w, const uint8_t *bytes)
 	uint64_t words = 0;
 
 	for (int i = 0; i < MAX_FRAGMENTS; i++) {
-		raddr addr = word_at(bytes, l->heap_frag_next);
+		raddr addr = bytes_u64(bytes, l->heap_frag_next);
 
-		words += word_at(bytes, l->heap_frag_used_size);
+		words += bytes_u64(bytes, l->heap_frag_used_size);
 		if (!addr || mem_read(w->mem, addr, next, (size_t)l->heap_frag_size) != 0)
 			break;
 		bytes = next;
@@ -86,7 +79,7 @@ static uint64_t fragment_words(struct walk *w, const uint8_t *bytes)
 static void read_fragment(struct walk *w, const uint8_t *bytes, struct signal_message *m)
 {
 	const struct beam_layout *l = &w->n->layout;
-	uint64_t data = word_at(bytes, l->message_data);
+	uint64_t data = bytes_u64(bytes, l->message_data);
 	uint8_t fragment[MAX_HEAP_FRAGMENT];
 
 	if (data == COMBINED_FRAGMENT) {
@@ -119,8 +112,8 @@ static void take(struct walk *w, raddr addr, const uint8_t *bytes, enum signal_q
 	const struct beam_layout *l = &w->n->layout;
 	struct signal_message m = {.addr = addr, .queue = queue};
 
-	m.term = word_at(bytes, l->message_m + 8 * M_TERM);
-	m.from = word_at(bytes, l->message_m + 8 * M_FROM);
+	m.term = bytes_u64(bytes, l->message_m + 8 * M_TERM);
+	m.from = bytes_u64(bytes, l->message_m + 8 * M_FROM);
 	if (TAG_IS_SIGNAL(m.term)) {
 		if (TAG_OP(m.term) != OP_ALIAS_MESSAGE) {
 			w->counts->others++;
@@ -161,7 +154,7 @@ static void walk_queue(struct walk *w, raddr first, enum signal_queue queue)
 			power *= 2;
 		}
 		take(w, at, bytes, queue);
-		at = word_at(bytes, l->message_next);
+		at = bytes_u64(bytes, l->message_next);
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/compiler.h"
 #include "beam/atoms.h"
 #include "beam/jit_name.h"
@@ -168,24 +169,16 @@ struct head {
 	uint32_t state;
 };
 
-static uint64_t get_u64(const uint8_t *bytes, int32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, bytes + offset, sizeof(v));
-	return v;
-}
-
 static void parse_head(const struct beam_layout *l, const uint8_t *bytes, struct head *h)
 {
-	h->epid = get_u64(bytes, l->process_id);
-	h->htop = get_u64(bytes, l->process_htop);
-	h->stop = get_u64(bytes, l->process_stop);
-	h->heap = get_u64(bytes, l->process_heap);
-	h->hend = get_u64(bytes, l->process_hend);
-	h->i = get_u64(bytes, l->process_i);
-	h->current = get_u64(bytes, l->process_current);
-	h->reds = get_u64(bytes, l->process_reds);
+	h->epid = bytes_u64(bytes, l->process_id);
+	h->htop = bytes_u64(bytes, l->process_htop);
+	h->stop = bytes_u64(bytes, l->process_stop);
+	h->heap = bytes_u64(bytes, l->process_heap);
+	h->hend = bytes_u64(bytes, l->process_hend);
+	h->i = bytes_u64(bytes, l->process_i);
+	h->current = bytes_u64(bytes, l->process_current);
+	h->reds = bytes_u64(bytes, l->process_reds);
 	memcpy(&h->state, bytes + l->process_state, sizeof(h->state));
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/anchors.h"
@@ -111,35 +112,19 @@ static int64_t wheels_now(struct beam_node *n)
 
 /* ---- trees -------------------------------------------------------------------------------- */
 
-static uint64_t word_at(const uint8_t *bytes, size_t offset)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes + offset, sizeof(value));
-	return value;
-}
-
-static uint32_t half_at(const uint8_t *bytes, size_t offset)
-{
-	uint32_t value;
-
-	memcpy(&value, bytes + offset, sizeof(value));
-	return value;
-}
-
 static void take_timer(struct timer_walk *w, const uint8_t *bytes)
 {
-	uint32_t flags = half_at(bytes, TIMER_FLAGS);
-	int64_t at = (int64_t)word_at(bytes, TIMER_TIMEOUT);
+	uint32_t flags = bytes_u32(bytes, TIMER_FLAGS);
+	int64_t at = (int64_t)bytes_u64(bytes, TIMER_TIMEOUT);
 	struct timer_item item = {
 		.by_name = (flags & FLAG_REG_NAME) != 0,
-		.message = word_at(bytes, BIF_MESSAGE),
+		.message = bytes_u64(bytes, BIF_MESSAGE),
 		.left = at > w->now ? at - w->now : 0,
 	};
 
-	if (!(flags & FLAG_BIF) || half_at(bytes, BIF_STATE) != STATE_ACTIVE)
+	if (!(flags & FLAG_BIF) || bytes_u32(bytes, BIF_STATE) != STATE_ACTIVE)
 		return;
-	if (w->receiver && (!item.by_name || word_at(bytes, TIMER_RECEIVER) != w->receiver))
+	if (w->receiver && (!item.by_name || bytes_u64(bytes, TIMER_RECEIVER) != w->receiver))
 		return;
 	memcpy(item.ref, bytes + BIF_REF, sizeof(item.ref));
 	vec_push(&w->out->v, item);
@@ -170,13 +155,13 @@ static void read_level(struct timer_walk *w, const struct node_list *level,
 			const struct timer_node *t = &level->v.data[from + i];
 			const uint8_t *b = bytes + i * BIF_SIZE, *node = b + w->tree;
 
-			if (ranges[i].err || (word_at(node, 0) & ~PARENT_FLAGS) != t->parent) {
+			if (ranges[i].err || (bytes_u64(node, 0) & ~PARENT_FLAGS) != t->parent) {
 				w->out->unreadable++;
 				continue;
 			}
 			take_timer(w, b);
-			add_child(children, word_at(node, NODE_LEFT), t->addr);
-			add_child(children, word_at(node, NODE_RIGHT), t->addr);
+			add_child(children, bytes_u64(node, NODE_LEFT), t->addr);
+			add_child(children, bytes_u64(node, NODE_RIGHT), t->addr);
 		}
 	}
 	free(ranges);
@@ -238,9 +223,9 @@ static void read_receive(struct timer_walk *w, raddr timer)
 			w->out->unreadable++;
 			return;
 		}
-		at = (int64_t)word_at(bytes, TIMER_TIMEOUT);
+		at = (int64_t)bytes_u64(bytes, TIMER_TIMEOUT);
 		item.paused = w->n->identity.otp >= 28 &&
-			      (half_at(bytes, TIMER_FLAGS) & FLAG_PAUSED) != 0;
+			      (bytes_u32(bytes, TIMER_FLAGS) & FLAG_PAUSED) != 0;
 		if (!item.paused)
 			at -= w->now;
 		item.left = at > 0 ? at : 0;
@@ -266,15 +251,15 @@ static void read_paused(struct timer_walk *w, const struct process_facts *p, rad
 			return;
 		}
 		if (mem_read(w->n->mem, at, b, sizeof(b)) != 0 ||
-		    !(half_at(b, TIMER_FLAGS) & FLAG_PAUSED) ||
-		    word_at(b, TIMER_RECEIVER) != p->addr) {
+		    !(bytes_u32(b, TIMER_FLAGS) & FLAG_PAUSED) ||
+		    bytes_u64(b, TIMER_RECEIVER) != p->addr) {
 			w->out->unreadable++;
 			return;
 		}
-		item.message = word_at(b, BIF_MESSAGE);
-		item.left = (int64_t)word_at(b, PAUSED_LEFT);
+		item.message = bytes_u64(b, BIF_MESSAGE);
+		item.left = (int64_t)bytes_u64(b, PAUSED_LEFT);
 		vec_push(&w->out->v, item);
-		at = word_at(b, PAUSED_NEXT);
+		at = bytes_u64(b, PAUSED_NEXT);
 	}
 }
 

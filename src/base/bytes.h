@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Little-endian numbers in bytes that were copied from a node or a file: not aligned, not checked;
+ * the caller knows that they are there. */
+#ifndef EBEAM_BASE_BYTES_H
+#define EBEAM_BASE_BYTES_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint16_t bytes_u16(const void *bytes, int64_t offset)
+{
+	uint16_t v;
+
+	memcpy(&v, (const uint8_t *)bytes + offset, sizeof(v));
+	return v;
+}
+
+static inline uint32_t bytes_u32(const void *bytes, int64_t offset)
+{
+	uint32_t v;
+
+	memcpy(&v, (const uint8_t *)bytes + offset, sizeof(v));
+	return v;
+}
+
+static inline uint64_t bytes_u64(const void *bytes, int64_t offset)
+{
+	uint64_t v;
+
+	memcpy(&v, (const uint8_t *)bytes + offset, sizeof(v));
+	return v;
+}
+
+#endif
