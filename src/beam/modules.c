@@ -186,7 +186,8 @@ int modules_read(struct modules *out, struct beam_node *n, struct error *err)
 			break;
 		read_headers(out, n);
 		/* The same table is still in use: nothing was loaded meanwhile. */
-		if (code_index_active(n) == ix)
+		out->moved = code_index_active(n) != ix;
+		if (!out->moved)
 			break;
 	}
 	if (rc) {

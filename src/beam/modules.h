@@ -27,6 +27,7 @@ struct modules {
 	VEC(struct module) v; /* by name's text */
 	uint64_t code_size;   /* of all code, old code included: the VM's loaded_code */
 	uint64_t unreadable;  /* entries that could not be read */
+	bool moved;	      /* code was loaded each time: rows may be of different moments */
 };
 
 /* ERROR_KIND_UNSUPPORTED if the tables, or which of them is in use, could not be found. */

@@ -138,6 +138,9 @@ static uint64_t count_torn(const struct modules *m)
 	return torn;
 }
 
+static const char code_moved[] = "code was loaded all the time while the modules were read: rows "
+				 "may be of different moments";
+
 static int write_json(struct command_context *ctx, struct beam_node *n, const struct modules *m,
 		      const struct table *t, const struct table_options *o, struct error *err)
 {
@@ -146,6 +149,7 @@ static int write_json(struct command_context *ctx, struct beam_node *n, const st
 		{"torn", count_torn(m)},
 		{"unreadable", m->unreadable},
 	};
+	const char *warning = code_moved;
 	struct jsonw w = JSONW(ctx->out);
 	size_t *order, nr;
 	int rc = table_order(t, o, &order, &nr, err);
@@ -158,7 +162,8 @@ static int write_json(struct command_context *ctx, struct beam_node *n, const st
 		json_row(&w, n, &m->v.data[order[i]]);
 	jsonw_end_array(&w);
 	free(order);
-	return target_json_end(&w, NULL, 0, counters, sizeof(counters) / sizeof(counters[0]), err);
+	return target_json_end(&w, &warning, m->moved ? 1 : 0, counters,
+			       sizeof(counters) / sizeof(counters[0]), err);
 }
 
 static void say_totals(const struct modules *m)
@@ -179,6 +184,8 @@ static void say_totals(const struct modules *m)
 		log_warn("%" PRIu64 " changed while ebeam looked (~)", torn);
 	if (m->unreadable)
 		log_warn("%" PRIu64 " entries could not be read", m->unreadable);
+	if (m->moved)
+		log_warn("ebeam: %s", code_moved);
 }
 
 static int show(struct command_context *ctx, struct beam_node *n,
