@@ -33,6 +33,8 @@ enum op {
 	OP_GE,
 	OP_MATCH,
 	OP_NO_MATCH,
+	OP_ABSENT, /* == null */
+	OP_THERE,  /* != null */
 };
 
 struct node {
@@ -257,7 +259,12 @@ static int parse_comparison(struct parser *p, uint32_t *out)
 	if (!number && n.op != OP_EQ && n.op != OP_NE && n.op != OP_MATCH && n.op != OP_NO_MATCH)
 		return fail(p, p->now.at, "a text has no order: use ==, != or ~");
 	next(p, true);
-	rc = number ? parse_number(p, &n) : parse_text(p, &n);
+	if (is(p, TOKEN_WORD, "null") && (n.op == OP_EQ || n.op == OP_NE)) {
+		n.op = n.op == OP_EQ ? OP_ABSENT : OP_THERE;
+		rc = 0;
+	} else {
+		rc = number ? parse_number(p, &n) : parse_text(p, &n);
+	}
 	rc = rc ? rc : add(p, &n, out);
 	if (rc) {
 		if (n.regex)
@@ -405,6 +412,8 @@ static bool compare(const struct filter *f, const struct node *n, const struct f
 {
 	bool negative = n->op == OP_NE || n->op == OP_NO_MATCH, yes;
 
+	if (n->op == OP_ABSENT || n->op == OP_THERE)
+		return v->known == (n->op == OP_THERE);
 	if (!v->known)
 		return negative;
 	if (f->fields[n->field].number)

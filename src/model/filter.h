@@ -8,7 +8,7 @@
  * (1,000s) or Ki, Mi, Gi (1,024s) behind it.  Of texts: == != and ~ (an extended regular
  * expression that is found somewhere in it), !~; the value in quotes if it is not one word.  A
  * field alone is true if it is true, not 0, or there.  `and`, `or`, `not`, &&, ||, ! and
- * parentheses as in C.  What a row does not have is unequal to everything.
+ * parentheses as in C.  What a row does not have is unequal to everything but null: FIELD == null.
  */
 #ifndef EBEAM_MODEL_FILTER_H
 #define EBEAM_MODEL_FILTER_H

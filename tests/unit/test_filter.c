@@ -81,9 +81,13 @@ static void test_texts(void **state)
 		"label !~ x",
 		"not label",
 		"name ~ <0.80.0>",
+		"label == null",
+		"name != null",
+		"memory != null",
 	};
 	static const char *const no[] = {"name == worker", "name ~ '^worker'", "label",
-					 "label == x",	   "label ~ x",	       "name !~ my"};
+					 "label == x",	   "label ~ x",	       "name !~ my",
+					 "label != null",  "name == null",     "name == 'null'"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
