@@ -83,9 +83,8 @@ static void node_decode(const struct node_layout *l, const uint8_t *bytes, struc
 		t->type = bytes_u16(bytes, l->type);
 		t->alias = (t->flags >> ALIAS_SHIFT & ALIAS_MASK) != 0;
 	} else {
-		uint32_t packed;
+		uint32_t packed = bytes_u32(bytes, l->flags);
 
-		memcpy(&packed, bytes + l->flags, sizeof(packed));
 		t->type = packed & PACKED_TYPE_MASK;
 		t->flags = packed >> PACKED_FLAGS_SHIFT;
 		t->alias = (packed >> PACKED_ALIAS_SHIFT & ALIAS_MASK) != 0;

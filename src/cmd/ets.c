@@ -383,12 +383,7 @@ static void close_view(struct ets_view *v)
 
 int cmd_ets(struct command_context *ctx, struct error *err)
 {
-	struct table_options options = {
-		.columns = ctx->opt.columns,
-		.sort = ctx->opt.sort ? ctx->opt.sort : "memory",
-		.limit = ctx->opt.limit,
-		.color = render_color(&ctx->opt, ctx->out),
-	};
+	struct table_options options = render_table_options(ctx, "memory");
 	struct table columns = {.columns = ets_columns, .row_size = sizeof(struct ets_table)};
 	struct ets_view v = {0};
 	int rc = table_check(&columns, &options, err);

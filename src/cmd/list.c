@@ -324,12 +324,7 @@ static int write_text(struct command_context *ctx, const struct table *t, struct
 
 int cmd_list(struct command_context *ctx, struct error *err)
 {
-	struct table_options options = {
-		.columns = ctx->opt.columns,
-		.sort = ctx->opt.sort ? ctx->opt.sort : "os_pid",
-		.limit = ctx->opt.limit,
-		.color = render_color(&ctx->opt, ctx->out),
-	};
+	struct table_options options = render_table_options(ctx, "os_pid");
 	struct list_rows rows = {0};
 	struct table table = {.columns = list_columns, .row_size = sizeof(struct list_row)};
 	int rc;

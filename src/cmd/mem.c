@@ -425,12 +425,7 @@ static int show(struct command_context *ctx, struct mem_view *v, const struct ta
 
 int cmd_mem(struct command_context *ctx, struct error *err)
 {
-	struct table_options options = {
-		.columns = ctx->opt.columns,
-		.sort = ctx->opt.sort ? ctx->opt.sort : "wasted",
-		.limit = ctx->opt.limit,
-		.color = render_color(&ctx->opt, ctx->out),
-	};
+	struct table_options options = render_table_options(ctx, "wasted");
 	struct table table = table_of(NULL, 0);
 	struct mem_view view = {0};
 	int rc = table_check(&table, &options, err);

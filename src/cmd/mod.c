@@ -215,12 +215,7 @@ static int show(struct command_context *ctx, struct beam_node *n,
 
 int cmd_mod(struct command_context *ctx, struct error *err)
 {
-	struct table_options options = {
-		.columns = ctx->opt.columns,
-		.sort = ctx->opt.sort ? ctx->opt.sort : "size",
-		.limit = ctx->opt.limit,
-		.color = render_color(&ctx->opt, ctx->out),
-	};
+	struct table_options options = render_table_options(ctx, "size");
 	struct table table = {.columns = mod_columns};
 	struct beam_node *n;
 	int rc = table_check(&table, &options, err);

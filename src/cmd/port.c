@@ -537,12 +537,7 @@ static int write_text(struct command_context *ctx, const struct port_view *v, co
 
 int cmd_port(struct command_context *ctx, struct error *err)
 {
-	struct table_options options = {
-		.columns = ctx->opt.columns,
-		.sort = ctx->opt.sort,
-		.limit = ctx->opt.limit,
-		.color = render_color(&ctx->opt, ctx->out),
-	};
+	struct table_options options = render_table_options(ctx, NULL);
 	struct port_view view = {0};
 	struct table table = {
 		.columns = port_columns, .row_size = sizeof(struct port_row), .ctx = &view};

@@ -215,6 +215,16 @@ bool render_color(const struct options *opt, FILE *f)
 	return !(no_color && *no_color) && term && strcmp(term, "dumb") != 0 && isatty(fileno(f));
 }
 
+struct table_options render_table_options(const struct command_context *ctx, const char *sort)
+{
+	const struct options *opt = &ctx->opt;
+
+	return (struct table_options){.columns = opt->columns,
+				      .sort = opt->sort ? opt->sort : sort,
+				      .limit = opt->limit,
+				      .color = render_color(opt, ctx->out)};
+}
+
 int render_emit(const struct render *r, const struct options *opt, const struct snapshot *s,
 		FILE *f, struct error *err)
 {

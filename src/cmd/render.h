@@ -21,6 +21,7 @@
 #include "model/diff.h"
 #include "model/profile.h"
 #include "model/snapshot.h"
+#include "view/table.h"
 
 struct render {
 	const char *format;		 /* "html", "text", "capture" */
@@ -80,5 +81,7 @@ void render_unload(struct loaded *l);
 
 /* True for --color always, or auto on a terminal that wants it. */
 bool render_color(const struct options *opt, FILE *f);
+/* What OPTIONS_TABLE say of a table on ctx->out; without -s it is sorted by `sort`, NULL = not. */
+struct table_options render_table_options(const struct command_context *ctx, const char *sort);
 
 #endif
