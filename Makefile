@@ -17,7 +17,7 @@ B       ?= build
 CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
 PROTOC  ?= protoc-c
-PKGS    := libbpf libelf libdw zlib jansson libprotobuf-c
+PKGS    := libbpf libelf libdw zlib jansson libprotobuf-c capstone
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(patsubst $(B)/%,%,$@)')
@@ -34,13 +34,16 @@ SRC     := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 MAIN    := src/cmd/main.c
 LIBSRC  := $(filter-out $(MAIN),$(SRC))
 # maps.bpf.c first: libbpf 1.1's linker gives a map its right offset only if the definition comes
-# before the declarations.  features.bpf.c is an object of its own.
-BPFSRC  := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c bpf/features.bpf.c,$(sort $(wildcard bpf/*.bpf.c)))
+# before the declarations.  BPFOWN are objects of their own.
+BPFOWN  := features calibrate places
+BPFSRC  := bpf/maps.bpf.c \
+           $(filter-out bpf/maps.bpf.c $(BPFOWN:%=bpf/%.bpf.c),$(sort $(wildcard bpf/*.bpf.c)))
 ASSETS  := $(sort $(wildcard src/export/assets/*))
 
 LIBOBJ  := $(LIBSRC:%.c=$(B)/obj/%.o) $(B)/obj/gen/pprof.pb-c.o $(B)/obj/gen/assets.o
 SANOBJ  := $(LIBSRC:%.c=$(B)/san/%.o) $(B)/san/gen/pprof.pb-c.o $(B)/san/gen/assets.o
-GEN     := $(B)/gen/ebeam.skel.h $(B)/gen/features.skel.h $(B)/gen/pprof.pb-c.h $(B)/gen/assets.h
+GEN     := $(B)/gen/ebeam.skel.h $(B)/gen/features.skel.h $(B)/gen/calibrate.skel.h \
+           $(B)/gen/pprof.pb-c.h $(B)/gen/assets.h
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -93,9 +96,9 @@ $(B)/gen/ebeam.skel.h: $(B)/bpf/ebeam.linked.o
 	$(call say,SKEL)
 	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name ebeam_bpf > $@
 
-$(B)/gen/features.skel.h: $(B)/bpf/features.bpf.o
+$(BPFOWN:%=$(B)/gen/%.skel.h): $(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o
 	$(call say,SKEL)
-	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name features_bpf > $@
+	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
 # ---- tests that need nothing --------------------------------------------------------------
 
@@ -177,6 +180,7 @@ TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(sort $(wildcard tools/*.c)))
 $(B)/tools/%: $(B)/obj/tools/%.o $(B)/libebeam.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+$(B)/obj/tools/placecheck.o: | $(B)/gen/places.skel.h
 tools: $(TOOLS)
 
 # ---- lint, install, and the targets that need root ----------------------------------------

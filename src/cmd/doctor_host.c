@@ -20,6 +20,7 @@
 #include "cmd/doctor.h"
 #include "cmd/options.h"
 #include "cmd/privilege.h"
+#include "probe/calibrate.h"
 #include "probe/features.h"
 #include "target/kallsyms.h"
 #include "target/proc.h"
@@ -233,6 +234,26 @@ static void add_feature(struct doctor_rows *rows, const struct probe_feature *f)
 		row->blocks = forbidden ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL;
 }
 
+static void add_uprobe_cost(struct doctor_rows *rows)
+{
+	struct doctor_row *row = doctor_add(rows, "kernel features", "cost of a uprobe");
+	struct calibrator *calibrator;
+	struct calibration cost;
+	struct error err;
+
+	if (calibrator_open(&calibrator, &cost, &err) == 0) {
+		snprintf(row->seen, sizeof(row->seen),
+			 "%u ns per hit where the kernel emulates the instruction, %u ns where it "
+			 "single-steps, %u ns for a return",
+			 cost.emulated_ns, cost.stepped_ns, cost.return_ns);
+	} else {
+		row->state = DOCTOR_DEGRADED;
+		row->purpose = "keeps the overhead of probes within a limit";
+		snprintf(row->why, sizeof(row->why), "%s", err.msg);
+	}
+	calibrator_close(calibrator);
+}
+
 void doctor_check_host(struct doctor_rows *rows)
 {
 	struct probe_features features;
@@ -243,4 +264,6 @@ void doctor_check_host(struct doctor_rows *rows)
 	probe_features(&features);
 	for (int i = 0; i < NR_PROBE_FEATURES; i++)
 		add_feature(rows, &features.feature[i]);
+	if (features.feature[PROBE_FEATURE_UPROBE].ok)
+		add_uprobe_cost(rows);
 }

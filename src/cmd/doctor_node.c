@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "cmd/doctor.h"
+#include "probe/vm_functions.h"
 #include "target/proc.h"
 
 #define LIMITS_MAX_SIZE 4096
@@ -241,10 +242,36 @@ static void add_anchors(struct doctor_rows *rows, const struct beam_node *node)
 	}
 }
 
+/* Where the functions of the VM are exported: what probes on them would cost. */
+static void add_places(struct doctor_rows *rows, const struct beam_node *node)
+{
+	struct doctor_row *row;
+	struct vm_places places;
+
+	if (node->core)
+		return;
+	vm_functions_place(&places, node->elf);
+	row = add(rows, node, "node", "uprobe places");
+	snprintf(row->seen, sizeof(row->seen), "%u of %u functions at an emulated instruction%s%s",
+		 places.emulated, places.found, places.stepped ? "; single-stepped: " : "",
+		 places.stepped_names);
+	if (node->identity.hidden) {
+		row->state = DOCTOR_DEGRADED;
+		snprintf(row->why, sizeof(row->why),
+			 "this build exports hardly any function of the VM: where the others start "
+			 "is not known");
+	} else if (places.refused) {
+		row->state = DOCTOR_DEGRADED;
+		snprintf(row->why, sizeof(row->why), "%u have no place: %s", places.refused,
+			 places.refused_names);
+	}
+}
+
 void doctor_check_node(struct doctor_rows *rows, const struct beam_node *node)
 {
 	add_identity(rows, node);
 	add_symbols(rows, node);
+	add_places(rows, node);
 	add_layout(rows, node);
 	/* Nobody has looked for the tables if there is no layout to find them by. */
 	if (!node->nr_checks)

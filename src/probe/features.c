@@ -93,27 +93,19 @@ static int uprobe_type(void)
 /* Opens a uprobe on this program: whether that is allowed differs from kernel to kernel. */
 static int try_uprobe(void)
 {
-	uint64_t addr = (uint64_t)(uintptr_t)uprobe_target;
 	struct perf_event_attr attr = {.size = sizeof(attr), .disabled = 1};
-	const struct proc_map *map;
-	struct proc_maps maps;
-	struct error err;
+	uint64_t offset;
 	int type = uprobe_type(), rc;
 
 	if (type < 0)
 		return type;
-	rc = proc_maps_read(&maps, getpid(), &err);
+	rc = perf_own_offset(uprobe_target, &offset);
 	if (rc)
 		return rc;
-	map = proc_maps_find(&maps, addr);
-	if (map) {
-		attr.type = (uint32_t)type;
-		attr.uprobe_path = (uint64_t)(uintptr_t) "/proc/self/exe";
-		attr.probe_offset = map->offset + (addr - map->start);
-		rc = try_event(&attr, 0, -1);
-	}
-	proc_maps_free(&maps);
-	return map ? rc : -ENOENT;
+	attr.type = (uint32_t)type;
+	attr.uprobe_path = (uint64_t)(uintptr_t) "/proc/self/exe";
+	attr.probe_offset = offset;
+	return try_event(&attr, 0, -1);
 }
 
 /* Loads the one program of features.bpf.c with this name: 0 or negative errno. */

@@ -3,8 +3,11 @@
 #include "probe/perf.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "target/proc.h"
 
 struct perf_event_attr perf_cpu_clock(unsigned int freq)
 {
@@ -24,4 +27,21 @@ int perf_open(struct perf_event_attr *attr, int os_pid, int cpu)
 	int fd = (int)syscall(SYS_perf_event_open, attr, os_pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
+}
+
+int perf_own_offset(const void *function, uint64_t *offset)
+{
+	uint64_t addr = (uint64_t)(uintptr_t)function;
+	const struct proc_map *map;
+	struct proc_maps maps;
+	int rc;
+
+	rc = proc_maps_read(&maps, getpid(), NULL);
+	if (rc)
+		return rc;
+	map = proc_maps_find(&maps, addr);
+	if (map)
+		*offset = map->offset + (addr - map->start);
+	proc_maps_free(&maps);
+	return map ? 0 : -ENOENT;
 }

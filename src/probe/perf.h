@@ -4,10 +4,13 @@
 #define EBEAM_PROBE_PERF_H
 
 #include <linux/perf_event.h>
+#include <stdint.h>
 
 /* The software CPU clock at freq Hz; idle tasks are left out. */
 struct perf_event_attr perf_cpu_clock(unsigned int freq);
 /* Descriptor (close-on-exec), or negative errno. */
 int perf_open(struct perf_event_attr *attr, int os_pid, int cpu);
+/* Where a function of this very program stands in /proc/self/exe: 0 or negative errno. */
+int perf_own_offset(const void *function, uint64_t *offset);
 
 #endif

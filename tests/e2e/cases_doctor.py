@@ -34,7 +34,7 @@ def leaves_nothing(ctx):
     ctx.ebeam.ok("doctor", "-j")
     for what in ("prog", "link"):
         left = [r for r in bpf_show(what) if r["id"] not in known[what]
-                and str(r.get("name", "")).startswith(("feature", "probe", "sample"))]
+                and str(r.get("name", "")).startswith(("feature", "probe", "sample", "calibrate"))]
         check_equal(left, [], f"BPF {what}s after doctor")
 
 

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Uprobes inside of functions: a place stands for the entry, hit by hit, on a node that works."""
+import json
+import os
+import subprocess
+
+from harness import Skip, case, check, check_equal
+from nodes import TOP
+
+CHECKER = os.path.join(TOP, "build", "tools", "placecheck")
+
+# The calls that the VM's main events are.
+MAIN = ("erts_queue_proc_message", "erts_send_message", "erts_garbage_collect_nobump",
+        "erts_garbage_collect", "erts_schedule", "erl_create_process", "erts_do_exit_process",
+        "erts_register_name", "erts_unregister_name", "erts_port_output")
+# Functions that these tests make a node call, and whose place is not the entry on some release.
+OTHERS = ("erts_proc_sig_send_link", "erts_thr_q_dequeue", "erts_thr_progress_update",
+          "erts_poll_interrupt", "erts_thr_progress_prepare_wait", "driver_select", "driver_sizeq",
+          "enif_inspect_binary", "enif_get_resource", "enif_alloc_resource", "enif_get_list_cell",
+          "enif_is_identical", "enif_ioq_size", "enif_release_resource")
+TIMES = 50
+
+
+def watched(ctx, node, work):
+    """The counts of each function while the node does its work, and what that says of itself."""
+    if not os.path.exists(CHECKER):
+        raise Skip("build/tools/placecheck is not built: make tools")
+    checker = subprocess.Popen([CHECKER, str(node.os_pid), *MAIN, *OTHERS],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    ctx.cleanup(checker.kill)
+    check_equal(checker.stdout.readline(), "ready\n", "placecheck")
+    truth = work()
+    out, _ = checker.communicate("\n", timeout=120)
+    check_equal(checker.returncode, 0, "placecheck")
+    rows = [json.loads(line) for line in out.splitlines()]
+    return {row["function"]: row for row in rows}, truth
+
+
+@case("hits of a place follow those of the entry one by one, with the same arguments")
+def stands_for_entry(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    node.ask("places", "work", 1)  # everything loaded
+    rows, truth = watched(ctx, node, lambda: node.ask("places", "work", TIMES))
+    compared = hits = 0
+    for name, row in rows.items():
+        print(f"  {name} +{row['offset']} {row['instruction']}: {row['entries']} hits")
+        check_equal(row["places"], row["entries"], f"{name}: hits of the place")
+        for wrong in ("strays", "repeated", "mismatches", "lost"):
+            check_equal(row[wrong], 0, f"{name}: {wrong}")
+        check(row["late"] <= len(os.listdir(f"/proc/{node.os_pid}/task")), f"{name}: late {row}")
+        if row["offset"] and row["entries"]:
+            compared, hits = compared + 1, hits + row["entries"]
+    check(compared >= 4, f"functions with a place behind the entry that were hit: {compared}")
+    print(f"  {hits} calls of {compared} functions compared, argument by argument")
+    if ctx.otp == "29":  # exports none of the main ones
+        return
+    for name in MAIN:
+        check(name in rows and rows[name]["entries"] > 0, f"{name} was hit")
+        check(rows[name]["emulated"], f"{name}: emulated")
+    check_equal(rows["erts_register_name"]["entries"], truth["registers"], "names registered")
+    check_equal(rows["erl_create_process"]["entries"], truth["spawns"], "processes made")
+    check(rows["erts_do_exit_process"]["entries"] >= truth["exits"], "exits")
+    check(rows["erts_port_output"]["entries"] >= truth["port_outputs"], "port commands")
+    check(rows["erts_proc_sig_send_link"]["entries"] >= truth["links"], "links")
+    check(rows["erts_send_message"]["entries"] >= truth["sends"], "messages sent")
+
+
+@case("every function of the catalogue that the VM exports has a place, nearly all emulated")
+def catalogue(ctx):
+    row, = [r for r in ctx.ebeam.ok("doctor", "-p", ctx.node.os_pid, "-j").json()["data"]["features"]
+            if r["feature"] == "uprobe places"]
+    print(f"  {row['seen']}")
+    if ctx.otp == "29":
+        check_equal(row["state"], "degraded", "state")
+        check("exports" in row["why"], row["why"])
+        return
+    check_equal(row["state"], "available", str(row))
+    emulated, found = (int(word) for word in row["seen"].split(" functions")[0].split(" of "))
+    check(found >= 40 and emulated >= found - 2, row["seen"])
+
+
+@case("doctor measures what a uprobe costs, and single-stepping costs more", otp="one")
+def cost(ctx):
+    row, = [r for r in ctx.ebeam.ok("doctor", "-j").json()["data"]["features"]
+            if r["feature"] == "cost of a uprobe"]
+    emulated, stepped, returned = (int(w) for w in row["seen"].split() if w.isdigit())
+    check(0 < emulated < stepped and emulated < returned, row["seen"])

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a uprobe costs: where it can be measured, in the right order; where not, a reason. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/compiler.h"
+#include "probe/calibrate.h"
+
+static void test_measure(void **state)
+{
+	struct calibrator *calibrator;
+	struct calibration cost;
+	struct error err = {0};
+
+	UNUSED(state);
+	if (calibrator_open(&calibrator, &cost, &err)) {
+		/* Not as root, or in a container. */
+		assert_null(calibrator);
+		assert_true(err.kind == ERROR_KIND_PRIVILEGE || err.kind == ERROR_KIND_KERNEL);
+		assert_true(err.msg[0] != '\0');
+		return;
+	}
+	/* A trap into the kernel takes tens of ns at least; two traps take more than one. */
+	assert_in_range(cost.emulated_ns, 20, 100000);
+	assert_true(cost.stepped_ns > cost.emulated_ns);
+	assert_true(cost.return_ns > cost.emulated_ns);
+	calibrator_close(calibrator);
+	calibrator_close(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_measure)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

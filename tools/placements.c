@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * placements BEAM [FUNCTION...]: where uprobes on functions of a beam.smp stand: function, place,
+ * instruction, how the kernel runs it, or why not; for calls, and for returns where those are
+ * needed.  Without names: the functions whose calls are events; others with all six arguments.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "probe/vm_functions.h"
+#include "target/elf.h"
+
+static void print_place(const char *what, const struct placement *p)
+{
+	if (!p->ok)
+		printf("  %s refused: %s\n", what, p->reason);
+	else
+		printf("  %s +%-3u %-9s depth %-4u %-28s %s\n", what, p->offset,
+		       p->emulated ? "emulated" : "stepped", p->stack_depth, p->instruction,
+		       p->reason);
+}
+
+static void print_function(const struct elf_file *elf, const struct vm_function *f,
+			   unsigned int sum[2])
+{
+	struct placement_request request = {.args = f->args,
+					    .nops = placement_kernel_emulates_nops()};
+	struct elf_symbol symbol;
+	struct placement place;
+
+	if (!elf_file_symbol(elf, f->name, &symbol))
+		return;
+	printf("%s\n", f->name);
+	placement_find_in_elf(&place, elf, symbol.addr, &request);
+	print_place("call  ", &place);
+	sum[0]++;
+	sum[1] += place.ok && place.emulated;
+	if (!f->returns)
+		return;
+	request.returns = true;
+	placement_find_in_elf(&place, elf, symbol.addr, &request);
+	print_place("return", &place);
+}
+
+static struct vm_function named(const char *name)
+{
+	for (unsigned int i = 0; i < nr_vm_functions; i++)
+		if (strcmp(vm_functions[i].name, name) == 0)
+			return vm_functions[i];
+	return (struct vm_function){name, PLACEMENT_ARGS(6), false};
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int sum[2] = {0};
+	struct elf_file *elf;
+	struct error err;
+
+	if (argc < 2 ||
+	    elf_file_open(&elf, open(argv[1], O_RDONLY | O_CLOEXEC), argv[1], &err) != 0) {
+		fprintf(stderr, "placements: %s\n", argc < 2 ? "which file?" : err.msg);
+		return 1;
+	}
+	for (unsigned int i = 0; argc == 2 && i < nr_vm_functions; i++)
+		print_function(elf, &vm_functions[i], sum);
+	for (int i = 2; i < argc; i++) {
+		struct vm_function f = named(argv[i]);
+
+		print_function(elf, &f, sum);
+	}
+	printf("%u of %u at an emulated instruction\n", sum[1], sum[0]);
+	elf_file_close(elf);
+	return 0;
+}
