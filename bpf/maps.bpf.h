@@ -27,6 +27,56 @@ struct counters_map {
 };
 extern struct counters_map counters SEC(".maps");
 
+/* Thread pointer -> scheduler.  Filled by user space where the scheduler arrays are known, and by
+ * samples in JIT code, which show both in their registers. */
+struct threads_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EBEAM_THREADS);
+	__type(key, uint64_t);
+	__type(value, struct thread_info);
+};
+extern struct threads_map threads SEC(".maps");
+
+/* Call sites already classified. */
+struct site_value {
+	uint32_t generation;
+	uint32_t site_class;
+};
+struct sites_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, uint64_t);
+	__type(value, struct site_value);
+};
+extern struct sites_map sites SEC(".maps");
+
+/* What is known of Erlang processes; see process.bpf.h. */
+struct process_value {
+	uint64_t checked_ns;
+	uint64_t registered, initial_call, label;
+};
+struct processes_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, uint64_t);
+	__type(value, struct process_value);
+};
+extern struct processes_map processes SEC(".maps");
+
+/* By kernel thread: the return address that a return probe has replaced, while the function that it
+ * waits for runs. */
+struct kept_return {
+	uint64_t at; /* where it stood; 0 = nowhere now */
+	uint64_t ra;
+};
+struct kept_returns_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, EBEAM_THREADS);
+	__type(key, uint32_t);
+	__type(value, struct kept_return);
+};
+extern struct kept_returns_map kept_returns SEC(".maps");
+
 extern RODATA struct probe_config config;
 extern struct probe_state state;
 

@@ -12,17 +12,6 @@
 /* How long a process is believed to have kept its dictionary entries. */
 #define PROCESS_RECHECK_NS 50000000ull
 
-struct process_value {
-	uint64_t checked_ns;
-	uint64_t registered, initial_call, label;
-};
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, uint64_t);
-	__type(value, struct process_value);
-} processes SEC(".maps");
-
 /* '$initial_call' is {M, F, A} (proc_lib.erl); A is a small integer there. */
 INLINE void read_initial_call(uint64_t term, uint64_t mfa[3])
 {

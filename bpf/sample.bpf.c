@@ -6,27 +6,7 @@
 #include "maps.bpf.h"
 #include "sample.bpf.h"
 #include "process.bpf.h"
-
-/* Thread pointer -> scheduler.  Filled by user space where the scheduler arrays are known, and by
- * samples in JIT code, which show both in their registers. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, EBEAM_THREADS);
-	__type(key, uint64_t);
-	__type(value, struct thread_info);
-} threads SEC(".maps");
-
-/* Call sites already classified. */
-struct site_value {
-	uint32_t generation;
-	uint32_t site_class;
-};
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, uint64_t);
-	__type(value, struct site_value);
-} sites SEC(".maps");
+#include "sites.bpf.h"
 
 /* Too large for the BPF stack.  Only perf_event programs use it: a sample may interrupt another
  * kind of program on its CPU, but never another sample. */
@@ -69,20 +49,6 @@ INLINE struct site_scan *site_scratch(void)
 	struct sample_scratch *s = scratch_here();
 
 	return s ? &s->site : 0;
-}
-
-INLINE enum site_class site_class_of(uint64_t ip)
-{
-	struct site_value *known = bpf_map_lookup_elem(&sites, &ip), fresh;
-
-	if (known && known->generation == state.code_generation)
-		return known->site_class;
-	fresh.generation = state.code_generation;
-	fresh.site_class = (uint32_t)site_classify(ip);
-	if (fresh.site_class == SITE_UNREADABLE)
-		return SITE_UNREADABLE; /* a page that is not in memory now may be later */
-	bpf_map_update_elem(&sites, &ip, &fresh, BPF_ANY);
-	return fresh.site_class;
 }
 
 /* A volatile load keeps the compiler from merging the two branches of read_regs() into loads
@@ -216,14 +182,6 @@ INLINE void kernel_stack(void *ctx, struct walk *w)
 		w->nr_addrs = w->rec.nr_kernel = (uint32_t)size / 8;
 }
 
-INLINE void current_mfa(struct walk *w, uint64_t process)
-{
-	uint64_t mfa;
-
-	if (read_u64(process + config.layout.process_current, &mfa) && mfa)
-		read_user(mfa, w->rec.current_mfa, sizeof(w->rec.current_mfa));
-}
-
 INLINE void sample_process(struct sample_scratch *s, const struct user_regs *r,
 			   const struct thread_info *t, uint64_t process)
 {
@@ -241,10 +199,7 @@ INLINE void sample_process(struct sample_scratch *s, const struct user_regs *r,
 	sample_stack(w, &s->saved, &p, r, t);
 	if (w->rec.status == SAMPLE_STATUS_AMBIGUOUS)
 		emit_cstack(&s->cstack, w, &s->saved, r, t->registers);
-	current_mfa(w, process);
-	/* TMP_MEM2: where call_light_bif_shared keeps the Export, jit/x86/instr_bif.cpp. */
-	if (w->rec.place == PLACE_C_FROM_JIT)
-		read_u64(t->registers + config.layout.registers_tmp_mem + 8, &w->rec.light_bif);
+	sample_call(w, t, process);
 	process_seen(&p, w->rec.h.ts_ns);
 }
 

@@ -25,6 +25,9 @@ struct process_view {
 	uint32_t process_state, flags;
 };
 
+/* The return address into JIT code that a return probe has replaced at this place, or 0. */
+INLINE uint64_t return_kept(uint64_t at);
+
 /* Class of a call site, from the cache of the unit that includes this. */
 INLINE enum site_class site_class_of(uint64_t ip);
 
@@ -158,8 +161,11 @@ INLINE bool called_from_jit(struct walk *w, const struct user_regs *r, const str
 		w->failed = 1;
 		return false;
 	}
-	if (!is_jit(ra))
-		return false;
+	if (!is_jit(ra)) {
+		ra = return_kept(t->registers - 8);
+		if (!ra)
+			return false;
+	}
 	w->rec.call_ra = ra;
 	return true;
 }
@@ -216,6 +222,18 @@ INLINE void sample_stack(struct walk *w, struct saved_scan *saved, const struct 
 	if (before == SAMPLE_STATUS_AMBIGUOUS &&
 	    (w->rec.status == SAMPLE_STATUS_COMPLETE || w->rec.status == SAMPLE_STATUS_TRUNCATED))
 		w->rec.status = before;
+}
+
+/* What a call from JIT code is known by: the function of the process, the Export of a light BIF. */
+INLINE void sample_call(struct walk *w, const struct thread_info *t, uint64_t process)
+{
+	uint64_t mfa;
+
+	if (read_u64(process + config.layout.process_current, &mfa) && mfa)
+		read_user(mfa, w->rec.current_mfa, sizeof(w->rec.current_mfa));
+	/* TMP_MEM2: where call_light_bif_shared keeps the Export, jit/x86/instr_bif.cpp. */
+	if (w->rec.place == PLACE_C_FROM_JIT)
+		read_u64(t->registers + config.layout.registers_tmp_mem + 8, &w->rec.light_bif);
 }
 
 #endif

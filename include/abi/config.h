@@ -26,6 +26,10 @@ struct probe_config {
 	uint64_t jit_descriptor; /* address of __jit_debug_descriptor */
 	struct dictionary_key initial_call;  /* '$initial_call' */
 	struct dictionary_key process_label; /* '$process_label', OTP 27 and later */
+	uint64_t event_kinds;  /* bit set of enum event_kind: those that are emitted */
+	uint64_t event_epid;   /* only those about this process; 0 = all */
+	uint32_t event_stacks; /* emit the Erlang stack ahead of each event */
+	uint32_t pad;
 	struct beam_layout layout;
 };
 
@@ -49,6 +53,12 @@ struct thread_info {
 	uint16_t scheduler; /* 1.. within its type */
 	uint8_t type;	    /* enum thread_type */
 	uint8_t pad[5];
+};
+
+/* Of one kind of event on one CPU. */
+struct event_count {
+	uint64_t produced; /* that were to be emitted */
+	uint64_t lost;	   /* of those: the ring buffer was full */
 };
 
 #endif

@@ -26,6 +26,7 @@ enum rec_type {
 	REC_RAW_PROCESS = 2,
 	REC_RAW_CODE = 3,
 	REC_RAW_CSTACK = 4,
+	REC_RAW_EVENT = 5,
 	/* definitions */
 	REC_META = 32,
 	REC_STRING = 33,
@@ -38,6 +39,7 @@ enum rec_type {
 	REC_SAMPLE = 64,
 	REC_COUNTER = 65,
 	REC_END = 66,
+	REC_EVENT = 67,
 };
 
 struct rec_header {
@@ -78,6 +80,7 @@ enum stack_source {
 #define RAW_SAMPLE_KERNEL    0x1u /* the sample hit in kernel mode */
 #define RAW_SAMPLE_REGS	     0x2u /* user registers were available */
 #define RAW_SAMPLE_ROOT_PART 0x4u /* nr_root frames follow nr_leaf, skipped_words between them */
+#define RAW_SAMPLE_EVENT     0x8u /* no sample: the stack of the event that comes next */
 
 /*
  * One sample.  addrs[] = kernel frames (leaf first), then Erlang return addresses (leaf first,
@@ -165,6 +168,79 @@ struct rec_raw_code {
 	uint64_t record; /* address of the module's record */
 	uint64_t record_size;
 	uint8_t bytes[];
+};
+
+/* ---- events of the VM: the catalogue ------------------------------------------------------- */
+
+/* The catalogue is numbered for the raw records of one run; captures refer to names. */
+enum event_kind {
+#define EVENT(kind, name, group, summary, differs) EVENT_##kind,
+#define EVENT_FIELD(kind, field, name, type)
+#include "abi/catalogue.def"
+#undef EVENT
+#undef EVENT_FIELD
+	NR_EVENT_KINDS
+};
+
+/* What a value is: in a raw record | in REC_EVENT. */
+enum event_field_type {
+	FIELD_PID,   /* term | process id; none unless it is a local pid */
+	FIELD_PORT,  /* term | string id: "#Port<0.5>" */
+	FIELD_ATOM,  /* term | string id: the atom's text */
+	FIELD_TERM,  /* term, what it points to in blocks[] | string id: Erlang text */
+	FIELD_MFA,   /* module, function, arity (three words) | function id */
+	FIELD_CODE,  /* address in code | function id */
+	FIELD_TEXT,  /* EVENT_TEXT_WORDS words of characters | string id */
+	FIELD_WORD,  /* enum event_word | string id */
+	FIELD_WORDS, /* words of memory */
+	FIELD_COUNT, /* a number */
+	FIELD_NS,    /* nanoseconds */
+	NR_FIELD_TYPES
+};
+
+#define EVENT_MAX_FIELDS 6
+#define EVENT_TEXT_WORDS 4		       /* 32 bytes, NUL terminated if shorter */
+#define EVENT_UNKNOWN	 0xffffffffffffffffull /* of a number: not known */
+
+/* Values of FIELD_WORD: EVENT_WORD(id, text). */
+#define EVENT_WORDS(EVENT_WORD)                                                                    \
+	EVENT_WORD(IN, "in")                                                                       \
+	EVENT_WORD(OUT, "out")                                                                     \
+	EVENT_WORD(IN_EXITING, "in_exiting")                                                       \
+	EVENT_WORD(OUT_EXITING, "out_exiting")                                                     \
+	EVENT_WORD(OUT_EXITED, "out_exited")
+enum event_word {
+	EVENT_WORD_NONE = 0,
+#define EVENT_WORD_ID(id, text) EVENT_WORD_##id,
+	EVENT_WORDS(EVENT_WORD_ID)
+#undef EVENT_WORD_ID
+		NR_EVENT_WORDS
+};
+
+/* Words that a term points to, copied with it: where a list or boxed term points, then where
+ * those words point, breadth first. */
+#define EVENT_BLOCK_WORDS 8
+#define EVENT_BLOCKS	  32
+struct term_block {
+	uint64_t addr; /* of words[0] */
+	uint64_t term; /* for which they were copied */
+	uint64_t words[EVENT_BLOCK_WORDS];
+};
+
+#define EVENT_RAW_WORDS 12   /* of values; fields follow each other, each as many words as it has */
+#define RAW_EVENT_STACK 0x1u /* its stack came as a raw sample of the same time and thread */
+
+struct rec_raw_event {
+	struct rec_header h;
+	uint32_t cpu;
+	uint32_t os_tid;
+	uint16_t kind;	    /* enum event_kind */
+	uint16_t flags;	    /* RAW_EVENT_* */
+	uint16_t nr_values; /* words, <= EVENT_RAW_WORDS */
+	uint16_t nr_blocks; /* <= EVENT_BLOCKS */
+	uint64_t epid;	    /* raw term of the process it is about, or 0 */
+	uint64_t values[EVENT_RAW_WORDS];
+	struct term_block blocks[];
 };
 
 /* ---- definitions -------------------------------------------------------------------------- */
@@ -282,6 +358,22 @@ struct rec_sample {
 	uint16_t pad[3];
 };
 
+/* An event of the VM.  Values are those of the event's fields, in the order of the catalogue;
+ * fewer or more than this version knows if another version wrote it.  Ids are 0 and numbers are
+ * EVENT_UNKNOWN where a value is not known. */
+struct rec_event {
+	struct rec_header h;
+	uint32_t kind;	  /* string id: name in catalogue.def */
+	uint32_t process; /* process id, 0 = none */
+	uint32_t thread;  /* thread id */
+	uint32_t stack;	  /* stack id, 0 = none */
+	uint32_t cpu;
+	uint8_t status; /* enum sample_status, of the stack */
+	uint8_t nr_values;
+	uint16_t pad;
+	uint64_t values[];
+};
+
 enum counter_id {
 #define COUNTER(name, json, text, advice)      COUNTER_##name,
 #define COUNTER_USER(name, json, text, advice) COUNTER_##name,
@@ -316,6 +408,9 @@ _Static_assert(sizeof(struct rec_process) == 48, "ABI");
 _Static_assert(sizeof(struct rec_thread) == 32, "ABI");
 _Static_assert(sizeof(struct rec_sample) == 40, "ABI");
 _Static_assert(sizeof(struct rec_counter) == 32, "ABI");
+_Static_assert(sizeof(struct rec_raw_event) == 40 + 8 * EVENT_RAW_WORDS, "ABI");
+_Static_assert(sizeof(struct rec_event) == 40, "ABI");
+_Static_assert(NR_EVENT_KINDS <= 64, "kinds are bits of a word");
 #endif
 
 #endif

@@ -100,6 +100,10 @@ void frame_push_elided(struct names *names, struct frame_list *l, const struct r
 /* One word that BPF took for a return address, by the hull of the JIT mappings. */
 void push_return(struct beam_resolver *r, struct names *names, struct frame_list *l, raddr ra);
 
+/* ---- resolve_event.c ---- */
+int resolve_event(struct resolver *base, struct names *names, const struct rec_raw_event *raw,
+		  struct resolved_event *out);
+
 /* ---- resolve_saved.c ---- */
 void resolve_cstack(struct resolver *base, const struct rec_raw_cstack *raw);
 /* Adds the frames between the true stack pointer and the leaf part; sets saved_ra and status.  Does
@@ -112,6 +116,9 @@ void resolve_process_record(struct resolver *base, struct names *names,
 			    const struct rec_raw_process *raw);
 void process_set_free(struct process_set *s);
 uint32_t process_of_epid(struct beam_resolver *r, struct names *names, uint64_t epid);
+/* The function that a process was made to run, until more is known of it. */
+void process_starts_with(struct beam_resolver *r, struct names *names, uint64_t epid,
+			 uint32_t function);
 const struct known_thread *thread_of_tid(struct beam_resolver *r, struct names *names, int os_tid,
 					 enum thread_type type, uint16_t scheduler);
 

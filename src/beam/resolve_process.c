@@ -80,6 +80,18 @@ uint32_t process_of_epid(struct beam_resolver *r, struct names *names, uint64_t 
 				    NULL);
 }
 
+void process_starts_with(struct beam_resolver *r, struct names *names, uint64_t epid,
+			 uint32_t function)
+{
+	struct known_process *p;
+
+	if (!TERM_IS_PID(epid))
+		return;
+	p = known(r, names, epid);
+	if (!p->initial_call)
+		p->initial_call = function;
+}
+
 struct label {
 	uint64_t term;
 	uint64_t words[RAW_LABEL_WORDS]; /* where a list or boxed term points to */

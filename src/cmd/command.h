@@ -53,6 +53,10 @@ enum option_id {
 	OPTION_WAITS,	     /* --waits */
 	OPTION_OLD_CODE,     /* --old-code */
 	OPTION_SHOW_SECRETS, /* --show-secrets */
+	OPTION_EVENTS,	     /* -e, --events KIND,... */
+	OPTION_STACK,	     /* --stack */
+	OPTION_PROCESS,	     /* --process PID|NAME */
+	OPTION_LIST,	     /* --list */
 	OPTION_MAN,	     /* --man (help only) */
 	OPTION_MARKDOWN,     /* --markdown (help only): the command list of the README */
 	OPTION_HELP,	     /* -h, --help */
@@ -68,6 +72,9 @@ struct options {
 	unsigned int freq;    /* Hz, 1 .. 4999; default 99 */
 	const char *output, *format, *capture, *sort, *columns, *input;
 	const char *core, *exe, *where;
+	const char *process;
+	uint64_t events; /* bit set of enum event_kind; 0 = not given */
+	bool stack, list;
 	uint64_t watch_ns;	  /* 0 = once */
 	unsigned int depth, size; /* of terms: levels, bytes of text; 0 = the command's own */
 	bool tree, terms, elixir, heap, mailbox, waits, old_code, show_secrets;
@@ -125,6 +132,7 @@ int cmd_dist(struct command_context *ctx, struct error *err);
 int cmd_dump(struct command_context *ctx, struct error *err);
 int cmd_diff(struct command_context *ctx, struct error *err);
 int cmd_env(struct command_context *ctx, struct error *err);
+int cmd_events(struct command_context *ctx, struct error *err);
 int cmd_ets(struct command_context *ctx, struct error *err);
 int cmd_inspect(struct command_context *ctx, struct error *err);
 int cmd_mem(struct command_context *ctx, struct error *err);

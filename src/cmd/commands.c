@@ -303,6 +303,31 @@ const struct command commands[] = {
 		.run = cmd_env,
 	},
 	{
+		.name = "events",
+		.summary = "what happens in the VM, as a stream: processes, messages, GC, ports",
+		.args = "",
+		.description =
+			"One line for each event, as it happens: those of OTP's LTTng and DTrace "
+			"documentation, from a stock VM, by probes on its C functions. Ends after "
+			"-d, after -n events, at Ctrl-C or when the node exits.\n\n"
+			"  ebeam events -p rabbit@host -e gc -d 10\n"
+			"  ebeam events -p 4711 -e process_spawn,process_exit -j\n"
+			"  ebeam events -p 4711 -e message_send --process my_server --stack\n"
+			"  ebeam events -p 4711 -d 10 -o busy.ebeam\n"
+			"  ebeam events -i busy.ebeam -e gc\n"
+			"  ebeam events --list\n\n"
+			"-e takes names, groups (process, scheduler, message, gc, port, all) and "
+			"names that end in *. With -j each line is an object: the fields of the "
+			"event, and ts_ns (nanoseconds since 1970), cpu, kind, pid, "
+			"registered_name, label, os_tid, scheduler. -o FILE.ebeam keeps the events "
+			"and all names, for -i. The last line on standard error says how many "
+			"events were lost, if any; what a probe costs the node is paid for each "
+			"event, so ask for those that you need.",
+		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(PROCESS) | OPT(STACK) |
+			   OPT(LIMIT) | OPT(JSON) | OPT(OUTPUT) | OPT(INPUT) | OPT(LIST),
+		.run = cmd_events,
+	},
+	{
 		.name = "version",
 		.summary = "show the version of ebeam",
 		.args = "",

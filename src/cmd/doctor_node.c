@@ -9,6 +9,8 @@
 
 #include "base/compiler.h"
 #include "cmd/doctor.h"
+#include "event/catalogue.h"
+#include "probe/sources.h"
 #include "probe/vm_functions.h"
 #include "target/proc.h"
 
@@ -267,6 +269,38 @@ static void add_places(struct doctor_rows *rows, const struct beam_node *node)
 	}
 }
 
+/* Which events of the VM can be had, one row for each group of them. */
+static void add_events(struct doctor_rows *rows, const struct beam_node *node)
+{
+	struct source_plan plan;
+
+	if (node->core)
+		return;
+	source_plan(&plan, node->elf, (1ull << NR_EVENT_KINDS) - 1);
+	for (int group = 0; group < NR_EVENT_GROUPS; group++) {
+		struct doctor_row *row =
+			add(rows, node, "events", event_group_name((enum event_group)group));
+		const char *symbol = NULL;
+		int nr = 0, nr_missing = 0;
+
+		for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+			if ((int)event_rows[kind].group != group)
+				continue;
+			nr++;
+			nr_missing += plan.missing[kind] != NULL;
+			symbol = symbol ? symbol : plan.missing[kind];
+		}
+		snprintf(row->seen, sizeof(row->seen), "ebeam events: %d of %d kinds",
+			 nr - nr_missing, nr);
+		if (!nr_missing)
+			continue;
+		row->state = nr_missing == nr ? DOCTOR_MISSING : DOCTOR_DEGRADED;
+		snprintf(row->why, sizeof(row->why),
+			 "the functions that make them have no symbols in this build (%s%s)",
+			 symbol, nr_missing > 1 ? " and others" : "");
+	}
+}
+
 void doctor_check_node(struct doctor_rows *rows, const struct beam_node *node)
 {
 	add_identity(rows, node);
@@ -280,4 +314,5 @@ void doctor_check_node(struct doctor_rows *rows, const struct beam_node *node)
 	for (size_t i = 0; i < ARRAY_SIZE(abilities); i++)
 		add_ability(rows, node, i);
 	add_core_files(rows, node);
+	add_events(rows, node);
 }

@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "base/units.h"
 #include "cmd/render.h"
+#include "event/catalogue.h"
 
 /* ---- values ------------------------------------------------------------------------------- */
 
@@ -155,6 +156,29 @@ static int set_max_overhead(struct options *opt, const char *value, struct error
 	return 0;
 }
 
+static int set_events(struct options *opt, const char *value, struct error *err)
+{
+	const char *names[NR_EVENT_KINDS], *bad, *near;
+	char word[64];
+	size_t len;
+
+	if (event_kinds_parse(value, &opt->events, &bad, &len) == 0)
+		return 0;
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++)
+		names[kind] = event_rows[kind].name;
+	len = MIN(len, sizeof(word) - 1);
+	memcpy(word, bad, len);
+	word[len] = '\0';
+	near = options_nearest(word, names, NR_EVENT_KINDS);
+	if (near)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--events: there is no event '%s'; did you mean '%s'? (see 'ebeam "
+				 "events --list')",
+				 word, near);
+	return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+			 "--events: there is no event '%s' (see 'ebeam events --list')", word);
+}
+
 /* ---- the table ---------------------------------------------------------------------------- */
 
 static void values_color(struct strbuf *out, const struct command *command)
@@ -174,6 +198,16 @@ static void values_mode(struct strbuf *out, const struct command *command)
 {
 	UNUSED(command);
 	strbuf_addstr(out, " cpu");
+}
+
+static void values_events(struct strbuf *out, const struct command *command)
+{
+	UNUSED(command);
+	strbuf_addstr(out, " all");
+	for (int group = 0; group < NR_EVENT_GROUPS; group++)
+		strbuf_addf(out, " %s", event_group_name((enum event_group)group));
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++)
+		strbuf_addf(out, " %s", event_rows[kind].name);
 }
 
 #define MEMBER(name) .member = offsetof(struct options, name)
@@ -265,6 +299,15 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_SHOW_SECRETS] = {0, "show-secrets", NULL,
 		"do not mask values whose keys look like passwords or tokens",
 		NULL, NULL, MEMBER(show_secrets)},
+	[OPTION_EVENTS] = {'e', "events", "KIND,...",
+		"which events, by name or group", "all", values_events, .set = set_events},
+	[OPTION_STACK] = {0, "stack", NULL,
+		"the Erlang stack with each event", NULL, NULL, MEMBER(stack)},
+	[OPTION_PROCESS] = {0, "process", "PID",
+		"only events of this process: <0.80.0>, or its registered name",
+		NULL, NULL, MEMBER(process)},
+	[OPTION_LIST] = {0, "list", NULL,
+		"the events that there are, and their fields", NULL, NULL, MEMBER(list)},
 	[OPTION_MAN] = {0, "man", NULL,
 		"the manual page, as troff source", NULL, NULL, MEMBER(man)},
 	[OPTION_MARKDOWN] = {0, "markdown", NULL,

@@ -35,6 +35,8 @@ static enum counter_class class_of(enum counter_id id)
 	case COUNTER_CODE_UNLOADS:
 	case COUNTER_CODE_CUT: /* what could not be read later either is CODE_UNREADABLE */
 	case COUNTER_PROBE_NS:
+	case COUNTER_EVENTS:
+	case COUNTER_EVENTS_LOST: /* no samples: `ebeam events` tells of them */
 		return CLASS_FACT;
 	default:
 		return CLASS_NOTE;

@@ -17,6 +17,7 @@
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
+#include "event/catalogue.h"
 
 struct enrich {
 	struct source source;
@@ -28,6 +29,13 @@ struct enrich {
 	size_t queue_at;		   /* next record in it, in words */
 	uint64_t bad_records;
 	struct resolved_sample resolved;
+	/* The stack of the event that comes next, if its time and thread are the same. */
+	struct {
+		uint64_t ts_ns;
+		uint32_t os_tid, stack;
+		enum sample_status status;
+	} stack;
+	uint32_t kind_names[NR_EVENT_KINDS]; /* string ids, 0 = not interned yet */
 };
 
 static const char *const counter_names[NR_COUNTERS] = {
@@ -201,11 +209,85 @@ static void enrich_sample(struct enrich *e, const struct rec_raw_sample *raw)
 	}
 	for (uint32_t i = 0; i < s->nr_frames; i++)
 		fields.stack = names_intern_stack(e->names, fields.stack, s->frames[i], NULL);
+	if (raw->flags & RAW_SAMPLE_EVENT) {
+		e->stack.ts_ns = raw->h.ts_ns;
+		e->stack.os_tid = raw->os_tid;
+		e->stack.stack = fields.stack;
+		e->stack.status = s->status;
+		return;
+	}
 	fields.process = s->process;
 	fields.thread = s->thread;
 	fields.kind = (uint8_t)s->kind;
 	fields.status = (uint8_t)s->status;
 	push_sample(e, &fields, raw->h.ts_ns);
+}
+
+static bool event_is_consistent(const struct enrich *e, const struct rec_raw_event *raw,
+				const struct resolved_event *v)
+{
+	const struct event_field *fields;
+	unsigned int nr;
+
+	fields = event_fields((enum event_kind)raw->kind, &nr);
+	if (v->nr_values != nr || !names_thread(e->names, v->thread) ||
+	    (v->process && !names_process(e->names, v->process)))
+		return false;
+	for (unsigned int i = 0; i < nr; i++) {
+		uint32_t id = (uint32_t)v->values[i];
+		bool known = true;
+
+		if (fields[i].type == FIELD_PID)
+			known = names_process(e->names, id) != NULL;
+		else if (fields[i].type == FIELD_MFA || fields[i].type == FIELD_CODE)
+			known = names_function(e->names, id) != NULL;
+		else if (fields[i].type < FIELD_WORDS)
+			known = names_string(e->names, id) != NULL;
+		else
+			continue;
+		if (v->values[i] && (id != v->values[i] || !known))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t kind_name(struct enrich *e, uint16_t kind)
+{
+	const char *name = event_rows[kind].name;
+
+	if (!e->kind_names[kind])
+		e->kind_names[kind] = names_intern_string(e->names, name, strlen(name), NULL);
+	return e->kind_names[kind];
+}
+
+static void enrich_event(struct enrich *e, const struct rec_raw_event *raw)
+{
+	struct resolved_event v = {0};
+	struct rec_event *rec;
+	uint32_t kind;
+
+	if (raw->kind >= NR_EVENT_KINDS || raw->nr_values > EVENT_RAW_WORDS ||
+	    raw->nr_blocks > EVENT_BLOCKS ||
+	    raw->h.size < sizeof(*raw) + raw->nr_blocks * sizeof(raw->blocks[0]) ||
+	    !e->resolver->event || e->resolver->event(e->resolver, e->names, raw, &v) < 0 ||
+	    !event_is_consistent(e, raw, &v)) {
+		e->bad_records++;
+		return;
+	}
+	kind = kind_name(e, raw->kind);
+	push_definitions(e);
+	rec = push_record(e, REC_EVENT, sizeof(*rec) + 8 * (size_t)v.nr_values, raw->h.ts_ns);
+	rec->kind = kind;
+	rec->process = v.process;
+	rec->thread = v.thread;
+	rec->cpu = raw->cpu;
+	rec->nr_values = (uint8_t)v.nr_values;
+	memcpy(rec->values, v.values, 8 * (size_t)v.nr_values);
+	if (raw->flags & RAW_EVENT_STACK && e->stack.ts_ns == raw->h.ts_ns &&
+	    e->stack.os_tid == raw->os_tid) {
+		rec->stack = e->stack.stack;
+		rec->status = (uint8_t)e->stack.status;
+	}
 }
 
 static void enrich_code(struct enrich *e, const struct rec_raw_code *raw)
@@ -234,6 +316,9 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 	case REC_RAW_CSTACK:
 		least = offsetof(struct rec_raw_cstack, stack);
 		break;
+	case REC_RAW_EVENT:
+		least = sizeof(struct rec_raw_event);
+		break;
 	default:
 		/* A raw record that nobody here knows must not get into a capture either. */
 		if (rec->type < REC_META)
@@ -248,6 +333,8 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 		e->resolver->process(e->resolver, e->names, (const struct rec_raw_process *)rec);
 	else if (rec->type == REC_RAW_CODE)
 		enrich_code(e, (const struct rec_raw_code *)rec);
+	else if (rec->type == REC_RAW_EVENT)
+		enrich_event(e, (const struct rec_raw_event *)rec);
 	else if (e->resolver->cstack)
 		e->resolver->cstack(e->resolver, (const struct rec_raw_cstack *)rec);
 	return true;

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "names/names.h"
+
 /* Copies the fixed part of a record, if the record is long enough for it. */
 #define COPY_RECORD(rec, bytes, size)                                                              \
 	((size) < sizeof(*(rec)) ? -EINVAL : (memcpy((rec), (bytes), sizeof(*(rec))), 0))
@@ -134,6 +136,26 @@ static int decode_counter(struct event *ev, const char *bytes, size_t size)
 	return 0;
 }
 
+static int decode_vm(struct event *ev, const char *bytes, size_t size)
+{
+	struct rec_event rec;
+	size_t nr;
+
+	if (COPY_RECORD(&rec, bytes, size) || rec.status >= NR_SAMPLE_STATUSES ||
+	    rec.nr_values > (size - sizeof(rec)) / sizeof(rec.values[0]))
+		return -EINVAL;
+	nr = rec.nr_values < EVENT_MAX_FIELDS ? rec.nr_values : EVENT_MAX_FIELDS;
+	ev->u.vm.kind = rec.kind;
+	ev->u.vm.process = rec.process;
+	ev->u.vm.thread = rec.thread;
+	ev->u.vm.stack = rec.stack;
+	ev->u.vm.cpu = rec.cpu;
+	ev->u.vm.status = (enum sample_status)rec.status;
+	ev->u.vm.nr_values = (unsigned int)nr;
+	memcpy(ev->u.vm.values, bytes + sizeof(rec), nr * sizeof(rec.values[0]));
+	return 0;
+}
+
 static int decode_body(struct event *ev, const char *bytes, size_t size)
 {
 	switch (ev->type) {
@@ -155,10 +177,13 @@ static int decode_body(struct event *ev, const char *bytes, size_t size)
 		return decode_sample(ev, bytes, size);
 	case REC_COUNTER:
 		return decode_counter(ev, bytes, size);
+	case REC_EVENT:
+		return decode_vm(ev, bytes, size);
 	case REC_RAW_SAMPLE:
 	case REC_RAW_PROCESS:
 	case REC_RAW_CODE:
 	case REC_RAW_CSTACK:
+	case REC_RAW_EVENT:
 	case REC_END:
 		break;
 	}
@@ -182,4 +207,39 @@ int event_decode(struct event *ev, const void *bytes, size_t size)
 	ev->ts_ns = h.ts_ns;
 	ret = decode_body(ev, bytes, h.size);
 	return ret ? ret : (int)h.size;
+}
+
+int event_define(struct names *n, const struct event *ev)
+{
+	int rc;
+
+	switch (ev->type) {
+	case REC_STRING:
+		rc = names_define_string(n, ev->u.string.id, ev->u.string.s, ev->u.string.len);
+		break;
+	case REC_FUNCTION:
+		rc = names_define_function(n, ev->u.function.id, ev->u.function.module,
+					   ev->u.function.name, ev->u.function.arity,
+					   ev->u.function.kind);
+		break;
+	case REC_FRAME:
+		rc = names_define_frame(n, ev->u.frame.id, ev->u.frame.function, ev->u.frame.file,
+					ev->u.frame.line);
+		break;
+	case REC_STACK:
+		rc = names_define_stack(n, ev->u.stack.id, ev->u.stack.parent, ev->u.stack.frame);
+		break;
+	case REC_PROCESS:
+		rc = names_define_process(n, ev->u.process.id, ev->u.process.epid,
+					  ev->u.process.pid, ev->u.process.registered,
+					  ev->u.process.label, ev->u.process.initial_call);
+		break;
+	case REC_THREAD:
+		rc = names_define_thread(n, ev->u.thread.id, ev->u.thread.os_tid, ev->u.thread.type,
+					 ev->u.thread.scheduler, ev->u.thread.name);
+		break;
+	default:
+		return 0;
+	}
+	return rc < 0 ? rc : 1;
 }

@@ -55,6 +55,14 @@ struct event {
 			uint32_t name;
 			uint64_t value;
 		} counter;
+		struct {
+			uint32_t kind; /* string id */
+			uint32_t process, thread, stack, cpu;
+			enum sample_status status;
+			/* Those that the record has, EVENT_MAX_FIELDS at most. */
+			unsigned int nr_values;
+			uint64_t values[EVENT_MAX_FIELDS];
+		} vm;
 	} u;
 };
 
@@ -65,5 +73,12 @@ struct event {
  * Unknown types decode to their header: ev->type is the number, the union is zero.
  */
 int event_decode(struct event *ev, const void *bytes, size_t size);
+
+/*
+ * Puts a definition (string, function, frame, stack, process, thread) into a dictionary that is
+ * filled by definitions: 1; 0 if the event is none; or the negative errno of names_define_*().
+ */
+struct names;
+int event_define(struct names *n, const struct event *ev);
 
 #endif

@@ -208,30 +208,13 @@ static int apply_counter(struct profile *p, const struct event *ev)
 
 static int apply_other(struct profile *p, const struct event *ev)
 {
-	struct names *n = p->names;
+	int rc = event_define(p->names, ev);
 
+	if (rc)
+		return rc < 0 ? rc : 0;
 	switch (ev->type) {
 	case REC_META:
 		return apply_meta(p, ev);
-	case REC_STRING:
-		return names_define_string(n, ev->u.string.id, ev->u.string.s, ev->u.string.len);
-	case REC_FUNCTION:
-		return names_define_function(n, ev->u.function.id, ev->u.function.module,
-					     ev->u.function.name, ev->u.function.arity,
-					     ev->u.function.kind);
-	case REC_FRAME:
-		return names_define_frame(n, ev->u.frame.id, ev->u.frame.function, ev->u.frame.file,
-					  ev->u.frame.line);
-	case REC_STACK:
-		return names_define_stack(n, ev->u.stack.id, ev->u.stack.parent, ev->u.stack.frame);
-	case REC_PROCESS:
-		return names_define_process(n, ev->u.process.id, ev->u.process.epid,
-					    ev->u.process.pid, ev->u.process.registered,
-					    ev->u.process.label, ev->u.process.initial_call);
-	case REC_THREAD:
-		return names_define_thread(n, ev->u.thread.id, ev->u.thread.os_tid,
-					   ev->u.thread.type, ev->u.thread.scheduler,
-					   ev->u.thread.name);
 	case REC_COUNTER:
 		return apply_counter(p, ev);
 	case REC_END:
@@ -242,6 +225,14 @@ static int apply_other(struct profile *p, const struct event *ev)
 	case REC_RAW_PROCESS:
 	case REC_RAW_CODE:
 	case REC_RAW_CSTACK:
+	case REC_RAW_EVENT:
+	case REC_EVENT:
+	case REC_STRING:
+	case REC_FUNCTION:
+	case REC_FRAME:
+	case REC_STACK:
+	case REC_PROCESS:
+	case REC_THREAD:
 		break;
 	}
 	return 0; /* raw, or of a later version */

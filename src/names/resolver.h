@@ -27,6 +27,13 @@ struct resolved_sample {
 	uint32_t frames[RESOLVED_FRAMES]; /* names_intern_frame ids, root first */
 };
 
+struct resolved_event {
+	uint32_t process;   /* names_intern_process id, 0 = none */
+	uint32_t thread;    /* names_intern_thread id */
+	uint32_t nr_values; /* one for each field of the kind */
+	uint64_t values[EVENT_MAX_FIELDS];
+};
+
 struct resolver {
 	/* Fill *out from one raw sample.  0 or negative errno (the sample is then counted as
 	 * COUNTER_BAD_RECORD and dropped). */
@@ -37,6 +44,10 @@ struct resolver {
 	void (*cstack)(struct resolver *r, const struct rec_raw_cstack *raw);
 	/* A process was seen for the first time or changed its name or label. */
 	void (*process)(struct resolver *r, struct names *names, const struct rec_raw_process *raw);
+	/* Fill *out from one event of the VM; errors as with samples.  May be NULL: such records
+	 * are then refused. */
+	int (*event)(struct resolver *r, struct names *names, const struct rec_raw_event *raw,
+		     struct resolved_event *out);
 	/* Code was loaded or unloaded at raw->h.ts_ns. */
 	void (*code)(struct resolver *r, const struct rec_raw_code *raw);
 };

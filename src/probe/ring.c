@@ -17,6 +17,7 @@ struct ring_set {
 	struct source source;
 	struct ring_buffer *rb;
 	struct reorder *reorder;
+	uint64_t window_ns;
 	bool finished;
 };
 
@@ -29,7 +30,7 @@ static int on_record(void *ctx, void *data, size_t size)
 
 static int drain(struct ring_set *r, struct error *err)
 {
-	uint64_t limit = r->finished ? UINT64_MAX : clock_monotonic_ns() - REORDER_WINDOW_NS;
+	uint64_t limit = r->finished ? UINT64_MAX : clock_monotonic_ns() - r->window_ns;
 	int n = ring_buffer__consume(r->rb);
 
 	if (n < 0 && n != -ENOBUFS)
@@ -71,6 +72,7 @@ int ring_set_open(struct ring_set **out, const int *fds, unsigned int nr, struct
 	int rc = 0;
 
 	*out = NULL;
+	r->window_ns = REORDER_WINDOW_NS;
 	reorder_open(&r->reorder);
 	r->source.next = ring_next;
 	r->source.fd = ring_fd;
@@ -104,6 +106,11 @@ void ring_set_close(struct ring_set *r)
 struct source *ring_set_source(struct ring_set *r)
 {
 	return &r->source;
+}
+
+void ring_set_window(struct ring_set *r, uint64_t window_ns)
+{
+	r->window_ns = window_ns;
 }
 
 void ring_set_finish(struct ring_set *r)

@@ -16,6 +16,8 @@ struct ring_set;
 int ring_set_open(struct ring_set **out, const int *fds, unsigned int nr, struct error *err);
 void ring_set_close(struct ring_set *r);
 struct source *ring_set_source(struct ring_set *r);
+/* How long a record waits for older ones; 10 ms if not said. */
+void ring_set_window(struct ring_set *r, uint64_t window_ns);
 /* From now on nothing new arrives: release everything. */
 void ring_set_finish(struct ring_set *r);
 uint64_t ring_set_late(const struct ring_set *r);

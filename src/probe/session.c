@@ -32,6 +32,7 @@ struct session {
 	struct session_config config;
 	struct ebeam_bpf *skel;
 	struct bpf_link *code_link;
+	VEC(struct bpf_link *) event_links;
 	VEC(int) rings; /* descriptors of the inner maps */
 	VEC(struct sampled_cpu) cpus;
 	struct ring_set *ring_set;
@@ -45,10 +46,17 @@ static int libbpf_log(enum libbpf_print_level level, const char *fmt, va_list ap
 	return 0;
 }
 
+/* Of events: 300,000 a second of one CPU, for 150 ms. */
+#define EVENT_RING_SIZE (8u << 20)
+/* The beginning of a collection is known when it ends, and must come before what came between. */
+#define EVENT_WINDOW_NS 100000000u
+
 /* Room for 100 ms of the deepest samples (8 KiB) up to 250 Hz, and of usual ones (below 1 KiB)
  * above that, with a burst of code records beside them. */
-static uint32_t ring_size(unsigned int freq)
+static uint32_t ring_size(unsigned int freq, bool events)
 {
+	if (events)
+		return EVENT_RING_SIZE;
 	return freq > 250 ? 1u << 20 : 1u << 18;
 }
 
@@ -93,7 +101,7 @@ static bool *online_cpus(int nr)
 }
 
 /* Maps, programs and rings, an event and a ring for each CPU, and files of the node. */
-#define FILES_FIXED   128u
+#define FILES_FIXED   256u
 #define FILES_PER_CPU 4u
 
 static unsigned int files_needed(void)
@@ -147,6 +155,11 @@ static void fill_config(struct session *s)
 	c->initial_call = s->config.initial_call;
 	c->process_label = s->config.process_label;
 	c->layout = *s->config.layout;
+	if (s->config.events) {
+		c->event_kinds = s->config.events->kinds;
+		c->event_epid = s->config.event_epid;
+		c->event_stacks = s->config.event_stacks;
+	}
 }
 
 /* The outer map needs an inner one as a model before load, and its elements after. */
@@ -160,7 +173,7 @@ static int create_rings(struct session *s, const bool *online, int nr, struct er
 		if (!online[cpu])
 			continue;
 		fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ebeam_ring", 0, 0,
-				    ring_size(s->config.freq), NULL);
+				    ring_size(s->config.freq, s->config.events), NULL);
 		if (fd < 0)
 			return load_error(fd, err);
 		vec_push(&s->rings, fd);
@@ -182,6 +195,25 @@ static int install_rings(struct session *s, const bool *online, int nr, struct e
 			return load_error(-errno, err);
 	}
 	return ring_set_open(&s->ring_set, s->rings.data, (unsigned int)s->rings.len, err);
+}
+
+/* Of all programs only what this run needs. */
+static int choose_programs(struct session *s, struct error *err)
+{
+	const struct source_plan *plan = s->config.events;
+	struct bpf_program *p;
+
+	bpf_object__for_each_program(p, s->skel->obj) bpf_program__set_autoload(p, false);
+	bpf_program__set_autoload(s->skel->progs.code_changed, s->config.jit_descriptor != 0);
+	bpf_program__set_autoload(s->skel->progs.sample_cpu, s->config.freq != 0);
+	for (unsigned int i = 0; plan && i < plan->nr_points; i++) {
+		p = bpf_object__find_program_by_name(s->skel->obj, plan->points[i].program);
+		if (!p)
+			return error_set(err, ERROR_KIND_FAILED, -ENOENT,
+					 "there is no BPF program '%s'", plan->points[i].program);
+		bpf_program__set_autoload(p, true);
+	}
+	return 0;
 }
 
 static void raise_limits(void)
@@ -223,7 +255,9 @@ int session_open(struct session **out, const struct session_config *config, stru
 		rc = load_error(-errno, err);
 		goto out;
 	}
-	bpf_program__set_autoload(s->skel->progs.code_changed, config->jit_descriptor != 0);
+	rc = choose_programs(s, err);
+	if (rc)
+		goto out;
 	fill_config(s);
 	rc = create_rings(s, online, nr, err);
 	if (rc)
@@ -236,8 +270,10 @@ int session_open(struct session **out, const struct session_config *config, stru
 	rc = install_rings(s, online, nr, err);
 	if (rc)
 		goto out;
+	if (config->events)
+		ring_set_window(s->ring_set, EVENT_WINDOW_NS);
 	for (int cpu = 0; cpu < nr; cpu++) {
-		if (online[cpu])
+		if (online[cpu] && config->freq)
 			vec_push(&s->cpus, ((struct sampled_cpu){.cpu = cpu}));
 	}
 	*out = s;
@@ -246,6 +282,42 @@ out:
 	if (rc)
 		session_close(s);
 	return rc;
+}
+
+static int probe_error(int rc, const char *path, struct error *err)
+{
+	if (needs_files(rc))
+		return files_error(rc, err);
+	return error_set(
+		err, rc == -EPERM || rc == -EACCES ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL, rc,
+		"cannot place a uprobe in %s: %s (run as root, or grant CAP_SYS_ADMIN too)", path,
+		error_text(rc));
+}
+
+/* File offset of the instruction at which a point is probed. */
+static uint64_t place_of(const struct session *s, const struct source_point *point)
+{
+	return elf_file_offset_of(s->config.elf, point->addr);
+}
+
+static int attach_point(struct session *s, const struct source_point *point, struct error *err)
+{
+	uint64_t offset = place_of(s, point);
+	struct bpf_link *link;
+	char path[64];
+
+	if (offset == UINT64_MAX)
+		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOENT,
+				 "the function %s is in no segment of the node's executable",
+				 point->symbol);
+	snprintf(path, sizeof(path), "/proc/%d/exe", s->config.os_pid);
+	link = bpf_program__attach_uprobe(
+		bpf_object__find_program_by_name(s->skel->obj, point->program), point->at_return,
+		s->config.os_pid, path, offset);
+	if (!link)
+		return probe_error(-errno, path, err);
+	vec_push(&s->event_links, link);
+	return 0;
 }
 
 int session_watch_code(struct session *s, uint64_t exe_offset, struct error *err)
@@ -318,6 +390,7 @@ static int event_error(int rc, unsigned int freq, struct error *err)
 int session_start(struct session *s, struct error *err)
 {
 	struct perf_event_attr attr = perf_cpu_clock(s->config.freq);
+	const struct source_plan *plan = s->config.events;
 
 	for (size_t i = 0; i < s->cpus.len; i++) {
 		struct sampled_cpu *c = &s->cpus.data[i];
@@ -334,6 +407,12 @@ int session_start(struct session *s, struct error *err)
 			return event_error(rc, s->config.freq, err);
 		}
 	}
+	for (unsigned int i = 0; plan && i < plan->nr_points; i++) {
+		int rc = attach_point(s, &plan->points[i], err);
+
+		if (rc)
+			return rc;
+	}
 	return 0;
 }
 
@@ -343,6 +422,8 @@ void session_stop(struct session *s)
 		bpf_link__destroy(s->cpus.data[i].link);
 		s->cpus.data[i].link = NULL;
 	}
+	while (s->event_links.len)
+		bpf_link__destroy(s->event_links.data[--s->event_links.len]);
 	bpf_link__destroy(s->code_link);
 	s->code_link = NULL;
 	if (s->ring_set)
@@ -359,6 +440,7 @@ void session_close(struct session *s)
 		close(s->rings.data[i]);
 	vec_free(&s->rings);
 	vec_free(&s->cpus);
+	vec_free(&s->event_links);
 	ebeam_bpf__destroy(s->skel);
 	free(s);
 }
@@ -366,6 +448,37 @@ void session_close(struct session *s)
 struct source *session_source(struct session *s)
 {
 	return ring_set_source(s->ring_set);
+}
+
+void session_event_count(struct session *s, enum event_kind kind, struct event_count *out)
+{
+	int nr = libbpf_num_possible_cpus();
+	struct event_count *values;
+	uint32_t key = kind;
+
+	memset(out, 0, sizeof(*out));
+	if (nr <= 0)
+		return;
+	values = xcalloc((size_t)nr, sizeof(*values));
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.event_counts), &key, values) == 0) {
+		for (int i = 0; i < nr; i++) {
+			out->produced += values[i].produced;
+			out->lost += values[i].lost;
+		}
+	}
+	free(values);
+}
+
+static uint64_t event_sum(struct session *s, bool lost)
+{
+	struct event_count c;
+	uint64_t sum = 0;
+
+	for (int kind = 0; s->config.events && kind < NR_EVENT_KINDS; kind++) {
+		session_event_count(s, (enum event_kind)kind, &c);
+		sum += lost ? c.lost : c.produced;
+	}
+	return sum;
 }
 
 uint64_t session_counter(struct session *s, enum counter_id id)
@@ -376,6 +489,8 @@ uint64_t session_counter(struct session *s, enum counter_id id)
 
 	if (id == COUNTER_LATE)
 		return ring_set_late(s->ring_set);
+	if (id == COUNTER_EVENTS || id == COUNTER_EVENTS_LOST)
+		return event_sum(s, id == COUNTER_EVENTS_LOST);
 	if (nr <= 0)
 		return 0;
 	values = xcalloc((size_t)nr, sizeof(*values));

@@ -17,14 +17,20 @@
 #include "abi/record.h"
 #include "base/error.h"
 #include "event/source.h"
+#include "probe/sources.h"
 
 struct session_config {
 	int os_pid;
-	unsigned int freq;	 /* Hz, 1 .. 4999 */
+	unsigned int freq;	 /* Hz, 1 .. 4999; 0 = no sampling */
 	bool frame_pointers;	 /* the node keeps FP_RA frames */
 	uint64_t jit_descriptor; /* 0 = code loading cannot be watched */
 	struct dictionary_key initial_call, process_label;
 	const struct beam_layout *layout;
+	/* Events of the VM; NULL = none.  Borrowed until session_close(), as is the file. */
+	const struct source_plan *events;
+	const struct elf_file *elf; /* the node's executable */
+	uint64_t event_epid;	    /* only those about this process; 0 = all */
+	bool event_stacks;
 };
 
 struct session;
@@ -48,11 +54,15 @@ void session_set_code(struct session *s, const struct session_code *code);
 int session_add_thread(struct session *s, uint64_t thread_pointer, const struct thread_info *info,
 		       struct error *err);
 
-int session_start(struct session *s, struct error *err); /* sampling on every online CPU */
-void session_stop(struct session *s);			 /* detaches; records stay readable */
-struct source *session_source(struct session *s);	 /* owned by the session */
+/* Sampling on every online CPU, probes of events. */
+int session_start(struct session *s, struct error *err);
+void session_stop(struct session *s);		  /* detaches; records stay readable */
+struct source *session_source(struct session *s); /* owned by the session */
 
 /* Sum over CPUs of a counter of the BPF side; user-side ones as far as the session knows them. */
 uint64_t session_counter(struct session *s, enum counter_id id);
+
+/* Sum over CPUs for one kind of event. */
+void session_event_count(struct session *s, enum event_kind kind, struct event_count *out);
 
 #endif

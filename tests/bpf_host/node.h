@@ -272,6 +272,7 @@ static inline void add_maps(void)
 	HOST_ADD_MAP(counters);
 	HOST_ADD_MAP(threads);
 	HOST_ADD_MAP(sites);
+	HOST_ADD_MAP(kept_returns);
 	HOST_ADD_MAP(scratch);
 	HOST_ADD_MAP(processes);
 }

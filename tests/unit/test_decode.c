@@ -31,6 +31,75 @@ static void make_all(struct records *r)
 	records_end(r, 99);
 }
 
+/* An event of the VM with so many values, in a buffer of its own. */
+static struct rec_event *make_vm(unsigned int nr)
+{
+	size_t size = sizeof(struct rec_event) + 8 * nr;
+	struct rec_event *e = calloc(1, size);
+
+	e->h = (struct rec_header){.type = REC_EVENT, .size = (uint32_t)size, .ts_ns = 55};
+	e->kind = 1;
+	e->process = 2;
+	e->thread = 3;
+	e->stack = 4;
+	e->cpu = 5;
+	e->status = SAMPLE_STATUS_TRUNCATED;
+	e->nr_values = (uint8_t)nr;
+	for (unsigned int i = 0; i < nr; i++)
+		e->values[i] = 100 + i;
+	return e;
+}
+
+static void test_vm(void **state)
+{
+	UNUSED(state);
+	/* Also with more values than this version knows. */
+	for (unsigned int nr = 0; nr <= 255; nr += nr < 10 ? 1 : 49) {
+		struct rec_event *e = make_vm(nr);
+		struct event ev;
+
+		assert_int_equal(event_decode(&ev, e, e->h.size), e->h.size);
+		assert_int_equal(ev.type, REC_EVENT);
+		assert_int_equal(ev.ts_ns, 55);
+		assert_int_equal(ev.u.vm.kind, 1);
+		assert_int_equal(ev.u.vm.process, 2);
+		assert_int_equal(ev.u.vm.thread, 3);
+		assert_int_equal(ev.u.vm.stack, 4);
+		assert_int_equal(ev.u.vm.cpu, 5);
+		assert_int_equal(ev.u.vm.status, SAMPLE_STATUS_TRUNCATED);
+		assert_int_equal(ev.u.vm.nr_values, MIN(nr, EVENT_MAX_FIELDS));
+		for (unsigned int i = 0; i < ev.u.vm.nr_values; i++)
+			assert_int_equal(ev.u.vm.values[i], 100 + i);
+		free(e);
+	}
+}
+
+/* Cut at every length, and with a header that says what is left; enums out of range. */
+static void test_bad_vm(void **state)
+{
+	struct rec_event *whole = make_vm(4);
+	struct event ev;
+
+	UNUSED(state);
+	for (size_t size = 0; size < whole->h.size; size++) {
+		struct rec_event *cut = malloc(size + 1);
+
+		memcpy(cut, whole, size);
+		assert_int_equal(event_decode(&ev, cut, size), -EAGAIN);
+		if (size >= sizeof(cut->h)) {
+			cut->h.size = (uint32_t)size;
+			assert_int_equal(event_decode(&ev, cut, size), -EINVAL);
+		}
+		free(cut);
+	}
+	whole->nr_values = 5;
+	assert_int_equal(event_decode(&ev, whole, whole->h.size), -EINVAL);
+	whole->nr_values = 4;
+	whole->status = NR_SAMPLE_STATUSES;
+	assert_int_equal(event_decode(&ev, whole, whole->h.size), -EINVAL);
+	free(whole);
+}
+
 /* The first record of a type; fails if there is none. */
 static const struct rec_header *find(const struct records *r, enum rec_type type)
 {
@@ -254,7 +323,7 @@ static void test_bad_content(void **state)
 static void test_unknown_types(void **state)
 {
 	static const uint16_t types[] = {0,  REC_RAW_SAMPLE, REC_RAW_PROCESS, REC_RAW_CODE, 39,
-					 67, UINT16_MAX};
+					 68, UINT16_MAX};
 	static const struct event nothing;
 	struct records r;
 	struct event ev;
@@ -277,7 +346,8 @@ int main(void)
 		cmocka_unit_test(test_definitions),   cmocka_unit_test(test_events),
 		cmocka_unit_test(test_every_length),  cmocka_unit_test(test_too_small),
 		cmocka_unit_test(test_bad_size),      cmocka_unit_test(test_bad_content),
-		cmocka_unit_test(test_unknown_types),
+		cmocka_unit_test(test_unknown_types), cmocka_unit_test(test_vm),
+		cmocka_unit_test(test_bad_vm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

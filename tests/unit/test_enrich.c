@@ -111,6 +111,28 @@ static void resolve_cstack(struct resolver *r, const struct rec_raw_cstack *raw)
 	CONTAINER_OF(r, struct fixture, resolver)->nr_cstacks++;
 }
 
+/* Event of a link: the process that asked, and to whom. */
+static int resolve_event(struct resolver *r, struct names *n, const struct rec_raw_event *raw,
+			 struct resolved_event *out)
+{
+	UNUSED(r);
+	if (raw->values[0] == 0xbad)
+		return -EFAULT;
+	out->process = raw->epid ? intern_process(n, raw->epid) : 0;
+	out->thread = names_intern_thread(n, raw->os_tid, THREAD_NORMAL, 1,
+					  intern_text(n, "erts_sched"), NULL);
+	out->nr_values = 1;
+	/* A resolver that is wrong: ids that nobody has. */
+	out->values[0] = raw->values[0] > 1000 ? raw->values[0] : intern_process(n, raw->values[0]);
+	if (raw->values[0] == 999)
+		out->nr_values = 2;
+	if (raw->values[0] == 998)
+		out->thread = 4711;
+	if (raw->values[0] == 997)
+		out->process = 4711;
+	return 0;
+}
+
 static int open_fixture(void **state)
 {
 	static struct fixture f;
@@ -123,6 +145,7 @@ static int open_fixture(void **state)
 	f.resolver.sample = resolve_sample;
 	f.resolver.process = resolve_process;
 	f.resolver.code = resolve_code;
+	f.resolver.event = resolve_event;
 	*state = &f;
 	return 0;
 }
@@ -382,6 +405,105 @@ static void test_bad_records(void **state)
 	enrich_close(e);
 }
 
+/* ---- events of the VM ----------------------------------------------------------------------- */
+
+static struct rec_raw_event *add_event(struct fixture *f, uint64_t ts_ns, uint64_t to)
+{
+	size_t size = sizeof(struct rec_raw_event);
+	struct rec_raw_event *raw;
+
+	records_add(&f->raw, REC_RAW_EVENT, ts_ns, NULL, size - sizeof(raw->h));
+	raw = (struct rec_raw_event *)(f->raw.words.data + f->raw.words.len - size / 8);
+	raw->kind = EVENT_PROCESS_LINK;
+	raw->epid = 7;
+	raw->os_tid = 11;
+	raw->cpu = 1;
+	raw->nr_values = 1;
+	raw->values[0] = to;
+	return raw;
+}
+
+/* The next event; definitions before it go into `names`. */
+static bool next_event(struct enrich *e, struct names *names, struct event *ev)
+{
+	struct source *s = enrich_source(e);
+	const struct rec_header *rec;
+	struct error err;
+
+	while (s->next(s, &rec, &err) == 1) {
+		assert_int_equal(event_decode(ev, rec, rec->size), rec->size);
+		assert_true(event_define(names, ev) >= 0);
+		if (ev->type == REC_EVENT)
+			return true;
+	}
+	return false;
+}
+
+static void test_vm_events(void **state)
+{
+	struct fixture *f = *state;
+	struct enrich *e = open_enrich(f);
+	struct names *names;
+	struct event ev;
+
+	assert_int_equal(names_open(&names), 0);
+	add_event(f, 1, 8);
+	add_event(f, 2, 9)->epid = 0;
+	/* The stack that belongs to it, one of another thread, one of another time. */
+	add_sample(f, 3, 7, "12")->flags = RAW_SAMPLE_EVENT;
+	add_event(f, 3, 8)->flags = RAW_EVENT_STACK;
+	add_event(f, 4, 8)->flags = RAW_EVENT_STACK;
+	add_sample(f, 5, 7, "12")->flags = RAW_SAMPLE_EVENT;
+	add_event(f, 5, 8)->os_tid = 12;
+	assert_true(next_event(e, names, &ev));
+	assert_int_equal(ev.ts_ns, 1);
+	assert_string_equal(names_string(names, ev.u.vm.kind), "process_link");
+	assert_string_equal(names_process(names, ev.u.vm.process)->pid, "<0.7.0>");
+	assert_string_equal(names_process(names, (uint32_t)ev.u.vm.values[0])->pid, "<0.8.0>");
+	assert_int_equal(names_thread(names, ev.u.vm.thread)->os_tid, 11);
+	assert_int_equal(ev.u.vm.nr_values, 1);
+	assert_int_equal(ev.u.vm.cpu, 1);
+	assert_int_equal(ev.u.vm.stack, 0);
+	assert_true(next_event(e, names, &ev));
+	assert_int_equal(ev.u.vm.process, 0);
+	assert_true(next_event(e, names, &ev));
+	assert_int_equal(names_stack_depth(names, ev.u.vm.stack), 2);
+	assert_true(next_event(e, names, &ev));
+	assert_int_equal(ev.u.vm.stack, 0);
+	assert_true(next_event(e, names, &ev));
+	assert_int_equal(ev.u.vm.stack, 0);
+	assert_false(next_event(e, names, &ev));
+	assert_int_equal(enrich_bad_records(e), 0);
+	names_close(names);
+	enrich_close(e);
+}
+
+static void test_bad_vm_events(void **state)
+{
+	static const uint64_t bad_values[] = {0xbad, 999, 998, 997, 4711, 1ull << 40};
+	struct fixture *f = *state;
+	struct enrich *e = open_enrich(f);
+	struct names *names;
+	struct event ev;
+
+	assert_int_equal(names_open(&names), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(bad_values); i++)
+		add_event(f, i, bad_values[i]);
+	add_event(f, 10, 8)->kind = NR_EVENT_KINDS;
+	add_event(f, 11, 8)->nr_values = EVENT_RAW_WORDS + 1;
+	add_event(f, 12, 8)->nr_blocks = 1; /* which the record has not */
+	add_event(f, 13, 8)->nr_blocks = UINT16_MAX;
+	records_add(&f->raw, REC_RAW_EVENT, 14, "short", 5);
+	assert_false(next_event(e, names, &ev));
+	assert_int_equal(enrich_bad_records(e), ARRAY_SIZE(bad_values) + 5);
+	f->resolver.event = NULL;
+	add_event(f, 15, 8);
+	assert_false(next_event(e, names, &ev));
+	assert_int_equal(enrich_bad_records(e), ARRAY_SIZE(bad_values) + 6);
+	names_close(names);
+	enrich_close(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,6 +515,8 @@ int main(void)
 		TEST(test_without_inner),
 		TEST(test_failure_of_inner),
 		TEST(test_bad_records),
+		TEST(test_vm_events),
+		TEST(test_bad_vm_events),
 #undef TEST
 	};
 

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the programs of events share: what is kept by thread, stacks, records.  For one unit only,
+ * events.bpf.c: it defines maps.
+ */
+#ifndef EBEAM_BPF_EVENT_H
+#define EBEAM_BPF_EVENT_H
+
+#include "maps.bpf.h"
+
+#define in_jit_mapping	event_in_jit_mapping
+#define walk_leaf_chunk event_walk_leaf_chunk
+#define walk_root_chunk event_walk_root_chunk
+#define site_classify	event_site_classify
+#define saved_chunk	event_saved_chunk
+#include "sample.bpf.h"
+#include "process.bpf.h"
+#include "sites.bpf.h"
+
+struct event_counts_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, NR_EVENT_KINDS);
+	__type(key, uint32_t);
+	__type(value, struct event_count);
+} event_counts SEC(".maps");
+
+/* What a thread entered and has not left yet. */
+struct entered_gc {
+	uint64_t process, ts_ns, need, heap, old_heap, collections, reclaimed;
+	uint32_t flags, state, dirty;
+	uint16_t gen_gcs, max_gen_gcs;
+};
+struct event_thread {
+	struct entered_gc gc;
+	struct {
+		uint64_t parent, mfa[3];
+		uint32_t link, entered;
+	} spawn;
+	struct {
+		uint64_t process, name, id;
+	} reg;
+	struct {
+		uint64_t pid, entered;
+	} open;
+	struct {
+		uint64_t receiver, size;
+	} message;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EBEAM_THREADS);
+	__uint(map_flags, 1); /* BPF_F_NO_PREALLOC: few threads of those there may be */
+	__type(key, uint32_t);
+	__type(value, struct event_thread);
+} event_threads SEC(".maps");
+
+static const struct event_thread no_thread;
+
+/* Room for a stack walk, by thread. */
+struct event_scratch {
+	struct user_regs regs;
+	struct walk walk;
+	struct saved_scan saved;
+	struct site_scan site;
+	struct thread_info thread;
+	uint64_t process;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EBEAM_THREADS);
+	__uint(map_flags, 1);
+	__type(key, uint32_t);
+	__type(value, struct event_scratch);
+} event_scratches SEC(".maps");
+
+/* Zeros, from which a scratch is made. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct event_scratch);
+} event_scratch_new SEC(".maps");
+
+INLINE struct event_scratch *event_scratch_here(void)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+
+	return bpf_map_lookup_elem(&event_scratches, &tid);
+}
+
+INLINE struct walk *walk_scratch(void)
+{
+	struct event_scratch *s = event_scratch_here();
+
+	return s ? &s->walk : 0;
+}
+
+INLINE struct saved_scan *saved_scratch(void)
+{
+	struct event_scratch *s = event_scratch_here();
+
+	return s ? &s->saved : 0;
+}
+
+INLINE struct site_scan *site_scratch(void)
+{
+	struct event_scratch *s = event_scratch_here();
+
+	return s ? &s->site : 0;
+}
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+INLINE struct event_thread *thread_here(void)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct event_thread *t = bpf_map_lookup_elem(&event_threads, &tid);
+
+	if (t)
+		return t;
+	if (bpf_map_update_elem(&event_threads, &tid, &no_thread, BPF_ANY))
+		count(COUNTER_THREAD_TABLE_FULL);
+	return bpf_map_lookup_elem(&event_threads, &tid);
+}
+
+INLINE struct thread_info *scheduler_here(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	uint64_t key = BPF_CORE_READ(task, thread.fsbase);
+
+	return bpf_map_lookup_elem(&threads, &key);
+}
+
+/*
+ * A return probe puts its own address where the return address into JIT code stands.  What stood
+ * there is kept for whoever samples meanwhile.
+ */
+INLINE void keep_return(void)
+{
+	struct thread_info *t = scheduler_here();
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct kept_return kept = {};
+
+	if (!t || t->type != THREAD_NORMAL)
+		return;
+	kept.at = t->registers - 8;
+	if (read_u64(kept.at, &kept.ra) && is_jit(kept.ra))
+		bpf_map_update_elem(&kept_returns, &tid, &kept, BPF_ANY);
+}
+
+INLINE void drop_return(void)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct kept_return *kept = bpf_map_lookup_elem(&kept_returns, &tid);
+
+	if (kept)
+		kept->at = 0;
+}
+
+/* ---- stacks -------------------------------------------------------------------------------- */
+
+/* Walks the stack of the process in the scratch and emits it; 1 = it is in the ring. */
+GLOBAL_FN int event_walk(void)
+{
+	struct event_scratch *s = event_scratch_here();
+	struct process_view p;
+	uint32_t nr;
+	void *rb = ring();
+
+	if (!s || !rb)
+		return 0;
+	s->walk.rec.thread_type = s->thread.type;
+	s->walk.rec.scheduler = s->thread.scheduler;
+	s->walk.rec.process = s->process;
+	if (!process_read(&p, s->process))
+		return 0;
+	s->walk.rec.epid = p.id;
+	s->walk.rec.process_state = p.process_state;
+	s->walk.rec.process_flags = p.flags;
+	sample_stack(&s->walk, &s->saved, &p, &s->regs, &s->thread);
+	sample_call(&s->walk, &s->thread, s->process);
+	nr = s->walk.nr_addrs;
+	if (nr > WALK_MAX_ADDRS)
+		nr = WALK_MAX_ADDRS;
+	s->walk.rec.h.size = sizeof(s->walk.rec) + nr * 8;
+	return bpf_ringbuf_output(rb, &s->walk, sizeof(s->walk.rec) + nr * 8, BPF_RB_NO_WAKEUP) ==
+	       0;
+}
+
+/* The stack ahead of an event: RAW_EVENT_STACK if it is there. */
+INLINE uint16_t event_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), zero = 0;
+	struct event_scratch *s, *fresh;
+	struct thread_info *t;
+
+	if (!config.event_stacks || !process)
+		return 0;
+	s = bpf_map_lookup_elem(&event_scratches, &tid);
+	if (!s) {
+		fresh = bpf_map_lookup_elem(&event_scratch_new, &zero);
+		if (fresh)
+			bpf_map_update_elem(&event_scratches, &tid, fresh, BPF_ANY);
+		s = bpf_map_lookup_elem(&event_scratches, &tid);
+	}
+	t = scheduler_here();
+	if (!s || !t) {
+		count(COUNTER_NO_STACK);
+		return 0;
+	}
+	__builtin_memset(&s->walk.rec, 0, sizeof(s->walk.rec));
+	s->walk.nr_addrs = s->walk.failed = s->walk.found = 0;
+	s->walk.until = s->walk.skipped_at = 0;
+	s->walk.rec.h.type = REC_RAW_SAMPLE;
+	s->walk.rec.h.ts_ns = ts_ns;
+	s->walk.rec.cpu = bpf_get_smp_processor_id();
+	s->walk.rec.os_tid = tid;
+	s->walk.rec.flags = RAW_SAMPLE_REGS | RAW_SAMPLE_EVENT;
+	s->regs.ip = s->walk.rec.user_ip = ctx->ip;
+	s->regs.sp = ctx->sp;
+	s->regs.bp = ctx->bp;
+	s->regs.bx = ctx->bx;
+	s->regs.r13 = ctx->r13;
+	s->regs.r15 = ctx->r15;
+	s->thread = *t;
+	s->process = process;
+	if (event_walk())
+		return RAW_EVENT_STACK;
+	count(COUNTER_NO_STACK);
+	return 0;
+}
+
+/* ---- records ------------------------------------------------------------------------------- */
+
+INLINE bool wanted(enum event_kind kind)
+{
+	return config.event_kinds >> kind & 1;
+}
+
+INLINE bool wanted_of(enum event_kind kind, uint64_t epid)
+{
+	return wanted(kind) && (!config.event_epid || config.event_epid == epid);
+}
+
+/* A record in the ring, zeroed but for its head; `blocks` is 0 or EVENT_BLOCKS, and constant. */
+INLINE struct rec_raw_event *event_begin(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
+					 uint16_t flags, uint32_t blocks)
+{
+	uint32_t key = kind,
+		 size = sizeof(struct rec_raw_event) + blocks * sizeof(struct term_block);
+	struct event_count *n = bpf_map_lookup_elem(&event_counts, &key);
+	struct rec_raw_event *rec = 0;
+	void *rb = ring();
+
+	if (n)
+		__sync_fetch_and_add(&n->produced, 1);
+	if (rb)
+		rec = bpf_ringbuf_reserve(rb, size, 0);
+	if (!rec) {
+		if (n)
+			__sync_fetch_and_add(&n->lost, 1);
+		return 0;
+	}
+	__builtin_memset(rec, 0, sizeof(*rec));
+	rec->h.type = REC_RAW_EVENT;
+	rec->h.size = size;
+	rec->h.ts_ns = ts_ns;
+	rec->cpu = bpf_get_smp_processor_id();
+	rec->os_tid = (uint32_t)bpf_get_current_pid_tgid();
+	rec->kind = kind;
+	rec->flags = flags;
+	rec->epid = epid;
+	return rec;
+}
+
+INLINE void event_end(struct rec_raw_event *rec, uint16_t nr_values)
+{
+	rec->nr_values = nr_values;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+/* Name and initial call of a process, at first sight. */
+GLOBAL_FN int event_seen(uint64_t process, uint64_t ts_ns)
+{
+	struct process_view p = {};
+
+	p.addr = process;
+	if (!read_u64(process + config.layout.process_id, &p.id) ||
+	    !read_u32(process + config.layout.process_state, &p.process_state))
+		return 0;
+	process_seen(&p, ts_ns);
+	return 1;
+}
+
+/* Identifier of a process, 0 if it cannot be read; `process` may be NULL. */
+INLINE uint64_t epid_of(uint64_t process)
+{
+	uint64_t id = 0;
+
+	if (process)
+		read_u64(process + config.layout.process_id, &id);
+	return id;
+}
+
+#endif

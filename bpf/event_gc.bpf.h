@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Events of garbage collection.
+ */
+#ifndef EBEAM_BPF_EVENT_GC_H
+#define EBEAM_BPF_EVENT_GC_H
+
+#include "event_values.bpf.h"
+
+/* ---- garbage collection -------------------------------------------------------------------- */
+
+/* Process.flags, erl_process.h of OTP 25 to 29 */
+#define F_NEED_FULLSWEEP (1u << 4)
+#define F_DISABLE_GC	 (1u << 11)
+#define F_DELAY_GC	 (1u << 13)
+#define F_DIRTY_MAJOR_GC (1u << 19)
+
+/* Collections that ended on this scheduler, and words they reclaimed; of dirty ones the VM keeps
+ * one sum, in a static variable. */
+INLINE void collections(uint64_t process, struct entered_gc *gc)
+{
+	uint64_t esdp = 0;
+	uint32_t type = 0;
+
+	gc->collections = gc->reclaimed = 0;
+	gc->dirty = 1;
+	if (!read_u64(process + config.layout.process_scheduler_data, &esdp) || !esdp ||
+	    !read_u32(esdp + config.layout.sched_type, &type) || type != 0)
+		return;
+	gc->dirty = 0;
+	read_u64(esdp + config.layout.sched_gc_count, &gc->collections);
+	read_u64(esdp + config.layout.sched_gc_reclaimed, &gc->reclaimed);
+}
+
+INLINE void gc_read(uint64_t process, struct entered_gc *gc)
+{
+	collections(process, gc);
+	gc->heap = heap_words(process);
+	gc->old_heap = old_heap_words(process);
+	read_u32(process + config.layout.process_flags, &gc->flags);
+	read_u32(process + config.layout.process_state, &gc->state);
+	read_user(process + config.layout.process_gen_gcs, &gc->gen_gcs, sizeof(gc->gen_gcs));
+	read_user(process + config.layout.process_max_gen_gcs, &gc->max_gen_gcs,
+		  sizeof(gc->max_gen_gcs));
+}
+
+INLINE void gc_entered(uint64_t process, uint64_t need)
+{
+	struct event_thread *t = thread_here();
+
+	if (!t)
+		return;
+	keep_return();
+	if (config.event_epid && epid_of(process) != config.event_epid) {
+		t->gc.process = 0;
+		return;
+	}
+	gc_read(process, &t->gc);
+	t->gc.need = need;
+	t->gc.process = process;
+	t->gc.ts_ns = bpf_ktime_get_ns();
+}
+
+/* int erts_garbage_collect_nobump(Process *p, Uint need, Eterm *objv, int nobj, int fcalls),
+ * int erts_garbage_collect(Process *p, Uint need, Eterm *objv, int nobj), erl_gc.c */
+SEC("uprobe")
+int event_gc(struct pt_regs *ctx)
+{
+	gc_entered(ctx->di, (uint32_t)ctx->si); /* int up to OTP 25 */
+	return 0;
+}
+
+/* Eterm erts_gc_after_bif_call_lhf(Process *p, ErlHeapFragment *live_hf_end, Eterm result,
+ * Eterm *regs, Uint arity), erl_gc.c: needs nothing */
+SEC("uprobe")
+int event_gc_after_bif(struct pt_regs *ctx)
+{
+	gc_entered(ctx->di, 0);
+	return 0;
+}
+
+INLINE void gc_start(enum event_kind kind, uint64_t ts_ns, uint64_t epid, uint16_t flags,
+		     const struct entered_gc *gc)
+{
+	struct rec_raw_event *rec;
+
+	if (!wanted(kind))
+		return;
+	rec = event_begin(kind, ts_ns, epid, flags, 0);
+	if (!rec)
+		return;
+	rec->values[0] = gc->need;
+	rec->values[1] = gc->heap;
+	rec->values[2] = gc->old_heap;
+	event_end(rec, 3);
+}
+
+INLINE void gc_end(enum event_kind kind, uint64_t ts_ns, uint64_t epid, uint16_t flags,
+		   uint64_t reclaimed, uint64_t duration_ns, const struct entered_gc *now)
+{
+	struct rec_raw_event *rec;
+
+	if (!wanted(kind))
+		return;
+	rec = event_begin(kind, ts_ns, epid, flags, 0);
+	if (!rec)
+		return;
+	rec->values[0] = reclaimed;
+	rec->values[1] = now->heap;
+	rec->values[2] = now->old_heap;
+	rec->values[3] = duration_ns;
+	event_end(rec, 4);
+}
+
+/*
+ * What garbage_collect() did, told from before and after (erl_gc.c of OTP 25 to 29): minor while
+ * gen_gcs < max_gen_gcs and no full sweep is asked for, which adds 1 to gen_gcs; a major one sets
+ * it to 0, also when it follows a minor one that found no room.  What was put off to a dirty
+ * scheduler or to later has not counted as a collection.
+ */
+INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_ns)
+{
+	struct entered_gc was = t->gc, now = {};
+	uint64_t epid = epid_of(was.process), reclaimed, ns = ts_ns - was.ts_ns;
+	bool minor, done, killed, fell;
+	uint16_t flags = 0;
+
+	gc_read(was.process, &now);
+	minor = was.gen_gcs < was.max_gen_gcs && !(was.flags & F_NEED_FULLSWEEP);
+	killed = (now.state & ~was.state) & PSFLG_EXITING;
+	if (was.dirty)
+		done = !killed && !(was.flags & (F_DISABLE_GC | F_DELAY_GC)) &&
+		       !(was.state & PSFLG_EXITING);
+	else
+		done = now.collections != was.collections;
+	/* The minor one found no room, and the major one is left to a dirty scheduler. */
+	fell = !done && minor && !was.dirty && (now.flags & F_DIRTY_MAJOR_GC) &&
+	       (now.flags & ~was.flags & F_NEED_FULLSWEEP);
+	if (!done && !fell && !killed)
+		return;
+	event_seen(was.process, ts_ns);
+	gc_start(minor ? EVENT_GC_MINOR_START : EVENT_GC_MAJOR_START, was.ts_ns, epid, 0, &was);
+	if (!done && !fell)
+		return; /* its heap would have been larger than it may be: killed, no end */
+	flags = event_stack(ctx, was.process, ts_ns);
+	reclaimed = was.dirty ? EVENT_UNKNOWN : now.reclaimed - was.reclaimed;
+	if (fell) {
+		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, 0, ns, &now);
+	} else if (minor && now.gen_gcs != 0) {
+		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, reclaimed, ns, &now);
+	} else {
+		if (minor) {
+			gc_end(EVENT_GC_MINOR_END, ts_ns, epid, 0, 0, 0, &was);
+			gc_start(EVENT_GC_MAJOR_START, ts_ns, epid, 0, &was);
+		}
+		gc_end(EVENT_GC_MAJOR_END, ts_ns, epid, flags, reclaimed, ns, &now);
+	}
+}
+
+SEC("uretprobe")
+int event_gc_return(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns();
+	struct event_thread *t = thread_here();
+
+	drop_return();
+	if (!t || !t->gc.process)
+		return 0;
+	collected(ctx, t, ts_ns);
+	t->gc.process = 0;
+	count_time(ts_ns);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Events of messages.
+ */
+#ifndef EBEAM_BPF_EVENT_MESSAGE_H
+#define EBEAM_BPF_EVENT_MESSAGE_H
+
+#include "event_values.bpf.h"
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+/* Process.state, erl_process.h of OTP 25 to 29 */
+#define PSFLG_OFF_HEAP_MSGQ (1u << 24)
+
+/* ErlHeapFragment {next, off_heap (2 words), alloc_size, used_size, ...}, erl_message.h of OTP 25
+ * to 29; ERTS_MSG_COMBINED_HFRAG: the fragment is part of the message. */
+#define HFRAG_USED_SIZE 32
+#define COMBINED_HFRAG	1
+
+/*
+ * Words that were copied for a message that is about to be queued.  Without fragment they were
+ * copied to the heap of the receiver, and event_alloc_message() has seen how many.
+ */
+INLINE uint64_t message_words(struct event_thread *t, uint64_t sender, uint64_t receiver,
+			      uint64_t message, uint64_t term)
+{
+	uint64_t data = 0, size, on_heap = EVENT_UNKNOWN;
+	uint32_t flags = 0;
+
+	if (t && t->message.receiver == receiver)
+		on_heap = t->message.size;
+	if (t)
+		t->message.receiver = 0;
+	if (!TERM_LIST(term) && !TERM_BOXED(term))
+		return 0;
+	if (!read_u64(message + config.layout.message_data, &data) ||
+	    !read_u32(receiver + config.layout.process_state, &flags))
+		return EVENT_UNKNOWN;
+	if (data == COMBINED_HFRAG)
+		data = message + config.layout.message_hfrag;
+	if (data)
+		return read_u64(data + HFRAG_USED_SIZE, &size) ? size : EVENT_UNKNOWN;
+	/* To oneself: the term stays where it is. */
+	if (sender == receiver && !(flags & PSFLG_OFF_HEAP_MSGQ))
+		return 0;
+	return on_heap;
+}
+
+INLINE void queued(struct pt_regs *ctx, uint64_t receiver, uint64_t from, uint64_t size,
+		   uint64_t ts_ns)
+{
+	uint64_t epid = epid_of(receiver);
+	struct rec_raw_event *rec;
+
+	if (!wanted_of(EVENT_MESSAGE_QUEUED, epid))
+		return;
+	event_seen(receiver, ts_ns);
+	rec = event_begin(EVENT_MESSAGE_QUEUED, ts_ns, epid, 0, 0);
+	if (rec) {
+		rec->values[0] = from;
+		rec->values[1] = size;
+		rec->values[2] = queue_len(receiver);
+		event_end(rec, 3);
+	}
+}
+
+/* ErtsMessage *erts_try_alloc_message_on_heap(Process *pp, erts_aint32_t *psp, ErtsProcLocks *plp,
+ * Uint sz, Eterm **hpp, ErlOffHeap **ohpp, int *on_heap_p), erl_message.c */
+SEC("uprobe")
+int event_alloc_message(struct pt_regs *ctx)
+{
+	struct event_thread *t = thread_here();
+
+	if (t) {
+		t->message.receiver = ctx->di;
+		t->message.size = ctx->cx;
+	}
+	return 0;
+}
+
+/* void erts_queue_proc_message(Process *sender, Process *receiver, ErtsProcLocks receiver_locks,
+ * ErtsMessage *mp, Eterm msg), erl_message.c */
+SEC("uprobe")
+int event_queue_proc_message(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), sender = ctx->di, receiver = ctx->si;
+	uint64_t from = epid_of(sender), size;
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	size = message_words(thread_here(), sender, receiver, ctx->cx, ctx->r8);
+	if (wanted_of(EVENT_MESSAGE_SEND, from)) {
+		event_seen(sender, ts_ns);
+		event_seen(receiver, ts_ns);
+		flags = event_stack(ctx, sender, ts_ns);
+		rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, from, flags, 0);
+		if (rec) {
+			rec->values[0] = epid_of(receiver);
+			rec->values[1] = size;
+			event_end(rec, 5);
+		}
+	}
+	queued(ctx, receiver, from, size, ts_ns);
+	count_time(ts_ns);
+	return 0;
+}
+
+/* void erts_queue_message(Process *receiver, ErtsProcLocks receiver_locks, ErtsMessage *mp,
+ * Eterm msg, Eterm from), erl_message.c: of ports, timers, other nodes and the VM itself */
+SEC("uprobe")
+int event_queue_message(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns();
+
+	queued(ctx, ctx->di, ctx->r8, message_words(thread_here(), 0, ctx->di, ctx->dx, ctx->cx),
+	       ts_ns);
+	count_time(ts_ns);
+	return 0;
+}
+
+/* ErtsPRefThing of a 64-bit VM, erl_term.h: header, marker (u32), num[5]; num[3] and num[4] are the
+ * pid. */
+#define PID_REF_PID 24
+
+/* void erts_proc_sig_send_to_alias(Process *c_p, Eterm from, Eterm to, Eterm msg, Eterm token),
+ * erl_proc_sig_queue.c */
+SEC("uprobe")
+int event_send_to_alias(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), sender = ctx->di, epid = epid_of(sender), to = 0;
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!epid || !wanted_of(EVENT_MESSAGE_SEND, epid))
+		return 0;
+	event_seen(sender, ts_ns);
+	flags = event_stack(ctx, sender, ts_ns);
+	rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, epid, flags, EVENT_BLOCKS);
+	if (rec) {
+		if (TERM_BOXED(ctx->dx))
+			read_u64(TERM_PTR(ctx->dx) + PID_REF_PID, &to);
+		rec->values[0] = to;
+		rec->values[1] = EVENT_UNKNOWN;
+		rec->values[4] = ctx->dx;
+		copy_block((struct event_with_term *)rec, ctx->dx);
+		event_end(rec, 5);
+	}
+	count_time(ts_ns);
+	return 0;
+}
+
+/* ErtsDSigSendContext, dist.h of OTP 25 to 28: int[3 or 4], ctl, msg, from, ctl_heap[8],
+ * return_term, dep */
+#define DSIG_CONTEXT_DEP 112
+
+INLINE void sent_away(struct pt_regs *ctx, uint64_t context, uint64_t name)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), process = 0, epid, dep, node = 0;
+	struct thread_info *t = scheduler_here();
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!t || !read_u64(t->esdp + config.layout.sched_current_process, &process) || !process)
+		return;
+	epid = epid_of(process);
+	if (!wanted_of(EVENT_MESSAGE_SEND, epid))
+		return;
+	if (read_u64(context + DSIG_CONTEXT_DEP, &dep) && dep)
+		read_u64(dep + config.layout.dist_sysname, &node);
+	event_seen(process, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, epid, flags, 0);
+	if (rec) {
+		rec->values[1] = EVENT_UNKNOWN;
+		rec->values[2] = name;
+		rec->values[3] = node;
+		event_end(rec, 5);
+	}
+	count_time(ts_ns);
+}
+
+/* int erts_dsig_send_msg(ErtsDSigSendContext *ctx, Eterm remote, Eterm message), dist.c */
+SEC("uprobe")
+int event_send_remote(struct pt_regs *ctx)
+{
+	sent_away(ctx, ctx->di, 0);
+	return 0;
+}
+
+/* int erts_dsig_send_reg_msg(ErtsDSigSendContext *ctx, Eterm remote_name, Eterm full_to,
+ * Eterm message) */
+SEC("uprobe")
+int event_send_remote_name(struct pt_regs *ctx)
+{
+	sent_away(ctx, ctx->di, ctx->si);
+	return 0;
+}
+
+/* Sint beam_jit_remove_message(Process *c_p, ...), jit/beam_jit_common.cpp: takes the message at
+ * *c_p->sig_qs.save; m[2] of it is the sender. */
+SEC("uprobe")
+int event_receive(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->di, epid = epid_of(process), at,
+		 message;
+	struct rec_raw_event *rec;
+	uint64_t from = 0;
+	uint16_t flags;
+
+	if (!wanted_of(EVENT_MESSAGE_RECEIVE, epid))
+		return 0;
+	if (read_u64(process + config.layout.process_sig_qs_save, &at) && read_u64(at, &message))
+		read_u64(message + config.layout.message_m + 16, &from);
+	event_seen(process, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(EVENT_MESSAGE_RECEIVE, ts_ns, epid, flags, 0);
+	if (rec) {
+		rec->values[0] = from;
+		rec->values[1] = queue_len(process);
+		event_end(rec, 2);
+	}
+	count_time(ts_ns);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Events of processes and of their scheduling.
+ */
+#ifndef EBEAM_BPF_EVENT_PROCESS_H
+#define EBEAM_BPF_EVENT_PROCESS_H
+
+#include "event_values.bpf.h"
+
+/* ---- processes ----------------------------------------------------------------------------- */
+
+/* Eterm erl_create_process(Process *parent, Eterm mod, Eterm func, Eterm args, ErlSpawnOpts *so),
+ * erl_process.c; so->flags is an int at 0, SPO_LINK its bit 0. */
+SEC("uprobe")
+int event_spawn(struct pt_regs *ctx)
+{
+	struct event_thread *t = thread_here();
+
+	if (!t)
+		return 0;
+	keep_return();
+	t->spawn.entered = 1;
+	t->spawn.parent = ctx->di;
+	t->spawn.mfa[0] = ctx->si;
+	t->spawn.mfa[1] = ctx->dx;
+	t->spawn.mfa[2] = (uint64_t)list_length(ctx->cx);
+	t->spawn.link = 0;
+	read_u32(ctx->r8, &t->spawn.link);
+	return 0;
+}
+
+INLINE void spawned(struct pt_regs *ctx, struct event_thread *t, uint64_t child, uint64_t ts_ns)
+{
+	uint64_t parent = epid_of(t->spawn.parent);
+	struct rec_raw_event *rec;
+	uint16_t flags = 0;
+
+	if (wanted_of(EVENT_PROCESS_SPAWN, child) || wanted_of(EVENT_PROCESS_SPAWN, parent)) {
+		flags = event_stack(ctx, t->spawn.parent, ts_ns);
+		rec = event_begin(EVENT_PROCESS_SPAWN, ts_ns, child, flags, 0);
+		if (rec) {
+			rec->values[0] = parent;
+			rec->values[1] = t->spawn.mfa[0];
+			rec->values[2] = t->spawn.mfa[1];
+			rec->values[3] = t->spawn.mfa[2];
+			event_end(rec, 4);
+		}
+	}
+	if (t->spawn.link & 1 && parent && wanted_of(EVENT_PROCESS_LINK, parent)) {
+		flags = event_stack(ctx, t->spawn.parent, ts_ns);
+		rec = event_begin(EVENT_PROCESS_LINK, ts_ns, parent, flags, 0);
+		if (rec) {
+			rec->values[0] = child;
+			event_end(rec, 1);
+		}
+	}
+}
+
+SEC("uretprobe")
+int event_spawn_return(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), child = ctx->ax;
+	struct event_thread *t = thread_here();
+
+	if (!t || !t->spawn.entered)
+		return 0;
+	drop_return();
+	t->spawn.entered = 0;
+	if (t->spawn.parent)
+		event_seen(t->spawn.parent, ts_ns);
+	if ((child & 0xf) == 3) /* a pid; THE_NON_VALUE on failure */
+		spawned(ctx, t, child, ts_ns);
+	count_time(ts_ns);
+	return 0;
+}
+
+/* void erts_do_exit_process(Process *p, Eterm reason), erl_process.c: once for each process, also
+ * for one that is killed by a signal. */
+SEC("uprobe")
+int event_exit(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->di, epid = epid_of(process);
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!wanted_of(EVENT_PROCESS_EXIT, epid))
+		return 0;
+	event_seen(process, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(EVENT_PROCESS_EXIT, ts_ns, epid, flags, EVENT_BLOCKS);
+	if (rec) {
+		rec->values[0] = ctx->si;
+		copy_term(rec, ctx->si);
+		event_end(rec, 1);
+	}
+	count_time(ts_ns);
+	return 0;
+}
+
+INLINE void link_event(struct pt_regs *ctx, enum event_kind kind, uint64_t from, uint64_t to)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), process = 0, esdp_process;
+	struct thread_info *t = scheduler_here();
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if ((from & 0xf) != 3 || !wanted_of(kind, from))
+		return;
+	/* The sender is a process that runs here, or is starting. */
+	if (t && read_u64(t->esdp + config.layout.sched_current_process, &esdp_process) &&
+	    esdp_process && epid_of(esdp_process) == from)
+		process = esdp_process;
+	if (process)
+		event_seen(process, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(kind, ts_ns, from, flags, 0);
+	if (rec) {
+		rec->values[0] = to;
+		event_end(rec, 1);
+	}
+	count_time(ts_ns);
+}
+
+/* int erts_proc_sig_send_link(ErtsPTabElementCommon *sender, Eterm from, Eterm to, ErtsLink *lnk),
+ * erl_proc_sig_queue.c */
+SEC("uprobe")
+int event_link(struct pt_regs *ctx)
+{
+	link_event(ctx, EVENT_PROCESS_LINK, ctx->si, ctx->dx);
+	return 0;
+}
+
+/* Uint64 erts_proc_sig_send_unlink(ErtsPTabElementCommon *sender, Eterm from, ErtsLink *lnk) */
+SEC("uprobe")
+int event_unlink(struct pt_regs *ctx)
+{
+	uint64_t to = 0;
+
+	read_u64(ctx->dx + config.layout.link_item, &to);
+	link_event(ctx, EVENT_PROCESS_UNLINK, ctx->si, to);
+	return 0;
+}
+
+/* int erts_register_name(Process *c_p, Eterm name, Eterm id), register.c; 1 = done */
+SEC("uprobe")
+int event_register(struct pt_regs *ctx)
+{
+	struct event_thread *t = thread_here();
+
+	if (!t)
+		return 0;
+	keep_return();
+	t->reg.process = ctx->di;
+	t->reg.name = ctx->si;
+	t->reg.id = ctx->dx;
+	return 0;
+}
+
+SEC("uretprobe")
+int event_register_return(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns();
+	struct event_thread *t = thread_here();
+	struct rec_raw_event *rec;
+	uint64_t id, epid;
+	uint16_t flags;
+
+	if (!t || !t->reg.process)
+		return 0;
+	drop_return();
+	id = t->reg.id;
+	epid = (id & 0xf) == 3 ? id : 0;
+	if ((int)ctx->ax == 1 && wanted_of(EVENT_PROCESS_REGISTER, epid)) {
+		/* What was known of the process has changed. */
+		bpf_map_delete_elem(&processes, &id);
+		event_seen(t->reg.process, ts_ns);
+		flags = event_stack(ctx, t->reg.process, ts_ns);
+		rec = event_begin(EVENT_PROCESS_REGISTER, ts_ns, epid, flags, 0);
+		if (rec) {
+			rec->values[0] = t->reg.name;
+			rec->values[1] = epid ? 0 : id;
+			event_end(rec, 2);
+		}
+	}
+	t->reg.process = 0;
+	count_time(ts_ns);
+	return 0;
+}
+
+/* int erts_unregister_name(Process *c_p, ErtsProcLocks locks, Port *c_prt, Eterm name), register.c;
+ * name 0: whatever it is registered as. */
+SEC("uprobe")
+int event_unregister(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->di, name = ctx->cx,
+		 by = epid_of(process);
+	uint64_t reg = 0, own = 0, epid = 0;
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (process && read_u64(process + config.layout.process_reg, &reg) && reg)
+		read_u64(reg + config.layout.regproc_name, &own);
+	if (!name)
+		name = own;
+	if (!name)
+		return 0;
+	if (name == own)
+		epid = by;
+	if (!wanted_of(EVENT_PROCESS_UNREGISTER, epid))
+		return 0;
+	if (process)
+		event_seen(process, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(EVENT_PROCESS_UNREGISTER, ts_ns, epid, flags, 0);
+	if (rec) {
+		rec->values[0] = name;
+		rec->values[1] = by;
+		event_end(rec, 2);
+	}
+	count_time(ts_ns);
+	return 0;
+}
+
+/* int erts_hibernate(Process *c_p, Eterm *reg), beam_common.c: module, function, arguments in
+ * reg */
+SEC("uprobe")
+int event_hibernate(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->di, epid = epid_of(process), reg[3];
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!wanted_of(EVENT_PROCESS_HIBERNATE, epid) || !read_user(ctx->si, reg, sizeof(reg)))
+		return 0;
+	event_seen(process, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(EVENT_PROCESS_HIBERNATE, ts_ns, epid, flags, 0);
+	if (rec) {
+		rec->values[0] = reg[0];
+		rec->values[1] = reg[1];
+		rec->values[2] = (uint64_t)list_length(reg[2]);
+		event_end(rec, 3);
+	}
+	count_time(ts_ns);
+	return 0;
+}
+
+/* ---- scheduling ---------------------------------------------------------------------------- */
+
+INLINE void scheduled(struct pt_regs *ctx, uint64_t process, enum event_word word,
+		      uint64_t reductions, uint64_t ts_ns)
+{
+	uint64_t epid = epid_of(process), at = 0;
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!wanted_of(EVENT_PROCESS_SCHEDULED, epid))
+		return;
+	event_seen(process, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	read_u64(process + config.layout.process_i, &at);
+	rec = event_begin(EVENT_PROCESS_SCHEDULED, ts_ns, epid, flags, 0);
+	if (rec) {
+		rec->values[0] = word;
+		rec->values[1] = at;
+		rec->values[2] = reductions;
+		event_end(rec, 3);
+	}
+}
+
+/* Process *erts_schedule(ErtsSchedulerData *esdp, Process *p, int calls), erl_process.c; p is NULL
+ * the first time; calls = reductions that p used. */
+SEC("uprobe")
+int event_schedule(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->si;
+	enum event_word word = EVENT_WORD_OUT;
+	uint32_t flags = 0;
+
+	keep_return();
+	if (!process || !read_u32(process + config.layout.process_state, &flags))
+		return 0;
+	if (flags & PSFLG_FREE)
+		word = EVENT_WORD_OUT_EXITED;
+	else if (flags & PSFLG_EXITING)
+		word = EVENT_WORD_OUT_EXITING;
+	scheduled(ctx, process, word, (uint32_t)ctx->dx, ts_ns);
+	count_time(ts_ns);
+	return 0;
+}
+
+SEC("uretprobe")
+int event_schedule_return(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->ax;
+	uint32_t flags = 0;
+
+	drop_return();
+	if (!process || !read_u32(process + config.layout.process_state, &flags))
+		return 0;
+	scheduled(ctx, process, flags & PSFLG_EXITING ? EVENT_WORD_IN_EXITING : EVENT_WORD_IN,
+		  EVENT_UNKNOWN, ts_ns);
+	count_time(ts_ns);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Events of the VM: raw values -> ids and numbers; part of the resolver (resolve.h).  Terms are
+ * printed from the words that came with the event: what they point to may be gone by now.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "beam/resolve_internal.h"
+
+/* The words that came with a term, as memory. */
+struct blocks {
+	struct mem mem;
+	const struct rec_raw_event *raw;
+};
+
+static int read_blocks(struct mem *m, raddr addr, void *buf, size_t size)
+{
+	const struct blocks *b = CONTAINER_OF(m, struct blocks, mem);
+
+	for (unsigned int i = 0; i < b->raw->nr_blocks; i++) {
+		const struct term_block *block = &b->raw->blocks[i];
+
+		if (block->addr && addr >= block->addr &&
+		    addr - block->addr <= sizeof(block->words) &&
+		    size <= sizeof(block->words) - (addr - block->addr)) {
+			memcpy(buf, (const char *)block->words + (addr - block->addr), size);
+			return 0;
+		}
+	}
+	return -EFAULT;
+}
+
+static uint32_t term_string(struct beam_resolver *r, struct names *names,
+			    const struct rec_raw_event *raw, uint64_t term)
+{
+	struct blocks blocks = {.mem.read = read_blocks, .raw = raw};
+	struct term_reader reader = {
+		.mem = &blocks.mem,
+		.atoms = r->node->atoms,
+		.pids = &r->pids,
+		.ports = &r->ports,
+		.otp = r->node->identity.otp,
+		.depth = 8,
+		.max_len = 400,
+	};
+	struct strbuf text = STRBUF_INIT;
+	uint32_t id;
+
+	term_print(&reader, &text, term);
+	id = names_intern_string(names, text.buf, text.len, NULL);
+	strbuf_free(&text);
+	return id;
+}
+
+static uint32_t atom_string(struct beam_resolver *r, struct names *names, uint64_t atom)
+{
+	size_t len;
+	const char *text = beam_atom_text(r->node->atoms, atom, &len);
+
+	return text ? names_intern_string(names, text, len, NULL) : 0;
+}
+
+static uint32_t port_string(struct beam_resolver *r, struct names *names, uint64_t term)
+{
+	char text[64];
+
+	if (!TERM_IS_PORT(term))
+		return 0;
+	port_format(&r->ports, term, text, sizeof(text));
+	return names_intern_string(names, text, strlen(text), NULL);
+}
+
+static uint32_t text_string(struct names *names, const uint64_t *words)
+{
+	const char *text = (const char *)words;
+	size_t len = strnlen(text, 8 * EVENT_TEXT_WORDS);
+
+	return len ? names_intern_string(names, text, len, NULL) : 0;
+}
+
+static uint32_t word_string(struct names *names, uint64_t word)
+{
+	static const char *const texts[NR_EVENT_WORDS] = {
+#define EVENT_WORD_TEXT(id, text) [EVENT_WORD_##id] = text,
+		EVENT_WORDS(EVENT_WORD_TEXT)
+#undef EVENT_WORD_TEXT
+	};
+	const char *text = word < NR_EVENT_WORDS ? texts[word] : NULL;
+
+	return text ? names_intern_string(names, text, strlen(text), NULL) : 0;
+}
+
+/* The function in which an address of code lies. */
+static uint32_t code_function(struct beam_resolver *r, struct names *names, raddr addr)
+{
+	const struct cached_frame *f = frame_of_jit(r, names, addr);
+	const struct name_frame *frame = f ? names_frame(names, f->frame) : NULL;
+
+	return frame ? frame->function : 0;
+}
+
+static uint64_t value_of(struct beam_resolver *r, struct names *names,
+			 const struct rec_raw_event *raw, enum event_field_type type,
+			 const uint64_t *words)
+{
+	switch (type) {
+	case FIELD_PID:
+		return process_of_epid(r, names, words[0]);
+	case FIELD_PORT:
+		return port_string(r, names, words[0]);
+	case FIELD_ATOM:
+		return words[0] ? atom_string(r, names, words[0]) : 0;
+	case FIELD_TERM:
+		return words[0] ? term_string(r, names, raw, words[0]) : 0;
+	case FIELD_MFA:
+		/* Arity -1: the list of arguments was no list of a length that can be. */
+		return words[2] <= 255 ? function_of_mfa(r, names, words, FRAME_ERLANG) : 0;
+	case FIELD_CODE:
+		return words[0] ? code_function(r, names, words[0]) : 0;
+	case FIELD_TEXT:
+		return text_string(names, words);
+	case FIELD_WORD:
+		return word_string(names, words[0]);
+	case FIELD_WORDS:
+	case FIELD_COUNT:
+	case FIELD_NS:
+	case NR_FIELD_TYPES:
+		break;
+	}
+	return words[0];
+}
+
+static const struct {
+	uint16_t kind;
+	uint8_t type, words;
+} fields[] = {
+#define FIELD_WORDS_OF(type) ((type) == FIELD_MFA ? 3 : (type) == FIELD_TEXT ? EVENT_TEXT_WORDS : 1)
+#define EVENT(kind, text, group, summary, differs)
+#define EVENT_FIELD(of, field, text, is) {EVENT_##of, FIELD_##is, FIELD_WORDS_OF(FIELD_##is)},
+#include "abi/catalogue.def"
+#undef EVENT
+#undef EVENT_FIELD
+};
+
+/* A process that was just made: nobody has seen it yet, but what it starts with is known. */
+static void know_child(struct beam_resolver *r, struct names *names,
+		       const struct rec_raw_event *raw)
+{
+	if (raw->kind == EVENT_PROCESS_SPAWN && raw->nr_values >= 4 && raw->values[3] <= 255)
+		process_starts_with(r, names, raw->epid,
+				    function_of_mfa(r, names, &raw->values[1], FRAME_ERLANG));
+}
+
+int resolve_event(struct resolver *base, struct names *names, const struct rec_raw_event *raw,
+		  struct resolved_event *out)
+{
+	struct beam_resolver *r = CONTAINER_OF(base, struct beam_resolver, base);
+	uint64_t none[EVENT_TEXT_WORDS] = {0};
+	unsigned int at = 0, nr = 0;
+
+	if (raw->kind >= NR_EVENT_KINDS || raw->nr_values > EVENT_RAW_WORDS ||
+	    raw->nr_blocks > EVENT_BLOCKS ||
+	    raw->h.size < sizeof(*raw) + raw->nr_blocks * sizeof(raw->blocks[0]))
+		return -EINVAL;
+	know_child(r, names, raw);
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		if (fields[i].kind != raw->kind)
+			continue;
+		out->values[nr++] =
+			value_of(r, names, raw, (enum event_field_type)fields[i].type,
+				 at + fields[i].words <= raw->nr_values ? &raw->values[at] : none);
+		at += fields[i].words;
+	}
+	out->nr_values = nr;
+	out->process = raw->epid ? process_of_epid(r, names, raw->epid) : 0;
+	out->thread = thread_of_tid(r, names, (int)raw->os_tid, THREAD_UNKNOWN, 0)->id;
+	return 0;
+}

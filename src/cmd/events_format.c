@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One event of the VM as a line of text, or as an object on a line (see events.h). */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/compiler.h"
+#include "cmd/events.h"
+
+static uint64_t epoch_of(const struct events_view *v, uint64_t ts_ns)
+{
+	return v->start_epoch_ns + (ts_ns - v->start_ns);
+}
+
+/* "12:00:00.123456", local time. */
+static void add_time(struct strbuf *out, uint64_t epoch_ns)
+{
+	time_t seconds = (time_t)(epoch_ns / 1000000000u);
+	struct tm tm;
+
+	localtime_r(&seconds, &tm);
+	strbuf_addf(out, "%02d:%02d:%02d.%06u", tm.tm_hour, tm.tm_min, tm.tm_sec,
+		    (unsigned int)(epoch_ns % 1000000000u / 1000));
+}
+
+/* Text of a value; false if it is not known. */
+static bool add_value(struct strbuf *out, const struct names *names, enum event_field_type type,
+		      uint64_t value)
+{
+	const struct name_process *p;
+	const struct name_function *f;
+	const char *s;
+
+	switch (type) {
+	case FIELD_PID:
+		p = names_process(names, (uint32_t)value);
+		if (p)
+			strbuf_addstr(out, p->pid);
+		return p != NULL;
+	case FIELD_MFA:
+	case FIELD_CODE:
+		f = names_function(names, (uint32_t)value);
+		if (f)
+			names_format_function(out, f);
+		return f != NULL;
+	case FIELD_ATOM:
+		s = names_string(names, (uint32_t)value);
+		if (s)
+			names_format_module(out, s, strlen(s));
+		return s != NULL;
+	case FIELD_PORT:
+	case FIELD_TERM:
+	case FIELD_TEXT:
+	case FIELD_WORD:
+		s = names_string(names, (uint32_t)value);
+		if (s)
+			names_format_text(out, s, strlen(s));
+		return s != NULL;
+	case FIELD_NS:
+		strbuf_addf(out, "%.3fus", (double)value / 1e3);
+		return true;
+	case FIELD_WORDS:
+	case FIELD_COUNT:
+	case NR_FIELD_TYPES:
+		break;
+	}
+	strbuf_addf(out, "%" PRIu64, value);
+	return true;
+}
+
+static bool is_number(enum event_field_type type)
+{
+	return type >= FIELD_WORDS;
+}
+
+static bool is_known(const struct event *ev, unsigned int i, enum event_field_type type)
+{
+	if (i >= ev->u.vm.nr_values)
+		return false;
+	return is_number(type) ? ev->u.vm.values[i] != EVENT_UNKNOWN : ev->u.vm.values[i] != 0;
+}
+
+/* Registered name, else label. */
+static void add_name(struct strbuf *out, const struct name_process *p)
+{
+	if (p && p->registered)
+		names_format_module(out, p->registered, strlen(p->registered));
+	else if (p && p->label)
+		names_format_text(out, p->label, strlen(p->label));
+}
+
+static void format_text(struct events_view *v, enum event_kind kind, const struct event *ev)
+{
+	const struct name_process *p = names_process(v->names, ev->u.vm.process);
+	const struct event_field *fields;
+	struct strbuf *out = &v->line;
+	struct strbuf text = STRBUF_INIT;
+	unsigned int nr;
+
+	fields = event_fields(kind, &nr);
+	add_time(out, epoch_of(v, ev->ts_ns));
+	strbuf_addf(out, "  %-12s  %-18s", p ? p->pid : "-", event_rows[kind].name);
+	for (unsigned int i = 0; i < nr; i++) {
+		if (!is_known(ev, i, fields[i].type))
+			continue;
+		strbuf_reset(&text);
+		if (add_value(&text, v->names, fields[i].type, ev->u.vm.values[i]))
+			strbuf_addf(out, " %s=%s", fields[i].name, text.buf);
+	}
+	strbuf_free(&text);
+	if (p && (p->registered || p->label)) {
+		strbuf_addstr(out, "  (");
+		add_name(out, p);
+		strbuf_addch(out, ')');
+	}
+	strbuf_addch(out, '\n');
+}
+
+/* Top first, as a stack trace of Erlang. */
+static const struct name_function *next_frame(const struct events_view *v, uint32_t *stack,
+					      const struct name_frame **frame)
+{
+	const struct name_stack *s = names_stack(v->names, *stack);
+
+	if (!s)
+		return NULL;
+	*stack = s->parent;
+	*frame = names_frame(v->names, s->frame);
+	return *frame ? names_function(v->names, (*frame)->function) : NULL;
+}
+
+static void stack_text(struct events_view *v, const struct event *ev)
+{
+	const struct name_function *f;
+	const struct name_frame *frame;
+	uint32_t stack = ev->u.vm.stack;
+
+	while ((f = next_frame(v, &stack, &frame))) {
+		strbuf_addstr(&v->line, "                   ");
+		names_format_function(&v->line, f);
+		if (frame->file) {
+			strbuf_addstr(&v->line, " (");
+			names_format_text(&v->line, frame->file, strlen(frame->file));
+			strbuf_addf(&v->line, ":%u)", frame->line);
+		}
+		strbuf_addch(&v->line, '\n');
+	}
+}
+
+static void stack_json(struct events_view *v, const struct event *ev)
+{
+	const struct name_function *f;
+	const struct name_frame *frame;
+	uint32_t stack = ev->u.vm.stack;
+	struct strbuf text = STRBUF_INIT;
+
+	if (!names_stack(v->names, stack)) {
+		jsonw_null(&v->w, "stack");
+		return;
+	}
+	jsonw_begin_array(&v->w, "stack");
+	while ((f = next_frame(v, &stack, &frame))) {
+		strbuf_reset(&text);
+		names_format_function(&text, f);
+		jsonw_begin_object(&v->w, NULL);
+		jsonw_string(&v->w, "mfa", text.buf);
+		jsonw_string(&v->w, "file", frame->file);
+		if (frame->file)
+			jsonw_uint(&v->w, "line", frame->line);
+		else
+			jsonw_null(&v->w, "line");
+		jsonw_end_object(&v->w);
+	}
+	jsonw_end_array(&v->w);
+	strbuf_free(&text);
+}
+
+static void field_json(struct events_view *v, const struct event_field *field, uint64_t value,
+		       bool known)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	if (!known) {
+		jsonw_null(&v->w, field->name);
+	} else if (is_number(field->type)) {
+		jsonw_uint(&v->w, field->name, value);
+	} else {
+		known = add_value(&text, v->names, field->type, value);
+		jsonw_string(&v->w, field->name, known ? text.buf : NULL);
+	}
+	strbuf_free(&text);
+}
+
+static void process_json(struct events_view *v, const struct name_process *p)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	jsonw_string(&v->w, "pid", p ? p->pid : NULL);
+	if (p && p->registered)
+		names_format_module(&text, p->registered, strlen(p->registered));
+	jsonw_string(&v->w, "registered_name", p && p->registered ? text.buf : NULL);
+	jsonw_string(&v->w, "label", p ? p->label : NULL);
+	strbuf_free(&text);
+}
+
+static void format_json(struct events_view *v, enum event_kind kind, const struct event *ev)
+{
+	const struct name_thread *t = names_thread(v->names, ev->u.vm.thread);
+	const struct event_field *fields;
+	unsigned int nr;
+
+	fields = event_fields(kind, &nr);
+	jsonw_begin_object(&v->w, NULL);
+	jsonw_uint(&v->w, "ts_ns", epoch_of(v, ev->ts_ns));
+	jsonw_uint(&v->w, "cpu", ev->u.vm.cpu);
+	jsonw_string(&v->w, "kind", event_rows[kind].name);
+	process_json(v, names_process(v->names, ev->u.vm.process));
+	for (unsigned int i = 0; i < nr; i++)
+		field_json(v, &fields[i], ev->u.vm.values[i], is_known(ev, i, fields[i].type));
+	jsonw_uint(&v->w, "os_tid", t ? t->os_tid : 0);
+	jsonw_string(&v->w, "thread", t ? t->name : NULL);
+	if (t && t->scheduler)
+		jsonw_uint(&v->w, "scheduler", t->scheduler);
+	else
+		jsonw_null(&v->w, "scheduler");
+	if (v->stacks)
+		stack_json(v, ev);
+	jsonw_end_object(&v->w);
+	strbuf_add(&v->line, v->w.buf.buf, v->w.buf.len);
+	strbuf_addch(&v->line, '\n');
+	strbuf_reset(&v->w.buf);
+	memset(v->w.any, 0, sizeof(v->w.any));
+}
+
+void events_format(struct events_view *v, enum event_kind kind, const struct event *ev)
+{
+	strbuf_reset(&v->line);
+	if (v->json) {
+		format_json(v, kind, ev);
+		return;
+	}
+	format_text(v, kind, ev);
+	if (v->stacks)
+		stack_text(v, ev);
+}

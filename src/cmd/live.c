@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See live.h. */
+#include "cmd/live.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "beam/atoms.h"
+#include "beam/sched.h"
+
+static double own_cpu_s(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+/* An atom's place in process dictionaries; all zero if the node does not have it. */
+static struct dictionary_key key_of(struct beam_node *n, const char *atom)
+{
+	uint64_t term = beam_atom_find(n->atoms, atom);
+
+	/* An atom hashes to its index there (erl_process_dict.c, MAKE_HASH). */
+	return (struct dictionary_key){.term = term, .hash = term >> 6};
+}
+
+static void set_code(struct live *l)
+{
+	struct address_range mappings[EBEAM_JIT_RANGES];
+	struct session_code code = {
+		.mappings = mappings,
+		.normal_exit = jit_normal_exit(beam_resolver_jit(l->resolver)),
+	};
+
+	code.nr_mappings =
+		beam_resolver_code_ranges(l->resolver, mappings, EBEAM_JIT_RANGES, &code.fragments);
+	session_set_code(l->session, &code);
+}
+
+static int add_threads(struct live *l, struct error *err)
+{
+	struct sched_thread *threads;
+	int nr = sched_threads(l->node, &threads), rc = 0;
+
+	/* Without the arrays (hidden symbols, no shape) samples in JIT code show the schedulers. */
+	if (nr <= 0)
+		log_info("schedulers will be learned from samples");
+	for (int i = 0; i < nr && rc == 0; i++)
+		rc = session_add_thread(l->session, threads[i].thread_pointer, &threads[i].info,
+					err);
+	free(threads);
+	return rc;
+}
+
+/* Frame pointers are a property of the running node: of the JIT's own record (25 and later). */
+static bool keeps_frame_pointers(struct live *l)
+{
+	return jit_frame_pointers(beam_resolver_jit(l->resolver));
+}
+
+static int open_session(struct live *l, const struct live_config *asked, struct error *err)
+{
+	struct session_config config = {
+		.os_pid = l->node->os_pid,
+		.freq = asked->freq,
+		.frame_pointers = keeps_frame_pointers(l),
+		.jit_descriptor =
+			l->node->anchors.jit_register ? l->node->anchors.jit_descriptor : 0,
+		.initial_call = key_of(l->node, "$initial_call"),
+		.process_label = key_of(l->node, "$process_label"),
+		.layout = &l->node->layout,
+		.events = asked->events,
+		.elf = l->node->elf,
+		.event_epid = asked->event_epid,
+		.event_stacks = asked->event_stacks,
+	};
+
+	return session_open(&l->session, &config, err);
+}
+
+static int watch_code(struct live *l, struct error *err)
+{
+	struct beam_node *n = l->node;
+	struct error why;
+	uint64_t offset;
+
+	if (!n->anchors.jit_register)
+		return 0;
+	offset = elf_file_offset_of(n->elf, n->anchors.jit_register - n->bias);
+	if (offset != UINT64_MAX && session_watch_code(l->session, offset, &why) == 0) {
+		/* Read again what was loaded since, and until the probe was there. */
+		return beam_resolver_sync(l->resolver, err);
+	}
+	log_warn("ebeam: code that is loaded while recording will have no names: %s",
+		 offset == UINT64_MAX ? "the place to watch is in no segment" : why.msg);
+	return 0;
+}
+
+int live_open(struct live *l, struct beam_node *n, const struct live_config *config,
+	      struct error *err)
+{
+	struct error ignored;
+	int rc;
+
+	memset(l, 0, sizeof(*l));
+	l->node = n;
+	rc = beam_resolver_open(&l->resolver, n, err);
+	rc = rc ? rc : beam_resolver_sync(l->resolver, err);
+	rc = rc ? rc : open_session(l, config, err);
+	rc = rc ? rc : watch_code(l, err);
+	rc = rc ? rc : add_threads(l, err);
+	if (rc) {
+		live_close(l);
+		return rc;
+	}
+	set_code(l);
+	enrich_open(&l->enrich, session_source(l->session), beam_resolver(l->resolver));
+	proc_stat_read(&l->node_stat, n->os_pid, &ignored);
+	l->own_start_s = own_cpu_s();
+	l->start_epoch_ns = clock_realtime_ns();
+	l->start_ns = clock_monotonic_ns();
+	return 0;
+}
+
+void live_close(struct live *l)
+{
+	enrich_close(l->enrich);
+	session_close(l->session);
+	beam_resolver_close(l->resolver);
+	memset(l, 0, sizeof(*l));
+}
+
+int live_add_meta(struct live *l, const char *command, const char *mode, unsigned int freq,
+		  struct error *err)
+{
+	const struct beam_identity *id = &l->node->identity;
+	struct beam_facts facts;
+	char text[64];
+	int rc = beam_node_facts(l->node, &facts, err);
+
+	if (rc)
+		return rc;
+	enrich_add_meta(l->enrich, "version", EBEAM_VERSION);
+	enrich_add_meta(l->enrich, "command", command);
+	enrich_add_meta(l->enrich, "mode", mode);
+	enrich_add_meta(l->enrich, "node", facts.name);
+	snprintf(text, sizeof(text), "%d", l->node->os_pid);
+	enrich_add_meta(l->enrich, "os_pid", text);
+	enrich_add_meta(l->enrich, "otp", id->otp_text);
+	enrich_add_meta(l->enrich, "erts", id->erts);
+	enrich_add_meta(l->enrich, "flavor", id->jit ? "jit" : "emu");
+	snprintf(text, sizeof(text), "%u", facts.schedulers);
+	enrich_add_meta(l->enrich, "schedulers", text);
+	if (freq) {
+		snprintf(text, sizeof(text), "%u", freq);
+		enrich_add_meta(l->enrich, "freq", text);
+	}
+	enrich_add_meta(l->enrich, "start",
+			units_format_time(l->start_epoch_ns, text, sizeof(text)));
+	snprintf(text, sizeof(text), "%" PRIu64, l->start_epoch_ns);
+	enrich_add_meta(l->enrich, "start_epoch_ns", text);
+	snprintf(text, sizeof(text), "%" PRIu64, l->start_ns);
+	enrich_add_meta(l->enrich, "start_ns", text);
+	if (!l->node->anchors.jit_register)
+		enrich_add_meta(l->enrich, "warnings",
+				"code loaded while recording could not be watched");
+	return 0;
+}
+
+void live_look(struct live *l)
+{
+	if (beam_resolver_ranges_changed(l->resolver))
+		set_code(l);
+}
+
+void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns)
+{
+	for (int id = 0; id < NR_COUNTERS; id++) {
+		uint64_t value = session_counter(l->session, (enum counter_id)id);
+
+		if (id == COUNTER_CODE_UNREADABLE)
+			value = jit_unreadable(beam_resolver_jit(l->resolver));
+		else if (id == COUNTER_NAMES_FULL)
+			value = enrich_overflows(l->enrich);
+		else if (id == COUNTER_BAD_RECORD)
+			value = enrich_bad_records(l->enrich) + refused;
+		if (value)
+			enrich_add_counter(l->enrich, (enum counter_id)id, value, end_ns);
+	}
+}
+
+double live_node_cost(struct live *l, double *busy)
+{
+	uint64_t ns = session_counter(l->session, COUNTER_PROBE_NS);
+	struct proc_stat now;
+	struct error ignored;
+	double busy_s;
+
+	if (busy)
+		*busy = 0;
+	if (proc_stat_read(&now, l->node->os_pid, &ignored))
+		return -1;
+	busy_s = (double)(now.utime_ticks + now.stime_ticks - l->node_stat.utime_ticks -
+			  l->node_stat.stime_ticks) /
+		 (double)sysconf(_SC_CLK_TCK);
+	if (busy)
+		*busy = busy_s;
+	return busy_s > 0 ? (double)ns / 1e9 / busy_s * 100 : -1;
+}
+
+double live_own_cpu(struct live *l)
+{
+	double wall = (double)(clock_monotonic_ns() - l->start_ns) / 1e9;
+
+	return wall > 0 ? (own_cpu_s() - l->own_start_s) / wall * 100 : 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What every command with probes needs: node -> resolver, probes -> session, enricher over both.
+ * Borrows the node.
+ */
+#ifndef EBEAM_CMD_LIVE_H
+#define EBEAM_CMD_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "beam/node.h"
+#include "beam/resolve.h"
+#include "event/enrich.h"
+#include "probe/session.h"
+#include "target/proc.h"
+
+struct live {
+	struct beam_node *node;
+	struct beam_resolver *resolver;
+	struct session *session;
+	struct enrich *enrich;
+	uint64_t start_epoch_ns, start_ns;
+	struct proc_stat node_stat; /* at the start */
+	double own_start_s;
+};
+
+/* What is asked for; the rest of the session's configuration is the node's. */
+struct live_config {
+	unsigned int freq;		  /* 0 = no sampling */
+	const struct source_plan *events; /* NULL = none */
+	uint64_t event_epid;
+	bool event_stacks;
+};
+
+/* Everything but session_start().  On failure live_close() is called. */
+int live_open(struct live *l, struct beam_node *n, const struct live_config *config,
+	      struct error *err);
+void live_close(struct live *l);
+
+/* Meta records that every capture has; `mode` is "cpu", "events", ... */
+int live_add_meta(struct live *l, const char *command, const char *mode, unsigned int freq,
+		  struct error *err);
+/* After records were taken in: tells the probes of code in new places. */
+void live_look(struct live *l);
+/* Counters, `refused` records of the caller's among them, as records of that time. */
+void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns);
+
+/* Percent of the node's CPU time that the programs have taken so far; negative = unknown.  *busy
+ * (NULL ok) is that CPU time, in the kernel's coarse ticks. */
+double live_node_cost(struct live *l, double *busy);
+/* Percent of one core that this process has used since the start. */
+double live_own_cpu(struct live *l);
+
+#endif

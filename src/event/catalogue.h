@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The events of the VM, as abi/catalogue.def lists them: names, groups, fields, words.
+ */
+#ifndef EBEAM_EVENT_CATALOGUE_H
+#define EBEAM_EVENT_CATALOGUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/record.h"
+
+enum event_group {
+	EVENT_GROUP_PROCESS,
+	EVENT_GROUP_SCHEDULER,
+	EVENT_GROUP_MESSAGE,
+	EVENT_GROUP_GC,
+	EVENT_GROUP_PORT,
+	NR_EVENT_GROUPS
+};
+
+struct event_row {
+	const char *name;
+	enum event_group group;
+	const char *summary;
+	const char *differs; /* from the event of that name in LTTng's list; "" = nothing */
+};
+
+struct event_field {
+	enum event_kind kind;
+	const char *name;
+	enum event_field_type type;
+};
+
+extern const struct event_row event_rows[NR_EVENT_KINDS];
+
+/* "process", "gc", ... */
+const char *event_group_name(enum event_group group);
+/* Fields of a kind, in order of their values; *nr <= EVENT_MAX_FIELDS. */
+const struct event_field *event_fields(enum event_kind kind, unsigned int *nr);
+/* Kind by name, -1 if there is none. */
+int event_kind_find(const char *name, size_t len);
+/* Text of an enum event_word, NULL if there is none. */
+const char *event_word_text(uint64_t word);
+/* Words that a field takes in a raw record. */
+unsigned int event_field_words(enum event_field_type type);
+
+/*
+ * Kinds of a list such as "gc,message_send,port_*": names, groups, "all", and names that end in *.
+ * 0 and *kinds (bit set), or -EINVAL with *bad, *bad_len: the word that names nothing.
+ */
+int event_kinds_parse(const char *list, uint64_t *kinds, const char **bad, size_t *bad_len);
+
+#endif

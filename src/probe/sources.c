@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See sources.h.  A kind is given if every function of its rows has a symbol.  Signatures stand at
+ * the programs, bpf/event_*.bpf.h.
+ */
+#include "probe/sources.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+#define KIND(kind) (1ull << EVENT_##kind)
+#define GC_KINDS                                                                                   \
+	(KIND(GC_MINOR_START) | KIND(GC_MINOR_END) | KIND(GC_MAJOR_START) | KIND(GC_MAJOR_END))
+#define SIZE_KINDS (KIND(MESSAGE_SEND) | KIND(MESSAGE_QUEUED))
+
+/* clang-format off */
+static const struct source_row {
+	uint64_t kinds;
+	const char *symbols[3]; /* of different releases; the first that is there */
+	const char *program, *args;
+	const char *at_return; /* program; NULL = none */
+} rows[] = {
+	{KIND(PROCESS_SPAWN) | KIND(PROCESS_LINK), {"erl_create_process"},
+		"event_spawn", "di si dx cx r8", "event_spawn_return"},
+	{KIND(PROCESS_EXIT), {"erts_do_exit_process"}, "event_exit", "di si", NULL},
+	{KIND(PROCESS_LINK), {"erts_proc_sig_send_link"}, "event_link", "si dx", NULL},
+	{KIND(PROCESS_UNLINK), {"erts_proc_sig_send_unlink"}, "event_unlink", "si dx", NULL},
+	{KIND(PROCESS_REGISTER), {"erts_register_name"},
+		"event_register", "di si dx", "event_register_return"},
+	{KIND(PROCESS_UNREGISTER), {"erts_unregister_name"}, "event_unregister", "di cx", NULL},
+	{KIND(PROCESS_SCHEDULED), {"erts_schedule"},
+		"event_schedule", "si dx", "event_schedule_return"},
+	{KIND(PROCESS_HIBERNATE), {"erts_hibernate"}, "event_hibernate", "di si", NULL},
+	{SIZE_KINDS, {"erts_queue_proc_message"},
+		"event_queue_proc_message", "di si cx r8", NULL},
+	{SIZE_KINDS, {"erts_try_alloc_message_on_heap"}, "event_alloc_message", "di cx", NULL},
+	{KIND(MESSAGE_QUEUED), {"erts_queue_message"}, "event_queue_message", "di dx cx r8", NULL},
+	{KIND(MESSAGE_SEND), {"erts_proc_sig_send_to_alias"},
+		"event_send_to_alias", "di dx", NULL},
+	{KIND(MESSAGE_SEND), {"erts_dsig_send_msg"}, "event_send_remote", "di", NULL},
+	{KIND(MESSAGE_SEND), {"erts_dsig_send_reg_msg"}, "event_send_remote_name", "di si", NULL},
+	/* C++ since OTP 25: (process *, long, ...), since 27 (process *, int, ...) */
+	{KIND(MESSAGE_RECEIVE), {"_Z23beam_jit_remove_messageP7processlPmS1_j",
+			"_Z23beam_jit_remove_messageP7processiPmS1_j", "beam_jit_remove_message"},
+		"event_receive", "di", NULL},
+	{GC_KINDS, {"erts_garbage_collect_nobump"}, "event_gc", "di si", "event_gc_return"},
+	{GC_KINDS, {"erts_garbage_collect"}, "event_gc", "di si", "event_gc_return"},
+	{GC_KINDS, {"erts_gc_after_bif_call_lhf"}, "event_gc_after_bif", "di", "event_gc_return"},
+	{KIND(PORT_OPEN), {"erts_open_driver"},
+		"event_port_open", "si", "event_port_open_return"},
+	{KIND(PORT_EXIT), {"erts_deliver_port_exit"}, "event_port_exit", "di si dx", NULL},
+	{KIND(PORT_COMMAND), {"erts_port_output"}, "event_port_output", "di dx", NULL},
+	{KIND(PORT_CONTROL), {"erts_port_control"}, "event_port_control", "di si dx", NULL},
+	{KIND(PORT_CONNECT), {"erts_port_connect"}, "event_port_connect", "di dx r8", NULL},
+	{KIND(PORT_LINK), {"erts_port_link"}, "event_port_link", "di si", NULL},
+	{KIND(PORT_UNLINK), {"erts_port_unlink"}, "event_port_unlink", "di si", NULL},
+};
+/* clang-format on */
+_Static_assert(2 * ARRAY_SIZE(rows) <= SOURCE_MAX_POINTS + 2, "each row may be two points");
+
+/* The symbol of a row that is in the file; NULL if none is. */
+static const char *find_symbol(const struct source_row *row, const struct elf_file *elf,
+			       struct elf_symbol *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(row->symbols) && row->symbols[i]; i++) {
+		if (elf_file_symbol(elf, row->symbols[i], out) && out->function)
+			return row->symbols[i];
+	}
+	return NULL;
+}
+
+static void add_point(struct source_plan *p, const struct source_row *row, const char *symbol,
+		      uint64_t addr, bool at_return)
+{
+	if (p->nr_points >= SOURCE_MAX_POINTS)
+		return;
+	p->points[p->nr_points++] = (struct source_point){
+		.symbol = symbol,
+		.program = at_return ? row->at_return : row->program,
+		.args = at_return ? "" : row->args,
+		.addr = addr,
+		.at_return = at_return,
+	};
+}
+
+void source_plan(struct source_plan *out, const struct elf_file *elf, uint64_t kinds)
+{
+	struct elf_symbol symbol;
+
+	memset(out, 0, sizeof(*out));
+	out->kinds = kinds;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!(rows[i].kinds & kinds) || find_symbol(&rows[i], elf, &symbol))
+			continue;
+		for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+			if ((rows[i].kinds & kinds) >> kind & 1 && !out->missing[kind])
+				out->missing[kind] = rows[i].symbols[0];
+		}
+		out->kinds &= ~rows[i].kinds;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *name;
+
+		if (!(rows[i].kinds & out->kinds))
+			continue;
+		name = find_symbol(&rows[i], elf, &symbol);
+		if (!name)
+			continue;
+		add_point(out, &rows[i], name, symbol.addr, false);
+		if (rows[i].at_return)
+			add_point(out, &rows[i], name, symbol.addr, true);
+	}
+}
+
+void source_functions(enum event_kind kind, char *buf, size_t size)
+{
+	size_t at = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && at < size; i++) {
+		if (rows[i].kinds >> kind & 1)
+			at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? ", " : "",
+					       strstr(rows[i].symbols[0], "remove_message")
+						       ? "beam_jit_remove_message"
+						       : rows[i].symbols[0]);
+	}
+}

@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`ebeam events`: workloads that do an exact number of things; counts and fields are equal, and
+nothing is lost that is not counted."""
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections import Counter
+
+from ebeam import bpf_descriptors
+from harness import Skip, case, check, check_equal, check_in
+
+GC_KINDS = ("gc_minor_start", "gc_minor_end", "gc_major_start", "gc_major_end")
+
+
+class Watch:
+    """`ebeam events -j` while something happens: begins when the probes are there, ends by SIGINT."""
+
+    def __init__(self, ctx, node, *args, stdout=subprocess.PIPE, json_lines=True):
+        words = ["events", "-v", "-p", node.os_pid, "-d", "60", *args]
+        self.process = ctx.ebeam.popen(*(words + ["-j"] if json_lines else words), stdout=stdout)
+        ctx.cleanup(self.end)
+        self.err, self.out = [], b""
+        attached = threading.Event()
+        self.threads = [threading.Thread(target=self.read_err, args=(attached,))]
+        if stdout == subprocess.PIPE:
+            self.threads.append(threading.Thread(target=self.read_out))
+        for t in self.threads:
+            t.start()
+        check(attached.wait(60), f"no probes attached: {self.err}")
+
+    def read_err(self, attached):
+        for line in self.process.stderr:
+            self.err.append(line.decode("utf-8", "replace").rstrip())
+            if "probes attached" in self.err[-1]:
+                attached.set()
+        attached.set()
+
+    def read_out(self):
+        self.out = self.process.stdout.read()
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        self.process.wait(60)
+        for t in self.threads:
+            t.join()
+
+    def events(self):
+        """All of them, once it has ended."""
+        self.end()
+        check_equal(self.process.returncode, 0, f"exit code; stderr {self.err}")
+        events = [json.loads(line) for line in self.out.decode().splitlines()]
+        check_equal(self.closing()[0], len(events), "events of the closing line")
+        check_equal(self.closing()[1], 0, f"lost; {self.err[-1]}")
+        times = [e["ts_ns"] for e in events]
+        check_equal(times, sorted(times), "order of time")
+        return events
+
+    def closing(self):
+        """Events shown and lost, of the closing line."""
+        found = re.search(r"^Events: ([0-9,]+)  lost ([0-9,]+)", self.err[-1])
+        check(found, f"closing line: {self.err}")
+        return [int(n.replace(",", "")) for n in found.groups()]
+
+
+def need_events(ctx):
+    if int(ctx.otp) >= 29:
+        raise Skip(f"OTP {ctx.otp} hides the functions")
+
+
+def watched(ctx, kinds, *question, args=()):
+    """Events of the shared node while it answers a question; (answer, events)."""
+    need_events(ctx)
+    watch = Watch(ctx, ctx.node, "-e", kinds, *args)
+    answer = ctx.node.ask("happenings", *question)
+    return answer, watch.events()
+
+
+def of(events, kind, **fields):
+    return [e for e in events if e["kind"] == kind and all(e[k] == v for k, v in fields.items())]
+
+
+@case("messages: as many as were sent, of the right size, between the right processes")
+def messages(ctx):
+    for count, words in ((1, 0), (200, 20), (50, 5000)):
+        truth, events = watched(ctx, "message", "messages", count, words)
+        sender, receiver = truth["sender"], truth["receiver"]
+        sent = of(events, "message_send", pid=sender, to=receiver)
+        check_equal([e["size"] for e in sent], [truth["size"]] * count, "sizes of messages sent")
+        queued = of(events, "message_queued", pid=receiver)
+        check_equal(Counter(e["from"] for e in queued),
+                    Counter({sender: count, truth["coordinator"]: 1}), "who put messages there")
+        check_equal([e["size"] for e in queued if e["from"] == sender], [truth["size"]] * count,
+                    "sizes of messages queued")
+        received = of(events, "message_receive", pid=receiver)
+        check_equal(Counter(e["from"] for e in received), Counter(e["from"] for e in queued),
+                    "received")
+        check(all(e["queue_len"] >= 1 for e in received), "queue_len before receive")
+
+
+@case("processes: each spawn with its entry and parent, each exit with its reason")
+def spawns(ctx):
+    truth, events = watched(ctx, "process", "spawns", 20)
+    compared = 0
+    for child in truth["children"]:
+        born = of(events, "process_spawn", pid=child["pid"])
+        died = of(events, "process_exit", pid=child["pid"])
+        check_equal([(e["parent"], e["entry"]) for e in born],
+                    [(truth["parent"], "happenings:child/2")], f"spawn of {child}")
+        check_equal([e["reason"] for e in died], [child["reason"]], f"exit of {child}")
+        compared += 3
+    print(f"{compared} fields of {len(truth['children'])} processes compared")
+
+
+@case("names: each given and taken, by whom, also at exit and by others")
+def names(ctx):
+    truth, events = watched(ctx, "process_register,process_unregister", "names", 10)
+    own = [e for e in events if e["pid"] == truth["pid"]]
+    wanted = [(kind, name) for name in truth["names"]
+              for kind in ("process_register", "process_unregister")]
+    check_equal([(e["kind"], e["name"]) for e in own], wanted, "names of one process")
+    check(all(e["registered_name"] == e["name"] for e in own), "the name that it has then")
+    check(all(e["by"] == truth["pid"] for e in of(own, "process_unregister")), "taken by itself")
+    last = [(e["kind"], e["name"], e["pid"]) for e in events if e["name"] == "happening_last"]
+    check_equal(last, [("process_register", "happening_last", truth["last"]),
+                       ("process_unregister", "happening_last", truth["last"])], "lost at exit")
+    odd = [(e["kind"], e["pid"], e.get("by")) for e in events if e["name"] == "'an odd name'"]
+    check_equal(odd, [("process_register", truth["victim"], None),
+                      ("process_unregister", None, truth["by"])], "taken by another")
+
+
+@case("links: made, taken away, and made by spawn_link")
+def links(ctx):
+    truth, events = watched(ctx, "process_link,process_unlink", "links", 10)
+    linked = [e["to"] for e in of(events, "process_link", pid=truth["pid"])]
+    pairs = [pid for pair in zip(truth["linked"], truth["born"]) for pid in pair]
+    check_equal(linked, pairs, "links")
+    check_equal([e["to"] for e in of(events, "process_unlink", pid=truth["pid"])],
+                truth["linked"], "unlinks")
+
+
+@case("scheduling: in and out in turn, as often as the process waited")
+def slices(ctx):
+    truth, events = watched(ctx, "process_scheduled", "slices", 20)
+    own = [e for e in events if e["pid"] == truth["pid"]]
+    kinds = [e["type"] for e in own]
+    check_equal(kinds, ["in", "out"] * truth["slices"] + ["in", "out_exited"], "in and out")
+    for e in own[1:-1]:
+        check_equal(e["entry"], "happenings:sleeper/2", f"where it goes on: {e}")
+    check(all((e["reductions"] is None) == (e["type"] == "in") for e in own), "reductions")
+    check(all(0 < e["reductions"] < 4000 for e in own if e["type"] == "out"), "reductions")
+    check(all(e["scheduler"] in (1, 2) for e in own), "schedulers")
+
+
+@case("hibernation: as often as it was asked for")
+def hibernations(ctx):
+    truth, events = watched(ctx, "process_hibernate", "hibernations", 10)
+    own = of(events, "process_hibernate", pid=truth["pid"])
+    check_equal([e["entry"] for e in own], ["erlang:apply/2"] * truth["count"], "hibernations")
+
+
+@case("garbage collection: what erlang:trace says, event by event; dirty schedulers too")
+def collections(ctx):
+    truth, events = watched(ctx, "gc", "collections", 20)
+    own = [e for e in events if e["pid"] == truth["pid"]]
+    traced = truth["events"]
+    for kind in GC_KINDS:
+        check_equal(len(of(own, kind)), len(of(traced, kind)), f"number of {kind}")
+    check_equal([(e["kind"], e["heap"], e["old_heap"]) for e in own],
+                [(e["kind"], e["heap"], e["old_heap"]) for e in traced], "all fields, in order")
+    check(len(of(own, "gc_major_end")) >= truth["explicit"] + 3, "explicit major ones")
+    check(len(of(own, "gc_minor_end")) >= truth["explicit"], "explicit minor ones")
+    ends = [e for e in own if e["kind"].endswith("_end")]
+    check(all(e["duration_ns"] > 0 for e in of(own, "gc_major_end")), "durations")
+    dirty = [e for e in ends if "dirty" in e["thread"] or "dcpu" in e["thread"]]
+    check(len(dirty) >= 3, f"dirty ones: {sorted({e['thread'] for e in ends})}")
+    check(all(e["reclaimed"] is not None for e in ends if e not in dirty), "reclaimed")
+    check(all(e["reclaimed"] is None for e in of(dirty, "gc_major_end")), "reclaimed by dirty ones")
+    print(f"{3 * len(own)} fields of {len(own)} events compared, {len(dirty)} dirty collections")
+
+
+@case("ports: opened, written to and closed")
+def ports(ctx):
+    truth, events = watched(ctx, "port", "ports", 5)
+    for port in truth["ports"]:
+        own = [e for e in events if e["port"] == port]
+        check_equal([(e["kind"], e["pid"], e["driver"]) for e in own],
+                    [(k, truth["pid"], "spawn") for k in
+                     ("port_open", "port_command", "port_command", "port_exit")], port)
+        check_equal(own[0]["name"], "cat", "name")
+        check_equal(own[-1]["reason"], "normal", "reason")
+
+
+@case("stacks: the function that did it, and who called it")
+def stacks(ctx):
+    truth, events = watched(ctx, "message_send,process_link,gc", "messages", 20, 20,
+                            args=("--stack",))
+    sent = of(events, "message_send", pid=truth["sender"], to=truth["receiver"])
+    check_equal(len(sent), 20, "messages")
+    for e in sent:
+        frames = [f["mfa"] for f in e["stack"]]
+        check_in("happenings:send/3", frames, "stack of a send")
+        check("erts_queue_proc_message" in frames[0] or frames[0] == "erlang:send/2",
+              f"top of the stack: {frames}")
+        line = [f for f in e["stack"] if f["mfa"] == "happenings:send/3"][0]
+        check(line["file"].endswith("happenings.erl") and line["line"], f"line: {line}")
+
+
+@case("--process: only events of that process, by pid and by name")
+def one_process(ctx):
+    need_events(ctx)
+    for who in ("<0.0.0>", "init"):
+        watch = Watch(ctx, ctx.node, "-e", "message,scheduler", "--process", who)
+        ctx.node.ask("happenings", "messages", 50, 4)
+        check_equal({e["pid"] for e in watch.events()} - {"<0.0.0>"}, set(), f"--process {who}")
+
+
+@case("a capture shows the same events as the stream, and filters them as well")
+def capture(ctx):
+    need_events(ctx)
+    path = ctx.ebeam.file(".ebeam")
+    kinds = "process,message_send,gc"
+    recorder = Watch(ctx, ctx.node, "-e", kinds, "--stack", "-o", path)
+    stream = Watch(ctx, ctx.node, "-e", kinds, "--stack")
+    truth = ctx.node.ask("happenings", "spawns", 5)
+    ctx.node.ask("happenings", "messages", 100, 10)
+    recorder.end()
+    live = stream.events()
+    replay = [json.loads(line) for line in
+              ctx.ebeam.ok("events", "-i", path, "-j", "--stack").out.splitlines()]
+    check_equal(recorder.closing()[0], len(replay), "events of the capture")
+    pids = {c["pid"] for c in truth["children"]}
+
+    def bare(events):
+        # Two probes on one function see it at two times.
+        return [{k: v for k, v in e.items() if k not in ("ts_ns", "duration_ns", "cpu")}
+                for e in events if e["pid"] in pids]
+    check_equal(bare(replay), bare(live), "events of the children")
+    check_equal(len(bare(replay)) >= 2 * len(pids), True, "events of the children")
+    one = ctx.ebeam.ok("events", "-i", path, "-j", "-e", "process_exit", "--process",
+                       truth["children"][0]["pid"]).out.splitlines()
+    check_equal([json.loads(line)["reason"] for line in one], ["normal"], "filtered")
+    few = ctx.ebeam.ok("events", "-i", path, "-n", "3").out.splitlines()
+    check_equal(len(few), 3, "-n 3")
+    with open(path, "rb") as f:
+        whole = f.read()
+    cut = ctx.ebeam.file(".ebeam")
+    with open(cut, "wb") as f:
+        f.write(whole[:len(whole) * 2 // 3])
+    result = ctx.ebeam.run("events", "-i", cut, "-j")
+    check_equal(result.code, 7, str(result))
+    check_in("damaged", result.err, "a cut capture")
+
+
+@case("ping-pong: received and lost are what was produced, order and pairs hold")
+def storm(ctx):
+    need_events(ctx)
+    watch = Watch(ctx, ctx.node, "-e", "message_send,message_receive")
+    truth = ctx.node.ask("happenings", "storm", 2)
+    watch.end()
+    shown, lost = watch.closing()
+    events = [json.loads(line) for line in watch.out.decode().splitlines()]
+    check_equal(len(events), shown, "events of the closing line")
+    pings = len(of(events, "message_send", pid=truth["pinger"], to=truth["ponger"]))
+    # To the coordinator goes the last one.
+    check(pings <= truth["trips"], f"{pings} pings of {truth['trips']}")
+    check(pings + lost >= truth["trips"], f"{pings} pings, {lost} lost of {truth['trips']}")
+    if lost == 0:
+        check_equal(pings, truth["trips"], "pings")
+    print(f"{truth['trips']} round trips, {shown} events, {lost} lost")
+
+
+@case("samples taken while events are watched are as whole as without")
+def with_samples(ctx):
+    need_events(ctx)
+    with ctx.workload("gc_heavy"):
+        watch = Watch(ctx, ctx.node, "-e", "gc,scheduler", "-o", ctx.ebeam.file(".ebeam"))
+        profile = ctx.ebeam.record(ctx.node, 2)
+        watch.end()
+    check(profile.complete_share() >= 0.99,
+          f"complete {profile.complete_share():.4f} of {profile.samples}: {profile.by_status}")
+
+
+@case("the node exits in mid-stream: all until then, and exit 0")
+def node_exits(ctx):
+    need_events(ctx)
+    node = ctx.new_node(flags=("+S", "2:2"))
+    watch = Watch(ctx, node, "-e", "process")
+    truth = node.ask("happenings", "spawns", 2)
+    node.close()
+    watch.process.wait(30)
+    events = watch.events()
+    check(any("exited" in line for line in watch.err), f"{watch.err}")
+    died = {e["pid"] for e in of(events, "process_exit")}
+    check({c["pid"] for c in truth["children"]} <= died, "exits before that of the node")
+
+
+@case("nobody reads standard output any more: a quiet end, nothing attached")
+def output_closed(ctx):
+    need_events(ctx)
+    read_end, write_end = os.pipe()
+    watch = Watch(ctx, ctx.node, "-e", "message", stdout=write_end)
+    os.close(write_end)
+    os.close(read_end)
+    ctx.node.ask("happenings", "messages", 2000, 10)
+    watch.process.wait(30)
+    watch.end()
+    check(not any("error" in line.lower() for line in watch.err), f"{watch.err}")
+    check_equal(bpf_descriptors(watch.process.pid), [], "programs and links")
+
+
+@case("killed with -9: nothing stays attached, the node goes on")
+def killed(ctx):
+    need_events(ctx)
+    watch = Watch(ctx, ctx.node, "-e", "all")
+    pid = watch.process.pid
+    check(bpf_descriptors(pid), "programs of a run")
+    watch.process.kill()
+    watch.process.wait(60)
+    truth = ctx.node.ask("happenings", "messages", 10, 10)
+    check_equal(truth["count"], 10, "messages of the node")
+    left = subprocess.run(["bpftool", "prog", "list"], capture_output=True, text=True)
+    if left.returncode == 0:
+        check("event_schedule" not in left.stdout, f"programs left: {left.stdout[-2000:]}")
+    # The probes are gone: a new run sees everything once.
+    truth, events = watched(ctx, "message_send", "messages", 10, 10)
+    check_equal(len(of(events, "message_send", pid=truth["sender"], to=truth["receiver"])), 10,
+                "messages of a new run")
+
+
+@case("OTP 29 hides its functions: said, with exit code 6; the list says so too")
+def hidden(ctx):
+    if int(ctx.otp) < 29:
+        rows = ctx.ebeam.ok("events", "--list", "-j", "-p", ctx.node.os_pid).json()
+        check(all(r["available"] for r in rows), f"{[r for r in rows if not r['available']]}")
+        return
+    result = ctx.ebeam.run("events", "-p", ctx.node.os_pid, "-d", "1")
+    check_equal(result.code, 6, str(result))
+    check_in("hide", result.err, "why")
+    rows = ctx.ebeam.ok("events", "--list", "-j", "-p", ctx.node.os_pid).json()
+    check(not any(r["available"] for r in rows), f"{[r for r in rows if r['available']]}")
+
+
+@case("what cannot be: a kind that there is not, options that do not go together", otp="one")
+def usage(ctx):
+    for args, text in ((("-e", "gc_mnior_end", "-d", "1"), "did you mean 'gc_minor_end'"),
+                       (("-e", "gc,,port", "-d", "1"), "there is no event ''"),
+                       (("-i", "x.ebeam", "-d", "1"), "neither -p nor -d"),
+                       ((), "-d 10s")):
+        result = ctx.ebeam.run("events", *args)
+        check_equal(result.code, 2, str(result))
+        check_in(text, result.err, str(args))

@@ -1,0 +1,223 @@
+%% SPDX-License-Identifier: BSD-2-Clause
+%% Does an exact number of things of each kind, and says what it did: processes as "<0.80.0>", terms as
+%% io_lib:format("~0tp") writes them.
+%%
+%%   node.ask("happenings", "messages", N, WORDS)  N messages of so many words, and their receiving
+%%   node.ask("happenings", "spawns", N)           N processes of each kind, with their exit reasons
+%%   node.ask("happenings", "names", N)            N names given and taken away
+%%   node.ask("happenings", "links", N)            N links and unlinks, and N by spawn_link
+%%   node.ask("happenings", "collections", N)      collections as erlang:trace/3 tells of them
+%%   node.ask("happenings", "slices", N)           a process that waits N times
+%%   node.ask("happenings", "hibernations", N)     a process that hibernates N times
+%%   node.ask("happenings", "ports", N)            N ports opened, written to, and closed
+%%   node.ask("happenings", "storm", SECONDS)      two processes that play ping-pong
+-module(happenings).
+-export([messages/2, spawns/1, names/1, links/1, collections/1, slices/1, hibernations/1, ports/1,
+         storm/1, start_storm/0, end_storm/0]).
+-export([child/2, sleeper/2, ponger/0, pinger/2]).
+
+pid(P) -> list_to_binary(pid_to_list(P)).
+text(T) -> unicode:characters_to_binary(io_lib:format("~0tp", [T])).
+
+%% Runs a fun in a process of its own and waits for what it returns.
+in_process(Fun) ->
+    Self = self(),
+    {P, Ref} = spawn_monitor(fun() -> Self ! {done, self(), Fun()} end),
+    receive
+        {done, P, Result} -> erlang:demonitor(Ref, [flush]), {P, Result};
+        {'DOWN', Ref, process, P, Reason} -> error({died, Reason})
+    end.
+
+%% ---- messages -----------------------------------------------------------------------------
+
+messages(Count, Words) ->
+    N = list_to_integer(Count),
+    Length = list_to_integer(Words) div 2,
+    Receiver = spawn(fun() -> receiver(N + 1) end),
+    {Sender, Size} = in_process(fun() -> send(N, Length, Receiver) end),
+    Ref = monitor(process, Receiver),
+    Receiver ! last,
+    receive {'DOWN', Ref, process, Receiver, normal} -> ok end,
+    #{sender => pid(Sender), receiver => pid(Receiver), count => N, size => Size,
+      coordinator => pid(self())}.
+
+send(N, Length, Receiver) ->
+    Message = {message, lists:seq(1, Length)},
+    [Receiver ! Message || _ <- lists:seq(1, N)],
+    erts_debug:flat_size(Message).
+
+receiver(0) -> ok;
+receiver(N) -> receive _ -> receiver(N - 1) end.
+
+%% ---- processes ----------------------------------------------------------------------------
+
+spawns(Count) ->
+    N = list_to_integer(Count),
+    logger:set_primary_config(level, none),
+    Result = [spawned(Kind, I) || Kind <- [normal, shutdown, atom, tuple, error, killed],
+                                  I <- lists:seq(1, N)],
+    logger:set_primary_config(level, notice),
+    #{parent => pid(self()), children => Result}.
+
+spawned(Kind, I) ->
+    {P, Ref} = spawn_monitor(?MODULE, child, [Kind, I]),
+    Kind =:= killed andalso exit(P, kill),
+    receive {'DOWN', Ref, process, P, Reason} -> ok end,
+    #{pid => pid(P), kind => Kind, reason => text(Reason)}.
+
+child(normal, _) -> ok;
+child(shutdown, I) -> exit({shutdown, I});
+child(atom, _) -> exit('an odd reason');
+child(tuple, I) -> exit({{error, [I, "text", <<"binary">>]}, #{i => I}});
+child(error, I) -> error({badly, I});
+child(killed, _) -> receive after infinity -> ok end.
+
+names(Count) ->
+    N = list_to_integer(Count),
+    {P, Names} = in_process(fun() -> [rename(I) || I <- lists:seq(1, N)] end),
+    %% The last name is lost with its process.
+    {Q, _} = in_process(fun() -> register(happening_last, self()) end),
+    %% One that is taken away by somebody else.
+    Victim = spawn(fun() -> receive stop -> ok end end),
+    register('an odd name', Victim),
+    unregister('an odd name'),
+    Victim ! stop,
+    #{pid => pid(P), names => Names, last => pid(Q), victim => pid(Victim), by => pid(self())}.
+
+rename(I) ->
+    Name = list_to_atom("happening_" ++ integer_to_list(I)),
+    true = register(Name, self()),
+    catch register(Name, self()),
+    true = unregister(Name),
+    Name.
+
+links(Count) ->
+    N = list_to_integer(Count),
+    {P, Others} = in_process(fun() -> [relink() || _ <- lists:seq(1, N)] end),
+    #{pid => pid(P), linked => [pid(A) || {A, _} <- Others], born => [pid(B) || {_, B} <- Others]}.
+
+relink() ->
+    A = spawn(fun() -> receive stop -> ok end end),
+    link(A),
+    unlink(A),
+    A ! stop,
+    B = spawn_link(fun() -> ok end),
+    {A, B}.
+
+slices(Count) ->
+    N = list_to_integer(Count),
+    {P, Ref} = spawn_monitor(?MODULE, sleeper, [N, none]),
+    receive {'DOWN', Ref, process, P, normal} -> ok end,
+    #{pid => pid(P), slices => N}.
+
+sleeper(0, _) -> ok;
+sleeper(N, State) -> receive after 3 -> ok end, sleeper(N - 1, State).
+
+hibernations(Count) ->
+    N = list_to_integer(Count),
+    {P, Ref} = spawn_monitor(fun() -> hibernating(N) end),
+    [begin timer:sleep(2), P ! wake end || _ <- lists:seq(1, N)],
+    receive {'DOWN', Ref, process, P, normal} -> ok end,
+    #{pid => pid(P), count => N}.
+
+hibernating(0) -> ok;
+hibernating(N) ->
+    proc_lib_free(N).
+
+proc_lib_free(N) -> erlang:hibernate(erlang, apply, [fun woken/1, [N]]).
+
+woken(N) -> receive wake -> ok end, hibernating(N - 1).
+
+%% ---- garbage collection -------------------------------------------------------------------
+
+collections(Count) ->
+    N = list_to_integer(Count),
+    Self = self(),
+    Tracer = spawn(fun() -> trace_collector([]) end),
+    Worker = spawn(fun() -> receive go -> ok end, collect(N), Self ! collected,
+                            receive stop -> ok end end),
+    1 = erlang:trace(Worker, true, [garbage_collection, {tracer, Tracer}]),
+    Worker ! go,
+    receive collected -> ok end,
+    Ref = erlang:trace_delivered(Worker),
+    receive {trace_delivered, Worker, Ref} -> ok end,
+    erlang:trace(Worker, false, [garbage_collection]),
+    Tracer ! {report, Self},
+    Events = receive {report, E} -> E end,
+    #{pid => pid(Worker), explicit => N, events => Events}.
+
+trace_collector(Events) ->
+    receive
+        {trace, _, Tag, Info} -> trace_collector([gc_event(Tag, Info) | Events]);
+        {report, To} -> To ! {report, lists:reverse(Events)}
+    end.
+
+gc_event(Tag, Info) ->
+    V = fun(Key) -> proplists:get_value(Key, Info) end,
+    #{kind => Tag, heap => V(heap_block_size), old_heap => V(old_heap_block_size),
+      used => V(heap_size) + V(old_heap_size) + V(mbuf_size)}.
+
+%% Major ones and minor ones on request, those that a growing heap needs, those after BIFs, and some of
+%% a heap so large that dirty schedulers have to do it.
+collect(N) ->
+    [erlang:garbage_collect() || _ <- lists:seq(1, N)],
+    [erlang:garbage_collect(self(), [{type, minor}]) || _ <- lists:seq(1, N)],
+    Lists = [lists:seq(1, I * 50) || I <- lists:seq(1, 100)],
+    Terms = [binary_to_term(term_to_binary(lists:seq(1, I * 20))) || I <- lists:seq(1, 100)],
+    Large = grow(400000, []),
+    [erlang:garbage_collect() || _ <- lists:seq(1, 3)],
+    grow(300000, []),
+    {length(Lists), length(Terms), length(Large)}.
+
+grow(0, List) -> List;
+grow(N, List) -> grow(N - 1, [{N, N} | List]).
+
+%% ---- ports --------------------------------------------------------------------------------
+
+ports(Count) ->
+    N = list_to_integer(Count),
+    {P, Ports} = in_process(fun() -> [use_port() || _ <- lists:seq(1, N)] end),
+    #{pid => pid(P), ports => Ports}.
+
+use_port() ->
+    Port = open_port({spawn, "cat"}, [binary]),
+    true = port_command(Port, <<"one">>),
+    receive {Port, {data, <<"one">>}} -> ok end,
+    Port ! {self(), {command, <<"two">>}},
+    receive {Port, {data, <<"two">>}} -> ok end,
+    true = port_close(Port),
+    list_to_binary(erlang:port_to_list(Port)).
+
+%% ---- as fast as they can ------------------------------------------------------------------
+
+storm(Seconds) ->
+    start_storm(),
+    timer:sleep(1000 * list_to_integer(Seconds)),
+    end_storm().
+
+start_storm() ->
+    Ponger = spawn(?MODULE, ponger, []),
+    Pinger = spawn(?MODULE, pinger, [Ponger, 0]),
+    persistent_term:put(happenings_storm, {Pinger, Ponger}),
+    #{pinger => pid(Pinger), ponger => pid(Ponger)}.
+
+end_storm() ->
+    {Pinger, Ponger} = persistent_term:get(happenings_storm),
+    Pinger ! {stop, self()},
+    Trips = receive {trips, T} -> T end,
+    Ponger ! stop,
+    #{pinger => pid(Pinger), ponger => pid(Ponger), trips => Trips}.
+
+ponger() ->
+    receive
+        {ping, From} -> From ! pong, ponger();
+        stop -> ok
+    end.
+
+pinger(Ponger, Trips) ->
+    receive
+        {stop, From} -> From ! {trips, Trips}
+    after 0 ->
+        Ponger ! {ping, self()},
+        receive pong -> pinger(Ponger, Trips + 1) end
+    end.
