@@ -58,7 +58,7 @@ enum option_id {
 	OPTION_PROCESS,	     /* --process PID|NAME */
 	OPTION_LIST,	     /* --list */
 	OPTION_MAN,	     /* --man (help only) */
-	OPTION_MARKDOWN,     /* --markdown (help only): the command list of the README */
+	OPTION_MARKDOWN,     /* --markdown: the tables of the README */
 	OPTION_HELP,	     /* -h, --help */
 	NR_OPTIONS
 };

@@ -324,7 +324,8 @@ const struct command commands[] = {
 			"events were lost, if any; what a probe costs the node is paid for each "
 			"event, so ask for those that you need.",
 		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(PROCESS) | OPT(STACK) |
-			   OPT(LIMIT) | OPT(JSON) | OPT(OUTPUT) | OPT(INPUT) | OPT(LIST),
+			   OPT(LIMIT) | OPT(JSON) | OPT(OUTPUT) | OPT(INPUT) | OPT(LIST) |
+			   OPT(MARKDOWN),
 		.run = cmd_events,
 	},
 	{

@@ -361,6 +361,8 @@ static int check_options(const struct options *o, struct error *err)
 	if (o->input && (o->pid || o->duration_ns))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "-i shows a capture: it goes with neither -p nor -d");
+	if (o->markdown && !o->list)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--markdown goes with --list");
 	if (!o->input && !o->list && !o->duration_ns && !o->limit && !isatty(STDIN_FILENO) &&
 	    !isatty(STDERR_FILENO))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,

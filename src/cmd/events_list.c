@@ -38,6 +38,21 @@ static void list_text(FILE *f, enum event_kind kind, const struct source_plan *p
 		fprintf(f, "    note: %s\n", row->differs);
 }
 
+static void list_markdown(FILE *f, enum event_kind kind)
+{
+	const struct event_row *row = &event_rows[kind];
+	const struct event_field *fields;
+	char functions[256];
+	unsigned int nr;
+
+	fields = event_fields(kind, &nr);
+	source_functions(kind, functions, sizeof(functions));
+	fprintf(f, "| `%s` | %s |", row->name, row->summary);
+	for (unsigned int i = 0; i < nr; i++)
+		fprintf(f, "%s %s", i ? "," : "", fields[i].name);
+	fprintf(f, " | %s | %s |\n", functions, row->differs);
+}
+
 static void list_json(struct jsonw *w, enum event_kind kind, const struct source_plan *plan)
 {
 	const struct event_row *row = &event_rows[kind];
@@ -79,11 +94,17 @@ int events_list(struct command_context *ctx, struct beam_node *n, struct error *
 		source_plan(&plan, n->elf, kinds);
 	if (ctx->opt.json)
 		jsonw_begin_rows(&w, NULL);
+	else if (ctx->opt.markdown)
+		fputs("| event | what happened | fields | seen at | note |\n"
+		      "|---|---|---|---|---|\n",
+		      ctx->out);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (!(kinds >> kind & 1))
 			continue;
 		if (ctx->opt.json)
 			list_json(&w, (enum event_kind)kind, n ? &plan : NULL);
+		else if (ctx->opt.markdown)
+			list_markdown(ctx->out, (enum event_kind)kind);
 		else
 			list_text(ctx->out, (enum event_kind)kind, n ? &plan : NULL);
 	}

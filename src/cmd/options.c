@@ -311,7 +311,7 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_MAN] = {0, "man", NULL,
 		"the manual page, as troff source", NULL, NULL, MEMBER(man)},
 	[OPTION_MARKDOWN] = {0, "markdown", NULL,
-		"the list of commands, as a Markdown table", NULL, NULL, MEMBER(markdown)},
+		"as a Markdown table: the commands, or the events", NULL, NULL, MEMBER(markdown)},
 	[OPTION_HELP] = {'h', "help", NULL,
 		"show this help", NULL, NULL, MEMBER(help)},
 };

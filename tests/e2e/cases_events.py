@@ -101,6 +101,27 @@ def messages(ctx):
         check(all(e["queue_len"] >= 1 for e in received), "queue_len before receive")
 
 
+@case("messages to an alias: to whose it is")
+def aliases(ctx):
+    truth, events = watched(ctx, "message", "aliases", 10)
+    sent = of(events, "message_send", pid=truth["sender"], to=truth["owner"])
+    check_equal([e["alias"] for e in sent], [truth["alias"]] * truth["count"], "aliases")
+    received = of(events, "message_receive", pid=truth["owner"])
+    check_equal([e["from"] for e in received], [truth["sender"]] * truth["count"], "received")
+
+
+@case("messages to another node: to names and to pids")
+def remote(ctx):
+    need_events(ctx)
+    other = ctx.new_node(name=f"far{ctx.otp}@127.0.0.1")
+    ctx.node.ask("happenings", "remote", 1, other.name)
+    truth, events = watched(ctx, "message_send", "remote", 10, other.name)
+    sent = [e for e in of(events, "message_send", pid=truth["sender"]) if e["node"]]
+    check_equal([(e["node"], e["name"], e["to"]) for e in sent],
+                [(f"'{other.name}'", "nobody_there", None),
+                 (f"'{other.name}'", None, None)] * truth["count"], "messages")
+
+
 @case("processes: each spawn with its entry and parent, each exit with its reason")
 def spawns(ctx):
     truth, events = watched(ctx, "process", "spawns", 20)

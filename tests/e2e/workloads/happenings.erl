@@ -3,6 +3,8 @@
 %% io_lib:format("~0tp") writes them.
 %%
 %%   node.ask("happenings", "messages", N, WORDS)  N messages of so many words, and their receiving
+%%   node.ask("happenings", "aliases", N)          N messages to an alias of a process
+%%   node.ask("happenings", "remote", N, NODE)     N messages to a name and N to a pid of that node
 %%   node.ask("happenings", "spawns", N)           N processes of each kind, with their exit reasons
 %%   node.ask("happenings", "names", N)            N names given and taken away
 %%   node.ask("happenings", "links", N)            N links and unlinks, and N by spawn_link
@@ -12,7 +14,7 @@
 %%   node.ask("happenings", "ports", N)            N ports opened, written to, and closed
 %%   node.ask("happenings", "storm", SECONDS)      two processes that play ping-pong
 -module(happenings).
--export([messages/2, spawns/1, names/1, links/1, collections/1, slices/1, hibernations/1, ports/1,
+-export([messages/2, aliases/1, remote/2, spawns/1, names/1, links/1, collections/1, slices/1, hibernations/1, ports/1,
          storm/1, start_storm/0, end_storm/0]).
 -export([child/2, sleeper/2, ponger/0, pinger/2]).
 
@@ -48,6 +50,25 @@ send(N, Length, Receiver) ->
 
 receiver(0) -> ok;
 receiver(N) -> receive _ -> receiver(N - 1) end.
+
+aliases(Count) ->
+    N = list_to_integer(Count),
+    Self = self(),
+    Owner = spawn(fun() -> Self ! {alias, alias()}, receiver(N) end),
+    Alias = receive {alias, A} -> A end,
+    {Sender, _} = in_process(fun() -> [Alias ! {to_alias, I} || I <- lists:seq(1, N)] end),
+    Ref = monitor(process, Owner),
+    receive {'DOWN', Ref, process, Owner, _} -> ok end,
+    #{sender => pid(Sender), owner => pid(Owner), count => N, alias => text(Alias)}.
+
+remote(Count, Node) ->
+    N = list_to_integer(Count),
+    Other = list_to_atom(Node),
+    true = net_kernel:connect_node(Other),
+    Far = spawn(Other, timer, sleep, [2000]),
+    {Sender, _} = in_process(fun() -> [begin {nobody_there, Other} ! {far, I}, Far ! {far, I} end
+                                       || I <- lists:seq(1, N)] end),
+    #{sender => pid(Sender), count => N}.
 
 %% ---- processes ----------------------------------------------------------------------------
 
