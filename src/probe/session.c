@@ -47,17 +47,23 @@ static int libbpf_log(enum libbpf_print_level level, const char *fmt, va_list ap
 }
 
 /* Of events: 300,000 a second of one CPU, for 150 ms. */
-#define EVENT_RING_SIZE (8u << 20)
+#define EVENT_RING_SIZE	 (8u << 20)
+#define EVENT_RINGS_SIZE (128u << 20) /* all of them; on hosts with many CPUs each is smaller */
+#define EVENT_RING_LEAST (1u << 20)
 /* The beginning of a collection is known when it ends, and must come before what came between. */
 #define EVENT_WINDOW_NS 100000000u
 
 /* Room for 100 ms of the deepest samples (8 KiB) up to 250 Hz, and of usual ones (below 1 KiB)
  * above that, with a burst of code records beside them. */
-static uint32_t ring_size(unsigned int freq, bool events)
+static uint32_t ring_size(unsigned int freq, bool events, int nr_cpus)
 {
-	if (events)
-		return EVENT_RING_SIZE;
-	return freq > 250 ? 1u << 20 : 1u << 18;
+	uint32_t size = EVENT_RING_SIZE;
+
+	if (!events)
+		return freq > 250 ? 1u << 20 : 1u << 18;
+	while (size > EVENT_RING_LEAST && size > EVENT_RINGS_SIZE / (unsigned int)MAX(nr_cpus, 1))
+		size /= 2;
+	return size;
 }
 
 static int parse_cpu_list(const char *text, bool *online, int nr)
@@ -173,7 +179,7 @@ static int create_rings(struct session *s, const bool *online, int nr, struct er
 		if (!online[cpu])
 			continue;
 		fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ebeam_ring", 0, 0,
-				    ring_size(s->config.freq, s->config.events), NULL);
+				    ring_size(s->config.freq, s->config.events, nr), NULL);
 		if (fd < 0)
 			return load_error(fd, err);
 		vec_push(&s->rings, fd);

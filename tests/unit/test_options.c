@@ -345,7 +345,7 @@ static void every_option_parses(void **state)
 		[OPTION_DURATION] = "1s",     [OPTION_FREQ] = "99",	   [OPTION_LIMIT] = "3",
 		[OPTION_BY] = "none",	      [OPTION_COLOR] = "auto",	   [OPTION_MODE] = "cpu",
 		[OPTION_MIN_COMPLETE] = "99", [OPTION_MAX_OVERHEAD] = "2", [OPTION_WATCH] = "2",
-		[OPTION_DEPTH] = "4",	      [OPTION_SIZE] = "100",
+		[OPTION_DEPTH] = "4",	      [OPTION_SIZE] = "100",	   [OPTION_EVENTS] = "gc",
 	};
 
 	UNUSED(state);
