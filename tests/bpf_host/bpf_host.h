@@ -62,7 +62,7 @@ struct task_struct {
 /* ---- the state ---------------------------------------------------------------------------- */
 
 #define HOST_SEGMENTS 32
-#define HOST_MAPS     8
+#define HOST_MAPS     12
 #define HOST_RECORDS  4096
 #define HOST_NO_LIMIT UINT64_MAX
 
@@ -184,6 +184,23 @@ static inline long host_read_user(void *to, size_t room, uint64_t size, uint64_t
 #define bpf_probe_read_user(to, size, from)                                                        \
 	host_read_user((to), __builtin_object_size((to), 1), (size), (uint64_t)(from))
 
+/* Up to and with the NUL, or `size` bytes of which the last is one; their number, or -EFAULT. */
+static inline long bpf_probe_read_user_str(void *to, uint32_t size, const void *from)
+{
+	char *text = to;
+
+	for (uint32_t i = 0; i < size; i++) {
+		const char *c = host_at((uint64_t)from + i, 1);
+
+		if (!c)
+			return -EFAULT;
+		text[i] = i + 1 < size ? *c : 0;
+		if (!text[i])
+			return i + 1;
+	}
+	return size;
+}
+
 /* ---- maps --------------------------------------------------------------------------------- */
 
 static inline bool host_is_array(const struct host_map *m)
@@ -288,6 +305,19 @@ static inline long bpf_map_update_elem(const void *map, const void *key, const v
 	if (m->nr == m->max_entries)
 		return -E2BIG;
 	host_append(m, key, value);
+	return 0;
+}
+
+static inline long bpf_map_delete_elem(const void *map, const void *key)
+{
+	struct host_map *m = host_map(map);
+	struct host_entry *e = host_find(m, key);
+
+	if (!e)
+		return -ENOENT;
+	free(e->key);
+	free(e->value);
+	*e = m->entries[--m->nr];
 	return 0;
 }
 

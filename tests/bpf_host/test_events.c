@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The programs of events, on a made-up process: what they emit, what they tell a collection by,
+ * what is counted when there is no room, and what unreadable memory leaves of an event.
+ */
+#include "bpf_host.h"
+#include "maps.bpf.c"
+#include "events.bpf.c"
+
+#define PROCESS	 0x7f5470000000ull
+#define OTHER	 0x7f5470010000ull
+#define ESDP	 0x7f5460000000ull
+#define HEAP	 0x7f5480000000ull
+#define MESSAGE	 0x7f5490000000ull
+#define EPID	 0x283ull
+#define TO	 0x293ull
+#define FSBASE	 0x7f5449fff6c0ull
+#define NIL	 0x3bull
+#define SMALL(n) (((uint64_t)(n) << 4) | 0xf)
+#define ATOM(n)	 (((uint64_t)(n) << 6) | 0xb)
+#define ALL	 ((1ull << NR_EVENT_KINDS) - 1)
+
+static struct beam_layout *layout(void)
+{
+	return (struct beam_layout *)&config.layout;
+}
+
+static void put(uint64_t process, int32_t offset, uint64_t value)
+{
+	host_put_u64(process + (uint64_t)offset, value);
+}
+
+/* Offsets of no release: each field has a place of its own. */
+static int setup(void **unused)
+{
+	int32_t *l = (int32_t *)layout();
+
+	(void)unused;
+	host_reset();
+	memset((void *)&config, 0, sizeof(config));
+	memset(&state, 0, sizeof(state));
+	for (size_t i = 0; i < sizeof(struct beam_layout) / 4; i++)
+		l[i] = (int32_t)(8 * i);
+	layout()->message_m = 16;
+	layout()->message_data = 8;
+	layout()->message_hfrag = 40;
+	config.event_kinds = ALL;
+	HOST_ADD_RINGS(rings);
+	HOST_ADD_MAP(counters);
+	HOST_ADD_MAP(threads);
+	HOST_ADD_MAP(sites);
+	HOST_ADD_MAP(processes);
+	HOST_ADD_MAP(kept_returns);
+	HOST_ADD_MAP(event_counts);
+	HOST_ADD_MAP(event_threads);
+	host_add_memory(PROCESS, 0x2000);
+	host_add_memory(OTHER, 0x2000);
+	host_add_memory(ESDP, 0x2000);
+	host_add_memory(HEAP, 0x1000);
+	host_add_memory(MESSAGE, 0x100);
+	host.pid_tgid = 4711ull << 32 | 4712;
+	host.cpu = 1;
+	host.task.thread.fsbase = FSBASE;
+	put(PROCESS, config.layout.process_id, EPID);
+	put(OTHER, config.layout.process_id, TO);
+	put(PROCESS, config.layout.process_scheduler_data, ESDP);
+	return 0;
+}
+
+static int teardown(void **unused)
+{
+	(void)unused;
+	host_reset();
+	return 0;
+}
+
+/* The nth event in the rings, NULL if there are fewer. */
+static const struct rec_raw_event *event(unsigned int n)
+{
+	for (unsigned int i = 0; i < host.nr_records; i++) {
+		const struct rec_header *h = host.records[i].bytes;
+
+		if (h->type != REC_RAW_EVENT)
+			continue;
+		assert_true(host.records[i].submitted);
+		assert_int_equal(h->size, host.records[i].size);
+		if (n-- == 0)
+			return host.records[i].bytes;
+	}
+	return NULL;
+}
+
+static struct event_count counted(enum event_kind kind)
+{
+	uint32_t key = kind;
+
+	return *(struct event_count *)bpf_map_lookup_elem(&event_counts, &key);
+}
+
+/* {{a,[1,2,3]},"xy"}: tuples, a list that goes backwards, one that goes forwards. */
+static uint64_t put_term(void)
+{
+	const uint64_t outer[] = {2 << 6, (HEAP + 0x100) | 2, (HEAP + 0x300) | 1};
+	const uint64_t inner[] = {2 << 6, ATOM(5), (HEAP + 0x220) | 1};
+	const uint64_t back[] = {SMALL(3),	     NIL,      SMALL(2),
+				 (HEAP + 0x200) | 1, SMALL(1), (HEAP + 0x210) | 1};
+	const uint64_t forth[] = {SMALL('x'), (HEAP + 0x310) | 1, SMALL('y'), NIL};
+
+	host_put(HEAP + 0x80, outer, sizeof(outer));
+	host_put(HEAP + 0x100, inner, sizeof(inner));
+	host_put(HEAP + 0x200, back, sizeof(back));
+	host_put(HEAP + 0x300, forth, sizeof(forth));
+	return (HEAP + 0x80) | 2;
+}
+
+/* A word that came with the event. */
+static bool has_word(const struct rec_raw_event *e, uint64_t addr, uint64_t *word)
+{
+	for (unsigned int i = 0; i < e->nr_blocks; i++) {
+		const struct term_block *b = &e->blocks[i];
+
+		if (addr >= b->addr && addr - b->addr < sizeof(b->words)) {
+			*word = b->words[(addr - b->addr) / 8];
+			return true;
+		}
+	}
+	return false;
+}
+
+static void exits(void **unused)
+{
+	struct pt_regs ctx = {.di = PROCESS};
+	const struct rec_raw_event *e;
+	uint64_t word;
+
+	(void)unused;
+	ctx.si = put_term();
+	assert_int_equal(event_exit(&ctx), 0);
+	e = event(0);
+	assert_non_null(e);
+	assert_int_equal(e->kind, EVENT_PROCESS_EXIT);
+	assert_int_equal(e->epid, EPID);
+	assert_int_equal(e->os_tid, 4712);
+	assert_int_equal(e->cpu, 1);
+	assert_int_equal(e->nr_values, 1);
+	assert_int_equal(e->values[0], ctx.si);
+	for (uint64_t at = 0; at < 3 * 8; at += 8) {
+		assert_true(has_word(e, HEAP + 0x80 + at, &word));
+		assert_true(has_word(e, HEAP + 0x100 + at, &word));
+	}
+	for (uint64_t at = 0; at < 6 * 8; at += 8)
+		assert_true(has_word(e, HEAP + 0x200 + at, &word));
+	assert_int_equal(word, (HEAP + 0x210) | 1);
+	assert_true(has_word(e, HEAP + 0x310, &word));
+	assert_int_equal(word, SMALL('y'));
+	assert_int_equal(counted(EVENT_PROCESS_EXIT).produced, 1);
+	assert_int_equal(counted(EVENT_PROCESS_EXIT).lost, 0);
+}
+
+/* Lists and tuples that contain themselves end at the limit. */
+static void circles(void **unused)
+{
+	const uint64_t cell[] = {(HEAP + 0x100) | 1, (HEAP + 0x100) | 1};
+	const uint64_t tuple[] = {3 << 6, (HEAP + 0x200) | 2, (HEAP + 0x100) | 1,
+				  (HEAP + 0x200) | 2};
+	struct pt_regs ctx = {.di = PROCESS, .si = (HEAP + 0x200) | 2};
+
+	(void)unused;
+	host_put(HEAP + 0x100, cell, sizeof(cell));
+	host_put(HEAP + 0x200, tuple, sizeof(tuple));
+	event_exit(&ctx);
+	assert_non_null(event(0));
+	assert_int_equal(event(0)->nr_blocks, EVENT_BLOCKS);
+}
+
+/* Each read of a program fails once: there is an event or none, never a wrong one. */
+static void faults(void **unused)
+{
+	struct pt_regs ctx = {.di = PROCESS};
+
+	for (uint64_t nth = 1; nth < 60; nth++) {
+		teardown(unused);
+		setup(unused);
+		ctx.si = put_term();
+		host.fail_read = nth;
+		event_exit(&ctx);
+		if (event(0)) {
+			assert_true(event(0)->epid == EPID || nth == 1);
+			assert_int_equal(event(0)->values[0], ctx.si);
+			assert_true(event(0)->nr_blocks <= EVENT_BLOCKS);
+		}
+	}
+}
+
+static void no_room(void **unused)
+{
+	struct pt_regs ctx = {.di = PROCESS, .si = ATOM(1)};
+
+	(void)unused;
+	event_exit(&ctx);
+	host.ring_room = 0;
+	event_exit(&ctx);
+	event_exit(&ctx);
+	assert_non_null(event(0));
+	assert_null(event(1));
+	assert_int_equal(counted(EVENT_PROCESS_EXIT).produced, 3);
+	assert_int_equal(counted(EVENT_PROCESS_EXIT).lost, 2);
+}
+
+static void filters(void **unused)
+{
+	struct pt_regs ctx = {.di = PROCESS, .si = ATOM(1)};
+
+	(void)unused;
+	config.event_epid = TO;
+	event_exit(&ctx);
+	config.event_epid = 0;
+	config.event_kinds = ALL & ~(1ull << EVENT_PROCESS_EXIT);
+	event_exit(&ctx);
+	assert_null(event(0));
+	assert_int_equal(counted(EVENT_PROCESS_EXIT).produced, 0);
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static uint64_t size_of_message(uint64_t data, uint64_t term, uint64_t receiver)
+{
+	struct pt_regs ctx = {.di = PROCESS, .si = receiver, .cx = MESSAGE, .r8 = term};
+	unsigned int n = 0;
+
+	host_put_u64(MESSAGE + 8, data);
+	while (event(n))
+		n++;
+	event_queue_proc_message(&ctx);
+	assert_int_equal(event(n)->kind, EVENT_MESSAGE_SEND);
+	assert_int_equal(event(n + 1)->kind, EVENT_MESSAGE_QUEUED);
+	assert_true(event(n)->values[1] == event(n + 1)->values[1]);
+	assert_int_equal(event(n + 1)->values[0], EPID);
+	return event(n)->values[1];
+}
+
+static void sizes(void **unused)
+{
+	struct pt_regs alloc = {.di = OTHER, .cx = 17};
+
+	(void)unused;
+	assert_int_equal(size_of_message(0, ATOM(1), OTHER), 0);
+	host_put_u64(MESSAGE + 40 + 32, 5); /* used_size of a fragment in the message */
+	assert_int_equal(size_of_message(1, HEAP | 2, OTHER), 5);
+	host_put_u64(HEAP + 32, 6); /* of a fragment of its own */
+	assert_int_equal(size_of_message(HEAP, HEAP | 2, OTHER), 6);
+	event_alloc_message(&alloc);
+	assert_int_equal(size_of_message(0, HEAP | 1, OTHER), 17);
+	/* Once only; and not for another receiver. */
+	assert_true(size_of_message(0, HEAP | 1, OTHER) == EVENT_UNKNOWN);
+	event_alloc_message(&alloc);
+	assert_int_equal(size_of_message(0, HEAP | 1, PROCESS), 0); /* to itself */
+}
+
+/* ---- garbage collection -------------------------------------------------------------------- */
+
+struct gc_case {
+	uint16_t gen_before, gen_after, max;
+	uint32_t flags_before, flags_after, state_before, state_after, dirty;
+	uint64_t collections;
+	const enum event_kind kinds[5]; /* ends with NR_EVENT_KINDS */
+};
+
+static void put_gc(uint16_t gen, uint16_t max, uint32_t flags, uint32_t process_state)
+{
+	host_put(PROCESS + (uint64_t)config.layout.process_gen_gcs, &gen, sizeof(gen));
+	host_put(PROCESS + (uint64_t)config.layout.process_max_gen_gcs, &max, sizeof(max));
+	host_put_u32(PROCESS + (uint64_t)config.layout.process_flags, flags);
+	host_put_u32(PROCESS + (uint64_t)config.layout.process_state, process_state);
+}
+
+static void collections_are_told(void **unused)
+{
+#define MINOR EVENT_GC_MINOR_START, EVENT_GC_MINOR_END
+#define MAJOR EVENT_GC_MAJOR_START, EVENT_GC_MAJOR_END
+#define END   NR_EVENT_KINDS
+	static const struct gc_case cases[] = {
+		{3, 4, 9, 0, 0, 0, 0, 0, 1, {MINOR, END}},
+		{9, 0, 9, 0, 0, 0, 0, 0, 1, {MAJOR, END}},
+		{3, 0, 9, F_NEED_FULLSWEEP, 0, 0, 0, 0, 1, {MAJOR, END}},
+		{3, 0, 9, 0, 0, 0, 0, 0, 1, {MINOR, MAJOR, END}}, /* no room for a minor one */
+		/* Left to a dirty scheduler: at once, or after a minor one that found no room. */
+		{3, 3, 9, 0, F_DIRTY_MAJOR_GC, 0, 0, 0, 0, {END}},
+		{3, 3, 9, 0, F_DIRTY_MAJOR_GC | F_NEED_FULLSWEEP, 0, 0, 0, 0, {MINOR, END}},
+		{3, 3, 9, F_DISABLE_GC, F_DISABLE_GC, 0, 0, 0, 0, {END}},
+		/* Done by a dirty one. */
+		{3, 0, 9, F_NEED_FULLSWEEP, 0, 0, 0, 1, 0, {MAJOR, END}},
+		{3, 4, 9, 0, 0, 0, 0, 1, 0, {MINOR, END}},
+		{3, 3, 9, F_DELAY_GC, F_DELAY_GC, 0, 0, 1, 0, {END}},
+		/* Killed for the size of its heap; exiting before. */
+		{3, 3, 9, 0, 0, 0, PSFLG_EXITING, 0, 0, {EVENT_GC_MINOR_START, END}},
+		{9, 9, 9, 0, 0, 0, PSFLG_EXITING, 1, 0, {EVENT_GC_MAJOR_START, END}},
+		{3, 3, 9, 0, 0, PSFLG_EXITING, PSFLG_EXITING, 1, 0, {END}},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct gc_case *c = &cases[i];
+		struct pt_regs ctx = {.di = PROCESS, .si = 0xffffffff00000007ull};
+		unsigned int n;
+
+		teardown(unused);
+		setup(unused);
+		host.tick_ns = 1000;
+		host_put_u32(ESDP + (uint64_t)config.layout.sched_type, c->dirty);
+		put_gc(c->gen_before, c->max, c->flags_before, c->state_before);
+		event_gc(&ctx);
+		assert_null(event(0));
+		put_gc(c->gen_after, c->max, c->flags_after, c->state_after);
+		host_put_u64(ESDP + (uint64_t)config.layout.sched_gc_count, c->collections);
+		host_put_u64(ESDP + (uint64_t)config.layout.sched_gc_reclaimed, 42);
+		event_gc_return(&ctx);
+		for (n = 0; c->kinds[n] != NR_EVENT_KINDS; n++) {
+			if (!event(n) || event(n)->kind != c->kinds[n])
+				fail_msg("case %zu: event %u", i, n);
+			assert_int_equal(event(n)->epid, EPID);
+		}
+		assert_null(event(n));
+		if (n)
+			assert_int_equal(event(0)->values[0], 7); /* need: 32 bits */
+		if (n >= 2 && c->collections)
+			assert_int_equal(event(n - 1)->values[0], 42);
+		if (n >= 2 && c->dirty)
+			assert_true(event(n - 1)->values[0] == EVENT_UNKNOWN);
+		/* A return without entry says nothing. */
+		event_gc_return(&ctx);
+		assert_null(event(n));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(exits),
+		TEST(circles),
+		TEST(faults),
+		TEST(no_room),
+		TEST(filters),
+		TEST(sizes),
+		TEST(collections_are_told),
+#undef TEST
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
