@@ -303,25 +303,28 @@ static int probe_error(int rc, const char *path, struct error *err)
 /* File offset of the instruction at which a point is probed. */
 static uint64_t place_of(const struct session *s, const struct source_point *point)
 {
-	return elf_file_offset_of(s->config.elf, point->addr);
+	if (point->is_instruction)
+		return point->offset;
+	return point->path ? UINT64_MAX : elf_file_offset_of(s->config.elf, point->addr);
 }
 
 static int attach_point(struct session *s, const struct source_point *point, struct error *err)
 {
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = point->at_return,
+		    .ref_ctr_offset = point->ref_ctr_offset, .bpf_cookie = point->cookie);
 	uint64_t offset = place_of(s, point);
 	struct bpf_link *link;
-	char path[64];
+	char exe[64];
 
 	if (offset == UINT64_MAX)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOENT,
-				 "the function %s is in no segment of the node's executable",
-				 point->symbol);
-	snprintf(path, sizeof(path), "/proc/%d/exe", s->config.os_pid);
-	link = bpf_program__attach_uprobe(
-		bpf_object__find_program_by_name(s->skel->obj, point->program), point->at_return,
-		s->config.os_pid, path, offset);
+				 "the function %s is in no segment of its file", point->symbol);
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", s->config.os_pid);
+	link = bpf_program__attach_uprobe_opts(
+		bpf_object__find_program_by_name(s->skel->obj, point->program), s->config.os_pid,
+		point->path ? point->path : exe, offset, &opts);
 	if (!link)
-		return probe_error(-errno, path, err);
+		return probe_error(-errno, point->path ? point->path : exe, err);
 	vec_push(&s->event_links, link);
 	return 0;
 }

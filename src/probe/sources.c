@@ -71,18 +71,27 @@ static const char *find_symbol(const struct source_row *row, const struct elf_fi
 	return NULL;
 }
 
+bool source_plan_add(struct source_plan *p, const struct source_point *point)
+{
+	if (p->nr_points >= SOURCE_MAX_POINTS)
+		return false;
+	p->points[p->nr_points++] = *point;
+	return true;
+}
+
 static void add_point(struct source_plan *p, const struct source_row *row, const char *symbol,
 		      uint64_t addr, bool at_return)
 {
-	if (p->nr_points >= SOURCE_MAX_POINTS)
-		return;
-	p->points[p->nr_points++] = (struct source_point){
+	struct source_point point = {
 		.symbol = symbol,
 		.program = at_return ? row->at_return : row->program,
 		.args = at_return ? "" : row->args,
+		.kinds = row->kinds & p->kinds,
 		.addr = addr,
 		.at_return = at_return,
 	};
+
+	source_plan_add(p, &point);
 }
 
 void source_plan(struct source_plan *out, const struct elf_file *elf, uint64_t kinds)

@@ -12,15 +12,24 @@
 #include "abi/record.h"
 #include "target/elf.h"
 
-#define SOURCE_MAX_POINTS 48
+#define SOURCE_MAX_POINTS 192
 
-/* One place to attach to: entry or return of a function of the node's executable. */
+/*
+ * One place to attach to: a function (its entry, or where it is cheap, or its return), or an
+ * instruction.
+ */
 struct source_point {
-	const char *symbol;  /* as found */
+	const char *symbol;  /* as found; for an instruction, the name of what it is */
 	const char *program; /* BPF program */
-	const char *args;    /* registers that it reads: "di si dx" */
-	uint64_t addr;	     /* of the function, in the file */
+	const char *args;    /* registers that it reads: "di si dx"; NULL = "" */
+	uint64_t kinds;	     /* bit set: those asked for that need it; source_plan() sets it */
+	const char *path;    /* as ebeam can open it; NULL = the node's executable */
+	uint64_t addr;	     /* of the function, in the file, unless is_instruction */
 	bool at_return;
+	bool is_instruction;	 /* probed right at `offset`: nothing is looked for */
+	uint64_t offset;	 /* of the instruction, from the beginning of the file */
+	uint64_t ref_ctr_offset; /* of a USDT semaphore, in the file; 0 = none */
+	uint64_t cookie;	 /* bpf_get_attach_cookie() of the program */
 };
 
 struct source_plan {
@@ -30,6 +39,9 @@ struct source_plan {
 	/* Of kinds that were asked for and are not given: the symbol that is missing; else NULL. */
 	const char *missing[NR_EVENT_KINDS];
 };
+
+/* Adds a point, whose strings live as long as the plan; false = there are SOURCE_MAX_POINTS. */
+bool source_plan_add(struct source_plan *p, const struct source_point *point);
 
 /* What to attach for these kinds. */
 void source_plan(struct source_plan *out, const struct elf_file *elf, uint64_t kinds);
