@@ -40,6 +40,7 @@ enum rec_type {
 	REC_COUNTER = 65,
 	REC_END = 66,
 	REC_EVENT = 67,
+	REC_COVERAGE = 68,
 };
 
 struct rec_header {
@@ -374,6 +375,23 @@ struct rec_event {
 	uint64_t values[];
 };
 
+/* Whether events of a kind are watched from this time on: a budget may switch probes off for a
+ * while.  Kinds without such a record are watched all the time. */
+enum coverage_state {
+	COVERAGE_OFF = 0,
+	COVERAGE_ON = 1,
+	COVERAGE_DROPPED = 2, /* off for good: too expensive */
+	NR_COVERAGE_STATES
+};
+
+struct rec_coverage {
+	struct rec_header h;
+	uint32_t kind;	    /* string id: name in catalogue.def */
+	uint32_t state;	    /* enum coverage_state */
+	uint32_t share_ppm; /* of all that happened so far, the estimated part that was seen */
+	uint32_t pad;
+};
+
 enum counter_id {
 #define COUNTER(name, json, text, advice)      COUNTER_##name,
 #define COUNTER_USER(name, json, text, advice) COUNTER_##name,
@@ -410,6 +428,7 @@ _Static_assert(sizeof(struct rec_sample) == 40, "ABI");
 _Static_assert(sizeof(struct rec_counter) == 32, "ABI");
 _Static_assert(sizeof(struct rec_raw_event) == 40 + 8 * EVENT_RAW_WORDS, "ABI");
 _Static_assert(sizeof(struct rec_event) == 40, "ABI");
+_Static_assert(sizeof(struct rec_coverage) == 32, "ABI");
 _Static_assert(NR_EVENT_KINDS <= 64, "kinds are bits of a word");
 #endif
 

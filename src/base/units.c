@@ -68,6 +68,25 @@ char *units_format_bytes(uint64_t n, char *buf, size_t size)
 	return buf;
 }
 
+char *units_format_ns(uint64_t ns, char *buf, size_t size)
+{
+	static const char *const names[] = {"us", "ms", "s"};
+	double value = (double)ns / 1e3;
+	size_t unit = 0;
+
+	if (ns < 1000) {
+		snprintf(buf, size, "%u ns", (unsigned int)ns);
+		return buf;
+	}
+	/* What would be shown as 1000.0 goes up to the next one. */
+	while (value >= 999.95 && unit + 1 < sizeof(names) / sizeof(names[0])) {
+		value /= 1e3;
+		unit++;
+	}
+	snprintf(buf, size, value < 9.995 ? "%.2f %s" : "%.1f %s", value, names[unit]);
+	return buf;
+}
+
 char *units_format_uptime(uint64_t seconds, char *buf, size_t size)
 {
 	uint64_t d = seconds / 86400, h = seconds / 3600 % 24, m = seconds / 60 % 60;

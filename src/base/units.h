@@ -15,6 +15,10 @@ char *units_format_count(uint64_t n, char *buf, size_t size);
 /* 1234567 -> "1.2 MiB", 999 -> "999 B"; returns buf. */
 char *units_format_bytes(uint64_t n, char *buf, size_t size);
 
+/* 999 -> "999 ns", 12345 -> "12.3 us", 12345678 -> "12.3 ms", 61000000000 -> "61.0 s"; returns buf.
+ */
+char *units_format_ns(uint64_t ns, char *buf, size_t size);
+
 /* 93784 s -> "1d02h03m"; 59 -> "59s"; returns buf. */
 char *units_format_uptime(uint64_t seconds, char *buf, size_t size);
 

@@ -7,9 +7,9 @@
 #include "base/compiler.h"
 #include "cmd/events.h"
 
-static uint64_t epoch_of(const struct events_view *v, uint64_t ts_ns)
+static uint64_t epoch_of(const struct events_format *v, uint64_t ts_ns)
 {
-	return v->start_epoch_ns + (ts_ns - v->start_ns);
+	return v->stream->start_epoch_ns + (ts_ns - v->stream->start_ns);
 }
 
 /* "12:00:00.123456", local time. */
@@ -89,9 +89,9 @@ static void add_name(struct strbuf *out, const struct name_process *p)
 		names_format_text(out, p->label, strlen(p->label));
 }
 
-static void format_text(struct events_view *v, enum event_kind kind, const struct event *ev)
+static void format_text(struct events_format *v, enum event_kind kind, const struct event *ev)
 {
-	const struct name_process *p = names_process(v->names, ev->u.vm.process);
+	const struct name_process *p = names_process(v->stream->names, ev->u.vm.process);
 	const struct event_field *fields;
 	struct strbuf *out = &v->line;
 	struct strbuf text = STRBUF_INIT;
@@ -104,7 +104,7 @@ static void format_text(struct events_view *v, enum event_kind kind, const struc
 		if (!is_known(ev, i, fields[i].type))
 			continue;
 		strbuf_reset(&text);
-		if (add_value(&text, v->names, fields[i].type, ev->u.vm.values[i]))
+		if (add_value(&text, v->stream->names, fields[i].type, ev->u.vm.values[i]))
 			strbuf_addf(out, " %s=%s", fields[i].name, text.buf);
 	}
 	strbuf_free(&text);
@@ -117,19 +117,19 @@ static void format_text(struct events_view *v, enum event_kind kind, const struc
 }
 
 /* Top first, as a stack trace of Erlang. */
-static const struct name_function *next_frame(const struct events_view *v, uint32_t *stack,
+static const struct name_function *next_frame(const struct events_format *v, uint32_t *stack,
 					      const struct name_frame **frame)
 {
-	const struct name_stack *s = names_stack(v->names, *stack);
+	const struct name_stack *s = names_stack(v->stream->names, *stack);
 
 	if (!s)
 		return NULL;
 	*stack = s->parent;
-	*frame = names_frame(v->names, s->frame);
-	return *frame ? names_function(v->names, (*frame)->function) : NULL;
+	*frame = names_frame(v->stream->names, s->frame);
+	return *frame ? names_function(v->stream->names, (*frame)->function) : NULL;
 }
 
-static void stack_text(struct events_view *v, const struct event *ev)
+static void stack_text(struct events_format *v, const struct event *ev)
 {
 	const struct name_function *f;
 	const struct name_frame *frame;
@@ -147,14 +147,14 @@ static void stack_text(struct events_view *v, const struct event *ev)
 	}
 }
 
-static void stack_json(struct events_view *v, const struct event *ev)
+static void stack_json(struct events_format *v, const struct event *ev)
 {
 	const struct name_function *f;
 	const struct name_frame *frame;
 	uint32_t stack = ev->u.vm.stack;
 	struct strbuf text = STRBUF_INIT;
 
-	if (!names_stack(v->names, stack)) {
+	if (!names_stack(v->stream->names, stack)) {
 		jsonw_null(&v->w, "stack");
 		return;
 	}
@@ -175,7 +175,7 @@ static void stack_json(struct events_view *v, const struct event *ev)
 	strbuf_free(&text);
 }
 
-static void field_json(struct events_view *v, const struct event_field *field, uint64_t value,
+static void field_json(struct events_format *v, const struct event_field *field, uint64_t value,
 		       bool known)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -185,13 +185,13 @@ static void field_json(struct events_view *v, const struct event_field *field, u
 	} else if (is_number(field->type)) {
 		jsonw_uint(&v->w, field->name, value);
 	} else {
-		known = add_value(&text, v->names, field->type, value);
+		known = add_value(&text, v->stream->names, field->type, value);
 		jsonw_string(&v->w, field->name, known ? text.buf : NULL);
 	}
 	strbuf_free(&text);
 }
 
-static void process_json(struct events_view *v, const struct name_process *p)
+static void process_json(struct events_format *v, const struct name_process *p)
 {
 	struct strbuf text = STRBUF_INIT;
 
@@ -203,9 +203,9 @@ static void process_json(struct events_view *v, const struct name_process *p)
 	strbuf_free(&text);
 }
 
-static void format_json(struct events_view *v, enum event_kind kind, const struct event *ev)
+static void format_json(struct events_format *v, enum event_kind kind, const struct event *ev)
 {
-	const struct name_thread *t = names_thread(v->names, ev->u.vm.thread);
+	const struct name_thread *t = names_thread(v->stream->names, ev->u.vm.thread);
 	const struct event_field *fields;
 	unsigned int nr;
 
@@ -214,7 +214,7 @@ static void format_json(struct events_view *v, enum event_kind kind, const struc
 	jsonw_uint(&v->w, "ts_ns", epoch_of(v, ev->ts_ns));
 	jsonw_uint(&v->w, "cpu", ev->u.vm.cpu);
 	jsonw_string(&v->w, "kind", event_rows[kind].name);
-	process_json(v, names_process(v->names, ev->u.vm.process));
+	process_json(v, names_process(v->stream->names, ev->u.vm.process));
 	for (unsigned int i = 0; i < nr; i++)
 		field_json(v, &fields[i], ev->u.vm.values[i], is_known(ev, i, fields[i].type));
 	jsonw_uint(&v->w, "os_tid", t ? t->os_tid : 0);
@@ -232,7 +232,7 @@ static void format_json(struct events_view *v, enum event_kind kind, const struc
 	memset(v->w.any, 0, sizeof(v->w.any));
 }
 
-void events_format(struct events_view *v, enum event_kind kind, const struct event *ev)
+void events_format(struct events_format *v, enum event_kind kind, const struct event *ev)
 {
 	strbuf_reset(&v->line);
 	if (v->json) {
@@ -242,4 +242,16 @@ void events_format(struct events_view *v, enum event_kind kind, const struct eve
 	format_text(v, kind, ev);
 	if (v->stacks)
 		stack_text(v, ev);
+}
+
+void events_format_open(struct events_format *v)
+{
+	strbuf_init(&v->line);
+	v->w = (struct jsonw)JSONW(NULL);
+}
+
+void events_format_close(struct events_format *v)
+{
+	strbuf_free(&v->line);
+	strbuf_free(&v->w.buf);
 }

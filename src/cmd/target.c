@@ -121,30 +121,57 @@ static void write_core(struct jsonw *w, const struct beam_node *n)
 	jsonw_end_object(w);
 }
 
-void target_json_begin(struct jsonw *w, const struct command_context *ctx, struct beam_node *n)
+static void json_head(struct jsonw *w, const struct command_context *ctx)
 {
-	struct beam_facts facts;
-	char time[32];
-	bool known = beam_node_facts(n, &facts, NULL) == 0;
-
-	units_format_time(clock_realtime_ns(), time, sizeof(time));
 	jsonw_begin_object(w, NULL);
 	jsonw_int(w, "schema", ENVELOPE_SCHEMA);
 	jsonw_string(w, "tool", "ebeam");
 	jsonw_string(w, "version", EBEAM_VERSION);
 	jsonw_string(w, "command", ctx->command->name);
 	jsonw_begin_object(w, "node");
-	if (n->os_pid)
-		jsonw_int(w, "os_pid", n->os_pid);
+}
+
+static void json_os_pid(struct jsonw *w, int os_pid)
+{
+	if (os_pid)
+		jsonw_int(w, "os_pid", os_pid);
 	else
 		jsonw_null(w, "os_pid");
+}
+
+static void json_time(struct jsonw *w)
+{
+	char time[32];
+
+	jsonw_end_object(w);
+	jsonw_string(w, "time", units_format_time(clock_realtime_ns(), time, sizeof(time)));
+}
+
+void target_json_begin(struct jsonw *w, const struct command_context *ctx, struct beam_node *n)
+{
+	struct beam_facts facts;
+	bool known = beam_node_facts(n, &facts, NULL) == 0;
+
+	json_head(w, ctx);
+	json_os_pid(w, n->os_pid);
 	jsonw_string(w, "name", known ? facts.name : NULL);
 	jsonw_string(w, "otp", n->identity.otp_text);
 	jsonw_string(w, "erts", n->identity.erts);
 	jsonw_string(w, "flavor", n->identity.jit ? "jit" : "emu");
 	write_core(w, n);
-	jsonw_end_object(w);
-	jsonw_string(w, "time", time);
+	json_time(w);
+}
+
+void target_json_begin_recorded(struct jsonw *w, const struct command_context *ctx,
+				const struct target_recorded *of)
+{
+	json_head(w, ctx);
+	json_os_pid(w, of->os_pid);
+	jsonw_string(w, "name", *of->name ? of->name : NULL);
+	jsonw_string(w, "otp", *of->otp ? of->otp : NULL);
+	jsonw_string(w, "erts", *of->erts ? of->erts : NULL);
+	jsonw_string(w, "flavor", *of->flavor ? of->flavor : NULL);
+	json_time(w);
 }
 
 int target_json_end(struct jsonw *w, const char *const *warnings, size_t nr_warnings,

@@ -38,6 +38,13 @@ struct target_counter {
 	uint64_t value;
 };
 void target_json_begin(struct jsonw *w, const struct command_context *ctx, struct beam_node *n);
+/* The same of a node as a recording tells of it; "" and 0 = not known. */
+struct target_recorded {
+	int os_pid;
+	const char *name, *otp, *erts, *flavor;
+};
+void target_json_begin_recorded(struct jsonw *w, const struct command_context *ctx,
+				const struct target_recorded *of);
 int target_json_end(struct jsonw *w, const char *const *warnings, size_t nr_warnings,
 		    const struct target_counter *counters, size_t nr_counters, struct error *err);
 

@@ -27,18 +27,8 @@ static const struct event_field fields[] = {
 };
 #define NR_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-/* Where the fields of a kind begin in fields[]. */
-enum {
-#define EVENT(kind, text, in, happened, other)                                                     \
-	FIELDS_BEFORE_##kind, FIELDS_AGAIN_##kind = FIELDS_BEFORE_##kind - 1,
-#define EVENT_FIELD(kind, field, text, is) FIELD_INDEX_##kind##_##field,
-#include "abi/catalogue.def"
-#undef EVENT
-#undef EVENT_FIELD
-};
-
 static const uint16_t first_field[NR_EVENT_KINDS] = {
-#define EVENT(kind, text, in, happened, other) [EVENT_##kind] = FIELDS_BEFORE_##kind,
+#define EVENT(kind, text, in, happened, other) [EVENT_##kind] = EVENT_FIELDS_BEFORE_##kind,
 #define EVENT_FIELD(kind, field, text, is)
 #include "abi/catalogue.def"
 #undef EVENT

@@ -32,6 +32,19 @@ struct event_field {
 	enum event_field_type type;
 };
 
+/* Where the fields of a kind begin in the list of all, and each of them. */
+enum {
+#define EVENT(kind, text, in, happened, other)                                                     \
+	EVENT_FIELDS_BEFORE_##kind, EVENT_FIELDS_AGAIN_##kind = EVENT_FIELDS_BEFORE_##kind - 1,
+#define EVENT_FIELD(kind, field, text, is) EVENT_FIELD_INDEX_##kind##_##field,
+#include "abi/catalogue.def"
+#undef EVENT
+#undef EVENT_FIELD
+};
+/* Place of a field's value in its event: EVENT_AT(GC_MINOR_END, RECLAIMED). */
+#define EVENT_AT(kind, field)                                                                      \
+	((unsigned int)(EVENT_FIELD_INDEX_##kind##_##field - EVENT_FIELDS_BEFORE_##kind))
+
 extern const struct event_row event_rows[NR_EVENT_KINDS];
 
 /* "process", "gc", ... */

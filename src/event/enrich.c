@@ -419,6 +419,19 @@ void enrich_add_meta(struct enrich *e, const char *key, const char *value)
 	memcpy(rec->bytes + key_len, value, value_len);
 }
 
+void enrich_add_coverage(struct enrich *e, enum event_kind kind, enum coverage_state state,
+			 uint32_t share_ppm, uint64_t ts_ns)
+{
+	uint32_t name = kind_name(e, (uint16_t)kind);
+	struct rec_coverage *rec;
+
+	push_definitions(e);
+	rec = push_record(e, REC_COVERAGE, sizeof(*rec), ts_ns);
+	rec->kind = name;
+	rec->state = state;
+	rec->share_ppm = share_ppm;
+}
+
 void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, uint64_t ts_ns)
 {
 	const char *text = counter_names[id];

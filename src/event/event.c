@@ -156,6 +156,19 @@ static int decode_vm(struct event *ev, const char *bytes, size_t size)
 	return 0;
 }
 
+static int decode_coverage(struct event *ev, const char *bytes, size_t size)
+{
+	struct rec_coverage rec;
+
+	if (COPY_RECORD(&rec, bytes, size) || rec.state >= NR_COVERAGE_STATES ||
+	    rec.share_ppm > 1000000)
+		return -EINVAL;
+	ev->u.coverage.kind = rec.kind;
+	ev->u.coverage.state = (enum coverage_state)rec.state;
+	ev->u.coverage.share_ppm = rec.share_ppm;
+	return 0;
+}
+
 static int decode_body(struct event *ev, const char *bytes, size_t size)
 {
 	switch (ev->type) {
@@ -179,6 +192,8 @@ static int decode_body(struct event *ev, const char *bytes, size_t size)
 		return decode_counter(ev, bytes, size);
 	case REC_EVENT:
 		return decode_vm(ev, bytes, size);
+	case REC_COVERAGE:
+		return decode_coverage(ev, bytes, size);
 	case REC_RAW_SAMPLE:
 	case REC_RAW_PROCESS:
 	case REC_RAW_CODE:

@@ -63,6 +63,11 @@ struct event {
 			unsigned int nr_values;
 			uint64_t values[EVENT_MAX_FIELDS];
 		} vm;
+		struct {
+			uint32_t kind; /* string id */
+			enum coverage_state state;
+			uint32_t share_ppm; /* <= 1,000,000 */
+		} coverage;
 	} u;
 };
 

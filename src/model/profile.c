@@ -227,6 +227,7 @@ static int apply_other(struct profile *p, const struct event *ev)
 	case REC_RAW_CSTACK:
 	case REC_RAW_EVENT:
 	case REC_EVENT:
+	case REC_COVERAGE:
 	case REC_STRING:
 	case REC_FUNCTION:
 	case REC_FRAME:

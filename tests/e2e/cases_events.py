@@ -369,7 +369,7 @@ def hidden(ctx):
 def usage(ctx):
     for args, text in ((("-e", "gc_mnior_end", "-d", "1"), "did you mean 'gc_minor_end'"),
                        (("-e", "gc,,port", "-d", "1"), "there is no event ''"),
-                       (("-i", "x.ebeam", "-d", "1"), "neither -p nor -d"),
+                       (("-i", "x.ebeam", "-d", "1"), "none of -p, -d and --watch"),
                        ((), "-d 10s")):
         result = ctx.ebeam.run("events", *args)
         check_equal(result.code, 2, str(result))

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Counts of values by size, for percentiles: below HISTOGRAM_LINEAR exact, above that each power
+ * of two in HISTOGRAM_LINEAR / 2 equal parts, so that a percentile is off by 1/16 at most.
+ * No allocation.
+ */
+#ifndef EBEAM_BASE_HISTOGRAM_H
+#define EBEAM_BASE_HISTOGRAM_H
+
+#include <stdint.h>
+
+#define HISTOGRAM_LINEAR  32u
+#define HISTOGRAM_BUCKETS (HISTOGRAM_LINEAR + 59 * HISTOGRAM_LINEAR / 2)
+
+struct histogram {
+	uint64_t nr, sum; /* sum saturates */
+	uint64_t min, max;
+	uint64_t counts[HISTOGRAM_BUCKETS];
+};
+
+/* All zero is an empty histogram. */
+void histogram_add(struct histogram *h, uint64_t value, uint64_t nr);
+void histogram_merge(struct histogram *h, const struct histogram *from);
+/* Least value that `percent` (0 .. 100) of the values do not exceed, rounded up to the end of its
+ * bucket but never above max; 0 if empty. */
+uint64_t histogram_percentile(const struct histogram *h, double percent);
+/* How many values are from low to high, both included and both ends of buckets: powers of two and
+ * powers of two minus one are. */
+uint64_t histogram_between(const struct histogram *h, uint64_t low, uint64_t high);
+/* First and last value of a bucket. */
+void histogram_bounds(unsigned int bucket, uint64_t *first, uint64_t *last);
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See event_run.h.  Live: probes -> rings -> enricher -> capture writer and stream; every
+ * DRAIN_EVERY_NS the rings are emptied, for DRAIN_MAX_NS at most, so that signals, deadlines and
+ * whoever reads the output are looked at in between.
+ */
+#include "cmd/event_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "beam/process.h"
+#include "capture/reader.h"
+#include "cmd/event_run_internal.h"
+#include "cmd/loop.h"
+
+#define DRAIN_EVERY_NS 50000000u
+#define DRAIN_MAX_NS   250000000u
+#define DRAIN_BATCH    64
+#define FLUSH_EVERY_NS 1000000000u
+
+static bool is_capture(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 6 && strcmp(path + len - 6, ".ebeam") == 0;
+}
+
+/* Where text goes: standard output, or a file; a capture has a file of its own. */
+static int open_output(struct event_run *run, struct error *err)
+{
+	const struct options *o = &run->ctx->opt;
+	int rc;
+
+	run->out = run->ctx->out;
+	if (!o->output)
+		return 0;
+	if (is_capture(o->output) && o->input)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "a capture is shown, not written again: choose another -o");
+	rc = outfile_open(&run->output, o->output, OUTFILE_STREAM, run->ctx->out, err);
+	if (rc)
+		return rc;
+	if (!is_capture(o->output)) {
+		run->out = outfile_file(run->output);
+		return 0;
+	}
+	if (run->consumer->either)
+		run->out = NULL;
+	return capture_writer_open(&run->writer, outfile_file(run->output),
+				   run->live.start_epoch_ns, run->live.start_ns, err);
+}
+
+static int close_output(struct event_run *run, struct error *err)
+{
+	int rc = run->writer ? capture_writer_flush(run->writer, err) : 0;
+
+	if (rc == 0 && run->output)
+		rc = outfile_commit(&run->output, err);
+	return rc;
+}
+
+/* ---- what a node has ----------------------------------------------------------------------- */
+
+/* Which kinds can be had; says which of those asked for cannot. */
+static int plan_sources(struct event_run *run, struct error *err)
+{
+	const char *why = NULL, *otp = run->node->identity.otp_text;
+	struct strbuf names = STRBUF_INIT;
+
+	source_plan(&run->plan, run->node->elf, run->consumer->kinds);
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (!run->plan.missing[kind])
+			continue;
+		why = why ? why : run->plan.missing[kind];
+		strbuf_addf(&names, "%s%s", names.len ? ", " : "", event_rows[kind].name);
+	}
+	if (!run->plan.kinds) {
+		error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
+			  "pid %d: no events of this OTP %s build: %s. Its functions have no "
+			  "symbols (%s and others)",
+			  run->node->os_pid, otp,
+			  run->node->identity.hidden ? "OTP 29 and later hide them"
+						     : "it was stripped of them",
+			  why ? why : "all");
+		strbuf_free(&names);
+		return -ENOTSUP;
+	}
+	if (names.len)
+		log_warn("ebeam: not in this OTP %s build: %s (no symbol %s)", otp, names.buf, why);
+	strbuf_free(&names);
+	return 0;
+}
+
+/* ---- records ------------------------------------------------------------------------------- */
+
+/* 1: that is enough. */
+static int take(struct event_run *run, const struct rec_header *rec)
+{
+	const struct event_consumer *c = run->consumer;
+	enum event_kind kind;
+	struct event ev;
+
+	if (!event_stream_take(&run->stream, rec, &ev, &kind) || !(c->kinds >> kind & 1))
+		return 0;
+	if (run->process && !event_stream_is_process(&run->stream, ev.u.vm.process, run->process))
+		return 0;
+	run->taken++;
+	run->by_kind[kind]++;
+	return c->event(c->arg, kind, &ev);
+}
+
+static int drained(struct event_run *run, struct error *err)
+{
+	const struct event_consumer *c = run->consumer;
+
+	return c->drained ? c->drained(c->arg, err) : 0;
+}
+
+static int show(struct event_run *run, bool last, struct error *err)
+{
+	const struct event_consumer *c = run->consumer;
+	int rc = run->out && c->show ? c->show(c->arg, last, err) : 0;
+
+	run->answered = true;
+	run->span_start_ns = clock_monotonic_ns();
+	return rc;
+}
+
+/* Whoever reads sees it now, or is gone: -EPIPE, which nobody has to be told of. */
+static int check_output(struct event_run *run, struct error *err)
+{
+	return run->out ? outfile_check(run->out,
+					run->ctx->opt.output ? run->ctx->opt.output
+							     : "standard output",
+					err)
+			: 0;
+}
+
+/* ---- of a node ----------------------------------------------------------------------------- */
+
+static int drain(struct event_run *run, uint64_t deadline_ns, struct error *err)
+{
+	struct source *s = enrich_source(run->live.enrich);
+	const struct rec_header *rec;
+	int rc;
+
+	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) == 1; n++) {
+		if (!run->stopped && take(run, rec))
+			run->stopped = true;
+		if (run->writer) {
+			rc = capture_writer_add(run->writer, rec, err);
+			if (rc)
+				return rc;
+		}
+		if (n % DRAIN_BATCH == 0 && (run->stopped || clock_monotonic_ns() >= deadline_ns))
+			break;
+	}
+	live_look(&run->live);
+	return rc < 0 ? rc : drained(run, err);
+}
+
+static int on_drain(void *arg, struct error *err)
+{
+	struct event_run *run = arg;
+	uint64_t now = clock_monotonic_ns();
+	int rc = drain(run, now + DRAIN_MAX_NS, err);
+
+	rc = rc ? rc : check_output(run, err);
+	if (rc)
+		return rc;
+	if (run->writer && now - run->flushed_ns >= FLUSH_EVERY_NS) {
+		run->flushed_ns = now;
+		rc = capture_writer_flush(run->writer, err);
+	}
+	return rc < 0 ? rc : run->stopped;
+}
+
+static int on_watch(void *arg, struct error *err)
+{
+	struct event_run *run = arg;
+	int rc = show(run, false, err);
+
+	return rc ? rc : check_output(run, err);
+}
+
+/* Until something ends it; positive = how (enum loop_end). */
+static int run_loop(struct event_run *run, struct error *err)
+{
+	const struct options *o = &run->ctx->opt;
+	struct loop *loop = NULL;
+	int rc = loop_open(&loop, err);
+
+	rc = rc ? rc : loop_watch_pid(loop, run->node->os_pid, err);
+	rc = rc ? rc : loop_add_timer(loop, DRAIN_EVERY_NS, on_drain, run, err);
+	if (rc == 0 && o->watch_ns && run->consumer->show)
+		rc = loop_add_timer(loop, o->watch_ns, on_watch, run, err);
+	/* Now signals are caught: what has been attached is taken away in order. */
+	rc = rc ? rc : session_start(run->live.session, err);
+	if (rc == 0)
+		log_info("%u probes attached", run->plan.nr_points);
+	run->span_start_ns = clock_monotonic_ns();
+	if (rc == 0 && o->duration_ns)
+		rc = loop_set_deadline(loop, o->duration_ns, err);
+	if (rc == 0)
+		rc = loop_run(loop, err);
+	loop_close(loop);
+	return rc;
+}
+
+static int finish(struct event_run *run, struct error *err)
+{
+	uint64_t end_ns = clock_monotonic_ns();
+	char text[32];
+	int rc;
+
+	session_stop(run->live.session);
+	rc = drain(run, UINT64_MAX, err);
+	if (rc)
+		return rc;
+	snprintf(text, sizeof(text), "%" PRIu64, end_ns - run->live.start_ns);
+	enrich_add_meta(run->live.enrich, "duration_ns", text);
+	live_add_counters(&run->live, run->stream.refused, end_ns);
+	enrich_add_end(run->live.enrich, end_ns);
+	run->stopped = false; /* what comes now are counters */
+	return drain(run, UINT64_MAX, err);
+}
+
+static int end(struct event_run *run, struct error *err)
+{
+	int rc = show(run, true, err);
+
+	rc = rc ? rc : check_output(run, err);
+	rc = rc ? rc : close_output(run, err);
+	if (rc == 0)
+		event_run_tell(run);
+	return rc;
+}
+
+static int watch(struct event_run *run, struct error *err)
+{
+	const struct options *o = &run->ctx->opt;
+	struct live_config config = {.events = &run->plan, .event_stacks = run->consumer->stacks};
+	int rc = plan_sources(run, err);
+
+	if (rc == 0 && o->process)
+		rc = process_parse(run->node, o->process, &config.event_epid, err);
+	rc = rc ? rc : live_open(&run->live, run->node, &config, err);
+	rc = rc ? rc : open_output(run, err);
+	rc = rc ? rc : live_add_meta(&run->live, run->ctx->command->name, "events", 0, err);
+	rc = rc ? rc : run_loop(run, err);
+	if (rc < 0)
+		return rc;
+	if (rc == LOOP_END_EXITED)
+		log_warn("ebeam: the node (pid %d) exited; that was all", run->node->os_pid);
+	rc = finish(run, err);
+	return rc ? rc : end(run, err);
+}
+
+/* ---- of a capture -------------------------------------------------------------------------- */
+
+static int read_capture(struct event_run *run, struct capture_reader *reader, struct error *err)
+{
+	struct source *s = capture_reader_source(reader);
+	const struct rec_header *rec;
+	int rc;
+
+	while ((rc = s->next(s, &rec, err)) > 0) {
+		if (!run->stopped && take(run, rec))
+			run->stopped = true;
+		if (run->out && ferror(run->out))
+			break;
+	}
+	rc = rc < 0 ? rc : drained(run, err);
+	run->span_start_ns = run->stream.start_ns;
+	rc = rc < 0 ? rc : end(run, err);
+	if (rc || !capture_reader_damage(reader))
+		return rc;
+	log_warn("ebeam: '%s' is damaged: %s. What stands before that is shown",
+		 run->ctx->opt.input, capture_reader_damage(reader));
+	return ERROR_KIND_PARTIAL;
+}
+
+static int replay(struct event_run *run, struct error *err)
+{
+	const char *path = run->ctx->opt.input;
+	bool is_stdin = strcmp(path, "-") == 0;
+	struct capture_reader *reader = NULL;
+	FILE *f = is_stdin ? stdin : fopen(path, "re");
+	int rc;
+
+	if (!f)
+		return error_set(err, ERROR_KIND_FAILED, -errno, "cannot open '%s': %s", path,
+				 error_text(errno));
+	run->process = run->ctx->opt.process;
+	rc = open_output(run, err);
+	rc = rc ? rc : capture_reader_open(&reader, f, path, err);
+	if (rc == 0) {
+		run->stream.start_epoch_ns = capture_reader_start_epoch_ns(reader);
+		rc = read_capture(run, reader, err);
+	}
+	capture_reader_close(reader);
+	if (!is_stdin)
+		fclose(f);
+	return rc;
+}
+
+/* ---- interface ----------------------------------------------------------------------------- */
+
+static int check_options(const struct options *o, struct error *err)
+{
+	if (o->input && (o->pid || o->duration_ns || o->watch_ns))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-i shows a capture: it goes with none of -p, -d and --watch");
+	if (!o->input && !o->duration_ns && !o->limit && !isatty(STDIN_FILENO) &&
+	    !isatty(STDERR_FILENO))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "without a terminal to press Ctrl-C on, say how long: -d 10s");
+	return 0;
+}
+
+int event_run(struct command_context *ctx, const struct event_consumer *c, struct event_run **out,
+	      struct error *err)
+{
+	struct event_run *run;
+	int rc = check_options(&ctx->opt, err);
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	run = xcalloc(1, sizeof(*run));
+	run->ctx = ctx;
+	run->consumer = c;
+	*out = run;
+	rc = event_stream_open(&run->stream);
+	if (rc)
+		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
+				 error_text(rc));
+	if (ctx->opt.input)
+		return replay(run, err);
+	rc = target_open(&run->node, ctx, err);
+	return rc ? rc : watch(run, err);
+}
+
+void event_run_close(struct event_run *run)
+{
+	if (!run)
+		return;
+	outfile_abort(&run->output);
+	capture_writer_close(run->writer);
+	live_close(&run->live);
+	beam_node_close(run->node);
+	event_stream_close(&run->stream);
+	free(run);
+}
+
+struct event_stream *event_run_stream(struct event_run *run)
+{
+	return &run->stream;
+}
+
+struct beam_node *event_run_node(struct event_run *run)
+{
+	return run->node;
+}
+
+FILE *event_run_out(struct event_run *run)
+{
+	return run->out;
+}
+
+void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *end_ns)
+{
+	*start_ns = run->span_start_ns;
+	if (run->node)
+		*end_ns = run->stream.duration_ns ? run->stream.start_ns + run->stream.duration_ns
+						  : clock_monotonic_ns();
+	else
+		*end_ns = run->stream.duration_ns ? run->stream.start_ns + run->stream.duration_ns
+						  : run->stream.last_ns;
+	*end_ns = MAX(*start_ns, *end_ns);
+}
+
+uint64_t event_run_taken(const struct event_run *run)
+{
+	return run->taken;
+}
+
+uint64_t event_run_taken_of(const struct event_run *run, enum event_kind kind)
+{
+	return run->by_kind[kind];
+}

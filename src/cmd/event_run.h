@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What every command that consumes events shares: which probes -> a live node, or a capture ->
+ * records -> an event_stream -> the command's own consumer; -o, -d, -i, --watch, --process, and
+ * the closing line.
+ *
+ * Order of calls on a consumer:  event() ...  drained() ...  show() each --watch, and at the end.
+ */
+#ifndef EBEAM_CMD_EVENT_RUN_H
+#define EBEAM_CMD_EVENT_RUN_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/jsonw.h"
+#include "cmd/command.h"
+#include "cmd/target.h"
+#include "model/event_stream.h"
+
+struct event_run;
+
+struct event_consumer {
+	uint64_t kinds; /* bit set; what the node cannot give is told, all missing is an error */
+	bool stacks;	/* with the Erlang stack of each event */
+	/* A capture is written instead of what show() writes: lines of a stream. */
+	bool either;
+	void *arg;
+	/* 1 = that is enough; 0 = more. */
+	int (*event)(void *arg, enum event_kind kind, const struct event *ev);
+	/* After what the rings held was taken; NULL ok.  0 or negative errno. */
+	int (*drained)(void *arg, struct error *err);
+	/* The answer: at the end (last), and with --watch each time before.  NULL ok. */
+	int (*show)(void *arg, bool last, struct error *err);
+};
+
+/* Runs it all.  0, negative errno, or a positive exit code (7: a damaged capture). */
+int event_run(struct command_context *ctx, const struct event_consumer *c, struct event_run **run,
+	      struct error *err);
+void event_run_close(struct event_run *run); /* NULL ok */
+
+/* For consumers, while event_run() runs; *run is set before the first call. */
+struct event_stream *event_run_stream(struct event_run *run);
+/* Of a node that runs; NULL of a capture. */
+struct beam_node *event_run_node(struct event_run *run);
+FILE *event_run_out(struct event_run *run); /* NULL: nothing but the capture is wanted */
+/* Interval that the next answer is about, of the time of events: since the start, or with --watch
+ * since the answer before. */
+void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *end_ns);
+/* Events that the consumer took; of one kind. */
+uint64_t event_run_taken(const struct event_run *run);
+uint64_t event_run_taken_of(const struct event_run *run, enum event_kind kind);
+
+/* The JSON envelope around "data" (see target.h), of a node or of a capture: counters are events,
+ * lost and what else is not 0; warnings say which kinds were sampled or dropped. */
+void event_run_json_begin(struct event_run *run, struct jsonw *w);
+int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err);
+/* With --watch: the time, on a terminal at the top of a clean screen; else nothing. */
+void event_run_begin_screen(struct event_run *run);
+/* A line such as "message_send: sampled 12 %", to `out`, if some of these kinds were; numbers
+ * stand as they were seen times 1 / share. */
+void event_run_tell_sampled(struct event_run *run, uint64_t kinds);
+
+#endif

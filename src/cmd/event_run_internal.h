@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of event_run share. */
+#ifndef EBEAM_CMD_EVENT_RUN_INTERNAL_H
+#define EBEAM_CMD_EVENT_RUN_INTERNAL_H
+
+#include "capture/writer.h"
+#include "cmd/event_run.h"
+#include "cmd/live.h"
+#include "cmd/outfile.h"
+
+struct event_run {
+	struct command_context *ctx;
+	const struct event_consumer *consumer;
+	struct event_stream stream;
+	struct beam_node *node; /* NULL of a capture */
+	struct live live;
+	struct source_plan plan;
+	struct outfile *output;
+	FILE *out; /* NULL: nobody wants text */
+	struct capture_writer *writer;
+	const char *process;	/* of a capture: only events of this one; NULL = all */
+	uint64_t flushed_ns;	/* the capture */
+	uint64_t span_start_ns; /* of what the next answer is about */
+	uint64_t taken, by_kind[NR_EVENT_KINDS];
+	bool answered; /* once, with --watch */
+	bool stopped;  /* the limit is reached, or nobody reads any more */
+};
+
+/* The closing line on stderr. */
+void event_run_tell(struct event_run *run);
+
+#endif

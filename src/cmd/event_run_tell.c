@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a run of events says of itself: the closing line, the JSON envelope, what was sampled. */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cmd/event_run_internal.h"
+
+/* Counters that are told if they are not 0. */
+static const struct {
+	enum counter_id id;
+	const char *name;
+} noted[] = {
+	{COUNTER_LATE, "late"},
+	{COUNTER_RING_FULL, "ring_full"},
+	{COUNTER_READ_FAULT, "read_fault"},
+	{COUNTER_NO_STACK, "no_stack"},
+	{COUNTER_THREAD_TABLE_FULL, "thread_table_full"},
+	{COUNTER_NAMES_FULL, "names_full"},
+	{COUNTER_BAD_RECORD, "bad_record"},
+};
+
+/* "message_send sampled 12 %" or "message_send dropped: ..."; false if it was watched all along. */
+static bool add_coverage(struct strbuf *out, const struct coverage *c, enum event_kind kind)
+{
+	const char *name = event_rows[kind].name;
+	double share = coverage_share(c, kind);
+
+	if (coverage_dropped(c, kind))
+		strbuf_addf(out, "%s dropped (over --max-overhead)", name);
+	else if (share < 0.9995)
+		strbuf_addf(out, "%s sampled %.*f %%", name, share < 0.0995 ? 1 : 0, share * 100);
+	else
+		return false;
+	return true;
+}
+
+static void add_sampled(struct event_run *run, struct strbuf *line)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		strbuf_reset(&text);
+		if (run->consumer->kinds >> kind & 1 &&
+		    add_coverage(&text, &run->stream.coverage, (enum event_kind)kind))
+			strbuf_addf(line, "  %s", text.buf);
+	}
+	strbuf_free(&text);
+}
+
+static void add_lost(struct event_run *run, struct strbuf *line)
+{
+	uint64_t lost = run->stream.counters[COUNTER_EVENTS_LOST];
+	char text[32];
+	bool any = false;
+
+	strbuf_addf(line, "  lost %s", units_format_count(lost, text, sizeof(text)));
+	for (int kind = 0; lost && run->live.session && kind < NR_EVENT_KINDS; kind++) {
+		struct event_count c;
+
+		session_event_count(run->live.session, (enum event_kind)kind, &c);
+		if (c.lost)
+			strbuf_addf(line, "%s%s %" PRIu64, any ? ", " : " (", event_rows[kind].name,
+				    c.lost);
+		any |= c.lost != 0;
+	}
+	if (any)
+		strbuf_addch(line, ')');
+}
+
+static void add_noted(struct event_run *run, struct strbuf *line)
+{
+	const struct event_stream *s = &run->stream;
+
+	for (size_t i = 0; i < ARRAY_SIZE(noted); i++) {
+		if (s->counters[noted[i].id])
+			strbuf_addf(line, "  %s %" PRIu64, noted[i].name, s->counters[noted[i].id]);
+	}
+	if (s->unknown)
+		strbuf_addf(line, "  of kinds that this version does not know %" PRIu64,
+			    s->unknown);
+}
+
+void event_run_tell(struct event_run *run)
+{
+	struct strbuf line = STRBUF_INIT;
+	char text[32];
+	double cost;
+
+	strbuf_addf(&line, "Events: %s", units_format_count(run->taken, text, sizeof(text)));
+	add_lost(run, &line);
+	add_sampled(run, &line);
+	add_noted(run, &line);
+	if (run->live.session) {
+		strbuf_addf(&line, "  own CPU %.2f%%", live_own_cpu(&run->live));
+		cost = live_node_cost(&run->live, NULL);
+		if (cost >= 0)
+			strbuf_addf(&line, "  programs ~%.2f%% of the node's CPU", cost);
+	}
+	if (run->ctx->opt.output && strcmp(run->ctx->opt.output, "-") != 0)
+		strbuf_addf(&line, "  -> %s", run->ctx->opt.output);
+	if (run->stream.counters[COUNTER_EVENTS_LOST])
+		log_warn("ebeam: events were lost because a ring buffer was full; ask for fewer "
+			 "kinds (-e), or give ebeam more CPU");
+	log_warn("%s", line.buf);
+	strbuf_free(&line);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+void event_run_json_begin(struct event_run *run, struct jsonw *w)
+{
+	const struct event_stream *s = &run->stream;
+	const struct target_recorded of = {
+		.os_pid = s->os_pid,
+		.name = s->node,
+		.otp = s->otp,
+		.erts = s->erts,
+		.flavor = s->flavor,
+	};
+
+	*w = (struct jsonw)JSONW(run->out);
+	target_json_begin_recorded(w, run->ctx, &of);
+}
+
+int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err)
+{
+	const struct event_stream *s = &run->stream;
+	struct target_counter counters[2 + ARRAY_SIZE(noted) + 1];
+	const char *warnings[NR_EVENT_KINDS];
+	struct strbuf texts[NR_EVENT_KINDS];
+	size_t nr = 0, nr_warnings = 0;
+	int rc;
+
+	counters[nr++] = (struct target_counter){"events", run->taken};
+	counters[nr++] = (struct target_counter){"lost", s->counters[COUNTER_EVENTS_LOST]};
+	for (size_t i = 0; i < ARRAY_SIZE(noted); i++) {
+		if (s->counters[noted[i].id])
+			counters[nr++] =
+				(struct target_counter){noted[i].name, s->counters[noted[i].id]};
+	}
+	if (s->unknown)
+		counters[nr++] = (struct target_counter){"unknown_kinds", s->unknown};
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		struct strbuf *text = &texts[nr_warnings];
+
+		if (!(run->consumer->kinds >> kind & 1))
+			continue;
+		strbuf_init(text);
+		if (add_coverage(text, &s->coverage, (enum event_kind)kind))
+			warnings[nr_warnings++] = text->buf;
+		else
+			strbuf_free(text);
+	}
+	rc = target_json_end(w, warnings, nr_warnings, counters, nr, err);
+	for (size_t i = 0; i < nr_warnings; i++)
+		strbuf_free(&texts[i]);
+	return rc;
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+void event_run_begin_screen(struct event_run *run)
+{
+	char time[40];
+
+	if (!run->ctx->opt.watch_ns || !run->node)
+		return;
+	if (isatty(fileno(run->out)))
+		fputs("\033[H\033[2J", run->out);
+	else if (run->answered)
+		fputc('\n', run->out);
+	units_format_time(clock_realtime_ns(), time, sizeof(time));
+	fprintf(run->out, "%s  pid %d\n", time, run->node->os_pid);
+}
+
+void event_run_tell_sampled(struct event_run *run, uint64_t kinds)
+{
+	struct strbuf line = STRBUF_INIT;
+
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		strbuf_reset(&line);
+		if (kinds >> kind & 1 &&
+		    add_coverage(&line, &run->stream.coverage, (enum event_kind)kind))
+			fprintf(run->out, "%s\n", line.buf);
+	}
+	strbuf_free(&line);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See event_stream.h. */
+#include "model/event_stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+int event_stream_open(struct event_stream *s)
+{
+	memset(s, 0, sizeof(*s));
+	coverage_init(&s->coverage);
+	return names_open(&s->names);
+}
+
+void event_stream_close(struct event_stream *s)
+{
+	names_close(s->names);
+	s->names = NULL;
+	vec_free(&s->kind_of);
+	vec_free(&s->word_of);
+}
+
+static int kind_of_name(struct event_stream *s, uint32_t id)
+{
+	const char *name = names_string(s->names, id);
+	int kind;
+
+	if (!name)
+		return -1;
+	while (s->kind_of.len <= id)
+		vec_push(&s->kind_of, 0);
+	if (!s->kind_of.data[id]) {
+		kind = event_kind_find(name, strlen(name));
+		s->kind_of.data[id] = (int16_t)(kind < 0 ? -1 : kind + 1);
+	}
+	return s->kind_of.data[id] < 0 ? -1 : s->kind_of.data[id] - 1;
+}
+
+enum event_word event_stream_word(struct event_stream *s, uint32_t id)
+{
+	const char *text = names_string(s->names, id);
+
+	if (!text)
+		return EVENT_WORD_NONE;
+	while (s->word_of.len <= id)
+		vec_push(&s->word_of, 0);
+	for (int word = 1; !s->word_of.data[id] && word < NR_EVENT_WORDS; word++) {
+		if (strcmp(event_word_text((uint64_t)word), text) == 0)
+			s->word_of.data[id] = (int16_t)word;
+	}
+	return (enum event_word)s->word_of.data[id];
+}
+
+/* ---- facts about the recording -------------------------------------------------------------- */
+
+static bool is_key(const struct event *ev, const char *key)
+{
+	return ev->u.meta.key_len == strlen(key) &&
+	       memcmp(ev->u.meta.key, key, ev->u.meta.key_len) == 0;
+}
+
+static void keep_text(char *out, size_t size, const struct event *ev)
+{
+	size_t len = MIN(ev->u.meta.value_len, size - 1);
+
+	memcpy(out, ev->u.meta.value, len);
+	out[len] = '\0';
+}
+
+static void take_meta(struct event_stream *s, const struct event *ev)
+{
+	char text[32];
+	uint64_t number;
+
+	keep_text(text, sizeof(text), ev);
+	number = strtoull(text, NULL, 10);
+	if (is_key(ev, "start_ns"))
+		s->start_ns = number;
+	else if (is_key(ev, "start_epoch_ns"))
+		s->start_epoch_ns = number;
+	else if (is_key(ev, "duration_ns"))
+		s->duration_ns = number;
+	else if (is_key(ev, "os_pid"))
+		s->os_pid = (int)MIN(number, INT32_MAX);
+	else if (is_key(ev, "schedulers"))
+		s->schedulers = (unsigned int)MIN(number, UINT16_MAX);
+	else if (is_key(ev, "node"))
+		keep_text(s->node, sizeof(s->node), ev);
+	else if (is_key(ev, "otp"))
+		keep_text(s->otp, sizeof(s->otp), ev);
+	else if (is_key(ev, "erts"))
+		keep_text(s->erts, sizeof(s->erts), ev);
+	else if (is_key(ev, "flavor"))
+		keep_text(s->flavor, sizeof(s->flavor), ev);
+	else if (is_key(ev, "mode"))
+		keep_text(s->mode, sizeof(s->mode), ev);
+}
+
+static void take_counter(struct event_stream *s, const struct event *ev)
+{
+	static const char *const names[NR_COUNTERS] = {
+#define COUNTER(id, json, text, advice)	     [COUNTER_##id] = json,
+#define COUNTER_USER(id, json, text, advice) [COUNTER_##id] = json,
+#include "abi/counters.def"
+#undef COUNTER
+#undef COUNTER_USER
+	};
+	const char *name = names_string(s->names, ev->u.counter.name);
+
+	for (int i = 0; name && i < NR_COUNTERS; i++) {
+		if (strcmp(names[i], name) == 0)
+			s->counters[i] = ev->u.counter.value;
+	}
+}
+
+static void take_coverage(struct event_stream *s, const struct event *ev)
+{
+	int kind = kind_of_name(s, ev->u.coverage.kind);
+
+	if (kind >= 0)
+		coverage_take(&s->coverage, (enum event_kind)kind, ev->u.coverage.state,
+			      ev->u.coverage.share_ppm, ev->ts_ns);
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+bool event_stream_take(struct event_stream *s, const struct rec_header *rec, struct event *ev,
+		       enum event_kind *kind)
+{
+	int rc, known;
+
+	if (event_decode(ev, rec, rec->size) < 0) {
+		s->refused++;
+		return false;
+	}
+	rc = event_define(s->names, ev);
+	if (rc < 0)
+		s->refused++;
+	if (rc)
+		return false;
+	if (ev->type == REC_META)
+		take_meta(s, ev);
+	else if (ev->type == REC_COUNTER)
+		take_counter(s, ev);
+	else if (ev->type == REC_COVERAGE)
+		take_coverage(s, ev);
+	else if (ev->type == REC_END)
+		s->ended = true;
+	if (ev->type != REC_EVENT)
+		return false;
+	known = kind_of_name(s, ev->u.vm.kind);
+	if (known < 0) {
+		s->unknown++;
+		return false;
+	}
+	s->last_ns = MAX(s->last_ns, ev->ts_ns);
+	*kind = (enum event_kind)known;
+	return true;
+}
+
+uint64_t event_value(const struct event *ev, unsigned int field)
+{
+	return field < ev->u.vm.nr_values ? ev->u.vm.values[field] : EVENT_UNKNOWN;
+}
+
+uint32_t event_value_id(const struct event *ev, unsigned int field)
+{
+	return field < ev->u.vm.nr_values ? (uint32_t)ev->u.vm.values[field] : 0;
+}
+
+bool event_stream_is_process(const struct event_stream *s, uint32_t process, const char *text)
+{
+	const struct name_process *p = names_process(s->names, process);
+	size_t len;
+
+	if (!p)
+		return false;
+	if ((p->registered && strcmp(p->registered, text) == 0) || strcmp(p->pid, text) == 0)
+		return true;
+	/* "0.80.0" for "<0.80.0>" */
+	len = strlen(text);
+	return strlen(p->pid) == len + 2 && strncmp(p->pid + 1, text, len) == 0;
+}

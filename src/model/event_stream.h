@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records -> events of the VM with all that is needed to understand them: the dictionary, what
+ * was watched, counters, and the facts about the recording.  The same for a node and a capture;
+ * what each view, exporter and mode is built on.
+ */
+#ifndef EBEAM_MODEL_EVENT_STREAM_H
+#define EBEAM_MODEL_EVENT_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "event/catalogue.h"
+#include "event/event.h"
+#include "model/coverage.h"
+#include "names/names.h"
+
+#define EVENT_STREAM_TEXT 256
+
+struct event_stream {
+	struct names *names;
+	struct coverage coverage;
+	VEC(int16_t) kind_of; /* by string id: kind + 1, 0 = not looked at yet, -1 = none we know */
+	VEC(int16_t) word_of; /* the same of enum event_word */
+	uint64_t counters[NR_COUNTERS];
+	/* REC_META; "" and 0 = not told. */
+	char node[EVENT_STREAM_TEXT], otp[16], erts[32], flavor[8], mode[16];
+	int os_pid;
+	unsigned int schedulers;
+	uint64_t start_epoch_ns, start_ns; /* of one moment; start_ns is CLOCK_MONOTONIC */
+	uint64_t duration_ns;		   /* told at the end */
+	uint64_t last_ns;		   /* of the newest event */
+	/* Kinds of another version; records that do not decode or fit. */
+	uint64_t unknown, refused;
+	bool ended; /* the recording ended as intended */
+};
+
+/* 0 or -ENOMEM. */
+int event_stream_open(struct event_stream *s);
+void event_stream_close(struct event_stream *s);
+
+/*
+ * Takes one record.  True if it is an event of the VM of a kind that we know: *ev and *kind then
+ * tell which.  Everything else is kept here.
+ */
+bool event_stream_take(struct event_stream *s, const struct rec_header *rec, struct event *ev,
+		       enum event_kind *kind);
+
+/* Value of a field by its place, EVENT_AT(kind, field); EVENT_UNKNOWN if the record has no such
+ * field (another version). */
+uint64_t event_value(const struct event *ev, unsigned int field);
+/* The same for ids: 0 if there is none. */
+uint32_t event_value_id(const struct event *ev, unsigned int field);
+/* enum event_word of a FIELD_WORD's value. */
+enum event_word event_stream_word(struct event_stream *s, uint32_t string);
+
+/* Does text name the process (registered name, "<0.80.0>", "0.80.0")? */
+bool event_stream_is_process(const struct event_stream *s, uint32_t process, const char *text);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A histogram as text: one line with its figures, then one for each power of two. */
+#ifndef EBEAM_VIEW_HISTOGRAM_H
+#define EBEAM_VIEW_HISTOGRAM_H
+
+#include <stdio.h>
+
+#include "base/histogram.h"
+#include "base/jsonw.h"
+#include "base/strbuf.h"
+
+enum histogram_unit { HISTOGRAM_NS, HISTOGRAM_BYTES, HISTOGRAM_WORDS, HISTOGRAM_COUNT };
+
+/*
+ *   run-queue latency  12,345 times  p50 4.1 us  p90 12 us  p99 130 us  max 2.1 ms
+ *        2 us .. 4 us    1,234 |##########                              |
+ * `scale` >= 1: counts are shown times this (what was sampled).  Nothing but the first line if it
+ * is empty.
+ */
+void histogram_write(FILE *f, const char *title, const struct histogram *h,
+		     enum histogram_unit unit, double scale);
+/* {"count", "sum", "min", "p50", "p90", "p99", "p999", "max", "buckets": [{"from", "to", "count"}]}
+ * with exact counts as they were seen; the buckets are powers of two. */
+void histogram_json(struct jsonw *w, const char *key, const struct histogram *h);
+/* A value with its unit: "4.1 us", "1.2 KiB", "12,345 words", "7". */
+void histogram_format_value(struct strbuf *out, uint64_t value, enum histogram_unit unit);
+
+#endif
