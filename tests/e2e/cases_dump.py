@@ -75,7 +75,7 @@ def stacks(ctx):
 
 @case("the same with frame pointers on the stacks")
 def frame_pointers(ctx):
-    node = ctx.new_node(flags=("+JPperf", "map" if ctx.otp == "25" else "fp"))
+    node = ctx.new_node(flags=("+JPperf", "map" if ctx.release == 25 else "fp"))
     ctx.cleanup(remove_perf_maps, node.os_pid)
     node.start("stacks")
     compare(ctx, node)

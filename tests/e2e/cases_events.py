@@ -67,7 +67,7 @@ class Watch:
 
 
 def need_events(ctx):
-    if int(ctx.otp) >= 29:
+    if ctx.release >= 29:
         raise Skip(f"OTP {ctx.otp} hides the functions")
 
 
@@ -354,7 +354,7 @@ def killed(ctx):
 
 @case("OTP 29 hides its functions: said, with exit code 6; the list says so too")
 def hidden(ctx):
-    if int(ctx.otp) < 29:
+    if ctx.release < 29:
         rows = ctx.ebeam.ok("events", "--list", "-j", "-p", ctx.node.os_pid).json()
         check(all(r["available"] for r in rows), f"{[r for r in rows if not r['available']]}")
         return

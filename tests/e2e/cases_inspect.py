@@ -204,7 +204,7 @@ def grown(ctx):
               f"{node_says['bytes']} bytes are held by {binaries['bytes']}?")
         # OTP 25 does not list those; what it lists must be the same.
         top = [[b["address"], b["bytes"], b["refc"]] for b in binaries["top"]]
-        check_equal(listed if listed or int(ctx.otp) > 25 else top, top, "the binary")
+        check_equal(listed if listed or ctx.release > 25 else top, top, "the binary")
 
 
 @case("the largest term of a heap is measured as erts_debug:flat_size/1 does")
@@ -323,7 +323,7 @@ def timers(ctx):
 
 @case("timers of a suspended process: those that wait with it say so")
 def paused(ctx):
-    node, otp = ctx.node, int(ctx.otp)
+    node, otp = ctx.node, ctx.release
     with ctx.workload("states"):
         pid = node.ask("states", "timers", 50)
         before = node.ask("states", "left", pid)["timers"]

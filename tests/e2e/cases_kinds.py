@@ -19,7 +19,7 @@ def check_kind(profile, kind, at_least, stacks=None):
 def hidden_symbols(ctx):
     """From OTP 29 on the VM's own functions have no names in a stripped build: what copies a
     message or fires a timer cannot be told from other C code by name."""
-    return int(ctx.otp) >= 29
+    return ctx.release >= 29
 
 
 @case("gc: its share is what the VM's own microstate accounting says")

@@ -156,7 +156,7 @@ def otp_tree(ctx):
 
 @case("process labels (OTP 27 and later)")
 def labels(ctx):
-    if int(ctx.otp) < 27:
+    if ctx.release < 27:
         raise Skip(f"OTP {ctx.otp} has no process labels")
     with ctx.workload("labels") as truth:
         profile = ctx.ebeam.record(ctx.node, 2)
@@ -220,7 +220,7 @@ def native_names(ctx):
     hottest = max(native, key=lambda f: f["self"])
     # ets:lookup copies terms and searches tables in many functions: no single one can hold it all.
     check(hottest["self"] < 0.8 * profile.samples, f"{hottest}")
-    if int(ctx.otp) >= 29:
+    if ctx.release >= 29:
         check(any(re.search(r"beam\.smp\+0x[0-9a-f]+", f["mfa"]) for f in native),
               f"a stripped build with hidden symbols, yet no beam.smp+0x...: {profile.hottest()}")
 

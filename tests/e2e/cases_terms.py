@@ -58,7 +58,7 @@ def compare(ctx, flags, style, number, types):
 
 @case("5,000 terms of every type: text and flat size are those of the node", timeout=240)
 def erlang(ctx):
-    record = ["record"] if ctx.otp == "29" else []
+    record = ["record"] if ctx.release == 29 else []
     compare(ctx, UNICODE, "erlang", NUMBER, ["local_fun", *record])
 
 

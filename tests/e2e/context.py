@@ -39,6 +39,7 @@ class Session:
 class Context:
     def __init__(self, session, otp):
         self.session, self.otp = session, otp
+        self.release = int(otp.split("-")[0])  # of "25-usdt" 25
         self.ebeam, self.work_dir = session.ebeam, session.work_dir
         self.cleanup_stack = Cleanup()
 

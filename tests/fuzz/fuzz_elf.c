@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "target/elf_internal.h"
+#include "target/usdt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -44,6 +45,19 @@ static void ask_sections(struct elf_file *e)
 	}
 }
 
+static void ask_sites(struct elf_file *e)
+{
+	struct usdt_site *sites;
+	struct usdt_arg args[USDT_MAX_ARGS];
+	size_t nr = usdt_sites(e, &sites);
+
+	for (size_t i = 0; i < nr; i++) {
+		total += strlen(sites[i].provider) + strlen(sites[i].name);
+		total += usdt_parse_args(sites[i].args, args, USDT_MAX_ARGS);
+	}
+	free(sites);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -58,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	elf_file_is_stripped(e);
 	total += strlen(elf_file_build_id(e));
 	ask_sections(e);
+	ask_sites(e);
 	if (elf_file_symbol(e, "outer", &sym))
 		ask_address(e, sym.addr);
 	elf_file_close(e);

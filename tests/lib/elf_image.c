@@ -14,6 +14,7 @@ static const char *const section_names[NR_SECTIONS] = {
 	".text",
 	".note.gnu.build-id",
 	".note.stapsdt",
+	".stapsdt.base",
 	".eh_frame",
 	".symtab",
 	".strtab",
@@ -199,6 +200,42 @@ static void put_notes(struct elf_image *im)
 	put(im, "GNU\0\xde\xad\x0b\xef", 8);
 }
 
+/* A note of a USDT site; addresses are those before the sections were moved by 0x1000. */
+static void put_site(struct elf_image *im, uint64_t addr, uint64_t semaphore, const char *strings,
+		     size_t strings_size)
+{
+	Elf64_Nhdr note = {.n_namesz = 8, .n_descsz = 24 + (uint32_t)strings_size, .n_type = 3};
+
+	put(im, &note, sizeof(note));
+	put(im, "stapsdt", 8);
+	put_u64(im, addr - 0x1000);
+	put_u64(im, ELF_IMAGE_BASE_ADDR - 0x1000);
+	put_u64(im, semaphore ? semaphore - 0x1000 : 0);
+	put(im, strings, strings_size);
+	while (im->size % 4)
+		put_u8(im, 0);
+}
+
+/* Three that are sites, and what must be passed over: another owner, code that is not there, no
+ * code, a semaphore that is not there, strings that do not end. */
+static void put_sites(struct elf_image *im)
+{
+	static const char first[] = "erlang\0gc__start\0008@%rdi -4@8(%rsp)";
+	static const char second[] = "erlang\0gc__start\0008@$1";
+	static const char third[] = "other\0plain\0";
+	Elf64_Nhdr owner = {.n_namesz = 4, .n_descsz = 4, .n_type = 3};
+
+	put(im, &owner, sizeof(owner));
+	put(im, "GNU\0\0\0\0", 8);
+	put_site(im, ELF_IMAGE_TEXT_ADDR + 0x12, ELF_IMAGE_FRAME_ADDR + 8, first, sizeof(first));
+	put_site(im, ELF_IMAGE_TEXT_ADDR + 0x1000, 0, first, sizeof(first));
+	put_site(im, ELF_IMAGE_FRAME_ADDR, 0, first, sizeof(first));
+	put_site(im, ELF_IMAGE_TEXT_ADDR, 0x700000, first, sizeof(first));
+	put_site(im, ELF_IMAGE_TEXT_ADDR + 0x34, ELF_IMAGE_FRAME_ADDR + 8, second, sizeof(second));
+	put_site(im, ELF_IMAGE_TEXT_ADDR, 0, second, sizeof(second) - 1);
+	put_site(im, ELF_IMAGE_TEXT_ADDR + 0x98, 0, third, sizeof(third));
+}
+
 static void align(struct elf_image *im)
 {
 	while (im->size % 8)
@@ -259,9 +296,6 @@ static void put_segments(struct elf_image *im, Elf64_Shdr *shdrs, Elf64_Phdr *ph
 
 	put_notes(im);
 	add_section(shdrs, S_BUILD_ID, im, at, SHT_NOTE, ELF_IMAGE_RO_ADDR + at, SHF_ALLOC);
-	at = im->size;
-	put(im, "\0\0\0\0\0\0\0\0\0\0\0\0", 12);
-	add_section(shdrs, S_STAPSDT, im, at, SHT_NOTE, 0, 0);
 	phdrs[0] = segment(im, 0, ELF_IMAGE_RO_ADDR, PF_R);
 	at = im->size;
 	for (unsigned int i = 0; i < ELF_IMAGE_TEXT_SIZE; i++)
@@ -274,6 +308,12 @@ static void put_segments(struct elf_image *im, Elf64_Shdr *shdrs, Elf64_Phdr *ph
 	phdrs[2] = segment(im, at, ELF_IMAGE_FRAME_ADDR, PF_R | PF_W);
 	phdrs[2].p_memsz = 0x10000;
 	add_section(shdrs, S_EH_FRAME, im, at, SHT_PROGBITS, ELF_IMAGE_FRAME_ADDR, SHF_ALLOC);
+	at = im->size;
+	put_sites(im);
+	add_section(shdrs, S_STAPSDT, im, at, SHT_NOTE, 0, 0);
+	at = im->size;
+	put_u8(im, 0);
+	add_section(shdrs, S_STAPSDT_BASE, im, at, SHT_PROGBITS, ELF_IMAGE_BASE_ADDR, SHF_ALLOC);
 	shdrs[S_BSS] = (Elf64_Shdr){
 		.sh_type = SHT_NOBITS,
 		.sh_addr = ELF_IMAGE_FRAME_ADDR + 0x1000,

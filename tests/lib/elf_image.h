@@ -13,6 +13,7 @@
 #define ELF_IMAGE_TEXT_ADDR  0x501000u /* differs from the file offset, as in real files */
 #define ELF_IMAGE_TEXT_SIZE  0x100u
 #define ELF_IMAGE_FRAME_ADDR 0x601000u
+#define ELF_IMAGE_BASE_ADDR  0x402000u /* of .stapsdt.base */
 
 struct elf_image {
 	unsigned char data[4096];
@@ -24,6 +25,7 @@ enum elf_image_section {
 	S_TEXT,
 	S_BUILD_ID,
 	S_STAPSDT,
+	S_STAPSDT_BASE,
 	S_EH_FRAME,
 	S_SYMTAB,
 	S_STRTAB,
@@ -38,6 +40,9 @@ enum elf_image_section {
  * Symbols of .symtab (offsets in .text): a, __a_alias and a_local 0x10..0x30, b 0x30..0x38, outer
  * 0x80..0xc0, inner 0x90..0x94, sizeless 0xf0, data and label at 0x40 and 0x48; of .dynsym:
  * exported 0x30..0x38.  `stripped` leaves .symtab out.
+ *
+ * USDT sites: erlang:gc__start at 0x12 and 0x34 of .text, semaphore at 8 of the third segment;
+ * other:plain at 0x98, which has none.
  *
  * Functions of .eh_frame: 0x10..0x30, 0x30..0x38, 0x40..0x60, 0x80..0xa0, 0xa0..0xb0; and FDEs that
  * must be passed over at 0xc0 (unknown augmentation), 0xd0 (empty) and address 0 (discarded).

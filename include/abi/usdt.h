@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Where a USDT probe's arguments are while its site runs, as its note says it: operands of the
+ * instruction, each a constant, a register, or memory at an offset from one.
+ */
+#ifndef EBEAM_ABI_USDT_H
+#define EBEAM_ABI_USDT_H
+
+#ifndef __bpf__
+#include <stdint.h>
+#endif
+
+enum usdt_register {
+	USDT_RAX,
+	USDT_RBX,
+	USDT_RCX,
+	USDT_RDX,
+	USDT_RSI,
+	USDT_RDI,
+	USDT_RBP,
+	USDT_RSP,
+	USDT_R8,
+	USDT_R9,
+	USDT_R10,
+	USDT_R11,
+	USDT_R12,
+	USDT_R13,
+	USDT_R14,
+	USDT_R15,
+	NR_USDT_REGISTERS
+};
+
+enum usdt_arg_type {
+	USDT_ARG_NONE = 0, /* no such argument, or an operand that is not understood */
+	USDT_ARG_CONSTANT = 1,
+	USDT_ARG_REGISTER = 2,
+	USDT_ARG_MEMORY = 3,
+};
+
+#define USDT_MAX_ARGS 12 /* of SystemTap's <sys/sdt.h> */
+
+struct usdt_arg {
+	int64_t offset;	   /* the constant, or bytes from the register to the value */
+	uint8_t type;	   /* enum usdt_arg_type */
+	uint8_t reg;	   /* enum usdt_register */
+	uint8_t size;	   /* bytes of the value: 1, 2, 4, 8 */
+	uint8_t is_signed; /* to be extended by its sign */
+	uint8_t shift;	   /* bits: %ah and its like are the second byte of their register */
+	uint8_t pad[3];
+};
+
+#ifndef __bpf__
+_Static_assert(sizeof(struct usdt_arg) == 16, "ABI");
+#endif
+
+#endif

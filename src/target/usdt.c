@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See usdt.h.  The format: sourceware.org/systemtap/wiki/UserSpaceProbeImplementation; the operands
+ * are what GCC and clang write in AT&T syntax.
+ */
+#include "target/usdt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/vec.h"
+#include "target/elf_internal.h"
+
+#define SECTION	     ".note.stapsdt"
+#define BASE_SECTION ".stapsdt.base"
+#define NOTE_TYPE    3
+
+/* ---- notes --------------------------------------------------------------------------------- */
+
+/* What a note says, if it lies within the file; `desc` is what follows its head. */
+static bool read_note(const struct elf_file *e, struct elf_bytes desc, struct usdt_site *out)
+{
+	const struct elf_section *base = elf_file_section(e, BASE_SECTION);
+	uint64_t words[3], moved = 0; /* site, base, semaphore */
+	size_t at = sizeof(words);
+	uint64_t skip;
+
+	if (desc.size < sizeof(words))
+		return false;
+	memcpy(words, desc.data, sizeof(words));
+	out->provider = elf_bytes_string(desc, at);
+	at += out->provider ? strlen(out->provider) + 1 : 0;
+	out->name = out->provider ? elf_bytes_string(desc, at) : NULL;
+	at += out->name ? strlen(out->name) + 1 : 0;
+	out->args = out->name ? elf_bytes_string(desc, at) : NULL;
+	if (!out->args || !*out->name)
+		return false;
+	/* Whoever moved the sections since (prelink) did not change the notes. */
+	if (base && words[1])
+		moved = base->addr - words[1];
+	out->addr = words[0] + moved;
+	out->semaphore = words[2] ? words[2] + moved : 0;
+	skip = elf_file_offset_of(e, out->addr);
+	if (skip == UINT64_MAX || !elf_file_is_code(e, skip))
+		return false;
+	return !out->semaphore || elf_file_offset_of(e, out->semaphore) != UINT64_MAX;
+}
+
+size_t usdt_sites(const struct elf_file *e, struct usdt_site **out)
+{
+	VEC(struct usdt_site) sites = {0};
+	const struct elf_section *section = elf_file_section(e, SECTION);
+	struct elf_bytes notes = {0};
+	size_t at = 0;
+
+	if (section && elf_file_is_x86_64(e) && !section->nobits)
+		notes = elf_file_bytes(e, section->offset, section->size);
+	while (notes.size - at >= sizeof(Elf64_Nhdr) && sites.len < USDT_MAX_SITES) {
+		size_t name_at = at + sizeof(Elf64_Nhdr), desc_at;
+		struct usdt_site site;
+		Elf64_Nhdr note;
+
+		memcpy(&note, notes.data + at, sizeof(note));
+		desc_at = name_at + (((size_t)note.n_namesz + 3) & ~(size_t)3);
+		if (desc_at > notes.size || note.n_descsz > notes.size - desc_at)
+			break;
+		if (note.n_type == NOTE_TYPE && note.n_namesz == sizeof("stapsdt") &&
+		    memcmp(notes.data + name_at, "stapsdt", sizeof("stapsdt")) == 0 &&
+		    read_note(e, (struct elf_bytes){notes.data + desc_at, note.n_descsz}, &site))
+			vec_push(&sites, site);
+		at = desc_at + (((size_t)note.n_descsz + 3) & ~(size_t)3);
+		if (at > notes.size)
+			break;
+	}
+	*out = sites.data;
+	return sites.len;
+}
+
+/* ---- arguments ----------------------------------------------------------------------------- */
+
+/* Names of each register: 8, 4, 2, 1 bytes. */
+static const char *const registers[NR_USDT_REGISTERS][4] = {
+	[USDT_RAX] = {"rax", "eax", "ax", "al"},      [USDT_RBX] = {"rbx", "ebx", "bx", "bl"},
+	[USDT_RCX] = {"rcx", "ecx", "cx", "cl"},      [USDT_RDX] = {"rdx", "edx", "dx", "dl"},
+	[USDT_RSI] = {"rsi", "esi", "si", "sil"},     [USDT_RDI] = {"rdi", "edi", "di", "dil"},
+	[USDT_RBP] = {"rbp", "ebp", "bp", "bpl"},     [USDT_RSP] = {"rsp", "esp", "sp", "spl"},
+	[USDT_R8] = {"r8", "r8d", "r8w", "r8b"},      [USDT_R9] = {"r9", "r9d", "r9w", "r9b"},
+	[USDT_R10] = {"r10", "r10d", "r10w", "r10b"}, [USDT_R11] = {"r11", "r11d", "r11w", "r11b"},
+	[USDT_R12] = {"r12", "r12d", "r12w", "r12b"}, [USDT_R13] = {"r13", "r13d", "r13w", "r13b"},
+	[USDT_R14] = {"r14", "r14d", "r14w", "r14b"}, [USDT_R15] = {"r15", "r15d", "r15w", "r15b"},
+};
+static const char *const second_bytes[] = {
+	[USDT_RAX] = "ah", [USDT_RBX] = "bh", [USDT_RCX] = "ch", [USDT_RDX] = "dh"};
+
+/* "%rdi": *end = behind it. */
+static bool parse_register(const char *text, const char **end, struct usdt_arg *arg)
+{
+	size_t len;
+
+	if (*text++ != '%')
+		return false;
+	len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789");
+	*end = text + len;
+	for (int reg = 0; reg < NR_USDT_REGISTERS; reg++) {
+		for (int i = 0; i < 4; i++) {
+			if (strlen(registers[reg][i]) == len &&
+			    memcmp(registers[reg][i], text, len) == 0) {
+				arg->reg = (uint8_t)reg;
+				return true;
+			}
+		}
+		if (reg < (int)ARRAY_SIZE(second_bytes) && len == 2 &&
+		    memcmp(second_bytes[reg], text, len) == 0) {
+			arg->reg = (uint8_t)reg;
+			arg->shift = 8;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A number as it fits, false if it does not, or is none. */
+static bool parse_number(const char *text, const char **end, int64_t *value)
+{
+	char *after;
+
+	if (*text != '-' && (*text < '0' || *text > '9'))
+		return false;
+	errno = 0;
+	*value = strtoll(text, &after, 0);
+	*end = after;
+	return errno == 0 && after != text;
+}
+
+/* What stands behind "N@", up to a blank. */
+static bool parse_operand(const char *text, struct usdt_arg *arg)
+{
+	const char *end = text;
+
+	if (*text == '$') {
+		arg->type = USDT_ARG_CONSTANT;
+		return parse_number(text + 1, &end, &arg->offset) && (!*end || *end == ' ');
+	}
+	if (*text == '%') {
+		arg->type = USDT_ARG_REGISTER;
+		return parse_register(text, &end, arg) && (!*end || *end == ' ');
+	}
+	arg->type = USDT_ARG_MEMORY;
+	if (*text != '(' && !parse_number(text, &end, &arg->offset))
+		return false;
+	if (*end != '(' || !parse_register(end + 1, &end, arg) || arg->shift)
+		return false;
+	return *end == ')' && (!end[1] || end[1] == ' ');
+}
+
+/* "-4@8(%rsp)" */
+static bool parse_arg(const char *text, struct usdt_arg *arg)
+{
+	int64_t size = 8;
+	const char *end = text;
+
+	memset(arg, 0, sizeof(*arg));
+	if (*text && strchr("-0123456789", *text)) {
+		const char *at = text + strcspn(text, "@ ");
+
+		/* Without a size it is a word. */
+		if (*at == '@' && (!parse_number(text, &end, &size) || *end != '@'))
+			return false;
+		if (*at == '@')
+			text = end + 1;
+	}
+	arg->is_signed = size < 0;
+	size = size < 0 && size >= -8 ? -size : size;
+	if (size != 1 && size != 2 && size != 4 && size != 8)
+		return false;
+	arg->size = (uint8_t)size;
+	return parse_operand(text, arg);
+}
+
+unsigned int usdt_parse_args(const char *text, struct usdt_arg *out, unsigned int max)
+{
+	unsigned int nr = 0;
+
+	for (text += strspn(text, " "); *text && nr < max; nr++) {
+		if (!parse_arg(text, &out[nr]))
+			memset(&out[nr], 0, sizeof(out[nr]));
+		text += strcspn(text, " ");
+		text += strspn(text, " ");
+	}
+	return nr;
+}
