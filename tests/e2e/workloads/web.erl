@@ -1,0 +1,49 @@
+%% SPDX-License-Identifier: BSD-2-Clause
+%% A busy node as web servers are: one process per scheduler takes requests without ever resting; each
+%% is a process of its own that asks a server twelve times, collects its garbage now and then, works
+%% for a millisecond and is gone.  The truth: rounds (requests), which over elapsed_ns are the
+%% throughput, and what they did.
+-module(web).
+-behaviour(workload).
+-export([processes/1, init/1, step/1, report/1]).
+
+-define(QUESTIONS, 12).
+-define(WORK, 26).
+
+processes(_) ->
+    [{undefined, K} || K <- lists:seq(1, erlang:system_info(schedulers_online))].
+
+init(_) ->
+    Self = self(),
+    {spawn_link(fun() -> monitor(process, Self), server(0) end), 0}.
+
+step({Server, Rounds}) ->
+    {_, Ref} = spawn_monitor(fun() -> request(Server) end),
+    receive {'DOWN', Ref, process, _, normal} -> {Server, Rounds + 1} end.
+
+request(Server) ->
+    [ask(Server, N) || N <- lists:seq(1, ?QUESTIONS)],
+    fib(?WORK),
+    work(60, []),
+    erlang:garbage_collect().
+
+ask(Server, N) ->
+    Server ! {self(), {question, N}},
+    receive {Server, _} -> ok end.
+
+server(N) ->
+    receive
+        {'DOWN', _, process, _, _} -> N;
+        {From, Question} -> From ! {self(), {answer, Question}}, server(N + 1)
+    end.
+
+fib(N) when N < 2 -> N;
+fib(N) -> fib(N - 1) + fib(N - 2).
+
+work(0, Acc) -> erlang:phash2(Acc);
+work(N, Acc) -> work(N - 1, [integer_to_binary(N * N) | Acc]).
+
+report(States) ->
+    Rounds = lists:sum([N || {_, N} <- States]),
+    #{rounds => Rounds, messages => Rounds * (2 * ?QUESTIONS + 1), spawns => Rounds,
+      collections => Rounds * 3}.

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What all benches share: the table, nodes and their rates, observers."""
+import os
+import statistics
+import sys
+import time
+
+from ebeam import Ebeam
+from nodes import Node, Workloads
+
+FLAGS = ("+S", "2:2")
+BPF_STATS = "/proc/sys/kernel/bpf_stats_enabled"
+
+
+class Table:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, what, measured, wanted="", holds=None):
+        verdict = {None: "", True: "yes", False: "**no**"}[holds]
+        self.rows.append((what, measured, wanted, verdict))
+        print(f"  {what}: {measured}  {wanted} {verdict}".rstrip(), file=sys.stderr, flush=True)
+
+    def print(self):
+        print("| what | measured | goal | met |\n|---|---|---|---|")
+        for row in self.rows:
+            print(f"| {' | '.join(row)} |")
+
+
+def middle(values):
+    """ "0.9981 (0.9954 .. 1.0010)": median and quartiles."""
+    median = statistics.median(values)
+    if len(values) < 4:
+        return median, f"{median:.4f} (of {len(values)})"
+    low, _, high = statistics.quantiles(values, n=4)
+    return median, f"{median:.4f} ({low:.4f} .. {high:.4f}, {len(values)} pairs)"
+
+
+class Nothing:
+    """An observer that does not observe."""
+
+    def settle(self):
+        time.sleep(1.5)
+
+    def end(self):
+        pass
+
+    resume = pause = end
+
+
+class Bench:
+    PAIRS, SECONDS = 11, 3.0
+
+    def __init__(self, args, work_dir):
+        self.args, self.work_dir = args, work_dir
+        self.table = Table()
+        self.ebeam = Ebeam(args.ebeam, work_dir)
+        self.workloads = Workloads(work_dir)
+        self.nodes = []
+        self.pairs = 2 if args.quick else args.pairs or self.PAIRS
+        self.window = 1.0 if args.quick else args.seconds or self.SECONDS
+
+    def node(self, *flags):
+        node = Node(self.workloads, self.args.otp, flags=(*FLAGS, *flags))
+        self.nodes.append(node)
+        return node
+
+    def close(self):
+        for node in self.nodes:
+            node.close()
+            for name in (f"perf-{node.inner_pid}.map", f"jit-{node.inner_pid}.dump"):
+                try:
+                    os.unlink(f"/tmp/{name}")
+                except OSError:
+                    pass
+
+    def rate(self, node, work="throughput"):
+        node.start(work, settle=0)
+        time.sleep(self.window)
+        truth = node.stop(work)
+        return truth["rounds"] / truth["elapsed_ns"]
+
+    def busy_rate(self, node, observer, work="throughput"):
+        """The rate after a while of the same work, the same for all: a virtual CPU that has been
+        idle is faster for some seconds, and one that has been busy slower."""
+        node.start(work, settle=0)
+        observer.settle()
+        node.stop(work)
+        return self.rate(node, work)
+
+    def ratios(self, node, observe, work="throughput"):
+        """Observed : alone.  Each observed window stands between two alone, and is compared with
+        their mean, so that a machine that slowly speeds up or down falls out."""
+        found = []
+        alone = self.busy_rate(node, Nothing(), work)
+        for _ in range(self.pairs):
+            observer = observe()
+            observed = self.busy_rate(node, observer, work)
+            observer.end()
+            again = self.busy_rate(node, Nothing(), work)
+            found.append(2 * observed / (alone + again))
+            alone = again
+        return found

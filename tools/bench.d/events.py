@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Events of the VM: what a hit costs, what the node loses, what ebeam can take in."""
+import json
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import time
+
+from common import Bench, Nothing, middle
+from ebeam import bpf_descriptors
+
+# Operation of workloads/rates.erl, kinds that it makes, and the functions whose entry (and return)
+# tell the same: what the peer counts.
+HITS = (
+    ("send", "message_send,message_queued", ("erts_queue_proc_message",), ()),
+    ("yield", "process_scheduled", ("erts_schedule",), ("erts_schedule",)),
+    ("collect", "gc", ("erts_garbage_collect_nobump", "erts_garbage_collect"),
+     ("erts_garbage_collect_nobump", "erts_garbage_collect")),
+    ("spawn", "process_spawn", ("erl_create_process",), ("erl_create_process",)),
+    ("register", "process_register,process_unregister",
+     ("erts_register_name", "erts_unregister_name"), ("erts_register_name",)),
+    ("link", "process_link,process_unlink",
+     ("erts_proc_sig_send_link", "erts_proc_sig_send_unlink"), ()),
+)
+UNLIMITED = ("--max-overhead", "1000")
+
+
+class Watching:
+    """A command with events under way, its lines thrown away."""
+
+    def __init__(self, bench, node, *args):
+        self.process = bench.ebeam.popen(*args, "-p", node.os_pid, "-d", 600,
+                                         stdout=subprocess.DEVNULL)
+        self.began = time.monotonic()
+
+    def settle(self):
+        """Past its start, and the first looks of the budget."""
+        time.sleep(max(0.0, self.began + 3 - time.monotonic()))
+        if self.process.poll() is not None:
+            raise SystemExit(f"ebeam ended early: {self.process.stderr.read().decode()}")
+
+    def cpu_seconds(self):
+        with open(f"/proc/{self.process.pid}/schedstat") as f:
+            return int(f.read().split()[0]) / 1e9
+
+    def end(self):
+        """Its words on standard error."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        _, err = self.process.communicate(timeout=60)
+        if self.process.returncode != 0:
+            raise SystemExit(f"ebeam failed: {err.decode()}")
+        return err.decode()
+
+
+class Counting:
+    """The peer: bpftrace at the entries and returns of the same functions."""
+
+    def __init__(self, node, entries, returns):
+        exe = os.path.realpath(f"/proc/{node.os_pid}/exe")
+        probes = [f"uprobe:{exe}:{f}" for f in entries] + [f"uretprobe:{exe}:{f}" for f in returns]
+        self.process = subprocess.Popen(
+            ["bpftrace", "-p", str(node.os_pid), "-e", f"{','.join(probes)} {{ @ = count(); }}"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.began = time.monotonic()
+
+    def settle(self):
+        time.sleep(max(0.0, self.began + 3 - time.monotonic()))
+        if self.process.poll() is not None:
+            raise SystemExit(f"bpftrace ended early: {self.process.stdout.read().decode()}")
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=120)
+
+
+class Events(Bench):
+    PAIRS = 11
+
+    # ---- a hit -----------------------------------------------------------------------------
+
+    def hits(self):
+        if not shutil.which("bpftrace"):
+            raise SystemExit("bench: the peer bpftrace is not there (apt-get install bpftrace)")
+        node = self.node("+S", "1:1")  # a core is left for whoever reads
+        for operation, kinds, entries, returns in HITS:
+            self.hit(node, operation, kinds, entries, returns)
+        node.close()
+
+    def hit(self, node, operation, kinds, entries, returns):
+        """Turns of alone, ebeam and bpftrace, so that what the machine does falls on all."""
+        times = 2000 if self.args.quick else 30000
+        observers = {
+            "alone": Nothing,
+            "ebeam": lambda: Watching(self, node, "events", "-e", kinds, *UNLIMITED),
+            "bpftrace": lambda: Counting(node, entries, returns),
+        }
+        found = {name: [] for name in observers}
+        for _ in range(2 if self.args.quick else 4):
+            for name, make in observers.items():
+                observer = make()
+                observer.settle()
+                for _ in range(5):
+                    found[name].append(node.ask("rates", operation, times) / times)
+                observer.end()
+        alone, ours, theirs = (statistics.median(found[name]) for name in observers)
+        ratio = (ours - alone) / max(theirs - alone, 1)
+        stepped = theirs - alone > 3000
+        goal = 0.5 if stepped else 1.15
+        self.table.add(
+            f"cost of `{operation}` ({kinds}): ebeam : bpftrace counting at entry"
+            f"{' and return' if returns else ''}",
+            f"{ratio:.2f} ({ours - alone:,.0f} ns : {theirs - alone:,.0f} ns; alone {alone:,.0f})",
+            f"<= {goal}", ratio <= goal)
+
+    # ---- taking in --------------------------------------------------------------------------
+
+    def drain(self):
+        """As many events as two processes at full speed make, into a capture."""
+        node = self.node()
+        path = self.ebeam.file(".ebeam")
+        seconds = 2 if self.args.quick else 10
+        node.start("pingpong")
+        watching = Watching(self, node, "events", "-e", "message", *UNLIMITED, "-o", path)
+        watching.settle()
+        used, began = watching.cpu_seconds(), time.monotonic()
+        time.sleep(seconds)
+        core = (watching.cpu_seconds() - used) / (time.monotonic() - began)
+        said = watching.end()
+        elapsed = time.monotonic() - watching.began
+        node.stop("pingpong")
+        node.close()
+        count = int(re.search(r"Events: ([\d,]+)", said).group(1).replace(",", ""))
+        lost = int(re.search(r"lost ([\d,]+)", said).group(1).replace(",", ""))
+        self.table.add("events taken in, ping-pong without a budget",
+                       f"{count / elapsed:,.0f} a second, {lost:,} lost, "
+                       f"{100 * core:.0f} % of a core",
+                       ">= 300,000 a second, 0 lost, <= 100 %",
+                       count / elapsed >= 300000 and lost == 0 and core <= 1)
+
+    # ---- what the node loses ----------------------------------------------------------------
+
+    def pingpong(self):
+        node = self.node()
+        self.add_ratio(node, "pingpong", "ping-pong, `events -e message` with the default budget",
+                       ("events", "-e", "message"))
+        self.noise(node, "pingpong")
+        node.close()
+
+    def web(self):
+        node = self.node()
+        node.start("web", settle=self.window)
+        truth = node.stop("web")
+        per_s = {k: truth[k] / truth["elapsed_ns"] * 1e9
+                 for k in ("messages", "spawns", "collections")}
+        load = ", ".join(f"{v:,.0f} {k}/s" for k, v in per_s.items())
+        self.table.add("a busy web node (workload `web`)", load)
+        for view in ("sched", "gc", "msg", "proc"):
+            self.add_ratio(node, "web", f"the same with `{view}` : alone", (view,))
+        self.noise(node, "web")
+        node.close()
+
+    def noise(self, node, work):
+        _, text = middle(self.ratios(node, Nothing, work))
+        self.table.add(f"`{work}` with nobody watching : alone (the noise of this table)", text)
+
+    def add_ratio(self, node, work, label, args):
+        said = []
+
+        class Watched(Watching):
+            def end(self):
+                said.append(super().end())
+
+        median, text = middle(self.ratios(node, lambda: Watched(self, node, *args), work))
+        share = re.findall(r"\w+ (?:sampled [\d.]+ %|dropped)", said[-1])
+        self.table.add(label, text + (f"; {', '.join(sorted(set(share)))}" if share else ""),
+                       ">= 0.97", median >= 0.97)
+
+    def after(self):
+        """Back to what it was, and nothing left behind."""
+        node = self.node()
+        before = self.busy_rate(node, Nothing(), "pingpong")
+        rates, links = [], 0
+        for _ in range(self.pairs):
+            watching = Watching(self, node, "events", "-e", "message,scheduler,gc", *UNLIMITED)
+            node.start("pingpong")
+            watching.settle()
+            watching.end()
+            node.stop("pingpong")
+            rates.append(self.busy_rate(node, Nothing(), "pingpong") / before)
+        links = len(bpf_descriptors(node.os_pid))
+        with open(f"/proc/{node.os_pid}/maps") as f:
+            trampolines = f.read().count("[uprobes]")
+        median, text = middle(rates)
+        self.table.add("ping-pong after ebeam has gone : before", text, "1", None)
+        found = subprocess.run(["bpftool", "-j", "link"], capture_output=True, text=True)
+        if found.returncode == 0:
+            links += sum(1 for link in json.loads(found.stdout or "[]")
+                         if link.get("type") in ("uprobe_multi", "perf_event"))
+        self.table.add("links left behind", f"{links}", "0", links == 0)
+        # The page for single steps stays with the address space, whoever put the first probe.
+        self.table.add("pages `[uprobes]` in the node's maps", f"{trampolines}", "<= 1",
+                       trampolines <= 1)

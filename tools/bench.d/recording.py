@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sampling: what `ebeam record` costs the node and itself; its peers."""
+import json
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import time
+
+from common import BPF_STATS, FLAGS, Bench, Nothing, middle
+from ebeam import bpf_descriptors
+from nodes import MATRIX, TOP, run_in
+
+
+class Recording:
+    """`ebeam record` under way, and what it used."""
+
+    def __init__(self, bench, node, freq, seconds):
+        self.path = bench.ebeam.file(".ebeam")
+        self.process = bench.ebeam.popen("record", "-v", "-p", node.os_pid, "-d", seconds,
+                                         "-F", freq, "-o", self.path)
+        self.began = time.monotonic()
+
+    def settle(self):
+        """Past its start: what it costs from here on is sampling."""
+        time.sleep(max(0.0, self.began + 1.5 - time.monotonic()))
+        if self.process.poll() is not None:
+            raise SystemExit(f"ebeam ended early: {self.process.stderr.read().decode()}")
+
+    def cpu_ns(self):
+        total = 0
+        for task in os.listdir(f"/proc/{self.process.pid}/task"):
+            with open(f"/proc/{self.process.pid}/task/{task}/schedstat") as f:
+                total += int(f.read().split()[0])
+        return total
+
+    def peak_kb(self):
+        with open(f"/proc/{self.process.pid}/status") as f:
+            return int(re.search(r"VmHWM:\s+(\d+)", f.read()).group(1))
+
+    def end(self):
+        """Its words on standard error."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        _, err = self.process.communicate(timeout=60)
+        if self.process.returncode != 0:
+            raise SystemExit(f"ebeam failed: {err.decode()}")
+        return err.decode()
+
+
+class PerfRecording:
+    """The peer: perf with call graphs by frame pointers."""
+
+    def __init__(self, bench, node, freq, seconds):
+        self.path = bench.ebeam.file(".perf")
+        self.process = subprocess.Popen(
+            ["perf", "record", "-e", "cpu-clock", "-F", str(freq), "-g", "-q", "-o", self.path,
+             "-p", str(node.os_pid), "--", "sleep", str(seconds)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.began = time.monotonic()
+
+    def settle(self):
+        time.sleep(max(0.0, self.began + 1.5 - time.monotonic()))
+        if self.process.poll() is not None:
+            raise SystemExit(f"perf ended early: {self.process.stdout.read().decode()}")
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=60)
+        os.unlink(self.path)
+
+
+class Record(Bench):
+    def throughput(self):
+        node = self.node()
+        for freq, goal in ((99, 0.995), (999, 0.97)):
+            median, text = middle(self.ratios(
+                node, lambda f=freq: Recording(self, node, f, 60)))
+            self.table.add(f"throughput of a busy node, ebeam at {freq} Hz : alone", text,
+                           f">= {goal}", median >= goal)
+        # The noise of the measurement itself: nothing : nothing.
+        median, text = middle(self.ratios(node, Nothing))
+        self.table.add("the same with nobody watching : alone (the noise of this table)", text)
+
+    def peers(self):
+        if shutil.which("perf"):
+            node = self.node("+JPperf", "true")
+            _, text = middle(self.ratios(node, lambda: PerfRecording(self, node, 99, 60)))
+            self.table.add("peer: `perf record -F 99 -g`, node with `+JPperf true` : alone", text)
+        ebin = self.workloads.ebin(self.args.otp)
+        done = run_in(self.args.otp, ["erl", "-noshell", *FLAGS, "-pa", ebin, "-run",
+                                      "peer_profilers", "main", str(self.pairs)], timeout=300)
+        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+        if not lines:
+            raise SystemExit(f"eprof and fprof: {done.stdout}{done.stderr}")
+        found = json.loads(lines[-1])
+        for name in ("eprof", "fprof"):
+            _, text = middle(found[name])
+            self.table.add(f"peer: `{name}` on the same work : alone", text)
+
+    def cost(self):
+        """Own CPU, memory, time to the first sample: stock node, and one with 2,000 modules."""
+        seconds = 3 if self.args.quick else 20
+        for generated, memory_goal, start_goal in ((0, 40, 300), (2000, 80, 1000)):
+            node = self.node()
+            if generated:
+                node.start("many_modules", str(generated))
+                modules = node.stop("many_modules")["modules"]
+                label = f"{modules:,} modules"
+            else:
+                label = "a stock node's 100 modules"
+            node.start("throughput")
+            started, peak = [], 0
+            for _ in range(3):
+                recording = Recording(self, node, 99, 60)
+                recording.settle()
+                peak = max(peak, recording.peak_kb())
+                match = re.search(r"first sample after (\d+) ms", recording.end())
+                if match:
+                    started.append(int(match.group(1)))
+            recording = Recording(self, node, 99, 120)
+            recording.settle()
+            began, cpu = time.monotonic(), recording.cpu_ns()
+            time.sleep(seconds)
+            share = (recording.cpu_ns() - cpu) / (time.monotonic() - began) / 1e7
+            peak = max(peak, recording.peak_kb())
+            recording.end()
+            node.stop("throughput")
+            if not generated:
+                self.table.add("own CPU at 99 Hz, two busy schedulers, once it runs",
+                               f"{share:.2f} % of a core", "<= 0.5 %", share <= 0.5)
+            self.table.add(f"peak memory, {label}", f"{peak / 1024:.0f} MB", f"<= {memory_goal} MB",
+                           peak / 1024 <= memory_goal)
+            if started:
+                median = statistics.median(started)
+                self.table.add(f"from start to first sample, {label}", f"{median:.0f} ms",
+                               f"<= {start_goal} ms", median <= start_goal)
+            node.close()
+
+    def bpf_cost(self):
+        """The kernel's own account of what the sampling program takes, by depth of the stack."""
+        with open(BPF_STATS) as f:
+            before = f.read()
+        with open(BPF_STATS, "w") as f:
+            f.write("1")
+        try:
+            found = {depth: self.bpf_ns(depth) for depth in (8, 64, 128, 256, 512)}
+        finally:
+            with open(BPF_STATS, "w") as f:
+                f.write(before)
+        text = ", ".join(f"{depth}: {ns / 1000:.2f}" for depth, ns in found.items())
+        self.table.add("BPF time per sample in us, by depth of the Erlang stack", text,
+                       "<= 3 at 64", found[64] <= 3000)
+
+    def bpf_ns(self, depth):
+        node = self.node()
+        node.start("deep", str(depth), "2")
+        recording = Recording(self, node, 999, 60)
+        recording.settle()
+        first = self.program_times(recording.process.pid)
+        time.sleep(1 if self.args.quick else 4)
+        last = self.program_times(recording.process.pid)
+        recording.end()
+        node.close()
+        # The sampling program is the one that ran most.
+        ident = max(last, key=lambda i: last[i][1] - first.get(i, (0, 0))[1])
+        time_ns, count = (last[ident][k] - first[ident][k] for k in (0, 1))
+        return time_ns / max(1, count)
+
+    @staticmethod
+    def program_times(pid):
+        """(nanoseconds, runs) of each BPF program."""
+        return {fd["prog_id"]: (int(fd["run_time_ns"]), int(fd["run_cnt"]))
+                for fd in bpf_descriptors(pid) if "run_cnt" in fd}
+
+    def report(self):
+        """`report` of 60,000 samples, and the size of a capture."""
+        node = self.node()
+        wanted = 6000 if self.args.quick else 60000
+        works = ("throughput", "ets_heavy", "binaries", "strings", "messages")
+        for name in works:
+            node.start(name)
+        seconds = wanted / 4999 / 2 * 1.15
+        for _ in range(4):
+            recording = Recording(self, node, 4999, 120)
+            recording.settle()
+            time.sleep(seconds)
+            recording.end()
+            samples = self.ebeam.report(recording.path).samples
+            if samples >= wanted:
+                break
+            seconds *= 1.2 * wanted / max(1, samples)
+        for name in works:
+            node.stop(name)
+        node.close()
+        times = []
+        for _ in range(3):
+            result = self.ebeam.ok("report", recording.path, "-o", self.ebeam.file(".html"))
+            times.append(result.seconds)
+        best = statistics.median(times)
+        self.table.add(f"`report` of {samples:,} samples to HTML", f"{best:.2f} s", "<= 1 s",
+                       best <= 1)
+
+    def capture_size(self):
+        ebin = os.path.join(self.work_dir, "demo")
+        source = os.path.join(self.work_dir, "demo-source")
+        os.makedirs(ebin)
+        shutil.copytree(os.path.join(TOP, "tools", "demo.d"), source)
+        run_in(self.args.otp, ["sh", "-c", f"erlc -o {ebin} {source}/*.erl"], check=True)
+        demo = subprocess.Popen([MATRIX, "run", self.args.otp, "--", "erl", "-noshell", *FLAGS,
+                                 "-pa", ebin, "-run", "shop", "main"], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE)
+        try:
+            demo.stdout.readline()
+            seconds = 10 if self.args.quick else self.args.capture_seconds
+            path = self.ebeam.file(".ebeam")
+            self.ebeam.ok("record", "-p", demo.pid, "-d", seconds, "-o", path,
+                          timeout=seconds + 60)
+        finally:
+            demo.stdin.close()
+            try:
+                demo.wait(5)
+            except subprocess.TimeoutExpired:
+                demo.kill()
+                demo.wait()
+            demo.stdout.close()
+        samples = self.ebeam.report(path).samples
+        size = os.path.getsize(path) / max(1, samples)
+        self.table.add(f"capture of the demo node, {seconds} s at 99 Hz, {samples:,} samples",
+                       f"{size:.1f} bytes per sample", "<= 60 in 600 s",
+                       size <= 60 if seconds >= 600 else None)
