@@ -247,8 +247,27 @@ int event_hibernate(struct pt_regs *ctx)
 
 /* ---- scheduling ---------------------------------------------------------------------------- */
 
+/*
+ * Process.state, erl_process.h of OTP 25 to 29.  A process that waits has ACTIVE cleared before it
+ * is scheduled out (beam_jit_wait_locked(), beam_common.c); what schedule_out_process(),
+ * erl_process.c, puts into a run queue again has one of these.
+ */
+#define PSFLG_ACTIVE	       (1u << 13)
+#define PSFLG_SUSPENDED	       (1u << 16)
+#define PSFLG_ACTIVE_SYS       (1u << 20)
+#define PSFLG_DIRTY_ACTIVE_SYS (1u << 28)
+
+INLINE enum event_word status_of(uint32_t state)
+{
+	if (state & (PSFLG_ACTIVE_SYS | PSFLG_DIRTY_ACTIVE_SYS))
+		return EVENT_WORD_RUNNABLE;
+	if (state & PSFLG_SUSPENDED)
+		return EVENT_WORD_SUSPENDED;
+	return state & PSFLG_ACTIVE ? EVENT_WORD_RUNNABLE : EVENT_WORD_WAITING;
+}
+
 INLINE void scheduled(struct pt_regs *ctx, uint64_t process, enum event_word word,
-		      uint64_t reductions, uint64_t ts_ns)
+		      uint64_t reductions, enum event_word status, uint64_t ts_ns)
 {
 	uint64_t epid = epid_of(process), at = 0;
 	struct rec_raw_event *rec;
@@ -264,7 +283,8 @@ INLINE void scheduled(struct pt_regs *ctx, uint64_t process, enum event_word wor
 		rec->values[0] = word;
 		rec->values[1] = at;
 		rec->values[2] = reductions;
-		event_end(rec, 3);
+		rec->values[3] = status;
+		event_end(rec, 4);
 	}
 }
 
@@ -274,7 +294,7 @@ SEC("uprobe")
 int event_schedule(struct pt_regs *ctx)
 {
 	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->si;
-	enum event_word word = EVENT_WORD_OUT;
+	enum event_word word = EVENT_WORD_OUT, status;
 	uint32_t flags = 0;
 
 	keep_return();
@@ -284,7 +304,8 @@ int event_schedule(struct pt_regs *ctx)
 		word = EVENT_WORD_OUT_EXITED;
 	else if (flags & PSFLG_EXITING)
 		word = EVENT_WORD_OUT_EXITING;
-	scheduled(ctx, process, word, (uint32_t)ctx->dx, ts_ns);
+	status = word == EVENT_WORD_OUT_EXITED ? EVENT_WORD_NONE : status_of(flags);
+	scheduled(ctx, process, word, (uint32_t)ctx->dx, status, ts_ns);
 	count_time(ts_ns);
 	return 0;
 }
@@ -299,7 +320,7 @@ int event_schedule_return(struct pt_regs *ctx)
 	if (!process || !read_u32(process + config.layout.process_state, &flags))
 		return 0;
 	scheduled(ctx, process, flags & PSFLG_EXITING ? EVENT_WORD_IN_EXITING : EVENT_WORD_IN,
-		  EVENT_UNKNOWN, ts_ns);
+		  EVENT_UNKNOWN, EVENT_WORD_NONE, ts_ns);
 	count_time(ts_ns);
 	return 0;
 }

@@ -209,7 +209,10 @@ enum event_field_type {
 	EVENT_WORD(OUT, "out")                                                                     \
 	EVENT_WORD(IN_EXITING, "in_exiting")                                                       \
 	EVENT_WORD(OUT_EXITING, "out_exiting")                                                     \
-	EVENT_WORD(OUT_EXITED, "out_exited")
+	EVENT_WORD(OUT_EXITED, "out_exited")                                                       \
+	EVENT_WORD(WAITING, "waiting")                                                             \
+	EVENT_WORD(RUNNABLE, "runnable")                                                           \
+	EVENT_WORD(SUSPENDED, "suspended")
 enum event_word {
 	EVENT_WORD_NONE = 0,
 #define EVENT_WORD_ID(id, text) EVENT_WORD_##id,

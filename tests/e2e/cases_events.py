@@ -174,6 +174,8 @@ def slices(ctx):
     check(all((e["reductions"] is None) == (e["type"] == "in") for e in own), "reductions")
     check(all(0 < e["reductions"] < 4000 for e in own if e["type"] == "out"), "reductions")
     check(all(e["scheduler"] in (1, 2) for e in own), "schedulers")
+    check_equal([e["status"] for e in own], [None, "waiting"] * truth["slices"] + [None, None],
+                "status")
 
 
 @case("hibernation: as often as it was asked for")
