@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "model/process_group.h"
 #include "model/snapshot.h"
 
 /* Every option of the program, once; a command names those that it takes. */
@@ -29,6 +30,7 @@ enum option_id {
 	OPTION_VERBOSE,	     /* -v, --verbose (may repeat) */
 	OPTION_COLOR,	     /* --color auto|always|never */
 	OPTION_BY,	     /* --by GROUP */
+	OPTION_GROUP_BY,     /* --by GROUP, of tables of events */
 	OPTION_MODE,	     /* --mode cpu */
 	OPTION_LINES,	     /* --lines */
 	OPTION_KINDS,	     /* --kinds: root frame per kind */
@@ -56,6 +58,7 @@ enum option_id {
 	OPTION_EVENTS,	     /* -e, --events KIND,... */
 	OPTION_STACK,	     /* --stack */
 	OPTION_PROCESS,	     /* --process PID|NAME */
+	OPTION_LONGER_THAN,  /* --longer-than TIME */
 	OPTION_LIST,	     /* --list */
 	OPTION_MAN,	     /* --man (help only) */
 	OPTION_MARKDOWN,     /* --markdown: the tables of the README */
@@ -83,9 +86,11 @@ struct options {
 	int verbosity; /* log level: -1 = -q, n = n times -v */
 	enum color_mode color;
 	enum snapshot_by by;
-	double min_complete; /* percent; 0 = not asked */
-	double max_overhead; /* percent */
-	uint64_t given;	     /* bit set of enum option_id */
+	enum process_group_by group_by;
+	uint64_t longer_than_ns; /* 0 = not given */
+	double min_complete;	 /* percent; 0 = not asked */
+	double max_overhead;	 /* percent */
+	uint64_t given;		 /* bit set of enum option_id */
 };
 
 /* Which values of --format a command takes; see render.h. */

@@ -133,6 +133,20 @@ static int set_by(struct options *opt, const char *value, struct error *err)
 	return 0;
 }
 
+static int set_group_by(struct options *opt, const char *value, struct error *err)
+{
+	if (process_group_by_parse(value, &opt->group_by) != 0)
+		return bad_value(err, "by", value, "one of name, process, initial-call, function");
+	return 0;
+}
+
+static int set_longer_than(struct options *opt, const char *value, struct error *err)
+{
+	if (units_parse_duration(value, &opt->longer_than_ns))
+		return bad_value(err, "longer-than", value, "a time such as 1ms, 500us, 2s");
+	return 0;
+}
+
 /* Other modes come with the commands that need them; the value is checked and not kept. */
 static int set_mode(struct options *opt, const char *value, struct error *err)
 {
@@ -194,6 +208,13 @@ static void values_by(struct strbuf *out, const struct command *command)
 		strbuf_addf(out, " %s", snapshot_by_name((enum snapshot_by)by));
 }
 
+static void values_group_by(struct strbuf *out, const struct command *command)
+{
+	UNUSED(command);
+	for (int by = 0; by < NR_PROCESS_GROUP_BY; by++)
+		strbuf_addf(out, " %s", process_group_by_name((enum process_group_by)by));
+}
+
 static void values_mode(struct strbuf *out, const struct command *command)
 {
 	UNUSED(command);
@@ -244,6 +265,8 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		"colours in text; NO_COLOR is honoured", "auto", values_color, .set = set_color},
 	[OPTION_BY] = {0, "by", "GROUP",
 		"what stacks are grouped by", "name", values_by, .set = set_by},
+	[OPTION_GROUP_BY] = {0, "by", "GROUP",
+		"what the rows of the table are", "name", values_group_by, .set = set_group_by},
 	[OPTION_MODE] = {0, "mode", "MODE",
 		"what is sampled", "cpu", values_mode, .set = set_mode},
 	[OPTION_LINES] = {0, "lines", NULL,
@@ -306,6 +329,8 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_PROCESS] = {0, "process", "PID",
 		"only events of this process: <0.80.0>, or its registered name",
 		NULL, NULL, MEMBER(process)},
+	[OPTION_LONGER_THAN] = {0, "longer-than", "TIME",
+		"only what took longer: 1ms, 500us, 2s", NULL, NULL, .set = set_longer_than},
 	[OPTION_LIST] = {0, "list", NULL,
 		"the events that there are, and their fields", NULL, NULL, MEMBER(list)},
 	[OPTION_MAN] = {0, "man", NULL,
