@@ -274,7 +274,9 @@ static int end(struct event_run *run, struct error *err)
 static int watch(struct event_run *run, struct error *err)
 {
 	const struct options *o = &run->ctx->opt;
-	struct live_config config = {.events = &run->plan, .event_stacks = run->consumer->stacks};
+	struct live_config config = {.events = &run->plan,
+				     .event_stacks = run->consumer->stacks,
+				     .max_overhead = o->max_overhead};
 	int rc = plan_sources(run, err);
 
 	if (rc == 0 && o->process)

@@ -133,7 +133,7 @@ static void refuse(struct source_plan *p, uint64_t kinds, const char *symbol, co
 }
 
 static void add_points(struct source_plan *p, const struct source_row *row, const char *symbol,
-		       uint64_t addr, const struct row_places *places)
+		       uint64_t addr, uint64_t offset, const struct row_places *places)
 {
 	struct source_point point = {
 		.symbol = symbol,
@@ -141,6 +141,7 @@ static void add_points(struct source_plan *p, const struct source_row *row, cons
 		.args = row->args,
 		.kinds = row->kinds & p->kinds,
 		.addr = addr,
+		.offset = offset + places->call.offset,
 		.place = places->call,
 	};
 
@@ -150,6 +151,7 @@ static void add_points(struct source_plan *p, const struct source_row *row, cons
 	point.program = row->at_return;
 	point.args = "";
 	point.at_return = true;
+	point.offset = offset + places->back.offset;
 	point.place = places->back;
 	source_plan_add(p, &point);
 }
@@ -174,7 +176,8 @@ void source_plan(struct source_plan *out, const struct elf_file *elf, uint64_t k
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (rows[i].kinds & out->kinds)
-			add_points(out, &rows[i], names[i], symbols[i].addr, &places[i]);
+			add_points(out, &rows[i], names[i], symbols[i].addr,
+				   elf_file_offset_of(elf, symbols[i].addr), &places[i]);
 	}
 	free(places);
 }

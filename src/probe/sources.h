@@ -25,15 +25,13 @@ struct source_point {
 	const char *args;    /* registers that it reads: "di si dx"; NULL = "" */
 	uint64_t kinds;	     /* bit set: those asked for that need it; source_plan() sets it */
 	const char *path;    /* as ebeam can open it; NULL = the node's executable */
-	uint64_t addr;	     /* of the function, in the file, unless is_instruction */
+	uint64_t addr;	     /* of the function, in the file */
 	bool at_return;
-	bool is_instruction;	 /* probed right at `offset`: nothing is looked for */
+	bool is_instruction;	 /* no function: there is no addr */
 	uint64_t offset;	 /* of the instruction, from the beginning of the file */
 	uint64_t ref_ctr_offset; /* of a USDT semaphore, in the file; 0 = none */
 	uint64_t cookie;	 /* bpf_get_attach_cookie() of the program */
-	/* Of a function of the node's executable set by source_plan(); of one of another file the
-	 * caller may set it (ok), else it is the entry; of an instruction what is known of it. */
-	struct placement place;
+	struct placement place;	 /* what is known of the instruction; all zero = nothing */
 };
 
 struct source_plan {
@@ -56,8 +54,8 @@ void source_missing(const struct source_plan *p, enum event_kind kind, char *buf
 /* The functions that a kind needs, as a list "a, b" into buf. */
 void source_functions(enum event_kind kind, char *buf, size_t size);
 
-/* Names of the i-th function of the table, NULLs behind them, and what is needed of it; false = there
- * are no more.  The same function may come several times. */
+/* Names of the i-th function of the table, NULLs behind them, and what is needed of it; false =
+ * there are no more.  The same function may come several times. */
 struct source_function {
 	const char *symbols[3];
 	struct placement_request request;
