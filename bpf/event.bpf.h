@@ -24,30 +24,26 @@ struct event_counts_map {
 	__type(value, struct event_count);
 } event_counts SEC(".maps");
 
-struct event_switches switches = {};
-
-/* What a thread entered and has not left yet; what was entered in another epoch is forgotten. */
+/* What a thread entered and has not left yet. */
 struct entered_gc {
 	uint64_t process, ts_ns, need, heap, old_heap, collections, reclaimed;
 	uint32_t flags, state, dirty;
 	uint16_t gen_gcs, max_gen_gcs;
-	uint32_t epoch;
 };
 struct event_thread {
 	struct entered_gc gc;
 	struct {
 		uint64_t parent, mfa[3];
-		uint32_t link, entered, epoch, pad;
+		uint32_t link, entered;
 	} spawn;
 	struct {
-		uint64_t process, name, id, epoch;
+		uint64_t process, name, id;
 	} reg;
 	struct {
-		uint64_t pid;
-		uint32_t entered, epoch;
+		uint64_t pid, entered;
 	} open;
 	struct {
-		uint64_t receiver, size, epoch;
+		uint64_t receiver, size;
 	} message;
 };
 struct {
@@ -238,13 +234,7 @@ INLINE uint16_t event_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_n
 
 INLINE bool wanted(enum event_kind kind)
 {
-	return (config.event_kinds & switches.kinds) >> kind & 1;
-}
-
-/* Of two kinds that go on and off together, if both are asked for. */
-INLINE uint32_t epoch_of(enum event_kind a, enum event_kind b)
-{
-	return switches.epoch[a] + switches.epoch[b];
+	return config.event_kinds >> kind & 1;
 }
 
 INLINE bool wanted_of(enum event_kind kind, uint64_t epid)

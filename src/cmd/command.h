@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "model/message_stats.h"
 #include "model/process_group.h"
 #include "model/snapshot.h"
 
@@ -31,6 +32,8 @@ enum option_id {
 	OPTION_COLOR,	     /* --color auto|always|never */
 	OPTION_BY,	     /* --by GROUP */
 	OPTION_GROUP_BY,     /* --by GROUP, of tables of events */
+	OPTION_MESSAGE_BY,   /* --by pair|sender|receiver */
+	OPTION_GROUP,	     /* --group GROUP: what counts as one sender or receiver */
 	OPTION_MODE,	     /* --mode cpu */
 	OPTION_LINES,	     /* --lines */
 	OPTION_KINDS,	     /* --kinds: root frame per kind */
@@ -88,9 +91,11 @@ struct options {
 	enum snapshot_by by;
 	enum process_group_by group_by;
 	uint64_t longer_than_ns; /* 0 = not given */
-	double min_complete;	 /* percent; 0 = not asked */
-	double max_overhead;	 /* percent */
-	uint64_t given;		 /* bit set of enum option_id */
+	enum message_by message_by;
+	enum process_group_by group;
+	double min_complete; /* percent; 0 = not asked */
+	double max_overhead; /* percent */
+	uint64_t given;	     /* bit set of enum option_id */
 };
 
 /* Which values of --format a command takes; see render.h. */
@@ -141,6 +146,7 @@ int cmd_events(struct command_context *ctx, struct error *err);
 int cmd_ets(struct command_context *ctx, struct error *err);
 int cmd_inspect(struct command_context *ctx, struct error *err);
 int cmd_mem(struct command_context *ctx, struct error *err);
+int cmd_msg(struct command_context *ctx, struct error *err);
 int cmd_mod(struct command_context *ctx, struct error *err);
 int cmd_port(struct command_context *ctx, struct error *err);
 int cmd_ps(struct command_context *ctx, struct error *err);

@@ -323,10 +323,51 @@ const struct command commands[] = {
 			"and all names, for -i. The last line on standard error says how many "
 			"events were lost, if any; what a probe costs the node is paid for each "
 			"event, so ask for those that you need.",
-		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(MAX_OVERHEAD) |
-			   OPT(DRY_RUN) | OPT(PROCESS) | OPT(STACK) | OPT(LIMIT) | OPT(JSON) |
-			   OPT(OUTPUT) | OPT(INPUT) | OPT(LIST) | OPT(MARKDOWN),
+		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(PROCESS) | OPT(STACK) |
+			   OPT(LIMIT) | OPT(JSON) | OPT(OUTPUT) | OPT(INPUT) | OPT(LIST) |
+			   OPT(MARKDOWN),
 		.run = cmd_events,
+	},
+	{
+		.name = "msg",
+		.summary = "who floods whom: messages by pair, bytes copied, mailboxes that grow",
+		.args = "",
+		.description =
+			"Counts every message that is sent, by sender and receiver, with the bytes "
+			"that were copied for it, and says which mailboxes grow: how long they "
+			"are, "
+			"how fast they grow, and when they will be full at this rate. Ends after "
+			"-d, at Ctrl-C or when the node exits.\n\n"
+			"  ebeam msg -p rabbit@host -d 10\n"
+			"  ebeam msg -p 4711 --by receiver --group process -d 10\n"
+			"  ebeam msg -p 4711 --watch 2s -n 5\n"
+			"  ebeam msg -p 4711 -d 10 -o busy.ebeam\n"
+			"  ebeam msg -i busy.ebeam --by sender -s bytes\n\n"
+			"--by says what a row is: a pair, all that one sends, or all that one "
+			"gets. "
+			"--group says who is one: all of a name (the registered name, else the "
+			"label, "
+			"else the initial call), each process, or all of an initial call. Rows "
+			"also "
+			"are ports, timers and other nodes: 'name at node' is a registered name "
+			"there, 'processes at node' is who was sent to by pid.\n\n"
+			"A mailbox has no limit in Erlang, so a choice is made here: it is full at "
+			"1,000,000 messages, or at 1 GiB copied for those in it, by their mean "
+			"size, "
+			"whichever comes first. Its length is read from the node when the answer "
+			"is "
+			"shown; of a capture it is that after the last message that was seen. "
+			"Growth "
+			"counts from the first message that was seen in the interval.\n\n"
+			"COPIED is what the VM copies to hand a message over, 8 bytes a word; "
+			"literals, binaries that are shared, and messages to oneself are not "
+			"copied. "
+			"It is not known of messages to other nodes and aliases. -e "
+			"message_send,message_queued,message_receive also counts what is received, "
+			"which costs a second probe for each message.",
+		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(PROCESS) | OPT(WATCH) |
+			   OPT(INPUT) | OPT(OUTPUT) | OPT(MESSAGE_BY) | OPT(GROUP) | OPTIONS_TABLE,
+		.run = cmd_msg,
 	},
 	{
 		.name = "version",

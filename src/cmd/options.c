@@ -147,6 +147,20 @@ static int set_longer_than(struct options *opt, const char *value, struct error 
 	return 0;
 }
 
+static int set_message_by(struct options *opt, const char *value, struct error *err)
+{
+	if (message_by_parse(value, &opt->message_by) != 0)
+		return bad_value(err, "by", value, "one of pair, sender, receiver");
+	return 0;
+}
+
+static int set_group(struct options *opt, const char *value, struct error *err)
+{
+	if (process_group_by_parse(value, &opt->group) != 0 || opt->group == PROCESS_GROUP_FUNCTION)
+		return bad_value(err, "group", value, "one of name, process, initial-call");
+	return 0;
+}
+
 /* Other modes come with the commands that need them; the value is checked and not kept. */
 static int set_mode(struct options *opt, const char *value, struct error *err)
 {
@@ -215,6 +229,20 @@ static void values_group_by(struct strbuf *out, const struct command *command)
 		strbuf_addf(out, " %s", process_group_by_name((enum process_group_by)by));
 }
 
+static void values_message_by(struct strbuf *out, const struct command *command)
+{
+	UNUSED(command);
+	for (int by = 0; by < NR_MESSAGE_BY; by++)
+		strbuf_addf(out, " %s", message_by_name((enum message_by)by));
+}
+
+static void values_group(struct strbuf *out, const struct command *command)
+{
+	UNUSED(command);
+	for (int by = 0; by < PROCESS_GROUP_FUNCTION; by++)
+		strbuf_addf(out, " %s", process_group_by_name((enum process_group_by)by));
+}
+
 static void values_mode(struct strbuf *out, const struct command *command)
 {
 	UNUSED(command);
@@ -267,6 +295,10 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		"what stacks are grouped by", "name", values_by, .set = set_by},
 	[OPTION_GROUP_BY] = {0, "by", "GROUP",
 		"what the rows of the table are", "name", values_group_by, .set = set_group_by},
+	[OPTION_MESSAGE_BY] = {0, "by", "SIDE",
+		"what the rows of the table are", "pair", values_message_by, .set = set_message_by},
+	[OPTION_GROUP] = {0, "group", "GROUP",
+		"which processes count as one", "name", values_group, .set = set_group},
 	[OPTION_MODE] = {0, "mode", "MODE",
 		"what is sampled", "cpu", values_mode, .set = set_mode},
 	[OPTION_LINES] = {0, "lines", NULL,

@@ -8,15 +8,17 @@
 
 #include "base/compiler.h"
 #include "probe/calibrate.h"
-#include "probe/multi.h"
 
-static void check_measure(bool multi)
+static void test_measure(void **state)
 {
+	struct calibrator *calibrator;
 	struct calibration cost;
 	struct error err = {0};
 
-	if (calibrate(&cost, multi, &err)) {
+	UNUSED(state);
+	if (calibrator_open(&calibrator, &cost, &err)) {
 		/* Not as root, or in a container. */
+		assert_null(calibrator);
 		assert_true(err.kind == ERROR_KIND_PRIVILEGE || err.kind == ERROR_KIND_KERNEL);
 		assert_true(err.msg[0] != '\0');
 		return;
@@ -25,24 +27,13 @@ static void check_measure(bool multi)
 	assert_in_range(cost.emulated_ns, 20, 100000);
 	assert_true(cost.stepped_ns > cost.emulated_ns);
 	assert_true(cost.return_ns > cost.emulated_ns);
-}
-
-static void test_perf(void **state)
-{
-	UNUSED(state);
-	check_measure(false);
-}
-
-static void test_multi(void **state)
-{
-	UNUSED(state);
-	check_measure(multi_available());
+	calibrator_close(calibrator);
+	calibrator_close(NULL);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_perf),
-					   cmocka_unit_test(test_multi)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_measure)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
