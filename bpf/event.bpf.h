@@ -24,26 +24,30 @@ struct event_counts_map {
 	__type(value, struct event_count);
 } event_counts SEC(".maps");
 
-/* What a thread entered and has not left yet. */
+struct event_switches switches = {};
+
+/* What a thread entered and has not left yet; what was entered in another epoch is forgotten. */
 struct entered_gc {
 	uint64_t process, ts_ns, need, heap, old_heap, collections, reclaimed;
 	uint32_t flags, state, dirty;
 	uint16_t gen_gcs, max_gen_gcs;
+	uint32_t epoch;
 };
 struct event_thread {
 	struct entered_gc gc;
 	struct {
 		uint64_t parent, mfa[3];
-		uint32_t link, entered;
+		uint32_t link, entered, epoch, pad;
 	} spawn;
 	struct {
-		uint64_t process, name, id;
+		uint64_t process, name, id, epoch;
 	} reg;
 	struct {
-		uint64_t pid, entered;
+		uint64_t pid;
+		uint32_t entered, epoch;
 	} open;
 	struct {
-		uint64_t receiver, size;
+		uint64_t receiver, size, epoch;
 	} message;
 };
 struct {
@@ -234,7 +238,13 @@ INLINE uint16_t event_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_n
 
 INLINE bool wanted(enum event_kind kind)
 {
-	return config.event_kinds >> kind & 1;
+	return (config.event_kinds & switches.kinds) >> kind & 1;
+}
+
+/* Of two kinds that go on and off together, if both are asked for. */
+INLINE uint32_t epoch_of(enum event_kind a, enum event_kind b)
+{
+	return switches.epoch[a] + switches.epoch[b];
 }
 
 INLINE bool wanted_of(enum event_kind kind, uint64_t epid)

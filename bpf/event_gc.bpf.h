@@ -44,6 +44,12 @@ INLINE void gc_read(uint64_t process, struct entered_gc *gc)
 		  sizeof(gc->max_gen_gcs));
 }
 
+INLINE uint32_t gc_epoch(void)
+{
+	return epoch_of(EVENT_GC_MINOR_START, EVENT_GC_MINOR_END) +
+	       epoch_of(EVENT_GC_MAJOR_START, EVENT_GC_MAJOR_END);
+}
+
 INLINE void gc_entered(uint64_t process, uint64_t need)
 {
 	struct event_thread *t = thread_here();
@@ -58,6 +64,7 @@ INLINE void gc_entered(uint64_t process, uint64_t need)
 	gc_read(process, &t->gc);
 	t->gc.need = need;
 	t->gc.process = process;
+	t->gc.epoch = gc_epoch();
 	t->gc.ts_ns = bpf_ktime_get_ns();
 }
 
@@ -166,7 +173,8 @@ int event_gc_return(struct pt_regs *ctx)
 	drop_return();
 	if (!t || !t->gc.process)
 		return 0;
-	collected(ctx, t, ts_ns);
+	if (t->gc.epoch == gc_epoch())
+		collected(ctx, t, ts_ns);
 	t->gc.process = 0;
 	count_time(ts_ns);
 	return 0;

@@ -27,7 +27,8 @@ INLINE uint64_t message_words(struct event_thread *t, uint64_t sender, uint64_t 
 	uint64_t data = 0, size, on_heap = EVENT_UNKNOWN;
 	uint32_t flags = 0;
 
-	if (t && t->message.receiver == receiver)
+	if (t && t->message.receiver == receiver &&
+	    t->message.epoch == epoch_of(EVENT_MESSAGE_SEND, EVENT_MESSAGE_QUEUED))
 		on_heap = t->message.size;
 	if (t)
 		t->message.receiver = 0;
@@ -74,6 +75,7 @@ int event_alloc_message(struct pt_regs *ctx)
 	if (t) {
 		t->message.receiver = ctx->di;
 		t->message.size = ctx->cx;
+		t->message.epoch = epoch_of(EVENT_MESSAGE_SEND, EVENT_MESSAGE_QUEUED);
 	}
 	return 0;
 }

@@ -21,6 +21,7 @@ int event_port_open(struct pt_regs *ctx)
 	keep_return();
 	t->open.pid = ctx->si;
 	t->open.entered = 1;
+	t->open.epoch = switches.epoch[EVENT_PORT_OPEN];
 	return 0;
 }
 
@@ -35,7 +36,8 @@ int event_port_open_return(struct pt_regs *ctx)
 	if (!t || !t->open.entered)
 		return 0;
 	t->open.entered = 0;
-	if (!port || port >= (uint64_t)-3 || !wanted_of(EVENT_PORT_OPEN, t->open.pid))
+	if (t->open.epoch != switches.epoch[EVENT_PORT_OPEN] || !port || port >= (uint64_t)-3 ||
+	    !wanted_of(EVENT_PORT_OPEN, t->open.pid))
 		return 0;
 	rec = event_begin(EVENT_PORT_OPEN, ts_ns, t->open.pid, 0, 0);
 	if (rec) {

@@ -20,6 +20,7 @@ int event_spawn(struct pt_regs *ctx)
 		return 0;
 	keep_return();
 	t->spawn.entered = 1;
+	t->spawn.epoch = epoch_of(EVENT_PROCESS_SPAWN, EVENT_PROCESS_LINK);
 	t->spawn.parent = ctx->di;
 	t->spawn.mfa[0] = ctx->si;
 	t->spawn.mfa[1] = ctx->dx;
@@ -66,6 +67,8 @@ int event_spawn_return(struct pt_regs *ctx)
 		return 0;
 	drop_return();
 	t->spawn.entered = 0;
+	if (t->spawn.epoch != epoch_of(EVENT_PROCESS_SPAWN, EVENT_PROCESS_LINK))
+		return 0;
 	if (t->spawn.parent)
 		event_seen(t->spawn.parent, ts_ns);
 	if ((child & 0xf) == 3) /* a pid; THE_NON_VALUE on failure */
@@ -153,6 +156,7 @@ int event_register(struct pt_regs *ctx)
 	t->reg.process = ctx->di;
 	t->reg.name = ctx->si;
 	t->reg.id = ctx->dx;
+	t->reg.epoch = switches.epoch[EVENT_PROCESS_REGISTER];
 	return 0;
 }
 
@@ -170,7 +174,8 @@ int event_register_return(struct pt_regs *ctx)
 	drop_return();
 	id = t->reg.id;
 	epid = (id & 0xf) == 3 ? id : 0;
-	if ((int)ctx->ax == 1 && wanted_of(EVENT_PROCESS_REGISTER, epid)) {
+	if ((int)ctx->ax == 1 && t->reg.epoch == switches.epoch[EVENT_PROCESS_REGISTER] &&
+	    wanted_of(EVENT_PROCESS_REGISTER, epid)) {
 		/* What was known of the process has changed. */
 		bpf_map_delete_elem(&processes, &id);
 		event_seen(t->reg.process, ts_ns);

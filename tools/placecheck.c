@@ -19,7 +19,7 @@
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "places.skel.h"
-#include "probe/vm_functions.h"
+#include "probe/sources.h"
 #include "target/elf.h"
 
 #define MAX_FUNCTIONS 64u /* as in bpf/places.bpf.c */
@@ -37,12 +37,18 @@ struct place_counts {
 	uint64_t entries, places, strays, repeated, mismatches, late, lost;
 };
 
+/* All that any row of the table needs of it; of others all six. */
 static unsigned int args_of(const char *name)
 {
-	for (unsigned int i = 0; i < nr_vm_functions; i++)
-		if (strcmp(vm_functions[i].name, name) == 0)
-			return vm_functions[i].args;
-	return PLACEMENT_ARGS(6);
+	struct source_function f;
+	unsigned int args = 0;
+
+	for (unsigned int i = 0; source_function(i, &f); i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(f.symbols) && f.symbols[k]; k++)
+			if (strcmp(f.symbols[k], name) == 0)
+				args |= f.request.args;
+	}
+	return args ? args : PLACEMENT_ARGS(6);
 }
 
 static bool find(const struct elf_file *elf, const char *name, struct checked *out)

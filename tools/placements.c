@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "probe/vm_functions.h"
+#include "base/compiler.h"
+#include "probe/sources.h"
 #include "target/elf.h"
 
 static void print_place(const char *what, const struct placement *p)
@@ -21,17 +22,16 @@ static void print_place(const char *what, const struct placement *p)
 		       p->reason);
 }
 
-static void print_function(const struct elf_file *elf, const struct vm_function *f,
-			   unsigned int sum[2])
+static void print_function(const struct elf_file *elf, const char *name,
+			   const struct source_function *f, unsigned int sum[2])
 {
-	struct placement_request request = {.args = f->args,
-					    .nops = placement_kernel_emulates_nops()};
+	struct placement_request request = f->request;
 	struct elf_symbol symbol;
 	struct placement place;
 
-	if (!elf_file_symbol(elf, f->name, &symbol))
+	if (!elf_file_symbol(elf, name, &symbol))
 		return;
-	printf("%s\n", f->name);
+	printf("%s\n", name);
 	placement_find_in_elf(&place, elf, symbol.addr, &request);
 	print_place("call  ", &place);
 	sum[0]++;
@@ -43,16 +43,30 @@ static void print_function(const struct elf_file *elf, const struct vm_function 
 	print_place("return", &place);
 }
 
-static struct vm_function named(const char *name)
+static void print_row(const struct elf_file *elf, const struct source_function *f,
+		      unsigned int sum[2])
 {
-	for (unsigned int i = 0; i < nr_vm_functions; i++)
-		if (strcmp(vm_functions[i].name, name) == 0)
-			return vm_functions[i];
-	return (struct vm_function){name, PLACEMENT_ARGS(6), false};
+	for (size_t i = 0; i < ARRAY_SIZE(f->symbols) && f->symbols[i]; i++)
+		print_function(elf, f->symbols[i], f, sum);
+}
+
+static struct source_function named(const char *name)
+{
+	struct source_function f;
+
+	for (unsigned int i = 0; source_function(i, &f); i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(f.symbols) && f.symbols[k]; k++)
+			if (strcmp(f.symbols[k], name) == 0)
+				return f;
+	}
+	f = (struct source_function){.request.nops = placement_kernel_emulates_nops()};
+	f.request.args = PLACEMENT_ARGS(6);
+	return f;
 }
 
 int main(int argc, char **argv)
 {
+	struct source_function f;
 	unsigned int sum[2] = {0};
 	struct elf_file *elf;
 	struct error err;
@@ -62,12 +76,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "placements: %s\n", argc < 2 ? "which file?" : err.msg);
 		return 1;
 	}
-	for (unsigned int i = 0; argc == 2 && i < nr_vm_functions; i++)
-		print_function(elf, &vm_functions[i], sum);
+	for (unsigned int i = 0; argc == 2 && source_function(i, &f); i++)
+		print_row(elf, &f, sum);
 	for (int i = 2; i < argc; i++) {
-		struct vm_function f = named(argv[i]);
-
-		print_function(elf, &f, sum);
+		f = named(argv[i]);
+		print_function(elf, argv[i], &f, sum);
 	}
 	printf("%u of %u at an emulated instruction\n", sum[1], sum[0]);
 	elf_file_close(elf);

@@ -46,6 +46,16 @@ struct probe_state {
 	struct address_range jit[EBEAM_JIT_RANGES];
 };
 
+/*
+ * What is on now.  A kind that goes on gets a new epoch, so that what a thread had entered before
+ * is not taken for what it leaves now.
+ */
+#define EBEAM_EVENT_KINDS 64
+struct event_switches {
+	uint64_t kinds; /* bit set of enum event_kind */
+	uint32_t epoch[EBEAM_EVENT_KINDS];
+};
+
 /* What is known of a thread, by its thread pointer (fs base). */
 struct thread_info {
 	uint64_t esdp;	    /* ErtsSchedulerData */

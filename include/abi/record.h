@@ -27,6 +27,7 @@ enum rec_type {
 	REC_RAW_CODE = 3,
 	REC_RAW_CSTACK = 4,
 	REC_RAW_EVENT = 5,
+	REC_RAW_COVERAGE = 6, /* not from BPF: from whoever switches probes */
 	/* definitions */
 	REC_META = 32,
 	REC_STRING = 33,
@@ -245,6 +246,14 @@ struct rec_raw_event {
 	uint64_t epid;	    /* raw term of the process it is about, or 0 */
 	uint64_t values[EVENT_RAW_WORDS];
 	struct term_block blocks[];
+};
+
+/* Like rec_coverage, of several kinds. */
+struct rec_raw_coverage {
+	struct rec_header h;
+	uint64_t kinds; /* bit set of enum event_kind */
+	uint32_t state; /* enum coverage_state */
+	uint32_t share_ppm;
 };
 
 /* ---- definitions -------------------------------------------------------------------------- */

@@ -323,9 +323,9 @@ const struct command commands[] = {
 			"and all names, for -i. The last line on standard error says how many "
 			"events were lost, if any; what a probe costs the node is paid for each "
 			"event, so ask for those that you need.",
-		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(PROCESS) | OPT(STACK) |
-			   OPT(LIMIT) | OPT(JSON) | OPT(OUTPUT) | OPT(INPUT) | OPT(LIST) |
-			   OPT(MARKDOWN),
+		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(MAX_OVERHEAD) |
+			   OPT(DRY_RUN) | OPT(PROCESS) | OPT(STACK) | OPT(LIMIT) | OPT(JSON) |
+			   OPT(OUTPUT) | OPT(INPUT) | OPT(LIST) | OPT(MARKDOWN),
 		.run = cmd_events,
 	},
 	{

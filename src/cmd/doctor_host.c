@@ -22,6 +22,7 @@
 #include "cmd/privilege.h"
 #include "probe/calibrate.h"
 #include "probe/features.h"
+#include "probe/multi.h"
 #include "target/kallsyms.h"
 #include "target/proc.h"
 
@@ -237,11 +238,10 @@ static void add_feature(struct doctor_rows *rows, const struct probe_feature *f)
 static void add_uprobe_cost(struct doctor_rows *rows)
 {
 	struct doctor_row *row = doctor_add(rows, "kernel features", "cost of a uprobe");
-	struct calibrator *calibrator;
 	struct calibration cost;
 	struct error err;
 
-	if (calibrator_open(&calibrator, &cost, &err) == 0) {
+	if (calibrate(&cost, multi_available(), &err) == 0) {
 		snprintf(row->seen, sizeof(row->seen),
 			 "%u ns per hit where the kernel emulates the instruction, %u ns where it "
 			 "single-steps, %u ns for a return",
@@ -251,7 +251,6 @@ static void add_uprobe_cost(struct doctor_rows *rows)
 		row->purpose = "keeps the overhead of probes within a limit";
 		snprintf(row->why, sizeof(row->why), "%s", err.msg);
 	}
-	calibrator_close(calibrator);
 }
 
 void doctor_check_host(struct doctor_rows *rows)

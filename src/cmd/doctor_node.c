@@ -11,7 +11,6 @@
 #include "cmd/doctor.h"
 #include "event/catalogue.h"
 #include "probe/sources.h"
-#include "probe/vm_functions.h"
 #include "target/proc.h"
 
 #define LIMITS_MAX_SIZE 4096
@@ -248,11 +247,11 @@ static void add_anchors(struct doctor_rows *rows, const struct beam_node *node)
 static void add_places(struct doctor_rows *rows, const struct beam_node *node)
 {
 	struct doctor_row *row;
-	struct vm_places places;
+	struct source_places places;
 
 	if (node->core)
 		return;
-	vm_functions_place(&places, node->elf);
+	source_places(&places, node->elf);
 	row = add(rows, node, "node", "uprobe places");
 	snprintf(row->seen, sizeof(row->seen), "%u of %u functions at an emulated instruction%s%s",
 		 places.emulated, places.found, places.stepped ? "; single-stepped: " : "",

@@ -32,27 +32,38 @@ static bool is_capture(const char *path)
 	return len > 6 && strcmp(path + len - 6, ".ebeam") == 0;
 }
 
+/* Lines of a stream go by way of a buffer that never blocks. */
+static int open_stream(struct event_run *run, FILE *to, struct error *err)
+{
+	int rc = 0;
+
+	run->out = to;
+	if (run->consumer->either) {
+		rc = outpipe_open(&run->pipe, to, err);
+		if (rc == 0)
+			run->out = outpipe_file(run->pipe);
+	}
+	return rc;
+}
+
 /* Where text goes: standard output, or a file; a capture has a file of its own. */
 static int open_output(struct event_run *run, struct error *err)
 {
 	const struct options *o = &run->ctx->opt;
 	int rc;
 
-	run->out = run->ctx->out;
 	if (!o->output)
-		return 0;
+		return open_stream(run, run->ctx->out, err);
 	if (is_capture(o->output) && o->input)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "a capture is shown, not written again: choose another -o");
 	rc = outfile_open(&run->output, o->output, OUTFILE_STREAM, run->ctx->out, err);
 	if (rc)
 		return rc;
-	if (!is_capture(o->output)) {
-		run->out = outfile_file(run->output);
-		return 0;
-	}
-	if (run->consumer->either)
-		run->out = NULL;
+	if (!is_capture(o->output))
+		return open_stream(run, outfile_file(run->output), err);
+	if (!run->consumer->either)
+		run->out = run->ctx->out;
 	return capture_writer_open(&run->writer, outfile_file(run->output),
 				   run->live.start_epoch_ns, run->live.start_ns, err);
 }
@@ -136,21 +147,35 @@ static int show(struct event_run *run, bool last, struct error *err)
 /* Whoever reads sees it now, or is gone: -EPIPE, which nobody has to be told of. */
 static int check_output(struct event_run *run, struct error *err)
 {
-	return run->out ? outfile_check(run->out,
-					run->ctx->opt.output ? run->ctx->opt.output
-							     : "standard output",
-					err)
-			: 0;
+	const char *name = run->ctx->opt.output ? run->ctx->opt.output : "standard output";
+	int rc = run->pipe ? outpipe_error(run->pipe) : 0;
+
+	if (rc)
+		return error_set(err, ERROR_KIND_FAILED, rc, "cannot write %s: %s", name,
+				 error_text(rc));
+	return run->out && !run->pipe ? outfile_check(run->out, name, err) : 0;
 }
 
 /* ---- of a node ----------------------------------------------------------------------------- */
 
+/* Room for more lines?  A reader that is slow is waited for at the end only, when the probes are
+ * gone. */
+static bool has_room(struct event_run *run, bool wait)
+{
+	if (!run->pipe || !outpipe_full(run->pipe))
+		return true;
+	return wait && outpipe_finish(run->pipe) == 0;
+}
+
 static int drain(struct event_run *run, uint64_t deadline_ns, struct error *err)
 {
 	struct source *s = enrich_source(run->live.enrich);
+	bool last = deadline_ns == UINT64_MAX;
 	const struct rec_header *rec;
-	int rc;
+	int rc = 0;
 
+	if (!has_room(run, last))
+		return 0;
 	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) == 1; n++) {
 		if (!run->stopped && take(run, rec))
 			run->stopped = true;
@@ -159,7 +184,8 @@ static int drain(struct event_run *run, uint64_t deadline_ns, struct error *err)
 			if (rc)
 				return rc;
 		}
-		if (n % DRAIN_BATCH == 0 && (run->stopped || clock_monotonic_ns() >= deadline_ns))
+		if (n % DRAIN_BATCH == 0 &&
+		    (run->stopped || clock_monotonic_ns() >= deadline_ns || !has_room(run, last)))
 			break;
 	}
 	live_look(&run->live);
@@ -236,6 +262,8 @@ static int end(struct event_run *run, struct error *err)
 {
 	int rc = show(run, true, err);
 
+	if (run->pipe)
+		outpipe_finish(run->pipe);
 	rc = rc ? rc : check_output(run, err);
 	rc = rc ? rc : close_output(run, err);
 	if (rc == 0)
@@ -246,7 +274,9 @@ static int end(struct event_run *run, struct error *err)
 static int watch(struct event_run *run, struct error *err)
 {
 	const struct options *o = &run->ctx->opt;
-	struct live_config config = {.events = &run->plan, .event_stacks = run->consumer->stacks};
+	struct live_config config = {.events = &run->plan,
+				     .event_stacks = run->consumer->stacks,
+				     .max_overhead = o->max_overhead};
 	int rc = plan_sources(run, err);
 
 	if (rc == 0 && o->process)
@@ -271,9 +301,11 @@ static int read_capture(struct event_run *run, struct capture_reader *reader, st
 	const struct rec_header *rec;
 	int rc;
 
-	while ((rc = s->next(s, &rec, err)) > 0) {
+	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) > 0; n++) {
 		if (!run->stopped && take(run, rec))
 			run->stopped = true;
+		if (n % DRAIN_BATCH == 0)
+			has_room(run, true);
 		if (run->out && ferror(run->out))
 			break;
 	}
@@ -352,6 +384,7 @@ void event_run_close(struct event_run *run)
 {
 	if (!run)
 		return;
+	outpipe_close(run->pipe);
 	outfile_abort(&run->output);
 	capture_writer_close(run->writer);
 	live_close(&run->live);

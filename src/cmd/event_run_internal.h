@@ -7,6 +7,7 @@
 #include "cmd/event_run.h"
 #include "cmd/live.h"
 #include "cmd/outfile.h"
+#include "cmd/outpipe.h"
 
 struct event_run {
 	struct command_context *ctx;
@@ -16,7 +17,8 @@ struct event_run {
 	struct live live;
 	struct source_plan plan;
 	struct outfile *output;
-	FILE *out; /* NULL: nobody wants text */
+	FILE *out;	      /* NULL: nobody wants text */
+	struct outpipe *pipe; /* behind `out`, if a stream goes to standard output */
 	struct capture_writer *writer;
 	const char *process;	/* of a capture: only events of this one; NULL = all */
 	uint64_t flushed_ns;	/* the capture */

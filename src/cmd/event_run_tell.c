@@ -96,9 +96,9 @@ void event_run_tell(struct event_run *run)
 	add_noted(run, &line);
 	if (run->live.session) {
 		strbuf_addf(&line, "  own CPU %.2f%%", live_own_cpu(&run->live));
-		cost = live_node_cost(&run->live, NULL);
+		cost = live_event_cost(&run->live, NULL);
 		if (cost >= 0)
-			strbuf_addf(&line, "  programs ~%.2f%% of the node's CPU", cost);
+			strbuf_addf(&line, "  cost to the node ~%.2f%%", cost);
 	}
 	if (run->ctx->opt.output && strcmp(run->ctx->opt.output, "-") != 0)
 		strbuf_addf(&line, "  -> %s", run->ctx->opt.output);

@@ -23,14 +23,15 @@ static void list_text(FILE *f, enum event_kind kind, const struct source_plan *p
 {
 	const struct event_row *row = &event_rows[kind];
 	const struct event_field *fields;
-	char functions[256];
+	char functions[256], why[256] = "";
 	unsigned int nr;
 
 	fields = event_fields(kind, &nr);
 	source_functions(kind, functions, sizeof(functions));
+	if (plan && plan->missing[kind])
+		source_missing(plan, kind, why, sizeof(why));
 	fprintf(f, "%s (%s)%s%s\n    %s\n    fields:", row->name, event_group_name(row->group),
-		plan && plan->missing[kind] ? ": not here, no symbol " : "",
-		plan && plan->missing[kind] ? plan->missing[kind] : "", row->summary);
+		*why ? ": not here, " : "", why, row->summary);
 	for (unsigned int i = 0; i < nr; i++)
 		fprintf(f, "%s %s (%s)", i ? "," : "", fields[i].name, type_name(fields[i].type));
 	fprintf(f, "\n    from: %s\n", functions);
@@ -57,7 +58,7 @@ static void list_json(struct jsonw *w, enum event_kind kind, const struct source
 {
 	const struct event_row *row = &event_rows[kind];
 	const struct event_field *fields;
-	char functions[256];
+	char functions[256], why[256] = "";
 	unsigned int nr;
 
 	fields = event_fields(kind, &nr);
@@ -78,7 +79,9 @@ static void list_json(struct jsonw *w, enum event_kind kind, const struct source
 	jsonw_end_array(w);
 	if (plan) {
 		jsonw_bool(w, "available", !plan->missing[kind]);
-		jsonw_string(w, "missing_symbol", plan->missing[kind]);
+		if (plan->missing[kind])
+			source_missing(plan, kind, why, sizeof(why));
+		jsonw_string(w, "why", *why ? why : NULL);
 	}
 	jsonw_end_object(w);
 }

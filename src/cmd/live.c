@@ -80,6 +80,7 @@ static int open_session(struct live *l, const struct live_config *asked, struct 
 		.elf = l->node->elf,
 		.event_epid = asked->event_epid,
 		.event_stacks = asked->event_stacks,
+		.max_overhead = asked->max_overhead,
 	};
 
 	return session_open(&l->session, &config, err);
@@ -213,6 +214,15 @@ double live_node_cost(struct live *l, double *busy)
 	if (busy)
 		*busy = busy_s;
 	return busy_s > 0 ? (double)ns / 1e9 / busy_s * 100 : -1;
+}
+
+double live_event_cost(struct live *l, const char **why)
+{
+	struct keeper_cost cost;
+
+	if (!session_event_cost(l->session, &cost, why))
+		return -1;
+	return cost.own_ns ? 100 * (double)cost.spent_ns / (double)cost.own_ns : 0;
 }
 
 double live_own_cpu(struct live *l)

@@ -31,6 +31,7 @@ struct live_config {
 	const struct source_plan *events; /* NULL = none */
 	uint64_t event_epid;
 	bool event_stacks;
+	double max_overhead; /* percent; 100 = no limit */
 };
 
 /* Everything but session_start().  On failure live_close() is called. */
@@ -49,6 +50,9 @@ void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns);
 /* Percent of the node's CPU time that the programs have taken so far; negative = unknown.  *busy
  * (NULL ok) is that CPU time, in the kernel's coarse ticks. */
 double live_node_cost(struct live *l, double *busy);
+/* Percent that the probes of events cost: of the CPU that the node used beside them, so far.
+ * Negative = unknown, and the budget is not kept: *why says so. */
+double live_event_cost(struct live *l, const char **why);
 /* Percent of one core that this process has used since the start. */
 double live_own_cpu(struct live *l);
 

@@ -299,6 +299,16 @@ static void enrich_code(struct enrich *e, const struct rec_raw_code *raw)
 }
 
 /* Takes a raw record: true.  Any other record is not for us: false. */
+static void enrich_coverage(struct enrich *e, const struct rec_raw_coverage *raw)
+{
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (raw->kinds >> kind & 1)
+			enrich_add_coverage(e, (enum event_kind)kind,
+					    (enum coverage_state)raw->state, raw->share_ppm,
+					    raw->h.ts_ns);
+	}
+}
+
 static bool consume(struct enrich *e, const struct rec_header *rec)
 {
 	size_t least = 0;
@@ -319,6 +329,9 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 	case REC_RAW_EVENT:
 		least = sizeof(struct rec_raw_event);
 		break;
+	case REC_RAW_COVERAGE:
+		least = sizeof(struct rec_raw_coverage);
+		break;
 	default:
 		/* A raw record that nobody here knows must not get into a capture either. */
 		if (rec->type < REC_META)
@@ -335,6 +348,8 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 		enrich_code(e, (const struct rec_raw_code *)rec);
 	else if (rec->type == REC_RAW_EVENT)
 		enrich_event(e, (const struct rec_raw_event *)rec);
+	else if (rec->type == REC_RAW_COVERAGE)
+		enrich_coverage(e, (const struct rec_raw_coverage *)rec);
 	else if (e->resolver->cstack)
 		e->resolver->cstack(e->resolver, (const struct rec_raw_cstack *)rec);
 	return true;

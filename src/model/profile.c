@@ -226,6 +226,7 @@ static int apply_other(struct profile *p, const struct event *ev)
 	case REC_RAW_CODE:
 	case REC_RAW_CSTACK:
 	case REC_RAW_EVENT:
+	case REC_RAW_COVERAGE:
 	case REC_EVENT:
 	case REC_COVERAGE:
 	case REC_STRING:

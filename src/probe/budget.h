@@ -18,9 +18,9 @@
 #include <stdint.h>
 
 #define BUDGET_MAX_SOURCES 128
-#define BUDGET_MIN_DUTY	   0.01
+#define BUDGET_MIN_DUTY	   0.0025
 /* Intervals in a row in which a source is left with less than that before it is dropped. */
-#define BUDGET_DROP_AFTER 3
+#define BUDGET_DROP_AFTER 6
 /* An idle node counts as one that uses this share of one CPU: it costs nobody anything, and would
  * have its probes taken away for a handful of hits. */
 #define BUDGET_MIN_BUSY 0.1

@@ -11,11 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "calibrate.skel.h"
+#include "base/thread.h"
+#include "probe/multi.h"
 #include "probe/perf.h"
 
 #define ROUNDS 8u
@@ -51,7 +55,9 @@ static const struct {
 
 struct calibrator {
 	struct calibrate_bpf *skel;
+	bool multi;
 	struct bpf_link *links[ARRAY_SIZE(targets)];
+	int fds[ARRAY_SIZE(targets)]; /* instead, if they are of many */
 };
 
 static uint64_t cpu_ns(void)
@@ -91,6 +97,25 @@ static uint64_t nr_hits(const struct calibrator *c)
 	return *(volatile uint64_t *)&c->skel->bss->hits;
 }
 
+static int place(struct calibrator *c, size_t target, uint64_t offset)
+{
+	const struct multi_points points = {
+		.path = "/proc/self/exe",
+		.offsets = &offset,
+		.nr = 1,
+		.at_return = targets[target].at_return,
+	};
+
+	if (c->multi) {
+		c->fds[target] = multi_link(bpf_program__fd(c->skel->progs.calibrate_hit), getpid(),
+					    &points);
+		return MIN(c->fds[target], 0);
+	}
+	c->links[target] = bpf_program__attach_uprobe(c->skel->progs.calibrate_hit,
+						      points.at_return, 0, points.path, offset);
+	return c->links[target] ? 0 : -errno;
+}
+
 static int measure(struct calibrator *c, size_t target, unsigned int *ns, struct error *err)
 {
 	void (*function)(void) = targets[target].function;
@@ -100,11 +125,9 @@ static int measure(struct calibrator *c, size_t target, unsigned int *ns, struct
 	if (rc)
 		return no_uprobes(rc, err);
 	alone = time_calls(function);
-	c->links[target] =
-		bpf_program__attach_uprobe(c->skel->progs.calibrate_hit, targets[target].at_return,
-					   0, "/proc/self/exe", offset);
-	if (!c->links[target])
-		return no_uprobes(-errno, err);
+	rc = place(c, target, offset);
+	if (rc)
+		return no_uprobes(rc, err);
 	probed = time_calls(function);
 	if (nr_hits(c) - before != ROUNDS * CALLS)
 		return error_set(err, ERROR_KIND_KERNEL, -EIO,
@@ -114,34 +137,61 @@ static int measure(struct calibrator *c, size_t target, unsigned int *ns, struct
 	return 0;
 }
 
-int calibrator_open(struct calibrator **out, struct calibration *result, struct error *err)
+static void *take_away(void *arg)
 {
-	unsigned int *const ns[] = {&result->emulated_ns, &result->stepped_ns, &result->return_ns};
+	struct calibrator *c = arg;
+
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+		bpf_link__destroy(c->links[i]);
+		if (c->fds[i] >= 0)
+			close(c->fds[i]);
+	}
+	calibrate_bpf__destroy(c->skel);
+	free(c);
+	return NULL;
+}
+
+static int load(struct calibrator *c, struct error *err)
+{
+	int rc;
+
+	c->skel = calibrate_bpf__open();
+	if (!c->skel)
+		return no_uprobes(-errno, err);
+	if (c->multi)
+		bpf_program__set_expected_attach_type(c->skel->progs.calibrate_hit,
+						      (enum bpf_attach_type)MULTI_ATTACH_TYPE);
+	rc = calibrate_bpf__load(c->skel);
+	return rc ? no_uprobes(rc, err) : 0;
+}
+
+/* The probes of the last measurement on their way out: they must not be hit by the next. */
+static pthread_t removal;
+static bool is_removing;
+
+static void start_removal(struct calibrator *c)
+{
+	is_removing = thread_start(&removal, take_away, c);
+	if (!is_removing)
+		take_away(c);
+}
+
+int calibrate(struct calibration *out, bool multi, struct error *err)
+{
+	unsigned int *const ns[] = {&out->emulated_ns, &out->stepped_ns, &out->return_ns};
 	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a failure is an answer here */
 	struct calibrator *c = xcalloc(1, sizeof(*c));
-	int rc = 0;
+	int rc;
 
-	*result = (struct calibration){0};
-	c->skel = calibrate_bpf__open_and_load();
-	if (!c->skel)
-		rc = no_uprobes(-errno, err);
+	*out = (struct calibration){0};
+	if (is_removing)
+		pthread_join(removal, NULL);
+	c->multi = multi;
+	memset(c->fds, -1, sizeof(c->fds));
+	rc = load(c, err);
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(targets); i++)
 		rc = measure(c, i, ns[i], err);
 	libbpf_set_print(print);
-	if (rc) {
-		calibrator_close(c);
-		c = NULL;
-	}
-	*out = c;
+	start_removal(c);
 	return rc;
-}
-
-void calibrator_close(struct calibrator *c)
-{
-	if (!c)
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(targets); i++)
-		bpf_link__destroy(c->links[i]);
-	calibrate_bpf__destroy(c->skel);
-	free(c);
 }

@@ -6,6 +6,8 @@
 #ifndef EBEAM_PROBE_CALIBRATE_H
 #define EBEAM_PROBE_CALIBRATE_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 /* ns of CPU that the probed thread loses per hit, with a BPF program that does next to nothing. */
@@ -15,16 +17,13 @@ struct calibration {
 	unsigned int return_ns;	  /* at a return, the probe at the (emulated) entry included */
 };
 
-struct calibrator;
-
 /*
- * Measures: some 20 ms, most of it for placing the probes.  They stay until calibrator_close(), hit
- * by nobody, because the kernel takes about 0.1 s to remove each: close last.
+ * Measures: some 10 ms, with links of many probes (`multi`, see multi.h) or with perf events, which
+ * cost differently.  The probes are then removed by a thread, as the kernel takes about 0.1 s for
+ * each; nobody has to wait for it, but the next measurement.  For one thread.
  *   ERROR_KIND_PRIVILEGE  uprobes or BPF programs are not allowed
  *   ERROR_KIND_KERNEL     the kernel has none, or they are not hit
- * *out is set in any case (maybe to NULL).
  */
-int calibrator_open(struct calibrator **out, struct calibration *result, struct error *err);
-void calibrator_close(struct calibrator *c);
+int calibrate(struct calibration *out, bool multi, struct error *err);
 
 #endif

@@ -19,6 +19,8 @@ struct ring_set {
 	struct reorder *reorder;
 	uint64_t window_ns;
 	bool finished;
+	bool (*feed)(void *ctx, uint64_t until_ns, struct rec_raw_coverage *out);
+	void *feed_ctx;
 };
 
 static int on_record(void *ctx, void *data, size_t size)
@@ -31,8 +33,12 @@ static int on_record(void *ctx, void *data, size_t size)
 static int drain(struct ring_set *r, struct error *err)
 {
 	uint64_t limit = r->finished ? UINT64_MAX : clock_monotonic_ns() - r->window_ns;
-	int n = ring_buffer__consume(r->rb);
+	struct rec_raw_coverage coverage;
+	int n;
 
+	while (r->feed && r->feed(r->feed_ctx, limit, &coverage))
+		reorder_add(r->reorder, &coverage, sizeof(coverage));
+	n = ring_buffer__consume(r->rb);
 	if (n < 0 && n != -ENOBUFS)
 		return error_set(err, ERROR_KIND_FAILED, n, "cannot read the ring buffers: %s",
 				 error_text(n));
@@ -111,6 +117,14 @@ struct source *ring_set_source(struct ring_set *r)
 void ring_set_window(struct ring_set *r, uint64_t window_ns)
 {
 	r->window_ns = window_ns;
+}
+
+void ring_set_feed(struct ring_set *r,
+		   bool (*next)(void *ctx, uint64_t until_ns, struct rec_raw_coverage *out),
+		   void *ctx)
+{
+	r->feed = next;
+	r->feed_ctx = ctx;
 }
 
 void ring_set_finish(struct ring_set *r)

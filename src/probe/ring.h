@@ -9,6 +9,8 @@
 #ifndef EBEAM_PROBE_RING_H
 #define EBEAM_PROBE_RING_H
 
+#include <stdbool.h>
+
 #include "event/source.h"
 
 struct ring_set;
@@ -16,6 +18,11 @@ struct ring_set;
 int ring_set_open(struct ring_set **out, const int *fds, unsigned int nr, struct error *err);
 void ring_set_close(struct ring_set *r);
 struct source *ring_set_source(struct ring_set *r);
+/* Records of user space, which take their places among the others: asked before each drain for
+ * those up to a time; false = no more. */
+void ring_set_feed(struct ring_set *r,
+		   bool (*next)(void *ctx, uint64_t until_ns, struct rec_raw_coverage *out),
+		   void *ctx);
 /* How long a record waits for older ones; 10 ms if not said. */
 void ring_set_window(struct ring_set *r, uint64_t window_ns);
 /* From now on nothing new arrives: release everything. */

@@ -16,6 +16,8 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "ebeam.skel.h"
+#include "probe/attach.h"
+#include "probe/calibrate.h"
 #include "probe/perf.h"
 #include "probe/ring.h"
 #include "target/proc.h"
@@ -32,8 +34,11 @@ struct session {
 	struct session_config config;
 	struct ebeam_bpf *skel;
 	struct bpf_link *code_link;
-	VEC(struct bpf_link *) event_links;
-	VEC(int) rings; /* descriptors of the inner maps */
+	struct attach *attach; /* of events; NULL = none */
+	struct keeper *keeper; /* once they are on, if it can be known what they cost */
+	struct calibration cost;
+	struct error no_budget; /* why there is no keeper */
+	VEC(int) rings;		/* descriptors of the inner maps */
 	VEC(struct sampled_cpu) cpus;
 	struct ring_set *ring_set;
 };
@@ -206,20 +211,17 @@ static int install_rings(struct session *s, const bool *online, int nr, struct e
 /* Of all programs only what this run needs. */
 static int choose_programs(struct session *s, struct error *err)
 {
-	const struct source_plan *plan = s->config.events;
 	struct bpf_program *p;
+	char exe[64];
 
 	bpf_object__for_each_program(p, s->skel->obj) bpf_program__set_autoload(p, false);
 	bpf_program__set_autoload(s->skel->progs.code_changed, s->config.jit_descriptor != 0);
 	bpf_program__set_autoload(s->skel->progs.sample_cpu, s->config.freq != 0);
-	for (unsigned int i = 0; plan && i < plan->nr_points; i++) {
-		p = bpf_object__find_program_by_name(s->skel->obj, plan->points[i].program);
-		if (!p)
-			return error_set(err, ERROR_KIND_FAILED, -ENOENT,
-					 "there is no BPF program '%s'", plan->points[i].program);
-		bpf_program__set_autoload(p, true);
-	}
-	return 0;
+	if (!s->config.events)
+		return 0;
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", s->config.os_pid);
+	attach_open(&s->attach, s->config.events, s->config.os_pid, exe, ATTACH_BEST);
+	return attach_choose(s->attach, s->skel->obj, err);
 }
 
 static void raise_limits(void)
@@ -276,8 +278,11 @@ int session_open(struct session **out, const struct session_config *config, stru
 	rc = install_rings(s, online, nr, err);
 	if (rc)
 		goto out;
-	if (config->events)
+	if (config->events) {
 		ring_set_window(s->ring_set, EVENT_WINDOW_NS);
+		attach_loaded(s->attach, &s->skel->bss->switches);
+		calibrate(&s->cost, !attach_is_perf(s->attach), &s->no_budget);
+	}
 	for (int cpu = 0; cpu < nr; cpu++) {
 		if (online[cpu] && config->freq)
 			vec_push(&s->cpus, ((struct sampled_cpu){.cpu = cpu}));
@@ -288,45 +293,6 @@ out:
 	if (rc)
 		session_close(s);
 	return rc;
-}
-
-static int probe_error(int rc, const char *path, struct error *err)
-{
-	if (needs_files(rc))
-		return files_error(rc, err);
-	return error_set(
-		err, rc == -EPERM || rc == -EACCES ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL, rc,
-		"cannot place a uprobe in %s: %s (run as root, or grant CAP_SYS_ADMIN too)", path,
-		error_text(rc));
-}
-
-/* File offset of the instruction at which a point is probed. */
-static uint64_t place_of(const struct session *s, const struct source_point *point)
-{
-	if (point->is_instruction)
-		return point->offset;
-	return point->path ? UINT64_MAX : elf_file_offset_of(s->config.elf, point->addr);
-}
-
-static int attach_point(struct session *s, const struct source_point *point, struct error *err)
-{
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = point->at_return,
-		    .ref_ctr_offset = point->ref_ctr_offset, .bpf_cookie = point->cookie);
-	uint64_t offset = place_of(s, point);
-	struct bpf_link *link;
-	char exe[64];
-
-	if (offset == UINT64_MAX)
-		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOENT,
-				 "the function %s is in no segment of its file", point->symbol);
-	snprintf(exe, sizeof(exe), "/proc/%d/exe", s->config.os_pid);
-	link = bpf_program__attach_uprobe_opts(
-		bpf_object__find_program_by_name(s->skel->obj, point->program), s->config.os_pid,
-		point->path ? point->path : exe, offset, &opts);
-	if (!link)
-		return probe_error(-errno, point->path ? point->path : exe, err);
-	vec_push(&s->event_links, link);
-	return 0;
 }
 
 int session_watch_code(struct session *s, uint64_t exe_offset, struct error *err)
@@ -396,10 +362,63 @@ static int event_error(int rc, unsigned int freq, struct error *err)
 			 error_text(rc));
 }
 
+static bool next_coverage(void *ctx, uint64_t until_ns, struct rec_raw_coverage *out)
+{
+	struct keeper_change change;
+
+	if (!keeper_next(ctx, until_ns, &change))
+		return false;
+	*out = (struct rec_raw_coverage){
+		.h = {.type = REC_RAW_COVERAGE, .size = sizeof(*out), .ts_ns = change.ts_ns},
+		.kinds = change.kinds,
+		.state = change.state,
+		.share_ppm = change.share_ppm,
+	};
+	return true;
+}
+
+/* All probes are there before the first look at what they cost. */
+static int start_events(struct session *s, struct error *err)
+{
+	struct attach_hits none;
+	int rc = 0;
+
+	for (unsigned int i = 0; rc == 0 && i < attach_nr_groups(s->attach); i++)
+		rc = attach_on(s->attach, i, err);
+	if (rc)
+		return needs_files(rc) ? files_error(rc, err) : rc;
+	if (!s->cost.emulated_ns)
+		return 0;
+	if (!attach_hits(s->attach, 0, &s->cost, &none)) {
+		error_set(&s->no_budget, ERROR_KIND_PRIVILEGE, -EPERM,
+			  "the kernel does not say how often BPF programs run (CAP_SYS_ADMIN is "
+			  "needed)");
+		return 0;
+	}
+	rc = keeper_start(&s->keeper, s->attach, s->config.os_pid, s->config.max_overhead, &s->cost,
+			  &s->no_budget);
+	if (rc == 0)
+		ring_set_feed(s->ring_set, next_coverage, s->keeper);
+	else
+		keeper_close(s->keeper);
+	s->keeper = rc ? NULL : s->keeper;
+	return 0;
+}
+
+bool session_event_cost(struct session *s, struct keeper_cost *out, const char **why)
+{
+	*out = (struct keeper_cost){0};
+	if (why)
+		*why = s->no_budget.msg;
+	if (!s->keeper)
+		return false;
+	keeper_cost(s->keeper, out);
+	return out->known;
+}
+
 int session_start(struct session *s, struct error *err)
 {
 	struct perf_event_attr attr = perf_cpu_clock(s->config.freq);
-	const struct source_plan *plan = s->config.events;
 
 	for (size_t i = 0; i < s->cpus.len; i++) {
 		struct sampled_cpu *c = &s->cpus.data[i];
@@ -416,25 +435,22 @@ int session_start(struct session *s, struct error *err)
 			return event_error(rc, s->config.freq, err);
 		}
 	}
-	for (unsigned int i = 0; plan && i < plan->nr_points; i++) {
-		int rc = attach_point(s, &plan->points[i], err);
-
-		if (rc)
-			return rc;
-	}
-	return 0;
+	return s->attach ? start_events(s, err) : 0;
 }
 
 void session_stop(struct session *s)
 {
+	keeper_stop(s->keeper);
+	for (unsigned int i = 0; s->attach && i < attach_nr_groups(s->attach); i++)
+		attach_off(s->attach, i);
 	for (size_t i = 0; i < s->cpus.len; i++) {
 		bpf_link__destroy(s->cpus.data[i].link);
 		s->cpus.data[i].link = NULL;
 	}
-	while (s->event_links.len)
-		bpf_link__destroy(s->event_links.data[--s->event_links.len]);
 	bpf_link__destroy(s->code_link);
 	s->code_link = NULL;
+	if (s->attach)
+		attach_wait(s->attach);
 	if (s->ring_set)
 		ring_set_finish(s->ring_set);
 }
@@ -444,12 +460,13 @@ void session_close(struct session *s)
 	if (!s)
 		return;
 	session_stop(s);
+	keeper_close(s->keeper);
+	attach_close(s->attach);
 	ring_set_close(s->ring_set);
 	for (size_t i = 0; i < s->rings.len; i++)
 		close(s->rings.data[i]);
 	vec_free(&s->rings);
 	vec_free(&s->cpus);
-	vec_free(&s->event_links);
 	ebeam_bpf__destroy(s->skel);
 	free(s);
 }

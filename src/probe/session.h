@@ -17,6 +17,7 @@
 #include "abi/record.h"
 #include "base/error.h"
 #include "event/source.h"
+#include "probe/keeper.h"
 #include "probe/sources.h"
 
 struct session_config {
@@ -31,6 +32,7 @@ struct session_config {
 	const struct elf_file *elf; /* the node's executable */
 	uint64_t event_epid;	    /* only those about this process; 0 = all */
 	bool event_stacks;
+	double max_overhead; /* percent of the node's own CPU, for probes; 100 = no limit */
 };
 
 struct session;
@@ -61,6 +63,10 @@ struct source *session_source(struct session *s); /* owned by the session */
 
 /* Sum over CPUs of a counter of the BPF side; user-side ones as far as the session knows them. */
 uint64_t session_counter(struct session *s, enum counter_id id);
+
+/* What the probes of events took of the node, up to session_stop() or now; false if that is not
+ * known, and the budget not kept: then *why (NULL ok) says so. */
+bool session_event_cost(struct session *s, struct keeper_cost *out, const char **why);
 
 /* Sum over CPUs for one kind of event. */
 void session_event_count(struct session *s, enum event_kind kind, struct event_count *out);

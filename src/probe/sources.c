@@ -6,9 +6,11 @@
 #include "probe/sources.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/xalloc.h"
 
 #define KIND(kind) (1ull << EVENT_##kind)
 #define GC_KINDS                                                                                   \
@@ -79,47 +81,166 @@ bool source_plan_add(struct source_plan *p, const struct source_point *point)
 	return true;
 }
 
-static void add_point(struct source_plan *p, const struct source_row *row, const char *symbol,
-		      uint64_t addr, bool at_return)
+static unsigned int argument_mask(const char *args)
+{
+	static const char *const names[] = {"di", "si", "dx", "cx", "r8", "r9"};
+	unsigned int mask = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strstr(args, names[i]))
+			mask |= 1u << i;
+	}
+	return mask;
+}
+
+struct row_places {
+	struct placement call, back;
+};
+
+/*
+ * One place for the call and the return is one trap less; it has to be where the return address is
+ * on top of the stack.
+ */
+static bool place_row(struct row_places *out, const struct source_row *row,
+		      const struct elf_file *elf, uint64_t addr)
+{
+	struct placement_request request = {
+		.args = argument_mask(row->args),
+		.returns = row->at_return != NULL,
+		.nops = placement_kernel_emulates_nops(),
+	};
+
+	placement_find_in_elf(&out->call, elf, addr, &request);
+	out->back = out->call;
+	if (!row->at_return || (out->call.ok && out->call.emulated))
+		return out->call.ok;
+	request.returns = false;
+	placement_find_in_elf(&out->call, elf, addr, &request);
+	request = (struct placement_request){.returns = true, .nops = request.nops};
+	placement_find_in_elf(&out->back, elf, addr, &request);
+	return out->call.ok && out->back.ok;
+}
+
+static void refuse(struct source_plan *p, uint64_t kinds, const char *symbol, const char *why)
+{
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (!(kinds >> kind & 1) || p->missing[kind])
+			continue;
+		p->missing[kind] = symbol;
+		snprintf(p->refused[kind], sizeof(p->refused[kind]), "%s", why);
+	}
+	p->kinds &= ~kinds;
+}
+
+static void add_points(struct source_plan *p, const struct source_row *row, const char *symbol,
+		       uint64_t addr, uint64_t offset, const struct row_places *places)
 {
 	struct source_point point = {
 		.symbol = symbol,
-		.program = at_return ? row->at_return : row->program,
-		.args = at_return ? "" : row->args,
+		.program = row->program,
+		.args = row->args,
 		.kinds = row->kinds & p->kinds,
 		.addr = addr,
-		.at_return = at_return,
+		.offset = offset + places->call.offset,
+		.place = places->call,
 	};
 
+	source_plan_add(p, &point);
+	if (!row->at_return)
+		return;
+	point.program = row->at_return;
+	point.args = "";
+	point.at_return = true;
+	point.offset = offset + places->back.offset;
+	point.place = places->back;
 	source_plan_add(p, &point);
 }
 
 void source_plan(struct source_plan *out, const struct elf_file *elf, uint64_t kinds)
 {
-	struct elf_symbol symbol;
+	struct row_places *places = xcalloc(ARRAY_SIZE(rows), sizeof(*places));
+	const char *names[ARRAY_SIZE(rows)] = {NULL};
+	struct elf_symbol symbols[ARRAY_SIZE(rows)];
 
 	memset(out, 0, sizeof(*out));
 	out->kinds = kinds;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!(rows[i].kinds & kinds) || find_symbol(&rows[i], elf, &symbol))
+		if (!(rows[i].kinds & kinds))
 			continue;
-		for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
-			if ((rows[i].kinds & kinds) >> kind & 1 && !out->missing[kind])
-				out->missing[kind] = rows[i].symbols[0];
-		}
-		out->kinds &= ~rows[i].kinds;
+		names[i] = find_symbol(&rows[i], elf, &symbols[i]);
+		if (!names[i])
+			refuse(out, rows[i].kinds & kinds, rows[i].symbols[0], "");
+		else if (!place_row(&places[i], &rows[i], elf, symbols[i].addr))
+			refuse(out, rows[i].kinds & kinds, names[i],
+			       places[i].call.ok ? places[i].back.reason : places[i].call.reason);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const char *name;
+		if (rows[i].kinds & out->kinds)
+			add_points(out, &rows[i], names[i], symbols[i].addr,
+				   elf_file_offset_of(elf, symbols[i].addr), &places[i]);
+	}
+	free(places);
+}
 
-		if (!(rows[i].kinds & out->kinds))
-			continue;
-		name = find_symbol(&rows[i], elf, &symbol);
+void source_missing(const struct source_plan *p, enum event_kind kind, char *buf, size_t size)
+{
+	if (p->refused[kind][0])
+		snprintf(buf, size, "%s: %s", p->missing[kind], p->refused[kind]);
+	else
+		snprintf(buf, size, "no symbol %s", p->missing[kind] ? p->missing[kind] : "");
+}
+
+bool source_function(unsigned int i, struct source_function *out)
+{
+	if (i >= ARRAY_SIZE(rows))
+		return false;
+	*out = (struct source_function){
+		.request.args = argument_mask(rows[i].args),
+		.request.nops = placement_kernel_emulates_nops(),
+		.returns = rows[i].at_return != NULL,
+	};
+	memcpy(out->symbols, rows[i].symbols, sizeof(out->symbols));
+	return true;
+}
+
+static void append(char *list, size_t size, const char *separator, const char *text)
+{
+	size_t len = strlen(list);
+
+	snprintf(list + len, size - len, "%s%s", len ? separator : "", text);
+}
+
+static void count_place(struct source_places *out, const char *name, const struct row_places *p)
+{
+	char text[256];
+
+	out->found++;
+	if (!p->call.ok || !p->back.ok) {
+		out->refused++;
+		snprintf(text, sizeof(text), "%s (%s)", name,
+			 p->call.ok ? p->back.reason : p->call.reason);
+		append(out->refused_names, sizeof(out->refused_names), "; ", text);
+	} else if (p->call.emulated && p->back.emulated) {
+		out->emulated++;
+	} else {
+		out->stepped++;
+		append(out->stepped_names, sizeof(out->stepped_names), ", ", name);
+	}
+}
+
+void source_places(struct source_places *out, const struct elf_file *elf)
+{
+	struct elf_symbol symbol;
+	struct row_places places;
+
+	*out = (struct source_places){0};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *name = find_symbol(&rows[i], elf, &symbol);
+
 		if (!name)
 			continue;
-		add_point(out, &rows[i], name, symbol.addr, false);
-		if (rows[i].at_return)
-			add_point(out, &rows[i], name, symbol.addr, true);
+		place_row(&places, &rows[i], elf, symbol.addr);
+		count_place(out, name, &places);
 	}
 }
 

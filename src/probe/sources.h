@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "abi/record.h"
+#include "probe/placement.h"
 #include "target/elf.h"
 
 #define SOURCE_MAX_POINTS 192
@@ -24,20 +25,23 @@ struct source_point {
 	const char *args;    /* registers that it reads: "di si dx"; NULL = "" */
 	uint64_t kinds;	     /* bit set: those asked for that need it; source_plan() sets it */
 	const char *path;    /* as ebeam can open it; NULL = the node's executable */
-	uint64_t addr;	     /* of the function, in the file, unless is_instruction */
+	uint64_t addr;	     /* of the function, in the file */
 	bool at_return;
-	bool is_instruction;	 /* probed right at `offset`: nothing is looked for */
+	bool is_instruction;	 /* no function: there is no addr */
 	uint64_t offset;	 /* of the instruction, from the beginning of the file */
 	uint64_t ref_ctr_offset; /* of a USDT semaphore, in the file; 0 = none */
 	uint64_t cookie;	 /* bpf_get_attach_cookie() of the program */
+	struct placement place;	 /* what is known of the instruction; all zero = nothing */
 };
 
 struct source_plan {
 	struct source_point points[SOURCE_MAX_POINTS];
 	unsigned int nr_points;
 	uint64_t kinds; /* bit set: those that these points give */
-	/* Of kinds that were asked for and are not given: the symbol that is missing; else NULL. */
+	/* Of kinds that were asked for and are not given: the function that they need, and why it
+	 * cannot be probed, "" if it has no symbol.  Else NULL. */
 	const char *missing[NR_EVENT_KINDS];
+	char refused[NR_EVENT_KINDS][96];
 };
 
 /* Adds a point, whose strings live as long as the plan; false = there are SOURCE_MAX_POINTS. */
@@ -45,7 +49,26 @@ bool source_plan_add(struct source_plan *p, const struct source_point *point);
 
 /* What to attach for these kinds. */
 void source_plan(struct source_plan *out, const struct elf_file *elf, uint64_t kinds);
+/* Why a kind is missing: "no symbol erts_a", "erts_a: WHY". */
+void source_missing(const struct source_plan *p, enum event_kind kind, char *buf, size_t size);
 /* The functions that a kind needs, as a list "a, b" into buf. */
 void source_functions(enum event_kind kind, char *buf, size_t size);
+
+/* Names of the i-th function of the table, NULLs behind them, and what is needed of it; false =
+ * there are no more.  The same function may come several times. */
+struct source_function {
+	const char *symbols[3];
+	struct placement_request request;
+	bool returns; /* its return is probed too */
+};
+bool source_function(unsigned int i, struct source_function *out);
+
+/* How many functions of the table a file has, and what a uprobe on them costs there. */
+struct source_places {
+	unsigned int found, emulated, stepped, refused;
+	char stepped_names[160]; /* "erts_a, erts_b"; both lists may be cut */
+	char refused_names[512]; /* with their reasons: "erts_a (why); erts_b (why)" */
+};
+void source_places(struct source_places *out, const struct elf_file *elf);
 
 #endif

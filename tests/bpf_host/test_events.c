@@ -45,6 +45,8 @@ static int setup(void **unused)
 	layout()->message_data = 8;
 	layout()->message_hfrag = 40;
 	config.event_kinds = ALL;
+	memset(&switches, 0, sizeof(switches));
+	switches.kinds = ALL;
 	HOST_ADD_RINGS(rings);
 	HOST_ADD_MAP(counters);
 	HOST_ADD_MAP(threads);

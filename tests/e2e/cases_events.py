@@ -19,7 +19,7 @@ class Watch:
     """`ebeam events -j` while something happens: begins when the probes are there, ends by SIGINT."""
 
     def __init__(self, ctx, node, *args, stdout=subprocess.PIPE, json_lines=True):
-        words = ["events", "-v", "-p", node.os_pid, "-d", "60", *args]
+        words = ["events", "-v", "-p", node.os_pid, "-d", "60", "--max-overhead", "100", *args]
         self.process = ctx.ebeam.popen(*(words + ["-j"] if json_lines else words), stdout=stdout)
         ctx.cleanup(self.end)
         self.err, self.out = [], b""

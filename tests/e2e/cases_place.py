@@ -76,7 +76,7 @@ def catalogue(ctx):
         return
     check_equal(row["state"], "available", str(row))
     emulated, found = (int(word) for word in row["seen"].split(" functions")[0].split(" of "))
-    check(found >= 40 and emulated >= found - 2, row["seen"])
+    check(found >= 24 and emulated >= found - 2, row["seen"])
 
 
 @case("doctor measures what a uprobe costs, and single-stepping costs more", otp="one")

@@ -153,9 +153,9 @@ static void test_drop(void **state)
 	unsigned int dropped = 0;
 
 	UNUSED(state);
-	ping_pong_budget(&b, 1, 700);
-	b.sources[1].ns_per_hit = 9178;
-	b.sources[2].ns_per_hit = 9000;
+	ping_pong_budget(&b, 0.25, 700);
+	b.sources[1].ns_per_hit = 36712;
+	b.sources[2].ns_per_hit = 36000;
 	for (unsigned int i = 0; i < 40; i++)
 		run(&m, &b);
 	assert_true(b.sources[1].dropped);

@@ -8,17 +8,15 @@
 
 #include "base/compiler.h"
 #include "probe/calibrate.h"
+#include "probe/multi.h"
 
-static void test_measure(void **state)
+static void check_measure(bool multi)
 {
-	struct calibrator *calibrator;
 	struct calibration cost;
 	struct error err = {0};
 
-	UNUSED(state);
-	if (calibrator_open(&calibrator, &cost, &err)) {
+	if (calibrate(&cost, multi, &err)) {
 		/* Not as root, or in a container. */
-		assert_null(calibrator);
 		assert_true(err.kind == ERROR_KIND_PRIVILEGE || err.kind == ERROR_KIND_KERNEL);
 		assert_true(err.msg[0] != '\0');
 		return;
@@ -27,13 +25,24 @@ static void test_measure(void **state)
 	assert_in_range(cost.emulated_ns, 20, 100000);
 	assert_true(cost.stepped_ns > cost.emulated_ns);
 	assert_true(cost.return_ns > cost.emulated_ns);
-	calibrator_close(calibrator);
-	calibrator_close(NULL);
+}
+
+static void test_perf(void **state)
+{
+	UNUSED(state);
+	check_measure(false);
+}
+
+static void test_multi(void **state)
+{
+	UNUSED(state);
+	check_measure(multi_available());
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_measure)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_perf),
+					   cmocka_unit_test(test_multi)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ HITS = (
     ("link", "process_link,process_unlink",
      ("erts_proc_sig_send_link", "erts_proc_sig_send_unlink"), ()),
 )
-UNLIMITED = ("--max-overhead", "1000")
+UNLIMITED = ("--max-overhead", "100")
 
 
 class Watching:

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Threads for what the kernel makes one wait for.  All signals are blocked in them: those are for
+ * the thread that runs the event loop.
+ */
+#ifndef EBEAM_BASE_THREAD_H
+#define EBEAM_BASE_THREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* False: no thread could be made.  With a small stack; nobody waits for it. */
+bool thread_start_detached(void *(*run)(void *arg), void *arg);
+/* To be joined. */
+bool thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
+
+#endif

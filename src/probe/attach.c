@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See attach.h. */
+#include "probe/attach.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/thread.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+#include "probe/multi.h"
+
+/* Threads that close links at a time; what is beyond is closed on the spot. */
+#define MAX_CLOSERS 256u
+
+/* One link, or a perf event with its link. */
+struct handle {
+	int fd;
+	struct bpf_link *link; /* NULL: fd */
+};
+
+/* Points of one program in one file. */
+struct bundle {
+	const char *program_name, *path;
+	struct bpf_program *program;
+	bool at_return;
+	VEC(unsigned int) points;
+	VEC(struct handle) handles; /* empty: off */
+};
+
+struct group {
+	uint64_t kinds;
+	bool on;
+	VEC(struct bundle) bundles;
+};
+
+struct attach {
+	const struct source_plan *plan;
+	int os_pid;
+	char exe[64];
+	enum attach_way way;
+	unsigned int group_of[SOURCE_MAX_POINTS];
+	bool shares_trap[SOURCE_MAX_POINTS]; /* a return whose entry is probed anyhow */
+	VEC(struct group) groups;
+	struct event_switches *switches;
+	int stats_fd; /* while open, the kernel counts runs and their time; -1 = it refused */
+	pthread_mutex_t lock;
+	pthread_cond_t closed;
+	unsigned int closing; /* threads */
+};
+
+/* ---- groups -------------------------------------------------------------------------------- */
+
+static bool belong_together(const struct source_point *a, const struct source_point *b)
+{
+	return (a->kinds & b->kinds) || strcmp(a->program, b->program) == 0;
+}
+
+/* Each point gets the number of the first point that it is tied to, however indirectly. */
+static void tie_points(struct attach *a)
+{
+	const struct source_point *points = a->plan->points;
+	unsigned int nr = a->plan->nr_points;
+
+	for (unsigned int i = 0; i < nr; i++)
+		a->group_of[i] = i;
+	for (unsigned int i = 0; i < nr; i++) {
+		for (unsigned int k = 0; k < i; k++) {
+			unsigned int from = MAX(a->group_of[i], a->group_of[k]),
+				     to = MIN(a->group_of[i], a->group_of[k]);
+
+			if (from == to || !belong_together(&points[i], &points[k]))
+				continue;
+			for (unsigned int j = 0; j <= i; j++) {
+				if (a->group_of[j] == from)
+					a->group_of[j] = to;
+			}
+		}
+	}
+}
+
+static const char *path_of(const struct attach *a, const struct source_point *p)
+{
+	return p->path ? p->path : a->exe;
+}
+
+static void add_to_bundle(struct attach *a, struct group *g, unsigned int point)
+{
+	const struct source_point *p = &a->plan->points[point];
+	struct bundle fresh = {
+		.program_name = p->program, .path = path_of(a, p), .at_return = p->at_return};
+
+	for (size_t i = 0; i < g->bundles.len; i++) {
+		struct bundle *b = &g->bundles.data[i];
+
+		if (strcmp(b->program_name, p->program) == 0 && strcmp(b->path, fresh.path) == 0 &&
+		    b->at_return == p->at_return) {
+			vec_push(&b->points, point);
+			return;
+		}
+	}
+	vec_push(&fresh.points, point);
+	vec_push(&g->bundles, fresh);
+}
+
+static bool shares_trap(const struct attach *a, unsigned int point)
+{
+	const struct source_point *p = &a->plan->points[point];
+
+	for (unsigned int i = 0; p->at_return && i < a->plan->nr_points; i++) {
+		const struct source_point *other = &a->plan->points[i];
+
+		if (!other->at_return && other->offset == p->offset &&
+		    strcmp(path_of(a, other), path_of(a, p)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void make_groups(struct attach *a)
+{
+	tie_points(a);
+	for (unsigned int i = 0; i < a->plan->nr_points; i++) {
+		unsigned int number;
+
+		if (a->group_of[i] == i) {
+			struct group fresh = {0};
+
+			number = (unsigned int)a->groups.len;
+			vec_push(&a->groups, fresh);
+			/* From here on the points tied to this one have its number, beyond all
+			 * numbers of points. */
+			for (unsigned int k = i; k < a->plan->nr_points; k++) {
+				if (a->group_of[k] == i)
+					a->group_of[k] = SOURCE_MAX_POINTS + number;
+			}
+		}
+		number = a->group_of[i] -= SOURCE_MAX_POINTS;
+		a->groups.data[number].kinds |= a->plan->points[i].kinds;
+		add_to_bundle(a, &a->groups.data[number], i);
+		a->shares_trap[i] = shares_trap(a, i);
+	}
+}
+
+void attach_open(struct attach **out, const struct source_plan *plan, int os_pid, const char *exe,
+		 enum attach_way way)
+{
+	struct attach *a = xcalloc(1, sizeof(*a));
+
+	a->plan = plan;
+	a->os_pid = os_pid;
+	a->way = way == ATTACH_BEST ? attach_way() : way;
+	a->stats_fd = -1;
+	snprintf(a->exe, sizeof(a->exe), "%s", exe);
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->closed, NULL);
+	make_groups(a);
+	*out = a;
+}
+
+unsigned int attach_nr_groups(const struct attach *a)
+{
+	return (unsigned int)a->groups.len;
+}
+
+uint64_t attach_kinds(const struct attach *a, unsigned int group)
+{
+	return a->groups.data[group].kinds;
+}
+
+unsigned int attach_group_of(const struct attach *a, unsigned int point)
+{
+	return a->group_of[point];
+}
+
+bool attach_is_perf(const struct attach *a)
+{
+	return a->way == ATTACH_PERF;
+}
+
+unsigned int attach_nr_links(const struct attach *a)
+{
+	unsigned int nr = 0;
+
+	if (a->way == ATTACH_PERF)
+		return a->plan->nr_points;
+	for (size_t i = 0; i < a->groups.len; i++)
+		nr += (unsigned int)a->groups.data[i].bundles.len;
+	return nr;
+}
+
+/* ---- programs ------------------------------------------------------------------------------ */
+
+int attach_choose(struct attach *a, struct bpf_object *obj, struct error *err)
+{
+	for (size_t i = 0; i < a->groups.len; i++) {
+		struct group *g = &a->groups.data[i];
+
+		for (size_t k = 0; k < g->bundles.len; k++) {
+			struct bundle *b = &g->bundles.data[k];
+
+			b->program = bpf_object__find_program_by_name(obj, b->program_name);
+			if (!b->program)
+				return error_set(err, ERROR_KIND_FAILED, -ENOENT,
+						 "there is no BPF program '%s'", b->program_name);
+			bpf_program__set_autoload(b->program, true);
+			if (a->way == ATTACH_MULTI)
+				bpf_program__set_expected_attach_type(
+					b->program, (enum bpf_attach_type)MULTI_ATTACH_TYPE);
+		}
+	}
+	return 0;
+}
+
+void attach_loaded(struct attach *a, struct event_switches *switches)
+{
+	a->switches = switches;
+	a->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+}
+
+/* ---- on ------------------------------------------------------------------------------------ */
+
+enum attach_way attach_way(void)
+{
+	return multi_available() ? ATTACH_MULTI : ATTACH_PERF;
+}
+
+static int bundle_multi(struct attach *a, struct bundle *b)
+{
+	uint64_t offsets[SOURCE_MAX_POINTS], counters[SOURCE_MAX_POINTS],
+		cookies[SOURCE_MAX_POINTS];
+	struct multi_points points = {
+		.path = b->path,
+		.offsets = offsets,
+		.cookies = cookies,
+		.nr = (unsigned int)b->points.len,
+		.at_return = b->at_return,
+	};
+	struct handle h = {0};
+
+	for (size_t i = 0; i < b->points.len; i++) {
+		const struct source_point *p = &a->plan->points[b->points.data[i]];
+
+		offsets[i] = p->offset;
+		cookies[i] = p->cookie;
+		counters[i] = p->ref_ctr_offset;
+		if (p->ref_ctr_offset)
+			points.ref_ctr_offsets = counters;
+	}
+	h.fd = multi_link(bpf_program__fd(b->program), a->os_pid, &points);
+	if (h.fd < 0)
+		return h.fd;
+	vec_push(&b->handles, h);
+	return 0;
+}
+
+static int bundle_perf(struct attach *a, struct bundle *b)
+{
+	for (size_t i = 0; i < b->points.len; i++) {
+		const struct source_point *p = &a->plan->points[b->points.data[i]];
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = p->at_return,
+			    .ref_ctr_offset = p->ref_ctr_offset, .bpf_cookie = p->cookie);
+		struct handle h = {.fd = -1};
+
+		h.link = bpf_program__attach_uprobe_opts(b->program, a->os_pid, b->path, p->offset,
+							 &opts);
+		if (!h.link)
+			return -errno;
+		vec_push(&b->handles, h);
+	}
+	return 0;
+}
+
+static int on_error(int rc, const struct bundle *b, struct error *err)
+{
+	bool forbidden = rc == -EPERM || rc == -EACCES;
+
+	return error_set(
+		err, forbidden ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL, rc,
+		"cannot place a uprobe in %s: %s (run as root, or grant CAP_SYS_ADMIN too)",
+		b->path, error_text(rc));
+}
+
+static void switch_off(struct attach *a, const struct group *g)
+{
+	__atomic_and_fetch(&a->switches->kinds, ~g->kinds, __ATOMIC_SEQ_CST);
+}
+
+static void switch_on(struct attach *a, const struct group *g)
+{
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (g->kinds >> kind & 1)
+			__atomic_add_fetch(&a->switches->epoch[kind], 1, __ATOMIC_SEQ_CST);
+	}
+	__atomic_or_fetch(&a->switches->kinds, g->kinds, __ATOMIC_SEQ_CST);
+}
+
+static void close_links(struct attach *a, struct group *g);
+
+int attach_on(struct attach *a, unsigned int group, struct error *err)
+{
+	struct group *g = &a->groups.data[group];
+
+	if (g->on)
+		return 0;
+	for (size_t i = 0; i < g->bundles.len; i++) {
+		struct bundle *b = &g->bundles.data[i];
+		int rc = a->way == ATTACH_MULTI ? bundle_multi(a, b) : bundle_perf(a, b);
+
+		if (rc) {
+			close_links(a, g);
+			return on_error(rc, b, err);
+		}
+	}
+	g->on = true;
+	switch_on(a, g);
+	return 0;
+}
+
+/* ---- off ----------------------------------------------------------------------------------- */
+
+struct closer {
+	struct attach *a;
+	VEC(struct handle) handles;
+};
+
+static void close_handles(struct closer *c)
+{
+	for (size_t i = 0; i < c->handles.len; i++) {
+		struct handle *h = &c->handles.data[i];
+
+		if (h->link)
+			bpf_link__destroy(h->link);
+		else
+			close(h->fd);
+	}
+	vec_free(&c->handles);
+	free(c);
+}
+
+static void *closer_main(void *arg)
+{
+	struct closer *c = arg;
+	struct attach *a = c->a;
+
+	close_handles(c);
+	pthread_mutex_lock(&a->lock);
+	a->closing--;
+	pthread_cond_broadcast(&a->closed);
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+/* Takes over the closer. */
+static void hand_over(struct closer *c)
+{
+	struct attach *a = c->a;
+	bool room;
+
+	pthread_mutex_lock(&a->lock);
+	room = a->closing < MAX_CLOSERS;
+	a->closing += room;
+	pthread_mutex_unlock(&a->lock);
+	if (room && thread_start_detached(closer_main, c))
+		return;
+	close_handles(c);
+	pthread_mutex_lock(&a->lock);
+	a->closing -= room;
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* Links of their own wait side by side; perf events would only wait for each other. */
+static void close_links(struct attach *a, struct group *g)
+{
+	struct closer *c = NULL;
+
+	for (size_t i = 0; i < g->bundles.len; i++) {
+		struct bundle *b = &g->bundles.data[i];
+
+		while (b->handles.len) {
+			if (!c)
+				c = xcalloc(1, sizeof(*c));
+			c->a = a;
+			vec_push(&c->handles, b->handles.data[--b->handles.len]);
+			if (a->way != ATTACH_MULTI)
+				continue;
+			hand_over(c);
+			c = NULL;
+		}
+	}
+	if (c)
+		hand_over(c);
+}
+
+void attach_off(struct attach *a, unsigned int group)
+{
+	struct group *g = &a->groups.data[group];
+
+	if (!g->on)
+		return;
+	switch_off(a, g);
+	g->on = false;
+	close_links(a, g);
+}
+
+void attach_wait(struct attach *a)
+{
+	pthread_mutex_lock(&a->lock);
+	while (a->closing)
+		pthread_cond_wait(&a->closed, &a->lock);
+	pthread_mutex_unlock(&a->lock);
+}
+
+void attach_close(struct attach *a)
+{
+	if (!a)
+		return;
+	for (unsigned int i = 0; i < a->groups.len; i++)
+		attach_off(a, i);
+	attach_wait(a);
+	for (size_t i = 0; i < a->groups.len; i++) {
+		struct group *g = &a->groups.data[i];
+
+		for (size_t k = 0; k < g->bundles.len; k++) {
+			vec_free(&g->bundles.data[k].points);
+			vec_free(&g->bundles.data[k].handles);
+		}
+		vec_free(&g->bundles);
+	}
+	vec_free(&a->groups);
+	if (a->stats_fd >= 0)
+		close(a->stats_fd);
+	pthread_cond_destroy(&a->closed);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}
+
+/* ---- what it costs ------------------------------------------------------------------------- */
+
+unsigned int attach_trap_ns(const struct source_point *point, const struct calibration *cost)
+{
+	if (!point->at_return)
+		return point->place.emulated ? cost->emulated_ns : cost->stepped_ns;
+	return cost->return_ns + (point->place.emulated ? 0 : cost->stepped_ns - cost->emulated_ns);
+}
+
+/* Of one hit of a program: the dearest of its points, as it is not known which was hit. */
+static unsigned int bundle_trap_ns(const struct attach *a, const struct bundle *b,
+				   const struct calibration *cost)
+{
+	unsigned int most = 0;
+
+	for (size_t i = 0; i < b->points.len; i++) {
+		unsigned int point = b->points.data[i];
+		unsigned int ns = attach_trap_ns(&a->plan->points[point], cost);
+
+		if (a->shares_trap[point])
+			ns -= MIN(ns, a->plan->points[point].place.emulated ? cost->emulated_ns
+									    : cost->stepped_ns);
+		most = MAX(most, ns);
+	}
+	return most;
+}
+
+/* A program in several files is counted once. */
+static bool counted_before(const struct group *g, size_t bundle)
+{
+	for (size_t i = 0; i < bundle; i++) {
+		if (g->bundles.data[i].program == g->bundles.data[bundle].program)
+			return true;
+	}
+	return false;
+}
+
+bool attach_hits(const struct attach *a, unsigned int group, const struct calibration *cost,
+		 struct attach_hits *out)
+{
+	const struct group *g = &a->groups.data[group];
+
+	*out = (struct attach_hits){0};
+	if (a->stats_fd < 0)
+		return false;
+	for (size_t i = 0; i < g->bundles.len; i++) {
+		const struct bundle *b = &g->bundles.data[i];
+		struct bpf_prog_info info = {0};
+		uint32_t size = sizeof(info);
+
+		if (counted_before(g, i))
+			continue;
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(b->program), &info, &size))
+			return false;
+		out->hits += info.run_cnt;
+		out->run_ns += info.run_time_ns;
+		out->trap_ns += info.run_cnt * bundle_trap_ns(a, b, cost);
+	}
+	return true;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Puts the points of a plan into the kernel and takes them out again, group by group.
+ *
+ * A group is what is watched together or not at all: the points of kinds that have a point in
+ * common, and those that share a BPF program.  So each kind is in one group, and what is known of
+ * one of its kinds is known of all of them at the same times.
+ *
+ * Where the kernel has it (6.6, with its filter by process repaired) a group has one link for each
+ * program and file, which takes about 1 ms to make.  Else each point is a perf event of its own.
+ * Either takes the kernel some 0.1 s to remove, although its breakpoints are gone at once: so links
+ * are closed by threads.  Those of perf events are closed one after the other in the kernel.
+ *
+ * Order:  open  ->  choose programs, load them  ->  on and off ...  ->  close.  Not locked: one
+ * thread at a time, but for what says otherwise.
+ */
+#ifndef EBEAM_PROBE_ATTACH_H
+#define EBEAM_PROBE_ATTACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/config.h"
+#include "base/error.h"
+#include "probe/calibrate.h"
+#include "probe/sources.h"
+
+struct attach;
+struct bpf_object;
+
+enum attach_way {
+	ATTACH_BEST,  /* by many, if the kernel has it */
+	ATTACH_PERF,  /* one by one */
+	ATTACH_MULTI, /* by many */
+};
+
+/* Which of both this kernel offers to this process; never ATTACH_BEST. */
+enum attach_way attach_way(void);
+
+/* Borrows the plan.  `exe`: the node's executable as a path. */
+void attach_open(struct attach **out, const struct source_plan *plan, int os_pid, const char *exe,
+		 enum attach_way way);
+/* Takes away what is there; waits until it is. */
+void attach_close(struct attach *a);
+
+/* Before the load: the programs that are needed, made for the way.  ERROR_KIND_FAILED. */
+int attach_choose(struct attach *a, struct bpf_object *obj, struct error *err);
+/* After the load.  `switches`: where the programs look. */
+void attach_loaded(struct attach *a, struct event_switches *switches);
+
+unsigned int attach_nr_groups(const struct attach *a);
+uint64_t attach_kinds(const struct attach *a, unsigned int group);
+/* Of a point of the plan. */
+unsigned int attach_group_of(const struct attach *a, unsigned int point);
+unsigned int attach_nr_links(const struct attach *a); /* as many as there are if all is on */
+bool attach_is_perf(const struct attach *a);
+
+/*
+ * On: from here on its events come.  ERROR_KIND_PRIVILEGE or ERROR_KIND_KERNEL, and it is off.
+ * Off: from here on no event comes, and a moment later nothing is hit.  Nothing if it is so
+ * already.
+ */
+int attach_on(struct attach *a, unsigned int group, struct error *err);
+void attach_off(struct attach *a, unsigned int group);
+void attach_wait(struct attach *a); /* until all that is off is out of the kernel */
+
+/* What its programs did so far, off or on; any thread.  False if the kernel does not tell. */
+struct attach_hits {
+	uint64_t hits;
+	uint64_t trap_ns; /* what the traps to them cost, by calibration */
+	uint64_t run_ns;  /* what they took, by the clock: also while they were preempted */
+};
+bool attach_hits(const struct attach *a, unsigned int group, const struct calibration *cost,
+		 struct attach_hits *out);
+/* What one hit of a point costs without its program. */
+unsigned int attach_trap_ns(const struct source_point *point, const struct calibration *cost);
+
+#endif

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See keeper.h. */
+#include "probe/keeper.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+#include "probe/budget.h"
+
+#define INTERVAL_NS 500000000ull
+/* A storm of hits is not left to itself for long. */
+static const uint64_t first_intervals_ns[] = {10000000, 40000000, 150000000};
+/* Placing the probes of a group takes about 1 ms.  Perf events take 0.1 s each to remove, and stay
+ * hit meanwhile. */
+#define LEAST_SLICE_NS	    5000000ull
+#define LEAST_SLICE_PERF_NS 100000000ull
+#define NO_LIMIT	    1e12
+/* The least run time of a program in the last looks counts: at times it is preempted. */
+#define RUN_TIMES    8
+#define RUN_MIN_HITS 20u
+/* With less CPU than that the part of it says nothing about the part of the events. */
+#define LEAST_OWN_NS 1000000.0
+
+/* A group of probes. */
+struct unit {
+	bool on;
+	uint64_t slice_at, slice_ns; /* to come, or running; 0 = none */
+	double saved_ns;	     /* of slices that were too short */
+
+	/* Since the last look at it. */
+	struct attach_hits seen;
+	double run_ns[RUN_TIMES]; /* of one hit, by interval */
+	unsigned int nr_runs;
+	double ns_per_hit;
+
+	/* While it is on, since it is or since the last interval began. */
+	uint64_t window_ns, window_hits;
+	double window_own;
+	/* In this interval, without the open window. */
+	uint64_t on_ns, hits;
+	double own_on_ns;
+
+	double own_on_total;
+	uint64_t on_total;
+	bool was_off, told_dropped;
+};
+
+struct keeper {
+	struct attach *attach;
+	const struct calibration *cost;
+	struct budget budget;
+	struct unit units[BUDGET_MAX_SOURCES];
+	unsigned int nr;
+	bool by_perf;
+	clockid_t node_clock;
+	uint64_t start_ns, interval_start, interval_end, node_start_ns, node_interval_ns;
+	unsigned int looks;
+	double spent_ns; /* of the node's CPU, in all */
+	double own_start, own_now;
+	double interval_spent;
+	uint64_t hits;
+	uint64_t random;
+
+	pthread_t thread;
+	bool running;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t wake;
+	bool stop;
+	VEC(struct keeper_change) changes;
+	size_t next_change;
+	struct keeper_cost told;
+};
+
+/* ---- what is measured ------------------------------------------------------------------------ */
+
+/* CPU time of the node; what it was before if it is gone. */
+static uint64_t node_ns(struct keeper *k)
+{
+	struct timespec t;
+
+	if (clock_gettime(k->node_clock, &t) == 0)
+		k->node_interval_ns = MAX(k->node_interval_ns,
+					  (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+	return k->node_interval_ns;
+}
+
+static double least_run_ns(const struct unit *u)
+{
+	double least = 0;
+
+	for (unsigned int i = 0; i < MIN(u->nr_runs, RUN_TIMES); i++)
+		least = i ? MIN(least, u->run_ns[i]) : u->run_ns[0];
+	return least;
+}
+
+/* Hits since the last time, and what they cost. */
+static void measure_unit(struct keeper *k, unsigned int i)
+{
+	struct unit *u = &k->units[i];
+	struct attach_hits now;
+	double run, spent;
+	uint64_t hits;
+
+	if (!attach_hits(k->attach, i, k->cost, &now) || now.hits <= u->seen.hits)
+		return;
+	hits = now.hits - u->seen.hits;
+	run = (double)(now.run_ns - u->seen.run_ns) / (double)hits;
+	if (hits >= RUN_MIN_HITS || !u->nr_runs)
+		u->run_ns[u->nr_runs++ % RUN_TIMES] = run;
+	u->ns_per_hit =
+		(double)(now.trap_ns - u->seen.trap_ns) / (double)hits + MIN(run, least_run_ns(u));
+	spent = (double)hits * u->ns_per_hit;
+	k->spent_ns += spent;
+	k->interval_spent += spent;
+	k->hits += hits;
+	u->seen = now;
+}
+
+/* All of them; k->own_now is then the CPU that the node used for itself so far. */
+static void measure(struct keeper *k)
+{
+	double own;
+
+	for (unsigned int i = 0; i < k->nr; i++)
+		measure_unit(k, i);
+	own = (double)(node_ns(k) - k->node_start_ns) - k->spent_ns;
+	k->own_now = MAX(own, k->own_now);
+}
+
+/* ---- on and off ------------------------------------------------------------------------------ */
+
+static void open_window(struct keeper *k, struct unit *u)
+{
+	u->window_ns = clock_monotonic_ns();
+	u->window_hits = u->seen.hits;
+	u->window_own = k->own_now;
+}
+
+/* What was seen since the window was opened belongs to the interval. */
+static void close_window(struct keeper *k, struct unit *u)
+{
+	uint64_t ns = clock_monotonic_ns() - u->window_ns;
+
+	u->on_ns += ns;
+	u->on_total += ns;
+	u->hits += u->seen.hits - u->window_hits;
+	u->own_on_ns += k->own_now - u->window_own;
+	u->own_on_total += k->own_now - u->window_own;
+}
+
+static uint32_t share_ppm(const struct keeper *k, const struct unit *u)
+{
+	double all = k->own_now - k->own_start, time = (double)(clock_monotonic_ns() - k->start_ns);
+	double share =
+		all >= LEAST_OWN_NS ? u->own_on_total / all : (double)u->on_total / MAX(time, 1);
+
+	return (uint32_t)(1e6 * MIN(share, 1) + 0.5);
+}
+
+static void tell(struct keeper *k, unsigned int i, uint64_t ts_ns, enum coverage_state state)
+{
+	struct keeper_change change = {
+		.ts_ns = ts_ns,
+		.kinds = attach_kinds(k->attach, i),
+		.state = state,
+		.share_ppm = share_ppm(k, &k->units[i]),
+	};
+
+	k->units[i].was_off = true;
+	k->units[i].told_dropped |= state == COVERAGE_DROPPED;
+	pthread_mutex_lock(&k->lock);
+	vec_push(&k->changes, change);
+	pthread_mutex_unlock(&k->lock);
+}
+
+static void turn_on(struct keeper *k, unsigned int i)
+{
+	struct unit *u = &k->units[i];
+	struct error err;
+
+	if (attach_on(k->attach, i, &err)) {
+		/* The node is going, or something is short: there will be another slice. */
+		log_debug("%s", err.msg);
+		u->slice_at = 0;
+		return;
+	}
+	u->on = true;
+	measure(k);
+	open_window(k, u);
+	tell(k, i, u->window_ns, COVERAGE_ON);
+	u->slice_at = u->window_ns;
+}
+
+static void turn_off(struct keeper *k, unsigned int i)
+{
+	struct unit *u = &k->units[i];
+	uint64_t ts_ns;
+
+	attach_off(k->attach, i);
+	ts_ns = clock_monotonic_ns();
+	if (k->by_perf)
+		attach_wait(k->attach);
+	measure(k);
+	close_window(k, u);
+	u->on = false;
+	u->slice_at = 0;
+	tell(k, i, ts_ns, k->budget.sources[i].dropped ? COVERAGE_DROPPED : COVERAGE_OFF);
+}
+
+/* ---- slices ---------------------------------------------------------------------------------- */
+
+static double next_random(struct keeper *k)
+{
+	k->random ^= k->random << 13;
+	k->random ^= k->random >> 7;
+	k->random ^= k->random << 17;
+	return (double)(k->random >> 11) / (double)(1ull << 53);
+}
+
+/* The slices of the interval that begins.  With one random number for all of them they lie within
+ * each other. */
+static void plan_slices(struct keeper *k)
+{
+	double where = next_random(k), length = (double)(k->interval_end - k->interval_start);
+	double least = k->by_perf ? (double)LEAST_SLICE_PERF_NS : (double)LEAST_SLICE_NS;
+
+	for (unsigned int i = 0; i < k->nr; i++) {
+		const struct budget_source *s = &k->budget.sources[i];
+		struct unit *u = &k->units[i];
+
+		if (s->duty >= 1 || s->dropped) {
+			u->saved_ns = 0;
+			continue;
+		}
+		u->saved_ns += s->duty * length;
+		if (u->on || u->saved_ns < least)
+			continue;
+		u->slice_ns = (uint64_t)MIN(u->saved_ns, length);
+		u->slice_at =
+			k->interval_start + (uint64_t)(where * (length - (double)u->slice_ns));
+	}
+}
+
+/* What a unit should be at a time. */
+static bool should_be_on(const struct keeper *k, unsigned int i, uint64_t now)
+{
+	const struct budget_source *s = &k->budget.sources[i];
+	const struct unit *u = &k->units[i];
+
+	if (s->dropped)
+		return false;
+	if (s->duty >= 1)
+		return true;
+	return u->slice_at && now >= u->slice_at && now < u->slice_at + u->slice_ns;
+}
+
+/* Does what is due; the time when something is next. */
+static uint64_t switch_units(struct keeper *k)
+{
+	uint64_t next = k->interval_end, now = clock_monotonic_ns();
+
+	for (unsigned int i = 0; i < k->nr; i++) {
+		struct unit *u = &k->units[i];
+
+		if (u->on && !should_be_on(k, i, now))
+			turn_off(k, i);
+	}
+	for (unsigned int i = 0; i < k->nr; i++) {
+		struct unit *u = &k->units[i];
+
+		/* A slice that was slept through is not lost. */
+		if (!u->on && u->slice_at && now >= u->slice_at)
+			u->slice_at = now;
+		if (!u->on && should_be_on(k, i, now))
+			turn_on(k, i);
+		if (k->budget.sources[i].duty < 1 && u->slice_at)
+			next = MIN(next, u->slice_at + (u->on ? u->slice_ns : 0));
+	}
+	return next;
+}
+
+/* ---- the budget ------------------------------------------------------------------------------ */
+
+static void publish(struct keeper *k)
+{
+	pthread_mutex_lock(&k->lock);
+	k->told = (struct keeper_cost){
+		.known = true,
+		.hits = k->hits,
+		.spent_ns = (uint64_t)k->spent_ns,
+		.own_ns = (uint64_t)(k->own_now - k->own_start),
+	};
+	pthread_mutex_unlock(&k->lock);
+}
+
+static void begin_interval(struct keeper *k)
+{
+	unsigned int n = k->looks++;
+
+	k->interval_start = clock_monotonic_ns();
+	k->interval_end =
+		k->interval_start +
+		(n < ARRAY_SIZE(first_intervals_ns) ? first_intervals_ns[n] : INTERVAL_NS);
+	k->interval_spent = 0;
+	for (unsigned int i = 0; i < k->nr; i++) {
+		struct unit *u = &k->units[i];
+
+		u->on_ns = u->hits = 0;
+		u->own_on_ns = 0;
+		if (u->on)
+			open_window(k, u);
+	}
+	plan_slices(k);
+}
+
+/* At the end of an interval: what it cost, and what may be on in the next. */
+static void look(struct keeper *k, uint64_t node_before)
+{
+	struct budget_seen seen[BUDGET_MAX_SOURCES] = {0};
+	uint64_t length;
+
+	measure(k);
+	for (unsigned int i = 0; i < k->nr; i++) {
+		struct unit *u = &k->units[i];
+
+		if (u->on)
+			close_window(k, u);
+		if (k->budget.sources[i].duty < 1)
+			u->saved_ns -= MIN((double)u->on_ns, u->saved_ns);
+		k->budget.sources[i].ns_per_hit = u->ns_per_hit;
+		seen[i] = (struct budget_seen){
+			.hits = u->hits, .on_ns = u->on_ns, .own_on_ns = (uint64_t)u->own_on_ns};
+	}
+	length = clock_monotonic_ns() - k->interval_start;
+	budget_update(&k->budget, seen, length, k->node_interval_ns - node_before);
+	for (unsigned int i = 0; i < k->nr; i++) {
+		if (k->budget.sources[i].dropped && !k->units[i].on && !k->units[i].told_dropped)
+			tell(k, i, clock_monotonic_ns(), COVERAGE_DROPPED);
+	}
+	publish(k);
+}
+
+static bool sleep_until(struct keeper *k, uint64_t when)
+{
+	struct timespec t = {(time_t)(when / 1000000000u), (long)(when % 1000000000u)};
+	bool stop;
+
+	pthread_mutex_lock(&k->lock);
+	while (!k->stop && clock_monotonic_ns() < when)
+		pthread_cond_timedwait(&k->wake, &k->lock, &t);
+	stop = k->stop;
+	pthread_mutex_unlock(&k->lock);
+	return !stop;
+}
+
+static void *keeper_main(void *arg)
+{
+	struct keeper *k = arg;
+	bool goes_on = true;
+
+	while (goes_on) {
+		uint64_t node_before = k->node_interval_ns;
+
+		begin_interval(k);
+		for (uint64_t next = 0; goes_on && next < k->interval_end;) {
+			next = switch_units(k);
+			goes_on = sleep_until(k, next);
+		}
+		look(k, node_before);
+	}
+	return NULL;
+}
+
+/* ---- from outside ---------------------------------------------------------------------------- */
+
+int keeper_start(struct keeper **out, struct attach *a, int os_pid, double percent,
+		 const struct calibration *cost, struct error *err)
+{
+	struct keeper *k = xcalloc(1, sizeof(*k));
+	pthread_condattr_t attr;
+
+	*out = k;
+	k->attach = a;
+	k->cost = cost;
+	k->nr = MIN(attach_nr_groups(a), BUDGET_MAX_SOURCES);
+	k->by_perf = attach_nr_links(a) > 0 && attach_is_perf(a);
+	k->start_ns = clock_monotonic_ns();
+	k->random = k->start_ns | 1;
+	budget_init(&k->budget, percent >= 100 ? NO_LIMIT : percent, k->nr);
+	pthread_mutex_init(&k->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&k->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	if (clock_getcpuclockid(os_pid, &k->node_clock))
+		return error_set(err, ERROR_KIND_FAILED, -ESRCH, "process %d has no CPU clock",
+				 os_pid);
+	k->node_start_ns = node_ns(k);
+	for (unsigned int i = 0; i < k->nr; i++) {
+		k->units[i].on = true;
+		attach_hits(a, i, cost, &k->units[i].seen);
+		open_window(k, &k->units[i]);
+	}
+	k->running = thread_start(&k->thread, keeper_main, k);
+	return k->running ? 0
+			  : error_set(err, ERROR_KIND_FAILED, -EAGAIN,
+				      "cannot start the thread that keeps the budget");
+}
+
+void keeper_stop(struct keeper *k)
+{
+	if (!k || !k->running)
+		return;
+	pthread_mutex_lock(&k->lock);
+	k->stop = true;
+	pthread_cond_signal(&k->wake);
+	pthread_mutex_unlock(&k->lock);
+	pthread_join(k->thread, NULL);
+	k->running = false;
+	/* The last word of each that was ever off. */
+	for (unsigned int i = 0; i < k->nr; i++) {
+		struct unit *u = &k->units[i];
+		bool dropped = k->budget.sources[i].dropped;
+
+		if (u->was_off)
+			tell(k, i, clock_monotonic_ns(),
+			     dropped ? COVERAGE_DROPPED
+			     : u->on ? COVERAGE_ON
+				     : COVERAGE_OFF);
+	}
+}
+
+void keeper_close(struct keeper *k)
+{
+	if (!k)
+		return;
+	keeper_stop(k);
+	vec_free(&k->changes);
+	pthread_cond_destroy(&k->wake);
+	pthread_mutex_destroy(&k->lock);
+	free(k);
+}
+
+bool keeper_next(struct keeper *k, uint64_t until_ns, struct keeper_change *out)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&k->lock);
+	if (k->next_change < k->changes.len && k->changes.data[k->next_change].ts_ns <= until_ns) {
+		*out = k->changes.data[k->next_change++];
+		found = true;
+	} else if (k->next_change == k->changes.len) {
+		k->changes.len = k->next_change = 0;
+	}
+	pthread_mutex_unlock(&k->lock);
+	return found;
+}
+
+void keeper_cost(struct keeper *k, struct keeper_cost *out)
+{
+	pthread_mutex_lock(&k->lock);
+	*out = k->told;
+	pthread_mutex_unlock(&k->lock);
+}

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Events when things go wrong: two ebeams at once, readers that are slow, signals, a node that is
+killed."""
+import json
+import os
+import signal
+import time
+
+from cases_events import Watch, need_events, of
+from harness import case, check, check_equal, check_in
+
+UNLIMITED = ()
+
+
+@case("two ebeams on one node: both see everything, each once")
+def two_at_once(ctx):
+    need_events(ctx)
+    first = Watch(ctx, ctx.node, "-e", "message,process", *UNLIMITED)
+    second = Watch(ctx, ctx.node, "-e", "process,message", *UNLIMITED)
+    truth = ctx.node.ask("happenings", "messages", 500, 20)
+    spawned = ctx.node.ask("happenings", "spawns", 20)
+    for watch in (first, second):
+        events = watch.events()
+        check_equal(len(of(events, "message_send", pid=truth["sender"], to=truth["receiver"])),
+                    500, "messages")
+        children = {c["pid"] for c in spawned["children"]}
+        for kind in ("process_spawn", "process_exit"):
+            seen = [e["pid"] for e in of(events, kind) if e["pid"] in children]
+            check_equal(sorted(seen), sorted(children), kind)
+
+
+@case("one of two ebeams is killed: the other goes on as before")
+def other_is_killed(ctx):
+    need_events(ctx)
+    victim = Watch(ctx, ctx.node, "-e", "message", *UNLIMITED)
+    watch = Watch(ctx, ctx.node, "-e", "message", *UNLIMITED)
+    ctx.node.ask("happenings", "messages", 50, 20)
+    victim.process.kill()
+    victim.process.wait(30)
+    truth = ctx.node.ask("happenings", "messages", 500, 20)
+    sent = of(watch.events(), "message_send", pid=truth["sender"], to=truth["receiver"])
+    check_equal(len(sent), 500, "messages")
+
+
+@case("a reader that does not read: the node goes on, signals work, what is lost is counted")
+def slow_reader(ctx):
+    need_events(ctx)
+    node = ctx.new_node(flags=("+S", "2:2"))
+    reader, writer = os.pipe()
+    watch = Watch(ctx, node, "-e", "message_send", *UNLIMITED, stdout=writer)
+    os.close(writer)
+    truth = node.ask("happenings", "storm", 3)
+    watch.process.send_signal(signal.SIGINT)
+    time.sleep(1)  # the probes go, the lines wait
+    check(watch.process.poll() is None, f"it waits for its reader: {watch.err}")
+    with os.fdopen(reader, "rb") as f:
+        events = [json.loads(line) for line in f.read().decode().splitlines()]
+    check_equal(watch.process.wait(30), 0, f"exit code; {watch.err}")
+    watch.end()
+    shown, lost = watch.closing()
+    check_equal(len(events), shown, "events of the closing line")
+    check(lost > 0, "that many events do not fit in the rings")
+    sent = len(of(events, "message_send", pid=truth["pinger"], to=truth["ponger"]))
+    check(0 < sent < truth["trips"], f"{sent} of {truth['trips']}")
+    check(sent + lost >= truth["trips"], f"{sent} seen, {lost} lost of {truth['trips']}")
+    print(f"{truth['trips']} round trips, {shown} events, {lost} lost")
+
+
+@case("SIGTERM ends a stream as Ctrl-C does; a second signal at once")
+def sigterm(ctx):
+    need_events(ctx)
+    watch = Watch(ctx, ctx.node, "-e", "message", *UNLIMITED)
+    truth = ctx.node.ask("happenings", "messages", 10, 10)
+    watch.process.send_signal(signal.SIGTERM)
+    watch.process.wait(30)
+    sent = of(watch.events(), "message_send", pid=truth["sender"], to=truth["receiver"])
+    check_equal(len(sent), 10, "messages")
+    reader, writer = os.pipe()
+    watch = Watch(ctx, ctx.node, "-e", "message", *UNLIMITED, stdout=writer)
+    os.close(writer)
+    ctx.node.ask("happenings", "storm", 1)
+    watch.process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    watch.process.send_signal(signal.SIGINT)
+    check_equal(watch.process.wait(30), 130, f"exit code; {watch.err}")
+    os.close(reader)
+
+
+@case("the node is killed in mid-stream: what was seen is shown and kept, exit 0")
+def node_killed(ctx):
+    need_events(ctx)
+    node = ctx.new_node()
+    path = ctx.ebeam.file(".ebeam")
+    stream = Watch(ctx, node, "-e", "process", *UNLIMITED)
+    capture = Watch(ctx, node, "-e", "process", *UNLIMITED, "-o", path)
+    truth = node.ask("happenings", "spawns", 5)
+    os.kill(node.os_pid, signal.SIGKILL)
+    for watch in (stream, capture):
+        check_equal(watch.process.wait(30), 0, f"exit code; {watch.err}")
+        check(any("exited" in line for line in watch.err), f"{watch.err}")
+    recorded = ctx.ebeam.ok("events", "-i", path, "-j").out.splitlines()
+    for events in (stream.events(), [json.loads(line) for line in recorded]):
+        died = {e["pid"] for e in of(events, "process_exit")}
+        check({c["pid"] for c in truth["children"]} <= died, "exits before the end")
+
+
+@case("the output is a full disk: said, exit 1", otp="one")
+def full_disk(ctx):
+    need_events(ctx)
+    watch = Watch(ctx, ctx.node, "-e", "message", "-o", "/dev/full")
+    ctx.node.ask("happenings", "messages", 500, 20)
+    check_equal(watch.process.wait(30), 1, f"exit code; {watch.err}")
+    watch.end()
+    check_in("No space left", " ".join(watch.err), "why")
