@@ -49,6 +49,8 @@ struct event_thread {
 	struct {
 		uint64_t receiver, size, epoch;
 	} message;
+	uint64_t port_task; /* whose tasks run */
+	uint64_t port_kept; /* that a function was called with; its driver is called next, if any */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -10,6 +10,7 @@
  * Signatures and structs: OTP 25 and 27 (where 26 and 28 agree with both), the source file stands
  * at each program.
  */
+#include "event_driver.bpf.h"
 #include "event_gc.bpf.h"
 #include "event_message.bpf.h"
 #include "event_port.bpf.h"

@@ -291,6 +291,7 @@
 	F(runq_reductions, "ErtsRunQueue", "procs.reductions")                                     \
 	F(runq_prio_info, "ErtsRunQueue", "procs.prio_info")                                       \
 	F(runq_ports_len, "ErtsRunQueue", "ports.info.len")                                        \
+	F(runq_ports_start, "ErtsRunQueue", "ports.start")                                         \
 	/* ports and drivers: what inspection reads */                                             \
 	S(port_size, "struct _erl_drv_port")                                                       \
 	F(port_timer, "struct _erl_drv_port", "common.timer")                                      \
@@ -317,6 +318,22 @@
 	F(driver_version_minor, "erts_driver_t", "version.minor")                                  \
 	F(driver_flags, "erts_driver_t", "flags")                                                  \
 	F(driver_handle, "erts_driver_t", "handle")                                                \
+	/* drivers: their callbacks */                                                             \
+	F(port_caller, "struct _erl_drv_port", "caller")                                           \
+	F(driver_start, "erts_driver_t", "start")                                                  \
+	F(driver_stop, "erts_driver_t", "stop")                                                    \
+	F(driver_finish, "erts_driver_t", "finish")                                                \
+	F(driver_flush, "erts_driver_t", "flush")                                                  \
+	F(driver_output, "erts_driver_t", "output")                                                \
+	F(driver_outputv, "erts_driver_t", "outputv")                                              \
+	F(driver_control, "erts_driver_t", "control")                                              \
+	F(driver_call, "erts_driver_t", "call")                                                    \
+	F(driver_ready_input, "erts_driver_t", "ready_input")                                      \
+	F(driver_ready_output, "erts_driver_t", "ready_output")                                    \
+	F(driver_timeout, "erts_driver_t", "timeout")                                              \
+	F(driver_ready_async, "erts_driver_t", "ready_async")                                      \
+	F(driver_process_exit, "erts_driver_t", "process_exit")                                    \
+	F(driver_stop_select, "erts_driver_t", "stop_select")                                      \
 	/* distribution: what inspection reads */                                                  \
 	S(dist_size, "struct dist_entry_")                                                         \
 	F(dist_next, "struct dist_entry_", "next")                                                 \

@@ -40,7 +40,7 @@ const char *event_group_name(enum event_group group)
 	static const char *const names[NR_EVENT_GROUPS] = {
 		[EVENT_GROUP_PROCESS] = "process", [EVENT_GROUP_SCHEDULER] = "scheduler",
 		[EVENT_GROUP_MESSAGE] = "message", [EVENT_GROUP_GC] = "gc",
-		[EVENT_GROUP_PORT] = "port",
+		[EVENT_GROUP_PORT] = "port",	   [EVENT_GROUP_DRIVER] = "driver",
 	};
 
 	return names[group];

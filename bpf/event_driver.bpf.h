@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Events of drivers: uprobes on their callbacks, which stand in erts_driver_t.  A callback gets
+ * the driver's own data, not the port.  The port is the one whose tasks this thread runs, or that
+ * the process here calls at once: both set current_port of the scheduler (erl_port_task.c
+ * erts_port_task_execute(), io.c try_imm_drv_call(), OTP 25 to 29).  The two ways around that are
+ * functions with the port as their first argument, which is kept.  Either is believed only if the
+ * port has the very data that the callback got.
+ *
+ * The cookie of a probe is the address of the driver; its lowest bit is set if other drivers have
+ * the same callback, so that only the port tells which one it is.
+ */
+#ifndef EBEAM_BPF_EVENT_DRIVER_H
+#define EBEAM_BPF_EVENT_DRIVER_H
+
+#include "event_values.bpf.h"
+
+#define COOKIE_SHARED 1ull
+
+/* Port.sched.flags, erl_port_task.h of OTP 25 to 29 */
+#define PTS_BUSY_PORT (1u << 4)
+
+/* ErlDrvEntry, erl_driver.h: the binary interface of drivers, the same since OTP R15. */
+#define DRIVER_ENTRY_INIT  0
+#define DRIVER_ENTRY_NAME  48
+#define DRIVER_ENTRY_MAJOR 132
+#define DRIVER_ENTRY_MINOR 136
+#define DRIVER_ENTRY_FLAGS 140
+
+/* ErlIOVec {int vsize; ErlDrvSizeT size; ...}, erl_driver.h */
+#define IOVEC_SIZE 8
+
+INLINE bool is_pid(uint64_t term)
+{
+	return (term & 0xf) == 3;
+}
+
+/* The port that this scheduler works for, 0 if none. */
+INLINE uint64_t current_port(void)
+{
+	struct thread_info *t = scheduler_here();
+	uint64_t port = 0;
+
+	if (t && t->esdp)
+		read_u64(t->esdp + config.layout.sched_current_port, &port);
+	return port;
+}
+
+INLINE bool has_data(uint64_t port, uint64_t data)
+{
+	uint64_t own;
+
+	return port && read_u64(port + config.layout.port_drv_data, &own) && own == data;
+}
+
+/* The port whose driver was called with this data, 0 if that cannot be told. */
+INLINE uint64_t port_with(uint64_t data)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct event_thread *t = bpf_map_lookup_elem(&event_threads, &tid);
+	uint64_t port = current_port();
+
+	if (has_data(port, data))
+		return port;
+	port = t ? t->port_kept : 0;
+	return has_data(port, data) ? port : 0;
+}
+
+/* The process that runs here, if it is this one; 0 otherwise. */
+INLINE uint64_t process_here(uint64_t epid)
+{
+	struct thread_info *t = scheduler_here();
+	uint64_t process = 0;
+
+	if (!epid || !t || !t->esdp ||
+	    !read_u64(t->esdp + config.layout.sched_current_process, &process) || !process)
+		return 0;
+	return epid_of(process) == epid ? process : 0;
+}
+
+INLINE uint64_t pid_at(uint64_t addr)
+{
+	uint64_t pid = 0;
+
+	read_u64(addr, &pid);
+	return is_pid(pid) ? pid : 0;
+}
+
+/* Its owner. */
+INLINE uint64_t connected_of(uint64_t port)
+{
+	return port ? pid_at(port + config.layout.port_connected) : 0;
+}
+
+/* For whom the driver is called; not set while it is called for nobody. */
+INLINE uint64_t caller_of(uint64_t port)
+{
+	return port ? pid_at(port + config.layout.port_caller) : 0;
+}
+
+INLINE void name_of_driver(uint64_t driver, uint64_t *text)
+{
+	uint64_t name;
+
+	if (driver && read_u64(driver + config.layout.driver_name, &name) && name)
+		bpf_probe_read_user_str(text, 8 * EVENT_TEXT_WORDS, (const void *)name);
+}
+
+/* A callback of a port's driver, with up to two values more. */
+INLINE void driver_event(struct pt_regs *ctx, enum event_kind kind, uint64_t port, uint64_t epid,
+			 uint64_t first, uint64_t second, uint16_t nr_values)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), process, cookie = bpf_get_attach_cookie(ctx);
+	struct rec_raw_event *rec;
+	uint16_t flags = 0;
+
+	if (!wanted_of(kind, epid))
+		return;
+	process = process_here(epid);
+	if (process) {
+		event_seen(process, ts_ns);
+		flags = event_stack(ctx, process, ts_ns);
+	}
+	rec = event_begin(kind, ts_ns, epid, flags, 0);
+	if (rec) {
+		rec->values[0] = port_term(port);
+		if (port)
+			driver_name(port, &rec->values[1]);
+		else if (!(cookie & COOKIE_SHARED))
+			name_of_driver(cookie, &rec->values[1]);
+		rec->values[1 + EVENT_TEXT_WORDS] = first;
+		rec->values[2 + EVENT_TEXT_WORDS] = second;
+		event_end(rec, 1 + EVENT_TEXT_WORDS + nr_values);
+	}
+	count_time(ts_ns);
+}
+
+/* ---- ports ----------------------------------------------------------------------------------- */
+
+/* void erts_port_task_execute(ErtsRunQueue *runq, Port **curr_port_pp), erl_port_task.c: runs the
+ * first port of the queue, which is locked. */
+SEC("uprobe")
+int event_port_task(struct pt_regs *ctx)
+{
+	struct event_thread *t = thread_here();
+	uint64_t port = 0;
+
+	if (!t)
+		return 0;
+	read_u64(ctx->di + config.layout.runq_ports_start, &port);
+	t->port_task = port;
+	if (port)
+		driver_event(ctx, EVENT_PORT_SCHEDULED, port, connected_of(port), EVENT_WORD_IN, 0,
+			     1);
+	return 0;
+}
+
+SEC("uretprobe")
+int event_port_task_return(struct pt_regs *ctx)
+{
+	struct event_thread *t = thread_here();
+	uint64_t port;
+
+	if (!t)
+		return 0;
+	port = t->port_task;
+	t->port_task = 0;
+	/* It may be gone by now; its memory is kept until all schedulers have gone on. */
+	if (port)
+		driver_event(ctx, EVENT_PORT_SCHEDULED, port, connected_of(port), EVENT_WORD_OUT,
+			     0, 1);
+	return 0;
+}
+
+/* void set_busy_port(ErlDrvPort port, int on), io.c: part of the driver interface; ErlDrvPort is
+ * the port's address.  Often called for what is so already. */
+SEC("uprobe")
+int event_port_busy(struct pt_regs *ctx)
+{
+	enum event_kind kind = (int)ctx->si ? EVENT_PORT_BUSY : EVENT_PORT_NOT_BUSY;
+	uint64_t port = ctx->di;
+	uint32_t flags;
+
+	if (!port || port >= (uint64_t)-3 ||
+	    !read_u32(port + config.layout.port_sched_flags, &flags))
+		return 0;
+	if (!(flags & PTS_BUSY_PORT) == (kind == EVENT_PORT_BUSY))
+		driver_event(ctx, kind, port, connected_of(port), 0, 0, 0);
+	return 0;
+}
+
+/* int async_ready(Port *p, void *data), void erts_fire_port_monitor(Port *prt, ErtsMonitor *tmon),
+ * io.c */
+SEC("uprobe")
+int event_port_kept(struct pt_regs *ctx)
+{
+	struct event_thread *t = thread_here();
+
+	if (t)
+		t->port_kept = ctx->di;
+	return 0;
+}
+
+/* ---- drivers --------------------------------------------------------------------------------- */
+
+/* int erts_add_driver_entry(ErlDrvEntry *de, DE_Handle *handle, int driver_list_locked, int taint),
+ * io.c; calls init() if there is one */
+SEC("uprobe")
+int event_driver_init(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), entry = ctx->di, init = 0, name, epid = 0;
+	struct thread_info *t = scheduler_here();
+	struct rec_raw_event *rec;
+	uint32_t n[3];
+
+	count(COUNTER_DRIVERS_LOADED);
+	if (t && t->esdp && read_u64(t->esdp + config.layout.sched_current_process, &epid))
+		epid = epid_of(epid);
+	if (!read_u64(entry + DRIVER_ENTRY_INIT, &init) || !init ||
+	    !wanted_of(EVENT_DRIVER_INIT, epid) ||
+	    !read_u32(entry + DRIVER_ENTRY_MAJOR, &n[0]) ||
+	    !read_u32(entry + DRIVER_ENTRY_MINOR, &n[1]) ||
+	    !read_u32(entry + DRIVER_ENTRY_FLAGS, &n[2]))
+		return 0;
+	rec = event_begin(EVENT_DRIVER_INIT, ts_ns, epid, 0, 0);
+	if (rec) {
+		if (read_u64(entry + DRIVER_ENTRY_NAME, &name) && name)
+			bpf_probe_read_user_str(&rec->values[0], 8 * EVENT_TEXT_WORDS,
+						(const void *)name);
+		for (int i = 0; i < 3; i++)
+			rec->values[EVENT_TEXT_WORDS + i] = n[i];
+		event_end(rec, EVENT_TEXT_WORDS + 3);
+	}
+	count_time(ts_ns);
+	return 0;
+}
+
+/* A callback that is not called for a port. */
+INLINE void driver_alone(uint64_t driver, enum event_kind kind)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns();
+	struct rec_raw_event *rec;
+
+	if (!wanted_of(kind, 0))
+		return;
+	rec = event_begin(kind, ts_ns, 0, 0, 0);
+	if (rec) {
+		name_of_driver(driver, &rec->values[0]);
+		event_end(rec, EVENT_TEXT_WORDS);
+	}
+	count_time(ts_ns);
+}
+
+/* void finish(void) */
+SEC("uprobe")
+int event_driver_finish(struct pt_regs *ctx)
+{
+	uint64_t cookie = bpf_get_attach_cookie(ctx);
+
+	driver_alone(cookie & COOKIE_SHARED ? 0 : cookie, EVENT_DRIVER_FINISH);
+	return 0;
+}
+
+/* void stop_select(ErlDrvEvent event, void *reserved): while a port deselects, or later from
+ * erts_check_io() */
+SEC("uprobe")
+int event_driver_stop_select(struct pt_regs *ctx)
+{
+	uint64_t cookie = bpf_get_attach_cookie(ctx), driver = 0, port, one, other;
+
+	if (!(cookie & COOKIE_SHARED)) {
+		driver = cookie;
+	} else {
+		port = current_port();
+		cookie &= ~COOKIE_SHARED;
+		if (!port || !read_u64(port + config.layout.port_drv_ptr, &driver) ||
+		    !read_u64(driver + config.layout.driver_stop_select, &one) ||
+		    !read_u64(cookie + config.layout.driver_stop_select, &other) || one != other)
+			driver = 0;
+	}
+	driver_alone(driver, EVENT_DRIVER_STOP_SELECT);
+	return 0;
+}
+
+/* ErlDrvData start(ErlDrvPort port, char *command, SysDriverOpts *opts); ErlDrvPort is the port's
+ * address */
+SEC("uprobe")
+int event_driver_start(struct pt_regs *ctx)
+{
+	driver_event(ctx, EVENT_DRIVER_START, ctx->di, caller_of(ctx->di), 0, 0, 0);
+	return 0;
+}
+
+/* What a port has counted so far. */
+INLINE uint64_t port_bytes(uint64_t port, int32_t counter)
+{
+	uint64_t bytes;
+
+	return port && read_u64(port + counter, &bytes) ? bytes : EVENT_UNKNOWN;
+}
+
+/* void stop(ErlDrvData) */
+SEC("uprobe")
+int event_driver_stop(struct pt_regs *ctx)
+{
+	uint64_t port = port_with(ctx->di);
+
+	driver_event(ctx, EVENT_DRIVER_STOP, port, connected_of(port),
+		     port_bytes(port, config.layout.port_bytes_in),
+		     port_bytes(port, config.layout.port_bytes_out), 2);
+	return 0;
+}
+
+/* void ready_input(ErlDrvData, ErlDrvEvent) */
+SEC("uprobe")
+int event_driver_ready_input(struct pt_regs *ctx)
+{
+	uint64_t port = port_with(ctx->di);
+
+	driver_event(ctx, EVENT_DRIVER_READY_INPUT, port, connected_of(port),
+		     port_bytes(port, config.layout.port_bytes_in), 0, 1);
+	return 0;
+}
+
+/* Those that say no more than that they were called. */
+INLINE int called(struct pt_regs *ctx, enum event_kind kind)
+{
+	uint64_t port = port_with(ctx->di);
+
+	driver_event(ctx, kind, port, connected_of(port), 0, 0, 0);
+	return 0;
+}
+
+SEC("uprobe")
+int event_driver_ready_output(struct pt_regs *ctx)
+{
+	return called(ctx, EVENT_DRIVER_READY_OUTPUT);
+}
+
+SEC("uprobe")
+int event_driver_ready_async(struct pt_regs *ctx)
+{
+	return called(ctx, EVENT_DRIVER_READY_ASYNC);
+}
+
+SEC("uprobe")
+int event_driver_timeout(struct pt_regs *ctx)
+{
+	return called(ctx, EVENT_DRIVER_TIMEOUT);
+}
+
+SEC("uprobe")
+int event_driver_process_exit(struct pt_regs *ctx)
+{
+	return called(ctx, EVENT_DRIVER_PROCESS_EXIT);
+}
+
+SEC("uprobe")
+int event_driver_flush(struct pt_regs *ctx)
+{
+	return called(ctx, EVENT_DRIVER_FLUSH);
+}
+
+/* void output(ErlDrvData, char *buf, ErlDrvSizeT len) */
+SEC("uprobe")
+int event_driver_output(struct pt_regs *ctx)
+{
+	uint64_t port = port_with(ctx->di);
+
+	driver_event(ctx, EVENT_DRIVER_OUTPUT, port, caller_of(port), ctx->dx, 0, 1);
+	return 0;
+}
+
+/* void outputv(ErlDrvData, ErlIOVec *ev) */
+SEC("uprobe")
+int event_driver_outputv(struct pt_regs *ctx)
+{
+	uint64_t port = port_with(ctx->di), size;
+
+	if (!read_u64(ctx->si + IOVEC_SIZE, &size))
+		size = EVENT_UNKNOWN;
+	driver_event(ctx, EVENT_DRIVER_OUTPUTV, port, caller_of(port), size, 0, 1);
+	return 0;
+}
+
+/* ErlDrvSSizeT control(ErlDrvData, unsigned int command, char *buf, ErlDrvSizeT len, char **rbuf,
+ * ErlDrvSizeT rlen); call() has the same and a pointer more */
+INLINE int commanded(struct pt_regs *ctx, enum event_kind kind)
+{
+	uint64_t port = port_with(ctx->di);
+
+	driver_event(ctx, kind, port, caller_of(port), (uint32_t)ctx->si, ctx->cx, 2);
+	return 0;
+}
+
+SEC("uprobe")
+int event_driver_control(struct pt_regs *ctx)
+{
+	return commanded(ctx, EVENT_DRIVER_CONTROL);
+}
+
+SEC("uprobe")
+int event_driver_call(struct pt_regs *ctx)
+{
+	return commanded(ctx, EVENT_DRIVER_CALL);
+}
+
+#endif
