@@ -167,8 +167,8 @@ int event_port_task_return(struct pt_regs *ctx)
 	t->port_task = 0;
 	/* It may be gone by now; its memory is kept until all schedulers have gone on. */
 	if (port)
-		driver_event(ctx, EVENT_PORT_SCHEDULED, port, connected_of(port), EVENT_WORD_OUT,
-			     0, 1);
+		driver_event(ctx, EVENT_PORT_SCHEDULED, port, connected_of(port), EVENT_WORD_OUT, 0,
+			     1);
 	return 0;
 }
 
@@ -217,8 +217,7 @@ int event_driver_init(struct pt_regs *ctx)
 	if (t && t->esdp && read_u64(t->esdp + config.layout.sched_current_process, &epid))
 		epid = epid_of(epid);
 	if (!read_u64(entry + DRIVER_ENTRY_INIT, &init) || !init ||
-	    !wanted_of(EVENT_DRIVER_INIT, epid) ||
-	    !read_u32(entry + DRIVER_ENTRY_MAJOR, &n[0]) ||
+	    !wanted_of(EVENT_DRIVER_INIT, epid) || !read_u32(entry + DRIVER_ENTRY_MAJOR, &n[0]) ||
 	    !read_u32(entry + DRIVER_ENTRY_MINOR, &n[1]) ||
 	    !read_u32(entry + DRIVER_ENTRY_FLAGS, &n[2]))
 		return 0;

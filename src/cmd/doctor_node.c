@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 #include "cmd/doctor.h"
 #include "event/catalogue.h"
-#include "probe/sources.h"
+#include "probe/driver_sources.h"
 #include "target/proc.h"
 
 #define LIMITS_MAX_SIZE 4096
@@ -276,6 +276,7 @@ static void add_events(struct doctor_rows *rows, const struct beam_node *node)
 	if (node->core)
 		return;
 	source_plan(&plan, node->elf, (1ull << NR_EVENT_KINDS) - 1);
+	driver_sources_add(&plan, node, (1ull << NR_EVENT_KINDS) - 1);
 	for (int group = 0; group < NR_EVENT_GROUPS; group++) {
 		struct doctor_row *row =
 			add(rows, node, "events", event_group_name((enum event_group)group));

@@ -19,6 +19,7 @@
 #include "capture/reader.h"
 #include "cmd/event_run_internal.h"
 #include "cmd/loop.h"
+#include "probe/driver_sources.h"
 
 #define DRAIN_EVERY_NS 50000000u
 #define DRAIN_MAX_NS   250000000u
@@ -86,6 +87,7 @@ static int plan_sources(struct event_run *run, struct error *err)
 	struct strbuf names = STRBUF_INIT;
 
 	source_plan(&run->plan, run->node->elf, run->consumer->kinds);
+	driver_sources_add(&run->plan, run->node, run->consumer->kinds);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (!run->plan.missing[kind])
 			continue;

@@ -18,6 +18,7 @@ static const struct {
 	{COUNTER_RING_FULL, "ring_full"},
 	{COUNTER_READ_FAULT, "read_fault"},
 	{COUNTER_NO_STACK, "no_stack"},
+	{COUNTER_DRIVERS_LOADED, "drivers_loaded"},
 	{COUNTER_THREAD_TABLE_FULL, "thread_table_full"},
 	{COUNTER_NAMES_FULL, "names_full"},
 	{COUNTER_BAD_RECORD, "bad_record"},

@@ -5,7 +5,7 @@
 #include "beam/node.h"
 #include "cmd/envelope.h"
 #include "cmd/events.h"
-#include "probe/sources.h"
+#include "probe/driver_sources.h"
 
 static const char *type_name(enum event_field_type type)
 {
@@ -93,8 +93,10 @@ int events_list(struct command_context *ctx, struct beam_node *n, struct error *
 	struct source_plan plan;
 	int rc;
 
-	if (n)
+	if (n) {
 		source_plan(&plan, n->elf, kinds);
+		driver_sources_add(&plan, n, kinds);
+	}
 	if (ctx->opt.json)
 		jsonw_begin_rows(&w, NULL);
 	else if (ctx->opt.markdown)

@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
+#include "probe/driver_sources.h"
 
 #define KIND(kind) (1ull << EVENT_##kind)
 #define GC_KINDS                                                                                   \
@@ -58,6 +59,10 @@ static const struct source_row {
 	{KIND(PORT_CONNECT), {"erts_port_connect"}, "event_port_connect", "di dx r8", NULL},
 	{KIND(PORT_LINK), {"erts_port_link"}, "event_port_link", "di si", NULL},
 	{KIND(PORT_UNLINK), {"erts_port_unlink"}, "event_port_unlink", "di si", NULL},
+	{KIND(PORT_SCHEDULED), {"erts_port_task_execute"},
+		"event_port_task", "di", "event_port_task_return"},
+	{KIND(PORT_BUSY) | KIND(PORT_NOT_BUSY), {"set_busy_port"}, "event_port_busy", "di si", NULL},
+	{KIND(DRIVER_INIT), {"erts_add_driver_entry"}, "event_driver_init", "di", NULL},
 };
 /* clang-format on */
 _Static_assert(2 * ARRAY_SIZE(rows) <= SOURCE_MAX_POINTS + 2, "each row may be two points");
@@ -81,7 +86,7 @@ bool source_plan_add(struct source_plan *p, const struct source_point *point)
 	return true;
 }
 
-static unsigned int argument_mask(const char *args)
+unsigned int source_arguments(const char *args)
 {
 	static const char *const names[] = {"di", "si", "dx", "cx", "r8", "r9"};
 	unsigned int mask = 0;
@@ -105,7 +110,7 @@ static bool place_row(struct row_places *out, const struct source_row *row,
 		      const struct elf_file *elf, uint64_t addr)
 {
 	struct placement_request request = {
-		.args = argument_mask(row->args),
+		.args = source_arguments(row->args),
 		.returns = row->at_return != NULL,
 		.nops = placement_kernel_emulates_nops(),
 	};
@@ -163,7 +168,11 @@ void source_plan(struct source_plan *out, const struct elf_file *elf, uint64_t k
 	struct elf_symbol symbols[ARRAY_SIZE(rows)];
 
 	memset(out, 0, sizeof(*out));
-	out->kinds = kinds;
+	out->kinds = kinds & ~driver_source_kinds();
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if ((kinds & driver_source_kinds()) >> kind & 1)
+			out->missing[kind] = "driver_list";
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (!(rows[i].kinds & kinds))
 			continue;
@@ -195,7 +204,7 @@ bool source_function(unsigned int i, struct source_function *out)
 	if (i >= ARRAY_SIZE(rows))
 		return false;
 	*out = (struct source_function){
-		.request.args = argument_mask(rows[i].args),
+		.request.args = source_arguments(rows[i].args),
 		.request.nops = placement_kernel_emulates_nops(),
 		.returns = rows[i].at_return != NULL,
 	};
@@ -249,6 +258,8 @@ void source_functions(enum event_kind kind, char *buf, size_t size)
 	size_t at = 0;
 
 	buf[0] = '\0';
+	if (driver_source_callback(kind))
+		snprintf(buf, size, "callback %s of each driver", driver_source_callback(kind));
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && at < size; i++) {
 		if (rows[i].kinds >> kind & 1)
 			at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? ", " : "",

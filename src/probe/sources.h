@@ -14,6 +14,8 @@
 #include "target/elf.h"
 
 #define SOURCE_MAX_POINTS 192
+#define SOURCE_MAX_PATHS  8 /* files beside the node's executable */
+#define SOURCE_PATH_SIZE  96
 
 /*
  * One place to attach to: a function (its entry, or where it is cheap, or its return), or an
@@ -42,15 +44,21 @@ struct source_plan {
 	 * cannot be probed, "" if it has no symbol.  Else NULL. */
 	const char *missing[NR_EVENT_KINDS];
 	char refused[NR_EVENT_KINDS][96];
+	/* What points refer to, which therefore must not be copied to another plan. */
+	char paths[SOURCE_MAX_PATHS][SOURCE_PATH_SIZE];
+	unsigned int nr_paths;
+	unsigned int unwatched; /* callbacks of drivers that cannot be watched */
 };
 
 /* Adds a point, whose strings live as long as the plan; false = there are SOURCE_MAX_POINTS. */
 bool source_plan_add(struct source_plan *p, const struct source_point *point);
 
-/* What to attach for these kinds. */
+/* What to attach for these kinds; for calls of drivers see driver_sources.h. */
 void source_plan(struct source_plan *out, const struct elf_file *elf, uint64_t kinds);
 /* Why a kind is missing: "no symbol erts_a", "erts_a: WHY". */
 void source_missing(const struct source_plan *p, enum event_kind kind, char *buf, size_t size);
+/* PLACEMENT_* of the registers "di si dx". */
+unsigned int source_arguments(const char *args);
 /* The functions that a kind needs, as a list "a, b" into buf. */
 void source_functions(enum event_kind kind, char *buf, size_t size);
 

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See driver_sources.h. */
+#include "probe/driver_sources.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "target/objects.h"
+
+#define KIND(kind)    (1ull << EVENT_##kind)
+#define COOKIE_SHARED 1ull
+
+static const struct {
+	enum event_kind kind;
+	const char *name, *program, *args;
+} callbacks[NR_DRIVER_CALLBACKS] = {
+#define CALLBACK(id, callback, registers)                                                          \
+	[DRIVER_##id] = {.kind = EVENT_DRIVER_##id,                                                \
+			 .name = #callback,                                                        \
+			 .program = "event_driver_" #callback,                                     \
+			 .args = (registers)}
+	CALLBACK(START, start, "di"),
+	CALLBACK(STOP, stop, "di"),
+	CALLBACK(FINISH, finish, ""),
+	CALLBACK(FLUSH, flush, "di"),
+	CALLBACK(OUTPUT, output, "di dx"),
+	CALLBACK(OUTPUTV, outputv, "di si"),
+	CALLBACK(CONTROL, control, "di si cx"),
+	CALLBACK(CALL, call, "di si cx"),
+	CALLBACK(READY_INPUT, ready_input, "di"),
+	CALLBACK(READY_OUTPUT, ready_output, "di"),
+	CALLBACK(READY_ASYNC, ready_async, "di"),
+	CALLBACK(TIMEOUT, timeout, "di"),
+	CALLBACK(PROCESS_EXIT, process_exit, "di"),
+	CALLBACK(STOP_SELECT, stop_select, ""),
+#undef CALLBACK
+};
+
+/* Functions of the VM that call drivers of a port that is not the current one, and are called with
+ * it. */
+#define KEPT_KINDS                                                                                 \
+	(KIND(DRIVER_READY_ASYNC) | KIND(DRIVER_PROCESS_EXIT) | KIND(DRIVER_STOP) |                \
+	 KIND(DRIVER_FLUSH))
+static const char *const kept_at[] = {"async_ready", "erts_fire_port_monitor"};
+
+uint64_t driver_source_kinds(void)
+{
+	uint64_t kinds = 0;
+
+	for (int i = 0; i < NR_DRIVER_CALLBACKS; i++)
+		kinds |= 1ull << callbacks[i].kind;
+	return kinds;
+}
+
+const char *driver_source_callback(enum event_kind kind)
+{
+	for (int i = 0; i < NR_DRIVER_CALLBACKS; i++)
+		if (callbacks[i].kind == kind)
+			return callbacks[i].name;
+	return NULL;
+}
+
+/* The very file that is mapped there, whatever its name means in our mount namespace; NULL if there
+ * are too many. */
+static const char *map_path(struct source_plan *plan, const struct beam_node *n,
+			    const struct proc_map *map)
+{
+	char path[SOURCE_PATH_SIZE];
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, n->os_pid,
+		 map->start, map->end);
+	for (unsigned int i = 0; i < plan->nr_paths; i++)
+		if (strcmp(plan->paths[i], path) == 0)
+			return plan->paths[i];
+	if (plan->nr_paths >= SOURCE_MAX_PATHS)
+		return NULL;
+	memcpy(plan->paths[plan->nr_paths], path, sizeof(path));
+	return plan->paths[plan->nr_paths++];
+}
+
+/* Where a function of the process stands in a file; false if it stands in none. */
+static bool locate(struct source_plan *plan, const struct beam_node *n, raddr addr,
+		   struct source_point *point)
+{
+	const struct proc_map *map = proc_maps_find(objects_maps(n->objects), addr);
+	uint64_t bias;
+
+	if (!map || !map->x || !*map->path || *map->path == '[')
+		return false;
+	if (objects_elf(n->objects, addr, &bias) == n->elf && bias == n->bias) {
+		point->addr = addr - n->bias;
+		return true;
+	}
+	point->path = map_path(plan, n, map);
+	point->is_instruction = true;
+	point->offset = addr - map->start + map->offset;
+	return point->path != NULL;
+}
+
+/* The callback of an earlier driver is the same function: it has its point already. */
+static bool is_first(const struct driver_list *l, size_t driver, int callback)
+{
+	for (size_t i = 0; i < driver; i++)
+		if (l->data[i].callbacks[callback] == l->data[driver].callbacks[callback])
+			return false;
+	return true;
+}
+
+static bool is_shared(const struct driver_list *l, size_t driver, int callback)
+{
+	for (size_t i = 0; i < l->len; i++)
+		if (i != driver &&
+		    l->data[i].callbacks[callback] == l->data[driver].callbacks[callback])
+			return true;
+	return false;
+}
+
+/* One function for two kinds of callbacks: a call does not tell which of them it is. */
+static bool is_ambiguous(const struct driver_list *l, raddr addr, int callback)
+{
+	for (size_t i = 0; i < l->len; i++)
+		for (int k = 0; k < NR_DRIVER_CALLBACKS; k++)
+			if (k != callback && l->data[i].callbacks[k] == addr)
+				return true;
+	return false;
+}
+
+static void add_callback(struct source_plan *plan, const struct beam_node *n, const struct driver_list *l,
+			 size_t driver, int callback)
+{
+	const struct driver_facts *d = &l->data[driver];
+	struct source_point point = {
+		.symbol = callbacks[callback].name,
+		.program = callbacks[callback].program,
+		.args = callbacks[callback].args,
+		.kinds = 1ull << callbacks[callback].kind,
+		.cookie = d->addr | (is_shared(l, driver, callback) ? COOKIE_SHARED : 0),
+	};
+
+	if (is_ambiguous(l, d->callbacks[callback], callback)) {
+		log_info("driver %s: %s() is another callback too, its calls are not watched",
+			 d->name, callbacks[callback].name);
+		plan->refused++;
+	} else if (!locate(plan, n, d->callbacks[callback], &point) ||
+		   !source_plan_add(plan, &point)) {
+		log_info("driver %s: %s() cannot be watched", d->name, callbacks[callback].name);
+		plan->refused++;
+	}
+}
+
+/* Without them only the port of some calls stays unknown. */
+static void add_kept(struct source_plan *plan, const struct beam_node *n, uint64_t kinds)
+{
+	for (size_t i = 0; kinds & KEPT_KINDS && i < ARRAY_SIZE(kept_at); i++) {
+		struct elf_symbol symbol;
+		struct source_point point = {
+			.symbol = kept_at[i],
+			.program = "event_port_kept",
+			.args = "di",
+			.kinds = kinds & KEPT_KINDS,
+		};
+
+		if (!elf_file_symbol(n->elf, kept_at[i], &symbol) || !symbol.function)
+			continue;
+		point.addr = symbol.addr;
+		source_plan_add(plan, &point);
+	}
+}
+
+void driver_sources_add(struct source_plan *plan, const struct beam_node *n, uint64_t kinds)
+{
+	struct driver_list drivers;
+	struct error why;
+
+	kinds &= driver_source_kinds();
+	if (!kinds)
+		return;
+	if (drivers_read(n, &drivers, &why)) {
+		log_info("%s", why.msg);
+		return;
+	}
+	for (int c = 0; c < NR_DRIVER_CALLBACKS; c++) {
+		if (!(kinds >> callbacks[c].kind & 1))
+			continue;
+		plan->kinds |= 1ull << callbacks[c].kind;
+		plan->missing[callbacks[c].kind] = NULL;
+		for (size_t i = 0; i < drivers.len; i++)
+			if (drivers.data[i].callbacks[c] && is_first(&drivers, i, c))
+				add_callback(plan, n, &drivers, i, c);
+	}
+	add_kept(plan, n, kinds);
+	driver_list_free(&drivers);
+}
