@@ -30,9 +30,10 @@
 /* ErlIOVec {int vsize; ErlDrvSizeT size; ...}, erl_driver.h */
 #define IOVEC_SIZE 8
 
+/* Not ERTS_INVALID_PID, which the VM itself calls with: all bits of its number are set. */
 INLINE bool is_pid(uint64_t term)
 {
-	return (term & 0xf) == 3;
+	return (term & 0xf) == 3 && term >> 4 != ~0ull >> 4;
 }
 
 /* The port that this scheduler works for, 0 if none. */

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Events of ports and drivers: workloads that do an exact number of things; counts, bytes and ports
+are equal to what the node says."""
+import os
+import re
+import subprocess
+from collections import Counter
+
+from cases_events import Watch, of
+from harness import Failure, Skip, case, check, check_equal
+from nodes import HERE
+
+CALLBACKS = ("driver_start", "driver_stop", "driver_flush", "driver_output", "driver_call",
+             "driver_control", "driver_ready_input", "driver_ready_output", "driver_ready_async",
+             "driver_timeout", "driver_process_exit")
+
+
+def hides(ctx):
+    """OTP 29 hides all functions but those of the driver interface."""
+    return int(ctx.otp) >= 29
+
+
+def watched(ctx, *question, kinds="port,driver", node=None):
+    watch = Watch(ctx, node or ctx.node, "-e", kinds)
+    answer = (node or ctx.node).ask("driver_zoo", *question)
+    return answer, watch.events()
+
+
+def of_port(events, port, prefix=""):
+    return [e for e in events if e.get("port") == port and e["kind"].startswith(prefix)]
+
+
+def total(events, kinds, field="bytes"):
+    return sum(e[field] for e in events if e["kind"] in kinds)
+
+
+OUTPUT = ("driver_output", "driver_outputv")
+
+
+def build_driver(ctx):
+    """The directory of zoo_drv.so, compiled once for the run."""
+    out = os.path.join(ctx.work_dir, "zoo_drv")
+    if not os.path.exists(out):
+        os.makedirs(out)
+        done = subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", out + "/zoo_drv.so",
+                               os.path.join(HERE, "drivers", "zoo_drv.c")],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failure(f"zoo_drv.c does not compile: {done.stderr}")
+    return out
+
+
+@case("spawn: each command is one call with its bytes, by both ways to send; input is counted")
+def spawned(ctx):
+    for count, size in ((20, 100), (10, 5000)):
+        truth, events = watched(ctx, "spawned", count, size)
+        own = of_port(events, truth["port"])
+        check_equal({e["driver"] for e in own}, {"spawn"}, "driver")
+        check_equal([e["bytes"] for e in of(own, "driver_output")], [size] * count, "outputs")
+        check_equal({e["pid"] for e in of(own, "driver_output")}, {truth["pid"]}, "who sent")
+        check_equal(total(own, OUTPUT), truth["output"], "bytes out")
+        stop = of(own, "driver_stop")
+        check_equal([(e["input"], e["output"]) for e in stop],
+                    [(truth["input"], truth["output"])], "bytes of its life")
+        check_equal(truth["input"], count * size, "bytes in")
+        check_equal(len(of(own, "driver_start")), 1, "starts")
+        if not hides(ctx):
+            check_equal([(e["kind"], e["name"]) for e in of(own, "port_open")],
+                        [("port_open", "cat")], "open")
+            check_equal(len(of(own, "port_command")), count, "commands")
+            check_equal([e["type"] for e in of(own, "port_scheduled")],
+                        ["in", "out"] * (len(of(own, "port_scheduled")) // 2), "in and out")
+
+
+@case("fd: a port that writes a file; what async threads did comes back")
+def fd(ctx):
+    truth, events = watched(ctx, "fd", 20, 300)
+    own = of_port(events, truth["port"])
+    check_equal({e["driver"] for e in own}, {"fd"}, "driver")
+    check_equal([e["bytes"] for e in of(own, "driver_outputv")], [300] * 20, "outputs")
+    check_equal(truth["output"], 6000, "what the node counts")
+    check(of(own, "driver_ready_async"), "ready_async")
+    if not hides(ctx):
+        check_equal([e["kind"] for e in own if e["kind"] in ("port_open", "port_exit")],
+                    ["port_open", "port_exit"], "open and exit")
+
+
+@case("tcp: bytes out are those of the node's counters, at both ends")
+def tcp(ctx):
+    for count, size in ((10, 10), (5, 3000)):
+        truth, events = watched(ctx, "tcp", count, size)
+        for end in ("client", "server"):
+            own = of_port(events, truth[end]["port"])
+            check_equal({e["driver"] for e in own}, {"tcp_inet"}, "driver")
+            check_equal(len(of(own, "driver_outputv")), count, f"sends of {end}")
+            check_equal(total(own, OUTPUT), truth[end]["output"], f"bytes out of {end}")
+            check_equal(truth[end]["recv_oct"], count * size, "what inet counts")
+            check_equal([e["output"] for e in of(own, "driver_stop")], [truth[end]["output"]],
+                        "bytes of its life")
+            if not hides(ctx):
+                check_equal([(e["command"], e["pid"]) for e in of(own, "port_control")],
+                            [(e["command"], e["pid"]) for e in of(own, "driver_control")],
+                            "each control reaches the driver")
+        check(len(of(of_port(events, truth["client"]["port"]), "driver_ready_input")) >= 1,
+              "input of the active end")
+        check_equal(len(of(of_port(events, truth["listen"]["port"]), "driver_start")), 1, "listen")
+        accepted = of_port(events, truth["server"]["port"])
+        check_equal(len(of(accepted, "driver_start")), 0, "an accepted one is not started")
+
+
+@case("udp: each datagram is one output, and one input where nothing else is read")
+def udp(ctx):
+    truth, events = watched(ctx, "udp", 20, 200)
+    sender = of_port(events, truth["sender"]["port"])
+    receiver = of_port(events, truth["receiver"]["port"])
+    check_equal({e["driver"] for e in sender + receiver}, {"udp_inet"}, "driver")
+    check_equal(len([e for e in sender if e["kind"] in OUTPUT]), 20, "sends")
+    check_equal(total(sender, OUTPUT), truth["sender"]["output"], "bytes out")
+    check_equal(truth["receiver"]["recv_cnt"], 20, "what inet counts")
+    check_equal(len(of(receiver, "driver_ready_input")), 20, "inputs")
+
+
+@case("control commands: number, size and caller of each")
+def controls(ctx):
+    truth, events = watched(ctx, "controls", 20)
+    own = of_port(events, truth["port"])
+    check_equal([(e["command"], e["bytes"]) for e in of(own, "driver_control")],
+                list(zip(truth["commands"], truth["sizes"])), "commands")
+    check_equal({e["pid"] for e in of(own, "driver_control")}, {truth["pid"]}, "callers")
+    if not hides(ctx):
+        check_equal([e["command"] for e in of(own, "port_control")], truth["commands"], "at the call")
+
+
+@case("owners: ports given away, linked and unlinked")
+def owners(ctx):
+    if hides(ctx):
+        raise Skip(f"OTP {ctx.otp} hides the functions")
+    truth, events = watched(ctx, "owners", 10)
+    for port in truth["ports"]:
+        own = of_port(events, port)
+        check_equal([(e["pid"], e["owner"]) for e in of(own, "port_connect")],
+                    [(truth["pid"], truth["other"])], "connect")
+        check_equal([(e["kind"], e["pid"]) for e in own
+                     if e["kind"] in ("port_link", "port_unlink")],
+                    [("port_unlink", truth["pid"]), ("port_link", truth["other"]),
+                     ("port_unlink", truth["other"]), ("port_link", truth["other"])],
+                    "links and unlinks")
+        check_equal([e["pid"] for e in of(own, "driver_start")], [truth["pid"]], "who opened it")
+        check_equal([e["pid"] for e in of(own, "driver_stop")], [truth["other"]], "who owned it")
+
+
+@case("killed owners: their ports exit and are stopped")
+def killed(ctx):
+    truth, events = watched(ctx, "killed", 10)
+    for victim in truth["victims"]:
+        own = of_port(events, victim["port"])
+        check_equal([(e["pid"], e["driver"]) for e in of(own, "driver_stop")],
+                    [(victim["owner"], "spawn")], "stop")
+        if not hides(ctx):
+            check_equal([e["reason"] for e in of(own, "port_exit")], ["killed"], "reason")
+
+
+@case("a loaded driver: every callback as often as it was made to be called")
+def own_driver(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    node.ask("driver_zoo", "load", build_driver(ctx))
+    truth, events = watched(ctx, "own", 5, node=node)
+    compared = 0
+    for p in truth["ports"]:
+        own = of_port(events, p["port"])
+        drivers = [e for e in own if e["kind"].startswith("driver_")]
+        check_equal({e["driver"] for e in own}, {"zoo_drv"}, "driver")
+        wanted = {kind: 1 for kind in CALLBACKS}
+        wanted["driver_control"] = p["controls"]
+        check_equal(Counter(e["kind"] for e in drivers), Counter(wanted), f"calls of {p['port']}")
+        check_equal([e["bytes"] for e in of(own, "driver_output")], [p["size"]], "output")
+        check_equal([(e["command"], e["bytes"], e["pid"]) for e in of(own, "driver_call")],
+                    [(97, p["call_size"], truth["pid"])], "call")
+        check_equal({e["bytes"] for e in of(own, "driver_control")}, {p["size"]}, "control")
+        check_equal([e["pid"] for e in of(own, "driver_control", command=5)], [p["monitored"]],
+                    "who is monitored")
+        check_equal([(e["input"], e["output"]) for e in of(own, "driver_stop")],
+                    [(p["input"], p["output"])], "bytes of its life")
+        check_equal([e["kind"] for e in own if "busy" in e["kind"]],
+                    ["port_busy", "port_not_busy"] * p["busy"], "busy, and not")
+        compared += len(own)
+    check_equal(len(of(events, "driver_stop_select", driver="zoo_drv")), 2 * len(truth["ports"]),
+                "descriptors to be closed")
+    print(f"{compared} events of {len(truth['ports'])} ports compared")
+
+
+@case("a driver that is loaded and unloaded: init, finish, and what cannot be seen is counted")
+def loaded(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    path = build_driver(ctx)
+    watch = Watch(ctx, node, "-e", "driver")
+    node.ask("driver_zoo", "load", path)
+    events = watch.events()
+    if not hides(ctx):
+        check_equal([(e["driver"], e["major"], e["minor"], e["flags"])
+                     for e in of(events, "driver_init")], [("zoo_drv", 3, 0, 0)], "init")
+        check(re.search(r"drivers_loaded 1\b", watch.err[-1]), f"{watch.err[-1]}")
+    watch = Watch(ctx, node, "-e", "driver")
+    node.ask("driver_zoo", "unload")
+    check_equal([e["driver"] for e in of(watch.events(), "driver_finish")], ["zoo_drv"], "finish")
+
+
+@case("--process: only what that process has done, or owns")
+def one_process(ctx):
+    watch = Watch(ctx, ctx.node, "-e", "port,driver", "--process", "<0.0.0>")
+    ctx.node.ask("driver_zoo", "spawned", 5, 10)
+    check_equal({e["pid"] for e in watch.events()} - {"<0.0.0>"}, set(), "pids")
