@@ -64,7 +64,7 @@ fd(Count, Size) ->
     Name = "/tmp/driver_zoo." ++ os:getpid(),
     in_process(fun() ->
         {ok, File} = file:open(Name, [raw, write]),
-        {ok, <<Fd:32/native>>} = prim_file:get_handle(File),
+        <<Fd:32/native>> = prim_file:get_handle(File),
         P = open_port({fd, Fd, Fd}, [out, binary]),
         [true = port_command(P, Data) || _ <- lists:seq(1, N)],
         Truth = bytes(P),
@@ -150,7 +150,7 @@ other(0) -> ok;
 other(N) ->
     receive
         {take, P, From} ->
-            true = link(P),
+            %% Who gets a port is linked to it.
             true = unlink(P),
             true = link(P),
             {connected, Self} = erlang:port_info(P, connected),
