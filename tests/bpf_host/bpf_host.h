@@ -111,6 +111,7 @@ struct host {
 	uint32_t cpu;
 	struct task_struct task;
 	struct pt_regs task_regs;
+	uint64_t cookie;
 	uint64_t kernel_stack[128];
 	long kernel_stack_size; /* bytes, or a negative errno */
 };
@@ -402,6 +403,12 @@ static inline uint64_t bpf_get_current_pid_tgid(void)
 static inline struct task_struct *bpf_get_current_task_btf(void)
 {
 	return &host.task;
+}
+
+static inline uint64_t bpf_get_attach_cookie(void *ctx)
+{
+	(void)ctx;
+	return host.cookie;
 }
 
 static inline struct pt_regs *bpf_task_pt_regs(struct task_struct *task)

@@ -61,8 +61,12 @@ static void test_fields(void **state)
 	f = event_fields(EVENT_PROCESS_SPAWN, &nr);
 	assert_int_equal(nr, 2);
 	assert_string_equal(f[1].name, "entry");
-	event_fields((enum event_kind)(NR_EVENT_KINDS - 1), &nr);
+	event_fields(EVENT_PORT_UNLINK, &nr);
 	assert_int_equal(nr, 2);
+	/* The last one ends with the table. */
+	f = event_fields((enum event_kind)(NR_EVENT_KINDS - 1), &nr);
+	assert_in_range(nr, 1, EVENT_MAX_FIELDS);
+	assert_int_equal(f[nr - 1].kind, NR_EVENT_KINDS - 1);
 }
 
 static void test_lists(void **state)
