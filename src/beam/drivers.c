@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * See drivers.h.  By symbol where there are any; else all words of the executable's writable data
- * are tried: drivers that stand there, and pointers to drivers.  Either way what is found must agree
- * with the entry that it was made from.
+ * are tried: drivers that stand there, and pointers to drivers.  Either way what is found must
+ * agree with the entry that it was made from.
  */
 #include "beam/drivers.h"
 

@@ -128,8 +128,8 @@ static bool is_ambiguous(const struct driver_list *l, raddr addr, int callback)
 	return false;
 }
 
-static void add_callback(struct source_plan *plan, const struct beam_node *n, const struct driver_list *l,
-			 size_t driver, int callback)
+static void add_callback(struct source_plan *plan, const struct beam_node *n,
+			 const struct driver_list *l, size_t driver, int callback)
 {
 	const struct driver_facts *d = &l->data[driver];
 	struct source_point point = {

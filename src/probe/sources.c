@@ -61,7 +61,8 @@ static const struct source_row {
 	{KIND(PORT_UNLINK), {"erts_port_unlink"}, "event_port_unlink", "di si", NULL},
 	{KIND(PORT_SCHEDULED), {"erts_port_task_execute"},
 		"event_port_task", "di", "event_port_task_return"},
-	{KIND(PORT_BUSY) | KIND(PORT_NOT_BUSY), {"set_busy_port"}, "event_port_busy", "di si", NULL},
+	{KIND(PORT_BUSY) | KIND(PORT_NOT_BUSY), {"set_busy_port"},
+		"event_port_busy", "di si", NULL},
 	{KIND(DRIVER_INIT), {"erts_add_driver_entry"}, "event_driver_init", "di", NULL},
 };
 /* clang-format on */

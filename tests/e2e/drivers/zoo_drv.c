@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A driver whose every callback can be made to be called an exact number of times.  It is loaded by
- * workloads/driver_zoo.erl.  The interface of drivers is declared here as far as it is used: it is
- * a binary interface that has not changed since OTP R15, and not every Erlang comes with its header.
+ * A driver whose every callback can be made to be called an exact number of times.  It is loaded
+ * by workloads/driver_zoo.erl.  The interface of drivers is declared here as far as it is used: it
+ * is a binary interface that has not changed since OTP R15, and not every Erlang comes with its
+ * header.
  *
  * control(command, n): 1 a timer; 2 something for an async thread; 3 busy; 4 not busy any more;
- * 5 monitor the caller; 6 put data into the queue, so that closing has to flush it; 7 a pipe, select
- * it and write to it; 8 deselect it.  Whoever owns the port gets a byte from each callback.
+ * 5 monitor the caller; 6 put data into the queue, so that closing has to flush it; 7 a pipe,
+ * select it and write to it; 8 deselect it.  Whoever owns the port gets a byte from each callback.
  */
 #include <stddef.h>
 #include <unistd.h>
