@@ -81,23 +81,38 @@ static const char *map_path(struct source_plan *plan, const struct beam_node *n,
 	return plan->paths[plan->nr_paths++];
 }
 
-/* Where a function of the process stands in a file; false if it stands in none. */
+/*
+ * Where a function of the process stands in a file, and where it is cheap to probe.  Empty callbacks,
+ * of one instruction, are probed there.  False: why not.
+ */
 static bool locate(struct source_plan *plan, const struct beam_node *n, raddr addr,
-		   struct source_point *point)
+		   struct source_point *point, const char **why)
 {
+	const struct placement_request request = {
+		.args = source_arguments(point->args),
+		.nops = placement_kernel_emulates_nops(),
+	};
 	const struct proc_map *map = proc_maps_find(objects_maps(n->objects), addr);
+	const struct elf_file *elf;
 	uint64_t bias;
 
+	*why = "it is in no file";
 	if (!map || !map->x || !*map->path || *map->path == '[')
 		return false;
-	if (objects_elf(n->objects, addr, &bias) == n->elf && bias == n->bias) {
-		point->addr = addr - n->bias;
-		return true;
+	elf = objects_elf(n->objects, addr, &bias);
+	if (!elf)
+		return false;
+	*why = "too many libraries";
+	if (elf != n->elf) {
+		point->path = map_path(plan, n, map);
+		if (!point->path)
+			return false;
 	}
-	point->path = map_path(plan, n, map);
-	point->is_instruction = true;
-	point->offset = addr - map->start + map->offset;
-	return point->path != NULL;
+	placement_find_in_elf(&point->place, elf, addr - bias, &request);
+	*why = point->place.reason;
+	point->addr = addr - bias;
+	point->offset = addr - map->start + map->offset + point->place.offset;
+	return point->place.ok;
 }
 
 /* The callback of an earlier driver is the same function: it has its point already. */
@@ -140,14 +155,17 @@ static void add_callback(struct source_plan *plan, const struct beam_node *n,
 		.cookie = d->addr | (is_shared(l, driver, callback) ? COOKIE_SHARED : 0),
 	};
 
+	const char *why = "";
+
 	if (is_ambiguous(l, d->callbacks[callback], callback)) {
 		log_info("driver %s: %s() is another callback too, its calls are not watched",
 			 d->name, callbacks[callback].name);
-		plan->refused++;
-	} else if (!locate(plan, n, d->callbacks[callback], &point) ||
+		plan->unwatched++;
+	} else if (!locate(plan, n, d->callbacks[callback], &point, &why) ||
 		   !source_plan_add(plan, &point)) {
-		log_info("driver %s: %s() cannot be watched", d->name, callbacks[callback].name);
-		plan->refused++;
+		log_info("driver %s: %s() cannot be watched: %s", d->name, callbacks[callback].name,
+			 why);
+		plan->unwatched++;
 	}
 }
 
@@ -162,11 +180,11 @@ static void add_kept(struct source_plan *plan, const struct beam_node *n, uint64
 			.args = "di",
 			.kinds = kinds & KEPT_KINDS,
 		};
+		const char *why;
 
-		if (!elf_file_symbol(n->elf, kept_at[i], &symbol) || !symbol.function)
-			continue;
-		point.addr = symbol.addr;
-		source_plan_add(plan, &point);
+		if (elf_file_symbol(n->elf, kept_at[i], &symbol) && symbol.function &&
+		    locate(plan, n, symbol.addr + n->bias, &point, &why))
+			source_plan_add(plan, &point);
 	}
 }
 
