@@ -82,8 +82,8 @@ static const char *map_path(struct source_plan *plan, const struct beam_node *n,
 }
 
 /*
- * Where a function of the process stands in a file, and where it is cheap to probe.  Empty callbacks,
- * of one instruction, are probed there.  False: why not.
+ * Where a function of the process stands in a file, and where it is cheap to probe.
+ * False: why not.
  */
 static bool locate(struct source_plan *plan, const struct beam_node *n, raddr addr,
 		   struct source_point *point, const char **why)

@@ -59,6 +59,7 @@ static int setup(void **unused)
 	for (size_t i = 0; i < sizeof(struct beam_layout) / 4; i++)
 		l[i] = (int32_t)(8 * i);
 	config.event_kinds = ALL;
+	switches.kinds = ALL;
 	HOST_ADD_RINGS(rings);
 	HOST_ADD_MAP(counters);
 	HOST_ADD_MAP(threads);
