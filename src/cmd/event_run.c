@@ -278,7 +278,8 @@ static int watch(struct event_run *run, struct error *err)
 	const struct options *o = &run->ctx->opt;
 	struct live_config config = {.events = &run->plan,
 				     .event_stacks = run->consumer->stacks,
-				     .max_overhead = o->max_overhead};
+				     .max_overhead = o->max_overhead,
+				     .gc_longer_than_ns = run->consumer->gc_longer_than_ns};
 	int rc = plan_sources(run, err);
 
 	if (rc == 0 && o->process)
@@ -347,13 +348,14 @@ static int replay(struct event_run *run, struct error *err)
 
 /* ---- interface ----------------------------------------------------------------------------- */
 
-static int check_options(const struct options *o, struct error *err)
+static int check_options(const struct options *o, const struct event_consumer *c, struct error *err)
 {
+	bool ends = o->duration_ns || (o->limit && c->either); /* -n of a table ends nothing */
+
 	if (o->input && (o->pid || o->duration_ns || o->watch_ns))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "-i shows a capture: it goes with none of -p, -d and --watch");
-	if (!o->input && !o->duration_ns && !o->limit && !isatty(STDIN_FILENO) &&
-	    !isatty(STDERR_FILENO))
+	if (!o->input && !ends && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "without a terminal to press Ctrl-C on, say how long: -d 10s");
 	return 0;
@@ -363,7 +365,7 @@ int event_run(struct command_context *ctx, const struct event_consumer *c, struc
 	      struct error *err)
 {
 	struct event_run *run;
-	int rc = check_options(&ctx->opt, err);
+	int rc = check_options(&ctx->opt, c, err);
 
 	*out = NULL;
 	if (rc)

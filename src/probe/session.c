@@ -170,6 +170,7 @@ static void fill_config(struct session *s)
 		c->event_kinds = s->config.events->kinds;
 		c->event_epid = s->config.event_epid;
 		c->event_stacks = s->config.event_stacks;
+		c->gc_longer_than_ns = s->config.gc_longer_than_ns;
 	}
 }
 
