@@ -24,7 +24,7 @@
 /* What adds up events, of a node or a capture. */
 #define OPTIONS_EVENT_VIEW                                                                         \
 	(OPTIONS_TABLE | OPT(PID) | OPT(DURATION) | OPT(PROCESS) | OPT(OUTPUT) | OPT(INPUT) |      \
-	 OPT(WATCH))
+	 OPT(WATCH) | OPT(MAX_OVERHEAD))
 /* How terms are shown. */
 #define OPTIONS_TERM (OPT(ELIXIR) | OPT(DEPTH) | OPT(SIZE))
 

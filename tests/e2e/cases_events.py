@@ -18,8 +18,9 @@ GC_KINDS = ("gc_minor_start", "gc_minor_end", "gc_major_start", "gc_major_end")
 class Watch:
     """`ebeam events -j` while something happens: begins when the probes are there, ends by SIGINT."""
 
-    def __init__(self, ctx, node, *args, stdout=subprocess.PIPE, json_lines=True):
-        words = ["events", "-v", "-p", node.os_pid, "-d", "60", "--max-overhead", "100", *args]
+    def __init__(self, ctx, node, *args, stdout=subprocess.PIPE, json_lines=True,
+                 command="events"):
+        words = [command, "-v", "-p", node.os_pid, "-d", "60", "--max-overhead", "100", *args]
         self.process = ctx.ebeam.popen(*(words + ["-j"] if json_lines else words), stdout=stdout)
         ctx.cleanup(self.end)
         self.err, self.out = [], b""
@@ -58,6 +59,25 @@ class Watch:
         times = [e["ts_ns"] for e in events]
         check_equal(times, sorted(times), "order of time")
         return events
+
+    def answers(self):
+        """Of a view: each JSON document that it wrote, once it has ended; nothing was lost."""
+        self.end()
+        check_equal(self.process.returncode, 0, f"exit code; stderr {self.err}")
+        decoder, text, found = json.JSONDecoder(), self.out.decode(), []
+        while text.strip():
+            one, at = decoder.raw_decode(text.lstrip())
+            found.append(one)
+            text = text.lstrip()[at:]
+        check(found, f"no answer; stderr {self.err}")
+        check_equal(found[-1]["counters"]["lost"], 0, "lost")
+        return found
+
+    def answer(self):
+        """The only one: its data."""
+        found = self.answers()
+        check_equal(len(found), 1, "answers")
+        return found[0]["data"]
 
     def closing(self):
         """Events shown and lost, of the closing line."""
