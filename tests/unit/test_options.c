@@ -354,6 +354,7 @@ static void every_option_parses(void **state)
 		[OPTION_WATCH] = "2",		[OPTION_DEPTH] = "4",
 		[OPTION_SIZE] = "100",		[OPTION_EVENTS] = "gc",
 		[OPTION_GROUP_BY] = "function", [OPTION_LONGER_THAN] = "1ms",
+		[OPTION_MESSAGE_BY] = "sender", [OPTION_GROUP] = "process",
 	};
 
 	UNUSED(state);
