@@ -254,18 +254,14 @@ int event_hibernate(struct pt_regs *ctx)
 
 /*
  * Process.state, erl_process.h of OTP 25 to 29.  A process that waits has ACTIVE cleared before it
- * is scheduled out (beam_jit_wait_locked(), beam_common.c); what schedule_out_process(),
- * erl_process.c, puts into a run queue again has one of these.
+ * is scheduled out (beam_jit_wait_locked(), beam_common.c).  ACTIVE_SYS alone says that it has
+ * signals or system tasks to handle: erts_schedule() does that, and may not return it for that.
  */
-#define PSFLG_ACTIVE	       (1u << 13)
-#define PSFLG_SUSPENDED	       (1u << 16)
-#define PSFLG_ACTIVE_SYS       (1u << 20)
-#define PSFLG_DIRTY_ACTIVE_SYS (1u << 28)
+#define PSFLG_ACTIVE	(1u << 13)
+#define PSFLG_SUSPENDED (1u << 16)
 
 INLINE enum event_word status_of(uint32_t state)
 {
-	if (state & (PSFLG_ACTIVE_SYS | PSFLG_DIRTY_ACTIVE_SYS))
-		return EVENT_WORD_RUNNABLE;
 	if (state & PSFLG_SUSPENDED)
 		return EVENT_WORD_SUSPENDED;
 	return state & PSFLG_ACTIVE ? EVENT_WORD_RUNNABLE : EVENT_WORD_WAITING;

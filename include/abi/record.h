@@ -350,6 +350,9 @@ enum sample_kind {
 	SAMPLE_POLL = 10,
 	SAMPLE_WAIT = 11,  /* idle: spinning or going to sleep */
 	SAMPLE_OTHER = 12, /* threads that are not schedulers */
+	/* Of processes that no scheduler runs: weights of `record --mode wait`. */
+	SAMPLE_WAITING = 13,  /* for a message, a timer, a signal */
+	SAMPLE_RUNNABLE = 14, /* for a scheduler */
 	NR_SAMPLE_KINDS
 };
 

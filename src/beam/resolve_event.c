@@ -92,11 +92,18 @@ static uint32_t word_string(struct names *names, uint64_t word)
 	return text ? names_intern_string(names, text, strlen(text), NULL) : 0;
 }
 
+/* The frame of an address of code; 0 = none. */
+static uint32_t code_frame(struct beam_resolver *r, struct names *names, raddr addr)
+{
+	const struct cached_frame *f = addr ? frame_of_jit(r, names, addr) : NULL;
+
+	return f ? f->frame : 0;
+}
+
 /* The function in which an address of code lies. */
 static uint32_t code_function(struct beam_resolver *r, struct names *names, raddr addr)
 {
-	const struct cached_frame *f = frame_of_jit(r, names, addr);
-	const struct name_frame *frame = f ? names_frame(names, f->frame) : NULL;
+	const struct name_frame *frame = names_frame(names, code_frame(r, names, addr));
 
 	return frame ? frame->function : 0;
 }
@@ -118,7 +125,7 @@ static uint64_t value_of(struct beam_resolver *r, struct names *names,
 		/* Arity -1: the list of arguments was no list of a length that can be. */
 		return words[2] <= 255 ? function_of_mfa(r, names, words, FRAME_ERLANG) : 0;
 	case FIELD_CODE:
-		return words[0] ? code_function(r, names, words[0]) : 0;
+		return code_function(r, names, words[0]);
 	case FIELD_TEXT:
 		return text_string(names, words);
 	case FIELD_WORD:
@@ -164,6 +171,7 @@ int resolve_event(struct resolver *base, struct names *names, const struct rec_r
 	    raw->nr_blocks > EVENT_BLOCKS ||
 	    raw->h.size < sizeof(*raw) + raw->nr_blocks * sizeof(raw->blocks[0]))
 		return -EINVAL;
+	out->leaf = 0;
 	know_child(r, names, raw);
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		if (fields[i].kind != raw->kind)
@@ -171,6 +179,8 @@ int resolve_event(struct resolver *base, struct names *names, const struct rec_r
 		out->values[nr++] =
 			value_of(r, names, raw, (enum event_field_type)fields[i].type,
 				 at + fields[i].words <= raw->nr_values ? &raw->values[at] : none);
+		if (fields[i].type == FIELD_CODE && at < raw->nr_values)
+			out->leaf = code_frame(r, names, raw->values[at]);
 		at += fields[i].words;
 	}
 	out->nr_values = nr;

@@ -34,7 +34,8 @@ enum option_id {
 	OPTION_GROUP_BY,     /* --by GROUP, of tables of events */
 	OPTION_MESSAGE_BY,   /* --by pair|sender|receiver */
 	OPTION_GROUP,	     /* --group GROUP: what counts as one sender or receiver */
-	OPTION_MODE,	     /* --mode cpu */
+	OPTION_MODE,	     /* --mode cpu|gc|msg|sched|wait */
+	OPTION_WEIGHT,	     /* --weight time|words */
 	OPTION_LINES,	     /* --lines */
 	OPTION_KINDS,	     /* --kinds: root frame per kind */
 	OPTION_NO_NATIVE,    /* --no-native */
@@ -79,7 +80,8 @@ struct options {
 	const char *output, *format, *capture, *sort, *columns, *input;
 	const char *core, *exe, *where;
 	const char *process;
-	uint64_t events; /* bit set of enum event_kind; 0 = not given */
+	const char *mode, *weight; /* see options_mode() */
+	uint64_t events;	   /* bit set of enum event_kind; 0 = not given */
 	bool stack, list;
 	uint64_t watch_ns;	  /* 0 = once */
 	unsigned int depth, size; /* of terms: levels, bytes of text; 0 = the command's own */
@@ -143,7 +145,6 @@ int cmd_dump(struct command_context *ctx, struct error *err);
 int cmd_diff(struct command_context *ctx, struct error *err);
 int cmd_env(struct command_context *ctx, struct error *err);
 int cmd_events(struct command_context *ctx, struct error *err);
-int cmd_gc(struct command_context *ctx, struct error *err);
 int cmd_ets(struct command_context *ctx, struct error *err);
 int cmd_inspect(struct command_context *ctx, struct error *err);
 int cmd_mem(struct command_context *ctx, struct error *err);

@@ -21,10 +21,6 @@
 
 /* What reads memory only: a live node, a hung one, a core file. */
 #define OPTIONS_LOOK (OPT(PID) | OPT(CORE) | OPT(EXE) | OPT(JSON))
-/* What adds up events, of a node or a capture. */
-#define OPTIONS_EVENT_VIEW                                                                         \
-	(OPTIONS_TABLE | OPT(PID) | OPT(DURATION) | OPT(PROCESS) | OPT(OUTPUT) | OPT(INPUT) |      \
-	 OPT(WATCH) | OPT(MAX_OVERHEAD))
 /* How terms are shown. */
 #define OPTIONS_TERM (OPT(ELIXIR) | OPT(DEPTH) | OPT(SIZE))
 
@@ -58,7 +54,7 @@ const struct command commands[] = {
 	},
 	{
 		.name = "record",
-		.summary = "where a node spends its CPU: a flame graph",
+		.summary = "where a node spends CPU, GC, messages or time: a flame graph",
 		.args = "",
 		.description =
 			"Samples the whole Erlang stack, and the C function on top of it, of "
@@ -71,9 +67,22 @@ const struct command commands[] = {
 			"Without -o the result goes to a file named after the node and the time; "
 			"text, folded and json go to standard output. A capture (.ebeam) keeps "
 			"everything and can be shown in any other format later, with 'ebeam "
-			"report'.",
+			"report'.\n\n"
+			"--mode says what is recorded. cpu takes samples. The others weigh events "
+			"of the VM by the stack at which they happen (see 'ebeam events'):\n\n"
+			"  gc     time in garbage collection; --weight words: what it reclaimed\n"
+			"  msg    bytes of messages sent, as they are copied\n"
+			"  sched  time that processes have a scheduler\n"
+			"  wait   time that they have none: [waiting] for a message or a timer,\n"
+			"         [runnable] but no scheduler took them yet\n\n"
+			"A process that a timer or a signal wakes counts as waiting until it runs. "
+			"What was waiting before the recording began is not counted, what still "
+			"waits at the end is counted until then; the number of both is told.\n\n"
+			"  ebeam record -p rabbit@host --mode wait -d 10 -o wait.html\n"
+			"  ebeam record -p 4711 --mode gc --weight words -d 30 -f text",
 		.options = OPTIONS_RENDER | OPT(PID) | OPT(DURATION) | OPT(FREQ) | OPT(MODE) |
-			   OPT(MIN_COMPLETE) | OPT(MAX_OVERHEAD) | OPT(DRY_RUN) | OPT(CAPTURE),
+			   OPT(WEIGHT) | OPT(MIN_COMPLETE) | OPT(MAX_OVERHEAD) | OPT(DRY_RUN) |
+			   OPT(CAPTURE),
 		.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_CAPTURE,
 		.run = cmd_record,
 	},
@@ -88,11 +97,14 @@ const struct command commands[] = {
 			"  ebeam report busy.ebeam\n"
 			"  ebeam report busy.ebeam -f text -n 30\n"
 			"  ebeam report busy.ebeam --by process --lines -o busy.svg\n\n"
+			"--mode weighs the events of a capture that 'ebeam events --stack' wrote, "
+			"as "
+			"'ebeam record --mode' does.\n\n"
 			"Without -o the result goes to a file beside the capture, whose name is "
 			"printed; text, folded and json go to standard output. A damaged or cut "
 			"capture is shown as far as it goes, with a warning and exit code 7. FILE "
 			"may be - for standard input.",
-		.options = OPTIONS_RENDER | OPT(MIN_COMPLETE),
+		.options = OPTIONS_RENDER | OPT(MIN_COMPLETE) | OPT(MODE) | OPT(WEIGHT),
 		.min_args = 1,
 		.max_args = 1,
 		.formats = FORMATS_TEXT | FORMATS_EXPORT,
@@ -108,7 +120,7 @@ const struct command commands[] = {
 			"funs do not count as a change.\n\n"
 			"  ebeam diff before.ebeam after.ebeam\n"
 			"  ebeam diff before.ebeam after.ebeam -f text",
-		.options = OPTIONS_RENDER,
+		.options = OPTIONS_RENDER | OPT(MODE) | OPT(WEIGHT),
 		.min_args = 2,
 		.max_args = 2,
 		.formats = FORMATS_TEXT | FORMATS_DIFF,
@@ -372,39 +384,6 @@ const struct command commands[] = {
 		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(PROCESS) | OPT(WATCH) |
 			   OPT(INPUT) | OPT(OUTPUT) | OPT(MESSAGE_BY) | OPT(GROUP) | OPTIONS_TABLE,
 		.run = cmd_msg,
-	},
-	{
-		.name = "gc",
-		.summary = "pauses of garbage collection: how long, how often, whose",
-		.args = "",
-		.description =
-			"How long collections take (minor ones, major ones, those of dirty "
-			"schedulers), as histograms; and a table of whose they are: count, total, "
-			"longest and mean pause, words reclaimed, and the heap after (the "
-			"largest). "
-			"Ends after -d, at Ctrl-C or when the node exits, and then shows the "
-			"answer; --watch shows one for each interval.\n\n"
-			"  ebeam gc -p rabbit@host -d 10\n"
-			"  ebeam gc -p 4711 -d 10 --longer-than 1ms --by process\n"
-			"  ebeam gc -p 4711 -d 10 --by function -s max_ns\n"
-			"  ebeam gc -p 4711 --watch 2s --by initial-call\n"
-			"  ebeam gc -i busy.ebeam\n\n"
-			"--by name (registered name, else label, else initial call), process, "
-			"initial-call, or function: the one that ran into the collection, which "
-			"takes the stack of each and so costs more. --longer-than leaves out "
-			"shorter pauses where they happen, which saves the node and ebeam what "
-			"telling of them costs; totals are then those of the others. The time of "
-			"schedulers is what the normal ones have; collections on dirty schedulers "
-			"are not in that share. A major collection that follows a minor one for "
-			"want of room counts both and has the pause of both.\n\n"
-			"With -j, data has span_ns, by, scale (what counts and sums are to be "
-			"multiplied with, if events were sampled), totals, pauses (histograms: "
-			"minor, major, dirty), and groups, an array: group, minor, major, dirty, "
-			"total_ns, max_ns, mean_ns, reclaimed (words), reclaimed_unknown "
-			"(collections that did not tell), heap and old_heap (words, after the "
-			"last one), max_heap (words of both).",
-		.options = OPTIONS_EVENT_VIEW | OPT(GROUP_BY) | OPT(LONGER_THAN),
-		.run = cmd_gc,
 	},
 	{
 		.name = "version",

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `ebeam diff A B`: two captures as snapshots, their difference, an exporter. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "cmd/command.h"
+#include "cmd/options.h"
 #include "cmd/render.h"
 
 /* One of the two captures. */
@@ -14,18 +16,45 @@ struct side {
 	struct snapshot *snapshot;
 };
 
-static int side_open(struct side *side, const char *path, const struct snapshot_options *options,
+static int side_load(struct side *side, const char *path, const struct weight_mode *mode,
 		     struct error *err)
 {
-	int rc;
+	int rc = render_load(&side->loaded, path, mode, err);
 
-	rc = render_load(&side->loaded, path, err);
-	if (rc)
-		return rc;
-	if (side->loaded.damage[0])
+	if (rc == 0 && side->loaded.damage[0])
 		log_warn("ebeam: '%s' is damaged: %s. What stands before that is compared", path,
 			 side->loaded.damage);
-	return profile_snapshot(side->loaded.profile, options, &side->snapshot, err);
+	return rc;
+}
+
+static const char *what_of(const struct side *side)
+{
+	return side->loaded.mode ? side->loaded.mode->title : "samples of the CPU";
+}
+
+/* Numbers of two units have no difference. */
+static int check_modes(const struct side *a, const struct side *b, char **paths, struct error *err)
+{
+	if (a->loaded.mode == b->loaded.mode)
+		return 0;
+	return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+			 "'%s' holds %s, '%s' holds %s: only captures of one mode can be compared",
+			 paths[0], what_of(a), paths[1], what_of(b));
+}
+
+static int load_both(struct side *a, struct side *b, const struct command_context *ctx,
+		     const struct render *render, struct error *err)
+{
+	const struct weight_mode *mode = NULL;
+	struct snapshot_options options;
+	int rc = options_mode(&ctx->opt, &mode, err);
+
+	rc = rc ? rc : side_load(a, ctx->args[0], mode, err);
+	rc = rc ? rc : side_load(b, ctx->args[1], mode, err);
+	rc = rc ? rc : check_modes(a, b, ctx->args, err);
+	options = render_snapshot_options(render, &ctx->opt, a->loaded.mode);
+	rc = rc ? rc : profile_snapshot(a->loaded.profile, &options, &a->snapshot, err);
+	return rc ? rc : profile_snapshot(b->loaded.profile, &options, &b->snapshot, err);
 }
 
 static void side_close(struct side *side)
@@ -48,7 +77,6 @@ int cmd_diff(struct command_context *ctx, struct error *err)
 {
 	struct side a = {0}, b = {0};
 	struct diff *diff = NULL;
-	struct snapshot_options options;
 	struct render render;
 	char *stem = NULL;
 	int rc;
@@ -56,10 +84,7 @@ int cmd_diff(struct command_context *ctx, struct error *err)
 	rc = render_choose(&render, ctx->command, &ctx->opt, err);
 	if (rc)
 		return rc;
-	options = render_snapshot_options(&render, &ctx->opt);
-	rc = side_open(&a, ctx->args[0], &options, err);
-	if (!rc)
-		rc = side_open(&b, ctx->args[1], &options, err);
+	rc = load_both(&a, &b, ctx, &render, err);
 	if (!rc)
 		rc = diff_open(&diff, a.snapshot, b.snapshot, err);
 	if (rc)

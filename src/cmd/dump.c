@@ -346,7 +346,7 @@ static int write_own(const struct dump *d, const struct command_context *ctx,
 static int write_export(const struct dump *d, const struct command_context *ctx, struct render *r,
 			struct error *err)
 {
-	struct snapshot_options options = render_snapshot_options(r, &ctx->opt);
+	struct snapshot_options options = render_snapshot_options(r, &ctx->opt, NULL);
 	struct snapshot *s = NULL;
 	char *stem;
 	int rc = dump_snapshot(d, &options, &s, err);

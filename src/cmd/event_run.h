@@ -22,11 +22,18 @@ struct event_run;
 struct event_consumer {
 	uint64_t kinds; /* bit set; what the node cannot give is told, all missing is an error */
 	bool stacks;	/* with the Erlang stack of each event */
-	/* Of a node, collections that took less are not even told; 0 = all are. */
-	uint64_t gc_longer_than_ns;
 	/* A capture is written instead of what show() writes: lines of a stream. */
 	bool either;
+	const char *mode;   /* of the recording; NULL = "events" */
+	const char *weight; /* of the mode: "time"; NULL = none */
 	void *arg;
+	/*
+	 * The consumer has files of its own, and -o is its business: called before anything is
+	 * recorded, *capture (NULL) = where a capture goes too.  NULL ok.
+	 */
+	int (*opened)(void *arg, const char **capture, struct error *err);
+	/* Every record that is no event, after the stream took it.  NULL ok. */
+	void (*other)(void *arg, const struct event *ev);
 	/* 1 = that is enough; 0 = more. */
 	int (*event)(void *arg, enum event_kind kind, const struct event *ev);
 	/* After what the rings held was taken; NULL ok.  0 or negative errno. */
@@ -44,6 +51,8 @@ void event_run_close(struct event_run *run); /* NULL ok */
 struct event_stream *event_run_stream(struct event_run *run);
 /* Of a node that runs; NULL of a capture. */
 struct beam_node *event_run_node(struct event_run *run);
+/* Of a node: CLOCK_REALTIME at the start. */
+uint64_t event_run_start_epoch_ns(const struct event_run *run);
 FILE *event_run_out(struct event_run *run); /* NULL: nothing but the capture is wanted */
 /* Interval that the next answer is about, of the time of events: since the start, or with --watch
  * since the answer before. */

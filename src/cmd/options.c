@@ -13,6 +13,9 @@
 #include "base/units.h"
 #include "cmd/render.h"
 #include "event/catalogue.h"
+#include "model/event_weights.h"
+
+#define MODE_CPU "cpu"
 
 /* ---- values ------------------------------------------------------------------------------- */
 
@@ -161,12 +164,33 @@ static int set_group(struct options *opt, const char *value, struct error *err)
 	return 0;
 }
 
-/* Other modes come with the commands that need them; the value is checked and not kept. */
 static int set_mode(struct options *opt, const char *value, struct error *err)
 {
-	UNUSED(opt);
-	if (strcmp(value, "cpu") != 0)
-		return bad_value(err, "mode", value, "a mode of this version (cpu)");
+	if (strcmp(value, MODE_CPU) != 0 && !weight_mode_find(value, NULL))
+		return bad_value(err, "mode", value, "one of cpu, gc, msg, sched, wait");
+	opt->mode = value;
+	return 0;
+}
+
+static int set_weight(struct options *opt, const char *value, struct error *err)
+{
+	for (const struct weight_mode *m = weight_modes; m->name; m++) {
+		if (m->weight && strcmp(m->weight, value) == 0) {
+			opt->weight = value;
+			return 0;
+		}
+	}
+	return bad_value(err, "weight", value, "one of time, words");
+}
+
+int options_mode(const struct options *opt, const struct weight_mode **mode, struct error *err)
+{
+	const char *name = opt->mode ? opt->mode : MODE_CPU;
+
+	*mode = weight_mode_find(name, opt->weight);
+	if (opt->weight && !*mode)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--weight goes with --mode gc, not with --mode %s", name);
 	return 0;
 }
 
@@ -246,7 +270,20 @@ static void values_group(struct strbuf *out, const struct command *command)
 static void values_mode(struct strbuf *out, const struct command *command)
 {
 	UNUSED(command);
-	strbuf_addstr(out, " cpu");
+	strbuf_addstr(out, " " MODE_CPU);
+	for (const struct weight_mode *m = weight_modes; m->name; m++) {
+		if (m == weight_modes || strcmp(m[-1].name, m->name) != 0)
+			strbuf_addf(out, " %s", m->name);
+	}
+}
+
+static void values_weight(struct strbuf *out, const struct command *command)
+{
+	UNUSED(command);
+	for (const struct weight_mode *m = weight_modes; m->name; m++) {
+		if (m->weight)
+			strbuf_addf(out, " %s", m->weight);
+	}
 }
 
 static void values_events(struct strbuf *out, const struct command *command)
@@ -300,7 +337,10 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_GROUP] = {0, "group", "GROUP",
 		"which processes count as one", "name", values_group, .set = set_group},
 	[OPTION_MODE] = {0, "mode", "MODE",
-		"what is sampled", "cpu", values_mode, .set = set_mode},
+		"what is recorded", "cpu", values_mode, .set = set_mode},
+	[OPTION_WEIGHT] = {0, "weight", "WHAT",
+		"of --mode gc: its time, or the words that it reclaimed", "time",
+		values_weight, .set = set_weight},
 	[OPTION_LINES] = {0, "lines", NULL,
 		"line numbers in frames", NULL, NULL, MEMBER(lines)},
 	[OPTION_KINDS] = {0, "kinds", NULL,

@@ -55,6 +55,11 @@ int options_parse(const struct command *command, int argc, char **argv, struct o
 /* 0, or -EINVAL with a usage error if there are too few or too many words. */
 int options_check_args(const struct command *command, int nr_args, char **args, struct error *err);
 
+/* What --mode and --weight ask to be weighed; *mode = NULL: samples of the CPU.  0, or -EINVAL with
+ * a usage error. */
+struct weight_mode;
+int options_mode(const struct options *opt, const struct weight_mode **mode, struct error *err);
+
 /*
  * The candidate that `word` is most likely a misspelling of, or NULL if none is near: at most
  * one third of its letters (and one at least) inserted, deleted, replaced or swapped.

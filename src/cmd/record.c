@@ -14,7 +14,9 @@
 #include "base/xalloc.h"
 #include "cmd/command.h"
 #include "cmd/loop.h"
+#include "cmd/options.h"
 #include "cmd/outfile.h"
+#include "cmd/record.h"
 #include "cmd/recording.h"
 #include "cmd/render.h"
 
@@ -156,7 +158,8 @@ static int finish_capture(struct record_run *run, struct error *err)
 /* The picture, the closing line, the exit code. */
 static int show_result(struct record_run *run, struct error *err)
 {
-	struct snapshot_options options = render_snapshot_options(&run->render, &run->ctx->opt);
+	struct snapshot_options options =
+		render_snapshot_options(&run->render, &run->ctx->opt, NULL);
 	struct snapshot *snapshot = NULL;
 	struct summary summary;
 	int rc = profile_snapshot(recording_profile(run->recording), &options, &snapshot, err);
@@ -235,11 +238,18 @@ static bool capture_is_worth_it(const struct record_run *run)
 int cmd_record(struct command_context *ctx, struct error *err)
 {
 	struct record_run run = {.ctx = ctx, .began_ns = clock_monotonic_ns()};
+	const struct weight_mode *mode = NULL;
 	int os_pid, rc = check_options(ctx, err);
 
+	rc = rc ? rc : options_mode(&ctx->opt, &mode, err);
 	rc = rc ? rc : render_choose(&run.render, ctx->command, &ctx->opt, err);
 	if (rc)
 		return rc;
+	if (mode) {
+		rc = record_events(ctx, &run.render, mode, err);
+		render_free(&run.render);
+		return rc;
+	}
 	rc = beam_find(&os_pid, ctx->opt.pid, err);
 	rc = rc ? rc : beam_node_open(&run.node, os_pid, false, err);
 	if (rc == 0 && ctx->opt.dry_run)

@@ -65,7 +65,7 @@ void recording_set_writer(struct recording *r, struct capture_writer *w)
 	r->writer = w;
 }
 
-static void count_thread(struct recording *r, uint32_t thread, uint32_t weight)
+static void count_thread(struct recording *r, uint32_t thread, uint64_t weight)
 {
 	if (thread > EBEAM_THREADS * 4)
 		return;

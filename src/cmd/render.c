@@ -194,7 +194,8 @@ char *render_stem(const char *node, uint64_t epoch_ns)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-struct snapshot_options render_snapshot_options(const struct render *r, const struct options *opt)
+struct snapshot_options render_snapshot_options(const struct render *r, const struct options *opt,
+						const struct weight_mode *mode)
 {
 	return (struct snapshot_options){
 		.by = opt->by,
@@ -202,7 +203,8 @@ struct snapshot_options render_snapshot_options(const struct render *r, const st
 		.no_native = opt->no_native,
 		.no_kernel = opt->no_kernel,
 		.idle = opt->idle,
-		.kind_root = opt->kinds,
+		/* Time off schedulers is of two kinds, which must not be taken for one. */
+		.kind_root = opt->kinds || (mode && mode->source == WEIGHT_OFF),
 	};
 }
 
@@ -282,23 +284,33 @@ int render_write(const struct render *r, const struct options *opt, const struct
 /* ---- reading ------------------------------------------------------------------------------ */
 
 /* Every record of the source into the profile; what does not decode is counted. */
-static int apply_all(struct profile *profile, struct source *source, uint64_t *nr_bad,
-		     struct error *err)
+static int apply_all(struct loaded *l, struct source *source, uint64_t *nr_bad, struct error *err)
 {
 	const struct rec_header *rec;
+	enum event_kind kind;
 	struct event ev;
+	uint64_t refused;
 	int rc;
 
 	while ((rc = source->next(source, &rec, err)) > 0) {
-		if (event_decode(&ev, rec, rec->size) < 0)
+		if (event_decode(&ev, rec, rec->size) < 0) {
 			(*nr_bad)++;
+			continue;
+		}
+		refused = l->stream.refused;
+		if (event_stream_take(&l->stream, rec, &ev, &kind))
+			event_profile_event(l->events, kind, &ev);
+		else if (l->stream.refused == refused)
+			event_profile_other(l->events, &ev);
 		else
-			profile_apply(profile, &ev); /* counts what it refuses */
+			event_profile_refused(l->events);
 	}
+	event_profile_finish(l->events);
 	return rc;
 }
 
-static int load(struct loaded *l, FILE *f, const char *name, struct error *err)
+static int load(struct loaded *l, FILE *f, const char *name, const struct weight_mode *mode,
+		struct error *err)
 {
 	struct capture_reader *reader;
 	const char *damage;
@@ -308,27 +320,37 @@ static int load(struct loaded *l, FILE *f, const char *name, struct error *err)
 	rc = capture_reader_open(&reader, f, name, err);
 	if (rc)
 		return rc;
-	rc = profile_open(&l->profile);
+	rc = event_stream_open(&l->stream);
+	rc = rc ? rc : event_profile_open(&l->events, &l->stream, mode);
 	if (rc) {
 		error_set(err, ERROR_KIND_FAILED, rc, "cannot make a profile: %s", error_text(rc));
 		goto done;
 	}
+	l->profile = event_profile_profile(l->events);
 	l->start_epoch_ns = capture_reader_start_epoch_ns(reader);
-	rc = apply_all(l->profile, capture_reader_source(reader), &nr_bad, err);
+	rc = apply_all(l, capture_reader_source(reader), &nr_bad, err);
 	if (rc)
 		goto done;
+	l->mode = event_profile_mode(l->events);
 	damage = capture_reader_damage(reader);
 	if (damage)
 		snprintf(l->damage, sizeof(l->damage), "%s", damage);
 	else if (nr_bad)
 		snprintf(l->damage, sizeof(l->damage), "%llu records do not decode",
 			 (unsigned long long)nr_bad);
+	if (event_profile_ignored(l->events) && !profile_samples(l->profile))
+		rc = error_set(
+			err, ERROR_KIND_USAGE, -EINVAL,
+			"'%s' holds events, not samples: see them with 'ebeam events -i', or "
+			"weigh them with --mode gc, msg, sched or wait",
+			name);
 done:
 	capture_reader_close(reader);
 	return rc;
 }
 
-int render_load(struct loaded *out, const char *path, struct error *err)
+int render_load(struct loaded *out, const char *path, const struct weight_mode *mode,
+		struct error *err)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	FILE *f = is_stdin ? stdin : fopen(path, "re");
@@ -338,7 +360,7 @@ int render_load(struct loaded *out, const char *path, struct error *err)
 	if (!f)
 		return error_set(err, ERROR_KIND_FAILED, -errno, "cannot open '%s': %s", path,
 				 error_text(errno));
-	rc = load(out, f, is_stdin ? "standard input" : path, err);
+	rc = load(out, f, is_stdin ? "standard input" : path, mode, err);
 	if (!is_stdin)
 		fclose(f);
 	if (rc)
@@ -348,7 +370,8 @@ int render_load(struct loaded *out, const char *path, struct error *err)
 
 void render_unload(struct loaded *l)
 {
-	if (l->profile)
-		profile_close(l->profile);
+	event_profile_close(l->events);
+	event_stream_close(&l->stream);
+	l->events = NULL;
 	l->profile = NULL;
 }

@@ -19,6 +19,7 @@
 #include "cmd/outfile.h"
 #include "export/export.h"
 #include "model/diff.h"
+#include "model/event_profile.h"
 #include "model/profile.h"
 #include "model/snapshot.h"
 #include "view/table.h"
@@ -49,7 +50,8 @@ char *render_stem(const char *node, uint64_t epoch_ns);
 void render_formats(struct strbuf *out, const struct command *command);
 
 /* What the options ask of a snapshot, and what the exporter needs to be given. */
-struct snapshot_options render_snapshot_options(const struct render *r, const struct options *opt);
+struct snapshot_options render_snapshot_options(const struct render *r, const struct options *opt,
+						const struct weight_mode *mode);
 
 /* Write to a FILE that the caller opened and will check.  Not for captures. */
 int render_emit(const struct render *r, const struct options *opt, const struct snapshot *s,
@@ -68,15 +70,19 @@ int render_write(const struct render *r, const struct options *opt, const struct
 
 /* A capture as a profile. */
 struct loaded {
-	struct profile *profile;
+	struct event_stream stream;
+	struct event_profile *events;
+	struct profile *profile;	/* of `events` */
+	const struct weight_mode *mode; /* NULL: samples of the CPU */
 	uint64_t start_epoch_ns;
 	char damage
 		[512]; /* "" = the file is whole, else what is wrong with it, as a sentence part */
 };
 
-/* "-" = standard input.  A damaged file is loaded as far as it goes.  ERROR_KIND_FAILED: it cannot
- * be opened, or is no capture. */
-int render_load(struct loaded *out, const char *path, struct error *err);
+/* "-" = standard input.  mode: how to weigh events; NULL: as they were recorded.  A damaged file is
+ * loaded as far as it goes.  ERROR_KIND_FAILED: it cannot be opened, or is no capture. */
+int render_load(struct loaded *out, const char *path, const struct weight_mode *mode,
+		struct error *err);
 void render_unload(struct loaded *l);
 
 /* True for --color always, or auto on a terminal that wants it. */

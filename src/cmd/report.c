@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "cmd/command.h"
+#include "cmd/options.h"
 #include "cmd/render.h"
 #include "cmd/summary.h"
 
@@ -28,18 +29,20 @@ int cmd_report(struct command_context *ctx, struct error *err)
 	struct snapshot_options options;
 	struct snapshot *snapshot = NULL;
 	struct summary summary;
+	const struct weight_mode *mode;
 	struct loaded loaded = {0};
 	struct render render;
 	char *stem = NULL;
 	int rc;
 
-	rc = render_choose(&render, ctx->command, &ctx->opt, err);
+	rc = options_mode(&ctx->opt, &mode, err);
+	rc = rc ? rc : render_choose(&render, ctx->command, &ctx->opt, err);
 	if (rc)
 		return rc;
-	rc = render_load(&loaded, path, err);
+	rc = render_load(&loaded, path, mode, err);
 	if (rc)
 		goto done;
-	options = render_snapshot_options(&render, &ctx->opt);
+	options = render_snapshot_options(&render, &ctx->opt, loaded.mode);
 	rc = profile_snapshot(loaded.profile, &options, &snapshot, err);
 	if (rc)
 		goto done;

@@ -2,7 +2,9 @@
 /* See summary.h. */
 #include "cmd/summary.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -50,6 +52,9 @@ void summary_of_snapshot(struct summary *out, const struct snapshot *s)
 		.dropped_unknown = s->dropped_unknown,
 		.own_cpu = -1,
 		.node_cost = -1,
+		.unit = snapshot_meta(s, "unit"),
+		.title = snapshot_meta(s, "title"),
+		.warnings = snapshot_meta(s, "warnings"),
 	};
 	for (int i = 0; i < NR_SAMPLE_STATUSES; i++)
 		out->by_status[i] = s->by_status[i];
@@ -104,11 +109,30 @@ static void add_counters(struct strbuf *out, const struct summary *s, enum count
 	strbuf_free(&names);
 }
 
+/* "Time in GC: 12.3 ms" */
+static void add_weighed(struct strbuf *out, const struct summary *s)
+{
+	const char *unit = s->unit ? s->unit : "";
+	char text[32];
+
+	strbuf_addf(out, "%c%s: ", toupper((unsigned char)s->title[0]), s->title + 1);
+	if (strcmp(unit, "ns") == 0)
+		strbuf_addstr(out, units_format_ns(s->samples, text, sizeof(text)));
+	else if (strcmp(unit, "bytes") == 0)
+		strbuf_addstr(out, units_format_bytes(s->samples, text, sizeof(text)));
+	else
+		strbuf_addf(out, "%s %s", units_format_count(s->samples, text, sizeof(text)), unit);
+}
+
 void summary_format(struct strbuf *out, const struct summary *s)
 {
 	char count[32];
 
-	strbuf_addf(out, "Samples: %s", units_format_count(s->samples, count, sizeof(count)));
+	if (s->title)
+		add_weighed(out, s);
+	else
+		strbuf_addf(out, "Samples: %s",
+			    units_format_count(s->samples, count, sizeof(count)));
 	if (s->samples) {
 		strbuf_addstr(out, "  complete ");
 		add_percent(out, summary_complete(s));
@@ -129,10 +153,22 @@ void summary_format(struct strbuf *out, const struct summary *s)
 		strbuf_addf(out, "  -> %s", s->path);
 }
 
+static void tell_warnings(const char *p)
+{
+	while (*p) {
+		size_t len = strcspn(p, "\n");
+
+		log_warn("ebeam: %.*s", (int)len, p);
+		p += len + (p[len] == '\n');
+	}
+}
+
 void summary_print(const struct summary *s)
 {
 	struct strbuf line = STRBUF_INIT;
 
+	if (s->title && s->warnings)
+		tell_warnings(s->warnings);
 	for (int i = 0; i < NR_COUNTERS; i++)
 		if (s->counters[i] && *counter_rows[i].advice)
 			log_warn("ebeam: %" PRIu64 " %s; %s", s->counters[i], counter_rows[i].text,

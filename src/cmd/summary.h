@@ -21,6 +21,8 @@ struct summary {
 	uint64_t dropped_unknown; /* samples that referred to undefined ids */
 	double own_cpu;		  /* of ebeam, percent of one core; negative = unknown */
 	double node_cost;	  /* percent of the node's CPU time; negative = unknown */
+	const char *unit, *title; /* of what is counted, as meta values; NULL = samples */
+	const char *warnings;	  /* of what is not counted, one a line; NULL = none */
 	const char *path;	  /* where the result went; NULL = not said */
 };
 

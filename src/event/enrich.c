@@ -231,7 +231,8 @@ static bool event_is_consistent(const struct enrich *e, const struct rec_raw_eve
 
 	fields = event_fields((enum event_kind)raw->kind, &nr);
 	if (v->nr_values != nr || !names_thread(e->names, v->thread) ||
-	    (v->process && !names_process(e->names, v->process)))
+	    (v->process && !names_process(e->names, v->process)) ||
+	    (v->leaf && !names_frame(e->names, v->leaf)))
 		return false;
 	for (unsigned int i = 0; i < nr; i++) {
 		uint32_t id = (uint32_t)v->values[i];
@@ -260,11 +261,35 @@ static uint32_t kind_name(struct enrich *e, uint16_t kind)
 	return e->kind_names[kind];
 }
 
+static bool is_of_vm(enum frame_kind kind)
+{
+	return kind == FRAME_NATIVE || kind == FRAME_RUNTIME || kind == FRAME_KERNEL;
+}
+
+/*
+ * The stack of a process that goes on at `leaf`: the words of its stack are those of its callers,
+ * and on top of them stands what the VM does to schedule it.
+ */
+static uint32_t stack_with_leaf(struct enrich *e, uint32_t stack, uint32_t leaf)
+{
+	const struct name_stack *s = names_stack(e->names, stack);
+	const struct name_frame *f;
+
+	for (; s; s = names_stack(e->names, stack)) {
+		f = names_frame(e->names, s->frame);
+		if (!is_of_vm(names_function(e->names, f->function)->kind))
+			break;
+		stack = s->parent;
+	}
+	/* On dirty schedulers the sample has it too. */
+	return s && s->frame == leaf ? stack : names_intern_stack(e->names, stack, leaf, NULL);
+}
+
 static void enrich_event(struct enrich *e, const struct rec_raw_event *raw)
 {
 	struct resolved_event v = {0};
 	struct rec_event *rec;
-	uint32_t kind;
+	uint32_t kind, stack = 0;
 
 	if (raw->kind >= NR_EVENT_KINDS || raw->nr_values > EVENT_RAW_WORDS ||
 	    raw->nr_blocks > EVENT_BLOCKS ||
@@ -275,6 +300,12 @@ static void enrich_event(struct enrich *e, const struct rec_raw_event *raw)
 		return;
 	}
 	kind = kind_name(e, raw->kind);
+	if (raw->flags & RAW_EVENT_STACK && e->stack.ts_ns == raw->h.ts_ns &&
+	    e->stack.os_tid == raw->os_tid) {
+		stack = e->stack.stack;
+		if (v.leaf)
+			stack = stack_with_leaf(e, stack, v.leaf);
+	}
 	push_definitions(e);
 	rec = push_record(e, REC_EVENT, sizeof(*rec) + 8 * (size_t)v.nr_values, raw->h.ts_ns);
 	rec->kind = kind;
@@ -283,11 +314,9 @@ static void enrich_event(struct enrich *e, const struct rec_raw_event *raw)
 	rec->cpu = raw->cpu;
 	rec->nr_values = (uint8_t)v.nr_values;
 	memcpy(rec->values, v.values, 8 * (size_t)v.nr_values);
-	if (raw->flags & RAW_EVENT_STACK && e->stack.ts_ns == raw->h.ts_ns &&
-	    e->stack.os_tid == raw->os_tid) {
-		rec->stack = e->stack.stack;
+	rec->stack = stack;
+	if (stack)
 		rec->status = (uint8_t)e->stack.status;
-	}
 }
 
 static void enrich_code(struct enrich *e, const struct rec_raw_code *raw)

@@ -47,7 +47,8 @@ struct event {
 			uint32_t name;
 		} thread;
 		struct {
-			uint32_t process, stack, thread, weight;
+			uint32_t process, stack, thread;
+			uint64_t weight; /* in the unit of the recording, > 0 */
 			enum sample_kind kind;
 			enum sample_status status;
 		} sample;

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
+#include "base/units.h"
 #include "export/formats.h"
 
 const struct exporter exporters[] = {
@@ -87,9 +89,31 @@ uint64_t export_meta_number(const struct snapshot *s, const char *key)
 
 const char *export_unit(const struct snapshot *s)
 {
+	static const char *const units[] = {"processes", "ns", "words", "bytes"};
 	const char *unit = export_meta(s, "unit", "samples");
 
-	return strcmp(unit, "processes") == 0 ? "processes" : "samples";
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (strcmp(unit, units[i]) == 0)
+			return units[i];
+	return "samples";
+}
+
+const char *export_title(const struct snapshot *s)
+{
+	return export_meta(s, "title", NULL);
+}
+
+void export_add_amount(struct strbuf *out, const struct snapshot *s, uint64_t n)
+{
+	const char *unit = export_unit(s);
+	char text[32];
+
+	if (strcmp(unit, "ns") == 0)
+		strbuf_addstr(out, units_format_ns(n, text, sizeof(text)));
+	else if (strcmp(unit, "bytes") == 0)
+		strbuf_addstr(out, units_format_bytes(n, text, sizeof(text)));
+	else
+		strbuf_addf(out, "%s %s", units_format_count(n, text, sizeof(text)), unit);
 }
 
 uint64_t export_lost(const struct snapshot *s)

@@ -34,8 +34,13 @@ int export_finish(FILE *f, struct error *err);
 const char *export_meta(const struct snapshot *s, const char *key, const char *fallback);
 /* Meta value as a decimal number without sign, 0 if it is none. */
 uint64_t export_meta_number(const struct snapshot *s, const char *key);
-/* What is counted, as a plural: "samples" unless the profile says otherwise. */
+/* What is counted, as a plural: "samples" unless the profile says otherwise; "processes", "ns",
+ * "words", "bytes". */
 const char *export_unit(const struct snapshot *s);
+/* What the numbers are: "time in GC"; NULL of samples of the CPU. */
+const char *export_title(const struct snapshot *s);
+/* A number of the profile with its unit, for people: "1,234 samples", "12.3 ms", "1.2 MiB". */
+void export_add_amount(struct strbuf *out, const struct snapshot *s, uint64_t n);
 /* Samples known to be missing from the picture. */
 uint64_t export_lost(const struct snapshot *s);
 

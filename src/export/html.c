@@ -135,8 +135,9 @@ int export_html(FILE *f, const struct snapshot *s, struct error *err)
 {
 	struct strbuf json = STRBUF_INIT;
 	struct content c = {.hottest = STRBUF_INIT, .data = STRBUF_INIT};
-	char *title = xasprintf("%s \xc2\xb7 %s \xc2\xb7 ebeam",
-				export_meta(s, "node", "BEAM node"), export_meta(s, "unit", "CPU"));
+	char *title =
+		xasprintf("%s \xc2\xb7 %s \xc2\xb7 ebeam", export_meta(s, "node", "BEAM node"),
+			  export_meta(s, "title", export_meta(s, "unit", "CPU")));
 	int rc;
 
 	c.title = title;

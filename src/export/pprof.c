@@ -254,6 +254,20 @@ static void pprof_free(struct pprof *p)
 	free(p->function_of);
 }
 
+/* "samples" in "count", or what was weighed, by the name of the mode, in its unit. */
+static void set_count_type(struct pprof *p, Pprof__ValueType *type)
+{
+	const char *unit = export_unit(p->s);
+	bool weighed = export_title(p->s) != NULL;
+
+	type->type = string_id(p, weighed ? export_meta(p->s, "mode", unit) : unit);
+	if (!weighed)
+		unit = "count";
+	else if (strcmp(unit, "ns") == 0)
+		unit = "nanoseconds";
+	type->unit = string_id(p, unit);
+}
+
 /* The packed Profile; caller frees. */
 static uint8_t *pack(struct pprof *p, size_t *size)
 {
@@ -262,8 +276,7 @@ static uint8_t *pack(struct pprof *p, size_t *size)
 	Pprof__Profile top = PPROF__PROFILE__INIT;
 	uint8_t *bytes;
 
-	count.type = string_id(p, export_unit(p->s));
-	count.unit = string_id(p, "count");
+	set_count_type(p, &count);
 	cpu.type = string_id(p, "cpu");
 	cpu.unit = string_id(p, "nanoseconds");
 	top.sample_type = types;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * speedscope's file format: shared frames, one "sampled" profile whose samples are stacks of frame
- * indices (root first) with weights.  The unit is "none": a weight is a number of samples.  The
- * samples stand in the order of the snapshot, not of time, which is why the profile's name says
- * so: only speedscope's "left heavy" and "sandwich" views mean something here.
+ * indices (root first) with weights.  The unit is "none" where a weight is a number of samples.
+ * They stand in the order of the snapshot, not of time, which is why the profile's name
+ * says so: only speedscope's "left heavy" and "sandwich" views mean something here.
  */
 #include "export/formats.h"
 
@@ -57,12 +57,21 @@ static int add_stacks(json_t *samples, json_t *weights, json_t *const *index,
 	return bad;
 }
 
+/* Of those that the format knows. */
+static const char *unit_of(const char *unit)
+{
+	if (strcmp(unit, "ns") == 0)
+		return "nanoseconds";
+	return strcmp(unit, "bytes") == 0 ? "bytes" : "none";
+}
+
 int export_speedscope(FILE *f, const struct snapshot *s, struct error *err)
 {
 	const char *node = export_meta(s, "node", "node");
 	json_t *frames = json_array(), *samples = json_array(), *weights = json_array();
 	json_t **index = xcalloc(s->nr_frames, sizeof(*index)), *top;
-	bool of_cpu = strcmp(export_unit(s), "samples") == 0;
+	const char *unit = export_unit(s), *what = export_title(s);
+	bool of_cpu = strcmp(unit, "samples") == 0;
 	int bad = add_frames(frames, index, s) | add_stacks(samples, weights, index, s);
 
 	for (uint32_t i = 0; i < s->nr_frames; i++)
@@ -71,11 +80,11 @@ int export_speedscope(FILE *f, const struct snapshot *s, struct error *err)
 	/* json_pack() takes over frames, samples and weights, and frees them if it fails. */
 	top = json_pack("{s:s, s:s, s:s++, s:i, s:{s:o}, s:[{s:s, s:s+, s:s, s:i, s:I, s:o, s:o}]}",
 			"$schema", "https://www.speedscope.app/file-format-schema.json", "exporter",
-			"ebeam", "name", node, of_cpu ? " CPU " : " ", export_unit(s),
+			"ebeam", "name", node, of_cpu ? " CPU " : " ", what ? what : unit,
 			"activeProfileIndex", 0, "shared", "frames", frames, "profiles", "type",
 			"sampled", "name", node, " (merged stacks, not in time order)", "unit",
-			"none", "startValue", 0, "endValue", (json_int_t)s->samples, "samples",
-			samples, "weights", weights);
+			unit_of(unit), "startValue", 0, "endValue", (json_int_t)s->samples,
+			"samples", samples, "weights", weights);
 	if (bad || !top) {
 		json_decref(top);
 		return error_set(err, ERROR_KIND_FAILED, -EILSEQ,

@@ -336,8 +336,7 @@ static void add_facts(struct strbuf *sb, const struct snapshot *s)
 {
 	uint64_t ms = export_meta_number(s, "duration_ns") / 1000000;
 
-	add_count(sb, s->samples);
-	strbuf_addf(sb, " %s", export_unit(s));
+	export_add_amount(sb, s, s->samples);
 	if (ms)
 		strbuf_addf(sb, " in %" PRIu64 ".%" PRIu64 " s", ms / 1000, ms % 1000 / 100);
 	if (export_meta(s, "freq", NULL)) {

@@ -97,6 +97,8 @@ static void take_meta(struct event_stream *s, const struct event *ev)
 		keep_text(s->flavor, sizeof(s->flavor), ev);
 	else if (is_key(ev, "mode"))
 		keep_text(s->mode, sizeof(s->mode), ev);
+	else if (is_key(ev, "weight"))
+		keep_text(s->weight, sizeof(s->weight), ev);
 }
 
 static void take_counter(struct event_stream *s, const struct event *ev)

@@ -36,6 +36,17 @@ int profile_open_limited(struct profile **out, uint32_t max_entries)
 	return 0;
 }
 
+int profile_open_over(struct profile **out, struct names *names)
+{
+	struct profile *p = xcalloc(1, sizeof(*p));
+
+	p->names = names;
+	p->borrowed = true;
+	p->max_entries = PROFILE_LIMIT;
+	*out = p;
+	return 0;
+}
+
 void profile_close(struct profile *p)
 {
 	if (!p)
@@ -49,8 +60,41 @@ void profile_close(struct profile *p)
 	vec_free(&p->entries);
 	vec_free(&p->process_last_ns);
 	idmap_free(&p->index);
-	names_close(p->names);
+	if (!p->borrowed)
+		names_close(p->names);
 	free(p);
+}
+
+void profile_count_refused(struct profile *p)
+{
+	p->dropped_unknown++;
+}
+
+static uint64_t scaled(uint64_t n, double factor)
+{
+	double product = (double)n * factor + 0.5;
+
+	return product < (double)(UINT64_MAX >> 1) ? (uint64_t)product : UINT64_MAX >> 1;
+}
+
+void profile_scale(struct profile *p, double factor)
+{
+	p->samples = 0;
+	for (size_t i = 0; i < p->entries.len; i++) {
+		struct profile_entry *e = &p->entries.data[i];
+
+		e->count = scaled(e->count, factor);
+		if (!profile_is_idle(p, e->stack, e->kind))
+			p->samples += e->count;
+	}
+	for (int idle = 0; idle < 2; idle++)
+		for (int kind = 0; kind < NR_SAMPLE_KINDS; kind++)
+			for (int status = 0; status < NR_SAMPLE_STATUSES; status++) {
+				uint64_t *n = &p->overflow[idle][kind][status];
+
+				*n = scaled(*n, factor);
+				p->samples += idle ? 0 : *n;
+			}
 }
 
 uint64_t profile_samples(const struct profile *p)

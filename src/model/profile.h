@@ -20,11 +20,18 @@ struct profile;
 int profile_open(struct profile **out);
 /* The same with another limit than PROFILE_LIMIT, which tests reach sooner. */
 int profile_open_limited(struct profile **out, uint32_t max_entries);
+/* Over a dictionary that others fill (borrowed): definitions are then not for profile_apply(). */
+int profile_open_over(struct profile **out, struct names *names);
 void profile_close(struct profile *p);
 
 /* 0; -EINVAL if the event refers to what was never defined, -ENOSPC if a definition is beyond the
  * dictionary's limits (both counted, state unchanged). */
 int profile_apply(struct profile *p, const struct event *ev);
+
+/* A record that was refused before it got here. */
+void profile_count_refused(struct profile *p);
+/* Everything counted so far times `factor` (>= 1), rounded. */
+void profile_scale(struct profile *p, double factor);
 
 uint64_t profile_samples(const struct profile *p); /* sum of weights, idle excluded */
 

@@ -32,6 +32,7 @@ struct profile_counter {
 
 struct profile {
 	struct names *names;
+	bool borrowed; /* the names */
 	uint32_t max_entries;
 	VEC(struct profile_entry) entries;
 	struct idmap index;    /* of entries */

@@ -23,6 +23,8 @@ static const char *const kind_names[NR_SAMPLE_KINDS][2] = {
 	[SAMPLE_POLL] = {"poll", "Polling"},
 	[SAMPLE_WAIT] = {"wait", "Waiting"},
 	[SAMPLE_OTHER] = {"other", "Other threads"},
+	[SAMPLE_WAITING] = {"waiting", "Processes that wait"},
+	[SAMPLE_RUNNABLE] = {"runnable", "Runnable processes"},
 };
 
 static const char *const status_names[NR_SAMPLE_STATUSES] = {

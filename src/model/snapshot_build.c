@@ -282,6 +282,28 @@ static int compare_counters(const void *x, const void *y)
 		      ((const struct snap_counter *)y)->name);
 }
 
+/* The value of "warnings" has one a line: lines stay. */
+static const char *clean_value(struct builder *b, const struct profile_meta *m)
+{
+	struct strbuf lines = STRBUF_INIT;
+	const char *p = m->value, *text;
+
+	if (strcmp(m->key, "warnings") != 0)
+		return build_clean_text(b, m->value);
+	while (*p) {
+		size_t len = strcspn(p, "\n");
+
+		names_format_text(&lines, p, len);
+		p += len;
+		if (*p++ != '\n')
+			break;
+		strbuf_addch(&lines, '\n');
+	}
+	text = build_text(b, lines.len ? lines.buf : "", lines.len);
+	strbuf_free(&lines);
+	return text;
+}
+
 static void write_facts(struct builder *b)
 {
 	const struct profile *p = b->p;
@@ -290,7 +312,7 @@ static void write_facts(struct builder *b)
 	out->meta = xmalloc(p->meta.len * sizeof(*out->meta));
 	for (size_t i = 0; i < p->meta.len; i++) {
 		out->meta[i].key = build_clean_text(b, p->meta.data[i].key);
-		out->meta[i].value = build_clean_text(b, p->meta.data[i].value);
+		out->meta[i].value = clean_value(b, &p->meta.data[i]);
 	}
 	qsort(out->meta, p->meta.len, sizeof(*out->meta), compare_meta);
 	out->counters = xmalloc(p->counters.len * sizeof(*out->counters));

@@ -30,6 +30,7 @@ struct resolved_sample {
 struct resolved_event {
 	uint32_t process;   /* names_intern_process id, 0 = none */
 	uint32_t thread;    /* names_intern_thread id */
+	uint32_t leaf;	    /* frame at which the process goes on, the top of its stack; 0 = none */
 	uint32_t nr_values; /* one for each field of the kind */
 	uint64_t values[EVENT_MAX_FIELDS];
 };

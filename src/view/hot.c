@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "view/table.h"
@@ -26,6 +27,27 @@ static void add_count(struct strbuf *out, uint64_t n)
 	strbuf_addstr(out, units_format_count(n, buf, sizeof(buf)));
 }
 
+static void add_time(struct strbuf *out, uint64_t ns)
+{
+	char buf[32];
+
+	strbuf_addstr(out, units_format_ns(ns, buf, sizeof(buf)));
+}
+
+static void add_bytes(struct strbuf *out, uint64_t n)
+{
+	char buf[32];
+
+	strbuf_addstr(out, units_format_bytes(n, buf, sizeof(buf)));
+}
+
+static const char *unit_of(const struct snapshot *s)
+{
+	const char *unit = snapshot_meta(s, "unit");
+
+	return unit ? unit : "samples";
+}
+
 /* ---- functions ---------------------------------------------------------------------------- */
 
 static void function_self(struct strbuf *out, const void *row, const void *ctx)
@@ -42,6 +64,18 @@ static void function_samples(struct strbuf *out, const void *row, const void *ct
 {
 	(void)ctx;
 	add_count(out, ((const struct snap_function *)row)->self);
+}
+
+static void function_time(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_time(out, ((const struct snap_function *)row)->self);
+}
+
+static void function_bytes(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_bytes(out, ((const struct snap_function *)row)->self);
 }
 
 static void function_kind(struct strbuf *out, const void *row, const void *ctx)
@@ -76,6 +110,18 @@ static void process_samples(struct strbuf *out, const void *row, const void *ctx
 {
 	(void)ctx;
 	add_count(out, ((const struct snap_process *)row)->samples);
+}
+
+static void process_time(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_time(out, ((const struct snap_process *)row)->samples);
+}
+
+static void process_bytes(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_bytes(out, ((const struct snap_process *)row)->samples);
 }
 
 static void process_pid(struct strbuf *out, const void *row, const void *ctx)
@@ -167,6 +213,28 @@ static const struct table_column diff_columns[] = {
 	{0},
 };
 
+/* ---- units -------------------------------------------------------------------------------- */
+
+#define SAMPLES_COLUMN 1 /* of functions and processes */
+
+/* The column of samples shows what the profile counts. */
+static void set_unit(struct table_column *columns, const char *unit,
+		     void (*time)(struct strbuf *, const void *, const void *),
+		     void (*bytes)(struct strbuf *, const void *, const void *))
+{
+	struct table_column *c = &columns[SAMPLES_COLUMN];
+
+	if (strcmp(unit, "ns") == 0) {
+		c->title = "TIME";
+		c->text = time;
+	} else if (strcmp(unit, "bytes") == 0) {
+		c->title = "BYTES";
+		c->text = bytes;
+	} else if (strcmp(unit, "words") == 0) {
+		c->title = "WORDS";
+	}
+}
+
 /* ---- the text ----------------------------------------------------------------------------- */
 
 static const char *meta_or_dash(const struct snapshot *s, const char *key)
@@ -176,17 +244,40 @@ static const char *meta_or_dash(const struct snapshot *s, const char *key)
 	return value ? value : "-";
 }
 
+static void add_amount(struct strbuf *out, const struct snapshot *s)
+{
+	const char *unit = unit_of(s);
+
+	if (strcmp(unit, "ns") == 0) {
+		add_time(out, s->samples);
+	} else if (strcmp(unit, "bytes") == 0) {
+		add_bytes(out, s->samples);
+	} else {
+		add_count(out, s->samples);
+		strbuf_addf(out, " %s", unit);
+	}
+}
+
 static void write_head(FILE *f, const char *label, const struct snapshot *s)
 {
 	double complete = share(s->by_status[SAMPLE_STATUS_COMPLETE], s->samples);
+	const char *title = snapshot_meta(s, "title");
+	struct strbuf amount = STRBUF_INIT;
 	char samples[32];
 
 	/* Nearly all is not all. */
 	if (complete < 100 && complete > 99.9)
 		complete = 99.9;
-	fprintf(f, "%s%s  OTP %s  %s Hz  %s samples", label, meta_or_dash(s, "node"),
-		meta_or_dash(s, "otp"), meta_or_dash(s, "freq"),
-		units_format_count(s->samples, samples, sizeof(samples)));
+	if (title) {
+		add_amount(&amount, s);
+		fprintf(f, "%s%s  OTP %s  %s: %s", label, meta_or_dash(s, "node"),
+			meta_or_dash(s, "otp"), title, amount.buf);
+	} else {
+		fprintf(f, "%s%s  OTP %s  %s Hz  %s samples", label, meta_or_dash(s, "node"),
+			meta_or_dash(s, "otp"), meta_or_dash(s, "freq"),
+			units_format_count(s->samples, samples, sizeof(samples)));
+	}
+	strbuf_free(&amount);
 	if (s->samples)
 		fprintf(f, "  complete %.1f%%", complete);
 	fputc('\n', f);
@@ -211,15 +302,17 @@ static int write_section(FILE *f, const char *title, const struct table *t,
 
 int hot_write(FILE *f, const struct snapshot *s, const struct hot_options *o, struct error *err)
 {
+	struct table_column of_functions[ARRAY_SIZE(function_columns)];
+	struct table_column of_processes[ARRAY_SIZE(process_columns)];
 	struct table functions = {
-		.columns = function_columns,
+		.columns = of_functions,
 		.rows = s->functions,
 		.nr_rows = s->nr_functions,
 		.row_size = sizeof(*s->functions),
 		.ctx = &s->samples,
 	};
 	struct table processes = {
-		.columns = process_columns,
+		.columns = of_processes,
 		.rows = s->processes,
 		.nr_rows = s->nr_processes,
 		.row_size = sizeof(*s->processes),
@@ -227,6 +320,10 @@ int hot_write(FILE *f, const struct snapshot *s, const struct hot_options *o, st
 	};
 	int rc;
 
+	memcpy(of_functions, function_columns, sizeof(of_functions));
+	memcpy(of_processes, process_columns, sizeof(of_processes));
+	set_unit(of_functions, unit_of(s), function_time, function_bytes);
+	set_unit(of_processes, unit_of(s), process_time, process_bytes);
 	write_head(f, "", s);
 	rc = write_section(f, "Functions", &functions, o, err);
 	if (rc)

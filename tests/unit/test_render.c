@@ -214,7 +214,7 @@ static void a_whole_capture_loads(void **state)
 
 	UNUSED(state);
 	write_capture();
-	assert_int_equal(render_load(&l, path, &err), 0);
+	assert_int_equal(render_load(&l, path, NULL, &err), 0);
 	assert_string_equal(l.damage, "");
 	assert_int_equal(profile_samples(l.profile), 30);
 	assert_int_equal(l.start_epoch_ns, 1769860800000000000u);
@@ -233,7 +233,7 @@ static void a_cut_capture_loads_as_far_as_it_goes(void **state)
 		struct loaded l;
 
 		assert_int_equal(truncate(path, (off_t)size), 0);
-		if (render_load(&l, path, &err) != 0) {
+		if (render_load(&l, path, NULL, &err) != 0) {
 			assert_int_equal(err.kind, ERROR_KIND_FAILED);
 			assert_non_null(strstr(err.msg, path));
 			assert_null(l.profile);
@@ -258,14 +258,14 @@ static void what_is_no_capture_is_refused(void **state)
 	for (int i = 0; i < 100; i++)
 		fputs("not a capture\n", f);
 	fclose(f);
-	assert_true(render_load(&l, path, &err) < 0);
+	assert_true(render_load(&l, path, NULL, &err) < 0);
 	assert_int_equal(err.kind, ERROR_KIND_FAILED);
 	assert_non_null(strstr(err.msg, "not"));
 
-	assert_int_equal(render_load(&l, "/nonexistent/x.ebeam", &err), -ENOENT);
+	assert_int_equal(render_load(&l, "/nonexistent/x.ebeam", NULL, &err), -ENOENT);
 	assert_string_equal(err.msg,
 			    "cannot open '/nonexistent/x.ebeam': No such file or directory");
-	assert_true(render_load(&l, "/", &err) < 0);
+	assert_true(render_load(&l, "/", NULL, &err) < 0);
 	assert_int_equal(err.kind, ERROR_KIND_FAILED);
 }
 

@@ -213,8 +213,9 @@ class App {
 						' of ' + this.profile.unit + ', ' + plural(names.size, 'name'),
 					]),
 		);
-		const of = count(this.tree.total[0]) + ' ' + this.profile.unit;
-		$('match').title = count(a) + ' of ' + of + ', each counted once';
+		const { unit } = this.profile;
+		const of = amount(this.tree.total[0], unit);
+		$('match').title = amount(a, unit) + ' of ' + of + ', each counted once';
 	}
 
 	/* what: 'tree' > 'zoom' > 'look': how much of the work must be done again. */

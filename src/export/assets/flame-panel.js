@@ -23,6 +23,20 @@ function count(n) {
 	return n.toLocaleString('en-US');
 }
 
+/* With its unit: "1,234 samples", "12.3 ms", "1.2 MiB". */
+function amount(n, unit) {
+	const steps = { ns: [1000, 'ns', 'us', 'ms', 's'], bytes: [1024, 'B', 'KiB', 'MiB', 'GiB'] }[unit];
+	if (!steps) return count(n) + ' ' + unit;
+	let step = 1;
+	for (; n >= steps[0] && step < steps.length - 1; step++) n /= steps[0];
+	return (step === 1 ? count(n) : n.toFixed(1)) + ' ' + steps[step];
+}
+
+/* The unit only where the number alone would not say it. */
+function short(n, unit) {
+	return unit === 'ns' || unit === 'bytes' ? amount(n, unit) : count(n);
+}
+
 function percent(n, of) {
 	const p = of > 0 ? (100 * n) / of : 0;
 	if (p > 0 && p < 0.005) return '<0.01 %';
@@ -75,8 +89,8 @@ function showHeader(profile) {
 			make('span', { className: 'vs' }, where(meta, node)),
 		);
 		$('facts').append(
-			fact(count(profile.samples), 'samples in A'),
-			fact(count(profile.samplesB), 'samples in B'),
+			fact(amount(profile.samples, profile.unit), 'in A'),
+			fact(amount(profile.samplesB, profile.unit), 'in B'),
 		);
 		return;
 	}
@@ -98,7 +112,7 @@ function showHeader(profile) {
 							: '',
 					)
 				: null,
-			fact(count(profile.samples), profile.unit),
+			fact(amount(profile.samples, profile.unit), v.title),
 			v.duration_ns
 				? make(
 						'span',
@@ -279,7 +293,7 @@ function deltaCell(delta) {
 }
 
 function shareCell(n, of, unit) {
-	return make('td', { className: n ? '' : 'zero', title: count(n) + ' ' + unit }, n ? percent(n, of) : '0');
+	return make('td', { className: n ? '' : 'zero', title: amount(n, unit) }, n ? percent(n, of) : '0');
 }
 
 /* columns: {key, title, hint, value(row) for sorting, cell(row)}; the first one is the name. */
@@ -344,9 +358,9 @@ const TABLES = {
 			{ key: 'name', title: 'Process', value: p => p.title, cell: null },
 			{
 				key: 'samples',
-				title: c.unit[0].toUpperCase() + c.unit.slice(1),
+				title: c.unit === 'ns' ? 'Time' : c.unit[0].toUpperCase() + c.unit.slice(1),
 				value: p => p.samples,
-				cell: p => make('td', {}, count(p.samples)),
+				cell: p => make('td', {}, short(p.samples, c.unit)),
 			},
 			{
 				key: 'share',
@@ -479,24 +493,24 @@ function tooltipRows(profile, tree, node, top) {
 		line(
 			'A',
 			percent(total[0], samples),
-			count(total[0]) + ' samples, self ' + percent(self[0], samples),
+			amount(total[0], profile.unit) + ', self ' + percent(self[0], samples),
 		);
 		line(
 			'B',
 			percent(total[1], samplesB),
-			count(total[1]) + ' samples, self ' + percent(self[1], samplesB),
+			amount(total[1], profile.unit) + ', self ' + percent(self[1], samplesB),
 		);
 		line('Change', points(delta(total)), 'points of the total share, self ' + points(delta(self)));
 		return list;
 	}
 	line(
 		'Total',
-		count(tree.total[node]),
+		short(tree.total[node], profile.unit),
 		percent(tree.total[node], samples) +
 			' of all' +
 			(top > 0 ? ', ' + percent(tree.total[node], tree.total[top]) + ' of the zoom' : ''),
 	);
-	line('Self', count(tree.self[node]), percent(tree.self[node], samples) + ' of all');
+	line('Self', short(tree.self[node], profile.unit), percent(tree.self[node], samples) + ' of all');
 	return list;
 }
 

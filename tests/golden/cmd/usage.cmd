@@ -24,7 +24,7 @@ try record -F 0
 try record -d soon
 try record -d 1 --by mood
 try record -d 1 -f nonsense
-try record -d 1 --mode wait
+try record -d 1 --mode nothing
 try record -d 1 -o out.xyz
 try report
 try report a b

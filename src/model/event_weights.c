@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See event_weights.h. */
+#include "model/event_weights.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/idmap.h"
+#include "base/xalloc.h"
+
+#define WORD_SIZE  8 /* bytes */
+#define MIN_SLOTS  64u
+#define KIND(kind) (1ull << EVENT_##kind)
+#define GC_ENDS	   (KIND(GC_MINOR_END) | KIND(GC_MAJOR_END))
+#define NO_SIZE	   "messages whose size is not known (to aliases and to other nodes)"
+#define NO_RECLAIM                                                                                 \
+	"collections on dirty schedulers, of which the VM does not say what they reclaimed"
+#define NO_DURATION "collections without duration"
+
+const struct weight_mode weight_modes[] = {
+	{"gc", "time", WEIGHT_GC_TIME, "ns", "time in GC", GC_ENDS, GC_ENDS, NO_DURATION},
+	{"gc", "words", WEIGHT_GC_WORDS, "words", "reclaimed by GC", GC_ENDS, GC_ENDS, NO_RECLAIM},
+	{"msg", NULL, WEIGHT_MESSAGE, "bytes", "bytes sent", KIND(MESSAGE_SEND), KIND(MESSAGE_SEND),
+	 NO_SIZE},
+	{"sched", NULL, WEIGHT_ON, "ns", "time on schedulers", KIND(PROCESS_SCHEDULED),
+	 KIND(PROCESS_SCHEDULED), ""},
+	{"wait", NULL, WEIGHT_OFF, "ns", "time off schedulers",
+	 KIND(PROCESS_SCHEDULED) | KIND(MESSAGE_QUEUED), KIND(PROCESS_SCHEDULED), ""},
+	{0},
+};
+
+const struct weight_mode *weight_mode_find(const char *name, const char *weight)
+{
+	for (const struct weight_mode *m = weight_modes; m->name; m++) {
+		if (strcmp(m->name, name) == 0 &&
+		    (!weight || !*weight || (m->weight && strcmp(m->weight, weight) == 0)))
+			return m;
+	}
+	return NULL;
+}
+
+/* A process that is on a scheduler (mode sched) or off (mode wait). */
+struct spell {
+	uint64_t epid; /* 0 = empty slot; no process has it */
+	uint64_t since_ns;
+	uint64_t runnable_ns; /* 0 = it waits */
+	uint32_t process, stack, thread;
+	uint8_t status;
+	bool suspended; /* no message wakes it */
+};
+
+/* Open addressing with linear probing; a slot that is freed is filled by those behind it. */
+struct event_weights {
+	const struct weight_mode *mode;
+	event_weights_fn *emit;
+	void *arg;
+	struct event_weights_counts counts;
+	struct spell *slots;
+	uint32_t nr, size, max;
+};
+
+struct event_weights *event_weights_open(const struct weight_mode *mode, event_weights_fn *emit,
+					 void *arg)
+{
+	return event_weights_open_limited(mode, emit, arg, EVENT_WEIGHTS_PROCESSES);
+}
+
+struct event_weights *event_weights_open_limited(const struct weight_mode *mode,
+						 event_weights_fn *emit, void *arg,
+						 uint32_t max_processes)
+{
+	struct event_weights *w = xcalloc(1, sizeof(*w));
+
+	w->mode = mode;
+	w->emit = emit;
+	w->arg = arg;
+	w->max = max_processes;
+	w->size = MIN_SLOTS;
+	w->slots = xcalloc(w->size, sizeof(*w->slots));
+	return w;
+}
+
+void event_weights_close(struct event_weights *w)
+{
+	if (!w)
+		return;
+	free(w->slots);
+	free(w);
+}
+
+const struct event_weights_counts *event_weights_counts(const struct event_weights *w)
+{
+	return &w->counts;
+}
+
+/* ---- processes ------------------------------------------------------------------------------ */
+
+static uint32_t home_of(const struct event_weights *w, uint64_t epid)
+{
+	return hash_mix(1, epid) & (w->size - 1);
+}
+
+/* The slot of a process, or the empty one where it would be. */
+static struct spell *slot_of(const struct event_weights *w, uint64_t epid)
+{
+	uint32_t at = home_of(w, epid);
+
+	while (w->slots[at].epid && w->slots[at].epid != epid)
+		at = (at + 1) & (w->size - 1);
+	return &w->slots[at];
+}
+
+static void grow(struct event_weights *w)
+{
+	struct spell *old = w->slots;
+	uint32_t old_size = w->size;
+
+	w->size *= 2;
+	w->slots = xcalloc(w->size, sizeof(*w->slots));
+	for (uint32_t i = 0; i < old_size; i++) {
+		if (old[i].epid)
+			*slot_of(w, old[i].epid) = old[i];
+	}
+	free(old);
+}
+
+static struct spell *find(const struct event_weights *w, uint64_t epid)
+{
+	struct spell *s = slot_of(w, epid);
+
+	return s->epid ? s : NULL;
+}
+
+/* NULL if there are too many. */
+static struct spell *find_or_add(struct event_weights *w, uint64_t epid)
+{
+	struct spell *s = slot_of(w, epid);
+
+	if (s->epid)
+		return s;
+	if (w->nr >= w->max) {
+		w->counts.overflow++;
+		return NULL;
+	}
+	if (w->nr >= w->size - w->size / 4) {
+		grow(w);
+		s = slot_of(w, epid);
+	}
+	w->nr++;
+	s->epid = epid;
+	return s;
+}
+
+static void forget(struct event_weights *w, struct spell *s)
+{
+	uint32_t hole = (uint32_t)(s - w->slots), mask = w->size - 1;
+
+	for (uint32_t at = (hole + 1) & mask; w->slots[at].epid; at = (at + 1) & mask) {
+		/* May it move to the hole: is that not before its home? */
+		if (((at - home_of(w, w->slots[at].epid)) & mask) < ((at - hole) & mask))
+			continue;
+		w->slots[hole] = w->slots[at];
+		hole = at;
+	}
+	memset(&w->slots[hole], 0, sizeof(w->slots[hole]));
+	w->nr--;
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+static void emit(struct event_weights *w, const struct spell *of, enum sample_kind kind,
+		 uint64_t ts_ns, uint64_t weight)
+{
+	struct event sample = {.type = REC_SAMPLE, .ts_ns = ts_ns};
+
+	if (!weight)
+		return;
+	sample.u.sample.process = of->process;
+	sample.u.sample.stack = of->stack;
+	sample.u.sample.thread = of->thread;
+	sample.u.sample.weight = weight;
+	sample.u.sample.kind = kind;
+	sample.u.sample.status = (enum sample_status)of->status;
+	w->counts.samples++;
+	w->emit(w->arg, &sample);
+}
+
+static void take_facts(struct spell *s, const struct event *ev)
+{
+	s->process = ev->u.vm.process;
+	s->stack = ev->u.vm.stack;
+	s->thread = ev->u.vm.thread;
+	s->status = (uint8_t)ev->u.vm.status;
+}
+
+/* An event that weighs by itself; EVENT_UNKNOWN = nobody knows how much. */
+static void weigh(struct event_weights *w, const struct event *ev, enum sample_kind kind,
+		  uint64_t weight)
+{
+	struct spell of = {0};
+
+	if (weight == EVENT_UNKNOWN) {
+		w->counts.unknown++;
+		return;
+	}
+	take_facts(&of, ev);
+	emit(w, &of, kind, ev->ts_ns, weight);
+}
+
+static void weigh_gc(struct event_weights *w, enum event_kind kind, const struct event *ev)
+{
+	bool minor = kind == EVENT_GC_MINOR_END;
+	unsigned int field;
+
+	if (!minor && kind != EVENT_GC_MAJOR_END)
+		return;
+	if (w->mode->source == WEIGHT_GC_TIME)
+		field = minor ? EVENT_AT(GC_MINOR_END, DURATION) : EVENT_AT(GC_MAJOR_END, DURATION);
+	else
+		field = minor ? EVENT_AT(GC_MINOR_END, RECLAIMED)
+			      : EVENT_AT(GC_MAJOR_END, RECLAIMED);
+	weigh(w, ev, SAMPLE_GC, event_value(ev, field));
+}
+
+static void weigh_message(struct event_weights *w, enum event_kind kind, const struct event *ev)
+{
+	uint64_t words = event_value(ev, EVENT_AT(MESSAGE_SEND, SIZE));
+
+	if (kind == EVENT_MESSAGE_SEND)
+		weigh(w, ev, SAMPLE_COPY,
+		      words <= UINT64_MAX / (2 * WORD_SIZE) ? words * WORD_SIZE : EVENT_UNKNOWN);
+}
+
+/* ---- on and off ----------------------------------------------------------------------------- */
+
+static void end_spell(struct event_weights *w, const struct spell *s, uint64_t ts_ns)
+{
+	uint64_t woken = s->runnable_ns ? MAX(s->runnable_ns, s->since_ns) : ts_ns;
+
+	if (ts_ns < s->since_ns)
+		return; /* a file can say anything */
+	if (w->mode->source == WEIGHT_ON) {
+		emit(w, s, SAMPLE_ERLANG, ts_ns, ts_ns - s->since_ns);
+		return;
+	}
+	woken = MIN(woken, ts_ns);
+	emit(w, s, SAMPLE_WAITING, ts_ns, woken - s->since_ns);
+	emit(w, s, SAMPLE_RUNNABLE, ts_ns, ts_ns - woken);
+}
+
+static void begin_spell(struct event_weights *w, struct event_stream *stream, uint64_t epid,
+			const struct event *ev)
+{
+	struct spell *s = find_or_add(w, epid);
+	enum event_word status;
+
+	if (!s)
+		return;
+	status = event_stream_word(stream, event_value_id(ev, EVENT_AT(PROCESS_SCHEDULED, STATUS)));
+	take_facts(s, ev);
+	s->since_ns = ev->ts_ns;
+	s->runnable_ns = status == EVENT_WORD_RUNNABLE ? ev->ts_ns : 0;
+	s->suspended = status == EVENT_WORD_SUSPENDED;
+}
+
+/* What ends at this event: a slice, or the time off schedulers. */
+static void take_end(struct event_weights *w, const struct event_stream *stream, uint64_t epid,
+		     const struct event *ev)
+{
+	struct spell *s = find(w, epid);
+
+	if (!s) {
+		w->counts.began_before++;
+		return;
+	}
+	if (coverage_gap(&stream->coverage, EVENT_PROCESS_SCHEDULED, s->since_ns)) {
+		w->counts.gaps++;
+	} else {
+		/* A slice stands by the stack at its end. */
+		if (w->mode->source == WEIGHT_ON)
+			take_facts(s, ev);
+		end_spell(w, s, ev->ts_ns);
+	}
+	forget(w, s);
+}
+
+static void schedule(struct event_weights *w, struct event_stream *stream, const struct event *ev)
+{
+	const struct name_process *p = names_process(stream->names, ev->u.vm.process);
+	bool in, begins;
+	enum event_word word;
+	struct spell *s;
+
+	if (!p || !p->epid)
+		return;
+	word = event_stream_word(stream, event_value_id(ev, EVENT_AT(PROCESS_SCHEDULED, TYPE)));
+	if (word == EVENT_WORD_NONE)
+		return;
+	in = word == EVENT_WORD_IN || word == EVENT_WORD_IN_EXITING;
+	begins = in == (w->mode->source == WEIGHT_ON);
+	if (!begins) {
+		take_end(w, stream, p->epid, ev);
+		return;
+	}
+	/* Who is gone waits for nothing. */
+	if (word == EVENT_WORD_OUT_EXITED) {
+		s = find(w, p->epid);
+		if (s)
+			forget(w, s);
+	} else {
+		begin_spell(w, stream, p->epid, ev);
+	}
+}
+
+static void wake(struct event_weights *w, const struct event_stream *stream, const struct event *ev)
+{
+	const struct name_process *p = names_process(stream->names, ev->u.vm.process);
+	struct spell *s = p && p->epid ? find(w, p->epid) : NULL;
+
+	if (s && !s->runnable_ns && !s->suspended)
+		s->runnable_ns = ev->ts_ns;
+}
+
+void event_weights_take(struct event_weights *w, struct event_stream *s, enum event_kind kind,
+			const struct event *ev)
+{
+	switch (w->mode->source) {
+	case WEIGHT_GC_TIME:
+	case WEIGHT_GC_WORDS:
+		weigh_gc(w, kind, ev);
+		break;
+	case WEIGHT_MESSAGE:
+		weigh_message(w, kind, ev);
+		break;
+	case WEIGHT_ON:
+	case WEIGHT_OFF:
+		if (kind == EVENT_PROCESS_SCHEDULED)
+			schedule(w, s, ev);
+		else if (kind == EVENT_MESSAGE_QUEUED && w->mode->source == WEIGHT_OFF)
+			wake(w, s, ev);
+		break;
+	}
+}
+
+void event_weights_finish(struct event_weights *w, const struct event_stream *s, uint64_t end_ns)
+{
+	for (uint32_t i = 0; i < w->size; i++) {
+		const struct spell *spell = &w->slots[i];
+
+		if (!spell->epid || end_ns <= spell->since_ns)
+			continue;
+		if (coverage_gap(&s->coverage, EVENT_PROCESS_SCHEDULED, spell->since_ns)) {
+			w->counts.gaps++;
+			continue;
+		}
+		end_spell(w, spell, end_ns);
+		w->counts.unfinished++;
+		w->counts.unfinished_ns += end_ns - spell->since_ns;
+	}
+}
