@@ -125,7 +125,8 @@ int event_queue_message(struct pt_regs *ctx)
 #define PID_REF_PID 24
 
 /* void erts_proc_sig_send_to_alias(Process *c_p, Eterm from, Eterm to, Eterm msg, Eterm token),
- * erl_proc_sig_queue.c */
+ * erl_proc_sig_queue.c; since OTP 28 erts_proc_sig_send_altact_msg(..., int prio), also of messages
+ * with priority to a pid. */
 SEC("uprobe")
 int event_send_to_alias(struct pt_regs *ctx)
 {
@@ -139,34 +140,45 @@ int event_send_to_alias(struct pt_regs *ctx)
 	flags = event_stack(ctx, sender, ts_ns);
 	rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, epid, flags, EVENT_BLOCKS);
 	if (rec) {
-		if (TERM_BOXED(ctx->dx))
+		if (TERM_BOXED(ctx->dx)) {
 			read_u64(TERM_PTR(ctx->dx) + PID_REF_PID, &to);
+			rec->values[4] = ctx->dx;
+			copy_block((struct event_with_term *)rec, ctx->dx);
+		} else {
+			to = ctx->dx;
+		}
 		rec->values[0] = to;
 		rec->values[1] = EVENT_UNKNOWN;
-		rec->values[4] = ctx->dx;
-		copy_block((struct event_with_term *)rec, ctx->dx);
 		event_end(rec, 5);
 	}
 	count_time(ts_ns);
 	return 0;
 }
 
-/* ErtsDSigSendContext, dist.h of OTP 25 to 28: int[3 or 4], ctl, msg, from, ctl_heap[8],
+/* ErtsDSigSendContext, dist.h of OTP 25 to 29: int[3 or 4], ctl, msg, from, ctl_heap[8],
  * return_term, dep */
 #define DSIG_CONTEXT_DEP 112
 
-INLINE void sent_away(struct pt_regs *ctx, uint64_t context, uint64_t name)
+/*
+ * int erts_dsig_send_msg(ErtsDSigSendContext *ctx, Eterm remote, Eterm message), dist.c; up to OTP
+ * 27 to a pid or alias, and int erts_dsig_send_reg_msg(ErtsDSigSendContext *ctx, Eterm remote_name,
+ * ...) to a name; since then for all: (ctx, Eterm remote, Eterm full_remote, Eterm message, int
+ * prio).
+ */
+SEC("uprobe")
+int event_send_remote(struct pt_regs *ctx)
 {
+	uint64_t context = ctx->di, name = TERM_ATOM(ctx->si) ? ctx->si : 0;
 	uint64_t ts_ns = bpf_ktime_get_ns(), process = 0, epid, dep, node = 0;
 	struct thread_info *t = scheduler_here();
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
 	if (!t || !read_u64(t->esdp + config.layout.sched_current_process, &process) || !process)
-		return;
+		return 0;
 	epid = epid_of(process);
 	if (!wanted_of(EVENT_MESSAGE_SEND, epid))
-		return;
+		return 0;
 	if (read_u64(context + DSIG_CONTEXT_DEP, &dep) && dep)
 		read_u64(dep + config.layout.dist_sysname, &node);
 	event_seen(process, ts_ns);
@@ -179,22 +191,6 @@ INLINE void sent_away(struct pt_regs *ctx, uint64_t context, uint64_t name)
 		event_end(rec, 5);
 	}
 	count_time(ts_ns);
-}
-
-/* int erts_dsig_send_msg(ErtsDSigSendContext *ctx, Eterm remote, Eterm message), dist.c */
-SEC("uprobe")
-int event_send_remote(struct pt_regs *ctx)
-{
-	sent_away(ctx, ctx->di, 0);
-	return 0;
-}
-
-/* int erts_dsig_send_reg_msg(ErtsDSigSendContext *ctx, Eterm remote_name, Eterm full_to,
- * Eterm message) */
-SEC("uprobe")
-int event_send_remote_name(struct pt_regs *ctx)
-{
-	sent_away(ctx, ctx->di, ctx->si);
 	return 0;
 }
 

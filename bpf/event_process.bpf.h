@@ -226,16 +226,15 @@ int event_unregister(struct pt_regs *ctx)
 	return 0;
 }
 
-/* int erts_hibernate(Process *c_p, Eterm *reg), beam_common.c: module, function, arguments in
- * reg */
-SEC("uprobe")
-int event_hibernate(struct pt_regs *ctx)
+/* `regs`: module, function, arguments; 0: the process goes on where it is. */
+INLINE int hibernates(struct pt_regs *ctx, uint64_t process, uint64_t regs)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->di, epid = epid_of(process), reg[3];
+	uint64_t ts_ns = bpf_ktime_get_ns(), epid = epid_of(process), reg[3] = {0, 0, TERM_NIL};
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
-	if (!wanted_of(EVENT_PROCESS_HIBERNATE, epid) || !read_user(ctx->si, reg, sizeof(reg)))
+	if (!wanted_of(EVENT_PROCESS_HIBERNATE, epid) ||
+	    (regs && !read_user(regs, reg, sizeof(reg))))
 		return 0;
 	event_seen(process, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
@@ -248,6 +247,21 @@ int event_hibernate(struct pt_regs *ctx)
 	}
 	count_time(ts_ns);
 	return 0;
+}
+
+/* int erts_hibernate(Process *c_p, Eterm *reg), beam_common.c, up to OTP 27 */
+SEC("uprobe")
+int event_hibernate(struct pt_regs *ctx)
+{
+	return hibernates(ctx, ctx->di, ctx->si);
+}
+
+/* void erts_hibernate(Process *c_p, Eterm *regs, int arity), since then; arity is 3, or 0 of
+ * hibernate/0 */
+SEC("uprobe")
+int event_hibernate_arity(struct pt_regs *ctx)
+{
+	return hibernates(ctx, ctx->di, (int)ctx->dx == 3 ? ctx->si : 0);
 }
 
 /* ---- scheduling ---------------------------------------------------------------------------- */

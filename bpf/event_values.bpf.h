@@ -116,7 +116,7 @@ GLOBAL_FN int list_length(uint64_t list)
 {
 	for (int i = 0; i <= 255; i++) {
 		if (!TERM_LIST(list))
-			return list == 0x3b ? i : -1; /* [] */
+			return list == TERM_NIL ? i : -1;
 		if (!read_u64(TERM_PTR(list) + 8, &list))
 			return -1;
 	}

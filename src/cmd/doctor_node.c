@@ -251,12 +251,12 @@ static void add_places(struct doctor_rows *rows, const struct beam_node *node)
 
 	if (node->core)
 		return;
-	source_places(&places, node->elf);
+	source_places(&places, node);
 	row = add(rows, node, "node", "uprobe places");
 	snprintf(row->seen, sizeof(row->seen), "%u of %u functions at an emulated instruction%s%s",
 		 places.emulated, places.found, places.stepped ? "; single-stepped: " : "",
 		 places.stepped_names);
-	if (node->identity.hidden) {
+	if (!places.found) {
 		row->state = DOCTOR_DEGRADED;
 		snprintf(row->why, sizeof(row->why),
 			 "this build exports hardly any function of the VM: where the others start "
@@ -275,12 +275,12 @@ static void add_events(struct doctor_rows *rows, const struct beam_node *node)
 
 	if (node->core)
 		return;
-	source_plan(&plan, node->elf, (1ull << NR_EVENT_KINDS) - 1);
+	source_plan_of_node(&plan, node, (1ull << NR_EVENT_KINDS) - 1);
 	driver_sources_add(&plan, node, (1ull << NR_EVENT_KINDS) - 1);
 	for (int group = 0; group < NR_EVENT_GROUPS; group++) {
 		struct doctor_row *row =
 			add(rows, node, "events", event_group_name((enum event_group)group));
-		const char *symbol = NULL;
+		char why[160] = "";
 		int nr = 0, nr_missing = 0;
 
 		for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
@@ -288,7 +288,8 @@ static void add_events(struct doctor_rows *rows, const struct beam_node *node)
 				continue;
 			nr++;
 			nr_missing += plan.missing[kind] != NULL;
-			symbol = symbol ? symbol : plan.missing[kind];
+			if (plan.missing[kind] && !*why)
+				source_missing(&plan, (enum event_kind)kind, why, sizeof(why));
 		}
 		snprintf(row->seen, sizeof(row->seen), "ebeam events: %d of %d kinds",
 			 nr - nr_missing, nr);
@@ -296,8 +297,8 @@ static void add_events(struct doctor_rows *rows, const struct beam_node *node)
 			continue;
 		row->state = nr_missing == nr ? DOCTOR_MISSING : DOCTOR_DEGRADED;
 		snprintf(row->why, sizeof(row->why),
-			 "the functions that make them have no symbols in this build (%s%s)",
-			 symbol, nr_missing > 1 ? " and others" : "");
+			 "functions that make them cannot be found in this build (%s%s)", why,
+			 nr_missing > 1 ? ", and others" : "");
 	}
 }
 

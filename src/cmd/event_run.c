@@ -107,7 +107,7 @@ static int plan_sources(struct event_run *run, struct error *err)
 	const char *why = NULL, *otp = run->node->identity.otp_text;
 	struct strbuf names = STRBUF_INIT;
 
-	source_plan(&run->plan, run->node->elf, run->consumer->kinds);
+	source_plan_of_node(&run->plan, run->node, run->consumer->kinds);
 	driver_sources_add(&run->plan, run->node, run->consumer->kinds);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (!run->plan.missing[kind])

@@ -94,7 +94,7 @@ int events_list(struct command_context *ctx, struct beam_node *n, struct error *
 	int rc;
 
 	if (n) {
-		source_plan(&plan, n->elf, kinds);
+		source_plan_of_node(&plan, n, kinds);
 		driver_sources_add(&plan, n, kinds);
 	}
 	if (ctx->opt.json)

@@ -93,18 +93,20 @@ static int describe(struct command_context *ctx, const struct weight_mode *mode,
 {
 	struct beam_node *n = NULL;
 	struct source_plan plan;
+	char why[256];
 	int rc = target_open(&n, ctx, err);
 
 	if (rc)
 		return rc;
-	source_plan(&plan, n->elf, mode->kinds);
+	source_plan_of_node(&plan, n, mode->kinds);
 	for (unsigned int i = 0; i < plan.nr_points; i++)
 		fprintf(ctx->out, "%-10s  %s\n", plan.points[i].at_return ? "uretprobe" : "uprobe",
 			plan.points[i].symbol);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
-		if (mode->kinds >> kind & 1 && plan.missing[kind])
-			fprintf(ctx->out, "missing     %s (no symbol %s)\n", event_rows[kind].name,
-				plan.missing[kind]);
+		if (!(mode->kinds >> kind & 1) || !plan.missing[kind])
+			continue;
+		source_missing(&plan, (enum event_kind)kind, why, sizeof(why));
+		fprintf(ctx->out, "missing     %s (%s)\n", event_rows[kind].name, why);
 	}
 	fputs("predicted   as often as these are called; what it costs is said at the end\n",
 	      ctx->out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See sources.h.  A kind is given if every function of its rows has a symbol.  Signatures stand at
- * the programs, bpf/event_*.bpf.h.
+ * See sources.h.  A kind is given if every function of its rows is found.  Signatures stand at the
+ * programs, bpf/event_*.bpf.h.
  */
 #include "probe/sources.h"
 
@@ -35,15 +35,20 @@ static const struct source_row {
 	{KIND(PROCESS_UNREGISTER), {"erts_unregister_name"}, "event_unregister", "di cx", NULL},
 	{KIND(PROCESS_SCHEDULED), {"erts_schedule"},
 		"event_schedule", "si dx", "event_schedule_return"},
-	{KIND(PROCESS_HIBERNATE), {"erts_hibernate"}, "event_hibernate", "di si", NULL},
+	/* hibernate/0 since OTP 28, without function to go on with */
+	{KIND(PROCESS_HIBERNATE), {"erts_hibernate"},
+		"event_hibernate", "di si", NULL},
+	{KIND(PROCESS_HIBERNATE), {"erts_hibernate"},
+		"event_hibernate_arity", "di si dx", NULL},
 	{SIZE_KINDS, {"erts_queue_proc_message"},
 		"event_queue_proc_message", "di si cx r8", NULL},
 	{SIZE_KINDS, {"erts_try_alloc_message_on_heap"}, "event_alloc_message", "di cx", NULL},
 	{KIND(MESSAGE_QUEUED), {"erts_queue_message"}, "event_queue_message", "di dx cx r8", NULL},
-	{KIND(MESSAGE_SEND), {"erts_proc_sig_send_to_alias"},
-		"event_send_to_alias", "di dx", NULL},
-	{KIND(MESSAGE_SEND), {"erts_dsig_send_msg"}, "event_send_remote", "di", NULL},
-	{KIND(MESSAGE_SEND), {"erts_dsig_send_reg_msg"}, "event_send_remote_name", "di si", NULL},
+	{KIND(MESSAGE_SEND), {"erts_proc_sig_send_to_alias",
+			"erts_proc_sig_send_altact_msg"}, "event_send_to_alias", "di dx", NULL},
+	{KIND(MESSAGE_SEND), {"erts_dsig_send_msg"}, "event_send_remote", "di si", NULL},
+	{KIND(MESSAGE_SEND), {"erts_dsig_send_reg_msg"},
+		"event_send_remote", "di si", NULL},
 	/* C++ since OTP 25: (process *, long, ...), since 27 (process *, int, ...) */
 	{KIND(MESSAGE_RECEIVE), {"_Z23beam_jit_remove_messageP7processlPmS1_j",
 			"_Z23beam_jit_remove_messageP7processiPmS1_j", "beam_jit_remove_message"},
@@ -68,15 +73,64 @@ static const struct source_row {
 /* clang-format on */
 _Static_assert(2 * ARRAY_SIZE(rows) <= SOURCE_MAX_POINTS + 2, "each row may be two points");
 
-/* The symbol of a row that is in the file; NULL if none is. */
-static const char *find_symbol(const struct source_row *row, const struct elf_file *elf,
-			       struct elf_symbol *out)
+/* Programs whose rows are not for all releases; 0 = no limit. */
+static const struct {
+	const char *program;
+	int from_otp, until_otp;
+} limits[] = {
+	{"event_hibernate", 0, 27},
+	{"event_hibernate_arity", 28, 0},
+};
+
+/* Functions that may be absent from some release on: others do their work there. */
+static const struct {
+	const char *symbol;
+	int from_otp;
+} gone[] = {
+	{"erts_dsig_send_reg_msg", 28}, /* erts_dsig_send_msg() sends to names too */
+};
+
+/* False if the row is none of this release. */
+static bool is_for(const struct source_row *row, int otp)
+{
+	for (size_t i = 0; otp && i < ARRAY_SIZE(limits); i++) {
+		if (strcmp(limits[i].program, row->program) == 0)
+			return otp >= limits[i].from_otp &&
+			       (!limits[i].until_otp || otp <= limits[i].until_otp);
+	}
+	return true;
+}
+
+static bool may_be_absent(const struct source_row *row, int otp)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(gone); i++) {
+		if (strcmp(gone[i].symbol, row->symbols[0]) == 0)
+			return otp >= gone[i].from_otp;
+	}
+	return false;
+}
+
+/* The name of a row's function that is found; NULL if none is. */
+static const char *find_function(const struct source_row *row, struct functions *f, uint64_t *addr)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(row->symbols) && row->symbols[i]; i++) {
-		if (elf_file_symbol(elf, row->symbols[i], out) && out->function)
+		if (functions_find(f, row->symbols[i], addr))
 			return row->symbols[i];
 	}
 	return NULL;
+}
+
+/* Of the names of a row, the one that has most to say of why it is not found. */
+static void find_reason(const struct source_row *row, struct functions *f, const char **name,
+			const char **why)
+{
+	*name = row->symbols[0];
+	*why = "";
+	for (size_t i = 0; i < ARRAY_SIZE(row->symbols) && row->symbols[i] && !**why; i++) {
+		*why = functions_reason(f, row->symbols[i]);
+		if (**why)
+			*name = row->symbols[i];
+	}
 }
 
 bool source_plan_add(struct source_plan *p, const struct source_point *point)
@@ -162,11 +216,13 @@ static void add_points(struct source_plan *p, const struct source_row *row, cons
 	source_plan_add(p, &point);
 }
 
-void source_plan(struct source_plan *out, const struct elf_file *elf, uint64_t kinds)
+void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds)
 {
 	struct row_places *places = xcalloc(ARRAY_SIZE(rows), sizeof(*places));
-	const char *names[ARRAY_SIZE(rows)] = {NULL};
-	struct elf_symbol symbols[ARRAY_SIZE(rows)];
+	const char *names[ARRAY_SIZE(rows)] = {NULL}, *name, *why;
+	const struct elf_file *elf = functions_elf(f);
+	uint64_t addrs[ARRAY_SIZE(rows)];
+	int otp = functions_otp(f);
 
 	memset(out, 0, sizeof(*out));
 	out->kinds = kinds & ~driver_source_kinds();
@@ -175,21 +231,32 @@ void source_plan(struct source_plan *out, const struct elf_file *elf, uint64_t k
 			out->missing[kind] = "driver_list";
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!(rows[i].kinds & kinds))
+		if (!(rows[i].kinds & kinds) || !is_for(&rows[i], otp))
 			continue;
-		names[i] = find_symbol(&rows[i], elf, &symbols[i]);
-		if (!names[i])
-			refuse(out, rows[i].kinds & kinds, rows[i].symbols[0], "");
-		else if (!place_row(&places[i], &rows[i], elf, symbols[i].addr))
+		names[i] = find_function(&rows[i], f, &addrs[i]);
+		if (!names[i] && !may_be_absent(&rows[i], otp)) {
+			find_reason(&rows[i], f, &name, &why);
+			refuse(out, rows[i].kinds & kinds, name, why);
+		} else if (names[i] && !place_row(&places[i], &rows[i], elf, addrs[i])) {
 			refuse(out, rows[i].kinds & kinds, names[i],
 			       places[i].call.ok ? places[i].back.reason : places[i].call.reason);
+		}
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (rows[i].kinds & out->kinds)
-			add_points(out, &rows[i], names[i], symbols[i].addr,
-				   elf_file_offset_of(elf, symbols[i].addr), &places[i]);
+		if (names[i] && rows[i].kinds & out->kinds)
+			add_points(out, &rows[i], names[i], addrs[i],
+				   elf_file_offset_of(elf, addrs[i]), &places[i]);
 	}
 	free(places);
+}
+
+void source_plan_of_node(struct source_plan *out, const struct beam_node *n, uint64_t kinds)
+{
+	struct functions *f;
+
+	functions_open(&f, n);
+	source_plan(out, f, kinds);
+	functions_close(f);
 }
 
 void source_missing(const struct source_plan *p, enum event_kind kind, char *buf, size_t size)
@@ -238,20 +305,25 @@ static void count_place(struct source_places *out, const char *name, const struc
 	}
 }
 
-void source_places(struct source_places *out, const struct elf_file *elf)
+void source_places(struct source_places *out, const struct beam_node *n)
 {
-	struct elf_symbol symbol;
 	struct row_places places;
+	struct functions *f;
+	uint64_t addr;
 
 	*out = (struct source_places){0};
+	functions_open(&f, n);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const char *name = find_symbol(&rows[i], elf, &symbol);
+		const char *name = NULL;
 
+		if (is_for(&rows[i], functions_otp(f)))
+			name = find_function(&rows[i], f, &addr);
 		if (!name)
 			continue;
-		place_row(&places, &rows[i], elf, symbol.addr);
+		place_row(&places, &rows[i], functions_elf(f), addr);
 		count_place(out, name, &places);
 	}
+	functions_close(f);
 }
 
 void source_functions(enum event_kind kind, char *buf, size_t size)
@@ -262,6 +334,9 @@ void source_functions(enum event_kind kind, char *buf, size_t size)
 	if (driver_source_callback(kind))
 		snprintf(buf, size, "callback %s of each driver", driver_source_callback(kind));
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && at < size; i++) {
+		/* Rows of different releases for one function stand side by side. */
+		if (i > 0 && strcmp(rows[i].symbols[0], rows[i - 1].symbols[0]) == 0)
+			continue;
 		if (rows[i].kinds >> kind & 1)
 			at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? ", " : "",
 					       strstr(rows[i].symbols[0], "remove_message")

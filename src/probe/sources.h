@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "abi/record.h"
+#include "probe/functions.h"
 #include "probe/placement.h"
 #include "target/elf.h"
 
@@ -54,7 +55,8 @@ struct source_plan {
 bool source_plan_add(struct source_plan *p, const struct source_point *point);
 
 /* What to attach for these kinds; for calls of drivers see driver_sources.h. */
-void source_plan(struct source_plan *out, const struct elf_file *elf, uint64_t kinds);
+void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds);
+void source_plan_of_node(struct source_plan *out, const struct beam_node *n, uint64_t kinds);
 /* Why a kind is missing: "no symbol erts_a", "erts_a: WHY". */
 void source_missing(const struct source_plan *p, enum event_kind kind, char *buf, size_t size);
 /* PLACEMENT_* of the registers "di si dx". */
@@ -71,12 +73,12 @@ struct source_function {
 };
 bool source_function(unsigned int i, struct source_function *out);
 
-/* How many functions of the table a file has, and what a uprobe on them costs there. */
+/* How many functions of the table a node has, and what a uprobe on them costs there. */
 struct source_places {
 	unsigned int found, emulated, stepped, refused;
 	char stepped_names[160]; /* "erts_a, erts_b"; both lists may be cut */
 	char refused_names[512]; /* with their reasons: "erts_a (why); erts_b (why)" */
 };
-void source_places(struct source_places *out, const struct elf_file *elf);
+void source_places(struct source_places *out, const struct beam_node *n);
 
 #endif

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from cases_events import Watch, need_events, of
+from cases_events import Watch, of
 from harness import case, check, check_equal, check_in
 
 UNLIMITED = ()
@@ -14,7 +14,6 @@ UNLIMITED = ()
 
 @case("two ebeams on one node: both see everything, each once")
 def two_at_once(ctx):
-    need_events(ctx)
     first = Watch(ctx, ctx.node, "-e", "message,process", *UNLIMITED)
     second = Watch(ctx, ctx.node, "-e", "process,message", *UNLIMITED)
     truth = ctx.node.ask("happenings", "messages", 500, 20)
@@ -31,7 +30,6 @@ def two_at_once(ctx):
 
 @case("one of two ebeams is killed: the other goes on as before")
 def other_is_killed(ctx):
-    need_events(ctx)
     victim = Watch(ctx, ctx.node, "-e", "message", *UNLIMITED)
     watch = Watch(ctx, ctx.node, "-e", "message", *UNLIMITED)
     ctx.node.ask("happenings", "messages", 50, 20)
@@ -44,7 +42,6 @@ def other_is_killed(ctx):
 
 @case("a reader that does not read: the node goes on, signals work, what is lost is counted")
 def slow_reader(ctx):
-    need_events(ctx)
     node = ctx.new_node(flags=("+S", "2:2"))
     reader, writer = os.pipe()
     watch = Watch(ctx, node, "-e", "message_send", *UNLIMITED, stdout=writer)
@@ -68,7 +65,6 @@ def slow_reader(ctx):
 
 @case("SIGTERM ends a stream as Ctrl-C does; a second signal at once")
 def sigterm(ctx):
-    need_events(ctx)
     watch = Watch(ctx, ctx.node, "-e", "message", *UNLIMITED)
     truth = ctx.node.ask("happenings", "messages", 10, 10)
     watch.process.send_signal(signal.SIGTERM)
@@ -88,7 +84,6 @@ def sigterm(ctx):
 
 @case("the node is killed in mid-stream: what was seen is shown and kept, exit 0")
 def node_killed(ctx):
-    need_events(ctx)
     node = ctx.new_node()
     path = ctx.ebeam.file(".ebeam")
     stream = Watch(ctx, node, "-e", "process", *UNLIMITED)
@@ -106,7 +101,6 @@ def node_killed(ctx):
 
 @case("the output is a full disk: said, exit 1", otp="one")
 def full_disk(ctx):
-    need_events(ctx)
     watch = Watch(ctx, ctx.node, "-e", "message", "-o", "/dev/full")
     ctx.node.ask("happenings", "messages", 500, 20)
     check_equal(watch.process.wait(30), 1, f"exit code; {watch.err}")

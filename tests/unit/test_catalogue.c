@@ -120,6 +120,7 @@ static void test_no_functions(void **state)
 {
 	static struct source_plan plan;
 	struct elf_image image;
+	struct functions *functions;
 	struct elf_file *elf;
 	struct error err;
 	char text[256];
@@ -130,7 +131,8 @@ static void test_no_functions(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, image.data, image.size), image.size);
 	assert_int_equal(elf_file_open(&elf, fd, "image", &err), 0);
-	source_plan(&plan, elf, ALL);
+	functions_open_file(&functions, elf);
+	source_plan(&plan, functions, ALL);
 	assert_true(plan.kinds == 0);
 	assert_int_equal(plan.nr_points, 0);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
@@ -139,9 +141,12 @@ static void test_no_functions(void **state)
 		assert_true(*text);
 	}
 	/* What was not asked for is not missing. */
-	source_plan(&plan, elf, KIND(PORT_OPEN));
+	source_plan(&plan, functions, KIND(PORT_OPEN));
 	assert_string_equal(plan.missing[EVENT_PORT_OPEN], "erts_open_driver");
 	assert_null(plan.missing[EVENT_PORT_EXIT]);
+	source_missing(&plan, EVENT_PORT_OPEN, text, sizeof(text));
+	assert_string_equal(text, "no symbol erts_open_driver");
+	functions_close(functions);
 	elf_file_close(elf);
 	source_functions(EVENT_MESSAGE_SEND, text, 8);
 	assert_int_equal(strlen(text), 7);
