@@ -143,7 +143,8 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 	/* The minor one found no room, and the major one is left to a dirty scheduler. */
 	fell = !done && minor && !was.dirty && (now.flags & F_DIRTY_MAJOR_GC) &&
 	       (now.flags & ~was.flags & F_NEED_FULLSWEEP);
-	if (!done && !fell && !killed)
+	if ((!done && !fell && !killed) ||
+	    (config.gc_longer_than_ns && ns <= config.gc_longer_than_ns))
 		return;
 	event_seen(was.process, ts_ns);
 	gc_start(minor ? EVENT_GC_MINOR_START : EVENT_GC_MAJOR_START, was.ts_ns, epid, 0, &was);

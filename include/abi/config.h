@@ -26,9 +26,10 @@ struct probe_config {
 	uint64_t jit_descriptor; /* address of __jit_debug_descriptor */
 	struct dictionary_key initial_call;  /* '$initial_call' */
 	struct dictionary_key process_label; /* '$process_label', OTP 27 and later */
-	uint64_t event_kinds;  /* bit set of enum event_kind: those that are emitted */
-	uint64_t event_epid;   /* only those about this process; 0 = all */
-	uint32_t event_stacks; /* emit the Erlang stack ahead of each event */
+	uint64_t event_kinds;	    /* bit set of enum event_kind: those that are emitted */
+	uint64_t event_epid;	    /* only those about this process; 0 = all */
+	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
+	uint32_t event_stacks;	    /* emit the Erlang stack ahead of each event */
 	uint32_t pad;
 	struct beam_layout layout;
 };

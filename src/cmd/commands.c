@@ -21,6 +21,10 @@
 
 /* What reads memory only: a live node, a hung one, a core file. */
 #define OPTIONS_LOOK (OPT(PID) | OPT(CORE) | OPT(EXE) | OPT(JSON))
+/* What adds up events, of a node or a capture. */
+#define OPTIONS_EVENT_VIEW                                                                         \
+	(OPTIONS_TABLE | OPT(PID) | OPT(DURATION) | OPT(PROCESS) | OPT(OUTPUT) | OPT(INPUT) |      \
+	 OPT(WATCH) | OPT(MAX_OVERHEAD))
 /* How terms are shown. */
 #define OPTIONS_TERM (OPT(ELIXIR) | OPT(DEPTH) | OPT(SIZE))
 
@@ -384,6 +388,39 @@ const struct command commands[] = {
 		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(PROCESS) | OPT(WATCH) |
 			   OPT(INPUT) | OPT(OUTPUT) | OPT(MESSAGE_BY) | OPT(GROUP) | OPTIONS_TABLE,
 		.run = cmd_msg,
+	},
+	{
+		.name = "gc",
+		.summary = "pauses of garbage collection: how long, how often, whose",
+		.args = "",
+		.description =
+			"How long collections take (minor ones, major ones, those of dirty "
+			"schedulers), as histograms; and a table of whose they are: count, total, "
+			"longest and mean pause, words reclaimed, and the heap after (the "
+			"largest). "
+			"Ends after -d, at Ctrl-C or when the node exits, and then shows the "
+			"answer; --watch shows one for each interval.\n\n"
+			"  ebeam gc -p rabbit@host -d 10\n"
+			"  ebeam gc -p 4711 -d 10 --longer-than 1ms --by process\n"
+			"  ebeam gc -p 4711 -d 10 --by function -s max_ns\n"
+			"  ebeam gc -p 4711 --watch 2s --by initial-call\n"
+			"  ebeam gc -i busy.ebeam\n\n"
+			"--by name (registered name, else label, else initial call), process, "
+			"initial-call, or function: the one that ran into the collection, which "
+			"takes the stack of each and so costs more. --longer-than leaves out "
+			"shorter pauses where they happen, which saves the node and ebeam what "
+			"telling of them costs; totals are then those of the others. The time of "
+			"schedulers is what the normal ones have; collections on dirty schedulers "
+			"are not in that share. A major collection that follows a minor one for "
+			"want of room counts both and has the pause of both.\n\n"
+			"With -j, data has span_ns, by, scale (what counts and sums are to be "
+			"multiplied with, if events were sampled), totals, pauses (histograms: "
+			"minor, major, dirty), and groups, an array: group, minor, major, dirty, "
+			"total_ns, max_ns, mean_ns, reclaimed (words), reclaimed_unknown "
+			"(collections that did not tell), heap and old_heap (words, after the "
+			"last one), max_heap (words of both).",
+		.options = OPTIONS_EVENT_VIEW | OPT(GROUP_BY) | OPT(LONGER_THAN),
+		.run = cmd_gc,
 	},
 	{
 		.name = "version",

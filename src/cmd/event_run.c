@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "beam/process.h"
 #include "capture/reader.h"
+#include "cmd/event_probes.h"
 #include "cmd/event_run_internal.h"
 #include "cmd/loop.h"
 #include "probe/driver_sources.h"
@@ -112,8 +113,19 @@ static int plan_sources(struct event_run *run, struct error *err)
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (!run->plan.missing[kind])
 			continue;
+		if (run->plan.refused[kind][0]) {
+			log_warn("ebeam: no %s: %s cannot be probed: %s", event_rows[kind].name,
+				 run->plan.missing[kind], run->plan.refused[kind]);
+			continue;
+		}
 		why = why ? why : run->plan.missing[kind];
 		strbuf_addf(&names, "%s%s", names.len ? ", " : "", event_rows[kind].name);
+	}
+	if (!run->plan.kinds && !why) {
+		strbuf_free(&names);
+		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
+				 "pid %d: no function of these events can be probed",
+				 run->node->os_pid);
 	}
 	if (!run->plan.kinds) {
 		error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
@@ -134,6 +146,23 @@ static int plan_sources(struct event_run *run, struct error *err)
 
 /* ---- records ------------------------------------------------------------------------------- */
 
+/* What is dropped is told at once, and again at the end. */
+static void take_coverage(struct event_run *run, const struct rec_header *rec)
+{
+	struct coverage *c = &run->stream.coverage, before = *c;
+	enum event_kind kind;
+	struct event ev;
+
+	event_stream_take(&run->stream, rec, &ev, &kind);
+	for (int i = 0; i < NR_EVENT_KINDS; i++) {
+		if (coverage_dropped(c, (enum event_kind)i) &&
+		    !coverage_dropped(&before, (enum event_kind)i))
+			log_warn("ebeam: %s is not watched any more: even as samples it cost the "
+				 "node more than --max-overhead allows",
+				 event_rows[i].name);
+	}
+}
+
 /* 1: that is enough. */
 static int take(struct event_run *run, const struct rec_header *rec)
 {
@@ -142,6 +171,10 @@ static int take(struct event_run *run, const struct rec_header *rec)
 	enum event_kind kind;
 	struct event ev;
 
+	if (rec->type == REC_COVERAGE) {
+		take_coverage(run, rec);
+		return 0;
+	}
 	if (!event_stream_take(&run->stream, rec, &ev, &kind)) {
 		if (c->other && run->stream.refused == refused)
 			c->other(c->arg, &ev);
@@ -245,6 +278,17 @@ static int on_watch(void *arg, struct error *err)
 	return rc ? rc : check_output(run, err);
 }
 
+/* A budget that cannot be kept is no secret. */
+static void tell_budget(struct event_run *run)
+{
+	struct keeper_cost cost;
+	const char *why;
+
+	if (!session_event_cost(run->live.session, &cost, &why) && *why)
+		log_warn("ebeam: what the probes cost the node is not known, and not limited: %s",
+			 why);
+}
+
 /* Until something ends it; positive = how (enum loop_end). */
 static int run_loop(struct event_run *run, struct error *err)
 {
@@ -258,8 +302,10 @@ static int run_loop(struct event_run *run, struct error *err)
 		rc = loop_add_timer(loop, o->watch_ns, on_watch, run, err);
 	/* Now signals are caught: what has been attached is taken away in order. */
 	rc = rc ? rc : session_start(run->live.session, err);
-	if (rc == 0)
+	if (rc == 0) {
+		tell_budget(run);
 		log_info("%u probes attached", run->plan.nr_points);
+	}
 	run->span_start_ns = clock_monotonic_ns();
 	if (rc == 0 && o->duration_ns)
 		rc = loop_set_deadline(loop, o->duration_ns, err);
@@ -316,9 +362,12 @@ static int watch(struct event_run *run, struct error *err)
 	const struct options *o = &run->ctx->opt;
 	struct live_config config = {.events = &run->plan,
 				     .event_stacks = run->consumer->stacks,
-				     .max_overhead = o->max_overhead};
+				     .max_overhead = o->max_overhead,
+				     .gc_longer_than_ns = run->consumer->gc_longer_than_ns};
 	int rc = plan_sources(run, err);
 
+	if (rc == 0 && o->dry_run)
+		return event_probes_show(run->ctx, run->node, &run->plan, err);
 	if (rc == 0 && o->process)
 		rc = process_parse(run->node, o->process, &config.event_epid, err);
 	rc = rc ? rc : live_open(&run->live, run->node, &config, err);
@@ -385,13 +434,15 @@ static int replay(struct event_run *run, struct error *err)
 
 /* ---- interface ----------------------------------------------------------------------------- */
 
-static int check_options(const struct options *o, struct error *err)
+static int check_options(const struct options *o, const struct event_consumer *c, struct error *err)
 {
+	/* -n of a table ends nothing */
+	bool ends = o->duration_ns || o->dry_run || (o->limit && c->either);
+
 	if (o->input && (o->pid || o->duration_ns || o->watch_ns))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "-i shows a capture: it goes with none of -p, -d and --watch");
-	if (!o->input && !o->duration_ns && !o->limit && !isatty(STDIN_FILENO) &&
-	    !isatty(STDERR_FILENO))
+	if (!o->input && !ends && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "without a terminal to press Ctrl-C on, say how long: -d 10s");
 	return 0;
@@ -401,7 +452,7 @@ int event_run(struct command_context *ctx, const struct event_consumer *c, struc
 	      struct error *err)
 {
 	struct event_run *run;
-	int rc = check_options(&ctx->opt, err);
+	int rc = check_options(&ctx->opt, c, err);
 
 	*out = NULL;
 	if (rc)

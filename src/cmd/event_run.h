@@ -22,6 +22,8 @@ struct event_run;
 struct event_consumer {
 	uint64_t kinds; /* bit set; what the node cannot give is told, all missing is an error */
 	bool stacks;	/* with the Erlang stack of each event */
+	/* Of a node, collections that took less are not even told; 0 = all are. */
+	uint64_t gc_longer_than_ns;
 	/* A capture is written instead of what show() writes: lines of a stream. */
 	bool either;
 	const char *mode;   /* of the recording; NULL = "events" */

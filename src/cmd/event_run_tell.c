@@ -24,6 +24,16 @@ static const struct {
 	{COUNTER_BAD_RECORD, "bad_record"},
 };
 
+/* So many that two digits say something. */
+static int decimals(double share)
+{
+	int nr = 0;
+
+	for (double least = 0.0995; share < least && nr < 4; least /= 10)
+		nr++;
+	return nr;
+}
+
 /* "message_send sampled 12 %" or "message_send dropped: ..."; false if it was watched all along. */
 static bool add_coverage(struct strbuf *out, const struct coverage *c, enum event_kind kind)
 {
@@ -33,7 +43,7 @@ static bool add_coverage(struct strbuf *out, const struct coverage *c, enum even
 	if (coverage_dropped(c, kind))
 		strbuf_addf(out, "%s dropped (over --max-overhead)", name);
 	else if (share < 0.9995)
-		strbuf_addf(out, "%s sampled %.*f %%", name, share < 0.0995 ? 1 : 0, share * 100);
+		strbuf_addf(out, "%s sampled %.*f %%", name, decimals(share), share * 100);
 	else
 		return false;
 	return true;

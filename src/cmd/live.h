@@ -31,7 +31,8 @@ struct live_config {
 	const struct source_plan *events; /* NULL = none */
 	uint64_t event_epid;
 	bool event_stacks;
-	double max_overhead; /* percent; 100 = no limit */
+	double max_overhead;	    /* percent; 100 = no limit */
+	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 };
 
 /* Everything but session_start().  On failure live_close() is called. */

@@ -444,11 +444,16 @@ void attach_close(struct attach *a)
 
 /* ---- what it costs ------------------------------------------------------------------------- */
 
-unsigned int attach_trap_ns(const struct source_point *point, const struct calibration *cost)
+unsigned int attach_trap_ns(const struct attach *a, unsigned int point,
+			    const struct calibration *cost)
 {
-	if (!point->at_return)
-		return point->place.emulated ? cost->emulated_ns : cost->stepped_ns;
-	return cost->return_ns + (point->place.emulated ? 0 : cost->stepped_ns - cost->emulated_ns);
+	const struct source_point *p = &a->plan->points[point];
+	unsigned int call = p->place.emulated ? cost->emulated_ns : cost->stepped_ns, ns;
+
+	if (!p->at_return)
+		return call;
+	ns = cost->return_ns + call - MIN(call, cost->emulated_ns);
+	return a->shares_trap[point] ? ns - MIN(ns, call) : ns;
 }
 
 /* Of one hit of a program: the dearest of its points, as it is not known which was hit. */
@@ -457,15 +462,8 @@ static unsigned int bundle_trap_ns(const struct attach *a, const struct bundle *
 {
 	unsigned int most = 0;
 
-	for (size_t i = 0; i < b->points.len; i++) {
-		unsigned int point = b->points.data[i];
-		unsigned int ns = attach_trap_ns(&a->plan->points[point], cost);
-
-		if (a->shares_trap[point])
-			ns -= MIN(ns, a->plan->points[point].place.emulated ? cost->emulated_ns
-									    : cost->stepped_ns);
-		most = MAX(most, ns);
-	}
+	for (size_t i = 0; i < b->points.len; i++)
+		most = MAX(most, attach_trap_ns(a, b->points.data[i], cost));
 	return most;
 }
 

@@ -72,7 +72,9 @@ struct attach_hits {
 };
 bool attach_hits(const struct attach *a, unsigned int group, const struct calibration *cost,
 		 struct attach_hits *out);
-/* What one hit of a point costs without its program. */
-unsigned int attach_trap_ns(const struct source_point *point, const struct calibration *cost);
+/* What one hit of a point costs without its program; a return whose call is probed at the same
+ * instruction costs only what it adds. */
+unsigned int attach_trap_ns(const struct attach *a, unsigned int point,
+			    const struct calibration *cost);
 
 #endif

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #include "base/compiler.h"
@@ -15,6 +16,7 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "probe/budget.h"
+#include "probe/cost_fit.h"
 
 #define INTERVAL_NS 500000000ull
 /* A storm of hits is not left to itself for long. */
@@ -27,7 +29,8 @@ static const uint64_t first_intervals_ns[] = {10000000, 40000000, 150000000};
 /* The least run time of a program in the last looks counts: at times it is preempted. */
 #define RUN_TIMES    8
 #define RUN_MIN_HITS 20u
-/* With less CPU than that the part of it says nothing about the part of the events. */
+/* With less work than that the part of it says nothing about the part of the events. */
+#define LEAST_WORK   10000.0
 #define LEAST_OWN_NS 1000000.0
 
 /* A group of probes. */
@@ -44,12 +47,12 @@ struct unit {
 
 	/* While it is on, since it is or since the last interval began. */
 	uint64_t window_ns, window_hits;
-	double window_own;
+	double window_own, window_work;
 	/* In this interval, without the open window. */
 	uint64_t on_ns, hits;
 	double own_on_ns;
 
-	double own_on_total;
+	double own_on_total, work_on_total;
 	uint64_t on_total;
 	bool was_off, told_dropped;
 };
@@ -65,8 +68,16 @@ struct keeper {
 	uint64_t start_ns, interval_start, interval_end, node_start_ns, node_interval_ns;
 	unsigned int looks;
 	double spent_ns; /* of the node's CPU, in all */
+	/* What the node has done, by its own count: reductions of its schedulers. */
+	int os_pid;
+	const struct keeper_work *work_counters;
+	double work_start, work_now;
+	/* Since the last time that all was measured: one stretch of the fit. */
+	double stretch_calibrated;
+	uint64_t stretch_node_ns;
+	struct cost_fit fit;
 	double own_start, own_now;
-	double interval_spent;
+	double interval_spent, interval_own;
 	uint64_t hits;
 	uint64_t random;
 
@@ -107,7 +118,7 @@ static void measure_unit(struct keeper *k, unsigned int i)
 {
 	struct unit *u = &k->units[i];
 	struct attach_hits now;
-	double run, spent;
+	double run, calibrated;
 	uint64_t hits;
 
 	if (!attach_hits(k->attach, i, k->cost, &now) || now.hits <= u->seen.hits)
@@ -116,23 +127,52 @@ static void measure_unit(struct keeper *k, unsigned int i)
 	run = (double)(now.run_ns - u->seen.run_ns) / (double)hits;
 	if (hits >= RUN_MIN_HITS || !u->nr_runs)
 		u->run_ns[u->nr_runs++ % RUN_TIMES] = run;
-	u->ns_per_hit =
-		(double)(now.trap_ns - u->seen.trap_ns) / (double)hits + MIN(run, least_run_ns(u));
-	spent = (double)hits * u->ns_per_hit;
-	k->spent_ns += spent;
-	k->interval_spent += spent;
+	calibrated =
+		(double)(now.trap_ns - u->seen.trap_ns) + (double)hits * MIN(run, least_run_ns(u));
+	u->ns_per_hit = calibrated / (double)hits * cost_fit_factor(&k->fit);
+	k->stretch_calibrated += calibrated;
 	k->hits += hits;
 	u->seen = now;
 }
 
-/* All of them; k->own_now is then the CPU that the node used for itself so far. */
+/* Sum of the reductions of all schedulers; what it was if it cannot be read. */
+static double work_of(const struct keeper *k)
+{
+	const struct keeper_work *w = k->work_counters;
+	uint64_t values[KEEPER_MAX_COUNTERS];
+	struct iovec to = {values, w->nr * sizeof(values[0])}, from[KEEPER_MAX_COUNTERS];
+	double sum = 0;
+
+	if (!w->nr)
+		return 0;
+	for (unsigned int i = 0; i < w->nr; i++)
+		from[i] = (struct iovec){(void *)(uintptr_t)w->addrs[i], sizeof(values[0])};
+	if (process_vm_readv(k->os_pid, &to, 1, from, w->nr, 0) != (ssize_t)to.iov_len)
+		return k->work_now;
+	for (unsigned int i = 0; i < w->nr; i++)
+		sum += (double)values[i];
+	return sum;
+}
+
+/* All of them; k->own_now is then the CPU that the node used for itself so far.  Comes right before
+ * or after something is switched. */
 static void measure(struct keeper *k)
 {
-	double own;
+	double work = work_of(k), spent, own;
+	uint64_t node = node_ns(k);
 
+	k->stretch_calibrated = 0;
 	for (unsigned int i = 0; i < k->nr; i++)
 		measure_unit(k, i);
-	own = (double)(node_ns(k) - k->node_start_ns) - k->spent_ns;
+	if (work > k->work_now)
+		cost_fit_add(&k->fit, work - k->work_now, k->stretch_calibrated,
+			     (double)(node - k->stretch_node_ns));
+	spent = k->stretch_calibrated * cost_fit_factor(&k->fit);
+	k->spent_ns += spent;
+	k->interval_spent += spent;
+	k->work_now = MAX(work, k->work_now);
+	k->stretch_node_ns = node;
+	own = (double)(node - k->node_start_ns) - k->spent_ns;
 	k->own_now = MAX(own, k->own_now);
 }
 
@@ -143,6 +183,7 @@ static void open_window(struct keeper *k, struct unit *u)
 	u->window_ns = clock_monotonic_ns();
 	u->window_hits = u->seen.hits;
 	u->window_own = k->own_now;
+	u->window_work = k->work_now;
 }
 
 /* What was seen since the window was opened belongs to the interval. */
@@ -155,14 +196,19 @@ static void close_window(struct keeper *k, struct unit *u)
 	u->hits += u->seen.hits - u->window_hits;
 	u->own_on_ns += k->own_now - u->window_own;
 	u->own_on_total += k->own_now - u->window_own;
+	u->work_on_total += k->work_now - u->window_work;
 }
 
 static uint32_t share_ppm(const struct keeper *k, const struct unit *u)
 {
-	double all = k->own_now - k->own_start, time = (double)(clock_monotonic_ns() - k->start_ns);
-	double share =
-		all >= LEAST_OWN_NS ? u->own_on_total / all : (double)u->on_total / MAX(time, 1);
+	double own = k->own_now - k->own_start, work = k->work_now - k->work_start, share;
 
+	if (work >= LEAST_WORK)
+		share = u->work_on_total / work;
+	else if (own >= LEAST_OWN_NS)
+		share = u->own_on_total / own;
+	else
+		share = (double)u->on_total / (double)(clock_monotonic_ns() - k->start_ns + 1);
 	return (uint32_t)(1e6 * MIN(share, 1) + 0.5);
 }
 
@@ -311,6 +357,7 @@ static void begin_interval(struct keeper *k)
 		k->interval_start +
 		(n < ARRAY_SIZE(first_intervals_ns) ? first_intervals_ns[n] : INTERVAL_NS);
 	k->interval_spent = 0;
+	k->interval_own = k->own_now;
 	for (unsigned int i = 0; i < k->nr; i++) {
 		struct unit *u = &k->units[i];
 
@@ -326,9 +373,11 @@ static void begin_interval(struct keeper *k)
 static void look(struct keeper *k, uint64_t node_before)
 {
 	struct budget_seen seen[BUDGET_MAX_SOURCES] = {0};
+	double own = -k->interval_own;
 	uint64_t length;
 
 	measure(k);
+	own += k->own_now;
 	for (unsigned int i = 0; i < k->nr; i++) {
 		struct unit *u = &k->units[i];
 
@@ -347,6 +396,10 @@ static void look(struct keeper *k, uint64_t node_before)
 			tell(k, i, clock_monotonic_ns(), COVERAGE_DROPPED);
 	}
 	publish(k);
+	log_debug("probes took %.2f %% of %.0f ms of the node's own CPU in %.0f ms, %.2f times "
+		  "what was calibrated",
+		  own > 0 ? 100 * k->interval_spent / own : 0, own / 1e6, (double)length / 1e6,
+		  cost_fit_factor(&k->fit));
 }
 
 static bool sleep_until(struct keeper *k, uint64_t when)
@@ -383,7 +436,7 @@ static void *keeper_main(void *arg)
 /* ---- from outside ---------------------------------------------------------------------------- */
 
 int keeper_start(struct keeper **out, struct attach *a, int os_pid, double percent,
-		 const struct calibration *cost, struct error *err)
+		 const struct calibration *cost, const struct keeper_work *work, struct error *err)
 {
 	struct keeper *k = xcalloc(1, sizeof(*k));
 	pthread_condattr_t attr;
@@ -391,6 +444,8 @@ int keeper_start(struct keeper **out, struct attach *a, int os_pid, double perce
 	*out = k;
 	k->attach = a;
 	k->cost = cost;
+	k->os_pid = os_pid;
+	k->work_counters = work;
 	k->nr = MIN(attach_nr_groups(a), BUDGET_MAX_SOURCES);
 	k->by_perf = attach_nr_links(a) > 0 && attach_is_perf(a);
 	k->start_ns = clock_monotonic_ns();
@@ -404,7 +459,8 @@ int keeper_start(struct keeper **out, struct attach *a, int os_pid, double perce
 	if (clock_getcpuclockid(os_pid, &k->node_clock))
 		return error_set(err, ERROR_KIND_FAILED, -ESRCH, "process %d has no CPU clock",
 				 os_pid);
-	k->node_start_ns = node_ns(k);
+	k->node_start_ns = k->stretch_node_ns = node_ns(k);
+	k->work_start = k->work_now = work_of(k);
 	for (unsigned int i = 0; i < k->nr; i++) {
 		k->units[i].on = true;
 		attach_hits(a, i, cost, &k->units[i].seen);

@@ -27,25 +27,35 @@ struct keeper_change {
 	uint64_t ts_ns;
 	uint64_t kinds; /* bit set */
 	enum coverage_state state;
-	/* Of all that happened so far, the part that was seen: by the CPU time that the node used
-	 * for itself, because it does less while it is probed. */
+	/* Of all that happened so far, the part that was seen: by the reductions that the node
+	 * did, because it does less while it is probed; where those are not known by its CPU time,
+	 * without that of the probes. */
 	uint32_t share_ppm;
+};
+
+/* Addresses of counters in the node whose sum is what it has done: reductions of schedulers. */
+#define KEEPER_MAX_COUNTERS 1024
+struct keeper_work {
+	unsigned int nr; /* 0 = not known */
+	uint64_t addrs[KEEPER_MAX_COUNTERS];
 };
 
 /* What the probes took so far. */
 struct keeper_cost {
 	bool known;
 	uint64_t hits;
-	uint64_t spent_ns; /* of the node's CPU: traps as calibrated, programs by the clock */
-	uint64_t own_ns;   /* CPU that the node used beside that */
+	/* Of the node's CPU: traps as calibrated, programs by the clock, both corrected by what the
+	 * node's CPU time shows (cost_fit.h). */
+	uint64_t spent_ns;
+	uint64_t own_ns; /* CPU that the node used beside that */
 };
 
 /*
  * All groups are on.  percent: of the node's own CPU; 100 or more = no limit, only measures.
- * Borrows the attach, which is the keeper's alone until keeper_stop().  ERROR_KIND_FAILED.
+ * Borrows all; the attach is the keeper's alone until keeper_stop().  ERROR_KIND_FAILED.
  */
 int keeper_start(struct keeper **out, struct attach *a, int os_pid, double percent,
-		 const struct calibration *cost, struct error *err);
+		 const struct calibration *cost, const struct keeper_work *work, struct error *err);
 /* Ends the thread; groups stay as they are. */
 void keeper_stop(struct keeper *k);
 void keeper_close(struct keeper *k); /* NULL ok; stops it too */

@@ -38,7 +38,8 @@ struct session {
 	struct keeper *keeper; /* once they are on, if it can be known what they cost */
 	struct calibration cost;
 	struct error no_budget; /* why there is no keeper */
-	VEC(int) rings;		/* descriptors of the inner maps */
+	struct keeper_work work;
+	VEC(int) rings; /* descriptors of the inner maps */
 	VEC(struct sampled_cpu) cpus;
 	struct ring_set *ring_set;
 };
@@ -170,6 +171,7 @@ static void fill_config(struct session *s)
 		c->event_kinds = s->config.events->kinds;
 		c->event_epid = s->config.event_epid;
 		c->event_stacks = s->config.event_stacks;
+		c->gc_longer_than_ns = s->config.gc_longer_than_ns;
 	}
 }
 
@@ -341,6 +343,10 @@ int session_add_thread(struct session *s, uint64_t thread_pointer, const struct 
 	int rc = bpf_map_update_elem(bpf_map__fd(s->skel->maps.threads), &thread_pointer, info,
 				     BPF_ANY);
 
+	if (info->type == THREAD_NORMAL && s->config.layout->sched_reductions >= 0 &&
+	    s->work.nr < KEEPER_MAX_COUNTERS)
+		s->work.addrs[s->work.nr++] =
+			info->esdp + (uint64_t)s->config.layout->sched_reductions;
 	return rc ? error_set(err, ERROR_KIND_FAILED, -errno, "cannot add a thread: %s",
 			      error_text(errno))
 		  : 0;
@@ -396,7 +402,7 @@ static int start_events(struct session *s, struct error *err)
 		return 0;
 	}
 	rc = keeper_start(&s->keeper, s->attach, s->config.os_pid, s->config.max_overhead, &s->cost,
-			  &s->no_budget);
+			  &s->work, &s->no_budget);
 	if (rc == 0)
 		ring_set_feed(s->ring_set, next_coverage, s->keeper);
 	else

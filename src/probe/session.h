@@ -32,7 +32,8 @@ struct session_config {
 	const struct elf_file *elf; /* the node's executable */
 	uint64_t event_epid;	    /* only those about this process; 0 = all */
 	bool event_stacks;
-	double max_overhead; /* percent of the node's own CPU, for probes; 100 = no limit */
+	double max_overhead;	    /* percent of the node's own CPU, for probes; 100 = no limit */
+	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 };
 
 struct session;

@@ -62,6 +62,25 @@ class Watch:
         check_equal(times, sorted(times), "order of time")
         return events
 
+    def answers(self):
+        """Of a view: each JSON document that it wrote, once it has ended; nothing was lost."""
+        self.end()
+        check_equal(self.process.returncode, 0, f"exit code; stderr {self.err}")
+        decoder, text, found = json.JSONDecoder(), self.out.decode(), []
+        while text.strip():
+            one, at = decoder.raw_decode(text.lstrip())
+            found.append(one)
+            text = text.lstrip()[at:]
+        check(found, f"no answer; stderr {self.err}")
+        check_equal(found[-1]["counters"]["lost"], 0, "lost")
+        return found
+
+    def answer(self):
+        """The only one: its data."""
+        found = self.answers()
+        check_equal(len(found), 1, "answers")
+        return found[0]["data"]
+
     def closing(self):
         """Events shown and lost, of the closing line."""
         found = re.search(r"^Events: ([0-9,]+)  lost ([0-9,]+)", self.err[-1])

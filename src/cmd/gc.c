@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam gc`: how long collections of garbage took, how often, whose they were, and which function
+ * ran into them; of a node or of a capture.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "cmd/event_run.h"
+#include "cmd/render.h"
+#include "model/gc_stats.h"
+#include "view/histogram.h"
+#include "view/table.h"
+
+#define DEFAULT_ROWS 20 /* of text */
+
+struct gc {
+	struct command_context *ctx;
+	struct event_run *run;
+	struct gc_stats stats;
+	bool open;
+	bool any_stack; /* --by function needs them */
+};
+
+/* A row of the table. */
+struct row {
+	const struct gc_stats *stats;
+	const struct gc_count *c;
+	uint32_t group;
+};
+
+/* What cells need besides their row. */
+struct cells {
+	double scale;	  /* of counts and times, for what was sampled */
+	uint64_t span_ns; /* of the answer */
+};
+
+static uint64_t nr_of(const struct gc_count *c)
+{
+	return c->minor + c->major;
+}
+
+static uint64_t mean_ns(const struct gc_count *c)
+{
+	return nr_of(c) ? c->total_ns / nr_of(c) : 0;
+}
+
+static uint64_t scaled(uint64_t value, double scale)
+{
+	return (uint64_t)llround((double)value * scale);
+}
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+static void add_count(struct strbuf *out, uint64_t n, const void *ctx)
+{
+	char buf[32];
+
+	strbuf_addstr(out, units_format_count(scaled(n, ((const struct cells *)ctx)->scale), buf,
+					      sizeof(buf)));
+}
+
+static void add_ns(struct strbuf *out, uint64_t ns)
+{
+	char buf[32];
+
+	strbuf_addstr(out, units_format_ns(ns, buf, sizeof(buf)));
+}
+
+static void add_words(struct strbuf *out, uint64_t words)
+{
+	char buf[32];
+
+	if (words != EVENT_UNKNOWN)
+		strbuf_addstr(out, units_format_count(words, buf, sizeof(buf)));
+}
+
+#define COUNT(r) (((const struct row *)(r))->c)
+#define COLUMN_TEXT(name, what)                                                                    \
+	static void text_##name(struct strbuf *out, const void *row, const void *ctx)              \
+	{                                                                                          \
+		UNUSED(ctx);                                                                       \
+		what;                                                                              \
+	}
+/* Largest first. */
+#define COLUMN_ORDER(name, value)                                                                  \
+	static int compare_##name(const void *a, const void *b)                                    \
+	{                                                                                          \
+		const struct gc_count *x = COUNT(a), *y = COUNT(b);                                \
+		uint64_t left = value(x), right = value(y);                                        \
+                                                                                                   \
+		return (left < right) - (left > right);                                            \
+	}
+#define MINOR(c)     ((c)->minor)
+#define MAJOR(c)     ((c)->major)
+#define DIRTY(c)     ((c)->dirty)
+#define TOTAL(c)     ((c)->total_ns)
+#define MAX_NS(c)    ((c)->max_ns)
+#define RECLAIMED(c) ((c)->reclaimed)
+#define HEAP(c)	     ((c)->heap + 1) /* not known is least */
+#define OLD_HEAP(c)  ((c)->old_heap + 1)
+#define MAX_HEAP(c)  ((c)->max_heap)
+
+COLUMN_TEXT(minor, add_count(out, COUNT(row)->minor, ctx))
+COLUMN_TEXT(major, add_count(out, COUNT(row)->major, ctx))
+COLUMN_TEXT(dirty, add_count(out, COUNT(row)->dirty, ctx))
+COLUMN_TEXT(total, add_ns(out, scaled(COUNT(row)->total_ns, ((const struct cells *)ctx)->scale)))
+COLUMN_TEXT(max, add_ns(out, COUNT(row)->max_ns))
+COLUMN_TEXT(mean, add_ns(out, mean_ns(COUNT(row))))
+COLUMN_TEXT(reclaimed, add_count(out, COUNT(row)->reclaimed, ctx))
+COLUMN_TEXT(heap, add_words(out, COUNT(row)->heap))
+COLUMN_TEXT(old_heap, add_words(out, COUNT(row)->old_heap))
+COLUMN_TEXT(max_heap, add_words(out, COUNT(row)->max_heap))
+COLUMN_ORDER(minor, MINOR)
+COLUMN_ORDER(major, MAJOR)
+COLUMN_ORDER(dirty, DIRTY)
+COLUMN_ORDER(total, TOTAL)
+COLUMN_ORDER(max, MAX_NS)
+COLUMN_ORDER(mean, mean_ns)
+COLUMN_ORDER(reclaimed, RECLAIMED)
+COLUMN_ORDER(heap, HEAP)
+COLUMN_ORDER(old_heap, OLD_HEAP)
+COLUMN_ORDER(max_heap, MAX_HEAP)
+
+static void text_group(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct row *r = row;
+
+	UNUSED(ctx);
+	process_group_text(&r->stats->groups, r->group, out);
+}
+
+static void text_name(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct row *r = row;
+
+	UNUSED(ctx);
+	process_group_name_of(r->stats->groups.names, r->stats->groups.v.data[r->group].process,
+			      out);
+}
+
+static const struct table_column columns[] = {
+	{"minor", "MINOR", TABLE_RIGHT, false, text_minor, compare_minor},
+	{"major", "MAJOR", TABLE_RIGHT, false, text_major, compare_major},
+	{"dirty", "DIRTY", TABLE_RIGHT, true, text_dirty, compare_dirty},
+	{"total_ns", "TOTAL", TABLE_RIGHT, false, text_total, compare_total},
+	{"max_ns", "MAX", TABLE_RIGHT, false, text_max, compare_max},
+	{"mean_ns", "MEAN", TABLE_RIGHT, false, text_mean, compare_mean},
+	{"reclaimed", "RECLAIMED", TABLE_RIGHT, false, text_reclaimed, compare_reclaimed},
+	{"heap", "HEAP", TABLE_RIGHT, true, text_heap, compare_heap},
+	{"old_heap", "OLD HEAP", TABLE_RIGHT, true, text_old_heap, compare_old_heap},
+	{"max_heap", "HEAP AFTER", TABLE_RIGHT, false, text_max_heap, compare_max_heap},
+	{"group", "WHOSE", TABLE_LEFT, false, text_group, NULL},
+	{"name", "NAME", TABLE_LEFT, true, text_name, NULL},
+	{0},
+};
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+struct rows {
+	VEC(struct row) v;
+	struct table table;
+	struct table_options options;
+	size_t *order, nr;
+};
+
+static int rows_make(const struct gc *gc, const struct cells *cells, struct rows *r,
+		     struct error *err)
+{
+	const struct options *o = &gc->ctx->opt;
+
+	memset(r, 0, sizeof(*r));
+	for (size_t i = 0; i < gc->stats.counts.len; i++) {
+		const struct row row = {&gc->stats, &gc->stats.counts.data[i], (uint32_t)i};
+
+		if (nr_of(row.c))
+			vec_push(&r->v, row);
+	}
+	r->table = (struct table){
+		.columns = columns,
+		.rows = r->v.data,
+		.nr_rows = r->v.len,
+		.row_size = sizeof(struct row),
+		.ctx = cells,
+	};
+	r->options = (struct table_options){
+		.columns = o->columns,
+		.also = o->group_by == PROCESS_GROUP_PROCESS ? "name" : NULL,
+		.sort = o->sort ? o->sort : "total_ns",
+		.limit = o->limit || o->json ? o->limit : DEFAULT_ROWS,
+		.color = render_color(o, event_run_out(gc->run)),
+	};
+	return table_order(&r->table, &r->options, &r->order, &r->nr, err);
+}
+
+static void rows_free(struct rows *r)
+{
+	free(r->order);
+	vec_free(&r->v);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+static void words_json(struct jsonw *w, const char *key, uint64_t words)
+{
+	if (words == EVENT_UNKNOWN)
+		jsonw_null(w, key);
+	else
+		jsonw_uint(w, key, words);
+}
+
+static void count_json(struct jsonw *w, const struct gc_count *c)
+{
+	jsonw_uint(w, "minor", c->minor);
+	jsonw_uint(w, "major", c->major);
+	jsonw_uint(w, "dirty", c->dirty);
+	jsonw_uint(w, "total_ns", c->total_ns);
+	jsonw_uint(w, "max_ns", c->max_ns);
+	jsonw_uint(w, "mean_ns", mean_ns(c));
+	jsonw_uint(w, "reclaimed", c->reclaimed);
+	jsonw_uint(w, "reclaimed_unknown", c->unknown);
+}
+
+static void row_json(struct jsonw *w, const struct row *r)
+{
+	const struct process_groups *g = &r->stats->groups;
+	struct strbuf text = STRBUF_INIT;
+
+	jsonw_begin_object(w, NULL);
+	text_group(&text, r, NULL);
+	jsonw_string(w, "group", text.buf);
+	if (g->by == PROCESS_GROUP_PROCESS) {
+		strbuf_reset(&text);
+		text_name(&text, r, NULL);
+		jsonw_string(w, "name", text.len ? text.buf : NULL);
+	}
+	count_json(w, r->c);
+	words_json(w, "heap", r->c->heap);
+	words_json(w, "old_heap", r->c->old_heap);
+	jsonw_uint(w, "max_heap", r->c->max_heap);
+	jsonw_end_object(w);
+	strbuf_free(&text);
+}
+
+static double share_of_time(const struct gc *gc, uint64_t span_ns, double scale)
+{
+	const struct gc_stats *s = &gc->stats;
+	double all = (double)span_ns * event_run_stream(gc->run)->schedulers;
+
+	return all > 0 ? 100 * (double)(s->total.total_ns - s->dirty_ns) * scale / all : NAN;
+}
+
+static int show_json(const struct gc *gc, const struct rows *r, const struct cells *cells,
+		     struct error *err)
+{
+	const struct gc_stats *s = &gc->stats;
+	struct jsonw w;
+
+	event_run_json_begin(gc->run, &w);
+	jsonw_begin_object(&w, "data");
+	jsonw_uint(&w, "span_ns", cells->span_ns);
+	jsonw_string(&w, "by", process_group_by_name(s->groups.by));
+	jsonw_uint(&w, "longer_than_ns", s->longer_than_ns);
+	jsonw_double(&w, "scale", cells->scale);
+	jsonw_begin_object(&w, "totals");
+	count_json(&w, &s->total);
+	jsonw_uint(&w, "dirty_ns", s->dirty_ns);
+	jsonw_double(&w, "scheduler_percent", share_of_time(gc, cells->span_ns, cells->scale));
+	jsonw_end_object(&w);
+	jsonw_begin_object(&w, "pauses");
+	histogram_json(&w, "minor", &s->minor);
+	histogram_json(&w, "major", &s->major);
+	histogram_json(&w, "dirty", &s->dirty);
+	jsonw_end_object(&w);
+	if (gc->ctx->opt.watch_ns)
+		jsonw_begin_array(&w, "groups");
+	else
+		jsonw_begin_rows(&w, "groups");
+	for (size_t i = 0; i < r->nr; i++)
+		row_json(&w, &r->v.data[r->order[i]]);
+	jsonw_end_array(&w);
+	jsonw_end_object(&w);
+	return event_run_json_end(gc->run, &w, err);
+}
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells)
+{
+	const struct gc_count *c = &gc->stats.total;
+	double share = share_of_time(gc, cells->span_ns, cells->scale);
+	struct strbuf line = STRBUF_INIT;
+	char text[32];
+
+	strbuf_addstr(&line, "In ");
+	add_ns(&line, cells->span_ns);
+	strbuf_addstr(&line, ": ");
+	add_count(&line, nr_of(c), cells);
+	strbuf_addstr(&line, " collections");
+	if (gc->stats.longer_than_ns)
+		strbuf_addf(&line, " longer than %s",
+			    units_format_ns(gc->stats.longer_than_ns, text, sizeof(text)));
+	strbuf_addstr(&line, " (");
+	add_count(&line, c->minor, cells);
+	strbuf_addstr(&line, " minor, ");
+	add_count(&line, c->major, cells);
+	strbuf_addstr(&line, " major; ");
+	add_count(&line, c->dirty, cells);
+	strbuf_addstr(&line, " on dirty schedulers), ");
+	add_ns(&line, scaled(c->total_ns, cells->scale));
+	if (!isnan(share))
+		strbuf_addf(&line, ", %.*f %% of the time of %u schedulers", share < 1 ? 2 : 1,
+			    share, event_run_stream(gc->run)->schedulers);
+	strbuf_addstr(&line, "; ");
+	add_count(&line, c->reclaimed, cells);
+	strbuf_addf(&line, " words reclaimed (%s)",
+		    units_format_bytes(8 * scaled(c->reclaimed, cells->scale), text, sizeof(text)));
+	fprintf(f, "%s\n", line.buf);
+	strbuf_free(&line);
+}
+
+static int show_text(const struct gc *gc, const struct rows *r, const struct cells *cells,
+		     struct error *err)
+{
+	const struct gc_stats *s = &gc->stats;
+	FILE *f = event_run_out(gc->run);
+	int rc;
+
+	event_run_begin_screen(gc->run);
+	event_run_tell_sampled(gc->run, GC_STATS_KINDS);
+	write_totals(gc, f, cells);
+	fputc('\n', f);
+	histogram_write(f, "minor", &s->minor, HISTOGRAM_NS, cells->scale);
+	histogram_write(f, "major", &s->major, HISTOGRAM_NS, cells->scale);
+	if (s->dirty.nr)
+		histogram_write(f, "on dirty schedulers", &s->dirty, HISTOGRAM_NS, cells->scale);
+	if (!r->v.len)
+		return 0;
+	fputc('\n', f);
+	rc = table_write(f, &r->table, &r->options, err);
+	if (r->nr < r->v.len)
+		fprintf(f, "(%zu of %zu; -n shows more)\n", r->nr, r->v.len);
+	if (s->groups.overflows)
+		fprintf(f, "[others]: more than %u\n", s->groups.max);
+	if (s->groups.by == PROCESS_GROUP_FUNCTION && !gc->any_stack)
+		fputs("This capture has no stacks: nothing tells the functions.\n", f);
+	return rc;
+}
+
+/* ---- the command -------------------------------------------------------------------------- */
+
+static void open_stats(struct gc *gc)
+{
+	const struct options *o = &gc->ctx->opt;
+
+	if (!gc->open)
+		gc_stats_open(&gc->stats, event_run_stream(gc->run)->names, o->group_by, 0,
+			      o->longer_than_ns);
+	gc->open = true;
+}
+
+static int show(void *arg, bool last, struct error *err)
+{
+	struct gc *gc = arg;
+	struct coverage *coverage = &event_run_stream(gc->run)->coverage;
+	struct cells cells = {.scale = 1 / coverage_share_of(coverage, GC_STATS_KINDS)};
+	uint64_t start_ns, end_ns;
+	struct rows rows;
+	int rc;
+
+	open_stats(gc);
+	event_run_span(gc->run, &start_ns, &end_ns);
+	cells.span_ns = end_ns - start_ns;
+	rc = rows_make(gc, &cells, &rows, err);
+	if (rc == 0)
+		rc = gc->ctx->opt.json ? show_json(gc, &rows, &cells, err)
+				       : show_text(gc, &rows, &cells, err);
+	rows_free(&rows);
+	if (!last)
+		gc_stats_reset(&gc->stats);
+	return rc;
+}
+
+static int on_event(void *arg, enum event_kind kind, const struct event *ev)
+{
+	struct gc *gc = arg;
+
+	open_stats(gc);
+	gc_stats_add(&gc->stats, kind, ev);
+	gc->any_stack |= ev->u.vm.stack != 0;
+	return 0;
+}
+
+int cmd_gc(struct command_context *ctx, struct error *err)
+{
+	const struct options *o = &ctx->opt;
+	struct gc gc = {.ctx = ctx};
+	const struct table table = {.columns = columns};
+	const struct table_options options = {.columns = o->columns, .sort = o->sort};
+	const struct event_consumer consumer = {
+		.kinds = GC_STATS_KINDS,
+		.stacks = o->group_by == PROCESS_GROUP_FUNCTION,
+		.gc_longer_than_ns = o->longer_than_ns,
+		.arg = &gc,
+		.event = on_event,
+		.show = show,
+	};
+	int rc = table_check(&table, &options, err);
+
+	rc = rc ? rc : event_run(ctx, &consumer, &gc.run, err);
+	if (gc.open)
+		gc_stats_close(&gc.stats);
+	event_run_close(gc.run);
+	return rc;
+}

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`ebeam gc`: as many collections as the node made, added up as its events say."""
+import json
+
+from cases_events import Watch, need_events, of
+from harness import case, check, check_equal, check_in
+
+ENDS = ("gc_minor_end", "gc_major_end")
+
+
+def group_of(data, name):
+    found = [g for g in data["groups"] if g["group"] == name]
+    check_equal(len(found), 1, f"groups {name} of {[g['group'] for g in data['groups']]}")
+    return found[0]
+
+
+def check_sums(data):
+    """What must hold of any answer."""
+    for field in ("minor", "major", "dirty", "total_ns", "reclaimed", "reclaimed_unknown"):
+        check_equal(sum(g[field] for g in data["groups"]), data["totals"][field],
+                    f"sum of {field} of all groups")
+    pauses = sum(h["sum"] for h in data["pauses"].values())
+    check_equal(pauses, data["totals"]["total_ns"], "sum of the histograms")
+    for name, h in data["pauses"].items():
+        check_equal(sum(b["count"] for b in h["buckets"]), h["count"], f"buckets of {name}")
+
+
+@case("as many as were asked for, by process and by name; no more words than the node counts")
+def counts(ctx):
+    need_events(ctx)
+    by_process = Watch(ctx, ctx.node, "--by", "process", command="gc")
+    by_name = Watch(ctx, ctx.node, command="gc")
+    truth = ctx.node.ask("views", "collect", 50)
+    for watch, name in ((by_process, truth["pid"]), (by_name, "views_collector")):
+        data = watch.answer()
+        check_sums(data)
+        g = group_of(data, name)
+        check_equal((g["minor"], g["major"], g["dirty"]), (truth["minor"], truth["major"], 0), name)
+        check(g["reclaimed"] <= truth["words"] <= data["totals"]["reclaimed"],
+              f"{g['reclaimed']} words <= {truth['words']} of the node <= {data['totals']}")
+        check(100 <= truth["number"] <= data["totals"]["minor"] + data["totals"]["major"],
+              f"{truth['number']} of the node <= {data['totals']}")
+        check(g["heap"] >= 20000 and g["max_heap"] >= g["heap"] + g["old_heap"] > 0, f"heap: {g}")
+        check(0 < g["mean_ns"] <= g["max_ns"] <= g["total_ns"], f"times: {g}")
+
+
+@case("as many as erlang:trace tells of, dirty ones too")
+def traced(ctx):
+    need_events(ctx)
+    watch = Watch(ctx, ctx.node, "--by", "process", command="gc")
+    truth = ctx.node.ask("happenings", "collections", 20)
+    data = watch.answer()
+    check_sums(data)
+    g = group_of(data, truth["pid"])
+    ends = [of(truth["events"], kind) for kind in ENDS]
+    check_equal([g["minor"], g["major"]], [len(e) for e in ends], "minor and major ones")
+    last = [e for e in truth["events"] if e["kind"] in ENDS][-1]
+    check_equal((g["heap"], g["old_heap"]), (last["heap"], last["old_heap"]), "the heap after")
+    largest = max(e["heap"] + e["old_heap"] for e in truth["events"] if e["kind"] in ENDS)
+    check_equal(g["max_heap"], largest, "the largest heap")
+    check(g["dirty"] >= 3, f"dirty ones: {g}")
+    print(f"{g['minor']} minor, {g['major']} major collections, {g['dirty']} of them dirty")
+
+
+@case("the function that ran into it")
+def functions(ctx):
+    need_events(ctx)
+    watch = Watch(ctx, ctx.node, "--by", "function", command="gc")
+    ctx.node.ask("views", "fill", 200)
+    data = watch.answer()
+    check_sums(data)
+    check_equal(data["by"], "function", "by")
+    g = group_of(data, "views:filled/2")
+    check(g["minor"] + g["major"] >= 200, f"collections in views:filled/2: {g}")
+
+
+@case("a capture: the sums are those of its events, by whatever they are grouped")
+def capture(ctx):
+    need_events(ctx)
+    path = ctx.ebeam.file(".ebeam")
+    recorder = Watch(ctx, ctx.node, "-e", "gc", "--stack", "-o", path)
+    ctx.node.ask("happenings", "collections", 10)
+    ctx.node.ask("views", "fill", 20)
+    recorder.end()
+    events = [json.loads(line) for line in
+              ctx.ebeam.ok("events", "-i", path, "-j", "--stack").out.splitlines()]
+    ends = [e for e in events if e["kind"] in ENDS]
+    check(len(ends) > 50, f"{len(ends)} collections")
+
+    def expected(chosen):
+        return {"minor": len(of(chosen, ENDS[0])), "major": len(of(chosen, ENDS[1])),
+                "total_ns": sum(e["duration_ns"] for e in chosen),
+                "reclaimed": sum(e["reclaimed"] or 0 for e in chosen)}
+
+    def name(e):
+        return e["registered_name"] or e["label"]
+    compared = 0
+    for by, key in (("process", lambda e: e["pid"]), ("name", name),
+                    ("initial-call", None), ("function", None)):
+        data = ctx.ebeam.ok("gc", "-i", path, "-j", "--by", by).json()["data"]
+        check_sums(data)
+        totals = expected(ends)
+        check_equal({k: data["totals"][k] for k in totals}, totals, f"totals by {by}")
+        for g in data["groups"] if key else ():
+            mine = [e for e in ends if key(e) == g["group"]]
+            if mine:
+                wanted = expected(mine)
+                check_equal({k: g[k] for k in wanted}, wanted, f"{by} {g['group']}")
+                compared += 1
+    check(compared > 3, f"only {compared} groups compared")
+    limit = sorted(e["duration_ns"] for e in ends)[len(ends) // 2]
+    data = ctx.ebeam.ok("gc", "-i", path, "-j", "--longer-than", f"{limit // 1000}us").json()["data"]
+    longer = [e for e in ends if e["duration_ns"] > limit // 1000 * 1000]
+    check_equal({k: data["totals"][k] for k in totals}, expected(longer), "only longer ones")
+    text = ctx.ebeam.ok("gc", "-i", path).out
+    for word in ("collections", "minor", "major", "p99", "WHOSE"):
+        check_in(word, text, "text")
+    print(f"{compared} groups compared, {len(longer)} of {len(ends)} longer than {limit} ns")
+
+
+@case("--longer-than: shorter ones are not even told of")
+def longer_than(ctx):
+    need_events(ctx)
+    all_of_them = Watch(ctx, ctx.node, command="gc")
+    watch = Watch(ctx, ctx.node, "--longer-than", "100us", "--by", "process", command="gc")
+    truth = ctx.node.ask("happenings", "collections", 50)
+    answer = watch.answers()[0]
+    data = answer["data"]
+    check_sums(data)
+    check(all(h["count"] == 0 or h["min"] > 100000 for h in data["pauses"].values()),
+          f"pauses: {data['pauses']}")
+    shown = data["totals"]["minor"] + data["totals"]["major"]
+    # Of a minor one that became a major one both are told, of which the first takes no time.
+    check(shown <= answer["counters"]["events"] <= 2 * shown, f"{answer['counters']}, {shown} shown")
+    everything = all_of_them.answer()["totals"]
+    check(0 < shown < everything["minor"] + everything["major"], f"{shown} of {everything}")
+    check(group_of(data, truth["pid"])["dirty"] >= 1, "dirty ones of a large heap")
+
+
+@case("--watch: an answer for each interval, nothing twice, nothing forgotten")
+def watching(ctx):
+    need_events(ctx)
+    watch = Watch(ctx, ctx.node, "--by", "process", "--watch", "200ms", command="gc")
+    truth = ctx.node.ask("happenings", "collections", 20)
+    ctx.node.ask("views", "fill", 2000)
+    answers = watch.answers()
+    check_equal(len(answers), len(watch.out.decode().splitlines()), "one answer a line")
+    check(len(answers) >= 2, "answers")
+    own = [g for a in answers for g in a["data"]["groups"] if g["group"] == truth["pid"]]
+    for kind, field in zip(ENDS, ("minor", "major")):
+        check_equal(sum(g[field] for g in own), len(of(truth["events"], kind)), kind)
+
+
+@case("what it does not take")
+def usage(ctx):
+    for args, text in ((("--by", "scheduler"), "one of name, process"),
+                       (("-s", "nonsense"), "nonsense"), (("--longer-than", "long"), "time")):
+        result = ctx.ebeam.run("gc", "-p", ctx.node.os_pid, "-d", "1", *args)
+        check_equal(result.code, 2, str(result))
+        check_in(text, result.err, "what it says")
+    result = ctx.ebeam.run("gc", "-p", ctx.node.os_pid, "-n", "3")
+    check_equal(result.code, 2, f"no end in sight: {result}")
