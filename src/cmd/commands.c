@@ -24,7 +24,7 @@
 /* What adds up events, of a node or a capture. */
 #define OPTIONS_EVENT_VIEW                                                                         \
 	(OPTIONS_TABLE | OPT(PID) | OPT(DURATION) | OPT(PROCESS) | OPT(OUTPUT) | OPT(INPUT) |      \
-	 OPT(WATCH) | OPT(MAX_OVERHEAD))
+	 OPT(WATCH) | OPT(MAX_OVERHEAD) | OPT(DRY_RUN))
 /* How terms are shown. */
 #define OPTIONS_TERM (OPT(ELIXIR) | OPT(DEPTH) | OPT(SIZE))
 
@@ -386,7 +386,8 @@ const struct command commands[] = {
 			"message_send,message_queued,message_receive also counts what is received, "
 			"which costs a second probe for each message.",
 		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(PROCESS) | OPT(WATCH) |
-			   OPT(INPUT) | OPT(OUTPUT) | OPT(MESSAGE_BY) | OPT(GROUP) | OPTIONS_TABLE,
+			   OPT(MAX_OVERHEAD) | OPT(DRY_RUN) | OPT(INPUT) | OPT(OUTPUT) |
+			   OPT(MESSAGE_BY) | OPT(GROUP) | OPTIONS_TABLE,
 		.run = cmd_msg,
 	},
 	{

@@ -19,7 +19,11 @@
 #include "probe/cost_fit.h"
 
 #define INTERVAL_NS 500000000ull
-/* A storm of hits is not left to itself for long. */
+/* A storm of hits is not left to itself for so long: the first looks come sooner, and while
+ * something is on all the time there is a glance now and then: whoever has spent several times
+ * what an interval allows is looked at at once. */
+#define GLANCE_NS    50000000ull
+#define GLANCE_TIMES 4
 static const uint64_t first_intervals_ns[] = {10000000, 40000000, 150000000};
 /* Placing the probes of a group takes about 1 ms.  Perf events take 0.1 s each to remove, and stay
  * hit meanwhile. */
@@ -402,6 +406,25 @@ static void look(struct keeper *k, uint64_t node_before)
 		  cost_fit_factor(&k->fit));
 }
 
+/* True if the interval must not go on to its end. */
+static bool is_storm(struct keeper *k)
+{
+	double allowed = k->budget.percent / 100 * (double)INTERVAL_NS *
+			 MAX(k->budget.own_per_s / 1e9, BUDGET_MIN_BUSY);
+
+	measure(k);
+	return k->interval_spent > GLANCE_TIMES * allowed;
+}
+
+static bool watches_all_the_time(const struct keeper *k)
+{
+	for (unsigned int i = 0; i < k->nr; i++) {
+		if (k->units[i].on && k->budget.sources[i].duty >= 1)
+			return true;
+	}
+	return false;
+}
+
 static bool sleep_until(struct keeper *k, uint64_t when)
 {
 	struct timespec t = {(time_t)(when / 1000000000u), (long)(when % 1000000000u)};
@@ -425,8 +448,13 @@ static void *keeper_main(void *arg)
 
 		begin_interval(k);
 		for (uint64_t next = 0; goes_on && next < k->interval_end;) {
+			uint64_t glance = clock_monotonic_ns() + GLANCE_NS;
+
 			next = switch_units(k);
-			goes_on = sleep_until(k, next);
+			goes_on = sleep_until(k, MIN(next, glance));
+			if (next > glance && watches_all_the_time(k) && is_storm(k))
+				break;
+			next = MIN(next, glance);
 		}
 		look(k, node_before);
 	}

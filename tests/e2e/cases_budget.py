@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`--max-overhead`: probes that cost too much are on for slices of the time only, and what they saw
+then, scaled, is what happened; those that cost little stay on, and exact."""
+import json
+import re
+
+from cases_events import Watch, need_events, of
+from ebeam import bpf_descriptors
+from harness import case, check, check_equal, check_in
+
+BUDGET = ("--max-overhead", "1")
+
+
+def sampled(watch):
+    """Per kind the percent of the closing line; those that were on all the time are not there."""
+    return {kind: float(percent)
+            for kind, percent in re.findall(r"(\w+) sampled ([0-9.]+) %", watch.err[-1])}
+
+
+def cost(watch):
+    found = re.search(r"cost to the node ~([0-9.]+)%", watch.err[-1])
+    check(found, f"cost in the closing line: {watch.err[-1]}")
+    return float(found.group(1))
+
+
+def lines(watch):
+    watch.end()
+    check_equal(watch.process.returncode, 0, f"exit code; {watch.err}")
+    return [json.loads(line) for line in watch.out.decode().splitlines()]
+
+
+@case("ping-pong at full speed: sampled, said, and the samples scaled are what the node counted")
+def ping_pong(ctx):
+    need_events(ctx)
+    node = ctx.new_node(flags=("+S", "2:2"))
+    watch = Watch(ctx, node, "-e", "message_send,process_exit", *BUDGET)
+    truth = node.ask("happenings", "storm", 8)
+    events = lines(watch)
+    pings = len(of(events, "message_send", pid=truth["pinger"], to=truth["ponger"]))
+    pongs = len(of(events, "message_send", pid=truth["ponger"], to=truth["pinger"]))
+    share = sampled(watch)
+    check_in("message_send", share, f"sampled: {watch.err[-1]}")
+    check(share["message_send"] < 30, f"{watch.err[-1]}")
+    estimate = pings / share["message_send"] * 100
+    print(f"{truth['trips']} round trips; {pings} seen of {share['message_send']} %: "
+          f"{estimate / truth['trips']:.3f} of them; {watch.err[-1]}")
+    # Slices begin and end between a ping and its pong.
+    check(abs(pings - pongs) <= 200, f"{pings} pings, {pongs} pongs")
+    # Dozens of slices of some ms each, whose edges are known to a tenth of a ms or two; the percent
+    # has two digits; the node's own count moves in steps of a time slice.
+    check(0.7 < estimate / truth["trips"] < 1.4, f"{estimate} of {truth['trips']}")
+    # Those that cost little: all the time, and each of them seen.
+    check("process_exit" not in share, f"{watch.err[-1]}")
+    died = {e["pid"] for e in of(events, "process_exit")}
+    check({truth["pinger"], truth["ponger"]} <= died, "exits of both")
+
+
+@case("all kinds in a storm: what costs little stays exact, nothing is lost, nothing stays attached")
+def all_kinds(ctx):
+    need_events(ctx)
+    node = ctx.new_node(flags=("+S", "2:2"))
+    watch = Watch(ctx, node, "-e", "all", *BUDGET)
+    node.ask("happenings", "start_storm")
+    truth = node.ask("happenings", "spawns", 5)
+    named = node.ask("happenings", "names", 5)
+    node.ask("happenings", "slices", 500)
+    node.ask("happenings", "end_storm")
+    events = lines(watch)
+    share = sampled(watch)
+    check_in("message_send", share, watch.err[-1])
+    compared = 0
+    for child in truth["children"]:
+        if "process_spawn" not in share:
+            check_equal([e["parent"] for e in of(events, "process_spawn", pid=child["pid"])],
+                        [truth["parent"]], f"spawn of {child}")
+            compared += 1
+        if "process_exit" not in share:
+            check_equal([e["reason"] for e in of(events, "process_exit", pid=child["pid"])],
+                        [child["reason"]], f"exit of {child}")
+            compared += 1
+    if "process_register" not in share:
+        check_equal([e["name"] for e in of(events, "process_register", pid=named["pid"])],
+                    named["names"], "names")
+        compared += len(named["names"])
+    check(compared > 0, f"kinds that were on all the time: {watch.err[-1]}")
+    ends = [e for e in events if e["kind"] in ("gc_minor_end", "gc_major_end")]
+    check(all(e["duration_ns"] < 4e9 for e in ends), "no collection is longer than the storm")
+    print(f"{compared} compared; {watch.err[-1]}")
+
+
+@case("a budget that is too small for anything: dropped, said at once and at the end")
+def dropped(ctx):
+    need_events(ctx)
+    node = ctx.new_node(flags=("+S", "2:2"))
+    watch = Watch(ctx, node, "-e", "message,process_scheduled,process_exit", "--max-overhead", "0.01")
+    truth = node.ask("happenings", "storm", 8)
+    lines(watch)
+    print(watch.err)
+    check(any("message_send is not watched any more" in line for line in watch.err), f"{watch.err}")
+    check_in("message_send dropped (over --max-overhead)", watch.err[-1], "closing line")
+    check("process_exit dropped" not in watch.err[-1], watch.err[-1])
+    check(truth["trips"] > 0, "the node goes on")
+
+
+@case("killed with -9 while probes go on and off: nothing stays attached")
+def killed(ctx):
+    need_events(ctx)
+    node = ctx.new_node(flags=("+S", "2:2"))
+    node.ask("happenings", "start_storm")
+    watch = Watch(ctx, node, "-e", "all", *BUDGET)
+    node.ask("happenings", "messages", 10, 10)
+    node.ask("happenings", "slices", 200)
+    check(bpf_descriptors(watch.process.pid), "programs of a run")
+    watch.process.kill()
+    watch.process.wait(60)
+    node.ask("happenings", "end_storm")
+    truth = node.ask("happenings", "messages", 10, 10)
+    check_equal(truth["count"], 10, "messages of the node")
+    watch = Watch(ctx, node, "-e", "message_send")
+    truth = node.ask("happenings", "messages", 10, 10)
+    check_equal(len(of(watch.events(), "message_send", pid=truth["sender"], to=truth["receiver"])),
+                10, "messages of a new run, once each")
+
+
+@case("--dry-run: the probes, where they stand and what they cost; none is attached")
+def dry_run(ctx):
+    need_events(ctx)
+    rows = ctx.ebeam.ok("events", "-p", ctx.node.os_pid, "-e", "message_send,gc", "--dry-run",
+                        "-j").json()["data"]
+    check({"erts_queue_proc_message", "erts_garbage_collect_nobump"} <=
+          {r["function"] for r in rows}, f"{rows}")
+    for r in rows:
+        check(r["kinds"] and r["file_offset"] > 0 and r["instruction"], f"{r}")
+        check(r["trap_ns"] is None or r["trap_ns"] > 0, f"{r}")
+        check(r["emulated"] or r["stepped_because"], f"{r}")
+    # Kinds that go on and off together have one number.
+    groups = {kind: {r["group"] for r in rows if kind in r["kinds"]} for r in rows
+              for kind in r["kinds"]}
+    check(all(len(g) == 1 for g in groups.values()), f"{groups}")
+    check(groups["message_send"] != groups["gc_minor_end"], f"{groups}")
+    text = ctx.ebeam.ok("events", "-p", ctx.node.os_pid, "-e", "gc", "--dry-run").out
+    check_in("erts_garbage_collect_nobump", text, "table")
+    check_in("go on and off together", text, "summary")
