@@ -152,6 +152,7 @@ int cmd_mem(struct command_context *ctx, struct error *err);
 int cmd_msg(struct command_context *ctx, struct error *err);
 int cmd_mod(struct command_context *ctx, struct error *err);
 int cmd_port(struct command_context *ctx, struct error *err);
+int cmd_proc(struct command_context *ctx, struct error *err);
 int cmd_ps(struct command_context *ctx, struct error *err);
 int cmd_version(struct command_context *ctx, struct error *err);
 int cmd_help(struct command_context *ctx, struct error *err);

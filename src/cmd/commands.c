@@ -385,9 +385,8 @@ const struct command commands[] = {
 			"It is not known of messages to other nodes and aliases. -e "
 			"message_send,message_queued,message_receive also counts what is received, "
 			"which costs a second probe for each message.",
-		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(PROCESS) | OPT(WATCH) |
-			   OPT(MAX_OVERHEAD) | OPT(DRY_RUN) | OPT(INPUT) | OPT(OUTPUT) |
-			   OPT(MESSAGE_BY) | OPT(GROUP) | OPTIONS_TABLE,
+		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(DRY_RUN) | OPT(MESSAGE_BY) |
+			   OPT(GROUP),
 		.run = cmd_msg,
 	},
 	{
@@ -422,6 +421,44 @@ const struct command commands[] = {
 			"last one), max_heap (words of both).",
 		.options = OPTIONS_EVENT_VIEW | OPT(GROUP_BY) | OPT(LONGER_THAN),
 		.run = cmd_gc,
+	},
+	{
+		.name = "proc",
+		.summary =
+			"who starts processes, how they end: rates, crashes by reason, lifetimes",
+		.args = "",
+		.description =
+			"Counts every process that is started and every one that ends: by what it "
+			"runs, by who started it, by why it ended, with how long it lived. Storms "
+			"of "
+			"spawns and supervisors that restart the same crash again and again stand "
+			"first. Ends after -d, at Ctrl-C or when the node exits.\n\n"
+			"  ebeam proc -p rabbit@host -d 10\n"
+			"  ebeam proc -p 4711 --watch 2s\n"
+			"  ebeam proc -p 4711 -d 1m -s crashed\n"
+			"  ebeam proc -p 4711 -d 10 -o busy.ebeam\n"
+			"  ebeam proc -i busy.ebeam --by name\n\n"
+			"A crash is an exit for any reason but normal, shutdown and {shutdown, "
+			"...}; "
+			"processes that were killed or whose link broke are among them. Reasons "
+			"that "
+			"differ only in pids, references, ports, funs and numbers are one: these "
+			"are "
+			"written as <pid>, <ref>, <port>, <fun> and N.\n\n"
+			"--by says what a row is: all processes of an initial call (that behind "
+			"proc_lib), of a name, each process, or the function that was spawned. "
+			"What a "
+			"process of proc_lib runs is known once it has a name or exits; until then "
+			"it is one of proc_lib:init_p. LIVING are those that were started since "
+			"the "
+			"beginning and have not ended. Lifetimes are of processes whose start and "
+			"end were both seen.\n\n"
+			"'spawn storm' stands before who starts 500 processes a second or more, "
+			"'restart loop?' before who started three or more that crashed, and as "
+			"many "
+			"in all.",
+		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(DRY_RUN) | OPT(GROUP_BY),
+		.run = cmd_proc,
 	},
 	{
 		.name = "version",

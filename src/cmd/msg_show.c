@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "beam/process.h"
 #include "cmd/msg.h"
+#include "view/cells.h"
 #include "view/histogram.h"
 #include "view/table.h"
 
@@ -37,28 +38,6 @@ double msg_growth_rate(const struct msg_view *v, const struct mailbox *b)
 uint64_t msg_scaled(uint64_t n, double share)
 {
 	return (uint64_t)llround((double)n / share);
-}
-
-static void add_count(struct strbuf *out, uint64_t n)
-{
-	char text[32];
-
-	strbuf_addstr(out, units_format_count(n, text, sizeof(text)));
-}
-
-static void add_rate(struct strbuf *out, double rate)
-{
-	if (rate > 0 && rate < 9.95)
-		strbuf_addf(out, "%.1f", rate);
-	else
-		add_count(out, (uint64_t)llround(rate));
-}
-
-static void add_bytes(struct strbuf *out, double n)
-{
-	char text[32];
-
-	strbuf_addstr(out, units_format_bytes((uint64_t)llround(n), text, sizeof(text)));
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -176,12 +155,12 @@ static void make_boxes(struct msg_view *v, struct msg *m)
 static void col_messages(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
-	add_count(out, msg_scaled(ROW(row)->n.messages, ROW(row)->share));
+	cell_count(out, msg_scaled(ROW(row)->n.messages, ROW(row)->share));
 }
 
 static void col_rate(struct strbuf *out, const void *row, const void *ctx)
 {
-	add_rate(out, msg_per_second(VIEW(ctx), (double)ROW(row)->n.messages / ROW(row)->share));
+	cell_rate(out, msg_per_second(VIEW(ctx), (double)ROW(row)->n.messages / ROW(row)->share));
 }
 
 double msg_row_bytes(const struct msg_row *r)
@@ -198,13 +177,13 @@ static void col_bytes(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
 	if (has_size(&ROW(row)->n))
-		add_bytes(out, msg_row_bytes(ROW(row)));
+		cell_bytes(out, msg_row_bytes(ROW(row)));
 }
 
 static void col_bytes_rate(struct strbuf *out, const void *row, const void *ctx)
 {
 	if (has_size(&ROW(row)->n))
-		add_bytes(out, msg_per_second(VIEW(ctx), msg_row_bytes(ROW(row))));
+		cell_bytes(out, msg_per_second(VIEW(ctx), msg_row_bytes(ROW(row))));
 }
 
 static void col_from(struct strbuf *out, const void *row, const void *ctx)
@@ -262,7 +241,7 @@ static const struct table_column *const columns_by[] = {
 static void box_len(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
-	add_count(out, BOX(row)->len);
+	cell_count(out, BOX(row)->len);
 }
 
 static void box_growth(struct strbuf *out, const void *row, const void *ctx)
@@ -271,7 +250,7 @@ static void box_growth(struct strbuf *out, const void *row, const void *ctx)
 
 	UNUSED(ctx);
 	strbuf_addstr(out, growth > 0 ? "+" : growth < 0 ? "-" : "");
-	add_count(out, (uint64_t)llabs(growth));
+	cell_count(out, (uint64_t)llabs(growth));
 }
 
 static void box_growth_rate(struct strbuf *out, const void *row, const void *ctx)
@@ -279,7 +258,7 @@ static void box_growth_rate(struct strbuf *out, const void *row, const void *ctx
 	double rate = msg_growth_rate(VIEW(ctx), BOX(row));
 
 	strbuf_addstr(out, rate > 0 ? "+" : rate < 0 ? "-" : "");
-	add_rate(out, fabs(rate));
+	cell_rate(out, fabs(rate));
 }
 
 static void add_full_in(struct strbuf *out, const struct mailbox *b, uint64_t span_ns)
@@ -302,7 +281,7 @@ static void box_queued(struct strbuf *out, const void *row, const void *ctx)
 {
 	double share = coverage_share(&VIEW(ctx)->stats->stream->coverage, EVENT_MESSAGE_QUEUED);
 
-	add_count(out, msg_scaled(BOX(row)->queued.messages, share));
+	cell_count(out, msg_scaled(BOX(row)->queued.messages, share));
 }
 
 const struct name_process *msg_process(const struct msg_view *v, const struct mailbox *b)
@@ -352,17 +331,17 @@ static void write_head(const struct msg *m, const struct msg_view *v, FILE *out)
 	for (size_t i = 0; i < m->stats.nodes.len; i++)
 		away += m->stats.nodes.data[i].messages;
 	strbuf_addf(&line, "%.1f s  ", (double)v->span_ns / 1e9);
-	add_count(&line, (uint64_t)llround(messages));
+	cell_count(&line, (uint64_t)llround(messages));
 	strbuf_addstr(&line, " messages (");
-	add_rate(&line, msg_per_second(v, messages));
+	cell_rate(&line, msg_per_second(v, messages));
 	strbuf_addstr(&line, "/s)  copied ");
-	add_bytes(&line, bytes);
+	cell_bytes(&line, bytes);
 	strbuf_addstr(&line, " (");
-	add_bytes(&line, msg_per_second(v, bytes));
+	cell_bytes(&line, msg_per_second(v, bytes));
 	strbuf_addstr(&line, "/s)");
 	if (away) {
 		strbuf_addstr(&line, "  to other nodes ");
-		add_count(&line, msg_scaled(away, share));
+		cell_count(&line, msg_scaled(away, share));
 	}
 	fprintf(out, "%s\n", line.buf);
 	strbuf_free(&line);

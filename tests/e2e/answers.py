@@ -19,7 +19,8 @@ class Answer:
     """One run on a node: begins when the probes are there, ends by SIGINT."""
 
     def __init__(self, ctx, node, command, *args):
-        self.process = ctx.ebeam.popen(command, "-v", "-p", node.os_pid, "-d", "60", *args)
+        self.process = ctx.ebeam.popen(command, "-v", "-p", node.os_pid, "-d", "60",
+                                       "--max-overhead", "100", *args)
         ctx.cleanup(self.end)
         self.err, self.out = [], b""
         attached = threading.Event()

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* `ebeam proc`: what its files share. */
+#ifndef EBEAM_CMD_PROC_H
+#define EBEAM_CMD_PROC_H
+
+#include "cmd/event_run.h"
+#include "model/spawn_stats.h"
+
+struct proc {
+	struct command_context *ctx;
+	struct event_run *run;
+	struct spawn_stats stats;
+	uint64_t kinds; /* that are watched */
+	bool opened;
+};
+
+struct proc_row {
+	uint32_t group;
+	struct spawn_row n;
+};
+
+struct proc_view {
+	const struct spawn_stats *stats;
+	const struct process_groups *groups; /* of the rows that are written now */
+	double seconds;
+	double spawn_share, exit_share; /* parts that were seen */
+	struct proc_row *rows, *parents;
+	size_t nr_rows, nr_parents;
+	const struct spawn_reason **reasons; /* most exits first */
+	size_t nr_reasons;
+};
+
+/* One answer. */
+int proc_show(struct proc *p, struct error *err);
+int proc_json(struct proc *p, const struct proc_view *v, struct error *err);
+
+/* What was seen of a part, as an estimate of all. */
+double proc_scaled(uint64_t n, double share);
+double proc_per_second(const struct proc_view *v, double n);
+/* Of all that were spawned some are not known to have exited if not all was seen. */
+bool proc_living_known(const struct proc_view *v);
+
+/* Who starts so many that crash, or so many at all, that it must not be missed. */
+bool proc_is_loop(const struct spawn_row *n);
+bool proc_is_storm(const struct proc_view *v, const struct spawn_row *n);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who starts processes, how they end and how long they lived: from process_spawn, process_exit,
+ * process_link, process_unlink, process_register and process_unregister.
+ *
+ * A crash is an exit for another reason than normal, shutdown and {shutdown, _}.  Reasons are
+ * merged by their shape: pids, references, ports, funs and numbers are written as <pid>, <ref>,
+ * <port>, <fun> and N; the number of a line stays.
+ *
+ * All tables are bounded; what does not fit any more is counted in their first row.  Counts are
+ * of what was seen; who shows them scales them by coverage_share() of their kind.
+ */
+#ifndef EBEAM_MODEL_SPAWN_STATS_H
+#define EBEAM_MODEL_SPAWN_STATS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/histogram.h"
+#include "model/event_stream.h"
+#include "model/process_group.h"
+
+#define SPAWN_KINDS                                                                                \
+	(1ull << EVENT_PROCESS_SPAWN | 1ull << EVENT_PROCESS_EXIT | 1ull << EVENT_PROCESS_LINK |   \
+	 1ull << EVENT_PROCESS_UNLINK | 1ull << EVENT_PROCESS_REGISTER |                           \
+	 1ull << EVENT_PROCESS_UNREGISTER)
+
+#define SPAWN_REASONS_MAX 4096u
+#define SPAWN_NAMES_MAX	  4096u
+#define SPAWN_LIVING_MAX  (1u << 20)
+
+struct spawn_row {
+	uint64_t spawned, exited, crashed;
+	uint64_t living; /* of those whose spawn was seen, those whose exit was not */
+	uint64_t lifetimes, lifetime_ns, max_lifetime_ns;
+	uint32_t reason; /* of the last crash; 0 = none */
+};
+
+struct spawn_reason {
+	char *text; /* its shape; of the first one "[others]" */
+	uint64_t exits;
+	bool crash;
+};
+
+struct spawn_name {
+	uint32_t name; /* string; 0 = what did not fit */
+	uint64_t registered, unregistered;
+};
+
+/* A process whose spawn was seen, until it exits. */
+struct spawn_living {
+	uint64_t epid; /* 0 = empty slot */
+	uint64_t birth_ns;
+	uint32_t row, parent, interval;
+};
+
+struct spawn_stats {
+	struct event_stream *stream;
+	struct process_groups groups, parents; /* the latter by name */
+	VEC(struct spawn_row) rows;	       /* by group */
+	VEC(struct spawn_row) by_parent;       /* by group of parents: of their children */
+	VEC(struct spawn_reason) reasons;      /* [0] = others */
+	VEC(uint32_t) reason_of;	       /* by string: reason + 1 */
+	struct idmap reason_index, name_index;
+	VEC(struct spawn_name) names; /* [0] = others */
+	struct spawn_living *living;
+	uint32_t nr_living, living_size;
+	uint32_t max_living, max_reasons; /* tests lower them */
+	uint32_t interval;
+	struct spawn_row all;
+	uint64_t links, unlinks, registered, unregistered;
+	uint64_t lost_living; /* spawned beyond max_living */
+	struct histogram lifetimes;
+};
+
+void spawn_stats_open(struct spawn_stats *s, struct event_stream *stream, enum process_group_by by);
+void spawn_stats_close(struct spawn_stats *s);
+/* Counts begin at 0 again; who lives stays. */
+void spawn_stats_restart(struct spawn_stats *s);
+
+void spawn_stats_take(struct spawn_stats *s, enum event_kind kind, const struct event *ev);
+
+/* Adds the shape of an exit reason (Erlang text). */
+void spawn_reason_shape(const char *reason, struct strbuf *out);
+bool spawn_reason_is_crash(const char *reason);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See cells.h. */
+#include "view/cells.h"
+
+#include <math.h>
+
+#include "base/units.h"
+
+void cell_count(struct strbuf *out, uint64_t n)
+{
+	char text[32];
+
+	strbuf_addstr(out, units_format_count(n, text, sizeof(text)));
+}
+
+void cell_rate(struct strbuf *out, double rate)
+{
+	if (rate > 0 && rate < 9.95)
+		strbuf_addf(out, "%.1f", rate);
+	else
+		cell_count(out, (uint64_t)llround(rate));
+}
+
+void cell_bytes(struct strbuf *out, double bytes)
+{
+	char text[32];
+
+	strbuf_addstr(out, units_format_bytes((uint64_t)llround(bytes), text, sizeof(text)));
+}
+
+void cell_ns(struct strbuf *out, double ns)
+{
+	char text[32];
+
+	strbuf_addstr(out, units_format_ns((uint64_t)llround(ns), text, sizeof(text)));
+}

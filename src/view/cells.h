@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Numbers with their units, as cells of tables and words of lines. */
+#ifndef EBEAM_VIEW_CELLS_H
+#define EBEAM_VIEW_CELLS_H
+
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+void cell_count(struct strbuf *out, uint64_t n);   /* "12,345" */
+void cell_rate(struct strbuf *out, double rate);   /* of a second: "12,345", "0.3" */
+void cell_bytes(struct strbuf *out, double bytes); /* "1.2 MiB" */
+void cell_ns(struct strbuf *out, double ns);	   /* "12.3 us" */
+
+#endif

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`ebeam proc`: processes in exact numbers, of known initial calls, parents and ends; counts are
+equal."""
+from answers import Answer, need_events
+from harness import case, check, check_equal, check_in
+
+
+def by(data, table, key):
+    return {r[key]: r for r in data[table]}
+
+
+def counts(row):
+    return tuple(row[k] for k in ("spawned", "exited", "crashed", "living"))
+
+
+def check_lives(data, n):
+    """What the answer says of happened("lives", n)."""
+    rows = by(data, "rows", "group")
+    check_equal(counts(rows["process_lives:worker/1"]), (n, n, 0, 0), "workers")
+    check_equal(counts(rows["process_lives:crasher/1"]), (n, n, n, 0), "those that crash")
+    check_equal(counts(rows["process_lives:of_proc_lib/1"]), (n, n, 0, 0), "those of proc_lib")
+    check_equal(counts(rows["process_lives:stays/0"]), (n, 0, 0, n), "those that stay")
+    check(rows["process_lives:worker/1"]["mean_lifetime_ns"] >= 20e6, "a worker waits for 20 ms")
+    parent = by(data, "parents", "parent")["lives_parent"]
+    check_equal(counts(parent), (4 * n, 3 * n, n, n), "their parent")
+    check(not parent["restart_loop"] or n >= 3, "no loop")
+    reasons = by(data, "reasons", "reason")
+    crash = reasons["{crashed,<pid>,<ref>,N,[N,...]}"]
+    check_equal((crash["exits"], crash["crash"]), (n, True), "crashes, merged")
+    check_equal(parent["last_crash"], crash["reason"], "the last one")
+    check_equal((reasons["{shutdown,<pid>}"]["exits"], reasons["{shutdown,<pid>}"]["crash"]),
+                (n, False), "those of proc_lib")
+    check_equal(sum(r["exits"] for r in data["reasons"]), data["exited"], "exits of all reasons")
+    check_equal(sum(b["count"] for b in data["lifetime_ns"]["buckets"]),
+                data["lifetime_ns"]["count"], "lifetimes")
+    check_equal(data["spawned"] - data["living"], data["lifetime_ns"]["count"],
+                "those that were seen from start to end")
+    check_equal(by(data, "names", "name")["lives_parent"]["registered"], 1, "names")
+    return 20
+
+
+@case("lives: by initial call, parent and reason as many as there were; live and from a capture")
+def lives(ctx):
+    need_events(ctx)
+    path = ctx.ebeam.file(".ebeam")
+    compared = 0
+    for n in (1, 50):
+        recorder = Answer(ctx, ctx.node, "proc", "-o", path)
+        answer = Answer(ctx, ctx.node, "proc", "-j")
+        ctx.node.ask("process_lives", "lives", n)
+        compared += check_lives(answer.json(), n)
+        recorder.text()
+        compared += check_lives(ctx.ebeam.ok("proc", "-i", path, "-j").json()["data"], n)
+        ctx.node.ask("process_lives", "stop")
+    print(f"{compared} counts compared")
+    text = ctx.ebeam.ok("proc", "-i", path, "-n", "5", "-s", "crashed").out
+    for part in ("! restart loop? lives_parent", "process_lives:crasher/1", "{crashed,<pid>",
+                 "Who started them", "lifetime"):
+        check_in(part, text, "text")
+    for group, name in (("function", "proc_lib:init_p/3"), ("name", "lives_parent")):
+        rows = by(ctx.ebeam.ok("proc", "-i", path, "-j", "--by", group).json()["data"], "rows",
+                  "group")
+        check(any(r.startswith(name.split("/")[0]) for r in rows), f"--by {group}: {list(rows)}")
+
+
+@case("a supervisor that restarts what crashes: seen as such, with the reason and the name")
+def restarts(ctx):
+    need_events(ctx)
+    answer = Answer(ctx, ctx.node, "proc", "-j")
+    ctx.node.ask("process_lives", "restarts", 7)
+    data = answer.json()
+    parent = by(data, "parents", "parent")["lives_supervisor"]
+    check_equal(counts(parent), (8, 8, 7, 0), "children of the supervisor")
+    check_equal((parent["restart_loop"], parent["last_crash"]), (True, "{told_to_crash,<pid>}"),
+                "loop")
+    rows = by(data, "rows", "group")
+    check_equal(counts(rows["process_lives:init/1"])[:3], (8, 8, 7), "the gen_server")
+    reasons = by(data, "reasons", "reason")
+    check_equal(reasons["{told_to_crash,<pid>}"]["exits"], 7, "reasons")
+    names = by(data, "names", "name")
+    check_equal((names["lives_child"]["registered"], names["lives_child"]["unregistered"]), (8, 8),
+                "its name")
+
+
+@case("links and names: as many as there were")
+def links(ctx):
+    need_events(ctx)
+    answer = Answer(ctx, ctx.node, "proc", "-j", "-e", "process_link,process_unlink")
+    ctx.node.ask("happenings", "links", 30)
+    data = answer.json()
+    check(data["links"] >= 60 and data["unlinks"] >= 30, f"{data}")
+    check_equal(data["spawned"], 0, "what was not asked for")
+    answer = Answer(ctx, ctx.node, "proc", "-j")
+    ctx.node.ask("happenings", "names", 20)
+    names = by(answer.json(), "names", "name")
+    check_equal([(n["registered"], n["unregistered"]) for name, n in names.items()
+                 if name.startswith("happening_")], [(1, 1)] * 21, "names")
+
+
+@case("--watch: answers add up, who lives on is not forgotten")
+def watch(ctx):
+    need_events(ctx)
+    answer = Answer(ctx, ctx.node, "proc", "-j", "--watch", "200ms")
+    for _ in range(3):
+        ctx.node.ask("process_lives", "lives", 10)
+        ctx.node.ask("process_lives", "stop")
+    rows = [by(a, "rows", "group") for a in answer.lines()]
+    for group in ("worker/1", "crasher/1", "of_proc_lib/1", "stays/0"):
+        own = [r[f"process_lives:{group}"] for r in rows if f"process_lives:{group}" in r]
+        check_equal((sum(r["exited"] for r in own), own[-1]["living"]), (30, 0), group)
+        # One of proc_lib may have been told under what it was spawned with in an answer before.
+        if group != "of_proc_lib/1":
+            check_equal(sum(r["spawned"] for r in own), 30, group)
+
+
+@case("what cannot be: kinds that are none of processes, groups that there are not", otp="one")
+def usage(ctx):
+    for args, text in ((("-e", "gc", "-d", "1"), "process_spawn"),
+                       (("--by", "pair", "-d", "1"), "name, process, initial-call, function"),
+                       (("-i", "x.ebeam", "--watch", "1"), "none of -p, -d and --watch")):
+        result = ctx.ebeam.run("proc", *args)
+        check_equal(result.code, 2, str(result))
+        check_in(text, result.err, str(args))
