@@ -9,21 +9,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "beam/node.h"
 #include "probe/functions.h"
 #include "target/elf.h"
 
-/* C++ since OTP 25, with `long` arguments, since 27 with `int`. */
+/* C++: long arguments up to OTP 26, int since 27. */
+static const struct {
+	const char *name, *symbol;
+} mangled[] = {
+	{"beam_jit_remove_message", "_Z23beam_jit_remove_messageP7processlPmS1_j"},
+	{"beam_jit_remove_message", "_Z23beam_jit_remove_messageP7processiPmS1_j"},
+	{"beam_jit_call_nif", "_Z17beam_jit_call_nifP7processPKvPmPFmP18enif_environment_tiS3_E"
+			      "P14erl_module_nif"},
+};
+
 static bool symbol_of(const struct beam_node *n, const char *name, struct elf_symbol *out)
 {
-	static const char *const mangled[] = {"_Z23beam_jit_remove_messageP7processlPmS1_j",
-					      "_Z23beam_jit_remove_messageP7processiPmS1_j"};
-
 	if (elf_file_symbol(n->elf, name, out))
 		return true;
-	return strcmp(name, "beam_jit_remove_message") == 0 &&
-	       (elf_file_symbol(n->elf, mangled[0], out) ||
-		elf_file_symbol(n->elf, mangled[1], out));
+	for (size_t i = 0; i < ARRAY_SIZE(mangled); i++) {
+		if (strcmp(name, mangled[i].name) == 0 &&
+		    elf_file_symbol(n->elf, mangled[i].symbol, out))
+			return true;
+	}
+	return false;
 }
 
 /* 1 = it should have been found there, or not at all. */

@@ -382,6 +382,12 @@ static const struct recipe *recipe_of(const struct functions *f, const char *nam
 /* What extensions link to: these stay exported (OTP 29 hides the rest). */
 static bool is_for_extensions(const char *name)
 {
+	static const char *const others[] = {"add_driver_entry", "set_busy_port"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		if (strcmp(name, others[i]) == 0)
+			return true;
+	}
 	return strncmp(name, "enif_", 5) == 0 || strncmp(name, "driver_", 7) == 0 ||
 	       strncmp(name, "erl_drv_", 8) == 0;
 }

@@ -145,6 +145,29 @@ static bool sets_limits_of_queue(struct functions *f, uint64_t addr, const struc
 	return calls(f, addr, "erl_drv_busy_msgq_limits");
 }
 
+/* It calls what both the end and the start of a port call: erts_port_handle_xports(). */
+static bool runs_ports(struct functions *f, uint64_t addr, const struct function_set *all)
+{
+	const struct function_set *own = functions_callees(f, addr), *exit, *open;
+	uint64_t exit_at, open_at, first;
+	bool yes = false;
+
+	(void)all;
+	if (!own || !functions_find(f, "erts_deliver_port_exit", &exit_at) ||
+	    !functions_find(f, "erts_open_driver", &open_at) ||
+	    !functions_find(f, "erts_port_connect", &first))
+		return false;
+	exit = functions_callees(f, exit_at);
+	open = functions_callees(f, open_at);
+	for (size_t i = 0; exit && open && i < own->at.len; i++) {
+		uint64_t at = own->at.data[i];
+
+		/* Before it in the same file. */
+		yes |= at < first && function_set_has(exit, at) && function_set_has(open, at);
+	}
+	return yes;
+}
+
 #define BY(...)	 .called_by = {__VA_ARGS__}
 #define NOT(...) .not_by = {__VA_ARGS__}
 /* io.c; link/1, unlink/1 and the BIFs of ports call little else of that file. */
@@ -159,6 +182,7 @@ const struct recipe function_recipes[] = {
 	/* The only one whose result is the process that runs from then on. */
 	{"erts_schedule", BY("@process_main"), .process = true},
 	{"beam_jit_remove_message", BY("$remove_message")},
+	{"beam_jit_call_nif", BY("@call_nif_shared"), NOT("@call_bif_shared")},
 
 	/* BIFs that do little else. */
 	{"erts_garbage_collect",
@@ -182,6 +206,11 @@ const struct recipe function_recipes[] = {
 	{"erts_dsig_send_msg", BY("do_send>"), NOT("do_send", "enif_send"),
 		.fits = traces_sequence, .from_otp = 28},
 
+	{"copy_struct_x", BY("enif_make_copy", "enif_send", "erts_send_message"),
+		NOT("erts_debug:flat_size/1")},
+	{"erts_suspend", BY("erts_internal:port_command/3", "do_send"),
+		NOT("erts_internal:port_close/1")},
+
 	/* Links. */
 	{"erts_proc_sig_send_link", BY("erlang:link/1"), .fits = only_sends_signal},
 	{"erts_proc_sig_send_unlink", BY("erlang:unlink/1"), .fits = sends_signal},
@@ -196,6 +225,9 @@ const struct recipe function_recipes[] = {
 	{"erts_port_link", BY("erlang:link/1"), IN_IO_C},
 	{"erts_port_unlink", BY("erlang:unlink/1"), IN_IO_C},
 	{"erts_deliver_port_exit", BY("driver_failure", "erts_port_exit"), .fits = unregisters},
+	{"erts_port_task_execute", BY("erts_schedule"), .fits = runs_ports},
+	{"erts_add_driver_entry", BY("add_driver_entry"),
+		.after = "erts_port_connect", .before = "add_driver_entry"},
 	{"erts_open_driver", BY("erts_internal:open_port/2+"), .fits = sets_limits_of_queue},
 };
 /* clang-format on */

@@ -7,7 +7,7 @@ import subprocess
 from collections import Counter
 
 from cases_events import Watch, of
-from harness import Failure, Skip, case, check, check_equal
+from harness import Failure, case, check, check_equal
 from nodes import HERE
 
 CALLBACKS = ("driver_start", "driver_stop", "driver_flush", "driver_output", "driver_call",
@@ -15,13 +15,14 @@ CALLBACKS = ("driver_start", "driver_stop", "driver_flush", "driver_output", "dr
              "driver_timeout", "driver_process_exit")
 
 
-# Called from outside of the port's tasks: the port is known from functions that OTP 29 hides.
+# Called from outside of the port's tasks: the port is known from functions that OTP 29 hides, and
+# that nothing leads to.
 FROM_OUTSIDE = ("driver_ready_async", "driver_process_exit")
 
 
 def hides(ctx):
-    """OTP 29 hides all functions but those of the driver interface."""
-    return int(ctx.otp) >= 29
+    """OTP 29 hides what tells the port of calls from outside of its tasks."""
+    return ctx.release >= 29
 
 
 def watched(ctx, *question, kinds="port,driver", node=None):
@@ -68,12 +69,11 @@ def spawned(ctx):
                     [(truth["input"], truth["output"])], "bytes of its life")
         check_equal(truth["input"], count * size, "bytes in")
         check_equal(len(of(own, "driver_start")), 1, "starts")
-        if not hides(ctx):
-            check_equal([(e["kind"], e["name"]) for e in of(own, "port_open")],
-                        [("port_open", "cat")], "open")
-            check_equal(len(of(own, "port_command")), count, "commands")
-            check_equal([e["type"] for e in of(own, "port_scheduled")],
-                        ["in", "out"] * (len(of(own, "port_scheduled")) // 2), "in and out")
+        check_equal([(e["kind"], e["name"]) for e in of(own, "port_open")],
+                    [("port_open", "cat")], "open")
+        check_equal(len(of(own, "port_command")), count, "commands")
+        check_equal([e["type"] for e in of(own, "port_scheduled")],
+                    ["in", "out"] * (len(of(own, "port_scheduled")) // 2), "in and out")
 
 
 @case("fd: a port that writes a file; what async threads did comes back")
@@ -86,9 +86,8 @@ def fd(ctx):
     done = [e for e in of(events, "driver_ready_async", driver="fd")
             if e["port"] in (truth["port"], None)]
     check(done, "ready_async")
-    if not hides(ctx):
-        check_equal([e["kind"] for e in own if e["kind"] in ("port_open", "port_exit")],
-                    ["port_open", "port_exit"], "open and exit")
+    check_equal([e["kind"] for e in own if e["kind"] in ("port_open", "port_exit")],
+                ["port_open", "port_exit"], "open and exit")
 
 
 @case("tcp: bytes out are those of the node's counters, at both ends")
@@ -103,10 +102,9 @@ def tcp(ctx):
             check_equal(truth[end]["recv_oct"], count * size, "what inet counts")
             check_equal([e["output"] for e in of(own, "driver_stop")], [truth[end]["output"]],
                         "bytes of its life")
-            if not hides(ctx):
-                check_equal([(e["command"], e["pid"]) for e in of(own, "port_control")],
-                            [(e["command"], e["pid"]) for e in of(own, "driver_control")],
-                            "each control reaches the driver")
+            check_equal([(e["command"], e["pid"]) for e in of(own, "port_control")],
+                        [(e["command"], e["pid"]) for e in of(own, "driver_control")],
+                        "each control reaches the driver")
         check(len(of(of_port(events, truth["client"]["port"]), "driver_ready_input")) >= 1,
               "input of the active end")
         check_equal(len(of(of_port(events, truth["listen"]["port"]), "driver_start")), 1, "listen")
@@ -133,14 +131,11 @@ def controls(ctx):
     check_equal([(e["command"], e["bytes"]) for e in of(own, "driver_control")],
                 list(zip(truth["commands"], truth["sizes"])), "commands")
     check_equal({e["pid"] for e in of(own, "driver_control")}, {truth["pid"]}, "callers")
-    if not hides(ctx):
-        check_equal([e["command"] for e in of(own, "port_control")], truth["commands"], "at the call")
+    check_equal([e["command"] for e in of(own, "port_control")], truth["commands"], "at the call")
 
 
 @case("owners: ports given away, linked and unlinked")
 def owners(ctx):
-    if hides(ctx):
-        raise Skip(f"OTP {ctx.otp} hides the functions")
     truth, events = watched(ctx, "owners", 10)
     for port in truth["ports"]:
         own = of_port(events, port)
@@ -161,8 +156,7 @@ def killed(ctx):
         own = of_port(events, victim["port"])
         check_equal([(e["pid"], e["driver"]) for e in of(own, "driver_stop")],
                     [(victim["owner"], "spawn")], "stop")
-        if not hides(ctx):
-            check_equal([e["reason"] for e in of(own, "port_exit")], ["killed"], "reason")
+        check_equal([e["reason"] for e in of(own, "port_exit")], ["killed"], "reason")
 
 
 @case("a loaded driver: every callback as often as it was made to be called")
@@ -205,10 +199,9 @@ def loaded(ctx):
     watch = Watch(ctx, node, "-e", "driver")
     node.ask("driver_zoo", "load", path)
     events = watch.events()
-    if not hides(ctx):
-        check_equal([(e["driver"], e["major"], e["minor"], e["flags"])
-                     for e in of(events, "driver_init")], [("zoo_drv", 3, 0, 0)], "init")
-        check(re.search(r"drivers_loaded 1\b", watch.err[-1]), f"{watch.err[-1]}")
+    check_equal([(e["driver"], e["major"], e["minor"], e["flags"])
+                 for e in of(events, "driver_init")], [("zoo_drv", 3, 0, 0)], "init")
+    check(re.search(r"drivers_loaded 1\b", watch.err[-1]), f"{watch.err[-1]}")
     watch = Watch(ctx, node, "-e", "driver")
     node.ask("driver_zoo", "unload")
     check_equal([e["driver"] for e in of(watch.events(), "driver_finish")], ["zoo_drv"], "finish")
