@@ -51,6 +51,20 @@ struct event_thread {
 	} message;
 	uint64_t port_task; /* whose tasks run */
 	uint64_t port_kept; /* that a function was called with; its driver is called next, if any */
+	struct {
+		uint64_t allctr, size_at, old_size;
+		uint32_t many, pad;
+	} carrier;
+	struct {
+		uint64_t port, bytes, context;
+	} dist;
+	struct {
+		uint64_t process, mfa[3], ts_ns;
+	} nif;
+	struct {
+		uint64_t process, ts_ns;
+	} slice;
+	uint64_t copy_to; /* process for which copy_object_x() copies */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -193,14 +207,14 @@ GLOBAL_FN int event_walk(void)
 	       0;
 }
 
-/* The stack ahead of an event: RAW_EVENT_STACK if it is there. */
-INLINE uint16_t event_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
+/* The stack ahead of an event, asked for or not: RAW_EVENT_STACK if it is there. */
+INLINE uint16_t event_stack_always(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 {
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), zero = 0;
 	struct event_scratch *s, *fresh;
 	struct thread_info *t;
 
-	if (!config.event_stacks || !process)
+	if (!process)
 		return 0;
 	s = bpf_map_lookup_elem(&event_scratches, &tid);
 	if (!s) {
@@ -234,6 +248,12 @@ INLINE uint16_t event_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_n
 		return RAW_EVENT_STACK;
 	count(COUNTER_NO_STACK);
 	return 0;
+}
+
+/* The same, if stacks are asked for. */
+INLINE uint16_t event_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
+{
+	return config.event_stacks ? event_stack_always(ctx, process, ts_ns) : 0;
 }
 
 /* ---- records ------------------------------------------------------------------------------- */

@@ -119,6 +119,46 @@ INLINE void gc_end(enum event_kind kind, uint64_t ts_ns, uint64_t epid, uint16_t
 	event_end(rec, 4);
 }
 
+/* Of a collection that is over: the heap has another size now; it took long. */
+INLINE void gc_heap_resized(uint64_t ts_ns, uint64_t epid, uint16_t flags,
+			    const struct entered_gc *was, const struct entered_gc *now)
+{
+	enum event_kind kind =
+		now->heap > was->heap ? EVENT_PROCESS_HEAP_GROW : EVENT_PROCESS_HEAP_SHRINK;
+	struct rec_raw_event *rec;
+
+	if (now->heap == was->heap || now->heap == EVENT_UNKNOWN || was->heap == EVENT_UNKNOWN ||
+	    !wanted(kind))
+		return;
+	rec = event_begin(kind, ts_ns, epid, flags, 0);
+	if (rec) {
+		rec->values[0] = was->heap;
+		rec->values[1] = now->heap;
+		event_end(rec, 2);
+	}
+}
+
+INLINE void gc_took_long(struct pt_regs *ctx, uint64_t ts_ns, uint64_t epid, bool minor,
+			 uint64_t ns, const struct entered_gc *was, const struct entered_gc *now)
+{
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!wanted(EVENT_LONG_GC) || ns < config.longer_than_ns)
+		return;
+	flags = event_stack_always(ctx, was->process, ts_ns);
+	rec = event_begin(EVENT_LONG_GC, ts_ns, epid, flags, 0);
+	if (rec) {
+		rec->values[0] = minor ? EVENT_WORD_MINOR : EVENT_WORD_MAJOR;
+		rec->values[1] = ns;
+		rec->values[2] = was->heap;
+		rec->values[3] = was->old_heap;
+		rec->values[4] = now->heap;
+		rec->values[5] = now->old_heap;
+		event_end(rec, 6);
+	}
+}
+
 /*
  * What garbage_collect() did, told from before and after (erl_gc.c of OTP 25 to 29): minor while
  * gen_gcs < max_gen_gcs and no full sweep is asked for, which adds 1 to gen_gcs; a major one sets
@@ -163,6 +203,8 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 		}
 		gc_end(EVENT_GC_MAJOR_END, ts_ns, epid, flags, reclaimed, ns, &now);
 	}
+	gc_heap_resized(ts_ns, epid, flags, &was, &now);
+	gc_took_long(ctx, ts_ns, epid, minor && now.gen_gcs != 0, ns, &was, &now);
 }
 
 SEC("uretprobe")

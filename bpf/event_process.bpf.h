@@ -303,6 +303,47 @@ INLINE void scheduled(struct pt_regs *ctx, uint64_t process, enum event_word wor
 	}
 }
 
+/* A process leaves a scheduler on which it was for long. */
+INLINE void slice_ends(struct pt_regs *ctx, uint64_t process, uint64_t reductions, uint64_t ts_ns)
+{
+	struct event_thread *t = thread_here();
+	uint64_t epid, ns, at = 0;
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!t || !t->slice.process)
+		return;
+	ns = ts_ns - t->slice.ts_ns;
+	if (t->slice.process != process || ns < config.longer_than_ns) {
+		t->slice.process = 0;
+		return;
+	}
+	t->slice.process = 0;
+	epid = epid_of(process);
+	if (!wanted_of(EVENT_LONG_SCHEDULE, epid))
+		return;
+	event_seen(process, ts_ns);
+	flags = event_stack_always(ctx, process, ts_ns);
+	read_u64(process + config.layout.process_i, &at);
+	rec = event_begin(EVENT_LONG_SCHEDULE, ts_ns, epid, flags, 0);
+	if (rec) {
+		rec->values[0] = ns;
+		rec->values[1] = at;
+		rec->values[2] = reductions;
+		event_end(rec, 3);
+	}
+}
+
+INLINE void slice_begins(uint64_t process, uint64_t ts_ns)
+{
+	struct event_thread *t = thread_here();
+
+	if (t) {
+		t->slice.process = process;
+		t->slice.ts_ns = ts_ns;
+	}
+}
+
 /* Process *erts_schedule(ErtsSchedulerData *esdp, Process *p, int calls), erl_process.c; p is NULL
  * the first time; calls = reductions that p used. */
 SEC("uprobe")
@@ -321,6 +362,8 @@ int event_schedule(struct pt_regs *ctx)
 		word = EVENT_WORD_OUT_EXITING;
 	status = word == EVENT_WORD_OUT_EXITED ? EVENT_WORD_NONE : status_of(flags);
 	scheduled(ctx, process, word, (uint32_t)ctx->dx, status, ts_ns);
+	if (wanted(EVENT_LONG_SCHEDULE))
+		slice_ends(ctx, process, (uint32_t)ctx->dx, ts_ns);
 	count_time(ts_ns);
 	return 0;
 }
@@ -336,6 +379,8 @@ int event_schedule_return(struct pt_regs *ctx)
 		return 0;
 	scheduled(ctx, process, flags & PSFLG_EXITING ? EVENT_WORD_IN_EXITING : EVENT_WORD_IN,
 		  EVENT_UNKNOWN, EVENT_WORD_NONE, ts_ns);
+	if (wanted(EVENT_LONG_SCHEDULE))
+		slice_begins(process, bpf_ktime_get_ns());
 	count_time(ts_ns);
 	return 0;
 }

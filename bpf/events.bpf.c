@@ -11,7 +11,11 @@
  * at each program.
  */
 #include "event_driver.bpf.h"
+#include "event_alloc.bpf.h"
+#include "event_copy.bpf.h"
+#include "event_dist.bpf.h"
 #include "event_gc.bpf.h"
 #include "event_message.bpf.h"
 #include "event_port.bpf.h"
 #include "event_process.bpf.h"
+#include "event_signal.bpf.h"

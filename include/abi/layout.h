@@ -310,6 +310,7 @@
 	F(port_linebuf, "struct _erl_drv_port", "linebuf")                                         \
 	F(port_state, "struct _erl_drv_port", "state")                                             \
 	F(port_control_flags, "struct _erl_drv_port", "control_flags")                             \
+	F(port_psd, "struct _erl_drv_port", "psd")                                                 \
 	F(port_sched_flags, "struct _erl_drv_port", "sched.flags")                                 \
 	F(driver_next, "erts_driver_t", "next")                                                    \
 	F(driver_prev, "erts_driver_t", "prev")                                                    \
@@ -405,6 +406,14 @@
 	F(allctr_cpool_carriers_size, "Allctr_t", "cpool.stat.carriers_size")                      \
 	F(allctr_cpool_carriers, "Allctr_t", "cpool.stat.no_carriers")                             \
 	F(allctr_fix, "Allctr_t", "fix")                                                           \
+	F(allctr_add_mbc, "Allctr_t", "add_mbc")                                                   \
+	F(allctr_remove_mbc, "Allctr_t", "remove_mbc")                                             \
+	F(allctr_mseg_alloc, "Allctr_t", "mseg_alloc")                                             \
+	F(allctr_mseg_realloc, "Allctr_t", "mseg_realloc")                                         \
+	F(allctr_mseg_dealloc, "Allctr_t", "mseg_dealloc")                                         \
+	F(allctr_sys_alloc, "Allctr_t", "sys_alloc")                                               \
+	F(allctr_sys_realloc, "Allctr_t", "sys_realloc")                                           \
+	F(allctr_sys_dealloc, "Allctr_t", "sys_dealloc")                                           \
 	F(allctr_thread_safe, "Allctr_t", "thread_safe")                                           \
 	F(allctr_ts_next, "Allctr_t", "ts_list.next")                                              \
 	F(allctr_ts_prev, "Allctr_t", "ts_list.prev")                                              \

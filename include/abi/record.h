@@ -186,21 +186,24 @@ enum event_kind {
 
 /* What a value is: in a raw record | in REC_EVENT. */
 enum event_field_type {
-	FIELD_PID,   /* term | process id; none unless it is a local pid */
-	FIELD_PORT,  /* term | string id: "#Port<0.5>" */
-	FIELD_ATOM,  /* term | string id: the atom's text */
-	FIELD_TERM,  /* term, what it points to in blocks[] | string id: Erlang text */
-	FIELD_MFA,   /* module, function, arity (three words) | function id */
-	FIELD_CODE,  /* address in code | function id */
-	FIELD_TEXT,  /* EVENT_TEXT_WORDS words of characters | string id */
-	FIELD_WORD,  /* enum event_word | string id */
+	FIELD_PID,  /* term | process id; none unless it is a local pid */
+	FIELD_PORT, /* term | string id: "#Port<0.5>" */
+	FIELD_ATOM, /* term | string id: the atom's text */
+	FIELD_TERM, /* term, what it points to in blocks[] | string id: Erlang text */
+	FIELD_MFA,  /* module, function, arity (three words) | function id */
+	FIELD_CODE, /* address in code | function id */
+	FIELD_TEXT, /* EVENT_TEXT_WORDS words of characters | string id */
+	FIELD_WORD, /* enum event_word | string id */
+	/* address of an allocator's name without its end, "eheap_" | string id: "eheap_alloc" */
+	FIELD_ALLOCATOR,
 	FIELD_WORDS, /* words of memory */
+	FIELD_BYTES, /* bytes of memory */
 	FIELD_COUNT, /* a number */
 	FIELD_NS,    /* nanoseconds */
 	NR_FIELD_TYPES
 };
 
-#define EVENT_MAX_FIELDS 6
+#define EVENT_MAX_FIELDS 12
 #define EVENT_TEXT_WORDS 4		       /* 32 bytes, NUL terminated if shorter */
 #define EVENT_UNKNOWN	 0xffffffffffffffffull /* of a number: not known */
 
@@ -213,7 +216,15 @@ enum event_field_type {
 	EVENT_WORD(OUT_EXITED, "out_exited")                                                       \
 	EVENT_WORD(WAITING, "waiting")                                                             \
 	EVENT_WORD(RUNNABLE, "runnable")                                                           \
-	EVENT_WORD(SUSPENDED, "suspended")
+	EVENT_WORD(SUSPENDED, "suspended")                                                         \
+	EVENT_WORD(MBC, "mbc")                                                                     \
+	EVENT_WORD(SBC, "sbc")                                                                     \
+	EVENT_WORD(MINOR, "minor")                                                                 \
+	EVENT_WORD(MAJOR, "major")                                                                 \
+	EVENT_WORD(NODEUP, "nodeup")                                                               \
+	EVENT_WORD(NODEDOWN, "nodedown")                                                           \
+	EVENT_WORD(VISIBLE, "visible")                                                             \
+	EVENT_WORD(HIDDEN, "hidden")
 enum event_word {
 	EVENT_WORD_NONE = 0,
 #define EVENT_WORD_ID(id, text) EVENT_WORD_##id,

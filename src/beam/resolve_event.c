@@ -4,6 +4,7 @@
  * printed from the words that came with the event: what they point to may be gone by now.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -100,6 +101,18 @@ static uint32_t code_frame(struct beam_resolver *r, struct names *names, raddr a
 	return f ? f->frame : 0;
 }
 
+/* "eheap_alloc"; the VM keeps "eheap_", in memory that stays as it is. */
+static uint32_t allocator_string(struct beam_resolver *r, struct names *names, uint64_t prefix)
+{
+	char text[32], name[sizeof(text) + 8];
+	int len;
+
+	if (!prefix || mem_read_string(r->node->mem, prefix, text, sizeof(text)) < 0)
+		return 0;
+	len = snprintf(name, sizeof(name), "%salloc", text);
+	return names_intern_string(names, name, (size_t)len, NULL);
+}
+
 /* The function in which an address of code lies. */
 static uint32_t code_function(struct beam_resolver *r, struct names *names, raddr addr)
 {
@@ -130,7 +143,10 @@ static uint64_t value_of(struct beam_resolver *r, struct names *names,
 		return text_string(names, words);
 	case FIELD_WORD:
 		return word_string(names, words[0]);
+	case FIELD_ALLOCATOR:
+		return allocator_string(r, names, words[0]);
 	case FIELD_WORDS:
+	case FIELD_BYTES:
 	case FIELD_COUNT:
 	case FIELD_NS:
 	case NR_FIELD_TYPES:

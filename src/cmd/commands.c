@@ -336,8 +336,9 @@ const struct command commands[] = {
 			"  ebeam events -p 4711 -d 10 -o busy.ebeam\n"
 			"  ebeam events -i busy.ebeam -e gc\n"
 			"  ebeam events --list\n\n"
-			"-e takes names, groups (process, scheduler, message, gc, port, all) and "
-			"names that end in *. With -j each line is an object: the fields of the "
+			"-e takes names, groups (process, scheduler, message, gc, port, signal, "
+			"heap, long, alloc, copy, nif, dist, all) and names that end in *. With -j "
+			"each line is an object: the fields of the "
 			"event, and ts_ns (nanoseconds since 1970), cpu, kind, pid, "
 			"registered_name, label, os_tid, scheduler. -o FILE.ebeam keeps the events "
 			"and all names, for -i. The last line on standard error says how many "
@@ -345,7 +346,7 @@ const struct command commands[] = {
 			"event, so ask for those that you need.",
 		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(MAX_OVERHEAD) |
 			   OPT(DRY_RUN) | OPT(PROCESS) | OPT(STACK) | OPT(LIMIT) | OPT(JSON) |
-			   OPT(OUTPUT) | OPT(INPUT) | OPT(LIST) | OPT(MARKDOWN),
+			   OPT(OUTPUT) | OPT(INPUT) | OPT(LIST) | OPT(MARKDOWN) | OPT(LONGER_THAN),
 		.run = cmd_events,
 	},
 	{

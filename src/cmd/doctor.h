@@ -33,6 +33,6 @@ struct doctor_row *doctor_add(struct doctor_rows *rows, const char *group, const
 /* doctor_host.c: kernel, privileges and limits. */
 void doctor_check_host(struct doctor_rows *rows);
 /* doctor_node.c: everything about one opened node. */
-void doctor_check_node(struct doctor_rows *rows, const struct beam_node *node);
+void doctor_check_node(struct doctor_rows *rows, struct beam_node *node);
 
 #endif

@@ -9,8 +9,8 @@
 
 #include "base/compiler.h"
 #include "cmd/doctor.h"
+#include "probe/sources.h"
 #include "event/catalogue.h"
-#include "probe/driver_sources.h"
 #include "target/proc.h"
 
 #define LIMITS_MAX_SIZE 4096
@@ -269,14 +269,13 @@ static void add_places(struct doctor_rows *rows, const struct beam_node *node)
 }
 
 /* Which events of the VM can be had, one row for each group of them. */
-static void add_events(struct doctor_rows *rows, const struct beam_node *node)
+static void add_events(struct doctor_rows *rows, struct beam_node *node)
 {
 	struct source_plan plan;
 
 	if (node->core)
 		return;
-	source_plan_of_node(&plan, node, (1ull << NR_EVENT_KINDS) - 1);
-	driver_sources_add(&plan, node, (1ull << NR_EVENT_KINDS) - 1);
+	source_plan_node(&plan, node, (1ull << NR_EVENT_KINDS) - 1);
 	for (int group = 0; group < NR_EVENT_GROUPS; group++) {
 		struct doctor_row *row =
 			add(rows, node, "events", event_group_name((enum event_group)group));
@@ -302,7 +301,7 @@ static void add_events(struct doctor_rows *rows, const struct beam_node *node)
 	}
 }
 
-void doctor_check_node(struct doctor_rows *rows, const struct beam_node *node)
+void doctor_check_node(struct doctor_rows *rows, struct beam_node *node)
 {
 	add_identity(rows, node);
 	add_symbols(rows, node);

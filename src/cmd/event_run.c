@@ -20,12 +20,12 @@
 #include "cmd/event_probes.h"
 #include "cmd/event_run_internal.h"
 #include "cmd/loop.h"
-#include "probe/driver_sources.h"
 
 #define DRAIN_EVERY_NS 50000000u
 #define DRAIN_MAX_NS   250000000u
 #define DRAIN_BATCH    64
 #define FLUSH_EVERY_NS 1000000000u
+#define LONG_NS	       10000000u /* long_gc, long_schedule without --longer-than */
 
 static bool is_capture(const char *path)
 {
@@ -108,8 +108,7 @@ static int plan_sources(struct event_run *run, struct error *err)
 	const char *why = NULL, *otp = run->node->identity.otp_text;
 	struct strbuf names = STRBUF_INIT;
 
-	source_plan_of_node(&run->plan, run->node, run->consumer->kinds);
-	driver_sources_add(&run->plan, run->node, run->consumer->kinds);
+	source_plan_node(&run->plan, run->node, run->consumer->kinds);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (!run->plan.missing[kind])
 			continue;
@@ -360,10 +359,13 @@ static int add_meta(struct event_run *run, struct error *err)
 static int watch(struct event_run *run, struct error *err)
 {
 	const struct options *o = &run->ctx->opt;
-	struct live_config config = {.events = &run->plan,
-				     .event_stacks = run->consumer->stacks,
-				     .max_overhead = o->max_overhead,
-				     .gc_longer_than_ns = run->consumer->gc_longer_than_ns};
+	struct live_config config = {
+		.events = &run->plan,
+		.event_stacks = run->consumer->stacks,
+		.max_overhead = o->max_overhead,
+		.longer_than_ns = o->longer_than_ns ? o->longer_than_ns : LONG_NS,
+		.gc_longer_than_ns = run->consumer->gc_longer_than_ns,
+	};
 	int rc = plan_sources(run, err);
 
 	if (rc == 0 && o->dry_run)

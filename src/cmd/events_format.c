@@ -52,6 +52,7 @@ static bool add_value(struct strbuf *out, const struct names *names, enum event_
 	case FIELD_TERM:
 	case FIELD_TEXT:
 	case FIELD_WORD:
+	case FIELD_ALLOCATOR:
 		s = names_string(names, (uint32_t)value);
 		if (s)
 			names_format_text(out, s, strlen(s));
@@ -60,6 +61,7 @@ static bool add_value(struct strbuf *out, const struct names *names, enum event_
 		strbuf_addf(out, "%.3fus", (double)value / 1e3);
 		return true;
 	case FIELD_WORDS:
+	case FIELD_BYTES:
 	case FIELD_COUNT:
 	case NR_FIELD_TYPES:
 		break;
@@ -87,6 +89,12 @@ static void add_name(struct strbuf *out, const struct name_process *p)
 		names_format_module(out, p->registered, strlen(p->registered));
 	else if (p && p->label)
 		names_format_text(out, p->label, strlen(p->label));
+}
+
+/* Some kinds are of no use without. */
+static bool shows_stack(const struct events_format *v, enum event_kind kind)
+{
+	return v->stacks || event_rows[kind].group == EVENT_GROUP_LONG;
 }
 
 static void format_text(struct events_format *v, enum event_kind kind, const struct event *ev)
@@ -223,7 +231,7 @@ static void format_json(struct events_format *v, enum event_kind kind, const str
 		jsonw_uint(&v->w, "scheduler", t->scheduler);
 	else
 		jsonw_null(&v->w, "scheduler");
-	if (v->stacks)
+	if (shows_stack(v, kind))
 		stack_json(v, ev);
 	jsonw_end_object(&v->w);
 	strbuf_add(&v->line, v->w.buf.buf, v->w.buf.len);
@@ -240,7 +248,7 @@ void events_format(struct events_format *v, enum event_kind kind, const struct e
 		return;
 	}
 	format_text(v, kind, ev);
-	if (v->stacks)
+	if (shows_stack(v, kind))
 		stack_text(v, ev);
 }
 

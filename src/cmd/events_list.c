@@ -5,7 +5,7 @@
 #include "beam/node.h"
 #include "cmd/envelope.h"
 #include "cmd/events.h"
-#include "probe/driver_sources.h"
+#include "probe/sources.h"
 
 static const char *type_name(enum event_field_type type)
 {
@@ -13,7 +13,8 @@ static const char *type_name(enum event_field_type type)
 		[FIELD_PID] = "pid",	 [FIELD_PORT] = "port", [FIELD_ATOM] = "atom",
 		[FIELD_TERM] = "term",	 [FIELD_MFA] = "mfa",	[FIELD_CODE] = "mfa",
 		[FIELD_TEXT] = "text",	 [FIELD_WORD] = "word", [FIELD_WORDS] = "words",
-		[FIELD_COUNT] = "count", [FIELD_NS] = "ns",
+		[FIELD_COUNT] = "count", [FIELD_NS] = "ns",	[FIELD_ALLOCATOR] = "text",
+		[FIELD_BYTES] = "bytes",
 	};
 
 	return names[type];
@@ -93,10 +94,8 @@ int events_list(struct command_context *ctx, struct beam_node *n, struct error *
 	struct source_plan plan;
 	int rc;
 
-	if (n) {
-		source_plan_of_node(&plan, n, kinds);
-		driver_sources_add(&plan, n, kinds);
-	}
+	if (n)
+		source_plan_node(&plan, n, kinds);
 	if (ctx->opt.json)
 		jsonw_begin_rows(&w, NULL);
 	else if (ctx->opt.markdown)

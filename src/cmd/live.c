@@ -82,6 +82,7 @@ static int open_session(struct live *l, const struct live_config *asked, struct 
 		.event_stacks = asked->event_stacks,
 		.max_overhead = asked->max_overhead,
 		.gc_longer_than_ns = asked->gc_longer_than_ns,
+		.longer_than_ns = asked->longer_than_ns,
 	};
 
 	return session_open(&l->session, &config, err);

@@ -41,6 +41,10 @@ const char *event_group_name(enum event_group group)
 		[EVENT_GROUP_PROCESS] = "process", [EVENT_GROUP_SCHEDULER] = "scheduler",
 		[EVENT_GROUP_MESSAGE] = "message", [EVENT_GROUP_GC] = "gc",
 		[EVENT_GROUP_PORT] = "port",	   [EVENT_GROUP_DRIVER] = "driver",
+		[EVENT_GROUP_SIGNAL] = "signal",   [EVENT_GROUP_HEAP] = "heap",
+		[EVENT_GROUP_LONG] = "long",	   [EVENT_GROUP_ALLOC] = "alloc",
+		[EVENT_GROUP_COPY] = "copy",	   [EVENT_GROUP_NIF] = "nif",
+		[EVENT_GROUP_DIST] = "dist",
 	};
 
 	return names[group];

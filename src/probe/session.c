@@ -172,6 +172,7 @@ static void fill_config(struct session *s)
 		c->event_epid = s->config.event_epid;
 		c->event_stacks = s->config.event_stacks;
 		c->gc_longer_than_ns = s->config.gc_longer_than_ns;
+		c->longer_than_ns = s->config.longer_than_ns;
 	}
 }
 

@@ -16,7 +16,13 @@
 #define KIND(kind) (1ull << EVENT_##kind)
 #define GC_KINDS                                                                                   \
 	(KIND(GC_MINOR_START) | KIND(GC_MINOR_END) | KIND(GC_MAJOR_START) | KIND(GC_MAJOR_END))
-#define SIZE_KINDS (KIND(MESSAGE_SEND) | KIND(MESSAGE_QUEUED))
+/* Kinds that are told from a collection, at its end. */
+#define COLLECTED_KINDS                                                                            \
+	(GC_KINDS | KIND(PROCESS_HEAP_GROW) | KIND(PROCESS_HEAP_SHRINK) | KIND(LONG_GC))
+#define SCHEDULE_KINDS (KIND(PROCESS_SCHEDULED) | KIND(LONG_SCHEDULE))
+#define NIF_KINDS      (KIND(NIF_ENTRY) | KIND(NIF_RETURN))
+#define OUTPUT_KINDS   (KIND(DIST_OUTPUT) | KIND(DIST_OUTPUTV))
+#define SIZE_KINDS     (KIND(MESSAGE_SEND) | KIND(MESSAGE_QUEUED))
 
 /* clang-format off */
 static const struct source_row {
@@ -33,7 +39,7 @@ static const struct source_row {
 	{KIND(PROCESS_REGISTER), {"erts_register_name"},
 		"event_register", "di si dx", "event_register_return"},
 	{KIND(PROCESS_UNREGISTER), {"erts_unregister_name"}, "event_unregister", "di cx", NULL},
-	{KIND(PROCESS_SCHEDULED), {"erts_schedule"},
+	{SCHEDULE_KINDS, {"erts_schedule"},
 		"event_schedule", "si dx", "event_schedule_return"},
 	/* hibernate/0 since OTP 28, without function to go on with */
 	{KIND(PROCESS_HIBERNATE), {"erts_hibernate"},
@@ -53,9 +59,10 @@ static const struct source_row {
 	{KIND(MESSAGE_RECEIVE), {"_Z23beam_jit_remove_messageP7processlPmS1_j",
 			"_Z23beam_jit_remove_messageP7processiPmS1_j", "beam_jit_remove_message"},
 		"event_receive", "di", NULL},
-	{GC_KINDS, {"erts_garbage_collect_nobump"}, "event_gc", "di si", "event_gc_return"},
-	{GC_KINDS, {"erts_garbage_collect"}, "event_gc", "di si", "event_gc_return"},
-	{GC_KINDS, {"erts_gc_after_bif_call_lhf"}, "event_gc_after_bif", "di", "event_gc_return"},
+	{COLLECTED_KINDS, {"erts_garbage_collect_nobump"}, "event_gc", "di si", "event_gc_return"},
+	{COLLECTED_KINDS, {"erts_garbage_collect"}, "event_gc", "di si", "event_gc_return"},
+	{COLLECTED_KINDS, {"erts_gc_after_bif_call_lhf"},
+		"event_gc_after_bif", "di", "event_gc_return"},
 	{KIND(PORT_OPEN), {"erts_open_driver"},
 		"event_port_open", "si", "event_port_open_return"},
 	{KIND(PORT_EXIT), {"erts_deliver_port_exit"}, "event_port_exit", "di si dx", NULL},
@@ -69,6 +76,46 @@ static const struct source_row {
 	{KIND(PORT_BUSY) | KIND(PORT_NOT_BUSY), {"set_busy_port"},
 		"event_port_busy", "di si", NULL},
 	{KIND(DRIVER_INIT), {"erts_add_driver_entry"}, "event_driver_init", "di", NULL},
+	{KIND(PROCESS_EXIT_SIGNAL), {"erts_proc_sig_send_exit"},
+		"event_send_exit", "si dx cx", NULL},
+	{KIND(PROCESS_EXIT_SIGNAL), {"erts_proc_sig_send_link_exit"},
+		"event_send_link_exit", "si dx cx", NULL},
+	{KIND(PROCESS_EXIT_SIGNAL), {"erts_proc_sig_send_dist_exit"},
+		"event_send_dist_exit", "si dx r9", NULL},
+	{KIND(PROCESS_EXIT_SIGNAL), {"erts_proc_sig_send_dist_link_exit"},
+		"event_send_dist_exit", "si dx r9", NULL},
+	{KIND(COPY_STRUCT), {"copy_struct_x"}, "event_copy_struct", "di si", NULL},
+	{KIND(COPY_OBJECT), {"copy_object_x"}, "event_copy_object", "di si", NULL},
+	{KIND(COPY_OBJECT), {"copy_struct_x"}, "event_copy_object_struct", "si", NULL},
+	/* C++: (process *, void const *, unsigned long *, ..., erl_module_nif *), OTP 25 and 27 */
+	{NIF_KINDS, {"_Z17beam_jit_call_nifP7processPKvPmPFmP18enif_environment_tiS3_E"
+			"P14erl_module_nif",
+			"beam_jit_call_nif"},
+		"event_nif", "di si", "event_nif_return"},
+	{NIF_KINDS, {"erts_call_dirty_nif"}, "event_dirty_nif", "si dx", "event_nif_return"},
+	{KIND(DIST_MONITOR), {"erts_set_dist_entry_connected"}, "event_node_up", "di dx", NULL},
+	{KIND(DIST_MONITOR), {"erts_do_net_exits"}, "event_node_down", "di si", NULL},
+	{OUTPUT_KINDS, {"erts_dist_command"},
+		"event_dist_command", "di", "event_dist_command_return"},
+	{KIND(DIST_PORT_BUSY), {"erts_dsig_send"},
+		"event_dsig_send", "di", "event_dsig_send_return"},
+	{KIND(DIST_PORT_BUSY), {"erts_suspend"}, "event_suspend", "di", NULL},
+	{KIND(DIST_PORT_NOT_BUSY), {"erts_dist_port_not_busy"},
+		"event_dist_not_busy", "di", NULL},
+	/* Found in the running node: functions to which its structs point. */
+	{KIND(CARRIER_CREATE), {"Allctr_t.mseg_alloc"},
+		"event_carrier_alloc", "di si dx", "event_carrier_alloc_return"},
+	{KIND(CARRIER_CREATE), {"Allctr_t.sys_alloc"},
+		"event_carrier_alloc", "di si dx", "event_carrier_alloc_return"},
+	{KIND(CARRIER_DESTROY), {"Allctr_t.mseg_dealloc"},
+		"event_carrier_free", "di dx cx", NULL},
+	{KIND(CARRIER_DESTROY), {"Allctr_t.sys_dealloc"}, "event_carrier_free", "di dx cx", NULL},
+	{KIND(CARRIER_RESIZE), {"Allctr_t.mseg_realloc"},
+		"event_carrier_mseg_realloc", "di dx cx", "event_carrier_realloc_return"},
+	{KIND(CARRIER_RESIZE), {"Allctr_t.sys_realloc"},
+		"event_carrier_sys_realloc", "di dx cx", "event_carrier_realloc_return"},
+	{KIND(CARRIER_POOL_PUT), {"Allctr_t.remove_mbc"}, "event_carrier_remove", "di si", NULL},
+	{KIND(CARRIER_POOL_GET), {"Allctr_t.add_mbc"}, "event_carrier_add", "di si", NULL},
 };
 /* clang-format on */
 _Static_assert(2 * ARRAY_SIZE(rows) <= SOURCE_MAX_POINTS + 2, "each row may be two points");
@@ -139,6 +186,14 @@ bool source_plan_add(struct source_plan *p, const struct source_point *point)
 		return false;
 	p->points[p->nr_points++] = *point;
 	return true;
+}
+
+#define NOT_FOUND "not found in this node"
+
+/* No symbol, but a pointer to it in a struct of the VM. */
+static bool is_found_in_node(const struct source_row *row)
+{
+	return strchr(row->symbols[0], '.') != NULL;
 }
 
 unsigned int source_arguments(const char *args)
@@ -236,6 +291,8 @@ void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds)
 		names[i] = find_function(&rows[i], f, &addrs[i]);
 		if (!names[i] && !may_be_absent(&rows[i], otp)) {
 			find_reason(&rows[i], f, &name, &why);
+			if (is_found_in_node(&rows[i]))
+				why = NOT_FOUND;
 			refuse(out, rows[i].kinds & kinds, name, why);
 		} else if (names[i] && !place_row(&places[i], &rows[i], elf, addrs[i])) {
 			refuse(out, rows[i].kinds & kinds, names[i],
@@ -326,6 +383,59 @@ void source_places(struct source_places *out, const struct beam_node *n)
 	functions_close(f);
 }
 
+/* ---- functions that only a running node can tell of ----------------------------------------- */
+
+/* Places for all functions of that name, in order; false: there is none, or one has no place. */
+static bool place_found(struct source_plan *p, const struct source_row *row,
+			const struct elf_file *elf, const struct source_found *found, size_t nr,
+			bool add)
+{
+	struct row_places places;
+	bool any = false;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (strcmp(found[i].name, row->symbols[0]) != 0)
+			continue;
+		any = true;
+		if (!place_row(&places, row, elf, found[i].addr)) {
+			refuse(p, row->kinds, row->symbols[0],
+			       places.call.ok ? places.back.reason : places.call.reason);
+			return false;
+		}
+		if (add)
+			add_points(p, row, row->symbols[0], found[i].addr,
+				   elf_file_offset_of(elf, found[i].addr), &places);
+	}
+	return any;
+}
+
+static bool is_asked(const struct source_row *row, uint64_t kinds)
+{
+	return is_found_in_node(row) && row->kinds & kinds;
+}
+
+void source_plan_found(struct source_plan *p, const struct elf_file *elf, uint64_t kinds,
+		       const struct source_found *found, size_t nr)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!is_asked(&rows[i], kinds))
+			continue;
+		p->kinds |= rows[i].kinds & kinds;
+		for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+			if (rows[i].kinds & kinds & 1ull << kind)
+				p->missing[kind] = NULL;
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (is_asked(&rows[i], kinds) && !place_found(p, &rows[i], elf, found, nr, false))
+			refuse(p, rows[i].kinds & kinds, rows[i].symbols[0], NOT_FOUND);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (is_asked(&rows[i], kinds & p->kinds))
+			place_found(p, &rows[i], elf, found, nr, true);
+	}
+}
+
 void source_functions(enum event_kind kind, char *buf, size_t size)
 {
 	size_t at = 0;
@@ -341,6 +451,8 @@ void source_functions(enum event_kind kind, char *buf, size_t size)
 			at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? ", " : "",
 					       strstr(rows[i].symbols[0], "remove_message")
 						       ? "beam_jit_remove_message"
+					       : strstr(rows[i].symbols[0], "call_nif")
+						       ? "beam_jit_call_nif"
 						       : rows[i].symbols[0]);
 	}
 }

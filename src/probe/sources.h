@@ -61,6 +61,23 @@ void source_plan_of_node(struct source_plan *out, const struct beam_node *n, uin
 void source_missing(const struct source_plan *p, enum event_kind kind, char *buf, size_t size);
 /* PLACEMENT_* of the registers "di si dx". */
 unsigned int source_arguments(const char *args);
+/*
+ * A function that was found in a running node, as a struct of its VM points to it; several may have
+ * one name, and each is probed.  Rows whose name has a dot are of such functions; without them
+ * their kinds are missing.
+ */
+struct source_found {
+	const char *name; /* "Allctr_t.mseg_alloc" */
+	uint64_t addr;	  /* in the file */
+};
+/* Adds to a plan what of these kinds such functions give. */
+void source_plan_found(struct source_plan *p, const struct elf_file *elf, uint64_t kinds,
+		       const struct source_found *found, size_t nr);
+
+/* All that a node gives of these kinds: by symbol, calls of drivers, found in it. */
+struct beam_node;
+void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kinds);
+
 /* The functions that a kind needs, as a list "a, b" into buf. */
 void source_functions(enum event_kind kind, char *buf, size_t size);
 

@@ -3,101 +3,7 @@
  * The programs of events, on a made-up process: what they emit, what they tell a collection by,
  * what is counted when there is no room, and what unreadable memory leaves of an event.
  */
-#include "bpf_host.h"
-#include "maps.bpf.c"
-#include "events.bpf.c"
-
-#define PROCESS	 0x7f5470000000ull
-#define OTHER	 0x7f5470010000ull
-#define ESDP	 0x7f5460000000ull
-#define HEAP	 0x7f5480000000ull
-#define MESSAGE	 0x7f5490000000ull
-#define EPID	 0x283ull
-#define TO	 0x293ull
-#define FSBASE	 0x7f5449fff6c0ull
-#define NIL	 0x3bull
-#define SMALL(n) (((uint64_t)(n) << 4) | 0xf)
-#define ATOM(n)	 (((uint64_t)(n) << 6) | 0xb)
-#define ALL	 ((1ull << NR_EVENT_KINDS) - 1)
-
-static struct beam_layout *layout(void)
-{
-	return (struct beam_layout *)&config.layout;
-}
-
-static void put(uint64_t process, int32_t offset, uint64_t value)
-{
-	host_put_u64(process + (uint64_t)offset, value);
-}
-
-/* Offsets of no release: each field has a place of its own. */
-static int setup(void **unused)
-{
-	int32_t *l = (int32_t *)layout();
-
-	(void)unused;
-	host_reset();
-	memset((void *)&config, 0, sizeof(config));
-	memset(&state, 0, sizeof(state));
-	for (size_t i = 0; i < sizeof(struct beam_layout) / 4; i++)
-		l[i] = (int32_t)(8 * i);
-	layout()->message_m = 16;
-	layout()->message_data = 8;
-	layout()->message_hfrag = 40;
-	config.event_kinds = ALL;
-	memset(&switches, 0, sizeof(switches));
-	switches.kinds = ALL;
-	HOST_ADD_RINGS(rings);
-	HOST_ADD_MAP(counters);
-	HOST_ADD_MAP(threads);
-	HOST_ADD_MAP(sites);
-	HOST_ADD_MAP(processes);
-	HOST_ADD_MAP(kept_returns);
-	HOST_ADD_MAP(event_counts);
-	HOST_ADD_MAP(event_threads);
-	host_add_memory(PROCESS, 0x2000);
-	host_add_memory(OTHER, 0x2000);
-	host_add_memory(ESDP, 0x2000);
-	host_add_memory(HEAP, 0x1000);
-	host_add_memory(MESSAGE, 0x100);
-	host.pid_tgid = 4711ull << 32 | 4712;
-	host.cpu = 1;
-	host.task.thread.fsbase = FSBASE;
-	put(PROCESS, config.layout.process_id, EPID);
-	put(OTHER, config.layout.process_id, TO);
-	put(PROCESS, config.layout.process_scheduler_data, ESDP);
-	return 0;
-}
-
-static int teardown(void **unused)
-{
-	(void)unused;
-	host_reset();
-	return 0;
-}
-
-/* The nth event in the rings, NULL if there are fewer. */
-static const struct rec_raw_event *event(unsigned int n)
-{
-	for (unsigned int i = 0; i < host.nr_records; i++) {
-		const struct rec_header *h = host.records[i].bytes;
-
-		if (h->type != REC_RAW_EVENT)
-			continue;
-		assert_true(host.records[i].submitted);
-		assert_int_equal(h->size, host.records[i].size);
-		if (n-- == 0)
-			return host.records[i].bytes;
-	}
-	return NULL;
-}
-
-static struct event_count counted(enum event_kind kind)
-{
-	uint32_t key = kind;
-
-	return *(struct event_count *)bpf_map_lookup_elem(&event_counts, &key);
-}
+#include "event_node.h"
 
 /* {{a,[1,2,3]},"xy"}: tuples, a list that goes backwards, one that goes forwards. */
 static uint64_t put_term(void)
@@ -337,15 +243,13 @@ static void collections_are_told(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(exits),
-		TEST(circles),
-		TEST(faults),
-		TEST(no_room),
-		TEST(filters),
-		TEST(sizes),
-		TEST(collections_are_told),
-#undef TEST
+		EVENT_TEST(exits),
+		EVENT_TEST(circles),
+		EVENT_TEST(faults),
+		EVENT_TEST(no_room),
+		EVENT_TEST(filters),
+		EVENT_TEST(sizes),
+		EVENT_TEST(collections_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Events of carriers: where allocators get their memory from, and where they give it back to.
+ *
+ * What makes them is static in erl_alloc_util.c; but an allocator (Allctr_t) keeps pointers to the
+ * functions that get, resize and return carriers and that take them in and out of its trees, and
+ * those are probed (src/beam/allocator_calls.c).  Signatures: erl_alloc_util.h, OTP 25 to 29.
+ */
+#ifndef EBEAM_BPF_EVENT_ALLOC_H
+#define EBEAM_BPF_EVENT_ALLOC_H
+
+#include "event_values.bpf.h"
+
+/* CarriersStats_t {StatValues_t carriers[3], max, max_ever; BlockStats_t blocks[12]}, where
+ * StatValues_t is {no, size} and BlockStats_t three of them: now, max, max ever.  erl_alloc_util.h,
+ * OTP 25 to 29. */
+#define CARRIER_SOURCES	 3
+#define STAT_VALUES_SIZE 16
+#define BLOCK_STATS_SIZE (3 * STAT_VALUES_SIZE)
+#define ALLOCATOR_TYPES	 12 /* ERTS_ALC_A_COUNT */
+/* Carrier_t.chdr: the size with flags in its low bits, as carriers are made of units of 8 bytes. */
+#define CARRIER_FLAGS 7ull
+
+/* Values of carrier_create and carrier_destroy. */
+enum {
+	CARRIER_TYPE,
+	CARRIER_INSTANCE,
+	CARRIER_SIZE,
+	CARRIER_MBCS,
+	CARRIER_MBCS_SIZE,
+	CARRIER_MBCS_BLOCKS,
+	CARRIER_MBCS_BLOCKS_SIZE,
+	CARRIER_SBCS,
+	CARRIER_SBCS_SIZE,
+	CARRIER_SBCS_BLOCKS,
+	CARRIER_SBCS_BLOCKS_SIZE,
+	CARRIER_FOR,
+	CARRIER_VALUES
+};
+
+/* Carriers and their bytes, by where they come from, then blocks of the allocator's own. */
+INLINE void carrier_stats(uint64_t stats, uint64_t blocks, uint32_t type, uint64_t *out)
+{
+	uint64_t carriers[2 * CARRIER_SOURCES], own[2];
+
+	out[0] = out[1] = out[2] = out[3] = EVENT_UNKNOWN;
+	if (read_user(stats, carriers, sizeof(carriers))) {
+		out[0] = carriers[0] + carriers[2] + carriers[4];
+		out[1] = carriers[1] + carriers[3] + carriers[5];
+	}
+	if (type && type <= ALLOCATOR_TYPES &&
+	    read_user(blocks + (uint64_t)(type - 1) * BLOCK_STATS_SIZE, own, sizeof(own))) {
+		out[2] = own[0];
+		out[3] = own[1];
+	}
+}
+
+/* The process that runs on this scheduler; 0 = none, or no scheduler. */
+INLINE uint64_t process_running(void)
+{
+	struct thread_info *t = scheduler_here();
+	uint64_t process = 0;
+
+	if (t)
+		read_u64(t->esdp + config.layout.sched_current_process, &process);
+	return process;
+}
+
+/* Name and number of an allocator. */
+INLINE void allocator_values(uint64_t allctr, uint64_t *values)
+{
+	uint32_t ix;
+
+	read_u64(allctr + config.layout.allctr_name_prefix, &values[CARRIER_TYPE]);
+	values[CARRIER_INSTANCE] =
+		read_u32(allctr + config.layout.allctr_ix, &ix) ? ix : EVENT_UNKNOWN;
+}
+
+/* `made`: 1 if the carrier is new, as the allocator has not counted it yet. */
+INLINE void carrier_event(struct pt_regs *ctx, enum event_kind kind, uint64_t allctr, bool many,
+			  uint64_t size, uint32_t made)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), process, epid;
+	struct rec_raw_event *rec;
+	uint32_t type = 0;
+	uint16_t flags;
+
+	process = process_running();
+	epid = epid_of(process);
+	if (!wanted_of(kind, epid))
+		return;
+	if (process)
+		event_seen(process, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(kind, ts_ns, epid, flags, 0);
+	if (rec) {
+		read_u32(allctr + config.layout.allctr_alloc_no, &type);
+		allocator_values(allctr, rec->values);
+		rec->values[CARRIER_SIZE] = size;
+		carrier_stats(allctr + config.layout.allctr_mbcs,
+			      allctr + config.layout.allctr_mbcs_blocks, type,
+			      &rec->values[CARRIER_MBCS]);
+		carrier_stats(allctr + config.layout.allctr_sbcs,
+			      allctr + config.layout.allctr_sbcs_blocks, type,
+			      &rec->values[CARRIER_SBCS]);
+		if (made && many && rec->values[CARRIER_MBCS] != EVENT_UNKNOWN) {
+			rec->values[CARRIER_MBCS] += 1;
+			rec->values[CARRIER_MBCS_SIZE] += size;
+		} else if (made && !many && rec->values[CARRIER_SBCS] != EVENT_UNKNOWN) {
+			rec->values[CARRIER_SBCS] += 1;
+			rec->values[CARRIER_SBCS_SIZE] += size;
+		}
+		rec->values[CARRIER_FOR] = many ? EVENT_WORD_MBC : EVENT_WORD_SBC;
+		event_end(rec, CARRIER_VALUES);
+	}
+	count_time(ts_ns);
+}
+
+/*
+ * void *(*mseg_alloc)(Allctr_t *, Uint *size_p, Uint flags),
+ * void *(*sys_alloc)(Allctr_t *, Uint *size_p, int superalign): flags and superalign are 0 for a
+ * carrier of a single block, and only then; *size_p is the size that it got.
+ */
+SEC("uprobe")
+int event_carrier_alloc(struct pt_regs *ctx)
+{
+	struct event_thread *t = thread_here();
+
+	if (!t)
+		return 0;
+	t->carrier.allctr = ctx->di;
+	t->carrier.size_at = ctx->si;
+	t->carrier.many = (uint32_t)ctx->dx != 0;
+	return 0;
+}
+
+SEC("uretprobe")
+int event_carrier_alloc_return(struct pt_regs *ctx)
+{
+	struct event_thread *t = thread_here();
+	uint64_t allctr, size;
+
+	if (!t || !t->carrier.allctr)
+		return 0;
+	allctr = t->carrier.allctr;
+	t->carrier.allctr = 0;
+	if (ctx->ax && read_u64(t->carrier.size_at, &size))
+		carrier_event(ctx, EVENT_CARRIER_CREATE, allctr, t->carrier.many, size, 1);
+	return 0;
+}
+
+/* void (*mseg_dealloc)(Allctr_t *, void *seg, Uint size, Uint flags),
+ * void (*sys_dealloc)(Allctr_t *, void *ptr, Uint size, int superalign) */
+SEC("uprobe")
+int event_carrier_free(struct pt_regs *ctx)
+{
+	carrier_event(ctx, EVENT_CARRIER_DESTROY, ctx->di, (uint32_t)ctx->cx != 0, ctx->dx, 0);
+	return 0;
+}
+
+INLINE void carrier_resizes(uint64_t allctr, uint64_t old_size, uint64_t size_at)
+{
+	struct event_thread *t = thread_here();
+
+	if (!t)
+		return;
+	t->carrier.allctr = allctr;
+	t->carrier.size_at = size_at;
+	t->carrier.old_size = old_size;
+}
+
+/* void *(*mseg_realloc)(Allctr_t *, void *seg, Uint old_size, Uint *new_size_p) */
+SEC("uprobe")
+int event_carrier_mseg_realloc(struct pt_regs *ctx)
+{
+	carrier_resizes(ctx->di, ctx->dx, ctx->cx);
+	return 0;
+}
+
+/* void *(*sys_realloc)(Allctr_t *, void *ptr, Uint *new_size_p, Uint old_size, int superalign) */
+SEC("uprobe")
+int event_carrier_sys_realloc(struct pt_regs *ctx)
+{
+	carrier_resizes(ctx->di, ctx->cx, ctx->dx);
+	return 0;
+}
+
+SEC("uretprobe")
+int event_carrier_realloc_return(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), size, process, epid;
+	struct event_thread *t = thread_here();
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!t || !t->carrier.allctr)
+		return 0;
+	process = process_running();
+	epid = epid_of(process);
+	if (ctx->ax && read_u64(t->carrier.size_at, &size) &&
+	    wanted_of(EVENT_CARRIER_RESIZE, epid)) {
+		if (process)
+			event_seen(process, ts_ns);
+		flags = event_stack(ctx, process, ts_ns);
+		rec = event_begin(EVENT_CARRIER_RESIZE, ts_ns, epid, flags, 0);
+		if (rec) {
+			allocator_values(t->carrier.allctr, rec->values);
+			rec->values[2] = t->carrier.old_size;
+			rec->values[3] = size;
+			event_end(rec, 4);
+		}
+	}
+	t->carrier.allctr = 0;
+	count_time(ts_ns);
+	return 0;
+}
+
+/* ---- the pool ------------------------------------------------------------------------------ */
+
+/* True if some block of the carrier is in use. */
+INLINE bool carrier_in_use(uint64_t carrier)
+{
+	uint64_t blocks[ALLOCATOR_TYPES], sum = 0;
+
+	if (!read_user(carrier + config.layout.carrier_cpool_blocks, blocks, sizeof(blocks)))
+		return false;
+	for (int i = 0; i < ALLOCATOR_TYPES; i++)
+		sum |= blocks[i];
+	return sum != 0;
+}
+
+/*
+ * A carrier for many blocks leaves or enters the trees of an allocator.  One that is destroyed is
+ * empty; one that is not goes to the pool, or comes from there (abandon_carrier() and
+ * create_carrier(), erl_alloc_util.c of OTP 25 to 29).
+ */
+INLINE void pool_event(struct pt_regs *ctx, enum event_kind kind)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), allctr = ctx->di, carrier = ctx->si, header, process,
+		 epid;
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!wanted(kind) || !carrier_in_use(carrier) ||
+	    !read_u64(carrier + config.layout.carrier_chdr, &header))
+		return;
+	process = process_running();
+	epid = epid_of(process);
+	if (!wanted_of(kind, epid))
+		return;
+	if (process)
+		event_seen(process, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(kind, ts_ns, epid, flags, 0);
+	if (rec) {
+		allocator_values(allctr, rec->values);
+		rec->values[2] = header & ~CARRIER_FLAGS;
+		event_end(rec, 3);
+	}
+	count_time(ts_ns);
+}
+
+/* void (*remove_mbc)(Allctr_t *, Carrier_t *) */
+SEC("uprobe")
+int event_carrier_remove(struct pt_regs *ctx)
+{
+	pool_event(ctx, EVENT_CARRIER_POOL_PUT);
+	return 0;
+}
+
+/* void (*add_mbc)(Allctr_t *, Carrier_t *) */
+SEC("uprobe")
+int event_carrier_add(struct pt_regs *ctx)
+{
+	pool_event(ctx, EVENT_CARRIER_POOL_GET);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Events of copying terms, and of calls of NIFs.
+ */
+#ifndef EBEAM_BPF_EVENT_COPY_H
+#define EBEAM_BPF_EVENT_COPY_H
+
+#include "event_alloc.bpf.h"
+
+/* ---- copies -------------------------------------------------------------------------------- */
+
+/* Eterm copy_struct_x(Eterm obj, Uint sz, Eterm **hpp, ErlOffHeap *off_heap, ...), copy.c; obj may
+ * be an immediate, of which nothing is copied */
+SEC("uprobe")
+int event_copy_struct(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), process, epid;
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!wanted(EVENT_COPY_STRUCT) || (!TERM_LIST(ctx->di) && !TERM_BOXED(ctx->di)))
+		return 0;
+	process = process_running();
+	epid = epid_of(process);
+	if (!wanted_of(EVENT_COPY_STRUCT, epid))
+		return 0;
+	if (process)
+		event_seen(process, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(EVENT_COPY_STRUCT, ts_ns, epid, flags, 0);
+	if (rec) {
+		rec->values[0] = ctx->si;
+		event_end(rec, 1);
+	}
+	count_time(ts_ns);
+	return 0;
+}
+
+INLINE void copied_object(struct pt_regs *ctx, uint64_t to, uint64_t size)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), epid = epid_of(to), process;
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!wanted_of(EVENT_COPY_OBJECT, epid))
+		return;
+	process = process_running();
+	event_seen(to, ts_ns);
+	if (process && process != to)
+		event_seen(process, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(EVENT_COPY_OBJECT, ts_ns, epid, flags, 0);
+	if (rec) {
+		rec->values[0] = size;
+		event_end(rec, 1);
+	}
+	count_time(ts_ns);
+}
+
+/* Eterm copy_object_x(Eterm obj, Process *to, Uint extra), copy.c: its size is that of the
+ * copy_struct_x() inside, which is called once. */
+SEC("uprobe")
+int event_copy_object(struct pt_regs *ctx)
+{
+	struct event_thread *t = thread_here();
+
+	if (t)
+		t->copy_to = TERM_LIST(ctx->di) || TERM_BOXED(ctx->di) ? ctx->si : 0;
+	return 0;
+}
+
+SEC("uprobe")
+int event_copy_object_struct(struct pt_regs *ctx)
+{
+	struct event_thread *t = thread_here();
+	uint64_t to;
+
+	if (!t || !t->copy_to)
+		return 0;
+	to = t->copy_to;
+	t->copy_to = 0;
+	copied_object(ctx, to, ctx->si);
+	return 0;
+}
+
+/* ---- NIFs ---------------------------------------------------------------------------------- */
+
+/* ErtsCodeMFA {module, function, arity}: the end of the ErtsCodeInfo in front of every function,
+ * code_ix.h of OTP 25 to 29 */
+#define CODE_MFA_SIZE 24
+
+INLINE void nif_event(struct pt_regs *ctx, enum event_kind kind, uint64_t process,
+		      const uint64_t *mfa, uint64_t duration_ns, uint64_t ts_ns)
+{
+	uint64_t epid = epid_of(process);
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!wanted_of(kind, epid))
+		return;
+	event_seen(process, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(kind, ts_ns, epid, flags, 0);
+	if (rec) {
+		rec->values[0] = mfa[0];
+		rec->values[1] = mfa[1];
+		rec->values[2] = mfa[2];
+		rec->values[3] = duration_ns;
+		event_end(rec, kind == EVENT_NIF_RETURN ? 4 : 3);
+	}
+	count_time(ts_ns);
+}
+
+INLINE void nif_entered(struct pt_regs *ctx, uint64_t process, uint64_t code)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns();
+	struct event_thread *t = thread_here();
+
+	keep_return();
+	if (!t)
+		return;
+	t->nif.process = process;
+	t->nif.ts_ns = ts_ns;
+	/* Now: of a dirty NIF it is another one in the end, that which takes its result. */
+	if (!read_user(code - CODE_MFA_SIZE, t->nif.mfa, CODE_MFA_SIZE))
+		t->nif.mfa[2] = EVENT_UNKNOWN; /* no arity that can be: no function */
+	nif_event(ctx, EVENT_NIF_ENTRY, process, t->nif.mfa, 0, ts_ns);
+}
+
+/* Eterm beam_jit_call_nif(Process *c_p, ErtsCodePtr I, Eterm *reg, BeamJitNifF *fp,
+ * struct erl_module_nif *NifMod), jit/beam_jit_common.cpp; I: where the NIF's function begins */
+SEC("uprobe")
+int event_nif(struct pt_regs *ctx)
+{
+	nif_entered(ctx, ctx->di, ctx->si);
+	return 0;
+}
+
+/* int erts_call_dirty_nif(ErtsSchedulerData *esdp, Process *c_p, ErtsCodePtr I, Eterm *reg),
+ * erl_nif.c */
+SEC("uprobe")
+int event_dirty_nif(struct pt_regs *ctx)
+{
+	nif_entered(ctx, ctx->si, ctx->dx);
+	return 0;
+}
+
+SEC("uretprobe")
+int event_nif_return(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns();
+	struct event_thread *t = thread_here();
+
+	drop_return();
+	if (!t || !t->nif.process)
+		return 0;
+	nif_event(ctx, EVENT_NIF_RETURN, t->nif.process, t->nif.mfa, ts_ns - t->nif.ts_ns, ts_ns);
+	t->nif.process = 0;
+	return 0;
+}
+
+#endif

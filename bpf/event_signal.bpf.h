@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Events of exit signals.
+ */
+#ifndef EBEAM_BPF_EVENT_SIGNAL_H
+#define EBEAM_BPF_EVENT_SIGNAL_H
+
+#include "event_values.bpf.h"
+
+#define IS_PID(term) (((term)&0xf) == 3)
+
+INLINE void exit_signal(struct pt_regs *ctx, uint64_t from, uint64_t to, uint64_t reason)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), epid = IS_PID(from) ? from : 0, process = 0, here;
+	struct thread_info *t = scheduler_here();
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!wanted_of(EVENT_PROCESS_EXIT_SIGNAL, epid) &&
+	    !wanted_of(EVENT_PROCESS_EXIT_SIGNAL, to))
+		return;
+	if (epid && t && read_u64(t->esdp + config.layout.sched_current_process, &here) && here &&
+	    epid_of(here) == epid)
+		process = here;
+	if (process)
+		event_seen(process, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(EVENT_PROCESS_EXIT_SIGNAL, ts_ns, epid, flags, EVENT_BLOCKS);
+	if (rec) {
+		rec->values[0] = from;
+		rec->values[1] = to;
+		rec->values[2] = reason;
+		copy_block((struct event_with_term *)rec, from);
+		copy_term(rec, reason);
+		event_end(rec, 3);
+	}
+	count_time(ts_ns);
+}
+
+/* void erts_proc_sig_send_exit(ErtsPTabElementCommon *sender, Eterm from, Eterm to, Eterm reason,
+ * Eterm token, int normal_kills), erl_proc_sig_queue.c: exit/2 */
+SEC("uprobe")
+int event_send_exit(struct pt_regs *ctx)
+{
+	exit_signal(ctx, ctx->si, ctx->dx, ctx->cx);
+	return 0;
+}
+
+/* void erts_proc_sig_send_link_exit(ErtsPTabElementCommon *sender, Eterm from, ErtsLink *lnk,
+ * Eterm reason, Eterm token): a process or port with a link exits */
+SEC("uprobe")
+int event_send_link_exit(struct pt_regs *ctx)
+{
+	uint64_t to = 0;
+
+	read_u64(ctx->dx + config.layout.link_item, &to);
+	exit_signal(ctx, ctx->si, to, ctx->cx);
+	return 0;
+}
+
+/* void erts_proc_sig_send_dist_exit(DistEntry *dep, Eterm from, Eterm to, ErtsDistExternal *,
+ * ErlHeapFragment *, Eterm reason, Eterm token), erts_proc_sig_send_dist_link_exit(the same): from
+ * another node; reason is THE_NON_VALUE (0) as long as it is not decoded */
+SEC("uprobe")
+int event_send_dist_exit(struct pt_regs *ctx)
+{
+	exit_signal(ctx, ctx->si, ctx->dx, ctx->r9);
+	return 0;
+}
+
+#endif
