@@ -29,8 +29,8 @@ struct probe_config {
 	uint64_t event_kinds;	    /* bit set of enum event_kind: those that are emitted */
 	uint64_t event_epid;	    /* only those about this process; 0 = all */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
+	uint64_t longer_than_ns;    /* of long_gc and long_schedule */
 	uint32_t event_stacks;	    /* emit the Erlang stack ahead of each event */
-	uint64_t longer_than_ns; /* of long_gc and long_schedule */
 	uint32_t pad;
 	struct beam_layout layout;
 };

@@ -33,7 +33,7 @@ struct live_config {
 	bool event_stacks;
 	double max_overhead;	    /* percent; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
-	uint64_t longer_than_ns; /* of long_gc, long_schedule */
+	uint64_t longer_than_ns;    /* of long_gc, long_schedule */
 };
 
 /* Everything but session_start().  On failure live_close() is called. */
