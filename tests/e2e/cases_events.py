@@ -373,9 +373,14 @@ def functions(ctx):
     if not os.path.exists(FINDER):
         raise Skip("build/tools/functions is not built: make tools")
     found = subprocess.run([FINDER, str(ctx.node.os_pid), "--check"], capture_output=True, text=True)
-    verdicts = Counter(line.split()[2] for line in found.stdout.splitlines())
-    check_equal(found.returncode, 0, f"{found.stdout}{found.stderr}")
-    check_equal(set(verdicts), {"no"} if ctx.release >= 29 else {"equal"}, found.stdout)
+    verdicts = Counter(line.split()[2].strip(":") for line in found.stdout.splitlines())
+    if ctx.otp.endswith("usdt"):
+        # The probes in its code change what calls what: fewer are found, but none that is wrong.
+        check_equal(verdicts["WRONG"], 0, found.stdout)
+        check(verdicts["equal"] >= 15, found.stdout)
+    else:
+        check_equal(found.returncode, 0, f"{found.stdout}{found.stderr}")
+        check_equal(set(verdicts), {"no"} if ctx.release >= 29 else {"equal"}, found.stdout)
     check(sum(verdicts.values()) >= 25, f"functions: {found.stdout}")
     print(f"{sum(verdicts.values())} functions found without symbols, compared: {verdicts}")
 
