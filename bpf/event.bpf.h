@@ -34,7 +34,7 @@ struct entered_gc {
 	uint32_t epoch;
 };
 struct event_thread {
-	struct entered_gc gc;
+	struct entered_gc gc, usdt_gc;
 	struct {
 		uint64_t parent, mfa[3];
 		uint32_t link, entered, epoch, pad;
@@ -267,6 +267,12 @@ INLINE bool wanted(enum event_kind kind)
 INLINE uint32_t epoch_of(enum event_kind a, enum event_kind b)
 {
 	return switches.epoch[a] + switches.epoch[b];
+}
+
+/* A USDT probe gives it: not for a uprobe that is there for other kinds. */
+INLINE bool from_usdt(enum event_kind kind)
+{
+	return config.usdt_kinds >> kind & 1;
 }
 
 INLINE bool wanted_of(enum event_kind kind, uint64_t epid)

@@ -159,6 +159,12 @@ INLINE void gc_took_long(struct pt_regs *ctx, uint64_t ts_ns, uint64_t epid, boo
 	}
 }
 
+INLINE bool gc_from_usdt(void)
+{
+	return from_usdt(EVENT_GC_MINOR_START) || from_usdt(EVENT_GC_MINOR_END) ||
+	       from_usdt(EVENT_GC_MAJOR_START) || from_usdt(EVENT_GC_MAJOR_END);
+}
+
 /*
  * What garbage_collect() did, told from before and after (erl_gc.c of OTP 25 to 29): minor while
  * gen_gcs < max_gen_gcs and no full sweep is asked for, which adds 1 to gen_gcs; a major one sets
@@ -187,12 +193,16 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 	    (config.gc_longer_than_ns && ns <= config.gc_longer_than_ns))
 		return;
 	event_seen(was.process, ts_ns);
-	gc_start(minor ? EVENT_GC_MINOR_START : EVENT_GC_MAJOR_START, was.ts_ns, epid, 0, &was);
+	if (!gc_from_usdt())
+		gc_start(minor ? EVENT_GC_MINOR_START : EVENT_GC_MAJOR_START, was.ts_ns, epid, 0,
+			 &was);
 	if (!done && !fell)
 		return; /* its heap would have been larger than it may be: killed, no end */
 	flags = event_stack(ctx, was.process, ts_ns);
 	reclaimed = was.dirty ? EVENT_UNKNOWN : now.reclaimed - was.reclaimed;
-	if (fell) {
+	if (gc_from_usdt()) {
+		/* Here only for what follows. */
+	} else if (fell) {
 		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, 0, ns, &now);
 	} else if (minor && now.gen_gcs != 0) {
 		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, reclaimed, ns, &now);

@@ -194,19 +194,14 @@ int event_send_remote(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Sint beam_jit_remove_message(Process *c_p, ...), jit/beam_jit_common.cpp: takes the message at
- * *c_p->sig_qs.save; m[2] of it is the sender. */
-SEC("uprobe")
-int event_receive(struct pt_regs *ctx)
+INLINE void received(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->di, epid = epid_of(process), at,
-		 message;
+	uint64_t epid = epid_of(process), from = 0, at, message;
 	struct rec_raw_event *rec;
-	uint64_t from = 0;
 	uint16_t flags;
 
 	if (!wanted_of(EVENT_MESSAGE_RECEIVE, epid))
-		return 0;
+		return;
 	if (read_u64(process + config.layout.process_sig_qs_save, &at) && read_u64(at, &message))
 		read_u64(message + config.layout.message_m + 16, &from);
 	event_seen(process, ts_ns);
@@ -218,6 +213,14 @@ int event_receive(struct pt_regs *ctx)
 		event_end(rec, 2);
 	}
 	count_time(ts_ns);
+}
+
+/* Sint beam_jit_remove_message(Process *c_p, ...), jit/beam_jit_common.cpp: takes the message at
+ * *c_p->sig_qs.save; m[2] of it is the sender. */
+SEC("uprobe")
+int event_receive(struct pt_regs *ctx)
+{
+	received(ctx, ctx->di, bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -36,7 +36,8 @@ INLINE void spawned(struct pt_regs *ctx, struct event_thread *t, uint64_t child,
 	struct rec_raw_event *rec;
 	uint16_t flags = 0;
 
-	if (wanted_of(EVENT_PROCESS_SPAWN, child) || wanted_of(EVENT_PROCESS_SPAWN, parent)) {
+	if (!from_usdt(EVENT_PROCESS_SPAWN) &&
+	    (wanted_of(EVENT_PROCESS_SPAWN, child) || wanted_of(EVENT_PROCESS_SPAWN, parent))) {
 		flags = event_stack(ctx, t->spawn.parent, ts_ns);
 		rec = event_begin(EVENT_PROCESS_SPAWN, ts_ns, child, flags, 0);
 		if (rec) {

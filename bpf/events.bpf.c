@@ -19,3 +19,4 @@
 #include "event_port.bpf.h"
 #include "event_process.bpf.h"
 #include "event_signal.bpf.h"
+#include "event_usdt.bpf.h"

@@ -19,6 +19,16 @@ struct dictionary_key {
 	uint64_t hash;
 };
 
+/* How a process or port table spreads numbers over its slots (erl_ptab.h): from the numbers of an
+ * identifier's text to its term and its struct. */
+struct id_table {
+	uint64_t slots; /* address of the array; 0 = unknown */
+	uint64_t pix_mask, cl_mask, cli_mask;
+	uint32_t cl_shift, cli_shift;
+	uint32_t number_bits; /* of a pid, those above are its serial */
+	uint32_t whole_word;  /* OTP 26 and later: the term holds slot data in 60 bits */
+};
+
 struct probe_config {
 	uint32_t os_pid;	 /* in the initial PID namespace */
 	uint32_t frame_pointers; /* FP_RA frames (+JPperf): every call site stores the stack pointer
@@ -30,7 +40,9 @@ struct probe_config {
 	uint64_t event_epid;	    /* only those about this process; 0 = all */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 	uint64_t longer_than_ns;    /* of long_gc and long_schedule */
-	uint32_t event_stacks;	    /* emit the Erlang stack ahead of each event */
+	uint64_t usdt_kinds;	    /* of event_kinds: those that come from USDT probes */
+	struct id_table processes, ports;
+	uint32_t event_stacks; /* emit the Erlang stack ahead of each event */
 	uint32_t pad;
 	struct beam_layout layout;
 };

@@ -245,6 +245,11 @@ struct term_block {
 
 #define EVENT_RAW_WORDS 12   /* of values; fields follow each other, each as many words as it has */
 #define RAW_EVENT_STACK 0x1u /* its stack came as a raw sample of the same time and thread */
+#define RAW_EVENT_TEXT	0x2u /* the words of blocks[] are text, NUL terminated: of its MFA */
+/* As many, each with so many bytes of the text and a NUL: DTRACE_TERM_BUF_SIZE of dtrace-wrapper.h
+ * is 256. */
+#define EVENT_TEXT_BLOCKS 4
+#define EVENT_TEXT_BLOCK  63
 
 struct rec_raw_event {
 	struct rec_header h;

@@ -49,8 +49,41 @@ struct usdt_arg {
 	uint8_t pad[3];
 };
 
+/* How a field's value comes from an argument. */
+enum usdt_value_type {
+	USDT_VALUE_NONE = 0,
+	USDT_VALUE_PID,	   /* the text of a pid | its term; none unless it is a local one */
+	USDT_VALUE_PORT,   /* the text of a port | its term */
+	USDT_VALUE_DRIVER, /* the text of a port | its driver's name */
+	USDT_VALUE_TEXT,
+	USDT_VALUE_MFA, /* the text "m:f/a", in blocks[]; see RAW_EVENT_TEXT */
+	USDT_VALUE_NUMBER,
+};
+
+#define USDT_POINT_ARGS	  8
+#define USDT_POINT_VALUES 6
+#define USDT_NO_ARG	  0xff
+
+/* What the programs know of one site. */
+struct usdt_point {
+	uint16_t kind;	    /* enum event_kind */
+	uint8_t about;	    /* argument: text of the pid that the event is about, or USDT_NO_ARG */
+	uint8_t only_arg;   /* argument: text that must begin with `only`, or USDT_NO_ARG */
+	uint8_t nr_values;  /* fields, in order of the catalogue */
+	uint8_t by_process; /* what no process did is another event */
+	uint8_t pad[2];
+	char only[8];
+	struct {
+		uint8_t type; /* enum usdt_value_type */
+		uint8_t arg;
+	} values[USDT_POINT_VALUES];
+	uint8_t pad2[4];
+	struct usdt_arg args[USDT_POINT_ARGS];
+};
+
 #ifndef __bpf__
 _Static_assert(sizeof(struct usdt_arg) == 16, "ABI");
+_Static_assert(sizeof(struct usdt_point) == 32 + 16 * USDT_POINT_ARGS, "ABI");
 #endif
 
 #endif

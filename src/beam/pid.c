@@ -47,9 +47,14 @@ uint64_t id_data(const struct id_format *f, uint64_t term)
 	       ((d & f->cli_mask) << f->cli_shift);
 }
 
+unsigned int pid_number_bits(const struct id_format *f)
+{
+	return f->whole_word ? 28 : 15;
+}
+
 char *pid_format(const struct id_format *f, uint64_t term, char *buf, size_t size)
 {
-	unsigned int number_bits = f->whole_word ? 28 : 15;
+	unsigned int number_bits = pid_number_bits(f);
 	uint64_t d = id_data(f, term);
 
 	snprintf(buf, size, "<0.%" PRIu64 ".%" PRIu64 ">", d & (((uint64_t)1 << number_bits) - 1),

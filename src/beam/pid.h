@@ -27,6 +27,9 @@ int id_format_read(struct id_format *out, struct mem *mem, const struct beam_lay
 /* Data of a pid or port term: what erl_term.h calls pid_data / port_data. */
 uint64_t id_data(const struct id_format *f, uint64_t term);
 
+/* Of the data of a pid, the low bits that are its number; its serial stands above. */
+unsigned int pid_number_bits(const struct id_format *f);
+
 /* "<0.80.0>" / "#Port<0.5>"; returns buf. */
 char *pid_format(const struct id_format *f, uint64_t term, char *buf, size_t size);
 char *port_format(const struct id_format *f, uint64_t term, char *buf, size_t size);

@@ -5,9 +5,12 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/xalloc.h"
+#include "beam/mfa_text.h"
 #include "beam/resolve_internal.h"
 
 /* The words that came with a term, as memory. */
@@ -121,6 +124,53 @@ static uint32_t code_function(struct beam_resolver *r, struct names *names, radd
 	return frame ? frame->function : 0;
 }
 
+/* The text of an MFA, as "%T:%T/%d" of the VM wrote it; malloc'ed, NULL if it is none. */
+static char *mfa_text(const struct rec_raw_event *raw)
+{
+	char *text;
+	size_t len = 0;
+
+	if (!(raw->flags & RAW_EVENT_TEXT))
+		return NULL;
+	text = xmalloc((size_t)raw->nr_blocks * EVENT_TEXT_BLOCK + 1);
+	for (unsigned int i = 0; i < raw->nr_blocks; i++) {
+		const char *part = (const char *)raw->blocks[i].words;
+		size_t part_len = strnlen(part, EVENT_TEXT_BLOCK);
+
+		memcpy(text + len, part, part_len);
+		len += part_len;
+		if (part_len < EVENT_TEXT_BLOCK)
+			break;
+	}
+	text[len] = '\0';
+	return text;
+}
+
+/* 0 = none, or it was cut. */
+static uint32_t text_function(struct names *names, const struct rec_raw_event *raw)
+{
+	char *text = mfa_text(raw);
+	struct mfa_parts parts;
+	uint32_t module, name, id = 0;
+
+	if (text && mfa_parse(text, &parts)) {
+		module = names_intern_string(names, parts.module, strlen(parts.module), NULL);
+		name = names_intern_string(names, parts.function, strlen(parts.function), NULL);
+		id = names_intern_function(names, module, name, parts.arity, FRAME_ERLANG, NULL);
+	}
+	free(text);
+	return id;
+}
+
+static uint32_t mfa_function(struct beam_resolver *r, struct names *names,
+			     const struct rec_raw_event *raw, const uint64_t *words)
+{
+	if (raw->flags & RAW_EVENT_TEXT)
+		return text_function(names, raw);
+	/* Arity -1: the list of arguments was no list of a length that can be. */
+	return words[2] <= 255 ? function_of_mfa(r, names, words, FRAME_ERLANG) : 0;
+}
+
 static uint64_t value_of(struct beam_resolver *r, struct names *names,
 			 const struct rec_raw_event *raw, enum event_field_type type,
 			 const uint64_t *words)
@@ -135,8 +185,7 @@ static uint64_t value_of(struct beam_resolver *r, struct names *names,
 	case FIELD_TERM:
 		return words[0] ? term_string(r, names, raw, words[0]) : 0;
 	case FIELD_MFA:
-		/* Arity -1: the list of arguments was no list of a length that can be. */
-		return words[2] <= 255 ? function_of_mfa(r, names, words, FRAME_ERLANG) : 0;
+		return mfa_function(r, names, raw, words);
 	case FIELD_CODE:
 		return code_function(r, names, words[0]);
 	case FIELD_TEXT:
@@ -171,9 +220,12 @@ static const struct {
 static void know_child(struct beam_resolver *r, struct names *names,
 		       const struct rec_raw_event *raw)
 {
-	if (raw->kind == EVENT_PROCESS_SPAWN && raw->nr_values >= 4 && raw->values[3] <= 255)
-		process_starts_with(r, names, raw->epid,
-				    function_of_mfa(r, names, &raw->values[1], FRAME_ERLANG));
+	uint32_t entry = 0;
+
+	if (raw->kind == EVENT_PROCESS_SPAWN && raw->nr_values >= 4)
+		entry = mfa_function(r, names, raw, &raw->values[1]);
+	if (entry)
+		process_starts_with(r, names, raw->epid, entry);
 }
 
 int resolve_event(struct resolver *base, struct names *names, const struct rec_raw_event *raw,

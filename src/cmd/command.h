@@ -14,6 +14,7 @@
 #include "model/message_stats.h"
 #include "model/process_group.h"
 #include "model/snapshot.h"
+#include "probe/sources.h"
 
 /* Every option of the program, once; a command names those that it takes. */
 enum option_id {
@@ -64,6 +65,7 @@ enum option_id {
 	OPTION_PROCESS,	     /* --process PID|NAME */
 	OPTION_LONGER_THAN,  /* --longer-than TIME */
 	OPTION_LIST,	     /* --list */
+	OPTION_SOURCE,	     /* --source WHICH */
 	OPTION_MAN,	     /* --man (help only) */
 	OPTION_MARKDOWN,     /* --markdown: the tables of the README */
 	OPTION_HELP,	     /* -h, --help */
@@ -83,6 +85,7 @@ struct options {
 	const char *mode, *weight; /* see options_mode() */
 	uint64_t events;	   /* bit set of enum event_kind; 0 = not given */
 	bool stack, list;
+	enum source_choice source;
 	uint64_t watch_ns;	  /* 0 = once */
 	unsigned int depth, size; /* of terms: levels, bytes of text; 0 = the command's own */
 	bool tree, terms, elixir, heap, mailbox, waits, old_code, show_secrets;

@@ -346,7 +346,8 @@ const struct command commands[] = {
 			"event, so ask for those that you need.",
 		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(MAX_OVERHEAD) |
 			   OPT(DRY_RUN) | OPT(PROCESS) | OPT(STACK) | OPT(LIMIT) | OPT(JSON) |
-			   OPT(OUTPUT) | OPT(INPUT) | OPT(LIST) | OPT(MARKDOWN) | OPT(LONGER_THAN),
+			   OPT(OUTPUT) | OPT(INPUT) | OPT(LIST) | OPT(MARKDOWN) | OPT(LONGER_THAN) |
+			   OPT(SOURCE),
 		.run = cmd_events,
 	},
 	{

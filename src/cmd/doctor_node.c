@@ -275,23 +275,28 @@ static void add_events(struct doctor_rows *rows, struct beam_node *node)
 
 	if (node->core)
 		return;
-	source_plan_node(&plan, node, (1ull << NR_EVENT_KINDS) - 1);
+	source_plan_node(&plan, node, (1ull << NR_EVENT_KINDS) - 1, SOURCE_AUTO);
 	for (int group = 0; group < NR_EVENT_GROUPS; group++) {
 		struct doctor_row *row =
 			add(rows, node, "events", event_group_name((enum event_group)group));
 		char why[160] = "";
-		int nr = 0, nr_missing = 0;
+		int nr = 0, nr_missing = 0, nr_usdt = 0;
 
 		for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 			if ((int)event_rows[kind].group != group)
 				continue;
 			nr++;
 			nr_missing += plan.missing[kind] != NULL;
+			nr_usdt += plan.usdt_kinds >> kind & 1;
 			if (plan.missing[kind] && !*why)
 				source_missing(&plan, (enum event_kind)kind, why, sizeof(why));
 		}
 		snprintf(row->seen, sizeof(row->seen), "ebeam events: %d of %d kinds",
 			 nr - nr_missing, nr);
+		if (nr_usdt)
+			snprintf(row->seen + strlen(row->seen),
+				 sizeof(row->seen) - strlen(row->seen), ", %s by USDT probes",
+				 nr_usdt == nr - nr_missing ? "all" : "some");
 		if (!nr_missing)
 			continue;
 		row->state = nr_missing == nr ? DOCTOR_MISSING : DOCTOR_DEGRADED;

@@ -108,7 +108,7 @@ static int plan_sources(struct event_run *run, struct error *err)
 	const char *why = NULL, *otp = run->node->identity.otp_text;
 	struct strbuf names = STRBUF_INIT;
 
-	source_plan_node(&run->plan, run->node, run->consumer->kinds);
+	source_plan_node(&run->plan, run->node, run->consumer->kinds, run->ctx->opt.source);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (!run->plan.missing[kind])
 			continue;

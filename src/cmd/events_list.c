@@ -5,7 +5,7 @@
 #include "beam/node.h"
 #include "cmd/envelope.h"
 #include "cmd/events.h"
-#include "probe/sources.h"
+#include "probe/sources_usdt.h"
 
 static const char *type_name(enum event_field_type type)
 {
@@ -36,6 +36,11 @@ static void list_text(FILE *f, enum event_kind kind, const struct source_plan *p
 	for (unsigned int i = 0; i < nr; i++)
 		fprintf(f, "%s %s (%s)", i ? "," : "", fields[i].name, type_name(fields[i].type));
 	fprintf(f, "\n    from: %s\n", functions);
+	sources_usdt_names(kind, functions, sizeof(functions));
+	if (*functions)
+		fprintf(f, "    USDT: %s%s%s%s\n", functions,
+			plan && plan->usdt_kinds >> kind & 1 ? " (used here)" : "",
+			*sources_usdt_differs(kind) ? ": " : "", sources_usdt_differs(kind));
 	if (*row->differs)
 		fprintf(f, "    note: %s\n", row->differs);
 }
@@ -70,6 +75,9 @@ static void list_json(struct jsonw *w, enum event_kind kind, const struct source
 	jsonw_string(w, "summary", row->summary);
 	jsonw_string(w, "differs", row->differs);
 	jsonw_string(w, "functions", functions);
+	sources_usdt_names(kind, functions, sizeof(functions));
+	jsonw_string(w, "usdt", *functions ? functions : NULL);
+	jsonw_string(w, "usdt_differs", sources_usdt_differs(kind));
 	jsonw_begin_array(w, "fields");
 	for (unsigned int i = 0; i < nr; i++) {
 		jsonw_begin_object(w, NULL);
@@ -83,6 +91,10 @@ static void list_json(struct jsonw *w, enum event_kind kind, const struct source
 		if (plan->missing[kind])
 			source_missing(plan, kind, why, sizeof(why));
 		jsonw_string(w, "why", *why ? why : NULL);
+		jsonw_string(w, "source",
+			     plan->missing[kind]	    ? NULL
+			     : plan->usdt_kinds >> kind & 1 ? "usdt"
+							    : "uprobe");
 	}
 	jsonw_end_object(w);
 }
@@ -95,7 +107,7 @@ int events_list(struct command_context *ctx, struct beam_node *n, struct error *
 	int rc;
 
 	if (n)
-		source_plan_node(&plan, n, kinds);
+		source_plan_node(&plan, n, kinds, ctx->opt.source);
 	if (ctx->opt.json)
 		jsonw_begin_rows(&w, NULL);
 	else if (ctx->opt.markdown)

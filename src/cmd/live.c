@@ -2,6 +2,7 @@
 /* See live.h. */
 #include "cmd/live.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/atoms.h"
+#include "beam/pid.h"
 #include "beam/sched.h"
 
 static double own_cpu_s(void)
@@ -65,6 +67,30 @@ static bool keeps_frame_pointers(struct live *l)
 	return jit_frame_pointers(beam_resolver_jit(l->resolver));
 }
 
+/* How a table makes terms of numbers; without it, events of USDT probes would have no pid. */
+static int read_ids(struct id_table *out, struct beam_node *n, raddr table, struct error *err)
+{
+	struct id_format f;
+	int rc = -ENOENT;
+
+	if (table)
+		rc = id_format_read(&f, n->mem, &n->layout, table, n->identity.otp);
+	if (rc == 0)
+		rc = mem_read_u64(n->mem, table + (raddr)n->layout.ptab_tab, &out->slots);
+	if (rc)
+		return error_set(err, ERROR_KIND_FAILED, rc,
+				 "cannot read the tables of processes and ports of pid %d",
+				 n->os_pid);
+	out->pix_mask = f.pix_mask;
+	out->cl_mask = f.cl_mask;
+	out->cli_mask = f.cli_mask;
+	out->cl_shift = f.cl_shift;
+	out->cli_shift = f.cli_shift;
+	out->whole_word = f.whole_word;
+	out->number_bits = pid_number_bits(&f);
+	return 0;
+}
+
 static int open_session(struct live *l, const struct live_config *asked, struct error *err)
 {
 	struct session_config config = {
@@ -85,7 +111,13 @@ static int open_session(struct live *l, const struct live_config *asked, struct 
 		.longer_than_ns = asked->longer_than_ns,
 	};
 
-	return session_open(&l->session, &config, err);
+	int rc = 0;
+
+	if (asked->events && asked->events->usdt_kinds) {
+		rc = read_ids(&config.processes, l->node, l->node->anchors.proc_tab, err);
+		rc = rc ? rc : read_ids(&config.ports, l->node, l->node->anchors.port_tab, err);
+	}
+	return rc ? rc : session_open(&l->session, &config, err);
 }
 
 static int watch_code(struct live *l, struct error *err)

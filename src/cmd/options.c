@@ -194,6 +194,20 @@ int options_mode(const struct options *opt, const struct weight_mode **mode, str
 	return 0;
 }
 
+static const char *const source_names[] = {
+	[SOURCE_AUTO] = "auto", [SOURCE_UPROBE] = "uprobe", [SOURCE_USDT] = "usdt"};
+
+static int set_source(struct options *opt, const char *value, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(source_names); i++) {
+		if (strcmp(value, source_names[i]) == 0) {
+			opt->source = (enum source_choice)i;
+			return 0;
+		}
+	}
+	return bad_value(err, "source", value, "one of auto, uprobe, usdt");
+}
+
 static int set_min_complete(struct options *opt, const char *value, struct error *err)
 {
 	if (!parse_percent(value, &opt->min_complete))
@@ -284,6 +298,13 @@ static void values_weight(struct strbuf *out, const struct command *command)
 		if (m->weight)
 			strbuf_addf(out, " %s", m->weight);
 	}
+}
+
+static void values_source(struct strbuf *out, const struct command *command)
+{
+	UNUSED(command);
+	for (size_t i = 0; i < ARRAY_SIZE(source_names); i++)
+		strbuf_addf(out, " %s", source_names[i]);
 }
 
 static void values_events(struct strbuf *out, const struct command *command)
@@ -406,6 +427,9 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		"only what took longer: 1ms, 500us, 2s", NULL, NULL, .set = set_longer_than},
 	[OPTION_LIST] = {0, "list", NULL,
 		"the events that there are, and their fields", NULL, NULL, MEMBER(list)},
+	[OPTION_SOURCE] = {0, "source", "WHICH",
+		"of events that a VM with USDT probes gives twice: uprobe, usdt, or the better one",
+		"auto", values_source, .set = set_source},
 	[OPTION_MAN] = {0, "man", NULL,
 		"the manual page, as troff source", NULL, NULL, MEMBER(man)},
 	[OPTION_MARKDOWN] = {0, "markdown", NULL,

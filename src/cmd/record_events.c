@@ -98,7 +98,7 @@ static int describe(struct command_context *ctx, const struct weight_mode *mode,
 
 	if (rc)
 		return rc;
-	source_plan_of_node(&plan, n, mode->kinds);
+	source_plan_of_node(&plan, n, mode->kinds, SOURCE_AUTO);
 	for (unsigned int i = 0; i < plan.nr_points; i++)
 		fprintf(ctx->out, "%-10s  %s\n", plan.points[i].at_return ? "uretprobe" : "uprobe",
 			plan.points[i].symbol);

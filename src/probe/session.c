@@ -173,6 +173,9 @@ static void fill_config(struct session *s)
 		c->event_stacks = s->config.event_stacks;
 		c->gc_longer_than_ns = s->config.gc_longer_than_ns;
 		c->longer_than_ns = s->config.longer_than_ns;
+		c->usdt_kinds = s->config.events->usdt_kinds;
+		c->processes = s->config.processes;
+		c->ports = s->config.ports;
 	}
 }
 
@@ -209,6 +212,19 @@ static int install_rings(struct session *s, const bool *online, int nr, struct e
 			return load_error(-errno, err);
 	}
 	return ring_set_open(&s->ring_set, s->rings.data, (unsigned int)s->rings.len, err);
+}
+
+/* What the programs of USDT probes find by the cookie of their site. */
+static int install_usdt(struct session *s, struct error *err)
+{
+	const struct source_plan *plan = s->config.events;
+
+	for (uint32_t i = 0; plan && i < plan->nr_usdt; i++) {
+		if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.usdt_points), &i, &plan->usdt[i],
+					BPF_ANY))
+			return load_error(-errno, err);
+	}
+	return 0;
 }
 
 /* Of all programs only what this run needs. */
@@ -279,6 +295,7 @@ int session_open(struct session **out, const struct session_config *config, stru
 		goto out;
 	}
 	rc = install_rings(s, online, nr, err);
+	rc = rc ? rc : install_usdt(s, err);
 	if (rc)
 		goto out;
 	if (config->events) {

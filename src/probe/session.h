@@ -29,8 +29,9 @@ struct session_config {
 	const struct beam_layout *layout;
 	/* Events of the VM; NULL = none.  Borrowed until session_close(), as is the file. */
 	const struct source_plan *events;
-	const struct elf_file *elf; /* the node's executable */
-	uint64_t event_epid;	    /* only those about this process; 0 = all */
+	const struct elf_file *elf;	  /* the node's executable */
+	struct id_table processes, ports; /* of the node: for USDT probes */
+	uint64_t event_epid;		  /* only those about this process; 0 = all */
 	bool event_stacks;
 	double max_overhead;	    /* percent of the node's own CPU, for probes; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */

@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "probe/driver_sources.h"
+#include "probe/sources_usdt.h"
 
 #define KIND(kind) (1ull << EVENT_##kind)
 #define GC_KINDS                                                                                   \
@@ -247,14 +248,15 @@ static void refuse(struct source_plan *p, uint64_t kinds, const char *symbol, co
 	p->kinds &= ~kinds;
 }
 
-static void add_points(struct source_plan *p, const struct source_row *row, const char *symbol,
-		       uint64_t addr, uint64_t offset, const struct row_places *places)
+static void add_points(struct source_plan *p, const struct source_row *row, uint64_t kinds,
+		       const char *symbol, uint64_t addr, uint64_t offset,
+		       const struct row_places *places)
 {
 	struct source_point point = {
 		.symbol = symbol,
 		.program = row->program,
 		.args = row->args,
-		.kinds = row->kinds & p->kinds,
+		.kinds = kinds,
 		.addr = addr,
 		.offset = offset + places->call.offset,
 		.place = places->call,
@@ -271,13 +273,57 @@ static void add_points(struct source_plan *p, const struct source_row *row, cons
 	source_plan_add(p, &point);
 }
 
-void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds)
+struct found_row {
+	const char *name; /* NULL = there is none, or nobody needs it */
+	uint64_t addr;
+	struct row_places places;
+};
+
+/* Finds the functions of these kinds; kinds that lack one are refused. */
+static void find_rows(struct source_plan *p, struct found_row *found, struct functions *f,
+		      uint64_t kinds)
 {
-	struct row_places *places = xcalloc(ARRAY_SIZE(rows), sizeof(*places));
-	const char *names[ARRAY_SIZE(rows)] = {NULL}, *name, *why;
-	const struct elf_file *elf = functions_elf(f);
-	uint64_t addrs[ARRAY_SIZE(rows)];
 	int otp = functions_otp(f);
+	const char *name, *why;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct found_row *r = &found[i];
+
+		if (!(rows[i].kinds & kinds) || !is_for(&rows[i], otp))
+			continue;
+		r->name = find_function(&rows[i], f, &r->addr);
+		if (!r->name && !may_be_absent(&rows[i], otp)) {
+			find_reason(&rows[i], f, &name, &why);
+			if (is_found_in_node(&rows[i]))
+				why = NOT_FOUND;
+			refuse(p, rows[i].kinds & kinds, name, why);
+		} else if (r->name && !place_row(&r->places, &rows[i], functions_elf(f), r->addr)) {
+			refuse(p, rows[i].kinds & kinds, r->name,
+			       r->places.call.ok ? r->places.back.reason : r->places.call.reason);
+		}
+	}
+}
+
+/* What uprobes cannot give and USDT probes can. */
+static void add_refused(struct source_plan *p, uint64_t usdt)
+{
+	usdt &= ~p->kinds;
+	p->kinds |= usdt;
+	p->usdt_kinds |= usdt;
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (usdt >> kind & 1) {
+			p->missing[kind] = NULL;
+			p->refused[kind][0] = '\0';
+		}
+	}
+}
+
+void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds,
+		 enum source_choice choice)
+{
+	struct found_row *found = xcalloc(ARRAY_SIZE(rows), sizeof(*found));
+	const struct elf_file *elf = functions_elf(f);
+	uint64_t usdt = 0, better = 0;
 
 	memset(out, 0, sizeof(*out));
 	out->kinds = kinds & ~driver_source_kinds();
@@ -285,34 +331,31 @@ void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds)
 		if ((kinds & driver_source_kinds()) >> kind & 1)
 			out->missing[kind] = "driver_list";
 	}
+	if (choice != SOURCE_UPROBE)
+		usdt = sources_usdt_kinds(elf, out->kinds, &better);
+	out->usdt_kinds = choice == SOURCE_USDT ? usdt : better;
+	find_rows(out, found, f, kinds & ~out->usdt_kinds);
+	add_refused(out, usdt);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!(rows[i].kinds & kinds) || !is_for(&rows[i], otp))
-			continue;
-		names[i] = find_function(&rows[i], f, &addrs[i]);
-		if (!names[i] && !may_be_absent(&rows[i], otp)) {
-			find_reason(&rows[i], f, &name, &why);
-			if (is_found_in_node(&rows[i]))
-				why = NOT_FOUND;
-			refuse(out, rows[i].kinds & kinds, name, why);
-		} else if (names[i] && !place_row(&places[i], &rows[i], elf, addrs[i])) {
-			refuse(out, rows[i].kinds & kinds, names[i],
-			       places[i].call.ok ? places[i].back.reason : places[i].call.reason);
-		}
+		const struct found_row *r = &found[i];
+		uint64_t needed = rows[i].kinds & out->kinds & ~out->usdt_kinds;
+
+		if (r->name && needed)
+			add_points(out, &rows[i], needed, r->name, r->addr,
+				   elf_file_offset_of(elf, r->addr), &r->places);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (names[i] && rows[i].kinds & out->kinds)
-			add_points(out, &rows[i], names[i], addrs[i],
-				   elf_file_offset_of(elf, addrs[i]), &places[i]);
-	}
-	free(places);
+	if (out->usdt_kinds)
+		sources_usdt_add(out, elf, out->usdt_kinds);
+	free(found);
 }
 
-void source_plan_of_node(struct source_plan *out, const struct beam_node *n, uint64_t kinds)
+void source_plan_of_node(struct source_plan *out, const struct beam_node *n, uint64_t kinds,
+			 enum source_choice choice)
 {
 	struct functions *f;
 
 	functions_open(&f, n);
-	source_plan(out, f, kinds);
+	source_plan(out, f, kinds, choice);
 	functions_close(f);
 }
 
@@ -403,7 +446,7 @@ static bool place_found(struct source_plan *p, const struct source_row *row,
 			return false;
 		}
 		if (add)
-			add_points(p, row, row->symbols[0], found[i].addr,
+			add_points(p, row, row->kinds & p->kinds, row->symbols[0], found[i].addr,
 				   elf_file_offset_of(elf, found[i].addr), &places);
 	}
 	return any;

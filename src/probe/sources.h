@@ -10,12 +10,14 @@
 #include <stdint.h>
 
 #include "abi/record.h"
+#include "abi/usdt.h"
 #include "probe/functions.h"
 #include "probe/placement.h"
 #include "target/elf.h"
 
 #define SOURCE_MAX_POINTS 192
-#define SOURCE_MAX_PATHS  8 /* files beside the node's executable */
+#define SOURCE_MAX_USDT	  96 /* as USDT_POINTS of event_usdt.bpf.h */
+#define SOURCE_MAX_PATHS  8  /* files beside the node's executable */
 #define SOURCE_PATH_SIZE  96
 
 /*
@@ -40,7 +42,10 @@ struct source_point {
 struct source_plan {
 	struct source_point points[SOURCE_MAX_POINTS];
 	unsigned int nr_points;
-	uint64_t kinds; /* bit set: those that these points give */
+	uint64_t kinds;				 /* bit set: those that these points give */
+	uint64_t usdt_kinds;			 /* of these, those that come from USDT probes */
+	struct usdt_point usdt[SOURCE_MAX_USDT]; /* by the cookie of their points */
+	unsigned int nr_usdt;
 	/* Of kinds that were asked for and are not given: the function that they need, and why it
 	 * cannot be probed, "" if it has no symbol.  Else NULL. */
 	const char *missing[NR_EVENT_KINDS];
@@ -51,12 +56,21 @@ struct source_plan {
 	unsigned int unwatched; /* callbacks of drivers that cannot be watched */
 };
 
+/* Where a kind comes from that both can give. */
+enum source_choice {
+	SOURCE_AUTO, /* USDT if that is cheaper or richer */
+	SOURCE_UPROBE,
+	SOURCE_USDT,
+};
+
 /* Adds a point, whose strings live as long as the plan; false = there are SOURCE_MAX_POINTS. */
 bool source_plan_add(struct source_plan *p, const struct source_point *point);
 
 /* What to attach for these kinds; for calls of drivers see driver_sources.h. */
-void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds);
-void source_plan_of_node(struct source_plan *out, const struct beam_node *n, uint64_t kinds);
+void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds,
+		 enum source_choice choice);
+void source_plan_of_node(struct source_plan *out, const struct beam_node *n, uint64_t kinds,
+			 enum source_choice choice);
 /* Why a kind is missing: "no symbol erts_a", "erts_a: WHY". */
 void source_missing(const struct source_plan *p, enum event_kind kind, char *buf, size_t size);
 /* PLACEMENT_* of the registers "di si dx". */
@@ -76,7 +90,8 @@ void source_plan_found(struct source_plan *p, const struct elf_file *elf, uint64
 
 /* All that a node gives of these kinds: by symbol, calls of drivers, found in it. */
 struct beam_node;
-void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kinds);
+void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kinds,
+		      enum source_choice choice);
 
 /* The functions that a kind needs, as a list "a, b" into buf. */
 void source_functions(enum event_kind kind, char *buf, size_t size);

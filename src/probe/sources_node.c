@@ -33,9 +33,10 @@ static void add_allocators(struct source_plan *p, struct beam_node *n, uint64_t 
 	source_plan_found(p, n->elf, kinds & CARRIER_KINDS, found, nr);
 }
 
-void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kinds)
+void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kinds,
+		      enum source_choice choice)
 {
-	source_plan_of_node(out, n, kinds);
+	source_plan_of_node(out, n, kinds, choice);
 	driver_sources_add(out, n, kinds);
 	if (kinds & CARRIER_KINDS && !n->core)
 		add_allocators(out, n, kinds);

@@ -41,6 +41,7 @@ class Context:
         self.session, self.otp = session, otp
         self.release = int(otp.split("-")[0])  # of "25-usdt" 25
         self.ebeam, self.work_dir = session.ebeam, session.work_dir
+        self.source = None  # of events: what --source says
         self.cleanup_stack = Cleanup()
 
     def cleanup(self, function, *args):

@@ -26,7 +26,8 @@ CASES = []
 
 
 def case(title, otp="each", timeout=120):
-    """otp: "each" = on every release of the run, "one" = on the first of them only."""
+    """otp: "each" = on every release of the run, "one" = on the first of them only,
+    "usdt" = on builds with USDT probes."""
 
     def register(function):
         theme = function.__module__.rsplit(".", 1)[-1].removeprefix("cases_")

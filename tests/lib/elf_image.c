@@ -216,13 +216,14 @@ static void put_site(struct elf_image *im, uint64_t addr, uint64_t semaphore, co
 		put_u8(im, 0);
 }
 
-/* Three that are sites, and what must be passed over: another owner, code that is not there, no
+/* Four that are sites, and what must be passed over: another owner, code that is not there, no
  * code, a semaphore that is not there, strings that do not end. */
 static void put_sites(struct elf_image *im)
 {
-	static const char first[] = "erlang\0gc__start\0008@%rdi -4@8(%rsp)";
-	static const char second[] = "erlang\0gc__start\0008@$1";
+	static const char first[] = "erlang\0process__hibernate\0008@%rdi -4@8(%rsp)";
+	static const char second[] = "erlang\0process__hibernate\0008@%rbx 8@$1";
 	static const char third[] = "other\0plain\0";
+	static const char fourth[] = "erlang\0message__receive\0008@name(%rip)";
 	Elf64_Nhdr owner = {.n_namesz = 4, .n_descsz = 4, .n_type = 3};
 
 	put(im, &owner, sizeof(owner));
@@ -234,6 +235,7 @@ static void put_sites(struct elf_image *im)
 	put_site(im, ELF_IMAGE_TEXT_ADDR + 0x34, ELF_IMAGE_FRAME_ADDR + 8, second, sizeof(second));
 	put_site(im, ELF_IMAGE_TEXT_ADDR, 0, second, sizeof(second) - 1);
 	put_site(im, ELF_IMAGE_TEXT_ADDR + 0x98, 0, third, sizeof(third));
+	put_site(im, ELF_IMAGE_TEXT_ADDR + 0xa2, 0, fourth, sizeof(fourth));
 }
 
 static void align(struct elf_image *im)

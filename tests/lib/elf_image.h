@@ -41,8 +41,9 @@ enum elf_image_section {
  * 0x80..0xc0, inner 0x90..0x94, sizeless 0xf0, data and label at 0x40 and 0x48; of .dynsym:
  * exported 0x30..0x38.  `stripped` leaves .symtab out.
  *
- * USDT sites: erlang:gc__start at 0x12 and 0x34 of .text, semaphore at 8 of the third segment;
- * other:plain at 0x98, which has none.
+ * USDT sites: erlang:process__hibernate at 0x12 and 0x34 of .text, semaphore at 8 of the third
+ * segment; other:plain at 0x98, which has none; erlang:message__receive at 0xa2, whose argument
+ * cannot be read.
  *
  * Functions of .eh_frame: 0x10..0x30, 0x30..0x38, 0x40..0x60, 0x80..0xa0, 0xa0..0xb0; and FDEs that
  * must be passed over at 0xc0 (unknown augmentation), 0xd0 (empty) and address 0 (discarded).

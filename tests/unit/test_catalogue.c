@@ -12,7 +12,7 @@
 #include "base/compiler.h"
 #include "event/catalogue.h"
 #include "lib/elf_image.h"
-#include "probe/sources.h"
+#include "probe/sources_usdt.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -115,24 +115,30 @@ static void test_lists(void **state)
 	}
 }
 
+static struct elf_file *open_image(void)
+{
+	struct elf_image image = {.size = 0};
+	struct elf_file *elf;
+	int fd = memfd_create("image", 0);
+
+	elf_image_build(&image, true);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, image.data, image.size), image.size);
+	assert_int_equal(elf_file_open(&elf, fd, "image", NULL), 0);
+	return elf;
+}
+
 /* A file without any of the functions: all is missing, each with a reason. */
 static void test_no_functions(void **state)
 {
 	static struct source_plan plan;
-	struct elf_image image;
+	struct elf_file *elf = open_image();
 	struct functions *functions;
-	struct elf_file *elf;
-	struct error err;
 	char text[256];
-	int fd = memfd_create("image", 0);
 
 	UNUSED(state);
-	elf_image_build(&image, true);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, image.data, image.size), image.size);
-	assert_int_equal(elf_file_open(&elf, fd, "image", &err), 0);
 	functions_open_file(&functions, elf);
-	source_plan(&plan, functions, ALL);
+	source_plan(&plan, functions, ALL, SOURCE_UPROBE);
 	assert_true(plan.kinds == 0);
 	assert_int_equal(plan.nr_points, 0);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
@@ -141,7 +147,7 @@ static void test_no_functions(void **state)
 		assert_true(*text);
 	}
 	/* What was not asked for is not missing. */
-	source_plan(&plan, functions, KIND(PORT_OPEN));
+	source_plan(&plan, functions, KIND(PORT_OPEN), SOURCE_AUTO);
 	assert_string_equal(plan.missing[EVENT_PORT_OPEN], "erts_open_driver");
 	assert_null(plan.missing[EVENT_PORT_EXIT]);
 	source_missing(&plan, EVENT_PORT_OPEN, text, sizeof(text));
@@ -154,13 +160,61 @@ static void test_no_functions(void **state)
 	assert_string_equal(text, "beam_jit_remove_message");
 }
 
+/* The same file has USDT probes: of one kind all sites can be read, of another not all. */
+static void test_usdt(void **state)
+{
+	static struct source_plan plan;
+	struct elf_file *elf = open_image();
+	struct functions *functions;
+	char text[256];
+
+	UNUSED(state);
+	functions_open_file(&functions, elf);
+	for (int choice = SOURCE_AUTO; choice <= SOURCE_USDT; choice++) {
+		if (choice == SOURCE_UPROBE)
+			continue;
+		source_plan(&plan, functions, ALL, (enum source_choice)choice);
+		assert_true(plan.kinds == KIND(PROCESS_HIBERNATE));
+		assert_true(plan.usdt_kinds == KIND(PROCESS_HIBERNATE));
+		assert_null(plan.missing[EVENT_PROCESS_HIBERNATE]);
+		assert_non_null(plan.missing[EVENT_MESSAGE_RECEIVE]);
+		assert_int_equal(plan.nr_points, 2);
+		assert_int_equal(plan.nr_usdt, 2);
+		for (unsigned int i = 0; i < 2; i++) {
+			const struct source_point *p = &plan.points[i];
+			const struct usdt_point *u = &plan.usdt[p->cookie];
+
+			assert_string_equal(p->program, "event_usdt_hibernate");
+			assert_true(p->is_instruction && p->kinds == plan.kinds);
+			assert_true(
+				p->offset ==
+				elf_file_offset_of(elf, ELF_IMAGE_TEXT_ADDR + (i ? 0x34 : 0x12)));
+			assert_true(p->ref_ctr_offset ==
+				    elf_file_offset_of(elf, ELF_IMAGE_FRAME_ADDR + 8));
+			assert_int_equal(u->kind, EVENT_PROCESS_HIBERNATE);
+			assert_int_equal(u->args[0].reg, i ? USDT_RBX : USDT_RDI);
+			assert_int_equal(u->args[1].type, i ? USDT_ARG_CONSTANT : USDT_ARG_MEMORY);
+			assert_int_equal(u->args[2].type, USDT_ARG_NONE);
+		}
+	}
+	source_plan(&plan, functions, KIND(PORT_EXIT), SOURCE_USDT);
+	assert_int_equal(plan.nr_points, 0);
+	functions_close(functions);
+	elf_file_close(elf);
+	sources_usdt_names(EVENT_GC_MINOR_END, text, sizeof(text));
+	assert_string_equal(text, "gc_minor__end");
+	assert_true(*sources_usdt_differs(EVENT_GC_MINOR_END));
+	sources_usdt_names(EVENT_PROCESS_EXIT, text, sizeof(text));
+	assert_string_equal(text, "");
+	assert_string_equal(sources_usdt_differs(EVENT_PROCESS_EXIT), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_no_functions),
+		cmocka_unit_test(test_rows),  cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_lists), cmocka_unit_test(test_no_functions),
+		cmocka_unit_test(test_usdt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,40 @@ static void test_spawn(void **state)
 	assert_int_equal(out.values[1], 0);
 }
 
+/* What a USDT probe says of a function is text. */
+static void test_text(void **state)
+{
+	static const char text[] =
+		"'A very long name, so that it takes more than one block':'b c'/2";
+	struct fix *x = *state;
+	struct resolved_event out;
+	union raw raw;
+
+	start(&raw, EVENT_PROCESS_SPAWN, 4);
+	raw.rec.flags = RAW_EVENT_TEXT;
+	memcpy(block(&raw, 0), text, EVENT_TEXT_BLOCK);
+	strcpy((char *)block(&raw, 0), text + EVENT_TEXT_BLOCK);
+	strcpy((char *)block(&raw, 0), "left over");
+	assert_int_equal(resolve(x, &raw, &out), 0);
+	assert_function(x, out.values[1],
+			"'A very long name, so that it takes more than one block':'b c'/2");
+	assert_function(x, names_process(x->names, out.process)->initial_call,
+			"'A very long name, so that it takes more than one block':'b c'/2");
+	/* Cut: unknown. */
+	memset(raw.rec.blocks[1].words, 0, sizeof(raw.rec.blocks[1].words));
+	assert_int_equal(resolve(x, &raw, &out), 0);
+	assert_int_equal(out.values[1], 0);
+	/* Without an end: no byte behind the blocks is taken. */
+	raw.rec.nr_blocks = EVENT_BLOCKS;
+	for (unsigned int i = 0; i < EVENT_BLOCKS; i++)
+		memset(raw.rec.blocks[i].words, 'a', sizeof(raw.rec.blocks[i].words));
+	assert_int_equal(resolve(x, &raw, &out), 0);
+	assert_int_equal(out.values[1], 0);
+	raw.rec.nr_blocks = 0;
+	assert_int_equal(resolve(x, &raw, &out), 0);
+	assert_int_equal(out.values[1], 0);
+}
+
 /* {error,["ab"|42]}, its parts in blocks of their own. */
 static void put_term(struct fix *x, union raw *raw)
 {
@@ -261,8 +295,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_test, close_test)
-		TEST(test_spawn),   TEST(test_terms),	 TEST(test_other_types),
-		TEST(test_refused), TEST(test_anything),
+		TEST(test_text),	TEST(test_spawn),   TEST(test_terms),
+		TEST(test_other_types), TEST(test_refused), TEST(test_anything),
 #undef TEST
 	};
 

@@ -37,14 +37,14 @@ static void test_sites(void **state)
 	elf_image_build(&im, true);
 	e = open_bytes(im.data, im.size);
 	assert_non_null(e);
-	assert_int_equal(usdt_sites(e, &sites), 3);
+	assert_int_equal(usdt_sites(e, &sites), 4);
 	assert_string_equal(sites[0].provider, "erlang");
-	assert_string_equal(sites[0].name, "gc__start");
+	assert_string_equal(sites[0].name, "process__hibernate");
 	assert_string_equal(sites[0].args, "8@%rdi -4@8(%rsp)");
 	assert_int_equal(sites[0].addr, ELF_IMAGE_TEXT_ADDR + 0x12);
 	assert_int_equal(sites[0].semaphore, ELF_IMAGE_FRAME_ADDR + 8);
-	assert_string_equal(sites[1].name, "gc__start");
-	assert_string_equal(sites[1].args, "8@$1");
+	assert_string_equal(sites[1].name, "process__hibernate");
+	assert_string_equal(sites[1].args, "8@%rbx 8@$1");
 	assert_int_equal(sites[1].addr, ELF_IMAGE_TEXT_ADDR + 0x34);
 	assert_string_equal(sites[2].provider, "other");
 	assert_string_equal(sites[2].name, "plain");

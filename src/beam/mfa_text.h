@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The text of a function, as the VM writes it with "%T:%T/%d": "lists:map/2", "'A':'b c'/0". */
+#ifndef EBEAM_BEAM_MFA_TEXT_H
+#define EBEAM_BEAM_MFA_TEXT_H
+
+#include <stdbool.h>
+
+struct mfa_parts {
+	const char *module, *function; /* texts of the atoms, without quotes; in the parsed text */
+	int arity;		       /* 0 .. 255 */
+};
+
+/* Takes the text apart, in its place.  False if it is none, or was cut before its end. */
+bool mfa_parse(char *text, struct mfa_parts *out);
+
+#endif
