@@ -105,10 +105,11 @@ struct options {
 
 /* Which values of --format a command takes; see render.h. */
 enum {
-	FORMATS_TEXT = 1,    /* tables of the hottest functions and processes */
-	FORMATS_EXPORT = 2,  /* every exporter */
-	FORMATS_DIFF = 4,    /* the exporters that can write a difference */
-	FORMATS_CAPTURE = 8, /* the recording itself */
+	FORMATS_TEXT = 1,      /* tables of the hottest functions and processes */
+	FORMATS_EXPORT = 2,    /* every exporter */
+	FORMATS_DIFF = 4,      /* the exporters that can write a difference */
+	FORMATS_CAPTURE = 8,   /* the recording itself */
+	FORMATS_TIMELINE = 16, /* exporters of time lines */
 };
 
 struct command_context {

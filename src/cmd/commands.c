@@ -87,7 +87,7 @@ const struct command commands[] = {
 		.options = OPTIONS_RENDER | OPT(PID) | OPT(DURATION) | OPT(FREQ) | OPT(MODE) |
 			   OPT(WEIGHT) | OPT(MIN_COMPLETE) | OPT(MAX_OVERHEAD) | OPT(DRY_RUN) |
 			   OPT(CAPTURE),
-		.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_CAPTURE,
+		.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_CAPTURE | FORMATS_TIMELINE,
 		.run = cmd_record,
 	},
 	{
@@ -111,7 +111,7 @@ const struct command commands[] = {
 		.options = OPTIONS_RENDER | OPT(MIN_COMPLETE) | OPT(MODE) | OPT(WEIGHT),
 		.min_args = 1,
 		.max_args = 1,
-		.formats = FORMATS_TEXT | FORMATS_EXPORT,
+		.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_TIMELINE,
 		.run = cmd_report,
 	},
 	{

@@ -9,10 +9,13 @@
 #include "base/compiler.h"
 #include "beam/node.h"
 #include "cmd/event_run.h"
+#include "cmd/timeline.h"
 
 #define ALL_KINDS ((1ull << NR_EVENT_KINDS) - 1)
 
 struct events {
+	struct command_context *ctx;
+	struct timeline timeline; /* instead of lines */
 	struct event_run *run;
 	struct events_format format;
 	uint64_t limit; /* 0 = all */
@@ -32,6 +35,32 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 	return e->limit && event_run_taken(e->run) >= e->limit;
 }
 
+/* ---- a time line ---------------------------------------------------------------------------- */
+
+static int on_opened(void *arg, const char **capture, struct error *err)
+{
+	struct events *e = arg;
+
+	UNUSED(capture);
+	return timeline_open(&e->timeline, e->ctx->opt.output, event_run_stream(e->run),
+			     e->ctx->out, err);
+}
+
+static int on_timeline_event(void *arg, enum event_kind kind, const struct event *ev)
+{
+	struct events *e = arg;
+
+	perfetto_event(e->timeline.perfetto, kind, ev);
+	return e->limit && event_run_taken(e->run) >= e->limit;
+}
+
+static int on_timeline_end(void *arg, bool last, struct error *err)
+{
+	struct events *e = arg;
+
+	return last ? timeline_finish(&e->timeline, err) : 0;
+}
+
 static int list(struct command_context *ctx, struct error *err)
 {
 	struct beam_node *n = NULL;
@@ -45,8 +74,9 @@ static int list(struct command_context *ctx, struct error *err)
 int cmd_events(struct command_context *ctx, struct error *err)
 {
 	const struct options *o = &ctx->opt;
-	struct events e = {.limit = o->limit, .format = {.json = o->json, .stacks = o->stack}};
-	const struct event_consumer consumer = {
+	struct events e = {
+		.ctx = ctx, .limit = o->limit, .format = {.json = o->json, .stacks = o->stack}};
+	struct event_consumer consumer = {
 		.kinds = o->events ? o->events : ALL_KINDS,
 		.stacks = o->stack,
 		.either = true,
@@ -59,8 +89,14 @@ int cmd_events(struct command_context *ctx, struct error *err)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--markdown goes with --list");
 	if (o->list)
 		return list(ctx, err);
+	if (o->output && timeline_is_wanted(o->output)) {
+		consumer.event = on_timeline_event;
+		consumer.opened = on_opened;
+		consumer.show = on_timeline_end;
+	}
 	events_format_open(&e.format);
 	rc = event_run(ctx, &consumer, &e.run, err);
+	timeline_close(&e.timeline);
 	event_run_close(e.run);
 	events_format_close(&e.format);
 	return rc;

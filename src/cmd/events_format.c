@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "cmd/events.h"
+#include "model/event_value.h"
 
 static uint64_t epoch_of(const struct events_format *v, uint64_t ts_ns)
 {
@@ -21,65 +22,6 @@ static void add_time(struct strbuf *out, uint64_t epoch_ns)
 	localtime_r(&seconds, &tm);
 	strbuf_addf(out, "%02d:%02d:%02d.%06u", tm.tm_hour, tm.tm_min, tm.tm_sec,
 		    (unsigned int)(epoch_ns % 1000000000u / 1000));
-}
-
-/* Text of a value; false if it is not known. */
-static bool add_value(struct strbuf *out, const struct names *names, enum event_field_type type,
-		      uint64_t value)
-{
-	const struct name_process *p;
-	const struct name_function *f;
-	const char *s;
-
-	switch (type) {
-	case FIELD_PID:
-		p = names_process(names, (uint32_t)value);
-		if (p)
-			strbuf_addstr(out, p->pid);
-		return p != NULL;
-	case FIELD_MFA:
-	case FIELD_CODE:
-		f = names_function(names, (uint32_t)value);
-		if (f)
-			names_format_function(out, f);
-		return f != NULL;
-	case FIELD_ATOM:
-		s = names_string(names, (uint32_t)value);
-		if (s)
-			names_format_module(out, s, strlen(s));
-		return s != NULL;
-	case FIELD_PORT:
-	case FIELD_TERM:
-	case FIELD_TEXT:
-	case FIELD_WORD:
-	case FIELD_ALLOCATOR:
-		s = names_string(names, (uint32_t)value);
-		if (s)
-			names_format_text(out, s, strlen(s));
-		return s != NULL;
-	case FIELD_NS:
-		strbuf_addf(out, "%.3fus", (double)value / 1e3);
-		return true;
-	case FIELD_WORDS:
-	case FIELD_BYTES:
-	case FIELD_COUNT:
-	case NR_FIELD_TYPES:
-		break;
-	}
-	strbuf_addf(out, "%" PRIu64, value);
-	return true;
-}
-
-static bool is_number(enum event_field_type type)
-{
-	return type >= FIELD_WORDS;
-}
-
-static bool is_known(const struct event *ev, unsigned int i, enum event_field_type type)
-{
-	if (i >= ev->u.vm.nr_values)
-		return false;
-	return is_number(type) ? ev->u.vm.values[i] != EVENT_UNKNOWN : ev->u.vm.values[i] != 0;
 }
 
 /* Registered name, else label. */
@@ -109,10 +51,10 @@ static void format_text(struct events_format *v, enum event_kind kind, const str
 	add_time(out, epoch_of(v, ev->ts_ns));
 	strbuf_addf(out, "  %-12s  %-18s", p ? p->pid : "-", event_rows[kind].name);
 	for (unsigned int i = 0; i < nr; i++) {
-		if (!is_known(ev, i, fields[i].type))
+		if (!event_value_is_known(ev, i, fields[i].type))
 			continue;
 		strbuf_reset(&text);
-		if (add_value(&text, v->stream->names, fields[i].type, ev->u.vm.values[i]))
+		if (event_value_add(&text, v->stream->names, fields[i].type, ev->u.vm.values[i]))
 			strbuf_addf(out, " %s=%s", fields[i].name, text.buf);
 	}
 	strbuf_free(&text);
@@ -190,10 +132,10 @@ static void field_json(struct events_format *v, const struct event_field *field,
 
 	if (!known) {
 		jsonw_null(&v->w, field->name);
-	} else if (is_number(field->type)) {
+	} else if (event_value_is_number(field->type)) {
 		jsonw_uint(&v->w, field->name, value);
 	} else {
-		known = add_value(&text, v->stream->names, field->type, value);
+		known = event_value_add(&text, v->stream->names, field->type, value);
 		jsonw_string(&v->w, field->name, known ? text.buf : NULL);
 	}
 	strbuf_free(&text);
@@ -224,7 +166,8 @@ static void format_json(struct events_format *v, enum event_kind kind, const str
 	jsonw_string(&v->w, "kind", event_rows[kind].name);
 	process_json(v, names_process(v->stream->names, ev->u.vm.process));
 	for (unsigned int i = 0; i < nr; i++)
-		field_json(v, &fields[i], ev->u.vm.values[i], is_known(ev, i, fields[i].type));
+		field_json(v, &fields[i], ev->u.vm.values[i],
+			   event_value_is_known(ev, i, fields[i].type));
 	jsonw_uint(&v->w, "os_tid", t ? t->os_tid : 0);
 	jsonw_string(&v->w, "thread", t ? t->name : NULL);
 	if (t && t->scheduler)

@@ -19,6 +19,7 @@
 #include "cmd/record.h"
 #include "cmd/recording.h"
 #include "cmd/render.h"
+#include "cmd/timeline.h"
 
 /*
  * How often the rings are emptied: after some 50 samples of a CPU, or half a second.  Each time
@@ -41,6 +42,7 @@ struct record_run {
 	struct outfile *output;	 /* of every other format: opened first, written last */
 	struct outfile *capture; /* -f capture, or --capture: streamed while recording */
 	struct capture_writer *writer;
+	struct timeline timeline;
 	uint64_t flushed_ns;
 	uint64_t began_ns; /* of the command, for the first sample's delay */
 	bool over_budget, told_first;
@@ -67,6 +69,20 @@ static int open_capture(struct record_run *run, const char *path, struct error *
 				 recording_start_ns(run->recording), err);
 	if (rc == 0)
 		recording_set_writer(run->recording, run->writer);
+	return rc;
+}
+
+static int open_timeline(struct record_run *run, struct error *err)
+{
+	struct event_stream *stream;
+	int rc = recording_stream(run->recording, &stream);
+
+	if (rc)
+		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
+				 error_text(rc));
+	rc = timeline_open(&run->timeline, run->render.path, stream, run->ctx->out, err);
+	if (rc == 0)
+		recording_set_timeline(run->recording, run->timeline.perfetto);
 	return rc;
 }
 
@@ -166,10 +182,12 @@ static int show_result(struct record_run *run, struct error *err)
 
 	if (rc)
 		return rc;
-	if (!run->render.capture)
+	if (run->render.timeline)
+		rc = timeline_finish(&run->timeline, err);
+	else if (!run->render.capture)
 		rc = render_finish(&run->output, &run->render, &run->ctx->opt, snapshot, NULL,
 				   run->ctx->out, err);
-	else if (run->render.chosen)
+	if (rc == 0 && run->render.chosen && (run->render.timeline || run->render.capture))
 		fprintf(run->ctx->out, "%s\n", run->render.path);
 	if (rc == 0) {
 		summary_of_snapshot(&summary, snapshot);
@@ -204,7 +222,9 @@ static int record(struct record_run *run, struct error *err)
 	stem = render_stem(facts.name, recording_start_epoch_ns(run->recording));
 	render_name(&run->render, stem);
 	free(stem);
-	if (!run->render.capture)
+	if (run->render.timeline)
+		rc = open_timeline(run, err);
+	else if (!run->render.capture)
 		rc = render_open(&run->output, &run->render, run->ctx->out, err);
 	if (rc)
 		return rc;
@@ -262,6 +282,7 @@ int cmd_record(struct command_context *ctx, struct error *err)
 			 outfile_temporary(run.capture));
 		outfile_leave(&run.capture);
 	}
+	timeline_close(&run.timeline);
 	outfile_abort(&run.capture);
 	outfile_abort(&run.output);
 	capture_writer_close(run.writer);

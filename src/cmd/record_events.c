@@ -13,8 +13,8 @@
 #include "cmd/record.h"
 #include "cmd/render.h"
 #include "cmd/summary.h"
+#include "cmd/timeline.h"
 #include "model/event_profile.h"
-#include "probe/sources.h"
 
 struct weigh_run {
 	struct command_context *ctx;
@@ -23,6 +23,7 @@ struct weigh_run {
 	struct event_run *run;
 	struct event_profile *profile;
 	struct outfile *output; /* of every format but the capture */
+	struct timeline timeline;
 	struct summary summary;
 };
 
@@ -41,6 +42,9 @@ static int on_opened(void *arg, const char **capture, struct error *err)
 	render_name(r, stem);
 	free(stem);
 	*capture = r->capture ? r->path : w->ctx->opt.capture;
+	if (r->timeline)
+		return timeline_open(&w->timeline, r->path, event_run_stream(w->run), w->ctx->out,
+				     err);
 	rc = event_profile_open(&w->profile, event_run_stream(w->run), w->mode);
 	if (rc)
 		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a profile: %s",
@@ -52,14 +56,18 @@ static void on_other(void *arg, const struct event *ev)
 {
 	struct weigh_run *w = arg;
 
-	event_profile_other(w->profile, ev);
+	if (w->profile)
+		event_profile_other(w->profile, ev);
 }
 
 static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 {
 	struct weigh_run *w = arg;
 
-	event_profile_event(w->profile, kind, ev);
+	if (w->profile)
+		event_profile_event(w->profile, kind, ev);
+	else
+		perfetto_event(w->timeline.perfetto, kind, ev);
 	return 0;
 }
 
@@ -71,6 +79,12 @@ static int on_end(void *arg, bool last, struct error *err)
 	int rc;
 
 	(void)last;
+	if (w->render->timeline) {
+		rc = timeline_finish(&w->timeline, err);
+		if (rc == 0 && w->render->chosen)
+			fprintf(w->ctx->out, "%s\n", w->render->path);
+		return rc;
+	}
 	event_profile_finish(w->profile);
 	rc = profile_snapshot(event_profile_profile(w->profile), &options, &s, err);
 	if (rc)
@@ -88,30 +102,15 @@ static int on_end(void *arg, bool last, struct error *err)
 	return rc;
 }
 
-/* --dry-run: what would be attached. */
-static int describe(struct command_context *ctx, const struct weight_mode *mode, struct error *err)
+/* What a time line of a mode shows beside what is weighed. */
+static uint64_t also_shown(const struct weight_mode *mode)
 {
-	struct beam_node *n = NULL;
-	struct source_plan plan;
-	char why[256];
-	int rc = target_open(&n, ctx, err);
+	const uint64_t gc = 1ull << EVENT_GC_MINOR_START | 1ull << EVENT_GC_MINOR_END |
+			    1ull << EVENT_GC_MAJOR_START | 1ull << EVENT_GC_MAJOR_END;
 
-	if (rc)
-		return rc;
-	source_plan_of_node(&plan, n, mode->kinds, SOURCE_AUTO);
-	for (unsigned int i = 0; i < plan.nr_points; i++)
-		fprintf(ctx->out, "%-10s  %s\n", plan.points[i].at_return ? "uretprobe" : "uprobe",
-			plan.points[i].symbol);
-	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
-		if (!(mode->kinds >> kind & 1) || !plan.missing[kind])
-			continue;
-		source_missing(&plan, (enum event_kind)kind, why, sizeof(why));
-		fprintf(ctx->out, "missing     %s (%s)\n", event_rows[kind].name, why);
-	}
-	fputs("predicted   as often as these are called; what it costs is said at the end\n",
-	      ctx->out);
-	beam_node_close(n);
-	return 0;
+	if (mode->source == WEIGHT_MESSAGE)
+		return 1ull << EVENT_MESSAGE_QUEUED | 1ull << EVENT_MESSAGE_RECEIVE;
+	return gc;
 }
 
 int record_events(struct command_context *ctx, struct render *render,
@@ -119,7 +118,7 @@ int record_events(struct command_context *ctx, struct render *render,
 {
 	struct weigh_run w = {.ctx = ctx, .mode = mode, .render = render};
 	const struct event_consumer consumer = {
-		.kinds = mode->kinds,
+		.kinds = mode->kinds | (render->timeline ? also_shown(mode) : 0),
 		.stacks = true,
 		.mode = mode->name,
 		.weight = mode->weight,
@@ -129,13 +128,11 @@ int record_events(struct command_context *ctx, struct render *render,
 		.event = on_event,
 		.show = on_end,
 	};
-	int rc;
+	int rc = event_run(ctx, &consumer, &w.run, err);
 
-	if (ctx->opt.dry_run)
-		return describe(ctx, mode, err);
-	rc = event_run(ctx, &consumer, &w.run, err);
-	if (rc == 0)
+	if (rc == 0 && !ctx->opt.dry_run && !render->timeline)
 		rc = summary_exit_code(&w.summary, ctx->opt.min_complete);
+	timeline_close(&w.timeline);
 	outfile_abort(&w.output);
 	event_profile_close(w.profile);
 	event_run_close(w.run);

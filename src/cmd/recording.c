@@ -21,6 +21,8 @@ struct recording {
 	unsigned int freq;
 	struct profile *profile;
 	struct capture_writer *writer; /* borrowed; NULL = none */
+	struct perfetto *timeline;     /* the same */
+	struct event_stream stream;    /* for the time line */
 	uint64_t first_sample_ns, end_ns;
 	uint64_t refused;	 /* events that the profile did not take */
 	VEC(uint64_t) by_thread; /* samples, by thread id */
@@ -56,6 +58,7 @@ void recording_close(struct recording *r)
 		return;
 	live_close(&r->live);
 	profile_close(r->profile);
+	event_stream_close(&r->stream);
 	vec_free(&r->by_thread);
 	free(r);
 }
@@ -63,6 +66,29 @@ void recording_close(struct recording *r)
 void recording_set_writer(struct recording *r, struct capture_writer *w)
 {
 	r->writer = w;
+}
+
+int recording_stream(struct recording *r, struct event_stream **out)
+{
+	*out = &r->stream;
+	return event_stream_open(&r->stream);
+}
+
+void recording_set_timeline(struct recording *r, struct perfetto *p)
+{
+	r->timeline = p;
+}
+
+static void show(struct recording *r, const struct rec_header *rec)
+{
+	uint64_t refused = r->stream.refused;
+	enum event_kind kind;
+	struct event ev;
+
+	if (event_stream_take(&r->stream, rec, &ev, &kind))
+		perfetto_event(r->timeline, kind, &ev);
+	else if (r->stream.refused == refused && ev.type == REC_SAMPLE)
+		perfetto_sample(r->timeline, &ev);
 }
 
 static void count_thread(struct recording *r, uint32_t thread, uint64_t weight)
@@ -85,6 +111,8 @@ static int take(struct recording *r, const struct rec_header *rec, struct error 
 			r->first_sample_ns = ev.ts_ns;
 		count_thread(r, ev.u.sample.thread, ev.u.sample.weight);
 	}
+	if (r->timeline)
+		show(r, rec);
 	return r->writer ? capture_writer_add(r->writer, rec, err) : 0;
 }
 

@@ -22,6 +22,8 @@
 
 static bool can_export(const struct command *command, const struct exporter *e)
 {
+	if (e->timeline)
+		return command->formats & FORMATS_TIMELINE;
 	return (command->formats & FORMATS_EXPORT) ||
 	       ((command->formats & FORMATS_DIFF) && e->write_diff);
 }
@@ -63,6 +65,7 @@ static int set_format(struct render *r, const struct command *command, const cha
 	r->capture = strcmp(format, "capture") == 0 && (command->formats & FORMATS_CAPTURE);
 	if (e && can_export(command, e))
 		r->exporter = e;
+	r->timeline = r->exporter && r->exporter->timeline;
 	if (!r->text && !r->capture && !r->exporter)
 		return unknown_format(command, format, err);
 	r->format = r->exporter ? e->name : r->text ? "text" : "capture";
@@ -81,9 +84,6 @@ static const char *format_of(const char *path)
 {
 	const struct exporter *e = exporter_by_suffix(path);
 
-	/* A name that other tools' files bear is no wish for JSON of ours: it gets refused. */
-	if (!exporter_find("perfetto") && ends_with(path, ".perfetto.json"))
-		return "perfetto";
 	if (e)
 		return e->name;
 	if (ends_with(path, CAPTURE_SUFFIX))

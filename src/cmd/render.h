@@ -28,8 +28,9 @@ struct render {
 	const char *format;		 /* "html", "text", "capture" */
 	const struct exporter *exporter; /* NULL for text and capture */
 	bool text, capture;
-	bool chosen; /* the name is ours: tell the user */
-	char *path;  /* "-" = standard output; NULL until render_name() if `chosen` */
+	bool timeline; /* see timeline.h; nothing is rendered */
+	bool chosen;   /* the name is ours: tell the user */
+	char *path;    /* "-" = standard output; NULL until render_name() if `chosen` */
 };
 
 /* Only looks at the options: call it before anything costly.  Contradictions and what the command

@@ -3,15 +3,18 @@
  * `ebeam report FILE`: capture -> events -> profile -> snapshot -> exporter.  Only the first step
  * differs from `ebeam record`, hence the same bytes.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "capture/reader.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
 #include "cmd/render.h"
 #include "cmd/summary.h"
+#include "cmd/timeline.h"
 
 /* The default output stands beside the capture. */
 static char *stem_of(const char *path, const struct snapshot *s, uint64_t start_epoch_ns)
@@ -21,6 +24,73 @@ static char *stem_of(const char *path, const struct snapshot *s, uint64_t start_
 	if (strcmp(path, "-") == 0)
 		return render_stem(node ? node : "capture", start_epoch_ns);
 	return xstrndup(path, render_bare_len(path));
+}
+
+static int copy_timeline(struct timeline *t, struct event_stream *s, struct source *source,
+			 struct error *err)
+{
+	const struct rec_header *rec;
+	enum event_kind kind;
+	struct event ev;
+	int rc;
+
+	while ((rc = source->next(source, &rec, err)) > 0) {
+		uint64_t refused = s->refused;
+
+		if (event_stream_take(s, rec, &ev, &kind))
+			perfetto_event(t->perfetto, kind, &ev);
+		else if (s->refused == refused && ev.type == REC_SAMPLE)
+			perfetto_sample(t->perfetto, &ev);
+	}
+	return rc ? rc : timeline_finish(t, err);
+}
+
+static int report_reader(struct render *r, const char *path, struct capture_reader *reader,
+			 FILE *out, struct error *err)
+{
+	struct event_stream stream;
+	struct timeline t = {0};
+	char *stem;
+	int rc = event_stream_open(&stream);
+
+	if (rc)
+		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
+				 error_text(rc));
+	stream.start_epoch_ns = capture_reader_start_epoch_ns(reader);
+	stem = strcmp(path, "-") == 0 ? render_stem("capture", stream.start_epoch_ns)
+				      : xstrndup(path, render_bare_len(path));
+	render_name(r, stem);
+	free(stem);
+	rc = timeline_open(&t, r->path, &stream, out, err);
+	rc = rc ? rc : copy_timeline(&t, &stream, capture_reader_source(reader), err);
+	timeline_close(&t);
+	event_stream_close(&stream);
+	if (rc == 0 && r->chosen)
+		fprintf(out, "%s\n", r->path);
+	if (rc || !capture_reader_damage(reader))
+		return rc;
+	log_warn("ebeam: '%s' is damaged: %s. What stands before that is shown", path,
+		 capture_reader_damage(reader));
+	return ERROR_KIND_PARTIAL;
+}
+
+/* No snapshot: as the records come. */
+static int report_timeline(struct render *r, const char *path, FILE *out, struct error *err)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	struct capture_reader *reader = NULL;
+	FILE *f = is_stdin ? stdin : fopen(path, "re");
+	int rc;
+
+	if (!f)
+		return error_set(err, ERROR_KIND_FAILED, -errno, "cannot open '%s': %s", path,
+				 error_text(errno));
+	rc = capture_reader_open(&reader, f, is_stdin ? "standard input" : path, err);
+	rc = rc ? rc : report_reader(r, path, reader, out, err);
+	capture_reader_close(reader);
+	if (!is_stdin)
+		fclose(f);
+	return rc;
 }
 
 int cmd_report(struct command_context *ctx, struct error *err)
@@ -39,6 +109,11 @@ int cmd_report(struct command_context *ctx, struct error *err)
 	rc = rc ? rc : render_choose(&render, ctx->command, &ctx->opt, err);
 	if (rc)
 		return rc;
+	if (render.timeline) {
+		rc = report_timeline(&render, path, ctx->out, err);
+		render_free(&render);
+		return rc;
+	}
 	rc = render_load(&loaded, path, mode, err);
 	if (rc)
 		goto done;

@@ -20,6 +20,7 @@ struct exporter {
 	int (*write)(FILE *f, const struct snapshot *s, struct error *err);
 	int (*write_diff)(FILE *f, const struct diff *d, struct error *err); /* NULL = no such */
 	bool wants_lines; /* merges lines itself: give it a snapshot with options.lines */
+	bool timeline;	  /* records make it, not a snapshot: write is NULL; see perfetto.h */
 };
 
 extern const struct exporter exporters[]; /* ends with name == NULL */

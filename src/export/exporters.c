@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The table of formats, and the helpers of formats.h.  The capture itself is no row here: it
- * holds the records, not a snapshot.  Neither is Perfetto's trace format: it is a time line, and
- * a snapshot has sums, so that any order of its stacks would show a history that never was.
+ * holds the records, not a snapshot.  Perfetto's trace format is one, but not of a snapshot: that
+ * has sums, and any order of its stacks would show a history that never was (see perfetto.h).
  */
 #include "export/export.h"
 
@@ -17,15 +17,18 @@
 
 const struct exporter exporters[] = {
 	{"html", ".html", "interactive flame graph, one file, no network", export_html,
-	 export_html_diff, false},
-	{"svg", ".svg", "flame graph as a picture", export_svg, export_svg_diff, false},
+	 export_html_diff, false, false},
+	{"svg", ".svg", "flame graph as a picture", export_svg, export_svg_diff, false, false},
 	{"folded", ".folded", "one line per stack: frame;frame;frame COUNT", export_folded,
-	 export_folded_diff, false},
+	 export_folded_diff, false, false},
 	{"pprof", ".pb.gz", "profile.proto for go tool pprof and its relatives", export_pprof, NULL,
-	 true},
-	{"speedscope", ".speedscope.json", "for speedscope.app", export_speedscope, NULL, false},
+	 true, false},
+	{"speedscope", ".speedscope.json", "for speedscope.app", export_speedscope, NULL, false,
+	 false},
+	{"perfetto", ".perfetto.json", "a time line, for ui.perfetto.dev and chrome://tracing",
+	 NULL, NULL, false, true},
 	{"json", ".json", "functions, processes and stacks as one object", export_json,
-	 export_json_diff, false},
+	 export_json_diff, false, false},
 	{0},
 };
 
