@@ -229,7 +229,7 @@ def collections(ctx):
 def ports(ctx):
     truth, events = watched(ctx, "port", "ports", 5)
     for port in truth["ports"]:
-        own = [e for e in events if e["port"] == port]
+        own = [e for e in events if e["port"] == port and e["kind"] != "port_scheduled"]
         check_equal([(e["kind"], e["pid"], e["driver"]) for e in own],
                     [(k, truth["pid"], "spawn") for k in
                      ("port_open", "port_command", "port_command", "port_exit")], port)
