@@ -2,7 +2,7 @@
 /* See code_calls.h.  Capstone finds where instructions end; calls and jumps are told by opcode. */
 #include "probe/code_calls.h"
 
-#include <capstone.h>
+#include <capstone/capstone.h>
 #include <string.h>
 
 #include "probe/instruction.h"

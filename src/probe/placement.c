@@ -6,7 +6,7 @@
  */
 #include "probe/placement.h"
 
-#include <capstone.h>
+#include <capstone/capstone.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
