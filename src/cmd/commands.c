@@ -425,6 +425,27 @@ const struct command commands[] = {
 		.run = cmd_gc,
 	},
 	{
+		.name = "alloc",
+		.summary = "carriers of the allocators: got, given back, pooled, held",
+		.args = "",
+		.description =
+			"What the VM's allocators get from the system and give back to it, by "
+			"allocator: carriers for many blocks (mbcs) and for single large ones "
+			"(sbcs), those that go through the pool, how many a second, the sizes of "
+			"new ones, and what each allocator holds now, as 'ebeam mem' reads it. "
+			"Ends after -d, at Ctrl-C or when the node exits, and then shows the "
+			"answer; --watch shows one for each interval.\n\n"
+			"  ebeam alloc -p rabbit@host -d 10\n"
+			"  ebeam alloc -p 4711 --watch 2s -s delta\n"
+			"  ebeam alloc -i busy.ebeam\n\n"
+			"An allocator with much churn gets and returns carriers all the time: "
+			"larger carriers (+M) may help. DELTA is what it has more or less than "
+			"before, single blocks that changed their size included. Who needed the "
+			"memory is told by 'ebeam events -e alloc --stack'.",
+		.options = OPTIONS_EVENT_VIEW,
+		.run = cmd_alloc,
+	},
+	{
 		.name = "proc",
 		.summary =
 			"who starts processes, how they end: rates, crashes by reason, lifetimes",

@@ -16,7 +16,7 @@
 #define MAX_NAMES    1024u	/* asked for */
 
 struct known {
-	char name[64];
+	char name[128];
 	uint64_t addr; /* 0 = not found */
 	bool busy;     /* being looked for */
 	char reason[128];

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See carrier_stats.h. */
+#include "model/carrier_stats.h"
+
+#include <string.h>
+
+#include "event/catalogue.h"
+#include "model/event_stream.h"
+
+static struct carrier_row *row_of(struct carrier_stats *s, uint32_t type)
+{
+	for (size_t i = 0; i < s->rows.len; i++) {
+		if (s->rows.data[i].type == type)
+			return &s->rows.data[i];
+	}
+	/* The last row is that of all others. */
+	if (s->rows.len + 1 >= CARRIER_TYPES && type)
+		return row_of(s, 0);
+	vec_push(&s->rows, ((struct carrier_row){.type = type}));
+	return &s->rows.data[s->rows.len - 1];
+}
+
+static uint64_t known(uint64_t value)
+{
+	return value == EVENT_UNKNOWN ? 0 : value;
+}
+
+static void resized(struct carrier_row *r, const struct event *ev)
+{
+	uint64_t from = known(event_value(ev, EVENT_AT(CARRIER_RESIZE, OLD_SIZE)));
+	uint64_t to = known(event_value(ev, EVENT_AT(CARRIER_RESIZE, SIZE)));
+
+	r->resized++;
+	if (to > from)
+		r->grown_bytes += to - from;
+	else
+		r->shrunk_bytes += from - to;
+}
+
+void carrier_stats_add(struct carrier_stats *s, enum event_kind kind, const struct event *ev,
+		       bool many)
+{
+	/* In all of these kinds type is the first field, and size the third but in the resized. */
+	struct carrier_row *r = row_of(s, event_value_id(ev, EVENT_AT(CARRIER_CREATE, TYPE)));
+	uint64_t size = known(event_value(ev, EVENT_AT(CARRIER_CREATE, SIZE)));
+	struct carrier_count *c = many ? &r->mbcs : &r->sbcs;
+
+	if (kind == EVENT_CARRIER_CREATE) {
+		c->created++;
+		c->created_bytes += size;
+		histogram_add(&s->sizes, size, 1);
+	} else if (kind == EVENT_CARRIER_DESTROY) {
+		c->destroyed++;
+		c->destroyed_bytes += size;
+	} else if (kind == EVENT_CARRIER_RESIZE) {
+		resized(r, ev);
+	} else if (kind == EVENT_CARRIER_POOL_PUT) {
+		r->pool_put++;
+		r->pool_put_bytes += size;
+	} else if (kind == EVENT_CARRIER_POOL_GET) {
+		r->pool_get++;
+		r->pool_get_bytes += size;
+	}
+}
+
+void carrier_stats_reset(struct carrier_stats *s)
+{
+	s->rows.len = 0;
+	memset(&s->sizes, 0, sizeof(s->sizes));
+}
+
+void carrier_stats_free(struct carrier_stats *s)
+{
+	vec_free(&s->rows);
+}
+
+uint64_t carrier_row_churn(const struct carrier_row *r)
+{
+	return r->mbcs.created + r->mbcs.destroyed + r->sbcs.created + r->sbcs.destroyed;
+}
+
+int64_t carrier_row_delta(const struct carrier_row *r)
+{
+	return (int64_t)(r->mbcs.created_bytes + r->sbcs.created_bytes + r->grown_bytes -
+			 r->mbcs.destroyed_bytes - r->sbcs.destroyed_bytes - r->shrunk_bytes);
+}

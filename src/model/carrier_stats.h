@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Carriers by allocator: how many were made and given back, left to the pool and taken from there,
+ * with their bytes.  From events of carriers; a model without time.
+ */
+#ifndef EBEAM_MODEL_CARRIER_STATS_H
+#define EBEAM_MODEL_CARRIER_STATS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/record.h"
+#include "base/histogram.h"
+#include "base/vec.h"
+#include "event/event.h"
+
+/* Kinds that it takes. */
+#define CARRIER_STATS_KINDS                                                                        \
+	(1ull << EVENT_CARRIER_CREATE | 1ull << EVENT_CARRIER_DESTROY |                            \
+	 1ull << EVENT_CARRIER_RESIZE | 1ull << EVENT_CARRIER_POOL_PUT |                           \
+	 1ull << EVENT_CARRIER_POOL_GET)
+
+/* Types of allocators: ten, and one that is not known; more than that are counted with the last. */
+#define CARRIER_TYPES 16
+
+struct carrier_count {
+	uint64_t created, created_bytes, destroyed, destroyed_bytes;
+};
+
+struct carrier_row {
+	uint32_t type; /* string id, "eheap_alloc"; 0 = not known, or more than CARRIER_TYPES */
+	/* For many blocks; for single ones. */
+	struct carrier_count mbcs, sbcs;
+	uint64_t resized, grown_bytes, shrunk_bytes; /* single blocks that got another size */
+	uint64_t pool_put, pool_put_bytes, pool_get, pool_get_bytes;
+};
+
+struct carrier_stats {
+	VEC(struct carrier_row) rows; /* in order of their first event */
+	struct histogram sizes;	      /* of those that were created, bytes */
+};
+
+/* All zero is empty.  `many`: of carrier_create and carrier_destroy, the carrier is for many blocks
+ * (mbc). */
+void carrier_stats_add(struct carrier_stats *s, enum event_kind kind, const struct event *ev,
+		       bool many);
+void carrier_stats_reset(struct carrier_stats *s);
+void carrier_stats_free(struct carrier_stats *s);
+
+/* Carriers made and given back, of both kinds. */
+uint64_t carrier_row_churn(const struct carrier_row *r);
+/* By how much the bytes have changed. */
+int64_t carrier_row_delta(const struct carrier_row *r);
+
+#endif
