@@ -216,16 +216,16 @@ static void add_held(struct carriers_held *to, const struct allocator_count *fro
 	to->bytes += from->carriers_size;
 }
 
-/* Of a node that cannot be read any more: what was known before. */
+/* Nothing, of a node that has exited. */
 static void look(struct alloc *a, bool begin)
 {
 	struct beam_node *n = event_run_node(a->run);
 	struct allocators all;
 	struct error why;
 
+	a->now.len = 0;
 	if (!n || allocators_read(&all, n, &why) != 0)
 		return;
-	a->now.len = 0;
 	for (size_t i = 0; i < all.v.len; i++) {
 		const struct allocator *from = &all.v.data[i];
 		struct held *h = NULL;

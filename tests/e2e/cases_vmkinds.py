@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """More kinds of events: allocators, exit signals, heaps, long ones, copies, NIFs, distribution."""
+import json
 import os
 import signal
+import time
 from collections import Counter
 
 from cases_events import Watch, need_events, of
@@ -183,3 +185,49 @@ def stalled(ctx):
     check_equal({e["port"] for e in busy}, {truth["port"]}, "for which port")
     free = of(events, "dist_port_not_busy", node=node)
     check(free and free[-1]["ts_ns"] > busy[0]["ts_ns"], "it went on")
+
+
+def answer_of(ctx, command, *args, question):
+    """What a view says of the shared node while it answers a question; (truth, data)."""
+    need_events(ctx)
+    process = ctx.ebeam.popen(command, "-v", "-p", ctx.node.os_pid, "-d", "60", "-j", *args)
+    ctx.cleanup(lambda: process.poll() is None and process.kill())
+    for line in process.stderr:
+        if b"probes attached" in line:
+            break
+    # What it holds is read when the rings are emptied for the first time.
+    time.sleep(0.3)
+    truth = ctx.node.ask(*question)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    check_equal(process.returncode, 0, f"exit code; {err}")
+    return truth, json.loads(out)
+
+
+@case("alloc: what is made and given back is what has changed, what is held what the node says")
+def alloc(ctx):
+    path = ctx.ebeam.file(".ebeam")
+    truth, answer = answer_of(ctx, "alloc", "-o", path,
+                              question=("vm_kinds", "carriers", 20, 3000000))
+    check_equal(answer["counters"].get("lost", 0), 0, "lost")
+    rows = {r["type"]: r for r in answer["data"]["allocators"]}
+    for kind, after in truth["after"].items():
+        row = rows[kind]
+        now, begin = row["now"], row["begin"]
+        check_equal((now["mbcs"] + now["pool"], now["sbcs"]), (after["mbcs"], after["sbcs"]),
+                    f"carriers that {kind} holds")
+        check_equal((now["mbcs_bytes"] + now["pool_bytes"], now["sbcs_bytes"]),
+                    (after["mbcs_size"], after["sbcs_size"]), f"bytes that {kind} holds")
+        for part, pool in (("mbcs", "pool"), ("sbcs", None)):
+            held = [h[part] + (h[pool] if pool else 0) for h in (begin, now)]
+            check_equal(row[part]["created"] - row[part]["destroyed"], held[1] - held[0],
+                        f"{part} of {kind}")
+    check(rows["binary_alloc"]["sbcs"]["created"] >= 20, "the binaries")
+    check(answer["data"]["sizes"]["count"] >= 20, "sizes")
+    again = ctx.ebeam.ok("alloc", "-i", path, "-j").json()
+    replayed = {r["type"]: r for r in again["data"]["allocators"]}
+    check_equal(again["data"]["sizes"], answer["data"]["sizes"], "sizes from the capture")
+    for kind, row in replayed.items():
+        for part in ("mbcs", "sbcs", "resized", "pool_put", "pool_get"):
+            check_equal(row[part], rows[kind][part], f"{part} of {kind} from the capture")
+        check_equal(row["now"], None, "what a capture cannot tell")
