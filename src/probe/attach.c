@@ -37,6 +37,7 @@ struct bundle {
 
 struct group {
 	uint64_t kinds;
+	uint64_t gives; /* those and others that its programs could give */
 	bool on;
 	VEC(struct bundle) bundles;
 };
@@ -144,6 +145,7 @@ static void make_groups(struct attach *a)
 		}
 		number = a->group_of[i] -= SOURCE_MAX_POINTS;
 		a->groups.data[number].kinds |= a->plan->points[i].kinds;
+		a->groups.data[number].gives |= a->plan->points[i].gives;
 		add_to_bundle(a, &a->groups.data[number], i);
 		a->shares_trap[i] = shares_trap(a, i);
 	}
@@ -296,7 +298,7 @@ static void switch_off(struct attach *a, const struct group *g)
 static void switch_on(struct attach *a, const struct group *g)
 {
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
-		if (g->kinds >> kind & 1)
+		if ((g->kinds | g->gives) >> kind & 1)
 			__atomic_add_fetch(&a->switches->epoch[kind], 1, __ATOMIC_SEQ_CST);
 	}
 	__atomic_or_fetch(&a->switches->kinds, g->kinds, __ATOMIC_SEQ_CST);

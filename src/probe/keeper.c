@@ -24,6 +24,7 @@
  * what an interval allows is looked at at once. */
 #define GLANCE_NS    50000000ull
 #define GLANCE_TIMES 4
+#define BURST_PART   0.25 /* of what is allowed, for one group of probes */
 static const uint64_t first_intervals_ns[] = {10000000, 40000000, 150000000};
 /* Placing the probes of a group takes about 1 ms.  Perf events take 0.1 s each to remove, and stay
  * hit meanwhile. */
@@ -373,6 +374,24 @@ static void begin_interval(struct keeper *k)
 	plan_slices(k);
 }
 
+/* What all probes may cost in a whole interval. */
+static double allowed_ns(const struct keeper *k)
+{
+	return k->budget.percent / 100 * (double)INTERVAL_NS *
+	       MAX(k->budget.own_per_s / 1e9, BUDGET_MIN_BUSY);
+}
+
+/* Hits of an interval.  If it was a short one, a few that cost little are no rate: they may have
+ * been all of the next half second. */
+static uint64_t hits_of(const struct keeper *k, const struct unit *u, uint64_t length)
+{
+	double cost = (double)u->hits * u->ns_per_hit;
+
+	if (length >= INTERVAL_NS || cost > BURST_PART * allowed_ns(k))
+		return u->hits;
+	return (uint64_t)((double)u->hits * (double)length / (double)INTERVAL_NS);
+}
+
 /* At the end of an interval: what it cost, and what may be on in the next. */
 static void look(struct keeper *k, uint64_t node_before)
 {
@@ -381,6 +400,7 @@ static void look(struct keeper *k, uint64_t node_before)
 	uint64_t length;
 
 	measure(k);
+	length = clock_monotonic_ns() - k->interval_start;
 	own += k->own_now;
 	for (unsigned int i = 0; i < k->nr; i++) {
 		struct unit *u = &k->units[i];
@@ -390,10 +410,10 @@ static void look(struct keeper *k, uint64_t node_before)
 		if (k->budget.sources[i].duty < 1)
 			u->saved_ns -= MIN((double)u->on_ns, u->saved_ns);
 		k->budget.sources[i].ns_per_hit = u->ns_per_hit;
-		seen[i] = (struct budget_seen){
-			.hits = u->hits, .on_ns = u->on_ns, .own_on_ns = (uint64_t)u->own_on_ns};
+		seen[i] = (struct budget_seen){.hits = hits_of(k, u, length),
+					       .on_ns = u->on_ns,
+					       .own_on_ns = (uint64_t)u->own_on_ns};
 	}
-	length = clock_monotonic_ns() - k->interval_start;
 	budget_update(&k->budget, seen, length, k->node_interval_ns - node_before);
 	for (unsigned int i = 0; i < k->nr; i++) {
 		if (k->budget.sources[i].dropped && !k->units[i].on && !k->units[i].told_dropped)
@@ -409,11 +429,8 @@ static void look(struct keeper *k, uint64_t node_before)
 /* True if the interval must not go on to its end. */
 static bool is_storm(struct keeper *k)
 {
-	double allowed = k->budget.percent / 100 * (double)INTERVAL_NS *
-			 MAX(k->budget.own_per_s / 1e9, BUDGET_MIN_BUSY);
-
 	measure(k);
-	return k->interval_spent > GLANCE_TIMES * allowed;
+	return k->interval_spent > GLANCE_TIMES * allowed_ns(k);
 }
 
 static bool watches_all_the_time(const struct keeper *k)

@@ -257,6 +257,7 @@ static void add_points(struct source_plan *p, const struct source_row *row, uint
 		.program = row->program,
 		.args = row->args,
 		.kinds = kinds,
+		.gives = row->kinds,
 		.addr = addr,
 		.offset = offset + places->call.offset,
 		.place = places->call,

@@ -29,6 +29,7 @@ struct source_point {
 	const char *program; /* BPF program */
 	const char *args;    /* registers that it reads: "di si dx"; NULL = "" */
 	uint64_t kinds;	     /* bit set: those asked for that need it; source_plan() sets it */
+	uint64_t gives;	     /* all that its program can give, asked for or not */
 	const char *path;    /* as ebeam can open it; NULL = the node's executable */
 	uint64_t addr;	     /* of the function, in the file */
 	bool at_return;

@@ -240,6 +240,51 @@ static void collections_are_told(void **unused)
 	}
 }
 
+/* What was entered before a kind went on again is forgotten, and nothing comes of what is off. */
+static void cut_by_a_slice(void **unused)
+{
+	struct pt_regs ctx = {.di = PROCESS, .si = 7};
+
+	(void)unused;
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		bool is_gc = kind == EVENT_GC_MINOR_START || kind == EVENT_GC_MINOR_END ||
+			     kind == EVENT_GC_MAJOR_START || kind == EVENT_GC_MAJOR_END;
+
+		teardown(unused);
+		setup(unused);
+		put_gc(3, 9, 0, 0);
+		event_gc(&ctx);
+		put_gc(4, 9, 0, 0);
+		host_put_u64(ESDP + (uint64_t)config.layout.sched_gc_count, 1);
+		switches.epoch[kind]++;
+		event_gc_return(&ctx);
+		if (is_gc)
+			assert_null(event(0));
+		else
+			assert_non_null(event(1));
+	}
+	teardown(unused);
+	setup(unused);
+	switches.kinds = 0;
+	ctx.si = put_term();
+	event_exit(&ctx);
+	assert_null(event(0));
+	switches.kinds = 1ull << EVENT_PROCESS_EXIT;
+	event_exit(&ctx);
+	assert_non_null(event(0));
+}
+
+/* The size of a message that was seen being made before is not that of one that is queued now. */
+static void cut_message(void **unused)
+{
+	struct pt_regs alloc = {.di = OTHER, .cx = 17};
+
+	(void)unused;
+	event_alloc_message(&alloc);
+	switches.epoch[EVENT_MESSAGE_SEND]++;
+	assert_true(size_of_message(0, HEAP | 1, OTHER) == EVENT_UNKNOWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +295,8 @@ int main(void)
 		EVENT_TEST(filters),
 		EVENT_TEST(sizes),
 		EVENT_TEST(collections_are_told),
+		EVENT_TEST(cut_by_a_slice),
+		EVENT_TEST(cut_message),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,8 @@ then, scaled, is what happened; those that cost little stay on, and exact."""
 import json
 import re
 
-from cases_events import Watch, need_events, of
+from answers import need_events
+from cases_events import Watch, of
 from ebeam import bpf_descriptors
 from harness import case, check, check_equal, check_in
 
