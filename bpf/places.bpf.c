@@ -7,7 +7,7 @@
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
 
-#define MAX_FUNCTIONS 64
+#define MAX_FUNCTIONS 128
 #define MAX_CALLERS   16384 /* functions by threads */
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * placecheck PID FUNCTION...: shows on a live node that the places of uprobes stand for the entries
- * of their functions.  Puts a uprobe on both, says "ready", counts until a line comes on standard
+ * of their functions: of all that events come from, and of others.  Puts a uprobe on both, says "ready", counts until a line comes on standard
  * input, and prints a line of JSON for each function that the node's executable has: hits of the
  * entry, hits of the place that followed one with the same arguments and the same stack, and what
  * was otherwise.  Where the place is the entry there is one probe, and nothing to compare.
@@ -15,21 +15,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "places.skel.h"
+#include "probe/multi.h"
 #include "probe/sources.h"
 #include "target/elf.h"
 
-#define MAX_FUNCTIONS 64u /* as in bpf/places.bpf.c */
+#define MAX_FUNCTIONS 128u /* as in bpf/places.bpf.c */
 
 struct checked {
 	const char *name;
 	unsigned int args;
 	uint64_t entry; /* file offset */
 	struct placement place;
-	struct bpf_link *at_entry, *at_place;
 };
 
 struct place_counts {
@@ -37,24 +38,28 @@ struct place_counts {
 	uint64_t entries, places, strays, repeated, mismatches, late, lost;
 };
 
-/* All that any row of the table needs of it; of others all six. */
-static unsigned int args_of(const char *name)
+/* All that any row of the table needs of it; of others all six arguments. */
+static struct placement_request request_of(const char *name)
 {
+	struct placement_request request = {.nops = placement_kernel_emulates_nops()};
 	struct source_function f;
-	unsigned int args = 0;
 
 	for (unsigned int i = 0; source_function(i, &f); i++) {
-		for (size_t k = 0; k < ARRAY_SIZE(f.symbols) && f.symbols[k]; k++)
-			if (strcmp(f.symbols[k], name) == 0)
-				args |= f.request.args;
+		for (size_t k = 0; k < ARRAY_SIZE(f.symbols) && f.symbols[k]; k++) {
+			if (strcmp(f.symbols[k], name) != 0)
+				continue;
+			request.args |= f.request.args;
+			request.returns |= f.returns;
+		}
 	}
-	return args ? args : PLACEMENT_ARGS(6);
+	if (!request.args)
+		request.args = PLACEMENT_ARGS(6);
+	return request;
 }
 
 static bool find(const struct elf_file *elf, const char *name, struct checked *out)
 {
-	struct placement_request request = {.args = args_of(name),
-					    .nops = placement_kernel_emulates_nops()};
+	struct placement_request request = request_of(name);
 	struct elf_symbol symbol;
 
 	*out = (struct checked){.name = name, .args = request.args};
@@ -65,18 +70,47 @@ static bool find(const struct elf_file *elf, const char *name, struct checked *o
 	return out->place.ok;
 }
 
-static struct bpf_link *attach(struct bpf_program *prog, const char *exe, int os_pid,
-			       uint64_t offset, unsigned int function)
-{
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = function);
-	struct bpf_link *link = bpf_program__attach_uprobe_opts(prog, os_pid, exe, offset, &opts);
+struct points {
+	uint64_t offsets[MAX_FUNCTIONS], functions[MAX_FUNCTIONS];
+	unsigned int nr;
+	VEC(struct bpf_link *) links; /* one by one, or */
+	int fd;			      /* all at once */
+};
 
-	if (!link) {
-		fprintf(stderr, "placecheck: no uprobe at offset %" PRIx64 ": %s\n", offset,
-			strerror(errno));
-		exit(1);
+static void add_point(struct points *p, uint64_t offset, unsigned int function)
+{
+	p->offsets[p->nr] = offset;
+	p->functions[p->nr++] = function;
+}
+
+static void attach(struct points *p, struct bpf_program *prog, const char *exe, int os_pid)
+{
+	const struct multi_points points = {
+		.path = exe, .offsets = p->offsets, .cookies = p->functions, .nr = p->nr};
+
+	p->fd = p->nr && multi_available() ? multi_link(bpf_program__fd(prog), os_pid, &points)
+					   : -1;
+	for (unsigned int i = 0; p->fd < 0 && i < p->nr; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = p->functions[i]);
+		struct bpf_link *link =
+			bpf_program__attach_uprobe_opts(prog, os_pid, exe, p->offsets[i], &opts);
+
+		if (!link) {
+			fprintf(stderr, "placecheck: no uprobe at offset %" PRIx64 ": %s\n",
+				p->offsets[i], strerror(errno));
+			exit(1);
+		}
+		vec_push(&p->links, link);
 	}
-	return link;
+}
+
+static void detach(struct points *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	while (p->links.len)
+		bpf_link__destroy(p->links.data[--p->links.len]);
+	vec_free(&p->links);
 }
 
 static void print_counts(struct places_bpf *skel, const struct checked *c, uint32_t function)
@@ -84,7 +118,7 @@ static void print_counts(struct places_bpf *skel, const struct checked *c, uint3
 	struct place_counts n = {0};
 
 	bpf_map_lookup_elem(bpf_map__fd(skel->maps.counts), &function, &n);
-	if (!c->at_place) { /* one and the same probe */
+	if (!c->place.offset) { /* one and the same probe */
 		n.places = n.entries;
 		n.repeated = 0;
 	}
@@ -99,18 +133,57 @@ static void print_counts(struct places_bpf *skel, const struct checked *c, uint3
 
 /* Places first: an entry is not hit before its place is watched. */
 static void attach_all(struct places_bpf *skel, struct checked *c, unsigned int nr, const char *exe,
-		       int os_pid)
+		       int os_pid, struct points *places, struct points *entries)
 {
 	for (unsigned int i = 0; i < nr; i++) {
 		struct place_counts n = {.args = c[i].args, .stack_depth = c[i].place.stack_depth};
 
 		bpf_map_update_elem(bpf_map__fd(skel->maps.counts), &i, &n, BPF_ANY);
 		if (c[i].place.offset)
-			c[i].at_place = attach(skel->progs.at_place, exe, os_pid,
-					       c[i].entry + c[i].place.offset, i);
+			add_point(places, c[i].entry + c[i].place.offset, i);
+		add_point(entries, c[i].entry, i);
 	}
-	for (unsigned int i = 0; i < nr; i++)
-		c[i].at_entry = attach(skel->progs.at_entry, exe, os_pid, c[i].entry, i);
+	attach(places, skel->progs.at_place, exe, os_pid);
+	attach(entries, skel->progs.at_entry, exe, os_pid);
+}
+
+static unsigned int add(struct checked *c, unsigned int nr, const struct elf_file *elf,
+			const char *name)
+{
+	for (unsigned int i = 0; i < nr; i++) {
+		if (strcmp(c[i].name, name) == 0)
+			return nr;
+	}
+	return nr < MAX_FUNCTIONS && find(elf, name, &c[nr]) ? nr + 1 : nr;
+}
+
+static unsigned int choose(struct checked *c, const struct elf_file *elf, int nr_names,
+			   char **names)
+{
+	struct source_function f;
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; source_function(i, &f); i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(f.symbols) && f.symbols[k]; k++)
+			nr = add(c, nr, elf, f.symbols[k]);
+	}
+	for (int i = 0; i < nr_names; i++)
+		nr = add(c, nr, elf, names[i]);
+	return nr;
+}
+
+static struct places_bpf *load(void)
+{
+	struct places_bpf *skel = places_bpf__open();
+	struct bpf_program *p;
+
+	if (skel && multi_available())
+		bpf_object__for_each_program(p, skel->obj) bpf_program__set_expected_attach_type(
+			p, (enum bpf_attach_type)MULTI_ATTACH_TYPE);
+	if (skel && places_bpf__load(skel) == 0)
+		return skel;
+	fprintf(stderr, "placecheck: %s\n", strerror(errno));
+	exit(1);
 }
 
 int main(int argc, char **argv)
@@ -118,7 +191,8 @@ int main(int argc, char **argv)
 	struct timespec a_moment = {.tv_nsec = 50 * 1000 * 1000};
 	int os_pid = argc > 1 ? atoi(argv[1]) : 0;
 	struct checked checked[MAX_FUNCTIONS];
-	unsigned int nr = 0;
+	struct points places = {.fd = -1}, entries = {.fd = -1};
+	unsigned int nr;
 	struct places_bpf *skel;
 	struct elf_file *elf;
 	struct error err;
@@ -129,14 +203,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "placecheck: %s\n", err.msg);
 		return 1;
 	}
-	for (int i = 2; i < argc && nr < MAX_FUNCTIONS; i++)
-		nr += find(elf, argv[i], &checked[nr]);
-	skel = places_bpf__open_and_load();
-	if (!skel) {
-		fprintf(stderr, "placecheck: %s\n", strerror(errno));
-		return 1;
-	}
-	attach_all(skel, checked, nr, exe, os_pid);
+	nr = choose(checked, elf, argc - 2, argv + 2);
+	skel = load();
+	attach_all(skel, checked, nr, exe, os_pid, &places, &entries);
 	skel->bss->counting = true;
 	puts("ready");
 	fflush(stdout);
@@ -147,10 +216,8 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < nr; i++)
 		print_counts(skel, &checked[i], i);
 	fflush(stdout);
-	for (unsigned int i = 0; i < nr; i++) {
-		bpf_link__destroy(checked[i].at_entry);
-		bpf_link__destroy(checked[i].at_place);
-	}
+	detach(&entries);
+	detach(&places);
 	places_bpf__destroy(skel);
 	elf_file_close(elf);
 	return 0;

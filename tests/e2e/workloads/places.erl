@@ -23,10 +23,24 @@ work(Text) ->
     _ = [begin true = port_command(Port, <<"x">>), receive {Port, {data, _}} -> ok end end
          || _ <- lists:seq(1, N)],
     port_close(Port),
+    _ = [use_port() || _ <- lists:seq(1, N)],
     _ = [file:read_file_info("/") || _ <- lists:seq(1, N)],
     _ = [begin {ok, F} = file:open("/dev/null", [write, raw]), ok = file:write(F, <<"x">>),
                ok = file:close(F) end || _ <- lists:seq(1, N)],
-    #{registers => N, spawns => 2 * N + 1, links => N, exits => N, sends => 2 * N, port_outputs => N}.
+    #{registers => N, spawns => 3 * N + 1, links => N, exits => N, sends => 2 * N, port_outputs => N}.
 
 echo() ->
     receive {From, I} -> From ! I, echo() end.
+
+%% What is seldom done with ports; a driver that has no control callback refuses, after all.
+use_port() ->
+    Port = open_port({spawn, "cat"}, []),
+    unlink(Port),
+    link(Port),
+    catch port_control(Port, 1, <<>>),
+    Other = spawn(fun echo/0),
+    true = port_connect(Port, Other),
+    unlink(Port),
+    Ref = monitor(port, Port),
+    exit(Other, kill),
+    receive {'DOWN', Ref, port, Port, _} -> ok end.
