@@ -306,7 +306,7 @@ static void switch_on(struct attach *a, const struct group *g)
 
 static void close_links(struct attach *a, struct group *g);
 
-int attach_on(struct attach *a, unsigned int group, struct error *err)
+int attach_place(struct attach *a, unsigned int group, struct error *err)
 {
 	struct group *g = &a->groups.data[group];
 
@@ -322,8 +322,29 @@ int attach_on(struct attach *a, unsigned int group, struct error *err)
 		}
 	}
 	g->on = true;
-	switch_on(a, g);
 	return 0;
+}
+
+void attach_listen(struct attach *a, unsigned int group)
+{
+	struct group *g = &a->groups.data[group];
+
+	if (g->on && (a->switches->kinds & g->kinds) != g->kinds)
+		switch_on(a, g);
+}
+
+void attach_mute(struct attach *a, unsigned int group)
+{
+	switch_off(a, &a->groups.data[group]);
+}
+
+int attach_on(struct attach *a, unsigned int group, struct error *err)
+{
+	int rc = attach_place(a, group, err);
+
+	if (rc == 0)
+		attach_listen(a, group);
+	return rc;
 }
 
 /* ---- off ----------------------------------------------------------------------------------- */

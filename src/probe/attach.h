@@ -62,6 +62,11 @@ bool attach_is_perf(const struct attach *a);
  */
 int attach_on(struct attach *a, unsigned int group, struct error *err);
 void attach_off(struct attach *a, unsigned int group);
+/* The first half of attach_on(): its probes are there, and nothing comes of them; and the other. */
+int attach_place(struct attach *a, unsigned int group, struct error *err);
+void attach_listen(struct attach *a, unsigned int group);
+/* The first half of attach_off(): the probes are there, and nothing comes of them any more. */
+void attach_mute(struct attach *a, unsigned int group);
 void attach_wait(struct attach *a); /* until all that is off is out of the kernel */
 
 /* What its programs did so far, off or on; any thread.  False if the kernel does not tell. */

@@ -183,16 +183,16 @@ static void measure(struct keeper *k)
 
 /* ---- on and off ------------------------------------------------------------------------------ */
 
-static void open_window(struct keeper *k, struct unit *u)
+static void open_window(struct keeper *k, struct unit *u, double work)
 {
 	u->window_ns = clock_monotonic_ns();
 	u->window_hits = u->seen.hits;
 	u->window_own = k->own_now;
-	u->window_work = k->work_now;
+	u->window_work = work;
 }
 
 /* What was seen since the window was opened belongs to the interval. */
-static void close_window(struct keeper *k, struct unit *u)
+static void close_window(struct keeper *k, struct unit *u, double work)
 {
 	uint64_t ns = clock_monotonic_ns() - u->window_ns;
 
@@ -201,7 +201,7 @@ static void close_window(struct keeper *k, struct unit *u)
 	u->hits += u->seen.hits - u->window_hits;
 	u->own_on_ns += k->own_now - u->window_own;
 	u->own_on_total += k->own_now - u->window_own;
-	u->work_on_total += k->work_now - u->window_work;
+	u->work_on_total += work - u->window_work;
 }
 
 static uint32_t share_ppm(const struct keeper *k, const struct unit *u)
@@ -233,12 +233,17 @@ static void tell(struct keeper *k, unsigned int i, uint64_t ts_ns, enum coverage
 	pthread_mutex_unlock(&k->lock);
 }
 
+/*
+ * The node's count of what it did is read next to the moment in which events begin and end to come,
+ * while the probes are there: without them it does several times as much.
+ */
 static void turn_on(struct keeper *k, unsigned int i)
 {
 	struct unit *u = &k->units[i];
 	struct error err;
+	double work;
 
-	if (attach_on(k->attach, i, &err)) {
+	if (attach_place(k->attach, i, &err)) {
 		/* The node is going, or something is short: there will be another slice. */
 		log_debug("%s", err.msg);
 		u->slice_at = 0;
@@ -246,7 +251,9 @@ static void turn_on(struct keeper *k, unsigned int i)
 	}
 	u->on = true;
 	measure(k);
-	open_window(k, u);
+	work = work_of(k);
+	attach_listen(k->attach, i);
+	open_window(k, u, work);
 	tell(k, i, u->window_ns, COVERAGE_ON);
 	u->slice_at = u->window_ns;
 }
@@ -254,14 +261,19 @@ static void turn_on(struct keeper *k, unsigned int i)
 static void turn_off(struct keeper *k, unsigned int i)
 {
 	struct unit *u = &k->units[i];
+	double work = work_of(k);
 	uint64_t ts_ns;
 
-	attach_off(k->attach, i);
+	attach_mute(k->attach, i);
 	ts_ns = clock_monotonic_ns();
-	if (k->by_perf)
+	if (!k->by_perf)
+		measure(k);
+	attach_off(k->attach, i);
+	if (k->by_perf) {
 		attach_wait(k->attach);
-	measure(k);
-	close_window(k, u);
+		measure(k);
+	}
+	close_window(k, u, work);
 	u->on = false;
 	u->slice_at = 0;
 	tell(k, i, ts_ns, k->budget.sources[i].dropped ? COVERAGE_DROPPED : COVERAGE_OFF);
@@ -369,7 +381,7 @@ static void begin_interval(struct keeper *k)
 		u->on_ns = u->hits = 0;
 		u->own_on_ns = 0;
 		if (u->on)
-			open_window(k, u);
+			open_window(k, u, k->work_now);
 	}
 	plan_slices(k);
 }
@@ -406,7 +418,7 @@ static void look(struct keeper *k, uint64_t node_before)
 		struct unit *u = &k->units[i];
 
 		if (u->on)
-			close_window(k, u);
+			close_window(k, u, k->work_now);
 		if (k->budget.sources[i].duty < 1)
 			u->saved_ns -= MIN((double)u->on_ns, u->saved_ns);
 		k->budget.sources[i].ns_per_hit = u->ns_per_hit;
@@ -509,7 +521,7 @@ int keeper_start(struct keeper **out, struct attach *a, int os_pid, double perce
 	for (unsigned int i = 0; i < k->nr; i++) {
 		k->units[i].on = true;
 		attach_hits(a, i, cost, &k->units[i].seen);
-		open_window(k, &k->units[i]);
+		open_window(k, &k->units[i], k->work_now);
 	}
 	k->running = thread_start(&k->thread, keeper_main, k);
 	return k->running ? 0
