@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * placecheck PID FUNCTION...: shows on a live node that the places of uprobes stand for the entries
- * of their functions: of all that events come from, and of others.  Puts a uprobe on both, says "ready", counts until a line comes on standard
- * input, and prints a line of JSON for each function that the node's executable has: hits of the
- * entry, hits of the place that followed one with the same arguments and the same stack, and what
- * was otherwise.  Where the place is the entry there is one probe, and nothing to compare.
+ * of their functions: of all that events come from, and of others.  Puts a uprobe on both, says
+ * "ready", counts until a line comes on standard input, and prints a line of JSON for each function
+ * that the node's executable has: hits of the entry, hits of the place that followed one with the
+ * same arguments and the same stack, and what was otherwise.  Where the place is the entry there is
+ * one probe, and nothing to compare.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
