@@ -30,10 +30,14 @@
 /* ErlIOVec {int vsize; ErlDrvSizeT size; ...}, erl_driver.h */
 #define IOVEC_SIZE 8
 
-/* Not ERTS_INVALID_PID, which the VM itself calls with: all bits of its number are set. */
+/* ERTS_INVALID_PID, for which the VM itself calls: all bits of the number, which is 28 bits wide up
+ * to OTP 25 or 26 and 60 bits later (erl_ptab.h). */
+#define INVALID_PID_NARROW 0xfffffff3ull
+#define INVALID_PID_WIDE   0xfffffffffffffff3ull
+
 INLINE bool is_pid(uint64_t term)
 {
-	return (term & 0xf) == 3 && term >> 4 != ~0ull >> 4;
+	return (term & 0xf) == 3 && term != INVALID_PID_NARROW && term != INVALID_PID_WIDE;
 }
 
 /* The port that this scheduler works for, 0 if none. */
@@ -107,9 +111,9 @@ INLINE void name_of_driver(uint64_t driver, uint64_t *text)
 		bpf_probe_read_user_str(text, 8 * EVENT_TEXT_WORDS, (const void *)name);
 }
 
-/* A callback of a port's driver, with up to two values more. */
+/* A callback of a port's driver, with up to three values more. */
 INLINE void driver_event(struct pt_regs *ctx, enum event_kind kind, uint64_t port, uint64_t epid,
-			 uint64_t first, uint64_t second, uint16_t nr_values)
+			 uint64_t first, uint64_t second, uint64_t third, uint16_t nr_values)
 {
 	uint64_t ts_ns = bpf_ktime_get_ns(), process, cookie = bpf_get_attach_cookie(ctx);
 	struct rec_raw_event *rec;
@@ -131,6 +135,7 @@ INLINE void driver_event(struct pt_regs *ctx, enum event_kind kind, uint64_t por
 			name_of_driver(cookie, &rec->values[1]);
 		rec->values[1 + EVENT_TEXT_WORDS] = first;
 		rec->values[2 + EVENT_TEXT_WORDS] = second;
+		rec->values[3 + EVENT_TEXT_WORDS] = third;
 		event_end(rec, 1 + EVENT_TEXT_WORDS + nr_values);
 	}
 	count_time(ts_ns);
@@ -152,7 +157,7 @@ int event_port_task(struct pt_regs *ctx)
 	t->port_task = port;
 	if (port)
 		driver_event(ctx, EVENT_PORT_SCHEDULED, port, connected_of(port), EVENT_WORD_IN, 0,
-			     1);
+			     0, 1);
 	return 0;
 }
 
@@ -169,7 +174,7 @@ int event_port_task_return(struct pt_regs *ctx)
 	/* It may be gone by now; its memory is kept until all schedulers have gone on. */
 	if (port)
 		driver_event(ctx, EVENT_PORT_SCHEDULED, port, connected_of(port), EVENT_WORD_OUT, 0,
-			     1);
+			     0, 1);
 	return 0;
 }
 
@@ -186,7 +191,7 @@ int event_port_busy(struct pt_regs *ctx)
 	    !read_u32(port + config.layout.port_sched_flags, &flags))
 		return 0;
 	if (!(flags & PTS_BUSY_PORT) == (kind == EVENT_PORT_BUSY))
-		driver_event(ctx, kind, port, connected_of(port), 0, 0, 0);
+		driver_event(ctx, kind, port, connected_of(port), 0, 0, 0, 0);
 	return 0;
 }
 
@@ -287,7 +292,7 @@ int event_driver_stop_select(struct pt_regs *ctx)
 SEC("uprobe")
 int event_driver_start(struct pt_regs *ctx)
 {
-	driver_event(ctx, EVENT_DRIVER_START, ctx->di, caller_of(ctx->di), 0, 0, 0);
+	driver_event(ctx, EVENT_DRIVER_START, ctx->di, caller_of(ctx->di), 0, 0, 0, 0);
 	return 0;
 }
 
@@ -299,15 +304,32 @@ INLINE uint64_t port_bytes(uint64_t port, int32_t counter)
 	return port && read_u64(port + counter, &bytes) ? bytes : EVENT_UNKNOWN;
 }
 
+/* inet_descriptor, inet_drv.c of OTP 25 to 29: {int s; HANDLE event; long event_mask; ErlDrvPort
+ * port; ErlDrvTermData dport; ...}: the port's address and id */
+#define INET_PORT 24
+
+/* Bytes that came in: of a socket of inet_drv what that counts, as ports only count what does not
+ * come as messages. */
+INLINE uint64_t port_received(uint64_t port)
+{
+	uint64_t data, head[2], n[3]; /* recv_oct, recv_cnt, recv_max */
+
+	if (port && config.inet_received && read_u64(port + config.layout.port_drv_data, &data) &&
+	    try_read(data + INET_PORT, head, sizeof(head)) && head[0] == port &&
+	    head[1] == port_term(port) && try_read(data + config.inet_received, n, sizeof(n)) &&
+	    !n[0] == !n[2] && n[2] <= n[0])
+		return n[0];
+	return port_bytes(port, config.layout.port_bytes_in);
+}
+
 /* void stop(ErlDrvData) */
 SEC("uprobe")
 int event_driver_stop(struct pt_regs *ctx)
 {
 	uint64_t port = port_with(ctx->di);
 
-	driver_event(ctx, EVENT_DRIVER_STOP, port, connected_of(port),
-		     port_bytes(port, config.layout.port_bytes_in),
-		     port_bytes(port, config.layout.port_bytes_out), 2);
+	driver_event(ctx, EVENT_DRIVER_STOP, port, connected_of(port), port_received(port),
+		     port_bytes(port, config.layout.port_bytes_out), 0, 2);
 	return 0;
 }
 
@@ -317,8 +339,8 @@ int event_driver_ready_input(struct pt_regs *ctx)
 {
 	uint64_t port = port_with(ctx->di);
 
-	driver_event(ctx, EVENT_DRIVER_READY_INPUT, port, connected_of(port),
-		     port_bytes(port, config.layout.port_bytes_in), 0, 1);
+	driver_event(ctx, EVENT_DRIVER_READY_INPUT, port, connected_of(port), port_received(port),
+		     0, 0, 1);
 	return 0;
 }
 
@@ -327,7 +349,7 @@ INLINE int called(struct pt_regs *ctx, enum event_kind kind)
 {
 	uint64_t port = port_with(ctx->di);
 
-	driver_event(ctx, kind, port, connected_of(port), 0, 0, 0);
+	driver_event(ctx, kind, port, connected_of(port), 0, 0, 0, 0);
 	return 0;
 }
 
@@ -367,7 +389,7 @@ int event_driver_output(struct pt_regs *ctx)
 {
 	uint64_t port = port_with(ctx->di);
 
-	driver_event(ctx, EVENT_DRIVER_OUTPUT, port, caller_of(port), ctx->dx, 0, 1);
+	driver_event(ctx, EVENT_DRIVER_OUTPUT, port, caller_of(port), ctx->dx, 0, 0, 1);
 	return 0;
 }
 
@@ -379,30 +401,31 @@ int event_driver_outputv(struct pt_regs *ctx)
 
 	if (!read_u64(ctx->si + IOVEC_SIZE, &size))
 		size = EVENT_UNKNOWN;
-	driver_event(ctx, EVENT_DRIVER_OUTPUTV, port, caller_of(port), size, 0, 1);
+	driver_event(ctx, EVENT_DRIVER_OUTPUTV, port, caller_of(port), size, 0, 0, 1);
 	return 0;
 }
 
 /* ErlDrvSSizeT control(ErlDrvData, unsigned int command, char *buf, ErlDrvSizeT len, char **rbuf,
  * ErlDrvSizeT rlen); call() has the same and a pointer more */
-INLINE int commanded(struct pt_regs *ctx, enum event_kind kind)
+INLINE int commanded(struct pt_regs *ctx, enum event_kind kind, bool may_read)
 {
 	uint64_t port = port_with(ctx->di);
 
-	driver_event(ctx, kind, port, caller_of(port), (uint32_t)ctx->si, ctx->cx, 2);
+	driver_event(ctx, kind, port, caller_of(port), (uint32_t)ctx->si, ctx->cx,
+		     may_read ? port_received(port) : 0, 2 + may_read);
 	return 0;
 }
 
 SEC("uprobe")
 int event_driver_control(struct pt_regs *ctx)
 {
-	return commanded(ctx, EVENT_DRIVER_CONTROL);
+	return commanded(ctx, EVENT_DRIVER_CONTROL, true);
 }
 
 SEC("uprobe")
 int event_driver_call(struct pt_regs *ctx)
 {
-	return commanded(ctx, EVENT_DRIVER_CALL);
+	return commanded(ctx, EVENT_DRIVER_CALL, false);
 }
 
 #endif

@@ -94,6 +94,7 @@ static void parse_port(const struct port_table *t, struct port_job *j, const uin
 	p->number = id_data(&t->format, p->id);
 	p->connected = bytes_u64(bytes, l->port_connected);
 	p->bytes_in = bytes_u64(bytes, l->port_bytes_in);
+	p->received = p->bytes_in;
 	p->bytes_out = bytes_u64(bytes, l->port_bytes_out);
 	p->queue_size = bytes_u64(bytes, l->port_ioq_size);
 	p->os_pid = (int64_t)bytes_u64(bytes, l->port_os_pid);

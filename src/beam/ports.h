@@ -66,6 +66,8 @@ struct port_facts {
 	uint64_t connected;  /* pid term */
 	uint64_t registered; /* atom; 0 = none */
 	uint64_t bytes_in, bytes_out, queue_size;
+	/* Bytes: of a socket of inet_drv what inet:getstat/1 says, else bytes_in. */
+	uint64_t received;
 	uint64_t memory; /* bytes, as port_info(P, memory); only if memory_known */
 	int64_t os_pid;	 /* as the node knows it; -1 = none */
 	uint32_t state, task_flags;
@@ -86,6 +88,11 @@ struct port_list {
 };
 
 int ports_read(struct beam_node *n, struct port_list *out, struct error *err);
+/*
+ * Where the descriptors of inet_drv count what they received: offset of recv_oct in
+ * inet_descriptor, 0 = not known of this release.  Ports do not count what comes as messages.
+ */
+uint32_t ports_inet_received(const struct beam_node *n);
 void port_list_free(struct port_list *l);
 
 static inline bool port_is_busy(const struct port_facts *p)

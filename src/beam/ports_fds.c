@@ -24,6 +24,18 @@ struct inet_head {
 };
 
 /*
+ * inet_descriptor further on: {Uint64 recv_oct; unsigned long recv_cnt, recv_max; double recv_avg,
+ * ...}, as inet:getstat/1 has them.  Seen on x86-64 builds with AF_UNIX of OTP 25, 27 and 29 (the
+ * reference of the caller came between).
+ */
+#define INET_RECEIVED_25 560
+#define INET_RECEIVED_27 568
+struct inet_received {
+	uint64_t octets, packets, max;
+	double average;
+};
+
+/*
  * struct driver_data {ErlDrvPort port_num; ErtsSysFdData *ofd, *ifd; ...}, and behind it in the
  * same block one or two ErtsSysFdData {int fd; ...}; sys/unix/sys_drivers.c, OTP 25 to 29.
  */
@@ -46,6 +58,27 @@ static bool is_stream(const char *driver)
 	       strcmp(driver, "vanilla") == 0;
 }
 
+uint32_t ports_inet_received(const struct beam_node *n)
+{
+	if (n->identity.otp == 25)
+		return INET_RECEIVED_25;
+	return n->identity.otp == 27 || n->identity.otp == 29 ? INET_RECEIVED_27 : 0;
+}
+
+/* A build with other structs is told by numbers that do not fit each other. */
+static bool read_received(struct beam_node *n, raddr descriptor, uint64_t *octets)
+{
+	uint32_t offset = ports_inet_received(n);
+	struct inet_received r;
+
+	if (!offset || mem_read(n->mem, descriptor + offset, &r, sizeof(r)) != 0 ||
+	    (r.octets == 0) != (r.max == 0) || r.max > r.octets ||
+	    !(r.average >= 0 && r.average <= (double)r.max))
+		return false;
+	*octets = r.octets;
+	return true;
+}
+
 static void read_inet(struct beam_node *n, struct port_job *j)
 {
 	struct port_facts *p = &j->facts;
@@ -57,6 +90,7 @@ static void read_inet(struct beam_node *n, struct port_job *j)
 	p->fd_kind = PORT_FD_INET;
 	p->inet_state = head.state;
 	p->fds[0] = p->fds[1] = head.s;
+	read_received(n, j->drv_data, &p->received);
 }
 
 /* -1 = this direction is not used, -2 = no such struct. */

@@ -66,6 +66,7 @@ enum option_id {
 	OPTION_LONGER_THAN,  /* --longer-than TIME */
 	OPTION_LIST,	     /* --list */
 	OPTION_SOURCE,	     /* --source WHICH */
+	OPTION_IO,	     /* --io */
 	OPTION_MAN,	     /* --man (help only) */
 	OPTION_MARKDOWN,     /* --markdown: the tables of the README */
 	OPTION_HELP,	     /* -h, --help */
@@ -84,7 +85,7 @@ struct options {
 	const char *process;
 	const char *mode, *weight; /* see options_mode() */
 	uint64_t events;	   /* bit set of enum event_kind; 0 = not given */
-	bool stack, list;
+	bool stack, list, io;
 	enum source_choice source;
 	uint64_t watch_ns;	  /* 0 = once */
 	unsigned int depth, size; /* of terms: levels, bytes of text; 0 = the command's own */
@@ -139,6 +140,9 @@ extern const struct command commands[]; /* ends with name == NULL */
 const struct command *command_find(const char *name, struct error *err);
 
 #define OPT(id) (1ull << OPTION_##id)
+/* Those of 'port' that only --io takes. */
+#define OPTIONS_PORT_IO                                                                            \
+	(OPT(DURATION) | OPT(WATCH) | OPT(PROCESS) | OPT(INPUT) | OPT(OUTPUT) | OPT(MAX_OVERHEAD))
 
 int cmd_list(struct command_context *ctx, struct error *err);
 int cmd_doctor(struct command_context *ctx, struct error *err);
@@ -158,6 +162,7 @@ int cmd_msg(struct command_context *ctx, struct error *err);
 int cmd_mod(struct command_context *ctx, struct error *err);
 int cmd_port(struct command_context *ctx, struct error *err);
 int cmd_proc(struct command_context *ctx, struct error *err);
+int cmd_port_io(struct command_context *ctx, struct error *err); /* port --io */
 int cmd_ps(struct command_context *ctx, struct error *err);
 int cmd_version(struct command_context *ctx, struct error *err);
 int cmd_help(struct command_context *ctx, struct error *err);

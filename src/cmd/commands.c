@@ -265,8 +265,17 @@ const struct command commands[] = {
 			"  ebeam port -p rabbit@host -n 20\n"
 			"  ebeam port -p rabbit@host -s -input -c port,connected,input,peer\n\n"
 			"Sockets of the module 'socket' (and of inet_backend socket) are no ports "
-			"and are not shown. OS PID is that of the node's own PID namespace.",
-		.options = OPTIONS_LOOK | OPTIONS_TABLE,
+			"and are not shown. OS PID is that of the node's own PID namespace.\n\n"
+			"--io watches for a while instead (with probes on the callbacks of "
+			"drivers) and answers with bytes in and out, calls and busy times, by "
+			"driver and by port. OUT is what drivers were given, IN what ports (of "
+			"sockets: inet:getstat) have counted meanwhile; of a capture, as of the "
+			"last call that told it.\n\n"
+			"  ebeam port --io -p rabbit@host -d 10\n"
+			"  ebeam port --io -p 4711 --watch 2s -s in -n 5\n"
+			"  ebeam port --io -p 4711 -d 10 -o ports.ebeam; ebeam port --io -i "
+			"ports.ebeam",
+		.options = OPTIONS_LOOK | OPTIONS_TABLE | OPT(IO) | OPTIONS_PORT_IO,
 		.run = cmd_port,
 	},
 	{

@@ -299,6 +299,8 @@ static int run_loop(struct event_run *run, struct error *err)
 	rc = rc ? rc : loop_add_timer(loop, DRAIN_EVERY_NS, on_drain, run, err);
 	if (rc == 0 && o->watch_ns && run->consumer->show)
 		rc = loop_add_timer(loop, o->watch_ns, on_watch, run, err);
+	if (rc == 0 && run->consumer->begin)
+		rc = run->consumer->begin(run->consumer->arg, err);
 	/* Now signals are caught: what has been attached is taken away in order. */
 	rc = rc ? rc : session_start(run->live.session, err);
 	if (rc == 0) {
@@ -320,6 +322,8 @@ static int finish(struct event_run *run, struct error *err)
 	char text[32];
 	int rc;
 
+	if (run->consumer->end)
+		run->consumer->end(run->consumer->arg);
 	session_stop(run->live.session);
 	rc = drain(run, UINT64_MAX, err);
 	if (rc)

@@ -36,6 +36,9 @@ struct event_consumer {
 	int (*opened)(void *arg, const char **capture, struct error *err);
 	/* Every record that is no event, after the stream took it.  NULL ok. */
 	void (*other)(void *arg, const struct event *ev);
+	/* Of a node: right before the first probe is there.  NULL ok.  0 or negative errno. */
+	int (*begin)(void *arg, struct error *err);
+	void (*end)(void *arg); /* likewise right before they are taken away; NULL ok */
 	/* 1 = that is enough; 0 = more. */
 	int (*event)(void *arg, enum event_kind kind, const struct event *ev);
 	/* After what the rings held was taken; NULL ok.  0 or negative errno. */

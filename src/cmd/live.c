@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "beam/atoms.h"
 #include "beam/pid.h"
+#include "beam/ports.h"
 #include "beam/sched.h"
 
 static double own_cpu_s(void)
@@ -106,6 +107,7 @@ static int open_session(struct live *l, const struct live_config *asked, struct 
 		.elf = l->node->elf,
 		.event_epid = asked->event_epid,
 		.event_stacks = asked->event_stacks,
+		.inet_received = ports_inet_received(l->node),
 		.max_overhead = asked->max_overhead,
 		.gc_longer_than_ns = asked->gc_longer_than_ns,
 		.longer_than_ns = asked->longer_than_ns,

@@ -3,6 +3,7 @@
  * `ebeam port`: the ports of a node with what port_info says of them, and the sockets of the
  * operating system behind those that are one.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -535,14 +536,29 @@ static int write_text(struct command_context *ctx, const struct port_view *v, co
 	return 0;
 }
 
+/* Options of --io mean nothing without it, and a core file does nothing any more. */
+static int check_io(const struct command_context *ctx, struct error *err)
+{
+	if (!ctx->opt.io && (ctx->opt.given & OPTIONS_PORT_IO))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-d, -i, -o, --watch, --process and --max-overhead go with --io");
+	if (ctx->opt.io && (ctx->opt.core || ctx->opt.exe))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--io watches a running node: it does not go with --core");
+	return 0;
+}
+
 int cmd_port(struct command_context *ctx, struct error *err)
 {
 	struct table_options options = render_table_options(ctx, NULL);
 	struct port_view view = {0};
 	struct table table = {
 		.columns = port_columns, .row_size = sizeof(struct port_row), .ctx = &view};
-	int rc = table_check(&table, &options, err);
+	int rc = check_io(ctx, err);
 
+	if (rc || ctx->opt.io)
+		return rc ? rc : cmd_port_io(ctx, err);
+	rc = table_check(&table, &options, err);
 	rc = rc ? rc : read_view(&view, ctx, err);
 	if (!rc) {
 		/* Those that hold something back first. */

@@ -176,6 +176,7 @@ static void fill_config(struct session *s)
 		c->usdt_kinds = s->config.events->usdt_kinds;
 		c->processes = s->config.processes;
 		c->ports = s->config.ports;
+		c->inet_received = s->config.inet_received;
 	}
 }
 

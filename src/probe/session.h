@@ -36,6 +36,7 @@ struct session_config {
 	double max_overhead;	    /* percent of the node's own CPU, for probes; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 	uint64_t longer_than_ns;    /* of long_gc and long_schedule */
+	uint32_t inet_received;	    /* ports_inet_received() */
 };
 
 struct session;

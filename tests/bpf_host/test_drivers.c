@@ -141,6 +141,33 @@ static void current(void **unused)
 	put(PORT, config.layout.port_caller, ~0ull << 6 | 0x3b); /* [] */
 	event_driver_call(&ctx);
 	is_event(4, EVENT_DRIVER_CALL, 0, ID(1), "first");
+	put(PORT, config.layout.port_caller, INVALID_PID_NARROW);
+	event_driver_control(&ctx);
+	is_event(5, EVENT_DRIVER_CONTROL, 0, ID(1), "first");
+}
+
+/* Of a socket what inet_drv counts, if its descriptor leads back to the port. */
+static void sockets(void **unused)
+{
+	struct pt_regs ctx = {.di = PROCESS};
+
+	(void)unused;
+	config.inet_received = 560;
+	put(ESDP, config.layout.sched_current_port, PORT);
+	put(PORT, config.layout.port_drv_data, PROCESS);
+	host_put_u64(PROCESS + 560, 5000);
+	host_put_u64(PROCESS + 568, 3);
+	host_put_u64(PROCESS + 576, 2000);
+	event_driver_ready_input(&ctx);
+	assert_int_equal(event(0)->values[5], 17);
+	host_put_u64(PROCESS + INET_PORT, PORT);
+	host_put_u64(PROCESS + INET_PORT + 8, ID(1));
+	event_driver_ready_input(&ctx);
+	assert_int_equal(event(1)->values[5], 5000);
+	/* The largest is larger than all: another struct. */
+	host_put_u64(PROCESS + 576, 6000);
+	event_driver_stop(&ctx);
+	assert_int_equal(event(2)->values[5], 17);
 }
 
 /* Another port's data: the driver is known from the cookie, if it has the function alone. */
@@ -320,8 +347,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(current), TEST(unknown),	  TEST(kept),	TEST(busy),   TEST(tasks),
-		TEST(loading), TEST(stop_select), TEST(faults), TEST(filter),
+		TEST(current), TEST(sockets), TEST(unknown),	 TEST(kept),   TEST(busy),
+		TEST(tasks),   TEST(loading), TEST(stop_select), TEST(faults), TEST(filter),
 #undef TEST
 	};
 

@@ -207,6 +207,75 @@ def loaded(ctx):
     check_equal([e["driver"] for e in of(watch.events(), "driver_finish")], ["zoo_drv"], "finish")
 
 
+def io_rows(answer):
+    return {p["port"]: p for p in answer["data"]["ports"]}
+
+
+@case("port --io: bytes and calls by port and driver are those of the node; of a capture too")
+def io(ctx):
+    path = ctx.ebeam.file(".ebeam")
+    recorder = Watch(ctx, ctx.node, "-e", "driver,port", "-o", path)
+    watch = Watch(ctx, ctx.node, "--io", command="port")
+    cat = ctx.node.ask("driver_zoo", "spawned", 20, 500)
+    tcp = ctx.node.ask("driver_zoo", "tcp", 10, 3000)
+    udp = ctx.node.ask("driver_zoo", "udp", 10, 200)
+    answer, = watch.answers()
+    recorder.end()
+    replay = ctx.ebeam.ok("port", "--io", "-i", path, "-j").json()
+    truth = {cat["port"]: (cat["input"], cat["output"], cat["pid"], "spawn")}
+    for side, end, driver in ((tcp, "client", "tcp_inet"), (tcp, "server", "tcp_inet"),
+                              (udp, "sender", "udp_inet"), (udp, "receiver", "udp_inet")):
+        truth[side[end]["port"]] = (side[end]["recv_oct"], side[end]["output"], side["pid"],
+                                    driver)
+    for rows in (io_rows(answer), io_rows(replay)):
+        for port, (received, output, pid, driver) in truth.items():
+            row = rows[port]
+            check_equal((row["out"], row["pid"], row["driver"]), (output, pid, driver), port)
+            check_equal(row["in"], received, f"in of {port}")
+            check_equal(row["stopped"], True, port)
+            check_equal(sum(row["callbacks"].values()), row["calls"], f"calls of {port}")
+        check_equal(rows[cat["port"]]["callbacks"]["output"], 20, "outputs")
+        check_equal(rows[tcp["client"]["port"]]["callbacks"]["outputv"], 10, "outputs")
+    for data in (answer["data"], replay["data"]):
+        for d in data["drivers"]:
+            ports = [p for p in data["ports"] if p["driver"] == d["driver"]]
+            for key in ("out", "calls", "busy"):
+                check_equal(d[key], sum(p[key] for p in ports), f"{key} of {d['driver']}")
+            check_equal(d["ports"], len(ports), f"ports of {d['driver']}")
+    print(f"{len(answer['data']['ports'])} ports of {len(answer['data']['drivers'])} drivers")
+
+
+@case("port --io: of ports that were there before only what is new; again and again with --watch")
+def io_before(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    keeper = node.ask("driver_zoo", "keep", 10, 1000)
+    watch = Watch(ctx, node, "--io", command="port")
+    again = Watch(ctx, node, "--io", "--watch", "300ms", command="port")
+    truth = node.ask("driver_zoo", "use", 5, 700)
+    rows = io_rows(watch.answers()[0])
+    answers = again.answers()
+    check(len(answers) >= 1, "answers")
+    for port, end in ((truth["client"]["port"], "client"), (truth["server"]["port"], "server"),
+                      (truth["cat"]["port"], "cat")):
+        received = "input" if end == "cat" else "recv_oct"
+        new_in = truth[end][received] - keeper[end][received]
+        new_out = truth[end]["output"] - keeper[end]["output"]
+        check_equal((rows[port]["in"], rows[port]["out"]), (new_in, new_out), f"{end} {port}")
+        parts = [io_rows(a)[port] for a in answers if port in io_rows(a)]
+        check_equal((sum(p["in"] for p in parts), sum(p["out"] for p in parts)),
+                    (new_in, new_out), f"sum of the answers, {end}")
+        check_equal(rows[port]["stopped"], False, port)
+
+
+@case("port --io: text, columns, and what cannot be", otp="one")
+def io_text(ctx):
+    done = ctx.ebeam.ok("port", "--io", "-p", ctx.node.os_pid, "-d", "1", "-c", "port,in,name")
+    check(re.match(r"^\d+\.\d s  in .* out .* calls  busy \d+", done.out), done.out)
+    for args in (("-d", "1"), ("--watch", "1"), ("-i", "x.ebeam"), ("--io", "--core", "x"),
+                 ("--io", "-d", "1", "-c", "nonsense"), ("--io", "-d", "1", "-s", "nonsense")):
+        check_equal(ctx.ebeam.run("port", *args).code, 2, str(args))
+
+
 @case("--process: only what that process has done, or owns")
 def one_process(ctx):
     watch = Watch(ctx, ctx.node, "-e", "port,driver", "--process", "<0.0.0>")

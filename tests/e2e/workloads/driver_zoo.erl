@@ -12,8 +12,11 @@
 %%   node.ask("driver_zoo", "owners", N)           N ports given away, linked, unlinked
 %%   node.ask("driver_zoo", "killed", N)           N ports whose owners are killed
 %%   node.ask("driver_zoo", "own", N)              N calls of each callback of zoo_drv
+%%   node.ask("driver_zoo", "keep", N, BYTES)      ports that stay, used N times
+%%   node.ask("driver_zoo", "use", N, BYTES)       and again
 -module(driver_zoo).
--export([load/1, unload/0, spawned/2, fd/2, tcp/2, udp/2, controls/1, owners/1, killed/1, own/1]).
+-export([load/1, unload/0, spawned/2, fd/2, tcp/2, udp/2, controls/1, owners/1, killed/1, own/1, keep/2,
+         use/2]).
 
 pid(P) -> list_to_binary(pid_to_list(P)).
 port(P) -> list_to_binary(erlang:port_to_list(P)).
@@ -181,6 +184,34 @@ gone(P) ->
         undefined -> ok;
         _ -> timer:sleep(1), gone(P)
     end.
+
+%% ---- ports that stay ----------------------------------------------------------------------
+
+keep(Count, Size) ->
+    Self = self(),
+    Keeper = spawn(fun() ->
+        {_, Client, Server} = pair(),
+        Cat = open_port({spawn, "cat"}, [binary]),
+        Self ! {self(), kept},
+        keeper(Client, Server, Cat)
+    end),
+    receive {Keeper, kept} -> register(driver_zoo_keeper, Keeper) end,
+    use(Count, Size).
+
+use(Count, Size) ->
+    driver_zoo_keeper ! {use, self(), list_to_integer(Count), list_to_integer(Size)},
+    receive {driver_zoo_keeper, Truth} -> Truth end.
+
+keeper(Client, Server, Cat) ->
+    receive {use, From, N, Length} -> ok end,
+    Data = binary:copy(<<"x">>, Length),
+    [begin
+         ok = gen_tcp:send(Client, Data), {ok, _} = gen_tcp:recv(Server, Length),
+         ok = gen_tcp:send(Server, <<"ok">>), {ok, _} = gen_tcp:recv(Client, 2),
+         true = port_command(Cat, Data), collect(Cat, Length)
+     end || _ <- lists:seq(1, N)],
+    From ! {driver_zoo_keeper, #{client => stat(Client), server => stat(Server), cat => bytes(Cat)}},
+    keeper(Client, Server, Cat).
 
 %% ---- a driver with all callbacks ----------------------------------------------------------
 
