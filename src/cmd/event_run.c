@@ -162,8 +162,8 @@ static void take_coverage(struct event_run *run, const struct rec_header *rec)
 	}
 }
 
-/* 1: that is enough. */
-static int take(struct event_run *run, const struct rec_header *rec)
+/* Once the consumer has enough, only what the records say of the run is taken. */
+static void take(struct event_run *run, const struct rec_header *rec)
 {
 	const struct event_consumer *c = run->consumer;
 	uint64_t refused = run->stream.refused;
@@ -172,20 +172,20 @@ static int take(struct event_run *run, const struct rec_header *rec)
 
 	if (rec->type == REC_COVERAGE) {
 		take_coverage(run, rec);
-		return 0;
+		return;
 	}
 	if (!event_stream_take(&run->stream, rec, &ev, &kind)) {
 		if (c->other && run->stream.refused == refused)
 			c->other(c->arg, &ev);
-		return 0;
+		return;
 	}
-	if (!(c->kinds >> kind & 1))
-		return 0;
+	if (run->stopped || !(c->kinds >> kind & 1))
+		return;
 	if (run->process && !event_stream_is_process(&run->stream, ev.u.vm.process, run->process))
-		return 0;
+		return;
 	run->taken++;
 	run->by_kind[kind]++;
-	return c->event(c->arg, kind, &ev);
+	run->stopped = c->event(c->arg, kind, &ev) != 0;
 }
 
 static int drained(struct event_run *run, struct error *err)
@@ -238,15 +238,15 @@ static int drain(struct event_run *run, uint64_t deadline_ns, struct error *err)
 	if (!has_room(run, last))
 		return 0;
 	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) == 1; n++) {
-		if (!run->stopped && take(run, rec))
-			run->stopped = true;
+		take(run, rec);
 		if (run->writer) {
 			rc = capture_writer_add(run->writer, rec, err);
 			if (rc)
 				return rc;
 		}
 		if (n % DRAIN_BATCH == 0 &&
-		    (run->stopped || clock_monotonic_ns() >= deadline_ns || !has_room(run, last)))
+		    ((run->stopped && !last) || clock_monotonic_ns() >= deadline_ns ||
+		     !has_room(run, last)))
 			break;
 	}
 	live_look(&run->live);
@@ -332,7 +332,6 @@ static int finish(struct event_run *run, struct error *err)
 	enrich_add_meta(run->live.enrich, "duration_ns", text);
 	live_add_counters(&run->live, run->stream.refused, end_ns);
 	enrich_add_end(run->live.enrich, end_ns);
-	run->stopped = false; /* what comes now are counters */
 	return drain(run, UINT64_MAX, err);
 }
 
@@ -397,8 +396,7 @@ static int read_capture(struct event_run *run, struct capture_reader *reader, st
 	int rc;
 
 	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) > 0; n++) {
-		if (!run->stopped && take(run, rec))
-			run->stopped = true;
+		take(run, rec);
 		if (n % DRAIN_BATCH == 0)
 			has_room(run, true);
 		if (run->out && ferror(run->out))

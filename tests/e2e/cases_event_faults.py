@@ -106,3 +106,15 @@ def full_disk(ctx):
     check_equal(watch.process.wait(30), 1, f"exit code; {watch.err}")
     watch.end()
     check_in("No space left", " ".join(watch.err), "why")
+
+
+@case("-n: as many events as were asked for, and not one more")
+def limit(ctx):
+    ctx.node.ask("happenings", "start_storm")
+    try:
+        for n in (1, 40, 300):
+            result = ctx.ebeam.ok("events", "-p", ctx.node.os_pid, "-e", "message", "-n", n)
+            check_equal(len(result.out.splitlines()), n, "lines")
+            check_in(f"Events: {n} ", result.err, "closing line")
+    finally:
+        ctx.node.ask("happenings", "end_storm")
