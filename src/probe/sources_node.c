@@ -38,6 +38,7 @@ void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kin
 {
 	source_plan_of_node(out, n, kinds, choice);
 	driver_sources_add(out, n, kinds);
-	if (kinds & CARRIER_KINDS && !n->core)
+	/* Without symbols (OTP 29) they have places, but no call was ever seen there. */
+	if (kinds & CARRIER_KINDS && !n->core && !n->identity.hidden)
 		add_allocators(out, n, kinds);
 }
