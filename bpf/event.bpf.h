@@ -275,9 +275,126 @@ INLINE bool from_usdt(enum event_kind kind)
 	return config.usdt_kinds >> kind & 1;
 }
 
+/* ---- whom events are about ------------------------------------------------------------------ */
+
+/* What is known of a process where events are chosen by name or initial call. */
+enum { CALL_UNKNOWN, CALL_IS, CALL_IS_NOT };
+struct who_value {
+	uint32_t named, call;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, uint64_t);
+	__type(value, struct who_value);
+} event_who_seen SEC(".maps");
+
+INLINE bool chosen_by_what(void)
+{
+	return config.event_who.name || config.event_who.call[0];
+}
+
+INLINE uint64_t name_of(uint64_t process)
+{
+	uint64_t reg = 0, name = 0;
+
+	if (process && read_u64(process + config.layout.process_reg, &reg) && reg)
+		read_u64(reg + config.layout.regproc_name, &name);
+	return name;
+}
+
+INLINE bool is_call(const uint64_t mfa[3])
+{
+	return mfa[0] == config.event_who.call[0] && mfa[1] == config.event_who.call[1] &&
+	       mfa[2] == config.event_who.call[2];
+}
+
+/* Is that the initial call of the process?  One of proc_lib tells it only after its start. */
+INLINE uint32_t call_of(uint64_t process, uint32_t process_state)
+{
+	uint64_t mfa[3], dictionary, term = 0;
+
+	if (!read_user(process + config.layout.process_initial, mfa, sizeof(mfa)))
+		return CALL_UNKNOWN;
+	if (is_call(mfa))
+		return CALL_IS;
+	if ((process_state & PSFLG_GC) ||
+	    !read_u64(process + config.layout.process_dictionary, &dictionary) ||
+	    !dictionary_get(dictionary, &config.initial_call, &term))
+		return CALL_UNKNOWN;
+	if (!term)
+		return mfa[0] == config.proc_lib ? CALL_UNKNOWN : CALL_IS_NOT;
+	mfa[0] = 0;
+	read_initial_call(term, mfa);
+	mfa[2] >>= 4; /* a small integer */
+	return is_call(mfa) ? CALL_IS : CALL_IS_NOT;
+}
+
+/* Looks at a process, if events are chosen by what it is; 1 = what is known of it is up to date. */
+GLOBAL_FN int who_look(uint64_t process, uint64_t epid)
+{
+	struct who_value *old = bpf_map_lookup_elem(&event_who_seen, &epid), now = {};
+	uint32_t process_state;
+
+	if (!read_u32(process + config.layout.process_state, &process_state))
+		return 0;
+	if (old)
+		now = *old;
+	/* One that exits has other things there: what was known stays. */
+	if (process_state & (PSFLG_EXITING | PSFLG_FREE))
+		return old != 0;
+	if (config.event_who.name)
+		now.named = name_of(process) == config.event_who.name;
+	if (config.event_who.call[0] && now.call == CALL_UNKNOWN)
+		now.call = call_of(process, process_state);
+	if (old && old->named == now.named && old->call == now.call)
+		return 1;
+	/* User space must know it by what it is chosen by. */
+	if (now.named || now.call == CALL_IS)
+		bpf_map_delete_elem(&processes, &epid);
+	bpf_map_update_elem(&event_who_seen, &epid, &now, BPF_ANY);
+	return 1;
+}
+
+/* A process that was just made, before it ran. */
+INLINE void who_starts(uint64_t epid, const uint64_t mfa[3])
+{
+	struct who_value now = {};
+
+	if (!chosen_by_what())
+		return;
+	if (is_call(mfa))
+		now.call = CALL_IS;
+	else if (mfa[0] != config.proc_lib)
+		now.call = CALL_IS_NOT;
+	bpf_map_update_elem(&event_who_seen, &epid, &now, BPF_ANY);
+}
+
+/* By what was known when epid_of() looked at it last. */
+INLINE bool is_about(uint64_t epid)
+{
+	struct who_value *v;
+
+	if (config.event_epid && config.event_epid != epid)
+		return false;
+	if (!chosen_by_what())
+		return true;
+	v = bpf_map_lookup_elem(&event_who_seen, &epid);
+	return v && (!config.event_who.name || v->named) &&
+	       (!config.event_who.call[0] || v->call == CALL_IS);
+}
+
 INLINE bool wanted_of(enum event_kind kind, uint64_t epid)
 {
-	return wanted(kind) && (!config.event_epid || config.event_epid == epid);
+	return wanted(kind) && is_about(epid);
+}
+
+/* Sender or receiver of a message; `process` may be NULL: only the identifier can tell then. */
+INLINE bool is_who(const volatile struct event_who *who, uint64_t process, uint64_t epid)
+{
+	if (who->epid)
+		return epid == who->epid;
+	return !who->name || (process && name_of(process) == who->name);
 }
 
 /* A record in the ring, zeroed but for its head; `blocks` is 0 or EVENT_BLOCKS, and constant. */
@@ -330,13 +447,16 @@ GLOBAL_FN int event_seen(uint64_t process, uint64_t ts_ns)
 	return 1;
 }
 
-/* Identifier of a process, 0 if it cannot be read; `process` may be NULL. */
+/* Identifier of a process, 0 if it cannot be read; `process` may be NULL.  Also looks at what it is
+ * if events are chosen by that. */
 INLINE uint64_t epid_of(uint64_t process)
 {
 	uint64_t id = 0;
 
 	if (process)
 		read_u64(process + config.layout.process_id, &id);
+	if (id && chosen_by_what())
+		who_look(process, id);
 	return id;
 }
 

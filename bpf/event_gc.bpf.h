@@ -57,7 +57,7 @@ INLINE void gc_entered(uint64_t process, uint64_t need)
 	if (!t)
 		return;
 	keep_return();
-	if (config.event_epid && epid_of(process) != config.event_epid) {
+	if ((config.event_epid || chosen_by_what()) && !is_about(epid_of(process))) {
 		t->gc.process = 0;
 		return;
 	}

@@ -91,6 +91,9 @@ int event_queue_proc_message(struct pt_regs *ctx)
 	uint16_t flags;
 
 	size = message_words(thread_here(), sender, receiver, ctx->cx, ctx->r8);
+	if (!is_who(&config.message_from, sender, from) ||
+	    !is_who(&config.message_to, receiver, epid_of(receiver)))
+		return 0;
 	if (wanted_of(EVENT_MESSAGE_SEND, from)) {
 		event_seen(sender, ts_ns);
 		event_seen(receiver, ts_ns);
@@ -112,10 +115,13 @@ int event_queue_proc_message(struct pt_regs *ctx)
 SEC("uprobe")
 int event_queue_message(struct pt_regs *ctx)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns();
+	uint64_t ts_ns = bpf_ktime_get_ns(), size;
 
-	queued(ctx, ctx->di, ctx->r8, message_words(thread_here(), 0, ctx->di, ctx->dx, ctx->cx),
-	       ts_ns);
+	size = message_words(thread_here(), 0, ctx->di, ctx->dx, ctx->cx);
+	if (!is_who(&config.message_from, 0, ctx->r8) ||
+	    !is_who(&config.message_to, ctx->di, epid_of(ctx->di)))
+		return 0;
+	queued(ctx, ctx->di, ctx->r8, size, ts_ns);
 	count_time(ts_ns);
 	return 0;
 }
@@ -134,18 +140,23 @@ int event_send_to_alias(struct pt_regs *ctx)
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
-	if (!epid || !wanted_of(EVENT_MESSAGE_SEND, epid))
+	if (!epid || !wanted_of(EVENT_MESSAGE_SEND, epid) ||
+	    !is_who(&config.message_from, sender, epid))
+		return 0;
+	if (!TERM_BOXED(ctx->dx))
+		to = ctx->dx;
+	else
+		read_u64(TERM_PTR(ctx->dx) + PID_REF_PID, &to);
+	/* By which name its owner is registered cannot be told here. */
+	if (config.message_to.epid && config.message_to.epid != to)
 		return 0;
 	event_seen(sender, ts_ns);
 	flags = event_stack(ctx, sender, ts_ns);
 	rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, epid, flags, EVENT_BLOCKS);
 	if (rec) {
 		if (TERM_BOXED(ctx->dx)) {
-			read_u64(TERM_PTR(ctx->dx) + PID_REF_PID, &to);
 			rec->values[4] = ctx->dx;
 			copy_block((struct event_with_term *)rec, ctx->dx);
-		} else {
-			to = ctx->dx;
 		}
 		rec->values[0] = to;
 		rec->values[1] = EVENT_UNKNOWN;
@@ -177,7 +188,8 @@ int event_send_remote(struct pt_regs *ctx)
 	if (!t || !read_u64(t->esdp + config.layout.sched_current_process, &process) || !process)
 		return 0;
 	epid = epid_of(process);
-	if (!wanted_of(EVENT_MESSAGE_SEND, epid))
+	if (!wanted_of(EVENT_MESSAGE_SEND, epid) || !is_who(&config.message_from, process, epid) ||
+	    config.message_to.epid || (config.message_to.name && config.message_to.name != name))
 		return 0;
 	if (read_u64(context + DSIG_CONTEXT_DEP, &dep) && dep)
 		read_u64(dep + config.layout.dist_sysname, &node);
@@ -200,7 +212,7 @@ INLINE void received(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
-	if (!wanted_of(EVENT_MESSAGE_RECEIVE, epid))
+	if (!wanted_of(EVENT_MESSAGE_RECEIVE, epid) || !is_who(&config.message_to, process, epid))
 		return;
 	if (read_u64(process + config.layout.process_sig_qs_save, &at) && read_u64(at, &message))
 		read_u64(message + config.layout.message_m + 16, &from);

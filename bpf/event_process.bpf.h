@@ -36,6 +36,7 @@ INLINE void spawned(struct pt_regs *ctx, struct event_thread *t, uint64_t child,
 	struct rec_raw_event *rec;
 	uint16_t flags = 0;
 
+	who_starts(child, t->spawn.mfa);
 	if (!from_usdt(EVENT_PROCESS_SPAWN) &&
 	    (wanted_of(EVENT_PROCESS_SPAWN, child) || wanted_of(EVENT_PROCESS_SPAWN, parent))) {
 		flags = event_stack(ctx, t->spawn.parent, ts_ns);
@@ -108,12 +109,14 @@ INLINE void link_event(struct pt_regs *ctx, enum event_kind kind, uint64_t from,
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
-	if ((from & 0xf) != 3 || !wanted_of(kind, from))
+	if ((from & 0xf) != 3 || !wanted(kind))
 		return;
 	/* The sender is a process that runs here, or is starting. */
 	if (t && read_u64(t->esdp + config.layout.sched_current_process, &esdp_process) &&
 	    esdp_process && epid_of(esdp_process) == from)
 		process = esdp_process;
+	if (!is_about(from))
+		return;
 	if (process)
 		event_seen(process, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
@@ -176,7 +179,8 @@ int event_register_return(struct pt_regs *ctx)
 	id = t->reg.id;
 	epid = (id & 0xf) == 3 ? id : 0;
 	if ((int)ctx->ax == 1 && t->reg.epoch == switches.epoch[EVENT_PROCESS_REGISTER] &&
-	    wanted_of(EVENT_PROCESS_REGISTER, epid)) {
+	    wanted(EVENT_PROCESS_REGISTER) &&
+	    (is_about(epid) || (epid_of(t->reg.process) == epid && is_about(epid)))) {
 		/* What was known of the process has changed. */
 		bpf_map_delete_elem(&processes, &id);
 		event_seen(t->reg.process, ts_ns);

@@ -16,12 +16,13 @@ INLINE void exit_signal(struct pt_regs *ctx, uint64_t from, uint64_t to, uint64_
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
-	if (!wanted_of(EVENT_PROCESS_EXIT_SIGNAL, epid) &&
-	    !wanted_of(EVENT_PROCESS_EXIT_SIGNAL, to))
+	if (!wanted(EVENT_PROCESS_EXIT_SIGNAL))
 		return;
 	if (epid && t && read_u64(t->esdp + config.layout.sched_current_process, &here) && here &&
 	    epid_of(here) == epid)
 		process = here;
+	if (!is_about(epid) && !is_about(to))
+		return;
 	if (process)
 		event_seen(process, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);

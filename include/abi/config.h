@@ -29,6 +29,13 @@ struct id_table {
 	uint32_t whole_word;  /* OTP 26 and later: the term holds slot data in 60 bits */
 };
 
+/* Whom an event must be about; what is 0 may be any.  The first two are never both set. */
+struct event_who {
+	uint64_t epid;	  /* raw term */
+	uint64_t name;	  /* atom: who is registered by that name at that time */
+	uint64_t call[3]; /* initial call: module, function (atoms), arity; that behind proc_lib */
+};
+
 struct probe_config {
 	uint32_t os_pid;	 /* in the initial PID namespace */
 	uint32_t frame_pointers; /* FP_RA frames (+JPperf): every call site stores the stack pointer
@@ -38,6 +45,10 @@ struct probe_config {
 	struct dictionary_key process_label; /* '$process_label', OTP 27 and later */
 	uint64_t event_kinds;	    /* bit set of enum event_kind: those that are emitted */
 	uint64_t event_epid;	    /* only those about this process; 0 = all */
+	struct event_who event_who; /* the same by what it is; its epid is not used */
+	/* Of messages: sender and receiver; their calls are not used. */
+	struct event_who message_from, message_to;
+	uint64_t proc_lib;	    /* atom: who runs that has an initial call to come */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 	uint64_t longer_than_ns;    /* of long_gc and long_schedule */
 	uint64_t usdt_kinds;	    /* of event_kinds: those that come from USDT probes */

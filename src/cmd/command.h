@@ -64,6 +64,9 @@ enum option_id {
 	OPTION_STACK,	     /* --stack */
 	OPTION_PROCESS,	     /* --process PID|NAME */
 	OPTION_LONGER_THAN,  /* --longer-than TIME */
+	OPTION_INITIAL_CALL, /* --initial-call M:F/A */
+	OPTION_FROM,	     /* --from PID|NAME */
+	OPTION_TO,	     /* --to PID|NAME */
 	OPTION_LIST,	     /* --list */
 	OPTION_SOURCE,	     /* --source WHICH */
 	OPTION_IO,	     /* --io */
@@ -82,7 +85,7 @@ struct options {
 	unsigned int freq;    /* Hz, 1 .. 4999; default 99 */
 	const char *output, *format, *capture, *sort, *columns, *input;
 	const char *core, *exe, *where;
-	const char *process;
+	const char *process, *initial_call, *from, *to;
 	const char *mode, *weight; /* see options_mode() */
 	uint64_t events;	   /* bit set of enum event_kind; 0 = not given */
 	bool stack, list, io;

@@ -23,8 +23,8 @@
 #define OPTIONS_LOOK (OPT(PID) | OPT(CORE) | OPT(EXE) | OPT(JSON))
 /* What adds up events, of a node or a capture. */
 #define OPTIONS_EVENT_VIEW                                                                         \
-	(OPTIONS_TABLE | OPT(PID) | OPT(DURATION) | OPT(PROCESS) | OPT(OUTPUT) | OPT(INPUT) |      \
-	 OPT(WATCH) | OPT(MAX_OVERHEAD) | OPT(DRY_RUN))
+	(OPTIONS_TABLE | OPT(PID) | OPT(DURATION) | OPT(PROCESS) | OPT(INITIAL_CALL) |             \
+	 OPT(OUTPUT) | OPT(INPUT) | OPT(WATCH) | OPT(MAX_OVERHEAD) | OPT(DRY_RUN))
 /* How terms are shown. */
 #define OPTIONS_TERM (OPT(ELIXIR) | OPT(DEPTH) | OPT(SIZE))
 
@@ -345,6 +345,11 @@ const struct command commands[] = {
 			"  ebeam events -p 4711 -d 10 -o busy.ebeam\n"
 			"  ebeam events -i busy.ebeam -e gc\n"
 			"  ebeam events --list\n\n"
+			"--process, --initial-call, --from and --to choose in the node already, "
+			"which "
+			"saves what telling of other events costs. A name is followed: events are "
+			"those of who is registered by it at that time. An initial call is that "
+			"behind proc_lib, once it has begun.\n\n"
 			"-e takes names, groups (process, scheduler, message, gc, port, signal, "
 			"heap, long, alloc, copy, nif, dist, all) and names that end in *. With -j "
 			"each line is an object: the fields of the "
@@ -354,9 +359,9 @@ const struct command commands[] = {
 			"events were lost, if any; what a probe costs the node is paid for each "
 			"event, so ask for those that you need.",
 		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(MAX_OVERHEAD) |
-			   OPT(DRY_RUN) | OPT(PROCESS) | OPT(STACK) | OPT(LIMIT) | OPT(JSON) |
-			   OPT(OUTPUT) | OPT(INPUT) | OPT(LIST) | OPT(MARKDOWN) | OPT(LONGER_THAN) |
-			   OPT(SOURCE),
+			   OPT(DRY_RUN) | OPT(PROCESS) | OPT(INITIAL_CALL) | OPT(FROM) | OPT(TO) |
+			   OPT(STACK) | OPT(LIMIT) | OPT(JSON) | OPT(OUTPUT) | OPT(INPUT) |
+			   OPT(LIST) | OPT(MARKDOWN) | OPT(LONGER_THAN) | OPT(SOURCE),
 		.run = cmd_events,
 	},
 	{
@@ -382,6 +387,8 @@ const struct command commands[] = {
 			"also "
 			"are ports, timers and other nodes: 'name at node' is a registered name "
 			"there, 'processes at node' is who was sent to by pid.\n\n"
+			"--from and --to leave out other messages where they are sent, which saves "
+			"what telling of them costs.\n\n"
 			"A mailbox has no limit in Erlang, so a choice is made here: it is full at "
 			"1,000,000 messages, or at 1 GiB copied for those in it, by their mean "
 			"size, "
@@ -397,7 +404,7 @@ const struct command commands[] = {
 			"message_send,message_queued,message_receive also counts what is received, "
 			"which costs a second probe for each message.",
 		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(DRY_RUN) | OPT(MESSAGE_BY) |
-			   OPT(GROUP),
+			   OPT(GROUP) | OPT(FROM) | OPT(TO),
 		.run = cmd_msg,
 	},
 	{

@@ -181,7 +181,7 @@ static void take(struct event_run *run, const struct rec_header *rec)
 	}
 	if (run->stopped || !(c->kinds >> kind & 1))
 		return;
-	if (run->process && !event_stream_is_process(&run->stream, ev.u.vm.process, run->process))
+	if (!event_filter_takes(&run->filter, &run->stream, kind, &ev))
 		return;
 	run->taken++;
 	run->by_kind[kind]++;
@@ -373,8 +373,7 @@ static int watch(struct event_run *run, struct error *err)
 
 	if (rc == 0 && o->dry_run)
 		return event_probes_show(run->ctx, run->node, &run->plan, err);
-	if (rc == 0 && o->process)
-		rc = process_parse(run->node, o->process, &config.event_epid, err);
+	rc = rc ? rc : event_run_filter_node(run, &config, err);
 	rc = rc ? rc : live_open(&run->live, run->node, &config, err);
 	rc = rc ? rc : open_output(run, err);
 	rc = rc ? rc : add_meta(run, err);
@@ -423,7 +422,6 @@ static int replay(struct event_run *run, struct error *err)
 	if (!f)
 		return error_set(err, ERROR_KIND_FAILED, -errno, "cannot open '%s': %s", path,
 				 error_text(errno));
-	run->process = run->ctx->opt.process;
 	rc = open_output(run, err);
 	rc = rc ? rc : capture_reader_open(&reader, f, path, err);
 	if (rc == 0) {
@@ -465,6 +463,9 @@ int event_run(struct command_context *ctx, const struct event_consumer *c, struc
 	run->ctx = ctx;
 	run->consumer = c;
 	*out = run;
+	rc = event_run_filter(run, err);
+	if (rc)
+		return rc;
 	rc = event_stream_open(&run->stream);
 	if (rc)
 		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
@@ -485,6 +486,7 @@ void event_run_close(struct event_run *run)
 	live_close(&run->live);
 	beam_node_close(run->node);
 	event_stream_close(&run->stream);
+	event_filter_free(&run->filter);
 	free(run);
 }
 

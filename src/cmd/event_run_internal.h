@@ -8,6 +8,7 @@
 #include "cmd/live.h"
 #include "cmd/outfile.h"
 #include "cmd/outpipe.h"
+#include "model/event_filter.h"
 
 struct event_run {
 	struct command_context *ctx;
@@ -20,7 +21,7 @@ struct event_run {
 	FILE *out;	      /* NULL: nobody wants text */
 	struct outpipe *pipe; /* behind `out`, if a stream goes to standard output */
 	struct capture_writer *writer;
-	const char *process;	/* of a capture: only events of this one; NULL = all */
+	struct event_filter filter;
 	uint64_t flushed_ns;	/* the capture */
 	uint64_t span_start_ns; /* of what the next answer is about */
 	uint64_t taken, by_kind[NR_EVENT_KINDS];
@@ -28,6 +29,9 @@ struct event_run {
 	bool stopped;  /* the limit is reached, or nobody reads any more */
 };
 
+/* Of the options: whom events are about.  Once for all, and for the programs of a node. */
+int event_run_filter(struct event_run *run, struct error *err);
+int event_run_filter_node(struct event_run *run, struct live_config *config, struct error *err);
 /* The closing line on stderr. */
 void event_run_tell(struct event_run *run);
 

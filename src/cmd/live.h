@@ -30,6 +30,7 @@ struct live_config {
 	unsigned int freq;		  /* 0 = no sampling */
 	const struct source_plan *events; /* NULL = none */
 	uint64_t event_epid;
+	struct event_who event_who, message_from, message_to; /* see abi/config.h */
 	bool event_stacks;
 	double max_overhead;	    /* percent; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */

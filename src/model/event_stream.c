@@ -173,6 +173,15 @@ uint32_t event_value_id(const struct event *ev, unsigned int field)
 	return field < ev->u.vm.nr_values ? (uint32_t)ev->u.vm.values[field] : 0;
 }
 
+/* As it is, or as Elixir writes it: My.Name of Elixir.My.Name. */
+static bool is_name(const char *registered, const char *text)
+{
+	static const char prefix[] = "Elixir.";
+
+	return strcmp(registered, text) == 0 || (strncmp(registered, prefix, strlen(prefix)) == 0 &&
+						 strcmp(registered + strlen(prefix), text) == 0);
+}
+
 bool event_stream_is_process(const struct event_stream *s, uint32_t process, const char *text)
 {
 	const struct name_process *p = names_process(s->names, process);
@@ -180,7 +189,7 @@ bool event_stream_is_process(const struct event_stream *s, uint32_t process, con
 
 	if (!p)
 		return false;
-	if ((p->registered && strcmp(p->registered, text) == 0) || strcmp(p->pid, text) == 0)
+	if ((p->registered && is_name(p->registered, text)) || strcmp(p->pid, text) == 0)
 		return true;
 	/* "0.80.0" for "<0.80.0>" */
 	len = strlen(text);

@@ -170,6 +170,10 @@ static void fill_config(struct session *s)
 	if (s->config.events) {
 		c->event_kinds = s->config.events->kinds;
 		c->event_epid = s->config.event_epid;
+		c->event_who = s->config.event_who;
+		c->message_from = s->config.message_from;
+		c->message_to = s->config.message_to;
+		c->proc_lib = s->config.proc_lib;
 		c->event_stacks = s->config.event_stacks;
 		c->gc_longer_than_ns = s->config.gc_longer_than_ns;
 		c->longer_than_ns = s->config.longer_than_ns;

@@ -32,6 +32,8 @@ struct session_config {
 	const struct elf_file *elf;	  /* the node's executable */
 	struct id_table processes, ports; /* of the node: for USDT probes */
 	uint64_t event_epid;		  /* only those about this process; 0 = all */
+	struct event_who event_who, message_from, message_to; /* see abi/config.h */
+	uint64_t proc_lib;				      /* the atom; 0 = there is none */
 	bool event_stacks;
 	double max_overhead;	    /* percent of the node's own CPU, for probes; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */

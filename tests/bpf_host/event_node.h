@@ -59,6 +59,7 @@ static inline int setup(void **unused)
 	HOST_ADD_MAP(kept_returns);
 	HOST_ADD_MAP(event_counts);
 	HOST_ADD_MAP(event_threads);
+	HOST_ADD_MAP(event_who_seen);
 	HOST_ADD_MAP(event_scratches);
 	HOST_ADD_MAP(event_scratch_new);
 	host_add_memory(PROCESS, 0x2000);

@@ -129,6 +129,124 @@ static void filters(void **unused)
 	assert_int_equal(counted(EVENT_PROCESS_EXIT).produced, 0);
 }
 
+#define REG  (HEAP + 0x400)
+#define NAME ATOM(77)
+
+static void put_name(uint64_t process, uint64_t name)
+{
+	put(process, config.layout.process_reg, name ? REG : 0);
+	host_put_u64(REG + (uint64_t)config.layout.regproc_name, name);
+}
+
+static unsigned int nr_events(void)
+{
+	unsigned int n = 0;
+
+	while (event(n))
+		n++;
+	return n;
+}
+
+/* By name: whoever has it at that time. */
+static void filters_by_name(void **unused)
+{
+	struct pt_regs ctx = {.di = PROCESS, .si = ATOM(1)};
+
+	(void)unused;
+	config.event_who.name = NAME;
+	event_exit(&ctx);
+	put_name(PROCESS, ATOM(78));
+	event_exit(&ctx);
+	assert_int_equal(nr_events(), 0);
+	put_name(PROCESS, NAME);
+	event_exit(&ctx);
+	assert_int_equal(nr_events(), 1);
+	/* One that exits has other things there: what was known stays. */
+	put_name(PROCESS, 0);
+	host_put_u32(PROCESS + (uint64_t)config.layout.process_state, PSFLG_EXITING);
+	event_exit(&ctx);
+	assert_int_equal(nr_events(), 2);
+	host_put_u32(PROCESS + (uint64_t)config.layout.process_state, 0);
+	event_exit(&ctx);
+	assert_int_equal(nr_events(), 2);
+}
+
+static void put_call(uint64_t process, uint64_t m, uint64_t f, uint64_t a)
+{
+	put(process, config.layout.process_initial, m);
+	put(process, config.layout.process_initial + 8, f);
+	put(process, config.layout.process_initial + 16, a);
+}
+
+/* {'$initial_call', {M, F, A}} as the only entry of a dictionary. */
+static void put_dictionary(uint64_t process, uint64_t m, uint64_t f, uint64_t a)
+{
+	const uint32_t head[] = {0, 1, 1, 0};
+	const uint64_t entry[] = {2 << 6, config.initial_call.term, (HEAP + 0x580) | 2};
+	const uint64_t call[] = {3 << 6, m, f, SMALL(a)};
+
+	host_put(HEAP + 0x500, head, sizeof(head));
+	host_put_u64(HEAP + 0x500 + 24, (HEAP + 0x540) | 2);
+	host_put(HEAP + 0x540, entry, sizeof(entry));
+	host_put(HEAP + 0x580, call, sizeof(call));
+	put(process, config.layout.process_dictionary, HEAP + 0x500);
+}
+
+/* By initial call: that which it was spawned with, or what proc_lib tells later. */
+static void filters_by_call(void **unused)
+{
+	struct pt_regs ctx = {.di = PROCESS, .si = ATOM(1)};
+
+	(void)unused;
+	/* Three words in a row, beside what is there. */
+	layout()->process_initial = 0x1000;
+	config.initial_call.term = ATOM(50);
+	config.proc_lib = ATOM(51);
+	config.event_who.call[0] = ATOM(60);
+	config.event_who.call[1] = ATOM(61);
+	config.event_who.call[2] = 2;
+	put_call(PROCESS, ATOM(60), ATOM(61), 1);
+	event_exit(&ctx);
+	assert_int_equal(nr_events(), 0);
+	/* What a process began with does not change: it is not read again. */
+	put_call(PROCESS, ATOM(60), ATOM(61), 2);
+	event_exit(&ctx);
+	assert_int_equal(nr_events(), 0);
+	ctx.di = OTHER;
+	put_call(OTHER, ATOM(51), ATOM(52), 5);
+	event_exit(&ctx);
+	assert_int_equal(nr_events(), 0);
+	put_dictionary(OTHER, ATOM(60), ATOM(61), 2);
+	event_exit(&ctx);
+	assert_int_equal(nr_events(), 1);
+	assert_int_equal(event(0)->epid, TO);
+}
+
+static void filters_of_messages(void **unused)
+{
+	struct pt_regs ctx = {.di = PROCESS, .si = OTHER, .cx = MESSAGE, .r8 = ATOM(1)};
+
+	(void)unused;
+	config.message_from.epid = TO;
+	event_queue_proc_message(&ctx);
+	config.message_from.epid = EPID;
+	config.message_to.name = NAME;
+	event_queue_proc_message(&ctx);
+	assert_int_equal(nr_events(), 0);
+	put_name(OTHER, NAME);
+	event_queue_proc_message(&ctx);
+	assert_int_equal(nr_events(), 2);
+	assert_int_equal(event(0)->kind, EVENT_MESSAGE_SEND);
+	assert_int_equal(event(1)->kind, EVENT_MESSAGE_QUEUED);
+	/* Of a port, to the same. */
+	ctx = (struct pt_regs){.di = OTHER, .dx = MESSAGE, .cx = ATOM(1), .r8 = 0x57};
+	event_queue_message(&ctx);
+	assert_int_equal(nr_events(), 2);
+	config.message_from.epid = 0;
+	event_queue_message(&ctx);
+	assert_int_equal(nr_events(), 3);
+}
+
 /* ---- messages ------------------------------------------------------------------------------ */
 
 static uint64_t size_of_message(uint64_t data, uint64_t term, uint64_t receiver)
@@ -288,15 +406,12 @@ static void cut_message(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		EVENT_TEST(exits),
-		EVENT_TEST(circles),
-		EVENT_TEST(faults),
-		EVENT_TEST(no_room),
-		EVENT_TEST(filters),
-		EVENT_TEST(sizes),
-		EVENT_TEST(collections_are_told),
-		EVENT_TEST(cut_by_a_slice),
-		EVENT_TEST(cut_message),
+		EVENT_TEST(exits),	     EVENT_TEST(circles),
+		EVENT_TEST(faults),	     EVENT_TEST(no_room),
+		EVENT_TEST(filters),	     EVENT_TEST(filters_by_name),
+		EVENT_TEST(filters_by_call), EVENT_TEST(filters_of_messages),
+		EVENT_TEST(sizes),	     EVENT_TEST(collections_are_told),
+		EVENT_TEST(cut_by_a_slice),  EVENT_TEST(cut_message),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
