@@ -463,8 +463,7 @@ const struct command commands[] = {
 	},
 	{
 		.name = "proc",
-		.summary =
-			"who starts processes, how they end: rates, crashes by reason, lifetimes",
+		.summary = "who starts processes, how they end: rates, crashes, lifetimes",
 		.args = "",
 		.description =
 			"Counts every process that is started and every one that ends: by what it "

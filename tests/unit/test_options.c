@@ -355,7 +355,7 @@ static void every_option_parses(void **state)
 		[OPTION_SIZE] = "100",		[OPTION_EVENTS] = "gc",
 		[OPTION_GROUP_BY] = "function", [OPTION_LONGER_THAN] = "1ms",
 		[OPTION_MESSAGE_BY] = "sender", [OPTION_GROUP] = "process",
-		[OPTION_WEIGHT] = "words",
+		[OPTION_WEIGHT] = "words",	[OPTION_SOURCE] = "uprobe",
 	};
 
 	UNUSED(state);
