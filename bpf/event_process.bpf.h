@@ -49,6 +49,13 @@ INLINE void spawned(struct pt_regs *ctx, struct event_thread *t, uint64_t child,
 			event_end(rec, 4);
 		}
 	}
+	if (wanted_of(EVENT_PROCESS_RUNNABLE, child)) {
+		rec = event_begin(EVENT_PROCESS_RUNNABLE, ts_ns, child, 0, 0);
+		if (rec) {
+			rec->values[0] = parent;
+			event_end(rec, 1);
+		}
+	}
 	if (t->spawn.link & 1 && parent && wanted_of(EVENT_PROCESS_LINK, parent)) {
 		flags = event_stack(ctx, t->spawn.parent, ts_ns);
 		rec = event_begin(EVENT_PROCESS_LINK, ts_ns, parent, flags, 0);
@@ -349,12 +356,26 @@ INLINE void slice_begins(uint64_t process, uint64_t ts_ns)
 	}
 }
 
+/* Reductions that a process used: without those that it gave away unused, as erts_schedule() counts
+ * them, too.  esdp is NULL on normal schedulers. */
+INLINE uint64_t reductions_of(uint64_t process, uint64_t esdp, uint32_t calls)
+{
+	uint32_t given_away = 0;
+
+	if (!esdp && !read_u64(process + config.layout.process_scheduler_data, &esdp))
+		return EVENT_UNKNOWN;
+	if (!esdp || !read_u32(esdp + config.layout.sched_virtual_reds, &given_away) ||
+	    given_away > calls)
+		return EVENT_UNKNOWN;
+	return calls - given_away;
+}
+
 /* Process *erts_schedule(ErtsSchedulerData *esdp, Process *p, int calls), erl_process.c; p is NULL
  * the first time; calls = reductions that p used. */
 SEC("uprobe")
 int event_schedule(struct pt_regs *ctx)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->si;
+	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->si, reductions;
 	enum event_word word = EVENT_WORD_OUT, status;
 	uint32_t flags = 0;
 
@@ -366,9 +387,10 @@ int event_schedule(struct pt_regs *ctx)
 	else if (flags & PSFLG_EXITING)
 		word = EVENT_WORD_OUT_EXITING;
 	status = word == EVENT_WORD_OUT_EXITED ? EVENT_WORD_NONE : status_of(flags);
-	scheduled(ctx, process, word, (uint32_t)ctx->dx, status, ts_ns);
+	reductions = reductions_of(process, ctx->di, (uint32_t)ctx->dx);
+	scheduled(ctx, process, word, reductions, status, ts_ns);
 	if (wanted(EVENT_LONG_SCHEDULE))
-		slice_ends(ctx, process, (uint32_t)ctx->dx, ts_ns);
+		slice_ends(ctx, process, reductions, ts_ns);
 	count_time(ts_ns);
 	return 0;
 }
@@ -386,6 +408,78 @@ int event_schedule_return(struct pt_regs *ctx)
 		  EVENT_UNKNOWN, EVENT_WORD_NONE, ts_ns);
 	if (wanted(EVENT_LONG_SCHEDULE))
 		slice_begins(process, bpf_ktime_get_ns());
+	count_time(ts_ns);
+	return 0;
+}
+
+/* Process.state: it is in a run queue */
+#define PSFLG_IN_RUNQ (1u << 14)
+
+INLINE void runnable(struct pt_regs *ctx, uint64_t process, uint32_t unless)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), epid = epid_of(process), here = 0;
+	struct thread_info *t = scheduler_here();
+	struct rec_raw_event *rec;
+	uint32_t flags = 0;
+	uint16_t stack;
+
+	if (!wanted_of(EVENT_PROCESS_RUNNABLE, epid) ||
+	    !read_u32(process + config.layout.process_state, &flags) || flags & unless)
+		return;
+	event_seen(process, ts_ns);
+	if (t)
+		read_u64(t->esdp + config.layout.sched_current_process, &here);
+	if (here && here != process)
+		event_seen(here, ts_ns);
+	stack = event_stack(ctx, here, ts_ns);
+	rec = event_begin(EVENT_PROCESS_RUNNABLE, ts_ns, epid, stack, 0);
+	if (rec) {
+		rec->values[0] = epid_of(here);
+		event_end(rec, 1);
+	}
+	count_time(ts_ns);
+}
+
+/*
+ * void erts_schedule_process(Process *p, erts_aint32_t state, ErtsProcLocks locks), erl_process.c:
+ * called by erts_proc_notify_new_message(), which is inlined, and by timers, if the process is not
+ * active.  One that is suspended stays where it is.
+ */
+SEC("uprobe")
+int event_schedule_process(struct pt_regs *ctx)
+{
+	runnable(ctx, ctx->di, PSFLG_IN_RUNQ | PSFLG_FREE | PSFLG_SUSPENDED);
+	return 0;
+}
+
+/* erts_aint32_t erts_proc_sys_schedule(Process *p, erts_aint32_t state, erts_aint32_t enable_flag),
+ * erl_process.c: for signals that are no messages, also to a process that is suspended */
+SEC("uprobe")
+int event_sys_schedule(struct pt_regs *ctx)
+{
+	runnable(ctx, ctx->di, PSFLG_IN_RUNQ | PSFLG_FREE);
+	return 0;
+}
+
+/*
+ * void erts_thr_progress_active(ErtsThrPrgrData *tpd, int on), erl_thr_progress.c: of schedulers,
+ * scheduler_wait() and suspend_normal_scheduler() call it wherever they call
+ * sched_wall_time_change(), which is static (erl_process.c of OTP 25 to 29).
+ */
+SEC("uprobe")
+int event_scheduler_active(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns();
+	struct thread_info *t = scheduler_here();
+	struct rec_raw_event *rec;
+
+	if (!t || t->type != THREAD_NORMAL || !wanted_of(EVENT_SCHEDULER_ACTIVE, 0))
+		return 0;
+	rec = event_begin(EVENT_SCHEDULER_ACTIVE, ts_ns, 0, 0, 0);
+	if (rec) {
+		rec->values[0] = (uint32_t)ctx->si ? EVENT_WORD_ACTIVE : EVENT_WORD_INACTIVE;
+		event_end(rec, 1);
+	}
 	count_time(ts_ns);
 	return 0;
 }

@@ -224,7 +224,9 @@ enum event_field_type {
 	EVENT_WORD(NODEUP, "nodeup")                                                               \
 	EVENT_WORD(NODEDOWN, "nodedown")                                                           \
 	EVENT_WORD(VISIBLE, "visible")                                                             \
-	EVENT_WORD(HIDDEN, "hidden")
+	EVENT_WORD(HIDDEN, "hidden")                                                               \
+	EVENT_WORD(ACTIVE, "active")                                                               \
+	EVENT_WORD(INACTIVE, "inactive")
 enum event_word {
 	EVENT_WORD_NONE = 0,
 #define EVENT_WORD_ID(id, text) EVENT_WORD_##id,

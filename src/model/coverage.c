@@ -19,6 +19,8 @@ void coverage_init(struct coverage *c)
 void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state state,
 		   uint32_t share_ppm, uint64_t ts_ns)
 {
+	c->kinds[kind].watched_ns = coverage_clock(c, kind, ts_ns, NULL);
+	c->kinds[kind].since_ns = ts_ns;
 	c->kinds[kind].told = true;
 	c->kinds[kind].state = state;
 	c->kinds[kind].share_ppm = share_ppm;
@@ -50,6 +52,17 @@ double coverage_share_of(const struct coverage *c, uint64_t kinds)
 bool coverage_gap(const struct coverage *c, enum event_kind kind, uint64_t since_ns)
 {
 	return c->kinds[kind].state != COVERAGE_ON || c->kinds[kind].last_off_ns > since_ns;
+}
+
+uint64_t coverage_clock(const struct coverage *c, enum event_kind kind, uint64_t ts_ns,
+			uint64_t *resumed)
+{
+	uint64_t since_ns = c->kinds[kind].since_ns;
+	bool on = c->kinds[kind].state == COVERAGE_ON;
+
+	if (resumed)
+		*resumed = c->kinds[kind].last_off_ns ? c->kinds[kind].watched_ns : 0;
+	return c->kinds[kind].watched_ns + (on && ts_ns > since_ns ? ts_ns - since_ns : 0);
 }
 
 bool coverage_dropped(const struct coverage *c, enum event_kind kind)

@@ -17,6 +17,8 @@ struct coverage {
 		bool told;	      /* a record was seen */
 		uint32_t share_ppm;   /* of the last one */
 		uint64_t last_off_ns; /* 0 = never */
+		uint64_t watched_ns;  /* up to since_ns, from the time when there was no record */
+		uint64_t since_ns;
 	} kinds[NR_EVENT_KINDS];
 };
 
@@ -29,6 +31,13 @@ double coverage_share(const struct coverage *c, enum event_kind kind);
 double coverage_share_of(const struct coverage *c, uint64_t kinds);
 /* Events of the kind may be missing between since_ns and now: what began then is forgotten. */
 bool coverage_gap(const struct coverage *c, enum event_kind kind, uint64_t since_ns);
+/*
+ * A clock that stands still while the kind is not watched, for how long something lasted: the
+ * difference of two readings.  ts_ns is not before the last record.  *resumed (NULL ok): what it
+ * showed when watching began again, or had begun; 0 = it never stopped.
+ */
+uint64_t coverage_clock(const struct coverage *c, enum event_kind kind, uint64_t ts_ns,
+			uint64_t *resumed);
 bool coverage_dropped(const struct coverage *c, enum event_kind kind);
 
 #endif

@@ -32,7 +32,7 @@ static const struct source_row {
 	const char *program, *args;
 	const char *at_return; /* program; NULL = none */
 } rows[] = {
-	{KIND(PROCESS_SPAWN) | KIND(PROCESS_LINK), {"erl_create_process"},
+	{KIND(PROCESS_SPAWN) | KIND(PROCESS_LINK) | KIND(PROCESS_RUNNABLE), {"erl_create_process"},
 		"event_spawn", "di si dx cx r8", "event_spawn_return"},
 	{KIND(PROCESS_EXIT), {"erts_do_exit_process"}, "event_exit", "di si", NULL},
 	{KIND(PROCESS_LINK), {"erts_proc_sig_send_link"}, "event_link", "si dx", NULL},
@@ -41,7 +41,12 @@ static const struct source_row {
 		"event_register", "di si dx", "event_register_return"},
 	{KIND(PROCESS_UNREGISTER), {"erts_unregister_name"}, "event_unregister", "di cx", NULL},
 	{SCHEDULE_KINDS, {"erts_schedule"},
-		"event_schedule", "si dx", "event_schedule_return"},
+		"event_schedule", "di si dx", "event_schedule_return"},
+	{KIND(PROCESS_RUNNABLE), {"erts_schedule_process"},
+		"event_schedule_process", "di", NULL},
+	{KIND(PROCESS_RUNNABLE), {"erts_proc_sys_schedule"}, "event_sys_schedule", "di", NULL},
+	{KIND(SCHEDULER_ACTIVE), {"erts_thr_progress_active"},
+		"event_scheduler_active", "si", NULL},
 	/* hibernate/0 since OTP 28, without function to go on with */
 	{KIND(PROCESS_HIBERNATE), {"erts_hibernate"},
 		"event_hibernate", "di si", NULL},
