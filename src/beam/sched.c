@@ -53,6 +53,15 @@ int sched_threads(struct beam_node *n, struct sched_thread **out)
 	return (int)v.len;
 }
 
+int sched_is_busy(struct beam_node *n, const struct thread_info *scheduler)
+{
+	uint64_t process, port;
+	int rc = mem_read_u64(n->mem, scheduler->esdp + n->layout.sched_current_process, &process);
+
+	rc = rc ? rc : mem_read_u64(n->mem, scheduler->esdp + n->layout.sched_current_port, &port);
+	return rc ? rc : process || port;
+}
+
 /* The kernel cuts the names of threads at 15 bytes. */
 #define THREAD_NAME_LEN 15
 

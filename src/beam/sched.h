@@ -16,6 +16,9 @@ struct sched_thread {
  * found) or negative errno. */
 int sched_threads(struct beam_node *n, struct sched_thread **out);
 
+/* Whether it is with a process or a port now: 1, 0, or negative errno. */
+int sched_is_busy(struct beam_node *n, const struct thread_info *scheduler);
+
 /* Type and number from the kernel's name of a thread ("1_scheduler", "erts_dcpus_2"); THREAD_OTHER
  * for the rest. */
 enum thread_type sched_type_of_name(const char *name, uint16_t *number);

@@ -167,6 +167,7 @@ int cmd_port(struct command_context *ctx, struct error *err);
 int cmd_proc(struct command_context *ctx, struct error *err);
 int cmd_port_io(struct command_context *ctx, struct error *err); /* port --io */
 int cmd_ps(struct command_context *ctx, struct error *err);
+int cmd_sched(struct command_context *ctx, struct error *err);
 int cmd_version(struct command_context *ctx, struct error *err);
 int cmd_help(struct command_context *ctx, struct error *err);
 int cmd_completions(struct command_context *ctx, struct error *err);

@@ -499,6 +499,49 @@ const struct command commands[] = {
 		.run = cmd_proc,
 	},
 	{
+		.name = "sched",
+		.summary = "schedulers: how busy, how long processes wait to run, what runs long",
+		.args = "",
+		.description =
+			"How busy each scheduler is; how long processes wait in run queues, from "
+			"the moment when they are to run until they do; how long they run then "
+			"(slices), how many reductions they use and why they stop; whose the time "
+			"is; and the longest slices with their stacks, which finds NIFs that keep "
+			"a scheduler for too long. Ends after -d, at Ctrl-C or when the node "
+			"exits, "
+			"and then shows the answer; --watch shows one for each interval.\n\n"
+			"  ebeam sched -p rabbit@host -d 10\n"
+			"  ebeam sched -p 4711 -d 10 --longer-than 1ms\n"
+			"  ebeam sched -p 4711 --watch 2s --by process -s wait_ns -n 10\n"
+			"  ebeam sched -i busy.ebeam\n\n"
+			"The utilization of a normal scheduler is what scheduler:utilization/1 "
+			"says: the time when it does not wait for work, so ports, timers and the "
+			"VM's own work are in it, too; the event is where the VM changes "
+			"scheduler_wall_time, which need not be on. The column of processes is the "
+			"part with a process. Of a dirty scheduler both are the time with a "
+			"process. The time that spinning for work takes is none of it.\n\n"
+			"A process is to run when a message, a signal or a timer wakes it, when it "
+			"is new, and when it leaves a scheduler without waiting. Since when it is "
+			"not known of the rest (resumed ones, tasks of the system, and what was "
+			"before the start); those slices are counted. A slice ends to wait, "
+			"preempted (4000 reductions were used up), yielded (before that: it "
+			"yielded, a BIF trapped, or it was woken just then), to go to a dirty "
+			"scheduler, suspended, or as the process exits. --longer-than says which "
+			"slices are long (10ms): only of those a stack is taken, at their end. "
+			"With --process nothing is said of schedulers.\n\n"
+			"With -j, data has span_ns, by, scale (what counts and sums of slices are "
+			"to be multiplied with, if events were sampled; percentages are of the "
+			"time that was watched), utilization, schedulers (type, scheduler, "
+			"utilization, processes, slices), totals, left (how slices ended), "
+			"histograms (run_queue, dirty_run_queue, slices, dirty_slices: ns; "
+			"reductions), longest (duration_ns, pid, name, entry, reductions, type, "
+			"scheduler, stack), and groups, an array: group, slices, time_ns, "
+			"dirty_ns, mean_ns, max_ns, reductions, waits, wait_ns, mean_wait_ns, "
+			"max_wait_ns.",
+		.options = OPTIONS_EVENT_VIEW | OPT(GROUP_BY) | OPT(LONGER_THAN),
+		.run = cmd_sched,
+	},
+	{
 		.name = "version",
 		.summary = "show the version of ebeam",
 		.args = "",

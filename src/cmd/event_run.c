@@ -304,6 +304,7 @@ static int run_loop(struct event_run *run, struct error *err)
 	/* Now signals are caught: what has been attached is taken away in order. */
 	rc = rc ? rc : session_start(run->live.session, err);
 	if (rc == 0) {
+		live_add_watching(&run->live);
 		tell_budget(run);
 		log_info("%u probes attached", run->plan.nr_points);
 	}
@@ -402,7 +403,7 @@ static int read_capture(struct event_run *run, struct capture_reader *reader, st
 			break;
 	}
 	rc = rc < 0 ? rc : drained(run, err);
-	run->span_start_ns = run->stream.start_ns;
+	run->span_start_ns = MAX(run->stream.start_ns, run->stream.watching_ns);
 	rc = rc < 0 ? rc : end(run, err);
 	if (rc || !capture_reader_damage(reader))
 		return rc;

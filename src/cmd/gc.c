@@ -354,13 +354,18 @@ static int show_text(const struct gc *gc, const struct rows *r, const struct cel
 
 /* ---- the command -------------------------------------------------------------------------- */
 
+static uint64_t longer_than(const struct options *o)
+{
+	return o->given & OPT(LONGER_THAN) ? o->longer_than_ns : 0;
+}
+
 static void open_stats(struct gc *gc)
 {
 	const struct options *o = &gc->ctx->opt;
 
 	if (!gc->open)
 		gc_stats_open(&gc->stats, event_run_stream(gc->run)->names, o->group_by, 0,
-			      o->longer_than_ns);
+			      longer_than(o));
 	gc->open = true;
 }
 
@@ -405,7 +410,7 @@ int cmd_gc(struct command_context *ctx, struct error *err)
 	const struct event_consumer consumer = {
 		.kinds = GC_STATS_KINDS,
 		.stacks = o->group_by == PROCESS_GROUP_FUNCTION,
-		.gc_longer_than_ns = o->longer_than_ns,
+		.gc_longer_than_ns = longer_than(o),
 		.arg = &gc,
 		.event = on_event,
 		.show = show,

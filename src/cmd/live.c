@@ -215,6 +215,37 @@ int live_add_meta(struct live *l, const char *command, const char *mode, unsigne
 	return 0;
 }
 
+/* "n1+ n2- c1-": type, number, with a process or port or not. */
+static void add_schedulers(struct live *l)
+{
+	static const char types[] = {
+		[THREAD_NORMAL] = 'n', [THREAD_DIRTY_CPU] = 'c', [THREAD_DIRTY_IO] = 'i'};
+	struct strbuf text = STRBUF_INIT;
+	struct sched_thread *threads;
+	int nr = sched_threads(l->node, &threads);
+
+	for (int i = 0; i < nr; i++) {
+		int busy = sched_is_busy(l->node, &threads[i].info);
+
+		if (busy >= 0)
+			strbuf_addf(&text, "%c%u%c ", types[threads[i].info.type],
+				    threads[i].info.scheduler, busy ? '+' : '-');
+	}
+	enrich_add_meta(l->enrich, "schedulers_busy", text.buf);
+	strbuf_free(&text);
+	if (nr > 0)
+		free(threads);
+}
+
+void live_add_watching(struct live *l)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, clock_monotonic_ns());
+	enrich_add_meta(l->enrich, "watching_ns", text);
+	add_schedulers(l);
+}
+
 void live_look(struct live *l)
 {
 	if (beam_resolver_ranges_changed(l->resolver))

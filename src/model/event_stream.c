@@ -20,6 +20,7 @@ void event_stream_close(struct event_stream *s)
 	names_close(s->names);
 	s->names = NULL;
 	vec_free(&s->kind_of);
+	vec_free(&s->at_start);
 	vec_free(&s->word_of);
 }
 
@@ -70,6 +71,29 @@ static void keep_text(char *out, size_t size, const struct event *ev)
 	out[len] = '\0';
 }
 
+/* "n1+ n2- c1- i1-"; what does not look like that ends it. */
+static void take_schedulers(struct event_stream *s, const char *text, size_t len)
+{
+	s->at_start.len = 0;
+	for (size_t at = 0; at < len && s->at_start.len < EVENT_STREAM_SCHEDULERS;) {
+		struct event_scheduler one = {.type = text[at] == 'n'	? THREAD_NORMAL
+						      : text[at] == 'c' ? THREAD_DIRTY_CPU
+						      : text[at] == 'i' ? THREAD_DIRTY_IO
+									: THREAD_UNKNOWN};
+		unsigned int number = 0;
+
+		for (at++; at < len && text[at] >= '0' && text[at] <= '9' && number < 10000; at++)
+			number = number * 10 + (unsigned int)(text[at] - '0');
+		if (one.type == THREAD_UNKNOWN || !number || number > EVENT_STREAM_SCHEDULERS ||
+		    at >= len || (text[at] != '+' && text[at] != '-'))
+			return;
+		one.number = (uint16_t)number;
+		one.busy = text[at] == '+';
+		vec_push(&s->at_start, one);
+		at += 2;
+	}
+}
+
 static void take_meta(struct event_stream *s, const struct event *ev)
 {
 	char text[32];
@@ -83,6 +107,10 @@ static void take_meta(struct event_stream *s, const struct event *ev)
 		s->start_epoch_ns = number;
 	else if (is_key(ev, "duration_ns"))
 		s->duration_ns = number;
+	else if (is_key(ev, "watching_ns"))
+		s->watching_ns = number;
+	else if (is_key(ev, "schedulers_busy"))
+		take_schedulers(s, ev->u.meta.value, ev->u.meta.value_len);
 	else if (is_key(ev, "os_pid"))
 		s->os_pid = (int)MIN(number, INT32_MAX);
 	else if (is_key(ev, "schedulers"))

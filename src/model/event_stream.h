@@ -18,6 +18,14 @@
 
 #define EVENT_STREAM_TEXT 256
 
+/* What a scheduler did when watching began. */
+struct event_scheduler {
+	enum thread_type type;
+	uint16_t number;
+	bool busy; /* with a process or a port */
+};
+#define EVENT_STREAM_SCHEDULERS 4096u
+
 struct event_stream {
 	struct names *names;
 	struct coverage coverage;
@@ -28,9 +36,11 @@ struct event_stream {
 	char node[EVENT_STREAM_TEXT], otp[16], erts[32], flavor[8], mode[16], weight[16];
 	int os_pid;
 	unsigned int schedulers;
-	uint64_t start_epoch_ns, start_ns; /* of one moment; start_ns is CLOCK_MONOTONIC */
-	uint64_t duration_ns;		   /* told at the end */
-	uint64_t last_ns;		   /* of the newest event */
+	uint64_t start_epoch_ns, start_ns;    /* of one moment; start_ns is CLOCK_MONOTONIC */
+	uint64_t duration_ns;		      /* told at the end */
+	uint64_t last_ns;		      /* of the newest event */
+	uint64_t watching_ns;		      /* when the probes were there; 0 = not told */
+	VEC(struct event_scheduler) at_start; /* schedulers then; none = not told */
 	/* Kinds of another version; records that do not decode or fit. */
 	uint64_t unknown, refused;
 	bool ended; /* the recording ended as intended */

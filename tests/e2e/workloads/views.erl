@@ -3,9 +3,13 @@
 %%
 %%   node.ask("views", "collect", N)     N minor and N major collections of a process of a name
 %%   node.ask("views", "fill", N)        a process that runs out of heap in a function of its own
+%%   node.ask("views", "queue", N, MS)   N processes that always want to run, for so long
+%%   node.ask("views", "utilize", MS)    some load, and what scheduler:utilization/2 says of it
+%%   node.ask("views", "leave", N)       a process that yields N times, waits N times, is preempted
+%%   node.ask("views", "hold", N)        a process that keeps its scheduler for long, N times
 -module(views).
--export([collect/1, fill/1]).
--export([collector/2, filler/2, filled/2]).
+-export([collect/1, fill/1, queue/2, utilize/1, leave/1, hold/1]).
+-export([collector/2, filler/2, filled/2, queued/2, worker/1, dirty_worker/1, leaver/2, holder/3, held/1]).
 
 pid(P) -> list_to_binary(pid_to_list(P)).
 
@@ -51,3 +55,101 @@ filler(N, _) -> _ = length(filled(5000, [])), filler(N - 1, []).
 
 filled(0, List) -> List;
 filled(N, List) -> filled(N - 1, [{N, N, N} | List]).
+
+%% ---- scheduling -----------------------------------------------------------------------------
+
+queue(Count, MS) ->
+    N = list_to_integer(Count),
+    Self = self(),
+    Ps = [spawn_monitor(?MODULE, queued, [Self, I]) || I <- lists:seq(1, N)],
+    T0 = erlang:monotonic_time(nanosecond),
+    [P ! go || {P, _} <- Ps],
+    timer:sleep(list_to_integer(MS)),
+    T1 = erlang:monotonic_time(nanosecond),
+    %% One that always wants to run looks into its mailbox, but does not wait.
+    [P ! stop || {P, _} <- Ps],
+    Reductions = [receive {P, R} -> R end || {P, _} <- Ps],
+    [receive {'DOWN', Ref, process, P, normal} -> ok end || {P, Ref} <- Ps],
+    #{pids => [pid(P) || {P, _} <- Ps], ns => T1 - T0, reductions => Reductions}.
+
+queued(Parent, _) ->
+    receive go -> ok end,
+    spin(Parent).
+
+spin(Parent) ->
+    count(5000),
+    receive
+        stop -> {reductions, R} = process_info(self(), reductions), Parent ! {self(), R}
+    after 0 -> spin(Parent)
+    end.
+
+count(0) -> ok;
+count(N) -> count(N - 1).
+
+%% Load of all kinds of schedulers; more than a scheduler at times, less at others.
+utilize(MS) ->
+    Time = list_to_integer(MS),
+    Before = scheduler:sample_all(),
+    T0 = os:system_time(nanosecond),
+    Until = erlang:monotonic_time(millisecond) + Time,
+    Ps = [spawn_monitor(?MODULE, worker, [Until]) || _ <- lists:seq(1, 3)] ++
+         [spawn_monitor(?MODULE, dirty_worker, [Until]) || _ <- lists:seq(1, 2)],
+    [receive {'DOWN', Ref, process, P, normal} -> ok end || {P, Ref} <- Ps],
+    After = scheduler:sample_all(),
+    T1 = os:system_time(nanosecond),
+    %% Taking a sample takes a while, in which nothing is done: what counts is how long they worked
+    %% in between.  Numbers of dirty schedulers go on from those of the others.
+    Normal = erlang:system_info(schedulers),
+    First = #{normal => 0, cpu => Normal, io => Normal + erlang:system_info(dirty_cpu_schedulers)},
+    {scheduler_wall_time_all, Then} = Before,
+    {scheduler_wall_time_all, Now} = After,
+    #{from_ns => T0, to_ns => T1,
+      schedulers => [#{type => T, scheduler => I - maps:get(T, First),
+                       utilization => 100 * native_ns(A1 - A0) / (T1 - T0)} ||
+                        {{T, I, A0, _}, {T, I, A1, _}} <- lists:zip(lists:sort(Then), lists:sort(Now))]}.
+
+native_ns(Time) -> erlang:convert_time_unit(Time, native, nanosecond).
+
+worker(Until) ->
+    Now = erlang:monotonic_time(millisecond),
+    if Now >= Until -> ok;
+       true -> count(300000), timer:sleep(3), worker(Until)
+    end.
+
+dirty_worker(Until) ->
+    Now = erlang:monotonic_time(millisecond),
+    if Now >= Until -> ok;
+       true -> erts_debug:dirty_cpu(wait, 20), erts_debug:dirty_io(wait, 10), timer:sleep(10),
+               dirty_worker(Until)
+    end.
+
+leave(Count) ->
+    N = list_to_integer(Count),
+    Self = self(),
+    {P, Ref} = spawn_monitor(?MODULE, leaver, [N, Self]),
+    R = receive {P, Reductions} -> Reductions end,
+    receive {'DOWN', Ref, process, P, normal} -> ok end,
+    #{pid => pid(P), count => N, reductions => R}.
+
+leaver(N, Parent) ->
+    [erlang:yield() || _ <- lists:seq(1, N)],
+    [receive after 2 -> ok end || _ <- lists:seq(1, N)],
+    count(4000 * N),
+    erlang:yield(),
+    {reductions, R} = process_info(self(), reductions),
+    Parent ! {self(), R}.
+
+%% A BIF that does not yield.
+hold(Count) ->
+    N = list_to_integer(Count),
+    List = lists:seq(1, 1000000),
+    {P, Ref} = spawn_monitor(?MODULE, holder, [N, List, 0]),
+    receive {'DOWN', Ref, process, P, normal} -> ok end,
+    #{pid => pid(P), count => N}.
+
+holder(0, _, _) -> ok;
+holder(N, List, _) -> Size = held(List), holder(N - 1, List, Size).
+
+held(List) ->
+    Size = erts_debug:flat_size(List),
+    receive after 1 -> Size end.

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of `ebeam sched` share. */
+#ifndef EBEAM_CMD_SCHED_H
+#define EBEAM_CMD_SCHED_H
+
+#include "cmd/event_run.h"
+#include "model/sched_stats.h"
+#include "view/table.h"
+
+struct sched {
+	struct command_context *ctx;
+	struct event_run *run;
+	struct sched_stats stats;
+	bool open;
+	bool one_process; /* --process: nothing is known of schedulers */
+};
+
+extern const struct table_column sched_columns[];
+
+/* The answer about the interval from start_ns to end_ns. */
+int sched_show(struct sched *sched, uint64_t start_ns, uint64_t end_ns, struct error *err);
+
+#endif

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The answer of `ebeam sched`, for people and as JSON. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "base/xalloc.h"
+#include "cmd/render.h"
+#include "cmd/sched.h"
+#include "view/histogram.h"
+
+#define DEFAULT_ROWS 20 /* of text */
+
+/* What is shown, and what cells need besides their row. */
+struct answer {
+	const struct sched *sched;
+	const struct sched_stats *stats;
+	double scale; /* of counts and sums of slices, for what was sampled */
+	uint64_t span_ns;
+};
+
+/* A row of the table. */
+struct row {
+	const struct sched_stats *stats;
+	const struct sched_count *c;
+	uint32_t group;
+};
+
+static uint64_t scaled(uint64_t value, double scale)
+{
+	return (uint64_t)llround((double)value * scale);
+}
+
+static uint64_t mean(uint64_t sum, uint64_t nr)
+{
+	return nr ? sum / nr : 0;
+}
+
+static void add_count(struct strbuf *out, uint64_t n, double scale)
+{
+	char buf[32];
+
+	strbuf_addstr(out, units_format_count(scaled(n, scale), buf, sizeof(buf)));
+}
+
+static void add_ns(struct strbuf *out, uint64_t ns)
+{
+	char buf[32];
+
+	strbuf_addstr(out, units_format_ns(ns, buf, sizeof(buf)));
+}
+
+static void add_percent(struct strbuf *out, double percent)
+{
+	if (!isnan(percent))
+		strbuf_addf(out, "%.1f %%", percent);
+}
+
+/* ---- columns ------------------------------------------------------------------------------- */
+
+#define COUNT(r)  (((const struct row *)(r))->c)
+#define SCALE(of) (((const struct answer *)(of))->scale)
+#define COLUMN(name, value, what)                                                                  \
+	static uint64_t value_##name(const struct sched_count *c)                                  \
+	{                                                                                          \
+		return value;                                                                      \
+	}                                                                                          \
+	static void text_##name(struct strbuf *out, const void *row, const void *ctx)              \
+	{                                                                                          \
+		uint64_t v = value_##name(COUNT(row));                                             \
+                                                                                                   \
+		UNUSED(ctx);                                                                       \
+		what;                                                                              \
+	}                                                                                          \
+	static int compare_##name(const void *a, const void *b)                                    \
+	{                                                                                          \
+		uint64_t x = value_##name(COUNT(a)), y = value_##name(COUNT(b));                   \
+                                                                                                   \
+		return (x < y) - (x > y);                                                          \
+	}
+
+COLUMN(time, c->time_ns, add_ns(out, scaled(v, SCALE(ctx))))
+COLUMN(dirty, c->dirty_ns, add_ns(out, scaled(v, SCALE(ctx))))
+COLUMN(slices, c->slices, add_count(out, v, SCALE(ctx)))
+COLUMN(mean, mean(c->time_ns, c->slices), add_ns(out, v))
+COLUMN(max, c->max_ns, add_ns(out, v))
+COLUMN(reductions, c->reductions, add_count(out, v, SCALE(ctx)))
+COLUMN(wait, c->wait_ns, add_ns(out, scaled(v, SCALE(ctx))))
+COLUMN(mean_wait, mean(c->wait_ns, c->waits), add_ns(out, v))
+COLUMN(max_wait, c->max_wait_ns, add_ns(out, v))
+
+static void text_group(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct row *r = row;
+
+	UNUSED(ctx);
+	process_group_text(&r->stats->groups, r->group, out);
+}
+
+static void text_name(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct row *r = row;
+
+	UNUSED(ctx);
+	process_group_name_of(r->stats->names, r->stats->groups.v.data[r->group].process, out);
+}
+
+static void text_share(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct answer *a = ctx;
+
+	if (a->span_ns)
+		add_percent(out, 100 * a->scale * (double)COUNT(row)->time_ns / (double)a->span_ns);
+}
+
+const struct table_column sched_columns[] = {
+	{"time_ns", "TIME", TABLE_RIGHT, false, text_time, compare_time},
+	{"share", "SHARE", TABLE_RIGHT, false, text_share, compare_time},
+	{"dirty_ns", "DIRTY", TABLE_RIGHT, true, text_dirty, compare_dirty},
+	{"slices", "SLICES", TABLE_RIGHT, false, text_slices, compare_slices},
+	{"mean_ns", "MEAN", TABLE_RIGHT, true, text_mean, compare_mean},
+	{"max_ns", "MAX", TABLE_RIGHT, false, text_max, compare_max},
+	{"reductions", "REDS", TABLE_RIGHT, false, text_reductions, compare_reductions},
+	{"wait_ns", "WAITED", TABLE_RIGHT, false, text_wait, compare_wait},
+	{"mean_wait_ns", "MEAN WAIT", TABLE_RIGHT, true, text_mean_wait, compare_mean_wait},
+	{"max_wait_ns", "MAX WAIT", TABLE_RIGHT, false, text_max_wait, compare_max_wait},
+	{"group", "WHOSE", TABLE_LEFT, false, text_group, NULL},
+	{"name", "NAME", TABLE_LEFT, true, text_name, NULL},
+	{0},
+};
+
+/* ---- schedulers ---------------------------------------------------------------------------- */
+
+static const char *type_name(enum thread_type type)
+{
+	return type == THREAD_NORMAL	  ? "normal"
+	       : type == THREAD_DIRTY_CPU ? "dirty_cpu"
+	       : type == THREAD_DIRTY_IO  ? "dirty_io"
+					  : "other";
+}
+
+static double percent_of(const struct sched_cpu *cpu)
+{
+	return sched_clock_percent(sched_cpu_clock(cpu));
+}
+
+/* Mean of all of a type; NaN if nothing is known. */
+static double percent_of_type(const struct sched_stats *s, enum thread_type type)
+{
+	double sum = 0;
+	unsigned int nr = 0;
+
+	for (size_t i = 0; i < s->cpus.len; i++) {
+		if (s->cpus.data[i].type == type && !isnan(percent_of(&s->cpus.data[i]))) {
+			sum += percent_of(&s->cpus.data[i]);
+			nr++;
+		}
+	}
+	return nr ? sum / nr : NAN;
+}
+
+static void text_type(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	strbuf_addstr(out, type_name(((const struct sched_cpu *)row)->type));
+}
+
+static void text_number(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	strbuf_addf(out, "%u", ((const struct sched_cpu *)row)->number);
+}
+
+static void text_utilization(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	add_percent(out, percent_of(row));
+}
+
+static void text_busy(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	add_percent(out, sched_clock_percent(&((const struct sched_cpu *)row)->busy));
+}
+
+static void text_cpu_slices(struct strbuf *out, const void *row, const void *ctx)
+{
+	add_count(out, ((const struct sched_cpu *)row)->slices, SCALE(ctx));
+}
+
+static const struct table_column cpu_columns[] = {
+	{"type", "SCHEDULER", TABLE_LEFT, false, text_type, NULL},
+	{"number", "NO", TABLE_RIGHT, false, text_number, NULL},
+	{"utilization", "UTILIZATION", TABLE_RIGHT, false, text_utilization, NULL},
+	{"processes", "PROCESSES", TABLE_RIGHT, false, text_busy, NULL},
+	{"slices", "SLICES", TABLE_RIGHT, false, text_cpu_slices, NULL},
+	{0},
+};
+
+/* Of dirty schedulers there are many that do nothing: those are only counted. */
+static bool is_idle(const struct sched_cpu *cpu)
+{
+	return cpu->type != THREAD_NORMAL && !cpu->slices && !cpu->busy.on_ns;
+}
+
+static int write_cpus(FILE *f, const struct answer *a, struct error *err)
+{
+	const struct sched_stats *s = a->stats;
+	uint32_t *order = xcalloc(s->cpus.len + 1, sizeof(*order));
+	VEC(struct sched_cpu) shown = {0};
+	unsigned int idle = 0;
+	struct strbuf line = STRBUF_INIT;
+	struct table table;
+	const struct table_options options = {
+		.color = render_color(&a->sched->ctx->opt, f),
+	};
+	int rc = 0;
+
+	sched_stats_order(s, order);
+	for (size_t i = 0; i < s->cpus.len; i++) {
+		if (is_idle(&s->cpus.data[order[i]]))
+			idle++;
+		else
+			vec_push(&shown, s->cpus.data[order[i]]);
+	}
+	table = (struct table){.columns = cpu_columns,
+			       .rows = shown.data,
+			       .nr_rows = shown.len,
+			       .row_size = sizeof(struct sched_cpu),
+			       .ctx = a};
+	if (shown.len)
+		rc = table_write(f, &table, &options, err);
+	if (idle)
+		fprintf(f, "%u dirty schedulers did nothing\n", idle);
+	strbuf_free(&line);
+	vec_free(&shown);
+	free(order);
+	return rc;
+}
+
+static void clock_json(struct jsonw *w, const char *key, const struct sched_clock *c)
+{
+	jsonw_double(w, key, sched_clock_percent(c));
+}
+
+static void cpus_json(struct jsonw *w, const struct answer *a)
+{
+	const struct sched_stats *s = a->stats;
+	uint32_t *order = xcalloc(s->cpus.len + 1, sizeof(*order));
+
+	sched_stats_order(s, order);
+	jsonw_begin_object(w, "utilization");
+	for (int type = THREAD_NORMAL; type <= THREAD_DIRTY_IO; type++)
+		jsonw_double(w, type_name((enum thread_type)type),
+			     percent_of_type(s, (enum thread_type)type));
+	jsonw_end_object(w);
+	jsonw_begin_array(w, "schedulers");
+	for (size_t i = 0; i < s->cpus.len; i++) {
+		const struct sched_cpu *cpu = &s->cpus.data[order[i]];
+
+		jsonw_begin_object(w, NULL);
+		jsonw_string(w, "type", type_name(cpu->type));
+		jsonw_uint(w, "scheduler", cpu->number);
+		clock_json(w, "utilization", sched_cpu_clock(cpu));
+		clock_json(w, "processes", &cpu->busy);
+		jsonw_uint(w, "slices", cpu->slices);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	free(order);
+}
+
+/* ---- longest slices ------------------------------------------------------------------------ */
+
+static const struct name_function *next_frame(const struct names *n, uint32_t *stack,
+					      const struct name_frame **frame)
+{
+	const struct name_stack *s = names_stack(n, *stack);
+
+	*frame = s ? names_frame(n, s->frame) : NULL;
+	*stack = s ? s->parent : 0;
+	return *frame ? names_function(n, (*frame)->function) : NULL;
+}
+
+static void add_function(struct strbuf *out, const struct names *n, uint32_t function)
+{
+	const struct name_function *f = names_function(n, function);
+
+	if (f)
+		names_format_function(out, f);
+}
+
+static void write_long(FILE *f, const struct names *n, const struct sched_long *l)
+{
+	const struct name_process *p = names_process(n, l->process);
+	const struct name_thread *t = names_thread(n, l->thread);
+	const struct name_function *of;
+	const struct name_frame *frame;
+	struct strbuf line = STRBUF_INIT;
+	uint32_t stack = l->stack;
+
+	strbuf_addstr(&line, "  ");
+	add_ns(&line, l->ns);
+	strbuf_addf(&line, "  %s  ", p ? p->pid : "-");
+	process_group_name_of(n, l->process, &line);
+	if (t)
+		strbuf_addf(&line, "  on %s scheduler %u", type_name(t->type), t->scheduler);
+	if (l->reductions != EVENT_UNKNOWN)
+		strbuf_addf(&line, ", %" PRIu64 " reductions", l->reductions);
+	table_clean_text(&line, false);
+	fprintf(f, "%s\n", line.buf);
+	while ((of = next_frame(n, &stack, &frame))) {
+		strbuf_reset(&line);
+		names_format_function(&line, of);
+		if (frame->file) {
+			strbuf_addstr(&line, "  ");
+			names_format_text(&line, frame->file, strlen(frame->file));
+			strbuf_addf(&line, ":%u", frame->line);
+		}
+		table_clean_text(&line, false);
+		fprintf(f, "      %s\n", line.buf);
+	}
+	strbuf_free(&line);
+}
+
+static void write_longest(FILE *f, const struct answer *a)
+{
+	const struct sched_stats *s = a->stats;
+	struct strbuf line = STRBUF_INIT;
+
+	if (!s->nr_longest)
+		return;
+	add_count(&line, s->nr_long, 1);
+	fprintf(f, "\nlongest slices (of %s that were long), with the stack at their end\n",
+		line.buf);
+	for (unsigned int i = 0; i < s->nr_longest; i++)
+		write_long(f, s->names, &s->longest[i]);
+	strbuf_free(&line);
+}
+
+static void long_json(struct jsonw *w, const struct names *n, const struct sched_long *l)
+{
+	const struct name_process *p = names_process(n, l->process);
+	const struct name_thread *t = names_thread(n, l->thread);
+	const struct name_function *of;
+	const struct name_frame *frame;
+	struct strbuf text = STRBUF_INIT;
+	uint32_t stack = l->stack;
+
+	jsonw_begin_object(w, NULL);
+	jsonw_uint(w, "duration_ns", l->ns);
+	jsonw_string(w, "pid", p ? p->pid : NULL);
+	process_group_name_of(n, l->process, &text);
+	jsonw_string(w, "name", text.len ? text.buf : NULL);
+	strbuf_reset(&text);
+	add_function(&text, n, l->entry);
+	jsonw_string(w, "entry", text.len ? text.buf : NULL);
+	if (l->reductions == EVENT_UNKNOWN)
+		jsonw_null(w, "reductions");
+	else
+		jsonw_uint(w, "reductions", l->reductions);
+	jsonw_string(w, "type", t ? type_name(t->type) : NULL);
+	jsonw_uint(w, "scheduler", t ? t->scheduler : 0);
+	jsonw_begin_array(w, "stack");
+	while ((of = next_frame(n, &stack, &frame))) {
+		strbuf_reset(&text);
+		names_format_function(&text, of);
+		jsonw_begin_object(w, NULL);
+		jsonw_string(w, "mfa", text.buf);
+		jsonw_string(w, "file", frame->file);
+		jsonw_uint(w, "line", frame->line);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_end_object(w);
+	strbuf_free(&text);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+struct rows {
+	VEC(struct row) v;
+	struct table table;
+	struct table_options options;
+	size_t *order, nr;
+};
+
+static int rows_make(const struct answer *a, struct rows *r, struct error *err)
+{
+	const struct options *o = &a->sched->ctx->opt;
+
+	memset(r, 0, sizeof(*r));
+	for (size_t i = 0; i < a->stats->counts.len; i++) {
+		const struct row row = {a->stats, &a->stats->counts.data[i], (uint32_t)i};
+
+		if (row.c->slices || row.c->time_ns || row.c->waits)
+			vec_push(&r->v, row);
+	}
+	r->table = (struct table){
+		.columns = sched_columns,
+		.rows = r->v.data,
+		.nr_rows = r->v.len,
+		.row_size = sizeof(struct row),
+		.ctx = a,
+	};
+	r->options = (struct table_options){
+		.columns = o->columns,
+		.also = o->group_by == PROCESS_GROUP_PROCESS ? "name" : NULL,
+		.sort = o->sort ? o->sort : "time_ns",
+		.limit = o->limit || o->json ? o->limit : DEFAULT_ROWS,
+		.color = render_color(o, event_run_out(a->sched->run)),
+	};
+	return table_order(&r->table, &r->options, &r->order, &r->nr, err);
+}
+
+static void count_json(struct jsonw *w, const struct sched_count *c)
+{
+	jsonw_uint(w, "slices", c->slices);
+	jsonw_uint(w, "time_ns", c->time_ns);
+	jsonw_uint(w, "dirty_ns", c->dirty_ns);
+	jsonw_uint(w, "mean_ns", mean(c->time_ns, c->slices));
+	jsonw_uint(w, "max_ns", c->max_ns);
+	jsonw_uint(w, "reductions", c->reductions);
+	jsonw_uint(w, "waits", c->waits);
+	jsonw_uint(w, "wait_ns", c->wait_ns);
+	jsonw_uint(w, "mean_wait_ns", mean(c->wait_ns, c->waits));
+	jsonw_uint(w, "max_wait_ns", c->max_wait_ns);
+}
+
+static void row_json(struct jsonw *w, const struct row *r)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	jsonw_begin_object(w, NULL);
+	text_group(&text, r, NULL);
+	jsonw_string(w, "group", text.buf);
+	if (r->stats->groups.by == PROCESS_GROUP_PROCESS) {
+		strbuf_reset(&text);
+		text_name(&text, r, NULL);
+		jsonw_string(w, "name", text.len ? text.buf : NULL);
+	}
+	count_json(w, r->c);
+	jsonw_end_object(w);
+	strbuf_free(&text);
+}
+
+/* ---- the answer ---------------------------------------------------------------------------- */
+
+static int show_json(const struct answer *a, const struct rows *r, struct error *err)
+{
+	const struct sched_stats *s = a->stats;
+	bool watch = a->sched->ctx->opt.watch_ns;
+	struct jsonw w;
+
+	event_run_json_begin(a->sched->run, &w);
+	jsonw_begin_object(&w, "data");
+	jsonw_uint(&w, "span_ns", a->span_ns);
+	jsonw_string(&w, "by", process_group_by_name(s->groups.by));
+	jsonw_double(&w, "scale", a->scale);
+	cpus_json(&w, a);
+	jsonw_begin_object(&w, "totals");
+	count_json(&w, &s->total);
+	jsonw_uint(&w, "unknown_waits", s->unknown_waits);
+	jsonw_uint(&w, "untracked", s->untracked);
+	jsonw_end_object(&w);
+	jsonw_begin_object(&w, "left");
+	for (int i = 0; i < NR_SCHED_LEFT; i++)
+		jsonw_uint(&w, sched_left_name((enum sched_left)i), s->left[i]);
+	jsonw_end_object(&w);
+	histogram_json(&w, "run_queue", &s->run_queue);
+	histogram_json(&w, "dirty_run_queue", &s->dirty_run_queue);
+	histogram_json(&w, "slices", &s->slices);
+	histogram_json(&w, "dirty_slices", &s->dirty_slices);
+	histogram_json(&w, "reductions", &s->reductions);
+	jsonw_uint(&w, "long_slices", s->nr_long);
+	(watch ? jsonw_begin_array : jsonw_begin_rows)(&w, "longest");
+	for (unsigned int i = 0; i < s->nr_longest; i++)
+		long_json(&w, s->names, &s->longest[i]);
+	jsonw_end_array(&w);
+	(watch ? jsonw_begin_array : jsonw_begin_rows)(&w, "groups");
+	for (size_t i = 0; i < r->nr; i++)
+		row_json(&w, &r->v.data[r->order[i]]);
+	jsonw_end_array(&w);
+	jsonw_end_object(&w);
+	return event_run_json_end(a->sched->run, &w, err);
+}
+
+static void write_left(FILE *f, const struct answer *a)
+{
+	static const char *const words[NR_SCHED_LEFT] = {
+		[SCHED_LEFT_WAITING] = "to wait",
+		[SCHED_LEFT_PREEMPTED] = "preempted",
+		[SCHED_LEFT_YIELDED] = "yielded",
+		[SCHED_LEFT_TO_DIRTY] = "to a dirty scheduler",
+		[SCHED_LEFT_SUSPENDED] = "suspended",
+		[SCHED_LEFT_EXITED] = "exited",
+	};
+	struct strbuf line = STRBUF_INIT;
+
+	for (int i = 0; i < NR_SCHED_LEFT; i++) {
+		if (!a->stats->left[i])
+			continue;
+		strbuf_addstr(&line, line.len ? ", " : "");
+		add_count(&line, a->stats->left[i], a->scale);
+		strbuf_addf(&line, " %s", words[i]);
+	}
+	if (line.len)
+		fprintf(f, "slices ended: %s\n", line.buf);
+	strbuf_free(&line);
+}
+
+static int show_text(const struct answer *a, const struct rows *r, struct error *err)
+{
+	const struct sched_stats *s = a->stats;
+	FILE *f = event_run_out(a->sched->run);
+	struct strbuf line = STRBUF_INIT;
+	int rc;
+
+	event_run_begin_screen(a->sched->run);
+	event_run_tell_sampled(a->sched->run, SCHED_STATS_KINDS);
+	rc = write_cpus(f, a, err);
+	fputs(s->cpus.len ? "\n" : "", f);
+	histogram_write(f, "run-queue latency", &s->run_queue, HISTOGRAM_NS, a->scale);
+	if (s->dirty_run_queue.nr)
+		histogram_write(f, "the same of dirty schedulers", &s->dirty_run_queue,
+				HISTOGRAM_NS, a->scale);
+	if (s->unknown_waits) {
+		add_count(&line, s->unknown_waits, a->scale);
+		fprintf(f, "  (of %s slices it is not known since when they were to run)\n",
+			line.buf);
+	}
+	histogram_write(f, "slices", &s->slices, HISTOGRAM_NS, a->scale);
+	if (s->dirty_slices.nr)
+		histogram_write(f, "slices on dirty schedulers", &s->dirty_slices, HISTOGRAM_NS,
+				a->scale);
+	histogram_write(f, "reductions of a slice", &s->reductions, HISTOGRAM_COUNT, a->scale);
+	write_left(f, a);
+	if (rc == 0 && r->v.len) {
+		fputc('\n', f);
+		rc = table_write(f, &r->table, &r->options, err);
+		if (r->nr < r->v.len)
+			fprintf(f, "(%zu of %zu; -n shows more)\n", r->nr, r->v.len);
+	}
+	if (s->groups.overflows)
+		fprintf(f, "[others]: more than %u\n", s->groups.max);
+	if (s->untracked)
+		fprintf(f, "%" PRIu64 " events of processes left out: more than %u at one time\n",
+			s->untracked, s->max_processes);
+	write_longest(f, a);
+	strbuf_free(&line);
+	return rc;
+}
+
+int sched_show(struct sched *sched, uint64_t start_ns, uint64_t end_ns, struct error *err)
+{
+	const struct answer a = {
+		.sched = sched,
+		.stats = &sched->stats,
+		.scale = 1 / coverage_share(sched->stats.coverage, EVENT_PROCESS_SCHEDULED),
+		.span_ns = end_ns - start_ns,
+	};
+	struct rows rows;
+	int rc = rows_make(&a, &rows, err);
+
+	if (rc == 0)
+		rc = sched->ctx->opt.json ? show_json(&a, &rows, err) : show_text(&a, &rows, err);
+	free(rows.order);
+	vec_free(&rows.v);
+	return rc;
+}

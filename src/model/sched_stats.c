@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See sched_stats.h.  Only processes that run or are to run are kept: what one does that waits
+ * is not asked.
+ */
+#include "model/sched_stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/xalloc.h"
+#include "event/catalogue.h"
+#include "model/event_stream.h"
+
+#define FIRST_SLOTS 1024u
+
+enum process_state { FREE_SLOT, RUNNABLE, RUNNING };
+
+struct sched_process {
+	uint64_t epid;
+	uint64_t since_ns;   /* runnable, or in */
+	uint64_t counted_ns; /* running: its time up to then is counted */
+	uint32_t process;    /* id of the dictionary */
+	uint8_t state;	     /* enum process_state */
+	uint8_t left;	     /* runnable: how it left, + 1; 0 = it did not */
+	bool dirty;	     /* running on a dirty scheduler */
+	bool woken;	     /* running, and made runnable meanwhile: it was about to wait */
+};
+
+const char *sched_left_name(enum sched_left left)
+{
+	static const char *const names[NR_SCHED_LEFT] = {
+		[SCHED_LEFT_WAITING] = "waiting",     [SCHED_LEFT_PREEMPTED] = "preempted",
+		[SCHED_LEFT_YIELDED] = "yielded",     [SCHED_LEFT_TO_DIRTY] = "to_dirty",
+		[SCHED_LEFT_SUSPENDED] = "suspended", [SCHED_LEFT_EXITED] = "exited",
+	};
+
+	return names[left];
+}
+
+/* ---- processes that run or are to run ------------------------------------------------------ */
+
+static uint32_t place_of(const struct sched_stats *s, uint64_t epid)
+{
+	return hash_mix(1, epid) & (s->nr_slots - 1);
+}
+
+static struct sched_process *find(const struct sched_stats *s, uint64_t epid)
+{
+	uint32_t at;
+
+	if (!s->nr_slots)
+		return NULL;
+	for (at = place_of(s, epid); s->slots[at].state != FREE_SLOT;
+	     at = (at + 1) & (s->nr_slots - 1)) {
+		if (s->slots[at].epid == epid)
+			return &s->slots[at];
+	}
+	return NULL;
+}
+
+static struct sched_process *put(struct sched_stats *s, const struct sched_process *p)
+{
+	uint32_t at = place_of(s, p->epid);
+
+	while (s->slots[at].state != FREE_SLOT)
+		at = (at + 1) & (s->nr_slots - 1);
+	s->slots[at] = *p;
+	s->nr_processes++;
+	return &s->slots[at];
+}
+
+static void make_room(struct sched_stats *s)
+{
+	struct sched_process *old = s->slots;
+	uint32_t nr = s->nr_slots;
+
+	if (nr && s->nr_processes < nr / 2)
+		return;
+	s->nr_slots = nr ? 2 * nr : FIRST_SLOTS;
+	s->slots = xcalloc(s->nr_slots, sizeof(*s->slots));
+	s->nr_processes = 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		if (old[i].state != FREE_SLOT)
+			put(s, &old[i]);
+	}
+	free(old);
+}
+
+/* The process in that state now; NULL if there is no room. */
+static struct sched_process *set(struct sched_stats *s, uint64_t epid, uint32_t process,
+				 enum process_state state, uint64_t ts_ns)
+{
+	const struct sched_process now = {.epid = epid,
+					  .process = process,
+					  .state = (uint8_t)state,
+					  .since_ns = ts_ns,
+					  .counted_ns = ts_ns};
+	struct sched_process *p = find(s, epid);
+
+	if (p) {
+		*p = now;
+		return p;
+	}
+	if (s->nr_processes >= s->max_processes) {
+		s->untracked++;
+		return NULL;
+	}
+	make_room(s);
+	return put(s, &now);
+}
+
+/* Takes it out, and closes the hole. */
+static void forget(struct sched_stats *s, struct sched_process *p)
+{
+	uint32_t mask = s->nr_slots - 1, hole = (uint32_t)(p - s->slots), at = hole;
+
+	s->nr_processes--;
+	for (;;) {
+		uint32_t home;
+
+		s->slots[hole].state = FREE_SLOT;
+		do {
+			at = (at + 1) & mask;
+			if (s->slots[at].state == FREE_SLOT)
+				return;
+			home = place_of(s, s->slots[at].epid);
+			/* One whose place is between the hole and itself stays. */
+		} while (((at - home) & mask) < ((at - hole) & mask));
+		s->slots[hole] = s->slots[at];
+		hole = at;
+	}
+}
+
+/* ---- schedulers ---------------------------------------------------------------------------- */
+
+static void clock_pass(struct sched_clock *c, uint64_t now, uint64_t ts_ns)
+{
+	if (now > c->last) {
+		c->known_ns += now - c->last;
+		c->on_ns += c->state == SCHED_ON ? now - c->last : 0;
+	}
+	c->last = now;
+	c->last_ns = ts_ns;
+}
+
+/* When it changed state: what it was until then is known now, if it was not before. */
+static void clock_set(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
+		      bool on, uint64_t ts_ns)
+{
+	uint64_t resumed, now = coverage_clock(s->coverage, kind, ts_ns, &resumed);
+	uint64_t began = now - MIN(now, ts_ns - MIN(ts_ns, s->start_ns));
+
+	if (c->state == SCHED_UNKNOWN) {
+		c->last = MAX(began, resumed);
+		c->state = on ? SCHED_OFF : SCHED_ON;
+	} else if (coverage_gap(s->coverage, kind, c->last_ns) && resumed > c->last) {
+		clock_pass(c, resumed, ts_ns);
+		c->state = on ? SCHED_OFF : SCHED_ON;
+	}
+	clock_pass(c, now, ts_ns);
+	c->state = on ? SCHED_ON : SCHED_OFF;
+}
+
+/* Off from now on; what it was is not known. */
+static void clock_begin(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
+			uint64_t ts_ns)
+{
+	c->last = coverage_clock(s->coverage, kind, ts_ns, NULL);
+	c->last_ns = ts_ns;
+	c->state = SCHED_OFF;
+}
+
+static void clock_advance(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
+			  uint64_t ts_ns)
+{
+	if (c->state != SCHED_UNKNOWN && ts_ns > c->last_ns)
+		clock_pass(c, coverage_clock(s->coverage, kind, ts_ns, NULL), ts_ns);
+}
+
+double sched_clock_percent(const struct sched_clock *c)
+{
+	return c->known_ns ? 100 * (double)c->on_ns / (double)c->known_ns : NAN;
+}
+
+const struct sched_clock *sched_cpu_clock(const struct sched_cpu *cpu)
+{
+	return cpu->type == THREAD_NORMAL ? &cpu->active : &cpu->busy;
+}
+
+static struct sched_cpu *cpu_at(struct sched_stats *s, enum thread_type type, uint16_t number)
+{
+	const struct sched_cpu new = {.type = type, .number = number};
+
+	for (size_t i = 0; i < s->cpus.len; i++) {
+		if (s->cpus.data[i].type == type && s->cpus.data[i].number == number)
+			return &s->cpus.data[i];
+	}
+	if (s->cpus.len >= SCHED_STATS_CPUS)
+		return NULL;
+	vec_push(&s->cpus, new);
+	return &s->cpus.data[s->cpus.len - 1];
+}
+
+/* NULL if the thread is no scheduler. */
+static struct sched_cpu *cpu_of(struct sched_stats *s, uint32_t thread)
+{
+	const struct name_thread *t = names_thread(s->names, thread);
+	struct sched_cpu *cpu;
+
+	if (!t || !t->scheduler ||
+	    (t->type != THREAD_NORMAL && t->type != THREAD_DIRTY_CPU && t->type != THREAD_DIRTY_IO))
+		return NULL;
+	if (thread < s->cpu_of.len && s->cpu_of.data[thread])
+		return &s->cpus.data[s->cpu_of.data[thread] - 1];
+	cpu = cpu_at(s, t->type, t->scheduler);
+	while (s->cpu_of.len <= thread)
+		vec_push(&s->cpu_of, 0);
+	if (cpu)
+		s->cpu_of.data[thread] = (uint16_t)(cpu - s->cpus.data + 1);
+	return cpu;
+}
+
+void sched_stats_order(const struct sched_stats *s, uint32_t *order)
+{
+	for (uint32_t i = 0; i < s->cpus.len; i++) {
+		const struct sched_cpu *cpu = &s->cpus.data[i];
+		uint32_t at = i;
+
+		for (; at > 0; at--) {
+			const struct sched_cpu *before = &s->cpus.data[order[at - 1]];
+
+			if (before->type < cpu->type ||
+			    (before->type == cpu->type && before->number < cpu->number))
+				break;
+			order[at] = order[at - 1];
+		}
+		order[at] = i;
+	}
+}
+
+void sched_stats_begin(struct sched_stats *s, enum thread_type type, uint16_t number, bool busy)
+{
+	struct sched_cpu *cpu = cpu_at(s, type, number);
+
+	if (cpu)
+		cpu->began = busy ? SCHED_BEGAN_BUSY : SCHED_BEGAN_IDLE;
+}
+
+/* ---- slices -------------------------------------------------------------------------------- */
+
+static struct sched_count *count_of(struct sched_stats *s, uint32_t process)
+{
+	static const struct sched_count none;
+	uint32_t group = process_groups_of(&s->groups, process);
+
+	while (s->counts.len <= group)
+		vec_push(&s->counts, none);
+	return &s->counts.data[group];
+}
+
+/* Time on a scheduler up to ts_ns, of a process that runs. */
+static void count_time(struct sched_stats *s, struct sched_process *p, uint64_t ts_ns)
+{
+	struct sched_count *both[] = {count_of(s, p->process), &s->total};
+	uint64_t ns = ts_ns - MIN(ts_ns, p->counted_ns);
+
+	for (int i = 0; i < 2; i++) {
+		both[i]->time_ns += ns;
+		both[i]->dirty_ns += p->dirty ? ns : 0;
+	}
+	p->counted_ns = ts_ns;
+}
+
+static void count_slice(struct sched_stats *s, struct sched_process *p, uint64_t ts_ns,
+			uint64_t reductions)
+{
+	struct sched_count *both[] = {count_of(s, p->process), &s->total};
+	uint64_t ns = ts_ns - MIN(ts_ns, p->since_ns);
+
+	count_time(s, p, ts_ns);
+	for (int i = 0; i < 2; i++) {
+		both[i]->slices++;
+		both[i]->max_ns = MAX(both[i]->max_ns, ns);
+		both[i]->reductions += reductions == EVENT_UNKNOWN ? 0 : reductions;
+	}
+	histogram_add(p->dirty ? &s->dirty_slices : &s->slices, ns, 1);
+	if (!p->dirty && reductions != EVENT_UNKNOWN)
+		histogram_add(&s->reductions, reductions, 1);
+}
+
+static void count_wait(struct sched_stats *s, uint32_t process, uint64_t ns, bool dirty)
+{
+	struct sched_count *both[] = {count_of(s, process), &s->total};
+
+	for (int i = 0; i < 2; i++) {
+		both[i]->waits++;
+		both[i]->wait_ns += ns;
+		both[i]->max_wait_ns = MAX(both[i]->max_wait_ns, ns);
+	}
+	histogram_add(dirty ? &s->dirty_run_queue : &s->run_queue, ns, 1);
+}
+
+/* What is known of the process since then may have been missed. */
+static bool is_gap(const struct sched_stats *s, uint64_t since_ns)
+{
+	return coverage_gap(s->coverage, EVENT_PROCESS_SCHEDULED, since_ns);
+}
+
+static void comes_in(struct sched_stats *s, uint64_t epid, const struct event *ev, bool dirty)
+{
+	struct sched_process *p = find(s, epid);
+	unsigned int left = 0;
+
+	if (p && p->state == RUNNABLE && !is_gap(s, p->since_ns)) {
+		count_wait(s, ev->u.vm.process, ev->ts_ns - MIN(ev->ts_ns, p->since_ns), dirty);
+		left = p->left;
+	} else {
+		s->unknown_waits++;
+	}
+	/* Only now it is known where it went. */
+	if (dirty && (left == SCHED_LEFT_YIELDED + 1 || left == SCHED_LEFT_PREEMPTED + 1) &&
+	    s->left[left - 1]) {
+		s->left[left - 1]--;
+		s->left[SCHED_LEFT_TO_DIRTY]++;
+	}
+	p = set(s, epid, ev->u.vm.process, RUNNING, ev->ts_ns);
+	if (p)
+		p->dirty = dirty;
+}
+
+static enum sched_left how_left(enum event_word word, enum event_word status, uint64_t reductions)
+{
+	if (word == EVENT_WORD_OUT_EXITED)
+		return SCHED_LEFT_EXITED;
+	if (status == EVENT_WORD_SUSPENDED)
+		return SCHED_LEFT_SUSPENDED;
+	if (status != EVENT_WORD_RUNNABLE)
+		return SCHED_LEFT_WAITING;
+	return reductions != EVENT_UNKNOWN && reductions >= SCHED_STATS_CONTEXT_REDS
+		       ? SCHED_LEFT_PREEMPTED
+		       : SCHED_LEFT_YIELDED;
+}
+
+static void goes_out(struct sched_stats *s, uint64_t epid, const struct event *ev,
+		     enum event_word word, enum event_word status, bool dirty)
+{
+	uint64_t reductions = event_value(ev, EVENT_AT(PROCESS_SCHEDULED, REDUCTIONS));
+	struct sched_process *p = find(s, epid);
+	enum sched_left left;
+	bool woken = p && p->state == RUNNING && p->woken;
+
+	if (p && p->state == RUNNING && !is_gap(s, p->since_ns))
+		count_slice(s, p, ev->ts_ns, reductions);
+	/* Between its looking into an empty mailbox and here a message came. */
+	if (woken && status == EVENT_WORD_WAITING)
+		status = EVENT_WORD_RUNNABLE;
+	left = how_left(word, status, reductions);
+	if (!dirty)
+		s->left[left]++;
+	if (left == SCHED_LEFT_PREEMPTED || left == SCHED_LEFT_YIELDED) {
+		p = set(s, epid, ev->u.vm.process, RUNNABLE, ev->ts_ns);
+		if (p && !dirty)
+			p->left = (uint8_t)(left + 1);
+	} else if (p) {
+		forget(s, p);
+	}
+}
+
+static void is_scheduled(struct sched_stats *s, const struct event *ev, enum event_word word,
+			 enum event_word status)
+{
+	const struct name_process *np = names_process(s->names, ev->u.vm.process);
+	struct sched_cpu *cpu = cpu_of(s, ev->u.vm.thread);
+	bool dirty = cpu && cpu->type != THREAD_NORMAL;
+	bool in = word == EVENT_WORD_IN || word == EVENT_WORD_IN_EXITING;
+
+	if (cpu) {
+		if (!in && cpu->busy.state == SCHED_UNKNOWN && cpu->began != SCHED_BEGAN_BUSY)
+			clock_begin(s, &cpu->busy, EVENT_PROCESS_SCHEDULED, ev->ts_ns);
+		else
+			clock_set(s, &cpu->busy, EVENT_PROCESS_SCHEDULED, in, ev->ts_ns);
+		cpu->slices += in;
+	}
+	if (!np || !np->epid)
+		return;
+	if (in)
+		comes_in(s, np->epid, ev, dirty);
+	else
+		goes_out(s, np->epid, ev, word, status, dirty);
+}
+
+static void is_runnable(struct sched_stats *s, const struct event *ev)
+{
+	const struct name_process *np = names_process(s->names, ev->u.vm.process);
+	struct sched_process *p;
+
+	if (!np || !np->epid)
+		return;
+	p = find(s, np->epid);
+	if (p && is_gap(s, p->since_ns))
+		p = NULL;
+	if (!p)
+		set(s, np->epid, ev->u.vm.process, RUNNABLE, ev->ts_ns);
+	else if (p->state == RUNNING)
+		p->woken = true;
+}
+
+static void was_long(struct sched_stats *s, const struct event *ev)
+{
+	struct sched_long new = {
+		.ts_ns = ev->ts_ns,
+		.ns = event_value(ev, EVENT_AT(LONG_SCHEDULE, DURATION)),
+		.reductions = event_value(ev, EVENT_AT(LONG_SCHEDULE, REDUCTIONS)),
+		.process = ev->u.vm.process,
+		.thread = ev->u.vm.thread,
+		.stack = ev->u.vm.stack,
+		.entry = event_value_id(ev, EVENT_AT(LONG_SCHEDULE, ENTRY)),
+	};
+	unsigned int at = MIN(s->nr_longest, SCHED_STATS_LONGEST - 1);
+
+	if (new.ns == EVENT_UNKNOWN)
+		return;
+	s->nr_long++;
+	if (s->nr_longest == SCHED_STATS_LONGEST && s->longest[at].ns >= new.ns)
+		return;
+	for (; at > 0 && s->longest[at - 1].ns < new.ns; at--)
+		s->longest[at] = s->longest[at - 1];
+	s->longest[at] = new;
+	s->nr_longest += s->nr_longest < SCHED_STATS_LONGEST;
+}
+
+/* ---- interface ----------------------------------------------------------------------------- */
+
+void sched_stats_open(struct sched_stats *s, const struct names *names,
+		      const struct coverage *coverage, enum process_group_by by,
+		      uint32_t max_groups, uint32_t max_processes, uint64_t start_ns)
+{
+	memset(s, 0, sizeof(*s));
+	s->names = names;
+	s->coverage = coverage;
+	s->max_processes = max_processes ? max_processes : SCHED_STATS_PROCESSES;
+	s->start_ns = start_ns;
+	process_groups_open(&s->groups, names, by, max_groups);
+}
+
+void sched_stats_close(struct sched_stats *s)
+{
+	process_groups_close(&s->groups);
+	vec_free(&s->counts);
+	vec_free(&s->cpus);
+	vec_free(&s->cpu_of);
+	free(s->slots);
+	s->slots = NULL;
+	s->nr_slots = s->nr_processes = 0;
+}
+
+void sched_stats_add(struct sched_stats *s, enum event_kind kind, const struct event *ev,
+		     enum event_word word, enum event_word status)
+{
+	struct sched_cpu *cpu;
+
+	if (kind == EVENT_PROCESS_SCHEDULED) {
+		is_scheduled(s, ev, word, status);
+	} else if (kind == EVENT_PROCESS_RUNNABLE) {
+		is_runnable(s, ev);
+	} else if (kind == EVENT_SCHEDULER_ACTIVE) {
+		cpu = cpu_of(s, ev->u.vm.thread);
+		if (cpu)
+			clock_set(s, &cpu->active, kind, word == EVENT_WORD_ACTIVE, ev->ts_ns);
+	} else if (kind == EVENT_LONG_SCHEDULE) {
+		was_long(s, ev);
+	}
+}
+
+/* Nothing was seen of it so far: it went on with what it did. */
+static void clock_of_silent(const struct sched_stats *s, const struct sched_cpu *cpu,
+			    struct sched_clock *c, enum event_kind kind)
+{
+	if (c->state != SCHED_UNKNOWN || cpu->began == SCHED_BEGAN_UNKNOWN)
+		return;
+	clock_begin(s, c, kind, s->start_ns);
+	c->state = cpu->began == SCHED_BEGAN_BUSY ? SCHED_ON : SCHED_OFF;
+}
+
+void sched_stats_advance(struct sched_stats *s, uint64_t end_ns)
+{
+	for (size_t i = 0; i < s->cpus.len; i++) {
+		struct sched_cpu *cpu = &s->cpus.data[i];
+
+		clock_of_silent(s, cpu, &cpu->active, EVENT_SCHEDULER_ACTIVE);
+		clock_of_silent(s, cpu, &cpu->busy, EVENT_PROCESS_SCHEDULED);
+		clock_advance(s, &cpu->active, EVENT_SCHEDULER_ACTIVE, end_ns);
+		clock_advance(s, &cpu->busy, EVENT_PROCESS_SCHEDULED, end_ns);
+	}
+	for (uint32_t i = 0; i < s->nr_slots; i++) {
+		struct sched_process *p = &s->slots[i];
+
+		if (p->state == RUNNING && !is_gap(s, p->since_ns) && end_ns > p->counted_ns)
+			count_time(s, p, end_ns);
+	}
+}
+
+void sched_stats_reset(struct sched_stats *s)
+{
+	const struct process_groups g = s->groups;
+
+	process_groups_close(&s->groups);
+	process_groups_open(&s->groups, g.names, g.by, g.max);
+	s->counts.len = 0;
+	memset(&s->total, 0, sizeof(s->total));
+	memset(s->left, 0, sizeof(s->left));
+	memset(&s->slices, 0, sizeof(s->slices));
+	memset(&s->dirty_slices, 0, sizeof(s->dirty_slices));
+	memset(&s->run_queue, 0, sizeof(s->run_queue));
+	memset(&s->dirty_run_queue, 0, sizeof(s->dirty_run_queue));
+	memset(&s->reductions, 0, sizeof(s->reductions));
+	s->unknown_waits = s->untracked = s->nr_long = 0;
+	s->nr_longest = 0;
+	for (size_t i = 0; i < s->cpus.len; i++) {
+		struct sched_cpu *cpu = &s->cpus.data[i];
+
+		cpu->slices = 0;
+		cpu->active.on_ns = cpu->active.known_ns = 0;
+		cpu->busy.on_ns = cpu->busy.known_ns = 0;
+	}
+}

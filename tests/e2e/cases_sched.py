@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`ebeam sched`: as busy as the node says, run queues of a known length, slices as they ended."""
+import json
+import re
+
+from cases_events import Watch, need_events, of, watched
+from harness import case, check, check_equal, check_in
+
+MS = 1000000
+THREADS = {"normal": re.compile("sched_|^[0-9]+_scheduler"), "cpu": re.compile("dcpu|dirty_cpu"),
+           "io": re.compile("dios|dirty_io")}
+TYPES = {"normal": "normal", "cpu": "dirty_cpu", "io": "dirty_io"}
+
+
+def group_of(data, name):
+    found = [g for g in data["groups"] if g["group"] == name]
+    check_equal(len(found), 1, f"groups {name} of {[g['group'] for g in data['groups']]}")
+    return found[0]
+
+
+def check_sums(data):
+    """What must hold of any answer."""
+    totals = data["totals"]
+    for field in ("slices", "time_ns", "dirty_ns", "reductions", "waits", "wait_ns"):
+        check_equal(sum(g[field] for g in data["groups"]), totals[field], f"sum of {field}")
+    check_equal(data["slices"]["count"] + data["dirty_slices"]["count"], totals["slices"], "slices")
+    check_equal(data["run_queue"]["count"] + data["dirty_run_queue"]["count"], totals["waits"],
+                "waits")
+    check_equal(data["run_queue"]["sum"] + data["dirty_run_queue"]["sum"], totals["wait_ns"],
+                "time of waits")
+    check_equal(totals["untracked"], 0, "untracked")
+    for s in data["schedulers"]:
+        check(s["utilization"] is None or 0 <= s["utilization"] <= 100, f"utilization: {s}")
+
+
+JOB_NS = {"cpu": 20 * MS, "io": 10 * MS}  # of views:dirty_worker/1
+
+
+def busy_percent(events, from_ns, to_ns, begins, unseen_ns=0):
+    """Part of that time in which a scheduler was busy; begins(event): it is from then on."""
+    on_ns, since, busy = 0, from_ns, begins is is_active and not begins(events[0])
+    # A process that leaves first came unseen, as the thread was on its way then.
+    if begins is is_in and not is_in(events[0]) and from_ns < events[0]["ts_ns"] < to_ns:
+        on_ns = unseen_ns
+    for e in events:
+        at = min(max(e["ts_ns"], from_ns), to_ns)
+        on_ns += at - since if busy else 0
+        since, busy = at, begins(e)
+    return 100 * (on_ns + (to_ns - since if busy else 0)) / (to_ns - from_ns)
+
+
+def is_active(e):
+    return e["state"] == "active"
+
+
+def is_in(e):
+    return e["type"].startswith("in")
+
+
+@case("utilization: within 2 points of scheduler:utilization, normal and dirty schedulers")
+def utilization(ctx):
+    need_events(ctx)
+    path = ctx.ebeam.file(".ebeam")
+    recorder = Watch(ctx, ctx.node, "-e", "scheduler", "-o", path)
+    truth = ctx.node.ask("views", "utilize", 3000)
+    recorder.end()
+    check_equal(recorder.closing()[1], 0, "lost")
+    events = [json.loads(line) for line in
+              ctx.ebeam.ok("events", "-i", path, "-j").out.splitlines()]
+    data = ctx.ebeam.ok("sched", "-i", path, "-j").json()["data"]
+    check_sums(data)
+    compared, worst, said, began = 0, 0, [], events[0]["ts_ns"]
+    for s in truth["schedulers"]:
+        kind, begins = ("scheduler_active", is_active) if s["type"] == "normal" else \
+                       ("process_scheduled", is_in)
+        own = [e for e in of(events, kind, scheduler=s["scheduler"])
+               if THREADS[s["type"]].search(e["thread"])]
+        if not own:
+            check(s["utilization"] < 2, f"nothing seen of {s}")
+            continue
+        # What the node measured is the time from one sample to the other, which is in the middle.
+        seen = busy_percent(own, truth["from_ns"], truth["to_ns"], begins,
+                            JOB_NS.get(s["type"], 0))
+        worst = max(worst, abs(seen - s["utilization"]))
+        said.append(f"{s['type']} {s['scheduler']} {seen:.2f}/{s['utilization']:.2f}")
+        compared += 1
+        check(abs(seen - s["utilization"]) < 2,
+              f"{s['type']} {s['scheduler']}: {seen:.2f} %, the node says {s['utilization']:.2f} %")
+        mine = [m for m in data["schedulers"]
+                if (m["type"], m["scheduler"]) == (TYPES[s["type"]], s["scheduler"])]
+        check_equal(len(mine), 1, f"rows of {s}")
+        known_ns = own[0]["ts_ns"] if begins is is_in and not is_in(own[0]) else began
+        whole = busy_percent(own, known_ns, began + data["span_ns"], begins)
+        check(abs(mine[0]["utilization"] - whole) < 0.5,
+              f"{mine[0]}: {whole:.2f} % of all the time by its events")
+    busy = {s["type"] for s in truth["schedulers"] if s["utilization"] > 5}
+    check_equal(busy, set(TYPES), "types of schedulers that had a load")
+    print(f"{compared} schedulers compared, worst difference {worst:.2f} points: {', '.join(said)}")
+
+
+@case("run queue: of N processes that always want to run each waits when it does not run")
+def queue(ctx):
+    need_events(ctx)
+    node = ctx.new_node(flags=("+S", "1:1"))
+    count = 8
+    watch = Watch(ctx, node, "--by", "process", command="sched")
+    truth = node.ask("views", "queue", count, 1500)
+    data = watch.answer()
+    check_sums(data)
+    own = [group_of(data, pid) for pid in truth["pids"]]
+    for g, reductions in zip(own, truth["reductions"]):
+        # Until it is told to stop, and has found it out.
+        both = g["wait_ns"] + g["time_ns"]
+        check(0.99 * truth["ns"] < both < 1.02 * truth["ns"] + 50 * MS,
+              f"ran and waited {both / MS} ms of {truth['ns'] / MS}: {g}")
+        check_equal(g["waits"], g["slices"], "each slice was waited for")
+        # What it used after it had asked.
+        check(reductions <= g["reductions"] < reductions + 4000, f"{reductions} reductions: {g}")
+    check(sum(g["time_ns"] for g in own) <= 1.02 * truth["ns"] + 50 * MS, "one at a time")
+    slices = [g["slices"] for g in own]
+    check(max(slices) - min(slices) <= 3, f"one after the other: {slices} slices")
+    time_ns, nr = sum(g["time_ns"] for g in own), sum(slices)
+    wait_ns = sum(g["wait_ns"] for g in own)
+    check(wait_ns > 0.97 * (count - 1) * time_ns, f"all waited {wait_ns / MS} ms, ran {time_ns / MS}")
+    # In a queue of that length: what all wait in a round is what it takes, times those that wait.
+    print(f"mean slice {time_ns / nr / 1000:.1f} us, mean wait {wait_ns / nr / 1000:.1f} us, "
+          f"{nr} slices, a round takes {truth['ns'] * count / nr / 1000:.1f} us")
+
+
+@case("process_runnable: once for each time that it waited, and when it is new")
+def runnable(ctx):
+    truth, events = watched(ctx, "scheduler", "slices", 20)
+    own = [e for e in events if e["pid"] == truth["pid"]]
+    woken = of(own, "process_runnable")
+    check_equal(len(woken), truth["slices"] + 1, "process_runnable")
+    kinds = [(e["kind"], e.get("type")) for e in own if e is not woken[0]]
+    turn = [("process_scheduled", "in"), ("process_scheduled", "out"), ("process_runnable", None)]
+    check_equal(kinds, turn * truth["slices"] + [("process_scheduled", "in"),
+                                                 ("process_scheduled", "out_exited")], "in turn")
+    for scheduler in (1, 2):
+        states = [e["state"] for e in of(events, "scheduler_active", scheduler=scheduler)]
+        check(all(a != b for a, b in zip(states, states[1:])), f"scheduler {scheduler}: {states}")
+    check(of(events, "scheduler_active"), "scheduler_active")
+
+
+@case("slices: as they ended, from a capture: yielded, waiting, preempted, exited; reductions")
+def left(ctx):
+    need_events(ctx)
+    path = ctx.ebeam.file(".ebeam")
+    recorder = Watch(ctx, ctx.node, "-e", "scheduler", "-o", path)
+    truth = ctx.node.ask("views", "leave", 25)
+    recorder.end()
+    data = ctx.ebeam.ok("sched", "-i", path, "-j", "--by", "process", "--process",
+                        truth["pid"]).json()["data"]
+    ended = data["left"]
+    check_equal((ended["waiting"], ended["exited"]), (25, 1), f"waiting, exited: {ended}")
+    check_equal((ended["to_dirty"], ended["suspended"]), (0, 0), f"to_dirty, suspended: {ended}")
+    check_equal(ended["yielded"], 26, f"yielded: {ended}")
+    # As many whole slices as fit into what it counted down, give or take the ones at its ends.
+    check(24 <= ended["preempted"] <= 27, f"preempted: {ended}")
+    g = group_of(data, truth["pid"])
+    check_equal(g["slices"], sum(ended.values()), "slices")
+    check(truth["reductions"] <= g["reductions"] < truth["reductions"] + 1000,
+          f"{truth['reductions']} reductions: {g}")
+    events = [json.loads(line) for line in
+              ctx.ebeam.ok("events", "-i", path, "-j", "-e", "process_scheduled").out.splitlines()]
+    compared = 0
+    whole = ctx.ebeam.ok("sched", "-i", path, "-j", "--by", "process").json()["data"]
+    check_sums(whole)
+    for g in whole["groups"]:
+        began, sums = None, [0, 0]
+        for e in [e for e in events if e["pid"] == g["group"]]:
+            if e["type"].startswith("in"):
+                began = e["ts_ns"]
+            elif began:
+                sums = [sums[0] + 1, sums[1] + e["ts_ns"] - began]
+                began = None
+        if began is None:
+            check_equal([g["slices"], g["time_ns"]], sums, f"slices and time of {g['group']}")
+            compared += 1
+    check(compared >= 3, f"{compared} processes compared")
+    text = ctx.ebeam.ok("sched", "-i", path).out
+    for word in ("UTILIZATION", "run-queue latency", "slices ended", "preempted", "WHOSE"):
+        check_in(word, text, "text")
+    print(f"{compared} processes compared; {ended}")
+
+
+@case("long slices, with the stack at their end")
+def longest(ctx):
+    need_events(ctx)
+    path = ctx.ebeam.file(".ebeam")
+    recorder = Watch(ctx, ctx.node, "-e", "scheduler,long_schedule", "--longer-than", "1ms", "-o",
+                     path)
+    live = Watch(ctx, ctx.node, "--longer-than", "1ms", command="sched")
+    truth = ctx.node.ask("views", "hold", 5)
+    data = live.answer()
+    recorder.end()
+    check_sums(data)
+    check(data["long_slices"] >= 5, f"{data['long_slices']} long slices")
+    check_equal(len(data["longest"]), min(10, data["long_slices"]), "those that are shown")
+    check(all(s["duration_ns"] >= MS and s["stack"] for s in data["longest"]), "1 ms, with stack")
+    times = [s["duration_ns"] for s in data["longest"]]
+    check_equal(times, sorted(times, reverse=True), "longest first")
+    own = ctx.ebeam.ok("sched", "-i", path, "-j", "--process", truth["pid"]).json()["data"]
+    check(own["long_slices"] >= 5, f"{own['long_slices']} long slices of {truth['pid']}")
+    held = [s for s in own["longest"] if "views:held/1" in [f["mfa"] for f in s["stack"]]]
+    check(len(held) >= 5, f"in views:held/1: {own['longest']}")
+    check_equal({(s["type"], s["pid"]) for s in held}, {("normal", truth["pid"])}, "where")
+    check_in("views:held/1", ctx.ebeam.ok("sched", "-i", path, "--process", truth["pid"]).out,
+             "text")
+
+
+@case("--watch: an answer for each interval, nothing twice, nothing forgotten")
+def watching(ctx):
+    need_events(ctx)
+    watch = Watch(ctx, ctx.node, "--by", "process", "--watch", "200ms", command="sched")
+    truth = ctx.node.ask("views", "leave", 200)
+    answers = watch.answers()
+    check_equal(len(answers), len(watch.out.decode().splitlines()), "one answer a line")
+    check(len(answers) >= 2, "answers")
+    own = [g for a in answers for g in a["data"]["groups"] if g["group"] == truth["pid"]]
+    check_equal(sum(a["data"]["left"]["exited"] for a in answers) >= 1, True, "exited")
+    check(sum(g["slices"] for g in own) >= 400, f"slices: {own}")
+    check(truth["reductions"] <= sum(g["reductions"] for g in own) < truth["reductions"] + 1000,
+          f"{truth['reductions']} reductions: {own}")
+    for a in answers:
+        for s in a["data"]["schedulers"]:
+            check(s["utilization"] is None or 0 <= s["utilization"] <= 100, f"utilization: {s}")
+
+
+@case("what it does not take")
+def usage(ctx):
+    for args, text in ((("--by", "function"), "one of name, process"),
+                       (("-s", "nonsense"), "nonsense"), (("--longer-than", "long"), "time")):
+        result = ctx.ebeam.run("sched", "-p", ctx.node.os_pid, "-d", "1", *args)
+        check_equal(result.code, 2, str(result))
+        check_in(text, result.err, "what it says")

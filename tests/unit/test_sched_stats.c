@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* model/sched_stats: scheduling added up, from made-up events. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "event/catalogue.h"
+#include "model/sched_stats.h"
+
+#define START 1000u
+
+struct fixture {
+	struct names *n;
+	struct coverage coverage;
+	uint32_t a, b, normal, second, dirty, other;
+	struct sched_stats s;
+};
+
+static uint32_t process(struct names *n, uint64_t epid)
+{
+	char pid[32];
+	int len = snprintf(pid, sizeof(pid), "<0.%u.0>", (unsigned int)epid);
+
+	return names_intern_process(n, epid, names_intern_string(n, pid, (size_t)len, NULL), 0, 0,
+				    0, NULL);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_int_equal(names_open(&f->n), 0);
+	coverage_init(&f->coverage);
+	f->a = process(f->n, 80);
+	f->b = process(f->n, 81);
+	f->normal = names_intern_thread(f->n, 10, THREAD_NORMAL, 1, 0, NULL);
+	f->second = names_intern_thread(f->n, 11, THREAD_NORMAL, 2, 0, NULL);
+	f->dirty = names_intern_thread(f->n, 12, THREAD_DIRTY_CPU, 1, 0, NULL);
+	f->other = names_intern_thread(f->n, 13, THREAD_OTHER, 0, 0, NULL);
+	sched_stats_open(&f->s, f->n, &f->coverage, PROCESS_GROUP_PROCESS, 0, 0, START);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	sched_stats_close(&f->s);
+	names_close(f->n);
+	free(f);
+	return 0;
+}
+
+static void add(struct fixture *f, enum event_kind kind, uint64_t ts_ns, uint32_t thread,
+		uint32_t who, uint64_t reductions, enum event_word word, enum event_word status)
+{
+	struct event ev = {
+		.type = REC_EVENT,
+		.ts_ns = ts_ns,
+		.u.vm = {.process = who, .thread = thread, .nr_values = 4},
+	};
+
+	ev.u.vm.values[EVENT_AT(PROCESS_SCHEDULED, REDUCTIONS)] = reductions;
+	sched_stats_add(&f->s, kind, &ev, word, status);
+}
+
+static void in(struct fixture *f, uint64_t ts_ns, uint32_t thread, uint32_t who)
+{
+	add(f, EVENT_PROCESS_SCHEDULED, ts_ns, thread, who, EVENT_UNKNOWN, EVENT_WORD_IN,
+	    EVENT_WORD_NONE);
+}
+
+static void out(struct fixture *f, uint64_t ts_ns, uint32_t thread, uint32_t who,
+		uint64_t reductions, enum event_word status)
+{
+	add(f, EVENT_PROCESS_SCHEDULED, ts_ns, thread, who, reductions, EVENT_WORD_OUT, status);
+}
+
+static void runnable(struct fixture *f, uint64_t ts_ns, uint32_t who)
+{
+	add(f, EVENT_PROCESS_RUNNABLE, ts_ns, f->normal, who, 0, EVENT_WORD_NONE, EVENT_WORD_NONE);
+}
+
+static void active(struct fixture *f, uint64_t ts_ns, uint32_t thread, enum event_word word)
+{
+	add(f, EVENT_SCHEDULER_ACTIVE, ts_ns, thread, 0, 0, word, EVENT_WORD_NONE);
+}
+
+static const struct sched_count *count_of(struct fixture *f, uint32_t who)
+{
+	return &f->s.counts.data[process_groups_of(&f->s.groups, who)];
+}
+
+static void assert_percent(const struct sched_clock *c, double percent)
+{
+	assert_true(fabs(sched_clock_percent(c) - percent) < 0.001);
+}
+
+/* Two processes take turns; then one waits and is woken. */
+static void slices_and_waits(void **state)
+{
+	struct fixture *f = *state;
+
+	in(f, 2000, f->normal, f->a); /* since when it was to run is not known */
+	runnable(f, 2100, f->b);
+	out(f, 3000, f->normal, f->a, 4000, EVENT_WORD_RUNNABLE);
+	in(f, 3010, f->normal, f->b);
+	out(f, 3510, f->normal, f->b, 4100, EVENT_WORD_RUNNABLE);
+	in(f, 3520, f->normal, f->a);
+	out(f, 3620, f->normal, f->a, 12, EVENT_WORD_WAITING);
+	in(f, 3630, f->normal, f->b);
+	out(f, 3700, f->normal, f->b, 30, EVENT_WORD_RUNNABLE);
+	runnable(f, 3800, f->a);
+	runnable(f, 3850, f->a); /* again, by another: it counts from the first on */
+	in(f, 3900, f->normal, f->a);
+	add(f, EVENT_PROCESS_SCHEDULED, 4000, f->normal, f->a, 5, EVENT_WORD_OUT_EXITED,
+	    EVENT_WORD_NONE);
+
+	assert_int_equal(count_of(f, f->a)->slices, 3);
+	assert_int_equal(count_of(f, f->a)->time_ns, 1000 + 100 + 100);
+	assert_int_equal(count_of(f, f->a)->max_ns, 1000);
+	assert_int_equal(count_of(f, f->a)->reductions, 4017);
+	assert_int_equal(count_of(f, f->a)->waits, 2);
+	assert_int_equal(count_of(f, f->a)->wait_ns, 520 + 100);
+	assert_int_equal(count_of(f, f->a)->max_wait_ns, 520);
+	assert_int_equal(count_of(f, f->b)->wait_ns, 910 + 120);
+	assert_int_equal(f->s.unknown_waits, 1);
+	assert_int_equal(f->s.run_queue.nr, 4);
+	assert_int_equal(f->s.slices.nr, 5);
+	assert_int_equal(f->s.reductions.max, 4100);
+	assert_int_equal(f->s.left[SCHED_LEFT_PREEMPTED], 2);
+	assert_int_equal(f->s.left[SCHED_LEFT_YIELDED], 1);
+	assert_int_equal(f->s.left[SCHED_LEFT_WAITING], 1);
+	assert_int_equal(f->s.left[SCHED_LEFT_EXITED], 1);
+	/* Only b is to run. */
+	assert_int_equal(f->s.nr_processes, 1);
+	assert_int_equal(f->s.total.slices, 5);
+}
+
+static void woken_while_it_begins_to_wait(void **state)
+{
+	struct fixture *f = *state;
+
+	in(f, 2000, f->normal, f->a);
+	runnable(f, 2090, f->a);
+	out(f, 2100, f->normal, f->a, 10, EVENT_WORD_WAITING);
+	in(f, 2400, f->normal, f->a);
+	assert_int_equal(f->s.left[SCHED_LEFT_YIELDED], 1);
+	assert_int_equal(count_of(f, f->a)->wait_ns, 300);
+}
+
+static void dirty_schedulers(void **state)
+{
+	struct fixture *f = *state;
+
+	in(f, 2000, f->normal, f->a);
+	out(f, 2100, f->normal, f->a, 10, EVENT_WORD_RUNNABLE);
+	in(f, 2300, f->dirty, f->a);
+	out(f, 5300, f->dirty, f->a, 1, EVENT_WORD_RUNNABLE);
+	in(f, 5400, f->second, f->a);
+	out(f, 5500, f->second, f->a, 2, EVENT_WORD_SUSPENDED);
+	assert_int_equal(f->s.left[SCHED_LEFT_TO_DIRTY], 1);
+	assert_int_equal(f->s.left[SCHED_LEFT_YIELDED], 0);
+	assert_int_equal(f->s.left[SCHED_LEFT_SUSPENDED], 1);
+	assert_int_equal(f->s.dirty_slices.sum, 3000);
+	assert_int_equal(f->s.dirty_run_queue.sum, 200);
+	assert_int_equal(f->s.run_queue.sum, 100);
+	assert_int_equal(f->s.slices.nr, 2);
+	assert_int_equal(f->s.reductions.nr, 2);
+	assert_int_equal(count_of(f, f->a)->dirty_ns, 3000);
+	assert_int_equal(count_of(f, f->a)->time_ns, 3200);
+	sched_stats_advance(&f->s, START + 10000);
+	assert_percent(sched_cpu_clock(&f->s.cpus.data[1]), 30);
+}
+
+static void utilization(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t order[3];
+
+	sched_stats_begin(&f->s, THREAD_DIRTY_CPU, 1, true);
+	sched_stats_begin(&f->s, THREAD_NORMAL, 1, false);
+	/* The second worked when it all began; the first did not. */
+	active(f, START + 2000, f->second, EVENT_WORD_INACTIVE);
+	active(f, START + 4000, f->normal, EVENT_WORD_ACTIVE);
+	active(f, START + 4500, f->other, EVENT_WORD_ACTIVE); /* no scheduler */
+	active(f, START + 5000, f->normal, EVENT_WORD_INACTIVE);
+	sched_stats_advance(&f->s, START + 10000);
+	assert_int_equal(f->s.cpus.len, 3);
+	sched_stats_order(&f->s, order);
+	assert_percent(sched_cpu_clock(&f->s.cpus.data[order[0]]), 10);
+	assert_percent(sched_cpu_clock(&f->s.cpus.data[order[1]]), 20);
+	assert_int_equal(f->s.cpus.data[order[1]].number, 2);
+	assert_percent(sched_cpu_clock(&f->s.cpus.data[order[2]]), 100);
+	assert_percent(&f->s.cpus.data[order[0]].busy, 0);
+	assert_true(isnan(sched_clock_percent(&f->s.cpus.data[order[1]].busy)));
+
+	/* The next interval goes on from there. */
+	sched_stats_reset(&f->s);
+	active(f, START + 15000, f->normal, EVENT_WORD_ACTIVE);
+	sched_stats_advance(&f->s, START + 20000);
+	assert_percent(sched_cpu_clock(&f->s.cpus.data[order[0]]), 50);
+	assert_percent(sched_cpu_clock(&f->s.cpus.data[order[1]]), 0);
+}
+
+/* One that was on its way in when watching began: since when it is there is not known. */
+static void came_unseen(void **state)
+{
+	struct fixture *f = *state;
+
+	sched_stats_begin(&f->s, THREAD_DIRTY_CPU, 1, false);
+	sched_stats_begin(&f->s, THREAD_NORMAL, 1, true);
+	out(f, START + 5000, f->dirty, f->a, 1, EVENT_WORD_WAITING);
+	in(f, START + 6000, f->dirty, f->a);
+	out(f, START + 7000, f->dirty, f->a, 1, EVENT_WORD_WAITING);
+	out(f, START + 5000, f->normal, f->b, 1, EVENT_WORD_WAITING);
+	sched_stats_advance(&f->s, START + 9000);
+	assert_int_equal(f->s.cpus.data[0].busy.known_ns, 4000);
+	assert_int_equal(f->s.cpus.data[0].busy.on_ns, 1000);
+	assert_int_equal(f->s.cpus.data[1].busy.known_ns, 9000);
+	assert_int_equal(f->s.cpus.data[1].busy.on_ns, 5000);
+	assert_int_equal(f->s.slices.nr + f->s.dirty_slices.nr, 1);
+}
+
+/* A slice that goes on over two answers counts once, its time in both. */
+static void unfinished(void **state)
+{
+	struct fixture *f = *state;
+
+	in(f, START + 1000, f->normal, f->a);
+	sched_stats_advance(&f->s, START + 5000);
+	assert_int_equal(count_of(f, f->a)->time_ns, 4000);
+	assert_int_equal(count_of(f, f->a)->slices, 0);
+	sched_stats_reset(&f->s);
+	out(f, START + 7000, f->normal, f->a, 1, EVENT_WORD_WAITING);
+	assert_int_equal(count_of(f, f->a)->time_ns, 2000);
+	assert_int_equal(count_of(f, f->a)->slices, 1);
+	assert_int_equal(count_of(f, f->a)->max_ns, 6000);
+}
+
+static void watch(struct fixture *f, uint64_t ts_ns, enum coverage_state state)
+{
+	coverage_take(&f->coverage, EVENT_PROCESS_SCHEDULED, state, 500000, ts_ns);
+	coverage_take(&f->coverage, EVENT_SCHEDULER_ACTIVE, state, 500000, ts_ns);
+}
+
+/* What was not watched counts neither as time nor as the end of anything. */
+static void sampled(void **state)
+{
+	struct fixture *f = *state;
+
+	active(f, START + 1000, f->normal, EVENT_WORD_ACTIVE);
+	in(f, START + 1000, f->normal, f->a);
+	watch(f, START + 2000, COVERAGE_OFF);
+	watch(f, START + 9000, COVERAGE_ON);
+	out(f, START + 9500, f->normal, f->a, 1, EVENT_WORD_RUNNABLE);
+	active(f, START + 9600, f->normal, EVENT_WORD_ACTIVE); /* it had stopped meanwhile */
+	assert_int_equal(f->s.slices.nr, 0);
+	in(f, START + 9700, f->normal, f->a);
+	assert_int_equal(f->s.run_queue.sum, 200);
+	active(f, START + 10000, f->normal, EVENT_WORD_INACTIVE);
+	sched_stats_advance(&f->s, START + 10000);
+	/* 1000 off, 1000 on, (gap), 600 off, 400 on. */
+	assert_int_equal(f->s.cpus.data[0].active.known_ns, 3000);
+	assert_int_equal(f->s.cpus.data[0].active.on_ns, 1400);
+}
+
+static void more_than_there_is_room_for(void **state)
+{
+	struct fixture *f = *state;
+
+	sched_stats_close(&f->s);
+	sched_stats_open(&f->s, f->n, &f->coverage, PROCESS_GROUP_PROCESS, 0, 1, START);
+	runnable(f, 2000, f->a);
+	runnable(f, 2000, f->b);
+	assert_int_equal(f->s.untracked, 1);
+	in(f, 2100, f->normal, f->b);
+	out(f, 2200, f->normal, f->b, 1, EVENT_WORD_WAITING);
+	in(f, 2300, f->normal, f->a);
+	assert_int_equal(f->s.run_queue.nr, 1);
+	assert_int_equal(f->s.run_queue.sum, 300);
+	runnable(f, 2400, 0); /* no process */
+	runnable(f, 2400, 4711);
+}
+
+/* Many come and go: those that are there are found, in a table that closes its holes. */
+static void come_and_go(void **state)
+{
+	struct fixture *f = *state;
+	enum { NR = 5000 };
+	uint32_t *ids = calloc(NR, sizeof(*ids));
+	uint64_t waited = 0;
+
+	for (uint32_t i = 0; i < NR; i++) {
+		ids[i] = process(f->n, 1000 + 64ull * i);
+		runnable(f, 10000 + i, ids[i]);
+	}
+	assert_int_equal(f->s.nr_processes, NR);
+	for (uint32_t i = 0; i < NR; i++) {
+		uint32_t who = ids[(i * 7919u) % NR];
+
+		in(f, 20000 + i, f->normal, who);
+		waited += 20000 + i - (10000 + (i * 7919u) % NR);
+		out(f, 20000 + i, f->normal, who, 1, EVENT_WORD_WAITING);
+	}
+	assert_int_equal(f->s.run_queue.nr, NR);
+	assert_int_equal(f->s.run_queue.sum, waited);
+	assert_int_equal(f->s.nr_processes, 0);
+	free(ids);
+}
+
+static void longest_slices(void **state)
+{
+	struct fixture *f = *state;
+	struct event ev = {.type = REC_EVENT, .u.vm = {.process = f->a, .nr_values = 3}};
+
+	for (unsigned int i = 0; i < 30; i++) {
+		ev.u.vm.values[EVENT_AT(LONG_SCHEDULE, DURATION)] = 1000 + (i * 7) % 30;
+		sched_stats_add(&f->s, EVENT_LONG_SCHEDULE, &ev, EVENT_WORD_NONE, EVENT_WORD_NONE);
+	}
+	assert_int_equal(f->s.nr_long, 30);
+	assert_int_equal(f->s.nr_longest, SCHED_STATS_LONGEST);
+	for (unsigned int i = 0; i < SCHED_STATS_LONGEST; i++)
+		assert_int_equal(f->s.longest[i].ns, 1029 - i);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(slices_and_waits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(woken_while_it_begins_to_wait, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(dirty_schedulers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(utilization, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(came_unseen, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(unfinished, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sampled, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(more_than_there_is_room_for, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(come_and_go, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(longest_slices, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
