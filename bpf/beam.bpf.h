@@ -65,7 +65,7 @@ INLINE bool is_fragment(uint64_t addr)
 /* Terms, erl_term.h of OTP 24 to 29 */
 #define TERM_LIST(t)	(((t)&3) == 1)
 #define TERM_BOXED(t)	(((t)&3) == 2)
-#define TERM_ATOM(t)	(((t)&0x3f) == 0x0b)
+#define IS_ATOM(t)	(((t)&0x3f) == 0x0b)
 #define TERM_NIL	0x3bull
 #define TERM_PTR(t)	((t) & ~7ull) /* literal bit 0x4 of list and boxed pointers off too */
 #define HEADER_TUPLE(n) ((uint64_t)(n) << 6)

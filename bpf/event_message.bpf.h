@@ -179,7 +179,7 @@ int event_send_to_alias(struct pt_regs *ctx)
 SEC("uprobe")
 int event_send_remote(struct pt_regs *ctx)
 {
-	uint64_t context = ctx->di, name = TERM_ATOM(ctx->si) ? ctx->si : 0;
+	uint64_t context = ctx->di, name = IS_ATOM(ctx->si) ? ctx->si : 0;
 	uint64_t ts_ns = bpf_ktime_get_ns(), process = 0, epid, dep, node = 0;
 	struct thread_info *t = scheduler_here();
 	struct rec_raw_event *rec;

@@ -422,8 +422,8 @@ static int show_text(struct alloc *a, const struct rows *r, uint64_t span_ns, do
 	FILE *f = event_run_out(a->run);
 
 	event_run_begin_screen(a->run);
-	event_run_tell_sampled(a->run, CARRIER_STATS_KINDS);
 	write_totals(a, f, span_ns);
+	event_run_tell_sampled(a->run, CARRIER_STATS_KINDS);
 	fputc('\n', f);
 	if (a->stats.sizes.nr) {
 		histogram_write(f, "sizes of those created", &a->stats.sizes, HISTOGRAM_BYTES,

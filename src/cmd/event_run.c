@@ -367,7 +367,7 @@ static int watch(struct event_run *run, struct error *err)
 		.events = &run->plan,
 		.event_stacks = run->consumer->stacks,
 		.max_overhead = o->max_overhead,
-		.longer_than_ns = o->longer_than_ns ? o->longer_than_ns : LONG_NS,
+		.longer_than_ns = event_run_longer_than(run),
 		.gc_longer_than_ns = run->consumer->gc_longer_than_ns,
 	};
 	int rc = plan_sources(run, err);
@@ -521,6 +521,13 @@ void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *e
 		*end_ns = run->stream.duration_ns ? run->stream.start_ns + run->stream.duration_ns
 						  : run->stream.last_ns;
 	*end_ns = MAX(*start_ns, *end_ns);
+}
+
+uint64_t event_run_longer_than(const struct event_run *run)
+{
+	uint64_t ns = run->ctx->opt.longer_than_ns;
+
+	return ns ? ns : LONG_NS;
 }
 
 uint64_t event_run_taken(const struct event_run *run)

@@ -62,6 +62,8 @@ FILE *event_run_out(struct event_run *run); /* NULL: nothing but the capture is 
 /* Interval that the next answer is about, of the time of events: since the start, or with --watch
  * since the answer before. */
 void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *end_ns);
+/* How long long_gc and long_schedule are, at least. */
+uint64_t event_run_longer_than(const struct event_run *run);
 /* Events that the consumer took; of one kind. */
 uint64_t event_run_taken(const struct event_run *run);
 uint64_t event_run_taken_of(const struct event_run *run, enum event_kind kind);

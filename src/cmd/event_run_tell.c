@@ -99,7 +99,7 @@ void event_run_tell(struct event_run *run)
 {
 	struct strbuf line = STRBUF_INIT;
 	char text[32];
-	double cost;
+	struct live_cost cost;
 
 	strbuf_addf(&line, "Events: %s", units_format_count(run->taken, text, sizeof(text)));
 	add_lost(run, &line);
@@ -107,9 +107,10 @@ void event_run_tell(struct event_run *run)
 	add_noted(run, &line);
 	if (run->live.session) {
 		strbuf_addf(&line, "  own CPU %.2f%%", live_own_cpu(&run->live));
-		cost = live_event_cost(&run->live, NULL);
-		if (cost >= 0)
-			strbuf_addf(&line, "  cost to the node ~%.2f%%", cost);
+		live_event_cost(&run->live, &cost);
+		if (cost.percent >= 0)
+			strbuf_addf(&line, "  cost to the node ~%.2f%%%s", cost.percent,
+				    cost.of_core ? " of a core" : "");
 	}
 	if (run->ctx->opt.output && strcmp(run->ctx->opt.output, "-") != 0)
 		strbuf_addf(&line, "  -> %s", run->ctx->opt.output);

@@ -332,8 +332,8 @@ static int show_text(const struct gc *gc, const struct rows *r, const struct cel
 	int rc;
 
 	event_run_begin_screen(gc->run);
-	event_run_tell_sampled(gc->run, GC_STATS_KINDS);
 	write_totals(gc, f, cells);
+	event_run_tell_sampled(gc->run, GC_STATS_KINDS);
 	fputc('\n', f);
 	histogram_write(f, "minor", &s->minor, HISTOGRAM_NS, cells->scale);
 	histogram_write(f, "major", &s->major, HISTOGRAM_NS, cells->scale);

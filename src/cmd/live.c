@@ -15,6 +15,7 @@
 #include "beam/pid.h"
 #include "beam/ports.h"
 #include "beam/sched.h"
+#include "probe/budget.h"
 
 static double own_cpu_s(void)
 {
@@ -287,13 +288,17 @@ double live_node_cost(struct live *l, double *busy)
 	return busy_s > 0 ? (double)ns / 1e9 / busy_s * 100 : -1;
 }
 
-double live_event_cost(struct live *l, const char **why)
+void live_event_cost(struct live *l, struct live_cost *out)
 {
+	double wall_ns = (double)(clock_monotonic_ns() - l->start_ns);
 	struct keeper_cost cost;
+	const char *why;
 
-	if (!session_event_cost(l->session, &cost, why))
-		return -1;
-	return cost.own_ns ? 100 * (double)cost.spent_ns / (double)cost.own_ns : 0;
+	*out = (struct live_cost){.percent = -1};
+	if (!session_event_cost(l->session, &cost, &why))
+		return;
+	out->of_core = (double)cost.own_ns < BUDGET_MIN_BUSY * wall_ns;
+	out->percent = 100 * (double)cost.spent_ns / (out->of_core ? wall_ns : (double)cost.own_ns);
 }
 
 double live_own_cpu(struct live *l)

@@ -55,9 +55,14 @@ void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns);
 /* Percent of the node's CPU time that the programs have taken so far; negative = unknown.  *busy
  * (NULL ok) is that CPU time, in the kernel's coarse ticks. */
 double live_node_cost(struct live *l, double *busy);
-/* Percent that the probes of events cost: of the CPU that the node used beside them, so far.
- * Negative = unknown, and the budget is not kept: *why says so. */
-double live_event_cost(struct live *l, const char **why);
+/* What the probes of events cost so far: of the CPU that the node used beside them; of one core
+ * where that is hardly anything, as a node that does nothing pays for a handful of hits.
+ * Negative: unknown, and the budget is not kept. */
+struct live_cost {
+	double percent;
+	bool of_core;
+};
+void live_event_cost(struct live *l, struct live_cost *out);
 /* Percent of one core that this process has used since the start. */
 double live_own_cpu(struct live *l);
 

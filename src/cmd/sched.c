@@ -25,6 +25,8 @@ static void open_stats(struct sched *sched, uint64_t first_ns)
 		start_ns = stream->watching_ns ? stream->watching_ns : first_ns;
 	sched_stats_open(&sched->stats, stream->names, &stream->coverage, sched->ctx->opt.group_by,
 			 0, 0, MIN(start_ns, first_ns));
+	sched->watched_from = coverage_clock(&stream->coverage, EVENT_PROCESS_SCHEDULED,
+					     MIN(start_ns, first_ns), NULL);
 	for (size_t i = 0; !sched->one_process && i < stream->at_start.len; i++) {
 		const struct event_scheduler *one = &stream->at_start.data[i];
 
@@ -55,13 +57,16 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 static int show(void *arg, bool last, struct error *err)
 {
 	struct sched *sched = arg;
-	uint64_t start_ns, end_ns;
+	uint64_t start_ns, end_ns, clock;
 	int rc;
 
 	event_run_span(sched->run, &start_ns, &end_ns);
 	open_stats(sched, start_ns);
 	sched_stats_advance(&sched->stats, end_ns);
-	rc = sched_show(sched, start_ns, end_ns, err);
+	clock = coverage_clock(&event_run_stream(sched->run)->coverage, EVENT_PROCESS_SCHEDULED,
+			       end_ns, NULL);
+	rc = sched_show(sched, end_ns - start_ns, clock - MIN(sched->watched_from, clock), err);
+	sched->watched_from = clock;
 	if (!last)
 		sched_stats_reset(&sched->stats);
 	return rc;

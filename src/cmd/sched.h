@@ -12,12 +12,13 @@ struct sched {
 	struct event_run *run;
 	struct sched_stats stats;
 	bool open;
-	bool one_process; /* --process: nothing is known of schedulers */
+	uint64_t watched_from; /* coverage_clock() where the interval begins */
+	bool one_process;      /* --process: nothing is known of schedulers */
 };
 
 extern const struct table_column sched_columns[];
 
-/* The answer about the interval from start_ns to end_ns. */
-int sched_show(struct sched *sched, uint64_t start_ns, uint64_t end_ns, struct error *err);
+/* The answer about an interval of span_ns, of which watched_ns were watched. */
+int sched_show(struct sched *sched, uint64_t span_ns, uint64_t watched_ns, struct error *err);
 
 #endif

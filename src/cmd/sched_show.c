@@ -18,7 +18,9 @@
 struct answer {
 	const struct sched *sched;
 	const struct sched_stats *stats;
-	double scale; /* of counts and sums of slices, for what was sampled */
+	double scale; /* of counts of slices, for what was sampled */
+	/* Of times: how much of the time was watched, as probes lengthen what goes on meanwhile. */
+	double time_scale;
 	uint64_t span_ns;
 };
 
@@ -61,8 +63,9 @@ static void add_percent(struct strbuf *out, double percent)
 
 /* ---- columns ------------------------------------------------------------------------------- */
 
-#define COUNT(r)  (((const struct row *)(r))->c)
-#define SCALE(of) (((const struct answer *)(of))->scale)
+#define COUNT(r)       (((const struct row *)(r))->c)
+#define SCALE(of)      (((const struct answer *)(of))->scale)
+#define TIME_SCALE(of) (((const struct answer *)(of))->time_scale)
 #define COLUMN(name, value, what)                                                                  \
 	static uint64_t value_##name(const struct sched_count *c)                                  \
 	{                                                                                          \
@@ -82,13 +85,13 @@ static void add_percent(struct strbuf *out, double percent)
 		return (x < y) - (x > y);                                                          \
 	}
 
-COLUMN(time, c->time_ns, add_ns(out, scaled(v, SCALE(ctx))))
-COLUMN(dirty, c->dirty_ns, add_ns(out, scaled(v, SCALE(ctx))))
+COLUMN(time, c->time_ns, add_ns(out, scaled(v, TIME_SCALE(ctx))))
+COLUMN(dirty, c->dirty_ns, add_ns(out, scaled(v, TIME_SCALE(ctx))))
 COLUMN(slices, c->slices, add_count(out, v, SCALE(ctx)))
 COLUMN(mean, mean(c->time_ns, c->slices), add_ns(out, v))
 COLUMN(max, c->max_ns, add_ns(out, v))
 COLUMN(reductions, c->reductions, add_count(out, v, SCALE(ctx)))
-COLUMN(wait, c->wait_ns, add_ns(out, scaled(v, SCALE(ctx))))
+COLUMN(wait, c->wait_ns, add_ns(out, scaled(v, TIME_SCALE(ctx))))
 COLUMN(mean_wait, mean(c->wait_ns, c->waits), add_ns(out, v))
 COLUMN(max_wait, c->max_wait_ns, add_ns(out, v))
 
@@ -113,7 +116,8 @@ static void text_share(struct strbuf *out, const void *row, const void *ctx)
 	const struct answer *a = ctx;
 
 	if (a->span_ns)
-		add_percent(out, 100 * a->scale * (double)COUNT(row)->time_ns / (double)a->span_ns);
+		add_percent(out,
+			    100 * a->time_scale * (double)COUNT(row)->time_ns / (double)a->span_ns);
 }
 
 const struct table_column sched_columns[] = {
@@ -460,6 +464,7 @@ static int show_json(const struct answer *a, const struct rows *r, struct error 
 	jsonw_uint(&w, "span_ns", a->span_ns);
 	jsonw_string(&w, "by", process_group_by_name(s->groups.by));
 	jsonw_double(&w, "scale", a->scale);
+	jsonw_double(&w, "time_scale", a->time_scale);
 	cpus_json(&w, a);
 	jsonw_begin_object(&w, "totals");
 	count_json(&w, &s->total);
@@ -512,6 +517,40 @@ static void write_left(FILE *f, const struct answer *a)
 	strbuf_free(&line);
 }
 
+static void write_head(FILE *f, const struct answer *a)
+{
+	const struct sched_stats *s = a->stats;
+	double seconds = (double)a->span_ns / 1e9;
+	uint64_t on_ns = 0, known_ns = 0;
+	struct strbuf line = STRBUF_INIT;
+	char text[32];
+
+	for (size_t i = 0; i < s->cpus.len; i++) {
+		const struct sched_clock *c = sched_cpu_clock(&s->cpus.data[i]);
+
+		if (s->cpus.data[i].type == THREAD_NORMAL) {
+			on_ns += c->on_ns;
+			known_ns += c->known_ns;
+		}
+	}
+	strbuf_addf(&line, "%.1f s", seconds);
+	if (known_ns)
+		strbuf_addf(&line, "  schedulers %.1f %% busy",
+			    100 * (double)on_ns / (double)known_ns);
+	strbuf_addstr(&line, "  slices ");
+	add_count(&line, s->total.slices, a->scale);
+	if (seconds > 0) {
+		strbuf_addstr(&line, " (");
+		add_count(&line, s->total.slices, a->scale / seconds);
+		strbuf_addstr(&line, "/s)");
+	}
+	strbuf_addf(&line, "  longer than %s: ",
+		    units_format_ns(event_run_longer_than(a->sched->run), text, sizeof(text)));
+	add_count(&line, s->nr_long, 1);
+	fprintf(f, "%s\n", line.buf);
+	strbuf_free(&line);
+}
+
 static int show_text(const struct answer *a, const struct rows *r, struct error *err)
 {
 	const struct sched_stats *s = a->stats;
@@ -520,7 +559,9 @@ static int show_text(const struct answer *a, const struct rows *r, struct error 
 	int rc;
 
 	event_run_begin_screen(a->sched->run);
+	write_head(f, a);
 	event_run_tell_sampled(a->sched->run, SCHED_STATS_KINDS);
+	fputc('\n', f);
 	rc = write_cpus(f, a, err);
 	fputs(s->cpus.len ? "\n" : "", f);
 	histogram_write(f, "run-queue latency", &s->run_queue, HISTOGRAM_NS, a->scale);
@@ -554,13 +595,16 @@ static int show_text(const struct answer *a, const struct rows *r, struct error 
 	return rc;
 }
 
-int sched_show(struct sched *sched, uint64_t start_ns, uint64_t end_ns, struct error *err)
+int sched_show(struct sched *sched, uint64_t span_ns, uint64_t watched_ns, struct error *err)
 {
 	const struct answer a = {
 		.sched = sched,
 		.stats = &sched->stats,
 		.scale = 1 / coverage_share(sched->stats.coverage, EVENT_PROCESS_SCHEDULED),
-		.span_ns = end_ns - start_ns,
+		.time_scale = watched_ns && watched_ns < span_ns
+				      ? (double)span_ns / (double)watched_ns
+				      : 1,
+		.span_ns = span_ns,
 	};
 	struct rows rows;
 	int rc = rows_make(&a, &rows, err);

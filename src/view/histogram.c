@@ -10,6 +10,7 @@
 #include "base/units.h"
 
 #define BAR_WIDTH 40u
+#define GAP_ROWS  3u /* empty rows in a row that become one line */
 
 void histogram_format_value(struct strbuf *out, uint64_t value, enum histogram_unit unit)
 {
@@ -76,11 +77,41 @@ static void write_figures(FILE *f, const char *title, const struct histogram *h,
 	strbuf_free(&line);
 }
 
+/* Rows in a row without any value, from this one on. */
+static unsigned int empty_rows(const struct histogram *h, unsigned int row)
+{
+	unsigned int nr = 0;
+
+	while (row + nr < row_of(h->max) &&
+	       !histogram_between(h, low_of(row + nr), high_of(row + nr)))
+		nr++;
+	return nr;
+}
+
+static void write_row(FILE *f, const struct histogram *h, unsigned int row, uint64_t most,
+		      enum histogram_unit unit, double scale)
+{
+	uint64_t nr = histogram_between(h, low_of(row), high_of(row));
+	unsigned int bar = (unsigned int)((double)nr / (double)most * BAR_WIDTH + 0.5);
+	char count[32], stars[BAR_WIDTH + 1];
+	struct strbuf range = STRBUF_INIT;
+
+	if (nr && !bar)
+		bar = 1; /* what is there is seen */
+	memset(stars, '#', bar);
+	stars[bar] = '\0';
+	histogram_format_value(&range, low_of(row), unit);
+	strbuf_addstr(&range, " .. ");
+	histogram_format_value(&range, MIN(high_of(row), h->max), unit);
+	fprintf(f, "  %28s  %12s |%-*s|\n", range.buf,
+		units_format_count(scaled(nr, scale), count, sizeof(count)), (int)BAR_WIDTH, stars);
+	strbuf_free(&range);
+}
+
 void histogram_write(FILE *f, const char *title, const struct histogram *h,
 		     enum histogram_unit unit, double scale)
 {
 	uint64_t most = 0;
-	struct strbuf range = STRBUF_INIT;
 
 	write_figures(f, title, h, unit, scale);
 	if (!h->nr)
@@ -88,23 +119,14 @@ void histogram_write(FILE *f, const char *title, const struct histogram *h,
 	for (unsigned int row = row_of(h->min); row <= row_of(h->max); row++)
 		most = MAX(most, histogram_between(h, low_of(row), high_of(row)));
 	for (unsigned int row = row_of(h->min); row <= row_of(h->max); row++) {
-		uint64_t nr = histogram_between(h, low_of(row), high_of(row));
-		unsigned int bar = (unsigned int)((double)nr / (double)most * BAR_WIDTH + 0.5);
-		char count[32], stars[BAR_WIDTH + 1];
+		unsigned int empty = empty_rows(h, row);
 
-		if (nr && !bar)
-			bar = 1; /* what is there is seen */
-		memset(stars, '#', bar);
-		stars[bar] = '\0';
-		strbuf_reset(&range);
-		histogram_format_value(&range, low_of(row), unit);
-		strbuf_addstr(&range, " .. ");
-		histogram_format_value(&range, MIN(high_of(row), h->max), unit);
-		fprintf(f, "  %28s  %12s |%-*s|\n", range.buf,
-			units_format_count(scaled(nr, scale), count, sizeof(count)), (int)BAR_WIDTH,
-			stars);
+		if (empty >= GAP_ROWS) {
+			fprintf(f, "  %28s\n", "...");
+			row += empty;
+		}
+		write_row(f, h, row, most, unit, scale);
 	}
-	strbuf_free(&range);
 }
 
 void histogram_json(struct jsonw *w, const char *key, const struct histogram *h)

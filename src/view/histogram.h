@@ -14,8 +14,8 @@ enum histogram_unit { HISTOGRAM_NS, HISTOGRAM_BYTES, HISTOGRAM_WORDS, HISTOGRAM_
 /*
  *   run-queue latency  12,345 times  p50 4.1 us  p90 12 us  p99 130 us  max 2.1 ms
  *        2 us .. 4 us    1,234 |##########                              |
- * `scale` >= 1: counts are shown times this (what was sampled).  Nothing but the first line if it
- * is empty.
+ * Ranges far apart have a line "..." between them.  `scale` >= 1: counts are shown times this
+ * (what was sampled).  Nothing but the first line if it is empty.
  */
 void histogram_write(FILE *f, const char *title, const struct histogram *h,
 		     enum histogram_unit unit, double scale);
