@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The table of events in the README is what the program and the nodes say."""
+"""The tables of commands and of events in the README are what the program and the nodes say."""
 import os
 import subprocess
 
-from harness import case, check_equal
+from harness import case, check_equal, check_in
 from nodes import TOP
 
 
@@ -12,3 +12,9 @@ def readme(ctx):
     done = subprocess.run([os.path.join(TOP, "tools", "event-table"), "--check", "--otp", ctx.otp,
                            "--ebeam", ctx.ebeam.path], capture_output=True, text=True, timeout=120)
     check_equal(done.returncode, 0, done.stdout + done.stderr)
+
+
+@case("README.md: the commands are those of the program, no more and no less", otp="one")
+def commands(ctx):
+    with open(os.path.join(TOP, "README.md")) as f:
+        check_in("\n\n" + ctx.ebeam.ok("help", "--markdown").out + "\n", f.read(), "the table")
