@@ -2,6 +2,7 @@
 """`ebeam doctor`: each feature is available, degraded or missing, why, and the fix."""
 import json
 import os
+import time
 
 from harness import Skip, case, check, check_equal, check_in
 
@@ -33,8 +34,13 @@ def leaves_nothing(ctx):
     known = {what: {row["id"] for row in bpf_show(what)} for what in ("prog", "link")}
     ctx.ebeam.ok("doctor", "-j")
     for what in ("prog", "link"):
-        left = [r for r in bpf_show(what) if r["id"] not in known[what]
-                and str(r.get("name", "")).startswith(("feature", "probe", "sample", "calibrate"))]
+        deadline = time.monotonic() + 5  # the kernel takes a moment to free what nobody holds
+        while True:
+            left = [r for r in bpf_show(what) if r["id"] not in known[what] and str(
+                r.get("name", "")).startswith(("feature", "probe", "sample", "calibrate"))]
+            if not left or time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
         check_equal(left, [], f"BPF {what}s after doctor")
 
 

@@ -6,15 +6,16 @@ import re
 from harness import Failure, check, check_equal
 
 
-# gcore may lack the stacks of threads, and says so there; a core has no use for "core files".
-NOT_MEMORY = ("schedulers know their threads", "core files")
+# gcore may lack the stacks of threads, and says so there; a core has no use for "core files", nor for
+# probes.
+NOT_MEMORY = ("schedulers know their threads", "core files", "uprobe places")
 
 
 def of_nodes(data):
     """doctor: what it says of the host is not about the memory."""
     return {"nodes": data["nodes"],
             "features": [f for f in data["features"] if f["os_pid"] is not None
-                         and f["feature"] not in NOT_MEMORY]}
+                         and f["group"] != "events" and f["feature"] not in NOT_MEMORY]}
 
 
 def of_ports(data):
