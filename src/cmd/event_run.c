@@ -201,7 +201,7 @@ static int show(struct event_run *run, bool last, struct error *err)
 	int rc = run->out && c->show ? c->show(c->arg, last, err) : 0;
 
 	run->answered = true;
-	run->span_start_ns = clock_monotonic_ns();
+	run->span_start_ns = MAX(run->span_start_ns, run->seen_until_ns);
 	return rc;
 }
 
@@ -232,6 +232,7 @@ static int drain(struct event_run *run, uint64_t deadline_ns, struct error *err)
 {
 	struct source *s = enrich_source(run->live.enrich);
 	bool last = deadline_ns == UINT64_MAX;
+	uint64_t now = clock_monotonic_ns();
 	const struct rec_header *rec;
 	int rc = 0;
 
@@ -250,6 +251,8 @@ static int drain(struct event_run *run, uint64_t deadline_ns, struct error *err)
 			break;
 	}
 	live_look(&run->live);
+	run->seen_until_ns =
+		MAX(run->seen_until_ns, rc ? run->stream.last_ns : now - SESSION_WINDOW_NS);
 	return rc < 0 ? rc : drained(run, err);
 }
 
@@ -272,8 +275,13 @@ static int on_drain(void *arg, struct error *err)
 static int on_watch(void *arg, struct error *err)
 {
 	struct event_run *run = arg;
-	int rc = show(run, false, err);
+	uint64_t now = clock_monotonic_ns();
+	int rc;
 
+	/* Hardly anything would be left for the last answer: it tells this, too. */
+	if (run->deadline_ns && run->deadline_ns < now + run->ctx->opt.watch_ns / 2)
+		return 0;
+	rc = show(run, false, err);
 	return rc ? rc : check_output(run, err);
 }
 
@@ -308,9 +316,11 @@ static int run_loop(struct event_run *run, struct error *err)
 		tell_budget(run);
 		log_info("%u probes attached", run->plan.nr_points);
 	}
-	run->span_start_ns = clock_monotonic_ns();
-	if (rc == 0 && o->duration_ns)
+	run->span_start_ns = run->seen_until_ns = clock_monotonic_ns();
+	if (rc == 0 && o->duration_ns) {
+		run->deadline_ns = run->span_start_ns + o->duration_ns;
 		rc = loop_set_deadline(loop, o->duration_ns, err);
+	}
 	if (rc == 0)
 		rc = loop_run(loop, err);
 	loop_close(loop);
@@ -516,7 +526,7 @@ void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *e
 	*start_ns = run->span_start_ns;
 	if (run->node)
 		*end_ns = run->stream.duration_ns ? run->stream.start_ns + run->stream.duration_ns
-						  : clock_monotonic_ns();
+						  : run->seen_until_ns;
 	else
 		*end_ns = run->stream.duration_ns ? run->stream.start_ns + run->stream.duration_ns
 						  : run->stream.last_ns;

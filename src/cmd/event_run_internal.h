@@ -23,6 +23,8 @@ struct event_run {
 	struct capture_writer *writer;
 	struct event_filter filter;
 	uint64_t flushed_ns;	/* the capture */
+	uint64_t deadline_ns;	/* CLOCK_MONOTONIC; 0 = none */
+	uint64_t seen_until_ns; /* of a node: what happened before was taken */
 	uint64_t span_start_ns; /* of what the next answer is about */
 	uint64_t taken, by_kind[NR_EVENT_KINDS];
 	bool answered; /* once, with --watch */

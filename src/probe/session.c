@@ -56,8 +56,6 @@ static int libbpf_log(enum libbpf_print_level level, const char *fmt, va_list ap
 #define EVENT_RING_SIZE	 (8u << 20)
 #define EVENT_RINGS_SIZE (128u << 20) /* all of them; on hosts with many CPUs each is smaller */
 #define EVENT_RING_LEAST (1u << 20)
-/* The beginning of a collection is known when it ends, and must come before what came between. */
-#define EVENT_WINDOW_NS 100000000u
 
 /* Room for 100 ms of the deepest samples (8 KiB) up to 250 Hz, and of usual ones (below 1 KiB)
  * above that, with a burst of code records beside them. */
@@ -304,7 +302,7 @@ int session_open(struct session **out, const struct session_config *config, stru
 	if (rc)
 		goto out;
 	if (config->events) {
-		ring_set_window(s->ring_set, EVENT_WINDOW_NS);
+		ring_set_window(s->ring_set, SESSION_WINDOW_NS);
 		attach_loaded(s->attach, &s->skel->bss->switches);
 		calibrate(&s->cost, !attach_is_perf(s->attach), &s->no_budget);
 	}

@@ -41,6 +41,10 @@ struct session_config {
 	uint32_t inet_received;	    /* ports_inet_received() */
 };
 
+/* Events come this much later, in order of time: the beginning of a collection is known when it
+ * ends, and must come before what came between. */
+#define SESSION_WINDOW_NS 100000000u
+
 struct session;
 
 /* ERROR_KIND_PRIVILEGE, ERROR_KIND_KERNEL (what the kernel lacks) or ERROR_KIND_FAILED. */
