@@ -26,6 +26,16 @@ char *units_format_uptime(uint64_t seconds, char *buf, size_t size);
  */
 char *units_format_time(uint64_t epoch_ns, char *buf, size_t size);
 
+/* A number that stands for `scale` as many (what was sampled), rounded; at most UINT64_MAX / 2. */
+static inline uint64_t units_scale(uint64_t n, double scale)
+{
+	double product = (double)n * scale + 0.5;
+
+	if (scale == 1)
+		return n;
+	return product < (double)(UINT64_MAX >> 1) ? (uint64_t)product : UINT64_MAX >> 1;
+}
+
 /* Clocks, ns. */
 uint64_t clock_monotonic_ns(void); /* the clock of bpf_ktime_get_ns() */
 uint64_t clock_realtime_ns(void);

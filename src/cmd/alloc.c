@@ -379,7 +379,7 @@ static int show_json(struct alloc *a, const struct rows *r, uint64_t span_ns, do
 	jsonw_begin_object(&w, "data");
 	jsonw_uint(&w, "span_ns", span_ns);
 	jsonw_double(&w, "scale", scale);
-	histogram_json(&w, "sizes", &a->stats.sizes);
+	histogram_json(&w, "sizes", &a->stats.sizes, 1);
 	jsonw_begin_array(&w, "allocators");
 	for (size_t i = 0; i < r->nr; i++)
 		row_json(a, &w, &r->v.data[r->order[i]]);

@@ -175,6 +175,12 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
+void event_run_tell_more(struct event_run *run, size_t shown, size_t all)
+{
+	if (shown < all)
+		fprintf(run->out, "(%zu of %zu; -n shows more)\n", shown, all);
+}
+
 void event_run_begin_screen(struct event_run *run)
 {
 	char time[40];

@@ -50,19 +50,14 @@ static uint64_t mean_ns(const struct gc_count *c)
 	return nr_of(c) ? c->total_ns / nr_of(c) : 0;
 }
 
-static uint64_t scaled(uint64_t value, double scale)
-{
-	return (uint64_t)llround((double)value * scale);
-}
-
 /* ---- columns ------------------------------------------------------------------------------ */
 
 static void add_count(struct strbuf *out, uint64_t n, const void *ctx)
 {
 	char buf[32];
 
-	strbuf_addstr(out, units_format_count(scaled(n, ((const struct cells *)ctx)->scale), buf,
-					      sizeof(buf)));
+	strbuf_addstr(out, units_format_count(units_scale(n, ((const struct cells *)ctx)->scale),
+					      buf, sizeof(buf)));
 }
 
 static void add_ns(struct strbuf *out, uint64_t ns)
@@ -109,7 +104,8 @@ static void add_words(struct strbuf *out, uint64_t words)
 COLUMN_TEXT(minor, add_count(out, COUNT(row)->minor, ctx))
 COLUMN_TEXT(major, add_count(out, COUNT(row)->major, ctx))
 COLUMN_TEXT(dirty, add_count(out, COUNT(row)->dirty, ctx))
-COLUMN_TEXT(total, add_ns(out, scaled(COUNT(row)->total_ns, ((const struct cells *)ctx)->scale)))
+COLUMN_TEXT(total,
+	    add_ns(out, units_scale(COUNT(row)->total_ns, ((const struct cells *)ctx)->scale)))
 COLUMN_TEXT(max, add_ns(out, COUNT(row)->max_ns))
 COLUMN_TEXT(mean, add_ns(out, mean_ns(COUNT(row))))
 COLUMN_TEXT(reclaimed, add_count(out, COUNT(row)->reclaimed, ctx))
@@ -273,9 +269,9 @@ static int show_json(const struct gc *gc, const struct rows *r, const struct cel
 	jsonw_double(&w, "scheduler_percent", share_of_time(gc, cells->span_ns, cells->scale));
 	jsonw_end_object(&w);
 	jsonw_begin_object(&w, "pauses");
-	histogram_json(&w, "minor", &s->minor);
-	histogram_json(&w, "major", &s->major);
-	histogram_json(&w, "dirty", &s->dirty);
+	histogram_json(&w, "minor", &s->minor, 1);
+	histogram_json(&w, "major", &s->major, 1);
+	histogram_json(&w, "dirty", &s->dirty, 1);
 	jsonw_end_object(&w);
 	if (gc->ctx->opt.watch_ns)
 		jsonw_begin_array(&w, "groups");
@@ -312,14 +308,15 @@ static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells
 	strbuf_addstr(&line, " major; ");
 	add_count(&line, c->dirty, cells);
 	strbuf_addstr(&line, " on dirty schedulers), ");
-	add_ns(&line, scaled(c->total_ns, cells->scale));
+	add_ns(&line, units_scale(c->total_ns, cells->scale));
 	if (!isnan(share))
 		strbuf_addf(&line, ", %.*f %% of the time of %u schedulers", share < 1 ? 2 : 1,
 			    share, event_run_stream(gc->run)->schedulers);
 	strbuf_addstr(&line, "; ");
 	add_count(&line, c->reclaimed, cells);
 	strbuf_addf(&line, " words reclaimed (%s)",
-		    units_format_bytes(8 * scaled(c->reclaimed, cells->scale), text, sizeof(text)));
+		    units_format_bytes(8 * units_scale(c->reclaimed, cells->scale), text,
+				       sizeof(text)));
 	fprintf(f, "%s\n", line.buf);
 	strbuf_free(&line);
 }
@@ -343,8 +340,7 @@ static int show_text(const struct gc *gc, const struct rows *r, const struct cel
 		return 0;
 	fputc('\n', f);
 	rc = table_write(f, &r->table, &r->options, err);
-	if (r->nr < r->v.len)
-		fprintf(f, "(%zu of %zu; -n shows more)\n", r->nr, r->v.len);
+	event_run_tell_more(gc->run, r->nr, r->v.len);
 	if (s->groups.overflows)
 		fprintf(f, "[others]: more than %u\n", s->groups.max);
 	if (s->groups.by == PROCESS_GROUP_FUNCTION && !gc->any_stack)

@@ -104,7 +104,7 @@ int msg_json(struct msg *m, struct msg_view *v, struct error *err)
 		box_json(&w, m, v, v->boxes[i]);
 	jsonw_end_array(&w);
 	nodes_json(&w, m);
-	histogram_json(&w, "size_bytes", &m->stats.sizes);
+	histogram_json(&w, "size_bytes", &m->stats.sizes, 1);
 	jsonw_end_object(&w);
 	return event_run_json_end(m->run, &w, err);
 }

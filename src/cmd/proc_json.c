@@ -116,7 +116,7 @@ int proc_json(struct proc *p, const struct proc_view *v, struct error *err)
 	rows_json(&w, v, &s->parents, "parents", "parent", v->parents, v->nr_parents, limit);
 	reasons_json(&w, v, limit);
 	names_json(&w, s, limit);
-	histogram_json(&w, "lifetime_ns", &s->lifetimes);
+	histogram_json(&w, "lifetime_ns", &s->lifetimes, 1);
 	jsonw_end_object(&w);
 	return event_run_json_end(p->run, &w, err);
 }

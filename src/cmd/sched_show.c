@@ -31,11 +31,6 @@ struct row {
 	uint32_t group;
 };
 
-static uint64_t scaled(uint64_t value, double scale)
-{
-	return (uint64_t)llround((double)value * scale);
-}
-
 static uint64_t mean(uint64_t sum, uint64_t nr)
 {
 	return nr ? sum / nr : 0;
@@ -45,7 +40,7 @@ static void add_count(struct strbuf *out, uint64_t n, double scale)
 {
 	char buf[32];
 
-	strbuf_addstr(out, units_format_count(scaled(n, scale), buf, sizeof(buf)));
+	strbuf_addstr(out, units_format_count(units_scale(n, scale), buf, sizeof(buf)));
 }
 
 static void add_ns(struct strbuf *out, uint64_t ns)
@@ -85,13 +80,13 @@ static void add_percent(struct strbuf *out, double percent)
 		return (x < y) - (x > y);                                                          \
 	}
 
-COLUMN(time, c->time_ns, add_ns(out, scaled(v, TIME_SCALE(ctx))))
-COLUMN(dirty, c->dirty_ns, add_ns(out, scaled(v, TIME_SCALE(ctx))))
+COLUMN(time, c->time_ns, add_ns(out, units_scale(v, TIME_SCALE(ctx))))
+COLUMN(dirty, c->dirty_ns, add_ns(out, units_scale(v, TIME_SCALE(ctx))))
 COLUMN(slices, c->slices, add_count(out, v, SCALE(ctx)))
 COLUMN(mean, mean(c->time_ns, c->slices), add_ns(out, v))
 COLUMN(max, c->max_ns, add_ns(out, v))
 COLUMN(reductions, c->reductions, add_count(out, v, SCALE(ctx)))
-COLUMN(wait, c->wait_ns, add_ns(out, scaled(v, TIME_SCALE(ctx))))
+COLUMN(wait, c->wait_ns, add_ns(out, units_scale(v, TIME_SCALE(ctx))))
 COLUMN(mean_wait, mean(c->wait_ns, c->waits), add_ns(out, v))
 COLUMN(max_wait, c->max_wait_ns, add_ns(out, v))
 
@@ -475,11 +470,11 @@ static int show_json(const struct answer *a, const struct rows *r, struct error 
 	for (int i = 0; i < NR_SCHED_LEFT; i++)
 		jsonw_uint(&w, sched_left_name((enum sched_left)i), s->left[i]);
 	jsonw_end_object(&w);
-	histogram_json(&w, "run_queue", &s->run_queue);
-	histogram_json(&w, "dirty_run_queue", &s->dirty_run_queue);
-	histogram_json(&w, "slices", &s->slices);
-	histogram_json(&w, "dirty_slices", &s->dirty_slices);
-	histogram_json(&w, "reductions", &s->reductions);
+	histogram_json(&w, "run_queue", &s->run_queue, 1);
+	histogram_json(&w, "dirty_run_queue", &s->dirty_run_queue, 1);
+	histogram_json(&w, "slices", &s->slices, 1);
+	histogram_json(&w, "dirty_slices", &s->dirty_slices, 1);
+	histogram_json(&w, "reductions", &s->reductions, 1);
 	jsonw_uint(&w, "long_slices", s->nr_long);
 	(watch ? jsonw_begin_array : jsonw_begin_rows)(&w, "longest");
 	for (unsigned int i = 0; i < s->nr_longest; i++)
@@ -582,8 +577,7 @@ static int show_text(const struct answer *a, const struct rows *r, struct error 
 	if (rc == 0 && r->v.len) {
 		fputc('\n', f);
 		rc = table_write(f, &r->table, &r->options, err);
-		if (r->nr < r->v.len)
-			fprintf(f, "(%zu of %zu; -n shows more)\n", r->nr, r->v.len);
+		event_run_tell_more(a->sched->run, r->nr, r->v.len);
 	}
 	if (s->groups.overflows)
 		fprintf(f, "[others]: more than %u\n", s->groups.max);

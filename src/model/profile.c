@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/units.h"
 
 /* Real recordings have about 20 of each. */
 #define MAX_META     1024u
@@ -70,20 +71,13 @@ void profile_count_refused(struct profile *p)
 	p->dropped_unknown++;
 }
 
-static uint64_t scaled(uint64_t n, double factor)
-{
-	double product = (double)n * factor + 0.5;
-
-	return product < (double)(UINT64_MAX >> 1) ? (uint64_t)product : UINT64_MAX >> 1;
-}
-
 void profile_scale(struct profile *p, double factor)
 {
 	p->samples = 0;
 	for (size_t i = 0; i < p->entries.len; i++) {
 		struct profile_entry *e = &p->entries.data[i];
 
-		e->count = scaled(e->count, factor);
+		e->count = units_scale(e->count, factor);
 		if (!profile_is_idle(p, e->stack, e->kind))
 			p->samples += e->count;
 	}
@@ -92,7 +86,7 @@ void profile_scale(struct profile *p, double factor)
 			for (int status = 0; status < NR_SAMPLE_STATUSES; status++) {
 				uint64_t *n = &p->overflow[idle][kind][status];
 
-				*n = scaled(*n, factor);
+				*n = units_scale(*n, factor);
 				p->samples += idle ? 0 : *n;
 			}
 }

@@ -3,7 +3,6 @@
 #include "view/histogram.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -48,11 +47,6 @@ static unsigned int row_of(uint64_t value)
 	return value ? 64u - (unsigned int)__builtin_clzll(value) : 0;
 }
 
-static uint64_t scaled(uint64_t count, double scale)
-{
-	return (uint64_t)llround((double)count * scale);
-}
-
 static void write_figures(FILE *f, const char *title, const struct histogram *h,
 			  enum histogram_unit unit, double scale)
 {
@@ -64,7 +58,7 @@ static void write_figures(FILE *f, const char *title, const struct histogram *h,
 	char text[32];
 
 	strbuf_addf(&line, "%s  %s", title,
-		    units_format_count(scaled(h->nr, scale), text, sizeof(text)));
+		    units_format_count(units_scale(h->nr, scale), text, sizeof(text)));
 	for (size_t i = 0; h->nr && i < ARRAY_SIZE(figures); i++) {
 		strbuf_addf(&line, "  %s ", figures[i].name);
 		histogram_format_value(&line, histogram_percentile(h, figures[i].percent), unit);
@@ -104,7 +98,8 @@ static void write_row(FILE *f, const struct histogram *h, unsigned int row, uint
 	strbuf_addstr(&range, " .. ");
 	histogram_format_value(&range, MIN(high_of(row), h->max), unit);
 	fprintf(f, "  %28s  %12s |%-*s|\n", range.buf,
-		units_format_count(scaled(nr, scale), count, sizeof(count)), (int)BAR_WIDTH, stars);
+		units_format_count(units_scale(nr, scale), count, sizeof(count)), (int)BAR_WIDTH,
+		stars);
 	strbuf_free(&range);
 }
 
@@ -129,11 +124,11 @@ void histogram_write(FILE *f, const char *title, const struct histogram *h,
 	}
 }
 
-void histogram_json(struct jsonw *w, const char *key, const struct histogram *h)
+void histogram_json(struct jsonw *w, const char *key, const struct histogram *h, double scale)
 {
 	jsonw_begin_object(w, key);
-	jsonw_uint(w, "count", h->nr);
-	jsonw_uint(w, "sum", h->sum);
+	jsonw_uint(w, "count", units_scale(h->nr, scale));
+	jsonw_uint(w, "sum", units_scale(h->sum, scale));
 	jsonw_uint(w, "min", h->min);
 	jsonw_uint(w, "p50", histogram_percentile(h, 50));
 	jsonw_uint(w, "p90", histogram_percentile(h, 90));
@@ -145,7 +140,8 @@ void histogram_json(struct jsonw *w, const char *key, const struct histogram *h)
 		jsonw_begin_object(w, NULL);
 		jsonw_uint(w, "from", low_of(row));
 		jsonw_uint(w, "to", high_of(row));
-		jsonw_uint(w, "count", histogram_between(h, low_of(row), high_of(row)));
+		jsonw_uint(w, "count",
+			   units_scale(histogram_between(h, low_of(row), high_of(row)), scale));
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);

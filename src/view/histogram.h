@@ -20,8 +20,8 @@ enum histogram_unit { HISTOGRAM_NS, HISTOGRAM_BYTES, HISTOGRAM_WORDS, HISTOGRAM_
 void histogram_write(FILE *f, const char *title, const struct histogram *h,
 		     enum histogram_unit unit, double scale);
 /* {"count", "sum", "min", "p50", "p90", "p99", "p999", "max", "buckets": [{"from", "to", "count"}]}
- * with exact counts as they were seen; the buckets are powers of two. */
-void histogram_json(struct jsonw *w, const char *key, const struct histogram *h);
+ * with counts and sum times `scale`; the buckets are powers of two. */
+void histogram_json(struct jsonw *w, const char *key, const struct histogram *h, double scale);
 /* A value with its unit: "4.1 us", "1.2 KiB", "12,345 words", "7". */
 void histogram_format_value(struct strbuf *out, uint64_t value, enum histogram_unit unit);
 

@@ -129,9 +129,11 @@ static void as_json(void **state)
 	UNUSED(state);
 	histogram_add(&h, 5, 2);
 	jsonw_begin_object(&w, NULL);
-	histogram_json(&w, "h", &h);
+	histogram_json(&w, "h", &h, 2.5);
 	jsonw_end_object(&w);
-	assert_non_null(strstr(w.buf.buf, "\"count\""));
+	assert_non_null(strstr(w.buf.buf, "\"count\": 5"));
+	assert_non_null(strstr(w.buf.buf, "\"sum\": 25"));
+	assert_non_null(strstr(w.buf.buf, "\"max\": 5"));
 	assert_non_null(strstr(w.buf.buf, "\"from\""));
 	strbuf_free(&w.buf);
 }

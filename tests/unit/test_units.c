@@ -101,6 +101,16 @@ static void test_times(void **state)
 			    "2000-02-28T23:59:59Z");
 }
 
+static void test_scales(void **state)
+{
+	UNUSED(state);
+	assert_int_equal(units_scale(UINT64_MAX, 1), UINT64_MAX);
+	assert_int_equal(units_scale((1ull << 60) + 1, 1), (1ull << 60) + 1);
+	assert_int_equal(units_scale(3, 1 / 0.3), 10);
+	assert_int_equal(units_scale(0, 1000), 0);
+	assert_int_equal(units_scale(1ull << 62, 100), UINT64_MAX >> 1);
+}
+
 static void test_clocks(void **state)
 {
 	uint64_t a = clock_monotonic_ns(), b = clock_monotonic_ns();
@@ -118,7 +128,7 @@ int main(void)
 		cmocka_unit_test(test_durations), cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_bytes),	  cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_uptimes),	  cmocka_unit_test(test_times),
-		cmocka_unit_test(test_clocks),
+		cmocka_unit_test(test_clocks),	  cmocka_unit_test(test_scales),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
