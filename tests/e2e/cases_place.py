@@ -78,18 +78,16 @@ def stands_for_entry(ctx):
     check(rows["erts_send_message"]["entries"] >= truth["sends"], "messages sent")
 
 
-@case("every function of the catalogue that the VM exports has a place, nearly all emulated")
+@case("every function of the catalogue that is found has a place, nearly all emulated")
 def catalogue(ctx):
     row, = [r for r in ctx.ebeam.ok("doctor", "-p", ctx.node.os_pid, "-j").json()["data"]["features"]
             if r["feature"] == "uprobe places"]
     print(f"  {row['seen']}")
-    if ctx.release == 29:
-        check_equal(row["state"], "degraded", "state")
-        check("exports" in row["why"], row["why"])
-        return
     check_equal(row["state"], "available", str(row))
     emulated, found = (int(word) for word in row["seen"].split(" functions")[0].split(" of "))
-    check(found >= 24 and emulated >= found - 2, row["seen"])
+    # Where the VM hides them, some are not found, and the compiler saved its pushes for later.
+    hidden = ctx.release == 29
+    check(found >= 24 and emulated >= (0.7 if hidden else 0.9) * found, row["seen"])
 
 
 @case("doctor measures what a uprobe costs, and single-stepping costs more", otp="one")
