@@ -49,22 +49,27 @@ struct event_thread {
 	struct {
 		uint64_t receiver, size, epoch;
 	} message;
-	uint64_t port_task; /* whose tasks run */
+	struct {
+		uint64_t port, epoch; /* whose tasks run */
+	} port_task;
 	uint64_t port_kept; /* that a function was called with; its driver is called next, if any */
 	struct {
 		uint64_t allctr, size_at, old_size;
-		uint32_t many, pad;
+		uint32_t many, epoch;
 	} carrier;
 	struct {
 		uint64_t port, bytes, context;
+		uint32_t epoch, context_epoch;
 	} dist;
 	struct {
-		uint64_t process, mfa[3], ts_ns;
+		uint64_t process, mfa[3], ts_ns, epoch;
 	} nif;
 	struct {
-		uint64_t process, ts_ns;
+		uint64_t process, ts_ns, epoch;
 	} slice;
-	uint64_t copy_to; /* process for which copy_object_x() copies */
+	struct {
+		uint64_t process, epoch; /* for which copy_object_x() copies */
+	} copy_to;
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

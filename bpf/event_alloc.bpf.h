@@ -131,6 +131,7 @@ int event_carrier_alloc(struct pt_regs *ctx)
 	t->carrier.allctr = ctx->di;
 	t->carrier.size_at = ctx->si;
 	t->carrier.many = (uint32_t)ctx->dx != 0;
+	t->carrier.epoch = switches.epoch[EVENT_CARRIER_CREATE];
 	return 0;
 }
 
@@ -144,7 +145,8 @@ int event_carrier_alloc_return(struct pt_regs *ctx)
 		return 0;
 	allctr = t->carrier.allctr;
 	t->carrier.allctr = 0;
-	if (ctx->ax && read_u64(t->carrier.size_at, &size))
+	if (ctx->ax && t->carrier.epoch == switches.epoch[EVENT_CARRIER_CREATE] &&
+	    read_u64(t->carrier.size_at, &size))
 		carrier_event(ctx, EVENT_CARRIER_CREATE, allctr, t->carrier.many, size, 1);
 	return 0;
 }
@@ -167,6 +169,7 @@ INLINE void carrier_resizes(uint64_t allctr, uint64_t old_size, uint64_t size_at
 	t->carrier.allctr = allctr;
 	t->carrier.size_at = size_at;
 	t->carrier.old_size = old_size;
+	t->carrier.epoch = switches.epoch[EVENT_CARRIER_RESIZE];
 }
 
 /* void *(*mseg_realloc)(Allctr_t *, void *seg, Uint old_size, Uint *new_size_p) */
@@ -197,8 +200,8 @@ int event_carrier_realloc_return(struct pt_regs *ctx)
 		return 0;
 	process = process_running();
 	epid = epid_of(process);
-	if (ctx->ax && read_u64(t->carrier.size_at, &size) &&
-	    wanted_of(EVENT_CARRIER_RESIZE, epid)) {
+	if (ctx->ax && t->carrier.epoch == switches.epoch[EVENT_CARRIER_RESIZE] &&
+	    read_u64(t->carrier.size_at, &size) && wanted_of(EVENT_CARRIER_RESIZE, epid)) {
 		if (process)
 			event_seen(process, ts_ns);
 		flags = event_stack(ctx, process, ts_ns);

@@ -64,8 +64,10 @@ int event_copy_object(struct pt_regs *ctx)
 {
 	struct event_thread *t = thread_here();
 
-	if (t)
-		t->copy_to = TERM_LIST(ctx->di) || TERM_BOXED(ctx->di) ? ctx->si : 0;
+	if (!t)
+		return 0;
+	t->copy_to.process = TERM_LIST(ctx->di) || TERM_BOXED(ctx->di) ? ctx->si : 0;
+	t->copy_to.epoch = switches.epoch[EVENT_COPY_OBJECT];
 	return 0;
 }
 
@@ -75,11 +77,12 @@ int event_copy_object_struct(struct pt_regs *ctx)
 	struct event_thread *t = thread_here();
 	uint64_t to;
 
-	if (!t || !t->copy_to)
+	if (!t || !t->copy_to.process)
 		return 0;
-	to = t->copy_to;
-	t->copy_to = 0;
-	copied_object(ctx, to, ctx->si);
+	to = t->copy_to.process;
+	t->copy_to.process = 0;
+	if (t->copy_to.epoch == switches.epoch[EVENT_COPY_OBJECT])
+		copied_object(ctx, to, ctx->si);
 	return 0;
 }
 
@@ -121,6 +124,7 @@ INLINE void nif_entered(struct pt_regs *ctx, uint64_t process, uint64_t code)
 		return;
 	t->nif.process = process;
 	t->nif.ts_ns = ts_ns;
+	t->nif.epoch = epoch_of(EVENT_NIF_ENTRY, EVENT_NIF_RETURN);
 	/* Now: of a dirty NIF it is another one in the end, that which takes its result. */
 	if (!read_user(code - CODE_MFA_SIZE, t->nif.mfa, CODE_MFA_SIZE))
 		t->nif.mfa[2] = EVENT_UNKNOWN; /* no arity that can be: no function */
@@ -154,7 +158,9 @@ int event_nif_return(struct pt_regs *ctx)
 	drop_return();
 	if (!t || !t->nif.process)
 		return 0;
-	nif_event(ctx, EVENT_NIF_RETURN, t->nif.process, t->nif.mfa, ts_ns - t->nif.ts_ns, ts_ns);
+	if (t->nif.epoch == epoch_of(EVENT_NIF_ENTRY, EVENT_NIF_RETURN))
+		nif_event(ctx, EVENT_NIF_RETURN, t->nif.process, t->nif.mfa, ts_ns - t->nif.ts_ns,
+			  ts_ns);
 	t->nif.process = 0;
 	return 0;
 }

@@ -96,6 +96,7 @@ int event_dist_command(struct pt_regs *ctx)
 	if (t) {
 		t->dist.port = ctx->di;
 		t->dist.bytes = bytes_out();
+		t->dist.epoch = epoch_of(EVENT_DIST_OUTPUT, EVENT_DIST_OUTPUTV);
 	}
 	return 0;
 }
@@ -113,7 +114,7 @@ int event_dist_command_return(struct pt_regs *ctx)
 	port = t->dist.port;
 	t->dist.port = 0;
 	size = bytes_out() - t->dist.bytes;
-	if (!size)
+	if (!size || t->dist.epoch != epoch_of(EVENT_DIST_OUTPUT, EVENT_DIST_OUTPUTV))
 		return 0;
 	if (read_u64(port + config.layout.port_drv_ptr, &driver) && driver &&
 	    read_u64(driver + DRIVER_OUTPUTV, &outputv) && !outputv)
@@ -139,8 +140,10 @@ int event_dsig_send(struct pt_regs *ctx)
 {
 	struct event_thread *t = thread_here();
 
-	if (t)
+	if (t) {
 		t->dist.context = ctx->di;
+		t->dist.context_epoch = switches.epoch[EVENT_DIST_PORT_BUSY];
+	}
 	return 0;
 }
 
@@ -165,7 +168,7 @@ int event_suspend(struct pt_regs *ctx)
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
-	if (!t || !t->dist.context)
+	if (!t || !t->dist.context || t->dist.context_epoch != switches.epoch[EVENT_DIST_PORT_BUSY])
 		return 0;
 	epid = epid_of(process);
 	if (!wanted_of(EVENT_DIST_PORT_BUSY, epid))

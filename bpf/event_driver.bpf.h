@@ -154,7 +154,8 @@ int event_port_task(struct pt_regs *ctx)
 	if (!t)
 		return 0;
 	read_u64(ctx->di + config.layout.runq_ports_start, &port);
-	t->port_task = port;
+	t->port_task.port = port;
+	t->port_task.epoch = switches.epoch[EVENT_PORT_SCHEDULED];
 	if (port)
 		driver_event(ctx, EVENT_PORT_SCHEDULED, port, connected_of(port), EVENT_WORD_IN, 0,
 			     0, 1);
@@ -169,10 +170,10 @@ int event_port_task_return(struct pt_regs *ctx)
 
 	if (!t)
 		return 0;
-	port = t->port_task;
-	t->port_task = 0;
+	port = t->port_task.port;
+	t->port_task.port = 0;
 	/* It may be gone by now; its memory is kept until all schedulers have gone on. */
-	if (port)
+	if (port && t->port_task.epoch == switches.epoch[EVENT_PORT_SCHEDULED])
 		driver_event(ctx, EVENT_PORT_SCHEDULED, port, connected_of(port), EVENT_WORD_OUT, 0,
 			     0, 1);
 	return 0;

@@ -326,7 +326,8 @@ INLINE void slice_ends(struct pt_regs *ctx, uint64_t process, uint64_t reduction
 	if (!t || !t->slice.process)
 		return;
 	ns = ts_ns - t->slice.ts_ns;
-	if (t->slice.process != process || ns < config.longer_than_ns) {
+	if (t->slice.process != process || ns < config.longer_than_ns ||
+	    t->slice.epoch != switches.epoch[EVENT_LONG_SCHEDULE]) {
 		t->slice.process = 0;
 		return;
 	}
@@ -353,6 +354,7 @@ INLINE void slice_begins(uint64_t process, uint64_t ts_ns)
 	if (t) {
 		t->slice.process = process;
 		t->slice.ts_ns = ts_ns;
+		t->slice.epoch = switches.epoch[EVENT_LONG_SCHEDULE];
 	}
 }
 

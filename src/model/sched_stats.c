@@ -421,7 +421,8 @@ static void was_long(struct sched_stats *s, const struct event *ev)
 	};
 	unsigned int at = MIN(s->nr_longest, SCHED_STATS_LONGEST - 1);
 
-	if (new.ns == EVENT_UNKNOWN)
+	if (new.ns > new.ts_ns ||
+	    coverage_gap(s->coverage, EVENT_LONG_SCHEDULE, new.ts_ns - new.ns))
 		return;
 	s->nr_long++;
 	if (s->nr_longest == SCHED_STATS_LONGEST && s->longest[at].ns >= new.ns)

@@ -250,6 +250,12 @@ static void tasks(void **unused)
 	assert_int_equal(event(1)->values[5], EVENT_WORD_OUT);
 	event_port_task_return(&ctx);
 	assert_null(event(2));
+	/* It began before the kind went on again. */
+	event_port_task(&ctx);
+	switches.epoch[EVENT_PORT_SCHEDULED]++;
+	event_port_task_return(&ctx);
+	assert_non_null(event(2));
+	assert_null(event(3));
 }
 
 static void loading(void **unused)

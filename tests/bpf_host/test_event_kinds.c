@@ -337,6 +337,89 @@ static void long_slices(void **unused)
 	assert_null(event(1));
 }
 
+/* What was entered before a kind went on again says nothing of what is left now. */
+static void cut_slices(void **unused)
+{
+	struct pt_regs in = {.ax = PROCESS}, out = {.si = PROCESS};
+
+	(void)unused;
+	config.event_kinds = 1ull << EVENT_LONG_SCHEDULE;
+	config.longer_than_ns = 5000;
+	event_schedule_return(&in);
+	host.now_ns += 1000000000;
+	switches.epoch[EVENT_LONG_SCHEDULE]++;
+	event_schedule(&out);
+	assert_null(event(0));
+	/* And that it came in again is seen. */
+	event_schedule_return(&in);
+	host.now_ns += 6000;
+	event_schedule(&out);
+	assert_int_equal(event(0)->values[0], 6000);
+	assert_null(event(1));
+}
+
+static void cut_calls(void **unused)
+{
+	struct pt_regs nif = {.di = PROCESS, .si = HEAP + 24};
+	struct pt_regs object = {.di = HEAP | 1, .si = OTHER}, copy = {.di = HEAP | 2, .si = 9};
+
+	(void)unused;
+	config.event_kinds = 1ull << EVENT_NIF_RETURN | 1ull << EVENT_COPY_OBJECT;
+	for (int kind = EVENT_NIF_ENTRY; kind <= EVENT_NIF_RETURN; kind++) {
+		event_nif(&nif);
+		switches.epoch[kind]++;
+		event_nif_return(&nif);
+		assert_null(event(0));
+	}
+	event_copy_object(&object);
+	switches.epoch[EVENT_COPY_OBJECT]++;
+	event_copy_object_struct(&copy);
+	assert_null(event(0));
+}
+
+static void cut_carriers(void **unused)
+{
+	struct pt_regs ctx = {.di = ALLCTR, .si = SIZE_AT, .dx = 1, .cx = SIZE_AT, .ax = CARRIER};
+
+	(void)unused;
+	put_allocator();
+	host_put_u64(SIZE_AT, 4096);
+	event_carrier_alloc(&ctx);
+	switches.epoch[EVENT_CARRIER_CREATE]++;
+	event_carrier_alloc_return(&ctx);
+	event_carrier_mseg_realloc(&ctx);
+	switches.epoch[EVENT_CARRIER_RESIZE]++;
+	event_carrier_realloc_return(&ctx);
+	assert_null(event(0));
+}
+
+/* erts_dsig_send() was left while nobody watched: what it was called with is gone. */
+static void cut_connections(void **unused)
+{
+	struct pt_regs send = {.di = HEAP + 0x600}, suspend = {.di = PROCESS}, port = {.di = PORT};
+
+	(void)unused;
+	put_connection();
+	know_scheduler();
+	host_put_u64(HEAP + 0x600 + DSIG_CONTEXT_DEP, DEP);
+	event_dsig_send(&send);
+	switches.epoch[EVENT_DIST_PORT_BUSY]++;
+	event_suspend(&suspend);
+	assert_null(event(0));
+	for (int i = 0; i < 2; i++) {
+		event_dist_command(&port);
+		put(ESDP, config.layout.sched_io_out, 1000 + i);
+		switches.epoch[i ? EVENT_DIST_OUTPUT : EVENT_DIST_OUTPUTV]++;
+		event_dist_command_return(&port);
+		assert_null(event(0));
+	}
+	/* The one does not touch the other. */
+	event_dsig_send(&send);
+	switches.epoch[EVENT_DIST_OUTPUT]++;
+	event_suspend(&suspend);
+	assert_int_equal(event(0)->kind, EVENT_DIST_PORT_BUSY);
+}
+
 static void heaps(void **unused)
 {
 	struct pt_regs ctx = {.di = PROCESS};
@@ -370,10 +453,14 @@ static void heaps(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		EVENT_TEST(carriers),	    EVENT_TEST(resizes),      EVENT_TEST(pool),
-		EVENT_TEST(carrier_faults), EVENT_TEST(exit_signals), EVENT_TEST(copies),
-		EVENT_TEST(nifs),	    EVENT_TEST(nodes),	      EVENT_TEST(outputs),
-		EVENT_TEST(busy),	    EVENT_TEST(long_slices),  EVENT_TEST(heaps),
+		EVENT_TEST(carriers),	  EVENT_TEST(resizes),
+		EVENT_TEST(pool),	  EVENT_TEST(carrier_faults),
+		EVENT_TEST(exit_signals), EVENT_TEST(copies),
+		EVENT_TEST(nifs),	  EVENT_TEST(nodes),
+		EVENT_TEST(outputs),	  EVENT_TEST(busy),
+		EVENT_TEST(long_slices),  EVENT_TEST(heaps),
+		EVENT_TEST(cut_slices),	  EVENT_TEST(cut_calls),
+		EVENT_TEST(cut_carriers), EVENT_TEST(cut_connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

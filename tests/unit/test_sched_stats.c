@@ -320,7 +320,8 @@ static void come_and_go(void **state)
 static void longest_slices(void **state)
 {
 	struct fixture *f = *state;
-	struct event ev = {.type = REC_EVENT, .u.vm = {.process = f->a, .nr_values = 3}};
+	struct event ev = {
+		.type = REC_EVENT, .ts_ns = 10000, .u.vm = {.process = f->a, .nr_values = 3}};
 
 	for (unsigned int i = 0; i < 30; i++) {
 		ev.u.vm.values[EVENT_AT(LONG_SCHEDULE, DURATION)] = 1000 + (i * 7) % 30;
@@ -330,6 +331,17 @@ static void longest_slices(void **state)
 	assert_int_equal(f->s.nr_longest, SCHED_STATS_LONGEST);
 	for (unsigned int i = 0; i < SCHED_STATS_LONGEST; i++)
 		assert_int_equal(f->s.longest[i].ns, 1029 - i);
+	/* Longer than it was watched: its end is that of another one. */
+	coverage_take(&f->coverage, EVENT_LONG_SCHEDULE, COVERAGE_OFF, 500000, 11000);
+	coverage_take(&f->coverage, EVENT_LONG_SCHEDULE, COVERAGE_ON, 500000, 15000);
+	ev.ts_ns = 17000;
+	ev.u.vm.values[EVENT_AT(LONG_SCHEDULE, DURATION)] = 7000;
+	sched_stats_add(&f->s, EVENT_LONG_SCHEDULE, &ev, EVENT_WORD_NONE, EVENT_WORD_NONE);
+	assert_int_equal(f->s.nr_long, 30);
+	ev.u.vm.values[EVENT_AT(LONG_SCHEDULE, DURATION)] = 1900;
+	sched_stats_add(&f->s, EVENT_LONG_SCHEDULE, &ev, EVENT_WORD_NONE, EVENT_WORD_NONE);
+	assert_int_equal(f->s.nr_long, 31);
+	assert_int_equal(f->s.longest[0].ns, 1900);
 }
 
 int main(void)
