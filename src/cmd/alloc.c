@@ -16,6 +16,7 @@
 #include "cmd/event_run.h"
 #include "cmd/render.h"
 #include "model/carrier_stats.h"
+#include "view/cells.h"
 #include "view/histogram.h"
 #include "view/table.h"
 
@@ -37,7 +38,7 @@ struct alloc {
 
 struct row {
 	const char *type;
-	struct carrier_row c;	 /* all zero: nothing happened */
+	struct carrier_row c;	 /* all zero: nothing happened; scaled for what was sampled */
 	const struct held *held; /* NULL: of a capture */
 	double seconds;
 };
@@ -45,20 +46,6 @@ struct row {
 #define ROW(p) ((const struct row *)(p))
 
 /* ---- columns ------------------------------------------------------------------------------ */
-
-static void add_count(struct strbuf *out, uint64_t n)
-{
-	char buf[32];
-
-	strbuf_addstr(out, units_format_count(n, buf, sizeof(buf)));
-}
-
-static void add_bytes(struct strbuf *out, uint64_t n)
-{
-	char buf[32];
-
-	strbuf_addstr(out, units_format_bytes(n, buf, sizeof(buf)));
-}
 
 static uint64_t carriers_now(const struct row *r)
 {
@@ -132,7 +119,7 @@ static uint64_t resized(const struct row *r)
 	{                                                                                          \
 		UNUSED(ctx);                                                                       \
 		if (known)                                                                         \
-			add(out, name(ROW(row)));                                                  \
+			cell_##add(out, name(ROW(row)));                                           \
 	}                                                                                          \
 	static int by_##name(const void *a, const void *b)                                         \
 	{                                                                                          \
@@ -141,18 +128,18 @@ static uint64_t resized(const struct row *r)
 		return (x < y) - (x > y);                                                          \
 	}
 
-COLUMN(created, add_count, true)
-COLUMN(created_bytes, add_bytes, true)
-COLUMN(destroyed, add_count, true)
-COLUMN(destroyed_bytes, add_bytes, true)
-COLUMN(pool_put, add_count, true)
-COLUMN(pool_get, add_count, true)
-COLUMN(resized, add_count, true)
-COLUMN(carriers_now, add_count, ROW(row)->held)
-COLUMN(bytes_now, add_bytes, ROW(row)->held)
-COLUMN(mbcs_now, add_count, ROW(row)->held)
-COLUMN(sbcs_now, add_count, ROW(row)->held)
-COLUMN(pool_now, add_count, ROW(row)->held)
+COLUMN(created, count, true)
+COLUMN(created_bytes, bytes, true)
+COLUMN(destroyed, count, true)
+COLUMN(destroyed_bytes, bytes, true)
+COLUMN(pool_put, count, true)
+COLUMN(pool_get, count, true)
+COLUMN(resized, count, true)
+COLUMN(carriers_now, count, ROW(row)->held)
+COLUMN(bytes_now, bytes, ROW(row)->held)
+COLUMN(mbcs_now, count, ROW(row)->held)
+COLUMN(sbcs_now, count, ROW(row)->held)
+COLUMN(pool_now, count, ROW(row)->held)
 
 static void text_type(struct strbuf *out, const void *row, const void *ctx)
 {
@@ -179,7 +166,7 @@ static void text_delta(struct strbuf *out, const void *row, const void *ctx)
 
 	UNUSED(ctx);
 	strbuf_addstr(out, d > 0 ? "+" : d < 0 ? "-" : "");
-	add_bytes(out, d < 0 ? 0 - (uint64_t)d : (uint64_t)d);
+	cell_bytes(out, fabs((double)d));
 }
 
 static int by_delta(const void *a, const void *b)
@@ -272,7 +259,8 @@ struct rows {
 /* Allocators of the node, then those that only events tell of. */
 static void collect(struct alloc *a, struct rows *r, double seconds)
 {
-	const struct names *names = event_run_stream(a->run)->names;
+	const struct event_stream *stream = event_run_stream(a->run);
+	const struct names *names = stream->names;
 
 	for (size_t i = 0; i < a->now.len; i++) {
 		const struct row row = {
@@ -295,6 +283,7 @@ static void collect(struct alloc *a, struct rows *r, double seconds)
 			row = &r->v.data[r->v.len - 1];
 		}
 		row->c = *c;
+		carrier_row_scale(&row->c, &stream->coverage);
 	}
 }
 
@@ -370,17 +359,22 @@ static void row_json(const struct alloc *a, struct jsonw *w, const struct row *r
 	jsonw_end_object(w);
 }
 
-static int show_json(struct alloc *a, const struct rows *r, uint64_t span_ns, double scale,
+static double created_scale(const struct alloc *a)
+{
+	return 1 / coverage_share(&event_run_stream(a->run)->coverage, EVENT_CARRIER_CREATE);
+}
+
+static int show_json(struct alloc *a, const struct rows *r, uint64_t duration_ns, double share,
 		     struct error *err)
 {
 	struct jsonw w;
 
 	event_run_json_begin(a->run, &w);
 	jsonw_begin_object(&w, "data");
-	jsonw_uint(&w, "span_ns", span_ns);
-	jsonw_double(&w, "scale", scale);
-	histogram_json(&w, "sizes", &a->stats.sizes, 1);
-	jsonw_begin_array(&w, "allocators");
+	jsonw_uint(&w, "duration_ns", duration_ns);
+	jsonw_double(&w, "share_seen", share);
+	histogram_json(&w, "sizes", &a->stats.sizes, created_scale(a));
+	jsonw_begin_array(&w, "rows");
 	for (size_t i = 0; i < r->nr; i++)
 		row_json(a, &w, &r->v.data[r->order[i]]);
 	jsonw_end_array(&w);
@@ -390,44 +384,43 @@ static int show_json(struct alloc *a, const struct rows *r, uint64_t span_ns, do
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-static void write_totals(const struct alloc *a, FILE *f, uint64_t span_ns)
+static void write_totals(FILE *f, const struct rows *r, uint64_t duration_ns)
 {
 	struct row sum = {0};
 	struct strbuf line = STRBUF_INIT;
 	char buf[32];
 
-	for (size_t i = 0; i < a->stats.rows.len; i++) {
-		const struct carrier_row *c = &a->stats.rows.data[i];
+	for (size_t i = 0; i < r->v.len; i++) {
+		const struct row *row = &r->v.data[i];
 
-		sum.c.mbcs.created += c->mbcs.created + c->sbcs.created;
-		sum.c.mbcs.created_bytes += c->mbcs.created_bytes + c->sbcs.created_bytes;
-		sum.c.mbcs.destroyed += c->mbcs.destroyed + c->sbcs.destroyed;
-		sum.c.mbcs.destroyed_bytes += c->mbcs.destroyed_bytes + c->sbcs.destroyed_bytes;
+		sum.c.mbcs.created += created(row);
+		sum.c.mbcs.created_bytes += created_bytes(row);
+		sum.c.mbcs.destroyed += destroyed(row);
+		sum.c.mbcs.destroyed_bytes += destroyed_bytes(row);
 	}
-	strbuf_addf(&line, "In %s: ", units_format_ns(span_ns, buf, sizeof(buf)));
-	add_count(&line, created(&sum));
+	strbuf_addf(&line, "In %s: ", units_format_ns(duration_ns, buf, sizeof(buf)));
+	cell_count(&line, created(&sum));
 	strbuf_addstr(&line, " carriers created (");
-	add_bytes(&line, created_bytes(&sum));
+	cell_bytes(&line, (double)created_bytes(&sum));
 	strbuf_addstr(&line, "), ");
-	add_count(&line, destroyed(&sum));
+	cell_count(&line, destroyed(&sum));
 	strbuf_addstr(&line, " destroyed (");
-	add_bytes(&line, destroyed_bytes(&sum));
+	cell_bytes(&line, (double)destroyed_bytes(&sum));
 	fprintf(f, "%s)\n", line.buf);
 	strbuf_free(&line);
 }
 
-static int show_text(struct alloc *a, const struct rows *r, uint64_t span_ns, double scale,
-		     struct error *err)
+static int show_text(struct alloc *a, const struct rows *r, uint64_t duration_ns, struct error *err)
 {
 	FILE *f = event_run_out(a->run);
 
 	event_run_begin_screen(a->run);
-	write_totals(a, f, span_ns);
+	write_totals(f, r, duration_ns);
 	event_run_tell_sampled(a->run, CARRIER_STATS_KINDS);
 	fputc('\n', f);
 	if (a->stats.sizes.nr) {
 		histogram_write(f, "sizes of those created", &a->stats.sizes, HISTOGRAM_BYTES,
-				scale);
+				created_scale(a));
 		fputc('\n', f);
 	}
 	return r->v.len ? table_write(f, &r->table, &r->options, err) : 0;
@@ -439,18 +432,18 @@ static int show(void *arg, bool last, struct error *err)
 {
 	struct alloc *a = arg;
 	struct coverage *coverage = &event_run_stream(a->run)->coverage;
-	double scale = 1 / coverage_share_of(coverage, CARRIER_STATS_KINDS);
-	uint64_t start_ns, end_ns, span_ns;
+	double share = coverage_share_of(coverage, CARRIER_STATS_KINDS);
+	uint64_t start_ns, end_ns, duration_ns;
 	struct rows rows;
 	int rc;
 
 	look(a, false);
 	event_run_span(a->run, &start_ns, &end_ns);
-	span_ns = end_ns - start_ns;
-	rc = rows_make(a, &rows, (double)span_ns / 1e9, err);
+	duration_ns = end_ns - start_ns;
+	rc = rows_make(a, &rows, (double)duration_ns / 1e9, err);
 	if (rc == 0)
-		rc = a->ctx->opt.json ? show_json(a, &rows, span_ns, scale, err)
-				      : show_text(a, &rows, span_ns, scale, err);
+		rc = a->ctx->opt.json ? show_json(a, &rows, duration_ns, share, err)
+				      : show_text(a, &rows, duration_ns, err);
 	rows_free(&rows);
 	if (!last) {
 		carrier_stats_reset(&a->stats);

@@ -414,8 +414,8 @@ const struct command commands[] = {
 		.description =
 			"How long collections take (minor ones, major ones, those of dirty "
 			"schedulers), as histograms; and a table of whose they are: count, total, "
-			"longest and mean pause, words reclaimed, and the heap after (the "
-			"largest). "
+			"longest and mean pause, words reclaimed, and the words of the heap after "
+			"the last one. "
 			"Ends after -d, at Ctrl-C or when the node exits, and then shows the "
 			"answer; --watch shows one for each interval.\n\n"
 			"  ebeam gc -p rabbit@host -d 10\n"
@@ -431,12 +431,13 @@ const struct command commands[] = {
 			"schedulers is what the normal ones have; collections on dirty schedulers "
 			"are not in that share. A major collection that follows a minor one for "
 			"want of room counts both and has the pause of both.\n\n"
-			"With -j, data has span_ns, by, scale (what counts and sums are to be "
-			"multiplied with, if events were sampled), totals, pauses (histograms: "
-			"minor, major, dirty), and groups, an array: group, minor, major, dirty, "
+			"With -j, data has duration_ns, share_seen (1: all; else all counts and "
+			"sums are scaled by what was sampled), by, longer_than_ns, totals (as "
+			"rows, with dirty_ns and scheduler_percent), pauses (histograms: minor, "
+			"major, dirty), and rows: group, name (by process), minor, major, dirty, "
 			"total_ns, max_ns, mean_ns, reclaimed (words), reclaimed_unknown "
-			"(collections that did not tell), heap and old_heap (words, after the "
-			"last one), max_heap (words of both).",
+			"(collections that did not tell), heap_after (words after the last one), "
+			"heap and old_heap (its parts), max_heap (the largest after one).",
 		.options = OPTIONS_EVENT_VIEW | OPT(GROUP_BY) | OPT(LONGER_THAN),
 		.run = cmd_gc,
 	},
@@ -457,7 +458,14 @@ const struct command commands[] = {
 			"An allocator with much churn gets and returns carriers all the time: "
 			"larger carriers (+M) may help. DELTA is what it has more or less than "
 			"before, single blocks that changed their size included. Who needed the "
-			"memory is told by 'ebeam events -e alloc --stack'.",
+			"memory is told by 'ebeam events -e alloc --stack'.\n\n"
+			"With -j, data has duration_ns, share_seen (1: all; else all counts and "
+			"sums are scaled by what was sampled), sizes (a histogram of those "
+			"created, bytes), and rows: type, churn (a second), mbcs and sbcs "
+			"(created, created_bytes, destroyed, destroyed_bytes), resized, "
+			"grown_bytes, shrunk_bytes, pool_put, pool_put_bytes, pool_get, "
+			"pool_get_bytes, begin and now (what the node had and has; null of a "
+			"capture: mbcs, mbcs_bytes, sbcs, sbcs_bytes, pool, pool_bytes).",
 		.options = OPTIONS_EVENT_VIEW,
 		.run = cmd_alloc,
 	},
@@ -529,13 +537,14 @@ const struct command commands[] = {
 			"scheduler, suspended, or as the process exits. --longer-than says which "
 			"slices are long (10ms): only of those a stack is taken, at their end. "
 			"With --process nothing is said of schedulers.\n\n"
-			"With -j, data has span_ns, by, scale (what counts and sums of slices are "
-			"to be multiplied with, if events were sampled; percentages are of the "
-			"time that was watched), utilization, schedulers (type, scheduler, "
-			"utilization, processes, slices), totals, left (how slices ended), "
-			"histograms (run_queue, dirty_run_queue, slices, dirty_slices: ns; "
-			"reductions), longest (duration_ns, pid, name, entry, reductions, type, "
-			"scheduler, stack), and groups, an array: group, slices, time_ns, "
+			"With -j, data has duration_ns, share_seen (1: all; else all counts are "
+			"scaled by what was sampled and times by what was watched; percentages "
+			"are of the time that was watched), by, utilization, schedulers (type, "
+			"scheduler, utilization, processes, slices), totals (as rows, with "
+			"unknown_waits and untracked), left (how slices ended), histograms "
+			"(run_queue, dirty_run_queue, slices, dirty_slices: ns; reductions), "
+			"long_slices, longest (duration_ns, pid, name, entry, reductions, type, "
+			"scheduler, stack), and rows: group, name (by process), slices, time_ns, "
 			"dirty_ns, mean_ns, max_ns, reductions, waits, wait_ns, mean_wait_ns, "
 			"max_wait_ns.",
 		.options = OPTIONS_EVENT_VIEW | OPT(GROUP_BY) | OPT(LONGER_THAN),

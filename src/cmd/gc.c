@@ -14,6 +14,7 @@
 #include "cmd/event_run.h"
 #include "cmd/render.h"
 #include "model/gc_stats.h"
+#include "view/cells.h"
 #include "view/histogram.h"
 #include "view/table.h"
 
@@ -36,13 +37,23 @@ struct row {
 
 /* What cells need besides their row. */
 struct cells {
-	double scale;	  /* of counts and times, for what was sampled */
-	uint64_t span_ns; /* of the answer */
+	double scale;	      /* of counts and times, for what was sampled */
+	uint64_t duration_ns; /* of the answer */
 };
 
 static uint64_t nr_of(const struct gc_count *c)
 {
 	return c->minor + c->major;
+}
+
+/* Words of both heaps after the last collection; EVENT_UNKNOWN = not known. */
+static uint64_t heap_after(const struct gc_count *c)
+{
+	uint64_t both;
+
+	if (c->heap == EVENT_UNKNOWN || c->old_heap == EVENT_UNKNOWN)
+		return EVENT_UNKNOWN;
+	return __builtin_add_overflow(c->heap, c->old_heap, &both) ? UINT64_MAX - 1 : both;
 }
 
 static uint64_t mean_ns(const struct gc_count *c)
@@ -54,25 +65,13 @@ static uint64_t mean_ns(const struct gc_count *c)
 
 static void add_count(struct strbuf *out, uint64_t n, const void *ctx)
 {
-	char buf[32];
-
-	strbuf_addstr(out, units_format_count(units_scale(n, ((const struct cells *)ctx)->scale),
-					      buf, sizeof(buf)));
-}
-
-static void add_ns(struct strbuf *out, uint64_t ns)
-{
-	char buf[32];
-
-	strbuf_addstr(out, units_format_ns(ns, buf, sizeof(buf)));
+	cell_count(out, units_scale(n, ((const struct cells *)ctx)->scale));
 }
 
 static void add_words(struct strbuf *out, uint64_t words)
 {
-	char buf[32];
-
 	if (words != EVENT_UNKNOWN)
-		strbuf_addstr(out, units_format_count(words, buf, sizeof(buf)));
+		cell_count(out, words);
 }
 
 #define COUNT(r) (((const struct row *)(r))->c)
@@ -91,24 +90,26 @@ static void add_words(struct strbuf *out, uint64_t words)
                                                                                                    \
 		return (left < right) - (left > right);                                            \
 	}
-#define MINOR(c)     ((c)->minor)
-#define MAJOR(c)     ((c)->major)
-#define DIRTY(c)     ((c)->dirty)
-#define TOTAL(c)     ((c)->total_ns)
-#define MAX_NS(c)    ((c)->max_ns)
-#define RECLAIMED(c) ((c)->reclaimed)
-#define HEAP(c)	     ((c)->heap + 1) /* not known is least */
-#define OLD_HEAP(c)  ((c)->old_heap + 1)
-#define MAX_HEAP(c)  ((c)->max_heap)
+#define MINOR(c)      ((c)->minor)
+#define MAJOR(c)      ((c)->major)
+#define DIRTY(c)      ((c)->dirty)
+#define TOTAL(c)      ((c)->total_ns)
+#define MAX_NS(c)     ((c)->max_ns)
+#define RECLAIMED(c)  ((c)->reclaimed)
+#define HEAP_AFTER(c) (heap_after(c) + 1) /* not known is least */
+#define HEAP(c)	      ((c)->heap + 1)
+#define OLD_HEAP(c)   ((c)->old_heap + 1)
+#define MAX_HEAP(c)   ((c)->max_heap)
 
 COLUMN_TEXT(minor, add_count(out, COUNT(row)->minor, ctx))
 COLUMN_TEXT(major, add_count(out, COUNT(row)->major, ctx))
 COLUMN_TEXT(dirty, add_count(out, COUNT(row)->dirty, ctx))
 COLUMN_TEXT(total,
-	    add_ns(out, units_scale(COUNT(row)->total_ns, ((const struct cells *)ctx)->scale)))
-COLUMN_TEXT(max, add_ns(out, COUNT(row)->max_ns))
-COLUMN_TEXT(mean, add_ns(out, mean_ns(COUNT(row))))
+	    cell_ns(out, units_scale(COUNT(row)->total_ns, ((const struct cells *)ctx)->scale)))
+COLUMN_TEXT(max, cell_ns(out, COUNT(row)->max_ns))
+COLUMN_TEXT(mean, cell_ns(out, mean_ns(COUNT(row))))
 COLUMN_TEXT(reclaimed, add_count(out, COUNT(row)->reclaimed, ctx))
+COLUMN_TEXT(heap_after, add_words(out, heap_after(COUNT(row))))
 COLUMN_TEXT(heap, add_words(out, COUNT(row)->heap))
 COLUMN_TEXT(old_heap, add_words(out, COUNT(row)->old_heap))
 COLUMN_TEXT(max_heap, add_words(out, COUNT(row)->max_heap))
@@ -119,6 +120,7 @@ COLUMN_ORDER(total, TOTAL)
 COLUMN_ORDER(max, MAX_NS)
 COLUMN_ORDER(mean, mean_ns)
 COLUMN_ORDER(reclaimed, RECLAIMED)
+COLUMN_ORDER(heap_after, HEAP_AFTER)
 COLUMN_ORDER(heap, HEAP)
 COLUMN_ORDER(old_heap, OLD_HEAP)
 COLUMN_ORDER(max_heap, MAX_HEAP)
@@ -148,9 +150,10 @@ static const struct table_column columns[] = {
 	{"max_ns", "MAX", TABLE_RIGHT, false, text_max, compare_max},
 	{"mean_ns", "MEAN", TABLE_RIGHT, false, text_mean, compare_mean},
 	{"reclaimed", "RECLAIMED", TABLE_RIGHT, false, text_reclaimed, compare_reclaimed},
+	{"heap_after", "HEAP AFTER", TABLE_RIGHT, false, text_heap_after, compare_heap_after},
 	{"heap", "HEAP", TABLE_RIGHT, true, text_heap, compare_heap},
 	{"old_heap", "OLD HEAP", TABLE_RIGHT, true, text_old_heap, compare_old_heap},
-	{"max_heap", "HEAP AFTER", TABLE_RIGHT, false, text_max_heap, compare_max_heap},
+	{"max_heap", "MAX HEAP", TABLE_RIGHT, true, text_max_heap, compare_max_heap},
 	{"group", "WHOSE", TABLE_LEFT, false, text_group, NULL},
 	{"name", "NAME", TABLE_LEFT, true, text_name, NULL},
 	{0},
@@ -210,19 +213,19 @@ static void words_json(struct jsonw *w, const char *key, uint64_t words)
 		jsonw_uint(w, key, words);
 }
 
-static void count_json(struct jsonw *w, const struct gc_count *c)
+static void count_json(struct jsonw *w, const struct gc_count *c, double scale)
 {
-	jsonw_uint(w, "minor", c->minor);
-	jsonw_uint(w, "major", c->major);
-	jsonw_uint(w, "dirty", c->dirty);
-	jsonw_uint(w, "total_ns", c->total_ns);
+	jsonw_uint(w, "minor", units_scale(c->minor, scale));
+	jsonw_uint(w, "major", units_scale(c->major, scale));
+	jsonw_uint(w, "dirty", units_scale(c->dirty, scale));
+	jsonw_uint(w, "total_ns", units_scale(c->total_ns, scale));
 	jsonw_uint(w, "max_ns", c->max_ns);
 	jsonw_uint(w, "mean_ns", mean_ns(c));
-	jsonw_uint(w, "reclaimed", c->reclaimed);
-	jsonw_uint(w, "reclaimed_unknown", c->unknown);
+	jsonw_uint(w, "reclaimed", units_scale(c->reclaimed, scale));
+	jsonw_uint(w, "reclaimed_unknown", units_scale(c->unknown, scale));
 }
 
-static void row_json(struct jsonw *w, const struct row *r)
+static void row_json(struct jsonw *w, const struct row *r, double scale)
 {
 	const struct process_groups *g = &r->stats->groups;
 	struct strbuf text = STRBUF_INIT;
@@ -235,7 +238,8 @@ static void row_json(struct jsonw *w, const struct row *r)
 		text_name(&text, r, NULL);
 		jsonw_string(w, "name", text.len ? text.buf : NULL);
 	}
-	count_json(w, r->c);
+	count_json(w, r->c, scale);
+	words_json(w, "heap_after", heap_after(r->c));
 	words_json(w, "heap", r->c->heap);
 	words_json(w, "old_heap", r->c->old_heap);
 	jsonw_uint(w, "max_heap", r->c->max_heap);
@@ -243,10 +247,10 @@ static void row_json(struct jsonw *w, const struct row *r)
 	strbuf_free(&text);
 }
 
-static double share_of_time(const struct gc *gc, uint64_t span_ns, double scale)
+static double share_of_time(const struct gc *gc, uint64_t duration_ns, double scale)
 {
 	const struct gc_stats *s = &gc->stats;
-	double all = (double)span_ns * event_run_stream(gc->run)->schedulers;
+	double all = (double)duration_ns * event_run_stream(gc->run)->schedulers;
 
 	return all > 0 ? 100 * (double)(s->total.total_ns - s->dirty_ns) * scale / all : NAN;
 }
@@ -259,26 +263,26 @@ static int show_json(const struct gc *gc, const struct rows *r, const struct cel
 
 	event_run_json_begin(gc->run, &w);
 	jsonw_begin_object(&w, "data");
-	jsonw_uint(&w, "span_ns", cells->span_ns);
+	jsonw_uint(&w, "duration_ns", cells->duration_ns);
+	jsonw_double(&w, "share_seen", 1 / cells->scale);
 	jsonw_string(&w, "by", process_group_by_name(s->groups.by));
 	jsonw_uint(&w, "longer_than_ns", s->longer_than_ns);
-	jsonw_double(&w, "scale", cells->scale);
 	jsonw_begin_object(&w, "totals");
-	count_json(&w, &s->total);
-	jsonw_uint(&w, "dirty_ns", s->dirty_ns);
-	jsonw_double(&w, "scheduler_percent", share_of_time(gc, cells->span_ns, cells->scale));
+	count_json(&w, &s->total, cells->scale);
+	jsonw_uint(&w, "dirty_ns", units_scale(s->dirty_ns, cells->scale));
+	jsonw_double(&w, "scheduler_percent", share_of_time(gc, cells->duration_ns, cells->scale));
 	jsonw_end_object(&w);
 	jsonw_begin_object(&w, "pauses");
-	histogram_json(&w, "minor", &s->minor, 1);
-	histogram_json(&w, "major", &s->major, 1);
-	histogram_json(&w, "dirty", &s->dirty, 1);
+	histogram_json(&w, "minor", &s->minor, cells->scale);
+	histogram_json(&w, "major", &s->major, cells->scale);
+	histogram_json(&w, "dirty", &s->dirty, cells->scale);
 	jsonw_end_object(&w);
 	if (gc->ctx->opt.watch_ns)
-		jsonw_begin_array(&w, "groups");
+		jsonw_begin_array(&w, "rows");
 	else
-		jsonw_begin_rows(&w, "groups");
+		jsonw_begin_rows(&w, "rows");
 	for (size_t i = 0; i < r->nr; i++)
-		row_json(&w, &r->v.data[r->order[i]]);
+		row_json(&w, &r->v.data[r->order[i]], cells->scale);
 	jsonw_end_array(&w);
 	jsonw_end_object(&w);
 	return event_run_json_end(gc->run, &w, err);
@@ -289,12 +293,12 @@ static int show_json(const struct gc *gc, const struct rows *r, const struct cel
 static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells)
 {
 	const struct gc_count *c = &gc->stats.total;
-	double share = share_of_time(gc, cells->span_ns, cells->scale);
+	double share = share_of_time(gc, cells->duration_ns, cells->scale);
 	struct strbuf line = STRBUF_INIT;
 	char text[32];
 
 	strbuf_addstr(&line, "In ");
-	add_ns(&line, cells->span_ns);
+	cell_ns(&line, cells->duration_ns);
 	strbuf_addstr(&line, ": ");
 	add_count(&line, nr_of(c), cells);
 	strbuf_addstr(&line, " collections");
@@ -308,7 +312,7 @@ static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells
 	strbuf_addstr(&line, " major; ");
 	add_count(&line, c->dirty, cells);
 	strbuf_addstr(&line, " on dirty schedulers), ");
-	add_ns(&line, units_scale(c->total_ns, cells->scale));
+	cell_ns(&line, units_scale(c->total_ns, cells->scale));
 	if (!isnan(share))
 		strbuf_addf(&line, ", %.*f %% of the time of %u schedulers", share < 1 ? 2 : 1,
 			    share, event_run_stream(gc->run)->schedulers);
@@ -376,7 +380,7 @@ static int show(void *arg, bool last, struct error *err)
 
 	open_stats(gc);
 	event_run_span(gc->run, &start_ns, &end_ns);
-	cells.span_ns = end_ns - start_ns;
+	cells.duration_ns = end_ns - start_ns;
 	rc = rows_make(gc, &cells, &rows, err);
 	if (rc == 0)
 		rc = gc->ctx->opt.json ? show_json(gc, &rows, &cells, err)

@@ -9,8 +9,6 @@
 
 #include "base/compiler.h"
 
-#define LONG_SCHEDULE (1ull << EVENT_LONG_SCHEDULE)
-
 /* Of a capture watching may be told to have begun later than at its first event, or not at all. */
 static void open_stats(struct sched *sched, uint64_t first_ns)
 {

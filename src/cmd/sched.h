@@ -7,6 +7,8 @@
 #include "model/sched_stats.h"
 #include "view/table.h"
 
+#define LONG_SCHEDULE (1ull << EVENT_LONG_SCHEDULE)
+
 struct sched {
 	struct command_context *ctx;
 	struct event_run *run;
@@ -18,7 +20,7 @@ struct sched {
 
 extern const struct table_column sched_columns[];
 
-/* The answer about an interval of span_ns, of which watched_ns were watched. */
-int sched_show(struct sched *sched, uint64_t span_ns, uint64_t watched_ns, struct error *err);
+/* The answer about an interval of duration_ns, of which watched_ns were watched. */
+int sched_show(struct sched *sched, uint64_t duration_ns, uint64_t watched_ns, struct error *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/xalloc.h"
 #include "cmd/render.h"
 #include "cmd/sched.h"
+#include "view/cells.h"
 #include "view/histogram.h"
 
 #define DEFAULT_ROWS 20 /* of text */
@@ -18,10 +19,11 @@
 struct answer {
 	const struct sched *sched;
 	const struct sched_stats *stats;
-	double scale; /* of counts of slices, for what was sampled */
+	double scale;	   /* of counts of slices, for what was sampled */
+	double long_scale; /* of those that were long */
 	/* Of times: how much of the time was watched, as probes lengthen what goes on meanwhile. */
 	double time_scale;
-	uint64_t span_ns;
+	uint64_t duration_ns;
 };
 
 /* A row of the table. */
@@ -38,16 +40,7 @@ static uint64_t mean(uint64_t sum, uint64_t nr)
 
 static void add_count(struct strbuf *out, uint64_t n, double scale)
 {
-	char buf[32];
-
-	strbuf_addstr(out, units_format_count(units_scale(n, scale), buf, sizeof(buf)));
-}
-
-static void add_ns(struct strbuf *out, uint64_t ns)
-{
-	char buf[32];
-
-	strbuf_addstr(out, units_format_ns(ns, buf, sizeof(buf)));
+	cell_count(out, units_scale(n, scale));
 }
 
 static void add_percent(struct strbuf *out, double percent)
@@ -80,15 +73,15 @@ static void add_percent(struct strbuf *out, double percent)
 		return (x < y) - (x > y);                                                          \
 	}
 
-COLUMN(time, c->time_ns, add_ns(out, units_scale(v, TIME_SCALE(ctx))))
-COLUMN(dirty, c->dirty_ns, add_ns(out, units_scale(v, TIME_SCALE(ctx))))
+COLUMN(time, c->time_ns, cell_ns(out, units_scale(v, TIME_SCALE(ctx))))
+COLUMN(dirty, c->dirty_ns, cell_ns(out, units_scale(v, TIME_SCALE(ctx))))
 COLUMN(slices, c->slices, add_count(out, v, SCALE(ctx)))
-COLUMN(mean, mean(c->time_ns, c->slices), add_ns(out, v))
-COLUMN(max, c->max_ns, add_ns(out, v))
+COLUMN(mean, mean(c->time_ns, c->slices), cell_ns(out, v))
+COLUMN(max, c->max_ns, cell_ns(out, v))
 COLUMN(reductions, c->reductions, add_count(out, v, SCALE(ctx)))
-COLUMN(wait, c->wait_ns, add_ns(out, units_scale(v, TIME_SCALE(ctx))))
-COLUMN(mean_wait, mean(c->wait_ns, c->waits), add_ns(out, v))
-COLUMN(max_wait, c->max_wait_ns, add_ns(out, v))
+COLUMN(wait, c->wait_ns, cell_ns(out, units_scale(v, TIME_SCALE(ctx))))
+COLUMN(mean_wait, mean(c->wait_ns, c->waits), cell_ns(out, v))
+COLUMN(max_wait, c->max_wait_ns, cell_ns(out, v))
 
 static void text_group(struct strbuf *out, const void *row, const void *ctx)
 {
@@ -110,9 +103,9 @@ static void text_share(struct strbuf *out, const void *row, const void *ctx)
 {
 	const struct answer *a = ctx;
 
-	if (a->span_ns)
-		add_percent(out,
-			    100 * a->time_scale * (double)COUNT(row)->time_ns / (double)a->span_ns);
+	if (a->duration_ns)
+		add_percent(out, 100 * a->time_scale * (double)COUNT(row)->time_ns /
+					 (double)a->duration_ns);
 }
 
 const struct table_column sched_columns[] = {
@@ -211,7 +204,6 @@ static int write_cpus(FILE *f, const struct answer *a, struct error *err)
 	uint32_t *order = xcalloc(s->cpus.len + 1, sizeof(*order));
 	VEC(struct sched_cpu) shown = {0};
 	unsigned int idle = 0;
-	struct strbuf line = STRBUF_INIT;
 	struct table table;
 	const struct table_options options = {
 		.color = render_color(&a->sched->ctx->opt, f),
@@ -234,7 +226,6 @@ static int write_cpus(FILE *f, const struct answer *a, struct error *err)
 		rc = table_write(f, &table, &options, err);
 	if (idle)
 		fprintf(f, "%u dirty schedulers did nothing\n", idle);
-	strbuf_free(&line);
 	vec_free(&shown);
 	free(order);
 	return rc;
@@ -265,7 +256,7 @@ static void cpus_json(struct jsonw *w, const struct answer *a)
 		jsonw_uint(w, "scheduler", cpu->number);
 		clock_json(w, "utilization", sched_cpu_clock(cpu));
 		clock_json(w, "processes", &cpu->busy);
-		jsonw_uint(w, "slices", cpu->slices);
+		jsonw_uint(w, "slices", units_scale(cpu->slices, a->scale));
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
@@ -302,7 +293,7 @@ static void write_long(FILE *f, const struct names *n, const struct sched_long *
 	uint32_t stack = l->stack;
 
 	strbuf_addstr(&line, "  ");
-	add_ns(&line, l->ns);
+	cell_ns(&line, l->ns);
 	strbuf_addf(&line, "  %s  ", p ? p->pid : "-");
 	process_group_name_of(n, l->process, &line);
 	if (t)
@@ -332,7 +323,7 @@ static void write_longest(FILE *f, const struct answer *a)
 
 	if (!s->nr_longest)
 		return;
-	add_count(&line, s->nr_long, 1);
+	add_count(&line, s->nr_long, a->long_scale);
 	fprintf(f, "\nlongest slices (of %s that were long), with the stack at their end\n",
 		line.buf);
 	for (unsigned int i = 0; i < s->nr_longest; i++)
@@ -415,21 +406,21 @@ static int rows_make(const struct answer *a, struct rows *r, struct error *err)
 	return table_order(&r->table, &r->options, &r->order, &r->nr, err);
 }
 
-static void count_json(struct jsonw *w, const struct sched_count *c)
+static void count_json(struct jsonw *w, const struct sched_count *c, const struct answer *a)
 {
-	jsonw_uint(w, "slices", c->slices);
-	jsonw_uint(w, "time_ns", c->time_ns);
-	jsonw_uint(w, "dirty_ns", c->dirty_ns);
+	jsonw_uint(w, "slices", units_scale(c->slices, a->scale));
+	jsonw_uint(w, "time_ns", units_scale(c->time_ns, a->time_scale));
+	jsonw_uint(w, "dirty_ns", units_scale(c->dirty_ns, a->time_scale));
 	jsonw_uint(w, "mean_ns", mean(c->time_ns, c->slices));
 	jsonw_uint(w, "max_ns", c->max_ns);
-	jsonw_uint(w, "reductions", c->reductions);
-	jsonw_uint(w, "waits", c->waits);
-	jsonw_uint(w, "wait_ns", c->wait_ns);
+	jsonw_uint(w, "reductions", units_scale(c->reductions, a->scale));
+	jsonw_uint(w, "waits", units_scale(c->waits, a->scale));
+	jsonw_uint(w, "wait_ns", units_scale(c->wait_ns, a->time_scale));
 	jsonw_uint(w, "mean_wait_ns", mean(c->wait_ns, c->waits));
 	jsonw_uint(w, "max_wait_ns", c->max_wait_ns);
 }
 
-static void row_json(struct jsonw *w, const struct row *r)
+static void row_json(struct jsonw *w, const struct row *r, const struct answer *a)
 {
 	struct strbuf text = STRBUF_INIT;
 
@@ -441,7 +432,7 @@ static void row_json(struct jsonw *w, const struct row *r)
 		text_name(&text, r, NULL);
 		jsonw_string(w, "name", text.len ? text.buf : NULL);
 	}
-	count_json(w, r->c);
+	count_json(w, r->c, a);
 	jsonw_end_object(w);
 	strbuf_free(&text);
 }
@@ -456,33 +447,33 @@ static int show_json(const struct answer *a, const struct rows *r, struct error 
 
 	event_run_json_begin(a->sched->run, &w);
 	jsonw_begin_object(&w, "data");
-	jsonw_uint(&w, "span_ns", a->span_ns);
+	jsonw_uint(&w, "duration_ns", a->duration_ns);
+	jsonw_double(&w, "share_seen", 1 / a->scale);
 	jsonw_string(&w, "by", process_group_by_name(s->groups.by));
-	jsonw_double(&w, "scale", a->scale);
-	jsonw_double(&w, "time_scale", a->time_scale);
 	cpus_json(&w, a);
 	jsonw_begin_object(&w, "totals");
-	count_json(&w, &s->total);
-	jsonw_uint(&w, "unknown_waits", s->unknown_waits);
-	jsonw_uint(&w, "untracked", s->untracked);
+	count_json(&w, &s->total, a);
+	jsonw_uint(&w, "unknown_waits", units_scale(s->unknown_waits, a->scale));
+	jsonw_uint(&w, "untracked", units_scale(s->untracked, a->scale));
 	jsonw_end_object(&w);
 	jsonw_begin_object(&w, "left");
 	for (int i = 0; i < NR_SCHED_LEFT; i++)
-		jsonw_uint(&w, sched_left_name((enum sched_left)i), s->left[i]);
+		jsonw_uint(&w, sched_left_name((enum sched_left)i),
+			   units_scale(s->left[i], a->scale));
 	jsonw_end_object(&w);
-	histogram_json(&w, "run_queue", &s->run_queue, 1);
-	histogram_json(&w, "dirty_run_queue", &s->dirty_run_queue, 1);
-	histogram_json(&w, "slices", &s->slices, 1);
-	histogram_json(&w, "dirty_slices", &s->dirty_slices, 1);
-	histogram_json(&w, "reductions", &s->reductions, 1);
-	jsonw_uint(&w, "long_slices", s->nr_long);
+	histogram_json(&w, "run_queue", &s->run_queue, a->scale);
+	histogram_json(&w, "dirty_run_queue", &s->dirty_run_queue, a->scale);
+	histogram_json(&w, "slices", &s->slices, a->scale);
+	histogram_json(&w, "dirty_slices", &s->dirty_slices, a->scale);
+	histogram_json(&w, "reductions", &s->reductions, a->scale);
+	jsonw_uint(&w, "long_slices", units_scale(s->nr_long, a->long_scale));
 	(watch ? jsonw_begin_array : jsonw_begin_rows)(&w, "longest");
 	for (unsigned int i = 0; i < s->nr_longest; i++)
 		long_json(&w, s->names, &s->longest[i]);
 	jsonw_end_array(&w);
-	(watch ? jsonw_begin_array : jsonw_begin_rows)(&w, "groups");
+	(watch ? jsonw_begin_array : jsonw_begin_rows)(&w, "rows");
 	for (size_t i = 0; i < r->nr; i++)
-		row_json(&w, &r->v.data[r->order[i]]);
+		row_json(&w, &r->v.data[r->order[i]], a);
 	jsonw_end_array(&w);
 	jsonw_end_object(&w);
 	return event_run_json_end(a->sched->run, &w, err);
@@ -515,7 +506,7 @@ static void write_left(FILE *f, const struct answer *a)
 static void write_head(FILE *f, const struct answer *a)
 {
 	const struct sched_stats *s = a->stats;
-	double seconds = (double)a->span_ns / 1e9;
+	double seconds = (double)a->duration_ns / 1e9;
 	uint64_t on_ns = 0, known_ns = 0;
 	struct strbuf line = STRBUF_INIT;
 	char text[32];
@@ -541,7 +532,7 @@ static void write_head(FILE *f, const struct answer *a)
 	}
 	strbuf_addf(&line, "  longer than %s: ",
 		    units_format_ns(event_run_longer_than(a->sched->run), text, sizeof(text)));
-	add_count(&line, s->nr_long, 1);
+	add_count(&line, s->nr_long, a->long_scale);
 	fprintf(f, "%s\n", line.buf);
 	strbuf_free(&line);
 }
@@ -555,7 +546,7 @@ static int show_text(const struct answer *a, const struct rows *r, struct error 
 
 	event_run_begin_screen(a->sched->run);
 	write_head(f, a);
-	event_run_tell_sampled(a->sched->run, SCHED_STATS_KINDS);
+	event_run_tell_sampled(a->sched->run, SCHED_STATS_KINDS | LONG_SCHEDULE);
 	fputc('\n', f);
 	rc = write_cpus(f, a, err);
 	fputs(s->cpus.len ? "\n" : "", f);
@@ -589,16 +580,17 @@ static int show_text(const struct answer *a, const struct rows *r, struct error 
 	return rc;
 }
 
-int sched_show(struct sched *sched, uint64_t span_ns, uint64_t watched_ns, struct error *err)
+int sched_show(struct sched *sched, uint64_t duration_ns, uint64_t watched_ns, struct error *err)
 {
 	const struct answer a = {
 		.sched = sched,
 		.stats = &sched->stats,
 		.scale = 1 / coverage_share(sched->stats.coverage, EVENT_PROCESS_SCHEDULED),
-		.time_scale = watched_ns && watched_ns < span_ns
-				      ? (double)span_ns / (double)watched_ns
+		.long_scale = 1 / coverage_share(sched->stats.coverage, EVENT_LONG_SCHEDULE),
+		.time_scale = watched_ns && watched_ns < duration_ns
+				      ? (double)duration_ns / (double)watched_ns
 				      : 1,
-		.span_ns = span_ns,
+		.duration_ns = duration_ns,
 	};
 	struct rows rows;
 	int rc = rows_make(&a, &rows, err);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "event/catalogue.h"
 #include "model/event_stream.h"
 
@@ -72,6 +73,33 @@ void carrier_stats_reset(struct carrier_stats *s)
 void carrier_stats_free(struct carrier_stats *s)
 {
 	vec_free(&s->rows);
+}
+
+static void scale_count(struct carrier_count *c, double created, double destroyed)
+{
+	c->created = units_scale(c->created, created);
+	c->created_bytes = units_scale(c->created_bytes, created);
+	c->destroyed = units_scale(c->destroyed, destroyed);
+	c->destroyed_bytes = units_scale(c->destroyed_bytes, destroyed);
+}
+
+void carrier_row_scale(struct carrier_row *r, const struct coverage *coverage)
+{
+	double created = 1 / coverage_share(coverage, EVENT_CARRIER_CREATE);
+	double destroyed = 1 / coverage_share(coverage, EVENT_CARRIER_DESTROY);
+	double resized = 1 / coverage_share(coverage, EVENT_CARRIER_RESIZE);
+	double put = 1 / coverage_share(coverage, EVENT_CARRIER_POOL_PUT);
+	double got = 1 / coverage_share(coverage, EVENT_CARRIER_POOL_GET);
+
+	scale_count(&r->mbcs, created, destroyed);
+	scale_count(&r->sbcs, created, destroyed);
+	r->resized = units_scale(r->resized, resized);
+	r->grown_bytes = units_scale(r->grown_bytes, resized);
+	r->shrunk_bytes = units_scale(r->shrunk_bytes, resized);
+	r->pool_put = units_scale(r->pool_put, put);
+	r->pool_put_bytes = units_scale(r->pool_put_bytes, put);
+	r->pool_get = units_scale(r->pool_get, got);
+	r->pool_get_bytes = units_scale(r->pool_get_bytes, got);
 }
 
 uint64_t carrier_row_churn(const struct carrier_row *r)

@@ -13,6 +13,7 @@
 #include "base/histogram.h"
 #include "base/vec.h"
 #include "event/event.h"
+#include "model/coverage.h"
 
 /* Kinds that it takes. */
 #define CARRIER_STATS_KINDS                                                                        \
@@ -47,6 +48,8 @@ void carrier_stats_add(struct carrier_stats *s, enum event_kind kind, const stru
 void carrier_stats_reset(struct carrier_stats *s);
 void carrier_stats_free(struct carrier_stats *s);
 
+/* Makes of what was seen what it stands for, kind by kind, if some was sampled. */
+void carrier_row_scale(struct carrier_row *r, const struct coverage *coverage);
 /* Carriers made and given back, of both kinds. */
 uint64_t carrier_row_churn(const struct carrier_row *r);
 /* By how much the bytes have changed. */

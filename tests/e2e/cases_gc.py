@@ -9,15 +9,15 @@ ENDS = ("gc_minor_end", "gc_major_end")
 
 
 def group_of(data, name):
-    found = [g for g in data["groups"] if g["group"] == name]
-    check_equal(len(found), 1, f"groups {name} of {[g['group'] for g in data['groups']]}")
+    found = [g for g in data["rows"] if g["group"] == name]
+    check_equal(len(found), 1, f"groups {name} of {[g['group'] for g in data['rows']]}")
     return found[0]
 
 
 def check_sums(data):
     """What must hold of any answer."""
     for field in ("minor", "major", "dirty", "total_ns", "reclaimed", "reclaimed_unknown"):
-        check_equal(sum(g[field] for g in data["groups"]), data["totals"][field],
+        check_equal(sum(g[field] for g in data["rows"]), data["totals"][field],
                     f"sum of {field} of all groups")
     pauses = sum(h["sum"] for h in data["pauses"].values())
     check_equal(pauses, data["totals"]["total_ns"], "sum of the histograms")
@@ -56,6 +56,8 @@ def traced(ctx):
     check_equal([g["minor"], g["major"]], [len(e) for e in ends], "minor and major ones")
     last = [e for e in truth["events"] if e["kind"] in ENDS][-1]
     check_equal((g["heap"], g["old_heap"]), (last["heap"], last["old_heap"]), "the heap after")
+    check_equal(g["heap_after"], last["heap"] + last["old_heap"], "both together")
+    check_equal(data["share_seen"], 1, "share seen")
     largest = max(e["heap"] + e["old_heap"] for e in truth["events"] if e["kind"] in ENDS)
     check_equal(g["max_heap"], largest, "the largest heap")
     check(g["dirty"] >= 3, f"dirty ones: {g}")
@@ -101,7 +103,7 @@ def capture(ctx):
         check_sums(data)
         totals = expected(ends)
         check_equal({k: data["totals"][k] for k in totals}, totals, f"totals by {by}")
-        for g in data["groups"] if key else ():
+        for g in data["rows"] if key else ():
             mine = [e for e in ends if key(e) == g["group"]]
             if mine:
                 wanted = expected(mine)
@@ -146,7 +148,7 @@ def watching(ctx):
     answers = watch.answers()
     check_equal(len(answers), len(watch.out.decode().splitlines()), "one answer a line")
     check(len(answers) >= 2, "answers")
-    own = [g for a in answers for g in a["data"]["groups"] if g["group"] == truth["pid"]]
+    own = [g for a in answers for g in a["data"]["rows"] if g["group"] == truth["pid"]]
     for kind, field in zip(ENDS, ("minor", "major")):
         check_equal(sum(g[field] for g in own), len(of(truth["events"], kind)), kind)
 

@@ -13,8 +13,8 @@ TYPES = {"normal": "normal", "cpu": "dirty_cpu", "io": "dirty_io"}
 
 
 def group_of(data, name):
-    found = [g for g in data["groups"] if g["group"] == name]
-    check_equal(len(found), 1, f"groups {name} of {[g['group'] for g in data['groups']]}")
+    found = [g for g in data["rows"] if g["group"] == name]
+    check_equal(len(found), 1, f"groups {name} of {[g['group'] for g in data['rows']]}")
     return found[0]
 
 
@@ -22,7 +22,7 @@ def check_sums(data):
     """What must hold of any answer."""
     totals = data["totals"]
     for field in ("slices", "time_ns", "dirty_ns", "reductions", "waits", "wait_ns"):
-        check_equal(sum(g[field] for g in data["groups"]), totals[field], f"sum of {field}")
+        check_equal(sum(g[field] for g in data["rows"]), totals[field], f"sum of {field}")
     check_equal(data["slices"]["count"] + data["dirty_slices"]["count"], totals["slices"], "slices")
     check_equal(data["run_queue"]["count"] + data["dirty_run_queue"]["count"], totals["waits"],
                 "waits")
@@ -90,7 +90,7 @@ def utilization(ctx):
                 if (m["type"], m["scheduler"]) == (TYPES[s["type"]], s["scheduler"])]
         check_equal(len(mine), 1, f"rows of {s}")
         known_ns = own[0]["ts_ns"] if begins is is_in and not is_in(own[0]) else began
-        whole = busy_percent(own, known_ns, began + data["span_ns"], begins)
+        whole = busy_percent(own, known_ns, began + data["duration_ns"], begins)
         check(abs(mine[0]["utilization"] - whole) < 0.5,
               f"{mine[0]}: {whole:.2f} % of all the time by its events")
     busy = {s["type"] for s in truth["schedulers"] if s["utilization"] > 5}
@@ -167,7 +167,7 @@ def left(ctx):
     compared = 0
     whole = ctx.ebeam.ok("sched", "-i", path, "-j", "--by", "process").json()["data"]
     check_sums(whole)
-    for g in whole["groups"]:
+    for g in whole["rows"]:
         began, sums = None, [0, 0]
         for e in [e for e in events if e["pid"] == g["group"]]:
             if e["type"].startswith("in"):
@@ -218,7 +218,7 @@ def watching(ctx):
     answers = watch.answers()
     check_equal(len(answers), len(watch.out.decode().splitlines()), "one answer a line")
     check(len(answers) >= 2, "answers")
-    own = [g for a in answers for g in a["data"]["groups"] if g["group"] == truth["pid"]]
+    own = [g for a in answers for g in a["data"]["rows"] if g["group"] == truth["pid"]]
     check_equal(sum(a["data"]["left"]["exited"] for a in answers) >= 1, True, "exited")
     check(sum(g["slices"] for g in own) >= 400, f"slices: {own}")
     check(truth["reductions"] <= sum(g["reductions"] for g in own) < truth["reductions"] + 1000,

@@ -210,7 +210,7 @@ def alloc(ctx):
     truth, answer = answer_of(ctx, "alloc", "-o", path,
                               question=("vm_kinds", "carriers", 20, 3000000))
     check_equal(answer["counters"].get("lost", 0), 0, "lost")
-    rows = {r["type"]: r for r in answer["data"]["allocators"]}
+    rows = {r["type"]: r for r in answer["data"]["rows"]}
     for kind, after in truth["after"].items():
         row = rows[kind]
         now, begin = row["now"], row["begin"]
@@ -225,7 +225,7 @@ def alloc(ctx):
     check(rows["binary_alloc"]["sbcs"]["created"] >= 20, "the binaries")
     check(answer["data"]["sizes"]["count"] >= 20, "sizes")
     again = ctx.ebeam.ok("alloc", "-i", path, "-j").json()
-    replayed = {r["type"]: r for r in again["data"]["allocators"]}
+    replayed = {r["type"]: r for r in again["data"]["rows"]}
     check_equal(again["data"]["sizes"], answer["data"]["sizes"], "sizes from the capture")
     for kind, row in replayed.items():
         for part in ("mbcs", "sbcs", "resized", "pool_put", "pool_get"):

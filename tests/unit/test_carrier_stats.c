@@ -66,6 +66,27 @@ static void sums(void **state)
 	carrier_stats_free(&s);
 }
 
+/* Each kind by what was seen of it. */
+static void scaled(void **state)
+{
+	struct carrier_row r = {.mbcs = {10, 1000, 4, 400}, .sbcs = {.created = 1}, .pool_put = 3};
+	struct coverage c;
+
+	UNUSED(state);
+	coverage_init(&c);
+	carrier_row_scale(&r, &c);
+	assert_int_equal(r.mbcs.created, 10);
+	coverage_take(&c, EVENT_CARRIER_CREATE, COVERAGE_ON, 100000, 1);
+	carrier_row_scale(&r, &c);
+	assert_int_equal(r.mbcs.created, 100);
+	assert_int_equal(r.mbcs.created_bytes, 10000);
+	assert_int_equal(r.sbcs.created, 10);
+	assert_int_equal(r.mbcs.destroyed, 4);
+	assert_int_equal(r.pool_put, 3);
+	assert_int_equal(carrier_row_churn(&r), 114);
+	assert_int_equal(carrier_row_delta(&r), 9600);
+}
+
 /* Less than before; sizes that are not known; more types than there can be. */
 static void odd(void **state)
 {
@@ -92,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums),
+		cmocka_unit_test(scaled),
 		cmocka_unit_test(odd),
 	};
 
