@@ -29,6 +29,7 @@ struct event_switches switches = {};
 /* What a thread entered and has not left yet; what was entered in another epoch is forgotten. */
 struct entered_gc {
 	uint64_t process, ts_ns, need, heap, old_heap, collections, reclaimed;
+	uint64_t used, last_message; /* if dirty: words, and what was last in the queues */
 	uint32_t flags, state, dirty;
 	uint16_t gen_gcs, max_gen_gcs;
 	uint32_t epoch;

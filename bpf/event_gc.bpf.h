@@ -15,8 +15,8 @@
 #define F_DELAY_GC	 (1u << 13)
 #define F_DIRTY_MAJOR_GC (1u << 19)
 
-/* Collections that ended on this scheduler, and words they reclaimed; of dirty ones the VM keeps
- * one sum, in a static variable. */
+/* Collections that ended on this scheduler, and words they reclaimed; of all dirty ones the VM
+ * keeps one sum, in a static variable, so there the words in use are compared. */
 INLINE void collections(uint64_t process, struct entered_gc *gc)
 {
 	uint64_t esdp = 0;
@@ -44,6 +44,32 @@ INLINE void gc_read(uint64_t process, struct entered_gc *gc)
 		  sizeof(gc->max_gen_gcs));
 }
 
+/* Words in use when a collection begins, messages that it will move to the heap included. */
+INLINE void read_used(uint64_t process, struct entered_gc *gc)
+{
+	uint64_t words = words_used(process), moved = words_of_messages(process, &gc->last_message);
+
+	gc->used = words == EVENT_UNKNOWN || moved == EVENT_UNKNOWN ? EVENT_UNKNOWN : words + moved;
+}
+
+/*
+ * What garbage_collect() counts as reclaimed (minor_collection() and major_collection() of erl_gc.c
+ * of OTP 25 to 29): what was in use before, less what is after; words that a minor one moved to the
+ * old heap are in use there.
+ */
+INLINE uint64_t gc_reclaimed(const struct entered_gc *was, const struct entered_gc *now)
+{
+	uint64_t used;
+
+	if (!was->dirty)
+		return now->reclaimed - was->reclaimed;
+	used = words_used(was->process);
+	if (was->used == EVENT_UNKNOWN || used == EVENT_UNKNOWN ||
+	    !is_last_message(was->process, was->last_message))
+		return EVENT_UNKNOWN;
+	return was->used - used;
+}
+
 INLINE uint32_t gc_epoch(void)
 {
 	return epoch_of(EVENT_GC_MINOR_START, EVENT_GC_MINOR_END) +
@@ -62,6 +88,8 @@ INLINE void gc_entered(uint64_t process, uint64_t need)
 		return;
 	}
 	gc_read(process, &t->gc);
+	if (t->gc.dirty)
+		read_used(process, &t->gc);
 	t->gc.need = need;
 	t->gc.process = process;
 	t->gc.epoch = gc_epoch();
@@ -199,7 +227,7 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 	if (!done && !fell)
 		return; /* its heap would have been larger than it may be: killed, no end */
 	flags = event_stack(ctx, was.process, ts_ns);
-	reclaimed = was.dirty ? EVENT_UNKNOWN : now.reclaimed - was.reclaimed;
+	reclaimed = gc_reclaimed(&was, &now);
 	if (gc_from_usdt()) {
 		/* Here only for what follows. */
 	} else if (fell) {

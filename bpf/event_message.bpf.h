@@ -12,11 +12,6 @@
 /* Process.state, erl_process.h of OTP 25 to 29 */
 #define PSFLG_OFF_HEAP_MSGQ (1u << 24)
 
-/* ErlHeapFragment {next, off_heap (2 words), alloc_size, used_size, ...}, erl_message.h of OTP 25
- * to 29; ERTS_MSG_COMBINED_HFRAG: the fragment is part of the message. */
-#define HFRAG_USED_SIZE 32
-#define COMBINED_HFRAG	1
-
 /*
  * Words that were copied for a message that is about to be queued.  Without fragment they were
  * copied to the heap of the receiver, and event_alloc_message() has seen how many.

@@ -140,6 +140,158 @@ INLINE uint64_t old_heap_words(uint64_t process)
 	return start && end >= start ? (end - start) / 8 : 0;
 }
 
+/* ErlHeapFragment {next, off_heap (2 words), alloc_size, used_size, ...}, erl_message.h of OTP 25
+ * to 29; ERTS_MSG_COMBINED_HFRAG: the fragment is part of the message. */
+#define HFRAG_USED_SIZE 32
+#define COMBINED_HFRAG	1
+
+/* FS_ON_HEAP_MSGQ of sig_qs.flags, F_ABANDONED_HEAP_USE of Process.flags, erl_process.h of OTP 25
+ * to 29; ErtsMessage {next, data, m[]}: m[0] of a signal that is no message looks like an external
+ * pid, and of a message that came from another node and was not decoded it is nothing
+ * (erl_message.h). */
+#define FS_ON_HEAP_MSGQ	     (1u << 1)
+#define F_ABANDONED_HEAP_USE (1u << 12)
+#define SIGNAL_MASK	     0x3f
+#define SIGNAL_NO_MESSAGE    0x30
+#define MESSAGE_UNDECODED    0
+
+/* Words in a chain of heap fragments; EVENT_UNKNOWN: cannot be read, or too long. */
+#define HFRAGS_MAX 64
+GLOBAL_FN uint64_t fragment_words(uint64_t fragment)
+{
+	uint64_t words = 0, size;
+
+	for (int i = 0; i < HFRAGS_MAX; i++) {
+		if (!fragment)
+			return words;
+		if (!read_u64(fragment + HFRAG_USED_SIZE, &size) || !read_u64(fragment, &fragment))
+			return EVENT_UNKNOWN;
+		words += size;
+	}
+	return EVENT_UNKNOWN;
+}
+
+/* A part of a queue of messages: 1 = there are more, 0 = that was all, -1 = cannot be told. */
+#define MESSAGES_AT_ONCE 64
+struct message_walk {
+	uint64_t message, words, last;
+};
+GLOBAL_FN int message_walk(struct message_walk *w)
+{
+	struct {
+		uint64_t next, data, tag;
+	} m;
+	uint64_t size;
+
+	if (!w)
+		return -1;
+	for (int i = 0; i < MESSAGES_AT_ONCE; i++) {
+		if (!w->message)
+			return 0;
+		if (!read_user(w->message, &m, sizeof(m)))
+			return -1;
+		w->last = w->message;
+		w->message = m.next;
+		if ((m.tag & SIGNAL_MASK) == SIGNAL_NO_MESSAGE || !m.data ||
+		    m.data == COMBINED_HFRAG)
+			continue;
+		size = m.tag == MESSAGE_UNDECODED ? EVENT_UNKNOWN : fragment_words(m.data);
+		if (size == EVENT_UNKNOWN)
+			return -1;
+		w->words += size;
+	}
+	return 1;
+}
+
+/* No message is moved: they are kept off heap. */
+#define MESSAGES_STAY 1
+
+/*
+ * Words of messages that a collection will move to the heap: those of its queues, and of the outer
+ * one, which it takes in first (erts_garbage_collect_nobump() and the others), in fragments of
+ * their own, as young_gen_usage() of erl_gc.c of OTP 25 to 29 counts them; and the last of all.
+ * EVENT_UNKNOWN if there are too many messages to look at.
+ */
+#define MESSAGE_WALKS 128 /* 8192 messages */
+INLINE uint64_t words_of_messages(uint64_t process, uint64_t *last)
+{
+	struct message_walk w = {};
+	uint64_t cont = 0, outer = 0;
+	uint32_t flags = 0;
+	int more;
+
+	*last = MESSAGES_STAY;
+	if (config.layout.message_next != 0 || config.layout.message_data != 8 ||
+	    config.layout.message_m != 16 ||
+	    !read_u32(process + config.layout.process_sig_qs_flags, &flags))
+		return EVENT_UNKNOWN;
+	if (!(flags & FS_ON_HEAP_MSGQ))
+		return 0;
+	if (!read_u64(process + config.layout.process_sig_qs_first, &w.message) ||
+	    !read_u64(process + config.layout.process_sig_qs_cont, &cont) ||
+	    !read_u64(process + config.layout.process_sig_inq_first, &outer))
+		return EVENT_UNKNOWN;
+	for (int i = 0; i < MESSAGE_WALKS; i++) {
+		more = message_walk(&w);
+		if (more == 0) {
+			*last = w.last;
+			if (!cont && !outer)
+				return w.words;
+			w.message = cont ? cont : outer;
+			if (!cont)
+				outer = 0;
+			cont = 0;
+		} else if (more != 1) {
+			break;
+		}
+	}
+	return EVENT_UNKNOWN;
+}
+
+/* No other process put a message there between the look at the queues and the collection. */
+INLINE bool is_last_message(uint64_t process, uint64_t last)
+{
+	uint64_t cont = 0, end = 0, start = process + config.layout.process_sig_qs_first;
+
+	if (last == MESSAGES_STAY)
+		return true;
+	if (!read_u64(process + config.layout.process_sig_qs_cont, &cont) ||
+	    !read_u64(process + (cont ? config.layout.process_sig_qs_cont_last
+				      : config.layout.process_sig_qs_last),
+		      &end))
+		return false;
+	return end == (last ? last : start);
+}
+
+/*
+ * Words that a process uses on its heaps, with fragments but without the messages above; of a heap
+ * that was abandoned, because its collection was put off, its last word tells, or all of it counts
+ * (young_gen_usage() again).
+ */
+INLINE uint64_t words_used(uint64_t process)
+{
+	uint64_t heap, htop, old_heap, old_htop, mbuf, abandoned, size, words;
+	uint32_t flags;
+
+	if (!read_u64(process + config.layout.process_heap, &heap) ||
+	    !read_u64(process + config.layout.process_htop, &htop) ||
+	    !read_u64(process + config.layout.process_old_heap, &old_heap) ||
+	    !read_u64(process + config.layout.process_old_htop, &old_htop) ||
+	    !read_u64(process + config.layout.process_mbuf_sz, &mbuf) ||
+	    !read_u64(process + config.layout.process_abandoned_heap, &abandoned))
+		return EVENT_UNKNOWN;
+	words = (htop - heap) / 8 + (old_htop - old_heap) / 8 + mbuf;
+	if (abandoned) {
+		if (!read_u64(process + config.layout.process_heap_sz, &size) ||
+		    !read_u32(process + config.layout.process_flags, &flags))
+			return EVENT_UNKNOWN;
+		if ((flags & F_ABANDONED_HEAP_USE) && !read_u64(abandoned + 8 * (size - 1), &size))
+			return EVENT_UNKNOWN;
+		words += size;
+	}
+	return words;
+}
+
 /*
  * Messages in the mailbox.  Up to OTP 26 two counters, which count other signals that wait with
  * them; from 27 on what the signals that wait will still add is left out.

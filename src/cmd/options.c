@@ -437,7 +437,7 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_LIST] = {0, "list", NULL,
 		"the events that there are, and their fields", NULL, NULL, MEMBER(list)},
 	[OPTION_SOURCE] = {0, "source", "WHICH",
-		"of events that a VM with USDT probes gives twice: uprobe, usdt, or the better one",
+		"of events that a VM with USDT probes gives twice: uprobe, usdt, or either",
 		"auto", values_source, .set = set_source},
 	[OPTION_IO] = {0, "io", NULL,
 		"watch what comes and goes: bytes and calls by port and driver",

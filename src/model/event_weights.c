@@ -9,13 +9,12 @@
 #include "base/idmap.h"
 #include "base/xalloc.h"
 
-#define WORD_SIZE  8 /* bytes */
-#define MIN_SLOTS  64u
-#define KIND(kind) (1ull << EVENT_##kind)
-#define GC_ENDS	   (KIND(GC_MINOR_END) | KIND(GC_MAJOR_END))
-#define NO_SIZE	   "messages whose size is not known (to aliases and to other nodes)"
-#define NO_RECLAIM                                                                                 \
-	"collections on dirty schedulers, of which the VM does not say what they reclaimed"
+#define WORD_SIZE   8 /* bytes */
+#define MIN_SLOTS   64u
+#define KIND(kind)  (1ull << EVENT_##kind)
+#define GC_ENDS	    (KIND(GC_MINOR_END) | KIND(GC_MAJOR_END))
+#define NO_SIZE	    "messages whose size is not known (to aliases and to other nodes)"
+#define NO_RECLAIM  "collections of which is not known what they reclaimed"
 #define NO_DURATION "collections without duration"
 
 const struct weight_mode weight_modes[] = {

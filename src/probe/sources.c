@@ -329,7 +329,7 @@ void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds,
 {
 	struct found_row *found = xcalloc(ARRAY_SIZE(rows), sizeof(*found));
 	const struct elf_file *elf = functions_elf(f);
-	uint64_t usdt = 0, better = 0;
+	uint64_t usdt = 0;
 
 	memset(out, 0, sizeof(*out));
 	out->kinds = kinds & ~driver_source_kinds();
@@ -338,8 +338,8 @@ void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds,
 			out->missing[kind] = "driver_list";
 	}
 	if (choice != SOURCE_UPROBE)
-		usdt = sources_usdt_kinds(elf, out->kinds, &better);
-	out->usdt_kinds = choice == SOURCE_USDT ? usdt : better;
+		usdt = sources_usdt_kinds(elf, out->kinds);
+	out->usdt_kinds = choice == SOURCE_USDT ? usdt : 0;
 	find_rows(out, found, f, kinds & ~out->usdt_kinds);
 	add_refused(out, usdt);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

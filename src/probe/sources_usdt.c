@@ -8,7 +8,8 @@
  *   message_queued: fires when the receiver looks at the message, without sender, of fewer;
  *   process_exit, port_exit: the reason is text that was cut, not a term;
  *   port_connect: names the old owner, not who asked.
- * Text costs the VM more than most uprobes do, so few kinds are better this way.
+ * Text costs the VM more than most uprobes do; and of collections uprobes say as much, and are
+ * there for heaps that grow as well.  So uprobes come first.
  */
 #include "probe/sources_usdt.h"
 
@@ -31,8 +32,8 @@
 	(KIND(GC_MINOR_START) | KIND(GC_MINOR_END) | KIND(GC_MAJOR_START) | KIND(GC_MAJOR_END))
 
 #define GC_END_DIFFERS                                                                             \
-	"reclaimed of dirty schedulers too; one that is given up, because the process is killed "  \
-	"for its max_heap_size, has an end as well"
+	"reclaimed whatever the queue; one that is given up, because the process is killed for "   \
+	"its max_heap_size, has an end as well"
 #define AT_THE_DRIVER "when the driver is called: of a busy port later, once, and on any thread"
 
 /* clang-format off */
@@ -45,32 +46,29 @@ static const struct usdt_row {
 	int about;	     /* argument with the pid, -1 = none */
 	const char *only;    /* text of the last of these arguments */
 	struct { uint8_t type, arg; } values[USDT_POINT_VALUES];
-	bool better;
 	bool by_process;     /* without pid it is no event: the VM's own doing */
 	const char *differs; /* from what uprobes give; NULL = nothing */
 } rows[] = {
-	/* One hit at each end instead of an entry, a return and what is read to tell them apart;
-	 * times of both parts of a collection, words reclaimed on dirty schedulers too. */
 	{EVENT_GC_MINOR_START, GC_KINDS, "gc_minor__start", "event_usdt_gc_start",
-		2, 0, NULL, {}, true, false, NULL},
+		2, 0, NULL, {}, false, NULL},
 	{EVENT_GC_MINOR_END, GC_KINDS, "gc_minor__end", "event_usdt_gc_end",
-		2, 0, NULL, {}, true, false, GC_END_DIFFERS},
+		2, 0, NULL, {}, false, GC_END_DIFFERS},
 	{EVENT_GC_MAJOR_START, GC_KINDS, "gc_major__start", "event_usdt_gc_start",
-		2, 0, NULL, {}, true, false, NULL},
+		2, 0, NULL, {}, false, NULL},
 	{EVENT_GC_MAJOR_END, GC_KINDS, "gc_major__end", "event_usdt_gc_end",
-		2, 0, NULL, {}, true, false, GC_END_DIFFERS},
+		2, 0, NULL, {}, false, GC_END_DIFFERS},
 	{EVENT_PROCESS_SPAWN, 0, "process__spawn", "event_usdt_spawn",
-		2, 0, NULL, {}, false, false, NULL},
+		2, 0, NULL, {}, false, NULL},
 	{EVENT_PROCESS_HIBERNATE, 0, "process__hibernate", "event_usdt_hibernate",
-		2, 0, NULL, {}, false, false, NULL},
+		2, 0, NULL, {}, false, NULL},
 	{EVENT_MESSAGE_RECEIVE, 0, "message__receive", "event_usdt_receive",
-		1, 0, NULL, {}, false, false, NULL},
+		1, 0, NULL, {}, false, NULL},
 	{EVENT_PORT_OPEN, 0, "port__open", "event_usdt", 3, 0, NULL,
-		{PORT(2), DRIVER(2), TEXT(1)}, false, false, NULL},
+		{PORT(2), DRIVER(2), TEXT(1)}, false, NULL},
 	{EVENT_PORT_COMMAND, 0, "port__command", "event_usdt", 4, 0, "command",
-		{PORT(1), DRIVER(1)}, false, false, AT_THE_DRIVER},
+		{PORT(1), DRIVER(1)}, false, AT_THE_DRIVER},
 	{EVENT_PORT_CONTROL, 0, "port__control", "event_usdt", 4, 0, NULL,
-		{PORT(1), DRIVER(1), NUMBER(3)}, false, true, AT_THE_DRIVER},
+		{PORT(1), DRIVER(1), NUMBER(3)}, true, AT_THE_DRIVER},
 };
 
 /* clang-format on */
@@ -145,13 +143,12 @@ static bool is_given(const struct usdt_row *row, const struct usdt_site *sites, 
 	return any;
 }
 
-uint64_t sources_usdt_kinds(const struct elf_file *elf, uint64_t kinds, uint64_t *better)
+uint64_t sources_usdt_kinds(const struct elf_file *elf, uint64_t kinds)
 {
 	struct usdt_site *sites;
 	size_t nr = usdt_sites(elf, &sites);
 	uint64_t given = 0, lacking = 0;
 
-	*better = 0;
 	for (size_t i = 0; nr && i < ARRAY_SIZE(rows); i++) {
 		uint64_t kind = 1ull << rows[i].kind;
 
@@ -160,12 +157,9 @@ uint64_t sources_usdt_kinds(const struct elf_file *elf, uint64_t kinds, uint64_t
 			continue;
 		}
 		given |= kind;
-		*better |= rows[i].better ? kind : 0;
 	}
 	free(sites);
-	given &= kinds & ~lacking;
-	*better &= given;
-	return given;
+	return given & kinds & ~lacking;
 }
 
 void sources_usdt_add(struct source_plan *p, const struct elf_file *elf, uint64_t kinds)

@@ -8,9 +8,8 @@
 
 #include "probe/sources.h"
 
-/* Of these kinds, those whose probes the file has, with arguments that can be read; into *better
- * those of them that come out cheaper or richer than by uprobes. */
-uint64_t sources_usdt_kinds(const struct elf_file *elf, uint64_t kinds, uint64_t *better);
+/* Of these kinds, those whose probes the file has, with arguments that can be read. */
+uint64_t sources_usdt_kinds(const struct elf_file *elf, uint64_t kinds);
 /* Adds the points of these kinds, which sources_usdt_kinds() has given. */
 void sources_usdt_add(struct source_plan *p, const struct elf_file *elf, uint64_t kinds);
 /* The probes of a kind, "a, b"; "" if there are none. */

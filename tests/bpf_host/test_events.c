@@ -350,12 +350,147 @@ static void collections_are_told(void **unused)
 			assert_int_equal(event(0)->values[0], 7); /* need: 32 bits */
 		if (n >= 2 && c->collections)
 			assert_int_equal(event(n - 1)->values[0], 42);
+		/* Nothing can be known of the queues of this layout. */
 		if (n >= 2 && c->dirty)
 			assert_true(event(n - 1)->values[0] == EVENT_UNKNOWN);
 		/* A return without entry says nothing. */
 		event_gc_return(&ctx);
 		assert_null(event(n));
 	}
+}
+
+#define QUEUE	  0x7f54a0000000ull
+#define SIGNAL	  0x30 /* the tag of what is no message */
+#define FRAGMENTS 0x7f54b0000000ull
+#define ABANDONED 0x7f54c0000000ull
+
+static void put_message(uint64_t at, uint64_t next, uint64_t data, uint64_t tag)
+{
+	host_put_u64(at, next);
+	host_put_u64(at + 8, data);
+	host_put_u64(at + 16, tag);
+}
+
+static void add_queues(void)
+{
+	host_add_memory(QUEUE, 0x1000);
+	host_add_memory(FRAGMENTS, 0x1000);
+	host_add_memory(ABANDONED, 0x2000);
+}
+
+/* On a dirty scheduler, 100 words of its 1000 in use, 10 in the old heap, 3 in fragments. */
+static void put_dirty(void)
+{
+	const struct beam_layout *l = layout();
+
+	layout()->message_next = 0;
+	host_put_u32(ESDP + (uint64_t)l->sched_type, 1);
+	put_gc(9, 9, 0, 0);
+	put(PROCESS, l->process_heap, HEAP);
+	put(PROCESS, l->process_htop, HEAP + 800);
+	put(PROCESS, l->process_heap_sz, 1000);
+	put(PROCESS, l->process_old_heap, HEAP + 0x10000);
+	put(PROCESS, l->process_old_htop, HEAP + 0x10000 + 80);
+	put(PROCESS, l->process_mbuf_sz, 3);
+	put(PROCESS, l->process_abandoned_heap, 0);
+	put(PROCESS, l->process_sig_qs_flags, FS_ON_HEAP_MSGQ);
+	put(PROCESS, l->process_sig_qs_first, 0);
+	put(PROCESS, l->process_sig_qs_last, PROCESS + (uint64_t)l->process_sig_qs_first);
+	put(PROCESS, l->process_sig_qs_cont, 0);
+	put(PROCESS, l->process_sig_inq_first, 0);
+}
+
+/* What a major collection is said to have reclaimed that leaves 20 words, and that queue. */
+static uint64_t reclaimed_of(int32_t list, uint64_t last)
+{
+	struct pt_regs ctx = {.di = PROCESS};
+	const struct beam_layout *l = layout();
+	unsigned int n = 0;
+
+	while (event(n))
+		n++;
+	event_gc(&ctx);
+	put(PROCESS, l->process_htop, HEAP + 160);
+	put(PROCESS, l->process_old_heap, 0);
+	put(PROCESS, l->process_old_htop, 0);
+	put(PROCESS, l->process_mbuf_sz, 0);
+	put(PROCESS, l->process_abandoned_heap, 0);
+	put(PROCESS, l->process_sig_inq_first, 0);
+	if (list)
+		put(PROCESS, list, last);
+	event_gc_return(&ctx);
+	assert_int_equal(event(n + 1)->kind, EVENT_GC_MAJOR_END);
+	return event(n + 1)->values[0];
+}
+
+static void reclaimed_by_dirty_ones(void **unused)
+{
+	const struct beam_layout *l = layout();
+
+	(void)unused;
+	add_queues();
+	put_dirty();
+	assert_int_equal(reclaimed_of(0, 0), 100 + 10 + 3 - 20);
+	/* An abandoned heap: all of it, or what its last word says. */
+	put_dirty();
+	put(PROCESS, l->process_abandoned_heap, ABANDONED);
+	assert_int_equal(reclaimed_of(0, 0), 1000 + 113 - 20);
+	put_dirty();
+	put(PROCESS, l->process_abandoned_heap, ABANDONED);
+	put_gc(9, 9, F_ABANDONED_HEAP_USE, 0);
+	host_put_u64(ABANDONED + 8 * 999, 500);
+	assert_int_equal(reclaimed_of(0, 0), 500 + 113 - 20);
+	/* Messages in two queues and in the outer one: of two fragments, in one piece, moved
+	 * before; a signal. */
+	put_dirty();
+	put_message(QUEUE, QUEUE + 100, FRAGMENTS, ATOM(1));
+	host_put_u64(FRAGMENTS, FRAGMENTS + 100);
+	host_put_u64(FRAGMENTS + HFRAG_USED_SIZE, 30);
+	host_put_u64(FRAGMENTS + 100, 0);
+	host_put_u64(FRAGMENTS + 100 + HFRAG_USED_SIZE, 5);
+	put_message(QUEUE + 100, 0, COMBINED_HFRAG, ATOM(1));
+	put_message(QUEUE + 200, QUEUE + 300, 0, ATOM(1));
+	put_message(QUEUE + 300, 0, FRAGMENTS, SIGNAL);
+	put_message(QUEUE + 400, 0, FRAGMENTS + 100, ATOM(1));
+	put(PROCESS, l->process_sig_qs_first, QUEUE);
+	put(PROCESS, l->process_sig_qs_cont, QUEUE + 200);
+	put(PROCESS, l->process_sig_inq_first, QUEUE + 400);
+	assert_int_equal(reclaimed_of(l->process_sig_qs_cont_last, QUEUE + 400), 113 + 40 - 20);
+	/* Off heap they stay where they are. */
+	put_dirty();
+	put(PROCESS, l->process_sig_qs_first, QUEUE);
+	put(PROCESS, l->process_sig_qs_flags, 1);
+	assert_int_equal(reclaimed_of(l->process_sig_qs_last, QUEUE), 113 - 20);
+}
+
+static void reclaimed_unknown(void **unused)
+{
+	const struct beam_layout *l = layout();
+
+	(void)unused;
+	add_queues();
+	/* Another message came after the look at the queues. */
+	put_dirty();
+	put_message(QUEUE, 0, 0, ATOM(1));
+	put(PROCESS, l->process_sig_qs_first, QUEUE);
+	assert_int_equal(reclaimed_of(l->process_sig_qs_last, QUEUE), 113 - 20);
+	put_dirty();
+	put(PROCESS, l->process_sig_qs_first, QUEUE);
+	assert_true(reclaimed_of(l->process_sig_qs_last, QUEUE + 800) == EVENT_UNKNOWN);
+	/* Not decoded; more fragments, and more messages, than are looked at. */
+	put_dirty();
+	put_message(QUEUE, 0, FRAGMENTS, MESSAGE_UNDECODED);
+	put(PROCESS, l->process_sig_qs_first, QUEUE);
+	assert_true(reclaimed_of(l->process_sig_qs_last, QUEUE) == EVENT_UNKNOWN);
+	put_dirty();
+	put_message(QUEUE, 0, FRAGMENTS, ATOM(1));
+	host_put_u64(FRAGMENTS, FRAGMENTS);
+	put(PROCESS, l->process_sig_qs_first, QUEUE);
+	assert_true(reclaimed_of(l->process_sig_qs_last, QUEUE) == EVENT_UNKNOWN);
+	put_dirty();
+	put_message(QUEUE, QUEUE, 0, ATOM(1));
+	put(PROCESS, l->process_sig_qs_first, QUEUE);
+	assert_true(reclaimed_of(l->process_sig_qs_last, QUEUE) == EVENT_UNKNOWN);
 }
 
 /* What was entered before a kind went on again is forgotten, and nothing comes of what is off. */
@@ -406,12 +541,20 @@ static void cut_message(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		EVENT_TEST(exits),	     EVENT_TEST(circles),
-		EVENT_TEST(faults),	     EVENT_TEST(no_room),
-		EVENT_TEST(filters),	     EVENT_TEST(filters_by_name),
-		EVENT_TEST(filters_by_call), EVENT_TEST(filters_of_messages),
-		EVENT_TEST(sizes),	     EVENT_TEST(collections_are_told),
-		EVENT_TEST(cut_by_a_slice),  EVENT_TEST(cut_message),
+		EVENT_TEST(exits),
+		EVENT_TEST(circles),
+		EVENT_TEST(faults),
+		EVENT_TEST(no_room),
+		EVENT_TEST(filters),
+		EVENT_TEST(filters_by_name),
+		EVENT_TEST(filters_by_call),
+		EVENT_TEST(filters_of_messages),
+		EVENT_TEST(sizes),
+		EVENT_TEST(collections_are_told),
+		EVENT_TEST(cut_by_a_slice),
+		EVENT_TEST(cut_message),
+		EVENT_TEST(reclaimed_by_dirty_ones),
+		EVENT_TEST(reclaimed_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,11 +218,27 @@ def collections(ctx):
     check(all(e["duration_ns"] > 0 for e in of(own, "gc_major_end")), "durations")
     dirty = [e for e in ends if "dirty" in e["thread"] or "dcpu" in e["thread"]]
     check(len(dirty) >= 3, f"dirty ones: {sorted({e['thread'] for e in ends})}")
-    check(all(e["reclaimed"] is not None for e in ends if e not in dirty), "reclaimed")
-    by_usdt = "usdt" in ctx.otp and ctx.source != "uprobe"
-    check(all((e["reclaimed"] is None) != by_usdt for e in of(dirty, "gc_major_end")),
-          f"reclaimed by dirty ones: {dirty}")
+    check(all(e["reclaimed"] is not None for e in ends), "reclaimed")
     print(f"{3 * len(own)} fields of {len(own)} events compared, {len(dirty)} dirty collections")
+
+
+@case("words reclaimed: in all as many as the node counts, those of dirty schedulers among them")
+def reclaimed(ctx):
+    truth, events = watched(ctx, "gc,message_send", "reclaimed", 20)
+    marks = [i for i, e in enumerate(events)
+             if e["kind"] == "message_send" and e["to"] == truth["marker"]]
+    between = events[marks[truth["first"] - 1]:marks[truth["last"] - 1]]
+    ends = [e for e in between if e["kind"] in ("gc_minor_end", "gc_major_end")]
+    dirty = [e for e in ends if "dirty" in e["thread"] or "dcpu" in e["thread"]]
+    check(len(dirty) >= 40, f"dirty ones: {len(dirty)}")
+    check(all(e["reclaimed"] is not None for e in ends), "reclaimed")
+    check_equal(sum(e["reclaimed"] for e in ends), truth["reclaimed"], "words of all")
+    words = sum(e["reclaimed"] for e in dirty)
+    check(0 < words < truth["reclaimed"], f"words of dirty ones: {words}")
+    last = [e for e in events if e["pid"] == truth["overfull"] and e in of(events, "gc_major_end")]
+    if ctx.source != "usdt":
+        check(None in [e["reclaimed"] for e in last], f"of a queue that is too long: {last}")
+    print(f"{truth['reclaimed']} words of {len(ends)} collections, {words} of {len(dirty)} dirty ones")
 
 
 @case("ports: opened, written to and closed")

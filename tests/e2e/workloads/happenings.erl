@@ -9,14 +9,15 @@
 %%   node.ask("happenings", "names", N)            N names given and taken away
 %%   node.ask("happenings", "links", N)            N links and unlinks, and N by spawn_link
 %%   node.ask("happenings", "collections", N)      collections as erlang:trace/3 tells of them
+%%   node.ask("happenings", "reclaimed", N)        collections, and what the node says they reclaimed
 %%   node.ask("happenings", "slices", N)           a process that waits N times
 %%   node.ask("happenings", "hibernations", N)     a process that hibernates N times
 %%   node.ask("happenings", "ports", N)            N ports opened, written to, and closed
 %%   node.ask("happenings", "storm", SECONDS)      two processes that play ping-pong
 -module(happenings).
--export([messages/2, aliases/1, remote/2, spawns/1, names/1, links/1, collections/1, slices/1, hibernations/1, ports/1,
-         storm/1, start_storm/0, end_storm/0]).
--export([child/2, sleeper/2, ponger/0, pinger/2]).
+-export([messages/2, aliases/1, remote/2, spawns/1, names/1, links/1, collections/1, reclaimed/1, slices/1,
+         hibernations/1, ports/1, storm/1, start_storm/0, end_storm/0]).
+-export([crowded/1, child/2, sleeper/2, ponger/0, pinger/2]).
 
 pid(P) -> list_to_binary(pid_to_list(P)).
 text(T) -> unicode:characters_to_binary(io_lib:format("~0tp", [T])).
@@ -189,6 +190,56 @@ collect(N) ->
     [erlang:garbage_collect() || _ <- lists:seq(1, 3)],
     grow(300000, []),
     {length(Lists), length(Terms), length(Large)}.
+
+%% Collections of processes whose messages are kept on and off the heap, in its fragments and decoded, with
+%% few and very many in the queue, between two looks at what the node counts; the last one of them is counted
+%% apart, as its queue is so long that nobody looks through it.
+reclaimed(Count) ->
+    N = list_to_integer(Count),
+    Marker = spawn(fun() -> receive stop -> ok end end),
+    {First, Before} = look(Marker, 1),
+    Kinds = [on_heap, off_heap, {full, on_heap}, {full, off_heap}],
+    [run_crowded(Kind, N) || Kind <- Kinds, _ <- lists:seq(1, 3)],
+    {Last, After} = look(Marker, 1),
+    Long = run_crowded({overfull, on_heap}, 1),
+    Marker ! stop,
+    #{pid => pid(self()), marker => pid(Marker), first => First, last => First + Last, overfull => pid(Long),
+      reclaimed => After - Before}.
+
+%% Words reclaimed until a message is sent, and how many were sent until no collection came between.
+look(Marker, I) ->
+    {Number, Words, _} = statistics(garbage_collection),
+    Marker ! mark,
+    case statistics(garbage_collection) of
+        {Number, Words, _} -> {I, Words};
+        _ -> look(Marker, I + 1)
+    end.
+
+run_crowded(Kind, N) ->
+    Data = case Kind of {_, D} -> D; D -> D end,
+    P = spawn_opt(?MODULE, crowded, [Kind], [{message_queue_data, Data}]),
+    Ref = monitor(process, P),
+    P ! {grow, self(), N},
+    receive {grown, P} -> ok end,
+    [P ! {not_yet, I, lists:seq(1, I rem 50)} || I <- lists:seq(1, messages_of(Kind))],
+    P ! {collect, self(), N},
+    receive {'DOWN', Ref, process, P, normal} -> P end.
+
+messages_of({full, _}) -> 2000;
+messages_of({overfull, _}) -> 10000;
+messages_of(_) -> 20.
+
+crowded(_) ->
+    {List, From} = receive {grow, F, N} -> {grow(300000 + N, []), F} end,
+    From ! {grown, self()},
+    M = receive {collect, From, K} -> K end,
+    [begin
+         erlang:garbage_collect(self(), [{type, Type}]),
+         %% Fragments of the process, by BIFs that have no room.
+         [_ = binary_to_term(term_to_binary(lists:seq(1, 2000))) || _ <- lists:seq(1, M)]
+     end || Type <- [major, minor, major, minor]],
+    length(grow(100000, List)),
+    ok.
 
 grow(0, List) -> List;
 grow(N, List) -> grow(N - 1, [{N, N} | List]).
