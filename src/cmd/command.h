@@ -33,8 +33,8 @@ enum option_id {
 	OPTION_COLOR,	     /* --color auto|always|never */
 	OPTION_BY,	     /* --by GROUP */
 	OPTION_GROUP_BY,     /* --by GROUP, of tables of events */
-	OPTION_MESSAGE_BY,   /* --by pair|sender|receiver */
-	OPTION_GROUP,	     /* --group GROUP: what counts as one sender or receiver */
+	OPTION_MESSAGE_BY,   /* --by GROUP: what counts as one sender or receiver */
+	OPTION_ROWS,	     /* --rows pair|sender|receiver */
 	OPTION_MODE,	     /* --mode cpu|gc|msg|sched|wait */
 	OPTION_WEIGHT,	     /* --weight time|words */
 	OPTION_LINES,	     /* --lines */
@@ -100,8 +100,7 @@ struct options {
 	enum snapshot_by by;
 	enum process_group_by group_by;
 	uint64_t longer_than_ns; /* 0 = not given */
-	enum message_by message_by;
-	enum process_group_by group;
+	enum message_rows rows;
 	double min_complete; /* percent; 0 = not asked */
 	double max_overhead; /* percent */
 	uint64_t given;	     /* bit set of enum option_id */

@@ -375,36 +375,46 @@ const struct command commands[] = {
 			"how fast they grow, and when they will be full at this rate. Ends after "
 			"-d, at Ctrl-C or when the node exits.\n\n"
 			"  ebeam msg -p rabbit@host -d 10\n"
-			"  ebeam msg -p 4711 --by receiver --group process -d 10\n"
+			"  ebeam msg -p 4711 --rows receiver --by process -d 10\n"
 			"  ebeam msg -p 4711 --watch 2s -n 5\n"
 			"  ebeam msg -p 4711 -d 10 -o busy.ebeam\n"
-			"  ebeam msg -i busy.ebeam --by sender -s bytes\n\n"
-			"--by says what a row is: a pair, all that one sends, or all that one "
+			"  ebeam msg -i busy.ebeam --rows sender -s bytes\n\n"
+			"--rows says what a row is: a pair, all that one sends, or all that one "
 			"gets. "
-			"--group says who is one: all of a name (the registered name, else the "
-			"label, "
+			"--by says who is one: all of a name (the registered name, else the label, "
 			"else the initial call), each process, or all of an initial call. Rows "
 			"also "
 			"are ports, timers and other nodes: 'name at node' is a registered name "
 			"there, 'processes at node' is who was sent to by pid.\n\n"
 			"--from and --to leave out other messages where they are sent, which saves "
 			"what telling of them costs.\n\n"
+			"Mailboxes are listed that have 100 messages or more, or grew by as many, "
+			"or by 10 or more in more than half of the time, and whose process lives. "
 			"A mailbox has no limit in Erlang, so a choice is made here: it is full at "
 			"1,000,000 messages, or at 1 GiB copied for those in it, by their mean "
-			"size, "
-			"whichever comes first. Its length is read from the node when the answer "
-			"is "
-			"shown; of a capture it is that after the last message that was seen. "
-			"Growth "
-			"counts from the first message that was seen in the interval.\n\n"
+			"size, whichever comes first; FULL IN is shown if that is within a day. "
+			"The length is read from the node when the answer is shown; of a capture "
+			"it is that after the last message that was seen. Growth counts from the "
+			"first message that was seen in the interval.\n\n"
 			"COPIED is what the VM copies to hand a message over, 8 bytes a word; "
 			"literals, binaries that are shared, and messages to oneself are not "
 			"copied. "
 			"It is not known of messages to other nodes and aliases. -e "
 			"message_send,message_queued,message_receive also counts what is received, "
-			"which costs a second probe for each message.",
-		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(DRY_RUN) | OPT(MESSAGE_BY) |
-			   OPT(GROUP) | OPT(FROM) | OPT(TO),
+			"which costs a second probe for each message. With -e message_queued alone "
+			"senders are pids, and what leaves the node is not counted.\n\n"
+			"With -j, data has duration_ns, share_seen (the part that was watched, 1 = "
+			"all; counts are estimates of all), by, rows_of, messages, bytes, "
+			"without_size (messages whose size is not known), overflows (what had to "
+			"be put under [others]), lost_mailboxes (messages to mailboxes of which no "
+			"length is kept), and arrays: rows (from, to, messages, messages_per_s, "
+			"bytes, bytes_per_s, without_size), mailboxes (pid, name, "
+			"message_queue_len, max_message_queue_len, growth, growth_per_s, full_in_s "
+			"(null: not within a day), queued, queued_bytes, received (null: not "
+			"watched)), nodes (node, messages); and size_words, a histogram of words "
+			"copied.",
+		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(MESSAGE_BY) | OPT(ROWS) |
+			   OPT(FROM) | OPT(TO),
 		.run = cmd_msg,
 	},
 	{
@@ -503,7 +513,7 @@ const struct command commands[] = {
 			"'restart loop?' before who started three or more that crashed, and as "
 			"many "
 			"in all.",
-		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(DRY_RUN) | OPT(GROUP_BY),
+		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(GROUP_BY),
 		.run = cmd_proc,
 	},
 	{

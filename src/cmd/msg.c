@@ -14,7 +14,7 @@ static void open_stats(struct msg *m)
 {
 	if (m->opened)
 		return;
-	message_stats_open(&m->stats, event_run_stream(m->run), m->ctx->opt.group);
+	message_stats_open(&m->stats, event_run_stream(m->run), m->ctx->opt.group_by, m->kinds);
 	m->opened = true;
 }
 
@@ -33,6 +33,7 @@ static int on_show(void *arg, bool last, struct error *err)
 	int rc;
 
 	open_stats(m);
+	message_stats_settle(&m->stats);
 	rc = msg_show(m, err);
 	if (!last)
 		message_stats_restart(&m->stats);
@@ -52,7 +53,8 @@ int cmd_msg(struct command_context *ctx, struct error *err)
 				 "'msg' is about message_send, message_queued and "
 				 "message_receive: one of them must be among -e");
 	consumer.kinds = m.kinds;
-	rc = event_run(ctx, &consumer, &m.run, err);
+	rc = msg_check(o, err);
+	rc = rc ? rc : event_run(ctx, &consumer, &m.run, err);
 	message_stats_close(&m.stats);
 	event_run_close(m.run);
 	return rc;

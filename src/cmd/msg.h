@@ -30,12 +30,17 @@ struct msg_view {
 	size_t nr_boxes;
 };
 
+/* -s and -c, before anything is watched. */
+int msg_check(const struct options *o, struct error *err);
 /* One answer. */
 int msg_show(struct msg *m, struct error *err);
 int msg_json(struct msg *m, struct msg_view *v, struct error *err);
 
 double msg_per_second(const struct msg_view *v, double n);
 double msg_growth_rate(const struct msg_view *v, const struct mailbox *b);
+/* Indices of rows as -s and `limit` (0 = all) want them; malloc'ed. */
+int msg_order(const struct msg *m, const struct msg_view *v, unsigned int limit, size_t **order,
+	      size_t *nr, struct error *err);
 /* What was seen of a part, as an estimate of all. */
 uint64_t msg_scaled(uint64_t n, double share);
 double msg_row_bytes(const struct msg_row *r);

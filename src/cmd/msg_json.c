@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What `ebeam msg -j` answers: see msg_show.c. */
+#include <stdlib.h>
+
 #include "cmd/msg.h"
 #include "view/histogram.h"
 
@@ -50,7 +52,9 @@ static void box_json(struct jsonw *w, const struct msg *m, const struct msg_view
 	jsonw_uint(w, "queued", msg_scaled(b->queued.messages, share));
 	jsonw_uint(w, "queued_bytes", msg_scaled(8 * b->queued.words, share));
 	if (m->kinds >> EVENT_MESSAGE_RECEIVE & 1)
-		jsonw_uint(w, "received", b->received);
+		jsonw_uint(w, "received",
+			   msg_scaled(b->received, coverage_share(&v->stats->stream->coverage,
+								  EVENT_MESSAGE_RECEIVE)));
 	else
 		jsonw_null(w, "received");
 	jsonw_end_object(w);
@@ -82,29 +86,36 @@ static void nodes_json(struct jsonw *w, struct msg *m)
 
 int msg_json(struct msg *m, struct msg_view *v, struct error *err)
 {
-	double share = coverage_share(&m->stats.stream->coverage, EVENT_MESSAGE_SEND);
+	double share = message_share_all(&m->stats);
 	const struct options *o = &m->ctx->opt;
+	size_t *order, nr;
 	struct jsonw w;
+	int rc = msg_order(m, v, o->limit, &order, &nr, err);
 
+	if (rc)
+		return rc;
 	event_run_json_begin(m->run, &w);
 	jsonw_begin_object(&w, "data");
 	jsonw_uint(&w, "duration_ns", v->span_ns);
+	jsonw_double(&w, "share_seen", msg_share(m));
+	jsonw_string(&w, "by", process_group_by_name(o->group_by));
+	jsonw_string(&w, "rows_of", message_rows_name(o->rows));
 	jsonw_uint(&w, "messages", msg_scaled(m->stats.all.messages, share));
 	jsonw_uint(&w, "bytes", msg_scaled(8 * m->stats.all.words, share));
 	jsonw_uint(&w, "without_size", msg_scaled(m->stats.all.unsized, share));
-	jsonw_double(&w, "share_seen", msg_share(m));
-	jsonw_string(&w, "by", message_by_name(o->message_by));
-	jsonw_string(&w, "group", process_group_by_name(o->group));
+	jsonw_uint(&w, "overflows", message_stats_overflows(&m->stats));
+	jsonw_uint(&w, "lost_mailboxes", m->stats.lost_boxes);
 	jsonw_begin_array(&w, "rows");
-	for (size_t i = 0; i < v->nr_rows && (!o->limit || i < o->limit); i++)
-		row_json(&w, v, &v->rows[i]);
+	for (size_t i = 0; i < nr; i++)
+		row_json(&w, v, &v->rows[order[i]]);
 	jsonw_end_array(&w);
 	jsonw_begin_array(&w, "mailboxes");
 	for (size_t i = 0; i < v->nr_boxes && (!o->limit || i < o->limit); i++)
 		box_json(&w, m, v, v->boxes[i]);
 	jsonw_end_array(&w);
 	nodes_json(&w, m);
-	histogram_json(&w, "size_bytes", &m->stats.sizes, 1);
+	histogram_json(&w, "size_words", &m->stats.sizes, 1 / share);
 	jsonw_end_object(&w);
+	free(order);
 	return event_run_json_end(m->run, &w, err);
 }

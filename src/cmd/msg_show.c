@@ -19,7 +19,9 @@
 
 #define ROWS_SHOWN  20
 #define BOXES_SHOWN 10
-#define BOXES_ASKED 64 /* of the longest, and of those that grew most */
+/* Of the longest, and of those that grew most: so many that are there, of at most so many. */
+#define BOXES_ASKED 64
+#define BOXES_TRIED 1024
 #define NODES_SHOWN 10
 /* A mailbox is worth a line at the top from here on. */
 #define ALARM_LEN    1000
@@ -64,24 +66,23 @@ static void add_row(struct msg_view *v, uint32_t from, uint32_t to, const struct
 			(struct msg_row){.from = from, .to = to, .n = *n, .share = share};
 }
 
-static void make_rows(struct msg_view *v, enum message_by by)
+static void make_rows(struct msg_view *v, enum message_rows by)
 {
 	const struct message_stats *m = v->stats;
 
 	v->rows = xcalloc(m->pairs.len + m->ends.len, sizeof(*v->rows));
-	for (size_t i = 0; by == MESSAGE_BY_PAIR && i < m->pairs.len; i++) {
+	for (size_t i = 0; by == MESSAGE_ROWS_PAIR && i < m->pairs.len; i++) {
 		const struct message_pair *p = &m->pairs.data[i];
 
 		add_row(v, p->from, p->to, &p->n, message_share(m, &m->ends.data[p->from]));
 	}
-	for (uint32_t i = 0; by != MESSAGE_BY_PAIR && i < m->ends.len; i++) {
+	for (uint32_t i = 0; by != MESSAGE_ROWS_PAIR && i < m->ends.len; i++) {
 		const struct message_end *e = &m->ends.data[i];
 
-		if (by == MESSAGE_BY_SENDER)
+		if (by == MESSAGE_ROWS_SENDER)
 			add_row(v, i, UINT32_MAX, &e->sent, message_share(m, e));
 		else
-			add_row(v, UINT32_MAX, i, &e->received,
-				coverage_share(&m->stream->coverage, EVENT_MESSAGE_SEND));
+			add_row(v, UINT32_MAX, i, &e->received, message_share_all(m));
 	}
 	qsort(v->rows, v->nr_rows, sizeof(*v->rows), most_first);
 }
@@ -111,39 +112,49 @@ static int grown_first(const void *a, const void *b)
  * that it is no longer now if only receive is not watched: asking the first ones is enough. */
 static void ask_node(struct beam_node *n, struct mailbox **boxes, size_t nr)
 {
-	for (size_t i = 0; i < nr && i < BOXES_ASKED; i++) {
+	unsigned int there = 0;
+
+	for (size_t i = 0; i < nr && i < BOXES_TRIED && there < BOXES_ASKED; i++) {
+		struct mailbox *b = boxes[i];
 		struct process_facts p;
-		int rc = process_read(n, boxes[i]->epid, 0, &p);
+		int rc = b->asked ? 1 : process_read(n, b->epid, 0, &p);
 
 		if (rc == 0 && p.message_queue_len >= 0)
-			mailbox_set(boxes[i], false, (uint64_t)p.message_queue_len);
+			mailbox_set(b, false, (uint64_t)p.message_queue_len);
 		else if (rc == -ESRCH)
-			mailbox_set(boxes[i], true, 0);
+			mailbox_set(b, true, 0);
+		b->asked |= rc == 0 || rc == -ESRCH;
+		there += b->asked && !b->gone;
 	}
 }
 
+/* Of a node only what it has been asked about: others may be gone. */
 static void make_boxes(struct msg_view *v, struct msg *m)
 {
 	struct beam_node *n = event_run_node(m->run);
-	size_t len = m->stats.boxes.len;
+	size_t len = m->stats.boxes.len, nr = 0;
 
 	v->boxes = xcalloc(len ? len : 1, sizeof(struct mailbox *));
-	for (size_t i = 0; i < len; i++)
-		v->boxes[i] = &m->stats.boxes.data[i];
-	if (n) {
-		qsort(v->boxes, len, sizeof(struct mailbox *), longest_first);
-		ask_node(n, v->boxes, len);
-		qsort(v->boxes, len, sizeof(struct mailbox *), grown_first);
-		ask_node(n, v->boxes, len);
-	}
-	qsort(v->boxes, len, sizeof(struct mailbox *), grown_first);
-	/* Those that are empty and got nothing that stayed say nothing. */
-	for (v->nr_boxes = 0; v->nr_boxes < len; v->nr_boxes++) {
-		const struct mailbox *b = v->boxes[v->nr_boxes];
+	for (size_t i = 0; i < len; i++) {
+		struct mailbox *b = &m->stats.boxes.data[i];
 
-		if (b->gone || (mailbox_growth(b) <= 0 && !b->len))
-			break;
+		b->asked = false;
+		if (mailbox_is_notable(b, v->box_span_ns))
+			v->boxes[nr++] = b;
 	}
+	if (n) {
+		qsort(v->boxes, nr, sizeof(struct mailbox *), longest_first);
+		ask_node(n, v->boxes, nr);
+		qsort(v->boxes, nr, sizeof(struct mailbox *), grown_first);
+		ask_node(n, v->boxes, nr);
+	}
+	for (size_t i = 0; i < nr; i++) {
+		struct mailbox *b = v->boxes[i];
+
+		if ((!n || b->asked) && mailbox_is_notable(b, v->box_span_ns))
+			v->boxes[v->nr_boxes++] = b;
+	}
+	qsort(v->boxes, v->nr_boxes, sizeof(struct mailbox *), grown_first);
 }
 
 /* ---- columns -------------------------------------------------------------------------------- */
@@ -233,9 +244,9 @@ static const struct table_column receiver_columns[] = {
 };
 
 static const struct table_column *const columns_by[] = {
-	[MESSAGE_BY_PAIR] = pair_columns,
-	[MESSAGE_BY_SENDER] = sender_columns,
-	[MESSAGE_BY_RECEIVER] = receiver_columns,
+	[MESSAGE_ROWS_PAIR] = pair_columns,
+	[MESSAGE_ROWS_SENDER] = sender_columns,
+	[MESSAGE_ROWS_RECEIVER] = receiver_columns,
 };
 
 static void box_len(struct strbuf *out, const void *row, const void *ctx)
@@ -322,7 +333,7 @@ double msg_share(const struct msg *m)
 
 static void write_head(const struct msg *m, const struct msg_view *v, FILE *out)
 {
-	double share = coverage_share(&m->stats.stream->coverage, EVENT_MESSAGE_SEND);
+	double share = message_share_all(&m->stats);
 	double messages = (double)m->stats.all.messages / share;
 	double bytes = 8.0 * (double)m->stats.all.words / share;
 	struct strbuf line = STRBUF_INIT;
@@ -376,23 +387,49 @@ static void write_alarms(const struct msg_view *v, FILE *out)
 	strbuf_free(&line);
 }
 
-static int write_rows(const struct msg *m, const struct msg_view *v, FILE *out, struct error *err)
+static struct table rows_table(const struct options *o, const struct msg_view *v)
 {
-	const struct options *o = &m->ctx->opt;
-	const struct table t = {
-		.columns = columns_by[o->message_by],
+	return (struct table){
+		.columns = columns_by[o->rows],
 		.rows = v->rows,
 		.nr_rows = v->nr_rows,
 		.row_size = sizeof(*v->rows),
 		.ctx = v,
 	};
+}
+
+int msg_check(const struct options *o, struct error *err)
+{
+	const struct msg_view none = {0};
+	const struct table t = rows_table(o, &none);
+	const struct table_options options = {.sort = o->sort, .columns = o->columns};
+
+	return table_check(&t, &options, err);
+}
+
+int msg_order(const struct msg *m, const struct msg_view *v, unsigned int limit, size_t **order,
+	      size_t *nr, struct error *err)
+{
+	const struct table t = rows_table(&m->ctx->opt, v);
+	const struct table_options options = {.sort = m->ctx->opt.sort, .limit = limit};
+
+	return table_order(&t, &options, order, nr, err);
+}
+
+static int write_rows(const struct msg *m, const struct msg_view *v, FILE *out, struct error *err)
+{
+	const struct options *o = &m->ctx->opt;
+	const struct table t = rows_table(o, v);
 	const struct table_options options = {
 		.sort = o->sort, .columns = o->columns, .limit = o->limit ? o->limit : ROWS_SHOWN};
+	int rc;
 
 	if (!v->nr_rows)
-		return table_check(&t, &options, err);
+		return 0;
 	fputc('\n', out);
-	return table_write(out, &t, &options, err);
+	rc = table_write(out, &t, &options, err);
+	event_run_tell_more(m->run, MIN(v->nr_rows, options.limit), v->nr_rows);
+	return rc;
 }
 
 static int write_boxes(const struct msg *m, const struct msg_view *v, FILE *out, struct error *err)
@@ -406,12 +443,30 @@ static int write_boxes(const struct msg *m, const struct msg_view *v, FILE *out,
 	};
 	const struct table_options options = {
 		.limit = m->ctx->opt.limit ? m->ctx->opt.limit : BOXES_SHOWN, .indent = 2};
+	int rc;
 
 	if (!v->nr_boxes)
 		return 0;
 	fprintf(out, "\nMailboxes%s\n",
 		event_run_node(m->run) ? "" : ", as of the last message that was seen");
-	return table_write(out, &t, &options, err);
+	rc = table_write(out, &t, &options, err);
+	event_run_tell_more(m->run, MIN(v->nr_boxes, options.limit), v->nr_boxes);
+	return rc;
+}
+
+/* What tables had no room for. */
+static void write_overflows(const struct msg *m, FILE *out)
+{
+	uint64_t others = message_stats_overflows(&m->stats), boxes = m->stats.lost_boxes;
+	char text[32];
+
+	if (others)
+		fprintf(out,
+			"too many senders, receivers or pairs: [others] stands for %s of them\n",
+			units_format_count(others, text, sizeof(text)));
+	if (boxes)
+		fprintf(out, "%s messages went to mailboxes beyond the first %u: no lengths\n",
+			units_format_count(boxes, text, sizeof(text)), m->stats.max_boxes);
 }
 
 static int most_messages(const void *a, const void *b)
@@ -441,7 +496,8 @@ void msg_node_text(const struct msg *m, const struct message_node *n, struct str
 static void write_nodes(struct msg *m, FILE *out)
 {
 	double share = coverage_share(&m->stats.stream->coverage, EVENT_MESSAGE_SEND);
-	size_t limit = m->ctx->opt.limit ? m->ctx->opt.limit : NODES_SHOWN, shown = 0;
+	size_t limit = m->ctx->opt.limit ? m->ctx->opt.limit : NODES_SHOWN;
+	size_t shown = 0, all = 0;
 	struct strbuf name = STRBUF_INIT;
 
 	msg_sort_nodes(m);
@@ -449,6 +505,7 @@ static void write_nodes(struct msg *m, FILE *out)
 		const struct message_node *n = &m->stats.nodes.data[i % m->stats.nodes.len];
 		char text[32];
 
+		all += n->messages != 0;
 		if (!n->messages || shown >= limit)
 			continue;
 		if (!shown++)
@@ -460,6 +517,7 @@ static void write_nodes(struct msg *m, FILE *out)
 			units_format_count(msg_scaled(n->messages, share), text, sizeof(text)),
 			name.buf);
 	}
+	event_run_tell_more(m->run, shown, all);
 	strbuf_free(&name);
 }
 
@@ -468,8 +526,8 @@ static void write_sizes(const struct msg *m, FILE *out)
 	if (!m->stats.sizes.nr)
 		return;
 	fputc('\n', out);
-	histogram_write(out, "copied for a message", &m->stats.sizes, HISTOGRAM_BYTES,
-			1 / msg_share(m));
+	histogram_write(out, "copied for a message", &m->stats.sizes, HISTOGRAM_WORDS_AS_BYTES,
+			1 / message_share_all(&m->stats));
 }
 
 static int show_text(struct msg *m, struct msg_view *v, struct error *err)
@@ -480,6 +538,7 @@ static int show_text(struct msg *m, struct msg_view *v, struct error *err)
 	event_run_begin_screen(m->run);
 	write_head(m, v, out);
 	event_run_tell_sampled(m->run, m->kinds);
+	write_overflows(m, out);
 	write_alarms(v, out);
 	rc = write_rows(m, v, out, err);
 	rc = rc ? rc : write_boxes(m, v, out, err);
@@ -498,7 +557,7 @@ int msg_show(struct msg *m, struct error *err)
 
 	event_run_span(m->run, &start_ns, &end_ns);
 	v.span_ns = v.box_span_ns = end_ns - start_ns;
-	make_rows(&v, m->ctx->opt.message_by);
+	make_rows(&v, m->ctx->opt.rows);
 	make_boxes(&v, m);
 	if (event_run_node(m->run))
 		v.box_span_ns = clock_monotonic_ns() - start_ns;

@@ -152,15 +152,16 @@ static int set_longer_than(struct options *opt, const char *value, struct error 
 
 static int set_message_by(struct options *opt, const char *value, struct error *err)
 {
-	if (message_by_parse(value, &opt->message_by) != 0)
-		return bad_value(err, "by", value, "one of pair, sender, receiver");
+	if (process_group_by_parse(value, &opt->group_by) != 0 ||
+	    opt->group_by == PROCESS_GROUP_FUNCTION)
+		return bad_value(err, "by", value, "one of name, process, initial-call");
 	return 0;
 }
 
-static int set_group(struct options *opt, const char *value, struct error *err)
+static int set_rows(struct options *opt, const char *value, struct error *err)
 {
-	if (process_group_by_parse(value, &opt->group) != 0 || opt->group == PROCESS_GROUP_FUNCTION)
-		return bad_value(err, "group", value, "one of name, process, initial-call");
+	if (message_rows_parse(value, &opt->rows) != 0)
+		return bad_value(err, "rows", value, "one of pair, sender, receiver");
 	return 0;
 }
 
@@ -267,14 +268,14 @@ static void values_group_by(struct strbuf *out, const struct command *command)
 		strbuf_addf(out, " %s", process_group_by_name((enum process_group_by)by));
 }
 
-static void values_message_by(struct strbuf *out, const struct command *command)
+static void values_rows(struct strbuf *out, const struct command *command)
 {
 	UNUSED(command);
-	for (int by = 0; by < NR_MESSAGE_BY; by++)
-		strbuf_addf(out, " %s", message_by_name((enum message_by)by));
+	for (int rows = 0; rows < NR_MESSAGE_ROWS; rows++)
+		strbuf_addf(out, " %s", message_rows_name((enum message_rows)rows));
 }
 
-static void values_group(struct strbuf *out, const struct command *command)
+static void values_message_by(struct strbuf *out, const struct command *command)
 {
 	UNUSED(command);
 	for (int by = 0; by < PROCESS_GROUP_FUNCTION; by++)
@@ -354,10 +355,10 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_GROUP_BY] = {0, "by", "GROUP",
 		"what the rows of the table are", "name; of proc initial-call", values_group_by,
 		.set = set_group_by},
-	[OPTION_MESSAGE_BY] = {0, "by", "SIDE",
-		"what the rows of the table are", "pair", values_message_by, .set = set_message_by},
-	[OPTION_GROUP] = {0, "group", "GROUP",
-		"which processes count as one", "name", values_group, .set = set_group},
+	[OPTION_MESSAGE_BY] = {0, "by", "GROUP",
+		"which processes count as one", "name", values_message_by, .set = set_message_by},
+	[OPTION_ROWS] = {0, "rows", "SIDE",
+		"what the rows of the table are", "pair", values_rows, .set = set_rows},
 	[OPTION_MODE] = {0, "mode", "MODE",
 		"what is recorded", "cpu", values_mode, .set = set_mode},
 	[OPTION_WEIGHT] = {0, "weight", "WHAT",

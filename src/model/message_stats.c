@@ -10,22 +10,22 @@
 
 #define AT(kind, field) EVENT_AT(kind, field)
 
-static const char *const by_names[NR_MESSAGE_BY] = {
-	[MESSAGE_BY_PAIR] = "pair",
-	[MESSAGE_BY_SENDER] = "sender",
-	[MESSAGE_BY_RECEIVER] = "receiver",
+static const char *const by_names[NR_MESSAGE_ROWS] = {
+	[MESSAGE_ROWS_PAIR] = "pair",
+	[MESSAGE_ROWS_SENDER] = "sender",
+	[MESSAGE_ROWS_RECEIVER] = "receiver",
 };
 
-const char *message_by_name(enum message_by by)
+const char *message_rows_name(enum message_rows by)
 {
-	return (unsigned int)by < NR_MESSAGE_BY ? by_names[by] : "unknown";
+	return (unsigned int)by < NR_MESSAGE_ROWS ? by_names[by] : "unknown";
 }
 
-int message_by_parse(const char *text, enum message_by *by)
+int message_rows_parse(const char *text, enum message_rows *by)
 {
-	for (int i = 0; i < NR_MESSAGE_BY; i++) {
+	for (int i = 0; i < NR_MESSAGE_ROWS; i++) {
 		if (strcmp(text, by_names[i]) == 0) {
-			*by = (enum message_by)i;
+			*by = (enum message_rows)i;
 			return 0;
 		}
 	}
@@ -60,8 +60,10 @@ static uint32_t find_end(struct message_stats *m, enum message_end_type type, ui
 
 	if (found != IDMAP_NONE)
 		return found;
-	if (m->ends.len >= m->max_ends)
+	if (m->ends.len >= m->max_ends) {
+		m->lost_ends++;
 		return 0;
+	}
 	idmap_add(&m->end_index, hash, (uint32_t)m->ends.len);
 	vec_push(&m->ends, key);
 	return (uint32_t)m->ends.len - 1;
@@ -93,8 +95,10 @@ static struct message_pair *find_pair(struct message_stats *m, uint32_t from, ui
 	found = idmap_find(&m->pair_index, hash, pair_equal, m, &key);
 	if (found != IDMAP_NONE)
 		return &m->pairs.data[found];
-	if (m->pairs.len >= m->max_pairs)
+	if (m->pairs.len >= m->max_pairs) {
+		m->lost_pairs++;
 		return &m->pairs.data[0];
+	}
 	idmap_add(&m->pair_index, hash, (uint32_t)m->pairs.len);
 	vec_push(&m->pairs, key);
 	return &m->pairs.data[m->pairs.len - 1];
@@ -107,7 +111,7 @@ static void add_message(struct message_stats *m, uint32_t from, uint32_t to, uin
 	add_counts(&m->ends.data[to].received, words);
 	add_counts(&find_pair(m, from, to)->n, words);
 	if (words != EVENT_UNKNOWN)
-		histogram_add(&m->sizes, 8 * words, 1);
+		histogram_add(&m->sizes, words, 1);
 }
 
 static void add_node(struct message_stats *m, uint32_t node)
@@ -124,9 +128,22 @@ static void add_node(struct message_stats *m, uint32_t node)
 double message_share(const struct message_stats *m, const struct message_end *from)
 {
 	/* What no process of this node sent was seen where it was queued. */
-	return coverage_share(&m->stream->coverage, from->type == MESSAGE_END_SOURCE
-							    ? EVENT_MESSAGE_QUEUED
-							    : EVENT_MESSAGE_SEND);
+	if (from->type == MESSAGE_END_SOURCE)
+		return coverage_share(&m->stream->coverage, EVENT_MESSAGE_QUEUED);
+	return message_share_all(m);
+}
+
+double message_share_all(const struct message_stats *m)
+{
+	bool sends = m->sends || (m->kinds >> EVENT_MESSAGE_SEND & 1 && !m->queues);
+
+	return coverage_share(&m->stream->coverage,
+			      sends ? EVENT_MESSAGE_SEND : EVENT_MESSAGE_QUEUED);
+}
+
+uint64_t message_stats_overflows(const struct message_stats *m)
+{
+	return m->groups.overflows + m->lost_ends + m->lost_pairs;
 }
 
 static void add_string(const struct message_stats *m, uint32_t id, bool atom, struct strbuf *out)
@@ -235,7 +252,16 @@ uint64_t mailbox_full_in_ns(const struct mailbox *b, uint64_t span_ns)
 	if ((double)b->len >= room)
 		return 0;
 	ns = (room - (double)b->len) / growth * (double)span_ns;
-	return ns < 1e18 ? (uint64_t)ns : UINT64_MAX;
+	return ns <= (double)MAILBOX_FULL_SOON_NS ? (uint64_t)ns : UINT64_MAX;
+}
+
+bool mailbox_is_notable(const struct mailbox *b, uint64_t span_ns)
+{
+	if (b->gone)
+		return false;
+	if (b->len >= MAILBOX_LONG || mailbox_growth(b) >= MAILBOX_LONG)
+		return true;
+	return mailbox_growth(b) >= MAILBOX_GROWN && b->last_ns - b->first_ns > span_ns / 2;
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
@@ -247,6 +273,8 @@ static void take_send(struct message_stats *m, const struct event *ev)
 	uint32_t node = event_value_id(ev, AT(MESSAGE_SEND, NODE));
 	uint32_t end;
 
+	m->sends = true;
+	m->undecided.len = 0;
 	if (node || name)
 		end = find_end(m, name ? MESSAGE_END_NAME : MESSAGE_END_NODE, name, node);
 	else
@@ -257,10 +285,44 @@ static void take_send(struct message_stats *m, const struct event *ev)
 		    event_value(ev, AT(MESSAGE_SEND, SIZE)));
 }
 
-/* "<0.80.0>": its message_send tells of it. */
+/* "<0.80.0>": its message_send tells of it, if there is any. */
 static bool is_local_pid(const char *text)
 {
 	return strncmp(text, "<0.", 3) == 0;
+}
+
+static void add_queued(struct message_stats *m, uint32_t from, uint32_t process, uint64_t words)
+{
+	bool known = names_string(m->stream->names, from) != NULL;
+
+	add_message(m, find_end(m, known ? MESSAGE_END_SOURCE : MESSAGE_END_UNKNOWN, from, 0),
+		    end_of_process(m, process), words);
+}
+
+void message_stats_settle(struct message_stats *m)
+{
+	for (size_t i = 0; i < m->undecided.len; i++) {
+		const struct message_undecided *u = &m->undecided.data[i];
+
+		add_queued(m, u->from, u->process, u->words);
+	}
+	/* Nothing was sent, and still was queued. */
+	m->queues |= m->undecided.len != 0;
+	m->undecided.len = 0;
+}
+
+/* Both are told by one probe, message_send first: where it is watched it comes soon. */
+static void take_local(struct message_stats *m, uint32_t from, uint32_t process, uint64_t words)
+{
+	if (m->sends)
+		return;
+	if (m->queues) {
+		add_queued(m, from, process, words);
+		return;
+	}
+	vec_push(&m->undecided, ((struct message_undecided){from, process, words}));
+	if (m->undecided.len >= MESSAGE_UNDECIDED_MAX)
+		message_stats_settle(m);
 }
 
 static void take_queued(struct message_stats *m, const struct event *ev)
@@ -273,13 +335,15 @@ static void take_queued(struct message_stats *m, const struct event *ev)
 
 	if (b) {
 		add_counts(&b->queued, words);
+		b->first_ns = b->first_ns ? b->first_ns : ev->ts_ns;
+		b->last_ns = MAX(b->last_ns, ev->ts_ns);
 		if (len != EVENT_UNKNOWN)
 			set_len(b, len + 1);
 	}
 	if (text && is_local_pid(text))
-		return;
-	add_message(m, find_end(m, text ? MESSAGE_END_SOURCE : MESSAGE_END_UNKNOWN, from, 0),
-		    end_of_process(m, ev->u.vm.process), words);
+		take_local(m, from, ev->u.vm.process, words);
+	else
+		add_queued(m, from, ev->u.vm.process, words);
 }
 
 static void take_receive(struct message_stats *m, const struct event *ev)
@@ -315,10 +379,12 @@ static void begin_counts(struct message_stats *m)
 }
 
 void message_stats_open(struct message_stats *m, struct event_stream *stream,
-			enum process_group_by by)
+			enum process_group_by by, uint64_t kinds)
 {
 	memset(m, 0, sizeof(*m));
 	m->stream = stream;
+	m->kinds = kinds;
+	m->queues = !(kinds >> EVENT_MESSAGE_SEND & 1);
 	m->max_ends = MESSAGE_ENDS_MAX;
 	m->max_pairs = MESSAGE_PAIRS_MAX;
 	m->max_boxes = MESSAGE_MAILBOXES_MAX;
@@ -341,6 +407,7 @@ void message_stats_close(struct message_stats *m)
 		return;
 	drop_counts(m);
 	vec_free(&m->boxes);
+	vec_free(&m->undecided);
 	idmap_free(&m->box_index);
 	process_groups_close(&m->groups);
 }
@@ -358,6 +425,7 @@ static void keep_boxes(struct message_stats *m)
 			continue;
 		b.first_len = b.max_len = b.len;
 		b.touched = false;
+		b.first_ns = b.last_ns = 0;
 		b.received = 0;
 		b.queued = (struct message_counts){0};
 		idmap_add(&m->box_index, hash_mix(7, b.epid), (uint32_t)nr);
@@ -371,8 +439,10 @@ void message_stats_restart(struct message_stats *m)
 	drop_counts(m);
 	m->end_index = m->pair_index = (struct idmap)IDMAP_INIT;
 	begin_counts(m);
+	process_groups_restart(&m->groups);
 	keep_boxes(m);
+	m->undecided.len = 0;
 	m->all = (struct message_counts){0};
-	m->received = m->lost_boxes = 0;
+	m->received = m->lost_boxes = m->lost_ends = m->lost_pairs = 0;
 	memset(&m->sizes, 0, sizeof(m->sizes));
 }

@@ -52,6 +52,14 @@ void process_groups_close(struct process_groups *g)
 	idmap_free(&g->index);
 }
 
+void process_groups_restart(struct process_groups *g)
+{
+	const struct process_groups was = *g;
+
+	process_groups_close(g);
+	process_groups_open(g, was.names, was.by, was.max);
+}
+
 static bool group_equal(const void *ctx, uint32_t id, const void *key)
 {
 	const struct process_groups *g = ctx;
@@ -69,12 +77,33 @@ static uint32_t find_or_add(struct process_groups *g, const struct process_group
 		return id;
 	if (g->v.len >= g->max) {
 		g->overflows++;
+		g->overflowed = true;
 		return PROCESS_GROUP_REST;
 	}
 	id = (uint32_t)g->v.len;
 	vec_push(&g->v, *new);
 	idmap_add(&g->index, hash, id);
 	return id;
+}
+
+void process_groups_keep(struct process_groups *g, const bool *keep, uint32_t *map)
+{
+	uint32_t nr = 1;
+
+	idmap_free(&g->index);
+	g->index = (struct idmap)IDMAP_INIT;
+	g->of.len = 0;
+	g->overflows = 0;
+	map[0] = 0;
+	for (uint32_t i = 1; i < g->v.len; i++) {
+		map[i] = keep[i] ? nr : 0;
+		if (!keep[i])
+			continue;
+		g->v.data[nr] = g->v.data[i];
+		idmap_add(&g->index, hash_mix(g->v.data[nr].what, g->v.data[nr].key), nr);
+		nr++;
+	}
+	g->v.len = nr;
 }
 
 static struct process_group key_of(const struct process_groups *g, const struct name_process *p)
@@ -150,5 +179,5 @@ void process_group_text(const struct process_groups *g, uint32_t group, struct s
 	else if (of->what != KEY_REST)
 		process_group_name_of(g->names, of->process, out);
 	else
-		strbuf_addstr(out, g->overflows ? "[others]" : "[none]");
+		strbuf_addstr(out, g->overflowed ? "[others]" : "[none]");
 }

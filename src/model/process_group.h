@@ -5,11 +5,12 @@
  * --by function is given: whoever counts says of which.
  *
  * Groups are dense from 0.  Group 0 holds what belongs to none: events without a process, and what
- * came when there were `max` groups already (counted).  Nothing is ever removed.
+ * came when there were `max` groups already (counted).
  */
 #ifndef EBEAM_MODEL_PROCESS_GROUP_H
 #define EBEAM_MODEL_PROCESS_GROUP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/idmap.h"
@@ -43,12 +44,18 @@ struct process_groups {
 	VEC(uint32_t) of; /* by process id: its group + 1, 0 = not looked at yet */
 	struct idmap index;
 	uint64_t overflows; /* things that were put into group 0 because there were too many */
+	bool overflowed;    /* group 0 has such things */
 };
 
 /* `max` 0 = PROCESS_GROUPS_MAX. */
 void process_groups_open(struct process_groups *g, const struct names *names,
 			 enum process_group_by by, uint32_t max);
 void process_groups_close(struct process_groups *g);
+/* Forgets all groups. */
+void process_groups_restart(struct process_groups *g);
+/* Forgets all groups but 0 and those with keep[group]; map[group] (both of g->v.len) = what it is
+ * now, 0 of those that are forgotten.  `overflows` begins at 0 again. */
+void process_groups_keep(struct process_groups *g, const bool *keep, uint32_t *map);
 
 /* Group of a process id; by PROCESS_GROUP_FUNCTION always 0. */
 uint32_t process_groups_of(struct process_groups *g, uint32_t process);

@@ -25,6 +25,10 @@ void histogram_format_value(struct strbuf *out, uint64_t value, enum histogram_u
 	case HISTOGRAM_WORDS:
 		strbuf_addf(out, "%s words", units_format_count(value, text, sizeof(text)));
 		break;
+	case HISTOGRAM_WORDS_AS_BYTES:
+		value = MIN(value, UINT64_MAX / 8) * 8;
+		strbuf_addstr(out, units_format_bytes(value, text, sizeof(text)));
+		break;
 	case HISTOGRAM_COUNT:
 		strbuf_addstr(out, units_format_count(value, text, sizeof(text)));
 		break;

@@ -112,7 +112,7 @@ def pairs(ctx):
             seen = {k: v for k, v in seen.items() if k in sent}
             sent = {k: v for k, v in sent.items() if k in seen}
         check_equal(seen, sent, f"messages {filters}")
-    answer = Answer(ctx, ctx.node, "msg", "-j", "--to", "flow_sink", "--group", "process")
+    answer = Answer(ctx, ctx.node, "msg", "-j", "--to", "flow_sink", "--by", "process")
     flow()
     data = answer.json()
     check_equal({(r["from"], r["to"]): r["messages"] for r in data["rows"]},

@@ -36,7 +36,7 @@ def rows_of(data, known):
 @case("pairs: as many messages and bytes as were sent; the mailbox is as long as process_info says")
 def pairs(ctx):
     flows = Flows(ctx)
-    answer = Answer(ctx, ctx.node, "msg", "-j", "--group", "process")
+    answer = Answer(ctx, ctx.node, "msg", "-j", "--by", "process")
     truth = flows.flow(500)
     data = answer.json()
     known = {flows.truth["sink"], flows.truth["server"], *flows.truth["senders"]}
@@ -67,26 +67,26 @@ def sides(ctx):
         return {r[side]: (r["messages"], r["bytes"]) for r in data["rows"]}, data
     sinks = 8 * 200 * sum(i * s for i, s in enumerate(sizes, 1))
     servers = 8 * 200 * sum(sizes)
-    got, data = rows("to", "--by", "receiver")
+    got, data = rows("to", "--rows", "receiver")
     check_equal(got["flow_sink"], (1200, sinks), "the sink")
     check_equal(got["flow_server"][0], 601, "the server, with the request of its count")
     check(got["flow_server"][1] >= servers, f"bytes to the server: {got['flow_server']}")
     check(all("from" not in r for r in data["rows"]), "one side only")
-    sent, _ = rows("from", "--by", "sender", "--group", "initial-call")
+    sent, _ = rows("from", "--rows", "sender", "--by", "initial-call")
     # Each also says when it is done.
     check_equal(sent["message_flows:sender/0"][0], 1200 + 600 + 3, "sent by all senders")
-    one, _ = rows("from", "--by", "sender", "--group", "process")
+    one, _ = rows("from", "--rows", "sender", "--by", "process")
     check_equal([one[p][0] for p in flows.truth["senders"]], [401, 601, 801], "each sender")
-    histogram = data["size_bytes"]
+    histogram = data["size_words"]
     check_equal(histogram["count"], data["messages"] - data["without_size"], "sizes")
-    check_equal(histogram["sum"], data["bytes"], "sum of sizes")
+    check_equal(8 * histogram["sum"], data["bytes"], "sum of sizes")
     check_equal(sum(b["count"] for b in histogram["buckets"]), histogram["count"], "buckets")
-    few = ctx.ebeam.ok("msg", "-i", path, "-n", "2", "--by", "receiver").out
+    few = ctx.ebeam.ok("msg", "-i", path, "-n", "2", "--rows", "receiver").out
     check_in("flow_sink", few, "text")
     check_in("messages", few, "text")
     check_in("! mailbox of", few, "the mailbox that grows")
     sorted_rows = ctx.ebeam.ok("msg", "-i", path, "-s", "bytes", "-c", "bytes,to",
-                               "--by", "receiver").out
+                               "--rows", "receiver").out
     check_in("COPIED", sorted_rows, "columns")
 
 
@@ -95,7 +95,7 @@ def remote(ctx):
     flows = Flows(ctx)
     other = ctx.new_node(name=f"distant{ctx.otp}@127.0.0.1")
     ctx.node.ask("message_flows", "remote", 1, other.name)
-    answer = Answer(ctx, ctx.node, "msg", "-j", "--group", "process")
+    answer = Answer(ctx, ctx.node, "msg", "-j", "--by", "process")
     ctx.node.ask("message_flows", "remote", 70, other.name)
     data = answer.json()
     rows = {(r["from"], r["to"]): r for r in data["rows"]}
@@ -119,10 +119,40 @@ def receives(ctx):
     check(flows.truth["server"] not in boxes, "what the server took is not in its mailbox")
 
 
+@case("-e message_queued alone: all that is queued is counted, live and from a capture")
+def queued_only(ctx):
+    flows = Flows(ctx)
+    path = ctx.ebeam.file(".ebeam")
+    recorder = Answer(ctx, ctx.node, "msg", "-e", "message_queued", "-o", path)
+    answer = Answer(ctx, ctx.node, "msg", "-e", "message_queued", "-j", "--by", "process")
+    truth = flows.flow(100)
+    recorder.text()
+    replayed = ctx.ebeam.ok("msg", "-i", path, "-j", "--by", "process").json()["data"]
+    known = {flows.truth["sink"], flows.truth["server"], *flows.truth["senders"]}
+    for data in (answer.json(), replayed):
+        check_equal(rows_of(data, known), flows.expected(100, truth["sizes"]), "pairs")
+
+
+@case("rows in the order and number that were asked for, as JSON too; the rest is told of")
+def order(ctx):
+    flows = Flows(ctx)
+    path = ctx.ebeam.file(".ebeam")
+    recorder = Answer(ctx, ctx.node, "msg", "-o", path)
+    flows.flow(50)
+    recorder.text()
+    args = ("msg", "-i", path, "--rows", "receiver", "--by", "process", "-s", "-bytes")
+    rows = ctx.ebeam.ok(*args, "-j").json()["data"]["rows"]
+    check(len(rows) > 2, f"{rows}")
+    check_equal([r["bytes"] for r in rows], sorted(r["bytes"] for r in rows), "ascending")
+    few = ctx.ebeam.ok(*args, "-j", "-n", "2").json()["data"]["rows"]
+    check_equal(few, rows[:2], "-n after -s")
+    check_in(f"(1 of {len(rows)}; -n shows more)", ctx.ebeam.ok(*args, "-n", "1").out, "the rest")
+
+
 @case("--watch: answers add up to what was sent, the length goes on from the one before")
 def watch(ctx):
     flows = Flows(ctx)
-    answer = Answer(ctx, ctx.node, "msg", "-j", "--group", "process", "--watch", "300ms")
+    answer = Answer(ctx, ctx.node, "msg", "-j", "--by", "process", "--watch", "300ms")
     total = 0
     for _ in range(3):
         total += 600
@@ -139,8 +169,11 @@ def watch(ctx):
 @case("what cannot be: kinds that are none of messages, groups that there are not", otp="one")
 def usage(ctx):
     for args, text in ((("-e", "gc", "-d", "1"), "message_send"),
-                       (("--by", "process", "-d", "1"), "pair, sender, receiver"),
-                       (("--group", "function", "-d", "1"), "name, process, initial-call"),
+                       (("-s", "nothing", "-d", "1"), "nothing"),
+                       (("-c", "to", "-s", "to", "--rows", "sender", "-d", "1"), "'to'"),
+                       (("-j", "-s", "nothing", "-i", "x.ebeam"), "nothing"),
+                       (("--rows", "process", "-d", "1"), "pair, sender, receiver"),
+                       (("--by", "function", "-d", "1"), "name, process, initial-call"),
                        (("-i", "x.ebeam", "-d", "1"), "none of -p, -d and --watch")):
         result = ctx.ebeam.run("msg", *args)
         check_equal(result.code, 2, str(result))

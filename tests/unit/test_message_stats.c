@@ -22,7 +22,7 @@ struct fixture {
 static void open_by(struct fixture *x, enum process_group_by by)
 {
 	eventfix_open(&x->f);
-	message_stats_open(&x->m, &x->f.stream, by);
+	message_stats_open(&x->m, &x->f.stream, by, MESSAGE_KINDS);
 }
 
 static void close_all(struct fixture *x)
@@ -110,7 +110,7 @@ static void pairs(void **state)
 	assert_int_equal(x.m.all.words, 34);
 	assert_int_equal(x.m.all.unsized, 4);
 	assert_int_equal(x.m.sizes.nr, 4);
-	assert_int_equal(x.m.sizes.sum, 8 * 34);
+	assert_int_equal(x.m.sizes.sum, 34);
 	/* Both workers are one; the server has no initial call that is known. */
 	assert_int_equal(pair(&x, "work:run/1", "far at a@b")->n.messages, 1);
 	assert_int_equal(pair(&x, "work:run/1", "processes at a@b")->n.unsized, 1);
@@ -243,12 +243,96 @@ static void bounds(void **state)
 	close_all(&x);
 }
 
+/* Where message_send is not watched, or none comes, all are counted where they are queued. */
+static void queued_only(void **state)
+{
+	struct fixture x;
+	uint32_t a, b, text;
+
+	(void)state;
+	for (int known = 0; known < 2; known++) {
+		eventfix_open(&x.f);
+		message_stats_open(&x.m, &x.f.stream, PROCESS_GROUP_NAME,
+				   known ? 1ull << EVENT_MESSAGE_QUEUED : MESSAGE_KINDS);
+		a = eventfix_process(&x.f, 1, "a", 0);
+		b = eventfix_process(&x.f, 2, "b", 0);
+		text = eventfix_string(&x.f, "<0.2.0>");
+		for (uint32_t i = 0; i < MESSAGE_UNDECIDED_MAX + 10; i++)
+			queued(&x, a, text, 6, i);
+		message_stats_settle(&x.m);
+		message_stats_settle(&x.m);
+		assert_int_equal(x.m.all.messages, MESSAGE_UNDECIDED_MAX + 10);
+		assert_int_equal(pair(&x, "<0.2.0>", "a")->n.messages, MESSAGE_UNDECIDED_MAX + 10);
+		close_all(&x);
+	}
+	/* What was left open is told by message_send. */
+	open_by(&x, PROCESS_GROUP_NAME);
+	a = eventfix_process(&x.f, 1, "a", 0);
+	b = eventfix_process(&x.f, 2, "b", 0);
+	text = eventfix_string(&x.f, "<0.2.0>");
+	queued(&x, a, text, 6, 0);
+	sent(&x, b, a, 6);
+	queued(&x, a, text, 6, 1);
+	message_stats_settle(&x.m);
+	assert_int_equal(x.m.all.messages, 1);
+	assert_int_equal(x.m.sizes.max, 6);
+	close_all(&x);
+}
+
+/* A message or two is no growth; nor are 20 at once. */
+static void notable(void **state)
+{
+	struct mailbox box = {.len = 2, .first_ns = 10, .last_ns = 900};
+
+	(void)state;
+	assert_false(mailbox_is_notable(&box, 1000));
+	box.len = MAILBOX_GROWN;
+	assert_true(mailbox_is_notable(&box, 1000));
+	box.last_ns = 300;
+	assert_false(mailbox_is_notable(&box, 1000));
+	box.first_len = box.len = MAILBOX_LONG;
+	assert_true(mailbox_is_notable(&box, 1000));
+	box.gone = true;
+	assert_false(mailbox_is_notable(&box, 1000));
+	/* 10 a second: full in 28 hours, which says nothing. */
+	box = (struct mailbox){.len = 10};
+	assert_true(mailbox_full_in_ns(&box, 1000000000u) == UINT64_MAX);
+	box.len = 100;
+	assert_int_equal(mailbox_full_in_ns(&box, 1000000000u), 9999000000000ull);
+}
+
+/* However many groups there were: each interval has room for its own. */
+static void intervals(void **state)
+{
+	struct fixture x;
+	uint32_t a, b;
+
+	(void)state;
+	open_by(&x, PROCESS_GROUP_PROCESS);
+	x.m.groups.max = 4;
+	for (uint32_t i = 0; i < 10; i++) {
+		a = eventfix_process(&x.f, 10 + 2 * i, NULL, 0);
+		b = eventfix_process(&x.f, 11 + 2 * i, NULL, 0);
+		sent(&x, a, b, 1);
+		assert_int_equal(x.m.pairs.data[1].n.messages, 1);
+		assert_int_equal(message_stats_overflows(&x.m), 0);
+		message_stats_restart(&x.m);
+	}
+	for (uint32_t i = 0; i < 5; i++)
+		sent(&x, eventfix_process(&x.f, 50 + i, NULL, 0), b, 1);
+	/* b and two more have groups. */
+	assert_int_equal(message_stats_overflows(&x.m), 3);
+	assert_int_equal(x.m.all.messages, 5);
+	close_all(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pairs),     cmocka_unit_test(groups),
 		cmocka_unit_test(mailboxes), cmocka_unit_test(full_by_bytes),
-		cmocka_unit_test(bounds),
+		cmocka_unit_test(bounds),    cmocka_unit_test(queued_only),
+		cmocka_unit_test(notable),   cmocka_unit_test(intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
