@@ -301,7 +301,7 @@ static int rows_make(struct alloc *a, struct rows *r, double seconds, struct err
 		.columns = o->columns,
 		.sort = o->sort ? o->sort : "churn",
 		.limit = o->limit,
-		.color = render_color(o, event_run_out(a->run)),
+		.color = render_color(o, event_run_target(a->run)),
 	};
 	return table_order(&r->table, &r->options, &r->order, &r->nr, err);
 }

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -34,13 +35,20 @@ static bool is_capture(const char *path)
 	return len > 6 && strcmp(path + len - 6, ".ebeam") == 0;
 }
 
-/* Lines of a stream go by way of a buffer that never blocks. */
+static bool is_regular(FILE *f)
+{
+	struct stat st;
+
+	return fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* What may be a terminal or a pipe goes by way of a buffer that never blocks. */
 static int open_stream(struct event_run *run, FILE *to, struct error *err)
 {
 	int rc = 0;
 
-	run->out = to;
-	if (run->consumer->either) {
+	run->out = run->target = to;
+	if (!is_regular(to)) {
 		rc = outpipe_open(&run->pipe, to, err);
 		if (rc == 0)
 			run->out = outpipe_file(run->pipe);
@@ -86,9 +94,8 @@ static int open_output(struct event_run *run, struct error *err)
 		return rc;
 	if (!is_capture(o->output))
 		return open_stream(run, outfile_file(run->output), err);
-	if (!run->consumer->either)
-		run->out = run->ctx->out;
-	return open_capture(run, err);
+	rc = run->consumer->either ? 0 : open_stream(run, run->ctx->out, err);
+	return rc ? rc : open_capture(run, err);
 }
 
 static int close_output(struct event_run *run, struct error *err)
@@ -220,10 +227,10 @@ static int check_output(struct event_run *run, struct error *err)
 /* ---- of a node ----------------------------------------------------------------------------- */
 
 /* Room for more lines?  A reader that is slow is waited for at the end only, when the probes are
- * gone. */
+ * gone.  Who writes answers goes on counting until there is room for the next. */
 static bool has_room(struct event_run *run, bool wait)
 {
-	if (!run->pipe || !outpipe_full(run->pipe))
+	if (!run->pipe || !run->consumer->either || !outpipe_full(run->pipe))
 		return true;
 	return wait && outpipe_finish(run->pipe) == 0;
 }
@@ -281,6 +288,12 @@ static int on_watch(void *arg, struct error *err)
 	/* Hardly anything would be left for the last answer: it tells this, too. */
 	if (run->deadline_ns && run->deadline_ns < now + run->ctx->opt.watch_ns / 2)
 		return 0;
+	if (run->pipe && outpipe_waits(run->pipe)) {
+		if (!run->skipped++)
+			log_warn("ebeam: nobody reads the output: the next answer is about a "
+				 "longer time");
+		return check_output(run, err);
+	}
 	rc = show(run, false, err);
 	return rc ? rc : check_output(run, err);
 }
@@ -519,6 +532,11 @@ uint64_t event_run_start_epoch_ns(const struct event_run *run)
 FILE *event_run_out(struct event_run *run)
 {
 	return run->out;
+}
+
+FILE *event_run_target(struct event_run *run)
+{
+	return run->target ? run->target : run->out;
 }
 
 void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *end_ns)

@@ -59,6 +59,8 @@ struct beam_node *event_run_node(struct event_run *run);
 /* Of a node: CLOCK_REALTIME at the start. */
 uint64_t event_run_start_epoch_ns(const struct event_run *run);
 FILE *event_run_out(struct event_run *run); /* NULL: nothing but the capture is wanted */
+/* What is behind it, such as a terminal: to ask about, not to write to. */
+FILE *event_run_target(struct event_run *run);
 /* Interval that the next answer is about, of the time of events: since the start, or with --watch
  * since the answer before. */
 void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *end_ns);

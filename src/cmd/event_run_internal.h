@@ -19,7 +19,8 @@ struct event_run {
 	struct source_plan plan;
 	struct outfile *output;
 	FILE *out;	      /* NULL: nobody wants text */
-	struct outpipe *pipe; /* behind `out`, if a stream goes to standard output */
+	FILE *target;	      /* behind `pipe` */
+	struct outpipe *pipe; /* behind `out`, unless that is a regular file */
 	struct capture_writer *writer;
 	struct event_filter filter;
 	uint64_t flushed_ns;	/* the capture */
@@ -27,8 +28,9 @@ struct event_run {
 	uint64_t seen_until_ns; /* of a node: what happened before was taken */
 	uint64_t span_start_ns; /* of what the next answer is about */
 	uint64_t taken, by_kind[NR_EVENT_KINDS];
-	bool answered; /* once, with --watch */
-	bool stopped;  /* the limit is reached, or nobody reads any more */
+	uint64_t skipped; /* answers of --watch that nobody was ready to read */
+	bool answered;	  /* once, with --watch */
+	bool stopped;	  /* the limit is reached, or nobody reads any more */
 };
 
 /* Of the options: whom events are about.  Once for all, and for the programs of a node. */

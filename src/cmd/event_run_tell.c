@@ -105,6 +105,9 @@ void event_run_tell(struct event_run *run)
 	add_lost(run, &line);
 	add_sampled(run, &line);
 	add_noted(run, &line);
+	if (run->skipped)
+		strbuf_addf(&line, "  intervals put together, as nobody read %" PRIu64,
+			    run->skipped);
 	if (run->live.session) {
 		strbuf_addf(&line, "  own CPU %.2f%%", live_own_cpu(&run->live));
 		live_event_cost(&run->live, &cost);
@@ -187,7 +190,7 @@ void event_run_begin_screen(struct event_run *run)
 
 	if (!run->ctx->opt.watch_ns || !run->node)
 		return;
-	if (isatty(fileno(run->out)))
+	if (isatty(fileno(event_run_target(run))))
 		fputs("\033[H\033[2J", run->out);
 	else if (run->answered)
 		fputc('\n', run->out);

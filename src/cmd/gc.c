@@ -192,7 +192,7 @@ static int rows_make(const struct gc *gc, const struct cells *cells, struct rows
 		.also = o->group_by == PROCESS_GROUP_PROCESS ? "name" : NULL,
 		.sort = o->sort ? o->sort : "total_ns",
 		.limit = o->limit || o->json ? o->limit : DEFAULT_ROWS,
-		.color = render_color(o, event_run_out(gc->run)),
+		.color = render_color(o, event_run_target(gc->run)),
 	};
 	return table_order(&r->table, &r->options, &r->order, &r->nr, err);
 }

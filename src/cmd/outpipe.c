@@ -132,6 +132,13 @@ bool outpipe_full(struct outpipe *o)
 	return o->waiting.len - o->at > FULL_SIZE;
 }
 
+bool outpipe_waits(struct outpipe *o)
+{
+	fflush(o->front);
+	write_all(o, false);
+	return !o->err && o->waiting.len > o->at;
+}
+
 int outpipe_error(struct outpipe *o)
 {
 	fflush(o->front);

@@ -401,7 +401,7 @@ static int rows_make(const struct answer *a, struct rows *r, struct error *err)
 		.also = o->group_by == PROCESS_GROUP_PROCESS ? "name" : NULL,
 		.sort = o->sort ? o->sort : "time_ns",
 		.limit = o->limit || o->json ? o->limit : DEFAULT_ROWS,
-		.color = render_color(o, event_run_out(a->sched->run)),
+		.color = render_color(o, event_run_target(a->sched->run)),
 	};
 	return table_order(&r->table, &r->options, &r->order, &r->nr, err);
 }

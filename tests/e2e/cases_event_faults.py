@@ -63,6 +63,51 @@ def slow_reader(ctx):
     print(f"{truth['trips']} round trips, {shown} events, {lost} lost")
 
 
+def fill(fd):
+    """A pipe that takes nothing more, and how much is in it."""
+    os.set_blocking(fd, False)
+    written = 0
+    try:
+        while True:
+            written += os.write(fd, b" " * 4096)
+    except BlockingIOError:
+        os.set_blocking(fd, True)
+        return written
+
+
+@case("answers that nobody reads: probes and counts go on, -d and Ctrl-C end it, the probes go")
+def slow_view(ctx):
+    views = (("gc", "-j", "-d", "1"), ("msg", "-j"), ("sched", "-j"), ("proc",), ("alloc", "-j"))
+    for view, *args in views:
+        reader, writer = os.pipe()
+        written = fill(writer)
+        watch = Watch(ctx, ctx.node, "--watch", "100ms", *args, command=view, json_lines=False,
+                      stdout=writer)
+        os.close(writer)
+        ctx.node.ask("happenings", "messages", 500, 20)
+        for _ in range(600):
+            if any("nobody reads" in line for line in watch.err):
+                break
+            time.sleep(0.1)
+        check(any("nobody reads" in line for line in watch.err), f"{view}: {watch.err}")
+        if "-d" not in args:
+            watch.process.send_signal(signal.SIGINT)
+        with os.fdopen(reader, "rb") as f:
+            out = f.read()[written:].decode()
+        watch.end()
+        check_equal(watch.process.returncode, 0, f"exit code of {view}; {watch.err}")
+        check_in("intervals put together", watch.err[-1], view)
+        check_equal(watch.closing()[1], 0, f"lost by {view}")
+        if "-j" in args:
+            answers = [json.loads(line) for line in out.splitlines()]
+            check(answers, f"{view}: no answer")
+        else:
+            check_in(f"pid {ctx.node.os_pid}", out, f"{view}: the answers")
+        if view == "msg":
+            check(sum(a["data"]["messages"] for a in answers) >= 500, "messages sent meanwhile")
+    print(f"{len(views)} views")
+
+
 @case("SIGTERM ends a stream as Ctrl-C does; a second signal at once")
 def sigterm(ctx):
     watch = Watch(ctx, ctx.node, "-e", "message", *UNLIMITED)
