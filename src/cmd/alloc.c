@@ -33,7 +33,7 @@ struct alloc {
 	struct event_run *run;
 	struct carrier_stats stats;
 	VEC(struct held) begin, now;
-	bool began;
+	bool open, began;
 };
 
 struct row {
@@ -259,8 +259,7 @@ struct rows {
 /* Allocators of the node, then those that only events tell of. */
 static void collect(struct alloc *a, struct rows *r, double seconds)
 {
-	const struct event_stream *stream = event_run_stream(a->run);
-	const struct names *names = stream->names;
+	const struct names *names = event_run_stream(a->run)->names;
 
 	for (size_t i = 0; i < a->now.len; i++) {
 		const struct row row = {
@@ -283,7 +282,7 @@ static void collect(struct alloc *a, struct rows *r, double seconds)
 			row = &r->v.data[r->v.len - 1];
 		}
 		row->c = *c;
-		carrier_row_scale(&row->c, &stream->coverage);
+		carrier_row_scale(&a->stats, &row->c);
 	}
 }
 
@@ -428,6 +427,14 @@ static int show_text(struct alloc *a, const struct rows *r, uint64_t duration_ns
 
 /* ---- the command -------------------------------------------------------------------------- */
 
+/* The stream is there once the run has begun. */
+static void open_stats(struct alloc *a)
+{
+	if (!a->open)
+		carrier_stats_open(&a->stats, event_run_stream(a->run));
+	a->open = true;
+}
+
 static int show(void *arg, bool last, struct error *err)
 {
 	struct alloc *a = arg;
@@ -437,6 +444,7 @@ static int show(void *arg, bool last, struct error *err)
 	struct rows rows;
 	int rc;
 
+	open_stats(a);
 	look(a, false);
 	event_run_span(a->run, &start_ns, &end_ns);
 	duration_ns = end_ns - start_ns;
@@ -446,7 +454,7 @@ static int show(void *arg, bool last, struct error *err)
 				      : show_text(a, &rows, duration_ns, err);
 	rows_free(&rows);
 	if (!last) {
-		carrier_stats_reset(&a->stats);
+		carrier_stats_restart(&a->stats);
 		look(a, true);
 	}
 	return rc;
@@ -455,13 +463,9 @@ static int show(void *arg, bool last, struct error *err)
 static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 {
 	struct alloc *a = arg;
-	bool many = false;
 
-	if (kind == EVENT_CARRIER_CREATE || kind == EVENT_CARRIER_DESTROY)
-		many = event_stream_word(event_run_stream(a->run),
-					 event_value_id(ev, EVENT_AT(CARRIER_CREATE, CARRIER))) ==
-		       EVENT_WORD_MBC;
-	carrier_stats_add(&a->stats, kind, ev, many);
+	open_stats(a);
+	carrier_stats_take(&a->stats, kind, ev);
 	return 0;
 }
 
@@ -493,7 +497,7 @@ int cmd_alloc(struct command_context *ctx, struct error *err)
 	int rc = table_check(&table, &options, err);
 
 	rc = rc ? rc : event_run(ctx, &consumer, &a.run, err);
-	carrier_stats_free(&a.stats);
+	carrier_stats_close(&a.stats);
 	vec_free(&a.begin);
 	vec_free(&a.now);
 	event_run_close(a.run);

@@ -364,7 +364,7 @@ static void open_stats(struct gc *gc)
 	const struct options *o = &gc->ctx->opt;
 
 	if (!gc->open)
-		gc_stats_open(&gc->stats, event_run_stream(gc->run)->names, o->group_by, 0,
+		gc_stats_open(&gc->stats, event_run_stream(gc->run), o->group_by, 0,
 			      longer_than(o));
 	gc->open = true;
 }
@@ -387,7 +387,7 @@ static int show(void *arg, bool last, struct error *err)
 				       : show_text(gc, &rows, &cells, err);
 	rows_free(&rows);
 	if (!last)
-		gc_stats_reset(&gc->stats);
+		gc_stats_restart(&gc->stats);
 	return rc;
 }
 
@@ -396,7 +396,7 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 	struct gc *gc = arg;
 
 	open_stats(gc);
-	gc_stats_add(&gc->stats, kind, ev);
+	gc_stats_take(&gc->stats, kind, ev);
 	gc->any_stack |= ev->u.vm.stack != 0;
 	return 0;
 }

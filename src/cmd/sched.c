@@ -12,7 +12,7 @@
 /* Of a capture watching may be told to have begun later than at its first event, or not at all. */
 static void open_stats(struct sched *sched, uint64_t first_ns)
 {
-	const struct event_stream *stream = event_run_stream(sched->run);
+	struct event_stream *stream = event_run_stream(sched->run);
 	uint64_t start_ns, end_ns;
 
 	if (sched->open)
@@ -21,8 +21,8 @@ static void open_stats(struct sched *sched, uint64_t first_ns)
 	event_run_span(sched->run, &start_ns, &end_ns);
 	if (!event_run_node(sched->run))
 		start_ns = stream->watching_ns ? stream->watching_ns : first_ns;
-	sched_stats_open(&sched->stats, stream->names, &stream->coverage, sched->ctx->opt.group_by,
-			 0, 0, MIN(start_ns, first_ns));
+	sched_stats_open(&sched->stats, stream, sched->ctx->opt.group_by, 0, 0,
+			 MIN(start_ns, first_ns));
 	sched->watched_from = coverage_clock(&stream->coverage, EVENT_PROCESS_SCHEDULED,
 					     MIN(start_ns, first_ns), NULL);
 	for (size_t i = 0; !sched->one_process && i < stream->at_start.len; i++) {
@@ -35,20 +35,9 @@ static void open_stats(struct sched *sched, uint64_t first_ns)
 static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 {
 	struct sched *sched = arg;
-	struct event_stream *stream = event_run_stream(sched->run);
-	enum event_word word = EVENT_WORD_NONE, status = EVENT_WORD_NONE;
 
 	open_stats(sched, ev->ts_ns);
-	if (kind == EVENT_PROCESS_SCHEDULED) {
-		word = event_stream_word(stream,
-					 event_value_id(ev, EVENT_AT(PROCESS_SCHEDULED, TYPE)));
-		status = event_stream_word(stream,
-					   event_value_id(ev, EVENT_AT(PROCESS_SCHEDULED, STATUS)));
-	} else if (kind == EVENT_SCHEDULER_ACTIVE) {
-		word = event_stream_word(stream,
-					 event_value_id(ev, EVENT_AT(SCHEDULER_ACTIVE, STATE)));
-	}
-	sched_stats_add(&sched->stats, kind, ev, word, status);
+	sched_stats_take(&sched->stats, kind, ev);
 	return 0;
 }
 
@@ -66,7 +55,7 @@ static int show(void *arg, bool last, struct error *err)
 	rc = sched_show(sched, end_ns - start_ns, clock - MIN(sched->watched_from, clock), err);
 	sched->watched_from = clock;
 	if (!last)
-		sched_stats_reset(&sched->stats);
+		sched_stats_restart(&sched->stats);
 	return rc;
 }
 

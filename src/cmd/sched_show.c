@@ -96,7 +96,8 @@ static void text_name(struct strbuf *out, const void *row, const void *ctx)
 	const struct row *r = row;
 
 	UNUSED(ctx);
-	process_group_name_of(r->stats->names, r->stats->groups.v.data[r->group].process, out);
+	process_group_name_of(r->stats->stream->names, r->stats->groups.v.data[r->group].process,
+			      out);
 }
 
 static void text_share(struct strbuf *out, const void *row, const void *ctx)
@@ -327,7 +328,7 @@ static void write_longest(FILE *f, const struct answer *a)
 	fprintf(f, "\nlongest slices (of %s that were long), with the stack at their end\n",
 		line.buf);
 	for (unsigned int i = 0; i < s->nr_longest; i++)
-		write_long(f, s->names, &s->longest[i]);
+		write_long(f, s->stream->names, &s->longest[i]);
 	strbuf_free(&line);
 }
 
@@ -469,7 +470,7 @@ static int show_json(const struct answer *a, const struct rows *r, struct error 
 	jsonw_uint(&w, "long_slices", units_scale(s->nr_long, a->long_scale));
 	(watch ? jsonw_begin_array : jsonw_begin_rows)(&w, "longest");
 	for (unsigned int i = 0; i < s->nr_longest; i++)
-		long_json(&w, s->names, &s->longest[i]);
+		long_json(&w, s->stream->names, &s->longest[i]);
 	jsonw_end_array(&w);
 	(watch ? jsonw_begin_array : jsonw_begin_rows)(&w, "rows");
 	for (size_t i = 0; i < r->nr; i++)
@@ -585,8 +586,10 @@ int sched_show(struct sched *sched, uint64_t duration_ns, uint64_t watched_ns, s
 	const struct answer a = {
 		.sched = sched,
 		.stats = &sched->stats,
-		.scale = 1 / coverage_share(sched->stats.coverage, EVENT_PROCESS_SCHEDULED),
-		.long_scale = 1 / coverage_share(sched->stats.coverage, EVENT_LONG_SCHEDULE),
+		.scale =
+			1 / coverage_share(&sched->stats.stream->coverage, EVENT_PROCESS_SCHEDULED),
+		.long_scale =
+			1 / coverage_share(&sched->stats.stream->coverage, EVENT_LONG_SCHEDULE),
 		.time_scale = watched_ns && watched_ns < duration_ns
 				      ? (double)duration_ns / (double)watched_ns
 				      : 1,

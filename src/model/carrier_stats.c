@@ -2,11 +2,11 @@
 /* See carrier_stats.h. */
 #include "model/carrier_stats.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "event/catalogue.h"
-#include "model/event_stream.h"
 
 static struct carrier_row *row_of(struct carrier_stats *s, uint32_t type)
 {
@@ -38,13 +38,32 @@ static void resized(struct carrier_row *r, const struct event *ev)
 		r->shrunk_bytes += from - to;
 }
 
-void carrier_stats_add(struct carrier_stats *s, enum event_kind kind, const struct event *ev,
-		       bool many)
+/* Of one that was made or given back: for many blocks, not for a single one. */
+static bool is_mbc(const struct carrier_stats *s, const struct event *ev)
+{
+	uint32_t word = event_value_id(ev, EVENT_AT(CARRIER_CREATE, CARRIER));
+
+	return event_stream_word(s->stream, word) == EVENT_WORD_MBC;
+}
+
+void carrier_stats_open(struct carrier_stats *s, struct event_stream *stream)
+{
+	memset(s, 0, sizeof(*s));
+	s->stream = stream;
+}
+
+void carrier_stats_take(struct carrier_stats *s, enum event_kind kind, const struct event *ev)
 {
 	/* In all of these kinds type is the first field, and size the third but in the resized. */
-	struct carrier_row *r = row_of(s, event_value_id(ev, EVENT_AT(CARRIER_CREATE, TYPE)));
+	uint32_t type = event_value_id(ev, EVENT_AT(CARRIER_CREATE, TYPE));
 	uint64_t size = known(event_value(ev, EVENT_AT(CARRIER_CREATE, SIZE)));
-	struct carrier_count *c = many ? &r->mbcs : &r->sbcs;
+	struct carrier_count *c;
+	struct carrier_row *r;
+
+	if (!(CARRIER_STATS_KINDS >> kind & 1))
+		return;
+	r = row_of(s, type);
+	c = is_mbc(s, ev) ? &r->mbcs : &r->sbcs;
 
 	if (kind == EVENT_CARRIER_CREATE) {
 		c->created++;
@@ -64,13 +83,13 @@ void carrier_stats_add(struct carrier_stats *s, enum event_kind kind, const stru
 	}
 }
 
-void carrier_stats_reset(struct carrier_stats *s)
+void carrier_stats_restart(struct carrier_stats *s)
 {
 	s->rows.len = 0;
 	memset(&s->sizes, 0, sizeof(s->sizes));
 }
 
-void carrier_stats_free(struct carrier_stats *s)
+void carrier_stats_close(struct carrier_stats *s)
 {
 	vec_free(&s->rows);
 }
@@ -83,8 +102,9 @@ static void scale_count(struct carrier_count *c, double created, double destroye
 	c->destroyed_bytes = units_scale(c->destroyed_bytes, destroyed);
 }
 
-void carrier_row_scale(struct carrier_row *r, const struct coverage *coverage)
+void carrier_row_scale(const struct carrier_stats *s, struct carrier_row *r)
 {
+	const struct coverage *coverage = &s->stream->coverage;
 	double created = 1 / coverage_share(coverage, EVENT_CARRIER_CREATE);
 	double destroyed = 1 / coverage_share(coverage, EVENT_CARRIER_DESTROY);
 	double resized = 1 / coverage_share(coverage, EVENT_CARRIER_RESIZE);

@@ -6,14 +6,13 @@
 #ifndef EBEAM_MODEL_CARRIER_STATS_H
 #define EBEAM_MODEL_CARRIER_STATS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "abi/record.h"
 #include "base/histogram.h"
 #include "base/vec.h"
 #include "event/event.h"
-#include "model/coverage.h"
+#include "model/event_stream.h"
 
 /* Kinds that it takes. */
 #define CARRIER_STATS_KINDS                                                                        \
@@ -37,19 +36,21 @@ struct carrier_row {
 };
 
 struct carrier_stats {
+	struct event_stream *stream;
 	VEC(struct carrier_row) rows; /* in order of their first event */
 	struct histogram sizes;	      /* of those that were created, bytes */
 };
 
-/* All zero is empty.  `many`: of carrier_create and carrier_destroy, the carrier is for many blocks
- * (mbc). */
-void carrier_stats_add(struct carrier_stats *s, enum event_kind kind, const struct event *ev,
-		       bool many);
-void carrier_stats_reset(struct carrier_stats *s);
-void carrier_stats_free(struct carrier_stats *s);
+void carrier_stats_open(struct carrier_stats *s, struct event_stream *stream);
+void carrier_stats_close(struct carrier_stats *s);
+/* Forgets what was counted, for the next interval. */
+void carrier_stats_restart(struct carrier_stats *s);
+
+/* An event of CARRIER_STATS_KINDS; others are ignored. */
+void carrier_stats_take(struct carrier_stats *s, enum event_kind kind, const struct event *ev);
 
 /* Makes of what was seen what it stands for, kind by kind, if some was sampled. */
-void carrier_row_scale(struct carrier_row *r, const struct coverage *coverage);
+void carrier_row_scale(const struct carrier_stats *s, struct carrier_row *r);
 /* Carriers made and given back, of both kinds. */
 uint64_t carrier_row_churn(const struct carrier_row *r);
 /* By how much the bytes have changed. */

@@ -6,7 +6,6 @@
 
 #include "base/compiler.h"
 #include "event/catalogue.h"
-#include "model/event_stream.h"
 
 /* Both kinds have the same fields. */
 #define AT(field) EVENT_AT(GC_MINOR_END, field)
@@ -15,11 +14,12 @@ _Static_assert(AT(HEAP) == EVENT_AT(GC_MAJOR_END, HEAP), "fields");
 _Static_assert(AT(OLD_HEAP) == EVENT_AT(GC_MAJOR_END, OLD_HEAP), "fields");
 _Static_assert(AT(DURATION) == EVENT_AT(GC_MAJOR_END, DURATION), "fields");
 
-void gc_stats_open(struct gc_stats *s, const struct names *names, enum process_group_by by,
+void gc_stats_open(struct gc_stats *s, const struct event_stream *stream, enum process_group_by by,
 		   uint32_t max, uint64_t longer_than_ns)
 {
 	memset(s, 0, sizeof(*s));
-	process_groups_open(&s->groups, names, by, max);
+	s->stream = stream;
+	process_groups_open(&s->groups, stream->names, by, max);
 	s->longer_than_ns = longer_than_ns;
 }
 
@@ -29,13 +29,13 @@ void gc_stats_close(struct gc_stats *s)
 	vec_free(&s->counts);
 }
 
-void gc_stats_reset(struct gc_stats *s)
+void gc_stats_restart(struct gc_stats *s)
 {
 	const struct process_groups g = s->groups;
 	uint64_t longer_than_ns = s->longer_than_ns;
 
 	gc_stats_close(s);
-	gc_stats_open(s, g.names, g.by, g.max, longer_than_ns);
+	gc_stats_open(s, s->stream, g.by, g.max, longer_than_ns);
 }
 
 /* The Erlang function on top of a stack, whatever of the VM stands above it; 0 = none. */
@@ -59,7 +59,7 @@ static struct gc_count *count_of(struct gc_stats *s, const struct event *ev)
 
 	if (s->groups.by == PROCESS_GROUP_FUNCTION)
 		group = process_groups_of_function(&s->groups,
-						   function_of(s->groups.names, ev->u.vm.stack));
+						   function_of(s->stream->names, ev->u.vm.stack));
 	else
 		group = process_groups_of(&s->groups, ev->u.vm.process);
 	while (s->counts.len <= group)
@@ -89,9 +89,9 @@ static void add(struct gc_count *c, bool minor, bool dirty, uint64_t ns, const s
 	c->max_heap = MAX(c->max_heap, both);
 }
 
-bool gc_stats_add(struct gc_stats *s, enum event_kind kind, const struct event *ev)
+bool gc_stats_take(struct gc_stats *s, enum event_kind kind, const struct event *ev)
 {
-	const struct name_thread *t = names_thread(s->groups.names, ev->u.vm.thread);
+	const struct name_thread *t = names_thread(s->stream->names, ev->u.vm.thread);
 	bool dirty = t && (t->type == THREAD_DIRTY_CPU || t->type == THREAD_DIRTY_IO);
 	bool minor = kind == EVENT_GC_MINOR_END;
 	uint64_t ns = event_value(ev, AT(DURATION));

@@ -10,6 +10,7 @@
 
 #include "base/histogram.h"
 #include "event/event.h"
+#include "model/event_stream.h"
 #include "model/process_group.h"
 
 #define GC_STATS_KINDS (1ull << EVENT_GC_MINOR_END | 1ull << EVENT_GC_MAJOR_END)
@@ -25,6 +26,7 @@ struct gc_count {
 };
 
 struct gc_stats {
+	const struct event_stream *stream;
 	struct process_groups groups;
 	VEC(struct gc_count) counts; /* by group; may be shorter than the groups */
 	struct gc_count total;
@@ -35,13 +37,13 @@ struct gc_stats {
 };
 
 /* `max` groups at most; 0 = PROCESS_GROUPS_MAX. */
-void gc_stats_open(struct gc_stats *s, const struct names *names, enum process_group_by by,
+void gc_stats_open(struct gc_stats *s, const struct event_stream *stream, enum process_group_by by,
 		   uint32_t max, uint64_t longer_than_ns);
 void gc_stats_close(struct gc_stats *s);
 /* Forgets what was counted, for the next interval. */
-void gc_stats_reset(struct gc_stats *s);
+void gc_stats_restart(struct gc_stats *s);
 
 /* An event of GC_STATS_KINDS; others are ignored.  False if it was too short, or ignored. */
-bool gc_stats_add(struct gc_stats *s, enum event_kind kind, const struct event *ev);
+bool gc_stats_take(struct gc_stats *s, enum event_kind kind, const struct event *ev);
 
 #endif

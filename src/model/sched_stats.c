@@ -12,7 +12,6 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "event/catalogue.h"
-#include "model/event_stream.h"
 
 #define FIRST_SLOTS 1024u
 
@@ -24,6 +23,7 @@ struct sched_process {
 	uint64_t counted_ns; /* running: its time up to then is counted */
 	uint32_t process;    /* id of the dictionary */
 	uint8_t state;	     /* enum process_state */
+	uint16_t cpu;	     /* running: its place in cpus + 1; 0 = not known */
 	uint8_t left;	     /* runnable: how it left, + 1; 0 = it did not */
 	bool dirty;	     /* running on a dirty scheduler */
 	bool woken;	     /* running, and made runnable meanwhile: it was about to wait */
@@ -89,6 +89,36 @@ static void make_room(struct sched_stats *s)
 	free(old);
 }
 
+/* What is known of a process since then may have been missed. */
+static bool is_gap(const struct sched_stats *s, uint64_t since_ns)
+{
+	return coverage_gap(&s->stream->coverage, EVENT_PROCESS_SCHEDULED, since_ns);
+}
+
+/*
+ * Forgets those of which what followed fell into a gap; `lost` (events were): also those that are
+ * said to wait since before the interval.
+ */
+static void purge(struct sched_stats *s, bool lost)
+{
+	uint64_t off_ns = s->stream->coverage.kinds[EVENT_PROCESS_SCHEDULED].last_off_ns;
+	struct sched_process *old = s->slots;
+
+	if (!s->nr_processes || (off_ns == s->purged_ns && !lost))
+		return;
+	s->purged_ns = off_ns;
+	s->slots = xcalloc(s->nr_slots, sizeof(*s->slots));
+	s->nr_processes = 0;
+	for (uint32_t i = 0; i < s->nr_slots; i++) {
+		const struct sched_process *p = &old[i];
+
+		if (p->state != FREE_SLOT && !is_gap(s, p->since_ns) &&
+		    !(lost && p->state == RUNNABLE && p->since_ns < s->interval_ns))
+			put(s, p);
+	}
+	free(old);
+}
+
 /* The process in that state now; NULL if there is no room. */
 static struct sched_process *set(struct sched_stats *s, uint64_t epid, uint32_t process,
 				 enum process_state state, uint64_t ts_ns)
@@ -104,6 +134,8 @@ static struct sched_process *set(struct sched_stats *s, uint64_t epid, uint32_t 
 		*p = now;
 		return p;
 	}
+	if (s->nr_processes >= s->max_processes)
+		purge(s, false);
 	if (s->nr_processes >= s->max_processes) {
 		s->untracked++;
 		return NULL;
@@ -150,13 +182,13 @@ static void clock_pass(struct sched_clock *c, uint64_t now, uint64_t ts_ns)
 static void clock_set(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
 		      bool on, uint64_t ts_ns)
 {
-	uint64_t resumed, now = coverage_clock(s->coverage, kind, ts_ns, &resumed);
+	uint64_t resumed, now = coverage_clock(&s->stream->coverage, kind, ts_ns, &resumed);
 	uint64_t began = now - MIN(now, ts_ns - MIN(ts_ns, s->start_ns));
 
 	if (c->state == SCHED_UNKNOWN) {
 		c->last = MAX(began, resumed);
 		c->state = on ? SCHED_OFF : SCHED_ON;
-	} else if (coverage_gap(s->coverage, kind, c->last_ns) && resumed > c->last) {
+	} else if (coverage_gap(&s->stream->coverage, kind, c->last_ns) && resumed > c->last) {
 		clock_pass(c, resumed, ts_ns);
 		c->state = on ? SCHED_OFF : SCHED_ON;
 	}
@@ -168,7 +200,7 @@ static void clock_set(const struct sched_stats *s, struct sched_clock *c, enum e
 static void clock_begin(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
 			uint64_t ts_ns)
 {
-	c->last = coverage_clock(s->coverage, kind, ts_ns, NULL);
+	c->last = coverage_clock(&s->stream->coverage, kind, ts_ns, NULL);
 	c->last_ns = ts_ns;
 	c->state = SCHED_OFF;
 }
@@ -177,7 +209,7 @@ static void clock_advance(const struct sched_stats *s, struct sched_clock *c, en
 			  uint64_t ts_ns)
 {
 	if (c->state != SCHED_UNKNOWN && ts_ns > c->last_ns)
-		clock_pass(c, coverage_clock(s->coverage, kind, ts_ns, NULL), ts_ns);
+		clock_pass(c, coverage_clock(&s->stream->coverage, kind, ts_ns, NULL), ts_ns);
 }
 
 double sched_clock_percent(const struct sched_clock *c)
@@ -207,7 +239,7 @@ static struct sched_cpu *cpu_at(struct sched_stats *s, enum thread_type type, ui
 /* NULL if the thread is no scheduler. */
 static struct sched_cpu *cpu_of(struct sched_stats *s, uint32_t thread)
 {
-	const struct name_thread *t = names_thread(s->names, thread);
+	const struct name_thread *t = names_thread(s->stream->names, thread);
 	struct sched_cpu *cpu;
 
 	if (!t || !t->scheduler ||
@@ -303,15 +335,25 @@ static void count_wait(struct sched_stats *s, uint32_t process, uint64_t ns, boo
 	histogram_add(dirty ? &s->dirty_run_queue : &s->run_queue, ns, 1);
 }
 
-/* What is known of the process since then may have been missed. */
-static bool is_gap(const struct sched_stats *s, uint64_t since_ns)
+/* Another process is there than the one that came in last: when that one left was not seen. */
+static void is_there(struct sched_stats *s, struct sched_cpu *cpu, uint64_t epid, bool in)
 {
-	return coverage_gap(s->coverage, EVENT_PROCESS_SCHEDULED, since_ns);
+	uint16_t place = (uint16_t)(cpu - s->cpus.data + 1);
+	struct sched_process *p;
+
+	if (cpu->epid && cpu->epid != epid) {
+		p = find(s, cpu->epid);
+		if (p && p->state == RUNNING && p->cpu == place)
+			forget(s, p);
+	}
+	cpu->epid = in ? epid : 0;
 }
 
-static void comes_in(struct sched_stats *s, uint64_t epid, const struct event *ev, bool dirty)
+static void comes_in(struct sched_stats *s, uint64_t epid, const struct event *ev,
+		     const struct sched_cpu *cpu)
 {
 	struct sched_process *p = find(s, epid);
+	bool dirty = cpu && cpu->type != THREAD_NORMAL;
 	unsigned int left = 0;
 
 	if (p && p->state == RUNNABLE && !is_gap(s, p->since_ns)) {
@@ -327,8 +369,10 @@ static void comes_in(struct sched_stats *s, uint64_t epid, const struct event *e
 		s->left[SCHED_LEFT_TO_DIRTY]++;
 	}
 	p = set(s, epid, ev->u.vm.process, RUNNING, ev->ts_ns);
-	if (p)
+	if (p) {
 		p->dirty = dirty;
+		p->cpu = cpu ? (uint16_t)(cpu - s->cpus.data + 1) : 0;
+	}
 }
 
 static enum sched_left how_left(enum event_word word, enum event_word status, uint64_t reductions)
@@ -372,7 +416,7 @@ static void goes_out(struct sched_stats *s, uint64_t epid, const struct event *e
 static void is_scheduled(struct sched_stats *s, const struct event *ev, enum event_word word,
 			 enum event_word status)
 {
-	const struct name_process *np = names_process(s->names, ev->u.vm.process);
+	const struct name_process *np = names_process(s->stream->names, ev->u.vm.process);
 	struct sched_cpu *cpu = cpu_of(s, ev->u.vm.thread);
 	bool dirty = cpu && cpu->type != THREAD_NORMAL;
 	bool in = word == EVENT_WORD_IN || word == EVENT_WORD_IN_EXITING;
@@ -386,15 +430,17 @@ static void is_scheduled(struct sched_stats *s, const struct event *ev, enum eve
 	}
 	if (!np || !np->epid)
 		return;
+	if (cpu)
+		is_there(s, cpu, np->epid, in);
 	if (in)
-		comes_in(s, np->epid, ev, dirty);
+		comes_in(s, np->epid, ev, cpu);
 	else
 		goes_out(s, np->epid, ev, word, status, dirty);
 }
 
 static void is_runnable(struct sched_stats *s, const struct event *ev)
 {
-	const struct name_process *np = names_process(s->names, ev->u.vm.process);
+	const struct name_process *np = names_process(s->stream->names, ev->u.vm.process);
 	struct sched_process *p;
 
 	if (!np || !np->epid)
@@ -422,7 +468,7 @@ static void was_long(struct sched_stats *s, const struct event *ev)
 	unsigned int at = MIN(s->nr_longest, SCHED_STATS_LONGEST - 1);
 
 	if (new.ns > new.ts_ns ||
-	    coverage_gap(s->coverage, EVENT_LONG_SCHEDULE, new.ts_ns - new.ns))
+	    coverage_gap(&s->stream->coverage, EVENT_LONG_SCHEDULE, new.ts_ns - new.ns))
 		return;
 	s->nr_long++;
 	if (s->nr_longest == SCHED_STATS_LONGEST && s->longest[at].ns >= new.ns)
@@ -435,16 +481,14 @@ static void was_long(struct sched_stats *s, const struct event *ev)
 
 /* ---- interface ----------------------------------------------------------------------------- */
 
-void sched_stats_open(struct sched_stats *s, const struct names *names,
-		      const struct coverage *coverage, enum process_group_by by,
+void sched_stats_open(struct sched_stats *s, struct event_stream *stream, enum process_group_by by,
 		      uint32_t max_groups, uint32_t max_processes, uint64_t start_ns)
 {
 	memset(s, 0, sizeof(*s));
-	s->names = names;
-	s->coverage = coverage;
+	s->stream = stream;
 	s->max_processes = max_processes ? max_processes : SCHED_STATS_PROCESSES;
-	s->start_ns = start_ns;
-	process_groups_open(&s->groups, names, by, max_groups);
+	s->start_ns = s->interval_ns = start_ns;
+	process_groups_open(&s->groups, stream->names, by, max_groups);
 }
 
 void sched_stats_close(struct sched_stats *s)
@@ -458,19 +502,28 @@ void sched_stats_close(struct sched_stats *s)
 	s->nr_slots = s->nr_processes = 0;
 }
 
-void sched_stats_add(struct sched_stats *s, enum event_kind kind, const struct event *ev,
-		     enum event_word word, enum event_word status)
+static enum event_word word_at(const struct sched_stats *s, const struct event *ev,
+			       unsigned int field)
+{
+	return event_stream_word(s->stream, event_value_id(ev, field));
+}
+
+void sched_stats_take(struct sched_stats *s, enum event_kind kind, const struct event *ev)
 {
 	struct sched_cpu *cpu;
 
 	if (kind == EVENT_PROCESS_SCHEDULED) {
-		is_scheduled(s, ev, word, status);
+		is_scheduled(s, ev, word_at(s, ev, EVENT_AT(PROCESS_SCHEDULED, TYPE)),
+			     word_at(s, ev, EVENT_AT(PROCESS_SCHEDULED, STATUS)));
 	} else if (kind == EVENT_PROCESS_RUNNABLE) {
 		is_runnable(s, ev);
 	} else if (kind == EVENT_SCHEDULER_ACTIVE) {
 		cpu = cpu_of(s, ev->u.vm.thread);
 		if (cpu)
-			clock_set(s, &cpu->active, kind, word == EVENT_WORD_ACTIVE, ev->ts_ns);
+			clock_set(s, &cpu->active, kind,
+				  word_at(s, ev, EVENT_AT(SCHEDULER_ACTIVE, STATE)) ==
+					  EVENT_WORD_ACTIVE,
+				  ev->ts_ns);
 	} else if (kind == EVENT_LONG_SCHEDULE) {
 		was_long(s, ev);
 	}
@@ -488,6 +541,7 @@ static void clock_of_silent(const struct sched_stats *s, const struct sched_cpu 
 
 void sched_stats_advance(struct sched_stats *s, uint64_t end_ns)
 {
+	s->advanced_ns = end_ns;
 	for (size_t i = 0; i < s->cpus.len; i++) {
 		struct sched_cpu *cpu = &s->cpus.data[i];
 
@@ -504,10 +558,14 @@ void sched_stats_advance(struct sched_stats *s, uint64_t end_ns)
 	}
 }
 
-void sched_stats_reset(struct sched_stats *s)
+void sched_stats_restart(struct sched_stats *s)
 {
 	const struct process_groups g = s->groups;
+	uint64_t lost = s->stream->counters[COUNTER_EVENTS_LOST];
 
+	purge(s, lost != s->lost);
+	s->lost = lost;
+	s->interval_ns = s->advanced_ns;
 	process_groups_close(&s->groups);
 	process_groups_open(&s->groups, g.names, g.by, g.max);
 	s->counts.len = 0;

@@ -13,7 +13,7 @@
 
 #include "base/histogram.h"
 #include "event/event.h"
-#include "model/coverage.h"
+#include "model/event_stream.h"
 #include "model/process_group.h"
 
 #define SCHED_STATS_KINDS                                                                          \
@@ -51,6 +51,7 @@ struct sched_cpu {
 	uint16_t number;
 	enum { SCHED_BEGAN_UNKNOWN, SCHED_BEGAN_IDLE, SCHED_BEGAN_BUSY } began; /* at start_ns */
 	uint64_t slices;
+	uint64_t epid; /* of the process that came in last and was not seen to leave; 0 = none */
 	struct sched_clock active; /* normal ones: working, as the VM counts it */
 	struct sched_clock busy;   /* with a process */
 };
@@ -72,8 +73,7 @@ struct sched_long {
 
 struct sched_process;
 struct sched_stats {
-	const struct names *names;
-	const struct coverage *coverage;
+	struct event_stream *stream;
 	struct process_groups groups;
 	VEC(struct sched_count) counts; /* by group; may be shorter than the groups */
 	struct sched_count total;
@@ -87,23 +87,23 @@ struct sched_stats {
 	VEC(uint16_t) cpu_of;				/* by thread id: its place in cpus + 1 */
 	struct sched_long longest[SCHED_STATS_LONGEST]; /* longest first */
 	unsigned int nr_longest;
-	uint64_t nr_long;	     /* all of them */
-	uint64_t start_ns;	     /* when watching began */
-	struct sched_process *slots; /* open addressing, by epid */
+	uint64_t nr_long;		   /* all of them */
+	uint64_t start_ns;		   /* when watching began */
+	uint64_t interval_ns, advanced_ns; /* where the interval began; how far it has come */
+	uint64_t lost;			   /* COUNTER_EVENTS_LOST at the last restart */
+	uint64_t purged_ns;		   /* the last gap that processes were purged of */
+	struct sched_process *slots;	   /* open addressing, by epid */
 	uint32_t nr_slots, nr_processes, max_processes;
 };
 
 /* `max_processes`, `max_groups`: 0 = the limits above.  What happened before start_ns is not
  * known. */
-void sched_stats_open(struct sched_stats *s, const struct names *names,
-		      const struct coverage *coverage, enum process_group_by by,
+void sched_stats_open(struct sched_stats *s, struct event_stream *stream, enum process_group_by by,
 		      uint32_t max_groups, uint32_t max_processes, uint64_t start_ns);
 void sched_stats_close(struct sched_stats *s);
 
-/* Others than SCHED_STATS_KINDS and long_schedule are ignored; word: enum event_word of the field
- * type of process_scheduled or state of scheduler_active, status: that of status. */
-void sched_stats_add(struct sched_stats *s, enum event_kind kind, const struct event *ev,
-		     enum event_word word, enum event_word status);
+/* Others than SCHED_STATS_KINDS and long_schedule are ignored. */
+void sched_stats_take(struct sched_stats *s, enum event_kind kind, const struct event *ev);
 
 /*
  * Whether a scheduler was with a process (or a port) when watching began: before the first event.
@@ -114,8 +114,9 @@ void sched_stats_add(struct sched_stats *s, enum event_kind kind, const struct e
 void sched_stats_begin(struct sched_stats *s, enum thread_type type, uint16_t number, bool busy);
 /* Adds what has not ended yet, up to that time: once before the figures are read. */
 void sched_stats_advance(struct sched_stats *s, uint64_t end_ns);
-/* Forgets the figures, keeps what has not ended: for the next interval. */
-void sched_stats_reset(struct sched_stats *s);
+/* Forgets the figures, keeps what has not ended: for the next interval.  Processes whose end was
+ * missed are forgotten, too. */
+void sched_stats_restart(struct sched_stats *s);
 
 /* Percent of the time that is known, NaN if none is. */
 double sched_clock_percent(const struct sched_clock *c);

@@ -12,10 +12,13 @@
 #include "base/compiler.h"
 #include "event/catalogue.h"
 #include "event/event.h"
+#include "model/carrier_stats.h"
 #include "model/event_stream.h"
 #include "model/event_weights.h"
 #include "model/gc_stats.h"
 #include "model/message_stats.h"
+#include "model/port_io.h"
+#include "model/sched_stats.h"
 #include "model/spawn_stats.h"
 
 #define MANY 4u /* processes, functions, stacks, threads */
@@ -75,6 +78,9 @@ static void count_sample(void *arg, const struct event *sample)
 struct models {
 	struct event_stream stream;
 	struct gc_stats gc;
+	struct sched_stats sched;
+	struct carrier_stats carriers;
+	struct port_io ports;
 	struct message_stats messages;
 	struct spawn_stats spawns;
 	struct event_weights *weights;
@@ -88,7 +94,10 @@ static void take(struct models *m, const struct rec_header *rec)
 
 	if (!event_stream_take(&m->stream, rec, &ev, &kind))
 		return;
-	gc_stats_add(&m->gc, kind, &ev);
+	gc_stats_take(&m->gc, kind, &ev);
+	sched_stats_take(&m->sched, kind, &ev);
+	carrier_stats_take(&m->carriers, kind, &ev);
+	port_io_take(&m->ports, kind, &ev);
 	message_stats_take(&m->messages, kind, &ev);
 	spawn_stats_take(&m->spawns, kind, &ev);
 	event_weights_take(m->weights, &m->stream, kind, &ev);
@@ -107,7 +116,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		mode++;
 	must(event_stream_open(&m.stream));
 	define_names(m.stream.names);
-	gc_stats_open(&m.gc, m.stream.names, by, 3, 0);
+	gc_stats_open(&m.gc, &m.stream, by, 3, 0);
+	sched_stats_open(&m.sched, &m.stream, by, 3, 3, now);
+	carrier_stats_open(&m.carriers, &m.stream);
+	port_io_open(&m.ports, &m.stream);
+	m.ports.max_rows = 3;
 	message_stats_open(&m.messages, &m.stream, by);
 	m.messages.max_ends = m.messages.max_pairs = m.messages.max_boxes = 3;
 	spawn_stats_open(&m.spawns, &m.stream, by);
@@ -117,6 +130,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint8_t nr = data[at + 2] % (EVENT_MAX_FIELDS + 1), later = data[at + 3];
 
 		memset(words, 0, sizeof(words));
+		if (later == 0x80)
+			sched_stats_restart(&m.sched);
 		now = later & 0x80 ? now - (later & 0x7f) : now + number_of(later);
 		rec->h = (struct rec_header){.type = REC_EVENT,
 					     .size = (uint32_t)(sizeof(*rec) + 8u * nr),
@@ -132,6 +147,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		take(&m, &rec->h);
 	}
 	event_weights_finish(m.weights, &m.stream, now);
+	sched_stats_advance(&m.sched, now);
+	sched_stats_restart(&m.sched);
+	port_io_restart(&m.ports);
 	/* What stands in the groups is what stands in the total. */
 	for (size_t i = 0; i < m.gc.counts.len; i++)
 		collections += m.gc.counts.data[i].minor + m.gc.counts.data[i].major;
@@ -141,6 +159,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	event_weights_close(m.weights);
 	spawn_stats_close(&m.spawns);
 	message_stats_close(&m.messages);
+	port_io_close(&m.ports);
+	carrier_stats_close(&m.carriers);
+	sched_stats_close(&m.sched);
 	gc_stats_close(&m.gc);
 	event_stream_close(&m.stream);
 	return 0;

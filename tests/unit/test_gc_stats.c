@@ -12,7 +12,8 @@
 #include "model/gc_stats.h"
 
 struct fixture {
-	struct names *n;
+	struct event_stream stream;
+	struct names *n; /* of the stream */
 	uint32_t busy, other, normal, dirty, stack, native_stack, function;
 	struct gc_stats s;
 };
@@ -27,7 +28,8 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 	uint32_t native, frame;
 
-	assert_int_equal(names_open(&f->n), 0);
+	assert_int_equal(event_stream_open(&f->stream), 0);
+	f->n = f->stream.names;
 	f->busy = names_intern_process(f->n, 1, string(f->n, "<0.80.0>"), string(f->n, "busy"), 0,
 				       0, NULL);
 	f->other = names_intern_process(f->n, 2, string(f->n, "<0.81.0>"), 0, 0, 0, NULL);
@@ -50,7 +52,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	gc_stats_close(&f->s);
-	names_close(f->n);
+	event_stream_close(&f->stream);
 	free(f);
 	return 0;
 }
@@ -72,7 +74,7 @@ static bool add(struct fixture *f, const struct made *m)
 			 .values = {m->reclaimed, m->heap, m->old_heap, m->ns}},
 	};
 
-	return gc_stats_add(&f->s, m->kind, &ev);
+	return gc_stats_take(&f->s, m->kind, &ev);
 }
 
 static void adds_up(void **state)
@@ -87,7 +89,7 @@ static void adds_up(void **state)
 	};
 	const struct gc_count *busy, *other;
 
-	gc_stats_open(&f->s, f->n, PROCESS_GROUP_NAME, 0, 0);
+	gc_stats_open(&f->s, &f->stream, PROCESS_GROUP_NAME, 0, 0);
 	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
 		assert_true(add(f, &made[i]));
 	busy = &f->s.counts.data[process_groups_of(&f->s.groups, f->busy)];
@@ -121,7 +123,7 @@ static void minor_that_became_major(void **state)
 	const struct made minor = {EVENT_GC_MINOR_END, f->busy, f->normal, 0, 0, 233, 0, 0};
 	const struct made major = {EVENT_GC_MAJOR_END, f->busy, f->normal, 0, 9, 233, 0, 5000};
 
-	gc_stats_open(&f->s, f->n, PROCESS_GROUP_PROCESS, 0, 0);
+	gc_stats_open(&f->s, &f->stream, PROCESS_GROUP_PROCESS, 0, 0);
 	assert_true(add(f, &minor));
 	assert_true(add(f, &major));
 	assert_int_equal(f->s.total.minor, 1);
@@ -135,7 +137,7 @@ static void only_longer_ones(void **state)
 	struct fixture *f = *state;
 	struct made m = {EVENT_GC_MINOR_END, f->busy, f->normal, 0, 1, 233, 0, 1000};
 
-	gc_stats_open(&f->s, f->n, PROCESS_GROUP_NAME, 0, 1000);
+	gc_stats_open(&f->s, &f->stream, PROCESS_GROUP_NAME, 0, 1000);
 	assert_false(add(f, &m));
 	m.ns = EVENT_UNKNOWN;
 	assert_false(add(f, &m));
@@ -144,7 +146,7 @@ static void only_longer_ones(void **state)
 	assert_int_equal(f->s.total.minor, 1);
 	m.kind = EVENT_GC_MINOR_START;
 	assert_false(add(f, &m));
-	gc_stats_reset(&f->s);
+	gc_stats_restart(&f->s);
 	assert_int_equal(f->s.total.minor, 0);
 	assert_int_equal(f->s.counts.len, 0);
 	assert_int_equal(f->s.longer_than_ns, 1000);
@@ -156,7 +158,7 @@ static void by_function(void **state)
 	struct made m = {EVENT_GC_MINOR_END, f->busy, f->normal, f->stack, 1, 233, 0, 10};
 	uint32_t group;
 
-	gc_stats_open(&f->s, f->n, PROCESS_GROUP_FUNCTION, 0, 0);
+	gc_stats_open(&f->s, &f->stream, PROCESS_GROUP_FUNCTION, 0, 0);
 	assert_true(add(f, &m));
 	m.stack = f->native_stack;
 	m.process = f->other;
@@ -173,7 +175,7 @@ static void more_groups_than_there_may_be(void **state)
 	struct fixture *f = *state;
 	struct made m = {EVENT_GC_MINOR_END, f->busy, f->normal, 0, 1, UINT64_MAX - 1, 5, 10};
 
-	gc_stats_open(&f->s, f->n, PROCESS_GROUP_PROCESS, 2, 0);
+	gc_stats_open(&f->s, &f->stream, PROCESS_GROUP_PROCESS, 2, 0);
 	assert_true(add(f, &m));
 	m.process = f->other;
 	assert_true(add(f, &m));

@@ -17,8 +17,8 @@
 #define START 1000u
 
 struct fixture {
-	struct names *n;
-	struct coverage coverage;
+	struct event_stream stream;
+	struct names *n; /* of the stream */
 	uint32_t a, b, normal, second, dirty, other;
 	struct sched_stats s;
 };
@@ -36,15 +36,15 @@ static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	assert_int_equal(names_open(&f->n), 0);
-	coverage_init(&f->coverage);
+	assert_int_equal(event_stream_open(&f->stream), 0);
+	f->n = f->stream.names;
 	f->a = process(f->n, 80);
 	f->b = process(f->n, 81);
 	f->normal = names_intern_thread(f->n, 10, THREAD_NORMAL, 1, 0, NULL);
 	f->second = names_intern_thread(f->n, 11, THREAD_NORMAL, 2, 0, NULL);
 	f->dirty = names_intern_thread(f->n, 12, THREAD_DIRTY_CPU, 1, 0, NULL);
 	f->other = names_intern_thread(f->n, 13, THREAD_OTHER, 0, 0, NULL);
-	sched_stats_open(&f->s, f->n, &f->coverage, PROCESS_GROUP_PROCESS, 0, 0, START);
+	sched_stats_open(&f->s, &f->stream, PROCESS_GROUP_PROCESS, 0, 0, START);
 	*state = f;
 	return 0;
 }
@@ -54,9 +54,16 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	sched_stats_close(&f->s);
-	names_close(f->n);
+	event_stream_close(&f->stream);
 	free(f);
 	return 0;
+}
+
+static uint32_t word_id(struct fixture *f, enum event_word word)
+{
+	const char *text = event_word_text(word);
+
+	return word ? names_intern_string(f->n, text, strlen(text), NULL) : 0;
 }
 
 static void add(struct fixture *f, enum event_kind kind, uint64_t ts_ns, uint32_t thread,
@@ -69,7 +76,13 @@ static void add(struct fixture *f, enum event_kind kind, uint64_t ts_ns, uint32_
 	};
 
 	ev.u.vm.values[EVENT_AT(PROCESS_SCHEDULED, REDUCTIONS)] = reductions;
-	sched_stats_add(&f->s, kind, &ev, word, status);
+	if (kind == EVENT_SCHEDULER_ACTIVE) {
+		ev.u.vm.values[EVENT_AT(SCHEDULER_ACTIVE, STATE)] = word_id(f, word);
+	} else {
+		ev.u.vm.values[EVENT_AT(PROCESS_SCHEDULED, TYPE)] = word_id(f, word);
+		ev.u.vm.values[EVENT_AT(PROCESS_SCHEDULED, STATUS)] = word_id(f, status);
+	}
+	sched_stats_take(&f->s, kind, &ev);
 }
 
 static void in(struct fixture *f, uint64_t ts_ns, uint32_t thread, uint32_t who)
@@ -204,7 +217,7 @@ static void utilization(void **state)
 	assert_true(isnan(sched_clock_percent(&f->s.cpus.data[order[1]].busy)));
 
 	/* The next interval goes on from there. */
-	sched_stats_reset(&f->s);
+	sched_stats_restart(&f->s);
 	active(f, START + 15000, f->normal, EVENT_WORD_ACTIVE);
 	sched_stats_advance(&f->s, START + 20000);
 	assert_percent(sched_cpu_clock(&f->s.cpus.data[order[0]]), 50);
@@ -239,7 +252,7 @@ static void unfinished(void **state)
 	sched_stats_advance(&f->s, START + 5000);
 	assert_int_equal(count_of(f, f->a)->time_ns, 4000);
 	assert_int_equal(count_of(f, f->a)->slices, 0);
-	sched_stats_reset(&f->s);
+	sched_stats_restart(&f->s);
 	out(f, START + 7000, f->normal, f->a, 1, EVENT_WORD_WAITING);
 	assert_int_equal(count_of(f, f->a)->time_ns, 2000);
 	assert_int_equal(count_of(f, f->a)->slices, 1);
@@ -248,8 +261,8 @@ static void unfinished(void **state)
 
 static void watch(struct fixture *f, uint64_t ts_ns, enum coverage_state state)
 {
-	coverage_take(&f->coverage, EVENT_PROCESS_SCHEDULED, state, 500000, ts_ns);
-	coverage_take(&f->coverage, EVENT_SCHEDULER_ACTIVE, state, 500000, ts_ns);
+	coverage_take(&f->stream.coverage, EVENT_PROCESS_SCHEDULED, state, 500000, ts_ns);
+	coverage_take(&f->stream.coverage, EVENT_SCHEDULER_ACTIVE, state, 500000, ts_ns);
 }
 
 /* What was not watched counts neither as time nor as the end of anything. */
@@ -278,7 +291,7 @@ static void more_than_there_is_room_for(void **state)
 	struct fixture *f = *state;
 
 	sched_stats_close(&f->s);
-	sched_stats_open(&f->s, f->n, &f->coverage, PROCESS_GROUP_PROCESS, 0, 1, START);
+	sched_stats_open(&f->s, &f->stream, PROCESS_GROUP_PROCESS, 0, 1, START);
 	runnable(f, 2000, f->a);
 	runnable(f, 2000, f->b);
 	assert_int_equal(f->s.untracked, 1);
@@ -289,6 +302,57 @@ static void more_than_there_is_room_for(void **state)
 	assert_int_equal(f->s.run_queue.sum, 300);
 	runnable(f, 2400, 0); /* no process */
 	runnable(f, 2400, 4711);
+}
+
+/* What a gap hid, and what was lost, does not stay for ever. */
+static void missed(void **state)
+{
+	struct fixture *f = *state;
+
+	runnable(f, START + 100, f->a);
+	in(f, START + 200, f->normal, f->b);
+	watch(f, START + 300, COVERAGE_OFF);
+	watch(f, START + 400, COVERAGE_ON);
+	assert_int_equal(f->s.nr_processes, 2);
+	sched_stats_advance(&f->s, START + 1000);
+	sched_stats_restart(&f->s);
+	assert_int_equal(f->s.nr_processes, 0);
+	/* That b left was lost: its time ends where that is seen, and it is forgotten. */
+	in(f, START + 1100, f->normal, f->b);
+	in(f, START + 1200, f->normal, f->a);
+	assert_int_equal(f->s.nr_processes, 1);
+	sched_stats_advance(&f->s, START + 1300);
+	assert_int_equal(f->s.counts.data[process_groups_of(&f->s.groups, f->a)].time_ns, 100);
+	assert_int_equal(f->s.total.time_ns, 100);
+	sched_stats_restart(&f->s);
+	/* It went on elsewhere. */
+	in(f, START + 1400, f->second, f->a);
+	in(f, START + 1500, f->normal, f->b);
+	assert_int_equal(f->s.nr_processes, 2);
+	out(f, START + 1600, f->second, f->a, 1, EVENT_WORD_RUNNABLE);
+	sched_stats_advance(&f->s, START + 2000);
+	sched_stats_restart(&f->s);
+	f->stream.counters[COUNTER_EVENTS_LOST]++;
+	sched_stats_advance(&f->s, START + 3000);
+	assert_int_equal(f->s.nr_processes, 2);
+	sched_stats_restart(&f->s);
+	assert_int_equal(f->s.nr_processes, 1); /* b runs all the time */
+}
+
+/* One that cannot be there any more makes room. */
+static void room_after_a_gap(void **state)
+{
+	struct fixture *f = *state;
+
+	sched_stats_close(&f->s);
+	sched_stats_open(&f->s, &f->stream, PROCESS_GROUP_PROCESS, 0, 1, START);
+	runnable(f, 2000, f->a);
+	watch(f, 2100, COVERAGE_OFF);
+	watch(f, 2200, COVERAGE_ON);
+	runnable(f, 2300, f->b);
+	assert_int_equal(f->s.untracked, 0);
+	in(f, 2400, f->normal, f->b);
+	assert_int_equal(f->s.run_queue.sum, 100);
 }
 
 /* Many come and go: those that are there are found, in a table that closes its holes. */
@@ -325,21 +389,21 @@ static void longest_slices(void **state)
 
 	for (unsigned int i = 0; i < 30; i++) {
 		ev.u.vm.values[EVENT_AT(LONG_SCHEDULE, DURATION)] = 1000 + (i * 7) % 30;
-		sched_stats_add(&f->s, EVENT_LONG_SCHEDULE, &ev, EVENT_WORD_NONE, EVENT_WORD_NONE);
+		sched_stats_take(&f->s, EVENT_LONG_SCHEDULE, &ev);
 	}
 	assert_int_equal(f->s.nr_long, 30);
 	assert_int_equal(f->s.nr_longest, SCHED_STATS_LONGEST);
 	for (unsigned int i = 0; i < SCHED_STATS_LONGEST; i++)
 		assert_int_equal(f->s.longest[i].ns, 1029 - i);
 	/* Longer than it was watched: its end is that of another one. */
-	coverage_take(&f->coverage, EVENT_LONG_SCHEDULE, COVERAGE_OFF, 500000, 11000);
-	coverage_take(&f->coverage, EVENT_LONG_SCHEDULE, COVERAGE_ON, 500000, 15000);
+	coverage_take(&f->stream.coverage, EVENT_LONG_SCHEDULE, COVERAGE_OFF, 500000, 11000);
+	coverage_take(&f->stream.coverage, EVENT_LONG_SCHEDULE, COVERAGE_ON, 500000, 15000);
 	ev.ts_ns = 17000;
 	ev.u.vm.values[EVENT_AT(LONG_SCHEDULE, DURATION)] = 7000;
-	sched_stats_add(&f->s, EVENT_LONG_SCHEDULE, &ev, EVENT_WORD_NONE, EVENT_WORD_NONE);
+	sched_stats_take(&f->s, EVENT_LONG_SCHEDULE, &ev);
 	assert_int_equal(f->s.nr_long, 30);
 	ev.u.vm.values[EVENT_AT(LONG_SCHEDULE, DURATION)] = 1900;
-	sched_stats_add(&f->s, EVENT_LONG_SCHEDULE, &ev, EVENT_WORD_NONE, EVENT_WORD_NONE);
+	sched_stats_take(&f->s, EVENT_LONG_SCHEDULE, &ev);
 	assert_int_equal(f->s.nr_long, 31);
 	assert_int_equal(f->s.longest[0].ns, 1900);
 }
@@ -355,6 +419,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unfinished, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sampled, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(more_than_there_is_room_for, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(missed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(room_after_a_gap, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(come_and_go, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(longest_slices, set_up, tear_down),
 	};
