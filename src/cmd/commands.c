@@ -24,7 +24,7 @@
 /* What adds up events, of a node or a capture. */
 #define OPTIONS_EVENT_VIEW                                                                         \
 	(OPTIONS_TABLE | OPT(PID) | OPT(DURATION) | OPT(PROCESS) | OPT(INITIAL_CALL) |             \
-	 OPT(OUTPUT) | OPT(INPUT) | OPT(WATCH) | OPT(MAX_OVERHEAD) | OPT(DRY_RUN))
+	 OPT(OUTPUT) | OPT(INPUT) | OPT(WATCH) | OPT(MAX_OVERHEAD) | OPT(DRY_RUN) | OPT(SOURCE))
 /* How terms are shown. */
 #define OPTIONS_TERM (OPT(ELIXIR) | OPT(DEPTH) | OPT(SIZE))
 

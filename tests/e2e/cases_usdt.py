@@ -96,3 +96,18 @@ def said(ctx):
     check_equal(usdt, set(BOTH.split(",")), "kinds that USDT probes give")
     check_equal(set(sources["uprobe"].values()), {"uprobe"}, "--source uprobe")
     check_equal(set(sources["auto"].values()), {"uprobe"}, "--source auto")
+
+
+@case("views count the same by either source: gc", otp="usdt")
+def views(ctx):
+    watches = [Watch(ctx, ctx.node, "--by", "process", command="gc", source=s)
+               for s in ("uprobe", "usdt")]
+    truth = ctx.node.ask("happenings", "collections", 20)
+    ends = [e for e in truth["events"] if e["kind"] in ("gc_minor_end", "gc_major_end")]
+    rows = [[r for r in w.answer()["rows"] if r["group"] == truth["pid"]] for w in watches]
+    check_equal([len(r) for r in rows], [1, 1], "rows of the process")
+    for which, (row,) in zip(("uprobe", "usdt"), rows):
+        check_equal((row["minor"], row["major"]),
+                    tuple(len(of(ends, kind)) for kind in ("gc_minor_end", "gc_major_end")), which)
+        check_equal((row["heap"], row["old_heap"]), (ends[-1]["heap"], ends[-1]["old_heap"]), which)
+    check_equal(rows[1][0]["reclaimed_unknown"], 0, "a USDT probe tells it of all")
