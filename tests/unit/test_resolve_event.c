@@ -241,6 +241,43 @@ static void test_other_types(void **state)
 	assert_int_equal(out.values[0], 0);
 }
 
+/* An allocator: where the VM keeps its name, without the end that all have; sizes as they are. */
+static void test_allocators(void **state)
+{
+	static const char prefix[] = "eheap_",
+			  endless[] = "a_prefix_that_has_no_end_at_all_in_sight";
+	struct fix *x = *state;
+	struct image *im = x->f->im;
+	raddr at = image_alloc(im, sizeof(prefix)), at_endless = image_alloc(im, sizeof(endless));
+	struct resolved_event out;
+	union raw raw;
+
+	image_put(im, at, prefix, sizeof(prefix));
+	image_put(im, at_endless, endless, sizeof(endless) - 1);
+	start(&raw, EVENT_CARRIER_RESIZE, 4);
+	raw.rec.values[0] = at;
+	raw.rec.values[1] = 3;
+	raw.rec.values[2] = 1ull << 40;
+	raw.rec.values[3] = EVENT_UNKNOWN;
+	assert_int_equal(resolve(x, &raw, &out), 0);
+	assert_int_equal(out.nr_values, 4);
+	assert_string_equal(text_of(x, out.values[0]), "eheap_alloc");
+	assert_int_equal(out.values[1], 3);
+	assert_true(out.values[2] == 1ull << 40);
+	assert_true(out.values[3] == EVENT_UNKNOWN);
+	/* Cut where its room ends. */
+	raw.rec.values[0] = at_endless;
+	assert_int_equal(resolve(x, &raw, &out), 0);
+	assert_string_equal(text_of(x, out.values[0]), "a_prefix_that_has_no_end_at_allalloc");
+	/* None, and what cannot be read. */
+	raw.rec.values[0] = 0;
+	assert_int_equal(resolve(x, &raw, &out), 0);
+	assert_int_equal(out.values[0], 0);
+	raw.rec.values[0] = 0x10;
+	assert_int_equal(resolve(x, &raw, &out), 0);
+	assert_int_equal(out.values[0], 0);
+}
+
 static void test_refused(void **state)
 {
 	struct fix *x = *state;
@@ -297,6 +334,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_test, close_test)
 		TEST(test_text),	TEST(test_spawn),   TEST(test_terms),
 		TEST(test_other_types), TEST(test_refused), TEST(test_anything),
+		TEST(test_allocators),
 #undef TEST
 	};
 
