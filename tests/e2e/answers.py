@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Commands that answer from events (`ebeam msg`, `ebeam proc`, ...) while something happens."""
+"""`ebeam events` and commands that answer from events (`ebeam msg`, ...) while something happens."""
 import json
 import re
 import signal
+import subprocess
 import threading
 
 from harness import Skip, check, check_equal
@@ -15,17 +16,22 @@ def need_events(ctx):
         raise Skip(rows[0]["why"])
 
 
-class Answer:
-    """One run on a node: begins when the probes are there, ends by SIGINT."""
+class Watch:
+    """`ebeam events`, or an answer from events, while something happens: begins when the probes are
+    there, ends by SIGINT."""
 
-    def __init__(self, ctx, node, command, *args):
-        self.process = ctx.ebeam.popen(command, "-v", "-p", node.os_pid, "-d", "60",
-                                       "--max-overhead", "100", *args)
+    def __init__(self, ctx, node, *args, stdout=subprocess.PIPE, json_lines=True,
+                 command="events", source=None):
+        words = [command, "-v", "-p", node.os_pid, "-d", "60", "--max-overhead", "100", *args]
+        source = source or (ctx.source if command == "events" else None)
+        words += ["--source", source] if source else []
+        self.process = ctx.ebeam.popen(*(words + ["-j"] if json_lines else words), stdout=stdout)
         ctx.cleanup(self.end)
         self.err, self.out = [], b""
         attached = threading.Event()
-        self.threads = [threading.Thread(target=self.read_err, args=(attached,)),
-                        threading.Thread(target=self.read_out)]
+        self.threads = [threading.Thread(target=self.read_err, args=(attached,))]
+        if stdout == subprocess.PIPE:
+            self.threads.append(threading.Thread(target=self.read_out))
         for t in self.threads:
             t.start()
         check(attached.wait(60), f"no probes attached: {self.err}")
@@ -47,20 +53,44 @@ class Answer:
         for t in self.threads:
             t.join()
 
+    def events(self):
+        """All of them, once it has ended."""
+        self.end()
+        check_equal(self.process.returncode, 0, f"exit code; stderr {self.err}")
+        events = [json.loads(line) for line in self.out.decode().splitlines()]
+        check_equal(self.closing()[0], len(events), "events of the closing line")
+        check_equal(self.closing()[1], 0, f"lost; {self.err[-1]}")
+        times = [e["ts_ns"] for e in events]
+        check_equal(times, sorted(times), "order of time")
+        return events
+
     def text(self):
         """What it wrote, once it has ended; nothing was lost, nothing sampled."""
         self.end()
         check_equal(self.process.returncode, 0, f"exit code; stderr {self.err}")
-        closing = re.search(r"^Events: ([0-9,]+)  lost ([0-9,]+)(.*)", self.err[-1])
-        check(closing, f"closing line: {self.err}")
-        check_equal(closing.group(2), "0", f"lost; {self.err[-1]}")
-        check(" sampled " not in closing.group(3) and " dropped " not in closing.group(3),
-              self.err[-1])
+        check_equal(self.closing()[1], 0, f"lost; {self.err[-1]}")
+        check(" sampled " not in self.err[-1] and " dropped " not in self.err[-1], self.err[-1])
         return self.out.decode()
 
-    def json(self):
-        return json.loads(self.text())["data"]
+    def answers(self):
+        """Each JSON document that it wrote, once it has ended."""
+        decoder, text, found = json.JSONDecoder(), self.text(), []
+        while text.strip():
+            one, at = decoder.raw_decode(text.lstrip())
+            found.append(one)
+            text = text.lstrip()[at:]
+        check(found, f"no answer; stderr {self.err}")
+        check_equal(found[-1].get("counters", {}).get("lost", 0), 0, "lost")
+        return found
 
-    def lines(self):
-        """With --watch: one object a line."""
-        return [json.loads(line)["data"] for line in self.text().splitlines()]
+    def answer(self):
+        """The only one: its data."""
+        found = self.answers()
+        check_equal(len(found), 1, "answers")
+        return found[0]["data"]
+
+    def closing(self):
+        """Events shown and lost, of the closing line."""
+        found = re.search(r"^Events: ([0-9,]+)  lost ([0-9,]+)", self.err[-1])
+        check(found, f"closing line: {self.err}")
+        return [int(n.replace(",", "")) for n in found.groups()]

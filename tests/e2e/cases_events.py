@@ -3,92 +3,16 @@
 nothing is lost that is not counted."""
 import json
 import os
-import re
-import signal
 import subprocess
-import threading
 from collections import Counter
 
-from answers import need_events  # noqa: F401 (for cases that import it from here)
+from answers import Watch, need_events  # noqa: F401 (for cases that import it from here)
 from ebeam import bpf_descriptors
 from harness import Skip, case, check, check_equal, check_in
 from nodes import TOP
 
 FINDER = os.path.join(TOP, "build", "tools", "functions")
 GC_KINDS = ("gc_minor_start", "gc_minor_end", "gc_major_start", "gc_major_end")
-
-
-class Watch:
-    """`ebeam events -j` while something happens: begins when the probes are there, ends by SIGINT."""
-
-    def __init__(self, ctx, node, *args, stdout=subprocess.PIPE, json_lines=True,
-                 command="events", source=None):
-        words = [command, "-v", "-p", node.os_pid, "-d", "60", "--max-overhead", "100", *args]
-        source = source or (ctx.source if command == "events" else None)
-        words += ["--source", source] if source else []
-        self.process = ctx.ebeam.popen(*(words + ["-j"] if json_lines else words), stdout=stdout)
-        ctx.cleanup(self.end)
-        self.err, self.out = [], b""
-        attached = threading.Event()
-        self.threads = [threading.Thread(target=self.read_err, args=(attached,))]
-        if stdout == subprocess.PIPE:
-            self.threads.append(threading.Thread(target=self.read_out))
-        for t in self.threads:
-            t.start()
-        check(attached.wait(60), f"no probes attached: {self.err}")
-
-    def read_err(self, attached):
-        for line in self.process.stderr:
-            self.err.append(line.decode("utf-8", "replace").rstrip())
-            if "probes attached" in self.err[-1]:
-                attached.set()
-        attached.set()
-
-    def read_out(self):
-        self.out = self.process.stdout.read()
-
-    def end(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        self.process.wait(60)
-        for t in self.threads:
-            t.join()
-
-    def events(self):
-        """All of them, once it has ended."""
-        self.end()
-        check_equal(self.process.returncode, 0, f"exit code; stderr {self.err}")
-        events = [json.loads(line) for line in self.out.decode().splitlines()]
-        check_equal(self.closing()[0], len(events), "events of the closing line")
-        check_equal(self.closing()[1], 0, f"lost; {self.err[-1]}")
-        times = [e["ts_ns"] for e in events]
-        check_equal(times, sorted(times), "order of time")
-        return events
-
-    def answers(self):
-        """Of a view: each JSON document that it wrote, once it has ended; nothing was lost."""
-        self.end()
-        check_equal(self.process.returncode, 0, f"exit code; stderr {self.err}")
-        decoder, text, found = json.JSONDecoder(), self.out.decode(), []
-        while text.strip():
-            one, at = decoder.raw_decode(text.lstrip())
-            found.append(one)
-            text = text.lstrip()[at:]
-        check(found, f"no answer; stderr {self.err}")
-        check_equal(found[-1]["counters"]["lost"], 0, "lost")
-        return found
-
-    def answer(self):
-        """The only one: its data."""
-        found = self.answers()
-        check_equal(len(found), 1, "answers")
-        return found[0]["data"]
-
-    def closing(self):
-        """Events shown and lost, of the closing line."""
-        found = re.search(r"^Events: ([0-9,]+)  lost ([0-9,]+)", self.err[-1])
-        check(found, f"closing line: {self.err}")
-        return [int(n.replace(",", "")) for n in found.groups()]
 
 
 def watched(ctx, kinds, *question, args=()):

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 
-from answers import Answer, need_events
+from answers import Watch, need_events
 from cases_events import Watch
 from harness import case, check, check_equal, check_in
 
@@ -112,9 +112,9 @@ def pairs(ctx):
             seen = {k: v for k, v in seen.items() if k in sent}
             sent = {k: v for k, v in sent.items() if k in seen}
         check_equal(seen, sent, f"messages {filters}")
-    answer = Answer(ctx, ctx.node, "msg", "-j", "--to", "flow_sink", "--by", "process")
+    answer = Watch(ctx, ctx.node, "--to", "flow_sink", "--by", "process", command="msg")
     flow()
-    data = answer.json()
+    data = answer.answer()
     check_equal({(r["from"], r["to"]): r["messages"] for r in data["rows"]},
                 {(p, flows["sink"]): 50 * i for i, p in enumerate(flows["senders"], 1)}, "rows")
     check_equal(data["messages"], 300, "messages in all")

@@ -3,7 +3,7 @@
 mailboxes are equal."""
 import json
 
-from answers import Answer, need_events
+from answers import Watch, need_events
 from harness import case, check, check_equal, check_in
 
 
@@ -36,9 +36,9 @@ def rows_of(data, known):
 @case("pairs: as many messages and bytes as were sent; the mailbox is as long as process_info says")
 def pairs(ctx):
     flows = Flows(ctx)
-    answer = Answer(ctx, ctx.node, "msg", "-j", "--by", "process")
+    answer = Watch(ctx, ctx.node, "--by", "process", command="msg")
     truth = flows.flow(500)
-    data = answer.json()
+    data = answer.answer()
     known = {flows.truth["sink"], flows.truth["server"], *flows.truth["senders"]}
     check_equal(rows_of(data, known), flows.expected(500, truth["sizes"]), "pairs")
     check_equal(data["share_seen"], 1, "share")
@@ -57,7 +57,7 @@ def pairs(ctx):
 def sides(ctx):
     flows = Flows(ctx)
     path = ctx.ebeam.file(".ebeam")
-    recorder = Answer(ctx, ctx.node, "msg", "-o", path)
+    recorder = Watch(ctx, ctx.node, "-o", path, command="msg", json_lines=False)
     truth = flows.flow(200)
     recorder.text()
     sizes = truth["sizes"]
@@ -95,9 +95,9 @@ def remote(ctx):
     flows = Flows(ctx)
     other = ctx.new_node(name=f"distant{ctx.otp}@127.0.0.1")
     ctx.node.ask("message_flows", "remote", 1, other.name)
-    answer = Answer(ctx, ctx.node, "msg", "-j", "--by", "process")
+    answer = Watch(ctx, ctx.node, "--by", "process", command="msg")
     ctx.node.ask("message_flows", "remote", 70, other.name)
-    data = answer.json()
+    data = answer.answer()
     rows = {(r["from"], r["to"]): r for r in data["rows"]}
     row = rows[flows.truth["senders"][0], f"nobody_there at '{other.name}'"]
     check_equal((row["messages"], row["without_size"]), (70, 70), "messages to a name")
@@ -108,7 +108,7 @@ def remote(ctx):
 @case("what is received: -e with message_receive counts it")
 def receives(ctx):
     flows = Flows(ctx)
-    answer = Answer(ctx, ctx.node, "msg", "-o", ctx.ebeam.file(".ebeam"), "-j", "-e", "message")
+    answer = Watch(ctx, ctx.node, "-o", ctx.ebeam.file(".ebeam"), "-e", "message", command="msg")
     flows.flow(100)
     answer.text()
     path = answer.err[-1].split(" -> ")[1]
@@ -123,13 +123,13 @@ def receives(ctx):
 def queued_only(ctx):
     flows = Flows(ctx)
     path = ctx.ebeam.file(".ebeam")
-    recorder = Answer(ctx, ctx.node, "msg", "-e", "message_queued", "-o", path)
-    answer = Answer(ctx, ctx.node, "msg", "-e", "message_queued", "-j", "--by", "process")
+    recorder = Watch(ctx, ctx.node, "-e", "message_queued", "-o", path, command="msg", json_lines=False)
+    answer = Watch(ctx, ctx.node, "-e", "message_queued", "--by", "process", command="msg")
     truth = flows.flow(100)
     recorder.text()
     replayed = ctx.ebeam.ok("msg", "-i", path, "-j", "--by", "process").json()["data"]
     known = {flows.truth["sink"], flows.truth["server"], *flows.truth["senders"]}
-    for data in (answer.json(), replayed):
+    for data in (answer.answer(), replayed):
         check_equal(rows_of(data, known), flows.expected(100, truth["sizes"]), "pairs")
 
 
@@ -137,7 +137,7 @@ def queued_only(ctx):
 def order(ctx):
     flows = Flows(ctx)
     path = ctx.ebeam.file(".ebeam")
-    recorder = Answer(ctx, ctx.node, "msg", "-o", path)
+    recorder = Watch(ctx, ctx.node, "-o", path, command="msg", json_lines=False)
     flows.flow(50)
     recorder.text()
     args = ("msg", "-i", path, "--rows", "receiver", "--by", "process", "-s", "-bytes")
@@ -152,12 +152,12 @@ def order(ctx):
 @case("--watch: answers add up to what was sent, the length goes on from the one before")
 def watch(ctx):
     flows = Flows(ctx)
-    answer = Answer(ctx, ctx.node, "msg", "-j", "--by", "process", "--watch", "300ms")
+    answer = Watch(ctx, ctx.node, "--by", "process", "--watch", "300ms", command="msg")
     total = 0
     for _ in range(3):
         total += 600
         truth = flows.flow(100)
-    answers = answer.lines()
+    answers = [a["data"] for a in answer.answers()]
     check_equal(truth["sink_len"], total, "sink")
     known = {flows.truth["sink"], *flows.truth["senders"]}
     check_equal(sum(m for a in answers for m, _ in rows_of(a, known).values()), total, "messages")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam proc`: processes in exact numbers, of known initial calls, parents and ends; counts are
 equal."""
-from answers import Answer, need_events
+from answers import Watch, need_events
 from harness import case, check, check_equal, check_in
 
 
@@ -45,10 +45,10 @@ def lives(ctx):
     path = ctx.ebeam.file(".ebeam")
     compared = 0
     for n in (1, 50):
-        recorder = Answer(ctx, ctx.node, "proc", "-o", path)
-        answer = Answer(ctx, ctx.node, "proc", "-j")
+        recorder = Watch(ctx, ctx.node, "-o", path, command="proc", json_lines=False)
+        answer = Watch(ctx, ctx.node, command="proc")
         ctx.node.ask("process_lives", "lives", n)
-        compared += check_lives(answer.json(), n)
+        compared += check_lives(answer.answer(), n)
         recorder.text()
         compared += check_lives(ctx.ebeam.ok("proc", "-i", path, "-j").json()["data"], n)
         ctx.node.ask("process_lives", "stop")
@@ -66,9 +66,9 @@ def lives(ctx):
 @case("a supervisor that restarts what crashes: seen as such, with the reason and the name")
 def restarts(ctx):
     need_events(ctx)
-    answer = Answer(ctx, ctx.node, "proc", "-j")
+    answer = Watch(ctx, ctx.node, command="proc")
     ctx.node.ask("process_lives", "restarts", 7)
-    data = answer.json()
+    data = answer.answer()
     parent = by(data, "parents", "parent")["lives_supervisor"]
     check_equal(counts(parent), (8, 8, 7, 0), "children of the supervisor")
     check_equal((parent["restart_loop"], parent["last_crash"]), (True, "{told_to_crash,<pid>}"),
@@ -85,14 +85,14 @@ def restarts(ctx):
 @case("links and names: as many as there were")
 def links(ctx):
     need_events(ctx)
-    answer = Answer(ctx, ctx.node, "proc", "-j", "-e", "process_link,process_unlink")
+    answer = Watch(ctx, ctx.node, "-e", "process_link,process_unlink", command="proc")
     ctx.node.ask("happenings", "links", 30)
-    data = answer.json()
+    data = answer.answer()
     check(data["links"] >= 60 and data["unlinks"] >= 30, f"{data}")
     check_equal(data["spawned"], 0, "what was not asked for")
-    answer = Answer(ctx, ctx.node, "proc", "-j")
+    answer = Watch(ctx, ctx.node, command="proc")
     ctx.node.ask("happenings", "names", 20)
-    names = by(answer.json(), "names", "name")
+    names = by(answer.answer(), "names", "name")
     check_equal([(n["registered"], n["unregistered"]) for name, n in names.items()
                  if name.startswith("happening_")], [(1, 1)] * 21, "names")
 
@@ -100,11 +100,11 @@ def links(ctx):
 @case("--watch: answers add up, who lives on is not forgotten")
 def watch(ctx):
     need_events(ctx)
-    answer = Answer(ctx, ctx.node, "proc", "-j", "--watch", "200ms")
+    answer = Watch(ctx, ctx.node, "--watch", "200ms", command="proc")
     for _ in range(3):
         ctx.node.ask("process_lives", "lives", 10)
         ctx.node.ask("process_lives", "stop")
-    rows = [by(a, "rows", "group") for a in answer.lines()]
+    rows = [by(a["data"], "rows", "group") for a in answer.answers()]
     for group in ("worker/1", "crasher/1", "of_proc_lib/1", "stays/0"):
         own = [r[f"process_lives:{group}"] for r in rows if f"process_lives:{group}" in r]
         check_equal((sum(r["exited"] for r in own), own[-1]["living"]), (30, 0), group)
