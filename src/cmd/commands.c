@@ -274,7 +274,13 @@ const struct command commands[] = {
 			"  ebeam port --io -p rabbit@host -d 10\n"
 			"  ebeam port --io -p 4711 --watch 2s -s in -n 5\n"
 			"  ebeam port --io -p 4711 -d 10 -o ports.ebeam; ebeam port --io -i "
-			"ports.ebeam",
+			"ports.ebeam\n\n"
+			"With --io -j, data has duration_ns, share_seen (the part that was "
+			"watched, "
+			"1 = all; counts are estimates of all), and arrays: ports (port, driver, "
+			"name, pid, owner, opened, stopped (in that time), in, out, control_bytes, "
+			"calls, busy, callbacks (calls of each)) and drivers (driver, ports, and "
+			"the same counts). in is null if it is not known.",
 		.options = OPTIONS_LOOK | OPTIONS_TABLE | OPT(IO) | OPTIONS_PORT_IO,
 		.run = cmd_port,
 	},
@@ -509,10 +515,23 @@ const struct command commands[] = {
 			"the "
 			"beginning and have not ended. Lifetimes are of processes whose start and "
 			"end were both seen.\n\n"
-			"'spawn storm' stands before who starts 500 processes a second or more, "
-			"'restart loop?' before who started three or more that crashed, and as "
-			"many "
-			"in all.",
+			"'restart loop?' stands before who started three or more that crashed, and "
+			"as many in all. 'spawn storm' stands before who starts 10,000 processes a "
+			"second or more, for a second at least: servers start one for each "
+			"request, "
+			"and hundreds a second are no trouble, but so many take some percent of a "
+			"core for nothing but starting and ending. 'processes pile up' stands "
+			"before whose living processes became 1,000 more, if that is half of what "
+			"it started.\n\n"
+			"With -j, data has duration_ns, share_seen (the part that was watched, 1 = "
+			"all; counts are estimates of all), by, spawned, spawned_per_s, exited, "
+			"crashed, living (null: not all was seen), mean_lifetime_ns, "
+			"max_lifetime_ns, last_crash, links, unlinks, registered, unregistered, "
+			"overflows (what had to be put under [others]), not_followed (processes "
+			"too many to follow), and arrays: rows (group, and what is said of all), "
+			"parents (parent, the same of its processes, restart_loop, spawn_storm, "
+			"piles_up), reasons (reason, crash, exits), names (name, registered, "
+			"unregistered); and lifetime_ns, a histogram.",
 		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(GROUP_BY),
 		.run = cmd_proc,
 	},

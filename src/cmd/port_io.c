@@ -370,8 +370,7 @@ static int show_text(struct io *io, struct io_view *v, struct error *err)
 	rc = table_write(out, &ports, &options, err);
 	if (rc)
 		return rc;
-	if (v->nr_ports > options.limit)
-		fprintf(out, "%u of %zu ports (-n N shows more)\n", options.limit, v->nr_ports);
+	event_run_tell_more(io->run, MIN(v->nr_ports, options.limit), v->nr_ports);
 	fprintf(out, "\nBy driver\n");
 	return table_write(out, &drivers, &plain, err);
 }

@@ -7,16 +7,17 @@
 
 #include "base/compiler.h"
 
+static enum process_group_by proc_by(const struct options *o)
+{
+	return o->given & OPT(GROUP_BY) ? o->group_by : PROCESS_GROUP_INITIAL_CALL;
+}
+
 /* The dictionary is there once the run has begun. */
 static void open_stats(struct proc *p)
 {
-	const struct options *o = &p->ctx->opt;
-	bool given = o->given & OPT(GROUP_BY);
-
 	if (p->opened)
 		return;
-	spawn_stats_open(&p->stats, event_run_stream(p->run),
-			 given ? o->group_by : PROCESS_GROUP_INITIAL_CALL);
+	spawn_stats_open(&p->stats, event_run_stream(p->run), proc_by(&p->ctx->opt));
 	p->opened = true;
 }
 
@@ -53,7 +54,8 @@ int cmd_proc(struct command_context *ctx, struct error *err)
 				 "'proc' is about process_spawn, process_exit, links and names: "
 				 "one of them must be among -e");
 	consumer.kinds = p.kinds;
-	rc = event_run(ctx, &consumer, &p.run, err);
+	rc = proc_check(&ctx->opt, proc_by(&ctx->opt), err);
+	rc = rc ? rc : event_run(ctx, &consumer, &p.run, err);
 	spawn_stats_close(&p.stats);
 	event_run_close(p.run);
 	return rc;

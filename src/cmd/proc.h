@@ -30,6 +30,8 @@ struct proc_view {
 	size_t nr_reasons;
 };
 
+/* -s and -c, before anything is watched. */
+int proc_check(const struct options *o, enum process_group_by by, struct error *err);
 /* One answer. */
 int proc_show(struct proc *p, struct error *err);
 int proc_json(struct proc *p, const struct proc_view *v, struct error *err);
@@ -40,8 +42,12 @@ double proc_per_second(const struct proc_view *v, double n);
 /* Of all that were spawned some are not known to have exited if not all was seen. */
 bool proc_living_known(const struct proc_view *v);
 
-/* Who starts so many that crash, or so many at all, that it must not be missed. */
-bool proc_is_loop(const struct spawn_row *n);
+/* Indices of rows as -s and `limit` (0 = all) want them; malloc'ed. */
+int proc_order(const struct proc *p, const struct proc_view *v, unsigned int limit, size_t **order,
+	       size_t *nr, struct error *err);
+
+/* Who starts so many at all, or so many that stay, that it must not be missed. */
 bool proc_is_storm(const struct proc_view *v, const struct spawn_row *n);
+bool proc_is_pile(const struct proc_view *v, const struct spawn_row *n);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What `ebeam proc -j` answers: see proc_show.c. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "cmd/proc.h"
 #include "view/histogram.h"
 
@@ -33,21 +35,24 @@ static void counts_json(struct jsonw *w, const struct proc_view *v, const struct
 }
 
 static void rows_json(struct jsonw *w, const struct proc_view *v, const struct process_groups *g,
-		      const char *list, const char *key, const struct proc_row *rows, size_t nr,
-		      size_t limit)
+		      const char *list, const char *key, const struct proc_row *rows,
+		      const size_t *order, size_t nr)
 {
 	struct strbuf text = STRBUF_INIT;
 
 	jsonw_begin_array(w, list);
-	for (size_t i = 0; i < nr && (!limit || i < limit); i++) {
+	for (size_t i = 0; i < nr; i++) {
+		const struct proc_row *row = &rows[order ? order[i] : i];
+
 		strbuf_reset(&text);
-		process_group_text(g, rows[i].group, &text);
+		process_group_text(g, row->group, &text);
 		jsonw_begin_object(w, NULL);
 		jsonw_string(w, key, text.buf);
-		counts_json(w, v, &rows[i].n);
+		counts_json(w, v, &row->n);
 		if (g == &v->stats->parents) {
-			jsonw_bool(w, "restart_loop", proc_is_loop(&rows[i].n));
-			jsonw_bool(w, "spawn_storm", proc_is_storm(v, &rows[i].n));
+			jsonw_bool(w, "restart_loop", spawn_row_is_loop(&row->n));
+			jsonw_bool(w, "spawn_storm", proc_is_storm(v, &row->n));
+			jsonw_bool(w, "piles_up", proc_is_pile(v, &row->n));
 		}
 		jsonw_end_object(w);
 	}
@@ -70,6 +75,9 @@ static void reasons_json(struct jsonw *w, const struct proc_view *v, size_t limi
 
 static void names_json(struct jsonw *w, const struct spawn_stats *s, size_t limit)
 {
+	const struct coverage *c = &s->stream->coverage;
+	double given = coverage_share(c, EVENT_PROCESS_REGISTER);
+	double taken = coverage_share(c, EVENT_PROCESS_UNREGISTER);
 	struct strbuf text = STRBUF_INIT;
 	size_t shown = 0;
 
@@ -85,8 +93,8 @@ static void names_json(struct jsonw *w, const struct spawn_stats *s, size_t limi
 			names_format_module(&text, name, strlen(name));
 		jsonw_begin_object(w, NULL);
 		jsonw_string(w, "name", name ? text.buf : "[others]");
-		jsonw_uint(w, "registered", n->registered);
-		jsonw_uint(w, "unregistered", n->unregistered);
+		scaled_json(w, "registered", n->registered, given);
+		scaled_json(w, "unregistered", n->unregistered, taken);
 		jsonw_end_object(w);
 		shown++;
 	}
@@ -98,25 +106,33 @@ int proc_json(struct proc *p, const struct proc_view *v, struct error *err)
 {
 	const struct spawn_stats *s = v->stats;
 	const struct coverage *c = &s->stream->coverage;
-	size_t limit = p->ctx->opt.limit;
+	unsigned int limit = p->ctx->opt.limit;
+	size_t *order, nr;
 	struct jsonw w;
+	int rc = proc_order(p, v, limit, &order, &nr, err);
 
+	if (rc)
+		return rc;
 	event_run_json_begin(p->run, &w);
 	jsonw_begin_object(&w, "data");
 	jsonw_uint(&w, "duration_ns", (uint64_t)llround(v->seconds * 1e9));
 	jsonw_double(&w, "share_seen", coverage_share_of(c, p->kinds));
+	jsonw_string(&w, "by", process_group_by_name(s->groups.by));
 	counts_json(&w, v, &s->all);
 	scaled_json(&w, "links", s->links, coverage_share(c, EVENT_PROCESS_LINK));
 	scaled_json(&w, "unlinks", s->unlinks, coverage_share(c, EVENT_PROCESS_UNLINK));
 	scaled_json(&w, "registered", s->registered, coverage_share(c, EVENT_PROCESS_REGISTER));
 	scaled_json(&w, "unregistered", s->unregistered,
 		    coverage_share(c, EVENT_PROCESS_UNREGISTER));
-	jsonw_string(&w, "by", process_group_by_name(s->groups.by));
-	rows_json(&w, v, &s->groups, "rows", "group", v->rows, v->nr_rows, limit);
-	rows_json(&w, v, &s->parents, "parents", "parent", v->parents, v->nr_parents, limit);
+	jsonw_uint(&w, "overflows", spawn_stats_overflows(s));
+	jsonw_uint(&w, "not_followed", s->lost_living + s->unnamed);
+	rows_json(&w, v, &s->groups, "rows", "group", v->rows, order, nr);
+	nr = limit ? MIN(limit, v->nr_parents) : v->nr_parents;
+	rows_json(&w, v, &s->parents, "parents", "parent", v->parents, NULL, nr);
 	reasons_json(&w, v, limit);
 	names_json(&w, s, limit);
-	histogram_json(&w, "lifetime_ns", &s->lifetimes, 1);
+	histogram_json(&w, "lifetime_ns", &s->lifetimes, 1 / MIN(v->spawn_share, v->exit_share));
 	jsonw_end_object(&w);
+	free(order);
 	return event_run_json_end(p->run, &w, err);
 }

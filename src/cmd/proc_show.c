@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/units.h"
 #include "cmd/proc.h"
 #include "view/cells.h"
 #include "view/histogram.h"
@@ -19,11 +20,6 @@
 #define NAMES_SHOWN   10
 #define REASON_WIDTH  100 /* characters of a reason */
 
-/* A supervisor gives up after one restart in five seconds unless told otherwise: who starts three
- * processes that crash, and starts others for them, is worth a line. */
-#define LOOP_CRASHES 3
-#define STORM_RATE   500.0
-#define STORM_LEAST  100
 #define ALARMS_SHOWN 3
 
 double proc_scaled(uint64_t n, double share)
@@ -38,19 +34,18 @@ double proc_per_second(const struct proc_view *v, double n)
 
 bool proc_living_known(const struct proc_view *v)
 {
-	return v->spawn_share >= 1 && v->exit_share >= 1 && !v->stats->lost_living;
-}
-
-bool proc_is_loop(const struct spawn_row *n)
-{
-	return n->crashed >= LOOP_CRASHES && n->spawned >= n->crashed;
+	return v->spawn_share >= 1 && v->exit_share >= 1 && !v->stats->lost_living &&
+	       !v->stats->unnamed;
 }
 
 bool proc_is_storm(const struct proc_view *v, const struct spawn_row *n)
 {
-	double spawned = proc_scaled(n->spawned, v->spawn_share);
+	return spawn_row_is_storm(proc_scaled(n->spawned, v->spawn_share), v->seconds);
+}
 
-	return spawned >= STORM_LEAST && proc_per_second(v, spawned) >= STORM_RATE;
+bool proc_is_pile(const struct proc_view *v, const struct spawn_row *n)
+{
+	return proc_living_known(v) && spawn_row_is_pile(n);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -339,6 +334,11 @@ static void write_alarm(const struct proc_view *v, const struct proc_row *r, con
 		strbuf_addstr(&line, " that lived for ");
 		col_mean(&line, r, v);
 	}
+	if (proc_is_pile(v, &r->n)) {
+		strbuf_addstr(&line, ", ");
+		cell_count(&line, r->n.living);
+		strbuf_addstr(&line, " live");
+	}
 	table_clean_text(&line, false);
 	fprintf(out, "%s\n", line.buf);
 	strbuf_free(&line);
@@ -351,7 +351,7 @@ static void write_alarms(struct proc_view *v, FILE *out)
 
 	v->groups = &v->stats->parents;
 	for (size_t i = 0; i < v->nr_parents && shown < ALARMS_SHOWN; i++) {
-		if (proc_is_loop(&v->parents[i].n)) {
+		if (spawn_row_is_loop(&v->parents[i].n)) {
 			write_alarm(v, &v->parents[i], "restart loop?", out);
 			shown++;
 		}
@@ -359,11 +359,26 @@ static void write_alarms(struct proc_view *v, FILE *out)
 	for (size_t i = 0; i < v->nr_parents && shown < 2 * ALARMS_SHOWN; i++) {
 		const struct spawn_row *n = &v->parents[i].n;
 
-		if (!proc_is_loop(n) && proc_is_storm(v, n)) {
-			write_alarm(v, &v->parents[i], "spawn storm:", out);
-			shown++;
-		}
+		if (spawn_row_is_loop(n) || (!proc_is_storm(v, n) && !proc_is_pile(v, n)))
+			continue;
+		write_alarm(v, &v->parents[i],
+			    proc_is_pile(v, n) ? "processes pile up:" : "spawn storm:", out);
+		shown++;
 	}
+}
+
+/* What tables had no room for. */
+static void write_overflows(const struct spawn_stats *s, FILE *out)
+{
+	uint64_t others = spawn_stats_overflows(s), living = s->lost_living + s->unnamed;
+	char text[32];
+
+	if (others)
+		fprintf(out, "too many groups, reasons or names: [others] stands for %s of them\n",
+			units_format_count(others, text, sizeof(text)));
+	if (living)
+		fprintf(out, "%s processes were too many to follow: who lives is not known\n",
+			units_format_count(living, text, sizeof(text)));
 }
 
 static unsigned int limit_of(const struct proc *p, unsigned int usual)
@@ -371,24 +386,57 @@ static unsigned int limit_of(const struct proc *p, unsigned int usual)
 	return p->ctx->opt.limit ? p->ctx->opt.limit : usual;
 }
 
-static int write_rows(const struct proc *p, struct proc_view *v, FILE *out, struct error *err)
+static struct table rows_table(const struct proc_view *v, enum process_group_by by)
 {
-	const struct options *o = &p->ctx->opt;
-	const struct table t = {
-		.columns = columns_by[v->stats->groups.by],
+	return (struct table){
+		.columns = columns_by[by],
 		.rows = v->rows,
 		.nr_rows = v->nr_rows,
 		.row_size = sizeof(*v->rows),
 		.ctx = v,
 	};
+}
+
+int proc_check(const struct options *o, enum process_group_by by, struct error *err)
+{
+	const struct proc_view none = {0};
+	const struct table t = rows_table(&none, by);
+	const struct table_options options = {.sort = o->sort, .columns = o->columns};
+
+	return table_check(&t, &options, err);
+}
+
+int proc_order(const struct proc *p, const struct proc_view *v, unsigned int limit, size_t **order,
+	       size_t *nr, struct error *err)
+{
+	const struct table t = rows_table(v, v->stats->groups.by);
+	const struct table_options options = {.sort = p->ctx->opt.sort, .limit = limit};
+
+	return table_order(&t, &options, order, nr, err);
+}
+
+/* A table, and how many rows there are that it does not show. */
+static int write_table(const struct proc *p, const struct table *t,
+		       const struct table_options *options, FILE *out, struct error *err)
+{
+	int rc = table_write(out, t, options, err);
+
+	event_run_tell_more(p->run, MIN(t->nr_rows, options->limit), t->nr_rows);
+	return rc;
+}
+
+static int write_rows(const struct proc *p, struct proc_view *v, FILE *out, struct error *err)
+{
+	const struct options *o = &p->ctx->opt;
+	const struct table t = rows_table(v, v->stats->groups.by);
 	const struct table_options options = {
 		.sort = o->sort, .columns = o->columns, .limit = limit_of(p, ROWS_SHOWN)};
 
 	v->groups = &v->stats->groups;
 	if (!v->nr_rows)
-		return table_check(&t, &options, err);
+		return 0;
 	fputc('\n', out);
-	return table_write(out, &t, &options, err);
+	return write_table(p, &t, &options, out, err);
 }
 
 static int write_parents(const struct proc *p, struct proc_view *v, FILE *out, struct error *err)
@@ -406,7 +454,7 @@ static int write_parents(const struct proc *p, struct proc_view *v, FILE *out, s
 	if (!v->nr_parents)
 		return 0;
 	fprintf(out, "\nWho started them\n");
-	return table_write(out, &t, &options, err);
+	return write_table(p, &t, &options, out, err);
 }
 
 static int write_reasons(const struct proc *p, const struct proc_view *v, FILE *out,
@@ -424,7 +472,14 @@ static int write_reasons(const struct proc *p, const struct proc_view *v, FILE *
 	if (!v->nr_reasons)
 		return 0;
 	fprintf(out, "\nWhy they exited\n");
-	return table_write(out, &t, &options, err);
+	return write_table(p, &t, &options, out, err);
+}
+
+static uint64_t scaled_name(const struct spawn_stats *s, const struct spawn_name *n)
+{
+	double share = coverage_share(&s->stream->coverage, EVENT_PROCESS_REGISTER);
+
+	return units_scale(n->registered, 1 / share);
 }
 
 /* Names that were given more than once: who has them is started again and again. */
@@ -432,21 +487,24 @@ static void write_names(const struct proc *p, const struct proc_view *v, FILE *o
 {
 	const struct spawn_stats *s = v->stats;
 	struct strbuf line = STRBUF_INIT;
-	unsigned int shown = 0;
+	size_t shown = 0, all = 0;
 
-	for (size_t i = 1; i < s->names.len && shown < limit_of(p, NAMES_SHOWN); i++) {
+	for (size_t i = 1; i < s->names.len; i++) {
 		const struct spawn_name *n = &s->names.data[i];
 		const char *text = names_string(s->stream->names, n->name);
 
 		if (n->registered < 2 || !text)
+			continue;
+		if (all++ >= limit_of(p, NAMES_SHOWN))
 			continue;
 		if (!shown++)
 			fprintf(out, "\nNames that were given more than once\n");
 		strbuf_reset(&line);
 		names_format_module(&line, text, strlen(text));
 		table_clean_text(&line, false);
-		fprintf(out, "  %8" PRIu64 "  %s\n", n->registered, line.buf);
+		fprintf(out, "  %8" PRIu64 "  %s\n", scaled_name(s, n), line.buf);
 	}
+	event_run_tell_more(p->run, shown, all);
 	strbuf_free(&line);
 }
 
@@ -458,6 +516,7 @@ static int show_text(struct proc *p, struct proc_view *v, struct error *err)
 	event_run_begin_screen(p->run);
 	write_head(p, v, out);
 	event_run_tell_sampled(p->run, p->kinds);
+	write_overflows(v->stats, out);
 	write_alarms(v, out);
 	rc = write_rows(p, v, out, err);
 	rc = rc ? rc : write_parents(p, v, out, err);
@@ -467,7 +526,8 @@ static int show_text(struct proc *p, struct proc_view *v, struct error *err)
 	write_names(p, v, out);
 	if (v->stats->lifetimes.nr) {
 		fputc('\n', out);
-		histogram_write(out, "lifetime", &v->stats->lifetimes, HISTOGRAM_NS, 1);
+		histogram_write(out, "lifetime", &v->stats->lifetimes, HISTOGRAM_NS,
+				1 / MIN(v->spawn_share, v->exit_share));
 	}
 	return 0;
 }

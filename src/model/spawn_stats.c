@@ -55,10 +55,6 @@ static void grow_living(struct spawn_stats *s)
 
 static void add_living(struct spawn_stats *s, const struct spawn_living *l)
 {
-	if (s->nr_living >= s->max_living) {
-		s->lost_living++;
-		return;
-	}
 	if (2 * (s->nr_living + 1) > s->living_size)
 		grow_living(s);
 	put_living(s, l);
@@ -209,8 +205,10 @@ static uint32_t reason_of_shape(struct spawn_stats *s, const char *shape, bool c
 
 	if (found != IDMAP_NONE)
 		return found;
-	if (s->reasons.len >= s->max_reasons)
+	if (s->reasons.len >= s->max_reasons) {
+		s->lost_reasons++;
 		return 0;
+	}
 	idmap_add(&s->reason_index, hash, (uint32_t)s->reasons.len);
 	add_reason(s, shape, crash);
 	return (uint32_t)s->reasons.len - 1;
@@ -312,7 +310,8 @@ static void take_spawn(struct spawn_stats *s, const struct event *ev)
 		remove_living(s, old);
 	}
 	if (!child.epid || s->nr_living >= s->max_living) {
-		s->lost_living++;
+		s->unnamed += !child.epid;
+		s->lost_living += child.epid != 0;
 		return;
 	}
 	add_living(s, &child);
@@ -381,8 +380,10 @@ static struct spawn_name *find_name(struct spawn_stats *s, uint32_t name)
 
 	if (found != IDMAP_NONE)
 		return &s->names.data[found];
-	if (!name || s->names.len >= SPAWN_NAMES_MAX)
+	if (!name || s->names.len >= SPAWN_NAMES_MAX) {
+		s->lost_names += name != 0;
 		return &s->names.data[0];
+	}
 	idmap_add(&s->name_index, hash, (uint32_t)s->names.len);
 	vec_push(&s->names, ((struct spawn_name){.name = name}));
 	return &s->names.data[s->names.len - 1];
@@ -432,22 +433,50 @@ void spawn_stats_open(struct spawn_stats *s, struct event_stream *stream, enum p
 	vec_push(&s->names, ((struct spawn_name){0}));
 }
 
+static void drop_reasons(struct spawn_stats *s)
+{
+	for (size_t i = 0; i < s->reasons.len; i++)
+		free(s->reasons.data[i].text);
+	s->reasons.len = s->reason_of.len = 0;
+	idmap_free(&s->reason_index);
+}
+
 void spawn_stats_close(struct spawn_stats *s)
 {
 	if (!s->stream)
 		return;
-	for (size_t i = 0; i < s->reasons.len; i++)
-		free(s->reasons.data[i].text);
+	drop_reasons(s);
 	vec_free(&s->rows);
 	vec_free(&s->by_parent);
 	vec_free(&s->reasons);
 	vec_free(&s->reason_of);
 	vec_free(&s->names);
-	idmap_free(&s->reason_index);
 	idmap_free(&s->name_index);
 	free(s->living);
 	process_groups_close(&s->groups);
 	process_groups_close(&s->parents);
+}
+
+uint64_t spawn_stats_overflows(const struct spawn_stats *s)
+{
+	return s->groups.overflows + s->parents.overflows + s->lost_reasons + s->lost_names;
+}
+
+bool spawn_row_is_loop(const struct spawn_row *row)
+{
+	return row->crashed >= SPAWN_LOOP_CRASHES && row->spawned >= row->crashed;
+}
+
+bool spawn_row_is_storm(double spawned, double seconds)
+{
+	return spawned >= SPAWN_STORM_LEAST && spawned >= SPAWN_STORM_RATE * seconds;
+}
+
+bool spawn_row_is_pile(const struct spawn_row *row)
+{
+	uint64_t more = row->spawned > row->exited ? row->spawned - row->exited : 0;
+
+	return more >= SPAWN_PILE_LEAST && more >= row->spawned / 2 && row->living >= more;
 }
 
 static void clear_row(struct spawn_row *row)
@@ -455,18 +484,52 @@ static void clear_row(struct spawn_row *row)
 	*row = (struct spawn_row){.living = row->living};
 }
 
+/* Rows of groups without anybody who lives are dropped; malloc'ed: where the others are now. */
+static uint32_t *keep_rows(struct process_groups *g, struct spawn_row *rows, size_t *nr)
+{
+	size_t groups = g->v.len, kept = 0;
+	bool *keep = xcalloc(groups, sizeof(*keep));
+	uint32_t *map = xcalloc(groups, sizeof(*map));
+
+	for (size_t i = 0; i < *nr; i++)
+		keep[i] = rows[i].living != 0;
+	process_groups_keep(g, keep, map);
+	/* Groups only move down. */
+	for (size_t i = 0; i < *nr; i++) {
+		if (i && !keep[i])
+			continue;
+		rows[map[i]] = rows[i];
+		clear_row(&rows[map[i]]);
+		kept = map[i] + 1u;
+	}
+	*nr = kept;
+	free(keep);
+	return map;
+}
+
 void spawn_stats_restart(struct spawn_stats *s)
 {
+	uint32_t *rows = keep_rows(&s->groups, s->rows.data, &s->rows.len);
+	uint32_t *parents = keep_rows(&s->parents, s->by_parent.data, &s->by_parent.len);
+
+	for (uint32_t i = 0; i < s->living_size; i++) {
+		if (!s->living[i].epid)
+			continue;
+		s->living[i].row = rows[s->living[i].row];
+		s->living[i].parent = parents[s->living[i].parent];
+	}
+	free(rows);
+	free(parents);
 	s->interval++;
 	clear_row(&s->all);
-	for (size_t i = 0; i < s->rows.len; i++)
-		clear_row(&s->rows.data[i]);
-	for (size_t i = 0; i < s->by_parent.len; i++)
-		clear_row(&s->by_parent.data[i]);
-	for (size_t i = 0; i < s->reasons.len; i++)
-		s->reasons.data[i].exits = 0;
-	for (size_t i = 0; i < s->names.len; i++)
-		s->names.data[i].registered = s->names.data[i].unregistered = 0;
-	s->links = s->unlinks = s->registered = s->unregistered = s->lost_living = 0;
+	drop_reasons(s);
+	s->reason_index = (struct idmap)IDMAP_INIT;
+	add_reason(s, "[others]", false);
+	idmap_free(&s->name_index);
+	s->name_index = (struct idmap)IDMAP_INIT;
+	s->names.len = 0;
+	vec_push(&s->names, ((struct spawn_name){0}));
+	s->links = s->unlinks = s->registered = s->unregistered = 0;
+	s->lost_living = s->unnamed = s->lost_reasons = s->lost_names = 0;
 	memset(&s->lifetimes, 0, sizeof(s->lifetimes));
 }

@@ -69,16 +69,36 @@ struct spawn_stats {
 	uint32_t interval;
 	struct spawn_row all;
 	uint64_t links, unlinks, registered, unregistered;
-	uint64_t lost_living; /* spawned beyond max_living */
+	uint64_t lost_living; /* spawned beyond max_living: their ends say nothing of LIVING */
+	uint64_t lost_reasons, lost_names; /* exits, and names, that are under [others] */
+	uint64_t unnamed; /* spawned, of which the dictionary does not know the pid */
 	struct histogram lifetimes;
 };
 
 void spawn_stats_open(struct spawn_stats *s, struct event_stream *stream, enum process_group_by by);
 void spawn_stats_close(struct spawn_stats *s);
-/* Counts begin at 0 again; who lives stays. */
+/* Counts, reasons and names begin at 0 again; who lives stays, and the groups of those. */
 void spawn_stats_restart(struct spawn_stats *s);
 
 void spawn_stats_take(struct spawn_stats *s, enum event_kind kind, const struct event *ev);
+
+/* What had to be put under [others]. */
+uint64_t spawn_stats_overflows(const struct spawn_stats *s);
+
+/*
+ * What of the children of one parent must not be missed.  A loop: three or more crashed, and it
+ * started as many.  A storm: 10,000 a second and more for a second and more; to start and end a
+ * process costs the VM some microseconds, so that this is some percent of a core for nothing but
+ * that.  A pile: 1,000 more live than when the interval began, and half of all that it started.
+ * spawned: of them all, where not all were seen.
+ */
+#define SPAWN_LOOP_CRASHES 3u
+#define SPAWN_STORM_RATE   10000.0
+#define SPAWN_STORM_LEAST  10000.0
+#define SPAWN_PILE_LEAST   1000u
+bool spawn_row_is_loop(const struct spawn_row *row);
+bool spawn_row_is_storm(double spawned, double seconds);
+bool spawn_row_is_pile(const struct spawn_row *row);
 
 /* Adds the shape of an exit reason (Erlang text). */
 void spawn_reason_shape(const char *reason, struct strbuf *out);

@@ -82,6 +82,32 @@ def restarts(ctx):
                 "its name")
 
 
+@case("what piles up is told of; a second of starting hundreds that end is no storm")
+def piles(ctx):
+    need_events(ctx)
+    path = ctx.ebeam.file(".ebeam")
+    recorder = Answer(ctx, ctx.node, "proc", "-o", path)
+    ctx.node.ask("process_lives", "lives", 200)
+    ctx.node.ask("process_lives", "stop")
+    ctx.node.ask("process_lives", "pile", 1200)
+    recorder.text()
+    ctx.node.ask("process_lives", "stop")
+    data = ctx.ebeam.ok("proc", "-i", path, "-j").json()["data"]
+    parents = by(data, "parents", "parent")
+    check_equal(counts(parents["lives_pile"]), (1200, 0, 0, 1200), "the pile")
+    alarms = ("restart_loop", "spawn_storm", "piles_up")
+    check_equal(tuple(parents["lives_pile"][k] for k in alarms), (False, False, True), "the pile")
+    check_equal(tuple(parents["lives_parent"][k] for k in alarms), (True, False, False), "others")
+    text = ctx.ebeam.ok("proc", "-i", path).out
+    check_in("! processes pile up: lives_pile started 1,200", text, "text")
+    check("spawn storm" not in text, text)
+    args = ("proc", "-i", path, "-s", "-crashed")
+    rows = ctx.ebeam.ok(*args, "-j").json()["data"]["rows"]
+    check_equal([r["crashed"] for r in rows], sorted(r["crashed"] for r in rows), "ascending")
+    check_equal(ctx.ebeam.ok(*args, "-j", "-n", "2").json()["data"]["rows"], rows[:2], "-n after -s")
+    check_in(f"(1 of {len(rows)}; -n shows more)", ctx.ebeam.ok(*args, "-n", "1").out, "the rest")
+
+
 @case("links and names: as many as there were")
 def links(ctx):
     need_events(ctx)
@@ -116,6 +142,8 @@ def watch(ctx):
 @case("what cannot be: kinds that are none of processes, groups that there are not", otp="one")
 def usage(ctx):
     for args, text in ((("-e", "gc", "-d", "1"), "process_spawn"),
+                       (("-s", "nothing", "-d", "1"), "nothing"),
+                       (("-j", "-c", "nothing", "-i", "x.ebeam"), "nothing"),
                        (("--by", "pair", "-d", "1"), "name, process, initial-call, function"),
                        (("-i", "x.ebeam", "--watch", "1"), "none of -p, -d and --watch")):
         result = ctx.ebeam.run("proc", *args)

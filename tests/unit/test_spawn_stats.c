@@ -259,11 +259,86 @@ static void many(void **state)
 	close_all(&x);
 }
 
+/* What is worth a line at the top, and what a server that is busy does all the time. */
+static void alarms(void **state)
+{
+	struct spawn_row row = {.spawned = 3, .crashed = 3};
+
+	(void)state;
+	assert_true(spawn_row_is_loop(&row));
+	row.crashed = 2;
+	assert_false(spawn_row_is_loop(&row));
+	assert_false(spawn_row_is_storm(529.0 * 10, 10));
+	assert_false(spawn_row_is_storm(9999.0 * 10, 10));
+	assert_true(spawn_row_is_storm(10000.0 * 10, 10));
+	/* A burst of milliseconds is none. */
+	assert_false(spawn_row_is_storm(2000, 0.01));
+	assert_false(spawn_row_is_storm(0, 0));
+	row = (struct spawn_row){.spawned = 5000, .exited = 4990, .living = 10};
+	assert_false(spawn_row_is_pile(&row));
+	row = (struct spawn_row){.spawned = 1999, .exited = 999, .living = 1000};
+	assert_true(spawn_row_is_pile(&row));
+	row = (struct spawn_row){.spawned = 20000, .exited = 18000, .living = 2000};
+	assert_false(spawn_row_is_pile(&row));
+	row = (struct spawn_row){.exited = 5000, .living = 2000};
+	assert_false(spawn_row_is_pile(&row));
+}
+
+/* However many groups, reasons and names there were: each interval has room for its own, and who
+ * lives on keeps its group. */
+static void intervals(void **state)
+{
+	enum { LIVE = 3, MAX_GROUPS = 8 };
+	struct fixture x;
+	uint32_t stays[LIVE], sup;
+	char text[64];
+
+	(void)state;
+	open_by(&x, PROCESS_GROUP_PROCESS);
+	x.s.groups.max = MAX_GROUPS;
+	x.s.max_reasons = 4;
+	sup = eventfix_process(&x.f, 1, "sup", 0);
+	for (uint32_t i = 0; i < 20; i++) {
+		uint32_t child = eventfix_process(&x.f, 100 + i, NULL, 0);
+
+		spawned(&x, child, sup, 0);
+		snprintf(text, sizeof(text), "reason_%c", 'a' + (char)i);
+		exited(&x, child, text);
+		if (i % 5 == 4 && i / 5 < LIVE) {
+			stays[i / 5] = eventfix_process(&x.f, 200 + i, NULL, 0);
+			spawned(&x, stays[i / 5], sup, 0);
+		}
+		snprintf(text, sizeof(text), "<0.%u.0>", 100 + i);
+		assert_int_equal(ROW(&x, text)->crashed, 1);
+		assert_int_equal(spawn_stats_overflows(&x.s), 0);
+		spawn_stats_restart(&x.s);
+		assert_int_equal(x.s.groups.v.len, 1 + x.s.all.living);
+	}
+	assert_int_equal(x.s.all.living, LIVE);
+	assert_int_equal(PARENT(&x, "sup")->living, LIVE);
+	for (uint32_t i = 0; i < LIVE; i++) {
+		snprintf(text, sizeof(text), "<0.%u.0>", 204 + 5 * i);
+		assert_int_equal(ROW(&x, text)->living, 1);
+		exited(&x, stays[i], "normal");
+		assert_int_equal(ROW(&x, text)->living, 0);
+		assert_int_equal(ROW(&x, text)->exited, 1);
+	}
+	assert_int_equal(PARENT(&x, "sup")->exited, LIVE);
+	spawn_stats_restart(&x.s);
+	assert_int_equal(x.s.groups.v.len, 1);
+	for (uint32_t i = 0; i < MAX_GROUPS; i++)
+		spawned(&x, eventfix_process(&x.f, 300 + i, NULL, 0), 0, 0);
+	assert_int_equal(spawn_stats_overflows(&x.s), 1);
+	assert_int_equal(ROW(&x, "[others]")->living, 1);
+	close_all(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shapes), cmocka_unit_test(lives), cmocka_unit_test(known_later),
-		cmocka_unit_test(gaps),	  cmocka_unit_test(many),
+		cmocka_unit_test(shapes),    cmocka_unit_test(lives), cmocka_unit_test(known_later),
+		cmocka_unit_test(gaps),	     cmocka_unit_test(many),  cmocka_unit_test(alarms),
+		cmocka_unit_test(intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

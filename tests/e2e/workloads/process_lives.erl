@@ -3,10 +3,11 @@
 %%
 %%   node.ask("process_lives", "lives", N)     N workers, N that crash, N of proc_lib, N that stay; one parent
 %%   node.ask("process_lives", "restarts", N)  a supervisor whose only child crashes N times
+%%   node.ask("process_lives", "pile", N)      N that stay, in a second or two; one parent: lives_pile
 %%   node.ask("process_lives", "stop")         ends those that stay
 -module(process_lives).
 -behaviour(supervisor).
--export([lives/1, restarts/1, stop/0]).
+-export([lives/1, restarts/1, pile/1, stop/0]).
 -export([worker/1, crasher/1, of_proc_lib/1, stays/0, init/1, child/1, handle_call/3, handle_cast/2]).
 
 pid(P) -> list_to_binary(pid_to_list(P)).
@@ -40,6 +41,16 @@ start_all(N) ->
          end || _ <- Numbers],
     [receive {'DOWN', Ref, process, P, _} -> ok end || {P, Ref} <- Ended],
     [spawn(?MODULE, stays, []) || _ <- Numbers].
+
+pile(Count) ->
+    {_, Stay} = in_process(lives_pile, fun() ->
+        [begin
+             I rem 100 =:= 0 andalso timer:sleep(1),
+             spawn(?MODULE, stays, [])
+         end || I <- lists:seq(1, list_to_integer(Count))]
+    end),
+    persistent_term:put(process_lives, Stay),
+    #{}.
 
 worker(I) -> receive after 20 -> I end.
 crasher(I) -> exit({crashed, self(), make_ref(), I, [-I, I * 1.5]}).
