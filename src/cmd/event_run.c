@@ -156,10 +156,13 @@ static int plan_sources(struct event_run *run, struct error *err)
 static void take_coverage(struct event_run *run, const struct rec_header *rec)
 {
 	struct coverage *c = &run->stream.coverage, before = *c;
+	uint64_t refused = run->stream.refused;
 	enum event_kind kind;
 	struct event ev;
 
 	event_stream_take(&run->stream, rec, &ev, &kind);
+	if (run->consumer->other && run->stream.refused == refused)
+		run->consumer->other(run->consumer->arg, &ev);
 	for (int i = 0; i < NR_EVENT_KINDS; i++) {
 		if (coverage_dropped(c, (enum event_kind)i) &&
 		    !coverage_dropped(&before, (enum event_kind)i))

@@ -54,6 +54,14 @@ static int on_timeline_event(void *arg, enum event_kind kind, const struct event
 	return e->limit && event_run_taken(e->run) >= e->limit;
 }
 
+static void on_timeline_other(void *arg, const struct event *ev)
+{
+	struct events *e = arg;
+
+	if (e->timeline.perfetto)
+		perfetto_other(e->timeline.perfetto, ev);
+}
+
 static int on_timeline_end(void *arg, bool last, struct error *err)
 {
 	struct events *e = arg;
@@ -92,6 +100,7 @@ int cmd_events(struct command_context *ctx, struct error *err)
 	if (o->output && timeline_is_wanted(o->output)) {
 		consumer.event = on_timeline_event;
 		consumer.opened = on_opened;
+		consumer.other = on_timeline_other;
 		consumer.show = on_timeline_end;
 	}
 	events_format_open(&e.format);

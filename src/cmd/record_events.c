@@ -58,6 +58,8 @@ static void on_other(void *arg, const struct event *ev)
 
 	if (w->profile)
 		event_profile_other(w->profile, ev);
+	else if (w->timeline.perfetto)
+		perfetto_other(w->timeline.perfetto, ev);
 }
 
 static int on_event(void *arg, enum event_kind kind, const struct event *ev)

@@ -87,8 +87,8 @@ static void show(struct recording *r, const struct rec_header *rec)
 
 	if (event_stream_take(&r->stream, rec, &ev, &kind))
 		perfetto_event(r->timeline, kind, &ev);
-	else if (r->stream.refused == refused && ev.type == REC_SAMPLE)
-		perfetto_sample(r->timeline, &ev);
+	else if (r->stream.refused == refused)
+		perfetto_other(r->timeline, &ev);
 }
 
 static void count_thread(struct recording *r, uint32_t thread, uint64_t weight)

@@ -39,8 +39,8 @@ static int copy_timeline(struct timeline *t, struct event_stream *s, struct sour
 
 		if (event_stream_take(s, rec, &ev, &kind))
 			perfetto_event(t->perfetto, kind, &ev);
-		else if (s->refused == refused && ev.type == REC_SAMPLE)
-			perfetto_sample(t->perfetto, &ev);
+		else if (s->refused == refused)
+			perfetto_other(t->perfetto, &ev);
 	}
 	return rc ? rc : timeline_finish(t, err);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See perfetto.h.  Slices are written as begin (B) and end (E) in the order of time, so that
- * nothing of the past is kept but what is open on each thread.  A flow binds to a slice: sending
- * and receiving are slices of one nanosecond for that; both ends of a flow are written when its
- * message is received, so that none has an end only.
+ * See perfetto.h.  Slices of processes and ports are written as begin (B) and end (E) in the order
+ * of time, so that nothing of the past is kept but what is open on each thread; a collection is
+ * written whole (X) when it ends, as only then its beginning is known.  A flow binds to a slice:
+ * sending and receiving are slices of one nanosecond for that; both ends of a flow are written when
+ * its message is received, so that none has an end only.
  */
 #include "export/perfetto.h"
 
@@ -18,19 +19,22 @@
 #include "export/perfetto_flows.h"
 #include "model/event_value.h"
 
-#define MAX_OPEN     4	  /* slices on one thread: a process, a collection in it */
 #define MAX_FRAMES   64	  /* of a stack that is shown */
 #define MAX_THREADS  4096 /* with slices */
 #define NR_MAILBOXES 32	  /* with a counter */
 #define MAILBOX_LEN  16	  /* a mailbox of so many gets one */
 #define MAILBOX_NS   1000000u
 
-enum slice { SLICE_NONE, SLICE_PROCESS, SLICE_PORT, SLICE_GC };
+enum slice { SLICE_NONE, SLICE_PROCESS, SLICE_PORT };
 
 struct track {
 	bool named;
-	unsigned int nr_open;
-	uint8_t open[MAX_OPEN];
+	enum slice open;
+	uint64_t whose;	     /* of the slice that is open: see whose_slice() */
+	uint64_t changed_ns; /* when one began or ended last */
+	/* Of a collection that has not ended yet; NR_EVENT_KINDS = there is none. */
+	enum event_kind start_kind;
+	struct event start;
 };
 
 struct mailbox {
@@ -162,7 +166,7 @@ static void add_process(struct perfetto *p, const char *key, uint32_t process)
 }
 
 /* "args": the process, the fields of the event, its stack. */
-static void add_args(struct perfetto *p, enum event_kind kind, const struct event *ev)
+static void begin_args(struct perfetto *p, enum event_kind kind, const struct event *ev)
 {
 	const struct event_field *fields;
 	unsigned int nr;
@@ -185,6 +189,11 @@ static void add_args(struct perfetto *p, enum event_kind kind, const struct even
 			jsonw_stringn(&p->w, fields[i].name, p->text.buf, p->text.len);
 	}
 	add_stack(p, ev->u.vm.stack);
+}
+
+static void add_args(struct perfetto *p, enum event_kind kind, const struct event *ev)
+{
+	begin_args(p, kind, ev);
 	jsonw_end_object(&p->w);
 }
 
@@ -242,7 +251,7 @@ static struct track *track_of(struct perfetto *p, uint32_t thread)
 		add_metadata(p, "process_name", 0, "name", p->text.buf, 0);
 	}
 	while (p->tracks.len <= thread)
-		vec_push(&p->tracks, ((struct track){0}));
+		vec_push(&p->tracks, ((struct track){.start_kind = NR_EVENT_KINDS}));
 	t = &p->tracks.data[thread];
 	if (!t->named)
 		name_track(p, thread);
@@ -252,51 +261,6 @@ static struct track *track_of(struct perfetto *p, uint32_t thread)
 
 /* ---- slices --------------------------------------------------------------------------------- */
 
-static void end_slice(struct perfetto *p, struct track *t, uint32_t tid, uint64_t ts_ns)
-{
-	begin_event(p, "E", tid, ts_ns);
-	jsonw_end_object(&p->w);
-	t->nr_open--;
-}
-
-/* Ends the slices above the lowest of that sort, and it; false if there is none. */
-static bool end_slices_to(struct perfetto *p, struct track *t, uint32_t thread, enum slice sort,
-			  enum event_kind kind, const struct event *ev)
-{
-	uint32_t tid = tid_of(p, thread);
-	unsigned int at = 0;
-
-	while (at < t->nr_open && t->open[at] != sort)
-		at++;
-	if (at == t->nr_open)
-		return false;
-	while (t->nr_open > at + 1)
-		end_slice(p, t, tid, ev->ts_ns);
-	begin_event(p, "E", tid, ev->ts_ns);
-	add_args(p, kind, ev);
-	jsonw_end_object(&p->w);
-	t->nr_open--;
-	return true;
-}
-
-/* `name` may be p->text. */
-static void begin_slice(struct perfetto *p, struct track *t, enum slice sort, const char *name,
-			const char *cat, enum event_kind kind, const struct event *ev)
-{
-	uint32_t tid = tid_of(p, ev->u.vm.thread);
-
-	/* What a lost event has left open ends here at the latest. */
-	while (t->nr_open &&
-	       (sort != SLICE_GC || t->nr_open == MAX_OPEN || t->open[t->nr_open - 1] == SLICE_GC))
-		end_slice(p, t, tid, ev->ts_ns);
-	begin_event(p, "B", tid, ev->ts_ns);
-	jsonw_string(&p->w, "name", name);
-	jsonw_string(&p->w, "cat", cat);
-	add_args(p, kind, ev);
-	jsonw_end_object(&p->w);
-	t->open[t->nr_open++] = (uint8_t)sort;
-}
-
 static void instant(struct perfetto *p, enum event_kind kind, const struct event *ev)
 {
 	begin_event(p, "i", tid_of(p, ev->u.vm.thread), ev->ts_ns);
@@ -305,6 +269,53 @@ static void instant(struct perfetto *p, enum event_kind kind, const struct event
 	jsonw_string(&p->w, "cat", event_group_name(event_rows[kind].group));
 	add_args(p, kind, ev);
 	jsonw_end_object(&p->w);
+}
+
+/* Tells the slices of a sort apart: the process, the port. */
+static uint64_t whose_slice(const struct perfetto *p, enum slice sort, const struct event *ev)
+{
+	const struct name_process *n = names_process(p->stream->names, ev->u.vm.process);
+
+	if (sort == SLICE_PORT)
+		return event_value(ev, EVENT_AT(PORT_SCHEDULED, PORT));
+	return n ? n->epid : 0;
+}
+
+/* The event that ends it may be that of another one, as its own was lost: then it says nothing of
+ * it.  NULL: no event. */
+static void end_slice(struct perfetto *p, struct track *t, uint32_t thread, uint64_t ts_ns,
+		      enum event_kind kind, const struct event *ev)
+{
+	if (t->open == SLICE_NONE)
+		return;
+	begin_event(p, "E", tid_of(p, thread), ts_ns);
+	if (ev && whose_slice(p, t->open, ev) == t->whose)
+		add_args(p, kind, ev);
+	jsonw_end_object(&p->w);
+	t->open = SLICE_NONE;
+	t->changed_ns = ts_ns;
+}
+
+/* `name` may be p->text. */
+static void begin_slice(struct perfetto *p, struct track *t, enum slice sort, const char *name,
+			const char *cat, enum event_kind kind, const struct event *ev)
+{
+	begin_event(p, "B", tid_of(p, ev->u.vm.thread), ev->ts_ns);
+	jsonw_string(&p->w, "name", name);
+	jsonw_string(&p->w, "cat", cat);
+	add_args(p, kind, ev);
+	jsonw_end_object(&p->w);
+	t->open = sort;
+	t->whose = whose_slice(p, sort, ev);
+	t->changed_ns = ev->ts_ns;
+}
+
+/* A collection that began and of whose end nothing was seen: the process was killed in it. */
+static void flush_start(struct perfetto *p, struct track *t)
+{
+	if (t->start_kind != NR_EVENT_KINDS)
+		instant(p, t->start_kind, &t->start);
+	t->start_kind = NR_EVENT_KINDS;
 }
 
 static bool is_word(const struct perfetto *p, const struct event *ev, unsigned int field,
@@ -318,11 +329,15 @@ static bool is_word(const struct perfetto *p, const struct event *ev, unsigned i
 static void scheduled(struct perfetto *p, struct track *t, enum event_kind kind,
 		      const struct event *ev)
 {
-	if (is_word(p, ev, EVENT_AT(PROCESS_SCHEDULED, TYPE), "in"))
+	bool in = is_word(p, ev, EVENT_AT(PROCESS_SCHEDULED, TYPE), "in");
+
+	flush_start(p, t);
+	/* What a lost event has left open ends here at the latest. */
+	if (in || t->open == SLICE_PROCESS)
+		end_slice(p, t, ev->u.vm.thread, ev->ts_ns, kind, in ? NULL : ev);
+	if (in)
 		begin_slice(p, t, SLICE_PROCESS, process_name(p, ev->u.vm.process), "process", kind,
 			    ev);
-	else
-		end_slices_to(p, t, ev->u.vm.thread, SLICE_PROCESS, kind, ev);
 }
 
 static void port_scheduled(struct perfetto *p, struct track *t, enum event_kind kind,
@@ -330,23 +345,94 @@ static void port_scheduled(struct perfetto *p, struct track *t, enum event_kind 
 {
 	const char *driver = names_string(p->stream->names,
 					  event_value_id(ev, EVENT_AT(PORT_SCHEDULED, DRIVER)));
+	bool in = is_word(p, ev, EVENT_AT(PORT_SCHEDULED, TYPE), "in");
 
-	if (is_word(p, ev, EVENT_AT(PORT_SCHEDULED, TYPE), "in"))
+	flush_start(p, t);
+	if (in || t->open == SLICE_PORT)
+		end_slice(p, t, ev->u.vm.thread, ev->ts_ns, kind, in ? NULL : ev);
+	if (in)
 		begin_slice(p, t, SLICE_PORT, driver ? driver : "port", "port", kind, ev);
-	else
-		end_slices_to(p, t, ev->u.vm.thread, SLICE_PORT, kind, ev);
 }
 
+static void add_number(struct perfetto *p, const char *key, uint64_t value)
+{
+	if (value != EVENT_UNKNOWN)
+		jsonw_uint(&p->w, key, value);
+}
+
+/* `start` NULL: not seen. */
+static void whole_collection(struct perfetto *p, enum event_kind kind, const struct event *ev,
+			     uint64_t start_ns, const struct event *start)
+{
+	uint64_t ns = ev->ts_ns - start_ns;
+	char text[40];
+
+	begin_event(p, "X", tid_of(p, ev->u.vm.thread), start_ns);
+	snprintf(text, sizeof(text), "%" PRIu64 ".%03u", ns / 1000, (unsigned int)(ns % 1000));
+	jsonw_raw(&p->w, "dur", text);
+	jsonw_string(&p->w, "name", kind == EVENT_GC_MINOR_END ? "GC minor" : "GC major");
+	jsonw_string(&p->w, "cat", "gc");
+	begin_args(p, kind, ev);
+	if (start) {
+		add_number(p, "need", event_value(start, EVENT_AT(GC_MINOR_START, NEED)));
+		add_number(p, "heap_before", event_value(start, EVENT_AT(GC_MINOR_START, HEAP)));
+		add_number(p, "old_heap_before",
+			   event_value(start, EVENT_AT(GC_MINOR_START, OLD_HEAP)));
+	}
+	jsonw_end_object(&p->w);
+	jsonw_end_object(&p->w);
+}
+
+/* Fields of minor and major ones are the same, in the same order. */
 static void collection(struct perfetto *p, struct track *t, enum event_kind kind,
 		       const struct event *ev)
 {
-	bool start = kind == EVENT_GC_MINOR_START || kind == EVENT_GC_MAJOR_START;
-	bool minor = kind == EVENT_GC_MINOR_START || kind == EVENT_GC_MINOR_END;
+	enum event_kind begins =
+		kind == EVENT_GC_MINOR_END ? EVENT_GC_MINOR_START : EVENT_GC_MAJOR_START;
+	uint64_t ns = event_value(ev, EVENT_AT(GC_MINOR_END, DURATION)), start_ns;
+	bool matches =
+		t->start_kind == begins && t->start.ts_ns <= ev->ts_ns &&
+		whose_slice(p, SLICE_PROCESS, &t->start) == whose_slice(p, SLICE_PROCESS, ev);
 
-	if (start)
-		begin_slice(p, t, SLICE_GC, minor ? "GC minor" : "GC major", "gc", kind, ev);
-	else if (!end_slices_to(p, t, ev->u.vm.thread, SLICE_GC, kind, ev))
+	if (kind == EVENT_GC_MINOR_START || kind == EVENT_GC_MAJOR_START) {
+		flush_start(p, t);
+		t->start_kind = kind;
+		t->start = *ev;
+		return;
+	}
+	if (!matches)
+		flush_start(p, t);
+	if (ns > ev->ts_ns && !matches) {
 		instant(p, kind, ev);
+		return;
+	}
+	start_ns = ns > ev->ts_ns ? t->start.ts_ns : ev->ts_ns - ns;
+	/* A slice in which it began may have been cut. */
+	start_ns = MIN(MAX(start_ns, t->changed_ns), ev->ts_ns);
+	whole_collection(p, kind, ev, start_ns, matches ? &t->start : NULL);
+	t->start_kind = NR_EVENT_KINDS;
+}
+
+/* What is not watched from now on does not end by what is seen later. */
+static void cover(struct perfetto *p, const struct event *ev)
+{
+	const char *name = names_string(p->stream->names, ev->u.coverage.kind);
+	int kind = name ? event_kind_find(name, strlen(name)) : -1;
+	enum slice sort = kind == EVENT_PROCESS_SCHEDULED ? SLICE_PROCESS
+			  : kind == EVENT_PORT_SCHEDULED  ? SLICE_PORT
+							  : SLICE_NONE;
+
+	if (ev->u.coverage.state == COVERAGE_ON)
+		return;
+	for (size_t i = 0; i < p->tracks.len; i++) {
+		struct track *t = &p->tracks.data[i];
+
+		if (kind == EVENT_GC_MINOR_END || kind == EVENT_GC_MAJOR_END)
+			flush_start(p, t);
+		if (sort != SLICE_NONE && t->open == sort)
+			end_slice(p, t, (uint32_t)i, ev->ts_ns, NR_EVENT_KINDS, NULL);
+	}
+	p->last_ns = MAX(p->last_ns, ev->ts_ns);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
@@ -475,7 +561,7 @@ void perfetto_event(struct perfetto *p, enum event_kind kind, const struct event
 	}
 }
 
-void perfetto_sample(struct perfetto *p, const struct event *ev)
+static void sample(struct perfetto *p, const struct event *ev)
 {
 	const struct names *names = p->stream->names;
 	const struct name_stack *s = names_stack(names, ev->u.sample.stack);
@@ -505,6 +591,28 @@ void perfetto_sample(struct perfetto *p, const struct event *ev)
 	jsonw_end_object(&p->w);
 }
 
+void perfetto_other(struct perfetto *p, const struct event *ev)
+{
+	if (ev->type == REC_SAMPLE)
+		sample(p, ev);
+	else if (ev->type == REC_COVERAGE)
+		cover(p, ev);
+}
+
+/* Parts of what happened that were seen, of kinds that were not watched all the time. */
+static void add_shares(struct perfetto *p)
+{
+	const struct coverage *c = &p->stream->coverage;
+
+	jsonw_begin_object(&p->w, "sampled");
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (c->kinds[kind].told && c->kinds[kind].share_ppm < 1000000)
+			jsonw_double(&p->w, event_rows[kind].name,
+				     coverage_share(c, (enum event_kind)kind));
+	}
+	jsonw_end_object(&p->w);
+}
+
 static void add_facts(struct perfetto *p)
 {
 	const struct event_stream *s = p->stream;
@@ -515,6 +623,7 @@ static void add_facts(struct perfetto *p)
 	jsonw_string(&p->w, "otp", s->otp);
 	jsonw_uint(&p->w, "start_epoch_ns", s->start_epoch_ns);
 	jsonw_uint(&p->w, "lost", s->counters[COUNTER_EVENTS_LOST]);
+	add_shares(p);
 	jsonw_uint(&p->w, "messages_without_flow", flows_unmatched(p->flows));
 	jsonw_end_object(&p->w);
 }
@@ -527,8 +636,8 @@ int perfetto_finish(struct perfetto *p, struct error *err)
 	for (size_t i = 0; i < p->tracks.len; i++) {
 		struct track *t = &p->tracks.data[i];
 
-		while (t->nr_open)
-			end_slice(p, t, tid_of(p, (uint32_t)i), end_ns);
+		flush_start(p, t);
+		end_slice(p, t, (uint32_t)i, end_ns, NR_EVENT_KINDS, NULL);
 	}
 	jsonw_end_array(&p->w);
 	add_facts(p);

@@ -25,7 +25,8 @@ struct perfetto;
 /* Borrows both; the stream has taken what is given here. */
 struct perfetto *perfetto_open(FILE *f, const struct event_stream *s);
 void perfetto_event(struct perfetto *p, enum event_kind kind, const struct event *ev);
-void perfetto_sample(struct perfetto *p, const struct event *ev);
+/* Any other record: samples and what was watched are looked at. */
+void perfetto_other(struct perfetto *p, const struct event *ev);
 /* Ends what is open, and the file.  0 or negative errno. */
 int perfetto_finish(struct perfetto *p, struct error *err);
 void perfetto_close(struct perfetto *p); /* NULL ok */

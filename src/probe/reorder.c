@@ -104,6 +104,15 @@ void reorder_release(struct reorder *r, uint64_t limit_ns)
 		r->released++;
 }
 
+/* Told when it is over; one that took longer than anything is held back for keeps its time. */
+static bool is_told_at_end(const struct rec_header *h)
+{
+	const struct rec_raw_event *ev = (const void *)h;
+
+	return h->type == REC_RAW_EVENT && h->size >= sizeof(*ev) &&
+	       (ev->kind == EVENT_GC_MINOR_START || ev->kind == EVENT_GC_MAJOR_START);
+}
+
 const struct rec_header *reorder_next(struct reorder *r)
 {
 	struct rec_header *h;
@@ -115,6 +124,8 @@ const struct rec_header *reorder_next(struct reorder *r)
 	}
 	h = (void *)(r->bytes.data + r->records.data[r->next++].offset);
 	if (h->ts_ns < r->last_ns) {
+		if (is_told_at_end(h))
+			return h;
 		h->ts_ns = r->last_ns;
 		r->late++;
 	}

@@ -26,14 +26,23 @@ class Trace:
         self.events = self.top["traceEvents"]
         self.tracks = {e["tid"]: e["args"]["name"] for e in self.of("M", "thread_name")}
         self.depth, self.slices = 0, []
-        last, stacks = defaultdict(float), defaultdict(list)
+        last, stacks, edge = defaultdict(float), defaultdict(list), defaultdict(float)
         for e in self.events:
             if e["ph"] not in "BEXi":
                 continue
             check_in(e["tid"], self.tracks, "a named track")
+            stack = stacks[e["tid"]]
+            if e.get("cat") == "gc" and e["ph"] == "X":
+                # Written when it ends: of its beginning it is known that it is in the same slice.
+                check(e["ts"] >= edge[e["tid"]], f"begins in another slice: {e}")
+                check(e["ts"] + e["dur"] >= last[e["tid"]] - 1e-3, f"time goes back: {e}")
+                self.slices.append((e, e, len(stack)))
+                self.depth = max(self.depth, len(stack) + 1)
+                continue
             check(e["ts"] >= last[e["tid"]], f"time goes back: {e}")
             last[e["tid"]] = e["ts"]
-            stack = stacks[e["tid"]]
+            if e["ph"] in "BE":
+                edge[e["tid"]] = e["ts"]
             if e["ph"] == "B":
                 stack.append(e)
                 self.depth = max(self.depth, len(stack))
@@ -44,7 +53,7 @@ class Trace:
         ends = Counter((e["ph"], e["id"]) for e in self.events if e["ph"] in "sf")
         check_equal(set(ends.values()) - {1}, set(), "ends of flows")
         check_equal({i for ph, i in ends if ph == "s"}, {i for ph, i in ends if ph == "f"}, "flows")
-        points = {(e["tid"], e["ts"]) for e in self.of("X")}
+        points = {(e["tid"], e["ts"]) for e in self.of("X") if e["cat"] == "message"}
         check(all((e["tid"], e["ts"]) in points for e in self.events if e["ph"] in "sf"),
               "each flow has slices at its ends")
 
@@ -87,6 +96,8 @@ def slices(ctx):
     # On its scheduler: one that a signal caused stands alone.
     check(sum(depth == 1 for _, _, depth in own) >= 0.99 * len(own), "collections inside of slices")
     ends = [e for e in events if e["pid"] == truth["pid"] and e["kind"].endswith("_end")]
+    check_equal([(round(b["dur"] * 1000), b["args"]["heap"]) for b, _, _ in own],
+                [(e["duration_ns"], e["heap"]) for e in ends], "how long, and what is left")
     check_equal(sum(e["args"]["reclaimed"] for _, e, _ in own),
                 sum(e["reclaimed"] for e in ends), "words reclaimed")
     check_equal(trace.depth, 2, "depth")

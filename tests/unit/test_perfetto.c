@@ -2,6 +2,7 @@
 /* export/perfetto: events in, a time line out; whatever comes, its slices nest. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +16,17 @@
 #include "export/perfetto.h"
 #include "export/perfetto_flows.h"
 
-enum { STR_IN = 1, STR_OUT, STR_A, STR_B, STR_NAME, STR_THREAD, STR_EXITED };
+enum {
+	STR_IN = 1,
+	STR_OUT,
+	STR_A,
+	STR_B,
+	STR_NAME,
+	STR_THREAD,
+	STR_EXITED,
+	STR_SCHEDULED,
+	STR_GC_END
+};
 enum { PROC_A = 1, PROC_B };
 
 struct fix {
@@ -28,8 +39,9 @@ struct fix {
 
 static int set_up(void **state)
 {
-	static const char *const texts[] = {"in",   "out",	   "<0.1.0>",	"<0.2.0>",
-					    "name", "1_scheduler", "out_exited"};
+	static const char *const texts[] = {
+		"in",	       "out",	     "<0.1.0>",		  "<0.2.0>",	 "name",
+		"1_scheduler", "out_exited", "process_scheduled", "gc_minor_end"};
 	struct fix *f = calloc(1, sizeof(*f));
 
 	assert_int_equal(event_stream_open(&f->stream), 0);
@@ -73,6 +85,37 @@ static void give(struct fix *f, enum event_kind kind, uint64_t ts_ns, uint32_t p
 	perfetto_event(f->p, kind, &ev);
 }
 
+static void gc_end(struct fix *f, enum event_kind kind, uint64_t ts_ns, uint32_t thread,
+		   uint64_t duration_ns)
+{
+	struct event ev = {.type = REC_EVENT, .ts_ns = ts_ns};
+
+	ev.u.vm.process = PROC_A;
+	ev.u.vm.thread = thread;
+	ev.u.vm.nr_values = 4;
+	ev.u.vm.values[EVENT_AT(GC_MINOR_END, RECLAIMED)] = 100;
+	ev.u.vm.values[EVENT_AT(GC_MINOR_END, HEAP)] = 233;
+	ev.u.vm.values[EVENT_AT(GC_MINOR_END, DURATION)] = duration_ns;
+	perfetto_event(f->p, kind, &ev);
+}
+
+static void cover(struct fix *f, uint32_t kind, enum coverage_state state, uint64_t ts_ns)
+{
+	struct event ev = {.type = REC_COVERAGE, .ts_ns = ts_ns};
+
+	ev.u.coverage.kind = kind;
+	ev.u.coverage.state = state;
+	coverage_take(&f->stream.coverage,
+		      kind == STR_SCHEDULED ? EVENT_PROCESS_SCHEDULED : EVENT_GC_MINOR_END, state,
+		      250000, ts_ns);
+	perfetto_other(f->p, &ev);
+}
+
+static json_int_t ns_of(const json_t *e, const char *key)
+{
+	return llround(1000 * json_number_value(json_object_get(e, key)));
+}
+
 static bool is_ph(const json_t *e, char ph)
 {
 	return json_string_value(json_object_get(e, "ph"))[0] == ph;
@@ -84,7 +127,7 @@ static json_t *finish(struct fix *f)
 	struct error err;
 	json_error_t why;
 	json_t *top, *list, *e;
-	double last[128] = {0};
+	json_int_t last[128] = {0}, edge[128] = {0}; /* ns; edge: of B and E */
 	int open[128] = {0};
 	size_t i;
 
@@ -96,13 +139,23 @@ static json_t *finish(struct fix *f)
 	json_array_foreach(list, i, e)
 	{
 		json_int_t tid = json_integer_value(json_object_get(e, "tid"));
-		double ts = json_number_value(json_object_get(e, "ts"));
+		const char *name = json_string_value(json_object_get(e, "name"));
+		json_int_t ts = ns_of(e, "ts");
 
 		if (!is_ph(e, 'M'))
 			assert_true(json_is_number(json_object_get(e, "ts")));
 		if (!strchr("BEXi", json_string_value(json_object_get(e, "ph"))[0]))
 			continue;
 		assert_true(tid >= 0 && tid < 128);
+		/* Of collections only the end is in order; the beginning in the same slice. */
+		if (is_ph(e, 'X') && strncmp(name, "GC ", 3) == 0) {
+			assert_true(ts >= edge[tid]);
+			ts += ns_of(e, "dur");
+		} else if (is_ph(e, 'i') && strncmp(name, "gc_", 3) == 0) {
+			continue;
+		} else if (strchr("BE", json_string_value(json_object_get(e, "ph"))[0])) {
+			edge[tid] = ts;
+		}
 		assert_true(ts >= last[tid]);
 		last[tid] = ts;
 		open[tid] += is_ph(e, 'B') - is_ph(e, 'E');
@@ -150,20 +203,26 @@ static void slices(void **state)
 	give(f, EVENT_PROCESS_SCHEDULED, 2500, PROC_A, 1, STR_IN, 0);
 	give(f, EVENT_GC_MINOR_START, 3000, PROC_A, 1, 5, 233);
 	give(f, EVENT_PROCESS_SCHEDULED, 3100, PROC_B, 2, STR_IN, 0);
-	give(f, EVENT_GC_MINOR_END, 4000, PROC_A, 1, 100, 233);
+	gc_end(f, EVENT_GC_MINOR_END, 4000, 1, 990);
 	give(f, EVENT_PROCESS_SCHEDULED, 5000, PROC_A, 1, STR_OUT, 0);
 	top = finish(f);
-	assert_int_equal(count(top, 'B'), 3);
-	assert_int_equal(count(top, 'E'), 3); /* B's is ended with the file */
+	assert_int_equal(count(top, 'B'), 2);
+	assert_int_equal(count(top, 'E'), 2); /* B's is ended with the file */
 	e = nth(top, 'B', 0);
 	assert_string_equal(text(e, "name"), "name");
 	assert_true(json_number_value(json_object_get(e, "ts")) == 1.5); /* us since the start */
 	assert_int_equal(json_integer_value(json_object_get(e, "tid")), 77);
 	assert_int_equal(json_integer_value(json_object_get(e, "pid")), 4711);
-	assert_string_equal(text(nth(top, 'B', 1), "name"), "GC minor");
-	assert_string_equal(text(nth(top, 'B', 2), "name"), "<0.2.0>");
-	e = json_object_get(nth(top, 'E', 0), "args");
+	assert_string_equal(text(nth(top, 'B', 1), "name"), "<0.2.0>");
+	e = nth(top, 'X', 0);
+	assert_string_equal(text(e, "name"), "GC minor");
+	assert_int_equal(ns_of(e, "ts"), 2010);
+	assert_int_equal(ns_of(e, "dur"), 990);
+	e = json_object_get(e, "args");
 	assert_int_equal(json_integer_value(json_object_get(e, "reclaimed")), 100);
+	assert_int_equal(json_integer_value(json_object_get(e, "need")), 5);
+	assert_int_equal(json_integer_value(json_object_get(e, "heap")), 233);
+	assert_int_equal(json_integer_value(json_object_get(e, "heap_before")), 233);
 	assert_string_equal(text(json_object_get(nth(top, 'M', 1), "args"), "name"), "scheduler 1");
 	assert_string_equal(text(json_object_get(nth(top, 'M', 3), "args"), "name"), "dirty cpu 2");
 	json_decref(top);
@@ -188,7 +247,68 @@ static void losses(void **state)
 	give(f, EVENT_PROCESS_SCHEDULED, 3000, 99, 99, STR_IN, 0); /* nobody knows them */
 	top = finish(f);
 	assert_int_equal(count(top, 's'), 0);
-	assert_int_equal(count(top, 'i'), 1); /* the end of the major collection */
+	/* The end of the major collection, of which no time is known, and what has no end. */
+	assert_int_equal(count(top, 'i'), 4);
+	json_decref(top);
+}
+
+/* A collection of 300 ms: whole, wherever its beginning stands, and without it. */
+static void long_collections(void **state)
+{
+	struct fix *f = *state;
+	json_t *top;
+
+	give(f, EVENT_PROCESS_SCHEDULED, 2000, PROC_A, 1, STR_IN, 0);
+	give(f, EVENT_PROCESS_SPAWN, 200000000, PROC_B, 1, 0, 0);
+	give(f, EVENT_GC_MAJOR_START, 5000, PROC_A, 1, 5, 233);
+	gc_end(f, EVENT_GC_MAJOR_END, 300005000, 1, 300000000);
+	gc_end(f, EVENT_GC_MINOR_END, 300009000, 1, 1000);
+	give(f, EVENT_PROCESS_SCHEDULED, 300010000, PROC_A, 1, STR_OUT, 0);
+	top = finish(f);
+	assert_int_equal(count(top, 'X'), 2);
+	assert_string_equal(text(nth(top, 'X', 0), "name"), "GC major");
+	assert_int_equal(ns_of(nth(top, 'X', 0), "ts"), 4000);
+	assert_int_equal(ns_of(nth(top, 'X', 0), "dur"), 300000000);
+	assert_int_equal(ns_of(nth(top, 'X', 1), "ts"), 300007000);
+	assert_null(json_object_get(json_object_get(nth(top, 'X', 1), "args"), "need"));
+	json_decref(top);
+}
+
+/* What is open when its kind is not watched any more ends there; ends of others say nothing. */
+static void gaps(void **state)
+{
+	struct fix *f = *state;
+	const json_t *e;
+	json_t *top;
+
+	give(f, EVENT_PROCESS_SCHEDULED, 2000, PROC_A, 1, STR_IN, 0);
+	give(f, EVENT_PROCESS_SCHEDULED, 2100, PROC_B, 2, STR_IN, 0);
+	give(f, EVENT_GC_MINOR_START, 2200, PROC_A, 1, 5, 233);
+	cover(f, STR_SCHEDULED, COVERAGE_ON, 2500);
+	cover(f, STR_GC_END, COVERAGE_OFF, 2600);
+	cover(f, STR_SCHEDULED, COVERAGE_OFF, 3000);
+	/* It goes on after its slice was cut: what is left of it. */
+	gc_end(f, EVENT_GC_MINOR_END, 3500, 1, 1300);
+	cover(f, STR_SCHEDULED, COVERAGE_ON, 9000);
+	give(f, EVENT_PROCESS_SCHEDULED, 9100, PROC_B, 1, STR_OUT, 0);
+	give(f, EVENT_PROCESS_SCHEDULED, 9200, PROC_A, 1, STR_IN, 0);
+	give(f, EVENT_PROCESS_SCHEDULED, 9300, PROC_B, 1, STR_OUT, 0);
+	give(f, EVENT_PROCESS_SCHEDULED, 9400, PROC_B, 1, STR_IN, 0);
+	give(f, EVENT_PROCESS_SCHEDULED, 9500, PROC_B, 1, STR_OUT, 0);
+	top = finish(f);
+	assert_int_equal(count(top, 'B'), 4);
+	for (size_t i = 0; i < 4; i++) {
+		static const json_int_t ends[] = {2000, 2000, 8300, 8500};
+
+		e = nth(top, 'E', i);
+		assert_int_equal(ns_of(e, "ts"), ends[i]);
+		assert_int_equal(json_object_get(e, "args") != NULL, i == 3);
+	}
+	assert_int_equal(count(top, 'i'), 1); /* the beginning of that collection */
+	assert_int_equal(ns_of(nth(top, 'X', 0), "ts"), 2000);
+	e = json_object_get(json_object_get(top, "otherData"), "sampled");
+	assert_int_equal(json_object_size(e), 2);
+	assert_true(json_number_value(json_object_get(e, "process_scheduled")) == 0.25);
 	json_decref(top);
 }
 
@@ -272,7 +392,7 @@ static void samples(void **state)
 	ev.u.sample.process = PROC_A;
 	ev.u.sample.weight = 1;
 	ev.u.sample.kind = SAMPLE_GC;
-	perfetto_sample(f->p, &ev);
+	perfetto_other(f->p, &ev);
 	top = finish(f);
 	assert_int_equal(count(top, 'i'), 1);
 	assert_string_equal(text(nth(top, 'i', 0), "cat"), "gc");
@@ -319,8 +439,11 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(slices),	 CASE(losses),	CASE(messages), CASE(instants),
-		CASE(mailboxes), CASE(samples), CASE(nothing),	cmocka_unit_test(flows_are_bounded),
+		CASE(slices),		CASE(losses),
+		CASE(messages),		CASE(instants),
+		CASE(long_collections), CASE(gaps),
+		CASE(mailboxes),	CASE(samples),
+		CASE(nothing),		cmocka_unit_test(flows_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

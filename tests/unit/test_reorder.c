@@ -66,6 +66,31 @@ static void assert_dry(struct reorder *r)
 	assert_null(reorder_next(r));
 }
 
+/* The beginning of a collection of 300 ms: its time is true, and counts for nobody else. */
+static void test_collection(void **state)
+{
+	struct rec_raw_event gc = {.h = {.type = REC_RAW_EVENT, .size = sizeof(gc), .ts_ns = 100}};
+	struct reorder *r = *state;
+	const struct rec_header *h;
+
+	add(r, 200000000, 0, 0);
+	reorder_release(r, 200000000);
+	assert_next(r, 200000000, 0, 0);
+	for (int late = 0; late < 2; late++) {
+		gc.kind = late ? EVENT_GC_MINOR_END : EVENT_GC_MAJOR_START;
+		assert_true(reorder_add(r, &gc, sizeof(gc)));
+	}
+	add(r, 300000100, 0, 1);
+	reorder_release(r, END);
+	h = reorder_next(r);
+	assert_int_equal(h->ts_ns, 100);
+	assert_int_equal(((const struct rec_raw_event *)h)->kind, EVENT_GC_MAJOR_START);
+	assert_int_equal(reorder_late(r), 0);
+	assert_int_equal(reorder_next(r)->ts_ns, 200000000);
+	assert_int_equal(reorder_late(r), 1);
+	assert_next(r, 300000100, 0, 1);
+}
+
 static void test_order(void **state)
 {
 	struct reorder *r = *state;
@@ -260,8 +285,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_test, close_test)
 	const struct CMUnitTest tests[] = {
-		TEST(test_order), TEST(test_window), TEST(test_interleaved), TEST(test_late),
-		TEST(test_many),  TEST(test_sizes),  TEST(test_no_records),  TEST(test_bound),
+		TEST(test_order),      TEST(test_window), TEST(test_interleaved),
+		TEST(test_late),       TEST(test_many),	  TEST(test_sizes),
+		TEST(test_no_records), TEST(test_bound),  TEST(test_collection),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
