@@ -86,7 +86,7 @@ def restarts(ctx):
 def piles(ctx):
     need_events(ctx)
     path = ctx.ebeam.file(".ebeam")
-    recorder = Answer(ctx, ctx.node, "proc", "-o", path)
+    recorder = Watch(ctx, ctx.node, "-o", path, command="proc", json_lines=False)
     ctx.node.ask("process_lives", "lives", 200)
     ctx.node.ask("process_lives", "stop")
     ctx.node.ask("process_lives", "pile", 1200)
