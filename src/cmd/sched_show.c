@@ -232,11 +232,6 @@ static int write_cpus(FILE *f, const struct answer *a, struct error *err)
 	return rc;
 }
 
-static void clock_json(struct jsonw *w, const char *key, const struct sched_clock *c)
-{
-	jsonw_double(w, key, sched_clock_percent(c));
-}
-
 static void cpus_json(struct jsonw *w, const struct answer *a)
 {
 	const struct sched_stats *s = a->stats;
@@ -255,8 +250,8 @@ static void cpus_json(struct jsonw *w, const struct answer *a)
 		jsonw_begin_object(w, NULL);
 		jsonw_string(w, "type", type_name(cpu->type));
 		jsonw_uint(w, "scheduler", cpu->number);
-		clock_json(w, "utilization", sched_cpu_clock(cpu));
-		clock_json(w, "processes", &cpu->busy);
+		jsonw_double(w, "utilization", percent_of(cpu));
+		jsonw_double(w, "processes", sched_clock_percent(&cpu->busy));
 		jsonw_uint(w, "slices", units_scale(cpu->slices, a->scale));
 		jsonw_end_object(w);
 	}
@@ -573,9 +568,12 @@ static int show_text(const struct answer *a, const struct rows *r, struct error 
 	}
 	if (s->groups.overflows)
 		fprintf(f, "[others]: more than %u\n", s->groups.max);
-	if (s->untracked)
-		fprintf(f, "%" PRIu64 " events of processes left out: more than %u at one time\n",
-			s->untracked, s->max_processes);
+	if (s->untracked) {
+		strbuf_reset(&line);
+		add_count(&line, s->untracked, a->scale);
+		fprintf(f, "%s events of processes left out: more than %u at one time\n", line.buf,
+			s->max_processes);
+	}
 	write_longest(f, a);
 	strbuf_free(&line);
 	return rc;
@@ -583,13 +581,12 @@ static int show_text(const struct answer *a, const struct rows *r, struct error 
 
 int sched_show(struct sched *sched, uint64_t duration_ns, uint64_t watched_ns, struct error *err)
 {
+	const struct coverage *coverage = &sched->stats.stream->coverage;
 	const struct answer a = {
 		.sched = sched,
 		.stats = &sched->stats,
-		.scale =
-			1 / coverage_share(&sched->stats.stream->coverage, EVENT_PROCESS_SCHEDULED),
-		.long_scale =
-			1 / coverage_share(&sched->stats.stream->coverage, EVENT_LONG_SCHEDULE),
+		.scale = 1 / coverage_share(coverage, EVENT_PROCESS_SCHEDULED),
+		.long_scale = 1 / coverage_share(coverage, EVENT_LONG_SCHEDULE),
 		.time_scale = watched_ns && watched_ns < duration_ns
 				      ? (double)duration_ns / (double)watched_ns
 				      : 1,
