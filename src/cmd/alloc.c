@@ -40,12 +40,19 @@ struct row {
 	const char *type;
 	struct carrier_row c;	 /* all zero: nothing happened; scaled for what was sampled */
 	const struct held *held; /* NULL: of a capture */
+	int64_t delta;		 /* bytes */
+	bool no_delta;		 /* too little was seen to tell it */
 	double seconds;
 };
 
 #define ROW(p) ((const struct row *)(p))
 
 /* ---- columns ------------------------------------------------------------------------------ */
+
+static uint64_t bytes_of(const struct held *h)
+{
+	return h->mbcs.bytes + h->sbcs.bytes + h->pool.bytes;
+}
 
 static uint64_t carriers_now(const struct row *r)
 {
@@ -55,7 +62,7 @@ static uint64_t carriers_now(const struct row *r)
 
 static uint64_t bytes_now(const struct row *r)
 {
-	return r->held ? r->held->mbcs.bytes + r->held->sbcs.bytes + r->held->pool.bytes : 0;
+	return r->held ? bytes_of(r->held) : 0;
 }
 
 static uint64_t created(const struct row *r)
@@ -162,16 +169,18 @@ static int by_churn(const void *a, const void *b)
 
 static void text_delta(struct strbuf *out, const void *row, const void *ctx)
 {
-	int64_t d = carrier_row_delta(&ROW(row)->c);
+	int64_t d = ROW(row)->delta;
 
 	UNUSED(ctx);
+	if (ROW(row)->no_delta)
+		return;
 	strbuf_addstr(out, d > 0 ? "+" : d < 0 ? "-" : "");
 	cell_bytes(out, fabs((double)d));
 }
 
 static int by_delta(const void *a, const void *b)
 {
-	int64_t x = carrier_row_delta(&ROW(a)->c), y = carrier_row_delta(&ROW(b)->c);
+	int64_t x = ROW(a)->delta, y = ROW(b)->delta;
 
 	return (x < y) - (x > y);
 }
@@ -247,6 +256,11 @@ static const struct held *held_of(const struct held *v, size_t nr, const char *t
 	return NULL;
 }
 
+static double share_seen(const struct alloc *a)
+{
+	return coverage_share_of(&event_run_stream(a->run)->coverage, CARRIER_STATS_KINDS);
+}
+
 /* ---- rows --------------------------------------------------------------------------------- */
 
 struct rows {
@@ -255,6 +269,19 @@ struct rows {
 	struct table_options options;
 	size_t *order, nr;
 };
+
+/* The difference of two estimates says nothing: of what was sampled the node's own numbers do. */
+static void set_delta(const struct alloc *a, struct row *r, bool sampled)
+{
+	const struct held *begin = held_of(a->begin.data, a->begin.len, r->type);
+
+	if (!sampled)
+		r->delta = carrier_row_delta(&r->c);
+	else if (r->held && begin)
+		r->delta = (int64_t)(bytes_of(r->held) - bytes_of(begin));
+	else
+		r->no_delta = true;
+}
 
 /* Allocators of the node, then those that only events tell of. */
 static void collect(struct alloc *a, struct rows *r, double seconds)
@@ -284,6 +311,8 @@ static void collect(struct alloc *a, struct rows *r, double seconds)
 		row->c = *c;
 		carrier_row_scale(&a->stats, &row->c);
 	}
+	for (size_t i = 0; i < r->v.len; i++)
+		set_delta(a, &r->v.data[i], share_seen(a) < 1);
 }
 
 static int rows_make(struct alloc *a, struct rows *r, double seconds, struct error *err)
@@ -363,15 +392,14 @@ static double created_scale(const struct alloc *a)
 	return 1 / coverage_share(&event_run_stream(a->run)->coverage, EVENT_CARRIER_CREATE);
 }
 
-static int show_json(struct alloc *a, const struct rows *r, uint64_t duration_ns, double share,
-		     struct error *err)
+static int show_json(struct alloc *a, const struct rows *r, uint64_t duration_ns, struct error *err)
 {
 	struct jsonw w;
 
 	event_run_json_begin(a->run, &w);
 	jsonw_begin_object(&w, "data");
 	jsonw_uint(&w, "duration_ns", duration_ns);
-	jsonw_double(&w, "share_seen", share);
+	jsonw_double(&w, "share_seen", share_seen(a));
 	histogram_json(&w, "sizes", &a->stats.sizes, created_scale(a));
 	jsonw_begin_array(&w, "rows");
 	for (size_t i = 0; i < r->nr; i++)
@@ -438,8 +466,6 @@ static void open_stats(struct alloc *a)
 static int show(void *arg, bool last, struct error *err)
 {
 	struct alloc *a = arg;
-	struct coverage *coverage = &event_run_stream(a->run)->coverage;
-	double share = coverage_share_of(coverage, CARRIER_STATS_KINDS);
 	uint64_t start_ns, end_ns, duration_ns;
 	struct rows rows;
 	int rc;
@@ -450,7 +476,7 @@ static int show(void *arg, bool last, struct error *err)
 	duration_ns = end_ns - start_ns;
 	rc = rows_make(a, &rows, (double)duration_ns / 1e9, err);
 	if (rc == 0)
-		rc = a->ctx->opt.json ? show_json(a, &rows, duration_ns, share, err)
+		rc = a->ctx->opt.json ? show_json(a, &rows, duration_ns, err)
 				      : show_text(a, &rows, duration_ns, err);
 	rows_free(&rows);
 	if (!last) {
