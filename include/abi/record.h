@@ -272,6 +272,7 @@ struct rec_raw_coverage {
 	uint64_t kinds; /* bit set of enum event_kind */
 	uint32_t state; /* enum coverage_state */
 	uint32_t share_ppm;
+	uint64_t work, missed;
 };
 
 /* ---- definitions -------------------------------------------------------------------------- */
@@ -423,6 +424,12 @@ struct rec_coverage {
 	uint32_t state;	    /* enum coverage_state */
 	uint32_t share_ppm; /* of all that happened so far, the estimated part that was seen */
 	uint32_t pad;
+	/*
+	 * What the node did since the start, in steps, and how much of that while the kind was not
+	 * watched: of any span, the part that was missed is what this grew by.  Without a kind (id
+	 * 0) only `work` is told.  Steps are reductions, or 100 ns of CPU.
+	 */
+	uint64_t work, missed;
 };
 
 enum counter_id {
@@ -461,7 +468,7 @@ _Static_assert(sizeof(struct rec_sample) == 40, "ABI");
 _Static_assert(sizeof(struct rec_counter) == 32, "ABI");
 _Static_assert(sizeof(struct rec_raw_event) == 40 + 8 * EVENT_RAW_WORDS, "ABI");
 _Static_assert(sizeof(struct rec_event) == 40, "ABI");
-_Static_assert(sizeof(struct rec_coverage) == 32, "ABI");
+_Static_assert(sizeof(struct rec_coverage) == 48, "ABI");
 _Static_assert(NR_EVENT_KINDS <= 64, "kinds are bits of a word");
 #endif
 

@@ -212,6 +212,11 @@ static int show(struct event_run *run, bool last, struct error *err)
 
 	run->answered = true;
 	run->span_start_ns = MAX(run->span_start_ns, run->seen_until_ns);
+	if (run->ctx->opt.watch_ns) {
+		coverage_mark(&run->stream.coverage);
+		run->told_taken = run->taken;
+		memcpy(run->told_counters, run->stream.counters, sizeof(run->told_counters));
+	}
 	return rc;
 }
 
@@ -297,7 +302,10 @@ static int on_watch(void *arg, struct error *err)
 				 "longer time");
 		return check_output(run, err);
 	}
-	rc = show(run, false, err);
+	/* What was lost so far comes out before anything newer. */
+	live_add_counters(&run->live, run->stream.refused, now);
+	rc = drain(run, now + DRAIN_MAX_NS, err);
+	rc = rc ? rc : show(run, false, err);
 	return rc ? rc : check_output(run, err);
 }
 
@@ -333,6 +341,10 @@ static int run_loop(struct event_run *run, struct error *err)
 		log_info("%u probes attached", run->plan.nr_points);
 	}
 	run->span_start_ns = run->seen_until_ns = clock_monotonic_ns();
+	if (o->watch_ns) {
+		coverage_take_work(&run->stream.coverage, 0, run->span_start_ns);
+		coverage_mark(&run->stream.coverage);
+	}
 	if (rc == 0 && o->duration_ns) {
 		run->deadline_ns = run->span_start_ns + o->duration_ns;
 		rc = loop_set_deadline(loop, o->duration_ns, err);

@@ -28,6 +28,8 @@ struct event_run {
 	uint64_t seen_until_ns; /* of a node: what happened before was taken */
 	uint64_t span_start_ns; /* of what the next answer is about */
 	uint64_t taken, by_kind[NR_EVENT_KINDS];
+	/* With --watch: what the answer before was told of these. */
+	uint64_t told_taken, told_counters[NR_COUNTERS];
 	uint64_t skipped; /* answers of --watch that nobody was ready to read */
 	bool answered;	  /* once, with --watch */
 	bool stopped;	  /* the limit is reached, or nobody reads any more */

@@ -35,13 +35,16 @@ static int decimals(double share)
 }
 
 /* "message_send sampled 12 %" or "message_send dropped: ..."; false if it was watched all along. */
-static bool add_coverage(struct strbuf *out, const struct coverage *c, enum event_kind kind)
+static bool add_coverage(struct strbuf *out, const struct coverage *c, enum event_kind kind,
+			 bool total)
 {
+	double share = total ? coverage_share_total(c, kind) : coverage_share(c, kind);
 	const char *name = event_rows[kind].name;
-	double share = coverage_share(c, kind);
 
 	if (coverage_dropped(c, kind))
 		strbuf_addf(out, "%s dropped (over --max-overhead)", name);
+	else if (!total && !coverage_watched(c, kind))
+		strbuf_addf(out, "%s not watched at all (its samples are further apart)", name);
 	else if (share < 0.9995)
 		strbuf_addf(out, "%s sampled %.*f %%", name, decimals(share), share * 100);
 	else
@@ -51,12 +54,13 @@ static bool add_coverage(struct strbuf *out, const struct coverage *c, enum even
 
 static void add_sampled(struct event_run *run, struct strbuf *line)
 {
+	const struct coverage *c = &run->stream.coverage;
 	struct strbuf text = STRBUF_INIT;
 
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		strbuf_reset(&text);
 		if (run->consumer->kinds >> kind & 1 &&
-		    add_coverage(&text, &run->stream.coverage, (enum event_kind)kind))
+		    add_coverage(&text, c, (enum event_kind)kind, true))
 			strbuf_addf(line, "  %s", text.buf);
 	}
 	strbuf_free(&text);
@@ -141,6 +145,12 @@ void event_run_json_begin(struct event_run *run, struct jsonw *w)
 	target_json_begin_recorded(w, run->ctx, &of);
 }
 
+/* With --watch: since the answer before. */
+static uint64_t counted(const struct event_run *run, enum counter_id id)
+{
+	return run->stream.counters[id] - MIN(run->told_counters[id], run->stream.counters[id]);
+}
+
 int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err)
 {
 	const struct event_stream *s = &run->stream;
@@ -150,12 +160,13 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 	size_t nr = 0, nr_warnings = 0;
 	int rc;
 
-	counters[nr++] = (struct target_counter){"events", run->taken};
-	counters[nr++] = (struct target_counter){"lost", s->counters[COUNTER_EVENTS_LOST]};
+	counters[nr++] = (struct target_counter){"events", run->taken - run->told_taken};
+	counters[nr++] = (struct target_counter){"lost", counted(run, COUNTER_EVENTS_LOST)};
 	for (size_t i = 0; i < ARRAY_SIZE(noted); i++) {
-		if (s->counters[noted[i].id])
-			counters[nr++] =
-				(struct target_counter){noted[i].name, s->counters[noted[i].id]};
+		uint64_t value = counted(run, noted[i].id);
+
+		if (value)
+			counters[nr++] = (struct target_counter){noted[i].name, value};
 	}
 	if (s->unknown)
 		counters[nr++] = (struct target_counter){"unknown_kinds", s->unknown};
@@ -165,7 +176,7 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 		if (!(run->consumer->kinds >> kind & 1))
 			continue;
 		strbuf_init(text);
-		if (add_coverage(text, &s->coverage, (enum event_kind)kind))
+		if (add_coverage(text, &s->coverage, (enum event_kind)kind, false))
 			warnings[nr_warnings++] = text->buf;
 		else
 			strbuf_free(text);
@@ -184,6 +195,18 @@ void event_run_tell_more(struct event_run *run, size_t shown, size_t all)
 		fprintf(run->out, "(%zu of %zu; -n shows more)\n", shown, all);
 }
 
+/* What the answer lacks, if anything. */
+static void tell_missing(struct event_run *run)
+{
+	uint64_t lost = counted(run, COUNTER_EVENTS_LOST), names = counted(run, COUNTER_NAMES_FULL);
+	char text[32];
+
+	if (lost)
+		fprintf(run->out, "  lost %s", units_format_count(lost, text, sizeof(text)));
+	if (names)
+		fprintf(run->out, "  names_full %s", units_format_count(names, text, sizeof(text)));
+}
+
 void event_run_begin_screen(struct event_run *run)
 {
 	char time[40];
@@ -195,17 +218,19 @@ void event_run_begin_screen(struct event_run *run)
 	else if (run->answered)
 		fputc('\n', run->out);
 	units_format_time(clock_realtime_ns(), time, sizeof(time));
-	fprintf(run->out, "%s  pid %d\n", time, run->node->os_pid);
+	fprintf(run->out, "%s  pid %d", time, run->node->os_pid);
+	tell_missing(run);
+	fputc('\n', run->out);
 }
 
 void event_run_tell_sampled(struct event_run *run, uint64_t kinds)
 {
+	const struct coverage *c = &run->stream.coverage;
 	struct strbuf line = STRBUF_INIT;
 
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		strbuf_reset(&line);
-		if (kinds >> kind & 1 &&
-		    add_coverage(&line, &run->stream.coverage, (enum event_kind)kind))
+		if (kinds >> kind & 1 && add_coverage(&line, c, (enum event_kind)kind, false))
 			fprintf(run->out, "%s\n", line.buf);
 	}
 	strbuf_free(&line);

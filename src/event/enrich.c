@@ -332,10 +332,10 @@ static void enrich_coverage(struct enrich *e, const struct rec_raw_coverage *raw
 {
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (raw->kinds >> kind & 1)
-			enrich_add_coverage(e, (enum event_kind)kind,
-					    (enum coverage_state)raw->state, raw->share_ppm,
-					    raw->h.ts_ns);
+			enrich_add_coverage(e, (enum event_kind)kind, raw);
 	}
+	if (!raw->kinds)
+		enrich_add_coverage(e, NR_EVENT_KINDS, raw);
 }
 
 static bool consume(struct enrich *e, const struct rec_header *rec)
@@ -463,17 +463,18 @@ void enrich_add_meta(struct enrich *e, const char *key, const char *value)
 	memcpy(rec->bytes + key_len, value, value_len);
 }
 
-void enrich_add_coverage(struct enrich *e, enum event_kind kind, enum coverage_state state,
-			 uint32_t share_ppm, uint64_t ts_ns)
+void enrich_add_coverage(struct enrich *e, enum event_kind kind, const struct rec_raw_coverage *raw)
 {
-	uint32_t name = kind_name(e, (uint16_t)kind);
+	uint32_t name = kind < NR_EVENT_KINDS ? kind_name(e, (uint16_t)kind) : 0;
 	struct rec_coverage *rec;
 
 	push_definitions(e);
-	rec = push_record(e, REC_COVERAGE, sizeof(*rec), ts_ns);
+	rec = push_record(e, REC_COVERAGE, sizeof(*rec), raw->h.ts_ns);
 	rec->kind = name;
-	rec->state = state;
-	rec->share_ppm = share_ppm;
+	rec->state = raw->state;
+	rec->share_ppm = raw->share_ppm;
+	rec->work = raw->work;
+	rec->missed = raw->missed;
 }
 
 void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, uint64_t ts_ns)

@@ -23,9 +23,10 @@ struct source *enrich_source(struct enrich *e);
  */
 void enrich_add_meta(struct enrich *e, const char *key, const char *value);
 void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, uint64_t ts_ns);
-/* From ts_ns on events of this kind are watched or not; share_ppm as in struct rec_coverage. */
-void enrich_add_coverage(struct enrich *e, enum event_kind kind, enum coverage_state state,
-			 uint32_t share_ppm, uint64_t ts_ns);
+/* From raw->h.ts_ns on events of this kind are watched or not; NR_EVENT_KINDS = only what the node
+ * did is told. */
+void enrich_add_coverage(struct enrich *e, enum event_kind kind,
+			 const struct rec_raw_coverage *raw);
 /* A sample without stack walk: a state frame (e.g. "[idle]") of a thread, weight samples. */
 void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum sample_kind kind,
 		      uint32_t weight, uint64_t ts_ns);

@@ -3,6 +3,7 @@
  * Bytes -> event (see event.h).  The bytes come from a ring buffer or a file: nothing in them is
  * believed, and they need not be aligned.  Ids are left to the dictionary, which knows them.
  */
+#include "base/compiler.h"
 #include "event/event.h"
 
 #include <errno.h>
@@ -158,14 +159,19 @@ static int decode_vm(struct event *ev, const char *bytes, size_t size)
 
 static int decode_coverage(struct event *ev, const char *bytes, size_t size)
 {
-	struct rec_coverage rec;
+	struct rec_coverage rec = {0};
 
-	if (COPY_RECORD(&rec, bytes, size) || rec.state >= NR_COVERAGE_STATES ||
-	    rec.share_ppm > 1000000)
+	/* Recordings of before told no work. */
+	if (size < offsetof(struct rec_coverage, work))
+		return -EINVAL;
+	memcpy(&rec, bytes, MIN(size, sizeof(rec)));
+	if (rec.state >= NR_COVERAGE_STATES || rec.share_ppm > 1000000)
 		return -EINVAL;
 	ev->u.coverage.kind = rec.kind;
 	ev->u.coverage.state = (enum coverage_state)rec.state;
 	ev->u.coverage.share_ppm = rec.share_ppm;
+	ev->u.coverage.work = rec.work;
+	ev->u.coverage.missed = rec.missed;
 	return 0;
 }
 

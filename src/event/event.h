@@ -67,7 +67,8 @@ struct event {
 		struct {
 			uint32_t kind; /* string id */
 			enum coverage_state state;
-			uint32_t share_ppm; /* <= 1,000,000 */
+			uint32_t share_ppm;    /* <= 1,000,000 */
+			uint64_t work, missed; /* 0: not told */
 		} coverage;
 	} u;
 };

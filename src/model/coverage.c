@@ -4,8 +4,12 @@
 
 #include <string.h>
 
+#include "base/compiler.h"
+
 /* Of a kind that was dropped before anything was seen of it. */
 #define LEAST_SHARE 1e-6
+/* With less work than that the part of it says nothing about the part of the events. */
+#define LEAST_STEPS 10000u
 
 void coverage_init(struct coverage *c)
 {
@@ -29,11 +33,75 @@ void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state
 		c->kinds[kind].last_off_ns = ts_ns;
 }
 
+void coverage_take_work(struct coverage *c, uint64_t work, uint64_t ts_ns)
+{
+	if (work > c->work)
+		c->work = work;
+	if (ts_ns > c->told_ns)
+		c->told_ns = ts_ns;
+}
+
+void coverage_take_missed(struct coverage *c, enum event_kind kind, uint64_t missed)
+{
+	c->kinds[kind].missed = missed;
+	c->kinds[kind].work_then = c->work;
+}
+
+/* Up to the last record of any kind: what is off misses all that is done. */
+static uint64_t missed_now(const struct coverage *c, enum event_kind kind)
+{
+	bool on = c->kinds[kind].state == COVERAGE_ON;
+
+	return c->kinds[kind].missed + (on ? 0 : c->work - c->kinds[kind].work_then);
+}
+
+void coverage_mark(struct coverage *c)
+{
+	c->marked = true;
+	c->mark_work = c->work;
+	c->mark_ns = c->told_ns;
+	for (int i = 0; i < NR_EVENT_KINDS; i++) {
+		enum event_kind kind = (enum event_kind)i;
+
+		c->kinds[i].mark_missed = missed_now(c, kind);
+		c->kinds[i].mark_watched_ns = coverage_clock(c, kind, c->told_ns, NULL);
+	}
+}
+
+/* By the work of the node; of one that hardly did any, by time. */
+static double share_since_mark(const struct coverage *c, enum event_kind kind)
+{
+	uint64_t work = c->work - c->mark_work, ns = c->told_ns - c->mark_ns, missed, watched;
+
+	if (!c->kinds[kind].told)
+		return 1;
+	if (work >= LEAST_STEPS) {
+		missed = missed_now(c, kind);
+		missed -= MIN(missed, c->kinds[kind].mark_missed);
+		return 1 - (double)MIN(missed, work) / (double)work;
+	}
+	watched = coverage_clock(c, kind, c->told_ns, NULL) - c->kinds[kind].mark_watched_ns;
+	if (ns == 0)
+		return c->kinds[kind].state == COVERAGE_ON;
+	return (double)MIN(watched, ns) / (double)ns;
+}
+
+double coverage_share_total(const struct coverage *c, enum event_kind kind)
+{
+	return MAX(c->kinds[kind].share_ppm / 1e6, LEAST_SHARE);
+}
+
 double coverage_share(const struct coverage *c, enum event_kind kind)
 {
-	double share = c->kinds[kind].share_ppm / 1e6;
+	/* What was not on since may have been told of something at the edge of its last slice. */
+	if (!c->marked || !coverage_watched(c, kind))
+		return coverage_share_total(c, kind);
+	return share_since_mark(c, kind);
+}
 
-	return share > LEAST_SHARE ? share : LEAST_SHARE;
+bool coverage_watched(const struct coverage *c, enum event_kind kind)
+{
+	return !c->marked || share_since_mark(c, kind) > LEAST_SHARE;
 }
 
 double coverage_share_of(const struct coverage *c, uint64_t kinds)

@@ -19,14 +19,31 @@ struct coverage {
 		uint64_t last_off_ns; /* 0 = never */
 		uint64_t watched_ns;  /* up to since_ns, from the time when there was no record */
 		uint64_t since_ns;
+		/* Steps of the node's work that went by unwatched: up to work_then. */
+		uint64_t missed, work_then;
+		uint64_t mark_missed, mark_watched_ns;
 	} kinds[NR_EVENT_KINDS];
+	uint64_t work, told_ns; /* what the node did so far, in steps; when that was told */
+	bool marked;
+	uint64_t mark_work, mark_ns;
 };
 
 void coverage_init(struct coverage *c);
 void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state state,
 		   uint32_t share_ppm, uint64_t ts_ns);
-/* Estimated part of the events of a kind that was seen: 0 < share <= 1. */
+/* What the node did so far, and how much of that while a kind was not watched, both up to a record;
+ * before coverage_take() of the same record.  0 = not told. */
+void coverage_take_work(struct coverage *c, uint64_t work, uint64_t ts_ns);
+void coverage_take_missed(struct coverage *c, enum event_kind kind, uint64_t missed);
+/* From here on shares are those of what happens since: for answers about a span. */
+void coverage_mark(struct coverage *c);
+/* Estimated part of the events of a kind that was seen, since the mark if there is one and if it
+ * was watched since: 0 < share <= 1. */
 double coverage_share(const struct coverage *c, enum event_kind kind);
+/* The same since the start, whatever was marked. */
+double coverage_share_total(const struct coverage *c, enum event_kind kind);
+/* Was the kind on at any time since the mark? */
+bool coverage_watched(const struct coverage *c, enum event_kind kind);
 /* The least share of several kinds (bit set). */
 double coverage_share_of(const struct coverage *c, uint64_t kinds);
 /* Events of the kind may be missing between since_ns and now: what began then is forgotten. */

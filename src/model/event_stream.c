@@ -150,6 +150,9 @@ static void take_coverage(struct event_stream *s, const struct event *ev)
 {
 	int kind = kind_of_name(s, ev->u.coverage.kind);
 
+	coverage_take_work(&s->coverage, ev->u.coverage.work, ev->ts_ns);
+	if (kind >= 0)
+		coverage_take_missed(&s->coverage, (enum event_kind)kind, ev->u.coverage.missed);
 	if (kind >= 0)
 		coverage_take(&s->coverage, (enum event_kind)kind, ev->u.coverage.state,
 			      ev->u.coverage.share_ppm, ev->ts_ns);

@@ -37,6 +37,8 @@ static const uint64_t first_intervals_ns[] = {10000000, 40000000, 150000000};
 /* With less work than that the part of it says nothing about the part of the events. */
 #define LEAST_WORK   10000.0
 #define LEAST_OWN_NS 1000000.0
+/* Changes that nobody has fetched. */
+#define KEEPER_MAX_CHANGES 4096u
 
 /* A group of probes. */
 struct unit {
@@ -217,20 +219,92 @@ static uint32_t share_ppm(const struct keeper *k, const struct unit *u)
 	return (uint32_t)(1e6 * MIN(share, 1) + 0.5);
 }
 
-static void tell(struct keeper *k, unsigned int i, uint64_t ts_ns, enum coverage_state state)
+/* Steps that the node did: reductions, or of 100 ns of its own CPU. */
+static double steps(const struct keeper *k, double work, double own)
+{
+	return MAX(k->work_counters->nr ? work : own / 100, 0);
+}
+
+static double steps_now(const struct keeper *k, double work)
+{
+	return steps(k, MAX(work, k->work_now) - k->work_start, k->own_now - k->own_start);
+}
+
+/* While a group was off; an open window is watched up to now. */
+static double steps_missed(const struct keeper *k, const struct unit *u, double work)
+{
+	double on_work = u->work_on_total, on_own = u->own_on_total;
+
+	if (u->on) {
+		on_work += MAX(work, k->work_now) - u->window_work;
+		on_own += k->own_now - u->window_own;
+	}
+	return MAX(steps_now(k, work) - steps(k, on_work, on_own), 0);
+}
+
+/* Whoever does not fetch changes loses only those that others of the same kinds overtook: of each
+ * group at least the last is kept.  Locked. */
+static void make_room(struct keeper *k, const struct keeper_change *next)
+{
+	size_t waiting = k->changes.len - k->next_change, from = k->next_change;
+	struct keeper_change *c = k->changes.data;
+
+	if (from && from >= waiting) {
+		memmove(c, c + from, waiting * sizeof(*c));
+		k->changes.len = waiting;
+		k->next_change = from = 0;
+	}
+	/* Of work alone only the newest matters. */
+	if (waiting && !next->kinds && !c[k->changes.len - 1].kinds) {
+		k->changes.len--;
+		return;
+	}
+	for (size_t i = from; waiting >= KEEPER_MAX_CHANGES && i < k->changes.len; i++) {
+		if (c[i].kinds != next->kinds)
+			continue;
+		memmove(c + i, c + i + 1, (k->changes.len - i - 1) * sizeof(*c));
+		k->changes.len--;
+		return;
+	}
+}
+
+static void push_change(struct keeper *k, const struct keeper_change *change)
+{
+	pthread_mutex_lock(&k->lock);
+	make_room(k, change);
+	vec_push(&k->changes, *change);
+	pthread_mutex_unlock(&k->lock);
+}
+
+/* `work`: as it was read last, at ts_ns. */
+static void tell(struct keeper *k, unsigned int i, uint64_t ts_ns, enum coverage_state state,
+		 double work)
 {
 	struct keeper_change change = {
 		.ts_ns = ts_ns,
 		.kinds = attach_kinds(k->attach, i),
 		.state = state,
 		.share_ppm = share_ppm(k, &k->units[i]),
+		.work = (uint64_t)steps_now(k, work),
+		.missed = (uint64_t)steps_missed(k, &k->units[i], work),
 	};
 
 	k->units[i].was_off = true;
 	k->units[i].told_dropped |= state == COVERAGE_DROPPED;
-	pthread_mutex_lock(&k->lock);
-	vec_push(&k->changes, change);
-	pthread_mutex_unlock(&k->lock);
+	push_change(k, &change);
+}
+
+/* How far the node is: whoever answers for a span of time must know what was done in it. */
+static void tell_work(struct keeper *k)
+{
+	struct keeper_change change = {
+		.ts_ns = clock_monotonic_ns(),
+		.state = COVERAGE_ON,
+		.share_ppm = 1000000,
+		.work = (uint64_t)steps_now(k, work_of(k)),
+	};
+
+	push_change(k, &change);
 }
 
 /*
@@ -253,8 +327,10 @@ static void turn_on(struct keeper *k, unsigned int i)
 	measure(k);
 	work = work_of(k);
 	attach_listen(k->attach, i);
+	/* This thread may have waited for a CPU in between. */
+	work = (work + work_of(k)) / 2;
 	open_window(k, u, work);
-	tell(k, i, u->window_ns, COVERAGE_ON);
+	tell(k, i, u->window_ns, COVERAGE_ON, work);
 	u->slice_at = u->window_ns;
 }
 
@@ -265,6 +341,7 @@ static void turn_off(struct keeper *k, unsigned int i)
 	uint64_t ts_ns;
 
 	attach_mute(k->attach, i);
+	work = (work + work_of(k)) / 2;
 	ts_ns = clock_monotonic_ns();
 	if (!k->by_perf)
 		measure(k);
@@ -276,7 +353,8 @@ static void turn_off(struct keeper *k, unsigned int i)
 	close_window(k, u, work);
 	u->on = false;
 	u->slice_at = 0;
-	tell(k, i, ts_ns, k->budget.sources[i].dropped ? COVERAGE_DROPPED : COVERAGE_OFF);
+	tell(k, i, ts_ns, k->budget.sources[i].dropped ? COVERAGE_DROPPED : COVERAGE_OFF,
+	     k->work_now);
 }
 
 /* ---- slices ---------------------------------------------------------------------------------- */
@@ -429,7 +507,7 @@ static void look(struct keeper *k, uint64_t node_before)
 	budget_update(&k->budget, seen, length, k->node_interval_ns - node_before);
 	for (unsigned int i = 0; i < k->nr; i++) {
 		if (k->budget.sources[i].dropped && !k->units[i].on && !k->units[i].told_dropped)
-			tell(k, i, clock_monotonic_ns(), COVERAGE_DROPPED);
+			tell(k, i, clock_monotonic_ns(), COVERAGE_DROPPED, k->work_now);
 	}
 	publish(k);
 	log_debug("probes took %.2f %% of %.0f ms of the node's own CPU in %.0f ms, %.2f times "
@@ -481,6 +559,7 @@ static void *keeper_main(void *arg)
 
 			next = switch_units(k);
 			goes_on = sleep_until(k, MIN(next, glance));
+			tell_work(k);
 			if (next > glance && watches_all_the_time(k) && is_storm(k))
 				break;
 			next = MIN(next, glance);
@@ -548,7 +627,8 @@ void keeper_stop(struct keeper *k)
 			tell(k, i, clock_monotonic_ns(),
 			     dropped ? COVERAGE_DROPPED
 			     : u->on ? COVERAGE_ON
-				     : COVERAGE_OFF);
+				     : COVERAGE_OFF,
+			     k->work_now);
 	}
 }
 

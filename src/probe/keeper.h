@@ -25,12 +25,13 @@ struct keeper;
 /* From ts_ns on these kinds are watched or not. */
 struct keeper_change {
 	uint64_t ts_ns;
-	uint64_t kinds; /* bit set */
+	uint64_t kinds; /* bit set; 0: only `work` is told */
 	enum coverage_state state;
 	/* Of all that happened so far, the part that was seen: by the reductions that the node
 	 * did, because it does less while it is probed; where those are not known by its CPU time,
 	 * without that of the probes. */
 	uint32_t share_ppm;
+	uint64_t work, missed; /* as in struct rec_coverage */
 };
 
 /* Addresses of counters in the node whose sum is what it has done: reductions of schedulers. */

@@ -400,6 +400,8 @@ static bool next_coverage(void *ctx, uint64_t until_ns, struct rec_raw_coverage 
 		.kinds = change.kinds,
 		.state = change.state,
 		.share_ppm = change.share_ppm,
+		.work = change.work,
+		.missed = change.missed,
 	};
 	return true;
 }

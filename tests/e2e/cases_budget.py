@@ -3,6 +3,7 @@
 then, scaled, is what happened; those that cost little stay on, and exact."""
 import json
 import re
+import time
 
 from answers import need_events
 from cases_events import Watch, of
@@ -54,6 +55,30 @@ def ping_pong(ctx):
     check("process_exit" not in share, f"{watch.err[-1]}")
     died = {e["pid"] for e in of(events, "process_exit")}
     check({truth["pinger"], truth["ponger"]} <= died, "exits of both")
+
+
+@case("--watch: each answer is scaled by what was seen in its own interval")
+def intervals(ctx):
+    need_events(ctx)
+    node = ctx.new_node(flags=("+S", "2:2"))
+    watch = Watch(ctx, node, "--watch", "1s", *BUDGET, command="msg")
+    truth = node.ask("happenings", "storm", 5)
+    # Once it is over all is watched again, a little more each half second.
+    for _ in range(60):
+        node.ask("happenings", "slices", 20)
+        time.sleep(0.3)
+    answers = watch.answers()
+    storm = sum(a["data"]["messages"] for a in answers)
+    print(f"{2 * truth['trips']} messages, estimated {storm}; "
+          f"{[round(a['data']['share_seen'], 6) for a in answers]}")
+    # Two slices in each answer: far less exact than the sum of dozens.
+    check(0.3 < storm / (2 * truth["trips"]) < 3, f"{storm} of {2 * truth['trips']}")
+    after = [a for a in answers if not a["warnings"]]
+    check(after and all(a["data"]["share_seen"] == 1 for a in after), "all of it was watched")
+    check(answers[-2]["data"]["share_seen"] == 1, "and is at the end")
+    check(any(a["data"]["share_seen"] < 0.3 for a in answers), "the storm was sampled")
+    check_equal(sum(a["counters"]["events"] for a in answers), watch.closing()[0],
+                "events of the answers, and of the closing line")
 
 
 @case("all kinds in a storm: what costs little stays exact, nothing is lost, nothing stays attached")

@@ -162,6 +162,15 @@ static void processes_by_name(void **state)
 	assert_false(event_stream_is_process(&f->stream, 0, "logger"));
 }
 
+static void add_coverage(struct fixture *f, enum coverage_state state, uint32_t share_ppm,
+			 uint64_t ts_ns)
+{
+	const struct rec_raw_coverage raw = {
+		.h = {.ts_ns = ts_ns}, .state = state, .share_ppm = share_ppm};
+
+	enrich_add_coverage(f->enrich, EVENT_MESSAGE_SEND, &raw);
+}
+
 static void damaged_records(void **state)
 {
 	struct fixture *f = *state;
@@ -183,6 +192,56 @@ static void damaged_records(void **state)
 	assert_true(f->stream.refused == 3);
 }
 
+static void add_work(struct fixture *f, enum event_kind kind, enum coverage_state state,
+		     uint64_t work, uint64_t missed, uint64_t ts_ns)
+{
+	const struct rec_raw_coverage raw = {
+		.h = {.ts_ns = ts_ns}, .state = state, .work = work, .missed = missed};
+
+	enrich_add_coverage(f->enrich, kind, &raw);
+	take_all(f);
+}
+
+/* Answers about spans: each is scaled by what was seen in it, not since the start. */
+static void shares_of_spans(void **state)
+{
+	struct fixture *f = *state;
+	struct coverage *c = &f->stream.coverage;
+	const enum event_kind kind = EVENT_MESSAGE_SEND;
+
+	/* The first is watched all the time, for long. */
+	add_work(f, NR_EVENT_KINDS, COVERAGE_ON, 1000000, 0, 1000);
+	coverage_mark(c);
+	assert_true(coverage_share(c, kind) == 1);
+	/* Three quarters of the second are missed. */
+	add_work(f, kind, COVERAGE_OFF, 1025000, 0, 1100);
+	assert_true(coverage_share(c, kind) == 1);
+	add_work(f, NR_EVENT_KINDS, COVERAGE_ON, 1100000, 0, 1500);
+	assert_true(coverage_share(c, kind) == 0.25);
+	assert_true(coverage_share(c, EVENT_MESSAGE_RECEIVE) == 1);
+	coverage_mark(c);
+	/* Off until half of the third is done, then on again: nothing of that is told twice. */
+	add_work(f, kind, COVERAGE_ON, 1150000, 125000, 1750);
+	add_work(f, NR_EVENT_KINDS, COVERAGE_ON, 1200000, 0, 2000);
+	assert_true(coverage_share(c, kind) == 0.5);
+	coverage_mark(c);
+	add_work(f, NR_EVENT_KINDS, COVERAGE_ON, 1300000, 0, 3000);
+	assert_true(coverage_share(c, kind) == 1);
+	coverage_mark(c);
+	/* The node does next to nothing: by time. */
+	add_work(f, kind, COVERAGE_OFF, 1300010, 125000, 3250);
+	add_work(f, NR_EVENT_KINDS, COVERAGE_ON, 1300020, 0, 4000);
+	assert_true(coverage_share(c, kind) == 0.25);
+	coverage_mark(c);
+	assert_false(coverage_watched(c, kind));
+	assert_true(coverage_watched(c, EVENT_MESSAGE_RECEIVE));
+	assert_true(coverage_share(c, kind) == coverage_share_total(c, kind));
+	assert_true(coverage_share(c, EVENT_MESSAGE_RECEIVE) == 1);
+	/* Less work than was told before, and less missed: nothing wraps. */
+	add_work(f, kind, COVERAGE_ON, 5, 5, 5000);
+	assert_true(coverage_share(c, kind) > 0 && coverage_share(c, kind) <= 1);
+}
+
 static void what_was_watched(void **state)
 {
 	struct fixture *f = *state;
@@ -190,7 +249,7 @@ static void what_was_watched(void **state)
 
 	assert_true(coverage_share(c, EVENT_MESSAGE_SEND) == 1);
 	assert_false(coverage_gap(c, EVENT_MESSAGE_SEND, 0));
-	enrich_add_coverage(f->enrich, EVENT_MESSAGE_SEND, COVERAGE_OFF, 250000, 1000);
+	add_coverage(f, COVERAGE_OFF, 250000, 1000);
 	take_all(f);
 	assert_true(coverage_share(c, EVENT_MESSAGE_SEND) == 0.25);
 	assert_true(coverage_share(c, EVENT_MESSAGE_RECEIVE) == 1);
@@ -198,13 +257,13 @@ static void what_was_watched(void **state)
 						 1ull << EVENT_MESSAGE_RECEIVE) == 0.25);
 	assert_true(coverage_share_of(c, 1ull << EVENT_MESSAGE_RECEIVE) == 1);
 	assert_true(coverage_gap(c, EVENT_MESSAGE_SEND, 5000)); /* it is off */
-	enrich_add_coverage(f->enrich, EVENT_MESSAGE_SEND, COVERAGE_ON, 200000, 3000);
+	add_coverage(f, COVERAGE_ON, 200000, 3000);
 	take_all(f);
 	assert_true(coverage_gap(c, EVENT_MESSAGE_SEND, 2000)); /* it was, after that */
 	assert_false(coverage_gap(c, EVENT_MESSAGE_SEND, 3000));
 	assert_false(coverage_gap(c, EVENT_MESSAGE_RECEIVE, 0));
 	assert_false(coverage_dropped(c, EVENT_MESSAGE_SEND));
-	enrich_add_coverage(f->enrich, EVENT_MESSAGE_SEND, COVERAGE_DROPPED, 0, 4000);
+	add_coverage(f, COVERAGE_DROPPED, 0, 4000);
 	take_all(f);
 	assert_true(coverage_dropped(c, EVENT_MESSAGE_SEND));
 	assert_true(coverage_share(c, EVENT_MESSAGE_SEND) > 0);
@@ -217,7 +276,7 @@ int main(void)
 		CASE(facts_of_a_recording), CASE(long_values_are_cut),
 		CASE(kinds_by_name),	    CASE(words),
 		CASE(processes_by_name),    CASE(damaged_records),
-		CASE(what_was_watched),
+		CASE(what_was_watched),	    CASE(shares_of_spans),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
