@@ -297,6 +297,13 @@ static void add_events(struct doctor_rows *rows, struct beam_node *node)
 			snprintf(row->seen + strlen(row->seen),
 				 sizeof(row->seen) - strlen(row->seen), ", %s by USDT probes",
 				 nr_usdt == nr - nr_missing ? "all" : "some");
+		if (!nr_missing && group == EVENT_GROUP_DRIVER && plan.unwatched) {
+			row->state = DOCTOR_DEGRADED;
+			snprintf(row->why, sizeof(row->why),
+				 "%u callbacks of drivers cannot be watched (ebeam events -v says "
+				 "which)",
+				 plan.unwatched);
+		}
 		if (!nr_missing)
 			continue;
 		row->state = nr_missing == nr ? DOCTOR_MISSING : DOCTOR_DEGRADED;

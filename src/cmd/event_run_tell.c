@@ -94,6 +94,8 @@ static void add_noted(struct event_run *run, struct strbuf *line)
 		if (s->counters[noted[i].id])
 			strbuf_addf(line, "  %s %" PRIu64, noted[i].name, s->counters[noted[i].id]);
 	}
+	if (run->plan.unwatched)
+		strbuf_addf(line, "  callbacks of drivers not watched %u", run->plan.unwatched);
 	if (s->unknown)
 		strbuf_addf(line, "  of kinds that this version does not know %" PRIu64,
 			    s->unknown);

@@ -155,7 +155,7 @@ static void add_callback(struct source_plan *plan, const struct beam_node *n,
 		.cookie = d->addr | (is_shared(l, driver, callback) ? COOKIE_SHARED : 0),
 	};
 
-	const char *why = "";
+	const char *why = SOURCE_TOO_MANY;
 
 	if (is_ambiguous(l, d->callbacks[callback], callback)) {
 		log_info("driver %s: %s() is another callback too, its calls are not watched",

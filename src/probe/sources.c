@@ -242,7 +242,7 @@ static bool place_row(struct row_places *out, const struct source_row *row,
 	return out->call.ok && out->back.ok;
 }
 
-static void refuse(struct source_plan *p, uint64_t kinds, const char *symbol, const char *why)
+void source_plan_refuse(struct source_plan *p, uint64_t kinds, const char *symbol, const char *why)
 {
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (!(kinds >> kind & 1) || p->missing[kind])
@@ -251,6 +251,19 @@ static void refuse(struct source_plan *p, uint64_t kinds, const char *symbol, co
 		snprintf(p->refused[kind], sizeof(p->refused[kind]), "%s", why);
 	}
 	p->kinds &= ~kinds;
+}
+
+void source_plan_full(struct source_plan *p, uint64_t kinds, const char *symbol)
+{
+	unsigned int nr = 0;
+
+	source_plan_refuse(p, kinds, symbol, SOURCE_TOO_MANY);
+	for (unsigned int i = 0; i < p->nr_points; i++) {
+		p->points[i].kinds &= ~kinds;
+		if (p->points[i].kinds)
+			p->points[nr++] = p->points[i];
+	}
+	p->nr_points = nr;
 }
 
 static void add_points(struct source_plan *p, const struct source_row *row, uint64_t kinds,
@@ -267,16 +280,19 @@ static void add_points(struct source_plan *p, const struct source_row *row, uint
 		.offset = offset + places->call.offset,
 		.place = places->call,
 	};
+	bool added;
 
-	source_plan_add(p, &point);
-	if (!row->at_return)
-		return;
-	point.program = row->at_return;
-	point.args = "";
-	point.at_return = true;
-	point.offset = offset + places->back.offset;
-	point.place = places->back;
-	source_plan_add(p, &point);
+	added = source_plan_add(p, &point);
+	if (row->at_return) {
+		point.program = row->at_return;
+		point.args = "";
+		point.at_return = true;
+		point.offset = offset + places->back.offset;
+		point.place = places->back;
+		added = added && source_plan_add(p, &point);
+	}
+	if (!added)
+		source_plan_full(p, kinds, symbol);
 }
 
 struct found_row {
@@ -302,10 +318,11 @@ static void find_rows(struct source_plan *p, struct found_row *found, struct fun
 			find_reason(&rows[i], f, &name, &why);
 			if (is_found_in_node(&rows[i]))
 				why = NOT_FOUND;
-			refuse(p, rows[i].kinds & kinds, name, why);
+			source_plan_refuse(p, rows[i].kinds & kinds, name, why);
 		} else if (r->name && !place_row(&r->places, &rows[i], functions_elf(f), r->addr)) {
-			refuse(p, rows[i].kinds & kinds, r->name,
-			       r->places.call.ok ? r->places.back.reason : r->places.call.reason);
+			source_plan_refuse(p, rows[i].kinds & kinds, r->name,
+					   r->places.call.ok ? r->places.back.reason
+							     : r->places.call.reason);
 		}
 	}
 }
@@ -447,8 +464,9 @@ static bool place_found(struct source_plan *p, const struct source_row *row,
 			continue;
 		any = true;
 		if (!place_row(&places, row, elf, found[i].addr)) {
-			refuse(p, row->kinds, row->symbols[0],
-			       places.call.ok ? places.back.reason : places.call.reason);
+			source_plan_refuse(p, row->kinds, row->symbols[0],
+					   places.call.ok ? places.back.reason
+							  : places.call.reason);
 			return false;
 		}
 		if (add)
@@ -477,7 +495,7 @@ void source_plan_found(struct source_plan *p, const struct elf_file *elf, uint64
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (is_asked(&rows[i], kinds) && !place_found(p, &rows[i], elf, found, nr, false))
-			refuse(p, rows[i].kinds & kinds, rows[i].symbols[0], NOT_FOUND);
+			source_plan_refuse(p, rows[i].kinds & kinds, rows[i].symbols[0], NOT_FOUND);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (is_asked(&rows[i], kinds & p->kinds))

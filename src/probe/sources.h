@@ -67,6 +67,13 @@ enum source_choice {
 /* Adds a point, whose strings live as long as the plan; false = there are SOURCE_MAX_POINTS. */
 bool source_plan_add(struct source_plan *p, const struct source_point *point);
 
+/* These kinds are not given: symbol is what they need.  Both live as long as the plan; `why` is
+ * copied.  What was refused before keeps its reason. */
+void source_plan_refuse(struct source_plan *p, uint64_t kinds, const char *symbol, const char *why);
+/* The same when source_plan_add() found no room, and their points go. */
+#define SOURCE_TOO_MANY "too many probes"
+void source_plan_full(struct source_plan *p, uint64_t kinds, const char *symbol);
+
 /* What to attach for these kinds; for calls of drivers see driver_sources.h. */
 void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds,
 		 enum source_choice choice);

@@ -3,7 +3,6 @@
 #include "probe/sources.h"
 
 #include "base/compiler.h"
-#include "base/log.h"
 #include "beam/allocator_calls.h"
 #include "beam/node.h"
 #include "probe/driver_sources.h"
@@ -13,6 +12,21 @@
 	(KIND(CARRIER_CREATE) | KIND(CARRIER_DESTROY) | KIND(CARRIER_RESIZE) |                     \
 	 KIND(CARRIER_POOL_PUT) | KIND(CARRIER_POOL_GET))
 
+#define ALLOCATORS "Allctr_t"
+
+/* Why there are none, instead of that none was found. */
+static void refuse_carriers(struct source_plan *p, uint64_t kinds, const char *why)
+{
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		uint64_t one = 1ull << kind & kinds & CARRIER_KINDS;
+
+		if (!one || !p->missing[kind])
+			continue;
+		p->missing[kind] = NULL;
+		source_plan_refuse(p, one, ALLOCATORS, why);
+	}
+}
+
 static void add_allocators(struct source_plan *p, struct beam_node *n, uint64_t kinds)
 {
 	struct source_found found[ALLOCATOR_CALLS_MAX];
@@ -21,7 +35,7 @@ static void add_allocators(struct source_plan *p, struct beam_node *n, uint64_t 
 	size_t nr = 0;
 
 	if (allocator_calls_read(&calls, n, &why) != 0) {
-		log_info("events of carriers: %s", why.msg);
+		refuse_carriers(p, kinds, why.msg);
 		return;
 	}
 	for (size_t i = 0; i < calls.nr; i++) {
@@ -39,6 +53,11 @@ void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kin
 	source_plan_of_node(out, n, kinds, choice);
 	driver_sources_add(out, n, kinds);
 	/* Without symbols (OTP 29) they have places, but no call was ever seen there. */
-	if (kinds & CARRIER_KINDS && !n->core && !n->identity.hidden)
+	if (!(kinds & CARRIER_KINDS) || n->core)
+		return;
+	if (n->identity.hidden)
+		refuse_carriers(out, kinds,
+				"in builds without symbols no call was ever seen there");
+	else
 		add_allocators(out, n, kinds);
 }

@@ -181,13 +181,21 @@ void sources_usdt_add(struct source_plan *p, const struct elf_file *elf, uint64_
 				.place = {.ok = true, .emulated = true, .instruction = "nop"},
 			};
 
-			if (!is_of(&sites[k], &rows[i]) || p->nr_usdt >= SOURCE_MAX_USDT ||
-			    !make_point(&p->usdt[p->nr_usdt], &rows[i], &sites[k]))
+			if (!is_of(&sites[k], &rows[i]))
+				continue;
+			if (p->nr_usdt >= SOURCE_MAX_USDT) {
+				source_plan_full(p, served, rows[i].probe);
+				break;
+			}
+			if (!make_point(&p->usdt[p->nr_usdt], &rows[i], &sites[k]))
 				continue;
 			if (sites[k].semaphore)
 				point.ref_ctr_offset = elf_file_offset_of(elf, sites[k].semaphore);
-			if (source_plan_add(p, &point))
-				p->nr_usdt++;
+			if (!source_plan_add(p, &point)) {
+				source_plan_full(p, served, rows[i].probe);
+				break;
+			}
+			p->nr_usdt++;
 		}
 	}
 	free(sites);
