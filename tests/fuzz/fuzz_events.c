@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rec_event *rec = (struct rec_event *)words;
 	enum process_group_by by = size ? data[0] % NR_PROCESS_GROUP_BY : PROCESS_GROUP_NAME;
 	const struct weight_mode *mode = &weight_modes[0];
-	uint64_t now = 1000000, collections = 0;
+	uint64_t now = 1000000, collections = 0, living = 0, messages = 0;
 	struct models m = {0};
 
 	for (size_t i = size > 1 ? data[1] % 8 : 0; i && mode[1].name; i--)
@@ -121,17 +121,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	carrier_stats_open(&m.carriers, &m.stream);
 	port_io_open(&m.ports, &m.stream);
 	m.ports.max_rows = 3;
-	message_stats_open(&m.messages, &m.stream, by);
+	message_stats_open(&m.messages, &m.stream, by,
+			   data && size && data[0] & 0x80 ? 1ull << EVENT_MESSAGE_QUEUED
+							  : MESSAGE_KINDS);
+	m.messages.groups.max = 3;
 	m.messages.max_ends = m.messages.max_pairs = m.messages.max_boxes = 3;
 	spawn_stats_open(&m.spawns, &m.stream, by);
-	m.spawns.max_living = m.spawns.max_reasons = 3;
+	m.spawns.max_living = m.spawns.max_reasons = m.spawns.groups.max = 3;
 	m.weights = event_weights_open_limited(mode, count_sample, &m.samples, 3);
 	for (size_t at = 2; at + 4 <= size;) {
 		uint8_t nr = data[at + 2] % (EVENT_MAX_FIELDS + 1), later = data[at + 3];
 
 		memset(words, 0, sizeof(words));
-		if (later == 0x80)
+		if (later == 0x80) {
 			sched_stats_restart(&m.sched);
+			message_stats_settle(&m.messages);
+			message_stats_restart(&m.messages);
+			spawn_stats_restart(&m.spawns);
+		}
 		now = later & 0x80 ? now - (later & 0x7f) : now + number_of(later);
 		rec->h = (struct rec_header){.type = REC_EVENT,
 					     .size = (uint32_t)(sizeof(*rec) + 8u * nr),
@@ -153,7 +160,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* What stands in the groups is what stands in the total. */
 	for (size_t i = 0; i < m.gc.counts.len; i++)
 		collections += m.gc.counts.data[i].minor + m.gc.counts.data[i].major;
-	if (collections != m.gc.total.minor + m.gc.total.major ||
+	for (size_t i = 0; i < m.spawns.rows.len; i++)
+		living += m.spawns.rows.data[i].living;
+	message_stats_settle(&m.messages);
+	for (size_t i = 0; i < m.messages.pairs.len; i++)
+		messages += m.messages.pairs.data[i].n.messages;
+	if (collections != m.gc.total.minor + m.gc.total.major || living != m.spawns.all.living ||
+	    living != m.spawns.nr_living || messages != m.messages.all.messages ||
 	    m.samples != event_weights_counts(m.weights)->samples)
 		abort();
 	event_weights_close(m.weights);
