@@ -61,7 +61,11 @@ struct attach {
 
 static bool belong_together(const struct source_point *a, const struct source_point *b)
 {
-	return (a->kinds & b->kinds) || strcmp(a->program, b->program) == 0;
+	/* Who compares how many came and went needs the same samples of both. */
+	const uint64_t lives = 1ull << EVENT_PROCESS_SPAWN | 1ull << EVENT_PROCESS_EXIT;
+
+	return (a->kinds & b->kinds) || ((a->kinds & lives) && (b->kinds & lives)) ||
+	       strcmp(a->program, b->program) == 0;
 }
 
 /* Each point gets the number of the first point that it is tied to, however indirectly. */
@@ -284,10 +288,11 @@ static int on_error(int rc, const struct bundle *b, struct error *err)
 {
 	bool forbidden = rc == -EPERM || rc == -EACCES;
 
-	return error_set(
-		err, forbidden ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL, rc,
-		"cannot place a uprobe in %s: %s (run as root, or grant CAP_SYS_ADMIN too)",
-		b->path, error_text(rc));
+	if (rc == -ESRCH)
+		return error_set(err, ERROR_KIND_FAILED, rc, "the node exited");
+	return error_set(err, forbidden ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL, rc,
+			 "cannot place a uprobe in %s: %s%s", b->path, error_text(rc),
+			 forbidden ? " (run as root, or grant CAP_SYS_ADMIN too)" : "");
 }
 
 static void switch_off(struct attach *a, const struct group *g)
@@ -479,14 +484,20 @@ unsigned int attach_trap_ns(const struct attach *a, unsigned int point,
 	return a->shares_trap[point] ? ns - MIN(ns, call) : ns;
 }
 
-/* Of one hit of a program: the dearest of its points, as it is not known which was hit. */
-static unsigned int bundle_trap_ns(const struct attach *a, const struct bundle *b,
-				   const struct calibration *cost)
+/* Of one hit of a program: the dearest of its points in all files, as it is not known which was
+ * hit. */
+static unsigned int program_trap_ns(const struct attach *a, const struct group *g,
+				    const struct bpf_program *program,
+				    const struct calibration *cost)
 {
 	unsigned int most = 0;
 
-	for (size_t i = 0; i < b->points.len; i++)
-		most = MAX(most, attach_trap_ns(a, b->points.data[i], cost));
+	for (size_t k = 0; k < g->bundles.len; k++) {
+		const struct bundle *b = &g->bundles.data[k];
+
+		for (size_t i = 0; b->program == program && i < b->points.len; i++)
+			most = MAX(most, attach_trap_ns(a, b->points.data[i], cost));
+	}
 	return most;
 }
 
@@ -519,7 +530,7 @@ bool attach_hits(const struct attach *a, unsigned int group, const struct calibr
 			return false;
 		out->hits += info.run_cnt;
 		out->run_ns += info.run_time_ns;
-		out->trap_ns += info.run_cnt * bundle_trap_ns(a, b, cost);
+		out->trap_ns += info.run_cnt * program_trap_ns(a, g, b->program, cost);
 	}
 	return true;
 }

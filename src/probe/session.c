@@ -326,11 +326,16 @@ int session_watch_code(struct session *s, uint64_t exe_offset, struct error *err
 	snprintf(path, sizeof(path), "/proc/%d/exe", s->config.os_pid);
 	s->code_link = bpf_program__attach_uprobe(s->skel->progs.code_changed, false,
 						  s->config.os_pid, path, exe_offset);
-	if (!s->code_link)
-		return error_set(err, ERROR_KIND_KERNEL, -errno,
-				 "cannot place a uprobe in %s: %s (run as root, or grant "
-				 "CAP_SYS_ADMIN too)",
-				 path, error_text(errno));
+	if (!s->code_link) {
+		int rc = -errno;
+		bool forbidden = rc == -EPERM || rc == -EACCES;
+
+		if (rc == -ESRCH)
+			return error_set(err, ERROR_KIND_FAILED, rc, "the node exited");
+		return error_set(err, forbidden ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL, rc,
+				 "cannot place a uprobe in %s: %s%s", path, error_text(rc),
+				 forbidden ? " (run as root, or grant CAP_SYS_ADMIN too)" : "");
+	}
 	return 0;
 }
 
