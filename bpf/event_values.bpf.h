@@ -172,7 +172,7 @@ GLOBAL_FN uint64_t fragment_words(uint64_t fragment)
 }
 
 /* A part of a queue of messages: 1 = there are more, 0 = that was all, -1 = cannot be told. */
-#define MESSAGES_AT_ONCE 64
+#define MESSAGES_AT_ONCE 128
 struct message_walk {
 	uint64_t message, words, last;
 };
@@ -212,7 +212,7 @@ GLOBAL_FN int message_walk(struct message_walk *w)
  * their own, as young_gen_usage() of erl_gc.c of OTP 25 to 29 counts them; and the last of all.
  * EVENT_UNKNOWN if there are too many messages to look at.
  */
-#define MESSAGE_WALKS 128 /* 8192 messages */
+#define MESSAGE_WALKS 32 /* 4096 messages; with many more the verifier takes seconds */
 INLINE uint64_t words_of_messages(uint64_t process, uint64_t *last)
 {
 	struct message_walk w = {};
