@@ -43,24 +43,33 @@ static void test_groups(void **state)
 
 	UNUSED(state);
 	memset(&plan, 0, sizeof(plan));
-	add(&plan, "p", KIND(0), 0x10);
-	add(&plan, "q", KIND(1), 0x20);
-	add(&plan, "r", KIND(2) | KIND(3), 0x30);
-	add(&plan, "s", KIND(1), 0x40);
-	add(&plan, "t", KIND(3) | KIND(0), 0x50); /* ties the first and the third */
-	add(&plan, "q", KIND(4), 0x60);		  /* the second again, by its program */
-	add(&plan, "u", KIND(5), 0x70);
+	add(&plan, "p", KIND(40 + 0), 0x10);
+	add(&plan, "q", KIND(40 + 1), 0x20);
+	add(&plan, "r", KIND(40 + 2) | KIND(40 + 3), 0x30);
+	add(&plan, "s", KIND(40 + 1), 0x40);
+	add(&plan, "t", KIND(40 + 3) | KIND(40 + 0), 0x50); /* ties the first and the third */
+	add(&plan, "q", KIND(40 + 4), 0x60);		    /* the second again, by its program */
+	add(&plan, "u", KIND(40 + 5), 0x70);
 	attach_open(&a, &plan, 1, "exe", ATTACH_MULTI);
 	assert_int_equal(attach_nr_groups(a), 3);
-	assert_int_equal(attach_kinds(a, 0), KIND(0) | KIND(2) | KIND(3));
-	assert_int_equal(attach_kinds(a, 1), KIND(1) | KIND(4));
-	assert_int_equal(attach_kinds(a, 2), KIND(5));
+	assert_int_equal(attach_kinds(a, 0), KIND(40 + 0) | KIND(40 + 2) | KIND(40 + 3));
+	assert_int_equal(attach_kinds(a, 1), KIND(40 + 1) | KIND(40 + 4));
+	assert_int_equal(attach_kinds(a, 2), KIND(40 + 5));
 	for (unsigned int i = 0; i < plan.nr_points; i++)
 		assert_true(attach_kinds(a, attach_group_of(a, i)) & plan.points[i].kinds);
 	assert_int_equal(attach_nr_links(a), 6); /* q has two points */
 	attach_close(a);
 	attach_open(&a, &plan, 1, "exe", ATTACH_PERF);
 	assert_int_equal(attach_nr_links(a), 7);
+	attach_close(a);
+	/* Spawns and exits, whatever their points. */
+	memset(&plan, 0, sizeof(plan));
+	add(&plan, "p", KIND(EVENT_PROCESS_SPAWN), 0x10);
+	add(&plan, "q", KIND(EVENT_MESSAGE_SEND), 0x20);
+	add(&plan, "r", KIND(EVENT_PROCESS_EXIT), 0x30);
+	attach_open(&a, &plan, 1, "exe", ATTACH_MULTI);
+	assert_int_equal(attach_nr_groups(a), 2);
+	assert_int_equal(attach_group_of(a, 0), attach_group_of(a, 2));
 	attach_close(a);
 	attach_close(NULL);
 }
