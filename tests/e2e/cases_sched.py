@@ -3,7 +3,8 @@
 import json
 import re
 
-from cases_events import Watch, need_events, of, watched
+from answers import Watch, need_events
+from cases_events import of, watched
 from harness import case, check, check_equal, check_in
 
 MS = 1000000
@@ -59,7 +60,7 @@ def is_in(e):
 
 @case("utilization: within 2 points of scheduler:utilization, normal and dirty schedulers")
 def utilization(ctx):
-    need_events(ctx)
+    need_events(ctx, "scheduler_active")
     path = ctx.ebeam.file(".ebeam")
     recorder = Watch(ctx, ctx.node, "-e", "scheduler", "-o", path)
     truth = ctx.node.ask("views", "utilize", 3000)
@@ -102,7 +103,7 @@ def utilization(ctx):
 
 @case("run queue: of N processes that always want to run each waits when it does not run")
 def queue(ctx):
-    need_events(ctx)
+    need_events(ctx, "process_runnable")
     node = ctx.new_node(flags=("+S", "1:1"))
     count = 8
     watch = Watch(ctx, node, "--by", "process", command="sched")
@@ -131,6 +132,7 @@ def queue(ctx):
 
 @case("process_runnable: once for each time that it waited, and when it is new")
 def runnable(ctx):
+    need_events(ctx, "process_runnable")
     truth, events = watched(ctx, "scheduler", "slices", 20)
     own = [e for e in events if e["pid"] == truth["pid"]]
     woken = of(own, "process_runnable")
