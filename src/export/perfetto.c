@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -30,6 +31,7 @@ enum slice { SLICE_NONE, SLICE_PROCESS, SLICE_PORT };
 struct track {
 	bool named;
 	enum slice open;
+	char *name;	     /* of the slice that is open */
 	uint64_t whose;	     /* of the slice that is open: see whose_slice() */
 	uint64_t changed_ns; /* when one began or ended last */
 	/* Of a collection that has not ended yet; NR_EVENT_KINDS = there is none. */
@@ -75,6 +77,8 @@ void perfetto_close(struct perfetto *p)
 	strbuf_free(&p->w.buf);
 	strbuf_free(&p->text);
 	flows_close(p->flows);
+	for (size_t i = 0; i < p->tracks.len; i++)
+		free(p->tracks.data[i].name);
 	vec_free(&p->tracks);
 	free(p);
 }
@@ -289,6 +293,8 @@ static void end_slice(struct perfetto *p, struct track *t, uint32_t thread, uint
 	if (t->open == SLICE_NONE)
 		return;
 	begin_event(p, "E", tid_of(p, thread), ts_ns);
+	/* Some viewers want it at both ends. */
+	jsonw_string(&p->w, "name", t->name);
 	if (ev && whose_slice(p, t->open, ev) == t->whose)
 		add_args(p, kind, ev);
 	jsonw_end_object(&p->w);
@@ -300,8 +306,10 @@ static void end_slice(struct perfetto *p, struct track *t, uint32_t thread, uint
 static void begin_slice(struct perfetto *p, struct track *t, enum slice sort, const char *name,
 			const char *cat, enum event_kind kind, const struct event *ev)
 {
+	free(t->name);
+	t->name = xstrdup(name);
 	begin_event(p, "B", tid_of(p, ev->u.vm.thread), ev->ts_ns);
-	jsonw_string(&p->w, "name", name);
+	jsonw_string(&p->w, "name", t->name);
 	jsonw_string(&p->w, "cat", cat);
 	add_args(p, kind, ev);
 	jsonw_end_object(&p->w);

@@ -302,6 +302,7 @@ static void gaps(void **state)
 
 		e = nth(top, 'E', i);
 		assert_int_equal(ns_of(e, "ts"), ends[i]);
+		assert_string_equal(text(e, "name"), i == 0 || i == 2 ? "name" : "<0.2.0>");
 		assert_int_equal(json_object_get(e, "args") != NULL, i == 3);
 	}
 	assert_int_equal(count(top, 'i'), 1); /* the beginning of that collection */
