@@ -67,7 +67,7 @@ def intervals(ctx):
     for _ in range(60):
         node.ask("happenings", "slices", 20)
         time.sleep(0.3)
-    answers = watch.answers()
+    answers = watch.answers(sampled=True)
     storm = sum(a["data"]["messages"] for a in answers)
     print(f"{2 * truth['trips']} messages, estimated {storm}; "
           f"{[round(a['data']['share_seen'], 6) for a in answers]}")

@@ -347,15 +347,24 @@ static void every_row_is_complete_and_unique(void **state)
 static void every_option_parses(void **state)
 {
 	static const char *const values[NR_OPTIONS] = {
-		[OPTION_DURATION] = "1s",	[OPTION_FREQ] = "99",
-		[OPTION_LIMIT] = "3",		[OPTION_BY] = "none",
-		[OPTION_COLOR] = "auto",	[OPTION_MODE] = "cpu",
-		[OPTION_MIN_COMPLETE] = "99",	[OPTION_MAX_OVERHEAD] = "2",
-		[OPTION_WATCH] = "2",		[OPTION_DEPTH] = "4",
-		[OPTION_SIZE] = "100",		[OPTION_EVENTS] = "gc",
-		[OPTION_GROUP_BY] = "function", [OPTION_LONGER_THAN] = "1ms",
-		[OPTION_MESSAGE_BY] = "sender", [OPTION_GROUP] = "process",
-		[OPTION_WEIGHT] = "words",	[OPTION_SOURCE] = "uprobe",
+		[OPTION_DURATION] = "1s",
+		[OPTION_FREQ] = "99",
+		[OPTION_LIMIT] = "3",
+		[OPTION_BY] = "none",
+		[OPTION_COLOR] = "auto",
+		[OPTION_MODE] = "cpu",
+		[OPTION_MIN_COMPLETE] = "99",
+		[OPTION_MAX_OVERHEAD] = "2",
+		[OPTION_WATCH] = "2",
+		[OPTION_DEPTH] = "4",
+		[OPTION_SIZE] = "100",
+		[OPTION_EVENTS] = "gc",
+		[OPTION_GROUP_BY] = "function",
+		[OPTION_LONGER_THAN] = "1ms",
+		[OPTION_MESSAGE_BY] = "process",
+		[OPTION_ROWS] = "sender",
+		[OPTION_WEIGHT] = "words",
+		[OPTION_SOURCE] = "uprobe",
 	};
 
 	UNUSED(state);
