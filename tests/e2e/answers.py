@@ -9,11 +9,22 @@ import threading
 from harness import Skip, check, check_equal
 
 
+def not_given(ctx, *kinds):
+    """Rows of `events --list` for those of the kinds (all, if none are named) that this release does
+    not give; and how many were asked for."""
+    rows = ctx.ebeam.ok("events", "--list", "-j", "-p", ctx.node.os_pid).json()
+    asked = [row for row in rows if not kinds or row["kind"] in kinds]
+    return [row for row in asked if not row["available"]], len(asked)
+
+
+def gives(ctx, *kinds):
+    return not not_given(ctx, *kinds)[0]
+
+
 def need_events(ctx, *kinds):
     """Skip, and why, if this release does not give all of these kinds; without kinds: gives none."""
-    rows = ctx.ebeam.ok("events", "--list", "-j", "-p", ctx.node.os_pid).json()
-    missing = [row for row in rows if not row["available"] and (not kinds or row["kind"] in kinds)]
-    if missing and (kinds or len(missing) == len(rows)):
+    missing, asked = not_given(ctx, *kinds)
+    if missing and (kinds or len(missing) == asked):
         raise Skip(f"no {missing[0]['kind']}: {missing[0]['why']}")
 
 
