@@ -226,8 +226,9 @@ def watching(ctx):
     own = [g for a in answers for g in a["data"]["rows"] if g["group"] == truth["pid"]]
     check_equal(sum(a["data"]["left"]["exited"] for a in answers) >= 1, True, "exited")
     check(sum(g["slices"] for g in own) >= 400, f"slices: {own}")
-    check(truth["reductions"] <= sum(g["reductions"] for g in own) < truth["reductions"] + 1000,
-          f"{truth['reductions']} reductions: {own}")
+    # Of a slice that gave away more than it had used they are null: one such may be among them.
+    check(truth["reductions"] - 4000 <= sum(g["reductions"] for g in own)
+          < truth["reductions"] + 1000, f"{truth['reductions']} reductions: {own}")
     for a in answers:
         for s in a["data"]["schedulers"]:
             check(s["utilization"] is None or 0 <= s["utilization"] <= 100, f"utilization: {s}")
