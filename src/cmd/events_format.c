@@ -67,25 +67,13 @@ static void format_text(struct events_format *v, enum event_kind kind, const str
 }
 
 /* Top first, as a stack trace of Erlang. */
-static const struct name_function *next_frame(const struct events_format *v, uint32_t *stack,
-					      const struct name_frame **frame)
-{
-	const struct name_stack *s = names_stack(v->stream->names, *stack);
-
-	if (!s)
-		return NULL;
-	*stack = s->parent;
-	*frame = names_frame(v->stream->names, s->frame);
-	return *frame ? names_function(v->stream->names, (*frame)->function) : NULL;
-}
-
 static void stack_text(struct events_format *v, const struct event *ev)
 {
 	const struct name_function *f;
 	const struct name_frame *frame;
 	uint32_t stack = ev->u.vm.stack;
 
-	while ((f = next_frame(v, &stack, &frame))) {
+	while ((f = names_next_frame(v->stream->names, &stack, &frame))) {
 		strbuf_addstr(&v->line, "                   ");
 		names_format_function(&v->line, f);
 		if (frame->file) {
@@ -109,7 +97,7 @@ static void stack_json(struct events_format *v, const struct event *ev)
 		return;
 	}
 	jsonw_begin_array(&v->w, "stack");
-	while ((f = next_frame(v, &stack, &frame))) {
+	while ((f = names_next_frame(v->stream->names, &stack, &frame))) {
 		strbuf_reset(&text);
 		names_format_function(&text, f);
 		jsonw_begin_object(&v->w, NULL);

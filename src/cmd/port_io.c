@@ -16,6 +16,7 @@
 #include "cmd/event_run.h"
 #include "model/port_io.h"
 #include "model/process_group.h"
+#include "view/cells.h"
 #include "view/table.h"
 
 #define PORTS_SHOWN   20
@@ -195,17 +196,8 @@ static const char *string_of(const struct io_view *v, uint32_t id)
 
 static void add_bytes(struct strbuf *out, uint64_t bytes)
 {
-	char text[32];
-
 	if (bytes != EVENT_UNKNOWN)
-		strbuf_addstr(out, units_format_bytes(bytes, text, sizeof(text)));
-}
-
-static void add_count(struct strbuf *out, uint64_t n)
-{
-	char text[32];
-
-	strbuf_addstr(out, units_format_count(n, text, sizeof(text)));
+		cell_bytes(out, (double)bytes);
 }
 
 static uint64_t per_second(const struct io_view *v, uint64_t n)
@@ -252,7 +244,7 @@ static void col_pid(struct strbuf *out, const void *row, const void *ctx)
 static void col_ports(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
-	add_count(out, ROW(row)->nr);
+	cell_count(out, ROW(row)->nr);
 }
 
 static void col_in(struct strbuf *out, const void *row, const void *ctx)
@@ -283,13 +275,13 @@ static void col_out_rate(struct strbuf *out, const void *row, const void *ctx)
 static void col_calls(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
-	add_count(out, port_io_calls(ROW(row)));
+	cell_count(out, port_io_calls(ROW(row)));
 }
 
 static void col_busy(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
-	add_count(out, ROW(row)->busy);
+	cell_count(out, ROW(row)->busy);
 }
 
 /* The callbacks that were called most. */
@@ -309,7 +301,7 @@ static void col_callbacks(struct strbuf *out, const void *row, const void *ctx)
 			return;
 		strbuf_addstr(out, shown ? ", " : "");
 		strbuf_addf(out, "%s ", port_io_call_name((enum port_io_call)most));
-		add_count(out, calls[most]);
+		cell_count(out, calls[most]);
 		calls[most] = 0;
 	}
 }

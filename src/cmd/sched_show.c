@@ -261,16 +261,6 @@ static void cpus_json(struct jsonw *w, const struct answer *a)
 
 /* ---- longest slices ------------------------------------------------------------------------ */
 
-static const struct name_function *next_frame(const struct names *n, uint32_t *stack,
-					      const struct name_frame **frame)
-{
-	const struct name_stack *s = names_stack(n, *stack);
-
-	*frame = s ? names_frame(n, s->frame) : NULL;
-	*stack = s ? s->parent : 0;
-	return *frame ? names_function(n, (*frame)->function) : NULL;
-}
-
 static void add_function(struct strbuf *out, const struct names *n, uint32_t function)
 {
 	const struct name_function *f = names_function(n, function);
@@ -298,7 +288,7 @@ static void write_long(FILE *f, const struct names *n, const struct sched_long *
 		strbuf_addf(&line, ", %" PRIu64 " reductions", l->reductions);
 	table_clean_text(&line, false);
 	fprintf(f, "%s\n", line.buf);
-	while ((of = next_frame(n, &stack, &frame))) {
+	while ((of = names_next_frame(n, &stack, &frame))) {
 		strbuf_reset(&line);
 		names_format_function(&line, of);
 		if (frame->file) {
@@ -351,7 +341,7 @@ static void long_json(struct jsonw *w, const struct names *n, const struct sched
 	jsonw_string(w, "type", t ? type_name(t->type) : NULL);
 	jsonw_uint(w, "scheduler", t ? t->scheduler : 0);
 	jsonw_begin_array(w, "stack");
-	while ((of = next_frame(n, &stack, &frame))) {
+	while ((of = names_next_frame(n, &stack, &frame))) {
 		strbuf_reset(&text);
 		names_format_function(&text, of);
 		jsonw_begin_object(w, NULL);

@@ -151,6 +151,20 @@ const struct name_stack *names_stack(const struct names *n, uint32_t id)
 	return entry ? &entry->stack : NULL;
 }
 
+const struct name_function *names_next_frame(const struct names *n, uint32_t *stack,
+					     const struct name_frame **frame)
+{
+	const struct name_stack *s = names_stack(n, *stack);
+	const struct name_frame *f = s ? names_frame(n, s->frame) : NULL;
+	const struct name_function *of = f ? names_function(n, f->function) : NULL;
+
+	if (of) {
+		*stack = s->parent;
+		*frame = f;
+	}
+	return of;
+}
+
 uint32_t names_stack_depth(const struct names *n, uint32_t stack)
 {
 	const struct stack_entry *entry = get(n, NAMES_STACKS, stack);

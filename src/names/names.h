@@ -109,6 +109,10 @@ const struct name_frame *names_frame(const struct names *n, uint32_t id);
 const struct name_stack *names_stack(const struct names *n, uint32_t id);
 const struct name_process *names_process(const struct names *n, uint32_t id);
 const struct name_thread *names_thread(const struct names *n, uint32_t id);
+/* The innermost frame of *stack and its function; *stack is then that of the callers.  NULL (and
+ * nothing changes): there is none, or it is unknown. */
+const struct name_function *names_next_frame(const struct names *n, uint32_t *stack,
+					     const struct name_frame **frame);
 
 enum names_table {
 	NAMES_STRINGS,
