@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What all benches share: the table, nodes and their rates, observers."""
 import os
+import signal
 import statistics
 import sys
 import time
@@ -46,6 +47,39 @@ class Nothing:
         pass
 
     resume = pause = end
+
+
+class Running:
+    """ebeam under way beside a node, and what it used."""
+
+    SETTLE = 1.5
+
+    def __init__(self, bench, *args, **kwargs):
+        self.process = bench.ebeam.popen(*args, **kwargs)
+        self.began = time.monotonic()
+
+    def settle(self):
+        """Past its start: what it costs from here on is the watching."""
+        time.sleep(max(0.0, self.began + self.SETTLE - time.monotonic()))
+        if self.process.poll() is not None:
+            raise SystemExit(f"ebeam ended early: {self.process.stderr.read().decode()}")
+
+    def cpu_ns(self):
+        """Of all its threads."""
+        total = 0
+        for task in os.listdir(f"/proc/{self.process.pid}/task"):
+            with open(f"/proc/{self.process.pid}/task/{task}/schedstat") as f:
+                total += int(f.read().split()[0])
+        return total
+
+    def end(self):
+        """Its words on standard error."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        _, err = self.process.communicate(timeout=60)
+        if self.process.returncode != 0:
+            raise SystemExit(f"ebeam failed: {err.decode()}")
+        return err.decode()
 
 
 class Bench:

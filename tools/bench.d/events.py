@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import time
 
-from common import Bench, Nothing, middle
+from common import Bench, Nothing, Running, middle
 from ebeam import bpf_descriptors
 
 # Operation of workloads/rates.erl, kinds that it makes, and the functions whose entry (and return)
@@ -28,32 +28,13 @@ HITS = (
 UNLIMITED = ("--max-overhead", "100")
 
 
-class Watching:
+class Watching(Running):
     """A command with events under way, its lines thrown away."""
 
+    SETTLE = 3  # the first looks of the budget, too
+
     def __init__(self, bench, node, *args):
-        self.process = bench.ebeam.popen(*args, "-p", node.os_pid, "-d", 600,
-                                         stdout=subprocess.DEVNULL)
-        self.began = time.monotonic()
-
-    def settle(self):
-        """Past its start, and the first looks of the budget."""
-        time.sleep(max(0.0, self.began + 3 - time.monotonic()))
-        if self.process.poll() is not None:
-            raise SystemExit(f"ebeam ended early: {self.process.stderr.read().decode()}")
-
-    def cpu_seconds(self):
-        with open(f"/proc/{self.process.pid}/schedstat") as f:
-            return int(f.read().split()[0]) / 1e9
-
-    def end(self):
-        """Its words on standard error."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        _, err = self.process.communicate(timeout=60)
-        if self.process.returncode != 0:
-            raise SystemExit(f"ebeam failed: {err.decode()}")
-        return err.decode()
+        super().__init__(bench, *args, "-p", node.os_pid, "-d", 600, stdout=subprocess.DEVNULL)
 
 
 class Counting:
@@ -126,9 +107,9 @@ class Events(Bench):
         node.start("pingpong")
         watching = Watching(self, node, "events", "-e", "message", *UNLIMITED, "-o", path)
         watching.settle()
-        used, began = watching.cpu_seconds(), time.monotonic()
+        used, began = watching.cpu_ns(), time.monotonic()
         time.sleep(seconds)
-        core = (watching.cpu_seconds() - used) / (time.monotonic() - began)
+        core = (watching.cpu_ns() - used) / 1e9 / (time.monotonic() - began)
         said = watching.end()
         elapsed = time.monotonic() - watching.began
         node.stop("pingpong")

@@ -9,45 +9,22 @@ import statistics
 import subprocess
 import time
 
-from common import BPF_STATS, FLAGS, Bench, Nothing, middle
+from common import BPF_STATS, FLAGS, Bench, Nothing, Running, middle
 from ebeam import bpf_descriptors
 from nodes import MATRIX, TOP, run_in
 
 
-class Recording:
-    """`ebeam record` under way, and what it used."""
+class Recording(Running):
+    """`ebeam record` under way."""
 
     def __init__(self, bench, node, freq, seconds):
         self.path = bench.ebeam.file(".ebeam")
-        self.process = bench.ebeam.popen("record", "-v", "-p", node.os_pid, "-d", seconds,
-                                         "-F", freq, "-o", self.path)
-        self.began = time.monotonic()
-
-    def settle(self):
-        """Past its start: what it costs from here on is sampling."""
-        time.sleep(max(0.0, self.began + 1.5 - time.monotonic()))
-        if self.process.poll() is not None:
-            raise SystemExit(f"ebeam ended early: {self.process.stderr.read().decode()}")
-
-    def cpu_ns(self):
-        total = 0
-        for task in os.listdir(f"/proc/{self.process.pid}/task"):
-            with open(f"/proc/{self.process.pid}/task/{task}/schedstat") as f:
-                total += int(f.read().split()[0])
-        return total
+        super().__init__(bench, "record", "-v", "-p", node.os_pid, "-d", seconds, "-F", freq,
+                         "-o", self.path)
 
     def peak_kb(self):
         with open(f"/proc/{self.process.pid}/status") as f:
             return int(re.search(r"VmHWM:\s+(\d+)", f.read()).group(1))
-
-    def end(self):
-        """Its words on standard error."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        _, err = self.process.communicate(timeout=60)
-        if self.process.returncode != 0:
-            raise SystemExit(f"ebeam failed: {err.decode()}")
-        return err.decode()
 
 
 class PerfRecording:
