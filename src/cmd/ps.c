@@ -142,10 +142,23 @@ static int stream_block(void *arg, struct process_facts *block, size_t nr)
 	return ferror(ps->ctx->out) ? 1 : 0;
 }
 
+static bool filter_warning(const struct ps *ps, char *text, size_t size)
+{
+	uint64_t nr = ps->filter ? filter_gave_up(ps->filter) : 0;
+
+	if (nr)
+		snprintf(text, size,
+			 "--where: a regular expression took too many steps on %llu texts, "
+			 "which count as not matching",
+			 (unsigned long long)nr);
+	return nr > 0;
+}
+
 static int json_end(struct ps *ps, struct error *err)
 {
 	char undecoded[128] = "";
-	const char *warnings[2];
+	char gave_up[128] = "";
+	const char *warnings[3];
 	size_t nr = 0;
 	struct target_counter counters[] = {
 		{"processes", ps->totals.processes},
@@ -162,6 +175,8 @@ static int json_end(struct ps *ps, struct error *err)
 			 (unsigned long long)ps->source.undecoded);
 		warnings[nr++] = undecoded;
 	}
+	if (filter_warning(ps, gave_up, sizeof(gave_up)))
+		warnings[nr++] = gave_up;
 	jsonw_end_array(&ps->w);
 	return target_json_end(&ps->w, warnings, nr, counters,
 			       sizeof(counters) / sizeof(counters[0]), err);
@@ -197,7 +212,7 @@ static int stream_json(struct ps *ps, struct error *err)
 static void footer(const struct ps *ps)
 {
 	const struct options *o = &ps->ctx->opt;
-	char shown[32], all[32], wanted[32], more[64] = "";
+	char shown[32], all[32], wanted[32], more[64] = "", gave_up[128];
 
 	if (ps->filter && ps->nr_shown < ps->nr_wanted)
 		snprintf(more, sizeof(more), " (so are %s; -n N shows more)",
@@ -211,6 +226,8 @@ static void footer(const struct ps *ps)
 		 (unsigned long long)ps->totals.torn, (unsigned long long)ps->totals.vanished);
 	if (ps->warning[0])
 		log_warn("ebeam: %s", ps->warning);
+	if (filter_warning(ps, gave_up, sizeof(gave_up)))
+		log_warn("ebeam: %s", gave_up);
 	if (ps->source.undecoded)
 		log_warn("ebeam: memory lacks %llu messages of other nodes that are not decoded "
 			 "yet",

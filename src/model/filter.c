@@ -8,17 +8,23 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 
 #define DEPTH_MAX 64
 #define TEXT_MAX  4096
 #define NODES_MAX 1024
+/* Steps that an expression may take on one text, and what it may remember meanwhile (KiB). */
+#define MATCH_STEPS_MAX 100000
+#define MATCH_HEAP_MAX	1024
 
 enum op {
 	OP_AND,
@@ -42,8 +48,9 @@ struct node {
 	uint32_t left, right; /* of and, or, not */
 	uint32_t field;
 	double number;
-	char *text;	/* owned */
-	regex_t *regex; /* owned */
+	char *text;		 /* owned */
+	pcre2_code *regex;	 /* owned */
+	pcre2_match_data *match; /* owned */
 };
 
 struct filter {
@@ -52,6 +59,10 @@ struct filter {
 	VEC(struct node) nodes;
 	uint32_t root;
 	uint64_t uses;
+	pcre2_general_context *memory;
+	pcre2_compile_context *compile;
+	pcre2_match_context *limits; /* of all expressions */
+	uint64_t gave_up;
 };
 
 /* ---- words -------------------------------------------------------------------------------- */
@@ -185,22 +196,43 @@ static int parse_number(struct parser *p, struct node *n)
 	return 0;
 }
 
+static void free_node(struct node *n)
+{
+	pcre2_match_data_free(n->match);
+	pcre2_code_free(n->regex);
+	free(n->text);
+}
+
+static int parse_regex(struct parser *p, struct node *n)
+{
+	struct strbuf text = STRBUF_INIT;
+	PCRE2_UCHAR why[120];
+	PCRE2_SIZE at;
+	int code, rc;
+
+	n->regex = pcre2_compile((PCRE2_SPTR)n->text, PCRE2_ZERO_TERMINATED,
+				 PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C,
+				 &code, &at, p->f->compile);
+	if (n->regex) {
+		n->match = pcre2_match_data_create(1, p->f->memory);
+		return 0;
+	}
+	if (pcre2_get_error_message(code, why, sizeof(why)) < 0)
+		why[0] = '\0';
+	strbuf_addf(&text, "no regular expression%s%s", why[0] ? ": " : "", (const char *)why);
+	rc = fail(p, p->now.at, text.buf);
+	strbuf_free(&text);
+	return rc;
+}
+
 static int parse_text(struct parser *p, struct node *n)
 {
-	int rc;
-
 	if (p->now.kind != TOKEN_WORD && p->now.kind != TOKEN_TEXT)
 		return fail(p, p->now.at, "a text is wanted here, in quotes if it is not one word");
 	n->text = xstrndup(p->text + p->now.at, p->now.len);
 	if (n->op != OP_MATCH && n->op != OP_NO_MATCH)
 		return 0;
-	n->regex = xmalloc(sizeof(*n->regex));
-	rc = regcomp(n->regex, n->text, REG_EXTENDED | REG_NOSUB);
-	if (rc == 0)
-		return 0;
-	free(n->regex);
-	n->regex = NULL;
-	return fail(p, p->now.at, "no regular expression");
+	return parse_regex(p, n);
 }
 
 static bool find_op(const struct parser *p, enum op *op)
@@ -267,10 +299,7 @@ static int parse_comparison(struct parser *p, uint32_t *out)
 	}
 	rc = rc ? rc : add(p, &n, out);
 	if (rc) {
-		if (n.regex)
-			regfree(n.regex);
-		free(n.regex);
-		free(n.text);
+		free_node(&n);
 		return rc;
 	}
 	next(p, false);
@@ -332,6 +361,18 @@ static int parse_or(struct parser *p, uint32_t *out)
 	return rc;
 }
 
+static void *pcre_alloc(size_t size, void *ctx)
+{
+	(void)ctx;
+	return xmalloc(size);
+}
+
+static void pcre_free(void *p, void *ctx)
+{
+	(void)ctx;
+	free(p);
+}
+
 int filter_parse(struct filter **out, const char *text, const struct filter_field *fields,
 		 size_t nr, struct error *err)
 {
@@ -341,6 +382,11 @@ int filter_parse(struct filter **out, const char *text, const struct filter_fiel
 
 	f->fields = fields;
 	f->nr_fields = MIN(nr, (size_t)64);
+	f->memory = pcre2_general_context_create(pcre_alloc, pcre_free, NULL);
+	f->compile = pcre2_compile_context_create(f->memory);
+	f->limits = pcre2_match_context_create(f->memory);
+	pcre2_set_match_limit(f->limits, MATCH_STEPS_MAX);
+	pcre2_set_heap_limit(f->limits, MATCH_HEAP_MAX);
 	if (strlen(text) > TEXT_MAX)
 		rc = error_set(err, ERROR_KIND_USAGE, -EINVAL, "--where: longer than %d characters",
 			       TEXT_MAX);
@@ -362,19 +408,23 @@ void filter_free(struct filter *f)
 {
 	if (!f)
 		return;
-	for (size_t i = 0; i < f->nodes.len; i++) {
-		if (f->nodes.data[i].regex)
-			regfree(f->nodes.data[i].regex);
-		free(f->nodes.data[i].regex);
-		free(f->nodes.data[i].text);
-	}
+	for (size_t i = 0; i < f->nodes.len; i++)
+		free_node(&f->nodes.data[i]);
 	vec_free(&f->nodes);
+	pcre2_match_context_free(f->limits);
+	pcre2_compile_context_free(f->compile);
+	pcre2_general_context_free(f->memory);
 	free(f);
 }
 
 uint64_t filter_uses(const struct filter *f)
 {
 	return f->uses;
+}
+
+uint64_t filter_gave_up(const struct filter *f)
+{
+	return f->gave_up;
 }
 
 /* ---- evaluation --------------------------------------------------------------------------- */
@@ -399,16 +449,17 @@ static bool compare_number(const struct node *n, double v)
 	}
 }
 
-static bool matches(const struct node *n, const struct filter_value *v)
+/* One that takes too many steps on a text counts as not found there. */
+static bool matches(struct filter *f, const struct node *n, const struct filter_value *v)
 {
-	char *text = xstrndup(v->text, v->len);
-	bool found = regexec(n->regex, text, 0, NULL, 0) == 0;
+	int rc = pcre2_match(n->regex, (PCRE2_SPTR)v->text, v->len, 0, 0, n->match, f->limits);
 
-	free(text);
-	return found;
+	if (rc < 0 && rc != PCRE2_ERROR_NOMATCH)
+		f->gave_up++;
+	return rc >= 0;
 }
 
-static bool compare(const struct filter *f, const struct node *n, const struct filter_value *v)
+static bool compare(struct filter *f, const struct node *n, const struct filter_value *v)
 {
 	bool negative = n->op == OP_NE || n->op == OP_NO_MATCH, yes;
 
@@ -420,13 +471,13 @@ static bool compare(const struct filter *f, const struct node *n, const struct f
 		return compare_number(n, v->number);
 	if (n->op == OP_TRUE)
 		return v->len > 0;
-	yes = n->regex ? matches(n, v)
+	yes = n->regex ? matches(f, n, v)
 		       : strlen(n->text) == v->len && memcmp(n->text, v->text, v->len) == 0;
 	return yes != negative;
 }
 
 /* Operands stand before their operators: one pass, no recursion. */
-bool filter_holds(const struct filter *f,
+bool filter_holds(struct filter *f,
 		  void (*get)(const void *row, size_t field, struct filter_value *v),
 		  const void *row)
 {

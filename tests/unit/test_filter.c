@@ -153,7 +153,9 @@ static void test_errors(void **state)
 		{"memory > 1)", 10, "'and' or 'or'"},
 		{"memory ~ x", 7, "~ is for texts"},
 		{"name > x", 5, "a text has no order"},
-		{"name ~ '['", 8, "no regular expression"},
+		{"name ~ '['", 8, "no regular expression: missing terminating ]"},
+		{"name ~ 'a+++'", 8, "no regular expression"},
+		{"name ~ '(((a{999}){999}){999})'", 8, "no regular expression"},
 		{"name == 'abc", 8, "a text is wanted"},
 		{"name == 'ä' and # > 1", 16, "a field is wanted"},
 		{"and", 0, "there is no 'and'"},
@@ -196,12 +198,32 @@ static void test_limits(void **state)
 	assert_true(filter_parse(&f, text, fields, ARRAY_SIZE(fields), NULL) < 0); /* too long */
 }
 
+/* An expression that backtracks for ever gives up, is counted, and does not match. */
+static void test_steps(void **state)
+{
+	struct row r = {.name = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"};
+	struct filter *f = NULL;
+
+	(void)state;
+	assert_int_equal(filter_parse(&f, "name ~ '^(a+)+$' or name ~ 'c$'", fields,
+				      ARRAY_SIZE(fields), NULL),
+			 0);
+	assert_false(filter_holds(f, get, &r));
+	assert_int_equal(filter_gave_up(f), 1);
+	r.name = "\xff"
+		 "ac"; /* not UTF-8 */
+	assert_true(filter_holds(f, get, &r));
+	assert_int_equal(filter_gave_up(f), 1);
+	filter_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers), cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_logic),	cmocka_unit_test(test_uses),
 		cmocka_unit_test(test_errors),	cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
