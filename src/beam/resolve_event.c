@@ -204,6 +204,12 @@ static uint64_t value_of(struct beam_resolver *r, struct names *names,
 	return words[0];
 }
 
+/* A value that a source leaves out is not known. */
+static uint64_t no_value(enum event_field_type type)
+{
+	return type >= FIELD_WORDS ? EVENT_UNKNOWN : 0;
+}
+
 static const struct {
 	uint16_t kind;
 	uint8_t type, words;
@@ -232,7 +238,6 @@ int resolve_event(struct resolver *base, struct names *names, const struct rec_r
 		  struct resolved_event *out)
 {
 	struct beam_resolver *r = CONTAINER_OF(base, struct beam_resolver, base);
-	uint64_t none[EVENT_TEXT_WORDS] = {0};
 	unsigned int at = 0, nr = 0;
 
 	if (raw->kind >= NR_EVENT_KINDS || raw->nr_values > EVENT_RAW_WORDS ||
@@ -242,11 +247,13 @@ int resolve_event(struct resolver *base, struct names *names, const struct rec_r
 	out->leaf = 0;
 	know_child(r, names, raw);
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		enum event_field_type type = (enum event_field_type)fields[i].type;
+
 		if (fields[i].kind != raw->kind)
 			continue;
-		out->values[nr++] =
-			value_of(r, names, raw, (enum event_field_type)fields[i].type,
-				 at + fields[i].words <= raw->nr_values ? &raw->values[at] : none);
+		out->values[nr++] = at + fields[i].words <= raw->nr_values
+					    ? value_of(r, names, raw, type, &raw->values[at])
+					    : no_value(type);
 		if (fields[i].type == FIELD_CODE && at < raw->nr_values)
 			out->leaf = code_frame(r, names, raw->values[at]);
 		at += fields[i].words;

@@ -131,6 +131,9 @@ struct command {
 	uint64_t options;	 /* bit set of enum option_id; -q -v -h --color are always there */
 	int min_args, max_args;
 	unsigned int formats; /* bit set of FORMATS_*; 0 if -f is not among the options */
+	/* Kinds of events that -e takes, 0 = all; and those without -e, NULL = all of them. */
+	uint64_t event_kinds;
+	const char *event_default;
 	/* 0, or negative errno with *err set: err->kind is the exit code.  A positive number is an
 	 * exit code of its own (7, 130) with nothing more to print. */
 	int (*run)(struct command_context *ctx, struct error *err);

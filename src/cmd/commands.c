@@ -13,6 +13,8 @@
 #include "base/strbuf.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
+#include "model/message_stats.h"
+#include "model/spawn_stats.h"
 
 #define OPTIONS_SNAPSHOT                                                                           \
 	(OPT(BY) | OPT(LINES) | OPT(KINDS) | OPT(NO_NATIVE) | OPT(NO_KERNEL) | OPT(IDLE))
@@ -422,6 +424,8 @@ const struct command commands[] = {
 			"copied.",
 		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(MESSAGE_BY) | OPT(ROWS) |
 			   OPT(FROM) | OPT(TO),
+		.event_kinds = MESSAGE_KINDS,
+		.event_default = "message_send, message_queued; of a capture all",
 		.run = cmd_msg,
 	},
 	{
@@ -535,6 +539,7 @@ const struct command commands[] = {
 			"piles_up), reasons (reason, crash, exits), names (name, registered, "
 			"unregistered); and lifetime_ns, a histogram.",
 		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(GROUP_BY),
+		.event_kinds = SPAWN_KINDS,
 		.run = cmd_proc,
 	},
 	{

@@ -97,6 +97,7 @@ void help_option_text(struct strbuf *out, const struct option_row *row,
 		      const struct command *command)
 {
 	struct strbuf values = STRBUF_INIT;
+	const char *fallback = row->fallback;
 
 	strbuf_addstr(out, row->help);
 	if (row->values) {
@@ -108,8 +109,10 @@ void help_option_text(struct strbuf *out, const struct option_row *row,
 			strbuf_addch(out, *p);
 		}
 	}
-	if (row->fallback)
-		strbuf_addf(out, " (default: %s)", row->fallback);
+	if (row == &option_rows[OPTION_EVENTS] && command && command->event_default)
+		fallback = command->event_default;
+	if (fallback)
+		strbuf_addf(out, " (default: %s)", fallback);
 	strbuf_free(&values);
 }
 

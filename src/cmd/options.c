@@ -310,12 +310,17 @@ static void values_source(struct strbuf *out, const struct command *command)
 
 static void values_events(struct strbuf *out, const struct command *command)
 {
-	UNUSED(command);
+	uint64_t kinds = command && command->event_kinds ? command->event_kinds : UINT64_MAX;
+
 	strbuf_addstr(out, " all");
-	for (int group = 0; group < NR_EVENT_GROUPS; group++)
-		strbuf_addf(out, " %s", event_group_name((enum event_group)group));
-	for (int kind = 0; kind < NR_EVENT_KINDS; kind++)
-		strbuf_addf(out, " %s", event_rows[kind].name);
+	for (int group = 0; group < NR_EVENT_GROUPS; group++) {
+		if (!(event_group_kinds((enum event_group)group) & ~kinds))
+			strbuf_addf(out, " %s", event_group_name((enum event_group)group));
+	}
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (kinds >> kind & 1)
+			strbuf_addf(out, " %s", event_rows[kind].name);
+	}
 }
 
 #define MEMBER(name) .member = offsetof(struct options, name)

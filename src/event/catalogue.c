@@ -50,6 +50,17 @@ const char *event_group_name(enum event_group group)
 	return names[group];
 }
 
+uint64_t event_group_kinds(enum event_group group)
+{
+	uint64_t kinds = 0;
+
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (event_rows[kind].group == group)
+			kinds |= 1ull << kind;
+	}
+	return kinds;
+}
+
 const struct event_field *event_fields(enum event_kind kind, unsigned int *nr)
 {
 	size_t first = first_field[kind], i = first;

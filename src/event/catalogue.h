@@ -57,6 +57,7 @@ extern const struct event_row event_rows[NR_EVENT_KINDS];
 
 /* "process", "gc", ... */
 const char *event_group_name(enum event_group group);
+uint64_t event_group_kinds(enum event_group group); /* bit set */
 /* Fields of a kind, in order of their values; *nr <= EVENT_MAX_FIELDS. */
 const struct event_field *event_fields(enum event_kind kind, unsigned int *nr);
 /* Kind by name, -1 if there is none. */

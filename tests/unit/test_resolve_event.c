@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
+#include "event/catalogue.h"
 #include "lib/resolvefix.h"
 
 #define EPID	 0x2983ull /* <0.83.0> */
@@ -241,6 +242,35 @@ static void test_other_types(void **state)
 	assert_int_equal(out.values[0], 0);
 }
 
+/* Fewer values than fields, of every kind and so many: a number that is not there is not 0. */
+static void test_left_out(void **state)
+{
+	struct fix *x = *state;
+	struct resolved_event out;
+	unsigned int compared = 0;
+	union raw raw;
+
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		unsigned int nr, words = 0;
+		const struct event_field *fields = event_fields((enum event_kind)kind, &nr);
+
+		for (unsigned int left = 0; left <= nr; left++) {
+			start(&raw, (enum event_kind)kind, (uint16_t)words);
+			assert_int_equal(resolve(x, &raw, &out), 0);
+			assert_int_equal(out.nr_values, nr);
+			for (unsigned int i = 0; i < nr; i++, compared++) {
+				bool number = fields[i].type >= FIELD_WORDS;
+
+				assert_true(out.values[i] ==
+					    (number && i >= left ? EVENT_UNKNOWN : 0));
+			}
+			if (left < nr)
+				words += event_field_words(fields[left].type);
+		}
+	}
+	print_message("%u values compared\n", compared);
+}
+
 /* An allocator: where the VM keeps its name, without the end that all have; sizes as they are. */
 static void test_allocators(void **state)
 {
@@ -332,9 +362,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_test, close_test)
-		TEST(test_text),	TEST(test_spawn),   TEST(test_terms),
-		TEST(test_other_types), TEST(test_refused), TEST(test_anything),
-		TEST(test_allocators),
+		TEST(test_text),	TEST(test_spawn),    TEST(test_terms),
+		TEST(test_other_types), TEST(test_refused),  TEST(test_anything),
+		TEST(test_allocators),	TEST(test_left_out),
 #undef TEST
 	};
 
