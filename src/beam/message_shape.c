@@ -19,7 +19,6 @@
 #define MAX_DEPTH  2
 #define MAX_ARITY  8
 #define WIDE_SHOWN 3
-#define INDEX_SIZE (4 * SHAPES_MAX) /* a power of two */
 
 static void push(struct message_shape *s, uint64_t word)
 {
@@ -66,32 +65,26 @@ static void encode(struct message_shape *s, struct term_reader *r, uint64_t term
 					    << 8);
 }
 
-static uint32_t hash_key(const struct message_shape *s)
+static bool key_equal(const void *ctx, uint32_t id, const void *key)
 {
-	uint64_t h = s->nr;
+	const struct message_shape *a = &((const struct shape_table *)ctx)->v.data[id], *b = key;
 
-	for (uint32_t i = 0; i < s->nr; i++)
-		h = (h ^ s->key[i]) * 0x9e3779b97f4a7c15ull;
-	return (uint32_t)(h >> 40);
+	return a->nr == b->nr && memcmp(a->key, b->key, 8 * a->nr) == 0;
 }
 
 void shape_add(struct shape_table *t, struct term_reader *r, uint64_t term, uint64_t words)
 {
 	struct message_shape s;
-	uint32_t slot;
+	uint32_t hash, id;
 
 	s.nr = 0;
 	encode(&s, r, term, 0);
-	if (!t->index)
-		t->index = xcalloc(INDEX_SIZE, sizeof(*t->index));
-	for (slot = hash_key(&s) % INDEX_SIZE; t->index[slot]; slot = (slot + 1) % INDEX_SIZE) {
-		struct message_shape *have = &t->v.data[t->index[slot] - 1];
-
-		if (have->nr == s.nr && memcmp(have->key, s.key, 8 * s.nr) == 0) {
-			have->count++;
-			have->words += words;
-			return;
-		}
+	hash = hash_bytes(s.key, 8 * s.nr);
+	id = idmap_find(&t->index, hash, key_equal, t, &s);
+	if (id != IDMAP_NONE) {
+		t->v.data[id].count++;
+		t->v.data[id].words += words;
+		return;
 	}
 	if (t->v.len == SHAPES_MAX) {
 		t->other++;
@@ -101,8 +94,8 @@ void shape_add(struct shape_table *t, struct term_reader *r, uint64_t term, uint
 	memset(s.key + s.nr, 0, 8 * (SHAPE_WORDS - s.nr));
 	s.count = 1;
 	s.words = words;
+	idmap_add(&t->index, hash, (uint32_t)t->v.len);
 	vec_push(&t->v, s);
-	t->index[slot] = (uint32_t)t->v.len;
 }
 
 static int by_count(const void *a, const void *b)
@@ -119,8 +112,7 @@ void shape_sort(struct shape_table *t)
 	if (t->v.len)
 		qsort(t->v.data, t->v.len, sizeof(*t->v.data), by_count);
 	/* The index names places that are others now. */
-	free(t->index);
-	t->index = NULL;
+	idmap_free(&t->index);
 }
 
 /* Writes what begins at key[at]; returns where the next begins.  Recursion ends at MAX_DEPTH. */
@@ -171,13 +163,11 @@ void shape_reset(struct shape_table *t)
 {
 	t->v.len = 0;
 	t->other = t->other_words = 0;
-	free(t->index);
-	t->index = NULL;
+	idmap_free(&t->index);
 }
 
 void shape_free(struct shape_table *t)
 {
 	vec_free(&t->v);
-	free(t->index);
-	t->index = NULL;
+	idmap_free(&t->index);
 }

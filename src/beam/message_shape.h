@@ -6,6 +6,7 @@
 #ifndef EBEAM_BEAM_MESSAGE_SHAPE_H
 #define EBEAM_BEAM_MESSAGE_SHAPE_H
 
+#include "base/idmap.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "beam/term.h"
@@ -24,7 +25,7 @@ struct message_shape {
 
 struct shape_table {
 	VEC(struct message_shape) v;
-	uint32_t *index;	     /* hash table: i + 1 of v, 0 = free */
+	struct idmap index;	     /* of v, by key */
 	uint64_t other, other_words; /* beyond SHAPES_MAX */
 };
 

@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/idmap.h"
+#include "base/keytab.h"
 #include "base/xalloc.h"
 
 #define WORD_SIZE   8 /* bytes */
-#define MIN_SLOTS   64u
 #define KIND(kind)  (1ull << EVENT_##kind)
 #define GC_ENDS	    (KIND(GC_MINOR_END) | KIND(GC_MAJOR_END))
 #define NO_SIZE	    "messages whose size is not known (to aliases and to other nodes)"
@@ -41,7 +40,7 @@ const struct weight_mode *weight_mode_find(const char *name, const char *weight)
 
 /* A process that is on a scheduler (mode sched) or off (mode wait). */
 struct spell {
-	uint64_t epid; /* 0 = empty slot; no process has it */
+	uint64_t epid; /* the key; no process has 0 */
 	uint64_t since_ns;
 	uint64_t runnable_ns; /* 0 = it waits */
 	uint32_t process, stack, thread;
@@ -49,14 +48,13 @@ struct spell {
 	bool suspended; /* no message wakes it */
 };
 
-/* Open addressing with linear probing; a slot that is freed is filled by those behind it. */
 struct event_weights {
 	const struct weight_mode *mode;
 	event_weights_fn *emit;
 	void *arg;
 	struct event_weights_counts counts;
-	struct spell *slots;
-	uint32_t nr, size, max;
+	struct keytab spells; /* struct spell, by epid */
+	uint32_t max;
 };
 
 struct event_weights *event_weights_open(const struct weight_mode *mode, event_weights_fn *emit,
@@ -75,8 +73,7 @@ struct event_weights *event_weights_open_limited(const struct weight_mode *mode,
 	w->emit = emit;
 	w->arg = arg;
 	w->max = max_processes;
-	w->size = MIN_SLOTS;
-	w->slots = xcalloc(w->size, sizeof(*w->slots));
+	w->spells = (struct keytab)KEYTAB_INIT(struct spell);
 	return w;
 }
 
@@ -84,7 +81,7 @@ void event_weights_close(struct event_weights *w)
 {
 	if (!w)
 		return;
-	free(w->slots);
+	keytab_free(&w->spells);
 	free(w);
 }
 
@@ -95,75 +92,18 @@ const struct event_weights_counts *event_weights_counts(const struct event_weigh
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
-static uint32_t home_of(const struct event_weights *w, uint64_t epid)
-{
-	return hash_mix(1, epid) & (w->size - 1);
-}
-
-/* The slot of a process, or the empty one where it would be. */
-static struct spell *slot_of(const struct event_weights *w, uint64_t epid)
-{
-	uint32_t at = home_of(w, epid);
-
-	while (w->slots[at].epid && w->slots[at].epid != epid)
-		at = (at + 1) & (w->size - 1);
-	return &w->slots[at];
-}
-
-static void grow(struct event_weights *w)
-{
-	struct spell *old = w->slots;
-	uint32_t old_size = w->size;
-
-	w->size *= 2;
-	w->slots = xcalloc(w->size, sizeof(*w->slots));
-	for (uint32_t i = 0; i < old_size; i++) {
-		if (old[i].epid)
-			*slot_of(w, old[i].epid) = old[i];
-	}
-	free(old);
-}
-
-static struct spell *find(const struct event_weights *w, uint64_t epid)
-{
-	struct spell *s = slot_of(w, epid);
-
-	return s->epid ? s : NULL;
-}
-
 /* NULL if there are too many. */
 static struct spell *find_or_add(struct event_weights *w, uint64_t epid)
 {
-	struct spell *s = slot_of(w, epid);
+	struct spell *s = keytab_find(&w->spells, epid);
 
-	if (s->epid)
+	if (s)
 		return s;
-	if (w->nr >= w->max) {
+	if (w->spells.nr >= w->max) {
 		w->counts.overflow++;
 		return NULL;
 	}
-	if (w->nr >= w->size - w->size / 4) {
-		grow(w);
-		s = slot_of(w, epid);
-	}
-	w->nr++;
-	s->epid = epid;
-	return s;
-}
-
-static void forget(struct event_weights *w, struct spell *s)
-{
-	uint32_t hole = (uint32_t)(s - w->slots), mask = w->size - 1;
-
-	for (uint32_t at = (hole + 1) & mask; w->slots[at].epid; at = (at + 1) & mask) {
-		/* May it move to the hole: is that not before its home? */
-		if (((at - home_of(w, w->slots[at].epid)) & mask) < ((at - hole) & mask))
-			continue;
-		w->slots[hole] = w->slots[at];
-		hole = at;
-	}
-	memset(&w->slots[hole], 0, sizeof(w->slots[hole]));
-	w->nr--;
+	return keytab_add(&w->spells, epid);
 }
 
 /* ---- samples -------------------------------------------------------------------------------- */
@@ -267,7 +207,7 @@ static void begin_spell(struct event_weights *w, struct event_stream *stream, ui
 static void take_end(struct event_weights *w, const struct event_stream *stream, uint64_t epid,
 		     const struct event *ev)
 {
-	struct spell *s = find(w, epid);
+	struct spell *s = keytab_find(&w->spells, epid);
 
 	if (!s) {
 		w->counts.began_before++;
@@ -281,7 +221,7 @@ static void take_end(struct event_weights *w, const struct event_stream *stream,
 			take_facts(s, ev);
 		end_spell(w, s, ev->ts_ns);
 	}
-	forget(w, s);
+	keytab_remove(&w->spells, s);
 }
 
 static void schedule(struct event_weights *w, struct event_stream *stream, const struct event *ev)
@@ -304,9 +244,9 @@ static void schedule(struct event_weights *w, struct event_stream *stream, const
 	}
 	/* Who is gone waits for nothing. */
 	if (word == EVENT_WORD_OUT_EXITED) {
-		s = find(w, p->epid);
+		s = keytab_find(&w->spells, p->epid);
 		if (s)
-			forget(w, s);
+			keytab_remove(&w->spells, s);
 	} else {
 		begin_spell(w, stream, p->epid, ev);
 	}
@@ -315,7 +255,7 @@ static void schedule(struct event_weights *w, struct event_stream *stream, const
 static void wake(struct event_weights *w, const struct event_stream *stream, const struct event *ev)
 {
 	const struct name_process *p = names_process(stream->names, ev->u.vm.process);
-	struct spell *s = p && p->epid ? find(w, p->epid) : NULL;
+	struct spell *s = p && p->epid ? keytab_find(&w->spells, p->epid) : NULL;
 
 	if (s && !s->runnable_ns && !s->suspended)
 		s->runnable_ns = ev->ts_ns;
@@ -344,10 +284,8 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 
 void event_weights_finish(struct event_weights *w, const struct event_stream *s, uint64_t end_ns)
 {
-	for (uint32_t i = 0; i < w->size; i++) {
-		const struct spell *spell = &w->slots[i];
-
-		if (!spell->epid || end_ns <= spell->since_ns)
+	for (const struct spell *spell = NULL; (spell = keytab_next(&w->spells, spell));) {
+		if (end_ns <= spell->since_ns)
 			continue;
 		if (coverage_gap(&s->coverage, EVENT_PROCESS_SCHEDULED, spell->since_ns)) {
 			w->counts.gaps++;

@@ -13,12 +13,10 @@
 #include "base/xalloc.h"
 #include "event/catalogue.h"
 
-#define FIRST_SLOTS 1024u
-
-enum process_state { FREE_SLOT, RUNNABLE, RUNNING };
+enum process_state { RUNNABLE = 1, RUNNING };
 
 struct sched_process {
-	uint64_t epid;
+	uint64_t epid;	     /* the key */
 	uint64_t since_ns;   /* runnable, or in */
 	uint64_t counted_ns; /* running: its time up to then is counted */
 	uint32_t process;    /* id of the dictionary */
@@ -42,81 +40,37 @@ const char *sched_left_name(enum sched_left left)
 
 /* ---- processes that run or are to run ------------------------------------------------------ */
 
-static uint32_t place_of(const struct sched_stats *s, uint64_t epid)
-{
-	return hash_mix(1, epid) & (s->nr_slots - 1);
-}
-
-static struct sched_process *find(const struct sched_stats *s, uint64_t epid)
-{
-	uint32_t at;
-
-	if (!s->nr_slots)
-		return NULL;
-	for (at = place_of(s, epid); s->slots[at].state != FREE_SLOT;
-	     at = (at + 1) & (s->nr_slots - 1)) {
-		if (s->slots[at].epid == epid)
-			return &s->slots[at];
-	}
-	return NULL;
-}
-
-static struct sched_process *put(struct sched_stats *s, const struct sched_process *p)
-{
-	uint32_t at = place_of(s, p->epid);
-
-	while (s->slots[at].state != FREE_SLOT)
-		at = (at + 1) & (s->nr_slots - 1);
-	s->slots[at] = *p;
-	s->nr_processes++;
-	return &s->slots[at];
-}
-
-static void make_room(struct sched_stats *s)
-{
-	struct sched_process *old = s->slots;
-	uint32_t nr = s->nr_slots;
-
-	if (nr && s->nr_processes < nr / 2)
-		return;
-	s->nr_slots = nr ? 2 * nr : FIRST_SLOTS;
-	s->slots = xcalloc(s->nr_slots, sizeof(*s->slots));
-	s->nr_processes = 0;
-	for (uint32_t i = 0; i < nr; i++) {
-		if (old[i].state != FREE_SLOT)
-			put(s, &old[i]);
-	}
-	free(old);
-}
-
 /* What is known of a process since then may have been missed. */
 static bool is_gap(const struct sched_stats *s, uint64_t since_ns)
 {
 	return coverage_gap(&s->stream->coverage, EVENT_PROCESS_SCHEDULED, since_ns);
 }
 
-/*
- * Forgets those of which what followed fell into a gap; `lost` (events were): also those that are
- * said to wait since before the interval.
- */
+struct purge {
+	const struct sched_stats *stats;
+	bool lost; /* events were: also those are forgotten that wait since before the interval */
+};
+
+static bool outlives(const void *ctx, const void *item)
+{
+	const struct purge *purge = ctx;
+	const struct sched_stats *s = purge->stats;
+	const struct sched_process *p = item;
+
+	return !is_gap(s, p->since_ns) &&
+	       !(purge->lost && p->state == RUNNABLE && p->since_ns < s->interval_ns);
+}
+
+/* Forgets those of which what followed fell into a gap. */
 static void purge(struct sched_stats *s, bool lost)
 {
 	uint64_t off_ns = s->stream->coverage.kinds[EVENT_PROCESS_SCHEDULED].last_off_ns;
-	struct sched_process *old = s->slots;
+	const struct purge what = {.stats = s, .lost = lost};
 
-	if (!s->nr_processes || (off_ns == s->purged_ns && !lost))
+	if (!s->processes.nr || (off_ns == s->purged_ns && !lost))
 		return;
 	s->purged_ns = off_ns;
-	s->slots = xcalloc(s->nr_slots, sizeof(*s->slots));
-	s->nr_processes = 0;
-	for (uint32_t i = 0; i < s->nr_slots; i++) {
-		const struct sched_process *p = &old[i];
-
-		if (p->state != FREE_SLOT && !is_gap(s, p->since_ns) &&
-		    !(lost && p->state == RUNNABLE && p->since_ns < s->interval_ns))
-			put(s, p);
-	}
-	free(old);
+	keytab_keep(&s->processes, outlives, &what);
 }
 
 /* The process in that state now; NULL if there is no room. */
@@ -128,42 +82,18 @@ static struct sched_process *set(struct sched_stats *s, uint64_t epid, uint32_t 
 					  .state = (uint8_t)state,
 					  .since_ns = ts_ns,
 					  .counted_ns = ts_ns};
-	struct sched_process *p = find(s, epid);
+	struct sched_process *p = keytab_find(&s->processes, epid);
 
-	if (p) {
-		*p = now;
-		return p;
-	}
-	if (s->nr_processes >= s->max_processes)
+	if (!p && s->processes.nr >= s->max_processes)
 		purge(s, false);
-	if (s->nr_processes >= s->max_processes) {
+	if (!p && s->processes.nr >= s->max_processes) {
 		s->untracked++;
 		return NULL;
 	}
-	make_room(s);
-	return put(s, &now);
-}
-
-/* Takes it out, and closes the hole. */
-static void forget(struct sched_stats *s, struct sched_process *p)
-{
-	uint32_t mask = s->nr_slots - 1, hole = (uint32_t)(p - s->slots), at = hole;
-
-	s->nr_processes--;
-	for (;;) {
-		uint32_t home;
-
-		s->slots[hole].state = FREE_SLOT;
-		do {
-			at = (at + 1) & mask;
-			if (s->slots[at].state == FREE_SLOT)
-				return;
-			home = place_of(s, s->slots[at].epid);
-			/* One whose place is between the hole and itself stays. */
-		} while (((at - home) & mask) < ((at - hole) & mask));
-		s->slots[hole] = s->slots[at];
-		hole = at;
-	}
+	if (!p)
+		p = keytab_add(&s->processes, epid);
+	*p = now;
+	return p;
 }
 
 /* ---- schedulers ---------------------------------------------------------------------------- */
@@ -342,9 +272,9 @@ static void is_there(struct sched_stats *s, struct sched_cpu *cpu, uint64_t epid
 	struct sched_process *p;
 
 	if (cpu->epid && cpu->epid != epid) {
-		p = find(s, cpu->epid);
+		p = keytab_find(&s->processes, cpu->epid);
 		if (p && p->state == RUNNING && p->cpu == place)
-			forget(s, p);
+			keytab_remove(&s->processes, p);
 	}
 	cpu->epid = in ? epid : 0;
 }
@@ -352,7 +282,7 @@ static void is_there(struct sched_stats *s, struct sched_cpu *cpu, uint64_t epid
 static void comes_in(struct sched_stats *s, uint64_t epid, const struct event *ev,
 		     const struct sched_cpu *cpu)
 {
-	struct sched_process *p = find(s, epid);
+	struct sched_process *p = keytab_find(&s->processes, epid);
 	bool dirty = cpu && cpu->type != THREAD_NORMAL;
 	unsigned int left = 0;
 
@@ -392,7 +322,7 @@ static void goes_out(struct sched_stats *s, uint64_t epid, const struct event *e
 		     enum event_word word, enum event_word status, bool dirty)
 {
 	uint64_t reductions = event_value(ev, EVENT_AT(PROCESS_SCHEDULED, REDUCTIONS));
-	struct sched_process *p = find(s, epid);
+	struct sched_process *p = keytab_find(&s->processes, epid);
 	enum sched_left left;
 	bool woken = p && p->state == RUNNING && p->woken;
 
@@ -409,7 +339,7 @@ static void goes_out(struct sched_stats *s, uint64_t epid, const struct event *e
 		if (p && !dirty)
 			p->left = (uint8_t)(left + 1);
 	} else if (p) {
-		forget(s, p);
+		keytab_remove(&s->processes, p);
 	}
 }
 
@@ -445,7 +375,7 @@ static void is_runnable(struct sched_stats *s, const struct event *ev)
 
 	if (!np || !np->epid)
 		return;
-	p = find(s, np->epid);
+	p = keytab_find(&s->processes, np->epid);
 	if (p && is_gap(s, p->since_ns))
 		p = NULL;
 	if (!p)
@@ -486,6 +416,7 @@ void sched_stats_open(struct sched_stats *s, struct event_stream *stream, enum p
 {
 	memset(s, 0, sizeof(*s));
 	s->stream = stream;
+	s->processes = (struct keytab)KEYTAB_INIT(struct sched_process);
 	s->max_processes = max_processes ? max_processes : SCHED_STATS_PROCESSES;
 	s->start_ns = s->interval_ns = start_ns;
 	process_groups_open(&s->groups, stream->names, by, max_groups);
@@ -497,9 +428,7 @@ void sched_stats_close(struct sched_stats *s)
 	vec_free(&s->counts);
 	vec_free(&s->cpus);
 	vec_free(&s->cpu_of);
-	free(s->slots);
-	s->slots = NULL;
-	s->nr_slots = s->nr_processes = 0;
+	keytab_free(&s->processes);
 }
 
 static enum event_word word_at(const struct sched_stats *s, const struct event *ev,
@@ -550,9 +479,7 @@ void sched_stats_advance(struct sched_stats *s, uint64_t end_ns)
 		clock_advance(s, &cpu->active, EVENT_SCHEDULER_ACTIVE, end_ns);
 		clock_advance(s, &cpu->busy, EVENT_PROCESS_SCHEDULED, end_ns);
 	}
-	for (uint32_t i = 0; i < s->nr_slots; i++) {
-		struct sched_process *p = &s->slots[i];
-
+	for (struct sched_process *p = NULL; (p = keytab_next(&s->processes, p));) {
 		if (p->state == RUNNING && !is_gap(s, p->since_ns) && end_ns > p->counted_ns)
 			count_time(s, p, end_ns);
 	}

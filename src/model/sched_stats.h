@@ -12,6 +12,7 @@
 #define EBEAM_MODEL_SCHED_STATS_H
 
 #include "base/histogram.h"
+#include "base/keytab.h"
 #include "event/event.h"
 #include "model/event_stream.h"
 #include "model/process_group.h"
@@ -71,7 +72,6 @@ struct sched_long {
 	uint32_t process, thread, stack, entry; /* ids of the dictionary; 0 = none */
 };
 
-struct sched_process;
 struct sched_stats {
 	struct event_stream *stream;
 	struct process_groups groups;
@@ -92,8 +92,8 @@ struct sched_stats {
 	uint64_t interval_ns, advanced_ns; /* where the interval began; how far it has come */
 	uint64_t lost;			   /* COUNTER_EVENTS_LOST at the last restart */
 	uint64_t purged_ns;		   /* the last gap that processes were purged of */
-	struct sched_process *slots;	   /* open addressing, by epid */
-	uint32_t nr_slots, nr_processes, max_processes;
+	struct keytab processes;	   /* struct sched_process, by epid */
+	uint32_t max_processes;
 };
 
 /* `max_processes`, `max_groups`: 0 = the limits above.  What happened before start_ns is not

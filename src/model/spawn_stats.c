@@ -7,79 +7,6 @@
 
 #include "base/compiler.h"
 
-/* ---- who lives ------------------------------------------------------------------------------ */
-
-/* Open addressing, at most half full; what is removed leaves no mark (the slots behind move up). */
-#define LIVING_LEAST 1024u
-
-static uint32_t home_of(const struct spawn_stats *s, uint64_t epid)
-{
-	return hash_mix(5, epid) & (s->living_size - 1);
-}
-
-static struct spawn_living *find_living(const struct spawn_stats *s, uint64_t epid)
-{
-	uint32_t i;
-
-	if (!s->living_size || !epid)
-		return NULL;
-	for (i = home_of(s, epid); s->living[i].epid; i = (i + 1) & (s->living_size - 1)) {
-		if (s->living[i].epid == epid)
-			return &s->living[i];
-	}
-	return NULL;
-}
-
-static void put_living(struct spawn_stats *s, const struct spawn_living *l)
-{
-	uint32_t i = home_of(s, l->epid);
-
-	while (s->living[i].epid)
-		i = (i + 1) & (s->living_size - 1);
-	s->living[i] = *l;
-}
-
-static void grow_living(struct spawn_stats *s)
-{
-	struct spawn_living *old = s->living;
-	uint32_t size = s->living_size;
-
-	s->living_size = size ? 2 * size : LIVING_LEAST;
-	s->living = xcalloc(s->living_size, sizeof(*s->living));
-	for (uint32_t i = 0; i < size; i++) {
-		if (old[i].epid)
-			put_living(s, &old[i]);
-	}
-	free(old);
-}
-
-static void add_living(struct spawn_stats *s, const struct spawn_living *l)
-{
-	if (2 * (s->nr_living + 1) > s->living_size)
-		grow_living(s);
-	put_living(s, l);
-	s->nr_living++;
-}
-
-static void remove_living(struct spawn_stats *s, struct spawn_living *l)
-{
-	uint32_t mask = s->living_size - 1, hole = (uint32_t)(l - s->living), i = hole, home;
-
-	for (;;) {
-		i = (i + 1) & mask;
-		if (!s->living[i].epid)
-			break;
-		home = home_of(s, s->living[i].epid);
-		/* It may fill the hole if its home is not between the hole and itself. */
-		if (((i - home) & mask) >= ((i - hole) & mask)) {
-			s->living[hole] = s->living[i];
-			hole = i;
-		}
-	}
-	s->living[hole].epid = 0;
-	s->nr_living--;
-}
-
 /* ---- reasons -------------------------------------------------------------------------------- */
 
 bool spawn_reason_is_crash(const char *reason)
@@ -297,7 +224,7 @@ static void take_spawn(struct spawn_stats *s, const struct event *ev)
 		.parent = process_groups_of(&s->parents, parent),
 		.interval = s->interval,
 	};
-	struct spawn_living *old = find_living(s, child.epid);
+	struct spawn_living *old = keytab_find(&s->living, child.epid);
 
 	s->all.spawned++;
 	row_of(s, child.row)->spawned++;
@@ -307,14 +234,14 @@ static void take_spawn(struct spawn_stats *s, const struct event *ev)
 		row_of(s, old->row)->living--;
 		parent_row(s, old->parent)->living--;
 		s->all.living--;
-		remove_living(s, old);
+		keytab_remove(&s->living, old);
 	}
-	if (!child.epid || s->nr_living >= s->max_living) {
+	if (!child.epid || s->living.nr >= s->max_living) {
 		s->unnamed += !child.epid;
 		s->lost_living += child.epid != 0;
 		return;
 	}
-	add_living(s, &child);
+	*(struct spawn_living *)keytab_add(&s->living, child.epid) = child;
 	s->all.living++;
 	row_of(s, child.row)->living++;
 	parent_row(s, child.parent)->living++;
@@ -337,7 +264,7 @@ static void add_lifetime(struct spawn_row *row, uint64_t ns)
 
 static void take_exit(struct spawn_stats *s, const struct event *ev)
 {
-	struct spawn_living *l = find_living(s, epid_of(s, ev->u.vm.process));
+	struct spawn_living *l = keytab_find(&s->living, epid_of(s, ev->u.vm.process));
 	const struct coverage *c = &s->stream->coverage;
 	uint32_t row, reason;
 	bool crash;
@@ -365,7 +292,7 @@ static void take_exit(struct spawn_stats *s, const struct event *ev)
 	s->all.living--;
 	row_of(s, row)->living--;
 	parent_row(s, l->parent)->living--;
-	remove_living(s, l);
+	keytab_remove(&s->living, l);
 }
 
 static bool name_equal(const void *ctx, uint32_t id, const void *key)
@@ -391,7 +318,7 @@ static struct spawn_name *find_name(struct spawn_stats *s, uint32_t name)
 
 static void take_name(struct spawn_stats *s, enum event_kind kind, const struct event *ev)
 {
-	struct spawn_living *l = find_living(s, epid_of(s, ev->u.vm.process));
+	struct spawn_living *l = keytab_find(&s->living, epid_of(s, ev->u.vm.process));
 
 	if (kind == EVENT_PROCESS_REGISTER) {
 		s->registered++;
@@ -425,6 +352,7 @@ void spawn_stats_open(struct spawn_stats *s, struct event_stream *stream, enum p
 {
 	memset(s, 0, sizeof(*s));
 	s->stream = stream;
+	s->living = (struct keytab)KEYTAB_INIT(struct spawn_living);
 	s->max_living = SPAWN_LIVING_MAX;
 	s->max_reasons = SPAWN_REASONS_MAX;
 	process_groups_open(&s->groups, stream->names, by, 0);
@@ -452,7 +380,7 @@ void spawn_stats_close(struct spawn_stats *s)
 	vec_free(&s->reason_of);
 	vec_free(&s->names);
 	idmap_free(&s->name_index);
-	free(s->living);
+	keytab_free(&s->living);
 	process_groups_close(&s->groups);
 	process_groups_close(&s->parents);
 }
@@ -512,11 +440,9 @@ void spawn_stats_restart(struct spawn_stats *s)
 	uint32_t *rows = keep_rows(&s->groups, s->rows.data, &s->rows.len);
 	uint32_t *parents = keep_rows(&s->parents, s->by_parent.data, &s->by_parent.len);
 
-	for (uint32_t i = 0; i < s->living_size; i++) {
-		if (!s->living[i].epid)
-			continue;
-		s->living[i].row = rows[s->living[i].row];
-		s->living[i].parent = parents[s->living[i].parent];
+	for (struct spawn_living *l = NULL; (l = keytab_next(&s->living, l));) {
+		l->row = rows[l->row];
+		l->parent = parents[l->parent];
 	}
 	free(rows);
 	free(parents);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/histogram.h"
+#include "base/keytab.h"
 #include "model/event_stream.h"
 #include "model/process_group.h"
 
@@ -49,7 +50,7 @@ struct spawn_name {
 
 /* A process whose spawn was seen, until it exits. */
 struct spawn_living {
-	uint64_t epid; /* 0 = empty slot */
+	uint64_t epid; /* the key */
 	uint64_t birth_ns;
 	uint32_t row, parent, interval;
 };
@@ -62,9 +63,8 @@ struct spawn_stats {
 	VEC(struct spawn_reason) reasons;      /* [0] = others */
 	VEC(uint32_t) reason_of;	       /* by string: reason + 1 */
 	struct idmap reason_index, name_index;
-	VEC(struct spawn_name) names; /* [0] = others */
-	struct spawn_living *living;
-	uint32_t nr_living, living_size;
+	VEC(struct spawn_name) names;	  /* [0] = others */
+	struct keytab living;		  /* struct spawn_living, by epid */
 	uint32_t max_living, max_reasons; /* tests lower them */
 	uint32_t interval;
 	struct spawn_row all;

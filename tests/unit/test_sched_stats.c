@@ -154,7 +154,7 @@ static void slices_and_waits(void **state)
 	assert_int_equal(f->s.left[SCHED_LEFT_WAITING], 1);
 	assert_int_equal(f->s.left[SCHED_LEFT_EXITED], 1);
 	/* Only b is to run. */
-	assert_int_equal(f->s.nr_processes, 1);
+	assert_int_equal(f->s.processes.nr, 1);
 	assert_int_equal(f->s.total.slices, 5);
 }
 
@@ -313,14 +313,14 @@ static void missed(void **state)
 	in(f, START + 200, f->normal, f->b);
 	watch(f, START + 300, COVERAGE_OFF);
 	watch(f, START + 400, COVERAGE_ON);
-	assert_int_equal(f->s.nr_processes, 2);
+	assert_int_equal(f->s.processes.nr, 2);
 	sched_stats_advance(&f->s, START + 1000);
 	sched_stats_restart(&f->s);
-	assert_int_equal(f->s.nr_processes, 0);
+	assert_int_equal(f->s.processes.nr, 0);
 	/* That b left was lost: its time ends where that is seen, and it is forgotten. */
 	in(f, START + 1100, f->normal, f->b);
 	in(f, START + 1200, f->normal, f->a);
-	assert_int_equal(f->s.nr_processes, 1);
+	assert_int_equal(f->s.processes.nr, 1);
 	sched_stats_advance(&f->s, START + 1300);
 	assert_int_equal(f->s.counts.data[process_groups_of(&f->s.groups, f->a)].time_ns, 100);
 	assert_int_equal(f->s.total.time_ns, 100);
@@ -328,15 +328,15 @@ static void missed(void **state)
 	/* It went on elsewhere. */
 	in(f, START + 1400, f->second, f->a);
 	in(f, START + 1500, f->normal, f->b);
-	assert_int_equal(f->s.nr_processes, 2);
+	assert_int_equal(f->s.processes.nr, 2);
 	out(f, START + 1600, f->second, f->a, 1, EVENT_WORD_RUNNABLE);
 	sched_stats_advance(&f->s, START + 2000);
 	sched_stats_restart(&f->s);
 	f->stream.counters[COUNTER_EVENTS_LOST]++;
 	sched_stats_advance(&f->s, START + 3000);
-	assert_int_equal(f->s.nr_processes, 2);
+	assert_int_equal(f->s.processes.nr, 2);
 	sched_stats_restart(&f->s);
-	assert_int_equal(f->s.nr_processes, 1); /* b runs all the time */
+	assert_int_equal(f->s.processes.nr, 1); /* b runs all the time */
 }
 
 /* One that cannot be there any more makes room. */
@@ -367,7 +367,7 @@ static void come_and_go(void **state)
 		ids[i] = process(f->n, 1000 + 64ull * i);
 		runnable(f, 10000 + i, ids[i]);
 	}
-	assert_int_equal(f->s.nr_processes, NR);
+	assert_int_equal(f->s.processes.nr, NR);
 	for (uint32_t i = 0; i < NR; i++) {
 		uint32_t who = ids[(i * 7919u) % NR];
 
@@ -377,7 +377,7 @@ static void come_and_go(void **state)
 	}
 	assert_int_equal(f->s.run_queue.nr, NR);
 	assert_int_equal(f->s.run_queue.sum, waited);
-	assert_int_equal(f->s.nr_processes, 0);
+	assert_int_equal(f->s.processes.nr, 0);
 	free(ids);
 }
 

@@ -223,7 +223,7 @@ static void gaps(void **state)
 	spawned(&x, a, 0, 0);
 	spawned(&x, a, 0, 0);
 	assert_int_equal(x.s.all.living, 1);
-	assert_int_equal(x.s.nr_living, 1);
+	assert_int_equal(x.s.living.nr, 1);
 	close_all(&x);
 }
 
@@ -243,13 +243,13 @@ static void many(void **state)
 		of[i] = eventfix_process(&x.f, 10 + i, NULL, 0);
 		spawned(&x, of[i], 0, 0);
 	}
-	assert_int_equal(x.s.nr_living, 3000);
+	assert_int_equal(x.s.living.nr, 3000);
 	assert_int_equal(x.s.lost_living, 2000);
 	for (uint32_t i = 0; i < NR; i++) {
 		snprintf(reason, sizeof(reason), "reason_%c%c", 'a' + i % 26, 'a' + i / 26 % 26);
 		exited(&x, of[i * 7919u % NR], reason);
 	}
-	assert_int_equal(x.s.nr_living, 0);
+	assert_int_equal(x.s.living.nr, 0);
 	assert_int_equal(x.s.all.living, 0);
 	assert_int_equal(x.s.all.exited, NR);
 	assert_int_equal(x.s.lifetimes.nr, 3000);
