@@ -17,7 +17,7 @@ B       ?= build
 CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
 PROTOC  ?= protoc-c
-PKGS    := libbpf libelf libdw zlib jansson libprotobuf-c capstone libpcre2-8
+PKGS    := libbpf libelf libdw zlib jansson libprotobuf-c capstone libpcre2-8 ncursesw libutf8proc
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(patsubst $(B)/%,%,$@)')

@@ -13,6 +13,7 @@ cat >src/model/good.c <<'EOF'
 static const char *text = "stdout, exit(1), \"argv\"";
 EOF
 echo '#include "cmd/main.h"' >src/cmd/main.c
+echo '#include <curses.h>' >src/view/terminal.c
 "$ROOT/tools/check-layers" . || exit 1
 cat >src/model/bad.c <<'EOF'
 #include <stdio.h>
@@ -23,6 +24,7 @@ cat >src/view/bad.c <<'EOF'
 #include <bpf/libbpf.h>
 #include "ebeam.skel.h"
 #include "event/event.h"
+#include <curses.h>
 EOF
 cat >src/target/bad.c <<'EOF'
 #include "beam/node.h"
