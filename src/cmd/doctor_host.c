@@ -238,10 +238,12 @@ static void add_feature(struct doctor_rows *rows, const struct probe_feature *f)
 static void add_uprobe_cost(struct doctor_rows *rows)
 {
 	struct doctor_row *row = doctor_add(rows, "kernel features", "cost of a uprobe");
+	struct calibrator *calibrator;
 	struct calibration cost;
 	struct error err;
 
-	if (calibrate(&cost, multi_available(), &err) == 0) {
+	calibrator_open(&calibrator);
+	if (calibrator_measure(calibrator, multi_available(), &cost, &err) == 0) {
 		snprintf(row->seen, sizeof(row->seen),
 			 "%u ns per hit where the kernel emulates the instruction, %u ns where it "
 			 "single-steps, %u ns for a return",
@@ -251,6 +253,7 @@ static void add_uprobe_cost(struct doctor_rows *rows)
 		row->purpose = "keeps the overhead of probes within a limit";
 		snprintf(row->why, sizeof(row->why), "%s", err.msg);
 	}
+	calibrator_close(calibrator);
 }
 
 void doctor_check_host(struct doctor_rows *rows)

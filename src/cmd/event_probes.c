@@ -196,10 +196,12 @@ int event_probes_show(struct command_context *ctx, struct beam_node *n,
 {
 	struct probe_row *rows = xcalloc(plan->nr_points, sizeof(*rows));
 	struct probes p = {.plan = plan};
+	struct calibrator *calibrator;
 	int rc;
 
 	attach_open(&p.attach, plan, n->os_pid, "", ATTACH_BEST);
-	if (calibrate(&p.cost, !attach_is_perf(p.attach), &p.no_cost))
+	calibrator_open(&calibrator);
+	if (calibrator_measure(calibrator, !attach_is_perf(p.attach), &p.cost, &p.no_cost))
 		p.cost.emulated_ns = 0;
 	for (unsigned int i = 0; i < plan->nr_points; i++) {
 		rows[i].point = &plan->points[i];
@@ -209,6 +211,7 @@ int event_probes_show(struct command_context *ctx, struct beam_node *n,
 	}
 	rc = ctx->opt.json ? show_json(ctx, n, &p, rows, err) : show_text(ctx, &p, rows, err);
 	attach_close(p.attach);
+	calibrator_close(calibrator);
 	free(rows);
 	return rc;
 }

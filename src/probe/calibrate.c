@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/thread.h"
 #include "base/xalloc.h"
 #include "calibrate.skel.h"
-#include "base/thread.h"
 #include "probe/multi.h"
 #include "probe/perf.h"
 
@@ -53,11 +53,18 @@ static const struct {
 	{calibrate_return, true},
 };
 
-struct calibrator {
+/* Of one measurement. */
+struct probes {
 	struct calibrate_bpf *skel;
 	bool multi;
 	struct bpf_link *links[ARRAY_SIZE(targets)];
 	int fds[ARRAY_SIZE(targets)]; /* instead, if they are of many */
+};
+
+struct calibrator {
+	/* The probes of the last measurement on their way out: they must not be hit by the next. */
+	pthread_t removal;
+	bool is_removing;
 };
 
 static uint64_t cpu_ns(void)
@@ -92,12 +99,12 @@ static int no_uprobes(int rc, struct error *err)
 			 "cannot measure uprobes: %s", error_text(rc));
 }
 
-static uint64_t nr_hits(const struct calibrator *c)
+static uint64_t nr_hits(const struct probes *p)
 {
-	return *(volatile uint64_t *)&c->skel->bss->hits;
+	return *(volatile uint64_t *)&p->skel->bss->hits;
 }
 
-static int place(struct calibrator *c, size_t target, uint64_t offset)
+static int place(struct probes *p, size_t target, uint64_t offset)
 {
 	const struct multi_points points = {
 		.path = "/proc/self/exe",
@@ -106,92 +113,103 @@ static int place(struct calibrator *c, size_t target, uint64_t offset)
 		.at_return = targets[target].at_return,
 	};
 
-	if (c->multi) {
-		c->fds[target] = multi_link(bpf_program__fd(c->skel->progs.calibrate_hit), getpid(),
+	if (p->multi) {
+		p->fds[target] = multi_link(bpf_program__fd(p->skel->progs.calibrate_hit), getpid(),
 					    &points);
-		return MIN(c->fds[target], 0);
+		return MIN(p->fds[target], 0);
 	}
-	c->links[target] = bpf_program__attach_uprobe(c->skel->progs.calibrate_hit,
+	p->links[target] = bpf_program__attach_uprobe(p->skel->progs.calibrate_hit,
 						      points.at_return, 0, points.path, offset);
-	return c->links[target] ? 0 : -errno;
+	return p->links[target] ? 0 : -errno;
 }
 
-static int measure(struct calibrator *c, size_t target, unsigned int *ns, struct error *err)
+static int measure(struct probes *p, size_t target, unsigned int *ns, struct error *err)
 {
 	void (*function)(void) = targets[target].function;
-	uint64_t offset, alone, probed, before = nr_hits(c);
+	uint64_t offset, alone, probed, before = nr_hits(p);
 	int rc = perf_own_offset((const void *)(uintptr_t)function, &offset);
 
 	if (rc)
 		return no_uprobes(rc, err);
 	alone = time_calls(function);
-	rc = place(c, target, offset);
+	rc = place(p, target, offset);
 	if (rc)
 		return no_uprobes(rc, err);
 	probed = time_calls(function);
-	if (nr_hits(c) - before != ROUNDS * CALLS)
+	if (nr_hits(p) - before != ROUNDS * CALLS)
 		return error_set(err, ERROR_KIND_KERNEL, -EIO,
 				 "uprobes are placed, but %u calls made %llu hits", ROUNDS * CALLS,
-				 (unsigned long long)(nr_hits(c) - before));
+				 (unsigned long long)(nr_hits(p) - before));
 	*ns = probed > alone ? (unsigned int)((probed - alone) / CALLS) : 0;
 	return 0;
 }
 
 static void *take_away(void *arg)
 {
-	struct calibrator *c = arg;
+	struct probes *p = arg;
 
 	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
-		bpf_link__destroy(c->links[i]);
-		if (c->fds[i] >= 0)
-			close(c->fds[i]);
+		bpf_link__destroy(p->links[i]);
+		if (p->fds[i] >= 0)
+			close(p->fds[i]);
 	}
-	calibrate_bpf__destroy(c->skel);
-	free(c);
+	calibrate_bpf__destroy(p->skel);
+	free(p);
 	return NULL;
 }
 
-static int load(struct calibrator *c, struct error *err)
+static int load(struct probes *p, struct error *err)
 {
 	int rc;
 
-	c->skel = calibrate_bpf__open();
-	if (!c->skel)
+	p->skel = calibrate_bpf__open();
+	if (!p->skel)
 		return no_uprobes(-errno, err);
-	if (c->multi)
-		bpf_program__set_expected_attach_type(c->skel->progs.calibrate_hit,
+	if (p->multi)
+		bpf_program__set_expected_attach_type(p->skel->progs.calibrate_hit,
 						      (enum bpf_attach_type)MULTI_ATTACH_TYPE);
-	rc = calibrate_bpf__load(c->skel);
+	rc = calibrate_bpf__load(p->skel);
 	return rc ? no_uprobes(rc, err) : 0;
 }
 
-/* The probes of the last measurement on their way out: they must not be hit by the next. */
-static pthread_t removal;
-static bool is_removing;
-
-static void start_removal(struct calibrator *c)
+static void wait_for_removal(struct calibrator *c)
 {
-	is_removing = thread_start(&removal, take_away, c);
-	if (!is_removing)
-		take_away(c);
+	if (c->is_removing)
+		pthread_join(c->removal, NULL);
+	c->is_removing = false;
 }
 
-int calibrate(struct calibration *out, bool multi, struct error *err)
+void calibrator_open(struct calibrator **out)
+{
+	*out = xcalloc(1, sizeof(**out));
+}
+
+int calibrator_measure(struct calibrator *c, bool multi, struct calibration *out,
+		       struct error *err)
 {
 	unsigned int *const ns[] = {&out->emulated_ns, &out->stepped_ns, &out->return_ns};
 	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a failure is an answer here */
-	struct calibrator *c = xcalloc(1, sizeof(*c));
+	struct probes *p = xcalloc(1, sizeof(*p));
 	int rc;
 
 	*out = (struct calibration){0};
-	if (is_removing)
-		pthread_join(removal, NULL);
-	c->multi = multi;
-	memset(c->fds, -1, sizeof(c->fds));
-	rc = load(c, err);
+	wait_for_removal(c);
+	p->multi = multi;
+	memset(p->fds, -1, sizeof(p->fds));
+	rc = load(p, err);
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(targets); i++)
-		rc = measure(c, i, ns[i], err);
+		rc = measure(p, i, ns[i], err);
 	libbpf_set_print(print);
-	start_removal(c);
+	c->is_removing = thread_start(&c->removal, take_away, p);
+	if (!c->is_removing)
+		take_away(p);
 	return rc;
+}
+
+void calibrator_close(struct calibrator *c)
+{
+	if (!c)
+		return;
+	wait_for_removal(c);
+	free(c);
 }

@@ -17,13 +17,19 @@ struct calibration {
 	unsigned int return_ns;	  /* at a return, the probe at the (emulated) entry included */
 };
 
+struct calibrator;
+
+void calibrator_open(struct calibrator **out);
 /*
  * Measures: some 10 ms, with links of many probes (`multi`, see multi.h) or with perf events, which
  * cost differently.  The probes are then removed by a thread, as the kernel takes about 0.1 s for
- * each; nobody has to wait for it, but the next measurement.  For one thread.
+ * each; the next measurement waits for it, and so does calibrator_close().  Of all calibrators only
+ * one may measure at a time: their probes stand on the same functions.
  *   ERROR_KIND_PRIVILEGE  uprobes or BPF programs are not allowed
  *   ERROR_KIND_KERNEL     the kernel has none, or they are not hit
  */
-int calibrate(struct calibration *out, bool multi, struct error *err);
+int calibrator_measure(struct calibrator *c, bool multi, struct calibration *out,
+		       struct error *err);
+void calibrator_close(struct calibrator *c); /* NULL ok */
 
 #endif

@@ -36,6 +36,7 @@ struct session {
 	struct bpf_link *code_link;
 	struct attach *attach; /* of events; NULL = none */
 	struct keeper *keeper; /* once they are on, if it can be known what they cost */
+	struct calibrator *calibrator;
 	struct calibration cost;
 	struct error no_budget; /* why there is no keeper */
 	struct keeper_work work;
@@ -304,7 +305,9 @@ int session_open(struct session **out, const struct session_config *config, stru
 	if (config->events) {
 		ring_set_window(s->ring_set, SESSION_WINDOW_NS);
 		attach_loaded(s->attach, &s->skel->bss->switches);
-		calibrate(&s->cost, !attach_is_perf(s->attach), &s->no_budget);
+		calibrator_open(&s->calibrator);
+		calibrator_measure(s->calibrator, !attach_is_perf(s->attach), &s->cost,
+				   &s->no_budget);
 	}
 	for (int cpu = 0; cpu < nr; cpu++) {
 		if (online[cpu] && config->freq)
@@ -496,6 +499,7 @@ void session_close(struct session *s)
 	session_stop(s);
 	keeper_close(s->keeper);
 	attach_close(s->attach);
+	calibrator_close(s->calibrator);
 	ring_set_close(s->ring_set);
 	for (size_t i = 0; i < s->rings.len; i++)
 		close(s->rings.data[i]);
