@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/node.h"
+#include "cmd/live.h"
 #include "cmd/render.h"
 #include "cmd/target.h"
 #include "event/catalogue.h"
@@ -199,7 +200,7 @@ int event_probes_show(struct command_context *ctx, struct beam_node *n,
 	struct calibrator *calibrator;
 	int rc;
 
-	attach_open(&p.attach, plan, n->os_pid, "", ATTACH_BEST);
+	attach_open(&p.attach, plan, n->os_pid, "", live_attach_way());
 	calibrator_open(&calibrator);
 	if (calibrator_measure(calibrator, !attach_is_perf(p.attach), &p.cost, &p.no_cost))
 		p.cost.emulated_ns = 0;

@@ -93,6 +93,13 @@ static int read_ids(struct id_table *out, struct beam_node *n, raddr table, stru
 	return 0;
 }
 
+enum attach_way live_attach_way(void)
+{
+	const char *way = getenv("EBEAM_UPROBES");
+
+	return way && strcmp(way, "perf") == 0 ? ATTACH_PERF : ATTACH_BEST;
+}
+
 static int open_session(struct live *l, const struct live_config *asked, struct error *err)
 {
 	struct session_config config = {
@@ -113,6 +120,7 @@ static int open_session(struct live *l, const struct live_config *asked, struct 
 		.proc_lib = beam_atom_find(l->node->atoms, "proc_lib"),
 		.event_stacks = asked->event_stacks,
 		.inet_received = ports_inet_received(l->node),
+		.attach_way = live_attach_way(),
 		.max_overhead = asked->max_overhead,
 		.gc_longer_than_ns = asked->gc_longer_than_ns,
 		.longer_than_ns = asked->longer_than_ns,

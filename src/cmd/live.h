@@ -37,6 +37,9 @@ struct live_config {
 	uint64_t longer_than_ns;    /* of long_gc, long_schedule */
 };
 
+/* ATTACH_BEST; EBEAM_UPROBES=perf in the environment makes all kernels do what those before 6.6 do:
+ * for tests of that. */
+enum attach_way live_attach_way(void);
 /* Everything but session_start().  On failure live_close() is called. */
 int live_open(struct live *l, struct beam_node *n, const struct live_config *config,
 	      struct error *err);

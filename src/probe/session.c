@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "ebeam.skel.h"
-#include "probe/attach.h"
 #include "probe/calibrate.h"
 #include "probe/perf.h"
 #include "probe/ring.h"
@@ -243,7 +242,8 @@ static int choose_programs(struct session *s, struct error *err)
 	if (!s->config.events)
 		return 0;
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", s->config.os_pid);
-	attach_open(&s->attach, s->config.events, s->config.os_pid, exe, ATTACH_BEST);
+	attach_open(&s->attach, s->config.events, s->config.os_pid, exe,
+		    s->config.attach_way);
 	return attach_choose(s->attach, s->skel->obj, err);
 }
 

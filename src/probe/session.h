@@ -17,6 +17,7 @@
 #include "abi/record.h"
 #include "base/error.h"
 #include "event/source.h"
+#include "probe/attach.h"
 #include "probe/keeper.h"
 #include "probe/sources.h"
 
@@ -34,6 +35,7 @@ struct session_config {
 	uint64_t event_epid;		  /* only those about this process; 0 = all */
 	struct event_who event_who, message_from, message_to; /* see abi/config.h */
 	uint64_t proc_lib;				      /* the atom; 0 = there is none */
+	enum attach_way attach_way;
 	bool event_stacks;
 	double max_overhead;	    /* percent of the node's own CPU, for probes; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam events` and commands that answer from events (`ebeam msg`, ...) while something happens."""
 import json
+import os
 import re
 import signal
 import subprocess
@@ -33,11 +34,13 @@ class Watch:
     there, ends by SIGINT."""
 
     def __init__(self, ctx, node, *args, stdout=subprocess.PIPE, json_lines=True,
-                 command="events", source=None):
+                 command="events", source=None,
+                 env=None):
         words = [command, "-v", "-p", node.os_pid, "-d", "60", "--max-overhead", "100", *args]
         source = source or (ctx.source if command == "events" else None)
         words += ["--source", source] if source else []
-        self.process = ctx.ebeam.popen(*(words + ["-j"] if json_lines else words), stdout=stdout)
+        self.process = ctx.ebeam.popen(*(words + ["-j"] if json_lines else words), stdout=stdout,
+                                       env=dict(os.environ, **env) if env else None)
         ctx.cleanup(self.end)
         self.err, self.out = [], b""
         attached = threading.Event()

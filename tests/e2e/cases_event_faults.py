@@ -8,6 +8,7 @@ import time
 
 from answers import Watch, gives
 from cases_events import of
+from ebeam import bpf_descriptors
 from harness import case, check, check_equal, check_in
 
 
@@ -25,6 +26,36 @@ def two_at_once(ctx):
         for kind in ("process_spawn", "process_exit"):
             seen = [e["pid"] for e in of(events, kind) if e["pid"] in children]
             check_equal(sorted(seen), sorted(children), kind)
+
+
+@case("a kernel without links of many probes: each is a perf event, and the counts are the node's")
+def perf_events(ctx):
+    watch = Watch(ctx, ctx.node, "-e", "message_send,process_spawn,process_exit,process_register",
+                  env={"EBEAM_UPROBES": "perf"})
+    links = [d.get("link_type") for d in bpf_descriptors(watch.process.pid) if "link_id" in d]
+    check("perf" in links and "uprobe_multi" not in links, f"links: {links}")
+    truth = ctx.node.ask("happenings", "messages", 500, 20)
+    spawned = ctx.node.ask("happenings", "spawns", 20)
+    named = ctx.node.ask("happenings", "names", 10)
+    events = watch.events()
+    compared = 0
+    if gives(ctx, "message_send"):
+        sent = of(events, "message_send", pid=truth["sender"], to=truth["receiver"])
+        check_equal([e["size"] for e in sent], [truth["size"]] * 500, "messages, and their sizes")
+        compared += len(sent)
+    if gives(ctx, "process_spawn", "process_exit"):
+        children = {c["pid"]: c["reason"] for c in spawned["children"]}
+        born = [e["pid"] for e in of(events, "process_spawn") if e["pid"] in children]
+        died = {e["pid"]: e["reason"] for e in of(events, "process_exit") if e["pid"] in children}
+        check_equal(sorted(born), sorted(children), "spawns")
+        check_equal(died, children, "exits, and their reasons")
+        compared += len(born) + len(died)
+    if gives(ctx, "process_register"):
+        own = of(events, "process_register", pid=named["pid"])
+        check_equal([e["name"] for e in own], named["names"], "names")
+        compared += len(own)
+    check(compared > 0, "something is given here")
+    print(f"{compared} events by {len(links)} links compared with the node")
 
 
 @case("one of two ebeams is killed: the other goes on as before")
