@@ -184,8 +184,7 @@ void calibrator_open(struct calibrator **out)
 	*out = xcalloc(1, sizeof(**out));
 }
 
-int calibrator_measure(struct calibrator *c, bool multi, struct calibration *out,
-		       struct error *err)
+int calibrator_measure(struct calibrator *c, bool multi, struct calibration *out, struct error *err)
 {
 	unsigned int *const ns[] = {&out->emulated_ns, &out->stepped_ns, &out->return_ns};
 	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a failure is an answer here */

@@ -242,8 +242,7 @@ static int choose_programs(struct session *s, struct error *err)
 	if (!s->config.events)
 		return 0;
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", s->config.os_pid);
-	attach_open(&s->attach, s->config.events, s->config.os_pid, exe,
-		    s->config.attach_way);
+	attach_open(&s->attach, s->config.events, s->config.os_pid, exe, s->config.attach_way);
 	return attach_choose(s->attach, s->skel->obj, err);
 }
 
