@@ -515,8 +515,13 @@ int cmd_ps(struct command_context *ctx, struct error *err)
 	rc = check_options(&ps, fields, err);
 	if (rc == 0) {
 		needs = choose(&ps);
-		rc = target_open(&ps.node, ctx, err);
+		if (needs & PROCESS_NEEDS_SAMPLES)
+			rc = error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				       "ps reads memory and takes no samples: cpu is a column of "
+				       "ebeam top");
 	}
+	if (rc == 0)
+		rc = target_open(&ps.node, ctx, err);
 	if (rc == 0)
 		rc = process_source_open(&ps.source, ps.node, needs, ps.warning, sizeof(ps.warning),
 					 err);

@@ -77,6 +77,16 @@ static float rate(uint64_t now, uint64_t before, double seconds)
 	return (float)(((double)now - (double)before) / seconds);
 }
 
+void process_row_rates(struct process_row *now, const struct process_row *before, double seconds)
+{
+	now->reductions_rate = now->memory_rate = now->messages_rate = NAN;
+	if (!before || before->pid != now->pid || seconds <= 0)
+		return;
+	now->reductions_rate = rate(now->reductions, before->reductions, seconds);
+	now->memory_rate = rate(now->memory, before->memory, seconds);
+	now->messages_rate = rate(now->message_queue_len, before->message_queue_len, seconds);
+}
+
 void process_rows_rates(struct process_rows *now, const struct process_rows *before)
 {
 	double seconds = (double)(now->ts_ns - before->ts_ns) / 1e9;
@@ -84,17 +94,10 @@ void process_rows_rates(struct process_rows *now, const struct process_rows *bef
 
 	for (size_t i = 0; i < now->v.len; i++) {
 		struct process_row *r = &now->v.data[i];
-		const struct process_row *old;
 
 		while (b < before->v.len && before->v.data[b].slot < r->slot)
 			b++;
-		r->reductions_rate = r->memory_rate = r->messages_rate = NAN;
-		if (b == before->v.len || before->v.data[b].pid != r->pid || seconds <= 0)
-			continue;
-		old = &before->v.data[b];
-		r->reductions_rate = rate(r->reductions, old->reductions, seconds);
-		r->memory_rate = rate(r->memory, old->memory, seconds);
-		r->messages_rate = rate(r->message_queue_len, old->message_queue_len, seconds);
+		process_row_rates(r, b < before->v.len ? &before->v.data[b] : NULL, seconds);
 	}
 }
 
@@ -222,6 +225,9 @@ void process_row_get(const struct process_strings *s, const struct process_row *
 		break;
 	case PROCESS_FIELD_REDUCTIONS:
 		set_number(v, (double)r->reductions);
+		break;
+	case PROCESS_FIELD_CPU:
+		set_number(v, r->cpu);
 		break;
 	case PROCESS_FIELD_REDUCTIONS_RATE:
 		set_number(v, r->reductions_rate);

@@ -26,6 +26,7 @@ enum {
 	PROCESS_NEEDS_MEMORY = 16,
 	PROCESS_NEEDS_COUNTS = 32,
 	PROCESS_NEEDS_BEFORE = 64, /* an earlier reading: a rate */
+	PROCESS_NEEDS_SAMPLES = 128,
 };
 
 enum process_type {
@@ -36,6 +37,7 @@ enum process_type {
 	PROCESS_TYPE_WORDS,
 	PROCESS_TYPE_RATE,	 /* of a count, a second */
 	PROCESS_TYPE_BYTES_RATE, /* bytes a second */
+	PROCESS_TYPE_PERCENT,	 /* with one decimal */
 	PROCESS_TYPE_BOOL,
 };
 
@@ -52,6 +54,7 @@ enum process_type {
 	F(MESSAGES_RATE, message_queue_per_s, RATE, PROCESS_NEEDS_BEFORE)                          \
 	F(REDUCTIONS, reductions, COUNT, 0)                                                        \
 	F(REDUCTIONS_RATE, reductions_per_s, RATE, PROCESS_NEEDS_BEFORE)                           \
+	F(CPU, cpu, PERCENT, PROCESS_NEEDS_SAMPLES)                                                \
 	F(STATUS, status, TEXT, 0)                                                                 \
 	F(CURRENT_FUNCTION, current_function, TEXT, PROCESS_NEEDS_FUNCTION)                        \
 	F(CURRENT_LOCATION, current_location, TEXT, PROCESS_NEEDS_FUNCTION)                        \
@@ -108,7 +111,8 @@ struct process_row {
 	uint64_t slot; /* in the node's table: rows stand in this order */
 	uint64_t reductions, memory, message_queue_len;
 	uint64_t total_heap_size, heap_size, stack_size;
-	float reductions_rate, memory_rate, messages_rate; /* NaN = not known */
+	/* NaN = not known; the last is percent of a core. */
+	float reductions_rate, memory_rate, messages_rate, cpu;
 	uint32_t links, monitors, monitored_by;
 	uint32_t registered, label, initial_call, function, file, line;
 	uint32_t written;	  /* the registered name as people write it; 0 = as it is */
@@ -127,6 +131,10 @@ struct process_rows {
 /* Fills in the rates of `now` against `before`, both in order of their slots; a process that was
  * not there before has none. */
 void process_rows_rates(struct process_rows *now, const struct process_rows *before);
+
+/* The rates of `now` against an earlier reading; not known if `before` is NULL or of another
+ * process. */
+void process_row_rates(struct process_row *now, const struct process_row *before, double seconds);
 
 #define PROCESS_PID_SIZE 40
 /* "<0.80.0>"; returns its length.  0 for none; one of another node: -1, its text is in the pool. */

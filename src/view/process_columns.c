@@ -69,6 +69,9 @@ static void add_cell(struct strbuf *out, const void *row, const void *vctx,
 	case PROCESS_TYPE_BYTES_RATE:
 		add_bytes(out, v.number);
 		break;
+	case PROCESS_TYPE_PERCENT:
+		strbuf_addf(out, "%.1f", v.number);
+		break;
 	case PROCESS_TYPE_BOOL:
 		strbuf_addstr(out, v.number != 0 ? "yes" : "no");
 		break;
@@ -123,6 +126,7 @@ static int by_pid(uint64_t a, uint64_t b)
 #define CELLS_BYTES(id, name)	     CELLS_COUNT(id, name)
 #define CELLS_WORDS(id, name)	     CELLS_COUNT(id, name)
 #define CELLS_RATE(id, name)	     CELLS_COUNT(id, name)
+#define CELLS_PERCENT(id, name)	     CELLS_COUNT(id, name)
 #define CELLS_BYTES_RATE(id, name)   CELLS_COUNT(id, name)
 #define CELLS_BOOL(id, name)	     CELLS_COUNT(id, name)
 #define CELLS(id, name, type, needs) CELLS_##type(id, name)
@@ -142,6 +146,7 @@ const struct table_column process_columns[] = {
 	TEXT(registered_name, "REGISTERED NAME"),
 	TEXT(label, "LABEL"),
 	TEXT(initial_call, "INITIAL CALL"),
+	{"cpu", "CPU%", TABLE_RIGHT, true, text_cpu, compare_cpu},
 	TEXT(status, "STATUS"),
 	NUMBER(memory, "MEMORY"),
 	NUMBER(memory_per_s, "MEMORY/S"),
@@ -309,6 +314,8 @@ static void put_numbers(struct writer *w, const struct process_row *r)
 {
 	if (KEY(REDUCTIONS, "reductions"))
 		put_number(w, r->reductions);
+	if (KEY(CPU, "cpu"))
+		put_rate(w, r->cpu);
 	if (KEY(REDUCTIONS_RATE, "reductions_per_s"))
 		put_rate(w, r->reductions_rate);
 	if (KEY(MESSAGES, "message_queue_len"))

@@ -17,6 +17,9 @@ struct process_columns_ctx {
 extern const struct table_column process_columns[];
 /* What is shown if nothing was chosen: of one reading, and of two, when there are rates. */
 #define PROCESS_COLUMNS_ONCE "pid,name,status,memory,message_queue_len,reductions,current_function"
+#define PROCESS_COLUMNS_TOP                                                                        \
+	"pid,name,cpu,reductions_per_s,memory,message_queue_len,message_queue_per_s,status,"       \
+	"current_function"
 #define PROCESS_COLUMNS_WATCH                                                                      \
 	"pid,name,status,memory,memory_per_s,message_queue_len,message_queue_per_s,"               \
 	"reductions_per_s,current_function"
@@ -28,7 +31,8 @@ uint64_t process_columns_fields(const char *columns);
 #define PROCESS_JSON_NOT                                                                           \
 	(1ull << PROCESS_FIELD_NAME | 1ull << PROCESS_FIELD_MONITORED_BY |                         \
 	 1ull << PROCESS_FIELD_TORN | 1ull << PROCESS_FIELD_MEMORY_RATE |                          \
-	 1ull << PROCESS_FIELD_MESSAGES_RATE | 1ull << PROCESS_FIELD_REDUCTIONS_RATE)
+	 1ull << PROCESS_FIELD_MESSAGES_RATE | 1ull << PROCESS_FIELD_REDUCTIONS_RATE |             \
+	 1ull << PROCESS_FIELD_CPU)
 #define PROCESS_JSON_ALL (((1ull << NR_PROCESS_FIELDS) - 1) & ~PROCESS_JSON_NOT)
 #define PROCESS_JSON_RATES                                                                         \
 	(1ull << PROCESS_FIELD_MEMORY_RATE | 1ull << PROCESS_FIELD_MESSAGES_RATE |                 \

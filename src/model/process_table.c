@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See process_table.h. */
+#include "model/process_table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+void process_table_free(struct process_table *t)
+{
+	vec_free(&t->rows.v);
+	vec_free(&t->index);
+	vec_free(&t->seen);
+}
+
+void process_table_begin(struct process_table *t, uint64_t ts_ns)
+{
+	t->before_ns = t->rows.ts_ns;
+	t->rows.ts_ns = ts_ns;
+	t->reading++;
+}
+
+static struct process_row *row_of(const struct process_table *t, uint64_t slot)
+{
+	uint32_t at = slot < t->index.len ? t->index.data[slot] : 0;
+
+	return at ? &t->rows.v.data[at - 1] : NULL;
+}
+
+const struct process_row *process_table_find(const struct process_table *t, uint64_t slot)
+{
+	return row_of(t, slot);
+}
+
+static struct process_row *add_row(struct process_table *t, uint64_t slot)
+{
+	struct process_row none = {0};
+
+	if (slot >= t->index.len) {
+		size_t old = t->index.len;
+
+		vec_reserve(&t->index, slot + 1);
+		t->index.len = slot + 1;
+		memset(t->index.data + old, 0, (t->index.len - old) * sizeof(*t->index.data));
+	}
+	vec_push(&t->rows.v, none);
+	vec_push(&t->seen, 0);
+	t->index.data[slot] = (uint32_t)t->rows.v.len;
+	return &t->rows.v.data[t->rows.v.len - 1];
+}
+
+int process_table_put(struct process_table *t, const struct process_row *row)
+{
+	double seconds = t->before_ns ? (double)(t->rows.ts_ns - t->before_ns) / 1e9 : 0;
+	struct process_row *to, new = *row;
+
+	if (row->slot >= PROCESS_TABLE_SLOTS)
+		return -ENOSPC;
+	to = row_of(t, row->slot);
+	process_row_rates(&new, to, seconds);
+	new.cpu = to && to->pid == row->pid ? to->cpu : NAN;
+	if (!to)
+		to = add_row(t, row->slot);
+	*to = new;
+	t->seen.data[to - t->rows.v.data] = t->reading;
+	return 0;
+}
+
+void process_table_end(struct process_table *t)
+{
+	for (size_t i = 0; i < t->rows.v.len;) {
+		size_t last = t->rows.v.len - 1;
+
+		if (t->seen.data[i] == t->reading) {
+			i++;
+			continue;
+		}
+		t->index.data[t->rows.v.data[i].slot] = 0;
+		if (i != last) { /* which may be gone too: it is looked at next */
+			t->rows.v.data[i] = t->rows.v.data[last];
+			t->seen.data[i] = t->seen.data[last];
+			t->index.data[t->rows.v.data[i].slot] = (uint32_t)i + 1;
+		}
+		t->rows.v.len--;
+		t->seen.len--;
+	}
+}
+
+/* ---- CPU ---------------------------------------------------------------------------------- */
+
+static bool same_pid(const void *ctx, uint32_t id, const void *key)
+{
+	return ((const struct process_cpu *)ctx)[id].pid == *(const uint64_t *)key;
+}
+
+static uint32_t hash_pid(uint64_t pid)
+{
+	return hash_mix(1, pid);
+}
+
+void process_table_cpu(struct process_table *t, const struct process_cpu *cpu, size_t nr)
+{
+	struct idmap index = IDMAP_INIT;
+
+	for (size_t i = 0; i < nr; i++)
+		idmap_add(&index, hash_pid(cpu[i].pid), (uint32_t)i);
+	for (size_t i = 0; i < t->rows.v.len; i++) {
+		struct process_row *row = &t->rows.v.data[i];
+		uint32_t at = nr ? idmap_find(&index, hash_pid(row->pid), same_pid, cpu, &row->pid)
+				 : IDMAP_NONE;
+
+		row->cpu = at == IDMAP_NONE ? 0 : cpu[at].percent;
+	}
+	idmap_free(&index);
+}

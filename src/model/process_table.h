@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The processes of a node from reading to reading, each row kept once and updated in place: rates
+ * against the reading before, and the share of CPU that samples gave it.  A million rows take
+ * about 150 MB.
+ *
+ *   process_table_begin(t, now);
+ *   for each process:  before = process_table_find(t, slot);  process_table_put(t, &row);
+ *   process_table_end(t);
+ *
+ * Between end and the next begin, rows.v.data[0 .. len-1] are those of the last reading, in no
+ * order.
+ */
+#ifndef EBEAM_MODEL_PROCESS_TABLE_H
+#define EBEAM_MODEL_PROCESS_TABLE_H
+
+#include "model/process_rows.h"
+
+/* Slots of the largest table that a node can have (+P 134217727). */
+#define PROCESS_TABLE_SLOTS (1ull << 27)
+
+struct process_table {
+	struct process_rows rows;
+	VEC(uint32_t) index; /* slot -> row + 1; 0 = none */
+	VEC(uint32_t) seen;  /* by row: the reading that saw it */
+	uint32_t reading;
+	uint64_t before_ns; /* of the reading before; 0 = this is the first */
+};
+
+void process_table_free(struct process_table *t);
+
+void process_table_begin(struct process_table *t, uint64_t ts_ns);
+/* What stands in the slot since this reading or the one before; NULL = nothing. */
+const struct process_row *process_table_find(const struct process_table *t, uint64_t slot);
+/* The rates and the CPU share of *row are set here; a process that was not there before has no
+ * rates.  Rows with a slot beyond PROCESS_TABLE_SLOTS are refused: -ENOSPC. */
+int process_table_put(struct process_table *t, const struct process_row *row);
+/* Those that were not seen are gone. */
+void process_table_end(struct process_table *t);
+
+/* Percent of a core that each process used, of those that samples were taken of; all others have
+ * 0.  Pids as in struct process_row. */
+struct process_cpu {
+	uint64_t pid;
+	float percent;
+};
+void process_table_cpu(struct process_table *t, const struct process_cpu *cpu, size_t nr);
+
+#endif
