@@ -126,6 +126,17 @@ static void clock_set(const struct sched_stats *s, struct sched_clock *c, enum e
 	c->state = on ? SCHED_ON : SCHED_OFF;
 }
 
+/* It is on now, for something was seen that is done only then: it was on before, too, if nothing
+ * told otherwise since watching began. */
+static void clock_is_on(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
+			uint64_t ts_ns)
+{
+	if (c->state == SCHED_ON || coverage_gap(&s->stream->coverage, kind, ts_ns))
+		return;
+	clock_set(s, c, kind, false, ts_ns);
+	c->state = SCHED_ON;
+}
+
 /* Off from now on; what it was is not known. */
 static void clock_begin(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
 			uint64_t ts_ns)
@@ -357,6 +368,9 @@ static void is_scheduled(struct sched_stats *s, const struct event *ev, enum eve
 		else
 			clock_set(s, &cpu->busy, EVENT_PROCESS_SCHEDULED, in, ev->ts_ns);
 		cpu->slices += in;
+		/* Only while it is active; see scheduler_wait(), erl_process.c of OTP 25 to 29. */
+		if (!dirty)
+			clock_is_on(s, &cpu->active, EVENT_SCHEDULER_ACTIVE, ev->ts_ns);
 	}
 	if (!np || !np->epid)
 		return;

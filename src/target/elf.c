@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
@@ -141,6 +143,25 @@ static void read_build_id(struct elf_file *e)
 	}
 }
 
+/*
+ * The whole file, shared: into private mappings that may become executable the kernel writes the
+ * breakpoints of uprobes that somebody has on this file for all processes, ours among them.
+ */
+static Elf *map_shared(struct elf_file *e)
+{
+	struct stat st;
+
+	if (fstat(e->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0)
+		return NULL;
+	e->map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, e->fd, 0);
+	if (e->map == MAP_FAILED) {
+		e->map = NULL;
+		return NULL;
+	}
+	e->map_size = (size_t)st.st_size;
+	return elf_memory(e->map, e->map_size);
+}
+
 int elf_file_open(struct elf_file **out, int fd, const char *name, struct error *err)
 {
 	struct elf_file *e = xcalloc(1, sizeof(*e));
@@ -150,7 +171,9 @@ int elf_file_open(struct elf_file **out, int fd, const char *name, struct error 
 	e->fd = fd;
 	e->name = xstrdup(name);
 	elf_version(EV_CURRENT);
-	e->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	e->elf = map_shared(e);
+	if (!e->elf)
+		e->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	e->file.data = e->elf ? (const unsigned char *)elf_rawfile(e->elf, &e->file.size) : NULL;
 	if (!e->file.data || elf_kind(e->elf) != ELF_K_ELF || !gelf_getehdr(e->elf, &ehdr)) {
 		code = error_set(err, ERROR_KIND_FAILED, -ENOEXEC, "%s is not an ELF file%s%s",
@@ -181,6 +204,8 @@ void elf_file_close(struct elf_file *e)
 	free(e->loads);
 	free(e->name);
 	elf_end(e->elf);
+	if (e->map)
+		munmap(e->map, e->map_size);
 	if (e->fd >= 0)
 		close(e->fd);
 	free(e);

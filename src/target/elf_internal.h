@@ -2,7 +2,7 @@
 /*
  * struct elf_file, shared by elf.c (opening, sections, segments), elf_symbols.c and elf_frames.c.
  *
- * The file stays mapped by libelf for the life of the elf_file; names and indices point into it
+ * The file stays mapped for the life of the elf_file; names and indices point into it
  * and nothing is copied.  The two indices are built on first use, so they hang on pointers that a
  * const elf_file may follow.
  */
@@ -37,6 +37,8 @@ struct elf_frames;
 struct elf_file {
 	int fd;
 	Elf *elf;
+	void *map; /* NULL: libelf mapped it */
+	size_t map_size;
 	struct elf_bytes file;
 	char *name;
 	bool is_64_lsb; /* the only class whose symbols and frames are read */

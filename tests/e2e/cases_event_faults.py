@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Events when things go wrong: two ebeams at once, readers that are slow, signals, a node that is
 killed."""
+import ctypes
 import json
 import os
 import signal
+import struct
 import time
 
 from answers import Watch, gives
@@ -68,6 +70,41 @@ def other_is_killed(ctx):
     truth = ctx.node.ask("happenings", "messages", 500, 20)
     sent = of(watch.events(), "message_send", pid=truth["sender"], to=truth["receiver"])
     check_equal(len(sent), 500, "messages")
+
+
+def uprobe_everywhere(path, offset):
+    """A descriptor that holds a uprobe there for all processes, as bpftrace's without -p."""
+    with open("/sys/bus/event_source/devices/uprobe/type") as f:
+        kind = int(f.read())
+    name = ctypes.create_string_buffer(path.encode())
+    attr = struct.pack("=IIQQQQQIIQQ", kind, 72, 0, 0, 0, 0, 0, 0, 0, ctypes.addressof(name), offset)
+    fd = ctypes.CDLL(None, use_errno=True).syscall(298, attr, -1, 0, -1, 8)  # perf_event_open
+    check(fd >= 0, f"a uprobe of all processes: {os.strerror(ctypes.get_errno())}")
+    return fd
+
+
+@case("somebody has uprobes on the same functions in all processes: the file is read without them",
+      otp="one")
+def probed_by_others(ctx):
+    def places():
+        return ctx.ebeam.ok("events", "-p", ctx.node.os_pid, "-e", "message_send", "--dry-run",
+                            "-j").json()["data"]
+
+    before = places()
+    held = [uprobe_everywhere(os.path.realpath(f"/proc/{ctx.node.os_pid}/exe"), p["file_offset"])
+            for p in before if p["at"] == "call" and not p["file"]]
+    try:
+        instructions = [[(p["function"], p["at"], p["instruction"]) for p in x]
+                        for x in (before, places())]
+        check_equal(instructions[1], instructions[0], "places")
+        watch = Watch(ctx, ctx.node, "-e", "message_send")
+        truth = ctx.node.ask("happenings", "messages", 100, 20)
+        sent = of(watch.events(), "message_send", pid=truth["sender"], to=truth["receiver"])
+        check_equal(len(sent), 100, "messages")
+    finally:
+        for fd in held:
+            os.close(fd)
+    print(f"{len(held)} uprobes")
 
 
 @case("a reader that does not read: the node goes on, signals work, what is lost is counted")

@@ -224,6 +224,29 @@ static void utilization(void **state)
 	assert_percent(sched_cpu_clock(&f->s.cpus.data[order[1]]), 0);
 }
 
+/* One that was between two processes when watching began, and never waited for work since. */
+static void active_by_slices(void **state)
+{
+	struct fixture *f = *state;
+
+	sched_stats_begin(&f->s, THREAD_NORMAL, 1, false);
+	sched_stats_begin(&f->s, THREAD_NORMAL, 2, false);
+	in(f, START + 1000, f->normal, f->a);
+	out(f, START + 2000, f->normal, f->a, 1, EVENT_WORD_WAITING);
+	in(f, START + 3000, f->second, f->b);
+	active(f, START + 4000, f->second, EVENT_WORD_INACTIVE);
+	sched_stats_advance(&f->s, START + 10000);
+	assert_percent(&f->s.cpus.data[0].active, 100);
+	assert_percent(&f->s.cpus.data[0].busy, 10);
+	assert_percent(&f->s.cpus.data[1].active, 40);
+	/* That it came on again was lost. */
+	sched_stats_restart(&f->s);
+	in(f, START + 15000, f->second, f->b);
+	sched_stats_advance(&f->s, START + 20000);
+	assert_percent(&f->s.cpus.data[0].active, 100);
+	assert_percent(&f->s.cpus.data[1].active, 50);
+}
+
 /* One that was on its way in when watching began: since when it is there is not known. */
 static void came_unseen(void **state)
 {
@@ -415,6 +438,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(woken_while_it_begins_to_wait, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(dirty_schedulers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(utilization, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(active_by_slices, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(came_unseen, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(unfinished, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sampled, set_up, tear_down),
