@@ -113,7 +113,6 @@ INLINE void carrier_event(struct pt_regs *ctx, enum event_kind kind, uint64_t al
 		rec->values[CARRIER_FOR] = many ? EVENT_WORD_MBC : EVENT_WORD_SBC;
 		event_end(rec, CARRIER_VALUES);
 	}
-	count_time(ts_ns);
 }
 
 /*
@@ -214,7 +213,6 @@ int event_carrier_realloc_return(struct pt_regs *ctx)
 		}
 	}
 	t->carrier.allctr = 0;
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -260,7 +258,6 @@ INLINE void pool_event(struct pt_regs *ctx, enum event_kind kind)
 		rec->values[2] = header & ~CARRIER_FLAGS;
 		event_end(rec, 3);
 	}
-	count_time(ts_ns);
 }
 
 /* void (*remove_mbc)(Allctr_t *, Carrier_t *) */

@@ -32,7 +32,6 @@ int event_copy_struct(struct pt_regs *ctx)
 		rec->values[0] = ctx->si;
 		event_end(rec, 1);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -54,7 +53,6 @@ INLINE void copied_object(struct pt_regs *ctx, uint64_t to, uint64_t size)
 		rec->values[0] = size;
 		event_end(rec, 1);
 	}
-	count_time(ts_ns);
 }
 
 /* Eterm copy_object_x(Eterm obj, Process *to, Uint extra), copy.c: its size is that of the
@@ -111,7 +109,6 @@ INLINE void nif_event(struct pt_regs *ctx, enum event_kind kind, uint64_t proces
 		rec->values[3] = duration_ns;
 		event_end(rec, kind == EVENT_NIF_RETURN ? 4 : 3);
 	}
-	count_time(ts_ns);
 }
 
 INLINE void nif_entered(struct pt_regs *ctx, uint64_t process, uint64_t code)

@@ -52,7 +52,6 @@ INLINE void node_event(uint64_t dep, enum event_word what, uint64_t flags, uint6
 		copy_term(rec, reason);
 		event_end(rec, 4);
 	}
-	count_time(ts_ns);
 }
 
 /* void erts_set_dist_entry_connected(DistEntry *dep, Eterm cid, Uint64 flags), erl_node_tables.c */
@@ -128,7 +127,6 @@ int event_dist_command_return(struct pt_regs *ctx)
 		rec->values[2] = size;
 		event_end(rec, 3);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -183,7 +181,6 @@ int event_suspend(struct pt_regs *ctx)
 		rec->values[1] = node_of_dist(dep);
 		event_end(rec, 2);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -202,7 +199,6 @@ int event_dist_not_busy(struct pt_regs *ctx)
 		rec->values[1] = node_of_port(ctx->di);
 		event_end(rec, 2);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 

@@ -138,7 +138,6 @@ INLINE void driver_event(struct pt_regs *ctx, enum event_kind kind, uint64_t por
 		rec->values[3 + EVENT_TEXT_WORDS] = third;
 		event_end(rec, 1 + EVENT_TEXT_WORDS + nr_values);
 	}
-	count_time(ts_ns);
 }
 
 /* ---- ports ----------------------------------------------------------------------------------- */
@@ -237,7 +236,6 @@ int event_driver_init(struct pt_regs *ctx)
 			rec->values[EVENT_TEXT_WORDS + i] = n[i];
 		event_end(rec, EVENT_TEXT_WORDS + 3);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -254,7 +252,6 @@ INLINE void driver_alone(uint64_t driver, enum event_kind kind)
 		name_of_driver(driver, &rec->values[0]);
 		event_end(rec, EVENT_TEXT_WORDS);
 	}
-	count_time(ts_ns);
 }
 
 /* void finish(void) */

@@ -257,7 +257,6 @@ int event_gc_return(struct pt_regs *ctx)
 	if (t->gc.epoch == gc_epoch())
 		collected(ctx, t, ts_ns);
 	t->gc.process = 0;
-	count_time(ts_ns);
 	return 0;
 }
 

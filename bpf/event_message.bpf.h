@@ -101,7 +101,6 @@ int event_queue_proc_message(struct pt_regs *ctx)
 		}
 	}
 	queued(ctx, receiver, from, size, ts_ns);
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -117,7 +116,6 @@ int event_queue_message(struct pt_regs *ctx)
 	    !is_who(&config.message_to, ctx->di, epid_of(ctx->di)))
 		return 0;
 	queued(ctx, ctx->di, ctx->r8, size, ts_ns);
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -157,7 +155,6 @@ int event_send_to_alias(struct pt_regs *ctx)
 		rec->values[1] = EVENT_UNKNOWN;
 		event_end(rec, 5);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -197,7 +194,6 @@ int event_send_remote(struct pt_regs *ctx)
 		rec->values[3] = node;
 		event_end(rec, 5);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -219,7 +215,6 @@ INLINE void received(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 		rec->values[1] = queue_len(process);
 		event_end(rec, 2);
 	}
-	count_time(ts_ns);
 }
 
 /* Sint beam_jit_remove_message(Process *c_p, ...), jit/beam_jit_common.cpp: takes the message at

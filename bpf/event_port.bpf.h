@@ -48,7 +48,6 @@ int event_port_open_return(struct pt_regs *ctx)
 						8 * EVENT_TEXT_WORDS, (const void *)name);
 		event_end(rec, 1 + 2 * EVENT_TEXT_WORDS);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -71,7 +70,6 @@ int event_port_exit(struct pt_regs *ctx)
 		copy_term(rec, ctx->dx);
 		event_end(rec, 2 + EVENT_TEXT_WORDS);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -95,7 +93,6 @@ INLINE void port_event(struct pt_regs *ctx, enum event_kind kind, uint64_t proce
 		rec->values[1 + EVENT_TEXT_WORDS] = value;
 		event_end(rec, 1 + EVENT_TEXT_WORDS + nr_values);
 	}
-	count_time(ts_ns);
 }
 
 /* erts_port_output(Process *c_p, int flags, Port *prt, Eterm from, Eterm list, Eterm *refp),

@@ -82,7 +82,6 @@ int event_spawn_return(struct pt_regs *ctx)
 		event_seen(t->spawn.parent, ts_ns);
 	if ((child & 0xf) == 3) /* a pid; THE_NON_VALUE on failure */
 		spawned(ctx, t, child, ts_ns);
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -105,7 +104,6 @@ int event_exit(struct pt_regs *ctx)
 		copy_term(rec, ctx->si);
 		event_end(rec, 1);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -132,7 +130,6 @@ INLINE void link_event(struct pt_regs *ctx, enum event_kind kind, uint64_t from,
 		rec->values[0] = to;
 		event_end(rec, 1);
 	}
-	count_time(ts_ns);
 }
 
 /* int erts_proc_sig_send_link(ErtsPTabElementCommon *sender, Eterm from, Eterm to, ErtsLink *lnk),
@@ -200,7 +197,6 @@ int event_register_return(struct pt_regs *ctx)
 		}
 	}
 	t->reg.process = 0;
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -234,7 +230,6 @@ int event_unregister(struct pt_regs *ctx)
 		rec->values[1] = by;
 		event_end(rec, 2);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -257,7 +252,6 @@ INLINE int hibernates(struct pt_regs *ctx, uint64_t process, uint64_t regs)
 		rec->values[2] = (uint64_t)list_length(reg[2]);
 		event_end(rec, 3);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -393,7 +387,6 @@ int event_schedule(struct pt_regs *ctx)
 	scheduled(ctx, process, word, reductions, status, ts_ns);
 	if (wanted(EVENT_LONG_SCHEDULE))
 		slice_ends(ctx, process, reductions, ts_ns);
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -410,7 +403,6 @@ int event_schedule_return(struct pt_regs *ctx)
 		  EVENT_UNKNOWN, EVENT_WORD_NONE, ts_ns);
 	if (wanted(EVENT_LONG_SCHEDULE))
 		slice_begins(process, bpf_ktime_get_ns());
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -439,7 +431,6 @@ INLINE void runnable(struct pt_regs *ctx, uint64_t process, uint32_t unless)
 		rec->values[0] = epid_of(here);
 		event_end(rec, 1);
 	}
-	count_time(ts_ns);
 }
 
 /*
@@ -482,7 +473,6 @@ int event_scheduler_active(struct pt_regs *ctx)
 		rec->values[0] = (uint32_t)ctx->si ? EVENT_WORD_ACTIVE : EVENT_WORD_INACTIVE;
 		event_end(rec, 1);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 

@@ -35,7 +35,6 @@ INLINE void exit_signal(struct pt_regs *ctx, uint64_t from, uint64_t to, uint64_
 		copy_term(rec, reason);
 		event_end(rec, 3);
 	}
-	count_time(ts_ns);
 }
 
 /* void erts_proc_sig_send_exit(ErtsPTabElementCommon *sender, Eterm from, Eterm to, Eterm reason,

@@ -284,7 +284,6 @@ int event_usdt(struct pt_regs *ctx)
 		at += usdt_put(rec, at, type, usdt_arg(&hit, hit.point->values[i].arg));
 	}
 	event_end(rec, at);
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -312,7 +311,6 @@ int event_usdt_hibernate(struct pt_regs *ctx)
 		usdt_copy_text(rec, usdt_arg(&hit, 1));
 		event_end(rec, 3);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -346,7 +344,6 @@ int event_usdt_spawn(struct pt_regs *ctx)
 		usdt_copy_text(rec, usdt_arg(&hit, 1));
 		event_end(rec, 4);
 	}
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -387,7 +384,6 @@ int event_usdt_gc_start(struct pt_regs *ctx)
 	event_seen(process, ts_ns);
 	if (!config.gc_longer_than_ns)
 		gc_start(hit.point->kind, ts_ns, epid, 0, &t->usdt_gc);
-	count_time(ts_ns);
 	return 0;
 }
 
@@ -420,7 +416,6 @@ int event_usdt_gc_end(struct pt_regs *ctx)
 	now.old_heap = old_heap_words(process);
 	flags = usdt_stack(ctx, process, ts_ns);
 	gc_end(kind, ts_ns, epid, flags, usdt_arg(&hit, 1), ns, &now);
-	count_time(ts_ns);
 	return 0;
 }
 

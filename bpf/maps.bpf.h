@@ -95,7 +95,8 @@ INLINE void count(enum counter_id id)
 	count_by(id, 1);
 }
 
-/* What the node lost to a program that began at start_ns. */
+/* What the node lost to a program that began at start_ns; for samples and code.  What events cost
+ * user space knows from how often and how long their programs ran. */
 INLINE void count_time(uint64_t start_ns)
 {
 	count_by(COUNTER_PROBE_NS, bpf_ktime_get_ns() - start_ns);

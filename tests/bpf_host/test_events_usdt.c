@@ -327,7 +327,7 @@ static void both_ends(void **unused)
 	assert_null(event(3));
 	/* Only long ones: both events when it has ended. */
 	for (unsigned int i = 0; i < 2; i++) {
-		config.gc_longer_than_ns = i ? 1000 : 1000000;
+		config.gc_longer_than_ns = i ? 999 : 1000000;
 		event_usdt_gc_start(&ctx);
 		assert_null(event(3));
 		event_usdt_gc_end(&ctx);

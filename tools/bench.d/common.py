@@ -4,6 +4,7 @@ import os
 import signal
 import statistics
 import sys
+import threading
 import time
 
 from ebeam import Ebeam
@@ -37,6 +38,15 @@ def middle(values):
     return median, f"{median:.4f} ({low:.4f} .. {high:.4f}, {len(values)} pairs)"
 
 
+def cpu_ns(pid):
+    """CPU time of all threads."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/schedstat") as f:
+            total += int(f.read().split()[0])
+    return total
+
+
 class Nothing:
     """An observer that does not observe."""
 
@@ -53,33 +63,47 @@ class Running:
     """ebeam under way beside a node, and what it used."""
 
     SETTLE = 1.5
+    READY = None  # what it says when it watches; None: it does not say it
 
     def __init__(self, bench, *args, **kwargs):
         self.process = bench.ebeam.popen(*args, **kwargs)
         self.began = time.monotonic()
+        self.said = []
+        self.ready = threading.Event()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stderr:
+            self.said.append(line.decode())
+            if self.READY and self.READY in self.said[-1]:
+                self.began = time.monotonic()
+                self.ready.set()
+        self.ready.set()
 
     def settle(self):
         """Past its start: what it costs from here on is the watching."""
+        if self.READY and not self.ready.wait(60):
+            raise SystemExit(f"ebeam does not begin: {''.join(self.said)}")
         time.sleep(max(0.0, self.began + self.SETTLE - time.monotonic()))
         if self.process.poll() is not None:
-            raise SystemExit(f"ebeam ended early: {self.process.stderr.read().decode()}")
+            raise SystemExit(f"ebeam ended early: {self.words()}")
+
+    def words(self):
+        """On standard error, when it has ended."""
+        self.reader.join(60)
+        return "".join(self.said)
 
     def cpu_ns(self):
-        """Of all its threads."""
-        total = 0
-        for task in os.listdir(f"/proc/{self.process.pid}/task"):
-            with open(f"/proc/{self.process.pid}/task/{task}/schedstat") as f:
-                total += int(f.read().split()[0])
-        return total
+        return cpu_ns(self.process.pid)
 
     def end(self):
         """Its words on standard error."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-        _, err = self.process.communicate(timeout=60)
-        if self.process.returncode != 0:
-            raise SystemExit(f"ebeam failed: {err.decode()}")
-        return err.decode()
+        if self.process.wait(timeout=60) != 0:
+            raise SystemExit(f"ebeam failed: {self.words()}")
+        return self.words()
 
 
 class Bench:
