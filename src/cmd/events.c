@@ -9,13 +9,13 @@
 #include "base/compiler.h"
 #include "beam/node.h"
 #include "cmd/event_run.h"
-#include "cmd/timeline.h"
+#include "cmd/timeline_output.h"
 
 #define ALL_KINDS ((1ull << NR_EVENT_KINDS) - 1)
 
 struct events {
 	struct command_context *ctx;
-	struct timeline timeline; /* instead of lines */
+	struct timeline_output timeline; /* instead of lines */
 	struct event_run *run;
 	struct events_format format;
 	uint64_t limit; /* 0 = all */
@@ -42,15 +42,15 @@ static int on_opened(void *arg, const char **capture, struct error *err)
 	struct events *e = arg;
 
 	UNUSED(capture);
-	return timeline_open(&e->timeline, e->ctx->opt.output, event_run_stream(e->run),
-			     e->ctx->out, err);
+	return timeline_output_open(&e->timeline, e->ctx->opt.output, event_run_stream(e->run),
+				    e->ctx->out, err);
 }
 
 static int on_timeline_event(void *arg, enum event_kind kind, const struct event *ev)
 {
 	struct events *e = arg;
 
-	perfetto_event(e->timeline.perfetto, kind, ev);
+	timeline_event(e->timeline.timeline, kind, ev);
 	return e->limit && event_run_taken(e->run) >= e->limit;
 }
 
@@ -58,15 +58,15 @@ static void on_timeline_other(void *arg, const struct event *ev)
 {
 	struct events *e = arg;
 
-	if (e->timeline.perfetto)
-		perfetto_other(e->timeline.perfetto, ev);
+	if (e->timeline.timeline)
+		timeline_other(e->timeline.timeline, ev);
 }
 
 static int on_timeline_end(void *arg, bool last, struct error *err)
 {
 	struct events *e = arg;
 
-	return last ? timeline_finish(&e->timeline, err) : 0;
+	return last ? timeline_output_finish(&e->timeline, err) : 0;
 }
 
 static int list(struct command_context *ctx, struct error *err)
@@ -97,7 +97,7 @@ int cmd_events(struct command_context *ctx, struct error *err)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--markdown goes with --list");
 	if (o->list)
 		return list(ctx, err);
-	if (o->output && timeline_is_wanted(o->output)) {
+	if (o->output && timeline_output_is_wanted(o->output)) {
 		consumer.event = on_timeline_event;
 		consumer.opened = on_opened;
 		consumer.other = on_timeline_other;
@@ -105,7 +105,7 @@ int cmd_events(struct command_context *ctx, struct error *err)
 	}
 	events_format_open(&e.format);
 	rc = event_run(ctx, &consumer, &e.run, err);
-	timeline_close(&e.timeline);
+	timeline_output_close(&e.timeline);
 	event_run_close(e.run);
 	events_format_close(&e.format);
 	return rc;

@@ -19,7 +19,7 @@
 #include "cmd/record.h"
 #include "cmd/recording.h"
 #include "cmd/render.h"
-#include "cmd/timeline.h"
+#include "cmd/timeline_output.h"
 
 /*
  * How often the rings are emptied: after some 50 samples of a CPU, or half a second.  Each time
@@ -42,7 +42,7 @@ struct record_run {
 	struct outfile *output;	 /* of every other format: opened first, written last */
 	struct outfile *capture; /* -f capture, or --capture: streamed while recording */
 	struct capture_writer *writer;
-	struct timeline timeline;
+	struct timeline_output timeline;
 	uint64_t flushed_ns;
 	uint64_t began_ns; /* of the command, for the first sample's delay */
 	bool over_budget, told_first;
@@ -80,9 +80,9 @@ static int open_timeline(struct record_run *run, struct error *err)
 	if (rc)
 		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
 				 error_text(rc));
-	rc = timeline_open(&run->timeline, run->render.path, stream, run->ctx->out, err);
+	rc = timeline_output_open(&run->timeline, run->render.path, stream, run->ctx->out, err);
 	if (rc == 0)
-		recording_set_timeline(run->recording, run->timeline.perfetto);
+		recording_set_timeline(run->recording, &run->timeline);
 	return rc;
 }
 
@@ -183,7 +183,7 @@ static int show_result(struct record_run *run, struct error *err)
 	if (rc)
 		return rc;
 	if (run->render.timeline)
-		rc = timeline_finish(&run->timeline, err);
+		rc = timeline_output_finish(&run->timeline, err);
 	else if (!run->render.capture)
 		rc = render_finish(&run->output, &run->render, &run->ctx->opt, snapshot, NULL,
 				   run->ctx->out, err);
@@ -282,7 +282,7 @@ int cmd_record(struct command_context *ctx, struct error *err)
 			 outfile_temporary(run.capture));
 		outfile_leave(&run.capture);
 	}
-	timeline_close(&run.timeline);
+	timeline_output_close(&run.timeline);
 	outfile_abort(&run.capture);
 	outfile_abort(&run.output);
 	capture_writer_close(run.writer);

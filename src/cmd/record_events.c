@@ -13,7 +13,7 @@
 #include "cmd/record.h"
 #include "cmd/render.h"
 #include "cmd/summary.h"
-#include "cmd/timeline.h"
+#include "cmd/timeline_output.h"
 #include "model/event_profile.h"
 
 struct weigh_run {
@@ -23,7 +23,7 @@ struct weigh_run {
 	struct event_run *run;
 	struct event_profile *profile;
 	struct outfile *output; /* of every format but the capture */
-	struct timeline timeline;
+	struct timeline_output timeline;
 	struct summary summary;
 };
 
@@ -43,8 +43,8 @@ static int on_opened(void *arg, const char **capture, struct error *err)
 	free(stem);
 	*capture = r->capture ? r->path : w->ctx->opt.capture;
 	if (r->timeline)
-		return timeline_open(&w->timeline, r->path, event_run_stream(w->run), w->ctx->out,
-				     err);
+		return timeline_output_open(&w->timeline, r->path, event_run_stream(w->run),
+					    w->ctx->out, err);
 	rc = event_profile_open(&w->profile, event_run_stream(w->run), w->mode);
 	if (rc)
 		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a profile: %s",
@@ -58,8 +58,8 @@ static void on_other(void *arg, const struct event *ev)
 
 	if (w->profile)
 		event_profile_other(w->profile, ev);
-	else if (w->timeline.perfetto)
-		perfetto_other(w->timeline.perfetto, ev);
+	else if (w->timeline.timeline)
+		timeline_other(w->timeline.timeline, ev);
 }
 
 static int on_event(void *arg, enum event_kind kind, const struct event *ev)
@@ -69,7 +69,7 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 	if (w->profile)
 		event_profile_event(w->profile, kind, ev);
 	else
-		perfetto_event(w->timeline.perfetto, kind, ev);
+		timeline_event(w->timeline.timeline, kind, ev);
 	return 0;
 }
 
@@ -82,7 +82,7 @@ static int on_end(void *arg, bool last, struct error *err)
 
 	(void)last;
 	if (w->render->timeline) {
-		rc = timeline_finish(&w->timeline, err);
+		rc = timeline_output_finish(&w->timeline, err);
 		if (rc == 0 && w->render->chosen)
 			fprintf(w->ctx->out, "%s\n", w->render->path);
 		return rc;
@@ -134,7 +134,7 @@ int record_events(struct command_context *ctx, struct render *render,
 
 	if (rc == 0 && !ctx->opt.dry_run && !render->timeline)
 		rc = summary_exit_code(&w.summary, ctx->opt.min_complete);
-	timeline_close(&w.timeline);
+	timeline_output_close(&w.timeline);
 	outfile_abort(&w.output);
 	event_profile_close(w.profile);
 	event_run_close(w.run);

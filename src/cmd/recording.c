@@ -20,9 +20,9 @@ struct recording {
 	struct live live;
 	unsigned int freq;
 	struct profile *profile;
-	struct capture_writer *writer; /* borrowed; NULL = none */
-	struct perfetto *timeline;     /* the same */
-	struct event_stream stream;    /* for the time line */
+	struct capture_writer *writer;	  /* borrowed; NULL = none */
+	struct timeline_output *timeline; /* the same */
+	struct event_stream stream;	  /* for the time line */
 	uint64_t first_sample_ns, end_ns;
 	uint64_t refused;	 /* events that the profile did not take */
 	VEC(uint64_t) by_thread; /* samples, by thread id */
@@ -74,21 +74,9 @@ int recording_stream(struct recording *r, struct event_stream **out)
 	return event_stream_open(&r->stream);
 }
 
-void recording_set_timeline(struct recording *r, struct perfetto *p)
+void recording_set_timeline(struct recording *r, struct timeline_output *t)
 {
-	r->timeline = p;
-}
-
-static void show(struct recording *r, const struct rec_header *rec)
-{
-	uint64_t refused = r->stream.refused;
-	enum event_kind kind;
-	struct event ev;
-
-	if (event_stream_take(&r->stream, rec, &ev, &kind))
-		perfetto_event(r->timeline, kind, &ev);
-	else if (r->stream.refused == refused)
-		perfetto_other(r->timeline, &ev);
+	r->timeline = t;
 }
 
 static void count_thread(struct recording *r, uint32_t thread, uint64_t weight)
@@ -112,7 +100,7 @@ static int take(struct recording *r, const struct rec_header *rec, struct error 
 		count_thread(r, ev.u.sample.thread, ev.u.sample.weight);
 	}
 	if (r->timeline)
-		show(r, rec);
+		timeline_output_take(r->timeline, &r->stream, rec);
 	return r->writer ? capture_writer_add(r->writer, rec, err) : 0;
 }
 

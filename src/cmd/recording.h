@@ -12,7 +12,7 @@
 #include "beam/node.h"
 #include "capture/writer.h"
 #include "cmd/summary.h"
-#include "export/perfetto.h"
+#include "cmd/timeline_output.h"
 #include "model/profile.h"
 
 struct recording;
@@ -28,7 +28,7 @@ void recording_set_writer(struct recording *r, struct capture_writer *w);
 /* For a time line of it: the stream that it is about, and then the time line (borrowed), before the
  * first drain.  0 or -ENOMEM. */
 int recording_stream(struct recording *r, struct event_stream **out);
-void recording_set_timeline(struct recording *r, struct perfetto *p);
+void recording_set_timeline(struct recording *r, struct timeline_output *t);
 
 /* Take in what has been sampled, for a quarter of a second at most.  Call it about ten times a
  * second. */

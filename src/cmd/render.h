@@ -28,7 +28,7 @@ struct render {
 	const char *format;		 /* "html", "text", "capture" */
 	const struct exporter *exporter; /* NULL for text and capture */
 	bool text, capture;
-	bool timeline; /* see timeline.h; nothing is rendered */
+	bool timeline; /* see timeline_output.h; nothing is rendered */
 	bool chosen;   /* the name is ours: tell the user */
 	char *path;    /* "-" = standard output; NULL until render_name() if `chosen` */
 };

@@ -14,7 +14,7 @@
 #include "cmd/options.h"
 #include "cmd/render.h"
 #include "cmd/summary.h"
-#include "cmd/timeline.h"
+#include "cmd/timeline_output.h"
 
 /* The default output stands beside the capture. */
 static char *stem_of(const char *path, const struct snapshot *s, uint64_t start_epoch_ns)
@@ -26,30 +26,22 @@ static char *stem_of(const char *path, const struct snapshot *s, uint64_t start_
 	return xstrndup(path, render_bare_len(path));
 }
 
-static int copy_timeline(struct timeline *t, struct event_stream *s, struct source *source,
+static int copy_timeline(struct timeline_output *t, struct event_stream *s, struct source *source,
 			 struct error *err)
 {
 	const struct rec_header *rec;
-	enum event_kind kind;
-	struct event ev;
 	int rc;
 
-	while ((rc = source->next(source, &rec, err)) > 0) {
-		uint64_t refused = s->refused;
-
-		if (event_stream_take(s, rec, &ev, &kind))
-			perfetto_event(t->perfetto, kind, &ev);
-		else if (s->refused == refused)
-			perfetto_other(t->perfetto, &ev);
-	}
-	return rc ? rc : timeline_finish(t, err);
+	while ((rc = source->next(source, &rec, err)) > 0)
+		timeline_output_take(t, s, rec);
+	return rc ? rc : timeline_output_finish(t, err);
 }
 
 static int report_reader(struct render *r, const char *path, struct capture_reader *reader,
 			 FILE *out, struct error *err)
 {
 	struct event_stream stream;
-	struct timeline t = {0};
+	struct timeline_output t = {0};
 	char *stem;
 	int rc = event_stream_open(&stream);
 
@@ -61,9 +53,9 @@ static int report_reader(struct render *r, const char *path, struct capture_read
 				      : xstrndup(path, render_bare_len(path));
 	render_name(r, stem);
 	free(stem);
-	rc = timeline_open(&t, r->path, &stream, out, err);
+	rc = timeline_output_open(&t, r->path, &stream, out, err);
 	rc = rc ? rc : copy_timeline(&t, &stream, capture_reader_source(reader), err);
-	timeline_close(&t);
+	timeline_output_close(&t);
 	event_stream_close(&stream);
 	if (rc == 0 && r->chosen)
 		fprintf(out, "%s\n", r->path);

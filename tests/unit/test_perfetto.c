@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* export/perfetto: events in, a time line out; whatever comes, its slices nest. */
+/* model/timeline, export/perfetto: events in, a time line out; whatever comes, its slices nest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <math.h>
@@ -14,7 +14,9 @@
 
 #include "base/compiler.h"
 #include "export/perfetto.h"
-#include "export/perfetto_flows.h"
+#include "model/event_stream.h"
+#include "model/flows.h"
+#include "model/timeline.h"
 
 enum {
 	STR_IN = 1,
@@ -32,6 +34,7 @@ enum { PROC_A = 1, PROC_B };
 struct fix {
 	struct event_stream stream;
 	struct perfetto *p;
+	struct timeline *t;
 	char *bytes;
 	size_t size;
 	FILE *f;
@@ -55,7 +58,8 @@ static int set_up(void **state)
 	f->stream.start_ns = 1000;
 	f->stream.os_pid = 4711;
 	f->f = open_memstream(&f->bytes, &f->size);
-	f->p = perfetto_open(f->f, &f->stream);
+	f->p = perfetto_open(f->f, f->stream.names);
+	f->t = timeline_open(&f->stream, perfetto_mark, f->p);
 	*state = f;
 	return 0;
 }
@@ -64,6 +68,7 @@ static int tear_down(void **state)
 {
 	struct fix *f = *state;
 
+	timeline_close(f->t);
 	perfetto_close(f->p);
 	fclose(f->f);
 	free(f->bytes);
@@ -82,7 +87,7 @@ static void give(struct fix *f, enum event_kind kind, uint64_t ts_ns, uint32_t p
 	ev.u.vm.nr_values = 2;
 	ev.u.vm.values[0] = value0;
 	ev.u.vm.values[1] = value1;
-	perfetto_event(f->p, kind, &ev);
+	timeline_event(f->t, kind, &ev);
 }
 
 static void gc_end(struct fix *f, enum event_kind kind, uint64_t ts_ns, uint32_t thread,
@@ -96,7 +101,7 @@ static void gc_end(struct fix *f, enum event_kind kind, uint64_t ts_ns, uint32_t
 	ev.u.vm.values[EVENT_AT(GC_MINOR_END, RECLAIMED)] = 100;
 	ev.u.vm.values[EVENT_AT(GC_MINOR_END, HEAP)] = 233;
 	ev.u.vm.values[EVENT_AT(GC_MINOR_END, DURATION)] = duration_ns;
-	perfetto_event(f->p, kind, &ev);
+	timeline_event(f->t, kind, &ev);
 }
 
 static void cover(struct fix *f, uint32_t kind, enum coverage_state state, uint64_t ts_ns)
@@ -108,7 +113,7 @@ static void cover(struct fix *f, uint32_t kind, enum coverage_state state, uint6
 	coverage_take(&f->stream.coverage,
 		      kind == STR_SCHEDULED ? EVENT_PROCESS_SCHEDULED : EVENT_GC_MINOR_END, state,
 		      250000, ts_ns);
-	perfetto_other(f->p, &ev);
+	timeline_other(f->t, &ev);
 }
 
 static json_int_t ns_of(const json_t *e, const char *key)
@@ -124,6 +129,7 @@ static bool is_ph(const json_t *e, char ph)
 /* The whole as JSON; slices nest on each track, and time does not go backwards. */
 static json_t *finish(struct fix *f)
 {
+	struct timeline_summary summary;
 	struct error err;
 	json_error_t why;
 	json_t *top, *list, *e;
@@ -131,7 +137,8 @@ static json_t *finish(struct fix *f)
 	int open[128] = {0};
 	size_t i;
 
-	assert_int_equal(perfetto_finish(f->p, &err), 0);
+	timeline_finish(f->t, &summary);
+	assert_int_equal(perfetto_finish(f->p, &summary, &err), 0);
 	top = json_loadb(f->bytes, f->size, JSON_REJECT_DUPLICATES, &why);
 	if (!top)
 		fail_msg("%s: %s", why.text, f->bytes);
@@ -372,7 +379,7 @@ static void mailboxes(void **state)
 	for (uint64_t i = 0; i < 4000; i++) {
 		ev.ts_ns = 2000 + 1000 * i;
 		ev.u.vm.values[EVENT_AT(MESSAGE_QUEUED, QUEUE_LEN)] = i;
-		perfetto_event(f->p, EVENT_MESSAGE_QUEUED, &ev);
+		timeline_event(f->t, EVENT_MESSAGE_QUEUED, &ev);
 	}
 	top = finish(f);
 	assert_int_equal(count(top, 'C'), 4); /* from 16 on, one each millisecond */
@@ -393,7 +400,7 @@ static void samples(void **state)
 	ev.u.sample.process = PROC_A;
 	ev.u.sample.weight = 1;
 	ev.u.sample.kind = SAMPLE_GC;
-	perfetto_other(f->p, &ev);
+	timeline_other(f->t, &ev);
 	top = finish(f);
 	assert_int_equal(count(top, 'i'), 1);
 	assert_string_equal(text(nth(top, 'i', 0), "cat"), "gc");

@@ -14,7 +14,12 @@ static const char *text = "stdout, exit(1), \"argv\"";
 EOF
 echo '#include "cmd/main.h"' >src/cmd/main.c
 echo '#include <curses.h>' >src/view/terminal.c
+echo '#include "base/error.h"' >src/model/profile.h
+echo '#include "model/profile.h"' >src/view/good.c
 "$ROOT/tools/check-layers" . || exit 1
+echo '#include "model/events.h"' >src/view/leaks.c
+echo '#include "model/more.h"' >src/model/events.h
+echo '#include "event/event.h"' >src/model/more.h
 cat >src/model/bad.c <<'EOF'
 #include <stdio.h>
 #include "target/mem.h"

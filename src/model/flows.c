@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See perfetto_flows.h. */
-#include "export/perfetto_flows.h"
+/* See flows.h. */
+#include "model/flows.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  * Messages under way: a sending is matched with the next receiving of the same two processes, in
  * order.  Bounded: beyond FLOWS_MAX messages or pairs of processes, sendings have no flow.
  */
-#ifndef EBEAM_EXPORT_PERFETTO_FLOWS_H
-#define EBEAM_EXPORT_PERFETTO_FLOWS_H
+#ifndef EBEAM_MODEL_FLOWS_H
+#define EBEAM_MODEL_FLOWS_H
 
 #include <stdint.h>
 
