@@ -4,6 +4,7 @@
  * table and some of its objects (ets_table.c).
  */
 #include "cmd/ets.h"
+#include "cmd/rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -357,29 +358,81 @@ static void read_owner_names(struct ets_view *v)
 	idmap_free(&first);
 }
 
-static int open_view(struct ets_view *v, struct command_context *ctx, struct error *err)
+/* v->node is set. */
+static int open_view(struct ets_view *v, struct error *err)
 {
-	const struct options *opt = &ctx->opt;
-	int rc = target_open(&v->node, ctx, err);
+	int rc = target_need(v->node, v->node->anchors.sched, "schedulers", err);
 
-	rc = rc ? rc : target_need(v->node, v->node->anchors.sched, "schedulers", err);
 	if (rc)
 		return rc;
 	rc = term_reader_init(&v->reader, &v->formats, v->node);
-	if (rc)
-		return beam_node_unreadable(v->node, "process table", rc, err);
-	v->reader.style = opt->elixir ? TERM_STYLE_ELIXIR : TERM_STYLE_ERLANG;
-	rc = ets_read(v->node, &v->list, err);
+	return rc ? beam_node_unreadable(v->node, "process table", rc, err) : 0;
+}
+
+static void forget_tables(struct ets_view *v)
+{
+	ets_list_free(&v->list);
+	free(v->owner_names);
+	v->owner_names = NULL;
+}
+
+static int read_view(struct ets_view *v, struct error *err)
+{
+	int rc = ets_read(v->node, &v->list, err);
+
 	if (!rc)
 		read_owner_names(v);
 	return rc;
 }
 
-static void close_view(struct ets_view *v)
+/* ---- again and again ------------------------------------------------------------------------- */
+
+static int open_rows(void **view, struct beam_node *n, struct error *err)
 {
-	ets_list_free(&v->list);
-	free(v->owner_names);
+	struct ets_view *v = xcalloc(1, sizeof(*v));
+	int rc;
+
+	v->node = n;
+	rc = open_view(v, err);
+	if (rc)
+		free(v);
+	else
+		*view = v;
+	return rc;
 }
+
+static int read_rows(void *view, struct error *err)
+{
+	forget_tables(view);
+	return read_view(view, err);
+}
+
+static void rows_table(void *view, struct table *out)
+{
+	struct ets_view *v = view;
+
+	*out = (struct table){.columns = ets_columns,
+			      .rows = v->list.data,
+			      .nr_rows = v->list.len,
+			      .row_size = sizeof(struct ets_table),
+			      .ctx = v};
+}
+
+static uint64_t row_id(const void *row)
+{
+	return ROW(row)->btid;
+}
+
+static void close_rows(void *view)
+{
+	if (view)
+		forget_tables(view);
+	free(view);
+}
+
+const struct row_source ets_rows = {open_rows, read_rows, rows_table, row_id, close_rows};
+
+/* ---- the command ----------------------------------------------------------------------------- */
 
 int cmd_ets(struct command_context *ctx, struct error *err)
 {
@@ -391,10 +444,13 @@ int cmd_ets(struct command_context *ctx, struct error *err)
 	if (!rc && ctx->nr_args && (ctx->opt.columns || ctx->opt.sort))
 		rc = error_set(err, ERROR_KIND_USAGE, -EINVAL,
 			       "-c and -s are for the list of all tables, not for one");
-	rc = rc ? rc : open_view(&v, ctx, err);
+	rc = rc ? rc : target_open(&v.node, ctx, err);
+	rc = rc ? rc : open_view(&v, err);
+	v.reader.style = ctx->opt.elixir ? TERM_STYLE_ELIXIR : TERM_STYLE_ERLANG;
+	rc = rc ? rc : read_view(&v, err);
 	if (!rc)
 		rc = ctx->nr_args ? ets_show_table(ctx, &v, ctx->args[0], err)
 				  : show_all(ctx, &v, &options, err);
-	close_view(&v);
+	forget_tables(&v);
 	return target_close(v.node, rc, err);
 }

@@ -16,6 +16,7 @@
 #include "cmd/envelope.h"
 #include "cmd/privilege.h"
 #include "cmd/render.h"
+#include "cmd/rows.h"
 #include "target/proc.h"
 #include "view/table.h"
 
@@ -302,6 +303,54 @@ static int write_json(struct command_context *ctx, const struct table *t,
 	return envelope_write(ctx->out, envelope, err);
 }
 
+/* ---- again and again ---------------------------------------------------------------------- */
+
+static void free_list(struct list_rows *rows)
+{
+	for (size_t i = 0; i < rows->v.len; i++)
+		free(rows->v.data[i].unsupported);
+	vec_free(&rows->v);
+}
+
+/* All nodes of the host, whichever it was opened for. */
+static int open_rows(void **view, struct beam_node *n, struct error *err)
+{
+	(void)n;
+	(void)err;
+	*view = xcalloc(1, sizeof(struct list_rows));
+	return 0;
+}
+
+static int read_again(void *view, struct error *err)
+{
+	free_list(view);
+	return read_rows(view, err);
+}
+
+static void rows_table(void *view, struct table *out)
+{
+	const struct list_rows *rows = view;
+
+	*out = (struct table){.columns = list_columns,
+			      .rows = rows->v.data,
+			      .nr_rows = rows->v.len,
+			      .row_size = sizeof(struct list_row)};
+}
+
+static uint64_t row_id(const void *row)
+{
+	return (uint64_t)ROW(row)->os_pid;
+}
+
+static void close_rows(void *view)
+{
+	if (view)
+		free_list(view);
+	free(view);
+}
+
+const struct row_source node_rows = {open_rows, read_again, rows_table, row_id, close_rows};
+
 /* ---- the command -------------------------------------------------------------------------- */
 
 static int write_text(struct command_context *ctx, const struct table *t, struct table_options *o,
@@ -337,8 +386,6 @@ int cmd_list(struct command_context *ctx, struct error *err)
 	table.nr_rows = rows.v.len;
 	rc = ctx->opt.json ? write_json(ctx, &table, &options, err)
 			   : write_text(ctx, &table, &options, err);
-	for (size_t i = 0; i < rows.v.len; i++)
-		free(rows.v.data[i].unsupported);
-	vec_free(&rows.v);
+	free_list(&rows);
 	return rc;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/idmap.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "base/xalloc.h"
@@ -14,6 +15,7 @@
 #include "cmd/command.h"
 #include "cmd/outfile.h"
 #include "cmd/render.h"
+#include "cmd/rows.h"
 #include "cmd/target.h"
 #include "view/table.h"
 
@@ -406,22 +408,62 @@ static int write_text(struct command_context *ctx, const struct mem_view *v,
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int show(struct command_context *ctx, struct mem_view *v, const struct table_options *o,
-		struct error *err)
+static int read_view(struct mem_view *v, struct error *err)
 {
 	int rc = target_need(v->node, v->node->anchors.allocators, "table of allocators", err);
 
 	rc = rc ? rc : allocators_read(&v->allocators, v->node, err);
 	rc = rc ? rc : memory_read(&v->memory, v->node, &v->allocators, err);
-	if (!rc) {
+	if (!rc)
 		make_rows(v);
-		rc = ctx->opt.json ? write_json(ctx, v, o, err) : write_text(ctx, v, o, err);
-	}
+	return rc;
+}
+
+static void free_view(struct mem_view *v)
+{
 	vec_free(&v->instances);
 	vec_free(&v->types);
 	allocators_free(&v->allocators);
-	return rc;
 }
+
+/* ---- again and again: one row for each type --------------------------------------------------- */
+
+static int open_rows(void **view, struct beam_node *n, struct error *err)
+{
+	struct mem_view *v = xcalloc(1, sizeof(*v));
+
+	(void)err;
+	v->node = n;
+	*view = v;
+	return 0;
+}
+
+static int read_rows(void *view, struct error *err)
+{
+	free_view(view);
+	return read_view(view, err);
+}
+
+static void rows_table(void *view, struct table *out)
+{
+	struct mem_view *v = view;
+
+	*out = table_of(v->types.data, v->types.len);
+}
+
+static uint64_t row_id(const void *row)
+{
+	return hash_bytes(ROW(row)->type, strlen(ROW(row)->type));
+}
+
+static void close_rows(void *view)
+{
+	if (view)
+		free_view(view);
+	free(view);
+}
+
+const struct row_source allocator_rows = {open_rows, read_rows, rows_table, row_id, close_rows};
 
 int cmd_mem(struct command_context *ctx, struct error *err)
 {
@@ -433,6 +475,10 @@ int cmd_mem(struct command_context *ctx, struct error *err)
 	rc = rc ? rc : target_open(&view.node, ctx, err);
 	if (rc)
 		return rc;
-	rc = show(ctx, &view, &options, err);
+	rc = read_view(&view, err);
+	if (!rc)
+		rc = ctx->opt.json ? write_json(ctx, &view, &options, err)
+				   : write_text(ctx, &view, &options, err);
+	free_view(&view);
 	return target_close(view.node, rc, err);
 }

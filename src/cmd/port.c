@@ -15,6 +15,7 @@
 #include "beam/ports.h"
 #include "cmd/command.h"
 #include "cmd/render.h"
+#include "cmd/rows.h"
 #include "cmd/target.h"
 #include "names/names.h"
 #include "target/sockets.h"
@@ -58,11 +59,11 @@ static int by_queue_and_output(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static int read_view(struct port_view *v, const struct command_context *ctx, struct error *err)
+/* v->node is set. */
+static int open_view(struct port_view *v, struct error *err)
 {
-	int rc = target_open(&v->node, ctx, err);
+	int rc = target_need(v->node, v->node->anchors.port_tab, "port table", err);
 
-	rc = rc ? rc : target_need(v->node, v->node->anchors.port_tab, "port table", err);
 	rc = rc ? rc : target_need(v->node, v->node->anchors.proc_tab, "process table", err);
 	if (rc)
 		return rc;
@@ -71,12 +72,16 @@ static int read_view(struct port_view *v, const struct command_context *ctx, str
 	rc = rc ? rc
 		: id_format_read(&v->port_ids, v->node->mem, &v->node->layout,
 				 v->node->anchors.port_tab, v->node->identity.otp);
-	if (rc)
-		return beam_node_unreadable(v->node, "process table", rc, err);
-	rc = ports_read(v->node, &v->ports, err);
+	return rc ? beam_node_unreadable(v->node, "process table", rc, err) : 0;
+}
+
+static int read_view(struct port_view *v, struct error *err)
+{
+	int rc = ports_read(v->node, &v->ports, err);
+
 	if (rc)
 		return rc;
-	v->live = !ctx->opt.core;
+	v->live = !v->node->core;
 	if (v->live)
 		sockets_read(&v->sockets, v->node->os_pid);
 	v->rows = xcalloc(v->ports.len ? v->ports.len : 1, sizeof(*v->rows));
@@ -91,6 +96,7 @@ static void free_view(struct port_view *v)
 	free(v->rows);
 	port_list_free(&v->ports);
 	socket_table_free(&v->sockets);
+	v->rows = NULL;
 }
 
 /* ---- columns -------------------------------------------------------------------------------- */
@@ -506,6 +512,53 @@ static int write_json(struct command_context *ctx, const struct port_view *v, co
 	return target_json_end(&w, &warning, warning ? 1 : 0, counters, ARRAY_SIZE(counters), err);
 }
 
+/* ---- again and again ------------------------------------------------------------------------ */
+
+static int open_rows(void **view, struct beam_node *n, struct error *err)
+{
+	struct port_view *v = xcalloc(1, sizeof(*v));
+	int rc;
+
+	v->node = n;
+	rc = open_view(v, err);
+	if (rc)
+		free(v);
+	else
+		*view = v;
+	return rc;
+}
+
+static int read_rows(void *view, struct error *err)
+{
+	free_view(view);
+	return read_view(view, err);
+}
+
+static void rows_table(void *view, struct table *out)
+{
+	struct port_view *v = view;
+
+	*out = (struct table){.columns = port_columns,
+			      .rows = v->rows,
+			      .nr_rows = v->rows ? v->ports.len : 0,
+			      .row_size = sizeof(struct port_row),
+			      .ctx = v};
+}
+
+static uint64_t row_id(const void *row)
+{
+	return ROW(row)->p->id;
+}
+
+static void close_rows(void *view)
+{
+	if (view)
+		free_view(view);
+	free(view);
+}
+
+const struct row_source port_rows = {open_rows, read_rows, rows_table, row_id, close_rows};
+
 /* ---- the command ---------------------------------------------------------------------------- */
 
 static int write_text(struct command_context *ctx, const struct port_view *v, const struct table *t,
@@ -559,7 +612,9 @@ int cmd_port(struct command_context *ctx, struct error *err)
 	if (rc || ctx->opt.io)
 		return rc ? rc : cmd_port_io(ctx, err);
 	rc = table_check(&table, &options, err);
-	rc = rc ? rc : read_view(&view, ctx, err);
+	rc = rc ? rc : target_open(&view.node, ctx, err);
+	rc = rc ? rc : open_view(&view, err);
+	rc = rc ? rc : read_view(&view, err);
 	if (!rc) {
 		/* Those that hold something back first. */
 		if (!ctx->opt.json)
