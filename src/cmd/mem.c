@@ -426,7 +426,7 @@ static void free_view(struct mem_view *v)
 	allocators_free(&v->allocators);
 }
 
-/* ---- again and again: one row for each type --------------------------------------------------- */
+/* ---- again and again: a row for each type ------------------------------------------------ */
 
 static int open_rows(void **view, struct beam_node *n, struct error *err)
 {

@@ -12,28 +12,11 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/atoms.h"
-#include "beam/ports.h"
-#include "cmd/command.h"
+#include "cmd/port.h"
 #include "cmd/render.h"
 #include "cmd/rows.h"
 #include "cmd/target.h"
 #include "names/names.h"
-#include "target/sockets.h"
-#include "view/table.h"
-
-struct port_row {
-	const struct port_facts *p;
-	const struct socket_info *socket; /* NULL = none, or not found */
-};
-
-struct port_view {
-	struct beam_node *node;
-	struct id_format pids, port_ids;
-	struct port_list ports;
-	struct socket_table sockets;
-	bool live; /* not a core file: descriptors can be asked for */
-	struct port_row *rows;
-};
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
@@ -186,7 +169,7 @@ static void col_flags(struct strbuf *out, const void *row, const void *ctx)
 		add_word(out, "distribution");
 }
 
-static const char *locking(const struct port_facts *p)
+const char *port_locking(const struct port_facts *p)
 {
 	return p->state & PORT_STATE_PORT_SPECIFIC_LOCK ? "port_level" : "driver_level";
 }
@@ -194,7 +177,7 @@ static const char *locking(const struct port_facts *p)
 static void col_locking(struct strbuf *out, const void *row, const void *ctx)
 {
 	(void)ctx;
-	strbuf_addstr(out, locking(ROW(row)->p));
+	strbuf_addstr(out, port_locking(ROW(row)->p));
 }
 
 static void col_fd(struct strbuf *out, const void *row, const void *ctx)
@@ -231,10 +214,7 @@ static void col_peer(struct strbuf *out, const void *row, const void *ctx)
 }
 
 /* In the order and words of prim_inet:getstatus/1. */
-static const struct {
-	uint32_t bit;
-	const char *name;
-} inet_states[] = {
+const struct port_inet_state port_inet_states[] = {
 	{PORT_INET_BUSY, "busy"},
 	{PORT_INET_ACCEPTING, "accepting"},
 	{PORT_INET_CONNECTING, "connecting"},
@@ -242,14 +222,15 @@ static const struct {
 	{PORT_INET_CONNECTED, "connected"},
 	{PORT_INET_BOUND, "bound"},
 	{PORT_INET_OPEN, "open"},
+	{0},
 };
 
 /* What the driver thinks of its socket, if the kernel cannot be asked. */
 static const char *inet_state_name(const struct port_facts *p)
 {
-	for (size_t i = 1; i < ARRAY_SIZE(inet_states); i++)
-		if (p->fd_kind == PORT_FD_INET && (p->inet_state & inet_states[i].bit))
-			return inet_states[i].name;
+	for (const struct port_inet_state *s = port_inet_states + 1; s->name; s++)
+		if (p->fd_kind == PORT_FD_INET && (p->inet_state & s->bit))
+			return s->name;
 	return NULL;
 }
 
@@ -359,159 +340,6 @@ static const struct table_column port_columns[] = {
 	{0},
 };
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
-
-static void json_refs(struct jsonw *w, const struct port_view *v, const char *key,
-		      const struct port_refs *refs)
-{
-	jsonw_begin_array(w, key);
-	for (size_t i = 0; i < refs->len; i++) {
-		uint64_t term = v->ports.terms.data[refs->first + i];
-		char buf[64];
-
-		jsonw_string(w, NULL,
-			     TERM_IS_PID(term) ? pid_format(&v->pids, term, buf, sizeof(buf))
-					       : port_format(&v->port_ids, term, buf, sizeof(buf)));
-	}
-	jsonw_end_array(w);
-}
-
-static void json_fd(struct jsonw *w, const struct port_view *v, const char *key, int fd)
-{
-	char target[512];
-
-	if (fd < 0) {
-		jsonw_null(w, key);
-		return;
-	}
-	jsonw_begin_object(w, key);
-	jsonw_int(w, "fd", fd);
-	if (v->live && proc_fd_target(v->node->os_pid, fd, target, sizeof(target)) == 0)
-		jsonw_string(w, "target", target);
-	else
-		jsonw_null(w, "target");
-	jsonw_end_object(w);
-}
-
-static void json_status(struct jsonw *w, const struct port_facts *p)
-{
-	jsonw_begin_array(w, "status");
-	for (size_t i = 0; i < ARRAY_SIZE(inet_states); i++)
-		if (p->fd_kind == PORT_FD_INET && (p->inet_state & inet_states[i].bit))
-			jsonw_string(w, NULL, inet_states[i].name);
-	jsonw_end_array(w);
-}
-
-static void json_socket(struct jsonw *w, const struct port_row *r)
-{
-	const struct socket_info *s = r->socket;
-	char buf[512];
-
-	if (r->p->fd_kind != PORT_FD_INET && !s) {
-		jsonw_null(w, "socket");
-		return;
-	}
-	jsonw_begin_object(w, "socket");
-	jsonw_int(w, "fd", r->p->fds[0]);
-	json_status(w, r->p);
-	jsonw_string(w, "protocol", s ? socket_protocol_name(s->protocol) : NULL);
-	jsonw_string(w, "state", s ? socket_state_name(s) : NULL);
-	jsonw_string(w, "local", s && *socket_local(s, buf, sizeof(buf)) ? buf : NULL);
-	jsonw_string(w, "peer", s && *socket_peer(s, buf, sizeof(buf)) ? buf : NULL);
-	if (s && s->has_queues) {
-		jsonw_uint(w, "recv_q", s->recv_q);
-		jsonw_uint(w, "send_q", s->send_q);
-	} else {
-		jsonw_null(w, "recv_q");
-		jsonw_null(w, "send_q");
-	}
-	jsonw_end_object(w);
-}
-
-static void json_flags(struct jsonw *w, const struct port_facts *p)
-{
-	jsonw_bool(w, "busy", port_is_busy(p));
-	jsonw_bool(w, "closing", p->state & PORT_STATE_CLOSING);
-	jsonw_bool(w, "exiting", p->state & PORT_STATE_EXITING);
-	jsonw_bool(w, "distribution", p->state & PORT_STATE_DISTRIBUTION);
-	jsonw_string(w, "locking", locking(p));
-	jsonw_bool(w, "parallelism", p->task_flags & PORT_TASK_PARALLELISM);
-	jsonw_bool(w, "torn", p->torn);
-}
-
-static void json_row(struct jsonw *w, const struct port_view *v, const struct port_row *r)
-{
-	const struct port_facts *p = r->p;
-	char buf[64];
-
-	jsonw_begin_object(w, NULL);
-	snprintf(buf, sizeof(buf), "#Port<0.%" PRIu64 ">", p->number);
-	jsonw_string(w, "port", buf);
-	jsonw_uint(w, "id", p->slot);
-	jsonw_string(w, "name", p->name);
-	jsonw_string(w, "connected",
-		     TERM_IS_PID(p->connected)
-			     ? pid_format(&v->pids, p->connected, buf, sizeof(buf))
-			     : NULL);
-	jsonw_uint(w, "input", p->bytes_in);
-	jsonw_uint(w, "output", p->bytes_out);
-	if (p->os_pid >= 0)
-		jsonw_int(w, "os_pid", p->os_pid);
-	else
-		jsonw_null(w, "os_pid");
-	jsonw_uint(w, "queue_size", p->queue_size);
-	jsonw_string(w, "registered_name",
-		     p->registered ? beam_atom_text(v->node->atoms, p->registered, NULL) : NULL);
-	jsonw_string(w, "driver", *p->driver ? p->driver : NULL);
-	json_refs(w, v, "links", &p->links);
-	json_refs(w, v, "monitors", &p->monitors);
-	json_refs(w, v, "monitored_by", &p->monitored_by);
-	json_refs(w, v, "suspended", &p->suspended);
-	if (p->memory_known)
-		jsonw_uint(w, "memory", p->memory);
-	else
-		jsonw_null(w, "memory");
-	json_flags(w, p);
-	json_socket(w, r);
-	json_fd(w, v, "read", p->fd_kind == PORT_FD_STREAM ? p->fds[0] : -1);
-	json_fd(w, v, "write", p->fd_kind == PORT_FD_STREAM ? p->fds[1] : -1);
-	jsonw_end_object(w);
-}
-
-static const char *sockets_warning(const struct port_view *v)
-{
-	if (!v->live)
-		return "a core file does not hold the kernel's side of sockets: no addresses, "
-		       "states and queues of the operating system";
-	if (v->sockets.unread)
-		return "the tables of sockets in /proc could not all be read: some addresses, "
-		       "states and queues of the operating system are missing";
-	return NULL;
-}
-
-static int write_json(struct command_context *ctx, const struct port_view *v, const struct table *t,
-		      const struct table_options *o, struct error *err)
-{
-	const struct target_counter counters[] = {{"ports", v->ports.len},
-						  {"vanished", v->ports.vanished},
-						  {"torn", v->ports.torn},
-						  {"cut", v->ports.cut}};
-	const char *warning = sockets_warning(v);
-	struct jsonw w = JSONW(ctx->out);
-	size_t *order, nr;
-	int rc = table_order(t, o, &order, &nr, err);
-
-	if (rc)
-		return rc;
-	target_json_begin(&w, ctx, v->node);
-	jsonw_begin_rows(&w, "data");
-	for (size_t i = 0; i < nr; i++)
-		json_row(&w, v, &v->rows[order[i]]);
-	jsonw_end_array(&w);
-	free(order);
-	return target_json_end(&w, &warning, warning ? 1 : 0, counters, ARRAY_SIZE(counters), err);
-}
-
 /* ---- again and again ------------------------------------------------------------------------ */
 
 static int open_rows(void **view, struct beam_node *n, struct error *err)
@@ -580,8 +408,8 @@ static int write_text(struct command_context *ctx, const struct port_view *v, co
 		units_format_count(v->ports.len, a, sizeof(a)), v->ports.len == 1 ? "" : "s", busy,
 		units_format_bytes(in, b, sizeof(b)), units_format_bytes(out, c, sizeof(c)),
 		units_format_bytes(queued, d, sizeof(d)));
-	if (sockets_warning(v))
-		log_warn("ebeam: %s", sockets_warning(v));
+	if (port_sockets_warning(v))
+		log_warn("ebeam: %s", port_sockets_warning(v));
 	if (v->ports.torn || v->ports.vanished || v->ports.cut)
 		log_warn("ebeam: the node went on: %" PRIu64 " ports vanished, %" PRIu64
 			 " changed while they were read (~), %" PRIu64 " have too many links",
@@ -621,7 +449,7 @@ int cmd_port(struct command_context *ctx, struct error *err)
 			qsort(view.rows, view.ports.len, sizeof(*view.rows), by_queue_and_output);
 		table.rows = view.rows;
 		table.nr_rows = view.ports.len;
-		rc = ctx->opt.json ? write_json(ctx, &view, &table, &options, err)
+		rc = ctx->opt.json ? port_write_json(ctx, &view, &table, &options, err)
 				   : write_text(ctx, &view, &table, &options, err);
 	}
 	free_view(&view);
