@@ -36,6 +36,18 @@ static inline uint64_t units_scale(uint64_t n, double scale)
 	return product < (double)(UINT64_MAX >> 1) ? (uint64_t)product : UINT64_MAX >> 1;
 }
 
+/* An estimate of all of which n were seen, by the share that was: 0 < share <= 1. */
+static inline uint64_t units_of_share(uint64_t n, double share)
+{
+	return units_scale(n, 1 / share);
+}
+
+/* n in so many seconds as a rate; 0 if no time has passed. */
+static inline double units_rate(double n, double seconds)
+{
+	return seconds > 0 ? n / seconds : 0;
+}
+
 /* Clocks, ns. */
 uint64_t clock_monotonic_ns(void); /* the clock of bpf_ktime_get_ns() */
 uint64_t clock_realtime_ns(void);

@@ -87,7 +87,7 @@ static uint64_t destroyed_bytes(const struct row *r)
 
 static double churn(const struct row *r)
 {
-	return r->seconds > 0 ? (double)carrier_row_churn(&r->c) / r->seconds : 0;
+	return units_rate((double)carrier_row_churn(&r->c), r->seconds);
 }
 
 static uint64_t mbcs_now(const struct row *r)

@@ -41,8 +41,6 @@ double msg_growth_rate(const struct msg_view *v, const struct mailbox *b);
 /* Indices of rows as -s and `limit` (0 = all) want them; malloc'ed. */
 int msg_order(const struct msg *m, const struct msg_view *v, unsigned int limit, size_t **order,
 	      size_t *nr, struct error *err);
-/* What was seen of a part, as an estimate of all. */
-uint64_t msg_scaled(uint64_t n, double share);
 double msg_row_bytes(const struct msg_row *r);
 /* The least part that was seen of any kind that is watched. */
 double msg_share(const struct msg *m);

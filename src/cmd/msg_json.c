@@ -2,6 +2,7 @@
 /* What `ebeam msg -j` answers: see msg_show.c. */
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "cmd/msg.h"
 #include "view/histogram.h"
 
@@ -21,11 +22,11 @@ static void row_json(struct jsonw *w, const struct msg_view *v, const struct msg
 	jsonw_begin_object(w, NULL);
 	end_json(w, v, "from", r->from);
 	end_json(w, v, "to", r->to);
-	jsonw_uint(w, "messages", msg_scaled(r->n.messages, r->share));
+	jsonw_uint(w, "messages", units_of_share(r->n.messages, r->share));
 	jsonw_double(w, "messages_per_s", msg_per_second(v, (double)r->n.messages / r->share));
-	jsonw_uint(w, "bytes", msg_scaled(8 * r->n.words, r->share));
+	jsonw_uint(w, "bytes", units_of_share(8 * r->n.words, r->share));
 	jsonw_double(w, "bytes_per_s", msg_per_second(v, msg_row_bytes(r)));
-	jsonw_uint(w, "without_size", msg_scaled(r->n.unsized, r->share));
+	jsonw_uint(w, "without_size", units_of_share(r->n.unsized, r->share));
 	jsonw_end_object(w);
 }
 
@@ -49,12 +50,12 @@ static void box_json(struct jsonw *w, const struct msg *m, const struct msg_view
 		jsonw_null(w, "full_in_s");
 	else
 		jsonw_double(w, "full_in_s", (double)full_in / 1e9);
-	jsonw_uint(w, "queued", msg_scaled(b->queued.messages, share));
-	jsonw_uint(w, "queued_bytes", msg_scaled(8 * b->queued.words, share));
+	jsonw_uint(w, "queued", units_of_share(b->queued.messages, share));
+	jsonw_uint(w, "queued_bytes", units_of_share(8 * b->queued.words, share));
 	if (m->kinds >> EVENT_MESSAGE_RECEIVE & 1)
 		jsonw_uint(w, "received",
-			   msg_scaled(b->received, coverage_share(&v->stats->stream->coverage,
-								  EVENT_MESSAGE_RECEIVE)));
+			   units_of_share(b->received, coverage_share(&v->stats->stream->coverage,
+								      EVENT_MESSAGE_RECEIVE)));
 	else
 		jsonw_null(w, "received");
 	jsonw_end_object(w);
@@ -77,7 +78,7 @@ static void nodes_json(struct jsonw *w, struct msg *m)
 		msg_node_text(m, n, &name);
 		jsonw_begin_object(w, NULL);
 		jsonw_string(w, "node", name.buf);
-		jsonw_uint(w, "messages", msg_scaled(n->messages, share));
+		jsonw_uint(w, "messages", units_of_share(n->messages, share));
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
@@ -100,9 +101,9 @@ int msg_json(struct msg *m, struct msg_view *v, struct error *err)
 	jsonw_double(&w, "share_seen", msg_share(m));
 	jsonw_string(&w, "by", process_group_by_name(o->group_by));
 	jsonw_string(&w, "rows_of", message_rows_name(o->rows));
-	jsonw_uint(&w, "messages", msg_scaled(m->stats.all.messages, share));
-	jsonw_uint(&w, "bytes", msg_scaled(8 * m->stats.all.words, share));
-	jsonw_uint(&w, "without_size", msg_scaled(m->stats.all.unsized, share));
+	jsonw_uint(&w, "messages", units_of_share(m->stats.all.messages, share));
+	jsonw_uint(&w, "bytes", units_of_share(8 * m->stats.all.words, share));
+	jsonw_uint(&w, "without_size", units_of_share(m->stats.all.unsized, share));
 	jsonw_uint(&w, "overflows", message_stats_overflows(&m->stats));
 	jsonw_uint(&w, "lost_mailboxes", m->stats.lost_boxes);
 	jsonw_begin_array(&w, "rows");

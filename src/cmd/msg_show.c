@@ -29,17 +29,12 @@
 
 double msg_per_second(const struct msg_view *v, double n)
 {
-	return v->span_ns ? n / ((double)v->span_ns / 1e9) : 0;
+	return units_rate(n, (double)v->span_ns / 1e9);
 }
 
 double msg_growth_rate(const struct msg_view *v, const struct mailbox *b)
 {
-	return v->box_span_ns ? (double)mailbox_growth(b) / ((double)v->box_span_ns / 1e9) : 0;
-}
-
-uint64_t msg_scaled(uint64_t n, double share)
-{
-	return (uint64_t)llround((double)n / share);
+	return units_rate((double)mailbox_growth(b), (double)v->box_span_ns / 1e9);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -166,7 +161,7 @@ static void make_boxes(struct msg_view *v, struct msg *m)
 static void col_messages(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
-	cell_count(out, msg_scaled(ROW(row)->n.messages, ROW(row)->share));
+	cell_count(out, units_of_share(ROW(row)->n.messages, ROW(row)->share));
 }
 
 static void col_rate(struct strbuf *out, const void *row, const void *ctx)
@@ -292,7 +287,7 @@ static void box_queued(struct strbuf *out, const void *row, const void *ctx)
 {
 	double share = coverage_share(&VIEW(ctx)->stats->stream->coverage, EVENT_MESSAGE_QUEUED);
 
-	cell_count(out, msg_scaled(BOX(row)->queued.messages, share));
+	cell_count(out, units_of_share(BOX(row)->queued.messages, share));
 }
 
 const struct name_process *msg_process(const struct msg_view *v, const struct mailbox *b)
@@ -352,7 +347,7 @@ static void write_head(const struct msg *m, const struct msg_view *v, FILE *out)
 	strbuf_addstr(&line, "/s)");
 	if (away) {
 		strbuf_addstr(&line, "  to other nodes ");
-		cell_count(&line, msg_scaled(away, share));
+		cell_count(&line, units_of_share(away, share));
 	}
 	fprintf(out, "%s\n", line.buf);
 	strbuf_free(&line);
@@ -514,7 +509,7 @@ static void write_nodes(struct msg *m, FILE *out)
 		msg_node_text(m, n, &name);
 		table_clean_text(&name, false);
 		fprintf(out, "  %10s  %s\n",
-			units_format_count(msg_scaled(n->messages, share), text, sizeof(text)),
+			units_format_count(units_of_share(n->messages, share), text, sizeof(text)),
 			name.buf);
 	}
 	event_run_tell_more(m->run, shown, all);

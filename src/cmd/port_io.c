@@ -202,7 +202,7 @@ static void add_bytes(struct strbuf *out, uint64_t bytes)
 
 static uint64_t per_second(const struct io_view *v, uint64_t n)
 {
-	return v->span_ns ? (uint64_t)llround((double)n / ((double)v->span_ns / 1e9)) : 0;
+	return (uint64_t)llround(units_rate((double)n, (double)v->span_ns / 1e9));
 }
 
 static void col_port(struct strbuf *out, const void *row, const void *ctx)

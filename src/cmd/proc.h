@@ -36,9 +36,6 @@ int proc_check(const struct options *o, enum process_group_by by, struct error *
 int proc_show(struct proc *p, struct error *err);
 int proc_json(struct proc *p, const struct proc_view *v, struct error *err);
 
-/* What was seen of a part, as an estimate of all. */
-double proc_scaled(uint64_t n, double share);
-double proc_per_second(const struct proc_view *v, double n);
 /* Of all that were spawned some are not known to have exited if not all was seen. */
 bool proc_living_known(const struct proc_view *v);
 

@@ -5,19 +5,20 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/units.h"
 #include "cmd/proc.h"
 #include "view/histogram.h"
 
 static void scaled_json(struct jsonw *w, const char *key, uint64_t n, double share)
 {
-	jsonw_uint(w, key, (uint64_t)llround(proc_scaled(n, share)));
+	jsonw_uint(w, key, units_of_share(n, share));
 }
 
 static void counts_json(struct jsonw *w, const struct proc_view *v, const struct spawn_row *n)
 {
 	scaled_json(w, "spawned", n->spawned, v->spawn_share);
 	jsonw_double(w, "spawned_per_s",
-		     proc_per_second(v, proc_scaled(n->spawned, v->spawn_share)));
+		     units_rate((double)units_of_share(n->spawned, v->spawn_share), v->seconds));
 	scaled_json(w, "exited", n->exited, v->exit_share);
 	scaled_json(w, "crashed", n->crashed, v->exit_share);
 	if (proc_living_known(v))

@@ -22,16 +22,6 @@
 
 #define ALARMS_SHOWN 3
 
-double proc_scaled(uint64_t n, double share)
-{
-	return (double)n / share;
-}
-
-double proc_per_second(const struct proc_view *v, double n)
-{
-	return v->seconds > 0 ? n / v->seconds : 0;
-}
-
 bool proc_living_known(const struct proc_view *v)
 {
 	return v->spawn_share >= 1 && v->exit_share >= 1 && !v->stats->lost_living &&
@@ -40,7 +30,7 @@ bool proc_living_known(const struct proc_view *v)
 
 bool proc_is_storm(const struct proc_view *v, const struct spawn_row *n)
 {
-	return spawn_row_is_storm(proc_scaled(n->spawned, v->spawn_share), v->seconds);
+	return spawn_row_is_storm((double)units_of_share(n->spawned, v->spawn_share), v->seconds);
 }
 
 bool proc_is_pile(const struct proc_view *v, const struct spawn_row *n)
@@ -106,7 +96,12 @@ static void make_reasons(struct proc_view *v)
 
 static void add_scaled(struct strbuf *out, uint64_t n, double share)
 {
-	cell_count(out, (uint64_t)(proc_scaled(n, share) + 0.5));
+	cell_count(out, units_of_share(n, share));
+}
+
+static void add_rate(struct strbuf *out, const struct proc_view *v, uint64_t n)
+{
+	cell_rate(out, units_rate((double)n, v->seconds));
 }
 
 static void col_spawned(struct strbuf *out, const void *row, const void *ctx)
@@ -118,7 +113,7 @@ static void col_rate(struct strbuf *out, const void *row, const void *ctx)
 {
 	const struct proc_view *v = ctx;
 
-	cell_rate(out, proc_per_second(v, proc_scaled(ROW(row)->spawned, v->spawn_share)));
+	add_rate(out, v, units_of_share(ROW(row)->spawned, v->spawn_share));
 }
 
 static void col_exited(struct strbuf *out, const void *row, const void *ctx)
@@ -251,7 +246,7 @@ static void reason_rate(struct strbuf *out, const void *row, const void *ctx)
 {
 	const struct proc_view *v = ctx;
 
-	cell_rate(out, proc_per_second(v, proc_scaled(REASON(row)->exits, v->exit_share)));
+	add_rate(out, v, units_of_share(REASON(row)->exits, v->exit_share));
 }
 
 static void reason_crash(struct strbuf *out, const void *row, const void *ctx)
@@ -276,13 +271,13 @@ static const struct table_column reason_columns[] = {
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-static void add_word(struct strbuf *line, const struct proc_view *v, const char *word, double n)
+static void add_word(struct strbuf *line, const struct proc_view *v, const char *word, uint64_t n)
 {
 	strbuf_addf(line, "  %s ", word);
-	cell_count(line, (uint64_t)(n + 0.5));
-	if (n > 0) {
+	cell_count(line, n);
+	if (n) {
 		strbuf_addstr(line, " (");
-		cell_rate(line, proc_per_second(v, n));
+		add_rate(line, v, n);
 		strbuf_addstr(line, "/s)");
 	}
 }
@@ -295,20 +290,21 @@ static void write_head(const struct proc *p, const struct proc_view *v, FILE *ou
 
 	strbuf_addf(&line, "%.1f s", v->seconds);
 	if (p->kinds >> EVENT_PROCESS_SPAWN & 1)
-		add_word(&line, v, "spawned", proc_scaled(s->all.spawned, v->spawn_share));
+		add_word(&line, v, "spawned", units_of_share(s->all.spawned, v->spawn_share));
 	if (p->kinds >> EVENT_PROCESS_EXIT & 1) {
-		add_word(&line, v, "exited", proc_scaled(s->all.exited, v->exit_share));
-		add_word(&line, v, "crashed", proc_scaled(s->all.crashed, v->exit_share));
+		add_word(&line, v, "exited", units_of_share(s->all.exited, v->exit_share));
+		add_word(&line, v, "crashed", units_of_share(s->all.crashed, v->exit_share));
 	}
 	if (s->links)
 		add_word(&line, v, "linked",
-			 proc_scaled(s->links, coverage_share(c, EVENT_PROCESS_LINK)));
+			 units_of_share(s->links, coverage_share(c, EVENT_PROCESS_LINK)));
 	if (s->registered)
 		add_word(&line, v, "names given",
-			 proc_scaled(s->registered, coverage_share(c, EVENT_PROCESS_REGISTER)));
+			 units_of_share(s->registered, coverage_share(c, EVENT_PROCESS_REGISTER)));
 	if (s->unregistered)
 		add_word(&line, v, "taken",
-			 proc_scaled(s->unregistered, coverage_share(c, EVENT_PROCESS_UNREGISTER)));
+			 units_of_share(s->unregistered,
+					coverage_share(c, EVENT_PROCESS_UNREGISTER)));
 	fprintf(out, "%s\n", line.buf);
 	strbuf_free(&line);
 }
@@ -479,7 +475,7 @@ static uint64_t scaled_name(const struct spawn_stats *s, const struct spawn_name
 {
 	double share = coverage_share(&s->stream->coverage, EVENT_PROCESS_REGISTER);
 
-	return units_scale(n->registered, 1 / share);
+	return units_of_share(n->registered, share);
 }
 
 /* Names that were given more than once: who has them is started again and again. */

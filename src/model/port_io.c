@@ -250,7 +250,7 @@ bool port_io_is_active(const struct port_io_row *r)
 
 static uint64_t scaled(const struct port_io *p, enum event_kind kind, uint64_t n)
 {
-	return units_scale(n, 1 / coverage_share(&p->stream->coverage, kind));
+	return units_of_share(n, coverage_share(&p->stream->coverage, kind));
 }
 
 void port_io_scale(const struct port_io *p, struct port_io_row *r)

@@ -109,6 +109,11 @@ static void test_scales(void **state)
 	assert_int_equal(units_scale(3, 1 / 0.3), 10);
 	assert_int_equal(units_scale(0, 1000), 0);
 	assert_int_equal(units_scale(1ull << 62, 100), UINT64_MAX >> 1);
+	assert_int_equal(units_of_share(3, 0.3), 10);
+	assert_int_equal(units_of_share(7, 1), 7);
+	assert_int_equal(units_of_share(1, 1e-300), UINT64_MAX >> 1);
+	assert_true(units_rate(3, 1.5) == 2);
+	assert_true(units_rate(3, 0) == 0);
 }
 
 static void test_clocks(void **state)
