@@ -34,36 +34,46 @@ static int decimals(double share)
 	return nr;
 }
 
-/* "message_send sampled 12 %" or "message_send dropped: ..."; false if it was watched all along. */
-static bool add_coverage(struct strbuf *out, const struct coverage *c, enum event_kind kind,
-			 bool total)
+/* "sampled 12 %" or "dropped ..."; false if the kind was watched all along. */
+static bool add_state(struct strbuf *out, const struct coverage *c, enum event_kind kind,
+		      bool total)
 {
 	double share = total ? coverage_share_total(c, kind) : coverage_share(c, kind);
-	const char *name = event_rows[kind].name;
 
 	if (coverage_dropped(c, kind))
-		strbuf_addf(out, "%s dropped (over --max-overhead)", name);
+		strbuf_addstr(out, "dropped (over --max-overhead)");
 	else if (!total && !coverage_watched(c, kind))
-		strbuf_addf(out, "%s not watched at all (its samples are further apart)", name);
+		strbuf_addstr(out, "not watched at all (its samples are further apart)");
 	else if (share < 0.9995)
-		strbuf_addf(out, "%s sampled %.*f %%", name, decimals(share), share * 100);
+		strbuf_addf(out, "sampled %.*f %%", decimals(share), share * 100);
 	else
 		return false;
 	return true;
 }
 
-static void add_sampled(struct event_run *run, struct strbuf *line)
+/* "message_send, message_queued sampled 12 %": all of which the same is to be said, once. */
+static void add_states(struct strbuf *out, const struct coverage *c, uint64_t kinds, bool total,
+		       const char *before, const char *after)
 {
-	const struct coverage *c = &run->stream.coverage;
-	struct strbuf text = STRBUF_INIT;
+	struct strbuf state = STRBUF_INIT, other = STRBUF_INIT;
 
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
-		strbuf_reset(&text);
-		if (run->consumer->kinds >> kind & 1 &&
-		    add_coverage(&text, c, (enum event_kind)kind, true))
-			strbuf_addf(line, "  %s", text.buf);
+		strbuf_reset(&state);
+		if (!(kinds >> kind & 1) || !add_state(&state, c, (enum event_kind)kind, total))
+			continue;
+		strbuf_addf(out, "%s%s", before, event_rows[kind].name);
+		for (int k = kind + 1; k < NR_EVENT_KINDS; k++) {
+			strbuf_reset(&other);
+			if (!(kinds >> k & 1) || !add_state(&other, c, (enum event_kind)k, total) ||
+			    strcmp(other.buf, state.buf) != 0)
+				continue;
+			strbuf_addf(out, ", %s", event_rows[k].name);
+			kinds &= ~(1ull << k);
+		}
+		strbuf_addf(out, " %s%s", state.buf, after);
 	}
-	strbuf_free(&text);
+	strbuf_free(&state);
+	strbuf_free(&other);
 }
 
 static void add_lost(struct event_run *run, struct strbuf *line)
@@ -109,7 +119,7 @@ void event_run_tell(struct event_run *run)
 
 	strbuf_addf(&line, "Events: %s", units_format_count(run->taken, text, sizeof(text)));
 	add_lost(run, &line);
-	add_sampled(run, &line);
+	add_states(&line, &run->stream.coverage, run->consumer->kinds, true, "  ", "");
 	add_noted(run, &line);
 	if (run->skipped)
 		strbuf_addf(&line, "  intervals put together, as nobody read %" PRIu64,
@@ -178,7 +188,8 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 		if (!(run->consumer->kinds >> kind & 1))
 			continue;
 		strbuf_init(text);
-		if (add_coverage(text, &s->coverage, (enum event_kind)kind, false))
+		strbuf_addf(text, "%s ", event_rows[kind].name);
+		if (add_state(text, &s->coverage, (enum event_kind)kind, false))
 			warnings[nr_warnings++] = text->buf;
 		else
 			strbuf_free(text);
@@ -227,13 +238,10 @@ void event_run_begin_screen(struct event_run *run)
 
 void event_run_tell_sampled(struct event_run *run, uint64_t kinds)
 {
-	const struct coverage *c = &run->stream.coverage;
-	struct strbuf line = STRBUF_INIT;
+	struct strbuf lines = STRBUF_INIT;
 
-	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
-		strbuf_reset(&line);
-		if (kinds >> kind & 1 && add_coverage(&line, c, (enum event_kind)kind, false))
-			fprintf(run->out, "%s\n", line.buf);
-	}
-	strbuf_free(&line);
+	add_states(&lines, &run->stream.coverage, kinds, false, "", "\n");
+	if (lines.len)
+		fputs(lines.buf, run->out);
+	strbuf_free(&lines);
 }

@@ -33,6 +33,16 @@ static void add_name(struct strbuf *out, const struct name_process *p)
 		names_format_text(out, p->label, strlen(p->label));
 }
 
+/* A time is written with its unit: its name is without. */
+static void add_field_name(struct strbuf *out, const struct event_field *field)
+{
+	size_t len = strlen(field->name);
+
+	if (field->type == FIELD_NS && len > 3 && strcmp(field->name + len - 3, "_ns") == 0)
+		len -= 3;
+	strbuf_addf(out, " %.*s=", (int)len, field->name);
+}
+
 /* Some kinds are of no use without. */
 static bool shows_stack(const struct events_format *v, enum event_kind kind)
 {
@@ -54,8 +64,10 @@ static void format_text(struct events_format *v, enum event_kind kind, const str
 		if (!event_value_is_known(ev, i, fields[i].type))
 			continue;
 		strbuf_reset(&text);
-		if (event_value_add(&text, v->stream->names, fields[i].type, ev->u.vm.values[i]))
-			strbuf_addf(out, " %s=%s", fields[i].name, text.buf);
+		if (event_value_add(&text, v->stream->names, fields[i].type, ev->u.vm.values[i])) {
+			add_field_name(out, &fields[i]);
+			strbuf_addstr(out, text.buf);
+		}
 	}
 	strbuf_free(&text);
 	if (p && (p->registered || p->label)) {

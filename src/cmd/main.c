@@ -17,6 +17,7 @@
 #include "cmd/options.h"
 #include "cmd/outfile.h"
 #include "cmd/signals.h"
+#include "export/export.h"
 
 /*
  * A program may be started with descriptors 0 to 2 closed; the next file it opens would then
@@ -31,6 +32,28 @@ static void fill_standard_descriptors(void)
 		if (open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
 			_exit(1);
 	}
+}
+
+/* Of commands without -f: a name that ends in .json asks for JSON, that of a picture for what they
+ * do not write. */
+static int check_output(struct command_context *ctx, struct error *err)
+{
+	const char *path = ctx->opt.output;
+	const struct exporter *e;
+
+	if (!path || ctx->command->options & OPT(FORMAT))
+		return 0;
+	e = exporter_by_suffix(path);
+	if (!e || (e->timeline && ctx->command->run == cmd_events))
+		return 0;
+	if (strcmp(e->name, "json") == 0) {
+		ctx->opt.json = true;
+		return 0;
+	}
+	return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+			 "'%s' does not write %s files: a name that ends in .ebeam keeps the "
+			 "events, .json is JSON, others are text (see 'ebeam help report')",
+			 ctx->command->name, e->suffix);
 }
 
 static int run_command(struct command_context *ctx, int argc, char **argv, struct error *err)
@@ -48,7 +71,8 @@ static int run_command(struct command_context *ctx, int argc, char **argv, struc
 	rc = options_check_args(ctx->command, ctx->nr_args, ctx->args, err);
 	if (rc)
 		return rc;
-	return ctx->command->run(ctx, err);
+	rc = check_output(ctx, err);
+	return rc ? rc : ctx->command->run(ctx, err);
 }
 
 static int dispatch(struct command_context *ctx, int argc, char **argv, struct error *err)

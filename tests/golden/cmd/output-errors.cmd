@@ -10,3 +10,10 @@ ebeam report "$DATA/before.ebeam" -f folded -q >/dev/full
 echo "report, full disk: exit $?"
 ebeam report "$DATA/before.ebeam" -f json -q >/dev/full
 echo "report -j, full disk: exit $?"
+for suffix in html svg perfetto.json; do
+	ebeam gc -i "$DATA/before.ebeam" -o "x.$suffix"
+	echo "gc -o x.$suffix: exit $?"
+done
+ebeam gc -i "$DATA/before.ebeam" -q -o x.json
+echo "gc -o x.json: exit $?"
+head -c 12 x.json; echo
