@@ -51,6 +51,11 @@ struct event_thread {
 		uint64_t receiver, size, epoch;
 	} message;
 	struct {
+		/* extra: words that are copied beside the message, EVENT_UNKNOWN */
+		uint64_t sender, from, to, alias, extra, ts_ns;
+		uint32_t epoch, pad;
+	} to_alias;
+	struct {
 		uint64_t port, epoch; /* whose tasks run */
 	} port_task;
 	uint64_t port_kept; /* that a function was called with; its driver is called next, if any */

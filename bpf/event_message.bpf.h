@@ -60,18 +60,144 @@ INLINE void queued(struct pt_regs *ctx, uint64_t receiver, uint64_t from, uint64
 	}
 }
 
+/* ---- to aliases ---------------------------------------------------------------------------- */
+
+/* ErtsPRefThing of a 64-bit VM, erl_term.h of OTP 25 to 29: header, marker (u32), num[5]; num[3]
+ * and num[4] are the pid.  Other references have no owner. */
+#define PID_REF_HEADER (3ull << 6 | 0x10)
+#define PID_REF_WORDS  4
+#define PID_REF_PID    24
+
+/* Beside the message and a copy of the alias, its signal is a tuple of so many words: of from,
+ * message, alias and a pointer in two halves; of one that is sent to a pid it is without alias. */
+#define ALIAS_TUPLE 6
+#define PRIO_TUPLE  5
+
+/* Whose alias it is; a pid is its own; 0 = nobody's. */
+INLINE uint64_t owner_of(uint64_t alias)
+{
+	uint64_t header, to = 0;
+
+	if (!TERM_BOXED(alias))
+		return alias;
+	if (read_u64(TERM_PTR(alias), &header) && header == PID_REF_HEADER)
+		read_u64(TERM_PTR(alias) + PID_REF_PID, &to);
+	return to;
+}
+
+INLINE void sent_to_alias(struct pt_regs *ctx, uint64_t sender, uint64_t from, uint64_t to,
+			  uint64_t alias, uint64_t size, uint64_t ts_ns)
+{
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!wanted_of(EVENT_MESSAGE_SEND, from))
+		return;
+	if (sender)
+		event_seen(sender, ts_ns);
+	flags = event_stack(ctx, sender, ts_ns);
+	rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, from, flags, EVENT_BLOCKS);
+	if (!rec)
+		return;
+	if (TERM_BOXED(alias)) {
+		rec->values[4] = alias;
+		copy_block((struct event_with_term *)rec, alias);
+	}
+	rec->values[0] = to;
+	rec->values[1] = size;
+	event_end(rec, 5);
+}
+
+/* What was to be sent, but nothing was allocated for it: its receiver has exited just then. */
+INLINE void alias_left(struct pt_regs *ctx, struct event_thread *t)
+{
+	if (t->to_alias.sender &&
+	    t->to_alias.epoch == epoch_of(EVENT_MESSAGE_SEND, EVENT_MESSAGE_QUEUED))
+		sent_to_alias(ctx, 0, t->to_alias.from, t->to_alias.to, 0, EVENT_UNKNOWN,
+			      t->to_alias.ts_ns);
+	t->to_alias.sender = 0;
+}
+
+/*
+ * void erts_proc_sig_send_to_alias(Process *c_p, Eterm from, Eterm to, Eterm msg, Eterm token),
+ * erl_proc_sig_queue.c; since OTP 28 erts_proc_sig_send_altact_msg(..., int prio), also of messages
+ * with priority to a pid.
+ *
+ * The message goes to the receiver's queue of signals.  Its size is known as soon as room is
+ * allocated for it; if messages are kept off heap, that cannot be seen.
+ */
+SEC("uprobe")
+int event_send_to_alias(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), sender = ctx->di, from = epid_of(sender), to, receiver;
+	struct event_thread *t = thread_here();
+	uint32_t flags = 0;
+
+	if (!t || !from)
+		return 0;
+	alias_left(ctx, t);
+	to = owner_of(ctx->dx);
+	receiver = process_with(to);
+	if (!receiver || !read_u32(receiver + config.layout.process_state, &flags) ||
+	    flags & PSFLG_EXITING)
+		receiver = 0;
+	if (!is_who(&config.message_from, sender, from) ||
+	    !is_who(&config.message_to, receiver, to))
+		return 0;
+	if (receiver && !(flags & PSFLG_OFF_HEAP_MSGQ)) {
+		t->to_alias.sender = sender;
+		t->to_alias.from = from;
+		t->to_alias.to = to;
+		t->to_alias.alias = ctx->dx;
+		t->to_alias.extra = TERM_BOXED(ctx->dx) ? ALIAS_TUPLE + PID_REF_WORDS : PRIO_TUPLE;
+		if (ctx->r8 != TERM_NIL)
+			t->to_alias.extra = EVENT_UNKNOWN; /* a token is copied, too */
+		t->to_alias.ts_ns = ts_ns;
+		t->to_alias.epoch = epoch_of(EVENT_MESSAGE_SEND, EVENT_MESSAGE_QUEUED);
+		return 0;
+	}
+	sent_to_alias(ctx, sender, from, to, ctx->dx, EVENT_UNKNOWN, ts_ns);
+	if (receiver)
+		queued(ctx, receiver, from, EVENT_UNKNOWN, ts_ns);
+	return 0;
+}
+
+/* Room for that message is allocated: words, all in all. */
+INLINE void alias_allocated(struct pt_regs *ctx, struct event_thread *t, uint64_t receiver,
+			    uint64_t words)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), size = EVENT_UNKNOWN, extra = t->to_alias.extra;
+
+	if (extra != EVENT_UNKNOWN && words >= extra)
+		size = words - extra;
+	sent_to_alias(ctx, t->to_alias.sender, t->to_alias.from, t->to_alias.to, t->to_alias.alias,
+		      size, ts_ns);
+	queued(ctx, receiver, t->to_alias.from, size, ts_ns);
+	t->to_alias.sender = 0;
+}
+
+/* ---- to pids and names --------------------------------------------------------------------- */
+
 /* ErtsMessage *erts_try_alloc_message_on_heap(Process *pp, erts_aint32_t *psp, ErtsProcLocks *plp,
  * Uint sz, Eterm **hpp, ErlOffHeap **ohpp, int *on_heap_p), erl_message.c */
 SEC("uprobe")
 int event_alloc_message(struct pt_regs *ctx)
 {
+	uint32_t epoch = epoch_of(EVENT_MESSAGE_SEND, EVENT_MESSAGE_QUEUED);
 	struct event_thread *t = thread_here();
 
-	if (t) {
-		t->message.receiver = ctx->di;
-		t->message.size = ctx->cx;
-		t->message.epoch = epoch_of(EVENT_MESSAGE_SEND, EVENT_MESSAGE_QUEUED);
+	if (!t)
+		return 0;
+	if (t->to_alias.sender) {
+		if (t->to_alias.epoch == epoch && epid_of(ctx->di) == t->to_alias.to) {
+			alias_allocated(ctx, t, ctx->di, ctx->cx);
+			return 0;
+		}
+		alias_left(ctx, t);
 	}
+	t->message.receiver = ctx->di;
+	t->message.size = ctx->cx;
+	t->message.epoch = epoch;
 	return 0;
 }
 
@@ -116,45 +242,6 @@ int event_queue_message(struct pt_regs *ctx)
 	    !is_who(&config.message_to, ctx->di, epid_of(ctx->di)))
 		return 0;
 	queued(ctx, ctx->di, ctx->r8, size, ts_ns);
-	return 0;
-}
-
-/* ErtsPRefThing of a 64-bit VM, erl_term.h: header, marker (u32), num[5]; num[3] and num[4] are the
- * pid. */
-#define PID_REF_PID 24
-
-/* void erts_proc_sig_send_to_alias(Process *c_p, Eterm from, Eterm to, Eterm msg, Eterm token),
- * erl_proc_sig_queue.c; since OTP 28 erts_proc_sig_send_altact_msg(..., int prio), also of messages
- * with priority to a pid. */
-SEC("uprobe")
-int event_send_to_alias(struct pt_regs *ctx)
-{
-	uint64_t ts_ns = bpf_ktime_get_ns(), sender = ctx->di, epid = epid_of(sender), to = 0;
-	struct rec_raw_event *rec;
-	uint16_t flags;
-
-	if (!epid || !wanted_of(EVENT_MESSAGE_SEND, epid) ||
-	    !is_who(&config.message_from, sender, epid))
-		return 0;
-	if (!TERM_BOXED(ctx->dx))
-		to = ctx->dx;
-	else
-		read_u64(TERM_PTR(ctx->dx) + PID_REF_PID, &to);
-	/* By which name its owner is registered cannot be told here. */
-	if (config.message_to.epid && config.message_to.epid != to)
-		return 0;
-	event_seen(sender, ts_ns);
-	flags = event_stack(ctx, sender, ts_ns);
-	rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, epid, flags, EVENT_BLOCKS);
-	if (rec) {
-		if (TERM_BOXED(ctx->dx)) {
-			rec->values[4] = ctx->dx;
-			copy_block((struct event_with_term *)rec, ctx->dx);
-		}
-		rec->values[0] = to;
-		rec->values[1] = EVENT_UNKNOWN;
-		event_end(rec, 5);
-	}
 	return 0;
 }
 

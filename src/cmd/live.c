@@ -69,6 +69,9 @@ static bool keeps_frame_pointers(struct live *l)
 	return jit_frame_pointers(beam_resolver_jit(l->resolver));
 }
 
+/* Kinds that know a process by its pid only: the owner of an alias. */
+#define BY_TABLE (1ull << EVENT_MESSAGE_SEND | 1ull << EVENT_MESSAGE_QUEUED)
+
 /* How a table makes terms of numbers; without it, events of USDT probes would have no pid. */
 static int read_ids(struct id_table *out, struct beam_node *n, raddr table, struct error *err)
 {
@@ -128,7 +131,7 @@ static int open_session(struct live *l, const struct live_config *asked, struct 
 
 	int rc = 0;
 
-	if (asked->events && asked->events->usdt_kinds) {
+	if (asked->events && (asked->events->usdt_kinds || asked->events->kinds & BY_TABLE)) {
 		rc = read_ids(&config.processes, l->node, l->node->anchors.proc_tab, err);
 		rc = rc ? rc : read_ids(&config.ports, l->node, l->node->anchors.port_tab, err);
 	}

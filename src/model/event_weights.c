@@ -9,10 +9,12 @@
 #include "base/keytab.h"
 #include "base/xalloc.h"
 
-#define WORD_SIZE   8 /* bytes */
-#define KIND(kind)  (1ull << EVENT_##kind)
-#define GC_ENDS	    (KIND(GC_MINOR_END) | KIND(GC_MAJOR_END))
-#define NO_SIZE	    "messages whose size is not known (to aliases and to other nodes)"
+#define WORD_SIZE  8 /* bytes */
+#define KIND(kind) (1ull << EVENT_##kind)
+#define GC_ENDS	   (KIND(GC_MINOR_END) | KIND(GC_MAJOR_END))
+#define NO_SIZE                                                                                    \
+	"messages whose size is not known (to other nodes, or to aliases of processes that keep "  \
+	"messages off heap)"
 #define NO_RECLAIM  "collections of which is not known what they reclaimed"
 #define NO_DURATION "collections without duration"
 

@@ -31,7 +31,7 @@ struct session_config {
 	/* Events of the VM; NULL = none.  Borrowed until session_close(), as is the file. */
 	const struct source_plan *events;
 	const struct elf_file *elf;	  /* the node's executable */
-	struct id_table processes, ports; /* of the node: for USDT probes */
+	struct id_table processes, ports; /* of the node: for USDT probes and for aliases */
 	uint64_t event_epid;		  /* only those about this process; 0 = all */
 	struct event_who event_who, message_from, message_to; /* see abi/config.h */
 	uint64_t proc_lib;				      /* the atom; 0 = there is none */

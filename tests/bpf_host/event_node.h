@@ -99,6 +99,25 @@ static inline const struct rec_raw_event *event(unsigned int n)
 	return NULL;
 }
 
+/* How many there are. */
+static inline unsigned int nr_events(void)
+{
+	unsigned int n = 0;
+
+	while (event(n))
+		n++;
+	return n;
+}
+
+/* The name by which a process is registered, 0 = none; one at a time. */
+#define REG  (HEAP + 0x400)
+#define NAME ATOM(77)
+static inline void put_name(uint64_t process, uint64_t name)
+{
+	put(process, config.layout.process_reg, name ? REG : 0);
+	host_put_u64(REG + (uint64_t)config.layout.regproc_name, name);
+}
+
 static inline struct event_count counted(enum event_kind kind)
 {
 	uint32_t key = kind;

@@ -129,24 +129,6 @@ static void filters(void **unused)
 	assert_int_equal(counted(EVENT_PROCESS_EXIT).produced, 0);
 }
 
-#define REG  (HEAP + 0x400)
-#define NAME ATOM(77)
-
-static void put_name(uint64_t process, uint64_t name)
-{
-	put(process, config.layout.process_reg, name ? REG : 0);
-	host_put_u64(REG + (uint64_t)config.layout.regproc_name, name);
-}
-
-static unsigned int nr_events(void)
-{
-	unsigned int n = 0;
-
-	while (event(n))
-		n++;
-	return n;
-}
-
 /* By name: whoever has it at that time. */
 static void filters_by_name(void **unused)
 {
@@ -220,67 +202,6 @@ static void filters_by_call(void **unused)
 	event_exit(&ctx);
 	assert_int_equal(nr_events(), 1);
 	assert_int_equal(event(0)->epid, TO);
-}
-
-static void filters_of_messages(void **unused)
-{
-	struct pt_regs ctx = {.di = PROCESS, .si = OTHER, .cx = MESSAGE, .r8 = ATOM(1)};
-
-	(void)unused;
-	config.message_from.epid = TO;
-	event_queue_proc_message(&ctx);
-	config.message_from.epid = EPID;
-	config.message_to.name = NAME;
-	event_queue_proc_message(&ctx);
-	assert_int_equal(nr_events(), 0);
-	put_name(OTHER, NAME);
-	event_queue_proc_message(&ctx);
-	assert_int_equal(nr_events(), 2);
-	assert_int_equal(event(0)->kind, EVENT_MESSAGE_SEND);
-	assert_int_equal(event(1)->kind, EVENT_MESSAGE_QUEUED);
-	/* Of a port, to the same. */
-	ctx = (struct pt_regs){.di = OTHER, .dx = MESSAGE, .cx = ATOM(1), .r8 = 0x57};
-	event_queue_message(&ctx);
-	assert_int_equal(nr_events(), 2);
-	config.message_from.epid = 0;
-	event_queue_message(&ctx);
-	assert_int_equal(nr_events(), 3);
-}
-
-/* ---- messages ------------------------------------------------------------------------------ */
-
-static uint64_t size_of_message(uint64_t data, uint64_t term, uint64_t receiver)
-{
-	struct pt_regs ctx = {.di = PROCESS, .si = receiver, .cx = MESSAGE, .r8 = term};
-	unsigned int n = 0;
-
-	host_put_u64(MESSAGE + 8, data);
-	while (event(n))
-		n++;
-	event_queue_proc_message(&ctx);
-	assert_int_equal(event(n)->kind, EVENT_MESSAGE_SEND);
-	assert_int_equal(event(n + 1)->kind, EVENT_MESSAGE_QUEUED);
-	assert_true(event(n)->values[1] == event(n + 1)->values[1]);
-	assert_int_equal(event(n + 1)->values[0], EPID);
-	return event(n)->values[1];
-}
-
-static void sizes(void **unused)
-{
-	struct pt_regs alloc = {.di = OTHER, .cx = 17};
-
-	(void)unused;
-	assert_int_equal(size_of_message(0, ATOM(1), OTHER), 0);
-	host_put_u64(MESSAGE + 40 + 32, 5); /* used_size of a fragment in the message */
-	assert_int_equal(size_of_message(1, HEAP | 2, OTHER), 5);
-	host_put_u64(HEAP + 32, 6); /* of a fragment of its own */
-	assert_int_equal(size_of_message(HEAP, HEAP | 2, OTHER), 6);
-	event_alloc_message(&alloc);
-	assert_int_equal(size_of_message(0, HEAP | 1, OTHER), 17);
-	/* Once only; and not for another receiver. */
-	assert_true(size_of_message(0, HEAP | 1, OTHER) == EVENT_UNKNOWN);
-	event_alloc_message(&alloc);
-	assert_int_equal(size_of_message(0, HEAP | 1, PROCESS), 0); /* to itself */
 }
 
 /* ---- garbage collection -------------------------------------------------------------------- */
@@ -527,17 +448,6 @@ static void cut_by_a_slice(void **unused)
 	assert_non_null(event(0));
 }
 
-/* The size of a message that was seen being made before is not that of one that is queued now. */
-static void cut_message(void **unused)
-{
-	struct pt_regs alloc = {.di = OTHER, .cx = 17};
-
-	(void)unused;
-	event_alloc_message(&alloc);
-	switches.epoch[EVENT_MESSAGE_SEND]++;
-	assert_true(size_of_message(0, HEAP | 1, OTHER) == EVENT_UNKNOWN);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -548,11 +458,8 @@ int main(void)
 		EVENT_TEST(filters),
 		EVENT_TEST(filters_by_name),
 		EVENT_TEST(filters_by_call),
-		EVENT_TEST(filters_of_messages),
-		EVENT_TEST(sizes),
 		EVENT_TEST(collections_are_told),
 		EVENT_TEST(cut_by_a_slice),
-		EVENT_TEST(cut_message),
 		EVENT_TEST(reclaimed_by_dirty_ones),
 		EVENT_TEST(reclaimed_unknown),
 	};

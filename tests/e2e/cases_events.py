@@ -23,7 +23,8 @@ def watched(ctx, kinds, *question, args=()):
 
 
 def of(events, kind, **fields):
-    return [e for e in events if e["kind"] == kind and all(e[k] == v for k, v in fields.items())]
+    return [e for e in events
+            if kind in (None, e.get("kind")) and all(e[k] == v for k, v in fields.items())]
 
 
 @case("messages: as many as were sent, of the right size, between the right processes")
@@ -51,6 +52,44 @@ def aliases(ctx):
     check_equal([e["alias"] for e in sent], [truth["alias"]] * truth["count"], "aliases")
     received = of(events, "message_receive", pid=truth["owner"])
     check_equal([e["from"] for e in received], [truth["sender"]] * truth["count"], "received")
+
+
+@case("calls of a server: each message that the node's own trace says was sent and came")
+def calls(ctx):
+    watch = Watch(ctx, ctx.node, "-e", "message")
+    truth = ctx.node.ask("calls", "run", 100)
+    # What the coordinator says to them, and what of the trace they send themselves.
+    events, others = watch.events(), set(truth["others"])
+    others |= {e["alias"] for e in of(events, "message_send") if e["to"] in others} - {None}
+    events = [e for e in events if not {e.get("to"), e.get("from")} & others]
+    on_heap, off_heap, own, late = truth["clients"]
+    owners, compared = {}, 0
+    for pid in (truth["server"], *truth["clients"]):
+        sent = [t for t in truth["sent"] if t["pid"] == pid and not {t["to"], t["alias"]} & others]
+        found = of(events, "message_send", pid=pid)
+        check_equal(len(found), len(sent), f"messages that {pid} sent")
+        for e, t in zip(found, sent):
+            owners.setdefault(e["alias"], e["to"])
+            # Room for those that are kept off heap is made where it cannot be seen.
+            size = None if e["to"] == off_heap else t["size"]
+            check_equal((e["alias"], e["to"], e["size"]),
+                        (t["alias"], t["to"] or owners[t["alias"]], size), f"{t}")
+            compared += 3
+        came = [t for t in truth["received"] if t["pid"] == pid]
+        queued = of(events, "message_queued", pid=pid)
+        taken = of(events, "message_receive", pid=pid)
+        if pid == late:
+            # The replies: dropped when it looks at them, as it does not wait any more.
+            check_equal((len(queued), len(came), len(taken)), (truth["count"], 0, 0), "too late")
+            continue
+        check_equal((len(queued), len(taken)), (len(came),) * 2, f"messages that came to {pid}")
+        if pid != off_heap:
+            check_equal(sorted(e["size"] for e in queued), sorted(t["size"] for t in came), pid)
+        compared += 2 * len(came)
+    check_equal(set(owners.values()), {truth["server"], *truth["clients"]}, "receivers")
+    check_equal([len(of(events, "message_queued", pid=p)) for p in truth["clients"]],
+                [truth["count"]] * 4, "replies, and messages to itself")
+    print(f"{compared} facts of {len(events)} events compared")
 
 
 @case("messages to another node: to names and to pids")

@@ -9,7 +9,8 @@ from harness import CASES, case, check, check_equal
 
 BOTH = ("gc_minor_start,gc_minor_end,gc_major_start,gc_major_end,process_spawn,process_hibernate,"
         "message_receive,port_open,port_command,port_control")
-AGAIN = ("messages", "aliases", "remote", "spawns", "hibernations", "collections", "ports", "stacks", "reclaimed",
+AGAIN = ("messages", "aliases", "calls", "remote", "spawns", "hibernations", "collections", "ports", "stacks",
+         "reclaimed",
          "one_process", "capture", "storm", "node_exits", "killed")
 
 
