@@ -78,8 +78,7 @@ static void write_bash_values(FILE *f, const struct command *c)
 		fprintf(f, "\t%s:--%s", c->name, row->long_name);
 		if (row->short_name)
 			fprintf(f, " | %s:-%c", c->name, row->short_name);
-		if (row->values)
-			row->values(&words, c);
+		option_words(row, c, &words);
 		if (option_word(row) == WORD_FILE)
 			fputs(") compopt -o default; return ;;\n", f);
 		else if (words.len)
@@ -163,8 +162,7 @@ static void write_zsh_option(FILE *f, const struct option_row *row, const struct
 	fputc('[', f);
 	write_quoted(f, row->help, "'\\''", "[]:");
 	fputc(']', f);
-	if (row->values)
-		row->values(&words, c);
+	option_words(row, c, &words);
 	if (option_word(row) == WORD_FILE)
 		fprintf(f, ":%s:_files", row->arg);
 	else if (words.len)
@@ -232,8 +230,7 @@ static void write_fish_option(FILE *f, const struct option_row *row, const struc
 	if (row->short_name)
 		fprintf(f, " -s %c", row->short_name);
 	fprintf(f, " -l %s", row->long_name);
-	if (row->values)
-		row->values(&words, c);
+	option_words(row, c, &words);
 	if (option_word(row) == WORD_FILE)
 		fputs(" -r -F", f);
 	else if (words.len)

@@ -100,14 +100,11 @@ void help_option_text(struct strbuf *out, const struct option_row *row,
 	const char *fallback = row->fallback;
 
 	strbuf_addstr(out, row->help);
-	if (row->values) {
-		row->values(&values, command);
-		strbuf_addstr(out, ":");
-		for (const char *p = values.buf; *p; p++) {
-			if (*p == ' ' && p != values.buf)
-				strbuf_addch(out, ',');
-			strbuf_addch(out, *p);
-		}
+	option_words(row, command, &values);
+	for (const char *p = values.buf; values.len && *p; p++) {
+		if (*p == ' ')
+			strbuf_addch(out, p == values.buf ? ':' : ',');
+		strbuf_addch(out, *p);
 	}
 	if (row == &option_rows[OPTION_EVENTS] && command && command->event_default)
 		fallback = command->event_default;

@@ -21,22 +21,41 @@
 
 #define OPTIONS_MAX_FREQ 4999u
 
+enum option_type {
+	OPTION_FLAG,	/* bool; takes no value */
+	OPTION_TEXT,	/* const char *, as it stands; not empty */
+	OPTION_NUMBER,	/* unsigned int */
+	OPTION_TIME,	/* uint64_t, ns */
+	OPTION_PERCENT, /* double */
+	OPTION_CHOICE,	/* an enum: which of its words */
+	OPTION_NAME,	/* const char *: one of its words */
+	OPTION_OWN,	/* set() */
+};
+
 struct option_row {
 	char short_name; /* 0 = none */
 	const char *long_name;
 	const char *arg;      /* name of the value in help; NULL = takes none */
 	const char *help;     /* one line, lower case, no full stop */
 	const char *fallback; /* default, as shown in help; NULL = none to show */
-	/* Adds the words that the value may be, with a space before each; NULL = free text. */
+	enum option_type type;
+	size_t member;	  /* where the value goes: offset in struct options */
+	const char *want; /* what a value must be; NULL = it can always be, or there are words */
+	unsigned int min, max;		     /* OPTION_NUMBER; min of OPTION_PERCENT: 1 = not 0 */
+	const char *(*word)(unsigned int i); /* the words that it may be; NULL behind the last */
+	/* Adds words that depend on the command, with a space before each. */
 	void (*values)(struct strbuf *out, const struct command *command);
-	/* Where the value goes as it stands: offset of a const char * in struct options, or of a
-	 * bool if the option takes no value.  Not used if there is set(). */
-	size_t member;
-	/* value is NULL if the option takes none. */
-	int (*set)(struct options *opt, const char *value, struct error *err);
+	int (*set)(struct options *opt, const char *value, struct error *err); /* OPTION_OWN */
 };
 
 extern const struct option_row option_rows[NR_OPTIONS]; /* index = enum option_id */
+
+/* Adds the words that the value may be, with a space before each; none = free text. */
+void option_words(const struct option_row *row, const struct command *command, struct strbuf *out);
+/* Usage error: the value is not what the row wants; -EINVAL. */
+int option_bad_value(const struct option_row *row, const char *value, struct error *err);
+/* Digits only, at most nine. */
+bool option_parse_number(const char *text, unsigned int min, unsigned int max, unsigned int *out);
 
 /* True if the command takes the option. */
 bool option_is_of(const struct command *command, enum option_id id);

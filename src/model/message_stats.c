@@ -2,7 +2,6 @@
 /* See message_stats.h. */
 #include "model/message_stats.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,17 +18,6 @@ static const char *const by_names[NR_MESSAGE_ROWS] = {
 const char *message_rows_name(enum message_rows by)
 {
 	return (unsigned int)by < NR_MESSAGE_ROWS ? by_names[by] : "unknown";
-}
-
-int message_rows_parse(const char *text, enum message_rows *by)
-{
-	for (int i = 0; i < NR_MESSAGE_ROWS; i++) {
-		if (strcmp(text, by_names[i]) == 0) {
-			*by = (enum message_rows)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
 }
 
 static void add_counts(struct message_counts *c, uint64_t words)

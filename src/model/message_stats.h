@@ -47,9 +47,8 @@ enum message_rows {
 	NR_MESSAGE_ROWS
 };
 
-/* "pair", "sender", "receiver"; 0 or -EINVAL. */
+/* "pair", "sender", "receiver" */
 const char *message_rows_name(enum message_rows by);
-int message_rows_parse(const char *text, enum message_rows *by);
 
 /* From or to whom. */
 enum message_end_type {

@@ -2,7 +2,6 @@
 /* See process_group.h. */
 #include "model/process_group.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -20,17 +19,6 @@ static const char *const by_names[NR_PROCESS_GROUP_BY] = {
 const char *process_group_by_name(enum process_group_by by)
 {
 	return (unsigned int)by < NR_PROCESS_GROUP_BY ? by_names[by] : "unknown";
-}
-
-int process_group_by_parse(const char *text, enum process_group_by *by)
-{
-	for (int i = 0; i < NR_PROCESS_GROUP_BY; i++) {
-		if (strcmp(text, by_names[i]) == 0) {
-			*by = (enum process_group_by)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
 }
 
 void process_groups_open(struct process_groups *g, const struct names *names,

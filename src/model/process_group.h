@@ -68,8 +68,7 @@ void process_group_text(const struct process_groups *g, uint32_t group, struct s
 /* Registered name, else label, else initial call of a process; nothing if it has none of them. */
 void process_group_name_of(const struct names *names, uint32_t process, struct strbuf *out);
 
-/* "name", "process", "initial-call", "function"; 0 or -EINVAL. */
+/* "name", "process", "initial-call", "function" */
 const char *process_group_by_name(enum process_group_by by);
-int process_group_by_parse(const char *text, enum process_group_by *by);
 
 #endif

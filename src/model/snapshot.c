@@ -2,7 +2,6 @@
 /* See snapshot.h: the end of a snapshot, look-ups in it, and the texts of the enums. */
 #include "model/snapshot.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,15 +107,4 @@ const char *frame_kind_name(enum frame_kind kind)
 const char *snapshot_by_name(enum snapshot_by by)
 {
 	return (unsigned int)by < ARRAY_SIZE(by_names) ? by_names[by] : "unknown";
-}
-
-int snapshot_by_parse(const char *text, enum snapshot_by *by)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(by_names); i++) {
-		if (strcmp(text, by_names[i]) == 0) {
-			*by = (enum snapshot_by)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
 }

@@ -119,6 +119,5 @@ const char *sample_kind_title(enum sample_kind kind); /* for people */
 const char *sample_status_name(enum sample_status status);
 const char *frame_kind_name(enum frame_kind kind);
 const char *snapshot_by_name(enum snapshot_by by);
-int snapshot_by_parse(const char *text, enum snapshot_by *by); /* 0 or -EINVAL */
 
 #endif

@@ -343,6 +343,41 @@ static void every_row_is_complete_and_unique(void **state)
 	}
 }
 
+/* An option with words takes each of them, and nothing else. */
+static void every_word_is_taken(void **state)
+{
+	unsigned int nr = 0;
+
+	UNUSED(state);
+	for (int id = 0; id < NR_OPTIONS; id++) {
+		const struct option_row *row = &option_rows[id];
+		struct command taker = {.name = "taker", .args = "", .options = 1ull << id};
+		struct parsed p;
+		char line[128];
+
+		assert_int_equal(row->word != NULL,
+				 row->type == OPTION_CHOICE || row->type == OPTION_NAME);
+		for (unsigned int i = 0; row->word && row->word(i); i++, nr++) {
+			const char *at = (const char *)&p.opt + row->member;
+
+			snprintf(line, sizeof(line), "--%s=%s", row->long_name, row->word(i));
+			parse(&p, &taker, line);
+			assert_int_equal(p.rc, 0);
+			if (row->type == OPTION_CHOICE)
+				assert_int_equal(*(const unsigned int *)at, i);
+			else
+				assert_string_equal(*(const char *const *)at, row->word(i));
+		}
+		if (!row->word)
+			continue;
+		snprintf(line, sizeof(line), "--%s=unknown", row->long_name);
+		parse(&p, &taker, line);
+		assert_int_equal(p.rc, -EINVAL);
+		assert_non_null(strstr(p.err.msg, "is not one of "));
+	}
+	assert_true(nr >= 20);
+}
+
 /* Every option can be given, and then says so. */
 static void every_option_parses(void **state)
 {
@@ -421,6 +456,7 @@ int main(void)
 		cmocka_unit_test(nearest_counts_swaps_as_one),
 		cmocka_unit_test(commands_are_found_by_unambiguous_prefix),
 		cmocka_unit_test(every_row_is_complete_and_unique),
+		cmocka_unit_test(every_word_is_taken),
 		cmocka_unit_test(every_option_parses),
 		cmocka_unit_test(help_is_wrapped),
 	};

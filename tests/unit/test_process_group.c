@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* model/process_group: who belongs together, and what that is called. */
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -157,20 +156,6 @@ static void too_many(void **state)
 	process_groups_close(&g);
 }
 
-static void words(void **state)
-{
-	enum process_group_by by;
-
-	(void)state;
-	for (int i = 0; i < NR_PROCESS_GROUP_BY; i++) {
-		assert_int_equal(process_group_by_parse(
-					 process_group_by_name((enum process_group_by)i), &by),
-				 0);
-		assert_int_equal(by, i);
-	}
-	assert_int_equal(process_group_by_parse("names", &by), -EINVAL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,7 +164,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(by_initial_call, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(by_function, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(too_many, set_up, tear_down),
-		cmocka_unit_test(words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

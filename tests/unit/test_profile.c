@@ -268,8 +268,6 @@ static void test_facts(void **state)
 
 static void test_enum_texts(void **state)
 {
-	enum snapshot_by by;
-
 	UNUSED(state);
 	assert_string_equal(sample_kind_name(SAMPLE_GC), "gc");
 	assert_string_equal(sample_kind_title(SAMPLE_GC), "GC");
@@ -279,12 +277,7 @@ static void test_enum_texts(void **state)
 	assert_string_equal(sample_status_name(SAMPLE_STATUS_BAD_BOUNDS), "bad_bounds");
 	for (int i = 0; i <= FRAME_STATE; i++)
 		assert_string_not_equal(frame_kind_name((enum frame_kind)i), "unknown");
-	for (int i = SNAPSHOT_BY_NAME; i <= SNAPSHOT_BY_NONE; i++) {
-		assert_int_equal(snapshot_by_parse(snapshot_by_name((enum snapshot_by)i), &by), 0);
-		assert_int_equal(by, i);
-	}
 	assert_string_equal(snapshot_by_name(SNAPSHOT_BY_INITIAL_CALL), "initial-call");
-	assert_int_equal(snapshot_by_parse("pid", &by), -EINVAL);
 }
 
 /* ---- what is wrong or too much --------------------------------------------------------------- */
