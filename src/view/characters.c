@@ -84,6 +84,24 @@ size_t characters_width(const char *text, size_t len)
 	return width;
 }
 
+size_t characters_cut(const char *text, size_t len, size_t width)
+{
+	bool after_one = false;
+	struct character c;
+	size_t i = 0;
+
+	while (i < len) {
+		size_t size = character_next(text + i, len - i, after_one, &c);
+
+		if (c.width > width)
+			break;
+		width -= c.width;
+		after_one |= c.width > 0;
+		i += size;
+	}
+	return i;
+}
+
 static bool is_plain(const char *text, size_t len, bool keep_lines)
 {
 	for (size_t i = 0; i < len; i++) {

@@ -30,6 +30,9 @@ size_t character_next(const char *text, size_t len, bool after_one, struct chara
 /* Columns that a text takes. */
 size_t characters_width(const char *text, size_t len);
 
+/* Bytes of the longest start of a text that takes at most `width` columns. */
+size_t characters_cut(const char *text, size_t len, size_t width);
+
 /* Replaces what may not be shown; keep_lines: newlines stay. */
 void characters_clean(struct strbuf *text, bool keep_lines);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "view/characters.h"
 
 #define ROW(p) ((const struct process_row *)(p))
 
@@ -35,16 +36,12 @@ static void add_count(struct strbuf *out, double n)
 
 static void add_text(struct strbuf *out, const char *text, size_t len, unsigned int max)
 {
-	size_t width = 0, i = 0;
-
-	for (; i < len; i++) {
-		width += ((unsigned char)text[i] & 0xc0) != 0x80;
-		if (max && width >= max && table_text_width(text, len) > max)
-			break;
+	if (!max || characters_width(text, len) <= max) {
+		strbuf_add(out, text, len);
+		return;
 	}
-	strbuf_add(out, text, i);
-	if (i < len)
-		strbuf_addstr(out, "\xe2\x80\xa6");
+	strbuf_add(out, text, characters_cut(text, len, max - 1));
+	strbuf_addstr(out, "\xe2\x80\xa6");
 }
 
 static void add_cell(struct strbuf *out, const void *row, const void *vctx,

@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "base/strbuf.h"
 #include "base/xalloc.h"
+#include "names/utf8.h"
 #include "view/characters.h"
 
 #define BLOCK_LEFT  0x2590u /* minus n: the left n eighths; n = 8 is the whole block */
@@ -238,8 +239,14 @@ void screen_text_right(struct screen *s, unsigned row, unsigned column, unsigned
 void screen_fill(struct screen *s, unsigned row, unsigned column, unsigned width,
 		 enum screen_style style, uint32_t c)
 {
-	struct character one = {c, 1};
+	struct character one;
+	struct strbuf text = STRBUF_INIT;
 
+	utf8_add(&text, c);
+	character_next(text.buf, text.len, false, &one);
+	strbuf_free(&text);
+	if (one.width != 1)
+		one = (struct character){'?', 1};
 	width = clip(s, row, column, width);
 	for (unsigned i = 0; i < width; i++)
 		put_shown(s, row, column + i, style, &one);

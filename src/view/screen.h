@@ -89,7 +89,7 @@ unsigned screen_textf(struct screen *s, unsigned row, unsigned column, unsigned 
 void screen_text_right(struct screen *s, unsigned row, unsigned column, unsigned width,
 		       enum screen_style style, const char *text, size_t len);
 
-/* `width` times the character c, 0 < c < 0x7f or one of a single column. */
+/* `width` times a character of one column. */
 void screen_fill(struct screen *s, unsigned row, unsigned column, unsigned width,
 		 enum screen_style style, uint32_t c);
 /* The style alone, of what stands there. */

@@ -43,14 +43,6 @@ void screen_write_text(const struct screen *s, FILE *f)
 
 /* ---- escape sequences --------------------------------------------------------------------- */
 
-/* Styles that look the same are one: less is written. */
-static bool look_alike(const struct screen_cell *a, const struct screen_cell *b)
-{
-	return memcmp(screen_look(a->style), screen_look(b->style), sizeof(struct screen_look)) ==
-		       0 &&
-	       a->ground == b->ground;
-}
-
 static void add_attributes(struct strbuf *out, unsigned attributes)
 {
 	if (attributes & LOOK_BOLD)
@@ -63,48 +55,50 @@ static void add_attributes(struct strbuf *out, unsigned attributes)
 		strbuf_addstr(out, ";7");
 }
 
-static void add_look(struct strbuf *out, const struct screen_cell *cell, bool color)
+/* The sequence that turns what stands before it into the look of the cell. */
+static void make_look(struct strbuf *out, const struct screen_cell *cell, bool color)
 {
 	const struct screen_look *look = screen_look(cell->style);
 	int16_t ground = cell->ground ? screen_look(cell->ground)->of_256.ink : look->of_256.ground;
 
+	strbuf_reset(out);
 	strbuf_addstr(out, "\033[0");
-	if (!color) {
-		add_attributes(out, look->plain_attributes);
-	} else {
-		add_attributes(out, look->color_attributes);
-		if (look->of_256.ink >= 0)
-			strbuf_addf(out, ";38;5;%d", look->of_256.ink);
-		if (ground >= 0)
-			strbuf_addf(out, ";48;5;%d", ground);
-	}
+	add_attributes(out, color ? look->color_attributes : look->plain_attributes);
+	if (color && look->of_256.ink >= 0)
+		strbuf_addf(out, ";38;5;%d", look->of_256.ink);
+	if (color && ground >= 0)
+		strbuf_addf(out, ";48;5;%d", ground);
 	strbuf_addch(out, 'm');
 }
 
 void screen_write_ansi(const struct screen *s, FILE *f)
 {
-	const struct screen_cell plain = {.style = SCREEN_PLAIN};
-	struct strbuf line = STRBUF_INIT;
+	struct strbuf line = STRBUF_INIT, look = STRBUF_INIT, next = STRBUF_INIT;
 
 	for (unsigned row = 0; row < screen_rows(s); row++) {
-		const struct screen_cell *before = &plain;
-
 		strbuf_reset(&line);
+		strbuf_reset(&look);
+		strbuf_addstr(&look, "\033[0m");
 		for (unsigned column = 0; column < screen_columns(s); column++) {
 			const struct screen_cell *cell = screen_at(s, row, column);
 
 			if (!cell->width)
 				continue;
-			if (!look_alike(cell, before))
-				add_look(&line, cell, screen_color(s));
+			make_look(&next, cell, screen_color(s));
+			if (strcmp(look.buf, next.buf) != 0) {
+				strbuf_add(&line, next.buf, next.len);
+				strbuf_reset(&look);
+				strbuf_add(&look, next.buf, next.len);
+			}
 			add_cell(&line, cell);
-			before = cell;
 		}
-		if (!look_alike(before, &plain))
+		if (strcmp(look.buf, "\033[0m") != 0)
 			strbuf_addstr(&line, "\033[0m");
 		strbuf_addch(&line, '\n');
 		fwrite(line.buf, 1, line.len, f);
 	}
+	strbuf_free(&next);
+	strbuf_free(&look);
 	strbuf_free(&line);
 }
 
@@ -287,9 +281,12 @@ void screen_write_svg(const struct screen *s, FILE *f)
 		"viewBox=\"0 0 %.0f %u\">\n",
 		width, height, width, height);
 	fprintf(f, "<style>text{font:14px ui-monospace,\"SF Mono\",Menlo,Consolas,"
-		   "\"DejaVu Sans Mono\",monospace;white-space:pre}</style>\n");
-	fprintf(f, "<rect width=\"%.0f\" height=\"%u\" rx=\"8\" fill=\"#%06x\"/>\n", width, height,
-		PAPER);
+		   "\"DejaVu Sans Mono\",monospace;white-space:pre}"
+		   "rect{shape-rendering:crispEdges}</style>\n");
+	fprintf(f,
+		"<rect width=\"%.0f\" height=\"%u\" rx=\"8\" style=\"shape-rendering:auto\" "
+		"fill=\"#%06x\"/>\n",
+		width, height, PAPER);
 	for (unsigned row = 0; row < screen_rows(s); row++) {
 		each_run(s, f, row, write_grounds);
 		each_run(s, f, row, write_texts);

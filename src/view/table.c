@@ -10,17 +10,13 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
+#include "view/characters.h"
 
 #define TABLE_MAX_COLUMNS 64
 
 size_t table_text_width(const char *text, size_t len)
 {
-	size_t width = 0;
-
-	/* Continuation bytes of UTF-8 take no room of their own. */
-	for (size_t i = 0; i < len; i++)
-		width += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return width;
+	return characters_width(text, len);
 }
 
 static bool is_called(const char *called, const char *name, size_t len)
@@ -170,37 +166,9 @@ int table_order(const struct table *t, const struct table_options *o, size_t **o
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Bytes of a character that turns the direction of what follows on a terminal, or breaks the line:
- * U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069.  0 = none. */
-static size_t is_turning(const unsigned char *s, size_t len)
-{
-	if (len >= 2 && s[0] == 0xd8 && s[1] == 0x9c)
-		return 2;
-	if (len < 3 || s[0] != 0xe2)
-		return 0;
-	if (s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xa8 && s[2] <= 0xae)))
-		return 3;
-	return s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9 ? 3 : 0;
-}
-
 void table_clean_text(struct strbuf *text, bool keep_lines)
 {
-	size_t len = 0;
-
-	for (size_t i = 0; i < text->len;) {
-		const unsigned char *c = (const unsigned char *)text->buf + i;
-		size_t size = is_turning(c, text->len - i);
-		bool control = (*c < 0x20 && !(keep_lines && *c == '\n')) || *c == 0x7f;
-
-		/* U+0080 to U+009F: control characters, too (CSI is one of them). */
-		if (*c == 0xc2 && i + 1 < text->len && (c[1] & 0xe0) == 0x80)
-			size = 2;
-		text->buf[len++] = control || size ? '?' : text->buf[i];
-		i += size ? size : 1;
-	}
-	if (len < text->len) /* never true of the shared empty string */
-		text->buf[len] = '\0';
-	text->len = len;
+	characters_clean(text, keep_lines);
 }
 
 /* The text of a cell; line 0 is the heading. */

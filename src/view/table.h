@@ -3,8 +3,8 @@
  * Text tables.  A kind of row has a registry of columns, one row of the registry for each; what
  * is shown, and in which order, the user chooses by their names.
  *
- * Cells may hold anything that was read from a node: control characters (escape sequences of
- * terminals above all) and characters that turn the direction of text are shown as '?'.
+ * Cells may hold anything that was read from a node: what a terminal must not see of them (escape
+ * sequences above all) is shown as '?', see characters.h.
  */
 #ifndef EBEAM_VIEW_TABLE_H
 #define EBEAM_VIEW_TABLE_H
@@ -63,11 +63,10 @@ int table_order(const struct table *t, const struct table_options *o, size_t **o
  * them. */
 int table_write(FILE *f, const struct table *t, const struct table_options *o, struct error *err);
 
-/* What a terminal must not see of a text that came from a node is '?', as in the cells of tables;
- * keep_lines: newlines stay.  For all text for people that is not in a table. */
+/* The same for all text for people that is not in a table; keep_lines: newlines stay. */
 void table_clean_text(struct strbuf *text, bool keep_lines);
 
-/* Columns that a text takes on a terminal, one for each character. */
+/* Columns that a text takes on a terminal. */
 size_t table_text_width(const char *text, size_t len);
 
 #endif

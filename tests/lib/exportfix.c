@@ -13,8 +13,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-
-#define GOLDEN_DIR "tests/golden/export/"
+#include "lib/golden.h"
 
 static void add_meta(struct snapfix *f)
 {
@@ -109,25 +108,9 @@ struct output exportfix_write_diff(const char *format, const struct diff *d)
 
 void exportfix_check_golden(const char *name, const struct output *o)
 {
-	char *path = xasprintf(GOLDEN_DIR "%s.exp", name), *want;
-	FILE *f;
-	size_t n;
+	char *path = xasprintf("export/%s.exp", name);
 
-	if (getenv("REGOLDEN")) {
-		f = fopen(path, "w");
-		assert_non_null(f);
-		assert_int_equal(fwrite(o->bytes, 1, o->size, f), o->size);
-		assert_int_equal(fclose(f), 0);
-	}
-	f = fopen(path, "r");
-	if (!f)
-		fail_msg("cannot read %s: run the tests in the root of the repository", path);
-	want = xmalloc(o->size + 1);
-	n = fread(want, 1, o->size + 1, f);
-	if (n != o->size || memcmp(want, o->bytes, n) != 0)
-		fail_msg("%s differs from:\n%s", path, o->bytes);
-	fclose(f);
-	free(want);
+	golden_check(path, o->bytes, o->size);
 	free(path);
 }
 

@@ -199,22 +199,25 @@ static void cells_cannot_talk_to_the_terminal(void **state)
 	free(text);
 }
 
-/* Every character is either shown as it is or as one '?'. */
+/* Characters that act, or cannot be seen, are one '?'; the others stay, if they are any. */
 static void texts_cannot_turn_the_direction(void **state)
 {
 	static const struct {
 		uint32_t first, last;
-	} turning[] = {{0, 9},		 {11, 31},	   {0x7f, 0x9f},    {0x61c, 0x61c},
-		       {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+	} acting[] = {{0, 9},		{11, 31},	  {0x7f, 0x9f},	    {0xad, 0xad},
+		      {0x600, 0x605},	{0x61c, 0x61c},	  {0x6dd, 0x6dd},   {0x70f, 0x70f},
+		      {0x890, 0x891},	{0x8e2, 0x8e2},	  {0x180e, 0x180e}, {0x200b, 0x200f},
+		      {0x2028, 0x202e}, {0x2060, 0x2064}, {0x2066, 0x206f}};
+	size_t unknown = 0;
 	struct strbuf text = STRBUF_INIT, raw = STRBUF_INIT;
 
 	UNUSED(state);
 	table_clean_text(&text, true); /* nothing */
 	for (uint32_t c = 0; c < 0x3000; c++) {
-		bool turns = false;
+		bool acts = false;
 
-		for (size_t i = 0; i < ARRAY_SIZE(turning); i++)
-			turns |= c >= turning[i].first && c <= turning[i].last;
+		for (size_t i = 0; i < ARRAY_SIZE(acting); i++)
+			acts |= c >= acting[i].first && c <= acting[i].last;
 		strbuf_reset(&raw);
 		strbuf_addch(&raw, 'a');
 		utf8_add(&raw, c);
@@ -222,14 +225,20 @@ static void texts_cannot_turn_the_direction(void **state)
 		strbuf_reset(&text);
 		strbuf_add(&text, raw.buf, raw.len);
 		table_clean_text(&text, true);
-		assert_string_equal(text.buf, turns ? "a?b" : raw.buf);
+		if (!acts && strcmp(text.buf, "a\xef\xbf\xbd"
+					      "b") == 0)
+			unknown++;
+		else
+			assert_string_equal(text.buf, acts ? "a?b" : raw.buf);
 	}
-	/* Cut characters stay what they are. */
+	assert_in_range(unknown, 1, 1200); /* of them not yet assigned: fewer from year to year */
+	/* Cut characters are none. */
 	for (size_t len = 1; len < 3; len++) {
 		strbuf_reset(&text);
 		strbuf_add(&text, "\xe2\x80\xae", len);
 		table_clean_text(&text, false);
-		assert_int_equal(text.len, len);
+		assert_string_equal(text.buf,
+				    len == 1 ? "\xef\xbf\xbd" : "\xef\xbf\xbd\xef\xbf\xbd");
 	}
 	strbuf_reset(&text);
 	strbuf_addstr(&text, "a\nb");
@@ -241,12 +250,15 @@ static void texts_cannot_turn_the_direction(void **state)
 
 static void characters_count_not_bytes(void **state)
 {
-	static const struct fruit words[] = {{"\xc3\xa4pfel", 1}, {"birne", 22}};
+	static const struct fruit words[] = {
+		{"\xc3\xa4pfel", 1}, {"birne", 22}, {"\xe6\xa2\xa8", 3}};
 	struct table t = fruit_table(words, ARRAY_SIZE(words));
 	char *text = written(&t, &(struct table_options){0});
 
 	UNUSED(state);
-	assert_string_equal(text, "NAME   WEIGHT\n\xc3\xa4pfel      1g\nbirne     22g\n");
+	assert_string_equal(
+		text,
+		"NAME   WEIGHT\n\xc3\xa4pfel      1g\nbirne     22g\n\xe6\xa2\xa8         3g\n");
 	free(text);
 }
 

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What unit tests write, compared with a file byte for byte.  Asserts (cmocka). */
+#ifndef EBEAM_TESTS_GOLDEN_H
+#define EBEAM_TESTS_GOLDEN_H
+
+#include <stddef.h>
+
+/* `path` is below tests/golden; REGOLDEN=1 in the environment writes the file anew. */
+void golden_check(const char *path, const char *bytes, size_t size);
+
+#endif
