@@ -12,6 +12,7 @@
 
 #include "base/strbuf.h"
 #include "cmd/command.h"
+#include "cmd/command_texts.h"
 #include "cmd/options.h"
 #include "model/message_stats.h"
 #include "model/spawn_stats.h"
@@ -104,8 +105,7 @@ const struct command commands[] = {
 			"  ebeam report busy.ebeam -f text -n 30\n"
 			"  ebeam report busy.ebeam --by process --lines -o busy.svg\n\n"
 			"--mode weighs the events of a capture that 'ebeam events --stack' wrote, "
-			"as "
-			"'ebeam record --mode' does.\n\n"
+			"as 'ebeam record --mode' does.\n\n"
 			"Without -o the result goes to a file beside the capture, whose name is "
 			"printed; text, folded and json go to standard output. A damaged or cut "
 			"capture is shown as far as it goes, with a warning and exit code 7. FILE "
@@ -279,11 +279,11 @@ const struct command commands[] = {
 			"  ebeam port --io -p 4711 -d 10 -o ports.ebeam; ebeam port --io -i "
 			"ports.ebeam\n\n"
 			"With --io -j, data has duration_ns, share_seen (the part that was "
-			"watched, "
-			"1 = all; counts are estimates of all), and arrays: ports (port, driver, "
-			"name, pid, owner, opened, stopped (in that time), in, out, control_bytes, "
-			"calls, busy, callbacks (calls of each)) and drivers (driver, ports, and "
-			"the same counts). in is null if it is not known.",
+			"watched, 1 = all; counts and sums are estimates of all), and arrays: "
+			"ports (port, driver, name, pid, owner, opened, stopped (in that time), "
+			"in, out, control_bytes, calls, busy, callbacks (calls of each)) and "
+			"drivers (driver, ports, and the same counts). in is null if it is not "
+			"known.",
 		.options = OPTIONS_LOOK | OPTIONS_TABLE | OPT(IO) | OPTIONS_PORT_IO,
 		.run = cmd_port,
 	},
@@ -344,29 +344,7 @@ const struct command commands[] = {
 		.name = "events",
 		.summary = "what happens in the VM, as a stream: processes, messages, GC, ports",
 		.args = "",
-		.description =
-			"One line for each event, as it happens: those of OTP's LTTng and DTrace "
-			"documentation, from a stock VM, by probes on its C functions. Ends after "
-			"-d, after -n events, at Ctrl-C or when the node exits.\n\n"
-			"  ebeam events -p rabbit@host -e gc -d 10\n"
-			"  ebeam events -p 4711 -e process_spawn,process_exit -j\n"
-			"  ebeam events -p 4711 -e message_send --process my_server --stack\n"
-			"  ebeam events -p 4711 -d 10 -o busy.ebeam\n"
-			"  ebeam events -i busy.ebeam -e gc\n"
-			"  ebeam events --list\n\n"
-			"--process, --initial-call, --from and --to choose in the node already, "
-			"which "
-			"saves what telling of other events costs. A name is followed: events are "
-			"those of who is registered by it at that time. An initial call is that "
-			"behind proc_lib, once it has begun.\n\n"
-			"-e takes names, groups (process, scheduler, message, gc, port, signal, "
-			"heap, long, alloc, copy, nif, dist, all) and names that end in *. With -j "
-			"each line is an object: the fields of the "
-			"event, and ts_ns (nanoseconds since 1970), cpu, kind, pid, "
-			"registered_name, label, os_tid, scheduler. -o FILE.ebeam keeps the events "
-			"and all names, for -i. The last line on standard error says how many "
-			"events were lost, if any; what a probe costs the node is paid for each "
-			"event, so ask for those that you need.",
+		.description = describe_events,
 		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(MAX_OVERHEAD) |
 			   OPT(DRY_RUN) | OPT(PROCESS) | OPT(INITIAL_CALL) | OPT(FROM) | OPT(TO) |
 			   OPT(STACK) | OPT(LIMIT) | OPT(JSON) | OPT(OUTPUT) | OPT(INPUT) |
@@ -377,52 +355,7 @@ const struct command commands[] = {
 		.name = "msg",
 		.summary = "who floods whom: messages by pair, bytes copied, mailboxes that grow",
 		.args = "",
-		.description =
-			"Counts every message that is sent, by sender and receiver, with the bytes "
-			"that were copied for it, and says which mailboxes grow: how long they "
-			"are, "
-			"how fast they grow, and when they will be full at this rate. Ends after "
-			"-d, at Ctrl-C or when the node exits.\n\n"
-			"  ebeam msg -p rabbit@host -d 10\n"
-			"  ebeam msg -p 4711 --rows receiver --by process -d 10\n"
-			"  ebeam msg -p 4711 --watch 2s -n 5\n"
-			"  ebeam msg -p 4711 -d 10 -o busy.ebeam\n"
-			"  ebeam msg -i busy.ebeam --rows sender -s bytes\n\n"
-			"--rows says what a row is: a pair, all that one sends, or all that one "
-			"gets. "
-			"--by says who is one: all of a name (the registered name, else the label, "
-			"else the initial call), each process, or all of an initial call. Rows "
-			"also "
-			"are ports, timers and other nodes: 'name at node' is a registered name "
-			"there, 'processes at node' is who was sent to by pid.\n\n"
-			"--from and --to leave out other messages where they are sent, which saves "
-			"what telling of them costs.\n\n"
-			"Mailboxes are listed that have 100 messages or more, or grew by as many, "
-			"or by 10 or more in more than half of the time, and whose process lives. "
-			"A mailbox has no limit in Erlang, so a choice is made here: it is full at "
-			"1,000,000 messages, or at 1 GiB copied for those in it, by their mean "
-			"size, whichever comes first; FULL IN is shown if that is within a day. "
-			"The length is read from the node when the answer is shown; of a capture "
-			"it is that after the last message that was seen. Growth counts from the "
-			"first message that was seen in the interval.\n\n"
-			"COPIED is what the VM copies to hand a message over, 8 bytes a word; "
-			"literals, binaries that are shared, and messages to oneself are not "
-			"copied. "
-			"It is not known of messages to other nodes, nor of those to aliases of "
-			"processes that keep messages off heap. -e "
-			"message_send,message_queued,message_receive also counts what is received, "
-			"which costs a second probe for each message. With -e message_queued alone "
-			"senders are pids, and what leaves the node is not counted.\n\n"
-			"With -j, data has duration_ns, share_seen (the part that was watched, 1 = "
-			"all; counts are estimates of all), by, rows_of, messages, bytes, "
-			"without_size (messages whose size is not known), overflows (what had to "
-			"be put under [others]), lost_mailboxes (messages to mailboxes of which no "
-			"length is kept), and arrays: rows (from, to, messages, messages_per_s, "
-			"bytes, bytes_per_s, without_size), mailboxes (pid, name, "
-			"message_queue_len, max_message_queue_len, growth, growth_per_s, full_in_s "
-			"(null: not within a day), queued, queued_bytes, received (null: not "
-			"watched)), nodes (node, messages); and size_words, a histogram of words "
-			"copied.",
+		.description = describe_msg,
 		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(MESSAGE_BY) | OPT(ROWS) |
 			   OPT(FROM) | OPT(TO),
 		.event_kinds = MESSAGE_KINDS,
@@ -433,33 +366,7 @@ const struct command commands[] = {
 		.name = "gc",
 		.summary = "pauses of garbage collection: how long, how often, whose",
 		.args = "",
-		.description =
-			"How long collections take (minor ones, major ones, those of dirty "
-			"schedulers), as histograms; and a table of whose they are: count, total, "
-			"longest and mean pause, words reclaimed, and the words of the heap after "
-			"the last one. "
-			"Ends after -d, at Ctrl-C or when the node exits, and then shows the "
-			"answer; --watch shows one for each interval.\n\n"
-			"  ebeam gc -p rabbit@host -d 10\n"
-			"  ebeam gc -p 4711 -d 10 --longer-than 1ms --by process\n"
-			"  ebeam gc -p 4711 -d 10 --by function -s max_ns\n"
-			"  ebeam gc -p 4711 --watch 2s --by initial-call\n"
-			"  ebeam gc -i busy.ebeam\n\n"
-			"--by name (registered name, else label, else initial call), process, "
-			"initial-call, or function: the one that ran into the collection, which "
-			"takes the stack of each and so costs more. --longer-than leaves out "
-			"shorter pauses where they happen, which saves the node and ebeam what "
-			"telling of them costs; totals are then those of the others. The time of "
-			"schedulers is what the normal ones have; collections on dirty schedulers "
-			"are not in that share. A major collection that follows a minor one for "
-			"want of room counts both and has the pause of both.\n\n"
-			"With -j, data has duration_ns, share_seen (1: all; else all counts and "
-			"sums are scaled by what was sampled), by, longer_than_ns, totals (as "
-			"rows, with dirty_ns and scheduler_percent), pauses (histograms: minor, "
-			"major, dirty), and rows: group, name (by process), minor, major, dirty, "
-			"total_ns, max_ns, mean_ns, reclaimed (words), reclaimed_unknown "
-			"(collections that did not tell), heap_after (words after the last one), "
-			"heap and old_heap (its parts), max_heap (the largest after one).",
+		.description = describe_gc,
 		.options = OPTIONS_EVENT_VIEW | OPT(GROUP_BY) | OPT(LONGER_THAN),
 		.run = cmd_gc,
 	},
@@ -467,28 +374,7 @@ const struct command commands[] = {
 		.name = "alloc",
 		.summary = "carriers of the allocators: got, given back, pooled, held",
 		.args = "",
-		.description =
-			"What the VM's allocators get from the system and give back to it, by "
-			"allocator: carriers for many blocks (mbcs) and for single large ones "
-			"(sbcs), those that go through the pool, how many a second, the sizes of "
-			"new ones, and what each allocator holds now, as 'ebeam mem' reads it. "
-			"Ends after -d, at Ctrl-C or when the node exits, and then shows the "
-			"answer; --watch shows one for each interval.\n\n"
-			"  ebeam alloc -p rabbit@host -d 10\n"
-			"  ebeam alloc -p 4711 --watch 2s -s delta\n"
-			"  ebeam alloc -i busy.ebeam\n\n"
-			"An allocator with much churn gets and returns carriers all the time: "
-			"larger carriers (+M) may help. DELTA is what it has more or less than "
-			"before, single blocks that changed their size included; if events were "
-			"sampled, by what the node has, and of a capture nothing. Who needed the "
-			"memory is told by 'ebeam events -e alloc --stack'.\n\n"
-			"With -j, data has duration_ns, share_seen (1: all; else all counts and "
-			"sums are scaled by what was sampled), sizes (a histogram of those "
-			"created, bytes), and rows: type, churn (a second), mbcs and sbcs "
-			"(created, created_bytes, destroyed, destroyed_bytes), resized, "
-			"grown_bytes, shrunk_bytes, pool_put, pool_put_bytes, pool_get, "
-			"pool_get_bytes, begin and now (what the node had and has; null of a "
-			"capture: mbcs, mbcs_bytes, sbcs, sbcs_bytes, pool, pool_bytes).",
+		.description = describe_alloc,
 		.options = OPTIONS_EVENT_VIEW,
 		.run = cmd_alloc,
 	},
@@ -496,49 +382,7 @@ const struct command commands[] = {
 		.name = "proc",
 		.summary = "who starts processes, how they end: rates, crashes, lifetimes",
 		.args = "",
-		.description =
-			"Counts every process that is started and every one that ends: by what it "
-			"runs, by who started it, by why it ended, with how long it lived. Storms "
-			"of "
-			"spawns and supervisors that restart the same crash again and again stand "
-			"first. Ends after -d, at Ctrl-C or when the node exits.\n\n"
-			"  ebeam proc -p rabbit@host -d 10\n"
-			"  ebeam proc -p 4711 --watch 2s\n"
-			"  ebeam proc -p 4711 -d 1m -s crashed\n"
-			"  ebeam proc -p 4711 -d 10 -o busy.ebeam\n"
-			"  ebeam proc -i busy.ebeam --by name\n\n"
-			"A crash is an exit for any reason but normal, shutdown and {shutdown, "
-			"...}; "
-			"processes that were killed or whose link broke are among them. Reasons "
-			"that "
-			"differ only in pids, references, ports, funs and numbers are one: these "
-			"are "
-			"written as <pid>, <ref>, <port>, <fun> and N.\n\n"
-			"--by says what a row is: all processes of an initial call (that behind "
-			"proc_lib), of a name, each process, or the function that was spawned. "
-			"What a "
-			"process of proc_lib runs is known once it has a name or exits; until then "
-			"it is one of proc_lib:init_p. LIVING are those that were started since "
-			"the "
-			"beginning and have not ended. Lifetimes are of processes whose start and "
-			"end were both seen.\n\n"
-			"'restart loop?' stands before who started three or more that crashed, and "
-			"as many in all. 'spawn storm' stands before who starts 10,000 processes a "
-			"second or more, for a second at least: servers start one for each "
-			"request, "
-			"and hundreds a second are no trouble, but so many take some percent of a "
-			"core for nothing but starting and ending. 'processes pile up' stands "
-			"before whose living processes became 1,000 more, if that is half of what "
-			"it started.\n\n"
-			"With -j, data has duration_ns, share_seen (the part that was watched, 1 = "
-			"all; counts are estimates of all), by, spawned, spawned_per_s, exited, "
-			"crashed, living (null: not all was seen), mean_lifetime_ns, "
-			"max_lifetime_ns, last_crash, links, unlinks, registered, unregistered, "
-			"overflows (what had to be put under [others]), not_followed (processes "
-			"too many to follow), and arrays: rows (group, and what is said of all), "
-			"parents (parent, the same of its processes, restart_loop, spawn_storm, "
-			"piles_up), reasons (reason, crash, exits), names (name, registered, "
-			"unregistered); and lifetime_ns, a histogram.",
+		.description = describe_proc,
 		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(GROUP_BY),
 		.event_kinds = SPAWN_KINDS,
 		.run = cmd_proc,
@@ -547,43 +391,7 @@ const struct command commands[] = {
 		.name = "sched",
 		.summary = "schedulers: how busy, how long processes wait to run, what runs long",
 		.args = "",
-		.description =
-			"How busy each scheduler is; how long processes wait in run queues, from "
-			"the moment when they are to run until they do; how long they run then "
-			"(slices), how many reductions they use and why they stop; whose the time "
-			"is; and the longest slices with their stacks, which finds NIFs that keep "
-			"a scheduler for too long. Ends after -d, at Ctrl-C or when the node "
-			"exits, "
-			"and then shows the answer; --watch shows one for each interval.\n\n"
-			"  ebeam sched -p rabbit@host -d 10\n"
-			"  ebeam sched -p 4711 -d 10 --longer-than 1ms\n"
-			"  ebeam sched -p 4711 --watch 2s --by process -s wait_ns -n 10\n"
-			"  ebeam sched -i busy.ebeam\n\n"
-			"The utilization of a normal scheduler is what scheduler:utilization/1 "
-			"says: the time when it does not wait for work, so ports, timers and the "
-			"VM's own work are in it, too; the event is where the VM changes "
-			"scheduler_wall_time, which need not be on. The column of processes is the "
-			"part with a process. Of a dirty scheduler both are the time with a "
-			"process. The time that spinning for work takes is none of it.\n\n"
-			"A process is to run when a message, a signal or a timer wakes it, when it "
-			"is new, and when it leaves a scheduler without waiting. Since when it is "
-			"not known of the rest (resumed ones, tasks of the system, and what was "
-			"before the start); those slices are counted. A slice ends to wait, "
-			"preempted (4000 reductions were used up), yielded (before that: it "
-			"yielded, a BIF trapped, or it was woken just then), to go to a dirty "
-			"scheduler, suspended, or as the process exits. --longer-than says which "
-			"slices are long (10ms): only of those a stack is taken, at their end. "
-			"With --process nothing is said of schedulers.\n\n"
-			"With -j, data has duration_ns, share_seen (1: all; else all counts are "
-			"scaled by what was sampled and times by what was watched; percentages "
-			"are of the time that was watched), by, utilization, schedulers (type, "
-			"scheduler, utilization, processes, slices), totals (as rows, with "
-			"unknown_waits and untracked), left (how slices ended), histograms "
-			"(run_queue, dirty_run_queue, slices, dirty_slices: ns; reductions), "
-			"long_slices, longest (duration_ns, pid, name, entry, reductions, type, "
-			"scheduler, stack), and rows: group, name (by process), slices, time_ns, "
-			"dirty_ns, mean_ns, max_ns, reductions, waits, wait_ns, mean_wait_ns, "
-			"max_wait_ns.",
+		.description = describe_sched,
 		.options = OPTIONS_EVENT_VIEW | OPT(GROUP_BY) | OPT(LONGER_THAN),
 		.run = cmd_sched,
 	},

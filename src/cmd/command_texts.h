@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Descriptions that are too long to stand in a row of commands[]. */
+#ifndef EBEAM_CMD_COMMAND_TEXTS_H
+#define EBEAM_CMD_COMMAND_TEXTS_H
+
+extern const char describe_events[], describe_msg[], describe_gc[], describe_alloc[];
+extern const char describe_proc[], describe_sched[];
+
+#endif
