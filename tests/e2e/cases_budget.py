@@ -58,7 +58,7 @@ def ping_pong(ctx):
     check({truth["pinger"], truth["ponger"]} <= died, "exits of both")
 
 
-@case("--watch: each answer is scaled by what was seen in its own interval")
+@case("--watch: each answer is scaled by what was seen in its own interval", otp="one")
 def intervals(ctx):
     need_events(ctx)
     node = ctx.new_node(flags=("+S", "2:2"))
@@ -115,7 +115,7 @@ def all_kinds(ctx):
     print(f"{compared} compared; {watch.err[-1]}")
 
 
-@case("a budget that is too small for anything: dropped, said at once and at the end")
+@case("a budget that is too small for anything: dropped, said at once and at the end", otp="one")
 def dropped(ctx):
     need_events(ctx)
     node = ctx.new_node(flags=("+S", "2:2"))
@@ -130,7 +130,7 @@ def dropped(ctx):
     check(truth["trips"] > 0, "the node goes on")
 
 
-@case("killed with -9 while probes go on and off: nothing stays attached")
+@case("killed with -9 while probes go on and off: nothing stays attached", otp="one")
 def killed(ctx):
     need_events(ctx)
     node = ctx.new_node(flags=("+S", "2:2"))

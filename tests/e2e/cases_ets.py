@@ -177,7 +177,7 @@ def churn(ctx):
     truth(node)
     kept = truth(node)
     node.start("ets_tables", "churn", "6")
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 3
     runs, rows, counters = 0, 0, collections.Counter()
     while time.monotonic() < deadline:
         answer = tables(ctx, node)

@@ -330,7 +330,7 @@ def output_closed(ctx):
     check_equal(bpf_descriptors(watch.process.pid), [], "programs and links")
 
 
-@case("killed with -9: nothing stays attached, the node goes on")
+@case("killed with -9: nothing stays attached, the node goes on", otp="one")
 def killed(ctx):
     watch = Watch(ctx, ctx.node, "-e", "all")
     pid = watch.process.pid

@@ -67,11 +67,11 @@ def wide(ctx):
     compare(ctx, LATIN1, "narrow", NUMBER // 5, ["local_fun", "unicode_list"])
 
 
-@case("5,000 terms as Elixir's inspect writes them", timeout=240)
+@case("2,500 terms as Elixir's inspect writes them", timeout=240)
 def elixir(ctx):
     if run_in(ctx.otp, ["test", "-d", ELIXIR]).returncode != 0:
         raise Skip("no Elixir with this release")
-    compare(ctx, UNICODE, "elixir", NUMBER, ["unicode_list"])
+    compare(ctx, UNICODE, "elixir", NUMBER // 2, ["unicode_list"])
 
 
 @case("limits: deeper and longer than they allow is '...', and nothing hangs")

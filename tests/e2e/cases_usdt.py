@@ -23,8 +23,12 @@ def with_source(function, source):
     return run
 
 
+# What takes seconds and does not depend on the source is not done again with uprobes.
+ONCE = ("storm", "killed")
+
+
 for entry in [c for c in CASES if c["run"] in [getattr(cases_events, n) for n in AGAIN]]:
-    for which in ("uprobe", "usdt"):
+    for which in ("usdt",) if entry["run"].__name__ in ONCE else ("uprobe", "usdt"):
         case(f"{entry['title']} ({which})", otp="usdt", timeout=entry["timeout"])(
             with_source(entry["run"], which))
 

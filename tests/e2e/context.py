@@ -79,7 +79,7 @@ class Context:
     def record_enough(self, wanted, pids, *args, node=None):
         """A profile with at least that many samples of these processes."""
         node = node or self.node
-        seconds = max(1, wanted // 900)
+        seconds = wanted // 900 + 1
         for _ in range(3):
             profile = self.ebeam.record(node, seconds, *args)
             got = profile.count(profile.of_pids(pids))

@@ -193,7 +193,7 @@ class Node:
         if self.process.poll() is None:
             try:
                 self.process.stdin.close()
-                self.process.wait(5)
+                self.process.wait(1)  # one with output that nobody takes does not end
             except (OSError, subprocess.TimeoutExpired):
                 pid = getattr(self, "os_pid", self.process.pid)
                 for victim in {pid, self.process.pid}:
