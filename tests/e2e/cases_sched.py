@@ -151,9 +151,9 @@ def runnable(ctx):
 @case("slices: as they ended, from a capture: yielded, waiting, preempted, exited; reductions")
 def left(ctx):
     need_events(ctx)
-    path = ctx.ebeam.file(".ebeam")
-    recorder = Watch(ctx, ctx.node, "-e", "scheduler", "-o", path)
-    truth = ctx.node.ask("views", "leave", 25)
+    path, node = ctx.ebeam.file(".ebeam"), ctx.new_node(flags=("+S", "2:2"))  # as in watching()
+    recorder = Watch(ctx, node, "-e", "scheduler", "-o", path)
+    truth = node.ask("views", "leave", 25)
     recorder.end()
     data = ctx.ebeam.ok("sched", "-i", path, "-j", "--by", "process", "--process",
                         truth["pid"]).json()["data"]
@@ -165,7 +165,7 @@ def left(ctx):
     check(24 <= ended["preempted"] <= 27, f"preempted: {ended}")
     g = group_of(data, truth["pid"])
     check_equal(g["slices"], sum(ended.values()), "slices")
-    check(truth["reductions"] <= g["reductions"] < truth["reductions"] + 1000,
+    check(truth["reductions"] <= g["reductions"] < truth["reductions"] + 200,
           f"{truth['reductions']} reductions: {g}")
     events = [json.loads(line) for line in
               ctx.ebeam.ok("events", "-i", path, "-j", "-e", "process_scheduled").out.splitlines()]
@@ -218,17 +218,21 @@ def longest(ctx):
 @case("--watch: an answer for each interval, nothing twice, nothing forgotten")
 def watching(ctx):
     need_events(ctx)
-    watch = Watch(ctx, ctx.node, "--by", "process", "--watch", "200ms", command="sched")
-    truth = ctx.node.ask("views", "leave", 200)
+    # Its own: what a scheduler does for a process before that runs (signals, tasks of the system such as
+    # those of a purge: erts_schedule() of erl_process.c) is added to the reductions of the process,
+    # but is part of no slice.
+    node = ctx.new_node(flags=("+S", "2:2"))
+    watch = Watch(ctx, node, "--by", "process", "--watch", "200ms", command="sched")
+    truth = node.ask("views", "leave", 200)
     answers = watch.answers()
     check_equal(len(answers), len(watch.out.decode().splitlines()), "one answer a line")
     check(len(answers) >= 2, "answers")
     own = [g for a in answers for g in a["data"]["rows"] if g["group"] == truth["pid"]]
     check_equal(sum(a["data"]["left"]["exited"] for a in answers) >= 1, True, "exited")
     check(sum(g["slices"] for g in own) >= 400, f"slices: {own}")
-    # Of a slice that gave away more than it had used they are null: one such may be among them.
-    check(truth["reductions"] - 4000 <= sum(g["reductions"] for g in own)
-          < truth["reductions"] + 1000, f"{truth['reductions']} reductions: {own}")
+    # What it used after it had asked is some ten calls.
+    check(truth["reductions"] <= sum(g["reductions"] for g in own) < truth["reductions"] + 200,
+          f"{truth['reductions']} reductions: {own}")
     for a in answers:
         for s in a["data"]["schedulers"]:
             check(s["utilization"] is None or 0 <= s["utilization"] <= 100, f"utilization: {s}")
