@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * See links.h.  Trees are read level by level, a whole level with one call: each node is known by
- * its parent, and must name that parent back, which no cycle can do.
- */
+/* See links.h. */
 #include "beam/links.h"
 
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/compiler.h"
+#include "beam/rbtree.h"
 #include "beam/term_read.h"
 
 /* ErtsMonLnkNode is the same struct for both; the layout has it twice. */
 #define MAX_NODE_SIZE 64
-/* A red-black tree of LINKS_MAX nodes is not deeper. */
-#define MAX_LEVELS 48
-#define BATCH	   1024
-
 /* Flags in the low bits of ErtsMonLnkTreeNode.parent (erl_monitor_link.c). */
 #define PARENT_FLAGS 7ull
 
@@ -55,20 +48,16 @@ struct node_layout {
 };
 
 struct tree_node {
-	raddr addr, parent;
+	raddr addr;
 	uint64_t item, next;
 	uint32_t flags, type, offset;
 	bool alias;
 };
 
-struct node_list {
-	VEC(struct tree_node) v;
-};
-
 struct node_walk {
 	struct beam_node *n;
 	struct node_layout l;
-	struct node_list nodes; /* found so far */
+	VEC(struct tree_node) nodes; /* found so far */
 	uint64_t unreadable;
 	bool cut;
 };
@@ -91,65 +80,30 @@ static void node_decode(const struct node_layout *l, const uint8_t *bytes, struc
 	}
 }
 
-/* Reads the nodes of which address and parent are known; what cannot be read or has another parent
- * is dropped.  Adds their children to *children. */
-static void read_level(struct node_walk *w, const struct node_list *level,
-		       struct node_list *children)
+static void take_node(void *arg, raddr addr, const uint8_t *bytes)
 {
-	uint8_t *bytes = xmalloc((size_t)BATCH * MAX_NODE_SIZE);
-	struct mem_range *ranges = xcalloc(BATCH, sizeof(*ranges));
+	struct node_walk *w = arg;
+	struct tree_node t = {.addr = addr};
 
-	for (size_t from = 0; from < level->v.len; from += BATCH) {
-		size_t nr = MIN(level->v.len - from, (size_t)BATCH);
-
-		for (size_t i = 0; i < nr; i++)
-			ranges[i] = (struct mem_range){level->v.data[from + i].addr,
-						       bytes + i * MAX_NODE_SIZE, w->l.size, 0};
-		mem_readv(w->n->mem, ranges, nr);
-		for (size_t i = 0; i < nr; i++) {
-			struct tree_node t = level->v.data[from + i], child = {.parent = t.addr};
-			const uint8_t *b = bytes + i * MAX_NODE_SIZE;
-
-			if (ranges[i].err ||
-			    (bytes_u64(b, w->l.parent) & ~PARENT_FLAGS) != t.parent) {
-				w->unreadable++;
-				continue;
-			}
-			node_decode(&w->l, b, &t);
-			vec_push(&w->nodes.v, t);
-			child.addr = bytes_u64(b, w->l.left);
-			if (child.addr)
-				vec_push(&children->v, child);
-			child.addr = bytes_u64(b, w->l.right);
-			if (child.addr)
-				vec_push(&children->v, child);
-		}
-	}
-	free(ranges);
-	free(bytes);
+	node_decode(&w->l, bytes, &t);
+	vec_push(&w->nodes, t);
 }
 
 static void walk_tree(struct node_walk *w, raddr root)
 {
-	struct node_list level = {0}, next = {0};
+	struct rbtree tree = {.mem = w->n->mem,
+			      .size = w->l.size,
+			      .parent = w->l.parent,
+			      .left = w->l.left,
+			      .right = w->l.right,
+			      .flags = PARENT_FLAGS,
+			      .max = LINKS_MAX,
+			      .take = take_node,
+			      .arg = w};
 
-	if (root)
-		vec_push(&level.v, ((struct tree_node){.addr = root}));
-	for (int depth = 0; level.v.len; depth++) {
-		struct node_list swap;
-
-		if (depth == MAX_LEVELS || w->nodes.v.len + level.v.len > LINKS_MAX) {
-			w->cut = true;
-			break;
-		}
-		next.v.len = 0;
-		read_level(w, &level, &next);
-		swap = level;
-		level = next;
-		next = swap;
-	}
-	vec_free(&level.v);
-	vec_free(&next.v);
+	rbtree_walk(&tree, root);
+	w->unreadable += tree.unreadable;
+	w->cut |= tree.cut;
 }
 
 /* A doubly linked ring. */
@@ -160,7 +114,7 @@ static void walk_ring(struct node_walk *w, raddr first)
 	raddr prev = 0;
 
 	while (t.addr) {
-		if (w->nodes.v.len >= LINKS_MAX) {
+		if (w->nodes.len >= LINKS_MAX) {
 			w->cut = true;
 			return;
 		}
@@ -171,7 +125,7 @@ static void walk_ring(struct node_walk *w, raddr first)
 			return;
 		}
 		node_decode(&w->l, bytes, &t);
-		vec_push(&w->nodes.v, t);
+		vec_push(&w->nodes, t);
 		prev = t.addr;
 		t.addr = t.next == first ? 0 : t.next;
 	}
@@ -192,8 +146,8 @@ void links_read(struct beam_node *n, raddr root, struct link_list *out)
 	if (w.l.size > MAX_NODE_SIZE)
 		return;
 	walk_tree(&w, root);
-	for (size_t i = 0; i < w.nodes.v.len; i++) {
-		const struct tree_node *t = &w.nodes.v.data[i];
+	for (size_t i = 0; i < w.nodes.len; i++) {
+		const struct tree_node *t = &w.nodes.data[i];
 		struct link_item item = {.item = t->item};
 		raddr unlinking = t->addr + w.l.size;
 		uint64_t id = 0;
@@ -207,7 +161,7 @@ void links_read(struct beam_node *n, raddr root, struct link_list *out)
 	}
 	out->unreadable = w.unreadable;
 	out->cut = w.cut;
-	vec_free(&w.nodes.v);
+	vec_free(&w.nodes);
 }
 
 /* ---- monitors ----------------------------------------------------------------------------- */
@@ -261,8 +215,8 @@ void monitors_read(struct beam_node *n, raddr tree, raddr list, struct monitor_l
 		return;
 	walk_tree(&w, tree);
 	walk_ring(&w, list);
-	for (size_t i = 0; i < w.nodes.v.len; i++) {
-		const struct tree_node *t = &w.nodes.v.data[i];
+	for (size_t i = 0; i < w.nodes.len; i++) {
+		const struct tree_node *t = &w.nodes.data[i];
 		struct monitor_item m = {
 			.type = (enum monitor_type)t->type,
 			.target = (t->flags & FLAG_TARGET) != 0,
@@ -280,7 +234,7 @@ void monitors_read(struct beam_node *n, raddr tree, raddr list, struct monitor_l
 	}
 	out->unreadable = w.unreadable;
 	out->cut = w.cut;
-	vec_free(&w.nodes.v);
+	vec_free(&w.nodes);
 }
 
 void links_free(struct link_list *l)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * See timers.h.  Trees are read level by level, a whole level with one call: each node is known by
- * its parent, and must name that parent back, which no cycle can do.
- */
+/* See timers.h. */
 #include "beam/timers.h"
 
 #include <stdlib.h>
@@ -13,6 +10,7 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/anchors.h"
+#include "beam/rbtree.h"
 
 /*
  * ErtsTmrHead {u32 roflgs, refc; u; receiver}; then, of a timer in the tree of times as of one in
@@ -50,25 +48,13 @@
 #define WHEEL_POS ((1 + 2 * 16384 + 1 + 2 * 64) * 8)
 
 #define NS_PER_TICK 1000000
-/* A red-black tree of TIMERS_MAX nodes is not deeper. */
-#define MAX_LEVELS 48
-#define BATCH	   1024
-
-struct timer_node {
-	raddr addr, parent;
-};
-
-struct node_list {
-	VEC(struct timer_node) v;
-};
 
 struct timer_walk {
 	struct beam_node *n;
 	struct timer_list *out;
-	int32_t tree;	   /* BIF_PROC_TREE or BIF_TREE */
 	uint64_t receiver; /* a registered name: only those to it are taken; 0 = all */
 	int64_t now;	   /* ticks */
-	size_t seen;
+	uint64_t seen;
 };
 
 /* ---- what time it is ---------------------------------------------------------------------- */
@@ -112,8 +98,9 @@ static int64_t wheels_now(struct beam_node *n)
 
 /* ---- trees -------------------------------------------------------------------------------- */
 
-static void take_timer(struct timer_walk *w, const uint8_t *bytes)
+static void take_timer(void *arg, raddr addr, const uint8_t *bytes)
 {
+	struct timer_walk *w = arg;
 	uint32_t flags = bytes_u32(bytes, TIMER_FLAGS);
 	int64_t at = (int64_t)bytes_u64(bytes, TIMER_TIMEOUT);
 	struct timer_item item = {
@@ -122,6 +109,7 @@ static void take_timer(struct timer_walk *w, const uint8_t *bytes)
 		.left = at > w->now ? at - w->now : 0,
 	};
 
+	UNUSED(addr);
 	if (!(flags & FLAG_BIF) || bytes_u32(bytes, BIF_STATE) != STATE_ACTIVE)
 		return;
 	if (w->receiver && (!item.by_name || bytes_u64(bytes, TIMER_RECEIVER) != w->receiver))
@@ -130,65 +118,24 @@ static void take_timer(struct timer_walk *w, const uint8_t *bytes)
 	vec_push(&w->out->v, item);
 }
 
-static void add_child(struct node_list *children, raddr addr, raddr parent)
+/* at: where the tree's part of a timer stands. */
+static void walk(struct timer_walk *w, raddr root, int32_t at)
 {
-	struct timer_node child = {addr, parent};
+	struct rbtree tree = {.mem = w->n->mem,
+			      .size = BIF_SIZE,
+			      .parent = at,
+			      .left = at + NODE_LEFT,
+			      .right = at + NODE_RIGHT,
+			      .flags = PARENT_FLAGS,
+			      .max = TIMERS_MAX,
+			      .take = take_timer,
+			      .arg = w,
+			      .seen = w->seen};
 
-	if (addr)
-		vec_push(&children->v, child);
-}
-
-static void read_level(struct timer_walk *w, const struct node_list *level,
-		       struct node_list *children)
-{
-	uint8_t *bytes = xmalloc((size_t)BATCH * BIF_SIZE);
-	struct mem_range *ranges = xcalloc(BATCH, sizeof(*ranges));
-
-	for (size_t from = 0; from < level->v.len; from += BATCH) {
-		size_t nr = MIN(level->v.len - from, (size_t)BATCH);
-
-		for (size_t i = 0; i < nr; i++)
-			ranges[i] = (struct mem_range){level->v.data[from + i].addr,
-						       bytes + i * BIF_SIZE, BIF_SIZE, 0};
-		mem_readv(w->n->mem, ranges, nr);
-		for (size_t i = 0; i < nr; i++) {
-			const struct timer_node *t = &level->v.data[from + i];
-			const uint8_t *b = bytes + i * BIF_SIZE, *node = b + w->tree;
-
-			if (ranges[i].err || (bytes_u64(node, 0) & ~PARENT_FLAGS) != t->parent) {
-				w->out->unreadable++;
-				continue;
-			}
-			take_timer(w, b);
-			add_child(children, bytes_u64(node, NODE_LEFT), t->addr);
-			add_child(children, bytes_u64(node, NODE_RIGHT), t->addr);
-		}
-	}
-	free(ranges);
-	free(bytes);
-}
-
-static void walk(struct timer_walk *w, raddr root)
-{
-	struct node_list level = {0}, children = {0};
-
-	add_child(&level, root, 0);
-	for (int depth = 0; level.v.len; depth++) {
-		struct node_list swap;
-
-		w->seen += level.v.len;
-		if (depth == MAX_LEVELS || w->seen > TIMERS_MAX) {
-			w->out->cut = true;
-			break;
-		}
-		children.v.len = 0;
-		read_level(w, &level, &children);
-		swap = level;
-		level = children;
-		children = swap;
-	}
-	vec_free(&level.v);
-	vec_free(&children.v);
+	rbtree_walk(&tree, root);
+	w->seen = tree.seen;
+	w->out->unreadable += tree.unreadable;
+	w->out->cut |= tree.cut;
 }
 
 /* Those to its name stand only among all timers that a scheduler started. */
@@ -196,7 +143,6 @@ static void walk_names(struct timer_walk *w, uint64_t name)
 {
 	const struct beam_layout *l = &w->n->layout;
 
-	w->tree = BIF_TREE;
 	w->receiver = name;
 	for (uint32_t i = 0; i < w->n->anchors.nr_sched; i++) {
 		raddr sched = w->n->anchors.sched + (raddr)i * (raddr)l->sched_stride;
@@ -206,7 +152,7 @@ static void walk_names(struct timer_walk *w, uint64_t name)
 		    mem_read_u64(w->n->mem, service + SERVICE_BIF_TREE, &root) != 0)
 			w->out->unreadable++;
 		else
-			walk(w, root);
+			walk(w, root, BIF_TREE);
 	}
 }
 
@@ -277,7 +223,7 @@ static int by_time(const void *a, const void *b)
 void timers_read(struct beam_node *n, const struct process_facts *p, struct timer_list *out)
 {
 	const struct beam_layout *l = &n->layout;
-	struct timer_walk w = {.n = n, .out = out, .tree = BIF_PROC_TREE};
+	struct timer_walk w = {.n = n, .out = out};
 	raddr receive = 0, root = 0, paused = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -293,7 +239,7 @@ void timers_read(struct beam_node *n, const struct process_facts *p, struct time
 		w.now = wheels_now(n);
 	if (receive)
 		read_receive(&w, receive);
-	walk(&w, root);
+	walk(&w, root, BIF_PROC_TREE);
 	if (paused)
 		read_paused(&w, p, paused);
 	if (p->registered)
