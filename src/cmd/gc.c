@@ -12,13 +12,11 @@
 #include "base/compiler.h"
 #include "base/units.h"
 #include "cmd/event_run.h"
+#include "cmd/group_rows.h"
 #include "cmd/render.h"
 #include "model/gc_stats.h"
 #include "view/cells.h"
 #include "view/histogram.h"
-#include "view/table.h"
-
-#define DEFAULT_ROWS 20 /* of text */
 
 struct gc {
 	struct command_context *ctx;
@@ -26,13 +24,6 @@ struct gc {
 	struct gc_stats stats;
 	bool open;
 	bool any_stack; /* --by function needs them */
-};
-
-/* A row of the table. */
-struct row {
-	const struct gc_stats *stats;
-	const struct gc_count *c;
-	uint32_t group;
 };
 
 /* What cells need besides their row. */
@@ -74,73 +65,19 @@ static void add_words(struct strbuf *out, uint64_t words)
 		cell_count(out, words);
 }
 
-#define COUNT(r) (((const struct row *)(r))->c)
-#define COLUMN_TEXT(name, what)                                                                    \
-	static void text_##name(struct strbuf *out, const void *row, const void *ctx)              \
-	{                                                                                          \
-		UNUSED(ctx);                                                                       \
-		what;                                                                              \
-	}
-/* Largest first. */
-#define COLUMN_ORDER(name, value)                                                                  \
-	static int compare_##name(const void *a, const void *b)                                    \
-	{                                                                                          \
-		const struct gc_count *x = COUNT(a), *y = COUNT(b);                                \
-		uint64_t left = value(x), right = value(y);                                        \
-                                                                                                   \
-		return (left < right) - (left > right);                                            \
-	}
-#define MINOR(c)      ((c)->minor)
-#define MAJOR(c)      ((c)->major)
-#define DIRTY(c)      ((c)->dirty)
-#define TOTAL(c)      ((c)->total_ns)
-#define MAX_NS(c)     ((c)->max_ns)
-#define RECLAIMED(c)  ((c)->reclaimed)
-#define HEAP_AFTER(c) (heap_after(c) + 1) /* not known is least */
-#define HEAP(c)	      ((c)->heap + 1)
-#define OLD_HEAP(c)   ((c)->old_heap + 1)
-#define MAX_HEAP(c)   ((c)->max_heap)
+#define COLUMN(name, value, cell) GROUP_COLUMN(gc_count, name, value, cell)
 
-COLUMN_TEXT(minor, add_count(out, COUNT(row)->minor, ctx))
-COLUMN_TEXT(major, add_count(out, COUNT(row)->major, ctx))
-COLUMN_TEXT(dirty, add_count(out, COUNT(row)->dirty, ctx))
-COLUMN_TEXT(total,
-	    cell_ns(out, units_scale(COUNT(row)->total_ns, ((const struct cells *)ctx)->scale)))
-COLUMN_TEXT(max, cell_ns(out, COUNT(row)->max_ns))
-COLUMN_TEXT(mean, cell_ns(out, mean_ns(COUNT(row))))
-COLUMN_TEXT(reclaimed, add_count(out, COUNT(row)->reclaimed, ctx))
-COLUMN_TEXT(heap_after, add_words(out, heap_after(COUNT(row))))
-COLUMN_TEXT(heap, add_words(out, COUNT(row)->heap))
-COLUMN_TEXT(old_heap, add_words(out, COUNT(row)->old_heap))
-COLUMN_TEXT(max_heap, add_words(out, COUNT(row)->max_heap))
-COLUMN_ORDER(minor, MINOR)
-COLUMN_ORDER(major, MAJOR)
-COLUMN_ORDER(dirty, DIRTY)
-COLUMN_ORDER(total, TOTAL)
-COLUMN_ORDER(max, MAX_NS)
-COLUMN_ORDER(mean, mean_ns)
-COLUMN_ORDER(reclaimed, RECLAIMED)
-COLUMN_ORDER(heap_after, HEAP_AFTER)
-COLUMN_ORDER(heap, HEAP)
-COLUMN_ORDER(old_heap, OLD_HEAP)
-COLUMN_ORDER(max_heap, MAX_HEAP)
-
-static void text_group(struct strbuf *out, const void *row, const void *ctx)
-{
-	const struct row *r = row;
-
-	UNUSED(ctx);
-	process_group_text(&r->stats->groups, r->group, out);
-}
-
-static void text_name(struct strbuf *out, const void *row, const void *ctx)
-{
-	const struct row *r = row;
-
-	UNUSED(ctx);
-	process_group_name_of(r->stats->groups.names, r->stats->groups.v.data[r->group].process,
-			      out);
-}
+COLUMN(minor, c->minor, add_count(out, v, ctx))
+COLUMN(major, c->major, add_count(out, v, ctx))
+COLUMN(dirty, c->dirty, add_count(out, v, ctx))
+COLUMN(total, c->total_ns, cell_ns(out, units_scale(v, ((const struct cells *)ctx)->scale)))
+COLUMN(max, c->max_ns, cell_ns(out, v))
+COLUMN(mean, mean_ns(c), cell_ns(out, v))
+COLUMN(reclaimed, c->reclaimed, add_count(out, v, ctx))
+COLUMN(heap_after, heap_after(c), add_words(out, v))
+COLUMN(heap, c->heap, add_words(out, v))
+COLUMN(old_heap, c->old_heap, add_words(out, v))
+COLUMN(max_heap, c->max_heap, add_words(out, v))
 
 static const struct table_column columns[] = {
 	{"minor", "MINOR", TABLE_RIGHT, false, text_minor, compare_minor},
@@ -154,53 +91,24 @@ static const struct table_column columns[] = {
 	{"heap", "HEAP", TABLE_RIGHT, true, text_heap, compare_heap},
 	{"old_heap", "OLD HEAP", TABLE_RIGHT, true, text_old_heap, compare_old_heap},
 	{"max_heap", "MAX HEAP", TABLE_RIGHT, true, text_max_heap, compare_max_heap},
-	{"group", "WHOSE", TABLE_LEFT, false, text_group, NULL},
-	{"name", "NAME", TABLE_LEFT, true, text_name, NULL},
+	{"group", "WHOSE", TABLE_LEFT, false, group_row_text, NULL},
+	{"name", "NAME", TABLE_LEFT, true, group_row_name, NULL},
 	{0},
 };
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-struct rows {
-	VEC(struct row) v;
-	struct table table;
-	struct table_options options;
-	size_t *order, nr;
-};
-
-static int rows_make(const struct gc *gc, const struct cells *cells, struct rows *r,
-		     struct error *err)
+static int order_rows(const struct gc *gc, const struct cells *cells, struct group_rows *r,
+		      struct error *err)
 {
-	const struct options *o = &gc->ctx->opt;
+	const struct gc_stats *s = &gc->stats;
 
-	memset(r, 0, sizeof(*r));
-	for (size_t i = 0; i < gc->stats.counts.len; i++) {
-		const struct row row = {&gc->stats, &gc->stats.counts.data[i], (uint32_t)i};
-
-		if (nr_of(row.c))
-			vec_push(&r->v, row);
+	for (size_t i = 0; i < s->counts.len; i++) {
+		if (nr_of(&s->counts.data[i]))
+			group_rows_add(r, &s->groups, (uint32_t)i, &s->counts.data[i]);
 	}
-	r->table = (struct table){
-		.columns = columns,
-		.rows = r->v.data,
-		.nr_rows = r->v.len,
-		.row_size = sizeof(struct row),
-		.ctx = cells,
-	};
-	r->options = (struct table_options){
-		.columns = o->columns,
-		.also = o->group_by == PROCESS_GROUP_PROCESS ? "name" : NULL,
-		.sort = o->sort ? o->sort : "total_ns",
-		.limit = o->limit || o->json ? o->limit : DEFAULT_ROWS,
-		.color = render_color(o, event_run_target(gc->run)),
-	};
-	return table_order(&r->table, &r->options, &r->order, &r->nr, err);
-}
-
-static void rows_free(struct rows *r)
-{
-	free(r->order);
-	vec_free(&r->v);
+	return group_rows_order(r, columns, cells, "total_ns", &gc->ctx->opt,
+				render_color(&gc->ctx->opt, event_run_target(gc->run)), err);
 }
 
 /* ---- JSON --------------------------------------------------------------------------------- */
@@ -225,26 +133,18 @@ static void count_json(struct jsonw *w, const struct gc_count *c, double scale)
 	jsonw_uint(w, "reclaimed_unknown", units_scale(c->unknown, scale));
 }
 
-static void row_json(struct jsonw *w, const struct row *r, double scale)
+static void row_json(struct jsonw *w, const struct group_row *r, double scale)
 {
-	const struct process_groups *g = &r->stats->groups;
-	struct strbuf text = STRBUF_INIT;
+	const struct gc_count *c = r->count;
 
 	jsonw_begin_object(w, NULL);
-	text_group(&text, r, NULL);
-	jsonw_string(w, "group", text.buf);
-	if (g->by == PROCESS_GROUP_PROCESS) {
-		strbuf_reset(&text);
-		text_name(&text, r, NULL);
-		jsonw_string(w, "name", text.len ? text.buf : NULL);
-	}
-	count_json(w, r->c, scale);
-	words_json(w, "heap_after", heap_after(r->c));
-	words_json(w, "heap", r->c->heap);
-	words_json(w, "old_heap", r->c->old_heap);
-	jsonw_uint(w, "max_heap", r->c->max_heap);
+	group_row_json(w, r);
+	count_json(w, c, scale);
+	words_json(w, "heap_after", heap_after(c));
+	words_json(w, "heap", c->heap);
+	words_json(w, "old_heap", c->old_heap);
+	jsonw_uint(w, "max_heap", c->max_heap);
 	jsonw_end_object(w);
-	strbuf_free(&text);
 }
 
 static double share_of_time(const struct gc *gc, uint64_t duration_ns, double scale)
@@ -255,7 +155,7 @@ static double share_of_time(const struct gc *gc, uint64_t duration_ns, double sc
 	return all > 0 ? 100 * (double)(s->total.total_ns - s->dirty_ns) * scale / all : NAN;
 }
 
-static int show_json(const struct gc *gc, const struct rows *r, const struct cells *cells,
+static int show_json(const struct gc *gc, const struct group_rows *r, const struct cells *cells,
 		     struct error *err)
 {
 	const struct gc_stats *s = &gc->stats;
@@ -325,7 +225,7 @@ static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells
 	strbuf_free(&line);
 }
 
-static int show_text(const struct gc *gc, const struct rows *r, const struct cells *cells,
+static int show_text(const struct gc *gc, const struct group_rows *r, const struct cells *cells,
 		     struct error *err)
 {
 	const struct gc_stats *s = &gc->stats;
@@ -340,14 +240,8 @@ static int show_text(const struct gc *gc, const struct rows *r, const struct cel
 	histogram_write(f, "major", &s->major, HISTOGRAM_NS, cells->scale);
 	if (s->dirty.nr)
 		histogram_write(f, "on dirty schedulers", &s->dirty, HISTOGRAM_NS, cells->scale);
-	if (!r->v.len)
-		return 0;
-	fputc('\n', f);
-	rc = table_write(f, &r->table, &r->options, err);
-	event_run_tell_more(gc->run, r->nr, r->v.len);
-	if (s->groups.overflows)
-		fprintf(f, "[others]: more than %u\n", s->groups.max);
-	if (s->groups.by == PROCESS_GROUP_FUNCTION && !gc->any_stack)
+	rc = group_rows_write(r, &s->groups, gc->run, err);
+	if (r->v.len && s->groups.by == PROCESS_GROUP_FUNCTION && !gc->any_stack)
 		fputs("This capture has no stacks: nothing tells the functions.\n", f);
 	return rc;
 }
@@ -375,17 +269,17 @@ static int show(void *arg, bool last, struct error *err)
 	struct coverage *coverage = &event_run_stream(gc->run)->coverage;
 	struct cells cells = {.scale = 1 / coverage_share_of(coverage, GC_STATS_KINDS)};
 	uint64_t start_ns, end_ns;
-	struct rows rows;
+	struct group_rows rows = {0};
 	int rc;
 
 	open_stats(gc);
 	event_run_span(gc->run, &start_ns, &end_ns);
 	cells.duration_ns = end_ns - start_ns;
-	rc = rows_make(gc, &cells, &rows, err);
+	rc = order_rows(gc, &cells, &rows, err);
 	if (rc == 0)
 		rc = gc->ctx->opt.json ? show_json(gc, &rows, &cells, err)
 				       : show_text(gc, &rows, &cells, err);
-	rows_free(&rows);
+	group_rows_free(&rows);
 	if (!last)
 		gc_stats_restart(&gc->stats);
 	return rc;

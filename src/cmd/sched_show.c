@@ -8,12 +8,11 @@
 #include "base/compiler.h"
 #include "base/units.h"
 #include "base/xalloc.h"
+#include "cmd/group_rows.h"
 #include "cmd/render.h"
 #include "cmd/sched.h"
 #include "view/cells.h"
 #include "view/histogram.h"
-
-#define DEFAULT_ROWS 20 /* of text */
 
 /* What is shown, and what cells need besides their row. */
 struct answer {
@@ -24,13 +23,6 @@ struct answer {
 	/* Of times: how much of the time was watched, as probes lengthen what goes on meanwhile. */
 	double time_scale;
 	uint64_t duration_ns;
-};
-
-/* A row of the table. */
-struct row {
-	const struct sched_stats *stats;
-	const struct sched_count *c;
-	uint32_t group;
 };
 
 static uint64_t mean(uint64_t sum, uint64_t nr)
@@ -51,27 +43,9 @@ static void add_percent(struct strbuf *out, double percent)
 
 /* ---- columns ------------------------------------------------------------------------------- */
 
-#define COUNT(r)       (((const struct row *)(r))->c)
-#define SCALE(of)      (((const struct answer *)(of))->scale)
-#define TIME_SCALE(of) (((const struct answer *)(of))->time_scale)
-#define COLUMN(name, value, what)                                                                  \
-	static uint64_t value_##name(const struct sched_count *c)                                  \
-	{                                                                                          \
-		return value;                                                                      \
-	}                                                                                          \
-	static void text_##name(struct strbuf *out, const void *row, const void *ctx)              \
-	{                                                                                          \
-		uint64_t v = value_##name(COUNT(row));                                             \
-                                                                                                   \
-		UNUSED(ctx);                                                                       \
-		what;                                                                              \
-	}                                                                                          \
-	static int compare_##name(const void *a, const void *b)                                    \
-	{                                                                                          \
-		uint64_t x = value_##name(COUNT(a)), y = value_##name(COUNT(b));                   \
-                                                                                                   \
-		return (x < y) - (x > y);                                                          \
-	}
+#define SCALE(of)		  (((const struct answer *)(of))->scale)
+#define TIME_SCALE(of)		  (((const struct answer *)(of))->time_scale)
+#define COLUMN(name, value, cell) GROUP_COLUMN(sched_count, name, value, cell)
 
 COLUMN(time, c->time_ns, cell_ns(out, units_scale(v, TIME_SCALE(ctx))))
 COLUMN(dirty, c->dirty_ns, cell_ns(out, units_scale(v, TIME_SCALE(ctx))))
@@ -83,30 +57,13 @@ COLUMN(wait, c->wait_ns, cell_ns(out, units_scale(v, TIME_SCALE(ctx))))
 COLUMN(mean_wait, mean(c->wait_ns, c->waits), cell_ns(out, v))
 COLUMN(max_wait, c->max_wait_ns, cell_ns(out, v))
 
-static void text_group(struct strbuf *out, const void *row, const void *ctx)
-{
-	const struct row *r = row;
-
-	UNUSED(ctx);
-	process_group_text(&r->stats->groups, r->group, out);
-}
-
-static void text_name(struct strbuf *out, const void *row, const void *ctx)
-{
-	const struct row *r = row;
-
-	UNUSED(ctx);
-	process_group_name_of(r->stats->stream->names, r->stats->groups.v.data[r->group].process,
-			      out);
-}
-
 static void text_share(struct strbuf *out, const void *row, const void *ctx)
 {
 	const struct answer *a = ctx;
 
 	if (a->duration_ns)
-		add_percent(out, 100 * a->time_scale * (double)COUNT(row)->time_ns /
-					 (double)a->duration_ns);
+		add_percent(out,
+			    100 * a->time_scale * (double)value_time(row) / (double)a->duration_ns);
 }
 
 const struct table_column sched_columns[] = {
@@ -120,8 +77,8 @@ const struct table_column sched_columns[] = {
 	{"wait_ns", "WAITED", TABLE_RIGHT, false, text_wait, compare_wait},
 	{"mean_wait_ns", "MEAN WAIT", TABLE_RIGHT, true, text_mean_wait, compare_mean_wait},
 	{"max_wait_ns", "MAX WAIT", TABLE_RIGHT, false, text_max_wait, compare_max_wait},
-	{"group", "WHOSE", TABLE_LEFT, false, text_group, NULL},
-	{"name", "NAME", TABLE_LEFT, true, text_name, NULL},
+	{"group", "WHOSE", TABLE_LEFT, false, group_row_text, NULL},
+	{"name", "NAME", TABLE_LEFT, true, group_row_name, NULL},
 	{0},
 };
 
@@ -357,39 +314,18 @@ static void long_json(struct jsonw *w, const struct names *n, const struct sched
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-struct rows {
-	VEC(struct row) v;
-	struct table table;
-	struct table_options options;
-	size_t *order, nr;
-};
-
-static int rows_make(const struct answer *a, struct rows *r, struct error *err)
+static int order_rows(const struct answer *a, struct group_rows *r, struct error *err)
 {
 	const struct options *o = &a->sched->ctx->opt;
 
-	memset(r, 0, sizeof(*r));
 	for (size_t i = 0; i < a->stats->counts.len; i++) {
-		const struct row row = {a->stats, &a->stats->counts.data[i], (uint32_t)i};
+		const struct sched_count *c = &a->stats->counts.data[i];
 
-		if (row.c->slices || row.c->time_ns || row.c->waits)
-			vec_push(&r->v, row);
+		if (c->slices || c->time_ns || c->waits)
+			group_rows_add(r, &a->stats->groups, (uint32_t)i, c);
 	}
-	r->table = (struct table){
-		.columns = sched_columns,
-		.rows = r->v.data,
-		.nr_rows = r->v.len,
-		.row_size = sizeof(struct row),
-		.ctx = a,
-	};
-	r->options = (struct table_options){
-		.columns = o->columns,
-		.also = o->group_by == PROCESS_GROUP_PROCESS ? "name" : NULL,
-		.sort = o->sort ? o->sort : "time_ns",
-		.limit = o->limit || o->json ? o->limit : DEFAULT_ROWS,
-		.color = render_color(o, event_run_target(a->sched->run)),
-	};
-	return table_order(&r->table, &r->options, &r->order, &r->nr, err);
+	return group_rows_order(r, sched_columns, a, "time_ns", o,
+				render_color(o, event_run_target(a->sched->run)), err);
 }
 
 static void count_json(struct jsonw *w, const struct sched_count *c, const struct answer *a)
@@ -406,26 +342,17 @@ static void count_json(struct jsonw *w, const struct sched_count *c, const struc
 	jsonw_uint(w, "max_wait_ns", c->max_wait_ns);
 }
 
-static void row_json(struct jsonw *w, const struct row *r, const struct answer *a)
+static void row_json(struct jsonw *w, const struct group_row *r, const struct answer *a)
 {
-	struct strbuf text = STRBUF_INIT;
-
 	jsonw_begin_object(w, NULL);
-	text_group(&text, r, NULL);
-	jsonw_string(w, "group", text.buf);
-	if (r->stats->groups.by == PROCESS_GROUP_PROCESS) {
-		strbuf_reset(&text);
-		text_name(&text, r, NULL);
-		jsonw_string(w, "name", text.len ? text.buf : NULL);
-	}
-	count_json(w, r->c, a);
+	group_row_json(w, r);
+	count_json(w, r->count, a);
 	jsonw_end_object(w);
-	strbuf_free(&text);
 }
 
 /* ---- the answer ---------------------------------------------------------------------------- */
 
-static int show_json(const struct answer *a, const struct rows *r, struct error *err)
+static int show_json(const struct answer *a, const struct group_rows *r, struct error *err)
 {
 	const struct sched_stats *s = a->stats;
 	bool watch = a->sched->ctx->opt.watch_ns;
@@ -523,7 +450,7 @@ static void write_head(FILE *f, const struct answer *a)
 	strbuf_free(&line);
 }
 
-static int show_text(const struct answer *a, const struct rows *r, struct error *err)
+static int show_text(const struct answer *a, const struct group_rows *r, struct error *err)
 {
 	const struct sched_stats *s = a->stats;
 	FILE *f = event_run_out(a->sched->run);
@@ -551,13 +478,8 @@ static int show_text(const struct answer *a, const struct rows *r, struct error 
 				a->scale);
 	histogram_write(f, "reductions of a slice", &s->reductions, HISTOGRAM_COUNT, a->scale);
 	write_left(f, a);
-	if (rc == 0 && r->v.len) {
-		fputc('\n', f);
-		rc = table_write(f, &r->table, &r->options, err);
-		event_run_tell_more(a->sched->run, r->nr, r->v.len);
-	}
-	if (s->groups.overflows)
-		fprintf(f, "[others]: more than %u\n", s->groups.max);
+	if (rc == 0)
+		rc = group_rows_write(r, &s->groups, a->sched->run, err);
 	if (s->untracked) {
 		strbuf_reset(&line);
 		add_count(&line, s->untracked, a->scale);
@@ -582,12 +504,11 @@ int sched_show(struct sched *sched, uint64_t duration_ns, uint64_t watched_ns, s
 				      : 1,
 		.duration_ns = duration_ns,
 	};
-	struct rows rows;
-	int rc = rows_make(&a, &rows, err);
+	struct group_rows rows = {0};
+	int rc = order_rows(&a, &rows, err);
 
 	if (rc == 0)
 		rc = sched->ctx->opt.json ? show_json(&a, &rows, err) : show_text(&a, &rows, err);
-	free(rows.order);
-	vec_free(&rows.v);
+	group_rows_free(&rows);
 	return rc;
 }
