@@ -360,6 +360,7 @@
 	F(index_table_nobjs, "IndexTable", "htable.nobjs")                                         \
 	F(index_table_bucket, "IndexTable", "htable.bucket")                                       \
 	F(index_table_slots, "IndexTable", "size")                                                 \
+	F(index_table_limit, "IndexTable", "limit")                                                \
 	/* modules and their code */                                                               \
 	S(module_size, "Module")                                                                   \
 	F(module_old, "Module", "old")                                                             \

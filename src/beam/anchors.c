@@ -263,3 +263,26 @@ void anchors_find(struct beam_node *n)
 	anchors_find_by_symbol(n);
 	anchors_find_by_shape(n);
 }
+
+void anchors_find_counters(struct beam_node *n)
+{
+	const struct elf_section *data = elf_file_section(n->elf, ".data");
+	const struct elf_section *bss = elf_file_section(n->elf, ".bss");
+	struct anchor_text t;
+	uint8_t *text;
+
+	if (n->anchors.counters_sought)
+		return;
+	n->anchors.counters_sought = true;
+	text = copy_section(n, ".text", &t.size, &t.addr);
+	if (!text || !data || !bss) {
+		free(text);
+		return;
+	}
+	t.bytes = text;
+	t.data = data->addr + n->bias;
+	t.data_end = bss->addr + bss->size + n->bias;
+	n->anchors.dirty_gc = shape_find_dirty_gc(&t, &n->layout);
+	n->anchors.ets_limit = shape_find_ets_limit(&t);
+	free(text);
+}

@@ -99,6 +99,25 @@ raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor);
 /* The latest instance of what the node corrected its clock to. */
 raddr shape_find_clock(const struct anchor_space *s);
 
+/* ---- counters: not needed to open a node, so looked for by who shows them ------------------- */
+
+/* Code of the executable, and where its variables are, as addresses of the process. */
+struct anchor_text {
+	const uint8_t *bytes;
+	size_t size;
+	raddr addr;
+	raddr data, data_end;
+};
+
+#define BEAM_ETS_LIMIT_MIN 8192 /* DB_DEF_MAX_TABS of erl_db.h, OTP 25 to 29 */
+
+/* The ErtsGCInfo of all dirty schedulers together, in erl_gc.c. */
+raddr shape_find_dirty_gc(const struct anchor_text *t, const struct beam_layout *l);
+/* db_max_tabs (int) of erl_db.c. */
+raddr shape_find_ets_limit(const struct anchor_text *t);
+/* Fills n->anchors.dirty_gc and ets_limit; nothing if they are filled. */
+void anchors_find_counters(struct beam_node *n);
+
 /* Helpers of the searches. */
 /* Addresses of a string constant, also where it is the end of a longer one. */
 size_t space_find_strings(const struct anchor_space *s, const char *text, raddr *out, size_t max);

@@ -56,6 +56,10 @@ struct beam_anchors {
 		      * 0 with time correction off */
 	raddr sched, dirty_cpu, dirty_io; /* arrays of aligned scheduler data */
 	uint32_t nr_sched, nr_dirty_cpu, nr_dirty_io;
+	/* By anchors_find_counters() only. */
+	raddr dirty_gc;	 /* dirty_gc.info: what dirty schedulers collected */
+	raddr ets_limit; /* db_max_tabs (int) */
+	bool counters_sought;
 };
 
 /*

@@ -331,6 +331,7 @@ const struct layout_table layout_table_otp27 = {
 		.index_table_nobjs = 88,
 		.index_table_bucket = 96,
 		.index_table_slots = 108,
+		.index_table_limit = 112,
 		.module_size = 168,
 		.module_old = 96,
 		.module_seen = 28,
