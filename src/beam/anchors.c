@@ -266,14 +266,15 @@ void anchors_find(struct beam_node *n)
 
 void anchors_find_counters(struct beam_node *n)
 {
-	const struct elf_section *data = elf_file_section(n->elf, ".data");
-	const struct elf_section *bss = elf_file_section(n->elf, ".bss");
+	const struct elf_section *data, *bss;
 	struct anchor_text t;
 	uint8_t *text;
 
-	if (n->anchors.counters_sought)
+	if (n->anchors.counters_sought || !n->elf)
 		return;
 	n->anchors.counters_sought = true;
+	data = elf_file_section(n->elf, ".data");
+	bss = elf_file_section(n->elf, ".bss");
 	text = copy_section(n, ".text", &t.size, &t.addr);
 	if (!text || !data || !bss) {
 		free(text);

@@ -17,6 +17,8 @@ static const char *const names[] = {VM_TOTALS(NAME)};
 /* Bytes of one thing that are read at once: fields of scheduler data and run queues that stand near
  * each other (104 and 192 bytes in OTP 25 to 29). */
 #define SPAN_MAX 512
+/* MIN_ATOM_TABLE_SIZE of atom.h, OTP 25 to 29 */
+#define ATOM_LIMIT_MIN 8192
 
 struct span {
 	int32_t from; /* offset; LAYOUT_ABSENT: nothing to read */
@@ -136,7 +138,7 @@ static uint64_t find_ets_limit(struct beam_node *n)
 	struct elf_symbol asked;
 	uint64_t limit;
 
-	if (elf_file_symbol(n->elf, "user_requested_db_max_tabs", &asked)) {
+	if (n->elf && elf_file_symbol(n->elf, "user_requested_db_max_tabs", &asked)) {
 		limit = constant(n, asked.addr + n->bias, 0);
 		return limit == VM_UNKNOWN ? limit : MAX(limit, (uint64_t)BEAM_ETS_LIMIT_MIN);
 	}
@@ -363,6 +365,8 @@ int vm_totals_open(struct vm_totals_reader **out, struct beam_node *n, struct er
 	r->process_limit = constant(n, n->anchors.proc_tab, n->layout.ptab_max);
 	r->port_limit = constant(n, n->anchors.port_tab, n->layout.ptab_max);
 	r->atom_limit = constant(n, n->anchors.atom_table, n->layout.index_table_limit);
+	if (r->atom_limit < ATOM_LIMIT_MIN)
+		r->atom_limit = VM_UNKNOWN;
 	r->ets_limit = find_ets_limit(n);
 	plan(r);
 	*out = r;

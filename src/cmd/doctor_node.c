@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "beam/anchors.h"
 #include "cmd/doctor.h"
 #include "probe/sources.h"
 #include "event/catalogue.h"
@@ -52,6 +53,10 @@ static const struct {
 	 "a dirty scheduler is known only after its first sample in Erlang code"},
 	{"dirty IO schedulers", offsetof(struct beam_anchors, dirty_io),
 	 "a dirty scheduler is known only after its first sample in Erlang code"},
+	{"collections on dirty schedulers", offsetof(struct beam_anchors, dirty_gc),
+	 "garbage collections of the node are not counted (ebeam top)"},
+	{"limit of ETS tables", offsetof(struct beam_anchors, ets_limit),
+	 "how many ETS tables the node was made for is not known (ebeam top)"},
 };
 
 #define ANCHOR(member) offsetof(struct beam_anchors, member)
@@ -322,6 +327,7 @@ void doctor_check_node(struct doctor_rows *rows, struct beam_node *node)
 	/* Nobody has looked for the tables if there is no layout to find them by. */
 	if (!node->nr_checks)
 		return;
+	anchors_find_counters(node);
 	add_anchors(rows, node);
 	for (size_t i = 0; i < ARRAY_SIZE(abilities); i++)
 		add_ability(rows, node, i);
