@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * totals PID [N]: what the VM of a node counts of itself, as a line of JSON, N times with a tenth of
- * a second between, and how long one pass of reads took.
+ * totals PID [N]: what the VM of a node counts of itself, a line of JSON each, N times with a tenth
+ * of a second between, and how long one pass of reads took.
  */
 #include <inttypes.h>
 #include <stdio.h>
