@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -55,6 +56,7 @@ struct attach {
 	pthread_mutex_t lock;
 	pthread_cond_t closed;
 	unsigned int closing; /* threads */
+	uint64_t switch_ns;   /* atomic */
 };
 
 /* ---- groups -------------------------------------------------------------------------------- */
@@ -309,11 +311,30 @@ static void switch_on(struct attach *a, const struct group *g)
 	__atomic_or_fetch(&a->switches->kinds, g->kinds, __ATOMIC_SEQ_CST);
 }
 
+static uint64_t thread_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void add_switch(struct attach *a, uint64_t since_ns)
+{
+	__atomic_add_fetch(&a->switch_ns, thread_ns() - since_ns, __ATOMIC_RELAXED);
+}
+
+uint64_t attach_switch_ns(const struct attach *a)
+{
+	return __atomic_load_n(&a->switch_ns, __ATOMIC_RELAXED);
+}
+
 static void close_links(struct attach *a, struct group *g);
 
 int attach_place(struct attach *a, unsigned int group, struct error *err)
 {
 	struct group *g = &a->groups.data[group];
+	uint64_t start = thread_ns();
 
 	if (g->on)
 		return 0;
@@ -327,6 +348,7 @@ int attach_place(struct attach *a, unsigned int group, struct error *err)
 		}
 	}
 	g->on = true;
+	add_switch(a, start);
 	return 0;
 }
 
@@ -361,6 +383,9 @@ struct closer {
 
 static void close_handles(struct closer *c)
 {
+	struct attach *a = c->a;
+	uint64_t start = thread_ns();
+
 	for (size_t i = 0; i < c->handles.len; i++) {
 		struct handle *h = &c->handles.data[i];
 
@@ -371,6 +396,7 @@ static void close_handles(struct closer *c)
 	}
 	vec_free(&c->handles);
 	free(c);
+	add_switch(a, start);
 }
 
 static void *closer_main(void *arg)

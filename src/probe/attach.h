@@ -69,6 +69,9 @@ void attach_listen(struct attach *a, unsigned int group);
 void attach_mute(struct attach *a, unsigned int group);
 void attach_wait(struct attach *a); /* until all that is off is out of the kernel */
 
+/* CPU of ebeam that it took to put probes on and off so far; any thread. */
+uint64_t attach_switch_ns(const struct attach *a);
+
 /* What its programs did so far, off or on; any thread.  False if the kernel does not tell. */
 struct attach_hits {
 	uint64_t hits;

@@ -7,56 +7,110 @@
 #include "base/compiler.h"
 
 #define NS_PER_S 1e9
-/* What is measured is smoothed by halves, but a change by this factor counts at once. */
+/* Sources that are on all the time are judged by half a second: a burst is no rate. */
+#define LOOK_NS 0.5e9
+/* A storm's rate is that of a few ms of it, not of the quiet before. */
+#define CHUNK_NS 2e6
+/* In which most of a change of the load is taken in. */
+#define OWN_NS	0.5e9
+#define BUSY_NS 2e7
+/* What is measured is smoothed by halves, but a rise by this factor counts at once, and of a fall
+ * this much. */
 #define JUMP 1.5
-/* A duty rises if it could be higher by this factor for this many intervals in a row. */
-#define RISE_FACTOR    1.25
-#define RISE_INTERVALS 2u
-/* Below full duty this share of the limit is used: measuring is not exact. */
+#define FALL 16.0
+/* A source is on all the time again if it could cost so many times as much for so many rounds. */
+#define RISE_FACTOR 1.25
+#define RISE_ROUNDS 2u
+/* While something is sampled this share of the income is divided: measuring is not exact. */
 #define HEADROOM 0.9
+/* Rounds do not come more often, but last longer; and no slice is longer than that. */
+#define LEAST_PAUSE_NS	 0.25e9
+#define LONGEST_SLICE_NS 0.5e9
+/* A round that is due is put off by up to this part of the pause before it, at random, so that
+ * nothing periodic falls in step with it; what is saved meanwhile makes it longer. */
+#define PUT_OFF	    0.5
+#define MOST_LONGER 2.0
+/* A round may cost so many times what is planned, as it is measured ms by ms. */
+#define RESERVE 1.25
+/* Looks on credit; all of them may take this part of the income. */
+#define ASK_AGAIN_NS 1e9
+#define ASK_SLICES   4.0 /* of the shortest ones at most; less as soon as it is proven */
+#define ASK_STEP_NS  1000000u
+#define ASK_WAIT_NS  2e9 /* if it is not paid before that */
+#define ASK_PART     0.25
+/* What an idle node may be charged at once before anything is sampled: of a second's income. */
+#define GRACE_S	     1.0
+#define FEW_PART     0.25 /* of that, for one source */
+#define LONGEST_TAIL 1e8
 
-void budget_init(struct budget *b, double percent, unsigned int nr)
+void budget_init(struct budget *b, double percent, unsigned int nr, double least_slice_ns,
+		 double own_per_s, uint64_t random)
 {
 	memset(b, 0, sizeof(*b));
 	b->percent = percent;
 	b->nr = MIN(nr, BUDGET_MAX_SOURCES);
-	for (unsigned int i = 0; i < b->nr; i++)
-		b->sources[i].duty = 1;
+	b->least_slice_ns = least_slice_ns;
+	b->own_per_s = own_per_s;
+	b->random = random | 1;
 }
 
-/* ns per second that a source would cost if it were always on. */
-static double full_cost(const struct budget_source *s)
+double budget_allowed(const struct budget *b)
 {
-	return s->dropped ? 0 : s->hits_per_s * s->ns_per_hit;
+	return b->percent / 100 * MAX(b->own_per_s, BUDGET_MIN_BUSY * NS_PER_S);
 }
 
-static double smooth(double old, double now, bool falls_too)
-{
-	if (now > old * JUMP || (falls_too && now * JUMP < old))
-		return now;
-	return (old + now) / 2;
-}
+/* ---- what is told ---------------------------------------------------------------------------- */
 
-static void learn(struct budget_source *s, const struct budget_seen *seen, double interval_ns,
-		  double own_ns)
+void budget_pass(struct budget *b, double wall_ns, double own_ns, double spent_ns)
 {
-	double on_ns = MIN((double)seen->on_ns, interval_ns), scale;
+	double most;
 
-	s->all_ns += interval_ns;
-	if (s->dropped)
+	if (wall_ns <= 0)
 		return;
+	b->own_per_s += (own_ns / wall_ns * NS_PER_S - b->own_per_s) * wall_ns / (wall_ns + OWN_NS);
+	b->busy_per_s += ((own_ns + spent_ns) / wall_ns * NS_PER_S - b->busy_per_s) * wall_ns /
+			 (wall_ns + BUSY_NS);
+	b->look_ns += wall_ns;
+	most = MAX(budget_allowed(b) * BUDGET_SAVED_S, b->round_cost_ns * RESERVE * MOST_LONGER);
+	b->credit_ns += b->percent / 100 * MAX(own_ns, BUDGET_MIN_BUSY * wall_ns) - spent_ns;
+	b->credit_ns = MIN(b->credit_ns, most);
+}
+
+void budget_hits(struct budget *b, unsigned int i, double cost_ns, double on_ns)
+{
+	struct budget_source *s = &b->sources[i];
+
 	if (on_ns <= 0) {
-		s->total_hits += s->hits_per_s * interval_ns / NS_PER_S;
+		s->tail_ns += cost_ns;
 		return;
 	}
-	scale = interval_ns / on_ns;
-	if (scale > 1 && seen->own_on_ns > 0 && own_ns > (double)seen->own_on_ns)
-		scale = own_ns / (double)seen->own_on_ns;
-	s->last_rate = (double)seen->hits * NS_PER_S / on_ns;
-	s->hits_per_s = smooth(s->hits_per_s, s->last_rate, false);
-	s->total_hits += (double)seen->hits * scale;
-	s->counted += seen->hits;
+	s->cost_ns += cost_ns;
 	s->on_ns += on_ns;
+	s->chunk_cost_ns += cost_ns;
+	s->chunk_on_ns += on_ns;
+	if (s->chunk_on_ns < CHUNK_NS)
+		return;
+	s->peak = MAX(s->peak, s->chunk_cost_ns / s->chunk_on_ns * NS_PER_S);
+	s->chunk_cost_ns = s->chunk_on_ns = 0;
+}
+
+static void forget_hits(struct budget_source *s)
+{
+	s->cost_ns = s->on_ns = s->chunk_cost_ns = s->chunk_on_ns = s->peak = 0;
+}
+
+static double smooth(double old, double now)
+{
+	if (now > old * JUMP)
+		return now;
+	return now * FALL < old ? old / FALL : (old + now) / 2;
+}
+
+/* ---- the height ------------------------------------------------------------------------------ */
+
+static double rate_of(const struct budget_source *s)
+{
+	return s->dropped ? 0 : s->rate;
 }
 
 /*
@@ -69,7 +123,7 @@ static double cut_height(const struct budget *b, double allowed)
 	double height = 0, previous = -1, total = 0;
 
 	for (unsigned int i = 0; i < b->nr; i++)
-		total += full_cost(&b->sources[i]);
+		total += rate_of(&b->sources[i]);
 	if (total <= allowed)
 		return -1;
 	while (height > previous) {
@@ -78,12 +132,12 @@ static double cut_height(const struct budget *b, double allowed)
 
 		previous = height;
 		for (unsigned int i = 0; i < b->nr; i++) {
-			double cost = full_cost(&b->sources[i]);
+			double rate = rate_of(&b->sources[i]);
 
-			if (cost > height)
+			if (rate > height)
 				above++;
 			else
-				rest -= cost;
+				rest -= rate;
 		}
 		if (above)
 			height = MAX(rest / above, height);
@@ -91,96 +145,358 @@ static double cut_height(const struct budget *b, double allowed)
 	return height;
 }
 
-static double duty_at(double cost, double height)
+static bool is_sampling(const struct budget *b)
 {
-	return height < 0 || cost <= height ? 1 : height / cost;
+	for (unsigned int i = 0; i < b->nr; i++) {
+		if (b->sources[i].sampled)
+			return true;
+	}
+	return false;
 }
 
-/* Drops the most expensive of those that have starved for long enough; false = there is none.  One
- * in an interval: what it leaves may be enough for the others. */
-static bool drop_one(struct budget *b)
+/* In ns, of what an idle node earns. */
+static double grace(const struct budget *b)
+{
+	return b->percent / 100 * BUDGET_MIN_BUSY * NS_PER_S * GRACE_S;
+}
+
+/* Probes of a slice are hit for this long, however short it is. */
+static double least_hit_ns(const struct budget *b)
+{
+	return b->least_slice_ns + b->tail_ns;
+}
+
+/* A slice that costs so much is too dear even if it comes as seldom as a slice may.  By the whole
+ * income: a debt makes nobody the dearer. */
+static bool is_too_dear(const struct budget *b, double cost_ns, double height)
+{
+	return height >= 0 && cost_ns > height * b->least_slice_ns / BUDGET_MIN_DUTY / NS_PER_S;
+}
+
+static void judge(const struct budget *b, struct budget_source *s, double slice_cost_ns,
+		  double height)
+{
+	s->starved = is_too_dear(b, slice_cost_ns, height) ? s->starved + 1 : 0;
+}
+
+/* Of the shortest slice at a rate. */
+static double least_cost(const struct budget *b, double rate)
+{
+	return rate * least_hit_ns(b) / NS_PER_S;
+}
+
+/* Sources that are on all the time: those that cannot be paid are sampled from here on. */
+static void look(struct budget *b)
+{
+	/* What the node does as soon as it is not probed: a storm counts at once. */
+	double may = MAX(budget_allowed(b), b->percent / 100 * b->busy_per_s);
+	double length = MAX(b->look_ns, LOOK_NS), height;
+	bool sampling = is_sampling(b);
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		if (!s->sampled && !s->dropped)
+			s->rate = MAX(s->rate, s->cost_ns / length * NS_PER_S);
+	}
+	height = cut_height(b, may * (sampling ? HEADROOM : 1));
+	for (unsigned int i = 0; i < b->nr && height >= 0; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		if (s->sampled || s->dropped || s->rate <= height)
+			continue;
+		/* A few hits in a row are no rate, however deep in debt others are. */
+		if (s->cost_ns < grace(b) * FEW_PART)
+			continue;
+		if (b->credit_ns >= -grace(b) && (!sampling || s->rate * HEADROOM <= height))
+			continue;
+		s->sampled = true;
+		s->done = s->ended = true;
+		s->slice_ns = 0;
+		s->relaxed = s->starved = 0;
+		if (s->on_ns > 0)
+			s->peak = MAX(s->peak, s->cost_ns / s->on_ns * NS_PER_S);
+		s->rate = MAX(s->rate, s->peak);
+		judge(b, s, least_cost(b, s->rate), height);
+	}
+}
+
+static void end_look(struct budget *b)
+{
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		if (s->sampled || s->dropped)
+			continue;
+		s->rate = smooth(s->rate, s->cost_ns / b->look_ns * NS_PER_S);
+		forget_hits(s);
+	}
+	b->look_ns = 0;
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+static double next_random(struct budget *b)
+{
+	b->random ^= b->random << 13;
+	b->random ^= b->random >> 7;
+	b->random ^= b->random << 17;
+	return (double)(b->random >> 11) / (double)(1ull << 53);
+}
+
+/* Income that is left for rounds: without what is on all the time. */
+static double left_for_rounds(const struct budget *b)
+{
+	double left = budget_allowed(b);
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		if (!b->sources[i].sampled)
+			left -= rate_of(&b->sources[i]);
+	}
+	return MAX(left, 0);
+}
+
+/* Lengths of slices, `longer` times as long as they have to be; what they will cost. */
+static double plan(struct budget *b, double longer)
+{
+	double most = 0, each, cost = 0;
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		if (!b->sources[i].sampled)
+			continue;
+		most = MAX(most, b->sources[i].rate);
+		nr++;
+	}
+	if (!nr)
+		return 0;
+	/* Each costs the same, ns times ns a second: the dearest is on for the shortest time. */
+	each = MAX(most * least_hit_ns(b), left_for_rounds(b) * LEAST_PAUSE_NS / nr);
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+		double ns = LONGEST_SLICE_NS;
+
+		if (!s->sampled)
+			continue;
+		if (s->rate * ns > each)
+			ns = each / s->rate;
+		s->slice_ns = MAX(ns - b->tail_ns, b->least_slice_ns) * longer;
+		cost += s->rate * (s->slice_ns + b->tail_ns) / NS_PER_S;
+	}
+	return cost;
+}
+
+/* What a look at all that is sampled costs, if they are as dear as they were. */
+static double ask_cost(const struct budget *b)
+{
+	double cost = 0;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		if (b->sources[i].sampled)
+			cost += b->sources[i].rate * (ASK_STEP_NS + b->tail_ns) / NS_PER_S;
+	}
+	return cost;
+}
+
+/* A short look while it is not paid: at those that may have to be dropped, and at all if that takes
+ * only a part of the income: a storm may be over, which nobody has to wait to be paid for. */
+static bool plan_on_credit(struct budget *b, double pause_ns)
+{
+	double income = budget_allowed(b), wait_ns;
+	bool all, any = false;
+
+	wait_ns = (b->round_cost_ns * RESERVE - b->credit_ns) / income * NS_PER_S;
+	all = wait_ns >= ASK_WAIT_NS && ask_cost(b) <= ASK_PART * income * pause_ns / NS_PER_S;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		s->slice_ns =
+			s->sampled && (all || s->starved) ? b->least_slice_ns * ASK_SLICES : 0;
+		any |= s->slice_ns > 0;
+	}
+	return any;
+}
+
+/* A look on credit ends as soon as it has shown that a source is as dear as it was. */
+static bool is_shown(const struct budget *b, const struct budget_source *s, double height)
+{
+	if (s->starved)
+		return is_too_dear(b, s->cost_ns, height);
+	return s->cost_ns >= s->rate * ASK_STEP_NS / NS_PER_S;
+}
+
+static void begin_round(struct budget *b, bool on_credit)
+{
+	double tail = 0, nr = 0;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		s->done = s->ended = s->slice_ns <= 0;
+		s->began_ns = 0;
+		if (!s->sampled)
+			continue;
+		if (s->rate > 0) {
+			tail += MIN(s->tail_ns / s->rate * NS_PER_S, LONGEST_TAIL);
+			nr++;
+		}
+		s->tail_ns = 0;
+		forget_hits(s);
+	}
+	if (nr > 0)
+		b->tail_ns += (tail / nr - b->tail_ns) / 4;
+	b->in_round = true;
+	b->on_credit = on_credit;
+	b->due_ns = 0;
+}
+
+/* Drops the most expensive of those that have starved for long enough.  One in a round: what it
+ * leaves may be enough for the others. */
+static void drop_one(struct budget *b)
 {
 	struct budget_source *worst = NULL;
 
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 
-		if (!s->dropped && s->starved >= BUDGET_DROP_AFTER &&
-		    (!worst || full_cost(s) > full_cost(worst)))
+		if (s->sampled && s->starved >= BUDGET_DROP_AFTER &&
+		    (!worst || s->rate > worst->rate))
 			worst = s;
 	}
 	if (!worst)
-		return false;
+		return;
+	worst->sampled = false;
 	worst->dropped = true;
-	worst->duty = 0;
-	return true;
 }
 
-/* While nothing is sampled all of the limit may be used; once something is, it gets less, and is
- * always on again only if that is enough. */
-static double height_for(const struct budget *b, double allowed)
+/* What was learned in it. */
+static void end_round(struct budget *b, uint64_t now_ns)
 {
-	if (!b->is_sampling && cut_height(b, allowed) < 0)
-		return -1;
-	return cut_height(b, allowed * HEADROOM);
-}
+	double height;
 
-/* What a source gets: less at once, more when it has been possible for a while. */
-static bool settle(struct budget_source *s, double height)
-{
-	double duty = MAX(duty_at(full_cost(s), height), BUDGET_MIN_DUTY), before = s->duty;
-	/* By the last interval alone: a burst must not count for longer than it lasted. */
-	double now = duty_at(s->last_rate * s->ns_per_hit, height);
-
-	s->starved = now < BUDGET_MIN_DUTY ? s->starved + 1 : 0;
-	if (duty < s->duty) {
-		/* Up to the headroom a sampled source keeps what it has. */
-		if (s->duty == 1 || duty < s->duty * HEADROOM)
-			s->duty = duty;
-		s->relaxed = 0;
-	} else if (duty >= s->duty * RISE_FACTOR || (duty == 1 && s->duty < 1)) {
-		if (++s->relaxed >= RISE_INTERVALS) {
-			s->duty = duty;
-			s->relaxed = 0;
-		}
-	} else {
-		s->relaxed = 0;
-	}
-	return s->duty != before;
-}
-
-bool budget_update(struct budget *b, const struct budget_seen *seen, uint64_t interval_ns,
-		   uint64_t busy_ns)
-{
-	double spent = 0, interval = (double)interval_ns, own, allowed, height;
-	bool changed;
-
-	if (interval_ns == 0)
-		return false;
-	for (unsigned int i = 0; i < b->nr; i++)
-		spent += (double)seen[i].hits * b->sources[i].ns_per_hit;
-	own = MAX((double)busy_ns - spent, 0);
-	for (unsigned int i = 0; i < b->nr; i++)
-		learn(&b->sources[i], &seen[i], interval, own);
-	own = MAX(own, BUDGET_MIN_BUSY * interval) / interval * NS_PER_S;
-	b->spent_percent = 100 * spent / interval * NS_PER_S / own;
-	b->own_per_s = smooth(b->own_per_s, own, true);
-	allowed = b->own_per_s * b->percent / 100;
-	changed = drop_one(b);
-	height = height_for(b, allowed);
-	b->is_sampling = false;
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 
-		if (s->dropped)
-			continue;
-		changed |= settle(s, height);
-		b->is_sampling |= s->duty < 1;
+		if (s->sampled && s->on_ns > 0)
+			s->rate = smooth(s->rate, s->cost_ns / s->on_ns * NS_PER_S);
 	}
-	return changed;
+	height = cut_height(b, budget_allowed(b) * HEADROOM);
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		if (!s->sampled || s->on_ns <= 0)
+			continue;
+		judge(b, s,
+		      b->on_credit ? s->cost_ns : least_cost(b, s->cost_ns / s->on_ns * NS_PER_S),
+		      height);
+		if (height >= 0 && s->rate * RISE_FACTOR > height)
+			s->relaxed = 0;
+		else if (++s->relaxed >= RISE_ROUNDS)
+			s->sampled = false;
+		forget_hits(s);
+	}
+	drop_one(b);
+	b->in_round = false;
+	b->round_end_ns = now_ns;
 }
 
-double budget_sampled_percent(const struct budget_source *s)
+static void step_round(struct budget *b, uint64_t now_ns)
 {
-	return s->all_ns > 0 ? 100 * s->on_ns / s->all_ns : 100;
+	bool overdrawn = b->credit_ns < 0 && !b->on_credit, all = true;
+	double height = b->on_credit ? cut_height(b, budget_allowed(b) * HEADROOM) : 0;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		if (!s->sampled)
+			continue;
+		if (overdrawn || (s->began_ns && (double)(now_ns - s->began_ns) >= s->slice_ns))
+			s->done = true;
+		if (b->on_credit && s->on_ns > 0 && is_shown(b, s, height))
+			s->done = true;
+		if (s->done && !s->began_ns)
+			s->ended = true;
+		all &= s->ended;
+	}
+	if (all)
+		end_round(b, now_ns);
+}
+
+static void await_round(struct budget *b, uint64_t now_ns)
+{
+	double pause;
+
+	if (!is_sampling(b)) {
+		b->round_end_ns = b->due_ns = 0;
+		b->round_cost_ns = 0;
+		return;
+	}
+	if (!b->round_end_ns)
+		b->round_end_ns = now_ns;
+	pause = (double)(now_ns - b->round_end_ns);
+	b->round_cost_ns = plan(b, 1);
+	if (b->credit_ns < b->round_cost_ns * RESERVE) {
+		b->due_ns = 0; /* something else has spent it */
+		if (pause >= ASK_AGAIN_NS && plan_on_credit(b, pause))
+			begin_round(b, true);
+		return;
+	}
+	if (pause < LEAST_PAUSE_NS)
+		return;
+	if (!b->due_ns)
+		b->due_ns = now_ns + (uint64_t)(next_random(b) * PUT_OFF * MIN(pause, NS_PER_S));
+	if (now_ns < b->due_ns)
+		return;
+	if (b->round_cost_ns > 0)
+		plan(b, MIN(b->credit_ns / b->round_cost_ns / RESERVE, MOST_LONGER));
+	begin_round(b, false);
+}
+
+void budget_step(struct budget *b, uint64_t now_ns)
+{
+	if (b->credit_ns < 0 || b->look_ns >= LOOK_NS)
+		look(b);
+	if (b->look_ns >= LOOK_NS)
+		end_look(b);
+	if (b->in_round)
+		step_round(b, now_ns);
+	if (!b->in_round)
+		await_round(b, now_ns);
+}
+
+bool budget_wants(const struct budget *b, unsigned int i)
+{
+	const struct budget_source *s = &b->sources[i];
+
+	if (s->dropped)
+		return false;
+	return !s->sampled || (b->in_round && !s->done);
+}
+
+uint64_t budget_next(const struct budget *b, uint64_t now_ns, uint64_t limit_ns)
+{
+	uint64_t next = limit_ns;
+
+	if (!b->in_round)
+		return b->due_ns ? MIN(b->due_ns, next) : next;
+	for (unsigned int i = 0; i < b->nr; i++) {
+		const struct budget_source *s = &b->sources[i];
+
+		if (s->sampled && s->began_ns && !s->done)
+			next = MIN(next, s->began_ns + (uint64_t)s->slice_ns);
+	}
+	if (b->on_credit)
+		next = MIN(next, now_ns + ASK_STEP_NS);
+	return next;
+}
+
+void budget_began(struct budget *b, unsigned int i, uint64_t now_ns)
+{
+	b->sources[i].began_ns = now_ns;
+}
+
+void budget_ended(struct budget *b, unsigned int i)
+{
+	b->sources[i].done = b->sources[i].ended = true;
 }

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Keeps what probes take of a node's CPU below a share of what the node itself uses.  Pure logic:
- * it is told how often each source was hit and answers what share of the time (`duty`) each source
- * may be on in the next interval.
+ * it is told how often time passed and what that cost, and answers which sources are to be on now.
  *
- * The limit is cut at one height: every source may cost the same amount at most, so the most
- * expensive are sampled first, and cheap ones stay on.  A source that would be left with less than
- * BUDGET_MIN_DUTY is dropped for good, and what it had goes to the others.
+ * The law is that of an account.  It gets the share of each ns of CPU that the node uses for
+ * itself, and each ns that probes take is paid from it.  What is not used is saved, up to
+ * BUDGET_SAVED_S seconds of income.  A source is on all the time as long as that can be paid.  If
+ * not, the dearest are sampled: on for slices, all of them at once in a round, and a round begins
+ * only when the account holds what it is going to cost.  So what was spent is never more than what
+ * was allowed, but for what nobody could know: what is spent between two looks by sources that are
+ * on (a storm that begins), and what a round costs more than the one before it; it ends when the
+ * account is empty.  Either is a debt, and no round begins until it is paid.
  *
- * Duties fall at once and rise slowly, and only when it is worth it, so that a load that stays the
- * same gets duties that stay the same.
+ * The income is divided at one height: every source may cost the same at most, so the most
+ * expensive are sampled, and cheap ones stay on.  A source for which even the shortest slices would
+ * come too seldom is dropped for good, if that was measured BUDGET_DROP_AFTER times; for that short
+ * looks at it are taken on credit.
  */
 #ifndef EBEAM_PROBE_BUDGET_H
 #define EBEAM_PROBE_BUDGET_H
@@ -18,64 +24,72 @@
 #include <stdint.h>
 
 #define BUDGET_MAX_SOURCES 128
-#define BUDGET_MIN_DUTY	   0.0025
-/* Intervals in a row in which a source is left with less than that before it is dropped. */
-#define BUDGET_DROP_AFTER 6
+#define BUDGET_SAVED_S	   1.0
+/* A source whose shortest slices could be on for less than this part of the time is dropped. */
+#define BUDGET_MIN_DUTY	  0.0005
+#define BUDGET_DROP_AFTER 3
 /* An idle node counts as one that uses this share of one CPU: it costs nobody anything, and would
  * have its probes taken away for a handful of hits. */
 #define BUDGET_MIN_BUSY 0.1
 
 struct budget_source {
-	double ns_per_hit; /* set by the caller, may change: calibrated cost and BPF run time */
+	bool sampled, dropped; /* dropped: will not come back */
 
-	/* Answers. */
-	double duty;  /* 1 = always on, 0 = dropped, else share of the time */
-	bool dropped; /* will not come back */
+	/* In the round under way: 0 = not in it. */
+	double slice_ns;
+	uint64_t began_ns; /* 0 = not yet */
+	bool done, ended;  /* to be off; is off */
 
-	/* Estimates, scaled to a source that was always on. */
-	double hits_per_s; /* smoothed */
-	double last_rate;  /* hits per second in the last interval in which it was on */
-	double total_hits; /* since the start */
-	uint64_t counted;  /* hits that were seen */
-	double on_ns, all_ns;
+	/* ns of CPU a second: sampled, while it is on; else on average. */
+	double rate;
+	/* Since the last look, or in this slice. */
+	double cost_ns, on_ns;
+	double chunk_cost_ns, chunk_on_ns, peak; /* the dearest few ms in it */
+	double tail_ns;				 /* cost after the end of its last slice */
 
-	unsigned int starved; /* intervals in a row below BUDGET_MIN_DUTY */
-	unsigned int relaxed; /* intervals in a row in which it might have had more */
+	unsigned int starved; /* measured in a row as too dear even for samples */
+	unsigned int relaxed; /* rounds in a row in which it might have been on all the time */
 };
 
 struct budget {
-	double percent; /* of the node's own busy CPU time */
+	double percent; /* of the node's own CPU time */
 	unsigned int nr;
 	struct budget_source sources[BUDGET_MAX_SOURCES];
-	double own_per_s;     /* ns of CPU per second that the node uses for itself, smoothed */
-	double spent_percent; /* in the last interval, of the node's own CPU time */
-	bool is_sampling;     /* a source has a duty below 1 */
+	double least_slice_ns;
+	double own_per_s;  /* ns of CPU a second that the node uses for itself, smoothed */
+	double busy_per_s; /* the same with what probes take, of the last moments */
+	double credit_ns;  /* negative = debt */
+	double tail_ns;	   /* for so long probes are hit after a slice, on average */
+	double look_ns;	   /* since the last look at sources that are on all the time */
+
+	bool in_round, on_credit;
+	double round_cost_ns;  /* what the next one will cost at least */
+	uint64_t round_end_ns; /* of the last one */
+	uint64_t due_ns;       /* of the next, which is paid; 0 = is not */
+	uint64_t random;
 };
 
-/* What was seen of a source in an interval. */
-struct budget_seen {
-	uint64_t hits;
-	uint64_t on_ns; /* for how long it was on */
-	/*
-	 * CPU time that the node used for itself, without what probes took, while the source was
-	 * on; 0 = not known.  Totals are scaled by it rather than by time: a node that is busy all
-	 * the time does less while it is probed.
-	 */
-	uint64_t own_on_ns;
-};
+/* percent > 0; nr <= BUDGET_MAX_SOURCES, more are left out.  All are on.  Shorter slices than
+ * least_slice_ns are not worth placing probes for; own_per_s: as known from before. */
+void budget_init(struct budget *b, double percent, unsigned int nr, double least_slice_ns,
+		 double own_per_s, uint64_t random);
 
-/* percent > 0; nr <= BUDGET_MAX_SOURCES, more are left out.  All duties are 1. */
-void budget_init(struct budget *b, double percent, unsigned int nr);
+/* Time has passed: CPU that the node used for itself in it, and what the probes took of it. */
+void budget_pass(struct budget *b, double wall_ns, double own_ns, double spent_ns);
+/* The part of that which a source took, and for how long it was on, if it was. */
+void budget_hits(struct budget *b, unsigned int i, double cost_ns, double on_ns);
 
-/*
- * At the end of an interval: seen[b->nr], its length, and the CPU time of the node in it, which
- * includes what the probes took.  Sets the duties of the next; true if one has changed.  An
- * interval of no length changes nothing.
- */
-bool budget_update(struct budget *b, const struct budget_seen *seen, uint64_t interval_ns,
-		   uint64_t busy_ns);
+/* After those: what is due at now_ns (CLOCK_MONOTONIC).  Then budget_wants() is what should be. */
+void budget_step(struct budget *b, uint64_t now_ns);
+bool budget_wants(const struct budget *b, unsigned int i);
+/* When a slice ends, or a round begins that is paid; limit_ns if neither is before that. */
+uint64_t budget_next(const struct budget *b, uint64_t now_ns, uint64_t limit_ns);
+/* A source that is sampled was put on, or taken off after its hits were told (or could not be put
+ * on). */
+void budget_began(struct budget *b, unsigned int i, uint64_t now_ns);
+void budget_ended(struct budget *b, unsigned int i);
 
-/* Share of all its time that a source was on, in percent: the 12 of "sampled 12 %". */
-double budget_sampled_percent(const struct budget_source *s);
+/* ns of CPU a second that probes may take. */
+double budget_allowed(const struct budget *b);
 
 #endif

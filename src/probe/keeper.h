@@ -3,11 +3,10 @@
  * Keeps the probes of a run within a budget, in a thread of its own: whoever reads the events may
  * be slow, or stuck in a write, and the node must not pay for that.
  *
- * Every INTERVAL it looks how often each group of probes was hit, and what that took of the node's
- * CPU (budget.h); the first looks come sooner.  A group that may not be on all the time is on for
- * a slice, at a random time in the interval so that nothing periodic falls in step with it; the
- * slices of several groups overlap as far as they can.  A group whose slices would be too short for
- * what it takes to place its probes saves them up.
+ * Every 10 ms, if the node was busy enough to matter, it looks how often each group of probes was
+ * hit, and what that took of the node's CPU (meter.h).  What may be on then is the budget's to say
+ * (budget.h): all the time, or for slices, which lie within each other.  What it takes to switch
+ * probes is part of the cost, but not that of putting them there first and taking them away last.
  */
 #ifndef EBEAM_PROBE_KEEPER_H
 #define EBEAM_PROBE_KEEPER_H
@@ -17,10 +16,10 @@
 
 #include "abi/record.h"
 #include "base/error.h"
-#include "probe/attach.h"
 #include "probe/calibrate.h"
 
 struct keeper;
+struct attach;
 
 /* From ts_ns on these kinds are watched or not. */
 struct keeper_change {
@@ -45,18 +44,19 @@ struct keeper_work {
 struct keeper_cost {
 	bool known;
 	uint64_t hits;
-	/* Of the node's CPU: traps as calibrated, programs by the clock, both corrected by what the
-	 * node's CPU time shows (cost_fit.h). */
-	uint64_t spent_ns;
-	uint64_t own_ns; /* CPU that the node used beside that */
+	uint64_t spent_ns; /* of the node's CPU (meter.h) */
+	uint64_t own_ns;   /* CPU that the node used beside that */
 };
 
 /*
- * All groups are on.  percent: of the node's own CPU; 100 or more = no limit, only measures.
- * Borrows all; the attach is the keeper's alone until keeper_stop().  ERROR_KIND_FAILED.
+ * Before there are probes: how busy the node is without is measured from here on.  percent: of the
+ * node's own CPU; 100 or more = no limit, only measures.  Borrows all.  ERROR_KIND_FAILED.
  */
-int keeper_start(struct keeper **out, struct attach *a, int os_pid, double percent,
-		 const struct calibration *cost, const struct keeper_work *work, struct error *err);
+int keeper_open(struct keeper **out, struct attach *a, int os_pid, double percent,
+		const struct calibration *cost, struct error *err);
+/* Puts all groups on, and those off again at once that cost too much.  The attach is the keeper's
+ * alone until keeper_stop().  Errors as attach_on(). */
+int keeper_start(struct keeper *k, const struct keeper_work *work, struct error *err);
 /* Ends the thread; groups stay as they are. */
 void keeper_stop(struct keeper *k);
 void keeper_close(struct keeper *k); /* NULL ok; stops it too */

@@ -34,7 +34,7 @@ struct session {
 	struct ebeam_bpf *skel;
 	struct bpf_link *code_link;
 	struct attach *attach; /* of events; NULL = none */
-	struct keeper *keeper; /* once they are on, if it can be known what they cost */
+	struct keeper *keeper; /* of them, if it can be known what they cost */
 	struct calibrator *calibrator;
 	struct calibration cost;
 	struct error no_budget; /* why there is no keeper */
@@ -260,6 +260,25 @@ static void raise_limits(void)
 	}
 }
 
+/* Without one nothing is limited, and the user is told why. */
+static void open_keeper(struct session *s)
+{
+	struct attach_hits none;
+
+	calibrator_open(&s->calibrator);
+	if (calibrator_measure(s->calibrator, !attach_is_perf(s->attach), &s->cost, &s->no_budget))
+		return;
+	if (!attach_nr_groups(s->attach))
+		return;
+	if (!attach_hits(s->attach, 0, &s->cost, &none))
+		error_set(&s->no_budget, ERROR_KIND_PRIVILEGE, -EPERM,
+			  "the kernel does not say how often BPF programs run (CAP_SYS_ADMIN is "
+			  "needed)");
+	else
+		keeper_open(&s->keeper, s->attach, s->config.os_pid, s->config.max_overhead,
+			    &s->cost, &s->no_budget);
+}
+
 int session_open(struct session **out, const struct session_config *config, struct error *err)
 {
 	struct session *s = xcalloc(1, sizeof(*s));
@@ -304,9 +323,7 @@ int session_open(struct session **out, const struct session_config *config, stru
 	if (config->events) {
 		ring_set_window(s->ring_set, SESSION_WINDOW_NS);
 		attach_loaded(s->attach, &s->skel->bss->switches);
-		calibrator_open(&s->calibrator);
-		calibrator_measure(s->calibrator, !attach_is_perf(s->attach), &s->cost,
-				   &s->no_budget);
+		open_keeper(s);
 	}
 	for (int cpu = 0; cpu < nr; cpu++) {
 		if (online[cpu] && config->freq)
@@ -413,31 +430,18 @@ static bool next_coverage(void *ctx, uint64_t until_ns, struct rec_raw_coverage 
 	return true;
 }
 
-/* All probes are there before the first look at what they cost. */
 static int start_events(struct session *s, struct error *err)
 {
-	struct attach_hits none;
 	int rc = 0;
 
-	for (unsigned int i = 0; rc == 0 && i < attach_nr_groups(s->attach); i++)
+	if (s->keeper) {
+		ring_set_feed(s->ring_set, next_coverage, s->keeper);
+		rc = keeper_start(s->keeper, &s->work, err);
+	}
+	for (unsigned int i = 0; rc == 0 && !s->keeper && i < attach_nr_groups(s->attach); i++)
 		rc = attach_on(s->attach, i, err);
 	if (rc)
 		return needs_files(rc) ? files_error(rc, err) : rc;
-	if (!s->cost.emulated_ns)
-		return 0;
-	if (!attach_hits(s->attach, 0, &s->cost, &none)) {
-		error_set(&s->no_budget, ERROR_KIND_PRIVILEGE, -EPERM,
-			  "the kernel does not say how often BPF programs run (CAP_SYS_ADMIN is "
-			  "needed)");
-		return 0;
-	}
-	rc = keeper_start(&s->keeper, s->attach, s->config.os_pid, s->config.max_overhead, &s->cost,
-			  &s->work, &s->no_budget);
-	if (rc == 0)
-		ring_set_feed(s->ring_set, next_coverage, s->keeper);
-	else
-		keeper_close(s->keeper);
-	s->keeper = rc ? NULL : s->keeper;
 	return 0;
 }
 

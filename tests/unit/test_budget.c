@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The budget against simulated nodes, whose CPU time, hits and slowing down follow from the duties
- * that it gives them.
+ * The budget against simulated nodes, whose CPU time, hits and slowing down follow from which
+ * probes it lets be on, ms by ms.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,293 +15,405 @@
 #include "base/compiler.h"
 #include "probe/budget.h"
 
-#define S 1000000000ull
+#define MS	 1000000.0
+#define S	 (1000 * MS)
+#define SLICE_NS (5 * MS)
+#define MOST	 16
 
 /* A node whose work comes in units (a message, say) of own CPU time, with hits of each source. */
 struct sim {
 	double unit_ns;	    /* CPU time of its own for one unit */
 	double units_per_s; /* that come from outside; 0 = as many as `cpus` can do */
 	double cpus;	    /* threads that run at most */
-	double hits_of_unit[8];
-	double units, own_ns, spent_ns; /* done so far, in truth */
-	double last_units;
+	double hits_of_unit[MOST], ns_per_hit[MOST];
+	double noise; /* of the load: 0.2 = up to 20 % more or less in 100 ms */
 	uint32_t seed;
-	double noise; /* of the load: 0.2 = up to 20 % more or less in an interval */
+
+	struct budget b;
+	bool on[MOST];
+	uint64_t now_ns;
+	double factor;
+	/* So far, in truth. */
+	double own_ns, spent_ns, allowed_ns;
+	double on_ns[MOST];
+	unsigned int switches, rounds;
+	double most_over_ns; /* by which spent was most above allowed */
+	uint64_t last_over_ns;
 };
 
-static double noise(struct sim *m)
+static void begin(struct sim *m, double percent, unsigned int nr)
 {
-	m->seed = m->seed * 1103515245u + 12345u;
-	return 1 + m->noise * ((m->seed >> 16) % 2001 / 1000.0 - 1);
+	m->now_ns = 1000000000u;
+	m->factor = 1;
+	budget_init(&m->b, percent, nr, SLICE_NS, 0, m->seed + 1);
+	for (unsigned int i = 0; i < nr; i++)
+		m->on[i] = true;
 }
 
-/* One second.  A source with duty d is on from the start of the interval until d of it. */
-static bool run(struct sim *m, struct budget *b)
+/* Takes off, then puts on, as the keeper does. */
+static void act(struct sim *m)
 {
-	struct budget_seen seen[8] = {0};
-	double hits[8] = {0}, own_on[8] = {0}, at = 0, busy = 0, unit_ns = m->unit_ns,
-	       factor = noise(m);
+	bool was_in = m->b.in_round;
 
-	m->last_units = 0;
-	while (at < 1) {
-		double end = 1, cost = 0, units, own;
-
-		for (unsigned int i = 0; i < b->nr; i++) {
-			double duty = b->sources[i].duty;
-
-			if (duty <= at)
-				continue;
-			end = fmin(end, duty);
-			cost += m->hits_of_unit[i] * b->sources[i].ns_per_hit;
+	budget_step(&m->b, m->now_ns);
+	for (unsigned int i = 0; i < m->b.nr; i++) {
+		if (m->on[i] && !budget_wants(&m->b, i)) {
+			m->on[i] = false;
+			m->switches++;
+			budget_ended(&m->b, i);
+		} else if (!m->on[i] && budget_wants(&m->b, i)) {
+			m->on[i] = true;
+			m->switches++;
+			budget_began(&m->b, i, m->now_ns);
 		}
-		units = (end - at) * m->cpus * (double)S / (unit_ns + cost);
-		if (m->units_per_s > 0)
-			units = fmin(units, m->units_per_s * (end - at));
-		units *= factor;
-		own = units * unit_ns;
-		for (unsigned int i = 0; i < b->nr; i++) {
-			if (b->sources[i].duty <= at)
-				continue;
-			hits[i] += units * m->hits_of_unit[i];
-			own_on[i] += own;
-		}
-		busy += own + units * cost;
-		m->own_ns += own;
-		m->spent_ns += units * cost;
-		m->units += units;
-		m->last_units += units;
-		at = end;
 	}
-	for (unsigned int i = 0; i < b->nr; i++) {
-		seen[i].hits = (uint64_t)hits[i];
-		seen[i].on_ns = (uint64_t)(b->sources[i].duty * (double)S);
-		seen[i].own_on_ns = (uint64_t)own_on[i];
-	}
-	return budget_update(b, seen, S, (uint64_t)busy);
+	m->rounds += !was_in && m->b.in_round;
 }
 
-static void assert_near(double value, double want, double tolerance, const char *what)
+/* One ms in which nothing is switched. */
+static void pass(struct sim *m)
 {
-	if (fabs(value - want) > tolerance * fabs(want))
-		fail_msg("%s: %g, want %g within %g %%", what, value, want, 100 * tolerance);
+	double cost = 0, units, own, spent, over;
+
+	if (m->noise > 0 && m->now_ns % 100000000u < 1000000u) {
+		m->seed = m->seed * 1103515245u + 12345u;
+		m->factor = 1 + m->noise * ((m->seed >> 16) % 2001 / 1000.0 - 1);
+	}
+	for (unsigned int i = 0; i < m->b.nr; i++)
+		cost += m->on[i] ? m->hits_of_unit[i] * m->ns_per_hit[i] : 0;
+	units = MS * m->cpus / (m->unit_ns + cost);
+	if (m->units_per_s > 0)
+		units = fmin(units, m->units_per_s * m->factor / 1000);
+	own = units * m->unit_ns;
+	spent = units * cost;
+	m->now_ns += (uint64_t)MS;
+	m->own_ns += own;
+	m->spent_ns += spent;
+	m->allowed_ns += m->b.percent / 100 * fmax(own, BUDGET_MIN_BUSY * MS);
+	for (unsigned int i = 0; i < m->b.nr; i++) {
+		if (!m->on[i])
+			continue;
+		m->on_ns[i] += MS;
+		budget_hits(&m->b, i, units * m->hits_of_unit[i] * m->ns_per_hit[i], MS);
+	}
+	budget_pass(&m->b, MS, own, spent);
+	over = m->spent_ns - m->allowed_ns;
+	m->most_over_ns = fmax(m->most_over_ns, over);
+	if (over > 0)
+		m->last_over_ns = m->now_ns;
+}
+
+/* Looks every 10 ms, and when a slice ends. */
+static void run(struct sim *m, double seconds)
+{
+	uint64_t end = m->now_ns + (uint64_t)(seconds * S), glance = m->now_ns;
+
+	while (m->now_ns < end) {
+		pass(m);
+		if (m->now_ns < budget_next(&m->b, m->now_ns, glance))
+			continue;
+		act(m);
+		glance = m->now_ns + (uint64_t)(10 * MS);
+	}
+}
+
+static void forget(struct sim *m)
+{
+	m->own_ns = m->spent_ns = m->allowed_ns = m->most_over_ns = 0;
+	m->switches = m->rounds = 0;
+	m->last_over_ns = 0;
+	memset(m->on_ns, 0, sizeof(m->on_ns));
+}
+
+static double spent_percent(const struct sim *m)
+{
+	return 100 * m->spent_ns / m->own_ns;
+}
+
+static unsigned int nr_sampled(const struct sim *m)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < m->b.nr; i++)
+		nr += m->b.sources[i].sampled;
+	return nr;
+}
+
+static unsigned int nr_dropped(const struct sim *m)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < m->b.nr; i++)
+		nr += m->b.sources[i].dropped;
+	return nr;
 }
 
 /* Two processes that send each other messages as fast as they can; three probes on each message. */
-static const struct sim ping_pong = {.unit_ns = 900, .cpus = 1, .hits_of_unit = {1, 1, 1, 0.001}};
+static const struct sim ping_pong = {.unit_ns = 900,
+				     .cpus = 1,
+				     .hits_of_unit = {1, 1, 1, 0.001},
+				     .ns_per_hit = {700, 700, 700, 700}};
 
-static void ping_pong_budget(struct budget *b, double percent, double ns_per_hit)
+static void assert_in(double value, double least, double most, const char *what)
 {
-	budget_init(b, percent, 4);
-	for (unsigned int i = 0; i < 4; i++)
-		b->sources[i].ns_per_hit = ns_per_hit;
+	if (!(value >= least && value <= most))
+		fail_msg("%s: %g, not in %g .. %g", what, value, least, most);
 }
 
+/* Nobody knew that it is a storm: what its first moment costs is paid back in a second or two, and
+ * from then on no moment is over the limit, however long the run. */
 static void test_ping_pong(void **state)
 {
 	struct sim m = ping_pong;
-	struct budget b;
-	double duty;
+	uint64_t start;
 
 	UNUSED(state);
-	ping_pong_budget(&b, 1, 700);
-	assert_true(run(&m, &b));
-	assert_true(b.spent_percent > 100); /* nobody knew */
-	for (unsigned int i = 0; i < 10; i++) {
-		run(&m, &b);
-		assert_true(b.spent_percent < 1.2);
-	}
-	duty = b.sources[0].duty;
-	assert_true(b.is_sampling);
-	for (unsigned int i = 0; i < 50; i++) {
-		double own = m.own_ns, spent = m.spent_ns;
-
-		assert_false(run(&m, &b)); /* the load stays: so do the duties */
-		assert_true((m.spent_ns - spent) / (m.own_ns - own) <= 0.0101);
-	}
-	assert_true(b.spent_percent > 0.6); /* and the limit is used */
-	assert_true(b.sources[0].duty == duty && b.sources[2].duty == duty);
-	/* What is cheap is always on. */
-	assert_true(b.sources[3].duty == 1);
-	/* Far fewer messages while it is probed, and yet the totals are right. */
-	assert_near(b.sources[0].total_hits, m.units, 0.01, "estimated messages");
-	assert_near(b.sources[3].total_hits, m.units * 0.001, 0.01, "counted collections");
-	assert_near(budget_sampled_percent(&b.sources[0]), 100 * (1 + 60 * duty) / 61, 0.2,
-		    "sampled");
+	begin(&m, 1, 4);
+	start = m.now_ns;
+	run(&m, 60);
+	assert_in(m.most_over_ns, 0, 10 * MS, "the first moment");
+	assert_in((double)(m.last_over_ns - start), 0, 1.5 * S, "the last moment over the limit");
+	assert_in(spent_percent(&m), 0.8, 1.0, "spent");
+	assert_int_equal(nr_sampled(&m), 3);
+	assert_int_equal(nr_dropped(&m), 0);
+	/* What is cheap was always on; what is dear many times, for a while. */
+	assert_true(m.on_ns[3] == 60 * S);
+	assert_in(m.rounds, 30, 240, "rounds");
+	assert_in(m.on_ns[0], 0.5 * S, 1.2 * S, "slices");
 }
 
-/* At 9 us a hit, single-stepped, it takes three intervals to see what the node does unprobed. */
+/* The same within the time of a short run. */
+static void test_short_run(void **state)
+{
+	struct sim m = ping_pong;
+
+	UNUSED(state);
+	begin(&m, 1, 4);
+	run(&m, 5);
+	assert_in(spent_percent(&m), 0.5, 1.0, "spent");
+	assert_true(m.rounds >= 2);
+}
+
+/* Many kinds share what there is, each the same. */
+static void test_many(void **state)
+{
+	struct sim m = {.unit_ns = 900, .cpus = 2};
+
+	UNUSED(state);
+	for (unsigned int i = 0; i < 12; i++) {
+		m.hits_of_unit[i] = i < 8 ? 1 : 0.0001;
+		m.ns_per_hit[i] = 500 + 200 * i;
+	}
+	begin(&m, 1, 12);
+	run(&m, 20);
+	assert_int_equal(nr_sampled(&m), 8);
+	assert_int_equal(nr_dropped(&m), 0);
+	assert_in(spent_percent(&m), 0.7, 1.0, "spent");
+	/* The dearest are on for the shortest time. */
+	for (unsigned int i = 1; i < 8; i++)
+		assert_true(m.on_ns[i] <= 1.1 * m.on_ns[i - 1]);
+	for (unsigned int i = 8; i < 12; i++)
+		assert_true(m.on_ns[i] == 20 * S);
+}
+
+/* Single-stepped, 9 us a hit: a slice is hardly anything but probes. */
 static void test_single_stepped(void **state)
 {
 	struct sim m = ping_pong;
-	struct budget b;
 
 	UNUSED(state);
-	m.hits_of_unit[1] = m.hits_of_unit[2] = m.hits_of_unit[3] = 0;
-	ping_pong_budget(&b, 1.5, 9178);
-	for (unsigned int i = 0; i < 20; i++)
-		run(&m, &b);
-	assert_false(b.sources[0].dropped);
-	assert_true(b.sources[0].duty < 0.02);
-	assert_true(b.spent_percent <= 1.5);
+	m.hits_of_unit[1] = m.hits_of_unit[2] = 0;
+	m.ns_per_hit[0] = 9178;
+	begin(&m, 1, 4);
+	run(&m, 30);
+	assert_int_equal(nr_sampled(&m), 1);
+	assert_in(spent_percent(&m), 0.7, 1.0, "spent");
 }
 
-/* With too little for three such, the dearest go, one after the other, until it is enough. */
+/* With too little for three such, the dearest go, one after the other, until it is enough; it is
+ * known from three short looks at each. */
 static void test_drop(void **state)
 {
 	struct sim m = ping_pong;
-	struct budget b;
-	unsigned int dropped = 0;
+	double spent;
 
 	UNUSED(state);
-	ping_pong_budget(&b, 0.25, 700);
-	b.sources[1].ns_per_hit = 36712;
-	b.sources[2].ns_per_hit = 36000;
-	for (unsigned int i = 0; i < 40; i++)
-		run(&m, &b);
-	assert_true(b.sources[1].dropped);
-	assert_true(b.sources[1].duty == 0);
-	assert_false(b.sources[0].dropped);
-	assert_false(b.sources[3].dropped);
-	for (unsigned int i = 0; i < 4; i++)
-		dropped += b.sources[i].dropped;
-	assert_true(dropped <= 2);
-	assert_true(b.spent_percent <= 1.0);
-	/* Dropped is dropped, however idle the node gets. */
+	m.hits_of_unit[3] = 0.00001;
+	begin(&m, 0.02, 4);
+	run(&m, 10);
+	assert_true(nr_dropped(&m) >= 1);
+	assert_false(m.b.sources[3].dropped || m.b.sources[3].sampled);
+	assert_in(m.most_over_ns, 0, 30 * MS, "looks on credit");
+	/* Whatever is left keeps the limit, and the debt is paid. */
+	run(&m, 200);
+	forget(&m);
+	run(&m, 200);
+	assert_in(spent_percent(&m), 0, 0.0202, "spent");
+	/* Dropped is dropped, however idle the node gets; the others come back. */
 	m.units_per_s = 1;
-	for (unsigned int i = 0; i < 40; i++)
-		run(&m, &b);
-	assert_true(b.sources[1].dropped && b.sources[1].duty == 0);
-	assert_true(b.sources[0].duty == 1);
+	run(&m, 30);
+	spent = m.spent_ns;
+	assert_true(nr_dropped(&m) >= 1);
+	assert_int_equal(nr_sampled(&m), 0);
+	run(&m, 1);
+	assert_true(m.spent_ns - spent < 0.01 * MS);
 }
 
-/* One short burst drops nothing. */
+/* One short burst drops nothing, and all is on again soon after. */
 static void test_burst(void **state)
 {
-	struct sim m = {.unit_ns = 900, .cpus = 1, .units_per_s = 1000, .hits_of_unit = {1}};
-	struct budget b;
+	struct sim m = {.unit_ns = 900,
+			.cpus = 1,
+			.units_per_s = 1000,
+			.hits_of_unit = {1, 0.1},
+			.ns_per_hit = {700, 700}};
+	uint64_t before;
 
 	UNUSED(state);
-	budget_init(&b, 1, 1);
-	b.sources[0].ns_per_hit = 700;
-	assert_false(run(&m, &b));
+	begin(&m, 1, 2);
+	run(&m, 5);
+	assert_int_equal(nr_sampled(&m), 0);
+	assert_int_equal(m.switches, 0);
 	m.units_per_s = 0;
-	m.hits_of_unit[0] = 100;
-	assert_true(run(&m, &b));
-	assert_true(b.sources[0].duty < 0.05);
+	run(&m, 0.5);
+	assert_true(m.b.sources[0].sampled);
 	m.units_per_s = 1000;
-	m.hits_of_unit[0] = 1;
-	for (unsigned int i = 0; i < 30; i++)
-		run(&m, &b);
-	assert_false(b.sources[0].dropped);
-	assert_true(b.sources[0].duty == 1);
-	assert_false(b.is_sampling);
+	before = m.now_ns;
+	while (nr_sampled(&m) && m.now_ns - before < (uint64_t)(60 * S))
+		run(&m, 0.1);
+	/* First the debt, at the pace of an idle node; then a few rounds. */
+	assert_in((double)(m.now_ns - before), 0, 40 * S, "until all is on again");
+	assert_int_equal(nr_dropped(&m), 0);
+}
+
+/* When the node goes on with other work, a storm is forgotten in a few rounds. */
+static void test_storm_ends(void **state)
+{
+	struct sim m = ping_pong;
+	uint64_t before;
+
+	UNUSED(state);
+	begin(&m, 1, 4);
+	run(&m, 5);
+	assert_int_equal(nr_sampled(&m), 3);
+	m.hits_of_unit[0] = m.hits_of_unit[1] = m.hits_of_unit[2] = 0.001;
+	before = m.now_ns;
+	while (nr_sampled(&m) && m.now_ns - before < (uint64_t)(60 * S))
+		run(&m, 0.1);
+	assert_in((double)(m.now_ns - before), 0, 6 * S, "until all is on again");
 }
 
 /* A node with little to do keeps its probes. */
 static void test_idle(void **state)
 {
-	struct sim m = {.unit_ns = 5000, .cpus = 2, .units_per_s = 500, .hits_of_unit = {1, 2}};
-	struct budget b;
+	struct sim m = {.unit_ns = 5000,
+			.cpus = 2,
+			.units_per_s = 500,
+			.hits_of_unit = {1, 1.2},
+			.ns_per_hit = {650, 650}};
 
 	UNUSED(state);
-	budget_init(&b, 1, 2);
-	b.sources[0].ns_per_hit = b.sources[1].ns_per_hit = 650;
-	for (unsigned int i = 0; i < 10; i++)
-		assert_false(run(&m, &b));
-	assert_true(b.sources[0].duty == 1 && b.sources[1].duty == 1);
-	assert_near(b.sources[0].total_hits, 5000, 0.001, "hits");
-	assert_int_equal(b.sources[1].counted, 10000);
-	assert_true(budget_sampled_percent(&b.sources[0]) == 100);
+	begin(&m, 1, 2);
+	run(&m, 30);
+	assert_int_equal(m.switches, 0);
+	assert_true(m.b.credit_ns >= 0);
 }
 
-/* Near the limit, with a load that goes up and down: few changes, and on average it holds. */
+/* Near the limit, with a load that goes up and down: few changes, and it holds. */
 static void test_noise(void **state)
 {
 	UNUSED(state);
-	for (unsigned int load = 10; load <= 40; load += 2) {
+	for (unsigned int load = 10; load <= 40; load += 3) {
 		struct sim m = {.unit_ns = 20000,
 				.cpus = 2,
 				.units_per_s = load * 1000,
 				.hits_of_unit = {0.25, 0.1},
+				.ns_per_hit = {700, 700},
 				.noise = 0.2,
 				.seed = load};
-		struct budget b;
-		unsigned int changes = 0;
+		unsigned int changes = 0, before = 0;
 
-		budget_init(&b, 1, 2);
-		b.sources[0].ns_per_hit = b.sources[1].ns_per_hit = 700;
-		for (unsigned int i = 0; i < 10; i++)
-			run(&m, &b);
-		m.own_ns = m.spent_ns = 0;
-		for (unsigned int i = 0; i < 300; i++)
-			changes += run(&m, &b);
-		if (changes > 15)
-			fail_msg("%u changes at %u000 units a second", changes, load);
-		assert_true(m.spent_ns / m.own_ns <= 0.0101);
-		assert_false(b.sources[0].dropped || b.sources[1].dropped);
+		begin(&m, 1, 2);
+		run(&m, 10);
+		forget(&m);
+		for (unsigned int i = 0; i < 1200; i++) {
+			run(&m, 0.1);
+			changes += nr_sampled(&m) != before;
+			before = nr_sampled(&m);
+		}
+		if (changes > 24)
+			fail_msg("%u changes in 120 s at %u000 units a second", changes, load);
+		assert_in(spent_percent(&m), 0.1, 1.01, "spent");
+		assert_int_equal(nr_dropped(&m), 0);
 	}
 }
 
-/* The height of the cut: equal costs for the dear ones, the cheap untouched. */
-static void test_cut(void **state)
+/* Storms that come and go: at no time is more spent than was allowed and saved, but for what each
+ * costs until it is noticed, and that is paid back. */
+static void test_storms(void **state)
 {
-	struct budget_seen seen[4];
-	struct budget b;
+	struct sim m = ping_pong;
 
 	UNUSED(state);
-	budget_init(&b, 1, 4);
-	for (unsigned int i = 0; i < 4; i++) {
-		b.sources[i].ns_per_hit = 1000;
-		seen[i] = (struct budget_seen){.on_ns = S};
+	begin(&m, 1, 4);
+	for (unsigned int i = 0; i < 40; i++) {
+		m.units_per_s = i % 2 ? 0 : 50;
+		run(&m, 3);
 	}
-	seen[0].hits = 1000;  /* 1 ms */
-	seen[1].hits = 2000;  /* 2 ms */
-	seen[2].hits = 40000; /* 40 ms */
-	seen[3].hits = 57000; /* 57 ms: 100 ms in all, with 900 ms left for the node */
-	assert_true(budget_update(&b, seen, S, 1000 * 1000000));
-	/* 9 ms, less headroom: 8.1; without the cheap ones 5.1 for two. */
-	assert_true(b.sources[0].duty == 1 && b.sources[1].duty == 1);
-	assert_near(b.sources[2].duty, 2.55 / 40, 1e-6, "third");
-	assert_near(b.sources[3].duty, 2.55 / 57, 1e-6, "fourth");
+	assert_in(m.most_over_ns, 0, 12 * MS, "over the limit");
+	assert_in(m.spent_ns / m.allowed_ns, 0, 1, "of what was allowed");
 }
 
+/* No limit: nothing is ever switched. */
+static void test_no_limit(void **state)
+{
+	struct sim m = ping_pong;
+
+	UNUSED(state);
+	begin(&m, 1e12, 4);
+	run(&m, 5);
+	assert_int_equal(m.switches, 0);
+}
+
+/* A source that cannot be put on, absurd numbers, more sources than there can be. */
 static void test_edges(void **state)
 {
-	struct budget_seen seen[BUDGET_MAX_SOURCES + 1];
+	struct sim m = ping_pong;
 	struct budget b;
 
 	UNUSED(state);
-	budget_init(&b, 1, BUDGET_MAX_SOURCES + 1);
+	budget_init(&b, 1, BUDGET_MAX_SOURCES + 1, SLICE_NS, 1e9, 0);
 	assert_int_equal(b.nr, BUDGET_MAX_SOURCES);
-	memset(seen, 0xff, sizeof(seen));
-	assert_false(budget_update(&b, seen, 0, 0));
-	/* Absurd numbers: duties stay in range. */
-	for (unsigned int i = 0; i < BUDGET_MAX_SOURCES; i++)
-		b.sources[i].ns_per_hit = 1e6;
-	for (unsigned int round = 0; round < 10; round++) {
-		budget_update(&b, seen, S, 0);
+	for (unsigned int round = 1; round < 100; round++) {
+		for (unsigned int i = 0; i < b.nr; i++)
+			budget_hits(&b, i, 1e15, round % 3 ? MS : 0);
+		budget_pass(&b, MS, round % 2 ? 0 : 1e15, 1e18);
+		budget_step(&b, round * 1000000000ull);
 		for (unsigned int i = 0; i < b.nr; i++) {
-			assert_true(b.sources[i].duty >= 0 && b.sources[i].duty <= 1);
-			assert_true(b.sources[i].dropped == (b.sources[i].duty == 0));
+			assert_true(isfinite(b.sources[i].rate) && b.sources[i].rate >= 0);
+			if (b.in_round && budget_wants(&b, i))
+				budget_ended(&b, i);
 		}
 	}
-	/* Off in an interval: what is known of it stays, and is counted on. */
-	budget_init(&b, 1, 1);
-	b.sources[0].ns_per_hit = 1;
-	seen[0] = (struct budget_seen){.hits = 100, .on_ns = S};
-	budget_update(&b, seen, S, S);
-	seen[0] = (struct budget_seen){0};
-	budget_update(&b, seen, S, S);
-	assert_near(b.sources[0].total_hits, 200, 1e-9, "total");
-	assert_int_equal(b.sources[0].counted, 100);
-	assert_true(budget_sampled_percent(&b.sources[0]) == 50);
+	budget_pass(&b, 0, 1, 1);
+	assert_true(isfinite(b.credit_ns) && isfinite(b.own_per_s));
+	/* It fails to be placed in each second round: others are not kept waiting. */
+	begin(&m, 1, 4);
+	for (unsigned int i = 0; i < 2000; i++) {
+		run(&m, 0.01);
+		if (i % 2 && m.b.in_round && m.b.sources[0].sampled && !m.on[0])
+			budget_ended(&m.b, 0);
+	}
+	assert_in(m.on_ns[1], 0.1 * S, S, "slices");
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_ping_pong), cmocka_unit_test(test_single_stepped),
-	cmocka_unit_test(test_drop),	  cmocka_unit_test(test_burst),
-	cmocka_unit_test(test_idle),	  cmocka_unit_test(test_noise),
-	cmocka_unit_test(test_cut),	  cmocka_unit_test(test_edges),
+	cmocka_unit_test(test_ping_pong),  cmocka_unit_test(test_short_run),
+	cmocka_unit_test(test_many),	   cmocka_unit_test(test_single_stepped),
+	cmocka_unit_test(test_drop),	   cmocka_unit_test(test_burst),
+	cmocka_unit_test(test_storm_ends), cmocka_unit_test(test_idle),
+	cmocka_unit_test(test_noise),	   cmocka_unit_test(test_storms),
+	cmocka_unit_test(test_no_limit),   cmocka_unit_test(test_edges),
 };
 
 int main(void)
