@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/xalloc.h"
+#include "cmd/capture_input.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
 #include "cmd/render.h"
@@ -21,9 +21,8 @@ static int side_load(struct side *side, const char *path, const struct weight_mo
 {
 	int rc = render_load(&side->loaded, path, mode, err);
 
-	if (rc == 0 && side->loaded.damage[0])
-		log_warn("ebeam: '%s' is damaged: %s. What stands before that is compared", path,
-			 side->loaded.damage);
+	if (rc == 0)
+		capture_input_warn(path, side->loaded.damage, "compared");
 	return rc;
 }
 

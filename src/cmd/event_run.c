@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/process.h"
-#include "capture/reader.h"
+#include "cmd/capture_input.h"
 #include "cmd/event_probes.h"
 #include "cmd/event_run_internal.h"
 #include "cmd/loop.h"
@@ -443,33 +443,23 @@ static int read_capture(struct event_run *run, struct capture_reader *reader, st
 	rc = rc < 0 ? rc : drained(run, err);
 	run->span_start_ns = MAX(run->stream.start_ns, run->stream.watching_ns);
 	rc = rc < 0 ? rc : end(run, err);
-	if (rc || !capture_reader_damage(reader))
-		return rc;
-	log_warn("ebeam: '%s' is damaged: %s. What stands before that is shown",
-		 run->ctx->opt.input, capture_reader_damage(reader));
-	return ERROR_KIND_PARTIAL;
+	return rc ? rc
+		  : capture_input_warn(run->ctx->opt.input, capture_reader_damage(reader), "shown");
 }
 
 static int replay(struct event_run *run, struct error *err)
 {
-	const char *path = run->ctx->opt.input;
-	bool is_stdin = strcmp(path, "-") == 0;
-	struct capture_reader *reader = NULL;
-	FILE *f = is_stdin ? stdin : fopen(path, "re");
-	int rc;
+	struct capture_input in;
+	int rc = capture_input_open(&in, run->ctx->opt.input, err);
 
-	if (!f)
-		return error_set(err, ERROR_KIND_FAILED, -errno, "cannot open '%s': %s", path,
-				 error_text(errno));
+	if (rc)
+		return rc;
 	rc = open_output(run, err);
-	rc = rc ? rc : capture_reader_open(&reader, f, path, err);
 	if (rc == 0) {
-		run->stream.start_epoch_ns = capture_reader_start_epoch_ns(reader);
-		rc = read_capture(run, reader, err);
+		run->stream.start_epoch_ns = capture_reader_start_epoch_ns(in.reader);
+		rc = read_capture(run, in.reader, err);
 	}
-	capture_reader_close(reader);
-	if (!is_stdin)
-		fclose(f);
+	capture_input_close(&in);
 	return rc;
 }
 

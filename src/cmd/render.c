@@ -10,7 +10,7 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
-#include "capture/reader.h"
+#include "cmd/capture_input.h"
 #include "cmd/options.h"
 #include "event/event.h"
 #include "view/hot.h"
@@ -309,30 +309,24 @@ static int apply_all(struct loaded *l, struct source *source, uint64_t *nr_bad, 
 	return rc;
 }
 
-static int load(struct loaded *l, FILE *f, const char *name, const struct weight_mode *mode,
+static int load(struct loaded *l, const struct capture_input *in, const struct weight_mode *mode,
 		struct error *err)
 {
-	struct capture_reader *reader;
 	const char *damage;
 	uint64_t nr_bad = 0;
-	int rc;
+	int rc = event_stream_open(&l->stream);
 
-	rc = capture_reader_open(&reader, f, name, err);
+	rc = rc ? rc : event_profile_open(&l->events, &l->stream, mode);
+	if (rc)
+		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a profile: %s",
+				 error_text(rc));
+	l->profile = event_profile_profile(l->events);
+	l->start_epoch_ns = capture_reader_start_epoch_ns(in->reader);
+	rc = apply_all(l, capture_reader_source(in->reader), &nr_bad, err);
 	if (rc)
 		return rc;
-	rc = event_stream_open(&l->stream);
-	rc = rc ? rc : event_profile_open(&l->events, &l->stream, mode);
-	if (rc) {
-		error_set(err, ERROR_KIND_FAILED, rc, "cannot make a profile: %s", error_text(rc));
-		goto done;
-	}
-	l->profile = event_profile_profile(l->events);
-	l->start_epoch_ns = capture_reader_start_epoch_ns(reader);
-	rc = apply_all(l, capture_reader_source(reader), &nr_bad, err);
-	if (rc)
-		goto done;
 	l->mode = event_profile_mode(l->events);
-	damage = capture_reader_damage(reader);
+	damage = capture_reader_damage(in->reader);
 	if (damage)
 		snprintf(l->damage, sizeof(l->damage), "%s", damage);
 	else if (nr_bad)
@@ -343,26 +337,22 @@ static int load(struct loaded *l, FILE *f, const char *name, const struct weight
 			err, ERROR_KIND_USAGE, -EINVAL,
 			"'%s' holds events, not samples: see them with 'ebeam events -i', or "
 			"weigh them with --mode gc, msg, sched or wait",
-			name);
-done:
-	capture_reader_close(reader);
+			in->name);
 	return rc;
 }
 
 int render_load(struct loaded *out, const char *path, const struct weight_mode *mode,
 		struct error *err)
 {
-	bool is_stdin = strcmp(path, "-") == 0;
-	FILE *f = is_stdin ? stdin : fopen(path, "re");
+	struct capture_input in;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	if (!f)
-		return error_set(err, ERROR_KIND_FAILED, -errno, "cannot open '%s': %s", path,
-				 error_text(errno));
-	rc = load(out, f, is_stdin ? "standard input" : path, mode, err);
-	if (!is_stdin)
-		fclose(f);
+	rc = capture_input_open(&in, path, err);
+	if (rc)
+		return rc;
+	rc = load(out, &in, mode, err);
+	capture_input_close(&in);
 	if (rc)
 		render_unload(out);
 	return rc;

@@ -3,13 +3,11 @@
  * `ebeam report FILE`: capture -> events -> profile -> snapshot -> exporter.  Only the first step
  * differs from `ebeam record`, hence the same bytes.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/xalloc.h"
-#include "capture/reader.h"
+#include "cmd/capture_input.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
 #include "cmd/render.h"
@@ -59,29 +57,19 @@ static int report_reader(struct render *r, const char *path, struct capture_read
 	event_stream_close(&stream);
 	if (rc == 0 && r->chosen)
 		fprintf(out, "%s\n", r->path);
-	if (rc || !capture_reader_damage(reader))
-		return rc;
-	log_warn("ebeam: '%s' is damaged: %s. What stands before that is shown", path,
-		 capture_reader_damage(reader));
-	return ERROR_KIND_PARTIAL;
+	return rc ? rc : capture_input_warn(path, capture_reader_damage(reader), "shown");
 }
 
 /* No snapshot: as the records come. */
 static int report_timeline(struct render *r, const char *path, FILE *out, struct error *err)
 {
-	bool is_stdin = strcmp(path, "-") == 0;
-	struct capture_reader *reader = NULL;
-	FILE *f = is_stdin ? stdin : fopen(path, "re");
-	int rc;
+	struct capture_input in;
+	int rc = capture_input_open(&in, path, err);
 
-	if (!f)
-		return error_set(err, ERROR_KIND_FAILED, -errno, "cannot open '%s': %s", path,
-				 error_text(errno));
-	rc = capture_reader_open(&reader, f, is_stdin ? "standard input" : path, err);
-	rc = rc ? rc : report_reader(r, path, reader, out, err);
-	capture_reader_close(reader);
-	if (!is_stdin)
-		fclose(f);
+	if (rc)
+		return rc;
+	rc = report_reader(r, path, in.reader, out, err);
+	capture_input_close(&in);
 	return rc;
 }
 
@@ -113,9 +101,7 @@ int cmd_report(struct command_context *ctx, struct error *err)
 	rc = profile_snapshot(loaded.profile, &options, &snapshot, err);
 	if (rc)
 		goto done;
-	if (loaded.damage[0])
-		log_warn("ebeam: '%s' is damaged: %s. What stands before that is shown", path,
-			 loaded.damage);
+	capture_input_warn(path, loaded.damage, "shown");
 	stem = stem_of(path, snapshot, loaded.start_epoch_ns);
 	render_name(&render, stem);
 	rc = render_write(&render, &ctx->opt, snapshot, NULL, ctx->out, err);
