@@ -23,8 +23,9 @@ static struct {
 	atomic_bool keep_at_exit;
 } files[SIGNALS_FILES];
 
-static atomic_int wake_fd = -1;	      /* -1 until signals_catch() */
-static _Atomic uint64_t first_signal; /* CLOCK_MONOTONIC ns, 0 = none yet */
+static atomic_int wake_fd = -1;	       /* -1 until signals_catch() */
+static _Atomic(signals_fn *) put_back; /* NULL = nothing to do */
+static _Atomic uint64_t first_signal;  /* CLOCK_MONOTONIC ns, 0 = none yet */
 
 static void remove_files(bool at_exit)
 {
@@ -46,6 +47,7 @@ static void on_signal(int signo)
 	int saved_errno = errno, fd = atomic_load(&wake_fd);
 	uint64_t now, first = 0, one = 1;
 	struct timespec ts;
+	signals_fn *fn;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	now = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
@@ -61,6 +63,9 @@ static void on_signal(int signo)
 		return;
 	}
 	remove_files(false);
+	fn = atomic_load(&put_back);
+	if (fn)
+		fn();
 	_exit(128 + signo);
 }
 
@@ -97,6 +102,11 @@ int signals_catch(struct error *err)
 				 error_text(errno));
 	atomic_store(&wake_fd, fd);
 	return fd;
+}
+
+void signals_before_end(signals_fn *fn)
+{
+	atomic_store(&put_back, fn);
 }
 
 int signals_remove_file(const char *path, bool keep_at_exit)

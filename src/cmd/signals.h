@@ -29,6 +29,11 @@ void signals_setup(void);
  * until the program ends.  Descriptor or negative errno; the same one on every call. */
 int signals_catch(struct error *err);
 
+/* Called by a signal that ends the program, in its handler: async-signal-safe, like
+ * terminal_restore().  NULL = nothing. */
+typedef void signals_fn(void);
+void signals_before_end(signals_fn *fn);
+
 /*
  * Files to be removed by a signal that ends the program, and by exit(3) unless `keep_at_exit`.
  * `path` must stay valid until signals_release_file().  Slot number, or -EMFILE.

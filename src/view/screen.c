@@ -23,6 +23,14 @@ struct screen {
 	struct screen_cell *cells;
 };
 
+static void blank(struct screen_cell *cell)
+{
+	memset(cell->c, 0, sizeof(cell->c));
+	cell->c[0] = ' ';
+	cell->width = 1;
+	cell->ground = SCREEN_PLAIN;
+}
+
 int screen_open(struct screen **out, unsigned rows, unsigned columns)
 {
 	struct screen *s = xcalloc(1, sizeof(*s));
@@ -58,6 +66,21 @@ void screen_clear(struct screen *s)
 {
 	for (size_t i = 0; i < (size_t)s->rows * s->columns; i++)
 		s->cells[i] = (struct screen_cell){.c = {' '}, .width = 1};
+}
+
+void screen_copy(struct screen *to, const struct screen *from)
+{
+	unsigned rows = MIN(to->rows, from->rows), columns = MIN(to->columns, from->columns);
+
+	for (unsigned row = 0; row < rows; row++) {
+		struct screen_cell *cells = &to->cells[row * to->columns];
+
+		memcpy(cells, &from->cells[row * from->columns], columns * sizeof(*cells));
+		if (columns && cells[columns - 1].width == 2) /* its half is cut off */
+			blank(&cells[columns - 1]);
+		if (columns < to->columns && cells[columns].width == 0)
+			blank(&cells[columns]);
+	}
 }
 
 unsigned screen_rows(const struct screen *s)
@@ -101,14 +124,6 @@ const struct screen_cell *screen_at(const struct screen *s, unsigned row, unsign
 }
 
 /* ---- cells -------------------------------------------------------------------------------- */
-
-static void blank(struct screen_cell *cell)
-{
-	memset(cell->c, 0, sizeof(cell->c));
-	cell->c[0] = ' ';
-	cell->width = 1;
-	cell->ground = SCREEN_PLAIN;
-}
 
 /* The cell is about to be overwritten: if it is half of a wide character, the other half goes. */
 static void part_wide(struct screen *s, unsigned row, unsigned column)

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define SCREEN_MAX_ROWS	   1000
+#define SCREEN_MAX_ROWS	   500
 #define SCREEN_MAX_COLUMNS 2000
 #define SCREEN_CELL_CHARS  4 /* a character and what combines with it; more is left out */
 
@@ -64,6 +64,8 @@ int screen_open(struct screen **out, unsigned rows, unsigned columns);
 void screen_close(struct screen *s);				       /* NULL ok */
 void screen_resize(struct screen *s, unsigned rows, unsigned columns); /* and clear */
 void screen_clear(struct screen *s);
+/* What stands on `from`, as far as it lies in the grid of `to`, which keeps its size. */
+void screen_copy(struct screen *to, const struct screen *from);
 unsigned screen_rows(const struct screen *s);
 unsigned screen_columns(const struct screen *s);
 

@@ -19,8 +19,4 @@ void screenfix_check_picture(const struct screen *s, const char *name);
  * cell is empty, none holds what a terminal must not see. */
 void screenfix_check_cells(const struct screen *s);
 
-/* A screen with all that can be on one: styles, bars, sparklines, wide and combining characters,
- * and text that bites. */
-struct screen *screenfix_zoo(unsigned rows, unsigned columns);
-
 #endif

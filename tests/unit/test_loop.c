@@ -226,12 +226,21 @@ static int hang(void *ctx, struct error *err)
 	return error_set(err, ERROR_KIND_FAILED, -EINTR, "pause");
 }
 
+static int told_before_end;
+
+static void put_back(void)
+{
+	tell(told_before_end, 'p');
+}
+
 static void child_with_hanging_callback(int fd)
 {
 	struct error err = {0};
 	struct loop *l;
 
 	signals_setup();
+	told_before_end = fd;
+	signals_before_end(put_back);
 	if (loop_open(&l, &err) || loop_add_timer(l, MS, hang, &fd, &err))
 		_exit(97);
 	loop_run(l, &err);
@@ -317,6 +326,7 @@ static void the_second_signal_needs_no_loop(void **state)
 	kill(child, SIGINT);
 	wait_until_another_signal_counts();
 	kill(child, SIGINT);
+	assert_int_equal(hear(fd), 'p'); /* what is to be put back is */
 	assert_int_equal(status_of(child, fd), 130 << 8);
 }
 
