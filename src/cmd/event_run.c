@@ -336,7 +336,7 @@ static int run_loop(struct event_run *run, struct error *err)
 	/* Now signals are caught: what has been attached is taken away in order. */
 	rc = rc ? rc : session_start(run->live.session, err);
 	if (rc == 0) {
-		live_add_watching(&run->live);
+		live_add_watching(&run->live, run->plan.kinds);
 		tell_budget(run);
 		log_info("%u probes attached", run->plan.nr_points);
 	}

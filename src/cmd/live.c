@@ -15,6 +15,7 @@
 #include "beam/pid.h"
 #include "beam/ports.h"
 #include "beam/sched.h"
+#include "event/catalogue.h"
 #include "probe/budget.h"
 
 static double own_cpu_s(void)
@@ -249,12 +250,25 @@ static void add_schedulers(struct live *l)
 		free(threads);
 }
 
-void live_add_watching(struct live *l)
+static void add_kinds(struct live *l, uint64_t kinds)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (kinds >> kind & 1)
+			strbuf_addf(&text, "%s ", event_rows[kind].name);
+	}
+	enrich_add_meta(l->enrich, "watched", text.buf);
+	strbuf_free(&text);
+}
+
+void live_add_watching(struct live *l, uint64_t kinds)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRIu64, clock_monotonic_ns());
 	enrich_add_meta(l->enrich, "watching_ns", text);
+	add_kinds(l, kinds);
 	add_schedulers(l);
 }
 

@@ -48,8 +48,8 @@ void live_close(struct live *l);
 /* Meta records that every capture has; `mode` is "cpu", "events", ... */
 int live_add_meta(struct live *l, const char *command, const char *mode, unsigned int freq,
 		  struct error *err);
-/* Once probes are attached: since when, and what each scheduler does then. */
-void live_add_watching(struct live *l);
+/* Once probes of these kinds are attached: since when, and what each scheduler does then. */
+void live_add_watching(struct live *l, uint64_t kinds);
 /* After records were taken in: tells the probes of code in new places. */
 void live_look(struct live *l);
 /* Counters, `refused` records of the caller's among them, as records of that time. */

@@ -304,7 +304,10 @@ static void long_json(struct jsonw *w, const struct names *n, const struct sched
 		jsonw_begin_object(w, NULL);
 		jsonw_string(w, "mfa", text.buf);
 		jsonw_string(w, "file", frame->file);
-		jsonw_uint(w, "line", frame->line);
+		if (frame->file)
+			jsonw_uint(w, "line", frame->line);
+		else
+			jsonw_null(w, "line");
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);

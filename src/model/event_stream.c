@@ -12,6 +12,7 @@ int event_stream_open(struct event_stream *s)
 {
 	memset(s, 0, sizeof(*s));
 	coverage_init(&s->coverage);
+	s->watched = (1ull << NR_EVENT_KINDS) - 1;
 	return names_open(&s->names);
 }
 
@@ -94,6 +95,21 @@ static void take_schedulers(struct event_stream *s, const char *text, size_t len
 	}
 }
 
+/* Names of kinds, each with a space behind it; what we do not know is left out. */
+static void take_watched(struct event_stream *s, const char *text, size_t len)
+{
+	s->watched = 0;
+	for (size_t at = 0, end; at < len; at = end + 1) {
+		int kind;
+
+		for (end = at; end < len && text[end] != ' '; end++)
+			;
+		kind = event_kind_find(text + at, end - at);
+		if (kind >= 0)
+			s->watched |= 1ull << kind;
+	}
+}
+
 static void take_meta(struct event_stream *s, const struct event *ev)
 {
 	char text[32];
@@ -109,6 +125,8 @@ static void take_meta(struct event_stream *s, const struct event *ev)
 		s->duration_ns = number;
 	else if (is_key(ev, "watching_ns"))
 		s->watching_ns = number;
+	else if (is_key(ev, "watched"))
+		take_watched(s, ev->u.meta.value, ev->u.meta.value_len);
 	else if (is_key(ev, "schedulers_busy"))
 		take_schedulers(s, ev->u.meta.value, ev->u.meta.value_len);
 	else if (is_key(ev, "os_pid"))

@@ -131,7 +131,8 @@ static void clock_set(const struct sched_stats *s, struct sched_clock *c, enum e
 static void clock_is_on(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
 			uint64_t ts_ns)
 {
-	if (c->state == SCHED_ON || coverage_gap(&s->stream->coverage, kind, ts_ns))
+	if (c->state == SCHED_ON || !(s->stream->watched >> kind & 1) ||
+	    coverage_gap(&s->stream->coverage, kind, ts_ns))
 		return;
 	clock_set(s, c, kind, false, ts_ns);
 	c->state = SCHED_ON;
@@ -476,9 +477,11 @@ void sched_stats_take(struct sched_stats *s, enum event_kind kind, const struct 
 static void clock_of_silent(const struct sched_stats *s, const struct sched_cpu *cpu,
 			    struct sched_clock *c, enum event_kind kind)
 {
-	if (c->state != SCHED_UNKNOWN || cpu->began == SCHED_BEGAN_UNKNOWN)
+	if (c->state != SCHED_UNKNOWN || cpu->began == SCHED_BEGAN_UNKNOWN ||
+	    !(s->stream->watched >> kind & 1))
 		return;
 	clock_begin(s, c, kind, s->start_ns);
+	c->last = MIN(c->last, s->start_ns); /* until something stops it, it shows the time */
 	c->state = cpu->began == SCHED_BEGAN_BUSY ? SCHED_ON : SCHED_OFF;
 }
 

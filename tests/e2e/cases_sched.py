@@ -3,7 +3,7 @@
 import json
 import re
 
-from answers import Watch, need_events
+from answers import Watch, gives, need_events
 from cases_events import of, watched
 from harness import case, check, check_equal, check_in
 
@@ -245,3 +245,17 @@ def usage(ctx):
         result = ctx.ebeam.run("sched", "-p", ctx.node.os_pid, "-d", "1", *args)
         check_equal(result.code, 2, str(result))
         check_in(text, result.err, "what it says")
+
+
+@case("utilization is a number where something tells it, null elsewhere (OTP 29)")
+def told(ctx):
+    need_events(ctx, "process_scheduled")
+    with ctx.workload("proc_split"):
+        data = ctx.ebeam.ok("sched", "-p", ctx.node.os_pid, "-d", "500ms", "-j", "--max-overhead",
+                            "100").json()["data"]
+    normal = [s for s in data["schedulers"] if s["type"] == "normal"]
+    check_equal(len(normal), 2, "normal schedulers")
+    check_equal(data["utilization"]["normal"] is not None, gives(ctx, "scheduler_active"), "mean")
+    for s in normal:
+        check_equal(s["utilization"] is not None, gives(ctx, "scheduler_active"), f"{s}")
+        check(s["processes"] > 0, f"time with processes: {s}")

@@ -247,6 +247,22 @@ static void active_by_slices(void **state)
 	assert_percent(&f->s.cpus.data[1].active, 50);
 }
 
+/* What nobody watched tells nothing by its silence: OTP 29 has no scheduler_active. */
+static void not_watched(void **state)
+{
+	struct fixture *f = *state;
+
+	f->stream.watched &= ~(1ull << EVENT_SCHEDULER_ACTIVE);
+	sched_stats_begin(&f->s, THREAD_NORMAL, 1, true);
+	sched_stats_begin(&f->s, THREAD_NORMAL, 2, false);
+	in(f, START + 6000, f->second, f->b);
+	sched_stats_advance(&f->s, START + 10000);
+	for (int i = 0; i < 2; i++)
+		assert_true(isnan(sched_clock_percent(sched_cpu_clock(&f->s.cpus.data[i]))));
+	assert_percent(&f->s.cpus.data[0].busy, 100);
+	assert_percent(&f->s.cpus.data[1].busy, 40);
+}
+
 /* One that was on its way in when watching began: since when it is there is not known. */
 static void came_unseen(void **state)
 {
@@ -307,6 +323,20 @@ static void sampled(void **state)
 	/* 1000 off, 1000 on, (gap), 600 off, 400 on. */
 	assert_int_equal(f->s.cpus.data[0].active.known_ns, 3000);
 	assert_int_equal(f->s.cpus.data[0].active.on_ns, 1400);
+}
+
+/* One that does nothing is known to do nothing, also while nobody watches at the end. */
+static void sampled_and_silent(void **state)
+{
+	struct fixture *f = *state;
+
+	sched_stats_begin(&f->s, THREAD_DIRTY_CPU, 1, false);
+	watch(f, START + 2000, COVERAGE_OFF);
+	watch(f, START + 9000, COVERAGE_ON);
+	watch(f, START + 9500, COVERAGE_OFF);
+	sched_stats_advance(&f->s, START + 10000);
+	assert_int_equal(f->s.cpus.data[0].busy.known_ns, 2500);
+	assert_percent(sched_cpu_clock(&f->s.cpus.data[0]), 0);
 }
 
 static void more_than_there_is_room_for(void **state)
@@ -438,6 +468,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(woken_while_it_begins_to_wait, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(dirty_schedulers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(utilization, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sampled_and_silent, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(not_watched, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(active_by_slices, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(came_unseen, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(unfinished, set_up, tear_down),
