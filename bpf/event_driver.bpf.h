@@ -4,8 +4,9 @@
  * the driver's own data, not the port.  The port is the one whose tasks this thread runs, or that
  * the process here calls at once: both set current_port of the scheduler (erl_port_task.c
  * erts_port_task_execute(), io.c try_imm_drv_call(), OTP 25 to 29).  The two ways around that are
- * functions with the port as their first argument, which is kept.  Either is believed only if the
- * port has the very data that the callback got.
+ * functions with the port as their first argument, which is kept.  Where these are hidden, it is
+ * the port to which a register points that the callback has to preserve: they need it afterwards.
+ * Each is believed only if the port has the very data that the callback got.
  *
  * The cookie of a probe is the address of the driver; its lowest bit is set if other drivers have
  * the same callback, so that only the port tells which one it is.
@@ -58,17 +59,54 @@ INLINE bool has_data(uint64_t port, uint64_t data)
 	return port && read_u64(port + config.layout.port_drv_data, &own) && own == data;
 }
 
-/* The port whose driver was called with this data, 0 if that cannot be told. */
-INLINE uint64_t port_with(uint64_t data)
+/* Candidates of which is tried whether they are ports of that driver, with that data. */
+struct port_search {
+	uint64_t registers[6];
+	uint64_t data, driver; /* 0 = any of those that share the callback */
+};
+
+/* The only port among them, 0 if there are none or several. */
+GLOBAL_FN uint64_t port_search(struct port_search *s)
 {
+	uint64_t found = 0, at, id, data, driver;
+
+	if (!s)
+		return 0;
+	for (int i = 0; i < 6; i++) {
+		at = s->registers[i];
+		if (!at || at & 7 ||
+		    !try_read(at + config.layout.port_drv_data, &data, sizeof(data)) ||
+		    data != s->data ||
+		    !try_read(at + config.layout.port_drv_ptr, &driver, sizeof(driver)) ||
+		    (s->driver && driver != s->driver) ||
+		    !try_read(at + config.layout.port_id, &id, sizeof(id)) ||
+		    table_entry(&config.ports, id) != at)
+			continue;
+		if (found && found != at)
+			return 0;
+		found = at;
+	}
+	return found;
+}
+
+/* The port whose driver was called with this data, 0 if that cannot be told. */
+INLINE uint64_t port_with(struct pt_regs *ctx, uint64_t data)
+{
+	uint64_t port = current_port(), cookie = bpf_get_attach_cookie(ctx);
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
 	struct event_thread *t = bpf_map_lookup_elem(&event_threads, &tid);
-	uint64_t port = current_port();
+	struct port_search s = {
+		.registers = {ctx->bx, ctx->bp, ctx->r12, ctx->r13, ctx->r14, ctx->r15},
+		.data = data,
+		.driver = cookie & COOKIE_SHARED ? 0 : cookie,
+	};
 
 	if (has_data(port, data))
 		return port;
 	port = t ? t->port_kept : 0;
-	return has_data(port, data) ? port : 0;
+	if (has_data(port, data))
+		return port;
+	return port_search(&s);
 }
 
 /* The process that runs here, if it is this one; 0 otherwise. */
@@ -324,7 +362,7 @@ INLINE uint64_t port_received(uint64_t port)
 SEC("uprobe")
 int event_driver_stop(struct pt_regs *ctx)
 {
-	uint64_t port = port_with(ctx->di);
+	uint64_t port = port_with(ctx, ctx->di);
 
 	driver_event(ctx, EVENT_DRIVER_STOP, port, connected_of(port), port_received(port),
 		     port_bytes(port, config.layout.port_bytes_out), 0, 2);
@@ -335,7 +373,7 @@ int event_driver_stop(struct pt_regs *ctx)
 SEC("uprobe")
 int event_driver_ready_input(struct pt_regs *ctx)
 {
-	uint64_t port = port_with(ctx->di);
+	uint64_t port = port_with(ctx, ctx->di);
 
 	driver_event(ctx, EVENT_DRIVER_READY_INPUT, port, connected_of(port), port_received(port),
 		     0, 0, 1);
@@ -345,7 +383,7 @@ int event_driver_ready_input(struct pt_regs *ctx)
 /* Those that say no more than that they were called. */
 INLINE int called(struct pt_regs *ctx, enum event_kind kind)
 {
-	uint64_t port = port_with(ctx->di);
+	uint64_t port = port_with(ctx, ctx->di);
 
 	driver_event(ctx, kind, port, connected_of(port), 0, 0, 0, 0);
 	return 0;
@@ -385,7 +423,7 @@ int event_driver_flush(struct pt_regs *ctx)
 SEC("uprobe")
 int event_driver_output(struct pt_regs *ctx)
 {
-	uint64_t port = port_with(ctx->di);
+	uint64_t port = port_with(ctx, ctx->di);
 
 	driver_event(ctx, EVENT_DRIVER_OUTPUT, port, caller_of(port), ctx->dx, 0, 0, 1);
 	return 0;
@@ -395,7 +433,7 @@ int event_driver_output(struct pt_regs *ctx)
 SEC("uprobe")
 int event_driver_outputv(struct pt_regs *ctx)
 {
-	uint64_t port = port_with(ctx->di), size;
+	uint64_t port = port_with(ctx, ctx->di), size;
 
 	if (!read_u64(ctx->si + IOVEC_SIZE, &size))
 		size = EVENT_UNKNOWN;
@@ -407,7 +445,7 @@ int event_driver_outputv(struct pt_regs *ctx)
  * ErlDrvSizeT rlen); call() has the same and a pointer more */
 INLINE int commanded(struct pt_regs *ctx, enum event_kind kind, bool may_read)
 {
-	uint64_t port = port_with(ctx->di);
+	uint64_t port = port_with(ctx, ctx->di);
 
 	driver_event(ctx, kind, port, caller_of(port), (uint32_t)ctx->si, ctx->cx,
 		     may_read ? port_received(port) : 0, 2 + may_read);

@@ -312,16 +312,25 @@ INLINE uint64_t queue_len(uint64_t process)
 	return inner + outer + offset;
 }
 
-/* The process of that pid, as the table of processes has it (erl_ptab.h): up to OTP 25 the slot
- * stands in the upper half of the term, else in the lowest bits of its data; 0 = none. */
+/* What a table has for an identifier of this node (erl_ptab.h): up to OTP 25 the slot stands in the
+ * upper half of the term, else in the lowest bits of its data; 0 = nothing. */
+INLINE uint64_t table_entry(const volatile struct id_table *t, uint64_t term)
+{
+	uint64_t slot = t->whole_word ? term >> 4 & t->pix_mask : term >> 32, entry = 0;
+
+	if (!term || !t->slots || slot > t->pix_mask ||
+	    !try_read(t->slots + 8 * slot, &entry, sizeof(entry)))
+		return 0;
+	return entry;
+}
+
+/* The process of that pid, 0 = none. */
 INLINE uint64_t process_with(uint64_t epid)
 {
-	const volatile struct id_table *t = &config.processes;
-	uint64_t slot = t->whole_word ? epid >> 4 & t->pix_mask : epid >> 32, process = 0, id = 0;
+	uint64_t process = table_entry(&config.processes, epid), id = 0;
 
-	if (!epid || !t->slots || slot > t->pix_mask ||
-	    !try_read(t->slots + 8 * slot, &process, sizeof(process)) || !process ||
-	    !try_read(process + config.layout.process_id, &id, sizeof(id)) || id != epid)
+	if (!process || !try_read(process + config.layout.process_id, &id, sizeof(id)) ||
+	    id != epid)
 		return 0;
 	return process;
 }

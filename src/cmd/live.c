@@ -17,6 +17,7 @@
 #include "beam/sched.h"
 #include "event/catalogue.h"
 #include "probe/budget.h"
+#include "probe/driver_sources.h"
 
 static double own_cpu_s(void)
 {
@@ -70,8 +71,12 @@ static bool keeps_frame_pointers(struct live *l)
 	return jit_frame_pointers(beam_resolver_jit(l->resolver));
 }
 
-/* Kinds that know a process by its pid only: the owner of an alias. */
-#define BY_TABLE (1ull << EVENT_MESSAGE_SEND | 1ull << EVENT_MESSAGE_QUEUED)
+/* Kinds that know a process by its pid only, the owner of an alias; or that prove by the table what
+ * is a port. */
+static uint64_t by_table(void)
+{
+	return 1ull << EVENT_MESSAGE_SEND | 1ull << EVENT_MESSAGE_QUEUED | driver_source_kinds();
+}
 
 /* How a table makes terms of numbers; without it, events of USDT probes would have no pid. */
 static int read_ids(struct id_table *out, struct beam_node *n, raddr table, struct error *err)
@@ -132,7 +137,7 @@ static int open_session(struct live *l, const struct live_config *asked, struct 
 
 	int rc = 0;
 
-	if (asked->events && (asked->events->usdt_kinds || asked->events->kinds & BY_TABLE)) {
+	if (asked->events && (asked->events->usdt_kinds || asked->events->kinds & by_table())) {
 		rc = read_ids(&config.processes, l->node, l->node->anchors.proc_tab, err);
 		rc = rc ? rc : read_ids(&config.ports, l->node, l->node->anchors.port_tab, err);
 	}

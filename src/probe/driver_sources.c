@@ -169,7 +169,7 @@ static void add_callback(struct source_plan *plan, const struct beam_node *n,
 	}
 }
 
-/* Without them only the port of some calls stays unknown. */
+/* Without them the registers of the caller have to tell the port of some calls. */
 static void add_kept(struct source_plan *plan, const struct beam_node *n, uint64_t kinds)
 {
 	for (size_t i = 0; kinds & KEPT_KINDS && i < ARRAY_SIZE(kept_at); i++) {

@@ -209,6 +209,38 @@ static void kept(void **unused)
 	is_event(2, EVENT_DRIVER_FLUSH, OWNER, ID(1), "first");
 }
 
+/* Neither: the one port that the caller preserves in a register. */
+static void preserved(void **unused)
+{
+	struct pt_regs ctx = {.di = DATA + 8, .bx = PORT, .bp = 0x1238, .r13 = OTHER + 8};
+
+	(void)unused;
+	config.ports = (struct id_table){.slots = RUNQ, .pix_mask = 3, .whole_word = 1};
+	host_put_u64(RUNQ + 8, PORT);
+	host_put_u64(RUNQ + 16, OTHER);
+	host.cookie = DRIVER2;
+	event_driver_ready_async(&ctx);
+	is_event(0, EVENT_DRIVER_READY_ASYNC, 0, 0, "second");
+	ctx.r14 = OTHER;
+	event_driver_ready_async(&ctx);
+	is_event(1, EVENT_DRIVER_READY_ASYNC, OWNER, ID(2), "second");
+	ctx.r12 = OTHER; /* the same twice */
+	event_driver_process_exit(&ctx);
+	is_event(2, EVENT_DRIVER_PROCESS_EXIT, OWNER, ID(2), "second");
+	/* A port of another driver with the same data; of any that share the callback: two. */
+	put_port(PORT, ID(1), DRIVER, DATA + 8);
+	event_driver_process_exit(&ctx);
+	is_event(3, EVENT_DRIVER_PROCESS_EXIT, OWNER, ID(2), "second");
+	host.cookie = DRIVER2 | COOKIE_SHARED;
+	event_driver_process_exit(&ctx);
+	is_event(4, EVENT_DRIVER_PROCESS_EXIT, 0, 0, "");
+	/* What once was a port: the table does not have it any more. */
+	host.cookie = DRIVER2;
+	host_put_u64(RUNQ + 16, 0);
+	event_driver_process_exit(&ctx);
+	is_event(5, EVENT_DRIVER_PROCESS_EXIT, 0, 0, "second");
+}
+
 static void busy(void **unused)
 {
 	struct pt_regs ctx = {.di = PORT, .si = 1};
@@ -353,8 +385,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(current), TEST(sockets), TEST(unknown),	 TEST(kept),   TEST(busy),
-		TEST(tasks),   TEST(loading), TEST(stop_select), TEST(faults), TEST(filter),
+		TEST(current),	   TEST(sockets), TEST(unknown), TEST(kept),
+		TEST(preserved),   TEST(busy),	  TEST(tasks),	 TEST(loading),
+		TEST(stop_select), TEST(faults),  TEST(filter),
 #undef TEST
 	};
 

@@ -15,14 +15,8 @@ CALLBACKS = ("driver_start", "driver_stop", "driver_flush", "driver_output", "dr
              "driver_timeout", "driver_process_exit")
 
 
-# Called from outside of the port's tasks: the port is known from functions that OTP 29 hides, and
-# that nothing leads to.
+# Called from outside of the port's tasks.
 FROM_OUTSIDE = ("driver_ready_async", "driver_process_exit")
-
-
-def hides(ctx):
-    """OTP 29 hides what tells the port of calls from outside of its tasks."""
-    return ctx.release >= 29
 
 
 def watched(ctx, *question, kinds="port,driver", node=None):
@@ -83,9 +77,8 @@ def fd(ctx):
     check_equal({e["driver"] for e in own}, {"fd"}, "driver")
     check_equal([e["bytes"] for e in of(own, "driver_outputv")], [300] * 20, "outputs")
     check_equal(truth["output"], 6000, "what the node counts")
-    done = [e for e in of(events, "driver_ready_async", driver="fd")
-            if e["port"] in (truth["port"], None)]
-    check(done, "ready_async")
+    check(of(own, "driver_ready_async"), "ready_async")
+    check_equal([e for e in of(events, "driver_ready_async", driver="fd") if not e["port"]], [], "all")
     check_equal([e["kind"] for e in own if e["kind"] in ("port_open", "port_exit")],
                 ["port_open", "port_exit"], "open and exit")
 
@@ -171,8 +164,6 @@ def own_driver(ctx):
         check_equal({e["driver"] for e in own}, {"zoo_drv"}, "driver")
         wanted = {kind: 1 for kind in CALLBACKS}
         wanted["driver_control"] = p["controls"]
-        if hides(ctx):
-            wanted = {k: n for k, n in wanted.items() if k not in FROM_OUTSIDE}
         check_equal(Counter(e["kind"] for e in drivers), Counter(wanted), f"calls of {p['port']}")
         check_equal([e["bytes"] for e in of(own, "driver_output")], [p["size"]], "output")
         check_equal([(e["command"], e["bytes"], e["pid"]) for e in of(own, "driver_call")],
