@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-int etsfix_open(void **state, int otp)
+static int etsfix_open(void **state, int otp)
 {
 	struct etsfix *w = calloc(1, sizeof(*w));
 	struct beam_node *n;
@@ -21,6 +21,21 @@ int etsfix_open(void **state, int otp)
 	fakenode_atom(w->f, "none");
 	*state = w;
 	return 0;
+}
+
+int etsfix_open_25(void **state)
+{
+	return etsfix_open(state, 25);
+}
+
+int etsfix_open_27(void **state)
+{
+	return etsfix_open(state, 27);
+}
+
+int etsfix_open_29(void **state)
+{
+	return etsfix_open(state, 29);
 }
 
 int etsfix_close(void **state)

@@ -21,8 +21,12 @@ struct etsfix {
 };
 
 /* Set-up and teardown of a test: *state is a struct etsfix. */
-int etsfix_open(void **state, int otp);
+int etsfix_open_25(void **state);
+int etsfix_open_27(void **state);
+int etsfix_open_29(void **state);
 int etsfix_close(void **state);
+#define ETSFIX_TEST(test, otp)                                                                     \
+	cmocka_unit_test_setup_teardown(test, etsfix_open_##otp, etsfix_close)
 
 const struct beam_layout *etsfix_layout(const struct etsfix *w);
 void etsfix_u64(struct etsfix *w, raddr base, int32_t field, uint64_t value);

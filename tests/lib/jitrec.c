@@ -127,3 +127,20 @@ raddr jitlist_record(struct image *im, raddr entry, uint64_t *size)
 	mem_read_u64(image_mem(im), entry + 24, size);
 	return record;
 }
+
+void jitlist_add_code(struct image *im, raddr descriptor, raddr code, uint32_t size,
+		      const char *const *names, uint32_t nr)
+{
+	struct jitrec emulator = {0}, m = {0};
+
+	jitrec_emulator(&emulator, false, code + 0x10);
+	jitlist_add(im, descriptor, &emulator);
+	jitrec_module(&m, "m", code, size);
+	for (uint32_t i = 0; i < nr; i++) {
+		jitrec_range(&m, names[i], 0x100 * (i + 1), 0x100 * (i + 2));
+		jitrec_line(&m, 0x100 * (i + 1), 10, "m.erl");
+	}
+	jitlist_add(im, descriptor, &m);
+	jitrec_free(&emulator);
+	jitrec_free(&m);
+}

@@ -27,6 +27,12 @@ void jitrec_free(struct jitrec *r);
 raddr jitlist_open(struct image *im);
 /* Copies the record into the image and puts it at the head; returns the address of its entry. */
 raddr jitlist_add(struct image *im, raddr descriptor, const struct jitrec *r);
+/*
+ * The emulator's own record, and a module "m" at `code` of `size` bytes: function i of it stands at
+ * 0x100 * (i + 1), is as long as that, and of line 10.
+ */
+void jitlist_add_code(struct image *im, raddr descriptor, raddr code, uint32_t size,
+		      const char *const *names, uint32_t nr);
 /* The record's address and size, as the entry holds them. */
 raddr jitlist_record(struct image *im, raddr entry, uint64_t *size);
 

@@ -31,4 +31,11 @@ uint64_t atom(struct fixture *t, const char *text);
 #define BOXED(t, ...) (WORDS(t, __VA_ARGS__) | 2)
 #define TUPLE(t, ...) BOXED(t, (sizeof((uint64_t[]){__VA_ARGS__}) / 8) << 6, __VA_ARGS__)
 
+/* A row of a struct CMUnitTest[]: the test with a fixture of that release, or of each. */
+#define TEST(name, otp)                                                                            \
+	{                                                                                          \
+#name " " #otp, name, open_##otp, close_test, NULL                                 \
+	}
+#define TEST_ALL(name) TEST(name, 25), TEST(name, 27), TEST(name, 29)
+
 #endif

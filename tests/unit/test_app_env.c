@@ -16,21 +16,6 @@
 #define NIL	 0x3bull
 #define TUPLE(n) ((uint64_t)(n) << 6)
 
-static int open_25(void **state)
-{
-	return etsfix_open(state, 25);
-}
-
-static int open_27(void **state)
-{
-	return etsfix_open(state, 27);
-}
-
-static int open_29(void **state)
-{
-	return etsfix_open(state, 29);
-}
-
 static uint64_t atom(struct etsfix *w, const char *text)
 {
 	return fakenode_atom(w->f, text);
@@ -204,14 +189,13 @@ static void test_damage(void **state)
 	free_answer(&a);
 }
 
-#define TEST_ALL(f)                                                                                \
-	cmocka_unit_test_setup_teardown(f, open_25, etsfix_close),                                 \
-		cmocka_unit_test_setup_teardown(f, open_27, etsfix_close),                         \
-		cmocka_unit_test_setup_teardown(f, open_29, etsfix_close)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {TEST_ALL(test_env), TEST_ALL(test_damage)};
+	const struct CMUnitTest tests[] = {
+		ETSFIX_TEST(test_env, 25),    ETSFIX_TEST(test_env, 27),
+		ETSFIX_TEST(test_env, 29),    ETSFIX_TEST(test_damage, 25),
+		ETSFIX_TEST(test_damage, 27), ETSFIX_TEST(test_damage, 29),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,19 +40,10 @@ static void add_code(struct world *w)
 	static const char *const names[] = {"gen_server:loop/7", "gen_statem:loop_receive/3",
 					    "gen_event:fetch_msg/6", "gen_server:try_handle_call/4",
 					    "lists:map/2"};
-	struct jitrec emulator = {0}, m = {0};
 	struct fakenode *f = w->t->f;
 
-	jitrec_emulator(&emulator, false, CODE + 0x10);
-	jitlist_add(f->im, f->node.anchors.jit_descriptor, &emulator);
-	jitrec_module(&m, "m", CODE, 0x600);
-	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++) {
-		jitrec_range(&m, names[i], 0x100 * (i + 1), 0x100 * (i + 2));
-		jitrec_line(&m, 0x100 * (i + 1), 10, "m.erl");
-	}
-	jitlist_add(f->im, f->node.anchors.jit_descriptor, &m);
-	jitrec_free(&emulator);
-	jitrec_free(&m);
+	jitlist_add_code(f->im, f->node.anchors.jit_descriptor, CODE, 0x600, names,
+			 ARRAY_SIZE(names));
 	assert_int_equal(stack_code_open(&w->code, &f->node, NULL), 0);
 }
 
@@ -429,14 +420,10 @@ static void test_elsewhere(void **state)
 
 int main(void)
 {
-#define TEST(otp, name)                                                                            \
-	{                                                                                          \
-#name " " #otp, test_##name, open_##otp, close_test, NULL                          \
-	}
-#define TESTS(name) TEST(25, name), TEST(27, name), TEST(29, name)
 	const struct CMUnitTest tests[] = {
-		TESTS(server), TESTS(no_server),   TEST(29, votes),  TESTS(statem),
-		TESTS(event),  TESTS(hibernation), TESTS(elsewhere),
+		TEST_ALL(test_server),	  TEST_ALL(test_no_server), TEST(test_votes, 29),
+		TEST_ALL(test_statem),	  TEST_ALL(test_event),	    TEST_ALL(test_hibernation),
+		TEST_ALL(test_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

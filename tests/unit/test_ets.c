@@ -15,21 +15,6 @@
 #define COUNTERS  16 /* snapshot status and what comes before it */
 #define SLOT_SIZE 64
 
-static int open_25(void **state)
-{
-	return etsfix_open(state, 25);
-}
-
-static int open_27(void **state)
-{
-	return etsfix_open(state, 27);
-}
-
-static int open_29(void **state)
-{
-	return etsfix_open(state, 29);
-}
-
 static void read_all(struct etsfix *w)
 {
 	struct error err = {0};
@@ -326,15 +311,15 @@ static void test_no_tables(void **state)
 	assert_int_equal(w->list.lists_cut, 2);
 }
 
-#define ON(test, otp) cmocka_unit_test_setup_teardown(test, open_##otp, etsfix_close)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ON(test_fields, 25),	    ON(test_fields, 27),	ON(test_fields, 29),
-		ON(test_decentralized, 25), ON(test_decentralized, 29), ON(test_one_table, 27),
-		ON(test_deleted, 25),	    ON(test_deleted, 27),	ON(test_taken_out, 27),
-		ON(test_first_changes, 27), ON(test_cycles, 27),	ON(test_no_tables, 29),
+		ETSFIX_TEST(test_fields, 25),	     ETSFIX_TEST(test_fields, 27),
+		ETSFIX_TEST(test_fields, 29),	     ETSFIX_TEST(test_decentralized, 25),
+		ETSFIX_TEST(test_decentralized, 29), ETSFIX_TEST(test_one_table, 27),
+		ETSFIX_TEST(test_deleted, 25),	     ETSFIX_TEST(test_deleted, 27),
+		ETSFIX_TEST(test_taken_out, 27),     ETSFIX_TEST(test_first_changes, 27),
+		ETSFIX_TEST(test_cycles, 27),	     ETSFIX_TEST(test_no_tables, 29),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

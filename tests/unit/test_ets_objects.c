@@ -13,21 +13,6 @@
 
 #define TUPLE(n) ((uint64_t)(n) << 6)
 
-static int open_25(void **state)
-{
-	return etsfix_open(state, 25);
-}
-
-static int open_27(void **state)
-{
-	return etsfix_open(state, 27);
-}
-
-static int open_29(void **state)
-{
-	return etsfix_open(state, 29);
-}
-
 /* A node with an object {Key, 2 * Key}, behind `head` bytes of its own. */
 static raddr object(struct etsfix *w, raddr head, uint64_t key)
 {
@@ -391,15 +376,15 @@ static void test_fixations_damage(void **state)
 	assert_in_range(nr, 90, 100);
 }
 
-#define ON(test, otp) cmocka_unit_test_setup_teardown(test, open_##otp, etsfix_close)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ON(test_hash, 25),	  ON(test_hash, 27),	    ON(test_hash, 29),
-		ON(test_hash_damage, 25), ON(test_hash_damage, 29), ON(test_tree, 27),
-		ON(test_catree, 27),	  ON(test_compressed, 27),  ON(test_large, 27),
-		ON(test_fixations, 25),	  ON(test_fixations, 29),   ON(test_fixations_damage, 27),
+		ETSFIX_TEST(test_hash, 25),	   ETSFIX_TEST(test_hash, 27),
+		ETSFIX_TEST(test_hash, 29),	   ETSFIX_TEST(test_hash_damage, 25),
+		ETSFIX_TEST(test_hash_damage, 29), ETSFIX_TEST(test_tree, 27),
+		ETSFIX_TEST(test_catree, 27),	   ETSFIX_TEST(test_compressed, 27),
+		ETSFIX_TEST(test_large, 27),	   ETSFIX_TEST(test_fixations, 25),
+		ETSFIX_TEST(test_fixations, 29),   ETSFIX_TEST(test_fixations_damage, 27),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -261,16 +261,11 @@ static void test_too_many(void **state)
 
 int main(void)
 {
-#define TEST(otp, name)                                                                            \
-	{                                                                                          \
-#name " " #otp, test_##name, open_##otp, close_test, NULL                          \
-	}
-#define TESTS(name) TEST(25, name), TEST(27, name), TEST(29, name)
 	const struct CMUnitTest tests[] = {
-		TESTS(tuples),	TESTS(whole_messages), TESTS(wide_tuples),
-		TESTS(no_room), TESTS(unreadable),     TESTS(cut),
-		TESTS(cycle),	TESTS(faults),	       TESTS(counts),
-		TEST(27, ties), TEST(27, too_many),
+		TEST_ALL(test_tuples),	TEST_ALL(test_whole_messages), TEST_ALL(test_wide_tuples),
+		TEST_ALL(test_no_room), TEST_ALL(test_unreadable),     TEST_ALL(test_cut),
+		TEST_ALL(test_cycle),	TEST_ALL(test_faults),	       TEST_ALL(test_counts),
+		TEST(test_ties, 27),	TEST(test_too_many, 27),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -418,11 +418,6 @@ static void test_secrets(void **state)
 
 int main(void)
 {
-#define TEST(name, otp)                                                                            \
-	{                                                                                          \
-#name " " #otp, name, open_##otp, close_test, NULL                                 \
-	}
-#define TEST_ALL(name) TEST(name, 25), TEST(name, 27), TEST(name, 29)
 	const struct CMUnitTest tests[] = {
 		TEST_ALL(test_big),    TEST_ALL(test_maps),	  TEST_ALL(test_identifiers),
 		TEST_ALL(test_funs),   TEST(test_records, 29),	  TEST_ALL(test_elixir_atoms),

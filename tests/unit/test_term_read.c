@@ -551,11 +551,6 @@ static void test_names(void **state)
 
 int main(void)
 {
-#define TEST(name, otp)                                                                            \
-	{                                                                                          \
-#name " " #otp, name, open_##otp, close_test, NULL                                 \
-	}
-#define TEST_ALL(name) TEST(name, 25), TEST(name, 27), TEST(name, 29)
 	const struct CMUnitTest tests[] = {
 		TEST_ALL(test_immediates), TEST_ALL(test_numbers),   TEST_ALL(test_tuples),
 		TEST_ALL(test_lists),	   TEST_ALL(test_flat_maps), TEST_ALL(test_hash_maps),

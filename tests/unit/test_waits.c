@@ -42,19 +42,10 @@ static void add_code(struct world *w)
 {
 	static const char *const names[] = {"gen:do_call/4", "proc_lib:sync_start_link/2",
 					    "'Elixir.Task':await/2", "m:f/1"};
-	struct jitrec emulator = {0}, m = {0};
 	struct fakenode *f = w->t->f;
 
-	jitrec_emulator(&emulator, false, CODE + 0x10);
-	jitlist_add(f->im, f->node.anchors.jit_descriptor, &emulator);
-	jitrec_module(&m, "m", CODE, 0x600);
-	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++) {
-		jitrec_range(&m, names[i], 0x100 * (i + 1), 0x100 * (i + 2));
-		jitrec_line(&m, 0x100 * (i + 1), 10, "m.erl");
-	}
-	jitlist_add(f->im, f->node.anchors.jit_descriptor, &m);
-	jitrec_free(&emulator);
-	jitrec_free(&m);
+	jitlist_add_code(f->im, f->node.anchors.jit_descriptor, CODE, 0x600, names,
+			 ARRAY_SIZE(names));
 	assert_int_equal(stack_code_open(&w->code, &f->node, NULL), 0);
 }
 
@@ -387,14 +378,10 @@ static void test_nobody(void **state)
 
 int main(void)
 {
-#define TEST(otp, name)                                                                            \
-	{                                                                                          \
-#name " " #otp, test_##name, open_##otp, close_test, NULL                          \
-	}
-#define TESTS(name) TEST(25, name), TEST(27, name), TEST(29, name)
 	const struct CMUnitTest tests[] = {
-		TESTS(calls),  TESTS(elsewhere),  TESTS(links), TESTS(one_each),  TESTS(no_request),
-		TESTS(states), TESTS(unreadable), TESTS(many),	TEST(27, nobody),
+		TEST_ALL(test_calls),	   TEST_ALL(test_elsewhere),  TEST_ALL(test_links),
+		TEST_ALL(test_one_each),   TEST_ALL(test_no_request), TEST_ALL(test_states),
+		TEST_ALL(test_unreadable), TEST_ALL(test_many),	      TEST(test_nobody, 27),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
