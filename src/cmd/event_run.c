@@ -109,6 +109,25 @@ static int close_output(struct event_run *run, struct error *err)
 
 /* ---- what a node has ----------------------------------------------------------------------- */
 
+/* All kinds that are refused for the reason of this one, if it is the first of them. */
+static void tell_refused(const struct source_plan *plan, int kind)
+{
+	struct strbuf names = STRBUF_INIT;
+
+	for (int k = 0; k < NR_EVENT_KINDS; k++) {
+		if (!plan->missing[k] || strcmp(plan->missing[k], plan->missing[kind]) != 0 ||
+		    strcmp(plan->refused[k], plan->refused[kind]) != 0)
+			continue;
+		if (k < kind)
+			break;
+		strbuf_addf(&names, "%s%s", names.len ? ", " : "", event_rows[k].name);
+	}
+	if (names.len)
+		log_warn("ebeam: no %s: %s cannot be probed: %s", names.buf, plan->missing[kind],
+			 plan->refused[kind]);
+	strbuf_free(&names);
+}
+
 /* Which kinds can be had; says which of those asked for cannot. */
 static int plan_sources(struct event_run *run, struct error *err)
 {
@@ -120,8 +139,7 @@ static int plan_sources(struct event_run *run, struct error *err)
 		if (!run->plan.missing[kind])
 			continue;
 		if (run->plan.refused[kind][0]) {
-			log_warn("ebeam: no %s: %s cannot be probed: %s", event_rows[kind].name,
-				 run->plan.missing[kind], run->plan.refused[kind]);
+			tell_refused(&run->plan, kind);
 			continue;
 		}
 		why = why ? why : run->plan.missing[kind];

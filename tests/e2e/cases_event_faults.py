@@ -4,11 +4,12 @@ killed."""
 import ctypes
 import json
 import os
+import re
 import signal
 import struct
 import time
 
-from answers import Watch, gives
+from answers import Watch, gives, not_given
 from cases_events import of
 from ebeam import bpf_descriptors
 from harness import case, check, check_equal, check_in
@@ -232,3 +233,16 @@ def limit(ctx):
             check_in(f"Events: {n} ", result.err, "closing line")
     finally:
         ctx.node.ask("happenings", "end_storm")
+
+
+@case("what is not to be had is named, each kind once, each reason once")
+def refused(ctx):
+    missing = {row["kind"] for row in not_given(ctx)[0]}
+    said = ctx.ebeam.ok("events", "-p", ctx.node.os_pid, "-d", "100ms").err
+    found = re.findall(r"^ebeam: (?:no|not in this OTP \d+ build:?) ((?:\w+, )*\w+)(: .*| \(.*)$", said,
+                       re.MULTILINE)
+    named = [kind for kinds, _ in found for kind in kinds.split(", ")]
+    check_equal(sorted(named), sorted(missing), f"kinds; {said}")
+    reasons = [why for _, why in found]
+    check_equal(len(set(reasons)), len(reasons), f"reasons; {said}")
+    print(f"{len(named)} kinds, {len(reasons)} reasons")
