@@ -164,6 +164,40 @@ static void note_process(struct profile *p, uint32_t process, uint64_t ts_ns)
 	*last = MAX(*last, ts_ns);
 }
 
+void profile_add(struct profile *p, const struct profile_entry *e, uint64_t ts_ns)
+{
+	bool idle = profile_is_idle(p, e->stack, e->kind);
+
+	add_count(p, e, idle);
+	note_time(&p->span[idle], ts_ns);
+	note_process(p, e->process, ts_ns);
+	if (!idle)
+		p->samples += e->count;
+}
+
+void profile_add_overflow(struct profile *p, uint8_t kind, uint8_t status, uint64_t count)
+{
+	p->overflow[0][kind][status] += count;
+	p->samples += count;
+}
+
+void profile_clear_samples(struct profile *p)
+{
+	p->entries.len = 0;
+	idmap_free(&p->index);
+	p->stack_frames = 0;
+	memset(p->overflow, 0, sizeof(p->overflow));
+	memset(p->span, 0, sizeof(p->span));
+	p->samples = 0;
+	p->process_last_ns.len = 0;
+}
+
+void profile_use_names(struct profile *p, struct names *names)
+{
+	p->names = names;
+	p->counters.len = 0; /* their names were the old one's */
+}
+
 static int apply_sample(struct profile *p, const struct event *ev)
 {
 	struct profile_entry e = {
@@ -174,7 +208,6 @@ static int apply_sample(struct profile *p, const struct event *ev)
 		.status = (uint8_t)ev->u.sample.status,
 		.count = ev->u.sample.weight,
 	};
-	bool idle;
 
 	if ((e.stack && !names_stack(p->names, e.stack)) ||
 	    (e.process && !names_process(p->names, e.process)) ||
@@ -182,12 +215,7 @@ static int apply_sample(struct profile *p, const struct event *ev)
 		p->dropped_unknown += e.count;
 		return -EINVAL;
 	}
-	idle = profile_is_idle(p, e.stack, e.kind);
-	add_count(p, &e, idle);
-	note_time(&p->span[idle], ev->ts_ns);
-	note_process(p, e.process, ev->ts_ns);
-	if (!idle)
-		p->samples += e.count;
+	profile_add(p, &e, ev->ts_ns);
 	return 0;
 }
 

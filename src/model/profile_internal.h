@@ -52,4 +52,12 @@ struct profile {
  * A thread that spins while it waits burns CPU and is no such sample. */
 bool profile_is_idle(const struct profile *p, uint32_t stack, uint8_t kind);
 
+/* For who keeps samples by itself and adds them up again and again: forgets all samples, and adds
+ * some; their ids are in the dictionary. */
+void profile_clear_samples(struct profile *p);
+void profile_add(struct profile *p, const struct profile_entry *e, uint64_t ts_ns);
+void profile_add_overflow(struct profile *p, uint8_t kind, uint8_t status, uint64_t count);
+/* Of one without samples, over a dictionary that is borrowed: another one.  Counters go. */
+void profile_use_names(struct profile *p, struct names *names);
+
 #endif

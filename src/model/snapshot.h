@@ -28,6 +28,7 @@ struct snapshot_options {
 	bool no_kernel; /* drop FRAME_KERNEL frames */
 	bool idle;	/* keep samples of kind SAMPLE_WAIT that stand for sleeping threads */
 	bool kind_root; /* a root frame "[gc]", "[bif]", ... above the group */
+	const char *only_process; /* samples of the process "<0.80.0>" alone; NULL = all */
 };
 
 #define SNAPSHOT_NONE UINT32_MAX

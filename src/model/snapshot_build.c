@@ -28,6 +28,17 @@ static void take_overflow(struct builder *b, bool idle)
 	}
 }
 
+/* Is the entry of the process that is asked for? */
+static bool is_wanted(const struct builder *b, const struct profile_entry *e)
+{
+	const struct name_process *p;
+
+	if (!b->opts.only_process)
+		return true;
+	p = names_process(b->p->names, e->process);
+	return p && strcmp(p->pid, b->opts.only_process) == 0;
+}
+
 static void take_entries(struct builder *b)
 {
 	struct snapshot *s = &b->out->s;
@@ -35,11 +46,12 @@ static void take_entries(struct builder *b)
 	for (size_t i = 0; i < b->p->entries.len; i++) {
 		const struct profile_entry *e = &b->p->entries.data[i];
 
-		if (b->opts.idle || !profile_is_idle(b->p, e->stack, e->kind))
+		if (is_wanted(b, e) && (b->opts.idle || !profile_is_idle(b->p, e->stack, e->kind)))
 			vec_push(&b->entries, *e);
 	}
-	take_overflow(b, false);
-	if (b->opts.idle)
+	if (!b->opts.only_process)
+		take_overflow(b, false);
+	if (b->opts.idle && !b->opts.only_process)
 		take_overflow(b, true);
 	for (size_t i = 0; i < b->entries.len; i++) {
 		const struct profile_entry *e = &b->entries.data[i];
@@ -328,6 +340,7 @@ static void write_facts(struct builder *b)
 	out->s.ended = p->ended;
 	out->s.dropped_unknown = p->dropped_unknown;
 	out->s.options = b->opts;
+	out->s.options.only_process = NULL; /* the caller's */
 }
 
 /* ---- all of it ---------------------------------------------------------------------------- */
