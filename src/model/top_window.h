@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The samples of the last seconds: a ring of intervals, all over one dictionary, that are added up
- * to a snapshot, and to what the time of each scheduler went to.
+ * The samples of the last seconds: a ring of intervals, all over one dictionary, that are added
+ * up to a snapshot, and to what the time of each scheduler went to.
  *
- * Live and from a capture alike: whoever owns the window feeds it events and ends an interval now
- * and then.  Its memory depends on the variety of what was sampled in the window, and on the
- * dictionary, which only grows: when top_window_is_full(), the owner starts over with another one
- * (top_window_move()), and nothing that is in the window is lost.
+ * Live and from a capture alike: whoever owns the window feeds it events and ends an interval
+ * now and then.  Its memory depends on the variety of what was sampled in the window, and on
+ * the dictionary, which only grows: when top_window_is_full(), the owner starts over with
+ * another one (top_window_move()), and nothing that is in the window is lost.
  *
- * That a scheduler slept is not sampled: it is the time of which there are no samples, at `freq` for
- * each second.  Samples in a capture that say so ("[idle]", for the whole of it) are left out.
+ * That a scheduler slept is not sampled: it is the time of which there are no samples, at
+ * `freq` for each second.  Samples in a capture that say so ("[idle]", for the whole of it) are
+ * left out.
  */
 #ifndef EBEAM_MODEL_TOP_WINDOW_H
 #define EBEAM_MODEL_TOP_WINDOW_H
@@ -73,8 +74,8 @@ enum top_share_kind top_share_of(enum sample_kind kind);
 
 bool top_window_is_full(const struct top_window *w);
 /*
- * From now on over another dictionary (borrowed, of the same kind: it interns); what the window holds
- * is interned there.  The interval begins anew at now_ns: end the last one before.
+ * From now on over another dictionary (borrowed, of the same kind: it interns); what the window
+ * holds is interned there.  The interval begins anew at now_ns: end the last one before.
  */
 void top_window_move(struct top_window *w, struct names *names, uint64_t now_ns);
 
