@@ -162,6 +162,19 @@ static int watch_code(struct live *l, struct error *err)
 	return 0;
 }
 
+/* In stacks, too, what was found without symbol has its name.  Those with a dot are what a struct
+ * calls its function, and those of drivers are callbacks. */
+static void name_functions(struct beam_node *n, const struct source_plan *plan)
+{
+	for (unsigned int i = 0; plan && i < plan->nr_points; i++) {
+		const struct source_point *p = &plan->points[i];
+
+		if (!p->path && !p->is_instruction && p->addr && !p->at_return &&
+		    !(p->kinds & driver_source_kinds()) && !strchr(p->symbol, '.'))
+			objects_name(n->objects, p->addr + n->bias, p->symbol);
+	}
+}
+
 int live_open(struct live *l, struct beam_node *n, const struct live_config *config,
 	      struct error *err)
 {
@@ -180,6 +193,7 @@ int live_open(struct live *l, struct beam_node *n, const struct live_config *con
 		return rc;
 	}
 	set_code(l);
+	name_functions(n, config->events);
 	enrich_open(&l->enrich, session_source(l->session), beam_resolver(l->resolver));
 	proc_stat_read(&l->node_stat, n->os_pid, &ignored);
 	l->own_start_s = own_cpu_s();

@@ -49,6 +49,12 @@ struct cached {
 	struct object_function function;
 };
 
+/* A function that somebody else has found. */
+struct named {
+	raddr start;
+	char *name;
+};
+
 struct objects {
 	int os_pid;
 	struct core_file *core; /* NULL: a live process */
@@ -56,6 +62,7 @@ struct objects {
 	struct mapping *mappings;
 	uint64_t read_ns; /* when the maps were read */
 	VEC(struct object *) objects;
+	VEC(struct named) named;
 	size_t nr_open;
 	struct object anon;  /* what is mapped without a file */
 	struct object other; /* files beyond MAX_OBJECTS */
@@ -127,6 +134,9 @@ void objects_close(struct objects *o)
 {
 	if (!o)
 		return;
+	for (size_t i = 0; i < o->named.len; i++)
+		free(o->named.data[i].name);
+	vec_free(&o->named);
 	for (size_t i = 0; i < o->objects.len; i++) {
 		if (!o->objects.data[i]->borrowed)
 			elf_file_close(o->objects.data[i]->elf);
@@ -246,6 +256,23 @@ static void describe(const struct mapping *m, const struct proc_map *map, raddr 
 	}
 }
 
+void objects_name(struct objects *o, raddr start, const char *name)
+{
+	if (o->named.len >= OBJECTS_MAX_NAMED)
+		return;
+	vec_push(&o->named, ((struct named){.start = start, .name = xstrdup(name)}));
+	memset(o->cache, 0, sizeof(o->cache));
+}
+
+static const char *name_of(const struct objects *o, const struct object_function *f)
+{
+	for (size_t i = 0; f->start != f->end && i < o->named.len; i++) {
+		if (o->named.data[i].start == f->start)
+			return o->named.data[i].name;
+	}
+	return NULL;
+}
+
 int objects_find(struct objects *o, raddr addr, struct object_function *out)
 {
 	/* Fibonacci hashing: code addresses differ in their low bits. */
@@ -260,6 +287,8 @@ int objects_find(struct objects *o, raddr addr, struct object_function *out)
 	if (!map)
 		return -ENOENT;
 	describe(resolve_mapping(o, (size_t)(map - o->maps.data)), map, addr, out);
+	if (!out->symbol)
+		out->symbol = name_of(o, out);
 	*c = (struct cached){.addr = addr, .function = *out};
 	return 0;
 }

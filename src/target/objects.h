@@ -16,7 +16,8 @@ struct objects;
 
 struct object_function {
 	const char *object; /* base name of the file: "beam.smp", "libc.so.6", "[vdso]"; "[anon]" */
-	const char *symbol; /* name of the symbol that truly covers the address, else NULL */
+	const char *symbol; /* of the symbol that truly covers the address, or as objects_name()
+			     * said; else NULL */
 	uint64_t offset;  /* start of the function (FDE) in the file's address space; of the address
 			     * itself if no FDE covers it */
 	raddr start, end; /* bounds of the function in the process; start == end if unknown */
@@ -29,6 +30,10 @@ void objects_close(struct objects *o);
 
 /* 0, or -ENOENT if nothing executable is mapped there (also after a refresh of the maps). */
 int objects_find(struct objects *o, raddr addr, struct object_function *out);
+/* A function whose name is known though no symbol covers it: from now on it has this one, which is
+ * copied.  Those beyond OBJECTS_MAX_NAMED keep none. */
+#define OBJECTS_MAX_NAMED 256
+void objects_name(struct objects *o, raddr start, const char *name);
 /* "beam.smp+0x1234" or the symbol, into buf. */
 const char *object_function_name(const struct object_function *f, char *buf, size_t size);
 

@@ -246,6 +246,46 @@ static void names_without_symbols(void **state)
 	assert_string_equal(object_function_name(&f, buf, sizeof(buf)), "sched_yield");
 }
 
+/* A function that no symbol covers, if there is one in libc behind a known one. */
+static bool unnamed_function(struct objects *o, struct object_function *f)
+{
+	for (unsigned int i = 0; i < 4096; i++) {
+		if (objects_find(o, addr_of(libc_function()) + 64 * (raddr)i, f))
+			return false;
+		if (!f->symbol && f->start != f->end)
+			return true;
+	}
+	return false;
+}
+
+static void names_from_elsewhere(void **state)
+{
+	struct objects *o = open_self();
+	struct object_function f, named;
+	raddr own = addr_of((void *)(uintptr_t)objects_test_function);
+	char name[32];
+
+	UNUSED(state);
+	if (!unnamed_function(o, &f)) {
+		objects_close(o);
+		skip();
+	}
+	objects_name(o, f.start, "found_by_proof");
+	objects_name(o, own, "no_name_for_what_has_one");
+	assert_int_equal(objects_find(o, f.end - 1, &named), 0);
+	assert_string_equal(named.symbol, "found_by_proof");
+	assert_int_equal(named.start, f.start);
+	assert_int_equal(objects_find(o, own, &named), 0);
+	assert_string_equal(named.symbol, "objects_test_function");
+	for (unsigned int i = 0; i < 2 * OBJECTS_MAX_NAMED; i++) {
+		snprintf(name, sizeof(name), "f%u", i);
+		objects_name(o, 16 * (raddr)i, name);
+	}
+	assert_int_equal(objects_find(o, f.start, &named), 0);
+	assert_string_equal(named.symbol, "found_by_proof");
+	objects_close(o);
+}
+
 static void processes_that_are_not_there(void **state)
 {
 	struct objects *o = NULL;
@@ -307,6 +347,7 @@ int main(void)
 		cmocka_unit_test(code_without_a_file),
 		cmocka_unit_test(code_that_comes_and_goes),
 		cmocka_unit_test(names_without_symbols),
+		cmocka_unit_test(names_from_elsewhere),
 		cmocka_unit_test(processes_that_are_not_there),
 		cmocka_unit_test(without_map_files),
 	};
