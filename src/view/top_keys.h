@@ -38,7 +38,6 @@ enum top_action {
 	TOP_ACTION_FASTER,
 	TOP_ACTION_SLOWER,
 	TOP_ACTION_FLAME,
-	TOP_ACTION_FLAME_OF_ROW,
 	TOP_ACTION_SAVE,
 	TOP_ACTION_REDRAW,
 	TOP_ACTION_SUSPEND,
@@ -69,7 +68,6 @@ enum top_action {
 	TOP_ACTION_FOLD,
 	TOP_ACTION_TOGGLE,
 	TOP_ACTION_UNFOLD_ALL,
-	TOP_ACTION_FOLD_ALL,
 	TOP_ACTION_CHOOSE,
 	TOP_ACTION_DONE,
 	TOP_ACTION_RUB_OUT,
@@ -104,6 +102,7 @@ const char *top_key_columns(const struct terminal_key *key);
 
 /* Adds "q, F10, Ctrl-C". */
 void top_binding_keys(struct strbuf *out, const struct top_binding *b);
+void top_binding_first_key(struct strbuf *out, const struct top_binding *b);
 /* All of them as text with headings, and as a table in Markdown. */
 void top_keys_text(struct strbuf *out);
 void top_keys_markdown(struct strbuf *out);
