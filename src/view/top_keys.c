@@ -247,12 +247,21 @@ void top_keys_text(struct strbuf *out)
 	strbuf_free(&keys);
 }
 
+/* Moving about is told once, and menus and lines say on the screen what they take. */
+static bool is_for_the_manual(const struct top_binding *b)
+{
+	bool moves = b->action >= TOP_ACTION_UP && b->action <= TOP_ACTION_RIGHT;
+
+	return b->place != TOP_IN_MENU && b->place != TOP_IN_LINE &&
+	       (!moves || b->place == TOP_IN_TABLE);
+}
+
 void top_keys_markdown(struct strbuf *out)
 {
 	strbuf_addstr(out, "| where | keys | what | as in |\n|---|---|---|---|\n");
 	for (unsigned int place = 0; place < NR_TOP_PLACES; place++) {
 		for (const struct top_binding *b = top_bindings; b->action; b++) {
-			if (b->place != place)
+			if (b->place != place || !is_for_the_manual(b))
 				continue;
 			strbuf_addf(out, "| %s | ", place_titles[place]);
 			add_keys(out, b, "`");
