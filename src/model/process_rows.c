@@ -211,52 +211,8 @@ void process_row_get(const struct process_strings *s, const struct process_row *
 		set_text(v, process_priority_names[r->priority],
 			 strlen(process_priority_names[r->priority]));
 		break;
-	case PROCESS_FIELD_MEMORY:
-		set_number(v, (double)r->memory);
-		break;
-	case PROCESS_FIELD_MEMORY_RATE:
-		set_number(v, r->memory_rate);
-		break;
-	case PROCESS_FIELD_MESSAGES:
-		set_number(v, (double)r->message_queue_len);
-		break;
-	case PROCESS_FIELD_MESSAGES_RATE:
-		set_number(v, r->messages_rate);
-		break;
-	case PROCESS_FIELD_REDUCTIONS:
-		set_number(v, (double)r->reductions);
-		break;
-	case PROCESS_FIELD_CPU:
-		set_number(v, r->cpu);
-		break;
-	case PROCESS_FIELD_REDUCTIONS_RATE:
-		set_number(v, r->reductions_rate);
-		break;
-	case PROCESS_FIELD_TOTAL_HEAP_SIZE:
-		set_number(v, (double)r->total_heap_size);
-		break;
-	case PROCESS_FIELD_HEAP_SIZE:
-		set_number(v, (double)r->heap_size);
-		break;
-	case PROCESS_FIELD_STACK_SIZE:
-		set_number(v, (double)r->stack_size);
-		break;
-	case PROCESS_FIELD_LINKS:
-		set_number(v, r->links);
-		break;
-	case PROCESS_FIELD_MONITORS:
-		set_number(v, r->monitors);
-		break;
-	case PROCESS_FIELD_MONITORED_BY:
-		set_number(v, r->monitored_by);
-		break;
-	case PROCESS_FIELD_TRAP_EXIT:
-		set_number(v, r->trap_exit);
-		break;
-	case PROCESS_FIELD_TORN:
-		set_number(v, r->torn);
-		break;
-	case NR_PROCESS_FIELDS:
-		break;
+	default:
+		set_number(v, process_row_number(r, field));
 	}
+}
 }

@@ -9,6 +9,7 @@
 #ifndef EBEAM_MODEL_PROCESS_ROWS_H
 #define EBEAM_MODEL_PROCESS_ROWS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -152,5 +153,45 @@ struct process_value {
 void process_row_get(const struct process_strings *s, const struct process_row *row,
 		     enum process_field field, struct process_value *v);
 uint32_t process_row_name(const struct process_row *row);
+
+/* A field that is a number; NaN = not known, or no number.  Here, for a million rows are compared by
+ * it. */
+static inline double process_row_number(const struct process_row *r, enum process_field field)
+{
+	switch (field) {
+	case PROCESS_FIELD_MEMORY:
+		return (double)r->memory;
+	case PROCESS_FIELD_MEMORY_RATE:
+		return (double)r->memory_rate;
+	case PROCESS_FIELD_MESSAGES:
+		return (double)r->message_queue_len;
+	case PROCESS_FIELD_MESSAGES_RATE:
+		return (double)r->messages_rate;
+	case PROCESS_FIELD_REDUCTIONS:
+		return (double)r->reductions;
+	case PROCESS_FIELD_CPU:
+		return r->cpu;
+	case PROCESS_FIELD_REDUCTIONS_RATE:
+		return (double)r->reductions_rate;
+	case PROCESS_FIELD_TOTAL_HEAP_SIZE:
+		return (double)r->total_heap_size;
+	case PROCESS_FIELD_HEAP_SIZE:
+		return (double)r->heap_size;
+	case PROCESS_FIELD_STACK_SIZE:
+		return (double)r->stack_size;
+	case PROCESS_FIELD_LINKS:
+		return (double)r->links;
+	case PROCESS_FIELD_MONITORS:
+		return (double)r->monitors;
+	case PROCESS_FIELD_MONITORED_BY:
+		return (double)r->monitored_by;
+	case PROCESS_FIELD_TRAP_EXIT:
+		return (double)r->trap_exit;
+	case PROCESS_FIELD_TORN:
+		return (double)r->torn;
+	default:
+		return NAN;
+	}
+}
 
 #endif

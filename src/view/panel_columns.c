@@ -142,42 +142,52 @@ static unsigned least(const struct panel_column *c)
 	return c->column->align == TABLE_LEFT ? MIN(c->natural, MIN_TEXT) : c->natural;
 }
 
-/* Index in shown[] of the nth column from the left of the screen. */
-static size_t nth(const struct panel *p, size_t n)
+/* Sets the least widths of those there is room for, from the left: the first column always, the one
+ * that rows are sorted by before others.  What remains of the room. */
+static unsigned choose_columns(struct panel *p)
 {
-	return n ? n + p->first_column : 0;
-}
+	struct panel_column *sorted = p->sort_by ? panel_shown(p, p->sort_by) : NULL;
+	unsigned used = 0, reserved;
+	bool full = false;
 
-/* How many columns there is room for at the least, from the left; *left: what remains then. */
-static size_t columns_that_fit(const struct panel *p, unsigned *left)
-{
-	size_t nr = p->shown.len - p->first_column, n = 0;
-	unsigned used = 0;
+	if (sorted && sorted != p->shown.data && sorted <= p->shown.data + p->first_column)
+		sorted = NULL; /* out of sight at the left */
+	reserved = sorted && sorted != p->shown.data ? least(sorted) + 1 : 0;
+	for (size_t i = 0; i < p->shown.len; i++) {
+		struct panel_column *c = &p->shown.data[i];
+		unsigned more = least(c) + (i > 0);
 
-	for (; n < nr; n++) {
-		unsigned more = least(&p->shown.data[nth(p, n)]) + (n ? 1 : 0);
-
-		if (n && used + more > p->width)
-			break;
+		if (i && i <= p->first_column)
+			continue;
+		if (c == sorted)
+			reserved = 0;
+		else if (i && full)
+			continue;
+		if (i && used + more + reserved > p->width) {
+			full = true;
+			continue;
+		}
+		c->width = MIN(least(c), p->width);
 		used += more;
 	}
-	*left = p->width - MIN(p->width, used);
-	return n;
+	return p->width - MIN(p->width, used);
 }
 
 /* Gives what is left to texts that were made narrower, as evenly as it goes. */
-static void share_room(struct panel *p, size_t nr, unsigned left)
+static void share_room(struct panel *p, unsigned left)
 {
 	while (left) {
 		unsigned wanting = 0, given = 0;
 
-		for (size_t n = 0; n < nr; n++)
-			wanting += p->shown.data[nth(p, n)].width <
-				   p->shown.data[nth(p, n)].natural;
-		for (size_t n = 0; n < nr && given < left; n++) {
-			struct panel_column *c = &p->shown.data[nth(p, n)];
+		for (size_t i = 0; i < p->shown.len; i++)
+			wanting += p->shown.data[i].width &&
+				   p->shown.data[i].width < p->shown.data[i].natural;
+		for (size_t i = 0; i < p->shown.len && given < left; i++) {
+			struct panel_column *c = &p->shown.data[i];
 			unsigned share = MAX(left / MAX(wanting, 1u), 1u);
 
+			if (!c->width)
+				continue;
 			share = MIN(MIN(share, c->natural - c->width), left - given);
 			c->width += share;
 			given += share;
@@ -191,7 +201,6 @@ static void share_room(struct panel *p, size_t nr, unsigned left)
 static void lay_out(struct panel *p)
 {
 	unsigned all = 0, left, at = 0, gap = 1;
-	size_t nr;
 
 	for (size_t i = 0; i < p->shown.len; i++)
 		all += p->shown.data[i].natural + (i ? 1 : 0);
@@ -199,17 +208,15 @@ static void lay_out(struct panel *p)
 	if (!p->columns_cut)
 		p->first_column = 0;
 	p->first_column = (unsigned)MIN(p->first_column, p->shown.len > 1 ? p->shown.len - 2 : 0);
-	nr = columns_that_fit(p, &left);
-	for (size_t n = 0; n < nr; n++)
-		p->shown.data[nth(p, n)].width = MIN(least(&p->shown.data[nth(p, n)]), p->width);
-	share_room(p, nr, left);
+	left = choose_columns(p);
+	share_room(p, left);
 	if (all + p->shown.len - 1 <= p->width)
 		gap = 2;
-	for (size_t n = 0; n < nr; n++) {
-		struct panel_column *c = &p->shown.data[nth(p, n)];
+	for (size_t i = 0; i < p->shown.len; i++) {
+		struct panel_column *c = &p->shown.data[i];
 
 		c->at = at;
-		at += c->width + gap;
+		at += c->width ? c->width + gap : 0;
 	}
 }
 

@@ -77,15 +77,14 @@ static void add_cell(struct strbuf *out, const void *row, const void *vctx,
 	}
 }
 
-static double number(const struct process_row *row, enum process_field field)
+static inline double number(const struct process_row *row, enum process_field field)
 {
-	struct process_value v;
+	double n = process_row_number(row, field);
 
-	process_row_get(NULL, row, field, &v);
-	return v.kind == PROCESS_VALUE_NUMBER ? v.number : -INFINITY;
+	return isnan(n) ? -INFINITY : n;
 }
 
-static int by_number(const void *a, const void *b, enum process_field field)
+static inline int by_number(const void *a, const void *b, enum process_field field)
 {
 	double x = number(a, field), y = number(b, field);
 

@@ -403,12 +403,8 @@ static unsigned draw_strip(struct screen *s, unsigned row, unsigned rows, unsign
 static void draw_folded(struct screen *s, unsigned row, unsigned rows, unsigned width,
 			const struct top_frame *f)
 {
-	struct strbuf label = STRBUF_INIT;
-
-	strbuf_addf(&label, "%u cores", count(f, THREAD_NORMAL));
-	screen_text(s, row, 0, LABEL_WIDTH - 1, SCREEN_DIM, label.buf, label.len);
+	screen_text(s, row, 0, LABEL_WIDTH - 1, SCREEN_DIM, "Schedulers", 10);
 	draw_strip(s, row, rows, LABEL_WIDTH, strip_width(width), f, THREAD_NORMAL);
-	strbuf_free(&label);
 }
 
 /* What the colours of the bars mean, at the right. */

@@ -8,6 +8,7 @@
 #include "names/utf8.h"
 
 #define KEY(name)	  {.kind = TERMINAL_KEY_##name}
+#define F(number)	  {.kind = TERMINAL_KEY_FUNCTION, .c = (number)}
 #define CHAR(ch)	  {.kind = TERMINAL_KEY_CHAR, .c = (ch)}
 #define CHARS(first, end) {.kind = TERMINAL_KEY_CHAR, .c = (first), .last = (end)}
 #define CONTROL(letter)	  CHAR((letter) - 'A' + 1)
@@ -15,20 +16,22 @@
 #define MOVING(in)                                                                                 \
 	{in, TOP_ACTION_UP, {KEY(UP), CHAR('k')}, "up", NULL, "htop", NULL},                       \
 	{in, TOP_ACTION_DOWN, {KEY(DOWN), CHAR('j')}, "down", NULL, "htop", NULL},                 \
-	{in, TOP_ACTION_PAGE_UP, {KEY(PGUP)}, "a page up", NULL, "htop", NULL},                    \
-	{in, TOP_ACTION_PAGE_DOWN, {KEY(PGDN)}, "a page down", NULL, "htop", NULL}
+	{in, TOP_ACTION_PAGE_UP, {KEY(PAGE_UP)}, "a page up", NULL, "htop", NULL},                    \
+	{in, TOP_ACTION_PAGE_DOWN, {KEY(PAGE_DOWN)}, "a page down", NULL, "htop", NULL}
 
 #define SORT(what, as, columns, ...)                                                               \
 	{TOP_IN_TABLE, TOP_ACTION_SORT_BY, {__VA_ARGS__}, what, NULL, as, columns}
 
 /* clang-format off: a row is a row. */
 const struct top_binding top_bindings[] = {
-	{TOP_EVERYWHERE, TOP_ACTION_HELP, {CHAR('?'), CHAR('h'), KEY(F1)},
+	{TOP_EVERYWHERE, TOP_ACTION_HELP, {CHAR('?'), CHAR('h'), F(1)},
 	 "help", "Help", "htop", NULL},
+	{TOP_EVERYWHERE, TOP_ACTION_QUIT, {CHAR('q'), F(10), CONTROL('C')},
+	 "quit", "Quit", "htop, observer_cli", NULL},
 
-	{TOP_IN_TABLE, TOP_ACTION_FILTER, {CHAR('/'), KEY(F4), CHAR('\\')},
+	{TOP_IN_TABLE, TOP_ACTION_FILTER, {CHAR('/'), F(4), CHAR('\\')},
 	 "filter the rows by a text, as you type it", "Filter", "htop F4", NULL},
-	{TOP_IN_TABLE, TOP_ACTION_SORT_MENU, {KEY(F6)},
+	{TOP_IN_TABLE, TOP_ACTION_SORT_MENU, {F(6)},
 	 "choose what to sort by", "Sort", "htop", NULL},
 	{TOP_IN_TABLE, TOP_ACTION_SORT_LEFT, {CHAR('<')},
 	 "sort by the column at the left", NULL, "top", NULL},
@@ -43,7 +46,7 @@ const struct top_binding top_bindings[] = {
 	     CHAR('M')),
 	SORT("sort by the length of mailboxes", NULL, "message_queue_len", CHAR('l')),
 	SORT("sort by pid", "htop", "pid,id,name", CHAR('N')),
-	{TOP_IN_TABLE, TOP_ACTION_COLUMNS, {KEY(F2), CHAR('o')},
+	{TOP_IN_TABLE, TOP_ACTION_COLUMNS, {F(2), CHAR('o')},
 	 "choose the columns", "Columns", "htop", NULL},
 	{TOP_IN_TABLE, TOP_ACTION_OPEN, {KEY(ENTER)},
 	 "open what is selected; a second click, too", "Open", NULL, NULL},
@@ -55,7 +58,7 @@ const struct top_binding top_bindings[] = {
 	 "back to columns at the left", NULL, "htop", NULL},
 	{TOP_IN_TABLE, TOP_ACTION_RIGHT, {KEY(RIGHT)},
 	 "on to columns that do not fit", NULL, "htop", NULL},
-	{TOP_IN_TABLE, TOP_ACTION_CLOSE, {KEY(ESC)},
+	{TOP_IN_TABLE, TOP_ACTION_CLOSE, {KEY(ESCAPE)},
 	 "give up the filter, then the selection", NULL, "htop", NULL},
 
 	MOVING(TOP_IN_TEXT),
@@ -65,12 +68,12 @@ const struct top_binding top_bindings[] = {
 	{TOP_IN_TEXT, TOP_ACTION_LAST, {KEY(END), CHAR('G')}, "to the end", NULL, "less", NULL},
 	{TOP_IN_TEXT, TOP_ACTION_LEFT, {KEY(LEFT)}, "to the left", NULL, "less", NULL},
 	{TOP_IN_TEXT, TOP_ACTION_RIGHT, {KEY(RIGHT)}, "to the right", NULL, "less", NULL},
-	{TOP_IN_TEXT, TOP_ACTION_SEARCH, {CHAR('/'), KEY(F3)}, "search", "Search", "htop, less", NULL},
+	{TOP_IN_TEXT, TOP_ACTION_SEARCH, {CHAR('/'), F(3)}, "search", "Search", "htop, less", NULL},
 	{TOP_IN_TEXT, TOP_ACTION_SEARCH_NEXT, {CHAR('n')}, "the next place", "Next", "less", NULL},
 	{TOP_IN_TEXT, TOP_ACTION_SEARCH_PREVIOUS, {CHAR('N')},
 	 "the place before", NULL, "less", NULL},
 	{TOP_IN_TEXT, TOP_ACTION_WRAP, {CHAR('w')}, "break long lines, or not", "Wrap", NULL, NULL},
-	{TOP_IN_TEXT, TOP_ACTION_CLOSE, {CHAR('q'), KEY(ESC), KEY(F10)},
+	{TOP_IN_TEXT, TOP_ACTION_CLOSE, {CHAR('q'), KEY(ESCAPE), F(10)},
 	 "close it", "Close", "htop", NULL},
 
 	MOVING(TOP_IN_TREE),
@@ -84,7 +87,7 @@ const struct top_binding top_bindings[] = {
 	 "fold, or up to the caller", NULL, "htop", NULL},
 	{TOP_IN_TREE, TOP_ACTION_UNFOLD_ALL, {CHAR('*')},
 	 "unfold all below", "Unfold all", "htop", NULL},
-	{TOP_IN_TREE, TOP_ACTION_CLOSE, {CHAR('q'), KEY(ESC), KEY(F10)},
+	{TOP_IN_TREE, TOP_ACTION_CLOSE, {CHAR('q'), KEY(ESCAPE), F(10)},
 	 "close it", "Close", "htop", NULL},
 
 	MOVING(TOP_IN_MENU),
@@ -93,11 +96,11 @@ const struct top_binding top_bindings[] = {
 	{TOP_IN_MENU, TOP_ACTION_CHOOSE, {CHAR(' ')},
 	 "show the column or not; sort by it", "Choose", NULL, NULL},
 	{TOP_IN_MENU, TOP_ACTION_DONE, {KEY(ENTER)}, "done; sort by it", "Done", NULL, NULL},
-	{TOP_IN_MENU, TOP_ACTION_CLOSE, {KEY(ESC), CHAR('q'), KEY(F2), KEY(F6), KEY(F10)},
+	{TOP_IN_MENU, TOP_ACTION_CLOSE, {KEY(ESCAPE), CHAR('q'), F(2), F(6), F(10)},
 	 "close it", "Close", "htop", NULL},
 
 	{TOP_IN_LINE, TOP_ACTION_DONE, {KEY(ENTER)}, "keep what was typed", "Keep", "htop", NULL},
-	{TOP_IN_LINE, TOP_ACTION_CLOSE, {KEY(ESC)}, "forget what was typed", "Forget", "htop", NULL},
+	{TOP_IN_LINE, TOP_ACTION_CLOSE, {KEY(ESCAPE)}, "forget what was typed", "Forget", "htop", NULL},
 	{TOP_IN_LINE, TOP_ACTION_RUB_OUT, {KEY(BACKSPACE), KEY(DELETE)},
 	 "take back a character", NULL, NULL, NULL},
 	{TOP_IN_LINE, TOP_ACTION_RUB_OUT_ALL, {CONTROL('U')},
@@ -122,8 +125,6 @@ const struct top_binding top_bindings[] = {
 	{TOP_EVERYWHERE, TOP_ACTION_MOUSE, {KEY(MOUSE)},
 	 "select a row, sort by a heading, open a panel, press a key at the bottom; the wheel scrolls",
 	 NULL, "htop", NULL},
-	{TOP_EVERYWHERE, TOP_ACTION_QUIT, {CHAR('q'), KEY(F10), CONTROL('C')},
-	 "quit", "Quit", "htop, observer_cli", NULL},
 	{0},
 };
 /* clang-format on */
@@ -139,17 +140,27 @@ static const char *const place_titles[NR_TOP_PLACES] = {
 
 /* ---- what a key does ---------------------------------------------------------------------- */
 
+static size_t nr_keys(const struct top_binding *b)
+{
+	size_t nr = 0;
+
+	while (nr < TOP_MAX_KEYS && (b->keys[nr].kind != TERMINAL_KEY_CHAR || b->keys[nr].c))
+		nr++;
+	return nr;
+}
+
 static bool is_key(const struct top_key *k, const struct terminal_key *key)
 {
 	if (k->kind != key->kind)
 		return false;
-	return k->kind != TERMINAL_KEY_CHAR || (key->c >= k->c && key->c <= MAX(k->c, k->last));
+	return (k->kind != TERMINAL_KEY_CHAR && k->kind != TERMINAL_KEY_FUNCTION) ||
+	       (key->c >= k->c && key->c <= MAX(k->c, k->last));
 }
 
 static const struct top_binding *find(enum top_place place, const struct terminal_key *key)
 {
 	for (const struct top_binding *b = top_bindings; b->action; b++)
-		for (size_t i = 0; b->place == place && i < TOP_MAX_KEYS && b->keys[i].kind; i++)
+		for (size_t i = 0; b->place == place && i < nr_keys(b); i++)
 			if (is_key(&b->keys[i], key))
 				return b;
 	return NULL;
@@ -190,8 +201,8 @@ static void add_key(struct strbuf *out, const struct top_key *k)
 		[TERMINAL_KEY_UP] = "Up",	[TERMINAL_KEY_DOWN] = "Down",
 		[TERMINAL_KEY_LEFT] = "Left",	[TERMINAL_KEY_RIGHT] = "Right",
 		[TERMINAL_KEY_HOME] = "Home",	[TERMINAL_KEY_END] = "End",
-		[TERMINAL_KEY_PGUP] = "PgUp",	[TERMINAL_KEY_PGDN] = "PgDn",
-		[TERMINAL_KEY_ENTER] = "Enter", [TERMINAL_KEY_ESC] = "Esc",
+		[TERMINAL_KEY_PAGE_UP] = "PgUp",	[TERMINAL_KEY_PAGE_DOWN] = "PgDn",
+		[TERMINAL_KEY_ENTER] = "Enter", [TERMINAL_KEY_ESCAPE] = "Esc",
 		[TERMINAL_KEY_TAB] = "Tab",	[TERMINAL_KEY_BACKTAB] = "Shift-Tab",
 		[TERMINAL_KEY_MOUSE] = "Mouse", [TERMINAL_KEY_BACKSPACE] = "Backspace",
 		[TERMINAL_KEY_DELETE] = "Del",
@@ -203,8 +214,8 @@ static void add_key(struct strbuf *out, const struct top_key *k)
 			strbuf_addstr(out, " to ");
 			add_char(out, k->last);
 		}
-	} else if (k->kind >= TERMINAL_KEY_F1 && k->kind <= TERMINAL_KEY_F12) {
-		strbuf_addf(out, "F%d", (int)(k->kind - TERMINAL_KEY_F1) + 1);
+	} else if (k->kind == TERMINAL_KEY_FUNCTION) {
+		strbuf_addf(out, "F%u", k->c);
 	} else if (k->kind < ARRAY_SIZE(names) && names[k->kind]) {
 		strbuf_addstr(out, names[k->kind]);
 	}
@@ -213,7 +224,7 @@ static void add_key(struct strbuf *out, const struct top_key *k)
 /* With the same mark before and behind each. */
 static void add_keys(struct strbuf *out, const struct top_binding *b, const char *mark)
 {
-	for (size_t i = 0; i < TOP_MAX_KEYS && b->keys[i].kind; i++) {
+	for (size_t i = 0; i < nr_keys(b); i++) {
 		strbuf_addf(out, "%s%s", i ? ", " : "", mark);
 		add_key(out, &b->keys[i]);
 		strbuf_addstr(out, mark);

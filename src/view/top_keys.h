@@ -78,13 +78,13 @@ enum top_action {
 
 struct top_key {
 	enum terminal_key_kind kind;
-	uint32_t c, last; /* of TERMINAL_KEY_CHAR: c .. last; last == 0: c alone */
+	uint32_t c, last; /* c .. last; last == 0: c alone */
 };
 
 struct top_binding {
 	enum top_place place;
 	enum top_action action;
-	struct top_key keys[TOP_MAX_KEYS]; /* the ones to show first; c == kind == 0 ends */
+	struct top_key keys[TOP_MAX_KEYS]; /* the ones to show first; c == 0 of a character ends */
 	const char *what;		   /* for people */
 	const char *footer;  /* in the line at the bottom, a word; NULL = not there */
 	const char *as;	     /* tools in which it is the same, "htop, observer_cli"; NULL */

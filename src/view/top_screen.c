@@ -41,8 +41,8 @@ static struct layout lay_out(const struct screen *s, const struct top_view *v)
 	l.tabs = rows >= 5;
 	l.footer = rows >= 6 || is_typing(v) || (v->message && *v->message);
 	used = (unsigned)l.title + l.tabs + l.footer;
-	/* The panel has at least a heading and four rows, and nearly half of a large screen. */
-	body = MAX(5u, rows * 9 / 20);
+	/* The panel has at least a heading and four rows, and half of a large screen. */
+	body = MAX(5u, rows / 2);
 	room = rows > used + body ? rows - used - body : 0;
 	if (v->pager || v->tree)
 		room = MIN(room, rows / OVERLAY_ROOM);
@@ -137,13 +137,26 @@ static void draw_title(struct screen *s, const struct top_view *v, unsigned widt
 
 /* ---- the names of the panels -------------------------------------------------------------- */
 
-enum tab_form { TABS_FULL, TABS_DIGITS, TABS_ONE };
+enum tab_form { TABS_FULL, TABS_SHORT, TABS_DIGITS, TABS_ONE };
+#define SHORT_TAB 4u /* characters */
 
 static unsigned tab_width(const struct top_view *v, unsigned tab, enum tab_form form)
 {
-	if (form == TABS_FULL || tab == v->shown)
-		return (unsigned)screen_text_width(v->tabs[tab], strlen(v->tabs[tab])) + 4;
-	return form == TABS_DIGITS ? 3 : 0;
+	unsigned title = (unsigned)screen_text_width(v->tabs[tab], strlen(v->tabs[tab]));
+
+	if (tab == v->shown)
+		return title + 4;
+	switch (form) {
+	case TABS_FULL:
+		return title + 3;
+	case TABS_SHORT:
+		return MIN(title, SHORT_TAB) + 3;
+	case TABS_DIGITS:
+		return 2;
+	case TABS_ONE:
+		break;
+	}
+	return 0;
 }
 
 static unsigned nr_tabs(const struct top_view *v)
@@ -190,26 +203,22 @@ static unsigned draw_tabs(struct screen *s, const struct top_view *v, unsigned r
 
 		if (!wide)
 			continue;
-		screen_fill(s, row, at, MIN(wide, width - MIN(at, width)), style, ' ');
-		if (wide > 3)
-			screen_textf(s, row, at, MIN(wide, width - at), style, " %u %s ", i + 1,
-				     v->tabs[i]);
-		else
-			screen_textf(s, row, at, wide, style, " %u ", i + 1);
+		wide = MIN(wide, width - MIN(at, width));
+		screen_fill(s, row, at, wide, style, ' ');
+		screen_textf(s, row, at, i == v->shown && wide ? wide - 1 : wide, style, " %u %s",
+			     i + 1, v->tabs[i]);
 		at += wide;
 	}
 	return MIN(at, width);
 }
 
-/* Names, or the title of what was opened; and where in the rows one is, for which the body has been
- * drawn. */
-static void draw_tab_line(struct screen *s, const struct top_view *v, unsigned row, unsigned width)
+/* Names, or the title of what was opened; and `where` in the rows one is.  False: there is no room
+ * for that. */
+static bool draw_tab_line(struct screen *s, const struct top_view *v, unsigned row, unsigned width,
+			  const struct strbuf *where)
 {
-	struct strbuf where = STRBUF_INIT;
-	unsigned at, wide;
+	unsigned at, wide = (unsigned)screen_text_width(where->buf, where->len);
 
-	describe(v, &where);
-	wide = (unsigned)screen_text_width(where.buf, where.len);
 	screen_fill(s, row, 0, width, SCREEN_TAB, ' ');
 	if ((v->pager || v->tree) && v->overlay_title) {
 		unsigned room = width > wide + 4 ? width - wide - 4 : width;
@@ -220,9 +229,10 @@ static void draw_tab_line(struct screen *s, const struct top_view *v, unsigned r
 	} else {
 		at = draw_tabs(s, v, row, width);
 	}
-	if (at + wide + 2 <= width)
-		screen_text(s, row, width - wide - 1, wide, SCREEN_TAB, where.buf, where.len);
-	strbuf_free(&where);
+	if (at + wide + 2 > width)
+		return false;
+	screen_text(s, row, width - wide - 1, wide, SCREEN_TAB, where->buf, where->len);
+	return true;
 }
 
 int top_screen_tab_at(const struct screen *s, const struct top_view *v, unsigned row,
@@ -316,9 +326,11 @@ static unsigned draw_typed(struct screen *s, const struct top_view *v, unsigned 
 	return at + 1;
 }
 
-static void draw_footer(struct screen *s, const struct top_view *v, unsigned row, unsigned width)
+/* `where`: what found no place in the line of tabs, "" = nothing. */
+static void draw_footer(struct screen *s, const struct top_view *v, unsigned row, unsigned width,
+			const struct strbuf *where)
 {
-	unsigned at = 0;
+	unsigned wide = (unsigned)screen_text_width(where->buf, where->len), at = 0;
 
 	screen_fill(s, row, 0, width, SCREEN_PLAIN, ' ');
 	if (v->message && *v->message && !is_typing(v)) {
@@ -331,6 +343,10 @@ static void draw_footer(struct screen *s, const struct top_view *v, unsigned row
 		at = screen_textf(s, row, 0, width, SCREEN_WARN, "Filter: %s",
 				  panel_filter(v->panel)) +
 		     2;
+	}
+	if (wide && at + wide + 2 <= width) {
+		screen_text(s, row, width - wide, wide, SCREEN_DIM, where->buf, where->len);
+		width -= wide + 2;
 	}
 	walk_keys(s, v, row, at, width, width);
 }
@@ -371,6 +387,7 @@ static void draw_body(struct screen *s, const struct top_view *v, const struct l
 void top_screen_draw(struct screen *s, const struct top_view *v)
 {
 	static const char small[] = "terminal too small";
+	struct strbuf where = STRBUF_INIT;
 	struct layout l;
 
 	screen_clear(s);
@@ -383,8 +400,10 @@ void top_screen_draw(struct screen *s, const struct top_view *v)
 		draw_title(s, v, l.columns);
 	top_header_draw(s, l.title, l.header, l.columns, v->frame);
 	draw_body(s, v, &l);
-	if (l.tabs)
-		draw_tab_line(s, v, l.body - 1, l.columns);
+	describe(v, &where); /* for which the body has been drawn */
+	if (l.tabs && draw_tab_line(s, v, l.body - 1, l.columns, &where))
+		strbuf_reset(&where);
 	if (l.footer)
-		draw_footer(s, v, l.footer_row, l.columns);
+		draw_footer(s, v, l.footer_row, l.columns, &where);
+	strbuf_free(&where);
 }

@@ -8,4 +8,8 @@
 /* `path` is below tests/golden; REGOLDEN=1 in the environment writes the file anew. */
 void golden_check(const char *path, const char *bytes, size_t size);
 
+/* The lines of a file (`path` from the root of the repository) between "<!-- NAME -->" and
+ * "<!-- end of NAME -->"; written anew likewise. */
+void golden_check_section(const char *path, const char *name, const char *text);
+
 #endif
