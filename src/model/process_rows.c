@@ -215,4 +215,3 @@ void process_row_get(const struct process_strings *s, const struct process_row *
 		set_number(v, process_row_number(r, field));
 	}
 }
-}

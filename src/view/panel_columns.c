@@ -27,6 +27,7 @@ static void add_column(struct panel *p, const struct table_column *c)
 void panel_resolve_columns(struct panel *p, const struct panel_source *source)
 {
 	const char *names = p->names ? p->names : "", *sort = p->sort;
+	bool all;
 
 	if (p->registry == source->table.columns)
 		return;
@@ -40,7 +41,8 @@ void panel_resolve_columns(struct panel *p, const struct panel_source *source)
 			add_column(p, c);
 		names += len + (names[len] == ',');
 	}
-	for (const struct table_column *c = p->registry; !p->shown.len && c->name; c++)
+	all = p->shown.len == 0;
+	for (const struct table_column *c = p->registry; all && c->name; c++)
 		if (!c->hidden)
 			add_column(p, c);
 	p->reverse = sort && *sort == '-';

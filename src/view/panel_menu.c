@@ -46,6 +46,7 @@ void panel_draw_menu(struct panel *p, struct screen *s)
 	unsigned width = menu_width(p, title);
 	size_t height = menu_height(p);
 
+	p->menu_top = MIN(p->menu_top, nr_columns(p) - height);
 	if (p->menu_at < p->menu_top)
 		p->menu_top = p->menu_at;
 	if (p->menu_at >= p->menu_top + height)
