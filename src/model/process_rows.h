@@ -154,8 +154,8 @@ void process_row_get(const struct process_strings *s, const struct process_row *
 		     enum process_field field, struct process_value *v);
 uint32_t process_row_name(const struct process_row *row);
 
-/* A field that is a number; NaN = not known, or no number.  Here, for a million rows are compared by
- * it. */
+/* A field that is a number; NaN = not known, or no number.  A million rows are compared by it, so
+ * it stands here. */
 static inline double process_row_number(const struct process_row *r, enum process_field field)
 {
 	switch (field) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See pager.h.  The text is cut into rows of the screen: a line is one row, or as many as it takes. */
+/* See pager.h.  The text is cut into rows of the screen: a line is one row, or as many as it takes.
+ */
 #include "view/pager.h"
 
 #include <stdint.h>
@@ -224,8 +225,8 @@ static void draw_row(const struct pager *p, struct screen *s, unsigned row,
 	if (p->left)
 		skip = bytes_that_fit(text, r->len, p->left, &used);
 	/* A wide character that is half out of sight leaves a blank. */
-	screen_text(s, row, p->screen_column + (unsigned)(used < p->left && skip < r->len), p->width,
-		    heading ? SCREEN_BOLD : SCREEN_PLAIN, text + skip, r->len - skip);
+	screen_text(s, row, p->screen_column + (unsigned)(used < p->left && skip < r->len),
+		    p->width, heading ? SCREEN_BOLD : SCREEN_PLAIN, text + skip, r->len - skip);
 	if (p->search.len)
 		mark_words(p, s, row, text, MIN(r->len, MAX_LOOK_AT));
 }
@@ -258,12 +259,13 @@ void pager_describe(const struct pager *p, struct strbuf *out)
 		strbuf_addstr(out, "empty");
 		return;
 	}
-	strbuf_addstr(out, units_format_count(p->rows.data[p->top].line + 1, number, sizeof(number)));
+	strbuf_addstr(out,
+		      units_format_count(p->rows.data[p->top].line + 1, number, sizeof(number)));
 	strbuf_addf(out, "-%s",
 		    units_format_count(p->rows.data[end - 1].line + 1, number, sizeof(number)));
-	strbuf_addf(out, " of %s lines",
-		    units_format_count(p->rows.data[p->rows.len - 1].line + 1, number,
-				       sizeof(number)));
+	strbuf_addf(
+		out, " of %s lines",
+		units_format_count(p->rows.data[p->rows.len - 1].line + 1, number, sizeof(number)));
 	if (p->not_found)
 		strbuf_addf(out, ", no '%s'", p->search.buf);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A text that people read on the screen: scrolled up and down and to the sides, lines broken or not,
- * searched.  The text may be another one each second (a process that is watched): the place in it
- * stays.  Text of a node may come as it is.
+ * A text that people read on the screen: scrolled up and down and to the sides, lines broken or
+ * not, searched.  The text may be another one each second (a process that is watched): the place
+ * in it stays.  Text of a node may come as it is.
  */
 #ifndef EBEAM_VIEW_PAGER_H
 #define EBEAM_VIEW_PAGER_H

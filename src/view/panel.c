@@ -338,7 +338,7 @@ enum panel_result panel_key(struct panel *p, const struct terminal_key *key,
 		if (filter_key(p, key) == PANEL_HANDLED)
 			return PANEL_HANDLED;
 		return move(p, top_action(TOP_IN_TABLE, key), source) ? PANEL_HANDLED
-								       : PANEL_IGNORED;
+								      : PANEL_IGNORED;
 	}
 	return table_key(p, key, source);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A table that people walk in: the columns shown, order, filter, the selected row, what of it fits
- * the screen, and the keys for all that (view/top_keys.h).  Rows are borrowed for each call; those of
- * another reading may be anywhere else, the selected one is found again by its id.
+ * the screen, and the keys for all that (view/top_keys.h).  Rows are borrowed for each call; those
+ * of another reading may be anywhere else, the selected one is found again by its id.
  *
  * Only rows that can be seen are formatted, and of a million only a few are put in order
  * (view/row_order.h).

@@ -232,8 +232,7 @@ static void draw_text(const struct panel *p, struct screen *s, unsigned row,
 
 	if (screen_text_width(text, len) > c->width && c->width > 1) {
 		screen_text(s, row, column, c->width - 1, style, text, len);
-		screen_fill(s, row, column + c->width - 1, 1, style,
-			    screen_utf8(s) ? 0x2026 : '~');
+		screen_fill(s, row, column + c->width - 1, 1, style, screen_utf8(s) ? 0x2026 : '~');
 	} else if (c->column->align == TABLE_RIGHT) {
 		screen_text_right(s, row, column, c->width, style, text, len);
 	} else {
@@ -275,8 +274,7 @@ static enum screen_style style_of(const struct panel_source *source, uint32_t ro
 	return source->style ? source->style(at, source->table.ctx, c) : SCREEN_PLAIN;
 }
 
-static void draw_nothing(const struct panel *p, struct screen *s,
-			 const struct panel_source *source)
+static void draw_nothing(const struct panel *p, struct screen *s, const struct panel_source *source)
 {
 	struct strbuf text = STRBUF_INIT;
 
@@ -309,8 +307,8 @@ void panel_draw_table(struct panel *p, struct screen *s, const struct panel_sour
 			if (!c->width)
 				continue;
 			make_cell(&text, source, c->column, index);
-			draw_text(p, s, row, c, style_of(source, index, c->column, &text),
-				  text.buf, text.len);
+			draw_text(p, s, row, c, style_of(source, index, c->column, &text), text.buf,
+				  text.len);
 		}
 		if (rank == p->rank)
 			screen_restyle(s, row, p->screen_column, p->width, SCREEN_SELECTED);

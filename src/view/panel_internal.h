@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of a panel share: panel.c (keys), panel_rows.c (which rows), panel_columns.c (which
- * columns, and the cells), panel_menu.c (the menu of columns). */
+/*
+ * What the parts of a panel share: panel.c (keys), panel_rows.c (which rows), panel_columns.c
+ * (which columns, and the cells), panel_menu.c (the menu of columns).
+ */
 #ifndef EBEAM_VIEW_PANEL_INTERNAL_H
 #define EBEAM_VIEW_PANEL_INTERNAL_H
 
@@ -14,7 +16,7 @@ enum panel_mode { PANEL_IN_TABLE, PANEL_IN_FILTER, PANEL_IN_COLUMNS, PANEL_IN_SO
 
 struct panel_column {
 	const struct table_column *column;
-	unsigned natural; /* cells: of the widest text that was seen */
+	unsigned natural;   /* cells: of the widest text that was seen */
 	unsigned at, width; /* as drawn last, at: from the left of the panel; width 0 = not drawn */
 };
 
@@ -33,8 +35,8 @@ struct panel {
 	bool reverse;
 
 	struct strbuf filter;
-	bool filtered;		 /* `matching` is of this filter and reading */
-	VEC(uint32_t) matching;	 /* rows, if there is a filter */
+	bool filtered;		   /* `matching` is of this filter and reading */
+	VEC(uint32_t) matching;	   /* rows, if there is a filter */
 	struct strbuf filtered_by; /* what `matching` is of */
 
 	/* Rows. */
@@ -46,7 +48,7 @@ struct panel {
 	size_t top, rank;	  /* the first one on the screen, the selected one */
 	bool follows;		  /* the selected row is `id`, wherever it goes; else: rank */
 	uint64_t id;
-	uint32_t row;		  /* where it was last: index in the table */
+	uint32_t row; /* where it was last: index in the table */
 
 	/* Menu. */
 	size_t menu_at, menu_top;

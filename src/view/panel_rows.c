@@ -86,9 +86,9 @@ static void look_for_matches(struct panel *p, const struct panel_source *source)
 		uint32_t index = goes_on ? p->matching.data[i] : (uint32_t)i;
 		const void *row = row_of(source, index);
 
-		if (source->matches ? !source->matches(row, source->table.ctx, p->filter.buf,
-						       p->filter.len)
-				    : !cells_match(p, source, row, &text))
+		if (source->matches
+			    ? !source->matches(row, source->table.ctx, p->filter.buf, p->filter.len)
+			    : !cells_match(p, source, row, &text))
 			continue;
 		vec_reserve(&p->matching, kept + 1);
 		p->matching.data[kept++] = index;

@@ -11,11 +11,11 @@
 #include "base/xalloc.h"
 #include "view/cells.h"
 
-#define FIELD_WIDTH	38u /* at least, but for the first column */
-#define FIELD_GAP	2u
+#define FIELD_WIDTH	  38u /* at least, but for the first column */
+#define FIELD_GAP	  2u
 #define MAX_FIELD_COLUMNS 4u
-#define LABEL_WIDTH	11u
-#define MIN_PICTURE	3u /* a bar or sparkline that is narrower is none */
+#define LABEL_WIDTH	  11u
+#define MIN_PICTURE	  3u /* a bar or sparkline that is narrower is none */
 
 /* ---- fields ------------------------------------------------------------------------------- */
 
@@ -119,16 +119,17 @@ static void draw_limit(const struct place *at, const char *label, const struct t
 		part.share = (double)l->count / (double)l->limit;
 		part.style = style_of_part(part.share);
 	}
-	room = draw_value(at, label, value.buf, part.style == SCREEN_BAD ? SCREEN_BAD : SCREEN_PLAIN);
+	room = draw_value(at, label, value.buf,
+			  part.style == SCREEN_BAD ? SCREEN_BAD : SCREEN_PLAIN);
 	if (known && room >= MIN_PICTURE)
 		screen_bar(at->s, at->row, at->column + LABEL_WIDTH, room, &part, 1);
 	strbuf_free(&value);
 }
 
 static const enum screen_style share_styles[NR_TOP_SHARES] = {
-	[TOP_SHARE_ERLANG] = SCREEN_ERLANG, [TOP_SHARE_GC] = SCREEN_GC,
-	[TOP_SHARE_BIF] = SCREEN_BIF,	    [TOP_SHARE_NIF] = SCREEN_NIF,
-	[TOP_SHARE_PORT] = SCREEN_PORT,	    [TOP_SHARE_OTHER] = SCREEN_OTHER,
+	[TOP_SHARE_ERLANG] = SCREEN_ERLANG,  [TOP_SHARE_GC] = SCREEN_GC,
+	[TOP_SHARE_BIF] = SCREEN_BIF,	     [TOP_SHARE_NIF] = SCREEN_NIF,
+	[TOP_SHARE_PORT] = SCREEN_PORT,	     [TOP_SHARE_OTHER] = SCREEN_OTHER,
 	[TOP_SHARE_BUSY_WAIT] = SCREEN_IDLE, [TOP_SHARE_WAITING] = SCREEN_IDLE,
 };
 
@@ -147,8 +148,7 @@ static void add_percent(struct strbuf *out, double part)
 	if (isnan(part))
 		add_unknown(out);
 	else
-		strbuf_addf(out, part > 0.9995 || part < 0.00005 ? "%.0f%%" : "%.1f%%",
-			    part * 100);
+		strbuf_addf(out, part > 0.9995 || part < 0.00005 ? "%.0f%%" : "%.1f%%", part * 100);
 }
 
 static void draw_work(const struct place *at, const char *label, const struct top_frame *f,
@@ -158,8 +158,7 @@ static void draw_work(const struct place *at, const char *label, const struct to
 	unsigned room;
 
 	add_percent(&value, f->work[q]);
-	room = draw_value(at, label, value.buf,
-			  f->work[q] > 0.9 ? SCREEN_WARN : SCREEN_PLAIN);
+	room = draw_value(at, label, value.buf, f->work[q] > 0.9 ? SCREEN_WARN : SCREEN_PLAIN);
 	if (!isnan(f->work[q]) && room >= MIN_PICTURE)
 		draw_shares(at, LABEL_WIDTH, room, f->shares[q]);
 	strbuf_free(&value);
@@ -282,8 +281,8 @@ static void draw_fields(struct screen *s, unsigned row, unsigned height, unsigne
 	unsigned field_width = (width - (columns - 1) * FIELD_GAP) / columns;
 
 	for (size_t i = 0; height && i < ARRAY_SIZE(fields); i++) {
-		struct place at = {s, row + nr % height,
-				   nr / height * (field_width + FIELD_GAP), field_width};
+		struct place at = {s, row + nr % height, nr / height * (field_width + FIELD_GAP),
+				   field_width};
 
 		if (fields[i].rank >= room)
 			continue;

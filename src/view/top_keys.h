@@ -86,7 +86,7 @@ struct top_binding {
 	enum top_action action;
 	struct top_key keys[TOP_MAX_KEYS]; /* the ones to show first; c == 0 of a character ends */
 	const char *what;		   /* for people */
-	const char *footer;  /* in the line at the bottom, a word; NULL = not there */
+	const char *footer;		   /* in the line at the bottom, a word; NULL = not there */
 	const char *as;	     /* tools in which it is the same, "htop, observer_cli"; NULL */
 	const char *columns; /* of TOP_ACTION_SORT_BY: the first of them that a table has */
 };
@@ -94,8 +94,8 @@ struct top_binding {
 /* Ends with action TOP_ACTION_NONE. */
 extern const struct top_binding top_bindings[];
 
-/* What a key does in a place, or else everywhere (not in a line that is typed, but for those that no
- * text has). */
+/* What a key does in a place, or else everywhere; in a line that is typed, those keys only that no
+ * text has. */
 enum top_action top_action(enum top_place place, const struct terminal_key *key);
 /* The columns of the key that sorts, or NULL. */
 const char *top_key_columns(const struct terminal_key *key);

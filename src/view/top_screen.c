@@ -12,15 +12,15 @@
 #include "view/top_header.h"
 #include "view/top_keys.h"
 
-#define MIN_ROWS    3u
-#define MIN_COLUMNS 12u
+#define MIN_ROWS     3u
+#define MIN_COLUMNS  12u
 #define OVERLAY_ROOM 8u /* of so many rows, one is the header's while something is open */
 
 /* Rows of the parts, from the top; a part of no rows is not there. */
 struct layout {
 	unsigned columns;
 	bool title, tabs, footer;
-	unsigned header;	 /* rows */
+	unsigned header;	  /* rows */
 	unsigned body, body_rows; /* first row */
 	unsigned footer_row;
 };
@@ -91,8 +91,7 @@ static void draw_own(struct screen *s, const struct top_view *v, unsigned left, 
 	if (!isnan(f->probes_cost))
 		strbuf_addf(&words[3], "probes %.2f%%", f->probes_cost);
 	if (f->lost)
-		strbuf_addf(&words[4], "lost %s",
-			    units_format_count(f->lost, text, sizeof(text)));
+		strbuf_addf(&words[4], "lost %s", units_format_count(f->lost, text, sizeof(text)));
 	for (size_t i = ARRAY_SIZE(words); i-- > 0;) {
 		unsigned wide = (unsigned)screen_text_width(words[i].buf, words[i].len);
 
@@ -191,8 +190,7 @@ static void describe(const struct top_view *v, struct strbuf *out)
 		panel_describe(v->panel, out);
 }
 
-static unsigned draw_tabs(struct screen *s, const struct top_view *v, unsigned row,
-			  unsigned width)
+static unsigned draw_tabs(struct screen *s, const struct top_view *v, unsigned row, unsigned width)
 {
 	enum tab_form form = form_of_tabs(v, width);
 	unsigned at = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A whole screen of `top`: the node and ebeam in one line, figures and schedulers (top_header.h), the
- * names of the panels, a panel or what was opened above it, and a line of keys, of what is typed or
- * of a message.
+ * A whole screen of `top`: the node and ebeam in one line, figures and schedulers (top_header.h),
+ * the names of the panels, a panel or what was opened above it, and a line of keys, of what is
+ * typed or of a message.
  *
- * What there is no room for is left out, from the bottom of a ranking: a screen of 40 x 10 still has
- * the load, memory and rows.  Only below 12 x 3 it says that the terminal is too small.
+ * What there is no room for is left out, from the bottom of a ranking: a screen of 40 x 10 still
+ * has the load, memory and rows.  Only below 12 x 3 it says that the terminal is too small.
  */
 #ifndef EBEAM_VIEW_TOP_SCREEN_H
 #define EBEAM_VIEW_TOP_SCREEN_H

@@ -17,7 +17,7 @@
 #include "view/top_keys.h"
 
 #define WHEEL_ROWS    3
-#define HEAVY_PERCENT 10u      /* of all: unfolded from the start */
+#define HEAVY_PERCENT 10u	 /* of all: unfolded from the start */
 #define MAX_CHOSEN    (1u << 20) /* nodes that were folded or unfolded by hand */
 #define FIGURES	      16u	 /* columns of "TOTAL  SELF" */
 

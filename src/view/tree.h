@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tree of calls of a snapshot on the screen: callers above callees, the heaviest first, what is
- * heavy unfolded.  It may be another snapshot each second: what was folded, unfolded and selected is
- * known by its path of names and stays.
+ * The tree of calls of a snapshot on the screen: callers above callees, the heaviest first, what
+ * is heavy unfolded.  It may be another snapshot each second: what was folded, unfolded and
+ * selected is known by its path of names and stays.
  */
 #ifndef EBEAM_VIEW_TREE_H
 #define EBEAM_VIEW_TREE_H

@@ -56,8 +56,10 @@ static char *read_all(const char *path)
 
 void golden_check_section(const char *path, const char *name, const char *text)
 {
-	char *begin = xasprintf("<!-- %s -->\n", name), *end = xasprintf("<!-- end of %s -->\n", name);
-	char *all = read_all(path), *from = strstr(all, begin), *to = from ? strstr(from, end) : NULL;
+	char *begin = xasprintf("<!-- %s -->\n", name),
+	     *end = xasprintf("<!-- end of %s -->\n", name);
+	char *all = read_all(path), *from = strstr(all, begin),
+	     *to = from ? strstr(from, end) : NULL;
 	char *want;
 	FILE *f;
 

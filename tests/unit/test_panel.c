@@ -326,7 +326,8 @@ static void characters_are_taken_back_whole(void **state)
 static bool is_light(const void *row, const void *ctx, const char *text, size_t len)
 {
 	UNUSED(ctx);
-	return len == 5 && memcmp(text, "light", 5) == 0 && ((const struct item *)row)->weight < 100;
+	return len == 5 && memcmp(text, "light", 5) == 0 &&
+	       ((const struct item *)row)->weight < 100;
 }
 
 static void a_source_can_match_itself(void **state)
@@ -404,8 +405,7 @@ static void the_mouse_works(void **state)
 /* Ten columns on a screen for three. */
 static void columns_that_do_not_fit(void **state)
 {
-	static const struct item wide[] = {{1, "a name that is long", 1234567},
-					   {2, "b", 7}};
+	static const struct item wide[] = {{1, "a name that is long", 1234567}, {2, "b", 7}};
 	struct fixture *x = *state;
 
 	panel_close(x->panel);
@@ -481,8 +481,9 @@ static void any_keys(void **state)
 		key.kind = random >> 16 & 1 ? TERMINAL_KEY_CHAR
 					    : (enum terminal_key_kind)((random >> 17) %
 								       (TERMINAL_KEY_GONE + 1));
-		key.c = key.kind == TERMINAL_KEY_FUNCTION ? random >> 24 & 7
-							  : (unsigned char)chars[(random >> 20) % 17];
+		key.c = key.kind == TERMINAL_KEY_FUNCTION
+				? random >> 24 & 7
+				: (unsigned char)chars[(random >> 20) % 17];
 		key.row = random >> 18 & 7;
 		key.column = random >> 21 & 31;
 		key.button = random >> 26 & 1;

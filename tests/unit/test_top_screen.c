@@ -92,8 +92,8 @@ static void set_frame(struct top_frame *f, unsigned int normal)
 	f->samples = 495;
 }
 
-static const char *const names[] = {"rabbit_reader", "code_server", "logger", "kernel_sup",
-				    "my_app_pool_worker", "ssl_manager"};
+static const char *const names[] = {"rabbit_reader", "code_server",	   "logger",
+				    "kernel_sup",    "my_app_pool_worker", "ssl_manager"};
 
 static void set_rows(struct fixture *x, size_t nr)
 {
@@ -245,10 +245,12 @@ static void strange_names(void **state)
 	x->rows[1].registered = intern(x, "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe3\x81\xae"
 					  "\xe5\x90\x8d\xe5\x89\x8d\xe3\x81\xa7\xe3\x81\x99");
 	x->rows[2].registered = intern(x, "red\033[31mtext\r\n\a");
-	x->rows[3].registered = intern(x, "turned\xe2\x80\xae" "dehcac");
+	x->rows[3].registered = intern(x, "turned\xe2\x80\xae"
+					  "dehcac");
 	x->rows[4].registered = intern(x, "cut \xe6\x97 off \xff");
 	x->rows[5].registered = intern(x, "e\xcc\x81t\xc3\xa9");
-	x->rows[6].registered = intern(x, "csi \xc2\x9b" "31m");
+	x->rows[6].registered = intern(x, "csi \xc2\x9b"
+					  "31m");
 	snprintf(x->frame.node.name, sizeof(x->frame.node.name), "\033]0;owned\a%.200s", huge);
 	expect(x, "strange-names", 24, 80);
 	expect(x, "strange-names-120x40", 40, 120);
@@ -406,10 +408,17 @@ static void the_manual_has_the_keys(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(in_usual_sizes),	TEST(in_small_sizes),  TEST(without_rows),
-		TEST(many_schedulers),	TEST(strange_names),   TEST(nothing_known),
-		TEST(typing_and_menus), TEST(without_utf8),    TEST(above_the_panel),
-		TEST(in_all_sizes),	TEST(clicks_find_tabs_and_keys),
+		TEST(in_usual_sizes),
+		TEST(in_small_sizes),
+		TEST(without_rows),
+		TEST(many_schedulers),
+		TEST(strange_names),
+		TEST(nothing_known),
+		TEST(typing_and_menus),
+		TEST(without_utf8),
+		TEST(above_the_panel),
+		TEST(in_all_sizes),
+		TEST(clicks_find_tabs_and_keys),
 		TEST(the_manual_has_the_keys),
 	};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Trees of calls on a screen: what is unfolded, by itself and by hand, from snapshot to snapshot. */
+/* Trees of calls on a screen: what is unfolded, by itself and by hand, from reading to reading. */
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
