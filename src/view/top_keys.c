@@ -7,83 +7,38 @@
 #include "base/compiler.h"
 #include "names/utf8.h"
 
-#define KEY(name)                                                                                  \
-	{                                                                                          \
-		.kind = TERMINAL_KEY_##name                                                        \
-	}
-#define F(number)                                                                                  \
-	{                                                                                          \
-		.kind = TERMINAL_KEY_FUNCTION, .c = (number)                                       \
-	}
-#define CHAR(ch)                                                                                   \
-	{                                                                                          \
-		.kind = TERMINAL_KEY_CHAR, .c = (ch)                                               \
-	}
-#define CHARS(first, end)                                                                          \
-	{                                                                                          \
-		.kind = TERMINAL_KEY_CHAR, .c = (first), .last = (end)                             \
-	}
-#define CONTROL(letter) CHAR((letter) - 'A' + 1)
+/* clang-format off */
+#define KEY(name)	  {.kind = TERMINAL_KEY_##name}
+#define F(number)	  {.kind = TERMINAL_KEY_FUNCTION, .c = (number)}
+#define CHAR(ch)	  {.kind = TERMINAL_KEY_CHAR, .c = (ch)}
+#define CHARS(first, end) {.kind = TERMINAL_KEY_CHAR, .c = (first), .last = (end)}
+#define CONTROL(letter)	  CHAR((letter) - 'A' + 1)
 
 #define MOVING(in)                                                                                 \
 	{in, TOP_ACTION_UP, {KEY(UP), CHAR('k')}, "up", NULL, "htop", NULL},                       \
-		{in, TOP_ACTION_DOWN, {KEY(DOWN), CHAR('j')}, "down", NULL, "htop", NULL},         \
-		{in, TOP_ACTION_PAGE_UP, {KEY(PAGE_UP)}, "a page up", NULL, "htop", NULL},         \
-	{                                                                                          \
-		in, TOP_ACTION_PAGE_DOWN, {KEY(PAGE_DOWN)}, "a page down", NULL, "htop", NULL      \
-	}
+	{in, TOP_ACTION_DOWN, {KEY(DOWN), CHAR('j')}, "down", NULL, "htop", NULL},                 \
+	{in, TOP_ACTION_PAGE_UP, {KEY(PAGE_UP)}, "a page up", NULL, "htop", NULL},                 \
+	{in, TOP_ACTION_PAGE_DOWN, {KEY(PAGE_DOWN)}, "a page down", NULL, "htop", NULL}
 
 #define SORT(what, as, columns, ...)                                                               \
-	{                                                                                          \
-		TOP_IN_TABLE, TOP_ACTION_SORT_BY, {__VA_ARGS__}, what, NULL, as, columns           \
-	}
+	{TOP_IN_TABLE, TOP_ACTION_SORT_BY, {__VA_ARGS__}, what, NULL, as, columns}
 
-/* clang-format off: a row is a row. */
 const struct top_binding top_bindings[] = {
-	{TOP_EVERYWHERE,
-	 TOP_ACTION_HELP,
-	 {CHAR('?'), CHAR('h'), F(1)},
-	 "help",
-	 "Help",
-	 "htop",
-	 NULL},
-	{TOP_EVERYWHERE,
-	 TOP_ACTION_QUIT,
-	 {CHAR('q'), F(10), CONTROL('C')},
-	 "quit",
-	 "Quit",
-	 "htop, observer_cli",
-	 NULL},
+	{TOP_EVERYWHERE, TOP_ACTION_HELP, {CHAR('?'), CHAR('h'), F(1)},
+	 "help", "Help", "htop", NULL},
+	{TOP_EVERYWHERE, TOP_ACTION_QUIT, {CHAR('q'), F(10), CONTROL('C')},
+	 "quit", "Quit", "htop, observer_cli", NULL},
 
-	{TOP_IN_TABLE,
-	 TOP_ACTION_FILTER,
-	 {CHAR('/'), F(4), CHAR('\\')},
-	 "filter the rows by a text, as you type it",
-	 "Filter",
-	 "htop F4",
-	 NULL},
-	{TOP_IN_TABLE,
-	 TOP_ACTION_SORT_MENU,
-	 {F(6)},
-	 "choose what to sort by",
-	 "Sort",
-	 "htop",
-	 NULL},
-	{TOP_IN_TABLE,
-	 TOP_ACTION_SORT_LEFT,
-	 {CHAR('<')},
-	 "sort by the column at the left",
-	 NULL,
-	 "top",
-	 NULL},
-	{TOP_IN_TABLE,
-	 TOP_ACTION_SORT_RIGHT,
-	 {CHAR('>')},
-	 "sort by the column at the right",
-	 NULL,
-	 "top",
-	 NULL},
-	{TOP_IN_TABLE, TOP_ACTION_REVERSE, {CHAR('I')}, "reverse the order", NULL, "htop", NULL},
+	{TOP_IN_TABLE, TOP_ACTION_FILTER, {CHAR('/'), F(4), CHAR('\\')},
+	 "filter the rows by a text, as you type it", "Filter", "htop F4", NULL},
+	{TOP_IN_TABLE, TOP_ACTION_SORT_MENU, {F(6)},
+	 "choose what to sort by", "Sort", "htop", NULL},
+	{TOP_IN_TABLE, TOP_ACTION_SORT_LEFT, {CHAR('<')},
+	 "sort by the column at the left", NULL, "top", NULL},
+	{TOP_IN_TABLE, TOP_ACTION_SORT_RIGHT, {CHAR('>')},
+	 "sort by the column at the right", NULL, "top", NULL},
+	{TOP_IN_TABLE, TOP_ACTION_REVERSE, {CHAR('I')},
+	 "reverse the order", NULL, "htop", NULL},
 	SORT("sort by CPU (once more: reverse, as with all of these)", "htop P",
 	     "cpu,self,samples,busy", CHAR('c'), CHAR('P')),
 	SORT("sort by reductions", "observer_cli", "reductions_per_s,reductions", CHAR('r')),
@@ -91,56 +46,21 @@ const struct top_binding top_bindings[] = {
 	     CHAR('M')),
 	SORT("sort by the length of mailboxes", NULL, "message_queue_len", CHAR('l')),
 	SORT("sort by pid", "htop", "pid,id,name", CHAR('N')),
-	{TOP_IN_TABLE,
-	 TOP_ACTION_COLUMNS,
-	 {F(2), CHAR('o')},
-	 "choose the columns",
-	 "Columns",
-	 "htop",
-	 NULL},
-	{TOP_IN_TABLE,
-	 TOP_ACTION_OPEN,
-	 {KEY(ENTER)},
-	 "open what is selected; a second click, too",
-	 "Open",
-	 NULL,
-	 NULL},
+	{TOP_IN_TABLE, TOP_ACTION_COLUMNS, {F(2), CHAR('o')},
+	 "choose the columns", "Columns", "htop", NULL},
+	{TOP_IN_TABLE, TOP_ACTION_OPEN, {KEY(ENTER)},
+	 "open what is selected; a second click, too", "Open", NULL, NULL},
 	MOVING(TOP_IN_TABLE),
-	{TOP_IN_TABLE,
-	 TOP_ACTION_FIRST,
-	 {KEY(HOME), CHAR('g')},
-	 "to the first row, and stay there whatever it is",
-	 NULL,
-	 "htop",
-	 NULL},
-	{TOP_IN_TABLE,
-	 TOP_ACTION_LAST,
-	 {KEY(END), CHAR('G')},
-	 "to the last row",
-	 NULL,
-	 "htop",
-	 NULL},
-	{TOP_IN_TABLE,
-	 TOP_ACTION_LEFT,
-	 {KEY(LEFT)},
-	 "back to columns at the left",
-	 NULL,
-	 "htop",
-	 NULL},
-	{TOP_IN_TABLE,
-	 TOP_ACTION_RIGHT,
-	 {KEY(RIGHT)},
-	 "on to columns that do not fit",
-	 NULL,
-	 "htop",
-	 NULL},
-	{TOP_IN_TABLE,
-	 TOP_ACTION_CLOSE,
-	 {KEY(ESCAPE)},
-	 "give up the filter, then the selection",
-	 NULL,
-	 "htop",
-	 NULL},
+	{TOP_IN_TABLE, TOP_ACTION_FIRST, {KEY(HOME), CHAR('g')},
+	 "to the first row, and stay there whatever it is", NULL, "htop", NULL},
+	{TOP_IN_TABLE, TOP_ACTION_LAST, {KEY(END), CHAR('G')},
+	 "to the last row", NULL, "htop", NULL},
+	{TOP_IN_TABLE, TOP_ACTION_LEFT, {KEY(LEFT)},
+	 "back to columns at the left", NULL, "htop", NULL},
+	{TOP_IN_TABLE, TOP_ACTION_RIGHT, {KEY(RIGHT)},
+	 "on to columns that do not fit", NULL, "htop", NULL},
+	{TOP_IN_TABLE, TOP_ACTION_CLOSE, {KEY(ESCAPE)},
+	 "give up the filter, then the selection", NULL, "htop", NULL},
 
 	MOVING(TOP_IN_TEXT),
 	{TOP_IN_TEXT, TOP_ACTION_PAGE_UP, {CHAR('b')}, "a page up", NULL, "less", NULL},
@@ -151,169 +71,65 @@ const struct top_binding top_bindings[] = {
 	{TOP_IN_TEXT, TOP_ACTION_RIGHT, {KEY(RIGHT)}, "to the right", NULL, "less", NULL},
 	{TOP_IN_TEXT, TOP_ACTION_SEARCH, {CHAR('/'), F(3)}, "search", "Search", "htop, less", NULL},
 	{TOP_IN_TEXT, TOP_ACTION_SEARCH_NEXT, {CHAR('n')}, "the next place", "Next", "less", NULL},
-	{TOP_IN_TEXT,
-	 TOP_ACTION_SEARCH_PREVIOUS,
-	 {CHAR('N')},
-	 "the place before",
-	 NULL,
-	 "less",
-	 NULL},
+	{TOP_IN_TEXT, TOP_ACTION_SEARCH_PREVIOUS, {CHAR('N')},
+	 "the place before", NULL, "less", NULL},
 	{TOP_IN_TEXT, TOP_ACTION_WRAP, {CHAR('w')}, "break long lines, or not", "Wrap", NULL, NULL},
-	{TOP_IN_TEXT,
-	 TOP_ACTION_CLOSE,
-	 {CHAR('q'), KEY(ESCAPE), F(10)},
-	 "close it",
-	 "Close",
-	 "htop",
-	 NULL},
+	{TOP_IN_TEXT, TOP_ACTION_CLOSE, {CHAR('q'), KEY(ESCAPE), F(10)},
+	 "close it", "Close", "htop", NULL},
 
 	MOVING(TOP_IN_TREE),
 	{TOP_IN_TREE, TOP_ACTION_FIRST, {KEY(HOME), CHAR('g')}, "to the root", NULL, "htop", NULL},
-	{TOP_IN_TREE,
-	 TOP_ACTION_LAST,
-	 {KEY(END), CHAR('G')},
-	 "to the last one",
-	 NULL,
-	 "htop",
-	 NULL},
-	{TOP_IN_TREE,
-	 TOP_ACTION_TOGGLE,
-	 {KEY(ENTER), CHAR(' ')},
-	 "unfold or fold; a second click, too",
-	 "Unfold",
-	 NULL,
-	 NULL},
-	{TOP_IN_TREE,
-	 TOP_ACTION_UNFOLD,
-	 {KEY(RIGHT), CHAR('+')},
-	 "unfold, or on to the first one below",
-	 NULL,
-	 "htop",
-	 NULL},
-	{TOP_IN_TREE,
-	 TOP_ACTION_FOLD,
-	 {KEY(LEFT), CHAR('-')},
-	 "fold, or up to the caller",
-	 NULL,
-	 "htop",
-	 NULL},
-	{TOP_IN_TREE,
-	 TOP_ACTION_UNFOLD_ALL,
-	 {CHAR('*')},
-	 "unfold all below",
-	 "Unfold all",
-	 "htop",
-	 NULL},
-	{TOP_IN_TREE,
-	 TOP_ACTION_CLOSE,
-	 {CHAR('q'), KEY(ESCAPE), F(10)},
-	 "close it",
-	 "Close",
-	 "htop",
-	 NULL},
+	{TOP_IN_TREE, TOP_ACTION_LAST, {KEY(END), CHAR('G')},
+	 "to the last one", NULL, "htop", NULL},
+	{TOP_IN_TREE, TOP_ACTION_TOGGLE, {KEY(ENTER), CHAR(' ')},
+	 "unfold or fold; a second click, too", "Unfold", NULL, NULL},
+	{TOP_IN_TREE, TOP_ACTION_UNFOLD, {KEY(RIGHT), CHAR('+')},
+	 "unfold, or on to the first one below", NULL, "htop", NULL},
+	{TOP_IN_TREE, TOP_ACTION_FOLD, {KEY(LEFT), CHAR('-')},
+	 "fold, or up to the caller", NULL, "htop", NULL},
+	{TOP_IN_TREE, TOP_ACTION_UNFOLD_ALL, {CHAR('*')},
+	 "unfold all below", "Unfold all", "htop", NULL},
+	{TOP_IN_TREE, TOP_ACTION_CLOSE, {CHAR('q'), KEY(ESCAPE), F(10)},
+	 "close it", "Close", "htop", NULL},
 
 	MOVING(TOP_IN_MENU),
 	{TOP_IN_MENU, TOP_ACTION_FIRST, {KEY(HOME), CHAR('g')}, "to the first", NULL, NULL, NULL},
 	{TOP_IN_MENU, TOP_ACTION_LAST, {KEY(END), CHAR('G')}, "to the last", NULL, NULL, NULL},
-	{TOP_IN_MENU,
-	 TOP_ACTION_CHOOSE,
-	 {CHAR(' ')},
-	 "show the column or not; sort by it",
-	 "Choose",
-	 NULL,
-	 NULL},
+	{TOP_IN_MENU, TOP_ACTION_CHOOSE, {CHAR(' ')},
+	 "show the column or not; sort by it", "Choose", NULL, NULL},
 	{TOP_IN_MENU, TOP_ACTION_DONE, {KEY(ENTER)}, "done; sort by it", "Done", NULL, NULL},
-	{TOP_IN_MENU,
-	 TOP_ACTION_CLOSE,
-	 {KEY(ESCAPE), CHAR('q'), F(2), F(6), F(10)},
-	 "close it",
-	 "Close",
-	 "htop",
-	 NULL},
+	{TOP_IN_MENU, TOP_ACTION_CLOSE, {KEY(ESCAPE), CHAR('q'), F(2), F(6), F(10)},
+	 "close it", "Close", "htop", NULL},
 
 	{TOP_IN_LINE, TOP_ACTION_DONE, {KEY(ENTER)}, "keep what was typed", "Keep", "htop", NULL},
-	{TOP_IN_LINE,
-	 TOP_ACTION_CLOSE,
-	 {KEY(ESCAPE)},
-	 "forget what was typed",
-	 "Forget",
-	 "htop",
-	 NULL},
-	{TOP_IN_LINE,
-	 TOP_ACTION_RUB_OUT,
-	 {KEY(BACKSPACE), KEY(DELETE)},
-	 "take back a character",
-	 NULL,
-	 NULL,
-	 NULL},
-	{TOP_IN_LINE,
-	 TOP_ACTION_RUB_OUT_ALL,
-	 {CONTROL('U')},
-	 "take back all of them",
-	 "Clear",
-	 NULL,
-	 NULL},
+	{TOP_IN_LINE, TOP_ACTION_CLOSE, {KEY(ESCAPE)},
+	 "forget what was typed", "Forget", "htop", NULL},
+	{TOP_IN_LINE, TOP_ACTION_RUB_OUT, {KEY(BACKSPACE), KEY(DELETE)},
+	 "take back a character", NULL, NULL, NULL},
+	{TOP_IN_LINE, TOP_ACTION_RUB_OUT_ALL, {CONTROL('U')},
+	 "take back all of them", "Clear", NULL, NULL},
 
-	{TOP_EVERYWHERE,
-	 TOP_ACTION_FLAME,
-	 {CHAR('f')},
-	 "flame graph of the selected process, else of the node: a tree, and an HTML file",
-	 "Flame",
-	 NULL,
-	 NULL},
-	{TOP_EVERYWHERE,
-	 TOP_ACTION_PAUSE,
-	 {CHAR('p'), CHAR('Z')},
-	 "pause; go on",
-	 "Pause",
-	 "observer_cli, htop Z",
-	 NULL},
-	{TOP_EVERYWHERE,
-	 TOP_ACTION_SAVE,
-	 {CHAR('s')},
-	 "save the screen to a file",
-	 "Save",
-	 NULL,
-	 NULL},
-	{TOP_EVERYWHERE,
-	 TOP_ACTION_PANEL,
-	 {CHARS('1', '9')},
-	 "the panel of this number; a click on its name, too",
-	 NULL,
-	 NULL,
-	 NULL},
+	{TOP_EVERYWHERE, TOP_ACTION_FLAME, {CHAR('f')},
+	 "flame graph of the selected process, else of the node: a tree, and an HTML file", "Flame",
+	 NULL, NULL},
+	{TOP_EVERYWHERE, TOP_ACTION_PAUSE, {CHAR('p'), CHAR('Z')},
+	 "pause; go on", "Pause", "observer_cli, htop Z", NULL},
+	{TOP_EVERYWHERE, TOP_ACTION_SAVE, {CHAR('s')},
+	 "save the screen to a file", "Save", NULL, NULL},
+	{TOP_EVERYWHERE, TOP_ACTION_PANEL, {CHARS('1', '9')},
+	 "the panel of this number; a click on its name, too", NULL, NULL, NULL},
 	{TOP_EVERYWHERE, TOP_ACTION_NEXT_PANEL, {KEY(TAB)}, "the next panel", NULL, "htop", NULL},
-	{TOP_EVERYWHERE,
-	 TOP_ACTION_PREVIOUS_PANEL,
-	 {KEY(BACKTAB)},
-	 "the panel before",
-	 NULL,
-	 "htop",
-	 NULL},
+	{TOP_EVERYWHERE, TOP_ACTION_PREVIOUS_PANEL, {KEY(BACKTAB)},
+	 "the panel before", NULL, "htop", NULL},
 	{TOP_EVERYWHERE, TOP_ACTION_SLOWER, {CHAR('+')}, "read less often", NULL, NULL, NULL},
 	{TOP_EVERYWHERE, TOP_ACTION_FASTER, {CHAR('-')}, "read more often", NULL, NULL, NULL},
-	{TOP_EVERYWHERE,
-	 TOP_ACTION_REDRAW,
-	 {CONTROL('L')},
-	 "draw the screen anew",
-	 NULL,
-	 "htop",
-	 NULL},
-	{TOP_EVERYWHERE,
-	 TOP_ACTION_SUSPEND,
-	 {CONTROL('Z')},
-	 "to the shell; `fg` comes back",
-	 NULL,
-	 "htop",
-	 NULL},
-	{TOP_EVERYWHERE,
-	 TOP_ACTION_MOUSE,
-	 {KEY(MOUSE)},
-	 "select a row, sort by a heading, open a panel, press a key at the bottom; the wheel "
-	 "scrolls",
-	 NULL,
-	 "htop",
-	 NULL},
+	{TOP_EVERYWHERE, TOP_ACTION_REDRAW, {CONTROL('L')},
+	 "draw the screen anew", NULL, "htop", NULL},
+	{TOP_EVERYWHERE, TOP_ACTION_SUSPEND, {CONTROL('Z')},
+	 "to the shell; `fg` comes back", NULL, "htop", NULL},
+	{TOP_EVERYWHERE, TOP_ACTION_MOUSE, {KEY(MOUSE)},
+	 "select a row, sort by a heading, open a panel; the wheel scrolls",
+	 NULL, "htop", NULL},
 	{0},
 };
 /* clang-format on */
@@ -381,7 +197,8 @@ static void add_char(struct strbuf *out, uint32_t c)
 		utf8_add(out, c);
 }
 
-static void add_key(struct strbuf *out, const struct top_key *k)
+/* With the same mark before and behind each. */
+static void add_key(struct strbuf *out, const struct top_key *k, const char *mark)
 {
 	static const char *const names[] = {
 		[TERMINAL_KEY_UP] = "Up",	 [TERMINAL_KEY_DOWN] = "Down",
@@ -394,10 +211,11 @@ static void add_key(struct strbuf *out, const struct top_key *k)
 		[TERMINAL_KEY_DELETE] = "Del",
 	};
 
+	strbuf_addstr(out, mark);
 	if (k->kind == TERMINAL_KEY_CHAR) {
 		add_char(out, k->c);
 		if (k->last) {
-			strbuf_addstr(out, " to ");
+			strbuf_addf(out, "%s to %s", mark, mark);
 			add_char(out, k->last);
 		}
 	} else if (k->kind == TERMINAL_KEY_FUNCTION) {
@@ -405,15 +223,14 @@ static void add_key(struct strbuf *out, const struct top_key *k)
 	} else if (k->kind < ARRAY_SIZE(names) && names[k->kind]) {
 		strbuf_addstr(out, names[k->kind]);
 	}
+	strbuf_addstr(out, mark);
 }
 
-/* With the same mark before and behind each. */
 static void add_keys(struct strbuf *out, const struct top_binding *b, const char *mark)
 {
 	for (size_t i = 0; i < nr_keys(b); i++) {
-		strbuf_addf(out, "%s%s", i ? ", " : "", mark);
-		add_key(out, &b->keys[i]);
-		strbuf_addstr(out, mark);
+		strbuf_addstr(out, i ? ", " : "");
+		add_key(out, &b->keys[i], mark);
 	}
 }
 
@@ -424,7 +241,7 @@ void top_binding_keys(struct strbuf *out, const struct top_binding *b)
 
 void top_binding_first_key(struct strbuf *out, const struct top_binding *b)
 {
-	add_key(out, &b->keys[0]);
+	add_key(out, &b->keys[0], "");
 }
 
 void top_keys_text(struct strbuf *out)

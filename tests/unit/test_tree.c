@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Trees of calls on a screen: what is unfolded, by itself and by hand, from reading to reading. */
- */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
