@@ -181,6 +181,10 @@ $(B)/tools/%: $(B)/obj/tools/%.o $(B)/libebeam.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 $(B)/obj/tools/placecheck.o: | $(B)/gen/places.skel.h
+$(B)/obj/tools/terminal.o: CPPFLAGS += -Itests
+$(B)/tools/terminal: $(B)/obj/tools/terminal.o $(B)/obj/tests/lib/zoo.o $(B)/libebeam.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 tools: $(TOOLS)
 
 # ---- lint, install, and the targets that need root ----------------------------------------

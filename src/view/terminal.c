@@ -43,7 +43,7 @@ struct terminal {
 	WINDOW *input; /* a pad: reading from it never draws */
 	char *locale;  /* LC_CTYPE before */
 	unsigned rows, columns;
-	bool utf8, suspended, anew;
+	bool utf8, mouse, suspended, anew;
 	bool own_ground; /* curses knows the terminal's own colours as -1 */
 	int depth;	 /* colours; 0 = none are used */
 	int pairs[NR_SCREEN_STYLES][NR_SCREEN_STYLES]; /* of style and ground; -1 = not made yet */
@@ -213,15 +213,24 @@ static void start_modes(struct terminal *t, bool mouse)
 	keypad(t->input, TRUE);
 	nodelay(t->input, TRUE);
 	set_escdelay(ESCAPE_DELAY_MS);
-	if (mouse) {
+	if (mouse && tigetstr("kmous") != (char *)-1 && tigetstr("kmous")) {
 		mousemask(BUTTON1_PRESSED | BUTTON2_PRESSED | BUTTON3_PRESSED | BUTTON4_PRESSED |
 				  BUTTON5_PRESSED,
 			  NULL);
 		mouseinterval(0);
+		t->mouse = true;
 	}
 	tcgetattr(t->tty.fd, &t->tty.during);
 	t->tty.during.c_iflag &= ~(tcflag_t)(IXON | IXOFF); /* Ctrl-S is no trap */
 	tcsetattr(t->tty.fd, TCSANOW, &t->tty.during);
+}
+
+/* Reports of the mouse as numbers: the older ones end at column 223, and entries of tmux and screen
+ * ask for no other.  What knows nothing of it goes on with the older. */
+static void ask_reports(struct terminal *t, bool wanted)
+{
+	if (t->mouse)
+		strbuf_addstr(&t->tty.out, wanted ? "\033[?1006h" : "\033[?1006l");
 }
 
 static bool measure(struct terminal *t)
@@ -263,6 +272,8 @@ static int start(struct terminal *t, const struct terminal_options *o, struct er
 	start_modes(t, o->mouse);
 	if (dup2(t->memory, fileno(t->curses)) < 0)
 		return error_set(err, ERROR_KIND_FAILED, -errno, "dup2: %s", error_text(errno));
+	ask_reports(t, true);
+	terminal_flush(t);
 	measure(t);
 	return 0;
 }
@@ -297,6 +308,7 @@ static void leave(struct terminal *t)
 	t->suspended = true;
 	endwin();
 	collect(t);
+	ask_reports(t, false);
 	tty_send(&t->tty, CLOSE_WAIT_MS);
 	if (tty_remembered()) /* a signal may have done it */
 		tcsetattr(t->tty.fd, TCSANOW, &t->tty.before);
@@ -364,6 +376,7 @@ void terminal_resume(struct terminal *t)
 	tcsetattr(t->tty.fd, TCSANOW, &t->tty.during);
 	t->suspended = false;
 	t->anew = true;
+	ask_reports(t, true);
 	measure(t);
 }
 

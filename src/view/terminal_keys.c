@@ -2,6 +2,7 @@
 /* What curses says of keys and mouse, as terminal.h has it. */
 #include "view/terminal_keys.h"
 
+#include <string.h>
 #include <wchar.h>
 
 #include "base/compiler.h"
@@ -61,26 +62,94 @@ static bool decode_named(wint_t code, struct terminal_key *out)
 	return false;
 }
 
-/* After an Escape: true if a sequence followed that curses does not know; it is swallowed, as its
- * letters would be taken for commands. */
-static bool swallow_sequence(WINDOW *input)
+/* A report of the mouse as xterm's mode 1006 sends it: "button;column;rowM", or "m" when it is let
+ * go; `text` begins after "ESC [ <". */
+static bool decode_report(const char *text, struct terminal_key *out)
 {
+	unsigned button, column, row;
+	char end;
+
+	if (sscanf(text, "%4u;%5u;%5u%c", &button, &column, &row, &end) != 4 || end != 'M' ||
+	    !column || !row)
+		return false;
+	*out = (struct terminal_key){
+		.kind = TERMINAL_KEY_MOUSE, .row = row - 1, .column = column - 1};
+	button &= ~28u; /* with Shift, Alt, Control */
+	if (button == 64 || button == 65)
+		out->wheel = button == 64 ? -1 : 1;
+	else if (button < 3)
+		out->button = button + 1;
+	return out->wheel || out->button;
+}
+
+/* Keys as terminals send them that are not quite of the type they say they are, after "ESC [" or
+ * "ESC O": PuTTY's Home, the arrows of the other mode, rxvt's End. */
+static bool decode_known(const char *text, struct terminal_key *out)
+{
+	static const struct {
+		const char *text;
+		enum terminal_key_kind kind;
+		uint32_t c;
+	} known[] = {
+		{"A", TERMINAL_KEY_UP, 0},	    {"B", TERMINAL_KEY_DOWN, 0},
+		{"C", TERMINAL_KEY_RIGHT, 0},	    {"D", TERMINAL_KEY_LEFT, 0},
+		{"H", TERMINAL_KEY_HOME, 0},	    {"F", TERMINAL_KEY_END, 0},
+		{"M", TERMINAL_KEY_ENTER, 0},	    {"Z", TERMINAL_KEY_BACKTAB, 0},
+		{"P", TERMINAL_KEY_FUNCTION, 1},    {"Q", TERMINAL_KEY_FUNCTION, 2},
+		{"R", TERMINAL_KEY_FUNCTION, 3},    {"S", TERMINAL_KEY_FUNCTION, 4},
+		{"1~", TERMINAL_KEY_HOME, 0},	    {"2~", TERMINAL_KEY_INSERT, 0},
+		{"3~", TERMINAL_KEY_DELETE, 0},	    {"4~", TERMINAL_KEY_END, 0},
+		{"5~", TERMINAL_KEY_PAGE_UP, 0},    {"6~", TERMINAL_KEY_PAGE_DOWN, 0},
+		{"7~", TERMINAL_KEY_HOME, 0},	    {"8~", TERMINAL_KEY_END, 0},
+		{"11~", TERMINAL_KEY_FUNCTION, 1},  {"12~", TERMINAL_KEY_FUNCTION, 2},
+		{"13~", TERMINAL_KEY_FUNCTION, 3},  {"14~", TERMINAL_KEY_FUNCTION, 4},
+		{"15~", TERMINAL_KEY_FUNCTION, 5},  {"17~", TERMINAL_KEY_FUNCTION, 6},
+		{"18~", TERMINAL_KEY_FUNCTION, 7},  {"19~", TERMINAL_KEY_FUNCTION, 8},
+		{"20~", TERMINAL_KEY_FUNCTION, 9},  {"21~", TERMINAL_KEY_FUNCTION, 10},
+		{"23~", TERMINAL_KEY_FUNCTION, 11}, {"24~", TERMINAL_KEY_FUNCTION, 12},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (strcmp(known[i].text, text) == 0) {
+			*out = (struct terminal_key){.kind = known[i].kind, .c = known[i].c};
+			return true;
+		}
+	}
+	return false;
+}
+
+/* After an Escape: what follows it at once. */
+enum after_escape { AFTER_NOTHING, AFTER_UNKNOWN, AFTER_KEY };
+
+/* A sequence that curses does not know is swallowed, as its letters would be taken for commands;
+ * unless it is a key or a report of the mouse that its entry of the terminal leaves out. */
+static enum after_escape read_sequence(WINDOW *input, struct terminal_key *out)
+{
+	char text[SEQUENCE_MAX + 1] = {0};
 	wint_t c;
 
 	if (wget_wch(input, &c) != OK)
-		return false;
+		return AFTER_NOTHING;
 	if (c != '[' && c != 'O') {
 		unget_wch((wchar_t)c);
-		return false;
+		return AFTER_NOTHING;
 	}
-	for (int i = 0; i < SEQUENCE_MAX; i++)
-		if (wget_wch(input, &c) != OK || (c >= 0x40 && c < 0x7f))
+	for (int i = 0; i < SEQUENCE_MAX; i++) {
+		if (wget_wch(input, &c) != OK)
 			break;
-	return true;
+		text[i] = c < 0x7f ? (char)c : '?';
+		if (c >= 0x40 && c < 0x7f)
+			break;
+	}
+	if (text[0] == '<' ? decode_report(text + 1, out) : decode_known(text, out))
+		return AFTER_KEY;
+	return AFTER_UNKNOWN;
 }
 
 static bool decode_char(WINDOW *input, wint_t c, struct terminal_key *out)
 {
+	enum after_escape after;
+
 	*out = (struct terminal_key){.kind = TERMINAL_KEY_CHAR, .c = c};
 	switch (c) {
 	case '\r':
@@ -95,9 +164,10 @@ static bool decode_char(WINDOW *input, wint_t c, struct terminal_key *out)
 		out->kind = TERMINAL_KEY_BACKSPACE;
 		break;
 	case 033:
-		if (swallow_sequence(input))
-			return false;
 		out->kind = TERMINAL_KEY_ESCAPE;
+		after = read_sequence(input, out);
+		if (after != AFTER_NOTHING)
+			return after == AFTER_KEY;
 		break;
 	default:
 		return true;

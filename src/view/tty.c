@@ -110,13 +110,13 @@ void tty_send(struct tty *tty, int wait_ms)
 		ssize_t n = write(tty->fd, tty->out.buf + tty->sent, tty->out.len - tty->sent);
 		int64_t left = until - now_ms();
 
-		if (n >= 0) {
+		if (n > 0) {
 			tty->sent += (size_t)n;
 			continue;
 		}
-		if (errno == EINTR)
+		if (n < 0 && errno == EINTR)
 			continue;
-		if (errno != EAGAIN) {
+		if (n < 0 && errno != EAGAIN) {
 			tty->gone = true;
 			break;
 		}

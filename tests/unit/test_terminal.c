@@ -152,6 +152,8 @@ static void test_show(void **state)
 	take(&f);
 	expect_sent(&f, "\033[?1049l", true);
 	expect_sent(&f, "\033[?1006;1000l", true);
+	expect_sent(&f, "\033[?1006h", true);
+	expect_sent(&f, "\033[?1006l", true);
 	end(&f);
 	screen_close(s);
 }
@@ -304,6 +306,11 @@ static void test_unknown_keys(void **state)
 	expect_key(&f, TERMINAL_KEY_CHAR, 'q');
 	type(&f, "\033[200~", 6);
 	assert_false(terminal_key(f.t, &key));
+	type(&f, "\033[1~\033[21~\033[C\033[8~", 16); /* not of a vt100, but known */
+	expect_key(&f, TERMINAL_KEY_HOME, 0);
+	expect_key(&f, TERMINAL_KEY_FUNCTION, 10);
+	expect_key(&f, TERMINAL_KEY_RIGHT, 0);
+	expect_key(&f, TERMINAL_KEY_END, 0);
 	type(&f, "\033x", 2);
 	assert_true(terminal_key(f.t, &key));
 	assert_int_equal(key.kind, TERMINAL_KEY_ESCAPE);
@@ -312,7 +319,7 @@ static void test_unknown_keys(void **state)
 	end(&f);
 }
 
-static void test_mouse(void **state)
+static void try_mouse(const char *terminal_type)
 {
 	static const struct {
 		const char *typed;
@@ -329,8 +336,7 @@ static void test_mouse(void **state)
 	struct terminal_key key;
 	struct fixture f;
 
-	UNUSED(state);
-	start(&f, "xterm-256color", true);
+	start(&f, terminal_type, true);
 	assert_int_equal(ioctl(f.master, TIOCSWINSZ, &size), 0);
 	assert_true(terminal_key(f.t, &key)); /* of another size */
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
@@ -345,6 +351,27 @@ static void test_mouse(void **state)
 	}
 	type(&f, "\033[<0;1;1mz", 10); /* let go: nothing */
 	expect_key(&f, TERMINAL_KEY_CHAR, 'z');
+	end(&f);
+}
+
+static void test_mouse(void **state)
+{
+	struct terminal_key key;
+	struct fixture f;
+
+	UNUSED(state);
+	try_mouse("xterm-256color");
+	try_mouse("screen-256color");
+	start(&f, "screen-256color", true);
+	/* Wrong ones are nothing. */
+	type(&f, "\033[<0;0;1M\033[<;1M\033[<99999999999;1;1M\033[<35;1;1Mz", 45);
+	expect_key(&f, TERMINAL_KEY_CHAR, 'z');
+	/* As older terminals tell it. */
+	type(&f, "\033[M !!", 6);
+	assert_true(terminal_key(f.t, &key));
+	assert_int_equal(key.kind, TERMINAL_KEY_MOUSE);
+	assert_int_equal(key.button, 1);
+	assert_int_equal(key.row + key.column, 0);
 	end(&f);
 }
 
