@@ -38,9 +38,11 @@
 #define ASK_STEP_NS  1000000u
 #define ASK_WAIT_NS  2e9 /* if it is not paid before that */
 #define ASK_PART     0.25
+#define ASK_PLACING  0.25 /* of such a step, for each */
 /* What an idle node may be charged at once before anything is sampled: of a second's income. */
 #define GRACE_S	     1.0
 #define FEW_PART     0.25 /* of that, for one source */
+#define RAN_PART     0.25
 #define LONGEST_TAIL 1e8
 
 void budget_init(struct budget *b, double percent, unsigned int nr, double least_slice_ns,
@@ -71,6 +73,7 @@ void budget_pass(struct budget *b, double wall_ns, double own_ns, double spent_n
 	b->busy_per_s += ((own_ns + spent_ns) / wall_ns * NS_PER_S - b->busy_per_s) * wall_ns /
 			 (wall_ns + BUSY_NS);
 	b->look_ns += wall_ns;
+	b->round_busy_ns += own_ns + spent_ns;
 	most = MAX(budget_allowed(b) * BUDGET_SAVED_S, b->round_cost_ns * RESERVE * MOST_LONGER);
 	b->credit_ns += b->percent / 100 * MAX(own_ns, BUDGET_MIN_BUSY * wall_ns) - spent_ns;
 	b->credit_ns = MIN(b->credit_ns, most);
@@ -286,16 +289,19 @@ static double plan(struct budget *b, double longer)
 	return cost;
 }
 
-/* What a look at all that is sampled costs, if they are as dear as they were. */
+/* What a look at all that is sampled costs, if they are as dear as they were: while the last is
+ * placed the first are hit. */
 static double ask_cost(const struct budget *b)
 {
-	double cost = 0;
+	double cost = 0, nr = 0;
 
 	for (unsigned int i = 0; i < b->nr; i++) {
-		if (b->sources[i].sampled)
-			cost += b->sources[i].rate * (ASK_STEP_NS + b->tail_ns) / NS_PER_S;
+		if (!b->sources[i].sampled)
+			continue;
+		cost += b->sources[i].rate * (ASK_STEP_NS + b->tail_ns) / NS_PER_S;
+		nr++;
 	}
-	return cost;
+	return cost * (1 + nr * ASK_PLACING);
 }
 
 /* A short look while it is not paid: at those that may have to be dropped, and at all if that takes
@@ -346,6 +352,7 @@ static void begin_round(struct budget *b, bool on_credit)
 	}
 	if (nr > 0)
 		b->tail_ns += (tail / nr - b->tail_ns) / 4;
+	b->round_busy_ns = 0;
 	b->in_round = true;
 	b->on_credit = on_credit;
 	b->due_ns = 0;
@@ -370,6 +377,15 @@ static void drop_one(struct budget *b)
 	worst->dropped = true;
 }
 
+/* No hit in a slice says something only if the node ran meanwhile: it may have waited for a CPU. */
+static bool shows(const struct budget *b, const struct budget_source *s)
+{
+	bool ran = b->own_per_s < BUDGET_MIN_BUSY * NS_PER_S ||
+		   b->round_busy_ns >= RAN_PART * b->own_per_s * s->on_ns / NS_PER_S;
+
+	return s->on_ns > 0 && (s->cost_ns > 0 || ran);
+}
+
 /* What was learned in it. */
 static void end_round(struct budget *b, uint64_t now_ns)
 {
@@ -378,14 +394,14 @@ static void end_round(struct budget *b, uint64_t now_ns)
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 
-		if (s->sampled && s->on_ns > 0)
+		if (s->sampled && shows(b, s))
 			s->rate = smooth(s->rate, s->cost_ns / s->on_ns * NS_PER_S);
 	}
 	height = cut_height(b, budget_allowed(b) * HEADROOM);
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 
-		if (!s->sampled || s->on_ns <= 0)
+		if (!s->sampled || !shows(b, s))
 			continue;
 		judge(b, s,
 		      b->on_credit ? s->cost_ns : least_cost(b, s->cost_ns / s->on_ns * NS_PER_S),

@@ -63,6 +63,7 @@ struct budget {
 	double look_ns;	   /* since the last look at sources that are on all the time */
 
 	bool in_round, on_credit;
+	double round_busy_ns;  /* CPU that the node used since it began */
 	double round_cost_ns;  /* what the next one will cost at least */
 	uint64_t round_end_ns; /* of the last one */
 	uint64_t due_ns;       /* of the next, which is paid; 0 = is not */

@@ -25,7 +25,7 @@
 #define TELL_LOG_NS  500000000ull
 /* Placing the probes of a round takes some ms.  Perf events take 0.1 s each to remove, and stay hit
  * meanwhile. */
-#define LEAST_SLICE_NS	    5000000.0
+#define LEAST_SLICE_NS	    3000000.0
 #define LEAST_SLICE_PERF_NS 100000000.0
 /* For so long after it was put off a group may still be hit: the kernel waits for all CPUs. */
 #define TAIL_NS	   300000000ull
@@ -63,7 +63,9 @@ struct keeper {
 	bool running;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t wake;
-	bool stop;
+	bool stop, begun;
+	int begin_rc;
+	struct error begin_error;
 	struct keeper_cost told;
 	struct keeper_changes changes; /* has its own lock */
 };
@@ -355,10 +357,44 @@ static bool sleep_until(struct keeper *k, uint64_t when)
  * starts are usual ones. */
 static void come_first(void)
 {
-	const struct sched_param first = {.sched_priority = 1};
+	struct sched_param first = {0};
 
+	if (sched_getparam(0, &first) == 0)
+		first.sched_priority++;
 	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first))
 		log_debug("the budget is kept less promptly: %s", error_text(errno));
+}
+
+/* One after the other, and those that cost too much at once go again before the next comes. */
+static int place_all(struct keeper *k, struct error *err)
+{
+	for (unsigned int i = 0; i < k->nr; i++) {
+		int rc = turn_on(k, i, err);
+
+		if (rc)
+			return rc;
+		if (i + 1 < k->nr && clock_monotonic_ns() - k->taken_ns < PLACING_NS)
+			continue;
+		measure(k);
+		turn_off_due(k);
+	}
+	meter_forget_switches(k->meter);
+	return 0;
+}
+
+/* keeper_start() waits for that. */
+static int begin(struct keeper *k)
+{
+	struct error err = {0};
+	int rc = place_all(k, &err);
+
+	pthread_mutex_lock(&k->lock);
+	k->begun = true;
+	k->begin_rc = rc;
+	k->begin_error = err;
+	pthread_cond_broadcast(&k->wake);
+	pthread_mutex_unlock(&k->lock);
+	return rc;
 }
 
 static void *keeper_main(void *arg)
@@ -367,6 +403,8 @@ static void *keeper_main(void *arg)
 	uint64_t now;
 
 	come_first();
+	if (begin(k))
+		return NULL;
 
 	do {
 		now = clock_monotonic_ns();
@@ -409,39 +447,25 @@ int keeper_open(struct keeper **out, struct attach *a, int os_pid, double percen
 	return 0;
 }
 
-/* One after the other, and those that cost too much at once go again before the next comes. */
-static int place_all(struct keeper *k, struct error *err)
-{
-	for (unsigned int i = 0; i < k->nr; i++) {
-		int rc = turn_on(k, i, err);
-
-		if (rc)
-			return rc;
-		if (i + 1 < k->nr && clock_monotonic_ns() - k->taken_ns < PLACING_NS)
-			continue;
-		measure(k);
-		turn_off_due(k);
-	}
-	meter_forget_switches(k->meter);
-	return 0;
-}
-
 int keeper_start(struct keeper *k, const struct keeper_work *work, struct error *err)
 {
 	double least = k->by_perf ? LEAST_SLICE_PERF_NS : LEAST_SLICE_NS, own_per_s;
-	int rc;
 
 	own_per_s = meter_start(k->meter, work);
 	k->has_work = work->nr > 0;
 	k->start_ns = k->taken_ns = k->told_work_ns = k->told_log_ns = clock_monotonic_ns();
 	budget_init(&k->budget, k->percent, k->nr, least, own_per_s, k->start_ns);
-	rc = place_all(k, err);
-	if (rc)
-		return rc;
 	k->running = thread_start(&k->thread, keeper_main, k);
-	return k->running ? 0
-			  : error_set(err, ERROR_KIND_FAILED, -EAGAIN,
-				      "cannot start the thread that keeps the budget");
+	if (!k->running)
+		return error_set(err, ERROR_KIND_FAILED, -EAGAIN,
+				 "cannot start the thread that keeps the budget");
+	pthread_mutex_lock(&k->lock);
+	while (!k->begun)
+		pthread_cond_wait(&k->wake, &k->lock);
+	pthread_mutex_unlock(&k->lock);
+	if (k->begin_rc)
+		*err = k->begin_error;
+	return k->begin_rc;
 }
 
 void keeper_stop(struct keeper *k)
