@@ -52,7 +52,7 @@ INLINE bool usdt_begin(struct pt_regs *ctx, struct usdt_hit *hit)
 	return hit->point != 0;
 }
 
-/* The value of an argument; 0 if it cannot be had. */
+/* The value of an argument; EVENT_UNKNOWN, which is no address either, if it cannot be had. */
 INLINE uint64_t usdt_arg(const struct usdt_hit *hit, uint32_t i)
 {
 	const struct usdt_arg *a;
@@ -60,25 +60,24 @@ INLINE uint64_t usdt_arg(const struct usdt_hit *hit, uint32_t i)
 
 	FORGET(i);
 	if (i >= USDT_POINT_ARGS)
-		return 0;
+		return EVENT_UNKNOWN;
 	a = &hit->point->args[i];
 	if (a->type == USDT_ARG_CONSTANT)
 		return a->offset;
 	if (a->type == USDT_ARG_NONE)
-		return 0;
+		return EVENT_UNKNOWN;
 	reg = a->reg;
 	FORGET(reg);
 	if (reg >= NR_USDT_REGISTERS)
-		return 0;
+		return EVENT_UNKNOWN;
 	value = hit->regs[reg];
 	if (a->type == USDT_ARG_MEMORY) {
 		uint64_t addr = value + a->offset;
 
 		value = 0;
-		if (a->size == 8)
-			read_u64(addr, &value);
-		else
-			read_user(addr, &value, 4); /* words of the C stack or of a struct */
+		if (a->size == 8 ? !read_u64(addr, &value)
+				 : !read_user(addr, &value, 4)) /* of the C stack or a struct */
+			return EVENT_UNKNOWN;
 	}
 	value >>= a->shift & 8;
 	bits = 64 - 8 * (uint64_t)(a->size & 15);
@@ -377,7 +376,9 @@ int event_usdt_gc_start(struct pt_regs *ctx)
 		return 0;
 	t->usdt_gc.heap = heap_words(process);
 	t->usdt_gc.old_heap = old_heap_words(process);
-	t->usdt_gc.need = (uint32_t)usdt_arg(&hit, 1);
+	t->usdt_gc.need = usdt_arg(&hit, 1);
+	if (t->usdt_gc.need != EVENT_UNKNOWN)
+		t->usdt_gc.need = (uint32_t)t->usdt_gc.need;
 	t->usdt_gc.process = process;
 	t->usdt_gc.ts_ns = ts_ns;
 	t->usdt_gc.epoch = gc_epoch();
