@@ -2,13 +2,17 @@
 /*
  * totals PID [N]: what the VM of a node counts of itself, a line of JSON each, N times with a tenth
  * of a second between, and how long one pass of reads took.
+ * totals PID apps: its applications, as a line of JSON.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/units.h"
+#include "beam/apps.h"
+#include "beam/atoms.h"
 #include "beam/node.h"
 #include "beam/vm_totals.h"
 
@@ -57,10 +61,75 @@ static void show(const struct vm_totals *t, uint64_t ns)
 	fflush(stdout);
 }
 
+static void atom(struct beam_node *n, uint64_t term)
+{
+	size_t len;
+	const char *text = beam_atom_text(n->atoms, term, &len);
+
+	printf("\"%.*s\"", text ? (int)len : 1, text ? text : "?");
+}
+
+static void show_app(struct beam_node *n, struct term_reader *r, const struct apps *a, size_t i)
+{
+	const struct app *app = &a->v.data[i];
+	struct strbuf master = STRBUF_INIT;
+
+	if (app->master)
+		term_print(r, &master, app->master);
+	printf("%s{\"name\":\"%s\",\"vsn\":\"%s\",\"master\":\"%s\",\"modules\":[", i ? "," : "",
+	       app->text, app->vsn ? app->vsn : "", master.len ? master.buf : "");
+	for (size_t k = app->first; k < app->first + app->nr; k++) {
+		printf("%s", k > app->first ? "," : "");
+		atom(n, a->modules.data[k]);
+	}
+	printf("]}");
+	strbuf_free(&master);
+}
+
+static int show_apps(struct beam_node *n, struct error *err)
+{
+	struct ets_table table = {0};
+	struct term_formats formats;
+	struct term_reader r;
+	struct apps a;
+	int rc;
+
+	if (term_reader_init(&r, &formats, n) != 0)
+		return error_set(err, ERROR_KIND_FAILED, -1, "terms cannot be read");
+	rc = apps_read(n, &r, &table, &a, err);
+	if (rc)
+		return rc;
+	printf("[");
+	for (size_t i = 0; i < a.v.len; i++)
+		show_app(n, &r, &a, i);
+	printf("]\n");
+	apps_free(&a);
+	return 0;
+}
+
+static int show_totals(struct beam_node *n, int times, struct error *err)
+{
+	struct vm_totals_reader *r;
+	struct vm_totals t = {0};
+	int rc = vm_totals_open(&r, n, err);
+
+	for (int i = 0; !rc && i < times; i++) {
+		uint64_t start;
+
+		if (i)
+			usleep(100000);
+		start = clock_monotonic_ns();
+		rc = vm_totals_read(r, &t, err);
+		if (!rc)
+			show(&t, clock_monotonic_ns() - start);
+	}
+	vm_totals_free(&t);
+	vm_totals_close(r);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
-	struct vm_totals_reader *r = NULL;
-	struct vm_totals t = {0};
 	struct beam_node *n = NULL;
 	struct error err;
 	int rc;
@@ -70,21 +139,12 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	rc = beam_node_open(&n, atoi(argv[1]), false, &err);
-	rc = rc ? rc : vm_totals_open(&r, n, &err);
-	for (int i = 0; !rc && i < (argc > 2 ? atoi(argv[2]) : 1); i++) {
-		uint64_t start;
-
-		if (i)
-			usleep(100000);
-		start = clock_monotonic_ns();
-		rc = vm_totals_read(r, &t, &err);
-		if (!rc)
-			show(&t, clock_monotonic_ns() - start);
-	}
+	if (!rc && argc > 2 && strcmp(argv[2], "apps") == 0)
+		rc = show_apps(n, &err);
+	else if (!rc)
+		rc = show_totals(n, argc > 2 ? atoi(argv[2]) : 1, &err);
 	if (rc)
 		fprintf(stderr, "totals: %s\n", err.msg);
-	vm_totals_free(&t);
-	vm_totals_close(r);
 	beam_node_close(n);
 	return rc ? 1 : 0;
 }

@@ -50,24 +50,30 @@ static int find_table(struct beam_node *n, struct ets_table *out, struct error *
 	return rc;
 }
 
-/* All of it; again, if it changed meanwhile. */
-static int read_objects(struct beam_node *n, struct app_env *out, struct error *err)
+int app_table_read(struct beam_node *n, struct ets_table *table, struct app_table *out,
+		   struct error *err)
 {
-	struct ets_table t;
-	int rc = find_table(n, &t, err);
+	int rc = 0;
 
-	if (rc)
+	memset(out, 0, sizeof(*out));
+	if (!table->addr || ets_table_read(n, table->addr, table) != 0 || !table->named ||
+	    table->name != beam_atom_find(n->atoms, TABLE))
+		rc = find_table(n, table, err);
+	if (rc) {
+		*table = (struct ets_table){0};
 		return rc;
+	}
 	for (int tries = 1;; tries++) {
-		rc = ets_objects_read(n, &t, OBJECTS_MAX, &out->objects);
+		rc = ets_objects_read(n, table, OBJECTS_MAX, &out->objects);
 		if (rc)
 			return error_set(err, ERROR_KIND_FAILED, rc,
 					 "cannot read the objects of " TABLE ": %s",
 					 error_text(rc));
 		out->torn = out->objects.torn;
-		out->missing = t.size > out->objects.v.len ? t.size - out->objects.v.len : 0;
+		out->missing =
+			table->size > out->objects.v.len ? table->size - out->objects.v.len : 0;
 		if ((!out->torn && !out->missing) || tries == READ_TRIES ||
-		    ets_table_read(n, t.addr, &t) != 0)
+		    ets_table_read(n, table->addr, table) != 0)
 			return 0;
 		ets_objects_free(&out->objects);
 	}
@@ -75,7 +81,7 @@ static int read_objects(struct beam_node *n, struct app_env *out, struct error *
 
 /* ---- its objects ---------------------------------------------------------------------------- */
 
-static void enter(struct term_reader *r, const struct ets_object *o)
+void app_table_enter(struct term_reader *r, const struct ets_object *o)
 {
 	r->copy_addr = o ? o->addr : 0;
 	r->copy = o ? o->words : NULL;
@@ -84,7 +90,7 @@ static void enter(struct term_reader *r, const struct ets_object *o)
 
 void app_env_enter(struct term_reader *r, const struct app_env_key *k)
 {
-	enter(r, k ? k->object : NULL);
+	app_table_enter(r, k ? k->object : NULL);
 }
 
 static char *key_name(struct term_reader *r, uint64_t key)
@@ -128,7 +134,7 @@ static void take_object(struct reading *w, const struct ets_object *o)
 
 	if (o->arity != 2 || o->nr_words < 3)
 		return;
-	enter(w->r, o);
+	app_table_enter(w->r, o);
 	if (term_tuple(w->r, o->words[1], e, 3, &arity) != 0 || arity < 2 || arity > 3 ||
 	    !TERM_IS_ATOM(e[1]))
 		return;
@@ -227,17 +233,18 @@ static void drop_doubles(struct app_env *e)
 int app_env_read(struct beam_node *n, struct term_reader *r, struct app_env *out, struct error *err)
 {
 	struct reading w = {.n = n, .r = r, .out = out};
+	struct ets_table table = {0};
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	rc = read_objects(n, out, err);
+	rc = app_table_read(n, &table, &out->table, err);
 	if (rc)
 		return rc;
 	w.env = beam_atom_find(n->atoms, "env");
 	w.loaded = beam_atom_find(n->atoms, "loaded");
-	for (size_t i = 0; i < out->objects.v.len; i++)
-		take_object(&w, &out->objects.v.data[i]);
-	enter(r, NULL);
+	for (size_t i = 0; i < out->table.objects.v.len; i++)
+		take_object(&w, &out->table.objects.v.data[i]);
+	app_table_enter(r, NULL);
 	if (out->keys.len)
 		qsort_r(out->keys.data, out->keys.len, sizeof(*out->keys.data), by_app_and_name,
 			r->atoms);
@@ -257,5 +264,5 @@ void app_env_free(struct app_env *e)
 		free(e->keys.data[i].name);
 	vec_free(&e->apps);
 	vec_free(&e->keys);
-	ets_objects_free(&e->objects);
+	ets_objects_free(&e->table.objects);
 }

@@ -12,6 +12,18 @@
 #include "beam/ets_objects.h"
 #include "beam/term.h"
 
+/* The objects of ac_tab. */
+struct app_table {
+	struct ets_objects objects;
+	uint64_t torn, missing; /* that could not be read, or were not found */
+};
+/* All of them; again, if the table changed meanwhile.  *table is that of the last time, zeros at
+ * first: it is not looked for again while it is there. */
+int app_table_read(struct beam_node *n, struct ets_table *table, struct app_table *out,
+		   struct error *err);
+/* From now on the reader sees the object as it was copied; NULL: no object. */
+void app_table_enter(struct term_reader *r, const struct ets_object *o);
+
 struct app_env_key {
 	const struct ets_object *object; /* that holds it */
 	uint64_t app, key, value;	 /* terms: key and value are read with app_env_enter() */
@@ -29,8 +41,7 @@ struct app_env_app {
 struct app_env {
 	VEC(struct app_env_app) apps; /* by name */
 	VEC(struct app_env_key) keys; /* application by application, by name */
-	uint64_t torn, missing;	      /* objects that could not be read, or were not found */
-	struct ets_objects objects;
+	struct app_table table;
 };
 
 /* `r` comes from term_reader_init(). */

@@ -116,13 +116,16 @@ static int write_json(struct env_view *v, struct error *err)
 	}
 	jsonw_end_object(&w);
 	strbuf_free(&text);
-	if (v->env.torn || v->env.missing)
+	if (v->env.table.torn || v->env.table.missing)
 		warnings[nr_warnings++] =
 			"the table changed while it was read: keys may be missing";
 	const struct target_counter counters[] = {
-		{"applications", v->nr_shown}, {"keys", v->nr_keys},
-		{"masked", v->masked},	       {"torn", v->env.torn},
-		{"missing", v->env.missing},   {"unreadable", v->reader.unreadable},
+		{"applications", v->nr_shown},
+		{"keys", v->nr_keys},
+		{"masked", v->masked},
+		{"torn", v->env.table.torn},
+		{"missing", v->env.table.missing},
+		{"unreadable", v->reader.unreadable},
 	};
 	return target_json_end(&w, warnings, nr_warnings, counters, ARRAY_SIZE(counters), err);
 }
@@ -227,7 +230,7 @@ static void write_text(struct env_view *v)
 			 " value%s secret %s masked (***); --show-secrets shows %s",
 			 v->masked, v->masked == 1 ? " that looks" : "s that look",
 			 v->masked == 1 ? "is" : "are", v->masked == 1 ? "it" : "them");
-	if (v->env.torn || v->env.missing)
+	if (v->env.table.torn || v->env.table.missing)
 		log_warn("ebeam: the table changed while it was read: keys may be missing");
 }
 

@@ -16,13 +16,17 @@ ROUNDS = 10
 BUSY = 40  # processes that can run, on one scheduler
 
 
-def totals(node, times=1):
+def ask_tool(node, what):
     if not os.path.exists(TOTALS):
         raise Skip("build/tools/totals is not built: make tools")
-    done = subprocess.run([TOTALS, str(node.os_pid), str(times)], capture_output=True, text=True,
+    done = subprocess.run([TOTALS, str(node.os_pid), str(what)], capture_output=True, text=True,
                           timeout=60)
     check_equal(done.returncode, 0, f"totals: {done.stderr}")
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def totals(node, times=1):
+    lines = ask_tool(node, times)
     check_equal(len(lines), times, "readings")
     for line in lines:
         check_equal(line["unknown"], {}, "what is not known")
@@ -135,3 +139,28 @@ def dirty_io(ctx):
     theirs = {lengths[2] for lengths in node.ask("total_facts", "watched")}
     check(mine <= theirs and max(mine) >= 2, f"the node saw {theirs}, ebeam {mine}")
     check(theirs <= {2, 3}, f"the node: {theirs}")
+
+
+@case("applications: versions, modules, and whose each process is, as the node says")
+def apps(ctx):
+    node = ctx.new_node(flags=("-s", "inets", "-s", "crypto"))
+    node.ask("total_facts", "apps")
+    theirs = node.ask("total_facts", "apps")
+    mine = {a["name"]: a for a in ask_tool(node, "apps")[0]}
+    check_equal(sorted(mine), sorted(a["name"] for a in theirs["apps"]), "applications")
+    check("inets" in mine, f"inets: {sorted(mine)}")
+    modules = 0
+    for app in theirs["apps"]:
+        check_equal(mine[app["name"]]["vsn"], app["vsn"], f"version of {app['name']}")
+        check_equal(mine[app["name"]]["modules"], app["modules"], f"modules of {app['name']}")
+        modules += len(app["modules"])
+    masters = {a["master"]: a["name"] for a in mine.values() if a["master"]}
+    leaders = {p["pid"]: p["group_leader"] for p in
+               ctx.ebeam.ok("ps", "-p", node.os_pid, "-j").json()["data"]}
+    compared = 0
+    for process in theirs["processes"]:
+        if process["pid"] in leaders:
+            check_equal(masters.get(leaders[process["pid"]]), process["app"], process["pid"])
+            compared += 1
+    check(compared > 30, f"{compared} processes")
+    print(f"    {len(mine)} applications, {modules} modules and {compared} processes are equal")

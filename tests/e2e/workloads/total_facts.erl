@@ -1,7 +1,25 @@
 %% SPDX-License-Identifier: BSD-2-Clause
 %% What a node counts of itself as a whole, and things to count.
 -module(total_facts).
--export([counters/0, limits/0, queues/0, watch/2, watched/0, busy/1, dirty/3, collect/1, talk/2, tables/1]).
+-export([apps/0, counters/0, limits/0, queues/0, watch/2, watched/0, busy/1, dirty/3, collect/1,
+         talk/2, tables/1]).
+
+%% Applications, and of which of them each process is.
+apps() ->
+    #{apps => [app(App, Vsn) || {App, _, Vsn} <- application:loaded_applications()],
+      processes => [#{pid => text(Pid), app => app_of(Pid)} || Pid <- processes()]}.
+
+app(App, Vsn) ->
+    {ok, Modules} = application:get_key(App, modules),
+    #{name => App, vsn => list_to_binary(Vsn), modules => Modules}.
+
+app_of(Pid) ->
+    case application:get_application(Pid) of
+        {ok, App} -> App;
+        undefined -> null
+    end.
+
+text(Pid) -> list_to_binary(pid_to_list(Pid)).
 
 counters() ->
     {Switches, 0} = erlang:statistics(context_switches),

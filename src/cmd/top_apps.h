@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Applications as rows: the processes of each (those whose group leader is its application master,
+ * as application:get_application(Pid) says) with their CPU and memory, and the CPU that its code
+ * used, in whatever process.
+ */
+#ifndef EBEAM_CMD_TOP_APPS_H
+#define EBEAM_CMD_TOP_APPS_H
+
+#include "cmd/process_source.h"
+#include "model/process_table.h"
+#include "model/snapshot.h"
+#include "view/table.h"
+
+struct top_app_row {
+	uint64_t id;	  /* atom of its name; 0: what belongs to no application */
+	const char *name; /* until the next reading */
+	const char *vsn;  /* NULL = not known */
+	bool running;	  /* it has an application master */
+	uint32_t modules;
+	/* Percent of a core, NAN = not known: of its processes; of its code, that is of samples in
+	 * which the innermost function of an application is one of its modules. */
+	double cpu, code_cpu;
+	uint64_t processes, memory, message_queue_len; /* memory: bytes of its processes */
+	double reductions;			       /* by second, NAN = not known */
+};
+
+/* Ends with name == NULL; rows are struct top_app_row. */
+extern const struct table_column app_columns[];
+
+struct top_apps;
+
+int top_apps_open(struct top_apps **out, struct beam_node *n, struct error *err);
+void top_apps_close(struct top_apps *a); /* NULL ok */
+
+/*
+ * A reading: rows of the one before are gone.  `processes` were read with `source`, and have their
+ * CPU from samples; `snapshot` (NULL = none) is of the window in which a core that never rests has
+ * core_samples.  What is loaded is read again every few seconds.
+ */
+int top_apps_read(struct top_apps *a, struct process_source *source,
+		  const struct process_table *processes, const struct snapshot *snapshot,
+		  double core_samples, struct error *err);
+/* Columns and rows. */
+void top_apps_table(const struct top_apps *a, struct table *out);
+uint64_t top_apps_id(const void *row);
+
+#endif
