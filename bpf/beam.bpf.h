@@ -35,6 +35,70 @@ INLINE bool read_u32(uint64_t addr, uint32_t *value)
 	return read_user(addr, value, sizeof(*value));
 }
 
+/*
+ * Fields of one struct that stand near each other, by one read: a read costs as much as copying
+ * hundreds of bytes.  Where a layout has them too far apart each is read when it is asked for; as
+ * the layout is known when a program is loaded, only one of the two ways is in it then.
+ */
+struct part {
+	uint64_t *words; /* of the stack, `room` bytes */
+	uint64_t addr;	 /* of the struct */
+	int32_t low, high;
+	uint32_t room;
+};
+
+/* Fields from `low` to `high`, in either order; what stands between them may be asked for too. */
+INLINE struct part part_of(uint64_t addr, int32_t low, int32_t high, uint64_t *words, uint32_t room)
+{
+	struct part p = {.words = words, .addr = addr, .room = room};
+
+	p.low = (low < high ? low : high) & ~7;
+	p.high = ((low < high ? high : low) & ~7) + 8;
+	return p;
+}
+
+INLINE void part_add(struct part *p, int32_t at)
+{
+	at &= ~7;
+	p->low = at < p->low ? at : p->low;
+	p->high = at + 8 > p->high ? at + 8 : p->high;
+}
+
+INLINE bool part_fits(const struct part *p)
+{
+	return p->low >= 0 && (uint32_t)(p->high - p->low) <= p->room;
+}
+
+INLINE bool part_read(const struct part *p)
+{
+	return !part_fits(p) ||
+	       read_user(p->addr + (uint64_t)p->low, p->words, (uint32_t)(p->high - p->low));
+}
+
+INLINE bool part_u64(const struct part *p, int32_t at, uint64_t *value)
+{
+	if (!part_fits(p))
+		return read_u64(p->addr + (uint64_t)at, value);
+	*value = *(const uint64_t *)((const char *)p->words + (at - p->low));
+	return true;
+}
+
+INLINE bool part_u32(const struct part *p, int32_t at, uint32_t *value)
+{
+	if (!part_fits(p))
+		return read_u32(p->addr + (uint64_t)at, value);
+	*value = *(const uint32_t *)((const char *)p->words + (at - p->low));
+	return true;
+}
+
+INLINE bool part_u16(const struct part *p, int32_t at, uint16_t *value)
+{
+	if (!part_fits(p))
+		return read_user(p->addr + (uint64_t)at, value, sizeof(*value));
+	*value = *(const uint16_t *)((const char *)p->words + (at - p->low));
+	return true;
+}
+
 /* One of the mappings that hold JIT code.  Exact, but a loop: for a few words per sample. */
 GLOBAL_FN int in_jit_mapping(uint64_t addr)
 {

@@ -156,22 +156,26 @@ INLINE struct event_thread *thread_here(void)
 
 INLINE struct thread_info *scheduler_here(void)
 {
-	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	uint64_t key = BPF_CORE_READ(task, thread.fsbase);
+	const struct task_struct *task = (void *)bpf_get_current_task_btf();
+	uint64_t key = task->thread.fsbase;
 
 	return bpf_map_lookup_elem(&threads, &key);
 }
 
 /*
  * A return probe puts its own address where the return address into JIT code stands.  What stood
- * there is kept for whoever samples meanwhile.
+ * there is kept for whoever samples meanwhile, if anybody walks stacks.
  */
 INLINE void keep_return(void)
 {
-	struct thread_info *t = scheduler_here();
-	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
 	struct kept_return kept = {};
+	struct thread_info *t;
+	uint32_t tid;
 
+	if (!config.keep_returns)
+		return;
+	t = scheduler_here();
+	tid = (uint32_t)bpf_get_current_pid_tgid();
 	if (!t || t->type != THREAD_NORMAL)
 		return;
 	kept.at = t->registers - 8;
@@ -181,9 +185,13 @@ INLINE void keep_return(void)
 
 INLINE void drop_return(void)
 {
-	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
-	struct kept_return *kept = bpf_map_lookup_elem(&kept_returns, &tid);
+	struct kept_return *kept;
+	uint32_t tid;
 
+	if (!config.keep_returns)
+		return;
+	tid = (uint32_t)bpf_get_current_pid_tgid();
+	kept = bpf_map_lookup_elem(&kept_returns, &tid);
 	if (kept)
 		kept->at = 0;
 }
@@ -445,8 +453,8 @@ INLINE void event_end(struct rec_raw_event *rec, uint16_t nr_values)
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 }
 
-/* Name and initial call of a process, at first sight. */
-GLOBAL_FN int event_seen(uint64_t process, uint64_t ts_ns)
+/* See process_seen(). */
+GLOBAL_FN int event_look(uint64_t process, uint64_t ts_ns)
 {
 	struct process_view p = {};
 
@@ -456,6 +464,13 @@ GLOBAL_FN int event_seen(uint64_t process, uint64_t ts_ns)
 		return 0;
 	process_seen(&p, ts_ns);
 	return 1;
+}
+
+/* Name and initial call of a process, at first sight; 0 = no process. */
+INLINE void event_seen(uint64_t process, uint64_t epid, uint64_t ts_ns)
+{
+	if (process && !process_known(epid, ts_ns))
+		event_look(process, ts_ns);
 }
 
 /* Identifier of a process, 0 if it cannot be read; `process` may be NULL.  Also looks at what it is

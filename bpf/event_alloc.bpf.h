@@ -89,8 +89,7 @@ INLINE void carrier_event(struct pt_regs *ctx, enum event_kind kind, uint64_t al
 	epid = epid_of(process);
 	if (!wanted_of(kind, epid))
 		return;
-	if (process)
-		event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(kind, ts_ns, epid, flags, 0);
 	if (rec) {
@@ -201,8 +200,7 @@ int event_carrier_realloc_return(struct pt_regs *ctx)
 	epid = epid_of(process);
 	if (ctx->ax && t->carrier.epoch == switches.epoch[EVENT_CARRIER_RESIZE] &&
 	    read_u64(t->carrier.size_at, &size) && wanted_of(EVENT_CARRIER_RESIZE, epid)) {
-		if (process)
-			event_seen(process, ts_ns);
+		event_seen(process, epid, ts_ns);
 		flags = event_stack(ctx, process, ts_ns);
 		rec = event_begin(EVENT_CARRIER_RESIZE, ts_ns, epid, flags, 0);
 		if (rec) {
@@ -249,8 +247,7 @@ INLINE void pool_event(struct pt_regs *ctx, enum event_kind kind)
 	epid = epid_of(process);
 	if (!wanted_of(kind, epid))
 		return;
-	if (process)
-		event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(kind, ts_ns, epid, flags, 0);
 	if (rec) {

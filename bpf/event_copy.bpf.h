@@ -24,8 +24,7 @@ int event_copy_struct(struct pt_regs *ctx)
 	epid = epid_of(process);
 	if (!wanted_of(EVENT_COPY_STRUCT, epid))
 		return 0;
-	if (process)
-		event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(EVENT_COPY_STRUCT, ts_ns, epid, flags, 0);
 	if (rec) {
@@ -44,9 +43,9 @@ INLINE void copied_object(struct pt_regs *ctx, uint64_t to, uint64_t size)
 	if (!wanted_of(EVENT_COPY_OBJECT, epid))
 		return;
 	process = process_running();
-	event_seen(to, ts_ns);
-	if (process && process != to)
-		event_seen(process, ts_ns);
+	event_seen(to, epid, ts_ns);
+	if (process != to)
+		event_seen(process, epid_of(process), ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(EVENT_COPY_OBJECT, ts_ns, epid, flags, 0);
 	if (rec) {
@@ -99,7 +98,7 @@ INLINE void nif_event(struct pt_regs *ctx, enum event_kind kind, uint64_t proces
 
 	if (!wanted_of(kind, epid))
 		return;
-	event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(kind, ts_ns, epid, flags, 0);
 	if (rec) {

@@ -173,7 +173,7 @@ int event_suspend(struct pt_regs *ctx)
 		return 0;
 	read_u64(t->dist.context + DSIG_CONTEXT_CID, &port);
 	read_u64(t->dist.context + DSIG_CONTEXT_DEP, &dep);
-	event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(EVENT_DIST_PORT_BUSY, ts_ns, epid, flags, 0);
 	if (rec) {

@@ -161,7 +161,7 @@ INLINE void driver_event(struct pt_regs *ctx, enum event_kind kind, uint64_t por
 		return;
 	process = process_here(epid);
 	if (process) {
-		event_seen(process, ts_ns);
+		event_seen(process, epid, ts_ns);
 		flags = event_stack(ctx, process, ts_ns);
 	}
 	rec = event_begin(kind, ts_ns, epid, flags, 0);

@@ -17,31 +17,81 @@
 
 /* Collections that ended on this scheduler, and words they reclaimed; of all dirty ones the VM
  * keeps one sum, in a static variable, so there the words in use are compared. */
-INLINE void collections(uint64_t process, struct entered_gc *gc)
+INLINE void collections(uint64_t esdp, struct entered_gc *gc)
 {
-	uint64_t esdp = 0;
+	uint64_t words[2];
+	const struct part p = part_of(esdp, config.layout.sched_gc_reclaimed,
+				      config.layout.sched_gc_count, words, sizeof(words));
 	uint32_t type = 0;
 
 	gc->collections = gc->reclaimed = 0;
 	gc->dirty = 1;
-	if (!read_u64(process + config.layout.process_scheduler_data, &esdp) || !esdp ||
-	    !read_u32(esdp + config.layout.sched_type, &type) || type != 0)
+	if (!esdp || !read_u32(esdp + config.layout.sched_type, &type) || type != 0)
 		return;
 	gc->dirty = 0;
-	read_u64(esdp + config.layout.sched_gc_count, &gc->collections);
-	read_u64(esdp + config.layout.sched_gc_reclaimed, &gc->reclaimed);
+	if (part_read(&p)) {
+		part_u64(&p, config.layout.sched_gc_count, &gc->collections);
+		part_u64(&p, config.layout.sched_gc_reclaimed, &gc->reclaimed);
+	}
+}
+
+/* Largest parts of struct process on any release: flags to heap_sz, old_hend (or gen_gcs) to
+ * scheduler_data. */
+#define GC_YOUNG_SIZE 144
+#define GC_OLD_SIZE   272
+
+/* Two functions, as the frame of one would be too large. */
+GLOBAL_FN int gc_read_young(uint64_t process, struct entered_gc *gc)
+{
+	uint64_t words[GC_YOUNG_SIZE / 8];
+	const struct part p = part_of(process, config.layout.process_flags,
+				      config.layout.process_heap_sz, words, sizeof(words));
+
+	if (!gc)
+		return 0;
+	gc->heap = EVENT_UNKNOWN;
+	gc->flags = 0;
+	if (!part_read(&p))
+		return 0;
+	part_u32(&p, config.layout.process_flags, &gc->flags);
+	if (!part_u64(&p, config.layout.process_heap_sz, &gc->heap))
+		gc->heap = EVENT_UNKNOWN;
+	return 1;
+}
+
+GLOBAL_FN int gc_read_old(uint64_t process, struct entered_gc *gc)
+{
+	uint64_t words[GC_OLD_SIZE / 8], start = 0, end = 0, esdp = 0;
+	struct part p = part_of(process, config.layout.process_old_hend,
+				config.layout.process_scheduler_data, words, sizeof(words));
+	bool read;
+
+	if (!gc)
+		return 0;
+	part_add(&p, config.layout.process_gen_gcs);
+	part_add(&p, config.layout.process_max_gen_gcs);
+	part_add(&p, config.layout.process_old_heap);
+	part_add(&p, config.layout.process_state);
+	gc->old_heap = EVENT_UNKNOWN;
+	gc->state = gc->gen_gcs = gc->max_gen_gcs = 0;
+	read = part_read(&p);
+	if (read) {
+		if (part_u64(&p, config.layout.process_old_heap, &start) &&
+		    part_u64(&p, config.layout.process_old_hend, &end))
+			gc->old_heap = start && end >= start ? (end - start) / 8 : 0;
+		part_u32(&p, config.layout.process_state, &gc->state);
+		part_u16(&p, config.layout.process_gen_gcs, &gc->gen_gcs);
+		part_u16(&p, config.layout.process_max_gen_gcs, &gc->max_gen_gcs);
+		part_u64(&p, config.layout.process_scheduler_data, &esdp);
+	}
+	collections(esdp, gc);
+	return read;
 }
 
 INLINE void gc_read(uint64_t process, struct entered_gc *gc)
 {
-	collections(process, gc);
-	gc->heap = heap_words(process);
-	gc->old_heap = old_heap_words(process);
-	read_u32(process + config.layout.process_flags, &gc->flags);
-	read_u32(process + config.layout.process_state, &gc->state);
-	read_user(process + config.layout.process_gen_gcs, &gc->gen_gcs, sizeof(gc->gen_gcs));
-	read_user(process + config.layout.process_max_gen_gcs, &gc->max_gen_gcs,
-		  sizeof(gc->max_gen_gcs));
+	gc_read_young(process, gc);
+	gc_read_old(process, gc);
 }
 
 /* Words in use when a collection begins, messages that it will move to the heap included. */
@@ -201,33 +251,36 @@ INLINE bool gc_from_usdt(void)
  */
 INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_ns)
 {
-	struct entered_gc was = t->gc, now = {};
-	uint64_t epid = epid_of(was.process), reclaimed, ns = ts_ns - was.ts_ns;
+	const struct entered_gc *was = &t->gc;
+	struct entered_gc now = {};
+	uint64_t epid, reclaimed, ns = ts_ns - was->ts_ns;
 	bool minor, done, killed, fell;
 	uint16_t flags = 0;
 
-	gc_read(was.process, &now);
-	minor = was.gen_gcs < was.max_gen_gcs && !(was.flags & F_NEED_FULLSWEEP);
-	killed = (now.state & ~was.state) & PSFLG_EXITING;
-	if (was.dirty)
-		done = !killed && !(was.flags & (F_DISABLE_GC | F_DELAY_GC)) &&
-		       !(was.state & PSFLG_EXITING);
-	else
-		done = now.collections != was.collections;
-	/* The minor one found no room, and the major one is left to a dirty scheduler. */
-	fell = !done && minor && !was.dirty && (now.flags & F_DIRTY_MAJOR_GC) &&
-	       (now.flags & ~was.flags & F_NEED_FULLSWEEP);
-	if ((!done && !fell && !killed) ||
-	    (config.gc_longer_than_ns && ns <= config.gc_longer_than_ns))
+	if (config.gc_longer_than_ns && ns <= config.gc_longer_than_ns)
 		return;
-	event_seen(was.process, ts_ns);
+	gc_read(was->process, &now);
+	minor = was->gen_gcs < was->max_gen_gcs && !(was->flags & F_NEED_FULLSWEEP);
+	killed = (now.state & ~was->state) & PSFLG_EXITING;
+	if (was->dirty)
+		done = !killed && !(was->flags & (F_DISABLE_GC | F_DELAY_GC)) &&
+		       !(was->state & PSFLG_EXITING);
+	else
+		done = now.collections != was->collections;
+	/* The minor one found no room, and the major one is left to a dirty scheduler. */
+	fell = !done && minor && !was->dirty && (now.flags & F_DIRTY_MAJOR_GC) &&
+	       (now.flags & ~was->flags & F_NEED_FULLSWEEP);
+	if (!done && !fell && !killed)
+		return;
+	epid = epid_of(was->process);
+	event_seen(was->process, epid, ts_ns);
 	if (!gc_from_usdt())
-		gc_start(minor ? EVENT_GC_MINOR_START : EVENT_GC_MAJOR_START, was.ts_ns, epid, 0,
-			 &was);
+		gc_start(minor ? EVENT_GC_MINOR_START : EVENT_GC_MAJOR_START, was->ts_ns, epid, 0,
+			 was);
 	if (!done && !fell)
 		return; /* its heap would have been larger than it may be: killed, no end */
-	flags = event_stack(ctx, was.process, ts_ns);
-	reclaimed = gc_reclaimed(&was, &now);
+	flags = event_stack(ctx, was->process, ts_ns);
+	reclaimed = gc_reclaimed(was, &now);
 	if (gc_from_usdt()) {
 		/* Here only for what follows. */
 	} else if (fell) {
@@ -236,13 +289,13 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, reclaimed, ns, &now);
 	} else {
 		if (minor) {
-			gc_end(EVENT_GC_MINOR_END, ts_ns, epid, 0, 0, 0, &was);
-			gc_start(EVENT_GC_MAJOR_START, ts_ns, epid, 0, &was);
+			gc_end(EVENT_GC_MINOR_END, ts_ns, epid, 0, 0, 0, was);
+			gc_start(EVENT_GC_MAJOR_START, ts_ns, epid, 0, was);
 		}
 		gc_end(EVENT_GC_MAJOR_END, ts_ns, epid, flags, reclaimed, ns, &now);
 	}
-	gc_heap_resized(ts_ns, epid, flags, &was, &now);
-	gc_took_long(ctx, ts_ns, epid, minor && now.gen_gcs != 0, ns, &was, &now);
+	gc_heap_resized(ts_ns, epid, flags, was, &now);
+	gc_took_long(ctx, ts_ns, epid, minor && now.gen_gcs != 0, ns, was, &now);
 }
 
 SEC("uretprobe")

@@ -12,52 +12,82 @@
 /* Process.state, erl_process.h of OTP 25 to 29 */
 #define PSFLG_OFF_HEAP_MSGQ (1u << 24)
 
+/* Part of a message from its data to the size of a fragment in it, on any release. */
+#define MESSAGE_PART_SIZE 80
+
+/* What stands for its data, and how much of a fragment that is part of it is used. */
+INLINE bool message_data(uint64_t message, uint64_t *data, uint64_t *combined)
+{
+	uint64_t words[MESSAGE_PART_SIZE / 8];
+	const int32_t used_at = config.layout.message_hfrag + HFRAG_USED_SIZE;
+	const struct part p =
+		part_of(message, config.layout.message_data, used_at, words, sizeof(words));
+
+	/* One without fragment ends before, and its memory may. */
+	if (part_fits(&p) && try_read(message + (uint64_t)p.low, words, (uint32_t)(p.high - p.low)))
+		return part_u64(&p, config.layout.message_data, data) &&
+		       part_u64(&p, used_at, combined);
+	if (!read_u64(message + config.layout.message_data, data))
+		return false;
+	return *data != COMBINED_HFRAG || read_u64(message + (uint64_t)used_at, combined);
+}
+
 /*
  * Words that were copied for a message that is about to be queued.  Without fragment they were
  * copied to the heap of the receiver, and event_alloc_message() has seen how many.
  */
-INLINE uint64_t message_words(struct event_thread *t, uint64_t sender, uint64_t receiver,
-			      uint64_t message, uint64_t term)
+INLINE uint64_t message_words(uint64_t sender, uint64_t receiver, uint64_t message, uint64_t term)
 {
-	uint64_t data = 0, size, on_heap = EVENT_UNKNOWN;
+	uint64_t data = 0, combined = 0, size;
+	struct event_thread *t;
 	uint32_t flags = 0;
 
-	if (t && t->message.receiver == receiver &&
-	    t->message.epoch == epoch_of(EVENT_MESSAGE_SEND, EVENT_MESSAGE_QUEUED))
-		on_heap = t->message.size;
-	if (t)
-		t->message.receiver = 0;
 	if (!TERM_LIST(term) && !TERM_BOXED(term))
 		return 0;
-	if (!read_u64(message + config.layout.message_data, &data) ||
-	    !read_u32(receiver + config.layout.process_state, &flags))
+	if (!message_data(message, &data, &combined))
 		return EVENT_UNKNOWN;
 	if (data == COMBINED_HFRAG)
-		data = message + config.layout.message_hfrag;
+		return combined;
 	if (data)
 		return read_u64(data + HFRAG_USED_SIZE, &size) ? size : EVENT_UNKNOWN;
 	/* To oneself: the term stays where it is. */
-	if (sender == receiver && !(flags & PSFLG_OFF_HEAP_MSGQ))
-		return 0;
-	return on_heap;
+	if (sender == receiver) {
+		if (!read_u32(receiver + config.layout.process_state, &flags))
+			return EVENT_UNKNOWN;
+		if (!(flags & PSFLG_OFF_HEAP_MSGQ))
+			return 0;
+	}
+	t = thread_here();
+	if (!t || t->message.receiver != receiver ||
+	    t->message.epoch != epoch_of(EVENT_MESSAGE_SEND, EVENT_MESSAGE_QUEUED))
+		return EVENT_UNKNOWN;
+	t->message.receiver = 0;
+	return t->message.size;
 }
 
-INLINE void queued(struct pt_regs *ctx, uint64_t receiver, uint64_t from, uint64_t size,
-		   uint64_t ts_ns)
+INLINE void is_queued(uint64_t receiver, uint64_t epid, uint64_t from, uint64_t size,
+		      uint64_t ts_ns)
 {
-	uint64_t epid = epid_of(receiver);
 	struct rec_raw_event *rec;
+	uint64_t len;
 
-	if (!wanted_of(EVENT_MESSAGE_QUEUED, epid))
-		return;
-	event_seen(receiver, ts_ns);
+	event_seen(receiver, epid, ts_ns);
+	len = queue_len(receiver);
 	rec = event_begin(EVENT_MESSAGE_QUEUED, ts_ns, epid, 0, 0);
 	if (rec) {
 		rec->values[0] = from;
 		rec->values[1] = size;
-		rec->values[2] = queue_len(receiver);
+		rec->values[2] = len;
 		event_end(rec, 3);
 	}
+}
+
+INLINE void queued(uint64_t receiver, uint64_t from, uint64_t size, uint64_t ts_ns)
+{
+	uint64_t epid = epid_of(receiver);
+
+	if (wanted_of(EVENT_MESSAGE_QUEUED, epid))
+		is_queued(receiver, epid, from, size, ts_ns);
 }
 
 /* ---- to aliases ---------------------------------------------------------------------------- */
@@ -93,8 +123,7 @@ INLINE void sent_to_alias(struct pt_regs *ctx, uint64_t sender, uint64_t from, u
 
 	if (!wanted_of(EVENT_MESSAGE_SEND, from))
 		return;
-	if (sender)
-		event_seen(sender, ts_ns);
+	event_seen(sender, from, ts_ns);
 	flags = event_stack(ctx, sender, ts_ns);
 	rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, from, flags, EVENT_BLOCKS);
 	if (!rec)
@@ -158,7 +187,7 @@ int event_send_to_alias(struct pt_regs *ctx)
 	}
 	sent_to_alias(ctx, sender, from, to, ctx->dx, EVENT_UNKNOWN, ts_ns);
 	if (receiver)
-		queued(ctx, receiver, from, EVENT_UNKNOWN, ts_ns);
+		queued(receiver, from, EVENT_UNKNOWN, ts_ns);
 	return 0;
 }
 
@@ -172,7 +201,7 @@ INLINE void alias_allocated(struct pt_regs *ctx, struct event_thread *t, uint64_
 		size = words - extra;
 	sent_to_alias(ctx, t->to_alias.sender, t->to_alias.from, t->to_alias.to, t->to_alias.alias,
 		      size, ts_ns);
-	queued(ctx, receiver, t->to_alias.from, size, ts_ns);
+	queued(receiver, t->to_alias.from, size, ts_ns);
 	t->to_alias.sender = 0;
 }
 
@@ -207,26 +236,29 @@ SEC("uprobe")
 int event_queue_proc_message(struct pt_regs *ctx)
 {
 	uint64_t ts_ns = bpf_ktime_get_ns(), sender = ctx->di, receiver = ctx->si;
-	uint64_t from = epid_of(sender), size;
+	uint64_t from = epid_of(sender), to = epid_of(receiver), size;
+	bool sends = wanted_of(EVENT_MESSAGE_SEND, from),
+	     queues = wanted_of(EVENT_MESSAGE_QUEUED, to);
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
-	size = message_words(thread_here(), sender, receiver, ctx->cx, ctx->r8);
-	if (!is_who(&config.message_from, sender, from) ||
-	    !is_who(&config.message_to, receiver, epid_of(receiver)))
+	if ((!sends && !queues) || !is_who(&config.message_from, sender, from) ||
+	    !is_who(&config.message_to, receiver, to))
 		return 0;
-	if (wanted_of(EVENT_MESSAGE_SEND, from)) {
-		event_seen(sender, ts_ns);
-		event_seen(receiver, ts_ns);
+	size = message_words(sender, receiver, ctx->cx, ctx->r8);
+	if (sends) {
+		event_seen(sender, from, ts_ns);
+		event_seen(receiver, to, ts_ns);
 		flags = event_stack(ctx, sender, ts_ns);
 		rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, from, flags, 0);
 		if (rec) {
-			rec->values[0] = epid_of(receiver);
+			rec->values[0] = to;
 			rec->values[1] = size;
 			event_end(rec, 5);
 		}
 	}
-	queued(ctx, receiver, from, size, ts_ns);
+	if (queues)
+		is_queued(receiver, to, from, size, ts_ns);
 	return 0;
 }
 
@@ -235,13 +267,13 @@ int event_queue_proc_message(struct pt_regs *ctx)
 SEC("uprobe")
 int event_queue_message(struct pt_regs *ctx)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), size;
+	uint64_t ts_ns = bpf_ktime_get_ns(), receiver = ctx->di, from = ctx->r8;
+	uint64_t to = epid_of(receiver);
 
-	size = message_words(thread_here(), 0, ctx->di, ctx->dx, ctx->cx);
-	if (!is_who(&config.message_from, 0, ctx->r8) ||
-	    !is_who(&config.message_to, ctx->di, epid_of(ctx->di)))
+	if (!wanted_of(EVENT_MESSAGE_QUEUED, to) || !is_who(&config.message_from, 0, from) ||
+	    !is_who(&config.message_to, receiver, to))
 		return 0;
-	queued(ctx, ctx->di, ctx->r8, size, ts_ns);
+	is_queued(receiver, to, from, message_words(0, receiver, ctx->dx, ctx->cx), ts_ns);
 	return 0;
 }
 
@@ -272,7 +304,7 @@ int event_send_remote(struct pt_regs *ctx)
 		return 0;
 	if (read_u64(context + DSIG_CONTEXT_DEP, &dep) && dep)
 		read_u64(dep + config.layout.dist_sysname, &node);
-	event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, epid, flags, 0);
 	if (rec) {
@@ -294,7 +326,7 @@ INLINE void received(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 		return;
 	if (read_u64(process + config.layout.process_sig_qs_save, &at) && read_u64(at, &message))
 		read_u64(message + config.layout.message_m + 16, &from);
-	event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(EVENT_MESSAGE_RECEIVE, ts_ns, epid, flags, 0);
 	if (rec) {

@@ -83,8 +83,7 @@ INLINE void port_event(struct pt_regs *ctx, enum event_kind kind, uint64_t proce
 
 	if (!wanted_of(kind, epid))
 		return;
-	if (process)
-		event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(kind, ts_ns, epid, flags, 0);
 	if (rec) {

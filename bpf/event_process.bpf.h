@@ -30,9 +30,9 @@ int event_spawn(struct pt_regs *ctx)
 	return 0;
 }
 
-INLINE void spawned(struct pt_regs *ctx, struct event_thread *t, uint64_t child, uint64_t ts_ns)
+INLINE void spawned(struct pt_regs *ctx, struct event_thread *t, uint64_t parent, uint64_t child,
+		    uint64_t ts_ns)
 {
-	uint64_t parent = epid_of(t->spawn.parent);
 	struct rec_raw_event *rec;
 	uint16_t flags = 0;
 
@@ -69,7 +69,7 @@ INLINE void spawned(struct pt_regs *ctx, struct event_thread *t, uint64_t child,
 SEC("uretprobe")
 int event_spawn_return(struct pt_regs *ctx)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), child = ctx->ax;
+	uint64_t ts_ns = bpf_ktime_get_ns(), child = ctx->ax, parent;
 	struct event_thread *t = thread_here();
 
 	if (!t || !t->spawn.entered)
@@ -78,10 +78,10 @@ int event_spawn_return(struct pt_regs *ctx)
 	t->spawn.entered = 0;
 	if (t->spawn.epoch != epoch_of(EVENT_PROCESS_SPAWN, EVENT_PROCESS_LINK))
 		return 0;
-	if (t->spawn.parent)
-		event_seen(t->spawn.parent, ts_ns);
+	parent = epid_of(t->spawn.parent);
+	event_seen(t->spawn.parent, parent, ts_ns);
 	if ((child & 0xf) == 3) /* a pid; THE_NON_VALUE on failure */
-		spawned(ctx, t, child, ts_ns);
+		spawned(ctx, t, parent, child, ts_ns);
 	return 0;
 }
 
@@ -96,7 +96,7 @@ int event_exit(struct pt_regs *ctx)
 
 	if (!wanted_of(EVENT_PROCESS_EXIT, epid))
 		return 0;
-	event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(EVENT_PROCESS_EXIT, ts_ns, epid, flags, EVENT_BLOCKS);
 	if (rec) {
@@ -122,8 +122,7 @@ INLINE void link_event(struct pt_regs *ctx, enum event_kind kind, uint64_t from,
 		process = esdp_process;
 	if (!is_about(from))
 		return;
-	if (process)
-		event_seen(process, ts_ns);
+	event_seen(process, from, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(kind, ts_ns, from, flags, 0);
 	if (rec) {
@@ -187,7 +186,7 @@ int event_register_return(struct pt_regs *ctx)
 	    (is_about(epid) || (epid_of(t->reg.process) == epid && is_about(epid)))) {
 		/* What was known of the process has changed. */
 		bpf_map_delete_elem(&processes, &id);
-		event_seen(t->reg.process, ts_ns);
+		event_look(t->reg.process, ts_ns);
 		flags = event_stack(ctx, t->reg.process, ts_ns);
 		rec = event_begin(EVENT_PROCESS_REGISTER, ts_ns, epid, flags, 0);
 		if (rec) {
@@ -221,8 +220,7 @@ int event_unregister(struct pt_regs *ctx)
 		epid = by;
 	if (!wanted_of(EVENT_PROCESS_UNREGISTER, epid))
 		return 0;
-	if (process)
-		event_seen(process, ts_ns);
+	event_seen(process, by, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(EVENT_PROCESS_UNREGISTER, ts_ns, epid, flags, 0);
 	if (rec) {
@@ -243,7 +241,7 @@ INLINE int hibernates(struct pt_regs *ctx, uint64_t process, uint64_t regs)
 	if (!wanted_of(EVENT_PROCESS_HIBERNATE, epid) ||
 	    (regs && !read_user(regs, reg, sizeof(reg))))
 		return 0;
-	event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(EVENT_PROCESS_HIBERNATE, ts_ns, epid, flags, 0);
 	if (rec) {
@@ -287,22 +285,58 @@ INLINE enum event_word status_of(uint32_t state)
 	return state & PSFLG_ACTIVE ? EVENT_WORD_RUNNABLE : EVENT_WORD_WAITING;
 }
 
-INLINE void scheduled(struct pt_regs *ctx, uint64_t process, enum event_word word,
-		      uint64_t reductions, enum event_word status, uint64_t ts_ns)
+/* What is read of a process that leaves or enters a scheduler. */
+struct running {
+	uint64_t epid, at, esdp;
+	uint32_t state, pad;
+};
+
+/* Largest parts of struct process on any release: id to i, state to scheduler_data. */
+#define RUNNING_HEAD_SIZE 264
+#define RUNNING_TAIL_SIZE 128
+
+/* In a frame of its own: what walks stacks needs the room. */
+GLOBAL_FN int running_read(uint64_t process, struct running *r)
 {
-	uint64_t epid = epid_of(process), at = 0;
+	uint64_t head_words[RUNNING_HEAD_SIZE / 8], tail_words[RUNNING_TAIL_SIZE / 8];
+	const struct part head = part_of(process, config.layout.process_id, config.layout.process_i,
+					 head_words, sizeof(head_words)),
+			  tail = part_of(process, config.layout.process_state,
+					 config.layout.process_scheduler_data, tail_words,
+					 sizeof(tail_words));
+
+	return r && part_read(&head) && part_read(&tail) &&
+	       part_u64(&head, config.layout.process_id, &r->epid) &&
+	       part_u64(&head, config.layout.process_i, &r->at) &&
+	       part_u32(&tail, config.layout.process_state, &r->state) &&
+	       part_u64(&tail, config.layout.process_scheduler_data, &r->esdp);
+}
+
+/* Looks at what it is, if events are chosen by that. */
+INLINE bool running_wanted(enum event_kind kind, uint64_t process, const struct running *r)
+{
+	if (!wanted(kind))
+		return false;
+	if (chosen_by_what())
+		who_look(process, r->epid);
+	return is_about(r->epid);
+}
+
+INLINE void scheduled(struct pt_regs *ctx, uint64_t process, const struct running *r,
+		      enum event_word word, uint64_t reductions, enum event_word status,
+		      uint64_t ts_ns)
+{
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
-	if (!wanted_of(EVENT_PROCESS_SCHEDULED, epid))
+	if (!running_wanted(EVENT_PROCESS_SCHEDULED, process, r))
 		return;
-	event_seen(process, ts_ns);
+	event_seen(process, r->epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
-	read_u64(process + config.layout.process_i, &at);
-	rec = event_begin(EVENT_PROCESS_SCHEDULED, ts_ns, epid, flags, 0);
+	rec = event_begin(EVENT_PROCESS_SCHEDULED, ts_ns, r->epid, flags, 0);
 	if (rec) {
 		rec->values[0] = word;
-		rec->values[1] = at;
+		rec->values[1] = r->at;
 		rec->values[2] = reductions;
 		rec->values[3] = status;
 		event_end(rec, 4);
@@ -310,10 +344,11 @@ INLINE void scheduled(struct pt_regs *ctx, uint64_t process, enum event_word wor
 }
 
 /* A process leaves a scheduler on which it was for long. */
-INLINE void slice_ends(struct pt_regs *ctx, uint64_t process, uint64_t reductions, uint64_t ts_ns)
+INLINE void slice_ends(struct pt_regs *ctx, uint64_t process, const struct running *r,
+		       uint64_t reductions, uint64_t ts_ns)
 {
 	struct event_thread *t = thread_here();
-	uint64_t epid, ns, at = 0;
+	uint64_t ns;
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
@@ -326,16 +361,14 @@ INLINE void slice_ends(struct pt_regs *ctx, uint64_t process, uint64_t reduction
 		return;
 	}
 	t->slice.process = 0;
-	epid = epid_of(process);
-	if (!wanted_of(EVENT_LONG_SCHEDULE, epid))
+	if (!running_wanted(EVENT_LONG_SCHEDULE, process, r))
 		return;
-	event_seen(process, ts_ns);
+	event_seen(process, r->epid, ts_ns);
 	flags = event_stack_always(ctx, process, ts_ns);
-	read_u64(process + config.layout.process_i, &at);
-	rec = event_begin(EVENT_LONG_SCHEDULE, ts_ns, epid, flags, 0);
+	rec = event_begin(EVENT_LONG_SCHEDULE, ts_ns, r->epid, flags, 0);
 	if (rec) {
 		rec->values[0] = ns;
-		rec->values[1] = at;
+		rec->values[1] = r->at;
 		rec->values[2] = reductions;
 		event_end(rec, 3);
 	}
@@ -353,13 +386,11 @@ INLINE void slice_begins(uint64_t process, uint64_t ts_ns)
 }
 
 /* Reductions that a process used: without those that it gave away unused, as erts_schedule() counts
- * them, too.  esdp is NULL on normal schedulers. */
-INLINE uint64_t reductions_of(uint64_t process, uint64_t esdp, uint32_t calls)
+ * them, too. */
+INLINE uint64_t reductions_of(uint64_t esdp, uint32_t calls)
 {
 	uint32_t given_away = 0;
 
-	if (!esdp && !read_u64(process + config.layout.process_scheduler_data, &esdp))
-		return EVENT_UNKNOWN;
 	if (!esdp || !read_u32(esdp + config.layout.sched_virtual_reds, &given_away) ||
 	    given_away > calls)
 		return EVENT_UNKNOWN;
@@ -367,26 +398,26 @@ INLINE uint64_t reductions_of(uint64_t process, uint64_t esdp, uint32_t calls)
 }
 
 /* Process *erts_schedule(ErtsSchedulerData *esdp, Process *p, int calls), erl_process.c; p is NULL
- * the first time; calls = reductions that p used. */
+ * the first time; calls = reductions that p used; esdp is NULL on normal schedulers. */
 SEC("uprobe")
 int event_schedule(struct pt_regs *ctx)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->si, reductions;
+	uint64_t ts_ns = bpf_ktime_get_ns(), esdp = ctx->di, process = ctx->si, reductions;
 	enum event_word word = EVENT_WORD_OUT, status;
-	uint32_t flags = 0;
+	struct running r = {};
 
 	keep_return();
-	if (!process || !read_u32(process + config.layout.process_state, &flags))
+	if (!process || !running_read(process, &r))
 		return 0;
-	if (flags & PSFLG_FREE)
+	if (r.state & PSFLG_FREE)
 		word = EVENT_WORD_OUT_EXITED;
-	else if (flags & PSFLG_EXITING)
+	else if (r.state & PSFLG_EXITING)
 		word = EVENT_WORD_OUT_EXITING;
-	status = word == EVENT_WORD_OUT_EXITED ? EVENT_WORD_NONE : status_of(flags);
-	reductions = reductions_of(process, ctx->di, (uint32_t)ctx->dx);
-	scheduled(ctx, process, word, reductions, status, ts_ns);
+	status = word == EVENT_WORD_OUT_EXITED ? EVENT_WORD_NONE : status_of(r.state);
+	reductions = reductions_of(esdp ? esdp : r.esdp, (uint32_t)ctx->dx);
+	scheduled(ctx, process, &r, word, reductions, status, ts_ns);
 	if (wanted(EVENT_LONG_SCHEDULE))
-		slice_ends(ctx, process, reductions, ts_ns);
+		slice_ends(ctx, process, &r, reductions, ts_ns);
 	return 0;
 }
 
@@ -394,12 +425,12 @@ SEC("uretprobe")
 int event_schedule_return(struct pt_regs *ctx)
 {
 	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->ax;
-	uint32_t flags = 0;
+	struct running r = {};
 
 	drop_return();
-	if (!process || !read_u32(process + config.layout.process_state, &flags))
+	if (!process || !running_read(process, &r))
 		return 0;
-	scheduled(ctx, process, flags & PSFLG_EXITING ? EVENT_WORD_IN_EXITING : EVENT_WORD_IN,
+	scheduled(ctx, process, &r, r.state & PSFLG_EXITING ? EVENT_WORD_IN_EXITING : EVENT_WORD_IN,
 		  EVENT_UNKNOWN, EVENT_WORD_NONE, ts_ns);
 	if (wanted(EVENT_LONG_SCHEDULE))
 		slice_begins(process, bpf_ktime_get_ns());
@@ -411,24 +442,26 @@ int event_schedule_return(struct pt_regs *ctx)
 
 INLINE void runnable(struct pt_regs *ctx, uint64_t process, uint32_t unless)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), epid = epid_of(process), here = 0;
-	struct thread_info *t = scheduler_here();
+	uint64_t ts_ns = bpf_ktime_get_ns(), epid = epid_of(process), here = 0, by;
 	struct rec_raw_event *rec;
+	struct thread_info *t;
 	uint32_t flags = 0;
 	uint16_t stack;
 
 	if (!wanted_of(EVENT_PROCESS_RUNNABLE, epid) ||
 	    !read_u32(process + config.layout.process_state, &flags) || flags & unless)
 		return;
-	event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
+	t = scheduler_here();
 	if (t)
 		read_u64(t->esdp + config.layout.sched_current_process, &here);
-	if (here && here != process)
-		event_seen(here, ts_ns);
+	by = here == process ? epid : epid_of(here);
+	if (here != process)
+		event_seen(here, by, ts_ns);
 	stack = event_stack(ctx, here, ts_ns);
 	rec = event_begin(EVENT_PROCESS_RUNNABLE, ts_ns, epid, stack, 0);
 	if (rec) {
-		rec->values[0] = epid_of(here);
+		rec->values[0] = by;
 		event_end(rec, 1);
 	}
 }

@@ -23,8 +23,7 @@ INLINE void exit_signal(struct pt_regs *ctx, uint64_t from, uint64_t to, uint64_
 		process = here;
 	if (!is_about(epid) && !is_about(to))
 		return;
-	if (process)
-		event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(EVENT_PROCESS_EXIT_SIGNAL, ts_ns, epid, flags, EVENT_BLOCKS);
 	if (rec) {

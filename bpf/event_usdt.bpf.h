@@ -268,8 +268,7 @@ int event_usdt(struct pt_regs *ctx)
 		epid = usdt_pid(usdt_arg(&hit, hit.point->about), &process);
 	if (!wanted_of(hit.point->kind, epid) || (hit.point->by_process && !epid))
 		return 0;
-	if (process)
-		event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	flags = usdt_stack(ctx, process, ts_ns);
 	rec = event_begin(hit.point->kind, ts_ns, epid, flags, 0);
 	if (!rec)
@@ -302,8 +301,7 @@ int event_usdt_hibernate(struct pt_regs *ctx)
 	epid = usdt_pid(usdt_arg(&hit, 0), &process);
 	if (!wanted_of(EVENT_PROCESS_HIBERNATE, epid))
 		return 0;
-	if (process)
-		event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	flags = usdt_stack(ctx, process, ts_ns);
 	rec = event_begin(EVENT_PROCESS_HIBERNATE, ts_ns, epid, flags, EVENT_TEXT_BLOCKS);
 	if (rec) {
@@ -335,7 +333,7 @@ int event_usdt_spawn(struct pt_regs *ctx)
 	    (!wanted_of(EVENT_PROCESS_SPAWN, child) && !wanted_of(EVENT_PROCESS_SPAWN, parent)))
 		return 0;
 	if (parent)
-		event_seen(current, ts_ns);
+		event_seen(current, parent, ts_ns);
 	flags = parent ? event_stack(ctx, current, ts_ns) : 0;
 	rec = event_begin(EVENT_PROCESS_SPAWN, ts_ns, child, flags, EVENT_TEXT_BLOCKS);
 	if (rec) {
@@ -382,7 +380,7 @@ int event_usdt_gc_start(struct pt_regs *ctx)
 	t->usdt_gc.process = process;
 	t->usdt_gc.ts_ns = ts_ns;
 	t->usdt_gc.epoch = gc_epoch();
-	event_seen(process, ts_ns);
+	event_seen(process, epid, ts_ns);
 	if (!config.gc_longer_than_ns)
 		gc_start(hit.point->kind, ts_ns, epid, 0, &t->usdt_gc);
 	return 0;

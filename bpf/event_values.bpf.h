@@ -292,23 +292,33 @@ INLINE uint64_t words_used(uint64_t process)
 	return words;
 }
 
+/* Largest part of struct process that holds the lengths of its queues, on any release. */
+#define QUEUES_SIZE 328
+
 /*
  * Messages in the mailbox.  Up to OTP 26 two counters, which count other signals that wait with
  * them; from 27 on what the signals that wait will still add is left out.
  */
-INLINE uint64_t queue_len(uint64_t process)
+GLOBAL_FN uint64_t queue_len(uint64_t process)
 {
-	uint64_t inner = 0, outer = 0, offset = 0;
+	uint64_t words[QUEUES_SIZE / 8], inner = 0, outer = 0, offset = 0;
+	struct part p;
 
 	if (config.layout.process_sig_qs_len >= 0) {
-		if (!read_u64(process + config.layout.process_sig_qs_len, &inner) ||
-		    !read_u64(process + config.layout.process_sig_inq_len, &outer))
+		p = part_of(process, config.layout.process_sig_qs_len,
+			    config.layout.process_sig_inq_len, words, sizeof(words));
+		if (!part_read(&p) || !part_u64(&p, config.layout.process_sig_qs_len, &inner) ||
+		    !part_u64(&p, config.layout.process_sig_inq_len, &outer))
 			return EVENT_UNKNOWN;
-	} else if (!read_u64(process + config.layout.process_sig_qs_mq_len, &inner) ||
-		   !read_u64(process + config.layout.process_sig_qs_mlenoffs, &offset) ||
-		   !read_u64(process + config.layout.process_sig_inq_mlenoffs, &outer)) {
-		return EVENT_UNKNOWN;
+		return inner + outer;
 	}
+	p = part_of(process, config.layout.process_sig_qs_mq_len,
+		    config.layout.process_sig_inq_mlenoffs, words, sizeof(words));
+	part_add(&p, config.layout.process_sig_qs_mlenoffs);
+	if (!part_read(&p) || !part_u64(&p, config.layout.process_sig_qs_mq_len, &inner) ||
+	    !part_u64(&p, config.layout.process_sig_qs_mlenoffs, &offset) ||
+	    !part_u64(&p, config.layout.process_sig_inq_mlenoffs, &outer))
+		return EVENT_UNKNOWN;
 	return inner + outer + offset;
 }
 

@@ -70,6 +70,14 @@ INLINE void process_look(const struct process_view *p, struct process_value *v)
 	dictionary_get(dictionary, &config.process_label, &v->label);
 }
 
+/* It was looked at a moment ago. */
+INLINE bool process_known(uint64_t epid, uint64_t ts_ns)
+{
+	struct process_value *v = bpf_map_lookup_elem(&processes, &epid);
+
+	return v && ts_ns - v->checked_ns < PROCESS_RECHECK_NS;
+}
+
 INLINE void process_seen(const struct process_view *p, uint64_t ts_ns)
 {
 	uint64_t key = p->id;

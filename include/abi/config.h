@@ -54,6 +54,7 @@ struct probe_config {
 	uint64_t usdt_kinds;	    /* of event_kinds: those that come from USDT probes */
 	struct id_table processes, ports;
 	uint32_t event_stacks;	/* emit the Erlang stack ahead of each event */
+	uint32_t keep_returns;	/* somebody walks stacks: return probes keep what they replace */
 	uint32_t inet_received; /* offset of recv_oct in inet_descriptor; 0 = not known */
 	struct beam_layout layout;
 };

@@ -155,6 +155,9 @@ static int load_error(int rc, struct error *err)
 			 error_text(rc));
 }
 
+/* Kinds that come with a stack, asked for or not. */
+#define STACK_KINDS (1ull << EVENT_LONG_GC | 1ull << EVENT_LONG_SCHEDULE)
+
 static void fill_config(struct session *s)
 {
 	struct probe_config *c = (void *)&s->skel->rodata->config;
@@ -173,6 +176,8 @@ static void fill_config(struct session *s)
 		c->message_to = s->config.message_to;
 		c->proc_lib = s->config.proc_lib;
 		c->event_stacks = s->config.event_stacks;
+		c->keep_returns = s->config.freq || s->config.event_stacks ||
+				  (c->event_kinds & STACK_KINDS);
 		c->gc_longer_than_ns = s->config.gc_longer_than_ns;
 		c->longer_than_ns = s->config.longer_than_ns;
 		c->usdt_kinds = s->config.events->usdt_kinds;
