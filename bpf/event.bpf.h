@@ -28,13 +28,15 @@ struct event_switches switches = {};
 
 /* What a thread entered and has not left yet; what was entered in another epoch is forgotten. */
 struct entered_gc {
-	uint64_t process, ts_ns, need, heap, old_heap, collections, reclaimed;
+	uint64_t process, epid, ts_ns, need, heap, old_heap, collections, reclaimed;
 	uint64_t used, last_message; /* if dirty: words, and what was last in the queues */
 	uint32_t flags, state, dirty;
 	uint16_t gen_gcs, max_gen_gcs;
 	uint32_t epoch;
 };
 struct event_thread {
+	uint64_t esdp;	/* of a thread that collected; it stays the same scheduler; 0 = not known */
+	uint64_t dirty; /* that is a dirty one */
 	struct entered_gc gc, usdt_gc;
 	struct {
 		uint64_t parent, mfa[3];
@@ -416,16 +418,16 @@ INLINE bool is_who(const volatile struct event_who *who, uint64_t process, uint6
 	return !who->name || (process && name_of(process) == who->name);
 }
 
-/* A record in the ring, zeroed but for its head; `blocks` is 0 or EVENT_BLOCKS, and constant. */
-INLINE struct rec_raw_event *event_begin(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
-					 uint16_t flags, uint32_t blocks)
+/* A record in the ring, zeroed but for its head; its size is constant. */
+INLINE struct rec_raw_event *event_begin_size(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
+					      uint16_t flags, uint32_t size)
 {
-	uint32_t key = kind,
-		 size = sizeof(struct rec_raw_event) + blocks * sizeof(struct term_block);
-	struct event_count *n = bpf_map_lookup_elem(&event_counts, &key);
+	struct event_count *n;
 	struct rec_raw_event *rec = 0;
+	uint32_t key = kind;
 	void *rb = ring();
 
+	n = bpf_map_lookup_elem(&event_counts, &key);
 	if (n)
 		__sync_fetch_and_add(&n->produced, 1);
 	if (rb)
@@ -435,7 +437,7 @@ INLINE struct rec_raw_event *event_begin(enum event_kind kind, uint64_t ts_ns, u
 			__sync_fetch_and_add(&n->lost, 1);
 		return 0;
 	}
-	__builtin_memset(rec, 0, sizeof(*rec));
+	__builtin_memset(rec, 0, size < sizeof(*rec) ? size : sizeof(*rec));
 	rec->h.type = REC_RAW_EVENT;
 	rec->h.size = size;
 	rec->h.ts_ns = ts_ns;
@@ -445,6 +447,22 @@ INLINE struct rec_raw_event *event_begin(enum event_kind kind, uint64_t ts_ns, u
 	rec->flags = flags;
 	rec->epid = epid;
 	return rec;
+}
+
+/* One with room for all values; `blocks` is 0 or EVENT_BLOCKS, and constant. */
+INLINE struct rec_raw_event *event_begin(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
+					 uint16_t flags, uint32_t blocks)
+{
+	return event_begin_size(kind, ts_ns, epid, flags,
+				sizeof(struct rec_raw_event) + blocks * sizeof(struct term_block));
+}
+
+/* One for so many words of values: of what happens often. */
+INLINE struct rec_raw_event *event_begin_short(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
+					       uint16_t flags, uint32_t words)
+{
+	return event_begin_size(kind, ts_ns, epid, flags,
+				__builtin_offsetof(struct rec_raw_event, values) + 8 * words);
 }
 
 INLINE void event_end(struct rec_raw_event *rec, uint16_t nr_values)

@@ -26,7 +26,7 @@ int event_copy_struct(struct pt_regs *ctx)
 		return 0;
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
-	rec = event_begin(EVENT_COPY_STRUCT, ts_ns, epid, flags, 0);
+	rec = event_begin_short(EVENT_COPY_STRUCT, ts_ns, epid, flags, 1);
 	if (rec) {
 		rec->values[0] = ctx->si;
 		event_end(rec, 1);
@@ -47,7 +47,7 @@ INLINE void copied_object(struct pt_regs *ctx, uint64_t to, uint64_t size)
 	if (process != to)
 		event_seen(process, epid_of(process), ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
-	rec = event_begin(EVENT_COPY_OBJECT, ts_ns, epid, flags, 0);
+	rec = event_begin_short(EVENT_COPY_OBJECT, ts_ns, epid, flags, 1);
 	if (rec) {
 		rec->values[0] = size;
 		event_end(rec, 1);
@@ -100,7 +100,7 @@ INLINE void nif_event(struct pt_regs *ctx, enum event_kind kind, uint64_t proces
 		return;
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
-	rec = event_begin(kind, ts_ns, epid, flags, 0);
+	rec = event_begin_short(kind, ts_ns, epid, flags, 4);
 	if (rec) {
 		rec->values[0] = mfa[0];
 		rec->values[1] = mfa[1];

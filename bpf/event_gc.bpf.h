@@ -15,55 +15,70 @@
 #define F_DELAY_GC	 (1u << 13)
 #define F_DIRTY_MAJOR_GC (1u << 19)
 
+/* Where this thread runs processes; reads it the first time. */
+INLINE bool gc_scheduler(uint64_t process, struct event_thread *t)
+{
+	uint64_t esdp = 0;
+	uint32_t type = 0;
+
+	if (t->esdp)
+		return true;
+	if (!read_u64(process + config.layout.process_scheduler_data, &esdp) || !esdp ||
+	    !read_u32(esdp + config.layout.sched_type, &type))
+		return false;
+	t->esdp = esdp;
+	t->dirty = type != 0;
+	return true;
+}
+
 /* Collections that ended on this scheduler, and words they reclaimed; of all dirty ones the VM
  * keeps one sum, in a static variable, so there the words in use are compared. */
-INLINE void collections(uint64_t esdp, struct entered_gc *gc)
+INLINE void collections(uint64_t process, struct event_thread *t, struct entered_gc *gc)
 {
 	uint64_t words[2];
-	const struct part p = part_of(esdp, config.layout.sched_gc_reclaimed,
-				      config.layout.sched_gc_count, words, sizeof(words));
-	uint32_t type = 0;
+	struct part p;
 
 	gc->collections = gc->reclaimed = 0;
 	gc->dirty = 1;
-	if (!esdp || !read_u32(esdp + config.layout.sched_type, &type) || type != 0)
+	if (!gc_scheduler(process, t) || t->dirty)
 		return;
 	gc->dirty = 0;
+	p = part_of(t->esdp, config.layout.sched_gc_reclaimed, config.layout.sched_gc_count, words,
+		    sizeof(words));
 	if (part_read(&p)) {
 		part_u64(&p, config.layout.sched_gc_count, &gc->collections);
 		part_u64(&p, config.layout.sched_gc_reclaimed, &gc->reclaimed);
 	}
 }
 
-/* Largest parts of struct process on any release: flags to heap_sz, old_hend (or gen_gcs) to
- * scheduler_data. */
-#define GC_YOUNG_SIZE 144
-#define GC_OLD_SIZE   272
-
 /* Two functions, as the frame of one would be too large. */
 GLOBAL_FN int gc_read_young(uint64_t process, struct entered_gc *gc)
 {
-	uint64_t words[GC_YOUNG_SIZE / 8];
-	const struct part p = part_of(process, config.layout.process_flags,
-				      config.layout.process_heap_sz, words, sizeof(words));
+	uint64_t words[EBEAM_GC_YOUNG / 8];
+	struct part p = part_of(process, config.layout.process_id, config.layout.process_heap_sz,
+				words, sizeof(words));
+	bool read;
 
 	if (!gc)
 		return 0;
+	part_add(&p, config.layout.process_flags);
+	gc->epid = gc->flags = 0;
 	gc->heap = EVENT_UNKNOWN;
-	gc->flags = 0;
-	if (!part_read(&p))
-		return 0;
-	part_u32(&p, config.layout.process_flags, &gc->flags);
-	if (!part_u64(&p, config.layout.process_heap_sz, &gc->heap))
-		gc->heap = EVENT_UNKNOWN;
-	return 1;
+	read = part_read(&p);
+	if (read) {
+		part_u64(&p, config.layout.process_id, &gc->epid);
+		part_u32(&p, config.layout.process_flags, &gc->flags);
+		if (!part_u64(&p, config.layout.process_heap_sz, &gc->heap))
+			gc->heap = EVENT_UNKNOWN;
+	}
+	return read;
 }
 
 GLOBAL_FN int gc_read_old(uint64_t process, struct entered_gc *gc)
 {
-	uint64_t words[GC_OLD_SIZE / 8], start = 0, end = 0, esdp = 0;
+	uint64_t words[EBEAM_GC_OLD / 8], start = 0, end = 0;
 	struct part p = part_of(process, config.layout.process_old_hend,
-				config.layout.process_scheduler_data, words, sizeof(words));
+				config.layout.process_state, words, sizeof(words));
 	bool read;
 
 	if (!gc)
@@ -71,7 +86,6 @@ GLOBAL_FN int gc_read_old(uint64_t process, struct entered_gc *gc)
 	part_add(&p, config.layout.process_gen_gcs);
 	part_add(&p, config.layout.process_max_gen_gcs);
 	part_add(&p, config.layout.process_old_heap);
-	part_add(&p, config.layout.process_state);
 	gc->old_heap = EVENT_UNKNOWN;
 	gc->state = gc->gen_gcs = gc->max_gen_gcs = 0;
 	read = part_read(&p);
@@ -82,16 +96,15 @@ GLOBAL_FN int gc_read_old(uint64_t process, struct entered_gc *gc)
 		part_u32(&p, config.layout.process_state, &gc->state);
 		part_u16(&p, config.layout.process_gen_gcs, &gc->gen_gcs);
 		part_u16(&p, config.layout.process_max_gen_gcs, &gc->max_gen_gcs);
-		part_u64(&p, config.layout.process_scheduler_data, &esdp);
 	}
-	collections(esdp, gc);
 	return read;
 }
 
-INLINE void gc_read(uint64_t process, struct entered_gc *gc)
+INLINE void gc_read(uint64_t process, struct event_thread *t, struct entered_gc *gc)
 {
 	gc_read_young(process, gc);
 	gc_read_old(process, gc);
+	collections(process, t, gc);
 }
 
 /* Words in use when a collection begins, messages that it will move to the heap included. */
@@ -137,7 +150,7 @@ INLINE void gc_entered(uint64_t process, uint64_t need)
 		t->gc.process = 0;
 		return;
 	}
-	gc_read(process, &t->gc);
+	gc_read(process, t, &t->gc);
 	if (t->gc.dirty)
 		read_used(process, &t->gc);
 	t->gc.need = need;
@@ -171,7 +184,7 @@ INLINE void gc_start(enum event_kind kind, uint64_t ts_ns, uint64_t epid, uint16
 
 	if (!wanted(kind))
 		return;
-	rec = event_begin(kind, ts_ns, epid, flags, 0);
+	rec = event_begin_short(kind, ts_ns, epid, flags, 3);
 	if (!rec)
 		return;
 	rec->values[0] = gc->need;
@@ -187,7 +200,7 @@ INLINE void gc_end(enum event_kind kind, uint64_t ts_ns, uint64_t epid, uint16_t
 
 	if (!wanted(kind))
 		return;
-	rec = event_begin(kind, ts_ns, epid, flags, 0);
+	rec = event_begin_short(kind, ts_ns, epid, flags, 4);
 	if (!rec)
 		return;
 	rec->values[0] = reclaimed;
@@ -208,7 +221,7 @@ INLINE void gc_heap_resized(uint64_t ts_ns, uint64_t epid, uint16_t flags,
 	if (now->heap == was->heap || now->heap == EVENT_UNKNOWN || was->heap == EVENT_UNKNOWN ||
 	    !wanted(kind))
 		return;
-	rec = event_begin(kind, ts_ns, epid, flags, 0);
+	rec = event_begin_short(kind, ts_ns, epid, flags, 2);
 	if (rec) {
 		rec->values[0] = was->heap;
 		rec->values[1] = now->heap;
@@ -253,13 +266,13 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 {
 	const struct entered_gc *was = &t->gc;
 	struct entered_gc now = {};
-	uint64_t epid, reclaimed, ns = ts_ns - was->ts_ns;
+	uint64_t epid = was->epid, reclaimed, ns = ts_ns - was->ts_ns;
 	bool minor, done, killed, fell;
 	uint16_t flags = 0;
 
 	if (config.gc_longer_than_ns && ns <= config.gc_longer_than_ns)
 		return;
-	gc_read(was->process, &now);
+	gc_read(was->process, t, &now);
 	minor = was->gen_gcs < was->max_gen_gcs && !(was->flags & F_NEED_FULLSWEEP);
 	killed = (now.state & ~was->state) & PSFLG_EXITING;
 	if (was->dirty)
@@ -272,7 +285,6 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 	       (now.flags & ~was->flags & F_NEED_FULLSWEEP);
 	if (!done && !fell && !killed)
 		return;
-	epid = epid_of(was->process);
 	event_seen(was->process, epid, ts_ns);
 	if (!gc_from_usdt())
 		gc_start(minor ? EVENT_GC_MINOR_START : EVENT_GC_MAJOR_START, was->ts_ns, epid, 0,

@@ -12,13 +12,10 @@
 /* Process.state, erl_process.h of OTP 25 to 29 */
 #define PSFLG_OFF_HEAP_MSGQ (1u << 24)
 
-/* Part of a message from its data to the size of a fragment in it, on any release. */
-#define MESSAGE_PART_SIZE 80
-
 /* What stands for its data, and how much of a fragment that is part of it is used. */
 INLINE bool message_data(uint64_t message, uint64_t *data, uint64_t *combined)
 {
-	uint64_t words[MESSAGE_PART_SIZE / 8];
+	uint64_t words[EBEAM_MESSAGE / 8];
 	const int32_t used_at = config.layout.message_hfrag + HFRAG_USED_SIZE;
 	const struct part p =
 		part_of(message, config.layout.message_data, used_at, words, sizeof(words));
@@ -73,7 +70,7 @@ INLINE void is_queued(uint64_t receiver, uint64_t epid, uint64_t from, uint64_t 
 
 	event_seen(receiver, epid, ts_ns);
 	len = queue_len(receiver);
-	rec = event_begin(EVENT_MESSAGE_QUEUED, ts_ns, epid, 0, 0);
+	rec = event_begin_short(EVENT_MESSAGE_QUEUED, ts_ns, epid, 0, 3);
 	if (rec) {
 		rec->values[0] = from;
 		rec->values[1] = size;
@@ -250,7 +247,7 @@ int event_queue_proc_message(struct pt_regs *ctx)
 		event_seen(sender, from, ts_ns);
 		event_seen(receiver, to, ts_ns);
 		flags = event_stack(ctx, sender, ts_ns);
-		rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, from, flags, 0);
+		rec = event_begin_short(EVENT_MESSAGE_SEND, ts_ns, from, flags, 5);
 		if (rec) {
 			rec->values[0] = to;
 			rec->values[1] = size;
@@ -306,7 +303,7 @@ int event_send_remote(struct pt_regs *ctx)
 		read_u64(dep + config.layout.dist_sysname, &node);
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
-	rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, epid, flags, 0);
+	rec = event_begin_short(EVENT_MESSAGE_SEND, ts_ns, epid, flags, 5);
 	if (rec) {
 		rec->values[1] = EVENT_UNKNOWN;
 		rec->values[2] = name;
@@ -328,7 +325,7 @@ INLINE void received(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 		read_u64(message + config.layout.message_m + 16, &from);
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
-	rec = event_begin(EVENT_MESSAGE_RECEIVE, ts_ns, epid, flags, 0);
+	rec = event_begin_short(EVENT_MESSAGE_RECEIVE, ts_ns, epid, flags, 2);
 	if (rec) {
 		rec->values[0] = from;
 		rec->values[1] = queue_len(process);

@@ -40,7 +40,7 @@ INLINE void spawned(struct pt_regs *ctx, struct event_thread *t, uint64_t parent
 	if (!from_usdt(EVENT_PROCESS_SPAWN) &&
 	    (wanted_of(EVENT_PROCESS_SPAWN, child) || wanted_of(EVENT_PROCESS_SPAWN, parent))) {
 		flags = event_stack(ctx, t->spawn.parent, ts_ns);
-		rec = event_begin(EVENT_PROCESS_SPAWN, ts_ns, child, flags, 0);
+		rec = event_begin_short(EVENT_PROCESS_SPAWN, ts_ns, child, flags, 4);
 		if (rec) {
 			rec->values[0] = parent;
 			rec->values[1] = t->spawn.mfa[0];
@@ -50,7 +50,7 @@ INLINE void spawned(struct pt_regs *ctx, struct event_thread *t, uint64_t parent
 		}
 	}
 	if (wanted_of(EVENT_PROCESS_RUNNABLE, child)) {
-		rec = event_begin(EVENT_PROCESS_RUNNABLE, ts_ns, child, 0, 0);
+		rec = event_begin_short(EVENT_PROCESS_RUNNABLE, ts_ns, child, 0, 1);
 		if (rec) {
 			rec->values[0] = parent;
 			event_end(rec, 1);
@@ -58,7 +58,7 @@ INLINE void spawned(struct pt_regs *ctx, struct event_thread *t, uint64_t parent
 	}
 	if (t->spawn.link & 1 && parent && wanted_of(EVENT_PROCESS_LINK, parent)) {
 		flags = event_stack(ctx, t->spawn.parent, ts_ns);
-		rec = event_begin(EVENT_PROCESS_LINK, ts_ns, parent, flags, 0);
+		rec = event_begin_short(EVENT_PROCESS_LINK, ts_ns, parent, flags, 1);
 		if (rec) {
 			rec->values[0] = child;
 			event_end(rec, 1);
@@ -124,7 +124,7 @@ INLINE void link_event(struct pt_regs *ctx, enum event_kind kind, uint64_t from,
 		return;
 	event_seen(process, from, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
-	rec = event_begin(kind, ts_ns, from, flags, 0);
+	rec = event_begin_short(kind, ts_ns, from, flags, 1);
 	if (rec) {
 		rec->values[0] = to;
 		event_end(rec, 1);
@@ -188,7 +188,7 @@ int event_register_return(struct pt_regs *ctx)
 		bpf_map_delete_elem(&processes, &id);
 		event_look(t->reg.process, ts_ns);
 		flags = event_stack(ctx, t->reg.process, ts_ns);
-		rec = event_begin(EVENT_PROCESS_REGISTER, ts_ns, epid, flags, 0);
+		rec = event_begin_short(EVENT_PROCESS_REGISTER, ts_ns, epid, flags, 2);
 		if (rec) {
 			rec->values[0] = t->reg.name;
 			rec->values[1] = epid ? 0 : id;
@@ -222,7 +222,7 @@ int event_unregister(struct pt_regs *ctx)
 		return 0;
 	event_seen(process, by, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
-	rec = event_begin(EVENT_PROCESS_UNREGISTER, ts_ns, epid, flags, 0);
+	rec = event_begin_short(EVENT_PROCESS_UNREGISTER, ts_ns, epid, flags, 2);
 	if (rec) {
 		rec->values[0] = name;
 		rec->values[1] = by;
@@ -243,7 +243,7 @@ INLINE int hibernates(struct pt_regs *ctx, uint64_t process, uint64_t regs)
 		return 0;
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
-	rec = event_begin(EVENT_PROCESS_HIBERNATE, ts_ns, epid, flags, 0);
+	rec = event_begin_short(EVENT_PROCESS_HIBERNATE, ts_ns, epid, flags, 3);
 	if (rec) {
 		rec->values[0] = reg[0];
 		rec->values[1] = reg[1];
@@ -291,14 +291,10 @@ struct running {
 	uint32_t state, pad;
 };
 
-/* Largest parts of struct process on any release: id to i, state to scheduler_data. */
-#define RUNNING_HEAD_SIZE 264
-#define RUNNING_TAIL_SIZE 128
-
 /* In a frame of its own: what walks stacks needs the room. */
 GLOBAL_FN int running_read(uint64_t process, struct running *r)
 {
-	uint64_t head_words[RUNNING_HEAD_SIZE / 8], tail_words[RUNNING_TAIL_SIZE / 8];
+	uint64_t head_words[EBEAM_RUNNING_HEAD / 8], tail_words[EBEAM_RUNNING_TAIL / 8];
 	const struct part head = part_of(process, config.layout.process_id, config.layout.process_i,
 					 head_words, sizeof(head_words)),
 			  tail = part_of(process, config.layout.process_state,
@@ -333,7 +329,7 @@ INLINE void scheduled(struct pt_regs *ctx, uint64_t process, const struct runnin
 		return;
 	event_seen(process, r->epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
-	rec = event_begin(EVENT_PROCESS_SCHEDULED, ts_ns, r->epid, flags, 0);
+	rec = event_begin_short(EVENT_PROCESS_SCHEDULED, ts_ns, r->epid, flags, 4);
 	if (rec) {
 		rec->values[0] = word;
 		rec->values[1] = r->at;
@@ -365,7 +361,7 @@ INLINE void slice_ends(struct pt_regs *ctx, uint64_t process, const struct runni
 		return;
 	event_seen(process, r->epid, ts_ns);
 	flags = event_stack_always(ctx, process, ts_ns);
-	rec = event_begin(EVENT_LONG_SCHEDULE, ts_ns, r->epid, flags, 0);
+	rec = event_begin_short(EVENT_LONG_SCHEDULE, ts_ns, r->epid, flags, 3);
 	if (rec) {
 		rec->values[0] = ns;
 		rec->values[1] = r->at;
@@ -459,7 +455,7 @@ INLINE void runnable(struct pt_regs *ctx, uint64_t process, uint32_t unless)
 	if (here != process)
 		event_seen(here, by, ts_ns);
 	stack = event_stack(ctx, here, ts_ns);
-	rec = event_begin(EVENT_PROCESS_RUNNABLE, ts_ns, epid, stack, 0);
+	rec = event_begin_short(EVENT_PROCESS_RUNNABLE, ts_ns, epid, stack, 1);
 	if (rec) {
 		rec->values[0] = by;
 		event_end(rec, 1);
@@ -501,7 +497,7 @@ int event_scheduler_active(struct pt_regs *ctx)
 
 	if (!t || t->type != THREAD_NORMAL || !wanted_of(EVENT_SCHEDULER_ACTIVE, 0))
 		return 0;
-	rec = event_begin(EVENT_SCHEDULER_ACTIVE, ts_ns, 0, 0, 0);
+	rec = event_begin_short(EVENT_SCHEDULER_ACTIVE, ts_ns, 0, 0, 1);
 	if (rec) {
 		rec->values[0] = (uint32_t)ctx->si ? EVENT_WORD_ACTIVE : EVENT_WORD_INACTIVE;
 		event_end(rec, 1);

@@ -292,16 +292,13 @@ INLINE uint64_t words_used(uint64_t process)
 	return words;
 }
 
-/* Largest part of struct process that holds the lengths of its queues, on any release. */
-#define QUEUES_SIZE 328
-
 /*
  * Messages in the mailbox.  Up to OTP 26 two counters, which count other signals that wait with
  * them; from 27 on what the signals that wait will still add is left out.
  */
 GLOBAL_FN uint64_t queue_len(uint64_t process)
 {
-	uint64_t words[QUEUES_SIZE / 8], inner = 0, outer = 0, offset = 0;
+	uint64_t words[EBEAM_QUEUES / 8], inner = 0, outer = 0, offset = 0;
 	struct part p;
 
 	if (config.layout.process_sig_qs_len >= 0) {

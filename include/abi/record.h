@@ -257,12 +257,12 @@ struct rec_raw_event {
 	struct rec_header h;
 	uint32_t cpu;
 	uint32_t os_tid;
-	uint16_t kind;	    /* enum event_kind */
-	uint16_t flags;	    /* RAW_EVENT_* */
-	uint16_t nr_values; /* words, <= EVENT_RAW_WORDS */
-	uint16_t nr_blocks; /* <= EVENT_BLOCKS */
-	uint64_t epid;	    /* raw term of the process it is about, or 0 */
-	uint64_t values[EVENT_RAW_WORDS];
+	uint16_t kind;			  /* enum event_kind */
+	uint16_t flags;			  /* RAW_EVENT_* */
+	uint16_t nr_values;		  /* words, <= EVENT_RAW_WORDS */
+	uint16_t nr_blocks;		  /* <= EVENT_BLOCKS */
+	uint64_t epid;			  /* raw term of the process it is about, or 0 */
+	uint64_t values[EVENT_RAW_WORDS]; /* without blocks the record may end behind the last */
 	struct term_block blocks[];
 };
 

@@ -285,13 +285,31 @@ static uint32_t stack_with_leaf(struct enrich *e, uint32_t stack, uint32_t leaf)
 	return s && s->frame == leaf ? stack : names_intern_stack(e->names, stack, leaf, NULL);
 }
 
+/* A record may end behind its values: with the others, all zero. */
+static const struct rec_raw_event *whole_event(const struct rec_raw_event *raw,
+					       struct rec_raw_event *room)
+{
+	size_t values = raw->h.size - offsetof(struct rec_raw_event, values);
+
+	if (raw->h.size >= sizeof(*raw))
+		return raw;
+	if (raw->nr_blocks || raw->nr_values > values / sizeof(raw->values[0]))
+		return NULL;
+	memset(room, 0, sizeof(*room));
+	memcpy(room, raw, raw->h.size);
+	room->h.size = sizeof(*room);
+	return room;
+}
+
 static void enrich_event(struct enrich *e, const struct rec_raw_event *raw)
 {
 	struct resolved_event v = {0};
+	struct rec_raw_event room;
 	struct rec_event *rec;
 	uint32_t kind, stack = 0;
 
-	if (raw->kind >= NR_EVENT_KINDS || raw->nr_values > EVENT_RAW_WORDS ||
+	raw = whole_event(raw, &room);
+	if (!raw || raw->kind >= NR_EVENT_KINDS || raw->nr_values > EVENT_RAW_WORDS ||
 	    raw->nr_blocks > EVENT_BLOCKS ||
 	    raw->h.size < sizeof(*raw) + raw->nr_blocks * sizeof(raw->blocks[0]) ||
 	    !e->resolver->event || e->resolver->event(e->resolver, e->names, raw, &v) < 0 ||
@@ -356,7 +374,7 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 		least = offsetof(struct rec_raw_cstack, stack);
 		break;
 	case REC_RAW_EVENT:
-		least = sizeof(struct rec_raw_event);
+		least = offsetof(struct rec_raw_event, values);
 		break;
 	case REC_RAW_COVERAGE:
 		least = sizeof(struct rec_raw_coverage);

@@ -109,7 +109,7 @@ static bool is_told_at_end(const struct rec_header *h)
 {
 	const struct rec_raw_event *ev = (const void *)h;
 
-	return h->type == REC_RAW_EVENT && h->size >= sizeof(*ev) &&
+	return h->type == REC_RAW_EVENT && h->size >= offsetof(struct rec_raw_event, values) &&
 	       (ev->kind == EVENT_GC_MINOR_START || ev->kind == EVENT_GC_MAJOR_START);
 }
 

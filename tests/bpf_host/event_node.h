@@ -76,6 +76,34 @@ static inline int setup(void **unused)
 	return 0;
 }
 
+/* The same with fields as near to each other as on OTP 25, so that they are read at once. */
+#define NEAR_FIELDS 0x1800
+static inline int setup_near(void **unused)
+{
+	struct beam_layout *l = layout();
+
+	setup(unused);
+	assert_true(sizeof(*l) * 2 < NEAR_FIELDS);
+	l->process_id = NEAR_FIELDS;
+	l->process_heap_sz = NEAR_FIELDS + 152;
+	l->process_i = NEAR_FIELDS + 256;
+	l->process_flags = NEAR_FIELDS + 288;
+	l->process_sig_qs_len = NEAR_FIELDS + 392;
+	l->process_old_hend = NEAR_FIELDS + 504;
+	l->process_old_heap = NEAR_FIELDS + 520;
+	l->process_gen_gcs = NEAR_FIELDS + 528;
+	l->process_max_gen_gcs = NEAR_FIELDS + 530;
+	l->process_state = NEAR_FIELDS + 640;
+	l->process_sig_inq_len = NEAR_FIELDS + 672;
+	l->process_scheduler_data = NEAR_FIELDS + 760;
+	l->sched_gc_reclaimed = NEAR_FIELDS;
+	l->sched_gc_count = NEAR_FIELDS + 8;
+	put(PROCESS, config.layout.process_id, EPID);
+	put(OTHER, config.layout.process_id, TO);
+	put(PROCESS, config.layout.process_scheduler_data, ESDP);
+	return 0;
+}
+
 static inline int teardown(void **unused)
 {
 	(void)unused;
@@ -126,5 +154,9 @@ static inline struct event_count counted(enum event_kind kind)
 }
 
 #define EVENT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define EVENT_TEST_NEAR(name)                                                                      \
+	{                                                                                          \
+#name ", near", name, setup_near, teardown, NULL                                   \
+	}
 
 #endif

@@ -461,6 +461,7 @@ int main(void)
 		EVENT_TEST(long_slices),  EVENT_TEST(heaps),
 		EVENT_TEST(cut_slices),	  EVENT_TEST(cut_calls),
 		EVENT_TEST(cut_carriers), EVENT_TEST(cut_connections),
+		EVENT_TEST_NEAR(heaps),	  EVENT_TEST_NEAR(long_slices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -504,6 +504,37 @@ static void test_bad_vm_events(void **state)
 	enrich_close(e);
 }
 
+/* A record that ends behind its values is as good as a whole one. */
+static void test_short_vm_events(void **state)
+{
+	const size_t size = offsetof(struct rec_raw_event, values) + 8;
+	struct fixture *f = *state;
+	struct enrich *e = open_enrich(f);
+	struct names *names;
+	struct event ev;
+
+	assert_int_equal(names_open(&names), 0);
+	for (int i = 0; i < 3; i++) {
+		struct rec_raw_event *raw;
+
+		records_add(&f->raw, REC_RAW_EVENT, (uint64_t)i, NULL, size - sizeof(raw->h));
+		raw = (void *)(f->raw.words.data + f->raw.words.len - size / 8);
+		raw->kind = EVENT_PROCESS_LINK;
+		raw->epid = 7;
+		raw->nr_values = i == 1 ? 2 : 1; /* one more than it has */
+		raw->nr_blocks = i == 2;
+		raw->values[0] = 8;
+	}
+	assert_true(next_event(e, names, &ev));
+	assert_int_equal(ev.ts_ns, 0);
+	assert_string_equal(names_process(names, ev.u.vm.process)->pid, "<0.7.0>");
+	assert_string_equal(names_process(names, (uint32_t)ev.u.vm.values[0])->pid, "<0.8.0>");
+	assert_false(next_event(e, names, &ev));
+	assert_int_equal(enrich_bad_records(e), 2);
+	names_close(names);
+	enrich_close(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -517,6 +548,7 @@ int main(void)
 		TEST(test_bad_records),
 		TEST(test_vm_events),
 		TEST(test_bad_vm_events),
+		TEST(test_short_vm_events),
 #undef TEST
 	};
 

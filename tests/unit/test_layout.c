@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "abi/limits.h"
 #include "base/compiler.h"
 #include "beam/layout.h"
 #include "beam/layout_dwarf.h"
@@ -193,13 +194,54 @@ static void test_outside(void **state)
 	assert_null(layout_outside(&l));
 }
 
+/* From one field to another, as part_of() and part_add() of bpf/beam.bpf.h have it. */
+static int32_t span(const int32_t *at, size_t nr)
+{
+	int32_t low = INT32_MAX & ~7, high = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (at[i] < 0)
+			continue;
+		low = MIN(low, at[i] & ~7);
+		high = MAX(high, (at[i] & ~7) + 8);
+	}
+	return high - low;
+}
+#define SPAN(...)                                                                                  \
+	span((const int32_t[]){__VA_ARGS__},                                                       \
+	     sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
+
+/* What programs of events read at once is as near on every release: else they are slow. */
+static void test_parts(void **state)
+{
+	(void)state;
+	for (size_t i = 0; layout_tables[i]; i++) {
+		const struct beam_layout *l = &layout_tables[i]->layout;
+
+		assert_in_range(SPAN(l->process_id, l->process_i), 16, EBEAM_RUNNING_HEAD);
+		assert_in_range(SPAN(l->process_state, l->process_scheduler_data), 16,
+				EBEAM_RUNNING_TAIL);
+		assert_in_range(SPAN(l->process_sig_qs_len, l->process_sig_inq_len,
+				     l->process_sig_qs_mq_len, l->process_sig_qs_mlenoffs,
+				     l->process_sig_inq_mlenoffs),
+				16, EBEAM_QUEUES);
+		assert_in_range(SPAN(l->process_id, l->process_heap_sz, l->process_flags), 16,
+				EBEAM_GC_YOUNG);
+		assert_in_range(SPAN(l->process_old_hend, l->process_old_heap, l->process_gen_gcs,
+				     l->process_max_gen_gcs, l->process_state),
+				16, EBEAM_GC_OLD);
+		assert_int_equal(SPAN(l->sched_gc_reclaimed, l->sched_gc_count), 16);
+		assert_in_range(SPAN(l->message_data, l->message_hfrag + 32), 16, EBEAM_MESSAGE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_members),		 cmocka_unit_test(test_find),
 		cmocka_unit_test(test_tables_are_whole), cmocka_unit_test(test_known_offsets),
 		cmocka_unit_test(test_vm_probes),	 cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_outside),
+		cmocka_unit_test(test_outside),		 cmocka_unit_test(test_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
