@@ -463,8 +463,6 @@ int main(void)
 		EVENT_TEST(reclaimed_by_dirty_ones),
 		EVENT_TEST(reclaimed_unknown),
 		EVENT_TEST_NEAR(filters),
-		EVENT_TEST_NEAR(filters_of_messages),
-		EVENT_TEST_NEAR(sizes),
 		EVENT_TEST_NEAR(collections_are_told),
 		EVENT_TEST_NEAR(reclaimed_by_dirty_ones),
 		EVENT_TEST_NEAR(reclaimed_unknown),
