@@ -176,8 +176,8 @@ static void fill_config(struct session *s)
 		c->message_to = s->config.message_to;
 		c->proc_lib = s->config.proc_lib;
 		c->event_stacks = s->config.event_stacks;
-		c->keep_returns = s->config.freq || s->config.event_stacks ||
-				  (c->event_kinds & STACK_KINDS);
+		c->keep_returns =
+			s->config.freq || s->config.event_stacks || (c->event_kinds & STACK_KINDS);
 		c->gc_longer_than_ns = s->config.gc_longer_than_ns;
 		c->longer_than_ns = s->config.longer_than_ns;
 		c->usdt_kinds = s->config.events->usdt_kinds;
