@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See log.h.  The level is the one mutable global of the program beside the signal pipe. */
+/* See log.h.  Its level and taker are the mutable globals of the program beside the signal pipe. */
 #include "base/log.h"
 
 #include <stdio.h>
@@ -9,10 +9,18 @@
 #include "base/strbuf.h"
 
 static int current_level = LOG_LEVEL_WARN;
+static log_taker *taker;
+static void *taker_arg;
 
 void log_set_level(int level)
 {
 	current_level = level;
+}
+
+void log_set_taker(log_taker *take, void *arg)
+{
+	taker = take;
+	taker_arg = arg;
 }
 
 int log_level(void)
@@ -42,8 +50,12 @@ void log_vprint(enum log_level level, const char *fmt, va_list ap)
 		return;
 	strbuf_vaddf(&text, fmt, ap);
 	add_harmless(&line, text.buf);
-	strbuf_addch(&line, '\n');
-	fwrite(line.buf, 1, line.len, stderr);
+	if (taker) {
+		taker(taker_arg, line.buf);
+	} else {
+		strbuf_addch(&line, '\n');
+		fwrite(line.buf, 1, line.len, stderr);
+	}
 	strbuf_free(&line);
 	strbuf_free(&text);
 }

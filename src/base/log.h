@@ -22,6 +22,11 @@ int log_level(void);
 void log_print(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void log_vprint(enum log_level level, const char *fmt, va_list ap);
 
+/* Where lines go instead, without newline, while standard error is a screen that is drawn on;
+ * NULL = standard error again. */
+typedef void log_taker(void *arg, const char *line);
+void log_set_taker(log_taker *take, void *arg);
+
 /* A line that the next one overwrites, for a terminal; "" wipes it.  Nothing if TERM=dumb. */
 void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -70,6 +70,8 @@ enum option_id {
 	OPTION_LIST,	     /* --list */
 	OPTION_SOURCE,	     /* --source WHICH */
 	OPTION_IO,	     /* --io */
+	OPTION_BATCH,	     /* -b, --batch */
+	OPTION_PANEL,	     /* --panel NAME */
 	OPTION_MAN,	     /* --man (help only) */
 	OPTION_MARKDOWN,     /* --markdown: the tables of the README */
 	OPTION_HELP,	     /* -h, --help */
@@ -88,7 +90,8 @@ struct options {
 	const char *process, *initial_call, *from, *to;
 	const char *mode, *weight; /* see options_mode() */
 	uint64_t events;	   /* bit set of enum event_kind; 0 = not given */
-	bool stack, list, io;
+	bool stack, list, io, batch;
+	const char *panel; /* of top */
 	enum source_choice source;
 	uint64_t watch_ns;	  /* 0 = once */
 	unsigned int depth, size; /* of terms: levels, bytes of text; 0 = the command's own */
@@ -169,6 +172,7 @@ int cmd_port(struct command_context *ctx, struct error *err);
 int cmd_proc(struct command_context *ctx, struct error *err);
 int cmd_port_io(struct command_context *ctx, struct error *err); /* port --io */
 int cmd_ps(struct command_context *ctx, struct error *err);
+int cmd_top(struct command_context *ctx, struct error *err);
 int cmd_sched(struct command_context *ctx, struct error *err);
 int cmd_version(struct command_context *ctx, struct error *err);
 int cmd_help(struct command_context *ctx, struct error *err);

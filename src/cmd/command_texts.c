@@ -185,3 +185,19 @@ const char describe_sched[] =
 	"scheduler, stack), and rows: group, name (by process), slices, time_ns, dirty_ns, "
 	"mean_ns, max_ns, reductions, waits, wait_ns, mean_wait_ns, max_wait_ns.";
 /* clang-format on */
+
+const char describe_top[] =
+	"What the node does now, again and again: utilization of its schedulers, "
+	"memory, limits and rates above; below one of the panels: processes, "
+	"functions, schedulers, memory (allocators), ets, ports, nodes. Keys: ? "
+	"shows them all, q quits. Everything is read from the node's memory and "
+	"from samples of its CPU (-F, 199 Hz); no probe is attached.\n\n"
+	"  ebeam top -p rabbit@host\n"
+	"  ebeam top --panel functions\n"
+	"  ebeam top -b -n 3 > frames.txt\n"
+	"  ebeam top -j -d 1m --watch 5s\n\n"
+	"Shares of CPU are of the samples of the last seconds, rates of the time "
+	"between two readings (--watch, 1 s). Without a terminal, or with -b, "
+	"plain frames are written, $LINES high and $COLUMNS wide (40 x 132), the "
+	"first after one interval; -j writes one object a line, with the first 20 "
+	"processes by -s and functions by self. -n says how many frames.";

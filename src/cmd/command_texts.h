@@ -4,6 +4,6 @@
 #define EBEAM_CMD_COMMAND_TEXTS_H
 
 extern const char describe_events[], describe_msg[], describe_gc[], describe_alloc[];
-extern const char describe_proc[], describe_sched[];
+extern const char describe_proc[], describe_sched[], describe_top[];
 
 #endif

@@ -170,6 +170,16 @@ const struct command commands[] = {
 		.run = cmd_ps,
 	},
 	{
+		.name = "top",
+		.summary = "live: processes, functions, schedulers, memory, ETS, ports",
+		.args = "",
+		.description = describe_top,
+		.options = OPT(PID) | OPT(FREQ) | OPT(DURATION) | OPT(LIMIT) | OPT(SORT) |
+			   OPT(COLUMNS) | OPT(JSON) | OPT(BATCH) | OPT(PANEL) | OPT(WATCH) |
+			   OPT(INPUT),
+		.run = cmd_top,
+	},
+	{
 		.name = "inspect",
 		.summary = "one process: state, stack, mailbox, links, timers, binaries",
 		.args = "PID|NAME",

@@ -342,9 +342,8 @@ static void note_limits(struct inspect *x)
 static int open_all(struct inspect *x, struct error *err)
 {
 	const struct options *opt = &x->ctx->opt;
-	int rc = target_open(&x->n, x->ctx, err);
+	int rc = target_need(x->n, x->n->anchors.proc_tab, "process table", err);
 
-	rc = rc ? rc : target_need(x->n, x->n->anchors.proc_tab, "process table", err);
 	rc = rc ? rc : stack_code_open(&x->code, x->n, err);
 	if (rc)
 		return rc;
@@ -381,13 +380,14 @@ static void close_all(struct inspect *x)
 	stack_code_close(&x->code);
 }
 
-int cmd_inspect(struct command_context *ctx, struct error *err)
+int inspect_process(struct command_context *ctx, struct beam_node *n, const char *what,
+		    struct error *err)
 {
-	struct inspect x = {.ctx = ctx};
+	struct inspect x = {.ctx = ctx, .n = n};
 	uint64_t epid;
 	int rc = open_all(&x, err);
 
-	rc = rc ? rc : process_parse(x.n, ctx->args[0], &epid, err);
+	rc = rc ? rc : process_parse(x.n, what, &epid, err);
 	rc = rc ? rc : read_all(&x, epid, err);
 	if (rc == 0) {
 		note_limits(&x);
@@ -398,5 +398,14 @@ int cmd_inspect(struct command_context *ctx, struct error *err)
 			inspect_text(&x);
 	}
 	close_all(&x);
-	return target_close(x.n, rc, err);
+	return rc;
+}
+
+int cmd_inspect(struct command_context *ctx, struct error *err)
+{
+	struct beam_node *n = NULL;
+	int rc = target_open(&n, ctx, err);
+
+	rc = rc ? rc : inspect_process(ctx, n, ctx->args[0], err);
+	return target_close(n, rc, err);
 }

@@ -79,6 +79,10 @@ struct inspect {
 	VEC(char *) warnings; /* owned */
 };
 
+/* All of the command but opening the node: pid or name -> ctx->out, as ctx->opt says. */
+int inspect_process(struct command_context *ctx, struct beam_node *n, const char *what,
+		    struct error *err);
+
 void inspect_warn(struct inspect *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 void inspect_mailbox(struct inspect *x);

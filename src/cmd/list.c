@@ -349,7 +349,8 @@ static void close_rows(void *view)
 	free(view);
 }
 
-const struct row_source node_rows = {open_rows, read_again, rows_table, row_id, close_rows};
+const struct row_source node_rows = {open_rows, read_again,   rows_table,
+				     row_id,	list_columns, close_rows};
 
 /* ---- the command -------------------------------------------------------------------------- */
 

@@ -3,8 +3,11 @@
 #include "cmd/loop.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -21,6 +24,7 @@ struct watch {
 	int fd;
 	bool owned;	   /* closed with the loop */
 	bool timer;	   /* a timerfd: has to be read */
+	bool signal;	   /* a signalfd: likewise */
 	enum loop_end end; /* what its readiness means; 0 = call fn */
 	int (*fn)(void *ctx, struct error *err);
 	void *ctx;
@@ -29,6 +33,7 @@ struct watch {
 struct loop {
 	int epoll_fd;
 	struct watch *watches;
+	sigset_t blocked; /* by loop_add_signal() */
 };
 
 static int system_error(struct error *err, const char *what)
@@ -64,6 +69,7 @@ int loop_open(struct loop **out, struct error *err)
 	int rc;
 
 	*out = NULL;
+	sigemptyset(&l->blocked);
 	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll_fd < 0) {
 		rc = system_error(err, "epoll_create1");
@@ -94,6 +100,7 @@ void loop_close(struct loop *l)
 			close(w->fd);
 		free(w);
 	}
+	pthread_sigmask(SIG_UNBLOCK, &l->blocked, NULL);
 	if (l->epoll_fd >= 0)
 		close(l->epoll_fd);
 	free(l);
@@ -132,6 +139,30 @@ int loop_add_timer(struct loop *l, uint64_t period_ns, int (*fn)(void *ctx, stru
 	return add_timerfd(l, &w, period_ns, period_ns, err);
 }
 
+int loop_add_fd(struct loop *l, int fd, int (*fn)(void *ctx, struct error *err), void *ctx,
+		struct error *err)
+{
+	struct watch w = {.fd = fd, .fn = fn, .ctx = ctx};
+
+	return add(l, &w, err);
+}
+
+int loop_add_signal(struct loop *l, int signo, int (*fn)(void *ctx, struct error *err), void *ctx,
+		    struct error *err)
+{
+	struct watch w = {.fn = fn, .ctx = ctx, .owned = true, .signal = true};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	w.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (w.fd < 0)
+		return system_error(err, "signalfd");
+	sigaddset(&l->blocked, signo);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return add(l, &w, err);
+}
+
 int loop_set_deadline(struct loop *l, uint64_t ns, struct error *err)
 {
 	struct watch w = {.end = LOOP_END_DEADLINE};
@@ -156,10 +187,13 @@ int loop_watch_pid(struct loop *l, int os_pid, struct error *err)
 /* 0, or what the readiness of w means for the loop; negative errno if its callback failed. */
 static int handle(struct watch *w, struct error *err)
 {
+	struct signalfd_siginfo info;
 	uint64_t expirations;
 	int rc;
 
 	if (w->timer && read(w->fd, &expirations, sizeof(expirations)) < 0 && errno == EAGAIN)
+		return 0;
+	if (w->signal && read(w->fd, &info, sizeof(info)) < 0 && errno == EAGAIN)
 		return 0;
 	if (w->end)
 		return (int)w->end;
@@ -167,26 +201,38 @@ static int handle(struct watch *w, struct error *err)
 	return rc > 0 ? LOOP_END_STOPPED : rc;
 }
 
-int loop_run(struct loop *l, struct error *err)
+/* One look at what is due; 0 if nothing ended the loop. */
+static int look(struct loop *l, int timeout_ms, struct error *err)
 {
 	struct epoll_event events[LOOP_EVENTS];
+	int end = 0, nr = epoll_wait(l->epoll_fd, events, LOOP_EVENTS, timeout_ms);
 
-	for (;;) {
-		int end = 0, nr = epoll_wait(l->epoll_fd, events, LOOP_EVENTS, -1);
+	if (nr < 0 && errno == EINTR)
+		return 0;
+	if (nr < 0)
+		return system_error(err, "epoll_wait");
+	for (int i = 0; i < nr; i++) {
+		int rc = handle(events[i].data.ptr, err);
 
-		if (nr < 0 && errno == EINTR)
-			continue;
-		if (nr < 0)
-			return system_error(err, "epoll_wait");
-		for (int i = 0; i < nr; i++) {
-			int rc = handle(events[i].data.ptr, err);
-
-			if (rc < 0)
-				return rc;
-			if (rc)
-				end = end ? MIN(end, rc) : rc;
-		}
-		if (end)
-			return end;
+		if (rc < 0)
+			return rc;
+		if (rc)
+			end = end ? MIN(end, rc) : rc;
 	}
+	return end;
+}
+
+int loop_run(struct loop *l, struct error *err)
+{
+	int end;
+
+	do
+		end = look(l, -1, err);
+	while (end == 0);
+	return end;
+}
+
+int loop_poll(struct loop *l, struct error *err)
+{
+	return look(l, 0, err);
 }

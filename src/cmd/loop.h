@@ -31,6 +31,14 @@ void loop_close(struct loop *l); /* NULL ok */
 /* Calls fn every period_ns (> 0).  Periods that were missed are not made up for. */
 int loop_add_timer(struct loop *l, uint64_t period_ns, int (*fn)(void *ctx, struct error *err),
 		   void *ctx, struct error *err);
+/* Calls fn whenever there is something to read from fd, which stays the caller's, or it has hung
+ * up. */
+int loop_add_fd(struct loop *l, int fd, int (*fn)(void *ctx, struct error *err), void *ctx,
+		struct error *err);
+/* Calls fn when the signal comes, which is blocked until the loop is closed: one that signals.h
+ * does not catch. */
+int loop_add_signal(struct loop *l, int signo, int (*fn)(void *ctx, struct error *err), void *ctx,
+		    struct error *err);
 /* Ends the loop in `ns` from now (0 = at once); may be set once. */
 int loop_set_deadline(struct loop *l, uint64_t ns, struct error *err);
 /* Ends the loop when the process exits.  ERROR_KIND_NO_NODE if it is gone already. */
@@ -42,5 +50,10 @@ int loop_watch_pid(struct loop *l, int os_pid, struct error *err);
  * May be called again; a signal seen earlier ends it again at once.
  */
 int loop_run(struct loop *l, struct error *err);
+
+/* In the middle of long work of a callback: whatever is due now, without waiting.  0, or as
+ * loop_run(); a signal or the end of the process is still there for loop_run().  The callback that
+ * works may be called again: it has to know. */
+int loop_poll(struct loop *l, struct error *err);
 
 #endif

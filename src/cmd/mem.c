@@ -463,7 +463,8 @@ static void close_rows(void *view)
 	free(view);
 }
 
-const struct row_source allocator_rows = {open_rows, read_rows, rows_table, row_id, close_rows};
+const struct row_source allocator_rows = {open_rows, read_rows,	  rows_table,
+					  row_id,    mem_columns, close_rows};
 
 int cmd_mem(struct command_context *ctx, struct error *err)
 {

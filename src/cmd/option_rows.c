@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "cmd/options.h"
 #include "cmd/render.h"
+#include "cmd/top.h"
 #include "event/catalogue.h"
 #include "model/event_weights.h"
 
@@ -71,6 +72,11 @@ static const char *word_source(unsigned int i)
 		[SOURCE_AUTO] = "auto", [SOURCE_UPROBE] = "uprobe", [SOURCE_USDT] = "usdt"};
 
 	return i < ARRAY_SIZE(words) ? words[i] : NULL;
+}
+
+static const char *word_panel(unsigned int i)
+{
+	return i < NR_TOP_PANELS ? top_panels[i].name : NULL;
 }
 
 static void values_events(struct strbuf *out, const struct command *command)
@@ -292,6 +298,10 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_IO] = {0, "io", NULL,
 		"watch what comes and goes: bytes and calls by port and driver",
 		NULL, FLAG(io)},
+	[OPTION_BATCH] = {'b', "batch", NULL,
+		"plain frames one after the other, -n of them", NULL, FLAG(batch)},
+	[OPTION_PANEL] = {0, "panel", "NAME",
+		"what is shown first", "processes", NAME(panel, word_panel)},
 	[OPTION_MAN] = {0, "man", NULL,
 		"the manual page, as troff source", NULL, FLAG(man)},
 	[OPTION_MARKDOWN] = {0, "markdown", NULL,

@@ -385,7 +385,8 @@ static void close_rows(void *view)
 	free(view);
 }
 
-const struct row_source port_rows = {open_rows, read_rows, rows_table, row_id, close_rows};
+const struct row_source port_rows = {open_rows, read_rows,    rows_table,
+				     row_id,	port_columns, close_rows};
 
 /* ---- the command ---------------------------------------------------------------------------- */
 

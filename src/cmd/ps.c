@@ -364,8 +364,8 @@ static int tick(void *ctx, struct error *err)
 	if (ps->forgot_ns && clock_monotonic_ns() - ps->forgot_ns > FORGET_NS) {
 		process_source_forget(&ps->source);
 		ps->forgot_ns = clock_monotonic_ns();
-		for (size_t i = 0; i < ps->before.v.len; i++) /* their names are gone */
-			ps->before.v.data[i].status = 0;
+		for (size_t i = 0; i < ps->before.v.len; i++)
+			process_row_forget_names(&ps->before.v.data[i]);
 	}
 	ps->source.undecoded = 0;
 	rc = read_rows(ps, err);

@@ -18,6 +18,7 @@ struct row_source {
 	void (*table)(void *view, struct table *out);
 	/* The same thing in another reading has the same id. */
 	uint64_t (*id)(const void *row);
+	const struct table_column *columns;
 	void (*close)(void *view); /* NULL ok */
 };
 

@@ -137,6 +137,17 @@ uint32_t process_row_name(const struct process_row *row)
 				 : row->initial_call;
 }
 
+void process_row_forget_names(struct process_row *row)
+{
+	row->registered = row->written = row->label = row->initial_call = 0;
+	row->function = row->file = row->line = 0;
+	row->status = 0; /* it may have changed since */
+	if (row->parent != PROCESS_PID_NONE && (row->parent & PROCESS_PID_TEXT))
+		row->parent = PROCESS_PID_NONE;
+	if (row->group_leader != PROCESS_PID_NONE && (row->group_leader & PROCESS_PID_TEXT))
+		row->group_leader = PROCESS_PID_NONE;
+}
+
 static void set_text(struct process_value *v, const char *text, size_t len)
 {
 	if (!len)

@@ -153,6 +153,9 @@ struct process_value {
 void process_row_get(const struct process_strings *s, const struct process_row *row,
 		     enum process_field field, struct process_value *v);
 uint32_t process_row_name(const struct process_row *row);
+/* The pool that its names stand in is about to go: it has none until it is read again, which will
+ * look all of them up. */
+void process_row_forget_names(struct process_row *row);
 
 /* A field that is a number; NaN = not known, or no number.  A million rows are compared by it, so
  * it stands here. */

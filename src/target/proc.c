@@ -163,17 +163,18 @@ int proc_stat_parse(struct proc_stat *out, const char *text)
 {
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	unsigned long long utime, stime, start, start_code = 0;
+	long long rss = 0;
 	size_t len;
 	char state;
 
 	memset(out, 0, sizeof(*out));
 	if (!open || !close || close < open)
 		return -EINVAL;
-	/* Fields 3 state, 14 utime, 15 stime, 22 starttime, 26 startcode; proc(5). */
+	/* Fields 3 state, 14 utime, 15 stime, 22 starttime, 24 rss, 26 startcode; proc(5). */
 	if (sscanf(close + 1,
 		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d "
-		   "%llu %*u %*d %*u %llu",
-		   &state, &utime, &stime, &start, &start_code) < 4)
+		   "%llu %*u %lld %*u %llu",
+		   &state, &utime, &stime, &start, &rss, &start_code) < 4)
 		return -EINVAL;
 	len = MIN((size_t)(close - open - 1), sizeof(out->comm) - 1);
 	memcpy(out->comm, open + 1, len);
@@ -181,6 +182,7 @@ int proc_stat_parse(struct proc_stat *out, const char *text)
 	out->utime_ticks = utime;
 	out->stime_ticks = stime;
 	out->start_ticks = start;
+	out->rss_pages = rss > 0 ? (uint64_t)rss : 0;
 	out->start_code = start_code;
 	return 0;
 }

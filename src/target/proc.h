@@ -48,6 +48,7 @@ struct proc_stat {
 	char state;
 	uint64_t start_ticks; /* since boot, in clock ticks */
 	uint64_t utime_ticks, stime_ticks;
+	uint64_t rss_pages;  /* in memory */
 	uint64_t start_code; /* in the executable's code; 0 or 1 if the kernel does not tell */
 };
 int proc_stat_parse(struct proc_stat *out, const char *text);

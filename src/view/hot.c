@@ -90,10 +90,26 @@ static void function_name(struct strbuf *out, const void *row, const void *ctx)
 	strbuf_addstr(out, ((const struct snap_function *)row)->name);
 }
 
-static const struct table_column function_columns[] = {
-	{"self", "SELF", TABLE_RIGHT, false, function_self, NULL},
-	{"samples", "SAMPLES", TABLE_RIGHT, false, function_samples, NULL},
-	{"total", "TOTAL", TABLE_RIGHT, false, function_total, NULL},
+static int by_self(const void *a, const void *b)
+{
+	uint64_t x = ((const struct snap_function *)a)->self;
+	uint64_t y = ((const struct snap_function *)b)->self;
+
+	return x > y ? -1 : x < y;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	uint64_t x = ((const struct snap_function *)a)->total;
+	uint64_t y = ((const struct snap_function *)b)->total;
+
+	return x > y ? -1 : x < y;
+}
+
+const struct table_column function_columns[] = {
+	{"self", "SELF", TABLE_RIGHT, false, function_self, by_self},
+	{"samples", "SAMPLES", TABLE_RIGHT, false, function_samples, by_self},
+	{"total", "TOTAL", TABLE_RIGHT, false, function_total, by_total},
 	{"kind", "KIND", TABLE_LEFT, false, function_kind, NULL},
 	{"function", "FUNCTION", TABLE_LEFT, false, function_name, NULL},
 	{0},
@@ -149,7 +165,7 @@ static void process_initial_call(struct strbuf *out, const void *row, const void
 		strbuf_addstr(out, p->initial_call);
 }
 
-static const struct table_column process_columns[] = {
+const struct table_column sampled_process_columns[] = {
 	{"share", "SHARE", TABLE_RIGHT, false, process_share, NULL},
 	{"samples", "SAMPLES", TABLE_RIGHT, false, process_samples, NULL},
 	{"pid", "PID", TABLE_LEFT, false, process_pid, NULL},
@@ -303,7 +319,7 @@ static int write_section(FILE *f, const char *title, const struct table *t,
 int hot_write(FILE *f, const struct snapshot *s, const struct hot_options *o, struct error *err)
 {
 	struct table_column of_functions[ARRAY_SIZE(function_columns)];
-	struct table_column of_processes[ARRAY_SIZE(process_columns)];
+	struct table_column of_processes[ARRAY_SIZE(sampled_process_columns)];
 	struct table functions = {
 		.columns = of_functions,
 		.rows = s->functions,
@@ -321,7 +337,7 @@ int hot_write(FILE *f, const struct snapshot *s, const struct hot_options *o, st
 	int rc;
 
 	memcpy(of_functions, function_columns, sizeof(of_functions));
-	memcpy(of_processes, process_columns, sizeof(of_processes));
+	memcpy(of_processes, sampled_process_columns, sizeof(of_processes));
 	set_unit(of_functions, unit_of(s), function_time, function_bytes);
 	set_unit(of_processes, unit_of(s), process_time, process_bytes);
 	write_head(f, "", s);

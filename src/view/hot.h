@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "model/diff.h"
 #include "model/snapshot.h"
+#include "view/table.h"
 
 #define HOT_DEFAULT_LIMIT 20
 
@@ -19,6 +20,11 @@ struct hot_options {
 	unsigned int limit; /* rows of each table; 0 = HOT_DEFAULT_LIMIT */
 	bool color;
 };
+
+/* Rows are struct snap_function, ctx is a uint64_t: all samples, of which shares are. */
+extern const struct table_column function_columns[];
+/* Likewise of struct snap_process. */
+extern const struct table_column sampled_process_columns[];
 
 /* Write errors stay in the FILE. */
 int hot_write(FILE *f, const struct snapshot *s, const struct hot_options *o, struct error *err);

@@ -37,6 +37,10 @@ uint64_t process_columns_fields(const char *columns);
 #define PROCESS_JSON_RATES                                                                         \
 	(1ull << PROCESS_FIELD_MEMORY_RATE | 1ull << PROCESS_FIELD_MESSAGES_RATE |                 \
 	 1ull << PROCESS_FIELD_REDUCTIONS_RATE)
+/* Of a live view: the name too, and rates from its first reading on. */
+#define PROCESS_JSON_TOP                                                                           \
+	(PROCESS_JSON_ALL | PROCESS_JSON_RATES | 1ull << PROCESS_FIELD_NAME |                      \
+	 1ull << PROCESS_FIELD_CPU)
 
 /* Adds the row as one JSON object; "torn": true stands in it only if it is. */
 void process_row_json(struct strbuf *out, const struct process_strings *s,

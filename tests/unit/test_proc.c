@@ -277,6 +277,7 @@ static void stat_with_odd_names(void **state)
 	assert_int_equal(st.utime_ticks, 91);
 	assert_int_equal(st.stime_ticks, 92);
 	assert_int_equal(st.start_ticks, 123456);
+	assert_int_equal(st.rss_pages, 8);
 	assert_int_equal(st.start_code, 94080000000000);
 	snprintf(text, sizeof(text), "4711 (a) R (b c)%s\n", tail);
 	assert_int_equal(proc_stat_parse(&st, text), 0);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* `ebeam top`: what a node does, again and again; see top.h for its parts. */
+#include "cmd/top.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "cmd/target.h"
+#include "cmd/top_samples.h"
+
+#define STEP_DEFAULT_NS 1000000000u
+#define STEP_MIN_NS	50000000u
+/* Of the sampling, if -F does not say: shares of one second should be worth looking at. */
+#define FREQ_DEFAULT 199
+
+static int check_options(struct top *t, struct error *err)
+{
+	const struct options *o = &t->ctx->opt;
+	const struct top_panel *p;
+	struct panel_source source;
+	struct table_options options = {.columns = o->columns, .sort = o->sort};
+
+	t->step_ns = o->watch_ns ? o->watch_ns : STEP_DEFAULT_NS;
+	if (t->step_ns < STEP_MIN_NS)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--watch: %llu ms is the least that top can do",
+				 STEP_MIN_NS / 1000000ull);
+	t->shown = o->panel ? top_panel_find(o->panel) : 0;
+	p = &top_panels[t->shown];
+	if (o->input && !p->replay)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--panel: a capture holds samples, which say nothing of %s",
+				 p->name);
+	if (o->input && o->pid)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-i plays a capture: it does not go with -p");
+	top_panel_source(t, &source);
+	return table_check(&source.table, &options, err);
+}
+
+int top_step(struct top *t, struct error *err)
+{
+	int rc;
+
+	if (!t->node) {
+		t->reading++;
+		return top_samples_play(t->samples, &t->frame, t->step_ns, err);
+	}
+	rc = top_node_read(t, err);
+	if (rc == 0 && t->samples)
+		rc = top_samples_step(t->samples, &t->frame, err);
+	if (rc == 0)
+		rc = top_panel_read(t, err);
+	if (rc == -ESRCH)
+		t->frame.state = TOP_EXITED;
+	return rc;
+}
+
+/* Without samples `top` goes on: what memory tells is worth having. */
+void top_start_samples(struct top *t)
+{
+	unsigned int freq = t->ctx->opt.given & OPT(FREQ) ? t->ctx->opt.freq : FREQ_DEFAULT;
+	struct error err = {0};
+
+	if (top_samples_open(&t->samples, t->node, freq, &err) != 0)
+		snprintf(t->samples_error, sizeof(t->samples_error), "no samples: %s", err.msg);
+}
+
+/* All that hangs on the node, which is open. */
+static int open_node(struct top *t, struct error *err)
+{
+	int rc = top_node_open(t, err);
+
+	return rc ? rc : top_processes_open(&t->processes, t->node, err);
+}
+
+static void close_node(struct top *t)
+{
+	top_samples_close(t->samples);
+	t->samples = NULL;
+	t->samples_error[0] = '\0';
+	top_panels_close(t);
+	top_processes_close(&t->processes);
+	top_node_close(t);
+	beam_node_close(t->node); /* it may have ended: that was said */
+	t->node = NULL;
+}
+
+int top_successor(const struct top *t)
+{
+	const char *name = t->frame.node.name;
+	struct error ignored = {0};
+	int pid;
+
+	if (!*name || strcmp(name, "nonode@nohost") == 0 || beam_find(&pid, name, &ignored) != 0)
+		return 0;
+	return pid == t->frame.node.os_pid ? 0 : pid;
+}
+
+int top_change_node(struct top *t, int os_pid, struct error *err)
+{
+	struct beam_node *node;
+	int rc = beam_node_open(&node, os_pid, false, err);
+
+	if (rc)
+		return rc;
+	close_node(t);
+	t->node = node;
+	t->read_ns = 0;
+	return open_node(t, err);
+}
+
+static int open_capture(struct top *t, struct error *err)
+{
+	top_frame_init(&t->frame);
+	return top_samples_open_capture(&t->samples, t->ctx->opt.input, err);
+}
+
+int cmd_top(struct command_context *ctx, struct error *err)
+{
+	bool tty = isatty(fileno(ctx->out)) && isatty(STDIN_FILENO);
+	struct top t = {.ctx = ctx};
+	int rc = check_options(&t, err);
+
+	if (rc == 0 && !ctx->opt.input)
+		rc = target_open(&t.node, ctx, err);
+	if (rc)
+		return rc;
+	rc = ctx->opt.input ? open_capture(&t, err) : open_node(&t, err);
+	if (rc == 0)
+		rc = ctx->opt.batch || ctx->opt.json || !tty ? top_batch(&t, err)
+							     : top_live(&t, err);
+	close_node(&t);
+	return rc;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the parts of `ebeam top` share.  One step reads the node, or a capture as far as it was
+ * then, into a frame (model/top_frame.h) and the rows of the panel that is shown; then both are
+ * drawn (top_live.c: on a terminal, top_batch.c: as text and JSON).
+ *
+ *   top.c             options, which way
+ *   top_node.c        totals of the node -> frame
+ *   top_samples.c     samples -> window; shares of schedulers, CPU of processes and functions
+ *   top_processes.c   the process table
+ *   top_panels.c      the registry of panels and those that are short
+ */
+#ifndef EBEAM_CMD_TOP_H
+#define EBEAM_CMD_TOP_H
+
+#include "beam/vm_totals.h"
+#include "cmd/command.h"
+#include "cmd/rows.h"
+#include "cmd/top_processes.h"
+#include "model/top_frame.h"
+#include "view/panel.h"
+#include "view/process_columns.h"
+
+struct top;
+struct top_samples;
+
+/* A panel that the user can choose.  Its rows come from a row_source, or from `top` itself. */
+struct top_panel {
+	const char *name; /* --panel, JSON */
+	const char *title;
+	uint32_t key;
+	const char *columns;	       /* shown at first; NULL = as the registry has them */
+	const char *sort;	       /* NULL = as rows stand */
+	const struct row_source *rows; /* NULL: the functions below */
+	int (*read)(struct top *t, struct error *err);
+	void (*source)(struct top *t, struct panel_source *out); /* all but `reading` */
+	uint64_t (*process)(const void *row); /* that the row is about; NULL = none */
+	bool replay;			      /* a capture has it too */
+};
+#define NR_TOP_PANELS 7
+extern const struct top_panel top_panels[NR_TOP_PANELS];
+
+struct top {
+	struct command_context *ctx;
+	struct beam_node *node; /* NULL: a capture */
+	uint64_t step_ns;
+
+	struct top_frame frame;
+	struct vm_totals_reader *reader;
+	struct vm_totals totals;
+	struct top_totals before, now;
+	uint64_t read_ns, own_cpu_ns; /* when `now` was read, 0 = never; CPU used until then */
+
+	struct top_processes processes;
+	struct top_samples *samples; /* NULL = none */
+	char samples_error[1100];    /* why there are none; "" */
+
+	unsigned int shown; /* index in top_panels[] */
+	uint64_t reading;
+	void *views[NR_TOP_PANELS]; /* of row_sources that were opened */
+	struct process_columns_ctx process_columns;
+	char panel_error[1100]; /* why the panel shown has no rows; "" */
+};
+
+/* The node is open; the frame is initialized. */
+int top_node_open(struct top *t, struct error *err);
+void top_node_close(struct top *t);
+/* What is known without samples.  -ESRCH: the node has exited. */
+int top_node_read(struct top *t, struct error *err);
+
+/* Rows of the panel shown.  What cannot be read is told in panel_error, and is no failure; that the
+ * node has exited (-ESRCH) is, and so is what yield() of top_processes.h returns. */
+int top_panel_read(struct top *t, struct error *err);
+void top_panel_source(struct top *t, struct panel_source *out);
+void top_panels_close(struct top *t);
+/* By a name that is one of theirs. */
+unsigned int top_panel_find(const char *name);
+
+/* One step: all of the above.  -ESRCH: the node has exited, and the frame says so. */
+int top_step(struct top *t, struct error *err);
+
+/* The frame as one line of JSON. */
+int top_json(struct top *t, struct error *err);
+void top_start_samples(struct top *t);
+/* After the node has exited: the pid of one that runs under its name now; 0 = none. */
+int top_successor(const struct top *t);
+/* Looks at that node from now on, without samples yet.  If it cannot be opened all stays. */
+int top_change_node(struct top *t, int os_pid, struct error *err);
+int top_batch(struct top *t, struct error *err);
+int top_live(struct top *t, struct error *err);
+
+#endif

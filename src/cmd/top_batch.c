@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* `ebeam top -b` and -j: frames one after the other, as text or JSON; see top.h. */
+#include "cmd/top.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "cmd/loop.h"
+#include "cmd/outfile.h"
+#include "cmd/top_samples.h"
+#include "view/top_screen.h"
+
+/* Of a frame, unless $LINES and $COLUMNS say otherwise. */
+#define BATCH_ROWS    40
+#define BATCH_COLUMNS 132
+
+#define DRAIN_NS 100000000u
+
+struct batch {
+	struct top *top;
+	struct screen *screen;
+	struct panel *panel;
+	const char *tabs[NR_TOP_PANELS + 1];
+	unsigned int frames;
+};
+
+static int drain(void *ctx, struct error *err)
+{
+	return top_samples_drain(((struct batch *)ctx)->top->samples, err);
+}
+
+static unsigned int from_environment(const char *name, unsigned int otherwise, unsigned int max)
+{
+	const char *text = getenv(name);
+	unsigned long n = text ? strtoul(text, NULL, 10) : 0;
+
+	return n > 0 && n <= max ? (unsigned int)n : otherwise;
+}
+
+static void write_text(struct batch *b)
+{
+	struct panel_source source;
+	struct top_view view = {
+		.frame = &b->top->frame,
+		.tabs = b->tabs,
+		.shown = b->top->shown,
+		.panel = b->panel,
+		.source = &source,
+		.step_s = (double)b->top->step_ns / 1e9,
+	};
+
+	top_panel_source(b->top, &source);
+	top_screen_draw(b->screen, &view);
+	if (b->frames)
+		fputc('\n', b->top->ctx->out);
+	screen_write_text(b->screen, b->top->ctx->out);
+}
+
+static int step(void *ctx, struct error *err)
+{
+	struct batch *b = ctx;
+	int rc = top_step(b->top, err);
+
+	if (rc == -ESRCH)
+		return 1; /* it has exited: the loop is about to say so, too */
+	if (rc)
+		return rc;
+	if (b->top->ctx->opt.json)
+		rc = top_json(b->top, err);
+	else
+		write_text(b);
+	if (rc)
+		return rc;
+	b->frames++;
+	if (outfile_flush(b->top->ctx->out) != 0)
+		return 1; /* the caller reports it */
+	return b->top->ctx->opt.limit && b->frames >= b->top->ctx->opt.limit;
+}
+
+/* A capture, as fast as it can be read. */
+static int play(struct batch *b, struct error *err)
+{
+	int rc = 0;
+
+	while (rc == 0 && !top_samples_ended(b->top->samples))
+		rc = step(b, err);
+	return rc < 0 ? rc : 0;
+}
+
+static int run(struct batch *b, struct error *err)
+{
+	struct top *t = b->top;
+	struct loop *loop;
+	int rc = loop_open(&loop, err);
+
+	if (rc)
+		return rc;
+	rc = t->node ? loop_watch_pid(loop, t->node->os_pid, err) : 0;
+	if (rc == 0 && t->ctx->opt.duration_ns)
+		rc = loop_set_deadline(loop, t->ctx->opt.duration_ns, err);
+	if (!t->node) {
+		rc = rc ? rc : play(b, err);
+		loop_close(loop);
+		return rc;
+	}
+	/* What rates of the first frame are against. */
+	rc = rc ? rc : top_step(t, err);
+	if (rc == 0 && t->samples)
+		rc = loop_add_timer(loop, DRAIN_NS, drain, b, err);
+	rc = rc ? rc : loop_add_timer(loop, t->step_ns, step, b, err);
+	rc = rc ? rc : loop_run(loop, err);
+	loop_close(loop);
+	if (rc == -ESRCH || rc == LOOP_END_EXITED || t->frame.state == TOP_EXITED) {
+		log_warn("ebeam: the node (pid %d) has exited", t->node->os_pid);
+		*err = (struct error){0};
+		return 0;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int top_batch(struct top *t, struct error *err)
+{
+	const struct top_panel *p = &top_panels[t->shown];
+	const struct options *o = &t->ctx->opt;
+	struct batch b = {.top = t};
+	int rc;
+
+	if (t->node)
+		top_start_samples(t);
+	if (t->samples_error[0])
+		log_warn("ebeam: %s", t->samples_error);
+	screen_open(&b.screen, from_environment("LINES", BATCH_ROWS, SCREEN_MAX_ROWS),
+		    from_environment("COLUMNS", BATCH_COLUMNS, SCREEN_MAX_COLUMNS));
+	panel_open(&b.panel, o->columns ? o->columns : p->columns, o->sort ? o->sort : p->sort);
+	for (unsigned int i = 0; i < NR_TOP_PANELS; i++)
+		b.tabs[i] = top_panels[i].title;
+	rc = run(&b, err);
+	panel_close(b.panel);
+	screen_close(b.screen);
+	return rc;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* `ebeam top -j`: a frame as one line; see top.h.  Rates are by second, shares are of 1, sizes in
+ * bytes; what is not known is null. */
+#include "cmd/top.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/compiler.h"
+#include "cmd/target.h"
+#include "cmd/top_samples.h"
+#include "view/process_columns.h"
+
+/* Rows of each table. */
+#define ROWS_DEFAULT 20u
+
+static void json_number(struct jsonw *w, const char *key, uint64_t value)
+{
+	if (value == TOP_UNKNOWN)
+		jsonw_null(w, key);
+	else
+		jsonw_uint(w, key, value);
+}
+
+static void json_double(struct jsonw *w, const char *key, double value)
+{
+	if (isfinite(value))
+		jsonw_double(w, key, value);
+	else
+		jsonw_null(w, key);
+}
+
+static void write_totals(struct jsonw *w, const struct top_frame *f)
+{
+	jsonw_begin_object(w, "limits");
+	for (int i = 0; i < NR_TOP_LIMITS; i++) {
+		jsonw_begin_object(w, top_limit_name((enum top_limit_kind)i));
+		json_number(w, "count", f->limits[i].count);
+		json_number(w, "limit", f->limits[i].limit);
+		jsonw_end_object(w);
+	}
+	jsonw_end_object(w);
+	jsonw_begin_object(w, "memory");
+	for (int i = 0; i < NR_TOP_MEMORIES; i++)
+		json_number(w, top_memory_name((enum top_memory_kind)i), f->memory[i]);
+	jsonw_end_object(w);
+	jsonw_begin_object(w, "rates");
+	for (int i = 0; i < NR_TOP_RATES; i++)
+		json_double(w, top_rate_name((enum top_rate_kind)i), f->rates[i]);
+	jsonw_end_object(w);
+	jsonw_begin_object(w, "run_queues");
+	json_number(w, "total", f->run_queue);
+	json_number(w, "normal", f->run_queues[TOP_QUEUE_NORMAL]);
+	json_number(w, "dirty_cpu", f->run_queues[TOP_QUEUE_DIRTY_CPU]);
+	json_number(w, "dirty_io", f->run_queues[TOP_QUEUE_DIRTY_IO]);
+	jsonw_end_object(w);
+}
+
+static void write_scheduler(struct jsonw *w, const struct top_scheduler *s)
+{
+	jsonw_begin_object(w, NULL);
+	jsonw_string(w, "type",
+		     s->type == THREAD_DIRTY_CPU  ? "dirty_cpu"
+		     : s->type == THREAD_DIRTY_IO ? "dirty_io"
+						  : "normal");
+	jsonw_uint(w, "number", s->number);
+	json_double(w, "work", top_scheduler_work(s));
+	for (int i = 0; i < NR_TOP_SHARES; i++)
+		json_double(w, top_share_name((enum top_share_kind)i),
+			    s->known ? s->share[i] : NAN);
+	json_number(w, "run_queue", s->run_queue);
+	json_double(w, "reductions_per_s", s->reductions);
+	json_double(w, "context_switches_per_s", s->context_switches);
+	json_double(w, "gcs_per_s", s->gcs);
+	jsonw_end_object(w);
+}
+
+static void write_system(struct jsonw *w, const struct top_frame *f)
+{
+	jsonw_begin_object(w, "os");
+	json_double(w, "cpu", f->os_cpu);
+	json_number(w, "rss", f->os_rss);
+	jsonw_end_object(w);
+	jsonw_begin_object(w, "ebeam");
+	json_double(w, "cpu", f->own_cpu);
+	json_number(w, "rss", f->own_rss);
+	json_double(w, "probes_cost", f->probes_cost);
+	jsonw_end_object(w);
+}
+
+/* Of a capture: what samples say. */
+static void write_sampled(struct jsonw *w, const struct snapshot *s)
+{
+	for (uint32_t i = 0; s && i < MIN(s->nr_processes, ROWS_DEFAULT); i++) {
+		const struct snap_process *p = &s->processes[i];
+
+		jsonw_begin_object(w, NULL);
+		jsonw_string(w, "pid", p->pid);
+		jsonw_string(w, "name", p->name);
+		jsonw_string(w, "registered_name", p->registered);
+		jsonw_string(w, "label", p->label);
+		jsonw_string(w, "initial_call", p->initial_call);
+		jsonw_uint(w, "samples", p->samples);
+		jsonw_end_object(w);
+	}
+}
+
+static void write_processes(struct jsonw *w, struct top *t, const char *sort)
+{
+	const struct process_rows *rows = &t->processes.table.rows;
+	struct table table = {.columns = process_columns,
+			      .rows = rows->v.data,
+			      .nr_rows = rows->v.len,
+			      .row_size = sizeof(struct process_row)};
+	struct table_options o = {.sort = sort, .limit = ROWS_DEFAULT};
+	struct strbuf text = STRBUF_INIT;
+	struct error ignored = {0};
+	size_t *order = NULL, nr = 0;
+
+	jsonw_begin_array(w, "processes");
+	if (!t->node)
+		write_sampled(w, top_samples_snapshot(t->samples));
+	else if (table_order(&table, &o, &order, &nr, &ignored) != 0)
+		nr = 0;
+	for (size_t i = 0; i < nr; i++) {
+		strbuf_reset(&text);
+		process_row_json(&text, &t->processes.source.strings, &rows->v.data[order[i]],
+				 PROCESS_JSON_TOP);
+		jsonw_raw(w, NULL, text.buf);
+	}
+	jsonw_end_array(w);
+	strbuf_free(&text);
+	free(order);
+}
+
+static void write_functions(struct jsonw *w, const struct snapshot *s)
+{
+	jsonw_begin_array(w, "functions");
+	for (uint32_t i = 0; s && i < MIN(s->nr_functions, ROWS_DEFAULT); i++) {
+		const struct snap_function *f = &s->functions[i];
+
+		jsonw_begin_object(w, NULL);
+		jsonw_string(w, "mfa", f->name);
+		jsonw_uint(w, "self", f->self);
+		jsonw_uint(w, "total", f->total);
+		jsonw_string(w, "kind", frame_kind_name(f->kind));
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
+int top_json(struct top *t, struct error *err)
+{
+	const struct top_frame *f = &t->frame;
+	const struct target_counter counters[] = {
+		{"frame", f->frames}, {"samples", f->samples}, {"lost", f->lost}};
+	const struct target_recorded recorded = {
+		.os_pid = f->node.os_pid,
+		.name = f->node.name,
+		.otp = f->node.otp,
+		.erts = f->node.erts,
+		.flavor = f->node.flavor,
+	};
+	const char *warnings[3];
+	size_t nr = 0;
+	struct jsonw w = JSONW(t->ctx->out);
+
+	if (t->node)
+		target_json_begin(&w, t->ctx, t->node);
+	else
+		target_json_begin_recorded(&w, t->ctx, &recorded);
+	jsonw_begin_object(&w, "data");
+	jsonw_string(&w, "state", top_state_name(f->state));
+	json_number(&w, "uptime_s", f->node.uptime_s);
+	json_double(&w, "interval_s", f->interval_s);
+	json_double(&w, "window_s", f->window_s);
+	write_totals(&w, f);
+	jsonw_begin_array(&w, "schedulers");
+	for (uint32_t i = 0; i < f->nr_schedulers; i++)
+		write_scheduler(&w, &f->schedulers[i]);
+	jsonw_end_array(&w);
+	write_system(&w, f);
+	write_processes(&w, t, t->ctx->opt.sort ? t->ctx->opt.sort : "cpu");
+	write_functions(&w, top_samples_snapshot(t->samples));
+	jsonw_end_object(&w);
+	if (t->processes.warning[0])
+		warnings[nr++] = t->processes.warning;
+	if (t->samples_error[0])
+		warnings[nr++] = t->samples_error;
+	if (t->panel_error[0])
+		warnings[nr++] = t->panel_error;
+	return target_json_end(&w, warnings, nr, counters, ARRAY_SIZE(counters), err);
+}

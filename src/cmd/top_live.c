@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam top` on a terminal: one loop over keys, steps, samples and the end of the node.  A reading
+ * that takes long (a million processes) looks after keys meanwhile; see yield().
+ */
+#include "cmd/top.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "cmd/loop.h"
+#include "cmd/outfile.h"
+#include "cmd/render.h"
+#include "cmd/signals.h"
+#include "cmd/top_overlay.h"
+#include "cmd/top_samples.h"
+#include "view/terminal.h"
+#include "view/top_keys.h"
+#include "view/top_screen.h"
+
+/* Of the loop: samples, and whether the next step is due. */
+#define TICK_NS 100000000u
+/* The second step, with the first rates, comes soon. */
+#define SECOND_STEP_NS	300000000u
+#define STEP_LONGEST_NS 60000000000u
+#define MESSAGE_NS	8000000000u
+
+struct live_top {
+	struct top *top;
+	struct terminal *terminal;
+	struct screen *screen;
+	struct loop *loop;
+	struct panel *panels[NR_TOP_PANELS]; /* NULL until it was shown */
+	const char *tabs[NR_TOP_PANELS + 1];
+	struct top_overlay *overlay;
+	char message[512]; /* at the bottom; "" = none */
+	uint64_t message_ns;
+	uint64_t step_began_ns, draws;
+	unsigned int steps;
+	uint64_t looked_ns;
+	int successor; /* of the node that has exited; 0 = none yet */
+	bool stepping, paused, quit, dirty;
+};
+
+static void say(struct live_top *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct live_top *l, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(l->message, sizeof(l->message), fmt, ap);
+	va_end(ap);
+	l->message_ns = clock_monotonic_ns();
+	l->dirty = true;
+}
+
+static int yield(void *arg, struct error *err);
+
+static void take_log(void *arg, const char *line)
+{
+	say(arg, "%s", line);
+}
+
+static struct panel *shown_panel(struct live_top *l)
+{
+	const struct top_panel *p = &top_panels[l->top->shown];
+	const struct options *o = &l->top->ctx->opt;
+	bool first = true;
+
+	for (unsigned int i = 0; i < NR_TOP_PANELS; i++)
+		first = first && !l->panels[i];
+	if (!l->panels[l->top->shown])
+		panel_open(&l->panels[l->top->shown], first && o->columns ? o->columns : p->columns,
+			   first && o->sort ? o->sort : p->sort);
+	return l->panels[l->top->shown];
+}
+
+/* ---- drawing ------------------------------------------------------------------------------ */
+
+static struct top_view view_of(struct live_top *l, struct panel_source *source)
+{
+	top_panel_source(l->top, source);
+	return (struct top_view){
+		.frame = &l->top->frame,
+		.tabs = l->tabs,
+		.shown = l->top->shown,
+		.panel = shown_panel(l),
+		.source = source,
+		.pager = top_overlay_pager(l->overlay),
+		.tree = top_overlay_tree(l->overlay),
+		.overlay_title = top_overlay_title(l->overlay),
+		.message = l->message,
+		.paused = l->paused,
+		.step_s = (double)l->top->step_ns / 1e9,
+	};
+}
+
+static void draw(struct live_top *l)
+{
+	struct panel_source source;
+	struct top_view view = view_of(l, &source);
+
+	top_screen_draw(l->screen, &view);
+	terminal_show(l->terminal, l->screen);
+	l->dirty = false;
+}
+
+/* ---- steps -------------------------------------------------------------------------------- */
+
+static int step(struct live_top *l, struct error *err)
+{
+	int rc;
+
+	l->stepping = true;
+	l->step_began_ns = clock_monotonic_ns();
+	rc = top_step(l->top, err);
+	l->stepping = false;
+	l->steps++;
+	if (rc == 0 && l->overlay)
+		top_overlay_refresh(l->overlay, l->top);
+	if (rc == -ESRCH) {
+		say(l, "the node (pid %d) has exited; q quits", l->top->frame.node.os_pid);
+		*err = (struct error){0};
+		rc = 0;
+	}
+	draw(l);
+	return rc < 0 ? rc : l->quit;
+}
+
+static bool is_due(const struct live_top *l)
+{
+	uint64_t wait = l->steps == 1 && SECOND_STEP_NS < l->top->step_ns ? SECOND_STEP_NS
+									  : l->top->step_ns;
+
+	if (!l->top->node && top_samples_ended(l->top->samples))
+		return false;
+	return !l->paused && !l->stepping && l->top->frame.state != TOP_EXITED &&
+	       clock_monotonic_ns() - l->step_began_ns >= wait;
+}
+
+/* Once a second, until somebody has its name again. */
+static void look_for_successor(struct live_top *l)
+{
+	uint64_t now = clock_monotonic_ns();
+	int pid;
+
+	if (l->top->frame.state != TOP_EXITED || now - l->looked_ns < 1000000000u)
+		return;
+	l->looked_ns = now;
+	pid = top_successor(l->top);
+	if (pid && pid != l->successor)
+		say(l, "%s runs again, as pid %d: Enter in the panel of nodes looks at it",
+		    l->top->frame.node.name, pid);
+	l->successor = pid;
+}
+
+static int tick(void *ctx, struct error *err)
+{
+	struct live_top *l = ctx;
+	int rc = l->top->samples ? top_samples_drain(l->top->samples, err) : 0;
+
+	if (rc)
+		return rc;
+	if (l->message[0] && clock_monotonic_ns() - l->message_ns > MESSAGE_NS) {
+		l->message[0] = '\0';
+		l->dirty = true;
+	}
+	look_for_successor(l);
+	if (is_due(l))
+		return step(l, err);
+	if (l->dirty)
+		draw(l);
+	return 0;
+}
+
+/* ---- keys --------------------------------------------------------------------------------- */
+
+static void show_panel(struct live_top *l, unsigned int panel)
+{
+	if (panel >= NR_TOP_PANELS || panel == l->top->shown)
+		return;
+	l->top->shown = panel;
+	l->top->reading++;
+	l->top->panel_error[0] = '\0';
+	if (!l->stepping)
+		l->step_began_ns = 0; /* its rows at once */
+}
+
+static void set_step(struct live_top *l, bool slower)
+{
+	uint64_t ns = slower ? 2 * l->top->step_ns : l->top->step_ns / 2;
+
+	if (ns < TICK_NS || ns > STEP_LONGEST_NS)
+		return;
+	l->top->step_ns = ns;
+	say(l, "a reading each %.1f s", (double)ns / 1e9);
+}
+
+static void save(struct live_top *l)
+{
+	struct error err = {0};
+	char *stem = render_stem(l->top->frame.node.name, l->top->frame.epoch_ns);
+	char *path = xasprintf("%s.txt", stem);
+	struct outfile *out;
+	int rc = outfile_open(&out, path, OUTFILE_WHOLE, NULL, &err);
+
+	if (rc == 0) {
+		screen_write_text(l->screen, outfile_file(out));
+		rc = outfile_commit(&out, &err);
+	}
+	if (rc)
+		say(l, "%s", err.msg);
+	else
+		say(l, "saved: %s", path);
+	free(path);
+	free(stem);
+}
+
+static void open_overlay(struct live_top *l, enum top_overlay_kind kind)
+{
+	struct panel_source source;
+	struct error err = {0};
+	const void *row;
+
+	top_panel_source(l->top, &source);
+	row = panel_selected(shown_panel(l), &source);
+	top_overlay_close(l->overlay);
+	if (top_overlay_open(&l->overlay, kind, l->top, row, &err) != 0)
+		say(l, "%s", err.msg);
+	else if (top_overlay_message(l->overlay)[0])
+		say(l, "%s", top_overlay_message(l->overlay));
+}
+
+static void close_overlay(struct live_top *l)
+{
+	top_overlay_close(l->overlay);
+	l->overlay = NULL;
+}
+
+/* To the node that is selected in the panel of nodes. */
+static void change_node(struct live_top *l)
+{
+	struct panel_source source;
+	struct error err = {0};
+	const void *row;
+	int os_pid;
+
+	top_panel_source(l->top, &source);
+	row = panel_selected(shown_panel(l), &source);
+	os_pid = row ? (int)source.id(row) : 0;
+	if (!os_pid || os_pid == l->top->frame.node.os_pid || l->stepping)
+		return;
+	if (top_change_node(l->top, os_pid, &err) != 0) {
+		say(l, "%s", err.msg);
+		l->quit = !l->top->reader; /* the one before is closed already */
+		return;
+	}
+	l->top->processes.yield = yield;
+	l->top->processes.arg = l;
+	top_start_samples(l->top);
+	l->steps = 0;
+	l->step_began_ns = 0;
+	l->successor = 0;
+	show_panel(l, 0);
+	say(l, "%s", l->top->samples_error);
+}
+
+/* Keys that mean the same everywhere. */
+static void act(struct live_top *l, enum top_action action, const struct terminal_key *key)
+{
+	switch (action) {
+	case TOP_ACTION_QUIT:
+		l->quit = true;
+		break;
+	case TOP_ACTION_HELP:
+		open_overlay(l, TOP_OVERLAY_HELP);
+		break;
+	case TOP_ACTION_PANEL:
+		show_panel(l, key->c - '1');
+		break;
+	case TOP_ACTION_NEXT_PANEL:
+		show_panel(l, (l->top->shown + 1) % NR_TOP_PANELS);
+		break;
+	case TOP_ACTION_PREVIOUS_PANEL:
+		show_panel(l, (l->top->shown + NR_TOP_PANELS - 1) % NR_TOP_PANELS);
+		break;
+	case TOP_ACTION_PAUSE:
+		l->paused = !l->paused;
+		break;
+	case TOP_ACTION_FASTER:
+	case TOP_ACTION_SLOWER:
+		set_step(l, action == TOP_ACTION_SLOWER);
+		break;
+	case TOP_ACTION_FLAME:
+		open_overlay(l, TOP_OVERLAY_FLAME);
+		break;
+	case TOP_ACTION_SAVE:
+		save(l);
+		break;
+	case TOP_ACTION_REDRAW:
+		terminal_redraw(l->terminal);
+		break;
+	case TOP_ACTION_SUSPEND:
+		terminal_suspend(l->terminal);
+		break;
+	default:
+		break;
+	}
+}
+
+static void take_key(struct live_top *l, const struct terminal_key *key);
+
+/* On the name of a panel, or on a key in the line of keys. */
+static bool click(struct live_top *l, const struct terminal_key *key)
+{
+	struct panel_source source;
+	struct top_view view = view_of(l, &source);
+	struct terminal_key typed;
+	int tab;
+
+	if (key->kind != TERMINAL_KEY_MOUSE || key->wheel)
+		return false;
+	tab = top_screen_tab_at(l->screen, &view, key->row, key->column);
+	if (tab >= 0) {
+		close_overlay(l);
+		show_panel(l, (unsigned int)tab);
+		return true;
+	}
+	if (!top_screen_key_at(l->screen, &view, key->row, key->column, &typed) ||
+	    typed.kind == TERMINAL_KEY_MOUSE)
+		return false;
+	take_key(l, &typed);
+	return true;
+}
+
+static void take_key(struct live_top *l, const struct terminal_key *key)
+{
+	struct panel_source source;
+	unsigned int rows, columns;
+	enum panel_result result;
+	bool handled;
+
+	l->dirty = true;
+	if (key->kind == TERMINAL_KEY_RESIZE) {
+		terminal_size(l->terminal, &rows, &columns);
+		screen_resize(l->screen, rows, columns);
+		return;
+	}
+	if (click(l, key))
+		return;
+	if (l->overlay) {
+		if (top_overlay_key(l->overlay, key, &handled) == TOP_OVERLAY_CLOSED)
+			close_overlay(l);
+		else if (!handled)
+			act(l, top_action(TOP_EVERYWHERE, key), key);
+		return;
+	}
+	top_panel_source(l->top, &source);
+	result = panel_key(shown_panel(l), key, &source);
+	if (result == PANEL_OPEN && top_panels[l->top->shown].rows == &node_rows)
+		change_node(l);
+	else if (result == PANEL_OPEN)
+		open_overlay(l, TOP_OVERLAY_ROW);
+	else if (result == PANEL_IGNORED)
+		act(l, top_action(TOP_EVERYWHERE, key), key);
+}
+
+static int keys(void *ctx, struct error *err)
+{
+	struct live_top *l = ctx;
+	struct terminal_key key;
+
+	(void)err;
+	while (terminal_key(l->terminal, &key)) {
+		if (key.kind == TERMINAL_KEY_GONE)
+			l->quit = true;
+		else
+			take_key(l, &key);
+	}
+	if (l->dirty && !l->quit)
+		draw(l);
+	return l->quit;
+}
+
+static int on_stop(void *ctx, struct error *err)
+{
+	struct live_top *l = ctx;
+
+	(void)err;
+	terminal_suspend(l->terminal);
+	draw(l);
+	return 0;
+}
+
+static int on_continue(void *ctx, struct error *err)
+{
+	struct live_top *l = ctx;
+
+	(void)err;
+	terminal_resume(l->terminal);
+	draw(l);
+	return 0;
+}
+
+/* In the middle of a reading. */
+static int yield(void *arg, struct error *err)
+{
+	struct live_top *l = arg;
+
+	return loop_poll(l->loop, err);
+}
+
+/* ---- the loop ----------------------------------------------------------------------------- */
+
+/* The first frame stands before sampling starts, which takes a moment. */
+static int run(struct live_top *l, struct error *err)
+{
+	struct top *t = l->top;
+	int rc = loop_open(&l->loop, err);
+
+	if (rc)
+		return rc;
+	rc = loop_add_fd(l->loop, terminal_fd(l->terminal), keys, l, err);
+	rc = rc ? rc : loop_add_signal(l->loop, SIGWINCH, keys, l, err);
+	rc = rc ? rc : loop_add_signal(l->loop, SIGTSTP, on_stop, l, err);
+	rc = rc ? rc : loop_add_signal(l->loop, SIGCONT, on_continue, l, err);
+	if (rc == 0 && t->ctx->opt.duration_ns)
+		rc = loop_set_deadline(l->loop, t->ctx->opt.duration_ns, err);
+	rc = rc ? rc : step(l, err);
+	if (rc == 0) {
+		if (t->node)
+			top_start_samples(t);
+		if (t->samples_error[0])
+			say(l, "%s", t->samples_error);
+		rc = loop_add_timer(l->loop, TICK_NS, tick, l, err);
+	}
+	rc = rc ? rc : loop_run(l->loop, err);
+	loop_close(l->loop);
+	return rc < 0 ? rc : 0;
+}
+
+int top_live(struct top *t, struct error *err)
+{
+	struct terminal_options options = {.fd = fileno(t->ctx->out),
+					   .color = render_color(&t->ctx->opt, t->ctx->out),
+					   .mouse = true};
+	struct live_top l = {.top = t};
+	unsigned int rows, columns;
+	int rc = terminal_open(&l.terminal, &options, err);
+
+	if (rc)
+		return rc;
+	terminal_size(l.terminal, &rows, &columns);
+	screen_open(&l.screen, rows, columns);
+	screen_set_utf8(l.screen, terminal_utf8(l.terminal));
+	screen_set_color(l.screen, terminal_color(l.terminal));
+	for (unsigned int i = 0; i < NR_TOP_PANELS; i++)
+		l.tabs[i] = top_panels[i].title;
+	signals_before_end(terminal_restore);
+	log_set_taker(take_log, &l);
+	t->processes.yield = yield;
+	t->processes.arg = &l;
+	rc = run(&l, err);
+	t->processes.yield = NULL;
+	log_set_taker(NULL, NULL);
+	signals_before_end(NULL);
+	terminal_close(l.terminal);
+	if (t->frame.state == TOP_EXITED)
+		log_warn("ebeam: the node (pid %d) has exited", t->frame.node.os_pid);
+	close_overlay(&l);
+	for (unsigned int i = 0; i < NR_TOP_PANELS; i++)
+		panel_close(l.panels[i]);
+	screen_close(l.screen);
+	return rc;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The panels of `top`, a row for each; see top.h. */
+#include "cmd/top.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "cmd/top_samples.h"
+#include "view/hot.h"
+#include "view/process_columns.h"
+#include "view/scheduler_columns.h"
+
+/* ---- processes ---------------------------------------------------------------------------- */
+
+static int read_processes(struct top *t, struct error *err)
+{
+	int rc = 0;
+
+	if (t->processes.is_open)
+		rc = top_processes_read(&t->processes, err);
+	top_samples_give_cpu(t->samples, &t->processes.table);
+	return rc;
+}
+
+static uint64_t process_id(const void *row)
+{
+	return ((const struct process_row *)row)->pid;
+}
+
+/* A capture knows of processes what its samples say. */
+static void sampled_processes(struct top *t, struct panel_source *out)
+{
+	const struct snapshot *s = top_samples_snapshot(t->samples);
+
+	out->table = (struct table){.columns = sampled_process_columns,
+				    .rows = s ? s->processes : NULL,
+				    .nr_rows = s ? s->nr_processes : 0,
+				    .row_size = sizeof(struct snap_process),
+				    .ctx = s ? &s->samples : NULL};
+	out->nothing = "no samples in these seconds";
+}
+
+static void processes(struct top *t, struct panel_source *out)
+{
+	if (t->ctx->opt.input) {
+		sampled_processes(t, out);
+		return;
+	}
+	t->process_columns = (struct process_columns_ctx){.strings = &t->processes.source.strings};
+	out->table = (struct table){.columns = process_columns,
+				    .rows = t->processes.table.rows.v.data,
+				    .nr_rows = t->processes.table.rows.v.len,
+				    .row_size = sizeof(struct process_row),
+				    .ctx = &t->process_columns};
+	out->id = process_id;
+	out->nothing = "no processes";
+}
+
+/* ---- functions ---------------------------------------------------------------------------- */
+
+static void functions(struct top *t, struct panel_source *out)
+{
+	const struct snapshot *s = top_samples_snapshot(t->samples);
+
+	out->table = (struct table){.columns = function_columns,
+				    .rows = s ? s->functions : NULL,
+				    .nr_rows = s ? s->nr_functions : 0,
+				    .row_size = sizeof(struct snap_function),
+				    .ctx = s ? &s->samples : NULL};
+	out->nothing = t->samples_error[0] ? t->samples_error
+					   : "no samples: the node used no CPU, or none yet";
+}
+
+/* ---- schedulers --------------------------------------------------------------------------- */
+
+static uint64_t scheduler_id(const void *row)
+{
+	const struct top_scheduler *s = row;
+
+	return (uint64_t)s->type << 16 | s->number;
+}
+
+static void schedulers(struct top *t, struct panel_source *out)
+{
+	out->table = (struct table){.columns = scheduler_columns,
+				    .rows = t->frame.schedulers,
+				    .nr_rows = t->frame.nr_schedulers,
+				    .row_size = sizeof(struct top_scheduler)};
+	out->id = scheduler_id;
+	out->nothing = "the schedulers of this build were not found";
+}
+
+/* ---- the registry ------------------------------------------------------------------------- */
+
+const struct top_panel top_panels[NR_TOP_PANELS] = {
+	{.name = "processes",
+	 .title = "Processes",
+	 .key = '1',
+	 .columns = PROCESS_COLUMNS_TOP,
+	 .sort = "cpu",
+	 .read = read_processes,
+	 .source = processes,
+	 .process = process_id,
+	 .replay = true},
+	{.name = "functions",
+	 .title = "Functions",
+	 .key = '2',
+	 .sort = "self",
+	 .source = functions,
+	 .replay = true},
+	{.name = "schedulers",
+	 .title = "Schedulers",
+	 .key = '3',
+	 .sort = "scheduler",
+	 .source = schedulers,
+	 .replay = true},
+	{.name = "memory",
+	 .title = "Memory",
+	 .key = '4',
+	 .sort = "carriers_size",
+	 .rows = &allocator_rows},
+	{.name = "ets", .title = "ETS", .key = '5', .sort = "memory", .rows = &ets_rows},
+	{.name = "ports", .title = "Ports", .key = '6', .sort = "output", .rows = &port_rows},
+	{.name = "nodes", .title = "Nodes", .key = '9', .sort = "os_pid", .rows = &node_rows},
+};
+
+unsigned int top_panel_find(const char *name)
+{
+	unsigned int i = 0;
+
+	while (i + 1 < NR_TOP_PANELS && strcmp(top_panels[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+static int read_rows(struct top *t, struct error *err)
+{
+	const struct top_panel *p = &top_panels[t->shown];
+	void **view = &t->views[t->shown];
+	int rc = 0;
+
+	if (t->ctx->opt.input)
+		return 0;
+	if (!p->rows)
+		return p->read ? p->read(t, err) : 0;
+	if (!*view)
+		rc = p->rows->open(view, t->node, err);
+	return rc ? rc : p->rows->read(*view, err);
+}
+
+int top_panel_read(struct top *t, struct error *err)
+{
+	int rc = read_rows(t, err);
+
+	t->reading++;
+	t->panel_error[0] = '\0';
+	if (rc >= 0 || rc == -ESRCH)
+		return rc;
+	snprintf(t->panel_error, sizeof(t->panel_error), "%s", err->msg);
+	*err = (struct error){0};
+	return 0;
+}
+
+void top_panel_source(struct top *t, struct panel_source *out)
+{
+	const struct top_panel *p = &top_panels[t->shown];
+
+	*out = (struct panel_source){.reading = t->reading};
+	if (!p->rows) {
+		p->source(t, out);
+	} else if (t->ctx->opt.input) {
+		out->table = (struct table){.columns = p->rows->columns};
+		out->nothing = "a capture holds samples: of processes, functions, schedulers";
+	} else {
+		if (t->views[t->shown])
+			p->rows->table(t->views[t->shown], &out->table);
+		else
+			out->table = (struct table){.columns = p->rows->columns};
+		out->id = p->rows->id;
+	}
+	if (t->panel_error[0])
+		out->nothing = t->panel_error;
+}
+
+void top_panels_close(struct top *t)
+{
+	for (unsigned int i = 0; i < NR_TOP_PANELS; i++) {
+		if (t->views[i])
+			top_panels[i].rows->close(t->views[i]);
+		t->views[i] = NULL;
+	}
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See top_processes.h. */
+#include "cmd/top_processes.h"
+
+#include "base/units.h"
+#include "view/process_columns.h"
+
+/* Code comes and goes, and with it names that nobody has any more. */
+#define RENEW_NS 60000000000u
+/* Between two looks at what else there is to do. */
+#define YIELD_NS 10000000u
+
+/* All that a column may show, but what must be walked for: the counts of links and monitors. */
+#define NEEDS                                                                                      \
+	(PROCESS_NEEDS_NAME | PROCESS_NEEDS_LABEL | PROCESS_NEEDS_FUNCTION |                       \
+	 PROCESS_NEEDS_INITIAL | PROCESS_NEEDS_MEMORY)
+
+int top_processes_open(struct top_processes *p, struct beam_node *n, struct error *err)
+{
+	int rc = process_source_open(&p->source, n, NEEDS, p->warning, sizeof(p->warning), err);
+
+	p->is_open = rc == 0;
+	p->renewed_ns = clock_monotonic_ns();
+	return rc;
+}
+
+void top_processes_close(struct top_processes *p)
+{
+	if (p->is_open)
+		process_source_close(&p->source);
+	process_table_free(&p->table);
+	*p = (struct top_processes){0};
+}
+
+static int take_block(void *arg, struct process_facts *block, size_t nr)
+{
+	struct top_processes *p = arg;
+	uint64_t now;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct process_row *before = process_table_find(&p->table, block[i].slot);
+		struct process_row row;
+
+		process_source_row(&p->source, &block[i], before, &row);
+		process_table_put(&p->table, &row);
+	}
+	if (!p->yield)
+		return 0;
+	now = clock_monotonic_ns();
+	if (now - p->yielded_ns < YIELD_NS)
+		return 0;
+	p->yielded_ns = now;
+	return p->yield(p->arg, p->err);
+}
+
+/* Names are strings of a pool that only grows: now and then all are looked up anew. */
+static void renew(struct top_processes *p)
+{
+	process_source_forget(&p->source);
+	p->renewed_ns = clock_monotonic_ns();
+	for (size_t i = 0; i < p->table.rows.v.len; i++)
+		process_row_forget_names(&p->table.rows.v.data[i]);
+}
+
+int top_processes_read(struct top_processes *p, struct error *err)
+{
+	int rc;
+
+	if (clock_monotonic_ns() - p->renewed_ns > RENEW_NS)
+		renew(p);
+	p->source.undecoded = 0;
+	p->err = err;
+	p->yielded_ns = clock_monotonic_ns();
+	process_table_begin(&p->table, p->yielded_ns);
+	rc = processes_scan(p->source.node, process_source_what(&p->source), take_block, p,
+			    &p->totals, err);
+	if (rc == 0)
+		process_table_end(&p->table);
+	return rc;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See top_samples.h.  A node: live.h -> enricher; a capture: its reader; both -> window. */
+#include "cmd/top_samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "base/xalloc.h"
+#include "cmd/capture_input.h"
+#include "cmd/live.h"
+#include "model/top_window.h"
+
+/* Who waits for keys and steps never waits longer for samples. */
+#define DRAIN_MAX_NS 250000000u
+#define DRAIN_BATCH  64
+
+struct top_samples {
+	struct beam_node *node; /* NULL: a capture */
+	unsigned int freq;
+	struct live live;
+	bool live_open;
+	uint64_t lost_before, refused; /* by sessions before this one */
+
+	struct capture_input input;
+	struct event pending; /* read, but later than the last step */
+	bool is_pending, ended;
+	uint64_t start_ns, now_ns; /* of the capture: first record's time, last step's */
+
+	struct top_window *window;
+	struct snapshot *snapshot;
+};
+
+/* ---- a node ------------------------------------------------------------------------------- */
+
+static int open_live(struct live *l, struct top_samples *s, struct error *err)
+{
+	struct live_config config = {.freq = s->freq};
+	int rc = live_open(l, s->node, &config, err);
+
+	if (rc)
+		return rc;
+	rc = session_start(l->session, err);
+	if (rc)
+		live_close(l);
+	return rc;
+}
+
+int top_samples_open(struct top_samples **out, struct beam_node *n, unsigned int freq,
+		     struct error *err)
+{
+	struct top_samples *s = xcalloc(1, sizeof(*s));
+	struct top_window_options options = {.freq = freq};
+	int rc;
+
+	*out = NULL;
+	s->node = n;
+	s->freq = freq;
+	rc = open_live(&s->live, s, err);
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	s->live_open = true;
+	options.names = enrich_names(s->live.enrich);
+	options.start_ns = clock_monotonic_ns();
+	rc = top_window_open(&s->window, &options);
+	if (rc) {
+		top_samples_close(s);
+		return error_set(err, ERROR_KIND_FAILED, rc, "cannot keep samples: %s",
+				 error_text(rc));
+	}
+	*out = s;
+	return 0;
+}
+
+void top_samples_close(struct top_samples *s)
+{
+	if (!s)
+		return;
+	snapshot_close(s->snapshot);
+	top_window_close(s->window);
+	if (s->live_open)
+		live_close(&s->live);
+	capture_input_close(&s->input);
+	free(s);
+}
+
+static uint64_t lost(const struct top_samples *s)
+{
+	return s->lost_before + session_counter(s->live.session, COUNTER_RING_FULL);
+}
+
+/* A dictionary only grows: after a day of new names it is left behind. */
+static int renew(struct top_samples *s, struct error *err)
+{
+	struct live fresh;
+	int rc = open_live(&fresh, s, err);
+
+	if (rc)
+		return rc;
+	top_window_move(s->window, enrich_names(fresh.enrich), clock_monotonic_ns());
+	s->lost_before = lost(s);
+	live_close(&s->live);
+	s->live = fresh;
+	return 0;
+}
+
+int top_samples_drain(struct top_samples *s, struct error *err)
+{
+	uint64_t deadline = clock_monotonic_ns() + DRAIN_MAX_NS;
+	const struct rec_header *rec;
+	struct source *source;
+	struct event ev;
+	int rc;
+
+	if (!s->live_open)
+		return 0;
+	source = enrich_source(s->live.enrich);
+	for (uint64_t n = 1; (rc = source->next(source, &rec, err)) == 1; n++) {
+		if (event_decode(&ev, rec, rec->size) < 0 || top_window_apply(s->window, &ev) < 0)
+			s->refused++;
+		if (n % DRAIN_BATCH == 0 && clock_monotonic_ns() >= deadline)
+			break;
+	}
+	live_look(&s->live);
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- a capture ---------------------------------------------------------------------------- */
+
+int top_samples_open_capture(struct top_samples **out, const char *path, struct error *err)
+{
+	struct top_samples *s = xcalloc(1, sizeof(*s));
+	struct top_window_options options = {0};
+	int rc = capture_input_open(&s->input, path, err);
+
+	*out = NULL;
+	if (rc == 0) {
+		rc = top_window_open(&s->window, &options);
+		if (rc)
+			error_set(err, ERROR_KIND_FAILED, rc, "cannot keep samples: %s",
+				  error_text(rc));
+	}
+	if (rc)
+		top_samples_close(s);
+	else
+		*out = s;
+	return rc;
+}
+
+static void take_text(char *to, size_t size, const char *from, size_t len)
+{
+	snprintf(to, size, "%.*s", (int)len, from);
+}
+
+/* What a capture says of its node. */
+static void take_meta(struct top_frame *f, const struct event *ev)
+{
+	const char *value = ev->u.meta.value;
+	size_t len = ev->u.meta.value_len;
+	struct top_node *n = &f->node;
+	char number[32];
+	const struct {
+		const char *key;
+		char *to;
+		size_t size;
+	} texts[] = {
+		{"node", n->name, sizeof(n->name)}, {"otp", n->otp, sizeof(n->otp)},
+		{"erts", n->erts, sizeof(n->erts)}, {"flavor", n->flavor, sizeof(n->flavor)},
+		{"os_pid", number, sizeof(number)},
+	};
+
+	number[0] = '\0';
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (strlen(texts[i].key) == ev->u.meta.key_len &&
+		    memcmp(texts[i].key, ev->u.meta.key, ev->u.meta.key_len) == 0)
+			take_text(texts[i].to, texts[i].size, value, len);
+	}
+	if (number[0])
+		n->os_pid = atoi(number);
+}
+
+static int next_event(struct top_samples *s, struct top_frame *f, struct error *err)
+{
+	struct source *source = capture_reader_source(s->input.reader);
+	const struct rec_header *rec;
+	int rc;
+
+	while ((rc = source->next(source, &rec, err)) == 1) {
+		if (event_decode(&s->pending, rec, rec->size) < 0) {
+			s->refused++;
+			continue;
+		}
+		if (s->pending.type == REC_META)
+			take_meta(f, &s->pending);
+		return 1;
+	}
+	return rc;
+}
+
+static int play(struct top_samples *s, struct top_frame *f, uint64_t step_ns, struct error *err)
+{
+	int rc = 1;
+
+	for (; !s->ended; s->is_pending = false) {
+		if (!s->is_pending)
+			rc = next_event(s, f, err);
+		if (rc < 0)
+			return rc;
+		s->ended = rc == 0;
+		if (s->ended)
+			break;
+		s->is_pending = true;
+		if (s->pending.type == REC_SAMPLE && !s->start_ns)
+			s->start_ns = s->now_ns = s->pending.ts_ns;
+		if (s->pending.type == REC_SAMPLE && s->pending.ts_ns > s->now_ns + step_ns)
+			break;
+		if (top_window_apply(s->window, &s->pending) < 0)
+			s->refused++;
+	}
+	s->now_ns += step_ns;
+	f->epoch_ns = capture_reader_start_epoch_ns(s->input.reader) + (s->now_ns - s->start_ns);
+	top_window_step(s->window, s->now_ns);
+	return 0;
+}
+
+int top_samples_play(struct top_samples *s, struct top_frame *f, uint64_t step_ns,
+		     struct error *err)
+{
+	uint32_t normal, dirty_cpu, dirty_io;
+	int rc = play(s, f, step_ns, err);
+
+	if (rc)
+		return rc;
+	top_window_schedulers(s->window, &normal, &dirty_cpu, &dirty_io);
+	top_frame_set_schedulers(f, normal, dirty_cpu, dirty_io);
+	return top_samples_step(s, f, err);
+}
+
+bool top_samples_ended(const struct top_samples *s)
+{
+	return s->ended;
+}
+
+/* ---- both --------------------------------------------------------------------------------- */
+
+int top_samples_step(struct top_samples *s, struct top_frame *f, struct error *err)
+{
+	struct snapshot_options options = {.by = SNAPSHOT_BY_NONE};
+	int rc = top_samples_drain(s, err);
+
+	if (rc)
+		return rc;
+	if (s->live_open) {
+		top_window_step(s->window, clock_monotonic_ns());
+		f->lost = lost(s);
+	}
+	top_window_shares(s->window, f);
+	top_frame_sum_schedulers(f);
+	snapshot_close(s->snapshot);
+	s->snapshot = NULL;
+	rc = top_window_snapshot(s->window, &options, &s->snapshot, err);
+	if (rc == -ENODATA)
+		rc = 0;
+	if (rc == 0 && s->live_open && top_window_is_full(s->window))
+		rc = renew(s, err);
+	return rc;
+}
+
+const struct snapshot *top_samples_snapshot(const struct top_samples *s)
+{
+	return s ? s->snapshot : NULL;
+}
+
+int top_samples_take(struct top_samples *s, const struct snapshot_options *options,
+		     struct snapshot **out, struct error *err)
+{
+	return top_window_snapshot(s->window, options, out, err);
+}
+
+/* "<0.80.0>" as in struct process_row; false: of another node. */
+static bool parse_pid(const char *text, uint64_t *pid)
+{
+	unsigned long long number, serial;
+	int end = 0;
+
+	if (sscanf(text, "<0.%llu.%llu>%n", &number, &serial, &end) != 2 || !end)
+		return false;
+	*pid = (uint64_t)serial << 32 | number;
+	return true;
+}
+
+void top_samples_give_cpu(const struct top_samples *s, struct process_table *t)
+{
+	const struct snapshot *snap = top_samples_snapshot(s);
+	struct process_cpu *cpu;
+	double full;
+	size_t nr = 0;
+
+	if (!snap)
+		return;
+	full = top_window_freq(s->window) * (double)top_window_ns(s->window) / 1e9;
+	cpu = xcalloc(snap->nr_processes + 1, sizeof(*cpu));
+	for (uint32_t i = 0; i < snap->nr_processes && full > 0; i++) {
+		if (!parse_pid(snap->processes[i].pid, &cpu[nr].pid))
+			continue;
+		cpu[nr++].percent = (float)(100.0 * (double)snap->processes[i].samples / full);
+	}
+	process_table_cpu(t, cpu, nr);
+	free(cpu);
+}

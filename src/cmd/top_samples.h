@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Samples of a node, or of a capture as if it ran, over the last seconds: what `top` says of CPU.
+ */
+#ifndef EBEAM_CMD_TOP_SAMPLES_H
+#define EBEAM_CMD_TOP_SAMPLES_H
+
+#include "beam/node.h"
+#include "model/process_table.h"
+#include "model/snapshot.h"
+#include "model/top_frame.h"
+
+struct top_samples;
+
+/* Starts sampling.  Borrows the node. */
+int top_samples_open(struct top_samples **out, struct beam_node *n, unsigned int freq,
+		     struct error *err);
+/* Plays a capture; path stays the caller's. */
+int top_samples_open_capture(struct top_samples **out, const char *path, struct error *err);
+void top_samples_close(struct top_samples *s); /* NULL ok */
+
+/* Takes in what has been sampled, for a quarter of a second at most; about ten times a second. */
+int top_samples_drain(struct top_samples *s, struct error *err);
+/* Ends an interval: shares of schedulers, number of samples and what was lost, into the frame. */
+int top_samples_step(struct top_samples *s, struct top_frame *f, struct error *err);
+/* Of a capture, instead of the two above: what was sampled in the next step_ns of it, and what it
+ * says of its node. */
+int top_samples_play(struct top_samples *s, struct top_frame *f, uint64_t step_ns,
+		     struct error *err);
+bool top_samples_ended(const struct top_samples *s); /* there is no more of the capture */
+/* Of the window that ended with the last step; NULL = there is none yet.  Until the next step. */
+const struct snapshot *top_samples_snapshot(const struct top_samples *s);
+/* The same, grouped as wanted; *out is the caller's.  -ENODATA if there is no window yet. */
+int top_samples_take(struct top_samples *s, const struct snapshot_options *options,
+		     struct snapshot **out, struct error *err);
+/* CPU of each process in it; nothing if `s` is NULL or there is no window yet. */
+void top_samples_give_cpu(const struct top_samples *s, struct process_table *t);
+
+#endif

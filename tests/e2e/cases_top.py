@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`ebeam top`: what its frames say of a node, against what the node says of itself; and the screen
+itself, in a terminal."""
+import json
+import os
+import signal
+import subprocess
+
+from harness import case, check, check_equal, check_in, check_near
+
+POINTS = 0.03  # of a share of CPU
+
+
+def frames(ctx, node, nr, *args):
+    """Frames as objects: their "data"."""
+    out = ctx.ebeam.ok("top", "-p", node.os_pid, "-j", "-n", nr, *args).out
+    lines = [json.loads(line) for line in out.splitlines()]
+    check_equal(len(lines), nr, "frames")
+    for line in lines:
+        check_equal(line["command"], "top", "command")
+        check_equal(line["node"]["os_pid"], node.os_pid, "os_pid")
+    return [line["data"] for line in lines]
+
+
+@case("a quiet node: counts, limits and memory are those that the node has")
+def quiet(ctx):
+    node = ctx.new_node()
+    node.ask("total_facts", "limits")  # which loads its code
+    frame = frames(ctx, node, 2, "--watch", "0.3s")[-1]
+    truth = node.ask("total_facts", "limits")
+    for ours, its in (("processes", "process"), ("ports", "port"), ("atoms", "atom"),
+                      ("ets", "ets")):
+        seen = frame["limits"][ours]
+        if seen["limit"] is not None:
+            check_equal(seen["limit"], truth[f"{its}_limit"], f"limit of {ours}")
+        if seen["count"] is not None:
+            want = truth[f"{its}_count"]
+            check(abs(seen["count"] - want) <= 2 + want // 100, f"{ours}: {seen}, {want}")
+    check_equal(frame["state"], "running", "state")
+    check(all(p["reductions_per_s"] is not None for p in frame["processes"]), "no rates")
+    memory = ctx.ebeam.ok("mem", "-p", node.os_pid, "-j").json()["data"]
+    for kind in ("atom", "code", "ets"):
+        check_equal(frame["memory"][kind], memory[kind], f"memory: {kind}")
+
+
+@case("CPU of processes: shares are those of the work they did, the busiest is first")
+def cpu_of_processes(ctx):
+    with ctx.workload("proc_split") as truth:
+        seen = frames(ctx, ctx.node, 11, "--watch", "1s", "-F", 997)
+    mine = dict.fromkeys(truth["by_name"], 0)
+    for frame in (seen[5], seen[10]):  # two windows
+        rows = {p["pid"]: p for p in frame["processes"]}
+        for name, pid in truth["by_name"].items():
+            mine[name] += rows[pid]["cpu"]
+    total = sum(mine.values())
+    check(total > 5, f"CPU of all four: {total}")
+    for name, share in truth["shares"].items():
+        check_near(mine[name] / total, share, POINTS, name)
+    check_equal(frame["processes"][0]["registered_name"], "proc_split_4", "the busiest")
+
+
+@case("CPU of functions: the busiest is first")
+def cpu_of_functions(ctx):
+    with ctx.workload("cpu_split") as truth:
+        frame = frames(ctx, ctx.node, 6, "--watch", "1s", "-F", 997)[-1]
+    busiest = max(truth["self"], key=truth["self"].get)
+    check_equal(frame["functions"][0]["mfa"], busiest, "the busiest")
+    mine = {f["mfa"]: f["total"] for f in frame["functions"] if f["mfa"] in truth["self"]}
+    check_equal(set(mine), set(truth["self"]), "functions")
+    for mfa, share in truth["self"].items():
+        check_near(mine[mfa] / sum(mine.values()), share / sum(truth["self"].values()), POINTS, mfa)
+
+
+@case("Ctrl-C, the end of the node, -n and -d end it; every line is whole")
+def ends(ctx):
+    node = ctx.new_node()
+    for signo in (signal.SIGINT, signal.SIGTERM):
+        process = ctx.ebeam.popen("top", "-p", node.os_pid, "-j", "--watch", "0.2s",
+                                  stdout=subprocess.PIPE)
+        json.loads(process.stdout.readline())
+        process.send_signal(signo)
+        for line in process.stdout.read().splitlines():
+            json.loads(line)
+        check_equal(process.wait(20), 0, f"exit code after {signo}")
+    process = ctx.ebeam.popen("top", "-p", node.os_pid, "-b", "--watch", "0.2s",
+                              stdout=subprocess.PIPE)
+    process.stdout.readline()
+    os.kill(node.os_pid, signal.SIGKILL)
+    process.stdout.read()
+    check_equal(process.wait(20), 0, "exit code when the node has exited")
+    check_in("has exited", process.stderr.read().decode(), "the note")
+
+
+@case("what makes no sense is a usage error that says why", otp="one")
+def usage(ctx):
+    for words, why in ((("--panel", "nonsense"), "not one of processes"),
+                       (("--watch", "1ms"), "least"), (("-s", "nonsense"), "nonsense"),
+                       (("-c", "pid,nonsense"), "nonsense")):
+        done = ctx.ebeam.run("top", "-p", ctx.node.os_pid, "-b", "-n", "1", *words)
+        check_equal(done.code, 2, f"exit code of {words}")
+        check_in(why, done.err, f"stderr of {words}")
