@@ -2,6 +2,8 @@
 /* See characters.h. */
 #include "view/characters.h"
 
+#include <ctype.h>
+#include <strings.h>
 #include <string.h>
 #include <utf8proc.h>
 
@@ -163,4 +165,15 @@ char character_ascii(uint32_t c)
 	if (is_between(c, 0x2500, 0x257f))
 		return '+';
 	return is_between(c, 0x2580, 0x259f) ? '#' : '?';
+}
+
+bool characters_contain(const char *text, size_t len, const char *word, size_t word_len)
+{
+	char small = (char)tolower((unsigned char)*word), big = (char)toupper((unsigned char)*word);
+
+	for (size_t i = 0; i + word_len <= len; i++)
+		if ((text[i] == small || text[i] == big) &&
+		    strncasecmp(text + i, word, word_len) == 0)
+			return true;
+	return false;
 }

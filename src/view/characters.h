@@ -33,6 +33,9 @@ size_t characters_width(const char *text, size_t len);
 /* Bytes of the longest start of a text that takes at most `width` columns. */
 size_t characters_cut(const char *text, size_t len, size_t width);
 
+/* Whether a word (len > 0) is in a text; letters of ASCII are the same small and capital. */
+bool characters_contain(const char *text, size_t len, const char *word, size_t word_len);
+
 /* Replaces what may not be shown; keep_lines: newlines stay. */
 void characters_clean(struct strbuf *text, bool keep_lines);
 

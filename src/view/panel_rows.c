@@ -2,11 +2,11 @@
 /* Which rows of a panel are seen: filter, order, and the selected one from reading to reading. */
 #include "view/panel_internal.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "view/characters.h"
 
 /* Rows around those on the screen that are put in order with them, for the next keys. */
 #define AROUND 200u
@@ -45,14 +45,6 @@ uint32_t panel_row_at(const struct panel *p, size_t rank)
 
 /* ---- filter ------------------------------------------------------------------------------- */
 
-static bool contains(const char *text, size_t len, const char *word, size_t word_len)
-{
-	for (size_t i = 0; i + word_len <= len; i++)
-		if (strncasecmp(text + i, word, word_len) == 0)
-			return true;
-	return false;
-}
-
 static bool cells_match(const struct panel *p, const struct panel_source *source, const void *row,
 			struct strbuf *text)
 {
@@ -63,7 +55,7 @@ static bool cells_match(const struct panel *p, const struct panel_source *source
 			continue;
 		strbuf_reset(text);
 		c->text(text, row, source->table.ctx);
-		if (contains(text->buf, text->len, p->filter.buf, p->filter.len))
+		if (characters_contain(text->buf, text->len, p->filter.buf, p->filter.len))
 			return true;
 	}
 	return false;
@@ -82,6 +74,8 @@ static void look_for_matches(struct panel *p, const struct panel_source *source)
 	size_t nr = goes_on ? p->matching.len : source->table.nr_rows, kept = 0;
 	struct strbuf text = STRBUF_INIT;
 
+	if (source->matches)
+		source->matches(NULL, source->table.ctx, p->filter.buf, p->filter.len);
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t index = goes_on ? p->matching.data[i] : (uint32_t)i;
 		const void *row = row_of(source, index);

@@ -7,10 +7,13 @@
 #include "model/process_rows.h"
 #include "view/table.h"
 
+struct process_match;
+
 /* ctx of the table. */
 struct process_columns_ctx {
 	const struct process_strings *strings;
-	unsigned int max_width; /* of a text, beyond which it is cut; 0 = never */
+	unsigned int max_width;	     /* of a text, beyond which it is cut; 0 = never */
+	struct process_match *match; /* of process_row_matches(); NULL if that is not called */
 };
 
 /* Rows are struct process_row; one column for each of PROCESS_FIELDS, with its name. */

@@ -326,6 +326,8 @@ static void characters_are_taken_back_whole(void **state)
 static bool is_light(const void *row, const void *ctx, const char *text, size_t len)
 {
 	UNUSED(ctx);
+	if (!row)
+		return false;
 	return len == 5 && memcmp(text, "light", 5) == 0 &&
 	       ((const struct item *)row)->weight < 100;
 }

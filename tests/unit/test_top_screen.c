@@ -16,6 +16,7 @@
 #include "lib/screenfix.h"
 #include "lib/snapfix.h"
 #include "view/process_columns.h"
+#include "view/process_match.h"
 #include "view/top_keys.h"
 #include "view/top_screen.h"
 
@@ -28,6 +29,7 @@ struct fixture {
 	struct top_frame frame;
 	struct process_strings strings;
 	struct process_columns_ctx ctx;
+	struct process_match match;
 	struct process_row *rows;
 	struct panel_source source;
 	struct panel *panel;
@@ -119,11 +121,13 @@ static int set_up(void **state)
 
 	set_frame(&x->frame, 4);
 	x->ctx.strings = &x->strings;
+	x->ctx.match = &x->match;
 	x->source = (struct panel_source){
 		.table = {.columns = process_columns,
 			  .row_size = sizeof(struct process_row),
 			  .ctx = &x->ctx},
 		.id = row_id,
+		.matches = process_row_matches,
 		.reading = 1,
 		.nothing = "no processes",
 	};
@@ -144,6 +148,7 @@ static int tear_down(void **state)
 
 	top_frame_free(&x->frame);
 	process_strings_free(&x->strings);
+	process_match_free(&x->match);
 	panel_close(x->panel);
 	free(x->rows);
 	free(x);
@@ -355,6 +360,35 @@ static void in_all_sizes(void **state)
 	print_message("%u sizes drawn\n", drawn_screens);
 }
 
+/* By name, function and pid; with more letters, and again after a reading with new names. */
+static void processes_are_filtered(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned int rows;
+	} filters[] = {{"code", 17}, {"CODE_S", 17}, {"code_serverx", 0}, {"<0.8", 10},
+		       {".17", 10},  {"recv0", 34},  {"new_", 1},	  {"rabbit_", 16}};
+	struct fixture *x = *state;
+
+	set_rows(x, 100);
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+		struct strbuf where = STRBUF_INIT;
+		char *want = xasprintf(" of %u of 100", filters[i].rows);
+
+		if (strcmp(filters[i].text, "new_") == 0) {
+			x->rows[0].registered = intern(x, "new_name");
+			x->source.reading++;
+		}
+		panel_set_filter(x->panel, filters[i].text);
+		screen_close(drawn(x, 24, 80));
+		panel_describe(x->panel, &where);
+		if (!strstr(where.buf, want))
+			fail_msg("'%s': %s, not%s", filters[i].text, where.buf, want);
+		strbuf_free(&where);
+		free(want);
+	}
+}
+
 /* What is seen is what a click finds. */
 static void clicks_find_tabs_and_keys(void **state)
 {
@@ -418,6 +452,7 @@ int main(void)
 		TEST(without_utf8),
 		TEST(above_the_panel),
 		TEST(in_all_sizes),
+		TEST(processes_are_filtered),
 		TEST(clicks_find_tabs_and_keys),
 		TEST(the_manual_has_the_keys),
 	};
