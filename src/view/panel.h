@@ -27,8 +27,8 @@ struct panel_source {
 	/*
 	 * Whether a row is to be seen when `text` was typed as the filter (len > 0); a row that one
 	 * text lets through, so does every beginning of it.  Before the rows it is called with row
-	 * NULL: it may prepare for the text, until the next such call.  NULL = one of the cells at the left
-	 * (TABLE_LEFT) of those shown contains it, small letters and capitals alike.
+	 * NULL: it may prepare for the text, until the next such call.  NULL = one of the cells at
+	 * the left (TABLE_LEFT) of those shown contains it, small letters and capitals alike.
 	 */
 	bool (*matches)(const void *row, const void *ctx, const char *text, size_t len);
 	/* How a cell looks; NULL = plain. */

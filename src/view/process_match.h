@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which of a million processes a typed text is about: those that have it in their pid, name, label,
- * initial call or current function, small letters and capitals alike.  Many rows share few names, so
- * each name is looked through once.
+ * Which of a million processes a typed text is about: those that have it in their pid, name,
+ * label, initial call or current function, small letters and capitals alike.  Many rows share few
+ * names, so each name is looked through once.
  */
 #ifndef EBEAM_VIEW_PROCESS_MATCH_H
 #define EBEAM_VIEW_PROCESS_MATCH_H

@@ -44,12 +44,12 @@ static const struct field {
 	{"Reductions", FIELD_RATE, TOP_RATE_REDUCTIONS, 5},
 	{"Switches", FIELD_RATE, TOP_RATE_CONTEXT_SWITCHES, 12},
 	{"Memory", FIELD_MEMORY, TOP_MEMORY_TOTAL, 1},
-	{" processes", FIELD_MEMORY, TOP_MEMORY_PROCESSES, 8},
-	{" binary", FIELD_MEMORY, TOP_MEMORY_BINARY, 9},
-	{" ets", FIELD_MEMORY, TOP_MEMORY_ETS, 10},
-	{" code", FIELD_MEMORY, TOP_MEMORY_CODE, 20},
-	{" atom", FIELD_MEMORY, TOP_MEMORY_ATOM, 22},
-	{" system", FIELD_MEMORY, TOP_MEMORY_SYSTEM, 21},
+	{"Mem proc", FIELD_MEMORY, TOP_MEMORY_PROCESSES, 8},
+	{"Mem binary", FIELD_MEMORY, TOP_MEMORY_BINARY, 9},
+	{"Mem ets", FIELD_MEMORY, TOP_MEMORY_ETS, 10},
+	{"Mem code", FIELD_MEMORY, TOP_MEMORY_CODE, 20},
+	{"Mem atom", FIELD_MEMORY, TOP_MEMORY_ATOM, 22},
+	{"Mem system", FIELD_MEMORY, TOP_MEMORY_SYSTEM, 21},
 	{"Processes", FIELD_LIMIT, TOP_LIMIT_PROCESSES, 2},
 	{"Ports", FIELD_LIMIT, TOP_LIMIT_PORTS, 11},
 	{"Atoms", FIELD_LIMIT, TOP_LIMIT_ATOMS, 13},
@@ -175,7 +175,7 @@ static void draw_memory(const struct place *at, const char *label, const struct 
 	else
 		cell_bytes(&value, (double)f->memory[kind]);
 	room = draw_value(at, label, value.buf, SCREEN_PLAIN);
-	draw_history(at, room, &f->memory_history[kind], SCREEN_ERLANG);
+	draw_history(at, room, &f->memory_history[kind], SCREEN_OTHER);
 	strbuf_free(&value);
 }
 
@@ -195,7 +195,7 @@ static void draw_rate(const struct place *at, const char *label, const struct to
 		strbuf_addstr(&value, "/s");
 	}
 	room = draw_value(at, label, value.buf, SCREEN_PLAIN);
-	draw_history(at, room, &f->rates_history[kind], SCREEN_BIF);
+	draw_history(at, room, &f->rates_history[kind], SCREEN_PORT);
 	strbuf_free(&value);
 }
 
