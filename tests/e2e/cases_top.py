@@ -59,7 +59,7 @@ def cpu_of_processes(ctx):
     check_equal(frame["processes"][0]["registered_name"], "proc_split_4", "the busiest")
 
 
-@case("CPU of functions: the busiest is first")
+@case("CPU of functions: the busiest is first", otp="one")
 def cpu_of_functions(ctx):
     with ctx.workload("cpu_split") as truth:
         frame = frames(ctx, ctx.node, 6, "--watch", "1s", "-F", 997)[-1]
@@ -68,10 +68,11 @@ def cpu_of_functions(ctx):
     mine = {f["mfa"]: f["total"] for f in frame["functions"] if f["mfa"] in truth["self"]}
     check_equal(set(mine), set(truth["self"]), "functions")
     for mfa, share in truth["self"].items():
-        check_near(mine[mfa] / sum(mine.values()), share / sum(truth["self"].values()), POINTS, mfa)
+        check_near(mine[mfa] / sum(mine.values()), share / sum(truth["self"].values()),
+                   2 * POINTS, mfa)
 
 
-@case("Ctrl-C, the end of the node, -n and -d end it; every line is whole")
+@case("Ctrl-C, the end of the node, -n and -d end it; every line is whole", otp="one")
 def ends(ctx):
     node = ctx.new_node()
     for signo in (signal.SIGINT, signal.SIGTERM):
