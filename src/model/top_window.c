@@ -211,6 +211,15 @@ int top_window_apply(struct top_window *w, const struct event *ev)
 	return 0;
 }
 
+/* Without its oldest interval the window would be as near to its span as with it, or nearer: steps
+ * are never quite as long as they should be. */
+static bool is_past(const struct top_window *w, uint64_t now_ns)
+{
+	const struct interval *v = interval_at(w, 0);
+
+	return now_ns - v->end_ns + (v->end_ns - v->start_ns) / 2 >= w->span_ns;
+}
+
 void top_window_step(struct top_window *w, uint64_t now_ns)
 {
 	if (!w->current.start_ns)
@@ -223,7 +232,7 @@ void top_window_step(struct top_window *w, uint64_t now_ns)
 	idmap_free(&w->current.index);
 	*interval_at(w, w->nr++) = w->current;
 	interval_open(&w->current, now_ns);
-	while (w->nr > 1 && now_ns - MIN(now_ns, interval_at(w, 0)->end_ns) >= w->span_ns)
+	while (w->nr > 1 && is_past(w, now_ns))
 		forget_oldest(w);
 }
 

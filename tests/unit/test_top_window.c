@@ -162,6 +162,23 @@ static void test_window(void **state)
 	replay_close(&p);
 }
 
+/* Steps that are a little shorter or longer than they should be: as many intervals each time. */
+static void test_uneven(void **state)
+{
+	struct replay p;
+	uint64_t now = S;
+
+	UNUSED(state);
+	replay_open(&p, (struct top_window_options){.start_ns = now});
+	for (unsigned int t = 0; t < 40; t++) {
+		sample(&p, now, p.busy, p.stack, p.normal, 1, SAMPLE_ERLANG);
+		now += t % 3 ? S - 7000000 : S + 9000000;
+		top_window_step(p.w, now);
+		assert_int_equal(top_window_samples(p.w), MIN(t + 1, 5u));
+	}
+	replay_close(&p);
+}
+
 /* More intervals than there is room for; the window is shorter then. */
 static void test_many(void **state)
 {
@@ -407,10 +424,11 @@ static void test_overflow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),	cmocka_unit_test(test_window),
-		cmocka_unit_test(test_many),	cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_move),
-		cmocka_unit_test(test_full),	cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_empty),	 cmocka_unit_test(test_window),
+		cmocka_unit_test(test_many),	 cmocka_unit_test(test_uneven),
+		cmocka_unit_test(test_shares),	 cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_move),	 cmocka_unit_test(test_full),
+		cmocka_unit_test(test_overflow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
