@@ -48,7 +48,7 @@ enum terminal_key_kind {
 	TERMINAL_KEY_FUNCTION, /* c: 1 for F1 to 12 */
 	TERMINAL_KEY_MOUSE,    /* pressed at row, column: button, or wheel */
 	TERMINAL_KEY_RESIZE,   /* terminal_size() is another; draw anew */
-	TERMINAL_KEY_GONE,     /* nothing more comes, and nothing can be shown */
+	TERMINAL_KEY_GONE,     /* nothing more comes, and nothing can be shown: every second time */
 };
 
 struct terminal_key {

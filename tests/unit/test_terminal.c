@@ -462,7 +462,9 @@ static void test_gone(void **state)
 	terminal_redraw(f.t);
 	assert_false(terminal_show(f.t, s));
 	assert_false(terminal_pending(f.t));
+	assert_false(terminal_key(f.t, &key)); /* "while there are keys" ends */
 	assert_true(terminal_key(f.t, &key));
+	assert_int_equal(key.kind, TERMINAL_KEY_GONE);
 	end(&f);
 
 	/* Found out by showing. */
