@@ -20,6 +20,7 @@
 #include "model/top_frame.h"
 #include "view/panel.h"
 #include "view/process_columns.h"
+#include "view/process_match.h"
 
 struct top;
 struct top_samples;
@@ -59,6 +60,7 @@ struct top {
 	uint64_t reading;
 	void *views[NR_TOP_PANELS]; /* of row_sources that were opened */
 	struct process_columns_ctx process_columns;
+	struct process_match process_match; /* of what is typed as the filter */
 	char panel_error[1100]; /* why the panel shown has no rows; "" */
 };
 

@@ -47,13 +47,15 @@ static void processes(struct top *t, struct panel_source *out)
 		sampled_processes(t, out);
 		return;
 	}
-	t->process_columns = (struct process_columns_ctx){.strings = &t->processes.source.strings};
+	t->process_columns = (struct process_columns_ctx){.strings = &t->processes.source.strings,
+							  .match = &t->process_match};
 	out->table = (struct table){.columns = process_columns,
 				    .rows = t->processes.table.rows.v.data,
 				    .nr_rows = t->processes.table.rows.v.len,
 				    .row_size = sizeof(struct process_row),
 				    .ctx = &t->process_columns};
 	out->id = process_id;
+	out->matches = process_row_matches;
 	out->nothing = "no processes";
 }
 
@@ -190,4 +192,5 @@ void top_panels_close(struct top *t)
 			top_panels[i].rows->close(t->views[i]);
 		t->views[i] = NULL;
 	}
+	process_match_free(&t->process_match);
 }
