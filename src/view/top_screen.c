@@ -384,13 +384,13 @@ static void draw_body(struct screen *s, const struct top_view *v, const struct l
 
 void top_screen_draw(struct screen *s, const struct top_view *v)
 {
-	static const char small[] = "terminal too small";
 	struct strbuf where = STRBUF_INIT;
 	struct layout l;
 
 	screen_clear(s);
 	if (is_too_small(s)) {
-		screen_text(s, 0, 0, screen_columns(s), SCREEN_WARN, small, strlen(small));
+		screen_textf(s, 0, 0, screen_columns(s), SCREEN_WARN, "%s",
+			     screen_columns(s) < 18 ? "too small" : "terminal too small");
 		return;
 	}
 	l = lay_out(s, v);
