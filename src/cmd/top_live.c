@@ -379,6 +379,7 @@ static int keys(void *ctx, struct error *err)
 	struct terminal_key key;
 
 	(void)err;
+	l->top->reading += l->stepping; /* rows move while they are read */
 	while (terminal_key(l->terminal, &key)) {
 		if (key.kind == TERMINAL_KEY_GONE)
 			l->quit = true;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/idmap.h"
 #include "cmd/top_samples.h"
 #include "view/hot.h"
 #include "view/process_columns.h"
@@ -28,6 +29,21 @@ static uint64_t process_id(const void *row)
 	return ((const struct process_row *)row)->pid;
 }
 
+static uint64_t name_id(const char *name)
+{
+	return hash_bytes(name, strlen(name));
+}
+
+static uint64_t sampled_id(const void *row)
+{
+	return name_id(((const struct snap_process *)row)->pid);
+}
+
+static uint64_t function_id(const void *row)
+{
+	return name_id(((const struct snap_function *)row)->name);
+}
+
 /* A capture knows of processes what its samples say. */
 static void sampled_processes(struct top *t, struct panel_source *out)
 {
@@ -38,6 +54,7 @@ static void sampled_processes(struct top *t, struct panel_source *out)
 				    .nr_rows = s ? s->nr_processes : 0,
 				    .row_size = sizeof(struct snap_process),
 				    .ctx = s ? &s->samples : NULL};
+	out->id = sampled_id;
 	out->nothing = "no samples in these seconds";
 }
 
@@ -70,6 +87,7 @@ static void functions(struct top *t, struct panel_source *out)
 				    .nr_rows = s ? s->nr_functions : 0,
 				    .row_size = sizeof(struct snap_function),
 				    .ctx = s ? &s->samples : NULL};
+	out->id = function_id;
 	out->nothing = t->samples_error[0] ? t->samples_error
 					   : "no samples: the node used no CPU, or none yet";
 }
