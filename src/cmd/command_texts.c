@@ -189,7 +189,7 @@ const char describe_sched[] =
 const char describe_top[] =
 	"What the node does now, again and again: utilization of its schedulers, "
 	"memory, limits and rates above; below one of the panels: processes, "
-	"functions, schedulers, memory (allocators), ets, ports, nodes. Keys: ? "
+	"functions, schedulers, memory (allocators), ets, ports, applications, nodes. Keys: ? "
 	"shows them all, q quits. Everything is read from the node's memory and "
 	"from samples of its CPU (-F, 199 Hz); no probe is attached.\n\n"
 	"  ebeam top -p rabbit@host\n"

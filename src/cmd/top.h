@@ -16,6 +16,7 @@
 #include "beam/vm_totals.h"
 #include "cmd/command.h"
 #include "cmd/rows.h"
+#include "cmd/top_apps.h"
 #include "cmd/top_processes.h"
 #include "model/top_frame.h"
 #include "view/panel.h"
@@ -38,7 +39,7 @@ struct top_panel {
 	uint64_t (*process)(const void *row); /* that the row is about; NULL = none */
 	bool replay;			      /* a capture has it too */
 };
-#define NR_TOP_PANELS 7
+#define NR_TOP_PANELS 8
 extern const struct top_panel top_panels[NR_TOP_PANELS];
 
 struct top {
@@ -58,6 +59,7 @@ struct top {
 
 	unsigned int shown; /* index in top_panels[] */
 	uint64_t reading;
+	struct top_apps *apps;	    /* NULL until they are shown */
 	void *views[NR_TOP_PANELS]; /* of row_sources that were opened */
 	struct process_columns_ctx process_columns;
 	struct process_match process_match; /* of what is typed as the filter */

@@ -92,6 +92,29 @@ static void functions(struct top *t, struct panel_source *out)
 					   : "no samples: the node used no CPU, or none yet";
 }
 
+/* ---- applications ------------------------------------------------------------------------- */
+
+static int read_applications(struct top *t, struct error *err)
+{
+	int rc = read_processes(t, err);
+
+	if (rc == 0 && !t->apps)
+		rc = top_apps_open(&t->apps, t->node, err);
+	return rc ? rc
+		  : top_apps_read(t->apps, &t->processes.source, &t->processes.table,
+				  top_samples_snapshot(t->samples), top_samples_of_core(t->samples),
+				  err);
+}
+
+static void applications(struct top *t, struct panel_source *out)
+{
+	out->table = (struct table){.columns = app_columns, .row_size = sizeof(struct top_app_row)};
+	if (t->apps)
+		top_apps_table(t->apps, &out->table);
+	out->id = top_apps_id;
+	out->nothing = "no applications";
+}
+
 /* ---- schedulers --------------------------------------------------------------------------- */
 
 static uint64_t scheduler_id(const void *row)
@@ -142,7 +165,13 @@ const struct top_panel top_panels[NR_TOP_PANELS] = {
 	 .rows = &allocator_rows},
 	{.name = "ets", .title = "ETS", .key = '5', .sort = "memory", .rows = &ets_rows},
 	{.name = "ports", .title = "Ports", .key = '6', .sort = "output", .rows = &port_rows},
-	{.name = "nodes", .title = "Nodes", .key = '9', .sort = "os_pid", .rows = &node_rows},
+	{.name = "applications",
+	 .title = "Applications",
+	 .key = '7',
+	 .sort = "cpu",
+	 .read = read_applications,
+	 .source = applications},
+	{.name = "nodes", .title = "Nodes", .key = '8', .sort = "os_pid", .rows = &node_rows},
 };
 
 unsigned int top_panel_find(const char *name)
@@ -210,5 +239,7 @@ void top_panels_close(struct top *t)
 			top_panels[i].rows->close(t->views[i]);
 		t->views[i] = NULL;
 	}
+	top_apps_close(t->apps);
+	t->apps = NULL;
 	process_match_free(&t->process_match);
 }

@@ -274,6 +274,11 @@ const struct snapshot *top_samples_snapshot(const struct top_samples *s)
 	return s ? s->snapshot : NULL;
 }
 
+double top_samples_of_core(const struct top_samples *s)
+{
+	return s ? top_window_freq(s->window) * (double)top_window_ns(s->window) / 1e9 : 0;
+}
+
 int top_samples_take(struct top_samples *s, const struct snapshot_options *options,
 		     struct snapshot **out, struct error *err)
 {
@@ -301,7 +306,7 @@ void top_samples_give_cpu(const struct top_samples *s, struct process_table *t)
 
 	if (!snap)
 		return;
-	full = top_window_freq(s->window) * (double)top_window_ns(s->window) / 1e9;
+	full = top_samples_of_core(s);
 	cpu = xcalloc(snap->nr_processes + 1, sizeof(*cpu));
 	for (uint32_t i = 0; i < snap->nr_processes && full > 0; i++) {
 		if (!parse_pid(snap->processes[i].pid, &cpu[nr].pid))

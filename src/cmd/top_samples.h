@@ -30,6 +30,8 @@ int top_samples_play(struct top_samples *s, struct top_frame *f, uint64_t step_n
 bool top_samples_ended(const struct top_samples *s); /* there is no more of the capture */
 /* Of the window that ended with the last step; NULL = there is none yet.  Until the next step. */
 const struct snapshot *top_samples_snapshot(const struct top_samples *s);
+/* Samples that a core which never rests has in the window; 0 = none yet, or `s` is NULL. */
+double top_samples_of_core(const struct top_samples *s);
 /* The same, grouped as wanted; *out is the caller's.  -ENODATA if there is no window yet. */
 int top_samples_take(struct top_samples *s, const struct snapshot_options *options,
 		     struct snapshot **out, struct error *err);
