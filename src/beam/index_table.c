@@ -55,18 +55,22 @@ int index_table_read(struct index_table *out, struct mem *mem, const struct beam
 	return 0;
 }
 
-int index_table_objects(struct index_objects *out, struct mem *mem, const struct index_table *t)
+int index_table_objects_from(struct index_objects *out, struct mem *mem,
+			     const struct index_table *t, uint32_t first)
 {
-	uint32_t nr_segments = (t->entries + SEGMENT_ENTRIES - 1) / SEGMENT_ENTRIES;
+	uint32_t from = first / SEGMENT_ENTRIES, skip = first % SEGMENT_ENTRIES;
+	uint32_t nr_segments;
 	raddr *segments;
 	bool *ok;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	if (nr_segments == 0)
+	if (first >= t->entries)
 		return 0;
+	nr_segments = (t->entries - 1) / SEGMENT_ENTRIES + 1 - from;
 	segments = xcalloc(nr_segments, sizeof(*segments));
-	rc = mem_read(mem, t->seg_table, segments, nr_segments * sizeof(*segments));
+	rc = mem_read(mem, t->seg_table + from * sizeof(*segments), segments,
+		      nr_segments * sizeof(*segments));
 	if (rc) {
 		free(segments);
 		return rc;
@@ -79,10 +83,16 @@ int index_table_objects(struct index_objects *out, struct mem *mem, const struct
 		if (!ok[i])
 			memset(out->v.data + (size_t)i * SEGMENT_ENTRIES, 0,
 			       SEGMENT_ENTRIES * sizeof(raddr));
-	out->v.len = t->entries;
+	out->v.len = t->entries - first;
+	memmove(out->v.data, out->v.data + skip, out->v.len * sizeof(raddr));
 	free(segments);
 	free(ok);
 	return 0;
+}
+
+int index_table_objects(struct index_objects *out, struct mem *mem, const struct index_table *t)
+{
+	return index_table_objects_from(out, mem, t, 0);
 }
 
 void read_objects(struct mem *mem, const raddr *addrs, size_t nr, raddr offset, void *out,

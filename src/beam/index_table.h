@@ -25,6 +25,9 @@ int index_table_read(struct index_table *out, struct mem *mem, const struct beam
 		     raddr table);
 /* Addresses of its objects, by number. */
 int index_table_objects(struct index_objects *out, struct mem *mem, const struct index_table *t);
+/* The same of those from number `first` on: out->v.data[0] is that one. */
+int index_table_objects_from(struct index_objects *out, struct mem *mem,
+			     const struct index_table *t, uint32_t first);
 
 /* The same size of a Hash alone (hash_table_sz() of hash.c). */
 int hash_table_bytes(uint64_t *bytes, struct mem *mem, const struct beam_layout *l, raddr table);

@@ -18,6 +18,8 @@
 #define ATOM_TEXT_BYTES (8 + 32768)
 /* Atoms that are read at once. */
 #define ATOMS_CHUNK 65536
+/* The youngest ones, that may still be about to become atoms. */
+#define ATOMS_NEW 64u
 /* OTP that keeps the texts of atoms as literals, each with a size of its own. */
 #define OTP_ATOM_LITERALS 28
 
@@ -28,15 +30,13 @@ static uint64_t add(uint64_t a, uint64_t b)
 
 /* ---- atoms ---------------------------------------------------------------------------------- */
 
-struct atom_texts {
-	uint64_t used;	  /* bytes of texts that were copied */
-	uint64_t buffers; /* that hold them */
-	raddr end;	  /* of the last one */
-	raddr low, high;  /* the executable: names of built-in atoms stand there */
+struct atom_names {
+	struct beam_atom_texts sum;
+	raddr low, high; /* the executable: names of built-in atoms stand there */
 };
 
 /* The bounds of the executable's constants. */
-static void find_constants(const struct beam_node *n, struct atom_texts *t)
+static void find_constants(const struct beam_node *n, struct atom_names *t)
 {
 	const struct elf_section *s = n->elf ? elf_file_section(n->elf, ".rodata") : NULL;
 
@@ -46,31 +46,36 @@ static void find_constants(const struct beam_node *n, struct atom_texts *t)
 	}
 }
 
-static void add_atom(struct atom_texts *t, raddr name, uint16_t len, bool literals)
+static void add_atom(struct atom_names *t, raddr name, uint16_t len, bool literals)
 {
+	struct beam_atom_texts *sum = &t->sum;
+
+	sum->nr++;
 	if (literals) {
-		t->used += len;
+		sum->used += len;
 		return;
 	}
 	if (name >= t->low && name < t->high)
 		return;
 	/* Texts follow each other in the order of the atoms until a buffer is full. */
-	t->buffers += name != t->end;
-	t->end = name + len;
-	t->used += len;
+	sum->buffers += name != sum->end;
+	sum->end = name + len;
+	sum->used += len;
 }
 
+/* Adds up those that are not yet. */
 static int read_atom_texts(struct beam_node *n, const struct index_table *table,
-			   struct atom_texts *t)
+			   struct atom_names *t)
 {
 	const struct beam_layout *l = &n->layout;
 	bool literals = n->identity.otp >= OTP_ATOM_LITERALS;
 	int32_t name_at = l->atom_name != LAYOUT_ABSENT ? l->atom_name : l->atom_u;
 	size_t size = (size_t)MAX(name_at, l->atom_len) + 8;
 	struct index_objects atoms;
-	int rc = index_table_objects(&atoms, n->mem, table);
-	uint8_t *bytes = xcalloc(ATOMS_CHUNK, size);
-	bool *ok = xcalloc(ATOMS_CHUNK, sizeof(*ok));
+	int rc = index_table_objects_from(&atoms, n->mem, table, t->sum.nr);
+	size_t most = MIN(atoms.v.len, (size_t)ATOMS_CHUNK);
+	uint8_t *bytes = xcalloc(most ? most : 1, size);
+	bool *ok = xcalloc(most ? most : 1, sizeof(*ok));
 
 	for (size_t from = 0; !rc && from < atoms.v.len; from += ATOMS_CHUNK) {
 		size_t nr = MIN(atoms.v.len - from, (size_t)ATOMS_CHUNK);
@@ -96,8 +101,8 @@ static int read_atom_texts(struct beam_node *n, const struct index_table *table,
 
 void memory_read_atoms(struct memory_areas *out, struct beam_node *n)
 {
-	struct atom_texts t = {0};
-	struct index_table table;
+	struct atom_names t = {.sum = n->atom_texts};
+	struct index_table table, before;
 
 	out->atom_table = out->atom_space = out->atom_space_used = MEMORY_UNKNOWN;
 	if (!n->anchors.atom_table ||
@@ -105,11 +110,17 @@ void memory_read_atoms(struct memory_areas *out, struct beam_node *n)
 		return;
 	out->atom_table = table.bytes;
 	find_constants(n, &t);
+	/* The newest are added up each time: they may not be whole yet. */
+	before = table;
+	before.entries = MAX(table.entries, ATOMS_NEW) - ATOMS_NEW;
+	if (read_atom_texts(n, &before, &t) != 0)
+		return;
+	n->atom_texts = t.sum;
 	if (read_atom_texts(n, &table, &t) != 0)
 		return;
-	out->atom_space_used = t.used;
+	out->atom_space_used = t.sum.used;
 	out->atom_space =
-		n->identity.otp >= OTP_ATOM_LITERALS ? t.used : t.buffers * ATOM_TEXT_BYTES;
+		n->identity.otp >= OTP_ATOM_LITERALS ? t.sum.used : t.sum.buffers * ATOM_TEXT_BYTES;
 }
 
 /* ---- processes and ETS ---------------------------------------------------------------------- */

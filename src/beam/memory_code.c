@@ -16,7 +16,7 @@
 #include "beam/index_table.h"
 #include "beam/modules.h"
 
-#define CODE_INDEXES 3 /* ERTS_NUM_CODE_IX, code_ix.h */
+#define CODE_INDEXES 3 /* ERTS_NUM_CODE_IX, code_ix.h; as in struct beam_staged_count */
 /* IndexSlot {HashBucket; int index} and a pointer: one for each table that an object is in. */
 #define STAGED_ENTRY_SIZE   32
 #define STAGED_ENTRY_OBJECT 24
@@ -73,25 +73,69 @@ static int add_objects(struct index_objects *objects, struct beam_node *n,
 	return rc;
 }
 
-/* Three tables of entries that point to objects, which are shared between the tables. */
-static int read_staged(struct staged *out, struct beam_node *n, raddr tables)
+/* The newest entry; 0: there is none. */
+static int read_last(raddr *last, struct beam_node *n, const struct index_table *table)
+{
+	struct index_objects newest;
+	int rc;
+
+	*last = 0;
+	if (table->entries == 0)
+		return 0;
+	rc = index_table_objects_from(&newest, n->mem, table, table->entries - 1);
+	if (!rc)
+		*last = newest.v.data[0];
+	vec_free(&newest.v);
+	return rc;
+}
+
+static bool is_counted(const struct beam_staged_count *a, const struct beam_staged_count *b)
+{
+	return a->tables == b->tables && memcmp(a->entries, b->entries, sizeof(a->entries)) == 0 &&
+	       memcmp(a->last, b->last, sizeof(a->last)) == 0;
+}
+
+static int count_objects(uint64_t *nr, struct beam_node *n,
+			 const struct index_table tables[CODE_INDEXES])
 {
 	struct index_objects objects = {0};
-	int rc = tables ? 0 : -ENOTSUP;
+	int rc = 0;
+
+	for (int i = 0; !rc && i < CODE_INDEXES; i++)
+		rc = add_objects(&objects, n, &tables[i]);
+	if (!rc)
+		*nr = count_distinct(objects.v.data, objects.v.len);
+	vec_free(&objects.v);
+	return rc;
+}
+
+/* Three tables of entries that point to objects, which are shared between the tables.  Entries are
+ * added, and the newest taken away again: as long as these are the same, so are the others. */
+static int read_staged(struct staged *out, struct beam_node *n, raddr at,
+		       struct beam_staged_count *known)
+{
+	struct beam_staged_count now = {.tables = at};
+	struct index_table tables[CODE_INDEXES];
+	int rc = at ? 0 : -ENOTSUP;
 
 	memset(out, 0, sizeof(*out));
 	for (int i = 0; !rc && i < CODE_INDEXES; i++) {
-		struct index_table table;
-
-		rc = index_table_read(&table, n->mem, &n->layout,
-				      tables + (raddr)i * (raddr)n->layout.index_table_size);
-		rc = rc ? rc : add_objects(&objects, n, &table);
-		out->tables += rc ? 0 : table.bytes;
+		rc = index_table_read(&tables[i], n->mem, &n->layout,
+				      at + (raddr)i * (raddr)n->layout.index_table_size);
+		rc = rc ? rc : read_last(&now.last[i], n, &tables[i]);
+		now.entries[i] = rc ? 0 : tables[i].entries;
+		out->tables += rc ? 0 : tables[i].bytes;
 	}
-	if (!rc)
-		out->objects = count_distinct(objects.v.data, objects.v.len);
-	vec_free(&objects.v);
-	return rc;
+	if (rc)
+		return rc;
+	if (!is_counted(known, &now)) {
+		rc = count_objects(&now.objects, n, tables);
+		if (rc)
+			return rc;
+		*known = now;
+	}
+	out->objects = known->objects;
+	return 0;
 }
 
 static void read_exports(struct memory_areas *out, struct beam_node *n)
@@ -101,7 +145,7 @@ static void read_exports(struct memory_areas *out, struct beam_node *n)
 	struct staged s;
 
 	out->export_table = out->export_list = MEMORY_UNKNOWN;
-	if (read_staged(&s, n, tables) != 0)
+	if (read_staged(&s, n, tables, &n->exports_count) != 0)
 		return;
 	out->export_table = s.tables;
 	out->export_list =
@@ -116,7 +160,7 @@ static void read_funs(struct memory_areas *out, struct beam_node *n)
 	if (n->anchors.fun_table) {
 		if (hash_table_bytes(&out->fun_table, n->mem, &n->layout, n->anchors.fun_table))
 			out->fun_table = MEMORY_UNKNOWN;
-	} else if (read_staged(&s, n, n->anchors.staged_funs) == 0) {
+	} else if (read_staged(&s, n, n->anchors.staged_funs, &n->funs_count) == 0) {
 		out->fun_table = s.tables;
 		out->fun_list = s.objects * ((uint64_t)n->layout.fun_entry_size +
 					     CODE_INDEXES * STAGED_ENTRY_SIZE);

@@ -82,6 +82,23 @@ struct beam_check {
 };
 #define BEAM_MAX_CHECKS 32
 
+/* The texts of the first atoms, added up once: atoms stay as they are.  Of beam/memory.c. */
+struct beam_atom_texts {
+	uint32_t nr;	  /* atoms added up */
+	uint64_t used;	  /* bytes of texts that were copied */
+	uint64_t buffers; /* that hold them */
+	raddr end;	  /* of the last one */
+};
+
+/* Distinct objects of three tables of code, counted when they were as here.  Of
+ * beam/memory_code.c. */
+struct beam_staged_count {
+	raddr tables; /* 0 = not counted yet */
+	uint32_t entries[3];
+	raddr last[3]; /* the newest entries */
+	uint64_t objects;
+};
+
 struct beam_node {
 	int os_pid;		/* of a core file: what it had; 0 = unknown */
 	int pidfd;		/* of this very process, whoever has its number now; -1 = none */
@@ -97,7 +114,9 @@ struct beam_node {
 	struct beam_check checks[BEAM_MAX_CHECKS];
 	unsigned int nr_checks;
 	struct beam_atoms *atoms; /* NULL if the release has no layout */
-	char unsupported[512];	  /* why not supported, "" = it is; see beam_node_unsupported() */
+	struct beam_atom_texts atom_texts;
+	struct beam_staged_count exports_count, funs_count;
+	char unsupported[512]; /* why not supported, "" = it is; see beam_node_unsupported() */
 };
 
 /*

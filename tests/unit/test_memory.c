@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -615,6 +616,33 @@ static void test_memory_unknown(void **state)
 	}
 }
 
+/* Looked at again and again while atoms are made: always as if for the first time. */
+static void test_atoms_again(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < ARRAY_SIZE(releases); k++) {
+		struct world w = make(releases[k]);
+		struct memory_areas again, fresh;
+
+		for (int i = 0; i < 400; i++) {
+			char name[32];
+
+			snprintf(name, sizeof(name), "atom number %d", i);
+			fakenode_atom(w.f, name);
+			if (i % 7)
+				continue;
+			memory_read_atoms(&again, w.n);
+			assert_true(w.n->atom_texts.nr + 64 >= (uint32_t)i);
+			memset(&w.n->atom_texts, 0, sizeof(w.n->atom_texts));
+			memory_read_atoms(&fresh, w.n);
+			assert_int_equal(again.atom_space_used, fresh.atom_space_used);
+			assert_int_equal(again.atom_space, fresh.atom_space);
+		}
+		assert_true(w.n->atom_texts.nr > 300);
+		unmake(&w);
+	}
+}
+
 static void test_atom_unreadable(void **state)
 {
 	(void)state;
@@ -643,6 +671,7 @@ int main(void)
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_memory_unknown),
 		cmocka_unit_test(test_atom_unreadable),
+		cmocka_unit_test(test_atoms_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
