@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < m.messages.pairs.len; i++)
 		messages += m.messages.pairs.data[i].n.messages;
 	if (collections != m.gc.total.minor + m.gc.total.major || living != m.spawns.all.living ||
-	    living != m.spawns.nr_living || messages != m.messages.all.messages ||
+	    living != m.spawns.living.nr || messages != m.messages.all.messages ||
 	    m.samples != event_weights_counts(m.weights)->samples)
 		abort();
 	event_weights_close(m.weights);

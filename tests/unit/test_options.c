@@ -400,6 +400,7 @@ static void every_option_parses(void **state)
 		[OPTION_ROWS] = "sender",
 		[OPTION_WEIGHT] = "words",
 		[OPTION_SOURCE] = "uprobe",
+		[OPTION_PANEL] = "ets",
 	};
 
 	UNUSED(state);
