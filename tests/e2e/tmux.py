@@ -124,9 +124,21 @@ class Tmux:
         """None, exit code, or negative signal."""
         dead, status, number = self.ask("pane_dead},#{pane_dead_status},#{pane_dead_signal"
                                         ).split(",")
-        if dead != "1" or not (status or number):  # closed first, then waited for
+        if dead != "1":
             return None
+        if not (status or number):  # closed first, then waited for, which tmux may forget
+            return self.unwaited()
         return int(status) if status else -int(number)
+
+    def unwaited(self):
+        """The same of a process that nobody has waited for."""
+        try:
+            with open(f"/proc/{self.pid}/stat") as f:
+                fields = f.read().rpartition(")")[2].split()
+        except OSError:
+            return None
+        code = int(fields[-1])  # exit_code, as of wait(2)
+        return None if fields[0] != "Z" else -(code & 0x7f) if code & 0x7f else code >> 8
 
     def alive(self):
         return self.end() is None
