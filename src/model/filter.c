@@ -462,6 +462,7 @@ static bool matches(struct filter *f, const struct node *n, const struct filter_
 static bool compare(struct filter *f, const struct node *n, const struct filter_value *v)
 {
 	bool negative = n->op == OP_NE || n->op == OP_NO_MATCH, yes;
+	uint64_t gave_up = f->gave_up;
 
 	if (n->op == OP_ABSENT || n->op == OP_THERE)
 		return v->known == (n->op == OP_THERE);
@@ -473,7 +474,7 @@ static bool compare(struct filter *f, const struct node *n, const struct filter_
 		return v->len > 0;
 	yes = n->regex ? matches(f, n, v)
 		       : strlen(n->text) == v->len && memcmp(n->text, v->text, v->len) == 0;
-	return yes != negative;
+	return yes != negative && gave_up == f->gave_up; /* nobody knows: neither ~ nor !~ holds */
 }
 
 /* Operands stand before their operators: one pass, no recursion. */

@@ -40,7 +40,7 @@ int filter_parse(struct filter **out, const char *text, const struct filter_fiel
 void filter_free(struct filter *f); /* NULL ok */
 /* Bit set of the fields that it looks at. */
 uint64_t filter_uses(const struct filter *f);
-/* How often an expression took too many steps on a text, and it counted as not found there. */
+/* How often an expression took too many steps on a text: there neither ~ nor !~ holds. */
 uint64_t filter_gave_up(const struct filter *f);
 bool filter_holds(struct filter *f,
 		  void (*get)(const void *row, size_t field, struct filter_value *v),

@@ -210,6 +210,12 @@ static void test_steps(void **state)
 			 0);
 	assert_false(filter_holds(f, get, &r));
 	assert_int_equal(filter_gave_up(f), 1);
+	filter_free(f);
+	assert_int_equal(filter_parse(&f, "name !~ '^(a+)+$' or name ~ 'c$'", fields,
+				      ARRAY_SIZE(fields), NULL),
+			 0);
+	assert_false(filter_holds(f, get, &r));
+	assert_int_equal(filter_gave_up(f), 1);
 	r.name = "\xff"
 		 "ac"; /* not UTF-8 */
 	assert_true(filter_holds(f, get, &r));
