@@ -23,13 +23,16 @@ void coverage_init(struct coverage *c)
 void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state state,
 		   uint32_t share_ppm, uint64_t ts_ns)
 {
+	/* Told again that it is on, nothing was missed. */
+	bool was_on = c->kinds[kind].told && c->kinds[kind].state == COVERAGE_ON;
+
 	c->kinds[kind].watched_ns = coverage_clock(c, kind, ts_ns, NULL);
 	c->kinds[kind].since_ns = ts_ns;
 	c->kinds[kind].told = true;
 	c->kinds[kind].state = state;
 	c->kinds[kind].share_ppm = share_ppm;
 	/* Up to the moment when it is on again nothing is seen. */
-	if (state != COVERAGE_ON || c->kinds[kind].last_off_ns)
+	if (state != COVERAGE_ON || (c->kinds[kind].last_off_ns && !was_on))
 		c->kinds[kind].last_off_ns = ts_ns;
 }
 

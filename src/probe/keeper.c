@@ -20,6 +20,8 @@
 
 /* Nothing is left to itself for longer, if the node used enough CPU meanwhile to matter. */
 #define GLANCE_NS 10000000ull
+/* A thread that comes first never spins. */
+#define SHORTEST_SLEEP_NS 200000ull
 /* Whoever answers for a span of time must know what was done in it. */
 #define TELL_WORK_NS 50000000ull
 #define TELL_LOG_NS  500000000ull
@@ -110,7 +112,8 @@ static void measure(struct keeper *k)
 /* Probes cannot have taken more than all the CPU that the node used. */
 static bool is_worth_measuring(const struct keeper *k, uint64_t now)
 {
-	return k->budget.in_round || now - k->taken_ns >= TELL_LOG_NS ||
+	return k->budget.in_round || (k->budget.due_ns && now >= k->budget.due_ns) ||
+	       now - k->taken_ns >= TELL_LOG_NS ||
 	       meter_node_since(k->meter) > MAX(k->budget.credit_ns, 0) / 2;
 }
 
@@ -375,6 +378,7 @@ static int place_all(struct keeper *k, struct error *err)
 			return rc;
 		if (i + 1 < k->nr && clock_monotonic_ns() - k->taken_ns < PLACING_NS)
 			continue;
+		meter_forget_switches(k->meter);
 		measure(k);
 		turn_off_due(k);
 	}
@@ -413,7 +417,8 @@ static void *keeper_main(void *arg)
 		now = clock_monotonic_ns();
 		tell_work(k, now);
 		tell_log(k, now);
-	} while (sleep_until(k, budget_next(&k->budget, now, now + GLANCE_NS)));
+	} while (sleep_until(
+		k, MAX(budget_next(&k->budget, now, now + GLANCE_NS), now + SHORTEST_SLEEP_NS)));
 	measure(k);
 	return NULL;
 }
