@@ -310,8 +310,10 @@ int vm_totals_read(struct vm_totals_reader *r, struct vm_totals *out, struct err
 	uint64_t *v = out->value;
 	size_t nr = mem_readv(r->n->mem, r->ranges.data, r->ranges.len);
 
-	if (nr == 0 || !beam_node_is_there(r->n))
+	if (!beam_node_is_there(r->n))
 		return beam_node_unreadable(r->n, "counters", -ESRCH, err);
+	if (nr == 0 && r->ranges.len)
+		return beam_node_unreadable(r->n, "counters", r->ranges.data[0].err, err);
 	out->queues.len = 0;
 	for (size_t i = 0; i < r->places.len; i++) {
 		struct vm_queue q;

@@ -191,12 +191,13 @@ static int handle(struct watch *w, struct error *err)
 	uint64_t expirations;
 	int rc;
 
+	/* What ends the loop stays readable: loop_poll() may have seen it first. */
+	if (w->end)
+		return (int)w->end;
 	if (w->timer && read(w->fd, &expirations, sizeof(expirations)) < 0 && errno == EAGAIN)
 		return 0;
 	if (w->signal && read(w->fd, &info, sizeof(info)) < 0 && errno == EAGAIN)
 		return 0;
-	if (w->end)
-		return (int)w->end;
 	rc = w->fn(w->ctx, err);
 	return rc > 0 ? LOOP_END_STOPPED : rc;
 }

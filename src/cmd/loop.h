@@ -52,8 +52,8 @@ int loop_watch_pid(struct loop *l, int os_pid, struct error *err);
 int loop_run(struct loop *l, struct error *err);
 
 /* In the middle of long work of a callback: whatever is due now, without waiting.  0, or as
- * loop_run(); a signal or the end of the process is still there for loop_run().  The callback that
- * works may be called again: it has to know. */
+ * loop_run(); what ends the loop is still there for loop_run().  The callback that works may be
+ * called again: it has to know. */
 int loop_poll(struct loop *l, struct error *err);
 
 #endif

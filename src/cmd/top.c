@@ -37,6 +37,9 @@ static int check_options(struct top *t, struct error *err)
 	if (o->input && o->pid)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "-i plays a capture: it does not go with -p");
+	if (o->json && (o->panel || o->columns))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-j writes all of it: it does not go with --panel and -c");
 	top_panel_source(t, &source);
 	return table_check(&source.table, &options, err);
 }

@@ -36,8 +36,9 @@ struct top_panel {
 	const struct row_source *rows; /* NULL: the functions below */
 	int (*read)(struct top *t, struct error *err);
 	void (*source)(struct top *t, struct panel_source *out); /* all but `reading` */
-	uint64_t (*process)(const void *row); /* that the row is about; NULL = none */
-	bool replay;			      /* a capture has it too */
+	/* The pid that the row is about, "<0.80.0>"; "" = none.  NULL: never one. */
+	void (*process)(const struct top *t, const void *row, char pid[PROCESS_PID_SIZE]);
+	bool replay; /* a capture has it too */
 };
 #define NR_TOP_PANELS 8
 extern const struct top_panel top_panels[NR_TOP_PANELS];

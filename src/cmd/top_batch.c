@@ -79,13 +79,15 @@ static int step(void *ctx, struct error *err)
 }
 
 /* A capture, as fast as it can be read. */
-static int play(struct batch *b, struct error *err)
+static int play(struct batch *b, struct loop *loop, struct error *err)
 {
 	int rc = 0;
 
-	while (rc == 0 && !top_samples_ended(b->top->samples))
+	while (rc == 0 && !top_samples_ended(b->top->samples)) {
 		rc = step(b, err);
-	return rc < 0 ? rc : 0;
+		rc = rc ? rc : loop_poll(loop, err); /* Ctrl-C, -d */
+	}
+	return rc < 0 ? rc : top_samples_warn(b->top->samples);
 }
 
 static int run(struct batch *b, struct error *err)
@@ -100,7 +102,7 @@ static int run(struct batch *b, struct error *err)
 	if (rc == 0 && t->ctx->opt.duration_ns)
 		rc = loop_set_deadline(loop, t->ctx->opt.duration_ns, err);
 	if (!t->node) {
-		rc = rc ? rc : play(b, err);
+		rc = rc ? rc : play(b, loop, err);
 		loop_close(loop);
 		return rc;
 	}

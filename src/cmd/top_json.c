@@ -108,7 +108,9 @@ static void write_sampled(struct jsonw *w, const struct snapshot *s)
 static void write_processes(struct jsonw *w, struct top *t, const char *sort)
 {
 	const struct process_rows *rows = &t->processes.table.rows;
-	struct table table = {.columns = process_columns,
+	struct process_columns_ctx names = {.strings = &t->processes.source.strings};
+	struct table table = {.ctx = &names,
+			      .columns = process_columns,
 			      .rows = rows->v.data,
 			      .nr_rows = rows->v.len,
 			      .row_size = sizeof(struct process_row)};

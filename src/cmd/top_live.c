@@ -31,6 +31,7 @@
 #define SECOND_STEP_NS	300000000u
 #define STEP_LONGEST_NS 60000000000u
 #define MESSAGE_NS	8000000000u
+#define SUCCESSOR_NS	3000000000u
 
 struct live_top {
 	struct top *top;
@@ -45,7 +46,8 @@ struct live_top {
 	uint64_t step_began_ns, draws;
 	unsigned int steps;
 	uint64_t looked_ns;
-	int successor; /* of the node that has exited; 0 = none yet */
+	struct error fatal; /* why it ended, if it had to */
+	int successor;	    /* of the node that has exited; 0 = none yet */
 	bool stepping, paused, quit, dirty;
 };
 
@@ -146,13 +148,24 @@ static bool is_due(const struct live_top *l)
 	       clock_monotonic_ns() - l->step_began_ns >= wait;
 }
 
-/* Once a second, until somebody has its name again. */
+/* The nodes of the host can be read when the one that was looked at is gone, too. */
+static void read_nodes(struct live_top *l)
+{
+	struct error ignored = {0};
+
+	if (top_panels[l->top->shown].rows != &node_rows || l->stepping)
+		return;
+	top_panel_read(l->top, &ignored);
+	l->dirty = true;
+}
+
+/* Until somebody has its name again. */
 static void look_for_successor(struct live_top *l)
 {
 	uint64_t now = clock_monotonic_ns();
 	int pid;
 
-	if (l->top->frame.state != TOP_EXITED || now - l->looked_ns < 1000000000u)
+	if (l->top->frame.state != TOP_EXITED || now - l->looked_ns < SUCCESSOR_NS)
 		return;
 	l->looked_ns = now;
 	pid = top_successor(l->top);
@@ -160,6 +173,7 @@ static void look_for_successor(struct live_top *l)
 		say(l, "%s runs again, as pid %d: Enter in the panel of nodes looks at it",
 		    l->top->frame.node.name, pid);
 	l->successor = pid;
+	read_nodes(l);
 }
 
 static int tick(void *ctx, struct error *err)
@@ -192,6 +206,8 @@ static void show_panel(struct live_top *l, unsigned int panel)
 	l->top->panel_error[0] = '\0';
 	if (!l->stepping)
 		l->step_began_ns = 0; /* its rows at once */
+	if (l->top->frame.state == TOP_EXITED)
+		read_nodes(l);
 }
 
 static void set_step(struct live_top *l, bool slower)
@@ -260,7 +276,10 @@ static void change_node(struct live_top *l)
 		return;
 	if (top_change_node(l->top, os_pid, &err) != 0) {
 		say(l, "%s", err.msg);
-		l->quit = !l->top->reader; /* the one before is closed already */
+		if (!l->top->processes.is_open) { /* the one before is closed already */
+			l->fatal = err;
+			l->quit = true;
+		}
 		return;
 	}
 	l->top->processes.yield = yield;
@@ -395,20 +414,18 @@ static int on_stop(void *ctx, struct error *err)
 {
 	struct live_top *l = ctx;
 
-	(void)err;
 	terminal_suspend(l->terminal);
-	draw(l);
-	return 0;
+	l->dirty = true;
+	return keys(l, err);
 }
 
 static int on_continue(void *ctx, struct error *err)
 {
 	struct live_top *l = ctx;
 
-	(void)err;
 	terminal_resume(l->terminal);
-	draw(l);
-	return 0;
+	l->dirty = true;
+	return keys(l, err);
 }
 
 /* In the middle of a reading. */
@@ -471,9 +488,15 @@ int top_live(struct top *t, struct error *err)
 	t->processes.arg = &l;
 	rc = run(&l, err);
 	t->processes.yield = NULL;
-	log_set_taker(NULL, NULL);
-	signals_before_end(NULL);
 	terminal_close(l.terminal);
+	signals_before_end(NULL);
+	log_set_taker(NULL, NULL);
+	if (rc == 0 && l.fatal.code) {
+		*err = l.fatal;
+		rc = l.fatal.code;
+	}
+	if (rc == 0 && !t->node && t->samples && top_samples_ended(t->samples))
+		rc = top_samples_warn(t->samples);
 	if (t->frame.state == TOP_EXITED)
 		log_warn("ebeam: the node (pid %d) has exited", t->frame.node.os_pid);
 	close_overlay(&l);

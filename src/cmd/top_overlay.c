@@ -20,7 +20,7 @@ struct top_overlay {
 	struct tree *tree;
 	struct snapshot *snapshot;	/* that the tree shows */
 	char process[PROCESS_PID_SIZE]; /* "" = the node */
-	char title[128], message[512];
+	char title[128], message[1100];
 	bool gone; /* the process: its last text stays */
 };
 
@@ -99,9 +99,10 @@ static int write_html(struct top_overlay *o, struct top *t, struct error *err)
 
 static int open_flame(struct top_overlay *o, struct top *t, struct error *err)
 {
+	struct error failed = {0};
 	struct snapshot_options options = {
 		.by = o->process[0] ? SNAPSHOT_BY_NONE : SNAPSHOT_BY_NAME,
-
+		.only_process = o->process[0] ? o->process : NULL,
 		.lines = true,
 	};
 	int rc = t->samples ? top_samples_take(t->samples, &options, &o->snapshot, err)
@@ -117,7 +118,10 @@ static int open_flame(struct top_overlay *o, struct top *t, struct error *err)
 		 o->process[0] ? o->process : "the node", t->frame.window_s);
 	tree_open(&o->tree);
 	tree_set(o->tree, o->snapshot);
-	return write_html(o, t, err);
+	/* The tree stands there all the same. */
+	if (write_html(o, t, &failed) != 0)
+		snprintf(o->message, sizeof(o->message), "no HTML file: %s", failed.msg);
+	return 0;
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */
@@ -141,7 +145,7 @@ int top_overlay_open(struct top_overlay **out, enum top_overlay_kind kind, struc
 
 	o->kind = kind;
 	if (row && top_panels[t->shown].process)
-		process_pid_format(top_panels[t->shown].process(row), o->process);
+		top_panels[t->shown].process(t, row, o->process);
 	if (kind == TOP_OVERLAY_HELP)
 		open_help(o);
 	else if (kind == TOP_OVERLAY_ROW)
@@ -170,7 +174,8 @@ void top_overlay_refresh(struct top_overlay *o, struct top *t)
 {
 	struct error err = {0};
 
-	if (o->kind != TOP_OVERLAY_ROW || o->gone || show_process(o, t, &err) == 0)
+	if (o->kind != TOP_OVERLAY_ROW || o->gone || show_process(o, t, &err) == 0 ||
+	    err.kind != ERROR_KIND_NO_NODE) /* it could not be read now: the text stays */
 		return;
 	o->gone = true;
 	snprintf(o->title, sizeof(o->title), "Process %s, which has exited; as it was last",

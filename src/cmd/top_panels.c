@@ -24,6 +24,14 @@ static int read_processes(struct top *t, struct error *err)
 	return rc;
 }
 
+static void process_pid(const struct top *t, const void *row, char pid[PROCESS_PID_SIZE])
+{
+	if (t->ctx->opt.input)
+		snprintf(pid, PROCESS_PID_SIZE, "%s", ((const struct snap_process *)row)->pid);
+	else if (process_pid_format(((const struct process_row *)row)->pid, pid) <= 0)
+		pid[0] = '\0';
+}
+
 static uint64_t process_id(const void *row)
 {
 	return ((const struct process_row *)row)->pid;
@@ -144,7 +152,7 @@ const struct top_panel top_panels[NR_TOP_PANELS] = {
 	 .sort = "cpu",
 	 .read = read_processes,
 	 .source = processes,
-	 .process = process_id,
+	 .process = process_pid,
 	 .replay = true},
 	{.name = "functions",
 	 .title = "Functions",
@@ -200,8 +208,11 @@ static int read_rows(struct top *t, struct error *err)
 
 int top_panel_read(struct top *t, struct error *err)
 {
-	int rc = read_rows(t, err);
+	bool processes = t->ctx->opt.json && top_panels[t->shown].read != read_processes &&
+			 top_panels[t->shown].read != read_applications;
+	int rc = processes ? read_processes(t, err) : 0; /* they stand in each line */
 
+	rc = rc ? rc : read_rows(t, err);
 	t->reading++;
 	t->panel_error[0] = '\0';
 	if (rc >= 0 || rc == -ESRCH)

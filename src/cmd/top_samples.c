@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "cmd/capture_input.h"
@@ -15,6 +16,8 @@
 /* Who waits for keys and steps never waits longer for samples. */
 #define DRAIN_MAX_NS 250000000u
 #define DRAIN_BATCH  64
+/* Of a capture in which nothing was sampled: what is longer is left out. */
+#define GAP_MAX_NS (12 * TOP_WINDOW_SPAN_NS)
 
 struct top_samples {
 	struct beam_node *node; /* NULL: a capture */
@@ -26,7 +29,8 @@ struct top_samples {
 	struct capture_input input;
 	struct event pending; /* read, but later than the last step */
 	bool is_pending, ended;
-	uint64_t start_ns, now_ns; /* of the capture: first record's time, last step's */
+	uint64_t start_ns, now_ns; /* of the capture: first sample's time, last step's */
+	uint64_t last_ns;	   /* of the last sample */
 
 	struct top_window *window;
 	struct snapshot *snapshot;
@@ -214,13 +218,22 @@ static int play(struct top_samples *s, struct top_frame *f, uint64_t step_ns, st
 			break;
 		s->is_pending = true;
 		if (s->pending.type == REC_SAMPLE && !s->start_ns)
-			s->start_ns = s->now_ns = s->pending.ts_ns;
+			s->start_ns = s->now_ns = s->last_ns = s->pending.ts_ns;
 		if (s->pending.type == REC_SAMPLE && s->pending.ts_ns > s->now_ns + step_ns)
 			break;
+		if (s->pending.type == REC_SAMPLE)
+			s->last_ns = MAX(s->last_ns, s->pending.ts_ns);
 		if (top_window_apply(s->window, &s->pending) < 0)
 			s->refused++;
 	}
-	s->now_ns += step_ns;
+	/* The last step ends with the last sample; one over a gap of more than a window jumps. */
+	if (s->ended)
+		s->now_ns = MAX(s->last_ns, s->now_ns);
+	else if (s->pending.ts_ns - s->now_ns > GAP_MAX_NS)
+		s->now_ns = s->pending.ts_ns - step_ns;
+	else
+		s->now_ns += step_ns;
+	f->frames++;
 	f->epoch_ns = capture_reader_start_epoch_ns(s->input.reader) + (s->now_ns - s->start_ns);
 	top_window_step(s->window, s->now_ns);
 	return 0;
@@ -237,6 +250,11 @@ int top_samples_play(struct top_samples *s, struct top_frame *f, uint64_t step_n
 	top_window_schedulers(s->window, &normal, &dirty_cpu, &dirty_io);
 	top_frame_set_schedulers(f, normal, dirty_cpu, dirty_io);
 	return top_samples_step(s, f, err);
+}
+
+int top_samples_warn(const struct top_samples *s)
+{
+	return capture_input_warn(s->input.name, capture_reader_damage(s->input.reader), "shown");
 }
 
 bool top_samples_ended(const struct top_samples *s)

@@ -27,6 +27,8 @@ int top_samples_step(struct top_samples *s, struct top_frame *f, struct error *e
  * says of its node. */
 int top_samples_play(struct top_samples *s, struct top_frame *f, uint64_t step_ns,
 		     struct error *err);
+/* At its end: warns if it is damaged.  0, or the exit code for that. */
+int top_samples_warn(const struct top_samples *s);
 bool top_samples_ended(const struct top_samples *s); /* there is no more of the capture */
 /* Of the window that ended with the last step; NULL = there is none yet.  Until the next step. */
 const struct snapshot *top_samples_snapshot(const struct top_samples *s);

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -365,8 +366,19 @@ bool terminal_color(const struct terminal *t)
 
 void terminal_suspend(struct terminal *t)
 {
+	struct sigaction usual = {.sa_handler = SIG_DFL}, old;
+	sigset_t stop, before;
+
 	leave(t);
-	raise(SIGSTOP);
+	/* Not SIGSTOP: nobody would wake a process whose parent is no shell.  The kernel spares those
+	 * from SIGTSTP. */
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	sigaction(SIGTSTP, &usual, &old);
+	raise(SIGTSTP);
+	pthread_sigmask(SIG_UNBLOCK, &stop, &before);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	sigaction(SIGTSTP, &old, NULL);
 	terminal_resume(t);
 }
 
@@ -376,8 +388,7 @@ void terminal_resume(struct terminal *t)
 	tcsetattr(t->tty.fd, TCSANOW, &t->tty.during);
 	t->suspended = false;
 	t->anew = true;
-	ask_reports(t, true);
-	measure(t);
+	ask_reports(t, true); /* terminal_key() finds out whether the size is another */
 }
 
 void terminal_redraw(struct terminal *t)
