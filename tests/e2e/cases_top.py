@@ -3,10 +3,14 @@
 itself, in a terminal."""
 import json
 import os
+import re
 import signal
 import subprocess
+import tempfile
 
+from ebeam import html_strings
 from harness import case, check, check_equal, check_in, check_near
+from tmux import Tmux
 
 POINTS = 0.03  # of a share of CPU
 
@@ -100,3 +104,70 @@ def usage(ctx):
         done = ctx.ebeam.run("top", "-p", ctx.node.os_pid, "-b", "-n", "1", *words)
         check_equal(done.code, 2, f"exit code of {words}")
         check_in(why, done.err, f"stderr of {words}")
+
+
+@case("in a terminal: filter, process, flame graph of it, panels, saved screen, end")
+def in_terminal(ctx):
+    node = ctx.new_node()
+    with ctx.workload("proc_split", node=node), tempfile.TemporaryDirectory() as place:
+        pid = ctx.ebeam.ok("ps", "-p", node.os_pid, "-j", "--where",
+                           "registered_name == proc_split_4").json()["data"][0]["pid"]
+        with Tmux(place, ["sh", "-c", f"cd {place}; exec {ctx.ebeam.path} top -p {node.os_pid}"],
+                  columns=120, rows=40) as t:
+            t.wait(re.compile(rf"{re.escape(pid)}\s+proc_split_4\s+[1-9]"))  # its CPU is known
+            t.type("/split_4")
+            t.key("Enter")
+            t.wait(lambda text: "proc_split_4" in text and "proc_split_3" not in text)
+            t.key("Down", "Enter")
+            t.wait(f"Process {pid}")
+            check_in("proc_split", t.wait("initial_call") and t.text(), "the process")
+            t.key("q")
+            t.key("f")
+            t.wait(f"Calls of {pid}")
+            check_in("proc_split:spin/2", t.text(), "the tree of calls")
+            check("proc_split_3" not in t.text(), "other processes in the tree")
+            page = t.wait(re.compile(r"flame graph: (\S+\.html)")).group(1)
+            with open(os.path.join(place, page)) as f:
+                check_in("proc_split:spin/2", html_strings(f.read()), "the page")
+            t.key("q", "3")
+            t.wait("dirty cpu 1")
+            t.key("7")
+            t.wait("stdlib")
+            t.key("s")
+            saved = t.wait(re.compile(r"saved: (\S+\.txt)")).group(1)
+            with open(os.path.join(place, saved)) as f:
+                check_in("Applications", f.read(), "the saved screen")
+            t.key("?")
+            t.wait("quit")
+            t.key("q", "q")
+            check_equal(t.wait_end(), 0, "exit code")
+
+
+@case("in a terminal: the node ends, its last frame stays; -d ends it", otp="one")
+def node_ends(ctx):
+    node = ctx.new_node()
+    with tempfile.TemporaryDirectory() as place:
+        with Tmux(place, [ctx.ebeam.path, "top", "-p", node.os_pid], columns=100, rows=30) as t:
+            t.wait("init")
+            os.kill(node.os_pid, signal.SIGKILL)
+            t.wait("has exited")
+            check_in("init", t.text(), "the last frame")
+            t.key("q")
+            check_equal(t.wait_end(), 0, "exit code")
+        with Tmux(place, [ctx.ebeam.path, "top", "-p", ctx.node.os_pid, "-d", "1s"]) as t:
+            check_equal(t.wait_end(), 0, "exit code after -d")
+
+
+@case("-j by any column, and of a capture", otp="one")
+def lines(ctx):
+    with ctx.workload("proc_split") as truth:
+        for column in ("name", "status", "current_function", "memory", "pid"):
+            check(frames(ctx, ctx.node, 1, "--watch", "0.2s", "-s", column)[0]["processes"],
+                  f"nothing by {column}")
+        path = ctx.ebeam.capture(ctx.node, 3)
+    out = ctx.ebeam.ok("top", "-i", path, "-j").out
+    seen = [json.loads(line)["data"] for line in out.splitlines()]
+    check(3 <= len(seen) <= 5, f"{len(seen)} frames of 3 s")
+    names = {p["registered_name"] for p in seen[-1]["processes"]}
+    check(set(truth["by_name"]) <= names, f"processes of the capture: {names}")
+    check_in("proc_split:spin/2", [f["mfa"] for f in seen[-1]["functions"]], "functions")
