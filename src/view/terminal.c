@@ -370,8 +370,8 @@ void terminal_suspend(struct terminal *t)
 	sigset_t stop, before;
 
 	leave(t);
-	/* Not SIGSTOP: nobody would wake a process whose parent is no shell.  The kernel spares those
-	 * from SIGTSTP. */
+	/* Not SIGSTOP: nobody would wake a process whose parent is no shell; the kernel spares
+	 * those from SIGTSTP. */
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTSTP);
 	sigaction(SIGTSTP, &usual, &old);
