@@ -371,6 +371,7 @@ int main(void)
 	char dir[] = "/tmp/ebeam-loop-XXXXXX";
 	int rc;
 
+	signal(SIGHUP, SIG_DFL); /* under nohup(1), too */
 	if (!mkdtemp(dir) || chdir(dir) != 0)
 		return 1;
 	rc = cmocka_run_group_tests(tests, NULL, NULL);
