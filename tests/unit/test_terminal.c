@@ -494,6 +494,7 @@ static void test_suspend(void **state)
 		struct terminal *t;
 		struct error err;
 
+		setpgid(0, 0); /* a job, as of a shell: others cannot be stopped */
 		if (terminal_open(&t, &o, &err) != 0 || !terminal_show(t, s))
 			_exit(1);
 		terminal_suspend(t);
