@@ -97,7 +97,6 @@ static void read_system(struct top *t)
 	struct timespec cpu;
 	clockid_t clock;
 
-	t->now.os_cpu_ns = t->now.os_rss = TOP_UNKNOWN;
 	if (clock_getcpuclockid(t->node->os_pid, &clock) == 0 && clock_gettime(clock, &cpu) == 0)
 		t->now.os_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 	if (proc_stat_read(&stat, t->node->os_pid, &ignored) == 0) {
@@ -176,11 +175,8 @@ int top_node_read(struct top *t, struct error *err)
 	int rc;
 
 	t->before = t->now;
-	t->now = (struct top_totals){.queues = old.queues};
-	for (int i = 0; i < NR_TOP_MEMORIES; i++)
-		t->now.memory[i] = TOP_UNKNOWN;
-	for (int i = 0; i < NR_TOP_RATES; i++)
-		t->now.counters[i] = TOP_UNKNOWN;
+	top_totals_init(&t->now);
+	t->now.queues = old.queues; /* the room of the reading before the last */
 	rc = vm_totals_read(t->reader, &t->totals, err);
 	if (rc)
 		return rc;
