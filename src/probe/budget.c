@@ -41,7 +41,7 @@
 #define ASK_PLACING  0.25 /* of such a step, for each */
 /* What an idle node may be charged at once before anything is sampled: of a second's income. */
 #define GRACE_S	     1.0
-#define FEW_PART     0.25 /* of that, for one source */
+#define FEW_PART     0.25 /* of that, for all sources of which each was hit a few times */
 #define RAN_PART     0.25
 #define LONGEST_TAIL 1e8
 
@@ -73,7 +73,12 @@ void budget_pass(struct budget *b, double wall_ns, double own_ns, double spent_n
 	b->busy_per_s += ((own_ns + spent_ns) / wall_ns * NS_PER_S - b->busy_per_s) * wall_ns /
 			 (wall_ns + BUSY_NS);
 	b->look_ns += wall_ns;
-	b->round_busy_ns += own_ns + spent_ns;
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		s->busy_ns += (own_ns + spent_ns) * MIN(s->told_on_ns / wall_ns, 1);
+		s->told_on_ns = 0;
+	}
 	most = MAX(budget_allowed(b) * BUDGET_SAVED_S, b->round_cost_ns * RESERVE * MOST_LONGER);
 	b->credit_ns += b->percent / 100 * MAX(own_ns, BUDGET_MIN_BUSY * wall_ns) - spent_ns;
 	b->credit_ns = MIN(b->credit_ns, most);
@@ -89,6 +94,7 @@ void budget_hits(struct budget *b, unsigned int i, double cost_ns, double on_ns)
 	}
 	s->cost_ns += cost_ns;
 	s->on_ns += on_ns;
+	s->told_on_ns += on_ns;
 	s->chunk_cost_ns += cost_ns;
 	s->chunk_on_ns += on_ns;
 	if (s->chunk_on_ns < CHUNK_NS)
@@ -99,7 +105,7 @@ void budget_hits(struct budget *b, unsigned int i, double cost_ns, double on_ns)
 
 static void forget_hits(struct budget_source *s)
 {
-	s->cost_ns = s->on_ns = s->chunk_cost_ns = s->chunk_on_ns = s->peak = 0;
+	s->cost_ns = s->on_ns = s->busy_ns = s->chunk_cost_ns = s->chunk_on_ns = s->peak = 0;
 }
 
 static double smooth(double old, double now)
@@ -188,13 +194,47 @@ static double least_cost(const struct budget *b, double rate)
 	return rate * least_hit_ns(b) / NS_PER_S;
 }
 
+/* A source that is on all the time and cannot be paid. */
+static bool is_above(const struct budget_source *s, double height)
+{
+	return !s->sampled && !s->dropped && s->rate > height;
+}
+
+/* A few hits in a row are no rate, however deep in debt others are: unless many sources have them,
+ * which together are one. */
+static bool few_may_stay(const struct budget *b, double height)
+{
+	double few = grace(b) * FEW_PART, sum = 0;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		const struct budget_source *s = &b->sources[i];
+
+		if (is_above(s, height) && s->cost_ns < few)
+			sum += s->cost_ns;
+	}
+	return b->credit_ns >= -grace(b) || sum < few;
+}
+
+static void sample(const struct budget *b, struct budget_source *s, double height)
+{
+	s->sampled = true;
+	s->done = s->ended = true;
+	s->slice_ns = 0;
+	s->relaxed = s->starved = 0;
+	s->was_hit = s->cost_ns > 0;
+	if (s->on_ns > 0)
+		s->peak = MAX(s->peak, s->cost_ns / s->on_ns * NS_PER_S);
+	s->rate = MAX(s->rate, s->peak);
+	judge(b, s, least_cost(b, s->rate), height);
+}
+
 /* Sources that are on all the time: those that cannot be paid are sampled from here on. */
 static void look(struct budget *b)
 {
 	/* What the node does as soon as it is not probed: a storm counts at once. */
 	double may = MAX(budget_allowed(b), b->percent / 100 * b->busy_per_s);
 	double length = MAX(b->look_ns, LOOK_NS), height;
-	bool sampling = is_sampling(b);
+	bool sampling = is_sampling(b), few_stay;
 
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
@@ -203,24 +243,17 @@ static void look(struct budget *b)
 			s->rate = MAX(s->rate, s->cost_ns / length * NS_PER_S);
 	}
 	height = cut_height(b, may * (sampling ? HEADROOM : 1));
-	for (unsigned int i = 0; i < b->nr && height >= 0; i++) {
+	if (height < 0)
+		return;
+	few_stay = few_may_stay(b, height);
+	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 
-		if (s->sampled || s->dropped || s->rate <= height)
-			continue;
-		/* A few hits in a row are no rate, however deep in debt others are. */
-		if (s->cost_ns < grace(b) * FEW_PART)
+		if (!is_above(s, height) || (few_stay && s->cost_ns < grace(b) * FEW_PART))
 			continue;
 		if (b->credit_ns >= -grace(b) && (!sampling || s->rate * HEADROOM <= height))
 			continue;
-		s->sampled = true;
-		s->done = s->ended = true;
-		s->slice_ns = 0;
-		s->relaxed = s->starved = 0;
-		if (s->on_ns > 0)
-			s->peak = MAX(s->peak, s->cost_ns / s->on_ns * NS_PER_S);
-		s->rate = MAX(s->rate, s->peak);
-		judge(b, s, least_cost(b, s->rate), height);
+		sample(b, s, height);
 	}
 }
 
@@ -332,27 +365,39 @@ static bool is_shown(const struct budget *b, const struct budget_source *s, doub
 	return s->cost_ns >= s->rate * ASK_STEP_NS / NS_PER_S;
 }
 
-static void begin_round(struct budget *b, bool on_credit)
+/*
+ * For how long probes were hit after the slices that ended before this round.  Those that were not
+ * hit in theirs, or had none, say nothing of that.
+ */
+static void learn_tail(struct budget *b)
 {
 	double tail = 0, nr = 0;
 
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 
-		s->done = s->ended = s->slice_ns <= 0;
-		s->began_ns = 0;
-		if (!s->sampled)
-			continue;
-		if (s->rate > 0) {
+		if (s->sampled && s->was_hit && s->rate > 0) {
 			tail += MIN(s->tail_ns / s->rate * NS_PER_S, LONGEST_TAIL);
 			nr++;
 		}
+		s->was_hit = false;
 		s->tail_ns = 0;
-		forget_hits(s);
 	}
 	if (nr > 0)
 		b->tail_ns += (tail / nr - b->tail_ns) / 4;
-	b->round_busy_ns = 0;
+}
+
+static void begin_round(struct budget *b, bool on_credit)
+{
+	learn_tail(b);
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		s->done = s->ended = s->slice_ns <= 0;
+		s->began_ns = 0;
+		if (s->sampled)
+			forget_hits(s);
+	}
 	b->in_round = true;
 	b->on_credit = on_credit;
 	b->due_ns = 0;
@@ -381,7 +426,7 @@ static void drop_one(struct budget *b)
 static bool shows(const struct budget *b, const struct budget_source *s)
 {
 	bool ran = b->own_per_s < BUDGET_MIN_BUSY * NS_PER_S ||
-		   b->round_busy_ns >= RAN_PART * b->own_per_s * s->on_ns / NS_PER_S;
+		   s->busy_ns >= RAN_PART * b->own_per_s * s->on_ns / NS_PER_S;
 
 	return s->on_ns > 0 && (s->cost_ns > 0 || ran);
 }
@@ -394,7 +439,10 @@ static void end_round(struct budget *b, uint64_t now_ns)
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 
-		if (s->sampled && shows(b, s))
+		if (!s->sampled)
+			continue;
+		s->was_hit = s->cost_ns > 0;
+		if (shows(b, s))
 			s->rate = smooth(s->rate, s->cost_ns / s->on_ns * NS_PER_S);
 	}
 	height = cut_height(b, budget_allowed(b) * HEADROOM);

@@ -5,17 +5,18 @@
  *
  * The law is that of an account.  It gets the share of each ns of CPU that the node uses for
  * itself, and each ns that probes take is paid from it.  What is not used is saved, up to
- * BUDGET_SAVED_S seconds of income.  A source is on all the time as long as that can be paid.  If
- * not, the dearest are sampled: on for slices, all of them at once in a round, and a round begins
- * only when the account holds what it is going to cost.  So what was spent is never more than what
- * was allowed, but for what nobody could know: what is spent between two looks by sources that are
- * on (a storm that begins), and what a round costs more than the one before it; it ends when the
- * account is empty.  Either is a debt, and no round begins until it is paid.
+ * BUDGET_SAVED_S seconds of income, or twice what a round costs if that is more.  A source is on
+ * all the time as long as that can be paid.  If not, the dearest are sampled: on for slices, all of
+ * them at once in a round, and a round begins only when the account holds what it is going to cost.
+ * So in the long run no more is spent than was allowed.  At a time it may be more, by what nobody
+ * could know: what is spent between two looks by sources that are on (a storm that begins), what a
+ * round costs more than the one before it (it ends when the account is empty), and what is hit
+ * after its end.  Each is a debt, and it is paid before the next round; only short looks at what
+ * may have become cheap, or has to be dropped, are taken on credit.
  *
  * The income is divided at one height: every source may cost the same at most, so the most
  * expensive are sampled, and cheap ones stay on.  A source for which even the shortest slices would
- * come too seldom is dropped for good, if that was measured BUDGET_DROP_AFTER times; for that short
- * looks at it are taken on credit.
+ * come too seldom is dropped for good, if that was measured BUDGET_DROP_AFTER times.
  */
 #ifndef EBEAM_PROBE_BUDGET_H
 #define EBEAM_PROBE_BUDGET_H
@@ -44,8 +45,11 @@ struct budget_source {
 	double rate;
 	/* Since the last look, or in this slice. */
 	double cost_ns, on_ns;
+	double told_on_ns; /* part of on_ns that budget_pass() has not seen */
+	double busy_ns;	   /* CPU that the node used, with what probes took, in on_ns */
 	double chunk_cost_ns, chunk_on_ns, peak; /* the dearest few ms in it */
-	double tail_ns;				 /* cost after the end of its last slice */
+	double tail_ns; /* cost after the end of its last slice, and before it was on */
+	bool was_hit;	/* in its last slice */
 
 	unsigned int starved; /* measured in a row as too dear even for samples */
 	unsigned int relaxed; /* rounds in a row in which it might have been on all the time */
@@ -63,7 +67,6 @@ struct budget {
 	double look_ns;	   /* since the last look at sources that are on all the time */
 
 	bool in_round, on_credit;
-	double round_busy_ns;  /* CPU that the node used since it began */
 	double round_cost_ns;  /* what the next one will cost at least */
 	uint64_t round_end_ns; /* of the last one */
 	uint64_t due_ns;       /* of the next, which is paid; 0 = is not */

@@ -18,7 +18,7 @@
 #define MS	 1000000.0
 #define S	 (1000 * MS)
 #define SLICE_NS (5 * MS)
-#define MOST	 16
+#define MOST	 64
 
 /* A node whose work comes in units (a message, say) of own CPU time, with hits of each source. */
 struct sim {
@@ -26,11 +26,15 @@ struct sim {
 	double units_per_s; /* that come from outside; 0 = as many as `cpus` can do */
 	double cpus;	    /* threads that run at most */
 	double hits_of_unit[MOST], ns_per_hit[MOST];
-	double noise; /* of the load: 0.2 = up to 20 % more or less in 100 ms */
+	double tail_ns;		/* for so long probes are hit when they were put off */
+	bool unplaceable[MOST]; /* once sampled */
+	double noise;		/* of the load: 0.2 = up to 20 % more or less in 100 ms */
 	uint32_t seed;
 
 	struct budget b;
 	bool on[MOST];
+	uint64_t off_ns[MOST];
+	bool waits; /* for a CPU: does nothing */
 	uint64_t now_ns;
 	double factor;
 	/* So far, in truth. */
@@ -59,7 +63,10 @@ static void act(struct sim *m)
 	for (unsigned int i = 0; i < m->b.nr; i++) {
 		if (m->on[i] && !budget_wants(&m->b, i)) {
 			m->on[i] = false;
+			m->off_ns[i] = m->now_ns;
 			m->switches++;
+			budget_ended(&m->b, i);
+		} else if (!m->on[i] && budget_wants(&m->b, i) && m->unplaceable[i]) {
 			budget_ended(&m->b, i);
 		} else if (!m->on[i] && budget_wants(&m->b, i)) {
 			m->on[i] = true;
@@ -68,6 +75,14 @@ static void act(struct sim *m)
 		}
 	}
 	m->rounds += !was_in && m->b.in_round;
+}
+
+/* Whether it is hit: 1 = on, 2 = not any more, but still there. */
+static int is_hit(const struct sim *m, unsigned int i)
+{
+	if (m->on[i])
+		return 1;
+	return m->off_ns[i] && (double)(m->now_ns - m->off_ns[i]) < m->tail_ns ? 2 : 0;
 }
 
 /* One ms in which nothing is switched. */
@@ -80,22 +95,26 @@ static void pass(struct sim *m)
 		m->factor = 1 + m->noise * ((m->seed >> 16) % 2001 / 1000.0 - 1);
 	}
 	for (unsigned int i = 0; i < m->b.nr; i++)
-		cost += m->on[i] ? m->hits_of_unit[i] * m->ns_per_hit[i] : 0;
+		cost += is_hit(m, i) ? m->hits_of_unit[i] * m->ns_per_hit[i] : 0;
 	units = MS * m->cpus / (m->unit_ns + cost);
 	if (m->units_per_s > 0)
 		units = fmin(units, m->units_per_s * m->factor / 1000);
+	units = m->waits ? 0 : units;
 	own = units * m->unit_ns;
 	spent = units * cost;
-	m->now_ns += (uint64_t)MS;
 	m->own_ns += own;
 	m->spent_ns += spent;
 	m->allowed_ns += m->b.percent / 100 * fmax(own, BUDGET_MIN_BUSY * MS);
 	for (unsigned int i = 0; i < m->b.nr; i++) {
-		if (!m->on[i])
+		int hit = is_hit(m, i);
+
+		if (!hit)
 			continue;
-		m->on_ns[i] += MS;
-		budget_hits(&m->b, i, units * m->hits_of_unit[i] * m->ns_per_hit[i], MS);
+		m->on_ns[i] += m->on[i] ? MS : 0;
+		budget_hits(&m->b, i, units * m->hits_of_unit[i] * m->ns_per_hit[i],
+			    m->on[i] ? MS : 0);
 	}
+	m->now_ns += (uint64_t)MS;
 	budget_pass(&m->b, MS, own, spent);
 	over = m->spent_ns - m->allowed_ns;
 	m->most_over_ns = fmax(m->most_over_ns, over);
@@ -214,6 +233,85 @@ static void test_many(void **state)
 		assert_true(m.on_ns[i] <= 1.1 * m.on_ns[i - 1]);
 	for (unsigned int i = 8; i < 12; i++)
 		assert_true(m.on_ns[i] == 20 * S);
+}
+
+/* Many of which each costs next to nothing are too much together, and that is seen. */
+static void test_many_cheap(void **state)
+{
+	struct sim m = {.unit_ns = 900, .cpus = 1};
+
+	UNUSED(state);
+	for (unsigned int i = 0; i < 60; i++) {
+		m.hits_of_unit[i] = 0.0006;
+		m.ns_per_hit[i] = 700;
+	}
+	begin(&m, 1, 60);
+	run(&m, 5);
+	forget(&m);
+	run(&m, 60);
+	assert_in(spent_percent(&m), 0.3, 1.01, "spent");
+	assert_true(m.b.credit_ns > -5 * MS);
+	assert_int_equal(nr_dropped(&m), 0);
+}
+
+/* A few hits in a row are no rate, however deep in debt another is. */
+static void test_few(void **state)
+{
+	struct sim m = ping_pong;
+
+	UNUSED(state);
+	m.hits_of_unit[1] = m.hits_of_unit[2] = 0;
+	begin(&m, 1, 4);
+	/* 0.2 ms, in a moment. */
+	for (unsigned int i = 0; i < 200; i++) {
+		run(&m, 0.01);
+		if (i % 60 == 3)
+			budget_hits(&m.b, 1, 0.2 * MS, 10 * MS);
+		assert_false(m.b.sources[1].sampled);
+	}
+	assert_true(m.b.sources[0].sampled);
+}
+
+/* How long probes are hit after their slices is known from those that were on, not from others. */
+static void test_tail(void **state)
+{
+	struct sim m = ping_pong;
+
+	UNUSED(state);
+	m.tail_ns = 4 * MS;
+	m.unplaceable[1] = m.unplaceable[2] = true;
+	begin(&m, 1, 4);
+	run(&m, 30);
+	assert_true(m.b.sources[1].sampled && m.b.sources[2].sampled);
+	assert_in(m.b.tail_ns, 3 * MS, 5 * MS, "tail");
+	forget(&m);
+	run(&m, 60);
+	/* And what was saved before. */
+	assert_in(spent_percent(&m), 0.7, 1.01, "spent");
+}
+
+/* A node that waited for a CPU in the slice of a source showed nothing of it, whatever it did in
+ * the longer slices of others. */
+static void test_waits(void **state)
+{
+	struct sim m = ping_pong;
+	double rate;
+
+	UNUSED(state);
+	m.hits_of_unit[1] = m.hits_of_unit[2] = 0.03;
+	begin(&m, 1, 4);
+	run(&m, 5);
+	assert_true(m.b.sources[0].sampled && m.b.sources[1].sampled);
+	while (m.b.in_round)
+		run(&m, 0.001);
+	while (!m.b.in_round)
+		run(&m, 0.001);
+	rate = m.b.sources[0].rate;
+	assert_true(m.b.sources[1].slice_ns > 3 * m.b.sources[0].slice_ns);
+	for (m.waits = true; m.b.in_round; run(&m, 0.001))
+		m.waits = budget_wants(&m.b, 0);
+	assert_true(m.b.sources[0].rate == rate);
+	assert_true(m.b.sources[1].rate > 0);
 }
 
 /* Single-stepped, 9 us a hit: a slice is hardly anything but probes. */
@@ -414,6 +512,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_storm_ends), cmocka_unit_test(test_idle),
 	cmocka_unit_test(test_noise),	   cmocka_unit_test(test_storms),
 	cmocka_unit_test(test_no_limit),   cmocka_unit_test(test_edges),
+	cmocka_unit_test(test_many_cheap), cmocka_unit_test(test_few),
+	cmocka_unit_test(test_tail),	   cmocka_unit_test(test_waits),
 };
 
 int main(void)
