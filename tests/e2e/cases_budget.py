@@ -32,7 +32,8 @@ def lines(watch):
     return [json.loads(line) for line in watch.out.decode().splitlines()]
 
 
-@case("ping-pong at full speed: sampled, said, and the samples scaled are what the node counted")
+@case("ping-pong at full speed: sampled, said, and the samples scaled are what the node counted",
+      otp="one")
 def ping_pong(ctx):
     need_events(ctx)
     node = ctx.new_node(flags=("+S", "2:2"))

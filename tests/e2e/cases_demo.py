@@ -45,7 +45,7 @@ def demo_node(ctx):
     return node
 
 
-@case("every kind of work of the demo node shows, under the names of its processes")
+@case("every kind of work of the demo node shows, under the names of its processes", otp="one")
 def kinds_of_work(ctx):
     node = demo_node(ctx)
     path = ctx.ebeam.file(".ebeam")

@@ -8,6 +8,8 @@ import re
 
 from harness import case, check, check_equal, check_in, shorten
 
+SIDE_BY_SIDE = True
+
 NODE_DEPTH = 64  # what current_stacktrace shows at most
 
 
@@ -146,7 +148,8 @@ def formats(ctx):
     check_equal(sum(profile["weights"]), total, "speedscope: processes")
 
 
-@case("processes that come and go: what is shown is whole, what is not is counted", timeout=180)
+@case("processes that come and go: what is shown is whole, what is not is counted", timeout=180,
+      alone=True)
 def under_load(ctx):
     with ctx.workload("spawn_storm", "2000"):
         for _ in range(5):
@@ -160,7 +163,7 @@ def under_load(ctx):
                     check(re.fullmatch(r"\S+[:.].+/\d+", frame["mfa"]), f"frame {frame}")
 
 
-@case("processes that never stand still are not left out")
+@case("processes that never stand still are not left out", alone=True)
 def spinning(ctx):
     node = ctx.new_node()
     node.start("zoo")

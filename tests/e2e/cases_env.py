@@ -8,6 +8,8 @@ from cases_core import stop
 from harness import case, check, check_equal, check_in
 from looking import difference
 
+SIDE_BY_SIDE = True
+
 FLAGS = ("+S", "2:2")
 SECRET = "hunter2"
 # What is left of the secrets of env_zoo: as the node writes them, with other words for some.
@@ -127,7 +129,7 @@ def stopped(ctx):
     check_equal(difference(env(ctx, node, "--show-secrets")["data"], expected), None, "data")
 
 
-@case("environments that change: what does not is there, nothing is nonsense")
+@case("environments that change: what does not is there, nothing is nonsense", alone=True)
 def churn(ctx):
     node = zoo(ctx)
     expected = node.ask("env_zoo", "facts")

@@ -6,6 +6,8 @@ import time
 
 from harness import case, check, check_equal, check_in
 
+SIDE_BY_SIDE = True
+
 FLAGS = ("+S", "3:3")
 
 
@@ -171,7 +173,7 @@ def for_people(ctx):
         check_equal(ctx.ebeam.run("ets", "-p", node.os_pid, *args).code, 2, str(args))
 
 
-@case("tables that come and go: the others are all there, nothing is nonsense")
+@case("tables that come and go: the others are all there, nothing is nonsense", alone=True)
 def churn(ctx):
     node = keeper(ctx)
     truth(node)
@@ -203,7 +205,7 @@ def churn(ctx):
     check(runs >= 3, f"only {runs} runs")
 
 
-@case("objects of a table that is written to: only whole ones are shown")
+@case("objects of a table that is written to: only whole ones are shown", alone=True)
 def written_to(ctx):
     node = keeper(ctx)
     with ctx.workload("ets_heavy", node=node):

@@ -108,7 +108,8 @@ def probed_by_others(ctx):
     print(f"{len(held)} uprobes")
 
 
-@case("a reader that does not read: the node goes on, signals work, what is lost is counted")
+@case("a reader that does not read: the node goes on, signals work, what is lost is counted",
+      otp="one")
 def slow_reader(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     reader, writer = os.pipe()
@@ -143,7 +144,8 @@ def fill(fd):
         return written
 
 
-@case("answers that nobody reads: probes and counts go on, -d and Ctrl-C end it, the probes go")
+@case("answers that nobody reads: probes and counts go on, -d and Ctrl-C end it, the probes go",
+      otp="one")
 def slow_view(ctx):
     views = [("gc", "-j", "-d", "1"), ("msg", "-j"), ("sched", "-j"), ("proc",)]
     if gives(ctx, "carrier_create"):
@@ -178,7 +180,7 @@ def slow_view(ctx):
     print(f"{len(views)} views")
 
 
-@case("SIGTERM ends a stream as Ctrl-C does; a second signal at once")
+@case("SIGTERM ends a stream as Ctrl-C does; a second signal at once", otp="one")
 def sigterm(ctx):
     watch = Watch(ctx, ctx.node, "-e", "message")
     truth = ctx.node.ask("happenings", "messages", 10, 10)

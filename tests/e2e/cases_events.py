@@ -278,7 +278,7 @@ def capture(ctx):
 @case("ping-pong: received and lost are what was produced, order and pairs hold")
 def storm(ctx):
     watch = Watch(ctx, ctx.node, "-e", "message_send,message_receive")
-    truth = ctx.node.ask("happenings", "storm", 2)
+    truth = ctx.node.ask("happenings", "storm", 1)
     watch.end()
     shown, lost = watch.closing()
     events = [json.loads(line) for line in watch.out.decode().splitlines()]

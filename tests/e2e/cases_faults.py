@@ -33,7 +33,7 @@ def folded(text):
 # ---- the node ------------------------------------------------------------------------------
 
 
-@case("recursion 1,000,000 deep: leaf and root kept, the number of missing frames shown")
+@case("recursion 1,000,000 deep: leaf and root kept, the number of missing frames shown", otp="one")
 def deep(ctx):
     with ctx.workload("deep") as truth:
         profile = ctx.ebeam.record(ctx.node, 3)
@@ -63,7 +63,7 @@ def deep(ctx):
 @case("500 reloads a second: no name of another version of the module")
 def reload(ctx):
     with ctx.workload("reload") as truth:
-        profile = ctx.ebeam.record(ctx.node, 5)
+        profile = ctx.ebeam.record(ctx.node, 3)
     check(truth["loads"] > 200, f"the node only made {truth['loads']} loads in "
                                 f"{truth['elapsed_ns'] / 1e9:.1f} s")
     ran = {int(v) for v in truth["runs"]}
@@ -96,7 +96,7 @@ def check_order(frames, version):
 @case("20,000 processes a second, each gone at once: known as what they were")
 def spawn_storm(ctx):
     with ctx.workload("spawn_storm") as truth:
-        profile = ctx.ebeam.record(ctx.node, 3)
+        profile = ctx.ebeam.record(ctx.node, 2)
     rate = truth["spawned"] / (truth["elapsed_ns"] / 1e9)
     check(rate > 1000, f"the node only made {rate:.0f} processes a second")
     children = [s for s in profile.stacks if "spawn_storm:spin/2" in s["frames"]]
@@ -110,7 +110,7 @@ def spawn_storm(ctx):
     check_complete(profile)
 
 
-@case("the node exits while it is recorded: what there is, exit 0 and a note")
+@case("the node exits while it is recorded: what there is, exit 0 and a note", otp="one")
 def node_exits(ctx):
     node = ctx.new_node()
     node.start("cpu_split")
@@ -120,7 +120,7 @@ def node_exits(ctx):
     check_ended_with_node(process)
 
 
-@case("the node is killed with -9 while it is recorded: likewise")
+@case("the node is killed with -9 while it is recorded: likewise", otp="one")
 def node_killed(ctx):
     node = ctx.new_node()
     node.start("cpu_split")
@@ -274,7 +274,7 @@ def ebeam_killed(ctx):
     check(profile.samples > 100, f"{profile.samples} samples after the kill")
 
 
-@case("nothing stays attached after a recording that ended by itself")
+@case("nothing stays attached after a recording that ended by itself", otp="one")
 def nothing_left(ctx):
     events = uprobe_events()
     process, held = start_attached(ctx, "-d", 2, "-f", "folded", "-o", "-")

@@ -88,7 +88,7 @@ def followed(ctx):
     check_equal([e["pid"] for e in of(events, "process_register")], truth["holders"], "names")
 
 
-@case("--from and --to: messages of a pair only, by pid and by name")
+@case("--from and --to: messages of a pair only, by pid and by name", otp="one")
 def pairs(ctx):
     need_events(ctx)
     flows = ctx.node.ask("message_flows", "start")

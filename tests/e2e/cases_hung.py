@@ -9,6 +9,8 @@ from cases_core import stop
 from harness import Failure, case, check, check_equal, check_in
 from looking import answers, check_sensible, looks
 
+SIDE_BY_SIDE = True
+
 MESSAGES = 5000
 
 

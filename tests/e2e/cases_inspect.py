@@ -8,6 +8,8 @@ import time
 
 from harness import case, check, check_equal, check_in
 
+SIDE_BY_SIDE = True
+
 # Fields of inspect -j that the zoo's facts have under the same name.
 SAME = ("registered_name", "initial_call", "current_function", "status", "message_queue_len",
         "memory", "total_heap_size", "heap_size", "stack_size", "parent", "group_leader",

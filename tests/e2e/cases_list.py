@@ -66,7 +66,7 @@ def copy_emulator(ctx, to):
     check_equal(done.returncode, 0, done.stderr)
 
 
-@case("a node whose executable was deleted is listed and recorded")
+@case("a node whose executable was deleted is listed and recorded", otp="one")
 def deleted_executable(ctx):
     copy = os.path.join(ctx.work_dir, f"erts-{ctx.otp}")
     copy_emulator(ctx, copy)
@@ -97,7 +97,7 @@ def replaced_executable(ctx):
     check_row(ctx, node)
 
 
-@case("a node in another PID and mount namespace")
+@case("a node in another PID and mount namespace", otp="one")
 def pid_namespace(ctx):
     node = ctx.new_node(prefix=("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"))
     check(node.inner_pid != node.os_pid, "the node is not in a PID namespace of its own")
@@ -108,7 +108,7 @@ def pid_namespace(ctx):
           f"hottest: {profile.hottest()}")
 
 
-@case("two nodes: -p takes pid, name, part of a name; without -p both are named")
+@case("two nodes: -p takes pid, name, part of a name; without -p both are named", otp="one")
 def two_nodes(ctx):
     name = f"second{ctx.otp}@127.0.0.1"
     first, second = ctx.node, ctx.new_node(name=name)

@@ -6,6 +6,8 @@ import re
 
 from harness import case, check, check_equal, check_in
 
+SIDE_BY_SIDE = True
+
 FIELDS = ("functions", "md5", "old_code")
 
 
@@ -127,7 +129,7 @@ def addresses(ctx):
     print(f"    {compared} fields compared")
 
 
-@case("while modules are loaded and replaced all the time")
+@case("while modules are loaded and replaced all the time", alone=True)
 def busy(ctx):
     with ctx.workload("reload"):
         for _ in range(10):

@@ -151,7 +151,7 @@ def runnable(ctx):
     check_in("[runnable];weighing:spinning/1 ", text, "folded")
 
 
-@case("report of a capture shows the bytes that record wrote, in every format")
+@case("report of a capture shows the bytes that record wrote, in every format", otp="one")
 def same_bytes(ctx):
     need_events(ctx)
     for mode, unit in MODES.items():
@@ -172,7 +172,7 @@ def same_bytes(ctx):
             check(ctx.ebeam.ok("report", path, "-f", fmt, "-o", "-").out, fmt)
 
 
-@case("captures of two modes have no difference; those of one mode do")
+@case("captures of two modes have no difference; those of one mode do", otp="one")
 def differences(ctx):
     need_events(ctx)
     paths = []

@@ -137,7 +137,7 @@ def instants(ctx):
     check(any("stack" in e["args"] for e in trace.of("i", "process_spawn")), "stacks")
 
 
-@case("live: events -o FILE.perfetto.json, record --mode sched and cpu")
+@case("live: events -o FILE.perfetto.json, record --mode sched and cpu", otp="one")
 def live(ctx):
     need_events(ctx)
     out = ctx.ebeam.file(".perfetto.json")

@@ -6,6 +6,8 @@ import signal
 
 from harness import Failure, case, check, check_equal
 
+SIDE_BY_SIDE = True
+
 INFO = ("id", "name", "connected", "input", "output", "os_pid", "queue_size", "registered_name",
         "locking", "parallelism")
 REFS = ("links", "monitors", "monitored_by")
@@ -173,7 +175,7 @@ def many(ctx):
     print(f"      {len(rows)} ports, in order")
 
 
-@case("ports come and go while they are read: none is wrong")
+@case("ports come and go while they are read: none is wrong", alone=True)
 def churn(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     with ctx.workload("port_churn", node=node):

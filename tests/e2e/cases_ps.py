@@ -8,6 +8,8 @@ import subprocess
 
 from harness import case, check, check_equal, check_in
 
+SIDE_BY_SIDE = True
+
 FIELDS = ("registered_name", "label", "initial_call", "current_function", "current_location",
           "status", "message_queue_len", "memory", "total_heap_size", "heap_size", "stack_size",
           "links", "monitors", "parent", "group_leader", "priority", "trap_exit")
@@ -74,7 +76,7 @@ def fields(ctx):
     print(f"{compared} fields of {len(rows)} processes compared, {moving} moved")
 
 
-@case("spawning and dying as fast as the node can: no nonsense, hardly a torn row")
+@case("spawning and dying as fast as the node can: no nonsense, hardly a torn row", alone=True)
 def churn(ctx):
     node = zoo(ctx)
     node.ask("zoo", "churn", 6)

@@ -42,7 +42,7 @@ def process_shares(ctx):
     check_complete(profile)
 
 
-@case("as many samples as CPU time was used")
+@case("as many samples as CPU time was used", otp="one")
 def sample_count(ctx):
     with ctx.workload("cpu_split"):
         before = ctx.node.cpu_seconds()
@@ -59,7 +59,7 @@ def idle(ctx):
     check(profile.samples < 300, f"{profile.samples} samples of an idle node")
 
 
-@case("grouping by process, name, initial call, scheduler and none")
+@case("grouping by process, name, initial call, scheduler and none", otp="one")
 def grouping(ctx):
     with ctx.workload("proc_split") as truth:
         path = ctx.ebeam.capture(ctx.node, 2)
@@ -225,7 +225,7 @@ def native_names(ctx):
               f"a stripped build with hidden symbols, yet no beam.smp+0x...: {profile.hottest()}")
 
 
-@case("+JPperf true: frame pointers in the stacks change nothing")
+@case("+JPperf true: frame pointers in the stacks change nothing", otp="one")
 def jpperf(ctx):
     node = ctx.new_node(flags=("+S", "2:2", "+JPperf", "true"))
     ctx.cleanup(remove_maps, node)
@@ -249,7 +249,7 @@ def remove_maps(node):
             pass
 
 
-@case("+S 64:64 on few CPUs")
+@case("+S 64:64 on few CPUs", otp="one")
 def many_schedulers(ctx):
     node = ctx.new_node(flags=("+S", "64:64"))
     with ctx.workload("proc_split", node=node) as truth:

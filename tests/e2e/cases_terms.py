@@ -10,6 +10,8 @@ import subprocess
 from harness import Skip, case, check, check_equal, check_in
 from nodes import ELIXIR, TOP, run_in
 
+SIDE_BY_SIDE = True
+
 TERMDUMP = os.path.join(TOP, "build", "tools", "termdump")
 NUMBER = 5000
 SEED = "1"

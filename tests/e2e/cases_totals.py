@@ -11,6 +11,8 @@ import time
 from harness import Skip, case, check, check_equal
 from nodes import TOP
 
+SIDE_BY_SIDE = True
+
 TOTALS = os.path.join(TOP, "build", "tools", "totals")
 ROUNDS = 10
 BUSY = 40  # processes that can run, on one scheduler
@@ -126,14 +128,15 @@ def queues(ctx):
     check(BUSY <= lengths[0] <= BUSY + 5 and lengths[1] == 5, f"the node says {lengths}")
 
 
-@case("run queue of dirty IO schedulers: while they all are taken, the node watches itself")
+@case("run queue of dirty IO schedulers: while they all are taken, the node watches itself",
+      alone=True)
 def dirty_io(ctx):
     node = ctx.new_node(flags=("+S", "1:1", "+SDio", "1"))
     node.ask("total_facts", "queues")
-    node.ask("total_facts", "watch", 500, 2500)
+    node.ask("total_facts", "watch", 400, 1200)
     # Since OTP 26 the node reads and writes its terminal on these schedulers: it cannot answer.
-    node.tell("ask", "total_facts", "dirty", "io", "3", "4000")
-    time.sleep(1)
+    node.tell("ask", "total_facts", "dirty", "io", "3", "2000")
+    time.sleep(0.8)
     mine = {q["length"] for r in totals(node, 5) for q in r["queues"] if q["type"] == "dirty_io"}
     node.wait("answer", 60)
     theirs = {lengths[2] for lengths in node.ask("total_facts", "watched")}

@@ -25,14 +25,18 @@ class CaseTimeout(Exception):
 CASES = []
 
 
-def case(title, otp="each", timeout=120):
+def case(title, otp="each", timeout=120, alone=False):
     """otp: "each" = on every release of the run, "one" = on the first of them only,
-    "usdt" = on builds with USDT probes."""
+    "usdt" = on builds with USDT probes.
+
+    A theme whose module says SIDE_BY_SIDE = True only reads what rests: its cases run while those
+    of other releases do, and so take longer, but see the same.  alone: not this one."""
 
     def register(function):
         theme = function.__module__.rsplit(".", 1)[-1].removeprefix("cases_")
+        beside = function.__globals__.get("SIDE_BY_SIDE", False) and not alone
         CASES.append({"title": title, "otp": otp, "timeout": timeout, "run": function,
-                      "theme": theme, "name": f"{theme}/{function.__name__}"})
+                      "theme": theme, "name": f"{theme}/{function.__name__}", "beside": beside})
         return function
 
     return register
