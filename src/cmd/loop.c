@@ -42,8 +42,8 @@ static int system_error(struct error *err, const char *what)
 			 error_text(errno));
 }
 
-/* Takes over fd if owned, also on failure. */
-static int add(struct loop *l, const struct watch *proto, struct error *err)
+/* Takes over fd if owned, also on failure.  *out (NULL ok): what was added. */
+static int add(struct loop *l, const struct watch *proto, struct watch **out, struct error *err)
 {
 	struct watch *w = xmalloc(sizeof(*w));
 	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = w};
@@ -59,6 +59,8 @@ static int add(struct loop *l, const struct watch *proto, struct error *err)
 	}
 	w->next = l->watches;
 	l->watches = w;
+	if (out)
+		*out = w;
 	return 0;
 }
 
@@ -78,7 +80,7 @@ int loop_open(struct loop **out, struct error *err)
 	rc = signals.fd = signals_catch(err);
 	if (rc < 0)
 		goto failed;
-	rc = add(l, &signals, err);
+	rc = add(l, &signals, NULL, err);
 	if (rc)
 		goto failed;
 	*out = l;
@@ -106,29 +108,37 @@ void loop_close(struct loop *l)
 	free(l);
 }
 
-/* A period of 0 makes a timer that goes off once. */
-static int add_timerfd(struct loop *l, struct watch *w, uint64_t first_ns, uint64_t period_ns,
-		       struct error *err)
+static struct timespec timespec_of(uint64_t ns)
 {
-	struct itimerspec spec = {
-		.it_value.tv_sec = (time_t)(first_ns / 1000000000u),
-		.it_value.tv_nsec = (long)(first_ns % 1000000000u),
-		.it_interval.tv_sec = (time_t)(period_ns / 1000000000u),
-		.it_interval.tv_nsec = (long)(period_ns % 1000000000u),
-	};
+	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
+				 .tv_nsec = (long)(ns % 1000000000u)};
+}
 
+/* A period of 0 makes a timer that goes off once. */
+static int set_timer(int fd, int flags, uint64_t first_ns, uint64_t period_ns)
+{
+	struct itimerspec spec = {.it_value = timespec_of(first_ns),
+				  .it_interval = timespec_of(period_ns)};
+
+	return timerfd_settime(fd, flags, &spec, NULL);
+}
+
+/* One that goes off never, if first_ns is 0. */
+static int add_timerfd(struct loop *l, struct watch *w, uint64_t first_ns, uint64_t period_ns,
+		       struct watch **out, struct error *err)
+{
 	w->owned = true;
 	w->timer = true;
 	w->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (w->fd < 0)
 		return system_error(err, "timerfd_create");
-	if (timerfd_settime(w->fd, 0, &spec, NULL) != 0) {
+	if (set_timer(w->fd, 0, first_ns, period_ns) != 0) {
 		int rc = system_error(err, "timerfd_settime");
 
 		close(w->fd);
 		return rc;
 	}
-	return add(l, w, err);
+	return add(l, w, out, err);
 }
 
 int loop_add_timer(struct loop *l, uint64_t period_ns, int (*fn)(void *ctx, struct error *err),
@@ -136,7 +146,23 @@ int loop_add_timer(struct loop *l, uint64_t period_ns, int (*fn)(void *ctx, stru
 {
 	struct watch w = {.fn = fn, .ctx = ctx};
 
-	return add_timerfd(l, &w, period_ns, period_ns, err);
+	return add_timerfd(l, &w, period_ns, period_ns, NULL, err);
+}
+
+int loop_add_alarm(struct loop *l, struct loop_alarm **out, int (*fn)(void *ctx, struct error *err),
+		   void *ctx, struct error *err)
+{
+	struct watch w = {.fn = fn, .ctx = ctx}, *added = NULL;
+	int rc = add_timerfd(l, &w, 0, 0, &added, err);
+
+	*out = (struct loop_alarm *)added;
+	return rc;
+}
+
+void loop_set_alarm(struct loop_alarm *a, uint64_t first_ns, uint64_t period_ns)
+{
+	/* A timerfd that is set to 0 never goes off. */
+	set_timer(((struct watch *)a)->fd, TFD_TIMER_ABSTIME, first_ns ? first_ns : 1, period_ns);
 }
 
 int loop_add_fd(struct loop *l, int fd, int (*fn)(void *ctx, struct error *err), void *ctx,
@@ -144,7 +170,7 @@ int loop_add_fd(struct loop *l, int fd, int (*fn)(void *ctx, struct error *err),
 {
 	struct watch w = {.fd = fd, .fn = fn, .ctx = ctx};
 
-	return add(l, &w, err);
+	return add(l, &w, NULL, err);
 }
 
 int loop_add_signal(struct loop *l, int signo, int (*fn)(void *ctx, struct error *err), void *ctx,
@@ -160,7 +186,7 @@ int loop_add_signal(struct loop *l, int signo, int (*fn)(void *ctx, struct error
 		return system_error(err, "signalfd");
 	sigaddset(&l->blocked, signo);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	return add(l, &w, err);
+	return add(l, &w, NULL, err);
 }
 
 int loop_set_deadline(struct loop *l, uint64_t ns, struct error *err)
@@ -168,7 +194,7 @@ int loop_set_deadline(struct loop *l, uint64_t ns, struct error *err)
 	struct watch w = {.end = LOOP_END_DEADLINE};
 
 	/* A timerfd that is set to 0 never goes off. */
-	return add_timerfd(l, &w, ns ? ns : 1, 0, err);
+	return add_timerfd(l, &w, ns ? ns : 1, 0, NULL, err);
 }
 
 int loop_watch_pid(struct loop *l, int os_pid, struct error *err)
@@ -181,7 +207,7 @@ int loop_watch_pid(struct loop *l, int os_pid, struct error *err)
 		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "process %d is gone", os_pid);
 	if (w.fd < 0)
 		return system_error(err, "pidfd_open");
-	return add(l, &w, err);
+	return add(l, &w, NULL, err);
 }
 
 /* 0, or what the readiness of w means for the loop; negative errno if its callback failed. */

@@ -17,6 +17,7 @@
 #include "base/error.h"
 
 struct loop;
+struct loop_alarm;
 
 enum loop_end {
 	LOOP_END_STOPPED = 1,  /* a callback said so */
@@ -31,6 +32,13 @@ void loop_close(struct loop *l); /* NULL ok */
 /* Calls fn every period_ns (> 0).  Periods that were missed are not made up for. */
 int loop_add_timer(struct loop *l, uint64_t period_ns, int (*fn)(void *ctx, struct error *err),
 		   void *ctx, struct error *err);
+/* A timer that is set later, and as often as one likes; it goes with the loop. */
+int loop_add_alarm(struct loop *l, struct loop_alarm **out, int (*fn)(void *ctx, struct error *err),
+		   void *ctx, struct error *err);
+/* Calls fn at first_ns of CLOCK_MONOTONIC (at once if that is past), and each period_ns (0: once)
+ * from that time on, however late it was called before.  Periods that were missed are not made up
+ * for. */
+void loop_set_alarm(struct loop_alarm *a, uint64_t first_ns, uint64_t period_ns);
 /* Calls fn whenever there is something to read from fd, which stays the caller's, or it has hung
  * up. */
 int loop_add_fd(struct loop *l, int fd, int (*fn)(void *ctx, struct error *err), void *ctx,

@@ -44,6 +44,35 @@ static int check_options(struct top *t, struct error *err)
 	return table_check(&source.table, &options, err);
 }
 
+/* What memory tells is worth having without them.  That the node has exited is not said here: the
+ * next reading says it. */
+static void lose_samples(struct top *t, const struct error *why)
+{
+	top_samples_close(t->samples);
+	t->samples = NULL;
+	if (why->kind != ERROR_KIND_NO_NODE)
+		snprintf(t->samples_error, sizeof(t->samples_error), "no samples any more: %s",
+			 why->msg);
+	top_frame_forget_samples(&t->frame);
+	process_table_forget_cpu(&t->processes.table);
+}
+
+void top_drain(struct top *t)
+{
+	struct error err = {0};
+
+	if (t->samples && top_samples_drain(t->samples, &err) != 0)
+		lose_samples(t, &err);
+}
+
+static void step_samples(struct top *t)
+{
+	struct error err = {0};
+
+	if (t->samples && top_samples_step(t->samples, &t->frame, &err) != 0)
+		lose_samples(t, &err);
+}
+
 int top_step(struct top *t, struct error *err)
 {
 	int rc;
@@ -53,8 +82,8 @@ int top_step(struct top *t, struct error *err)
 		return top_samples_play(t->samples, &t->frame, t->step_ns, err);
 	}
 	rc = top_node_read(t, err);
-	if (rc == 0 && t->samples)
-		rc = top_samples_step(t->samples, &t->frame, err);
+	if (rc == 0)
+		step_samples(t);
 	if (rc == 0)
 		rc = top_panel_read(t, err);
 	if (rc == -ESRCH)
@@ -103,17 +132,33 @@ int top_successor(const struct top *t)
 	return pid == t->frame.node.os_pid ? 0 : pid;
 }
 
+/* Parts of it point at each other: what is open stays where it is, or comes back there, and is
+ * closed from elsewhere. */
 int top_change_node(struct top *t, int os_pid, struct error *err)
 {
+	struct top old = *t;
 	struct beam_node *node;
 	int rc = beam_node_open(&node, os_pid, false, err);
 
 	if (rc)
 		return rc;
-	close_node(t);
-	t->node = node;
-	t->read_ns = 0;
-	return open_node(t, err);
+	*t = (struct top){
+		.ctx = old.ctx,
+		.node = node,
+		.step_ns = old.step_ns,
+		.shown = old.shown,
+		.reading = old.reading + 1,
+	};
+	rc = open_node(t, err);
+	if (rc) {
+		close_node(t);
+		*t = old;
+		return rc;
+	}
+	t->processes.yield = old.processes.yield;
+	t->processes.arg = old.processes.arg;
+	close_node(&old);
+	return 0;
 }
 
 static int open_capture(struct top *t, struct error *err)

@@ -60,8 +60,9 @@ struct top {
 
 	unsigned int shown; /* index in top_panels[] */
 	uint64_t reading;
-	struct top_apps *apps;	    /* NULL until they are shown */
-	void *views[NR_TOP_PANELS]; /* of row_sources that were opened */
+	uint64_t rows_frame[NR_TOP_PANELS]; /* frame.frames when rows were read; 0 = never */
+	struct top_apps *apps;		    /* NULL until they are shown */
+	void *views[NR_TOP_PANELS];	    /* of row_sources that were opened */
 	struct process_columns_ctx process_columns;
 	struct process_match process_match; /* of what is typed as the filter */
 	char panel_error[1100];		    /* why the panel shown has no rows; "" */
@@ -76,20 +77,27 @@ int top_node_read(struct top *t, struct error *err);
 /* Rows of the panel shown.  What cannot be read is told in panel_error, and is no failure; that the
  * node has exited (-ESRCH) is, and so is what yield() of top_processes.h returns. */
 int top_panel_read(struct top *t, struct error *err);
+/* In the frame that is shown, or there is nothing to read for it. */
+bool top_panel_is_read(const struct top *t);
+/* Another one is shown from now on. */
+void top_panel_show(struct top *t, unsigned int panel);
 void top_panel_source(struct top *t, struct panel_source *out);
 void top_panels_close(struct top *t);
 /* By a name that is one of theirs. */
 unsigned int top_panel_find(const char *name);
 
-/* One step: all of the above.  -ESRCH: the node has exited, and the frame says so. */
+/* One step: all of the above.  -ESRCH: the node has exited, and the frame says so.  If samples can
+ * be had no more, it goes on without, and samples_error says why. */
 int top_step(struct top *t, struct error *err);
+/* Between two steps: takes samples in, likewise. */
+void top_drain(struct top *t);
 
 /* The frame as one line of JSON. */
 int top_json(struct top *t, struct error *err);
 void top_start_samples(struct top *t);
 /* After the node has exited: the pid of one that runs under its name now; 0 = none. */
 int top_successor(const struct top *t);
-/* Looks at that node from now on, without samples yet.  If it cannot be opened all stays. */
+/* Looks at that node from now on, without samples yet.  If it cannot be opened whole, all stays. */
 int top_change_node(struct top *t, int os_pid, struct error *err);
 int top_batch(struct top *t, struct error *err);
 int top_live(struct top *t, struct error *err);

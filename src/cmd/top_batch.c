@@ -23,11 +23,20 @@ struct batch {
 	struct panel *panel;
 	const char *tabs[NR_TOP_PANELS + 1];
 	unsigned int frames;
+	bool told; /* that there are no samples any more */
 };
 
 static int drain(void *ctx, struct error *err)
 {
-	return top_samples_drain(((struct batch *)ctx)->top->samples, err);
+	struct batch *b = ctx;
+
+	(void)err;
+	top_drain(b->top);
+	if (!b->top->samples && b->top->samples_error[0] && !b->told) {
+		log_warn("ebeam: %s", b->top->samples_error);
+		b->told = true;
+	}
+	return 0;
 }
 
 static unsigned int from_environment(const char *name, unsigned int otherwise, unsigned int max)
@@ -130,7 +139,8 @@ int top_batch(struct top *t, struct error *err)
 
 	if (t->node)
 		top_start_samples(t);
-	if (t->samples_error[0])
+	b.told = t->samples_error[0] != '\0';
+	if (b.told)
 		log_warn("ebeam: %s", t->samples_error);
 	screen_open(&b.screen, from_environment("LINES", BATCH_ROWS, SCREEN_MAX_ROWS),
 		    from_environment("COLUMNS", BATCH_COLUMNS, SCREEN_MAX_COLUMNS));

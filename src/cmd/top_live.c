@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "cmd/loop.h"
@@ -25,7 +26,7 @@
 #include "view/top_keys.h"
 #include "view/top_screen.h"
 
-/* Of the loop: samples, and whether the next step is due. */
+/* Of the loop: samples, messages. */
 #define TICK_NS 100000000u
 /* The second step, with the first rates, comes soon. */
 #define SECOND_STEP_NS	300000000u
@@ -38,16 +39,20 @@ struct live_top {
 	struct terminal *terminal;
 	struct screen *screen;
 	struct loop *loop;
+	struct loop_alarm *alarm;	     /* of the next step */
 	struct panel *panels[NR_TOP_PANELS]; /* NULL until it was shown */
 	const char *tabs[NR_TOP_PANELS + 1];
 	struct top_overlay *overlay;
 	char message[512]; /* at the bottom; "" = none */
 	uint64_t message_ns;
-	uint64_t step_began_ns, draws;
-	unsigned int steps;
+	uint64_t step_began_ns;
+	unsigned int steps;  /* of this node */
+	unsigned int frames; /* that were shown with their rates, of all nodes */
 	uint64_t looked_ns;
-	struct error fatal; /* why it ended, if it had to */
-	int successor;	    /* of the node that has exited; 0 = none yet */
+	int successor;	 /* of the node that has exited; 0 = none yet */
+	int wanted_node; /* pid of the one to look at instead; 0 = none */
+	bool due;	 /* a step */
+	bool told;	 /* that there are no samples */
 	bool stepping, paused, quit, dirty;
 };
 
@@ -117,35 +122,90 @@ static void draw(struct live_top *l)
 
 /* ---- steps -------------------------------------------------------------------------------- */
 
+/* The next one, and from then on all of them, on a grid: however long each takes. */
+static void set_alarm(struct live_top *l)
+{
+	uint64_t first = l->top->step_ns;
+
+	if (l->steps == 1 && l->top->node)
+		first = MIN(first, SECOND_STEP_NS);
+	loop_set_alarm(l->alarm, l->step_began_ns + first, l->top->step_ns);
+}
+
+static void tell_of_samples(struct live_top *l)
+{
+	if (l->top->samples || !l->top->samples_error[0] || l->told)
+		return;
+	l->told = true;
+	say(l, "%s", l->top->samples_error);
+}
+
+/* What reading the node gave, all of it or the rows of a panel. */
+static int has_read(struct live_top *l, int rc, struct error *err)
+{
+	if (rc != -ESRCH)
+		return rc < 0 ? rc : l->quit;
+	l->top->frame.state = TOP_EXITED;
+	say(l, "the node (pid %d) has exited; q quits", l->top->frame.node.os_pid);
+	*err = (struct error){0};
+	return l->quit;
+}
+
+/* -n: of frames that say what happens, which that of the first reading does not. */
+static bool is_last(const struct live_top *l)
+{
+	uint32_t limit = l->top->ctx->opt.limit;
+
+	return limit && l->frames >= limit;
+}
+
 static int step(struct live_top *l, struct error *err)
 {
 	int rc;
 
 	l->stepping = true;
+	l->due = false;
 	l->step_began_ns = clock_monotonic_ns();
 	rc = top_step(l->top, err);
 	l->stepping = false;
 	l->steps++;
+	l->frames += l->steps > 1 || !l->top->node;
+	if (l->steps == 1)
+		set_alarm(l);
 	if (rc == 0 && l->overlay)
 		top_overlay_refresh(l->overlay, l->top);
-	if (rc == -ESRCH) {
-		say(l, "the node (pid %d) has exited; q quits", l->top->frame.node.os_pid);
-		*err = (struct error){0};
-		rc = 0;
-	}
+	rc = has_read(l, rc, err);
+	tell_of_samples(l);
 	draw(l);
-	return rc < 0 ? rc : l->quit;
+	return rc ? rc : is_last(l);
 }
 
-static bool is_due(const struct live_top *l)
+/* The rows of a panel that was chosen since, once: paused or not. */
+static int read_panel(struct live_top *l, struct error *err)
 {
-	uint64_t wait = l->steps == 1 && SECOND_STEP_NS < l->top->step_ns ? SECOND_STEP_NS
-									  : l->top->step_ns;
+	int rc;
 
-	if (!l->top->node && top_samples_ended(l->top->samples))
-		return false;
-	return !l->paused && !l->stepping && l->top->frame.state != TOP_EXITED &&
-	       clock_monotonic_ns() - l->step_began_ns >= wait;
+	if (l->stepping || l->top->frame.state == TOP_EXITED || !l->steps ||
+	    top_panel_is_read(l->top))
+		return 0;
+	l->stepping = true;
+	rc = has_read(l, top_panel_read(l->top, err), err);
+	l->stepping = false;
+	l->dirty = true;
+	return rc;
+}
+
+static int alarm_rings(void *ctx, struct error *err)
+{
+	struct live_top *l = ctx;
+
+	if (l->paused || l->top->frame.state == TOP_EXITED ||
+	    (!l->top->node && top_samples_ended(l->top->samples)))
+		return 0;
+	if (!l->stepping)
+		return step(l, err);
+	l->due = true; /* at once after the one that goes on */
+	return 0;
 }
 
 /* The nodes of the host can be read when the one that was looked at is gone, too. */
@@ -176,23 +236,24 @@ static void look_for_successor(struct live_top *l)
 	read_nodes(l);
 }
 
+static int do_chosen(struct live_top *l, struct error *err);
+
 static int tick(void *ctx, struct error *err)
 {
 	struct live_top *l = ctx;
-	int rc = l->top->samples ? top_samples_drain(l->top->samples, err) : 0;
+	int rc;
 
-	if (rc)
-		return rc;
+	top_drain(l->top);
+	tell_of_samples(l);
 	if (l->message[0] && clock_monotonic_ns() - l->message_ns > MESSAGE_NS) {
 		l->message[0] = '\0';
 		l->dirty = true;
 	}
 	look_for_successor(l);
-	if (is_due(l))
-		return step(l, err);
-	if (l->dirty)
+	rc = l->due && !l->stepping ? alarm_rings(l, err) : do_chosen(l, err);
+	if (l->dirty && rc == 0)
 		draw(l);
-	return 0;
+	return rc;
 }
 
 /* ---- keys --------------------------------------------------------------------------------- */
@@ -201,13 +262,13 @@ static void show_panel(struct live_top *l, unsigned int panel)
 {
 	if (panel >= NR_TOP_PANELS || panel == l->top->shown)
 		return;
-	l->top->shown = panel;
-	l->top->reading++;
-	l->top->panel_error[0] = '\0';
-	if (!l->stepping)
-		l->step_began_ns = 0; /* its rows at once */
-	if (l->top->frame.state == TOP_EXITED)
-		read_nodes(l);
+	top_panel_show(l->top, panel);
+	if (l->top->frame.state != TOP_EXITED)
+		return;
+	if (!top_panel_is_read(l->top))
+		snprintf(l->top->panel_error, sizeof(l->top->panel_error),
+			 "not read: the node has exited");
+	read_nodes(l);
 }
 
 static void set_step(struct live_top *l, bool slower)
@@ -217,6 +278,7 @@ static void set_step(struct live_top *l, bool slower)
 	if (ns < TICK_NS || ns > STEP_LONGEST_NS)
 		return;
 	l->top->step_ns = ns;
+	set_alarm(l);
 	say(l, "a reading each %.1f s", (double)ns / 1e9);
 }
 
@@ -262,34 +324,49 @@ static void close_overlay(struct live_top *l)
 }
 
 /* To the node that is selected in the panel of nodes. */
-static void change_node(struct live_top *l)
+static void choose_node(struct live_top *l)
 {
 	struct panel_source source;
-	struct error err = {0};
 	const void *row;
 	int os_pid;
 
 	top_panel_source(l->top, &source);
 	row = panel_selected(shown_panel(l), &source);
 	os_pid = row ? (int)source.id(row) : 0;
-	if (!os_pid || os_pid == l->top->frame.node.os_pid || l->stepping)
-		return;
-	if (top_change_node(l->top, os_pid, &err) != 0) {
-		say(l, "%s", err.msg);
-		if (!l->top->processes.is_open) { /* the one before is closed already */
-			l->fatal = err;
-			l->quit = true;
-		}
-		return;
+	if (os_pid && (os_pid != l->top->frame.node.os_pid || l->top->frame.state == TOP_EXITED))
+		l->wanted_node = os_pid;
+}
+
+/* Its first frame stands before sampling starts, which takes a moment. */
+static int change_node(struct live_top *l, struct error *err)
+{
+	int os_pid = l->wanted_node, rc;
+
+	l->wanted_node = 0;
+	if (top_change_node(l->top, os_pid, err) != 0) {
+		say(l, "%s", err->msg);
+		*err = (struct error){0};
+		return 0;
 	}
-	l->top->processes.yield = yield;
-	l->top->processes.arg = l;
-	top_start_samples(l->top);
 	l->steps = 0;
-	l->step_began_ns = 0;
 	l->successor = 0;
+	l->told = false;
+	l->paused = false;
+	l->message[0] = '\0';
 	show_panel(l, 0);
-	say(l, "%s", l->top->samples_error);
+	rc = step(l, err);
+	if (rc == 0 && l->top->frame.state != TOP_EXITED)
+		top_start_samples(l->top);
+	tell_of_samples(l);
+	return rc;
+}
+
+/* What keys asked for, unless a reading goes on: then once it is done. */
+static int do_chosen(struct live_top *l, struct error *err)
+{
+	if (l->wanted_node && !l->stepping)
+		return change_node(l, err);
+	return read_panel(l, err);
 }
 
 /* Keys that mean the same everywhere. */
@@ -313,6 +390,7 @@ static void act(struct live_top *l, enum top_action action, const struct termina
 		break;
 	case TOP_ACTION_PAUSE:
 		l->paused = !l->paused;
+		l->due = !l->paused && clock_monotonic_ns() - l->step_began_ns >= l->top->step_ns;
 		break;
 	case TOP_ACTION_FASTER:
 	case TOP_ACTION_SLOWER:
@@ -385,7 +463,7 @@ static void take_key(struct live_top *l, const struct terminal_key *key)
 	top_panel_source(l->top, &source);
 	result = panel_key(shown_panel(l), key, &source);
 	if (result == PANEL_OPEN && top_panels[l->top->shown].rows == &node_rows)
-		change_node(l);
+		choose_node(l);
 	else if (result == PANEL_OPEN)
 		open_overlay(l, TOP_OVERLAY_ROW);
 	else if (result == PANEL_IGNORED)
@@ -396,8 +474,8 @@ static int keys(void *ctx, struct error *err)
 {
 	struct live_top *l = ctx;
 	struct terminal_key key;
+	int rc = 0;
 
-	(void)err;
 	l->top->reading += l->stepping; /* rows move while they are read */
 	while (terminal_key(l->terminal, &key)) {
 		if (key.kind == TERMINAL_KEY_GONE)
@@ -407,7 +485,11 @@ static int keys(void *ctx, struct error *err)
 	}
 	if (l->dirty && !l->quit)
 		draw(l);
-	return l->quit;
+	if (!l->quit)
+		rc = do_chosen(l, err);
+	if (l->dirty && !l->quit && rc == 0)
+		draw(l);
+	return rc ? rc : l->quit;
 }
 
 static int on_stop(void *ctx, struct error *err)
@@ -452,16 +534,15 @@ static int run(struct live_top *l, struct error *err)
 	rc = rc ? rc : loop_add_signal(l->loop, SIGCONT, on_continue, l, err);
 	if (rc == 0 && t->ctx->opt.duration_ns)
 		rc = loop_set_deadline(l->loop, t->ctx->opt.duration_ns, err);
+	rc = rc ? rc : loop_add_alarm(l->loop, &l->alarm, alarm_rings, l, err);
 	rc = rc ? rc : step(l, err);
 	if (rc == 0) {
 		if (t->node)
 			top_start_samples(t);
-		if (t->samples_error[0])
-			say(l, "%s", t->samples_error);
+		tell_of_samples(l);
 		rc = loop_add_timer(l->loop, TICK_NS, tick, l, err);
 	}
 	rc = rc ? rc : loop_run(l->loop, err);
-	loop_close(l->loop);
 	return rc < 0 ? rc : 0;
 }
 
@@ -490,11 +571,8 @@ int top_live(struct top *t, struct error *err)
 	t->processes.yield = NULL;
 	terminal_close(l.terminal);
 	signals_before_end(NULL);
+	loop_close(l.loop); /* which lets in signals that may stop or end it */
 	log_set_taker(NULL, NULL);
-	if (rc == 0 && l.fatal.code) {
-		*err = l.fatal;
-		rc = l.fatal.code;
-	}
 	if (rc == 0 && !t->node && t->samples && top_samples_ended(t->samples))
 		rc = top_samples_warn(t->samples);
 	if (t->frame.state == TOP_EXITED)

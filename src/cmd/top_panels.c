@@ -206,20 +206,43 @@ static int read_rows(struct top *t, struct error *err)
 	return rc ? rc : p->rows->read(*view, err);
 }
 
+/* Keys are answered while rows are read, so another panel may be the one that is shown then. */
 int top_panel_read(struct top *t, struct error *err)
 {
+	unsigned int panel = t->shown;
 	bool processes = t->ctx->opt.json && top_panels[t->shown].read != read_processes &&
 			 top_panels[t->shown].read != read_applications;
 	int rc = processes ? read_processes(t, err) : 0; /* they stand in each line */
 
 	rc = rc ? rc : read_rows(t, err);
 	t->reading++;
-	t->panel_error[0] = '\0';
+	t->rows_frame[panel] = t->frame.frames;
+	if (panel == t->shown)
+		t->panel_error[0] = '\0';
 	if (rc >= 0 || rc == -ESRCH)
 		return rc;
-	snprintf(t->panel_error, sizeof(t->panel_error), "%s", err->msg);
+	if (panel == t->shown)
+		snprintf(t->panel_error, sizeof(t->panel_error), "%s", err->msg);
+	else
+		t->rows_frame[panel] = 0; /* nobody was told */
 	*err = (struct error){0};
 	return 0;
+}
+
+bool top_panel_is_read(const struct top *t)
+{
+	const struct top_panel *p = &top_panels[t->shown];
+
+	return !t->node || (!p->rows && !p->read) || t->rows_frame[t->shown] == t->frame.frames;
+}
+
+void top_panel_show(struct top *t, unsigned int panel)
+{
+	if (t->panel_error[0])
+		t->rows_frame[t->shown] = 0;
+	t->panel_error[0] = '\0';
+	t->shown = panel;
+	t->reading++;
 }
 
 void top_panel_source(struct top *t, struct panel_source *out)

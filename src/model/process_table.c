@@ -115,3 +115,9 @@ void process_table_cpu(struct process_table *t, const struct process_cpu *cpu, s
 	}
 	idmap_free(&index);
 }
+
+void process_table_forget_cpu(struct process_table *t)
+{
+	for (size_t i = 0; i < t->rows.v.len; i++)
+		t->rows.v.data[i].cpu = NAN;
+}

@@ -45,5 +45,7 @@ struct process_cpu {
 	float percent;
 };
 void process_table_cpu(struct process_table *t, const struct process_cpu *cpu, size_t nr);
+/* Nothing is known of it any more. */
+void process_table_forget_cpu(struct process_table *t);
 
 #endif

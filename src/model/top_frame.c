@@ -255,6 +255,17 @@ void top_frame_sum_schedulers(struct top_frame *f)
 	top_ring_push(&f->work_history, f->work[TOP_QUEUE_NORMAL]);
 }
 
+void top_frame_forget_samples(struct top_frame *f)
+{
+	f->window_s = NAN;
+	f->samples = 0;
+	for (uint32_t i = 0; i < f->nr_schedulers; i++) {
+		f->schedulers[i].known = false;
+		forget_doubles(f->schedulers[i].share, NR_TOP_SHARES);
+	}
+	top_frame_sum_schedulers(f);
+}
+
 /* ---- a reading ----------------------------------------------------------------------------- */
 
 static double rate(uint64_t before, uint64_t now, double seconds)

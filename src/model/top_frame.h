@@ -204,6 +204,8 @@ struct top_scheduler *top_frame_scheduler(struct top_frame *f, enum thread_type 
  */
 void top_frame_update(struct top_frame *f, const struct top_totals *before,
 		      const struct top_totals *now, double seconds);
+/* There are no samples any more: what they told is not known from now on. */
+void top_frame_forget_samples(struct top_frame *f);
 /*
  * After the shares of the schedulers were set (model/top_window.h does): work[], shares[] and the
  * histories of the schedulers.

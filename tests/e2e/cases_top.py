@@ -168,3 +168,49 @@ def lines(ctx):
     names = {p["registered_name"] for p in seen[-1]["processes"]}
     check(set(truth["by_name"]) <= names, f"processes of the capture: {names}")
     check_in("proc_split:spin/2", [f["mfa"] for f in seen[-1]["functions"]], "functions")
+
+
+@case("in a terminal: a panel chosen while it is paused is read; -n ends it", otp="one")
+def chosen(ctx):
+    with tempfile.TemporaryDirectory() as place:
+        with Tmux(place, [ctx.ebeam.path, "top", "-p", ctx.node.os_pid, "--watch", "0.2s"],
+                  columns=120, rows=40) as t:
+            t.wait("init")
+            t.key("p")
+            t.wait("PAUSED")
+            for key, wanted in (("5", "ac_tab"), ("6", "forker"), ("7", "stdlib"),
+                                ("4", "eheap"), ("8", re.compile(r"1-\d+ of \d"))):
+                t.key(key)
+                t.wait(wanted)
+                check_in("PAUSED", t.text(), f"the screen after {key}")
+            t.key("q")
+            check_equal(t.wait_end(), 0, "exit code")
+        with Tmux(place, [ctx.ebeam.path, "top", "-p", ctx.node.os_pid, "-n", "2", "--watch",
+                          "0.2s"]) as t:
+            check_equal(t.wait_end(), 0, "exit code after -n")
+
+
+@case("in a terminal: a node that starts again under its name is offered, and taken")
+def restarts(ctx):
+    name = f"again-{os.getpid()}@127.0.0.1"
+    node = ctx.new_node(name=name)
+    with tempfile.TemporaryDirectory() as place:
+        with Tmux(place, [ctx.ebeam.path, "top", "-p", node.os_pid], columns=120, rows=30) as t:
+            t.wait(f"{name}  pid {node.os_pid}")
+            node.close()
+            t.wait("EXITED")
+            t.key("6")  # never read, and never will be
+            t.wait("the node has exited")
+            again = ctx.new_node(name=name)
+            t.wait(f"{name} runs again, as pid {again.os_pid}")
+            t.key("8")
+            t.type("/again-")
+            t.key("Enter")
+            t.wait("1 of 1 of")
+            t.key("Enter")
+            t.wait(f"{name}  pid {again.os_pid}")
+            t.wait("init")
+            check("EXITED" not in t.text(), "still exited")
+            t.wait(re.compile(r"[0-9.]+% CPU, RSS"))
+            t.key("q")
+            check_equal(t.wait_end(), 0, "exit code")

@@ -65,6 +65,31 @@ static void callbacks_run_until_one_stops(void **state)
 	loop_close(NULL);
 }
 
+/* Late or not, it goes by its grid; and it can be set again. */
+static void an_alarm_keeps_to_its_grid(void **state)
+{
+	struct loop *l = open_loop();
+	struct loop_alarm *a;
+	struct callback c = {.stop_after = 4};
+	struct error err = {0};
+	uint64_t start = clock_monotonic_ns();
+
+	UNUSED(state);
+	assert_int_equal(loop_add_alarm(l, &a, count_calls, &c, &err), 0);
+	assert_int_equal(loop_poll(l, &err), 0); /* not set: it never goes off */
+	assert_int_equal(c.calls, 0);
+	loop_set_alarm(a, start + 20 * MS, 10 * MS);
+	assert_int_equal(loop_run(l, &err), LOOP_END_STOPPED);
+	assert_true(clock_monotonic_ns() - start >= 50 * MS); /* 20, 30, 40, 50 */
+	/* What is past is now, once: not all that were missed. */
+	c = (struct callback){.stop_after = 1};
+	loop_set_alarm(a, start, 3600000 * MS);
+	assert_int_equal(loop_run(l, &err), LOOP_END_STOPPED);
+	assert_int_equal(loop_poll(l, &err), 0);
+	assert_int_equal(c.calls, 1);
+	loop_close(l);
+}
+
 static void a_failing_callback_fails_the_loop(void **state)
 {
 	struct loop *l = open_loop();
@@ -362,6 +387,7 @@ int main(void)
 		cmocka_unit_test(the_second_signal_needs_no_loop),
 		cmocka_unit_test(ignored_hup_stays_ignored),
 		cmocka_unit_test(callbacks_run_until_one_stops),
+		cmocka_unit_test(an_alarm_keeps_to_its_grid),
 		cmocka_unit_test(a_failing_callback_fails_the_loop),
 		cmocka_unit_test(the_deadline_ends_it),
 		cmocka_unit_test(timers_go_off_again_and_again),
