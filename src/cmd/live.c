@@ -297,17 +297,27 @@ void live_look(struct live *l)
 		set_code(l);
 }
 
+uint64_t live_counter(struct live *l, enum counter_id id)
+{
+	switch (id) {
+	case COUNTER_CODE_UNREADABLE:
+		return jit_unreadable(beam_resolver_jit(l->resolver));
+	case COUNTER_NAMES_FULL:
+		return enrich_overflows(l->enrich);
+	case COUNTER_BAD_RECORD:
+		return enrich_bad_records(l->enrich);
+	default:
+		return session_counter(l->session, id);
+	}
+}
+
 void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns)
 {
 	for (int id = 0; id < NR_COUNTERS; id++) {
-		uint64_t value = session_counter(l->session, (enum counter_id)id);
+		uint64_t value = live_counter(l, (enum counter_id)id);
 
-		if (id == COUNTER_CODE_UNREADABLE)
-			value = jit_unreadable(beam_resolver_jit(l->resolver));
-		else if (id == COUNTER_NAMES_FULL)
-			value = enrich_overflows(l->enrich);
-		else if (id == COUNTER_BAD_RECORD)
-			value = enrich_bad_records(l->enrich) + refused;
+		if (id == COUNTER_BAD_RECORD)
+			value += refused;
 		if (value)
 			enrich_add_counter(l->enrich, (enum counter_id)id, value, end_ns);
 	}

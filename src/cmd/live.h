@@ -52,6 +52,8 @@ int live_add_meta(struct live *l, const char *command, const char *mode, unsigne
 void live_add_watching(struct live *l, uint64_t kinds);
 /* After records were taken in: tells the probes of code in new places. */
 void live_look(struct live *l);
+/* So far, whoever counts it. */
+uint64_t live_counter(struct live *l, enum counter_id id);
 /* Counters, `refused` records of the caller's among them, as records of that time. */
 void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns);
 

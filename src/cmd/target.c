@@ -139,12 +139,15 @@ static void json_os_pid(struct jsonw *w, int os_pid)
 		jsonw_null(w, "os_pid");
 }
 
-static void json_time(struct jsonw *w)
+/* 0: now. */
+static void json_time(struct jsonw *w, uint64_t epoch_ns)
 {
 	char time[32];
 
 	jsonw_end_object(w);
-	jsonw_string(w, "time", units_format_time(clock_realtime_ns(), time, sizeof(time)));
+	jsonw_string(
+		w, "time",
+		units_format_time(epoch_ns ? epoch_ns : clock_realtime_ns(), time, sizeof(time)));
 }
 
 void target_json_begin(struct jsonw *w, const struct command_context *ctx, struct beam_node *n)
@@ -159,7 +162,7 @@ void target_json_begin(struct jsonw *w, const struct command_context *ctx, struc
 	jsonw_string(w, "erts", n->identity.erts);
 	jsonw_string(w, "flavor", n->identity.jit ? "jit" : "emu");
 	write_core(w, n);
-	json_time(w);
+	json_time(w, 0);
 }
 
 void target_json_begin_recorded(struct jsonw *w, const struct command_context *ctx,
@@ -171,7 +174,7 @@ void target_json_begin_recorded(struct jsonw *w, const struct command_context *c
 	jsonw_string(w, "otp", *of->otp ? of->otp : NULL);
 	jsonw_string(w, "erts", *of->erts ? of->erts : NULL);
 	jsonw_string(w, "flavor", *of->flavor ? of->flavor : NULL);
-	json_time(w);
+	json_time(w, of->epoch_ns);
 }
 
 int target_json_end(struct jsonw *w, const char *const *warnings, size_t nr_warnings,

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -44,12 +45,19 @@ static int check_options(struct top *t, struct error *err)
 	return table_check(&source.table, &options, err);
 }
 
+static void close_samples(struct top *t)
+{
+	if (t->samples)
+		top_samples_add_summary(t->samples, &t->summary);
+	top_samples_close(t->samples);
+	t->samples = NULL;
+}
+
 /* What memory tells is worth having without them.  That the node has exited is not said here: the
  * next reading says it. */
 static void lose_samples(struct top *t, const struct error *why)
 {
-	top_samples_close(t->samples);
-	t->samples = NULL;
+	close_samples(t);
 	if (why->kind != ERROR_KIND_NO_NODE)
 		snprintf(t->samples_error, sizeof(t->samples_error), "no samples any more: %s",
 			 why->msg);
@@ -101,6 +109,49 @@ void top_start_samples(struct top *t)
 		snprintf(t->samples_error, sizeof(t->samples_error), "no samples: %s", err.msg);
 }
 
+/* NULL = all is there. */
+static const char *warning_of(struct top *t, unsigned int which)
+{
+	switch (which) {
+	case 0:
+		return t->samples_error[0] ? t->samples_error : NULL;
+	case 1:
+		return t->processes.warning[0] ? t->processes.warning : NULL;
+	default:
+		if (!t->processes.source.undecoded)
+			return NULL;
+		snprintf(t->undecoded, sizeof(t->undecoded),
+			 "memory of processes lacks %llu messages of other nodes that are not "
+			 "decoded yet",
+			 (unsigned long long)t->processes.source.undecoded);
+		return t->undecoded;
+	}
+}
+
+unsigned int top_warnings(struct top *t, const char *out[TOP_WARNINGS])
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < TOP_WARNINGS; i++) {
+		out[nr] = warning_of(t, i);
+		nr += out[nr] != NULL;
+	}
+	return nr;
+}
+
+const char *top_next_warning(struct top *t)
+{
+	for (unsigned int i = 0; i < TOP_WARNINGS; i++) {
+		const char *text = t->told >> i & 1 ? NULL : warning_of(t, i);
+
+		if (!text)
+			continue;
+		t->told |= 1u << i;
+		return text;
+	}
+	return NULL;
+}
+
 /* All that hangs on the node, which is open. */
 static int open_node(struct top *t, struct error *err)
 {
@@ -111,9 +162,12 @@ static int open_node(struct top *t, struct error *err)
 
 static void close_node(struct top *t)
 {
-	top_samples_close(t->samples);
-	t->samples = NULL;
+	close_samples(t);
 	t->samples_error[0] = '\0';
+	t->readings += t->frame.frames;
+	t->sums.processes += t->processes.sums.processes;
+	t->sums.torn += t->processes.sums.torn;
+	t->sums.vanished += t->processes.sums.vanished;
 	top_panels_close(t);
 	top_processes_close(&t->processes);
 	top_node_close(t);
@@ -158,19 +212,45 @@ int top_change_node(struct top *t, int os_pid, struct error *err)
 	t->processes.yield = old.processes.yield;
 	t->processes.arg = old.processes.arg;
 	close_node(&old);
+	t->summary = old.summary;
+	t->sums = old.sums;
+	t->readings = old.readings;
 	return 0;
 }
 
 static int open_capture(struct top *t, struct error *err)
 {
 	top_frame_init(&t->frame);
-	return top_samples_open_capture(&t->samples, t->ctx->opt.input, err);
+	return top_samples_open_capture(&t->samples, t->ctx->opt.input, t->ctx->opt.duration_ns,
+					err);
+}
+
+/* What the screen may have told for a moment only. */
+static void tell_end(const struct top *t, uint64_t start_ns)
+{
+	double wall = (double)(clock_monotonic_ns() - start_ns) / 1e9;
+	struct timespec cpu = {0};
+	struct summary s = t->summary;
+	char frames[32], rows[32];
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	/* Of playing it would say nothing. */
+	s.own_cpu = wall > 0 && !t->ctx->opt.input
+			    ? ((double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9) / wall * 100
+			    : -1;
+	if (t->sums.processes)
+		log_warn("%s frames with %s rows of processes; %llu torn, %llu vanished meanwhile",
+			 units_format_count(t->readings, frames, sizeof(frames)),
+			 units_format_count(t->sums.processes, rows, sizeof(rows)),
+			 (unsigned long long)t->sums.torn, (unsigned long long)t->sums.vanished);
+	summary_print(&s);
 }
 
 int cmd_top(struct command_context *ctx, struct error *err)
 {
 	bool tty = isatty(fileno(ctx->out)) && isatty(STDIN_FILENO);
-	struct top t = {.ctx = ctx};
+	struct top t = {.ctx = ctx, .summary.node_cost = -1};
+	uint64_t start_ns = clock_monotonic_ns();
 	int rc = check_options(&t, err);
 
 	if (rc == 0 && !ctx->opt.input)
@@ -182,5 +262,7 @@ int cmd_top(struct command_context *ctx, struct error *err)
 		rc = ctx->opt.batch || ctx->opt.json || !tty ? top_batch(&t, err)
 							     : top_live(&t, err);
 	close_node(&t);
+	if (rc >= 0)
+		tell_end(&t, start_ns);
 	return rc;
 }

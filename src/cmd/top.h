@@ -16,6 +16,7 @@
 #include "beam/vm_totals.h"
 #include "cmd/command.h"
 #include "cmd/rows.h"
+#include "cmd/summary.h"
 #include "cmd/top_apps.h"
 #include "cmd/top_processes.h"
 #include "model/top_frame.h"
@@ -57,6 +58,11 @@ struct top {
 	struct top_processes processes;
 	struct top_samples *samples; /* NULL = none */
 	char samples_error[1100];    /* why there are none; "" */
+	struct summary summary;	     /* of samples that were closed, of all nodes */
+	struct process_totals sums;  /* likewise */
+	uint64_t readings;	     /* likewise: frames */
+	unsigned int told;	     /* bits of top_next_warning() */
+	char undecoded[128];	     /* its text; "" */
 
 	unsigned int shown; /* index in top_panels[] */
 	uint64_t reading;
@@ -95,6 +101,11 @@ void top_drain(struct top *t);
 /* The frame as one line of JSON. */
 int top_json(struct top *t, struct error *err);
 void top_start_samples(struct top *t);
+/* What keeps it from showing all, of all panels; texts of *t.  Their number. */
+#define TOP_WARNINGS 3
+unsigned int top_warnings(struct top *t, const char *out[TOP_WARNINGS]);
+/* One of them that was not told yet; NULL = none. */
+const char *top_next_warning(struct top *t);
 /* After the node has exited: the pid of one that runs under its name now; 0 = none. */
 int top_successor(const struct top *t);
 /* Looks at that node from now on, without samples yet.  If it cannot be opened whole, all stays. */

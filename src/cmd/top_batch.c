@@ -23,8 +23,15 @@ struct batch {
 	struct panel *panel;
 	const char *tabs[NR_TOP_PANELS + 1];
 	unsigned int frames;
-	bool told; /* that there are no samples any more */
 };
+
+static void tell_warnings(struct top *t)
+{
+	const char *text;
+
+	while ((text = top_next_warning(t)))
+		log_warn("ebeam: %s", text);
+}
 
 static int drain(void *ctx, struct error *err)
 {
@@ -32,10 +39,7 @@ static int drain(void *ctx, struct error *err)
 
 	(void)err;
 	top_drain(b->top);
-	if (!b->top->samples && b->top->samples_error[0] && !b->told) {
-		log_warn("ebeam: %s", b->top->samples_error);
-		b->told = true;
-	}
+	tell_warnings(b->top);
 	return 0;
 }
 
@@ -94,7 +98,7 @@ static int play(struct batch *b, struct loop *loop, struct error *err)
 
 	while (rc == 0 && !top_samples_ended(b->top->samples)) {
 		rc = step(b, err);
-		rc = rc ? rc : loop_poll(loop, err); /* Ctrl-C, -d */
+		rc = rc ? rc : loop_poll(loop, err); /* Ctrl-C */
 	}
 	return rc < 0 ? rc : top_samples_warn(b->top->samples);
 }
@@ -108,7 +112,7 @@ static int run(struct batch *b, struct error *err)
 	if (rc)
 		return rc;
 	rc = t->node ? loop_watch_pid(loop, t->node->os_pid, err) : 0;
-	if (rc == 0 && t->ctx->opt.duration_ns)
+	if (rc == 0 && t->node && t->ctx->opt.duration_ns)
 		rc = loop_set_deadline(loop, t->ctx->opt.duration_ns, err);
 	if (!t->node) {
 		rc = rc ? rc : play(b, loop, err);
@@ -139,9 +143,7 @@ int top_batch(struct top *t, struct error *err)
 
 	if (t->node)
 		top_start_samples(t);
-	b.told = t->samples_error[0] != '\0';
-	if (b.told)
-		log_warn("ebeam: %s", t->samples_error);
+	tell_warnings(t);
 	screen_open(&b.screen, from_environment("LINES", BATCH_ROWS, SCREEN_MAX_ROWS),
 		    from_environment("COLUMNS", BATCH_COLUMNS, SCREEN_MAX_COLUMNS));
 	panel_open(&b.panel, o->columns ? o->columns : p->columns, o->sort ? o->sort : p->sort);

@@ -155,16 +155,24 @@ int top_json(struct top *t, struct error *err)
 {
 	const struct top_frame *f = &t->frame;
 	const struct target_counter counters[] = {
-		{"frame", f->frames}, {"samples", f->samples}, {"lost", f->lost}};
+		{"frame", f->frames},
+		{"samples", f->samples},
+		{"lost", f->lost},
+		{"refused", f->refused},
+		{"processes", t->processes.totals.processes},
+		{"torn", t->processes.totals.torn},
+		{"vanished", t->processes.totals.vanished},
+	};
 	const struct target_recorded recorded = {
 		.os_pid = f->node.os_pid,
 		.name = f->node.name,
 		.otp = f->node.otp,
 		.erts = f->node.erts,
 		.flavor = f->node.flavor,
+		.epoch_ns = f->epoch_ns,
 	};
-	const char *warnings[3];
-	size_t nr = 0;
+	const char *warnings[TOP_WARNINGS + 1];
+	size_t nr = top_warnings(t, warnings);
 	struct jsonw w = JSONW(t->ctx->out);
 
 	if (t->node)
@@ -185,10 +193,6 @@ int top_json(struct top *t, struct error *err)
 	write_processes(&w, t, t->ctx->opt.sort ? t->ctx->opt.sort : "cpu");
 	write_functions(&w, top_samples_snapshot(t->samples));
 	jsonw_end_object(&w);
-	if (t->processes.warning[0])
-		warnings[nr++] = t->processes.warning;
-	if (t->samples_error[0])
-		warnings[nr++] = t->samples_error;
 	if (t->panel_error[0])
 		warnings[nr++] = t->panel_error;
 	return target_json_end(&w, warnings, nr, counters, ARRAY_SIZE(counters), err);

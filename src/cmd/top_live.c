@@ -52,7 +52,6 @@ struct live_top {
 	int successor;	 /* of the node that has exited; 0 = none yet */
 	int wanted_node; /* pid of the one to look at instead; 0 = none */
 	bool due;	 /* a step */
-	bool told;	 /* that there are no samples */
 	bool stepping, paused, quit, dirty;
 };
 
@@ -132,12 +131,13 @@ static void set_alarm(struct live_top *l)
 	loop_set_alarm(l->alarm, l->step_began_ns + first, l->top->step_ns);
 }
 
-static void tell_of_samples(struct live_top *l)
+/* One after the other. */
+static void tell_warning(struct live_top *l)
 {
-	if (l->top->samples || !l->top->samples_error[0] || l->told)
-		return;
-	l->told = true;
-	say(l, "%s", l->top->samples_error);
+	const char *text = l->message[0] ? NULL : top_next_warning(l->top);
+
+	if (text)
+		say(l, "%s", text);
 }
 
 /* What reading the node gave, all of it or the rows of a panel. */
@@ -151,12 +151,14 @@ static int has_read(struct live_top *l, int rc, struct error *err)
 	return l->quit;
 }
 
-/* -n: of frames that say what happens, which that of the first reading does not. */
+/* -n: of frames that say what happens, which that of the first reading does not.  -d of a capture:
+ * all of that has been played. */
 static bool is_last(const struct live_top *l)
 {
-	uint32_t limit = l->top->ctx->opt.limit;
+	const struct options *o = &l->top->ctx->opt;
 
-	return limit && l->frames >= limit;
+	return (o->limit && l->frames >= o->limit) ||
+	       (!l->top->node && o->duration_ns && top_samples_ended(l->top->samples));
 }
 
 static int step(struct live_top *l, struct error *err)
@@ -175,7 +177,7 @@ static int step(struct live_top *l, struct error *err)
 	if (rc == 0 && l->overlay)
 		top_overlay_refresh(l->overlay, l->top);
 	rc = has_read(l, rc, err);
-	tell_of_samples(l);
+	tell_warning(l);
 	draw(l);
 	return rc ? rc : is_last(l);
 }
@@ -244,7 +246,7 @@ static int tick(void *ctx, struct error *err)
 	int rc;
 
 	top_drain(l->top);
-	tell_of_samples(l);
+	tell_warning(l);
 	if (l->message[0] && clock_monotonic_ns() - l->message_ns > MESSAGE_NS) {
 		l->message[0] = '\0';
 		l->dirty = true;
@@ -350,14 +352,13 @@ static int change_node(struct live_top *l, struct error *err)
 	}
 	l->steps = 0;
 	l->successor = 0;
-	l->told = false;
 	l->paused = false;
 	l->message[0] = '\0';
 	show_panel(l, 0);
 	rc = step(l, err);
 	if (rc == 0 && l->top->frame.state != TOP_EXITED)
 		top_start_samples(l->top);
-	tell_of_samples(l);
+	tell_warning(l);
 	return rc;
 }
 
@@ -532,14 +533,14 @@ static int run(struct live_top *l, struct error *err)
 	rc = rc ? rc : loop_add_signal(l->loop, SIGWINCH, keys, l, err);
 	rc = rc ? rc : loop_add_signal(l->loop, SIGTSTP, on_stop, l, err);
 	rc = rc ? rc : loop_add_signal(l->loop, SIGCONT, on_continue, l, err);
-	if (rc == 0 && t->ctx->opt.duration_ns)
+	if (rc == 0 && t->node && t->ctx->opt.duration_ns)
 		rc = loop_set_deadline(l->loop, t->ctx->opt.duration_ns, err);
 	rc = rc ? rc : loop_add_alarm(l->loop, &l->alarm, alarm_rings, l, err);
 	rc = rc ? rc : step(l, err);
 	if (rc == 0) {
 		if (t->node)
 			top_start_samples(t);
-		tell_of_samples(l);
+		tell_warning(l);
 		rc = loop_add_timer(l->loop, TICK_NS, tick, l, err);
 	}
 	rc = rc ? rc : loop_run(l->loop, err);

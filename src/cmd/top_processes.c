@@ -74,7 +74,11 @@ int top_processes_read(struct top_processes *p, struct error *err)
 	process_table_begin(&p->table, p->yielded_ns);
 	rc = processes_scan(p->source.node, process_source_what(&p->source), take_block, p,
 			    &p->totals, err);
-	if (rc == 0)
-		process_table_end(&p->table);
-	return rc;
+	if (rc)
+		return rc;
+	process_table_end(&p->table);
+	p->sums.processes += p->totals.processes;
+	p->sums.vanished += p->totals.vanished;
+	p->sums.torn += p->totals.torn;
+	return 0;
 }

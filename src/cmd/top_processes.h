@@ -12,9 +12,10 @@
 struct top_processes {
 	struct process_source source;
 	struct process_table table;
-	struct process_totals totals;
-	char warning[512];   /* "" = all is there */
-	uint64_t renewed_ns; /* when names were last forgotten */
+	struct process_totals totals; /* of the last reading */
+	struct process_totals sums;   /* of all */
+	char warning[512];	      /* "" = all is there */
+	uint64_t renewed_ns;	      /* when names were last forgotten */
 	bool is_open;
 	/* Called every few milliseconds of a long reading: keys are answered meanwhile.  Not 0
 	 * ends it. */

@@ -24,13 +24,14 @@ struct top_samples {
 	unsigned int freq;
 	struct live live;
 	bool live_open;
-	uint64_t lost_before, refused; /* by sessions before this one */
+	struct summary summary; /* of sessions before this one, and what is counted here */
 
 	struct capture_input input;
 	struct event pending; /* read, but later than the last step */
 	bool is_pending, ended;
 	uint64_t start_ns, now_ns; /* of the capture: first sample's time, last step's */
 	uint64_t last_ns;	   /* of the last sample */
+	uint64_t duration_ns;	   /* of what is played; 0 = all */
 
 	struct top_window *window;
 	struct snapshot *snapshot;
@@ -61,6 +62,7 @@ int top_samples_open(struct top_samples **out, struct beam_node *n, unsigned int
 	*out = NULL;
 	s->node = n;
 	s->freq = freq;
+	s->summary.node_cost = -1;
 	rc = open_live(&s->live, s, err);
 	if (rc) {
 		free(s);
@@ -91,9 +93,39 @@ void top_samples_close(struct top_samples *s)
 	free(s);
 }
 
-static uint64_t lost(const struct top_samples *s)
+static uint64_t count(struct top_samples *s, enum counter_id id)
 {
-	return s->lost_before + session_counter(s->live.session, COUNTER_RING_FULL);
+	return s->summary.counters[id] + (s->live_open ? live_counter(&s->live, id) : 0);
+}
+
+/* What is counted by the session that is about to be closed. */
+static void keep_counters(struct top_samples *s)
+{
+	for (int id = 0; id < NR_COUNTERS; id++)
+		s->summary.counters[id] = count(s, (enum counter_id)id);
+	s->summary.node_cost = live_node_cost(&s->live, NULL);
+}
+
+void top_samples_add_summary(struct top_samples *s, struct summary *to)
+{
+	to->samples += s->summary.samples;
+	to->dropped_unknown += s->summary.dropped_unknown;
+	for (int i = 0; i < NR_SAMPLE_STATUSES; i++)
+		to->by_status[i] += s->summary.by_status[i];
+	for (int id = 0; id < NR_COUNTERS; id++)
+		to->counters[id] += count(s, (enum counter_id)id);
+	to->node_cost = s->live_open ? live_node_cost(&s->live, NULL) : s->summary.node_cost;
+}
+
+/* All that comes in, of a node and of a capture, ends here. */
+static void take_event(struct top_samples *s, const struct event *ev)
+{
+	if (top_window_apply(s->window, ev) < 0) {
+		s->summary.dropped_unknown++;
+	} else if (ev->type == REC_SAMPLE) {
+		s->summary.samples += ev->u.sample.weight;
+		s->summary.by_status[ev->u.sample.status] += ev->u.sample.weight;
+	}
 }
 
 /* A dictionary only grows: after a day of new names it is left behind. */
@@ -105,7 +137,7 @@ static int renew(struct top_samples *s, struct error *err)
 	if (rc)
 		return rc;
 	top_window_move(s->window, enrich_names(fresh.enrich), clock_monotonic_ns());
-	s->lost_before = lost(s);
+	keep_counters(s);
 	live_close(&s->live);
 	s->live = fresh;
 	return 0;
@@ -123,8 +155,10 @@ int top_samples_drain(struct top_samples *s, struct error *err)
 		return 0;
 	source = enrich_source(s->live.enrich);
 	for (uint64_t n = 1; (rc = source->next(source, &rec, err)) == 1; n++) {
-		if (event_decode(&ev, rec, rec->size) < 0 || top_window_apply(s->window, &ev) < 0)
-			s->refused++;
+		if (event_decode(&ev, rec, rec->size) < 0)
+			s->summary.counters[COUNTER_BAD_RECORD]++;
+		else
+			take_event(s, &ev);
 		if (n % DRAIN_BATCH == 0 && clock_monotonic_ns() >= deadline)
 			break;
 	}
@@ -134,13 +168,16 @@ int top_samples_drain(struct top_samples *s, struct error *err)
 
 /* ---- a capture ---------------------------------------------------------------------------- */
 
-int top_samples_open_capture(struct top_samples **out, const char *path, struct error *err)
+int top_samples_open_capture(struct top_samples **out, const char *path, uint64_t duration_ns,
+			     struct error *err)
 {
 	struct top_samples *s = xcalloc(1, sizeof(*s));
 	struct top_window_options options = {0};
 	int rc = capture_input_open(&s->input, path, err);
 
 	*out = NULL;
+	s->summary.node_cost = -1;
+	s->duration_ns = duration_ns;
 	if (rc == 0) {
 		rc = top_window_open(&s->window, &options);
 		if (rc)
@@ -194,7 +231,7 @@ static int next_event(struct top_samples *s, struct top_frame *f, struct error *
 
 	while ((rc = source->next(source, &rec, err)) == 1) {
 		if (event_decode(&s->pending, rec, rec->size) < 0) {
-			s->refused++;
+			s->summary.counters[COUNTER_BAD_RECORD]++;
 			continue;
 		}
 		if (s->pending.type == REC_META)
@@ -202,6 +239,15 @@ static int next_event(struct top_samples *s, struct top_frame *f, struct error *
 		return 1;
 	}
 	return rc;
+}
+
+/* Nothing of the next step is to be played beyond what is pending. */
+static bool is_enough(const struct top_samples *s, uint64_t step_ns)
+{
+	uint64_t end = s->start_ns + s->duration_ns;
+
+	return s->duration_ns && s->pending.type == REC_SAMPLE && s->pending.ts_ns > end &&
+	       end <= s->now_ns + step_ns;
 }
 
 static int play(struct top_samples *s, struct top_frame *f, uint64_t step_ns, struct error *err)
@@ -219,12 +265,16 @@ static int play(struct top_samples *s, struct top_frame *f, uint64_t step_ns, st
 		s->is_pending = true;
 		if (s->pending.type == REC_SAMPLE && !s->start_ns)
 			s->start_ns = s->now_ns = s->last_ns = s->pending.ts_ns;
+		if (is_enough(s, step_ns)) {
+			s->ended = true;
+			s->last_ns = s->start_ns + s->duration_ns;
+			break;
+		}
 		if (s->pending.type == REC_SAMPLE && s->pending.ts_ns > s->now_ns + step_ns)
 			break;
 		if (s->pending.type == REC_SAMPLE)
 			s->last_ns = MAX(s->last_ns, s->pending.ts_ns);
-		if (top_window_apply(s->window, &s->pending) < 0)
-			s->refused++;
+		take_event(s, &s->pending);
 	}
 	/* The last step ends with the last sample; one over a gap of more than a window jumps. */
 	if (s->ended)
@@ -271,10 +321,10 @@ int top_samples_step(struct top_samples *s, struct top_frame *f, struct error *e
 
 	if (rc)
 		return rc;
-	if (s->live_open) {
+	if (s->live_open)
 		top_window_step(s->window, clock_monotonic_ns());
-		f->lost = lost(s);
-	}
+	f->lost = count(s, COUNTER_RING_FULL);
+	f->refused = count(s, COUNTER_BAD_RECORD) + s->summary.dropped_unknown;
 	top_window_shares(s->window, f);
 	top_frame_sum_schedulers(f);
 	snapshot_close(s->snapshot);

@@ -6,6 +6,7 @@
 #define EBEAM_CMD_TOP_SAMPLES_H
 
 #include "beam/node.h"
+#include "cmd/summary.h"
 #include "model/process_table.h"
 #include "model/snapshot.h"
 #include "model/top_frame.h"
@@ -15,8 +16,9 @@ struct top_samples;
 /* Starts sampling.  Borrows the node. */
 int top_samples_open(struct top_samples **out, struct beam_node *n, unsigned int freq,
 		     struct error *err);
-/* Plays a capture; path stays the caller's. */
-int top_samples_open_capture(struct top_samples **out, const char *path, struct error *err);
+/* Plays a capture, duration_ns of it (0: all); path stays the caller's. */
+int top_samples_open_capture(struct top_samples **out, const char *path, uint64_t duration_ns,
+			     struct error *err);
 void top_samples_close(struct top_samples *s); /* NULL ok */
 
 /* Takes in what has been sampled, for a quarter of a second at most; about ten times a second. */
@@ -29,7 +31,9 @@ int top_samples_play(struct top_samples *s, struct top_frame *f, uint64_t step_n
 		     struct error *err);
 /* At its end: warns if it is damaged.  0, or the exit code for that. */
 int top_samples_warn(const struct top_samples *s);
-bool top_samples_ended(const struct top_samples *s); /* there is no more of the capture */
+/* Adds what became of all samples since the start; the cost to the node is replaced. */
+void top_samples_add_summary(struct top_samples *s, struct summary *to);
+bool top_samples_ended(const struct top_samples *s); /* there is no more to play */
 /* Of the window that ended with the last step; NULL = there is none yet.  Until the next step. */
 const struct snapshot *top_samples_snapshot(const struct top_samples *s);
 /* Samples that a core which never rests has in the window; 0 = none yet, or `s` is NULL. */

@@ -181,6 +181,7 @@ struct top_frame {
 	uint64_t own_rss;   /* bytes, TOP_UNKNOWN */
 	uint64_t samples;   /* in the window */
 	uint64_t lost;	    /* samples and events, since the start */
+	uint64_t refused;   /* likewise: what was damaged, or of what was never defined */
 	double probes_cost; /* percent of the node's CPU time; NAN = no probes, or not known */
 };
 

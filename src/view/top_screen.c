@@ -90,8 +90,9 @@ static void draw_own(struct screen *s, const struct top_view *v, unsigned left, 
 		strbuf_addf(&words[2], "each %g s", v->step_s);
 	if (!isnan(f->probes_cost))
 		strbuf_addf(&words[3], "probes %.2f%%", f->probes_cost);
-	if (f->lost)
-		strbuf_addf(&words[4], "lost %s", units_format_count(f->lost, text, sizeof(text)));
+	if (f->lost + f->refused)
+		strbuf_addf(&words[4], "lost %s",
+			    units_format_count(f->lost + f->refused, text, sizeof(text)));
 	for (size_t i = ARRAY_SIZE(words); i-- > 0;) {
 		unsigned wide = (unsigned)screen_text_width(words[i].buf, words[i].len);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam top`: what its frames say of a node, against what the node says of itself; and the screen
 itself, in a terminal."""
+import datetime
 import json
 import os
 import re
@@ -21,6 +22,7 @@ def frames(ctx, node, nr, *args):
     lines = [json.loads(line) for line in out.splitlines()]
     check_equal(len(lines), nr, "frames")
     for line in lines:
+        check_equal([line["counters"][k] for k in ("lost", "refused")], [0, 0], "losses")
         check_equal(line["command"], "top", "command")
         check_equal(line["node"]["os_pid"], node.os_pid, "os_pid")
     return [line["data"] for line in lines]
@@ -162,9 +164,17 @@ def lines(ctx):
             check(frames(ctx, ctx.node, 1, "--watch", "0.2s", "-s", column)[0]["processes"],
                   f"nothing by {column}")
         path = ctx.ebeam.capture(ctx.node, 3)
-    out = ctx.ebeam.ok("top", "-i", path, "-j").out
-    seen = [json.loads(line)["data"] for line in out.splitlines()]
+    done = ctx.ebeam.ok("top", "-i", path, "-j")
+    played = [json.loads(line) for line in done.out.splitlines()]
+    seen = [line["data"] for line in played]
     check(3 <= len(seen) <= 5, f"{len(seen)} frames of 3 s")
+    times = [datetime.datetime.fromisoformat(line["time"].rstrip("Z")) for line in played]
+    check(all(a <= b for a, b in zip(times, times[1:])), f"times of the capture: {times}")
+    recorded = datetime.datetime.utcfromtimestamp(os.stat(path).st_mtime)
+    check((recorded - times[0]).total_seconds() > 1, f"it was recorded until {recorded}: {times}")
+    check_in("Samples: ", done.err, "the closing line")
+    part = ctx.ebeam.ok("top", "-i", path, "-j", "-d", "1s").out.splitlines()
+    check_equal([json.loads(line)["data"] for line in part], seen[:1], "-d 1s of it")
     names = {p["registered_name"] for p in seen[-1]["processes"]}
     check(set(truth["by_name"]) <= names, f"processes of the capture: {names}")
     check_in("proc_split:spin/2", [f["mfa"] for f in seen[-1]["functions"]], "functions")

@@ -53,8 +53,10 @@ int top_samples_open(struct top_samples **out, struct beam_node *n, unsigned int
 	return 0;
 }
 
-int top_samples_open_capture(struct top_samples **out, const char *path, struct error *err)
+int top_samples_open_capture(struct top_samples **out, const char *path, uint64_t duration_ns,
+			     struct error *err)
 {
+	UNUSED(duration_ns);
 	UNUSED(path);
 	UNUSED(err);
 	*out = NULL;
@@ -90,6 +92,12 @@ int top_samples_warn(const struct top_samples *s)
 {
 	UNUSED(s);
 	return 0;
+}
+
+void top_samples_add_summary(struct top_samples *s, struct summary *to)
+{
+	UNUSED(s);
+	to->samples += 5;
 }
 
 bool top_samples_ended(const struct top_samples *s)
@@ -157,7 +165,13 @@ static void check_lost(struct top *t)
 {
 	assert_null(t->samples);
 	assert_int_equal(parts.closed, 1);
+	assert_int_equal(t->summary.samples, 5); /* the closing line has them */
 	assert_string_equal(t->samples_error, "no samples any more: out of it");
+	assert_string_equal(top_next_warning(t), t->samples_error);
+	assert_null(top_next_warning(t)); /* once */
+	t->processes.source.undecoded = 3;
+	assert_non_null(strstr(top_next_warning(t), " 3 messages"));
+	assert_null(top_next_warning(t));
 	assert_true(isnan(t->frame.window_s));
 	assert_int_equal(t->frame.samples, 0);
 	assert_true(isnan(top_scheduler_work(&t->frame.schedulers[0])));
