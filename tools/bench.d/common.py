@@ -50,8 +50,11 @@ def cpu_ns(pid):
 class Nothing:
     """An observer that does not observe."""
 
+    def __init__(self, seconds=1.5):
+        self.seconds = seconds
+
     def settle(self):
-        time.sleep(1.5)
+        time.sleep(self.seconds)
 
     def end(self):
         pass
@@ -118,8 +121,8 @@ class Bench:
         self.pairs = 2 if args.quick else args.pairs or self.PAIRS
         self.window = 1.0 if args.quick else args.seconds or self.SECONDS
 
-    def node(self, *flags):
-        node = Node(self.workloads, self.args.otp, flags=(*FLAGS, *flags))
+    def node(self, *flags, name=None):
+        node = Node(self.workloads, self.args.otp, flags=(*FLAGS, *flags), name=name)
         self.nodes.append(node)
         return node
 
@@ -138,6 +141,10 @@ class Bench:
         truth = node.stop(work)
         return truth["rounds"] / truth["elapsed_ns"]
 
+    def alone(self):
+        """Settles for as long as observers do."""
+        return Nothing()
+
     def busy_rate(self, node, observer, work="throughput"):
         """The rate after a while of the same work, the same for all: a virtual CPU that has been
         idle is faster for some seconds, and one that has been busy slower."""
@@ -150,12 +157,12 @@ class Bench:
         """Observed : alone.  Each observed window stands between two alone, and is compared with
         their mean, so that a machine that slowly speeds up or down falls out."""
         found = []
-        alone = self.busy_rate(node, Nothing(), work)
+        alone = self.busy_rate(node, self.alone(), work)
         for _ in range(self.pairs):
             observer = observe()
             observed = self.busy_rate(node, observer, work)
             observer.end()
-            again = self.busy_rate(node, Nothing(), work)
+            again = self.busy_rate(node, self.alone(), work)
             found.append(2 * observed / (alone + again))
             alone = again
         return found
