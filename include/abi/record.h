@@ -415,8 +415,13 @@ enum coverage_state {
 	COVERAGE_OFF = 0,
 	COVERAGE_ON = 1,
 	COVERAGE_DROPPED = 2, /* off for good: too expensive */
+	COVERAGE_FAILED = 3,  /* off for good: its probes could not be put on again */
 	NR_COVERAGE_STATES
 };
+
+/* With less work (steps, see below) than that the part of it says nothing about the part of the
+ * events. */
+#define COVERAGE_LEAST_STEPS 10000u
 
 struct rec_coverage {
 	struct rec_header h;

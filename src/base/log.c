@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See log.h.  Its level and taker are the mutable globals of the program beside the signal pipe. */
+/* See log.h.  Its level and takers are the mutable globals of the program beside the signal pipe. */
 #include "base/log.h"
 
 #include <stdio.h>
@@ -11,6 +11,8 @@
 static int current_level = LOG_LEVEL_WARN;
 static log_taker *taker;
 static void *taker_arg;
+static _Thread_local log_taker *thread_taker;
+static _Thread_local void *thread_taker_arg;
 
 void log_set_level(int level)
 {
@@ -21,6 +23,12 @@ void log_set_taker(log_taker *take, void *arg)
 {
 	taker = take;
 	taker_arg = arg;
+}
+
+void log_set_thread_taker(log_taker *take, void *arg)
+{
+	thread_taker = take;
+	thread_taker_arg = arg;
 }
 
 int log_level(void)
@@ -50,7 +58,9 @@ void log_vprint(enum log_level level, const char *fmt, va_list ap)
 		return;
 	strbuf_vaddf(&text, fmt, ap);
 	add_harmless(&line, text.buf);
-	if (taker) {
+	if (thread_taker) {
+		thread_taker(thread_taker_arg, line.buf);
+	} else if (taker) {
 		taker(taker_arg, line.buf);
 	} else {
 		strbuf_addch(&line, '\n');
@@ -82,9 +92,4 @@ void log_progress(const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fflush(stderr);
-}
-
-FILE *log_stream(void)
-{
-	return stderr;
 }

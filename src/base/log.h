@@ -27,11 +27,11 @@ void log_vprint(enum log_level level, const char *fmt, va_list ap);
 typedef void log_taker(void *arg, const char *line);
 void log_set_taker(log_taker *take, void *arg);
 
+/* The same for lines of the thread that calls it; other threads' are not affected. */
+void log_set_thread_taker(log_taker *take, void *arg);
+
 /* A line that the next one overwrites, for a terminal; "" wipes it.  Nothing if TERM=dumb. */
 void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-/* The stream itself, for libraries that insist on printing. */
-FILE *log_stream(void);
 
 #define log_error(...) log_print(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warn(...)  log_print(LOG_LEVEL_WARN, __VA_ARGS__)

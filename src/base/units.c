@@ -125,6 +125,11 @@ uint64_t clock_monotonic_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_thread_ns(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 uint64_t clock_realtime_ns(void)
 {
 	return read_clock(CLOCK_REALTIME);

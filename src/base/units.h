@@ -51,5 +51,6 @@ static inline double units_rate(double n, double seconds)
 /* Clocks, ns. */
 uint64_t clock_monotonic_ns(void); /* the clock of bpf_ktime_get_ns() */
 uint64_t clock_realtime_ns(void);
+uint64_t clock_thread_ns(void); /* CPU time of this thread */
 
 #endif

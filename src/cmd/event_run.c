@@ -184,9 +184,11 @@ static void take_coverage(struct event_run *run, const struct rec_header *rec)
 	for (int i = 0; i < NR_EVENT_KINDS; i++) {
 		if (coverage_dropped(c, (enum event_kind)i) &&
 		    !coverage_dropped(&before, (enum event_kind)i))
-			log_warn("ebeam: %s is not watched any more: even as samples it cost the "
-				 "node more than --max-overhead allows",
-				 event_rows[i].name);
+			log_warn("ebeam: %s is not watched any more: %s", event_rows[i].name,
+				 coverage_failed(c, (enum event_kind)i)
+					 ? "its probes could not be placed again (-vv says why)"
+					 : "even as samples it cost the node more than "
+					   "--max-overhead allows");
 	}
 }
 

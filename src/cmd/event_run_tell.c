@@ -40,7 +40,9 @@ static bool add_state(struct strbuf *out, const struct coverage *c, enum event_k
 {
 	double share = total ? coverage_share_total(c, kind) : coverage_share(c, kind);
 
-	if (coverage_dropped(c, kind))
+	if (coverage_failed(c, kind))
+		strbuf_addstr(out, "dropped (its probes could not be placed again)");
+	else if (coverage_dropped(c, kind))
 		strbuf_addstr(out, "dropped (over --max-overhead)");
 	else if (!total && !coverage_watched(c, kind))
 		strbuf_addstr(out, "not watched at all (its samples are further apart)");
@@ -128,8 +130,8 @@ void event_run_tell(struct event_run *run)
 		strbuf_addf(&line, "  own CPU %.2f%%", live_own_cpu(&run->live));
 		live_event_cost(&run->live, &cost);
 		if (cost.percent >= 0)
-			strbuf_addf(&line, "  cost to the node ~%.2f%%%s", cost.percent,
-				    cost.of_core ? " of a core" : "");
+			strbuf_addf(&line, "  cost to the node ~%.2f%% of %s", cost.percent,
+				    cost.of_core ? "a core" : "its busy CPU");
 	}
 	if (run->ctx->opt.output && strcmp(run->ctx->opt.output, "-") != 0)
 		strbuf_addf(&line, "  -> %s", run->ctx->opt.output);

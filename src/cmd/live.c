@@ -352,7 +352,10 @@ void live_event_cost(struct live *l, struct live_cost *out)
 	if (!session_event_cost(l->session, &cost, &why))
 		return;
 	out->of_core = (double)cost.own_ns < BUDGET_MIN_BUSY * wall_ns;
-	out->percent = 100 * (double)cost.spent_ns / (out->of_core ? wall_ns : (double)cost.own_ns);
+	/* Who was idle for most of the time would be told of a share of next to nothing. */
+	if (!out->of_core)
+		wall_ns = (double)(cost.own_ns + cost.spent_ns);
+	out->percent = 100 * (double)cost.spent_ns / wall_ns;
 }
 
 double live_own_cpu(struct live *l)

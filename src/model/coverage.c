@@ -8,8 +8,6 @@
 
 /* Of a kind that was dropped before anything was seen of it. */
 #define LEAST_SHARE 1e-6
-/* With less work than that the part of it says nothing about the part of the events. */
-#define LEAST_STEPS 10000u
 
 void coverage_init(struct coverage *c)
 {
@@ -78,7 +76,7 @@ static double share_since_mark(const struct coverage *c, enum event_kind kind)
 
 	if (!c->kinds[kind].told)
 		return 1;
-	if (work >= LEAST_STEPS) {
+	if (work >= COVERAGE_LEAST_STEPS) {
 		missed = missed_now(c, kind);
 		missed -= MIN(missed, c->kinds[kind].mark_missed);
 		return 1 - (double)MIN(missed, work) / (double)work;
@@ -138,5 +136,10 @@ uint64_t coverage_clock(const struct coverage *c, enum event_kind kind, uint64_t
 
 bool coverage_dropped(const struct coverage *c, enum event_kind kind)
 {
-	return c->kinds[kind].state == COVERAGE_DROPPED;
+	return c->kinds[kind].state == COVERAGE_DROPPED || coverage_failed(c, kind);
+}
+
+bool coverage_failed(const struct coverage *c, enum event_kind kind)
+{
+	return c->kinds[kind].state == COVERAGE_FAILED;
 }

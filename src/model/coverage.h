@@ -55,6 +55,8 @@ bool coverage_gap(const struct coverage *c, enum event_kind kind, uint64_t since
  */
 uint64_t coverage_clock(const struct coverage *c, enum event_kind kind, uint64_t ts_ns,
 			uint64_t *resumed);
+/* Off for good: as it is too expensive, or as its probes cannot be put on any more. */
 bool coverage_dropped(const struct coverage *c, enum event_kind kind);
+bool coverage_failed(const struct coverage *c, enum event_kind kind);
 
 #endif

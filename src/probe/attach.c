@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/thread.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "probe/multi.h"
@@ -311,17 +311,9 @@ static void switch_on(struct attach *a, const struct group *g)
 	__atomic_or_fetch(&a->switches->kinds, g->kinds, __ATOMIC_SEQ_CST);
 }
 
-static uint64_t thread_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void add_switch(struct attach *a, uint64_t since_ns)
 {
-	__atomic_add_fetch(&a->switch_ns, thread_ns() - since_ns, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&a->switch_ns, clock_thread_ns() - since_ns, __ATOMIC_RELAXED);
 }
 
 uint64_t attach_switch_ns(const struct attach *a)
@@ -334,7 +326,7 @@ static void close_links(struct attach *a, struct group *g);
 int attach_place(struct attach *a, unsigned int group, struct error *err)
 {
 	struct group *g = &a->groups.data[group];
-	uint64_t start = thread_ns();
+	uint64_t start = clock_thread_ns();
 
 	if (g->on)
 		return 0;
@@ -344,6 +336,7 @@ int attach_place(struct attach *a, unsigned int group, struct error *err)
 
 		if (rc) {
 			close_links(a, g);
+			add_switch(a, start);
 			return on_error(rc, b, err);
 		}
 	}
@@ -384,7 +377,7 @@ struct closer {
 static void close_handles(struct closer *c)
 {
 	struct attach *a = c->a;
-	uint64_t start = thread_ns();
+	uint64_t start = clock_thread_ns();
 
 	for (size_t i = 0; i < c->handles.len; i++) {
 		struct handle *h = &c->handles.data[i];
@@ -470,6 +463,16 @@ void attach_wait(struct attach *a)
 	while (a->closing)
 		pthread_cond_wait(&a->closed, &a->lock);
 	pthread_mutex_unlock(&a->lock);
+}
+
+bool attach_is_closing(struct attach *a)
+{
+	bool closing;
+
+	pthread_mutex_lock(&a->lock);
+	closing = a->closing > 0;
+	pthread_mutex_unlock(&a->lock);
+	return closing;
 }
 
 void attach_close(struct attach *a)

@@ -67,7 +67,9 @@ int attach_place(struct attach *a, unsigned int group, struct error *err);
 void attach_listen(struct attach *a, unsigned int group);
 /* The first half of attach_off(): the probes are there, and nothing comes of them any more. */
 void attach_mute(struct attach *a, unsigned int group);
-void attach_wait(struct attach *a); /* until all that is off is out of the kernel */
+/* Until all that is off is out of the kernel; whether it is not yet: any thread. */
+void attach_wait(struct attach *a);
+bool attach_is_closing(struct attach *a);
 
 /* CPU of ebeam that it took to put probes on and off so far; any thread. */
 uint64_t attach_switch_ns(const struct attach *a);

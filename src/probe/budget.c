@@ -403,6 +403,12 @@ static void begin_round(struct budget *b, bool on_credit)
 	b->due_ns = 0;
 }
 
+static void drop(struct budget_source *s)
+{
+	s->sampled = false;
+	s->dropped = true;
+}
+
 /* Drops the most expensive of those that have starved for long enough.  One in a round: what it
  * leaves may be enough for the others. */
 static void drop_one(struct budget *b)
@@ -418,8 +424,7 @@ static void drop_one(struct budget *b)
 	}
 	if (!worst)
 		return;
-	worst->sampled = false;
-	worst->dropped = true;
+	drop(worst);
 }
 
 /* No hit in a slice says something only if the node ran meanwhile: it may have waited for a CPU. */
@@ -563,4 +568,10 @@ void budget_began(struct budget *b, unsigned int i, uint64_t now_ns)
 void budget_ended(struct budget *b, unsigned int i)
 {
 	b->sources[i].done = b->sources[i].ended = true;
+}
+
+void budget_drop(struct budget *b, unsigned int i)
+{
+	budget_ended(b, i);
+	drop(&b->sources[i]);
 }

@@ -92,6 +92,8 @@ uint64_t budget_next(const struct budget *b, uint64_t now_ns, uint64_t limit_ns)
  * on). */
 void budget_began(struct budget *b, unsigned int i, uint64_t now_ns);
 void budget_ended(struct budget *b, unsigned int i);
+/* It cannot be put on any more: counts as dropped. */
+void budget_drop(struct budget *b, unsigned int i);
 
 /* ns of CPU a second that probes may take. */
 double budget_allowed(const struct budget *b);

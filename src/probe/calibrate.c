@@ -12,11 +12,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/thread.h"
+#include "base/units.h"
 #include "base/xalloc.h"
 #include "calibrate.skel.h"
 #include "probe/multi.h"
@@ -67,25 +67,17 @@ struct calibrator {
 	bool is_removing;
 };
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ns of the fastest round. */
 static uint64_t time_calls(void (*volatile function)(void))
 {
 	uint64_t best = UINT64_MAX;
 
 	for (unsigned int round = 0; round < ROUNDS; round++) {
-		uint64_t start = cpu_ns(), took;
+		uint64_t start = clock_thread_ns(), took;
 
 		for (unsigned int i = 0; i < CALLS; i++)
 			function();
-		took = cpu_ns() - start;
+		took = clock_thread_ns() - start;
 		best = MIN(best, took);
 	}
 	return best;

@@ -11,8 +11,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/record.h"
 #include "base/vec.h"
-#include "probe/keeper.h"
+
+/* From ts_ns on these kinds are watched or not. */
+struct keeper_change {
+	uint64_t ts_ns;
+	uint64_t kinds; /* bit set; 0: only `work` is told */
+	enum coverage_state state;
+	/* Of all that happened so far, the part that was seen: by the reductions that the node
+	 * did, because it does less while it is probed; where those are not known by its CPU time,
+	 * without that of the probes. */
+	uint32_t share_ppm;
+	uint64_t work, missed; /* as in struct rec_coverage */
+};
 
 struct keeper_changes {
 	pthread_mutex_t lock;

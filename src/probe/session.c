@@ -14,9 +14,12 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "ebeam.skel.h"
 #include "probe/calibrate.h"
+#include "probe/keeper_changes.h"
+#include "probe/meter.h"
 #include "probe/perf.h"
 #include "probe/ring.h"
 #include "target/proc.h"
@@ -38,7 +41,7 @@ struct session {
 	struct calibrator *calibrator;
 	struct calibration cost;
 	struct error no_budget; /* why there is no keeper */
-	struct keeper_work work;
+	struct meter_counters work;
 	VEC(int) rings; /* descriptors of the inner maps */
 	VEC(struct sampled_cpu) cpus;
 	struct ring_set *ring_set;
@@ -46,9 +49,17 @@ struct session {
 
 static int libbpf_log(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
+	struct strbuf text = STRBUF_INIT;
+
 	UNUSED(level);
-	if (log_level() >= LOG_LEVEL_DEBUG)
-		return vfprintf(log_stream(), fmt, ap);
+	/* The lines have their ends. */
+	if (log_level() < LOG_LEVEL_DEBUG)
+		return 0;
+	strbuf_vaddf(&text, fmt, ap);
+	while (text.len && text.buf[text.len - 1] == '\n')
+		text.buf[--text.len] = '\0';
+	log_debug("%s", text.buf);
+	strbuf_free(&text);
 	return 0;
 }
 
@@ -269,6 +280,13 @@ static void raise_limits(void)
 static void open_keeper(struct session *s)
 {
 	struct attach_hits none;
+	const struct keeper_config config = {
+		.attach = s->attach,
+		.cost = &s->cost,
+		.os_pid = s->config.os_pid,
+		.percent = s->config.max_overhead,
+		.stacks = s->config.event_stacks,
+	};
 
 	calibrator_open(&s->calibrator);
 	if (calibrator_measure(s->calibrator, !attach_is_perf(s->attach), &s->cost, &s->no_budget))
@@ -280,8 +298,7 @@ static void open_keeper(struct session *s)
 			  "the kernel does not say how often BPF programs run (CAP_SYS_ADMIN is "
 			  "needed)");
 	else
-		keeper_open(&s->keeper, s->attach, s->config.os_pid, s->config.max_overhead,
-			    &s->cost, &s->no_budget);
+		keeper_open(&s->keeper, &config, &s->no_budget);
 }
 
 int session_open(struct session **out, const struct session_config *config, struct error *err)
@@ -394,7 +411,7 @@ int session_add_thread(struct session *s, uint64_t thread_pointer, const struct 
 				     BPF_ANY);
 
 	if (info->type == THREAD_NORMAL && s->config.layout->sched_reductions >= 0 &&
-	    s->work.nr < KEEPER_MAX_COUNTERS)
+	    s->work.nr < METER_MAX_COUNTERS)
 		s->work.addrs[s->work.nr++] =
 			info->esdp + (uint64_t)s->config.layout->sched_reductions;
 	return rc ? error_set(err, ERROR_KIND_FAILED, -errno, "cannot add a thread: %s",
