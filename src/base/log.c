@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See log.h.  Its level and takers are the mutable globals of the program beside the signal pipe. */
+/* See log.h.  Its level and takers are mutable globals of the program, as is the signal pipe. */
 #include "base/log.h"
 
 #include <stdio.h>

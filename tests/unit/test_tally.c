@@ -192,9 +192,9 @@ static void test_factor(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_tails), cmocka_unit_test(test_preempted),
-	cmocka_unit_test(test_few),   cmocka_unit_test(test_switching),
-	cmocka_unit_test(test_ticks), cmocka_unit_test(test_work),
+	cmocka_unit_test(test_tails),  cmocka_unit_test(test_preempted),
+	cmocka_unit_test(test_few),    cmocka_unit_test(test_switching),
+	cmocka_unit_test(test_ticks),  cmocka_unit_test(test_work),
 	cmocka_unit_test(test_factor),
 };
 
