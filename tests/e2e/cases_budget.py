@@ -59,6 +59,28 @@ def ping_pong(ctx):
     check({truth["pinger"], truth["ponger"]} <= died, "exits of both")
 
 
+@case("one perf event for each probe, as on older kernels: the samples scaled are what the node counted",
+      otp="one")
+def by_perf(ctx):
+    need_events(ctx)
+    node = ctx.new_node(flags=("+S", "2:2"))
+    # Each slice lasts as long as it takes to remove them, some 0.1 s.
+    watch = Watch(ctx, node, "-e", "message_send,process_exit", "--max-overhead", "10",
+                  env={"EBEAM_UPROBES": "perf"})
+    truth = node.ask("happenings", "storm", 8)
+    events = lines(watch)
+    pings = len(of(events, "message_send", pid=truth["pinger"], to=truth["ponger"]))
+    share = sampled(watch)
+    check_in("message_send", share, f"sampled: {watch.err[-1]}")
+    check("process_exit" not in share, f"{watch.err[-1]}")
+    estimate = pings / share["message_send"] * 100
+    print(f"{truth['trips']} round trips; {pings} seen of {share['message_send']} %: "
+          f"{estimate / truth['trips']:.3f} of them; {watch.err[-1]}")
+    check(0.7 < estimate / truth["trips"] < 1.4, f"{estimate} of {truth['trips']}")
+    died = {e["pid"] for e in of(events, "process_exit")}
+    check({truth["pinger"], truth["ponger"]} <= died, "exits of both")
+
+
 @case("--watch: each answer is scaled by what was seen in its own interval", otp="one")
 def intervals(ctx):
     need_events(ctx)
