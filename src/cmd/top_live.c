@@ -471,13 +471,17 @@ static void take_key(struct live_top *l, const struct terminal_key *key)
 		act(l, top_action(TOP_EVERYWHERE, key), key);
 }
 
+/*
+ * In the middle of a reading, too: rows are written where they stand then, and only the end of it
+ * takes some away (process_table_end()).  So they keep the order of the reading before, and a key
+ * does not put a million rows in order again.
+ */
 static int keys(void *ctx, struct error *err)
 {
 	struct live_top *l = ctx;
 	struct terminal_key key;
 	int rc = 0;
 
-	l->top->reading += l->stepping; /* rows move while they are read */
 	while (terminal_key(l->terminal, &key)) {
 		if (key.kind == TERMINAL_KEY_GONE)
 			l->quit = true;
