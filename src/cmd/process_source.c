@@ -18,6 +18,9 @@
 /* Atoms with a larger index are looked up each time. */
 #define ATOMS_MAX (1u << 22)
 
+/* So many strings that nobody has any more are kept. */
+#define STRINGS_FEW 4096u
+
 static int open_code(struct process_source *s, char *warning, size_t warning_size)
 {
 	struct error err = {0};
@@ -46,9 +49,9 @@ int process_source_open(struct process_source *s, struct beam_node *n, unsigned 
 	return open_code(s, warning, warning_size);
 }
 
-static void free_names(struct process_source *s)
+/* What was looked up; the strings stay. */
+static void forget(struct process_source *s)
 {
-	process_strings_free(&s->strings);
 	vec_free(&s->atoms);
 	vec_free(&s->written);
 	vec_free(&s->functions);
@@ -56,25 +59,33 @@ static void free_names(struct process_source *s)
 	idmap_free(&s->function_index);
 	idmap_free(&s->call_index);
 	s->function_index = s->call_index = (struct idmap)IDMAP_INIT;
+	if (s->has_code)
+		stack_code_close(&s->code);
+	s->has_code = false;
 }
 
 void process_source_close(struct process_source *s)
 {
-	free_names(s);
-	if (s->has_code)
-		stack_code_close(&s->code);
-	s->has_code = false;
+	forget(s);
+	process_strings_free(&s->strings);
 }
 
-void process_source_forget(struct process_source *s)
+void process_source_renew(struct process_source *s, struct process_row *rows, size_t nr)
 {
 	char warning[256];
 
-	free_names(s);
-	if (s->has_code)
-		stack_code_close(&s->code);
-	s->has_code = false;
+	forget(s);
 	open_code(s, warning, sizeof(warning));
+	s->anew = true;
+	if (s->strings.v.len < 2 * s->kept + STRINGS_FEW)
+		return;
+	process_strings_keep(&s->strings, rows, nr);
+	s->kept = s->strings.v.len;
+}
+
+void process_source_renewed(struct process_source *s)
+{
+	s->anew = false;
 }
 
 unsigned int process_source_what(const struct process_source *s)
@@ -289,8 +300,9 @@ void process_source_row(struct process_source *s, const struct process_facts *p,
 	};
 	s->undecoded += p->nr_undecoded;
 	/* It has not run, so its dictionary and its place in the code are what they were. */
-	if (before && before->pid == row->pid && before->reductions == row->reductions &&
-	    p->status == PROCESS_WAITING && before->status == PROCESS_WAITING) {
+	if (before && !s->anew && before->pid == row->pid &&
+	    before->reductions == row->reductions && p->status == PROCESS_WAITING &&
+	    before->status == PROCESS_WAITING) {
 		row->label = before->label;
 		row->initial_call = before->initial_call;
 		row->function = before->function;

@@ -36,6 +36,8 @@ struct process_source {
 	VEC(struct process_call) calls;
 	struct idmap function_index, call_index;
 	uint64_t undecoded; /* messages without their size, see beam/process.h */
+	size_t kept;	    /* strings after the last process_source_renew() */
+	bool anew;	    /* what earlier rows say counts for nothing */
 };
 
 /* Code that cannot be had leaves functions out: *warning says so ("" = all is there). */
@@ -55,7 +57,12 @@ uint64_t process_source_pid(struct process_source *s, uint64_t term);
  * of one of this node.  Returns how many. */
 unsigned int process_source_ancestors(struct process_source *s, const struct process_facts *p,
 				      uint64_t *ancestors, unsigned int max);
-/* Forgets all names: code may have been loaded, and names that nobody has take room. */
-void process_source_forget(struct process_source *s);
+/*
+ * Code may have been loaded, and names that nobody has take room: all are looked up anew in the
+ * next reading, until process_source_renewed().  `rows` are all that there are; they keep the names
+ * that they have, though other ids may stand for them.
+ */
+void process_source_renew(struct process_source *s, struct process_row *rows, size_t nr);
+void process_source_renewed(struct process_source *s);
 
 #endif

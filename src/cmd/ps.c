@@ -362,10 +362,8 @@ static int tick(void *ctx, struct error *err)
 	int rc;
 
 	if (ps->forgot_ns && clock_monotonic_ns() - ps->forgot_ns > FORGET_NS) {
-		process_source_forget(&ps->source);
+		process_source_renew(&ps->source, ps->before.v.data, ps->before.v.len);
 		ps->forgot_ns = clock_monotonic_ns();
-		for (size_t i = 0; i < ps->before.v.len; i++)
-			process_row_forget_names(&ps->before.v.data[i]);
 	}
 	ps->source.undecoded = 0;
 	rc = read_rows(ps, err);
@@ -373,6 +371,7 @@ static int tick(void *ctx, struct error *err)
 		return LOOP_END_STOPPED; /* it has exited: the loop is about to say so, too */
 	if (rc)
 		return rc;
+	process_source_renewed(&ps->source);
 	process_rows_rates(&ps->rows, &ps->before);
 	if (!ps->ctx->opt.json)
 		begin_screen(ps);

@@ -73,6 +73,15 @@ void top_drain(struct top *t)
 		lose_samples(t, &err);
 }
 
+void top_forget_before(struct top *t)
+{
+	struct error err = {0};
+
+	t->read_ns = 0;
+	if (t->samples && top_samples_restart(t->samples, &err) != 0)
+		lose_samples(t, &err);
+}
+
 static void step_samples(struct top *t)
 {
 	struct error err = {0};

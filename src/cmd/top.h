@@ -53,9 +53,12 @@ struct top {
 	struct vm_totals_reader *reader;
 	struct vm_totals totals;
 	struct top_totals before, now;
-	uint64_t read_ns, own_cpu_ns; /* when `now` was read, 0 = never; CPU used until then */
+	uint64_t read_ns;	     /* when `now` was read; 0 = never */
+	uint64_t since_ns;	     /* what was read before that is too old for rates */
+	uint64_t own_ns, own_cpu_ns; /* CPU that ebeam had used then */
 
 	struct top_processes processes;
+	uint64_t processes_frame;    /* frame.frames when they were read; 0 = never */
 	struct top_samples *samples; /* NULL = none */
 	char samples_error[1100];    /* why there are none; "" */
 	struct summary summary;	     /* of samples that were closed, of all nodes */
@@ -95,6 +98,8 @@ unsigned int top_panel_find(const char *name);
 /* One step: all of the above.  -ESRCH: the node has exited, and the frame says so.  If samples can
  * be had no more, it goes on without, and samples_error says why. */
 int top_step(struct top *t, struct error *err);
+/* Nobody looked for long: what was read last says nothing of what happens now. */
+void top_forget_before(struct top *t);
 /* Between two steps: takes samples in, likewise. */
 void top_drain(struct top *t);
 

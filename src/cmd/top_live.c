@@ -31,8 +31,10 @@
 /* The second step, with the first rates, comes soon. */
 #define SECOND_STEP_NS	300000000u
 #define STEP_LONGEST_NS 60000000000u
-#define MESSAGE_NS	8000000000u
-#define SUCCESSOR_NS	3000000000u
+/* Besides three steps: what takes longer was no reading. */
+#define LONG_NS	     2000000000u
+#define MESSAGE_NS   8000000000u
+#define SUCCESSOR_NS 3000000000u
 
 struct live_top {
 	struct top *top;
@@ -161,10 +163,21 @@ static bool is_last(const struct live_top *l)
 	       (!l->top->node && o->duration_ns && top_samples_ended(l->top->samples));
 }
 
+/* It was paused or stopped: rates would be means of all that time. */
+static bool nobody_looked(const struct live_top *l)
+{
+	return l->top->node && l->top->read_ns &&
+	       clock_monotonic_ns() - l->top->read_ns > 3 * l->top->step_ns + LONG_NS;
+}
+
 static int step(struct live_top *l, struct error *err)
 {
 	int rc;
 
+	if (nobody_looked(l)) {
+		top_forget_before(l->top);
+		l->steps = 0;
+	}
 	l->stepping = true;
 	l->due = false;
 	l->step_began_ns = clock_monotonic_ns();

@@ -97,6 +97,7 @@ static void read_system(struct top *t)
 	struct timespec cpu;
 	clockid_t clock;
 
+	t->now.os_ns = clock_monotonic_ns();
 	if (clock_getcpuclockid(t->node->os_pid, &clock) == 0 && clock_gettime(clock, &cpu) == 0)
 		t->now.os_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 	if (proc_stat_read(&stat, t->node->os_pid, &ignored) == 0) {
@@ -105,8 +106,9 @@ static void read_system(struct top *t)
 	}
 }
 
-static void read_own(struct top *t, double seconds)
+static void read_own(struct top *t)
 {
+	uint64_t now = clock_monotonic_ns();
 	struct error ignored = {0};
 	struct proc_stat stat;
 	struct timespec cpu = {0};
@@ -114,8 +116,10 @@ static void read_own(struct top *t, double seconds)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
 	ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
-	t->frame.own_cpu = t->read_ns ? (double)(ns - t->own_cpu_ns) / 1e7 / seconds : NAN;
+	t->frame.own_cpu =
+		t->read_ns ? 100.0 * (double)(ns - t->own_cpu_ns) / (double)(now - t->own_ns) : NAN;
 	t->own_cpu_ns = ns;
+	t->own_ns = now;
 	if (proc_stat_read(&stat, getpid(), &ignored) == 0)
 		t->frame.own_rss = stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
@@ -170,8 +174,6 @@ void top_node_close(struct top *t)
 int top_node_read(struct top *t, struct error *err)
 {
 	struct top_totals old = t->before;
-	uint64_t now = clock_monotonic_ns();
-	double seconds = (double)(now - t->read_ns) / 1e9;
 	int rc;
 
 	t->before = t->now;
@@ -180,15 +182,17 @@ int top_node_read(struct top *t, struct error *err)
 	rc = vm_totals_read(t->reader, &t->totals, err);
 	if (rc)
 		return rc;
+	t->now.read_ns = clock_monotonic_ns();
 	take_limits(&t->now, &t->totals);
 	take_counters(&t->now, &t->totals);
 	take_queues(&t->now, &t->totals);
 	read_memory(t);
 	read_system(t);
 	read_name(t);
-	read_own(t, seconds);
+	read_own(t);
 	t->frame.epoch_ns = clock_realtime_ns();
-	top_frame_update(&t->frame, t->read_ns ? &t->before : NULL, &t->now, seconds);
-	t->read_ns = now;
+	top_frame_update(&t->frame, t->read_ns ? &t->before : NULL, &t->now);
+	t->since_ns = t->read_ns ? t->read_ns : t->now.read_ns;
+	t->read_ns = t->now.read_ns;
 	return 0;
 }

@@ -18,8 +18,11 @@ static int read_processes(struct top *t, struct error *err)
 {
 	int rc = 0;
 
-	if (t->processes.is_open)
-		rc = top_processes_read(&t->processes, err);
+	/* Two panels are made of them. */
+	if (t->processes.is_open && t->processes_frame != t->frame.frames)
+		rc = top_processes_read(&t->processes, t->since_ns, err);
+	if (rc == 0)
+		t->processes_frame = t->frame.frames;
 	top_samples_give_cpu(t->samples, &t->processes.table);
 	return rc;
 }

@@ -35,8 +35,9 @@ void top_processes_close(struct top_processes *p)
 static int take_block(void *arg, struct process_facts *block, size_t nr)
 {
 	struct top_processes *p = arg;
-	uint64_t now;
+	uint64_t now = clock_monotonic_ns();
 
+	process_table_now(&p->table, now);
 	for (size_t i = 0; i < nr; i++) {
 		const struct process_row *before = process_table_find(&p->table, block[i].slot);
 		struct process_row row;
@@ -53,16 +54,14 @@ static int take_block(void *arg, struct process_facts *block, size_t nr)
 	return p->yield(p->arg, p->err);
 }
 
-/* Names are strings of a pool that only grows: now and then all are looked up anew. */
+/* Rows keep the names that they have until they are read: they are looked at meanwhile. */
 static void renew(struct top_processes *p)
 {
-	process_source_forget(&p->source);
+	process_source_renew(&p->source, p->table.rows.v.data, p->table.rows.v.len);
 	p->renewed_ns = clock_monotonic_ns();
-	for (size_t i = 0; i < p->table.rows.v.len; i++)
-		process_row_forget_names(&p->table.rows.v.data[i]);
 }
 
-int top_processes_read(struct top_processes *p, struct error *err)
+int top_processes_read(struct top_processes *p, uint64_t since_ns, struct error *err)
 {
 	int rc;
 
@@ -71,12 +70,13 @@ int top_processes_read(struct top_processes *p, struct error *err)
 	p->source.undecoded = 0;
 	p->err = err;
 	p->yielded_ns = clock_monotonic_ns();
-	process_table_begin(&p->table, p->yielded_ns);
+	process_table_begin(&p->table, p->yielded_ns, since_ns);
 	rc = processes_scan(p->source.node, process_source_what(&p->source), take_block, p,
 			    &p->totals, err);
 	if (rc)
 		return rc;
 	process_table_end(&p->table);
+	process_source_renewed(&p->source);
 	p->sums.processes += p->totals.processes;
 	p->sums.vanished += p->totals.vanished;
 	p->sums.torn += p->totals.torn;

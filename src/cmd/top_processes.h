@@ -27,7 +27,8 @@ struct top_processes {
 
 int top_processes_open(struct top_processes *p, struct beam_node *n, struct error *err);
 void top_processes_close(struct top_processes *p);
-/* 0; what yield() returned; negative errno (-ESRCH: the node has exited). */
-int top_processes_read(struct top_processes *p, struct error *err);
+/* Rates are against the reading before, unless that was before since_ns.  0; what yield() returned;
+ * negative errno (-ESRCH: the node has exited). */
+int top_processes_read(struct top_processes *p, uint64_t since_ns, struct error *err);
 
 #endif

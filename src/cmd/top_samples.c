@@ -24,6 +24,7 @@ struct top_samples {
 	unsigned int freq;
 	struct live live;
 	bool live_open;
+	bool restarted;		/* since the last step */
 	struct summary summary; /* of sessions before this one, and what is counted here */
 
 	struct capture_input input;
@@ -164,6 +165,15 @@ int top_samples_drain(struct top_samples *s, struct error *err)
 	}
 	live_look(&s->live);
 	return rc < 0 ? rc : 0;
+}
+
+int top_samples_restart(struct top_samples *s, struct error *err)
+{
+	int rc = top_samples_drain(s, err);
+
+	top_window_restart(s->window, clock_monotonic_ns());
+	s->restarted = true;
+	return rc;
 }
 
 /* ---- a capture ---------------------------------------------------------------------------- */
@@ -321,8 +331,9 @@ int top_samples_step(struct top_samples *s, struct top_frame *f, struct error *e
 
 	if (rc)
 		return rc;
-	if (s->live_open)
+	if (s->live_open && !s->restarted)
 		top_window_step(s->window, clock_monotonic_ns());
+	s->restarted = false;
 	f->lost = count(s, COUNTER_RING_FULL);
 	f->refused = count(s, COUNTER_BAD_RECORD) + s->summary.dropped_unknown;
 	top_window_shares(s->window, f);
@@ -372,6 +383,7 @@ void top_samples_give_cpu(const struct top_samples *s, struct process_table *t)
 	double full;
 	size_t nr = 0;
 
+	process_table_forget_cpu(t);
 	if (!snap)
 		return;
 	full = top_samples_of_core(s);

@@ -31,6 +31,8 @@ int top_samples_play(struct top_samples *s, struct top_frame *f, uint64_t step_n
 		     struct error *err);
 /* At its end: warns if it is damaged.  0, or the exit code for that. */
 int top_samples_warn(const struct top_samples *s);
+/* Nobody looked for long: there is no window until the step after the next. */
+int top_samples_restart(struct top_samples *s, struct error *err);
 /* Adds what became of all samples since the start; the cost to the node is replaced. */
 void top_samples_add_summary(struct top_samples *s, struct summary *to);
 bool top_samples_ended(const struct top_samples *s); /* there is no more to play */
@@ -41,7 +43,7 @@ double top_samples_of_core(const struct top_samples *s);
 /* The same, grouped as wanted; *out is the caller's.  -ENODATA if there is no window yet. */
 int top_samples_take(struct top_samples *s, const struct snapshot_options *options,
 		     struct snapshot **out, struct error *err);
-/* CPU of each process in it; nothing if `s` is NULL or there is no window yet. */
+/* CPU of each process in it; not known if `s` is NULL or there is no window yet. */
 void top_samples_give_cpu(const struct top_samples *s, struct process_table *t);
 
 #endif

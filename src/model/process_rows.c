@@ -3,9 +3,12 @@
 #include "model/process_rows.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/jsonw.h"
+#include "base/xalloc.h"
 
 const struct process_field_info process_fields[NR_PROCESS_FIELDS] = {
 #define PROCESS_FIELD_INFO(id, name, type, needs) {#name, PROCESS_TYPE_##type, needs},
@@ -68,6 +71,52 @@ void process_strings_free(struct process_strings *s)
 	idmap_free(&s->index);
 	arena_free(&s->arena);
 	*s = (struct process_strings){0};
+}
+
+/* `moved`: new ids by old ones, 0 = not yet. */
+static void move_string(struct process_strings *to, const struct process_strings *from,
+			uint32_t *moved, uint32_t *id)
+{
+	const struct process_string *s = process_strings_get(from, *id);
+
+	if (!*id || *id >= from->v.len) {
+		*id = 0;
+		return;
+	}
+	if (!moved[*id])
+		moved[*id] = process_strings_add(to, s->text, s->len);
+	*id = moved[*id];
+}
+
+/* Of another node: its text. */
+static void move_pid(struct process_strings *to, const struct process_strings *from,
+		     uint32_t *moved, uint64_t *pid)
+{
+	uint32_t id = (uint32_t)*pid;
+
+	if (*pid == PROCESS_PID_NONE || !(*pid & PROCESS_PID_TEXT))
+		return;
+	move_string(to, from, moved, &id);
+	*pid = PROCESS_PID_TEXT | id;
+}
+
+void process_strings_keep(struct process_strings *s, struct process_row *rows, size_t nr)
+{
+	uint32_t *moved = xcalloc(s->v.len + 1, sizeof(*moved));
+	struct process_strings to = {0};
+
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t *const names[] = {&rows[i].registered,	  &rows[i].written,  &rows[i].label,
+					   &rows[i].initial_call, &rows[i].function, &rows[i].file};
+
+		for (size_t n = 0; n < ARRAY_SIZE(names); n++)
+			move_string(&to, s, moved, names[n]);
+		move_pid(&to, s, moved, &rows[i].parent);
+		move_pid(&to, s, moved, &rows[i].group_leader);
+	}
+	free(moved);
+	process_strings_free(s);
+	*s = to;
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -135,17 +184,6 @@ uint32_t process_row_name(const struct process_row *row)
 	       : row->registered ? row->registered
 	       : row->label	 ? row->label
 				 : row->initial_call;
-}
-
-void process_row_forget_names(struct process_row *row)
-{
-	row->registered = row->written = row->label = row->initial_call = 0;
-	row->function = row->file = row->line = 0;
-	row->status = 0; /* it may have changed since */
-	if (row->parent != PROCESS_PID_NONE && (row->parent & PROCESS_PID_TEXT))
-		row->parent = PROCESS_PID_NONE;
-	if (row->group_leader != PROCESS_PID_NONE && (row->group_leader & PROCESS_PID_TEXT))
-		row->group_leader = PROCESS_PID_NONE;
 }
 
 static void set_text(struct process_value *v, const char *text, size_t len)

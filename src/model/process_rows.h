@@ -100,6 +100,9 @@ struct process_strings {
 uint32_t process_strings_add(struct process_strings *s, const char *text, size_t len);
 const struct process_string *process_strings_get(const struct process_strings *s, uint32_t id);
 void process_strings_free(struct process_strings *s);
+struct process_row;
+/* Drops all strings that none of these rows has.  The others get new ids, in the rows too. */
+void process_strings_keep(struct process_strings *s, struct process_row *rows, size_t nr);
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
@@ -153,10 +156,6 @@ struct process_value {
 void process_row_get(const struct process_strings *s, const struct process_row *row,
 		     enum process_field field, struct process_value *v);
 uint32_t process_row_name(const struct process_row *row);
-/* The pool that its names stand in is about to go: it has none until it is read again, which will
- * look all of them up. */
-void process_row_forget_names(struct process_row *row);
-
 /* A field that is a number; NaN = not known, or no number.  A million rows are compared by it, so
  * it stands here. */
 static inline double process_row_number(const struct process_row *r, enum process_field field)

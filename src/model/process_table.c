@@ -12,14 +12,19 @@ void process_table_free(struct process_table *t)
 {
 	vec_free(&t->rows.v);
 	vec_free(&t->index);
-	vec_free(&t->seen);
+	vec_free(&t->read_ns);
 }
 
-void process_table_begin(struct process_table *t, uint64_t ts_ns)
+/* No two readings touch: what was read since this one began belongs to it. */
+void process_table_begin(struct process_table *t, uint64_t now_ns, uint64_t since_ns)
 {
-	t->before_ns = t->rows.ts_ns;
-	t->rows.ts_ns = ts_ns;
-	t->reading++;
+	t->rows.ts_ns = t->now_ns = MAX(now_ns, t->now_ns + 1);
+	t->since_ns = since_ns;
+}
+
+void process_table_now(struct process_table *t, uint64_t now_ns)
+{
+	t->now_ns = MAX(now_ns, t->now_ns);
 }
 
 static struct process_row *row_of(const struct process_table *t, uint64_t slot)
@@ -46,25 +51,29 @@ static struct process_row *add_row(struct process_table *t, uint64_t slot)
 		memset(t->index.data + old, 0, (t->index.len - old) * sizeof(*t->index.data));
 	}
 	vec_push(&t->rows.v, none);
-	vec_push(&t->seen, 0);
+	vec_push(&t->read_ns, 0);
 	t->index.data[slot] = (uint32_t)t->rows.v.len;
 	return &t->rows.v.data[t->rows.v.len - 1];
 }
 
 int process_table_put(struct process_table *t, const struct process_row *row)
 {
-	double seconds = t->before_ns ? (double)(t->rows.ts_ns - t->before_ns) / 1e9 : 0;
 	struct process_row *to, new = *row;
+	uint64_t before_ns;
+	double seconds = 0;
 
 	if (row->slot >= PROCESS_TABLE_SLOTS)
 		return -ENOSPC;
 	to = row_of(t, row->slot);
+	before_ns = to ? t->read_ns.data[to - t->rows.v.data] : 0;
+	if (to && before_ns >= t->since_ns)
+		seconds = (double)(t->now_ns - before_ns) / 1e9;
 	process_row_rates(&new, to, seconds);
 	new.cpu = to && to->pid == row->pid ? to->cpu : NAN;
 	if (!to)
 		to = add_row(t, row->slot);
 	*to = new;
-	t->seen.data[to - t->rows.v.data] = t->reading;
+	t->read_ns.data[to - t->rows.v.data] = t->now_ns;
 	return 0;
 }
 
@@ -73,18 +82,18 @@ void process_table_end(struct process_table *t)
 	for (size_t i = 0; i < t->rows.v.len;) {
 		size_t last = t->rows.v.len - 1;
 
-		if (t->seen.data[i] == t->reading) {
+		if (t->read_ns.data[i] >= t->rows.ts_ns) {
 			i++;
 			continue;
 		}
 		t->index.data[t->rows.v.data[i].slot] = 0;
 		if (i != last) { /* which may be gone too: it is looked at next */
 			t->rows.v.data[i] = t->rows.v.data[last];
-			t->seen.data[i] = t->seen.data[last];
+			t->read_ns.data[i] = t->read_ns.data[last];
 			t->index.data[t->rows.v.data[i].slot] = (uint32_t)i + 1;
 		}
 		t->rows.v.len--;
-		t->seen.len--;
+		t->read_ns.len--;
 	}
 }
 

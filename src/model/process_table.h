@@ -4,7 +4,8 @@
  * against the reading before, and the share of CPU that samples gave it.  A million rows take
  * about 150 MB.
  *
- *   process_table_begin(t, now);
+ *   process_table_begin(t, now, since);
+ *   for each block:    process_table_now(t, now);
  *   for each process:  before = process_table_find(t, slot);  process_table_put(t, &row);
  *   process_table_end(t);
  *
@@ -21,15 +22,19 @@
 
 struct process_table {
 	struct process_rows rows;
-	VEC(uint32_t) index; /* slot -> row + 1; 0 = none */
-	VEC(uint32_t) seen;  /* by row: the reading that saw it */
-	uint32_t reading;
-	uint64_t before_ns; /* of the reading before; 0 = this is the first */
+	VEC(uint32_t) index;   /* slot -> row + 1; 0 = none */
+	VEC(uint64_t) read_ns; /* by row: when it was read */
+	uint64_t now_ns;       /* of what is read now; rows.ts_ns: when the reading began */
+	uint64_t since_ns;
 };
 
 void process_table_free(struct process_table *t);
 
-void process_table_begin(struct process_table *t, uint64_t ts_ns);
+/* A reading begins now, of CLOCK_MONOTONIC.  Rates are against what was read since since_ns; those
+ * of what was read before are not known. */
+void process_table_begin(struct process_table *t, uint64_t now_ns, uint64_t since_ns);
+/* It takes time: when what is put next was read. */
+void process_table_now(struct process_table *t, uint64_t now_ns);
 /* What stands in the slot since this reading or the one before; NULL = nothing. */
 const struct process_row *process_table_find(const struct process_table *t, uint64_t slot);
 /* The rates and the CPU share of *row are set here; a process that was not there before has no

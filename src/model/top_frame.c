@@ -62,22 +62,6 @@ uint32_t top_ring_copy(const struct top_ring *r, float *out, uint32_t max)
 	return nr;
 }
 
-float top_ring_last(const struct top_ring *r)
-{
-	return r->nr ? r->values[(r->next + TOP_HISTORY - 1) % TOP_HISTORY] : NAN;
-}
-
-float top_ring_max(const struct top_ring *r)
-{
-	float max = 0;
-
-	for (uint32_t i = 0; i < r->nr; i++) {
-		if (r->values[i] > max) /* NAN is not */
-			max = r->values[i];
-	}
-	return max;
-}
-
 static void push_count(struct top_ring *r, uint64_t value)
 {
 	top_ring_push(r, value == TOP_UNKNOWN ? (double)NAN : (double)value);
@@ -139,16 +123,6 @@ void top_frame_free(struct top_frame *f)
 	top_frame_init(f);
 }
 
-void top_frame_copy(struct top_frame *out, const struct top_frame *f)
-{
-	*out = *f;
-	out->schedulers = NULL;
-	if (f->nr_schedulers) {
-		out->schedulers = xmalloc(f->nr_schedulers * sizeof(*f->schedulers));
-		memcpy(out->schedulers, f->schedulers, f->nr_schedulers * sizeof(*f->schedulers));
-	}
-}
-
 /* ---- schedulers ---------------------------------------------------------------------------- */
 
 /* Of a type, -1: no scheduler. */
@@ -177,37 +151,37 @@ static void forget_scheduler(struct top_scheduler *s)
 struct top_scheduler *top_frame_scheduler(struct top_frame *f, enum thread_type type,
 					  uint16_t number)
 {
-	for (uint32_t i = 0; i < f->nr_schedulers; i++) {
-		struct top_scheduler *s = &f->schedulers[i];
+	int queue = queue_of(type);
+	uint32_t first = 0;
 
-		if (s->type == type && s->number == number)
-			return s;
-	}
-	return NULL;
+	if (queue < 0 || !number || number > f->nr_of_type[queue])
+		return NULL;
+	for (int q = 0; q < queue; q++)
+		first += f->nr_of_type[q];
+	return &f->schedulers[first + number - 1];
 }
 
 void top_frame_set_schedulers(struct top_frame *f, uint32_t normal, uint32_t dirty_cpu,
 			      uint32_t dirty_io)
 {
-	const struct {
-		enum thread_type type;
-		uint32_t nr;
-	} types[] = {{THREAD_NORMAL, normal},
-		     {THREAD_DIRTY_CPU, dirty_cpu},
-		     {THREAD_DIRTY_IO, dirty_io}};
-	uint32_t nr = normal + dirty_cpu + dirty_io;
+	static const enum thread_type types[NR_TOP_QUEUES] = {THREAD_NORMAL, THREAD_DIRTY_CPU,
+							      THREAD_DIRTY_IO};
+	const uint32_t of_type[NR_TOP_QUEUES] = {MIN(normal, TOP_SCHEDULERS_MAX),
+						 MIN(dirty_cpu, TOP_SCHEDULERS_MAX),
+						 MIN(dirty_io, TOP_SCHEDULERS_MAX)};
+	uint32_t nr = of_type[0] + of_type[1] + of_type[2];
 	struct top_scheduler *list = xcalloc(nr ? nr : 1, sizeof(*list)), *s = list;
 
-	for (size_t t = 0; t < ARRAY_SIZE(types); t++) {
-		for (uint32_t i = 1; i <= types[t].nr; i++, s++) {
+	for (size_t t = 0; t < NR_TOP_QUEUES; t++) {
+		for (uint32_t i = 1; i <= of_type[t]; i++, s++) {
 			const struct top_scheduler *had =
-				top_frame_scheduler(f, types[t].type, (uint16_t)i);
+				top_frame_scheduler(f, types[t], (uint16_t)i);
 
 			if (had) {
 				*s = *had;
 				continue;
 			}
-			s->type = types[t].type;
+			s->type = types[t];
 			s->number = (uint16_t)i;
 			forget_scheduler(s);
 		}
@@ -215,6 +189,7 @@ void top_frame_set_schedulers(struct top_frame *f, uint32_t normal, uint32_t dir
 	free(f->schedulers);
 	f->schedulers = list;
 	f->nr_schedulers = nr;
+	memcpy(f->nr_of_type, of_type, sizeof(of_type));
 }
 
 double top_scheduler_work(const struct top_scheduler *s)
@@ -346,11 +321,18 @@ static void update_schedulers(struct top_frame *f, const struct top_totals *befo
 	}
 }
 
-void top_frame_update(struct top_frame *f, const struct top_totals *before,
-		      const struct top_totals *now, double seconds)
+static double seconds_between(uint64_t before_ns, uint64_t now_ns)
 {
+	return now_ns > before_ns ? (double)(now_ns - before_ns) / 1e9 : 0;
+}
+
+void top_frame_update(struct top_frame *f, const struct top_totals *before,
+		      const struct top_totals *now)
+{
+	double seconds = before ? seconds_between(before->read_ns, now->read_ns) : (double)NAN;
+
 	f->frames++;
-	f->interval_s = before ? seconds : NAN;
+	f->interval_s = seconds;
 	for (size_t i = 0; i < NR_TOP_LIMITS; i++) {
 		f->limits[i] = now->limits[i];
 		push_count(&f->limits_history[i], now->limits[i].count);
@@ -367,7 +349,10 @@ void top_frame_update(struct top_frame *f, const struct top_totals *before,
 	sum_queues(f, now);
 	push_count(&f->run_queue_history, f->run_queue);
 	update_schedulers(f, before, now, seconds);
-	f->os_cpu = before ? rate(before->os_cpu_ns, now->os_cpu_ns, seconds) / 1e7 : NAN;
+	f->os_cpu = before ? rate(before->os_cpu_ns, now->os_cpu_ns,
+				  seconds_between(before->os_ns, now->os_ns)) /
+				     1e7
+			   : (double)NAN;
 	if (before)
 		top_ring_push(&f->os_cpu_history, f->os_cpu);
 	f->os_rss = now->os_rss;

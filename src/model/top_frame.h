@@ -30,8 +30,6 @@ struct top_ring {
 void top_ring_push(struct top_ring *r, double value);
 /* The latest values, at most `max`, oldest first; their number. */
 uint32_t top_ring_copy(const struct top_ring *r, float *out, uint32_t max);
-float top_ring_last(const struct top_ring *r); /* NAN if there is none */
-float top_ring_max(const struct top_ring *r);  /* of those that are known; 0 if none is */
 
 /* ---- what is counted ----------------------------------------------------------------------- */
 
@@ -113,7 +111,9 @@ struct top_totals {
 	uint64_t counters[NR_TOP_RATES];  /* TOP_UNKNOWN */
 	struct top_queue_totals *queues;  /* owned by who filled it */
 	uint32_t nr_queues;
+	uint64_t read_ns;   /* when the counters were read */
 	uint64_t os_cpu_ns; /* of the node's process, user and system; TOP_UNKNOWN */
+	uint64_t os_ns;	    /* when that was read */
 	uint64_t os_rss;    /* bytes; TOP_UNKNOWN */
 };
 
@@ -168,6 +168,7 @@ struct top_frame {
 
 	struct top_scheduler *schedulers; /* normal 1.., dirty CPU 1.., dirty IO 1.. */
 	uint32_t nr_schedulers;
+	uint32_t nr_of_type[NR_TOP_QUEUES];
 	double work[NR_TOP_QUEUES];   /* part of the time of all of a type, 0..1, NAN */
 	struct top_ring work_history; /* of the normal ones */
 	double shares[NR_TOP_QUEUES][NR_TOP_SHARES]; /* mean of the schedulers of a type; NAN */
@@ -188,10 +189,10 @@ struct top_frame {
 /* Nothing is known yet.  Free with top_frame_free(), which leaves such a frame. */
 void top_frame_init(struct top_frame *f);
 void top_frame_free(struct top_frame *f);
-/* A frame that stands still: *out, not initialized, becomes a copy with its own memory. */
-void top_frame_copy(struct top_frame *out, const struct top_frame *f);
 
-/* How many schedulers there are; those that stay keep their history. */
+/* A node has no more of a type: ERTS_MAX_NO_OF_SCHEDULERS, erl_process.h of OTP 25 to 29. */
+#define TOP_SCHEDULERS_MAX 1024u
+/* How many schedulers there are, at most so many; those that stay keep their history. */
 void top_frame_set_schedulers(struct top_frame *f, uint32_t normal, uint32_t dirty_cpu,
 			      uint32_t dirty_io);
 /* NULL = there is none such. */
@@ -200,11 +201,11 @@ struct top_scheduler *top_frame_scheduler(struct top_frame *f, enum thread_type 
 
 /*
  * Takes in a reading: what is counted now, and by second since the reading before (NULL: the first
- * one).  A counter that went backwards or was not known gives an unknown rate.  `seconds`: between
- * the two.  Moves the histories of all but the schedulers.
+ * one).  A counter that went backwards or was not known gives an unknown rate.  Moves the histories
+ * of all but the schedulers.
  */
 void top_frame_update(struct top_frame *f, const struct top_totals *before,
-		      const struct top_totals *now, double seconds);
+		      const struct top_totals *now);
 /* There are no samples any more: what they told is not known from now on. */
 void top_frame_forget_samples(struct top_frame *f);
 /*

@@ -147,7 +147,8 @@ static void note_scheduler(struct top_window *w, uint32_t thread)
 {
 	const struct name_thread *t = names_thread(w->names, thread);
 
-	if (t->type >= THREAD_NORMAL && t->type <= THREAD_DIRTY_IO)
+	if (t->type >= THREAD_NORMAL && t->type <= THREAD_DIRTY_IO &&
+	    t->scheduler <= TOP_SCHEDULERS_MAX)
 		w->highest[t->type - THREAD_NORMAL] =
 			MAX(w->highest[t->type - THREAD_NORMAL], (uint32_t)t->scheduler);
 }
@@ -236,6 +237,14 @@ void top_window_step(struct top_window *w, uint64_t now_ns)
 		forget_oldest(w);
 }
 
+void top_window_restart(struct top_window *w, uint64_t now_ns)
+{
+	while (w->nr)
+		forget_oldest(w);
+	interval_free(&w->current);
+	interval_open(&w->current, now_ns);
+}
+
 /* ---- the window ---------------------------------------------------------------------------- */
 
 int top_window_open(struct top_window **out, const struct top_window_options *o)
@@ -289,16 +298,6 @@ uint64_t top_window_samples(const struct top_window *w)
 	for (uint32_t i = 0; i < w->nr; i++)
 		samples += interval_at(w, i)->samples;
 	return samples;
-}
-
-uint64_t top_window_last_samples(const struct top_window *w)
-{
-	return w->nr ? interval_at(w, w->nr - 1)->samples : 0;
-}
-
-uint64_t top_window_end_ns(const struct top_window *w)
-{
-	return w->nr ? interval_at(w, w->nr - 1)->end_ns : 0;
 }
 
 unsigned int top_window_freq(const struct top_window *w)

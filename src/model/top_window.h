@@ -49,18 +49,20 @@ int top_window_apply(struct top_window *w, const struct event *ev);
  * window.  One of no length is none. */
 void top_window_step(struct top_window *w, uint64_t now_ns);
 
+/* Forgets all intervals; the next one begins at now_ns. */
+void top_window_restart(struct top_window *w, uint64_t now_ns);
+
 /* Of the whole window, without the interval that has not ended. */
 uint64_t top_window_ns(const struct top_window *w); /* that it covers; 0: no interval yet */
 uint64_t top_window_samples(const struct top_window *w);
-uint64_t top_window_last_samples(const struct top_window *w); /* of the last interval */
-uint64_t top_window_end_ns(const struct top_window *w);	      /* of the last interval, 0 = none */
 unsigned int top_window_freq(const struct top_window *w);
 
 /* Of the whole window: free with snapshot_close().  -ENODATA if there is no interval yet. */
 int top_window_snapshot(struct top_window *w, const struct snapshot_options *options,
 			struct snapshot **out, struct error *err);
 
-/* Schedulers that were seen in samples since the start: the highest number of each type. */
+/* Schedulers that were seen in samples since the start: the highest number of each type, of those
+ * that a node can have. */
 void top_window_schedulers(const struct top_window *w, uint32_t *normal, uint32_t *dirty_cpu,
 			   uint32_t *dirty_io);
 /*

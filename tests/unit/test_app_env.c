@@ -330,7 +330,7 @@ static void test_rows(void **state)
 
 	make_apps(w);
 	assert_int_equal(term_reader_init(&source.reader, &source.formats, &w->f->node), 0);
-	process_table_begin(&processes, 1);
+	process_table_begin(&processes, 1, 0);
 	add_row(&processes, 1, process_source_pid(&source, PID(70)), 100);
 	add_row(&processes, 2, process_source_pid(&source, PID(70)), 200);
 	add_row(&processes, 3, process_source_pid(&source, PID(72)), 400);

@@ -82,7 +82,8 @@ static void set_frame(struct top_frame *f, unsigned int normal)
 						      s->share[TOP_SHARE_GC] -
 						      s->share[TOP_SHARE_BIF];
 		}
-		top_frame_update(f, t ? &before : NULL, &now, 1);
+		now.read_ns = now.os_ns = t * 1000000000ull;
+		top_frame_update(f, t ? &before : NULL, &now);
 		top_frame_sum_schedulers(f);
 		before = now;
 	}

@@ -81,6 +81,11 @@ int top_samples_step(struct top_samples *s, struct top_frame *f, struct error *e
 	return fails(parts.step, parts.node ? ERROR_KIND_NO_NODE : ERROR_KIND_KERNEL, err);
 }
 
+int top_samples_restart(struct top_samples *s, struct error *err)
+{
+	return top_samples_drain(s, err);
+}
+
 int top_samples_play(struct top_samples *s, struct top_frame *f, uint64_t step_ns,
 		     struct error *err)
 {
@@ -155,7 +160,7 @@ static void open_top(struct top *t, struct command_context *ctx)
 	t->frame.samples = 7;
 	top_frame_sum_schedulers(&t->frame);
 	assert_float_equal(t->frame.work[TOP_QUEUE_NORMAL], 0, 0);
-	process_table_begin(&t->processes.table, 1);
+	process_table_begin(&t->processes.table, 1, 0);
 	assert_int_equal(process_table_put(&t->processes.table, &row), 0);
 	process_table_end(&t->processes.table);
 	process_table_cpu(&t->processes.table, &cpu, 1);
