@@ -390,27 +390,36 @@ void screen_bar(struct screen *s, unsigned row, unsigned column, unsigned width,
 
 /* ---- sparklines --------------------------------------------------------------------------- */
 
+/* What is not a number is neither less nor greater. */
+static void find_range(const float *values, size_t nr, float *min, float *max)
+{
+	*min = INFINITY;
+	*max = -INFINITY;
+	for (size_t i = 0; i < nr; i++) {
+		*min = values[i] < *min ? values[i] : *min;
+		*max = values[i] > *max ? values[i] : *max;
+	}
+	*max = MAX(*max, *min + *max / 10);
+}
+
 void screen_sparkline(struct screen *s, unsigned row, unsigned column, unsigned width,
 		      enum screen_style style, const float *values, size_t nr, float max)
 {
 	static const char ramp[] = "_.-:=+*#";
 	size_t first;
 	unsigned pad;
+	float min = 0;
 
 	column = MIN(column, SCREEN_MAX_COLUMNS);
 	width = MIN(width, SCREEN_MAX_COLUMNS);
 	first = nr > width ? nr - width : 0;
 	pad = width - (unsigned)(nr - first);
-	if (!(max > 0)) {
-		max = 0;
-		for (size_t i = first; i < nr; i++)
-			if (values[i] > max) /* false for what is not a number */
-				max = values[i];
-	}
+	if (!(max > 0))
+		find_range(values + first, nr - first, &min, &max);
 	screen_fill(s, row, column, pad, style, ' ');
 	for (size_t i = first; i < nr; i++) {
 		unsigned at = column + pad + (unsigned)(i - first);
-		double share = max > 0 ? (double)values[i] / (double)max : 0;
+		double share = max > min ? ((double)values[i] - min) / ((double)max - min) : 0;
 		struct character c = {' ', 1};
 
 		if (clip(s, row, at, 1) == 0)

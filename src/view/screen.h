@@ -103,7 +103,8 @@ void screen_bar(struct screen *s, unsigned row, unsigned column, unsigned width,
 		const struct screen_part *parts, size_t nr);
 
 /* One column a value, the newest (last) at the right; blank where there is none or it is not a
- * number.  `max` is the full height; <= 0 = the greatest of those shown. */
+ * number.  `max` is the full height, 0 none; if it is <= 0, from the least to the greatest of those
+ * shown, or a tenth of the greatest if they are nearer: what hardly changes is a low line. */
 void screen_sparkline(struct screen *s, unsigned row, unsigned column, unsigned width,
 		      enum screen_style style, const float *values, size_t nr, float max);
 

@@ -400,6 +400,7 @@ static void test_bar_letters(void **state)
 static void test_sparkline(void **state)
 {
 	const float values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, NAN, -1, 100};
+	const float still[] = {1000, 1000, 1030, 1000};
 	struct screen *s = open_screen(1, 14);
 
 	UNUSED(state);
@@ -410,12 +411,19 @@ static void test_sparkline(void **state)
 	screen_set_utf8(s, false);
 	screen_sparkline(s, 0, 0, 14, SCREEN_GOOD, values, ARRAY_SIZE(values), 8);
 	screenfix_expect(s, "  _.-:=+*## _#\n");
-	/* The newest are shown, and their greatest is the full height. */
+	/* The newest are shown, from their least to their greatest. */
 	screen_clear(s);
 	screen_sparkline(s, 0, 1, 3, SCREEN_GOOD, values, 9, 0);
-	screenfix_expect(s, " *##\n");
+	screenfix_expect(s, " _=#\n");
 	screen_sparkline(s, 0, 1, 3, SCREEN_GOOD, values, 1, 0);
 	screenfix_expect(s, "   _\n");
+	/* What is always the same is a low line, and what hardly changes nearly so. */
+	screen_sparkline(s, 0, 1, 4, SCREEN_GOOD, still, 4, 0);
+	screenfix_expect(s, " __-_\n");
+	screen_clear(s);
+	screen_sparkline(s, 0, 1, 3, SCREEN_GOOD, still, 2, 0);
+	screenfix_expect(s, "  __\n");
+	screen_clear(s);
 	screen_sparkline(s, 0, 1, 3, SCREEN_GOOD, NULL, 0, 0);
 	screenfix_expect(s, "\n");
 	screen_close(s);
