@@ -33,7 +33,8 @@
  * registers, whose ranges would make every path through the loop a state of its own. */
 #define IN_MEMORY() asm volatile("" ::: "memory")
 
-/* A function of its own, verified once for all its callers; scalar arguments only. */
+/* A function of its own, verified once for all its callers.  Arguments are scalars, or pointers to
+ * structures, which may be NULL to the verifier: they have to be checked. */
 #define GLOBAL_FN __attribute__((noinline))
 
 #define INLINE static inline __attribute__((always_inline))

@@ -79,6 +79,7 @@ struct event_thread {
 		uint64_t process, epoch; /* for which copy_object_x() copies */
 	} copy_to;
 };
+/* User space removes those that ended. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, EBEAM_THREADS);

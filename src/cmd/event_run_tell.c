@@ -131,7 +131,7 @@ void event_run_tell(struct event_run *run)
 		live_event_cost(&run->live, &cost);
 		if (cost.percent >= 0)
 			strbuf_addf(&line, "  cost to the node ~%.2f%% of %s", cost.percent,
-				    cost.of_core ? "a core" : "its busy CPU");
+				    cost.of_core ? "a core" : "its CPU");
 	}
 	if (run->ctx->opt.output && strcmp(run->ctx->opt.output, "-") != 0)
 		strbuf_addf(&line, "  -> %s", run->ctx->opt.output);

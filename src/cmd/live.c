@@ -295,6 +295,7 @@ void live_look(struct live *l)
 {
 	if (beam_resolver_ranges_changed(l->resolver))
 		set_code(l);
+	session_look(l->session);
 }
 
 uint64_t live_counter(struct live *l, enum counter_id id)

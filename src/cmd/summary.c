@@ -148,7 +148,7 @@ void summary_format(struct strbuf *out, const struct summary *s)
 	if (s->own_cpu >= 0)
 		strbuf_addf(out, "  own CPU %.2f%%", s->own_cpu);
 	if (s->node_cost >= 0)
-		strbuf_addf(out, "  cost to the node ~%.2f%%", s->node_cost);
+		strbuf_addf(out, "  cost to the node ~%.2f%% of its CPU", s->node_cost);
 	if (s->path)
 		strbuf_addf(out, "  -> %s", s->path);
 }

@@ -2,7 +2,8 @@
 /*
  * The line on stderr that ends every run which samples:
  *   Samples: 9,874  complete 99.6%  truncated 0.2%  bad_bounds 0.2%  lost 12 (ring_full 12)
- *   own CPU 0.21%  cost to the node ~0.03%  -> ebeam-a@b-20260131-120000.html      (one line)
+ *   own CPU 0.21%  cost to the node ~0.03% of its CPU  -> ebeam-a@b-20260131-120000.html
+ * (one line).
  * Every way in which samples are not complete or were lost stands in it by its name, if it
  * happened; names are those of status.def and counters.def.
  */

@@ -7,9 +7,10 @@
  * one of its kinds is known of all of them at the same times.
  *
  * Where the kernel has it (6.6, with its filter by process repaired) a group has one link for each
- * program and file, which takes about 1 ms to make.  Else each point is a perf event of its own.
- * Either takes the kernel some 0.1 s to remove, although its breakpoints are gone at once: so links
- * are closed by threads.  Those of perf events are closed one after the other in the kernel.
+ * program, file, and side of a function (entry or return), which takes about 1 ms to make.  Else
+ * each point is a perf event of its own.  Either takes the kernel up to some 0.1 s to remove, so
+ * they are closed by threads.  The breakpoints of a link are gone as that begins; perf events are
+ * removed one after the other, and each is hit until it is its turn.
  *
  * Order:  open  ->  choose programs, load them  ->  on and off ...  ->  close.  Not locked: one
  * thread at a time, but for what says otherwise.

@@ -15,6 +15,7 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "ebeam.skel.h"
 #include "probe/calibrate.h"
@@ -22,10 +23,14 @@
 #include "probe/meter.h"
 #include "probe/perf.h"
 #include "probe/ring.h"
+#include "probe/thread_map.h"
 #include "target/proc.h"
 
 #define PRIVILEGE_FIX                                                                              \
 	"Run as root, or grant CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE (see ebeam doctor)"
+
+/* Threads that ended are forgotten so often. */
+#define CLEAN_NS 10000000000ull
 
 struct sampled_cpu {
 	int cpu;
@@ -45,6 +50,7 @@ struct session {
 	VEC(int) rings; /* descriptors of the inner maps */
 	VEC(struct sampled_cpu) cpus;
 	struct ring_set *ring_set;
+	uint64_t cleaned_ns;
 };
 
 static int libbpf_log(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -465,6 +471,17 @@ static int start_events(struct session *s, struct error *err)
 	if (rc)
 		return needs_files(rc) ? files_error(rc, err) : rc;
 	return 0;
+}
+
+void session_look(struct session *s)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (!s->config.events || now - s->cleaned_ns < CLEAN_NS)
+		return;
+	s->cleaned_ns = now;
+	thread_map_clean(bpf_map__fd(s->skel->maps.event_threads), s->config.os_pid);
+	thread_map_clean(bpf_map__fd(s->skel->maps.event_scratches), s->config.os_pid);
 }
 
 bool session_event_cost(struct session *s, struct keeper_cost *out, const char **why)

@@ -68,6 +68,9 @@ void session_set_code(struct session *s, const struct session_code *code);
 int session_add_thread(struct session *s, uint64_t thread_pointer, const struct thread_info *info,
 		       struct error *err);
 
+/* To be called now and then while it runs: forgets threads that ended. */
+void session_look(struct session *s);
+
 /* Sampling on every online CPU, probes of events. */
 int session_start(struct session *s, struct error *err);
 void session_stop(struct session *s);		  /* detaches; records stay readable */

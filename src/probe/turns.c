@@ -420,18 +420,25 @@ static void forget_switches(struct turns *t)
 
 int turns_begin(struct turns *t, struct error *err)
 {
+	uint64_t paused_ns = now_ns(t);
+
 	for (unsigned int i = 0; i < t->nr; i++) {
 		int rc = turn_on(t, i, err);
 
 		if (rc)
 			return rc;
-		if (i + 1 < t->nr && now_ns(t) - t->taken_ns < PLACING_NS)
+		/* In debt it is found out after each whether it was that one. */
+		if (i + 1 < t->nr && now_ns(t) - t->taken_ns < PLACING_NS &&
+		    t->budget.credit_ns >= 0)
 			continue;
 		forget_switches(t);
 		measure(t);
 		turn_off_due(t);
-		if (i + 1 < t->nr && !t->ops->pause(t->arg, PLACING_PAUSE_NS))
+		if (now_ns(t) - paused_ns < PLACING_NS)
+			continue;
+		if (!t->ops->pause(t->arg, PLACING_PAUSE_NS))
 			break;
+		paused_ns = now_ns(t);
 	}
 	forget_switches(t);
 	return 0;

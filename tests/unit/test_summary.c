@@ -41,7 +41,8 @@ static void everything_stands_in_one_line(void **state)
 
 	UNUSED(state);
 	expect(&s, "Samples: 10,000  complete 99.6%  truncated 0.2%  bad_bounds 0.2%  "
-		   "lost 12 (ring_full 12)  own CPU 0.21%  cost to the node ~0.03%  -> out.html");
+		   "lost 12 (ring_full 12)  own CPU 0.21%  "
+		   "cost to the node ~0.03% of its CPU  -> out.html");
 }
 
 static void what_is_not_known_is_not_said(void **state)

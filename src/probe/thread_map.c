@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See thread_map.h. */
+#include "probe/thread_map.h"
+
+#include <bpf/bpf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "abi/limits.h"
+
+static bool lives(int os_pid, uint32_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%u", os_pid, tid);
+	return access(path, F_OK) == 0;
+}
+
+void thread_map_clean(int map_fd, int os_pid)
+{
+	uint32_t key, next;
+	bool more;
+
+	if (map_fd < 0 || !lives(os_pid, (uint32_t)os_pid))
+		return;
+	more = bpf_map_get_next_key(map_fd, NULL, &next) == 0;
+	/* What programs add meanwhile must not keep this going. */
+	for (unsigned int i = 0; more && i < 2 * EBEAM_THREADS; i++) {
+		key = next;
+		more = bpf_map_get_next_key(map_fd, &key, &next) == 0;
+		if (!lives(os_pid, key))
+			bpf_map_delete_elem(map_fd, &key);
+	}
+}
