@@ -16,6 +16,7 @@
 #include "beam/ports.h"
 #include "beam/sched.h"
 #include "event/catalogue.h"
+#include "event/unnamed.h"
 #include "probe/budget.h"
 #include "probe/driver_sources.h"
 
@@ -68,7 +69,7 @@ static int add_threads(struct live *l, struct error *err)
 /* Frame pointers are a property of the running node: of the JIT's own record (25 and later). */
 static bool keeps_frame_pointers(struct live *l)
 {
-	return jit_frame_pointers(beam_resolver_jit(l->resolver));
+	return l->resolver && jit_frame_pointers(beam_resolver_jit(l->resolver));
 }
 
 /* Kinds that know a process by its pid only, the owner of an alias; or that prove by the table what
@@ -115,8 +116,9 @@ static int open_session(struct live *l, const struct live_config *asked, struct 
 		.os_pid = l->node->os_pid,
 		.freq = asked->freq,
 		.frame_pointers = keeps_frame_pointers(l),
-		.jit_descriptor =
-			l->node->anchors.jit_register ? l->node->anchors.jit_descriptor : 0,
+		.jit_descriptor = l->resolver && l->node->anchors.jit_register
+					  ? l->node->anchors.jit_descriptor
+					  : 0,
 		.initial_call = key_of(l->node, "$initial_call"),
 		.process_label = key_of(l->node, "$process_label"),
 		.layout = &l->node->layout,
@@ -183,18 +185,23 @@ int live_open(struct live *l, struct beam_node *n, const struct live_config *con
 
 	memset(l, 0, sizeof(*l));
 	l->node = n;
-	rc = beam_resolver_open(&l->resolver, n, err);
-	rc = rc ? rc : beam_resolver_sync(l->resolver, err);
+	rc = config->unnamed ? 0 : beam_resolver_open(&l->resolver, n, err);
+	if (rc == 0 && l->resolver)
+		rc = beam_resolver_sync(l->resolver, err);
 	rc = rc ? rc : open_session(l, config, err);
-	rc = rc ? rc : watch_code(l, err);
+	if (rc == 0 && l->resolver)
+		rc = watch_code(l, err);
 	rc = rc ? rc : add_threads(l, err);
 	if (rc) {
 		live_close(l);
 		return rc;
 	}
-	set_code(l);
-	name_functions(n, config->events);
-	enrich_open(&l->enrich, session_source(l->session), beam_resolver(l->resolver));
+	if (l->resolver) {
+		set_code(l);
+		name_functions(n, config->events);
+	}
+	enrich_open(&l->enrich, session_source(l->session),
+		    l->resolver ? beam_resolver(l->resolver) : unnamed_resolver());
 	proc_stat_read(&l->node_stat, n->os_pid, &ignored);
 	l->own_start_s = own_cpu_s();
 	l->start_epoch_ns = clock_realtime_ns();
@@ -293,7 +300,7 @@ void live_add_watching(struct live *l, uint64_t kinds)
 
 void live_look(struct live *l)
 {
-	if (beam_resolver_ranges_changed(l->resolver))
+	if (l->resolver && beam_resolver_ranges_changed(l->resolver))
 		set_code(l);
 	session_look(l->session);
 }
@@ -302,7 +309,7 @@ uint64_t live_counter(struct live *l, enum counter_id id)
 {
 	switch (id) {
 	case COUNTER_CODE_UNREADABLE:
-		return jit_unreadable(beam_resolver_jit(l->resolver));
+		return l->resolver ? jit_unreadable(beam_resolver_jit(l->resolver)) : 0;
 	case COUNTER_NAMES_FULL:
 		return enrich_overflows(l->enrich);
 	case COUNTER_BAD_RECORD:

@@ -17,7 +17,7 @@
 
 struct live {
 	struct beam_node *node;
-	struct beam_resolver *resolver;
+	struct beam_resolver *resolver; /* NULL: unnamed */
 	struct session *session;
 	struct enrich *enrich;
 	uint64_t start_epoch_ns, start_ns;
@@ -35,6 +35,9 @@ struct live_config {
 	double max_overhead;	    /* percent; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 	uint64_t longer_than_ns;    /* of long_gc, long_schedule */
+	/* For who counts only: nothing has a name, which takes no time and no memory.  No stacks
+	 * then, no samples. */
+	bool unnamed;
 };
 
 /* ATTACH_BEST; EBEAM_UPROBES=perf in the environment makes all kernels do what those before 6.6 do:

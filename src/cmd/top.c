@@ -38,9 +38,10 @@ static int check_options(struct top *t, struct error *err)
 	if (o->input && o->pid)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "-i plays a capture: it does not go with -p");
-	if (o->json && (o->panel || o->columns))
+	if (o->json && (o->columns || (o->panel && strcmp(p->name, "events") != 0)))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "-j writes all of it: it does not go with --panel and -c");
+				 "-j writes all of it: it does not go with -c and --panel, but for "
+				 "--panel events, which needs probes");
 	top_panel_source(t, &source);
 	return table_check(&source.table, &options, err);
 }
@@ -90,19 +91,42 @@ static void step_samples(struct top *t)
 		lose_samples(t, &err);
 }
 
+/* What events say and the node's own counters do not, and those that were lost. */
+static void learn_from_events(struct top *t)
+{
+	struct event_rates *r = top_event_rates(t);
+
+	if (!r)
+		return;
+	top_frame_learn_rate(&t->frame, TOP_RATE_MESSAGES, event_rates_messages(r));
+	top_frame_learn_rate(&t->frame, TOP_RATE_GCS, event_rates_gcs(r));
+	top_frame_learn_rate(&t->frame, TOP_RATE_GC_BYTES, event_rates_gc_bytes(r));
+	if (!t->node)
+		return;
+	if (!t->samples)
+		t->frame.lost = 0;
+	for (unsigned int i = 0; i < r->nr; i++)
+		t->frame.lost += r->rows[i].lost == EVENT_UNKNOWN ? 0 : r->rows[i].lost;
+}
+
 int top_step(struct top *t, struct error *err)
 {
 	int rc;
 
 	if (!t->node) {
 		t->reading++;
-		return top_samples_play(t->samples, &t->frame, t->step_ns, err);
+		rc = top_samples_play(t->samples, &t->frame, t->step_ns, err);
+		if (rc == 0)
+			learn_from_events(t);
+		return rc;
 	}
 	rc = top_node_read(t, err);
 	if (rc == 0)
 		step_samples(t);
 	if (rc == 0)
 		rc = top_panel_read(t, err);
+	if (rc == 0)
+		learn_from_events(t);
 	if (rc == -ESRCH)
 		t->frame.state = TOP_EXITED;
 	return rc;

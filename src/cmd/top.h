@@ -8,6 +8,7 @@
  *   top_node.c        totals of the node -> frame
  *   top_samples.c     samples -> window; shares of schedulers, CPU of processes and functions
  *   top_processes.c   the process table
+ *   top_events.c      probes of events, while their rates are shown
  *   top_panels.c      the registry of panels and those that are short
  */
 #ifndef EBEAM_CMD_TOP_H
@@ -18,6 +19,7 @@
 #include "cmd/rows.h"
 #include "cmd/summary.h"
 #include "cmd/top_apps.h"
+#include "cmd/top_events.h"
 #include "cmd/top_processes.h"
 #include "model/top_frame.h"
 #include "view/panel.h"
@@ -41,7 +43,7 @@ struct top_panel {
 	void (*process)(const struct top *t, const void *row, char pid[PROCESS_PID_SIZE]);
 	bool replay; /* a capture has it too */
 };
-#define NR_TOP_PANELS 8
+#define NR_TOP_PANELS 9
 extern const struct top_panel top_panels[NR_TOP_PANELS];
 
 struct top {
@@ -66,6 +68,9 @@ struct top {
 	uint64_t readings;	     /* likewise: frames */
 	unsigned int told;	     /* bits of top_next_warning() */
 	char undecoded[128];	     /* its text; "" */
+
+	struct top_events *events;  /* NULL until they are shown */
+	char events_text[1100];	    /* why they have no rows yet */
 
 	unsigned int shown; /* index in top_panels[] */
 	uint64_t reading;
@@ -92,6 +97,11 @@ bool top_panel_is_read(const struct top *t);
 void top_panel_show(struct top *t, unsigned int panel);
 void top_panel_source(struct top *t, struct panel_source *out);
 void top_panels_close(struct top *t);
+/* Whether probes of events are to be there now: in the panel of events, of a node that runs.  Never
+ * waits; to be called when another panel is shown, and again and again. */
+void top_watch_events(struct top *t);
+/* Their rates, if they are shown; NULL = not. */
+struct event_rates *top_event_rates(struct top *t);
 /* By a name that is one of theirs. */
 unsigned int top_panel_find(const char *name);
 

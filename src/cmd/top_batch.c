@@ -103,6 +103,23 @@ static int play(struct batch *b, struct loop *loop, struct error *err)
 	return rc < 0 ? rc : top_samples_warn(b->top->samples);
 }
 
+/* The frames that follow have their rates. */
+static int wait_for_events(struct top *t, struct error *err)
+{
+	const char *why;
+
+	top_events_wait(t->events);
+	if (top_events_state(t->events) == TOP_EVENTS_FAILED) {
+		*err = *top_events_error(t->events);
+		return err->code;
+	}
+	why = top_events_unlimited(t->events);
+	if (*why)
+		log_warn("ebeam: what the probes cost the node is not known, and not limited: %s",
+			 why);
+	return 0;
+}
+
 static int run(struct batch *b, struct error *err)
 {
 	struct top *t = b->top;
@@ -121,6 +138,8 @@ static int run(struct batch *b, struct error *err)
 	}
 	/* What rates of the first frame are against. */
 	rc = rc ? rc : top_step(t, err);
+	if (rc == 0 && t->events)
+		rc = wait_for_events(t, err);
 	if (rc == 0 && t->samples)
 		rc = loop_add_timer(loop, DRAIN_NS, drain, b, err);
 	rc = rc ? rc : loop_add_timer(loop, t->step_ns, step, b, err);

@@ -151,6 +151,42 @@ static void write_functions(struct jsonw *w, const struct snapshot *s)
 	jsonw_end_array(w);
 }
 
+static void write_event(struct jsonw *w, const struct event_rate *r)
+{
+	jsonw_begin_object(w, NULL);
+	jsonw_string(w, "event", r->name);
+	jsonw_string(w, "state", event_rate_state_name(r->state));
+	json_double(w, "rate", r->rate);
+	json_double(w, "total", r->total);
+	json_double(w, "bytes_per_s", r->bytes);
+	json_double(w, "time", r->time);
+	json_number(w, "longest_ns", r->longest_ns ? r->longest_ns : TOP_UNKNOWN);
+	json_double(w, "share", r->share);
+	jsonw_uint(w, "seen", r->seen);
+	json_number(w, "lost", r->lost);
+	json_double(w, "cost", r->cost);
+	if (*r->why)
+		jsonw_string(w, "missing", r->why);
+	else
+		jsonw_null(w, "missing");
+	jsonw_end_object(w);
+}
+
+/* null: nobody asked for them, or they are not to be had. */
+static void write_events(struct jsonw *w, struct top *t)
+{
+	struct event_rates *r = top_event_rates(t);
+
+	if (!r) {
+		jsonw_null(w, "events");
+		return;
+	}
+	jsonw_begin_array(w, "events");
+	for (unsigned int i = 0; i < r->nr; i++)
+		write_event(w, &r->rows[i]);
+	jsonw_end_array(w);
+}
+
 int top_json(struct top *t, struct error *err)
 {
 	const struct top_frame *f = &t->frame;
@@ -192,6 +228,7 @@ int top_json(struct top *t, struct error *err)
 	write_system(&w, f);
 	write_processes(&w, t, t->ctx->opt.sort ? t->ctx->opt.sort : "cpu");
 	write_functions(&w, top_samples_snapshot(t->samples));
+	write_events(&w, t);
 	jsonw_end_object(&w);
 	if (t->panel_error[0])
 		warnings[nr++] = t->panel_error;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@
 
 struct live_top {
 	struct top *top;
+	pthread_t thread; /* the one that draws */
 	struct terminal *terminal;
 	struct screen *screen;
 	struct loop *loop;
@@ -54,6 +56,7 @@ struct live_top {
 	int successor;	 /* of the node that has exited; 0 = none yet */
 	int wanted_node; /* pid of the one to look at instead; 0 = none */
 	bool due;	 /* a step */
+	enum top_events_state events; /* as it was seen last */
 	bool stepping, paused, quit, dirty;
 };
 
@@ -72,9 +75,13 @@ static void say(struct live_top *l, const char *fmt, ...)
 
 static int yield(void *arg, struct error *err);
 
+/* Threads that place probes have nothing to say that is not told otherwise, too. */
 static void take_log(void *arg, const char *line)
 {
-	say(arg, "%s", line);
+	struct live_top *l = arg;
+
+	if (pthread_equal(l->thread, pthread_self()))
+		say(l, "%s", line);
 }
 
 static struct panel *shown_panel(struct live_top *l)
@@ -253,6 +260,23 @@ static void look_for_successor(struct live_top *l)
 
 static int do_chosen(struct live_top *l, struct error *err);
 
+/* Their probes come and go; what they tell, or why not, is to be seen at once. */
+static void watch_events(struct live_top *l)
+{
+	struct top *t = l->top;
+	enum top_events_state before = l->events;
+
+	top_watch_events(t);
+	l->events = t->events ? top_events_state(t->events) : TOP_EVENTS_OFF;
+	if (l->events == before)
+		return;
+	l->dirty = true;
+	t->reading++;
+	if (l->events == TOP_EVENTS_ON && top_events_unlimited(t->events)[0])
+		say(l, "what the probes cost the node is not known, and not limited: %s",
+		    top_events_unlimited(t->events));
+}
+
 static int tick(void *ctx, struct error *err)
 {
 	struct live_top *l = ctx;
@@ -265,6 +289,7 @@ static int tick(void *ctx, struct error *err)
 		l->dirty = true;
 	}
 	look_for_successor(l);
+	watch_events(l);
 	rc = l->due && !l->stepping ? alarm_rings(l, err) : do_chosen(l, err);
 	if (l->dirty && rc == 0)
 		draw(l);
@@ -278,6 +303,7 @@ static void show_panel(struct live_top *l, unsigned int panel)
 	if (panel >= NR_TOP_PANELS || panel == l->top->shown)
 		return;
 	top_panel_show(l->top, panel);
+	top_watch_events(l->top);
 	if (l->top->frame.state != TOP_EXITED)
 		return;
 	if (!top_panel_is_read(l->top))
@@ -569,7 +595,7 @@ int top_live(struct top *t, struct error *err)
 	struct terminal_options options = {.fd = fileno(t->ctx->out),
 					   .color = render_color(&t->ctx->opt, t->ctx->out),
 					   .mouse = true};
-	struct live_top l = {.top = t};
+	struct live_top l = {.top = t, .thread = pthread_self()};
 	unsigned int rows, columns;
 	int rc = terminal_open(&l.terminal, &options, err);
 

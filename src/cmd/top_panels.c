@@ -3,11 +3,13 @@
 #include "cmd/top.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "base/idmap.h"
 #include "cmd/top_samples.h"
+#include "view/event_rate_columns.h"
 #include "view/hot.h"
 #include "view/process_columns.h"
 #include "view/scheduler_columns.h"
@@ -145,6 +147,78 @@ static void schedulers(struct top *t, struct panel_source *out)
 	out->nothing = "the schedulers of this build were not found";
 }
 
+/* ---- events ------------------------------------------------------------------------------- */
+
+static int read_events(struct top *t, struct error *err)
+{
+	(void)err;
+	top_watch_events(t);
+	if (t->events)
+		top_events_step(t->events, &t->frame.probes_cost);
+	return 0;
+}
+
+static bool events_shown(const struct top *t)
+{
+	return top_panels[t->shown].read == read_events;
+}
+
+void top_watch_events(struct top *t)
+{
+	bool wanted = events_shown(t) && t->node && t->frame.state != TOP_EXITED;
+
+	if (!t->events && wanted)
+		top_events_open(&t->events, t->node->os_pid, t->ctx->opt.max_overhead);
+	if (t->events)
+		top_events_want(t->events, wanted);
+	if (!wanted)
+		t->frame.probes_cost = NAN;
+}
+
+struct event_rates *top_event_rates(struct top *t)
+{
+	if (!t->node)
+		return top_samples_events(t->samples);
+	if (!t->events || !events_shown(t) || top_events_state(t->events) != TOP_EVENTS_ON)
+		return NULL;
+	return top_events_rates(t->events);
+}
+
+static uint64_t event_id(const void *row)
+{
+	return ((const struct event_rate *)row)->kind;
+}
+
+/* What stands there instead of rows. */
+static const char *no_events(struct top *t)
+{
+	if (t->frame.state == TOP_EXITED)
+		return "the node has exited";
+	switch (t->events ? top_events_state(t->events) : TOP_EVENTS_ATTACHING) {
+	case TOP_EVENTS_FAILED:
+		snprintf(t->events_text, sizeof(t->events_text), "no events: %s",
+			 top_events_error(t->events)->msg);
+		return t->events_text;
+	case TOP_EVENTS_LEAVING:
+		return "taking away probes of before ...";
+	default:
+		return "attaching probes ...";
+	}
+}
+
+static void events(struct top *t, struct panel_source *out)
+{
+	struct event_rates *rates = top_event_rates(t);
+
+	out->table = (struct table){.columns = event_rate_columns,
+				    .rows = rates ? rates->rows : NULL,
+				    .nr_rows = rates ? rates->nr : 0,
+				    .row_size = sizeof(struct event_rate)};
+	out->id = event_id;
+	out->style = event_rate_style;
+	out->nothing = t->node ? no_events(t) : "no events in this capture, or none yet";
+}
+
 /* ---- the registry ------------------------------------------------------------------------- */
 
 const struct top_panel top_panels[NR_TOP_PANELS] = {
@@ -183,6 +257,13 @@ const struct top_panel top_panels[NR_TOP_PANELS] = {
 	 .read = read_applications,
 	 .source = applications},
 	{.name = "nodes", .title = "Nodes", .key = '8', .sort = "os_pid", .rows = &node_rows},
+	{.name = "events",
+	 .title = "Events",
+	 .key = '9',
+	 .sort = "rate",
+	 .read = read_events,
+	 .source = events,
+	 .replay = true},
 };
 
 unsigned int top_panel_find(const char *name)
@@ -278,5 +359,7 @@ void top_panels_close(struct top *t)
 	}
 	top_apps_close(t->apps);
 	t->apps = NULL;
+	top_events_close(t->events);
+	t->events = NULL;
 	process_match_free(&t->process_match);
 }

@@ -3,6 +3,7 @@
 #include "cmd/top_samples.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "base/xalloc.h"
 #include "cmd/capture_input.h"
 #include "cmd/live.h"
+#include "model/event_stream.h"
 #include "model/top_window.h"
 
 /* Who waits for keys and steps never waits longer for samples. */
@@ -31,8 +33,11 @@ struct top_samples {
 	struct event pending; /* read, but later than the last step */
 	bool is_pending, ended;
 	uint64_t start_ns, now_ns; /* of the capture: first sample's time, last step's */
-	uint64_t last_ns;	   /* of the last sample */
+	uint64_t last_ns;	   /* of the last sample or event */
 	uint64_t duration_ns;	   /* of what is played; 0 = all */
+	const struct rec_header *record; /* of `pending` */
+	struct event_stream stream;	 /* of a capture */
+	struct event_rates events;
 
 	struct top_window *window;
 	struct snapshot *snapshot;
@@ -91,6 +96,7 @@ void top_samples_close(struct top_samples *s)
 	if (s->live_open)
 		live_close(&s->live);
 	capture_input_close(&s->input);
+	event_stream_close(&s->stream);
 	free(s);
 }
 
@@ -189,7 +195,8 @@ int top_samples_open_capture(struct top_samples **out, const char *path, uint64_
 	s->summary.node_cost = -1;
 	s->duration_ns = duration_ns;
 	if (rc == 0) {
-		rc = top_window_open(&s->window, &options);
+		rc = event_stream_open(&s->stream);
+		rc = rc ? rc : top_window_open(&s->window, &options);
 		if (rc)
 			error_set(err, ERROR_KIND_FAILED, rc, "cannot keep samples: %s",
 				  error_text(rc));
@@ -246,9 +253,44 @@ static int next_event(struct top_samples *s, struct top_frame *f, struct error *
 		}
 		if (s->pending.type == REC_META)
 			take_meta(f, &s->pending);
+		s->record = rec;
 		return 1;
 	}
 	return rc;
+}
+
+/* What moves the clock of a capture. */
+static bool is_timed(const struct event *ev)
+{
+	return ev->type == REC_SAMPLE || ev->type == REC_EVENT;
+}
+
+static void count_event(struct top_samples *s)
+{
+	struct event_stream *stream = &s->stream;
+	enum event_kind kind;
+	struct event ev;
+
+	/* Shares are those since all probes were there. */
+	if (!stream->coverage.marked && s->record->ts_ns > stream->watching_ns)
+		coverage_mark(&stream->coverage);
+	if (!event_stream_take(stream, s->record, &ev, &kind) || !stream->coverage.marked)
+		return;
+	event_rates_add(&s->events, 1ull << kind);
+	event_rates_take(&s->events, kind, &ev);
+}
+
+/* All that was watched has a row, once something was. */
+static void step_events(struct top_samples *s, struct top_frame *f, uint64_t step_ns)
+{
+	const uint64_t all = (1ull << NR_EVENT_KINDS) - 1;
+
+	if (s->stream.watched != all)
+		event_rates_add(&s->events, s->stream.watched);
+	if (step_ns)
+		event_rates_step(&s->events, &s->stream.coverage, (double)step_ns / 1e9);
+	for (int i = 0; i < NR_TOP_RATES; i++)
+		f->rates[i] = NAN; /* those of the step before */
 }
 
 /* Nothing of the next step is to be played beyond what is pending. */
@@ -256,12 +298,13 @@ static bool is_enough(const struct top_samples *s, uint64_t step_ns)
 {
 	uint64_t end = s->start_ns + s->duration_ns;
 
-	return s->duration_ns && s->pending.type == REC_SAMPLE && s->pending.ts_ns > end &&
+	return s->duration_ns && is_timed(&s->pending) && s->pending.ts_ns > end &&
 	       end <= s->now_ns + step_ns;
 }
 
 static int play(struct top_samples *s, struct top_frame *f, uint64_t step_ns, struct error *err)
 {
+	uint64_t from_ns;
 	int rc = 1;
 
 	for (; !s->ended; s->is_pending = false) {
@@ -273,19 +316,21 @@ static int play(struct top_samples *s, struct top_frame *f, uint64_t step_ns, st
 		if (s->ended)
 			break;
 		s->is_pending = true;
-		if (s->pending.type == REC_SAMPLE && !s->start_ns)
+		if (is_timed(&s->pending) && !s->start_ns)
 			s->start_ns = s->now_ns = s->last_ns = s->pending.ts_ns;
 		if (is_enough(s, step_ns)) {
 			s->ended = true;
 			s->last_ns = s->start_ns + s->duration_ns;
 			break;
 		}
-		if (s->pending.type == REC_SAMPLE && s->pending.ts_ns > s->now_ns + step_ns)
+		if (is_timed(&s->pending) && s->pending.ts_ns > s->now_ns + step_ns)
 			break;
-		if (s->pending.type == REC_SAMPLE)
+		if (is_timed(&s->pending))
 			s->last_ns = MAX(s->last_ns, s->pending.ts_ns);
 		take_event(s, &s->pending);
+		count_event(s);
 	}
+	from_ns = s->now_ns;
 	/* The last step ends with the last sample; one over a gap of more than a window jumps. */
 	if (s->ended)
 		s->now_ns = MAX(s->last_ns, s->now_ns);
@@ -296,6 +341,7 @@ static int play(struct top_samples *s, struct top_frame *f, uint64_t step_ns, st
 	f->frames++;
 	f->epoch_ns = capture_reader_start_epoch_ns(s->input.reader) + (s->now_ns - s->start_ns);
 	top_window_step(s->window, s->now_ns);
+	step_events(s, f, s->now_ns - from_ns);
 	return 0;
 }
 
@@ -309,7 +355,9 @@ int top_samples_play(struct top_samples *s, struct top_frame *f, uint64_t step_n
 		return rc;
 	top_window_schedulers(s->window, &normal, &dirty_cpu, &dirty_io);
 	top_frame_set_schedulers(f, normal, dirty_cpu, dirty_io);
-	return top_samples_step(s, f, err);
+	rc = top_samples_step(s, f, err);
+	f->lost = s->stream.counters[COUNTER_EVENTS_LOST] + s->stream.counters[COUNTER_RING_FULL];
+	return rc;
 }
 
 int top_samples_warn(const struct top_samples *s)
@@ -346,6 +394,11 @@ int top_samples_step(struct top_samples *s, struct top_frame *f, struct error *e
 	if (rc == 0 && s->live_open && top_window_is_full(s->window))
 		rc = renew(s, err);
 	return rc;
+}
+
+struct event_rates *top_samples_events(struct top_samples *s)
+{
+	return s && s->events.nr ? &s->events : NULL;
 }
 
 const struct snapshot *top_samples_snapshot(const struct top_samples *s)

@@ -7,6 +7,7 @@
 
 #include "beam/node.h"
 #include "cmd/summary.h"
+#include "model/event_rates.h"
 #include "model/process_table.h"
 #include "model/snapshot.h"
 #include "model/top_frame.h"
@@ -29,6 +30,8 @@ int top_samples_step(struct top_samples *s, struct top_frame *f, struct error *e
  * says of its node. */
 int top_samples_play(struct top_samples *s, struct top_frame *f, uint64_t step_ns,
 		     struct error *err);
+/* Of a capture: rates of its events in the last step; NULL = it has none, so far. */
+struct event_rates *top_samples_events(struct top_samples *s);
 /* At its end: warns if it is damaged.  0, or the exit code for that. */
 int top_samples_warn(const struct top_samples *s);
 /* Nobody looked for long: there is no window until the step after the next. */

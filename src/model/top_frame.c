@@ -357,3 +357,17 @@ void top_frame_update(struct top_frame *f, const struct top_totals *before,
 		top_ring_push(&f->os_cpu_history, f->os_cpu);
 	f->os_rss = now->os_rss;
 }
+
+void top_frame_learn_rate(struct top_frame *f, enum top_rate_kind kind, double value)
+{
+	struct top_ring *r = &f->rates_history[kind];
+	float *last = &r->values[(r->next + TOP_HISTORY - 1) % TOP_HISTORY];
+
+	if (!isnan(f->rates[kind]) || isnan(value))
+		return;
+	f->rates[kind] = value;
+	if (r->nr && isnan(*last))
+		*last = (float)value;
+	else
+		top_ring_push(r, value);
+}

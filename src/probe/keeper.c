@@ -37,6 +37,7 @@ struct keeper {
 	int begin_rc;
 	struct error begin_error;
 	struct keeper_cost told;
+	uint64_t told_group_ns[BUDGET_MAX_SOURCES];
 	VEC(char *) lines;
 	struct keeper_changes changes; /* has its own lock */
 };
@@ -194,6 +195,8 @@ static void publish(struct keeper *k)
 		.spent_ns = (uint64_t)t->spent_ns,
 		.own_ns = (uint64_t)t->own_ns,
 	};
+	for (unsigned int i = 0; i < k->turns.nr; i++)
+		k->told_group_ns[i] = (uint64_t)k->turns.units[i].spent_ns;
 	pthread_mutex_unlock(&k->lock);
 }
 
@@ -331,4 +334,14 @@ void keeper_cost(struct keeper *k, struct keeper_cost *out)
 	pthread_mutex_lock(&k->lock);
 	*out = k->told;
 	pthread_mutex_unlock(&k->lock);
+}
+
+uint64_t keeper_group_ns(struct keeper *k, unsigned int group)
+{
+	uint64_t ns;
+
+	pthread_mutex_lock(&k->lock);
+	ns = group < BUDGET_MAX_SOURCES ? k->told_group_ns[group] : 0;
+	pthread_mutex_unlock(&k->lock);
+	return ns;
 }

@@ -53,5 +53,7 @@ void keeper_close(struct keeper *k); /* NULL ok; stops it too */
  * log, too. */
 bool keeper_next(struct keeper *k, uint64_t until_ns, struct keeper_change *out);
 void keeper_cost(struct keeper *k, struct keeper_cost *out);
+/* The part of spent_ns that a group of the attach took. */
+uint64_t keeper_group_ns(struct keeper *k, unsigned int group);
 
 #endif

@@ -6,6 +6,9 @@
 
 /* That nobody has fetched. */
 #define MAX_CHANGES 4096u
+/* So many of work alone may wait one behind the other.  They are fetched some time after they came:
+ * if each took the place of the one before, none would ever be old enough. */
+#define MAX_WORK 16u
 
 void keeper_changes_init(struct keeper_changes *c)
 {
@@ -19,6 +22,16 @@ void keeper_changes_free(struct keeper_changes *c)
 	pthread_mutex_destroy(&c->lock);
 }
 
+/* The last ones, so many, are of work alone. */
+static bool is_work(const struct keeper_changes *c, size_t nr)
+{
+	bool is = c->queue.len - c->next >= nr;
+
+	for (size_t i = 1; is && i <= nr; i++)
+		is = !c->queue.data[c->queue.len - i].kinds;
+	return is;
+}
+
 /* Locked. */
 static void make_room(struct keeper_changes *changes, const struct keeper_change *next)
 {
@@ -30,8 +43,8 @@ static void make_room(struct keeper_changes *changes, const struct keeper_change
 		changes->queue.len = waiting;
 		changes->next = from = 0;
 	}
-	/* Of work alone only the newest matters. */
-	if (waiting && !next->kinds && !c[changes->queue.len - 1].kinds) {
+	/* Of work alone the newest matters. */
+	if (!next->kinds && is_work(changes, MAX_WORK)) {
 		changes->queue.len--;
 		return;
 	}

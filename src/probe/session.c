@@ -495,6 +495,18 @@ bool session_event_cost(struct session *s, struct keeper_cost *out, const char *
 	return out->known;
 }
 
+uint64_t session_kind_ns(struct session *s, enum event_kind kind, uint64_t *kinds)
+{
+	*kinds = 1ull << kind;
+	for (unsigned int i = 0; s->keeper && i < attach_nr_groups(s->attach); i++) {
+		if (!(attach_kinds(s->attach, i) >> kind & 1))
+			continue;
+		*kinds = attach_kinds(s->attach, i);
+		return keeper_group_ns(s->keeper, i);
+	}
+	return 0;
+}
+
 int session_start(struct session *s, struct error *err)
 {
 	struct perf_event_attr attr = perf_cpu_clock(s->config.freq);

@@ -91,8 +91,9 @@ static void measure(struct turns *t)
 	t->ops->clocks(t->arg, &clocks);
 	tally_step(&t->tally, &clocks, &step);
 	for (unsigned int i = 0; i < t->nr; i++) {
-		const struct turn *u = &t->units[i];
+		struct turn *u = &t->units[i];
 
+		u->spent_ns += step.cost_ns[i] + step.tail_ns[i];
 		budget_hits(&t->budget, i, step.tail_ns[i], 0);
 		if (u->on)
 			budget_hits(&t->budget, i, step.cost_ns[i],

@@ -51,6 +51,7 @@ struct turn {
 	/* Without the open window. */
 	double own_on_total, work_on_total;
 	uint64_t on_total;
+	double spent_ns; /* of the node, its part of tally.total.spent_ns */
 	bool was_off, told_dropped;
 	unsigned int failures; /* to place it, in a row */
 	uint64_t retry_ns;

@@ -43,19 +43,39 @@ static void test_order(void **state)
 	keeper_changes_free(&c);
 }
 
-/* Of what is only work, the newest counts. */
+/* Of what is only work, the newest counts, and there is an end to what is kept. */
 static void test_work(void **state)
+{
+	struct keeper_change change;
+	struct keeper_changes c;
+	uint64_t nr = 0;
+
+	UNUSED(state);
+	keeper_changes_init(&c);
+	for (uint64_t i = 1; i <= 10000; i++)
+		push(&c, i, 0);
+	while (keeper_changes_next(&c, UINT64_MAX, &change))
+		nr++;
+	assert_in_range(nr, 1, 100);
+	assert_int_equal(change.ts_ns, 10000);
+	keeper_changes_free(&c);
+}
+
+/* Who fetches what is 100 ms old gets it, though something younger comes every 50 ms. */
+static void test_work_in_time(void **state)
 {
 	struct keeper_change change;
 	struct keeper_changes c;
 
 	UNUSED(state);
 	keeper_changes_init(&c);
-	for (uint64_t i = 1; i <= 10000; i++)
-		push(&c, i, 0);
-	assert_true(keeper_changes_next(&c, UINT64_MAX, &change));
-	assert_int_equal(change.ts_ns, 10000);
-	assert_false(keeper_changes_next(&c, UINT64_MAX, &change));
+	for (uint64_t ms = 50; ms <= 5000; ms += 50) {
+		push(&c, ms, 0);
+		if (ms <= 100)
+			continue;
+		assert_true(keeper_changes_next(&c, ms - 100, &change));
+		assert_int_equal(change.ts_ns, ms - 100);
+	}
 	keeper_changes_free(&c);
 }
 
@@ -89,6 +109,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_work),
+		cmocka_unit_test(test_work_in_time),
 		cmocka_unit_test(test_bounded),
 	};
 

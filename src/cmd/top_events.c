@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See top_events.h.  The thread owns node, probes and stream; what it shares is behind `lock`,
+ * which it holds for some records at a time only.
+ */
+#include "cmd/top_events.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/compiler.h"
+#include "base/thread.h"
+#include "base/units.h"
+#include "base/xalloc.h"
+#include "cmd/live.h"
+#include "event/catalogue.h"
+#include "model/event_stream.h"
+#include "probe/budget.h"
+#include "probe/sources.h"
+
+#define DRAIN_EVERY_NS 50000000u
+/* Half of the time at most. */
+#define DRAIN_MAX_NS 25000000u
+#define DRAIN_BATCH  64
+/* Costs are those of the last seconds: older ones fade away. */
+#define COST_FADES_S 10.0
+/* A shorter interval says nothing. */
+#define STEP_LEAST_S 0.1
+
+#define KIND(name) (1ull << EVENT_##name)
+/*
+ * What is shown: events that a node can be watched for at little cost, as they are rare, or tell
+ * what many want to know (messages, collections).  Not each time that something is scheduled,
+ * copied, received, or given to a driver: that is what `ebeam events` is for.
+ */
+static uint64_t shown_kinds(void)
+{
+	uint64_t kinds = event_group_kinds(EVENT_GROUP_PROCESS) |
+			 event_group_kinds(EVENT_GROUP_MESSAGE) |
+			 event_group_kinds(EVENT_GROUP_GC) | event_group_kinds(EVENT_GROUP_PORT) |
+			 event_group_kinds(EVENT_GROUP_SIGNAL) |
+			 event_group_kinds(EVENT_GROUP_HEAP) |
+			 event_group_kinds(EVENT_GROUP_ALLOC) | event_group_kinds(EVENT_GROUP_DIST);
+
+	return kinds & ~(KIND(MESSAGE_RECEIVE) | KIND(GC_MINOR_START) | KIND(GC_MAJOR_START) |
+			 KIND(PORT_SCHEDULED));
+}
+
+struct top_events {
+	int os_pid;
+	double max_overhead;
+	uint64_t kinds;
+
+	/* Of whoever shows it. */
+	pthread_t thread;
+	bool running; /* the thread is to be joined */
+	struct event_rates shown;
+	uint64_t stepped_ns;	  /* of the time of events: end of the last interval */
+	double spent_ns, own_ns;  /* of the last seconds */
+	double wall_ns;		  /* so many */
+	double cost;		  /* percent of the last step; NAN */
+	struct keeper_cost costs; /* at the last step */
+	struct {
+		double spent_ns;  /* of the last seconds */
+		uint64_t told_ns; /* at the last step */
+	} by_kind[NR_EVENT_KINDS];
+
+	bool wait; /* somebody waits for the lock; atomic */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	/* Behind the lock. */
+	enum top_events_state state;
+	bool stop, done;
+	uint64_t watching_ns;	/* since then; what came while probes were placed does not count */
+	bool counting;		/* that time has come */
+	uint64_t seen_until_ns; /* what happened before was taken */
+	struct event_rates rates;
+	char unlimited[256];
+	struct error error;
+
+	/* The thread's; behind the lock while state is TOP_EVENTS_ON. */
+	struct beam_node *node;
+	struct source_plan plan;
+	struct event_stream stream;
+	struct live live;
+};
+
+/* ---- the thread ----------------------------------------------------------------------------- */
+
+static void tell_missing(struct top_events *e)
+{
+	char why[160];
+
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (!e->plan.missing[kind])
+			continue;
+		source_missing(&e->plan, (enum event_kind)kind, why, sizeof(why));
+		event_rates_miss(&e->rates, (enum event_kind)kind, why);
+	}
+}
+
+static int attach(struct top_events *e, struct error *err)
+{
+	struct live_config config = {
+		.events = &e->plan,
+		.max_overhead = e->max_overhead,
+		.unnamed = true,
+	};
+	int rc = beam_node_open(&e->node, e->os_pid, false, err);
+
+	if (rc)
+		return rc;
+	source_plan_node(&e->plan, e->node, e->kinds, SOURCE_AUTO);
+	if (!e->plan.kinds)
+		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
+				 "no function of these events can be probed in this build");
+	rc = live_open(&e->live, e->node, &config, err);
+	rc = rc ? rc : session_start(e->live.session, err);
+	return rc;
+}
+
+/* From now on what happens is counted. */
+static void begin(struct top_events *e)
+{
+	struct keeper_cost cost;
+	const char *why;
+
+	pthread_mutex_lock(&e->lock);
+	event_rates_init(&e->rates, e->kinds);
+	tell_missing(e);
+	e->watching_ns = e->seen_until_ns = clock_monotonic_ns();
+	e->counting = false;
+	e->unlimited[0] = '\0';
+	if (!session_event_cost(e->live.session, &cost, &why))
+		snprintf(e->unlimited, sizeof(e->unlimited), "%s", why);
+	e->state = TOP_EVENTS_ON;
+	pthread_cond_broadcast(&e->wake); /* top_events_wait() */
+	pthread_mutex_unlock(&e->lock);
+}
+
+static bool somebody_waits(struct top_events *e)
+{
+	return __atomic_load_n(&e->wait, __ATOMIC_ACQUIRE);
+}
+
+static int drain(struct top_events *e, struct error *err)
+{
+	struct source *s = enrich_source(e->live.enrich);
+	uint64_t now = clock_monotonic_ns(), deadline = now + DRAIN_MAX_NS;
+	const struct rec_header *rec;
+	enum event_kind kind;
+	struct event ev;
+	int rc;
+
+	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) == 1; n++) {
+		if (!e->counting && rec->ts_ns >= e->watching_ns) {
+			e->counting = true;
+			coverage_mark(&e->stream.coverage);
+		}
+		if (event_stream_take(&e->stream, rec, &ev, &kind) && e->counting &&
+		    (e->kinds >> kind & 1))
+			event_rates_take(&e->rates, kind, &ev);
+		if (n % DRAIN_BATCH == 0 && (somebody_waits(e) || clock_monotonic_ns() >= deadline))
+			break;
+	}
+	e->seen_until_ns =
+		MAX(e->seen_until_ns, rc ? e->stream.last_ns : now - SESSION_WINDOW_NS);
+	return rc < 0 ? rc : 0;
+}
+
+/* Until it is to stop, or something fails. */
+static int take_in(struct top_events *e, struct error *err)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&e->lock);
+	while (rc == 0 && !e->stop) {
+		uint64_t until = clock_monotonic_ns() + DRAIN_EVERY_NS;
+		struct timespec t = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+
+		rc = drain(e, err);
+		if (rc == 0 && !e->stop)
+			pthread_cond_timedwait(&e->wake, &e->lock, &t);
+	}
+	pthread_mutex_unlock(&e->lock);
+	return rc;
+}
+
+static void *events_main(void *arg)
+{
+	struct top_events *e = arg;
+	struct error err = {0};
+	int rc = event_stream_open(&e->stream);
+
+	if (rc)
+		error_set(&err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
+			  error_text(rc));
+	rc = rc ? rc : attach(e, &err);
+	if (rc == 0) {
+		begin(e);
+		rc = take_in(e, &err);
+	}
+	pthread_mutex_lock(&e->lock);
+	e->state = TOP_EVENTS_LEAVING;
+	pthread_mutex_unlock(&e->lock);
+	live_close(&e->live);
+	beam_node_close(e->node);
+	event_stream_close(&e->stream);
+	e->node = NULL;
+	pthread_mutex_lock(&e->lock);
+	e->error = err;
+	e->state = rc ? TOP_EVENTS_FAILED : TOP_EVENTS_OFF;
+	e->done = true;
+	pthread_cond_broadcast(&e->wake);
+	pthread_mutex_unlock(&e->lock);
+	return NULL;
+}
+
+/* ---- from outside --------------------------------------------------------------------------- */
+
+void top_events_open(struct top_events **out, int os_pid, double max_overhead)
+{
+	struct top_events *e = xcalloc(1, sizeof(*e));
+	pthread_condattr_t attr;
+
+	e->os_pid = os_pid;
+	e->max_overhead = max_overhead;
+	e->kinds = shown_kinds();
+	event_rates_init(&e->shown, e->kinds);
+	pthread_mutex_init(&e->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&e->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	*out = e;
+}
+
+/* The thread lets go of it soon. */
+static void take_lock(struct top_events *e)
+{
+	__atomic_store_n(&e->wait, true, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&e->lock);
+	__atomic_store_n(&e->wait, false, __ATOMIC_RELEASE);
+}
+
+static void join(struct top_events *e)
+{
+	pthread_join(e->thread, NULL);
+	e->running = false;
+}
+
+static void start(struct top_events *e)
+{
+	event_rates_init(&e->shown, e->kinds);
+	memset(e->by_kind, 0, sizeof(e->by_kind));
+	e->stepped_ns = 0;
+	e->spent_ns = e->own_ns = e->wall_ns = 0;
+	e->cost = NAN;
+	e->costs = (struct keeper_cost){0};
+	e->stop = e->done = false;
+	e->state = TOP_EVENTS_ATTACHING;
+	e->running = thread_start(&e->thread, events_main, e);
+	if (!e->running) {
+		error_set(&e->error, ERROR_KIND_FAILED, -EAGAIN, "cannot start a thread");
+		e->state = TOP_EVENTS_FAILED;
+	}
+}
+
+void top_events_want(struct top_events *e, bool wanted)
+{
+	bool done;
+
+	if (e->running) {
+		take_lock(e);
+		if (!wanted && !e->stop) {
+			e->stop = true;
+			pthread_cond_broadcast(&e->wake);
+		}
+		done = e->done;
+		pthread_mutex_unlock(&e->lock);
+		if (!done)
+			return;
+		join(e);
+	}
+	if (!wanted)
+		e->state = TOP_EVENTS_OFF;
+	else if (e->state == TOP_EVENTS_OFF)
+		start(e);
+}
+
+void top_events_close(struct top_events *e)
+{
+	if (!e)
+		return;
+	top_events_want(e, false);
+	if (e->running)
+		join(e);
+	pthread_cond_destroy(&e->wake);
+	pthread_mutex_destroy(&e->lock);
+	free(e);
+}
+
+enum top_events_state top_events_state(struct top_events *e)
+{
+	enum top_events_state state;
+
+	take_lock(e);
+	state = e->state;
+	/* The thread has something to clean up, that is all. */
+	if (state == TOP_EVENTS_ATTACHING && e->stop)
+		state = TOP_EVENTS_LEAVING;
+	pthread_mutex_unlock(&e->lock);
+	return state;
+}
+
+void top_events_wait(struct top_events *e)
+{
+	if (!e->running)
+		return;
+	take_lock(e);
+	while (e->state == TOP_EVENTS_ATTACHING)
+		pthread_cond_wait(&e->wake, &e->lock);
+	pthread_mutex_unlock(&e->lock);
+}
+
+const struct error *top_events_error(const struct top_events *e)
+{
+	return &e->error;
+}
+
+const char *top_events_unlimited(const struct top_events *e)
+{
+	return e->unlimited;
+}
+
+/* Percent: of the node's own CPU, or of one core if it is idle; see live.h. */
+static double percent(const struct top_events *e, double spent_ns)
+{
+	bool idle = e->own_ns < BUDGET_MIN_BUSY * e->wall_ns;
+
+	return 100 * spent_ns / (idle ? e->wall_ns : e->own_ns);
+}
+
+/*
+ * What its probes cost in the last seconds.  Of probes that several kinds need, each pays for its
+ * part of their events.
+ */
+static void take_cost(struct top_events *e, struct event_rate *row, double fades)
+{
+	uint64_t kinds, ns = session_kind_ns(e->live.session, row->kind, &kinds), events = 0;
+	double spent_ns = (double)(ns - e->by_kind[row->kind].told_ns);
+
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (kinds >> kind & 1)
+			events += e->rates.now[kind].count + e->rates.now[kind].lost;
+	}
+	if (events)
+		spent_ns *= (double)(e->rates.now[row->kind].count + e->rates.now[row->kind].lost) /
+			    (double)events;
+	else
+		spent_ns /= __builtin_popcountll(kinds);
+	e->by_kind[row->kind].spent_ns = e->by_kind[row->kind].spent_ns * fades + spent_ns;
+	e->by_kind[row->kind].told_ns = ns;
+	row->cost = percent(e, e->by_kind[row->kind].spent_ns);
+}
+
+static void take_costs(struct top_events *e, double seconds, double *cost)
+{
+	double fades = exp(-seconds / COST_FADES_S);
+	struct keeper_cost now;
+
+	if (!session_event_cost(e->live.session, &now, NULL))
+		return;
+	e->spent_ns = e->spent_ns * fades + (double)(now.spent_ns - e->costs.spent_ns);
+	e->own_ns = e->own_ns * fades + (double)(now.own_ns - e->costs.own_ns);
+	e->wall_ns = e->wall_ns * fades + 1e9 * seconds;
+	e->costs = now;
+	*cost = percent(e, e->spent_ns);
+	for (unsigned int i = 0; i < e->rates.nr; i++) {
+		if (e->rates.rows[i].state != EVENT_RATE_MISSING)
+			take_cost(e, &e->rates.rows[i], fades);
+	}
+}
+
+static void take_lost(struct top_events *e)
+{
+	struct event_count count;
+
+	for (unsigned int i = 0; i < e->rates.nr; i++) {
+		enum event_kind kind = e->rates.rows[i].kind;
+
+		session_event_count(e->live.session, kind, &count);
+		event_rates_lost(&e->rates, kind, count.lost);
+	}
+}
+
+void top_events_step(struct top_events *e, double *cost)
+{
+	double seconds;
+
+	*cost = NAN;
+	if (!e->running)
+		return;
+	take_lock(e);
+	if (e->state == TOP_EVENTS_ON) {
+		if (!e->stepped_ns)
+			e->stepped_ns = e->watching_ns;
+		seconds = (double)(e->seen_until_ns - e->stepped_ns) / 1e9;
+		if (seconds >= STEP_LEAST_S) {
+			take_lost(e);
+			take_costs(e, seconds, &e->cost);
+			event_rates_step(&e->rates, &e->stream.coverage, seconds);
+			e->stepped_ns = e->seen_until_ns;
+		}
+		*cost = e->cost;
+		e->shown = e->rates;
+	}
+	pthread_mutex_unlock(&e->lock);
+}
+
+struct event_rates *top_events_rates(struct top_events *e)
+{
+	return &e->shown;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rates of events of the VM for `top`: probes that are there only while somebody looks at them.
+ *
+ * A thread of its own places them, takes in what they tell, and takes them away, as each of these
+ * takes longer than a key may wait for its answer; it has a node of its own, so that nothing is
+ * shared with whoever reads the node meanwhile.  Of a storm of events it works off as much as half
+ * a core can, the rest is counted as lost.
+ */
+#ifndef EBEAM_CMD_TOP_EVENTS_H
+#define EBEAM_CMD_TOP_EVENTS_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "model/event_rates.h"
+
+struct top_events;
+
+enum top_events_state {
+	TOP_EVENTS_OFF,	      /* nothing is attached */
+	TOP_EVENTS_ATTACHING, /* not yet */
+	TOP_EVENTS_ON,
+	TOP_EVENTS_LEAVING, /* probes are being taken away */
+	TOP_EVENTS_FAILED,  /* top_events_error() */
+};
+
+/* Nothing is attached yet.  max_overhead: percent. */
+void top_events_open(struct top_events **out, int os_pid, double max_overhead);
+/* Waits until all is taken away.  NULL ok. */
+void top_events_close(struct top_events *e);
+
+/*
+ * Whether probes are to be there.  Never waits: places them or takes them away in the background,
+ * one after the other; call it again and again.  After a failure they are not tried again until
+ * they were not wanted.
+ */
+void top_events_want(struct top_events *e, bool wanted);
+/* Until it is known whether they are there. */
+void top_events_wait(struct top_events *e);
+enum top_events_state top_events_state(struct top_events *e);
+const struct error *top_events_error(const struct top_events *e); /* of TOP_EVENTS_FAILED */
+/* If they are there: why it is not known what they cost, and not limited; "" = it is known. */
+const char *top_events_unlimited(const struct top_events *e);
+
+/*
+ * Ends an interval if they are there, and its rows are those of the next calls.  *cost: percent of
+ * the node's CPU that probes took in the last seconds; of one core where the node does hardly
+ * anything; NAN = not known.
+ */
+void top_events_step(struct top_events *e, double *cost);
+/* Rows of the last step, whatever came since; those of kinds that wait before. */
+struct event_rates *top_events_rates(struct top_events *e);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See event_rates.h. */
+#include "model/event_rates.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "event/catalogue.h"
+#include "model/event_stream.h"
+
+#define NO_FIELD UINT8_MAX
+#define WORD	 8u
+
+/* Fields that are added up. */
+static const struct {
+	enum event_kind kind;
+	uint8_t size, unit; /* bytes of one */
+	uint8_t duration;
+} fields[] = {
+	{EVENT_MESSAGE_SEND, EVENT_AT(MESSAGE_SEND, SIZE), WORD, NO_FIELD},
+	{EVENT_MESSAGE_QUEUED, EVENT_AT(MESSAGE_QUEUED, SIZE), WORD, NO_FIELD},
+	{EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, RECLAIMED), WORD,
+	 EVENT_AT(GC_MINOR_END, DURATION)},
+	{EVENT_GC_MAJOR_END, EVENT_AT(GC_MAJOR_END, RECLAIMED), WORD,
+	 EVENT_AT(GC_MAJOR_END, DURATION)},
+	{EVENT_LONG_GC, NO_FIELD, 0, EVENT_AT(LONG_GC, DURATION)},
+	{EVENT_LONG_SCHEDULE, NO_FIELD, 0, EVENT_AT(LONG_SCHEDULE, DURATION)},
+	{EVENT_NIF_RETURN, NO_FIELD, 0, EVENT_AT(NIF_RETURN, DURATION)},
+	{EVENT_DRIVER_OUTPUT, EVENT_AT(DRIVER_OUTPUT, BYTES), 1, NO_FIELD},
+	{EVENT_DRIVER_OUTPUTV, EVENT_AT(DRIVER_OUTPUTV, BYTES), 1, NO_FIELD},
+	{EVENT_COPY_STRUCT, EVENT_AT(COPY_STRUCT, SIZE), WORD, NO_FIELD},
+	{EVENT_COPY_OBJECT, EVENT_AT(COPY_OBJECT, SIZE), WORD, NO_FIELD},
+	{EVENT_CARRIER_CREATE, EVENT_AT(CARRIER_CREATE, SIZE), 1, NO_FIELD},
+	{EVENT_CARRIER_DESTROY, EVENT_AT(CARRIER_DESTROY, SIZE), 1, NO_FIELD},
+	{EVENT_CARRIER_POOL_PUT, EVENT_AT(CARRIER_POOL_PUT, SIZE), 1, NO_FIELD},
+	{EVENT_CARRIER_POOL_GET, EVENT_AT(CARRIER_POOL_GET, SIZE), 1, NO_FIELD},
+	{EVENT_DIST_OUTPUT, EVENT_AT(DIST_OUTPUT, SIZE), 1, NO_FIELD},
+	{EVENT_DIST_OUTPUTV, EVENT_AT(DIST_OUTPUTV, SIZE), 1, NO_FIELD},
+};
+
+const char *event_rate_state_name(enum event_rate_state state)
+{
+	static const char *const names[NR_EVENT_RATE_STATES] = {
+		[EVENT_RATE_ON] = "on",		  [EVENT_RATE_SAMPLED] = "sampled",
+		[EVENT_RATE_DROPPED] = "dropped", [EVENT_RATE_MISSING] = "missing",
+		[EVENT_RATE_WAITING] = "waiting",
+	};
+
+	return names[state];
+}
+
+/* Place of a kind in fields[]; ARRAY_SIZE(fields) = it has none that is added up. */
+static size_t fields_of(enum event_kind kind)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(fields) && fields[i].kind != kind)
+		i++;
+	return i;
+}
+
+static bool has_size(enum event_kind kind)
+{
+	size_t i = fields_of(kind);
+
+	return i < ARRAY_SIZE(fields) && fields[i].size != NO_FIELD;
+}
+
+static bool has_duration(enum event_kind kind)
+{
+	size_t i = fields_of(kind);
+
+	return i < ARRAY_SIZE(fields) && fields[i].duration != NO_FIELD;
+}
+
+void event_rates_init(struct event_rates *r, uint64_t kinds)
+{
+	memset(r, 0, sizeof(*r));
+	event_rates_add(r, kinds);
+}
+
+void event_rates_add(struct event_rates *r, uint64_t kinds)
+{
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (!((kinds & ~r->kinds) >> kind & 1))
+			continue;
+		r->rows[r->nr++] = (struct event_rate){
+			.kind = (enum event_kind)kind,
+			.name = event_rows[kind].name,
+			.group = event_group_name(event_rows[kind].group),
+			.state = EVENT_RATE_WAITING,
+			.rate = NAN,
+			.bytes = NAN,
+			.time = NAN,
+			.total = NAN,
+			.lost = EVENT_UNKNOWN,
+			.share = NAN,
+			.cost = NAN,
+		};
+		r->kinds |= 1ull << kind;
+	}
+}
+
+struct event_rate *event_rates_row(struct event_rates *r, enum event_kind kind)
+{
+	for (unsigned int i = 0; i < r->nr; i++) {
+		if (r->rows[i].kind == kind)
+			return &r->rows[i];
+	}
+	return NULL;
+}
+
+void event_rates_miss(struct event_rates *r, enum event_kind kind, const char *why)
+{
+	struct event_rate *row = event_rates_row(r, kind);
+	size_t len;
+
+	if (!row)
+		return;
+	row->state = EVENT_RATE_MISSING;
+	len = MIN(strlen(why), sizeof(row->why) - 1);
+	memcpy(row->why, why, len);
+	row->why[len] = '\0';
+}
+
+void event_rates_take(struct event_rates *r, enum event_kind kind, const struct event *ev)
+{
+	size_t i = fields_of(kind);
+	uint64_t value;
+
+	r->now[kind].count++;
+	r->seen[kind]++;
+	if (i == ARRAY_SIZE(fields))
+		return;
+	value = fields[i].size == NO_FIELD ? EVENT_UNKNOWN : event_value(ev, fields[i].size);
+	if (value != EVENT_UNKNOWN)
+		r->now[kind].bytes += value * fields[i].unit;
+	value = fields[i].duration == NO_FIELD ? EVENT_UNKNOWN
+					       : event_value(ev, fields[i].duration);
+	if (value == EVENT_UNKNOWN)
+		return;
+	r->now[kind].ns += value;
+	r->longest_ns[kind] = MAX(r->longest_ns[kind], value);
+}
+
+void event_rates_lost(struct event_rates *r, enum event_kind kind, uint64_t lost)
+{
+	r->lost_known = true;
+	if (lost > r->lost[kind]) {
+		r->now[kind].lost += lost - r->lost[kind];
+		r->lost[kind] = lost;
+	}
+}
+
+static void step_row(struct event_rates *r, struct event_rate *row, const struct coverage *c,
+		     double seconds)
+{
+	enum event_kind kind = row->kind;
+	double all = (double)r->now[kind].count + (double)r->now[kind].lost, scale;
+
+	row->seen = r->seen[kind];
+	row->lost = r->lost_known ? r->lost[kind] : EVENT_UNKNOWN;
+	row->longest_ns = r->longest_ns[kind];
+	if (coverage_dropped(c, kind)) {
+		row->state = EVENT_RATE_DROPPED;
+		row->rate = row->bytes = row->time = NAN;
+		row->share = 0;
+		return;
+	}
+	/* Off for all of the interval: what was known before stands. */
+	if (!coverage_watched(c, kind)) {
+		row->state = EVENT_RATE_SAMPLED;
+		r->unwatched_s[kind] += seconds;
+		return;
+	}
+	row->share = coverage_share(c, kind);
+	row->state = row->share < 0.9995 ? EVENT_RATE_SAMPLED : EVENT_RATE_ON;
+	scale = 1 / row->share / seconds;
+	row->rate = all * scale;
+	row->total = (isnan(row->total) ? 0 : row->total) +
+		     row->rate * (seconds + r->unwatched_s[kind]);
+	r->unwatched_s[kind] = 0;
+	/* Those that were lost are as the others. */
+	if (r->now[kind].count)
+		scale *= all / (double)r->now[kind].count;
+	row->bytes = has_size(kind) ? (double)r->now[kind].bytes * scale : NAN;
+	row->time = has_duration(kind) ? (double)r->now[kind].ns / 1e9 * scale : NAN;
+}
+
+void event_rates_step(struct event_rates *r, struct coverage *c, double seconds)
+{
+	for (unsigned int i = 0; i < r->nr; i++) {
+		if (r->rows[i].state != EVENT_RATE_MISSING)
+			step_row(r, &r->rows[i], c, seconds);
+	}
+	memset(r->now, 0, sizeof(r->now));
+	coverage_mark(c);
+}
+
+/* ---- sums ---------------------------------------------------------------------------------- */
+
+static double known(struct event_rates *r, enum event_kind kind, bool bytes)
+{
+	const struct event_rate *row = event_rates_row(r, kind);
+
+	return !row ? NAN : bytes ? row->bytes : row->rate;
+}
+
+/* Of minor and major ones; one that is not known makes the sum unknown. */
+double event_rates_gcs(struct event_rates *r)
+{
+	return known(r, EVENT_GC_MINOR_END, false) + known(r, EVENT_GC_MAJOR_END, false);
+}
+
+double event_rates_gc_bytes(struct event_rates *r)
+{
+	return known(r, EVENT_GC_MINOR_END, true) + known(r, EVENT_GC_MAJOR_END, true);
+}
+
+double event_rates_messages(struct event_rates *r)
+{
+	double sent = known(r, EVENT_MESSAGE_SEND, false);
+
+	return isnan(sent) ? known(r, EVENT_MESSAGE_QUEUED, false) : sent;
+}
