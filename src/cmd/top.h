@@ -69,8 +69,8 @@ struct top {
 	unsigned int told;	     /* bits of top_next_warning() */
 	char undecoded[128];	     /* its text; "" */
 
-	struct top_events *events;  /* NULL until they are shown */
-	char events_text[1100];	    /* why they have no rows yet */
+	struct top_events *events; /* NULL until they are shown */
+	char events_text[1100];	   /* why they have no rows yet */
 
 	unsigned int shown; /* index in top_panels[] */
 	uint64_t reading;

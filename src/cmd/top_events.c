@@ -40,12 +40,11 @@
  */
 static uint64_t shown_kinds(void)
 {
-	uint64_t kinds = event_group_kinds(EVENT_GROUP_PROCESS) |
-			 event_group_kinds(EVENT_GROUP_MESSAGE) |
-			 event_group_kinds(EVENT_GROUP_GC) | event_group_kinds(EVENT_GROUP_PORT) |
-			 event_group_kinds(EVENT_GROUP_SIGNAL) |
-			 event_group_kinds(EVENT_GROUP_HEAP) |
-			 event_group_kinds(EVENT_GROUP_ALLOC) | event_group_kinds(EVENT_GROUP_DIST);
+	uint64_t kinds =
+		event_group_kinds(EVENT_GROUP_PROCESS) | event_group_kinds(EVENT_GROUP_MESSAGE) |
+		event_group_kinds(EVENT_GROUP_GC) | event_group_kinds(EVENT_GROUP_PORT) |
+		event_group_kinds(EVENT_GROUP_SIGNAL) | event_group_kinds(EVENT_GROUP_HEAP) |
+		event_group_kinds(EVENT_GROUP_ALLOC) | event_group_kinds(EVENT_GROUP_DIST);
 
 	return kinds & ~(KIND(MESSAGE_RECEIVE) | KIND(GC_MINOR_START) | KIND(GC_MAJOR_START) |
 			 KIND(PORT_SCHEDULED));
@@ -168,8 +167,7 @@ static int drain(struct top_events *e, struct error *err)
 		if (n % DRAIN_BATCH == 0 && (somebody_waits(e) || clock_monotonic_ns() >= deadline))
 			break;
 	}
-	e->seen_until_ns =
-		MAX(e->seen_until_ns, rc ? e->stream.last_ns : now - SESSION_WINDOW_NS);
+	e->seen_until_ns = MAX(e->seen_until_ns, rc ? e->stream.last_ns : now - SESSION_WINDOW_NS);
 	return rc < 0 ? rc : 0;
 }
 

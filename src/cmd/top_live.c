@@ -53,9 +53,9 @@ struct live_top {
 	unsigned int steps;  /* of this node */
 	unsigned int frames; /* that were shown with their rates, of all nodes */
 	uint64_t looked_ns;
-	int successor;	 /* of the node that has exited; 0 = none yet */
-	int wanted_node; /* pid of the one to look at instead; 0 = none */
-	bool due;	 /* a step */
+	int successor;		      /* of the node that has exited; 0 = none yet */
+	int wanted_node;	      /* pid of the one to look at instead; 0 = none */
+	bool due;		      /* a step */
 	enum top_events_state events; /* as it was seen last */
 	bool stepping, paused, quit, dirty;
 };

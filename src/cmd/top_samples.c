@@ -32,9 +32,9 @@ struct top_samples {
 	struct capture_input input;
 	struct event pending; /* read, but later than the last step */
 	bool is_pending, ended;
-	uint64_t start_ns, now_ns; /* of the capture: first sample's time, last step's */
-	uint64_t last_ns;	   /* of the last sample or event */
-	uint64_t duration_ns;	   /* of what is played; 0 = all */
+	uint64_t start_ns, now_ns;	 /* of the capture: first sample's time, last step's */
+	uint64_t last_ns;		 /* of the last sample or event */
+	uint64_t duration_ns;		 /* of what is played; 0 = all */
 	const struct rec_header *record; /* of `pending` */
 	struct event_stream stream;	 /* of a capture */
 	struct event_rates events;

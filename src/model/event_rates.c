@@ -178,8 +178,8 @@ static void step_row(struct event_rates *r, struct event_rate *row, const struct
 	row->state = row->share < 0.9995 ? EVENT_RATE_SAMPLED : EVENT_RATE_ON;
 	scale = 1 / row->share / seconds;
 	row->rate = all * scale;
-	row->total = (isnan(row->total) ? 0 : row->total) +
-		     row->rate * (seconds + r->unwatched_s[kind]);
+	row->total =
+		(isnan(row->total) ? 0 : row->total) + row->rate * (seconds + r->unwatched_s[kind]);
 	r->unwatched_s[kind] = 0;
 	/* Those that were lost are as the others. */
 	if (r->now[kind].count)

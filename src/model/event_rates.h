@@ -37,7 +37,7 @@ struct event_rate {
 	double bytes;	     /* that its events are about: copied, reclaimed, ...; NAN = no such */
 	double time;	     /* that they took, of one core: 0.01 is 10 ms a second; NAN */
 	uint64_t longest_ns; /* of one of them, since watching began; 0 = none, or no such */
-	double total; /* since watching began, as far as there is a rate; NAN */
+	double total;	     /* since watching began, as far as there is a rate; NAN */
 	uint64_t seen;	     /* the same, as counted */
 	uint64_t lost;	     /* beside those, as rings were full; EVENT_UNKNOWN = not known */
 	double share;	     /* 0..1, that was watched of that interval; NAN */
@@ -53,7 +53,7 @@ struct event_rates {
 	struct {
 		uint64_t count, bytes, ns, lost;
 	} now[NR_EVENT_KINDS];
-	bool lost_known; /* event_rates_lost() was called */
+	bool lost_known;		    /* event_rates_lost() was called */
 	double unwatched_s[NR_EVENT_KINDS]; /* since the last interval with a rate */
 	uint64_t longest_ns[NR_EVENT_KINDS], seen[NR_EVENT_KINDS], lost[NR_EVENT_KINDS];
 };
@@ -75,7 +75,7 @@ void event_rates_lost(struct event_rates *r, enum event_kind kind, uint64_t lost
  */
 void event_rates_step(struct event_rates *r, struct coverage *c, double seconds);
 
-/* Of the rows; NAN if that is not known: collections, minor and major, bytes that they reclaimed. */
+/* Of the rows; NAN = not known.  Collections are minor and major ones; bytes: reclaimed. */
 double event_rates_gcs(struct event_rates *r);
 double event_rates_gc_bytes(struct event_rates *r);
 double event_rates_messages(struct event_rates *r); /* sent; where that is not known, queued */

@@ -208,8 +208,8 @@ void top_frame_update(struct top_frame *f, const struct top_totals *before,
 		      const struct top_totals *now);
 /* There are no samples any more: what they told is not known from now on. */
 void top_frame_forget_samples(struct top_frame *f);
-/* What the counters did not tell of the reading that was taken in last, and something else does; NAN
- * changes nothing. */
+/* What the counters did not tell of the reading that was taken in last, and something else does;
+ * NAN changes nothing. */
 void top_frame_learn_rate(struct top_frame *f, enum top_rate_kind kind, double value);
 /*
  * After the shares of the schedulers were set (model/top_window.h does): work[], shares[] and the

@@ -83,8 +83,8 @@ uint64_t session_counter(struct session *s, enum counter_id id);
  * known, and the budget not kept: then *why (NULL ok) says so. */
 bool session_event_cost(struct session *s, struct keeper_cost *out, const char **why);
 
-/* What of that spent_ns the probes of one kind took; *kinds (bit set) are those that need them, this
- * one among them.  0 if it is not known. */
+/* What of that spent_ns the probes of one kind took; *kinds (bit set) are those that need them,
+ * this one among them.  0 if it is not known. */
 uint64_t session_kind_ns(struct session *s, enum event_kind kind, uint64_t *kinds);
 
 /* Sum over CPUs for one kind of event. */

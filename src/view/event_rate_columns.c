@@ -208,7 +208,7 @@ enum screen_style event_rate_style(const void *row, const void *ctx,
 				   const struct table_column *column)
 {
 	static const enum screen_style styles[NR_EVENT_RATE_STATES] = {
-		[EVENT_RATE_ON] = SCREEN_GOOD,	  [EVENT_RATE_SAMPLED] = SCREEN_WARN,
+		[EVENT_RATE_ON] = SCREEN_GOOD,	   [EVENT_RATE_SAMPLED] = SCREEN_WARN,
 		[EVENT_RATE_DROPPED] = SCREEN_BAD, [EVENT_RATE_MISSING] = SCREEN_DIM,
 		[EVENT_RATE_WAITING] = SCREEN_DIM,
 	};

@@ -228,6 +228,7 @@ static void test_frame(void **state)
 {
 	struct top_totals before, now;
 	struct top_frame f;
+	float last;
 
 	UNUSED(state);
 	top_frame_init(&f);
@@ -235,15 +236,18 @@ static void test_frame(void **state)
 	top_totals_init(&now);
 	before.counters[TOP_RATE_GCS] = 0;
 	now.counters[TOP_RATE_GCS] = 10;
-	top_frame_update(&f, NULL, &before, 1);
-	top_frame_update(&f, &before, &now, 1);
+	before.read_ns = 1000 * MS;
+	now.read_ns = 2000 * MS;
+	top_frame_update(&f, NULL, &before);
+	top_frame_update(&f, &before, &now);
 	top_frame_learn_rate(&f, TOP_RATE_GCS, 99);
 	top_frame_learn_rate(&f, TOP_RATE_MESSAGES, 1234);
 	top_frame_learn_rate(&f, TOP_RATE_PORT_IN, NAN);
 	assert_near(f.rates[TOP_RATE_GCS], 10);
 	assert_near(f.rates[TOP_RATE_MESSAGES], 1234);
 	assert_int_equal(f.rates_history[TOP_RATE_MESSAGES].nr, 1);
-	assert_near(top_ring_last(&f.rates_history[TOP_RATE_MESSAGES]), 1234);
+	assert_int_equal(top_ring_copy(&f.rates_history[TOP_RATE_MESSAGES], &last, 1), 1);
+	assert_near((double)last, 1234);
 	assert_true(isnan(f.rates[TOP_RATE_PORT_IN]));
 	top_frame_free(&f);
 }
