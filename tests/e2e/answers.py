@@ -32,6 +32,7 @@ def need_events(ctx, *kinds):
 class Watch:
     """`ebeam events`, or an answer from events, while something happens: begins when the probes are
     there, ends by SIGINT."""
+    waits_for_out = False
 
     def __init__(self, ctx, node, *args, stdout=subprocess.PIPE, json_lines=True,
                  command="events", source=None,
@@ -43,6 +44,7 @@ class Watch:
                                        env=dict(os.environ, **env) if env else None)
         ctx.cleanup(self.end)
         self.err, self.out = [], b""
+        self.more = threading.Condition()
         attached = threading.Event()
         self.threads = [threading.Thread(target=self.read_err, args=(attached,))]
         if stdout == subprocess.PIPE:
@@ -56,10 +58,34 @@ class Watch:
             self.err.append(line.decode("utf-8", "replace").rstrip())
             if "probes attached" in self.err[-1]:
                 attached.set()
+            self.notify()
         attached.set()
+        self.notify()
 
     def read_out(self):
-        self.out = self.process.stdout.read()
+        read, chunks = True, []
+        while read:
+            read = os.read(self.process.stdout.fileno(), 1 << 20)
+            chunks.append(read)
+            if self.waits_for_out:
+                self.out = b"".join(chunks)
+                self.notify()
+        self.out = b"".join(chunks)
+
+    def notify(self):
+        with self.more:
+            self.more.notify_all()
+
+    def wait_for(self, found, what, timeout=100):
+        """Until found() in what it has said so far; fails if it ends before."""
+        self.waits_for_out = True
+
+        def done():
+            return self.process.poll() is not None or found()
+
+        with self.more:
+            self.more.wait_for(done, timeout)
+        check(found(), f"{what} did not happen; stderr {self.err}")
 
     def end(self):
         if self.process.poll() is None:
@@ -86,6 +112,18 @@ class Watch:
         check_equal(self.closing()[1], 0, f"lost; {self.err[-1]}")
         check(sampled or not re.search(" (sampled|dropped) ", self.err[-1]), self.err[-1])
         return self.out.decode()
+
+    def answers_so_far(self):
+        """Each whole JSON document that it has written."""
+        decoder, text, found = json.JSONDecoder(), self.out.decode(), []
+        while text.strip():
+            try:
+                one, at = decoder.raw_decode(text.lstrip())
+            except ValueError:
+                break
+            found.append(one)
+            text = text.lstrip()[at:]
+        return found
 
     def answers(self, sampled=False):
         """Each JSON document that it wrote, once it has ended."""
