@@ -18,6 +18,9 @@
 /* VM_UNKNOWN, MEMORY_UNKNOWN and TOP_UNKNOWN are the same number. */
 _Static_assert(VM_UNKNOWN == TOP_UNKNOWN && MEMORY_UNKNOWN == TOP_UNKNOWN, "unknown is unknown");
 
+/* Their memory is read before the first frame is shown. */
+#define ATOMS_AT_ONCE 100000
+
 static void take_limits(struct top_totals *to, const struct vm_totals *from)
 {
 	static const struct {
@@ -87,6 +90,17 @@ static void read_memory(struct top *t)
 	if (memory_read(&m, t->node, &allocators, &ignored) == 0)
 		take_memory(&t->now, &m);
 	allocators_free(&allocators);
+}
+
+/*
+ * The first time the text of each atom is looked at, a microsecond for two of them; later only of
+ * new ones.  Who waits for the first frame on a terminal has it without, and the next one soon.
+ */
+static bool memory_can_wait(const struct top *t)
+{
+	uint64_t atoms = t->now.limits[TOP_LIMIT_ATOMS].count;
+
+	return !t->read_ns && t->processes.yield && atoms != TOP_UNKNOWN && atoms > ATOMS_AT_ONCE;
 }
 
 /* What the kernel says of the node and of ebeam itself. */
@@ -186,7 +200,8 @@ int top_node_read(struct top *t, struct error *err)
 	take_limits(&t->now, &t->totals);
 	take_counters(&t->now, &t->totals);
 	take_queues(&t->now, &t->totals);
-	read_memory(t);
+	if (!memory_can_wait(t))
+		read_memory(t);
 	read_system(t);
 	read_name(t);
 	read_own(t);

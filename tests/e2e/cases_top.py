@@ -157,6 +157,23 @@ def node_ends(ctx):
             check_equal(t.wait_end(), 0, "exit code after -d")
 
 
+@case("in a terminal: memory comes, also where reading that of all atoms waits for the first frame",
+      otp="one")
+def many_atoms(ctx):
+    node = ctx.new_node()
+    memory = re.compile(r"Memory +\S* *[0-9.]+ [MG]iB")
+    for atoms in (0, 150000):
+        node.ask("mem_facts", "atoms", atoms)
+        with tempfile.TemporaryDirectory() as place, \
+                Tmux(place, [ctx.ebeam.path, "top", "-p", node.os_pid], columns=100, rows=30) as t:
+            t.wait(memory)
+            t.key("q")
+            check_equal(t.wait_end(), 0, "exit code")
+    frame = frames(ctx, node, 1)[0]
+    check_equal(frame["memory"]["atom"],
+                ctx.ebeam.ok("mem", "-p", node.os_pid, "-j").json()["data"]["atom"], "-j: at once")
+
+
 @case("-j by any column, and of a capture", otp="one")
 def lines(ctx):
     with ctx.workload("proc_split") as truth:
