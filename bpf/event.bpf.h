@@ -450,7 +450,7 @@ INLINE struct rec_raw_event *event_begin_size(enum event_kind kind, uint64_t ts_
 	return rec;
 }
 
-/* One with room for all values; `blocks` is 0 or EVENT_BLOCKS, and constant. */
+/* One with room for all values and so many blocks; that is constant. */
 INLINE struct rec_raw_event *event_begin(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
 					 uint16_t flags, uint32_t blocks)
 {

@@ -122,12 +122,12 @@ INLINE void sent_to_alias(struct pt_regs *ctx, uint64_t sender, uint64_t from, u
 		return;
 	event_seen(sender, from, ts_ns);
 	flags = event_stack(ctx, sender, ts_ns);
-	rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, from, flags, EVENT_BLOCKS);
+	rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, from, flags, 1);
 	if (!rec)
 		return;
 	if (TERM_BOXED(alias)) {
 		rec->values[4] = alias;
-		copy_block((struct event_with_term *)rec, alias);
+		copy_only_block((struct event_with_block *)rec, alias);
 	}
 	rec->values[0] = to;
 	rec->values[1] = size;
@@ -260,7 +260,7 @@ int event_queue_proc_message(struct pt_regs *ctx)
 }
 
 /* void erts_queue_message(Process *receiver, ErtsProcLocks receiver_locks, ErtsMessage *mp,
- * Eterm msg, Eterm from), erl_message.c: of ports, timers, other nodes and the VM itself */
+ * Eterm msg, Eterm from), erl_message.c: of ports, timers and the VM itself */
 SEC("uprobe")
 int event_queue_message(struct pt_regs *ctx)
 {
@@ -273,6 +273,54 @@ int event_queue_message(struct pt_regs *ctx)
 	is_queued(receiver, to, from, message_words(0, receiver, ctx->dx, ctx->cx), ts_ns);
 	return 0;
 }
+
+/* ---- from other nodes ---------------------------------------------------------------------- */
+
+/* ExternalThing {header, ErlNode *, ...}, erl_term.h of OTP 25 to 29 */
+#define EXTERNAL_PID_TAG(header) (((header)&0x3f) == 0x30)
+
+/* It is not decoded yet.  As for the VM itself, it is from that node, whichever process sent it. */
+INLINE void queued_from_node(uint64_t receiver, uint64_t from, uint64_t ts_ns)
+{
+	uint64_t to = epid_of(receiver), pid[2], node = 0;
+
+	if (!wanted_of(EVENT_MESSAGE_QUEUED, to) || !is_who(&config.message_from, 0, 0) ||
+	    !is_who(&config.message_to, receiver, to))
+		return;
+	if (TERM_BOXED(from) && read_user(TERM_PTR(from), pid, sizeof(pid)) &&
+	    EXTERNAL_PID_TAG(pid[0]))
+		read_u64(pid[1] + config.layout.node_sysname, &node);
+	is_queued(receiver, to, node, EVENT_UNKNOWN, ts_ns);
+}
+
+/* void erts_queue_dist_message(Process *rcvr, ErtsProcLocks rcvr_locks, ErtsDistExternal *dist_ext,
+ * ErlHeapFragment *hfrag, Eterm token, Eterm from), erl_message.c */
+SEC("uprobe")
+int event_queue_dist_message(struct pt_regs *ctx)
+{
+	queued_from_node(ctx->di, ctx->r9, bpf_ktime_get_ns());
+	return 0;
+}
+
+/*
+ * void erts_proc_sig_send_dist_to_alias(Eterm from, Eterm alias, ErtsDistExternal *edep,
+ * ErlHeapFragment *hfrag, Eterm token), erl_proc_sig_queue.c; since OTP 28
+ * erts_proc_sig_send_dist_altact_msg(Eterm from, Eterm to, ..., int prio), also of messages with
+ * priority to a pid.
+ */
+SEC("uprobe")
+int event_dist_to_alias(struct pt_regs *ctx)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), receiver = process_with(owner_of(ctx->si));
+	uint32_t flags = 0;
+
+	if (receiver && read_u32(receiver + config.layout.process_state, &flags) &&
+	    !(flags & PSFLG_EXITING))
+		queued_from_node(receiver, ctx->di, ts_ns);
+	return 0;
+}
+
+/* ---- to other nodes ------------------------------------------------------------------------ */
 
 /* ErtsDSigSendContext, dist.h of OTP 25 to 29: int[3 or 4], ctl, msg, from, ctl_heap[8],
  * return_term, dep */
@@ -312,6 +360,8 @@ int event_send_remote(struct pt_regs *ctx)
 	}
 	return 0;
 }
+
+/* ---- taken out ----------------------------------------------------------------------------- */
 
 INLINE void received(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 {

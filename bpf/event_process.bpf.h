@@ -98,6 +98,15 @@ int event_exit(struct pt_regs *ctx)
 		return 0;
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
+	/* Most of them are normal. */
+	if (!has_words(ctx->si)) {
+		rec = event_begin_short(EVENT_PROCESS_EXIT, ts_ns, epid, flags, 1);
+		if (rec) {
+			rec->values[0] = ctx->si;
+			event_end(rec, 1);
+		}
+		return 0;
+	}
 	rec = event_begin(EVENT_PROCESS_EXIT, ts_ns, epid, flags, EVENT_BLOCKS);
 	if (rec) {
 		rec->values[0] = ctx->si;

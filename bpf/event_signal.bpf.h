@@ -25,6 +25,16 @@ INLINE void exit_signal(struct pt_regs *ctx, uint64_t from, uint64_t to, uint64_
 		return;
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
+	if (!has_words(from) && !has_words(reason)) {
+		rec = event_begin_short(EVENT_PROCESS_EXIT_SIGNAL, ts_ns, epid, flags, 3);
+		if (rec) {
+			rec->values[0] = from;
+			rec->values[1] = to;
+			rec->values[2] = reason;
+			event_end(rec, 3);
+		}
+		return;
+	}
 	rec = event_begin(EVENT_PROCESS_EXIT_SIGNAL, ts_ns, epid, flags, EVENT_BLOCKS);
 	if (rec) {
 		rec->values[0] = from;

@@ -111,6 +111,30 @@ INLINE void copy_term(struct rec_raw_event *rec, uint64_t term)
 	}
 }
 
+INLINE bool has_words(uint64_t term)
+{
+	return TERM_LIST(term) || TERM_BOXED(term);
+}
+
+/* One with room for the words of one term. */
+struct event_with_block {
+	struct rec_raw_event rec;
+	struct term_block block;
+};
+
+/* Copies what a boxed term points to, but not what that points to. */
+INLINE void copy_only_block(struct event_with_block *e, uint64_t boxed)
+{
+	struct term_block *b = &e->block;
+
+	__builtin_memset(b, 0, sizeof(*b));
+	if (!try_read(TERM_PTR(boxed), b->words, sizeof(b->words)))
+		return;
+	b->addr = TERM_PTR(boxed);
+	b->term = boxed;
+	e->rec.nr_blocks = 1;
+}
+
 /* Elements of a proper list; more than a function may have arguments: -1. */
 GLOBAL_FN int list_length(uint64_t list)
 {

@@ -168,6 +168,52 @@ static bool runs_ports(struct functions *f, uint64_t addr, const struct function
 	return yes;
 }
 
+/* What a node is asked to spawn comes there: to a big function, or (OTP 29) a jump to it. */
+static bool makes_processes(struct functions *f, uint64_t addr, const struct function_set *all)
+{
+	const struct function_set *own = functions_callees(f, addr);
+
+	(void)all;
+	if (own && own->at.len == 1 && functions_only_jumps(f, addr))
+		addr = own->at.data[0];
+	return calls(f, addr, "erl_create_process");
+}
+
+/* It does nearly all that queue_messages() of erts_queue_message() does: the lock of the outer
+ * queue, its buffers, the wake-up; of others that are called there some share 5 of these. */
+#define QUEUES_SHARED_MIN 6
+static bool queues_like_a_message(struct functions *f, uint64_t addr,
+				  const struct function_set *all)
+{
+	const struct function_set *own = functions_callees(f, addr), *queue, *step;
+	uint64_t twin;
+	bool yes = false;
+
+	(void)all;
+	if (!own || !functions_find(f, "erts_queue_message", &twin))
+		return false;
+	queue = functions_callees(f, twin);
+	for (size_t i = 0; queue && i < queue->at.len; i++) {
+		step = functions_callees(f, queue->at.data[i]);
+		yes |= step && nr_shared(own, step) >= QUEUES_SHARED_MIN;
+	}
+	return yes;
+}
+
+/* It copies a message as erts_queue_dist_message() does, and queues it as a signal. */
+#define COPIES_SHARED_MIN 6
+static bool signals_message_of_node(struct functions *f, uint64_t addr,
+				    const struct function_set *all)
+{
+	const struct function_set *own = functions_callees(f, addr), *other;
+	uint64_t twin;
+
+	if (!sends_signal(f, addr, all) || !functions_find(f, "erts_queue_dist_message", &twin))
+		return false;
+	other = functions_callees(f, twin);
+	return other && nr_shared(own, other) >= COPIES_SHARED_MIN;
+}
+
 #define BY(...)	 .called_by = {__VA_ARGS__}
 #define NOT(...) .not_by = {__VA_ARGS__}
 /* io.c; link/1, unlink/1 and the BIFs of ports call little else of that file. */
@@ -205,6 +251,15 @@ const struct recipe function_recipes[] = {
 	{"erts_proc_sig_send_to_alias", BY("do_send"), .fits = sends_on_heap, .until_otp = 27},
 	{"erts_dsig_send_msg", BY("do_send>"), NOT("do_send", "enif_send"),
 		.fits = traces_sequence, .from_otp = 28},
+
+	/* What comes from a connection. */
+	{"erts_net_message", BY("driver_output_binary", "driver_output2"),
+		.fits = makes_processes, .step = true},
+	{"erts_queue_dist_message", BY("erts_net_message"), .fits = queues_like_a_message},
+	{"erts_proc_sig_send_dist_altact_msg", BY("erts_net_message"),
+		.fits = signals_message_of_node, .from_otp = 28},
+	{"erts_proc_sig_send_dist_to_alias", BY("erts_net_message"),
+		.fits = signals_message_of_node, .until_otp = 27},
 
 	{"copy_struct_x", BY("enif_make_copy", "enif_send", "erts_send_message"),
 		NOT("erts_debug:flat_size/1")},

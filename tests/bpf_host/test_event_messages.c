@@ -91,6 +91,60 @@ static void assert_to_alias(unsigned int n, uint64_t to, uint64_t size, bool is_
 	assert_true(event(n + 1)->values[1] == size);
 }
 
+/* A pid of another node. */
+static uint64_t put_far_pid(uint64_t name)
+{
+	const uint64_t pid = HEAP + 0x400, node = HEAP + 0x100;
+
+	host_put_u64(pid, 3 << 6 | 0x30);
+	host_put_u64(pid + 8, node);
+	host_put_u64(node + (uint64_t)config.layout.node_sysname, name);
+	return pid | 2;
+}
+
+static void from_other_nodes(void **unused)
+{
+	struct pt_regs ctx = {.di = OTHER, .r9 = put_far_pid(ATOM(7))};
+	struct pt_regs alias = {.si = put_alias(OTHER), .di = ctx.r9};
+	uint64_t process_state = OTHER + (uint64_t)config.layout.process_state;
+
+	(void)unused;
+	event_queue_dist_message(&ctx);
+	event_dist_to_alias(&alias);
+	assert_int_equal(nr_events(), 2);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(event(i)->kind, EVENT_MESSAGE_QUEUED);
+		assert_int_equal(event(i)->epid, TO);
+		assert_int_equal(event(i)->values[0], ATOM(7));
+		assert_true(event(i)->values[1] == EVENT_UNKNOWN);
+	}
+	/* With priority, to a pid (OTP 28). */
+	alias.si = TO;
+	event_dist_to_alias(&alias);
+	assert_int_equal(nr_events(), 3);
+	/* Nobody's alias; the owner exits. */
+	alias.si = HEAP | 2;
+	host_put_u64(HEAP, 4 << 6 | 0x10);
+	event_dist_to_alias(&alias);
+	put_alias(OTHER);
+	host_put_u32(process_state, PSFLG_EXITING);
+	event_dist_to_alias(&alias);
+	assert_int_equal(nr_events(), 3);
+	/* No process of this node sent it. */
+	config.message_from.epid = EPID;
+	event_queue_dist_message(&ctx);
+	assert_int_equal(nr_events(), 3);
+	/* What cannot be read is not known. */
+	config.message_from.epid = 0;
+	ctx.r9 = 0x1002;
+	event_queue_dist_message(&ctx);
+	ctx.r9 = ATOM(3);
+	event_queue_dist_message(&ctx);
+	assert_int_equal(nr_events(), 5);
+	assert_int_equal(event(3)->values[0], 0);
+	assert_int_equal(event(4)->values[0], 0);
+}
+
 /* With room for the message, for the alias (4) and for a tuple (6). */
 static void aliases(void **unused)
 {
@@ -105,6 +159,9 @@ static void aliases(void **unused)
 	assert_to_alias(0, TO, 7, true);
 	assert_int_equal(event(0)->values[4], HEAP | 2);
 	assert_int_equal(event(0)->nr_blocks, 1);
+	assert_int_equal(event(0)->h.size, sizeof(*event(0)) + sizeof(struct term_block));
+	assert_int_equal(event(0)->blocks[0].addr, HEAP);
+	assert_int_equal(event(0)->blocks[0].words[0], PID_REF_HEADER);
 	/* Once; and what is allocated for it is not the size of the next message. */
 	assert_true(size_of_message(0, HEAP | 1, OTHER) == EVENT_UNKNOWN);
 	event_alloc_message(&alloc);
@@ -221,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		EVENT_TEST(filters_of_messages),
 		EVENT_TEST(sizes),
+		EVENT_TEST(from_other_nodes),
 		EVENT_TEST(aliases),
 		EVENT_TEST(aliases_at_once),
 		EVENT_TEST(aliases_left),

@@ -111,6 +111,8 @@ static void no_room(void **unused)
 	event_exit(&ctx);
 	assert_non_null(event(0));
 	assert_null(event(1));
+	/* An atom needs no room but its own. */
+	assert_int_equal(event(0)->h.size, offsetof(struct rec_raw_event, values) + 8);
 	assert_int_equal(counted(EVENT_PROCESS_EXIT).produced, 3);
 	assert_int_equal(counted(EVENT_PROCESS_EXIT).lost, 2);
 }

@@ -103,6 +103,21 @@ def remote(ctx):
                  (f"'{other.name}'", None, None)] * truth["count"], "messages")
 
 
+@case("messages from another node: of its processes, and its replies to calls, by aliases")
+def from_afar(ctx):
+    need_events(ctx, "message_queued", "message_receive")
+    other = ctx.new_node(name=f"afar{ctx.otp}@127.0.0.1")
+    ctx.node.ask("happenings", "far_calls", 1, other.name)
+    truth, events = watched(ctx, "message", "far_calls", 100, other.name)
+    queued = of(events, "message_queued", pid=truth["caller"])
+    check_equal(Counter((e["from"], e["size"]) for e in queued),
+                Counter({(f"'{other.name}'", None): 2 * truth["count"]}), "put there")
+    taken = of(events, "message_receive", pid=truth["caller"])
+    check_equal(Counter(e["from"] for e in taken), Counter(e["from"] for e in queued), "received")
+    check_equal([e["queue_len"] for e in queued], [0] * len(queued), "one at a time")
+    print(f"{len(queued)} messages of another node")
+
+
 @case("processes: each spawn with its entry and parent, each exit with its reason")
 def spawns(ctx):
     truth, events = watched(ctx, "process", "spawns", 20)

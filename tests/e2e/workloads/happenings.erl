@@ -5,6 +5,7 @@
 %%   node.ask("happenings", "messages", N, WORDS)  N messages of so many words, and their receiving
 %%   node.ask("happenings", "aliases", N)          N messages to an alias of a process
 %%   node.ask("happenings", "remote", N, NODE)     N messages to a name and N to a pid of that node
+%%   node.ask("happenings", "far_calls", N, NODE)  N calls of a server of that node, and N messages from it
 %%   node.ask("happenings", "spawns", N)           N processes of each kind, with their exit reasons
 %%   node.ask("happenings", "names", N)            N names given and taken away
 %%   node.ask("happenings", "links", N)            N links and unlinks, and N by spawn_link
@@ -15,9 +16,9 @@
 %%   node.ask("happenings", "ports", N)            N ports opened, written to, and closed
 %%   node.ask("happenings", "storm", SECONDS)      two processes that play ping-pong
 -module(happenings).
--export([messages/2, aliases/1, remote/2, spawns/1, names/1, links/1, collections/1, reclaimed/1, slices/1,
+-export([messages/2, aliases/1, remote/2, far_calls/2, spawns/1, names/1, links/1, collections/1, reclaimed/1, slices/1,
          hibernations/1, ports/1, storm/1, start_storm/0, end_storm/0]).
--export([crowded/1, child/2, sleeper/2, ponger/0, pinger/2]).
+-export([far_sender/0, crowded/1, child/2, sleeper/2, ponger/0, pinger/2]).
 
 pid(P) -> list_to_binary(pid_to_list(P)).
 text(T) -> unicode:characters_to_binary(io_lib:format("~0tp", [T])).
@@ -70,6 +71,27 @@ remote(Count, Node) ->
     {Sender, _} = in_process(fun() -> [begin {nobody_there, Other} ! {far, I}, Far ! {far, I} end
                                        || I <- lists:seq(1, N)] end),
     #{sender => pid(Sender), count => N}.
+
+%% A reply comes by way of an alias of who calls.
+far_calls(Count, Node) ->
+    N = list_to_integer(Count),
+    Other = list_to_atom(Node),
+    true = net_kernel:connect_node(Other),
+    Far = spawn(Other, ?MODULE, far_sender, []),
+    {Caller, _} = in_process(fun() -> [far_call(Other, Far, I) || I <- lists:seq(1, N)] end),
+    Far ! stop,
+    #{caller => pid(Caller), count => N}.
+
+far_call(Other, Far, I) ->
+    [_ | _] = gen_server:call({kernel_sup, Other}, which_children),
+    Far ! {self(), I},
+    receive {Far, I} -> ok end.
+
+far_sender() ->
+    receive
+        {From, I} -> From ! {self(), I}, far_sender();
+        stop -> ok
+    end.
 
 %% ---- processes ----------------------------------------------------------------------------
 
