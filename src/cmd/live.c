@@ -72,12 +72,8 @@ static bool keeps_frame_pointers(struct live *l)
 	return l->resolver && jit_frame_pointers(beam_resolver_jit(l->resolver));
 }
 
-/* Kinds that know a process by its pid only, the owner of an alias; or that prove by the table what
- * is a port. */
-static uint64_t by_table(void)
-{
-	return 1ull << EVENT_MESSAGE_SEND | 1ull << EVENT_MESSAGE_QUEUED | driver_source_kinds();
-}
+/* Kinds that know a process by its pid only: the owner of an alias. */
+#define BY_PROCESSES (1ull << EVENT_MESSAGE_SEND | 1ull << EVENT_MESSAGE_QUEUED)
 
 /* How a table makes terms of numbers; without it, events of USDT probes would have no pid. */
 static int read_ids(struct id_table *out, struct beam_node *n, raddr table, struct error *err)
@@ -101,6 +97,20 @@ static int read_ids(struct id_table *out, struct beam_node *n, raddr table, stru
 	out->whole_word = f.whole_word;
 	out->number_bits = pid_number_bits(&f);
 	return 0;
+}
+
+/* The table of ports only where it has to prove what is a port, or makes terms of numbers. */
+static int read_tables(struct session_config *out, struct beam_node *n,
+		       const struct source_plan *plan, struct error *err)
+{
+	bool ports = plan->usdt_kinds || plan->kinds & driver_source_kinds();
+	int rc = 0;
+
+	if (ports || plan->kinds & BY_PROCESSES)
+		rc = read_ids(&out->processes, n, n->anchors.proc_tab, err);
+	if (rc == 0 && ports)
+		rc = read_ids(&out->ports, n, n->anchors.port_tab, err);
+	return rc;
 }
 
 enum attach_way live_attach_way(void)
@@ -137,12 +147,8 @@ static int open_session(struct live *l, const struct live_config *asked, struct 
 		.longer_than_ns = asked->longer_than_ns,
 	};
 
-	int rc = 0;
+	int rc = asked->events ? read_tables(&config, l->node, asked->events, err) : 0;
 
-	if (asked->events && (asked->events->usdt_kinds || asked->events->kinds & by_table())) {
-		rc = read_ids(&config.processes, l->node, l->node->anchors.proc_tab, err);
-		rc = rc ? rc : read_ids(&config.ports, l->node, l->node->anchors.port_tab, err);
-	}
 	return rc ? rc : session_open(&l->session, &config, err);
 }
 
