@@ -276,16 +276,11 @@ static void cut_message(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		EVENT_TEST(filters_of_messages),
-		EVENT_TEST(sizes),
-		EVENT_TEST(from_other_nodes),
-		EVENT_TEST(aliases),
-		EVENT_TEST(aliases_at_once),
-		EVENT_TEST(aliases_left),
-		EVENT_TEST(cut_message),
-		EVENT_TEST_NEAR(filters_of_messages),
-		EVENT_TEST_NEAR(sizes),
-		EVENT_TEST_NEAR(aliases),
+		EVENT_TEST(filters_of_messages), EVENT_TEST(sizes),
+		EVENT_TEST(from_other_nodes),	 EVENT_TEST(aliases),
+		EVENT_TEST(aliases_at_once),	 EVENT_TEST(aliases_left),
+		EVENT_TEST(cut_message),	 EVENT_TEST_NEAR(filters_of_messages),
+		EVENT_TEST_NEAR(sizes),		 EVENT_TEST_NEAR(aliases),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
