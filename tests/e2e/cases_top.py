@@ -9,6 +9,9 @@ import signal
 import subprocess
 import tempfile
 
+from answers import Watch, need_events
+from cases_events import of
+from cases_faults import bpf_objects_of
 from ebeam import html_strings
 from harness import case, check, check_equal, check_in, check_near
 from tmux import Tmux
@@ -241,3 +244,122 @@ def restarts(ctx):
             t.wait(re.compile(r"[0-9.]+% CPU, RSS"))
             t.key("q")
             check_equal(t.wait_end(), 0, "exit code")
+
+
+def by_event(frame):
+    return {e["event"]: e for e in frame["events"]}
+
+
+@case("panel of events: rates are those of what the node does, and what is missing has its reason")
+def event_rates(ctx):
+    with ctx.workload("paced") as truth:
+        seen = frames(ctx, ctx.node, 5, "--watch", "1s", "--panel", "events",
+                      "--max-overhead", "100")
+    compared = 0
+    for event, column, want in (("message_send", "rate", "messages"),
+                                ("message_queued", "rate", "messages"),
+                                ("message_send", "bytes_per_s", "bytes"),
+                                ("process_spawn", "rate", "spawns"),
+                                ("process_exit", "rate", "spawns"),
+                                ("gc_major_end", "rate", "collections")):
+        rows = [by_event(frame)[event] for frame in seen]
+        if rows[0]["state"] == "missing":
+            check(rows[0]["missing"], f"{event} is missing, and why?")
+            check(ctx.node.otp >= 29, f"{event}: {rows[0]['missing']}")
+            continue
+        check_equal({r["state"] for r in rows}, {"on"}, f"state of {event}")
+        check_equal({r["share"] for r in rows}, {1}, f"share of {event}")
+        check_equal(rows[-1]["lost"], 0, f"{event} lost")
+        # All steps: what falls from one into the next is in both.
+        rate = sum(r[column] for r in rows) / len(rows)
+        check_near(rate, truth[want], 0.05 * truth[want], f"{column} of {event}")
+        compared += 1
+        if event == "gc_major_end":
+            check(0 < rows[-1]["time"] < 1 and rows[-1]["longest_ns"] > 0, f"pauses: {rows[-1]}")
+        if event == "message_send" and column == "rate":
+            mean = sum(frame["rates"]["messages"] for frame in seen) / len(seen)
+            check_near(mean, truth[want], 0.05 * truth[want], "messages of the header")
+    check(seen[-1]["ebeam"]["probes_cost"] > 0, "probes cost nothing")
+    print(f"{compared} rates compared")
+
+
+@case("without the panel of events there are no probes, and none of their figures", otp="one")
+def no_events(ctx):
+    frame = frames(ctx, ctx.node, 1, "--watch", "0.3s")[0]
+    check_equal(frame["events"], None, "events")
+    check_equal(frame["rates"]["messages"], None, "messages")
+    check_equal(frame["ebeam"]["probes_cost"], None, "cost of probes")
+    done = ctx.ebeam.run("top", "-p", ctx.node.os_pid, "-j", "-n", "1", "--panel", "ets")
+    check_equal(done.code, 2, "exit code of -j --panel ets")
+
+
+def code_maps(node):
+    """Executable mappings of the node, but for the page that the kernel adds for uprobes."""
+    with open(f"/proc/{node.os_pid}/maps") as f:
+        return sorted(line for line in f if "x" in line.split()[1] and "[uprobes]" not in line)
+
+
+@case("in a terminal: probes of events are there while their panel is, and gone with it", otp="one")
+def events_come_and_go(ctx):
+    need_events(ctx, "message_send")
+    node = ctx.new_node()
+    with ctx.workload("paced", node=node), tempfile.TemporaryDirectory() as place:
+        before = code_maps(node)
+        with Tmux(place, [ctx.ebeam.path, "top", "-p", node.os_pid, "--max-overhead", "100"],
+                  columns=120, rows=40) as t:
+            t.wait(re.compile(r"<0\.\d+\.0>\s+paced"))
+            t.wait(lambda _: bpf_objects_of(t.pid))
+            few = bpf_objects_of(t.pid)
+            for _ in range(2):
+                t.key("9")
+                t.wait(re.compile(r"message_send\s+[12],\d\d\d"))
+                check(len(bpf_objects_of(t.pid)) > len(few) + 10, "programs and links of events")
+                t.key("1")  # answered at once; the probes go in the background
+                t.wait("MAILBOX")
+                t.wait(lambda _: bpf_objects_of(t.pid) == few)
+            check_equal(code_maps(node), before, "what the node can run")
+            t.key("9", "q")  # while they are being attached
+            check_equal(t.wait_end(), 0, "exit code")
+    watch = Watch(ctx, node, "-e", "message_send")
+    truth = node.ask("happenings", "messages", 50, 20)
+    sent = of(watch.events(), "message_send", pid=truth["sender"], to=truth["receiver"])
+    check_equal(len(sent), 50, "messages that a new run sees, once each")
+
+
+@case("ping-pong: events are sampled within the budget, and told as such", otp="one")
+def events_sampled(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    with ctx.workload("pingpong", node=node) as truth:
+        seen = frames(ctx, node, 8, "--watch", "1s", "--panel", "events")
+        text = ctx.ebeam.ok("top", "-p", node.os_pid, "-b", "-n", "4", "--panel", "events").out
+    rows = [by_event(frame)["message_send"] for frame in seen]
+    check(rows[-1]["state"] in ("sampled", "dropped"), f"{rows[-1]}")
+    check_in(rows[-1]["state"], text, "the screen")
+    sent = truth["messages"] / truth["elapsed_ns"] * 1e9
+    rates = [r["rate"] for r in rows if r["state"] == "sampled" and r["rate"] is not None]
+    print(f"{sent:.0f} messages a second, seen as {[round(r) for r in rates]}, shares "
+          f"{[r['share'] for r in rows]}, cost {[r['cost'] for r in rows]}")
+    if rows[-1]["state"] == "sampled":
+        check(rows[-1]["share"] < 0.5, f"share: {rows[-1]}")
+        # As in cases_budget.py: slices of some ms.
+        check(0.6 < sum(rates) / len(rates) / sent < 1.5, "rate")
+    check_equal(by_event(seen[-1])["process_spawn"]["state"], "on", "what costs nothing")
+    check(seen[-1]["ebeam"]["probes_cost"] < 5, f"{seen[-1]['ebeam']}")
+
+
+@case("panel of events of a capture: what it holds, by step", otp="one")
+def events_of_capture(ctx):
+    node = ctx.new_node()
+    with ctx.workload("paced", node=node) as truth, tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, "x.ebeam")
+        ctx.ebeam.ok("events", "-p", node.os_pid, "-e", "process_spawn,message_send", "-d", "4s",
+                     "-o", path, "--max-overhead", "100")
+        seen = [json.loads(line)["data"] for line in ctx.ebeam.ok("top", "-i", path, "-j")
+                .out.splitlines()]
+        text = ctx.ebeam.ok("top", "-i", path, "-b", "--panel", "events").out
+    check(3 <= len(seen) <= 5, f"{len(seen)} frames of 4 s")
+    for event, want in (("message_send", "messages"), ("process_spawn", "spawns")):
+        rates = [by_event(frame)[event]["rate"] for frame in seen[:3]]
+        check_near(sum(rates) / 3, truth[want], 0.05 * truth[want], event)
+    check_equal(set(by_event(seen[-1])), {"message_send", "process_spawn"}, "kinds")
+    check_in("message_send", text, "the screen")
