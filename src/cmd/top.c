@@ -99,8 +99,6 @@ static void learn_from_events(struct top *t)
 	if (!r)
 		return;
 	top_frame_learn_rate(&t->frame, TOP_RATE_MESSAGES, event_rates_messages(r));
-	top_frame_learn_rate(&t->frame, TOP_RATE_GCS, event_rates_gcs(r));
-	top_frame_learn_rate(&t->frame, TOP_RATE_GC_BYTES, event_rates_gc_bytes(r));
 	if (!t->node)
 		return;
 	if (!t->samples)

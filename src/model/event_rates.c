@@ -198,29 +198,16 @@ void event_rates_step(struct event_rates *r, struct coverage *c, double seconds)
 	coverage_mark(c);
 }
 
-/* ---- sums ---------------------------------------------------------------------------------- */
-
-static double known(struct event_rates *r, enum event_kind kind, bool bytes)
+static double rate_of(struct event_rates *r, enum event_kind kind)
 {
 	const struct event_rate *row = event_rates_row(r, kind);
 
-	return !row ? NAN : bytes ? row->bytes : row->rate;
-}
-
-/* Of minor and major ones; one that is not known makes the sum unknown. */
-double event_rates_gcs(struct event_rates *r)
-{
-	return known(r, EVENT_GC_MINOR_END, false) + known(r, EVENT_GC_MAJOR_END, false);
-}
-
-double event_rates_gc_bytes(struct event_rates *r)
-{
-	return known(r, EVENT_GC_MINOR_END, true) + known(r, EVENT_GC_MAJOR_END, true);
+	return row ? row->rate : NAN;
 }
 
 double event_rates_messages(struct event_rates *r)
 {
-	double sent = known(r, EVENT_MESSAGE_SEND, false);
+	double sent = rate_of(r, EVENT_MESSAGE_SEND);
 
-	return isnan(sent) ? known(r, EVENT_MESSAGE_QUEUED, false) : sent;
+	return isnan(sent) ? rate_of(r, EVENT_MESSAGE_QUEUED) : sent;
 }

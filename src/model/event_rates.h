@@ -75,9 +75,7 @@ void event_rates_lost(struct event_rates *r, enum event_kind kind, uint64_t lost
  */
 void event_rates_step(struct event_rates *r, struct coverage *c, double seconds);
 
-/* Of the rows; NAN = not known.  Collections are minor and major ones; bytes: reclaimed. */
-double event_rates_gcs(struct event_rates *r);
-double event_rates_gc_bytes(struct event_rates *r);
-double event_rates_messages(struct event_rates *r); /* sent; where that is not known, queued */
+/* Of the rows: messages that were sent; where that is not known, that were queued; NAN. */
+double event_rates_messages(struct event_rates *r);
 
 #endif
