@@ -358,18 +358,17 @@ double live_node_cost(struct live *l, double *busy)
 
 void live_event_cost(struct live *l, struct live_cost *out)
 {
-	double wall_ns = (double)(clock_monotonic_ns() - l->start_ns);
+	double wall_ns = (double)(clock_monotonic_ns() - l->start_ns), busy_ns;
 	struct keeper_cost cost;
 	const char *why;
 
 	*out = (struct live_cost){.percent = -1};
 	if (!session_event_cost(l->session, &cost, &why))
 		return;
-	out->of_core = (double)cost.own_ns < BUDGET_MIN_BUSY * wall_ns;
+	busy_ns = (double)(cost.own_ns + cost.spent_ns);
 	/* Who was idle for most of the time would be told of a share of next to nothing. */
-	if (!out->of_core)
-		wall_ns = (double)(cost.own_ns + cost.spent_ns);
-	out->percent = 100 * (double)cost.spent_ns / wall_ns;
+	out->of_core = busy_ns < BUDGET_MIN_BUSY * wall_ns;
+	out->percent = 100 * (double)cost.spent_ns / (out->of_core ? wall_ns : busy_ns);
 }
 
 double live_own_cpu(struct live *l)

@@ -3,6 +3,7 @@
 #include "probe/turns.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -214,12 +215,14 @@ static void tell_log(struct turns *t, uint64_t now)
 
 	if (now - t->told_log_ns < TELL_LOG_NS)
 		return;
-	log_debug("probes took %.3f ms of %.0f ms of the node's own CPU in %.0f ms, %.2f times "
-		  "what was calibrated; %.3f ms are left, a round costs %.3f ms (tail %.1f ms)",
-		  spent / 1e6, own / 1e6, (double)(now - t->told_log_ns) / 1e6, total->factor,
-		  t->budget.credit_ns / 1e6, t->budget.round_cost_ns / 1e6,
-		  t->budget.tail_ns / 1e6);
+	log_debug("probes took %.3f ms (%" PRIu64 " hits) of %.0f ms of the node's own CPU in "
+		  "%.0f ms, %.2f times what was calibrated; %.3f ms are left, a round costs %.3f "
+		  "ms (tail %.1f ms)",
+		  spent / 1e6, total->hits - t->log_hits, own / 1e6,
+		  (double)(now - t->told_log_ns) / 1e6, total->factor, t->budget.credit_ns / 1e6,
+		  t->budget.round_cost_ns / 1e6, t->budget.tail_ns / 1e6);
 	t->told_log_ns = now;
+	t->log_hits = total->hits;
 	t->log_spent = total->spent_ns;
 	t->log_own = total->own_ns;
 }

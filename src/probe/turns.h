@@ -67,7 +67,8 @@ struct turns {
 	unsigned int nr, nr_leaving;
 	bool by_perf, has_work;
 	uint64_t start_ns, taken_ns, told_work_ns, told_log_ns;
-	double log_spent, log_own; /* then */
+	uint64_t log_hits; /* then */
+	double log_spent, log_own;
 };
 
 struct turns_config {
