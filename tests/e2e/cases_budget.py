@@ -3,6 +3,7 @@
 then, scaled, is what happened; those that cost little stay on, and exact."""
 import json
 import re
+import resource
 
 from answers import need_events
 from cases_events import Watch, of
@@ -160,6 +161,32 @@ def dropped(ctx):
     check(gone and "message_send" in gone.group(1).split(", "), f"closing line: {watch.err[-1]}")
     check("process_exit" not in gone.group(1).split(", "), watch.err[-1])
     check(truth["trips"] > 0, "the node goes on")
+
+
+@case("probes that cannot be placed again: tried a few times, then dropped, and said to be",
+      otp="one")
+def not_placed(ctx):
+    need_events(ctx)
+    node = ctx.new_node(flags=("+S", "2:2"))
+    watch = Watch(ctx, node, "-e", "message_send,process_exit", "-vv", "-d", "120", *BUDGET)
+    watch.waits_for_out = True
+    node.ask("happenings", "start_storm")
+    watch.wait_for(lambda: watch.out.count(b"message_send") > 100, "a storm seen")
+    # It needs a descriptor for each probe: there are no more.
+    soft, hard = resource.prlimit(watch.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(watch.process.pid, resource.RLIMIT_NOFILE, (3, hard))
+    watch.wait_for(lambda: any("message_send is not watched any more: its probes could not be placed"
+                               in line for line in list(watch.err)), "message_send dropped")
+    truth = node.ask("happenings", "end_storm")
+    resource.prlimit(watch.process.pid, resource.RLIMIT_NOFILE, (soft, hard))
+    events = lines(watch)
+    check(re.search(r"message_send dropped \(its probes could not be placed again\)", watch.err[-1]),
+          watch.err[-1])
+    print(watch.err[-1])
+    tries = [line for line in watch.err if "cannot place a uprobe" in line]
+    check_equal(len(tries), 5, f"tries; {watch.err}")
+    died = {e["pid"] for e in of(events, "process_exit")}
+    check({truth["pinger"], truth["ponger"]} <= died, "exits of both")
 
 
 @case("killed with -9 while probes go on and off: nothing stays attached", otp="one")

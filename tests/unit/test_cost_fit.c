@@ -40,7 +40,7 @@ static double fitted(double factor, double hits, double on, double off, double p
 static void test_found(void **state)
 {
 	UNUSED(state);
-	for (double factor = 0.6; factor < 4; factor += 0.3) {
+	for (double factor = 1.1; factor < 4; factor += 0.3) {
 		assert_true(fabs(fitted(factor, 1, 5e6, 5e8, 0) - factor) < 0.001);
 		assert_true(fabs(fitted(factor, 1.5, 5e6, 5e8, 0.1) / factor - 1) < 0.1);
 		assert_true(fabs(fitted(factor, 0.5, 1e8, 1e8, 0.1) / factor - 1) < 0.1);
@@ -52,6 +52,7 @@ static void test_bounds(void **state)
 	UNUSED(state);
 	assert_true(fitted(20, 1, 5e6, 5e8, 0) == COST_FIT_MOST);
 	assert_true(fitted(0.01, 1, 5e6, 5e8, 0) == COST_FIT_LEAST);
+	assert_true(fitted(0.8, 1, 5e6, 5e8, 0) == COST_FIT_LEAST);
 }
 
 /* Nothing was switched, nothing was hit, or it costs too little to show. */

@@ -269,6 +269,11 @@ static void what_was_watched(void **state)
 	add_coverage(f, COVERAGE_DROPPED, 0, 4000);
 	take_all(f);
 	assert_true(coverage_dropped(c, EVENT_MESSAGE_SEND));
+	assert_false(coverage_failed(c, EVENT_MESSAGE_SEND));
+	add_coverage(f, COVERAGE_FAILED, 0, 5000);
+	take_all(f);
+	assert_true(coverage_dropped(c, EVENT_MESSAGE_SEND));
+	assert_true(coverage_failed(c, EVENT_MESSAGE_SEND));
 	assert_true(coverage_share(c, EVENT_MESSAGE_SEND) > 0);
 }
 
