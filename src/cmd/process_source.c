@@ -275,6 +275,8 @@ static void find_names(struct process_source *s, const struct process_facts *p,
 void process_source_row(struct process_source *s, const struct process_facts *p,
 			const struct process_row *before, struct process_row *row)
 {
+	bool counted = s->needs & PROCESS_NEEDS_COUNTS;
+
 	*row = (struct process_row){
 		.pid = process_source_pid(s, p->epid),
 		.parent = process_source_pid(s, p->parent),
@@ -290,9 +292,9 @@ void process_source_row(struct process_source *s, const struct process_facts *p,
 		.reductions_rate = NAN,
 		.memory_rate = NAN,
 		.messages_rate = NAN,
-		.links = p->nr_links,
-		.monitors = p->nr_monitors,
-		.monitored_by = p->nr_monitored_by,
+		.links = counted ? p->nr_links : PROCESS_COUNT_UNKNOWN,
+		.monitors = counted ? p->nr_monitors : PROCESS_COUNT_UNKNOWN,
+		.monitored_by = counted ? p->nr_monitored_by : PROCESS_COUNT_UNKNOWN,
 		.status = (uint8_t)p->status,
 		.priority = (uint8_t)p->priority,
 		.trap_exit = p->trap_exit,

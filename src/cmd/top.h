@@ -91,6 +91,8 @@ int top_node_read(struct top *t, struct error *err);
 /* Rows of the panel shown.  What cannot be read is told in panel_error, and is no failure; that the
  * node has exited (-ESRCH) is, and so is what yield() of top_processes.h returns. */
 int top_panel_read(struct top *t, struct error *err);
+/* What this panel, which is the one shown, needs to be read. */
+void top_panel_want(struct top *t, const struct panel *panel);
 /* In the frame that is shown, or there is nothing to read for it. */
 bool top_panel_is_read(const struct top *t);
 /* Another one is shown from now on. */

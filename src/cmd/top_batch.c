@@ -168,6 +168,8 @@ int top_batch(struct top *t, struct error *err)
 	panel_open(&b.panel, o->columns ? o->columns : p->columns, o->sort ? o->sort : p->sort);
 	for (unsigned int i = 0; i < NR_TOP_PANELS; i++)
 		b.tabs[i] = top_panels[i].title;
+	if (t->node)
+		top_panel_want(t, b.panel);
 	rc = run(&b, err);
 	panel_close(b.panel);
 	screen_close(b.screen);

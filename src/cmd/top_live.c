@@ -188,6 +188,7 @@ static int step(struct live_top *l, struct error *err)
 	l->stepping = true;
 	l->due = false;
 	l->step_began_ns = clock_monotonic_ns();
+	top_panel_want(l->top, shown_panel(l));
 	rc = top_step(l->top, err);
 	l->stepping = false;
 	l->steps++;
@@ -211,6 +212,7 @@ static int read_panel(struct live_top *l, struct error *err)
 	    top_panel_is_read(l->top))
 		return 0;
 	l->stepping = true;
+	top_panel_want(l->top, shown_panel(l));
 	rc = has_read(l, top_panel_read(l->top, err), err);
 	l->stepping = false;
 	l->dirty = true;

@@ -313,6 +313,22 @@ int top_panel_read(struct top *t, struct error *err)
 	return 0;
 }
 
+void top_panel_want(struct top *t, const struct panel *panel)
+{
+	struct panel_source source;
+	struct strbuf names = STRBUF_INIT;
+	const char *sort = panel_sort(panel);
+
+	top_panel_source(t, &source);
+	if (source.table.columns != process_columns)
+		return;
+	panel_columns(panel, &source, &names);
+	if (sort)
+		strbuf_addf(&names, ",%s", sort + (*sort == '-'));
+	top_processes_want(&t->processes, process_columns_fields(names.buf));
+	strbuf_free(&names);
+}
+
 bool top_panel_is_read(const struct top *t)
 {
 	const struct top_panel *p = &top_panels[t->shown];

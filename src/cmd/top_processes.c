@@ -10,7 +10,8 @@
 /* Between two looks at what else there is to do. */
 #define YIELD_NS 10000000u
 
-/* All that a column may show, but what must be walked for: the counts of links and monitors. */
+/* All that a column may show, but what must be walked for, which is read while it is shown: the
+ * counts of links and monitors. */
 #define NEEDS                                                                                      \
 	(PROCESS_NEEDS_NAME | PROCESS_NEEDS_LABEL | PROCESS_NEEDS_FUNCTION |                       \
 	 PROCESS_NEEDS_INITIAL | PROCESS_NEEDS_MEMORY)
@@ -22,6 +23,14 @@ int top_processes_open(struct top_processes *p, struct beam_node *n, struct erro
 	p->is_open = rc == 0;
 	p->renewed_ns = clock_monotonic_ns();
 	return rc;
+}
+
+void top_processes_want(struct top_processes *p, uint64_t fields)
+{
+	p->source.needs = NEEDS;
+	for (unsigned int i = 0; i < NR_PROCESS_FIELDS; i++)
+		if (fields >> i & 1)
+			p->source.needs |= process_fields[i].needs;
 }
 
 void top_processes_close(struct top_processes *p)

@@ -27,6 +27,8 @@ struct top_processes {
 
 int top_processes_open(struct top_processes *p, struct beam_node *n, struct error *err);
 void top_processes_close(struct top_processes *p);
+/* Of the readings to come: bit set of enum process_field. */
+void top_processes_want(struct top_processes *p, uint64_t fields);
 /* Rates are against the reading before, unless that was before since_ns.  0; what yield() returned;
  * negative errno (-ESRCH: the node has exited). */
 int top_processes_read(struct top_processes *p, uint64_t since_ns, struct error *err);

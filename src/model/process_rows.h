@@ -110,6 +110,8 @@ void process_strings_keep(struct process_strings *s, struct process_row *rows, s
 #define PROCESS_PID_NONE UINT64_MAX
 #define PROCESS_PID_TEXT (1ull << 63)
 
+#define PROCESS_COUNT_UNKNOWN UINT32_MAX
+
 struct process_row {
 	uint64_t pid, parent, group_leader;
 	uint64_t slot; /* in the node's table: rows stand in this order */
@@ -117,7 +119,7 @@ struct process_row {
 	uint64_t total_heap_size, heap_size, stack_size;
 	/* NaN = not known; the last is percent of a core. */
 	float reductions_rate, memory_rate, messages_rate, cpu;
-	uint32_t links, monitors, monitored_by;
+	uint32_t links, monitors, monitored_by; /* PROCESS_COUNT_UNKNOWN: not read */
 	uint32_t registered, label, initial_call, function, file, line;
 	uint32_t written;	  /* the registered name as people write it; 0 = as it is */
 	uint8_t status, priority; /* as in process_status_names[], process_priority_names[] */
@@ -156,6 +158,11 @@ struct process_value {
 void process_row_get(const struct process_strings *s, const struct process_row *row,
 		     enum process_field field, struct process_value *v);
 uint32_t process_row_name(const struct process_row *row);
+static inline double process_count(uint32_t n)
+{
+	return n == PROCESS_COUNT_UNKNOWN ? (double)NAN : n;
+}
+
 /* A field that is a number; NaN = not known, or no number.  A million rows are compared by it, so
  * it stands here. */
 static inline double process_row_number(const struct process_row *r, enum process_field field)
@@ -182,11 +189,11 @@ static inline double process_row_number(const struct process_row *r, enum proces
 	case PROCESS_FIELD_STACK_SIZE:
 		return (double)r->stack_size;
 	case PROCESS_FIELD_LINKS:
-		return (double)r->links;
+		return process_count(r->links);
 	case PROCESS_FIELD_MONITORS:
-		return (double)r->monitors;
+		return process_count(r->monitors);
 	case PROCESS_FIELD_MONITORED_BY:
-		return (double)r->monitored_by;
+		return process_count(r->monitored_by);
 	case PROCESS_FIELD_TRAP_EXIT:
 		return (double)r->trap_exit;
 	case PROCESS_FIELD_TORN:

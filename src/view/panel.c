@@ -131,6 +131,14 @@ static bool sort_by_one_of(struct panel *p, const char *names)
 	return false;
 }
 
+void panel_columns(const struct panel *p, const struct panel_source *source, struct strbuf *out)
+{
+	/* The table may not have been seen; what was opened with says nothing to the reader. */
+	panel_resolve_columns((struct panel *)(uintptr_t)p, source);
+	for (size_t i = 0; i < p->shown.len; i++)
+		strbuf_addf(out, "%s%s", i ? "," : "", p->shown.data[i].column->name);
+}
+
 /* ---- filter ------------------------------------------------------------------------------- */
 
 const char *panel_filter(const struct panel *p)

@@ -66,6 +66,8 @@ const void *panel_selected(struct panel *p, const struct panel_source *source);
 /* By name, "-name" for the reverse, NULL = as the rows stand. */
 void panel_set_sort(struct panel *p, const char *sort);
 const char *panel_sort(const struct panel *p); /* the same, NULL */
+/* Of the columns shown, "a,b"; what a source has to read. */
+void panel_columns(const struct panel *p, const struct panel_source *source, struct strbuf *out);
 
 /* The text typed as the filter, "" = none. */
 const char *panel_filter(const struct panel *p);

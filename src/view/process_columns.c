@@ -211,6 +211,14 @@ static void put_number(struct writer *w, uint64_t n)
 	put(w, p, (size_t)(end - p));
 }
 
+static void put_count(struct writer *w, uint32_t n)
+{
+	if (n == PROCESS_COUNT_UNKNOWN)
+		put(w, "null", 4);
+	else
+		put_number(w, n);
+}
+
 /* Text of any length: beyond the room that was made. */
 static void put_string(struct writer *w, const struct process_string *s)
 {
@@ -329,11 +337,11 @@ static void put_numbers(struct writer *w, const struct process_row *r)
 	if (KEY(STACK_SIZE, "stack_size"))
 		put_number(w, r->stack_size);
 	if (KEY(LINKS, "links"))
-		put_number(w, r->links);
+		put_count(w, r->links);
 	if (KEY(MONITORS, "monitors"))
-		put_number(w, r->monitors);
+		put_count(w, r->monitors);
 	if (KEY(MONITORED_BY, "monitored_by"))
-		put_number(w, r->monitored_by);
+		put_count(w, r->monitored_by);
 }
 
 void process_row_json(struct strbuf *out, const struct process_strings *s,

@@ -183,6 +183,13 @@ def lines(ctx):
         for column in ("name", "status", "current_function", "memory", "pid"):
             check(frames(ctx, ctx.node, 1, "--watch", "0.2s", "-s", column)[0]["processes"],
                   f"nothing by {column}")
+        # Counts that have to be walked for are there if somebody wants them, and not known else.
+        wanted = frames(ctx, ctx.node, 1, "--watch", "0.2s", "-s", "links")[0]["processes"]
+        check(wanted[0]["links"] > 0, f"links: {wanted[0]}")
+        counts = [p["links"] for p in wanted]
+        check_equal(counts, sorted(counts, reverse=True), "order by links")
+        frame = frames(ctx, ctx.node, 1, "--watch", "0.2s")[0]
+        check_equal({p["links"] for p in frame["processes"]}, {None}, "links that nobody read")
         path = ctx.ebeam.capture(ctx.node, 3)
     done = ctx.ebeam.ok("top", "-i", path, "-j")
     played = [json.loads(line) for line in done.out.splitlines()]
