@@ -387,23 +387,16 @@ static int read_view(struct ets_view *v, struct error *err)
 
 /* ---- again and again ------------------------------------------------------------------------- */
 
-static int open_rows(void **view, struct beam_node *n, struct error *err)
+static int open_rows(void *view, struct beam_node *n, struct error *err)
 {
-	struct ets_view *v = xcalloc(1, sizeof(*v));
-	int rc;
+	struct ets_view *v = view;
 
 	v->node = n;
-	rc = open_view(v, err);
-	if (rc)
-		free(v);
-	else
-		*view = v;
-	return rc;
+	return open_view(v, err);
 }
 
-static int read_rows(void *view, struct error *err)
+static int read_into(void *view, struct error *err)
 {
-	forget_tables(view);
 	return read_view(view, err);
 }
 
@@ -423,15 +416,20 @@ static uint64_t row_id(const void *row)
 	return ROW(row)->btid;
 }
 
-static void close_rows(void *view)
+static void forget_rows(void *view)
 {
-	if (view)
-		forget_tables(view);
-	free(view);
+	forget_tables(view);
 }
 
-const struct row_source ets_rows = {open_rows, read_rows,   rows_table,
-				    row_id,    ets_columns, close_rows};
+const struct row_source ets_rows = {
+	.view_size = sizeof(struct ets_view),
+	.open = open_rows,
+	.read = read_into,
+	.forget = forget_rows,
+	.table = rows_table,
+	.id = row_id,
+	.columns = ets_columns,
+};
 
 /* ---- the command ----------------------------------------------------------------------------- */
 

@@ -313,17 +313,16 @@ static void free_list(struct list_rows *rows)
 }
 
 /* All nodes of the host, whichever it was opened for. */
-static int open_rows(void **view, struct beam_node *n, struct error *err)
+static int open_rows(void *view, struct beam_node *n, struct error *err)
 {
+	(void)view;
 	(void)n;
 	(void)err;
-	*view = xcalloc(1, sizeof(struct list_rows));
 	return 0;
 }
 
-static int read_again(void *view, struct error *err)
+static int read_into(void *view, struct error *err)
 {
-	free_list(view);
 	return read_rows(view, err);
 }
 
@@ -342,15 +341,20 @@ static uint64_t row_id(const void *row)
 	return (uint64_t)ROW(row)->os_pid;
 }
 
-static void close_rows(void *view)
+static void forget_rows(void *view)
 {
-	if (view)
-		free_list(view);
-	free(view);
+	free_list(view);
 }
 
-const struct row_source node_rows = {open_rows, read_again,   rows_table,
-				     row_id,	list_columns, close_rows};
+const struct row_source node_rows = {
+	.view_size = sizeof(struct list_rows),
+	.open = open_rows,
+	.read = read_into,
+	.forget = forget_rows,
+	.table = rows_table,
+	.id = row_id,
+	.columns = list_columns,
+};
 
 /* ---- the command -------------------------------------------------------------------------- */
 

@@ -428,19 +428,17 @@ static void free_view(struct mem_view *v)
 
 /* ---- again and again: a row for each type ------------------------------------------------ */
 
-static int open_rows(void **view, struct beam_node *n, struct error *err)
+static int open_rows(void *view, struct beam_node *n, struct error *err)
 {
-	struct mem_view *v = xcalloc(1, sizeof(*v));
+	struct mem_view *v = view;
 
-	(void)err;
 	v->node = n;
-	*view = v;
+	(void)err;
 	return 0;
 }
 
-static int read_rows(void *view, struct error *err)
+static int read_into(void *view, struct error *err)
 {
-	free_view(view);
 	return read_view(view, err);
 }
 
@@ -456,15 +454,20 @@ static uint64_t row_id(const void *row)
 	return hash_bytes(ROW(row)->type, strlen(ROW(row)->type));
 }
 
-static void close_rows(void *view)
+static void forget_rows(void *view)
 {
-	if (view)
-		free_view(view);
-	free(view);
+	free_view(view);
 }
 
-const struct row_source allocator_rows = {open_rows, read_rows,	  rows_table,
-					  row_id,    mem_columns, close_rows};
+const struct row_source allocator_rows = {
+	.view_size = sizeof(struct mem_view),
+	.open = open_rows,
+	.read = read_into,
+	.forget = forget_rows,
+	.table = rows_table,
+	.id = row_id,
+	.columns = mem_columns,
+};
 
 int cmd_mem(struct command_context *ctx, struct error *err)
 {

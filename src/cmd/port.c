@@ -342,23 +342,16 @@ static const struct table_column port_columns[] = {
 
 /* ---- again and again ------------------------------------------------------------------------ */
 
-static int open_rows(void **view, struct beam_node *n, struct error *err)
+static int open_rows(void *view, struct beam_node *n, struct error *err)
 {
-	struct port_view *v = xcalloc(1, sizeof(*v));
-	int rc;
+	struct port_view *v = view;
 
 	v->node = n;
-	rc = open_view(v, err);
-	if (rc)
-		free(v);
-	else
-		*view = v;
-	return rc;
+	return open_view(v, err);
 }
 
-static int read_rows(void *view, struct error *err)
+static int read_into(void *view, struct error *err)
 {
-	free_view(view);
 	return read_view(view, err);
 }
 
@@ -378,15 +371,20 @@ static uint64_t row_id(const void *row)
 	return ROW(row)->p->id;
 }
 
-static void close_rows(void *view)
+static void forget_rows(void *view)
 {
-	if (view)
-		free_view(view);
-	free(view);
+	free_view(view);
 }
 
-const struct row_source port_rows = {open_rows, read_rows,    rows_table,
-				     row_id,	port_columns, close_rows};
+const struct row_source port_rows = {
+	.view_size = sizeof(struct port_view),
+	.open = open_rows,
+	.read = read_into,
+	.forget = forget_rows,
+	.table = rows_table,
+	.id = row_id,
+	.columns = port_columns,
+};
 
 /* ---- the command ---------------------------------------------------------------------------- */
 

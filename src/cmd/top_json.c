@@ -5,11 +5,13 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "cmd/target.h"
 #include "cmd/top_samples.h"
 #include "view/process_columns.h"
+#include "view/row_order.h"
 
 /* Rows of each table. */
 #define ROWS_DEFAULT 20u
@@ -105,7 +107,13 @@ static void write_sampled(struct jsonw *w, const struct snapshot *s)
 	}
 }
 
-static void write_processes(struct jsonw *w, struct top *t, const char *sort)
+static uint64_t row_pid(const void *row)
+{
+	return ((const struct process_row *)row)->pid;
+}
+
+/* The first ones in the order of `sort`, which is one of their columns. */
+static void write_rows(struct jsonw *w, struct top *t, const char *sort)
 {
 	const struct process_rows *rows = &t->processes.table.rows;
 	struct process_columns_ctx names = {.strings = &t->processes.source.strings};
@@ -114,25 +122,36 @@ static void write_processes(struct jsonw *w, struct top *t, const char *sort)
 			      .rows = rows->v.data,
 			      .nr_rows = rows->v.len,
 			      .row_size = sizeof(struct process_row)};
-	struct table_options o = {.sort = sort, .limit = ROWS_DEFAULT};
+	bool reverse = *sort == '-';
+	struct row_order order = {
+		.table = &table,
+		.column =
+			table_find_column(process_columns, sort + reverse, strlen(sort + reverse)),
+		.reverse = reverse,
+		.id = row_pid,
+	};
+	struct row_window window = {0};
 	struct strbuf text = STRBUF_INIT;
-	struct error ignored = {0};
-	size_t *order = NULL, nr = 0;
 
-	jsonw_begin_array(w, "processes");
-	if (!t->node)
-		write_sampled(w, top_samples_snapshot(t->samples));
-	else if (table_order(&table, &o, &order, &nr, &ignored) != 0)
-		nr = 0;
-	for (size_t i = 0; i < nr; i++) {
+	row_order_window(&order, 0, ROWS_DEFAULT, &window);
+	for (size_t i = 0; i < MIN(rows->v.len, ROWS_DEFAULT); i++) {
 		strbuf_reset(&text);
-		process_row_json(&text, &t->processes.source.strings, &rows->v.data[order[i]],
+		process_row_json(&text, names.strings, &rows->v.data[window.rows[i - window.first]],
 				 PROCESS_JSON_TOP);
 		jsonw_raw(w, NULL, text.buf);
 	}
-	jsonw_end_array(w);
 	strbuf_free(&text);
-	free(order);
+	free(window.rows);
+}
+
+static void write_processes(struct jsonw *w, struct top *t, const char *sort)
+{
+	jsonw_begin_array(w, "processes");
+	if (t->node)
+		write_rows(w, t, sort);
+	else
+		write_sampled(w, top_samples_snapshot(t->samples));
+	jsonw_end_array(w);
 }
 
 static void write_functions(struct jsonw *w, const struct snapshot *s)

@@ -17,6 +17,11 @@
 
 /* VM_UNKNOWN, MEMORY_UNKNOWN and TOP_UNKNOWN are the same number. */
 _Static_assert(VM_UNKNOWN == TOP_UNKNOWN && MEMORY_UNKNOWN == TOP_UNKNOWN, "unknown is unknown");
+/* Queues are taken over by their numbers. */
+_Static_assert((int)TOP_QUEUE_NORMAL == (int)VM_QUEUE_NORMAL &&
+		       (int)TOP_QUEUE_DIRTY_CPU == (int)VM_QUEUE_DIRTY_CPU &&
+		       (int)TOP_QUEUE_DIRTY_IO == (int)VM_QUEUE_DIRTY_IO,
+	       "the same queues");
 
 /* Their memory is read before the first frame is shown. */
 #define ATOMS_AT_ONCE 100000

@@ -286,8 +286,8 @@ static int read_rows(struct top *t, struct error *err)
 	if (!p->rows)
 		return p->read ? p->read(t, err) : 0;
 	if (!*view)
-		rc = p->rows->open(view, t->node, err);
-	return rc ? rc : p->rows->read(*view, err);
+		rc = rows_open(p->rows, view, t->node, err);
+	return rc ? rc : rows_read(p->rows, *view, err);
 }
 
 /* Keys are answered while rows are read, so another panel may be the one that is shown then. */
@@ -370,7 +370,7 @@ void top_panels_close(struct top *t)
 {
 	for (unsigned int i = 0; i < NR_TOP_PANELS; i++) {
 		if (t->views[i])
-			top_panels[i].rows->close(t->views[i]);
+			rows_close(top_panels[i].rows, t->views[i]);
 		t->views[i] = NULL;
 	}
 	top_apps_close(t->apps);

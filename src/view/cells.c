@@ -34,3 +34,10 @@ void cell_ns(struct strbuf *out, double ns)
 
 	strbuf_addstr(out, units_format_ns((uint64_t)llround(ns), text, sizeof(text)));
 }
+
+int cell_by_number(double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		return isnan(a) - isnan(b);
+	return a > b ? -1 : a < b;
+}

@@ -30,14 +30,6 @@ static int by_scheduler(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Largest first; what is not known last. */
-static int by_double(double x, double y)
-{
-	if (isnan(x) || isnan(y))
-		return isnan(x) - isnan(y);
-	return x > y ? -1 : x < y;
-}
-
 static void add_percent(struct strbuf *out, double share)
 {
 	if (!isnan(share))
@@ -52,7 +44,7 @@ static void col_work(struct strbuf *out, const void *row, const void *ctx)
 
 static int by_work(const void *a, const void *b)
 {
-	return by_double(top_scheduler_work(ROW(a)), top_scheduler_work(ROW(b)));
+	return cell_by_number(top_scheduler_work(ROW(a)), top_scheduler_work(ROW(b)));
 }
 
 static double share(const struct top_scheduler *s, enum top_share_kind kind)
@@ -69,7 +61,8 @@ static double share(const struct top_scheduler *s, enum top_share_kind kind)
 	}                                                                                          \
 	static int by_share_##id(const void *a, const void *b)                                     \
 	{                                                                                          \
-		return by_double(share(ROW(a), TOP_SHARE_##id), share(ROW(b), TOP_SHARE_##id));    \
+		return cell_by_number(share(ROW(a), TOP_SHARE_##id),                               \
+				      share(ROW(b), TOP_SHARE_##id));                              \
 	}
 TOP_SHARES(SHARE)
 
@@ -82,7 +75,7 @@ TOP_SHARES(SHARE)
 	}                                                                                          \
 	static int by_##member(const void *a, const void *b)                                       \
 	{                                                                                          \
-		return by_double(ROW(a)->member, ROW(b)->member);                                  \
+		return cell_by_number(ROW(a)->member, ROW(b)->member);                             \
 	}
 RATE(reductions)
 RATE(context_switches)
