@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 int id_format_read(struct id_format *out, struct mem *mem, const struct beam_layout *layout,
 		   raddr table, int otp)
@@ -66,4 +67,19 @@ char *port_format(const struct id_format *f, uint64_t term, char *buf, size_t si
 {
 	snprintf(buf, size, "#Port<0.%" PRIu64 ">", id_data(f, term));
 	return buf;
+}
+
+bool pid_parse(const char *text, uint64_t *number, uint64_t *serial)
+{
+	unsigned long long nr, ser;
+	bool quoted = *text == '<';
+	int end = 0;
+
+	if (strspn(text, "<0123456789.>") != strlen(text) ||
+	    sscanf(text + quoted, "0.%llu.%llu%n", &nr, &ser, &end) != 2 || !end ||
+	    strcmp(text + quoted + end, quoted ? ">" : "") != 0)
+		return false;
+	*number = nr;
+	*serial = ser;
+	return true;
 }

@@ -34,4 +34,7 @@ unsigned int pid_number_bits(const struct id_format *f);
 char *pid_format(const struct id_format *f, uint64_t term, char *buf, size_t size);
 char *port_format(const struct id_format *f, uint64_t term, char *buf, size_t size);
 
+/* "<0.80.0>" or "0.80.0", of this node (0) and nothing else. */
+bool pid_parse(const char *text, uint64_t *number, uint64_t *serial);
+
 #endif

@@ -470,22 +470,6 @@ static uint64_t pid_term(const struct id_format *f, uint64_t number, uint64_t se
 	return slot << 32 | data << 4 | TERM_TAG_PID;
 }
 
-static bool parse_pid(const char *text, uint64_t *number, uint64_t *serial)
-{
-	unsigned long long node, nr, ser;
-	int end = 0;
-
-	if (sscanf(text, "<%llu.%llu.%llu>%n", &node, &nr, &ser, &end) != 3 || !end || text[end]) {
-		end = 0;
-		if (sscanf(text, "%llu.%llu.%llu%n", &node, &nr, &ser, &end) != 3 || !end ||
-		    text[end])
-			return false;
-	}
-	*number = nr;
-	*serial = ser;
-	return node == 0 && strspn(text, "<0123456789.>") == strlen(text);
-}
-
 struct search {
 	struct beam_atoms *atoms;
 	const char *text; /* if it is in none of the names */
@@ -539,7 +523,7 @@ int process_parse(struct beam_node *n, const char *text, uint64_t *epid, struct 
 	struct process_reader r;
 	int rc;
 
-	if (!parse_pid(text, &number, &serial)) {
+	if (!pid_parse(text, &number, &serial)) {
 		if (*text == '<')
 			return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 					 "'%s' is not a pid of this node: they look like <0.80.0>",

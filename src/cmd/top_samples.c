@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "base/units.h"
 #include "base/xalloc.h"
+#include "beam/pid.h"
 #include "cmd/capture_input.h"
 #include "cmd/live.h"
 #include "model/event_stream.h"
@@ -417,21 +418,10 @@ int top_samples_take(struct top_samples *s, const struct snapshot_options *optio
 	return top_window_snapshot(s->window, options, out, err);
 }
 
-/* "<0.80.0>" as in struct process_row; false: of another node. */
-static bool parse_pid(const char *text, uint64_t *pid)
-{
-	unsigned long long number, serial;
-	int end = 0;
-
-	if (sscanf(text, "<0.%llu.%llu>%n", &number, &serial, &end) != 2 || !end)
-		return false;
-	*pid = (uint64_t)serial << 32 | number;
-	return true;
-}
-
 void top_samples_give_cpu(const struct top_samples *s, struct process_table *t)
 {
 	const struct snapshot *snap = top_samples_snapshot(s);
+	uint64_t number, serial;
 	struct process_cpu *cpu;
 	double full;
 	size_t nr = 0;
@@ -442,8 +432,9 @@ void top_samples_give_cpu(const struct top_samples *s, struct process_table *t)
 	full = top_samples_of_core(s);
 	cpu = xcalloc(snap->nr_processes + 1, sizeof(*cpu));
 	for (uint32_t i = 0; i < snap->nr_processes && full > 0; i++) {
-		if (!parse_pid(snap->processes[i].pid, &cpu[nr].pid))
-			continue;
+		if (!pid_parse(snap->processes[i].pid, &number, &serial))
+			continue; /* of another node, or no process */
+		cpu[nr].pid = serial << 32 | number;
 		cpu[nr++].percent = (float)(100.0 * (double)snap->processes[i].samples / full);
 	}
 	process_table_cpu(t, cpu, nr);

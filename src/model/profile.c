@@ -58,9 +58,8 @@ void profile_close(struct profile *p)
 	}
 	vec_free(&p->meta);
 	vec_free(&p->counters);
-	vec_free(&p->entries);
+	profile_entries_free(&p->entries);
 	vec_free(&p->process_last_ns);
-	idmap_free(&p->index);
 	if (!p->borrowed)
 		names_close(p->names);
 	free(p);
@@ -74,8 +73,8 @@ void profile_count_refused(struct profile *p)
 void profile_scale(struct profile *p, double factor)
 {
 	p->samples = 0;
-	for (size_t i = 0; i < p->entries.len; i++) {
-		struct profile_entry *e = &p->entries.data[i];
+	for (size_t i = 0; i < p->entries.v.len; i++) {
+		struct profile_entry *e = &p->entries.v.data[i];
 
 		e->count = units_scale(e->count, factor);
 		if (!profile_is_idle(p, e->stack, e->kind))
@@ -111,8 +110,8 @@ bool profile_is_idle(const struct profile *p, uint32_t stack, uint8_t kind)
 
 static bool entry_equal(const void *ctx, uint32_t id, const void *key)
 {
-	const struct profile *p = ctx;
-	const struct profile_entry *a = &p->entries.data[id], *b = key;
+	const struct profile_entries *s = ctx;
+	const struct profile_entry *a = &s->v.data[id], *b = key;
 
 	return a->stack == b->stack && a->process == b->process && a->thread == b->thread &&
 	       a->kind == b->kind && a->status == b->status;
@@ -125,23 +124,30 @@ static uint32_t entry_hash(const struct profile_entry *e)
 	return hash_mix(hash, (uint64_t)e->thread << 32 | e->status);
 }
 
-static void add_count(struct profile *p, const struct profile_entry *e, bool idle)
+bool profile_entries_add(struct profile_entries *s, const struct names *names,
+			 const struct profile_entry *e, uint32_t max)
 {
-	uint32_t hash = entry_hash(e), at = idmap_find(&p->index, hash, entry_equal, p, e);
+	uint32_t hash = entry_hash(e), at = idmap_find(&s->index, hash, entry_equal, s, e);
 	uint32_t depth;
 
 	if (at != IDMAP_NONE) {
-		p->entries.data[at].count += e->count;
-		return;
+		s->v.data[at].count += e->count;
+		return true;
 	}
-	depth = names_stack_depth(p->names, e->stack);
-	if (p->entries.len >= p->max_entries || p->stack_frames + depth > PROFILE_MAX_FRAMES) {
-		p->overflow[idle][e->kind][e->status] += e->count;
-		return;
-	}
-	p->stack_frames += depth;
-	idmap_add(&p->index, hash, (uint32_t)p->entries.len);
-	vec_push(&p->entries, *e);
+	depth = names_stack_depth(names, e->stack);
+	if (s->v.len >= max || s->stack_frames + depth > PROFILE_MAX_FRAMES)
+		return false;
+	s->stack_frames += depth;
+	idmap_add(&s->index, hash, (uint32_t)s->v.len);
+	vec_push(&s->v, *e);
+	return true;
+}
+
+void profile_entries_free(struct profile_entries *s)
+{
+	vec_free(&s->v);
+	idmap_free(&s->index);
+	s->stack_frames = 0;
 }
 
 static void note_time(struct profile_span *span, uint64_t ts_ns)
@@ -168,7 +174,8 @@ void profile_add(struct profile *p, const struct profile_entry *e, uint64_t ts_n
 {
 	bool idle = profile_is_idle(p, e->stack, e->kind);
 
-	add_count(p, e, idle);
+	if (!profile_entries_add(&p->entries, p->names, e, p->max_entries))
+		p->overflow[idle][e->kind][e->status] += e->count;
 	note_time(&p->span[idle], ts_ns);
 	note_process(p, e->process, ts_ns);
 	if (!idle)
@@ -183,9 +190,9 @@ void profile_add_overflow(struct profile *p, uint8_t kind, uint8_t status, uint6
 
 void profile_clear_samples(struct profile *p)
 {
-	p->entries.len = 0;
-	idmap_free(&p->index);
-	p->stack_frames = 0;
+	p->entries.v.len = 0;
+	idmap_free(&p->entries.index);
+	p->entries.stack_frames = 0;
 	memset(p->overflow, 0, sizeof(p->overflow));
 	memset(p->span, 0, sizeof(p->span));
 	p->samples = 0;

@@ -17,6 +17,17 @@ struct profile_entry {
 	uint64_t count; /* samples, > 0 */
 };
 
+/* Counts of what was sampled, each different one once. */
+struct profile_entries {
+	VEC(struct profile_entry) v;
+	struct idmap index;
+	uint64_t stack_frames; /* of the stacks of all of them */
+};
+/* Adds e->count.  False: it would be one more than `max`, or too many frames, and is left out. */
+bool profile_entries_add(struct profile_entries *s, const struct names *names,
+			 const struct profile_entry *e, uint32_t max);
+void profile_entries_free(struct profile_entries *s);
+
 struct profile_span {
 	uint64_t first_ns, last_ns; /* 0 = no sample */
 };
@@ -34,9 +45,7 @@ struct profile {
 	struct names *names;
 	bool borrowed; /* the names */
 	uint32_t max_entries;
-	VEC(struct profile_entry) entries;
-	struct idmap index;    /* of entries */
-	uint64_t stack_frames; /* of the stacks of all entries */
+	struct profile_entries entries;
 	/* Samples beyond the limits, by "is it a sleeping thread", kind and status. */
 	uint64_t overflow[2][NR_SAMPLE_KINDS][NR_SAMPLE_STATUSES];
 	struct profile_span span[2]; /* of samples: of working threads, of sleeping ones */

@@ -43,8 +43,8 @@ static void take_entries(struct builder *b)
 {
 	struct snapshot *s = &b->out->s;
 
-	for (size_t i = 0; i < b->p->entries.len; i++) {
-		const struct profile_entry *e = &b->p->entries.data[i];
+	for (size_t i = 0; i < b->p->entries.v.len; i++) {
+		const struct profile_entry *e = &b->p->entries.v.data[i];
 
 		if (is_wanted(b, e) && (b->opts.idle || !profile_is_idle(b->p, e->stack, e->kind)))
 			vec_push(&b->entries, *e);

@@ -28,8 +28,7 @@ struct interval {
 	uint64_t start_ns, end_ns;
 	uint64_t first_ns, last_ns; /* of samples, 0 = none */
 	uint64_t samples;
-	VEC(struct profile_entry) entries;
-	struct idmap index; /* of entries, while the interval lasts */
+	struct profile_entries entries; /* without their index once it has ended */
 	uint64_t overflow[NR_SAMPLE_KINDS][NR_SAMPLE_STATUSES];
 	struct keytab threads; /* struct thread_time */
 };
@@ -90,8 +89,7 @@ static void interval_open(struct interval *v, uint64_t start_ns)
 
 static void interval_free(struct interval *v)
 {
-	vec_free(&v->entries);
-	idmap_free(&v->index);
+	profile_entries_free(&v->entries);
 	keytab_free(&v->threads);
 }
 
@@ -105,31 +103,6 @@ static void forget_oldest(struct top_window *w)
 	interval_free(interval_at(w, 0));
 	w->first = (w->first + 1) % TOP_WINDOW_INTERVALS;
 	w->nr--;
-}
-
-static bool entry_equal(const void *ctx, uint32_t id, const void *key)
-{
-	const struct interval *v = ctx;
-	const struct profile_entry *a = &v->entries.data[id], *b = key;
-
-	return a->stack == b->stack && a->process == b->process && a->thread == b->thread &&
-	       a->kind == b->kind && a->status == b->status;
-}
-
-static void count_entry(struct interval *v, const struct profile_entry *e)
-{
-	uint32_t hash = hash_mix(hash_mix(e->kind, (uint64_t)e->stack << 32 | e->process),
-				 (uint64_t)e->thread << 32 | e->status);
-	uint32_t at = idmap_find(&v->index, hash, entry_equal, v, e);
-
-	if (at != IDMAP_NONE) {
-		v->entries.data[at].count += e->count;
-	} else if (v->entries.len >= TOP_WINDOW_LIMIT) {
-		v->overflow[e->kind][e->status] += e->count;
-	} else {
-		idmap_add(&v->index, hash, (uint32_t)v->entries.len);
-		vec_push(&v->entries, *e);
-	}
 }
 
 static void count_thread(struct interval *v, uint32_t thread, enum sample_kind kind, uint64_t count)
@@ -170,7 +143,8 @@ static int apply_sample(struct top_window *w, const struct event *ev)
 		return -EINVAL;
 	if (profile_is_idle(w->sum, e.stack, e.kind))
 		return 0;
-	count_entry(v, &e);
+	if (!profile_entries_add(&v->entries, w->names, &e, TOP_WINDOW_LIMIT))
+		v->overflow[e.kind][e.status] += e.count;
 	count_thread(v, e.thread, ev->u.sample.kind, e.count);
 	note_scheduler(w, e.thread);
 	v->samples += e.count;
@@ -230,7 +204,7 @@ void top_window_step(struct top_window *w, uint64_t now_ns)
 	if (w->nr == TOP_WINDOW_INTERVALS)
 		forget_oldest(w);
 	w->current.end_ns = now_ns;
-	idmap_free(&w->current.index);
+	idmap_free(&w->current.entries.index);
 	*interval_at(w, w->nr++) = w->current;
 	interval_open(&w->current, now_ns);
 	while (w->nr > 1 && is_past(w, now_ns))
@@ -307,8 +281,8 @@ unsigned int top_window_freq(const struct top_window *w)
 
 static void add_interval(struct profile *sum, const struct interval *v)
 {
-	for (size_t i = 0; i < v->entries.len; i++)
-		profile_add(sum, &v->entries.data[i], v->last_ns);
+	for (size_t i = 0; i < v->entries.v.len; i++)
+		profile_add(sum, &v->entries.v.data[i], v->last_ns);
 	for (unsigned int i = 0; i < NR_SAMPLE_KINDS * NR_SAMPLE_STATUSES; i++) {
 		uint8_t kind = (uint8_t)(i / NR_SAMPLE_STATUSES);
 		uint8_t status = (uint8_t)(i % NR_SAMPLE_STATUSES);
@@ -512,8 +486,8 @@ static void move_interval(struct move *m, struct interval *v)
 {
 	struct keytab threads = KEYTAB_INIT(struct thread_time);
 
-	for (size_t i = 0; i < v->entries.len; i++) {
-		struct profile_entry *e = &v->entries.data[i];
+	for (size_t i = 0; i < v->entries.v.len; i++) {
+		struct profile_entry *e = &v->entries.v.data[i];
 
 		e->stack = move_stack(m, e->stack);
 		e->process = move_process(m, e->process);

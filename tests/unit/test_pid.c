@@ -100,6 +100,24 @@ static void test_ports(void **state)
 }
 
 /* Whatever the node says, nothing is shifted too far and no buffer overflows. */
+static void test_texts(void **state)
+{
+	static const char *const wrong[] = {"",		"<>",	     "<0.80>",	  "<1.80.0>",
+					    "<0.80.0",	"0.80.0>",   "<0.80.0>>", "<0.80.0> ",
+					    "<0.-1.0>", "<0. 8.0>",  "<0.80.0>1", "<0..0>",
+					    "init",	"#Port<0.5>"};
+	uint64_t number, serial;
+
+	(void)state;
+	assert_true(pid_parse("<0.80.7>", &number, &serial));
+	assert_int_equal(number, 80);
+	assert_int_equal(serial, 7);
+	assert_true(pid_parse("0.0.0", &number, &serial));
+	assert_int_equal(number + serial, 0);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(pid_parse(wrong[i], &number, &serial));
+}
+
 static void test_garbage(void **state)
 {
 	struct fakenode *f = fakenode_open(27);
@@ -146,9 +164,8 @@ static void test_faults(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pids),
-		cmocka_unit_test(test_ports),
-		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_pids),   cmocka_unit_test(test_ports),
+		cmocka_unit_test(test_texts),  cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_faults),
 	};
 
