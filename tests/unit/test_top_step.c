@@ -111,6 +111,12 @@ bool top_samples_ended(const struct top_samples *s)
 	return false;
 }
 
+struct event_rates *top_samples_events(struct top_samples *s)
+{
+	UNUSED(s);
+	return NULL;
+}
+
 const struct snapshot *top_samples_snapshot(const struct top_samples *s)
 {
 	UNUSED(s);
