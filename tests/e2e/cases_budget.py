@@ -81,7 +81,8 @@ def by_perf(ctx):
     check({truth["pinger"], truth["ponger"]} <= died, "exits of both")
 
 
-@case("--watch: each answer is scaled by what was seen in its own interval", otp="one")
+@case("--watch: each answer is scaled by what was seen in its own interval", otp="one",
+      timeout=240)
 def intervals(ctx):
     need_events(ctx)
     node = ctx.new_node(flags=("+S", "2:2"))
@@ -144,7 +145,8 @@ def all_kinds(ctx):
     print(f"{compared} compared; {watch.err[-1]}")
 
 
-@case("a budget that is too small for anything: dropped, said at once and at the end", otp="one")
+@case("a budget that is too small for anything: dropped, said at once and at the end", otp="one",
+      timeout=240)
 def dropped(ctx):
     need_events(ctx)
     node = ctx.new_node(flags=("+S", "2:2"))
@@ -164,7 +166,7 @@ def dropped(ctx):
 
 
 @case("probes that cannot be placed again: tried a few times, then dropped, and said to be",
-      otp="one")
+      otp="one", timeout=240)
 def not_placed(ctx):
     need_events(ctx)
     node = ctx.new_node(flags=("+S", "2:2"))
