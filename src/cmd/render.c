@@ -192,6 +192,29 @@ char *render_stem(const char *node, uint64_t epoch_ns)
 	return xasprintf("ebeam-%s-%s", name, when);
 }
 
+char *render_save(const char *node, uint64_t epoch_ns, const char *suffix,
+		  int (*write)(FILE *f, const void *what, struct error *err), const void *what,
+		  struct error *err)
+{
+	char *stem = render_stem(node, epoch_ns);
+	char *path = xasprintf("%s%s", stem, suffix);
+	struct outfile *out;
+	int rc = outfile_open(&out, path, OUTFILE_WHOLE, NULL, err);
+
+	free(stem);
+	if (rc == 0) {
+		rc = write(outfile_file(out), what, err);
+		if (rc == 0)
+			rc = outfile_commit(&out, err);
+		else
+			outfile_abort(&out);
+	}
+	if (rc == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
 /* ---- writing ------------------------------------------------------------------------------ */
 
 struct snapshot_options render_snapshot_options(const struct render *r, const struct options *opt,

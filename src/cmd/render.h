@@ -47,6 +47,12 @@ size_t render_bare_len(const char *path);
 /* "ebeam-NODE-TIME", local time, with nothing in it that a shell minds; malloc'ed. */
 char *render_stem(const char *node, uint64_t epoch_ns);
 
+/* A file of our choice in this directory: stem and suffix, written by write(), whole or not at all.
+ * Its name, malloc'ed; NULL: *err says why there is none. */
+char *render_save(const char *node, uint64_t epoch_ns, const char *suffix,
+		  int (*write)(FILE *f, const void *what, struct error *err), const void *what,
+		  struct error *err);
+
 /* The formats of a command, a space before each, for help and completion. */
 void render_formats(struct strbuf *out, const struct command *command);
 

@@ -18,7 +18,6 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cmd/loop.h"
-#include "cmd/outfile.h"
 #include "cmd/render.h"
 #include "cmd/signals.h"
 #include "cmd/top_overlay.h"
@@ -325,24 +324,24 @@ static void set_step(struct live_top *l, bool slower)
 	say(l, "a reading each %.1f s", (double)ns / 1e9);
 }
 
+static int write_screen(FILE *f, const void *screen, struct error *err)
+{
+	(void)err;
+	screen_write_text(screen, f);
+	return 0;
+}
+
 static void save(struct live_top *l)
 {
+	const struct top_frame *f = &l->top->frame;
 	struct error err = {0};
-	char *stem = render_stem(l->top->frame.node.name, l->top->frame.epoch_ns);
-	char *path = xasprintf("%s.txt", stem);
-	struct outfile *out;
-	int rc = outfile_open(&out, path, OUTFILE_WHOLE, NULL, &err);
+	char *path = render_save(f->node.name, f->epoch_ns, ".txt", write_screen, l->screen, &err);
 
-	if (rc == 0) {
-		screen_write_text(l->screen, outfile_file(out));
-		rc = outfile_commit(&out, &err);
-	}
-	if (rc)
-		say(l, "%s", err.msg);
-	else
+	if (path)
 		say(l, "saved: %s", path);
+	else
+		say(l, "%s", err.msg);
 	free(path);
-	free(stem);
 }
 
 static void open_overlay(struct live_top *l, enum top_overlay_kind kind)

@@ -9,7 +9,6 @@
 
 #include "base/xalloc.h"
 #include "cmd/inspect.h"
-#include "cmd/outfile.h"
 #include "cmd/render.h"
 #include "cmd/top_samples.h"
 #include "view/top_keys.h"
@@ -75,31 +74,26 @@ static int open_process(struct top_overlay *o, struct top *t, struct error *err)
 
 /* ---- a flame graph ------------------------------------------------------------------------ */
 
-static int write_html(struct top_overlay *o, struct top *t, struct error *err)
+static int write_html(FILE *f, const void *snapshot, struct error *err)
 {
-	const struct exporter *html = exporter_find("html");
-	char *stem = render_stem(t->frame.node.name, t->frame.epoch_ns);
-	char *path = xasprintf("%s%s", stem, html->suffix);
-	struct outfile *out;
-	int rc = outfile_open(&out, path, OUTFILE_WHOLE, NULL, err);
+	return exporter_find("html")->write(f, snapshot, err);
+}
 
-	if (rc == 0) {
-		rc = html->write(outfile_file(out), o->snapshot, err);
-		if (rc == 0)
-			rc = outfile_commit(&out, err);
-		else
-			outfile_abort(&out);
-	}
-	if (rc == 0)
+static void save_html(struct top_overlay *o, const struct top_frame *f)
+{
+	struct error err = {0};
+	char *path = render_save(f->node.name, f->epoch_ns, exporter_find("html")->suffix,
+				 write_html, o->snapshot, &err);
+
+	if (path)
 		snprintf(o->message, sizeof(o->message), "flame graph: %s", path);
+	else
+		snprintf(o->message, sizeof(o->message), "no HTML file: %s", err.msg);
 	free(path);
-	free(stem);
-	return rc;
 }
 
 static int open_flame(struct top_overlay *o, struct top *t, struct error *err)
 {
-	struct error failed = {0};
 	struct snapshot_options options = {
 		.by = o->process[0] ? SNAPSHOT_BY_NONE : SNAPSHOT_BY_NAME,
 		.only_process = o->process[0] ? o->process : NULL,
@@ -118,9 +112,7 @@ static int open_flame(struct top_overlay *o, struct top *t, struct error *err)
 		 o->process[0] ? o->process : "the node", t->frame.window_s);
 	tree_open(&o->tree);
 	tree_set(o->tree, o->snapshot);
-	/* The tree stands there all the same. */
-	if (write_html(o, t, &failed) != 0)
-		snprintf(o->message, sizeof(o->message), "no HTML file: %s", failed.msg);
+	save_html(o, &t->frame); /* if it fails, the tree stands there all the same */
 	return 0;
 }
 

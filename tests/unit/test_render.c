@@ -269,9 +269,39 @@ static void what_is_no_capture_is_refused(void **state)
 	assert_int_equal(err.kind, ERROR_KIND_FAILED);
 }
 
+static int write_word(FILE *f, const void *what, struct error *err)
+{
+	if (!what)
+		return error_set(err, ERROR_KIND_FAILED, -EILSEQ, "nothing to write");
+	fputs(what, f);
+	return 0;
+}
+
+static void a_file_is_whole_or_not_there(void **state)
+{
+	struct error err = {0};
+	char text[16] = "", *name;
+	FILE *f;
+
+	UNUSED(state);
+	assert_null(render_save("render@test", 1, ".txt", write_word, NULL, &err));
+	assert_string_equal(err.msg, "nothing to write");
+	name = render_save("render@test", 1, ".txt", write_word, "word", &err);
+	assert_non_null(name);
+	assert_memory_equal(name, "ebeam-render@test-", 18);
+	f = fopen(name, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	assert_string_equal(text, "word");
+	fclose(f);
+	unlink(name);
+	free(name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_is_whole_or_not_there),
 		cmocka_unit_test(the_format_is_chosen),
 		cmocka_unit_test(contradictions_are_usage_errors),
 		cmocka_unit_test(default_names_are_harmless),
