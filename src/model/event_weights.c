@@ -161,6 +161,10 @@ static void weigh_gc(struct event_weights *w, enum event_kind kind, const struct
 	else
 		field = minor ? EVENT_AT(GC_MINOR_END, RECLAIMED)
 			      : EVENT_AT(GC_MAJOR_END, RECLAIMED);
+	/* One that went over into a major one: that has all of both. */
+	if (minor && event_value(ev, EVENT_AT(GC_MINOR_END, DURATION)) == EVENT_UNKNOWN &&
+	    event_value(ev, EVENT_AT(GC_MINOR_END, RECLAIMED)) == 0)
+		return;
 	weigh(w, ev, SAMPLE_GC, event_value(ev, field));
 }
 

@@ -274,6 +274,9 @@ static void collection(struct timeline *t, struct track *track, enum event_kind 
 	}
 	if (!matches)
 		flush_start(t, track);
+	/* It went over into a major one, whose time has its own. */
+	if (kind == EVENT_GC_MINOR_END && ns == EVENT_UNKNOWN)
+		ns = 0;
 	if (ns > ev->ts_ns && !matches) {
 		instant(t, kind, ev);
 		return;

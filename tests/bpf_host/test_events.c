@@ -273,6 +273,12 @@ static void collections_are_told(void **unused)
 			assert_int_equal(event(0)->values[0], 7); /* need: 32 bits */
 		if (n >= 2 && c->collections)
 			assert_int_equal(event(n - 1)->values[0], 42);
+		/* When a minor one went over into a major one cannot be seen. */
+		if (n == 4)
+			assert_true(event(1)->values[3] == EVENT_UNKNOWN);
+		if (n == 4 || n == 2)
+			assert_int_equal(event(n - 1)->values[3],
+					 event(n - 1)->h.ts_ns - event(0)->h.ts_ns);
 		/* Nothing can be known of the queues of this layout. */
 		if (n >= 2 && c->dirty)
 			assert_true(event(n - 1)->values[0] == EVENT_UNKNOWN);

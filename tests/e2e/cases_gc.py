@@ -91,7 +91,7 @@ def capture(ctx):
 
     def expected(chosen):
         return {"minor": len(of(chosen, ENDS[0])), "major": len(of(chosen, ENDS[1])),
-                "total_ns": sum(e["duration_ns"] for e in chosen),
+                "total_ns": sum(e["duration_ns"] or 0 for e in chosen),
                 "reclaimed": sum(e["reclaimed"] or 0 for e in chosen)}
 
     def name(e):
@@ -110,9 +110,9 @@ def capture(ctx):
                 check_equal({k: g[k] for k in wanted}, wanted, f"{by} {g['group']}")
                 compared += 1
     check(compared > 3, f"only {compared} groups compared")
-    limit = sorted(e["duration_ns"] for e in ends)[len(ends) // 2]
+    limit = sorted(e["duration_ns"] or 0 for e in ends)[len(ends) // 2]
     data = ctx.ebeam.ok("gc", "-i", path, "-j", "--longer-than", f"{limit // 1000}us").json()["data"]
-    longer = [e for e in ends if e["duration_ns"] > limit // 1000 * 1000]
+    longer = [e for e in ends if (e["duration_ns"] or 0) > limit // 1000 * 1000]
     check_equal({k: data["totals"][k] for k in totals}, expected(longer), "only longer ones")
     text = ctx.ebeam.ok("gc", "-i", path).out
     for word in ("collections", "minor", "major", "p99", "WHOSE"):

@@ -49,10 +49,10 @@ def gc_time(ctx):
     w = Weighed(ctx, ctx.node, "gc", "garbage", 30)
     check_equal(w.data["unit"], "ns", "unit")
     ends = [e for e in w.events() if e["kind"] in ("gc_minor_end", "gc_major_end")]
-    check_equal(w.data["samples"], sum(e["duration_ns"] for e in ends), "sum")
+    check_equal(w.data["samples"], sum(e["duration_ns"] or 0 for e in ends), "sum")
     pid = w.truth["pid"]
     check_equal(sum(s["count"] for s in w.stacks(pid)),
-                sum(e["duration_ns"] for e in ends if e["pid"] == pid), "of the process")
+                sum(e["duration_ns"] or 0 for e in ends if e["pid"] == pid), "of the process")
     check_equal(set(w.by_kind(pid)), {"gc"}, "kind")
     check(w.through(pid, "weighing:three_parts/1") > 0, "three_parts/1")
     print(f"{len(ends)} collections, {w.data['samples'] / 1e6:.1f} ms")

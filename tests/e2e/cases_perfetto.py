@@ -97,7 +97,7 @@ def slices(ctx):
     check(sum(depth == 1 for _, _, depth in own) >= 0.99 * len(own), "collections inside of slices")
     ends = [e for e in events if e["pid"] == truth["pid"] and e["kind"].endswith("_end")]
     check_equal([(round(b["dur"] * 1000), b["args"]["heap"]) for b, _, _ in own],
-                [(e["duration_ns"], e["heap"]) for e in ends], "how long, and what is left")
+                [(e["duration_ns"] or 0, e["heap"]) for e in ends], "how long, and what is left")
     check_equal(sum(e["args"]["reclaimed"] for _, e, _ in own),
                 sum(e["reclaimed"] for e in ends), "words reclaimed")
     check_equal(trace.depth, 2, "depth")

@@ -108,7 +108,7 @@ def heaps(ctx):
     check(len(wanted) > 10, f"{len(wanted)} changes of size")
     # A major one that follows a minor one for want of room: one call.
     calls = [e["duration_ns"] for e in events
-             if e["kind"].endswith("_end") and e["duration_ns"] >= 1000]
+             if e["kind"].endswith("_end") and (e["duration_ns"] or 0) >= 1000]
     long = of(events, "long_gc")
     check_equal([e["duration_ns"] for e in long], calls, "collections longer than that")
     check(all(e["stack"] for e in long), "stacks without asking for them")

@@ -162,6 +162,23 @@ static void words_of_collections(void **state)
 	assert_true(event_weights_counts(f->weights)->unknown == 1);
 }
 
+/* A minor one that went over into a major one has no time of its own, and nothing is missing. */
+static void gone_over(void **state)
+{
+	struct event ev = {.type = REC_EVENT, .ts_ns = 9};
+	struct fix *f = *state;
+
+	begin(f, "gc", "time");
+	ev.u.vm.nr_values = EVENT_MAX_FIELDS;
+	ev.u.vm.values[EVENT_AT(GC_MINOR_END, DURATION)] = EVENT_UNKNOWN;
+	event_weights_take(f->weights, &f->stream, EVENT_GC_MINOR_END, &ev);
+	assert_int_equal(f->samples.len, 0);
+	assert_int_equal(event_weights_counts(f->weights)->unknown, 0);
+	ev.u.vm.values[EVENT_AT(GC_MINOR_END, RECLAIMED)] = 5;
+	event_weights_take(f->weights, &f->stream, EVENT_GC_MINOR_END, &ev);
+	assert_int_equal(event_weights_counts(f->weights)->unknown, 1);
+}
+
 static void messages(void **state)
 {
 	struct fix *f = *state;
@@ -382,10 +399,11 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(modes),	CASE(collections), CASE(words_of_collections),
-		CASE(messages), CASE(slices),	   CASE(waits),
-		CASE(renamed),	CASE(not_watched), CASE(damaged),
-		CASE(many),	CASE(profiles),	   CASE(no_mode),
+		CASE(modes),	 CASE(collections), CASE(words_of_collections),
+		CASE(gone_over), CASE(messages),    CASE(slices),
+		CASE(waits),	 CASE(renamed),	    CASE(not_watched),
+		CASE(damaged),	 CASE(many),	    CASE(profiles),
+		CASE(no_mode),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
