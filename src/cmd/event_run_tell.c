@@ -133,7 +133,9 @@ void event_run_tell(struct event_run *run)
 			strbuf_addf(&line, "  cost to the node ~%.2f%% of %s", cost.percent,
 				    cost.of_core ? "a core" : "its CPU");
 	}
-	if (run->ctx->opt.output && strcmp(run->ctx->opt.output, "-") != 0)
+	if (run->consumer->closing)
+		run->consumer->closing(run->consumer->arg, &line);
+	else if (run->ctx->opt.output && strcmp(run->ctx->opt.output, "-") != 0)
 		strbuf_addf(&line, "  -> %s", run->ctx->opt.output);
 	if (run->stream.counters[COUNTER_EVENTS_LOST])
 		log_warn("ebeam: events were lost because a ring buffer was full; ask for fewer "

@@ -97,11 +97,29 @@ static int on_end(void *arg, bool last, struct error *err)
 		fprintf(w->ctx->out, "%s\n", w->render->path);
 	if (rc == 0) {
 		summary_of_snapshot(&w->summary, s);
-		w->summary.path = strcmp(w->render->path, "-") ? w->render->path : NULL;
-		summary_print(&w->summary);
+		summary_advise(&w->summary);
+		/* The snapshot's own end with it. */
+		w->summary.unit = w->mode->unit;
+		w->summary.title = w->mode->title;
+		w->summary.warnings = NULL;
 	}
 	snapshot_close(s);
 	return rc;
+}
+
+/* What the events weigh; counters and costs stand in the line before. */
+static void on_closing(void *arg, struct strbuf *line)
+{
+	struct weigh_run *w = arg;
+	struct summary summary = w->summary;
+
+	summary.no_losses = true;
+	if (!w->render->timeline) {
+		strbuf_addstr(line, "  ");
+		summary_format(line, &summary);
+	}
+	if (strcmp(w->render->path, "-") != 0)
+		strbuf_addf(line, "  -> %s", w->render->path);
 }
 
 /* What a time line of a mode shows beside what is weighed. */
@@ -129,6 +147,7 @@ int record_events(struct command_context *ctx, struct render *render,
 		.other = on_other,
 		.event = on_event,
 		.show = on_end,
+		.closing = on_closing,
 	};
 	int rc = event_run(ctx, &consumer, &w.run, err);
 

@@ -143,8 +143,10 @@ void summary_format(struct strbuf *out, const struct summary *s)
 		strbuf_addf(out, "  %s ", sample_status_name((enum sample_status)i));
 		add_percent(out, percent(s, (enum sample_status)i));
 	}
-	add_counters(out, s, CLASS_LOST, "lost");
-	add_counters(out, s, CLASS_NOTE, "noted");
+	if (!s->no_losses) {
+		add_counters(out, s, CLASS_LOST, "lost");
+		add_counters(out, s, CLASS_NOTE, "noted");
+	}
 	if (s->own_cpu >= 0)
 		strbuf_addf(out, "  own CPU %.2f%%", s->own_cpu);
 	if (s->node_cost >= 0)
@@ -163,16 +165,21 @@ static void tell_warnings(const char *p)
 	}
 }
 
-void summary_print(const struct summary *s)
+void summary_advise(const struct summary *s)
 {
-	struct strbuf line = STRBUF_INIT;
-
 	if (s->title && s->warnings)
 		tell_warnings(s->warnings);
 	for (int i = 0; i < NR_COUNTERS; i++)
 		if (s->counters[i] && *counter_rows[i].advice)
 			log_warn("ebeam: %" PRIu64 " %s; %s", s->counters[i], counter_rows[i].text,
 				 counter_rows[i].advice);
+}
+
+void summary_print(const struct summary *s)
+{
+	struct strbuf line = STRBUF_INIT;
+
+	summary_advise(s);
 	summary_format(&line, s);
 	log_warn("%s", line.buf);
 	strbuf_free(&line);

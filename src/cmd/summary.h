@@ -10,6 +10,7 @@
 #ifndef EBEAM_CMD_SUMMARY_H
 #define EBEAM_CMD_SUMMARY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/strbuf.h"
@@ -25,6 +26,7 @@ struct summary {
 	const char *unit, *title; /* of what is counted, as meta values; NULL = samples */
 	const char *warnings;	  /* of what is not counted, one a line; NULL = none */
 	const char *path;	  /* where the result went; NULL = not said */
+	bool no_losses;		  /* they are told elsewhere */
 };
 
 /* Everything but own_cpu, node_cost (unknown) and path (NULL). */
@@ -35,7 +37,9 @@ double summary_complete(const struct summary *s); /* percent; 100 without sample
 /* Without newline. */
 void summary_format(struct strbuf *out, const struct summary *s);
 
-/* Logs what to do about losses, if there is something to do, then the line (not with -q). */
+/* Logs what is not counted, and what to do about losses, if there is something to do. */
+void summary_advise(const struct summary *s);
+/* That, then the line (not with -q). */
 void summary_print(const struct summary *s);
 
 /* 0, or 7 with a warning if fewer than `min_complete` percent of the samples are complete. */

@@ -23,6 +23,9 @@ class Weighed:
         self.err = watch.err
         check_equal(watch.process.returncode, 0, f"exit code; {watch.err}")
         check_equal(watch.closing()[1], 0, f"lost; {watch.err}")
+        ends = [line for line in self.err if " complete " in line or line.startswith("Events: ")]
+        check_equal((len(ends), " complete " in ends[-1], ends[-1].endswith(self.path)),
+                    (1, True, True), f"one closing line: {ends}")
         self.report = ctx.ebeam.ok("report", self.path, "-f", "json", "--by", "none").json()
         self.data = self.report["data"]
 
