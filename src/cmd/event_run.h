@@ -45,7 +45,7 @@ struct event_consumer {
 	int (*drained)(void *arg, struct error *err);
 	/* The answer: at the end (last), and with --watch each time before.  NULL ok. */
 	int (*show)(void *arg, bool last, struct error *err);
-	/* After show(): more for the closing line, at its end, with where the answer is.  NULL ok. */
+	/* After show(): the end of the closing line, with where the answer is.  NULL ok. */
 	void (*closing)(void *arg, struct strbuf *line);
 };
 
