@@ -426,9 +426,10 @@ void top_samples_give_cpu(const struct top_samples *s, struct process_table *t)
 	double full;
 	size_t nr = 0;
 
-	process_table_forget_cpu(t);
-	if (!snap)
+	if (!snap) {
+		process_table_forget_cpu(t);
 		return;
+	}
 	full = top_samples_of_core(s);
 	cpu = xcalloc(snap->nr_processes + 1, sizeof(*cpu));
 	for (uint32_t i = 0; i < snap->nr_processes && full > 0; i++) {

@@ -17,7 +17,7 @@
 
 static struct {
 	int node, drain, step; /* what they return */
-	unsigned int closed;
+	unsigned int closed, restarted;
 } parts;
 
 static int fails(int rc, enum error_kind kind, struct error *err)
@@ -83,6 +83,7 @@ int top_samples_step(struct top_samples *s, struct top_frame *f, struct error *e
 
 int top_samples_restart(struct top_samples *s, struct error *err)
 {
+	parts.restarted++;
 	return top_samples_drain(s, err);
 }
 
@@ -237,6 +238,27 @@ static void the_end_of_the_node_is_no_loss(void **state)
 	close_top(&t);
 }
 
+static void what_is_too_old_is_forgotten(void **state)
+{
+	struct command_context ctx;
+	struct error err = {0};
+	struct top t;
+
+	UNUSED(state);
+	open_top(&t, &ctx);
+	t.read_ns = 1;
+	top_forget_before(&t);
+	assert_int_equal(t.read_ns, 0); /* the next reading has none before it */
+	assert_int_equal(parts.restarted, 1);
+	assert_non_null(t.samples);
+	assert_int_equal(top_step(&t, &err), 0);
+	parts.drain = -EIO;
+	top_forget_before(&t);
+	check_lost(&t);
+	top_forget_before(&t); /* without them, too */
+	close_top(&t);
+}
+
 static void rows_are_read_once_a_frame(void **state)
 {
 	struct command_context ctx;
@@ -273,6 +295,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_samples_it_goes_on),
 		cmocka_unit_test(the_end_of_the_node_is_no_loss),
+		cmocka_unit_test(what_is_too_old_is_forgotten),
 		cmocka_unit_test(rows_are_read_once_a_frame),
 	};
 
