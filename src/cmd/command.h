@@ -72,6 +72,7 @@ enum option_id {
 	OPTION_IO,	     /* --io */
 	OPTION_BATCH,	     /* -b, --batch */
 	OPTION_PANEL,	     /* --panel NAME */
+	OPTION_FRAME_FORMAT, /* -f, --format text|svg, of frames of top */
 	OPTION_MAN,	     /* --man (help only) */
 	OPTION_MARKDOWN,     /* --markdown: the tables of the README */
 	OPTION_HELP,	     /* -h, --help */

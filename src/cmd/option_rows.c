@@ -79,6 +79,13 @@ static const char *word_panel(unsigned int i)
 	return i < NR_TOP_PANELS ? top_panels[i].name : NULL;
 }
 
+static const char *word_frame_format(unsigned int i)
+{
+	static const char *const words[] = {"text", "svg"};
+
+	return i < ARRAY_SIZE(words) ? words[i] : NULL;
+}
+
 static void values_events(struct strbuf *out, const struct command *command)
 {
 	uint64_t kinds = command && command->event_kinds ? command->event_kinds : UINT64_MAX;
@@ -302,6 +309,9 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		"plain frames one after the other, -n of them", NULL, FLAG(batch)},
 	[OPTION_PANEL] = {0, "panel", "NAME",
 		"what is shown first", "processes", NAME(panel, word_panel)},
+	[OPTION_FRAME_FORMAT] = {'f', "format", "FORMAT",
+		"frames as text, or the last one as a picture (svg)",
+		"by the suffix of -o, else text", NAME(format, word_frame_format)},
 	[OPTION_MAN] = {0, "man", NULL,
 		"the manual page, as troff source", NULL, FLAG(man)},
 	[OPTION_MARKDOWN] = {0, "markdown", NULL,

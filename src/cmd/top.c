@@ -31,6 +31,9 @@ static int check_options(struct top *t, struct error *err)
 				 STEP_MIN_NS / 1000000ull);
 	t->shown = o->panel ? top_panel_find(o->panel) : 0;
 	p = &top_panels[t->shown];
+	if (o->json && o->format)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-j does not go with -f: JSON is neither text nor a picture");
 	if (o->input && !p->replay)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--panel: a capture holds samples, which say nothing of %s",
@@ -277,6 +280,12 @@ static void tell_end(const struct top *t, uint64_t start_ns)
 	summary_print(&s);
 }
 
+/* Nothing of that can be done on a screen. */
+static bool is_batch(const struct options *o)
+{
+	return o->batch || o->json || o->output || o->format;
+}
+
 int cmd_top(struct command_context *ctx, struct error *err)
 {
 	bool tty = isatty(fileno(ctx->out)) && isatty(STDIN_FILENO);
@@ -290,8 +299,7 @@ int cmd_top(struct command_context *ctx, struct error *err)
 		return rc;
 	rc = ctx->opt.input ? open_capture(&t, err) : open_node(&t, err);
 	if (rc == 0)
-		rc = ctx->opt.batch || ctx->opt.json || !tty ? top_batch(&t, err)
-							     : top_live(&t, err);
+		rc = is_batch(&ctx->opt) || !tty ? top_batch(&t, err) : top_live(&t, err);
 	close_node(&t);
 	if (rc >= 0)
 		tell_end(&t, start_ns);

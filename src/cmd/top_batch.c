@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "cmd/loop.h"
@@ -23,6 +24,8 @@ struct batch {
 	struct panel *panel;
 	const char *tabs[NR_TOP_PANELS + 1];
 	unsigned int frames;
+	bool picture; /* of the last frame, instead of all as text */
+	unsigned int limit;
 };
 
 static void tell_warnings(struct top *t)
@@ -51,7 +54,7 @@ static unsigned int from_environment(const char *name, unsigned int otherwise, u
 	return n > 0 && n <= max ? (unsigned int)n : otherwise;
 }
 
-static void write_text(struct batch *b)
+static void draw(struct batch *b)
 {
 	struct panel_source source;
 	struct top_view view = {
@@ -65,6 +68,8 @@ static void write_text(struct batch *b)
 
 	top_panel_source(b->top, &source);
 	top_screen_draw(b->screen, &view);
+	if (b->picture)
+		return;
 	if (b->frames)
 		fputc('\n', b->top->ctx->out);
 	screen_write_text(b->screen, b->top->ctx->out);
@@ -82,13 +87,13 @@ static int step(void *ctx, struct error *err)
 	if (b->top->ctx->opt.json)
 		rc = top_json(b->top, err);
 	else
-		write_text(b);
+		draw(b);
 	if (rc)
 		return rc;
 	b->frames++;
 	if (outfile_flush(b->top->ctx->out) != 0)
 		return 1; /* the caller reports it */
-	return b->top->ctx->opt.limit && b->frames >= b->top->ctx->opt.limit;
+	return b->limit && b->frames >= b->limit;
 }
 
 /* A capture, as fast as it can be read. */
@@ -153,13 +158,62 @@ static int run(struct batch *b, struct error *err)
 	return rc < 0 ? rc : 0;
 }
 
+static bool is_picture(const struct options *o)
+{
+	size_t len = o->output ? strlen(o->output) : 0;
+
+	if (o->format)
+		return strcmp(o->format, "svg") == 0;
+	return !o->json && len > 4 && strcmp(o->output + len - 4, ".svg") == 0;
+}
+
+/* A picture needs a frame. */
+static int write_picture(struct batch *b, struct error *err)
+{
+	if (!b->frames)
+		return error_set(err, ERROR_KIND_FAILED, -ENODATA,
+				 "there was no frame to make a picture of");
+	screen_write_svg(b->screen, b->top->ctx->out);
+	return 0;
+}
+
+/* To the file, if there is one, which is there when it is whole.  rc: positive = an exit code. */
+static int write_all(struct batch *b, struct error *err)
+{
+	struct command_context *ctx = b->top->ctx;
+	FILE *standard = ctx->out;
+	struct outfile *file = NULL;
+	int rc = 0, committed;
+
+	if (ctx->opt.output)
+		rc = outfile_open(&file, ctx->opt.output, OUTFILE_WHOLE, ctx->out, err);
+	if (rc)
+		return rc;
+	if (file)
+		ctx->out = outfile_file(file);
+	rc = run(b, err);
+	if (rc >= 0 && b->picture) {
+		committed = write_picture(b, err);
+		rc = committed ? committed : rc;
+	}
+	ctx->out = standard;
+	if (rc >= 0 && file) {
+		committed = outfile_commit(&file, err);
+		return committed ? committed : rc;
+	}
+	outfile_abort(&file);
+	return rc;
+}
+
 int top_batch(struct top *t, struct error *err)
 {
 	const struct top_panel *p = &top_panels[t->shown];
 	const struct options *o = &t->ctx->opt;
-	struct batch b = {.top = t};
+	struct batch b = {.top = t, .picture = is_picture(o), .limit = o->limit};
 	int rc;
 
+	if (b.picture && !b.limit && !o->duration_ns && t->node)
+		b.limit = 1;
 	if (t->node)
 		top_start_samples(t);
 	tell_warnings(t);
@@ -170,7 +224,7 @@ int top_batch(struct top *t, struct error *err)
 		b.tabs[i] = top_panels[i].title;
 	if (t->node)
 		top_panel_want(t, b.panel);
-	rc = run(&b, err);
+	rc = write_all(&b, err);
 	panel_close(b.panel);
 	screen_close(b.screen);
 	return rc;

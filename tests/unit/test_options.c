@@ -401,6 +401,7 @@ static void every_option_parses(void **state)
 		[OPTION_WEIGHT] = "words",
 		[OPTION_SOURCE] = "uprobe",
 		[OPTION_PANEL] = "ets",
+		[OPTION_FRAME_FORMAT] = "svg",
 	};
 
 	UNUSED(state);
