@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import tempfile
+from xml.etree import ElementTree
 
 from answers import Watch, need_events
 from cases_events import of
@@ -370,3 +371,24 @@ def events_of_capture(ctx):
         check_near(sum(rates) / 3, truth[want], 0.05 * truth[want], event)
     check_equal(set(by_event(seen[-1])), {"message_send", "process_spawn"}, "kinds")
     check_in("message_send", text, "the screen")
+
+
+@case("the last frame as a picture, and all of them in a file", otp="one")
+def in_files(ctx):
+    with tempfile.TemporaryDirectory() as place:
+        picture, text = os.path.join(place, "x.svg"), os.path.join(place, "x.txt")
+        ctx.ebeam.ok("top", "-p", ctx.node.os_pid, "-n", "2", "--watch", "0.2s", "-o", picture)
+        root = ElementTree.parse(picture).getroot()
+        words = " ".join(root.itertext())
+        for word in ("Processes", "init", f"pid {ctx.node.os_pid}"):
+            check_in(word, words, "the picture")
+        out = ctx.ebeam.ok("top", "-p", ctx.node.os_pid, "--watch", "0.2s", "-f", "svg").out
+        check_equal(ElementTree.fromstring(out).tag, root.tag, "the picture on standard output")
+        ctx.ebeam.ok("top", "-p", ctx.node.os_pid, "-n", "3", "--watch", "0.2s", "-o", text)
+        with open(text, encoding="utf-8") as f:
+            check_equal(f.read().count("1 Processes"), 3, "frames of the text")
+        check_equal(sorted(os.listdir(place)), ["x.svg", "x.txt"], "files")
+    for words, why in ((("-f", "pdf"), "text, svg"), (("-j", "-f", "svg"), "does not go")):
+        done = ctx.ebeam.run("top", "-p", ctx.node.os_pid, *words)
+        check_equal(done.code, 2, f"exit code of {words}")
+        check_in(why, done.err, f"stderr of {words}")

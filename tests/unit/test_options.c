@@ -321,13 +321,15 @@ static void every_row_is_complete_and_unique(void **state)
 			assert_true(row->member < sizeof(struct options));
 		for (int j = 0; j < i; j++) {
 			/* Two may share a name: no command takes both. */
-			for (const struct command *c = commands; c->name; c++)
-				if (option_is_of(c, (enum option_id)i) &&
-				    option_is_of(c, (enum option_id)j))
-					assert_string_not_equal(row->long_name,
-								option_rows[j].long_name);
-			if (row->short_name)
-				assert_int_not_equal(row->short_name, option_rows[j].short_name);
+			for (const struct command *c = commands; c->name; c++) {
+				if (!option_is_of(c, (enum option_id)i) ||
+				    !option_is_of(c, (enum option_id)j))
+					continue;
+				assert_string_not_equal(row->long_name, option_rows[j].long_name);
+				if (row->short_name)
+					assert_int_not_equal(row->short_name,
+							     option_rows[j].short_name);
+			}
 		}
 	}
 	for (const struct command *c = commands; c->name; c++) {
