@@ -176,8 +176,7 @@ const struct command commands[] = {
 		.description = describe_top,
 		.options = OPT(PID) | OPT(FREQ) | OPT(DURATION) | OPT(LIMIT) | OPT(SORT) |
 			   OPT(COLUMNS) | OPT(JSON) | OPT(BATCH) | OPT(PANEL) | OPT(WATCH) |
-			   OPT(INPUT) | OPT(MAX_OVERHEAD) | OPT(OUTPUT) |
-			   OPT(FRAME_FORMAT),
+			   OPT(INPUT) | OPT(MAX_OVERHEAD) | OPT(OUTPUT) | OPT(FRAME_FORMAT),
 		.run = cmd_top,
 	},
 	{
