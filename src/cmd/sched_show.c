@@ -353,6 +353,13 @@ static void row_json(struct jsonw *w, const struct group_row *r, const struct an
 	jsonw_end_object(w);
 }
 
+/* A slice or a wait of which one end was not watched is in no sum, and the longer it is the more
+ * likely that is: scaling by what was watched does not make up for it. */
+static bool leaves_out_cut(const struct answer *a)
+{
+	return a->scale > 1;
+}
+
 /* ---- the answer ---------------------------------------------------------------------------- */
 
 static int show_json(const struct answer *a, const struct group_rows *r, struct error *err)
@@ -365,6 +372,7 @@ static int show_json(const struct answer *a, const struct group_rows *r, struct 
 	jsonw_begin_object(&w, "data");
 	jsonw_uint(&w, "duration_ns", a->duration_ns);
 	jsonw_double(&w, "share_seen", 1 / a->scale);
+	jsonw_bool(&w, "cut_left_out", leaves_out_cut(a));
 	jsonw_string(&w, "by", process_group_by_name(s->groups.by));
 	cpus_json(&w, a);
 	jsonw_begin_object(&w, "totals");
@@ -463,6 +471,10 @@ static int show_text(const struct answer *a, const struct group_rows *r, struct 
 	event_run_begin_screen(a->sched->run);
 	write_head(f, a);
 	event_run_tell_sampled(a->sched->run, SCHED_STATS_KINDS | LONG_SCHEDULE);
+	if (leaves_out_cut(a))
+		fputs("What sampling cut is left out: times and counts are too small, those of "
+		      "what lasts long most of all\n",
+		      f);
 	fputc('\n', f);
 	rc = write_cpus(f, a, err);
 	fputs(s->cpus.len ? "\n" : "", f);
