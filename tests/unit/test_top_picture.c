@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The picture of `top` in the README, docs/top.svg: a busy node, made up, always the same one. */
+/* The picture of `top` in the README: a busy node, made up, always the same one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -210,7 +210,7 @@ static void check(const struct screen *s)
 	assert_non_null(f);
 	screen_write_svg(s, f);
 	assert_int_equal(fclose(f), 0);
-	golden_check("../../docs/top.svg", bytes, len);
+	golden_check("screen/top-picture.svg", bytes, len);
 	free(bytes);
 }
 
