@@ -207,7 +207,7 @@ const char describe_top[] =
 	"first after one interval; -j writes one object a line, with the first 20 "
 	"processes by -s and functions by self, and with --panel events the rates "
 	"of events. -n says how many frames; -f svg, or a name of -o that ends in .svg, "
-	"makes a picture of the last one (of the first, without -n and -d).\n\n"
+	"makes a picture of the last one (of a node, without -n and -d: of the first).\n\n"
 	"Events: of each kind its rate; the bytes that it is about (copied with a message, "
 	"reclaimed by a collection); the time that it took, of one core, and the longest; "
 	"the part of the node's work that was watched (all, unless the budget allows only "

@@ -36,7 +36,8 @@ static int check_options(struct top *t, struct error *err)
 				 "-j does not go with -f: JSON is neither text nor a picture");
 	if (o->input && !p->replay)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--panel: a capture holds samples, which say nothing of %s",
+				 "--panel: a capture holds samples and events, which say nothing "
+				 "of %s",
 				 p->name);
 	if (o->input && o->pid)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
@@ -84,6 +85,8 @@ void top_forget_before(struct top *t)
 	t->read_ns = 0;
 	if (t->samples && top_samples_restart(t->samples, &err) != 0)
 		lose_samples(t, &err);
+	if (t->events)
+		top_events_forget(t->events);
 }
 
 static void step_samples(struct top *t)
@@ -94,20 +97,30 @@ static void step_samples(struct top *t)
 		lose_samples(t, &err);
 }
 
-/* What events say and the node's own counters do not, and those that were lost. */
+/* What events say and the node's own counters do not. */
 static void learn_from_events(struct top *t)
 {
 	struct event_rates *r = top_event_rates(t);
 
-	if (!r)
-		return;
-	top_frame_learn_rate(&t->frame, TOP_RATE_MESSAGES, event_rates_messages(r));
-	if (!t->node)
-		return;
+	if (r)
+		top_frame_learn_rate(&t->frame, TOP_RATE_MESSAGES, event_rates_messages(r));
+}
+
+/* All since the start, shown or not: what samples lost was set before if there are any. */
+static void count_lost(struct top *t)
+{
+	const uint64_t *closed = t->summary.counters;
+	struct top_frame *f = &t->frame;
+
 	if (!t->samples)
-		t->frame.lost = 0;
-	for (unsigned int i = 0; i < r->nr; i++)
-		t->frame.lost += r->rows[i].lost == EVENT_UNKNOWN ? 0 : r->rows[i].lost;
+		f->lost = f->refused = 0;
+	f->lost += closed[COUNTER_RING_FULL] + closed[COUNTER_EVENTS_LOST];
+	f->refused += closed[COUNTER_BAD_RECORD] + t->summary.dropped_unknown;
+	if (!t->events)
+		return;
+	f->lost += top_events_counter(t->events, COUNTER_EVENTS_LOST) +
+		   top_events_counter(t->events, COUNTER_RING_FULL);
+	f->refused += top_events_counter(t->events, COUNTER_BAD_RECORD);
 }
 
 int top_step(struct top *t, struct error *err)
@@ -126,8 +139,10 @@ int top_step(struct top *t, struct error *err)
 		step_samples(t);
 	if (rc == 0)
 		rc = top_panel_read(t, err);
-	if (rc == 0)
+	if (rc == 0) {
 		learn_from_events(t);
+		count_lost(t);
+	}
 	if (rc == -ESRCH)
 		t->frame.state = TOP_EXITED;
 	return rc;
@@ -236,6 +251,7 @@ int top_change_node(struct top *t, int os_pid, struct error *err)
 		.step_ns = old.step_ns,
 		.shown = old.shown,
 		.reading = old.reading + 1,
+		.screen = old.screen,
 	};
 	rc = open_node(t, err);
 	if (rc) {
@@ -259,6 +275,18 @@ static int open_capture(struct top *t, struct error *err)
 					err);
 }
 
+/* Rates were scaled by them, and which kinds are watched nobody chose: no advice on that. */
+static void tell_lost_events(struct summary *s)
+{
+	uint64_t lost = s->counters[COUNTER_EVENTS_LOST];
+
+	if (lost)
+		log_warn("ebeam: %llu events lost because the ring buffer of a CPU was full; their "
+			 "rates count them",
+			 (unsigned long long)lost);
+	s->counters[COUNTER_EVENTS_LOST] = 0;
+}
+
 /* What the screen may have told for a moment only. */
 static void tell_end(const struct top *t, uint64_t start_ns)
 {
@@ -277,6 +305,8 @@ static void tell_end(const struct top *t, uint64_t start_ns)
 			 units_format_count(t->readings, frames, sizeof(frames)),
 			 units_format_count(t->sums.processes, rows, sizeof(rows)),
 			 (unsigned long long)t->sums.torn, (unsigned long long)t->sums.vanished);
+	if (!t->ctx->opt.input)
+		tell_lost_events(&s);
 	summary_print(&s);
 }
 

@@ -71,6 +71,9 @@ struct top {
 
 	struct top_events *events; /* NULL until they are shown */
 	char events_text[1100];	   /* why they have no rows yet */
+	bool events_end;	   /* they are to go for good */
+	bool paused;		   /* nobody looks at what is read */
+	bool screen;		   /* is drawn on: no other thread may log */
 
 	unsigned int shown; /* index in top_panels[] */
 	uint64_t reading;
@@ -102,6 +105,8 @@ void top_panels_close(struct top *t);
 /* Whether probes of events are to be there now: in the panel of events, of a node that runs.  Never
  * waits; to be called when another panel is shown, and again and again. */
 void top_watch_events(struct top *t);
+/* Before the node is closed, in the background: true once nothing of them is left. */
+bool top_end_events(struct top *t);
 /* Their rates, if they are shown; NULL = not. */
 struct event_rates *top_event_rates(struct top *t);
 /* By a name that is one of theirs. */

@@ -17,6 +17,8 @@
 #define BATCH_COLUMNS 132
 
 #define DRAIN_NS 100000000u
+/* So often it looks around while probes are placed. */
+#define WAIT_NS 50000000u
 
 struct batch {
 	struct top *top;
@@ -109,11 +111,15 @@ static int play(struct batch *b, struct loop *loop, struct error *err)
 }
 
 /* The frames that follow have their rates. */
-static int wait_for_events(struct top *t, struct error *err)
+static int wait_for_events(struct top *t, struct loop *loop, struct error *err)
 {
 	const char *why;
+	int rc = 0;
 
-	top_events_wait(t->events);
+	while (rc == 0 && !top_events_wait(t->events, WAIT_NS))
+		rc = loop_poll(loop, err);
+	if (rc)
+		return rc;
 	if (top_events_state(t->events) == TOP_EVENTS_FAILED) {
 		*err = *top_events_error(t->events);
 		return err->code;
@@ -143,10 +149,10 @@ static int run(struct batch *b, struct error *err)
 	}
 	/* What rates of the first frame are against. */
 	rc = rc ? rc : top_step(t, err);
-	if (rc == 0 && t->events)
-		rc = wait_for_events(t, err);
 	if (rc == 0 && t->samples)
 		rc = loop_add_timer(loop, DRAIN_NS, drain, b, err);
+	if (rc == 0 && t->events)
+		rc = wait_for_events(t, loop, err);
 	rc = rc ? rc : loop_add_timer(loop, t->step_ns, step, b, err);
 	rc = rc ? rc : loop_run(loop, err);
 	loop_close(loop);

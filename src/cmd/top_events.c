@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * See top_events.h.  The thread owns node, probes and stream; what it shares is behind `lock`,
- * which it holds for some records at a time only.
+ * which it holds for a record at a time only: that the rings are emptied, and what came is put in
+ * order, which takes long in a storm, nobody waits for.
  */
 #include "cmd/top_events.h"
 
@@ -14,6 +15,7 @@
 #include <time.h>
 
 #include "base/compiler.h"
+#include "base/log.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/xalloc.h"
@@ -24,13 +26,17 @@
 #include "probe/sources.h"
 
 #define DRAIN_EVERY_NS 50000000u
-/* Half of the time at most. */
+/* Then it rests for as long as that took: half of the time. */
 #define DRAIN_MAX_NS 25000000u
 #define DRAIN_BATCH  64
+/* How often the thread looks whether who waits for the lock has got it. */
+#define GIVE_WAY_NS 20000
 /* Costs are those of the last seconds: older ones fade away. */
 #define COST_FADES_S 10.0
 /* A shorter interval says nothing. */
 #define STEP_LEAST_S 0.1
+/* Intervals end so long ago: events come SESSION_WINDOW_NS later, and are taken in now and then. */
+#define STEP_LAG_NS 500000000u
 
 #define KIND(name) (1ull << EVENT_##name)
 /*
@@ -53,6 +59,7 @@ static uint64_t shown_kinds(void)
 struct top_events {
 	int os_pid;
 	double max_overhead;
+	bool silent;
 	uint64_t kinds;
 
 	/* Of whoever shows it. */
@@ -60,6 +67,7 @@ struct top_events {
 	bool running; /* the thread is to be joined */
 	struct event_rates shown;
 	uint64_t stepped_ns;	  /* of the time of events: end of the last interval */
+	uint64_t forget_ns;	  /* what began long before says nothing of now; 0 = never */
 	double spent_ns, own_ns;  /* of the last seconds */
 	double wall_ns;		  /* so many */
 	double cost;		  /* percent of the last step; NAN */
@@ -79,10 +87,14 @@ struct top_events {
 	bool counting;		/* that time has come */
 	uint64_t seen_until_ns; /* what happened before was taken */
 	struct event_rates rates;
+	uint64_t lost_before[NR_EVENT_KINDS]; /* that, until then */
+	/* Of probes that are gone, and of those that are there. */
+	uint64_t counters_before[NR_COUNTERS], counters[NR_COUNTERS];
 	char unlimited[256];
 	struct error error;
 
-	/* The thread's; behind the lock while state is TOP_EVENTS_ON. */
+	/* The thread's.  While state is TOP_EVENTS_ON the stream is behind the lock, and others ask
+	 * the session for counts and costs. */
 	struct beam_node *node;
 	struct source_plan plan;
 	struct event_stream stream;
@@ -103,6 +115,16 @@ static void tell_missing(struct top_events *e)
 	}
 }
 
+/* After a step: rc, or -ECANCELED if it is to stop, and nobody waits for an answer. */
+static int go_on(struct top_events *e, int rc)
+{
+	pthread_mutex_lock(&e->lock);
+	if (rc == 0 && e->stop)
+		rc = -ECANCELED;
+	pthread_mutex_unlock(&e->lock);
+	return rc;
+}
+
 static int attach(struct top_events *e, struct error *err)
 {
 	struct live_config config = {
@@ -110,7 +132,7 @@ static int attach(struct top_events *e, struct error *err)
 		.max_overhead = e->max_overhead,
 		.unnamed = true,
 	};
-	int rc = beam_node_open(&e->node, e->os_pid, false, err);
+	int rc = go_on(e, beam_node_open(&e->node, e->os_pid, false, err));
 
 	if (rc)
 		return rc;
@@ -118,16 +140,57 @@ static int attach(struct top_events *e, struct error *err)
 	if (!e->plan.kinds)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
 				 "no function of these events can be probed in this build");
-	rc = live_open(&e->live, e->node, &config, err);
-	rc = rc ? rc : session_start(e->live.session, err);
-	return rc;
+	rc = go_on(e, 0);
+	rc = rc ? rc : go_on(e, live_open(&e->live, e->node, &config, err));
+	return rc ? rc : go_on(e, session_start(e->live.session, err));
 }
 
-/* From now on what happens is counted. */
+static uint64_t lost_so_far(struct top_events *e, enum event_kind kind)
+{
+	struct event_count count;
+
+	session_event_count(e->live.session, kind, &count);
+	return count.lost;
+}
+
+/* With the lock. */
+static void take_lost(struct top_events *e)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < e->rates.nr; i++) {
+		enum event_kind kind = e->rates.rows[i].kind;
+		uint64_t lost = lost_so_far(e, kind);
+
+		lost -= MIN(lost, e->lost_before[kind]);
+		event_rates_lost(&e->rates, kind, lost);
+		sum += lost;
+	}
+	e->counters[COUNTER_EVENTS_LOST] = sum;
+}
+
+/* Without; those of events stand in the rows. */
+static void take_counters(struct top_events *e)
+{
+	uint64_t counters[NR_COUNTERS] = {0};
+
+	for (int id = 0; id < NR_COUNTERS; id++) {
+		if (id != COUNTER_EVENTS && id != COUNTER_EVENTS_LOST)
+			counters[id] = live_counter(&e->live, (enum counter_id)id);
+	}
+	counters[COUNTER_BAD_RECORD] += e->stream.refused + e->stream.unknown;
+	pthread_mutex_lock(&e->lock);
+	counters[COUNTER_EVENTS_LOST] = e->counters[COUNTER_EVENTS_LOST];
+	memcpy(e->counters, counters, sizeof(e->counters));
+	pthread_mutex_unlock(&e->lock);
+}
+
+/* From now on what happens is counted, and what was lost and paid for it. */
 static void begin(struct top_events *e)
 {
 	struct keeper_cost cost;
 	const char *why;
+	uint64_t kinds;
 
 	pthread_mutex_lock(&e->lock);
 	event_rates_init(&e->rates, e->kinds);
@@ -137,6 +200,13 @@ static void begin(struct top_events *e)
 	e->unlimited[0] = '\0';
 	if (!session_event_cost(e->live.session, &cost, &why))
 		snprintf(e->unlimited, sizeof(e->unlimited), "%s", why);
+	e->costs = cost;
+	for (unsigned int i = 0; i < e->rates.nr; i++) {
+		enum event_kind kind = e->rates.rows[i].kind;
+
+		e->lost_before[kind] = lost_so_far(e, kind);
+		e->by_kind[kind].told_ns = session_kind_ns(e->live.session, kind, &kinds);
+	}
 	e->state = TOP_EVENTS_ON;
 	pthread_cond_broadcast(&e->wake); /* top_events_wait() */
 	pthread_mutex_unlock(&e->lock);
@@ -147,28 +217,67 @@ static bool somebody_waits(struct top_events *e)
 	return __atomic_load_n(&e->wait, __ATOMIC_ACQUIRE);
 }
 
+/* A mutex goes to who asks first, which would be this thread again. */
+static void give_way(struct top_events *e)
+{
+	const struct timespec t = {.tv_nsec = GIVE_WAY_NS};
+
+	while (somebody_waits(e))
+		nanosleep(&t, NULL);
+}
+
+static void take(struct top_events *e, const struct rec_header *rec)
+{
+	enum event_kind kind;
+	struct event ev;
+
+	pthread_mutex_lock(&e->lock);
+	if (!e->counting && rec->ts_ns >= e->watching_ns) {
+		e->counting = true;
+		coverage_mark(&e->stream.coverage);
+	}
+	if (event_stream_take(&e->stream, rec, &ev, &kind) && e->counting && (e->kinds >> kind & 1))
+		event_rates_take(&e->rates, kind, &ev);
+	pthread_mutex_unlock(&e->lock);
+	give_way(e);
+}
+
 static int drain(struct top_events *e, struct error *err)
 {
 	struct source *s = enrich_source(e->live.enrich);
 	uint64_t now = clock_monotonic_ns(), deadline = now + DRAIN_MAX_NS;
 	const struct rec_header *rec;
-	enum event_kind kind;
-	struct event ev;
 	int rc;
 
 	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) == 1; n++) {
-		if (!e->counting && rec->ts_ns >= e->watching_ns) {
-			e->counting = true;
-			coverage_mark(&e->stream.coverage);
-		}
-		if (event_stream_take(&e->stream, rec, &ev, &kind) && e->counting &&
-		    (e->kinds >> kind & 1))
-			event_rates_take(&e->rates, kind, &ev);
-		if (n % DRAIN_BATCH == 0 && (somebody_waits(e) || clock_monotonic_ns() >= deadline))
+		take(e, rec);
+		if (n % DRAIN_BATCH == 0 && clock_monotonic_ns() >= deadline)
 			break;
 	}
+	pthread_mutex_lock(&e->lock);
 	e->seen_until_ns = MAX(e->seen_until_ns, rc ? e->stream.last_ns : now - SESSION_WINDOW_NS);
+	pthread_mutex_unlock(&e->lock);
 	return rc < 0 ? rc : 0;
+}
+
+/* With the lock, which it gives away meanwhile; true: that time has come. */
+static bool wait_until(struct top_events *e, uint64_t ns)
+{
+	struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+	return pthread_cond_timedwait(&e->wake, &e->lock, &t) == ETIMEDOUT;
+}
+
+/* After work that began then; -ECANCELED: it is to stop. */
+static int rest(struct top_events *e, uint64_t began_ns)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	pthread_mutex_lock(&e->lock);
+	if (!e->stop)
+		wait_until(e, MAX(began_ns + DRAIN_EVERY_NS, now + (now - began_ns)));
+	pthread_mutex_unlock(&e->lock);
+	return go_on(e, 0);
 }
 
 /* Until it is to stop, or something fails. */
@@ -176,17 +285,34 @@ static int take_in(struct top_events *e, struct error *err)
 {
 	int rc = 0;
 
-	pthread_mutex_lock(&e->lock);
-	while (rc == 0 && !e->stop) {
-		uint64_t until = clock_monotonic_ns() + DRAIN_EVERY_NS;
-		struct timespec t = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+	while (rc == 0) {
+		uint64_t began_ns = clock_monotonic_ns();
 
 		rc = drain(e, err);
-		if (rc == 0 && !e->stop)
-			pthread_cond_timedwait(&e->wake, &e->lock, &t);
+		live_look(&e->live);
+		take_counters(e);
+		rc = rc ? rc : rest(e, began_ns);
 	}
-	pthread_mutex_unlock(&e->lock);
 	return rc;
+}
+
+/* What it lost and refused counts on. */
+static void keep_counters(struct top_events *e)
+{
+	pthread_mutex_lock(&e->lock);
+	take_lost(e);
+	for (int id = 0; id < NR_COUNTERS; id++)
+		e->counters_before[id] += e->counters[id];
+	memset(e->counters, 0, sizeof(e->counters));
+	e->state = TOP_EVENTS_LEAVING;
+	pthread_mutex_unlock(&e->lock);
+}
+
+/* What a thread in the background has to say is told otherwise, too. */
+static void no_line(void *arg, const char *line)
+{
+	UNUSED(arg);
+	UNUSED(line);
 }
 
 static void *events_main(void *arg)
@@ -195,6 +321,8 @@ static void *events_main(void *arg)
 	struct error err = {0};
 	int rc = event_stream_open(&e->stream);
 
+	if (e->silent)
+		log_set_thread_taker(no_line, NULL);
 	if (rc)
 		error_set(&err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
 			  error_text(rc));
@@ -202,6 +330,7 @@ static void *events_main(void *arg)
 	if (rc == 0) {
 		begin(e);
 		rc = take_in(e, &err);
+		keep_counters(e);
 	}
 	pthread_mutex_lock(&e->lock);
 	e->state = TOP_EVENTS_LEAVING;
@@ -212,7 +341,7 @@ static void *events_main(void *arg)
 	e->node = NULL;
 	pthread_mutex_lock(&e->lock);
 	e->error = err;
-	e->state = rc ? TOP_EVENTS_FAILED : TOP_EVENTS_OFF;
+	e->state = rc && !e->stop ? TOP_EVENTS_FAILED : TOP_EVENTS_OFF;
 	e->done = true;
 	pthread_cond_broadcast(&e->wake);
 	pthread_mutex_unlock(&e->lock);
@@ -221,13 +350,14 @@ static void *events_main(void *arg)
 
 /* ---- from outside --------------------------------------------------------------------------- */
 
-void top_events_open(struct top_events **out, int os_pid, double max_overhead)
+void top_events_open(struct top_events **out, int os_pid, double max_overhead, bool silent)
 {
 	struct top_events *e = xcalloc(1, sizeof(*e));
 	pthread_condattr_t attr;
 
 	e->os_pid = os_pid;
 	e->max_overhead = max_overhead;
+	e->silent = silent;
 	e->kinds = shown_kinds();
 	event_rates_init(&e->shown, e->kinds);
 	pthread_mutex_init(&e->lock, NULL);
@@ -256,7 +386,7 @@ static void start(struct top_events *e)
 {
 	event_rates_init(&e->shown, e->kinds);
 	memset(e->by_kind, 0, sizeof(e->by_kind));
-	e->stepped_ns = 0;
+	e->stepped_ns = e->forget_ns = 0;
 	e->spent_ns = e->own_ns = e->wall_ns = 0;
 	e->cost = NAN;
 	e->costs = (struct keeper_cost){0};
@@ -291,6 +421,22 @@ void top_events_want(struct top_events *e, bool wanted)
 		start(e);
 }
 
+bool top_events_leave(struct top_events *e, uint64_t ns)
+{
+	uint64_t until = clock_monotonic_ns() + ns;
+	bool late = false;
+
+	top_events_want(e, false);
+	if (!e->running)
+		return true;
+	take_lock(e);
+	while (!e->done && !late)
+		late = wait_until(e, until);
+	pthread_mutex_unlock(&e->lock);
+	top_events_want(e, false); /* joins */
+	return !e->running;
+}
+
 void top_events_close(struct top_events *e)
 {
 	if (!e)
@@ -316,14 +462,25 @@ enum top_events_state top_events_state(struct top_events *e)
 	return state;
 }
 
-void top_events_wait(struct top_events *e)
+/* What failed is taken away first: it is done then. */
+static bool is_known(const struct top_events *e)
 {
+	return e->state == TOP_EVENTS_ON || e->done;
+}
+
+bool top_events_wait(struct top_events *e, uint64_t ns)
+{
+	uint64_t until = clock_monotonic_ns() + ns;
+	bool late = false, known;
+
 	if (!e->running)
-		return;
+		return true;
 	take_lock(e);
-	while (e->state == TOP_EVENTS_ATTACHING)
-		pthread_cond_wait(&e->wake, &e->lock);
+	while (!is_known(e) && !late)
+		late = wait_until(e, until);
+	known = is_known(e);
 	pthread_mutex_unlock(&e->lock);
+	return known;
 }
 
 const struct error *top_events_error(const struct top_events *e)
@@ -385,18 +542,6 @@ static void take_costs(struct top_events *e, double seconds, double *cost)
 	}
 }
 
-static void take_lost(struct top_events *e)
-{
-	struct event_count count;
-
-	for (unsigned int i = 0; i < e->rates.nr; i++) {
-		enum event_kind kind = e->rates.rows[i].kind;
-
-		session_event_count(e->live.session, kind, &count);
-		event_rates_lost(&e->rates, kind, count.lost);
-	}
-}
-
 void top_events_step(struct top_events *e, double *cost)
 {
 	double seconds;
@@ -413,12 +558,36 @@ void top_events_step(struct top_events *e, double *cost)
 			take_lost(e);
 			take_costs(e, seconds, &e->cost);
 			event_rates_step(&e->rates, &e->stream.coverage, seconds);
+			if (e->stepped_ns + STEP_LAG_NS < e->forget_ns)
+				event_rates_forget(&e->rates);
 			e->stepped_ns = e->seen_until_ns;
 		}
 		*cost = e->cost;
 		e->shown = e->rates;
 	}
 	pthread_mutex_unlock(&e->lock);
+}
+
+void top_events_forget(struct top_events *e)
+{
+	double cost;
+
+	e->forget_ns = clock_monotonic_ns();
+	top_events_step(e, &cost);
+	take_lock(e);
+	event_rates_forget(&e->rates);
+	pthread_mutex_unlock(&e->lock);
+	event_rates_forget(&e->shown);
+}
+
+uint64_t top_events_counter(struct top_events *e, enum counter_id id)
+{
+	uint64_t n;
+
+	take_lock(e);
+	n = e->counters_before[id] + e->counters[id];
+	pthread_mutex_unlock(&e->lock);
+	return n;
 }
 
 struct event_rates *top_events_rates(struct top_events *e)

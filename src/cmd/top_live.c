@@ -78,7 +78,7 @@ struct top_view live_top_view(struct live_top *l, struct panel_source *source)
 		.tree = top_overlay_tree(l->overlay),
 		.overlay_title = top_overlay_title(l->overlay),
 		.message = l->message,
-		.paused = l->paused,
+		.paused = l->top->paused,
 		.step_s = (double)l->top->step_ns / 1e9,
 	};
 }
@@ -188,7 +188,7 @@ static int alarm_rings(void *ctx, struct error *err)
 {
 	struct live_top *l = ctx;
 
-	if (l->paused || l->top->frame.state == TOP_EXITED ||
+	if (l->top->paused || l->top->frame.state == TOP_EXITED ||
 	    (!l->top->node && top_samples_ended(l->top->samples)))
 		return 0;
 	if (!l->stepping)
@@ -336,6 +336,7 @@ int top_live(struct top *t, struct error *err)
 		l.tabs[i] = top_panels[i].title;
 	signals_before_end(terminal_restore);
 	log_set_taker(take_log, &l);
+	t->screen = true;
 	t->processes.yield = yield;
 	t->processes.arg = &l;
 	rc = run(&l, err);

@@ -36,7 +36,7 @@ struct live_top {
 	int wanted_node;	      /* pid of the one to look at instead; 0 = none */
 	bool due;		      /* a step */
 	enum top_events_state events; /* as it was seen last */
-	bool stepping, paused, quit, dirty;
+	bool stepping, quit, dirty;
 };
 
 /* ---- top_live.c --------------------------------------------------------------------------- */

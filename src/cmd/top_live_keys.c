@@ -95,6 +95,7 @@ static int change_node(struct live_top *l, struct error *err)
 	int os_pid = l->wanted_node, rc;
 
 	l->wanted_node = 0;
+	l->top->events_end = false;
 	if (top_change_node(l->top, os_pid, err) != 0) {
 		live_top_say(l, "%s", err->msg);
 		*err = (struct error){0};
@@ -102,7 +103,6 @@ static int change_node(struct live_top *l, struct error *err)
 	}
 	l->steps = 0;
 	l->successor = 0;
-	l->paused = false;
 	l->message[0] = '\0';
 	show_panel(l, 0);
 	rc = live_top_step(l, err);
@@ -115,9 +115,15 @@ static int change_node(struct live_top *l, struct error *err)
 /* What keys asked for, unless a reading goes on: then once it is done. */
 int live_top_do_chosen(struct live_top *l, struct error *err)
 {
-	if (l->wanted_node && !l->stepping)
+	bool asked = l->top->events_end;
+
+	if (!l->wanted_node || l->stepping)
+		return live_top_read_panel(l, err);
+	if (top_end_events(l->top))
 		return change_node(l, err);
-	return live_top_read_panel(l, err);
+	if (!asked)
+		live_top_say(l, "taking away probes ...");
+	return 0;
 }
 
 /* Keys that mean the same everywhere. */
@@ -140,8 +146,8 @@ static void act(struct live_top *l, enum top_action action, const struct termina
 		show_panel(l, (l->top->shown + NR_TOP_PANELS - 1) % NR_TOP_PANELS);
 		break;
 	case TOP_ACTION_PAUSE:
-		l->paused = !l->paused;
-		l->due = !l->paused && clock_monotonic_ns() - l->step_began_ns >= l->top->step_ns;
+		l->top->paused = !l->top->paused;
+		l->due = !l->top->paused && clock_monotonic_ns() - l->step_began_ns >= l->top->step_ns;
 		break;
 	case TOP_ACTION_FASTER:
 	case TOP_ACTION_SLOWER:

@@ -8,6 +8,7 @@
 
 #include "base/compiler.h"
 #include "base/idmap.h"
+#include "base/log.h"
 #include "cmd/top_samples.h"
 #include "view/event_rate_columns.h"
 #include "view/hot.h"
@@ -149,6 +150,9 @@ static void schedulers(struct top *t, struct panel_source *out)
 
 /* ---- events ------------------------------------------------------------------------------- */
 
+/* Who waits longer for the end is told why. */
+#define LEAVE_QUIETLY_NS 500000000u
+
 static int read_events(struct top *t, struct error *err)
 {
 	(void)err;
@@ -163,16 +167,52 @@ static bool events_shown(const struct top *t)
 	return top_panels[t->shown].read == read_events;
 }
 
+/* What there is stays while it is paused: its rows are what one looks at. */
+static bool may_be_there(struct top *t)
+{
+	enum top_events_state state;
+
+	if (!t->paused)
+		return true;
+	state = t->events ? top_events_state(t->events) : TOP_EVENTS_OFF;
+	return state == TOP_EVENTS_ON || state == TOP_EVENTS_FAILED;
+}
+
 void top_watch_events(struct top *t)
 {
-	bool wanted = events_shown(t) && t->node && t->frame.state != TOP_EXITED;
+	bool wanted = events_shown(t) && t->node && t->frame.state != TOP_EXITED &&
+		      !t->events_end && may_be_there(t);
 
 	if (!t->events && wanted)
-		top_events_open(&t->events, t->node->os_pid, t->ctx->opt.max_overhead);
+		top_events_open(&t->events, t->node->os_pid, t->ctx->opt.max_overhead, t->screen);
 	if (t->events)
 		top_events_want(t->events, wanted);
 	if (!wanted)
 		t->frame.probes_cost = NAN;
+}
+
+bool top_end_events(struct top *t)
+{
+	t->events_end = true;
+	return !t->events || top_events_leave(t->events, 0);
+}
+
+/* Of all the probes that were there. */
+static void close_events(struct top *t)
+{
+	bool told = false;
+
+	if (!t->events)
+		return;
+	while (!top_events_leave(t->events, LEAVE_QUIETLY_NS)) {
+		if (!told)
+			log_warn("ebeam: taking away the probes of events ...");
+		told = true;
+	}
+	for (int id = 0; id < NR_COUNTERS; id++)
+		t->summary.counters[id] += top_events_counter(t->events, (enum counter_id)id);
+	top_events_close(t->events);
+	t->events = NULL;
 }
 
 struct event_rates *top_event_rates(struct top *t)
@@ -194,7 +234,10 @@ static const char *no_events(struct top *t)
 {
 	if (t->frame.state == TOP_EXITED)
 		return "the node has exited";
-	switch (t->events ? top_events_state(t->events) : TOP_EVENTS_ATTACHING) {
+	switch (t->events ? top_events_state(t->events) : TOP_EVENTS_OFF) {
+	case TOP_EVENTS_OFF:
+		return t->paused ? "paused: probes are placed when it goes on"
+				 : "attaching probes ...";
 	case TOP_EVENTS_FAILED:
 		snprintf(t->events_text, sizeof(t->events_text), "no events: %s",
 			 top_events_error(t->events)->msg);
@@ -354,7 +397,7 @@ void top_panel_source(struct top *t, struct panel_source *out)
 		p->source(t, out);
 	} else if (t->ctx->opt.input) {
 		out->table = (struct table){.columns = p->rows->columns};
-		out->nothing = "a capture holds samples: of processes, functions, schedulers";
+		out->nothing = "a capture tells of processes, functions, schedulers and events";
 	} else {
 		if (t->views[t->shown])
 			p->rows->table(t->views[t->shown], &out->table);
@@ -375,7 +418,6 @@ void top_panels_close(struct top *t)
 	}
 	top_apps_close(t->apps);
 	t->apps = NULL;
-	top_events_close(t->events);
-	t->events = NULL;
+	close_events(t);
 	process_match_free(&t->process_match);
 }

@@ -103,7 +103,9 @@ void top_samples_close(struct top_samples *s)
 
 static uint64_t count(struct top_samples *s, enum counter_id id)
 {
-	return s->summary.counters[id] + (s->live_open ? live_counter(&s->live, id) : 0);
+	uint64_t recorded = s->stream.counters[id]; /* 0 of a node */
+
+	return s->summary.counters[id] + (s->live_open ? live_counter(&s->live, id) : recorded);
 }
 
 /* What is counted by the session that is about to be closed. */
@@ -266,12 +268,21 @@ static bool is_timed(const struct event *ev)
 	return ev->type == REC_SAMPLE || ev->type == REC_EVENT;
 }
 
+/* Names of processes, stacks and all that the window keeps anyway are of no use for rates. */
+static bool is_for_rates(const struct event *ev)
+{
+	return ev->type == REC_EVENT || ev->type == REC_COVERAGE || ev->type == REC_COUNTER ||
+	       ev->type == REC_META || ev->type == REC_STRING || ev->type == REC_END;
+}
+
 static void count_event(struct top_samples *s)
 {
 	struct event_stream *stream = &s->stream;
 	enum event_kind kind;
 	struct event ev;
 
+	if (!is_for_rates(&s->pending))
+		return;
 	/* Shares are those since all probes were there. */
 	if (!stream->coverage.marked && s->record->ts_ns > stream->watching_ns)
 		coverage_mark(&stream->coverage);
@@ -357,7 +368,8 @@ int top_samples_play(struct top_samples *s, struct top_frame *f, uint64_t step_n
 	top_window_schedulers(s->window, &normal, &dirty_cpu, &dirty_io);
 	top_frame_set_schedulers(f, normal, dirty_cpu, dirty_io);
 	rc = top_samples_step(s, f, err);
-	f->lost = s->stream.counters[COUNTER_EVENTS_LOST] + s->stream.counters[COUNTER_RING_FULL];
+	f->lost += count(s, COUNTER_EVENTS_LOST);
+	f->refused += s->stream.unknown;
 	return rc;
 }
 

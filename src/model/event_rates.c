@@ -111,17 +111,28 @@ struct event_rate *event_rates_row(struct event_rates *r, enum event_kind kind)
 	return NULL;
 }
 
+static void leave_out(struct event_rate *row, enum event_rate_state state, const char *why)
+{
+	size_t len = MIN(strlen(why), sizeof(row->why) - 1);
+
+	row->state = state;
+	memcpy(row->why, why, len);
+	row->why[len] = '\0';
+}
+
 void event_rates_miss(struct event_rates *r, enum event_kind kind, const char *why)
 {
 	struct event_rate *row = event_rates_row(r, kind);
-	size_t len;
 
-	if (!row)
-		return;
-	row->state = EVENT_RATE_MISSING;
-	len = MIN(strlen(why), sizeof(row->why) - 1);
-	memcpy(row->why, why, len);
-	row->why[len] = '\0';
+	if (row)
+		leave_out(row, EVENT_RATE_MISSING, why);
+}
+
+/* Values of a capture may be anything: sums stop at the greatest. */
+static void add_up(uint64_t *sum, uint64_t value, uint64_t unit)
+{
+	if (__builtin_mul_overflow(value, unit, &value) || __builtin_add_overflow(*sum, value, sum))
+		*sum = UINT64_MAX;
 }
 
 void event_rates_take(struct event_rates *r, enum event_kind kind, const struct event *ev)
@@ -135,12 +146,12 @@ void event_rates_take(struct event_rates *r, enum event_kind kind, const struct 
 		return;
 	value = fields[i].size == NO_FIELD ? EVENT_UNKNOWN : event_value(ev, fields[i].size);
 	if (value != EVENT_UNKNOWN)
-		r->now[kind].bytes += value * fields[i].unit;
+		add_up(&r->now[kind].bytes, value, fields[i].unit);
 	value = fields[i].duration == NO_FIELD ? EVENT_UNKNOWN
 					       : event_value(ev, fields[i].duration);
 	if (value == EVENT_UNKNOWN)
 		return;
-	r->now[kind].ns += value;
+	add_up(&r->now[kind].ns, value, 1);
 	r->longest_ns[kind] = MAX(r->longest_ns[kind], value);
 }
 
@@ -153,27 +164,13 @@ void event_rates_lost(struct event_rates *r, enum event_kind kind, uint64_t lost
 	}
 }
 
-static void step_row(struct event_rates *r, struct event_rate *row, const struct coverage *c,
-		     double seconds)
+/* An interval in which it was watched, if only for a part of it. */
+static void scale_row(struct event_rates *r, struct event_rate *row, const struct coverage *c,
+		      double seconds)
 {
 	enum event_kind kind = row->kind;
 	double all = (double)r->now[kind].count + (double)r->now[kind].lost, scale;
 
-	row->seen = r->seen[kind];
-	row->lost = r->lost_known ? r->lost[kind] : EVENT_UNKNOWN;
-	row->longest_ns = r->longest_ns[kind];
-	if (coverage_dropped(c, kind)) {
-		row->state = EVENT_RATE_DROPPED;
-		row->rate = row->bytes = row->time = NAN;
-		row->share = 0;
-		return;
-	}
-	/* Off for all of the interval: what was known before stands. */
-	if (!coverage_watched(c, kind)) {
-		row->state = EVENT_RATE_SAMPLED;
-		r->unwatched_s[kind] += seconds;
-		return;
-	}
 	row->share = coverage_share(c, kind);
 	row->state = row->share < 0.9995 ? EVENT_RATE_SAMPLED : EVENT_RATE_ON;
 	scale = 1 / row->share / seconds;
@@ -186,6 +183,45 @@ static void step_row(struct event_rates *r, struct event_rate *row, const struct
 		scale *= all / (double)r->now[kind].count;
 	row->bytes = has_size(kind) ? (double)r->now[kind].bytes * scale : NAN;
 	row->time = has_duration(kind) ? (double)r->now[kind].ns / 1e9 * scale : NAN;
+}
+
+static void forget_row(struct event_rate *row)
+{
+	row->rate = row->bytes = row->time = NAN;
+}
+
+static void step_row(struct event_rates *r, struct event_rate *row, const struct coverage *c,
+		     double seconds)
+{
+	enum event_kind kind = row->kind;
+	bool dropped = coverage_dropped(c, kind);
+	/* In the interval in which it is dropped it may have been. */
+	bool watched = coverage_watched(c, kind) && !(dropped && row->state == EVENT_RATE_DROPPED);
+
+	row->seen = r->seen[kind];
+	row->lost = r->lost_known ? r->lost[kind] : EVENT_UNKNOWN;
+	row->longest_ns = r->longest_ns[kind];
+	row->why[0] = '\0';
+	if (watched) {
+		scale_row(r, row, c, seconds);
+	} else {
+		/* Off for all of the interval: what was known before stands. */
+		row->state = EVENT_RATE_SAMPLED;
+		r->unwatched_s[kind] += seconds;
+	}
+	if (!dropped)
+		return;
+	leave_out(row, EVENT_RATE_DROPPED,
+		  coverage_failed(c, kind) ? "its probes could not be placed again"
+					   : "over --max-overhead even as samples");
+	forget_row(row);
+	row->share = 0;
+}
+
+void event_rates_forget(struct event_rates *r)
+{
+	for (unsigned int i = 0; i < r->nr; i++)
+		forget_row(&r->rows[i]);
 }
 
 void event_rates_step(struct event_rates *r, struct coverage *c, double seconds)

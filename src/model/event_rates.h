@@ -20,7 +20,7 @@ struct event;
 enum event_rate_state {
 	EVENT_RATE_ON,
 	EVENT_RATE_SAMPLED, /* for a part of the time */
-	EVENT_RATE_DROPPED, /* even that cost too much */
+	EVENT_RATE_DROPPED, /* no more, for good: `why` */
 	EVENT_RATE_MISSING, /* `why` */
 	EVENT_RATE_WAITING, /* its probes are not there yet */
 	NR_EVENT_RATE_STATES
@@ -42,7 +42,7 @@ struct event_rate {
 	uint64_t lost;	     /* beside those, as rings were full; EVENT_UNKNOWN = not known */
 	double share;	     /* 0..1, that was watched of that interval; NAN */
 	double cost;	     /* percent of the node's CPU; NAN = not known.  The caller's */
-	char why[128];	     /* it is missing; "" */
+	char why[128];	     /* it is missing or dropped; "" */
 };
 
 struct event_rates {
@@ -74,6 +74,8 @@ void event_rates_lost(struct event_rates *r, enum event_kind kind, uint64_t lost
  * marked at its beginning.  Kinds that are missing stay so; all others are watched.
  */
 void event_rates_step(struct event_rates *r, struct coverage *c, double seconds);
+/* The rates of that interval say nothing, as it was too long; what is since the beginning stays. */
+void event_rates_forget(struct event_rates *r);
 
 /* Of the rows: messages that were sent; where that is not known, that were queued; NAN. */
 double event_rates_messages(struct event_rates *r);

@@ -6,6 +6,12 @@
 
 #include "base/units.h"
 
+/* No number that llround() cannot take. */
+static uint64_t whole(double n)
+{
+	return (uint64_t)llround(fmin(n, 9e18));
+}
+
 void cell_count(struct strbuf *out, uint64_t n)
 {
 	char text[32];
@@ -18,21 +24,21 @@ void cell_rate(struct strbuf *out, double rate)
 	if (rate > 0 && rate < 9.95)
 		strbuf_addf(out, "%.1f", rate);
 	else
-		cell_count(out, (uint64_t)llround(rate));
+		cell_count(out, whole(rate));
 }
 
 void cell_bytes(struct strbuf *out, double bytes)
 {
 	char text[32];
 
-	strbuf_addstr(out, units_format_bytes((uint64_t)llround(bytes), text, sizeof(text)));
+	strbuf_addstr(out, units_format_bytes(whole(bytes), text, sizeof(text)));
 }
 
 void cell_ns(struct strbuf *out, double ns)
 {
 	char text[32];
 
-	strbuf_addstr(out, units_format_ns((uint64_t)llround(ns), text, sizeof(text)));
+	strbuf_addstr(out, units_format_ns(whole(ns), text, sizeof(text)));
 }
 
 int cell_by_number(double a, double b)

@@ -10,14 +10,6 @@
 
 #define ROW(p) ((const struct event_rate *)(p))
 
-/* Largest first; what is not known last. */
-static int by_double(double x, double y)
-{
-	if (isnan(x) || isnan(y))
-		return isnan(x) - isnan(y);
-	return x > y ? -1 : x < y;
-}
-
 static int by_number(uint64_t x, uint64_t y)
 {
 	return x > y ? -1 : x < y;
@@ -58,7 +50,7 @@ static double rank(const struct event_rate *r)
 
 static int by_rate(const void *a, const void *b)
 {
-	return by_double(rank(ROW(a)), rank(ROW(b)));
+	return cell_by_number(rank(ROW(a)), rank(ROW(b)));
 }
 
 static double lost(const struct event_rate *r)
@@ -81,7 +73,7 @@ static void col_total(struct strbuf *out, const void *row, const void *ctx)
 
 static int by_total(const void *a, const void *b)
 {
-	return by_double(ROW(a)->total, ROW(b)->total);
+	return cell_by_number(ROW(a)->total, ROW(b)->total);
 }
 
 static void col_bytes(struct strbuf *out, const void *row, const void *ctx)
@@ -95,7 +87,7 @@ static void col_bytes(struct strbuf *out, const void *row, const void *ctx)
 
 static int by_bytes(const void *a, const void *b)
 {
-	return by_double(ROW(a)->bytes, ROW(b)->bytes);
+	return cell_by_number(ROW(a)->bytes, ROW(b)->bytes);
 }
 
 static void col_time(struct strbuf *out, const void *row, const void *ctx)
@@ -106,7 +98,7 @@ static void col_time(struct strbuf *out, const void *row, const void *ctx)
 
 static int by_time(const void *a, const void *b)
 {
-	return by_double(ROW(a)->time, ROW(b)->time);
+	return cell_by_number(ROW(a)->time, ROW(b)->time);
 }
 
 static void col_longest(struct strbuf *out, const void *row, const void *ctx)
@@ -131,7 +123,7 @@ static void col_share(struct strbuf *out, const void *row, const void *ctx)
 
 static int by_share(const void *a, const void *b)
 {
-	return by_double(ROW(a)->share, ROW(b)->share);
+	return cell_by_number(ROW(a)->share, ROW(b)->share);
 }
 
 static void col_seen(struct strbuf *out, const void *row, const void *ctx)
@@ -154,7 +146,7 @@ static void col_lost(struct strbuf *out, const void *row, const void *ctx)
 
 static int by_lost(const void *a, const void *b)
 {
-	return by_double(lost(ROW(a)), lost(ROW(b)));
+	return cell_by_number(lost(ROW(a)), lost(ROW(b)));
 }
 
 static void col_cost(struct strbuf *out, const void *row, const void *ctx)
@@ -168,7 +160,7 @@ static void col_cost(struct strbuf *out, const void *row, const void *ctx)
 
 static int by_cost(const void *a, const void *b)
 {
-	return by_double(ROW(a)->cost, ROW(b)->cost);
+	return cell_by_number(ROW(a)->cost, ROW(b)->cost);
 }
 
 static void col_state(struct strbuf *out, const void *row, const void *ctx)
@@ -177,9 +169,7 @@ static void col_state(struct strbuf *out, const void *row, const void *ctx)
 
 	(void)ctx;
 	strbuf_addstr(out, event_rate_state_name(r->state));
-	if (r->state == EVENT_RATE_DROPPED)
-		strbuf_addstr(out, ": over --max-overhead even as samples");
-	else if (*r->why)
+	if (*r->why)
 		strbuf_addf(out, ": %s", r->why);
 }
 

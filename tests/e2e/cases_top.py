@@ -325,6 +325,13 @@ def events_come_and_go(ctx):
                 t.key("1")  # answered at once; the probes go in the background
                 t.wait("MAILBOX")
                 t.wait(lambda _: bpf_objects_of(t.pid) == few)
+            t.key("p", "9")
+            t.wait("paused: probes")
+            check_equal(bpf_objects_of(t.pid), few, "programs and links while it is paused")
+            t.key("p")
+            t.wait(re.compile(r"message_send\s+[12],\d\d\d"))
+            t.key("1")
+            t.wait(lambda _: bpf_objects_of(t.pid) == few)
             check_equal(code_maps(node), before, "what the node can run")
             t.key("9", "q")  # while they are being attached
             check_equal(t.wait_end(), 0, "exit code")
@@ -341,16 +348,17 @@ def events_sampled(ctx):
         seen = frames(ctx, node, 8, "--watch", "1s", "--panel", "events")
         text = ctx.ebeam.ok("top", "-p", node.os_pid, "-b", "-n", "4", "--panel", "events").out
     rows = [by_event(frame)["message_send"] for frame in seen]
-    check(rows[-1]["state"] in ("sampled", "dropped"), f"{rows[-1]}")
-    check_in(rows[-1]["state"], text, "the screen")
+    # One percent of two schedulers is enough for samples.
+    check_equal(rows[-1]["state"], "sampled", f"{rows[-1]}")
+    check_in("sampled", text, "the screen")
     sent = truth["messages"] / truth["elapsed_ns"] * 1e9
     rates = [r["rate"] for r in rows if r["state"] == "sampled" and r["rate"] is not None]
     print(f"{sent:.0f} messages a second, seen as {[round(r) for r in rates]}, shares "
           f"{[r['share'] for r in rows]}, cost {[r['cost'] for r in rows]}")
-    if rows[-1]["state"] == "sampled":
-        check(rows[-1]["share"] < 0.5, f"share: {rows[-1]}")
-        # As in cases_budget.py: slices of some ms.
-        check(0.6 < sum(rates) / len(rates) / sent < 1.5, "rate")
+    check(len(rates) >= 4, f"rates: {rows}")
+    check(rows[-1]["share"] < 0.3, f"share: {rows[-1]}")
+    # As in cases_budget.py: slices of some ms.
+    check(0.7 < sum(rates) / len(rates) / sent < 1.4, "rate")
     check_equal(by_event(seen[-1])["process_spawn"]["state"], "on", "what costs nothing")
     check(seen[-1]["ebeam"]["probes_cost"] < 5, f"{seen[-1]['ebeam']}")
 

@@ -178,6 +178,90 @@ static void test_sampled(void **state)
 	assert_int_equal(m.state, EVENT_RATE_DROPPED);
 	assert_true(isnan(m.rate) && isnan(m.bytes));
 	assert_near(m.total, 1700);
+	assert_string_equal(m.why, "over --max-overhead even as samples");
+}
+
+/* What was watched of the interval in which a kind is dropped counts; why it is, is told. */
+static void test_dropped(void **state)
+{
+	struct event_rates r;
+	struct event_rate m;
+	struct coverage c;
+
+	UNUSED(state);
+	coverage_init(&c);
+	coverage_mark(&c);
+	event_rates_init(&r, BIT(MESSAGE_QUEUED) | BIT(GC_MINOR_END));
+	take(&r, EVENT_MESSAGE_QUEUED, 50, 2, message);
+	take(&r, EVENT_GC_MINOR_END, 10, 4, gc);
+	coverage_take_work(&c, 500000, 500 * MS);
+	coverage_take_missed(&c, EVENT_MESSAGE_QUEUED, 0);
+	coverage_take_missed(&c, EVENT_GC_MINOR_END, 0);
+	coverage_take(&c, EVENT_MESSAGE_QUEUED, COVERAGE_DROPPED, 1000000, 500 * MS);
+	coverage_take(&c, EVENT_GC_MINOR_END, COVERAGE_FAILED, 1000000, 500 * MS);
+	coverage_take_work(&c, 1000000, 1000 * MS);
+	for (unsigned int i = 2; i < 5; i++) {
+		event_rates_step(&r, &c, 1);
+		m = row(&r, EVENT_MESSAGE_QUEUED);
+		assert_int_equal(m.state, EVENT_RATE_DROPPED);
+		assert_string_equal(m.why, "over --max-overhead even as samples");
+		assert_true(isnan(m.rate) && isnan(m.bytes));
+		assert_near(m.share, 0);
+		assert_near(m.total, 100);
+		assert_int_equal(m.seen, 50);
+		m = row(&r, EVENT_GC_MINOR_END);
+		assert_int_equal(m.state, EVENT_RATE_DROPPED);
+		assert_string_equal(m.why, "its probes could not be placed again");
+		assert_true(isnan(m.time));
+		assert_near(m.total, 20);
+		coverage_take_work(&c, i * 1000000ull, i * 1000 * MS);
+	}
+}
+
+/* A capture may hold any number. */
+static void test_greatest(void **state)
+{
+	static const uint64_t huge[] = {0, UINT64_MAX - 1}, whole[] = {1ull << 61, 1, 1, 1ull << 63};
+	const double most = 18446744073709551615.0;
+	struct event_rates r;
+	struct coverage c;
+
+	UNUSED(state);
+	coverage_init(&c);
+	coverage_mark(&c);
+	event_rates_init(&r, BIT(MESSAGE_SEND) | BIT(GC_MINOR_END));
+	take(&r, EVENT_MESSAGE_SEND, 1, 2, huge);
+	take(&r, EVENT_MESSAGE_SEND, 1, 2, message);
+	take(&r, EVENT_GC_MINOR_END, 3, 4, whole);
+	event_rates_step(&r, &c, 1);
+	assert_near(row(&r, EVENT_MESSAGE_SEND).bytes, most);
+	assert_near(row(&r, EVENT_GC_MINOR_END).bytes, most);
+	assert_near(row(&r, EVENT_GC_MINOR_END).time, most / 1e9);
+	assert_true(row(&r, EVENT_GC_MINOR_END).longest_ns == 1ull << 63);
+}
+
+static void test_forget(void **state)
+{
+	struct event_rates r;
+	struct event_rate m;
+	struct coverage c;
+
+	UNUSED(state);
+	coverage_init(&c);
+	coverage_mark(&c);
+	event_rates_init(&r, BIT(GC_MINOR_END));
+	take(&r, EVENT_GC_MINOR_END, 10, 4, gc);
+	event_rates_step(&r, &c, 100);
+	event_rates_forget(&r);
+	m = row(&r, EVENT_GC_MINOR_END);
+	assert_true(isnan(m.rate) && isnan(m.bytes) && isnan(m.time));
+	assert_near(m.total, 10);
+	assert_int_equal(m.state, EVENT_RATE_ON);
+	take(&r, EVENT_GC_MINOR_END, 3, 4, gc);
+	event_rates_step(&r, &c, 1);
+	m = row(&r, EVENT_GC_MINOR_END);
+	assert_near(m.rate, 3);
+	assert_near(m.total, 13);
 }
 
 static void test_missing(void **state)
@@ -256,8 +340,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_watched), cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_sampled), cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_add),	cmocka_unit_test(test_frame),
+		cmocka_unit_test(test_sampled), cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_missing), cmocka_unit_test(test_greatest),
+		cmocka_unit_test(test_forget),	cmocka_unit_test(test_add),
+		cmocka_unit_test(test_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

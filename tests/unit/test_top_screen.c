@@ -12,9 +12,12 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
+#include "event/event.h"
 #include "lib/golden.h"
 #include "lib/screenfix.h"
 #include "lib/snapfix.h"
+#include "model/event_rates.h"
+#include "view/event_rate_columns.h"
 #include "view/process_columns.h"
 #include "view/process_match.h"
 #include "view/top_keys.h"
@@ -342,6 +345,85 @@ static void above_the_panel(void **state)
 	snapfix_close(fix);
 }
 
+static void happen(struct event_rates *r, enum event_kind kind, unsigned int times, uint64_t size,
+		   uint64_t ns)
+{
+	struct event ev = {.type = REC_EVENT, .u.vm.nr_values = 4};
+
+	/* Of a message the size is the second one, of a collection it is the first. */
+	ev.u.vm.values[0] = ev.u.vm.values[1] = size;
+	ev.u.vm.values[3] = ns;
+	while (times--)
+		event_rates_take(r, kind, &ev);
+}
+
+static void off(struct coverage *c, enum event_kind kind, enum coverage_state state)
+{
+	coverage_take_missed(c, kind, 0);
+	coverage_take(c, kind, state, 1000000, 100000000);
+}
+
+#define BIT(kind) (1ull << EVENT_##kind)
+
+/* A row in each state: on, sampled, dropped for both reasons, missing, waiting. */
+static void fill_rates(struct event_rates *r)
+{
+	struct coverage c;
+
+	coverage_init(&c);
+	coverage_mark(&c);
+	event_rates_init(r, BIT(MESSAGE_SEND) | BIT(MESSAGE_QUEUED) | BIT(GC_MINOR_END) |
+				    BIT(PROCESS_SPAWN) | BIT(PROCESS_EXIT) | BIT(PORT_OPEN));
+	event_rates_miss(r, EVENT_PORT_OPEN, "no symbol erts_open_driver");
+	happen(r, EVENT_MESSAGE_SEND, 3000, 5, 0);
+	happen(r, EVENT_MESSAGE_QUEUED, 500, 5, 0);
+	happen(r, EVENT_GC_MINOR_END, 40, 2000, 250000);
+	happen(r, EVENT_PROCESS_SPAWN, 7, 0, 0);
+	happen(r, EVENT_PROCESS_EXIT, 3, 0, 0);
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++)
+		event_rates_lost(r, (enum event_kind)kind, kind == EVENT_MESSAGE_QUEUED ? 12 : 0);
+	coverage_take_work(&c, 100000, 100000000);
+	off(&c, EVENT_MESSAGE_QUEUED, COVERAGE_OFF);
+	off(&c, EVENT_PROCESS_SPAWN, COVERAGE_DROPPED);
+	off(&c, EVENT_PROCESS_EXIT, COVERAGE_FAILED);
+	coverage_take_work(&c, 1000000, 1000000000);
+	event_rates_step(r, &c, 1);
+	event_rates_row(r, EVENT_MESSAGE_SEND)->cost = 0.412;
+	event_rates_row(r, EVENT_MESSAGE_QUEUED)->cost = 0.3;
+	event_rates_row(r, EVENT_GC_MINOR_END)->cost = 0.0123;
+	event_rates_add(r, BIT(PORT_EXIT));
+}
+
+static uint64_t event_id(const void *row)
+{
+	return ((const struct event_rate *)row)->kind;
+}
+
+static void events_in_all_states(void **state)
+{
+	struct fixture *x = *state;
+	struct event_rates r;
+
+	fill_rates(&r);
+	panel_close(x->panel);
+	panel_open(&x->panel, NULL, "rate");
+	x->view.panel = x->panel;
+	x->view.shown = 6;
+	x->frame.probes_cost = 0.724;
+	x->frame.lost = 12;
+	x->source = (struct panel_source){
+		.table = {.columns = event_rate_columns,
+			  .rows = r.rows,
+			  .nr_rows = r.nr,
+			  .row_size = sizeof(struct event_rate)},
+		.id = event_id,
+		.style = event_rate_style,
+		.reading = 1,
+	};
+	expect(x, "events", 24, 80);
+	expect(x, "events-160x30", 30, 160);
+}
+
 /* Any size: nothing is drawn outside, nothing asserts. */
 static void in_all_sizes(void **state)
 {
@@ -452,6 +534,7 @@ int main(void)
 		TEST(typing_and_menus),
 		TEST(without_utf8),
 		TEST(above_the_panel),
+		TEST(events_in_all_states),
 		TEST(in_all_sizes),
 		TEST(processes_are_filtered),
 		TEST(clicks_find_tabs_and_keys),

@@ -290,6 +290,28 @@ static void rows_are_read_once_a_frame(void **state)
 	close_top(&t);
 }
 
+/* Samples that were closed, and probes that are gone, have lost what they lost. */
+static void what_was_lost_counts_on(void **state)
+{
+	struct command_context ctx;
+	struct error err = {0};
+	struct top t;
+
+	UNUSED(state);
+	open_top(&t, &ctx);
+	t.samples = NULL;
+	t.summary.counters[COUNTER_RING_FULL] = 3;
+	t.summary.counters[COUNTER_EVENTS_LOST] = 4;
+	t.summary.counters[COUNTER_BAD_RECORD] = 2;
+	t.summary.dropped_unknown = 1;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(top_step(&t, &err), 0);
+		assert_int_equal(t.frame.lost, 7);
+		assert_int_equal(t.frame.refused, 3);
+	}
+	close_top(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +319,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_the_node_is_no_loss),
 		cmocka_unit_test(what_is_too_old_is_forgotten),
 		cmocka_unit_test(rows_are_read_once_a_frame),
+		cmocka_unit_test(what_was_lost_counts_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
