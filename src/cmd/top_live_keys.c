@@ -147,7 +147,8 @@ static void act(struct live_top *l, enum top_action action, const struct termina
 		break;
 	case TOP_ACTION_PAUSE:
 		l->top->paused = !l->top->paused;
-		l->due = !l->top->paused && clock_monotonic_ns() - l->step_began_ns >= l->top->step_ns;
+		l->due = !l->top->paused &&
+			 clock_monotonic_ns() - l->step_began_ns >= l->top->step_ns;
 		break;
 	case TOP_ACTION_FASTER:
 	case TOP_ACTION_SLOWER:

@@ -221,7 +221,8 @@ static void test_dropped(void **state)
 /* A capture may hold any number. */
 static void test_greatest(void **state)
 {
-	static const uint64_t huge[] = {0, UINT64_MAX - 1}, whole[] = {1ull << 61, 1, 1, 1ull << 63};
+	static const uint64_t huge[] = {0, UINT64_MAX - 1},
+			      whole[] = {1ull << 61, 1, 1, 1ull << 63};
 	const double most = 18446744073709551615.0;
 	struct event_rates r;
 	struct coverage c;
