@@ -422,13 +422,42 @@ static void forget_switches(struct turns *t)
 	tally_forget_switches(&t->tally, clocks.switch_ns);
 }
 
+/* Measures, and has what is due to go. */
+static void look(struct turns *t)
+{
+	bool gone = t->nr_leaving && !t->ops->is_closing(t->arg);
+
+	measure(t);
+	if (gone)
+		end_leaving(t);
+	if (t->budget.in_round || t->budget.due_ns)
+		tally_switches(&t->tally);
+	turn_off_due(t);
+}
+
+/* As next_to_turn_on() does; what is on meanwhile may have to go, too.  False = it is to end. */
+static bool await_leaving(struct turns *t)
+{
+	while (t->nr_leaving) {
+		uint64_t now = now_ns(t);
+
+		if (!t->ops->pause(t->arg, turns_next(t) - now))
+			return false;
+		look(t);
+	}
+	return true;
+}
+
 int turns_begin(struct turns *t, struct error *err)
 {
 	uint64_t paused_ns = now_ns(t);
 
 	for (unsigned int i = 0; i < t->nr; i++) {
-		int rc = turn_on(t, i, err);
+		int rc;
 
+		if (!await_leaving(t))
+			break;
+		rc = turn_on(t, i, err);
 		if (rc)
 			return rc;
 		/* In debt it is found out after each whether it was that one. */
@@ -448,26 +477,14 @@ int turns_begin(struct turns *t, struct error *err)
 	return 0;
 }
 
-/* Measures, and brings all that is due. */
-static void act(struct turns *t)
-{
-	bool gone = t->nr_leaving && !t->ops->is_closing(t->arg);
-
-	measure(t);
-	if (gone)
-		end_leaving(t);
-	if (t->budget.in_round || t->budget.due_ns)
-		tally_switches(&t->tally);
-	turn_off_due(t);
-	turn_on_due(t);
-}
-
 void turns_step(struct turns *t)
 {
 	uint64_t now = now_ns(t);
 
-	if (is_worth_measuring(t, now))
-		act(t);
+	if (is_worth_measuring(t, now)) {
+		look(t);
+		turn_on_due(t);
+	}
 	now = now_ns(t);
 	tell_work(t, now);
 	tell_log(t, now);

@@ -49,6 +49,7 @@ struct world {
 		double at;
 	} calls[MOST_CALLS];
 	unsigned int nr_calls;
+	unsigned int nr_waits; /* of place(), for what is closing */
 	struct {
 		unsigned int group;
 		struct keeper_change change;
@@ -64,6 +65,16 @@ static struct world world; /* too large for a stack; of one test at a time */
 static bool is_there(const struct world *w, unsigned int i)
 {
 	return w->groups[i].placed || w->groups[i].closed_at > w->now;
+}
+
+/* The last of what the kernel removes one after the other. */
+static double all_closed_at(const struct world *w)
+{
+	double at = w->now;
+
+	for (unsigned int i = 0; i < GROUPS && !w->closes_at_once; i++)
+		at = fmax(at, w->groups[i].closed_at);
+	return at;
 }
 
 /* In steps in which nothing changes. */
@@ -128,6 +139,8 @@ static int op_place(void *arg, unsigned int i, struct error *err)
 
 	called(w, PLACE, i);
 	assert_false(w->groups[i].placed);
+	w->nr_waits += all_closed_at(w) > w->now;
+	advance(w, all_closed_at(w) - w->now);
 	advance(w, w->place_ns);
 	w->switch_ns += w->place_ns / 10;
 	if (w->place_rc[i])
@@ -157,14 +170,11 @@ static void op_mute(void *arg, unsigned int i)
 static void op_off(void *arg, unsigned int i)
 {
 	struct world *w = arg;
-	double from = w->now;
 
 	called(w, OFF, i);
 	assert_false(w->groups[i].listens);
-	for (unsigned int k = 0; k < GROUPS && !w->closes_at_once; k++)
-		from = fmax(from, w->groups[k].closed_at);
 	w->groups[i].placed = false;
-	w->groups[i].closed_at = from + w->close_ns;
+	w->groups[i].closed_at = all_closed_at(w) + w->close_ns;
 }
 
 static bool op_is_closing(void *arg)
@@ -336,6 +346,7 @@ static void keep(struct world *w, double least_percent)
 	assert_in(told_spent / (spent + switched), 0.95, 1.1, "told of what was spent");
 	assert_in(told_own / (node - spent), 0.99, 1.01, "told of what the node used");
 	assert_true(w->turns.budget.sources[0].sampled);
+	assert_int_equal(w->nr_waits, 0);
 }
 
 static void test_kept(void **state)
@@ -436,9 +447,10 @@ static void test_perf(void **state)
 	UNUSED(state);
 	like.closes_at_once = false;
 	like.close_ns = 500 * MS;
-	like.hits_of_unit[1] = like.hits_of_unit[2] = 0;
+	like.hits_of_unit[0] = like.hits_of_unit[1] = like.hits_of_unit[2] = 0;
 	w = world_of(&like, true, false);
 	turns_begin(&w->turns, &err);
+	w->hits_of_unit[0] = 1;
 	while (first_call(w, OFF, 0, 0) < 0)
 		run(w, 0.001);
 	first = first_call(w, OFF, 0, 0);
@@ -461,6 +473,36 @@ static void test_perf(void **state)
 			assert_true(w->calls[k].call != PLACE ||
 				    w->calls[k].at >= w->calls[i].at + 500 * MS);
 	}
+	assert_int_equal(w->nr_waits, 0);
+}
+
+/* Some go before all are placed for the first time: the next is placed once they are gone, and what
+ * they take until then is known. */
+static void test_begin_perf(void **state)
+{
+	struct world like = storm, *w;
+	double begun, spent;
+	struct error err;
+
+	UNUSED(state);
+	like.closes_at_once = false;
+	like.close_ns = 100 * MS;
+	like.place_ns = 5 * MS;
+	w = world_of(&like, true, false);
+	begun = w->now;
+	assert_int_equal(turns_begin(&w->turns, &err), 0);
+	assert_true(nr_calls(w, OFF, 0) && nr_calls(w, OFF, 1) && nr_calls(w, OFF, 2));
+	assert_true(first_call(w, OFF, 0, 0) < first_call(w, PLACE, GROUPS - 1, 0));
+	assert_int_equal(w->nr_waits, 0);
+	assert_in(w->now - begun, 300 * MS, 400 * MS, "until all were gone");
+	spent = w->turns.tally.total.spent_ns;
+	assert_in(spent / w->spent, 0.95, 1.1, "told of what was spent");
+	/* It is to end while it waits. */
+	like.nr_pauses = 5;
+	w = world_of(&like, true, false);
+	assert_int_equal(turns_begin(&w->turns, &err), 0);
+	assert_true(w->turns.nr_leaving > 0);
+	assert_int_equal(nr_calls(w, PLACE, 3), 0);
 }
 
 /* A thread that comes first lets others run while it places many, and may be ended. */
@@ -562,6 +604,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_silence_first), cmocka_unit_test(test_perf),
 	cmocka_unit_test(test_pauses),	      cmocka_unit_test(test_failures),
 	cmocka_unit_test(test_recovers),      cmocka_unit_test(test_begin_fails),
+	cmocka_unit_test(test_begin_perf),
 };
 
 int main(void)
