@@ -212,5 +212,6 @@ const char describe_top[] =
 	"reclaimed by a collection); the time that it took, of one core, and the longest; "
 	"the part of the node's work that was watched (all, unless the budget allows only "
 	"samples: rates and totals are scaled then, and a total has a ~); how many were lost; "
-	"and what its probes cost, percent of the node's own CPU in the last 10 s (of one "
-	"core, if the node is idle).";
+	"and what its probes cost, percent of the CPU that the node uses for itself (of one "
+	"core, if it uses less than a tenth of one), of the last seconds: what is 10 s old "
+	"counts for a third.";

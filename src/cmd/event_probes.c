@@ -184,8 +184,9 @@ static int show_text(struct command_context *ctx, const struct probes *p,
 		fprintf(ctx->out,
 			"TRAP: what one hit costs the node on this host, beside the time of the "
 			"BPF "
-			"program (0.2 to 2 us);\nat most --max-overhead %g %% of the node's CPU in "
-			"all\n",
+			"program (0.2 to 2 us);\nat most --max-overhead %g %% of the node's own "
+			"CPU "
+			"in all\n",
 			ctx->opt.max_overhead);
 	else
 		fprintf(ctx->out, "what a hit costs is not known: %s\n", p->no_cost.msg);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a run of events says of itself: the closing line, the JSON envelope, what was sampled. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -129,9 +130,9 @@ void event_run_tell(struct event_run *run)
 	if (run->live.session) {
 		strbuf_addf(&line, "  own CPU %.2f%%", live_own_cpu(&run->live));
 		live_event_cost(&run->live, &cost);
-		if (cost.percent >= 0)
+		if (!isnan(cost.percent))
 			strbuf_addf(&line, "  cost to the node ~%.2f%% of %s", cost.percent,
-				    cost.of_core ? "a core" : "its CPU");
+				    cost.of_core ? "a core" : "its own CPU");
 	}
 	if (run->consumer->closing)
 		run->consumer->closing(run->consumer->arg, &line);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -358,17 +359,13 @@ double live_node_cost(struct live *l, double *busy)
 
 void live_event_cost(struct live *l, struct live_cost *out)
 {
-	double wall_ns = (double)(clock_monotonic_ns() - l->start_ns), busy_ns;
+	double wall_ns = (double)(clock_monotonic_ns() - l->start_ns);
 	struct keeper_cost cost;
-	const char *why;
 
-	*out = (struct live_cost){.percent = -1};
-	if (!session_event_cost(l->session, &cost, &why))
-		return;
-	busy_ns = (double)(cost.own_ns + cost.spent_ns);
-	/* Who was idle for most of the time would be told of a share of next to nothing. */
-	out->of_core = busy_ns < BUDGET_MIN_BUSY * wall_ns;
-	out->percent = 100 * (double)cost.spent_ns / (out->of_core ? wall_ns : busy_ns);
+	*out = (struct live_cost){.percent = NAN};
+	if (session_event_cost(l->session, &cost, NULL))
+		out->percent = budget_share((double)cost.spent_ns, (double)cost.own_ns, wall_ns,
+					    &out->of_core);
 }
 
 double live_own_cpu(struct live *l)

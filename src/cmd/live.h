@@ -63,9 +63,9 @@ void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns);
 /* Percent of the node's CPU time that the programs have taken so far; negative = unknown.  *busy
  * (NULL ok) is that CPU time, in the kernel's coarse ticks. */
 double live_node_cost(struct live *l, double *busy);
-/* What the probes of events cost so far: the share of all the CPU that the node used, of one core
- * where that is hardly anything, as a node that does nothing pays for a handful of hits.
- * Negative: unknown, and the budget is not kept. */
+/* What the probes of events cost so far, as budget_share() says it: percent of the CPU that the
+ * node used for itself, which is what --max-overhead limits.  NAN: unknown, and the budget is not
+ * kept. */
 struct live_cost {
 	double percent;
 	bool of_core;

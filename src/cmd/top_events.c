@@ -493,12 +493,9 @@ const char *top_events_unlimited(const struct top_events *e)
 	return e->unlimited;
 }
 
-/* Percent: of the node's own CPU, or of one core if it is idle; see live.h. */
 static double percent(const struct top_events *e, double spent_ns)
 {
-	bool idle = e->own_ns < BUDGET_MIN_BUSY * e->wall_ns;
-
-	return 100 * spent_ns / (idle ? e->wall_ns : e->own_ns);
+	return budget_share(spent_ns, e->own_ns, e->wall_ns, NULL);
 }
 
 /*

@@ -48,9 +48,8 @@ const struct error *top_events_error(const struct top_events *e); /* of TOP_EVEN
 const char *top_events_unlimited(const struct top_events *e);
 
 /*
- * Ends an interval if they are there, and its rows are those of the next calls.  *cost: percent of
- * the node's CPU that probes took in the last seconds; of one core where the node does hardly
- * anything; NAN = not known.
+ * Ends an interval if they are there, and its rows are those of the next calls.  *cost: what probes
+ * took in the last seconds (older ones fade away), as budget_share() says it; NAN = not known.
  */
 void top_events_step(struct top_events *e, double *cost);
 /* Nobody looked for long: the interval that ends with the next step says nothing, nor do the rates

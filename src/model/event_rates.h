@@ -41,7 +41,7 @@ struct event_rate {
 	uint64_t seen;	     /* the same, as counted */
 	uint64_t lost;	     /* beside those, as rings were full; EVENT_UNKNOWN = not known */
 	double share;	     /* 0..1, that was watched of that interval; NAN */
-	double cost;	     /* percent of the node's CPU; NAN = not known.  The caller's */
+	double cost;	     /* percent of the node's own CPU; NAN = not known.  The caller's */
 	char why[128];	     /* it is missing or dropped; "" */
 };
 

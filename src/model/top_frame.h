@@ -183,7 +183,7 @@ struct top_frame {
 	uint64_t samples;   /* in the window */
 	uint64_t lost;	    /* samples and events, since the start */
 	uint64_t refused;   /* likewise: what was damaged, or of what was never defined */
-	double probes_cost; /* percent of the node's CPU time; NAN = no probes, or not known */
+	double probes_cost; /* percent of the node's own CPU; NAN = no probes, or not known */
 };
 
 /* Nothing is known yet.  Free with top_frame_free(), which leaves such a frame. */

@@ -2,6 +2,7 @@
 /* See budget.h. */
 #include "probe/budget.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -59,6 +60,15 @@ void budget_init(struct budget *b, double percent, unsigned int nr, double least
 double budget_allowed(const struct budget *b)
 {
 	return b->percent / 100 * MAX(b->own_per_s, BUDGET_MIN_BUSY * NS_PER_S);
+}
+
+double budget_share(double spent_ns, double own_ns, double wall_ns, bool *of_core)
+{
+	bool idle = own_ns < BUDGET_MIN_BUSY * wall_ns;
+
+	if (of_core)
+		*of_core = idle;
+	return wall_ns > 0 ? 100 * spent_ns / (idle ? wall_ns : own_ns) : NAN;
 }
 
 /* ---- what is told ---------------------------------------------------------------------------- */

@@ -95,6 +95,13 @@ void budget_ended(struct budget *b, unsigned int i);
 /* It cannot be put on any more: counts as dropped. */
 void budget_drop(struct budget *b, unsigned int i);
 
+/*
+ * What probes took of a span of time, in percent of what `percent` is of: the CPU that the node
+ * used for itself.  Of one core (*of_core; NULL ok) if it used less than BUDGET_MIN_BUSY of one: it
+ * would be told of a large share of next to nothing.  NAN = no time.
+ */
+double budget_share(double spent_ns, double own_ns, double wall_ns, bool *of_core);
+
 /* ns of CPU a second that probes may take. */
 double budget_allowed(const struct budget *b);
 

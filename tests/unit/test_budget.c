@@ -505,6 +505,23 @@ static void test_edges(void **state)
 	assert_in(m.on_ns[1], 0.1 * S, S, "slices");
 }
 
+/* Of what the node uses for itself, or of one core: what is limited to `percent` says no more. */
+static void test_share(void **state)
+{
+	bool of_core;
+
+	UNUSED(state);
+	assert_true(fabs(budget_share(5 * MS, 500 * MS, S, &of_core) - 1) < 1e-9);
+	assert_false(of_core);
+	assert_true(fabs(budget_share(S, S, S, &of_core) - 100) < 1e-9);
+	assert_true(fabs(budget_share(MS, BUDGET_MIN_BUSY * S, S, &of_core) - 1) < 1e-9);
+	assert_false(of_core);
+	assert_true(fabs(budget_share(MS, 99 * MS, S, &of_core) - 0.1) < 1e-9);
+	assert_true(of_core);
+	assert_true(fabs(budget_share(MS, 0, S, NULL) - 0.1) < 1e-9);
+	assert_true(isnan(budget_share(0, 0, 0, NULL)));
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_ping_pong),  cmocka_unit_test(test_short_run),
 	cmocka_unit_test(test_many),	   cmocka_unit_test(test_single_stepped),
@@ -514,6 +531,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_no_limit),   cmocka_unit_test(test_edges),
 	cmocka_unit_test(test_many_cheap), cmocka_unit_test(test_few),
 	cmocka_unit_test(test_tail),	   cmocka_unit_test(test_waits),
+	cmocka_unit_test(test_share),
 };
 
 int main(void)
