@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See session.h. */
-#include "probe/session.h"
+#include "probe/session_internal.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -16,13 +16,8 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/units.h"
-#include "base/vec.h"
-#include "ebeam.skel.h"
-#include "probe/calibrate.h"
 #include "probe/keeper_changes.h"
-#include "probe/meter.h"
 #include "probe/perf.h"
-#include "probe/ring.h"
 #include "probe/thread_map.h"
 #include "target/proc.h"
 
@@ -31,27 +26,6 @@
 
 /* Threads that ended are forgotten so often. */
 #define CLEAN_NS 10000000000ull
-
-struct sampled_cpu {
-	int cpu;
-	struct bpf_link *link; /* owns the perf event; NULL until session_start() */
-};
-
-struct session {
-	struct session_config config;
-	struct ebeam_bpf *skel;
-	struct bpf_link *code_link;
-	struct attach *attach; /* of events; NULL = none */
-	struct keeper *keeper; /* of them, if it can be known what they cost */
-	struct calibrator *calibrator;
-	struct calibration cost;
-	struct error no_budget; /* why there is no keeper */
-	struct meter_counters work;
-	VEC(int) rings; /* descriptors of the inner maps */
-	VEC(struct sampled_cpu) cpus;
-	struct ring_set *ring_set;
-	uint64_t cleaned_ns;
-};
 
 static int libbpf_log(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
@@ -484,29 +458,6 @@ void session_look(struct session *s)
 	thread_map_clean(bpf_map__fd(s->skel->maps.event_scratches), s->config.os_pid);
 }
 
-bool session_event_cost(struct session *s, struct keeper_cost *out, const char **why)
-{
-	*out = (struct keeper_cost){0};
-	if (why)
-		*why = s->no_budget.msg;
-	if (!s->keeper)
-		return false;
-	keeper_cost(s->keeper, out);
-	return out->known;
-}
-
-uint64_t session_kind_ns(struct session *s, enum event_kind kind, uint64_t *kinds)
-{
-	*kinds = 1ull << kind;
-	for (unsigned int i = 0; s->keeper && i < attach_nr_groups(s->attach); i++) {
-		if (!(attach_kinds(s->attach, i) >> kind & 1))
-			continue;
-		*kinds = attach_kinds(s->attach, i);
-		return keeper_group_ns(s->keeper, i);
-	}
-	return 0;
-}
-
 int session_start(struct session *s, struct error *err)
 {
 	struct perf_event_attr attr = perf_cpu_clock(s->config.freq);
@@ -566,56 +517,4 @@ void session_close(struct session *s)
 struct source *session_source(struct session *s)
 {
 	return ring_set_source(s->ring_set);
-}
-
-void session_event_count(struct session *s, enum event_kind kind, struct event_count *out)
-{
-	int nr = libbpf_num_possible_cpus();
-	struct event_count *values;
-	uint32_t key = kind;
-
-	memset(out, 0, sizeof(*out));
-	if (nr <= 0)
-		return;
-	values = xcalloc((size_t)nr, sizeof(*values));
-	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.event_counts), &key, values) == 0) {
-		for (int i = 0; i < nr; i++) {
-			out->produced += values[i].produced;
-			out->lost += values[i].lost;
-		}
-	}
-	free(values);
-}
-
-static uint64_t event_sum(struct session *s, bool lost)
-{
-	struct event_count c;
-	uint64_t sum = 0;
-
-	for (int kind = 0; s->config.events && kind < NR_EVENT_KINDS; kind++) {
-		session_event_count(s, (enum event_kind)kind, &c);
-		sum += lost ? c.lost : c.produced;
-	}
-	return sum;
-}
-
-uint64_t session_counter(struct session *s, enum counter_id id)
-{
-	int nr = libbpf_num_possible_cpus();
-	uint32_t key = id;
-	uint64_t *values, sum = 0;
-
-	if (id == COUNTER_LATE)
-		return ring_set_late(s->ring_set);
-	if (id == COUNTER_EVENTS || id == COUNTER_EVENTS_LOST)
-		return event_sum(s, id == COUNTER_EVENTS_LOST);
-	if (nr <= 0)
-		return 0;
-	values = xcalloc((size_t)nr, sizeof(*values));
-	if (bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.counters), &key, values) == 0) {
-		for (int i = 0; i < nr; i++)
-			sum += values[i];
-	}
-	free(values);
-	return sum;
 }
