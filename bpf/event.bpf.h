@@ -450,10 +450,13 @@ INLINE struct rec_raw_event *event_begin_size(enum event_kind kind, uint64_t ts_
 	return rec;
 }
 
-/* One with room for all values and so many blocks; that is constant. */
+/* One with room for all values and so many blocks; that is constant.  Without names there are none,
+ * whatever copies into them has to look. */
 INLINE struct rec_raw_event *event_begin(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
 					 uint16_t flags, uint32_t blocks)
 {
+	if (blocks && config.unnamed)
+		return event_begin_size(kind, ts_ns, epid, flags, sizeof(struct rec_raw_event));
 	return event_begin_size(kind, ts_ns, epid, flags,
 				sizeof(struct rec_raw_event) + blocks * sizeof(struct term_block));
 }
@@ -488,7 +491,7 @@ GLOBAL_FN int event_look(uint64_t process, uint64_t ts_ns)
 /* Name and initial call of a process, at first sight; 0 = no process. */
 INLINE void event_seen(uint64_t process, uint64_t epid, uint64_t ts_ns)
 {
-	if (process && !process_known(epid, ts_ns))
+	if (process && !config.unnamed && !process_known(epid, ts_ns))
 		event_look(process, ts_ns);
 }
 

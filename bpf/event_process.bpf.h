@@ -195,7 +195,8 @@ int event_register_return(struct pt_regs *ctx)
 	    (is_about(epid) || (epid_of(t->reg.process) == epid && is_about(epid)))) {
 		/* What was known of the process has changed. */
 		bpf_map_delete_elem(&processes, &id);
-		event_look(t->reg.process, ts_ns);
+		if (!config.unnamed)
+			event_look(t->reg.process, ts_ns);
 		flags = event_stack(ctx, t->reg.process, ts_ns);
 		rec = event_begin_short(EVENT_PROCESS_REGISTER, ts_ns, epid, flags, 2);
 		if (rec) {

@@ -40,7 +40,8 @@ INLINE void exit_signal(struct pt_regs *ctx, uint64_t from, uint64_t to, uint64_
 		rec->values[0] = from;
 		rec->values[1] = to;
 		rec->values[2] = reason;
-		copy_block((struct event_with_term *)rec, from);
+		if (!config.unnamed)
+			copy_block((struct event_with_term *)rec, from);
 		copy_term(rec, reason);
 		event_end(rec, 3);
 	}

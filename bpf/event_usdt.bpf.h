@@ -203,6 +203,8 @@ INLINE void usdt_copy_text(struct rec_raw_event *rec, uint64_t addr)
 {
 	struct event_with_text *e = (struct event_with_text *)rec;
 
+	if (config.unnamed)
+		return;
 	for (uint32_t i = 0; i < EVENT_TEXT_BLOCKS; i++) {
 		__builtin_memset(&e->blocks[i], 0, sizeof(e->blocks[i]));
 		bpf_probe_read_user_str(e->blocks[i].words, sizeof(e->blocks[i].words),

@@ -104,6 +104,8 @@ INLINE void copy_term(struct rec_raw_event *rec, uint64_t term)
 {
 	struct event_with_term *e = (struct event_with_term *)rec;
 
+	if (config.unnamed)
+		return;
 	copy_block(e, term);
 	for (uint32_t i = 0; i < EVENT_BLOCKS; i++) {
 		if (!copy_below(e, i))
@@ -127,6 +129,8 @@ INLINE void copy_only_block(struct event_with_block *e, uint64_t boxed)
 {
 	struct term_block *b = &e->block;
 
+	if (config.unnamed)
+		return;
 	__builtin_memset(b, 0, sizeof(*b));
 	if (!try_read(TERM_PTR(boxed), b->words, sizeof(b->words)))
 		return;

@@ -56,6 +56,7 @@ struct probe_config {
 	uint32_t event_stacks;	/* emit the Erlang stack ahead of each event */
 	uint32_t keep_returns;	/* somebody walks stacks: return probes keep what they replace */
 	uint32_t inet_received; /* offset of recv_oct in inet_descriptor; 0 = not known */
+	uint32_t unnamed;	/* nothing gets a name: only numbers of events */
 	struct beam_layout layout;
 };
 

@@ -141,6 +141,7 @@ static int open_session(struct live *l, const struct live_config *asked, struct 
 		.message_to = asked->message_to,
 		.proc_lib = beam_atom_find(l->node->atoms, "proc_lib"),
 		.event_stacks = asked->event_stacks,
+		.unnamed = asked->unnamed,
 		.inet_received = ports_inet_received(l->node),
 		.attach_way = live_attach_way(),
 		.max_overhead = asked->max_overhead,

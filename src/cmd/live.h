@@ -35,8 +35,8 @@ struct live_config {
 	double max_overhead;	    /* percent; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 	uint64_t longer_than_ns;    /* of long_gc, long_schedule */
-	/* For who counts only: nothing has a name, which takes no time and no memory.  No stacks
-	 * then, no samples. */
+	/* For who counts only: nothing has a name, which takes no time and no memory, here or in
+	 * the probes.  No stacks then, no samples. */
 	bool unnamed;
 };
 

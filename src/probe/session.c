@@ -175,6 +175,7 @@ static void fill_config(struct session *s)
 		c->processes = s->config.processes;
 		c->ports = s->config.ports;
 		c->inet_received = s->config.inet_received;
+		c->unnamed = s->config.unnamed;
 	}
 }
 

@@ -37,6 +37,7 @@ struct session_config {
 	uint64_t proc_lib;				      /* the atom; 0 = there is none */
 	enum attach_way attach_way;
 	bool event_stacks;
+	bool unnamed;		    /* nobody asks for names, nor for what terms are */
 	double max_overhead;	    /* percent of the node's own CPU, for probes; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 	uint64_t longer_than_ns;    /* of long_gc and long_schedule */

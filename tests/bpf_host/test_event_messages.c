@@ -186,6 +186,22 @@ static void aliases(void **unused)
 	assert_int_equal(nr_events(), 12);
 }
 
+/* The alias itself, but not what it points to. */
+static void aliases_unnamed(void **unused)
+{
+	struct pt_regs ctx = {.di = PROCESS, .si = EPID, .dx = put_alias(OTHER), .r8 = NIL};
+	struct pt_regs alloc = {.di = OTHER, .cx = 17};
+
+	(void)unused;
+	config.unnamed = 1;
+	event_send_to_alias(&ctx);
+	event_alloc_message(&alloc);
+	assert_to_alias(0, TO, 7, true);
+	assert_int_equal(event(0)->values[4], HEAP | 2);
+	assert_int_equal(event(0)->nr_blocks, 0);
+	assert_int_equal(event(0)->h.size, sizeof(*event(0)));
+}
+
 /* Nothing will be allocated where that is seen. */
 static void aliases_at_once(void **unused)
 {
@@ -281,6 +297,7 @@ int main(void)
 		EVENT_TEST(aliases_at_once),	 EVENT_TEST(aliases_left),
 		EVENT_TEST(cut_message),	 EVENT_TEST_NEAR(filters_of_messages),
 		EVENT_TEST_NEAR(sizes),		 EVENT_TEST_NEAR(aliases),
+		EVENT_TEST(aliases_unnamed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,6 +65,41 @@ static void exits(void **unused)
 	assert_int_equal(counted(EVENT_PROCESS_EXIT).lost, 0);
 }
 
+static unsigned int nr_processes(void)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < host.nr_records; i++)
+		nr += ((const struct rec_header *)host.records[i].bytes)->type == REC_RAW_PROCESS;
+	return nr;
+}
+
+/* Only numbers: no names, nothing of what terms point to, no room for it. */
+static void unnamed(void **unused)
+{
+	struct pt_regs ctx = {.di = PROCESS};
+	struct pt_regs name = {.di = PROCESS, .si = NAME, .dx = EPID}, done = {.ax = 1};
+
+	(void)unused;
+	ctx.si = put_term();
+	event_exit(&ctx);
+	assert_int_equal(nr_processes(), 1);
+	assert_true(event(0)->nr_blocks > 0);
+	teardown(unused);
+	setup(unused);
+	config.unnamed = 1;
+	ctx.si = put_term();
+	event_exit(&ctx);
+	assert_int_equal(event(0)->values[0], ctx.si);
+	assert_int_equal(event(0)->epid, EPID);
+	assert_int_equal(event(0)->nr_blocks, 0);
+	assert_int_equal(event(0)->h.size, sizeof(*event(0)));
+	event_register(&name);
+	event_register_return(&done);
+	assert_int_equal(event(1)->kind, EVENT_PROCESS_REGISTER);
+	assert_int_equal(nr_processes(), 0);
+}
+
 /* Lists and tuples that contain themselves end at the limit. */
 static void circles(void **unused)
 {
@@ -460,6 +495,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		EVENT_TEST(exits),
+		EVENT_TEST(unnamed),
 		EVENT_TEST(circles),
 		EVENT_TEST(faults),
 		EVENT_TEST(no_room),

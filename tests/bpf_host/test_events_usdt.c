@@ -293,6 +293,12 @@ static void spawns(void **unused)
 	host_put_u64(SLOTS + 8 * OTHER_SLOT, 0);
 	event_usdt_spawn(&ctx);
 	assert_true(event(2)->values[0] == EPID && event(2)->epid == OTHER_EPID);
+	/* Without names no text. */
+	config.unnamed = 1;
+	event_usdt_spawn(&ctx);
+	assert_true(event(3)->values[0] == EPID && event(3)->flags == 0);
+	assert_int_equal(event(3)->nr_blocks, 0);
+	assert_int_equal(event(3)->h.size, sizeof(*event(3)));
 }
 
 static void both_ends(void **unused)
