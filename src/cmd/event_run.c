@@ -340,6 +340,19 @@ static void tell_budget(struct event_run *run)
 			 why);
 }
 
+/* The zeros of a node that is stopped are not those of one that idles. */
+static void tell_stopped(struct event_run *run)
+{
+	struct proc_stat stat;
+	struct error ignored;
+
+	if (proc_stat_read(&stat, run->node->os_pid, &ignored) == 0 && proc_stat_stopped(&stat)) {
+		run->node_stopped = true;
+		log_warn("ebeam: the node (pid %d) is stopped (SIGSTOP): nothing happens in it",
+			 run->node->os_pid);
+	}
+}
+
 /* Until something ends it; positive = how (enum loop_end). */
 static int run_loop(struct event_run *run, struct error *err)
 {
@@ -358,6 +371,7 @@ static int run_loop(struct event_run *run, struct error *err)
 	if (rc == 0) {
 		live_add_watching(&run->live, run->plan.kinds);
 		tell_budget(run);
+		tell_stopped(run);
 		log_info("%u probes attached", run->plan.nr_points);
 	}
 	run->span_start_ns = run->seen_until_ns = clock_monotonic_ns();
@@ -447,6 +461,26 @@ static int watch(struct event_run *run, struct error *err)
 
 /* ---- of a capture -------------------------------------------------------------------------- */
 
+/* Zeros would say that nothing happened, where nobody looked. */
+static int check_kinds(const struct event_run *run, struct error *err)
+{
+	const struct event_stream *s = &run->stream;
+	struct strbuf names = STRBUF_INIT;
+	int rc;
+
+	if (s->watched & run->consumer->kinds)
+		return 0;
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (s->watched >> kind & 1)
+			strbuf_addf(&names, "%s%s", names.len ? ", " : "", event_rows[kind].name);
+	}
+	rc = error_set(err, ERROR_KIND_FAILED, -ENODATA,
+		       "%s holds no events of '%s': recorded were %s", run->ctx->opt.input,
+		       run->ctx->command->name, names.len ? names.buf : "none");
+	strbuf_free(&names);
+	return rc;
+}
+
 static int read_capture(struct event_run *run, struct capture_reader *reader, struct error *err)
 {
 	struct source *s = capture_reader_source(reader);
@@ -460,6 +494,7 @@ static int read_capture(struct event_run *run, struct capture_reader *reader, st
 		if (run->out && ferror(run->out))
 			break;
 	}
+	rc = rc < 0 ? rc : check_kinds(run, err);
 	rc = rc < 0 ? rc : drained(run, err);
 	run->span_start_ns = MAX(run->stream.start_ns, run->stream.watching_ns);
 	rc = rc < 0 ? rc : end(run, err);

@@ -31,6 +31,7 @@ struct event_run {
 	/* With --watch: what the answer before was told of these. */
 	uint64_t told_taken, told_counters[NR_COUNTERS];
 	uint64_t skipped; /* answers of --watch that nobody was ready to read */
+	bool node_stopped; /* when the probes came */
 	bool answered;	  /* once, with --watch */
 	bool stopped;	  /* the limit is reached, or nobody reads any more */
 };

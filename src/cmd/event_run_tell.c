@@ -35,6 +35,19 @@ static int decimals(double share)
 	return nr;
 }
 
+/* What is seen in less time says little of the rest. */
+#define ROUGH_BELOW_NS 50000000u
+
+static void add_sampled(struct strbuf *out, double share, uint64_t watched_ns)
+{
+	char text[32];
+
+	strbuf_addf(out, "sampled %.*f %%", decimals(share), share * 100);
+	if (watched_ns < ROUGH_BELOW_NS)
+		strbuf_addf(out, " (%s in all: a rough guess)",
+			    units_format_ns(watched_ns, text, sizeof(text)));
+}
+
 /* "sampled 12 %" or "dropped ..."; false if the kind was watched all along. */
 static bool add_state(struct strbuf *out, const struct coverage *c, enum event_kind kind,
 		      bool total)
@@ -48,7 +61,7 @@ static bool add_state(struct strbuf *out, const struct coverage *c, enum event_k
 	else if (!total && !coverage_watched(c, kind))
 		strbuf_addstr(out, "not watched at all (its samples are further apart)");
 	else if (share < 0.9995)
-		strbuf_addf(out, "sampled %.*f %%", decimals(share), share * 100);
+		add_sampled(out, share, coverage_watched_ns(c, kind, total));
 	else
 		return false;
 	return true;
@@ -172,8 +185,8 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 {
 	const struct event_stream *s = &run->stream;
 	struct target_counter counters[2 + ARRAY_SIZE(noted) + 1];
-	const char *warnings[NR_EVENT_KINDS];
-	struct strbuf texts[NR_EVENT_KINDS];
+	const char *warnings[1 + NR_EVENT_KINDS];
+	struct strbuf texts[1 + NR_EVENT_KINDS];
 	size_t nr = 0, nr_warnings = 0;
 	int rc;
 
@@ -198,6 +211,12 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 			warnings[nr_warnings++] = text->buf;
 		else
 			strbuf_free(text);
+	}
+	if (run->node_stopped) {
+		strbuf_init(&texts[nr_warnings]);
+		strbuf_addstr(&texts[nr_warnings], "the node is stopped (SIGSTOP)");
+		warnings[nr_warnings] = texts[nr_warnings].buf;
+		nr_warnings++;
 	}
 	rc = target_json_end(w, warnings, nr_warnings, counters, nr, err);
 	for (size_t i = 0; i < nr_warnings; i++)

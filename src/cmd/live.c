@@ -270,8 +270,13 @@ static void add_schedulers(struct live *l)
 	struct strbuf text = STRBUF_INIT;
 	struct sched_thread *threads;
 	int nr = sched_threads(l->node, &threads);
+	struct error ignored;
+	struct proc_stat stat;
+	bool stopped;
 
-	for (int i = 0; i < nr; i++) {
+	/* With a process, but nobody runs it: that is not busy, and when it will be is not told. */
+	stopped = proc_stat_read(&stat, l->node->os_pid, &ignored) == 0 && proc_stat_stopped(&stat);
+	for (int i = 0; i < nr && !stopped; i++) {
 		int busy = sched_is_busy(l->node, &threads[i].info);
 
 		if (busy >= 0)

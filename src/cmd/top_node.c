@@ -121,7 +121,7 @@ static void read_system(struct top *t)
 		t->now.os_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 	if (proc_stat_read(&stat, t->node->os_pid, &ignored) == 0) {
 		t->now.os_rss = stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
-		t->frame.state = stat.state == 'T' || stat.state == 't' ? TOP_STOPPED : TOP_RUNNING;
+		t->frame.state = proc_stat_stopped(&stat) ? TOP_STOPPED : TOP_RUNNING;
 	}
 }
 

@@ -51,6 +51,11 @@ struct proc_stat {
 	uint64_t rss_pages;  /* in memory */
 	uint64_t start_code; /* in the executable's code; 0 or 1 if the kernel does not tell */
 };
+/* By SIGSTOP, or by who traces it. */
+static inline bool proc_stat_stopped(const struct proc_stat *s)
+{
+	return s->state == 'T' || s->state == 't';
+}
 int proc_stat_parse(struct proc_stat *out, const char *text);
 int proc_stat_read(struct proc_stat *out, int os_pid, struct error *err);
 

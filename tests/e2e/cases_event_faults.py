@@ -248,3 +248,30 @@ def refused(ctx):
     reasons = [why for _, why in found]
     check_equal(len(set(reasons)), len(reasons), f"reasons; {said}")
     print(f"{len(named)} kinds, {len(reasons)} reasons")
+
+
+@case("a stopped node is told, and none of its schedulers is busy", otp="one")
+def stopped(ctx):
+    node = ctx.new_node()
+    node.start("cpu_split")
+    os.kill(node.os_pid, signal.SIGSTOP)
+    try:
+        r = ctx.ebeam.ok("sched", "-p", node.os_pid, "-d", 1, "-j")
+        check_in("is stopped (SIGSTOP)", r.err, "the text")
+        answer = r.json()
+        check_in("the node is stopped (SIGSTOP)", answer["warnings"], "warnings")
+        busy = [s for s in answer["data"]["schedulers"] if s["utilization"]]
+        check_equal(busy, [], "busy schedulers")
+    finally:
+        os.kill(node.os_pid, signal.SIGCONT)
+
+
+@case("a capture without the events of a view is no capture of nothing", otp="one")
+def other_events(ctx):
+    path = ctx.ebeam.file(".ebeam")
+    ctx.ebeam.ok("events", "-p", ctx.node.os_pid, "-e", "gc", "-d", 1, "-o", path)
+    ctx.ebeam.ok("gc", "-i", path)
+    for view in ("msg", "alloc", "sched"):
+        r = ctx.ebeam.run(view, "-i", path)
+        check_equal(r.code, 1, f"exit code of {view}")
+        check_in(f"holds no events of '{view}'", r.err, "the text")
