@@ -30,10 +30,10 @@ struct event_run {
 	uint64_t taken, by_kind[NR_EVENT_KINDS];
 	/* With --watch: what the answer before was told of these. */
 	uint64_t told_taken, told_counters[NR_COUNTERS];
-	uint64_t skipped; /* answers of --watch that nobody was ready to read */
+	uint64_t skipped;  /* answers of --watch that nobody was ready to read */
 	bool node_stopped; /* when the probes came */
-	bool answered;	  /* once, with --watch */
-	bool stopped;	  /* the limit is reached, or nobody reads any more */
+	bool answered;	   /* once, with --watch */
+	bool stopped;	   /* the limit is reached, or nobody reads any more */
 };
 
 /* Of the options: whom events are about.  Once for all, and for the programs of a node. */

@@ -164,13 +164,18 @@ class Events(Bench):
         node.close()
 
     def web(self):
-        node = self.node()
+        """Once with a core left for whoever watches, once with none."""
+        for flags, what in ((("+S", "1:1"), "one scheduler, a core is left"),
+                            ((), "as many schedulers as cores")):
+            self.web_on(self.node(*flags), what)
+
+    def web_on(self, node, what):
         node.start("web", settle=self.window)
         truth = node.stop("web")
         per_s = {k: truth[k] / truth["elapsed_ns"] * 1e9
                  for k in ("messages", "spawns", "collections")}
         load = ", ".join(f"{v:,.0f} {k}/s" for k, v in per_s.items())
-        self.table.add("a busy web node (workload `web`)", load)
+        self.table.add(f"a busy web node (workload `web`), {what}", load)
         for view in ("sched", "gc", "msg", "proc"):
             self.add_ratio(node, "web", f"the same with `{view}` : alone", (view,))
         self.noise(node, "web")
