@@ -164,14 +164,20 @@ static void exit_signals(void **unused)
 		assert_int_equal(event(i)->values[2], i < 2 ? ATOM(4) : 0);
 	}
 	assert_int_equal(event(2)->nr_blocks, 1);
+	/* Without names nothing that they point to. */
+	config.unnamed = 1;
+	event_send_dist_exit(&ctx);
+	assert_int_equal(event(3)->nr_blocks, 0);
+	assert_int_equal(event(3)->h.size, sizeof(*event(3)));
+	config.unnamed = 0;
 	/* Of one process: as sender, or as receiver. */
 	config.event_epid = TO;
 	ctx = (struct pt_regs){.si = EPID, .dx = TO, .cx = ATOM(4)};
 	event_send_exit(&ctx);
-	assert_non_null(event(3));
+	assert_non_null(event(4));
 	config.event_epid = 0x2a3;
 	event_send_exit(&ctx);
-	assert_null(event(4));
+	assert_null(event(5));
 }
 
 static void copies(void **unused)
