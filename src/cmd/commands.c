@@ -177,6 +177,7 @@ const struct command commands[] = {
 		.options = OPT(PID) | OPT(FREQ) | OPT(DURATION) | OPT(LIMIT) | OPT(SORT) |
 			   OPT(COLUMNS) | OPT(JSON) | OPT(BATCH) | OPT(PANEL) | OPT(WATCH) |
 			   OPT(INPUT) | OPT(MAX_OVERHEAD) | OPT(OUTPUT) | OPT(FRAME_FORMAT),
+		.freq_default = "199",
 		.run = cmd_top,
 	},
 	{

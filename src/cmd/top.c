@@ -78,15 +78,21 @@ void top_drain(struct top *t)
 		lose_samples(t, &err);
 }
 
-void top_forget_before(struct top *t)
+/* Those of the last seconds say nothing of what happens now. */
+static void forget_samples(struct top *t)
 {
 	struct error err = {0};
 
-	t->read_ns = 0;
 	if (t->samples && top_samples_restart(t->samples, &err) != 0)
 		lose_samples(t, &err);
 	if (t->events)
 		top_events_forget(t->events);
+}
+
+void top_forget_before(struct top *t)
+{
+	t->read_ns = 0;
+	forget_samples(t);
 }
 
 static void step_samples(struct top *t)
@@ -125,6 +131,7 @@ static void count_lost(struct top *t)
 
 int top_step(struct top *t, struct error *err)
 {
+	enum top_state before;
 	int rc;
 
 	if (!t->node) {
@@ -134,7 +141,10 @@ int top_step(struct top *t, struct error *err)
 			learn_from_events(t);
 		return rc;
 	}
+	before = t->frame.state;
 	rc = top_node_read(t, err);
+	if (rc == 0 && t->frame.state == TOP_STOPPED && before != TOP_STOPPED)
+		forget_samples(t);
 	if (rc == 0)
 		step_samples(t);
 	if (rc == 0)
@@ -293,7 +303,7 @@ static void tell_end(const struct top *t, uint64_t start_ns)
 	double wall = (double)(clock_monotonic_ns() - start_ns) / 1e9;
 	struct timespec cpu = {0};
 	struct summary s = t->summary;
-	char frames[32], rows[32];
+	char readings[32], rows[32];
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
 	/* Of playing it would say nothing. */
@@ -301,8 +311,10 @@ static void tell_end(const struct top *t, uint64_t start_ns)
 			    ? ((double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9) / wall * 100
 			    : -1;
 	if (t->sums.processes)
-		log_warn("%s frames with %s rows of processes; %llu torn, %llu vanished meanwhile",
-			 units_format_count(t->readings, frames, sizeof(frames)),
+		log_warn("%s reading%s of the node with %s rows of processes; %llu torn, %llu "
+			 "vanished meanwhile",
+			 units_format_count(t->readings, readings, sizeof(readings)),
+			 t->readings == 1 ? "" : "s",
 			 units_format_count(t->sums.processes, rows, sizeof(rows)),
 			 (unsigned long long)t->sums.torn, (unsigned long long)t->sums.vanished);
 	if (!t->ctx->opt.input)

@@ -77,15 +77,11 @@ static void draw(struct batch *b)
 	screen_write_text(b->screen, b->top->ctx->out);
 }
 
-static int step(void *ctx, struct error *err)
+/* 1: of no more use, as the caller reports. */
+static int write_frame(struct batch *b, struct error *err)
 {
-	struct batch *b = ctx;
-	int rc = top_step(b->top, err);
+	int rc = 0;
 
-	if (rc == -ESRCH)
-		return 1; /* it has exited: the loop is about to say so, too */
-	if (rc)
-		return rc;
 	if (b->top->ctx->opt.json)
 		rc = top_json(b->top, err);
 	else
@@ -93,9 +89,34 @@ static int step(void *ctx, struct error *err)
 	if (rc)
 		return rc;
 	b->frames++;
-	if (outfile_flush(b->top->ctx->out) != 0)
-		return 1; /* the caller reports it */
-	return b->limit && b->frames >= b->limit;
+	return outfile_flush(b->top->ctx->out) != 0;
+}
+
+static int step(void *ctx, struct error *err)
+{
+	struct batch *b = ctx;
+	int rc = top_step(b->top, err);
+
+	if (rc == -ESRCH)
+		return 1; /* it has exited: the loop is about to say so, too */
+	rc = rc ? rc : write_frame(b, err);
+	return rc ? rc : b->limit && b->frames >= b->limit;
+}
+
+/* What was read last, once more: it says that the node has exited. */
+static int write_exited(struct batch *b, struct error *err)
+{
+	struct top *t = b->top;
+	int rc;
+
+	log_warn("ebeam: the node (pid %d) has exited", t->node->os_pid);
+	*err = (struct error){0};
+	t->frame.state = TOP_EXITED;
+	if (!t->frame.frames)
+		return 0;
+	t->reading++;
+	rc = write_frame(b, err);
+	return rc < 0 ? rc : 0;
 }
 
 /* A capture, as fast as it can be read. */
@@ -156,11 +177,8 @@ static int run(struct batch *b, struct error *err)
 	rc = rc ? rc : loop_add_timer(loop, t->step_ns, step, b, err);
 	rc = rc ? rc : loop_run(loop, err);
 	loop_close(loop);
-	if (rc == -ESRCH || rc == LOOP_END_EXITED || t->frame.state == TOP_EXITED) {
-		log_warn("ebeam: the node (pid %d) has exited", t->node->os_pid);
-		*err = (struct error){0};
-		return 0;
-	}
+	if (rc == -ESRCH || rc == LOOP_END_EXITED || t->frame.state == TOP_EXITED)
+		return write_exited(b, err);
 	return rc < 0 ? rc : 0;
 }
 

@@ -230,7 +230,7 @@ int top_json(struct top *t, struct error *err)
 	size_t nr = top_warnings(t, warnings);
 	struct jsonw w = JSONW(t->ctx->out);
 
-	if (t->node)
+	if (t->node && f->state != TOP_EXITED)
 		target_json_begin(&w, t->ctx, t->node);
 	else
 		target_json_begin_recorded(&w, t->ctx, &recorded);

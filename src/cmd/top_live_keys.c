@@ -61,7 +61,9 @@ static void open_overlay(struct live_top *l, enum top_overlay_kind kind)
 	const void *row;
 
 	top_panel_source(l->top, &source);
-	row = panel_selected(live_top_panel(l), &source);
+	/* Of nobody's choice, calls are those of the node. */
+	row = kind == TOP_OVERLAY_FLAME ? panel_chosen(live_top_panel(l), &source)
+					: panel_selected(live_top_panel(l), &source);
 	top_overlay_close(l->overlay);
 	if (top_overlay_open(&l->overlay, kind, l->top, row, &err) != 0)
 		live_top_say(l, "%s", err.msg);

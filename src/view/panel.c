@@ -69,6 +69,13 @@ const void *panel_selected(struct panel *p, const struct panel_source *source)
 	       (size_t)panel_row_at(p, p->rank) * source->table.row_size;
 }
 
+const void *panel_chosen(struct panel *p, const struct panel_source *source)
+{
+	const void *row = panel_selected(p, source);
+
+	return p->follows || p->filter.len ? row : NULL;
+}
+
 /* ---- order -------------------------------------------------------------------------------- */
 
 void panel_set_sort(struct panel *p, const char *sort)
@@ -290,8 +297,11 @@ static enum panel_result table_key(struct panel *p, const struct terminal_key *k
 	if (move(p, action, source))
 		return PANEL_HANDLED;
 	switch (action) {
-	case TOP_ACTION_OPEN:
-		return p->nr ? PANEL_OPEN : PANEL_HANDLED;
+	case TOP_ACTION_OPEN: /* which chooses it */
+		if (!p->nr)
+			return PANEL_HANDLED;
+		panel_select(p, source, p->rank);
+		return PANEL_OPEN;
 	case TOP_ACTION_FILTER:
 		p->mode = PANEL_IN_FILTER;
 		break;

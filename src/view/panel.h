@@ -63,6 +63,9 @@ enum panel_result panel_key(struct panel *p, const struct terminal_key *key,
 
 /* The row one stands on; NULL = there is none. */
 const void *panel_selected(struct panel *p, const struct panel_source *source);
+/* The same, but NULL also if nobody chose one, by a key or a filter: then it is the first row,
+ * whichever that is. */
+const void *panel_chosen(struct panel *p, const struct panel_source *source);
 /* By name, "-name" for the reverse, NULL = as the rows stand. */
 void panel_set_sort(struct panel *p, const char *sort);
 const char *panel_sort(const struct panel *p); /* the same, NULL */

@@ -92,9 +92,12 @@ def ends(ctx):
         check_equal(process.wait(20), 0, f"exit code after {signo}")
     process = ctx.ebeam.popen("top", "-p", node.os_pid, "-b", "--watch", "0.2s",
                               stdout=subprocess.PIPE)
-    process.stdout.readline()
+    first = process.stdout.readline().decode()
     os.kill(node.os_pid, signal.SIGKILL)
-    process.stdout.read()
+    rest = process.stdout.read().decode()
+    titles = [line for line in [first] + rest.splitlines() if f"pid {node.os_pid}  OTP" in line]
+    check_equal(["EXITED" in line for line in titles], [False] * (len(titles) - 1) + [True],
+                "titles of frames that say so")
     check_equal(process.wait(20), 0, "exit code when the node has exited")
     check_in("has exited", process.stderr.read().decode(), "the note")
 

@@ -284,6 +284,37 @@ static void the_first_row_is_not_followed(void **state)
 	assert_int_equal(selected_row(x), 1);
 }
 
+static const char *chosen(struct fixture *x)
+{
+	const struct item *row = panel_chosen(x->panel, &x->source);
+
+	return row ? row->name : "nothing";
+}
+
+/* It is there to be opened, but nobody asked for it. */
+static void the_first_row_is_not_chosen(void **state)
+{
+	struct fixture *x = *state;
+
+	assert_string_equal(chosen(x), "nothing");
+	assert_string_equal(selected(x), "pear");
+	press(x, TERMINAL_KEY_DOWN, 0);
+	assert_string_equal(chosen(x), "apple");
+	press(x, TERMINAL_KEY_ESCAPE, 0);
+	assert_string_equal(chosen(x), "nothing");
+	press(x, TERMINAL_KEY_UP, 0);
+	assert_string_equal(chosen(x), "pear");
+	press(x, TERMINAL_KEY_HOME, 0);
+	assert_string_equal(chosen(x), "nothing");
+	assert_int_equal(press(x, TERMINAL_KEY_ENTER, 0), PANEL_OPEN);
+	assert_string_equal(chosen(x), "pear"); /* what was opened */
+	press(x, TERMINAL_KEY_ESCAPE, 0);
+	type(x, "/pl");
+	assert_string_equal(chosen(x), "apple");
+	press(x, TERMINAL_KEY_ESCAPE, 0);
+	assert_string_equal(chosen(x), "nothing");
+}
+
 static void a_filter_is_typed(void **state)
 {
 	struct fixture *x = *state;
@@ -520,6 +551,7 @@ int main(void)
 		TEST(what_is_selected_is_seen),
 		TEST(the_selected_row_is_followed),
 		TEST(the_first_row_is_not_followed),
+		TEST(the_first_row_is_not_chosen),
 		TEST(a_filter_is_typed),
 		TEST(characters_are_taken_back_whole),
 		TEST(a_source_can_match_itself),

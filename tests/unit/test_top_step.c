@@ -17,6 +17,7 @@
 
 static struct {
 	int node, drain, step; /* what they return */
+	enum top_state state;  /* that of the node */
 	unsigned int closed, restarted;
 } parts;
 
@@ -40,6 +41,7 @@ void top_node_close(struct top *t)
 int top_node_read(struct top *t, struct error *err)
 {
 	t->frame.frames++;
+	t->frame.state = parts.state;
 	return fails(parts.node, ERROR_KIND_NO_NODE, err);
 }
 
@@ -259,6 +261,31 @@ static void what_is_too_old_is_forgotten(void **state)
 	close_top(&t);
 }
 
+/* What it did before it was stopped is not what it does. */
+static void a_node_that_stops_has_a_new_window(void **state)
+{
+	struct command_context ctx;
+	struct error err = {0};
+	struct top t;
+
+	UNUSED(state);
+	open_top(&t, &ctx);
+	assert_int_equal(top_step(&t, &err), 0);
+	assert_int_equal(parts.restarted, 0);
+	parts.state = TOP_STOPPED;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(top_step(&t, &err), 0);
+		assert_int_equal(parts.restarted, 1); /* once */
+	}
+	parts.state = TOP_RUNNING;
+	assert_int_equal(top_step(&t, &err), 0);
+	assert_int_equal(parts.restarted, 1);
+	parts.state = TOP_STOPPED;
+	assert_int_equal(top_step(&t, &err), 0);
+	assert_int_equal(parts.restarted, 2);
+	close_top(&t);
+}
+
 static void rows_are_read_once_a_frame(void **state)
 {
 	struct command_context ctx;
@@ -318,6 +345,7 @@ int main(void)
 		cmocka_unit_test(without_samples_it_goes_on),
 		cmocka_unit_test(the_end_of_the_node_is_no_loss),
 		cmocka_unit_test(what_is_too_old_is_forgotten),
+		cmocka_unit_test(a_node_that_stops_has_a_new_window),
 		cmocka_unit_test(rows_are_read_once_a_frame),
 		cmocka_unit_test(what_was_lost_counts_on),
 	};
