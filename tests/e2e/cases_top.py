@@ -220,7 +220,7 @@ def chosen(ctx):
             t.key("p")
             t.wait("PAUSED")
             for key, wanted in (("5", "ac_tab"), ("6", "forker"), ("7", "stdlib"),
-                                ("4", "eheap"), ("8", re.compile(r"1-\d+ of \d"))):
+                                ("4", "eheap"), ("8", re.compile(rf"{ctx.node.os_pid}\s+\S+\s+\d+\s+\d"))):
                 t.key(key)
                 t.wait(wanted)
                 check_in("PAUSED", t.text(), f"the screen after {key}")
