@@ -15,6 +15,9 @@
 #include "view/process_columns.h"
 #include "view/scheduler_columns.h"
 
+/* Of a core; what is less is no riddle. */
+#define ENDED_MIN_PERCENT 0.5
+
 /* ---- processes ---------------------------------------------------------------------------- */
 
 static int read_processes(struct top *t, struct error *err)
@@ -58,6 +61,19 @@ static uint64_t function_id(const void *row)
 	return name_id(((const struct snap_function *)row)->name);
 }
 
+/* What rows do not add up to: processes of a few milliseconds are sampled, but never read. */
+static void note_ended(struct top *t, const char *more, struct panel_source *out)
+{
+	double cpu = t->processes.table.ended_cpu;
+
+	if (cpu < ENDED_MIN_PERCENT)
+		return;
+	snprintf(t->note, sizeof(t->note),
+		 "not in these rows: %.1f%% CPU of processes that ended in the last %.0f s%s", cpu,
+		 t->frame.window_s, more);
+	out->note = t->note;
+}
+
 /* A capture knows of processes what its samples say. */
 static void sampled_processes(struct top *t, struct panel_source *out)
 {
@@ -88,6 +104,7 @@ static void processes(struct top *t, struct panel_source *out)
 	out->id = process_id;
 	out->matches = process_row_matches;
 	out->nothing = "no processes";
+	note_ended(t, "", out);
 }
 
 /* ---- functions ---------------------------------------------------------------------------- */
@@ -127,6 +144,7 @@ static void applications(struct top *t, struct panel_source *out)
 		top_apps_table(t->apps, &out->table);
 	out->id = top_apps_id;
 	out->nothing = "no applications";
+	note_ended(t, "; CODE CPU% has it", out);
 }
 
 /* ---- schedulers --------------------------------------------------------------------------- */

@@ -112,21 +112,27 @@ static uint32_t hash_pid(uint64_t pid)
 void process_table_cpu(struct process_table *t, const struct process_cpu *cpu, size_t nr)
 {
 	struct idmap index = IDMAP_INIT;
+	double ended = 0;
 
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
 		idmap_add(&index, hash_pid(cpu[i].pid), (uint32_t)i);
+		ended += (double)cpu[i].percent;
+	}
 	for (size_t i = 0; i < t->rows.v.len; i++) {
 		struct process_row *row = &t->rows.v.data[i];
 		uint32_t at = nr ? idmap_find(&index, hash_pid(row->pid), same_pid, cpu, &row->pid)
 				 : IDMAP_NONE;
 
 		row->cpu = at == IDMAP_NONE ? 0 : cpu[at].percent;
+		ended -= (double)row->cpu;
 	}
+	t->ended_cpu = ended > 0 ? ended : 0;
 	idmap_free(&index);
 }
 
 void process_table_forget_cpu(struct process_table *t)
 {
+	t->ended_cpu = 0;
 	for (size_t i = 0; i < t->rows.v.len; i++)
 		t->rows.v.data[i].cpu = NAN;
 }

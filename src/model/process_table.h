@@ -26,6 +26,7 @@ struct process_table {
 	VEC(uint64_t) read_ns; /* by row: when it was read */
 	uint64_t now_ns;       /* of what is read now; rows.ts_ns: when the reading began */
 	uint64_t since_ns;
+	double ended_cpu; /* percent of a core, of process_table_cpu(): of those without a row */
 };
 
 void process_table_free(struct process_table *t);
@@ -44,7 +45,8 @@ int process_table_put(struct process_table *t, const struct process_row *row);
 void process_table_end(struct process_table *t);
 
 /* Percent of a core that each process used, of those that samples were taken of; all others have
- * 0.  Pids as in struct process_row. */
+ * 0.  Those that have no row ended before they could be read: ended_cpu is theirs.  Pids as in
+ * struct process_row. */
 struct process_cpu {
 	uint64_t pid;
 	float percent;

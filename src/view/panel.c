@@ -11,7 +11,8 @@
 #include "view/panel_internal.h"
 #include "view/top_keys.h"
 
-#define WHEEL_ROWS 3
+#define WHEEL_ROWS	3
+#define MIN_NOTE_HEIGHT 4 /* rows are worth more than a note */
 
 int panel_open(struct panel **out, const char *columns, const char *sort)
 {
@@ -52,6 +53,11 @@ void panel_draw(struct panel *p, struct screen *s, unsigned row, unsigned column
 	p->width = width;
 	for (unsigned i = 0; i < height; i++)
 		screen_fill(s, row + i, column, width, SCREEN_PLAIN, ' ');
+	if (source->note && height > MIN_NOTE_HEIGHT) {
+		p->height = --height;
+		screen_text(s, row + height, column, width, SCREEN_DIM, source->note,
+			    strlen(source->note));
+	}
 	panel_look(p, source);
 	if (!height || !width)
 		return;

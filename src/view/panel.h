@@ -37,6 +37,7 @@ struct panel_source {
 	/* Another number than last time: rows, or what they hold, are not those of last time. */
 	uint64_t reading;
 	const char *nothing; /* what stands there if there are no rows; NULL = "nothing" */
+	const char *note;    /* in a line below the rows, if there is room; NULL = none */
 };
 
 enum panel_result {

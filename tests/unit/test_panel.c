@@ -291,6 +291,24 @@ static const char *chosen(struct fixture *x)
 	return row ? row->name : "nothing";
 }
 
+/* Below the rows, where there is room. */
+static void a_note_has_a_line(void **state)
+{
+	struct fixture *x = *state;
+	char *all;
+
+	x->source.note = "and more";
+	draw(x);
+	all = screenfix_text(x->screen);
+	assert_non_null(strstr(all, "\nand more"));
+	free(all);
+	press(x, TERMINAL_KEY_END, 0);
+	draw(x);
+	assert_true(selected_row(x) > 0); /* above it */
+	assert_int_equal(click(x, screen_rows(x->screen) - 1, 1), PANEL_IGNORED);
+	x->source.note = NULL;
+}
+
 /* It is there to be opened, but nobody asked for it. */
 static void the_first_row_is_not_chosen(void **state)
 {
@@ -551,6 +569,7 @@ int main(void)
 		TEST(what_is_selected_is_seen),
 		TEST(the_selected_row_is_followed),
 		TEST(the_first_row_is_not_followed),
+		TEST(a_note_has_a_line),
 		TEST(the_first_row_is_not_chosen),
 		TEST(a_filter_is_typed),
 		TEST(characters_are_taken_back_whole),

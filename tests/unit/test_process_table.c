@@ -174,11 +174,14 @@ static void test_cpu(void **state)
 	process_table_cpu(&t, cpu, 2);
 	assert_float_equal(process_table_find(&t, 1)->cpu, 12.5, 0.001);
 	assert_float_equal(process_table_find(&t, 2)->cpu, 0, 0.001);
+	assert_float_equal(t.ended_cpu, 80, 0.001); /* of one that nobody read */
 	/* It stays until the next samples. */
 	process_table_begin(&t, 2 * SECOND, 0);
 	put(&t, 1, 100, 0);
 	process_table_end(&t);
 	assert_float_equal(process_table_find(&t, 1)->cpu, 12.5, 0.001);
+	process_table_cpu(&t, cpu, 1);
+	assert_float_equal(t.ended_cpu, 0, 0.001);
 	process_table_cpu(&t, NULL, 0);
 	assert_float_equal(process_table_find(&t, 1)->cpu, 0, 0.001);
 	process_table_forget_cpu(&t);
