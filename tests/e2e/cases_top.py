@@ -121,6 +121,9 @@ def in_terminal(ctx):
         with Tmux(place, ["sh", "-c", f"cd {place}; exec {ctx.ebeam.path} top -p {node.os_pid}"],
                   columns=120, rows=40) as t:
             t.wait(re.compile(rf"{re.escape(pid)}\s+proc_split_4\s+[1-9]"))  # its CPU is known
+            t.key("f")  # nobody chose a row
+            t.wait("Calls of the node")
+            t.key("q")
             t.type("/split_4")
             t.key("Enter")
             t.wait(lambda text: "proc_split_4" in text and "proc_split_3" not in text)
@@ -220,7 +223,8 @@ def chosen(ctx):
             t.key("p")
             t.wait("PAUSED")
             for key, wanted in (("5", "ac_tab"), ("6", "forker"), ("7", "stdlib"),
-                                ("4", "eheap"), ("8", re.compile(rf"{ctx.node.os_pid}\s+\S+\s+\d+\s+\d"))):
+                                ("4", "eheap"),
+                                ("8", re.compile(rf"{ctx.node.os_pid}\s+\S+\s+\d+\s+\d"))):
                 t.key(key)
                 t.wait(wanted)
                 check_in("PAUSED", t.text(), f"the screen after {key}")
