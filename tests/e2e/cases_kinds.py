@@ -78,7 +78,9 @@ def timer(ctx):
 def code(ctx):
     with ctx.workload("code_load"):
         profile = ctx.ebeam.record(ctx.node, 2)
-    check_kind(profile, "code", 0.3)
+    # While it is loaded others wait, and how schedulers do that depends on what else runs here.
+    worked = [s for s in profile.stacks if s["kind"] not in ("scheduler", "poll", "wait")]
+    check_kind(profile, "code", 0.3, worked)
 
 
 @case("nif: hashing in a NIF library")
