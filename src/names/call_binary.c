@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Binaries in patterns and guards: see call_pattern.h.  What is known of them is kept as bytes. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "names/call_parse.h"
+#include "names/utf8.h"
+
+#define UNIT_MAX      256
+#define LITERAL_BYTES 8 /* of a number that is kept as bytes */
+
+struct binary {
+	struct call_parser *p;
+	bool in_guard;
+	VEC(struct pattern_segment) segments;
+	struct strbuf literal; /* bytes that no segment holds yet */
+};
+
+/* What stands behind the value. */
+struct spec {
+	bool is_integer, is_float, is_bits, is_utf8;
+	bool is_signed, is_little, has_unit;
+	uint32_t unit;
+};
+
+static void end_literal(struct binary *b)
+{
+	struct pattern_segment s = {.type = SEGMENT_LITERAL, .len = b->literal.len};
+
+	if (!s.len)
+		return;
+	s.bytes = call_text(b->p, b->literal.buf, s.len);
+	strbuf_reset(&b->literal);
+	vec_push(&b->segments, s);
+}
+
+/* ---- specifiers ----------------------------------------------------------------------------- */
+
+static int unit(struct call_parser *p, struct spec *s)
+{
+	int64_t n;
+
+	if (call_next(p) || call_take(p, ":", "`:` and a number after unit"))
+		return -EINVAL;
+	if (p->now.kind != WORD_INTEGER || !bigint_get(&p->number, &n) || n < 1 || n > UNIT_MAX)
+		return call_expected(p, "a unit of 1 to 256");
+	s->has_unit = true;
+	s->unit = (uint32_t)n;
+	return call_next(p);
+}
+
+static int specifier(struct call_parser *p, struct spec *s)
+{
+	const char *word = p->word.buf;
+
+	if (p->now.kind != WORD_ATOM)
+		return call_expected(p, "integer, binary, little, signed ...");
+	if (strcmp(word, "unit") == 0)
+		return unit(p, s);
+	if (strcmp(word, "integer") == 0)
+		s->is_integer = true;
+	else if (strcmp(word, "float") == 0)
+		s->is_float = true;
+	else if (strcmp(word, "utf8") == 0)
+		s->is_utf8 = true;
+	else if (strcmp(word, "binary") == 0 || strcmp(word, "bytes") == 0)
+		s->is_bits = s->has_unit = true, s->unit = 8;
+	else if (strcmp(word, "bitstring") == 0 || strcmp(word, "bits") == 0)
+		s->is_bits = true;
+	else if (strcmp(word, "signed") == 0)
+		s->is_signed = true;
+	else if (strcmp(word, "little") == 0 || strcmp(word, "native") == 0)
+		s->is_little = true;
+	else if (strcmp(word, "unsigned") != 0 && strcmp(word, "big") != 0)
+		return call_expected(p, "integer, float, binary, bitstring, utf8, signed, little "
+					"or unit");
+	return call_next(p);
+}
+
+static int specifiers(struct call_parser *p, struct spec *s)
+{
+	*s = (struct spec){.unit = 1};
+	if (!call_is_sign(p, "/"))
+		return 0;
+	do {
+		if (call_next(p) || specifier(p, s))
+			return -EINVAL;
+	} while (call_is_sign(p, "-"));
+	return 0;
+}
+
+/* :8 or :N */
+static int size(struct binary *b, struct pattern_node **out)
+{
+	struct call_parser *p = b->p;
+
+	*out = NULL;
+	if (!call_is_sign(p, ":"))
+		return 0;
+	if (call_next(p))
+		return -EINVAL;
+	if (p->now.kind == WORD_VARIABLE && !b->in_guard) {
+		uint32_t slot = call_slot(p, p->word.buf, false);
+
+		if (slot == UINT32_MAX)
+			return call_fail(p, p->now.at,
+					 "this size is not known: no %s stands in front of it",
+					 p->word.buf);
+		*out = call_node(p, PATTERN_VARIABLE);
+		(*out)->slot = slot;
+		return call_next(p);
+	}
+	if (p->now.kind != WORD_INTEGER)
+		return call_expected(p, "a size");
+	if (call_parse_constant(p, out))
+		return -EINVAL;
+	if ((*out)->big || (*out)->small > INT32_MAX)
+		return call_fail(p, p->now.at, "this size is too large");
+	return 0;
+}
+
+/* ---- segments ------------------------------------------------------------------------------- */
+
+/* "abc": a byte for each character, or as UTF-8. */
+static int text(struct binary *b)
+{
+	struct strbuf chars = STRBUF_INIT;
+	struct call_parser *p = b->p;
+	size_t at = p->now.at;
+	struct spec spec;
+	int rc = 0;
+
+	strbuf_add(&chars, p->word.buf, p->word.len);
+	rc = call_next(p);
+	rc = rc ? rc : specifiers(p, &spec);
+	if (rc == 0 && (spec.is_float || spec.is_bits || spec.is_signed || spec.has_unit))
+		rc = call_fail(p, at, "a text in a binary is /utf8 or nothing");
+	for (size_t i = 0; rc == 0 && i < chars.len;) {
+		uint32_t c;
+
+		i += utf8_decode(chars.buf + i, chars.len - i, &c);
+		if (spec.is_utf8)
+			utf8_add(&b->literal, c);
+		else if (c <= 0xff)
+			strbuf_addch(&b->literal, (char)c);
+		else
+			rc = call_fail(p, at,
+				       "a character beyond 255 is no byte: write the text as "
+				       "\"...\"/utf8");
+	}
+	strbuf_free(&chars);
+	return rc;
+}
+
+/* Whole bytes of a number that is known: as bytes.  False: it is none, or does not fit. */
+static bool fold(struct binary *b, const struct pattern_segment *s, const struct spec *spec)
+{
+	int64_t bits = s->size ? s->size->small * s->unit : 8, value;
+
+	if (s->type != SEGMENT_INTEGER || s->value->kind != PATTERN_INTEGER || s->value->big ||
+	    (s->size && s->size->kind != PATTERN_INTEGER) || bits <= 0 || bits % 8 ||
+	    bits > 8 * LITERAL_BYTES)
+		return false;
+	value = s->value->small;
+	/* A number that does not fit matches nothing; but one that is made is cut. */
+	if (!b->in_guard && bits < 64) {
+		int64_t end = spec->is_signed ? 1ll << (bits - 1) : 1ll << bits;
+
+		if (value >= end || value < (spec->is_signed ? -end : 0))
+			return false;
+	}
+	if (!b->in_guard && bits == 64 && !spec->is_signed && value < 0)
+		return false;
+	for (int64_t i = 0; i < bits; i += 8)
+		strbuf_addch(&b->literal,
+			     (char)((uint64_t)value >> (spec->is_little ? i : bits - 8 - i)));
+	return true;
+}
+
+static int value(struct binary *b, struct pattern_node **out)
+{
+	struct call_parser *p = b->p;
+	bool minus = call_is_sign(p, "-");
+
+	if (minus && call_next(p))
+		return -EINVAL;
+	if (p->now.kind == WORD_INTEGER) {
+		p->number.negative = minus && p->number.nr;
+		return call_parse_constant(p, out);
+	}
+	if (p->now.kind == WORD_FLOAT) {
+		p->now.real = minus ? -p->now.real : p->now.real;
+		return call_parse_constant(p, out);
+	}
+	if (minus || b->in_guard || p->now.kind != WORD_VARIABLE)
+		return call_expected(p, b->in_guard ? "a text or a number in a binary"
+						    : "a text, a number or a variable in a binary");
+	*out = call_node(p, strcmp(p->word.buf, "_") ? PATTERN_VARIABLE : PATTERN_ANY);
+	if ((*out)->kind == PATTERN_VARIABLE)
+		(*out)->slot = call_slot(p, p->word.buf, true);
+	return call_next(p);
+}
+
+static int check(struct binary *b, size_t at, const struct pattern_segment *s,
+		 const struct spec *spec)
+{
+	if (spec->is_integer + spec->is_float + spec->is_bits > 1)
+		return call_fail(b->p, at, "a part of a binary has one type");
+	if (spec->is_utf8)
+		return call_fail(b->p, at, "utf8 stands behind texts only");
+	if (spec->is_bits && s->value->kind != PATTERN_ANY && s->value->kind != PATTERN_VARIABLE)
+		return call_fail(b->p, at, "a part of this type is _ or a variable");
+	if (s->value->kind == PATTERN_FLOAT && !spec->is_float)
+		return call_fail(b->p, at, "a float in a binary is followed by /float");
+	return 0;
+}
+
+static int segment(struct binary *b)
+{
+	struct pattern_segment s = {.type = SEGMENT_INTEGER};
+	struct call_parser *p = b->p;
+	size_t at = p->now.at;
+	struct spec spec;
+
+	if (p->now.kind == WORD_STRING)
+		return text(b);
+	if (value(b, &s.value) || size(b, &s.size) || specifiers(p, &spec))
+		return -EINVAL;
+	s.unit = spec.unit;
+	s.is_signed = spec.is_signed;
+	s.little = spec.is_little;
+	if (spec.is_bits)
+		s.type = SEGMENT_BITS;
+	if (spec.is_float)
+		s.type = SEGMENT_FLOAT;
+	if (check(b, at, &s, &spec))
+		return -EINVAL;
+	if (!fold(b, &s, &spec)) {
+		if (b->in_guard)
+			return call_fail(p, at, "a binary in a guard is of texts and whole bytes");
+		end_literal(b);
+		if (!s.size && s.type != SEGMENT_BITS) {
+			s.size = call_node(p, PATTERN_INTEGER);
+			s.size->small = s.type == SEGMENT_FLOAT ? 64 : 8;
+			s.unit = 1;
+		}
+		vec_push(&b->segments, s);
+	}
+	return 0;
+}
+
+static bool ends_with_rest(const struct binary *b)
+{
+	const struct pattern_segment *s = b->segments.data + b->segments.len;
+
+	return b->segments.len && s[-1].type == SEGMENT_BITS && !s[-1].size;
+}
+
+static int segments(struct binary *b)
+{
+	bool first = true;
+
+	for (; !call_is_sign(b->p, ">>"); first = false) {
+		if (!first && call_take(b->p, ",", "`,` or `>>` after a part of a binary"))
+			return -EINVAL;
+		if (ends_with_rest(b))
+			return call_fail(b->p, b->p->now.at,
+					 "only the last part of a binary may be all the rest");
+		if (segment(b))
+			return -EINVAL;
+	}
+	end_literal(b);
+	return call_next(b->p);
+}
+
+int call_parse_binary(struct call_parser *p, bool in_guard, struct pattern_node **out)
+{
+	struct binary b = {.p = p, .in_guard = in_guard, .literal = STRBUF_INIT};
+	struct pattern_node *n = call_node(p, PATTERN_BINARY);
+	int rc = call_next(p);
+
+	rc = rc ? rc : segments(&b);
+	n->nr_segments = (uint32_t)b.segments.len;
+	if (n->nr_segments) {
+		n->segments = call_alloc(p, n->nr_segments * sizeof(*n->segments));
+		memcpy(n->segments, b.segments.data, n->nr_segments * sizeof(*n->segments));
+	}
+	vec_free(&b.segments);
+	strbuf_free(&b.literal);
+	*out = n;
+	return rc;
+}
