@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "beam/anchors.h"
+
 int id_format_read(struct id_format *out, struct mem *mem, const struct beam_layout *layout,
 		   raddr table, int otp)
 {
@@ -51,6 +53,20 @@ uint64_t id_data(const struct id_format *f, uint64_t term)
 unsigned int pid_number_bits(const struct id_format *f)
 {
 	return f->whole_word ? 28 : 15;
+}
+
+uint64_t pid_term(const struct id_format *f, uint64_t number, uint64_t serial)
+{
+	unsigned int number_bits = pid_number_bits(f);
+	unsigned int data_bits = f->whole_word ? 60 : 28;
+	uint64_t data = serial << number_bits | number, slot;
+
+	if (number >> number_bits || serial >> (data_bits - number_bits))
+		return 0;
+	slot = ((data & f->cl_mask) << f->cl_shift) | ((data >> f->cli_shift) & f->cli_mask);
+	if (f->whole_word)
+		return ((data & ~f->pix_mask) | slot) << 4 | TERM_TAG_PID;
+	return slot << 32 | data << 4 | TERM_TAG_PID;
 }
 
 char *pid_format(const struct id_format *f, uint64_t term, char *buf, size_t size)

@@ -30,6 +30,9 @@ uint64_t id_data(const struct id_format *f, uint64_t term);
 /* Of the data of a pid, the low bits that are its number; its serial stands above. */
 unsigned int pid_number_bits(const struct id_format *f);
 
+/* The term of <0.number.serial>; 0 = there cannot be one. */
+uint64_t pid_term(const struct id_format *f, uint64_t number, uint64_t serial);
+
 /* "<0.80.0>" / "#Port<0.5>"; returns buf. */
 char *pid_format(const struct id_format *f, uint64_t term, char *buf, size_t size);
 char *port_format(const struct id_format *f, uint64_t term, char *buf, size_t size);

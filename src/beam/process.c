@@ -455,21 +455,6 @@ int process_read(struct beam_node *n, uint64_t epid, unsigned int what, struct p
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* The term of <0.number.serial>; 0 = there cannot be one. */
-static uint64_t pid_term(const struct id_format *f, uint64_t number, uint64_t serial)
-{
-	unsigned int number_bits = f->whole_word ? 28 : 15;
-	unsigned int data_bits = f->whole_word ? 60 : 28;
-	uint64_t data = serial << number_bits | number, slot;
-
-	if (number >> number_bits || serial >> (data_bits - number_bits))
-		return 0;
-	slot = ((data & f->cl_mask) << f->cl_shift) | ((data >> f->cli_shift) & f->cli_mask);
-	if (f->whole_word)
-		return ((data & ~f->pix_mask) | slot) << 4 | TERM_TAG_PID;
-	return slot << 32 | data << 4 | TERM_TAG_PID;
-}
-
 struct search {
 	struct beam_atoms *atoms;
 	const char *text; /* if it is in none of the names */

@@ -32,6 +32,10 @@ struct term_reader {
 	raddr copy_addr;
 	const uint64_t *copy;
 	unsigned int copy_words;
+	/* Likewise words that were made here, at addresses that no node has (call_match.c). */
+	raddr made_addr;
+	const uint64_t *made;
+	unsigned int made_words;
 	int depth;		/* limit; 6 suits labels */
 	unsigned int max_len;	/* bytes of text, beyond which nothing new is begun */
 	struct beam_node *node; /* for names of other nodes and of funs; NULL: those are "..." */

@@ -152,6 +152,12 @@ bool term_bytes(struct term_reader *r, raddr addr, void *buf, size_t size)
 		memcpy(buf, (const char *)r->copy + at, size);
 		return true;
 	}
+	at = addr - r->made_addr;
+	copied = 8ull * r->made_words;
+	if (copied && at <= copied && size <= copied - at) {
+		memcpy(buf, (const char *)r->made + at, size);
+		return true;
+	}
 	if (!r->mem || addr < WINDOW_LINE || addr + size < addr)
 		return false;
 	if (r->window && size <= WINDOW_LINE && windowed(r, addr, buf, size))

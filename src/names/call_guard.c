@@ -257,6 +257,8 @@ static int primary(struct call_parser *p, struct pattern_node **out)
 	if (call_is_sign(p, "#"))
 		return call_fail(p, p->now.at,
 				 "maps are not made in guards: map_get(K, M), is_map_key(K, M)");
+	if (p->now.kind == WORD_PID && p->now.pid[0] != 0)
+		return call_fail(p, p->now.at, "guards know pids of the node itself: <0.N.N>");
 	if (call_parse_constant(p, out))
 		return -EINVAL;
 	return *out ? 0 : call_expected(p, "a value");

@@ -329,11 +329,21 @@ static bool pid(struct call_parser *p)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
+static bool is_latin1_upper(const char *s)
+{
+	unsigned char next = (unsigned char)s[1];
+
+	return (unsigned char)s[0] == 0xc3 && next >= 0x80 && next <= 0x9e && next != 0x97;
+}
+
 static void name(struct call_parser *p)
 {
 	size_t from = p->at;
 
-	p->now.kind = call_is_upper(p->text[from]) ? WORD_VARIABLE : WORD_ATOM;
+	/* Upper case of Latin-1 begins a variable, too. */
+	p->now.kind = call_is_upper(p->text[from]) || is_latin1_upper(p->text + from)
+			      ? WORD_VARIABLE
+			      : WORD_ATOM;
 	while (call_is_word(p->text[p->at]))
 		p->at++;
 	strbuf_reset(&p->word);

@@ -34,6 +34,7 @@ struct pattern_node *call_node(struct call_parser *p, enum pattern_kind kind)
 	struct pattern_node *n = call_alloc(p, sizeof(*n));
 
 	n->kind = kind;
+	n->id = p->out->nr_nodes++;
 	n->depth = 1;
 	return n;
 }

@@ -134,6 +134,7 @@ struct pattern_segment {
 
 struct pattern_node {
 	enum pattern_kind kind;
+	uint32_t id;	/* 0 .. nr_nodes-1 of the pattern */
 	uint32_t depth; /* of what is below it; 1 = nothing */
 	union {
 		uint32_t slot;
@@ -175,6 +176,7 @@ struct call_pattern {
 	uint32_t nr_guards;
 	const char **variables; /* names by slot */
 	uint32_t nr_variables;
+	uint32_t nr_nodes;
 	bool is_return, is_stack; /* -> return, -> stack */
 	const char *text;	  /* as it was given */
 	VEC(void *) owned;
