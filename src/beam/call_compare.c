@@ -461,6 +461,8 @@ static int compare_terms(struct compare *c, uint64_t a, uint64_t b, bool exact)
 	enum term_kind ka, kb;
 	int ra, rb;
 
+	if (a == CALL_UNKNOWN_TERM || b == CALL_UNKNOWN_TERM)
+		return CALL_INCOMPARABLE;
 	if (same_word(a, b))
 		return 0;
 	ka = call_kind(m, a, &header_a);

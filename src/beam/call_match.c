@@ -244,11 +244,13 @@ static enum call_verdict match_pid(struct call_matcher *m, const struct pattern_
 enum call_verdict call_match_node(struct call_matcher *m, const struct pattern_node *n,
 				  uint64_t term)
 {
-	switch (n->kind) {
-	case PATTERN_ANY:
+	if (n->kind == PATTERN_ANY)
 		return CALL_MATCHES;
-	case PATTERN_VARIABLE:
+	if (n->kind == PATTERN_VARIABLE)
 		return match_variable(m, n->slot, term);
+	if (term == CALL_UNKNOWN_TERM)
+		return CALL_UNDECIDED;
+	switch (n->kind) {
 	case PATTERN_ALIAS:
 		return call_both(call_match_node(m, n->items[0], term),
 				 call_match_node(m, n->items[1], term));
