@@ -113,6 +113,13 @@ uint64_t call_make_atom(struct call_matcher *m, const char *text, size_t len)
 		free(copy);
 		return term;
 	}
+	for (size_t i = 0; i < m->atoms.len; i++) {
+		if (m->atoms.data[i].len == a.len &&
+		    memcmp(m->atoms.data[i].text, copy, a.len) == 0) {
+			free(copy);
+			return (OWN_ATOM_INDEX + i) << 6 | 0x0b;
+		}
+	}
 	a.text = copy;
 	vec_push(&m->texts, copy);
 	vec_push(&m->atoms, a);
