@@ -5,10 +5,10 @@
  *
  *   callmatch -p PID NAME KEY [--lose PERCENT] < PATTERNS
  *
- * The dictionary of the registered process NAME holds under KEY a list with the arguments of a call,
- * a list, for each line of PATTERNS.  Prints `matches`, `differs` or `undecided` for each; behind
- * it `rejected` if the tests that BPF would make say that it does not match.  --lose makes so many
- * of 100 words of the node unreadable, always the same ones.
+ * The dictionary of the registered process NAME holds under KEY a list with the arguments of a
+ * call, a list, for each line of PATTERNS.  Prints `matches`, `differs` or `undecided` for each;
+ * behind it `rejected` if the tests that BPF would make say that it does not match.  --lose makes
+ * so many of 100 words of the node unreadable, always the same ones.
  *
  * Ends with 0; 1 if it cannot be done; 2 if a line is no pattern, which it then says.
  */

@@ -2,7 +2,7 @@
 /*
  * Which calls of functions are meant, as redbug spells it:
  *
- *   mod:fun/2   mod:fun   mod:_   'my mod':'f!'/1   Enum.map/2   MyApp.Server.handle_call   :lists.sort/1
+ *   mod:fun/2   mod:fun   mod:_   'my mod':'f!'/1   Enum.map/2   MyApp.Server.handle_call
  *   mod:fun(key, {ok, N}, [_ | T]) when N > 3, is_list(T); N =:= 0 -> return,stack
  *
  * Arguments are patterns as in the head of a function, behind `when` stand guards as Erlang has

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls and patterns, as OTP 25, 27 and 29 lay terms out: which match, what is undecided where words
- * were not copied, what BPF is told to test.  That it is right on terms of every kind the nodes
- * say: tests/e2e/cases_pattern.py.
+ * Calls and patterns, as OTP 25, 27 and 29 lay terms out: which match, what is undecided where
+ * words were not copied, what BPF is told to test.  That it is right on terms of every kind the
+ * nodes say: tests/e2e/cases_pattern.py.
  */
 #include <stdarg.h>
 #include <stddef.h>
