@@ -119,6 +119,7 @@ static void add_entry(struct modules *out, const struct entry *e)
 		.old_size = e->old_size,
 		.on_load = e->on_load != 0,
 		.nifs = e->nif != 0,
+		.nif = e->nif,
 	};
 
 	out->code_size += e->size + (uint64_t)e->old_size;

@@ -18,6 +18,7 @@ struct module {
 	uint64_t old_size;
 	bool on_load; /* its on_load function has not returned yet */
 	bool nifs;    /* a NIF library is loaded */
+	raddr nif;    /* its struct erl_module_nif; 0 = none */
 	bool has_md5;
 	uint8_t md5[MODULE_MD5_SIZE]; /* code:module_md5 of the object code */
 	bool torn;		      /* the code was replaced or freed while it was read */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/distance.h"
 #include "base/units.h"
 
 bool option_is_of(const struct command *command, enum option_id id)
@@ -27,45 +28,13 @@ void options_defaults(struct options *opt)
 
 /* ---- hints -------------------------------------------------------------------------------- */
 
-#define NEAREST_MAX 32 /* longer words get no hint */
-
-/* Edit distance with swaps of neighbours (optimal string alignment), three rows at a time. */
-static size_t edit_distance(const char *a, const char *b)
-{
-	size_t rows[3][NEAREST_MAX + 1], la = strlen(a), lb = strlen(b);
-	size_t *before = rows[0], *last = rows[1], *now = rows[2];
-
-	if (la > NEAREST_MAX || lb > NEAREST_MAX)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= lb; j++)
-		last[j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		size_t *free_row = before;
-
-		now[0] = i;
-		for (size_t j = 1; j <= lb; j++) {
-			size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
-
-			best = MIN(best, last[j] + 1);
-			best = MIN(best, now[j - 1] + 1);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				best = MIN(best, before[j - 2] + 1);
-			now[j] = best;
-		}
-		before = last;
-		last = now;
-		now = free_row;
-	}
-	return last[lb];
-}
-
 const char *options_nearest(const char *word, const char *const *candidates, size_t nr)
 {
 	size_t best = MAX(strlen(word) / 3, (size_t)1) + 1;
 	const char *found = NULL;
 
 	for (size_t i = 0; i < nr; i++) {
-		size_t distance = edit_distance(word, candidates[i]);
+		size_t distance = word_distance(word, candidates[i]);
 
 		if (distance < best) {
 			best = distance;

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* BIFs of call_targets.h: the table, which of them are instructions, and where exports lead. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/compiler.h"
+#include "base/xalloc.h"
+#include "beam/atoms.h"
+#include "beam/call_targets_internal.h"
+#include "beam/index_table.h"
+
+#define MAX_BIFS 10000 /* OTP 29 has about 700 */
+/* BifEntry behind what node.h names: `impl`, which is another function than `f` where f only hands
+ * the call to a dirty scheduler, and `kind` (bif.h, utils/make_tables, OTP 25 to 29). */
+#define BIF_IMPL       32
+#define BIF_KIND       40
+#define BIF_KIND_GUARD 2
+#define BIF_KIND_LAST  2
+
+/* Export.dispatch.addresses[] is its first field, one address for each code index; behind
+ * Export.info stand a word of padding, an instruction, and the address that is meant while the
+ * export leads to its own trampoline: it is traced, or the module waits for its on_load function
+ * (export.h, OTP 25 to 29). */
+#define EXPORT_TRAMPOLINE_ADDRESS (BEAM_CODE_INFO_SIZE + 16)
+#define EXPORT_READ_MAX		  256
+/* struct export_entry {IndexSlot slot; Export *ep} of OTP 28 and later, as in memory_code.c. */
+#define STAGED_ENTRY_OBJECT 24
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static int by_mfa(const void *a, const void *b)
+{
+	const struct bif_row *x = a, *y = b;
+
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	return x->arity < y->arity ? -1 : x->arity > y->arity;
+}
+
+int bif_rows_read(struct bif_rows *out, struct beam_node *n)
+{
+	const struct beam_anchors *a = &n->anchors;
+	size_t size = (size_t)a->nr_bifs * BEAM_BIF_SIZE;
+	uint8_t *table;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	if (!a->bif_table || a->nr_bifs == 0 || a->nr_bifs > MAX_BIFS)
+		return -ENOTSUP;
+	table = xmalloc(size);
+	rc = mem_read(n->mem, a->bif_table, table, size);
+	for (const uint8_t *row = table; !rc && row < table + size; row += BEAM_BIF_SIZE) {
+		uint32_t kind = bytes_u32(row, BIF_KIND);
+		raddr impl = bytes_u64(row, BIF_IMPL);
+		struct bif_row r = {
+			.module = bytes_u64(row, BEAM_BIF_MODULE),
+			.function = bytes_u64(row, BEAM_BIF_NAME),
+			.arity = bytes_u32(row, BEAM_BIF_ARITY),
+			.c_function = impl,
+			.dirty = impl != bytes_u64(row, BEAM_BIF_FUNCTION),
+			.guard = kind == BIF_KIND_GUARD,
+		};
+
+		if (TERM_IS_ATOM(r.module) && TERM_IS_ATOM(r.function) &&
+		    r.arity <= CALL_ARITY_MAX && impl && kind <= BIF_KIND_LAST)
+			vec_push(&out->v, r);
+	}
+	free(table);
+	if (out->v.len > 0)
+		qsort(out->v.data, out->v.len, sizeof(out->v.data[0]), by_mfa);
+	return rc;
+}
+
+const struct bif_row *bif_rows_find(const struct bif_rows *rows, uint64_t module, uint64_t function,
+				    uint32_t arity)
+{
+	const struct bif_row key = {.module = module, .function = function, .arity = arity};
+
+	return rows->v.len ? bsearch(&key, rows->v.data, rows->v.len, sizeof(key), by_mfa) : NULL;
+}
+
+void bif_rows_free(struct bif_rows *rows)
+{
+	vec_free(&rows->v);
+}
+
+/* ---- calls that are instructions ------------------------------------------------------------ */
+
+struct mfa_row {
+	const char *module, *function;
+	uint32_t arity;
+};
+
+static bool is_in(const struct mfa_row *rows, size_t nr, const char *module, const char *function,
+		  uint32_t arity)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (rows[i].arity == arity && strcmp(rows[i].function, function) == 0 &&
+		    strcmp(rows[i].module, module) == 0)
+			return true;
+	return false;
+}
+
+bool call_is_inlined(const char *module, const char *function, uint32_t arity, bool guard_bif)
+{
+	/* Guard BIFs that no instruction of the JIT does by itself: compiled code calls the C function
+	 * each time (jit/x86/ops.tab, "i_bif1", "i_bif2", "i_bif3"). */
+	static const struct mfa_row called[] = {
+		{"erlang", "abs", 1},	{"erlang", "binary_part", 2}, {"erlang", "binary_part", 3},
+		{"erlang", "ceil", 1},	{"erlang", "float", 1},	      {"erlang", "floor", 1},
+		{"erlang", "round", 1}, {"erlang", "size", 1},	      {"erlang", "trunc", 1},
+	};
+	/* What is no guard BIF, and yet an instruction (ops.tab, "u$func:erlang:apply/2"...). */
+	static const struct mfa_row instructions[] = {
+		{"erlang", "apply", 2},	   {"erlang", "apply", 3},
+		{"erlang", "yield", 0},	   {"erlang", "hibernate", 3},
+		{"erlang", "load_nif", 2}, {"erlang", "call_on_load_function", 1},
+		{"os", "perf_counter", 0},
+	};
+
+	if (guard_bif)
+		return !is_in(called, ARRAY_SIZE(called), module, function, arity);
+	return is_in(instructions, ARRAY_SIZE(instructions), module, function, arity);
+}
+
+/* ---- exports -------------------------------------------------------------------------------- */
+
+static int by_address(const void *a, const void *b)
+{
+	raddr x = *(const raddr *)a, y = *(const raddr *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The Exports of the table of the code index in use. */
+static int read_exports(struct index_objects *out, struct beam_node *n, int ix)
+{
+	bool staged = !n->anchors.export_table;
+	raddr tables = staged ? n->anchors.staged_exports : n->anchors.export_table;
+	struct index_table table;
+	raddr *objects;
+	bool *ok;
+	int rc = tables ? 0 : -ENOTSUP;
+
+	rc = rc ? rc
+		: index_table_read(&table, n->mem, &n->layout,
+				   tables + (raddr)ix * (raddr)n->layout.index_table_size);
+	rc = rc ? rc : index_table_objects(out, n->mem, &table);
+	if (rc || !staged)
+		return rc;
+	objects = xcalloc(out->v.len + 1, sizeof(*objects));
+	ok = xcalloc(out->v.len + 1, sizeof(*ok));
+	read_objects(n->mem, out->v.data, out->v.len, STAGED_ENTRY_OBJECT, objects, sizeof(raddr),
+		     ok);
+	for (size_t i = 0; i < out->v.len; i++)
+		out->v.data[i] = ok[i] ? objects[i] : 0;
+	free(objects);
+	free(ok);
+	return 0;
+}
+
+static void take_export(struct export_addresses *out, const uint8_t *e, const struct beam_layout *l,
+			int ix, uint64_t module)
+{
+	if (module && bytes_u64(e, l->export_mfa) != module)
+		return;
+	vec_push(&out->v, bytes_u64(e, 8 * ix));
+	vec_push(&out->v, bytes_u64(e, l->export_info + EXPORT_TRAMPOLINE_ADDRESS));
+}
+
+int export_addresses_read(struct export_addresses *out, struct beam_node *n, uint64_t module)
+{
+	const struct beam_layout *l = &n->layout;
+	size_t size = (size_t)l->export_size;
+	struct index_objects exports = {0};
+	int ix = code_index_active(n), rc;
+	uint8_t *bytes;
+	bool *ok;
+
+	memset(out, 0, sizeof(*out));
+	if (ix < 0)
+		return ix;
+	if (size > EXPORT_READ_MAX || l->export_info + EXPORT_TRAMPOLINE_ADDRESS + 8 > (int)size)
+		return -ENOTSUP;
+	rc = read_exports(&exports, n, ix);
+	bytes = xcalloc(exports.v.len + 1, size);
+	ok = xcalloc(exports.v.len + 1, sizeof(*ok));
+	read_objects(n->mem, exports.v.data, exports.v.len, 0, bytes, size, ok);
+	for (size_t i = 0; i < exports.v.len; i++)
+		if (ok[i])
+			take_export(out, bytes + i * size, l, ix, module);
+	if (out->v.len > 0)
+		qsort(out->v.data, out->v.len, sizeof(raddr), by_address);
+	vec_free(&exports.v);
+	free(bytes);
+	free(ok);
+	return rc;
+}
+
+bool export_addresses_has(const struct export_addresses *e, raddr entry)
+{
+	return entry && e->v.len &&
+	       bsearch(&entry, e->v.data, e->v.len, sizeof(raddr), by_address) != NULL;
+}
