@@ -146,7 +146,13 @@ static uint32_t uprobe_type(void)
 	return type;
 }
 
-/* On every CPU, for any process: counted are those of the node's threads. */
+/* On the threads that can call it: each costs the kernel a while to arm. */
+static bool may_call(const struct proc_thread *thread, const struct call_target *t)
+{
+	/* "erts_sched_1"; "erts_dcpus_1", "erts_dios_1": OTP 25 to 29. */
+	return strncmp(thread->name, t->dirty ? "erts_d" : "erts_sched_", t->dirty ? 6 : 11) == 0;
+}
+
 static void open_uprobe(struct counter *c, struct beam_node *n)
 {
 	struct perf_event_attr attr = {.type = uprobe_type(), .size = sizeof(attr)};
@@ -164,8 +170,11 @@ static void open_uprobe(struct counter *c, struct beam_node *n)
 	attr.config2 = code.offset;
 	nr = proc_threads_read(&threads, n->os_pid, &err);
 	for (ssize_t i = 0; i < nr; i++) {
-		int fd = perf_open(&attr, threads[i].os_tid, -1);
+		int fd = may_call(&threads[i], &c->target) ? perf_open(&attr, threads[i].os_tid, -1)
+							   : -EAGAIN;
 
+		if (fd == -EAGAIN)
+			continue;
 		if (fd < 0)
 			fail("uprobe", strerror(-fd));
 		vec_push(&c->fds, fd);

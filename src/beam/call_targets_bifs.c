@@ -25,7 +25,7 @@
  * (export.h, OTP 25 to 29). */
 #define EXPORT_TRAMPOLINE_ADDRESS (BEAM_CODE_INFO_SIZE + 16)
 #define EXPORT_READ_MAX		  256
-/* struct export_entry {IndexSlot slot; Export *ep} of OTP 28 and later, as in memory_code.c. */
+/* struct export_entry {IndexSlot slot; Export *ep}, as in memory_code.c. */
 #define STAGED_ENTRY_OBJECT 24
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -139,8 +139,8 @@ static int by_address(const void *a, const void *b)
 /* The Exports of the table of the code index in use. */
 static int read_exports(struct index_objects *out, struct beam_node *n, int ix)
 {
-	bool staged = !n->anchors.export_table;
-	raddr tables = staged ? n->anchors.staged_exports : n->anchors.export_table;
+	raddr tables =
+		n->anchors.export_table ? n->anchors.export_table : n->anchors.staged_exports;
 	struct index_table table;
 	raddr *objects;
 	bool *ok;
@@ -150,7 +150,7 @@ static int read_exports(struct index_objects *out, struct beam_node *n, int ix)
 		: index_table_read(&table, n->mem, &n->layout,
 				   tables + (raddr)ix * (raddr)n->layout.index_table_size);
 	rc = rc ? rc : index_table_objects(out, n->mem, &table);
-	if (rc || !staged)
+	if (rc)
 		return rc;
 	objects = xcalloc(out->v.len + 1, sizeof(*objects));
 	ok = xcalloc(out->v.len + 1, sizeof(*ok));

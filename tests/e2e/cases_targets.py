@@ -69,10 +69,10 @@ def all_functions(ctx):
         r = rows[mfa]
         kinds[r["kind"]] += 1
         check_equal(r["exported"], exported, f"{mfa}: exported")
-        check_equal(r["kind"] in ("bif", "inlined_bif") and r["c_function"] is not None,
-                    mfa in bifs, f"{mfa}: BIF")
+        check_equal(r["kind"] != "nif" and r["c_function"] is not None, mfa in bifs, f"{mfa}: BIF")
+        # apply/2, apply/3 and yield/0 are no BIFs, but built in.
         if exported:
-            check_equal(mfa in bifs, builtin, f"{mfa}: is_builtin")
+            check_equal(r["kind"] in ("bif", "inlined_bif"), builtin, f"{mfa}: is_builtin")
         check(r["kind"] != "nif" or nif, f"{mfa}: NIF")
         check(r["entry"] is not None and r["serial"] > 0, f"{mfa}: entry")
         check((r["c_function"] is None) or "offset" in r, f"{mfa}: where its C function is: {r}")
@@ -149,12 +149,11 @@ def c_functions(ctx):
                                      lambda: node.ask("call_kinds", "run", kind, TIMES))
         print(f"    {kind}: {made} calls of {function}, {hits} hits, {stub} of its Erlang stub")
         check_equal(hits, made, kind)
+    # Others send now and then, the one that answers here first of all.
     hits, made = counted(ctx, node, ("erlang:send/2",),
                          lambda: node.ask("call_kinds", "run", "send", TIMES))
-    quiet, _ = counted(ctx, node, ("erlang:send/2",),
-                       lambda: node.ask("call_kinds", "run", "send", 0))
-    print(f"    send: {made} calls, {hits} hits, {quiet} without")
-    check_equal(hits[0] - quiet[0], made, "send")
+    print(f"    send: {made} calls, {hits[0]} hits")
+    check(made <= hits[0] <= made + TIMES / 10, f"send: {made} calls, {hits} hits")
 
 
 @case("BIFs whose calls are instructions: what compiled code calls, each of them", alone=True)
@@ -162,17 +161,21 @@ def instructions(ctx):
     node = new_node(ctx)
     guards = [f"erlang:{name}/{arity}" for name, arity in node.ask("call_kinds", "compile_guards")]
     kinds = {f"erlang:{r['function']}/{r['arity']}": r["kind"] for r in listed(node, "erlang:_")}
-    compiled, _ = counted(ctx, node, guards,
-                          lambda: node.ask("call_kinds", "guards", "compiled", TIMES))
-    applied, _ = counted(ctx, node, guards,
-                         lambda: node.ask("call_kinds", "guards", "apply", TIMES))
-    for name, by_code, by_apply in zip(guards, compiled, applied):
-        check(by_apply >= TIMES, f"{name}: calls by apply reach the C function: {by_apply}")
-    for name, hits in zip(guards, compiled):
-        print(f"    {name}: {kinds[name]}, {hits} hits of {TIMES} calls in compiled code")
-    for name, hits in zip(guards, compiled):
-        if kinds[name] == "bif":
-            check(hits >= TIMES, f"{name}: compiled code calls the C function: {hits}")
+
+    def work():
+        node.ask("call_kinds", "guards", "compiled", TIMES)
+        node.ask("call_kinds", "guards", "apply", 10 * TIMES)
+    hits, _ = counted(ctx, node, guards, work)
+    called = {}
+    for name, number in zip(guards, hits):
+        check(number >= 10 * TIMES, f"{name}: calls by apply reach the C function: {number}")
+        called[name] = number >= 11 * TIMES
+        check(called[name] or number < 10.5 * TIMES, f"{name}: {number} hits")
+        check(called[name] or kinds[name] == "inlined_bif",
+              f"{name} is {kinds[name]}, and compiled code does not call it")
+    print(f"    C sees compiled code call: {' '.join(n for n in guards if called[n])}")
+    print(f"    and never: {' '.join(n for n in guards if not called[n])}")
+    print(f"    kind: {' '.join(n for n in guards if kinds[n] == 'bif')}")
     check(len(guards) > 40, f"guard BIFs: {len(guards)}")
 
 

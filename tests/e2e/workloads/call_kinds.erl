@@ -176,7 +176,7 @@ compile_guards() ->
                              Args <- arguments(F, A)],
     Forms = [{attribute, 1, module, guard_calls}, {attribute, 1, compile, export_all}
              | [form(F, A, I) || {I, {F, A, _}} <- lists:enumerate(Found)]],
-    {ok, guard_calls, Code} = compile:forms(Forms, [nowarn_export_all, no_auto_import]),
+    {ok, guard_calls, Code} = compile:forms(Forms, [nowarn_export_all, return_errors]),
     {module, guard_calls} = code:load_binary(guard_calls, "guard_calls.erl", Code),
     persistent_term:put(guard_calls, Found),
     [[text(F), A] || {F, A, _} <- Found].
