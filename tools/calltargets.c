@@ -20,6 +20,7 @@
 #include "beam/atoms.h"
 #include "beam/call_targets.h"
 #include "beam/jit.h"
+#include "beam/sched.h"
 #include "probe/perf.h"
 #include "target/proc.h"
 
@@ -149,8 +150,11 @@ static uint32_t uprobe_type(void)
 /* On the threads that can call it: each costs the kernel a while to arm. */
 static bool may_call(const struct proc_thread *thread, const struct call_target *t)
 {
-	/* "erts_sched_1"; "erts_dcpus_1", "erts_dios_1": OTP 25 to 29. */
-	return strncmp(thread->name, t->dirty ? "erts_d" : "erts_sched_", t->dirty ? 6 : 11) == 0;
+	uint16_t number;
+	enum thread_type type = sched_type_of_name(thread->name, &number);
+
+	return t->dirty ? type == THREAD_DIRTY_CPU || type == THREAD_DIRTY_IO
+			: type == THREAD_NORMAL;
 }
 
 static void open_uprobe(struct counter *c, struct beam_node *n)

@@ -47,8 +47,13 @@ struct jit_code;
 enum call_target_kind {
 	CALL_TARGET_ERLANG,
 	CALL_TARGET_BIF,
-	/* Calls in compiled code became instructions, most of which never reach the C function (or, if
-	 * that is 0, the Erlang function): only calls by apply, funs and spawn are sure to. */
+	/*
+	 * The loader makes an instruction of a call in compiled code: calls by apply, funs and spawn
+	 * arrive as above (at `entry`, where `c_function` is 0), others need not.  Of guard BIFs on
+	 * OTP 25 to 29: no call of +, -, *, <, =:=, band, element/2, hd/1, length/1, map_get/2,
+	 * map_size/1, node/1 and their like; of is_atom/1, tuple_size/1, ==, tl/1 and their like only
+	 * those outside of guards, on operands of unknown type.
+	 */
 	CALL_TARGET_INLINED_BIF,
 	CALL_TARGET_NIF,
 };
