@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * calltargets PID [PATTERN...]: what calls of a node can be watched, a line of JSON for each function:
- * those that a pattern names ("lists:map/2", "lists:map", "lists:_"), or all.
+ * calltargets PID [PATTERN...]: what calls of a node can be watched, a line of JSON for each
+ * function: those that a pattern names ("lists:map/2", "lists:map", "lists:_"), or all.
  *
- * calltargets PID --count PATTERN...: counts calls.  Arms an execution breakpoint on every thread for
- * each Erlang function (one may have an offset: "lists:map/2+8"; at most four fit), a uprobe for each
- * BIF and NIF; says "ready", and after a line on standard input prints what the counters of the
- * kernel say.  "@entry" behind a BIF or NIF: its stub in Erlang code instead.
+ * calltargets PID --count PATTERN...: counts calls.  Arms an execution breakpoint on every thread
+ * for each Erlang function (one may have an offset: "lists:map/2+8"; at most four fit), a uprobe
+ * for each BIF and NIF; says "ready", and after a line on standard input prints what the counters
+ * of the kernel say.  "@entry" behind a BIF or NIF: its code in the module instead.
  */
 #include <errno.h>
 #include <inttypes.h>

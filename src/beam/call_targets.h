@@ -16,11 +16,16 @@
  *   BIF, NIF     `c_function`.  Calls of BIFs from compiled code do not pass Erlang code at all
  *                (call_light_bif), those by apply and funs do, through a stub at `entry`.
  *                BIF: rdi Process *, rsi arguments, rdx code pointer (a guard BIF gets its
- *                arguments elsewhere than in X registers).  Called again when it traps to itself.
+ *                arguments elsewhere than in X registers); by way of the stub rbx and r13 are
+ *                C's.  Called again when it traps to itself.
  *                NIF: rdi ErlNifEnv * with the Process * at BEAM_NIF_ENV_PROC, esi number of
- *                arguments, rdx arguments.
- *   dirty        The same, on a thread of a dirty scheduler.  A NIF's env then holds a shadow of the
- *                process, whose id and heap it has, and its X registers are the dirty scheduler's.
+ *                arguments, rdx arguments.  Its calls pass `entry` too, each once, dirty or not,
+ *                with the registers of a call of Erlang code.
+ *   dirty        The same, on a thread of a dirty scheduler.  A NIF's env then holds a shadow of
+ *                the process, with its id and heap; X registers are the dirty scheduler's.
+ *
+ * A module that was loaded again has another `code`, `serial` and, mostly, `entry`; processes that
+ * run its old code still call the old functions at the old places.
  *
  * None of it is guessed: what memory says is checked against the JIT's own record where the caller
  * has one, and left out and counted if the two disagree.
@@ -48,11 +53,12 @@ enum call_target_kind {
 	CALL_TARGET_ERLANG,
 	CALL_TARGET_BIF,
 	/*
-	 * The loader makes an instruction of a call in compiled code: calls by apply, funs and spawn
-	 * arrive as above (at `entry`, where `c_function` is 0), others need not.  Of guard BIFs on
-	 * OTP 25 to 29: no call of +, -, *, <, =:=, band, element/2, hd/1, length/1, map_get/2,
-	 * map_size/1, node/1 and their like; of is_atom/1, tuple_size/1, ==, tl/1 and their like only
-	 * those outside of guards, on operands of unknown type.
+	 * The loader makes an instruction of a call in compiled code: calls by apply, funs and
+	 * spawn arrive as above (at `entry`, where `c_function` is 0), others need not.  Of guard
+	 * BIFs, on OTP 25 to 29, no call of +, -, *, div, band, =:=, element/2, hd/1, length/1 and
+	 * their like does, on 27 and 29 none of <, >=, max/2, map_get/2, map_size/1 and node/1
+	 * either; of is_atom/1, tuple_size/1, ==, tl/1 and their like, those outside of guards do,
+	 * on operands whose type the compiler does not know.
 	 */
 	CALL_TARGET_INLINED_BIF,
 	CALL_TARGET_NIF,
@@ -84,7 +90,8 @@ struct call_query {
 };
 
 /*
- * `jit`, may be NULL, is up to date.
+ * `jit`, may be NULL, is up to date.  Of functions that are there but cannot be read none may be
+ * found: 0, with `unreadable` saying so.
  *   ERROR_KIND_FAILED       -ENOENT: no such module is loaded, no such function, no such arity; the
  *                           text names near ones that there are
  *   ERROR_KIND_UNSUPPORTED  tables that were not found, or no JIT
@@ -93,8 +100,8 @@ int call_targets_find(struct call_targets *out, struct beam_node *n, const struc
 		      const struct call_query *query, struct error *err);
 void call_targets_free(struct call_targets *t);
 
-/* Do calls arrive where they did?  After code was loaded: find again, compare.  A reload at the very
- * same address needs no new breakpoint. */
+/* Do calls arrive where they did?  After code was loaded: find again, compare.  A reload at the
+ * very same address needs no new breakpoint. */
 bool call_target_same_place(const struct call_target *a, const struct call_target *b);
 const char *call_target_kind_text(enum call_target_kind kind); /* "erlang", "bif", ... */
 /* "lists:map/2" into out, atoms quoted as Erlang does. */

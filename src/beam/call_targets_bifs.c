@@ -107,8 +107,8 @@ static bool is_in(const struct mfa_row *rows, size_t nr, const char *module, con
 
 bool call_is_inlined(const char *module, const char *function, uint32_t arity, bool guard_bif)
 {
-	/* Guard BIFs that no instruction of the JIT does by itself: compiled code calls the C function
-	 * each time (jit/x86/ops.tab, "i_bif1", "i_bif2", "i_bif3"). */
+	/* Guard BIFs that no instruction of the JIT does by itself: compiled code calls the C
+	 * function each time (jit/x86/ops.tab, "i_bif1", "i_bif2", "i_bif3"). */
 	static const struct mfa_row called[] = {
 		{"erlang", "abs", 1},	{"erlang", "binary_part", 2}, {"erlang", "binary_part", 3},
 		{"erlang", "ceil", 1},	{"erlang", "float", 1},	      {"erlang", "floor", 1},

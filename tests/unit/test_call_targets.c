@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where calls arrive, over a made-up node laid out as OTP 25, 27 and 29 lay theirs out: functions of
- * modules, BIFs and NIFs, hints; and what is left of them when memory holds nonsense.
+ * Where calls arrive, over a made-up node laid out as OTP 25, 27 and 29 lay theirs out: functions
+ * of modules, BIFs and NIFs, hints; and what is left of them when memory holds nonsense.
  */
 #include <stdarg.h>
 #include <stddef.h>
