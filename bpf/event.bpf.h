@@ -78,6 +78,9 @@ struct event_thread {
 	struct {
 		uint64_t process, epoch; /* for which copy_object_x() copies */
 	} copy_to;
+	struct {
+		uint64_t process, x, epoch; /* whose exception is handled; its X registers */
+	} error;
 };
 /* User space removes those that ended. */
 struct {

@@ -10,10 +10,12 @@
  * Signatures and structs: OTP 25 and 27 (where 26 and 28 agree with both), the source file stands
  * at each program.
  */
+#include "call.bpf.h"
 #include "event_driver.bpf.h"
 #include "event_alloc.bpf.h"
 #include "event_copy.bpf.h"
 #include "event_dist.bpf.h"
+#include "event_exception.bpf.h"
 #include "event_gc.bpf.h"
 #include "event_message.bpf.h"
 #include "event_port.bpf.h"

@@ -6,6 +6,7 @@
 #ifndef EBEAM_ABI_CONFIG_H
 #define EBEAM_ABI_CONFIG_H
 
+#include "abi/call_test.h"
 #include "abi/layout.h"
 #include "abi/limits.h"
 
@@ -53,8 +54,11 @@ struct probe_config {
 	uint64_t longer_than_ns;    /* of long_gc and long_schedule */
 	uint64_t usdt_kinds;	    /* of event_kinds: those that come from USDT probes */
 	struct id_table processes, ports;
-	uint32_t event_stacks;	/* emit the Erlang stack ahead of each event */
-	uint32_t keep_returns;	/* somebody walks stacks: return probes keep what they replace */
+	uint32_t event_stacks; /* emit the Erlang stack ahead of each event */
+	uint32_t keep_returns; /* somebody walks stacks: return probes keep what they replace */
+	uint32_t otp;	       /* release */
+	uint32_t call_words, call_depth; /* limits of what is copied with a call */
+	uint32_t pad;
 	uint32_t inet_received; /* offset of recv_oct in inet_descriptor; 0 = not known */
 	uint32_t unnamed;	/* nothing gets a name: only numbers of events */
 	struct beam_layout layout;
@@ -90,6 +94,28 @@ struct thread_info {
 	uint16_t scheduler; /* 1.. within its type */
 	uint8_t type;	    /* enum thread_type */
 	uint8_t pad[5];
+};
+
+/* What an address of code means that has a breakpoint. */
+struct call_point {
+	uint32_t point; /* number of the function */
+	uint32_t kind;	/* enum call_kind: its entry, or a place that it returns to */
+	uint32_t arity;
+	uint32_t pad;
+};
+#define EBEAM_BREAKPOINTS 4 /* debug address registers of x86-64 */
+
+/* What stands in the cookie of a probe on a C function that Erlang code calls. */
+#define CALL_COOKIE(point, nif) ((uint64_t)(point) | (uint64_t)(nif) << 32)
+#define CALL_COOKIE_POINT(c)	((uint32_t)(c))
+#define CALL_COOKIE_IS_NIF(c)	((c) >> 32 & 1)
+#define EBEAM_CALL_FUNCTIONS	64 /* traced at once */
+
+/* Of one function: what its calls must fulfil to be told; nr = 0: all are. */
+struct call_filter {
+	uint32_t nr;
+	uint32_t arity;
+	struct call_test tests[CALL_TESTS_MAX];
 };
 
 /* Of one kind of event on one CPU. */

@@ -28,6 +28,7 @@ enum rec_type {
 	REC_RAW_CSTACK = 4,
 	REC_RAW_EVENT = 5,
 	REC_RAW_COVERAGE = 6, /* not from BPF: from whoever switches probes */
+	REC_RAW_CALL = 7,
 	/* definitions */
 	REC_META = 32,
 	REC_STRING = 33,
@@ -42,6 +43,7 @@ enum rec_type {
 	REC_END = 66,
 	REC_EVENT = 67,
 	REC_COVERAGE = 68,
+	REC_CALL = 69,
 };
 
 struct rec_header {
@@ -226,7 +228,12 @@ enum event_field_type {
 	EVENT_WORD(VISIBLE, "visible")                                                             \
 	EVENT_WORD(HIDDEN, "hidden")                                                               \
 	EVENT_WORD(ACTIVE, "active")                                                               \
-	EVENT_WORD(INACTIVE, "inactive")
+	EVENT_WORD(INACTIVE, "inactive")                                                           \
+	EVENT_WORD(ERROR, "error")                                                                 \
+	EVENT_WORD(EXIT, "exit")                                                                   \
+	EVENT_WORD(THROW, "throw")                                                                 \
+	EVENT_WORD(CAUGHT, "caught")                                                               \
+	EVENT_WORD(UNCAUGHT, "uncaught")
 enum event_word {
 	EVENT_WORD_NONE = 0,
 #define EVENT_WORD_ID(id, text) EVENT_WORD_##id,
@@ -264,6 +271,49 @@ struct rec_raw_event {
 	uint64_t epid;			  /* raw term of the process it is about, or 0 */
 	uint64_t values[EVENT_RAW_WORDS]; /* without blocks the record may end behind the last */
 	struct term_block blocks[];
+};
+
+/*
+ * Words of the node's memory that were copied at one instant: segments that follow each other,
+ * each TERM_SEGMENT_HEAD words of head, then so many words.  What a word of a segment points to
+ * stands in a later one, breadth first, or nowhere if there was no room.
+ */
+#define TERM_SEGMENT_HEAD  2
+#define TERM_SEGMENT_WORDS 64	/* at most */
+#define TERM_COPY_WORDS	   2048 /* of all segments, with their heads */
+enum term_segment_kind {
+	TERM_SEGMENT_TERMS = 0, /* each word is a term */
+	TERM_SEGMENT_BOXED = 1, /* the first one is a header, the others are */
+	TERM_SEGMENT_CELLS = 2, /* cells of a list, which enters at the word `first` */
+	TERM_SEGMENT_RAW = 3,	/* no terms */
+};
+#define TERM_SEGMENT_META(nr, kind, depth, first)                                                  \
+	((uint64_t)(nr) | (uint64_t)(kind) << 16 | (uint64_t)(first) << 24 |                       \
+	 (uint64_t)(depth) << 32)
+#define TERM_SEGMENT_NR(meta)	 ((uint32_t)(meta)&0xffff)
+#define TERM_SEGMENT_KIND(meta)	 ((uint32_t)((meta) >> 16) & 0xff)
+#define TERM_SEGMENT_FIRST(meta) ((uint32_t)((meta) >> 24) & 0xff)
+#define TERM_SEGMENT_DEPTH(meta) ((uint32_t)((meta) >> 32))
+
+enum call_kind { CALL_KIND_CALL, CALL_KIND_RETURN, CALL_KIND_EXCEPTION, NR_CALL_KINDS };
+
+/* A call of a traced function, or how one ended; ends with `used` words of segments. */
+struct rec_raw_call {
+	struct rec_header h;
+	uint32_t cpu;
+	uint32_t os_tid;
+	uint32_t kind;	 /* enum call_kind */
+	uint32_t point;	 /* which of the traced functions, by the number that user space gave it */
+	uint64_t epid;	 /* raw term of the process */
+	uint64_t terms;	 /* address of the words that are its arguments, or of the result */
+	uint64_t caller; /* return address; 0 = unknown */
+	uint64_t height; /* words of the stack below that return address: tells calls apart */
+	uint64_t called_ns; /* of an end: when it was called */
+	uint32_t nr_terms;  /* arguments; 1 of a return, 2 of an exception: class and reason */
+	uint32_t used;	    /* words of segments, <= TERM_COPY_WORDS */
+	uint32_t cut;	    /* more was there than the limits let in */
+	uint32_t pad;
+	uint64_t words[];
 };
 
 /* Like rec_coverage, of several kinds. */
@@ -476,5 +526,23 @@ _Static_assert(sizeof(struct rec_event) == 40, "ABI");
 _Static_assert(sizeof(struct rec_coverage) == 48, "ABI");
 _Static_assert(NR_EVENT_KINDS <= 64, "kinds are bits of a word");
 #endif
+
+/* A call of a traced function, or how one ended. */
+#define CALL_CUT 0x1u /* arguments or result were larger than the limits */
+struct rec_call {
+	struct rec_header h;
+	uint32_t process, thread;
+	uint32_t kind;	   /* enum call_kind */
+	uint32_t function; /* 0 of an end: the call at that height tells */
+	uint32_t caller;   /* frame that it returns to, 0 = unknown */
+	uint32_t cpu;
+	uint64_t height;    /* of the stack there, words: the same of a call and its end */
+	uint64_t site;	    /* address that it returns to; of an exception that goes on there */
+	uint32_t flags;	    /* CALL_* */
+	uint32_t nr_terms;  /* arguments; 1 of a return, 2 of an exception: class and reason */
+	uint32_t text_size; /* of bytes[] */
+	uint32_t shape;	    /* string: of its arguments, if that was asked for; 0 = it was not */
+	char bytes[];	    /* of each term, as Erlang text in UTF-8: its size as u32, then it */
+};
 
 #endif

@@ -322,6 +322,7 @@ int beam_resolver_open(struct beam_resolver **out, struct beam_node *n, struct e
 	r->base.code = resolve_code;
 	r->base.cstack = resolve_cstack;
 	r->base.event = resolve_event;
+	r->base.call = resolve_call;
 	jit_open(&r->jit, n->mem, n->anchors.jit_descriptor);
 	callsites_open(&r->sites, n, r->jit);
 	unwinder_open(&r->unwinder, n->objects);

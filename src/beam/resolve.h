@@ -9,6 +9,7 @@
 
 #include "beam/jit.h"
 #include "beam/node.h"
+#include "beam/term.h"
 #include "names/resolver.h"
 
 struct beam_resolver;
@@ -27,6 +28,21 @@ unsigned int beam_resolver_code_ranges(struct beam_resolver *r, struct address_r
 				       unsigned int max, struct address_range *fragments);
 /* True once after code appeared outside those ranges: the probes must be told again. */
 bool beam_resolver_ranges_changed(struct beam_resolver *r);
+
+/*
+ * Functions whose calls are traced: rec_raw_call.point is an index into them.  `accept`, if not
+ * NULL, says of the arguments, read through `reader`, whether the call is wanted.  Borrowed until
+ * the next call.
+ */
+struct call_function {
+	uint64_t mfa[3]; /* atoms, arity */
+	enum frame_kind kind;
+	bool (*accept)(void *ctx, struct term_reader *reader, const uint64_t *args, uint32_t nr);
+	void *ctx;
+};
+/* `shapes`: with the shape of their arguments (message_shape.h). */
+void beam_resolver_watch_calls(struct beam_resolver *r, const struct call_function *functions,
+			       unsigned int nr, bool shapes);
 
 /* Id in `names` of a thread of the node that no sample has shown. */
 uint32_t beam_resolver_thread(struct beam_resolver *r, struct names *names, int os_tid);

@@ -64,6 +64,9 @@ struct beam_resolver {
 	struct address_range ranges[EBEAM_JIT_RANGES];
 	unsigned int nr_ranges;
 	bool ranges_changed;
+	const struct call_function *calls;
+	unsigned int nr_calls;
+	bool call_shapes;
 };
 
 /* Frames being put together, root first. */
@@ -103,6 +106,10 @@ void push_return(struct beam_resolver *r, struct names *names, struct frame_list
 /* ---- resolve_event.c ---- */
 int resolve_event(struct resolver *base, struct names *names, const struct rec_raw_event *raw,
 		  struct resolved_event *out);
+
+/* ---- resolve_call.c ---- */
+int resolve_call(struct resolver *base, struct names *names, const struct rec_raw_call *raw,
+		 struct resolved_call *out);
 
 /* ---- resolve_saved.c ---- */
 void resolve_cstack(struct resolver *base, const struct rec_raw_cstack *raw);

@@ -25,7 +25,7 @@ void print_more(struct printer *p)
 void print_unreadable(struct printer *p, raddr at)
 {
 	/* A label is a name of something, which an address would make anew each time. */
-	if (p->r->node)
+	if (p->r->node && !p->r->copied)
 		strbuf_addf(p->out, "#Unreadable<0x%" PRIx64 ">", at);
 	else
 		print_more(p);

@@ -39,6 +39,9 @@ struct term_reader {
 	int depth;		/* limit; 6 suits labels */
 	unsigned int max_len;	/* bytes of text, beyond which nothing new is begun */
 	struct beam_node *node; /* for names of other nodes and of funs; NULL: those are "..." */
+	/* `mem` has only words that were copied with terms: what is no part of one (entries of
+	 * funs, names of nodes) is read from the node, and what is missing is "...". */
+	bool copied;
 	enum term_style style;
 	/* Of one list, tuple or map; 0 = 64.  Strings may have four times as many bytes, binaries
 	 * that are no text show a quarter as numbers, at least 16. */

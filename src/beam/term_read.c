@@ -170,6 +170,18 @@ bool term_word(struct term_reader *r, raddr addr, uint64_t *value)
 	return term_bytes(r, addr, value, sizeof(*value));
 }
 
+/* Of what is no part of a term. */
+static bool vm_bytes(struct term_reader *r, raddr addr, void *buf, size_t size)
+{
+	return r->copied && r->node ? mem_read(r->node->mem, addr, buf, size) == 0
+				    : term_bytes(r, addr, buf, size);
+}
+
+static bool vm_word(struct term_reader *r, raddr addr, uint64_t *value)
+{
+	return vm_bytes(r, addr, value, sizeof(*value));
+}
+
 /* ---- identifiers ---------------------------------------------------------------------------- */
 
 static bool view_ref(struct term_reader *r, struct term_view *v)
@@ -196,8 +208,8 @@ static bool view_ref(struct term_reader *r, struct term_view *v)
 	v->id.binary = data[0] | (uint64_t)data[1] << 32;
 	l = r->node ? &r->node->layout : NULL;
 	return words == REF_WORDS && l && l->binary_orig_size >= 0 &&
-	       term_bytes(r, v->id.binary + (uint32_t)l->binary_orig_size + MAGIC_REF_NUMBERS,
-			  v->id.numbers, 4 * REF_NUMBERS);
+	       vm_bytes(r, v->id.binary + (uint32_t)l->binary_orig_size + MAGIC_REF_NUMBERS,
+			v->id.numbers, 4 * REF_NUMBERS);
 }
 
 /* The node of an external identifier: name, creation, and the number that stands for it in text:
@@ -209,13 +221,13 @@ static bool view_node(struct term_reader *r, struct term_view *v, raddr node)
 	uint64_t dist, this_node = 0, this_dist = 0;
 
 	if (!l || l->node_sysname < 0 || l->node_creation < 0 || l->node_dist_entry < 0 ||
-	    !term_word(r, node + (uint32_t)l->node_sysname, &v->id.node) ||
-	    !term_bytes(r, node + (uint32_t)l->node_creation, &v->id.creation, 4) ||
-	    !term_word(r, node + (uint32_t)l->node_dist_entry, &dist) || !TERM_IS_ATOM(v->id.node))
+	    !vm_word(r, node + (uint32_t)l->node_sysname, &v->id.node) ||
+	    !vm_bytes(r, node + (uint32_t)l->node_creation, &v->id.creation, 4) ||
+	    !vm_word(r, node + (uint32_t)l->node_dist_entry, &dist) || !TERM_IS_ATOM(v->id.node))
 		return false;
 	if (r->node->anchors.this_node_ptr &&
-	    term_word(r, r->node->anchors.this_node_ptr, &this_node))
-		term_word(r, this_node + (uint32_t)l->node_dist_entry, &this_dist);
+	    vm_word(r, r->node->anchors.this_node_ptr, &this_node))
+		vm_word(r, this_node + (uint32_t)l->node_dist_entry, &this_dist);
 	v->id.channel = dist == this_dist ? 0 : (uint32_t)(v->id.node >> 6);
 	return true;
 }
@@ -257,7 +269,7 @@ static bool view_entry(struct term_reader *r, struct term_view *v, raddr entry, 
 		return true;
 	if (external) {
 		if (l->export_mfa < 0 ||
-		    !term_bytes(r, entry + (uint32_t)l->export_mfa, mfa, sizeof(mfa)))
+		    !vm_bytes(r, entry + (uint32_t)l->export_mfa, mfa, sizeof(mfa)))
 			return false;
 		v->fun.module = mfa[0];
 		v->fun.function = mfa[1];
@@ -265,9 +277,9 @@ static bool view_entry(struct term_reader *r, struct term_view *v, raddr entry, 
 		return TERM_IS_ATOM(mfa[0]) && TERM_IS_ATOM(mfa[1]) && mfa[2] <= 255;
 	}
 	if (l->fun_entry_module < 0 || l->fun_entry_old_index < 0 || l->fun_entry_old_uniq < 0 ||
-	    !term_word(r, entry + (uint32_t)l->fun_entry_module, &v->fun.module) ||
-	    !term_bytes(r, entry + (uint32_t)l->fun_entry_old_index, &index, 4) ||
-	    !term_bytes(r, entry + (uint32_t)l->fun_entry_old_uniq, &uniq, 4))
+	    !vm_word(r, entry + (uint32_t)l->fun_entry_module, &v->fun.module) ||
+	    !vm_bytes(r, entry + (uint32_t)l->fun_entry_old_index, &index, 4) ||
+	    !vm_bytes(r, entry + (uint32_t)l->fun_entry_old_uniq, &uniq, 4))
 		return false;
 	v->fun.index = index;
 	v->fun.old_uniq = uniq;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "event/catalogue.h"
@@ -337,6 +338,41 @@ static void enrich_event(struct enrich *e, const struct rec_raw_event *raw)
 		rec->status = (uint8_t)e->stack.status;
 }
 
+static void enrich_call(struct enrich *e, const struct rec_raw_call *raw)
+{
+	struct strbuf terms = STRBUF_INIT;
+	struct resolved_call c = {.terms = &terms};
+	struct rec_call *rec;
+	int rc = -EINVAL;
+
+	if (raw->kind < NR_CALL_KINDS && raw->used <= TERM_COPY_WORDS &&
+	    raw->used <= (raw->h.size - sizeof(*raw)) / sizeof(raw->words[0]) && e->resolver->call)
+		rc = e->resolver->call(e->resolver, e->names, raw, &c);
+	if (rc == 0 && terms.len > EBEAM_MAX_RECORD_SIZE - sizeof(*rec) - 8)
+		rc = -E2BIG;
+	if (rc == 0) {
+		push_definitions(e);
+		rec = push_record(e, REC_CALL, sizeof(*rec) + terms.len, raw->h.ts_ns);
+		rec->process = c.process;
+		rec->thread = c.thread;
+		rec->kind = raw->kind;
+		rec->function = c.function;
+		rec->caller = c.caller;
+		rec->cpu = raw->cpu;
+		rec->height = raw->height;
+		rec->site = raw->caller;
+		rec->flags = raw->cut ? CALL_CUT : 0;
+		rec->nr_terms = c.nr_terms;
+		rec->shape = c.shape;
+		rec->text_size = (uint32_t)terms.len;
+		if (terms.len)
+			memcpy(rec->bytes, terms.buf, terms.len);
+	} else if (rc < 0) {
+		e->bad_records++;
+	}
+	strbuf_free(&terms);
+}
+
 static void enrich_code(struct enrich *e, const struct rec_raw_code *raw)
 {
 	if (raw->copied > raw->h.size - sizeof(*raw))
@@ -376,6 +412,9 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 	case REC_RAW_EVENT:
 		least = offsetof(struct rec_raw_event, values);
 		break;
+	case REC_RAW_CALL:
+		least = sizeof(struct rec_raw_call);
+		break;
 	case REC_RAW_COVERAGE:
 		least = sizeof(struct rec_raw_coverage);
 		break;
@@ -395,6 +434,8 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 		enrich_code(e, (const struct rec_raw_code *)rec);
 	else if (rec->type == REC_RAW_EVENT)
 		enrich_event(e, (const struct rec_raw_event *)rec);
+	else if (rec->type == REC_RAW_CALL)
+		enrich_call(e, (const struct rec_raw_call *)rec);
 	else if (rec->type == REC_RAW_COVERAGE)
 		enrich_coverage(e, (const struct rec_raw_coverage *)rec);
 	else if (e->resolver->cstack)

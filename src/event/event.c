@@ -175,6 +175,47 @@ static int decode_coverage(struct event *ev, const char *bytes, size_t size)
 	return 0;
 }
 
+static int decode_call(struct event *ev, const char *bytes, size_t size)
+{
+	struct rec_call rec;
+	const char *text;
+	uint32_t at = 0, len, nr = 0;
+
+	if (COPY_RECORD(&rec, bytes, size) || rec.kind >= NR_CALL_KINDS ||
+	    rec.text_size > size - sizeof(rec))
+		return -EINVAL;
+	ev->u.call.kind = (enum call_kind)rec.kind;
+	ev->u.call.process = rec.process;
+	ev->u.call.thread = rec.thread;
+	ev->u.call.function = rec.function;
+	ev->u.call.caller = rec.caller;
+	ev->u.call.cpu = rec.cpu;
+	ev->u.call.flags = rec.flags;
+	ev->u.call.nr_terms = rec.nr_terms;
+	ev->u.call.shape = rec.shape;
+	ev->u.call.height = rec.height;
+	ev->u.call.site = rec.site;
+	ev->u.call.terms = bytes + sizeof(rec);
+	ev->u.call.terms_size = rec.text_size;
+	while (event_call_term(ev, &at, &text, &len))
+		nr++;
+	return nr == rec.nr_terms && at == rec.text_size ? 0 : -EINVAL;
+}
+
+bool event_call_term(const struct event *ev, uint32_t *at, const char **text, uint32_t *len)
+{
+	uint32_t size = ev->u.call.terms_size;
+
+	if (*at > size || size - *at < sizeof(*len))
+		return false;
+	memcpy(len, ev->u.call.terms + *at, sizeof(*len));
+	if (*len > size - *at - sizeof(*len))
+		return false;
+	*text = ev->u.call.terms + *at + sizeof(*len);
+	*at += (uint32_t)sizeof(*len) + *len;
+	return true;
+}
+
 static int decode_body(struct event *ev, const char *bytes, size_t size)
 {
 	switch (ev->type) {
@@ -200,6 +241,9 @@ static int decode_body(struct event *ev, const char *bytes, size_t size)
 		return decode_vm(ev, bytes, size);
 	case REC_COVERAGE:
 		return decode_coverage(ev, bytes, size);
+	case REC_CALL:
+		return decode_call(ev, bytes, size);
+	case REC_RAW_CALL:
 	case REC_RAW_SAMPLE:
 	case REC_RAW_PROCESS:
 	case REC_RAW_CODE:

@@ -6,6 +6,7 @@
 #ifndef EBEAM_EVENT_EVENT_H
 #define EBEAM_EVENT_EVENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,6 +71,13 @@ struct event {
 			uint32_t share_ppm;    /* <= 1,000,000 */
 			uint64_t work, missed; /* 0: not told */
 		} coverage;
+		struct {
+			enum call_kind kind;
+			uint32_t process, thread, function, caller, cpu, flags, nr_terms, shape;
+			uint64_t height, site;
+			const char *terms; /* see event_call_term() */
+			uint32_t terms_size;
+		} call;
 	} u;
 };
 
@@ -80,6 +88,9 @@ struct event {
  * Unknown types decode to their header: ev->type is the number, the union is zero.
  */
 int event_decode(struct event *ev, const void *bytes, size_t size);
+
+/* The text of a call's next term: `at` begins with 0.  False if that was the last. */
+bool event_call_term(const struct event *ev, uint32_t *at, const char **text, uint32_t *len);
 
 /*
  * Puts a definition (string, function, frame, stack, process, thread) into a dictionary that is

@@ -35,6 +35,13 @@ struct resolved_event {
 	uint64_t values[EVENT_MAX_FIELDS];
 };
 
+struct strbuf;
+struct resolved_call {
+	uint32_t process, thread, function, caller, shape; /* as in struct rec_call */
+	uint32_t nr_terms;
+	struct strbuf *terms; /* the caller's, empty: as the bytes of struct rec_call */
+};
+
 struct resolver {
 	/* Fill *out from one raw sample.  0 or negative errno (the sample is then counted as
 	 * COUNTER_BAD_RECORD and dropped). */
@@ -49,6 +56,10 @@ struct resolver {
 	 * are then refused. */
 	int (*event)(struct resolver *r, struct names *names, const struct rec_raw_event *raw,
 		     struct resolved_event *out);
+	/* Fill *out from one call.  0; 1 if nobody wants it (its arguments do not match); errors as
+	 * with samples.  May be NULL: such records are then refused. */
+	int (*call)(struct resolver *r, struct names *names, const struct rec_raw_call *raw,
+		    struct resolved_call *out);
 	/* Code was loaded or unloaded at raw->h.ts_ns. */
 	void (*code)(struct resolver *r, const struct rec_raw_code *raw);
 };

@@ -159,13 +159,16 @@ static void fill_config(struct session *s)
 	c->initial_call = s->config.initial_call;
 	c->process_label = s->config.process_label;
 	c->layout = *s->config.layout;
+	c->otp = s->config.otp;
+	c->call_words = MIN(s->config.call_words, (unsigned int)TERM_COPY_WORDS);
+	c->call_depth = s->config.call_depth;
+	c->event_epid = s->config.event_epid;
+	c->event_who = s->config.event_who;
+	c->proc_lib = s->config.proc_lib;
 	if (s->config.events) {
 		c->event_kinds = s->config.events->kinds;
-		c->event_epid = s->config.event_epid;
-		c->event_who = s->config.event_who;
 		c->message_from = s->config.message_from;
 		c->message_to = s->config.message_to;
-		c->proc_lib = s->config.proc_lib;
 		c->event_stacks = s->config.event_stacks;
 		c->keep_returns =
 			s->config.freq || s->config.event_stacks || (c->event_kinds & STACK_KINDS);
@@ -189,8 +192,9 @@ static int create_rings(struct session *s, const bool *online, int nr, struct er
 
 		if (!online[cpu])
 			continue;
-		fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ebeam_ring", 0, 0,
-				    ring_size(s->config.freq, s->config.events, nr), NULL);
+		fd = bpf_map_create(
+			BPF_MAP_TYPE_RINGBUF, "ebeam_ring", 0, 0,
+			ring_size(s->config.freq, s->config.events || s->config.calls, nr), NULL);
 		if (fd < 0)
 			return load_error(fd, err);
 		vec_push(&s->rings, fd);
@@ -236,6 +240,9 @@ static int choose_programs(struct session *s, struct error *err)
 	bpf_object__for_each_program(p, s->skel->obj) bpf_program__set_autoload(p, false);
 	bpf_program__set_autoload(s->skel->progs.code_changed, s->config.jit_descriptor != 0);
 	bpf_program__set_autoload(s->skel->progs.sample_cpu, s->config.freq != 0);
+	bpf_program__set_autoload(s->skel->progs.call_breakpoint, s->config.calls);
+	bpf_program__set_autoload(s->skel->progs.call_function, s->config.calls);
+	bpf_program__set_autoload(s->skel->progs.call_function_return, s->config.calls);
 	if (!s->config.events)
 		return 0;
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", s->config.os_pid);
@@ -323,8 +330,10 @@ int session_open(struct session **out, const struct session_config *config, stru
 	rc = rc ? rc : install_usdt(s, err);
 	if (rc)
 		goto out;
+	if (config->calls || config->events)
+		ring_set_window(s->ring_set,
+				config->calls ? SESSION_CALL_WINDOW_NS : SESSION_WINDOW_NS);
 	if (config->events) {
-		ring_set_window(s->ring_set, SESSION_WINDOW_NS);
 		attach_loaded(s->attach, &s->skel->bss->switches);
 		open_keeper(s);
 	}
@@ -398,6 +407,17 @@ int session_add_thread(struct session *s, uint64_t thread_pointer, const struct 
 	return rc ? error_set(err, ERROR_KIND_FAILED, -errno, "cannot add a thread: %s",
 			      error_text(errno))
 		  : 0;
+}
+
+void session_calls(struct session *s, struct call_programs *out)
+{
+	*out = (struct call_programs){
+		.breakpoint = bpf_program__fd(s->skel->progs.call_breakpoint),
+		.points = bpf_map__fd(s->skel->maps.call_points),
+		.filters = bpf_map__fd(s->skel->maps.call_filters),
+		.function = s->skel->progs.call_function,
+		.function_return = s->skel->progs.call_function_return,
+	};
 }
 
 static int event_error(int rc, unsigned int freq, struct error *err)

@@ -42,13 +42,21 @@ struct session_config {
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 	uint64_t longer_than_ns;    /* of long_gc and long_schedule */
 	uint32_t inet_received;	    /* ports_inet_received() */
+	/* Calls of functions: for breakpoints, which are the caller's (breakpoints.h). */
+	bool calls;
+	unsigned int otp;
+	unsigned int call_words, call_depth; /* limits of what is copied with a call */
 };
 
 /* Events come this much later, in order of time: the beginning of a collection is known when it
  * ends, and must come before what came between. */
 #define SESSION_WINDOW_NS 100000000u
+/* Calls come in no other order than they were made, of all CPUs: where they are all there is, soon
+ * seen is better. */
+#define SESSION_CALL_WINDOW_NS 5000000u
 
 struct session;
+struct bpf_program;
 
 /* ERROR_KIND_PRIVILEGE, ERROR_KIND_KERNEL (what the kernel lacks) or ERROR_KIND_FAILED. */
 int session_open(struct session **out, const struct session_config *config, struct error *err);
@@ -71,6 +79,13 @@ int session_add_thread(struct session *s, uint64_t thread_pointer, const struct 
 
 /* To be called now and then while it runs: forgets threads that ended. */
 void session_look(struct session *s);
+
+/* Of a session with calls: what call_probes.h and breakpoints.h need. */
+struct call_programs {
+	int breakpoint, points, filters; /* descriptors */
+	struct bpf_program *function, *function_return;
+};
+void session_calls(struct session *s, struct call_programs *out);
 
 /* Sampling on every online CPU, probes of events. */
 int session_start(struct session *s, struct error *err);

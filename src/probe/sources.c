@@ -35,6 +35,8 @@ static const struct source_row {
 	{KIND(PROCESS_SPAWN) | KIND(PROCESS_LINK) | KIND(PROCESS_RUNNABLE), {"erl_create_process"},
 		"event_spawn", "di si dx cx r8", "event_spawn_return"},
 	{KIND(PROCESS_EXIT), {"erts_do_exit_process"}, "event_exit", "di si", NULL},
+	{KIND(PROCESS_EXCEPTION), {"handle_error"}, "event_error", "di dx", "event_error_return"},
+	{KIND(PROCESS_EXCEPTION), {"erts_do_exit_process"}, "event_error_exit", "di si", NULL},
 	{KIND(PROCESS_LINK), {"erts_proc_sig_send_link"}, "event_link", "si dx", NULL},
 	{KIND(PROCESS_UNLINK), {"erts_proc_sig_send_unlink"}, "event_unlink", "si dx", NULL},
 	{KIND(PROCESS_REGISTER), {"erts_register_name"},

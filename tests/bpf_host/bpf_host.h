@@ -62,7 +62,7 @@ struct task_struct {
 /* ---- the state ---------------------------------------------------------------------------- */
 
 #define HOST_SEGMENTS 32
-#define HOST_MAPS     12
+#define HOST_MAPS     20
 #define HOST_RECORDS  4096
 #define HOST_NO_LIMIT UINT64_MAX
 

@@ -322,8 +322,8 @@ static void test_bad_content(void **state)
 
 static void test_unknown_types(void **state)
 {
-	static const uint16_t types[] = {0,  REC_RAW_SAMPLE, REC_RAW_PROCESS, REC_RAW_CODE, 39,
-					 69, UINT16_MAX};
+	static const uint16_t types[] = {0,  REC_RAW_SAMPLE, REC_RAW_PROCESS, REC_RAW_CODE,
+					 39, REC_CALL + 1,   UINT16_MAX};
 	static const struct event nothing;
 	struct records r;
 	struct event ev;

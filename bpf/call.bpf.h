@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Calls of functions: hardware breakpoints on the first instruction of Erlang functions, and on the
+ * places that they return to; uprobes on C functions (BIFs and NIFs).
+ *
+ * In JIT code (OTP 25 to 29 on x86-64): rbx = X registers, r13 = Process, rsp = Erlang stack with
+ * the return address on top; at a place of return that address is gone and X0 is the result.  What
+ * C functions get: src/beam/call_targets.h.
+ */
+#ifndef EBEAM_BPF_CALL_H
+#define EBEAM_BPF_CALL_H
+
+#include "event.bpf.h"
+#include "term_copy.bpf.h"
+
+struct call_points_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2 * EBEAM_BREAKPOINTS);
+	__type(key, uint64_t);
+	__type(value, struct call_point);
+} call_points SEC(".maps");
+
+/* By the number of the function. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, EBEAM_CALL_FUNCTIONS);
+	__type(key, uint32_t);
+	__type(value, struct call_filter);
+} call_filters SEC(".maps");
+
+/* A breakpoint's program never interrupts another one's on its CPU, so its room is by CPU; a
+ * uprobe's may be preempted, so its room is by thread, with what it entered. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct term_copy);
+} call_copies SEC(".maps");
+struct call_thread {
+	uint64_t process, height, called_ns; /* process 0: in none */
+	struct term_copy copy;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EBEAM_THREADS);
+	__uint(map_flags, 1); /* BPF_F_NO_PREALLOC */
+	__type(key, uint32_t);
+	__type(value, struct call_thread);
+} call_threads SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct call_thread);
+} call_thread_new SEC(".maps");
+
+/* ---- which calls ---------------------------------------------------------------------------- */
+
+INLINE uint32_t call_type_of(uint64_t term)
+{
+	if (IS_ATOM(term))
+		return CALL_TYPE_ATOM;
+	if (TERM_LIST(term))
+		return CALL_TYPE_CONS;
+	if (TERM_BOXED(term))
+		return CALL_TYPE_BOXED;
+	if (term == TERM_NIL)
+		return CALL_TYPE_NIL;
+	switch (term & 0xf) {
+	case 0xf:
+		return CALL_TYPE_SMALL;
+	case 0x3:
+		return CALL_TYPE_PID;
+	case 0x7:
+		return CALL_TYPE_PORT;
+	default:
+		return CALL_TYPE_OTHER;
+	}
+}
+
+INLINE bool call_test_small(uint32_t op, int64_t a, int64_t b)
+{
+	switch (op) {
+	case CALL_TEST_SMALL_EQ:
+		return a == b;
+	case CALL_TEST_SMALL_NE:
+		return a != b;
+	case CALL_TEST_SMALL_LT:
+		return a < b;
+	case CALL_TEST_SMALL_LE:
+		return a <= b;
+	case CALL_TEST_SMALL_GT:
+		return a > b;
+	case CALL_TEST_SMALL_GE:
+		return a >= b;
+	default:
+		return true; /* of another version */
+	}
+}
+
+/* What cannot be read fails. */
+GLOBAL_FN int call_test_holds(const struct call_test *t, uint64_t args)
+{
+	uint64_t term = 0, header;
+
+	if (!t || !copy_try(args + 8 * t->arg, &term, sizeof(term)))
+		return 0;
+	if (t->element >= 0 &&
+	    !copy_try(TERM_PTR(term) + 8 + 8 * (uint64_t)t->element, &term, sizeof(term)))
+		return 0;
+	switch (t->op) {
+	case CALL_TEST_EQUAL:
+		return term == t->value;
+	case CALL_TEST_UNEQUAL:
+		return term != t->value;
+	case CALL_TEST_TYPE:
+		return t->value >> call_type_of(term) & 1;
+	case CALL_TEST_HEADER:
+		return TERM_BOXED(term) && copy_try(TERM_PTR(term), &header, sizeof(header)) &&
+		       (header & t->value >> 32) == (uint32_t)t->value;
+	default:
+		return (term & 0xf) != 0xf ||
+		       call_test_small(t->op, (int64_t)term, (int64_t)t->value);
+	}
+}
+
+/* Those of group 0, and one of the other groups if there are any. */
+GLOBAL_FN int call_passes(uint32_t point, uint64_t args)
+{
+	struct call_filter *f = bpf_map_lookup_elem(&call_filters, &point);
+	bool passed = false, others = false, holds = true;
+	uint32_t group = 0;
+
+	if (!f)
+		return 1;
+	for (uint32_t i = 0; i < CALL_TESTS_MAX; i++) {
+		struct call_test *t = &f->tests[i];
+
+		if (i >= f->nr)
+			break;
+		if (t->group != group) {
+			passed = passed || (group && holds);
+			others = holds = true;
+			group = t->group;
+		}
+		if (holds && !call_test_holds(t, args)) {
+			if (!group)
+				return 0;
+			holds = false;
+		}
+	}
+	return !others || passed || holds;
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+INLINE struct rec_raw_call *call_begin(struct term_copy *c, enum call_kind kind, uint32_t point,
+				       uint64_t epid)
+{
+	struct rec_raw_call *rec = (struct rec_raw_call *)c->head;
+
+	_Static_assert(sizeof(*rec) == sizeof(c->head), "the head of a copy is that of a call");
+	c->used = c->scan = c->cut = 0;
+	c->size = config.call_words;
+	c->depth = config.call_depth;
+	__builtin_memset(rec, 0, sizeof(*rec));
+	rec->h.type = REC_RAW_CALL;
+	rec->h.ts_ns = bpf_ktime_get_ns();
+	rec->cpu = bpf_get_smp_processor_id();
+	rec->os_tid = (uint32_t)bpf_get_current_pid_tgid();
+	rec->kind = kind;
+	rec->point = point;
+	rec->epid = epid;
+	return rec;
+}
+
+INLINE void call_end(struct term_copy *c)
+{
+	struct rec_raw_call *rec = (struct rec_raw_call *)c->head;
+	uint32_t used = c->used;
+	void *rb = ring();
+
+	if (used > TERM_COPY_WORDS)
+		used = TERM_COPY_WORDS;
+	rec->used = used;
+	rec->cut = c->cut;
+	rec->h.size = sizeof(*rec) + used * 8;
+	count(COUNTER_CALLS);
+	if (!rb || bpf_ringbuf_output(rb, rec, sizeof(*rec) + used * 8, BPF_RB_NO_WAKEUP))
+		count(COUNTER_CALLS_LOST);
+}
+
+/* ---- Erlang functions ----------------------------------------------------------------------- */
+
+/* A hit of a breakpoint, by the registers that matter. */
+struct call_hit {
+	uint64_t ip, sp, x, process;
+};
+INLINE void call_hit(const struct call_hit *hit)
+{
+	struct call_point *p = bpf_map_lookup_elem(&call_points, &hit->ip);
+	struct rec_raw_call *rec;
+	struct term_copy *c;
+	uint64_t epid, hend;
+	uint32_t zero = 0;
+
+	c = bpf_map_lookup_elem(&call_copies, &zero);
+	if (!p || !c)
+		return; /* of a place that was left, until all threads know */
+	if (p->kind == CALL_KIND_CALL && !call_passes(p->point, hit->x)) {
+		count(COUNTER_CALLS_REJECTED);
+		return;
+	}
+	epid = epid_of(hit->process);
+	if (!epid || !is_about(epid) || !read_u64(hit->process + config.layout.process_hend, &hend))
+		return;
+	rec = call_begin(c, p->kind, p->point, epid);
+	rec->terms = hit->x;
+	rec->height = (hend - hit->sp) / 8;
+	rec->nr_terms = 1;
+	if (p->kind == CALL_KIND_CALL) {
+		read_u64(hit->sp, &rec->caller);
+		rec->nr_terms = p->arity;
+	} else {
+		rec->height++; /* the return address was there */
+		rec->caller = hit->ip;
+	}
+	event_seen(hit->process, epid, rec->h.ts_ns);
+	copy_terms(c, hit->x, rec->nr_terms);
+	call_end(c);
+}
+
+#define CALL_REG(ctx, reg) (*(const volatile unsigned long *)&(ctx)->regs.reg)
+
+/* Answers 1: so the kernel counts the hit against the limit of the perf event. */
+SEC("perf_event")
+int call_breakpoint(struct bpf_perf_event_data *ctx)
+{
+	struct call_hit hit = {
+		.ip = CALL_REG(ctx, ip),
+		.sp = CALL_REG(ctx, sp),
+		.x = CALL_REG(ctx, bx),
+		.process = CALL_REG(ctx, r13),
+	};
+
+	call_hit(&hit);
+	return 1;
+}
+
+/* ---- C functions ---------------------------------------------------------------------------- */
+
+#define NIF_ENV_PROC 8 /* struct enif_environment_t, global.h of OTP 25 to 29 */
+
+INLINE struct call_thread *call_thread_here(void)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), zero = 0;
+	struct call_thread *t = bpf_map_lookup_elem(&call_threads, &tid), *fresh;
+
+	if (t)
+		return t;
+	fresh = bpf_map_lookup_elem(&call_thread_new, &zero);
+	if (fresh && bpf_map_update_elem(&call_threads, &tid, fresh, BPF_ANY))
+		count(COUNTER_THREAD_TABLE_FULL);
+	return bpf_map_lookup_elem(&call_threads, &tid);
+}
+
+SEC("uprobe")
+int call_function(struct pt_regs *ctx)
+{
+	uint64_t cookie = bpf_get_attach_cookie(ctx), args = ctx->si, caller = ctx->dx;
+	uint64_t process = ctx->di, epid, hend = 0, stop = 0;
+	struct call_thread *t = call_thread_here();
+	uint32_t point = CALL_COOKIE_POINT(cookie);
+	struct call_filter *f = bpf_map_lookup_elem(&call_filters, &point);
+	struct rec_raw_call *rec;
+
+	if (!t || !f)
+		return 0;
+	t->process = 0;
+	if (CALL_COOKIE_IS_NIF(cookie)) {
+		args = ctx->dx;
+		caller = 0;
+		if (!read_u64(ctx->di + NIF_ENV_PROC, &process))
+			return 0;
+	}
+	if (!call_passes(point, args)) {
+		count(COUNTER_CALLS_REJECTED);
+		return 0;
+	}
+	epid = epid_of(process);
+	if (!epid || !is_about(epid) || !read_u64(process + config.layout.process_hend, &hend) ||
+	    !read_u64(process + config.layout.process_stop, &stop))
+		return 0;
+	if (CALL_COOKIE_IS_NIF(cookie))
+		copy_try(stop, &caller, sizeof(caller));
+	rec = call_begin(&t->copy, CALL_KIND_CALL, point, epid);
+	rec->terms = args;
+	/* Above all that Erlang code has there, as it runs on top of it. */
+	rec->height = (hend - stop) / 8 + 1;
+	rec->nr_terms = f->arity;
+	rec->caller = caller;
+	event_seen(process, epid, rec->h.ts_ns);
+	t->process = process;
+	t->height = rec->height;
+	t->called_ns = rec->h.ts_ns;
+	copy_terms(&t->copy, args, rec->nr_terms);
+	call_end(&t->copy);
+	return 0;
+}
+
+SEC("uretprobe")
+int call_function_return(struct pt_regs *ctx)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct call_thread *t = bpf_map_lookup_elem(&call_threads, &tid);
+	struct rec_raw_call *rec;
+	uint64_t epid;
+
+	if (!t || !t->process)
+		return 0;
+	epid = epid_of(t->process);
+	if (epid) {
+		rec = call_begin(&t->copy, CALL_KIND_RETURN,
+				 CALL_COOKIE_POINT(bpf_get_attach_cookie(ctx)), epid);
+		rec->height = t->height;
+		rec->called_ns = t->called_ns;
+		/* No value: an exception, or it goes on with another function (a trap). */
+		if (ctx->ax) {
+			rec->nr_terms = 1;
+			rec->terms = COPY_REGISTER;
+			copy_register(&t->copy, ctx->ax);
+			copy_rest(&t->copy);
+		}
+		call_end(&t->copy);
+	}
+	t->process = 0;
+	return 0;
+}
+
+#endif

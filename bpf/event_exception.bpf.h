@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Exceptions that unwind the stack of a process: to a catch, or to its end.
+ */
+#ifndef EBEAM_BPF_EVENT_EXCEPTION_H
+#define EBEAM_BPF_EVENT_EXCEPTION_H
+
+#include "event_values.bpf.h"
+
+/* The class in Process.freason, error.h of OTP 25 to 29: EXC_CLASSBITS; EXTAG_ERROR, _EXIT,
+ * _THROWN. */
+#define FREASON_CLASS  3
+#define FREASON_EXIT   1
+#define FREASON_THROWN 2
+
+INLINE uint64_t exception_class(uint64_t process)
+{
+	uint64_t reason = 0;
+
+	if (!read_u64(process + config.layout.process_freason, &reason))
+		return EVENT_WORD_NONE;
+	switch (reason & FREASON_CLASS) {
+	case FREASON_EXIT:
+		return EVENT_WORD_EXIT;
+	case FREASON_THROWN:
+		return EVENT_WORD_THROW;
+	default:
+		return EVENT_WORD_ERROR;
+	}
+}
+
+INLINE void exception_event(struct pt_regs *ctx, uint64_t process, uint64_t value, uint64_t height)
+{
+	uint64_t ts_ns = bpf_ktime_get_ns(), epid = epid_of(process);
+	struct rec_raw_event *rec;
+	uint16_t flags;
+
+	if (!wanted_of(EVENT_PROCESS_EXCEPTION, epid))
+		return;
+	event_seen(process, epid, ts_ns);
+	flags = event_stack(ctx, process, ts_ns);
+	rec = event_begin(EVENT_PROCESS_EXCEPTION, ts_ns, epid, flags, EVENT_BLOCKS);
+	if (!rec)
+		return;
+	rec->values[0] = exception_class(process);
+	rec->values[1] = value;
+	rec->values[2] = height ? EVENT_WORD_CAUGHT : EVENT_WORD_UNCAUGHT;
+	rec->values[3] = height;
+	copy_term(rec, value);
+	event_end(rec, 4);
+}
+
+/* ErtsCodePtr handle_error(Process *c_p, ErtsCodePtr pc, Eterm *reg, const ErtsCodeMFA *bif_mfa),
+ * beam_common.c: returns where the process goes on; then X1 is the term, and Process.stop where it
+ * is caught.  NULL if nowhere: then it has called erts_do_exit_process(). */
+SEC("uprobe")
+int event_error(struct pt_regs *ctx)
+{
+	struct event_thread *t = thread_here();
+
+	if (!t)
+		return 0;
+	keep_return();
+	t->error.process = ctx->di;
+	t->error.x = ctx->dx;
+	t->error.epoch = switches.epoch[EVENT_PROCESS_EXCEPTION];
+	return 0;
+}
+
+/* Whose exception is being handled here, 0 = nobody's. */
+INLINE uint64_t error_here(struct event_thread *t)
+{
+	if (!t || !t->error.process || t->error.epoch != switches.epoch[EVENT_PROCESS_EXCEPTION])
+		return 0;
+	return t->error.process;
+}
+
+SEC("uretprobe")
+int event_error_return(struct pt_regs *ctx)
+{
+	struct event_thread *t = thread_here();
+	uint64_t process = error_here(t), value = 0, stop, hend;
+
+	drop_return();
+	if (process && ctx->ax && read_u64(t->error.x + 8, &value) &&
+	    read_u64(process + config.layout.process_stop, &stop) &&
+	    read_u64(process + config.layout.process_hend, &hend) && hend > stop)
+		exception_event(ctx, process, value, (hend - stop) / 8);
+	if (t)
+		t->error.process = 0;
+	return 0;
+}
+
+/* Its erts_do_exit_process(Process *p, Eterm reason), erl_process.c: the reason of an error is the
+ * term with the stack trace (terminate_proc() of beam_common.c). */
+SEC("uprobe")
+int event_error_exit(struct pt_regs *ctx)
+{
+	struct event_thread *t = thread_here();
+	uint64_t process = error_here(t), tuple[3], value = ctx->si;
+
+	if (!process || process != ctx->di)
+		return 0;
+	if (exception_class(process) == EVENT_WORD_ERROR && TERM_BOXED(value) &&
+	    try_read(TERM_PTR(value), tuple, sizeof(tuple)) && tuple[0] == HEADER_TUPLE(2))
+		value = tuple[1];
+	t->error.process = 0;
+	exception_event(ctx, process, value, 0);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Terms, copied with what they point to, breadth first and within limits: so that nothing is read
+ * later from a heap that has moved.  The copy is a row of segments (abi/record.h).  What cannot be
+ * read is left out; nothing that is copied is trusted, and no loop depends on it.
+ *
+ * Headers and structs: erl_term.h, erl_map.h, erl_binary.h (up to OTP 26), erl_bits.h (27 on).
+ */
+#ifndef EBEAM_BPF_TERM_COPY_H
+#define EBEAM_BPF_TERM_COPY_H
+
+#include "beam.bpf.h"
+
+#define EBEAM_COPY_HEAD (sizeof(struct rec_raw_call) / 8)
+struct term_copy {
+	uint32_t used;	/* words */
+	uint32_t scan;	/* the segment whose words are looked at next */
+	uint32_t size;	/* limit of `used` */
+	uint32_t depth; /* limit: what an argument points to is 1 deep */
+	uint32_t cut;	/* something was left out */
+	uint32_t pad;
+	uint64_t head[EBEAM_COPY_HEAD]; /* of the record that ends with the words */
+	/* The room behind the last segment keeps the verifier's arithmetic simple. */
+	uint64_t words[TERM_COPY_WORDS + TERM_SEGMENT_HEAD + TERM_SEGMENT_WORDS];
+};
+
+#define COPY_SUBTAG(h) ((h)&0x3f)
+#define COPY_ARITY(h)  ((h) >> 6)
+#define COPY_TUPLE     0x00
+#define COPY_FUN       0x14
+#define COPY_RECORD    0x1c /* OTP 29 */
+#define COPY_BITS_0    0x20 /* ProcBin; ErlHeapBits from OTP 27 on */
+#define COPY_BITS_1    0x24 /* HeapBin; ErlSubBits from OTP 27 on */
+#define COPY_SUB_BIN   0x28 /* up to OTP 26 */
+#define COPY_MAP_27    0x2c
+#define COPY_MAP_26    0x3c
+
+/* Of the type of a map, header bits 6 and 7: flat, then inner node, root with and without a full
+ * bitmap (erl_map.h). */
+#define COPY_MAP_TYPE(h)   ((h) >> 6 & 3)
+#define COPY_MAP_BITMAP(h) ((h) >> 16 & 0xffff)
+
+INLINE bool copy_try(uint64_t addr, void *to, uint32_t size)
+{
+	return bpf_probe_read_user(to, size, (const void *)addr) == 0;
+}
+
+/* So many words from there, as one segment; 0 = there was no room, or they cannot be read. */
+GLOBAL_FN int copy_segment(struct term_copy *c, uint64_t addr, uint32_t nr, uint64_t meta)
+{
+	uint32_t at;
+
+	if (!c || nr == 0 || nr > TERM_SEGMENT_WORDS)
+		return 0;
+	at = c->used;
+	if (at > TERM_COPY_WORDS || at + TERM_SEGMENT_HEAD + nr > c->size) {
+		c->cut = 1;
+		return 0;
+	}
+	if (!copy_try(addr, &c->words[at + TERM_SEGMENT_HEAD], nr * 8))
+		return 0;
+	c->words[at] = addr;
+	c->words[at + 1] = meta | nr;
+	c->used = at + TERM_SEGMENT_HEAD + nr;
+	return 1;
+}
+
+/* The same for an object of any size: cut behind COPY_PIECES segments. */
+#define COPY_PIECES 4
+GLOBAL_FN int copy_object(struct term_copy *c, uint64_t addr, uint64_t words, uint64_t meta)
+{
+	if (!c)
+		return 0;
+	for (int i = 0; i < COPY_PIECES; i++) {
+		uint32_t nr = words < TERM_SEGMENT_WORDS ? (uint32_t)words : TERM_SEGMENT_WORDS;
+
+		if (!nr || !copy_segment(c, addr, nr, meta))
+			return 1;
+		addr += 8 * nr;
+		words -= nr;
+		/* Only the first piece begins with a header. */
+		if (TERM_SEGMENT_KIND(meta) == TERM_SEGMENT_BOXED)
+			meta ^= TERM_SEGMENT_META(0, TERM_SEGMENT_BOXED ^ TERM_SEGMENT_TERMS, 0, 0);
+	}
+	if (words)
+		c->cut = 1;
+	return 1;
+}
+
+/* Cells that stand in one piece are one segment, whichever way the list goes. */
+#define COPY_CELL_WORDS 16
+INLINE void copy_list(struct term_copy *c, uint64_t list, uint64_t depth)
+{
+	uint64_t addr = TERM_PTR(list), cell[2], from;
+
+	if (!copy_try(addr, cell, sizeof(cell)))
+		return;
+	from = addr - 8 * (COPY_CELL_WORDS - 2);
+	if (TERM_LIST(cell[1]) && TERM_PTR(cell[1]) == addr - 16 &&
+	    copy_segment(c, from, COPY_CELL_WORDS,
+			 TERM_SEGMENT_META(0, TERM_SEGMENT_CELLS, depth, COPY_CELL_WORDS - 2)))
+		return;
+	if (TERM_LIST(cell[1]) && TERM_PTR(cell[1]) == addr + 16 &&
+	    copy_segment(c, addr, COPY_CELL_WORDS,
+			 TERM_SEGMENT_META(0, TERM_SEGMENT_CELLS, depth, 0)))
+		return;
+	copy_segment(c, addr, 2, TERM_SEGMENT_META(0, TERM_SEGMENT_CELLS, depth, 0));
+}
+
+/* Words of a map's node: what stands before its children, and those. */
+INLINE uint64_t map_words(uint64_t addr, uint64_t header)
+{
+	uint64_t size = 0, bits = COPY_MAP_BITMAP(header);
+	/* header, number of pairs, keys, values; a root has the number too, an inner node not */
+	uint64_t before = COPY_MAP_TYPE(header) == 1 ? 1 : 2;
+
+	if (COPY_MAP_TYPE(header) == 0)
+		return copy_try(addr + 8, &size, sizeof(size)) ? 3 + size : 0;
+	if (COPY_MAP_TYPE(header) == 2)
+		return before + 16; /* full */
+	bits = bits - (bits >> 1 & 0x5555);
+	bits = (bits & 0x3333) + (bits >> 2 & 0x3333);
+	bits = (bits + (bits >> 4)) & 0x0f0f;
+	return before + ((bits + (bits >> 8)) & 0x1f);
+}
+
+/* Bytes outside the struct that refers to them. */
+INLINE void copy_bytes(struct term_copy *c, uint64_t addr, uint64_t bytes)
+{
+	uint64_t from = addr & ~7ull;
+
+	if (bytes > 8ull * TERM_COPY_WORDS)
+		bytes = 8ull * TERM_COPY_WORDS;
+	copy_object(c, from, (addr - from + bytes + 7) / 8,
+		    TERM_SEGMENT_META(0, TERM_SEGMENT_RAW, 0, 0));
+}
+
+#define COPY_RAW TERM_SEGMENT_META(0, TERM_SEGMENT_RAW, 0, 0)
+
+/* ProcBin, HeapBin, ErlSubBin up to OTP 26. */
+GLOBAL_FN int copy_bits_26(struct term_copy *c, uint64_t addr, uint64_t header)
+{
+	uint64_t w[6]; /* header, bytes, then: next, Binary, data; or offset, bits, whole */
+	uint64_t size, offset = 0;
+
+	if (!c)
+		return 0;
+	if (COPY_SUBTAG(header) == COPY_BITS_1)
+		return copy_object(c, addr, COPY_ARITY(header) + 1, COPY_RAW);
+	if (!copy_try(addr, w, sizeof(w)))
+		return 0;
+	if (COPY_SUBTAG(header) == COPY_SUB_BIN) {
+		copy_segment(c, addr, 5, COPY_RAW);
+		size = w[1] + 2; /* bits that begin and end inside a byte */
+		offset = w[2];
+		addr = TERM_PTR(w[4]);
+		if (!copy_try(addr, w, sizeof(w)))
+			return 0;
+		if (COPY_SUBTAG(w[0]) == COPY_BITS_1) {
+			copy_segment(c, addr, 2, COPY_RAW);
+			copy_bytes(c, addr + 16 + offset,
+				   offset < w[1] && size < w[1] - offset ? size : w[1] - offset);
+			return 1;
+		}
+		if (offset > w[1])
+			return 0;
+		if (size > w[1] - offset)
+			size = w[1] - offset;
+	} else {
+		size = w[1];
+	}
+	copy_segment(c, addr, 6, COPY_RAW);
+	copy_bytes(c, w[4] + offset, size);
+	return 1;
+}
+
+/* ErlHeapBits, ErlSubBits from OTP 27 on. */
+GLOBAL_FN int copy_bits_27(struct term_copy *c, uint64_t addr, uint64_t header)
+{
+	uint64_t w[5], whole; /* header, data | flags, first bit, end, BinRef or ErlHeapBits */
+
+	if (!c)
+		return 0;
+	if (COPY_SUBTAG(header) == COPY_BITS_0)
+		return copy_object(c, addr, COPY_ARITY(header) + 1, COPY_RAW);
+	if (!copy_try(addr, w, sizeof(w)) || w[2] > w[3])
+		return 0;
+	copy_segment(c, addr, 5, COPY_RAW);
+	whole = TERM_PTR(w[4]);
+	copy_segment(c, whole, 2, COPY_RAW);
+	copy_bytes(c, (w[1] & ~3ull) + w[2] / 8, (w[3] + 7) / 8 - w[2] / 8);
+	return 1;
+}
+
+/* What one term points to; 0 = nothing. */
+GLOBAL_FN int copy_pointed(struct term_copy *c, uint64_t term, uint64_t depth)
+{
+	uint64_t addr = TERM_PTR(term), header, words;
+	uint32_t subtag;
+
+	if (!c || (!TERM_LIST(term) && !TERM_BOXED(term)))
+		return 0;
+	if (depth > c->depth) {
+		c->cut = 1;
+		return 0;
+	}
+	if (TERM_LIST(term)) {
+		copy_list(c, term, depth);
+		return 1;
+	}
+	if (!copy_try(addr, &header, sizeof(header)))
+		return 0;
+	subtag = COPY_SUBTAG(header);
+	words = COPY_ARITY(header) + 1;
+	depth = TERM_SEGMENT_META(0, TERM_SEGMENT_BOXED, depth, 0);
+	if (subtag == COPY_TUPLE || subtag == COPY_RECORD)
+		return copy_object(c, addr, words, depth);
+	if (subtag == (config.otp >= 27 ? COPY_MAP_27 : COPY_MAP_26))
+		return copy_object(c, addr, map_words(addr, header), depth);
+	if (config.otp >= 27 && (subtag == COPY_BITS_0 || subtag == COPY_BITS_1))
+		return copy_bits_27(c, addr, header);
+	if (config.otp < 27 &&
+	    (subtag == COPY_BITS_0 || subtag == COPY_BITS_1 || subtag == COPY_SUB_BIN))
+		return copy_bits_26(c, addr, header);
+	/* Of a fun what names it; its environment is not printed. */
+	return copy_object(c, addr, subtag == COPY_FUN && words < 5 ? 5 : words, COPY_RAW);
+}
+
+/* What the cells of one segment point to, and where they lead. */
+INLINE void copy_segment_cells(struct term_copy *c, uint32_t at, uint32_t nr, uint32_t first,
+			       uint64_t depth)
+{
+	uint64_t addr = c->words[at & (TERM_COPY_WORDS - 1)], tail, next;
+	uint32_t cell = first;
+
+	for (int i = 0; i < COPY_CELL_WORDS / 2; i++) {
+		uint32_t w = at + TERM_SEGMENT_HEAD + cell;
+
+		if (cell + 2 > nr || w > TERM_COPY_WORDS)
+			return;
+		copy_pointed(c, c->words[w], depth + 1);
+		tail = c->words[w + 1];
+		next = (TERM_PTR(tail) - addr) / 8;
+		if (!TERM_LIST(tail) || next + 2 > nr) {
+			copy_pointed(c, tail, depth);
+			return;
+		}
+		cell = (uint32_t)next;
+	}
+}
+
+/* What the words of the segment that is next point to; 0 = there is none. */
+GLOBAL_FN int copy_scan(struct term_copy *c)
+{
+	uint32_t at, nr, kind;
+	uint64_t meta, depth;
+
+	if (!c)
+		return 0;
+	at = c->scan;
+	if (at >= c->used || at >= TERM_COPY_WORDS)
+		return 0;
+	meta = c->words[at + 1];
+	nr = TERM_SEGMENT_NR(meta);
+	kind = TERM_SEGMENT_KIND(meta);
+	depth = TERM_SEGMENT_DEPTH(meta);
+	c->scan = at + TERM_SEGMENT_HEAD + nr;
+	if (kind == TERM_SEGMENT_RAW)
+		return 1;
+	if (kind == TERM_SEGMENT_CELLS) {
+		copy_segment_cells(c, at, nr, TERM_SEGMENT_FIRST(meta), depth);
+		return 1;
+	}
+	for (uint32_t i = 0; i < TERM_SEGMENT_WORDS; i++) {
+		if (i >= nr)
+			break;
+		if (i || kind != TERM_SEGMENT_BOXED)
+			copy_pointed(c, c->words[at + TERM_SEGMENT_HEAD + i], depth + 1);
+	}
+	return 1;
+}
+
+/* A term that stands in a register: as the only word at an address where no memory is. */
+#define COPY_REGISTER 8
+INLINE void copy_register(struct term_copy *c, uint64_t term)
+{
+	c->words[0] = COPY_REGISTER;
+	c->words[1] = TERM_SEGMENT_META(1, TERM_SEGMENT_TERMS, 0, 0);
+	c->words[2] = term;
+	c->used = TERM_SEGMENT_HEAD + 1;
+}
+
+/* All that the terms point to. */
+#define COPY_SEGMENTS (TERM_COPY_WORDS / (TERM_SEGMENT_HEAD + 1))
+INLINE void copy_rest(struct term_copy *c)
+{
+	for (int i = 0; i < COPY_SEGMENTS; i++) {
+		if (!copy_scan(c))
+			break;
+	}
+}
+
+/* So many terms from an address on, with all that they point to. */
+INLINE void copy_terms(struct term_copy *c, uint64_t addr, uint32_t nr)
+{
+	copy_object(c, addr, nr, TERM_SEGMENT_META(0, TERM_SEGMENT_TERMS, 0, 0));
+	copy_rest(c);
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Calls of traced functions: copied words -> text; part of the resolver (resolve.h).  Terms are
+ * read from what came with the call only: the heap that they stood on may have moved by now.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/strbuf.h"
+#include "beam/message_shape.h"
+#include "beam/resolve_internal.h"
+
+/* The segments of a call, as memory. */
+struct segments {
+	struct mem mem;
+	const struct rec_raw_call *raw;
+};
+
+static int read_segments(struct mem *m, raddr addr, void *buf, size_t size)
+{
+	const struct rec_raw_call *raw = CONTAINER_OF(m, struct segments, mem)->raw;
+	uint32_t at = 0, nr;
+
+	/* What is larger than a segment stands in several that follow each other. */
+	while (size && at + TERM_SEGMENT_HEAD <= raw->used) {
+		uint64_t from = addr - raw->words[at], part;
+
+		nr = TERM_SEGMENT_NR(raw->words[at + 1]);
+		if (nr > raw->used - at - TERM_SEGMENT_HEAD)
+			return -EFAULT;
+		if (from < 8ull * nr) {
+			part = MIN((uint64_t)size, 8ull * nr - from);
+			memcpy(buf, (const char *)&raw->words[at + TERM_SEGMENT_HEAD] + from, part);
+			buf = (char *)buf + part;
+			addr += part;
+			size -= part;
+		}
+		at += TERM_SEGMENT_HEAD + nr;
+	}
+	return size ? -EFAULT : 0;
+}
+
+#define CALL_TEXT_MAX 4096 /* bytes of one term */
+
+static void add_term(struct resolved_call *out, struct term_reader *reader, uint64_t term)
+{
+	struct strbuf text = STRBUF_INIT;
+	uint32_t len;
+
+	term_print(reader, &text, term);
+	len = (uint32_t)text.len;
+	strbuf_add(out->terms, &len, sizeof(len));
+	strbuf_add(out->terms, text.buf, text.len);
+	strbuf_free(&text);
+	out->nr_terms++;
+}
+
+static uint32_t caller_frame(struct beam_resolver *r, struct names *names, raddr ra)
+{
+	/* The call stands before the place that it returns to. */
+	const struct cached_frame *f = ra ? frame_of_jit(r, names, ra - 1) : NULL;
+
+	return f ? f->frame : 0;
+}
+
+/* "{ok, _}, [_ | _]": of all arguments. */
+static uint32_t shape_string(struct names *names, struct term_reader *reader, const uint64_t *terms,
+			     uint32_t nr)
+{
+	struct strbuf text = STRBUF_INIT;
+	struct shape_table shapes = {0};
+	uint32_t id;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		strbuf_addstr(&text, i ? ", " : "");
+		shape_reset(&shapes);
+		shape_add(&shapes, reader, terms[i], 0);
+		if (shapes.v.len)
+			shape_print(&shapes.v.data[0], reader, &text);
+	}
+	id = names_intern_string(names, text.len ? text.buf : "()", text.len ? text.len : 2, NULL);
+	shape_free(&shapes);
+	strbuf_free(&text);
+	return id;
+}
+
+void beam_resolver_watch_calls(struct beam_resolver *r, const struct call_function *functions,
+			       unsigned int nr, bool shapes)
+{
+	r->call_shapes = shapes;
+	r->calls = functions;
+	r->nr_calls = nr;
+}
+
+int resolve_call(struct resolver *base, struct names *names, const struct rec_raw_call *raw,
+		 struct resolved_call *out)
+{
+	struct beam_resolver *r = CONTAINER_OF(base, struct beam_resolver, base);
+	struct segments segments = {.mem.read = read_segments, .raw = raw};
+	struct term_reader reader = {
+		.mem = &segments.mem,
+		.atoms = r->node->atoms,
+		.node = r->node,
+		.copied = true,
+		.pids = &r->pids,
+		.ports = &r->ports,
+		.otp = r->node->identity.otp,
+		.depth = 1000,
+		.max_len = CALL_TEXT_MAX,
+		.max_elements = 1000,
+	};
+	const struct call_function *f = NULL;
+	uint64_t terms[255];
+
+	if (raw->nr_terms > ARRAY_SIZE(terms))
+		return -EINVAL;
+	if (raw->kind == CALL_KIND_CALL) {
+		if (raw->point >= r->nr_calls)
+			return -EINVAL;
+		f = &r->calls[raw->point];
+	}
+	/* A result that is no term, behind a place that something else returned to. */
+	if (read_segments(&segments.mem, raw->terms, terms, 8 * (size_t)raw->nr_terms))
+		return -EINVAL;
+	if (f && f->accept && !f->accept(f->ctx, &reader, terms, raw->nr_terms))
+		return 1;
+	out->function = f ? function_of_mfa(r, names, f->mfa, f->kind) : 0;
+	out->caller = caller_frame(r, names, raw->caller);
+	out->process = process_of_epid(r, names, raw->epid);
+	out->thread = thread_of_tid(r, names, (int)raw->os_tid, THREAD_UNKNOWN, 0)->id;
+	if (f && r->call_shapes)
+		out->shape = shape_string(names, &reader, terms, raw->nr_terms);
+	for (uint32_t i = 0; i < raw->nr_terms; i++)
+		add_term(out, &reader, terms[i]);
+	return 0;
+}

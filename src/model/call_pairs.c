@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See call_pairs.h: a stack of calls for each process, in the order of height. */
+#include "model/call_pairs.h"
+
+#include <stdlib.h>
+
+#include "base/keytab.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+
+struct process_calls {
+	uint64_t epid;			  /* key */
+	VEC(struct call_under_way) calls; /* height never falls */
+};
+
+struct call_pairs {
+	struct keytab processes;
+	uint64_t under_way, unseen, refused;
+};
+
+void call_pairs_open(struct call_pairs **out)
+{
+	*out = xcalloc(1, sizeof(**out));
+	(*out)->processes = (struct keytab)KEYTAB_INIT(struct process_calls);
+}
+
+static void free_calls(struct process_calls *p)
+{
+	for (size_t i = 0; i < p->calls.len; i++)
+		free(p->calls.data[i].args);
+	vec_free(&p->calls);
+}
+
+void call_pairs_close(struct call_pairs *c)
+{
+	if (!c)
+		return;
+	for (struct process_calls *p = NULL; (p = keytab_next(&c->processes, p));)
+		free_calls(p);
+	keytab_free(&c->processes);
+	free(c);
+}
+
+static struct process_calls *find(struct call_pairs *c, uint64_t epid)
+{
+	return epid ? keytab_find(&c->processes, epid) : NULL;
+}
+
+static bool pop(struct call_pairs *c, struct process_calls *p, struct call_under_way *out)
+{
+	*out = p->calls.data[--p->calls.len];
+	c->under_way--;
+	return true;
+}
+
+/* Calls above a height have ended, and nobody saw how. */
+static void drop_above(struct call_pairs *c, struct process_calls *p, uint64_t height)
+{
+	struct call_under_way ignored;
+
+	while (p->calls.len && p->calls.data[p->calls.len - 1].height > height) {
+		pop(c, p, &ignored);
+		free(ignored.args);
+		c->unseen++;
+	}
+}
+
+void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_under_way *call,
+		      bool caught)
+{
+	struct process_calls *p = find(c, epid);
+
+	if (p)
+		drop_above(c, p, call->height);
+	if (!caught || !epid || c->under_way >= CALL_PAIRS_MAX) {
+		c->refused += caught && epid;
+		free(call->args);
+		return;
+	}
+	if (!p)
+		p = keytab_add(&c->processes, epid);
+	vec_push(&p->calls, *call);
+	c->under_way++;
+}
+
+/* The innermost call, if it is one of those at or above a height. */
+static bool pop_from(struct call_pairs *c, struct process_calls *p, uint64_t least,
+		     struct call_under_way *out)
+{
+	if (p->calls.len && p->calls.data[p->calls.len - 1].height >= least)
+		return pop(c, p, out);
+	if (!p->calls.len) {
+		vec_free(&p->calls);
+		keytab_remove(&c->processes, p);
+	}
+	return false;
+}
+
+bool call_pairs_end(struct call_pairs *c, uint64_t epid, uint64_t height,
+		    struct call_under_way *out)
+{
+	struct process_calls *p = find(c, epid);
+
+	if (!p)
+		return false;
+	drop_above(c, p, height);
+	return pop_from(c, p, height, out);
+}
+
+bool call_pairs_unwind(struct call_pairs *c, uint64_t epid, uint64_t height,
+		       struct call_under_way *out)
+{
+	struct process_calls *p = find(c, epid);
+
+	return p && pop_from(c, p, height + 1, out);
+}
+
+void call_pairs_forget(struct call_pairs *c, uint64_t epid)
+{
+	struct process_calls *p = find(c, epid);
+
+	if (!p)
+		return;
+	c->unseen += p->calls.len;
+	c->under_way -= p->calls.len;
+	free_calls(p);
+	keytab_remove(&c->processes, p);
+}
+
+uint64_t call_pairs_unseen(const struct call_pairs *c)
+{
+	return c->unseen;
+}
+
+uint64_t call_pairs_refused(const struct call_pairs *c)
+{
+	return c->refused;
+}
+
+uint64_t call_pairs_under_way(const struct call_pairs *c)
+{
+	return c->under_way;
+}

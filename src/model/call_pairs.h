@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which call ended?  A traced function's call and the return to the place that it was called from
+ * have the same process and the same height of its stack, wherever the process was scheduled
+ * meanwhile and whatever moved its heap.  Of a chain of tail calls all end at once, the last
+ * called first; what was higher on the stack than an end or a new call has ended unseen.
+ *
+ * Bounded: CALL_PAIRS_MAX calls that are under way; those beyond are counted.
+ */
+#ifndef EBEAM_MODEL_CALL_PAIRS_H
+#define EBEAM_MODEL_CALL_PAIRS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CALL_PAIRS_MAX (1u << 20)
+
+struct call_pairs;
+
+struct call_under_way {
+	uint32_t function;
+	uint64_t height;
+	uint64_t ts_ns;
+	uint32_t caller, shape; /* as in struct rec_call */
+	char *args; /* text, malloc'ed; who gets a call out of here frees it; NULL = not kept */
+};
+
+void call_pairs_open(struct call_pairs **out);
+void call_pairs_close(struct call_pairs *c); /* NULL ok */
+
+/* Takes over call->args.  A call began, whose end will be seen if it comes (`caught`), or not: then
+ * it only tells what has ended. */
+void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_under_way *call,
+		      bool caught);
+/* A process came back to a place at this height: the next call that ended with that, false if there
+ * is none (more). */
+bool call_pairs_end(struct call_pairs *c, uint64_t epid, uint64_t height,
+		    struct call_under_way *out);
+/* The next call that an exception has ended: of those above this height. */
+bool call_pairs_unwind(struct call_pairs *c, uint64_t epid, uint64_t height,
+		       struct call_under_way *out);
+/* Nothing of this process is under way any more. */
+void call_pairs_forget(struct call_pairs *c, uint64_t epid);
+
+uint64_t call_pairs_unseen(const struct call_pairs *c);	 /* ended unseen, so far */
+uint64_t call_pairs_refused(const struct call_pairs *c); /* beyond the bound */
+uint64_t call_pairs_under_way(const struct call_pairs *c);
+
+#endif

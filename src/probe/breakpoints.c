@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See breakpoints.h.  PERF_EVENT_IOC_REFRESH adds to the limit of an event, which the kernel counts
+ * down at each hit (kernel/events/core.c, event_limit); at 0 it disables the event.
+ */
+#include "probe/breakpoints.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+#include "beam/sched.h"
+#include "probe/perf.h"
+#include "target/proc.h"
+
+/* What a thread may spend before it has earned anything: a node that idles, too, calls functions
+ * that somebody wants to see. */
+#define FIRST_HITS 200
+/* To go on again costs the thread an interrupt: not for less. */
+#define LEAST_HITS 10
+/* Saved up to so much of what is earned in a second. */
+#define SAVED_S 0.5
+
+struct armed {
+	int fd;		/* -1 = none */
+	uint64_t given; /* hits, so far */
+	uint64_t hits;	/* as last read */
+	uint64_t on_ns; /* likewise: of the thread's time */
+};
+
+struct watched_thread {
+	int os_tid;
+	bool seen;	  /* in the list that was just read */
+	uint64_t used_ns; /* of CPU, as last read */
+	uint64_t tick_ns; /* when that was */
+	double credit;	  /* hits */
+	struct armed armed[EBEAM_BREAKPOINTS];
+};
+
+struct breakpoints {
+	struct breakpoints_config config;
+	struct {
+		uint64_t addr; /* 0 = free */
+		struct call_point point;
+	} places[EBEAM_BREAKPOINTS];
+	VEC(struct watched_thread) threads;
+	struct breakpoints_state state;
+	uint64_t cpu_ns; /* that the threads used since they are watched */
+	uint64_t listed_ns;
+};
+
+#define LIST_NS 1000000000u /* between looks for new threads */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* CPU time of a thread; false if it is gone. */
+static bool thread_used_ns(int os_pid, int os_tid, uint64_t *ns)
+{
+	char path[64], *text;
+	bool ok;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", os_pid, os_tid);
+	text = proc_read_file(path, 256, NULL);
+	ok = text && sscanf(text, "%" SCNu64, ns) == 1;
+	free(text);
+	return ok;
+}
+
+static struct perf_event_attr attr_of(uint64_t addr)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_BREAKPOINT,
+		.bp_type = HW_BREAKPOINT_X,
+		.bp_addr = addr,
+		.bp_len = sizeof(long),
+		.sample_period = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.disabled = 1,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
+	};
+}
+
+static int refuse(int rc, struct error *err)
+{
+	switch (rc) {
+	case -ENOSPC:
+		return error_set(err, ERROR_KIND_KERNEL, rc,
+				 "no free debug register: x86 has %d, and a debugger or another "
+				 "tool holds one of this node's (another ebeam trace, gdb, perf)",
+				 EBEAM_BREAKPOINTS);
+	case -EPERM:
+	case -EACCES:
+		return error_set(err, ERROR_KIND_PRIVILEGE, rc,
+				 "cannot set breakpoints: %s. Run as root, or grant CAP_BPF, "
+				 "CAP_PERFMON, CAP_SYS_PTRACE (see ebeam doctor)",
+				 error_text(rc));
+	case -EMFILE:
+	case -ENFILE:
+		return error_set(err, ERROR_KIND_FAILED, rc,
+				 "too many open files: each breakpoint takes one for each thread "
+				 "that runs Erlang code; raise the limit (ulimit -n)");
+	default:
+		return error_set(err, ERROR_KIND_KERNEL, rc,
+				 "this machine has no breakpoints for ebeam: %s. Hypervisors "
+				 "without debug registers are one reason (see ebeam doctor)",
+				 error_text(rc));
+	}
+}
+
+/* ---- one thread ---------------------------------------------------------------------------- */
+
+static void disarm(struct armed *a)
+{
+	if (a->fd >= 0)
+		close(a->fd);
+	a->fd = -1;
+}
+
+static unsigned int affordable(const struct watched_thread *t)
+{
+	return t->credit < 1 ? 0 : (unsigned int)t->credit;
+}
+
+static int arm(struct breakpoints *b, struct watched_thread *t, unsigned int i, unsigned int hits)
+{
+	struct perf_event_attr attr = attr_of(b->places[i].addr);
+	int fd = perf_open(&attr, t->os_tid, -1), rc = 0;
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, b->config.program) ||
+	    ioctl(fd, PERF_EVENT_IOC_REFRESH, hits))
+		rc = -errno;
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	t->armed[i] = (struct armed){.fd = fd, .given = hits};
+	return 0;
+}
+
+/* Takes in what happened to one event: its hits are paid. */
+static bool look(struct breakpoints *b, struct watched_thread *t, struct armed *a)
+{
+	uint64_t now[2]; /* hits, ns that it was enabled while the thread ran */
+
+	if (read(a->fd, now, sizeof(now)) != sizeof(now))
+		return false;
+	b->state.hits += now[0] - a->hits;
+	t->credit -= (double)(now[0] - a->hits);
+	b->state.on_ns += now[1] - a->on_ns;
+	a->hits = now[0];
+	a->on_ns = now[1];
+	return true;
+}
+
+/* What is off goes on again as an event of its own: from Linux 6.16 on an event that its limit has
+ * stopped never counts again once it is enabled, but still takes the thread's time. */
+static void again(struct breakpoints *b, struct watched_thread *t, unsigned int i)
+{
+	struct armed *a = &t->armed[i];
+
+	if (a->fd >= 0)
+		b->state.tripped++;
+	disarm(a);
+	if (affordable(t) >= LEAST_HITS)
+		arm(b, t, i, affordable(t)); /* what fails is tried again */
+}
+
+/* Gives hits to one that is on, and sees whether it still was. */
+static void top_up(struct breakpoints *b, struct watched_thread *t, unsigned int i,
+		   unsigned int hits)
+{
+	struct armed *a = &t->armed[i];
+	uint64_t before = a->given;
+
+	if (ioctl(a->fd, PERF_EVENT_IOC_REFRESH, hits))
+		return;
+	a->given += hits;
+	if (look(b, t, a) && a->hits == before)
+		again(b, t, i);
+}
+
+static void earn(struct breakpoints *b, struct watched_thread *t, uint64_t now)
+{
+	double seconds = (double)(now - t->tick_ns) / 1e9, most = b->config.rate;
+	uint64_t used;
+
+	if (!thread_used_ns(b->config.os_pid, t->os_tid, &used))
+		return;
+	if (b->config.max_overhead < 100) {
+		double hits = (double)(used - t->used_ns) * b->config.max_overhead / 100 /
+			      MAX(b->config.hit_ns, 1u);
+
+		most = 1e9 * b->config.max_overhead / 100 / MAX(b->config.hit_ns, 1u);
+		most = MIN(most, (double)b->config.rate);
+		t->credit += MIN(hits, most * seconds);
+	} else {
+		t->credit += most * seconds;
+	}
+	t->credit = MIN(t->credit, MAX(most * SAVED_S, (double)FIRST_HITS));
+	b->cpu_ns += used - t->used_ns;
+	t->used_ns = used;
+	t->tick_ns = now;
+}
+
+static void tick_thread(struct breakpoints *b, struct watched_thread *t, uint64_t now)
+{
+	uint64_t used = t->used_ns;
+
+	earn(b, t, now);
+	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
+		struct armed *a = &t->armed[i];
+		uint64_t left;
+
+		if (!b->places[i].addr)
+			continue;
+		b->state.thread_ns += t->used_ns - used;
+		if (a->fd < 0) {
+			again(b, t, i);
+			continue;
+		}
+		look(b, t, a);
+		left = a->given - a->hits;
+		if (a->hits >= a->given)
+			again(b, t, i);
+		else if (left < affordable(t) / 2)
+			top_up(b, t, i, affordable(t) - (unsigned int)left);
+	}
+}
+
+/* ---- all threads --------------------------------------------------------------------------- */
+
+static struct watched_thread *thread_of(struct breakpoints *b, int os_tid)
+{
+	for (size_t i = 0; i < b->threads.len; i++) {
+		if (b->threads.data[i].os_tid == os_tid)
+			return &b->threads.data[i];
+	}
+	return NULL;
+}
+
+static int watch_thread(struct breakpoints *b, int os_tid, uint64_t now)
+{
+	struct watched_thread t = {.os_tid = os_tid, .seen = true, .tick_ns = now};
+	int rc = 0;
+
+	if (!thread_used_ns(b->config.os_pid, os_tid, &t.used_ns))
+		return 0; /* ended */
+	t.credit = b->config.max_overhead < 100 ? FIRST_HITS : b->config.rate * SAVED_S;
+	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++)
+		t.armed[i].fd = -1;
+	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS && rc == 0; i++) {
+		if (b->places[i].addr)
+			rc = arm(b, &t, i, affordable(&t));
+	}
+	vec_push(&b->threads, t);
+	return rc == -ESRCH ? 0 : rc;
+}
+
+/* Threads that run Erlang code by their names; all, if somebody else named them. */
+static int list_threads(struct breakpoints *b, uint64_t now, struct error *err)
+{
+	struct proc_thread *threads;
+	ssize_t nr = proc_threads_read(&threads, b->config.os_pid, err);
+	bool named = false;
+	uint16_t number;
+	int rc = 0;
+
+	if (nr < 0)
+		return (int)nr;
+	for (ssize_t i = 0; i < nr; i++)
+		named = named || sched_type_of_name(threads[i].name, &number) == THREAD_NORMAL;
+	for (size_t i = 0; i < b->threads.len; i++)
+		b->threads.data[i].seen = false;
+	for (ssize_t i = 0; i < nr && rc == 0; i++) {
+		struct watched_thread *t = thread_of(b, threads[i].os_tid);
+
+		if (named && sched_type_of_name(threads[i].name, &number) != THREAD_NORMAL)
+			continue;
+		if (t)
+			t->seen = true;
+		else
+			rc = watch_thread(b, threads[i].os_tid, now);
+	}
+	free(threads);
+	for (size_t i = b->threads.len; i-- > 0;) {
+		struct watched_thread *t = &b->threads.data[i];
+
+		if (t->seen)
+			continue;
+		for (unsigned int k = 0; k < EBEAM_BREAKPOINTS; k++)
+			disarm(&t->armed[k]);
+		*t = b->threads.data[--b->threads.len];
+	}
+	b->listed_ns = now;
+	return rc ? refuse(rc, err) : 0;
+}
+
+int breakpoints_open(struct breakpoints **out, const struct breakpoints_config *config,
+		     struct error *err)
+{
+	struct breakpoints *b = xcalloc(1, sizeof(*b));
+	int rc;
+
+	*out = NULL;
+	b->config = *config;
+	rc = list_threads(b, now_ns(), err);
+	if (rc) {
+		breakpoints_close(b);
+		return rc;
+	}
+	*out = b;
+	return 0;
+}
+
+void breakpoints_close(struct breakpoints *b)
+{
+	if (!b)
+		return;
+	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
+		if (b->places[i].addr)
+			breakpoints_remove(b, b->places[i].addr);
+	}
+	vec_free(&b->threads);
+	free(b);
+}
+
+static int free_place(const struct breakpoints *b)
+{
+	for (int i = 0; i < EBEAM_BREAKPOINTS; i++) {
+		if (!b->places[i].addr)
+			return i;
+	}
+	return -1;
+}
+
+int breakpoints_add(struct breakpoints *b, uint64_t addr, const struct call_point *point,
+		    struct error *err)
+{
+	int place = free_place(b), rc;
+
+	if (place < 0)
+		return refuse(-ENOSPC, err);
+	rc = bpf_map_update_elem(b->config.points, &addr, point, BPF_ANY) ? -errno : 0;
+	if (rc)
+		return refuse(rc, err);
+	b->places[place].addr = addr;
+	b->places[place].point = *point;
+	for (size_t i = 0; i < b->threads.len; i++) {
+		rc = arm(b, &b->threads.data[i], (unsigned int)place,
+			 MAX(affordable(&b->threads.data[i]), 1u));
+		if (rc && rc != -ESRCH) {
+			breakpoints_remove(b, addr);
+			return refuse(rc, err);
+		}
+	}
+	return 0;
+}
+
+void breakpoints_remove(struct breakpoints *b, uint64_t addr)
+{
+	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
+		if (b->places[i].addr != addr)
+			continue;
+		for (size_t k = 0; k < b->threads.len; k++) {
+			struct watched_thread *t = &b->threads.data[k];
+
+			if (t->armed[i].fd >= 0)
+				look(b, t, &t->armed[i]);
+			disarm(&t->armed[i]);
+		}
+		b->places[i].addr = 0;
+		bpf_map_delete_elem(b->config.points, &addr);
+	}
+}
+
+void breakpoints_tick(struct breakpoints *b)
+{
+	uint64_t now = now_ns();
+	struct error why;
+
+	for (size_t i = 0; i < b->threads.len; i++)
+		tick_thread(b, &b->threads.data[i], now);
+	if (now - b->listed_ns >= LIST_NS && list_threads(b, now, &why))
+		log_warn("ebeam: calls on new threads are not seen: %s", why.msg);
+}
+
+void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out)
+{
+	*out = b->state;
+	out->cost = b->cpu_ns ? 100.0 * (double)b->state.hits * b->config.hit_ns / (double)b->cpu_ns
+			      : 0;
+}
+
+/* ---- what a hit costs ---------------------------------------------------------------------- */
+
+#define CALIBRATE_HITS 100
+
+__attribute__((noinline)) static void breakpoints_target(void)
+{
+	__asm__ volatile("nop");
+}
+
+static uint64_t own_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int breakpoints_calibrate(unsigned int *hit_ns, struct error *err)
+{
+	struct perf_event_attr attr = attr_of((uint64_t)(uintptr_t)breakpoints_target);
+	uint64_t got[2] = {0}, ns;
+	int fd = perf_open(&attr, 0, -1);
+
+	if (fd < 0)
+		return refuse(fd, err);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	ns = own_ns();
+	for (unsigned int i = 0; i < CALIBRATE_HITS; i++)
+		breakpoints_target();
+	ns = own_ns() - ns;
+	if (read(fd, got, sizeof(got)) != sizeof(got))
+		got[0] = 0;
+	close(fd);
+	if (got[0] < CALIBRATE_HITS)
+		return error_set(err, ERROR_KIND_KERNEL, -ENOTSUP,
+				 "breakpoints are set but not hit (%" PRIu64 " of %d): this "
+				 "hypervisor does not pass debug registers on",
+				 got[0], CALIBRATE_HITS);
+	*hit_ns = (unsigned int)(ns / CALIBRATE_HITS) + 1000; /* and the program */
+	return 0;
+}

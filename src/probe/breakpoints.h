@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Hardware execution breakpoints on the threads of a node that run Erlang code, each address one
+ * perf event a thread with the BPF program call_breakpoint (bpf/call.bpf.h).  Nothing in the node
+ * changes: the addresses stand in the CPU's debug registers while such a thread runs.
+ *
+ * What hits cost is bounded by the kernel itself: an event is given as many hits as its thread may
+ * pay for, and goes off when they are spent, in the middle of a storm and whatever ebeam does then;
+ * breakpoints_tick() gives new ones.  A thread earns `max_overhead` percent of the CPU time that it
+ * uses, and never more than `rate` hits a second.
+ *
+ * One thread uses it.
+ */
+#ifndef EBEAM_PROBE_BREAKPOINTS_H
+#define EBEAM_PROBE_BREAKPOINTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/config.h"
+#include "base/error.h"
+
+struct breakpoints_config {
+	int os_pid;
+	int program, points; /* descriptors: call_breakpoint, call_points */
+	unsigned int rate;   /* hits a second and thread */
+	double max_overhead; /* percent of what a thread uses; 100 = no limit but the rate */
+	unsigned int hit_ns; /* breakpoints_calibrate() */
+};
+
+struct breakpoints;
+
+/* ERROR_KIND_FAILED: the node's threads cannot be listed. */
+int breakpoints_open(struct breakpoints **out, const struct breakpoints_config *config,
+		     struct error *err);
+void breakpoints_close(struct breakpoints *b); /* NULL ok */
+
+/*
+ * A breakpoint for each thread.  Where one cannot be had, none stays.
+ *   ERROR_KIND_KERNEL     -ENOSPC: the debug registers of a thread are all taken (by ebeam itself
+ *                         beyond EBEAM_BREAKPOINTS addresses, else by a debugger or another tool);
+ *                         other: this machine or its hypervisor has none
+ *   ERROR_KIND_PRIVILEGE  perf events are not allowed
+ *   ERROR_KIND_FAILED     too many open files
+ */
+int breakpoints_add(struct breakpoints *b, uint64_t addr, const struct call_point *point,
+		    struct error *err);
+void breakpoints_remove(struct breakpoints *b, uint64_t addr);
+
+/* New hits for those that may have some, breakpoints for threads that are new: to be called each
+ * BREAKPOINTS_TICK_NS or so. */
+#define BREAKPOINTS_TICK_NS 50000000u
+struct breakpoints_state {
+	uint64_t hits;	    /* of all that there are and were */
+	uint64_t on_ns;	    /* sum over threads and places: how long while the thread ran */
+	uint64_t thread_ns; /* of so much that it ran */
+	uint64_t tripped;   /* times that a thread's hits were spent */
+	double cost; /* hits times what one costs, percent of the CPU that the threads used */
+};
+void breakpoints_tick(struct breakpoints *b);
+void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out);
+
+/* What one hit costs a thread here, with an empty program: some 5 ms.  Errors as with
+ * breakpoints_add(). */
+int breakpoints_calibrate(unsigned int *hit_ns, struct error *err);
+
+#endif
