@@ -73,6 +73,10 @@ enum option_id {
 	OPTION_BATCH,	     /* -b, --batch */
 	OPTION_PANEL,	     /* --panel NAME */
 	OPTION_FRAME_FORMAT, /* -f, --format text|svg, of frames of top */
+	OPTION_RATE,	     /* --rate HZ */
+	OPTION_HISTOGRAM,    /* --histogram */
+	OPTION_COUNT,	     /* --count */
+	OPTION_ARGS,	     /* --args */
 	OPTION_MAN,	     /* --man (help only) */
 	OPTION_MARKDOWN,     /* --markdown: the tables of the README */
 	OPTION_HELP,	     /* -h, --help */
@@ -92,7 +96,9 @@ struct options {
 	const char *mode, *weight; /* see options_mode() */
 	uint64_t events;	   /* bit set of enum event_kind; 0 = not given */
 	bool stack, list, io, batch;
-	const char *panel; /* of top */
+	bool histogram, count, args; /* of trace: instead of lines */
+	unsigned int rate;	     /* hits a second and thread; 0 = not given */
+	const char *panel;	     /* of top */
 	enum source_choice source;
 	uint64_t watch_ns;	  /* 0 = once */
 	unsigned int depth, size; /* of terms: levels, bytes of text; 0 = the command's own */
@@ -174,6 +180,7 @@ int cmd_port(struct command_context *ctx, struct error *err);
 int cmd_proc(struct command_context *ctx, struct error *err);
 int cmd_port_io(struct command_context *ctx, struct error *err); /* port --io */
 int cmd_ps(struct command_context *ctx, struct error *err);
+int cmd_trace(struct command_context *ctx, struct error *err);
 int cmd_top(struct command_context *ctx, struct error *err);
 int cmd_sched(struct command_context *ctx, struct error *err);
 int cmd_version(struct command_context *ctx, struct error *err);

@@ -35,6 +35,32 @@ const char describe_events[] =
 	"any; what a probe costs the node is paid for each event, so ask for those that you "
 	"need.";
 
+const char describe_trace[] =
+	"Shows calls of functions in the running node, each a line: time, process, arguments, "
+	"caller; with '-> return' also the result or the exception, and how long it took. "
+	"Ends by itself: after -n calls, after -d, at Ctrl-C or when the node exits. Nothing "
+	"in the node is changed, and another tracer there is not disturbed.\n\n"
+	"  ebeam trace -p rabbit@host 'lists:sort/1'\n"
+	"  ebeam trace -p 4711 'my_srv:handle_call({get, K}, _, _) when K > 3 -> return'\n"
+	"  ebeam trace -p 4711 'Enum.map/2' --process my_worker -n 100\n"
+	"  ebeam trace -p 4711 'ets:insert/2' --count -d 10\n"
+	"  ebeam trace -p 4711 'my_server:handle_cast/2' --histogram -d 10\n\n"
+	"A pattern is module:function/arity, module:function for each arity, or with patterns "
+	"of arguments as in the head of a function, with the guards that Erlang has; Elixir "
+	"modules as Elixir writes them. What a pattern rejects is for the most part told apart "
+	"in the kernel.\n\n"
+	"Erlang functions are seen by hardware breakpoints: at most four at a time. What is left "
+	"of the four watches the places that most calls return to, as the first calls show them; "
+	"calls whose end could not be seen are counted. BIFs and NIFs are C functions: as many as "
+	"you like. What compiled code does by itself (most guard BIFs) is said. --rate and "
+	"--max-overhead limit the hits: \"rate limit tripped\" says that calls were missed, and "
+	"in how much of the time calls were seen.\n\n"
+	"Arguments are copied at the instant of the call: --depth and --size say how much, what "
+	"is beyond is ... . --count, --histogram and --args give one answer at the end: calls by "
+	"caller, how long they took, and the shapes of arguments with the slowest calls. With -j "
+	"each line is an object: ts_ns, pid, kind (call, return, exception), mfa, args, caller, "
+	"result, duration_ns.";
+
 const char describe_msg[] =
 	"Counts every message that is sent, by sender and receiver, with the bytes that were "
 	"copied for it, and says which mailboxes grow: how long they are, how fast they grow, "

@@ -5,5 +5,6 @@
 
 extern const char describe_events[], describe_msg[], describe_gc[], describe_alloc[];
 extern const char describe_proc[], describe_sched[], describe_top[];
+extern const char describe_trace[];
 
 #endif

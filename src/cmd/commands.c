@@ -363,6 +363,18 @@ const struct command commands[] = {
 		.run = cmd_events,
 	},
 	{
+		.name = "trace",
+		.summary = "calls of functions, with arguments and results",
+		.args = "[PATTERN]...",
+		.description = describe_trace,
+		.options = OPT(PID) | OPT(DURATION) | OPT(MAX_OVERHEAD) | OPT(LIMIT) | OPT(JSON) |
+			   OPT(OUTPUT) | OPT(INPUT) | OPT(PROCESS) | OPT(INITIAL_CALL) |
+			   OPT(DEPTH) | OPT(SIZE) | OPT(RATE) | OPT(HISTOGRAM) | OPT(COUNT) |
+			   OPT(ARGS),
+		.max_args = 64,
+		.run = cmd_trace,
+	},
+	{
 		.name = "msg",
 		.summary = "who floods whom: messages by pair, bytes copied, mailboxes that grow",
 		.args = "",

@@ -205,6 +205,11 @@ static void take(struct event_run *run, const struct rec_header *rec)
 		return;
 	}
 	if (!event_stream_take(&run->stream, rec, &ev, &kind)) {
+		if (rec->type == REC_CALL && c->call && !run->stopped &&
+		    run->stream.refused == refused) {
+			run->stopped = c->call(c->arg, &ev) != 0;
+			return;
+		}
 		if (c->other && run->stream.refused == refused)
 			c->other(c->arg, &ev);
 		return;
@@ -213,7 +218,7 @@ static void take(struct event_run *run, const struct rec_header *rec)
 		return;
 	if (!event_filter_takes(&run->filter, &run->stream, kind, &ev))
 		return;
-	run->taken++;
+	run->taken += !c->calls; /* whose consumer counts what it makes of them */
 	run->by_kind[kind]++;
 	run->stopped = c->event(c->arg, kind, &ev) != 0;
 }
@@ -357,11 +362,12 @@ static void tell_stopped(struct event_run *run)
 static int run_loop(struct event_run *run, struct error *err)
 {
 	const struct options *o = &run->ctx->opt;
+	uint64_t every = run->consumer->drain_every_ns;
 	struct loop *loop = NULL;
 	int rc = loop_open(&loop, err);
 
 	rc = rc ? rc : loop_watch_pid(loop, run->node->os_pid, err);
-	rc = rc ? rc : loop_add_timer(loop, DRAIN_EVERY_NS, on_drain, run, err);
+	rc = rc ? rc : loop_add_timer(loop, every ? every : DRAIN_EVERY_NS, on_drain, run, err);
 	if (rc == 0 && o->watch_ns && run->consumer->show)
 		rc = loop_add_timer(loop, o->watch_ns, on_watch, run, err);
 	if (rc == 0 && run->consumer->begin)
@@ -436,14 +442,21 @@ static int watch(struct event_run *run, struct error *err)
 {
 	const struct options *o = &run->ctx->opt;
 	struct live_config config = {
-		.events = &run->plan,
+		.events = run->consumer->kinds ? &run->plan : NULL,
+		.calls = run->consumer->calls,
 		.event_stacks = run->consumer->stacks,
 		.max_overhead = o->max_overhead,
 		.longer_than_ns = event_run_longer_than(run),
 		.gc_longer_than_ns = run->consumer->gc_longer_than_ns,
 	};
-	int rc = plan_sources(run, err);
+	int rc = run->consumer->kinds ? plan_sources(run, err) : 0;
 
+	/* Of calls, events are what else can be told. */
+	if (rc == -ENOTSUP && run->consumer->calls) {
+		log_warn("%s", err->msg);
+		config.events = NULL;
+		rc = 0;
+	}
 	if (rc == 0 && o->dry_run)
 		return event_probes_show(run->ctx, run->node, &run->plan, err);
 	rc = rc ? rc : event_run_filter_node(run, &config, err);
@@ -579,6 +592,11 @@ struct event_stream *event_run_stream(struct event_run *run)
 	return &run->stream;
 }
 
+struct live *event_run_live(struct event_run *run)
+{
+	return &run->live;
+}
+
 struct beam_node *event_run_node(struct event_run *run)
 {
 	return run->node;
@@ -616,6 +634,11 @@ uint64_t event_run_longer_than(const struct event_run *run)
 	uint64_t ns = run->ctx->opt.longer_than_ns;
 
 	return ns ? ns : LONG_NS;
+}
+
+void event_run_count(struct event_run *run)
+{
+	run->taken++;
 }
 
 uint64_t event_run_taken(const struct event_run *run)

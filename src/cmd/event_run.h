@@ -14,6 +14,7 @@
 
 #include "base/jsonw.h"
 #include "cmd/command.h"
+#include "cmd/live.h"
 #include "cmd/target.h"
 #include "model/event_stream.h"
 
@@ -34,6 +35,11 @@ struct event_consumer {
 	 * recorded, *capture (NULL) = where a capture goes too.  NULL ok.
 	 */
 	int (*opened)(void *arg, const char **capture, struct error *err);
+	/* Calls of functions, too: limits of what is copied with each.  NULL = none; `kinds` may
+	 * then be 0.  Breakpoints are the consumer's: begin() sets them, end() takes them away. */
+	const struct live_calls *calls;
+	int (*call)(void *arg, const struct event *ev); /* 1 = that is enough; 0 = more */
+	uint64_t drain_every_ns; /* how often the rings are emptied; 0 = as suits events */
 	/* Every record that is no event, after the stream took it.  NULL ok. */
 	void (*other)(void *arg, const struct event *ev);
 	/* Of a node: right before the first probe is there.  NULL ok.  0 or negative errno. */
@@ -56,6 +62,8 @@ void event_run_close(struct event_run *run); /* NULL ok */
 
 /* For consumers, while event_run() runs; *run is set before the first call. */
 struct event_stream *event_run_stream(struct event_run *run);
+/* Of a node that runs, between begin() and end(). */
+struct live *event_run_live(struct event_run *run);
 /* Of a node that runs; NULL of a capture. */
 struct beam_node *event_run_node(struct event_run *run);
 /* Of a node: CLOCK_REALTIME at the start. */
@@ -68,6 +76,8 @@ FILE *event_run_target(struct event_run *run);
 void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *end_ns);
 /* How long long_gc and long_schedule are, at least. */
 uint64_t event_run_longer_than(const struct event_run *run);
+/* One more that the closing line counts: calls, and what else the consumer made of events. */
+void event_run_count(struct event_run *run);
 /* Events that the consumer took; of one kind. */
 uint64_t event_run_taken(const struct event_run *run);
 uint64_t event_run_taken_of(const struct event_run *run, enum event_kind kind);

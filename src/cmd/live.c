@@ -147,6 +147,10 @@ static int open_session(struct live *l, const struct live_config *asked, struct 
 		.max_overhead = asked->max_overhead,
 		.gc_longer_than_ns = asked->gc_longer_than_ns,
 		.longer_than_ns = asked->longer_than_ns,
+		.calls = asked->calls != NULL,
+		.otp = (unsigned int)l->node->identity.otp,
+		.call_words = asked->calls ? asked->calls->words : 0,
+		.call_depth = asked->calls ? asked->calls->depth : 0,
 	};
 
 	int rc = asked->events ? read_tables(&config, l->node, asked->events, err) : 0;

@@ -25,10 +25,16 @@ struct live {
 	double own_start_s;
 };
 
+/* How much is copied with a call, see bpf/term_copy.bpf.h. */
+struct live_calls {
+	unsigned int words, depth;
+};
+
 /* What is asked for; the rest of the session's configuration is the node's. */
 struct live_config {
 	unsigned int freq;		  /* 0 = no sampling */
 	const struct source_plan *events; /* NULL = none */
+	const struct live_calls *calls;	  /* of functions; NULL = none */
 	uint64_t event_epid;
 	struct event_who event_who, message_from, message_to; /* see abi/config.h */
 	bool event_stacks;

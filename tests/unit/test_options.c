@@ -403,6 +403,7 @@ static void every_option_parses(void **state)
 		[OPTION_WEIGHT] = "words",
 		[OPTION_SOURCE] = "uprobe",
 		[OPTION_PANEL] = "ets",
+		[OPTION_RATE] = "1000",
 		[OPTION_FRAME_FORMAT] = "svg",
 	};
 

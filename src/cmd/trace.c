@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam trace`: calls of functions, each a line: patterns -> functions -> breakpoints -> records
+ * -> lines.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "cmd/trace.h"
+
+#define TRACE_LIMIT	  10
+#define TRACE_DURATION_NS 15000000000ull
+/* 8 bytes of what is copied make about 8 of text. */
+#define TRACE_SIZE  4096
+#define TRACE_DEPTH 32
+/* Soon: where calls return to is learned from them. */
+#define TRACE_DRAIN_NS 10000000u
+
+static int on_begin(void *arg, struct error *err)
+{
+	struct trace *t = arg;
+	int rc = trace_functions_find(&t->functions, t, err);
+
+	return rc ? rc : trace_points_open(t, err);
+}
+
+static void on_end(void *arg)
+{
+	trace_points_close(arg);
+}
+
+static void tell(struct trace *t)
+{
+	const struct breakpoints_state *s = &t->last;
+
+	if (s->tripped)
+		log_warn("ebeam: rate limit tripped %" PRIu64
+			 " times: calls were seen %.1f %% of the time",
+			 s->tripped,
+			 s->thread_ns ? 100.0 * (double)s->on_ns / (double)s->thread_ns : 100.0);
+	if (t->functions.undecided)
+		log_warn("ebeam: %" PRIu64 " calls not decided: what the pattern looks at was cut "
+			 "(--size, --depth)",
+			 t->functions.undecided);
+	if (t->points.uncaught)
+		log_warn("ebeam: how %" PRIu64 " calls ended was not seen: they return to other "
+			 "places than the debug registers hold",
+			 t->points.uncaught);
+}
+
+static int on_show(void *arg, bool last, struct error *err)
+{
+	struct trace *t = arg;
+
+	int rc = t->stats && last ? trace_totals_show(t, err) : 0;
+
+	if (rc == 0 && last)
+		tell(t);
+	return rc;
+}
+
+static int on_drained(void *arg, struct error *err)
+{
+	return trace_points_tick(arg, err);
+}
+
+static uint64_t epid_of(struct trace *t, uint32_t process)
+{
+	const struct name_process *p = names_process(event_run_stream(t->run)->names, process);
+
+	return p ? p->epid : 0;
+}
+
+/* The end of a C function has a probe of its own. */
+static bool is_caught(struct trace *t, const struct event *ev)
+{
+	const struct name_function *f =
+		names_function(event_run_stream(t->run)->names, ev->u.call.function);
+
+	return (f && f->kind != FRAME_ERLANG) || trace_points_caught(t, ev->u.call.site, ev->ts_ns);
+}
+
+static bool is_enough(struct trace *t)
+{
+	unsigned int limit = t->stats ? 0 : t->ctx->opt.limit;
+
+	return limit && t->shown >= limit && call_pairs_under_way(t->pairs) == 0;
+}
+
+/* "(a, [1,2])" */
+static char *args_text(const struct event *ev)
+{
+	struct strbuf out = STRBUF_INIT;
+	const char *text;
+	uint32_t at = 0, len;
+
+	strbuf_addch(&out, '(');
+	for (unsigned int i = 0; event_call_term(ev, &at, &text, &len); i++) {
+		strbuf_addstr(&out, i ? ", " : "");
+		strbuf_add(&out, text, len);
+	}
+	strbuf_addch(&out, ')');
+	return strbuf_detach(&out, NULL);
+}
+
+static int take_call(struct trace *t, const struct event *ev)
+{
+	struct call_under_way call = {
+		.function = ev->u.call.function,
+		.height = ev->u.call.height,
+		.ts_ns = ev->ts_ns,
+		.caller = ev->u.call.caller,
+		.shape = ev->u.call.shape,
+	};
+	unsigned int limit = t->stats ? 0 : t->ctx->opt.limit;
+
+	/* Those that are under way may still end. */
+	if (limit && t->shown >= limit)
+		return call_pairs_under_way(t->pairs) == 0;
+	if (t->stats)
+		call_stats_begin(t->stats, call.function, call.caller, call.shape);
+	if (t->functions.returns && t->ctx->opt.args)
+		call.args = args_text(ev);
+	if (t->functions.returns)
+		call_pairs_begin(t->pairs, epid_of(t, ev->u.call.process), &call, is_caught(t, ev));
+	if (!t->stats)
+		trace_show_call(t, ev);
+	t->shown++;
+	return is_enough(t);
+}
+
+static void count_end(struct trace *t, uint64_t ts_ns, const struct call_under_way *call,
+		      bool exception)
+{
+	struct call_ended end = {
+		.function = call->function,
+		.caller = call->caller,
+		.shape = call->shape,
+		.ns = ts_ns - call->ts_ns,
+		.exception = exception,
+		.args = call->args,
+	};
+
+	call_stats_end(t->stats, &end);
+}
+
+static int take_end(struct trace *t, const struct event *ev)
+{
+	struct call_under_way call;
+
+	while (call_pairs_end(t->pairs, epid_of(t, ev->u.call.process), ev->u.call.height, &call)) {
+		if (t->stats)
+			count_end(t, ev->ts_ns, &call, false);
+		else
+			trace_show_end(t, ev, &call);
+		free(call.args);
+	}
+	return is_enough(t);
+}
+
+/* What an exception ended: calls above the height of the stack that it left. */
+static int on_event(void *arg, enum event_kind kind, const struct event *ev)
+{
+	uint64_t height = event_value(ev, EVENT_AT(PROCESS_EXCEPTION, HEIGHT));
+	struct call_under_way call;
+	struct trace *t = arg;
+
+	if (kind != EVENT_PROCESS_EXCEPTION || height == EVENT_UNKNOWN)
+		return 0;
+	while (call_pairs_unwind(t->pairs, epid_of(t, ev->u.vm.process), height, &call)) {
+		if (t->stats)
+			count_end(t, ev->ts_ns, &call, true);
+		else
+			trace_show_exception(t, ev, &call);
+		free(call.args);
+	}
+	return is_enough(t);
+}
+
+static int on_call(void *arg, const struct event *ev)
+{
+	struct trace *t = arg;
+
+	return ev->u.call.kind == CALL_KIND_CALL ? take_call(t, ev) : take_end(t, ev);
+}
+
+int cmd_trace(struct command_context *ctx, struct error *err)
+{
+	struct options *o = &ctx->opt;
+	struct trace t = {.ctx = ctx, .line = STRBUF_INIT};
+	unsigned int size = o->size ? o->size : TRACE_SIZE;
+	struct live_calls calls = {
+		.words = MIN((size + 7) / 8, (unsigned int)TERM_COPY_WORDS),
+		.depth = o->depth ? o->depth : TRACE_DEPTH,
+	};
+	struct event_consumer consumer = {
+		.calls = &calls,
+		.mode = "trace",
+		.either = true,
+		.drain_every_ns = TRACE_DRAIN_NS,
+		.arg = &t,
+		.begin = on_begin,
+		.end = on_end,
+		.drained = on_drained,
+		.call = on_call,
+		.event = on_event,
+		.show = on_show,
+	};
+	int rc;
+
+	if (!o->input && !o->duration_ns)
+		o->duration_ns = TRACE_DURATION_NS;
+	if (o->count || o->histogram || o->args) {
+		call_stats_open(&t.stats);
+		consumer.either = false;
+	} else if (!o->input && !o->limit) {
+		o->limit = TRACE_LIMIT;
+	}
+	if (!o->input && !ctx->nr_args)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "say which calls: ebeam trace 'lists:sort/1'");
+	call_pairs_open(&t.pairs);
+	rc = trace_functions_parse(&t.functions, ctx, err);
+	/* Durations need ends. */
+	t.functions.returns |= o->histogram || o->args;
+	if (t.functions.returns)
+		consumer.kinds = 1ull << EVENT_PROCESS_EXCEPTION;
+	rc = rc ? rc : event_run(ctx, &consumer, &t.run, err);
+	trace_points_free(&t);
+	event_run_close(t.run);
+	trace_functions_free(&t.functions);
+	call_pairs_close(t.pairs);
+	call_stats_close(t.stats);
+	strbuf_free(&t.line);
+	strbuf_free(&t.json.buf);
+	return rc;
+}

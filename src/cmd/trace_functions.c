@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Patterns of `ebeam trace` -> functions of a node (trace.h). */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "cmd/trace.h"
+
+int trace_functions_parse(struct trace_functions *f, struct command_context *ctx, struct error *err)
+{
+	if (ctx->nr_args > TRACE_FUNCTIONS_MAX)
+		return error_set(err, ERROR_KIND_USAGE, -E2BIG, "at most %d patterns",
+				 TRACE_FUNCTIONS_MAX);
+	for (int i = 0; i < ctx->nr_args; i++) {
+		struct trace_pattern p = {0};
+		int rc = call_pattern_parse(&p.pattern, ctx->args[i], err);
+
+		if (rc)
+			return rc;
+		vec_push(&f->patterns, p);
+		f->returns |= p.pattern->is_return;
+	}
+	return 0;
+}
+
+void trace_functions_free(struct trace_functions *f)
+{
+	for (size_t i = 0; i < f->patterns.len; i++) {
+		call_matcher_close(f->patterns.data[i].matcher);
+		call_pattern_free(f->patterns.data[i].pattern);
+	}
+	vec_free(&f->patterns);
+	vec_free(&f->v);
+	vec_free(&f->named);
+}
+
+/* Is a call wanted?  By one pattern that means the function is enough. */
+static bool accept(void *ctx, struct term_reader *reader, const uint64_t *args, uint32_t nr)
+{
+	struct trace_function *f = ctx;
+	struct trace_functions *all = &f->trace->functions;
+	bool undecided = false;
+
+	for (size_t i = 0; i < all->patterns.len; i++) {
+		const struct trace_pattern *p = &all->patterns.data[i];
+		enum call_verdict verdict;
+
+		if (!(f->patterns >> i & 1))
+			continue;
+		if (!p->matcher)
+			return true;
+		verdict = call_match(p->matcher, reader, args, nr);
+		if (verdict == CALL_MATCHES)
+			return true;
+		undecided = undecided || verdict == CALL_UNDECIDED;
+	}
+	all->undecided += undecided;
+	return false;
+}
+
+static struct trace_function *same_function(struct trace_functions *f, const struct call_target *t)
+{
+	for (size_t i = 0; i < f->v.len; i++) {
+		const struct call_target *have = &f->v.data[i].target;
+
+		if (have->module == t->module && have->function == t->function &&
+		    have->arity == t->arity)
+			return &f->v.data[i];
+	}
+	return NULL;
+}
+
+static int add_target(struct trace_functions *f, struct trace *t, const struct call_target *target,
+		      size_t pattern, struct error *err)
+{
+	struct trace_function *have = same_function(f, target);
+
+	if (!have) {
+		if (f->v.len >= TRACE_FUNCTIONS_MAX)
+			return error_set(err, ERROR_KIND_USAGE, -E2BIG,
+					 "'%s' means more than %d functions: name fewer; where "
+					 "time goes in all of them 'ebeam record' shows",
+					 f->patterns.data[pattern].pattern->text,
+					 TRACE_FUNCTIONS_MAX);
+		vec_push(&f->v, ((struct trace_function){.trace = t}));
+		have = &f->v.data[f->v.len - 1];
+	}
+	have->target = *target;
+	have->patterns |= 1ull << pattern;
+	have->returns |= f->patterns.data[pattern].pattern->is_return;
+	return 0;
+}
+
+static int find_pattern(struct trace_functions *f, struct trace *t, size_t i, struct error *err)
+{
+	struct live *l = event_run_live(t->run);
+	struct call_pattern *p = f->patterns.data[i].pattern;
+	struct call_query query = {p->module, p->function, p->arity};
+	struct call_targets targets;
+	int rc = call_targets_find(&targets, l->node, beam_resolver_jit(l->resolver), &query, err);
+
+	if (rc)
+		return rc;
+	for (size_t k = 0; k < targets.v.len && rc == 0; k++)
+		rc = add_target(f, t, &targets.v.data[k], i, err);
+	call_targets_free(&targets);
+	return rc;
+}
+
+static enum frame_kind frame_kind_of(const struct call_target *t)
+{
+	switch ((enum call_target_kind)t->kind) {
+	case CALL_TARGET_BIF:
+	case CALL_TARGET_INLINED_BIF:
+		return FRAME_BIF;
+	case CALL_TARGET_NIF:
+		return FRAME_NIF;
+	case CALL_TARGET_ERLANG:
+		break;
+	}
+	return FRAME_ERLANG;
+}
+
+int trace_functions_find(struct trace_functions *f, struct trace *t, struct error *err)
+{
+	struct live *l = event_run_live(t->run);
+	struct term_formats formats;
+	struct term_reader reader;
+	int rc = term_reader_init(&reader, &formats, l->node);
+
+	if (rc)
+		return error_set(err, ERROR_KIND_FAILED, rc, "cannot read the process table: %s",
+				 error_text(rc));
+	for (size_t i = 0; i < f->patterns.len; i++) {
+		struct trace_pattern *p = &f->patterns.data[i];
+
+		if (p->pattern->has_args && !p->matcher)
+			call_matcher_open(&p->matcher, p->pattern, &reader);
+		rc = find_pattern(f, t, i, err);
+		if (rc)
+			return rc;
+	}
+	f->named.len = 0;
+	for (size_t i = 0; i < f->v.len; i++) {
+		const struct call_target *target = &f->v.data[i].target;
+
+		vec_push(&f->named,
+			 ((struct call_function){
+				 .mfa = {target->module, target->function, target->arity},
+				 .kind = frame_kind_of(target),
+				 .accept = accept,
+				 .ctx = &f->v.data[i],
+			 }));
+	}
+	beam_resolver_watch_calls(l->resolver, f->named.data, (unsigned int)f->named.len,
+				  t->ctx->opt.args);
+	return 0;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls and how they ended as lines of text, or an object a line (trace.h). */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "cmd/trace.h"
+
+static const char *const kind_words[] = {
+	[CALL_KIND_CALL] = "call",
+	[CALL_KIND_RETURN] = "return",
+	[CALL_KIND_EXCEPTION] = "exception",
+};
+
+static uint64_t epoch_of(struct trace *t, uint64_t ts_ns)
+{
+	const struct event_stream *s = event_run_stream(t->run);
+
+	return s->start_epoch_ns + (ts_ns - s->start_ns);
+}
+
+static void add_time(struct trace *t, uint64_t ts_ns)
+{
+	uint64_t epoch_ns = epoch_of(t, ts_ns);
+	time_t seconds = (time_t)(epoch_ns / 1000000000u);
+	struct tm tm;
+
+	localtime_r(&seconds, &tm);
+	strbuf_addf(&t->line, "%02d:%02d:%02d.%06u", tm.tm_hour, tm.tm_min, tm.tm_sec,
+		    (unsigned int)(epoch_ns % 1000000000u / 1000));
+}
+
+static const struct name_function *function_of(struct trace *t, uint32_t id)
+{
+	return names_function(event_run_stream(t->run)->names, id);
+}
+
+static void write_line(struct trace *t, struct strbuf *line)
+{
+	FILE *out = event_run_out(t->run);
+
+	strbuf_addch(line, '\n');
+	if (out)
+		fwrite(line->buf, 1, line->len, out);
+	strbuf_reset(line);
+	event_run_count(t->run);
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+/* Terms are texts of ours, and clean already. */
+static void add_terms(struct trace *t, const struct event *ev)
+{
+	const char *text;
+	uint32_t at = 0, len;
+
+	for (unsigned int i = 0; event_call_term(ev, &at, &text, &len); i++) {
+		strbuf_addstr(&t->line, i ? ", " : "");
+		strbuf_add(&t->line, text, len);
+	}
+}
+
+/* "lists:sort", without the arity: arguments follow. */
+static void add_name(struct trace *t, const struct name_function *f)
+{
+	size_t from = t->line.len, len;
+
+	names_format_function(&t->line, f);
+	for (len = t->line.len; len > from && t->line.buf[len - 1] != '/'; len--)
+		;
+	if (len > from)
+		t->line.buf[t->line.len = len - 1] = '\0';
+}
+
+static void begin_text(struct trace *t, uint64_t ts_ns, uint32_t process)
+{
+	const struct name_process *p = names_process(event_run_stream(t->run)->names, process);
+
+	add_time(t, ts_ns);
+	strbuf_addf(&t->line, "  %-12s  ", p ? p->pid : "-");
+}
+
+static void add_caller(struct trace *t, const struct event *ev)
+{
+	const struct name_frame *frame =
+		names_frame(event_run_stream(t->run)->names, ev->u.call.caller);
+
+	if (!frame)
+		return;
+	strbuf_addstr(&t->line, "  <- ");
+	names_format_function(&t->line, function_of(t, frame->function));
+	if (frame->file) {
+		strbuf_addstr(&t->line, " (");
+		names_format_text(&t->line, frame->file, strlen(frame->file));
+		strbuf_addf(&t->line, ":%u)", frame->line);
+	}
+}
+
+static void call_text(struct trace *t, const struct event *ev)
+{
+	begin_text(t, ev->ts_ns, ev->u.call.process);
+	add_name(t, function_of(t, ev->u.call.function));
+	strbuf_addch(&t->line, '(');
+	add_terms(t, ev);
+	strbuf_addch(&t->line, ')');
+	add_caller(t, ev);
+	write_line(t, &t->line);
+}
+
+static void add_duration(struct trace *t, uint64_t ns)
+{
+	char text[32];
+
+	strbuf_addf(&t->line, "  (%s)", units_format_ns(ns, text, sizeof(text)));
+}
+
+/* error, exit or throw, and the term: NULL if not known. */
+static const char *exception_class(struct trace *t, const struct event *ev)
+{
+	return names_string(event_run_stream(t->run)->names,
+			    event_value_id(ev, EVENT_AT(PROCESS_EXCEPTION, CLASS)));
+}
+
+static const char *exception_term(struct trace *t, const struct event *ev)
+{
+	return names_string(event_run_stream(t->run)->names,
+			    event_value_id(ev, EVENT_AT(PROCESS_EXCEPTION, REASON)));
+}
+
+static void exception_text(struct trace *t, const struct event *ev,
+			   const struct call_under_way *call)
+{
+	const char *class = exception_class(t, ev), *term = exception_term(t, ev);
+
+	begin_text(t, ev->ts_ns, ev->u.vm.process);
+	names_format_function(&t->line, function_of(t, call->function));
+	strbuf_addf(&t->line, " !! %s:%s", class ? class : "?", term ? term : "?");
+	add_duration(t, ev->ts_ns - call->ts_ns);
+	write_line(t, &t->line);
+}
+
+static void end_text(struct trace *t, const struct event *ev, const struct call_under_way *call)
+{
+	begin_text(t, ev->ts_ns, ev->u.call.process);
+	names_format_function(&t->line, function_of(t, call->function));
+	strbuf_addstr(&t->line, " -> ");
+	if (ev->u.call.nr_terms)
+		add_terms(t, ev);
+	else
+		strbuf_addstr(&t->line, "(no value: an exception, or it goes on elsewhere)");
+	add_duration(t, ev->ts_ns - call->ts_ns);
+	write_line(t, &t->line);
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static void begin_json(struct trace *t, enum call_kind kind, uint64_t ts_ns, uint32_t process,
+		       uint32_t function)
+{
+	struct names *names = event_run_stream(t->run)->names;
+	const struct name_process *p = names_process(names, process);
+	struct strbuf text = STRBUF_INIT;
+
+	jsonw_begin_object(&t->json, NULL);
+	jsonw_uint(&t->json, "ts_ns", epoch_of(t, ts_ns));
+	jsonw_string(&t->json, "pid", p ? p->pid : NULL);
+	jsonw_string(&t->json, "registered_name", p ? p->registered : NULL);
+	jsonw_string(&t->json, "kind", kind_words[kind]);
+	names_format_function(&text, names_function(names, function));
+	jsonw_string(&t->json, "mfa", text.buf);
+	strbuf_free(&text);
+}
+
+static void end_json(struct trace *t)
+{
+	jsonw_end_object(&t->json);
+	write_line(t, &t->json.buf);
+	memset(t->json.any, 0, sizeof(t->json.any));
+}
+
+static void call_json(struct trace *t, const struct event *ev)
+{
+	struct names *names = event_run_stream(t->run)->names;
+	const struct name_frame *frame = names_frame(names, ev->u.call.caller);
+	struct strbuf caller = STRBUF_INIT;
+	const char *text;
+	uint32_t at = 0, len;
+
+	begin_json(t, CALL_KIND_CALL, ev->ts_ns, ev->u.call.process, ev->u.call.function);
+	jsonw_uint(&t->json, "cpu", ev->u.call.cpu);
+	jsonw_begin_array(&t->json, "args");
+	while (event_call_term(ev, &at, &text, &len))
+		jsonw_stringn(&t->json, NULL, text, len);
+	jsonw_end_array(&t->json);
+	if (frame)
+		names_format_function(&caller, names_function(names, frame->function));
+	jsonw_string(&t->json, "caller", frame ? caller.buf : NULL);
+	jsonw_string(&t->json, "file", frame ? frame->file : NULL);
+	if (frame && frame->file)
+		jsonw_uint(&t->json, "line", frame->line);
+	else
+		jsonw_null(&t->json, "line");
+	jsonw_bool(&t->json, "cut", ev->u.call.flags & CALL_CUT);
+	strbuf_free(&caller);
+	end_json(t);
+}
+
+static void ended_json(struct trace *t, const struct event *ev, const struct call_under_way *call)
+{
+	const char *text;
+	uint32_t at = 0, len;
+
+	begin_json(t, CALL_KIND_RETURN, ev->ts_ns, ev->u.call.process, call->function);
+	if (event_call_term(ev, &at, &text, &len))
+		jsonw_stringn(&t->json, "result", text, len);
+	else
+		jsonw_null(&t->json, "result");
+	jsonw_uint(&t->json, "duration_ns", ev->ts_ns - call->ts_ns);
+	jsonw_uint(&t->json, "called_ns", epoch_of(t, call->ts_ns));
+	jsonw_bool(&t->json, "cut", ev->u.call.flags & CALL_CUT);
+	end_json(t);
+}
+
+static void exception_json(struct trace *t, const struct event *ev,
+			   const struct call_under_way *call)
+{
+	begin_json(t, CALL_KIND_EXCEPTION, ev->ts_ns, ev->u.vm.process, call->function);
+	jsonw_string(&t->json, "class", exception_class(t, ev));
+	jsonw_string(&t->json, "result", exception_term(t, ev));
+	jsonw_uint(&t->json, "duration_ns", ev->ts_ns - call->ts_ns);
+	jsonw_uint(&t->json, "called_ns", epoch_of(t, call->ts_ns));
+	end_json(t);
+}
+
+void trace_show_call(struct trace *t, const struct event *ev)
+{
+	if (t->ctx->opt.json)
+		call_json(t, ev);
+	else
+		call_text(t, ev);
+}
+
+void trace_show_end(struct trace *t, const struct event *ev, const struct call_under_way *call)
+{
+	if (t->ctx->opt.json)
+		ended_json(t, ev, call);
+	else
+		end_text(t, ev, call);
+}
+
+void trace_show_exception(struct trace *t, const struct event *ev,
+			  const struct call_under_way *call)
+{
+	if (t->ctx->opt.json)
+		exception_json(t, ev, call);
+	else
+		exception_text(t, ev, call);
+}

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`ebeam trace`: lines equal to what the tracing of the node itself says of the same calls."""
+import json
+import time
+
+from answers import Watch, need_events
+from harness import case, check, check_equal, check_in
+
+TIMES = 200
+
+
+class Trace(Watch):
+    """Calls of functions as lines, while something happens."""
+
+    def __init__(self, ctx, node, *patterns, more=()):
+        node.ask("traced", "warm", "none")  # loads it
+        super().__init__(ctx, node, "-n", "1000000", "--rate", "1000000", *more, *patterns,
+                         command="trace")
+
+    def lines(self, pid):
+        return [line for line in self.events() if line["pid"] == pid]
+
+
+def line_of(said):
+    """A line of ours, as the workload spells its own."""
+    terms = said["args"] if said["kind"] == "call" else [said["result"]]
+    if said["kind"] == "exception":
+        terms.insert(0, said["class"])
+    return {"kind": said["kind"], "mfa": said["mfa"], "terms": terms}
+
+
+def compare(ctx, kind, pattern, times=TIMES):
+    """A pattern with its ends against what the node's tracer says of the same calls at another time
+    (it changes the stack of who is traced); the places that calls return to are learned before."""
+    node = ctx.new_node(flags=("+S", "2:2"))
+    truth = node.ask("traced", "told", kind, times)
+    trace = Trace(ctx, node, f"{pattern} -> return")
+    node.ask("traced", "warm", kind)
+    time.sleep(0.5)
+    seen = trace.lines(node.ask("traced", "run", kind, times)["pid"])
+    check(len(truth["lines"]) >= 2 * times, "the node's tracer saw the calls")
+    compared = [line_of(line) for line in seen]
+    for n, (have, want) in enumerate(zip(compared, truth["lines"])):
+        check_equal(have, want, f"line {n} of calls and their ends ({kind}); {trace.err}")
+    check_equal(len(compared), len(truth["lines"]), f"lines ({kind}); {trace.err}")
+
+
+@case("calls with their arguments and results are those that the node traces")
+def plain(ctx):
+    compare(ctx, "plain", "traced:plain/2")
+
+
+@case("recursion: each call has its own end")
+def recursion(ctx):
+    compare(ctx, "rec", "traced:rec/1")
+
+
+@case("calls in tail position end together, the last one first")
+def tail_calls(ctx):
+    compare(ctx, "tail", "traced:tail/2")
+
+
+@case("exceptions: class and term, of each call that they end")
+def exceptions(ctx):
+    need_events(ctx, "process_exception")
+    compare(ctx, "boom", "traced:boom/1")
+    compare(ctx, "deep", "traced:deep/1")
+
+
+@case("a process that is pushed out and moved between schedulers: no call twice, none missing")
+def migration(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    trace = Trace(ctx, node, "traced:plain/2")
+    node.ask("traced", "run", "many", 4000)
+    seen = [line["args"][0] for line in trace.events() if line["kind"] == "call"]
+    check_equal(sorted(map(int, seen)), sorted(4 * list(range(1, 1001))), "calls")
+
+
+@case("patterns and guards choose what Erlang would")
+def patterns(ctx):
+    node = ctx.node
+    trace = Trace(ctx, node, "traced:plain(N, {ok, M}) when N > 50, N =:= M; N < 10")
+    truth = node.ask("traced", "run", "plain", 100)
+    seen = [int(line["args"][0]) for line in trace.lines(truth["pid"])]
+    check_equal(seen, [n for n in range(1, 101) if n % 8 == 1 and (n > 50 or n < 10)], "arguments")
+
+
+@case("a module that is loaded again is traced where its calls arrive then")
+def reloaded(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    trace = Trace(ctx, node, "traced:plain/2")
+    pids = []
+    for _ in range(5):
+        node.ask("traced", "reload")
+        time.sleep(1)  # it is not seen at once
+        pids.append(node.ask("traced", "run", "plain", 20)["pid"])
+    events = trace.events()
+    for pid in pids:
+        seen = [int(line["args"][0]) for line in events if line["pid"] == pid]
+        check_equal(seen, list(range(1, 21)), f"calls of {pid}")
+
+
+@case("a BIF that is C code: arguments, result, caller")
+def bif(ctx):
+    node = ctx.node
+    trace = Trace(ctx, node, "ets:insert(_, {key, _}) -> return")
+    node.ask("traced", "inserts", 20)
+    lines = [line for line in trace.events()]
+    calls = [line["args"][1] for line in lines if line["kind"] == "call"]
+    check_equal(calls, [f"{{key,{n}}}" for n in range(1, 21)], "arguments")
+    check_equal([line["result"] for line in lines if line["kind"] == "return"], ["true"] * 20,
+                "results")
+    check_equal({line["caller"] for line in lines if line["kind"] == "call"},
+                {"traced:insert/2"}, "callers")
+
+
+@case("a function at full speed: the hits are limited, which is told, and all of the node goes on")
+def full_speed(ctx):
+    node = ctx.new_node(flags=("+S", "1:1"))
+    node.ask("traced", "spin")
+    r = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:step/1", "-d", 2, "-n", 1000000, "-j")
+    lines = [json.loads(line) for line in r.out.splitlines()]
+    check(0 < len(lines) < 20000 * 3, f"{len(lines)} calls of millions")
+    check_in("rate limit tripped", r.err, "what is told")
+    check_equal(ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:step/1", "traced:plain/2",
+                             "traced:rec/1", "traced:tail/2", "-d", 1, "-n", 3).code, 0,
+                "all four breakpoints are free again")
+
+
+@case("what cannot be traced is refused, and what was meant is named", otp="one")
+def refused(ctx):
+    ctx.node.ask("traced", "warm", "none")
+    for pattern, word in (("traced:plan/2", "did you mean 'plain'"), ("tracd:plain/2", "'traced'"),
+                          ("traced:plain/3", "its arity is 2"), ("traced:plain(", "column 14"),
+                          ("traced:_", "debug registers")):
+        r = ctx.ebeam.run("trace", "-p", ctx.node.os_pid, pattern, "-d", 1)
+        check(r.code in (1, 2), f"{pattern}: exit {r.code}")
+        check_in(word, r.err, pattern)

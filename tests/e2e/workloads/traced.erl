@@ -1,0 +1,116 @@
+%% SPDX-License-Identifier: BSD-2-Clause
+%% Calls of functions that are traced, and what the tracing of the node itself says of them.
+-module(traced).
+-export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1]).
+-export([plain/2, rec/1, tail/2, boom/1, deep/1]).
+
+plain(A, B) -> {A, [B], <<"a binary">>}.
+
+%% Not last: a frame each.
+rec(0) -> [];
+rec(N) -> [N | rec(N - 1)].
+
+tail(0, Acc) -> lists:reverse(Acc);
+tail(N, Acc) -> tail(N - 1, [N | Acc]).
+
+boom(N) ->
+    case N rem 4 of
+        0 -> error({oops, N});
+        1 -> exit({bye, N});
+        2 -> throw({ball, N});
+        3 -> N
+    end.
+
+%% Raises out of a call that was made by itself.
+deep(0) -> error(bottom);
+deep(N) -> {ok, deep(N - 1)}.
+
+calls(none, _) -> [];
+calls(plain, N) -> [plain(X, terms(X)) || X <- lists:seq(1, N)];
+calls(rec, N) -> [rec(X rem 5) || X <- lists:seq(1, N)];
+calls(tail, N) -> [tail(X rem 5, []) || X <- lists:seq(1, N)];
+calls(boom, N) -> [try boom(X) catch _:_ -> caught end || X <- lists:seq(1, N)];
+calls(deep, N) -> [try deep(X rem 4) catch _:_ -> caught end || X <- lists:seq(1, N)];
+%% Four at a time, each of which is pushed out all the while.
+calls(many, N) ->
+    All = [spawn_monitor(fun() -> [plain(X, []) || X <- lists:seq(1, N div 4)] end)
+           || _ <- lists:seq(1, 4)],
+    [receive {'DOWN', R, process, P, _} -> ok end || {P, R} <- All].
+
+inserts(Times) ->
+    T = ets:new(traced, [public]),
+    [insert(T, N) || N <- lists:seq(1, list_to_integer(Times))],
+    ets:delete(T),
+    <<"ok">>.
+
+insert(T, N) ->
+    true = ets:insert(T, {key, N}),
+    N.
+
+%% The same code again, at another place.
+reload() ->
+    {?MODULE, Code, File} = code:get_object_code(?MODULE),
+    code:purge(?MODULE),
+    {module, ?MODULE} = code:load_binary(?MODULE, File, Code),
+    <<"ok">>.
+
+%% At full speed, for ever.
+spin() ->
+    spawn(fun() -> step(0) end),
+    <<"ok">>.
+
+step(N) -> ?MODULE:step(N + 1).
+
+terms(X) ->
+    lists:nth(1 + X rem 8, [X, {ok, X}, [X, X + 1], "text", #{key => X, other => {X}}, 1.5 * X,
+                            <<X:32, "bytes">>, X bsl 100]).
+
+%% The same calls, by a process of its own, that nobody compares.
+warm(Kind) ->
+    {P, R} = spawn_monitor(fun() -> calls(list_to_atom(Kind), 8) end),
+    receive {'DOWN', R, process, P, _} -> <<"ok">> end.
+
+%% All calls are made by one process: its pid.
+run(Kind, Times) ->
+    made(fun(_) -> ok end, list_to_atom(Kind), list_to_integer(Times)).
+
+made(Before, Kind, N) ->
+    {P, R} = spawn_monitor(fun() -> receive go -> calls(Kind, N) end end),
+    Before(P),
+    P ! go,
+    receive {'DOWN', R, process, P, _} -> #{pid => text(P)} end.
+
+%% With what the node's own tracer says of them, in order.
+told(Kind, Times) ->
+    Tracer = spawn(fun() -> collect([]) end),
+    MS = [{'_', [], [{exception_trace}]}],
+    made(fun(P) ->
+                 erlang:trace(P, true, [call, {tracer, Tracer}]),
+                 [erlang:trace_pattern({?MODULE, F, '_'}, MS, [local])
+                  || F <- [plain, rec, tail, boom, deep]]
+         end, list_to_atom(Kind), list_to_integer(Times)),
+    erlang:trace_pattern({?MODULE, '_', '_'}, false, [local]),
+    D = erlang:trace_delivered(all),
+    receive {trace_delivered, all, D} -> ok end,
+    Tracer ! {done, self()},
+    receive {lines, Pid, Lines} -> #{pid => text(Pid), lines => Lines} end.
+
+collect(Acc) ->
+    receive
+        {trace, P, call, {M, F, A}} ->
+            collect([{P, #{kind => call, mfa => mfa(M, F, length(A)), terms => [text(T) || T <- A]}}
+                     | Acc]);
+        {trace, P, return_from, {M, F, A}, R} ->
+            collect([{P, #{kind => return, mfa => mfa(M, F, A), terms => [text(R)]}} | Acc]);
+        {trace, P, exception_from, {M, F, A}, {C, R}} ->
+            collect([{P, #{kind => exception, mfa => mfa(M, F, A), terms => [text(C), text(R)]}}
+                     | Acc]);
+        {done, To} ->
+            [{P, _} | _] = Acc,
+            To ! {lines, P, [L || {_, L} <- lists:reverse(Acc)]}
+    end.
+
+mfa(M, F, A) -> text(io_lib:format("~s:~s/~w", [M, F, A]), s).
+
+text(T) -> text(io_lib:format("~0tp", [T]), s).
+text(T, s) -> unicode:characters_to_binary(T).
