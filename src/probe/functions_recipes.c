@@ -186,11 +186,15 @@ static bool queues_like_a_message(struct functions *f, uint64_t addr,
 				  const struct function_set *all)
 {
 	const struct function_set *own = functions_callees(f, addr), *queue, *step;
-	uint64_t twin;
+	uint64_t twin, create;
 	bool yes = false;
 
 	(void)all;
-	if (!own || !functions_find(f, "erts_queue_message", &twin))
+	if (!own || !functions_find(f, "erts_queue_message", &twin) ||
+	    !functions_find(f, "erl_create_process", &create))
+		return false;
+	/* It makes a message for who is spawned, and is called there, too. */
+	if (addr == create)
 		return false;
 	queue = functions_callees(f, twin);
 	for (size_t i = 0; queue && i < queue->at.len; i++) {
