@@ -17,6 +17,7 @@ static const struct {
 } noted[] = {
 	{COUNTER_LATE, "late"},
 	{COUNTER_RING_FULL, "ring_full"},
+	{COUNTER_CALLS_LOST, "calls_lost"},
 	{COUNTER_READ_FAULT, "read_fault"},
 	{COUNTER_NO_STACK, "no_stack"},
 	{COUNTER_DRIVERS_LOADED, "drivers_loaded"},

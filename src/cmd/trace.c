@@ -37,6 +37,8 @@ static void on_end(void *arg)
 static void tell(struct trace *t)
 {
 	const struct breakpoints_state *s = &t->last;
+	uint64_t unseen =
+		t->points.uncaught + call_pairs_unseen(t->pairs) + call_pairs_refused(t->pairs);
 
 	if (s->tripped)
 		log_warn("ebeam: rate limit tripped %" PRIu64
@@ -47,16 +49,15 @@ static void tell(struct trace *t)
 		log_warn("ebeam: %" PRIu64 " calls not decided: what the pattern looks at was cut "
 			 "(--size, --depth)",
 			 t->functions.undecided);
-	if (t->points.uncaught)
+	if (unseen)
 		log_warn("ebeam: how %" PRIu64 " calls ended was not seen: they return to other "
 			 "places than the debug registers hold",
-			 t->points.uncaught);
+			 unseen);
 }
 
 static int on_show(void *arg, bool last, struct error *err)
 {
 	struct trace *t = arg;
-
 	int rc = t->stats && last ? trace_totals_show(t, err) : 0;
 
 	if (rc == 0 && last)
@@ -85,25 +86,24 @@ static bool is_caught(struct trace *t, const struct event *ev)
 	return (f && f->kind != FRAME_ERLANG) || trace_points_caught(t, ev->u.call.site, ev->ts_ns);
 }
 
-static bool is_enough(struct trace *t)
+/* Lines of no more calls; those that are under way may still end. */
+static bool is_full(const struct trace *t)
 {
-	unsigned int limit = t->stats ? 0 : t->ctx->opt.limit;
+	return t->limit && t->shown >= t->limit;
+}
 
-	return limit && t->shown >= limit && call_pairs_under_way(t->pairs) == 0;
+static bool is_enough(const struct trace *t)
+{
+	return is_full(t) && call_pairs_under_way(t->pairs) == 0;
 }
 
 /* "(a, [1,2])" */
 static char *args_text(const struct event *ev)
 {
 	struct strbuf out = STRBUF_INIT;
-	const char *text;
-	uint32_t at = 0, len;
 
 	strbuf_addch(&out, '(');
-	for (unsigned int i = 0; event_call_term(ev, &at, &text, &len); i++) {
-		strbuf_addstr(&out, i ? ", " : "");
-		strbuf_add(&out, text, len);
-	}
+	trace_add_terms(&out, ev);
 	strbuf_addch(&out, ')');
 	return strbuf_detach(&out, NULL);
 }
@@ -117,11 +117,9 @@ static int take_call(struct trace *t, const struct event *ev)
 		.caller = ev->u.call.caller,
 		.shape = ev->u.call.shape,
 	};
-	unsigned int limit = t->stats ? 0 : t->ctx->opt.limit;
 
-	/* Those that are under way may still end. */
-	if (limit && t->shown >= limit)
-		return call_pairs_under_way(t->pairs) == 0;
+	if (is_full(t))
+		return is_enough(t);
 	if (t->stats)
 		call_stats_begin(t->stats, call.function, call.caller, call.shape);
 	if (t->functions.returns && t->ctx->opt.args)
@@ -134,32 +132,33 @@ static int take_call(struct trace *t, const struct event *ev)
 	return is_enough(t);
 }
 
-static void count_end(struct trace *t, uint64_t ts_ns, const struct call_under_way *call,
-		      bool exception)
+/* Returned, or by process_exception. */
+static void ended(struct trace *t, const struct event *ev, struct call_under_way *call)
 {
-	struct call_ended end = {
-		.function = call->function,
-		.caller = call->caller,
-		.shape = call->shape,
-		.ns = ts_ns - call->ts_ns,
-		.exception = exception,
-		.args = call->args,
-	};
+	bool exception = ev->type == REC_EVENT;
 
-	call_stats_end(t->stats, &end);
+	if (t->stats)
+		call_stats_end(t->stats, &(struct call_ended){
+						 .function = call->function,
+						 .caller = call->caller,
+						 .shape = call->shape,
+						 .ns = ev->ts_ns - call->ts_ns,
+						 .exception = exception,
+						 .args = call->args,
+					 });
+	else if (exception)
+		trace_show_exception(t, ev, call);
+	else
+		trace_show_end(t, ev, call);
+	free(call->args);
 }
 
 static int take_end(struct trace *t, const struct event *ev)
 {
 	struct call_under_way call;
 
-	while (call_pairs_end(t->pairs, epid_of(t, ev->u.call.process), ev->u.call.height, &call)) {
-		if (t->stats)
-			count_end(t, ev->ts_ns, &call, false);
-		else
-			trace_show_end(t, ev, &call);
-		free(call.args);
-	}
+	while (call_pairs_end(t->pairs, epid_of(t, ev->u.call.process), ev->u.call.height, &call))
+		ended(t, ev, &call);
 	return is_enough(t);
 }
 
@@ -172,13 +171,8 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 
 	if (kind != EVENT_PROCESS_EXCEPTION || height == EVENT_UNKNOWN)
 		return 0;
-	while (call_pairs_unwind(t->pairs, epid_of(t, ev->u.vm.process), height, &call)) {
-		if (t->stats)
-			count_end(t, ev->ts_ns, &call, true);
-		else
-			trace_show_exception(t, ev, &call);
-		free(call.args);
-	}
+	while (call_pairs_unwind(t->pairs, epid_of(t, ev->u.vm.process), height, &call))
+		ended(t, ev, &call);
 	return is_enough(t);
 }
 
@@ -215,15 +209,15 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 
 	if (!o->input && !o->duration_ns)
 		o->duration_ns = TRACE_DURATION_NS;
-	if (o->count || o->histogram || o->args) {
-		call_stats_open(&t.stats);
-		consumer.either = false;
-	} else if (!o->input && !o->limit) {
-		o->limit = TRACE_LIMIT;
-	}
 	if (!o->input && !ctx->nr_args)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "say which calls: ebeam trace 'lists:sort/1'");
+	if (o->count || o->histogram || o->args) {
+		call_stats_open(&t.stats);
+		consumer.either = false;
+	} else {
+		t.limit = o->limit || o->input ? o->limit : TRACE_LIMIT;
+	}
 	call_pairs_open(&t.pairs);
 	rc = trace_functions_parse(&t.functions, ctx, err);
 	/* Durations need ends. */

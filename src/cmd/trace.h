@@ -64,7 +64,6 @@ struct trace_points {
 	struct call_probes *probes;
 	VEC(struct trace_site) sites;
 	unsigned int nr_entries; /* breakpoints that are entries of functions */
-	uint64_t sites_refused;	 /* beyond the table */
 	uint64_t period_ns;	 /* when sites were last chosen */
 	uint64_t uncaught;	 /* calls whose end could not be seen: no free debug register */
 	uint64_t loads;		 /* of modules, so far */
@@ -80,6 +79,10 @@ bool trace_points_caught(struct trace *t, uint64_t site, uint64_t ts_ns);
 int trace_points_tick(struct trace *t, struct error *err);
 
 /* ---- trace_show.c: lines -------------------------------------------------------------------- */
+/* "a, [1,2]": arguments, or what was returned. */
+void trace_add_terms(struct strbuf *out, const struct event *ev);
+/* "lists:map/2 (lists.erl:1239)"; nothing if it is not known. */
+void trace_add_frame(struct strbuf *out, struct names *names, uint32_t frame);
 void trace_show_call(struct trace *t, const struct event *ev);
 /* Of a call that ended: function and how long it took. */
 void trace_show_end(struct trace *t, const struct event *ev, const struct call_under_way *call);
@@ -99,7 +102,7 @@ struct trace {
 	struct call_pairs *pairs;
 	struct call_stats *stats;      /* NULL: lines are wanted */
 	uint64_t shown;		       /* calls */
-	uint64_t last_ns;	       /* time of the last record */
+	unsigned int limit;	       /* of calls; 0 = all */
 	struct breakpoints_state last; /* of the breakpoints, at the end */
 	struct strbuf line;
 	struct jsonw json;

@@ -186,10 +186,8 @@ static struct trace_site *site_at(struct trace_points *p, uint64_t addr)
 		if (p->sites.data[i].addr == addr)
 			return &p->sites.data[i];
 	}
-	if (p->sites.len >= SITES_MAX) {
-		p->sites_refused++;
+	if (p->sites.len >= SITES_MAX)
 		return NULL;
-	}
 	vec_push(&p->sites, ((struct trace_site){.addr = addr}));
 	return &p->sites.data[p->sites.len - 1];
 }

@@ -51,14 +51,28 @@ static void write_line(struct trace *t, struct strbuf *line)
 /* ---- text ----------------------------------------------------------------------------------- */
 
 /* Terms are texts of ours, and clean already. */
-static void add_terms(struct trace *t, const struct event *ev)
+void trace_add_terms(struct strbuf *out, const struct event *ev)
 {
 	const char *text;
 	uint32_t at = 0, len;
 
 	for (unsigned int i = 0; event_call_term(ev, &at, &text, &len); i++) {
-		strbuf_addstr(&t->line, i ? ", " : "");
-		strbuf_add(&t->line, text, len);
+		strbuf_addstr(out, i ? ", " : "");
+		strbuf_add(out, text, len);
+	}
+}
+
+void trace_add_frame(struct strbuf *out, struct names *names, uint32_t id)
+{
+	const struct name_frame *frame = names_frame(names, id);
+
+	if (!frame)
+		return;
+	names_format_function(out, names_function(names, frame->function));
+	if (frame->file) {
+		strbuf_addstr(out, " (");
+		names_format_text(out, frame->file, strlen(frame->file));
+		strbuf_addf(out, ":%u)", frame->line);
 	}
 }
 
@@ -82,30 +96,17 @@ static void begin_text(struct trace *t, uint64_t ts_ns, uint32_t process)
 	strbuf_addf(&t->line, "  %-12s  ", p ? p->pid : "-");
 }
 
-static void add_caller(struct trace *t, const struct event *ev)
-{
-	const struct name_frame *frame =
-		names_frame(event_run_stream(t->run)->names, ev->u.call.caller);
-
-	if (!frame)
-		return;
-	strbuf_addstr(&t->line, "  <- ");
-	names_format_function(&t->line, function_of(t, frame->function));
-	if (frame->file) {
-		strbuf_addstr(&t->line, " (");
-		names_format_text(&t->line, frame->file, strlen(frame->file));
-		strbuf_addf(&t->line, ":%u)", frame->line);
-	}
-}
-
 static void call_text(struct trace *t, const struct event *ev)
 {
 	begin_text(t, ev->ts_ns, ev->u.call.process);
 	add_name(t, function_of(t, ev->u.call.function));
 	strbuf_addch(&t->line, '(');
-	add_terms(t, ev);
+	trace_add_terms(&t->line, ev);
 	strbuf_addch(&t->line, ')');
-	add_caller(t, ev);
+	if (names_frame(event_run_stream(t->run)->names, ev->u.call.caller)) {
+		strbuf_addstr(&t->line, "  <- ");
+		trace_add_frame(&t->line, event_run_stream(t->run)->names, ev->u.call.caller);
+	}
 	write_line(t, &t->line);
 }
 
@@ -147,7 +148,7 @@ static void end_text(struct trace *t, const struct event *ev, const struct call_
 	names_format_function(&t->line, function_of(t, call->function));
 	strbuf_addstr(&t->line, " -> ");
 	if (ev->u.call.nr_terms)
-		add_terms(t, ev);
+		trace_add_terms(&t->line, ev);
 	else
 		strbuf_addstr(&t->line, "(no value: an exception, or it goes on elsewhere)");
 	add_duration(t, ev->ts_ns - call->ts_ns);

@@ -81,18 +81,12 @@ static void text_what(struct strbuf *out, const void *row, const void *ctx)
 {
 	const struct totals_ctx *c = ctx;
 	const struct call_row *r = row;
-	const struct name_frame *frame;
 
 	if (c->shapes) {
 		strbuf_addstr(out, r->what ? names_string(c->names, r->what) : "");
 		return;
 	}
-	frame = names_frame(c->names, r->what);
-	if (!frame)
-		return;
-	names_format_function(out, names_function(c->names, frame->function));
-	if (frame->file)
-		strbuf_addf(out, " (%s:%u)", frame->file, frame->line);
+	trace_add_frame(out, c->names, r->what);
 }
 
 static int compare_calls(const void *a, const void *b)

@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "beam/sched.h"
@@ -62,14 +62,6 @@ struct breakpoints {
 };
 
 #define LIST_NS 1000000000u /* between looks for new threads */
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* CPU time of a thread; false if it is gone. */
 static bool thread_used_ns(int os_pid, int os_tid, uint64_t *ns)
@@ -325,7 +317,7 @@ int breakpoints_open(struct breakpoints **out, const struct breakpoints_config *
 
 	*out = NULL;
 	b->config = *config;
-	rc = list_threads(b, now_ns(), err);
+	rc = list_threads(b, clock_monotonic_ns(), err);
 	if (rc) {
 		breakpoints_close(b);
 		return rc;
@@ -397,7 +389,7 @@ void breakpoints_remove(struct breakpoints *b, uint64_t addr)
 
 void breakpoints_tick(struct breakpoints *b)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_monotonic_ns();
 	struct error why;
 
 	for (size_t i = 0; i < b->threads.len; i++)
@@ -422,14 +414,6 @@ __attribute__((noinline)) static void breakpoints_target(void)
 	__asm__ volatile("nop");
 }
 
-static uint64_t own_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 int breakpoints_calibrate(unsigned int *hit_ns, struct error *err)
 {
 	struct perf_event_attr attr = attr_of((uint64_t)(uintptr_t)breakpoints_target);
@@ -439,10 +423,10 @@ int breakpoints_calibrate(unsigned int *hit_ns, struct error *err)
 	if (fd < 0)
 		return refuse(fd, err);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	ns = own_ns();
+	ns = clock_thread_ns();
 	for (unsigned int i = 0; i < CALIBRATE_HITS; i++)
 		breakpoints_target();
-	ns = own_ns() - ns;
+	ns = clock_thread_ns() - ns;
 	if (read(fd, got, sizeof(got)) != sizeof(got))
 		got[0] = 0;
 	close(fd);
