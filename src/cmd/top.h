@@ -82,7 +82,7 @@ struct top {
 	void *views[NR_TOP_PANELS];	    /* of row_sources that were opened */
 	struct process_columns_ctx process_columns;
 	struct process_match process_match; /* of what is typed as the filter */
-	char note[128];			    /* of the panel shown */
+	char note[320];			    /* of the panel shown */
 	char panel_error[1100];		    /* why the panel shown has no rows; "" */
 };
 

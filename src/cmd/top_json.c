@@ -144,6 +144,22 @@ static void write_rows(struct jsonw *w, struct top *t, const char *sort)
 	free(window.rows);
 }
 
+/* CPU of processes that ended before they could be read: they have no row. */
+static void write_ended(struct jsonw *w, const struct process_table *t)
+{
+	jsonw_begin_object(w, "ended");
+	jsonw_double(w, "cpu", t->ended_cpu);
+	jsonw_begin_array(w, "by_initial_call");
+	for (unsigned int i = 0; i < t->nr_ended; i++) {
+		jsonw_begin_object(w, NULL);
+		jsonw_string(w, "initial_call", t->ended[i].initial_call);
+		jsonw_double(w, "cpu", t->ended[i].percent);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	jsonw_end_object(w);
+}
+
 static void write_processes(struct jsonw *w, struct top *t, const char *sort)
 {
 	jsonw_begin_array(w, "processes");
@@ -246,6 +262,8 @@ int top_json(struct top *t, struct error *err)
 	jsonw_end_array(&w);
 	write_system(&w, f);
 	write_processes(&w, t, t->ctx->opt.sort ? t->ctx->opt.sort : "cpu");
+	if (t->node)
+		write_ended(&w, &t->processes.table);
 	write_functions(&w, top_samples_snapshot(t->samples));
 	write_events(&w, t);
 	jsonw_end_object(&w);

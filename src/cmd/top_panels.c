@@ -17,6 +17,7 @@
 
 /* Of a core; what is less is no riddle. */
 #define ENDED_MIN_PERCENT 0.5
+#define ENDED_CALLS	  2 /* named in the note */
 
 /* ---- processes ---------------------------------------------------------------------------- */
 
@@ -64,13 +65,21 @@ static uint64_t function_id(const void *row)
 /* What rows do not add up to: processes of a few milliseconds are sampled, but never read. */
 static void note_ended(struct top *t, const char *more, struct panel_source *out)
 {
-	double cpu = t->processes.table.ended_cpu;
+	const struct process_table *table = &t->processes.table;
+	double cpu = table->ended_cpu;
+	int len;
 
 	if (cpu < ENDED_MIN_PERCENT)
 		return;
-	snprintf(t->note, sizeof(t->note),
-		 "not in these rows: %.1f%% CPU of processes that ended in the last %.0f s%s", cpu,
-		 t->frame.window_s, more);
+	len = snprintf(t->note, sizeof(t->note),
+		       "not in these rows: %.1f%% CPU of processes that ended in the last %.0f s%s",
+		       cpu, t->frame.window_s, more);
+	for (unsigned int i = 0; i < MIN(table->nr_ended, ENDED_CALLS); i++) {
+		if (len < (int)sizeof(t->note))
+			len += snprintf(t->note + len, sizeof(t->note) - (size_t)len, "%s%.1f%% %s",
+					i ? ", " : ": ", table->ended[i].percent,
+					table->ended[i].initial_call);
+	}
 	out->note = t->note;
 }
 

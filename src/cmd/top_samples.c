@@ -448,6 +448,7 @@ void top_samples_give_cpu(const struct top_samples *s, struct process_table *t)
 		if (!pid_parse(snap->processes[i].pid, &number, &serial))
 			continue; /* of another node, or no process */
 		cpu[nr].pid = serial << 32 | number;
+		cpu[nr].initial_call = snap->processes[i].initial_call;
 		cpu[nr++].percent = (float)(100.0 * (double)snap->processes[i].samples / full);
 	}
 	process_table_cpu(t, cpu, nr);

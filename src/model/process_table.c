@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/xalloc.h"
 
 void process_table_free(struct process_table *t)
 {
@@ -109,30 +111,66 @@ static uint32_t hash_pid(uint64_t pid)
 	return hash_mix(1, pid);
 }
 
+static void add_ended(struct process_table *t, const struct process_cpu *cpu)
+{
+	const char *call = cpu->initial_call ? cpu->initial_call : "?";
+	struct ended_call *e = t->ended, *end = e + t->nr_ended;
+	size_t len;
+
+	t->ended_cpu += (double)cpu->percent;
+	while (e < end && strncmp(e->initial_call, call, sizeof(e->initial_call) - 1) != 0)
+		e++;
+	if (e == end) {
+		if (t->nr_ended == PROCESS_TABLE_ENDED)
+			return;
+		t->nr_ended++;
+		e->percent = 0;
+		len = strnlen(call, sizeof(e->initial_call) - 1);
+		memcpy(e->initial_call, call, len);
+		e->initial_call[len] = '\0';
+	}
+	e->percent += (double)cpu->percent;
+}
+
+static int more_percent(const void *a, const void *b)
+{
+	double x = ((const struct ended_call *)a)->percent;
+	double y = ((const struct ended_call *)b)->percent;
+
+	return (x < y) - (x > y);
+}
+
 void process_table_cpu(struct process_table *t, const struct process_cpu *cpu, size_t nr)
 {
 	struct idmap index = IDMAP_INIT;
-	double ended = 0;
+	bool *has_row = xcalloc(nr + 1, sizeof(*has_row));
 
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < nr; i++)
 		idmap_add(&index, hash_pid(cpu[i].pid), (uint32_t)i);
-		ended += (double)cpu[i].percent;
-	}
 	for (size_t i = 0; i < t->rows.v.len; i++) {
 		struct process_row *row = &t->rows.v.data[i];
 		uint32_t at = nr ? idmap_find(&index, hash_pid(row->pid), same_pid, cpu, &row->pid)
 				 : IDMAP_NONE;
 
 		row->cpu = at == IDMAP_NONE ? 0 : cpu[at].percent;
-		ended -= (double)row->cpu;
+		if (at != IDMAP_NONE)
+			has_row[at] = true;
 	}
-	t->ended_cpu = ended > 0 ? ended : 0;
+	t->ended_cpu = 0;
+	t->nr_ended = 0;
+	for (size_t i = 0; i < nr; i++) {
+		if (!has_row[i])
+			add_ended(t, &cpu[i]);
+	}
+	qsort(t->ended, t->nr_ended, sizeof(*t->ended), more_percent);
+	free(has_row);
 	idmap_free(&index);
 }
 
 void process_table_forget_cpu(struct process_table *t)
 {
 	t->ended_cpu = 0;
+	t->nr_ended = 0;
 	for (size_t i = 0; i < t->rows.v.len; i++)
 		t->rows.v.data[i].cpu = NAN;
 }

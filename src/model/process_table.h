@@ -20,13 +20,23 @@
 /* Slots of the largest table that a node can have (+P 134217727). */
 #define PROCESS_TABLE_SLOTS (1ull << 27)
 
+#define PROCESS_TABLE_ENDED	16
+#define PROCESS_TABLE_CALL_SIZE 96
+
 struct process_table {
 	struct process_rows rows;
 	VEC(uint32_t) index;   /* slot -> row + 1; 0 = none */
 	VEC(uint64_t) read_ns; /* by row: when it was read */
 	uint64_t now_ns;       /* of what is read now; rows.ts_ns: when the reading began */
 	uint64_t since_ns;
-	double ended_cpu; /* percent of a core, of process_table_cpu(): of those without a row */
+	/* Percent of a core, of process_table_cpu(): of those that have no row, as they ended
+	 * before they could be read; and of those by initial call, most first. */
+	double ended_cpu;
+	struct ended_call {
+		char initial_call[PROCESS_TABLE_CALL_SIZE];
+		double percent;
+	} ended[PROCESS_TABLE_ENDED];
+	unsigned int nr_ended; /* calls; the first so many, most are of few */
 };
 
 void process_table_free(struct process_table *t);
@@ -44,12 +54,12 @@ int process_table_put(struct process_table *t, const struct process_row *row);
 /* Those that were not seen are gone. */
 void process_table_end(struct process_table *t);
 
-/* Percent of a core that each process used, of those that samples were taken of; all others have
- * 0.  Those that have no row ended before they could be read: ended_cpu is theirs.  Pids as in
- * struct process_row. */
+/* Percent of a core that each process used, of those that samples were taken of, most first; all
+ * others have 0.  Pids as in struct process_row. */
 struct process_cpu {
 	uint64_t pid;
 	float percent;
+	const char *initial_call; /* as displayed; NULL = unknown */
 };
 void process_table_cpu(struct process_table *t, const struct process_cpu *cpu, size_t nr);
 /* Nothing is known of it any more. */

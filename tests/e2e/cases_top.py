@@ -66,6 +66,22 @@ def cpu_of_processes(ctx):
     check_equal(frame["processes"][0]["registered_name"], "proc_split_4", "the busiest")
 
 
+@case("CPU of processes that live for a moment: beside the rows, by what they began with")
+def cpu_of_ended(ctx):
+    with ctx.workload("spawn_storm", "2000") as truth:
+        frame = frames(ctx, ctx.node, 5, "--watch", "1s", "-F", 997)[-1]
+        text = ctx.ebeam.ok("top", "-p", ctx.node.os_pid, "-b", "-n", "2", "--watch", "1s").out
+    check(truth["spawned"] > 1000, f"spawned {truth}")
+    ended = frame["ended"]
+    calls = {c["initial_call"]: c["cpu"] for c in ended["by_initial_call"]}
+    # 2,000 a second that work for 10 us and begin and end.
+    check(calls["spawn_storm:child/1"] > 0.7, f"of its children: {ended}")
+    check(sum(calls.values()) <= ended["cpu"] * 1.001, f"parts {ended}")
+    check(max(calls, key=calls.get) == "spawn_storm:child/1", f"most: {ended}")
+    check_in("not in these rows: ", text, "the note")
+    check_in("% spawn_storm:child/1", text, "the note says whose")
+
+
 @case("CPU of functions: the busiest is first", otp="one")
 def cpu_of_functions(ctx):
     with ctx.workload("cpu_split") as truth:

@@ -163,7 +163,8 @@ static void test_churn(void **state)
 
 static void test_cpu(void **state)
 {
-	const struct process_cpu cpu[] = {{100, 12.5f}, {999, 80}};
+	const struct process_cpu cpu[] = {
+		{999, 80, "a:b/0"}, {100, 12.5f, "c:d/1"}, {998, 3, "a:b/0"}, {997, 1, NULL}};
 	struct process_table t = {0};
 
 	(void)state;
@@ -171,16 +172,21 @@ static void test_cpu(void **state)
 	put(&t, 1, 100, 0);
 	put(&t, 2, 200, 0);
 	process_table_end(&t);
-	process_table_cpu(&t, cpu, 2);
+	process_table_cpu(&t, cpu, 4);
 	assert_float_equal(process_table_find(&t, 1)->cpu, 12.5, 0.001);
 	assert_float_equal(process_table_find(&t, 2)->cpu, 0, 0.001);
-	assert_float_equal(t.ended_cpu, 80, 0.001); /* of one that nobody read */
+	/* Of those that nobody read. */
+	assert_float_equal(t.ended_cpu, 84, 0.001);
+	assert_int_equal(t.nr_ended, 2);
+	assert_string_equal(t.ended[0].initial_call, "a:b/0");
+	assert_float_equal(t.ended[0].percent, 83, 0.001);
+	assert_string_equal(t.ended[1].initial_call, "?");
 	/* It stays until the next samples. */
 	process_table_begin(&t, 2 * SECOND, 0);
 	put(&t, 1, 100, 0);
 	process_table_end(&t);
 	assert_float_equal(process_table_find(&t, 1)->cpu, 12.5, 0.001);
-	process_table_cpu(&t, cpu, 1);
+	process_table_cpu(&t, cpu + 1, 1);
 	assert_float_equal(t.ended_cpu, 0, 0.001);
 	process_table_cpu(&t, NULL, 0);
 	assert_float_equal(process_table_find(&t, 1)->cpu, 0, 0.001);
