@@ -192,11 +192,24 @@ INLINE void call_end(struct term_copy *c)
 
 /* ---- Erlang functions ----------------------------------------------------------------------- */
 
-/* A hit of a breakpoint, by the registers that matter. */
-struct call_hit {
-	uint64_t ip, sp, x, process;
-};
-INLINE void call_hit(const struct call_hit *hit)
+/* Is the stack of its callers wanted with each call of a function? */
+INLINE bool call_wants_stack(uint32_t point)
+{
+	struct call_filter *f = bpf_map_lookup_elem(&call_filters, &point);
+
+	return f && f->stack;
+}
+
+/* That of a call in JIT code, on whatever scheduler: what is only known of some is not needed. */
+INLINE uint32_t call_stack(const struct user_regs *hit, uint64_t ts_ns)
+{
+	const struct thread_info any = {.type = THREAD_NORMAL}, *t = scheduler_here();
+
+	return stack_ahead(hit, t ? t : &any, hit->r13, ts_ns) ? RAW_CALL_STACK : 0;
+}
+
+/* A hit of a breakpoint. */
+INLINE void call_hit(const struct user_regs *hit)
 {
 	struct call_point *p = bpf_map_lookup_elem(&call_points, &hit->ip);
 	struct rec_raw_call *rec;
@@ -207,26 +220,28 @@ INLINE void call_hit(const struct call_hit *hit)
 	c = bpf_map_lookup_elem(&call_copies, &zero);
 	if (!p || !c)
 		return; /* of a place that was left, until all threads know */
-	if (p->kind == CALL_KIND_CALL && !call_passes(p->point, hit->x)) {
+	if (p->kind == CALL_KIND_CALL && !call_passes(p->point, hit->bx)) {
 		count(COUNTER_CALLS_REJECTED);
 		return;
 	}
-	epid = epid_of(hit->process);
-	if (!epid || !is_about(epid) || !read_u64(hit->process + config.layout.process_hend, &hend))
+	epid = epid_of(hit->r13);
+	if (!epid || !is_about(epid) || !read_u64(hit->r13 + config.layout.process_hend, &hend))
 		return;
 	rec = call_begin(c, p->kind, p->point, epid);
-	rec->terms = hit->x;
+	rec->terms = hit->bx;
 	rec->height = (hend - hit->sp) / 8;
 	rec->nr_terms = 1;
 	if (p->kind == CALL_KIND_CALL) {
 		read_u64(hit->sp, &rec->caller);
 		rec->nr_terms = p->arity;
+		if (call_wants_stack(p->point))
+			rec->flags |= call_stack(hit, rec->h.ts_ns);
 	} else {
 		rec->height++; /* the return address was there */
 		rec->caller = hit->ip;
 	}
-	event_seen(hit->process, epid, rec->h.ts_ns);
-	copy_terms(c, hit->x, rec->nr_terms);
+	event_seen(hit->r13, epid, rec->h.ts_ns);
+	copy_terms(c, hit->bx, rec->nr_terms);
 	call_end(c);
 }
 
@@ -236,11 +251,13 @@ INLINE void call_hit(const struct call_hit *hit)
 SEC("perf_event")
 int call_breakpoint(struct bpf_perf_event_data *ctx)
 {
-	struct call_hit hit = {
+	struct user_regs hit = {
 		.ip = CALL_REG(ctx, ip),
 		.sp = CALL_REG(ctx, sp),
-		.x = CALL_REG(ctx, bx),
-		.process = CALL_REG(ctx, r13),
+		.bp = CALL_REG(ctx, bp),
+		.bx = CALL_REG(ctx, bx),
+		.r13 = CALL_REG(ctx, r13),
+		.r15 = CALL_REG(ctx, r15),
 	};
 
 	call_hit(&hit);
@@ -274,6 +291,7 @@ int call_function(struct pt_regs *ctx)
 	struct call_filter *f = bpf_map_lookup_elem(&call_filters, &point);
 	struct rec_raw_call *rec;
 
+	keep_return();
 	if (!t || !f)
 		return 0;
 	t->process = 0;
@@ -299,6 +317,8 @@ int call_function(struct pt_regs *ctx)
 	rec->height = (hend - stop) / 8 + 1;
 	rec->nr_terms = f->arity;
 	rec->caller = caller;
+	if (f->stack && stack_ahead_here(ctx, process, rec->h.ts_ns))
+		rec->flags |= RAW_CALL_STACK;
 	event_seen(process, epid, rec->h.ts_ns);
 	t->process = process;
 	t->height = rec->height;
@@ -316,6 +336,7 @@ int call_function_return(struct pt_regs *ctx)
 	struct rec_raw_call *rec;
 	uint64_t epid;
 
+	drop_return();
 	if (!t || !t->process)
 		return 0;
 	epid = epid_of(t->process);

@@ -232,15 +232,14 @@ GLOBAL_FN int event_walk(void)
 	       0;
 }
 
-/* The stack ahead of an event, asked for or not: RAW_EVENT_STACK if it is there. */
-INLINE uint16_t event_stack_always(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
+/* The stack of a process that runs on this thread, with these registers, as a raw sample ahead of
+ * what it is of: true if it is there. */
+INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *t, uint64_t process,
+			uint64_t ts_ns)
 {
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), zero = 0;
 	struct event_scratch *s, *fresh;
-	struct thread_info *t;
 
-	if (!process)
-		return 0;
 	s = bpf_map_lookup_elem(&event_scratches, &tid);
 	if (!s) {
 		fresh = bpf_map_lookup_elem(&event_scratch_new, &zero);
@@ -248,10 +247,9 @@ INLINE uint16_t event_stack_always(struct pt_regs *ctx, uint64_t process, uint64
 			bpf_map_update_elem(&event_scratches, &tid, fresh, BPF_ANY);
 		s = bpf_map_lookup_elem(&event_scratches, &tid);
 	}
-	t = scheduler_here();
 	if (!s || !t) {
 		count(COUNTER_NO_STACK);
-		return 0;
+		return false;
 	}
 	__builtin_memset(&s->walk.rec, 0, sizeof(s->walk.rec));
 	s->walk.nr_addrs = s->walk.failed = s->walk.found = 0;
@@ -261,18 +259,35 @@ INLINE uint16_t event_stack_always(struct pt_regs *ctx, uint64_t process, uint64
 	s->walk.rec.cpu = bpf_get_smp_processor_id();
 	s->walk.rec.os_tid = tid;
 	s->walk.rec.flags = RAW_SAMPLE_REGS | RAW_SAMPLE_EVENT;
-	s->regs.ip = s->walk.rec.user_ip = ctx->ip;
-	s->regs.sp = ctx->sp;
-	s->regs.bp = ctx->bp;
-	s->regs.bx = ctx->bx;
-	s->regs.r13 = ctx->r13;
-	s->regs.r15 = ctx->r15;
+	s->regs = *regs;
+	s->walk.rec.user_ip = regs->ip;
 	s->thread = *t;
 	s->process = process;
 	if (event_walk())
-		return RAW_EVENT_STACK;
+		return true;
 	count(COUNTER_NO_STACK);
-	return 0;
+	return false;
+}
+
+/* The same in C code. */
+INLINE bool stack_ahead_here(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
+{
+	struct user_regs regs = {
+		.ip = ctx->ip,
+		.sp = ctx->sp,
+		.bp = ctx->bp,
+		.bx = ctx->bx,
+		.r13 = ctx->r13,
+		.r15 = ctx->r15,
+	};
+
+	return stack_ahead(&regs, scheduler_here(), process, ts_ns);
+}
+
+/* The stack ahead of an event, asked for or not: RAW_EVENT_STACK if it is there. */
+INLINE uint16_t event_stack_always(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
+{
+	return process && stack_ahead_here(ctx, process, ts_ns) ? RAW_EVENT_STACK : 0;
 }
 
 /* The same, if stacks are asked for. */

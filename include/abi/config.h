@@ -111,10 +111,12 @@ struct call_point {
 #define CALL_COOKIE_IS_NIF(c)	((c) >> 32 & 1)
 #define EBEAM_CALL_FUNCTIONS	64 /* traced at once */
 
-/* Of one function: what its calls must fulfil to be told; nr = 0: all are. */
+/* Of one function: what its calls must fulfil to be told (nr = 0: all are), and with what. */
 struct call_filter {
 	uint32_t nr;
 	uint32_t arity;
+	uint32_t stack; /* with the stack of its callers */
+	uint32_t pad;
 	struct call_test tests[CALL_TESTS_MAX];
 };
 

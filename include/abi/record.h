@@ -298,6 +298,7 @@ enum term_segment_kind {
 enum call_kind { CALL_KIND_CALL, CALL_KIND_RETURN, CALL_KIND_EXCEPTION, NR_CALL_KINDS };
 
 /* A call of a traced function, or how one ended; ends with `used` words of segments. */
+#define RAW_CALL_STACK 0x1u /* its stack came as a raw sample of the same time and thread */
 struct rec_raw_call {
 	struct rec_header h;
 	uint32_t cpu;
@@ -312,7 +313,7 @@ struct rec_raw_call {
 	uint32_t nr_terms;  /* arguments; 1 of a return, 2 of an exception: class and reason */
 	uint32_t used;	    /* words of segments, <= TERM_COPY_WORDS */
 	uint32_t cut;	    /* more was there than the limits let in */
-	uint32_t pad;
+	uint32_t flags;	    /* RAW_CALL_* */
 	uint64_t words[];
 };
 
@@ -528,7 +529,9 @@ _Static_assert(NR_EVENT_KINDS <= 64, "kinds are bits of a word");
 #endif
 
 /* A call of a traced function, or how one ended. */
-#define CALL_CUT 0x1u /* arguments or result were larger than the limits */
+#define CALL_CUT   0x1u /* arguments or result were larger than the limits */
+#define CALL_STACK 0x2u /* `stack` is all that it was called from, not only the last caller */
+#define CALL_ENDS  0x4u /* its end is in the recording, if it came */
 struct rec_call {
 	struct rec_header h;
 	uint32_t process, thread;
@@ -542,6 +545,9 @@ struct rec_call {
 	uint32_t nr_terms;  /* arguments; 1 of a return, 2 of an exception: class and reason */
 	uint32_t text_size; /* of bytes[] */
 	uint32_t shape;	    /* string: of its arguments, if that was asked for; 0 = it was not */
+	uint32_t stack;	    /* of a call: the function itself, and its callers; 0 = not known */
+	uint8_t status;	    /* enum sample_status, of the stack */
+	uint8_t pad[3];
 	char bytes[];	    /* of each term, as Erlang text in UTF-8: its size as u32, then it */
 };
 

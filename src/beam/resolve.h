@@ -38,6 +38,8 @@ struct call_function {
 	uint64_t mfa[3]; /* atoms, arity */
 	enum frame_kind kind;
 	bool (*accept)(void *ctx, struct term_reader *reader, const uint64_t *args, uint32_t nr);
+	/* Will the end of a call be seen that returns to this place?  NULL: no. */
+	bool (*ends)(void *ctx, uint64_t site, uint64_t ts_ns);
 	void *ctx;
 };
 /* `shapes`: with the shape of their arguments (message_shape.h). */

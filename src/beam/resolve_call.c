@@ -127,6 +127,7 @@ int resolve_call(struct resolver *base, struct names *names, const struct rec_ra
 	if (f && f->accept && !f->accept(f->ctx, &reader, terms, raw->nr_terms))
 		return 1;
 	out->function = f ? function_of_mfa(r, names, f->mfa, f->kind) : 0;
+	out->ends = f && f->ends && f->ends(f->ctx, raw->caller, raw->h.ts_ns);
 	out->caller = caller_frame(r, names, raw->caller);
 	out->process = process_of_epid(r, names, raw->epid);
 	out->thread = thread_of_tid(r, names, (int)raw->os_tid, THREAD_UNKNOWN, 0)->id;

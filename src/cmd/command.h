@@ -37,6 +37,7 @@ enum option_id {
 	OPTION_ROWS,	     /* --rows pair|sender|receiver */
 	OPTION_MODE,	     /* --mode cpu|gc|msg|sched|wait */
 	OPTION_WEIGHT,	     /* --weight time|words */
+	OPTION_CALL_WEIGHT,  /* --weight calls|time, of trace */
 	OPTION_LINES,	     /* --lines */
 	OPTION_KINDS,	     /* --kinds: root frame per kind */
 	OPTION_NO_NATIVE,    /* --no-native */
@@ -144,6 +145,7 @@ struct command {
 	/* Kinds of events that -e takes, 0 = all; and those without -e, NULL = all of them. */
 	uint64_t event_kinds;
 	const char *event_default;
+	const char *format_default; /* of -f, as shown in help; NULL = that of its row */
 	const char *freq_default; /* of -F, as shown in help; NULL = that of its row */
 	/* 0, or negative errno with *err set: err->kind is the exit code.  A positive number is an
 	 * exit code of its own (7, 130) with nothing more to print. */

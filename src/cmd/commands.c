@@ -370,8 +370,11 @@ const struct command commands[] = {
 		.options = OPT(PID) | OPT(DURATION) | OPT(MAX_OVERHEAD) | OPT(LIMIT) | OPT(JSON) |
 			   OPT(OUTPUT) | OPT(INPUT) | OPT(PROCESS) | OPT(INITIAL_CALL) |
 			   OPT(DEPTH) | OPT(SIZE) | OPT(RATE) | OPT(HISTOGRAM) | OPT(COUNT) |
-			   OPT(ARGS),
+			   OPT(ARGS) | OPT(FORMAT) | OPT(CAPTURE) | OPT(CALL_WEIGHT) | OPT(BY) |
+			   OPT(LINES),
 		.max_args = 64,
+		.formats = FORMATS_EXPORT | FORMATS_TEXT,
+		.format_default = "by the suffix of -o, else lines",
 		.run = cmd_trace,
 	},
 	{

@@ -56,10 +56,13 @@ static int open_stream(struct event_run *run, FILE *to, struct error *err)
 	return rc;
 }
 
-static int open_capture(struct event_run *run, struct error *err)
+static int open_capture(struct event_run *run, const char *path, struct error *err)
 {
-	return capture_writer_open(&run->writer, outfile_file(run->output),
-				   run->live.start_epoch_ns, run->live.start_ns, err);
+	int rc = outfile_open(&run->capture, path, OUTFILE_STREAM, run->ctx->out, err);
+
+	return rc ? rc
+		  : capture_writer_open(&run->writer, outfile_file(run->capture),
+					run->live.start_epoch_ns, run->live.start_ns, err);
 }
 
 /* The consumer's own files; the capture is ours. */
@@ -68,40 +71,42 @@ static int open_own(struct event_run *run, struct error *err)
 	const char *capture = NULL;
 	int rc = run->consumer->opened(run->consumer->arg, &capture, err);
 
-	if (rc || !capture)
-		return rc;
-	rc = outfile_open(&run->output, capture, OUTFILE_STREAM, run->ctx->out, err);
-	return rc ? rc : open_capture(run, err);
+	return rc || !capture ? rc : open_capture(run, capture, err);
 }
 
 /* Where text goes: standard output, or a file; a capture has a file of its own. */
 static int open_output(struct event_run *run, struct error *err)
 {
 	const struct options *o = &run->ctx->opt;
-	int rc;
+	int rc = 0;
 
+	if (o->input && (o->capture || (o->output && is_capture(o->output))))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "a capture is shown, not written again: choose another -o");
 	if (run->consumer->opened) {
 		run->out = run->ctx->out;
 		return open_own(run, err);
 	}
-	if (!o->output)
-		return open_stream(run, run->ctx->out, err);
-	if (is_capture(o->output) && o->input)
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "a capture is shown, not written again: choose another -o");
-	rc = outfile_open(&run->output, o->output, OUTFILE_STREAM, run->ctx->out, err);
+	if (o->capture)
+		rc = open_capture(run, o->capture, err);
 	if (rc)
 		return rc;
-	if (!is_capture(o->output))
-		return open_stream(run, outfile_file(run->output), err);
-	rc = run->consumer->either ? 0 : open_stream(run, run->ctx->out, err);
-	return rc ? rc : open_capture(run, err);
+	if (!o->output)
+		return open_stream(run, run->ctx->out, err);
+	if (is_capture(o->output) && !run->capture) {
+		rc = run->consumer->either ? 0 : open_stream(run, run->ctx->out, err);
+		return rc ? rc : open_capture(run, o->output, err);
+	}
+	rc = outfile_open(&run->output, o->output, OUTFILE_STREAM, run->ctx->out, err);
+	return rc ? rc : open_stream(run, outfile_file(run->output), err);
 }
 
 static int close_output(struct event_run *run, struct error *err)
 {
 	int rc = run->writer ? capture_writer_flush(run->writer, err) : 0;
 
+	if (rc == 0 && run->capture)
+		rc = outfile_commit(&run->capture, err);
 	if (rc == 0 && run->output)
 		rc = outfile_commit(&run->output, err);
 	return rc;
@@ -192,6 +197,16 @@ static void take_coverage(struct event_run *run, const struct rec_header *rec)
 	}
 }
 
+static void take_call(struct event_run *run, const struct event *ev)
+{
+	const struct event_consumer *c = run->consumer;
+
+	run->stream.last_ns = MAX(run->stream.last_ns, ev->ts_ns);
+	if (c->call && !run->stopped &&
+	    event_filter_is_about(&run->filter, &run->stream, ev->u.call.process))
+		run->stopped = c->call(c->arg, ev) != 0;
+}
+
 /* Once the consumer has enough, only what the records say of the run is taken. */
 static void take(struct event_run *run, const struct rec_header *rec)
 {
@@ -205,12 +220,11 @@ static void take(struct event_run *run, const struct rec_header *rec)
 		return;
 	}
 	if (!event_stream_take(&run->stream, rec, &ev, &kind)) {
-		if (rec->type == REC_CALL && c->call && !run->stopped &&
-		    run->stream.refused == refused) {
-			run->stopped = c->call(c->arg, &ev) != 0;
+		if (run->stream.refused != refused)
 			return;
-		}
-		if (c->other && run->stream.refused == refused)
+		if (rec->type == REC_CALL)
+			take_call(run, &ev);
+		else if (c->other)
 			c->other(c->arg, &ev);
 		return;
 	}
@@ -481,6 +495,12 @@ static int check_kinds(const struct event_run *run, struct error *err)
 	struct strbuf names = STRBUF_INIT;
 	int rc;
 
+	if (run->consumer->calls && strcmp(s->mode, run->consumer->mode) == 0)
+		return 0;
+	if (run->consumer->calls)
+		return error_set(err, ERROR_KIND_FAILED, -ENODATA,
+				 "%s holds no calls: it was not recorded by 'ebeam %s'",
+				 run->ctx->opt.input, run->ctx->command->name);
 	if (s->watched & run->consumer->kinds)
 		return 0;
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
@@ -579,6 +599,7 @@ void event_run_close(struct event_run *run)
 		return;
 	outpipe_close(run->pipe);
 	outfile_abort(&run->output);
+	outfile_abort(&run->capture);
 	capture_writer_close(run->writer);
 	live_close(&run->live);
 	beam_node_close(run->node);

@@ -17,7 +17,7 @@ struct event_run {
 	struct beam_node *node; /* NULL of a capture */
 	struct live live;
 	struct source_plan plan;
-	struct outfile *output;
+	struct outfile *output, *capture;
 	FILE *out;	      /* NULL: nobody wants text */
 	FILE *target;	      /* behind `pipe` */
 	struct outpipe *pipe; /* behind `out`, unless that is a regular file */

@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "cmd/events.h"
+#include "cmd/stack_show.h"
 #include "model/event_value.h"
 
 static uint64_t epoch_of(const struct events_format *v, uint64_t ts_ns)
@@ -78,53 +79,6 @@ static void format_text(struct events_format *v, enum event_kind kind, const str
 	strbuf_addch(out, '\n');
 }
 
-/* Top first, as a stack trace of Erlang. */
-static void stack_text(struct events_format *v, const struct event *ev)
-{
-	const struct name_function *f;
-	const struct name_frame *frame;
-	uint32_t stack = ev->u.vm.stack;
-
-	while ((f = names_next_frame(v->stream->names, &stack, &frame))) {
-		strbuf_addstr(&v->line, "                   ");
-		names_format_function(&v->line, f);
-		if (frame->file) {
-			strbuf_addstr(&v->line, " (");
-			names_format_text(&v->line, frame->file, strlen(frame->file));
-			strbuf_addf(&v->line, ":%u)", frame->line);
-		}
-		strbuf_addch(&v->line, '\n');
-	}
-}
-
-static void stack_json(struct events_format *v, const struct event *ev)
-{
-	const struct name_function *f;
-	const struct name_frame *frame;
-	uint32_t stack = ev->u.vm.stack;
-	struct strbuf text = STRBUF_INIT;
-
-	if (!names_stack(v->stream->names, stack)) {
-		jsonw_null(&v->w, "stack");
-		return;
-	}
-	jsonw_begin_array(&v->w, "stack");
-	while ((f = names_next_frame(v->stream->names, &stack, &frame))) {
-		strbuf_reset(&text);
-		names_format_function(&text, f);
-		jsonw_begin_object(&v->w, NULL);
-		jsonw_string(&v->w, "mfa", text.buf);
-		jsonw_string(&v->w, "file", frame->file);
-		if (frame->file)
-			jsonw_uint(&v->w, "line", frame->line);
-		else
-			jsonw_null(&v->w, "line");
-		jsonw_end_object(&v->w);
-	}
-	jsonw_end_array(&v->w);
-	strbuf_free(&text);
-}
-
 static void field_json(struct events_format *v, const struct event_field *field, uint64_t value,
 		       bool known)
 {
@@ -175,7 +129,7 @@ static void format_json(struct events_format *v, enum event_kind kind, const str
 	else
 		jsonw_null(&v->w, "scheduler");
 	if (shows_stack(v, kind))
-		stack_json(v, ev);
+		stack_show_json(&v->w, v->stream->names, ev->u.vm.stack);
 	jsonw_end_object(&v->w);
 	strbuf_add(&v->line, v->w.buf.buf, v->w.buf.len);
 	strbuf_addch(&v->line, '\n');
@@ -192,7 +146,7 @@ void events_format(struct events_format *v, enum event_kind kind, const struct e
 	}
 	format_text(v, kind, ev);
 	if (shows_stack(v, kind))
-		stack_text(v, ev);
+		stack_show_text(&v->line, v->stream->names, ev->u.vm.stack);
 }
 
 void events_format_open(struct events_format *v)

@@ -108,6 +108,8 @@ void help_option_text(struct strbuf *out, const struct option_row *row,
 	}
 	if (row == &option_rows[OPTION_EVENTS] && command && command->event_default)
 		fallback = command->event_default;
+	if (row == &option_rows[OPTION_FORMAT] && command && command->format_default)
+		fallback = command->format_default;
 	if (row == &option_rows[OPTION_FREQ] && command && command->freq_default)
 		fallback = command->freq_default;
 	if (fallback)

@@ -148,6 +148,7 @@ static int open_session(struct live *l, const struct live_config *asked, struct 
 		.gc_longer_than_ns = asked->gc_longer_than_ns,
 		.longer_than_ns = asked->longer_than_ns,
 		.calls = asked->calls != NULL,
+		.call_stacks = asked->calls && asked->calls->stacks,
 		.otp = (unsigned int)l->node->identity.otp,
 		.call_words = asked->calls ? asked->calls->words : 0,
 		.call_depth = asked->calls ? asked->calls->depth : 0,

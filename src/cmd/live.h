@@ -28,6 +28,7 @@ struct live {
 /* How much is copied with a call, see bpf/term_copy.bpf.h. */
 struct live_calls {
 	unsigned int words, depth;
+	bool stacks; /* of the callers, with some of them */
 };
 
 /* What is asked for; the rest of the session's configuration is the node's. */

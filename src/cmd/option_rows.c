@@ -51,7 +51,7 @@ static const char *word_mode(unsigned int i)
 	if (!i)
 		return MODE_CPU;
 	for (; m->name; m++) {
-		if ((m == weight_modes || strcmp(m[-1].name, m->name) != 0) && !--i)
+		if (!weight_mode_is_calls(m) && (m == weight_modes || strcmp(m[-1].name, m->name) != 0) && !--i)
 			return m->name;
 	}
 	return NULL;
@@ -60,7 +60,16 @@ static const char *word_mode(unsigned int i)
 static const char *word_weight(unsigned int i)
 {
 	for (const struct weight_mode *m = weight_modes; m->name; m++) {
-		if (m->weight && !i--)
+		if (m->weight && !weight_mode_is_calls(m) && !i--)
+			return m->weight;
+	}
+	return NULL;
+}
+
+static const char *word_call_weight(unsigned int i)
+{
+	for (const struct weight_mode *m = weight_modes; m->name; m++) {
+		if (weight_mode_is_calls(m) && !i--)
 			return m->weight;
 	}
 	return NULL;
@@ -221,6 +230,9 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_WEIGHT] = {0, "weight", "WHAT",
 		"of --mode gc: its time, or the words that it reclaimed", "time",
 		NAME(weight, word_weight)},
+	[OPTION_CALL_WEIGHT] = {0, "weight", "WHAT",
+		"of a flame graph: how many calls, or the time that they took", "calls",
+		NAME(weight, word_call_weight)},
 	[OPTION_LINES] = {0, "lines", NULL,
 		"line numbers in frames", NULL, FLAG(lines)},
 	[OPTION_KINDS] = {0, "kinds", NULL,

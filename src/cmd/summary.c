@@ -31,12 +31,15 @@ static enum counter_class class_of(enum counter_id id)
 	switch (id) {
 	case COUNTER_RING_FULL:
 	case COUNTER_BAD_RECORD:
+	case COUNTER_CALLS_LOST:
 		return CLASS_LOST;
 	case COUNTER_HITS:
 	case COUNTER_CODE_LOADS:
 	case COUNTER_CODE_UNLOADS:
 	case COUNTER_CODE_CUT: /* what could not be read later either is CODE_UNREADABLE */
 	case COUNTER_PROBE_NS:
+	case COUNTER_CALLS:
+	case COUNTER_CALLS_REJECTED:
 	case COUNTER_EVENTS:
 	case COUNTER_EVENTS_LOST: /* no samples: `ebeam events` tells of them */
 		return CLASS_FACT;

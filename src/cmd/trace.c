@@ -77,24 +77,22 @@ static uint64_t epid_of(struct trace *t, uint32_t process)
 	return p ? p->epid : 0;
 }
 
-/* The end of a C function has a probe of its own. */
-static bool is_caught(struct trace *t, const struct event *ev)
-{
-	const struct name_function *f =
-		names_function(event_run_stream(t->run)->names, ev->u.call.function);
-
-	return (f && f->kind != FRAME_ERLANG) || trace_points_caught(t, ev->u.call.site, ev->ts_ns);
-}
-
-/* Lines of no more calls; those that are under way may still end. */
-static bool is_full(const struct trace *t)
+bool trace_is_full(const struct trace *t)
 {
 	return t->limit && t->shown >= t->limit;
 }
 
+bool trace_takes(const struct trace *t, const struct event *ev)
+{
+	const struct names *names = event_run_stream(t->run)->names;
+
+	return !t->ctx->opt.input ||
+	       trace_functions_mean(&t->functions, names_function(names, ev->u.call.function));
+}
+
 static bool is_enough(const struct trace *t)
 {
-	return is_full(t) && call_pairs_under_way(t->pairs) == 0;
+	return trace_is_full(t) && call_pairs_under_way(t->pairs) == 0;
 }
 
 /* "(a, [1,2])" */
@@ -118,14 +116,15 @@ static int take_call(struct trace *t, const struct event *ev)
 		.shape = ev->u.call.shape,
 	};
 
-	if (is_full(t))
+	if (trace_is_full(t) || !trace_takes(t, ev))
 		return is_enough(t);
 	if (t->stats)
 		call_stats_begin(t->stats, call.function, call.caller, call.shape);
 	if (t->functions.returns && t->ctx->opt.args)
 		call.args = args_text(ev);
 	if (t->functions.returns)
-		call_pairs_begin(t->pairs, epid_of(t, ev->u.call.process), &call, is_caught(t, ev));
+		call_pairs_begin(t->pairs, epid_of(t, ev->u.call.process), &call,
+				 ev->u.call.flags & CALL_ENDS);
 	if (!t->stats)
 		trace_show_call(t, ev);
 	t->shown++;
@@ -183,6 +182,37 @@ static int on_call(void *arg, const struct event *ev)
 	return ev->u.call.kind == CALL_KIND_CALL ? take_call(t, ev) : take_end(t, ev);
 }
 
+static bool is_capture(const char *path)
+{
+	size_t len = path ? strlen(path) : 0;
+
+	return len > 6 && strcmp(path + len - 6, ".ebeam") == 0;
+}
+
+/* What becomes of the calls, and so what must be known of each. */
+static int choose(struct trace *t, struct event_consumer *consumer, struct error *err)
+{
+	const struct options *o = &t->ctx->opt;
+
+	t->shapes = o->args || o->capture || is_capture(o->output);
+	/* Of a capture there is what was recorded; durations need ends. */
+	t->functions.returns = o->input || o->histogram || o->args;
+	if (o->weight && !weight_mode_find("trace", o->weight))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--weight: calls weigh 'calls' or 'time', not '%s'", o->weight);
+	if (trace_profile_is_wanted(o))
+		return trace_profile_choose(t, consumer, err);
+	/* A capture is for later: what it will be made to weigh. */
+	t->functions.returns |= o->weight && strcmp(o->weight, "time") == 0;
+	if (o->count || o->histogram || o->args) {
+		call_stats_open(&t->stats);
+	} else {
+		consumer->either = true;
+		t->limit = o->limit || o->input ? o->limit : TRACE_LIMIT;
+	}
+	return 0;
+}
+
 int cmd_trace(struct command_context *ctx, struct error *err)
 {
 	struct options *o = &ctx->opt;
@@ -195,7 +225,7 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 	struct event_consumer consumer = {
 		.calls = &calls,
 		.mode = "trace",
-		.either = true,
+		.weight = o->weight ? o->weight : "calls",
 		.drain_every_ns = TRACE_DRAIN_NS,
 		.arg = &t,
 		.begin = on_begin,
@@ -212,20 +242,15 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 	if (!o->input && !ctx->nr_args)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "say which calls: ebeam trace 'lists:sort/1'");
-	if (o->count || o->histogram || o->args) {
-		call_stats_open(&t.stats);
-		consumer.either = false;
-	} else {
-		t.limit = o->limit || o->input ? o->limit : TRACE_LIMIT;
-	}
 	call_pairs_open(&t.pairs);
-	rc = trace_functions_parse(&t.functions, ctx, err);
-	/* Durations need ends. */
-	t.functions.returns |= o->histogram || o->args;
+	rc = choose(&t, &consumer, err);
+	rc = rc ? rc : trace_functions_parse(&t.functions, ctx, err);
+	calls.stacks = t.functions.stacks;
 	if (t.functions.returns)
 		consumer.kinds = 1ull << EVENT_PROCESS_EXCEPTION;
 	rc = rc ? rc : event_run(ctx, &consumer, &t.run, err);
 	trace_points_free(&t);
+	trace_profile_close(&t);
 	event_run_close(t.run);
 	trace_functions_free(&t.functions);
 	call_pairs_close(t.pairs);

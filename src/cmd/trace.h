@@ -12,6 +12,7 @@
 #include "beam/call_targets.h"
 #include "cmd/command.h"
 #include "cmd/event_run.h"
+#include "cmd/weigh.h"
 #include "model/call_pairs.h"
 #include "model/call_stats.h"
 #include "names/call_pattern.h"
@@ -32,6 +33,7 @@ struct trace_function {
 	struct trace *trace;
 	uint64_t patterns; /* bit set of those that mean it */
 	bool returns;	   /* one of them asks for its ends */
+	bool stack;	   /* one of them asks for the stack of its callers */
 	uint64_t addr;	   /* breakpoint at its entry; 0 = none */
 };
 
@@ -48,7 +50,7 @@ struct trace_functions {
 	VEC(struct trace_pattern) patterns; /* TRACE_FUNCTIONS_MAX at most */
 	VEC(struct trace_function) v;
 	VEC(struct call_function) named; /* of v, for the resolver */
-	bool returns;			 /* somebody asks for ends */
+	bool returns, stacks;		 /* somebody asks for ends, for stacks */
 	uint64_t undecided;		 /* calls whose arguments were cut where a pattern looks */
 };
 
@@ -56,6 +58,8 @@ int trace_functions_parse(struct trace_functions *f, struct command_context *ctx
 			  struct error *err);
 /* What they mean in the node now.  Again after code was loaded: functions keep their numbers. */
 int trace_functions_find(struct trace_functions *f, struct trace *t, struct error *err);
+/* Of a capture: does a pattern mean this function, or is there none? */
+bool trace_functions_mean(const struct trace_functions *f, const struct name_function *function);
 void trace_functions_free(struct trace_functions *f);
 
 /* ---- trace_points.c: functions -> breakpoints, places of return ----------------------------- */
@@ -93,6 +97,14 @@ void trace_show_exception(struct trace *t, const struct event *ev,
 /* ---- trace_totals.c: answers instead of lines ------------------------------------------------ */
 int trace_totals_show(struct trace *t, struct error *err);
 
+/* ---- trace_profile.c: a flame graph of callers ------------------------------------------------ */
+/* Is that asked for, instead of lines? */
+bool trace_profile_is_wanted(const struct options *o);
+/* What a consumer of lines does else is replaced by what makes a profile; before patterns are
+ * parsed. */
+int trace_profile_choose(struct trace *t, struct event_consumer *consumer, struct error *err);
+void trace_profile_close(struct trace *t);
+
 /* ---- trace.c -------------------------------------------------------------------------------- */
 struct trace {
 	struct command_context *ctx;
@@ -104,8 +116,16 @@ struct trace {
 	uint64_t shown;		       /* calls */
 	unsigned int limit;	       /* of calls; 0 = all */
 	struct breakpoints_state last; /* of the breakpoints, at the end */
+	bool shapes;		       /* of arguments: somebody may ask for them */
+	struct render render;	       /* of a profile */
+	struct weigh weigh;
 	struct strbuf line;
 	struct jsonw json;
 };
+
+/* No more calls are wanted; those that are under way may still end. */
+bool trace_is_full(const struct trace *t);
+/* Of a capture: is this call one of those that the patterns mean? */
+bool trace_takes(const struct trace *t, const struct event *ev);
 
 #endif

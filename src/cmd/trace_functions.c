@@ -21,9 +21,35 @@ int trace_functions_parse(struct trace_functions *f, struct command_context *ctx
 		if (rc)
 			return rc;
 		vec_push(&f->patterns, p);
-		f->returns |= p.pattern->is_return;
+		p.pattern->is_return |= f->returns;
+		p.pattern->is_stack |= f->stacks;
+	}
+	for (size_t i = 0; i < f->patterns.len; i++) {
+		const struct call_pattern *p = f->patterns.data[i].pattern;
+
+		if (ctx->opt.input && p->has_args)
+			return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+					 "'%s': a capture holds arguments as texts: of its calls "
+					 "choose by module:function/arity",
+					 p->text);
+		f->returns |= p->is_return;
+		f->stacks |= p->is_stack;
 	}
 	return 0;
+}
+
+bool trace_functions_mean(const struct trace_functions *f, const struct name_function *function)
+{
+	for (size_t i = 0; function && i < f->patterns.len; i++) {
+		const struct call_pattern *p = f->patterns.data[i].pattern;
+
+		if ((!p->module ||
+		     (function->module && strcmp(p->module, function->module) == 0)) &&
+		    (!p->function || strcmp(p->function, function->name) == 0) &&
+		    (p->arity < 0 || p->arity == function->arity))
+			return true;
+	}
+	return !f->patterns.len;
 }
 
 void trace_functions_free(struct trace_functions *f)
@@ -44,6 +70,8 @@ static bool accept(void *ctx, struct term_reader *reader, const uint64_t *args, 
 	struct trace_functions *all = &f->trace->functions;
 	bool undecided = false;
 
+	if (trace_is_full(f->trace))
+		return false;
 	for (size_t i = 0; i < all->patterns.len; i++) {
 		const struct trace_pattern *p = &all->patterns.data[i];
 		enum call_verdict verdict;
@@ -59,6 +87,16 @@ static bool accept(void *ctx, struct term_reader *reader, const uint64_t *args, 
 	}
 	all->undecided += undecided;
 	return false;
+}
+
+/* The end of a C function has a probe of its own. */
+static bool ends(void *ctx, uint64_t site, uint64_t ts_ns)
+{
+	struct trace_function *f = ctx;
+
+	if (!f->returns)
+		return false;
+	return !f->addr || trace_points_caught(f->trace, site, ts_ns);
 }
 
 static struct trace_function *same_function(struct trace_functions *f, const struct call_target *t)
@@ -91,6 +129,7 @@ static int add_target(struct trace_functions *f, struct trace *t, const struct c
 	have->target = *target;
 	have->patterns |= 1ull << pattern;
 	have->returns |= f->patterns.data[pattern].pattern->is_return;
+	have->stack |= f->patterns.data[pattern].pattern->is_stack;
 	return 0;
 }
 
@@ -152,10 +191,11 @@ int trace_functions_find(struct trace_functions *f, struct trace *t, struct erro
 				 .mfa = {target->module, target->function, target->arity},
 				 .kind = frame_kind_of(target),
 				 .accept = accept,
+				 .ends = ends,
 				 .ctx = &f->v.data[i],
 			 }));
 	}
 	beam_resolver_watch_calls(l->resolver, f->named.data, (unsigned int)f->named.len,
-				  t->ctx->opt.args);
+				  t->shapes);
 	return 0;
 }

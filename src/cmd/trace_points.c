@@ -85,7 +85,7 @@ static int probe_c_function(struct trace *t, size_t i, struct error *err)
 static int set_filter(struct trace *t, size_t i, struct error *err)
 {
 	const struct trace_function *f = &t->functions.v.data[i];
-	struct call_filter filter = {.arity = f->target.arity};
+	struct call_filter filter = {.arity = f->target.arity, .stack = f->stack};
 
 	for (size_t k = 0; k < t->functions.patterns.len; k++) {
 		const struct call_matcher *m = t->functions.patterns.data[k].matcher;

@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
+#include "cmd/stack_show.h"
 #include "cmd/trace.h"
 
 static const char *const kind_words[] = {
@@ -66,14 +67,17 @@ void trace_add_frame(struct strbuf *out, struct names *names, uint32_t id)
 {
 	const struct name_frame *frame = names_frame(names, id);
 
-	if (!frame)
-		return;
-	names_format_function(out, names_function(names, frame->function));
-	if (frame->file) {
-		strbuf_addstr(out, " (");
-		names_format_text(out, frame->file, strlen(frame->file));
-		strbuf_addf(out, ":%u)", frame->line);
-	}
+	if (frame)
+		stack_show_frame(out, names_function(names, frame->function), frame);
+}
+
+/* Of its stack that is below the function itself. */
+static uint32_t callers_of(struct trace *t, const struct event *ev)
+{
+	const struct name_frame *frame;
+	uint32_t stack = ev->u.call.stack;
+
+	return names_next_frame(event_run_stream(t->run)->names, &stack, &frame) ? stack : 0;
 }
 
 /* "lists:sort", without the arity: arguments follow. */
@@ -98,14 +102,20 @@ static void begin_text(struct trace *t, uint64_t ts_ns, uint32_t process)
 
 static void call_text(struct trace *t, const struct event *ev)
 {
+	struct names *names = event_run_stream(t->run)->names;
+
 	begin_text(t, ev->ts_ns, ev->u.call.process);
 	add_name(t, function_of(t, ev->u.call.function));
 	strbuf_addch(&t->line, '(');
 	trace_add_terms(&t->line, ev);
 	strbuf_addch(&t->line, ')');
-	if (names_frame(event_run_stream(t->run)->names, ev->u.call.caller)) {
+	if (ev->u.call.flags & CALL_STACK) {
+		strbuf_addch(&t->line, '\n');
+		stack_show_text(&t->line, names, callers_of(t, ev));
+		t->line.buf[--t->line.len] = '\0'; /* write_line() ends it */
+	} else if (names_frame(names, ev->u.call.caller)) {
 		strbuf_addstr(&t->line, "  <- ");
-		trace_add_frame(&t->line, event_run_stream(t->run)->names, ev->u.call.caller);
+		trace_add_frame(&t->line, names, ev->u.call.caller);
 	}
 	write_line(t, &t->line);
 }
@@ -181,6 +191,21 @@ static void end_json(struct trace *t)
 	memset(t->json.any, 0, sizeof(t->json.any));
 }
 
+/* null: not asked for, or lost; [] of what nobody called. */
+static void callers_json(struct trace *t, const struct event *ev)
+{
+	uint32_t callers = callers_of(t, ev);
+
+	if (!(ev->u.call.flags & CALL_STACK)) {
+		jsonw_null(&t->json, "stack");
+	} else if (callers) {
+		stack_show_json(&t->json, event_run_stream(t->run)->names, callers);
+	} else {
+		jsonw_begin_array(&t->json, "stack");
+		jsonw_end_array(&t->json);
+	}
+}
+
 static void call_json(struct trace *t, const struct event *ev)
 {
 	struct names *names = event_run_stream(t->run)->names;
@@ -204,6 +229,7 @@ static void call_json(struct trace *t, const struct event *ev)
 	else
 		jsonw_null(&t->json, "line");
 	jsonw_bool(&t->json, "cut", ev->u.call.flags & CALL_CUT);
+	callers_json(t, ev);
 	strbuf_free(&caller);
 	end_json(t);
 }

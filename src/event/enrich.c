@@ -267,23 +267,54 @@ static bool is_of_vm(enum frame_kind kind)
 	return kind == FRAME_NATIVE || kind == FRAME_RUNTIME || kind == FRAME_KERNEL;
 }
 
+/* What the VM does on top of Erlang's functions is left out. */
+static uint32_t without_vm(const struct enrich *e, uint32_t stack)
+{
+	const struct name_stack *s;
+	const struct name_frame *f;
+
+	for (; (s = names_stack(e->names, stack)); stack = s->parent) {
+		f = names_frame(e->names, s->frame);
+		if (!is_of_vm(names_function(e->names, f->function)->kind))
+			break;
+	}
+	return stack;
+}
+
 /*
  * The stack of a process that goes on at `leaf`: the words of its stack are those of its callers,
  * and on top of them stands what the VM does to schedule it.
  */
 static uint32_t stack_with_leaf(struct enrich *e, uint32_t stack, uint32_t leaf)
 {
-	const struct name_stack *s = names_stack(e->names, stack);
-	const struct name_frame *f;
+	const struct name_stack *s;
 
-	for (; s; s = names_stack(e->names, stack)) {
-		f = names_frame(e->names, s->frame);
-		if (!is_of_vm(names_function(e->names, f->function)->kind))
-			break;
-		stack = s->parent;
-	}
+	stack = without_vm(e, stack);
+	s = names_stack(e->names, stack);
 	/* On dirty schedulers the sample has it too. */
 	return s && s->frame == leaf ? stack : names_intern_stack(e->names, stack, leaf, NULL);
+}
+
+static bool same_function(const struct name_function *a, const struct name_function *b)
+{
+	return a->module_id == b->module_id && a->name_id == b->name_id && a->arity == b->arity;
+}
+
+/* The stack of a call of `function`, which is on top whether the walk began in it or in what it is
+ * implemented by; without a walk, with the last caller only. */
+static uint32_t stack_of_call(struct enrich *e, uint32_t walked, const struct resolved_call *c)
+{
+	uint32_t stack = without_vm(e, walked), frame;
+	const struct name_stack *s = names_stack(e->names, stack);
+
+	if (s && same_function(
+			 names_function(e->names, names_frame(e->names, s->frame)->function),
+			 names_function(e->names, c->function)))
+		return stack;
+	if (!s && c->caller)
+		stack = names_intern_stack(e->names, 0, c->caller, NULL);
+	frame = names_intern_frame(e->names, c->function, 0, 0, NULL);
+	return names_intern_stack(e->names, stack, frame, NULL);
 }
 
 /* A record may end behind its values: with the others, all zero. */
@@ -300,6 +331,12 @@ static const struct rec_raw_event *whole_event(const struct rec_raw_event *raw,
 	memcpy(room, raw, raw->h.size);
 	room->h.size = sizeof(*room);
 	return room;
+}
+
+/* The stack that came ahead of what has this time and thread. */
+static bool is_ahead(const struct enrich *e, uint64_t ts_ns, uint32_t os_tid)
+{
+	return e->stack.ts_ns == ts_ns && e->stack.os_tid == os_tid;
 }
 
 static void enrich_event(struct enrich *e, const struct rec_raw_event *raw)
@@ -319,8 +356,7 @@ static void enrich_event(struct enrich *e, const struct rec_raw_event *raw)
 		return;
 	}
 	kind = kind_name(e, raw->kind);
-	if (raw->flags & RAW_EVENT_STACK && e->stack.ts_ns == raw->h.ts_ns &&
-	    e->stack.os_tid == raw->os_tid) {
+	if (raw->flags & RAW_EVENT_STACK && is_ahead(e, raw->h.ts_ns, raw->os_tid)) {
 		stack = e->stack.stack;
 		if (v.leaf)
 			stack = stack_with_leaf(e, stack, v.leaf);
@@ -338,38 +374,51 @@ static void enrich_event(struct enrich *e, const struct rec_raw_event *raw)
 		rec->status = (uint8_t)e->stack.status;
 }
 
+static void push_call(struct enrich *e, const struct rec_raw_call *raw,
+		      const struct resolved_call *c)
+{
+	bool walked = raw->flags & RAW_CALL_STACK && is_ahead(e, raw->h.ts_ns, raw->os_tid);
+	uint32_t stack = 0;
+	struct rec_call *rec;
+
+	if (raw->kind == CALL_KIND_CALL && names_function(e->names, c->function))
+		stack = stack_of_call(e, walked ? e->stack.stack : 0, c);
+	push_definitions(e);
+	rec = push_record(e, REC_CALL, sizeof(*rec) + c->terms->len, raw->h.ts_ns);
+	rec->process = c->process;
+	rec->thread = c->thread;
+	rec->kind = raw->kind;
+	rec->function = c->function;
+	rec->caller = c->caller;
+	rec->cpu = raw->cpu;
+	rec->height = raw->height;
+	rec->site = raw->caller;
+	rec->flags = (raw->cut ? CALL_CUT : 0) | (walked ? CALL_STACK : 0) |
+		     (c->ends ? CALL_ENDS : 0);
+	rec->nr_terms = c->nr_terms;
+	rec->shape = c->shape;
+	rec->stack = stack;
+	rec->status = walked ? (uint8_t)e->stack.status : 0;
+	rec->text_size = (uint32_t)c->terms->len;
+	if (c->terms->len)
+		memcpy(rec->bytes, c->terms->buf, c->terms->len);
+}
+
 static void enrich_call(struct enrich *e, const struct rec_raw_call *raw)
 {
 	struct strbuf terms = STRBUF_INIT;
 	struct resolved_call c = {.terms = &terms};
-	struct rec_call *rec;
 	int rc = -EINVAL;
 
 	if (raw->kind < NR_CALL_KINDS && raw->used <= TERM_COPY_WORDS &&
 	    raw->used <= (raw->h.size - sizeof(*raw)) / sizeof(raw->words[0]) && e->resolver->call)
 		rc = e->resolver->call(e->resolver, e->names, raw, &c);
-	if (rc == 0 && terms.len > EBEAM_MAX_RECORD_SIZE - sizeof(*rec) - 8)
+	if (rc == 0 && terms.len > EBEAM_MAX_RECORD_SIZE - sizeof(struct rec_call) - 8)
 		rc = -E2BIG;
-	if (rc == 0) {
-		push_definitions(e);
-		rec = push_record(e, REC_CALL, sizeof(*rec) + terms.len, raw->h.ts_ns);
-		rec->process = c.process;
-		rec->thread = c.thread;
-		rec->kind = raw->kind;
-		rec->function = c.function;
-		rec->caller = c.caller;
-		rec->cpu = raw->cpu;
-		rec->height = raw->height;
-		rec->site = raw->caller;
-		rec->flags = raw->cut ? CALL_CUT : 0;
-		rec->nr_terms = c.nr_terms;
-		rec->shape = c.shape;
-		rec->text_size = (uint32_t)terms.len;
-		if (terms.len)
-			memcpy(rec->bytes, terms.buf, terms.len);
-	} else if (rc < 0) {
+	if (rc == 0)
+		push_call(e, raw, &c);
+	else if (rc < 0)
 		e->bad_records++;
-	}
 	strbuf_free(&terms);
 }
 

@@ -182,6 +182,7 @@ static int decode_call(struct event *ev, const char *bytes, size_t size)
 	uint32_t at = 0, len, nr = 0;
 
 	if (COPY_RECORD(&rec, bytes, size) || rec.kind >= NR_CALL_KINDS ||
+	    rec.status >= NR_SAMPLE_STATUSES ||
 	    rec.text_size > size - sizeof(rec))
 		return -EINVAL;
 	ev->u.call.kind = (enum call_kind)rec.kind;
@@ -193,6 +194,8 @@ static int decode_call(struct event *ev, const char *bytes, size_t size)
 	ev->u.call.flags = rec.flags;
 	ev->u.call.nr_terms = rec.nr_terms;
 	ev->u.call.shape = rec.shape;
+	ev->u.call.stack = rec.stack;
+	ev->u.call.status = rec.status;
 	ev->u.call.height = rec.height;
 	ev->u.call.site = rec.site;
 	ev->u.call.terms = bytes + sizeof(rec);

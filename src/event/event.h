@@ -74,6 +74,8 @@ struct event {
 		struct {
 			enum call_kind kind;
 			uint32_t process, thread, function, caller, cpu, flags, nr_terms, shape;
+			uint32_t stack;
+			enum sample_status status;
 			uint64_t height, site;
 			const char *terms; /* see event_call_term() */
 			uint32_t terms_size;

@@ -92,7 +92,7 @@ uint64_t export_meta_number(const struct snapshot *s, const char *key)
 
 const char *export_unit(const struct snapshot *s)
 {
-	static const char *const units[] = {"processes", "ns", "words", "bytes"};
+	static const char *const units[] = {"processes", "ns", "words", "bytes", "calls"};
 	const char *unit = export_meta(s, "unit", "samples");
 
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)

@@ -115,6 +115,14 @@ bool call_pairs_unwind(struct call_pairs *c, uint64_t epid, uint64_t height,
 	return p && pop_from(c, p, height + 1, out);
 }
 
+void call_pairs_inside(struct call_pairs *c, uint64_t epid, uint64_t ns)
+{
+	struct process_calls *p = find(c, epid);
+
+	if (p && p->calls.len)
+		p->calls.data[p->calls.len - 1].inside_ns += ns;
+}
+
 void call_pairs_forget(struct call_pairs *c, uint64_t epid)
 {
 	struct process_calls *p = find(c, epid);

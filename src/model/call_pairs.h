@@ -22,6 +22,10 @@ struct call_under_way {
 	uint64_t height;
 	uint64_t ts_ns;
 	uint32_t caller, shape; /* as in struct rec_call */
+	/* Likewise, where they are wanted. */
+	uint32_t process, thread, stack;
+	uint8_t status;
+	uint64_t inside_ns; /* that calls took which were made meanwhile; see call_pairs_inside() */
 	char *args; /* text, malloc'ed; who gets a call out of here frees it; NULL = not kept */
 };
 
@@ -39,6 +43,8 @@ bool call_pairs_end(struct call_pairs *c, uint64_t epid, uint64_t height,
 /* The next call that an exception has ended: of those above this height. */
 bool call_pairs_unwind(struct call_pairs *c, uint64_t epid, uint64_t height,
 		       struct call_under_way *out);
+/* A call ended that took so long: of that, the innermost one that is still under way knows. */
+void call_pairs_inside(struct call_pairs *c, uint64_t epid, uint64_t ns);
 /* Nothing of this process is under way any more. */
 void call_pairs_forget(struct call_pairs *c, uint64_t epid);
 

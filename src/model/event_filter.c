@@ -155,10 +155,16 @@ static bool is_to(const struct event_filter *f, const struct event_stream *s, en
 	       event_stream_is_process(s, event_value_id(ev, EVENT_AT(MESSAGE_SEND, TO)), f->to);
 }
 
+bool event_filter_is_about(const struct event_filter *f, const struct event_stream *s,
+			   uint32_t process)
+{
+	return (!f->process && f->call.arity < 0) || is_about(f, s, process);
+}
+
 bool event_filter_takes(struct event_filter *f, const struct event_stream *s, enum event_kind kind,
 			const struct event *ev)
 {
-	bool about = (!f->process && f->call.arity < 0) || is_about(f, s, ev->u.vm.process);
+	bool about = event_filter_is_about(f, s, ev->u.vm.process);
 
 	/* A spawn is about both, and so is an exit signal. */
 	if (!about && kind == EVENT_PROCESS_SPAWN)

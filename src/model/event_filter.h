@@ -31,6 +31,9 @@ int event_call_parse(const char *text, struct event_call *out);
 /* Nothing is asked for. */
 void event_filter_init(struct event_filter *f);
 void event_filter_free(struct event_filter *f);
+/* By process and initial call alone. */
+bool event_filter_is_about(const struct event_filter *f, const struct event_stream *s,
+			   uint32_t process);
 bool event_filter_takes(struct event_filter *f, const struct event_stream *s, enum event_kind kind,
 			const struct event *ev);
 

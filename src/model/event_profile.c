@@ -80,6 +80,23 @@ static bool is_warnings(const struct event *ev)
 	       memcmp(ev->u.meta.key, "warnings", ev->u.meta.key_len) == 0;
 }
 
+static void open_weights(struct event_profile *ep)
+{
+	if (ep->weights)
+		return;
+	if (!ep->mode)
+		ep->mode = weight_mode_find(ep->stream->mode, ep->stream->weight);
+	if (ep->mode)
+		ep->weights = event_weights_open(ep->mode, apply_sample, ep);
+}
+
+static void take_call(struct event_profile *ep, const struct event *ev)
+{
+	open_weights(ep);
+	if (ep->weights)
+		event_weights_call(ep->weights, ep->stream, ev);
+}
+
 void event_profile_other(struct event_profile *ep, const struct event *ev)
 {
 	switch (ev->type) {
@@ -89,6 +106,9 @@ void event_profile_other(struct event_profile *ep, const struct event *ev)
 			strbuf_add(&ep->warnings, ev->u.meta.value, ev->u.meta.value_len);
 		}
 		break;
+	case REC_CALL:
+		take_call(ep, ev);
+		return;
 	case REC_STRING:
 	case REC_FUNCTION:
 	case REC_FRAME:
@@ -100,16 +120,6 @@ void event_profile_other(struct event_profile *ep, const struct event *ev)
 		break;
 	}
 	profile_apply(ep->profile, ev);
-}
-
-static void open_weights(struct event_profile *ep)
-{
-	if (ep->weights)
-		return;
-	if (!ep->mode)
-		ep->mode = weight_mode_find(ep->stream->mode, ep->stream->weight);
-	if (ep->mode)
-		ep->weights = event_weights_open(ep->mode, apply_sample, ep);
 }
 
 void event_profile_event(struct event_profile *ep, enum event_kind kind, const struct event *ev)
@@ -171,6 +181,13 @@ static void warn_of_counts(struct event_profile *ep)
 			    "not counted: %" PRIu64 " %s in which events were not watched all the "
 			    "time",
 			    c->gaps, spell);
+	}
+	if (c->alone) {
+		begin_warning(ep);
+		strbuf_addf(&ep->warnings,
+			    "%" PRIu64 " calls came without the stack of their callers: of those only "
+			    "the last caller is shown",
+			    c->alone);
 	}
 	if (c->overflow) {
 		begin_warning(ep);

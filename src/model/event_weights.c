@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "base/keytab.h"
 #include "base/xalloc.h"
+#include "model/call_pairs.h"
 
 #define WORD_SIZE  8 /* bytes */
 #define KIND(kind) (1ull << EVENT_##kind)
@@ -27,6 +28,9 @@ const struct weight_mode weight_modes[] = {
 	 KIND(PROCESS_SCHEDULED), ""},
 	{"wait", NULL, WEIGHT_OFF, "ns", "time off schedulers",
 	 KIND(PROCESS_SCHEDULED) | KIND(MESSAGE_QUEUED), KIND(PROCESS_SCHEDULED), ""},
+	{"trace", "calls", WEIGHT_CALLS, "calls", "calls", 0, 0, ""},
+	{"trace", "time", WEIGHT_CALL_TIME, "ns", "time in calls", KIND(PROCESS_EXCEPTION), 0,
+	 "calls whose end was not seen"},
 	{0},
 };
 
@@ -55,7 +59,8 @@ struct event_weights {
 	event_weights_fn *emit;
 	void *arg;
 	struct event_weights_counts counts;
-	struct keytab spells; /* struct spell, by epid */
+	struct keytab spells;	  /* struct spell, by epid */
+	struct call_pairs *pairs; /* of WEIGHT_CALL_TIME, else NULL */
 	uint32_t max;
 };
 
@@ -76,6 +81,8 @@ struct event_weights *event_weights_open_limited(const struct weight_mode *mode,
 	w->arg = arg;
 	w->max = max_processes;
 	w->spells = (struct keytab)KEYTAB_INIT(struct spell);
+	if (mode->source == WEIGHT_CALL_TIME)
+		call_pairs_open(&w->pairs);
 	return w;
 }
 
@@ -84,6 +91,7 @@ void event_weights_close(struct event_weights *w)
 	if (!w)
 		return;
 	keytab_free(&w->spells);
+	call_pairs_close(w->pairs);
 	free(w);
 }
 
@@ -267,6 +275,75 @@ static void wake(struct event_weights *w, const struct event_stream *stream, con
 		s->runnable_ns = ev->ts_ns;
 }
 
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static void weigh_call(struct event_weights *w, const struct call_under_way *call, uint64_t ts_ns,
+		       uint64_t weight)
+{
+	const struct spell of = {
+		.process = call->process,
+		.stack = call->stack,
+		.thread = call->thread,
+		.status = call->status,
+	};
+
+	emit(w, &of, SAMPLE_ERLANG, ts_ns, weight);
+}
+
+static void end_call(struct event_weights *w, uint64_t epid, const struct call_under_way *call,
+		     uint64_t ts_ns)
+{
+	uint64_t ns = ts_ns > call->ts_ns ? ts_ns - call->ts_ns : 0;
+
+	weigh_call(w, call, ts_ns, ns > call->inside_ns ? ns - call->inside_ns : 0);
+	call_pairs_inside(w->pairs, epid, ns);
+}
+
+/* What an exception ended: calls above the height of the stack that it left. */
+static void end_by_exception(struct event_weights *w, const struct event_stream *s,
+			     enum event_kind kind, const struct event *ev)
+{
+	const struct name_process *p = names_process(s->names, ev->u.vm.process);
+	uint64_t height = event_value(ev, EVENT_AT(PROCESS_EXCEPTION, HEIGHT));
+	struct call_under_way call;
+
+	if (kind != EVENT_PROCESS_EXCEPTION || height == EVENT_UNKNOWN || !p)
+		return;
+	while (call_pairs_unwind(w->pairs, p->epid, height, &call))
+		end_call(w, p->epid, &call, ev->ts_ns);
+}
+
+void event_weights_call(struct event_weights *w, const struct event_stream *s,
+			const struct event *ev)
+{
+	const struct name_process *p = names_process(s->names, ev->u.call.process);
+	struct call_under_way call = {
+		.function = ev->u.call.function,
+		.height = ev->u.call.height,
+		.ts_ns = ev->ts_ns,
+		.process = ev->u.call.process,
+		.thread = ev->u.call.thread,
+		.stack = ev->u.call.stack,
+		.status = (uint8_t)ev->u.call.status,
+	};
+	bool ends = ev->u.call.flags & CALL_ENDS;
+
+	if (!weight_mode_is_calls(w->mode))
+		return;
+	if (ev->u.call.kind == CALL_KIND_CALL) {
+		w->counts.alone += !(ev->u.call.flags & CALL_STACK);
+		if (!w->pairs) {
+			weigh_call(w, &call, ev->ts_ns, 1);
+			return;
+		}
+		w->counts.unknown += !ends;
+		call_pairs_begin(w->pairs, p ? p->epid : 0, &call, ends);
+		return;
+	}
+	while (w->pairs && p && call_pairs_end(w->pairs, p->epid, ev->u.call.height, &call))
+		end_call(w, p->epid, &call, ev->ts_ns);
+}
+
 void event_weights_take(struct event_weights *w, struct event_stream *s, enum event_kind kind,
 			const struct event *ev)
 {
@@ -285,11 +362,19 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 		else if (kind == EVENT_MESSAGE_QUEUED && w->mode->source == WEIGHT_OFF)
 			wake(w, s, ev);
 		break;
+	case WEIGHT_CALL_TIME:
+		end_by_exception(w, s, kind, ev);
+		break;
+	case WEIGHT_CALLS:
+		break;
 	}
 }
 
 void event_weights_finish(struct event_weights *w, const struct event_stream *s, uint64_t end_ns)
 {
+	if (w->pairs)
+		w->counts.unknown += call_pairs_under_way(w->pairs) + call_pairs_unseen(w->pairs) +
+				     call_pairs_refused(w->pairs);
 	for (const struct spell *spell = NULL; (spell = keytab_next(&w->spells, spell));) {
 		if (end_ns <= spell->since_ns)
 			continue;

@@ -11,6 +11,9 @@
  *          ended with the process runnable; timers and signals are not seen: what they wake counts
  *          as waiting until it runs.
  *
+ *   trace  one for each call of a traced function, by the stack of its callers; or for each that
+ *          ended, the time that it took without what traced calls took that were made meanwhile
+ *
  * What began before the first event of its process is not known and not counted; what has not ended
  * when the recording ends is counted until then.  Memory grows with the processes that are off (or
  * on) a scheduler, up to EVENT_WEIGHTS_PROCESSES.
@@ -18,6 +21,7 @@
 #ifndef EBEAM_MODEL_EVENT_WEIGHTS_H
 #define EBEAM_MODEL_EVENT_WEIGHTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,9 +29,17 @@
 
 #define EVENT_WEIGHTS_PROCESSES (1u << 20)
 
-enum weight_source { WEIGHT_GC_TIME, WEIGHT_GC_WORDS, WEIGHT_MESSAGE, WEIGHT_ON, WEIGHT_OFF };
+enum weight_source {
+	WEIGHT_GC_TIME,
+	WEIGHT_GC_WORDS,
+	WEIGHT_MESSAGE,
+	WEIGHT_ON,
+	WEIGHT_OFF,
+	WEIGHT_CALLS,
+	WEIGHT_CALL_TIME,
+};
 
-/* What `record --mode` can weigh. */
+/* What `record --mode` can weigh, and `trace`. */
 struct weight_mode {
 	const char *name;   /* "gc" */
 	const char *weight; /* "time", "words"; NULL = there is no choice */
@@ -41,6 +53,12 @@ struct weight_mode {
 
 extern const struct weight_mode weight_modes[]; /* ends with name == NULL */
 
+/* Of `trace`: no --mode of others. */
+static inline bool weight_mode_is_calls(const struct weight_mode *m)
+{
+	return m->source == WEIGHT_CALLS || m->source == WEIGHT_CALL_TIME;
+}
+
 /* By name; weight NULL or "" is the first of that name.  NULL: there is none. */
 const struct weight_mode *weight_mode_find(const char *name, const char *weight);
 
@@ -52,6 +70,7 @@ struct event_weights_counts {
 	uint64_t unfinished_ns; /* their sum */
 	uint64_t gaps;		/* not counted: events were not watched in between */
 	uint64_t overflow;	/* not counted: too many processes */
+	uint64_t alone; /* calls of which only the last caller is known, not the stack */
 };
 
 struct event_weights;
@@ -69,6 +88,9 @@ void event_weights_close(struct event_weights *w); /* NULL ok */
 
 /* An event of the stream, as event_stream_take() gave it. */
 void event_weights_take(struct event_weights *w, struct event_stream *s, enum event_kind kind,
+			const struct event *ev);
+/* A call, or the end of one (REC_CALL). */
+void event_weights_call(struct event_weights *w, const struct event_stream *s,
 			const struct event *ev);
 /* The recording has ended at end_ns; call it once. */
 void event_weights_finish(struct event_weights *w, const struct event_stream *s, uint64_t end_ns);

@@ -71,6 +71,7 @@ int call_probes_add(struct call_probes *p, const struct call_probe *c, struct er
 	/* Process, arguments, caller; of a NIF env, number, arguments. */
 	struct placement_request request = {
 		.args = PLACEMENT_ARGS(3),
+		.returns = c->returns,
 		.nops = placement_kernel_emulates_nops(),
 	};
 	struct placement place;
@@ -87,5 +88,6 @@ int call_probes_add(struct call_probes *p, const struct call_probe *c, struct er
 		 place.instruction);
 	rc = attach(p, p->programs.function, c, offset + place.offset, false, err);
 	return rc || !c->returns ? rc
-				 : attach(p, p->programs.function_return, c, offset, true, err);
+				 : attach(p, p->programs.function_return, c, offset + place.offset,
+					true, err);
 }

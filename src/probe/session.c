@@ -165,12 +165,13 @@ static void fill_config(struct session *s)
 	c->event_epid = s->config.event_epid;
 	c->event_who = s->config.event_who;
 	c->proc_lib = s->config.proc_lib;
+	c->keep_returns = s->config.call_stacks;
 	if (s->config.events) {
 		c->event_kinds = s->config.events->kinds;
 		c->message_from = s->config.message_from;
 		c->message_to = s->config.message_to;
 		c->event_stacks = s->config.event_stacks;
-		c->keep_returns =
+		c->keep_returns |=
 			s->config.freq || s->config.event_stacks || (c->event_kinds & STACK_KINDS);
 		c->gc_longer_than_ns = s->config.gc_longer_than_ns;
 		c->longer_than_ns = s->config.longer_than_ns;
@@ -180,6 +181,30 @@ static void fill_config(struct session *s)
 		c->inet_received = s->config.inet_received;
 		c->unnamed = s->config.unnamed;
 	}
+}
+
+/* Kernels before 6.1 let programs of perf events, which breakpoints are, use only maps that are
+ * allocated as a whole: so where there are some, room is made for the threads that there are, and
+ * as many new ones. */
+static int size_scratches(struct session *s, struct error *err)
+{
+	struct bpf_map *map = s->skel->maps.event_scratches;
+	struct proc_thread *threads = NULL;
+	ssize_t nr = 1;
+	int rc;
+
+	if (!s->config.calls)
+		return 0;
+	if (s->config.call_stacks || s->config.event_stacks) {
+		nr = proc_threads_read(&threads, s->config.os_pid, err);
+		free(threads);
+		if (nr < 0)
+			return (int)nr;
+		nr = MIN(2 * nr, (ssize_t)EBEAM_THREADS);
+	}
+	rc = bpf_map__set_map_flags(map, 0);
+	rc = rc ? rc : bpf_map__set_max_entries(map, (uint32_t)nr);
+	return rc ? load_error(rc, err) : 0;
 }
 
 /* The outer map needs an inner one as a model before load, and its elements after. */
@@ -318,7 +343,8 @@ int session_open(struct session **out, const struct session_config *config, stru
 	if (rc)
 		goto out;
 	fill_config(s);
-	rc = create_rings(s, online, nr, err);
+	rc = size_scratches(s, err);
+	rc = rc ? rc : create_rings(s, online, nr, err);
 	if (rc)
 		goto out;
 	rc = ebeam_bpf__load(s->skel);
@@ -472,7 +498,7 @@ void session_look(struct session *s)
 {
 	uint64_t now = clock_monotonic_ns();
 
-	if (!s->config.events || now - s->cleaned_ns < CLEAN_NS)
+	if ((!s->config.events && !s->config.call_stacks) || now - s->cleaned_ns < CLEAN_NS)
 		return;
 	s->cleaned_ns = now;
 	thread_map_clean(bpf_map__fd(s->skel->maps.event_threads), s->config.os_pid);

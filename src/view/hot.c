@@ -248,6 +248,8 @@ static void set_unit(struct table_column *columns, const char *unit,
 		c->text = bytes;
 	} else if (strcmp(unit, "words") == 0) {
 		c->title = "WORDS";
+	} else if (strcmp(unit, "calls") == 0) {
+		c->title = "CALLS";
 	}
 }
 

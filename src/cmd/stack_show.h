@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The Erlang stack of an event or a call, below its line or in its object. */
+#ifndef EBEAM_CMD_STACK_SHOW_H
+#define EBEAM_CMD_STACK_SHOW_H
+
+#include <stdint.h>
+
+#include "base/jsonw.h"
+#include "base/strbuf.h"
+#include "names/names.h"
+
+/* A line for each frame, top first, as a stack trace of Erlang; nothing of stack 0. */
+void stack_show_text(struct strbuf *out, const struct names *names, uint32_t stack);
+/* "lists:map/2 (lists.erl:1239)" */
+void stack_show_frame(struct strbuf *out, const struct name_function *f,
+		      const struct name_frame *frame);
+/* "stack":[{mfa, file, line}], top first; null of stack 0. */
+void stack_show_json(struct jsonw *w, const struct names *names, uint32_t stack);
+
+#endif
