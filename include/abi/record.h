@@ -548,7 +548,7 @@ struct rec_call {
 	uint32_t stack;	    /* of a call: the function itself, and its callers; 0 = not known */
 	uint8_t status;	    /* enum sample_status, of the stack */
 	uint8_t pad[3];
-	char bytes[];	    /* of each term, as Erlang text in UTF-8: its size as u32, then it */
+	char bytes[]; /* of each term, as Erlang text in UTF-8: its size as u32, then it */
 };
 
 #endif

@@ -44,7 +44,9 @@ const char describe_trace[] =
 	"  ebeam trace -p 4711 'my_srv:handle_call({get, K}, _, _) when K > 3 -> return'\n"
 	"  ebeam trace -p 4711 'Enum.map/2' --process my_worker -n 100\n"
 	"  ebeam trace -p 4711 'ets:insert/2' --count -d 10\n"
-	"  ebeam trace -p 4711 'my_server:handle_cast/2' --histogram -d 10\n\n"
+	"  ebeam trace -p 4711 'my_server:handle_cast/2' --histogram -d 10\n"
+	"  ebeam trace -p 4711 'my_db:query/2 -> stack' -n 3\n"
+	"  ebeam trace -p 4711 'my_db:query/2' -f html -d 10\n\n"
 	"A pattern is module:function/arity, module:function for each arity, or with patterns "
 	"of arguments as in the head of a function, with the guards that Erlang has; Elixir "
 	"modules as Elixir writes them. What a pattern rejects is for the most part told apart "
@@ -59,7 +61,14 @@ const char describe_trace[] =
 	"is beyond is ... . --count, --histogram and --args give one answer at the end: calls by "
 	"caller, how long they took, and the shapes of arguments with the slowest calls. With -j "
 	"each line is an object: ts_ns, pid, kind (call, return, exception), mfa, args, caller, "
-	"result, duration_ns.";
+	"stack, result, duration_ns.\n\n"
+	"'-> stack' shows who called whom down to the call, the last caller first. With -f, or -o "
+	"and a name such as calls.html, the stacks of all calls are one flame graph instead (or "
+	"another of the formats of 'record'): who calls that, how often; with --weight time how "
+	"long the calls took, each without the traced calls that were made meanwhile. -n is then "
+	"not limited unless given. -o FILE.ebeam keeps the calls, --capture FILE keeps them beside "
+	"what is shown: -i shows them again in each of these ways, and 'ebeam report' as a flame "
+	"graph.";
 
 const char describe_msg[] =
 	"Counts every message that is sent, by sender and receiver, with the bytes that were "

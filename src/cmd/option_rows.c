@@ -51,7 +51,8 @@ static const char *word_mode(unsigned int i)
 	if (!i)
 		return MODE_CPU;
 	for (; m->name; m++) {
-		if (!weight_mode_is_calls(m) && (m == weight_modes || strcmp(m[-1].name, m->name) != 0) && !--i)
+		if (!weight_mode_is_calls(m) &&
+		    (m == weight_modes || strcmp(m[-1].name, m->name) != 0) && !--i)
 			return m->name;
 	}
 	return NULL;

@@ -197,9 +197,6 @@ static int choose(struct trace *t, struct event_consumer *consumer, struct error
 	t->shapes = o->args || o->capture || is_capture(o->output);
 	/* Of a capture there is what was recorded; durations need ends. */
 	t->functions.returns = o->input || o->histogram || o->args;
-	if (o->weight && !weight_mode_find("trace", o->weight))
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--weight: calls weigh 'calls' or 'time', not '%s'", o->weight);
 	if (trace_profile_is_wanted(o))
 		return trace_profile_choose(t, consumer, err);
 	/* A capture is for later: what it will be made to weigh. */

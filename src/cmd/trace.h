@@ -97,7 +97,7 @@ void trace_show_exception(struct trace *t, const struct event *ev,
 /* ---- trace_totals.c: answers instead of lines ------------------------------------------------ */
 int trace_totals_show(struct trace *t, struct error *err);
 
-/* ---- trace_profile.c: a flame graph of callers ------------------------------------------------ */
+/* ---- trace_profile.c: a flame graph of callers ---------------------------------------- */
 /* Is that asked for, instead of lines? */
 bool trace_profile_is_wanted(const struct options *o);
 /* What a consumer of lines does else is replaced by what makes a profile; before patterns are

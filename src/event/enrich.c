@@ -307,11 +307,10 @@ static uint32_t stack_of_call(struct enrich *e, uint32_t walked, const struct re
 	uint32_t stack = without_vm(e, walked), frame;
 	const struct name_stack *s = names_stack(e->names, stack);
 
-	if (s && same_function(
-			 names_function(e->names, names_frame(e->names, s->frame)->function),
-			 names_function(e->names, c->function)))
+	if (s && same_function(names_function(e->names, names_frame(e->names, s->frame)->function),
+			       names_function(e->names, c->function)))
 		return stack;
-	if (!s && c->caller)
+	if (!s && names_frame(e->names, c->caller))
 		stack = names_intern_stack(e->names, 0, c->caller, NULL);
 	frame = names_intern_frame(e->names, c->function, 0, 0, NULL);
 	return names_intern_stack(e->names, stack, frame, NULL);
@@ -393,8 +392,8 @@ static void push_call(struct enrich *e, const struct rec_raw_call *raw,
 	rec->cpu = raw->cpu;
 	rec->height = raw->height;
 	rec->site = raw->caller;
-	rec->flags = (raw->cut ? CALL_CUT : 0) | (walked ? CALL_STACK : 0) |
-		     (c->ends ? CALL_ENDS : 0);
+	rec->flags =
+		(raw->cut ? CALL_CUT : 0) | (walked ? CALL_STACK : 0) | (c->ends ? CALL_ENDS : 0);
 	rec->nr_terms = c->nr_terms;
 	rec->shape = c->shape;
 	rec->stack = stack;

@@ -182,8 +182,7 @@ static int decode_call(struct event *ev, const char *bytes, size_t size)
 	uint32_t at = 0, len, nr = 0;
 
 	if (COPY_RECORD(&rec, bytes, size) || rec.kind >= NR_CALL_KINDS ||
-	    rec.status >= NR_SAMPLE_STATUSES ||
-	    rec.text_size > size - sizeof(rec))
+	    rec.status >= NR_SAMPLE_STATUSES || rec.text_size > size - sizeof(rec))
 		return -EINVAL;
 	ev->u.call.kind = (enum call_kind)rec.kind;
 	ev->u.call.process = rec.process;

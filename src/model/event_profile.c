@@ -185,7 +185,8 @@ static void warn_of_counts(struct event_profile *ep)
 	if (c->alone) {
 		begin_warning(ep);
 		strbuf_addf(&ep->warnings,
-			    "%" PRIu64 " calls came without the stack of their callers: of those only "
+			    "%" PRIu64
+			    " calls came without the stack of their callers: of those only "
 			    "the last caller is shown",
 			    c->alone);
 	}

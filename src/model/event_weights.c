@@ -28,9 +28,9 @@ const struct weight_mode weight_modes[] = {
 	 KIND(PROCESS_SCHEDULED), ""},
 	{"wait", NULL, WEIGHT_OFF, "ns", "time off schedulers",
 	 KIND(PROCESS_SCHEDULED) | KIND(MESSAGE_QUEUED), KIND(PROCESS_SCHEDULED), ""},
-	{"trace", "calls", WEIGHT_CALLS, "calls", "calls", 0, 0, ""},
-	{"trace", "time", WEIGHT_CALL_TIME, "ns", "time in calls", KIND(PROCESS_EXCEPTION), 0,
-	 "calls whose end was not seen"},
+	{"trace", "calls", WEIGHT_CALLS, "calls", "traced calls", 0, 0, ""},
+	{"trace", "time", WEIGHT_CALL_TIME, "ns", "time in traced calls", KIND(PROCESS_EXCEPTION),
+	 0, "calls whose end was not seen"},
 	{0},
 };
 

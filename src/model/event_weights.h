@@ -70,7 +70,7 @@ struct event_weights_counts {
 	uint64_t unfinished_ns; /* their sum */
 	uint64_t gaps;		/* not counted: events were not watched in between */
 	uint64_t overflow;	/* not counted: too many processes */
-	uint64_t alone; /* calls of which only the last caller is known, not the stack */
+	uint64_t alone;		/* calls of which only the last caller is known, not the stack */
 };
 
 struct event_weights;

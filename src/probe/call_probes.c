@@ -89,5 +89,5 @@ int call_probes_add(struct call_probes *p, const struct call_probe *c, struct er
 	rc = attach(p, p->programs.function, c, offset + place.offset, false, err);
 	return rc || !c->returns ? rc
 				 : attach(p, p->programs.function_return, c, offset + place.offset,
-					true, err);
+					  true, err);
 }

@@ -375,6 +375,86 @@ static void filters(void **unused)
 	assert_false(passes(SMALL(1), NIL));
 }
 
+/* ---- stacks --------------------------------------------------------------------------------- */
+
+#define JIT_START (ENTRY & ~0xffffull)
+#define FS	  0x7f5500000000ull
+
+static const struct rec_raw_sample *stack(unsigned int n)
+{
+	for (unsigned int i = 0; i < host.nr_records; i++) {
+		const struct rec_raw_sample *rec = host.records[i].bytes;
+
+		if (rec->h.type == REC_RAW_SAMPLE && n-- == 0)
+			return rec;
+	}
+	return NULL;
+}
+
+static void ask_for_stacks(void)
+{
+	struct call_filter filter = {.arity = 2, .stack = 1};
+	uint32_t zero = 0;
+
+	bpf_map_update_elem(&call_filters, &zero, &filter, BPF_ANY);
+	state.jit_hull.start = state.jit[0].start = JIT_START;
+	state.jit_hull.end = state.jit[0].end = JIT_START + 0x10000;
+	state.nr_jit = 1;
+	put(PROCESS, config.layout.process_stop, STACK);
+	put(PROCESS, config.layout.process_htop, HEAP);
+	put(PROCESS, config.layout.process_heap, PROCESS);
+	put(PROCESS, config.layout.process_hend, HEND);
+	host_put_u64(STACK + 8, SMALL(1));
+	host_put_u64(STACK + 16, SITE + 0x40);
+	args(NIL, NIL);
+}
+
+/* All return addresses from the top of the stack on; a scheduler that nobody knows is enough. */
+static void stack_of_a_call(void **unused)
+{
+	(void)unused;
+	ask_for_stacks();
+	hit(ENTRY, STACK);
+	assert_non_null(call(0));
+	assert_int_equal(call(0)->flags, RAW_CALL_STACK);
+	assert_int_equal(stack(0)->flags, RAW_SAMPLE_REGS | RAW_SAMPLE_EVENT);
+	assert_int_equal(stack(0)->h.ts_ns, call(0)->h.ts_ns);
+	assert_int_equal(stack(0)->os_tid, call(0)->os_tid);
+	assert_int_equal(stack(0)->user_ip, ENTRY);
+	assert_int_equal(stack(0)->status, SAMPLE_STATUS_COMPLETE);
+	assert_int_equal(stack(0)->nr_leaf, 2);
+	assert_int_equal(stack(0)->addrs[0], SITE);
+	assert_int_equal(stack(0)->addrs[1], SITE + 0x40);
+	/* An end has none, and what was not asked for neither. */
+	hit(SITE, STACK + 8);
+	assert_int_equal(call(1)->flags, 0);
+	assert_null(stack(1));
+}
+
+/* The process stands at where C code was called from. */
+static void stack_of_c_function(void **unused)
+{
+	struct thread_info scheduler = {.type = THREAD_NORMAL, .registers = 0x7f5600001000ull};
+	struct pt_regs ctx = {.di = PROCESS, .si = X, .dx = SITE, .sp = scheduler.registers - 8};
+	uint64_t key = FSBASE;
+
+	(void)unused;
+	ask_for_stacks();
+	host_add_memory(scheduler.registers - 64, 128);
+	host_put_u64(scheduler.registers - 8, SITE + 0x80);
+	bpf_map_update_elem(&threads, &key, &scheduler, BPF_ANY);
+	host.cookie = CALL_COOKIE(0, false);
+	call_function(&ctx);
+	assert_int_equal(call(0)->flags, RAW_CALL_STACK);
+	assert_int_equal(stack(0)->place, PLACE_C_FROM_JIT);
+	assert_int_equal(stack(0)->call_ra, SITE + 0x80);
+	/* On a thread that is not known to be a scheduler there is none, which is told. */
+	bpf_map_delete_elem(&threads, &key);
+	call_function(&ctx);
+	assert_int_equal(call(1)->flags, 0);
+	assert_int_equal(counter(COUNTER_NO_STACK), 1);
+}
+
 /* A BIF: process, arguments, caller; and what it returns. */
 static void c_functions(void **unused)
 {
@@ -418,10 +498,11 @@ static void no_room(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(a_call),	   CASE(its_end), CASE(nowhere), CASE(binaries_25),
-		CASE(binaries_27), CASE(maps),	  CASE(limits),	 CASE(circles),
-		CASE(hostile),	   CASE(faults),  CASE(filters), CASE(c_functions),
-		CASE(no_room),
+		CASE(a_call),	   CASE(its_end),	  CASE(nowhere),
+		CASE(binaries_25), CASE(binaries_27),	  CASE(maps),
+		CASE(limits),	   CASE(circles),	  CASE(hostile),
+		CASE(faults),	   CASE(filters),	  CASE(c_functions),
+		CASE(no_room),	   CASE(stack_of_a_call), CASE(stack_of_c_function),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

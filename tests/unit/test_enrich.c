@@ -535,6 +535,101 @@ static void test_short_vm_events(void **state)
 	enrich_close(e);
 }
 
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+/* Of a function fN, where N is its point, called from the frame of fC, where C is the place. */
+static int resolve_call(struct resolver *r, struct names *n, const struct rec_raw_call *raw,
+			struct resolved_call *out)
+{
+	char text[32];
+
+	UNUSED(r);
+	snprintf(text, sizeof(text), "f%u", raw->point);
+	out->function = names_intern_function(n, intern_text(n, "m"), intern_text(n, text), 1,
+					      FRAME_BIF, NULL);
+	snprintf(text, sizeof(text), "f%u", (unsigned int)raw->caller);
+	out->caller = names_intern_frame(n,
+					 names_intern_function(n, intern_text(n, "m"),
+							       intern_text(n, text), 1,
+							       FRAME_ERLANG, NULL),
+					 0, 0, NULL);
+	out->ends = raw->height == 5;
+	return raw->epid == 999;
+}
+
+static struct rec_raw_call *add_call(struct fixture *f, uint64_t ts_ns, uint32_t point,
+				     uint32_t flags)
+{
+	size_t size = sizeof(struct rec_raw_call);
+	struct rec_raw_call *raw;
+
+	records_add(&f->raw, REC_RAW_CALL, ts_ns, NULL, size - sizeof(raw->h));
+	raw = (struct rec_raw_call *)(f->raw.words.data + f->raw.words.len - size / 8);
+	raw->os_tid = 11;
+	raw->kind = CALL_KIND_CALL;
+	raw->point = point;
+	raw->caller = 4;
+	raw->flags = flags;
+	return raw;
+}
+
+/* The names of the next call's stack, top first. */
+static void assert_call(struct enrich *e, struct names *names, uint32_t flags, const char *frames)
+{
+	struct source *s = enrich_source(e);
+	const struct name_frame *frame;
+	const struct name_function *function;
+	const struct rec_header *rec;
+	char text[128] = "";
+	struct event ev = {0};
+	struct error err;
+	uint32_t stack;
+
+	while (ev.type != REC_CALL) {
+		assert_int_equal(s->next(s, &rec, &err), 1);
+		assert_int_equal(event_decode(&ev, rec, rec->size), rec->size);
+		assert_true(event_define(names, &ev) >= 0);
+	}
+	assert_int_equal(ev.u.call.flags, flags);
+	stack = ev.u.call.stack;
+	while ((function = names_next_frame(names, &stack, &frame))) {
+		strcat(text, function->name);
+		strcat(text, " ");
+	}
+	assert_string_equal(text, frames);
+}
+
+/* Their stacks begin with the function itself, whether the walk found it or not. */
+static void test_calls(void **state)
+{
+	struct fixture *f = *state;
+	struct enrich *e;
+	struct names *names;
+	struct event ev;
+
+	f->resolver.call = resolve_call;
+	e = open_enrich(f);
+	assert_int_equal(names_open(&names), 0);
+	add_call(f, 1, 9, 0);
+	add_sample(f, 2, 7, "12")->flags = RAW_SAMPLE_EVENT;
+	add_call(f, 2, 2, RAW_CALL_STACK)->cut = 1;
+	add_sample(f, 3, 7, "12")->flags = RAW_SAMPLE_EVENT;
+	add_call(f, 3, 9, RAW_CALL_STACK)->height = 5;
+	/* Of another time; an end; one that nobody wants. */
+	add_call(f, 4, 9, RAW_CALL_STACK);
+	add_call(f, 5, 9, 0)->kind = CALL_KIND_RETURN;
+	add_call(f, 6, 9, 0)->epid = 999;
+	assert_call(e, names, 0, "f9 f4 ");
+	assert_call(e, names, CALL_STACK | CALL_CUT, "f2 f1 ");
+	assert_call(e, names, CALL_STACK | CALL_ENDS, "f9 f2 f1 ");
+	assert_call(e, names, 0, "f9 f4 ");
+	assert_call(e, names, 0, "");
+	assert_false(next_event(e, names, &ev));
+	assert_int_equal(enrich_bad_records(e), 0);
+	names_close(names);
+	enrich_close(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -549,6 +644,7 @@ int main(void)
 		TEST(test_vm_events),
 		TEST(test_bad_vm_events),
 		TEST(test_short_vm_events),
+		TEST(test_calls),
 #undef TEST
 	};
 

@@ -378,6 +378,106 @@ static void profiles(void **state)
 	event_profile_close(p);
 }
 
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static void called(struct fix *f, enum call_kind kind, uint64_t ts_ns, uint64_t height,
+		   uint32_t stack, uint32_t flags)
+{
+	struct event ev = {.type = REC_CALL, .ts_ns = ts_ns};
+
+	ev.u.call.kind = kind;
+	ev.u.call.process = 1;
+	ev.u.call.thread = 2;
+	ev.u.call.height = height;
+	ev.u.call.stack = stack;
+	ev.u.call.flags = flags;
+	event_weights_call(f->weights, &f->stream, &ev);
+}
+
+#define WHOLE (CALL_STACK | CALL_ENDS)
+
+static void calls(void **state)
+{
+	struct fix *f = *state;
+
+	process(f, 77);
+	begin(f, "trace", NULL);
+	called(f, CALL_KIND_CALL, 10, 3, 5, WHOLE);
+	called(f, CALL_KIND_RETURN, 20, 3, 0, 0);
+	called(f, CALL_KIND_CALL, 30, 3, 6, 0);
+	event_weights_finish(f->weights, &f->stream, 100);
+	assert_int_equal(f->samples.len, 2);
+	assert_sample(f, 0, 1, 5, SAMPLE_ERLANG, 1);
+	assert_sample(f, 1, 1, 6, SAMPLE_ERLANG, 1);
+	assert_true(event_weights_counts(f->weights)->alone == 1);
+	assert_true(event_weights_counts(f->weights)->unknown == 0);
+}
+
+static void exception(struct fix *f, uint64_t ts_ns, uint64_t height)
+{
+	struct event ev = {.type = REC_EVENT, .ts_ns = ts_ns};
+
+	ev.u.vm.process = 1;
+	ev.u.vm.nr_values = EVENT_MAX_FIELDS;
+	ev.u.vm.values[EVENT_AT(PROCESS_EXCEPTION, HEIGHT)] = height;
+	event_weights_take(f->weights, &f->stream, EVENT_PROCESS_EXCEPTION, &ev);
+}
+
+/* No nanosecond is counted twice, however calls are nested. */
+static void times_of_calls(void **state)
+{
+	struct fix *f = *state;
+
+	process(f, 77);
+	begin(f, "trace", "time");
+	called(f, CALL_KIND_CALL, 100, 3, 5, WHOLE);
+	called(f, CALL_KIND_CALL, 110, 7, 6, WHOLE);
+	called(f, CALL_KIND_CALL, 115, 9, 7, WHOLE);
+	called(f, CALL_KIND_RETURN, 120, 9, 0, 0);
+	called(f, CALL_KIND_RETURN, 140, 7, 0, 0);
+	called(f, CALL_KIND_CALL, 150, 7, 8, WHOLE);
+	exception(f, 160, 5);
+	/* In tail position: both end at once. */
+	called(f, CALL_KIND_CALL, 170, 3, 9, WHOLE);
+	called(f, CALL_KIND_RETURN, 200, 3, 0, 0);
+	assert_int_equal(f->samples.len, 5);
+	assert_sample(f, 0, 1, 7, SAMPLE_ERLANG, 5);
+	assert_sample(f, 1, 1, 6, SAMPLE_ERLANG, 25);
+	assert_sample(f, 2, 1, 8, SAMPLE_ERLANG, 10);
+	assert_sample(f, 3, 1, 9, SAMPLE_ERLANG, 30);
+	assert_sample(f, 4, 1, 5, SAMPLE_ERLANG, 30);
+	/* Ends that nobody saw, and one that never came. */
+	called(f, CALL_KIND_CALL, 300, 7, 5, CALL_STACK);
+	called(f, CALL_KIND_CALL, 310, 3, 5, WHOLE);
+	event_weights_finish(f->weights, &f->stream, 400);
+	assert_int_equal(f->samples.len, 5);
+	assert_true(event_weights_counts(f->weights)->unknown == 2);
+}
+
+/* Calls of a recording weigh as it says. */
+static void profile_of_calls(void **state)
+{
+	struct fix *f = *state;
+	struct event ev = {.type = REC_CALL, .ts_ns = 9};
+	struct event_profile *p;
+
+	process(f, 77);
+	ev.u.call.process = 1;
+	strcpy(f->stream.mode, "trace");
+	strcpy(f->stream.weight, "calls");
+	assert_int_equal(event_profile_open(&p, &f->stream, NULL), 0);
+	event_profile_other(p, &ev);
+	event_profile_finish(p);
+	assert_string_equal(event_profile_mode(p)->unit, "calls");
+	event_profile_close(p);
+	/* And to other modes they are nothing. */
+	assert_int_equal(event_profile_open(&p, &f->stream, weight_mode_find("gc", NULL)), 0);
+	event_profile_other(p, &ev);
+	event_profile_finish(p);
+	assert_true(profile_samples(event_profile_profile(p)) == 0);
+	event_profile_close(p);
+}
+
 /* Events of a recording of all kinds have no weight of their own. */
 static void no_mode(void **state)
 {
@@ -399,11 +499,22 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(modes),	 CASE(collections), CASE(words_of_collections),
-		CASE(gone_over), CASE(messages),    CASE(slices),
-		CASE(waits),	 CASE(renamed),	    CASE(not_watched),
-		CASE(damaged),	 CASE(many),	    CASE(profiles),
+		CASE(modes),
+		CASE(collections),
+		CASE(words_of_collections),
+		CASE(gone_over),
+		CASE(messages),
+		CASE(slices),
+		CASE(waits),
+		CASE(renamed),
+		CASE(not_watched),
+		CASE(damaged),
+		CASE(many),
+		CASE(profiles),
 		CASE(no_mode),
+		CASE(calls),
+		CASE(times_of_calls),
+		CASE(profile_of_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

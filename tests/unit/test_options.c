@@ -401,6 +401,7 @@ static void every_option_parses(void **state)
 		[OPTION_MESSAGE_BY] = "process",
 		[OPTION_ROWS] = "sender",
 		[OPTION_WEIGHT] = "words",
+		[OPTION_CALL_WEIGHT] = "calls",
 		[OPTION_SOURCE] = "uprobe",
 		[OPTION_PANEL] = "ets",
 		[OPTION_RATE] = "1000",
