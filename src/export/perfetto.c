@@ -12,6 +12,7 @@
 #include "export/formats.h"
 
 #define MAX_FRAMES 64 /* of a stack that is shown */
+#define KEY_SIZE   48
 
 struct perfetto {
 	struct jsonw w;
@@ -78,8 +79,15 @@ static void add_us(struct perfetto *p, const char *key, uint64_t ns)
 	jsonw_raw(&p->w, key, text);
 }
 
+/* Viewers put the facts of both ends of a slice together: those of its end have other names. */
+static const char *fact_key(const struct timeline_mark *m, const char *name, char key[KEY_SIZE])
+{
+	snprintf(key, KEY_SIZE, "%s%s", m->type == TIMELINE_END ? "end_" : "", name);
+	return key;
+}
+
 /* Top first. */
-static void add_stack(struct perfetto *p, uint32_t stack)
+static void add_stack(struct perfetto *p, const char *key, uint32_t stack)
 {
 	const struct name_stack *s = names_stack(p->names, stack);
 	const struct name_function *f;
@@ -87,7 +95,7 @@ static void add_stack(struct perfetto *p, uint32_t stack)
 
 	if (!s)
 		return;
-	jsonw_begin_array(&p->w, "stack");
+	jsonw_begin_array(&p->w, key);
 	for (int i = 0; s && i < MAX_FRAMES; i++, s = names_stack(p->names, s->parent)) {
 		frame = names_frame(p->names, s->frame);
 		f = frame ? names_function(p->names, frame->function) : NULL;
@@ -103,18 +111,21 @@ static void add_stack(struct perfetto *p, uint32_t stack)
 
 static void add_args(struct perfetto *p, const struct timeline_mark *m)
 {
+	char key[KEY_SIZE];
+
 	if (!m->nr_facts && !m->stack)
 		return;
 	jsonw_begin_object(&p->w, "args");
 	for (unsigned int i = 0; i < m->nr_facts; i++) {
 		const struct timeline_fact *fact = &m->facts[i];
 
+		fact_key(m, fact->name, key);
 		if (fact->text)
-			jsonw_stringn(&p->w, fact->name, fact->text, fact->len);
+			jsonw_stringn(&p->w, key, fact->text, fact->len);
 		else
-			jsonw_uint(&p->w, fact->name, fact->number);
+			jsonw_uint(&p->w, key, fact->number);
 	}
-	add_stack(p, m->stack);
+	add_stack(p, fact_key(m, "stack", key), m->stack);
 	jsonw_end_object(&p->w);
 }
 

@@ -115,7 +115,8 @@ void marks_add_event(struct marks *m, struct timeline_mark *mark, enum event_kin
 	unsigned int nr;
 
 	fields = event_fields(kind, &nr);
-	marks_add_process(m, ev->u.vm.process);
+	if (mark->type != TIMELINE_END) /* its beginning said whose it is */
+		marks_add_process(m, ev->u.vm.process);
 	for (unsigned int i = 0; i < nr; i++) {
 		size_t at = m->texts.len;
 

@@ -51,7 +51,11 @@ class Trace:
                 self.depth = max(self.depth, len(stack))
             elif e["ph"] == "E":
                 check(stack, f"an end without beginning: {e}")
-                self.slices.append((stack.pop(), e, len(stack)))
+                begun = stack.pop()
+                # Viewers put both together, and say so when one takes the other's place.
+                twice = begun.get("args", {}).keys() & e.get("args", {}).keys()
+                check_equal(twice, set(), "facts that both ends of a slice give")
+                self.slices.append((begun, e, len(stack)))
         check_equal([s for s in stacks.values() if s], [], "slices that do not end")
         ends = Counter((e["ph"], e["id"]) for e in self.events if e["ph"] in "sf")
         check_equal(set(ends.values()) - {1}, set(), "ends of flows")
