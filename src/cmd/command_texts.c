@@ -10,7 +10,9 @@
 	"shows one for each interval."
 #define JSON_OPENS                                                                                 \
 	"With -j, data has duration_ns, share_seen (the part that was watched, 1 = all; "          \
-	"counts and sums are estimates of all), "
+	"counts and sums are estimates of all; \"sampled\", beside data, has of each such kind "   \
+	"of "                                                                                      \
+	"event the factor by which counts may be off, error_factor), "
 
 /* clang-format off */
 const char describe_events[] =
@@ -125,11 +127,12 @@ const char describe_gc[] =
 	"saves the node and ebeam what telling of them costs; totals are then those of the "
 	"others. The time of schedulers is what the normal ones have; collections on dirty "
 	"schedulers are not in that share. A major collection that follows a minor one for "
-	"want of room counts both and has the pause of both.\n\n"
+	"want of room counts both and has the pause of both; there is one pause less then than "
+	"collections. Histograms of minor and major pauses are of normal schedulers, too.\n\n"
 	JSON_OPENS
 	"by, longer_than_ns, totals (as rows, with dirty_ns and scheduler_percent), pauses "
 	"(histograms: minor, major, dirty), and rows: group, name (by process), minor, major, "
-	"dirty, total_ns, max_ns, mean_ns, reclaimed (words), reclaimed_unknown (collections "
+	"dirty, minor_continued (minor ones that went over into a major one), total_ns, max_ns, mean_ns, reclaimed (words), reclaimed_unknown (collections "
 	"that did not tell), heap_after (words after the last one), heap and old_heap (its "
 	"parts), max_heap (the largest after one).";
 

@@ -234,6 +234,7 @@ static void take(struct event_run *run, const struct rec_header *rec)
 		return;
 	run->taken += !c->calls; /* whose consumer counts what it makes of them */
 	run->by_kind[kind]++;
+	coverage_seen(&run->stream.coverage, kind);
 	run->stopped = c->event(c->arg, kind, &ev) != 0;
 }
 

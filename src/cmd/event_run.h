@@ -83,15 +83,19 @@ uint64_t event_run_taken(const struct event_run *run);
 uint64_t event_run_taken_of(const struct event_run *run, enum event_kind kind);
 
 /* The JSON envelope around "data" (see target.h), of a node or of a capture: counters are events,
- * lost and what else is not 0; warnings say which kinds were sampled or dropped. */
+ * lost and what else is not 0; warnings say which kinds were sampled or dropped, and "sampled" how
+ * far off their counts may be. */
 void event_run_json_begin(struct event_run *run, struct jsonw *w);
 int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err);
 /* With --watch: the time, on a terminal at the top of a clean screen; else nothing. */
 void event_run_begin_screen(struct event_run *run);
 /* "(20 of 345; -n shows more)" to `out`, below a table that does not show all of its rows. */
 void event_run_tell_more(struct event_run *run, size_t shown, size_t all);
-/* A line such as "message_send: sampled 12 %", to `out`, if some of these kinds were; numbers
- * stand as they were seen times 1 / share. */
+/* A line such as "message_send sampled 12 %: counts +-5 %", to `out`, if some of these kinds were;
+ * numbers stand as they were seen times 1 / share.  The error: see coverage_error(). */
 void event_run_tell_sampled(struct event_run *run, uint64_t kinds);
+/* A count of events of these kinds: "1,234", or "~1,234 (1,100 .. 1,400)" if it is an estimate. */
+void event_run_add_estimate(const struct event_run *run, uint64_t kinds, uint64_t n,
+			    struct strbuf *out);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cmd/event_run_internal.h"
+#include "view/cells.h"
 
 /* Counters that are told if they are not 0. */
 static const struct {
@@ -36,17 +37,42 @@ static int decimals(double share)
 	return nr;
 }
 
-/* What is seen in less time says little of the rest. */
-#define ROUGH_BELOW_NS 50000000u
-
-static void add_sampled(struct strbuf *out, double share, uint64_t watched_ns)
+/* The widest of several kinds, as coverage_error(). */
+static double error_of(const struct coverage *c, uint64_t kinds)
 {
-	char text[32];
+	double widest = 1;
 
-	strbuf_addf(out, "sampled %.*f %%", decimals(share), share * 100);
-	if (watched_ns < ROUGH_BELOW_NS)
-		strbuf_addf(out, " (%s in all: a rough guess)",
-			    units_format_ns(watched_ns, text, sizeof(text)));
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		double error = coverage_error(c, (enum event_kind)kind);
+
+		if (!(kinds >> kind & 1) || coverage_dropped(c, (enum event_kind)kind))
+			continue;
+		if (error <= 0)
+			return 0;
+		widest = MAX(widest, error);
+	}
+	return widest;
+}
+
+/* Beyond that a range says nothing. */
+#define ERROR_MAX 100.0
+
+/* ": counts +-12 %" */
+static void add_error(struct strbuf *out, double error)
+{
+	if (error <= 0 || error > ERROR_MAX)
+		strbuf_addstr(out, ": counts are guesses");
+	else if (error < 1.5)
+		strbuf_addf(out, ": counts +-%.*f %%", error < 1.0995, (error - 1) * 100);
+	else if (error > 1)
+		strbuf_addf(out, ": counts within a factor of %.*f", error < 9.95, error);
+}
+
+/* Was a part of it seen, so that counts are estimates? */
+static bool is_sampled(const struct coverage *c, enum event_kind kind)
+{
+	return !coverage_dropped(c, kind) && coverage_watched(c, kind) &&
+	       coverage_share(c, kind) < 0.9995;
 }
 
 /* "sampled 12 %" or "dropped ..."; false if the kind was watched all along. */
@@ -62,19 +88,22 @@ static bool add_state(struct strbuf *out, const struct coverage *c, enum event_k
 	else if (!total && !coverage_watched(c, kind))
 		strbuf_addstr(out, "not watched at all (its samples are further apart)");
 	else if (share < 0.9995)
-		add_sampled(out, share, coverage_watched_ns(c, kind, total));
+		strbuf_addf(out, "sampled %.*f %%", decimals(share), share * 100);
 	else
 		return false;
 	return true;
 }
 
-/* "message_send, message_queued sampled 12 %": all of which the same is to be said, once. */
+/* "message_send, message_queued sampled 12 %: counts +-5 %": all of which the same is to be said,
+ * once.  Errors are those of this answer, not of the whole run. */
 static void add_states(struct strbuf *out, const struct coverage *c, uint64_t kinds, bool total,
 		       const char *before, const char *after)
 {
 	struct strbuf state = STRBUF_INIT, other = STRBUF_INIT;
 
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		uint64_t same = 1ull << kind;
+
 		strbuf_reset(&state);
 		if (!(kinds >> kind & 1) || !add_state(&state, c, (enum event_kind)kind, total))
 			continue;
@@ -85,9 +114,13 @@ static void add_states(struct strbuf *out, const struct coverage *c, uint64_t ki
 			    strcmp(other.buf, state.buf) != 0)
 				continue;
 			strbuf_addf(out, ", %s", event_rows[k].name);
-			kinds &= ~(1ull << k);
+			same |= 1ull << k;
 		}
-		strbuf_addf(out, " %s%s", state.buf, after);
+		kinds &= ~same;
+		strbuf_addf(out, " %s", state.buf);
+		if (!total && is_sampled(c, (enum event_kind)kind))
+			add_error(out, error_of(c, same));
+		strbuf_addstr(out, after);
 	}
 	strbuf_free(&state);
 	strbuf_free(&other);
@@ -182,6 +215,26 @@ static uint64_t counted(const struct event_run *run, enum counter_id id)
 	return run->stream.counters[id] - MIN(run->told_counters[id], run->stream.counters[id]);
 }
 
+/* Kinds of which a part was seen; counts may be off by that factor, either way (null: by any). */
+static void sampled_json(const struct event_run *run, struct jsonw *w)
+{
+	const struct coverage *c = &run->stream.coverage;
+
+	jsonw_begin_array(w, "sampled");
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		double error = coverage_error(c, (enum event_kind)kind);
+
+		if (!(run->consumer->kinds >> kind & 1) || !is_sampled(c, (enum event_kind)kind))
+			continue;
+		jsonw_begin_object(w, NULL);
+		jsonw_string(w, "kind", event_rows[kind].name);
+		jsonw_double(w, "share", coverage_share(c, (enum event_kind)kind));
+		jsonw_double(w, "error_factor", error > 0 ? error : NAN);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+}
+
 int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err)
 {
 	const struct event_stream *s = &run->stream;
@@ -208,11 +261,15 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 			continue;
 		strbuf_init(text);
 		strbuf_addf(text, "%s ", event_rows[kind].name);
-		if (add_state(text, &s->coverage, (enum event_kind)kind, false))
-			warnings[nr_warnings++] = text->buf;
-		else
+		if (!add_state(text, &s->coverage, (enum event_kind)kind, false)) {
 			strbuf_free(text);
+			continue;
+		}
+		if (is_sampled(&s->coverage, (enum event_kind)kind))
+			add_error(text, coverage_error(&s->coverage, (enum event_kind)kind));
+		warnings[nr_warnings++] = text->buf;
 	}
+	sampled_json(run, w);
 	if (run->node_stopped) {
 		strbuf_init(&texts[nr_warnings]);
 		strbuf_addstr(&texts[nr_warnings], "the node is stopped (SIGSTOP)");
@@ -269,4 +326,36 @@ void event_run_tell_sampled(struct event_run *run, uint64_t kinds)
 	if (lines.len)
 		fputs(lines.buf, run->out);
 	strbuf_free(&lines);
+}
+
+/* Two digits are enough to say how sure a number is. */
+static void add_bound(struct strbuf *out, double bound)
+{
+	double unit = bound >= 100 ? pow(10, floor(log10(bound)) - 1) : 1;
+
+	cell_count(out, (uint64_t)llround(round(bound / unit) * unit));
+}
+
+void event_run_add_estimate(const struct event_run *run, uint64_t kinds, uint64_t n,
+			    struct strbuf *out)
+{
+	const struct coverage *c = &run->stream.coverage;
+	double share = coverage_share_of(c, kinds), error = error_of(c, kinds);
+
+	if (share >= 0.9995 || !n) {
+		cell_count(out, n);
+		return;
+	}
+	strbuf_addch(out, '~');
+	cell_count(out, n);
+	if (error <= 0 || error > ERROR_MAX) {
+		strbuf_addstr(out, " (a guess)");
+		return;
+	}
+	strbuf_addstr(out, " (");
+	/* What was seen there was. */
+	add_bound(out, MAX((double)n / error, (double)n * share));
+	strbuf_addstr(out, " .. ");
+	add_bound(out, (double)n * error);
+	strbuf_addch(out, ')');
 }

@@ -47,9 +47,12 @@ static uint64_t heap_after(const struct gc_count *c)
 	return __builtin_add_overflow(c->heap, c->old_heap, &both) ? UINT64_MAX - 1 : both;
 }
 
+/* Of a pause: a minor collection that went over into a major one has none of its own. */
 static uint64_t mean_ns(const struct gc_count *c)
 {
-	return nr_of(c) ? c->total_ns / nr_of(c) : 0;
+	uint64_t pauses = nr_of(c) - c->continued;
+
+	return pauses ? c->total_ns / pauses : 0;
 }
 
 /* ---- columns ------------------------------------------------------------------------------ */
@@ -126,6 +129,7 @@ static void count_json(struct jsonw *w, const struct gc_count *c, double scale)
 	jsonw_uint(w, "minor", units_scale(c->minor, scale));
 	jsonw_uint(w, "major", units_scale(c->major, scale));
 	jsonw_uint(w, "dirty", units_scale(c->dirty, scale));
+	jsonw_uint(w, "minor_continued", units_scale(c->continued, scale));
 	jsonw_uint(w, "total_ns", units_scale(c->total_ns, scale));
 	jsonw_uint(w, "max_ns", c->max_ns);
 	jsonw_uint(w, "mean_ns", mean_ns(c));
@@ -200,7 +204,7 @@ static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells
 	strbuf_addstr(&line, "In ");
 	cell_ns(&line, cells->duration_ns);
 	strbuf_addstr(&line, ": ");
-	add_count(&line, nr_of(c), cells);
+	event_run_add_estimate(gc->run, GC_STATS_KINDS, units_scale(nr_of(c), cells->scale), &line);
 	strbuf_addstr(&line, " collections");
 	if (gc->stats.longer_than_ns)
 		strbuf_addf(&line, " longer than %s",
@@ -210,6 +214,10 @@ static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells
 	strbuf_addstr(&line, " minor, ");
 	add_count(&line, c->major, cells);
 	strbuf_addstr(&line, " major; ");
+	if (c->continued) {
+		add_count(&line, c->continued, cells);
+		strbuf_addstr(&line, " minor went over into a major one and share its pause; ");
+	}
 	add_count(&line, c->dirty, cells);
 	strbuf_addstr(&line, " on dirty schedulers), ");
 	cell_ns(&line, units_scale(c->total_ns, cells->scale));
@@ -236,10 +244,11 @@ static int show_text(const struct gc *gc, const struct group_rows *r, const stru
 	write_totals(gc, f, cells);
 	event_run_tell_sampled(gc->run, GC_STATS_KINDS);
 	fputc('\n', f);
-	histogram_write(f, "minor", &s->minor, HISTOGRAM_NS, cells->scale);
-	histogram_write(f, "major", &s->major, HISTOGRAM_NS, cells->scale);
+	histogram_write(f, "minor pauses", &s->minor, HISTOGRAM_NS, cells->scale);
+	histogram_write(f, "major pauses", &s->major, HISTOGRAM_NS, cells->scale);
 	if (s->dirty.nr)
-		histogram_write(f, "on dirty schedulers", &s->dirty, HISTOGRAM_NS, cells->scale);
+		histogram_write(f, "pauses on dirty schedulers", &s->dirty, HISTOGRAM_NS,
+				cells->scale);
 	rc = group_rows_write(r, &s->groups, gc->run, err);
 	if (r->v.len && s->groups.by == PROCESS_GROUP_FUNCTION && !gc->any_stack)
 		fputs("This capture has no stacks: nothing tells the functions.\n", f);

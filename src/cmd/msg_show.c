@@ -326,6 +326,8 @@ double msg_share(const struct msg *m)
 	return coverage_share_of(&m->stats.stream->coverage, m->kinds);
 }
 
+#define KIND(kind) (1ull << EVENT_MESSAGE_##kind)
+
 static void write_head(const struct msg *m, const struct msg_view *v, FILE *out)
 {
 	double share = message_share_all(&m->stats);
@@ -337,7 +339,8 @@ static void write_head(const struct msg *m, const struct msg_view *v, FILE *out)
 	for (size_t i = 0; i < m->stats.nodes.len; i++)
 		away += m->stats.nodes.data[i].messages;
 	strbuf_addf(&line, "%.1f s  ", (double)v->span_ns / 1e9);
-	cell_count(&line, (uint64_t)llround(messages));
+	event_run_add_estimate(m->run, m->kinds & (KIND(SEND) | KIND(QUEUED)),
+			       (uint64_t)llround(messages), &line);
 	strbuf_addstr(&line, " messages (");
 	cell_rate(&line, msg_per_second(v, messages));
 	strbuf_addstr(&line, "/s)  copied ");

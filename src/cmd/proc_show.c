@@ -271,10 +271,11 @@ static const struct table_column reason_columns[] = {
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-static void add_word(struct strbuf *line, const struct proc_view *v, const char *word, uint64_t n)
+static void add_word(struct strbuf *line, const struct proc *p, const struct proc_view *v,
+		     const char *word, enum event_kind kind, uint64_t n)
 {
 	strbuf_addf(line, "  %s ", word);
-	cell_count(line, n);
+	event_run_add_estimate(p->run, 1ull << kind, n, line);
 	if (n) {
 		strbuf_addstr(line, " (");
 		add_rate(line, v, n);
@@ -290,19 +291,22 @@ static void write_head(const struct proc *p, const struct proc_view *v, FILE *ou
 
 	strbuf_addf(&line, "%.1f s", v->seconds);
 	if (p->kinds >> EVENT_PROCESS_SPAWN & 1)
-		add_word(&line, v, "spawned", units_of_share(s->all.spawned, v->spawn_share));
+		add_word(&line, p, v, "spawned", EVENT_PROCESS_SPAWN,
+			 units_of_share(s->all.spawned, v->spawn_share));
 	if (p->kinds >> EVENT_PROCESS_EXIT & 1) {
-		add_word(&line, v, "exited", units_of_share(s->all.exited, v->exit_share));
-		add_word(&line, v, "crashed", units_of_share(s->all.crashed, v->exit_share));
+		add_word(&line, p, v, "exited", EVENT_PROCESS_EXIT,
+			 units_of_share(s->all.exited, v->exit_share));
+		add_word(&line, p, v, "crashed", EVENT_PROCESS_EXIT,
+			 units_of_share(s->all.crashed, v->exit_share));
 	}
 	if (s->links)
-		add_word(&line, v, "linked",
+		add_word(&line, p, v, "linked", EVENT_PROCESS_LINK,
 			 units_of_share(s->links, coverage_share(c, EVENT_PROCESS_LINK)));
 	if (s->registered)
-		add_word(&line, v, "names given",
+		add_word(&line, p, v, "names given", EVENT_PROCESS_REGISTER,
 			 units_of_share(s->registered, coverage_share(c, EVENT_PROCESS_REGISTER)));
 	if (s->unregistered)
-		add_word(&line, v, "taken",
+		add_word(&line, p, v, "taken", EVENT_PROCESS_UNREGISTER,
 			 units_of_share(s->unregistered,
 					coverage_share(c, EVENT_PROCESS_UNREGISTER)));
 	fprintf(out, "%s\n", line.buf);

@@ -2,12 +2,15 @@
 /* See coverage.h. */
 #include "model/coverage.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/compiler.h"
 
 /* Of a kind that was dropped before anything was seen of it. */
 #define LEAST_SHARE 1e-6
+/* A slice that lasts longer is several pieces. */
+#define PIECE_NS 50000000u
 
 void coverage_init(struct coverage *c)
 {
@@ -18,12 +21,95 @@ void coverage_init(struct coverage *c)
 	}
 }
 
+/* ---- how much slices differ ------------------------------------------------------------------ */
+
+/* Up to the last record of any kind: what is off misses all that is done. */
+static uint64_t missed_now(const struct coverage *c, enum event_kind kind)
+{
+	bool on = c->kinds[kind].state == COVERAGE_ON;
+
+	return c->kinds[kind].missed + (on ? 0 : c->work - c->kinds[kind].work_then);
+}
+
+static uint64_t watched_steps(const struct coverage *c, enum event_kind kind)
+{
+	uint64_t missed = missed_now(c, kind);
+
+	return c->work - MIN(missed, c->work);
+}
+
+static void open_piece(struct coverage *c, enum event_kind kind, uint64_t ts_ns)
+{
+	struct coverage_spread *s = &c->kinds[kind].spread;
+
+	s->seen = 0;
+	s->steps = watched_steps(c, kind);
+	s->since_ns = ts_ns;
+}
+
+/* With the piece that is open. */
+static struct coverage_spread spread_now(const struct coverage *c, enum event_kind kind)
+{
+	struct coverage_spread s = c->kinds[kind].spread;
+	uint64_t steps = watched_steps(c, kind);
+	double n = (double)s.seen, w = (double)(steps - MIN(s.steps, steps));
+
+	if (n + w <= 0)
+		return s;
+	s.nr++;
+	s.n += n;
+	s.w += w;
+	s.nn += n * n;
+	s.nw += n * w;
+	s.ww += w * w;
+	return s;
+}
+
+static void close_piece(struct coverage *c, enum event_kind kind, uint64_t ts_ns)
+{
+	c->kinds[kind].spread = spread_now(c, kind);
+	open_piece(c, kind, ts_ns);
+}
+
+void coverage_seen(struct coverage *c, enum event_kind kind)
+{
+	c->kinds[kind].spread.seen++;
+}
+
+/* 97.5 % quantile of Student's t. */
+static double student(unsigned int freedom)
+{
+	static const double first[] = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26};
+
+	return freedom <= ARRAY_SIZE(first) ? first[freedom - 1] : 1.96 + 2.6 / freedom;
+}
+
+double coverage_error(const struct coverage *c, enum event_kind kind)
+{
+	const struct coverage_spread s = spread_now(c, kind);
+	double share = coverage_share(c, kind), rate, square;
+
+	if (!c->kinds[kind].told || share >= 1)
+		return 1;
+	if (s.nr < 2 || s.n <= 0 || s.w <= 0)
+		return 0;
+	/* The error of a ratio of sums; never less than that of what comes by chance. */
+	rate = s.n / s.w;
+	square = (s.nn - 2 * rate * s.nw + rate * rate * s.ww) * s.nr / (s.nr - 1);
+	square = MAX(square, s.n) * (1 - share);
+	return exp(student(s.nr - 1) * sqrt(square) / s.n);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
 void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state state,
 		   uint32_t share_ppm, uint64_t ts_ns)
 {
 	/* Told again that it is on, nothing was missed. */
 	bool was_on = c->kinds[kind].told && c->kinds[kind].state == COVERAGE_ON;
 
+	if (c->kinds[kind].state == COVERAGE_ON)
+		close_piece(c, kind, ts_ns);
 	c->kinds[kind].watched_ns = coverage_clock(c, kind, ts_ns, NULL);
 	c->kinds[kind].since_ns = ts_ns;
 	c->kinds[kind].told = true;
@@ -32,28 +118,28 @@ void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state
 	/* Up to the moment when it is on again nothing is seen. */
 	if (state != COVERAGE_ON || (c->kinds[kind].last_off_ns && !was_on))
 		c->kinds[kind].last_off_ns = ts_ns;
+	if (state == COVERAGE_ON)
+		open_piece(c, kind, ts_ns);
 }
 
 void coverage_take_work(struct coverage *c, uint64_t work, uint64_t ts_ns)
 {
 	if (work > c->work)
 		c->work = work;
-	if (ts_ns > c->told_ns)
-		c->told_ns = ts_ns;
+	if (ts_ns <= c->told_ns)
+		return;
+	c->told_ns = ts_ns;
+	for (int i = 0; i < NR_EVENT_KINDS; i++) {
+		if (c->kinds[i].state == COVERAGE_ON &&
+		    ts_ns - c->kinds[i].spread.since_ns >= PIECE_NS)
+			close_piece(c, (enum event_kind)i, ts_ns);
+	}
 }
 
 void coverage_take_missed(struct coverage *c, enum event_kind kind, uint64_t missed)
 {
 	c->kinds[kind].missed = missed;
 	c->kinds[kind].work_then = c->work;
-}
-
-/* Up to the last record of any kind: what is off misses all that is done. */
-static uint64_t missed_now(const struct coverage *c, enum event_kind kind)
-{
-	bool on = c->kinds[kind].state == COVERAGE_ON;
-
-	return c->kinds[kind].missed + (on ? 0 : c->work - c->kinds[kind].work_then);
 }
 
 void coverage_mark(struct coverage *c)
@@ -64,6 +150,12 @@ void coverage_mark(struct coverage *c)
 	for (int i = 0; i < NR_EVENT_KINDS; i++) {
 		enum event_kind kind = (enum event_kind)i;
 
+		/* The piece that is open belongs to where it ends. */
+		c->kinds[i].spread = (struct coverage_spread){
+			.seen = c->kinds[i].spread.seen,
+			.steps = c->kinds[i].spread.steps,
+			.since_ns = c->kinds[i].spread.since_ns,
+		};
 		c->kinds[i].mark_missed = missed_now(c, kind);
 		c->kinds[i].mark_watched_ns = coverage_clock(c, kind, c->told_ns, NULL);
 	}

@@ -11,8 +11,16 @@
 
 #include "abi/record.h"
 
+/* How evenly events came while a kind was watched: sums over its slices, long ones in pieces. */
+struct coverage_spread {
+	uint64_t seen, steps, since_ns; /* of the piece that is open: events, watched steps then */
+	unsigned int nr;		/* pieces that are closed */
+	double n, w, nn, nw, ww;	/* sums of events and steps of each, and of products */
+};
+
 struct coverage {
 	struct {
+		struct coverage_spread spread;
 		enum coverage_state state;
 		bool told;	      /* a record was seen */
 		uint32_t share_ppm;   /* of the last one */
@@ -49,6 +57,15 @@ bool coverage_watched(const struct coverage *c, enum event_kind kind);
 uint64_t coverage_watched_ns(const struct coverage *c, enum event_kind kind, bool total);
 /* The least share of several kinds (bit set). */
 double coverage_share_of(const struct coverage *c, uint64_t kinds);
+/* An event of the kind was taken, by whoever wants to know coverage_error(). */
+void coverage_seen(struct coverage *c, enum event_kind kind);
+/*
+ * How far off a count of the events of a kind may be that was scaled by coverage_share(): 95 of 100
+ * times the truth lies between count / factor and count * factor.  From how much the slices in
+ * which it was watched differ, as work against events.  1 = exact; 0 = nobody can say, as there was
+ * but one slice, or nothing was seen.
+ */
+double coverage_error(const struct coverage *c, enum event_kind kind);
 /* Events of the kind may be missing between since_ns and now: what began then is forgotten. */
 bool coverage_gap(const struct coverage *c, enum event_kind kind, uint64_t since_ns);
 /*

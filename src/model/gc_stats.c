@@ -73,6 +73,7 @@ static void add(struct gc_count *c, bool minor, bool dirty, uint64_t ns, const s
 
 	*(minor ? &c->minor : &c->major) += 1;
 	c->dirty += dirty;
+	c->continued += minor && ns == 0;
 	c->total_ns += ns;
 	c->max_ns = MAX(c->max_ns, ns);
 	if (reclaimed == EVENT_UNKNOWN)

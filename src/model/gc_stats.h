@@ -18,6 +18,7 @@
 struct gc_count {
 	uint64_t minor, major; /* collections, dirty ones among them */
 	uint64_t dirty;	       /* of those: on dirty schedulers */
+	uint64_t continued;    /* minor ones that went over into a major one, which has the pause */
 	uint64_t total_ns, max_ns;
 	uint64_t reclaimed;	 /* words, of the collections that told */
 	uint64_t unknown;	 /* collections that did not tell what they reclaimed */

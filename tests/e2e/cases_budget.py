@@ -107,6 +107,11 @@ def intervals(ctx):
           f"{[round(a['data']['share_seen'], 6) for a in answers]}")
     # A few slices in each answer: far less exact than the sum of dozens.
     check(0.3 < storm / (2 * truth["trips"]) < 3, f"{storm} of {2 * truth['trips']}")
+    for a in answers:
+        check_equal(any(" sampled " in w for w in a["warnings"]), bool(a["sampled"]), "sampled")
+        check(all(s["error_factor"] is None or s["error_factor"] > 1 for s in a["sampled"]),
+              f"{a['sampled']}")
+    check(any(s["error_factor"] for a in answers for s in a["sampled"]), "errors that are known")
     after = [a for a in answers if not a["warnings"]]
     check(after and all(a["data"]["share_seen"] >= 0.9995 for a in after), "all of it was watched")
     check(any(a["data"]["share_seen"] < 0.3 for a in answers), "the storm was sampled")

@@ -16,11 +16,15 @@ def group_of(data, name):
 
 def check_sums(data):
     """What must hold of any answer."""
-    for field in ("minor", "major", "dirty", "total_ns", "reclaimed", "reclaimed_unknown"):
+    for field in ("minor", "major", "dirty", "minor_continued", "total_ns", "reclaimed",
+                  "reclaimed_unknown"):
         check_equal(sum(g[field] for g in data["rows"]), data["totals"][field],
                     f"sum of {field} of all groups")
     pauses = sum(h["sum"] for h in data["pauses"].values())
     check_equal(pauses, data["totals"]["total_ns"], "sum of the histograms")
+    t = data["totals"]
+    check_equal(sum(h["count"] for h in data["pauses"].values()) + t["minor_continued"],
+                t["minor"] + t["major"], "pauses, and collections without one of their own")
     for name, h in data["pauses"].items():
         check_equal(sum(b["count"] for b in h["buckets"]), h["count"], f"buckets of {name}")
 

@@ -129,6 +129,7 @@ static void minor_that_became_major(void **state)
 	assert_int_equal(f->s.total.minor, 1);
 	assert_int_equal(f->s.total.major, 1);
 	assert_int_equal(f->s.minor.nr, 0);
+	assert_int_equal(f->s.total.continued, 1);
 	assert_int_equal(f->s.major.nr, 1);
 }
 
