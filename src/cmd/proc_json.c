@@ -51,7 +51,7 @@ static void rows_json(struct jsonw *w, const struct proc_view *v, const struct p
 		jsonw_string(w, key, text.buf);
 		counts_json(w, v, &row->n);
 		if (g == &v->stats->parents) {
-			jsonw_bool(w, "restart_loop", spawn_row_is_loop(&row->n));
+			jsonw_bool(w, "restart_loop", spawn_stats_is_loop(v->stats, &row->n));
 			jsonw_bool(w, "spawn_storm", proc_is_storm(v, &row->n));
 			jsonw_bool(w, "piles_up", proc_is_pile(v, &row->n));
 		}

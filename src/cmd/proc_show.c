@@ -351,7 +351,7 @@ static void write_alarms(struct proc_view *v, FILE *out)
 
 	v->groups = &v->stats->parents;
 	for (size_t i = 0; i < v->nr_parents && shown < ALARMS_SHOWN; i++) {
-		if (spawn_row_is_loop(&v->parents[i].n)) {
+		if (spawn_stats_is_loop(v->stats, &v->parents[i].n)) {
 			write_alarm(v, &v->parents[i], "restart loop?", out);
 			shown++;
 		}
@@ -359,7 +359,8 @@ static void write_alarms(struct proc_view *v, FILE *out)
 	for (size_t i = 0; i < v->nr_parents && shown < 2 * ALARMS_SHOWN; i++) {
 		const struct spawn_row *n = &v->parents[i].n;
 
-		if (spawn_row_is_loop(n) || (!proc_is_storm(v, n) && !proc_is_pile(v, n)))
+		if (spawn_stats_is_loop(v->stats, n) ||
+		    (!proc_is_storm(v, n) && !proc_is_pile(v, n)))
 			continue;
 		write_alarm(v, &v->parents[i],
 			    proc_is_pile(v, n) ? "processes pile up:" : "spawn storm:", out);

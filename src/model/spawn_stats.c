@@ -211,6 +211,57 @@ static uint64_t epid_of(const struct spawn_stats *s, uint32_t process)
 	return p ? p->epid : 0;
 }
 
+/* ---- restart loops -------------------------------------------------------------------------- */
+
+_Static_assert(SPAWN_REASONS_MAX <= 1u << 12 && PROCESS_GROUPS_MAX <= 1u << 20, "bits of a key");
+
+static void loop_crashes(struct spawn_stats *s, const struct spawn_living *l, uint32_t reason)
+{
+	uint64_t key = (uint64_t)l->parent << 44 | (uint64_t)l->entry << 12 | reason;
+	struct spawn_loop *loop = keytab_find(&s->loops, key);
+
+	if (!loop && (!key || s->loops.nr >= SPAWN_LOOPS_MAX)) {
+		s->lost_loops++;
+		return;
+	}
+	loop = loop ? loop : keytab_add(&s->loops, key);
+	loop->crashes++;
+	parent_row(s, l->parent)->open_crash = key;
+}
+
+static bool is_loop(const struct spawn_loop *l)
+{
+	return l->apart >= SPAWN_LOOP_CRASHES ||
+	       (l->in_turn >= SPAWN_LOOP_CRASHES && l->in_turn >= l->crashes / 2);
+}
+
+/* The parent starts a child, which is not in its row yet. */
+static void loop_spawns(struct spawn_stats *s, struct spawn_row *parent, uint64_t ts_ns)
+{
+	struct spawn_loop *loop = keytab_find(&s->loops, parent->open_crash);
+
+	parent->open_crash = 0;
+	if (!loop)
+		return;
+	loop->in_turn += parent->living == 0;
+	if (!loop->apart || ts_ns - loop->counted_ns >= SPAWN_LOOP_APART_NS) {
+		loop->apart++;
+		loop->counted_ns = ts_ns;
+	}
+	if (is_loop(loop))
+		parent->loop = loop->key;
+}
+
+bool spawn_stats_is_loop(const struct spawn_stats *s, const struct spawn_row *parent)
+{
+	const struct spawn_loop *loop = keytab_find(&s->loops, parent->loop);
+	const struct coverage *c = &s->stream->coverage;
+	double crashed = (double)parent->crashed / coverage_share(c, EVENT_PROCESS_EXIT);
+	double spawned = (double)parent->spawned / coverage_share(c, EVENT_PROCESS_SPAWN);
+
+	return loop && is_loop(loop) && 2 * crashed >= spawned;
+}
+
 /* ---- events --------------------------------------------------------------------------------- */
 
 static void take_spawn(struct spawn_stats *s, const struct event *ev)
@@ -223,11 +274,13 @@ static void take_spawn(struct spawn_stats *s, const struct event *ev)
 		.row = group_of(s, ev->u.vm.process, entry),
 		.parent = process_groups_of(&s->parents, parent),
 		.interval = s->interval,
+		.entry = entry,
 	};
 	struct spawn_living *old = keytab_find(&s->living, child.epid);
 
 	s->all.spawned++;
 	row_of(s, child.row)->spawned++;
+	loop_spawns(s, parent_row(s, child.parent), ev->ts_ns);
 	parent_row(s, child.parent)->spawned++;
 	/* Its exit was not seen, and its pid is in use again. */
 	if (old) {
@@ -279,6 +332,8 @@ static void take_exit(struct spawn_stats *s, const struct event *ev)
 	if (!l)
 		return;
 	add_exit(parent_row(s, l->parent), crash, reason);
+	if (crash)
+		loop_crashes(s, l, reason);
 	/* Of those that lived through a time when nothing was seen only the long ones are left. */
 	if (ev->ts_ns >= l->birth_ns && !coverage_gap(c, EVENT_PROCESS_EXIT, l->birth_ns) &&
 	    !coverage_gap(c, EVENT_PROCESS_SPAWN, l->birth_ns)) {
@@ -353,6 +408,7 @@ void spawn_stats_open(struct spawn_stats *s, struct event_stream *stream, enum p
 	memset(s, 0, sizeof(*s));
 	s->stream = stream;
 	s->living = (struct keytab)KEYTAB_INIT(struct spawn_living);
+	s->loops = (struct keytab)KEYTAB_INIT(struct spawn_loop);
 	s->max_living = SPAWN_LIVING_MAX;
 	s->max_reasons = SPAWN_REASONS_MAX;
 	process_groups_open(&s->groups, stream->names, by, 0);
@@ -381,18 +437,15 @@ void spawn_stats_close(struct spawn_stats *s)
 	vec_free(&s->names);
 	idmap_free(&s->name_index);
 	keytab_free(&s->living);
+	keytab_free(&s->loops);
 	process_groups_close(&s->groups);
 	process_groups_close(&s->parents);
 }
 
 uint64_t spawn_stats_overflows(const struct spawn_stats *s)
 {
-	return s->groups.overflows + s->parents.overflows + s->lost_reasons + s->lost_names;
-}
-
-bool spawn_row_is_loop(const struct spawn_row *row)
-{
-	return row->crashed >= SPAWN_LOOP_CRASHES && row->spawned >= row->crashed;
+	return s->groups.overflows + s->parents.overflows + s->lost_reasons + s->lost_names +
+	       s->lost_loops;
 }
 
 bool spawn_row_is_storm(double spawned, double seconds)
@@ -456,6 +509,7 @@ void spawn_stats_restart(struct spawn_stats *s)
 	s->names.len = 0;
 	vec_push(&s->names, ((struct spawn_name){0}));
 	s->links = s->unlinks = s->registered = s->unregistered = 0;
-	s->lost_living = s->unnamed = s->lost_reasons = s->lost_names = 0;
+	s->lost_living = s->unnamed = s->lost_reasons = s->lost_names = s->lost_loops = 0;
+	keytab_free(&s->loops);
 	memset(&s->lifetimes, 0, sizeof(s->lifetimes));
 }

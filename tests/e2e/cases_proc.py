@@ -23,7 +23,7 @@ def check_lives(data, n):
     check(rows["process_lives:worker/1"]["mean_lifetime_ns"] >= 20e6, "a worker waits for 20 ms")
     parent = by(data, "parents", "parent")["lives_parent"]
     check_equal(counts(parent), (4 * n, 3 * n, n, n), "their parent")
-    check(not parent["restart_loop"] or n >= 3, "no loop")
+    check(not parent["restart_loop"], "that many crash is no loop")
     reasons = by(data, "reasons", "reason")
     crash = reasons["{crashed,<pid>,<ref>,N,[N,...]}"]
     check_equal((crash["exits"], crash["crash"]), (n, True), "crashes, merged")
@@ -54,7 +54,8 @@ def lives(ctx):
         ctx.node.ask("process_lives", "stop")
     print(f"{compared} counts compared")
     text = ctx.ebeam.ok("proc", "-i", path, "-n", "5", "-s", "crashed").out
-    for part in ("! restart loop? lives_parent", "process_lives:crasher/1", "{crashed,<pid>",
+    check("restart loop" not in text, text)
+    for part in ("process_lives:crasher/1", "{crashed,<pid>",
                  "Who started them", "lifetime"):
         check_in(part, text, "text")
     for group, name in (("function", "proc_lib:init_p/3"), ("name", "lives_parent")):
@@ -97,7 +98,7 @@ def piles(ctx):
     check_equal(counts(parents["lives_pile"]), (1200, 0, 0, 1200), "the pile")
     alarms = ("restart_loop", "spawn_storm", "piles_up")
     check_equal(tuple(parents["lives_pile"][k] for k in alarms), (False, False, True), "the pile")
-    check_equal(tuple(parents["lives_parent"][k] for k in alarms), (True, False, False), "others")
+    check_equal(tuple(parents["lives_parent"][k] for k in alarms), (False, False, False), "others")
     text = ctx.ebeam.ok("proc", "-i", path).out
     check_in("! processes pile up: lives_pile started 1,200", text, "text")
     check("spawn storm" not in text, text)

@@ -262,12 +262,9 @@ static void many(void **state)
 /* What is worth a line at the top, and what a server that is busy does all the time. */
 static void alarms(void **state)
 {
-	struct spawn_row row = {.spawned = 3, .crashed = 3};
+	struct spawn_row row;
 
 	(void)state;
-	assert_true(spawn_row_is_loop(&row));
-	row.crashed = 2;
-	assert_false(spawn_row_is_loop(&row));
 	assert_false(spawn_row_is_storm(529.0 * 10, 10));
 	assert_false(spawn_row_is_storm(9999.0 * 10, 10));
 	assert_true(spawn_row_is_storm(10000.0 * 10, 10));
@@ -282,6 +279,92 @@ static void alarms(void **state)
 	assert_false(spawn_row_is_pile(&row));
 	row = (struct spawn_row){.exited = 5000, .living = 2000};
 	assert_false(spawn_row_is_pile(&row));
+}
+
+static bool is_loop(struct fixture *x)
+{
+	return spawn_stats_is_loop(&x->s, PARENT(x, "sup"));
+}
+
+/* One child after the other, and many at once: which of them is a restart loop. */
+static void loops(void **state)
+{
+	uint32_t sup, run, other, child[100];
+	char reason[32];
+	struct fixture x;
+
+	(void)state;
+	open_by(&x, PROCESS_GROUP_INITIAL_CALL);
+	run = eventfix_function(&x.f, "work", "run", 1);
+	other = eventfix_function(&x.f, "work", "other", 0);
+	sup = eventfix_process(&x.f, 1, "sup", 0);
+	for (uint32_t i = 0; i < ARRAY_SIZE(child); i++)
+		child[i] = eventfix_process(&x.f, 2 + i, NULL, 0);
+	/* A child that cannot live, however fast; numbers in its reason may differ. */
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_false(i && is_loop(&x));
+		spawned(&x, child[i], sup, run);
+		snprintf(reason, sizeof(reason), "{bad,%u}", i);
+		exited(&x, child[i], reason);
+	}
+	spawned(&x, child[4], sup, run);
+	assert_true(is_loop(&x));
+	/* Started for other things, too, most of which end as they should. */
+	for (uint32_t i = 10; i < 20; i++)
+		spawned(&x, child[i], sup, other);
+	assert_false(is_loop(&x));
+	spawn_stats_restart(&x.s);
+	assert_false(is_loop(&x));
+	for (uint32_t i = 10; i < 20; i++)
+		exited(&x, child[i], "normal");
+	exited(&x, child[4], "normal");
+	spawn_stats_restart(&x.s);
+
+	/* Many at once, of which some crash while others are still to be started. */
+	for (uint32_t i = 0; i < ARRAY_SIZE(child); i++) {
+		spawned(&x, child[i], sup, run);
+		if (i >= 5)
+			exited(&x, child[i - 5], "bad");
+	}
+	for (uint32_t i = ARRAY_SIZE(child) - 5; i < ARRAY_SIZE(child); i++)
+		exited(&x, child[i], "bad");
+	assert_int_equal(PARENT(&x, "sup")->crashed, ARRAY_SIZE(child));
+	assert_false(is_loop(&x));
+	/* And once more, some time later. */
+	x.f.ts_ns += SPAWN_LOOP_APART_NS;
+	for (uint32_t i = 0; i < ARRAY_SIZE(child); i++)
+		spawned(&x, child[i], sup, run);
+	for (uint32_t i = 0; i < ARRAY_SIZE(child); i++)
+		exited(&x, child[i], "bad");
+	assert_false(is_loop(&x));
+	spawn_stats_restart(&x.s);
+
+	/* Two of them that crash now and then, each started again while the other lives. */
+	spawned(&x, child[0], sup, run);
+	spawned(&x, child[1], sup, run);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_false(is_loop(&x));
+		exited(&x, child[i % 2], "bad");
+		spawned(&x, child[i % 2], sup, run);
+		x.f.ts_ns += SPAWN_LOOP_APART_NS;
+	}
+	assert_true(is_loop(&x));
+	spawn_stats_restart(&x.s);
+
+	/* Each for another reason, or normally: that is not the same thing again and again. */
+	exited(&x, child[0], "normal");
+	exited(&x, child[1], "normal");
+	for (uint32_t i = 0; i < 10; i++) {
+		spawned(&x, child[2], sup, run);
+		snprintf(reason, sizeof(reason), "bad_%c", 'a' + i);
+		exited(&x, child[2], reason);
+		spawned(&x, child[2], sup, run);
+		exited(&x, child[2], "normal");
+		x.f.ts_ns += SPAWN_LOOP_APART_NS;
+	}
+	assert_int_equal(2 * PARENT(&x, "sup")->crashed, PARENT(&x, "sup")->spawned);
+	assert_false(is_loop(&x));
+	close_all(&x);
 }
 
 /* However many groups, reasons and names there were: each interval has room for its own, and who
@@ -336,9 +419,10 @@ static void intervals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shapes),    cmocka_unit_test(lives), cmocka_unit_test(known_later),
-		cmocka_unit_test(gaps),	     cmocka_unit_test(many),  cmocka_unit_test(alarms),
-		cmocka_unit_test(intervals),
+		cmocka_unit_test(shapes),      cmocka_unit_test(lives),
+		cmocka_unit_test(known_later), cmocka_unit_test(gaps),
+		cmocka_unit_test(many),	       cmocka_unit_test(alarms),
+		cmocka_unit_test(loops),       cmocka_unit_test(intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
