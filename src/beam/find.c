@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,11 +145,37 @@ static void finder_free(struct finder *f)
 	vec_free(&f->hidden_nodes);
 }
 
+/* Of /proc/PID/status, such as "\nTgid:"; 0 if it is not there. */
+static uint64_t status_number(const char *pid, const char *key, int base)
+{
+	char path[64], *text, *line;
+	uint64_t number = 0;
+
+	snprintf(path, sizeof(path), "/proc/%s/status", pid);
+	text = proc_read_file(path, STATUS_MAX_SIZE, NULL);
+	line = text ? strstr(text, key) : NULL;
+	if (line)
+		number = strtoull(line + strlen(key), NULL, base);
+	free(text);
+	return number;
+}
+
+static bool may_look(void)
+{
+	return status_number("self", "\nCapEff:", 16) >> CAP_SYS_PTRACE & 1;
+}
+
 static int hidden_error(int os_pid, int code, struct error *err)
 {
 	struct proc_stat stat = {0};
 
 	proc_stat_read(&stat, os_pid, NULL);
+	if (may_look())
+		return error_set(err, ERROR_KIND_PRIVILEGE, code,
+				 "cannot look into pid %d ('%s'), although ebeam has "
+				 "CAP_SYS_PTRACE: %s. A security module, a sandbox or another user "
+				 "namespace protects it",
+				 os_pid, stat.comm, error_text(code));
 	return error_set(err, ERROR_KIND_PRIVILEGE, code,
 			 "cannot look into pid %d ('%s'): %s. Run as root, or grant "
 			 "CAP_SYS_PTRACE (see ebeam doctor)",
@@ -232,20 +259,15 @@ static void add_nodes_here(struct strbuf *out, const struct finder *f)
 /* The process that a thread belongs to; 0 if there is no such thread or process. */
 static int process_of(int os_tid)
 {
-	char path[64], *text, *line;
-	int os_pid = 0;
+	char pid[16];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", os_tid);
-	text = proc_read_file(path, STATUS_MAX_SIZE, NULL);
-	line = text ? strstr(text, "\nTgid:") : NULL;
-	if (line)
-		os_pid = (int)strtol(line + strlen("\nTgid:"), NULL, 10);
-	free(text);
-	return os_pid;
+	snprintf(pid, sizeof(pid), "%d", os_tid);
+	return (int)status_number(pid, "\nTgid:", 10);
 }
 
-/* Fails with what the process is, and the nodes that are there. */
-static int refuse_pid(int os_pid, struct error *err)
+/* Fails with what the process is, and the nodes that are there.  hidden != 0: its executable may not
+ * be looked at; it is not called as a node is. */
+static int refuse_pid(int os_pid, int hidden, struct error *err)
 {
 	struct strbuf here = STRBUF_INIT;
 	struct finder f = {0};
@@ -263,12 +285,30 @@ static int refuse_pid(int os_pid, struct error *err)
 				 "pid %d ('%s') has exited; its parent has yet to collect it. %s",
 				 os_pid, stat.comm, here.buf);
 	else
-		code = error_set(err, ERROR_KIND_NO_NODE, -ENOEXEC,
-				 "pid %d is '%s', not a BEAM node. %s", os_pid, stat.comm,
-				 here.buf);
+		code = error_set(
+			err, ERROR_KIND_NO_NODE, -ENOEXEC,
+			"pid %d is %s'%s', not a BEAM node%s. %s", os_pid,
+			stat.kernel_thread ? "the kernel's own thread " : "", stat.comm,
+			hidden ? " by its name (the kernel does not let ebeam look into it)" : "",
+			here.buf);
 	strbuf_free(&here);
 	finder_free(&f);
 	return code;
+}
+
+/* No node, or nobody may see whether it is one: `found` as examine_executable() gives it.  A node
+ * has its name from the file that it runs, which one that is hidden even from who may look at
+ * everything cannot show. */
+static int explain_pid(int os_pid, int found, struct error *err)
+{
+	struct proc_stat stat = {0};
+
+	proc_stat_read(&stat, os_pid, NULL);
+	if (found == 0 || stat.kernel_thread)
+		return refuse_pid(os_pid, 0, err);
+	if (may_look() && !is_called_beam(os_pid))
+		return refuse_pid(os_pid, found, err);
+	return hidden_error(os_pid, found, err);
 }
 
 static int find_pid(int *os_pid, const char *what, struct error *err)
@@ -284,10 +324,8 @@ static int find_pid(int *os_pid, const char *what, struct error *err)
 		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH,
 				 "%d is a thread of pid %d: give the pid", pid, process);
 	found = examine_executable(pid);
-	if (found == 0)
-		return refuse_pid(pid, err);
-	if (found < 0)
-		return hidden_error(pid, found, err);
+	if (found <= 0)
+		return explain_pid(pid, found, err);
 	*os_pid = pid;
 	return 0;
 }

@@ -105,9 +105,10 @@ uint64_t spawn_stats_overflows(const struct spawn_stats *s);
  * started crashed, and those of one function for one reason again and again: three times or more it
  * started a child after such a crash, each time when no other child was left (what a supervisor
  * does with one that cannot live, however fast), or each SPAWN_LOOP_APART_NS after the one before
- * (so that many that were started at once and crash are none).  A storm: 10,000 a second and more for a second and more; to start and end a
- * process costs the VM some microseconds, so that this is some percent of a core for nothing but
- * that.  A pile: 1,000 more live than when the interval began, and half of all that it started.
+ * (so that many that were started at once and crash are none).  A storm: 10,000 a second and more
+ * for a second and more; to start and end a process costs the VM some microseconds, so that this is
+ * some percent of a core for nothing but that.  A pile: 1,000 more live than when the interval
+ * began, and half of all that it started.
  * spawned: of them all, where not all were seen.
  */
 #define SPAWN_LOOP_CRASHES  3u

@@ -161,8 +161,11 @@ ssize_t proc_threads_read(struct proc_thread **out, int os_pid, struct error *er
 /* "PID (COMM) S ...": COMM may hold spaces and parentheses, so the last ')' ends it. */
 int proc_stat_parse(struct proc_stat *out, const char *text)
 {
+	/* PF_KTHREAD, include/linux/sched.h of Linux 2.6.30 and later */
+	const unsigned int kernel_thread = 0x00200000;
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	unsigned long long utime, stime, start, start_code = 0;
+	unsigned int flags;
 	long long rss = 0;
 	size_t len;
 	char state;
@@ -170,15 +173,16 @@ int proc_stat_parse(struct proc_stat *out, const char *text)
 	memset(out, 0, sizeof(*out));
 	if (!open || !close || close < open)
 		return -EINVAL;
-	/* Fields 3 state, 14 utime, 15 stime, 22 starttime, 24 rss, 26 startcode; proc(5). */
+	/* Fields 3 state, 9 flags, 14 utime, 15 stime, 22 starttime, 24 rss, 26 startcode; proc(5). */
 	if (sscanf(close + 1,
-		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d "
+		   " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d "
 		   "%llu %*u %lld %*u %llu",
-		   &state, &utime, &stime, &start, &rss, &start_code) < 4)
+		   &state, &flags, &utime, &stime, &start, &rss, &start_code) < 5)
 		return -EINVAL;
 	len = MIN((size_t)(close - open - 1), sizeof(out->comm) - 1);
 	memcpy(out->comm, open + 1, len);
 	out->state = state;
+	out->kernel_thread = flags & kernel_thread;
 	out->utime_ticks = utime;
 	out->stime_ticks = stime;
 	out->start_ticks = start;

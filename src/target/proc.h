@@ -46,6 +46,7 @@ ssize_t proc_threads_read(struct proc_thread **out, int os_pid, struct error *er
 struct proc_stat {
 	char comm[64];
 	char state;
+	bool kernel_thread;
 	uint64_t start_ticks; /* since boot, in clock ticks */
 	uint64_t utime_ticks, stime_ticks;
 	uint64_t rss_pages;  /* in memory */

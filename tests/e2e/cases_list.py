@@ -155,6 +155,27 @@ def not_a_node(ctx):
     check_in("not a BEAM node", refused.err, "text of the refusal")
 
 
+def kernel_thread():
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[6]) & 0x200000:  # PF_KTHREAD
+            return pid
+    raise Skip("no thread of the kernel is seen here")
+
+
+@case("a thread of the kernel is said to be one, whoever asks", otp="one")
+def of_the_kernel(ctx):
+    pid = kernel_thread()
+    for prefix in ((), NOBODY):
+        refused = ctx.ebeam.run("gc", "-p", pid, "-d", "1", prefix=prefix)
+        check_equal(refused.code, 3, str(refused))
+        check_in("the kernel's own thread", refused.err, "text of the refusal")
+
+
 @case("a pid that is gone, and a name that nobody has, are exit 3", otp="one")
 def gone(ctx):
     process = subprocess.Popen(["true"])

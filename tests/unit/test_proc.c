@@ -279,6 +279,11 @@ static void stat_with_odd_names(void **state)
 	assert_int_equal(st.start_ticks, 123456);
 	assert_int_equal(st.rss_pages, 8);
 	assert_int_equal(st.start_code, 94080000000000);
+	assert_false(st.kernel_thread);
+	assert_int_equal(proc_stat_parse(&st, "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 9 0 0 "
+					      "20 0 1 0 17 0 0"),
+			 0);
+	assert_true(st.kernel_thread);
 	snprintf(text, sizeof(text), "4711 (a) R (b c)%s\n", tail);
 	assert_int_equal(proc_stat_parse(&st, text), 0);
 	assert_string_equal(st.comm, "a) R (b c");
