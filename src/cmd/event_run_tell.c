@@ -177,9 +177,7 @@ void event_run_tell(struct event_run *run)
 	if (run->live.session) {
 		strbuf_addf(&line, "  own CPU %.2f%%", live_own_cpu(&run->live));
 		live_event_cost(&run->live, &cost);
-		if (!isnan(cost.percent))
-			strbuf_addf(&line, "  cost to the node ~%.2f%% of %s", cost.percent,
-				    cost.of_core ? "a core" : "its own CPU");
+		live_cost_add(&cost, &line);
 	}
 	if (run->consumer->closing)
 		run->consumer->closing(run->consumer->arg, &line);

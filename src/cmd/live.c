@@ -349,23 +349,25 @@ void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns)
 	}
 }
 
-double live_node_cost(struct live *l, double *busy)
+void live_sample_cost(struct live *l, struct live_cost *out, double *busy)
 {
-	uint64_t ns = session_counter(l->session, COUNTER_PROBE_NS);
+	double spent_ns = (double)session_counter(l->session, COUNTER_PROBE_NS), busy_s;
+	double wall_ns = (double)(clock_monotonic_ns() - l->start_ns);
 	struct proc_stat now;
 	struct error ignored;
-	double busy_s;
 
+	*out = (struct live_cost){.percent = NAN};
 	if (busy)
 		*busy = 0;
 	if (proc_stat_read(&now, l->node->os_pid, &ignored))
-		return -1;
+		return;
 	busy_s = (double)(now.utime_ticks + now.stime_ticks - l->node_stat.utime_ticks -
 			  l->node_stat.stime_ticks) /
 		 (double)sysconf(_SC_CLK_TCK);
 	if (busy)
 		*busy = busy_s;
-	return busy_s > 0 ? (double)ns / 1e9 / busy_s * 100 : -1;
+	/* Programs run in interrupts, in the time of whom they interrupt. */
+	out->percent = budget_share(spent_ns, busy_s * 1e9 - spent_ns, wall_ns, &out->of_core);
 }
 
 void live_event_cost(struct live *l, struct live_cost *out)
@@ -377,6 +379,13 @@ void live_event_cost(struct live *l, struct live_cost *out)
 	if (session_event_cost(l->session, &cost, NULL))
 		out->percent = budget_share((double)cost.spent_ns, (double)cost.own_ns, wall_ns,
 					    &out->of_core);
+}
+
+void live_cost_add(const struct live_cost *cost, struct strbuf *out)
+{
+	if (!isnan(cost->percent))
+		strbuf_addf(out, "  cost to the node ~%.2f%% of %s", cost->percent,
+			    cost->of_core ? "a core" : "its own CPU");
 }
 
 double live_own_cpu(struct live *l)

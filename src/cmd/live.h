@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
 #include "beam/node.h"
 #include "beam/resolve.h"
 #include "event/enrich.h"
@@ -67,17 +68,19 @@ uint64_t live_counter(struct live *l, enum counter_id id);
 /* Counters, `refused` records of the caller's among them, as records of that time. */
 void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns);
 
-/* Percent of the node's CPU time that the programs have taken so far; negative = unknown.  *busy
- * (NULL ok) is that CPU time, in the kernel's coarse ticks. */
-double live_node_cost(struct live *l, double *busy);
-/* What the probes of events cost so far, as budget_share() says it: percent of the CPU that the
- * node used for itself, which is what --max-overhead limits.  NAN: unknown, and the budget is not
- * kept. */
+/* What probes cost so far, as budget_share() says it: percent of the CPU that the node used for
+ * itself, which is what --max-overhead limits. */
 struct live_cost {
-	double percent;
-	bool of_core;
+	double percent; /* NAN = unknown */
+	bool of_core;	/* instead, as the node uses next to nothing */
 };
+/* The programs of samples.  *busy (NULL ok): seconds of CPU of the node, with them, in the kernel's
+ * coarse ticks. */
+void live_sample_cost(struct live *l, struct live_cost *out, double *busy);
+/* The probes of events.  Unknown: their budget is not kept. */
 void live_event_cost(struct live *l, struct live_cost *out);
+/* "  cost to the node ~0.03% of its own CPU", if it is known. */
+void live_cost_add(const struct live_cost *cost, struct strbuf *out);
 /* Percent of one core that this process has used since the start. */
 double live_own_cpu(struct live *l);
 

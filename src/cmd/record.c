@@ -3,6 +3,7 @@
  * `ebeam record`: find the node, record it until a deadline, a signal or its end, write the result.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "cmd/outfile.h"
 #include "cmd/record.h"
 #include "cmd/recording.h"
+#include "probe/budget.h"
 #include "cmd/render.h"
 #include "cmd/timeline_output.h"
 
@@ -104,19 +106,22 @@ static void report_progress(struct record_run *run)
 static bool too_costly(struct record_run *run)
 {
 	uint64_t given = run->ctx->opt.given;
-	double cost, busy_s;
+	double busy_s, limit = run->ctx->opt.max_overhead;
+	struct live_cost cost;
 
 	/* Whoever names a frequency and no budget wants that frequency; the closing line says what
 	 * it cost. */
 	if ((given & OPT(FREQ)) && !(given & OPT(MAX_OVERHEAD)))
 		return false;
-	cost = recording_node_cost(run->recording, &busy_s);
-	if (busy_s < JUDGED_BUSY_S || cost <= run->ctx->opt.max_overhead)
+	recording_node_cost(run->recording, &cost, &busy_s);
+	/* A node that uses next to nothing is limited as if it used that. */
+	if (cost.of_core)
+		limit *= BUDGET_MIN_BUSY;
+	if (busy_s < JUDGED_BUSY_S || isnan(cost.percent) || cost.percent <= limit)
 		return false;
-	log_warn(
-		"ebeam: stopped: the probes cost %.2f %% of the node's CPU time, --max-overhead is "
-		"%.2f %%; lower --freq",
-		cost, run->ctx->opt.max_overhead);
+	log_warn("ebeam: stopped: the probes cost %.2f %% of %s, --max-overhead allows %.2f %%; "
+		 "lower --freq",
+		 cost.percent, cost.of_core ? "a core" : "the node's own CPU", limit);
 	run->over_budget = true;
 	return true;
 }
@@ -192,7 +197,7 @@ static int show_result(struct record_run *run, struct error *err)
 	if (rc == 0) {
 		summary_of_snapshot(&summary, snapshot);
 		summary.own_cpu = recording_own_cpu(run->recording);
-		summary.node_cost = recording_node_cost(run->recording, NULL);
+		recording_node_cost(run->recording, &summary.cost, NULL);
 		summary.path = strcmp(run->render.path, "-") ? run->render.path : NULL;
 		if (summary.samples == 0)
 			log_warn("ebeam: the node used no CPU meanwhile. What its processes wait "

@@ -188,9 +188,9 @@ uint64_t recording_first_sample_ns(const struct recording *r)
 	return r->first_sample_ns;
 }
 
-double recording_node_cost(struct recording *r, double *busy)
+void recording_node_cost(struct recording *r, struct live_cost *out, double *busy)
 {
-	return live_node_cost(&r->live, busy);
+	live_sample_cost(&r->live, out, busy);
 }
 
 double recording_own_cpu(struct recording *r)

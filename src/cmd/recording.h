@@ -42,9 +42,8 @@ uint64_t recording_start_epoch_ns(const struct recording *r);
 uint64_t recording_start_ns(const struct recording *r); /* CLOCK_MONOTONIC */
 /* Time of the first sample, 0 while there is none. */
 uint64_t recording_first_sample_ns(const struct recording *r);
-/* Percent of the node's CPU time that the probes have taken so far; negative = unknown.  *busy
- * (NULL ok) is that CPU time, in the kernel's coarse ticks. */
-double recording_node_cost(struct recording *r, double *busy);
+/* See live_sample_cost(). */
+void recording_node_cost(struct recording *r, struct live_cost *out, double *busy);
 /* Percent of one core that this process has used since sampling began. */
 double recording_own_cpu(struct recording *r);
 

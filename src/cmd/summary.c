@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -54,7 +55,7 @@ void summary_of_snapshot(struct summary *out, const struct snapshot *s)
 		.samples = s->samples,
 		.dropped_unknown = s->dropped_unknown,
 		.own_cpu = -1,
-		.node_cost = -1,
+		.cost.percent = NAN,
 		.unit = snapshot_meta(s, "unit"),
 		.title = snapshot_meta(s, "title"),
 		.warnings = snapshot_meta(s, "warnings"),
@@ -152,8 +153,7 @@ void summary_format(struct strbuf *out, const struct summary *s)
 	}
 	if (s->own_cpu >= 0)
 		strbuf_addf(out, "  own CPU %.2f%%", s->own_cpu);
-	if (s->node_cost >= 0)
-		strbuf_addf(out, "  cost to the node ~%.2f%% of its CPU", s->node_cost);
+	live_cost_add(&s->cost, out);
 	if (s->path)
 		strbuf_addf(out, "  -> %s", s->path);
 }

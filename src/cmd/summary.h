@@ -2,7 +2,7 @@
 /*
  * The line on stderr that ends every run which samples:
  *   Samples: 9,874  complete 99.6%  truncated 0.2%  bad_bounds 0.2%  lost 12 (ring_full 12)
- *   own CPU 0.21%  cost to the node ~0.03% of its CPU  -> ebeam-a@b-20260131-120000.html
+ *   own CPU 0.21%  cost to the node ~0.03% of its own CPU  -> ebeam-a@b-20260131-120000.html
  * (one line).
  * Every way in which samples are not complete or were lost stands in it by its name, if it
  * happened; names are those of status.def and counters.def.
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
+#include "cmd/live.h"
 #include "model/snapshot.h"
 
 struct summary {
@@ -22,14 +23,14 @@ struct summary {
 	uint64_t counters[NR_COUNTERS];
 	uint64_t dropped_unknown; /* samples that referred to undefined ids */
 	double own_cpu;		  /* of ebeam, percent of one core; negative = unknown */
-	double node_cost;	  /* percent of the node's CPU time; negative = unknown */
+	struct live_cost cost;	  /* to the node */
 	const char *unit, *title; /* of what is counted, as meta values; NULL = samples */
 	const char *warnings;	  /* of what is not counted, one a line; NULL = none */
 	const char *path;	  /* where the result went; NULL = not said */
 	bool no_losses;		  /* they are told elsewhere */
 };
 
-/* Everything but own_cpu, node_cost (unknown) and path (NULL). */
+/* Everything but own_cpu, cost (unknown) and path (NULL). */
 void summary_of_snapshot(struct summary *out, const struct snapshot *s);
 
 double summary_complete(const struct summary *s); /* percent; 100 without samples */

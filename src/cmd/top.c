@@ -3,6 +3,7 @@
 #include "cmd/top.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -331,7 +332,7 @@ static bool is_batch(const struct options *o)
 int cmd_top(struct command_context *ctx, struct error *err)
 {
 	bool tty = isatty(fileno(ctx->out)) && isatty(STDIN_FILENO);
-	struct top t = {.ctx = ctx, .summary.node_cost = -1};
+	struct top t = {.ctx = ctx, .summary.cost.percent = NAN};
 	uint64_t start_ns = clock_monotonic_ns();
 	int rc = check_options(&t, err);
 

@@ -69,7 +69,7 @@ int top_samples_open(struct top_samples **out, struct beam_node *n, unsigned int
 	*out = NULL;
 	s->node = n;
 	s->freq = freq;
-	s->summary.node_cost = -1;
+	s->summary.cost.percent = NAN;
 	rc = open_live(&s->live, s, err);
 	if (rc) {
 		free(s);
@@ -113,7 +113,7 @@ static void keep_counters(struct top_samples *s)
 {
 	for (int id = 0; id < NR_COUNTERS; id++)
 		s->summary.counters[id] = count(s, (enum counter_id)id);
-	s->summary.node_cost = live_node_cost(&s->live, NULL);
+	live_sample_cost(&s->live, &s->summary.cost, NULL);
 }
 
 void top_samples_add_summary(struct top_samples *s, struct summary *to)
@@ -124,7 +124,9 @@ void top_samples_add_summary(struct top_samples *s, struct summary *to)
 		to->by_status[i] += s->summary.by_status[i];
 	for (int id = 0; id < NR_COUNTERS; id++)
 		to->counters[id] += count(s, (enum counter_id)id);
-	to->node_cost = s->live_open ? live_node_cost(&s->live, NULL) : s->summary.node_cost;
+	to->cost = s->summary.cost;
+	if (s->live_open)
+		live_sample_cost(&s->live, &to->cost, NULL);
 }
 
 /* All that comes in, of a node and of a capture, ends here. */
@@ -195,7 +197,7 @@ int top_samples_open_capture(struct top_samples **out, const char *path, uint64_
 	int rc = capture_input_open(&s->input, path, err);
 
 	*out = NULL;
-	s->summary.node_cost = -1;
+	s->summary.cost.percent = NAN;
 	s->duration_ns = duration_ns;
 	if (rc == 0) {
 		rc = event_stream_open(&s->stream);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,14 +36,14 @@ static void everything_stands_in_one_line(void **state)
 			     [COUNTER_RING_FULL] = 12,
 			     [COUNTER_CODE_LOADS] = 3},
 		.own_cpu = 0.214,
-		.node_cost = 0.03,
+		.cost.percent = 0.03,
 		.path = "out.html",
 	};
 
 	UNUSED(state);
 	expect(&s, "Samples: 10,000  complete 99.6%  truncated 0.2%  bad_bounds 0.2%  "
 		   "lost 12 (ring_full 12)  own CPU 0.21%  "
-		   "cost to the node ~0.03% of its CPU  -> out.html");
+		   "cost to the node ~0.03% of its own CPU  -> out.html");
 }
 
 static void what_is_not_known_is_not_said(void **state)
@@ -50,7 +51,7 @@ static void what_is_not_known_is_not_said(void **state)
 	struct summary s = {.samples = 1,
 			    .by_status = {[SAMPLE_STATUS_COMPLETE] = 1},
 			    .own_cpu = -1,
-			    .node_cost = -1};
+			    .cost.percent = NAN};
 
 	UNUSED(state);
 	expect(&s, "Samples: 1  complete 100.0%  lost 0");
@@ -68,7 +69,7 @@ static void every_loss_has_a_name(void **state)
 			     [COUNTER_READ_FAULT] = 7},
 		.dropped_unknown = 3,
 		.own_cpu = -1,
-		.node_cost = -1,
+		.cost.percent = NAN,
 	};
 
 	UNUSED(state);
@@ -82,7 +83,7 @@ static void nearly_complete_is_not_complete(void **state)
 		.samples = 100000,
 		.by_status = {[SAMPLE_STATUS_COMPLETE] = 99999, [SAMPLE_STATUS_AMBIGUOUS] = 1},
 		.own_cpu = -1,
-		.node_cost = -1};
+		.cost.percent = NAN};
 
 	UNUSED(state);
 	expect(&s, "Samples: 100,000  complete 99.9%  ambiguous 0.0%  lost 0");
@@ -119,7 +120,7 @@ static void a_snapshot_fills_it(void **state)
 	assert_int_equal(s.samples, 40);
 	assert_true(summary_complete(&s) == 75.0);
 	assert_int_equal(s.counters[COUNTER_RING_FULL], 4);
-	assert_true(s.own_cpu < 0 && s.node_cost < 0);
+	assert_true(s.own_cpu < 0 && isnan(s.cost.percent));
 	assert_null(s.path);
 }
 
