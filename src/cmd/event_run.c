@@ -291,8 +291,10 @@ static int drain(struct event_run *run, uint64_t deadline_ns, struct error *err)
 	const struct rec_header *rec;
 	int rc = 0;
 
-	if (!has_room(run, last))
+	if (!has_room(run, last)) {
+		run->reader_waits = true;
 		return 0;
+	}
 	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) == 1; n++) {
 		take(run, rec);
 		if (run->writer) {
@@ -300,10 +302,14 @@ static int drain(struct event_run *run, uint64_t deadline_ns, struct error *err)
 			if (rc)
 				return rc;
 		}
-		if (n % DRAIN_BATCH == 0 &&
-		    ((run->stopped && !last) || clock_monotonic_ns() >= deadline_ns ||
-		     !has_room(run, last)))
+		if (n % DRAIN_BATCH)
+			continue;
+		if ((run->stopped && !last) || clock_monotonic_ns() >= deadline_ns)
 			break;
+		if (!has_room(run, last)) {
+			run->reader_waits = true;
+			break;
+		}
 	}
 	live_look(&run->live);
 	run->seen_until_ns =

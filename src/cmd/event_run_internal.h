@@ -32,6 +32,7 @@ struct event_run {
 	uint64_t told_taken, told_counters[NR_COUNTERS];
 	uint64_t skipped;  /* answers of --watch that nobody was ready to read */
 	bool node_stopped; /* when the probes came */
+	bool reader_waits; /* the rings filled, as nobody took the lines that were there */
 	bool answered;	   /* once, with --watch */
 	bool stopped;	   /* the limit is reached, or nobody reads any more */
 };

@@ -184,8 +184,14 @@ void event_run_tell(struct event_run *run)
 	else if (run->ctx->opt.output && strcmp(run->ctx->opt.output, "-") != 0)
 		strbuf_addf(&line, "  -> %s", run->ctx->opt.output);
 	if (run->stream.counters[COUNTER_EVENTS_LOST])
-		log_warn("ebeam: events were lost because a ring buffer was full; ask for fewer "
-			 "kinds (-e), or give ebeam more CPU");
+		log_warn(
+			"ebeam: events were lost because %s",
+			run->reader_waits
+				? "whoever reads the output is too slow; write them to a file (-o "
+				  "FILE, or -o FILE.ebeam, which is faster), or ask for fewer (-e, "
+				  "--process)"
+				: "a ring buffer was full; ask for fewer kinds (-e), or give "
+				  "ebeam more CPU");
 	log_warn("%s", line.buf);
 	strbuf_free(&line);
 }

@@ -126,6 +126,7 @@ def slow_reader(ctx):
     shown, lost = watch.closing()
     check_equal(len(events), shown, "events of the closing line")
     check(lost > 0, "that many events do not fit in the rings")
+    check(any("whoever reads the output is too slow" in line for line in watch.err), f"{watch.err}")
     sent = len(of(events, "message_send", pid=truth["pinger"], to=truth["ponger"]))
     check(0 < sent < truth["trips"], f"{sent} of {truth['trips']}")
     check(sent + lost >= truth["trips"], f"{sent} seen, {lost} lost of {truth['trips']}")
