@@ -35,6 +35,13 @@ struct entered_gc {
 	uint32_t epoch;
 };
 struct event_thread {
+	struct {
+		/* A message to an alias that is told as soon as its size is known.  User space
+		 * looks at the first word when the probes are gone: it is 0 if there is none.
+		 * extra: words that are copied beside the message, EVENT_UNKNOWN */
+		uint64_t sender, from, to, alias, extra, ts_ns;
+		uint32_t epoch, pad;
+	} to_alias;
 	uint64_t esdp;	/* of a thread that collected; it stays the same scheduler; 0 = not known */
 	uint64_t dirty; /* that is a dirty one */
 	struct entered_gc gc, usdt_gc;
@@ -52,11 +59,6 @@ struct event_thread {
 	struct {
 		uint64_t receiver, size, epoch;
 	} message;
-	struct {
-		/* extra: words that are copied beside the message, EVENT_UNKNOWN */
-		uint64_t sender, from, to, alias, extra, ts_ns;
-		uint32_t epoch, pad;
-	} to_alias;
 	struct {
 		uint64_t port, epoch; /* whose tasks run */
 	} port_task;

@@ -540,6 +540,10 @@ void session_stop(struct session *s)
 	s->code_link = NULL;
 	if (s->attach)
 		attach_wait(s->attach);
+	if (s->attach && s->skel)
+		s->nr_alias_cut =
+			thread_map_nonzero(bpf_map__fd(s->skel->maps.event_threads),
+					   bpf_map__value_size(s->skel->maps.event_threads));
 	if (s->ring_set)
 		ring_set_finish(s->ring_set);
 }

@@ -30,6 +30,7 @@ struct session {
 	VEC(struct sampled_cpu) cpus;
 	struct ring_set *ring_set;
 	uint64_t cleaned_ns;
+	unsigned int nr_alias_cut; /* COUNTER_ALIAS_CUT; once it is stopped */
 };
 
 #endif

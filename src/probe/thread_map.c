@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "abi/limits.h"
+#include "base/xalloc.h"
 
 static bool lives(int os_pid, uint32_t tid)
 {
@@ -33,4 +35,23 @@ void thread_map_clean(int map_fd, int os_pid)
 		if (!lives(os_pid, key))
 			bpf_map_delete_elem(map_fd, &key);
 	}
+}
+
+unsigned int thread_map_nonzero(int map_fd, size_t value_size)
+{
+	unsigned int nr = 0;
+	uint32_t key, *last = NULL;
+	uint64_t *value;
+
+	if (map_fd < 0 || value_size < sizeof(*value))
+		return 0;
+	value = xcalloc(1, value_size);
+	for (unsigned int i = 0; i < EBEAM_THREADS; i++) {
+		if (bpf_map_get_next_key(map_fd, last, &key))
+			break;
+		last = &key;
+		nr += bpf_map_lookup_elem(map_fd, &key, value) == 0 && value[0];
+	}
+	free(value);
+	return nr;
 }

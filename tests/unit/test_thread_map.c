@@ -100,8 +100,29 @@ static void test_clean(void **state)
 	close(map);
 }
 
+static void test_nonzero(void **state)
+{
+	enum { NR = 10 };
+	int map = bpf_map_create(BPF_MAP_TYPE_HASH, "threads", 4, 16, 1024, NULL);
+	uint64_t value[2] = {0, 1};
+
+	UNUSED(state);
+	if (map < 0)
+		skip();
+	assert_int_equal(thread_map_nonzero(map, sizeof(value)), 0);
+	for (uint32_t key = 1; key <= NR; key++) {
+		value[0] = key % 3 == 0 ? 7ull << 40 : 0;
+		bpf_map_update_elem(map, &key, value, BPF_ANY);
+	}
+	assert_int_equal(thread_map_nonzero(map, sizeof(value)), 3);
+	assert_int_equal(thread_map_nonzero(-1, sizeof(value)), 0);
+	assert_int_equal(thread_map_nonzero(map, 4), 0);
+	close(map);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_clean),
+	cmocka_unit_test(test_nonzero),
 };
 
 int main(void)
