@@ -265,9 +265,9 @@ static int process_of(int os_tid)
 	return (int)status_number(pid, "\nTgid:", 10);
 }
 
-/* Fails with what the process is, and the nodes that are there.  hidden != 0: its executable may not
- * be looked at; it is not called as a node is. */
-static int refuse_pid(int os_pid, int hidden, struct error *err)
+/* Fails with what the process is, and the nodes that are there.  hidden: its executable may not be
+ * looked at; it is not called as a node is. */
+static int refuse_pid(int os_pid, bool hidden, struct error *err)
 {
 	struct strbuf here = STRBUF_INIT;
 	struct finder f = {0};
@@ -305,9 +305,9 @@ static int explain_pid(int os_pid, int found, struct error *err)
 
 	proc_stat_read(&stat, os_pid, NULL);
 	if (found == 0 || stat.kernel_thread)
-		return refuse_pid(os_pid, 0, err);
+		return refuse_pid(os_pid, false, err);
 	if (may_look() && !is_called_beam(os_pid))
-		return refuse_pid(os_pid, found, err);
+		return refuse_pid(os_pid, true, err);
 	return hidden_error(os_pid, found, err);
 }
 

@@ -133,8 +133,9 @@ const char describe_gc[] =
 	"by, longer_than_ns, totals (as rows, with dirty_ns and scheduler_percent), pauses "
 	"(histograms: minor, major, dirty), and rows: group, name (by process), minor, major, "
 	"dirty, minor_continued (minor ones that went over into a major one), total_ns, max_ns, "
-	"mean_ns, reclaimed (words), reclaimed_unknown (collections that did not tell), heap_after (words after the last one), heap and old_heap (its "
-	"parts), max_heap (the largest after one).";
+	"mean_ns, reclaimed (words), reclaimed_unknown (collections that did not tell), "
+	"heap_after (words after the last one), heap and old_heap (its parts), max_heap (the "
+	"largest after one).";
 
 const char describe_alloc[] =
 	"What the VM's allocators get from the system and give back to it, by allocator: "

@@ -173,7 +173,7 @@ int proc_stat_parse(struct proc_stat *out, const char *text)
 	memset(out, 0, sizeof(*out));
 	if (!open || !close || close < open)
 		return -EINVAL;
-	/* Fields 3 state, 9 flags, 14 utime, 15 stime, 22 starttime, 24 rss, 26 startcode; proc(5). */
+	/* proc(5): 3 state, 9 flags, 14 utime, 15 stime, 22 starttime, 24 rss, 26 startcode. */
 	if (sscanf(close + 1,
 		   " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d "
 		   "%llu %*u %lld %*u %llu",
