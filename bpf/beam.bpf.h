@@ -25,6 +25,12 @@ INLINE bool read_user(uint64_t addr, void *to, uint32_t size)
 	return false;
 }
 
+/* The same, where a failure loses nothing that was promised; what is read may be anything then. */
+INLINE bool try_read(uint64_t addr, void *to, uint32_t size)
+{
+	return bpf_probe_read_user(to, size, (const void *)addr) == 0;
+}
+
 INLINE bool read_u64(uint64_t addr, uint64_t *value)
 {
 	return read_user(addr, value, sizeof(*value));

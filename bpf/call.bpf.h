@@ -37,7 +37,7 @@ struct {
 	__type(value, struct term_copy);
 } call_copies SEC(".maps");
 struct call_thread {
-	uint64_t process, height, called_ns; /* process 0: in none */
+	uint64_t process, height; /* process 0: in none */
 	struct term_copy copy;
 };
 struct {
@@ -56,72 +56,20 @@ struct {
 
 /* ---- which calls ---------------------------------------------------------------------------- */
 
-INLINE uint32_t call_type_of(uint64_t term)
-{
-	if (IS_ATOM(term))
-		return CALL_TYPE_ATOM;
-	if (TERM_LIST(term))
-		return CALL_TYPE_CONS;
-	if (TERM_BOXED(term))
-		return CALL_TYPE_BOXED;
-	if (term == TERM_NIL)
-		return CALL_TYPE_NIL;
-	switch (term & 0xf) {
-	case 0xf:
-		return CALL_TYPE_SMALL;
-	case 0x3:
-		return CALL_TYPE_PID;
-	case 0x7:
-		return CALL_TYPE_PORT;
-	default:
-		return CALL_TYPE_OTHER;
-	}
-}
-
-INLINE bool call_test_small(uint32_t op, int64_t a, int64_t b)
-{
-	switch (op) {
-	case CALL_TEST_SMALL_EQ:
-		return a == b;
-	case CALL_TEST_SMALL_NE:
-		return a != b;
-	case CALL_TEST_SMALL_LT:
-		return a < b;
-	case CALL_TEST_SMALL_LE:
-		return a <= b;
-	case CALL_TEST_SMALL_GT:
-		return a > b;
-	case CALL_TEST_SMALL_GE:
-		return a >= b;
-	default:
-		return true; /* of another version */
-	}
-}
-
 /* What cannot be read fails. */
 GLOBAL_FN int call_test_holds(const struct call_test *t, uint64_t args)
 {
 	uint64_t term = 0, header;
 
-	if (!t || !copy_try(args + 8 * t->arg, &term, sizeof(term)))
+	if (!t || !try_read(args + 8 * t->arg, &term, sizeof(term)))
 		return 0;
 	if (t->element >= 0 &&
-	    !copy_try(TERM_PTR(term) + 8 + 8 * (uint64_t)t->element, &term, sizeof(term)))
+	    !try_read(TERM_PTR(term) + 8 + 8 * (uint64_t)t->element, &term, sizeof(term)))
 		return 0;
-	switch (t->op) {
-	case CALL_TEST_EQUAL:
-		return term == t->value;
-	case CALL_TEST_UNEQUAL:
-		return term != t->value;
-	case CALL_TEST_TYPE:
-		return t->value >> call_type_of(term) & 1;
-	case CALL_TEST_HEADER:
-		return TERM_BOXED(term) && copy_try(TERM_PTR(term), &header, sizeof(header)) &&
-		       (header & t->value >> 32) == (uint32_t)t->value;
-	default:
-		return (term & 0xf) != 0xf ||
-		       call_test_small(t->op, (int64_t)term, (int64_t)t->value);
-	}
+	if (t->op != CALL_TEST_HEADER)
+		return call_test_word(t->op, t->value, term);
+	return TERM_BOXED(term) && try_read(TERM_PTR(term), &header, sizeof(header)) &&
+	       call_test_header(t->value, header);
 }
 
 /* Those of group 0, and one of the other groups if there are any. */
@@ -266,7 +214,11 @@ int call_breakpoint(struct bpf_perf_event_data *ctx)
 
 /* ---- C functions ---------------------------------------------------------------------------- */
 
-#define NIF_ENV_PROC 8 /* struct enif_environment_t, global.h of OTP 25 to 29 */
+/* Not on their way out, or in. */
+INLINE bool calls_wanted(void)
+{
+	return switches.kinds >> EVENT_CALLS & 1;
+}
 
 INLINE struct call_thread *call_thread_here(void)
 {
@@ -295,10 +247,12 @@ int call_function(struct pt_regs *ctx)
 	if (!t || !f)
 		return 0;
 	t->process = 0;
+	if (!calls_wanted())
+		return 0;
 	if (CALL_COOKIE_IS_NIF(cookie)) {
 		args = ctx->dx;
 		caller = 0;
-		if (!read_u64(ctx->di + NIF_ENV_PROC, &process))
+		if (!read_u64(ctx->di + BEAM_NIF_ENV_PROC, &process))
 			return 0;
 	}
 	if (!call_passes(point, args)) {
@@ -310,7 +264,7 @@ int call_function(struct pt_regs *ctx)
 	    !read_u64(process + config.layout.process_stop, &stop))
 		return 0;
 	if (CALL_COOKIE_IS_NIF(cookie))
-		copy_try(stop, &caller, sizeof(caller));
+		try_read(stop, &caller, sizeof(caller));
 	rec = call_begin(&t->copy, CALL_KIND_CALL, point, epid);
 	rec->terms = args;
 	/* Above all that Erlang code has there, as it runs on top of it. */
@@ -322,7 +276,6 @@ int call_function(struct pt_regs *ctx)
 	event_seen(process, epid, rec->h.ts_ns);
 	t->process = process;
 	t->height = rec->height;
-	t->called_ns = rec->h.ts_ns;
 	copy_terms(&t->copy, args, rec->nr_terms);
 	call_end(&t->copy);
 	return 0;
@@ -339,12 +292,11 @@ int call_function_return(struct pt_regs *ctx)
 	drop_return();
 	if (!t || !t->process)
 		return 0;
-	epid = epid_of(t->process);
+	epid = calls_wanted() ? epid_of(t->process) : 0;
 	if (epid) {
 		rec = call_begin(&t->copy, CALL_KIND_RETURN,
 				 CALL_COOKIE_POINT(bpf_get_attach_cookie(ctx)), epid);
 		rec->height = t->height;
-		rec->called_ns = t->called_ns;
 		/* No value: an exception, or it goes on with another function (a trap). */
 		if (ctx->ax) {
 			rec->nr_terms = 1;

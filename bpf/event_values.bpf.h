@@ -14,12 +14,6 @@
 #define HEADER_IS_TUPLE(h) (((h)&0x3f) == 0)
 #define HEADER_ARITY(h)	   ((h) >> 6)
 
-/* Like read_user(), where a failure loses nothing that was promised. */
-INLINE bool try_read(uint64_t addr, void *to, uint32_t size)
-{
-	return bpf_probe_read_user(to, size, (const void *)addr) == 0;
-}
-
 /* An event with room for what its term points to. */
 struct event_with_term {
 	struct rec_raw_event rec;

@@ -40,11 +40,6 @@ struct term_copy {
 #define COPY_MAP_TYPE(h)   ((h) >> 6 & 3)
 #define COPY_MAP_BITMAP(h) ((h) >> 16 & 0xffff)
 
-INLINE bool copy_try(uint64_t addr, void *to, uint32_t size)
-{
-	return bpf_probe_read_user(to, size, (const void *)addr) == 0;
-}
-
 /* So many words from there, as one segment; 0 = there was no room, or they cannot be read. */
 GLOBAL_FN int copy_segment(struct term_copy *c, uint64_t addr, uint32_t nr, uint64_t meta)
 {
@@ -57,7 +52,7 @@ GLOBAL_FN int copy_segment(struct term_copy *c, uint64_t addr, uint32_t nr, uint
 		c->cut = 1;
 		return 0;
 	}
-	if (!copy_try(addr, &c->words[at + TERM_SEGMENT_HEAD], nr * 8))
+	if (!try_read(addr, &c->words[at + TERM_SEGMENT_HEAD], nr * 8))
 		return 0;
 	c->words[at] = addr;
 	c->words[at + 1] = meta | nr;
@@ -93,7 +88,7 @@ INLINE void copy_list(struct term_copy *c, uint64_t list, uint64_t depth)
 {
 	uint64_t addr = TERM_PTR(list), cell[2], from;
 
-	if (!copy_try(addr, cell, sizeof(cell)))
+	if (!try_read(addr, cell, sizeof(cell)))
 		return;
 	from = addr - 8 * (COPY_CELL_WORDS - 2);
 	if (TERM_LIST(cell[1]) && TERM_PTR(cell[1]) == addr - 16 &&
@@ -115,7 +110,7 @@ INLINE uint64_t map_words(uint64_t addr, uint64_t header)
 	uint64_t before = COPY_MAP_TYPE(header) == 1 ? 1 : 2;
 
 	if (COPY_MAP_TYPE(header) == 0)
-		return copy_try(addr + 8, &size, sizeof(size)) ? 3 + size : 0;
+		return try_read(addr + 8, &size, sizeof(size)) ? 3 + size : 0;
 	if (COPY_MAP_TYPE(header) == 2)
 		return before + 16; /* full */
 	bits = bits - (bits >> 1 & 0x5555);
@@ -147,14 +142,14 @@ GLOBAL_FN int copy_bits_26(struct term_copy *c, uint64_t addr, uint64_t header)
 		return 0;
 	if (COPY_SUBTAG(header) == COPY_BITS_1)
 		return copy_object(c, addr, COPY_ARITY(header) + 1, COPY_RAW);
-	if (!copy_try(addr, w, sizeof(w)))
+	if (!try_read(addr, w, sizeof(w)))
 		return 0;
 	if (COPY_SUBTAG(header) == COPY_SUB_BIN) {
 		copy_segment(c, addr, 5, COPY_RAW);
 		size = w[1] + 2; /* bits that begin and end inside a byte */
 		offset = w[2];
 		addr = TERM_PTR(w[4]);
-		if (!copy_try(addr, w, sizeof(w)))
+		if (!try_read(addr, w, sizeof(w)))
 			return 0;
 		if (COPY_SUBTAG(w[0]) == COPY_BITS_1) {
 			copy_segment(c, addr, 2, COPY_RAW);
@@ -183,7 +178,7 @@ GLOBAL_FN int copy_bits_27(struct term_copy *c, uint64_t addr, uint64_t header)
 		return 0;
 	if (COPY_SUBTAG(header) == COPY_BITS_0)
 		return copy_object(c, addr, COPY_ARITY(header) + 1, COPY_RAW);
-	if (!copy_try(addr, w, sizeof(w)) || w[2] > w[3])
+	if (!try_read(addr, w, sizeof(w)) || w[2] > w[3])
 		return 0;
 	copy_segment(c, addr, 5, COPY_RAW);
 	whole = TERM_PTR(w[4]);
@@ -208,7 +203,7 @@ GLOBAL_FN int copy_pointed(struct term_copy *c, uint64_t term, uint64_t depth)
 		copy_list(c, term, depth);
 		return 1;
 	}
-	if (!copy_try(addr, &header, sizeof(header)))
+	if (!try_read(addr, &header, sizeof(header)))
 		return 0;
 	subtag = COPY_SUBTAG(header);
 	words = COPY_ARITY(header) + 1;

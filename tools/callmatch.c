@@ -50,45 +50,6 @@ static int read_lossy(struct mem *m, raddr addr, void *buf, size_t size)
 
 /* ---- the tests of BPF, as abi/call_test.h says ---------------------------------------------- */
 
-static enum call_test_type type_of(uint64_t word)
-{
-	if (TERM_IS_LIST(word))
-		return CALL_TYPE_CONS;
-	if (TERM_IS_BOXED(word))
-		return CALL_TYPE_BOXED;
-	if (TERM_IS_ATOM(word))
-		return CALL_TYPE_ATOM;
-	if (TERM_IS_SMALL(word))
-		return CALL_TYPE_SMALL;
-	if (TERM_IS_PID(word))
-		return CALL_TYPE_PID;
-	if (TERM_IS_PORT(word))
-		return CALL_TYPE_PORT;
-	return word == TERM_NIL ? CALL_TYPE_NIL : CALL_TYPE_OTHER;
-}
-
-static bool small_holds(const struct call_test *t, uint64_t word)
-{
-	int64_t a = (int64_t)word, b = (int64_t)t->value;
-
-	if (!TERM_IS_SMALL(word))
-		return true;
-	switch (t->op) {
-	case CALL_TEST_SMALL_EQ:
-		return a == b;
-	case CALL_TEST_SMALL_NE:
-		return a != b;
-	case CALL_TEST_SMALL_LT:
-		return a < b;
-	case CALL_TEST_SMALL_LE:
-		return a <= b;
-	case CALL_TEST_SMALL_GT:
-		return a > b;
-	default:
-		return a >= b;
-	}
-}
-
 static bool test_holds(struct mem *mem, const struct call_test *t, const uint64_t *args)
 {
 	uint64_t word = args[t->arg], header;
@@ -97,19 +58,10 @@ static bool test_holds(struct mem *mem, const struct call_test *t, const uint64_
 	    (!TERM_IS_BOXED(word) ||
 	     mem_read_u64(mem, TERM_ADDR(word) + 8 + 8 * (uint64_t)t->element, &word) != 0))
 		return false;
-	switch (t->op) {
-	case CALL_TEST_EQUAL:
-		return word == t->value;
-	case CALL_TEST_UNEQUAL:
-		return word != t->value;
-	case CALL_TEST_TYPE:
-		return t->value >> type_of(word) & 1;
-	case CALL_TEST_HEADER:
-		return TERM_IS_BOXED(word) && mem_read_u64(mem, TERM_ADDR(word), &header) == 0 &&
-		       (header & t->value >> 32) == (uint32_t)t->value;
-	default:
-		return small_holds(t, word);
-	}
+	if (t->op != CALL_TEST_HEADER)
+		return call_test_word(t->op, t->value, word);
+	return TERM_IS_BOXED(word) && mem_read_u64(mem, TERM_ADDR(word), &header) == 0 &&
+	       call_test_header(t->value, header);
 }
 
 static bool tests_hold(struct mem *mem, const struct call_test *tests, unsigned int nr,

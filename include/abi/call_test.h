@@ -55,4 +55,70 @@ struct call_test {
 	uint64_t value;
 };
 
+/* ---- whether one holds, for BPF and for those who check it --------------------------------- */
+
+static inline __attribute__((always_inline)) uint32_t call_test_type_of(uint64_t word)
+{
+	if ((word & 0x3f) == 0x0b)
+		return CALL_TYPE_ATOM;
+	if ((word & 3) == 1)
+		return CALL_TYPE_CONS;
+	if ((word & 3) == 2)
+		return CALL_TYPE_BOXED;
+	if (word == 0x3b)
+		return CALL_TYPE_NIL;
+	switch (word & 0xf) {
+	case 0xf:
+		return CALL_TYPE_SMALL;
+	case 0x3:
+		return CALL_TYPE_PID;
+	case 0x7:
+		return CALL_TYPE_PORT;
+	default:
+		return CALL_TYPE_OTHER;
+	}
+}
+
+static inline __attribute__((always_inline)) int call_test_small(uint32_t op, int64_t a, int64_t b)
+{
+	switch (op) {
+	case CALL_TEST_SMALL_EQ:
+		return a == b;
+	case CALL_TEST_SMALL_NE:
+		return a != b;
+	case CALL_TEST_SMALL_LT:
+		return a < b;
+	case CALL_TEST_SMALL_LE:
+		return a <= b;
+	case CALL_TEST_SMALL_GT:
+		return a > b;
+	case CALL_TEST_SMALL_GE:
+		return a >= b;
+	default:
+		return 1; /* of another version */
+	}
+}
+
+/* Any but CALL_TEST_HEADER, of the word that it is about. */
+static inline __attribute__((always_inline)) int call_test_word(uint32_t op, uint64_t value,
+								uint64_t word)
+{
+	switch (op) {
+	case CALL_TEST_EQUAL:
+		return word == value;
+	case CALL_TEST_UNEQUAL:
+		return word != value;
+	case CALL_TEST_TYPE:
+		return (int)(value >> call_test_type_of(word) & 1);
+	default:
+		return (word & 0xf) != 0xf || call_test_small(op, (int64_t)word, (int64_t)value);
+	}
+}
+
+/* CALL_TEST_HEADER, of the header of a boxed term. */
+static inline __attribute__((always_inline)) int call_test_header(uint64_t value, uint64_t header)
+{
+	return (header & value >> 32) == (uint32_t)value;
+}
+
 #endif

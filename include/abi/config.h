@@ -110,6 +110,8 @@ struct call_point {
 #define CALL_COOKIE_POINT(c)	((uint32_t)(c))
 #define CALL_COOKIE_IS_NIF(c)	((c) >> 32 & 1)
 #define EBEAM_CALL_FUNCTIONS	64 /* traced at once */
+/* Its Process *; struct enif_environment_t, erts/emulator/beam/global.h, OTP 25 to 29. */
+#define BEAM_NIF_ENV_PROC 8
 
 /* Of one function: what its calls must fulfil to be told (nr = 0: all are), and with what. */
 struct call_filter {

@@ -186,6 +186,11 @@ enum event_kind {
 	NR_EVENT_KINDS
 };
 
+/* Calls of C functions (BIFs, NIFs) where kinds are bits of a word: no kind of the catalogue, but
+ * their probes go on and off like those of events. */
+#define EVENT_CALLS	 63
+#define EVENT_CALLS_NAME "calls" /* in rec_coverage.kind */
+
 /* What a value is: in a raw record | in REC_EVENT. */
 enum event_field_type {
 	FIELD_PID,  /* term | process id; none unless it is a local pid */
@@ -295,7 +300,7 @@ enum term_segment_kind {
 #define TERM_SEGMENT_FIRST(meta) ((uint32_t)((meta) >> 24) & 0xff)
 #define TERM_SEGMENT_DEPTH(meta) ((uint32_t)((meta) >> 32))
 
-enum call_kind { CALL_KIND_CALL, CALL_KIND_RETURN, CALL_KIND_EXCEPTION, NR_CALL_KINDS };
+enum call_kind { CALL_KIND_CALL, CALL_KIND_RETURN, NR_CALL_KINDS };
 
 /* A call of a traced function, or how one ended; ends with `used` words of segments. */
 #define RAW_CALL_STACK 0x1u /* its stack came as a raw sample of the same time and thread */
@@ -309,8 +314,7 @@ struct rec_raw_call {
 	uint64_t terms;	 /* address of the words that are its arguments, or of the result */
 	uint64_t caller; /* return address; 0 = unknown */
 	uint64_t height; /* words of the stack below that return address: tells calls apart */
-	uint64_t called_ns; /* of an end: when it was called */
-	uint32_t nr_terms;  /* arguments; 1 of a return, 2 of an exception: class and reason */
+	uint32_t nr_terms;  /* arguments; 1 of a return */
 	uint32_t used;	    /* words of segments, <= TERM_COPY_WORDS */
 	uint32_t cut;	    /* more was there than the limits let in */
 	uint32_t flags;	    /* RAW_CALL_* */
@@ -525,7 +529,7 @@ _Static_assert(sizeof(struct rec_counter) == 32, "ABI");
 _Static_assert(sizeof(struct rec_raw_event) == 40 + 8 * EVENT_RAW_WORDS, "ABI");
 _Static_assert(sizeof(struct rec_event) == 40, "ABI");
 _Static_assert(sizeof(struct rec_coverage) == 48, "ABI");
-_Static_assert(NR_EVENT_KINDS <= 64, "kinds are bits of a word");
+_Static_assert(NR_EVENT_KINDS <= EVENT_CALLS, "kinds are bits of a word");
 #endif
 
 /* A call of a traced function, or how one ended. */
@@ -540,9 +544,9 @@ struct rec_call {
 	uint32_t caller;   /* frame that it returns to, 0 = unknown */
 	uint32_t cpu;
 	uint64_t height;    /* of the stack there, words: the same of a call and its end */
-	uint64_t site;	    /* address that it returns to; of an exception that goes on there */
+	uint64_t site;	    /* address that it returns to */
 	uint32_t flags;	    /* CALL_* */
-	uint32_t nr_terms;  /* arguments; 1 of a return, 2 of an exception: class and reason */
+	uint32_t nr_terms;  /* arguments; 1 of a return */
 	uint32_t text_size; /* of bytes[] */
 	uint32_t shape;	    /* string: of its arguments, if that was asked for; 0 = it was not */
 	uint32_t stack;	    /* of a call: the function itself, and its callers; 0 = not known */

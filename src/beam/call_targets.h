@@ -46,8 +46,6 @@ struct jit_code;
  * OTP 25 to 29. */
 #define BEAM_CODE_INFO_SIZE 40
 #define BEAM_CALL_PROLOGUE  8
-/* struct enif_environment_t, erts/emulator/beam/global.h, OTP 25 to 29. */
-#define BEAM_NIF_ENV_PROC 8
 
 enum call_target_kind {
 	CALL_TARGET_ERLANG,

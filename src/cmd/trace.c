@@ -34,25 +34,40 @@ static void on_end(void *arg)
 	trace_points_close(arg);
 }
 
+/* "rate limit tripped": what was seen of how many. */
+static void tell_limited(uint64_t tripped, double share, uint64_t seen, const char *of)
+{
+	char text[2][32];
+
+	if (!tripped)
+		return;
+	log_warn("ebeam: rate limit tripped %" PRIu64 " times (--rate, --max-overhead): calls%s were "
+		 "seen %.3g %% of the time, %s of some %s",
+		 tripped, of, 100 * share, units_format_count(seen, text[0], sizeof(text[0])),
+		 units_format_count(share > 0 ? (uint64_t)((double)seen / share) : 0, text[1],
+				    sizeof(text[1])));
+}
+
 static void tell(struct trace *t)
 {
 	const struct breakpoints_state *s = &t->last;
 	uint64_t unseen =
 		t->points.uncaught + call_pairs_unseen(t->pairs) + call_pairs_refused(t->pairs);
 
-	if (s->tripped)
-		log_warn("ebeam: rate limit tripped %" PRIu64
-			 " times: calls were seen %.1f %% of the time",
-			 s->tripped,
-			 s->thread_ns ? 100.0 * (double)s->on_ns / (double)s->thread_ns : 100.0);
+	tell_limited(s->tripped,
+		     s->thread_ns ? (double)s->on_ns / (double)s->thread_ns : 1, t->seen[0],
+		     t->seen[1] ? " of Erlang functions" : "");
+	tell_limited(t->c_code.tripped, t->c_code.share_ppm / 1e6, t->seen[1],
+		     t->seen[0] ? " of C functions" : "");
 	if (t->functions.undecided)
 		log_warn("ebeam: %" PRIu64 " calls not decided: what the pattern looks at was cut "
 			 "(--size, --depth)",
 			 t->functions.undecided);
 	if (unseen)
 		log_warn("ebeam: how %" PRIu64 " calls ended was not seen: they return to other "
-			 "places than the debug registers hold",
-			 unseen);
+			 "places than the debug registers hold%s",
+			 unseen,
+			 s->tripped || t->c_code.tripped ? ", or the limits were reached" : "");
 }
 
 static int on_show(void *arg, bool last, struct error *err)
@@ -75,6 +90,19 @@ static uint64_t epid_of(struct trace *t, uint32_t process)
 	const struct name_process *p = names_process(event_run_stream(t->run)->names, process);
 
 	return p ? p->epid : 0;
+}
+
+static bool is_c_code(struct trace *t, const struct event *ev)
+{
+	const struct name_function *f =
+		names_function(event_run_stream(t->run)->names, ev->u.call.function);
+
+	return f && f->kind != FRAME_ERLANG;
+}
+
+static unsigned int hit_ns(const struct trace *t, bool c_code)
+{
+	return c_code ? t->call_hit_ns : t->last.hit_ns;
 }
 
 bool trace_is_full(const struct trace *t)
@@ -114,8 +142,12 @@ static int take_call(struct trace *t, const struct event *ev)
 		.ts_ns = ev->ts_ns,
 		.caller = ev->u.call.caller,
 		.shape = ev->u.call.shape,
+		.c_code = is_c_code(t, ev),
 	};
+	uint64_t epid = epid_of(t, ev->u.call.process);
 
+	call_pairs_hit(t->pairs, epid, hit_ns(t, call.c_code));
+	t->seen[call.c_code]++;
 	if (trace_is_full(t) || !trace_takes(t, ev))
 		return is_enough(t);
 	if (t->stats)
@@ -123,25 +155,27 @@ static int take_call(struct trace *t, const struct event *ev)
 	if (t->functions.returns && t->ctx->opt.args)
 		call.args = args_text(ev);
 	if (t->functions.returns)
-		call_pairs_begin(t->pairs, epid_of(t, ev->u.call.process), &call,
-				 ev->u.call.flags & CALL_ENDS);
+		call_pairs_begin(t->pairs, epid, &call, ev->u.call.flags & CALL_ENDS);
 	if (!t->stats)
 		trace_show_call(t, ev);
 	t->shown++;
 	return is_enough(t);
 }
 
-/* Returned, or by process_exception. */
+/* Returned, or by process_exception.  What tracing took of the time is not the call's: but as it is
+ * known on average only, what would be less than nothing is nothing. */
 static void ended(struct trace *t, const struct event *ev, struct call_under_way *call)
 {
 	bool exception = ev->type == REC_EVENT;
+
+	call->tracing_ns = MIN(call->tracing_ns, ev->ts_ns - call->ts_ns);
 
 	if (t->stats)
 		call_stats_end(t->stats, &(struct call_ended){
 						 .function = call->function,
 						 .caller = call->caller,
 						 .shape = call->shape,
-						 .ns = ev->ts_ns - call->ts_ns,
+						 .ns = ev->ts_ns - call->ts_ns - call->tracing_ns,
 						 .exception = exception,
 						 .args = call->args,
 					 });
@@ -154,9 +188,12 @@ static void ended(struct trace *t, const struct event *ev, struct call_under_way
 
 static int take_end(struct trace *t, const struct event *ev)
 {
+	uint64_t epid = epid_of(t, ev->u.call.process);
 	struct call_under_way call;
 
-	while (call_pairs_end(t->pairs, epid_of(t, ev->u.call.process), ev->u.call.height, &call))
+	/* What C functions return has no place. */
+	call_pairs_hit(t->pairs, epid, hit_ns(t, !ev->u.call.site));
+	while (call_pairs_end(t->pairs, epid, ev->u.call.height, &call))
 		ended(t, ev, &call);
 	return is_enough(t);
 }
@@ -173,6 +210,43 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 	while (call_pairs_unwind(t->pairs, epid_of(t, ev->u.vm.process), height, &call))
 		ended(t, ev, &call);
 	return is_enough(t);
+}
+
+/* When calls were not watched, or their ends may have been missed (enrich_add_call_coverage()). */
+static void on_other(void *arg, const struct event *ev)
+{
+	struct trace *t = arg;
+	const char *kind;
+	bool c_code;
+
+	if (ev->type != REC_COVERAGE)
+		return;
+	kind = names_string(event_run_stream(t->run)->names, ev->u.coverage.kind);
+	if (!kind || strcmp(kind, EVENT_CALLS_NAME) != 0)
+		return;
+	c_code = ev->u.coverage.share_ppm != 0;
+	if (ev->u.coverage.state != COVERAGE_ON) {
+		t->missed_ns[c_code] = MAX(t->missed_ns[c_code], ev->ts_ns);
+		call_pairs_forget(t->pairs, t->missed_ns[c_code], c_code);
+	}
+	if (!c_code)
+		return;
+	t->c_code.tripped +=
+		ev->u.coverage.state != COVERAGE_ON && t->c_code.state == COVERAGE_ON;
+	t->c_code.state = ev->u.coverage.state;
+	t->c_code.share_ppm = ev->u.coverage.share_ppm;
+}
+
+/* The session knows of uprobes only. */
+static void closing(void *arg, struct strbuf *line)
+{
+	const struct trace *t = arg;
+	const struct options *o = &t->ctx->opt;
+
+	if (t->last.hits)
+		strbuf_addf(line, "  breakpoints ~%.2f%% of the CPU of its schedulers", t->last.cost);
+	if (o->output && strcmp(o->output, "-") != 0)
+		strbuf_addf(line, "  -> %s", o->output);
 }
 
 static int on_call(void *arg, const struct event *ev)
@@ -213,7 +287,7 @@ static int choose(struct trace *t, struct event_consumer *consumer, struct error
 int cmd_trace(struct command_context *ctx, struct error *err)
 {
 	struct options *o = &ctx->opt;
-	struct trace t = {.ctx = ctx, .line = STRBUF_INIT};
+	struct trace t = {.ctx = ctx, .line = STRBUF_INIT, .c_code = {.state = COVERAGE_ON}};
 	unsigned int size = o->size ? o->size : TRACE_SIZE;
 	struct live_calls calls = {
 		.words = MIN((size + 7) / 8, (unsigned int)TERM_COPY_WORDS),
@@ -230,7 +304,9 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 		.drained = on_drained,
 		.call = on_call,
 		.event = on_event,
+		.other = on_other,
 		.show = on_show,
+		.closing = closing,
 	};
 	int rc;
 
@@ -246,9 +322,10 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 	if (t.functions.returns)
 		consumer.kinds = 1ull << EVENT_PROCESS_EXCEPTION;
 	rc = rc ? rc : event_run(ctx, &consumer, &t.run, err);
-	trace_points_free(&t);
+	trace_points_close(&t);
 	trace_profile_close(&t);
 	event_run_close(t.run);
+	trace_points_free(&t);
 	trace_functions_free(&t.functions);
 	call_pairs_close(t.pairs);
 	call_stats_close(t.stats);

@@ -137,6 +137,30 @@ static int arm_entries(struct trace *t, struct error *err)
 	return rc;
 }
 
+/* Both ways to see calls are held within what is allowed, each by itself: half of it. */
+static double part_of_overhead(const struct trace *t)
+{
+	unsigned int nr = 0;
+
+	for (size_t i = 0; i < t->functions.v.len; i++)
+		nr += is_erlang(&t->functions.v.data[i]);
+	return nr && nr < t->functions.v.len && t->ctx->opt.max_overhead < 100
+		       ? t->ctx->opt.max_overhead / 2
+		       : t->ctx->opt.max_overhead;
+}
+
+/* Those of C functions, which the session puts on and off. */
+static int add_probes(struct trace *t, const struct breakpoints_config *config, struct error *err)
+{
+	struct session_calls calls = {
+		.max_overhead = config->max_overhead,
+		.rate = config->rate,
+	};
+
+	calls.points = call_probes_points(t->points.probes, &calls.nr);
+	return calls.nr ? session_add_calls(event_run_live(t->run)->session, &calls, err) : 0;
+}
+
 int trace_points_open(struct trace *t, struct error *err)
 {
 	struct live *l = event_run_live(t->run);
@@ -144,7 +168,7 @@ int trace_points_open(struct trace *t, struct error *err)
 	struct breakpoints_config config = {
 		.os_pid = l->node->os_pid,
 		.rate = o->rate ? o->rate : TRACE_RATE,
-		.max_overhead = o->max_overhead,
+		.max_overhead = part_of_overhead(t),
 	};
 	struct call_programs programs;
 	int rc = breakpoints_calibrate(&config.hit_ns, err);
@@ -152,14 +176,17 @@ int trace_points_open(struct trace *t, struct error *err)
 	if (rc)
 		return rc;
 	log_info("a hit of a breakpoint costs %u ns", config.hit_ns);
-	session_calls(l->session, &programs);
+	session_call_programs(l->session, &programs);
 	config.program = programs.breakpoint;
 	config.points = programs.points;
-	call_probes_open(&t->points.probes, &programs, l->node->os_pid);
+	call_probes_open(&t->points.probes, &programs);
 	for (size_t i = 0; i < t->functions.v.len && rc == 0; i++)
 		rc = set_filter(t, i, err);
 	rc = rc ? rc : breakpoints_open(&t->points.breakpoints, &config, err);
-	return rc ? rc : arm_entries(t, err);
+	rc = rc ? rc : arm_entries(t, err);
+	if (rc == 0)
+		breakpoints_state(t->points.breakpoints, &t->last);
+	return rc ? rc : add_probes(t, &config, err);
 }
 
 void trace_points_close(struct trace *t)
@@ -168,13 +195,11 @@ void trace_points_close(struct trace *t)
 		breakpoints_state(t->points.breakpoints, &t->last);
 	breakpoints_close(t->points.breakpoints);
 	t->points.breakpoints = NULL;
-	call_probes_close(t->points.probes);
-	t->points.probes = NULL;
 }
 
 void trace_points_free(struct trace *t)
 {
-	trace_points_close(t);
+	call_probes_close(t->points.probes);
 	vec_free(&t->points.sites);
 }
 
@@ -295,6 +320,18 @@ static void look_for_code(struct trace *t, uint64_t now)
 	}
 }
 
+/* Ends of calls were missed: whoever pairs them must know, of a capture, too. */
+static void tell_missed(struct trace *t)
+{
+	struct rec_raw_coverage missed = {.state = COVERAGE_OFF};
+
+	breakpoints_state(t->points.breakpoints, &t->last);
+	missed.h.ts_ns = t->last.missed_ns;
+	if (missed.h.ts_ns > t->points.missed_ns)
+		enrich_add_call_coverage(event_run_live(t->run)->enrich, &missed);
+	t->points.missed_ns = missed.h.ts_ns;
+}
+
 int trace_points_tick(struct trace *t, struct error *err)
 {
 	struct trace_points *p = &t->points;
@@ -304,6 +341,8 @@ int trace_points_tick(struct trace *t, struct error *err)
 	if (!p->breakpoints)
 		return 0;
 	breakpoints_tick(p->breakpoints);
+	tell_missed(t);
+	t->call_hit_ns = session_call_hit_ns(event_run_live(t->run)->session);
 	look_for_code(t, now);
 	if (t->functions.returns && now - p->period_ns >= PERIOD_NS) {
 		choose_sites(p);

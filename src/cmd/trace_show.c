@@ -9,12 +9,6 @@
 #include "cmd/stack_show.h"
 #include "cmd/trace.h"
 
-static const char *const kind_words[] = {
-	[CALL_KIND_CALL] = "call",
-	[CALL_KIND_RETURN] = "return",
-	[CALL_KIND_EXCEPTION] = "exception",
-};
-
 static uint64_t epoch_of(struct trace *t, uint64_t ts_ns)
 {
 	const struct event_stream *s = event_run_stream(t->run);
@@ -148,7 +142,7 @@ static void exception_text(struct trace *t, const struct event *ev,
 	begin_text(t, ev->ts_ns, ev->u.vm.process);
 	names_format_function(&t->line, function_of(t, call->function));
 	strbuf_addf(&t->line, " !! %s:%s", class ? class : "?", term ? term : "?");
-	add_duration(t, ev->ts_ns - call->ts_ns);
+	add_duration(t, ev->ts_ns - call->ts_ns - call->tracing_ns);
 	write_line(t, &t->line);
 }
 
@@ -161,13 +155,13 @@ static void end_text(struct trace *t, const struct event *ev, const struct call_
 		trace_add_terms(&t->line, ev);
 	else
 		strbuf_addstr(&t->line, "(no value: an exception, or it goes on elsewhere)");
-	add_duration(t, ev->ts_ns - call->ts_ns);
+	add_duration(t, ev->ts_ns - call->ts_ns - call->tracing_ns);
 	write_line(t, &t->line);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void begin_json(struct trace *t, enum call_kind kind, uint64_t ts_ns, uint32_t process,
+static void begin_json(struct trace *t, const char *kind, uint64_t ts_ns, uint32_t process,
 		       uint32_t function)
 {
 	struct names *names = event_run_stream(t->run)->names;
@@ -178,7 +172,7 @@ static void begin_json(struct trace *t, enum call_kind kind, uint64_t ts_ns, uin
 	jsonw_uint(&t->json, "ts_ns", epoch_of(t, ts_ns));
 	jsonw_string(&t->json, "pid", p ? p->pid : NULL);
 	jsonw_string(&t->json, "registered_name", p ? p->registered : NULL);
-	jsonw_string(&t->json, "kind", kind_words[kind]);
+	jsonw_string(&t->json, "kind", kind);
 	names_format_function(&text, names_function(names, function));
 	jsonw_string(&t->json, "mfa", text.buf);
 	strbuf_free(&text);
@@ -214,7 +208,7 @@ static void call_json(struct trace *t, const struct event *ev)
 	const char *text;
 	uint32_t at = 0, len;
 
-	begin_json(t, CALL_KIND_CALL, ev->ts_ns, ev->u.call.process, ev->u.call.function);
+	begin_json(t, "call", ev->ts_ns, ev->u.call.process, ev->u.call.function);
 	jsonw_uint(&t->json, "cpu", ev->u.call.cpu);
 	jsonw_begin_array(&t->json, "args");
 	while (event_call_term(ev, &at, &text, &len))
@@ -239,12 +233,13 @@ static void ended_json(struct trace *t, const struct event *ev, const struct cal
 	const char *text;
 	uint32_t at = 0, len;
 
-	begin_json(t, CALL_KIND_RETURN, ev->ts_ns, ev->u.call.process, call->function);
+	begin_json(t, "return", ev->ts_ns, ev->u.call.process, call->function);
 	if (event_call_term(ev, &at, &text, &len))
 		jsonw_stringn(&t->json, "result", text, len);
 	else
 		jsonw_null(&t->json, "result");
-	jsonw_uint(&t->json, "duration_ns", ev->ts_ns - call->ts_ns);
+	jsonw_uint(&t->json, "duration_ns", ev->ts_ns - call->ts_ns - call->tracing_ns);
+	jsonw_uint(&t->json, "tracing_ns", call->tracing_ns);
 	jsonw_uint(&t->json, "called_ns", epoch_of(t, call->ts_ns));
 	jsonw_bool(&t->json, "cut", ev->u.call.flags & CALL_CUT);
 	end_json(t);
@@ -253,10 +248,11 @@ static void ended_json(struct trace *t, const struct event *ev, const struct cal
 static void exception_json(struct trace *t, const struct event *ev,
 			   const struct call_under_way *call)
 {
-	begin_json(t, CALL_KIND_EXCEPTION, ev->ts_ns, ev->u.vm.process, call->function);
+	begin_json(t, "exception", ev->ts_ns, ev->u.vm.process, call->function);
 	jsonw_string(&t->json, "class", exception_class(t, ev));
 	jsonw_string(&t->json, "result", exception_term(t, ev));
-	jsonw_uint(&t->json, "duration_ns", ev->ts_ns - call->ts_ns);
+	jsonw_uint(&t->json, "duration_ns", ev->ts_ns - call->ts_ns - call->tracing_ns);
+	jsonw_uint(&t->json, "tracing_ns", call->tracing_ns);
 	jsonw_uint(&t->json, "called_ns", epoch_of(t, call->ts_ns));
 	end_json(t);
 }

@@ -436,6 +436,8 @@ static void enrich_coverage(struct enrich *e, const struct rec_raw_coverage *raw
 		if (raw->kinds >> kind & 1)
 			enrich_add_coverage(e, (enum event_kind)kind, raw);
 	}
+	if (raw->kinds >> EVENT_CALLS & 1)
+		enrich_add_call_coverage(e, raw);
 	if (!raw->kinds)
 		enrich_add_coverage(e, NR_EVENT_KINDS, raw);
 }
@@ -570,9 +572,8 @@ void enrich_add_meta(struct enrich *e, const char *key, const char *value)
 	memcpy(rec->bytes + key_len, value, value_len);
 }
 
-void enrich_add_coverage(struct enrich *e, enum event_kind kind, const struct rec_raw_coverage *raw)
+static void add_coverage(struct enrich *e, uint32_t name, const struct rec_raw_coverage *raw)
 {
-	uint32_t name = kind < NR_EVENT_KINDS ? kind_name(e, (uint16_t)kind) : 0;
 	struct rec_coverage *rec;
 
 	push_definitions(e);
@@ -582,6 +583,19 @@ void enrich_add_coverage(struct enrich *e, enum event_kind kind, const struct re
 	rec->share_ppm = raw->share_ppm;
 	rec->work = raw->work;
 	rec->missed = raw->missed;
+}
+
+void enrich_add_coverage(struct enrich *e, enum event_kind kind, const struct rec_raw_coverage *raw)
+{
+	add_coverage(e, kind < NR_EVENT_KINDS ? kind_name(e, (uint16_t)kind) : 0, raw);
+}
+
+void enrich_add_call_coverage(struct enrich *e, const struct rec_raw_coverage *raw)
+{
+	add_coverage(e,
+		     names_intern_string(e->names, EVENT_CALLS_NAME, strlen(EVENT_CALLS_NAME),
+					 NULL),
+		     raw);
 }
 
 void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, uint64_t ts_ns)

@@ -3,13 +3,16 @@
 #include "model/call_pairs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/compiler.h"
 #include "base/keytab.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 
 struct process_calls {
 	uint64_t epid;			  /* key */
+	uint64_t hits_ns;		  /* what hits took so far */
 	VEC(struct call_under_way) calls; /* height never falls */
 };
 
@@ -49,6 +52,9 @@ static struct process_calls *find(struct call_pairs *c, uint64_t epid)
 static bool pop(struct call_pairs *c, struct process_calls *p, struct call_under_way *out)
 {
 	*out = p->calls.data[--p->calls.len];
+	/* Of the hit at its begin a part comes after the clock was read, of that at its end the
+	 * other part before: together one. */
+	out->tracing_ns = p->hits_ns - out->tracing_ns;
 	c->under_way--;
 	return true;
 }
@@ -80,7 +86,16 @@ void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_und
 	if (!p)
 		p = keytab_add(&c->processes, epid);
 	vec_push(&p->calls, *call);
+	p->calls.data[p->calls.len - 1].tracing_ns = p->hits_ns;
 	c->under_way++;
+}
+
+void call_pairs_hit(struct call_pairs *c, uint64_t epid, uint64_t ns)
+{
+	struct process_calls *p = find(c, epid);
+
+	if (p)
+		p->hits_ns += ns;
 }
 
 /* The innermost call, if it is one of those at or above a height. */
@@ -123,16 +138,42 @@ void call_pairs_inside(struct call_pairs *c, uint64_t epid, uint64_t ns)
 		p->calls.data[p->calls.len - 1].inside_ns += ns;
 }
 
-void call_pairs_forget(struct call_pairs *c, uint64_t epid)
+static void forget_calls(struct call_pairs *c, struct process_calls *p, uint64_t before_ns,
+			 bool c_code)
 {
-	struct process_calls *p = find(c, epid);
+	size_t nr = 0;
 
-	if (!p)
-		return;
-	c->unseen += p->calls.len;
-	c->under_way -= p->calls.len;
-	free_calls(p);
-	keytab_remove(&c->processes, p);
+	for (size_t i = 0; i < p->calls.len; i++) {
+		struct call_under_way *call = &p->calls.data[i];
+
+		if (call->ts_ns >= before_ns || call->c_code != c_code) {
+			p->calls.data[nr++] = *call;
+			continue;
+		}
+		free(call->args);
+		c->unseen++;
+		c->under_way--;
+	}
+	p->calls.len = nr;
+}
+
+/* May see one twice. */
+static bool has_calls(const void *ctx, const void *item)
+{
+	struct process_calls *p = (struct process_calls *)(uintptr_t)item;
+
+	UNUSED(ctx);
+	if (p->calls.len)
+		return true;
+	vec_free(&p->calls);
+	return false;
+}
+
+void call_pairs_forget(struct call_pairs *c, uint64_t before_ns, bool c_code)
+{
+	for (struct process_calls *p = NULL; (p = keytab_next(&c->processes, p));)
+		forget_calls(c, p, before_ns, c_code);
+	keytab_keep(&c->processes, has_calls, NULL);
 }
 
 uint64_t call_pairs_unseen(const struct call_pairs *c)

@@ -26,6 +26,10 @@ struct call_under_way {
 	uint32_t process, thread, stack;
 	uint8_t status;
 	uint64_t inside_ns; /* that calls took which were made meanwhile; see call_pairs_inside() */
+	bool c_code;		/* its end is seen by a uprobe */
+	/* Of how long it took, what tracing took: its own two hits as much as one, and those of its
+	 * process between them.  Set when it ends. */
+	uint64_t tracing_ns;
 	char *args; /* text, malloc'ed; who gets a call out of here frees it; NULL = not kept */
 };
 
@@ -36,6 +40,8 @@ void call_pairs_close(struct call_pairs *c); /* NULL ok */
  * it only tells what has ended. */
 void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_under_way *call,
 		      bool caught);
+/* A process was hit, which took it so long: told before what the hit is about. */
+void call_pairs_hit(struct call_pairs *c, uint64_t epid, uint64_t ns);
 /* A process came back to a place at this height: the next call that ended with that, false if there
  * is none (more). */
 bool call_pairs_end(struct call_pairs *c, uint64_t epid, uint64_t height,
@@ -45,8 +51,9 @@ bool call_pairs_unwind(struct call_pairs *c, uint64_t epid, uint64_t height,
 		       struct call_under_way *out);
 /* A call ended that took so long: of that, the innermost one that is still under way knows. */
 void call_pairs_inside(struct call_pairs *c, uint64_t epid, uint64_t ns);
-/* Nothing of this process is under way any more. */
-void call_pairs_forget(struct call_pairs *c, uint64_t epid);
+/* Up to then ends of calls that are watched this way may have been missed: what began before is
+ * under way no more, unseen. */
+void call_pairs_forget(struct call_pairs *c, uint64_t before_ns, bool c_code);
 
 uint64_t call_pairs_unseen(const struct call_pairs *c);	 /* ended unseen, so far */
 uint64_t call_pairs_refused(const struct call_pairs *c); /* beyond the bound */

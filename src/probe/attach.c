@@ -44,7 +44,7 @@ struct group {
 };
 
 struct attach {
-	const struct source_plan *plan;
+	VEC(const struct source_point *) points; /* of the plan, and calls */
 	int os_pid;
 	char exe[64];
 	enum attach_way way;
@@ -73,8 +73,8 @@ static bool belong_together(const struct source_point *a, const struct source_po
 /* Each point gets the number of the first point that it is tied to, however indirectly. */
 static void tie_points(struct attach *a)
 {
-	const struct source_point *points = a->plan->points;
-	unsigned int nr = a->plan->nr_points;
+	const struct source_point **points = a->points.data;
+	unsigned int nr = (unsigned int)a->points.len;
 
 	for (unsigned int i = 0; i < nr; i++)
 		a->group_of[i] = i;
@@ -83,7 +83,7 @@ static void tie_points(struct attach *a)
 			unsigned int from = MAX(a->group_of[i], a->group_of[k]),
 				     to = MIN(a->group_of[i], a->group_of[k]);
 
-			if (from == to || !belong_together(&points[i], &points[k]))
+			if (from == to || !belong_together(points[i], points[k]))
 				continue;
 			for (unsigned int j = 0; j <= i; j++) {
 				if (a->group_of[j] == from)
@@ -100,7 +100,7 @@ static const char *path_of(const struct attach *a, const struct source_point *p)
 
 static void add_to_bundle(struct attach *a, struct group *g, unsigned int point)
 {
-	const struct source_point *p = &a->plan->points[point];
+	const struct source_point *p = a->points.data[point];
 	struct bundle fresh = {
 		.program_name = p->program, .path = path_of(a, p), .at_return = p->at_return};
 
@@ -119,10 +119,10 @@ static void add_to_bundle(struct attach *a, struct group *g, unsigned int point)
 
 static bool shares_trap(const struct attach *a, unsigned int point)
 {
-	const struct source_point *p = &a->plan->points[point];
+	const struct source_point *p = a->points.data[point];
 
-	for (unsigned int i = 0; p->at_return && i < a->plan->nr_points; i++) {
-		const struct source_point *other = &a->plan->points[i];
+	for (unsigned int i = 0; p->at_return && i < a->points.len; i++) {
+		const struct source_point *other = a->points.data[i];
 
 		if (!other->at_return && other->offset == p->offset &&
 		    strcmp(path_of(a, other), path_of(a, p)) == 0)
@@ -134,7 +134,7 @@ static bool shares_trap(const struct attach *a, unsigned int point)
 static void make_groups(struct attach *a)
 {
 	tie_points(a);
-	for (unsigned int i = 0; i < a->plan->nr_points; i++) {
+	for (unsigned int i = 0; i < a->points.len; i++) {
 		unsigned int number;
 
 		if (a->group_of[i] == i) {
@@ -144,14 +144,14 @@ static void make_groups(struct attach *a)
 			vec_push(&a->groups, fresh);
 			/* From here on the points tied to this one have its number, beyond all
 			 * numbers of points. */
-			for (unsigned int k = i; k < a->plan->nr_points; k++) {
+			for (unsigned int k = i; k < a->points.len; k++) {
 				if (a->group_of[k] == i)
 					a->group_of[k] = SOURCE_MAX_POINTS + number;
 			}
 		}
 		number = a->group_of[i] -= SOURCE_MAX_POINTS;
-		a->groups.data[number].kinds |= a->plan->points[i].kinds;
-		a->groups.data[number].gives |= a->plan->points[i].gives;
+		a->groups.data[number].kinds |= a->points.data[i]->kinds;
+		a->groups.data[number].gives |= a->points.data[i]->gives;
 		add_to_bundle(a, &a->groups.data[number], i);
 		a->shares_trap[i] = shares_trap(a, i);
 	}
@@ -162,7 +162,8 @@ void attach_open(struct attach **out, const struct source_plan *plan, int os_pid
 {
 	struct attach *a = xcalloc(1, sizeof(*a));
 
-	a->plan = plan;
+	for (unsigned int i = 0; plan && i < plan->nr_points; i++)
+		vec_push(&a->points, &plan->points[i]);
 	a->os_pid = os_pid;
 	a->way = way == ATTACH_BEST ? attach_way() : way;
 	a->stats_fd = -1;
@@ -188,6 +189,11 @@ unsigned int attach_group_of(const struct attach *a, unsigned int point)
 	return a->group_of[point];
 }
 
+bool attach_counts(const struct attach *a)
+{
+	return a->stats_fd >= 0;
+}
+
 bool attach_is_perf(const struct attach *a)
 {
 	return a->way == ATTACH_PERF;
@@ -198,7 +204,7 @@ unsigned int attach_nr_links(const struct attach *a)
 	unsigned int nr = 0;
 
 	if (a->way == ATTACH_PERF)
-		return a->plan->nr_points;
+		return (unsigned int)a->points.len;
 	for (size_t i = 0; i < a->groups.len; i++)
 		nr += (unsigned int)a->groups.data[i].bundles.len;
 	return nr;
@@ -206,25 +212,62 @@ unsigned int attach_nr_links(const struct attach *a)
 
 /* ---- programs ------------------------------------------------------------------------------ */
 
+static int find_programs(struct group *g, struct bpf_object *obj, struct error *err)
+{
+	for (size_t k = 0; k < g->bundles.len; k++) {
+		struct bundle *b = &g->bundles.data[k];
+
+		b->program = bpf_object__find_program_by_name(obj, b->program_name);
+		if (!b->program)
+			return error_set(err, ERROR_KIND_FAILED, -ENOENT,
+					 "there is no BPF program '%s'", b->program_name);
+	}
+	return 0;
+}
+
+void attach_prepare(const struct attach *a, struct bpf_program *program)
+{
+	bpf_program__set_autoload(program, true);
+	if (a->way == ATTACH_MULTI)
+		bpf_program__set_expected_attach_type(program,
+						      (enum bpf_attach_type)MULTI_ATTACH_TYPE);
+}
+
 int attach_choose(struct attach *a, struct bpf_object *obj, struct error *err)
 {
 	for (size_t i = 0; i < a->groups.len; i++) {
 		struct group *g = &a->groups.data[i];
+		int rc = find_programs(g, obj, err);
 
-		for (size_t k = 0; k < g->bundles.len; k++) {
-			struct bundle *b = &g->bundles.data[k];
-
-			b->program = bpf_object__find_program_by_name(obj, b->program_name);
-			if (!b->program)
-				return error_set(err, ERROR_KIND_FAILED, -ENOENT,
-						 "there is no BPF program '%s'", b->program_name);
-			bpf_program__set_autoload(b->program, true);
-			if (a->way == ATTACH_MULTI)
-				bpf_program__set_expected_attach_type(
-					b->program, (enum bpf_attach_type)MULTI_ATTACH_TYPE);
-		}
+		if (rc)
+			return rc;
+		for (size_t k = 0; k < g->bundles.len; k++)
+			attach_prepare(a, g->bundles.data[k].program);
 	}
 	return 0;
+}
+
+int attach_add(struct attach *a, struct bpf_object *obj, const struct source_point *points,
+	       unsigned int nr, struct error *err)
+{
+	unsigned int first = (unsigned int)a->points.len;
+	struct group g = {0};
+	int rc;
+
+	if (first + nr > SOURCE_MAX_POINTS)
+		return error_set(err, ERROR_KIND_FAILED, -E2BIG, SOURCE_TOO_MANY);
+	for (unsigned int i = 0; i < nr; i++) {
+		vec_push(&a->points, &points[i]);
+		g.kinds |= points[i].kinds;
+		a->group_of[first + i] = (unsigned int)a->groups.len;
+	}
+	for (unsigned int i = first; i < first + nr; i++) {
+		add_to_bundle(a, &g, i);
+		a->shares_trap[i] = shares_trap(a, i);
+	}
+	rc = find_programs(&g, obj, err);
+	vec_push(&a->groups, g);
+	return rc;
 }
 
 void attach_loaded(struct attach *a, struct event_switches *switches)
@@ -254,7 +297,7 @@ static int bundle_multi(struct attach *a, struct bundle *b)
 	struct handle h = {0};
 
 	for (size_t i = 0; i < b->points.len; i++) {
-		const struct source_point *p = &a->plan->points[b->points.data[i]];
+		const struct source_point *p = a->points.data[b->points.data[i]];
 
 		offsets[i] = p->offset;
 		cookies[i] = p->cookie;
@@ -272,7 +315,7 @@ static int bundle_multi(struct attach *a, struct bundle *b)
 static int bundle_perf(struct attach *a, struct bundle *b)
 {
 	for (size_t i = 0; i < b->points.len; i++) {
-		const struct source_point *p = &a->plan->points[b->points.data[i]];
+		const struct source_point *p = a->points.data[b->points.data[i]];
 		LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = p->at_return,
 			    .ref_ctr_offset = p->ref_ctr_offset, .bpf_cookie = p->cookie);
 		struct handle h = {.fd = -1};
@@ -492,6 +535,7 @@ void attach_close(struct attach *a)
 		vec_free(&g->bundles);
 	}
 	vec_free(&a->groups);
+	vec_free(&a->points);
 	if (a->stats_fd >= 0)
 		close(a->stats_fd);
 	pthread_cond_destroy(&a->closed);
@@ -504,7 +548,7 @@ void attach_close(struct attach *a)
 unsigned int attach_trap_ns(const struct attach *a, unsigned int point,
 			    const struct calibration *cost)
 {
-	const struct source_point *p = &a->plan->points[point];
+	const struct source_point *p = a->points.data[point];
 	unsigned int call = p->place.emulated ? cost->emulated_ns : cost->stepped_ns, ns;
 
 	if (!p->at_return)

@@ -28,6 +28,7 @@
 
 struct attach;
 struct bpf_object;
+struct bpf_program;
 
 enum attach_way {
 	ATTACH_BEST,  /* by many, if the kernel has it */
@@ -38,7 +39,7 @@ enum attach_way {
 /* Which of both this kernel offers to this process; never ATTACH_BEST. */
 enum attach_way attach_way(void);
 
-/* Borrows the plan.  `exe`: the node's executable as a path. */
+/* Borrows the plan (NULL: none yet).  `exe`: the node's executable as a path. */
 void attach_open(struct attach **out, const struct source_plan *plan, int os_pid, const char *exe,
 		 enum attach_way way);
 /* Takes away what is there; waits until it is. */
@@ -46,8 +47,16 @@ void attach_close(struct attach *a);
 
 /* Before the load: the programs that are needed, made for the way.  ERROR_KIND_FAILED. */
 int attach_choose(struct attach *a, struct bpf_object *obj, struct error *err);
+/* Before the load: a program of points that come later is needed. */
+void attach_prepare(const struct attach *a, struct bpf_program *program);
 /* After the load.  `switches`: where the programs look. */
 void attach_loaded(struct attach *a, struct event_switches *switches);
+/* After the load, and before anything is on: points, which are borrowed, as one more group.
+ * ERROR_KIND_FAILED. */
+int attach_add(struct attach *a, struct bpf_object *obj, const struct source_point *points,
+	       unsigned int nr, struct error *err);
+/* Does the kernel tell how often programs run? */
+bool attach_counts(const struct attach *a);
 
 unsigned int attach_nr_groups(const struct attach *a);
 uint64_t attach_kinds(const struct attach *a, unsigned int group);

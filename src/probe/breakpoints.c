@@ -58,10 +58,15 @@ struct breakpoints {
 	VEC(struct watched_thread) threads;
 	struct breakpoints_state state;
 	uint64_t cpu_ns; /* that the threads used since they are watched */
-	uint64_t listed_ns;
+	uint64_t listed_ns, ticked_ns;
+	unsigned int hit_ns; /* with the program, as it runs */
 };
 
 #define LIST_NS 1000000000u /* between looks for new threads */
+/* A program that nobody has seen run takes so long; and of so many runs on what it did take is
+ * known. */
+#define PROGRAM_NS 1000u
+#define ENOUGH	   20u
 
 /* CPU time of a thread; false if it is gone. */
 static bool thread_used_ns(int os_pid, int os_tid, uint64_t *ns)
@@ -166,6 +171,13 @@ static bool look(struct breakpoints *b, struct watched_thread *t, struct armed *
 	return true;
 }
 
+/* Up to now a thread came through that place unseen. */
+static void note_missed(struct breakpoints *b, unsigned int i)
+{
+	if (b->places[i].point.kind == CALL_KIND_RETURN)
+		b->state.missed_ns = clock_monotonic_ns();
+}
+
 /* What is off goes on again as an event of its own: from Linux 6.16 on an event that its limit has
  * stopped never counts again once it is enabled, but still takes the thread's time. */
 static void again(struct breakpoints *b, struct watched_thread *t, unsigned int i)
@@ -177,6 +189,7 @@ static void again(struct breakpoints *b, struct watched_thread *t, unsigned int 
 	disarm(a);
 	if (affordable(t) >= LEAST_HITS)
 		arm(b, t, i, affordable(t)); /* what fails is tried again */
+	note_missed(b, i);
 }
 
 /* Gives hits to one that is on, and sees whether it still was. */
@@ -202,9 +215,9 @@ static void earn(struct breakpoints *b, struct watched_thread *t, uint64_t now)
 		return;
 	if (b->config.max_overhead < 100) {
 		double hits = (double)(used - t->used_ns) * b->config.max_overhead / 100 /
-			      MAX(b->config.hit_ns, 1u);
+			      MAX(b->hit_ns, 1u);
 
-		most = 1e9 * b->config.max_overhead / 100 / MAX(b->config.hit_ns, 1u);
+		most = 1e9 * b->config.max_overhead / 100 / MAX(b->hit_ns, 1u);
 		most = MIN(most, (double)b->config.rate);
 		t->credit += MIN(hits, most * seconds);
 	} else {
@@ -263,8 +276,10 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint64_t now)
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++)
 		t.armed[i].fd = -1;
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS && rc == 0; i++) {
-		if (b->places[i].addr)
-			rc = arm(b, &t, i, affordable(&t));
+		if (!b->places[i].addr)
+			continue;
+		rc = arm(b, &t, i, affordable(&t));
+		note_missed(b, i);
 	}
 	vec_push(&b->threads, t);
 	return rc == -ESRCH ? 0 : rc;
@@ -317,6 +332,7 @@ int breakpoints_open(struct breakpoints **out, const struct breakpoints_config *
 
 	*out = NULL;
 	b->config = *config;
+	b->hit_ns = config->hit_ns + PROGRAM_NS;
 	rc = list_threads(b, clock_monotonic_ns(), err);
 	if (rc) {
 		breakpoints_close(b);
@@ -387,11 +403,25 @@ void breakpoints_remove(struct breakpoints *b, uint64_t addr)
 	}
 }
 
+/* The kernel counts how long programs run while somebody (a session) has it do so. */
+static void learn_cost(struct breakpoints *b)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(b->config.program, &info, &size) == 0 && info.run_cnt >= ENOUGH)
+		b->hit_ns = b->config.hit_ns + (unsigned int)(info.run_time_ns / info.run_cnt);
+}
+
 void breakpoints_tick(struct breakpoints *b)
 {
 	uint64_t now = clock_monotonic_ns();
 	struct error why;
 
+	if (now - b->ticked_ns < BREAKPOINTS_TICK_NS)
+		return;
+	b->ticked_ns = now;
+	learn_cost(b);
 	for (size_t i = 0; i < b->threads.len; i++)
 		tick_thread(b, &b->threads.data[i], now);
 	if (now - b->listed_ns >= LIST_NS && list_threads(b, now, &why))
@@ -401,8 +431,8 @@ void breakpoints_tick(struct breakpoints *b)
 void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out)
 {
 	*out = b->state;
-	out->cost = b->cpu_ns ? 100.0 * (double)b->state.hits * b->config.hit_ns / (double)b->cpu_ns
-			      : 0;
+	out->hit_ns = b->hit_ns;
+	out->cost = b->cpu_ns ? 100.0 * (double)b->state.hits * b->hit_ns / (double)b->cpu_ns : 0;
 }
 
 /* ---- what a hit costs ---------------------------------------------------------------------- */
@@ -435,6 +465,6 @@ int breakpoints_calibrate(unsigned int *hit_ns, struct error *err)
 				 "breakpoints are set but not hit (%" PRIu64 " of %d): this "
 				 "hypervisor does not pass debug registers on",
 				 got[0], CALIBRATE_HITS);
-	*hit_ns = (unsigned int)(ns / CALIBRATE_HITS) + 1000; /* and the program */
+	*hit_ns = (unsigned int)(ns / CALIBRATE_HITS);
 	return 0;
 }

@@ -25,7 +25,7 @@ struct breakpoints_config {
 	int program, points; /* descriptors: call_breakpoint, call_points */
 	unsigned int rate;   /* hits a second and thread */
 	double max_overhead; /* percent of what a thread uses; 100 = no limit but the rate */
-	unsigned int hit_ns; /* breakpoints_calibrate() */
+	unsigned int hit_ns; /* breakpoints_calibrate(): without the program */
 };
 
 struct breakpoints;
@@ -48,19 +48,23 @@ int breakpoints_add(struct breakpoints *b, uint64_t addr, const struct call_poin
 void breakpoints_remove(struct breakpoints *b, uint64_t addr);
 
 /* New hits for those that may have some, breakpoints for threads that are new: to be called each
- * BREAKPOINTS_TICK_NS or so. */
+ * BREAKPOINTS_TICK_NS or so; does nothing before that is over. */
 #define BREAKPOINTS_TICK_NS 50000000u
 struct breakpoints_state {
 	uint64_t hits;	    /* of all that there are and were */
 	uint64_t on_ns;	    /* sum over threads and places: how long while the thread ran */
 	uint64_t thread_ns; /* of so much that it ran */
 	uint64_t tripped;   /* times that a thread's hits were spent */
+	/* Up to then (CLOCK_MONOTONIC) a thread may have come through a place of return unseen, as
+	 * it had spent its hits, or was new; 0 = never. */
+	uint64_t missed_ns;
+	unsigned int hit_ns; /* what a hit costs, with the program */
 	double cost; /* hits times what one costs, percent of the CPU that the threads used */
 };
 void breakpoints_tick(struct breakpoints *b);
 void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out);
 
-/* What one hit costs a thread here, with an empty program: some 5 ms.  Errors as with
+/* What one hit costs a thread here, without program: some ms.  Errors as with
  * breakpoints_add(). */
 int breakpoints_calibrate(unsigned int *hit_ns, struct error *err);
 

@@ -3,7 +3,6 @@
 #include "probe/call_probes.h"
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,16 +15,15 @@
 
 struct call_probes {
 	struct call_programs programs;
-	int os_pid;
-	VEC(struct bpf_link *) links;
+	VEC(struct source_point) points;
+	VEC(char *) strings; /* of theirs */
 };
 
-void call_probes_open(struct call_probes **out, const struct call_programs *programs, int os_pid)
+void call_probes_open(struct call_probes **out, const struct call_programs *programs)
 {
 	struct call_probes *p = xcalloc(1, sizeof(*p));
 
 	p->programs = *programs;
-	p->os_pid = os_pid;
 	*out = p;
 }
 
@@ -33,10 +31,17 @@ void call_probes_close(struct call_probes *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->links.len; i++)
-		bpf_link__destroy(p->links.data[i]);
-	vec_free(&p->links);
+	for (size_t i = 0; i < p->strings.len; i++)
+		free(p->strings.data[i]);
+	vec_free(&p->strings);
+	vec_free(&p->points);
 	free(p);
+}
+
+const struct source_point *call_probes_points(const struct call_probes *p, unsigned int *nr)
+{
+	*nr = (unsigned int)p->points.len;
+	return p->points.data;
 }
 
 int call_probes_filter(struct call_probes *p, uint32_t point, const struct call_filter *filter,
@@ -48,46 +53,46 @@ int call_probes_filter(struct call_probes *p, uint32_t point, const struct call_
 	return 0;
 }
 
-static int attach(struct call_probes *p, struct bpf_program *program, const struct call_probe *c,
-		  uint64_t offset, bool at_return, struct error *err)
+static const char *keep(struct call_probes *p, const char *text)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = CALL_COOKIE(c->point, c->nif),
-		    .retprobe = at_return);
-	struct bpf_link *link =
-		bpf_program__attach_uprobe_opts(program, p->os_pid, c->path, offset, &opts);
-	int rc = -errno;
+	char *copy = xstrdup(text);
 
-	if (link) {
-		vec_push(&p->links, link);
-		return 0;
-	}
-	return error_set(
-		err, rc == -EPERM || rc == -EACCES ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL, rc,
-		"cannot place a uprobe in %s for %s: %s", c->path, c->name, error_text(rc));
+	vec_push(&p->strings, copy);
+	return copy;
 }
 
 int call_probes_add(struct call_probes *p, const struct call_probe *c, struct error *err)
 {
-	/* Process, arguments, caller; of a NIF env, number, arguments. */
-	struct placement_request request = {
-		.args = PLACEMENT_ARGS(3),
-		.returns = c->returns,
-		.nops = placement_kernel_emulates_nops(),
+	uint64_t offset = elf_file_offset_of(c->elf, c->addr);
+	struct placement_pair places;
+	struct source_point point = {
+		.symbol = keep(p, c->name),
+		.program = "call_function",
+		.kinds = 1ull << EVENT_CALLS,
+		.path = keep(p, c->path),
+		.addr = c->addr,
+		.cookie = CALL_COOKIE(c->point, c->nif),
 	};
-	struct placement place;
-	uint64_t offset;
-	int rc;
 
-	placement_find_in_elf(&place, c->elf, c->addr, &request);
-	offset = elf_file_offset_of(c->elf, c->addr);
-	if (!place.ok || offset == UINT64_MAX)
+	/* Process, arguments, caller; of a NIF env, number, arguments. */
+	if (!placement_find_pair(&places, c->elf, c->addr, PLACEMENT_ARGS(3), c->returns) ||
+	    offset == UINT64_MAX)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "%s cannot be probed: %s",
 				 c->name,
-				 place.ok ? "it is in no segment of its file" : place.reason);
-	log_info("%s at %s+0x%" PRIx64 " (%s)", c->name, c->path, offset + place.offset,
-		 place.instruction);
-	rc = attach(p, p->programs.function, c, offset + place.offset, false, err);
-	return rc || !c->returns ? rc
-				 : attach(p, p->programs.function_return, c, offset + place.offset,
-					  true, err);
+				 !places.call.ok   ? places.call.reason
+				 : !places.back.ok ? places.back.reason
+						   : "it is in no segment of its file");
+	point.offset = offset + places.call.offset;
+	point.place = places.call;
+	log_info("%s at %s+0x%" PRIx64 " (%s)", c->name, c->path, point.offset,
+		 places.call.instruction);
+	vec_push(&p->points, point);
+	if (!c->returns)
+		return 0;
+	point.program = "call_function_return";
+	point.at_return = true;
+	point.offset = offset + places.back.offset;
+	point.place = places.back;
+	vec_push(&p->points, point);
+	return 0;
 }

@@ -24,12 +24,14 @@ struct call_probe {
 
 struct call_probes;
 
-void call_probes_open(struct call_probes **out, const struct call_programs *programs, int os_pid);
-void call_probes_close(struct call_probes *p); /* NULL ok; waits until they are gone */
+void call_probes_open(struct call_probes **out, const struct call_programs *programs);
+void call_probes_close(struct call_probes *p); /* NULL ok; once they are gone */
 /* What the calls of a function must fulfil to be told.  ERROR_KIND_FAILED. */
 int call_probes_filter(struct call_probes *p, uint32_t point, const struct call_filter *filter,
 		       struct error *err);
 /* ERROR_KIND_KERNEL, ERROR_KIND_PRIVILEGE; ERROR_KIND_UNSUPPORTED: no place in it is proven. */
 int call_probes_add(struct call_probes *p, const struct call_probe *probe, struct error *err);
+/* What was added, for session_add_calls(): borrowed, as they are after the last one. */
+const struct source_point *call_probes_points(const struct call_probes *p, unsigned int *nr);
 
 #endif

@@ -271,13 +271,18 @@ int keeper_open(struct keeper **out, const struct keeper_config *config, struct 
 	return 0;
 }
 
+void keeper_limit(struct keeper *k, double percent)
+{
+	k->config.percent = percent;
+}
+
 int keeper_start(struct keeper *k, const struct meter_counters *work, struct error *err)
 {
 	const struct turns_config config = {
 		.nr = attach_nr_groups(k->config.attach),
 		.by_perf = attach_is_perf(k->config.attach),
 		.has_work = work->nr > 0,
-		.stacks = k->config.stacks,
+		.long_runs = k->config.long_runs,
 		.percent = k->config.percent,
 		.own_per_s = meter_start(k->meter, work),
 	};

@@ -28,7 +28,7 @@ struct keeper_config {
 	const struct calibration *cost; /* borrowed */
 	int os_pid;
 	double percent; /* of the node's own CPU; 100 or more = no limit, only measures */
-	bool stacks;	/* of events */
+	bool long_runs; /* programs walk stacks, or copy terms */
 };
 
 /* What the probes took so far. */
@@ -42,6 +42,8 @@ struct keeper_cost {
 /* Before there are probes: how busy the node is without is measured from here on.
  * ERROR_KIND_FAILED. */
 int keeper_open(struct keeper **out, const struct keeper_config *config, struct error *err);
+/* Another limit; before keeper_start(). */
+void keeper_limit(struct keeper *k, double percent);
 /* Puts all groups on, and those off again at once that cost too much.  The attach is the keeper's
  * alone until keeper_stop().  `work`: of the node.  Errors as attach_on(). */
 int keeper_start(struct keeper *k, const struct meter_counters *work, struct error *err);

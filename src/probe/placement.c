@@ -544,3 +544,23 @@ bool placement_kernel_emulates_nops(void)
 	return uname(&u) == 0 && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
 	       (major > 6 || (major == 6 && minor >= 16));
 }
+
+bool placement_find_pair(struct placement_pair *out, const struct elf_file *elf, uint64_t addr,
+			 unsigned int args, bool returns)
+{
+	struct placement_request request = {
+		.args = args,
+		.returns = returns,
+		.nops = placement_kernel_emulates_nops(),
+	};
+
+	placement_find_in_elf(&out->call, elf, addr, &request);
+	out->back = out->call;
+	if (!returns || (out->call.ok && out->call.emulated))
+		return out->call.ok;
+	request.returns = false;
+	placement_find_in_elf(&out->call, elf, addr, &request);
+	request = (struct placement_request){.returns = true, .nops = request.nops};
+	placement_find_in_elf(&out->back, elf, addr, &request);
+	return out->call.ok && out->back.ok;
+}

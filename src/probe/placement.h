@@ -52,6 +52,11 @@ struct placement {
 	char reason[128];     /* "" if ok and emulated */
 };
 
+/* Of a call and its return. */
+struct placement_pair {
+	struct placement call, back;
+};
+
 /* Where the rest of the function is read from.  Addresses are those of `struct placement_code`. */
 struct placement_image {
 	/* Bytes that cannot change, from addr on: how many were read, 0 = none. */
@@ -75,6 +80,12 @@ void placement_find(struct placement *out, const struct placement_code *code,
 /* The same for the function that starts at `addr` of a file. */
 void placement_find_in_elf(struct placement *out, const struct elf_file *elf, uint64_t addr,
 			   const struct placement_request *request);
+/*
+ * Places for a call, of which these arguments are needed, and for its return: one place for both is
+ * one trap less; it has to be where the return address is on top of the stack.  False = refused.
+ */
+bool placement_find_pair(struct placement_pair *out, const struct elf_file *elf, uint64_t addr,
+			 unsigned int args, bool returns);
 
 /* True on Linux 6.16 and later; before, it emulates one-byte nops only. */
 bool placement_kernel_emulates_nops(void);

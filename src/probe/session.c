@@ -266,12 +266,14 @@ static int choose_programs(struct session *s, struct error *err)
 	bpf_program__set_autoload(s->skel->progs.code_changed, s->config.jit_descriptor != 0);
 	bpf_program__set_autoload(s->skel->progs.sample_cpu, s->config.freq != 0);
 	bpf_program__set_autoload(s->skel->progs.call_breakpoint, s->config.calls);
-	bpf_program__set_autoload(s->skel->progs.call_function, s->config.calls);
-	bpf_program__set_autoload(s->skel->progs.call_function_return, s->config.calls);
-	if (!s->config.events)
+	if (!s->config.events && !s->config.calls)
 		return 0;
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", s->config.os_pid);
 	attach_open(&s->attach, s->config.events, s->config.os_pid, exe, s->config.attach_way);
+	if (s->config.calls) {
+		attach_prepare(s->attach, s->skel->progs.call_function);
+		attach_prepare(s->attach, s->skel->progs.call_function_return);
+	}
 	return attach_choose(s->attach, s->skel->obj, err);
 }
 
@@ -292,21 +294,19 @@ static void raise_limits(void)
 /* Without one nothing is limited, and the user is told why. */
 static void open_keeper(struct session *s)
 {
-	struct attach_hits none;
 	const struct keeper_config config = {
 		.attach = s->attach,
 		.cost = &s->cost,
 		.os_pid = s->config.os_pid,
 		.percent = s->config.max_overhead,
-		.stacks = s->config.event_stacks,
+		/* Terms that are copied take as long as stacks. */
+		.long_runs = s->config.event_stacks || s->config.calls,
 	};
 
 	calibrator_open(&s->calibrator);
 	if (calibrator_measure(s->calibrator, !attach_is_perf(s->attach), &s->cost, &s->no_budget))
 		return;
-	if (!attach_nr_groups(s->attach))
-		return;
-	if (!attach_hits(s->attach, 0, &s->cost, &none))
+	if (!attach_counts(s->attach))
 		error_set(&s->no_budget, ERROR_KIND_PRIVILEGE, -EPERM,
 			  "the kernel does not say how often BPF programs run (CAP_SYS_ADMIN is "
 			  "needed)");
@@ -359,10 +359,10 @@ int session_open(struct session **out, const struct session_config *config, stru
 	if (config->calls || config->events)
 		ring_set_window(s->ring_set,
 				config->calls ? SESSION_CALL_WINDOW_NS : SESSION_WINDOW_NS);
-	if (config->events) {
+	if (s->attach)
 		attach_loaded(s->attach, &s->skel->bss->switches);
+	if (config->events)
 		open_keeper(s);
-	}
 	for (int cpu = 0; cpu < nr; cpu++) {
 		if (online[cpu] && config->freq)
 			vec_push(&s->cpus, ((struct sampled_cpu){.cpu = cpu}));
@@ -435,15 +435,35 @@ int session_add_thread(struct session *s, uint64_t thread_pointer, const struct 
 		  : 0;
 }
 
-void session_calls(struct session *s, struct call_programs *out)
+void session_call_programs(struct session *s, struct call_programs *out)
 {
 	*out = (struct call_programs){
 		.breakpoint = bpf_program__fd(s->skel->progs.call_breakpoint),
 		.points = bpf_map__fd(s->skel->maps.call_points),
 		.filters = bpf_map__fd(s->skel->maps.call_filters),
-		.function = s->skel->progs.call_function,
-		.function_return = s->skel->progs.call_function_return,
 	};
+}
+
+/* So many hits of the cheapest place and its program: what --rate stands for where it is time that
+ * is limited. */
+#define CALL_RUN_NS 1000u
+static double rate_percent(const struct session *s, unsigned int rate)
+{
+	return 100.0 * rate * (s->cost.emulated_ns + CALL_RUN_NS) / 1e9;
+}
+
+int session_add_calls(struct session *s, const struct session_calls *calls, struct error *err)
+{
+	int rc = attach_add(s->attach, s->skel->obj, calls->points, calls->nr, err);
+
+	if (rc)
+		return rc;
+	if (!s->config.events)
+		open_keeper(s);
+	if (s->keeper)
+		keeper_limit(s->keeper,
+			     MIN(calls->max_overhead, rate_percent(s, calls->rate)));
+	return 0;
 }
 
 static int event_error(int rc, unsigned int freq, struct error *err)
@@ -483,6 +503,8 @@ static int start_events(struct session *s, struct error *err)
 {
 	int rc = 0;
 
+	if (!attach_nr_groups(s->attach))
+		return 0;
 	if (s->keeper) {
 		ring_set_feed(s->ring_set, next_coverage, s->keeper);
 		rc = keeper_start(s->keeper, &s->work, err);

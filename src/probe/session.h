@@ -84,9 +84,21 @@ void session_look(struct session *s);
 /* Of a session with calls: what call_probes.h and breakpoints.h need. */
 struct call_programs {
 	int breakpoint, points, filters; /* descriptors */
-	struct bpf_program *function, *function_return;
 };
-void session_calls(struct session *s, struct call_programs *out);
+void session_call_programs(struct session *s, struct call_programs *out);
+/*
+ * Of such a session, once, before session_start(): probes on C functions, which go on and off within
+ * a budget as those of events do (EVENT_CALLS).  ERROR_KIND_FAILED.
+ */
+struct session_calls {
+	const struct source_point *points; /* borrowed until session_stop() */
+	unsigned int nr;
+	double max_overhead; /* percent of the node's own CPU, for these and those of events */
+	unsigned int rate;   /* hits a second of a thread that is busy, beside that */
+};
+int session_add_calls(struct session *s, const struct session_calls *calls, struct error *err);
+/* What a hit of one of them takes of the node, on average so far; 0 = not known. */
+unsigned int session_call_hit_ns(const struct session *s);
 
 /* Sampling on every online CPU, probes of events. */
 int session_start(struct session *s, struct error *err);

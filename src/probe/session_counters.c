@@ -31,6 +31,17 @@ uint64_t session_kind_ns(struct session *s, enum event_kind kind, uint64_t *kind
 	return 0;
 }
 
+unsigned int session_call_hit_ns(const struct session *s)
+{
+	unsigned int last = s->attach ? attach_nr_groups(s->attach) : 0;
+	struct attach_hits hits;
+
+	if (!last || !(attach_kinds(s->attach, last - 1) >> EVENT_CALLS & 1) ||
+	    !attach_hits(s->attach, last - 1, &s->cost, &hits) || !hits.hits)
+		return 0;
+	return (unsigned int)((hits.trap_ns + hits.run_ns) / hits.hits);
+}
+
 void session_event_count(struct session *s, enum event_kind kind, struct event_count *out)
 {
 	int nr = libbpf_num_possible_cpus();

@@ -221,32 +221,11 @@ unsigned int source_arguments(const char *args)
 	return mask;
 }
 
-struct row_places {
-	struct placement call, back;
-};
-
-/*
- * One place for the call and the return is one trap less; it has to be where the return address is
- * on top of the stack.
- */
-static bool place_row(struct row_places *out, const struct source_row *row,
+static bool place_row(struct placement_pair *out, const struct source_row *row,
 		      const struct elf_file *elf, uint64_t addr)
 {
-	struct placement_request request = {
-		.args = source_arguments(row->args),
-		.returns = row->at_return != NULL,
-		.nops = placement_kernel_emulates_nops(),
-	};
-
-	placement_find_in_elf(&out->call, elf, addr, &request);
-	out->back = out->call;
-	if (!row->at_return || (out->call.ok && out->call.emulated))
-		return out->call.ok;
-	request.returns = false;
-	placement_find_in_elf(&out->call, elf, addr, &request);
-	request = (struct placement_request){.returns = true, .nops = request.nops};
-	placement_find_in_elf(&out->back, elf, addr, &request);
-	return out->call.ok && out->back.ok;
+	return placement_find_pair(out, elf, addr, source_arguments(row->args),
+				   row->at_return != NULL);
 }
 
 void source_plan_refuse(struct source_plan *p, uint64_t kinds, const char *symbol, const char *why)
@@ -275,7 +254,7 @@ void source_plan_full(struct source_plan *p, uint64_t kinds, const char *symbol)
 
 static void add_points(struct source_plan *p, const struct source_row *row, uint64_t kinds,
 		       const char *symbol, uint64_t addr, uint64_t offset,
-		       const struct row_places *places)
+		       const struct placement_pair *places)
 {
 	struct source_point point = {
 		.symbol = symbol,
@@ -305,7 +284,7 @@ static void add_points(struct source_plan *p, const struct source_row *row, uint
 struct found_row {
 	const char *name; /* NULL = there is none, or nobody needs it */
 	uint64_t addr;
-	struct row_places places;
+	struct placement_pair places;
 };
 
 /* Finds the functions of these kinds; kinds that lack one are refused. */
@@ -417,7 +396,7 @@ static void append(char *list, size_t size, const char *separator, const char *t
 	snprintf(list + len, size - len, "%s%s", len ? separator : "", text);
 }
 
-static void count_place(struct source_places *out, const char *name, const struct row_places *p)
+static void count_place(struct source_places *out, const char *name, const struct placement_pair *p)
 {
 	char text[256];
 
@@ -437,7 +416,7 @@ static void count_place(struct source_places *out, const char *name, const struc
 
 void source_places(struct source_places *out, const struct beam_node *n)
 {
-	struct row_places places;
+	struct placement_pair places;
 	struct functions *f;
 	uint64_t addr;
 
@@ -463,7 +442,7 @@ static bool place_found(struct source_plan *p, const struct source_row *row,
 			const struct elf_file *elf, const struct source_found *found, size_t nr,
 			bool add)
 {
-	struct row_places places;
+	struct placement_pair places;
 	bool any = false;
 
 	for (size_t i = 0; i < nr; i++) {

@@ -27,7 +27,7 @@
 #define PLACING_PAUSE_NS 1000000ull
 #define NO_LIMIT	 1e12
 #define LEAST_OWN_NS	 1000000.0
-/* No program runs for longer: without stacks, and with them. */
+/* No program runs for longer: without stacks and terms, and with them. */
 #define MOST_RUN_NS	  5000.0
 #define MOST_RUN_STACK_NS 50000.0
 /* Until the next try to place what could not be placed, twice as long each time; then it goes. */
@@ -47,7 +47,7 @@ void turns_init(struct turns *t, const struct turns_ops *ops, void *arg,
 	t->by_perf = config->by_perf;
 	t->has_work = config->has_work;
 	ops->clocks(arg, &clocks);
-	tally_start(&t->tally, t->nr, config->stacks ? MOST_RUN_STACK_NS : MOST_RUN_NS, &clocks);
+	tally_start(&t->tally, t->nr, config->long_runs ? MOST_RUN_STACK_NS : MOST_RUN_NS, &clocks);
 	for (unsigned int i = 0; i < t->nr; i++) {
 		if (ops->hits(arg, i, &hits))
 			tally_skip(&t->tally, i, &hits);

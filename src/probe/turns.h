@@ -75,7 +75,7 @@ struct turns_config {
 	unsigned int nr;  /* groups */
 	bool by_perf;	  /* each probe is a perf event of its own */
 	bool has_work;	  /* the node's own count of its work can be read */
-	bool stacks;	  /* programs walk stacks */
+	bool long_runs;	  /* programs walk stacks, or copy terms */
 	double percent;	  /* of the node's own CPU; 100 or more = no limit, only measures */
 	double own_per_s; /* ns of CPU a second, as known from before */
 };

@@ -123,10 +123,45 @@ static void ends_that_nobody_saw(void **state)
 	assert_int_equal(call_pairs_unseen(pairs), 2);
 	assert_int_equal(call_pairs_under_way(pairs), 0);
 	assert_int_equal(end(P, 7), 0);
+}
+
+/* While ends were not watched: neither these calls nor those after them get a wrong one. */
+static void times_without_ends(void **state)
+{
+	(void)state;
 	begin(P, 9, 5, true);
-	call_pairs_forget(pairs, P);
-	assert_int_equal(call_pairs_unseen(pairs), 3);
+	begin(P, 12, 6, true);
+	begin(Q, 9, 4, true);
+	call_pairs_forget(pairs, 60, true); /* of others */
+	assert_int_equal(call_pairs_unseen(pairs), 0);
+	call_pairs_forget(pairs, 60, false);
+	assert_int_equal(call_pairs_unseen(pairs), 2);
+	assert_int_equal(call_pairs_under_way(pairs), 1);
+	assert_int_equal(end(P, 12), 6);
 	assert_int_equal(end(P, 9), 0);
+	begin(Q, 9, 7, true);
+	assert_int_equal(end(Q, 9), 7);
+	assert_int_equal(end(Q, 9), 0);
+}
+
+/* What tracing took is in how long calls took: one hit of their own, and those between. */
+static void hits_inside(void **state)
+{
+	struct call_under_way c;
+
+	(void)state;
+	begin(P, 5, 1, true);
+	call_pairs_hit(pairs, P, 100);
+	begin(P, 8, 2, true);
+	call_pairs_hit(pairs, P, 10);
+	call_pairs_hit(pairs, Q, 1000);
+	assert_true(call_pairs_end(pairs, P, 8, &c));
+	assert_int_equal(c.tracing_ns, 10);
+	free(c.args);
+	call_pairs_hit(pairs, P, 10);
+	assert_true(call_pairs_end(pairs, P, 5, &c));
+	assert_int_equal(c.tracing_ns, 120);
+	free(c.args);
 }
 
 static void bounded(void **state)
@@ -146,6 +181,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(processes_are_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(exceptions_end_what_is_above, setup, teardown),
 		cmocka_unit_test_setup_teardown(ends_that_nobody_saw, setup, teardown),
+		cmocka_unit_test_setup_teardown(times_without_ends, setup, teardown),
+		cmocka_unit_test_setup_teardown(hits_inside, setup, teardown),
 		cmocka_unit_test_setup_teardown(bounded, setup, teardown),
 	};
 

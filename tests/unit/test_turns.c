@@ -255,7 +255,7 @@ static struct world *world_of(const struct world *like, bool by_perf, bool stack
 		.nr = GROUPS,
 		.by_perf = by_perf,
 		.has_work = true,
-		.stacks = stacks,
+		.long_runs = stacks,
 		.percent = 1,
 		.own_per_s = S,
 	};
