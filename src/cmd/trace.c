@@ -41,7 +41,8 @@ static void tell_limited(uint64_t tripped, double share, uint64_t seen, const ch
 
 	if (!tripped)
 		return;
-	log_warn("ebeam: rate limit tripped %" PRIu64 " times (--rate, --max-overhead): calls%s were "
+	log_warn("ebeam: rate limit tripped %" PRIu64
+		 " times (--rate, --max-overhead): calls%s were "
 		 "seen %.3g %% of the time, %s of some %s",
 		 tripped, of, 100 * share, units_format_count(seen, text[0], sizeof(text[0])),
 		 units_format_count(share > 0 ? (uint64_t)((double)seen / share) : 0, text[1],
@@ -54,9 +55,8 @@ static void tell(struct trace *t)
 	uint64_t unseen =
 		t->points.uncaught + call_pairs_unseen(t->pairs) + call_pairs_refused(t->pairs);
 
-	tell_limited(s->tripped,
-		     s->thread_ns ? (double)s->on_ns / (double)s->thread_ns : 1, t->seen[0],
-		     t->seen[1] ? " of Erlang functions" : "");
+	tell_limited(s->tripped, s->thread_ns ? (double)s->on_ns / (double)s->thread_ns : 1,
+		     t->seen[0], t->seen[1] ? " of Erlang functions" : "");
 	tell_limited(t->c_code.tripped, t->c_code.share_ppm / 1e6, t->seen[1],
 		     t->seen[0] ? " of C functions" : "");
 	if (t->functions.undecided)
@@ -231,8 +231,7 @@ static void on_other(void *arg, const struct event *ev)
 	}
 	if (!c_code)
 		return;
-	t->c_code.tripped +=
-		ev->u.coverage.state != COVERAGE_ON && t->c_code.state == COVERAGE_ON;
+	t->c_code.tripped += ev->u.coverage.state != COVERAGE_ON && t->c_code.state == COVERAGE_ON;
 	t->c_code.state = ev->u.coverage.state;
 	t->c_code.share_ppm = ev->u.coverage.share_ppm;
 }
@@ -244,7 +243,8 @@ static void closing(void *arg, struct strbuf *line)
 	const struct options *o = &t->ctx->opt;
 
 	if (t->last.hits)
-		strbuf_addf(line, "  breakpoints ~%.2f%% of the CPU of its schedulers", t->last.cost);
+		strbuf_addf(line, "  breakpoints ~%.2f%% of the CPU of its schedulers",
+			    t->last.cost);
 	if (o->output && strcmp(o->output, "-") != 0)
 		strbuf_addf(line, "  -> %s", o->output);
 }

@@ -114,17 +114,17 @@ struct trace {
 	struct trace_functions functions;
 	struct trace_points points;
 	struct call_pairs *pairs;
-	struct call_stats *stats;      /* NULL: lines are wanted */
-	uint64_t shown;		       /* calls */
-	uint64_t seen[2];	       /* of Erlang functions, of C functions */
+	struct call_stats *stats; /* NULL: lines are wanted */
+	uint64_t shown;		  /* calls */
+	uint64_t seen[2];	  /* of Erlang functions, of C functions */
 	/* Calls of C functions: times that their probes were taken away, the part that was seen. */
 	struct {
 		enum coverage_state state;
 		uint64_t tripped;
 		uint32_t share_ppm;
 	} c_code;
-	uint64_t missed_ns[2];	  /* up to then ends may have been missed; as seen[] */
-	unsigned int call_hit_ns; /* what a hit of a C function costs; 0 = not known */
+	uint64_t missed_ns[2];	       /* up to then ends may have been missed; as seen[] */
+	unsigned int call_hit_ns;      /* what a hit of a C function costs; 0 = not known */
 	unsigned int limit;	       /* of calls; 0 = all */
 	struct breakpoints_state last; /* of the breakpoints, at the end */
 	bool shapes;		       /* of arguments: somebody may ask for them */

@@ -592,10 +592,9 @@ void enrich_add_coverage(struct enrich *e, enum event_kind kind, const struct re
 
 void enrich_add_call_coverage(struct enrich *e, const struct rec_raw_coverage *raw)
 {
-	add_coverage(e,
-		     names_intern_string(e->names, EVENT_CALLS_NAME, strlen(EVENT_CALLS_NAME),
-					 NULL),
-		     raw);
+	add_coverage(
+		e, names_intern_string(e->names, EVENT_CALLS_NAME, strlen(EVENT_CALLS_NAME), NULL),
+		raw);
 }
 
 void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, uint64_t ts_ns)

@@ -461,8 +461,7 @@ int session_add_calls(struct session *s, const struct session_calls *calls, stru
 	if (!s->config.events)
 		open_keeper(s);
 	if (s->keeper)
-		keeper_limit(s->keeper,
-			     MIN(calls->max_overhead, rate_percent(s, calls->rate)));
+		keeper_limit(s->keeper, MIN(calls->max_overhead, rate_percent(s, calls->rate)));
 	return 0;
 }
 

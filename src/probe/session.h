@@ -87,8 +87,8 @@ struct call_programs {
 };
 void session_call_programs(struct session *s, struct call_programs *out);
 /*
- * Of such a session, once, before session_start(): probes on C functions, which go on and off within
- * a budget as those of events do (EVENT_CALLS).  ERROR_KIND_FAILED.
+ * Of such a session, once, before session_start(): probes on C functions, which go on and off
+ * within a budget as those of events do (EVENT_CALLS).  ERROR_KIND_FAILED.
  */
 struct session_calls {
 	const struct source_point *points; /* borrowed until session_stop() */

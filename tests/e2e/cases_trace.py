@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam trace`: lines equal to what the tracing of the node itself says of the same calls."""
 import json
+import re
 import time
 
 from answers import Watch, need_events
@@ -125,6 +126,23 @@ def full_speed(ctx):
     check_equal(ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:step/1", "traced:plain/2",
                              "traced:rec/1", "traced:tail/2", "-d", 1, "-n", 3).code, 0,
                 "all four breakpoints are free again")
+
+
+@case("a BIF at full speed: its probes are there for a part of the time only, which is told")
+def bif_at_full_speed(ctx):
+    node = ctx.new_node(flags=("+S", "1:1"))
+    node.ask("traced", "spin_bif")
+    r = ctx.ebeam.ok("trace", "-p", node.os_pid, "erlang:md5/1 -> return", "-d", 3, "-n", 1000000,
+                     "-j")
+    lines = [json.loads(line) for line in r.out.splitlines()]
+    calls = [line for line in lines if line["kind"] == "call"]
+    check(calls, "some calls are seen")
+    check_in("rate limit tripped", r.err, "what is told")
+    share = float(re.search(r"seen ([0-9.e-]+) % of the time", r.err)[1])
+    check(0 < share < 50, f"share that was seen: {share} %")
+    ends = [line["result"] for line in lines if line["kind"] == "return"]
+    check(0 < len(ends) <= len(calls), f"{len(ends)} ends of {len(calls)} calls")
+    check_equal(len(set(ends)), 1, "the result is always the same")
 
 
 @case("what cannot be traced is refused, and what was meant is named", otp="one")

@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: BSD-2-Clause
 %% Calls of functions that are traced, and what the tracing of the node itself says of them.
 -module(traced).
--export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1]).
+-export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1, spin_bif/0]).
 -export([plain/2, rec/1, tail/2, boom/1, deep/1]).
 
 plain(A, B) -> {A, [B], <<"a binary">>}.
@@ -60,6 +60,15 @@ spin() ->
     <<"ok">>.
 
 step(N) -> ?MODULE:step(N + 1).
+
+%% The same with a function that is C.
+spin_bif() ->
+    spawn(fun() -> hash(<<"bytes">>) end),
+    <<"ok">>.
+
+hash(Bytes) ->
+    erlang:md5(Bytes),
+    hash(Bytes).
 
 terms(X) ->
     lists:nth(1 + X rem 8, [X, {ok, X}, [X, X + 1], "text", #{key => X, other => {X}}, 1.5 * X,
