@@ -51,13 +51,14 @@ static void tell_limited(uint64_t tripped, double share, uint64_t seen, const ch
 
 static void tell(struct trace *t)
 {
+	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
 	const struct breakpoints_state *s = &t->last;
 	uint64_t unseen =
 		t->points.uncaught + call_pairs_unseen(t->pairs) + call_pairs_refused(t->pairs);
 
 	tell_limited(s->tripped, s->thread_ns ? (double)s->on_ns / (double)s->thread_ns : 1,
 		     t->seen[0], t->seen[1] ? " of Erlang functions" : "");
-	tell_limited(t->c_code.tripped, t->c_code.share_ppm / 1e6, t->seen[1],
+	tell_limited(c->tripped, c->share_ppm / 1e6, t->seen[1],
 		     t->seen[0] ? " of C functions" : "");
 	if (t->functions.undecided)
 		log_warn("ebeam: %" PRIu64 " calls not decided: what the pattern looks at was cut "
@@ -66,8 +67,7 @@ static void tell(struct trace *t)
 	if (unseen)
 		log_warn("ebeam: how %" PRIu64 " calls ended was not seen: they return to other "
 			 "places than the debug registers hold%s",
-			 unseen,
-			 s->tripped || t->c_code.tripped ? ", or the limits were reached" : "");
+			 unseen, s->tripped || c->tripped ? ", or the limits were reached" : "");
 }
 
 static int on_show(void *arg, bool last, struct error *err)
@@ -90,19 +90,6 @@ static uint64_t epid_of(struct trace *t, uint32_t process)
 	const struct name_process *p = names_process(event_run_stream(t->run)->names, process);
 
 	return p ? p->epid : 0;
-}
-
-static bool is_c_code(struct trace *t, const struct event *ev)
-{
-	const struct name_function *f =
-		names_function(event_run_stream(t->run)->names, ev->u.call.function);
-
-	return f && f->kind != FRAME_ERLANG;
-}
-
-static unsigned int hit_ns(const struct trace *t, bool c_code)
-{
-	return c_code ? t->call_hit_ns : t->last.hit_ns;
 }
 
 bool trace_is_full(const struct trace *t)
@@ -134,6 +121,15 @@ static char *args_text(const struct event *ev)
 	return strbuf_detach(&out, NULL);
 }
 
+/* What is known of how calls were watched up to it, and what it took itself. */
+static void take_hit(struct trace *t, const struct event *ev, uint64_t epid)
+{
+	const struct event_stream *s = event_run_stream(t->run);
+
+	call_pairs_follow(t->pairs, s->calls.missed_ns);
+	call_pairs_hit(t->pairs, epid, s->calls.hit_ns[event_stream_call_is_c(s, ev)]);
+}
+
 static int take_call(struct trace *t, const struct event *ev)
 {
 	struct call_under_way call = {
@@ -142,11 +138,11 @@ static int take_call(struct trace *t, const struct event *ev)
 		.ts_ns = ev->ts_ns,
 		.caller = ev->u.call.caller,
 		.shape = ev->u.call.shape,
-		.c_code = is_c_code(t, ev),
+		.c_code = event_stream_call_is_c(event_run_stream(t->run), ev),
 	};
 	uint64_t epid = epid_of(t, ev->u.call.process);
 
-	call_pairs_hit(t->pairs, epid, hit_ns(t, call.c_code));
+	take_hit(t, ev, epid);
 	t->seen[call.c_code]++;
 	if (trace_is_full(t) || !trace_takes(t, ev))
 		return is_enough(t);
@@ -191,8 +187,7 @@ static int take_end(struct trace *t, const struct event *ev)
 	uint64_t epid = epid_of(t, ev->u.call.process);
 	struct call_under_way call;
 
-	/* What C functions return has no place. */
-	call_pairs_hit(t->pairs, epid, hit_ns(t, !ev->u.call.site));
+	take_hit(t, ev, epid);
 	while (call_pairs_end(t->pairs, epid, ev->u.call.height, &call))
 		ended(t, ev, &call);
 	return is_enough(t);
@@ -210,30 +205,6 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 	while (call_pairs_unwind(t->pairs, epid_of(t, ev->u.vm.process), height, &call))
 		ended(t, ev, &call);
 	return is_enough(t);
-}
-
-/* When calls were not watched, or their ends may have been missed (enrich_add_call_coverage()). */
-static void on_other(void *arg, const struct event *ev)
-{
-	struct trace *t = arg;
-	const char *kind;
-	bool c_code;
-
-	if (ev->type != REC_COVERAGE)
-		return;
-	kind = names_string(event_run_stream(t->run)->names, ev->u.coverage.kind);
-	if (!kind || strcmp(kind, EVENT_CALLS_NAME) != 0)
-		return;
-	c_code = ev->u.coverage.share_ppm != 0;
-	if (ev->u.coverage.state != COVERAGE_ON) {
-		t->missed_ns[c_code] = MAX(t->missed_ns[c_code], ev->ts_ns);
-		call_pairs_forget(t->pairs, t->missed_ns[c_code], c_code);
-	}
-	if (!c_code)
-		return;
-	t->c_code.tripped += ev->u.coverage.state != COVERAGE_ON && t->c_code.state == COVERAGE_ON;
-	t->c_code.state = ev->u.coverage.state;
-	t->c_code.share_ppm = ev->u.coverage.share_ppm;
 }
 
 /* The session knows of uprobes only. */
@@ -287,7 +258,7 @@ static int choose(struct trace *t, struct event_consumer *consumer, struct error
 int cmd_trace(struct command_context *ctx, struct error *err)
 {
 	struct options *o = &ctx->opt;
-	struct trace t = {.ctx = ctx, .line = STRBUF_INIT, .c_code = {.state = COVERAGE_ON}};
+	struct trace t = {.ctx = ctx, .line = STRBUF_INIT};
 	unsigned int size = o->size ? o->size : TRACE_SIZE;
 	struct live_calls calls = {
 		.words = MIN((size + 7) / 8, (unsigned int)TERM_COPY_WORDS),
@@ -304,7 +275,6 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 		.drained = on_drained,
 		.call = on_call,
 		.event = on_event,
-		.other = on_other,
 		.show = on_show,
 		.closing = closing,
 	};

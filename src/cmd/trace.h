@@ -71,6 +71,7 @@ struct trace_points {
 	uint64_t period_ns;	 /* when sites were last chosen */
 	uint64_t uncaught;	 /* calls whose end could not be seen: no free debug register */
 	uint64_t loads;		 /* of modules, so far */
+	unsigned int hit_ns[2];	 /* what hits cost, as was told; of C functions the second */
 	uint64_t missed_ns;	 /* up to then ends were missed, as was told; 0 = none were */
 	uint64_t loaded_ns; /* when the last one was seen that the breakpoints do not know of; 0 */
 };
@@ -114,17 +115,9 @@ struct trace {
 	struct trace_functions functions;
 	struct trace_points points;
 	struct call_pairs *pairs;
-	struct call_stats *stats; /* NULL: lines are wanted */
-	uint64_t shown;		  /* calls */
-	uint64_t seen[2];	  /* of Erlang functions, of C functions */
-	/* Calls of C functions: times that their probes were taken away, the part that was seen. */
-	struct {
-		enum coverage_state state;
-		uint64_t tripped;
-		uint32_t share_ppm;
-	} c_code;
-	uint64_t missed_ns[2];	       /* up to then ends may have been missed; as seen[] */
-	unsigned int call_hit_ns;      /* what a hit of a C function costs; 0 = not known */
+	struct call_stats *stats;      /* NULL: lines are wanted */
+	uint64_t shown;		       /* calls */
+	uint64_t seen[2];	       /* of Erlang functions, of C functions */
 	unsigned int limit;	       /* of calls; 0 = all */
 	struct breakpoints_state last; /* of the breakpoints, at the end */
 	bool shapes;		       /* of arguments: somebody may ask for them */

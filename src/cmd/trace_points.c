@@ -137,6 +137,19 @@ static int arm_entries(struct trace *t, struct error *err)
 	return rc;
 }
 
+/* What a hit costs, for whoever takes that off durations; again when it has changed. */
+static void tell_hit_ns(struct trace *t, int i, const char *key, unsigned int ns)
+{
+	unsigned int *told = &t->points.hit_ns[i];
+	char text[32];
+
+	if (MAX(ns, *told) - MIN(ns, *told) <= *told / 20)
+		return;
+	snprintf(text, sizeof(text), "%u", ns);
+	enrich_add_meta(event_run_live(t->run)->enrich, key, text);
+	*told = ns;
+}
+
 /* Both ways to see calls are held within what is allowed, each by itself: half of it. */
 static double part_of_overhead(const struct trace *t)
 {
@@ -184,8 +197,10 @@ int trace_points_open(struct trace *t, struct error *err)
 		rc = set_filter(t, i, err);
 	rc = rc ? rc : breakpoints_open(&t->points.breakpoints, &config, err);
 	rc = rc ? rc : arm_entries(t, err);
-	if (rc == 0)
+	if (rc == 0) {
 		breakpoints_state(t->points.breakpoints, &t->last);
+		tell_hit_ns(t, 0, "call_hit_ns", t->last.hit_ns);
+	}
 	return rc ? rc : add_probes(t, &config, err);
 }
 
@@ -342,7 +357,8 @@ int trace_points_tick(struct trace *t, struct error *err)
 		return 0;
 	breakpoints_tick(p->breakpoints);
 	tell_missed(t);
-	t->call_hit_ns = session_call_hit_ns(event_run_live(t->run)->session);
+	tell_hit_ns(t, 0, "call_hit_ns", t->last.hit_ns);
+	tell_hit_ns(t, 1, "c_call_hit_ns", session_call_hit_ns(event_run_live(t->run)->session));
 	look_for_code(t, now);
 	if (t->functions.returns && now - p->period_ns >= PERIOD_NS) {
 		choose_sites(p);

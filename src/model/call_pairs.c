@@ -19,6 +19,7 @@ struct process_calls {
 struct call_pairs {
 	struct keytab processes;
 	uint64_t under_way, unseen, refused;
+	uint64_t missed_ns[2]; /* by c_code */
 };
 
 void call_pairs_open(struct call_pairs **out)
@@ -76,6 +77,7 @@ void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_und
 {
 	struct process_calls *p = find(c, epid);
 
+	caught = caught && call->ts_ns >= c->missed_ns[call->c_code];
 	if (p)
 		drop_above(c, p, call->height);
 	if (!caught || !epid || c->under_way >= CALL_PAIRS_MAX) {
@@ -171,9 +173,18 @@ static bool has_calls(const void *ctx, const void *item)
 
 void call_pairs_forget(struct call_pairs *c, uint64_t before_ns, bool c_code)
 {
+	if (before_ns <= c->missed_ns[c_code])
+		return;
 	for (struct process_calls *p = NULL; (p = keytab_next(&c->processes, p));)
 		forget_calls(c, p, before_ns, c_code);
 	keytab_keep(&c->processes, has_calls, NULL);
+	c->missed_ns[c_code] = before_ns;
+}
+
+void call_pairs_follow(struct call_pairs *c, const uint64_t before_ns[2])
+{
+	call_pairs_forget(c, before_ns[0], false);
+	call_pairs_forget(c, before_ns[1], true);
 }
 
 uint64_t call_pairs_unseen(const struct call_pairs *c)

@@ -26,7 +26,7 @@ struct call_under_way {
 	uint32_t process, thread, stack;
 	uint8_t status;
 	uint64_t inside_ns; /* that calls took which were made meanwhile; see call_pairs_inside() */
-	bool c_code;		/* its end is seen by a uprobe */
+	bool c_code;	    /* its end is seen by a uprobe */
 	/* Of how long it took, what tracing took: its own two hits as much as one, and those of its
 	 * process between them.  Set when it ends. */
 	uint64_t tracing_ns;
@@ -52,8 +52,10 @@ bool call_pairs_unwind(struct call_pairs *c, uint64_t epid, uint64_t height,
 /* A call ended that took so long: of that, the innermost one that is still under way knows. */
 void call_pairs_inside(struct call_pairs *c, uint64_t epid, uint64_t ns);
 /* Up to then ends of calls that are watched this way may have been missed: what began before is
- * under way no more, unseen. */
+ * under way no more, unseen, and will not be if it is told later.  Does nothing if that is known. */
 void call_pairs_forget(struct call_pairs *c, uint64_t before_ns, bool c_code);
+/* Of Erlang functions, and of C functions. */
+void call_pairs_follow(struct call_pairs *c, const uint64_t before_ns[2]);
 
 uint64_t call_pairs_unseen(const struct call_pairs *c);	 /* ended unseen, so far */
 uint64_t call_pairs_refused(const struct call_pairs *c); /* beyond the bound */

@@ -12,6 +12,7 @@ int event_stream_open(struct event_stream *s)
 {
 	memset(s, 0, sizeof(*s));
 	coverage_init(&s->coverage);
+	s->calls.state = COVERAGE_ON;
 	s->watched = (1ull << NR_EVENT_KINDS) - 1;
 	return names_open(&s->names);
 }
@@ -133,6 +134,10 @@ static void take_meta(struct event_stream *s, const struct event *ev)
 		s->os_pid = (int)MIN(number, INT32_MAX);
 	else if (is_key(ev, "schedulers"))
 		s->schedulers = (unsigned int)MIN(number, UINT16_MAX);
+	else if (is_key(ev, "call_hit_ns"))
+		s->calls.hit_ns[0] = (unsigned int)MIN(number, UINT32_MAX);
+	else if (is_key(ev, "c_call_hit_ns"))
+		s->calls.hit_ns[1] = (unsigned int)MIN(number, UINT32_MAX);
 	else if (is_key(ev, "node"))
 		keep_text(s->node, sizeof(s->node), ev);
 	else if (is_key(ev, "otp"))
@@ -164,10 +169,35 @@ static void take_counter(struct event_stream *s, const struct event *ev)
 	}
 }
 
+/* As enrich_add_call_coverage() says it. */
+static void take_call_coverage(struct event_stream_calls *c, const struct event *ev)
+{
+	bool c_code = ev->u.coverage.share_ppm != 0, off = ev->u.coverage.state != COVERAGE_ON;
+
+	if (off)
+		c->missed_ns[c_code] = MAX(c->missed_ns[c_code], ev->ts_ns);
+	if (!c_code)
+		return;
+	c->tripped += off && c->state == COVERAGE_ON;
+	c->state = ev->u.coverage.state;
+	c->share_ppm = ev->u.coverage.share_ppm;
+}
+
+bool event_stream_call_is_c(const struct event_stream *s, const struct event *ev)
+{
+	const struct name_function *f = names_function(s->names, ev->u.call.function);
+
+	/* What C functions return has no place that it returns to. */
+	return f ? f->kind != FRAME_ERLANG : !ev->u.call.site;
+}
+
 static void take_coverage(struct event_stream *s, const struct event *ev)
 {
 	int kind = kind_of_name(s, ev->u.coverage.kind);
+	const char *name = names_string(s->names, ev->u.coverage.kind);
 
+	if (name && strcmp(name, EVENT_CALLS_NAME) == 0)
+		take_call_coverage(&s->calls, ev);
 	coverage_take_work(&s->coverage, ev->u.coverage.work, ev->ts_ns);
 	if (kind >= 0)
 		coverage_take_missed(&s->coverage, (enum event_kind)kind, ev->u.coverage.missed);

@@ -26,9 +26,19 @@ struct event_scheduler {
 };
 #define EVENT_STREAM_SCHEDULERS 4096u
 
+/* Calls of functions: [0] of Erlang functions, [1] of C functions. */
+struct event_stream_calls {
+	uint64_t missed_ns[2];	   /* up to then ends may have been missed; 0 = none were */
+	unsigned int hit_ns[2];	   /* what a hit takes of the node; 0 = not told */
+	enum coverage_state state; /* of the probes of C functions */
+	uint64_t tripped;	   /* times that they were taken away */
+	uint32_t share_ppm;	   /* what was seen of those calls; only if tripped */
+};
+
 struct event_stream {
 	struct names *names;
 	struct coverage coverage;
+	struct event_stream_calls calls;
 	VEC(int16_t) kind_of; /* by string id: kind + 1, 0 = not looked at yet, -1 = none we know */
 	VEC(int16_t) word_of; /* the same of enum event_word */
 	uint64_t counters[NR_COUNTERS];
@@ -57,6 +67,8 @@ void event_stream_close(struct event_stream *s);
  */
 bool event_stream_take(struct event_stream *s, const struct rec_header *rec, struct event *ev,
 		       enum event_kind *kind);
+/* Of a call, or the end of one: is the function C? */
+bool event_stream_call_is_c(const struct event_stream *s, const struct event *ev);
 
 /* Value of a field by its place, EVENT_AT(kind, field); EVENT_UNKNOWN if the record has no such
  * field (another version). */

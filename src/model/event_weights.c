@@ -295,6 +295,7 @@ static void end_call(struct event_weights *w, uint64_t epid, const struct call_u
 {
 	uint64_t ns = ts_ns > call->ts_ns ? ts_ns - call->ts_ns : 0;
 
+	ns -= MIN(ns, call->tracing_ns);
 	weigh_call(w, call, ts_ns, ns > call->inside_ns ? ns - call->inside_ns : 0);
 	call_pairs_inside(w->pairs, epid, ns);
 }
@@ -325,11 +326,16 @@ void event_weights_call(struct event_weights *w, const struct event_stream *s,
 		.thread = ev->u.call.thread,
 		.stack = ev->u.call.stack,
 		.status = (uint8_t)ev->u.call.status,
+		.c_code = event_stream_call_is_c(s, ev),
 	};
 	bool ends = ev->u.call.flags & CALL_ENDS;
 
 	if (!weight_mode_is_calls(w->mode))
 		return;
+	if (w->pairs && p) {
+		call_pairs_follow(w->pairs, s->calls.missed_ns);
+		call_pairs_hit(w->pairs, p->epid, s->calls.hit_ns[call.c_code]);
+	}
 	if (ev->u.call.kind == CALL_KIND_CALL) {
 		w->counts.alone += !(ev->u.call.flags & CALL_STACK);
 		if (!w->pairs) {
