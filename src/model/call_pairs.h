@@ -52,7 +52,8 @@ bool call_pairs_unwind(struct call_pairs *c, uint64_t epid, uint64_t height,
 /* A call ended that took so long: of that, the innermost one that is still under way knows. */
 void call_pairs_inside(struct call_pairs *c, uint64_t epid, uint64_t ns);
 /* Up to then ends of calls that are watched this way may have been missed: what began before is
- * under way no more, unseen, and will not be if it is told later.  Does nothing if that is known. */
+ * under way no more, unseen, and will not be if it is told later.  Does nothing if that is
+ * known. */
 void call_pairs_forget(struct call_pairs *c, uint64_t before_ns, bool c_code);
 /* Of Erlang functions, and of C functions. */
 void call_pairs_follow(struct call_pairs *c, const uint64_t before_ns[2]);
