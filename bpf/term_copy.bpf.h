@@ -217,8 +217,11 @@ GLOBAL_FN int copy_pointed(struct term_copy *c, uint64_t term, uint64_t depth)
 	if (config.otp < 27 &&
 	    (subtag == COPY_BITS_0 || subtag == COPY_BITS_1 || subtag == COPY_SUB_BIN))
 		return copy_bits_26(c, addr, header);
-	/* Of a fun what names it; its environment is not printed. */
-	return copy_object(c, addr, subtag == COPY_FUN && words < 5 ? 5 : words, COPY_RAW);
+	/* Of a fun what names it, as its environment is not printed: ErlFunThing (erl_fun.h), whose
+	 * header from OTP 27 on does not say how many words it has. */
+	if (subtag == COPY_FUN)
+		words = config.otp >= 27 ? 2 : 5;
+	return copy_object(c, addr, words, COPY_RAW);
 }
 
 /* What the cells of one segment point to, and where they lead. */

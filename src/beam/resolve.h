@@ -42,9 +42,10 @@ struct call_function {
 	bool (*ends)(void *ctx, uint64_t site, uint64_t ts_ns);
 	void *ctx;
 };
-/* `shapes`: with the shape of their arguments (message_shape.h). */
+/* `text`: bytes of one term, beyond which nothing new is begun.  `shapes`: with the shape of their
+ * arguments (message_shape.h). */
 void beam_resolver_watch_calls(struct beam_resolver *r, const struct call_function *functions,
-			       unsigned int nr, bool shapes);
+			       unsigned int nr, unsigned int text, bool shapes);
 
 /* Id in `names` of a thread of the node that no sample has shown. */
 uint32_t beam_resolver_thread(struct beam_resolver *r, struct names *names, int os_tid);

@@ -42,14 +42,22 @@ static int read_segments(struct mem *m, raddr addr, void *buf, size_t size)
 	return size ? -EFAULT : 0;
 }
 
-#define CALL_TEXT_MAX 4096 /* bytes of one term */
+/* Of all terms of a call together, as they must fit a record. */
+#define CALL_TEXTS_MAX 49152u
+/* No limit: that is the copy's and the text's. */
+#define CALL_ELEMENTS 1000000
 
-static void add_term(struct resolved_call *out, struct term_reader *reader, uint64_t term)
+/* One of so many that are left: each gets its part of the room. */
+static void add_term(struct resolved_call *out, struct term_reader *reader, uint64_t term,
+		     unsigned int max, uint32_t left)
 {
+	size_t room = CALL_TEXTS_MAX - MIN(out->terms->len, (size_t)CALL_TEXTS_MAX);
 	struct strbuf text = STRBUF_INIT;
 	uint32_t len;
 
+	reader->max_len = (unsigned int)MIN((size_t)max, room / left);
 	term_print(reader, &text, term);
+	out->cut |= text.len >= reader->max_len;
 	len = (uint32_t)text.len;
 	strbuf_add(out->terms, &len, sizeof(len));
 	strbuf_add(out->terms, text.buf, text.len);
@@ -87,8 +95,9 @@ static uint32_t shape_string(struct names *names, struct term_reader *reader, co
 }
 
 void beam_resolver_watch_calls(struct beam_resolver *r, const struct call_function *functions,
-			       unsigned int nr, bool shapes)
+			       unsigned int nr, unsigned int text, bool shapes)
 {
+	r->call_text = text;
 	r->call_shapes = shapes;
 	r->calls = functions;
 	r->nr_calls = nr;
@@ -108,8 +117,8 @@ int resolve_call(struct resolver *base, struct names *names, const struct rec_ra
 		.ports = &r->ports,
 		.otp = r->node->identity.otp,
 		.depth = 1000,
-		.max_len = CALL_TEXT_MAX,
-		.max_elements = 1000,
+		.max_len = r->call_text,
+		.max_elements = CALL_ELEMENTS,
 	};
 	const struct call_function *f = NULL;
 	uint64_t terms[255];
@@ -134,6 +143,6 @@ int resolve_call(struct resolver *base, struct names *names, const struct rec_ra
 	if (f && r->call_shapes)
 		out->shape = shape_string(names, &reader, terms, raw->nr_terms);
 	for (uint32_t i = 0; i < raw->nr_terms; i++)
-		add_term(out, &reader, terms[i]);
+		add_term(out, &reader, terms[i], r->call_text, raw->nr_terms - i);
 	return 0;
 }

@@ -67,6 +67,7 @@ struct beam_resolver {
 	const struct call_function *calls;
 	unsigned int nr_calls;
 	bool call_shapes;
+	unsigned int call_text; /* bytes of one term */
 };
 
 /* Frames being put together, root first. */

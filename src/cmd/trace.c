@@ -258,8 +258,8 @@ static int choose(struct trace *t, struct event_consumer *consumer, struct error
 int cmd_trace(struct command_context *ctx, struct error *err)
 {
 	struct options *o = &ctx->opt;
-	struct trace t = {.ctx = ctx, .line = STRBUF_INIT};
 	unsigned int size = o->size ? o->size : TRACE_SIZE;
+	struct trace t = {.ctx = ctx, .line = STRBUF_INIT, .text_size = size};
 	struct live_calls calls = {
 		.words = MIN((size + 7) / 8, (unsigned int)TERM_COPY_WORDS),
 		.depth = o->depth ? o->depth : TRACE_DEPTH,

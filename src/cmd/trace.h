@@ -120,6 +120,7 @@ struct trace {
 	uint64_t seen[2];	       /* of Erlang functions, of C functions */
 	unsigned int limit;	       /* of calls; 0 = all */
 	struct breakpoints_state last; /* of the breakpoints, at the end */
+	unsigned int text_size;	       /* of one term, bytes */
 	bool shapes;		       /* of arguments: somebody may ask for them */
 	struct render render;	       /* of a profile */
 	struct weigh weigh;

@@ -196,6 +196,6 @@ int trace_functions_find(struct trace_functions *f, struct trace *t, struct erro
 			 }));
 	}
 	beam_resolver_watch_calls(l->resolver, f->named.data, (unsigned int)f->named.len,
-				  t->shapes);
+				  t->text_size, t->shapes);
 	return 0;
 }

@@ -392,8 +392,8 @@ static void push_call(struct enrich *e, const struct rec_raw_call *raw,
 	rec->cpu = raw->cpu;
 	rec->height = raw->height;
 	rec->site = raw->caller;
-	rec->flags =
-		(raw->cut ? CALL_CUT : 0) | (walked ? CALL_STACK : 0) | (c->ends ? CALL_ENDS : 0);
+	rec->flags = (raw->cut || c->cut ? CALL_CUT : 0) | (walked ? CALL_STACK : 0) |
+		     (c->ends ? CALL_ENDS : 0);
 	rec->nr_terms = c->nr_terms;
 	rec->shape = c->shape;
 	rec->stack = stack;

@@ -39,7 +39,7 @@ struct resolved_event {
 struct strbuf;
 struct resolved_call {
 	uint32_t process, thread, function, caller, shape; /* as in struct rec_call */
-	bool ends;					   /* as CALL_ENDS */
+	bool ends, cut;					   /* as CALL_ENDS */
 	uint32_t nr_terms;
 	struct strbuf *terms; /* the caller's, empty: as the bytes of struct rec_call */
 };
