@@ -13,10 +13,10 @@ TIMES = 200
 class Trace(Watch):
     """Calls of functions as lines, while something happens."""
 
-    def __init__(self, ctx, node, *patterns, more=()):
+    def __init__(self, ctx, node, *patterns, more=(), json_lines=True):
         node.ask("traced", "warm", "none")  # loads it
         super().__init__(ctx, node, "-n", "1000000", "--rate", "1000000", *more, *patterns,
-                         command="trace")
+                         command="trace", json_lines=json_lines)
 
     def lines(self, pid):
         return [line for line in self.events() if line["pid"] == pid]

@@ -6,6 +6,7 @@
 -module(call_patterns).
 -export([make/3, drop/0, keeper/2]).
 -export([plain/1]).
+-import(chance, [uniform/2, one_of/1, many/3]).
 
 make(Seed, Number, File) ->
     rand:seed(exsss, {5, 6, list_to_integer(Seed)}),
@@ -89,10 +90,6 @@ verdict(Args, {Head, Pids}, Guard) ->
     Verdict.
 
 %% ---- terms ---------------------------------------------------------------------------------
-
-uniform(From, To) -> From + rand:uniform(To - From + 1) - 1.
-one_of(List) -> lists:nth(rand:uniform(length(List)), List).
-many(Fun, From, To) -> [Fun() || _ <- lists:seq(1, uniform(From, To))].
 
 term(0) ->
     leaf();

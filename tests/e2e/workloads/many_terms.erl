@@ -4,10 +4,14 @@
 %% registered process.  `ask many_terms make SEED NUMBER STYLE` makes them and says how many of each
 %% type there are in them; STYLE is erlang or elixir, or narrow: as erlang, for a node with
 %% +pc latin1.  `ask many_terms check FILE` compares a file, made by another, with what this node
-%% itself writes: each line is the flat size and the text of a term.
+%% itself writes: each line is the flat size and the text of a term.  `texts FILE` writes those texts,
+%% `pass` calls taken/1 with each term, by the process that keeps them; `types_of FILE` says how many
+%% of each type are in those terms whose numbers (from 0 on) stand in the file.
 -module(many_terms).
 -export([make/3, check/1, drop/0]).
 -export([keeper/3, 'odd function'/1]).
+-export([texts/1, pass/0, taken/1, types_of/1]).
+-import(chance, [uniform/2, one_of/1, many/3]).
 
 make(Seed, Number, Style) ->
     rand:seed(exsss, {1, 2, list_to_integer(Seed)}),
@@ -23,6 +27,16 @@ make(Seed, Number, Style) ->
 
 check(File) ->
     ask({check, File}).
+
+texts(File) -> ask({texts, File}).
+
+types_of(File) ->
+    {ok, Bytes} = file:read_file(File),
+    ask({types, [binary_to_integer(N) || N <- binary:split(Bytes, <<"\n">>, [global, trim])]}).
+
+pass() -> ask(pass).
+
+taken(_) -> ok.
 
 drop() ->
     Ref = monitor(process, many_terms),
@@ -50,6 +64,15 @@ serve() ->
         {From, types} ->
             Terms = get(terms),
             From ! {many_terms, #{terms => length(Terms), types => types(Terms, #{})}};
+        {From, {texts, File}} ->
+            ok = file:write_file(File, [[text(T), $\n] || T <- get(terms)]),
+            From ! {many_terms, #{}};
+        {From, pass} ->
+            lists:foldl(fun pass/2, 1, get(terms)),
+            From ! {many_terms, #{pid => list_to_binary(pid_to_list(self()))}};
+        {From, {types, Numbers}} ->
+            Terms = list_to_tuple(get(terms)),
+            From ! {many_terms, types([element(N + 1, Terms) || N <- Numbers], #{})};
         {From, {check, File}} ->
             {ok, Bytes} = file:read_file(File),
             Lines = binary:split(Bytes, <<"\n">>, [global, trim]),
@@ -57,6 +80,12 @@ serve() ->
             From ! {many_terms, Counts}
     end,
     serve().
+
+%% No faster than somebody can write them down.
+pass(Term, N) ->
+    N rem 50 =:= 0 andalso timer:sleep(20),
+    ?MODULE:taken(Term),
+    N + 1.
 
 text(Term) ->
     case get(style) of
@@ -166,10 +195,6 @@ local_or(T, Local, External) ->
     end.
 
 %% ---- terms ---------------------------------------------------------------------------------
-
-uniform(From, To) -> From + rand:uniform(To - From + 1) - 1.
-one_of(List) -> lists:nth(rand:uniform(length(List)), List).
-many(Fun, From, To) -> [Fun() || _ <- lists:seq(1, uniform(From, To))].
 
 term(0) ->
     leaf();

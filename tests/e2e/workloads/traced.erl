@@ -3,6 +3,7 @@
 -module(traced).
 -export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1, spin_bif/0]).
 -export([plain/2, rec/1, tail/2, boom/1, deep/1]).
+-export([stacks/2, spot/1, call/2]).
 
 plain(A, B) -> {A, [B], <<"a binary">>}.
 
@@ -36,6 +37,72 @@ calls(many, N) ->
     All = [spawn_monitor(fun() -> [plain(X, []) || X <- lists:seq(1, N div 4)] end)
            || _ <- lists:seq(1, 4)],
     [receive {'DOWN', R, process, P, _} -> ok end || {P, R} <- All].
+
+%% ---- callers --------------------------------------------------------------------------------
+
+%% Calls of something by a process of its own, from all kinds of places, and what the node itself
+%% says of the callers of each, the last one first.
+stacks(Kind, Times) ->
+    K = list_to_atom(Kind),
+    ets:new(?MODULE, [named_table, public]),
+    Old = erlang:system_flag(backtrace_depth, 64),
+    {P, R} = spawn_monitor(
+               fun() ->
+                       put(callers, []),
+                       [way(X rem 10, X, K) || X <- lists:seq(1, list_to_integer(Times))],
+                       exit({said, lists:reverse(get(callers))})
+               end),
+    Callers = receive {'DOWN', R, process, P, {said, Said}} -> Said end,
+    erlang:system_flag(backtrace_depth, Old),
+    ets:delete(?MODULE),
+    #{pid => text(P), stacks => [[frame(F) || F <- S] || S <- Callers]}.
+
+frame({M, F, A, Where}) ->
+    [text(io_lib:format("~w:~w/~w", [M, F, A]), s), proplists:get_value(line, Where, null)].
+
+say(Callers) -> put(callers, [Callers | get(callers)]).
+
+spot(X) ->
+    {_, [_ | Callers]} = process_info(self(), current_stacktrace),
+    say(Callers),
+    X.
+
+%% C functions cannot say it: who calls them does, in the same line.
+call(spot, X) ->
+    spot(X);
+call(bif, X) ->
+    {true, {_, S}} = {ets:insert(?MODULE, {X}), process_info(self(), current_stacktrace)},
+    say(S);
+call(nif, X) ->
+    Z = zlib:open(),
+    {ok, {_, S}} = {zlib:deflateInit(Z, X rem 9), process_info(self(), current_stacktrace)},
+    zlib:close(Z),
+    say(S);
+call(dirty, _) ->
+    {{ok, _}, {_, S}} = {prim_file:read_file_info("/"), process_info(self(), current_stacktrace)},
+    say(S).
+
+way(0, X, K) -> {call(K, X)};
+way(1, X, K) -> lists:map(fun(Y) -> call(K, Y) end, [X]);
+way(2, X, K) -> down(X rem 7, X, K);
+way(3, X, K) -> [apply(?MODULE, call, [K, X])];
+way(4, X, K) -> try call(K, X) of _ -> ok catch _:_ -> caught after ok end;
+way(5, X, K) -> even(20, X, K);
+way(6, X, K) -> {last(3, X, K)};
+way(7, X, K) -> maps:fold(fun(Y, _, Sum) -> [call(K, Y) | Sum] end, [], #{X => 1});
+way(8, X, K) -> even(100, X, K);
+way(9, X, K) -> F = fun Me(0) -> call(K, X); Me(N) -> [Me(N - 1)] end, [F(3)].
+
+down(0, X, K) -> call(K, X);
+down(N, X, K) -> [down(N - 1, X, K)].
+
+even(0, X, K) -> call(K, X);
+even(N, X, K) -> [odd(N - 1, X, K)].
+
+odd(N, X, K) -> {even(N - 1, X, K)}.
+
+last(0, X, K) -> call(K, X);
+last(N, X, K) -> last(N - 1, X, K).
 
 inserts(Times) ->
     T = ets:new(traced, [public]),

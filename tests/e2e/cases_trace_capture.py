@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Captures of `ebeam trace`: what they show is what was shown of the same calls live."""
+import json
+import time
+
+from cases_trace import Trace
+from harness import case, check, check_equal, check_in
+
+TIMES = 100
+KINDS = {"plain": "traced:plain/2", "rec": "traced:rec/1", "tail": "traced:tail/2",
+         "boom": "traced:boom/1", "deep": "traced:deep/1"}
+
+
+def live(ctx, kind, *more, pattern=None, action=" -> return,stack", json_lines=True):
+    """What a run shows, its closing trace, and the capture that was kept of it."""
+    node = ctx.node
+    path = ctx.ebeam.file(".ebeam")
+    node.ask("traced", "warm", kind)
+    trace = Trace(ctx, node, (pattern or KINDS[kind]) + action, json_lines=json_lines,
+                  more=("--capture", path, *more))
+    node.ask("traced", "warm", kind)
+    time.sleep(0.2)  # where calls return to is learned from them
+    node.ask("traced", "run", kind, TIMES)
+    out = trace.text()
+    check(out, f"there is output ({kind} {more}); {trace.err}")
+    return out, trace, path
+
+
+@case("lines of a capture are those of the run: text and JSON, calls, ends and stacks")
+def lines(ctx):
+    compared = 0
+    for kind in KINDS:
+        out, _, path = live(ctx, kind)
+        check_equal(ctx.ebeam.ok("trace", "-i", path, "-j").out, out, f"JSON of {kind}")
+        compared += len(out.splitlines())
+        out, _, path = live(ctx, kind, json_lines=False)
+        check_equal(ctx.ebeam.ok("trace", "-i", path).out, out, f"text of {kind}")
+        compared += len(out.splitlines())
+    print(f"    {compared} lines are equal")
+
+
+@case("tables of a capture are those of the run: callers, durations, shapes of arguments")
+def tables(ctx):
+    for kind in KINDS:
+        for table in ("--count", "--histogram", "--args"):
+            out, _, path = live(ctx, kind, table, json_lines=False)
+            check_equal(ctx.ebeam.ok("trace", "-i", path, table).out, out, f"{table} of {kind}")
+    # Of any capture, whatever was asked for then.
+    _, _, path = live(ctx, "plain")
+    text = ctx.ebeam.ok("trace", "-i", path, "--args").out
+    check_in("traced:plain/2  integer(), integer()", text, "shapes")
+
+
+@case("flame graphs of a capture are those of the run, in every format, and those of report")
+def profiles(ctx):
+    for weight in ("calls", "time"):
+        for fmt in ("folded", "json", "html", "svg", "speedscope", "pprof"):
+            shown = ctx.ebeam.file(f".{weight}.{fmt}")
+            node, path = ctx.node, ctx.ebeam.file(".ebeam")
+            node.ask("traced", "warm", "rec")
+            trace = Trace(ctx, node, "traced:rec/1", json_lines=False,
+                          more=("--capture", path, "-f", fmt, "-o", shown, "--weight", weight))
+            node.ask("traced", "warm", "rec")
+            time.sleep(0.2)
+            node.ask("traced", "run", "rec", 20)
+            trace.text()
+            with open(shown, "rb") as f:
+                want = f.read()
+            check(len(want) > 100, f"{fmt} of {weight}")
+            for args in (("trace", "-i", path), ("report", path)):
+                again = ctx.ebeam.file(f".{weight}.again")
+                ctx.ebeam.ok(*args, "-f", fmt, "-o", again)
+                with open(again, "rb") as f:
+                    check_equal(f.read(), want, f"{args[0]}: {fmt} of {weight}")
+
+
+def said(ctx, path, *args):
+    out = ctx.ebeam.ok("trace", "-i", path, "-j", *args).out
+    return [json.loads(line) for line in out.splitlines()]
+
+
+@case("of a capture, calls are chosen by function and process")
+def chosen(ctx):
+    _, _, path = live(ctx, "rec")
+    everything = said(ctx, path)
+    pids = {line["pid"] for line in everything}
+    for pid in pids:
+        check_equal(said(ctx, path, "--process", pid),
+                    [line for line in everything if line["pid"] == pid], f"calls of {pid}")
+    check_equal(said(ctx, path, "traced:rec/1"), everything,
+                "calls of the function")
+    check_equal(said(ctx, path, "traced:plain/2"), [], "calls of another one")
+    calls = [line for line in everything if line["kind"] == "call"]
+    check_equal([line for line in said(ctx, path, "-n", "5") if line["kind"] == "call"], calls[:5],
+                "the first five")
+    r = ctx.ebeam.run("trace", "-i", path, "traced:rec(3)")
+    check_equal(r.code, 2, str(r))
+    check_in("module:function/arity", r.err, "what is said of arguments")
+
+
+@case("a limited run keeps the calls that it shows, and no more")
+def limited(ctx):
+    node, path = ctx.node, ctx.ebeam.file(".ebeam")
+    node.ask("traced", "warm", "plain")
+    trace = Trace(ctx, node, "traced:plain/2 -> stack", more=("--capture", path, "-n", "7"))
+    node.ask("traced", "run", "plain", TIMES)
+    out = trace.text()
+    check_equal(len(out.splitlines()), 7, "calls")
+    check_equal(ctx.ebeam.ok("trace", "-i", path, "-j").out, out, "those of the capture")
+
+
+@case("captures of other commands hold no calls", otp="one")
+def others(ctx):
+    path = ctx.ebeam.file(".ebeam")
+    ctx.ebeam.ok("record", "-p", ctx.node.os_pid, "-d", 1, "-o", path)
+    r = ctx.ebeam.run("trace", "-i", path)
+    check_equal(r.code, 1, str(r))
+    check_in("holds no calls", r.err, "what is said")

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Arguments of traced calls: what they print as is what the node itself writes, up to the limits."""
+import os
+
+from answers import Watch
+from cases_terms import TYPES, UNICODE, ask
+from harness import case, check, check_equal
+
+MADE, LEAST = 4000, 2000
+
+
+def arguments(ctx, node):
+    """Calls of taken/1 with each of the terms, and their texts as the node writes them."""
+    path = ctx.ebeam.file(".texts")
+    ask(node, "texts", path)
+    trace = Watch(ctx, node, "many_terms:taken/1", "-n", "1000000", "--rate", "1000000", "--size",
+                  "16384", command="trace")
+    pid = ask(node, "pass")["pid"]
+    with open(path, "rb") as f:
+        texts = f.read().decode().split("\n")[:-1]
+    return [line for line in trace.events() if line["pid"] == pid], texts, trace
+
+
+@case("2,000 arguments of every type are printed as the node prints them", timeout=240)
+def types(ctx):
+    node = ctx.new_node(flags=UNICODE, name=f"arguments{ctx.otp}@127.0.0.1")
+    made = ask(node, "make", "7", str(MADE), "erlang")["types"]
+    calls, texts, trace = arguments(ctx, node)
+    check_equal(len(calls), len(texts), f"calls; {trace.err}")
+    equal = []
+    for n, (call, text) in enumerate(zip(calls, texts)):
+        have = call["args"][0]
+        if call["cut"]:
+            check("..." in have, f"argument {n} says that it was cut: {have[:100]}")
+            continue
+        at = len(os.path.commonprefix([have, text]))
+        part = slice(max(0, at - 60), at + 100)
+        check_equal(have[part], text[part], f"argument {n} at character {at}")
+        equal.append(n)
+    path = ctx.ebeam.file(".numbers")
+    with open(path, "w") as f:
+        f.write("".join(f"{n}\n" for n in equal))
+    # A reference does not show that something is behind it: of those the node knows how many it made.
+    seen = {**ask(node, "types_of", path), "magic_ref": made["magic_ref"]}
+    ask(node, "drop")
+    print(f"    {len(equal)} texts are equal, {len(calls) - len(equal)} are beyond the limits; in "
+          "them: " + ", ".join(f"{n} {t}" for t, n in sorted(seen.items())))
+    check(len(equal) >= LEAST, f"{len(equal)} texts compared")
+    for wanted in [*TYPES, "local_fun"]:
+        check(seen.get(wanted, 0) >= 50, f"too few {wanted}: {seen}")
