@@ -20,6 +20,7 @@
 #include "cmd/doctor.h"
 #include "cmd/options.h"
 #include "cmd/privilege.h"
+#include "probe/breakpoints.h"
 #include "probe/calibrate.h"
 #include "probe/features.h"
 #include "probe/multi.h"
@@ -256,6 +257,28 @@ static void add_uprobe_cost(struct doctor_rows *rows)
 	calibrator_close(calibrator);
 }
 
+static void add_breakpoints(struct doctor_rows *rows)
+{
+	struct doctor_row *row = doctor_add(rows, "kernel features", "hardware breakpoints");
+	struct error err = {0};
+	unsigned int nr = breakpoints_free(0, &err), hit_ns = 0;
+	int rc = 0;
+
+	row->purpose = "trace sees calls of Erlang functions";
+	if (nr)
+		rc = breakpoints_calibrate(&hit_ns, &err);
+	if (rc == 0 && nr)
+		snprintf(row->seen, sizeof(row->seen), "%u of %d debug registers, %u ns per hit",
+			 nr, EBEAM_BREAKPOINTS, hit_ns);
+	if (rc == 0 && nr == EBEAM_BREAKPOINTS)
+		return;
+	row->state = nr && rc == 0 ? DOCTOR_DEGRADED : DOCTOR_MISSING;
+	row->fix = err.kind == ERROR_KIND_PRIVILEGE ? "run as root, or grant CAP_PERFMON"
+		   : nr && rc == 0		    ? "end what holds them (gdb, perf)"
+						    : "trace BIFs and NIFs, or record";
+	snprintf(row->why, sizeof(row->why), "%s", err.msg);
+}
+
 void doctor_check_host(struct doctor_rows *rows)
 {
 	struct probe_features features;
@@ -268,4 +291,5 @@ void doctor_check_host(struct doctor_rows *rows)
 		add_feature(rows, &features.feature[i]);
 	if (features.feature[PROBE_FEATURE_UPROBE].ok)
 		add_uprobe_cost(rows);
+	add_breakpoints(rows);
 }

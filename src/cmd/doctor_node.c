@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* doctor: one node: who it is, where its layout comes from, each check, each table of the VM. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/compiler.h"
 #include "beam/anchors.h"
+#include "beam/sched.h"
 #include "cmd/doctor.h"
+#include "probe/breakpoints.h"
 #include "probe/sources.h"
 #include "event/catalogue.h"
 #include "target/proc.h"
@@ -318,11 +322,77 @@ static void add_events(struct doctor_rows *rows, struct beam_node *node)
 	}
 }
 
+/* The fewest that any thread has on which Erlang code runs. */
+static unsigned int free_breakpoints(const struct beam_node *node, unsigned int *nr_threads,
+				     struct error *err)
+{
+	struct proc_thread *threads = NULL;
+	struct error ignored;
+	ssize_t nr = proc_threads_read(&threads, node->os_pid, &ignored);
+	unsigned int least = EBEAM_BREAKPOINTS;
+	uint16_t number;
+
+	*nr_threads = 0;
+	for (ssize_t i = 0; i < nr; i++) {
+		struct error why = {0};
+		unsigned int have;
+
+		if (sched_type_of_name(threads[i].name, &number) != THREAD_NORMAL)
+			continue;
+		have = breakpoints_free(threads[i].os_tid, &why);
+		(*nr_threads)++;
+		/* One that has just ended has none. */
+		if (have < least && why.code != -ESRCH) {
+			least = have;
+			*err = why;
+		}
+	}
+	free(threads);
+	return least;
+}
+
+static void add_breakpoints(struct doctor_rows *rows, const struct beam_node *node)
+{
+	struct doctor_row *row = add(rows, node, "node", "debug registers");
+	unsigned int nr_threads, least;
+	struct error err = {0};
+	struct rlimit files;
+
+	row->purpose = "trace sees calls of Erlang functions";
+	least = free_breakpoints(node, &nr_threads, &err);
+	if (!nr_threads) {
+		row->state = DOCTOR_DEGRADED;
+		snprintf(row->why, sizeof(row->why),
+			 "no thread has the name of a scheduler: all would be watched");
+		return;
+	}
+	snprintf(row->seen, sizeof(row->seen), "%u of %d free on each of %u scheduler%s", least,
+		 EBEAM_BREAKPOINTS, nr_threads, nr_threads == 1 ? "" : "s");
+	if (least < EBEAM_BREAKPOINTS) {
+		row->state = least ? DOCTOR_DEGRADED : DOCTOR_MISSING;
+		row->fix = err.kind == ERROR_KIND_PRIVILEGE ? "run as root, or grant CAP_PERFMON"
+							    : "end what holds them";
+		snprintf(row->why, sizeof(row->why), "%s", err.msg);
+		return;
+	}
+	breakpoints_raise_files(nr_threads);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 &&
+	    files.rlim_cur < breakpoints_files(nr_threads)) {
+		row->state = DOCTOR_DEGRADED;
+		row->fix = "raise the limit of open files (ulimit -n)";
+		snprintf(row->why, sizeof(row->why),
+			 "four breakpoints on each scheduler are %u files, and %" PRIu64
+			 " are allowed",
+			 breakpoints_files(nr_threads), (uint64_t)files.rlim_cur);
+	}
+}
+
 void doctor_check_node(struct doctor_rows *rows, struct beam_node *node)
 {
 	add_identity(rows, node);
 	add_symbols(rows, node);
 	add_places(rows, node);
+	add_breakpoints(rows, node);
 	add_layout(rows, node);
 	/* Nobody has looked for the tables if there is no layout to find them by. */
 	if (!node->nr_checks)

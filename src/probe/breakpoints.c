@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -286,10 +287,18 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint64_t now)
 }
 
 /* Threads that run Erlang code by their names; all, if somebody else named them. */
+static bool is_normal(const struct proc_thread *t, bool named)
+{
+	uint16_t number;
+
+	return !named || sched_type_of_name(t->name, &number) == THREAD_NORMAL;
+}
+
 static int list_threads(struct breakpoints *b, uint64_t now, struct error *err)
 {
 	struct proc_thread *threads;
 	ssize_t nr = proc_threads_read(&threads, b->config.os_pid, err);
+	unsigned int nr_normal = 0;
 	bool named = false;
 	uint16_t number;
 	int rc = 0;
@@ -298,12 +307,15 @@ static int list_threads(struct breakpoints *b, uint64_t now, struct error *err)
 		return (int)nr;
 	for (ssize_t i = 0; i < nr; i++)
 		named = named || sched_type_of_name(threads[i].name, &number) == THREAD_NORMAL;
+	for (ssize_t i = 0; i < nr; i++)
+		nr_normal += is_normal(&threads[i], named);
+	breakpoints_raise_files(nr_normal);
 	for (size_t i = 0; i < b->threads.len; i++)
 		b->threads.data[i].seen = false;
 	for (ssize_t i = 0; i < nr && rc == 0; i++) {
 		struct watched_thread *t = thread_of(b, threads[i].os_tid);
 
-		if (named && sched_type_of_name(threads[i].name, &number) != THREAD_NORMAL)
+		if (!is_normal(&threads[i], named))
 			continue;
 		if (t)
 			t->seen = true;
@@ -467,4 +479,50 @@ int breakpoints_calibrate(unsigned int *hit_ns, struct error *err)
 				 got[0], CALIBRATE_HITS);
 	*hit_ns = (unsigned int)(ns / CALIBRATE_HITS);
 	return 0;
+}
+
+/* ---- whether there are any ----------------------------------------------------------------- */
+
+unsigned int breakpoints_free(int os_tid, struct error *err)
+{
+	unsigned int nr = 0;
+	int fds[EBEAM_BREAKPOINTS], rc = 0;
+
+	while (nr < EBEAM_BREAKPOINTS) {
+		/* Disabled, and so never hit: a register is taken for it all the same. */
+		struct perf_event_attr attr = attr_of((uint64_t)(uintptr_t)breakpoints_target + nr);
+
+		rc = perf_open(&attr, os_tid, -1);
+		if (rc < 0)
+			break;
+		fds[nr++] = rc;
+	}
+	for (unsigned int i = 0; i < nr; i++)
+		close(fds[i]);
+	if (rc < 0)
+		refuse(rc, err);
+	return nr;
+}
+
+/* Maps, programs, rings of the session and what else is open. */
+#define OTHER_FILES 512u
+
+unsigned int breakpoints_files(unsigned int threads)
+{
+	return threads * EBEAM_BREAKPOINTS + OTHER_FILES;
+}
+
+void breakpoints_raise_files(unsigned int threads)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= breakpoints_files(threads))
+		return;
+	files.rlim_cur = breakpoints_files(threads);
+	files.rlim_max = MAX(files.rlim_max, files.rlim_cur);
+	/* Only root can raise the hard limit; below it anybody can. */
+	if (setrlimit(RLIMIT_NOFILE, &files) == 0 || getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
 }

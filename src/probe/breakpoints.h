@@ -67,5 +67,12 @@ void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *ou
 /* What one hit costs a thread here, without program: some ms.  Errors as with
  * breakpoints_add(). */
 int breakpoints_calibrate(unsigned int *hit_ns, struct error *err);
+/* How many debug registers of a thread (0: this one) can be had now, by trying; of less than
+ * EBEAM_BREAKPOINTS *err says why not more, as breakpoints_add() does. */
+unsigned int breakpoints_free(int os_tid, struct error *err);
+/* Open files that breakpoints on so many threads need, with all that a session has open; and allows
+ * this process as many, if it may. */
+unsigned int breakpoints_files(unsigned int threads);
+void breakpoints_raise_files(unsigned int threads);
 
 #endif

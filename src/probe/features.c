@@ -5,7 +5,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,10 +49,6 @@ static const struct probe_feature descriptions[NR_PROBE_FEATURES] = {
 			 "sees code being loaded, at once; without, it is found by looking again",
 		 .fix = "use a kernel built with CONFIG_UPROBE_EVENTS=y",
 		 .privilege_fix = "run as root, or grant CAP_SYS_ADMIN too"},
-	[PROBE_FEATURE_BREAKPOINT] =
-		{.name = "hardware breakpoints",
-		 .purpose = "tracing of Erlang functions",
-		 .fix = "the hypervisor must give debug registers to the guest"},
 };
 
 /* Features that are tried by loading a program, which needs BTF. */
@@ -136,22 +131,6 @@ static int try_cpu_clock(void)
 	return try_event(&attr, -1, 0);
 }
 
-static int try_breakpoint(void)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_BREAKPOINT,
-		.bp_type = HW_BREAKPOINT_X,
-		.bp_addr = (uint64_t)(uintptr_t)try_breakpoint,
-		.bp_len = sizeof(long),
-		.sample_period = 1,
-		.exclude_kernel = 1,
-		.disabled = 1,
-	};
-
-	return try_event(&attr, 0, -1);
-}
-
 void probe_features(struct probe_features *out)
 {
 	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a failure is an answer here */
@@ -164,7 +143,6 @@ void probe_features(struct probe_features *out)
 	err[PROBE_FEATURE_KERNEL_STACK] = try_program("feature_kernel_stack");
 	err[PROBE_FEATURE_CPU_CLOCK] = try_cpu_clock();
 	err[PROBE_FEATURE_UPROBE] = try_uprobe();
-	err[PROBE_FEATURE_BREAKPOINT] = try_breakpoint();
 	libbpf_set_print(print);
 	for (int i = 0; i < NR_PROBE_FEATURES; i++) {
 		out->feature[i] = descriptions[i];

@@ -16,7 +16,6 @@ enum probe_feature_id {
 	PROBE_FEATURE_KERNEL_STACK, /* kernel stacks from a perf event */
 	PROBE_FEATURE_CPU_CLOCK,    /* the software clock on every CPU */
 	PROBE_FEATURE_UPROBE,	    /* uprobes through perf events */
-	PROBE_FEATURE_BREAKPOINT,   /* hardware execution breakpoints */
 	NR_PROBE_FEATURES
 };
 

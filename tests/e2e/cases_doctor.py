@@ -4,6 +4,7 @@ import json
 import os
 import time
 
+from answers import Watch
 from harness import Skip, case, check, check_equal, check_in
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
@@ -92,3 +93,28 @@ def few_files(ctx):
     if result.code != 0:  # root may raise the limit, if this machine lets it
         check_equal(result.code, 1, str(result))
         check_in("ulimit -n", result.err, "advice")
+
+
+def registers(ctx, node):
+    row, = [r for r in ctx.ebeam.ok("doctor", "-p", node.os_pid, "-j").json()["data"]["features"]
+            if r["feature"] == "debug registers"]
+    return row
+
+
+@case("doctor tries debug registers: all four are free, unless a trace holds some of them")
+def debug_registers(ctx):
+    host, = [r for r in ctx.ebeam.ok("doctor", "-j").json()["data"]["features"]
+             if r["feature"] == "hardware breakpoints"]
+    check_equal(host["state"], "available", str(host))
+    check_in("4 of 4", host["seen"], "of this host")
+    node = ctx.new_node(flags=("+S", "2:2"))
+    row = registers(ctx, node)
+    check_equal((row["state"], row["seen"]), ("available", "4 of 4 free on each of 2 schedulers"),
+                "of a node")
+    node.ask("traced", "warm", "none")
+    trace = Watch(ctx, node, "traced:rec/1", "traced:tail/2", "traced:deep/1", command="trace")
+    row = registers(ctx, node)
+    check_equal((row["state"], row["seen"][:6]), ("degraded", "1 of 4"), str(row))
+    check_in("debug register", row["why"], "why")
+    trace.events()
+    check_equal(registers(ctx, node)["state"], "available", "afterwards")
