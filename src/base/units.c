@@ -112,6 +112,17 @@ char *units_format_time(uint64_t epoch_ns, char *buf, size_t size)
 	return buf;
 }
 
+char *units_format_clock(uint64_t epoch_ns, char *buf, size_t size)
+{
+	time_t t = (time_t)(epoch_ns / 1000000000u);
+	struct tm tm = {0};
+
+	localtime_r(&t, &tm);
+	snprintf(buf, size, "%02d:%02d:%02d.%06u", tm.tm_hour, tm.tm_min, tm.tm_sec,
+		 (unsigned int)(epoch_ns % 1000000000u / 1000));
+	return buf;
+}
+
 static uint64_t read_clock(clockid_t id)
 {
 	struct timespec ts;

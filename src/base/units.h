@@ -25,6 +25,8 @@ char *units_format_uptime(uint64_t seconds, char *buf, size_t size);
 /* ns since the epoch -> RFC 3339 in UTC, seconds resolution, "2026-01-31T12:00:00Z"; returns buf.
  */
 char *units_format_time(uint64_t epoch_ns, char *buf, size_t size);
+/* The same -> time of the day in local time, "12:00:00.123456"; returns buf. */
+char *units_format_clock(uint64_t epoch_ns, char *buf, size_t size);
 
 /* A number that stands for `scale` as many (what was sampled), rounded; at most UINT64_MAX / 2. */
 static inline uint64_t units_scale(uint64_t n, double scale)

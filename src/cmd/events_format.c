@@ -2,28 +2,12 @@
 /* One event of the VM as a line of text, or as an object on a line (see events.h). */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/compiler.h"
+#include "base/units.h"
 #include "cmd/events.h"
 #include "cmd/stack_show.h"
 #include "model/event_value.h"
-
-static uint64_t epoch_of(const struct events_format *v, uint64_t ts_ns)
-{
-	return v->stream->start_epoch_ns + (ts_ns - v->stream->start_ns);
-}
-
-/* "12:00:00.123456", local time. */
-static void add_time(struct strbuf *out, uint64_t epoch_ns)
-{
-	time_t seconds = (time_t)(epoch_ns / 1000000000u);
-	struct tm tm;
-
-	localtime_r(&seconds, &tm);
-	strbuf_addf(out, "%02d:%02d:%02d.%06u", tm.tm_hour, tm.tm_min, tm.tm_sec,
-		    (unsigned int)(epoch_ns % 1000000000u / 1000));
-}
 
 /* Registered name, else label. */
 static void add_name(struct strbuf *out, const struct name_process *p)
@@ -57,9 +41,11 @@ static void format_text(struct events_format *v, enum event_kind kind, const str
 	struct strbuf *out = &v->line;
 	struct strbuf text = STRBUF_INIT;
 	unsigned int nr;
+	char clock[32];
 
 	fields = event_fields(kind, &nr);
-	add_time(out, epoch_of(v, ev->ts_ns));
+	strbuf_addstr(out, units_format_clock(event_stream_epoch_ns(v->stream, ev->ts_ns), clock,
+					      sizeof(clock)));
 	strbuf_addf(out, "  %-12s  %-18s", p ? p->pid : "-", event_rows[kind].name);
 	for (unsigned int i = 0; i < nr; i++) {
 		if (!event_value_is_known(ev, i, fields[i].type))
@@ -115,7 +101,7 @@ static void format_json(struct events_format *v, enum event_kind kind, const str
 
 	fields = event_fields(kind, &nr);
 	jsonw_begin_object(&v->w, NULL);
-	jsonw_uint(&v->w, "ts_ns", epoch_of(v, ev->ts_ns));
+	jsonw_uint(&v->w, "ts_ns", event_stream_epoch_ns(v->stream, ev->ts_ns));
 	jsonw_uint(&v->w, "cpu", ev->u.vm.cpu);
 	jsonw_string(&v->w, "kind", event_rows[kind].name);
 	process_json(v, names_process(v->stream->names, ev->u.vm.process));

@@ -2,7 +2,6 @@
 /* Calls and how they ended as lines of text, or an object a line (trace.h). */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/compiler.h"
 #include "base/units.h"
@@ -11,20 +10,7 @@
 
 static uint64_t epoch_of(struct trace *t, uint64_t ts_ns)
 {
-	const struct event_stream *s = event_run_stream(t->run);
-
-	return s->start_epoch_ns + (ts_ns - s->start_ns);
-}
-
-static void add_time(struct trace *t, uint64_t ts_ns)
-{
-	uint64_t epoch_ns = epoch_of(t, ts_ns);
-	time_t seconds = (time_t)(epoch_ns / 1000000000u);
-	struct tm tm;
-
-	localtime_r(&seconds, &tm);
-	strbuf_addf(&t->line, "%02d:%02d:%02d.%06u", tm.tm_hour, tm.tm_min, tm.tm_sec,
-		    (unsigned int)(epoch_ns % 1000000000u / 1000));
+	return event_stream_epoch_ns(event_run_stream(t->run), ts_ns);
 }
 
 static const struct name_function *function_of(struct trace *t, uint32_t id)
@@ -89,8 +75,9 @@ static void add_name(struct trace *t, const struct name_function *f)
 static void begin_text(struct trace *t, uint64_t ts_ns, uint32_t process)
 {
 	const struct name_process *p = names_process(event_run_stream(t->run)->names, process);
+	char clock[32];
 
-	add_time(t, ts_ns);
+	strbuf_addstr(&t->line, units_format_clock(epoch_of(t, ts_ns), clock, sizeof(clock)));
 	strbuf_addf(&t->line, "  %-12s  ", p ? p->pid : "-");
 }
 

@@ -78,6 +78,12 @@ uint32_t event_value_id(const struct event *ev, unsigned int field);
 /* enum event_word of a FIELD_WORD's value. */
 enum event_word event_stream_word(struct event_stream *s, uint32_t string);
 
+/* CLOCK_REALTIME of a time of events. */
+static inline uint64_t event_stream_epoch_ns(const struct event_stream *s, uint64_t ts_ns)
+{
+	return s->start_epoch_ns + (ts_ns - s->start_ns);
+}
+
 /* Does text name the process (registered name, "<0.80.0>", "0.80.0")? */
 bool event_stream_is_process(const struct event_stream *s, uint32_t process, const char *text);
 

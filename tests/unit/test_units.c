@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -94,6 +95,11 @@ static void test_times(void **state)
 	char buf[32];
 
 	UNUSED(state);
+	setenv("TZ", "UTC-1", 1); /* an hour ahead */
+	tzset();
+	assert_string_equal(units_format_clock(0, buf, sizeof(buf)), "01:00:00.000000");
+	assert_string_equal(units_format_clock(1769860800123456789, buf, sizeof(buf)),
+			    "13:00:00.123456");
 	assert_string_equal(units_format_time(0, buf, sizeof(buf)), "1970-01-01T00:00:00Z");
 	assert_string_equal(units_format_time(1769860800123456789, buf, sizeof(buf)),
 			    "2026-01-31T12:00:00Z");
