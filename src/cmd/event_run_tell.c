@@ -38,15 +38,21 @@ static int decimals(double share)
 	return nr;
 }
 
-/* The widest of several kinds, as coverage_error(). */
+/* The widest of several kinds of which something was seen, as coverage_error(). */
 static double error_of(const struct coverage *c, uint64_t kinds)
 {
 	double widest = 1;
+	bool any = false;
+
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++)
+		any |= kinds >> kind & 1 && coverage_any_seen(c, (enum event_kind)kind);
 
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		double error = coverage_error(c, (enum event_kind)kind);
 
 		if (!(kinds >> kind & 1) || coverage_dropped(c, (enum event_kind)kind))
+			continue;
+		if (any && !coverage_any_seen(c, (enum event_kind)kind))
 			continue;
 		if (error <= 0)
 			return 0;

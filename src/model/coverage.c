@@ -76,6 +76,11 @@ void coverage_seen(struct coverage *c, enum event_kind kind)
 	c->kinds[kind].spread.seen++;
 }
 
+bool coverage_any_seen(const struct coverage *c, enum event_kind kind)
+{
+	return c->kinds[kind].spread.seen || c->kinds[kind].spread.n > 0;
+}
+
 /* 97.5 % quantile of Student's t. */
 static double student(unsigned int freedom)
 {

@@ -66,6 +66,8 @@ void coverage_seen(struct coverage *c, enum event_kind kind);
  * but one slice, or nothing was seen.
  */
 double coverage_error(const struct coverage *c, enum event_kind kind);
+/* Was any taken, since the mark if there is one? */
+bool coverage_any_seen(const struct coverage *c, enum event_kind kind);
 /* Events of the kind may be missing between since_ns and now: what began then is forgotten. */
 bool coverage_gap(const struct coverage *c, enum event_kind kind, uint64_t since_ns);
 /*

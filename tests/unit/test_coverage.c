@@ -90,6 +90,9 @@ static void exact_and_unknown(void **state)
 		live(&n, 97, 0);
 	}
 	assert_true(coverage_error(&n.c, KIND) == 0);
+	assert_false(coverage_any_seen(&n.c, KIND));
+	coverage_seen(&n.c, KIND);
+	assert_true(coverage_any_seen(&n.c, KIND));
 }
 
 static double sampled_run(struct node *n, unsigned int seed, bool bursts)
