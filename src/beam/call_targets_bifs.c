@@ -114,12 +114,14 @@ bool call_is_inlined(const char *module, const char *function, uint32_t arity, b
 		{"erlang", "ceil", 1},	{"erlang", "float", 1},	      {"erlang", "floor", 1},
 		{"erlang", "round", 1}, {"erlang", "size", 1},	      {"erlang", "trunc", 1},
 	};
-	/* What is no guard BIF, and yet an instruction (ops.tab, "u$func:erlang:apply/2"...). */
+	/* What is no guard BIF, and yet an instruction (ops.tab, "u$func:erlang:apply/2"...; the
+	 * compiler makes map_get/2 and is_map_key/2 of those of maps). */
 	static const struct mfa_row instructions[] = {
 		{"erlang", "apply", 2},	   {"erlang", "apply", 3},
 		{"erlang", "yield", 0},	   {"erlang", "hibernate", 3},
 		{"erlang", "load_nif", 2}, {"erlang", "call_on_load_function", 1},
-		{"os", "perf_counter", 0},
+		{"os", "perf_counter", 0}, {"maps", "get", 2},
+		{"maps", "is_key", 2},
 	};
 
 	if (guard_bif)

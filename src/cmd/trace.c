@@ -18,6 +18,8 @@
 /* 8 bytes of what is copied make about 8 of text. */
 #define TRACE_SIZE  4096
 #define TRACE_DEPTH 32
+/* Copied with each call: all arguments that there can be, and something of what is in them. */
+#define TRACE_WORDS_MIN 320u
 /* Soon: where calls return to is learned from them. */
 #define TRACE_DRAIN_NS 10000000u
 
@@ -261,7 +263,7 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 	unsigned int size = o->size ? o->size : TRACE_SIZE;
 	struct trace t = {.ctx = ctx, .line = STRBUF_INIT, .text_size = size};
 	struct live_calls calls = {
-		.words = MIN((size + 7) / 8, (unsigned int)TERM_COPY_WORDS),
+		.words = MIN(MAX(size / 8, TRACE_WORDS_MIN), (unsigned int)TERM_COPY_WORDS),
 		.depth = o->depth ? o->depth : TRACE_DEPTH,
 	};
 	struct event_consumer consumer = {

@@ -115,6 +115,16 @@ def bif(ctx):
                 {"traced:insert/2"}, "callers")
 
 
+@case("the smallest size: every call, its arguments cut")
+def sizes(ctx):
+    for pattern, question in (("traced:plain/2", ("run", "plain", 20)),
+                              ("ets:insert(_, {key, _})", ("inserts", 20))):
+        trace = Trace(ctx, ctx.node, pattern, more=("--size", 1))
+        ctx.node.ask("traced", *question)
+        lines = trace.events()
+        check_equal([len(line["args"]) for line in lines], [2] * 20, f"{pattern}: arguments")
+
+
 @case("a function at full speed: the hits are limited, which is told, and all of the node goes on")
 def full_speed(ctx):
     node = ctx.new_node(flags=("+S", "1:1"))
