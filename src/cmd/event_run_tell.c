@@ -64,15 +64,15 @@ static double error_of(const struct coverage *c, uint64_t kinds)
 /* Beyond that a range says nothing. */
 #define ERROR_MAX 100.0
 
-/* ": counts +-12 %" */
+/* ": totals +-12 %": those of rows are less sure the fewer events they have. */
 static void add_error(struct strbuf *out, double error)
 {
 	if (error <= 0 || error > ERROR_MAX)
-		strbuf_addstr(out, ": counts are guesses");
+		strbuf_addstr(out, ": totals are guesses");
 	else if (error < 1.5)
-		strbuf_addf(out, ": counts +-%.*f %%", error < 1.0995, (error - 1) * 100);
+		strbuf_addf(out, ": totals +-%.*f %%", error < 1.0995, (error - 1) * 100);
 	else if (error > 1)
-		strbuf_addf(out, ": counts within a factor of %.*f", error < 9.95, error);
+		strbuf_addf(out, ": totals within a factor of %.*f", error < 9.95, error);
 }
 
 /* Was a part of it seen, so that counts are estimates? */
@@ -101,7 +101,7 @@ static bool add_state(struct strbuf *out, const struct coverage *c, enum event_k
 	return true;
 }
 
-/* "message_send, message_queued sampled 12 %: counts +-5 %": all of which the same is to be said,
+/* "message_send, message_queued sampled 12 %: totals +-5 %": all of which the same is to be said,
  * once.  Errors are those of this answer, not of the whole run. */
 static void add_states(struct strbuf *out, const struct coverage *c, uint64_t kinds, bool total,
 		       const char *before, const char *after)
