@@ -24,6 +24,14 @@ struct event_counts_map {
 	__type(value, struct event_count);
 } event_counts SEC(".maps");
 
+/* By point of the plan, if probes count their hits. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EBEAM_EVENT_POINTS);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} event_hits SEC(".maps");
+
 struct event_switches switches = {};
 
 /* What a thread entered and has not left yet; what was entered in another epoch is forgotten. */
@@ -45,6 +53,13 @@ struct event_thread {
 	uint64_t esdp;	/* of a thread that collected; it stays the same scheduler; 0 = not known */
 	uint64_t dirty; /* that is a dirty one */
 	struct entered_gc gc, usdt_gc;
+	/* Where collections are only counted: what was read last of a process, and what this
+	 * scheduler had counted when the last one ended. */
+	uint64_t gc_kind[EBEAM_GC_KIND / 8];
+	struct {
+		uint64_t collections, reclaimed;
+		uint32_t epoch, pad;
+	} gc_known;
 	struct {
 		uint64_t parent, mfa[3];
 		uint32_t link, entered, epoch, pad;
@@ -242,6 +257,8 @@ INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), zero = 0;
 	struct event_scratch *s, *fresh;
 
+	if (config.counting)
+		return false;
 	s = bpf_map_lookup_elem(&event_scratches, &tid);
 	if (!s) {
 		fresh = bpf_map_lookup_elem(&event_scratch_new, &zero);
@@ -298,7 +315,7 @@ INLINE uint16_t event_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_n
 	return config.event_stacks ? event_stack_always(ctx, process, ts_ns) : 0;
 }
 
-/* ---- records ------------------------------------------------------------------------------- */
+/* ---- what is on ----------------------------------------------------------------------------- */
 
 INLINE bool wanted(enum event_kind kind)
 {
@@ -426,6 +443,12 @@ INLINE bool is_about(uint64_t epid)
 	       (!config.event_who.call[0] || v->call == CALL_IS);
 }
 
+/* Nothing else chooses: then its pid alone tells of each process whether it is meant. */
+INLINE bool by_pid_only(void)
+{
+	return config.event_epid && !chosen_by_what();
+}
+
 INLINE bool wanted_of(enum event_kind kind, uint64_t epid)
 {
 	return wanted(kind) && is_about(epid);
@@ -439,18 +462,121 @@ INLINE bool is_who(const volatile struct event_who *who, uint64_t process, uint6
 	return !who->name || (process && name_of(process) == who->name);
 }
 
+/* ---- numbers only --------------------------------------------------------------------------- */
+
+/* A probe of events is hit. */
+INLINE void event_hit(struct pt_regs *ctx)
+{
+	uint32_t key;
+	uint64_t *n;
+
+	if (!config.own_hits)
+		return;
+	key = EVENT_COOKIE_POINT(bpf_get_attach_cookie(ctx));
+	n = bpf_map_lookup_elem(&event_hits, &key);
+	/* As in count_by(). */
+	if (n)
+		*n += 1;
+}
+
+/* A program: what it does stands behind it, as a body. */
+#define EVENT_PROGRAM_IN(section, name)                                                            \
+	INLINE int name##_hit(struct pt_regs *ctx);                                                \
+	SEC(section) int name(struct pt_regs *ctx)                                                 \
+	{                                                                                          \
+		event_hit(ctx);                                                                    \
+		return name##_hit(ctx);                                                            \
+	}                                                                                          \
+	INLINE int name##_hit(struct pt_regs *ctx)
+#define EVENT_ENTRY(name)  EVENT_PROGRAM_IN("uprobe", name)
+#define EVENT_RETURN(name) EVENT_PROGRAM_IN("uretprobe", name)
+
+/* For whoever counts the time of an event is nobody's. */
+INLINE uint64_t event_now(void)
+{
+	return config.counting ? 0 : bpf_ktime_get_ns();
+}
+
+/* Only numbers are wanted, and of all: nothing has to be known of whom an event is about. */
+INLINE bool counts_all(void)
+{
+	return config.counting && !config.chosen;
+}
+
+INLINE bool asked(enum event_kind kind)
+{
+	return config.event_kinds >> kind & 1;
+}
+
+INLINE struct event_count *count_of(enum event_kind kind)
+{
+	uint32_t key = kind;
+
+	return bpf_map_lookup_elem(&event_counts, &key);
+}
+
+/* Atomic, as another thread's program may run on this CPU meanwhile. */
+INLINE void count_event(enum event_kind kind)
+{
+	struct event_count *n = count_of(kind);
+
+	if (n)
+		__sync_fetch_and_add(&n->produced, 1);
+}
+
+/* All that is to be done of an event, in counts_all(). */
+INLINE int count_if_wanted(enum event_kind kind)
+{
+	if (wanted(kind))
+		count_event(kind);
+	return 0;
+}
+
+/* What an event that was counted tells beside that; either may be EVENT_UNKNOWN. */
+INLINE void count_sums(enum event_kind kind, uint64_t size, uint64_t ns)
+{
+	struct event_count *n;
+
+	if (!config.counting || !config.count_sums)
+		return;
+	n = count_of(kind);
+	if (!n)
+		return;
+	if (size != EVENT_UNKNOWN)
+		__sync_fetch_and_add(&n->size, size);
+	if (ns == EVENT_UNKNOWN)
+		return;
+	__sync_fetch_and_add(&n->ns, ns);
+	/* A lost race with another thread costs one of two maxima, which are both rare. */
+	if (ns > n->longest_ns)
+		n->longest_ns = ns;
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+/* The same before the functions below need it: see epid_of(). */
+INLINE uint64_t epid_of(uint64_t process);
+
+/* Where all are counted nobody asks for it. */
+INLINE uint64_t epid_if_told(uint64_t process)
+{
+	return counts_all() ? 0 : epid_of(process);
+}
+
 /* A record in the ring, zeroed but for its head; its size is constant. */
 INLINE struct rec_raw_event *event_begin_size(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
 					      uint16_t flags, uint32_t size)
 {
 	struct event_count *n;
 	struct rec_raw_event *rec = 0;
-	uint32_t key = kind;
-	void *rb = ring();
+	void *rb;
 
-	n = bpf_map_lookup_elem(&event_counts, &key);
+	n = count_of(kind);
 	if (n)
 		__sync_fetch_and_add(&n->produced, 1);
+	if (config.counting)
+		return 0;
+	rb = ring();
 	if (rb)
 		rec = bpf_ringbuf_reserve(rb, size, 0);
 	if (!rec) {

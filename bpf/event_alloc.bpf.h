@@ -66,6 +66,12 @@ INLINE uint64_t process_running(void)
 	return process;
 }
 
+/* The same, where it is asked for. */
+INLINE uint64_t running_if_told(void)
+{
+	return counts_all() ? 0 : process_running();
+}
+
 /* Name and number of an allocator. */
 INLINE void allocator_values(uint64_t allctr, uint64_t *values)
 {
@@ -80,15 +86,16 @@ INLINE void allocator_values(uint64_t allctr, uint64_t *values)
 INLINE void carrier_event(struct pt_regs *ctx, enum event_kind kind, uint64_t allctr, bool many,
 			  uint64_t size, uint32_t made)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process, epid;
+	uint64_t ts_ns = event_now(), process, epid;
 	struct rec_raw_event *rec;
 	uint32_t type = 0;
 	uint16_t flags;
 
-	process = process_running();
+	process = running_if_told();
 	epid = epid_of(process);
 	if (!wanted_of(kind, epid))
 		return;
+	count_sums(kind, size, EVENT_UNKNOWN);
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(kind, ts_ns, epid, flags, 0);
@@ -119,8 +126,7 @@ INLINE void carrier_event(struct pt_regs *ctx, enum event_kind kind, uint64_t al
  * void *(*sys_alloc)(Allctr_t *, Uint *size_p, int superalign): flags and superalign are 0 for a
  * carrier of a single block, and only then; *size_p is the size that it got.
  */
-SEC("uprobe")
-int event_carrier_alloc(struct pt_regs *ctx)
+EVENT_ENTRY(event_carrier_alloc)
 {
 	struct event_thread *t = thread_here();
 
@@ -133,8 +139,7 @@ int event_carrier_alloc(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("uretprobe")
-int event_carrier_alloc_return(struct pt_regs *ctx)
+EVENT_RETURN(event_carrier_alloc_return)
 {
 	struct event_thread *t = thread_here();
 	uint64_t allctr, size;
@@ -151,8 +156,7 @@ int event_carrier_alloc_return(struct pt_regs *ctx)
 
 /* void (*mseg_dealloc)(Allctr_t *, void *seg, Uint size, Uint flags),
  * void (*sys_dealloc)(Allctr_t *, void *ptr, Uint size, int superalign) */
-SEC("uprobe")
-int event_carrier_free(struct pt_regs *ctx)
+EVENT_ENTRY(event_carrier_free)
 {
 	carrier_event(ctx, EVENT_CARRIER_DESTROY, ctx->di, (uint32_t)ctx->cx != 0, ctx->dx, 0);
 	return 0;
@@ -171,32 +175,29 @@ INLINE void carrier_resizes(uint64_t allctr, uint64_t old_size, uint64_t size_at
 }
 
 /* void *(*mseg_realloc)(Allctr_t *, void *seg, Uint old_size, Uint *new_size_p) */
-SEC("uprobe")
-int event_carrier_mseg_realloc(struct pt_regs *ctx)
+EVENT_ENTRY(event_carrier_mseg_realloc)
 {
 	carrier_resizes(ctx->di, ctx->dx, ctx->cx);
 	return 0;
 }
 
 /* void *(*sys_realloc)(Allctr_t *, void *ptr, Uint *new_size_p, Uint old_size, int superalign) */
-SEC("uprobe")
-int event_carrier_sys_realloc(struct pt_regs *ctx)
+EVENT_ENTRY(event_carrier_sys_realloc)
 {
 	carrier_resizes(ctx->di, ctx->cx, ctx->dx);
 	return 0;
 }
 
-SEC("uretprobe")
-int event_carrier_realloc_return(struct pt_regs *ctx)
+EVENT_RETURN(event_carrier_realloc_return)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), size, process, epid;
+	uint64_t ts_ns = event_now(), size, process, epid;
 	struct event_thread *t = thread_here();
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
 	if (!t || !t->carrier.allctr)
 		return 0;
-	process = process_running();
+	process = running_if_told();
 	epid = epid_of(process);
 	if (ctx->ax && t->carrier.epoch == switches.epoch[EVENT_CARRIER_RESIZE] &&
 	    read_u64(t->carrier.size_at, &size) && wanted_of(EVENT_CARRIER_RESIZE, epid)) {
@@ -235,18 +236,18 @@ INLINE bool carrier_in_use(uint64_t carrier)
  */
 INLINE void pool_event(struct pt_regs *ctx, enum event_kind kind)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), allctr = ctx->di, carrier = ctx->si, header, process,
-		 epid;
+	uint64_t ts_ns = event_now(), allctr = ctx->di, carrier = ctx->si, header, process, epid;
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
 	if (!wanted(kind) || !carrier_in_use(carrier) ||
 	    !read_u64(carrier + config.layout.carrier_chdr, &header))
 		return;
-	process = process_running();
+	process = running_if_told();
 	epid = epid_of(process);
 	if (!wanted_of(kind, epid))
 		return;
+	count_sums(kind, header & ~CARRIER_FLAGS, EVENT_UNKNOWN);
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin(kind, ts_ns, epid, flags, 0);
@@ -258,16 +259,14 @@ INLINE void pool_event(struct pt_regs *ctx, enum event_kind kind)
 }
 
 /* void (*remove_mbc)(Allctr_t *, Carrier_t *) */
-SEC("uprobe")
-int event_carrier_remove(struct pt_regs *ctx)
+EVENT_ENTRY(event_carrier_remove)
 {
 	pool_event(ctx, EVENT_CARRIER_POOL_PUT);
 	return 0;
 }
 
 /* void (*add_mbc)(Allctr_t *, Carrier_t *) */
-SEC("uprobe")
-int event_carrier_add(struct pt_regs *ctx)
+EVENT_ENTRY(event_carrier_add)
 {
 	pool_event(ctx, EVENT_CARRIER_POOL_GET);
 	return 0;

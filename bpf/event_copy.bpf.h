@@ -11,15 +11,18 @@
 
 /* Eterm copy_struct_x(Eterm obj, Uint sz, Eterm **hpp, ErlOffHeap *off_heap, ...), copy.c; obj may
  * be an immediate, of which nothing is copied */
-SEC("uprobe")
-int event_copy_struct(struct pt_regs *ctx)
+EVENT_ENTRY(event_copy_struct)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process, epid;
+	uint64_t ts_ns = event_now(), process, epid;
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
 	if (!wanted(EVENT_COPY_STRUCT) || (!TERM_LIST(ctx->di) && !TERM_BOXED(ctx->di)))
 		return 0;
+	if (counts_all()) {
+		count_sums(EVENT_COPY_STRUCT, ctx->si, EVENT_UNKNOWN);
+		return count_if_wanted(EVENT_COPY_STRUCT);
+	}
 	process = process_running();
 	epid = epid_of(process);
 	if (!wanted_of(EVENT_COPY_STRUCT, epid))
@@ -36,12 +39,13 @@ int event_copy_struct(struct pt_regs *ctx)
 
 INLINE void copied_object(struct pt_regs *ctx, uint64_t to, uint64_t size)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), epid = epid_of(to), process;
+	uint64_t ts_ns = event_now(), epid = epid_of(to), process;
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
 	if (!wanted_of(EVENT_COPY_OBJECT, epid))
 		return;
+	count_sums(EVENT_COPY_OBJECT, size, EVENT_UNKNOWN);
 	process = process_running();
 	event_seen(to, epid, ts_ns);
 	if (process != to)
@@ -56,8 +60,7 @@ INLINE void copied_object(struct pt_regs *ctx, uint64_t to, uint64_t size)
 
 /* Eterm copy_object_x(Eterm obj, Process *to, Uint extra), copy.c: its size is that of the
  * copy_struct_x() inside, which is called once. */
-SEC("uprobe")
-int event_copy_object(struct pt_regs *ctx)
+EVENT_ENTRY(event_copy_object)
 {
 	struct event_thread *t = thread_here();
 
@@ -68,8 +71,7 @@ int event_copy_object(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("uprobe")
-int event_copy_object_struct(struct pt_regs *ctx)
+EVENT_ENTRY(event_copy_object_struct)
 {
 	struct event_thread *t = thread_here();
 	uint64_t to;
@@ -92,12 +94,14 @@ int event_copy_object_struct(struct pt_regs *ctx)
 INLINE void nif_event(struct pt_regs *ctx, enum event_kind kind, uint64_t process,
 		      const uint64_t *mfa, uint64_t duration_ns, uint64_t ts_ns)
 {
-	uint64_t epid = epid_of(process);
+	uint64_t epid = counts_all() ? 0 : epid_of(process);
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
 	if (!wanted_of(kind, epid))
 		return;
+	if (kind == EVENT_NIF_RETURN)
+		count_sums(kind, EVENT_UNKNOWN, duration_ns);
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin_short(kind, ts_ns, epid, flags, 4);
@@ -110,11 +114,23 @@ INLINE void nif_event(struct pt_regs *ctx, enum event_kind kind, uint64_t proces
 	}
 }
 
+/* Without its duration a return needs no call. */
+INLINE bool nif_counts(void)
+{
+	return counts_all() && !config.count_sums;
+}
+
 INLINE void nif_entered(struct pt_regs *ctx, uint64_t process, uint64_t code)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns();
-	struct event_thread *t = thread_here();
+	uint64_t ts_ns;
+	struct event_thread *t;
 
+	if (nif_counts()) {
+		count_if_wanted(EVENT_NIF_ENTRY);
+		return;
+	}
+	ts_ns = bpf_ktime_get_ns();
+	t = thread_here();
 	keep_return();
 	if (!t)
 		return;
@@ -122,15 +138,14 @@ INLINE void nif_entered(struct pt_regs *ctx, uint64_t process, uint64_t code)
 	t->nif.ts_ns = ts_ns;
 	t->nif.epoch = epoch_of(EVENT_NIF_ENTRY, EVENT_NIF_RETURN);
 	/* Now: of a dirty NIF it is another one in the end, that which takes its result. */
-	if (!read_user(code - CODE_MFA_SIZE, t->nif.mfa, CODE_MFA_SIZE))
+	if (!config.counting && !read_user(code - CODE_MFA_SIZE, t->nif.mfa, CODE_MFA_SIZE))
 		t->nif.mfa[2] = EVENT_UNKNOWN; /* no arity that can be: no function */
 	nif_event(ctx, EVENT_NIF_ENTRY, process, t->nif.mfa, 0, ts_ns);
 }
 
 /* Eterm beam_jit_call_nif(Process *c_p, ErtsCodePtr I, Eterm *reg, BeamJitNifF *fp,
  * struct erl_module_nif *NifMod), jit/beam_jit_common.cpp; I: where the NIF's function begins */
-SEC("uprobe")
-int event_nif(struct pt_regs *ctx)
+EVENT_ENTRY(event_nif)
 {
 	nif_entered(ctx, ctx->di, ctx->si);
 	return 0;
@@ -138,19 +153,21 @@ int event_nif(struct pt_regs *ctx)
 
 /* int erts_call_dirty_nif(ErtsSchedulerData *esdp, Process *c_p, ErtsCodePtr I, Eterm *reg),
  * erl_nif.c */
-SEC("uprobe")
-int event_dirty_nif(struct pt_regs *ctx)
+EVENT_ENTRY(event_dirty_nif)
 {
 	nif_entered(ctx, ctx->si, ctx->dx);
 	return 0;
 }
 
-SEC("uretprobe")
-int event_nif_return(struct pt_regs *ctx)
+EVENT_RETURN(event_nif_return)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns();
-	struct event_thread *t = thread_here();
+	uint64_t ts_ns;
+	struct event_thread *t;
 
+	if (nif_counts())
+		return count_if_wanted(EVENT_NIF_RETURN);
+	ts_ns = bpf_ktime_get_ns();
+	t = thread_here();
 	drop_return();
 	if (!t || !t->nif.process)
 		return 0;

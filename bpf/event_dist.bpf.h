@@ -38,7 +38,7 @@ INLINE uint64_t node_of_port(uint64_t port)
 
 INLINE void node_event(uint64_t dep, enum event_word what, uint64_t flags, uint64_t reason)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), epid = epid_of(process_running());
+	uint64_t ts_ns = event_now(), epid = epid_of(running_if_told());
 	struct rec_raw_event *rec;
 
 	if (!wanted_of(EVENT_DIST_MONITOR, epid))
@@ -55,16 +55,14 @@ INLINE void node_event(uint64_t dep, enum event_word what, uint64_t flags, uint6
 }
 
 /* void erts_set_dist_entry_connected(DistEntry *dep, Eterm cid, Uint64 flags), erl_node_tables.c */
-SEC("uprobe")
-int event_node_up(struct pt_regs *ctx)
+EVENT_ENTRY(event_node_up)
 {
 	node_event(ctx->di, EVENT_WORD_NODEUP, ctx->dx, 0);
 	return 0;
 }
 
 /* int erts_do_net_exits(DistEntry *dep, Eterm reason), dist.c */
-SEC("uprobe")
-int event_node_down(struct pt_regs *ctx)
+EVENT_ENTRY(event_node_down)
 {
 	uint64_t flags = 0;
 
@@ -87,8 +85,7 @@ INLINE uint64_t bytes_out(void)
 }
 
 /* int erts_dist_command(Port *prt, int reds), dist.c: hands to the driver what waits for it */
-SEC("uprobe")
-int event_dist_command(struct pt_regs *ctx)
+EVENT_ENTRY(event_dist_command)
 {
 	struct event_thread *t = thread_here();
 
@@ -100,10 +97,9 @@ int event_dist_command(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("uretprobe")
-int event_dist_command_return(struct pt_regs *ctx)
+EVENT_RETURN(event_dist_command_return)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), port, size, driver = 0, outputv = 0;
+	uint64_t ts_ns = event_now(), port, size, driver = 0, outputv = 0;
 	struct event_thread *t = thread_here();
 	enum event_kind kind = EVENT_DIST_OUTPUTV;
 	struct rec_raw_event *rec;
@@ -120,6 +116,7 @@ int event_dist_command_return(struct pt_regs *ctx)
 		kind = EVENT_DIST_OUTPUT;
 	if (!wanted_of(kind, 0))
 		return 0;
+	count_sums(kind, size, EVENT_UNKNOWN);
 	rec = event_begin(kind, ts_ns, 0, 0, 0);
 	if (rec) {
 		rec->values[0] = port_term(port);
@@ -133,8 +130,7 @@ int event_dist_command_return(struct pt_regs *ctx)
 /* ---- busy ---------------------------------------------------------------------------------- */
 
 /* int erts_dsig_send(ErtsDSigSendContext *ctx), dist.c */
-SEC("uprobe")
-int event_dsig_send(struct pt_regs *ctx)
+EVENT_ENTRY(event_dsig_send)
 {
 	struct event_thread *t = thread_here();
 
@@ -145,8 +141,7 @@ int event_dsig_send(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("uretprobe")
-int event_dsig_send_return(struct pt_regs *ctx)
+EVENT_RETURN(event_dsig_send_return)
 {
 	struct event_thread *t = thread_here();
 
@@ -158,10 +153,9 @@ int event_dsig_send_return(struct pt_regs *ctx)
 
 /* void erts_suspend(Process *c_p, ErtsProcLocks locks, Port *busy_port), erl_process.c: what
  * erts_dsig_send() does to a process that is to wait */
-SEC("uprobe")
-int event_suspend(struct pt_regs *ctx)
+EVENT_ENTRY(event_suspend)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->di, epid, dep = 0, port = 0;
+	uint64_t ts_ns = event_now(), process = ctx->di, epid, dep = 0, port = 0;
 	struct event_thread *t = thread_here();
 	struct rec_raw_event *rec;
 	uint16_t flags;
@@ -185,10 +179,9 @@ int event_suspend(struct pt_regs *ctx)
 }
 
 /* void erts_dist_port_not_busy(Port *prt), dist.c */
-SEC("uprobe")
-int event_dist_not_busy(struct pt_regs *ctx)
+EVENT_ENTRY(event_dist_not_busy)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns();
+	uint64_t ts_ns = event_now();
 	struct rec_raw_event *rec;
 
 	if (!wanted_of(EVENT_DIST_PORT_NOT_BUSY, 0))

@@ -89,10 +89,9 @@ GLOBAL_FN uint64_t port_search(struct port_search *s)
 	return found;
 }
 
-/* The port whose driver was called with this data, 0 if that cannot be told. */
-INLINE uint64_t port_with(struct pt_regs *ctx, uint64_t data)
+INLINE uint64_t port_search_with(struct pt_regs *ctx, uint64_t data)
 {
-	uint64_t port = current_port(), cookie = bpf_get_attach_cookie(ctx);
+	uint64_t port = current_port(), cookie = EVENT_COOKIE(bpf_get_attach_cookie(ctx));
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
 	struct event_thread *t = bpf_map_lookup_elem(&event_threads, &tid);
 	struct port_search s = {
@@ -107,6 +106,12 @@ INLINE uint64_t port_with(struct pt_regs *ctx, uint64_t data)
 	if (has_data(port, data))
 		return port;
 	return port_search(&s);
+}
+
+/* The port whose driver was called with this data, 0 if that cannot be told, or nobody asks. */
+INLINE uint64_t port_with(struct pt_regs *ctx, uint64_t data)
+{
+	return counts_all() ? 0 : port_search_with(ctx, data);
 }
 
 /* The process that runs here, if it is this one; 0 otherwise. */
@@ -132,13 +137,13 @@ INLINE uint64_t pid_at(uint64_t addr)
 /* Its owner. */
 INLINE uint64_t connected_of(uint64_t port)
 {
-	return port ? pid_at(port + config.layout.port_connected) : 0;
+	return port && !counts_all() ? pid_at(port + config.layout.port_connected) : 0;
 }
 
 /* For whom the driver is called; not set while it is called for nobody. */
 INLINE uint64_t caller_of(uint64_t port)
 {
-	return port ? pid_at(port + config.layout.port_caller) : 0;
+	return port && !counts_all() ? pid_at(port + config.layout.port_caller) : 0;
 }
 
 INLINE void name_of_driver(uint64_t driver, uint64_t *text)
@@ -153,12 +158,16 @@ INLINE void name_of_driver(uint64_t driver, uint64_t *text)
 INLINE void driver_event(struct pt_regs *ctx, enum event_kind kind, uint64_t port, uint64_t epid,
 			 uint64_t first, uint64_t second, uint64_t third, uint16_t nr_values)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process, cookie = bpf_get_attach_cookie(ctx);
+	uint64_t ts_ns = event_now(), process, cookie = EVENT_COOKIE(bpf_get_attach_cookie(ctx));
 	struct rec_raw_event *rec;
 	uint16_t flags = 0;
 
 	if (!wanted_of(kind, epid))
 		return;
+	if (counts_all()) {
+		count_event(kind);
+		return;
+	}
 	process = process_here(epid);
 	if (process) {
 		event_seen(process, epid, ts_ns);
@@ -182,8 +191,7 @@ INLINE void driver_event(struct pt_regs *ctx, enum event_kind kind, uint64_t por
 
 /* void erts_port_task_execute(ErtsRunQueue *runq, Port **curr_port_pp), erl_port_task.c: runs the
  * first port of the queue, which is locked. */
-SEC("uprobe")
-int event_port_task(struct pt_regs *ctx)
+EVENT_ENTRY(event_port_task)
 {
 	struct event_thread *t = thread_here();
 	uint64_t port = 0;
@@ -199,8 +207,7 @@ int event_port_task(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("uretprobe")
-int event_port_task_return(struct pt_regs *ctx)
+EVENT_RETURN(event_port_task_return)
 {
 	struct event_thread *t = thread_here();
 	uint64_t port;
@@ -218,8 +225,7 @@ int event_port_task_return(struct pt_regs *ctx)
 
 /* void set_busy_port(ErlDrvPort port, int on), io.c: part of the driver interface; ErlDrvPort is
  * the port's address.  Often called for what is so already. */
-SEC("uprobe")
-int event_port_busy(struct pt_regs *ctx)
+EVENT_ENTRY(event_port_busy)
 {
 	enum event_kind kind = (int)ctx->si ? EVENT_PORT_BUSY : EVENT_PORT_NOT_BUSY;
 	uint64_t port = ctx->di;
@@ -235,8 +241,7 @@ int event_port_busy(struct pt_regs *ctx)
 
 /* int async_ready(Port *p, void *data), void erts_fire_port_monitor(Port *prt, ErtsMonitor *tmon),
  * io.c */
-SEC("uprobe")
-int event_port_kept(struct pt_regs *ctx)
+EVENT_ENTRY(event_port_kept)
 {
 	struct event_thread *t = thread_here();
 
@@ -249,10 +254,9 @@ int event_port_kept(struct pt_regs *ctx)
 
 /* int erts_add_driver_entry(ErlDrvEntry *de, DE_Handle *handle, int driver_list_locked, int taint),
  * io.c; calls init() if there is one */
-SEC("uprobe")
-int event_driver_init(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_init)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), entry = ctx->di, init = 0, name, epid = 0;
+	uint64_t ts_ns = event_now(), entry = ctx->di, init = 0, name, epid = 0;
 	struct thread_info *t = scheduler_here();
 	struct rec_raw_event *rec;
 	uint32_t n[3];
@@ -280,7 +284,7 @@ int event_driver_init(struct pt_regs *ctx)
 /* A callback that is not called for a port. */
 INLINE void driver_alone(uint64_t driver, enum event_kind kind)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns();
+	uint64_t ts_ns = event_now();
 	struct rec_raw_event *rec;
 
 	if (!wanted_of(kind, 0))
@@ -293,10 +297,9 @@ INLINE void driver_alone(uint64_t driver, enum event_kind kind)
 }
 
 /* void finish(void) */
-SEC("uprobe")
-int event_driver_finish(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_finish)
 {
-	uint64_t cookie = bpf_get_attach_cookie(ctx);
+	uint64_t cookie = EVENT_COOKIE(bpf_get_attach_cookie(ctx));
 
 	driver_alone(cookie & COOKIE_SHARED ? 0 : cookie, EVENT_DRIVER_FINISH);
 	return 0;
@@ -304,10 +307,9 @@ int event_driver_finish(struct pt_regs *ctx)
 
 /* void stop_select(ErlDrvEvent event, void *reserved): while a port deselects, or later from
  * erts_check_io() */
-SEC("uprobe")
-int event_driver_stop_select(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_stop_select)
 {
-	uint64_t cookie = bpf_get_attach_cookie(ctx), driver = 0, port, one, other;
+	uint64_t cookie = EVENT_COOKIE(bpf_get_attach_cookie(ctx)), driver = 0, port, one, other;
 
 	if (!(cookie & COOKIE_SHARED)) {
 		driver = cookie;
@@ -325,8 +327,7 @@ int event_driver_stop_select(struct pt_regs *ctx)
 
 /* ErlDrvData start(ErlDrvPort port, char *command, SysDriverOpts *opts); ErlDrvPort is the port's
  * address */
-SEC("uprobe")
-int event_driver_start(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_start)
 {
 	driver_event(ctx, EVENT_DRIVER_START, ctx->di, caller_of(ctx->di), 0, 0, 0, 0);
 	return 0;
@@ -359,8 +360,7 @@ INLINE uint64_t port_received(uint64_t port)
 }
 
 /* void stop(ErlDrvData) */
-SEC("uprobe")
-int event_driver_stop(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_stop)
 {
 	uint64_t port = port_with(ctx, ctx->di);
 
@@ -370,8 +370,7 @@ int event_driver_stop(struct pt_regs *ctx)
 }
 
 /* void ready_input(ErlDrvData, ErlDrvEvent) */
-SEC("uprobe")
-int event_driver_ready_input(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_ready_input)
 {
 	uint64_t port = port_with(ctx, ctx->di);
 
@@ -389,39 +388,33 @@ INLINE int called(struct pt_regs *ctx, enum event_kind kind)
 	return 0;
 }
 
-SEC("uprobe")
-int event_driver_ready_output(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_ready_output)
 {
 	return called(ctx, EVENT_DRIVER_READY_OUTPUT);
 }
 
-SEC("uprobe")
-int event_driver_ready_async(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_ready_async)
 {
 	return called(ctx, EVENT_DRIVER_READY_ASYNC);
 }
 
-SEC("uprobe")
-int event_driver_timeout(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_timeout)
 {
 	return called(ctx, EVENT_DRIVER_TIMEOUT);
 }
 
-SEC("uprobe")
-int event_driver_process_exit(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_process_exit)
 {
 	return called(ctx, EVENT_DRIVER_PROCESS_EXIT);
 }
 
-SEC("uprobe")
-int event_driver_flush(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_flush)
 {
 	return called(ctx, EVENT_DRIVER_FLUSH);
 }
 
 /* void output(ErlDrvData, char *buf, ErlDrvSizeT len) */
-SEC("uprobe")
-int event_driver_output(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_output)
 {
 	uint64_t port = port_with(ctx, ctx->di);
 
@@ -430,8 +423,7 @@ int event_driver_output(struct pt_regs *ctx)
 }
 
 /* void outputv(ErlDrvData, ErlIOVec *ev) */
-SEC("uprobe")
-int event_driver_outputv(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_outputv)
 {
 	uint64_t port = port_with(ctx, ctx->di), size;
 
@@ -452,14 +444,12 @@ INLINE int commanded(struct pt_regs *ctx, enum event_kind kind, bool may_read)
 	return 0;
 }
 
-SEC("uprobe")
-int event_driver_control(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_control)
 {
 	return commanded(ctx, EVENT_DRIVER_CONTROL, true);
 }
 
-SEC("uprobe")
-int event_driver_call(struct pt_regs *ctx)
+EVENT_ENTRY(event_driver_call)
 {
 	return commanded(ctx, EVENT_DRIVER_CALL, false);
 }

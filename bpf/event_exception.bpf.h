@@ -31,7 +31,7 @@ INLINE uint64_t exception_class(uint64_t process)
 
 INLINE void exception_event(struct pt_regs *ctx, uint64_t process, uint64_t value, uint64_t height)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), epid = epid_of(process);
+	uint64_t ts_ns = event_now(), epid = epid_if_told(process);
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
@@ -53,8 +53,7 @@ INLINE void exception_event(struct pt_regs *ctx, uint64_t process, uint64_t valu
 /* ErtsCodePtr handle_error(Process *c_p, ErtsCodePtr pc, Eterm *reg, const ErtsCodeMFA *bif_mfa),
  * beam_common.c: returns where the process goes on; then X1 is the term, and Process.stop where it
  * is caught.  NULL if nowhere: then it has called erts_do_exit_process(). */
-SEC("uprobe")
-int event_error(struct pt_regs *ctx)
+EVENT_ENTRY(event_error)
 {
 	struct event_thread *t = thread_here();
 
@@ -75,8 +74,7 @@ INLINE uint64_t error_here(struct event_thread *t)
 	return t->error.process;
 }
 
-SEC("uretprobe")
-int event_error_return(struct pt_regs *ctx)
+EVENT_RETURN(event_error_return)
 {
 	struct event_thread *t = thread_here();
 	uint64_t process = error_here(t), value = 0, stop, hend;
@@ -93,8 +91,7 @@ int event_error_return(struct pt_regs *ctx)
 
 /* Its erts_do_exit_process(Process *p, Eterm reason), erl_process.c: the reason of an error is the
  * term with the stack trace (terminate_proc() of beam_common.c). */
-SEC("uprobe")
-int event_error_exit(struct pt_regs *ctx)
+EVENT_ENTRY(event_error_exit)
 {
 	struct event_thread *t = thread_here();
 	uint64_t process = error_here(t), tuple[3], value = ctx->si;

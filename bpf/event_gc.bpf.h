@@ -100,19 +100,79 @@ GLOBAL_FN int gc_read_old(uint64_t process, struct entered_gc *gc)
 	return read;
 }
 
-INLINE void gc_read(uint64_t process, struct event_thread *t, struct entered_gc *gc)
-{
-	gc_read_young(process, gc);
-	gc_read_old(process, gc);
-	collections(process, t, gc);
-}
-
 /* Words in use when a collection begins, messages that it will move to the heap included. */
 INLINE void read_used(uint64_t process, struct entered_gc *gc)
 {
 	uint64_t words = words_used(process), moved = words_of_messages(process, &gc->last_message);
 
 	gc->used = words == EVENT_UNKNOWN || moved == EVENT_UNKNOWN ? EVENT_UNKNOWN : words + moved;
+}
+
+INLINE uint32_t gc_epoch(void)
+{
+	return epoch_of(EVENT_GC_MINOR_START, EVENT_GC_MINOR_END) +
+	       epoch_of(EVENT_GC_MAJOR_START, EVENT_GC_MAJOR_END);
+}
+
+/* Somebody asks for sizes of heaps. */
+INLINE bool heap_sizes_asked(void)
+{
+	return asked(EVENT_PROCESS_HEAP_GROW) || asked(EVENT_PROCESS_HEAP_SHRINK);
+}
+
+/* What tells the kinds apart, and no more; flags, too, if they are asked for. */
+INLINE void gc_read_kind(uint64_t process, struct event_thread *t, struct entered_gc *gc,
+			 bool flags)
+{
+	struct part p = part_of(process, config.layout.process_gen_gcs, config.layout.process_state,
+				t->gc_kind, sizeof(t->gc_kind));
+
+	part_add(&p, config.layout.process_max_gen_gcs);
+	if (flags)
+		part_add(&p, config.layout.process_flags);
+	gc->epid = 0;
+	gc->flags = gc->state = gc->gen_gcs = gc->max_gen_gcs = 0;
+	gc->heap = heap_sizes_asked() ? heap_words(process) : EVENT_UNKNOWN;
+	gc->old_heap = EVENT_UNKNOWN;
+	if (!part_read(&p))
+		return;
+	if (flags)
+		part_u32(&p, config.layout.process_flags, &gc->flags);
+	part_u32(&p, config.layout.process_state, &gc->state);
+	part_u16(&p, config.layout.process_gen_gcs, &gc->gen_gcs);
+	part_u16(&p, config.layout.process_max_gen_gcs, &gc->max_gen_gcs);
+}
+
+/* When a collection ends what was counted stays known until the next begins on this scheduler; all
+ * functions that collect are probed. */
+INLINE void gc_counting_begins(uint64_t process, struct event_thread *t)
+{
+	gc_read_kind(process, t, &t->gc, true);
+	if (t->esdp && !t->dirty && t->gc_known.epoch == gc_epoch()) {
+		t->gc.collections = t->gc_known.collections;
+		t->gc.reclaimed = t->gc_known.reclaimed;
+		t->gc.dirty = 0;
+	} else {
+		collections(process, t, &t->gc);
+	}
+	if (t->gc.dirty && config.count_sums)
+		read_used(process, &t->gc);
+}
+
+INLINE void gc_counting_ends(struct event_thread *t, struct entered_gc *now)
+{
+	gc_read_kind(t->gc.process, t, now, false);
+	collections(t->gc.process, t, now);
+	t->gc_known.collections = now->collections;
+	t->gc_known.reclaimed = now->reclaimed;
+	t->gc_known.epoch = gc_epoch();
+}
+
+INLINE void gc_read(uint64_t process, struct event_thread *t, struct entered_gc *gc)
+{
+	gc_read_young(process, gc);
+	gc_read_old(process, gc);
+	collections(process, t, gc);
 }
 
 /*
@@ -133,10 +193,11 @@ INLINE uint64_t gc_reclaimed(const struct entered_gc *was, const struct entered_
 	return was->used - used;
 }
 
-INLINE uint32_t gc_epoch(void)
+/* How long collections take matters. */
+INLINE bool gc_times_told(void)
 {
-	return epoch_of(EVENT_GC_MINOR_START, EVENT_GC_MINOR_END) +
-	       epoch_of(EVENT_GC_MAJOR_START, EVENT_GC_MAJOR_END);
+	return !config.counting || config.count_sums || config.gc_longer_than_ns ||
+	       asked(EVENT_LONG_GC);
 }
 
 INLINE void gc_entered(uint64_t process, uint64_t need)
@@ -145,6 +206,13 @@ INLINE void gc_entered(uint64_t process, uint64_t need)
 
 	if (!t)
 		return;
+	if (counts_all()) {
+		gc_counting_begins(process, t);
+		t->gc.process = process;
+		t->gc.epoch = gc_epoch();
+		t->gc.ts_ns = gc_times_told() ? bpf_ktime_get_ns() : 0;
+		return;
+	}
 	keep_return();
 	if ((config.event_epid || chosen_by_what()) && !is_about(epid_of(process))) {
 		t->gc.process = 0;
@@ -161,8 +229,7 @@ INLINE void gc_entered(uint64_t process, uint64_t need)
 
 /* int erts_garbage_collect_nobump(Process *p, Uint need, Eterm *objv, int nobj, int fcalls),
  * int erts_garbage_collect(Process *p, Uint need, Eterm *objv, int nobj), erl_gc.c */
-SEC("uprobe")
-int event_gc(struct pt_regs *ctx)
+EVENT_ENTRY(event_gc)
 {
 	gc_entered(ctx->di, (uint32_t)ctx->si); /* int up to OTP 25 */
 	return 0;
@@ -170,8 +237,7 @@ int event_gc(struct pt_regs *ctx)
 
 /* Eterm erts_gc_after_bif_call_lhf(Process *p, ErlHeapFragment *live_hf_end, Eterm result,
  * Eterm *regs, Uint arity), erl_gc.c: needs nothing */
-SEC("uprobe")
-int event_gc_after_bif(struct pt_regs *ctx)
+EVENT_ENTRY(event_gc_after_bif)
 {
 	gc_entered(ctx->di, 0);
 	return 0;
@@ -200,6 +266,7 @@ INLINE void gc_end(enum event_kind kind, uint64_t ts_ns, uint64_t epid, uint16_t
 
 	if (!wanted(kind))
 		return;
+	count_sums(kind, reclaimed, duration_ns);
 	rec = event_begin_short(kind, ts_ns, epid, flags, 4);
 	if (!rec)
 		return;
@@ -272,7 +339,10 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 
 	if (config.gc_longer_than_ns && ns <= config.gc_longer_than_ns)
 		return;
-	gc_read(was->process, t, &now);
+	if (counts_all())
+		gc_counting_ends(t, &now);
+	else
+		gc_read(was->process, t, &now);
 	minor = was->gen_gcs < was->max_gen_gcs && !(was->flags & F_NEED_FULLSWEEP);
 	killed = (now.state & ~was->state) & PSFLG_EXITING;
 	if (was->dirty)
@@ -280,6 +350,8 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 		       !(was->state & PSFLG_EXITING);
 	else
 		done = now.collections != was->collections;
+	if (counts_all() && !done && minor && !was->dirty)
+		read_u32(was->process + config.layout.process_flags, &now.flags);
 	/* The minor one found no room, and the major one is left to a dirty scheduler. */
 	fell = !done && minor && !was->dirty && (now.flags & F_DIRTY_MAJOR_GC) &&
 	       (now.flags & ~was->flags & F_NEED_FULLSWEEP);
@@ -292,7 +364,7 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 	if (!done && !fell)
 		return; /* its heap would have been larger than it may be: killed, no end */
 	flags = event_stack(ctx, was->process, ts_ns);
-	reclaimed = gc_reclaimed(was, &now);
+	reclaimed = !config.counting || config.count_sums ? gc_reclaimed(was, &now) : EVENT_UNKNOWN;
 	if (gc_from_usdt()) {
 		/* Here only for what follows. */
 	} else if (fell) {
@@ -311,15 +383,15 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 	gc_took_long(ctx, ts_ns, epid, minor && now.gen_gcs != 0, ns, was, &now);
 }
 
-SEC("uretprobe")
-int event_gc_return(struct pt_regs *ctx)
+EVENT_RETURN(event_gc_return)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns();
 	struct event_thread *t = thread_here();
+	uint64_t ts_ns;
 
 	drop_return();
 	if (!t || !t->gc.process)
 		return 0;
+	ts_ns = gc_times_told() ? bpf_ktime_get_ns() : 0;
 	if (t->gc.epoch == gc_epoch())
 		collected(ctx, t, ts_ns);
 	t->gc.process = 0;

@@ -12,6 +12,12 @@
 /* Process.state, erl_process.h of OTP 25 to 29 */
 #define PSFLG_OFF_HEAP_MSGQ (1u << 24)
 
+/* Somebody asks how large messages are. */
+INLINE bool sizes_wanted(void)
+{
+	return !config.counting || config.count_sums;
+}
+
 /* What stands for its data, and how much of a fragment that is part of it is used. */
 INLINE bool message_data(uint64_t message, uint64_t *data, uint64_t *combined)
 {
@@ -68,6 +74,11 @@ INLINE void is_queued(uint64_t receiver, uint64_t epid, uint64_t from, uint64_t 
 	struct rec_raw_event *rec;
 	uint64_t len;
 
+	if (config.counting) {
+		count_event(EVENT_MESSAGE_QUEUED);
+		count_sums(EVENT_MESSAGE_QUEUED, size, EVENT_UNKNOWN);
+		return;
+	}
 	event_seen(receiver, epid, ts_ns);
 	len = queue_len(receiver);
 	rec = event_begin_short(EVENT_MESSAGE_QUEUED, ts_ns, epid, 0, 3);
@@ -120,6 +131,7 @@ INLINE void sent_to_alias(struct pt_regs *ctx, uint64_t sender, uint64_t from, u
 
 	if (!wanted_of(EVENT_MESSAGE_SEND, from))
 		return;
+	count_sums(EVENT_MESSAGE_SEND, size, EVENT_UNKNOWN);
 	event_seen(sender, from, ts_ns);
 	flags = event_stack(ctx, sender, ts_ns);
 	rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, from, flags, 1);
@@ -152,10 +164,9 @@ INLINE void alias_left(struct pt_regs *ctx, struct event_thread *t)
  * The message goes to the receiver's queue of signals.  Its size is known as soon as room is
  * allocated for it; if messages are kept off heap, that cannot be seen.
  */
-SEC("uprobe")
-int event_send_to_alias(struct pt_regs *ctx)
+EVENT_ENTRY(event_send_to_alias)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), sender = ctx->di, from = epid_of(sender), to, receiver;
+	uint64_t ts_ns = event_now(), sender = ctx->di, from = epid_of(sender), to, receiver;
 	struct event_thread *t = thread_here();
 	uint32_t flags = 0;
 
@@ -170,7 +181,7 @@ int event_send_to_alias(struct pt_regs *ctx)
 	if (!is_who(&config.message_from, sender, from) ||
 	    !is_who(&config.message_to, receiver, to))
 		return 0;
-	if (receiver && !(flags & PSFLG_OFF_HEAP_MSGQ)) {
+	if (receiver && !(flags & PSFLG_OFF_HEAP_MSGQ) && sizes_wanted()) {
 		t->to_alias.sender = sender;
 		t->to_alias.from = from;
 		t->to_alias.to = to;
@@ -192,7 +203,7 @@ int event_send_to_alias(struct pt_regs *ctx)
 INLINE void alias_allocated(struct pt_regs *ctx, struct event_thread *t, uint64_t receiver,
 			    uint64_t words)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), size = EVENT_UNKNOWN, extra = t->to_alias.extra;
+	uint64_t ts_ns = event_now(), size = EVENT_UNKNOWN, extra = t->to_alias.extra;
 
 	if (extra != EVENT_UNKNOWN && words >= extra)
 		size = words - extra;
@@ -206,12 +217,14 @@ INLINE void alias_allocated(struct pt_regs *ctx, struct event_thread *t, uint64_
 
 /* ErtsMessage *erts_try_alloc_message_on_heap(Process *pp, erts_aint32_t *psp, ErtsProcLocks *plp,
  * Uint sz, Eterm **hpp, ErlOffHeap **ohpp, int *on_heap_p), erl_message.c */
-SEC("uprobe")
-int event_alloc_message(struct pt_regs *ctx)
+EVENT_ENTRY(event_alloc_message)
 {
 	uint32_t epoch = epoch_of(EVENT_MESSAGE_SEND, EVENT_MESSAGE_QUEUED);
-	struct event_thread *t = thread_here();
+	struct event_thread *t;
 
+	if (!sizes_wanted())
+		return 0;
+	t = thread_here();
 	if (!t)
 		return 0;
 	if (t->to_alias.sender) {
@@ -229,11 +242,10 @@ int event_alloc_message(struct pt_regs *ctx)
 
 /* void erts_queue_proc_message(Process *sender, Process *receiver, ErtsProcLocks receiver_locks,
  * ErtsMessage *mp, Eterm msg), erl_message.c */
-SEC("uprobe")
-int event_queue_proc_message(struct pt_regs *ctx)
+EVENT_ENTRY(event_queue_proc_message)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), sender = ctx->di, receiver = ctx->si;
-	uint64_t from = epid_of(sender), to = epid_of(receiver), size;
+	uint64_t ts_ns, sender = ctx->di, receiver = ctx->si;
+	uint64_t from = epid_if_told(sender), to = epid_if_told(receiver), size = EVENT_UNKNOWN;
 	bool sends = wanted_of(EVENT_MESSAGE_SEND, from),
 	     queues = wanted_of(EVENT_MESSAGE_QUEUED, to);
 	struct rec_raw_event *rec;
@@ -242,8 +254,11 @@ int event_queue_proc_message(struct pt_regs *ctx)
 	if ((!sends && !queues) || !is_who(&config.message_from, sender, from) ||
 	    !is_who(&config.message_to, receiver, to))
 		return 0;
-	size = message_words(sender, receiver, ctx->cx, ctx->r8);
+	ts_ns = event_now();
+	if (sizes_wanted())
+		size = message_words(sender, receiver, ctx->cx, ctx->r8);
 	if (sends) {
+		count_sums(EVENT_MESSAGE_SEND, size, EVENT_UNKNOWN);
 		event_seen(sender, from, ts_ns);
 		event_seen(receiver, to, ts_ns);
 		flags = event_stack(ctx, sender, ts_ns);
@@ -261,16 +276,17 @@ int event_queue_proc_message(struct pt_regs *ctx)
 
 /* void erts_queue_message(Process *receiver, ErtsProcLocks receiver_locks, ErtsMessage *mp,
  * Eterm msg, Eterm from), erl_message.c: of ports, timers and the VM itself */
-SEC("uprobe")
-int event_queue_message(struct pt_regs *ctx)
+EVENT_ENTRY(event_queue_message)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), receiver = ctx->di, from = ctx->r8;
-	uint64_t to = epid_of(receiver);
+	uint64_t ts_ns = event_now(), receiver = ctx->di, from = ctx->r8;
+	uint64_t to = epid_if_told(receiver), size = EVENT_UNKNOWN;
 
 	if (!wanted_of(EVENT_MESSAGE_QUEUED, to) || !is_who(&config.message_from, 0, from) ||
 	    !is_who(&config.message_to, receiver, to))
 		return 0;
-	is_queued(receiver, to, from, message_words(0, receiver, ctx->dx, ctx->cx), ts_ns);
+	if (sizes_wanted())
+		size = message_words(0, receiver, ctx->dx, ctx->cx);
+	is_queued(receiver, to, from, size, ts_ns);
 	return 0;
 }
 
@@ -282,12 +298,12 @@ int event_queue_message(struct pt_regs *ctx)
 /* It is not decoded yet.  As for the VM itself, it is from that node, whichever process sent it. */
 INLINE void queued_from_node(uint64_t receiver, uint64_t from, uint64_t ts_ns)
 {
-	uint64_t to = epid_of(receiver), pid[2], node = 0;
+	uint64_t to = epid_if_told(receiver), pid[2], node = 0;
 
 	if (!wanted_of(EVENT_MESSAGE_QUEUED, to) || !is_who(&config.message_from, 0, 0) ||
 	    !is_who(&config.message_to, receiver, to))
 		return;
-	if (TERM_BOXED(from) && read_user(TERM_PTR(from), pid, sizeof(pid)) &&
+	if (!config.counting && TERM_BOXED(from) && read_user(TERM_PTR(from), pid, sizeof(pid)) &&
 	    EXTERNAL_PID_TAG(pid[0]))
 		read_u64(pid[1] + config.layout.node_sysname, &node);
 	is_queued(receiver, to, node, EVENT_UNKNOWN, ts_ns);
@@ -295,10 +311,9 @@ INLINE void queued_from_node(uint64_t receiver, uint64_t from, uint64_t ts_ns)
 
 /* void erts_queue_dist_message(Process *rcvr, ErtsProcLocks rcvr_locks, ErtsDistExternal *dist_ext,
  * ErlHeapFragment *hfrag, Eterm token, Eterm from), erl_message.c */
-SEC("uprobe")
-int event_queue_dist_message(struct pt_regs *ctx)
+EVENT_ENTRY(event_queue_dist_message)
 {
-	queued_from_node(ctx->di, ctx->r9, bpf_ktime_get_ns());
+	queued_from_node(ctx->di, ctx->r9, event_now());
 	return 0;
 }
 
@@ -308,10 +323,9 @@ int event_queue_dist_message(struct pt_regs *ctx)
  * erts_proc_sig_send_dist_altact_msg(Eterm from, Eterm to, ..., int prio), also of messages with
  * priority to a pid.
  */
-SEC("uprobe")
-int event_dist_to_alias(struct pt_regs *ctx)
+EVENT_ENTRY(event_dist_to_alias)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), receiver = process_with(owner_of(ctx->si));
+	uint64_t ts_ns = event_now(), receiver = process_with(owner_of(ctx->si));
 	uint32_t flags = 0;
 
 	if (receiver && read_u32(receiver + config.layout.process_state, &flags) &&
@@ -332,11 +346,10 @@ int event_dist_to_alias(struct pt_regs *ctx)
  * ...) to a name; since then for all: (ctx, Eterm remote, Eterm full_remote, Eterm message, int
  * prio).
  */
-SEC("uprobe")
-int event_send_remote(struct pt_regs *ctx)
+EVENT_ENTRY(event_send_remote)
 {
 	uint64_t context = ctx->di, name = IS_ATOM(ctx->si) ? ctx->si : 0;
-	uint64_t ts_ns = bpf_ktime_get_ns(), process = 0, epid, dep, node = 0;
+	uint64_t ts_ns = event_now(), process = 0, epid, dep, node = 0;
 	struct thread_info *t = scheduler_here();
 	struct rec_raw_event *rec;
 	uint16_t flags;
@@ -365,12 +378,16 @@ int event_send_remote(struct pt_regs *ctx)
 
 INLINE void received(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 {
-	uint64_t epid = epid_of(process), from = 0, at, message;
+	uint64_t epid = epid_if_told(process), from = 0, at, message;
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
 	if (!wanted_of(EVENT_MESSAGE_RECEIVE, epid) || !is_who(&config.message_to, process, epid))
 		return;
+	if (config.counting) {
+		count_event(EVENT_MESSAGE_RECEIVE);
+		return;
+	}
 	if (read_u64(process + config.layout.process_sig_qs_save, &at) && read_u64(at, &message))
 		read_u64(message + config.layout.message_m + 16, &from);
 	event_seen(process, epid, ts_ns);
@@ -385,10 +402,9 @@ INLINE void received(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 
 /* Sint beam_jit_remove_message(Process *c_p, ...), jit/beam_jit_common.cpp: takes the message at
  * *c_p->sig_qs.save; m[2] of it is the sender. */
-SEC("uprobe")
-int event_receive(struct pt_regs *ctx)
+EVENT_ENTRY(event_receive)
 {
-	received(ctx, ctx->di, bpf_ktime_get_ns());
+	received(ctx, ctx->di, event_now());
 	return 0;
 }
 

@@ -11,11 +11,13 @@
 
 /* Port *erts_open_driver(erts_driver_t *driver, Eterm pid, char *name, SysDriverOpts *opts,
  * int *error_type_ptr, int *error_number_ptr), io.c; -1, -2, -3 on failure */
-SEC("uprobe")
-int event_port_open(struct pt_regs *ctx)
+EVENT_ENTRY(event_port_open)
 {
-	struct event_thread *t = thread_here();
+	struct event_thread *t;
 
+	if (counts_all())
+		return 0;
+	t = thread_here();
 	if (!t)
 		return 0;
 	keep_return();
@@ -25,18 +27,25 @@ int event_port_open(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("uretprobe")
-int event_port_open_return(struct pt_regs *ctx)
+INLINE bool is_port(uint64_t result)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), port = ctx->ax, name;
-	struct event_thread *t = thread_here();
+	return result && result < (uint64_t)-3;
+}
+
+EVENT_RETURN(event_port_open_return)
+{
+	uint64_t ts_ns = event_now(), port = ctx->ax, name;
+	struct event_thread *t;
 	struct rec_raw_event *rec;
 
+	if (counts_all())
+		return is_port(port) ? count_if_wanted(EVENT_PORT_OPEN) : 0;
+	t = thread_here();
 	drop_return();
 	if (!t || !t->open.entered)
 		return 0;
 	t->open.entered = 0;
-	if (t->open.epoch != switches.epoch[EVENT_PORT_OPEN] || !port || port >= (uint64_t)-3 ||
+	if (t->open.epoch != switches.epoch[EVENT_PORT_OPEN] || !is_port(port) ||
 	    !wanted_of(EVENT_PORT_OPEN, t->open.pid))
 		return 0;
 	rec = event_begin(EVENT_PORT_OPEN, ts_ns, t->open.pid, 0, 0);
@@ -53,10 +62,9 @@ int event_port_open_return(struct pt_regs *ctx)
 
 /* int erts_deliver_port_exit(Port *prt, Eterm from, Eterm reason, int send_closed,
  * int drop_normal), io.c */
-SEC("uprobe")
-int event_port_exit(struct pt_regs *ctx)
+EVENT_ENTRY(event_port_exit)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), port = ctx->di, from = ctx->si;
+	uint64_t ts_ns = event_now(), port = ctx->di, from = ctx->si;
 	uint64_t epid = (from & 0xf) == 3 ? from : 0;
 	struct rec_raw_event *rec;
 
@@ -77,7 +85,7 @@ int event_port_exit(struct pt_regs *ctx)
 INLINE void port_event(struct pt_regs *ctx, enum event_kind kind, uint64_t process, uint64_t epid,
 		       uint64_t port, uint64_t value, uint16_t nr_values)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns();
+	uint64_t ts_ns = event_now();
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
@@ -96,43 +104,38 @@ INLINE void port_event(struct pt_regs *ctx, enum event_kind kind, uint64_t proce
 
 /* erts_port_output(Process *c_p, int flags, Port *prt, Eterm from, Eterm list, Eterm *refp),
  * io.c */
-SEC("uprobe")
-int event_port_output(struct pt_regs *ctx)
+EVENT_ENTRY(event_port_output)
 {
-	port_event(ctx, EVENT_PORT_COMMAND, ctx->di, epid_of(ctx->di), ctx->dx, 0, 0);
+	port_event(ctx, EVENT_PORT_COMMAND, ctx->di, epid_if_told(ctx->di), ctx->dx, 0, 0);
 	return 0;
 }
 
 /* erts_port_control(Process *c_p, Port *prt, unsigned int command, Eterm data, Eterm *retvalp) */
-SEC("uprobe")
-int event_port_control(struct pt_regs *ctx)
+EVENT_ENTRY(event_port_control)
 {
-	port_event(ctx, EVENT_PORT_CONTROL, ctx->di, epid_of(ctx->di), ctx->si, (uint32_t)ctx->dx,
-		   1);
+	port_event(ctx, EVENT_PORT_CONTROL, ctx->di, epid_if_told(ctx->di), ctx->si,
+		   (uint32_t)ctx->dx, 1);
 	return 0;
 }
 
 /* erts_port_connect(Process *c_p, int flags, Port *prt, Eterm from, Eterm connect, Eterm *refp) */
-SEC("uprobe")
-int event_port_connect(struct pt_regs *ctx)
+EVENT_ENTRY(event_port_connect)
 {
-	port_event(ctx, EVENT_PORT_CONNECT, ctx->di, epid_of(ctx->di), ctx->dx, ctx->r8, 1);
+	port_event(ctx, EVENT_PORT_CONNECT, ctx->di, epid_if_told(ctx->di), ctx->dx, ctx->r8, 1);
 	return 0;
 }
 
 /* erts_port_link(Process *c_p, Port *prt, ErtsLink *lnk, Eterm *refp) */
-SEC("uprobe")
-int event_port_link(struct pt_regs *ctx)
+EVENT_ENTRY(event_port_link)
 {
-	port_event(ctx, EVENT_PORT_LINK, ctx->di, epid_of(ctx->di), ctx->si, 0, 0);
+	port_event(ctx, EVENT_PORT_LINK, ctx->di, epid_if_told(ctx->di), ctx->si, 0, 0);
 	return 0;
 }
 
 /* erts_port_unlink(Process *c_p, Port *prt, ErtsSigUnlinkOp *sulnk, Eterm *refp) */
-SEC("uprobe")
-int event_port_unlink(struct pt_regs *ctx)
+EVENT_ENTRY(event_port_unlink)
 {
-	port_event(ctx, EVENT_PORT_UNLINK, ctx->di, epid_of(ctx->di), ctx->si, 0, 0);
+	port_event(ctx, EVENT_PORT_UNLINK, ctx->di, epid_if_told(ctx->di), ctx->si, 0, 0);
 	return 0;
 }
 

@@ -11,11 +11,13 @@
 
 /* Eterm erl_create_process(Process *parent, Eterm mod, Eterm func, Eterm args, ErlSpawnOpts *so),
  * erl_process.c; so->flags is an int at 0, SPO_LINK its bit 0. */
-SEC("uprobe")
-int event_spawn(struct pt_regs *ctx)
+EVENT_ENTRY(event_spawn)
 {
-	struct event_thread *t = thread_here();
+	struct event_thread *t;
 
+	if (counts_all() && !asked(EVENT_PROCESS_LINK))
+		return 0;
+	t = thread_here();
 	if (!t)
 		return 0;
 	keep_return();
@@ -24,7 +26,7 @@ int event_spawn(struct pt_regs *ctx)
 	t->spawn.parent = ctx->di;
 	t->spawn.mfa[0] = ctx->si;
 	t->spawn.mfa[1] = ctx->dx;
-	t->spawn.mfa[2] = (uint64_t)list_length(ctx->cx);
+	t->spawn.mfa[2] = counts_all() ? 0 : (uint64_t)list_length(ctx->cx);
 	t->spawn.link = 0;
 	read_u32(ctx->r8, &t->spawn.link);
 	return 0;
@@ -66,12 +68,28 @@ INLINE void spawned(struct pt_regs *ctx, struct event_thread *t, uint64_t parent
 	}
 }
 
-SEC("uretprobe")
-int event_spawn_return(struct pt_regs *ctx)
-{
-	uint64_t ts_ns = bpf_ktime_get_ns(), child = ctx->ax, parent;
-	struct event_thread *t = thread_here();
+/* A pid; THE_NON_VALUE on failure. */
+#define SPAWNED(result) (((result)&0xf) == 3)
 
+/* Without link nothing has to be known of the call. */
+INLINE int count_spawn(uint64_t child)
+{
+	if (!SPAWNED(child))
+		return 0;
+	if (!from_usdt(EVENT_PROCESS_SPAWN))
+		count_if_wanted(EVENT_PROCESS_SPAWN);
+	return count_if_wanted(EVENT_PROCESS_RUNNABLE);
+}
+
+EVENT_RETURN(event_spawn_return)
+{
+	uint64_t ts_ns, child = ctx->ax, parent;
+	struct event_thread *t;
+
+	if (counts_all() && !asked(EVENT_PROCESS_LINK))
+		return count_spawn(child);
+	ts_ns = event_now();
+	t = thread_here();
 	if (!t || !t->spawn.entered)
 		return 0;
 	drop_return();
@@ -80,22 +98,25 @@ int event_spawn_return(struct pt_regs *ctx)
 		return 0;
 	parent = epid_of(t->spawn.parent);
 	event_seen(t->spawn.parent, parent, ts_ns);
-	if ((child & 0xf) == 3) /* a pid; THE_NON_VALUE on failure */
+	if (SPAWNED(child))
 		spawned(ctx, t, parent, child, ts_ns);
 	return 0;
 }
 
 /* void erts_do_exit_process(Process *p, Eterm reason), erl_process.c: once for each process, also
  * for one that is killed by a signal. */
-SEC("uprobe")
-int event_exit(struct pt_regs *ctx)
+EVENT_ENTRY(event_exit)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->di, epid = epid_of(process);
+	uint64_t ts_ns, process = ctx->di, epid;
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
+	if (counts_all())
+		return count_if_wanted(EVENT_PROCESS_EXIT);
+	epid = epid_of(process);
 	if (!wanted_of(EVENT_PROCESS_EXIT, epid))
 		return 0;
+	ts_ns = event_now();
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	/* Most of them are normal. */
@@ -118,13 +139,21 @@ int event_exit(struct pt_regs *ctx)
 
 INLINE void link_event(struct pt_regs *ctx, enum event_kind kind, uint64_t from, uint64_t to)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process = 0, esdp_process;
-	struct thread_info *t = scheduler_here();
+	uint64_t ts_ns, process = 0, esdp_process;
+	struct thread_info *t;
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
 	if ((from & 0xf) != 3 || !wanted(kind))
 		return;
+	if (counts_all()) {
+		count_event(kind);
+		return;
+	}
+	if (by_pid_only() && !is_about(from))
+		return;
+	ts_ns = event_now();
+	t = scheduler_here();
 	/* The sender is a process that runs here, or is starting. */
 	if (t && read_u64(t->esdp + config.layout.sched_current_process, &esdp_process) &&
 	    esdp_process && epid_of(esdp_process) == from)
@@ -142,30 +171,31 @@ INLINE void link_event(struct pt_regs *ctx, enum event_kind kind, uint64_t from,
 
 /* int erts_proc_sig_send_link(ErtsPTabElementCommon *sender, Eterm from, Eterm to, ErtsLink *lnk),
  * erl_proc_sig_queue.c */
-SEC("uprobe")
-int event_link(struct pt_regs *ctx)
+EVENT_ENTRY(event_link)
 {
 	link_event(ctx, EVENT_PROCESS_LINK, ctx->si, ctx->dx);
 	return 0;
 }
 
 /* Uint64 erts_proc_sig_send_unlink(ErtsPTabElementCommon *sender, Eterm from, ErtsLink *lnk) */
-SEC("uprobe")
-int event_unlink(struct pt_regs *ctx)
+EVENT_ENTRY(event_unlink)
 {
 	uint64_t to = 0;
 
-	read_u64(ctx->dx + config.layout.link_item, &to);
+	if (!config.counting)
+		read_u64(ctx->dx + config.layout.link_item, &to);
 	link_event(ctx, EVENT_PROCESS_UNLINK, ctx->si, to);
 	return 0;
 }
 
 /* int erts_register_name(Process *c_p, Eterm name, Eterm id), register.c; 1 = done */
-SEC("uprobe")
-int event_register(struct pt_regs *ctx)
+EVENT_ENTRY(event_register)
 {
-	struct event_thread *t = thread_here();
+	struct event_thread *t;
 
+	if (counts_all())
+		return 0;
+	t = thread_here();
 	if (!t)
 		return 0;
 	keep_return();
@@ -176,15 +206,16 @@ int event_register(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("uretprobe")
-int event_register_return(struct pt_regs *ctx)
+EVENT_RETURN(event_register_return)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns();
-	struct event_thread *t = thread_here();
+	struct event_thread *t;
 	struct rec_raw_event *rec;
-	uint64_t id, epid;
+	uint64_t ts_ns, id, epid;
 	uint16_t flags;
 
+	if (counts_all())
+		return (int)ctx->ax == 1 ? count_if_wanted(EVENT_PROCESS_REGISTER) : 0;
+	t = thread_here();
 	if (!t || !t->reg.process)
 		return 0;
 	drop_return();
@@ -193,6 +224,7 @@ int event_register_return(struct pt_regs *ctx)
 	if ((int)ctx->ax == 1 && t->reg.epoch == switches.epoch[EVENT_PROCESS_REGISTER] &&
 	    wanted(EVENT_PROCESS_REGISTER) &&
 	    (is_about(epid) || (epid_of(t->reg.process) == epid && is_about(epid)))) {
+		ts_ns = event_now();
 		/* What was known of the process has changed. */
 		bpf_map_delete_elem(&processes, &id);
 		if (!config.unnamed)
@@ -211,15 +243,16 @@ int event_register_return(struct pt_regs *ctx)
 
 /* int erts_unregister_name(Process *c_p, ErtsProcLocks locks, Port *c_prt, Eterm name), register.c;
  * name 0: whatever it is registered as. */
-SEC("uprobe")
-int event_unregister(struct pt_regs *ctx)
+EVENT_ENTRY(event_unregister)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->di, name = ctx->cx,
-		 by = epid_of(process);
+	uint64_t ts_ns, process = ctx->di, name = ctx->cx, by;
 	uint64_t reg = 0, own = 0, epid = 0;
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
+	if (counts_all() && name)
+		return count_if_wanted(EVENT_PROCESS_UNREGISTER);
+	by = epid_of(process);
 	if (process && read_u64(process + config.layout.process_reg, &reg) && reg)
 		read_u64(reg + config.layout.regproc_name, &own);
 	if (!name)
@@ -230,6 +263,7 @@ int event_unregister(struct pt_regs *ctx)
 		epid = by;
 	if (!wanted_of(EVENT_PROCESS_UNREGISTER, epid))
 		return 0;
+	ts_ns = event_now();
 	event_seen(process, by, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin_short(EVENT_PROCESS_UNREGISTER, ts_ns, epid, flags, 2);
@@ -244,13 +278,17 @@ int event_unregister(struct pt_regs *ctx)
 /* `regs`: module, function, arguments; 0: the process goes on where it is. */
 INLINE int hibernates(struct pt_regs *ctx, uint64_t process, uint64_t regs)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), epid = epid_of(process), reg[3] = {0, 0, TERM_NIL};
+	uint64_t ts_ns, epid, reg[3] = {0, 0, TERM_NIL};
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
+	if (counts_all())
+		return count_if_wanted(EVENT_PROCESS_HIBERNATE);
+	epid = epid_of(process);
 	if (!wanted_of(EVENT_PROCESS_HIBERNATE, epid) ||
 	    (regs && !read_user(regs, reg, sizeof(reg))))
 		return 0;
+	ts_ns = event_now();
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin_short(EVENT_PROCESS_HIBERNATE, ts_ns, epid, flags, 3);
@@ -264,16 +302,14 @@ INLINE int hibernates(struct pt_regs *ctx, uint64_t process, uint64_t regs)
 }
 
 /* int erts_hibernate(Process *c_p, Eterm *reg), beam_common.c, up to OTP 27 */
-SEC("uprobe")
-int event_hibernate(struct pt_regs *ctx)
+EVENT_ENTRY(event_hibernate)
 {
 	return hibernates(ctx, ctx->di, ctx->si);
 }
 
 /* void erts_hibernate(Process *c_p, Eterm *regs, int arity), since then; arity is 3, or 0 of
  * hibernate/0 */
-SEC("uprobe")
-int event_hibernate_arity(struct pt_regs *ctx)
+EVENT_ENTRY(event_hibernate_arity)
 {
 	return hibernates(ctx, ctx->di, (int)ctx->dx == 3 ? ctx->si : 0);
 }
@@ -403,17 +439,30 @@ INLINE uint64_t reductions_of(uint64_t esdp, uint32_t calls)
 	return calls - given_away;
 }
 
+/* Of those that are chosen by their pid most can be left out before anything else is read. */
+INLINE bool is_scheduled_wanted(uint64_t process)
+{
+	return !by_pid_only() || is_about(epid_of(process));
+}
+
 /* Process *erts_schedule(ErtsSchedulerData *esdp, Process *p, int calls), erl_process.c; p is NULL
  * the first time; calls = reductions that p used; esdp is NULL on normal schedulers. */
-SEC("uprobe")
-int event_schedule(struct pt_regs *ctx)
+EVENT_ENTRY(event_schedule)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), esdp = ctx->di, process = ctx->si, reductions;
+	uint64_t ts_ns, esdp = ctx->di, process = ctx->si, reductions;
 	enum event_word word = EVENT_WORD_OUT, status;
 	struct running r = {};
 
+	if (counts_all()) {
+		if (process && asked(EVENT_LONG_SCHEDULE))
+			slice_ends(ctx, process, &r, 0, bpf_ktime_get_ns());
+		return process ? count_if_wanted(EVENT_PROCESS_SCHEDULED) : 0;
+	}
 	keep_return();
-	if (!process || !running_read(process, &r))
+	if (!process || !is_scheduled_wanted(process))
+		return 0;
+	ts_ns = bpf_ktime_get_ns();
+	if (!running_read(process, &r))
 		return 0;
 	if (r.state & PSFLG_FREE)
 		word = EVENT_WORD_OUT_EXITED;
@@ -427,14 +476,21 @@ int event_schedule(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("uretprobe")
-int event_schedule_return(struct pt_regs *ctx)
+EVENT_RETURN(event_schedule_return)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process = ctx->ax;
+	uint64_t ts_ns, process = ctx->ax;
 	struct running r = {};
 
+	if (counts_all()) {
+		if (process && asked(EVENT_LONG_SCHEDULE))
+			slice_begins(process, bpf_ktime_get_ns());
+		return process ? count_if_wanted(EVENT_PROCESS_SCHEDULED) : 0;
+	}
 	drop_return();
-	if (!process || !running_read(process, &r))
+	if (!process || !is_scheduled_wanted(process))
+		return 0;
+	ts_ns = bpf_ktime_get_ns();
+	if (!running_read(process, &r))
 		return 0;
 	scheduled(ctx, process, &r, r.state & PSFLG_EXITING ? EVENT_WORD_IN_EXITING : EVENT_WORD_IN,
 		  EVENT_UNKNOWN, EVENT_WORD_NONE, ts_ns);
@@ -448,15 +504,23 @@ int event_schedule_return(struct pt_regs *ctx)
 
 INLINE void runnable(struct pt_regs *ctx, uint64_t process, uint32_t unless)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), epid = epid_of(process), here = 0, by;
+	uint64_t ts_ns, epid, here = 0, by;
 	struct rec_raw_event *rec;
 	struct thread_info *t;
 	uint32_t flags = 0;
 	uint16_t stack;
 
+	if (counts_all()) {
+		if (wanted(EVENT_PROCESS_RUNNABLE) &&
+		    read_u32(process + config.layout.process_state, &flags) && !(flags & unless))
+			count_event(EVENT_PROCESS_RUNNABLE);
+		return;
+	}
+	epid = epid_of(process);
 	if (!wanted_of(EVENT_PROCESS_RUNNABLE, epid) ||
 	    !read_u32(process + config.layout.process_state, &flags) || flags & unless)
 		return;
+	ts_ns = event_now();
 	event_seen(process, epid, ts_ns);
 	t = scheduler_here();
 	if (t)
@@ -477,8 +541,7 @@ INLINE void runnable(struct pt_regs *ctx, uint64_t process, uint32_t unless)
  * called by erts_proc_notify_new_message(), which is inlined, and by timers, if the process is not
  * active.  One that is suspended stays where it is.
  */
-SEC("uprobe")
-int event_schedule_process(struct pt_regs *ctx)
+EVENT_ENTRY(event_schedule_process)
 {
 	runnable(ctx, ctx->di, PSFLG_IN_RUNQ | PSFLG_FREE | PSFLG_SUSPENDED);
 	return 0;
@@ -486,8 +549,7 @@ int event_schedule_process(struct pt_regs *ctx)
 
 /* erts_aint32_t erts_proc_sys_schedule(Process *p, erts_aint32_t state, erts_aint32_t enable_flag),
  * erl_process.c: for signals that are no messages, also to a process that is suspended */
-SEC("uprobe")
-int event_sys_schedule(struct pt_regs *ctx)
+EVENT_ENTRY(event_sys_schedule)
 {
 	runnable(ctx, ctx->di, PSFLG_IN_RUNQ | PSFLG_FREE);
 	return 0;
@@ -498,10 +560,9 @@ int event_sys_schedule(struct pt_regs *ctx)
  * scheduler_wait() and suspend_normal_scheduler() call it wherever they call
  * sched_wall_time_change(), which is static (erl_process.c of OTP 25 to 29).
  */
-SEC("uprobe")
-int event_scheduler_active(struct pt_regs *ctx)
+EVENT_ENTRY(event_scheduler_active)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns();
+	uint64_t ts_ns = event_now();
 	struct thread_info *t = scheduler_here();
 	struct rec_raw_event *rec;
 

@@ -11,13 +11,19 @@
 
 INLINE void exit_signal(struct pt_regs *ctx, uint64_t from, uint64_t to, uint64_t reason)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), epid = IS_PID(from) ? from : 0, process = 0, here;
-	struct thread_info *t = scheduler_here();
+	uint64_t ts_ns, epid = IS_PID(from) ? from : 0, process = 0, here;
+	struct thread_info *t;
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
 	if (!wanted(EVENT_PROCESS_EXIT_SIGNAL))
 		return;
+	if (counts_all()) {
+		count_event(EVENT_PROCESS_EXIT_SIGNAL);
+		return;
+	}
+	ts_ns = event_now();
+	t = scheduler_here();
 	if (epid && t && read_u64(t->esdp + config.layout.sched_current_process, &here) && here &&
 	    epid_of(here) == epid)
 		process = here;
@@ -49,8 +55,7 @@ INLINE void exit_signal(struct pt_regs *ctx, uint64_t from, uint64_t to, uint64_
 
 /* void erts_proc_sig_send_exit(ErtsPTabElementCommon *sender, Eterm from, Eterm to, Eterm reason,
  * Eterm token, int normal_kills), erl_proc_sig_queue.c: exit/2 */
-SEC("uprobe")
-int event_send_exit(struct pt_regs *ctx)
+EVENT_ENTRY(event_send_exit)
 {
 	exit_signal(ctx, ctx->si, ctx->dx, ctx->cx);
 	return 0;
@@ -58,12 +63,12 @@ int event_send_exit(struct pt_regs *ctx)
 
 /* void erts_proc_sig_send_link_exit(ErtsPTabElementCommon *sender, Eterm from, ErtsLink *lnk,
  * Eterm reason, Eterm token): a process or port with a link exits */
-SEC("uprobe")
-int event_send_link_exit(struct pt_regs *ctx)
+EVENT_ENTRY(event_send_link_exit)
 {
 	uint64_t to = 0;
 
-	read_u64(ctx->dx + config.layout.link_item, &to);
+	if (!counts_all())
+		read_u64(ctx->dx + config.layout.link_item, &to);
 	exit_signal(ctx, ctx->si, to, ctx->cx);
 	return 0;
 }
@@ -71,8 +76,7 @@ int event_send_link_exit(struct pt_regs *ctx)
 /* void erts_proc_sig_send_dist_exit(DistEntry *dep, Eterm from, Eterm to, ErtsDistExternal *,
  * ErlHeapFragment *, Eterm reason, Eterm token), erts_proc_sig_send_dist_link_exit(the same): from
  * another node; reason is THE_NON_VALUE (0) as long as it is not decoded */
-SEC("uprobe")
-int event_send_dist_exit(struct pt_regs *ctx)
+EVENT_ENTRY(event_send_dist_exit)
 {
 	exit_signal(ctx, ctx->si, ctx->dx, ctx->r9);
 	return 0;

@@ -30,7 +30,7 @@ struct usdt_hit {
 
 INLINE bool usdt_begin(struct pt_regs *ctx, struct usdt_hit *hit)
 {
-	uint32_t key = (uint32_t)bpf_get_attach_cookie(ctx);
+	uint32_t key = (uint32_t)EVENT_COOKIE(bpf_get_attach_cookie(ctx));
 
 	hit->point = bpf_map_lookup_elem(&usdt_points, &key);
 	hit->regs[USDT_RAX] = ctx->ax;
@@ -255,10 +255,9 @@ INLINE bool usdt_is_meant(const struct usdt_hit *hit)
 	return have == want;
 }
 
-SEC("uprobe")
-int event_usdt(struct pt_regs *ctx)
+EVENT_ENTRY(event_usdt)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process = 0, epid = 0;
+	uint64_t ts_ns = event_now(), process = 0, epid = 0;
 	struct rec_raw_event *rec;
 	struct usdt_hit hit;
 	uint32_t at = 0;
@@ -266,6 +265,9 @@ int event_usdt(struct pt_regs *ctx)
 
 	if (!usdt_begin(ctx, &hit) || hit.point->kind >= NR_EVENT_KINDS || !usdt_is_meant(&hit))
 		return 0;
+	/* Whom it is about says whether it counts at all. */
+	if (counts_all() && !hit.point->by_process)
+		return count_if_wanted(hit.point->kind);
 	if (hit.point->about != USDT_NO_ARG)
 		epid = usdt_pid(usdt_arg(&hit, hit.point->about), &process);
 	if (!wanted_of(hit.point->kind, epid) || (hit.point->by_process && !epid))
@@ -290,14 +292,15 @@ int event_usdt(struct pt_regs *ctx)
 /* ---- probes that need more ------------------------------------------------------------------ */
 
 /* process__hibernate(p, mfa) */
-SEC("uprobe")
-int event_usdt_hibernate(struct pt_regs *ctx)
+EVENT_ENTRY(event_usdt_hibernate)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process, epid;
+	uint64_t ts_ns = event_now(), process, epid;
 	struct rec_raw_event *rec;
 	struct usdt_hit hit;
 	uint16_t flags;
 
+	if (counts_all())
+		return count_if_wanted(EVENT_PROCESS_HIBERNATE);
 	if (!usdt_begin(ctx, &hit))
 		return 0;
 	epid = usdt_pid(usdt_arg(&hit, 0), &process);
@@ -314,10 +317,9 @@ int event_usdt_hibernate(struct pt_regs *ctx)
 }
 
 /* process__spawn(p, mfa), at the end of erl_create_process(): p may run, and be gone, already. */
-SEC("uprobe")
-int event_usdt_spawn(struct pt_regs *ctx)
+EVENT_ENTRY(event_usdt_spawn)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), current = usdt_current(), parent, child, process;
+	uint64_t ts_ns = event_now(), current = usdt_current(), parent, child, process;
 	struct rec_raw_event *rec;
 	struct usdt_hit hit;
 	uint64_t known;
@@ -347,10 +349,9 @@ int event_usdt_spawn(struct pt_regs *ctx)
 }
 
 /* message__receive(receiver, size, ...), in beam_jit_remove_message() before it is taken out */
-SEC("uprobe")
-int event_usdt_receive(struct pt_regs *ctx)
+EVENT_ENTRY(event_usdt_receive)
 {
-	uint64_t ts_ns = bpf_ktime_get_ns(), process;
+	uint64_t ts_ns = event_now(), process;
 	struct usdt_hit hit;
 
 	if (!usdt_begin(ctx, &hit))
@@ -361,8 +362,7 @@ int event_usdt_receive(struct pt_regs *ctx)
 }
 
 /* gc_minor__start(p, need), gc_major__start(p, need), in garbage_collect() */
-SEC("uprobe")
-int event_usdt_gc_start(struct pt_regs *ctx)
+EVENT_ENTRY(event_usdt_gc_start)
 {
 	uint64_t ts_ns = bpf_ktime_get_ns(), process, epid;
 	struct event_thread *t = thread_here();
@@ -389,8 +389,7 @@ int event_usdt_gc_start(struct pt_regs *ctx)
 }
 
 /* gc_minor__end(p, reclaimed), gc_major__end(p, reclaimed) */
-SEC("uprobe")
-int event_usdt_gc_end(struct pt_regs *ctx)
+EVENT_ENTRY(event_usdt_gc_end)
 {
 	uint64_t ts_ns = bpf_ktime_get_ns(), process, epid, ns;
 	struct event_thread *t = thread_here();

@@ -58,7 +58,10 @@ struct probe_config {
 	uint32_t keep_returns; /* somebody walks stacks: return probes keep what they replace */
 	uint32_t otp;	       /* release */
 	uint32_t call_words, call_depth; /* limits of what is copied with a call */
-	uint32_t pad;
+	uint32_t chosen;		 /* not everything: any of those above says of whom */
+	uint32_t counting;   /* no records of events: only their numbers, see struct event_count */
+	uint32_t count_sums; /* with the sums there */
+	uint32_t own_hits;   /* each probe counts its hits, as the kernel is not to */
 	uint32_t inet_received; /* offset of recv_oct in inet_descriptor; 0 = not known */
 	uint32_t unnamed;	/* nothing gets a name: only numbers of events */
 	struct beam_layout layout;
@@ -124,8 +127,20 @@ struct call_filter {
 
 /* Of one kind of event on one CPU. */
 struct event_count {
-	uint64_t produced; /* that were to be emitted */
+	uint64_t produced; /* that were to be emitted, or that were counted */
 	uint64_t lost;	   /* of those: the ring buffer was full */
+	/* Where only numbers are wanted, sums of what events tell, see event_fields[]. */
+	uint64_t size, ns;
+	uint64_t longest_ns; /* the greatest duration */
 };
+
+/*
+ * The cookie of a probe of events: for its program, and above that which point of the plan it is,
+ * whose hits it counts.
+ */
+#define EVENT_COOKIE_BITS     48
+#define EVENT_COOKIE(c)	      ((c) & ((1ull << EVENT_COOKIE_BITS) - 1))
+#define EVENT_COOKIE_POINT(c) ((uint32_t)((c) >> EVENT_COOKIE_BITS))
+#define EBEAM_EVENT_POINTS    256
 
 #endif

@@ -359,7 +359,8 @@ const struct command commands[] = {
 		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(MAX_OVERHEAD) |
 			   OPT(DRY_RUN) | OPT(PROCESS) | OPT(INITIAL_CALL) | OPT(FROM) | OPT(TO) |
 			   OPT(STACK) | OPT(LIMIT) | OPT(JSON) | OPT(OUTPUT) | OPT(INPUT) |
-			   OPT(LIST) | OPT(MARKDOWN) | OPT(LONGER_THAN) | OPT(SOURCE),
+			   OPT(LIST) | OPT(MARKDOWN) | OPT(LONGER_THAN) | OPT(SOURCE) | OPT(COUNT) |
+			   OPT(WATCH) | OPT(COLUMNS) | OPT(SORT),
 		.run = cmd_events,
 	},
 	{

@@ -28,7 +28,7 @@
 #define FLUSH_EVERY_NS 1000000000u
 #define LONG_NS	       10000000u /* long_gc, long_schedule without --longer-than */
 
-static bool is_capture(const char *path)
+bool event_run_is_capture(const char *path)
 {
 	size_t len = strlen(path);
 
@@ -80,7 +80,7 @@ static int open_output(struct event_run *run, struct error *err)
 	const struct options *o = &run->ctx->opt;
 	int rc = 0;
 
-	if (o->input && (o->capture || (o->output && is_capture(o->output))))
+	if (o->input && (o->capture || (o->output && event_run_is_capture(o->output))))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "a capture is shown, not written again: choose another -o");
 	if (run->consumer->opened) {
@@ -93,7 +93,7 @@ static int open_output(struct event_run *run, struct error *err)
 		return rc;
 	if (!o->output)
 		return open_stream(run, run->ctx->out, err);
-	if (is_capture(o->output) && !run->capture) {
+	if (event_run_is_capture(o->output) && !run->capture) {
 		rc = run->consumer->either ? 0 : open_stream(run, run->ctx->out, err);
 		return rc ? rc : open_capture(run, o->output, err);
 	}
@@ -312,8 +312,11 @@ static int drain(struct event_run *run, uint64_t deadline_ns, struct error *err)
 		}
 	}
 	live_look(&run->live);
-	run->seen_until_ns =
-		MAX(run->seen_until_ns, rc ? run->stream.last_ns : now - SESSION_WINDOW_NS);
+	if (run->consumer->counts)
+		run->seen_until_ns = now;
+	else
+		run->seen_until_ns =
+			MAX(run->seen_until_ns, rc ? run->stream.last_ns : now - SESSION_WINDOW_NS);
 	return rc < 0 ? rc : drained(run, err);
 }
 
@@ -395,6 +398,8 @@ static int run_loop(struct event_run *run, struct error *err)
 		rc = run->consumer->begin(run->consumer->arg, err);
 	/* Now signals are caught: what has been attached is taken away in order. */
 	rc = rc ? rc : session_start(run->live.session, err);
+	if (rc == 0 && run->consumer->started)
+		rc = run->consumer->started(run->consumer->arg, err);
 	if (rc == 0) {
 		live_add_watching(&run->live, run->plan.kinds);
 		tell_budget(run);
@@ -459,6 +464,11 @@ static int add_meta(struct event_run *run, struct error *err)
 	return rc;
 }
 
+static bool is_chosen(const struct options *o)
+{
+	return o->process || o->initial_call || o->from || o->to;
+}
+
 static int watch(struct event_run *run, struct error *err)
 {
 	const struct options *o = &run->ctx->opt;
@@ -469,6 +479,7 @@ static int watch(struct event_run *run, struct error *err)
 		.max_overhead = o->max_overhead,
 		.longer_than_ns = event_run_longer_than(run),
 		.gc_longer_than_ns = run->consumer->gc_longer_than_ns,
+		.counting = run->consumer->counts,
 	};
 	int rc = run->consumer->kinds ? plan_sources(run, err) : 0;
 
@@ -478,6 +489,8 @@ static int watch(struct event_run *run, struct error *err)
 		config.events = NULL;
 		rc = 0;
 	}
+	if (rc == 0 && run->consumer->counts && !is_chosen(o))
+		source_plan_count(&run->plan, false);
 	if (rc == 0 && o->dry_run)
 		return event_probes_show(run->ctx, run->node, &run->plan, err);
 	rc = rc ? rc : event_run_filter_node(run, &config, err);
@@ -667,6 +680,11 @@ uint64_t event_run_longer_than(const struct event_run *run)
 void event_run_count(struct event_run *run)
 {
 	run->taken++;
+}
+
+void event_run_count_more(struct event_run *run, uint64_t nr)
+{
+	run->taken += nr;
 }
 
 uint64_t event_run_taken(const struct event_run *run)

@@ -25,6 +25,8 @@ struct event_consumer {
 	bool stacks;	/* with the Erlang stack of each event */
 	/* Of a node, collections that took less are not even told; 0 = all are. */
 	uint64_t gc_longer_than_ns;
+	/* Of a node no events come: its probes count them, session_event_count(). */
+	bool counts;
 	/* A capture is written instead of what show() writes: lines of a stream. */
 	bool either;
 	const char *mode;   /* of the recording; NULL = "events" */
@@ -44,6 +46,8 @@ struct event_consumer {
 	void (*other)(void *arg, const struct event *ev);
 	/* Of a node: right before the first probe is there.  NULL ok.  0 or negative errno. */
 	int (*begin)(void *arg, struct error *err);
+	/* Of a node: as soon as all of them are.  NULL ok. */
+	int (*started)(void *arg, struct error *err);
 	void (*end)(void *arg); /* likewise right before they are taken away; NULL ok */
 	/* 1 = that is enough; 0 = more. */
 	int (*event)(void *arg, enum event_kind kind, const struct event *ev);
@@ -78,6 +82,12 @@ void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *e
 uint64_t event_run_longer_than(const struct event_run *run);
 /* One more that the closing line counts: calls, and what else the consumer made of events. */
 void event_run_count(struct event_run *run);
+void event_run_count_more(struct event_run *run, uint64_t nr);
+/* Of a node: which rows there cannot be, and why. */
+struct event_rates;
+void event_run_miss(struct event_run *run, struct event_rates *rates);
+/* Is that the name of a capture? */
+bool event_run_is_capture(const char *path);
 /* Events that the consumer took; of one kind. */
 uint64_t event_run_taken(const struct event_run *run);
 uint64_t event_run_taken_of(const struct event_run *run, enum event_kind kind);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "cmd/event_run_internal.h"
+#include "model/event_rates.h"
 #include "view/cells.h"
 
 /* Counters that are told if they are not 0. */
@@ -201,6 +202,18 @@ void event_run_tell(struct event_run *run)
 				  "ebeam more CPU");
 	log_warn("%s", line.buf);
 	strbuf_free(&line);
+}
+
+void event_run_miss(struct event_run *run, struct event_rates *rates)
+{
+	char why[160];
+
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (!run->plan.missing[kind])
+			continue;
+		source_missing(&run->plan, (enum event_kind)kind, why, sizeof(why));
+		event_rates_miss(rates, (enum event_kind)kind, why);
+	}
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */

@@ -97,6 +97,12 @@ int cmd_events(struct command_context *ctx, struct error *err)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--markdown goes with --list");
 	if (o->list)
 		return list(ctx, err);
+	if (o->count)
+		return events_count(ctx, consumer.kinds, err);
+	if (o->watch_ns || o->columns || o->sort)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--watch, --columns and --sort go with --count: events are lines "
+				 "as they happen");
 	if (o->output && timeline_output_is_wanted(o->output)) {
 		consumer.event = on_timeline_event;
 		consumer.opened = on_opened;

@@ -23,6 +23,9 @@ void events_format_close(struct events_format *v);
 /* One event as text or JSON, into v->line. */
 void events_format(struct events_format *v, enum event_kind kind, const struct event *ev);
 
+/* --count. */
+int events_count(struct command_context *ctx, uint64_t kinds, struct error *err);
+
 /* --list: the catalogue as text or JSON; with a node: what it has of it. */
 struct beam_node;
 int events_list(struct command_context *ctx, struct beam_node *n, struct error *err);

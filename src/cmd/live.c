@@ -142,6 +142,8 @@ static int open_session(struct live *l, const struct live_config *asked, struct 
 		.proc_lib = beam_atom_find(l->node->atoms, "proc_lib"),
 		.event_stacks = asked->event_stacks,
 		.unnamed = asked->unnamed,
+		.counting = asked->counting,
+		.count_sums = asked->count_sums,
 		.inet_received = ports_inet_received(l->node),
 		.attach_way = live_attach_way(),
 		.max_overhead = asked->max_overhead,
@@ -198,7 +200,7 @@ int live_open(struct live *l, struct beam_node *n, const struct live_config *con
 
 	memset(l, 0, sizeof(*l));
 	l->node = n;
-	rc = config->unnamed ? 0 : beam_resolver_open(&l->resolver, n, err);
+	rc = config->unnamed || config->counting ? 0 : beam_resolver_open(&l->resolver, n, err);
 	if (rc == 0 && l->resolver)
 		rc = beam_resolver_sync(l->resolver, err);
 	rc = rc ? rc : open_session(l, config, err);

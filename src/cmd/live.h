@@ -46,6 +46,9 @@ struct live_config {
 	/* For who counts only: nothing has a name, which takes no time and no memory, here or in
 	 * the probes.  No stacks then, no samples. */
 	bool unnamed;
+	/* No events either, only how many there were: session_event_count().  With sums of sizes
+	 * and times, see struct event_count. */
+	bool counting, count_sums;
 };
 
 /* ATTACH_BEST; EBEAM_UPROBES=perf in the environment makes all kernels do what those before 6.6 do:

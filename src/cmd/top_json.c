@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "cmd/event_rate_json.h"
 #include "cmd/target.h"
 #include "cmd/top_samples.h"
 #include "view/process_columns.h"
@@ -186,27 +187,6 @@ static void write_functions(struct jsonw *w, const struct snapshot *s)
 	jsonw_end_array(w);
 }
 
-static void write_event(struct jsonw *w, const struct event_rate *r)
-{
-	jsonw_begin_object(w, NULL);
-	jsonw_string(w, "event", r->name);
-	jsonw_string(w, "state", event_rate_state_name(r->state));
-	json_double(w, "rate", r->rate);
-	json_double(w, "total", r->total);
-	json_double(w, "bytes_per_s", r->bytes);
-	json_double(w, "time", r->time);
-	json_number(w, "longest_ns", r->longest_ns ? r->longest_ns : TOP_UNKNOWN);
-	json_double(w, "share", r->share);
-	jsonw_uint(w, "seen", r->seen);
-	json_number(w, "lost", r->lost);
-	json_double(w, "cost", r->cost);
-	if (*r->why)
-		jsonw_string(w, "missing", r->why);
-	else
-		jsonw_null(w, "missing");
-	jsonw_end_object(w);
-}
-
 /* null: nobody asked for them, or they are not to be had. */
 static void write_events(struct jsonw *w, struct top *t)
 {
@@ -218,7 +198,7 @@ static void write_events(struct jsonw *w, struct top *t)
 	}
 	jsonw_begin_array(w, "events");
 	for (unsigned int i = 0; i < r->nr; i++)
-		write_event(w, &r->rows[i]);
+		event_rate_json(w, &r->rows[i]);
 	jsonw_end_array(w);
 }
 

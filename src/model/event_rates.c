@@ -155,6 +155,22 @@ void event_rates_take(struct event_rates *r, enum event_kind kind, const struct 
 	r->longest_ns[kind] = MAX(r->longest_ns[kind], value);
 }
 
+void event_rates_count(struct event_rates *r, enum event_kind kind, const struct event_count *all)
+{
+	struct event_count *before = &r->counted[kind];
+	size_t i = fields_of(kind);
+	uint64_t count = all->produced - MIN(before->produced, all->produced);
+
+	r->now[kind].count += count;
+	r->seen[kind] += count;
+	if (i < ARRAY_SIZE(fields))
+		add_up(&r->now[kind].bytes, all->size - MIN(before->size, all->size),
+		       fields[i].unit);
+	add_up(&r->now[kind].ns, all->ns - MIN(before->ns, all->ns), 1);
+	r->longest_ns[kind] = MAX(r->longest_ns[kind], all->longest_ns);
+	*before = *all;
+}
+
 void event_rates_lost(struct event_rates *r, enum event_kind kind, uint64_t lost)
 {
 	r->lost_known = true;
@@ -181,8 +197,8 @@ static void scale_row(struct event_rates *r, struct event_rate *row, const struc
 	/* Those that were lost are as the others. */
 	if (r->now[kind].count)
 		scale *= all / (double)r->now[kind].count;
-	row->bytes = has_size(kind) ? (double)r->now[kind].bytes * scale : NAN;
-	row->time = has_duration(kind) ? (double)r->now[kind].ns / 1e9 * scale : NAN;
+	row->bytes = has_size(kind) && !r->no_sums ? (double)r->now[kind].bytes * scale : NAN;
+	row->time = has_duration(kind) && !r->no_sums ? (double)r->now[kind].ns / 1e9 * scale : NAN;
 }
 
 static void forget_row(struct event_rate *row)

@@ -4,7 +4,7 @@
  * watching began.  Of kinds that a budget watched for a part of the time only, what was seen is
  * scaled by that part; `seen` and `lost` are not.
  *
- * Order:  open  ->  kinds  ->  take ..., lost ...  ->  step  ->  row  ->  take ...
+ * Order:  open  ->  kinds  ->  take or count ..., lost ...  ->  step  ->  row  ->  take ...
  */
 #ifndef EBEAM_MODEL_EVENT_RATES_H
 #define EBEAM_MODEL_EVENT_RATES_H
@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "abi/config.h"
 #include "abi/record.h"
 #include "model/coverage.h"
 
@@ -53,6 +54,8 @@ struct event_rates {
 	struct {
 		uint64_t count, bytes, ns, lost;
 	} now[NR_EVENT_KINDS];
+	struct event_count counted[NR_EVENT_KINDS]; /* up to the last event_rates_count() */
+	bool no_sums;			    /* nobody adds up: there are no bytes and times */
 	bool lost_known;		    /* event_rates_lost() was called */
 	double unwatched_s[NR_EVENT_KINDS]; /* since the last interval with a rate */
 	uint64_t longest_ns[NR_EVENT_KINDS], seen[NR_EVENT_KINDS], lost[NR_EVENT_KINDS];
@@ -67,6 +70,8 @@ struct event_rate *event_rates_row(struct event_rates *r, enum event_kind kind);
 void event_rates_miss(struct event_rates *r, enum event_kind kind, const char *why);
 
 void event_rates_take(struct event_rates *r, enum event_kind kind, const struct event *ev);
+/* Instead, where events are counted elsewhere: so many since watching began, and what they told. */
+void event_rates_count(struct event_rates *r, enum event_kind kind, const struct event_count *all);
 /* So many were lost since watching began. */
 void event_rates_lost(struct event_rates *r, enum event_kind kind, uint64_t lost);
 /*

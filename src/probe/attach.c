@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "probe/multi.h"
+#include "probe/run_times.h"
 
 /* Threads that close links at a time; what is beyond is closed on the spot. */
 #define MAX_CLOSERS 256u
@@ -32,6 +33,9 @@ struct bundle {
 	const char *program_name, *path;
 	struct bpf_program *program;
 	bool at_return;
+	struct run_time run_time; /* of programs that count their hits */
+	uint64_t hits;		  /* of them, so far, and what they took */
+	double run_ns;
 	VEC(unsigned int) points;
 	VEC(struct handle) handles; /* empty: off */
 };
@@ -52,7 +56,9 @@ struct attach {
 	bool shares_trap[SOURCE_MAX_POINTS]; /* a return whose entry is probed anyhow */
 	VEC(struct group) groups;
 	struct event_switches *switches;
-	int stats_fd; /* while open, the kernel counts runs and their time; -1 = it refused */
+	int stats_fd; /* while open, the kernel counts runs and their time; -1 = it does not */
+	int hits_fd;  /* event_hits; -1 = programs do not count their hits */
+	int nr_cpus;
 	pthread_mutex_t lock;
 	pthread_cond_t closed;
 	unsigned int closing; /* threads */
@@ -166,7 +172,7 @@ void attach_open(struct attach **out, const struct source_plan *plan, int os_pid
 		vec_push(&a->points, &plan->points[i]);
 	a->os_pid = os_pid;
 	a->way = way == ATTACH_BEST ? attach_way() : way;
-	a->stats_fd = -1;
+	a->stats_fd = a->hits_fd = -1;
 	snprintf(a->exe, sizeof(a->exe), "%s", exe);
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->closed, NULL);
@@ -276,6 +282,19 @@ void attach_loaded(struct attach *a, struct event_switches *switches)
 	a->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 }
 
+void attach_own_hits(struct attach *a, int map_fd)
+{
+	a->hits_fd = map_fd;
+	a->nr_cpus = libbpf_num_possible_cpus();
+}
+
+static uint64_t cookie_of(const struct attach *a, unsigned int point)
+{
+	uint64_t own = a->hits_fd >= 0 ? (uint64_t)point << EVENT_COOKIE_BITS : 0;
+
+	return a->points.data[point]->cookie | own;
+}
+
 /* ---- on ------------------------------------------------------------------------------------ */
 
 enum attach_way attach_way(void)
@@ -300,7 +319,7 @@ static int bundle_multi(struct attach *a, struct bundle *b)
 		const struct source_point *p = a->points.data[b->points.data[i]];
 
 		offsets[i] = p->offset;
-		cookies[i] = p->cookie;
+		cookies[i] = cookie_of(a, b->points.data[i]);
 		counters[i] = p->ref_ctr_offset;
 		if (p->ref_ctr_offset)
 			points.ref_ctr_offsets = counters;
@@ -317,7 +336,8 @@ static int bundle_perf(struct attach *a, struct bundle *b)
 	for (size_t i = 0; i < b->points.len; i++) {
 		const struct source_point *p = a->points.data[b->points.data[i]];
 		LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = p->at_return,
-			    .ref_ctr_offset = p->ref_ctr_offset, .bpf_cookie = p->cookie);
+			    .ref_ctr_offset = p->ref_ctr_offset,
+			    .bpf_cookie = cookie_of(a, b->points.data[i]));
 		struct handle h = {.fd = -1};
 
 		h.link = bpf_program__attach_uprobe_opts(b->program, a->os_pid, b->path, p->offset,
@@ -584,12 +604,74 @@ static bool counted_before(const struct group *g, size_t bundle)
 	return false;
 }
 
-bool attach_hits(const struct attach *a, unsigned int group, const struct calibration *cost,
+/* Of one point, on all CPUs. */
+static uint64_t own_hits(const struct attach *a, unsigned int point)
+{
+	uint64_t *hits = xcalloc((size_t)MAX(a->nr_cpus, 1), sizeof(*hits)), sum = 0;
+
+	if (bpf_map_lookup_elem(a->hits_fd, &point, hits) == 0) {
+		for (int i = 0; i < a->nr_cpus; i++)
+			sum += hits[i];
+	}
+	free(hits);
+	return sum;
+}
+
+/* The kernel measures as long as there is a program whose time is not known and matters. */
+static void measure_if_wanted(struct attach *a)
+{
+	bool wanted = false;
+
+	for (size_t i = 0; i < a->groups.len; i++) {
+		for (size_t k = 0; k < a->groups.data[i].bundles.len; k++)
+			wanted |= a->groups.data[i].bundles.data[k].run_time.wanted;
+	}
+	if (wanted && a->stats_fd < 0)
+		a->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (wanted || a->stats_fd < 0)
+		return;
+	close(a->stats_fd);
+	a->stats_fd = -1;
+}
+
+static void hits_of_own(struct attach *a, struct group *g, const struct calibration *cost,
+			struct attach_hits *out)
+{
+	for (size_t i = 0; i < g->bundles.len; i++) {
+		struct bundle *b = &g->bundles.data[i];
+		struct bpf_prog_info info = {0};
+		uint32_t size = sizeof(info);
+		uint64_t hits = 0;
+
+		for (size_t k = 0; k < b->points.len; k++) {
+			uint64_t n = own_hits(a, b->points.data[k]);
+
+			hits += n;
+			out->trap_ns += n * attach_trap_ns(a, b->points.data[k], cost);
+		}
+		if (!run_time_known(&b->run_time) && a->stats_fd >= 0 &&
+		    bpf_obj_get_info_by_fd(bpf_program__fd(b->program), &info, &size) == 0)
+			run_time_take(&b->run_time, info.run_cnt, info.run_time_ns);
+		run_time_wanted(&b->run_time, hits);
+		/* What was guessed before it was known stays. */
+		b->run_ns += (double)(hits - b->hits) * run_time_ns(&b->run_time);
+		b->hits = hits;
+		out->hits += hits;
+		out->run_ns += (uint64_t)b->run_ns;
+	}
+	measure_if_wanted(a);
+}
+
+bool attach_hits(struct attach *a, unsigned int group, const struct calibration *cost,
 		 struct attach_hits *out)
 {
-	const struct group *g = &a->groups.data[group];
+	struct group *g = &a->groups.data[group];
 
 	*out = (struct attach_hits){0};
+	if (a->hits_fd >= 0) {
+		hits_of_own(a, g, cost, out);
+		return true;
+	}
 	if (a->stats_fd < 0)
 		return false;
 	for (size_t i = 0; i < g->bundles.len; i++) {

@@ -57,6 +57,9 @@ int attach_add(struct attach *a, struct bpf_object *obj, const struct source_poi
 	       unsigned int nr, struct error *err);
 /* Does the kernel tell how often programs run? */
 bool attach_counts(const struct attach *a);
+/* After that: programs count their hits themselves, by point, in this map (event_hits), as they
+ * take less time than it would take the kernel to measure that.  Borrows the descriptor. */
+void attach_own_hits(struct attach *a, int map_fd);
 
 unsigned int attach_nr_groups(const struct attach *a);
 uint64_t attach_kinds(const struct attach *a, unsigned int group);
@@ -84,13 +87,16 @@ bool attach_is_closing(struct attach *a);
 /* CPU of ebeam that it took to put probes on and off so far; any thread. */
 uint64_t attach_switch_ns(const struct attach *a);
 
-/* What its programs did so far, off or on; any thread.  False if the kernel does not tell. */
+/* What its programs did so far, off or on; any thread, but of programs that count their hits one at
+ * a time.  False if the kernel does not tell. */
 struct attach_hits {
 	uint64_t hits;
 	uint64_t trap_ns; /* what the traps to them cost, by calibration */
-	uint64_t run_ns;  /* what they took, by the clock: also while they were preempted */
+	/* What they took, by the clock: also while they were preempted.  Of those that count their
+	 * hits what a run takes, times that. */
+	uint64_t run_ns;
 };
-bool attach_hits(const struct attach *a, unsigned int group, const struct calibration *cost,
+bool attach_hits(struct attach *a, unsigned int group, const struct calibration *cost,
 		 struct attach_hits *out);
 /* What one hit of a point costs without its program; a return whose call is probed at the same
  * instruction costs only what it adds. */

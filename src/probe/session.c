@@ -149,6 +149,17 @@ static int load_error(int rc, struct error *err)
 /* Kinds that come with a stack, asked for or not. */
 #define STACK_KINDS (1ull << EVENT_LONG_GC | 1ull << EVENT_LONG_SCHEDULE)
 
+static bool is_anyone(const struct event_who *who)
+{
+	return !who->epid && !who->name && !who->call[0];
+}
+
+static bool is_chosen(const struct session_config *c)
+{
+	return c->event_epid || !is_anyone(&c->event_who) || !is_anyone(&c->message_from) ||
+	       !is_anyone(&c->message_to);
+}
+
 static void fill_config(struct session *s)
 {
 	struct probe_config *c = (void *)&s->skel->rodata->config;
@@ -170,16 +181,20 @@ static void fill_config(struct session *s)
 		c->event_kinds = s->config.events->kinds;
 		c->message_from = s->config.message_from;
 		c->message_to = s->config.message_to;
-		c->event_stacks = s->config.event_stacks;
-		c->keep_returns |=
-			s->config.freq || s->config.event_stacks || (c->event_kinds & STACK_KINDS);
+		c->event_stacks = s->config.event_stacks && !s->config.counting;
+		c->keep_returns |= s->config.freq || c->event_stacks ||
+				   (!s->config.counting && c->event_kinds & STACK_KINDS);
 		c->gc_longer_than_ns = s->config.gc_longer_than_ns;
 		c->longer_than_ns = s->config.longer_than_ns;
 		c->usdt_kinds = s->config.events->usdt_kinds;
 		c->processes = s->config.processes;
 		c->ports = s->config.ports;
 		c->inet_received = s->config.inet_received;
-		c->unnamed = s->config.unnamed;
+		c->unnamed = s->config.unnamed || s->config.counting;
+		c->counting = s->config.counting;
+		c->count_sums = s->config.count_sums;
+		c->own_hits = s->config.counting;
+		c->chosen = is_chosen(&s->config);
 	}
 }
 
@@ -357,10 +372,13 @@ int session_open(struct session **out, const struct session_config *config, stru
 	if (rc)
 		goto out;
 	if (config->calls || config->events)
-		ring_set_window(s->ring_set,
-				config->calls ? SESSION_CALL_WINDOW_NS : SESSION_WINDOW_NS);
+		ring_set_window(s->ring_set, config->calls	? SESSION_CALL_WINDOW_NS
+					     : config->counting ? 0
+								: SESSION_WINDOW_NS);
 	if (s->attach)
 		attach_loaded(s->attach, &s->skel->bss->switches);
+	if (s->attach && config->counting)
+		attach_own_hits(s->attach, bpf_map__fd(s->skel->maps.event_hits));
 	if (config->events)
 		open_keeper(s);
 	for (int cpu = 0; cpu < nr; cpu++) {

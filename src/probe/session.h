@@ -38,6 +38,8 @@ struct session_config {
 	enum attach_way attach_way;
 	bool event_stacks;
 	bool unnamed;		    /* nobody asks for names, nor for what terms are */
+	bool counting;		    /* nor for events: only for their numbers, unnamed */
+	bool count_sums;	    /* with sizes and times, see struct event_count */
 	double max_overhead;	    /* percent of the node's own CPU, for probes; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
 	uint64_t longer_than_ns;    /* of long_gc and long_schedule */

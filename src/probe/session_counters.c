@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/xalloc.h"
 #include "probe/session_internal.h"
 
@@ -56,6 +57,9 @@ void session_event_count(struct session *s, enum event_kind kind, struct event_c
 		for (int i = 0; i < nr; i++) {
 			out->produced += values[i].produced;
 			out->lost += values[i].lost;
+			out->size += values[i].size;
+			out->ns += values[i].ns;
+			out->longest_ns = MAX(out->longest_ns, values[i].longest_ns);
 		}
 	}
 	free(values);

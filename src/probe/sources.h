@@ -79,6 +79,9 @@ void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds,
 		 enum source_choice choice);
 void source_plan_of_node(struct source_plan *out, const struct beam_node *n, uint64_t kinds,
 			 enum source_choice choice);
+/* Leaves out the points that nobody needs who only counts events, of all processes; with sums of
+ * their sizes and times or without. */
+void source_plan_count(struct source_plan *p, bool sums);
 /* Why a kind is missing: "no symbol erts_a", "erts_a: WHY". */
 void source_missing(const struct source_plan *p, enum event_kind kind, char *buf, size_t size);
 /* PLACEMENT_* of the registers "di si dx". */

@@ -58,6 +58,7 @@ static inline int setup(void **unused)
 	HOST_ADD_MAP(processes);
 	HOST_ADD_MAP(kept_returns);
 	HOST_ADD_MAP(event_counts);
+	HOST_ADD_MAP(event_hits);
 	HOST_ADD_MAP(event_threads);
 	HOST_ADD_MAP(event_who_seen);
 	HOST_ADD_MAP(event_scratches);

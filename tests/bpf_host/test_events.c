@@ -258,32 +258,32 @@ static void put_gc(uint16_t gen, uint16_t max, uint32_t flags, uint32_t process_
 	host_put_u32(PROCESS + (uint64_t)config.layout.process_state, process_state);
 }
 
-static void collections_are_told(void **unused)
-{
 #define MINOR EVENT_GC_MINOR_START, EVENT_GC_MINOR_END
 #define MAJOR EVENT_GC_MAJOR_START, EVENT_GC_MAJOR_END
 #define END   NR_EVENT_KINDS
-	static const struct gc_case cases[] = {
-		{3, 4, 9, 0, 0, 0, 0, 0, 1, {MINOR, END}},
-		{9, 0, 9, 0, 0, 0, 0, 0, 1, {MAJOR, END}},
-		{3, 0, 9, F_NEED_FULLSWEEP, 0, 0, 0, 0, 1, {MAJOR, END}},
-		{3, 0, 9, 0, 0, 0, 0, 0, 1, {MINOR, MAJOR, END}}, /* no room for a minor one */
-		/* Left to a dirty scheduler: at once, or after a minor one that found no room. */
-		{3, 3, 9, 0, F_DIRTY_MAJOR_GC, 0, 0, 0, 0, {END}},
-		{3, 3, 9, 0, F_DIRTY_MAJOR_GC | F_NEED_FULLSWEEP, 0, 0, 0, 0, {MINOR, END}},
-		{3, 3, 9, F_DISABLE_GC, F_DISABLE_GC, 0, 0, 0, 0, {END}},
-		/* Done by a dirty one. */
-		{3, 0, 9, F_NEED_FULLSWEEP, 0, 0, 0, 1, 0, {MAJOR, END}},
-		{3, 4, 9, 0, 0, 0, 0, 1, 0, {MINOR, END}},
-		{3, 3, 9, F_DELAY_GC, F_DELAY_GC, 0, 0, 1, 0, {END}},
-		/* Killed for the size of its heap; exiting before. */
-		{3, 3, 9, 0, 0, 0, PSFLG_EXITING, 0, 0, {EVENT_GC_MINOR_START, END}},
-		{9, 9, 9, 0, 0, 0, PSFLG_EXITING, 1, 0, {EVENT_GC_MAJOR_START, END}},
-		{3, 3, 9, 0, 0, PSFLG_EXITING, PSFLG_EXITING, 1, 0, {END}},
-	};
+static const struct gc_case gc_cases[] = {
+	{3, 4, 9, 0, 0, 0, 0, 0, 1, {MINOR, END}},
+	{9, 0, 9, 0, 0, 0, 0, 0, 1, {MAJOR, END}},
+	{3, 0, 9, F_NEED_FULLSWEEP, 0, 0, 0, 0, 1, {MAJOR, END}},
+	{3, 0, 9, 0, 0, 0, 0, 0, 1, {MINOR, MAJOR, END}}, /* no room for a minor one */
+	/* Left to a dirty scheduler: at once, or after a minor one that found no room. */
+	{3, 3, 9, 0, F_DIRTY_MAJOR_GC, 0, 0, 0, 0, {END}},
+	{3, 3, 9, 0, F_DIRTY_MAJOR_GC | F_NEED_FULLSWEEP, 0, 0, 0, 0, {MINOR, END}},
+	{3, 3, 9, F_DISABLE_GC, F_DISABLE_GC, 0, 0, 0, 0, {END}},
+	/* Done by a dirty one. */
+	{3, 0, 9, F_NEED_FULLSWEEP, 0, 0, 0, 1, 0, {MAJOR, END}},
+	{3, 4, 9, 0, 0, 0, 0, 1, 0, {MINOR, END}},
+	{3, 3, 9, F_DELAY_GC, F_DELAY_GC, 0, 0, 1, 0, {END}},
+	/* Killed for the size of its heap; exiting before. */
+	{3, 3, 9, 0, 0, 0, PSFLG_EXITING, 0, 0, {EVENT_GC_MINOR_START, END}},
+	{9, 9, 9, 0, 0, 0, PSFLG_EXITING, 1, 0, {EVENT_GC_MAJOR_START, END}},
+	{3, 3, 9, 0, 0, PSFLG_EXITING, PSFLG_EXITING, 1, 0, {END}},
+};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct gc_case *c = &cases[i];
+static void collections_are_told(void **unused)
+{
+	for (size_t i = 0; i < sizeof(gc_cases) / sizeof(gc_cases[0]); i++) {
+		const struct gc_case *c = &gc_cases[i];
 		struct pt_regs ctx = {.di = PROCESS, .si = 0xffffffff00000007ull};
 		unsigned int n;
 
@@ -321,6 +321,52 @@ static void collections_are_told(void **unused)
 		event_gc_return(&ctx);
 		assert_null(event(n));
 	}
+}
+
+/* The same told by numbers; and again, when what this scheduler had counted is known. */
+static void check_counted(const struct gc_case *c, uint64_t before)
+{
+	struct pt_regs ctx = {.di = PROCESS};
+	uint64_t expected[NR_EVENT_KINDS] = {0};
+
+	for (unsigned int i = 0; c->kinds[i] != NR_EVENT_KINDS; i++)
+		expected[c->kinds[i]]++;
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++)
+		expected[kind] += counted((enum event_kind)kind).produced;
+	put_gc(c->gen_before, c->max, c->flags_before, c->state_before);
+	event_gc(&ctx);
+	put_gc(c->gen_after, c->max, c->flags_after, c->state_after);
+	host_put_u64(ESDP + (uint64_t)config.layout.sched_gc_count, before + c->collections);
+	event_gc_return(&ctx);
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++)
+		assert_int_equal(counted((enum event_kind)kind).produced, expected[kind]);
+	assert_int_equal(host.nr_records, 0);
+}
+
+static void check_all_counted(void **unused, int (*make)(void **))
+{
+	for (size_t i = 0; i < sizeof(gc_cases) / sizeof(gc_cases[0]); i++) {
+		teardown(unused);
+		make(unused);
+		config.counting = config.unnamed = 1;
+		host_put_u32(ESDP + (uint64_t)config.layout.sched_type, gc_cases[i].dirty);
+		check_counted(&gc_cases[i], 0);
+		check_counted(&gc_cases[i], gc_cases[i].collections);
+		/* Meanwhile others collected that nobody saw, and it is on again. */
+		switches.epoch[EVENT_GC_MINOR_START]++;
+		host_put_u64(ESDP + (uint64_t)config.layout.sched_gc_count, 99);
+		check_counted(&gc_cases[i], 99);
+	}
+}
+
+static void collections_are_counted(void **unused)
+{
+	check_all_counted(unused, setup);
+}
+
+static void collections_are_counted_near(void **unused)
+{
+	check_all_counted(unused, setup_near);
 }
 
 #define QUEUE	  0x7f54a0000000ull
@@ -503,6 +549,8 @@ int main(void)
 		EVENT_TEST(filters_by_name),
 		EVENT_TEST(filters_by_call),
 		EVENT_TEST(collections_are_told),
+		EVENT_TEST(collections_are_counted),
+		EVENT_TEST_NEAR(collections_are_counted_near),
 		EVENT_TEST(cut_by_a_slice),
 		EVENT_TEST(reclaimed_by_dirty_ones),
 		EVENT_TEST(reclaimed_unknown),

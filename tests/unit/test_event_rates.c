@@ -308,6 +308,42 @@ static void test_add(void **state)
 		assert_string_equal(row(&r, (enum event_kind)kind).name, event_rows[kind].name);
 }
 
+/* Counted elsewhere: sums since watching began, of which each interval gets what is new. */
+static void test_counted(void **state)
+{
+	struct event_count n = {.produced = 5, .size = 10, .ns = 3000, .longest_ns = 2000};
+	struct event_rates r;
+	struct coverage c;
+
+	UNUSED(state);
+	coverage_init(&c);
+	event_rates_init(&r, BIT(GC_MINOR_END) | BIT(PROCESS_SPAWN));
+	event_rates_count(&r, EVENT_GC_MINOR_END, &n);
+	event_rates_count(&r, EVENT_PROCESS_SPAWN, &n);
+	event_rates_step(&r, &c, 1);
+	assert_near(row(&r, EVENT_GC_MINOR_END).rate, 5);
+	assert_near(row(&r, EVENT_GC_MINOR_END).bytes, 80);
+	assert_near(row(&r, EVENT_GC_MINOR_END).time, 3e-6);
+	assert_int_equal(row(&r, EVENT_GC_MINOR_END).longest_ns, 2000);
+	assert_true(isnan(row(&r, EVENT_PROCESS_SPAWN).bytes));
+	n.produced = 25;
+	n.size = 12;
+	event_rates_count(&r, EVENT_GC_MINOR_END, &n);
+	event_rates_step(&r, &c, 2);
+	assert_near(row(&r, EVENT_GC_MINOR_END).rate, 10);
+	assert_near(row(&r, EVENT_GC_MINOR_END).bytes, 8);
+	assert_near(row(&r, EVENT_GC_MINOR_END).time, 0);
+	assert_near(row(&r, EVENT_GC_MINOR_END).total, 25);
+	assert_int_equal(row(&r, EVENT_GC_MINOR_END).seen, 25);
+	/* Nobody adds up: that is not nothing. */
+	r.no_sums = true;
+	event_rates_count(&r, EVENT_GC_MINOR_END, &n);
+	event_rates_step(&r, &c, 1);
+	assert_near(row(&r, EVENT_GC_MINOR_END).rate, 0);
+	assert_true(isnan(row(&r, EVENT_GC_MINOR_END).bytes));
+	assert_true(isnan(row(&r, EVENT_GC_MINOR_END).time));
+}
+
 /* What the header learns of it: only what the counters of the node do not tell. */
 static void test_frame(void **state)
 {
@@ -344,7 +380,7 @@ int main(void)
 		cmocka_unit_test(test_sampled), cmocka_unit_test(test_dropped),
 		cmocka_unit_test(test_missing), cmocka_unit_test(test_greatest),
 		cmocka_unit_test(test_forget),	cmocka_unit_test(test_add),
-		cmocka_unit_test(test_frame),
+		cmocka_unit_test(test_frame),	cmocka_unit_test(test_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
