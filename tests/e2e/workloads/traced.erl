@@ -2,7 +2,7 @@
 %% Calls of functions that are traced, and what the tracing of the node itself says of them.
 -module(traced).
 -export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1, spin_bif/0]).
--export([plain/2, rec/1, tail/2, boom/1, deep/1]).
+-export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1]).
 -export([stacks/2, spot/1, call/2]).
 
 plain(A, B) -> {A, [B], <<"a binary">>}.
@@ -13,6 +13,12 @@ rec(N) -> [N | rec(N - 1)].
 
 tail(0, Acc) -> lists:reverse(Acc);
 tail(N, Acc) -> tail(N - 1, [N | Acc]).
+
+%% Returns on another scheduler than it was called on.
+hop(N) ->
+    process_flag(scheduler, 1 + N rem 2),
+    erlang:yield(),
+    N.
 
 boom(N) ->
     case N rem 4 of
@@ -27,11 +33,19 @@ deep(0) -> error(bottom);
 deep(N) -> {ok, deep(N - 1)}.
 
 calls(none, _) -> [];
+calls(hop, N) -> [hop(X) || X <- lists:seq(1, N)];
+%% One call that makes all the others.
+calls(down, N) -> rec(N);
 calls(plain, N) -> [plain(X, terms(X)) || X <- lists:seq(1, N)];
 calls(rec, N) -> [rec(X rem 5) || X <- lists:seq(1, N)];
 calls(tail, N) -> [tail(X rem 5, []) || X <- lists:seq(1, N)];
 calls(boom, N) -> [try boom(X) catch _:_ -> caught end || X <- lists:seq(1, N)];
 calls(deep, N) -> [try deep(X rem 4) catch _:_ -> caught end || X <- lists:seq(1, N)];
+%% As many at a time as there are schedulers, each of which has one to itself.
+calls(wide, N) ->
+    All = [spawn_opt(fun() -> [plain(X, []) || X <- lists:seq(1, N)] end, [monitor, {scheduler, S}])
+           || S <- lists:seq(1, erlang:system_info(schedulers))],
+    [receive {'DOWN', R, process, P, _} -> ok end || {P, R} <- All];
 %% Four at a time, each of which is pushed out all the while.
 calls(many, N) ->
     All = [spawn_monitor(fun() -> [plain(X, []) || X <- lists:seq(1, N div 4)] end)
@@ -163,7 +177,7 @@ told(Kind, Times) ->
     made(fun(P) ->
                  erlang:trace(P, true, [call, {tracer, Tracer}]),
                  [erlang:trace_pattern({?MODULE, F, '_'}, MS, [local])
-                  || F <- [plain, rec, tail, boom, deep]]
+                  || F <- [hop, plain, rec, tail, boom, deep]]
          end, list_to_atom(Kind), list_to_integer(Times)),
     erlang:trace_pattern({?MODULE, '_', '_'}, false, [local]),
     D = erlang:trace_delivered(all),
