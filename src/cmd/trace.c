@@ -51,7 +51,7 @@ static void tell_limited(uint64_t tripped, double share, uint64_t seen, const ch
 				    sizeof(text[1])));
 }
 
-static void tell(struct trace *t)
+void trace_tell(struct trace *t)
 {
 	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
 	const struct breakpoints_state *s = &t->last;
@@ -78,7 +78,7 @@ static int on_show(void *arg, bool last, struct error *err)
 	int rc = t->stats && last ? trace_totals_show(t, err) : 0;
 
 	if (rc == 0 && last)
-		tell(t);
+		trace_tell(t);
 	return rc;
 }
 

@@ -130,6 +130,8 @@ struct trace {
 
 /* No more calls are wanted; those that are under way may still end. */
 bool trace_is_full(const struct trace *t);
+/* What limits hid, at the end. */
+void trace_tell(struct trace *t);
 /* Of a capture: is this call one of those that the patterns mean? */
 bool trace_takes(const struct trace *t, const struct event *ev);
 

@@ -35,6 +35,7 @@ static int on_call(void *arg, const struct event *ev)
 	struct trace *t = arg;
 	bool is_call = ev->u.call.kind == CALL_KIND_CALL;
 
+	t->seen[event_stream_call_is_c(event_run_stream(t->run), ev)] += is_call;
 	if (is_call && (trace_is_full(t) || !trace_takes(t, ev)))
 		return 0;
 	weigh_other(&t->weigh, ev);
@@ -56,8 +57,11 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 static int on_show(void *arg, bool last, struct error *err)
 {
 	struct trace *t = arg;
+	int rc = last ? weigh_finish(&t->weigh, err) : 0;
 
-	return last ? weigh_finish(&t->weigh, err) : 0;
+	if (rc == 0 && last)
+		trace_tell(t);
+	return rc;
 }
 
 static void on_closing(void *arg, struct strbuf *line)

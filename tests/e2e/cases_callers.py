@@ -94,13 +94,17 @@ def flame_graph(ctx):
     print(f"    {len(wanted)} stacks are equal")
 
 
-def covered(lines):
-    """Nanoseconds in which at least one call was under way."""
-    total = end = 0
-    for begin, until in sorted((e["called_ns"], e["called_ns"] + e["duration_ns"]) for e in lines):
-        total += max(0, until - max(begin, end))
-        end = max(end, until)
-    return total
+def own_times(lines):
+    """Nanoseconds that the calls of one process took, each without those that were made meanwhile."""
+    total, outer = 0, []  # end and what is left of the time, outermost first
+
+    for line in sorted(lines, key=lambda e: (e["called_ns"], -e["ts_ns"], -e["duration_ns"])):
+        while outer and outer[-1][0] <= line["called_ns"]:
+            total += max(0, outer.pop()[1])
+        if outer:
+            outer[-1][1] -= line["duration_ns"]
+        outer.append([line["ts_ns"], line["duration_ns"]])
+    return total + sum(max(0, left) for _, left in outer)
 
 
 @case("time in calls: none of it is counted twice, however they are nested")
@@ -120,5 +124,5 @@ def times(ctx):
                  ctx.ebeam.ok("trace", "-i", path, "-f", "json", "--weight", "time").json()
                  ["data"]["processes"]}
         for pid in {e["pid"] for e in ends}:
-            check_equal(shown[pid], covered([e for e in ends if e["pid"] == pid]),
+            check_equal(shown[pid], own_times([e for e in ends if e["pid"] == pid]),
                         f"time in calls of {pid} ({kind})")
