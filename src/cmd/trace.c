@@ -67,9 +67,11 @@ void trace_tell(struct trace *t)
 			 "(--size, --depth)",
 			 t->functions.undecided);
 	if (unseen)
-		log_warn("ebeam: how %" PRIu64 " calls ended was not seen: they return to other "
-			 "places than the debug registers hold%s",
-			 unseen, s->tripped || c->tripped ? ", or the limits were reached" : "");
+		log_warn("ebeam: how %" PRIu64 " call%s ended was not seen: the first one from a "
+			 "place shows where it returns to, and no more places are watched than "
+			 "debug registers are left%s",
+			 unseen, unseen == 1 ? "" : "s",
+			 s->tripped || c->tripped ? "; or the limits were reached" : "");
 }
 
 static int on_show(void *arg, bool last, struct error *err)
@@ -112,6 +114,14 @@ static bool is_enough(const struct trace *t)
 	return trace_is_full(t) && call_pairs_under_way(t->pairs) == 0;
 }
 
+/* Those that only showed where calls return to are no part of what -n asks for: else the one call
+ * of -n 1 would never end. */
+static bool is_extra(struct trace *t, const struct event *ev)
+{
+	return t->functions.returns && !(ev->u.call.flags & CALL_ENDS) &&
+	       trace_points_watched(t, ev->u.call.site);
+}
+
 /* "(a, [1,2])" */
 static char *args_text(const struct event *ev)
 {
@@ -143,10 +153,11 @@ static int take_call(struct trace *t, const struct event *ev)
 		.c_code = event_stream_call_is_c(event_run_stream(t->run), ev),
 	};
 	uint64_t epid = epid_of(t, ev->u.call.process);
+	bool extra = is_extra(t, ev);
 
 	take_hit(t, ev, epid);
 	t->seen[call.c_code]++;
-	if (trace_is_full(t) || !trace_takes(t, ev))
+	if (trace_is_full(t) || !trace_takes(t, ev) || (extra && t->limit && t->extra >= t->limit))
 		return is_enough(t);
 	if (t->stats)
 		call_stats_begin(t->stats, call.function, call.caller, call.shape);
@@ -156,7 +167,8 @@ static int take_call(struct trace *t, const struct event *ev)
 		call_pairs_begin(t->pairs, epid, &call, ev->u.call.flags & CALL_ENDS);
 	if (!t->stats)
 		trace_show_call(t, ev);
-	t->shown++;
+	t->extra += extra;
+	t->shown += !extra;
 	return is_enough(t);
 }
 

@@ -83,6 +83,8 @@ void trace_points_close(struct trace *t);
 void trace_points_free(struct trace *t);
 /* A call was made from there: will its end be seen? */
 bool trace_points_caught(struct trace *t, uint64_t site, uint64_t ts_ns);
+/* Is that a place that calls return to, and watched now? */
+bool trace_points_watched(const struct trace *t, uint64_t addr);
 int trace_points_tick(struct trace *t, struct error *err);
 
 /* ---- trace_show.c: lines -------------------------------------------------------------------- */
@@ -117,6 +119,7 @@ struct trace {
 	struct call_pairs *pairs;
 	struct call_stats *stats;      /* NULL: lines are wanted */
 	uint64_t shown;		       /* calls */
+	uint64_t extra;		       /* calls that only showed where calls return to */
 	uint64_t seen[2];	       /* of Erlang functions, of C functions */
 	unsigned int limit;	       /* of calls; 0 = all */
 	struct breakpoints_state last; /* of the breakpoints, at the end */

@@ -267,12 +267,24 @@ bool trace_points_caught(struct trace *t, uint64_t addr, uint64_t ts_ns)
 
 	if (s) {
 		s->calls++;
-		if (s->armed_ns)
-			return ts_ns >= s->armed_ns;
-		if (p->breakpoints && p->nr_entries + nr_armed(p) < EBEAM_BREAKPOINTS)
+		if (s->armed_ns && ts_ns >= s->armed_ns)
+			return true;
+		if (!s->armed_ns && p->breakpoints &&
+		    p->nr_entries + nr_armed(p) < EBEAM_BREAKPOINTS)
 			arm_site(p, s); /* of the next calls from there */
 	}
 	p->uncaught++;
+	return false;
+}
+
+bool trace_points_watched(const struct trace *t, uint64_t addr)
+{
+	const struct trace_points *p = &t->points;
+
+	for (size_t i = 0; i < p->sites.len; i++) {
+		if (p->sites.data[i].addr == addr)
+			return p->sites.data[i].armed_ns != 0;
+	}
 	return false;
 }
 

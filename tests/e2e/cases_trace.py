@@ -77,6 +77,21 @@ def migration(ctx):
     check_equal(sorted(map(int, seen)), sorted(4 * list(range(1, 1001))), "calls")
 
 
+@case("one call that is asked for with its end has one: the first, that only shows where, is extra")
+def one_with_its_end(ctx):
+    node = ctx.node
+    node.ask("traced", "warm", "none")
+    trace = Watch(ctx, node, "-n", "1", "traced:plain/2 -> return", command="trace")
+    for _ in range(400):  # the place is not watched at once
+        if trace.process.poll() is not None:
+            break
+        node.ask("traced", "run", "plain", 1)
+    lines = trace.events()
+    check_equal([line["kind"] for line in lines[-2:]], ["call", "return"], f"at the end: {lines}")
+    check_equal([line["kind"] for line in lines].count("return"), 1, "ends")
+    check_equal(len(lines), 3, "lines")
+
+
 @case("patterns and guards choose what Erlang would")
 def patterns(ctx):
     node = ctx.node
