@@ -19,10 +19,10 @@
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/xalloc.h"
+#include "cmd/event_costs.h"
 #include "cmd/live.h"
 #include "event/catalogue.h"
 #include "model/event_stream.h"
-#include "probe/budget.h"
 #include "probe/sources.h"
 
 #define DRAIN_EVERY_NS 50000000u
@@ -66,16 +66,10 @@ struct top_events {
 	pthread_t thread;
 	bool running; /* the thread is to be joined */
 	struct event_rates shown;
-	uint64_t stepped_ns;	  /* of the time of events: end of the last interval */
-	uint64_t forget_ns;	  /* what began long before says nothing of now; 0 = never */
-	double spent_ns, own_ns;  /* of the last seconds */
-	double wall_ns;		  /* so many */
-	double cost;		  /* percent of the last step; NAN */
-	struct keeper_cost costs; /* at the last step */
-	struct {
-		double spent_ns;  /* of the last seconds */
-		uint64_t told_ns; /* at the last step */
-	} by_kind[NR_EVENT_KINDS];
+	uint64_t stepped_ns; /* of the time of events: end of the last interval */
+	uint64_t forget_ns;  /* what began long before says nothing of now; 0 = never */
+	double cost;	     /* percent of the last step; NAN */
+	struct event_costs costs;
 
 	bool wait; /* somebody waits for the lock; atomic */
 	pthread_mutex_t lock;
@@ -87,7 +81,7 @@ struct top_events {
 	bool counting;		/* that time has come */
 	uint64_t seen_until_ns; /* what happened before was taken */
 	struct event_rates rates;
-	uint64_t lost_before[NR_EVENT_KINDS]; /* that, until then */
+	struct event_count before[NR_EVENT_KINDS]; /* what was counted until then */
 	/* Of probes that are gone, and of those that are there. */
 	uint64_t counters_before[NR_COUNTERS], counters[NR_COUNTERS];
 	char unlimited[256];
@@ -131,6 +125,8 @@ static int attach(struct top_events *e, struct error *err)
 		.events = &e->plan,
 		.max_overhead = e->max_overhead,
 		.unnamed = true,
+		.counting = true,
+		.count_sums = true,
 	};
 	int rc = go_on(e, beam_node_open(&e->node, e->os_pid, false, err));
 
@@ -140,33 +136,10 @@ static int attach(struct top_events *e, struct error *err)
 	if (!e->plan.kinds)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
 				 "no function of these events can be probed in this build");
+	source_plan_count(&e->plan, true);
 	rc = go_on(e, 0);
 	rc = rc ? rc : go_on(e, live_open(&e->live, e->node, &config, err));
 	return rc ? rc : go_on(e, session_start(e->live.session, err));
-}
-
-static uint64_t lost_so_far(struct top_events *e, enum event_kind kind)
-{
-	struct event_count count;
-
-	session_event_count(e->live.session, kind, &count);
-	return count.lost;
-}
-
-/* With the lock. */
-static void take_lost(struct top_events *e)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int i = 0; i < e->rates.nr; i++) {
-		enum event_kind kind = e->rates.rows[i].kind;
-		uint64_t lost = lost_so_far(e, kind);
-
-		lost -= MIN(lost, e->lost_before[kind]);
-		event_rates_lost(&e->rates, kind, lost);
-		sum += lost;
-	}
-	e->counters[COUNTER_EVENTS_LOST] = sum;
 }
 
 /* Without; those of events stand in the rows. */
@@ -190,7 +163,6 @@ static void begin(struct top_events *e)
 {
 	struct keeper_cost cost;
 	const char *why;
-	uint64_t kinds;
 
 	pthread_mutex_lock(&e->lock);
 	event_rates_init(&e->rates, e->kinds);
@@ -200,13 +172,10 @@ static void begin(struct top_events *e)
 	e->unlimited[0] = '\0';
 	if (!session_event_cost(e->live.session, &cost, &why))
 		snprintf(e->unlimited, sizeof(e->unlimited), "%s", why);
-	e->costs = cost;
-	for (unsigned int i = 0; i < e->rates.nr; i++) {
-		enum event_kind kind = e->rates.rows[i].kind;
-
-		e->lost_before[kind] = lost_so_far(e, kind);
-		e->by_kind[kind].told_ns = session_kind_ns(e->live.session, kind, &kinds);
-	}
+	event_costs_begin(&e->costs, e->live.session, &e->rates);
+	for (unsigned int i = 0; i < e->rates.nr; i++)
+		session_event_count(e->live.session, e->rates.rows[i].kind,
+				    &e->before[e->rates.rows[i].kind]);
 	e->state = TOP_EVENTS_ON;
 	pthread_cond_broadcast(&e->wake); /* top_events_wait() */
 	pthread_mutex_unlock(&e->lock);
@@ -232,12 +201,7 @@ static void take(struct top_events *e, const struct rec_header *rec)
 	struct event ev;
 
 	pthread_mutex_lock(&e->lock);
-	if (!e->counting && rec->ts_ns >= e->watching_ns) {
-		e->counting = true;
-		coverage_mark(&e->stream.coverage);
-	}
-	if (event_stream_take(&e->stream, rec, &ev, &kind) && e->counting && (e->kinds >> kind & 1))
-		event_rates_take(&e->rates, kind, &ev);
+	event_stream_take(&e->stream, rec, &ev, &kind);
 	pthread_mutex_unlock(&e->lock);
 	give_way(e);
 }
@@ -255,7 +219,11 @@ static int drain(struct top_events *e, struct error *err)
 			break;
 	}
 	pthread_mutex_lock(&e->lock);
-	e->seen_until_ns = MAX(e->seen_until_ns, rc ? e->stream.last_ns : now - SESSION_WINDOW_NS);
+	/* What was told of the time before. */
+	if (!e->counting)
+		coverage_mark(&e->stream.coverage);
+	e->counting = true;
+	e->seen_until_ns = now;
 	pthread_mutex_unlock(&e->lock);
 	return rc < 0 ? rc : 0;
 }
@@ -300,7 +268,6 @@ static int take_in(struct top_events *e, struct error *err)
 static void keep_counters(struct top_events *e)
 {
 	pthread_mutex_lock(&e->lock);
-	take_lost(e);
 	for (int id = 0; id < NR_COUNTERS; id++)
 		e->counters_before[id] += e->counters[id];
 	memset(e->counters, 0, sizeof(e->counters));
@@ -385,11 +352,8 @@ static void join(struct top_events *e)
 static void start(struct top_events *e)
 {
 	event_rates_init(&e->shown, e->kinds);
-	memset(e->by_kind, 0, sizeof(e->by_kind));
 	e->stepped_ns = e->forget_ns = 0;
-	e->spent_ns = e->own_ns = e->wall_ns = 0;
 	e->cost = NAN;
-	e->costs = (struct keeper_cost){0};
 	e->stop = e->done = false;
 	e->state = TOP_EVENTS_ATTACHING;
 	e->running = thread_start(&e->thread, events_main, e);
@@ -493,49 +457,19 @@ const char *top_events_unlimited(const struct top_events *e)
 	return e->unlimited;
 }
 
-static double percent(const struct top_events *e, double spent_ns)
+/* With the lock: since watching began, as the probes have counted. */
+static void take_counts(struct top_events *e)
 {
-	return budget_share(spent_ns, e->own_ns, e->wall_ns, NULL);
-}
-
-/*
- * What its probes cost in the last seconds.  Of probes that several kinds need, each pays for its
- * part of their events.
- */
-static void take_cost(struct top_events *e, struct event_rate *row, double fades)
-{
-	uint64_t kinds, ns = session_kind_ns(e->live.session, row->kind, &kinds), events = 0;
-	double spent_ns = (double)(ns - e->by_kind[row->kind].told_ns);
-
-	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
-		if (kinds >> kind & 1)
-			events += e->rates.now[kind].count + e->rates.now[kind].lost;
-	}
-	if (events)
-		spent_ns *= (double)(e->rates.now[row->kind].count + e->rates.now[row->kind].lost) /
-			    (double)events;
-	else
-		spent_ns /= __builtin_popcountll(kinds);
-	e->by_kind[row->kind].spent_ns = e->by_kind[row->kind].spent_ns * fades + spent_ns;
-	e->by_kind[row->kind].told_ns = ns;
-	row->cost = percent(e, e->by_kind[row->kind].spent_ns);
-}
-
-static void take_costs(struct top_events *e, double seconds, double *cost)
-{
-	double fades = exp(-seconds / COST_FADES_S);
-	struct keeper_cost now;
-
-	if (!session_event_cost(e->live.session, &now, NULL))
-		return;
-	e->spent_ns = e->spent_ns * fades + (double)(now.spent_ns - e->costs.spent_ns);
-	e->own_ns = e->own_ns * fades + (double)(now.own_ns - e->costs.own_ns);
-	e->wall_ns = e->wall_ns * fades + 1e9 * seconds;
-	e->costs = now;
-	*cost = percent(e, e->spent_ns);
 	for (unsigned int i = 0; i < e->rates.nr; i++) {
-		if (e->rates.rows[i].state != EVENT_RATE_MISSING)
-			take_cost(e, &e->rates.rows[i], fades);
+		enum event_kind kind = e->rates.rows[i].kind;
+		struct event_count now;
+
+		session_event_count(e->live.session, kind, &now);
+		now.produced -= MIN(now.produced, e->before[kind].produced);
+		now.size -= MIN(now.size, e->before[kind].size);
+		now.ns -= MIN(now.ns, e->before[kind].ns);
+		event_rates_count(&e->rates, kind, &now);
+		event_rates_lost(&e->rates, kind, 0); /* where it is counted nothing is lost */
 	}
 }
 
@@ -550,10 +484,13 @@ void top_events_step(struct top_events *e, double *cost)
 	if (e->state == TOP_EVENTS_ON) {
 		if (!e->stepped_ns)
 			e->stepped_ns = e->watching_ns;
+		/* What is counted now happened until now. */
+		e->seen_until_ns = clock_monotonic_ns();
 		seconds = (double)(e->seen_until_ns - e->stepped_ns) / 1e9;
 		if (seconds >= STEP_LEAST_S) {
-			take_lost(e);
-			take_costs(e, seconds, &e->cost);
+			take_counts(e);
+			e->cost = event_costs_take(&e->costs, e->live.session, &e->rates, seconds,
+						   exp(-seconds / COST_FADES_S), e->cost);
 			event_rates_step(&e->rates, &e->stream.coverage, seconds);
 			if (e->stepped_ns + STEP_LAG_NS < e->forget_ns)
 				event_rates_forget(&e->rates);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rates of events of the VM for `top`: probes that are there only while somebody looks at them.
+ * Rates of events of the VM for `top`: probes that are there only while somebody looks at them, and
+ * count: no event is told, so none can be lost.
  *
  * A thread of its own places them, takes in what they tell, and takes them away, as each of these
  * takes longer than a key may wait for its answer; it has a node of its own, so that nothing is
- * shared with whoever reads the node meanwhile.  In a storm of events it works for half of the time
- * and rests for the other half; what rings cannot hold until then is counted as lost.
+ * shared with whoever reads the node meanwhile.
  */
 #ifndef EBEAM_CMD_TOP_EVENTS_H
 #define EBEAM_CMD_TOP_EVENTS_H
