@@ -51,6 +51,11 @@ static void tell_limited(uint64_t tripped, double share, uint64_t seen, const ch
 				    sizeof(text[1])));
 }
 
+void trace_count(struct trace *t, const struct event *ev)
+{
+	t->seen[event_stream_call_is_c(event_run_stream(t->run), ev)]++;
+}
+
 void trace_tell(struct trace *t)
 {
 	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
@@ -156,7 +161,7 @@ static int take_call(struct trace *t, const struct event *ev)
 	bool extra = is_extra(t, ev);
 
 	take_hit(t, ev, epid);
-	t->seen[call.c_code]++;
+	trace_count(t, ev);
 	if (trace_is_full(t) || !trace_takes(t, ev) || (extra && t->limit && t->extra >= t->limit))
 		return is_enough(t);
 	if (t->stats)
@@ -222,14 +227,19 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 }
 
 /* The session knows of uprobes only. */
+void trace_add_cost(const struct trace *t, struct strbuf *line)
+{
+	if (t->last.hits)
+		strbuf_addf(line, "  breakpoints ~%.2f%% of the CPU of its schedulers",
+			    t->last.cost);
+}
+
 static void closing(void *arg, struct strbuf *line)
 {
 	const struct trace *t = arg;
 	const struct options *o = &t->ctx->opt;
 
-	if (t->last.hits)
-		strbuf_addf(line, "  breakpoints ~%.2f%% of the CPU of its schedulers",
-			    t->last.cost);
+	trace_add_cost(t, line);
 	if (o->output && strcmp(o->output, "-") != 0)
 		strbuf_addf(line, "  -> %s", o->output);
 }

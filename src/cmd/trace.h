@@ -131,6 +131,9 @@ struct trace {
 	struct jsonw json;
 };
 
+/* A call was seen; what breakpoints cost the node. */
+void trace_count(struct trace *t, const struct event *ev);
+void trace_add_cost(const struct trace *t, struct strbuf *line);
 /* No more calls are wanted; those that are under way may still end. */
 bool trace_is_full(const struct trace *t);
 /* What limits hid, at the end. */

@@ -68,6 +68,7 @@ static void on_closing(void *arg, struct strbuf *line)
 {
 	struct trace *t = arg;
 
+	trace_add_cost(t, line);
 	weigh_closing(&t->weigh, line);
 }
 
