@@ -167,7 +167,9 @@ def bif_at_full_speed(ctx):
     check(0 < share < 50, f"share that was seen: {share} %")
     ends = [line["result"] for line in lines if line["kind"] == "return"]
     check(0 < len(ends) <= len(calls), f"{len(ends)} ends of {len(calls)} calls")
-    check_equal(len(set(ends)), 1, "the result is always the same")
+    # None: it had no reductions left, and goes on elsewhere (a trap).
+    results = set(ends) - {None}
+    check_equal(len(results), 1, f"the result is always the same: {results}")
 
 
 @case("what cannot be traced is refused, and what was meant is named", otp="one")
