@@ -28,90 +28,6 @@
 #define FLUSH_EVERY_NS 1000000000u
 #define LONG_NS	       10000000u /* long_gc, long_schedule without --longer-than */
 
-bool event_run_is_capture(const char *path)
-{
-	size_t len = strlen(path);
-
-	return len > 6 && strcmp(path + len - 6, ".ebeam") == 0;
-}
-
-static bool is_regular(FILE *f)
-{
-	struct stat st;
-
-	return fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode);
-}
-
-/* What may be a terminal or a pipe goes by way of a buffer that never blocks. */
-static int open_stream(struct event_run *run, FILE *to, struct error *err)
-{
-	int rc = 0;
-
-	run->out = run->target = to;
-	if (!is_regular(to)) {
-		rc = outpipe_open(&run->pipe, to, err);
-		if (rc == 0)
-			run->out = outpipe_file(run->pipe);
-	}
-	return rc;
-}
-
-static int open_capture(struct event_run *run, const char *path, struct error *err)
-{
-	int rc = outfile_open(&run->capture, path, OUTFILE_STREAM, run->ctx->out, err);
-
-	return rc ? rc
-		  : capture_writer_open(&run->writer, outfile_file(run->capture),
-					run->live.start_epoch_ns, run->live.start_ns, err);
-}
-
-/* The consumer's own files; the capture is ours. */
-static int open_own(struct event_run *run, struct error *err)
-{
-	const char *capture = NULL;
-	int rc = run->consumer->opened(run->consumer->arg, &capture, err);
-
-	return rc || !capture ? rc : open_capture(run, capture, err);
-}
-
-/* Where text goes: standard output, or a file; a capture has a file of its own. */
-static int open_output(struct event_run *run, struct error *err)
-{
-	const struct options *o = &run->ctx->opt;
-	int rc = 0;
-
-	if (o->input && (o->capture || (o->output && event_run_is_capture(o->output))))
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "a capture is shown, not written again: choose another -o");
-	if (run->consumer->opened) {
-		run->out = run->ctx->out;
-		return open_own(run, err);
-	}
-	if (o->capture)
-		rc = open_capture(run, o->capture, err);
-	if (rc)
-		return rc;
-	if (!o->output)
-		return open_stream(run, run->ctx->out, err);
-	if (event_run_is_capture(o->output) && !run->capture) {
-		rc = run->consumer->either ? 0 : open_stream(run, run->ctx->out, err);
-		return rc ? rc : open_capture(run, o->output, err);
-	}
-	rc = outfile_open(&run->output, o->output, OUTFILE_STREAM, run->ctx->out, err);
-	return rc ? rc : open_stream(run, outfile_file(run->output), err);
-}
-
-static int close_output(struct event_run *run, struct error *err)
-{
-	int rc = run->writer ? capture_writer_flush(run->writer, err) : 0;
-
-	if (rc == 0 && run->capture)
-		rc = outfile_commit(&run->capture, err);
-	if (rc == 0 && run->output)
-		rc = outfile_commit(&run->output, err);
-	return rc;
-}
-
 /* ---- what a node has ----------------------------------------------------------------------- */
 
 /* All kinds that are refused for the reason of this one, if it is the first of them. */
@@ -260,18 +176,6 @@ static int show(struct event_run *run, bool last, struct error *err)
 	return rc;
 }
 
-/* Whoever reads sees it now, or is gone: -EPIPE, which nobody has to be told of. */
-static int check_output(struct event_run *run, struct error *err)
-{
-	const char *name = run->ctx->opt.output ? run->ctx->opt.output : "standard output";
-	int rc = run->pipe ? outpipe_error(run->pipe) : 0;
-
-	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot write %s: %s", name,
-				 error_text(rc));
-	return run->out && !run->pipe ? outfile_check(run->out, name, err) : 0;
-}
-
 /* ---- of a node ----------------------------------------------------------------------------- */
 
 /* Room for more lines?  A reader that is slow is waited for at the end only, when the probes are
@@ -326,7 +230,7 @@ static int on_drain(void *arg, struct error *err)
 	uint64_t now = clock_monotonic_ns();
 	int rc = drain(run, now + DRAIN_MAX_NS, err);
 
-	rc = rc ? rc : check_output(run, err);
+	rc = rc ? rc : event_run_check_output(run, err);
 	if (rc)
 		return rc;
 	if (run->writer && now - run->flushed_ns >= FLUSH_EVERY_NS) {
@@ -349,13 +253,13 @@ static int on_watch(void *arg, struct error *err)
 		if (!run->skipped++)
 			log_warn("ebeam: nobody reads the output: the next answer is about a "
 				 "longer time");
-		return check_output(run, err);
+		return event_run_check_output(run, err);
 	}
 	/* What was lost so far comes out before anything newer. */
 	live_add_counters(&run->live, run->stream.refused, now);
 	rc = drain(run, now + DRAIN_MAX_NS, err);
 	rc = rc ? rc : show(run, false, err);
-	return rc ? rc : check_output(run, err);
+	return rc ? rc : event_run_check_output(run, err);
 }
 
 /* A budget that cannot be kept is no secret. */
@@ -446,8 +350,8 @@ static int end(struct event_run *run, struct error *err)
 
 	if (run->pipe)
 		outpipe_finish(run->pipe);
-	rc = rc ? rc : check_output(run, err);
-	rc = rc ? rc : close_output(run, err);
+	rc = rc ? rc : event_run_check_output(run, err);
+	rc = rc ? rc : event_run_close_output(run, err);
 	if (rc == 0)
 		event_run_tell(run);
 	return rc;
@@ -495,7 +399,7 @@ static int watch(struct event_run *run, struct error *err)
 		return event_probes_show(run->ctx, run->node, &run->plan, err);
 	rc = rc ? rc : event_run_filter_node(run, &config, err);
 	rc = rc ? rc : live_open(&run->live, run->node, &config, err);
-	rc = rc ? rc : open_output(run, err);
+	rc = rc ? rc : event_run_open_output(run, err);
 	rc = rc ? rc : add_meta(run, err);
 	rc = rc ? rc : run_loop(run, err);
 	if (rc < 0)
@@ -562,7 +466,7 @@ static int replay(struct event_run *run, struct error *err)
 
 	if (rc)
 		return rc;
-	rc = open_output(run, err);
+	rc = event_run_open_output(run, err);
 	if (rc == 0) {
 		run->stream.start_epoch_ns = capture_reader_start_epoch_ns(in.reader);
 		rc = read_capture(run, in.reader, err);

@@ -37,6 +37,14 @@ struct event_run {
 	bool stopped;	   /* the limit is reached, or nobody reads any more */
 };
 
+/* ---- event_run_output.c --------------------------------------------------------------------- */
+/* Where text goes: standard output, or a file; a capture has a file of its own. */
+int event_run_open_output(struct event_run *run, struct error *err);
+/* What is in files now stays. */
+int event_run_close_output(struct event_run *run, struct error *err);
+/* Whoever reads sees it now, or is gone: -EPIPE, which nobody has to be told of. */
+int event_run_check_output(struct event_run *run, struct error *err);
+
 /* Of the options: whom events are about.  Once for all, and for the programs of a node. */
 int event_run_filter(struct event_run *run, struct error *err);
 int event_run_filter_node(struct event_run *run, struct live_config *config, struct error *err);
