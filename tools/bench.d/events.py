@@ -12,6 +12,7 @@ import time
 
 from common import Bench, Nothing, Running, cpu_ns, middle
 from ebeam import bpf_descriptors
+from nodes import TOP
 
 # Operation of workloads/rates.erl, kinds that it makes, and the functions whose entry (and return)
 # tell the same: what the peer counts.
@@ -26,6 +27,15 @@ HITS = (
     ("link", "process_link,process_unlink",
      ("erts_proc_sig_send_link", "erts_proc_sig_send_unlink"), ()),
 )
+# What a collection was stands in the process: gen_gcs is one more after a minor one, and 0 after a
+# major one.
+MINOR_AND_MAJOR = """
+uprobe:%(exe)s:erts_garbage_collect_nobump, uprobe:%(exe)s:erts_garbage_collect
+{ @process[tid] = arg0; @before[tid] = *(uint16 *)uptr(arg0 + %(gen_gcs)d); }
+uretprobe:%(exe)s:erts_garbage_collect_nobump, uretprobe:%(exe)s:erts_garbage_collect /@process[tid]/
+{ if (*(uint16 *)uptr(@process[tid] + %(gen_gcs)d) > @before[tid]) { @minor = count(); }
+  else { @major = count(); } delete(@process[tid]); delete(@before[tid]); @ = count(); }
+"""
 UNLIMITED = ("--max-overhead", "100")
 NOBODY = "<0.1.0>"  # erts_code_purger, which waits
 
@@ -45,13 +55,11 @@ class Counting:
     """The peer: bpftrace at the entries and returns of the same functions.  It does not say when it
     has begun, so `hit` is done until it counts."""
 
-    def __init__(self, node, entries, returns, hit):
-        exe = os.path.realpath(f"/proc/{node.os_pid}/exe")
-        probes = [f"uprobe:{exe}:{f}" for f in entries] + [f"uretprobe:{exe}:{f}" for f in returns]
+    def __init__(self, node, script, hit):
         self.hit = hit
         self.process = subprocess.Popen(
             ["bpftrace", "-B", "line", "-p", str(node.os_pid), "-e",
-             f"{','.join(probes)} {{ @ = count(); }} interval:ms:200 {{ print(@); }}"],
+             script + " interval:ms:200 { print(@); }"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.counts = threading.Event()
         self.said = b""
@@ -91,6 +99,18 @@ class Events(Bench):
             self.hit(node, operation, kinds, entries, returns)
         node.close()
 
+    def script(self, node, operation, entries, returns):
+        exe = os.path.realpath(f"/proc/{node.os_pid}/exe")
+        if operation == "collect":
+            return MINOR_AND_MAJOR % {"exe": exe, "gen_gcs": self.offset("process_gen_gcs")}
+        probes = [f"uprobe:{exe}:{f}" for f in entries] + [f"uretprobe:{exe}:{f}" for f in returns]
+        return f"{','.join(probes)} {{ @ = count(); }}"
+
+    def offset(self, field):
+        """Of the layout that ebeam has for this release."""
+        with open(os.path.join(TOP, f"src/beam/otp/otp{self.args.otp}.c")) as f:
+            return int(re.search(rf"\.{field} = (\d+)", f.read())[1])
+
     def hit(self, node, operation, kinds, entries, returns):
         """CPU time of the node for one operation: turns of alone, ebeam and bpftrace, so that what
         the machine does falls on all.  ebeam counts as the peer does, or delivers a record with all
@@ -102,7 +122,7 @@ class Events(Bench):
             "counts": lambda: Watching(self, node, *watch, "--count"),
             "records": lambda: Watching(self, node, *watch),
             "dropped": lambda: Watching(self, node, *watch, "--process", NOBODY),
-            "bpftrace": lambda: Counting(node, entries, returns,
+            "bpftrace": lambda: Counting(node, self.script(node, operation, entries, returns),
                                          lambda: node.ask("rates", operation, 10)),
         }
         found = {name: [] for name in observers}
@@ -117,8 +137,9 @@ class Events(Bench):
                 observer.end()
         alone, counts, records, dropped, theirs = (statistics.median(found[name]) for name in observers)
         goal = 0.5 if theirs - alone > 3000 else 1.15
-        where = "entry and return" if returns else "entry"
-        self.row(f"cost of `{operation}`: ebeam counting ({kinds}) : bpftrace counting hits at {where}",
+        what = ("minor and major ones" if operation == "collect" else
+                f"hits at {'entry and return' if returns else 'entry'}")
+        self.row(f"cost of `{operation}`: ebeam counting ({kinds}) : bpftrace counting {what}",
                  counts, theirs, alone, goal)
         self.row("the same, ebeam with a record of each hit : bpftrace counting",
                  records, theirs, alone, None)
