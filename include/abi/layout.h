@@ -282,6 +282,12 @@
 	F(sched_reductions, "struct ErtsSchedulerData_", "reductions")                             \
 	F(sched_gc_reclaimed, "struct ErtsSchedulerData_", "gc_info.reclaimed")                    \
 	F(sched_gc_count, "struct ErtsSchedulerData_", "gc_info.garbage_cols")                     \
+	F(sched_thr_progress_active, "struct ErtsSchedulerData_", "thr_progress_data.active")      \
+	F(sched_wall_time, "struct ErtsSchedulerData_", "sched_wall_time")                         \
+	F(sched_wall_time_enabled, "struct ErtsSchedulerData_", "sched_wall_time.enabled")         \
+	F(sched_wall_time_start, "struct ErtsSchedulerData_", "sched_wall_time.start")             \
+	F(sched_working_total, "struct ErtsSchedulerData_", "sched_wall_time.working.total")       \
+	F(sched_working_start, "struct ErtsSchedulerData_", "sched_wall_time.working.start")       \
 	S(runq_size, "ErtsRunQueue")                                                               \
 	S(runq_stride, "ErtsAlignedRunQueue")                                                      \
 	F(runq_ix, "ErtsRunQueue", "ix")                                                           \

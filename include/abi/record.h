@@ -44,6 +44,7 @@ enum rec_type {
 	REC_EVENT = 67,
 	REC_COVERAGE = 68,
 	REC_CALL = 69,
+	REC_SCHEDULER = 70,
 };
 
 struct rec_header {
@@ -492,6 +493,21 @@ struct rec_coverage {
 	uint64_t work, missed;
 };
 
+/* What one scheduler did in the time up to ts_ns. */
+#define SCHEDULER_UNKNOWN UINT64_MAX
+struct rec_scheduler {
+	struct rec_header h;
+	uint32_t type;	 /* enum thread_type */
+	uint32_t number; /* 1.. of its type */
+	uint64_t duration_ns;
+	/* It worked, as the VM itself counted that; its thread had a CPU; was to run and had none.
+	 * At most duration_ns each, or SCHEDULER_UNKNOWN. */
+	uint64_t working_ns, on_cpu_ns, cpu_wait_ns;
+	/* Looks at it at random moments; of these it worked; of those with a process, with a task
+	 * of a port. */
+	uint32_t looks, working, process, port;
+};
+
 enum counter_id {
 #define COUNTER(name, json, text, advice)      COUNTER_##name,
 #define COUNTER_USER(name, json, text, advice) COUNTER_##name,
@@ -529,6 +545,7 @@ _Static_assert(sizeof(struct rec_counter) == 32, "ABI");
 _Static_assert(sizeof(struct rec_raw_event) == 40 + 8 * EVENT_RAW_WORDS, "ABI");
 _Static_assert(sizeof(struct rec_event) == 40, "ABI");
 _Static_assert(sizeof(struct rec_coverage) == 48, "ABI");
+_Static_assert(sizeof(struct rec_scheduler) == 72, "ABI");
 _Static_assert(NR_EVENT_KINDS <= EVENT_CALLS, "kinds are bits of a word");
 #endif
 

@@ -230,6 +230,7 @@ static int on_drain(void *arg, struct error *err)
 	uint64_t now = clock_monotonic_ns();
 	int rc = drain(run, now + DRAIN_MAX_NS, err);
 
+	live_add_schedulers(&run->live, false);
 	rc = rc ? rc : event_run_check_output(run, err);
 	if (rc)
 		return rc;
@@ -257,33 +258,24 @@ static int on_watch(void *arg, struct error *err)
 	}
 	/* What was lost so far comes out before anything newer. */
 	live_add_counters(&run->live, run->stream.refused, now);
+	live_add_schedulers(&run->live, true);
 	rc = drain(run, now + DRAIN_MAX_NS, err);
 	rc = rc ? rc : show(run, false, err);
 	return rc ? rc : event_run_check_output(run, err);
 }
 
-/* A budget that cannot be kept is no secret. */
-static void tell_budget(struct event_run *run)
+#define SCHEDULING (1ull << EVENT_PROCESS_SCHEDULED)
+#define COLLECTING (1ull << EVENT_GC_MINOR_END | 1ull << EVENT_GC_MAJOR_END)
+
+/* A capture has what `sched` and `gc` show of it later. */
+static int watch_schedulers(struct event_run *run, struct error *err)
 {
-	struct keeper_cost cost;
-	const char *why;
+	uint64_t kept = run->writer ? run->plan.kinds : 0;
+	bool work = run->consumer->work || kept & SCHEDULING;
 
-	if (!session_event_cost(run->live.session, &cost, &why) && *why)
-		log_warn("ebeam: what the probes cost the node is not known, and not limited: %s",
-			 why);
-}
-
-/* The zeros of a node that is stopped are not those of one that idles. */
-static void tell_stopped(struct event_run *run)
-{
-	struct proc_stat stat;
-	struct error ignored;
-
-	if (proc_stat_read(&stat, run->node->os_pid, &ignored) == 0 && proc_stat_stopped(&stat)) {
-		run->node_stopped = true;
-		log_warn("ebeam: the node (pid %d) is stopped (SIGSTOP): nothing happens in it",
-			 run->node->os_pid);
-	}
+	if (!work && !run->consumer->cpu && !(kept & COLLECTING))
+		return 0;
+	return live_watch_schedulers(&run->live, work, err);
 }
 
 /* Until something ends it; positive = how (enum loop_end). */
@@ -291,13 +283,14 @@ static int run_loop(struct event_run *run, struct error *err)
 {
 	const struct options *o = &run->ctx->opt;
 	uint64_t every = run->consumer->drain_every_ns;
+	struct loop_alarm *answer = NULL;
 	struct loop *loop = NULL;
 	int rc = loop_open(&loop, err);
 
 	rc = rc ? rc : loop_watch_pid(loop, run->node->os_pid, err);
 	rc = rc ? rc : loop_add_timer(loop, every ? every : DRAIN_EVERY_NS, on_drain, run, err);
 	if (rc == 0 && o->watch_ns && run->consumer->show)
-		rc = loop_add_timer(loop, o->watch_ns, on_watch, run, err);
+		rc = loop_add_alarm(loop, &answer, on_watch, run, err);
 	if (rc == 0 && run->consumer->begin)
 		rc = run->consumer->begin(run->consumer->arg, err);
 	/* Now signals are caught: what has been attached is taken away in order. */
@@ -306,15 +299,21 @@ static int run_loop(struct event_run *run, struct error *err)
 		rc = run->consumer->started(run->consumer->arg, err);
 	if (rc == 0) {
 		live_add_watching(&run->live, run->plan.kinds);
-		tell_budget(run);
-		tell_stopped(run);
+		event_run_tell_budget(run);
+		event_run_tell_stopped(run, false);
 		log_info("%u probes attached", run->plan.nr_points);
+		rc = watch_schedulers(run, err);
 	}
 	run->span_start_ns = run->seen_until_ns = clock_monotonic_ns();
 	if (o->watch_ns) {
 		coverage_take_work(&run->stream.coverage, 0, run->span_start_ns);
 		coverage_mark(&run->stream.coverage);
 	}
+	/* Once the probes are there, however long that took, and what the first interval held has
+	 * come out of the rings. */
+	if (answer)
+		loop_set_alarm(answer, run->span_start_ns + o->watch_ns + SESSION_WINDOW_NS,
+			       o->watch_ns);
 	if (rc == 0 && o->duration_ns) {
 		run->deadline_ns = run->span_start_ns + o->duration_ns;
 		rc = loop_set_deadline(loop, o->duration_ns, err);
@@ -333,6 +332,9 @@ static int finish(struct event_run *run, struct error *err)
 
 	if (run->consumer->end)
 		run->consumer->end(run->consumer->arg);
+	if (!run->node_stopped)
+		event_run_tell_stopped(run, true);
+	live_end_schedulers(&run->live);
 	session_stop(run->live.session);
 	rc = drain(run, UINT64_MAX, err);
 	if (rc)

@@ -31,7 +31,7 @@ struct event_run {
 	/* With --watch: what the answer before was told of these. */
 	uint64_t told_taken, told_counters[NR_COUNTERS];
 	uint64_t skipped;  /* answers of --watch that nobody was ready to read */
-	bool node_stopped; /* when the probes came */
+	bool node_stopped; /* when the probes came, or when they went */
 	bool reader_waits; /* the rings filled, as nobody took the lines that were there */
 	bool answered;	   /* once, with --watch */
 	bool stopped;	   /* the limit is reached, or nobody reads any more */
@@ -50,5 +50,9 @@ int event_run_filter(struct event_run *run, struct error *err);
 int event_run_filter_node(struct event_run *run, struct live_config *config, struct error *err);
 /* The closing line on stderr. */
 void event_run_tell(struct event_run *run);
+/* A budget that cannot be kept is no secret. */
+void event_run_tell_budget(struct event_run *run);
+/* If the node is stopped: its zeros are not those of one that idles. */
+void event_run_tell_stopped(struct event_run *run, bool at_end);
 
 #endif

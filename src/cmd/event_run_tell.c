@@ -216,6 +216,28 @@ void event_run_miss(struct event_run *run, struct event_rates *rates)
 	}
 }
 
+void event_run_tell_budget(struct event_run *run)
+{
+	struct keeper_cost cost;
+	const char *why;
+
+	if (!session_event_cost(run->live.session, &cost, &why) && *why)
+		log_warn("ebeam: what the probes cost the node is not known, and not limited: %s",
+			 why);
+}
+
+void event_run_tell_stopped(struct event_run *run, bool at_end)
+{
+	struct proc_stat stat;
+	struct error ignored;
+
+	if (proc_stat_read(&stat, run->node->os_pid, &ignored) == 0 && proc_stat_stopped(&stat)) {
+		run->node_stopped = true;
+		log_warn("ebeam: the node (pid %d) is stopped (SIGSTOP): nothing happens in it%s",
+			 run->node->os_pid, at_end ? " any more" : "");
+	}
+}
+
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
 void event_run_json_begin(struct event_run *run, struct jsonw *w)

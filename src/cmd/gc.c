@@ -15,6 +15,7 @@
 #include "cmd/group_rows.h"
 #include "cmd/render.h"
 #include "model/gc_stats.h"
+#include "model/sched_use.h"
 #include "view/cells.h"
 #include "view/histogram.h"
 
@@ -23,7 +24,8 @@ struct gc {
 	struct event_run *run;
 	struct gc_stats stats;
 	bool open;
-	bool any_stack; /* --by function needs them */
+	bool any_stack;		  /* --by function needs them */
+	struct sched_use threads; /* of all schedulers, what they got of the CPUs */
 };
 
 /* What cells need besides their row. */
@@ -175,6 +177,7 @@ static int show_json(const struct gc *gc, const struct group_rows *r, const stru
 	count_json(&w, &s->total, cells->scale);
 	jsonw_uint(&w, "dirty_ns", units_scale(s->dirty_ns, cells->scale));
 	jsonw_double(&w, "scheduler_percent", share_of_time(gc, cells->duration_ns, cells->scale));
+	jsonw_double(&w, "cpu_wait", sched_use_waited(&gc->threads));
 	jsonw_end_object(&w);
 	jsonw_begin_object(&w, "pauses");
 	histogram_json(&w, "minor", &s->minor, cells->scale);
@@ -233,6 +236,20 @@ static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells
 	strbuf_free(&line);
 }
 
+#define WAITED_LONG 5.0 /* percent */
+
+/* A thread that the kernel keeps from running in the middle makes a long pause of a short one. */
+static void tell_waited(const struct gc *gc, FILE *f)
+{
+	double percent = sched_use_waited(&gc->threads);
+
+	if (!isnan(percent) && percent >= WAITED_LONG)
+		fprintf(f,
+			"Schedulers had no CPU for %.1f %% of the time in which they were to run: "
+			"pauses are longer by that\n",
+			percent);
+}
+
 static int show_text(const struct gc *gc, const struct group_rows *r, const struct cells *cells,
 		     struct error *err)
 {
@@ -243,6 +260,7 @@ static int show_text(const struct gc *gc, const struct group_rows *r, const stru
 	event_run_begin_screen(gc->run);
 	write_totals(gc, f, cells);
 	event_run_tell_sampled(gc->run, GC_STATS_KINDS);
+	tell_waited(gc, f);
 	fputc('\n', f);
 	histogram_write(f, "minor pauses", &s->minor, HISTOGRAM_NS, cells->scale);
 	histogram_write(f, "major pauses", &s->major, HISTOGRAM_NS, cells->scale);
@@ -291,6 +309,7 @@ static int show(void *arg, bool last, struct error *err)
 	group_rows_free(&rows);
 	if (!last)
 		gc_stats_restart(&gc->stats);
+	gc->threads = (struct sched_use){0};
 	return rc;
 }
 
@@ -304,6 +323,14 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 	return 0;
 }
 
+static void on_other(void *arg, const struct event *ev)
+{
+	struct gc *gc = arg;
+
+	if (ev->type == REC_SCHEDULER)
+		sched_use_add(&gc->threads, ev);
+}
+
 int cmd_gc(struct command_context *ctx, struct error *err)
 {
 	const struct options *o = &ctx->opt;
@@ -314,7 +341,9 @@ int cmd_gc(struct command_context *ctx, struct error *err)
 		.kinds = GC_STATS_KINDS,
 		.stacks = o->group_by == PROCESS_GROUP_FUNCTION,
 		.gc_longer_than_ns = longer_than(o),
+		.cpu = true,
 		.arg = &gc,
+		.other = on_other,
 		.event = on_event,
 		.show = show,
 	};

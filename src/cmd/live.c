@@ -227,6 +227,7 @@ int live_open(struct live *l, struct beam_node *n, const struct live_config *con
 void live_close(struct live *l)
 {
 	enrich_close(l->enrich);
+	sched_watch_close(l->schedulers);
 	session_close(l->session);
 	beam_resolver_close(l->resolver);
 	memset(l, 0, sizeof(*l));
@@ -316,6 +317,58 @@ void live_add_watching(struct live *l, uint64_t kinds)
 	enrich_add_meta(l->enrich, "watching_ns", text);
 	add_kinds(l, kinds);
 	add_schedulers(l);
+}
+
+/* EBEAM_SCHEDULERS=looks in the environment: as if the VM counted nothing, for tests of that. */
+static enum sched_watch_how watch_how(void)
+{
+	const char *how = getenv("EBEAM_SCHEDULERS");
+
+	return how && strcmp(how, "looks") == 0 ? SCHED_WATCH_LOOKS : SCHED_WATCH_BEST;
+}
+
+int live_watch_schedulers(struct live *l, bool work, struct error *err)
+{
+	l->schedulers_ns = clock_monotonic_ns();
+	return sched_watch_open(&l->schedulers, l->node, work ? watch_how() : SCHED_WATCH_THREADS,
+				err);
+}
+
+void live_add_schedulers(struct live *l, bool now)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	const struct sched_span *spans;
+	uint32_t nr;
+
+	if (!l->schedulers ||
+	    (!now && now_ns - l->schedulers_ns < sched_watch_span_ns(l->schedulers)))
+		return;
+	l->schedulers_ns = now_ns;
+	nr = sched_watch_cut(l->schedulers, &spans);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct rec_scheduler rec = {
+			.h.ts_ns = spans[i].end_ns,
+			.type = spans[i].type,
+			.number = spans[i].number,
+			.duration_ns = spans[i].duration_ns,
+			.working_ns = spans[i].working_ns,
+			.on_cpu_ns = spans[i].on_cpu_ns,
+			.cpu_wait_ns = spans[i].cpu_wait_ns,
+			.looks = spans[i].looks,
+			.working = spans[i].working,
+			.process = spans[i].process,
+			.port = spans[i].port,
+		};
+
+		enrich_add_scheduler(l->enrich, &rec);
+	}
+}
+
+void live_end_schedulers(struct live *l)
+{
+	live_add_schedulers(l, true);
+	sched_watch_close(l->schedulers);
+	l->schedulers = NULL;
 }
 
 void live_look(struct live *l)

@@ -13,6 +13,7 @@
 #include "beam/node.h"
 #include "beam/resolve.h"
 #include "event/enrich.h"
+#include "probe/sched_watch.h"
 #include "probe/session.h"
 #include "target/proc.h"
 
@@ -24,6 +25,8 @@ struct live {
 	uint64_t start_epoch_ns, start_ns;
 	struct proc_stat node_stat; /* at the start */
 	double own_start_s;
+	struct sched_watch *schedulers; /* NULL: not watched */
+	uint64_t schedulers_ns;		/* when they were told of last */
 };
 
 /* How much is copied with a call, see bpf/term_copy.bpf.h. */
@@ -64,6 +67,15 @@ int live_add_meta(struct live *l, const char *command, const char *mode, unsigne
 		  struct error *err);
 /* Once probes of these kinds are attached: since when, and what each scheduler does then. */
 void live_add_watching(struct live *l, uint64_t kinds);
+/*
+ * From now on, and until it is closed, how busy schedulers are is read from the node's memory; if
+ * not `work`, only what their threads get of the CPUs.
+ */
+int live_watch_schedulers(struct live *l, bool work, struct error *err);
+/* That, as records, once enough time has passed, or `now`. */
+void live_add_schedulers(struct live *l, bool now);
+/* The last of that: they are not watched any more. */
+void live_end_schedulers(struct live *l);
 /* After records were taken in: tells the probes of code in new places. */
 void live_look(struct live *l);
 /* So far, whoever counts it. */

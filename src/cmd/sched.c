@@ -23,6 +23,7 @@ static void open_stats(struct sched *sched, uint64_t first_ns)
 		start_ns = stream->watching_ns ? stream->watching_ns : first_ns;
 	sched_stats_open(&sched->stats, stream, sched->ctx->opt.group_by, 0, 0,
 			 MIN(start_ns, first_ns));
+	sched->stats.partial = sched->one_process;
 	sched->watched_from = coverage_clock(&stream->coverage, EVENT_PROCESS_SCHEDULED,
 					     MIN(start_ns, first_ns), NULL);
 	for (size_t i = 0; !sched->one_process && i < stream->at_start.len; i++) {
@@ -41,6 +42,16 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 	return 0;
 }
 
+static void on_other(void *arg, const struct event *ev)
+{
+	struct sched *sched = arg;
+
+	if (ev->type != REC_SCHEDULER)
+		return;
+	open_stats(sched, ev->ts_ns - ev->u.scheduler.duration_ns);
+	sched_stats_memory(&sched->stats, ev);
+}
+
 static int show(void *arg, bool last, struct error *err)
 {
 	struct sched *sched = arg;
@@ -52,7 +63,8 @@ static int show(void *arg, bool last, struct error *err)
 	sched_stats_advance(&sched->stats, end_ns);
 	clock = coverage_clock(&event_run_stream(sched->run)->coverage, EVENT_PROCESS_SCHEDULED,
 			       end_ns, NULL);
-	rc = sched_show(sched, end_ns - start_ns, clock - MIN(sched->watched_from, clock), err);
+	rc = sched_show(sched, start_ns, end_ns - start_ns, clock - MIN(sched->watched_from, clock),
+			err);
 	sched->watched_from = clock;
 	if (!last)
 		sched_stats_restart(&sched->stats);
@@ -68,7 +80,9 @@ int cmd_sched(struct command_context *ctx, struct error *err)
 	const struct event_consumer consumer = {
 		.kinds = SCHED_STATS_KINDS | LONG_SCHEDULE,
 		.arg = &sched,
+		.work = true,
 		.event = on_event,
+		.other = on_other,
 		.show = show,
 	};
 	int rc = table_check(&table, &options, err);

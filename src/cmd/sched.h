@@ -20,7 +20,8 @@ struct sched {
 
 extern const struct table_column sched_columns[];
 
-/* The answer about an interval of duration_ns, of which watched_ns were watched. */
-int sched_show(struct sched *sched, uint64_t duration_ns, uint64_t watched_ns, struct error *err);
+/* The answer about duration_ns from start_ns on, of which watched_ns were watched. */
+int sched_show(struct sched *sched, uint64_t start_ns, uint64_t duration_ns, uint64_t watched_ns,
+	       struct error *err);
 
 #endif

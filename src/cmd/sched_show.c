@@ -22,6 +22,7 @@ struct answer {
 	double long_scale; /* of those that were long */
 	/* Of times: how much of the time was watched, as probes lengthen what goes on meanwhile. */
 	double time_scale;
+	uint64_t from_ns; /* since 1970 */
 	uint64_t duration_ns;
 };
 
@@ -92,20 +93,24 @@ static const char *type_name(enum thread_type type)
 					  : "other";
 }
 
-static double percent_of(const struct sched_cpu *cpu)
+static double percent_of(const struct sched_stats *s, const struct sched_cpu *cpu)
 {
-	return sched_clock_percent(sched_cpu_clock(cpu));
+	struct sched_utilization u;
+
+	sched_cpu_utilization(s, cpu, &u);
+	return u.percent;
 }
 
 /* Mean of all of a type; NaN if nothing is known. */
 static double percent_of_type(const struct sched_stats *s, enum thread_type type)
 {
-	double sum = 0;
+	double sum = 0, percent;
 	unsigned int nr = 0;
 
 	for (size_t i = 0; i < s->cpus.len; i++) {
-		if (s->cpus.data[i].type == type && !isnan(percent_of(&s->cpus.data[i]))) {
-			sum += percent_of(&s->cpus.data[i]);
+		percent = percent_of(s, &s->cpus.data[i]);
+		if (s->cpus.data[i].type == type && !isnan(percent)) {
+			sum += percent;
 			nr++;
 		}
 	}
@@ -124,16 +129,31 @@ static void text_number(struct strbuf *out, const void *row, const void *ctx)
 	strbuf_addf(out, "%u", ((const struct sched_cpu *)row)->number);
 }
 
-static void text_utilization(struct strbuf *out, const void *row, const void *ctx)
+/* A cell of what sched_cpu_utilization() says. */
+#define CPU_CELL(name, field)                                                                      \
+	static void text_##name(struct strbuf *out, const void *row, const void *ctx)              \
+	{                                                                                          \
+		struct sched_utilization u;                                                        \
+                                                                                                   \
+		sched_cpu_utilization(((const struct answer *)ctx)->stats, row, &u);               \
+		add_percent(out, u.field);                                                         \
+	}
+
+CPU_CELL(utilization, percent)
+CPU_CELL(process, parts.process)
+CPU_CELL(port, parts.port)
+CPU_CELL(other, parts.other)
+
+static void text_on_cpu(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
-	add_percent(out, percent_of(row));
+	add_percent(out, sched_use_on_cpu(&((const struct sched_cpu *)row)->use));
 }
 
-static void text_busy(struct strbuf *out, const void *row, const void *ctx)
+static void text_cpu_wait(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
-	add_percent(out, sched_clock_percent(&((const struct sched_cpu *)row)->busy));
+	add_percent(out, sched_use_cpu_wait(&((const struct sched_cpu *)row)->use));
 }
 
 static void text_cpu_slices(struct strbuf *out, const void *row, const void *ctx)
@@ -145,7 +165,11 @@ static const struct table_column cpu_columns[] = {
 	{"type", "SCHEDULER", TABLE_LEFT, false, text_type, NULL},
 	{"number", "NO", TABLE_RIGHT, false, text_number, NULL},
 	{"utilization", "UTILIZATION", TABLE_RIGHT, false, text_utilization, NULL},
-	{"processes", "PROCESSES", TABLE_RIGHT, false, text_busy, NULL},
+	{"processes", "PROCESSES", TABLE_RIGHT, false, text_process, NULL},
+	{"ports", "PORTS", TABLE_RIGHT, false, text_port, NULL},
+	{"other", "OTHER", TABLE_RIGHT, false, text_other, NULL},
+	{"on_cpu", "ON CPU", TABLE_RIGHT, false, text_on_cpu, NULL},
+	{"cpu_wait", "CPU WAIT", TABLE_RIGHT, false, text_cpu_wait, NULL},
 	{"slices", "SLICES", TABLE_RIGHT, false, text_cpu_slices, NULL},
 	{0},
 };
@@ -153,7 +177,33 @@ static const struct table_column cpu_columns[] = {
 /* Of dirty schedulers there are many that do nothing: those are only counted. */
 static bool is_idle(const struct sched_cpu *cpu)
 {
-	return cpu->type != THREAD_NORMAL && !cpu->slices && !cpu->busy.on_ns;
+	return cpu->type != THREAD_NORMAL && !cpu->slices && !cpu->busy.on_ns &&
+	       !cpu->use.counted_work_ns && !cpu->use.working;
+}
+
+#define ROUGH_POINTS 0.5 /* less is not worth a word */
+#define WAITED_LONG  5.0 /* percent of the time */
+
+/* What to bear in mind when reading the table above. */
+static void write_notes(FILE *f, const struct sched_stats *s)
+{
+	double error = 0, waited = 0, percent;
+	struct sched_utilization u;
+
+	for (size_t i = 0; i < s->cpus.len; i++) {
+		sched_cpu_utilization(s, &s->cpus.data[i], &u);
+		error = fmax(error, u.error);
+		percent = sched_use_cpu_wait(&s->cpus.data[i].use);
+		waited = isnan(percent) ? waited : fmax(waited, percent);
+	}
+	if (error >= ROUGH_POINTS)
+		fprintf(f, "utilization is seen at random moments: give or take %.1f points\n",
+			error);
+	if (waited >= WAITED_LONG)
+		fprintf(f,
+			"Schedulers were to run but had no CPU for up to %.1f %% of the time: "
+			"slices and waits are longer by that\n",
+			waited);
 }
 
 static int write_cpus(FILE *f, const struct answer *a, struct error *err)
@@ -182,11 +232,33 @@ static int write_cpus(FILE *f, const struct answer *a, struct error *err)
 			       .ctx = a};
 	if (shown.len)
 		rc = table_write(f, &table, &options, err);
+	write_notes(f, s);
 	if (idle)
 		fprintf(f, "%u dirty schedulers did nothing\n", idle);
 	vec_free(&shown);
 	free(order);
 	return rc;
+}
+
+static void cpu_json(struct jsonw *w, const struct sched_stats *s, const struct sched_cpu *cpu)
+{
+	struct sched_utilization u;
+
+	sched_cpu_utilization(s, cpu, &u);
+	jsonw_double(w, "utilization", u.percent);
+	jsonw_double(w, "processes", u.parts.process);
+	jsonw_double(w, "ports", u.parts.port);
+	jsonw_double(w, "other", u.parts.other);
+	jsonw_double(w, "error", u.error);
+	jsonw_string(w, "source", sched_source_name(u.source));
+	jsonw_begin_object(w, "by");
+	jsonw_double(w, "vm", sched_use_counted(&cpu->use));
+	jsonw_double(w, "events", sched_cpu_by_events(cpu));
+	jsonw_double(w, "looks", sched_use_seen(&cpu->use));
+	jsonw_end_object(w);
+	jsonw_uint(w, "looks", cpu->use.looks);
+	jsonw_double(w, "on_cpu", sched_use_on_cpu(&cpu->use));
+	jsonw_double(w, "cpu_wait", sched_use_cpu_wait(&cpu->use));
 }
 
 static void cpus_json(struct jsonw *w, const struct answer *a)
@@ -207,8 +279,7 @@ static void cpus_json(struct jsonw *w, const struct answer *a)
 		jsonw_begin_object(w, NULL);
 		jsonw_string(w, "type", type_name(cpu->type));
 		jsonw_uint(w, "scheduler", cpu->number);
-		jsonw_double(w, "utilization", percent_of(cpu));
-		jsonw_double(w, "processes", sched_clock_percent(&cpu->busy));
+		cpu_json(w, s, cpu);
 		jsonw_uint(w, "slices", units_scale(cpu->slices, a->scale));
 		jsonw_end_object(w);
 	}
@@ -370,6 +441,7 @@ static int show_json(const struct answer *a, const struct group_rows *r, struct 
 
 	event_run_json_begin(a->sched->run, &w);
 	jsonw_begin_object(&w, "data");
+	jsonw_uint(&w, "from_ns", a->from_ns);
 	jsonw_uint(&w, "duration_ns", a->duration_ns);
 	jsonw_double(&w, "share_seen", 1 / a->scale);
 	jsonw_bool(&w, "cut_left_out", leaves_out_cut(a));
@@ -431,22 +503,13 @@ static void write_head(FILE *f, const struct answer *a)
 {
 	const struct sched_stats *s = a->stats;
 	double seconds = (double)a->duration_ns / 1e9;
-	uint64_t on_ns = 0, known_ns = 0;
+	double busy = percent_of_type(s, THREAD_NORMAL);
 	struct strbuf line = STRBUF_INIT;
 	char text[32];
 
-	for (size_t i = 0; i < s->cpus.len; i++) {
-		const struct sched_clock *c = sched_cpu_clock(&s->cpus.data[i]);
-
-		if (s->cpus.data[i].type == THREAD_NORMAL) {
-			on_ns += c->on_ns;
-			known_ns += c->known_ns;
-		}
-	}
 	strbuf_addf(&line, "%.1f s", seconds);
-	if (known_ns)
-		strbuf_addf(&line, "  schedulers %.1f %% busy",
-			    100 * (double)on_ns / (double)known_ns);
+	if (!isnan(busy))
+		strbuf_addf(&line, "  schedulers %.1f %% busy", busy);
 	strbuf_addstr(&line, "  slices ");
 	add_count(&line, s->total.slices, a->scale);
 	if (seconds > 0) {
@@ -506,9 +569,11 @@ static int show_text(const struct answer *a, const struct group_rows *r, struct 
 	return rc;
 }
 
-int sched_show(struct sched *sched, uint64_t duration_ns, uint64_t watched_ns, struct error *err)
+int sched_show(struct sched *sched, uint64_t start_ns, uint64_t duration_ns, uint64_t watched_ns,
+	       struct error *err)
 {
-	const struct coverage *coverage = &sched->stats.stream->coverage;
+	const struct event_stream *stream = sched->stats.stream;
+	const struct coverage *coverage = &stream->coverage;
 	const struct answer a = {
 		.sched = sched,
 		.stats = &sched->stats,
@@ -517,6 +582,7 @@ int sched_show(struct sched *sched, uint64_t duration_ns, uint64_t watched_ns, s
 		.time_scale = watched_ns && watched_ns < duration_ns
 				      ? (double)duration_ns / (double)watched_ns
 				      : 1,
+		.from_ns = stream->start_epoch_ns + (start_ns - MIN(start_ns, stream->start_ns)),
 		.duration_ns = duration_ns,
 	};
 	struct group_rows rows = {0};

@@ -597,6 +597,15 @@ void enrich_add_call_coverage(struct enrich *e, const struct rec_raw_coverage *r
 		raw);
 }
 
+void enrich_add_scheduler(struct enrich *e, const struct rec_scheduler *from)
+{
+	struct rec_scheduler *rec = push_record(e, REC_SCHEDULER, sizeof(*rec), from->h.ts_ns);
+	const struct rec_header h = rec->h;
+
+	*rec = *from;
+	rec->h = h;
+}
+
 void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, uint64_t ts_ns)
 {
 	const char *text = counter_names[id];

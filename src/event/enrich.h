@@ -30,6 +30,8 @@ void enrich_add_coverage(struct enrich *e, enum event_kind kind,
 /* The same of calls of C functions (EVENT_CALLS).  share_ppm 0: of breakpoints, how calls that
  * began before raw->h.ts_ns ended may not have been seen. */
 void enrich_add_call_coverage(struct enrich *e, const struct rec_raw_coverage *raw);
+/* What a scheduler did: as `rec` says, but for its header's type and size. */
+void enrich_add_scheduler(struct enrich *e, const struct rec_scheduler *rec);
 /* A sample without stack walk: a state frame (e.g. "[idle]") of a thread, weight samples. */
 void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum sample_kind kind,
 		      uint32_t weight, uint64_t ts_ns);

@@ -175,6 +175,35 @@ static int decode_coverage(struct event *ev, const char *bytes, size_t size)
 	return 0;
 }
 
+static bool is_part(uint64_t ns, uint64_t of)
+{
+	return ns <= of || ns == SCHEDULER_UNKNOWN;
+}
+
+static int decode_scheduler(struct event *ev, const char *bytes, size_t size)
+{
+	struct rec_scheduler rec;
+
+	if (COPY_RECORD(&rec, bytes, size) || rec.type < THREAD_NORMAL ||
+	    rec.type > THREAD_DIRTY_IO || !rec.number || rec.number > UINT16_MAX ||
+	    rec.duration_ns > rec.h.ts_ns || !is_part(rec.working_ns, rec.duration_ns) ||
+	    !is_part(rec.on_cpu_ns, rec.duration_ns) ||
+	    !is_part(rec.cpu_wait_ns, rec.duration_ns) || rec.working > rec.looks ||
+	    rec.process > rec.working || rec.port > rec.working - rec.process)
+		return -EINVAL;
+	ev->u.scheduler.type = (enum thread_type)rec.type;
+	ev->u.scheduler.number = (uint16_t)rec.number;
+	ev->u.scheduler.duration_ns = rec.duration_ns;
+	ev->u.scheduler.working_ns = rec.working_ns;
+	ev->u.scheduler.on_cpu_ns = rec.on_cpu_ns;
+	ev->u.scheduler.cpu_wait_ns = rec.cpu_wait_ns;
+	ev->u.scheduler.looks = rec.looks;
+	ev->u.scheduler.working = rec.working;
+	ev->u.scheduler.process = rec.process;
+	ev->u.scheduler.port = rec.port;
+	return 0;
+}
+
 static int decode_call(struct event *ev, const char *bytes, size_t size)
 {
 	struct rec_call rec;
@@ -245,6 +274,8 @@ static int decode_body(struct event *ev, const char *bytes, size_t size)
 		return decode_coverage(ev, bytes, size);
 	case REC_CALL:
 		return decode_call(ev, bytes, size);
+	case REC_SCHEDULER:
+		return decode_scheduler(ev, bytes, size);
 	case REC_RAW_CALL:
 	case REC_RAW_SAMPLE:
 	case REC_RAW_PROCESS:

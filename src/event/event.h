@@ -72,6 +72,15 @@ struct event {
 			uint64_t work, missed; /* 0: not told */
 		} coverage;
 		struct {
+			enum thread_type type; /* a scheduler's */
+			uint16_t number;       /* not 0 */
+			uint64_t duration_ns;
+			/* <= duration_ns, or SCHEDULER_UNKNOWN */
+			uint64_t working_ns, on_cpu_ns, cpu_wait_ns;
+			/* process + port <= working <= looks */
+			uint32_t looks, working, process, port;
+		} scheduler;
+		struct {
 			enum call_kind kind;
 			uint32_t process, thread, function, caller, cpu, flags, nr_terms, shape;
 			uint32_t stack;

@@ -302,6 +302,7 @@ static int apply_other(struct profile *p, const struct event *ev)
 	case REC_RAW_COVERAGE:
 	case REC_RAW_CALL:
 	case REC_CALL:
+	case REC_SCHEDULER:
 	case REC_EVENT:
 	case REC_COVERAGE:
 	case REC_STRING:

@@ -159,9 +159,59 @@ double sched_clock_percent(const struct sched_clock *c)
 	return c->known_ns ? 100 * (double)c->on_ns / (double)c->known_ns : NAN;
 }
 
-const struct sched_clock *sched_cpu_clock(const struct sched_cpu *cpu)
+static const struct sched_clock *clock_of(const struct sched_cpu *cpu)
 {
 	return cpu->type == THREAD_NORMAL ? &cpu->active : &cpu->busy;
+}
+
+double sched_cpu_by_events(const struct sched_cpu *cpu)
+{
+	return sched_clock_percent(clock_of(cpu));
+}
+
+const char *sched_source_name(enum sched_source source)
+{
+	static const char *const names[] = {
+		[SCHED_SOURCE_VM] = "vm",
+		[SCHED_SOURCE_EVENTS] = "events",
+		[SCHED_SOURCE_LOOKS] = "looks",
+	};
+
+	return names[source];
+}
+
+/* Events tell of (nearly) all of the time that the memory tells of, and none was lost. */
+#define WHOLE_PART 0.98
+
+static bool events_are_whole(const struct sched_stats *s, const struct sched_cpu *cpu)
+{
+	uint64_t all_ns = cpu->use.counted_ns + cpu->use.seen_ns;
+
+	return s->stream->counters[COUNTER_EVENTS_LOST] == s->lost &&
+	       (double)clock_of(cpu)->known_ns >= WHOLE_PART * (double)all_ns;
+}
+
+void sched_cpu_utilization(const struct sched_stats *s, const struct sched_cpu *cpu,
+			   struct sched_utilization *out)
+{
+	const struct sched_use *use = &cpu->use;
+	double by_memory = sched_use_work(use), by_events = sched_cpu_by_events(cpu);
+
+	*out = (struct sched_utilization){.percent = by_memory};
+	if (sched_use_is_exact(use)) {
+		out->source = SCHED_SOURCE_VM;
+	} else if (!isnan(by_events) && !s->partial &&
+		   (isnan(by_memory) || events_are_whole(s, cpu))) {
+		out->source = SCHED_SOURCE_EVENTS;
+		out->percent = by_events;
+	} else if (!isnan(by_memory)) {
+		out->source = SCHED_SOURCE_LOOKS;
+		out->error = sched_use_error(use);
+	}
+	out->parts = sched_use_parts(use, out->percent);
+	/* Of a recording without looks: events do not tell of ports. */
+	if (!use->looks)
+		out->parts.process = fmin(sched_clock_percent(&cpu->busy), out->percent);
 }
 
 static struct sched_cpu *cpu_at(struct sched_stats *s, enum thread_type type, uint16_t number)
@@ -213,6 +263,14 @@ void sched_stats_order(const struct sched_stats *s, uint32_t *order)
 		}
 		order[at] = i;
 	}
+}
+
+void sched_stats_memory(struct sched_stats *s, const struct event *ev)
+{
+	struct sched_cpu *cpu = cpu_at(s, ev->u.scheduler.type, ev->u.scheduler.number);
+
+	if (cpu)
+		sched_use_add(&cpu->use, ev);
 }
 
 void sched_stats_begin(struct sched_stats *s, enum thread_type type, uint16_t number, bool busy)
@@ -526,6 +584,7 @@ void sched_stats_restart(struct sched_stats *s)
 		struct sched_cpu *cpu = &s->cpus.data[i];
 
 		cpu->slices = 0;
+		cpu->use = (struct sched_use){0};
 		cpu->active.on_ns = cpu->active.known_ns = 0;
 		cpu->busy.on_ns = cpu->busy.known_ns = 0;
 	}

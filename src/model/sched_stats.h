@@ -2,7 +2,8 @@
 /*
  * Scheduling, added up: how busy each scheduler is, how long processes wait to run, how long they
  * run and why they stop, and whose the time is.  From process_scheduled, process_runnable,
- * scheduler_active and long_schedule, in order of time.
+ * scheduler_active and long_schedule, in order of time; how busy schedulers are from what their
+ * memory told, too (REC_SCHEDULER).
  *
  * A time counts only if both of its ends were seen with nothing missed in between.  Counts and sums
  * of slices are those of what was seen; who shows them scales them by what was sampled.  Shares
@@ -16,6 +17,7 @@
 #include "event/event.h"
 #include "model/event_stream.h"
 #include "model/process_group.h"
+#include "model/sched_use.h"
 
 #define SCHED_STATS_KINDS                                                                          \
 	(1ull << EVENT_PROCESS_SCHEDULED | 1ull << EVENT_PROCESS_RUNNABLE |                        \
@@ -55,6 +57,24 @@ struct sched_cpu {
 	uint64_t epid; /* of the process that came in last and was not seen to leave; 0 = none */
 	struct sched_clock active; /* normal ones: working, as the VM counts it */
 	struct sched_clock busy;   /* with a process */
+	struct sched_use use;	   /* as its memory told */
+};
+
+/* Where its utilization comes from. */
+enum sched_source {
+	SCHED_SOURCE_NONE,
+	SCHED_SOURCE_VM,     /* the VM's own account */
+	SCHED_SOURCE_EVENTS, /* scheduler_active; of a dirty one process_scheduled */
+	SCHED_SOURCE_LOOKS,  /* at its memory, at times */
+};
+const char *sched_source_name(enum sched_source source); /* NULL: none */
+
+/* How busy one is.  Percent, NaN = not known. */
+struct sched_utilization {
+	enum sched_source source;
+	double percent;
+	double error; /* points that it may be wrong by; 0 = it is counted */
+	struct sched_parts parts;
 };
 
 struct sched_count { /* of a group */
@@ -94,6 +114,7 @@ struct sched_stats {
 	uint64_t purged_ns;		   /* the last gap that processes were purged of */
 	struct keytab processes;	   /* struct sched_process, by epid */
 	uint32_t max_processes;
+	bool partial; /* events are of some processes: they do not tell how busy schedulers are */
 };
 
 /* `max_processes`, `max_groups`: 0 = the limits above.  What happened before start_ns is not
@@ -105,6 +126,8 @@ void sched_stats_close(struct sched_stats *s);
 /* Others than SCHED_STATS_KINDS and long_schedule are ignored. */
 void sched_stats_take(struct sched_stats *s, enum event_kind kind, const struct event *ev);
 
+/* A record of a scheduler's memory (REC_SCHEDULER). */
+void sched_stats_memory(struct sched_stats *s, const struct event *ev);
 /*
  * Whether a scheduler was with a process (or a port) when watching began: before the first event.
  * One that never says anything went on with that.  One that was not with a process, or of which
@@ -120,8 +143,11 @@ void sched_stats_restart(struct sched_stats *s);
 
 /* Percent of the time that is known, NaN if none is. */
 double sched_clock_percent(const struct sched_clock *c);
-/* The clock that utilization is told by. */
-const struct sched_clock *sched_cpu_clock(const struct sched_cpu *cpu);
+/* How busy a scheduler is by its events alone: percent, NaN if that is not known. */
+double sched_cpu_by_events(const struct sched_cpu *cpu);
+/* How busy it is: counted by the VM, or by events if none is missing, or by looks. */
+void sched_cpu_utilization(const struct sched_stats *s, const struct sched_cpu *cpu,
+			   struct sched_utilization *out);
 /* Indices of the schedulers, by type and number, into order[] (room for cpus.len). */
 void sched_stats_order(const struct sched_stats *s, uint32_t *order);
 

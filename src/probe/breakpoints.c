@@ -72,14 +72,12 @@ struct breakpoints {
 /* CPU time of a thread; false if it is gone. */
 static bool thread_used_ns(int os_pid, int os_tid, uint64_t *ns)
 {
-	char path[64], *text;
-	bool ok;
+	struct proc_thread_times times;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", os_pid, os_tid);
-	text = proc_read_file(path, 256, NULL);
-	ok = text && sscanf(text, "%" SCNu64, ns) == 1;
-	free(text);
-	return ok;
+	if (proc_thread_times_read(&times, os_pid, os_tid) != 0)
+		return false;
+	*ns = times.cpu_ns;
+	return true;
 }
 
 static struct perf_event_attr attr_of(uint64_t addr)

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,6 +212,30 @@ static int read_stat(struct proc_stat *out, int os_pid, const char *what, struct
 int proc_stat_read(struct proc_stat *out, int os_pid, struct error *err)
 {
 	return read_stat(out, os_pid, "stat", err);
+}
+
+/* "run wait slices", schedstat of Documentation/scheduler/sched-stats.rst */
+int proc_thread_times_parse(struct proc_thread_times *out, const char *text)
+{
+	return sscanf(text, "%" SCNu64 " %" SCNu64, &out->cpu_ns, &out->wait_ns) == 2 ? 0 : -EINVAL;
+}
+
+int proc_thread_times_read(struct proc_thread_times *out, int os_pid, int os_tid)
+{
+	char path[64], text[128];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", os_pid, os_tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return n < 0 ? -errno : -ENODATA;
+	text[n] = '\0';
+	return proc_thread_times_parse(out, text);
 }
 
 int64_t proc_uptime_s(int os_pid)

@@ -43,6 +43,14 @@ struct proc_thread {
 /* Threads of a process; *out is malloc'ed.  Returns their number or negative errno. */
 ssize_t proc_threads_read(struct proc_thread **out, int os_pid, struct error *err);
 
+/* What a thread got of the CPUs since it started, and for how long it was to run but did not. */
+struct proc_thread_times {
+	uint64_t cpu_ns, wait_ns;
+};
+int proc_thread_times_parse(struct proc_thread_times *out, const char *text);
+/* 0 or negative errno: it is gone, or the kernel does not tell (CONFIG_SCHED_INFO). */
+int proc_thread_times_read(struct proc_thread_times *out, int os_pid, int os_tid);
+
 struct proc_stat {
 	char comm[64];
 	char state;

@@ -320,10 +320,66 @@ static void test_bad_content(void **state)
 			 -EINVAL);
 }
 
+static bool takes_scheduler(const struct rec_scheduler *rec)
+{
+	struct records r;
+	struct event ev;
+	int rc;
+
+	records_open(&r);
+	records_add(&r, REC_SCHEDULER, 5000, &rec->type, sizeof(*rec) - sizeof(rec->h));
+	rc = event_decode(&ev, r.words.data, r.words.len * 8);
+	records_close(&r);
+	if (rc < 0)
+		return false;
+	assert_int_equal(rc, sizeof(*rec));
+	assert_int_equal(ev.u.scheduler.number, rec->number);
+	assert_int_equal(ev.u.scheduler.working_ns, rec->working_ns);
+	assert_int_equal(ev.u.scheduler.port, rec->port);
+	return true;
+}
+
+/* Parts of a whole. */
+static void test_scheduler(void **state)
+{
+	const struct rec_scheduler good = {.type = THREAD_DIRTY_CPU,
+					   .number = 7,
+					   .duration_ns = 5000,
+					   .working_ns = 5000,
+					   .on_cpu_ns = SCHEDULER_UNKNOWN,
+					   .cpu_wait_ns = 0,
+					   .looks = 10,
+					   .working = 10,
+					   .process = 6,
+					   .port = 4};
+	struct rec_scheduler bad;
+
+	UNUSED(state);
+	assert_true(takes_scheduler(&good));
+#define REFUSES(field, value)                                                                      \
+	do {                                                                                       \
+		bad = good;                                                                        \
+		bad.field = (value);                                                               \
+		assert_false(takes_scheduler(&bad));                                               \
+	} while (0)
+	REFUSES(type, THREAD_UNKNOWN);
+	REFUSES(type, THREAD_OTHER);
+	REFUSES(number, 0);
+	REFUSES(number, 65536);
+	REFUSES(duration_ns, 5001); /* before the clock began */
+	REFUSES(duration_ns, 4999);
+	REFUSES(cpu_wait_ns, 5001);
+	REFUSES(looks, 9);
+	REFUSES(process, 7);
+	REFUSES(process, 11);
+	REFUSES(port, 5);
+#undef REFUSES
+}
+
 static void test_unknown_types(void **state)
 {
-	static const uint16_t types[] = {0,  REC_RAW_SAMPLE, REC_RAW_PROCESS, REC_RAW_CODE,
-					 39, REC_CALL + 1,   UINT16_MAX};
+	static const uint16_t types[] = {0,  REC_RAW_SAMPLE,	REC_RAW_PROCESS, REC_RAW_CODE,
+					 39, REC_SCHEDULER + 1, UINT16_MAX};
 	static const struct event nothing;
 	struct records r;
 	struct event ev;
@@ -343,11 +399,11 @@ static void test_unknown_types(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_definitions),   cmocka_unit_test(test_events),
-		cmocka_unit_test(test_every_length),  cmocka_unit_test(test_too_small),
-		cmocka_unit_test(test_bad_size),      cmocka_unit_test(test_bad_content),
-		cmocka_unit_test(test_unknown_types), cmocka_unit_test(test_vm),
-		cmocka_unit_test(test_bad_vm),
+		cmocka_unit_test(test_definitions),  cmocka_unit_test(test_events),
+		cmocka_unit_test(test_every_length), cmocka_unit_test(test_too_small),
+		cmocka_unit_test(test_bad_size),     cmocka_unit_test(test_bad_content),
+		cmocka_unit_test(test_scheduler),    cmocka_unit_test(test_unknown_types),
+		cmocka_unit_test(test_vm),	     cmocka_unit_test(test_bad_vm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,7 +191,7 @@ static void dirty_schedulers(void **state)
 	assert_int_equal(count_of(f, f->a)->dirty_ns, 3000);
 	assert_int_equal(count_of(f, f->a)->time_ns, 3200);
 	sched_stats_advance(&f->s, START + 10000);
-	assert_percent(sched_cpu_clock(&f->s.cpus.data[1]), 30);
+	assert_true(fabs(sched_cpu_by_events(&f->s.cpus.data[1]) - 30) < 0.001);
 }
 
 static void utilization(void **state)
@@ -209,10 +209,10 @@ static void utilization(void **state)
 	sched_stats_advance(&f->s, START + 10000);
 	assert_int_equal(f->s.cpus.len, 3);
 	sched_stats_order(&f->s, order);
-	assert_percent(sched_cpu_clock(&f->s.cpus.data[order[0]]), 10);
-	assert_percent(sched_cpu_clock(&f->s.cpus.data[order[1]]), 20);
+	assert_true(fabs(sched_cpu_by_events(&f->s.cpus.data[order[0]]) - 10) < 0.001);
+	assert_true(fabs(sched_cpu_by_events(&f->s.cpus.data[order[1]]) - 20) < 0.001);
 	assert_int_equal(f->s.cpus.data[order[1]].number, 2);
-	assert_percent(sched_cpu_clock(&f->s.cpus.data[order[2]]), 100);
+	assert_true(fabs(sched_cpu_by_events(&f->s.cpus.data[order[2]]) - 100) < 0.001);
 	assert_percent(&f->s.cpus.data[order[0]].busy, 0);
 	assert_true(isnan(sched_clock_percent(&f->s.cpus.data[order[1]].busy)));
 
@@ -220,8 +220,8 @@ static void utilization(void **state)
 	sched_stats_restart(&f->s);
 	active(f, START + 15000, f->normal, EVENT_WORD_ACTIVE);
 	sched_stats_advance(&f->s, START + 20000);
-	assert_percent(sched_cpu_clock(&f->s.cpus.data[order[0]]), 50);
-	assert_percent(sched_cpu_clock(&f->s.cpus.data[order[1]]), 0);
+	assert_true(fabs(sched_cpu_by_events(&f->s.cpus.data[order[0]]) - 50) < 0.001);
+	assert_true(fabs(sched_cpu_by_events(&f->s.cpus.data[order[1]]) - 0) < 0.001);
 }
 
 /* One that was between two processes when watching began, and never waited for work since. */
@@ -258,7 +258,7 @@ static void not_watched(void **state)
 	in(f, START + 6000, f->second, f->b);
 	sched_stats_advance(&f->s, START + 10000);
 	for (int i = 0; i < 2; i++)
-		assert_true(isnan(sched_clock_percent(sched_cpu_clock(&f->s.cpus.data[i]))));
+		assert_true(isnan(sched_cpu_by_events(&f->s.cpus.data[i])));
 	assert_percent(&f->s.cpus.data[0].busy, 100);
 	assert_percent(&f->s.cpus.data[1].busy, 40);
 }
@@ -325,6 +325,55 @@ static void sampled(void **state)
 	assert_int_equal(f->s.cpus.data[0].active.on_ns, 1400);
 }
 
+static void memory(struct fixture *f, uint64_t ns, uint64_t working_ns, uint32_t working)
+{
+	struct event ev = {.type = REC_SCHEDULER};
+
+	ev.u.scheduler.type = THREAD_NORMAL;
+	ev.u.scheduler.number = 1;
+	ev.u.scheduler.duration_ns = ns;
+	ev.u.scheduler.working_ns = working_ns;
+	ev.u.scheduler.on_cpu_ns = ev.u.scheduler.cpu_wait_ns = SCHEDULER_UNKNOWN;
+	ev.u.scheduler.looks = 100;
+	ev.u.scheduler.working = ev.u.scheduler.process = working;
+	sched_stats_memory(&f->s, &ev);
+}
+
+static void assert_utilization(struct fixture *f, enum sched_source source, double percent)
+{
+	struct sched_utilization u;
+
+	sched_cpu_utilization(&f->s, &f->s.cpus.data[0], &u);
+	assert_int_equal(u.source, source);
+	assert_true(fabs(u.percent - percent) < 0.001);
+	assert_true(source == SCHED_SOURCE_NONE || fabs(u.parts.process - percent) < 0.001);
+	assert_true(u.error >= 0 && (u.error > 0) == (source == SCHED_SOURCE_LOOKS));
+}
+
+/* Counted by the VM; else by events of which none is missing; else by looks. */
+static void utilization_of_three(void **state)
+{
+	struct fixture *f = *state;
+
+	memory(f, 10000, SCHEDULER_UNKNOWN, 40);
+	assert_utilization(f, SCHED_SOURCE_LOOKS, 40);
+	sched_stats_begin(&f->s, THREAD_NORMAL, 1, false);
+	active(f, START + 4000, f->normal, EVENT_WORD_ACTIVE);
+	active(f, START + 7000, f->normal, EVENT_WORD_INACTIVE);
+	sched_stats_advance(&f->s, START + 9000);
+	assert_utilization(f, SCHED_SOURCE_LOOKS, 40);
+	sched_stats_advance(&f->s, START + 10000);
+	assert_utilization(f, SCHED_SOURCE_EVENTS, 30);
+	f->s.partial = true;
+	assert_utilization(f, SCHED_SOURCE_LOOKS, 40);
+	f->s.partial = false;
+	f->stream.counters[COUNTER_EVENTS_LOST]++;
+	assert_utilization(f, SCHED_SOURCE_LOOKS, 40);
+	sched_stats_restart(&f->s);
+	memory(f, 10000, 3500, 40);
+	assert_utilization(f, SCHED_SOURCE_VM, 35);
+}
+
 /* One that does nothing is known to do nothing, also while nobody watches at the end. */
 static void sampled_and_silent(void **state)
 {
@@ -336,7 +385,7 @@ static void sampled_and_silent(void **state)
 	watch(f, START + 9500, COVERAGE_OFF);
 	sched_stats_advance(&f->s, START + 10000);
 	assert_int_equal(f->s.cpus.data[0].busy.known_ns, 2500);
-	assert_percent(sched_cpu_clock(&f->s.cpus.data[0]), 0);
+	assert_true(fabs(sched_cpu_by_events(&f->s.cpus.data[0]) - 0) < 0.001);
 }
 
 static void more_than_there_is_room_for(void **state)
@@ -468,6 +517,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(woken_while_it_begins_to_wait, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(dirty_schedulers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(utilization, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(utilization_of_three, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sampled_and_silent, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(not_watched, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(active_by_slices, set_up, tear_down),

@@ -8,8 +8,9 @@
 %%   node.ask("views", "leave", N)       a process that yields N times, waits N times, is preempted
 %%   node.ask("views", "hold", N)        a process that keeps its scheduler for long, N times
 -module(views).
--export([collect/1, fill/1, queue/2, utilize/1, leave/1, hold/1]).
--export([collector/2, filler/2, filled/2, queued/2, worker/1, dirty_worker/1, leaver/2, holder/3, held/1]).
+-export([collect/1, fill/1, queue/2, utilize/1, load/4, unload/0, leave/1, hold/1]).
+-export([collector/2, filler/2, filled/2, queued/2, worker/1, dirty_worker/1, loader/5, part_worker/2]).
+-export([leaver/2, holder/3, held/1]).
 
 pid(P) -> list_to_binary(pid_to_list(P)).
 
@@ -121,6 +122,61 @@ dirty_worker(Until) ->
     if Now >= Until -> ok;
        true -> erts_debug:dirty_cpu(wait, 20), erts_debug:dirty_io(wait, 10), timer:sleep(10),
                dirty_worker(Until)
+    end.
+
+%% Load until unload(): each of Count processes works for Us, and waits for MS in between; with MS < 0
+%% it does not wait.  `dirty`: as dirty_worker/1.  The node's own account of its schedulers is
+%% noted all the time.
+load(Kind, Count, Us, MS) ->
+    Pid = spawn(?MODULE, loader, [Kind, list_to_integer(Count), list_to_integer(Us),
+                                  list_to_integer(MS), self()]),
+    register(views_load, Pid),
+    receive {Pid, ready} -> #{} end.
+
+loader(Kind, Count, Us, MS, Parent) ->
+    process_flag(priority, high),
+    erlang:system_flag(scheduler_wall_time, true),
+    Ps = [case Kind of
+              "dirty" -> spawn_link(?MODULE, dirty_worker, [infinity]);
+              "normal" -> spawn_link(?MODULE, part_worker, [Us, MS])
+          end || _ <- lists:seq(1, Count)],
+    Parent ! {self(), ready},
+    account(Ps, []).
+
+account(Ps, Notes) ->
+    T0 = os:system_time(nanosecond),
+    All = lists:sort(erlang:statistics(scheduler_wall_time_all)),
+    T1 = os:system_time(nanosecond),
+    Note = [(T0 + T1) div 2 | [native_ns(A) || {_, A, _} <- All]],
+    receive
+        {unload, From} ->
+            [begin unlink(P), exit(P, kill) end || P <- Ps],
+            erlang:system_flag(scheduler_wall_time, false),
+            From ! {self(), lists:reverse([Note | Notes])}
+    after 100 -> account(Ps, [Note | Notes])
+    end.
+
+unload() ->
+    Pid = whereis(views_load),
+    Ref = monitor(process, Pid),
+    Pid ! {unload, self()},
+    Notes = receive {Pid, All} -> All end,
+    receive {'DOWN', Ref, process, Pid, _} -> ok end,
+    Normal = erlang:system_info(schedulers),
+    Dirty = erlang:system_info(dirty_cpu_schedulers),
+    #{notes => Notes, normal => Normal, dirty_cpu => Dirty}.
+
+part_worker(Us, MS) ->
+    work_until(erlang:monotonic_time(microsecond) + Us),
+    if MS < 0 -> ok;
+       true -> receive after MS -> ok end
+    end,
+    part_worker(Us, MS).
+
+work_until(Until) ->
+    case erlang:monotonic_time(microsecond) of
+        Now when Now >= Until -> ok;
+        _ -> count(100), work_until(Until)
     end.
 
 leave(Count) ->

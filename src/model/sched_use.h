@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How busy one scheduler is, and with what, as its memory told (REC_SCHEDULER): where the VM counts
+ * itself by that, elsewhere by how often it was seen at work.
+ */
+#ifndef EBEAM_MODEL_SCHED_USE_H
+#define EBEAM_MODEL_SCHED_USE_H
+
+#include "event/event.h"
+
+struct sched_use {
+	uint64_t counted_ns, counted_work_ns; /* the VM counted */
+	uint64_t seen_ns;		      /* looks only: */
+	double seen_work_ns, seen_variance;   /* ns, ns^2 */
+	uint64_t all_seen_ns;		      /* looks, whether the VM counted or not: */
+	double all_seen_work_ns;
+	uint64_t looks, working, process, port;
+	uint64_t on_cpu_ns, cpu_wait_ns, thread_ns; /* of thread_ns */
+};
+
+void sched_use_add(struct sched_use *u, const struct event *ev);
+
+/* Percent each; NaN = not known. */
+double sched_use_counted(const struct sched_use *u); /* by the VM's own account */
+double sched_use_seen(const struct sched_use *u);    /* by looks alone */
+double sched_use_work(const struct sched_use *u);    /* the best of both */
+double sched_use_on_cpu(const struct sched_use *u);
+double sched_use_cpu_wait(const struct sched_use *u);
+/* Of the time in which it was to run: what it had to wait for a CPU. */
+double sched_use_waited(const struct sched_use *u);
+/* Points that sched_use_work() may be wrong by: two standard deviations of its looks. */
+double sched_use_error(const struct sched_use *u);
+/* The VM counted (nearly) all the time. */
+bool sched_use_is_exact(const struct sched_use *u);
+
+/* What a scheduler works on; they add up to the whole.  NaN = never seen at work. */
+struct sched_parts {
+	double process, port, other;
+};
+/* Of `percent`, which is how busy it is. */
+struct sched_parts sched_use_parts(const struct sched_use *u, double percent);
+
+#endif

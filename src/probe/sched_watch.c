@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See sched_watch.h. */
+#include "probe/sched_watch.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+#include "beam/sched.h"
+#include "beam/sched_work.h"
+#include "target/proc.h"
+
+#define CPU_PART     0.010     /* of a core: what looking may take */
+#define PERIOD_MIN   500000u   /* ns */
+#define PERIOD_FIRST 1000000u  /* until it is known what a look costs */
+#define PERIOD_MAX   20000000u /* thousands of schedulers */
+#define PERIOD_EXACT 8000000u  /* while the VM counts: only what they work on is to be seen */
+#define PACE_LOOKS   32	       /* looks after which the period is chosen anew */
+/* Dirty schedulers are many, mostly asleep, and count their time themselves. */
+#define DIRTY_EVERY   16
+#define SPAN_FEW_NS   500000000u
+#define SPAN_MANY_NS  1000000000u
+#define MANY	      64 /* schedulers, whose accounts take their time to read */
+#define AGREE_LOOKS   30
+#define AGREE_POINTS  0.02
+#define AGREE_SPREADS 5
+
+struct watched {
+	enum thread_type type;
+	uint16_t number;
+	int os_tid; /* 0 = not known */
+	bool distrusted;
+	uint32_t looks, working, process, port;
+	struct sched_clock_read clock;
+	struct proc_thread_times times;
+	bool has_times;
+};
+
+struct sched_watch {
+	int os_pid;
+	struct mem *mem; /* the thread's own */
+	struct sched_work *work;
+	VEC(struct watched) all; /* by place in sched_work_all(), if there is `work` */
+	VEC(struct sched_span) spans;
+	bool counts; /* what the VM counts is taken */
+	uint64_t cut_ns;
+	pthread_t thread;
+	bool running;
+	atomic_bool stop, exact; /* exact: the VM counted all of the last span */
+	pthread_mutex_t lock;	 /* of `work` and what was seen */
+};
+
+/* ---- the thread ---------------------------------------------------------------------------- */
+
+uint64_t sched_watch_next(uint64_t *random, uint64_t begin_ns, uint64_t period_ns)
+{
+	uint64_t r = *random ? *random : 88172645463325252u;
+
+	r ^= r << 13;
+	r ^= r >> 7;
+	r ^= r << 17;
+	*random = r;
+	return begin_ns + (r >> 11) % period_ns;
+}
+
+uint64_t sched_watch_period(uint64_t cost_ns, uint64_t looks)
+{
+	double period = looks ? (double)cost_ns / (double)looks / CPU_PART : PERIOD_FIRST;
+
+	return period < PERIOD_MIN   ? PERIOD_MIN
+	       : period > PERIOD_MAX ? PERIOD_MAX
+				     : (uint64_t)period;
+}
+
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec t = {0};
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void look(struct sched_watch *w, bool dirty)
+{
+	const struct sched_worker *all;
+	uint32_t nr, nr_normal;
+
+	sched_work_look(w->work, dirty);
+	all = sched_work_all(w->work, &nr, &nr_normal);
+	for (uint32_t i = 0; i < (dirty ? nr : nr_normal); i++) {
+		struct watched *one = &w->all.data[i];
+
+		if (all[i].doing == SCHED_DOING_UNKNOWN)
+			continue;
+		one->looks++;
+		one->working += all[i].doing != SCHED_DOING_NOTHING;
+		one->process += all[i].doing == SCHED_DOING_PROCESS;
+		one->port += all[i].doing == SCHED_DOING_PORT;
+	}
+}
+
+static void sleep_until(uint64_t ns)
+{
+	const struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u),
+				   .tv_nsec = (long)(ns % 1000000000u)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+/*
+ * Who looks only when a CPU is left over sees mostly schedulers that are about to sleep: it must
+ * not wait for those that it looks at.  It is mostly asleep.
+ */
+static void come_first(void)
+{
+	struct sched_param first = {.sched_priority = 1};
+
+	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first))
+		log_debug("schedulers are looked at less promptly: %s", error_text(errno));
+}
+
+static void *watch_main(void *arg)
+{
+	struct sched_watch *w = arg;
+	uint64_t begin = clock_monotonic_ns(), period = PERIOD_FIRST, random = begin;
+	uint64_t paced_ns, cost, apart;
+
+	come_first();
+	paced_ns = thread_cpu_ns();
+	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
+		apart = atomic_load(&w->exact) ? MAX(period, PERIOD_EXACT) : period;
+		sleep_until(sched_watch_next(&random, begin, apart));
+		pthread_mutex_lock(&w->lock);
+		look(w, n % DIRTY_EVERY == 0);
+		pthread_mutex_unlock(&w->lock);
+		/* Those that were missed are not made up for. */
+		begin = MAX(begin + apart, clock_monotonic_ns());
+		if (n % PACE_LOOKS)
+			continue;
+		cost = thread_cpu_ns() - paced_ns;
+		paced_ns += cost;
+		period = (3 * period + sched_watch_period(cost, PACE_LOOKS)) / 4;
+	}
+	return NULL;
+}
+
+/* ---- spans --------------------------------------------------------------------------------- */
+
+bool sched_watch_agrees(uint64_t working_ns, uint64_t duration_ns, uint32_t looks, uint32_t working)
+{
+	double counted, seen, spread;
+
+	if (working_ns > duration_ns)
+		return false;
+	if (looks < AGREE_LOOKS || !duration_ns)
+		return true;
+	counted = (double)working_ns / (double)duration_ns;
+	seen = (double)working / looks;
+	/* One look more or less, where all of them say the same. */
+	spread = sqrt(MAX(seen * (1 - seen), 1.0 / looks) / looks);
+	return fabs(counted - seen) < AGREE_POINTS + AGREE_SPREADS * spread;
+}
+
+/* Stopped: schedulers go on with nothing, whatever they were at. */
+static bool is_stopped(const struct sched_watch *w)
+{
+	struct proc_stat stat;
+	struct error ignored;
+
+	return proc_stat_read(&stat, w->os_pid, &ignored) == 0 && proc_stat_stopped(&stat);
+}
+
+/* What the VM counted since the cut before. */
+static uint64_t clock_since(struct sched_watch *w, uint32_t at, uint64_t duration_ns)
+{
+	struct watched *one = &w->all.data[at];
+	struct sched_clock_read before = one->clock, *now = &one->clock;
+	uint64_t ns, span;
+
+	sched_work_clock(w->work, at, now);
+	if (one->distrusted || !before.known || !now->known || before.start_ns != now->start_ns ||
+	    now->working_ns < before.working_ns || now->at_ns <= before.at_ns)
+		return SCHEDULER_UNKNOWN;
+	ns = now->working_ns - before.working_ns;
+	span = now->at_ns - before.at_ns;
+	if (!sched_watch_agrees(ns, span, one->looks, one->working)) {
+		log_debug("scheduler %u of type %d: %u of %u looks at work, not %.1f %% as it says",
+			  one->number, (int)one->type, one->working, one->looks,
+			  100 * (double)ns / (double)span);
+		one->distrusted = ns <= span;
+		return SCHEDULER_UNKNOWN;
+	}
+	return (uint64_t)((double)ns / (double)span * (double)duration_ns);
+}
+
+static void add_times(struct sched_watch *w, struct watched *one, struct sched_span *out)
+{
+	struct proc_thread_times before = one->times;
+	bool had = one->has_times;
+
+	one->has_times =
+		one->os_tid && proc_thread_times_read(&one->times, w->os_pid, one->os_tid) == 0;
+	if (!had || !one->has_times || one->times.cpu_ns < before.cpu_ns ||
+	    one->times.wait_ns < before.wait_ns)
+		return;
+	/* The kernel books both when it switches, or at its ticks. */
+	out->on_cpu_ns = MIN(one->times.cpu_ns - before.cpu_ns, out->duration_ns);
+	out->cpu_wait_ns = MIN(one->times.wait_ns - before.wait_ns, out->duration_ns);
+}
+
+static void add_looks(const struct watched *one, struct sched_span *out)
+{
+	out->looks = one->looks;
+	out->working = one->working;
+	out->process = one->process;
+	out->port = one->port;
+}
+
+uint64_t sched_watch_span_ns(const struct sched_watch *w)
+{
+	return w->all.len > MANY ? SPAN_MANY_NS : SPAN_FEW_NS;
+}
+
+uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
+{
+	bool exact = w->work != NULL, stopped = is_stopped(w);
+	uint64_t now;
+
+	w->spans.len = 0;
+	pthread_mutex_lock(&w->lock);
+	now = clock_monotonic_ns();
+	for (size_t i = 0; i < w->all.len; i++) {
+		struct watched *one = &w->all.data[i];
+		struct sched_span span = {
+			.type = one->type,
+			.number = one->number,
+			.end_ns = now,
+			.duration_ns = now - w->cut_ns,
+			.working_ns = SCHEDULER_UNKNOWN,
+			.on_cpu_ns = SCHEDULER_UNKNOWN,
+			.cpu_wait_ns = SCHEDULER_UNKNOWN,
+		};
+
+		if (w->work && w->counts)
+			span.working_ns = clock_since(w, (uint32_t)i, span.duration_ns);
+		if (stopped)
+			span.working_ns = SCHEDULER_UNKNOWN;
+		else
+			add_looks(one, &span);
+		exact = exact && span.working_ns != SCHEDULER_UNKNOWN;
+		one->looks = one->working = one->process = one->port = 0;
+		add_times(w, one, &span);
+		if (span.looks || span.working_ns != SCHEDULER_UNKNOWN ||
+		    span.on_cpu_ns != SCHEDULER_UNKNOWN)
+			vec_push(&w->spans, span);
+	}
+	w->cut_ns = now;
+	atomic_store(&w->exact, exact);
+	pthread_mutex_unlock(&w->lock);
+	*spans = w->spans.data;
+	return (uint32_t)w->spans.len;
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static struct watched *find(struct sched_watch *w, enum thread_type type, uint16_t number)
+{
+	for (size_t i = 0; i < w->all.len; i++) {
+		if (w->all.data[i].type == type && w->all.data[i].number == number)
+			return &w->all.data[i];
+	}
+	return NULL;
+}
+
+/* Threads by their names; schedulers themselves, too, if nothing else tells them. */
+static int find_threads(struct sched_watch *w, struct error *err)
+{
+	struct proc_thread *threads;
+	ssize_t nr = proc_threads_read(&threads, w->os_pid, err);
+
+	if (nr < 0)
+		return (int)nr;
+	for (ssize_t i = 0; i < nr; i++) {
+		struct watched new = {0}, *one;
+
+		new.type = sched_type_of_name(threads[i].name, &new.number);
+		if (new.type == THREAD_OTHER)
+			continue;
+		one = find(w, new.type, new.number);
+		if (!one && !w->work) {
+			vec_push(&w->all, new);
+			one = &w->all.data[w->all.len - 1];
+		}
+		if (one)
+			one->os_tid = threads[i].os_tid;
+	}
+	free(threads);
+	return 0;
+}
+
+static int find_schedulers(struct sched_watch *w, struct beam_node *n, struct error *err)
+{
+	const struct sched_worker *all;
+	uint32_t nr, nr_normal;
+	int rc = mem_open_live(&w->mem, n->os_pid, err);
+
+	if (rc)
+		return rc;
+	if (sched_work_open(&w->work, n, w->mem) != 0) {
+		log_info("what schedulers do is not read: it is not known where");
+		return 0;
+	}
+	all = sched_work_all(w->work, &nr, &nr_normal);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct watched one = {.type = all[i].type, .number = all[i].number};
+
+		vec_push(&w->all, one);
+	}
+	return 0;
+}
+
+int sched_watch_open(struct sched_watch **out, struct beam_node *n, enum sched_watch_how how,
+		     struct error *err)
+{
+	struct sched_watch *w = xcalloc(1, sizeof(*w));
+	const struct sched_span *ignored;
+	int rc;
+
+	*out = NULL;
+	w->os_pid = n->os_pid;
+	pthread_mutex_init(&w->lock, NULL);
+	w->counts = how == SCHED_WATCH_BEST;
+	rc = how != SCHED_WATCH_THREADS ? find_schedulers(w, n, err) : 0;
+	rc = rc ? rc : find_threads(w, err);
+	if (rc == 0) {
+		w->cut_ns = clock_monotonic_ns();
+		sched_watch_cut(w, &ignored);
+	}
+	if (rc == 0 && w->work) {
+		w->running = thread_start(&w->thread, watch_main, w);
+		if (!w->running)
+			rc = error_set(err, ERROR_KIND_FAILED, -EAGAIN,
+				       "cannot start the thread that looks at schedulers");
+	}
+	if (rc) {
+		sched_watch_close(w);
+		return rc;
+	}
+	*out = w;
+	return 0;
+}
+
+void sched_watch_close(struct sched_watch *w)
+{
+	if (!w)
+		return;
+	atomic_store(&w->stop, true);
+	if (w->running)
+		pthread_join(w->thread, NULL);
+	sched_work_close(w->work);
+	mem_close(w->mem);
+	vec_free(&w->all);
+	vec_free(&w->spans);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
