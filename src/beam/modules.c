@@ -16,11 +16,12 @@
 #include "beam/atoms.h"
 #include "beam/index_table.h"
 
-#define CODE_INDEXES  3 /* ERTS_NUM_CODE_IX */
-#define READ_TRIES    4
-#define MODULES_MAX   (1u << 20) /* MODULE_LIMIT is 64 k */
-#define FUNCTIONS_MAX (1u << 20)
-#define CODE_SIZE_MAX (1u << 30)
+#define CODE_INDEXES	 3 /* ERTS_NUM_CODE_IX */
+#define READ_TRIES	 4
+#define MODULES_MAX	 (1u << 20) /* MODULE_LIMIT is 64 k */
+#define FUNCTIONS_MAX	 (1u << 20)
+#define CODE_SIZE_MAX	 (1u << 30)
+#define MODULE_ENTRY_MAX 512 /* sizeof(Module) is 136 or so */
 
 /* One entry of the table, copied. */
 struct entry {
@@ -108,9 +109,9 @@ static void read_headers(struct modules *out, struct beam_node *n)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static void add_entry(struct modules *out, const struct entry *e)
+static struct module module_of(const struct entry *e)
 {
-	struct module m = {
+	return (struct module){
 		.name = ((uint64_t)e->atom << 6) | 0x0b, /* make_atom(), erl_term.h */
 		.code = e->code,
 		.size = e->size,
@@ -121,9 +122,17 @@ static void add_entry(struct modules *out, const struct entry *e)
 		.nifs = e->nif != 0,
 		.nif = e->nif,
 	};
+}
 
+static void add_entry(struct modules *out, const struct entry *e)
+{
 	out->code_size += e->size + (uint64_t)e->old_size;
-	vec_push(&out->v, m);
+	vec_push(&out->v, module_of(e));
+}
+
+static raddr table_of(const struct beam_node *n, int ix)
+{
+	return n->anchors.module_code + (raddr)ix * (raddr)n->layout.index_table_size;
 }
 
 static int read_entries(struct modules *out, struct beam_node *n, raddr table_at)
@@ -179,10 +188,7 @@ int modules_read(struct modules *out, struct beam_node *n, struct error *err)
 
 		modules_free(out);
 		memset(out, 0, sizeof(*out));
-		rc = ix < 0 ? ix
-			    : read_entries(out, n,
-					   n->anchors.module_code +
-						   (raddr)ix * (raddr)n->layout.index_table_size);
+		rc = ix < 0 ? ix : read_entries(out, n, table_of(n, ix));
 		if (rc)
 			break;
 		read_headers(out, n);
@@ -203,4 +209,51 @@ int modules_read(struct modules *out, struct beam_node *n, struct error *err)
 void modules_free(struct modules *m)
 {
 	vec_free(&m->v);
+}
+
+/* ---- one module ----------------------------------------------------------------------------- */
+
+static bool read_entry(struct beam_node *n, raddr at, uint64_t name, struct module *out)
+{
+	uint8_t bytes[MODULE_ENTRY_MAX];
+	struct entry e;
+
+	if (!at || (size_t)n->layout.module_size > sizeof(bytes) ||
+	    mem_read(n->mem, at, bytes, (size_t)n->layout.module_size))
+		return false;
+	e = parse_entry(bytes, &n->layout);
+	*out = module_of(&e);
+	return is_entry(&e) && out->name == name;
+}
+
+/* Entries are moved by nobody: a table grows by segments. */
+static int find_entry(struct module_watch *w, struct beam_node *n, int ix, struct module *out)
+{
+	struct index_objects objects;
+	struct index_table table;
+	int rc = index_table_read(&table, n->mem, &n->layout, table_of(n, ix));
+
+	if (!rc && table.entries > MODULES_MAX)
+		rc = -EBADMSG;
+	rc = rc ? rc : index_table_objects(&objects, n->mem, &table);
+	if (rc)
+		return rc;
+	w->at[ix] = 0;
+	for (size_t i = 0; i < objects.v.len && !w->at[ix]; i++) {
+		if (read_entry(n, objects.v.data[i], w->name, out))
+			w->at[ix] = objects.v.data[i];
+	}
+	vec_free(&objects.v);
+	return w->at[ix] ? 0 : -ENOENT;
+}
+
+int module_watch_read(struct module_watch *w, struct beam_node *n, struct module *out)
+{
+	int ix = n->anchors.module_code ? code_index_active(n) : -ENOTSUP, rc = 0;
+
+	if (ix < 0)
+		return ix;
+	if (!read_entry(n, w->at[ix], w->name, out))
+		rc = find_entry(w, n, ix, out);
+	return code_index_active(n) == ix ? rc : -EAGAIN;
 }

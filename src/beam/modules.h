@@ -35,6 +35,18 @@ struct modules {
 int modules_read(struct modules *out, struct beam_node *n, struct error *err);
 void modules_free(struct modules *m);
 
+/*
+ * What calls of one module depend on: changes when its code is loaded, deleted, or made current by
+ * its on_load function, and with its NIF library.  Cheap: two reads as a rule.
+ */
+struct module_watch {
+	uint64_t name; /* atom term */
+	raddr at[3];   /* its entry in each of the tables of code; 0 = not looked for yet */
+};
+/* Fills name, code, sizes, on_load and the fields of NIFs and old code.  -ENOENT: the table in use
+ * has no such module; -EAGAIN: the table changed meanwhile. */
+int module_watch_read(struct module_watch *w, struct beam_node *n, struct module *out);
+
 /* Which of the three tables of code is in use now; negative errno. */
 int code_index_active(struct beam_node *n);
 

@@ -26,9 +26,12 @@
 static int on_begin(void *arg, struct error *err)
 {
 	struct trace *t = arg;
-	int rc = trace_functions_find(&t->functions, t, err);
+	int rc = trace_functions_find(&t->functions, t, NULL, err);
 
-	return rc ? rc : trace_points_open(t, err);
+	rc = rc ? rc : trace_points_open(t, err);
+	if (rc == 0)
+		trace_code_open(t);
+	return rc;
 }
 
 static void on_end(void *arg)
@@ -60,8 +63,7 @@ void trace_tell(struct trace *t)
 {
 	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
 	const struct breakpoints_state *s = &t->last;
-	uint64_t unseen =
-		t->points.uncaught + call_pairs_unseen(t->pairs) + call_pairs_refused(t->pairs);
+	uint64_t unseen = call_pairs_unseen(t->pairs), refused = call_pairs_refused(t->pairs);
 
 	tell_limited(s->tripped, s->thread_ns ? (double)s->on_ns / (double)s->thread_ns : 1,
 		     t->seen[0], t->seen[1] ? " of Erlang functions" : "");
@@ -71,12 +73,15 @@ void trace_tell(struct trace *t)
 		log_warn("ebeam: %" PRIu64 " calls not decided: what the pattern looks at was cut "
 			 "(--size, --depth)",
 			 t->functions.undecided);
+	trace_points_tell(t);
 	if (unseen)
-		log_warn("ebeam: how %" PRIu64 " call%s ended was not seen: the first one from a "
-			 "place shows where it returns to, and no more places are watched than "
-			 "debug registers are left%s",
-			 unseen, unseen == 1 ? "" : "s",
-			 s->tripped || c->tripped ? "; or the limits were reached" : "");
+		log_warn("ebeam: how %" PRIu64 " calls ended was not seen: the limits were reached "
+			 "meanwhile, or a thread was new",
+			 unseen);
+	if (refused)
+		log_warn("ebeam: how %" PRIu64 " calls ended was not seen: too many were under way",
+			 refused);
+	trace_code_tell(t);
 }
 
 static int on_show(void *arg, bool last, struct error *err)
@@ -320,6 +325,7 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 	trace_profile_close(&t);
 	event_run_close(t.run);
 	trace_points_free(&t);
+	trace_code_free(&t);
 	trace_functions_free(&t.functions);
 	call_pairs_close(t.pairs);
 	call_stats_close(t.stats);

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "beam/call_match.h"
 #include "beam/call_targets.h"
+#include "beam/modules.h"
 #include "cmd/command.h"
 #include "cmd/event_run.h"
 #include "cmd/weigh.h"
@@ -34,8 +35,19 @@ struct trace_function {
 	uint64_t patterns; /* bit set of those that mean it */
 	bool returns;	   /* one of them asks for its ends */
 	bool stack;	   /* one of them asks for the stack of its callers */
+	bool gone;	   /* code was loaded without it: it only keeps its number */
 	uint64_t addr;	   /* breakpoint at its entry; 0 = none */
+	uint64_t probed;   /* its C function, where a uprobe is; 0 = none */
 };
+
+/* A uprobe is for C code that was there at the beginning.  What became a NIF since, or one of
+ * another library, is seen at its entry in Erlang code, which all calls of NIFs pass.  Without a C
+ * function an inlined BIF is Erlang code. */
+static inline bool trace_by_breakpoint(const struct trace_function *f)
+{
+	return !f->gone && (f->target.kind == CALL_TARGET_ERLANG || !f->target.c_function ||
+			    f->target.c_function != f->probed);
+}
 
 /* A place that calls return to. */
 struct trace_site {
@@ -43,6 +55,15 @@ struct trace_site {
 	uint64_t calls; /* that would return there, in this period */
 	uint64_t
 		armed_ns; /* CLOCK_MONOTONIC, since when there is a breakpoint; 0 = there is none */
+	uint32_t serial;  /* of the code that it is in (jit.h) */
+};
+
+/* Why the end of a call was not to be seen. */
+enum trace_uncaught {
+	UNCAUGHT_NEW,  /* the first from a place: what returns there was not known to be needed */
+	UNCAUGHT_FULL, /* other places have all debug registers that entries leave */
+	UNCAUGHT_HELD, /* somebody else has them */
+	NR_UNCAUGHT,
 };
 
 /* ---- trace_functions.c: patterns -> functions ----------------------------------------------- */
@@ -56,8 +77,11 @@ struct trace_functions {
 
 int trace_functions_parse(struct trace_functions *f, struct command_context *ctx,
 			  struct error *err);
-/* What they mean in the node now.  Again after code was loaded: functions keep their numbers. */
-int trace_functions_find(struct trace_functions *f, struct trace *t, struct error *err);
+/* What they mean in the node now.  Again after code was loaded: functions keep their numbers, and
+ * those that are not there any more are marked.  `whole`, may be NULL: all could be read; else none
+ * is marked.  After an error all is as it was. */
+int trace_functions_find(struct trace_functions *f, struct trace *t, bool *whole,
+			 struct error *err);
 /* Of a capture: does a pattern mean this function, or is there none? */
 bool trace_functions_mean(const struct trace_functions *f, const struct name_function *function);
 void trace_functions_free(struct trace_functions *f);
@@ -67,13 +91,28 @@ struct trace_points {
 	struct breakpoints *breakpoints;
 	struct call_probes *probes;
 	VEC(struct trace_site) sites;
-	unsigned int nr_entries; /* breakpoints that are entries of functions */
-	uint64_t period_ns;	 /* when sites were last chosen */
-	uint64_t uncaught;	 /* calls whose end could not be seen: no free debug register */
-	uint64_t loads;		 /* of modules, so far */
-	unsigned int hit_ns[2];	 /* what hits cost, as was told; of C functions the second */
-	uint64_t missed_ns;	 /* up to then ends were missed, as was told; 0 = none were */
-	uint64_t loaded_ns; /* when the last one was seen that the breakpoints do not know of; 0 */
+	unsigned int nr_entries;	/* breakpoints that are entries of functions */
+	uint64_t period_ns;		/* when sites were last chosen */
+	uint64_t uncaught[NR_UNCAUGHT]; /* calls whose end could not be seen, by why */
+	uint64_t refused_ns;		/* when a place of return was last refused; 0 = never */
+	unsigned int hit_ns[2];		/* what hits cost, as was told; of C functions the second */
+	uint64_t missed_ns; /* up to then ends were missed, as was told; 0 = none were */
+};
+
+/* ---- trace_code.c: code that is loaded meanwhile --------------------------------------------- */
+struct trace_module {
+	struct module_watch watch;
+	raddr code, nif; /* as breakpoints know them */
+};
+struct trace_code {
+	VEC(struct trace_module) modules; /* of the functions */
+	uint64_t loads;			  /* of modules, so far; for patterns that name none */
+	uint64_t good_ns;   /* CLOCK_MONOTONIC: up to then calls arrived where breakpoints are */
+	uint64_t behind_ns; /* since then they may arrive elsewhere; 0 = they do not */
+	uint64_t next_ns;   /* when to look for them again */
+	uint64_t settle_ns; /* when to look once more, as NIFs come a bit later; 0 = no need */
+	uint64_t unwatched_ns, changes; /* in all */
+	bool told;			/* why that lasts */
 };
 
 int trace_points_open(struct trace *t, struct error *err);
@@ -86,6 +125,17 @@ bool trace_points_caught(struct trace *t, uint64_t site, uint64_t ts_ns);
 /* Is that a place that calls return to, and watched now? */
 bool trace_points_watched(const struct trace *t, uint64_t addr);
 int trace_points_tick(struct trace *t, struct error *err);
+/* Breakpoints where the calls of the functions arrive now, none where those do that are gone.  The
+ * error is of the last one that could not be armed. */
+int trace_points_follow(struct trace *t, struct error *err);
+/* Why ends were not seen. */
+void trace_points_tell(const struct trace *t);
+
+/* Of the functions that there are: from now on the code is watched. */
+void trace_code_open(struct trace *t);
+void trace_code_tick(struct trace *t, uint64_t now);
+void trace_code_tell(const struct trace *t);
+void trace_code_free(struct trace *t);
 
 /* ---- trace_show.c: lines -------------------------------------------------------------------- */
 /* "a, [1,2]": arguments, or what was returned. */
@@ -116,6 +166,7 @@ struct trace {
 	struct event_run *run;
 	struct trace_functions functions;
 	struct trace_points points;
+	struct trace_code code;
 	struct call_pairs *pairs;
 	struct call_stats *stats;      /* NULL: lines are wanted */
 	uint64_t shown;		       /* calls */

@@ -96,10 +96,19 @@ static bool ends(void *ctx, uint64_t site, uint64_t ts_ns)
 
 	if (!f->returns)
 		return false;
-	return !f->addr || trace_points_caught(f->trace, site, ts_ns);
+	return (!f->gone && !trace_by_breakpoint(f)) || trace_points_caught(f->trace, site, ts_ns);
 }
 
-static struct trace_function *same_function(struct trace_functions *f, const struct call_target *t)
+/* ---- patterns -> functions ------------------------------------------------------------------ */
+
+/* What is made aside until all of it is known: the resolver reads the list that there is. */
+struct found {
+	VEC(struct trace_function) v;
+	bool again; /* others were found before: more of them than there is room for are no error */
+	bool whole;
+};
+
+static struct trace_function *same_function(struct found *f, const struct call_target *t)
 {
 	for (size_t i = 0; i < f->v.len; i++) {
 		const struct call_target *have = &f->v.data[i].target;
@@ -111,47 +120,53 @@ static struct trace_function *same_function(struct trace_functions *f, const str
 	return NULL;
 }
 
-static int add_target(struct trace_functions *f, struct trace *t, const struct call_target *target,
+static int add_target(struct found *f, struct trace *t, const struct call_target *target,
 		      size_t pattern, struct error *err)
 {
+	const struct call_pattern *p = t->functions.patterns.data[pattern].pattern;
 	struct trace_function *have = same_function(f, target);
 
 	if (!have) {
+		if (f->v.len >= TRACE_FUNCTIONS_MAX && f->again)
+			return 0;
 		if (f->v.len >= TRACE_FUNCTIONS_MAX)
 			return error_set(err, ERROR_KIND_USAGE, -E2BIG,
 					 "'%s' means more than %d functions: name fewer; where "
 					 "time goes in all of them 'ebeam record' shows",
-					 f->patterns.data[pattern].pattern->text,
-					 TRACE_FUNCTIONS_MAX);
+					 p->text, TRACE_FUNCTIONS_MAX);
 		vec_push(&f->v, ((struct trace_function){.trace = t}));
 		have = &f->v.data[f->v.len - 1];
 	}
+	have->gone = false;
 	have->target = *target;
 	have->patterns |= 1ull << pattern;
-	have->returns |= f->patterns.data[pattern].pattern->is_return;
-	have->stack |= f->patterns.data[pattern].pattern->is_stack;
+	have->returns |= p->is_return;
+	have->stack |= p->is_stack;
 	return 0;
 }
 
-static int find_pattern(struct trace_functions *f, struct trace *t, size_t i, struct error *err)
+static int find_pattern(struct found *f, struct trace *t, size_t i, struct error *err)
 {
 	struct live *l = event_run_live(t->run);
-	struct call_pattern *p = f->patterns.data[i].pattern;
+	struct call_pattern *p = t->functions.patterns.data[i].pattern;
 	struct call_query query = {p->module, p->function, p->arity};
 	struct call_targets targets;
 	int rc = call_targets_find(&targets, l->node, beam_resolver_jit(l->resolver), &query, err);
 
 	if (rc)
 		return rc;
+	f->whole = f->whole && !targets.moved && !targets.unreadable;
 	for (size_t k = 0; k < targets.v.len && rc == 0; k++)
 		rc = add_target(f, t, &targets.v.data[k], i, err);
 	call_targets_free(&targets);
 	return rc;
 }
 
-static enum frame_kind frame_kind_of(const struct call_target *t)
+static enum frame_kind frame_kind_of(const struct trace_function *f)
 {
-	switch ((enum call_target_kind)t->kind) {
+	if (trace_by_breakpoint(f) && f->target.kind == CALL_TARGET_NIF)
+		return FRAME_ERLANG; /* as it is seen there */
+	switch ((enum call_target_kind)f->target.kind) {
 	case CALL_TARGET_BIF:
 	case CALL_TARGET_INLINED_BIF:
 		return FRAME_BIF;
@@ -163,9 +178,39 @@ static enum frame_kind frame_kind_of(const struct call_target *t)
 	return FRAME_ERLANG;
 }
 
-int trace_functions_find(struct trace_functions *f, struct trace *t, struct error *err)
+/* From here on it is what there is. */
+static void take_over(struct trace_functions *f, struct trace *t, struct found *found)
 {
 	struct live *l = event_run_live(t->run);
+
+	vec_free(&f->v);
+	f->v.data = found->v.data;
+	f->v.len = found->v.len;
+	f->v.cap = found->v.cap;
+	f->named.len = 0;
+	for (size_t i = 0; i < f->v.len; i++) {
+		struct trace_function *of = &f->v.data[i];
+
+		if (!found->again && of->target.kind != CALL_TARGET_ERLANG)
+			of->probed = of->target.c_function;
+		vec_push(&f->named,
+			 ((struct call_function){
+				 .mfa = {of->target.module, of->target.function, of->target.arity},
+				 .kind = frame_kind_of(of),
+				 .accept = accept,
+				 .ends = ends,
+				 .ctx = of,
+			 }));
+	}
+	beam_resolver_watch_calls(l->resolver, f->named.data, (unsigned int)f->named.len,
+				  t->text_size, t->shapes);
+}
+
+int trace_functions_find(struct trace_functions *f, struct trace *t, bool *whole, struct error *err)
+{
+	struct live *l = event_run_live(t->run);
+	size_t before = f->v.len;
+	struct found found = {.again = before > 0, .whole = true};
 	struct term_formats formats;
 	struct term_reader reader;
 	int rc = term_reader_init(&reader, &formats, l->node);
@@ -173,29 +218,28 @@ int trace_functions_find(struct trace_functions *f, struct trace *t, struct erro
 	if (rc)
 		return error_set(err, ERROR_KIND_FAILED, rc, "cannot read the process table: %s",
 				 error_text(rc));
-	for (size_t i = 0; i < f->patterns.len; i++) {
+	for (size_t i = 0; i < before; i++) {
+		vec_push(&found.v, f->v.data[i]);
+		found.v.data[i].gone = true;
+	}
+	for (size_t i = 0; i < f->patterns.len && rc == 0; i++) {
 		struct trace_pattern *p = &f->patterns.data[i];
 
 		if (p->pattern->has_args && !p->matcher)
 			call_matcher_open(&p->matcher, p->pattern, &reader);
-		rc = find_pattern(f, t, i, err);
-		if (rc)
-			return rc;
+		rc = find_pattern(&found, t, i, err);
+		/* What was there at the beginning, others still are. */
+		if (rc == -ENOENT && found.again)
+			rc = 0;
 	}
-	f->named.len = 0;
-	for (size_t i = 0; i < f->v.len; i++) {
-		const struct call_target *target = &f->v.data[i].target;
-
-		vec_push(&f->named,
-			 ((struct call_function){
-				 .mfa = {target->module, target->function, target->arity},
-				 .kind = frame_kind_of(target),
-				 .accept = accept,
-				 .ends = ends,
-				 .ctx = &f->v.data[i],
-			 }));
+	if (rc) {
+		vec_free(&found.v);
+		return rc;
 	}
-	beam_resolver_watch_calls(l->resolver, f->named.data, (unsigned int)f->named.len,
-				  t->text_size, t->shapes);
+	for (size_t i = 0; i < before && !found.whole; i++)
+		found.v.data[i].gone = found.v.data[i].gone && f->v.data[i].gone;
+	if (whole)
+		*whole = found.whole;
+	take_over(f, t, &found);
 	return 0;
 }

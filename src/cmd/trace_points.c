@@ -17,10 +17,13 @@
 #define SITES_MAX 1024
 #define PERIOD_NS 1000000000u /* after which the places are chosen anew */
 
-/* Without a C function an inlined BIF is Erlang code. */
-static bool is_erlang(const struct trace_function *f)
+static unsigned int nr_by_breakpoint(const struct trace *t)
 {
-	return f->target.kind == CALL_TARGET_ERLANG || !f->target.c_function;
+	unsigned int nr = 0;
+
+	for (size_t i = 0; i < t->functions.v.len; i++)
+		nr += trace_by_breakpoint(&t->functions.v.data[i]);
+	return nr;
 }
 
 static int too_many(struct trace *t, unsigned int nr, struct error *err)
@@ -31,7 +34,7 @@ static int too_many(struct trace *t, unsigned int nr, struct error *err)
 	for (size_t i = 0; i < t->functions.v.len; i++) {
 		const struct trace_function *f = &t->functions.v.data[i];
 
-		if (!is_erlang(f))
+		if (!trace_by_breakpoint(f))
 			continue;
 		strbuf_addstr(&names, names.len ? ", " : "");
 		call_target_name(&names, event_run_node(t->run), &f->target);
@@ -96,6 +99,45 @@ static int set_filter(struct trace *t, size_t i, struct error *err)
 	return call_probes_filter(t->points.probes, (uint32_t)i, &filter, err);
 }
 
+static void disarm_site(struct trace_points *p, struct trace_site *s)
+{
+	breakpoints_remove(p->breakpoints, s->addr);
+	s->armed_ns = 0;
+}
+
+static unsigned int trace_points_nr(const struct trace_points *p)
+{
+	unsigned int nr = p->nr_entries;
+
+	for (size_t i = 0; i < p->sites.len; i++)
+		nr += p->sites.data[i].armed_ns != 0;
+	return nr;
+}
+
+/* An entry matters more: that of the least calls goes. */
+static void give_up_site(struct trace_points *p)
+{
+	struct trace_site *least = NULL;
+
+	for (size_t i = 0; i < p->sites.len; i++) {
+		struct trace_site *s = &p->sites.data[i];
+
+		if (s->armed_ns && (!least || s->calls < least->calls))
+			least = s;
+	}
+	if (least)
+		disarm_site(p, least);
+}
+
+static void disarm_entry(struct trace_points *p, struct trace_function *f)
+{
+	if (!f->addr)
+		return;
+	breakpoints_remove(p->breakpoints, f->addr);
+	p->nr_entries--;
+	f->addr = 0;
+}
+
 /* The breakpoint of one Erlang function where its calls arrive now. */
 static int arm_entry(struct trace *t, size_t i, struct error *err)
 {
@@ -109,10 +151,9 @@ static int arm_entry(struct trace *t, size_t i, struct error *err)
 
 	if (f->addr == f->target.entry)
 		return 0;
-	if (f->addr) {
-		breakpoints_remove(t->points.breakpoints, f->addr);
-		t->points.nr_entries--;
-	}
+	disarm_entry(&t->points, f);
+	if (trace_points_nr(&t->points) >= EBEAM_BREAKPOINTS)
+		give_up_site(&t->points);
 	rc = breakpoints_add(t->points.breakpoints, f->target.entry, &point, err);
 	f->addr = rc ? 0 : f->target.entry;
 	t->points.nr_entries += rc == 0;
@@ -121,15 +162,13 @@ static int arm_entry(struct trace *t, size_t i, struct error *err)
 
 static int arm_entries(struct trace *t, struct error *err)
 {
-	unsigned int nr = 0;
+	unsigned int nr = nr_by_breakpoint(t);
 	int rc = 0;
 
-	for (size_t i = 0; i < t->functions.v.len; i++)
-		nr += is_erlang(&t->functions.v.data[i]);
 	if (nr > EBEAM_BREAKPOINTS)
 		return too_many(t, nr, err);
 	for (size_t i = 0; i < t->functions.v.len && rc == 0; i++) {
-		if (is_erlang(&t->functions.v.data[i]))
+		if (trace_by_breakpoint(&t->functions.v.data[i]))
 			rc = arm_entry(t, i, err);
 		else
 			rc = probe_c_function(t, i, err);
@@ -153,10 +192,8 @@ static void tell_hit_ns(struct trace *t, int i, const char *key, unsigned int ns
 /* Both ways to see calls are held within what is allowed, each by itself: half of it. */
 static double part_of_overhead(const struct trace *t)
 {
-	unsigned int nr = 0;
+	unsigned int nr = nr_by_breakpoint(t);
 
-	for (size_t i = 0; i < t->functions.v.len; i++)
-		nr += is_erlang(&t->functions.v.data[i]);
 	return nr && nr < t->functions.v.len && t->ctx->opt.max_overhead < 100
 		       ? t->ctx->opt.max_overhead / 2
 		       : t->ctx->opt.max_overhead;
@@ -232,48 +269,58 @@ static struct trace_site *site_at(struct trace_points *p, uint64_t addr)
 	return &p->sites.data[p->sites.len - 1];
 }
 
-static bool arm_site(struct trace_points *p, struct trace_site *s)
+/* Whoever has the registers may give them back; asked once a second only, as it takes a system
+ * call for each thread.  Told once. */
+#define REFUSED_NS 1000000000u
+
+static void refused(struct trace_points *p, const struct error *why, uint64_t now)
 {
+	if (!p->refused_ns)
+		log_warn("ebeam: how calls end is not seen for now: %s", why->msg);
+	p->refused_ns = now;
+}
+
+static bool may_arm(const struct trace_points *p, uint64_t now)
+{
+	return p->breakpoints && trace_points_nr(p) < EBEAM_BREAKPOINTS &&
+	       (!p->refused_ns || now - p->refused_ns >= REFUSED_NS);
+}
+
+static void arm_site(struct trace *t, struct trace_site *s)
+{
+	const struct jit_code *jit = beam_resolver_jit(event_run_live(t->run)->resolver);
 	struct call_point point = {.kind = CALL_KIND_RETURN};
+	uint64_t now = clock_monotonic_ns();
 	struct error why;
 
-	if (breakpoints_add(p->breakpoints, s->addr, &point, &why)) {
-		log_info("no breakpoint where calls return to: %s", why.msg);
-		return false;
+	if (!may_arm(&t->points, now))
+		return;
+	if (breakpoints_add(t->points.breakpoints, s->addr, &point, &why)) {
+		refused(&t->points, &why, now);
+		return;
 	}
 	s->armed_ns = clock_monotonic_ns();
-	return true;
-}
-
-static void disarm_site(struct trace_points *p, struct trace_site *s)
-{
-	breakpoints_remove(p->breakpoints, s->addr);
-	s->armed_ns = 0;
-}
-
-static unsigned int nr_armed(const struct trace_points *p)
-{
-	unsigned int nr = 0;
-
-	for (size_t i = 0; i < p->sites.len; i++)
-		nr += p->sites.data[i].armed_ns != 0;
-	return nr;
+	s->serial = jit_serial(jit, s->addr - 1); /* of the call */
 }
 
 bool trace_points_caught(struct trace *t, uint64_t addr, uint64_t ts_ns)
 {
 	struct trace_points *p = &t->points;
 	struct trace_site *s = addr ? site_at(p, addr) : NULL;
+	enum trace_uncaught why = UNCAUGHT_FULL;
 
 	if (s) {
 		s->calls++;
+		if (!s->armed_ns)
+			arm_site(t, s); /* of the next calls from there */
 		if (s->armed_ns && ts_ns >= s->armed_ns)
 			return true;
-		if (!s->armed_ns && p->breakpoints &&
-		    p->nr_entries + nr_armed(p) < EBEAM_BREAKPOINTS)
-			arm_site(p, s); /* of the next calls from there */
+		if (s->armed_ns)
+			why = UNCAUGHT_NEW;
+		else if (trace_points_nr(p) < EBEAM_BREAKPOINTS)
+			why = UNCAUGHT_HELD;
 	}
-	p->uncaught++;
+	p->uncaught[why]++;
 	return false;
 }
 
@@ -288,10 +335,41 @@ bool trace_points_watched(const struct trace *t, uint64_t addr)
 	return false;
 }
 
+/* What nothing returned to in a period need not be known. */
+static void forget_sites(struct trace_points *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->sites.len; i++) {
+		struct trace_site s = p->sites.data[i];
+
+		if (!s.armed_ns && !s.calls)
+			continue;
+		s.calls = 0;
+		p->sites.data[kept++] = s;
+	}
+	p->sites.len = kept;
+}
+
+/* Places in code that is gone: what stands there now is something else. */
+static void drop_dead_sites(struct trace *t)
+{
+	const struct jit_code *jit = beam_resolver_jit(event_run_live(t->run)->resolver);
+	struct trace_points *p = &t->points;
+
+	for (size_t i = 0; i < p->sites.len; i++) {
+		struct trace_site *s = &p->sites.data[i];
+
+		if (s->armed_ns && jit_serial(jit, s->addr - 1) != s->serial)
+			disarm_site(p, s);
+	}
+}
+
 /* Where more calls return to than to the least of those that are watched, that is watched instead.
  */
-static void choose_sites(struct trace_points *p)
+static void choose_sites(struct trace *t)
 {
+	struct trace_points *p = &t->points;
 	struct trace_site *least = NULL, *most = NULL;
 
 	for (size_t i = 0; i < p->sites.len; i++) {
@@ -304,46 +382,52 @@ static void choose_sites(struct trace_points *p)
 	}
 	if (least && most && most->calls > 2 * least->calls) {
 		disarm_site(p, least);
-		arm_site(p, most);
+		arm_site(t, most);
 	}
-	for (size_t i = 0; i < p->sites.len; i++)
-		p->sites.data[i].calls = 0;
+	forget_sites(p);
 }
 
-/* Code was loaded: calls of what is there now arrive elsewhere.  Processes that still run the old
- * code are not seen any more. */
-static void follow_code(struct trace *t)
-{
-	size_t before = t->functions.v.len;
-	struct error why;
-
-	if (trace_functions_find(&t->functions, t, &why)) {
-		log_warn("ebeam: code was loaded, and what to trace is not there now: %s", why.msg);
-		return;
-	}
-	for (size_t i = 0; i < before; i++) {
-		if (is_erlang(&t->functions.v.data[i]) && arm_entry(t, i, &why))
-			log_warn("ebeam: code was loaded, and a breakpoint is lost: %s", why.msg);
-	}
-	if (t->functions.v.len > before)
-		log_warn("ebeam: code was loaded with more functions that the patterns mean: "
-			 "those are not traced");
-}
-
-/* What was loaded is known of once its record came through the reorder window. */
-#define LOADED_NS (4 * SESSION_CALL_WINDOW_NS)
-static void look_for_code(struct trace *t, uint64_t now)
+int trace_points_follow(struct trace *t, struct error *err)
 {
 	struct trace_points *p = &t->points;
-	uint64_t loads = session_counter(event_run_live(t->run)->session, COUNTER_CODE_LOADS);
+	struct error why;
+	int rc = 0;
 
-	if (loads != p->loads) {
-		p->loads = loads;
-		p->loaded_ns = now;
+	for (size_t i = 0; i < t->functions.v.len; i++) {
+		struct trace_function *f = &t->functions.v.data[i];
+
+		if (!trace_by_breakpoint(f) || f->addr != f->target.entry)
+			disarm_entry(p, f);
 	}
-	if (p->loaded_ns && now - p->loaded_ns >= LOADED_NS) {
-		p->loaded_ns = 0;
-		follow_code(t);
+	for (size_t i = 0; i < t->functions.v.len; i++) {
+		const struct trace_function *f = &t->functions.v.data[i];
+		int failed = 0;
+
+		if (!trace_by_breakpoint(f) || f->addr)
+			continue;
+		if (p->nr_entries >= EBEAM_BREAKPOINTS)
+			failed = too_many(t, nr_by_breakpoint(t), &why);
+		failed = failed ? failed : set_filter(t, i, &why);
+		failed = failed ? failed : arm_entry(t, i, &why);
+		if (failed)
+			*err = why;
+		rc = failed ? failed : rc;
+	}
+	return rc;
+}
+
+void trace_points_tell(const struct trace *t)
+{
+	static const char *const why[NR_UNCAUGHT] = {
+		[UNCAUGHT_NEW] = "they were the first to return to a place",
+		[UNCAUGHT_FULL] = "they return to other places than the debug registers hold",
+		[UNCAUGHT_HELD] = "somebody else holds the debug registers",
+	};
+
+	for (int i = 0; i < NR_UNCAUGHT; i++) {
+		if (t->points.uncaught[i])
+			log_warn("ebeam: how %" PRIu64 " calls ended was not seen: %s",
+				 t->points.uncaught[i], why[i]);
 	}
 }
 
@@ -371,9 +455,10 @@ int trace_points_tick(struct trace *t, struct error *err)
 	tell_missed(t);
 	tell_hit_ns(t, 0, "call_hit_ns", t->last.hit_ns);
 	tell_hit_ns(t, 1, "c_call_hit_ns", session_call_hit_ns(event_run_live(t->run)->session));
-	look_for_code(t, now);
+	trace_code_tick(t, now);
+	drop_dead_sites(t);
 	if (t->functions.returns && now - p->period_ns >= PERIOD_NS) {
-		choose_sites(p);
+		choose_sites(t);
 		p->period_ns = now;
 	}
 	return 0;
