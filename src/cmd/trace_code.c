@@ -132,6 +132,7 @@ static void try_to_follow(struct trace *t, uint64_t now)
 		c->good_ns = clock_monotonic_ns();
 		c->behind_ns = 0;
 		c->told = false;
+		log_info("code was loaded, and its calls are seen again (%" PRIu64 ")", c->changes);
 		return;
 	}
 	if (now - c->behind_ns < PATIENCE_NS)
@@ -149,7 +150,8 @@ void trace_code_tick(struct trace *t, uint64_t now)
 
 	if (has_changed(t)) {
 		c->changes++;
-		c->next_ns = is_of_any_module(t) ? now + ANY_NS : now;
+		if (!c->behind_ns)
+			c->next_ns = is_of_any_module(t) ? now + ANY_NS : now;
 		c->settle_ns = now + SETTLE_NS;
 		c->behind_ns = c->behind_ns ? c->behind_ns : c->good_ns;
 	}
@@ -173,8 +175,9 @@ void trace_code_tell(const struct trace *t)
 	if (c->behind_ns)
 		ns += clock_monotonic_ns() - c->behind_ns;
 	if (c->changes)
-		log_warn("ebeam: code of what is traced was loaded %" PRIu64 " times: calls in the "
-			 "%s until that was followed were not seen",
+		log_warn("ebeam: code of what is traced was loaded %" PRIu64
+			 " times: its calls in the "
+			 "%s until that was noticed were not seen",
 			 c->changes, units_format_ns(ns, text, sizeof(text)));
 }
 

@@ -315,7 +315,7 @@ bool trace_points_caught(struct trace *t, uint64_t addr, uint64_t ts_ns)
 			arm_site(t, s); /* of the next calls from there */
 		if (s->armed_ns && ts_ns >= s->armed_ns)
 			return true;
-		if (s->armed_ns)
+		if (s->armed_ns || !p->breakpoints)
 			why = UNCAUGHT_NEW;
 		else if (trace_points_nr(p) < EBEAM_BREAKPOINTS)
 			why = UNCAUGHT_HELD;
