@@ -277,6 +277,8 @@ static void refused(struct trace_points *p, const struct error *why, uint64_t no
 {
 	if (!p->refused_ns)
 		log_warn("ebeam: how calls end is not seen for now: %s", why->msg);
+	else
+		log_info("how calls end is still not seen: %s", why->msg);
 	p->refused_ns = now;
 }
 

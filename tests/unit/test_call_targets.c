@@ -18,6 +18,7 @@
 #include "base/strbuf.h"
 #include "beam/call_targets.h"
 #include "beam/jit.h"
+#include "beam/modules.h"
 #include "lib/fakenode.h"
 
 static const int releases[] = {25, 27, 29};
@@ -272,6 +273,38 @@ static void test_any(void **state)
 	}
 }
 
+/* One module: its code and its NIF library, whichever table is in use. */
+static void test_module_watch(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(releases); i++) {
+		struct world w = make(releases[i]);
+		struct module_watch watch = {.name = fakenode_atom(w.f, "natives")};
+		struct module_watch none = {.name = fakenode_atom(w.f, "nosuch")};
+		raddr curr = w.modules[1] + (raddr)w.l->module_curr, was;
+		struct module m;
+
+		assert_int_equal(module_watch_read(&watch, w.n, &m), 0);
+		assert_true(m.code == w.natives && m.nif == w.library && m.name == watch.name);
+		assert_true(watch.at[1] == w.modules[1]);
+		image_u64(w.f->im, curr + (raddr)w.l->module_instance_code_hdr, w.lists);
+		image_u64(w.f->im, curr + (raddr)w.l->module_instance_nif, 0);
+		assert_int_equal(module_watch_read(&watch, w.n, &m), 0);
+		assert_true(m.code == w.lists && m.nif == 0);
+		/* What is known of an entry is not believed for ever. */
+		was = watch.at[1];
+		watch.at[1] = w.modules[0];
+		assert_int_equal(module_watch_read(&watch, w.n, &m), 0);
+		assert_true(watch.at[1] == was && m.name == watch.name);
+		assert_int_equal(module_watch_read(&none, w.n, &m), -ENOENT);
+		image_u32(w.f->im, w.n->anchors.active_code_ix, 2); /* an empty table */
+		assert_int_equal(module_watch_read(&watch, w.n, &m), -ENOENT);
+		image_u32(w.f->im, w.n->anchors.active_code_ix, 3);
+		assert_int_equal(module_watch_read(&watch, w.n, &m), -EBADMSG);
+		unmake(&w);
+	}
+}
+
 /* What the JIT calls the code at the entry. */
 static void test_jit(void **state)
 {
@@ -409,10 +442,10 @@ static void test_corrupted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),	  cmocka_unit_test(test_any),
-		cmocka_unit_test(test_jit),	  cmocka_unit_test(test_near),
-		cmocka_unit_test(test_distance),  cmocka_unit_test(test_reload),
-		cmocka_unit_test(test_corrupted),
+		cmocka_unit_test(test_kinds),	     cmocka_unit_test(test_any),
+		cmocka_unit_test(test_module_watch), cmocka_unit_test(test_jit),
+		cmocka_unit_test(test_near),	     cmocka_unit_test(test_distance),
+		cmocka_unit_test(test_reload),	     cmocka_unit_test(test_corrupted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
