@@ -75,12 +75,14 @@ void trace_tell(struct trace *t)
 			 t->functions.undecided);
 	trace_points_tell(t);
 	if (unseen)
-		log_warn("ebeam: how %" PRIu64 " calls ended was not seen: the limits were reached "
+		log_warn("ebeam: how %" PRIu64
+			 " call%s ended was not seen: the limits were reached "
 			 "meanwhile, or a thread was new",
-			 unseen);
+			 unseen, unseen == 1 ? "" : "s");
 	if (refused)
-		log_warn("ebeam: how %" PRIu64 " calls ended was not seen: too many were under way",
-			 refused);
+		log_warn("ebeam: how %" PRIu64
+			 " call%s ended was not seen: too many were under way",
+			 refused, refused == 1 ? "" : "s");
 	trace_code_tell(t);
 }
 

@@ -421,15 +421,16 @@ int trace_points_follow(struct trace *t, struct error *err)
 void trace_points_tell(const struct trace *t)
 {
 	static const char *const why[NR_UNCAUGHT] = {
-		[UNCAUGHT_NEW] = "they were the first to return to a place",
-		[UNCAUGHT_FULL] = "they return to other places than the debug registers hold",
+		[UNCAUGHT_NEW] = "the first one from a place shows where it returns to",
+		[UNCAUGHT_FULL] = "they return to more places than there are debug registers left",
 		[UNCAUGHT_HELD] = "somebody else holds the debug registers",
 	};
 
 	for (int i = 0; i < NR_UNCAUGHT; i++) {
 		if (t->points.uncaught[i])
-			log_warn("ebeam: how %" PRIu64 " calls ended was not seen: %s",
-				 t->points.uncaught[i], why[i]);
+			log_warn("ebeam: how %" PRIu64 " call%s ended was not seen: %s",
+				 t->points.uncaught[i], t->points.uncaught[i] == 1 ? "" : "s",
+				 why[i]);
 	}
 }
 
