@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -198,28 +199,52 @@ static void fill_config(struct session *s)
 	}
 }
 
-/* Kernels before 6.1 let programs of perf events, which breakpoints are, use only maps that are
- * allocated as a whole: so where there are some, room is made for the threads that there are, and
- * as many new ones. */
-static int size_scratches(struct session *s, struct error *err)
+/* What cannot be told is taken for new. */
+static bool is_before_6_1(void)
 {
-	struct bpf_map *map = s->skel->maps.event_scratches;
-	struct proc_thread *threads = NULL;
-	ssize_t nr = 1;
+	unsigned int major = 7, minor = 0;
+	struct utsname u;
+
+	return uname(&u) == 0 && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       (major < 6 || (major == 6 && minor < 1));
+}
+
+static int size_map(struct bpf_map *map, ssize_t nr, struct error *err)
+{
+	int rc = bpf_map__set_map_flags(map, 0);
+
+	rc = rc ? rc : bpf_map__set_max_entries(map, (uint32_t)MAX(nr, 1));
+	return rc ? load_error(rc, err) : 0;
+}
+
+/*
+ * Kernels before 6.1 let programs of perf events, which breakpoints are, use only maps that are
+ * allocated as a whole, and warn of other maps in programs of uprobes, which taints them
+ * (check_map_prog_compatibility(), kernel/bpf/verifier.c).  So there, and where there are
+ * breakpoints, room is made for the threads that there are, and as many new ones; none in maps that
+ * nobody uses.
+ */
+static int size_thread_maps(struct session *s, struct error *err)
+{
+	const struct session_config *c = &s->config;
+	bool old = is_before_6_1();
+	struct proc_thread *threads;
+	ssize_t nr;
 	int rc;
 
-	if (!s->config.calls)
+	if (!c->calls && !(old && c->events))
 		return 0;
-	if (s->config.call_stacks || s->config.event_stacks) {
-		nr = proc_threads_read(&threads, s->config.os_pid, err);
-		free(threads);
-		if (nr < 0)
-			return (int)nr;
-		nr = MIN(2 * nr, (ssize_t)EBEAM_THREADS);
-	}
-	rc = bpf_map__set_map_flags(map, 0);
-	rc = rc ? rc : bpf_map__set_max_entries(map, (uint32_t)nr);
-	return rc ? load_error(rc, err) : 0;
+	nr = proc_threads_read(&threads, c->os_pid, err);
+	if (nr < 0)
+		return (int)nr;
+	free(threads);
+	nr = MIN(2 * nr, (ssize_t)EBEAM_THREADS);
+	rc = size_map(s->skel->maps.event_scratches, c->call_stacks || c->event_stacks ? nr : 1,
+		      err);
+	if (rc || !old)
+		return rc;
+	rc = size_map(s->skel->maps.event_threads, nr, err);
+	return rc ? rc : size_map(s->skel->maps.call_threads, c->calls ? nr : 1, err);
 }
 
 /* The outer map needs an inner one as a model before load, and its elements after. */
@@ -358,7 +383,7 @@ int session_open(struct session **out, const struct session_config *config, stru
 	if (rc)
 		goto out;
 	fill_config(s);
-	rc = size_scratches(s, err);
+	rc = size_thread_maps(s, err);
 	rc = rc ? rc : create_rings(s, online, nr, err);
 	if (rc)
 		goto out;
@@ -537,11 +562,13 @@ void session_look(struct session *s)
 {
 	uint64_t now = clock_monotonic_ns();
 
-	if ((!s->config.events && !s->config.call_stacks) || now - s->cleaned_ns < CLEAN_NS)
+	if ((!s->config.events && !s->config.calls) || now - s->cleaned_ns < CLEAN_NS)
 		return;
 	s->cleaned_ns = now;
 	thread_map_clean(bpf_map__fd(s->skel->maps.event_threads), s->config.os_pid);
 	thread_map_clean(bpf_map__fd(s->skel->maps.event_scratches), s->config.os_pid);
+	if (s->config.calls)
+		thread_map_clean(bpf_map__fd(s->skel->maps.call_threads), s->config.os_pid);
 }
 
 int session_start(struct session *s, struct error *err)
