@@ -8,6 +8,7 @@ from answers import Watch, need_events
 from harness import case, check, check_equal, check_in
 
 TIMES = 200
+NO_LIMITS = ("--rate", "1000000", "--max-overhead", "100")
 
 
 class Trace(Watch):
@@ -15,7 +16,7 @@ class Trace(Watch):
 
     def __init__(self, ctx, node, *patterns, more=(), json_lines=True):
         node.ask("traced", "warm", "none")  # loads it
-        super().__init__(ctx, node, "-n", "1000000", "--rate", "1000000", *more, *patterns,
+        super().__init__(ctx, node, "-n", "1000000", *NO_LIMITS, *more, *patterns,
                          command="trace", json_lines=json_lines)
 
     def lines(self, pid):

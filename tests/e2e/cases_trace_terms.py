@@ -4,6 +4,7 @@ import os
 
 from answers import Watch
 from cases_terms import TYPES, UNICODE, ask
+from cases_trace import NO_LIMITS
 from harness import case, check, check_equal
 
 MADE, LEAST = 4000, 2000
@@ -13,7 +14,7 @@ def arguments(ctx, node):
     """Calls of taken/1 with each of the terms, and their texts as the node writes them."""
     path = ctx.ebeam.file(".texts")
     ask(node, "texts", path)
-    trace = Watch(ctx, node, "many_terms:taken/1", "-n", "1000000", "--rate", "1000000", "--size",
+    trace = Watch(ctx, node, "many_terms:taken/1", "-n", "1000000", *NO_LIMITS, "--size",
                   "16384", command="trace")
     pid = ask(node, "pass")["pid"]
     with open(path, "rb") as f:
