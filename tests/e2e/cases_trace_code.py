@@ -12,6 +12,7 @@ HOT = "traced_hot:f/1"
 
 class Trace(Watch):
     """Begins with traced_hot loaded; says how often its code was followed."""
+    waits_for_out = True  # from the beginning: what is waited for may be there before
 
     def __init__(self, ctx, node, *patterns):
         node.ask("traced_code", "load", 1, 0)
