@@ -237,8 +237,8 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 void trace_add_cost(const struct trace *t, struct strbuf *line)
 {
 	if (t->last.hits)
-		strbuf_addf(line, "  breakpoints ~%.2f%% of the CPU of its schedulers",
-			    t->last.cost);
+		strbuf_addf(line, "  breakpoints ~%.2f%% of %s", t->last.cost,
+			    t->last.cost_of_core ? "a core" : "the CPU of its schedulers");
 }
 
 static void closing(void *arg, struct strbuf *line)

@@ -23,6 +23,7 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "beam/sched.h"
+#include "probe/budget.h"
 #include "probe/perf.h"
 #include "target/proc.h"
 
@@ -33,6 +34,8 @@
 #define LEAST_HITS 10
 /* Saved up to so much of what is earned in a second. */
 #define SAVED_S 0.5
+/* A thread with less takes of what the node has as it idles (BUDGET_MIN_BUSY). */
+#define FEW_HITS 20
 
 struct armed {
 	int fd;		/* -1 = none */
@@ -59,8 +62,10 @@ struct breakpoints {
 	VEC(struct watched_thread) threads;
 	struct breakpoints_state state;
 	uint64_t cpu_ns; /* that the threads used since they are watched */
-	uint64_t listed_ns, ticked_ns;
-	unsigned int hit_ns; /* with the program, as it runs */
+	uint64_t listed_ns, ticked_ns, opened_ns;
+	double idle_credit;   /* hits, of the node: it is limited as if it was as busy as that */
+	uint64_t idle_cpu_ns; /* cpu_ns, as that was last looked at */
+	unsigned int hit_ns;  /* with the program, as it runs */
 };
 
 #define LIST_NS 1000000000u /* between looks for new threads */
@@ -205,6 +210,12 @@ static void top_up(struct breakpoints *b, struct watched_thread *t, unsigned int
 		again(b, t, i);
 }
 
+/* Hits that a nanosecond of CPU pays for. */
+static double hits_of_ns(const struct breakpoints *b)
+{
+	return b->config.max_overhead / 100 / MAX(b->hit_ns, 1u);
+}
+
 static void earn(struct breakpoints *b, struct watched_thread *t, uint64_t now)
 {
 	double seconds = (double)(now - t->tick_ns) / 1e9, most = b->config.rate;
@@ -213,10 +224,9 @@ static void earn(struct breakpoints *b, struct watched_thread *t, uint64_t now)
 	if (!thread_used_ns(b->config.os_pid, t->os_tid, &used))
 		return;
 	if (b->config.max_overhead < 100) {
-		double hits = (double)(used - t->used_ns) * b->config.max_overhead / 100 /
-			      MAX(b->hit_ns, 1u);
+		double hits = (double)(used - t->used_ns) * hits_of_ns(b);
 
-		most = 1e9 * b->config.max_overhead / 100 / MAX(b->hit_ns, 1u);
+		most = 1e9 * hits_of_ns(b);
 		most = MIN(most, (double)b->config.rate);
 		t->credit += MIN(hits, most * seconds);
 	} else {
@@ -228,11 +238,32 @@ static void earn(struct breakpoints *b, struct watched_thread *t, uint64_t now)
 	t->tick_ns = now;
 }
 
+static void earn_idle(struct breakpoints *b, uint64_t wall_ns)
+{
+	double idle = BUDGET_MIN_BUSY * (double)wall_ns - (double)(b->cpu_ns - b->idle_cpu_ns);
+
+	b->idle_cpu_ns = b->cpu_ns;
+	if (idle > 0)
+		b->idle_credit = MIN(b->idle_credit + idle * hits_of_ns(b),
+				     BUDGET_MIN_BUSY * 1e9 * hits_of_ns(b));
+}
+
+static void take_idle(struct breakpoints *b, struct watched_thread *t)
+{
+	double more = MIN(FEW_HITS - t->credit, b->idle_credit);
+
+	if (b->config.max_overhead >= 100 || t->credit >= LEAST_HITS || more <= 0)
+		return;
+	t->credit += more;
+	b->idle_credit -= more;
+}
+
 static void tick_thread(struct breakpoints *b, struct watched_thread *t, uint64_t now)
 {
 	uint64_t used = t->used_ns;
 
 	earn(b, t, now);
+	take_idle(b, t);
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 		struct armed *a = &t->armed[i];
 		uint64_t left;
@@ -342,6 +373,7 @@ int breakpoints_open(struct breakpoints **out, const struct breakpoints_config *
 
 	*out = NULL;
 	b->config = *config;
+	b->opened_ns = clock_monotonic_ns();
 	b->hit_ns = config->hit_ns + PROGRAM_NS;
 	rc = list_threads(b, clock_monotonic_ns(), err);
 	if (rc) {
@@ -430,8 +462,10 @@ void breakpoints_tick(struct breakpoints *b)
 
 	if (now - b->ticked_ns < BREAKPOINTS_TICK_NS)
 		return;
-	b->ticked_ns = now;
 	learn_cost(b);
+	if (b->ticked_ns)
+		earn_idle(b, now - b->ticked_ns);
+	b->ticked_ns = now;
 	for (size_t i = 0; i < b->threads.len; i++)
 		tick_thread(b, &b->threads.data[i], now);
 	if (now - b->listed_ns >= LIST_NS && list_threads(b, now, &why))
@@ -440,9 +474,13 @@ void breakpoints_tick(struct breakpoints *b)
 
 void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out)
 {
+	double wall_ns = (double)(clock_monotonic_ns() - b->opened_ns), of;
+
 	*out = b->state;
 	out->hit_ns = b->hit_ns;
-	out->cost = b->cpu_ns ? 100.0 * (double)b->state.hits * b->hit_ns / (double)b->cpu_ns : 0;
+	out->cost_of_core = (double)b->cpu_ns < BUDGET_MIN_BUSY * wall_ns;
+	of = out->cost_of_core ? wall_ns : (double)b->cpu_ns;
+	out->cost = of > 0 ? 100.0 * (double)b->state.hits * b->hit_ns / of : 0;
 }
 
 /* ---- what a hit costs ---------------------------------------------------------------------- */

@@ -59,7 +59,8 @@ struct breakpoints_state {
 	 * it had spent its hits, or was new; 0 = never. */
 	uint64_t missed_ns;
 	unsigned int hit_ns; /* what a hit costs, with the program */
-	double cost; /* hits times what one costs, percent of the CPU that the threads used */
+	double cost; /* hits times what one costs, percent of the CPU that the threads used ... */
+	bool cost_of_core; /* ... or of one core, if that was less than BUDGET_MIN_BUSY of one */
 };
 void breakpoints_tick(struct breakpoints *b);
 void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out);
