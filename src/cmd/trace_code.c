@@ -81,14 +81,14 @@ static bool has_changed(struct trace *t)
 	return changed;
 }
 
-/* Those that were there and are not any more. */
-static void tell_gone(struct trace *t, const bool *was_gone, size_t before)
+/* Those that were watched and are not there any more. */
+static void tell_gone(struct trace *t, const bool *was_watched, size_t before)
 {
 	for (size_t i = 0; i < before; i++) {
 		struct trace_function *f = &t->functions.v.data[i];
 		struct strbuf name = STRBUF_INIT;
 
-		if (!f->gone || was_gone[i])
+		if (!f->gone || !was_watched[i])
 			continue;
 		call_target_name(&name, event_run_node(t->run), &f->target);
 		log_warn("ebeam: code was loaded, and %s is not there any more", name.buf);
@@ -100,16 +100,19 @@ static void tell_gone(struct trace *t, const bool *was_gone, size_t before)
 static int follow(struct trace *t, struct error *err)
 {
 	size_t before = t->functions.v.len;
-	bool was_gone[TRACE_FUNCTIONS_MAX];
+	bool was_watched[TRACE_FUNCTIONS_MAX];
 	bool whole = true;
 	int rc, armed;
 
-	for (size_t i = 0; i < before; i++)
-		was_gone[i] = t->functions.v.data[i].gone;
+	for (size_t i = 0; i < before; i++) {
+		const struct trace_function *f = &t->functions.v.data[i];
+
+		was_watched[i] = !f->gone && (f->addr || f->probed);
+	}
 	rc = trace_functions_find(&t->functions, t, &whole, err);
 	if (rc)
 		return rc;
-	tell_gone(t, was_gone, before);
+	tell_gone(t, was_watched, before);
 	for (size_t i = before; i < t->functions.v.len; i++)
 		add_module(t, &t->functions.v.data[i].target);
 	/* Of those that were found, whatever of others could not be read. */
@@ -177,7 +180,7 @@ void trace_code_tell(const struct trace *t)
 	if (c->changes)
 		log_warn("ebeam: code of what is traced was loaded %" PRIu64
 			 " times: its calls in the "
-			 "%s until that was noticed were not seen",
+			 "%s until that was noticed were not all seen",
 			 c->changes, units_format_ns(ns, text, sizeof(text)));
 }
 
