@@ -20,6 +20,15 @@ struct call_points_map {
 	__type(value, struct call_point);
 } call_points SEC(".maps");
 
+/* When a place of return was last hit by a thread, so that it is known since when it was not: made
+ * by user space, as a program of a perf event cannot everywhere. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EBEAM_CALL_SITE_HITS);
+	__type(key, struct call_site_thread);
+	__type(value, uint64_t);
+} call_site_hits SEC(".maps");
+
 /* By the number of the function. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -156,13 +165,23 @@ INLINE uint32_t call_stack(const struct user_regs *hit, uint64_t ts_ns)
 	return stack_ahead(hit, t ? t : &any, hit->r13, ts_ns) ? RAW_CALL_STACK : 0;
 }
 
+INLINE uint64_t *call_site_hit(const struct user_regs *hit)
+{
+	struct call_site_thread key = {
+		.addr = hit->ip,
+		.os_tid = (uint32_t)bpf_get_current_pid_tgid(),
+	};
+
+	return bpf_map_lookup_elem(&call_site_hits, &key);
+}
+
 /* A hit of a breakpoint. */
 INLINE void call_hit(const struct user_regs *hit)
 {
 	struct call_point *p = bpf_map_lookup_elem(&call_points, &hit->ip);
+	uint64_t epid, hend, *last = NULL;
 	struct rec_raw_call *rec;
 	struct term_copy *c;
-	uint64_t epid, hend;
 	uint32_t zero = 0;
 
 	c = bpf_map_lookup_elem(&call_copies, &zero);
@@ -172,10 +191,20 @@ INLINE void call_hit(const struct user_regs *hit)
 		count(COUNTER_CALLS_REJECTED);
 		return;
 	}
+	if (p->kind == CALL_KIND_RETURN)
+		last = call_site_hit(hit);
+	if (last)
+		*last = bpf_ktime_get_ns();
 	epid = epid_of(hit->r13);
-	if (!epid || !is_about(epid) || !read_u64(hit->r13 + config.layout.process_hend, &hend))
+	if (!epid || !is_about(epid))
 		return;
+	if (!read_u64(hit->r13 + config.layout.process_hend, &hend)) {
+		count(COUNTER_CALLS_UNREAD);
+		return;
+	}
 	rec = call_begin(c, p->kind, p->point, epid);
+	if (last)
+		*last = rec->h.ts_ns;
 	rec->terms = hit->bx;
 	rec->height = (hend - hit->sp) / 8;
 	rec->nr_terms = 1;
@@ -260,9 +289,13 @@ int call_function(struct pt_regs *ctx)
 		return 0;
 	}
 	epid = epid_of(process);
-	if (!epid || !is_about(epid) || !read_u64(process + config.layout.process_hend, &hend) ||
-	    !read_u64(process + config.layout.process_stop, &stop))
+	if (!epid || !is_about(epid))
 		return 0;
+	if (!read_u64(process + config.layout.process_hend, &hend) ||
+	    !read_u64(process + config.layout.process_stop, &stop)) {
+		count(COUNTER_CALLS_UNREAD);
+		return 0;
+	}
 	if (CALL_COOKIE_IS_NIF(cookie))
 		try_read(stop, &caller, sizeof(caller));
 	rec = call_begin(&t->copy, CALL_KIND_CALL, point, epid);
@@ -281,6 +314,18 @@ int call_function(struct pt_regs *ctx)
 	return 0;
 }
 
+/* Process.freason of a BIF or NIF that gave no value but goes on as another function: TRAP, error.h
+ * of OTP 25 to 29. */
+#define FREASON_TRAP (1u << 10)
+
+/* It raised: that ends with the exception, which is an event of its own. */
+INLINE bool call_raised(uint64_t process)
+{
+	uint64_t reason = FREASON_TRAP;
+
+	return read_u64(process + config.layout.process_freason, &reason) && reason != FREASON_TRAP;
+}
+
 SEC("uretprobe")
 int call_function_return(struct pt_regs *ctx)
 {
@@ -293,12 +338,13 @@ int call_function_return(struct pt_regs *ctx)
 	if (!t || !t->process)
 		return 0;
 	epid = calls_wanted() ? epid_of(t->process) : 0;
-	if (epid) {
+	if (epid && (ctx->ax || !call_raised(t->process))) {
 		rec = call_begin(&t->copy, CALL_KIND_RETURN,
 				 CALL_COOKIE_POINT(bpf_get_attach_cookie(ctx)), epid);
 		rec->height = t->height;
-		/* No value: an exception, or it goes on with another function (a trap). */
-		if (ctx->ax) {
+		if (!ctx->ax) {
+			rec->flags |= RAW_CALL_GOES_ON;
+		} else {
 			rec->nr_terms = 1;
 			rec->terms = COPY_REGISTER;
 			copy_register(&t->copy, ctx->ax);

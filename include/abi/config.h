@@ -107,6 +107,14 @@ struct call_point {
 	uint32_t pad;
 };
 #define EBEAM_BREAKPOINTS 4 /* debug address registers of x86-64 */
+/* A place of return, and a thread that comes there.  Beyond so many it is only known since when a
+ * thread was watched at all. */
+struct call_site_thread {
+	uint64_t addr;
+	uint32_t os_tid;
+	uint32_t pad;
+};
+#define EBEAM_CALL_SITE_HITS 4096
 
 /* What stands in the cookie of a probe on a C function that Erlang code calls. */
 #define CALL_COOKIE(point, nif) ((uint64_t)(point) | (uint64_t)(nif) << 32)

@@ -190,7 +190,10 @@ enum event_kind {
 /* Calls of C functions (BIFs, NIFs) where kinds are bits of a word: no kind of the catalogue, but
  * their probes go on and off like those of events. */
 #define EVENT_CALLS	 63
-#define EVENT_CALLS_NAME "calls" /* in rec_coverage.kind */
+#define EVENT_CALLS_NAME "calls" /* in rec_coverage.kind: of C functions */
+/* The same of places that calls return to: `work` is the place (0 = all), and later than `missed`
+ * and up to the record's time returns to there may have been missed. */
+#define EVENT_CALL_GAPS_NAME "call_gaps"
 
 /* What a value is: in a raw record | in REC_EVENT. */
 enum event_field_type {
@@ -304,7 +307,8 @@ enum term_segment_kind {
 enum call_kind { CALL_KIND_CALL, CALL_KIND_RETURN, NR_CALL_KINDS };
 
 /* A call of a traced function, or how one ended; ends with `used` words of segments. */
-#define RAW_CALL_STACK 0x1u /* its stack came as a raw sample of the same time and thread */
+#define RAW_CALL_STACK	 0x1u /* its stack came as a raw sample of the same time and thread */
+#define RAW_CALL_GOES_ON 0x2u /* as CALL_GOES_ON */
 struct rec_raw_call {
 	struct rec_header h;
 	uint32_t cpu;
@@ -553,6 +557,8 @@ _Static_assert(NR_EVENT_KINDS <= EVENT_CALLS, "kinds are bits of a word");
 #define CALL_CUT   0x1u /* arguments or result were larger than the limits */
 #define CALL_STACK 0x2u /* `stack` is all that it was called from, not only the last caller */
 #define CALL_ENDS  0x4u /* its end is in the recording, if it came */
+/* Of an end: a C function goes on as another function, or nobody knows: that was not the end. */
+#define CALL_GOES_ON 0x8u
 struct rec_call {
 	struct rec_header h;
 	uint32_t process, thread;

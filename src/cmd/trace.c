@@ -59,11 +59,48 @@ void trace_count(struct trace *t, const struct event *ev)
 	t->seen[event_stream_call_is_c(event_run_stream(t->run), ev)]++;
 }
 
+static const char *plural(uint64_t nr)
+{
+	return nr == 1 ? "" : "s";
+}
+
+/* Calls without an end, and why. */
+static void tell_ends(struct trace *t)
+{
+	const struct event_stream *s = event_run_stream(t->run);
+	uint64_t unseen = call_pairs_unseen(t->pairs), under_way = call_pairs_under_way(t->pairs);
+	uint64_t refused = call_pairs_refused(t->pairs), textless = call_pairs_textless(t->pairs);
+	bool sure = call_follow_is_sure(s);
+
+	if (t->functions.returns && !sure)
+		log_warn("ebeam: exceptions or hibernating processes of this node cannot be "
+			 "watched: of tail calls only the end of the last one is shown, and where "
+			 "a call raised, a later end from the same place may be taken for its own "
+			 "if the call in between was not seen");
+	if (unseen)
+		log_warn("ebeam: how %" PRIu64 " call%s ended is not known: limits were reached "
+			 "meanwhile%s, its process hibernated or went another way, or it was "
+			 "under way when a place of return was left",
+			 unseen, plural(unseen),
+			 coverage_share_of(&s->coverage, CALL_FOLLOW_KINDS) < 1
+				 ? ", exceptions were not watched all the time (--max-overhead)"
+				 : "");
+	if (refused)
+		log_warn("ebeam: the ends of %" PRIu64 " call%s were not waited for: too many were "
+			 "under way",
+			 refused, plural(refused));
+	if (under_way)
+		log_warn("ebeam: %" PRIu64 " call%s had not ended", under_way, plural(under_way));
+	if (textless)
+		log_warn("ebeam: of %" PRIu64 " call%s the arguments were not kept: too many were "
+			 "under way",
+			 textless, plural(textless));
+}
+
 void trace_tell(struct trace *t)
 {
 	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
 	const struct breakpoints_state *s = &t->last;
-	uint64_t unseen = call_pairs_unseen(t->pairs), refused = call_pairs_refused(t->pairs);
 
 	tell_limited(s->tripped, s->thread_ns ? (double)s->on_ns / (double)s->thread_ns : 1,
 		     t->seen[0], t->seen[1] ? " of Erlang functions" : "");
@@ -74,15 +111,7 @@ void trace_tell(struct trace *t)
 			 "(--size, --depth)",
 			 t->functions.undecided);
 	trace_points_tell(t);
-	if (unseen)
-		log_warn("ebeam: how %" PRIu64
-			 " call%s ended was not seen: the limits were reached "
-			 "meanwhile, or a thread was new",
-			 unseen, unseen == 1 ? "" : "s");
-	if (refused)
-		log_warn("ebeam: how %" PRIu64
-			 " call%s ended was not seen: too many were under way",
-			 refused, refused == 1 ? "" : "s");
+	tell_ends(t);
 	trace_code_tell(t);
 }
 
@@ -99,13 +128,6 @@ static int on_show(void *arg, bool last, struct error *err)
 static int on_drained(void *arg, struct error *err)
 {
 	return trace_points_tick(arg, err);
-}
-
-static uint64_t epid_of(struct trace *t, uint32_t process)
-{
-	const struct name_process *p = names_process(event_run_stream(t->run)->names, process);
-
-	return p ? p->epid : 0;
 }
 
 bool trace_is_full(const struct trace *t)
@@ -145,38 +167,22 @@ static char *args_text(const struct event *ev)
 	return strbuf_detach(&out, NULL);
 }
 
-/* What is known of how calls were watched up to it, and what it took itself. */
-static void take_hit(struct trace *t, const struct event *ev, uint64_t epid)
-{
-	const struct event_stream *s = event_run_stream(t->run);
-
-	call_pairs_follow(t->pairs, s->calls.missed_ns);
-	call_pairs_hit(t->pairs, epid, s->calls.hit_ns[event_stream_call_is_c(s, ev)]);
-}
-
 static int take_call(struct trace *t, const struct event *ev)
 {
-	struct call_under_way call = {
-		.function = ev->u.call.function,
-		.height = ev->u.call.height,
-		.ts_ns = ev->ts_ns,
-		.caller = ev->u.call.caller,
-		.shape = ev->u.call.shape,
-		.c_code = event_stream_call_is_c(event_run_stream(t->run), ev),
-	};
-	uint64_t epid = epid_of(t, ev->u.call.process);
+	const struct event_stream *s = event_run_stream(t->run);
+	struct call_under_way call = {.caller = ev->u.call.caller, .shape = ev->u.call.shape};
 	bool extra = is_extra(t, ev);
 
-	take_hit(t, ev, epid);
+	call_follow_hit(t->pairs, s, ev);
 	trace_count(t, ev);
 	if (trace_is_full(t) || !trace_takes(t, ev) || (extra && t->limit && t->extra >= t->limit))
 		return is_enough(t);
 	if (t->stats)
-		call_stats_begin(t->stats, call.function, call.caller, call.shape);
+		call_stats_begin(t->stats, ev->u.call.function, call.caller, call.shape);
 	if (t->functions.returns && t->ctx->opt.args)
 		call.args = args_text(ev);
 	if (t->functions.returns)
-		call_pairs_begin(t->pairs, epid, &call, ev->u.call.flags & CALL_ENDS);
+		call_follow_begin(t->pairs, s, ev, &call);
 	if (!t->stats)
 		trace_show_call(t, ev);
 	t->extra += extra;
@@ -210,11 +216,11 @@ static void ended(struct trace *t, const struct event *ev, struct call_under_way
 
 static int take_end(struct trace *t, const struct event *ev)
 {
-	uint64_t epid = epid_of(t, ev->u.call.process);
+	const struct event_stream *s = event_run_stream(t->run);
 	struct call_under_way call;
 
-	take_hit(t, ev, epid);
-	while (call_pairs_end(t->pairs, epid, ev->u.call.height, &call))
+	call_follow_hit(t->pairs, s, ev);
+	while (call_follow_end(t->pairs, s, ev, &call))
 		ended(t, ev, &call);
 	return is_enough(t);
 }
@@ -222,15 +228,20 @@ static int take_end(struct trace *t, const struct event *ev)
 /* What an exception ended: calls above the height of the stack that it left. */
 static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 {
-	uint64_t height = event_value(ev, EVENT_AT(PROCESS_EXCEPTION, HEIGHT));
 	struct call_under_way call;
 	struct trace *t = arg;
 
-	if (kind != EVENT_PROCESS_EXCEPTION || height == EVENT_UNKNOWN)
-		return 0;
-	while (call_pairs_unwind(t->pairs, epid_of(t, ev->u.vm.process), height, &call))
+	while (call_follow_event(t->pairs, event_run_stream(t->run), kind, ev, &call))
 		ended(t, ev, &call);
 	return is_enough(t);
+}
+
+static void on_other(void *arg, const struct event *ev)
+{
+	struct trace *t = arg;
+
+	if (ev->type == REC_COVERAGE)
+		call_follow_coverage(t->pairs, event_run_stream(t->run), ev);
 }
 
 /* The session knows of uprobes only. */
@@ -306,6 +317,7 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 		.drained = on_drained,
 		.call = on_call,
 		.event = on_event,
+		.other = on_other,
 		.show = on_show,
 		.closing = closing,
 	};
@@ -321,7 +333,7 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 	rc = rc ? rc : trace_functions_parse(&t.functions, ctx, err);
 	calls.stacks = t.functions.stacks;
 	if (t.functions.returns)
-		consumer.kinds = 1ull << EVENT_PROCESS_EXCEPTION;
+		consumer.kinds = CALL_FOLLOW_KINDS;
 	rc = rc ? rc : event_run(ctx, &consumer, &t.run, err);
 	trace_points_close(&t);
 	trace_profile_close(&t);

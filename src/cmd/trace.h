@@ -14,7 +14,7 @@
 #include "cmd/command.h"
 #include "cmd/event_run.h"
 #include "cmd/weigh.h"
-#include "model/call_pairs.h"
+#include "model/call_follow.h"
 #include "model/call_stats.h"
 #include "names/call_pattern.h"
 #include "probe/breakpoints.h"
@@ -96,7 +96,8 @@ struct trace_points {
 	uint64_t uncaught[NR_UNCAUGHT]; /* calls whose end could not be seen, by why */
 	uint64_t refused_ns;		/* when a place of return was last refused; 0 = never */
 	unsigned int hit_ns[2];		/* what hits cost, as was told; of C functions the second */
-	uint64_t missed_ns; /* up to then ends were missed, as was told; 0 = none were */
+	uint64_t known_ns;		/* up to then gaps are told */
+	uint64_t lost;			/* records, so far */
 };
 
 /* ---- trace_code.c: code that is loaded meanwhile --------------------------------------------- */

@@ -211,6 +211,8 @@ static int add_probes(struct trace *t, const struct breakpoints_config *config, 
 	return calls.nr ? session_add_calls(event_run_live(t->run)->session, &calls, err) : 0;
 }
 
+static void on_gap(void *arg, uint64_t addr, uint64_t from_ns, uint64_t to_ns);
+
 int trace_points_open(struct trace *t, struct error *err)
 {
 	struct live *l = event_run_live(t->run);
@@ -219,6 +221,8 @@ int trace_points_open(struct trace *t, struct error *err)
 		.os_pid = l->node->os_pid,
 		.rate = o->rate ? o->rate : TRACE_RATE,
 		.max_overhead = part_of_overhead(t),
+		.gap = on_gap,
+		.arg = t,
 	};
 	struct call_programs programs;
 	int rc = breakpoints_calibrate(&config.hit_ns, err);
@@ -229,9 +233,12 @@ int trace_points_open(struct trace *t, struct error *err)
 	session_call_programs(l->session, &programs);
 	config.program = programs.breakpoint;
 	config.points = programs.points;
+	config.site_hits = programs.site_hits;
 	call_probes_open(&t->points.probes, &programs);
 	for (size_t i = 0; i < t->functions.v.len && rc == 0; i++)
 		rc = set_filter(t, i, err);
+	if (t->functions.returns)
+		session_hold(l->session, 0);
 	rc = rc ? rc : breakpoints_open(&t->points.breakpoints, &config, err);
 	rc = rc ? rc : arm_entries(t, err);
 	if (rc == 0) {
@@ -434,16 +441,54 @@ void trace_points_tell(const struct trace *t)
 	}
 }
 
-/* Ends of calls were missed: whoever pairs them must know, of a capture, too. */
-static void tell_missed(struct trace *t)
-{
-	struct rec_raw_coverage missed = {.state = COVERAGE_OFF};
+/* ---- gaps ------------------------------------------------------------------------------------ */
 
-	breakpoints_state(t->points.breakpoints, &t->last);
-	missed.h.ts_ns = t->last.missed_ns;
-	if (missed.h.ts_ns > t->points.missed_ns)
-		enrich_add_call_coverage(event_run_live(t->run)->enrich, &missed);
-	t->points.missed_ns = missed.h.ts_ns;
+/* Returns to a place were missed: whoever pairs calls must know, of a capture, too. */
+static void on_gap(void *arg, uint64_t addr, uint64_t from_ns, uint64_t to_ns)
+{
+	struct trace *t = arg;
+
+	if (t->functions.returns)
+		enrich_add_call_gap(event_run_live(t->run)->enrich, addr, from_ns, to_ns);
+}
+
+/* Records that a consumer of calls cannot do without. */
+static uint64_t lost_so_far(struct trace *t)
+{
+	static const enum counter_id lost[] = {COUNTER_CALLS_LOST, COUNTER_CALLS_UNREAD,
+					       COUNTER_EVENTS_LOST, COUNTER_THREAD_TABLE_FULL,
+					       COUNTER_LATE};
+	struct session *s = event_run_live(t->run)->session;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lost); i++)
+		sum += session_counter(s, lost[i]);
+	return sum;
+}
+
+/*
+ * Nothing is paired before it is known that no end of that time was missed.  A record that is lost
+ * was begun before it is counted, as long ago as the window is wide.
+ */
+static void tell_gaps(struct trace *t)
+{
+	struct trace_points *p = &t->points;
+	struct live *l = event_run_live(t->run);
+	uint64_t lost, known_ns;
+
+	breakpoints_state(p->breakpoints, &t->last);
+	known_ns = t->last.known_ns;
+	if (!t->functions.returns || known_ns <= p->known_ns)
+		return;
+	lost = lost_so_far(t);
+	if (!p->known_ns) /* exceptions came only since then */
+		enrich_add_call_gap(l->enrich, 0, 0, event_run_stream(t->run)->watching_ns);
+	else if (lost > p->lost)
+		enrich_add_call_gap(l->enrich, 0, p->known_ns - SESSION_CALL_WINDOW_NS,
+				    clock_monotonic_ns());
+	p->lost = lost;
+	p->known_ns = known_ns;
+	session_hold(l->session, known_ns - SESSION_CALL_WINDOW_NS);
 }
 
 int trace_points_tick(struct trace *t, struct error *err)
@@ -455,7 +500,7 @@ int trace_points_tick(struct trace *t, struct error *err)
 	if (!p->breakpoints)
 		return 0;
 	breakpoints_tick(p->breakpoints);
-	tell_missed(t);
+	tell_gaps(t);
 	tell_hit_ns(t, 0, "call_hit_ns", t->last.hit_ns);
 	tell_hit_ns(t, 1, "c_call_hit_ns", session_call_hit_ns(event_run_live(t->run)->session));
 	trace_code_tick(t, now);

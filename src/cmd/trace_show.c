@@ -138,10 +138,7 @@ static void end_text(struct trace *t, const struct event *ev, const struct call_
 	begin_text(t, ev->ts_ns, ev->u.call.process);
 	names_format_function(&t->line, function_of(t, call->function));
 	strbuf_addstr(&t->line, " -> ");
-	if (ev->u.call.nr_terms)
-		trace_add_terms(&t->line, ev);
-	else
-		strbuf_addstr(&t->line, "(no value: an exception, or it goes on elsewhere)");
+	trace_add_terms(&t->line, ev);
 	add_duration(t, ev->ts_ns - call->ts_ns - call->tracing_ns);
 	write_line(t, &t->line);
 }

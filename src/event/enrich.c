@@ -393,7 +393,7 @@ static void push_call(struct enrich *e, const struct rec_raw_call *raw,
 	rec->height = raw->height;
 	rec->site = raw->caller;
 	rec->flags = (raw->cut || c->cut ? CALL_CUT : 0) | (walked ? CALL_STACK : 0) |
-		     (c->ends ? CALL_ENDS : 0);
+		     (c->ends ? CALL_ENDS : 0) | (raw->flags & RAW_CALL_GOES_ON ? CALL_GOES_ON : 0);
 	rec->nr_terms = c->nr_terms;
 	rec->shape = c->shape;
 	rec->stack = stack;
@@ -604,6 +604,21 @@ void enrich_add_scheduler(struct enrich *e, const struct rec_scheduler *from)
 
 	*rec = *from;
 	rec->h = h;
+}
+
+void enrich_add_call_gap(struct enrich *e, uint64_t site, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct rec_raw_coverage gap = {
+		.h.ts_ns = to_ns,
+		.state = COVERAGE_OFF,
+		.work = site,
+		.missed = from_ns,
+	};
+
+	add_coverage(e,
+		     names_intern_string(e->names, EVENT_CALL_GAPS_NAME,
+					 strlen(EVENT_CALL_GAPS_NAME), NULL),
+		     &gap);
 }
 
 void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, uint64_t ts_ns)

@@ -27,11 +27,12 @@ void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, ui
  * did is told. */
 void enrich_add_coverage(struct enrich *e, enum event_kind kind,
 			 const struct rec_raw_coverage *raw);
-/* The same of calls of C functions (EVENT_CALLS).  share_ppm 0: of breakpoints, how calls that
- * began before raw->h.ts_ns ended may not have been seen. */
+/* The same of calls of C functions (EVENT_CALLS). */
 void enrich_add_call_coverage(struct enrich *e, const struct rec_raw_coverage *raw);
 /* What a scheduler did: as `rec` says, but for its header's type and size. */
 void enrich_add_scheduler(struct enrich *e, const struct rec_scheduler *rec);
+/* See EVENT_CALL_GAPS_NAME; before any record later than from_ns. */
+void enrich_add_call_gap(struct enrich *e, uint64_t site, uint64_t from_ns, uint64_t to_ns);
 /* A sample without stack walk: a state frame (e.g. "[idle]") of a thread, weight samples. */
 void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum sample_kind kind,
 		      uint32_t weight, uint64_t ts_ns);

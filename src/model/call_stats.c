@@ -128,7 +128,7 @@ static void keep_slow(struct call_stats *s, const struct call_ended *end)
 		free(last->args);
 		s->slowest.len--;
 	}
-	slow.args = xstrdup(end->args ? end->args : "");
+	slow.args = xstrdup(end->args ? end->args : "(arguments not kept)");
 	vec_push(&s->slowest, slow);
 	qsort(s->slowest.data, s->slowest.len, sizeof(slow), slower_first);
 }

@@ -109,6 +109,11 @@ void event_profile_other(struct event_profile *ep, const struct event *ev)
 	case REC_CALL:
 		take_call(ep, ev);
 		return;
+	case REC_COVERAGE:
+		open_weights(ep);
+		if (ep->weights)
+			event_weights_coverage(ep->weights, ep->stream, ev);
+		break;
 	case REC_STRING:
 	case REC_FUNCTION:
 	case REC_FRAME:

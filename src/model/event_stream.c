@@ -172,12 +172,8 @@ static void take_counter(struct event_stream *s, const struct event *ev)
 /* As enrich_add_call_coverage() says it. */
 static void take_call_coverage(struct event_stream_calls *c, const struct event *ev)
 {
-	bool c_code = ev->u.coverage.share_ppm != 0, off = ev->u.coverage.state != COVERAGE_ON;
+	bool off = ev->u.coverage.state != COVERAGE_ON;
 
-	if (off)
-		c->missed_ns[c_code] = MAX(c->missed_ns[c_code], ev->ts_ns);
-	if (!c_code)
-		return;
 	c->tripped += off && c->state == COVERAGE_ON;
 	c->state = ev->u.coverage.state;
 	c->share_ppm = ev->u.coverage.share_ppm;
@@ -196,6 +192,8 @@ static void take_coverage(struct event_stream *s, const struct event *ev)
 	int kind = kind_of_name(s, ev->u.coverage.kind);
 	const char *name = names_string(s->names, ev->u.coverage.kind);
 
+	if (name && strcmp(name, EVENT_CALL_GAPS_NAME) == 0)
+		return;
 	if (name && strcmp(name, EVENT_CALLS_NAME) == 0)
 		take_call_coverage(&s->calls, ev);
 	coverage_take_work(&s->coverage, ev->u.coverage.work, ev->ts_ns);

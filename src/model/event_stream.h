@@ -28,7 +28,6 @@ struct event_scheduler {
 
 /* Calls of functions: [0] of Erlang functions, [1] of C functions. */
 struct event_stream_calls {
-	uint64_t missed_ns[2];	   /* up to then ends may have been missed; 0 = none were */
 	unsigned int hit_ns[2];	   /* what a hit takes of the node; 0 = not told */
 	enum coverage_state state; /* of the probes of C functions */
 	uint64_t tripped;	   /* times that they were taken away */

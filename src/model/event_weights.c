@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 #include "base/keytab.h"
 #include "base/xalloc.h"
-#include "model/call_pairs.h"
+#include "model/call_follow.h"
 
 #define WORD_SIZE  8 /* bytes */
 #define KIND(kind) (1ull << EVENT_##kind)
@@ -29,8 +29,8 @@ const struct weight_mode weight_modes[] = {
 	{"wait", NULL, WEIGHT_OFF, "ns", "time off schedulers",
 	 KIND(PROCESS_SCHEDULED) | KIND(MESSAGE_QUEUED), KIND(PROCESS_SCHEDULED), ""},
 	{"trace", "calls", WEIGHT_CALLS, "calls", "traced calls", 0, 0, ""},
-	{"trace", "time", WEIGHT_CALL_TIME, "ns", "time in traced calls", KIND(PROCESS_EXCEPTION),
-	 0, "calls whose end was not seen"},
+	{"trace", "time", WEIGHT_CALL_TIME, "ns", "time in traced calls", CALL_FOLLOW_KINDS, 0,
+	 "calls whose end was not seen"},
 	{0},
 };
 
@@ -305,12 +305,9 @@ static void end_by_exception(struct event_weights *w, const struct event_stream 
 			     enum event_kind kind, const struct event *ev)
 {
 	const struct name_process *p = names_process(s->names, ev->u.vm.process);
-	uint64_t height = event_value(ev, EVENT_AT(PROCESS_EXCEPTION, HEIGHT));
 	struct call_under_way call;
 
-	if (kind != EVENT_PROCESS_EXCEPTION || height == EVENT_UNKNOWN || !p)
-		return;
-	while (call_pairs_unwind(w->pairs, p->epid, height, &call))
+	while (p && call_follow_event(w->pairs, s, kind, ev, &call))
 		end_call(w, p->epid, &call, ev->ts_ns);
 }
 
@@ -319,35 +316,35 @@ void event_weights_call(struct event_weights *w, const struct event_stream *s,
 {
 	const struct name_process *p = names_process(s->names, ev->u.call.process);
 	struct call_under_way call = {
-		.function = ev->u.call.function,
-		.height = ev->u.call.height,
-		.ts_ns = ev->ts_ns,
 		.process = ev->u.call.process,
 		.thread = ev->u.call.thread,
 		.stack = ev->u.call.stack,
 		.status = (uint8_t)ev->u.call.status,
-		.c_code = event_stream_call_is_c(s, ev),
 	};
-	bool ends = ev->u.call.flags & CALL_ENDS;
 
 	if (!weight_mode_is_calls(w->mode))
 		return;
-	if (w->pairs && p) {
-		call_pairs_follow(w->pairs, s->calls.missed_ns);
-		call_pairs_hit(w->pairs, p->epid, s->calls.hit_ns[call.c_code]);
-	}
+	if (w->pairs)
+		call_follow_hit(w->pairs, s, ev);
 	if (ev->u.call.kind == CALL_KIND_CALL) {
 		w->counts.alone += !(ev->u.call.flags & CALL_STACK);
 		if (!w->pairs) {
 			weigh_call(w, &call, ev->ts_ns, 1);
 			return;
 		}
-		w->counts.unknown += !ends;
-		call_pairs_begin(w->pairs, p ? p->epid : 0, &call, ends);
+		w->counts.unknown += !(ev->u.call.flags & CALL_ENDS);
+		call_follow_begin(w->pairs, s, ev, &call);
 		return;
 	}
-	while (w->pairs && p && call_pairs_end(w->pairs, p->epid, ev->u.call.height, &call))
+	while (w->pairs && p && call_follow_end(w->pairs, s, ev, &call))
 		end_call(w, p->epid, &call, ev->ts_ns);
+}
+
+void event_weights_coverage(struct event_weights *w, const struct event_stream *s,
+			    const struct event *ev)
+{
+	if (w->pairs)
+		call_follow_coverage(w->pairs, s, ev);
 }
 
 void event_weights_take(struct event_weights *w, struct event_stream *s, enum event_kind kind,

@@ -92,6 +92,9 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 /* A call, or the end of one (REC_CALL). */
 void event_weights_call(struct event_weights *w, const struct event_stream *s,
 			const struct event *ev);
+/* What was watched (REC_COVERAGE). */
+void event_weights_coverage(struct event_weights *w, const struct event_stream *s,
+			    const struct event *ev);
 /* The recording has ended at end_ns; call it once. */
 void event_weights_finish(struct event_weights *w, const struct event_stream *s, uint64_t end_ns);
 const struct event_weights_counts *event_weights_counts(const struct event_weights *w);

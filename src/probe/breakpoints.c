@@ -38,10 +38,11 @@
 #define FEW_HITS 20
 
 struct armed {
-	int fd;		/* -1 = none */
-	uint64_t given; /* hits, so far */
-	uint64_t hits;	/* as last read */
-	uint64_t on_ns; /* likewise: of the thread's time */
+	int fd;		   /* -1 = none */
+	uint64_t since_ns; /* without one, since then */
+	uint64_t given;	   /* hits, so far */
+	uint64_t hits;	   /* as last read */
+	uint64_t on_ns;	   /* likewise: of the thread's time */
 };
 
 struct watched_thread {
@@ -66,6 +67,7 @@ struct breakpoints {
 	double idle_credit;   /* hits, of the node: it is limited as if it was as busy as that */
 	uint64_t idle_cpu_ns; /* cpu_ns, as that was last looked at */
 	unsigned int hit_ns;  /* with the program, as it runs */
+	bool closing;
 };
 
 #define LIST_NS 1000000000u /* between looks for new threads */
@@ -156,7 +158,7 @@ static int arm(struct breakpoints *b, struct watched_thread *t, unsigned int i, 
 		close(fd);
 		return rc;
 	}
-	t->armed[i] = (struct armed){.fd = fd, .given = hits};
+	t->armed[i] = (struct armed){.fd = fd, .given = hits, .since_ns = t->armed[i].since_ns};
 	return 0;
 }
 
@@ -175,11 +177,47 @@ static bool look(struct breakpoints *b, struct watched_thread *t, struct armed *
 	return true;
 }
 
-/* Up to now a thread came through that place unseen. */
-static void note_missed(struct breakpoints *b, unsigned int i)
+static bool is_site(const struct breakpoints *b, unsigned int i)
 {
-	if (b->places[i].point.kind == CALL_KIND_RETURN)
-		b->state.missed_ns = clock_monotonic_ns();
+	return b->places[i].addr && b->places[i].point.kind == CALL_KIND_RETURN;
+}
+
+static void tell_gap(struct breakpoints *b, unsigned int i, uint64_t from_ns, uint64_t to_ns)
+{
+	if (is_site(b, i) && b->config.gap)
+		b->config.gap(b->config.arg, b->places[i].addr, from_ns, to_ns);
+}
+
+/* When a place of return was last hit by a thread, or went on; since then it may be off. */
+static uint64_t last_hit(struct breakpoints *b, const struct watched_thread *t, unsigned int i)
+{
+	const struct call_site_thread key = {
+		.addr = b->places[i].addr,
+		.os_tid = (uint32_t)t->os_tid,
+	};
+	uint64_t ns = 0;
+
+	if (is_site(b, i) && bpf_map_lookup_elem(b->config.site_hits, &key, &ns))
+		ns = 0;
+	return MAX(ns, t->armed[i].since_ns);
+}
+
+/* The program cannot make room for it. */
+static void expect_hits(struct breakpoints *b, const struct watched_thread *t, unsigned int i,
+			bool expected)
+{
+	const struct call_site_thread key = {
+		.addr = b->places[i].addr,
+		.os_tid = (uint32_t)t->os_tid,
+	};
+	uint64_t never = 0;
+
+	if (!is_site(b, i))
+		return;
+	if (expected)
+		bpf_map_update_elem(b->config.site_hits, &key, &never, BPF_NOEXIST);
+	else
+		bpf_map_delete_elem(b->config.site_hits, &key);
 }
 
 /* What is off goes on again as an event of its own: from Linux 6.16 on an event that its limit has
@@ -187,13 +225,18 @@ static void note_missed(struct breakpoints *b, unsigned int i)
 static void again(struct breakpoints *b, struct watched_thread *t, unsigned int i)
 {
 	struct armed *a = &t->armed[i];
+	uint64_t from_ns = a->since_ns, now;
 
-	if (a->fd >= 0)
+	if (a->fd >= 0) {
 		b->state.tripped++;
+		from_ns = last_hit(b, t, i);
+	}
 	disarm(a);
 	if (affordable(t) >= LEAST_HITS)
 		arm(b, t, i, affordable(t)); /* what fails is tried again */
-	note_missed(b, i);
+	now = clock_monotonic_ns();
+	a->since_ns = now;
+	tell_gap(b, i, from_ns, now);
 }
 
 /* Gives hits to one that is on, and sees whether it still was. */
@@ -206,7 +249,8 @@ static void top_up(struct breakpoints *b, struct watched_thread *t, unsigned int
 	if (ioctl(a->fd, PERF_EVENT_IOC_REFRESH, hits))
 		return;
 	a->given += hits;
-	if (look(b, t, a) && a->hits == before)
+	/* It may have been off before, and hit since. */
+	if (look(b, t, a) && a->hits >= before)
 		again(b, t, i);
 }
 
@@ -265,17 +309,26 @@ static void tick_thread(struct breakpoints *b, struct watched_thread *t, uint64_
 	earn(b, t, now);
 	take_idle(b, t);
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
-		struct armed *a = &t->armed[i];
-		uint64_t left;
-
 		if (!b->places[i].addr)
 			continue;
 		b->state.thread_ns += t->used_ns - used;
+		if (t->armed[i].fd >= 0)
+			look(b, t, &t->armed[i]);
+	}
+}
+
+static void give_hits(struct breakpoints *b, struct watched_thread *t, bool sites)
+{
+	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
+		struct armed *a = &t->armed[i];
+		uint64_t left;
+
+		if (!b->places[i].addr || is_site(b, i) != sites)
+			continue;
 		if (a->fd < 0) {
 			again(b, t, i);
 			continue;
 		}
-		look(b, t, a);
 		left = a->given - a->hits;
 		if (a->hits >= a->given)
 			again(b, t, i);
@@ -308,8 +361,10 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint64_t now)
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS && rc == 0; i++) {
 		if (!b->places[i].addr)
 			continue;
+		expect_hits(b, &t, i, true);
 		rc = arm(b, &t, i, affordable(&t));
-		note_missed(b, i);
+		t.armed[i].since_ns = clock_monotonic_ns();
+		tell_gap(b, i, b->listed_ns, t.armed[i].since_ns);
 	}
 	vec_push(&b->threads, t);
 	return rc == -ESRCH ? 0 : rc;
@@ -357,8 +412,10 @@ static int list_threads(struct breakpoints *b, uint64_t now, struct error *err)
 
 		if (t->seen)
 			continue;
-		for (unsigned int k = 0; k < EBEAM_BREAKPOINTS; k++)
+		for (unsigned int k = 0; k < EBEAM_BREAKPOINTS; k++) {
 			disarm(&t->armed[k]);
+			expect_hits(b, t, k, false);
+		}
 		*t = b->threads.data[--b->threads.len];
 	}
 	b->listed_ns = now;
@@ -388,6 +445,7 @@ void breakpoints_close(struct breakpoints *b)
 {
 	if (!b)
 		return;
+	b->closing = true;
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 		if (b->places[i].addr)
 			breakpoints_remove(b, b->places[i].addr);
@@ -418,8 +476,11 @@ int breakpoints_add(struct breakpoints *b, uint64_t addr, const struct call_poin
 	b->places[place].addr = addr;
 	b->places[place].point = *point;
 	for (size_t i = 0; i < b->threads.len; i++) {
-		rc = arm(b, &b->threads.data[i], (unsigned int)place,
-			 MAX(affordable(&b->threads.data[i]), 1u));
+		struct watched_thread *t = &b->threads.data[i];
+
+		expect_hits(b, t, (unsigned int)place, true);
+		rc = arm(b, t, (unsigned int)place, MAX(affordable(t), 1u));
+		t->armed[place].since_ns = clock_monotonic_ns();
 		if (rc && rc != -ESRCH) {
 			breakpoints_remove(b, addr);
 			return refuse(rc, err);
@@ -428,18 +489,35 @@ int breakpoints_add(struct breakpoints *b, uint64_t addr, const struct call_poin
 	return 0;
 }
 
+/* Where it stood until now: since when was it off for some thread? */
+static uint64_t take_away(struct breakpoints *b, unsigned int i)
+{
+	uint64_t from_ns = clock_monotonic_ns();
+
+	for (size_t k = 0; k < b->threads.len; k++) {
+		struct watched_thread *t = &b->threads.data[k];
+		struct armed *a = &t->armed[i];
+
+		if (a->fd >= 0)
+			look(b, t, a);
+		if (a->fd < 0)
+			from_ns = MIN(from_ns, a->since_ns);
+		else if (a->hits >= a->given)
+			from_ns = MIN(from_ns, last_hit(b, t, i));
+		disarm(a);
+		expect_hits(b, t, i, false);
+	}
+	return from_ns;
+}
+
 void breakpoints_remove(struct breakpoints *b, uint64_t addr)
 {
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 		if (b->places[i].addr != addr)
 			continue;
-		for (size_t k = 0; k < b->threads.len; k++) {
-			struct watched_thread *t = &b->threads.data[k];
+		uint64_t from_ns = take_away(b, i);
 
-			if (t->armed[i].fd >= 0)
-				look(b, t, &t->armed[i]);
-			disarm(&t->armed[i]);
-		}
+		tell_gap(b, i, from_ns, b->closing ? UINT64_MAX : clock_monotonic_ns());
 		b->places[i].addr = 0;
 		bpf_map_delete_elem(b->config.points, &addr);
 	}
@@ -468,6 +546,12 @@ void breakpoints_tick(struct breakpoints *b)
 	b->ticked_ns = now;
 	for (size_t i = 0; i < b->threads.len; i++)
 		tick_thread(b, &b->threads.data[i], now);
+	/* Places of return first: of a call that is seen the end is, too. */
+	for (int sites = 1; sites >= 0; sites--) {
+		for (size_t i = 0; i < b->threads.len; i++)
+			give_hits(b, &b->threads.data[i], sites);
+	}
+	b->state.known_ns = now;
 	if (now - b->listed_ns >= LIST_NS && list_threads(b, now, &why))
 		log_warn("ebeam: calls on new threads are not seen: %s", why.msg);
 }

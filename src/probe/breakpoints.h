@@ -22,10 +22,17 @@
 
 struct breakpoints_config {
 	int os_pid;
-	int program, points; /* descriptors: call_breakpoint, call_points */
-	unsigned int rate;   /* hits a second and thread */
+	int program, points, site_hits; /* descriptors: call_breakpoint, its maps */
+	unsigned int rate;		/* hits a second and thread */
 	double max_overhead; /* percent of what a thread uses; 100 = no limit but the rate */
 	unsigned int hit_ns; /* breakpoints_calibrate(): without the program */
+	/*
+	 * Later than from_ns and up to to_ns (CLOCK_MONOTONIC) a thread may have come through a
+	 * place of return unseen: as it had spent its hits, was new, or as the place was left.
+	 * Those before breakpoints_state.known_ns are told by then.  NULL ok.
+	 */
+	void (*gap)(void *arg, uint64_t addr, uint64_t from_ns, uint64_t to_ns);
+	void *arg;
 };
 
 struct breakpoints;
@@ -51,13 +58,11 @@ void breakpoints_remove(struct breakpoints *b, uint64_t addr);
  * BREAKPOINTS_TICK_NS or so; does nothing before that is over. */
 #define BREAKPOINTS_TICK_NS 50000000u
 struct breakpoints_state {
-	uint64_t hits;	    /* of all that there are and were */
-	uint64_t on_ns;	    /* sum over threads and places: how long while the thread ran */
-	uint64_t thread_ns; /* of so much that it ran */
-	uint64_t tripped;   /* times that a thread's hits were spent */
-	/* Up to then (CLOCK_MONOTONIC) a thread may have come through a place of return unseen, as
-	 * it had spent its hits, or was new; 0 = never. */
-	uint64_t missed_ns;
+	uint64_t hits;	     /* of all that there are and were */
+	uint64_t on_ns;	     /* sum over threads and places: how long while the thread ran */
+	uint64_t thread_ns;  /* of so much that it ran */
+	uint64_t tripped;    /* times that a thread's hits were spent */
+	uint64_t known_ns;   /* up to then (CLOCK_MONOTONIC) all gaps are told */
 	unsigned int hit_ns; /* what a hit costs, with the program */
 	double cost; /* hits times what one costs, percent of the CPU that the threads used ... */
 	bool cost_of_core; /* ... or of one core, if that was less than BUDGET_MIN_BUSY of one */

@@ -17,7 +17,7 @@ struct ring_set {
 	struct source source;
 	struct ring_buffer *rb;
 	struct reorder *reorder;
-	uint64_t window_ns;
+	uint64_t window_ns, hold_ns; /* hold_ns: UINT64_MAX = none */
 	bool finished;
 	bool (*feed)(void *ctx, uint64_t until_ns, struct rec_raw_coverage *out);
 	void *feed_ctx;
@@ -36,6 +36,7 @@ static int drain(struct ring_set *r, struct error *err)
 	struct rec_raw_coverage coverage;
 	int n;
 
+	limit = r->finished ? limit : MIN(limit, r->hold_ns);
 	while (r->feed && r->feed(r->feed_ctx, limit, &coverage))
 		reorder_add(r->reorder, &coverage, sizeof(coverage));
 	n = ring_buffer__consume(r->rb);
@@ -79,6 +80,7 @@ int ring_set_open(struct ring_set **out, const int *fds, unsigned int nr, struct
 
 	*out = NULL;
 	r->window_ns = REORDER_WINDOW_NS;
+	r->hold_ns = UINT64_MAX;
 	reorder_open(&r->reorder);
 	r->source.next = ring_next;
 	r->source.fd = ring_fd;
@@ -125,6 +127,11 @@ void ring_set_feed(struct ring_set *r,
 {
 	r->feed = next;
 	r->feed_ctx = ctx;
+}
+
+void ring_set_hold(struct ring_set *r, uint64_t until_ns)
+{
+	r->hold_ns = until_ns;
 }
 
 void ring_set_finish(struct ring_set *r)

@@ -25,6 +25,8 @@ void ring_set_feed(struct ring_set *r,
 		   void *ctx);
 /* How long a record waits for older ones; 10 ms if not said. */
 void ring_set_window(struct ring_set *r, uint64_t window_ns);
+/* Nothing newer than that comes out until it is told again, or finished. */
+void ring_set_hold(struct ring_set *r, uint64_t until_ns);
 /* From now on nothing new arrives: release everything. */
 void ring_set_finish(struct ring_set *r);
 uint64_t ring_set_late(const struct ring_set *r);

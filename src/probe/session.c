@@ -484,6 +484,7 @@ void session_call_programs(struct session *s, struct call_programs *out)
 		.breakpoint = bpf_program__fd(s->skel->progs.call_breakpoint),
 		.points = bpf_map__fd(s->skel->maps.call_points),
 		.filters = bpf_map__fd(s->skel->maps.call_filters),
+		.site_hits = bpf_map__fd(s->skel->maps.call_site_hits),
 	};
 }
 
@@ -506,6 +507,11 @@ int session_add_calls(struct session *s, const struct session_calls *calls, stru
 	if (s->keeper)
 		keeper_limit(s->keeper, MIN(calls->max_overhead, rate_percent(s, calls->rate)));
 	return 0;
+}
+
+void session_hold(struct session *s, uint64_t until_ns)
+{
+	ring_set_hold(s->ring_set, until_ns);
 }
 
 static int event_error(int rc, unsigned int freq, struct error *err)

@@ -85,7 +85,7 @@ void session_look(struct session *s);
 
 /* Of a session with calls: what call_probes.h and breakpoints.h need. */
 struct call_programs {
-	int breakpoint, points, filters; /* descriptors */
+	int breakpoint, points, filters, site_hits; /* descriptors */
 };
 void session_call_programs(struct session *s, struct call_programs *out);
 /*
@@ -101,6 +101,10 @@ struct session_calls {
 int session_add_calls(struct session *s, const struct session_calls *calls, struct error *err);
 /* What a hit of one of them takes of the node, on average so far; 0 = not known. */
 unsigned int session_call_hit_ns(const struct session *s);
+
+/* Nothing newer comes out of the source until it is told again, or stopped: what is to be known
+ * before it is known up to then. */
+void session_hold(struct session *s, uint64_t until_ns);
 
 /* Sampling on every online CPU, probes of events. */
 int session_start(struct session *s, struct error *err);

@@ -237,7 +237,7 @@ static void silence(struct turns *t, unsigned int i)
 {
 	struct turn *u = &t->units[i];
 	double work = work_now(t);
-	uint64_t ts_ns;
+	uint64_t last_ns = now_ns(t), ts_ns; /* surely all was seen; surely nothing is any more */
 
 	t->ops->mute(t->arg, i);
 	/* This thread may have waited for a CPU in between. */
@@ -245,7 +245,7 @@ static void silence(struct turns *t, unsigned int i)
 	ts_ns = now_ns(t);
 	close_window(t, u, ts_ns, work);
 	u->on = false;
-	tell(t, i, ts_ns, work);
+	tell(t, i, last_ns, work);
 }
 
 static void take_away(struct turns *t, unsigned int i)

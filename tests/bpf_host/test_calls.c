@@ -25,6 +25,7 @@ static int setup_calls(void **unused)
 	setup(unused);
 	HOST_ADD_MAP(call_points);
 	HOST_ADD_MAP(call_filters);
+	HOST_ADD_MAP(call_site_hits);
 	HOST_ADD_MAP(call_copies);
 	HOST_ADD_MAP(call_threads);
 	HOST_ADD_MAP(call_thread_new);
@@ -456,6 +457,30 @@ static void stack_of_c_function(void **unused)
 	assert_int_equal(counter(COUNTER_NO_STACK), 1);
 }
 
+/* When a thread last came to a place of return is known, if room was made for that. */
+static void last_hits(void **unused)
+{
+	struct call_site_thread key = {.addr = SITE, .os_tid = 4712};
+	uint64_t *last, never = 0;
+
+	(void)unused;
+	args(NIL, NIL);
+	hit(SITE, STACK + 8);
+	assert_null(bpf_map_lookup_elem(&call_site_hits, &key));
+	bpf_map_update_elem(&call_site_hits, &key, &never, BPF_ANY);
+	last = bpf_map_lookup_elem(&call_site_hits, &key);
+	hit(ENTRY, STACK);
+	assert_int_equal(*last, 0);
+	hit(SITE, STACK + 8);
+	assert_int_equal(*last, call(2)->h.ts_ns);
+	/* Of somebody who is not asked about, too. */
+	host.now_ns += 1000;
+	config.event_epid = EPID + 0x100;
+	hit(SITE, STACK + 8);
+	assert_null(call(3));
+	assert_true(*last > call(2)->h.ts_ns);
+}
+
 /* A BIF: process, arguments, caller; and what it returns. */
 static void c_functions(void **unused)
 {
@@ -473,13 +498,23 @@ static void c_functions(void **unused)
 	assert_int_equal(call(1)->kind, CALL_KIND_RETURN);
 	assert_int_equal(call(1)->height, call(0)->height);
 	expect_words(call(1), call(1)->terms, (uint64_t[]){ATOM(6)}, 1);
-	/* No value; and no call of which it could be the end. */
+	assert_int_equal(call(1)->flags, 0);
+	/* No value, as it goes on elsewhere (TRAP); and no call of which it could be the end. */
 	back.ax = 0;
+	put(PROCESS, config.layout.process_freason, 1 << 10);
 	call_function(&ctx);
 	call_function_return(&back);
 	assert_int_equal(call(3)->nr_terms, 0);
+	assert_int_equal(call(3)->flags, RAW_CALL_GOES_ON);
 	call_function_return(&back);
 	assert_null(call(4));
+	/* It raised: the exception tells (EXC_BADARG). */
+	put(PROCESS, config.layout.process_freason, 3 << 10 | 1 << 6 | 1 << 4);
+	call_function(&ctx);
+	assert_non_null(call(4));
+	call_function_return(&back);
+	assert_null(call(5));
+	host.nr_records--;
 	/* Its probes are on their way out: the end of a call that was told, and calls, are not. */
 	call_function(&ctx);
 	assert_non_null(call(4));
@@ -507,11 +542,10 @@ static void no_room(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(a_call),	   CASE(its_end),	  CASE(nowhere),
-		CASE(binaries_25), CASE(binaries_27),	  CASE(maps),
-		CASE(limits),	   CASE(circles),	  CASE(hostile),
-		CASE(faults),	   CASE(filters),	  CASE(c_functions),
-		CASE(no_room),	   CASE(stack_of_a_call), CASE(stack_of_c_function),
+		CASE(a_call),	   CASE(its_end), CASE(nowhere),	 CASE(binaries_25),
+		CASE(binaries_27), CASE(maps),	  CASE(limits),		 CASE(circles),
+		CASE(hostile),	   CASE(faults),  CASE(filters),	 CASE(c_functions),
+		CASE(last_hits),   CASE(no_room), CASE(stack_of_a_call), CASE(stack_of_c_function),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

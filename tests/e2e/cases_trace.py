@@ -59,6 +59,7 @@ def recursion(ctx):
 
 @case("calls in tail position end together, the last one first")
 def tail_calls(ctx):
+    need_events(ctx, "process_exception", "process_hibernate")
     compare(ctx, "tail", "traced:tail/2")
 
 
@@ -87,8 +88,9 @@ def one_with_its_end(ctx):
         if trace.process.poll() is not None:
             break
         node.ask("traced", "run", "plain", 1)
+        time.sleep(0.02)
     lines = trace.events()
-    check_equal([line["kind"] for line in lines[-2:]], ["call", "return"], f"at the end: {lines}")
+    check_equal([line["kind"] for line in lines[-2:]], ["call", "return"], f"at the end: {lines} {trace.err}")
     check_equal([line["kind"] for line in lines].count("return"), 1, "ends")
     check_equal(len(lines), 3, "lines")
 
@@ -171,6 +173,80 @@ def bif_at_full_speed(ctx):
     # None: it had no reductions left, and goes on elsewhere (a trap).
     results = set(ends) - {None}
     check_equal(len(results), 1, f"the result is always the same: {results}")
+
+
+def own_ends(lines):
+    """Each end with the call that it names."""
+    calls = {(line["pid"], line["ts_ns"]): line for line in lines if line["kind"] == "call"}
+    ends = [line for line in lines if line["kind"] != "call"]
+    return [(calls[end["pid"], end["called_ns"]], end) for end in ends]
+
+
+@case("what returns at full speed, within the limits and beyond: each end that is shown is that of its call")
+def ends_at_full_speed(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    node.ask("traced", "spin_echo")
+    for more in ((), ("--max-overhead", 100)):
+        r = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1 -> return", "-d", 3, "-n",
+                         1000000, "-j", *more)
+        pairs = own_ends([json.loads(line) for line in r.out.splitlines()])
+        for call, end in pairs:
+            check_equal((end["kind"], end["result"]), ("return", "{r,%s}" % call["args"][0]),
+                        f"end of {call}")
+        check(pairs, f"some ends are seen: {r.err}")
+        check_in("rate limit tripped", r.err, "what is told")
+        print(f"{len(pairs)} ends compared")
+
+
+@case("exceptions at full speed: what raised is never shown as a return, nor the other way round")
+def throws_at_full_speed(ctx):
+    need_events(ctx, "process_exception", "process_hibernate")
+    node = ctx.new_node(flags=("+S", "2:2"))
+    node.ask("traced", "spin_throw")
+    for more in ((), ("--max-overhead", 100)):
+        r = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:throws/1 -> return", "-d", 3, "-n",
+                         1000000, "-j", *more)
+        pairs = own_ends([json.loads(line) for line in r.out.splitlines()])
+        for call, end in pairs:
+            n = int(call["args"][0])
+            want = ("return", "{ok,%d}" % n) if n % 2 else ("exception", "{ball,%d}" % n)
+            check_equal((end["kind"], end["result"]), want, f"end of {call}")
+        print(f"{len(pairs)} ends compared")
+    check(pairs, f"some ends are seen: {r.err}")
+
+
+@case("a call whose process hibernates has no end; the next one from there has its own")
+def hibernates(ctx):
+    need_events(ctx, "process_exception", "process_hibernate")
+    node = ctx.new_node(flags=("+S", "2:2"))
+    trace = Trace(ctx, node, "traced:nap/1 -> return")
+    pid = node.ask("traced", "naps", 20)["pid"]
+    lines = trace.lines(pid)
+    check_equal([line["args"] for line in lines if line["kind"] == "call"],
+                [[str(n)] for n in range(20, -1, -1)], "calls")
+    pairs = own_ends(lines)
+    # The first one that returns may be what shows where.
+    check(len(pairs) <= 1, f"ends: {pairs}")
+    for call, end in pairs:
+        check_equal((call["args"], end["result"]), (["0"], "awake"), "the one that returns")
+
+
+@case("BIFs that fail end by an exception; those that go on elsewhere have no end")
+def bifs_that_do_not_return(ctx):
+    need_events(ctx, "process_exception", "process_hibernate")
+    node = ctx.new_node(flags=("+S", "2:2"))
+    trace = Trace(ctx, node, "ets:lookup(nosuch, _) -> return")
+    pid = node.ask("traced", "fails", 20)["pid"]
+    pairs = own_ends(trace.lines(pid))
+    check_equal([(call["args"][1], end["kind"], end["class"], end["result"]) for call, end in pairs],
+                [(str(n), "exception", "error", "badarg") for n in range(1, 21)], "ends")
+    # A binary of that size is made in several steps.
+    trace = Trace(ctx, node, "erlang:list_to_binary/1 -> return", more=("--size", 64))
+    truth = node.ask("traced", "traps", 5)
+    lines = trace.lines(truth["pid"])
+    ends = [line for line in lines if line["kind"] != "call"]
+    check(len(lines) - len(ends) >= 10, f"calls: {lines}")
+    check_equal([end["result"] for end in ends], ["<<\"sssss\">>"] * 5, "only what returned has ended")
 
 
 @case("what cannot be traced is refused, and what was meant is named", otp="one")

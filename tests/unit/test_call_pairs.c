@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "base/xalloc.h"
@@ -28,13 +29,26 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void begin(uint64_t epid, uint64_t height, uint64_t tag, bool caught)
+enum { SITE = 0x1000, OTHER_SITE = 0x2000, LATER = 1000000000 };
+
+static void begin_at(uint64_t epid, uint64_t height, uint64_t tag, bool caught, uint64_t site)
 {
-	struct call_under_way c = {.function = 1, .height = height, .ts_ns = 10 * tag};
+	struct call_under_way c = {
+		.function = 1,
+		.height = height,
+		.ts_ns = 10 * tag,
+		.site = site,
+		.c_code = !site,
+	};
 
 	c.caller = (uint32_t)tag;
 	c.args = xstrdup("args");
 	call_pairs_begin(pairs, epid, &c, caught);
+}
+
+static void begin(uint64_t epid, uint64_t height, uint64_t tag, bool caught)
+{
+	begin_at(epid, height, tag, caught, SITE);
 }
 
 static uint64_t tag_of(struct call_under_way *c)
@@ -45,18 +59,24 @@ static uint64_t tag_of(struct call_under_way *c)
 }
 
 /* Tag of the next call that ends there; 0 = none. */
-static uint64_t end(uint64_t epid, uint64_t height)
+static uint64_t end_at(uint64_t epid, uint64_t height, uint64_t site, uint64_t ts_ns)
 {
+	struct call_return end = {epid, height, site, ts_ns, !site};
 	struct call_under_way c;
 
-	return call_pairs_end(pairs, epid, height, &c) ? tag_of(&c) : 0;
+	return call_pairs_end(pairs, &end, &c) ? tag_of(&c) : 0;
+}
+
+static uint64_t end(uint64_t epid, uint64_t height)
+{
+	return end_at(epid, height, SITE, LATER);
 }
 
 static uint64_t unwind(uint64_t epid, uint64_t height)
 {
 	struct call_under_way c;
 
-	return call_pairs_unwind(pairs, epid, height, &c) ? tag_of(&c) : 0;
+	return call_pairs_unwind(pairs, epid, height, LATER, &c) ? tag_of(&c) : 0;
 }
 
 static void recursion(void **state)
@@ -125,23 +145,152 @@ static void ends_that_nobody_saw(void **state)
 	assert_int_equal(end(P, 7), 0);
 }
 
-/* While ends were not watched: neither these calls nor those after them get a wrong one. */
-static void times_without_ends(void **state)
+static void gap(uint64_t site, uint64_t from_ns, uint64_t to_ns)
+{
+	call_pairs_gap(pairs, &(struct call_gap){site, from_ns, to_ns});
+}
+
+/* From the same frame the next call has the same height: it is not taken for a tail call of one
+ * whose end was missed. */
+static void missed_end_then_equal_height(void **state)
 {
 	(void)state;
-	begin(P, 9, 5, true);
-	begin(P, 12, 6, true);
+	begin(P, 9, 1, true);
+	gap(SITE, 15, 25); /* in which 1 ended */
+	begin(P, 9, 3, true);
+	assert_int_equal(end_at(P, 9, SITE, 40), 3);
+	assert_int_equal(end_at(P, 9, SITE, 40), 0);
+	assert_int_equal(call_pairs_unseen(pairs), 1);
+	assert_int_equal(call_pairs_under_way(pairs), 0);
+}
+
+/* A gap that is known before what came before it, and one in which a call began. */
+static void gaps_have_their_time(void **state)
+{
+	(void)state;
+	begin(P, 9, 1, true);
+	gap(SITE, 20, 50);
+	assert_int_equal(end_at(P, 9, SITE, 20), 1); /* the hit that spent the last of the limit */
+	begin(P, 9, 3, true);			     /* elsewhere it was still seen */
 	begin(Q, 9, 4, true);
-	call_pairs_forget(pairs, 60, true); /* of others */
-	assert_int_equal(call_pairs_unseen(pairs), 0);
-	call_pairs_forget(pairs, 60, false);
+	assert_int_equal(end_at(P, 9, SITE, 45), 0);
+	assert_int_equal(end_at(Q, 9, SITE, 60), 0);
 	assert_int_equal(call_pairs_unseen(pairs), 2);
-	assert_int_equal(call_pairs_under_way(pairs), 1);
-	assert_int_equal(end(P, 12), 6);
+	begin(P, 9, 6, true);
+	assert_int_equal(end_at(P, 9, SITE, 70), 6);
+}
+
+static void gaps_of_a_place(void **state)
+{
+	(void)state;
+	begin(P, 5, 1, true);
+	begin_at(P, 9, 2, true, OTHER_SITE);
+	gap(SITE, 25, 30);
+	assert_int_equal(end_at(P, 9, OTHER_SITE, 40), 2);
+	assert_int_equal(end_at(P, 5, SITE, 50), 0);
+	begin(P, 5, 6, true);
+	begin_at(P, 9, 7, true, 0); /* of a C function */
+	gap(0, 75, 80);
+	assert_int_equal(end_at(P, 9, 0, 90), 0);
+	assert_int_equal(end_at(P, 5, SITE, 100), 0);
+	assert_int_equal(call_pairs_unseen(pairs), 3);
+}
+
+/* Equal height is not enough. */
+static void ends_elsewhere(void **state)
+{
+	(void)state;
+	begin(P, 9, 1, true);
+	assert_int_equal(end_at(P, 9, OTHER_SITE, 20), 0);
+	begin(P, 9, 3, true);
+	assert_int_equal(end_at(P, 9, SITE, 20), 0); /* before it began */
+	assert_int_equal(call_pairs_unseen(pairs), 2);
+}
+
+/* C functions do not call: whatever their process does next, they have ended. */
+static void c_functions(void **state)
+{
+	(void)state;
+	begin_at(P, 9, 1, true, 0);
+	begin_at(P, 9, 2, true, 0);
+	assert_int_equal(end_at(P, 9, 0, LATER), 2);
+	assert_int_equal(end_at(P, 9, 0, LATER), 0);
+	begin(P, 5, 3, true);
+	begin_at(P, 6, 4, true, 0);
+	call_pairs_drop_c(pairs, P); /* goes on elsewhere */
+	assert_int_equal(unwind(P, 5), 0);
+	begin_at(P, 6, 5, true, 0);
+	call_pairs_forget_c(pairs, 55); /* their probes went */
+	assert_int_equal(end_at(P, 6, 0, LATER), 0);
+	assert_int_equal(end(P, 5), 3);
+	assert_int_equal(call_pairs_unseen(pairs), 3);
+}
+
+static void given_up_stacks(void **state)
+{
+	(void)state;
+	begin(P, 5, 1, true);
+	begin(P, 9, 2, true);
+	begin(Q, 9, 3, true);
+	call_pairs_drop(pairs, P);
+	begin(P, 5, 4, true);
+	assert_int_equal(end(P, 5), 4);
+	assert_int_equal(end(P, 5), 0);
+	assert_int_equal(end(Q, 9), 3);
+	assert_int_equal(call_pairs_unseen(pairs), 2);
+}
+
+/* While exceptions were not seen. */
+static void blind(void **state)
+{
+	(void)state;
+	begin(P, 5, 1, true);
+	call_pairs_blind(pairs, 1, true, 15);
+	assert_int_equal(end_at(P, 5, SITE, 18), 0);
+	begin(P, 5, 2, true);
+	assert_int_equal(end_at(P, 5, SITE, 22), 0);
+	begin(P, 5, 3, true);
+	call_pairs_blind(pairs, 1, false, 35);
+	assert_int_equal(end_at(P, 5, SITE, 36), 0);
+	begin(P, 5, 4, true);
+	assert_int_equal(end_at(P, 5, SITE, 41), 4);
+	assert_int_equal(call_pairs_unseen(pairs), 3);
+}
+
+/* Without exceptions a call that raised and the next one cannot be told from tail calls. */
+static void only_the_last(void **state)
+{
+	(void)state;
+	call_pairs_only_last(pairs, true);
+	begin(P, 5, 1, true);
+	begin(P, 9, 2, true); /* raises */
+	begin(P, 9, 3, true);
+	assert_int_equal(end(P, 9), 3);
 	assert_int_equal(end(P, 9), 0);
-	begin(Q, 9, 7, true);
-	assert_int_equal(end(Q, 9), 7);
-	assert_int_equal(end(Q, 9), 0);
+	assert_int_equal(end(P, 5), 1);
+	assert_int_equal(call_pairs_unseen(pairs), 1);
+}
+
+/* The oldest keep their arguments: they may be the slowest. */
+static void texts_are_bounded(void **state)
+{
+	struct call_return end = {P, 5, SITE, LATER, false};
+	struct call_under_way c = {.function = 1, .height = 5, .ts_ns = 10, .site = SITE};
+	size_t nr = 0;
+
+	(void)state;
+	for (int i = 0; i < 70; i++) {
+		c.args = xcalloc(1, (1 << 20) + 1);
+		memset(c.args, 'x', 1 << 20);
+		call_pairs_begin(pairs, P, &c, true);
+	}
+	assert_int_equal(call_pairs_under_way(pairs), 70);
+	assert_int_equal(call_pairs_textless(pairs), 7);
+	while (call_pairs_end(pairs, &end, &c)) {
+		assert_int_equal(c.args == NULL, nr++ < 7);
+		free(c.args);
+	}
+	assert_int_equal(nr, 70);
 }
 
 /* What tracing took is in how long calls took: one hit of their own, and those between. */
@@ -155,11 +304,11 @@ static void hits_inside(void **state)
 	begin(P, 8, 2, true);
 	call_pairs_hit(pairs, P, 10);
 	call_pairs_hit(pairs, Q, 1000);
-	assert_true(call_pairs_end(pairs, P, 8, &c));
+	assert_true(call_pairs_end(pairs, &(struct call_return){P, 8, SITE, LATER, false}, &c));
 	assert_int_equal(c.tracing_ns, 10);
 	free(c.args);
 	call_pairs_hit(pairs, P, 10);
-	assert_true(call_pairs_end(pairs, P, 5, &c));
+	assert_true(call_pairs_end(pairs, &(struct call_return){P, 5, SITE, LATER, false}, &c));
 	assert_int_equal(c.tracing_ns, 120);
 	free(c.args);
 }
@@ -181,7 +330,15 @@ int main(void)
 		cmocka_unit_test_setup_teardown(processes_are_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(exceptions_end_what_is_above, setup, teardown),
 		cmocka_unit_test_setup_teardown(ends_that_nobody_saw, setup, teardown),
-		cmocka_unit_test_setup_teardown(times_without_ends, setup, teardown),
+		cmocka_unit_test_setup_teardown(missed_end_then_equal_height, setup, teardown),
+		cmocka_unit_test_setup_teardown(gaps_have_their_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(gaps_of_a_place, setup, teardown),
+		cmocka_unit_test_setup_teardown(ends_elsewhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(c_functions, setup, teardown),
+		cmocka_unit_test_setup_teardown(given_up_stacks, setup, teardown),
+		cmocka_unit_test_setup_teardown(blind, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_the_last, setup, teardown),
+		cmocka_unit_test_setup_teardown(texts_are_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(hits_inside, setup, teardown),
 		cmocka_unit_test_setup_teardown(bounded, setup, teardown),
 	};

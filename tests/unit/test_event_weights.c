@@ -389,6 +389,7 @@ static void called(struct fix *f, enum call_kind kind, uint64_t ts_ns, uint64_t 
 	ev.u.call.process = 1;
 	ev.u.call.thread = 2;
 	ev.u.call.height = height;
+	ev.u.call.site = 0x1000;
 	ev.u.call.stack = stack;
 	ev.u.call.flags = flags;
 	event_weights_call(f->weights, &f->stream, &ev);

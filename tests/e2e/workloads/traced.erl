@@ -3,6 +3,7 @@
 -module(traced).
 -export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1, spin_bif/0]).
 -export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1]).
+-export([spin_echo/0, echo/1, spin_throw/0, throws/1, naps/1, nap/1, sleeper/1, fails/1, traps/1]).
 -export([stacks/2, spot/1, call/2]).
 
 plain(A, B) -> {A, [B], <<"a binary">>}.
@@ -150,6 +151,53 @@ spin_bif() ->
 hash(Bytes) ->
     erlang:md5(Bytes),
     hash(Bytes).
+
+%% For ever: what returns.
+spin_echo() ->
+    spawn(fun() -> echoes(0) end),
+    <<"ok">>.
+
+echoes(N) ->
+    {r, N} = ?MODULE:echo(N),
+    echoes(N + 1).
+
+echo(N) -> {r, N}.
+
+%% What raises each other time.
+spin_throw() ->
+    spawn(fun() -> all_throw(0) end),
+    <<"ok">>.
+
+all_throw(N) ->
+    try ?MODULE:throws(N) catch _:_ -> caught end,
+    all_throw(N + 1).
+
+throws(N) when N rem 2 =:= 0 -> throw({ball, N});
+throws(N) -> {ok, N}.
+
+%% Calls that end by giving up the stack, each from the same place and height; the last one returns.
+naps(Times) ->
+    by_itself(fun() -> sleeper(list_to_integer(Times)) end).
+
+sleeper(N) -> {?MODULE:nap(N), slept}.
+
+nap(0) -> awake;
+nap(N) ->
+    self() ! go,
+    erlang:hibernate(?MODULE, sleeper, [N - 1]).
+
+fails(Times) ->
+    by_itself(fun() -> [catch ets:lookup(nosuch, X) || X <- lists:seq(1, list_to_integer(Times))] end).
+
+%% Large ones give way to others in between, small ones do not.
+traps(Times) ->
+    Large = lists:duplicate(1000, lists:duplicate(1000, $x)),
+    by_itself(fun() -> [{list_to_binary(Large), list_to_binary(lists:duplicate(5, $s))}
+                        || _ <- lists:seq(1, list_to_integer(Times))] end).
+
+by_itself(Fun) ->
+    {P, R} = spawn_monitor(Fun),
+    receive {'DOWN', R, process, P, _} -> #{pid => text(P)} end.
 
 terms(X) ->
     lists:nth(1 + X rem 8, [X, {ok, X}, [X, X + 1], "text", #{key => X, other => {X}}, 1.5 * X,
