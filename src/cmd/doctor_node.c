@@ -353,11 +353,14 @@ static unsigned int free_breakpoints(const struct beam_node *node, unsigned int 
 
 static void add_breakpoints(struct doctor_rows *rows, const struct beam_node *node)
 {
-	struct doctor_row *row = add(rows, node, "node", "debug registers");
 	unsigned int nr_threads, least;
+	struct doctor_row *row;
 	struct error err = {0};
 	struct rlimit files;
 
+	if (node->core)
+		return;
+	row = add(rows, node, "node", "debug registers");
 	row->purpose = "trace sees calls of Erlang functions";
 	least = free_breakpoints(node, &nr_threads, &err);
 	if (!nr_threads) {

@@ -514,7 +514,7 @@ static void c_functions(void **unused)
 	assert_non_null(call(4));
 	call_function_return(&back);
 	assert_null(call(5));
-	host.nr_records--;
+	free(host.records[--host.nr_records].bytes);
 	/* Its probes are on their way out: the end of a call that was told, and calls, are not. */
 	call_function(&ctx);
 	assert_non_null(call(4));

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam gc`: as many collections as the node made, added up as its events say."""
 import json
+import time
 
 from cases_events import Watch, need_events, of
 from harness import case, check, check_equal, check_in
@@ -149,6 +150,7 @@ def watching(ctx):
     watch = Watch(ctx, ctx.node, "--by", "process", "--watch", "200ms", command="gc")
     truth = ctx.node.ask("happenings", "collections", 20)
     ctx.node.ask("views", "fill", 2000)
+    time.sleep(0.5)  # two intervals
     answers = watch.answers()
     check_equal(len(answers), len(watch.out.decode().splitlines()), "one answer a line")
     check(len(answers) >= 2, "answers")

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import time
 
 from answers import Watch, gives, need_events
 from cases_events import of, watched
@@ -319,6 +320,7 @@ def watching(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     watch = Watch(ctx, node, "--by", "process", "--watch", "200ms", command="sched")
     truth = node.ask("views", "leave", 200)
+    time.sleep(0.5)  # two intervals
     answers = watch.answers()
     check_equal(len(answers), len(watch.out.decode().splitlines()), "one answer a line")
     check(len(answers) >= 2, "answers")

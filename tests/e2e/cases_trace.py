@@ -212,7 +212,8 @@ def throws_at_full_speed(ctx):
             want = ("return", "{ok,%d}" % n) if n % 2 else ("exception", "{ball,%d}" % n)
             check_equal((end["kind"], end["result"]), want, f"end of {call}")
         print(f"{len(pairs)} ends compared")
-    check(pairs, f"some ends are seen: {r.err}")
+    # So many that rings may be full all the time, and then no end is sure.
+    check(pairs or "is not known" in r.err, f"some ends are seen, or why none: {r.err}")
 
 
 @case("a call whose process hibernates has no end; the next one from there has its own")
