@@ -13,6 +13,7 @@
 #include "beam/anchors.h"
 #include "beam/atoms.h"
 #include "beam/process_internal.h"
+#include "beam/process_message.h"
 
 /* Slots of the table that are read at a time, and processes of a block. */
 #define SLOTS_CHUNK   (1u << 17)
@@ -251,7 +252,7 @@ static void read_again(struct process_reader *r, struct process_facts *p, struct
 	/* As it is.  What cannot be is not shown, though. */
 	q->found = PROCESS_FOUND;
 	p->torn = true;
-	if (p->message_queue_len < 0)
+	if (p->message_queue_len < 0 || p->message_queue_len > PROCESS_MESSAGES_MAX)
 		p->message_queue_len = 0;
 }
 

@@ -42,7 +42,7 @@ int process_count_messages(struct process_reader *r, struct process_facts *p,
 
 	if (p->state & PROCESS_STATE_EXITING) {
 		p->message_queue_len = MAX(p->message_queue_len, 0);
-		return 0;
+		return p->message_queue_len > PROCESS_MESSAGES_MAX ? -EAGAIN : 0;
 	}
 	for (size_t k = 0; process_has_mlenoffs(r->l) && k < ARRAY_SIZE(q->nmsigs); k++) {
 		raddr at = q->nmsigs[k];
@@ -55,7 +55,8 @@ int process_count_messages(struct process_reader *r, struct process_facts *p,
 			at = bytes_u64(bytes, NMSIG_NEXT);
 		}
 	}
-	return p->message_queue_len < 0 ? -EAGAIN : 0;
+	return p->message_queue_len < 0 || p->message_queue_len > PROCESS_MESSAGES_MAX ? -EAGAIN
+										       : 0;
 }
 
 /* A message has a term there, or 0 if it came from another node and is not decoded. */

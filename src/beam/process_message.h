@@ -15,6 +15,9 @@ static inline size_t process_message_least(const struct beam_layout *l)
 	return (size_t)l->message_m + 8;
 }
 
+/* Messages of one process: as many as 1.5 TiB hold.  A length beyond is what memory held that is
+ * being given to a new process, or taken from one. */
+#define PROCESS_MESSAGES_MAX (1ll << 36)
 /* Makes p->message_queue_len what process_info has.  -EAGAIN: it would not stand still. */
 int process_count_messages(struct process_reader *r, struct process_facts *p,
 			   struct process_pending *q);

@@ -35,6 +35,7 @@ struct call_pairs {
 	uint64_t c_to_ns;	   /* of C functions alone */
 	uint64_t blind;		   /* for so many reasons (bit set) */
 	bool only_last;
+	bool missed; /* exceptions, for a time, or records: from then on as only_last */
 	bool stale;  /* some of those under way may be in a gap */
 	size_t text; /* bytes of arguments */
 	uint64_t under_way, unseen, refused, textless;
@@ -119,6 +120,7 @@ static void go_to(struct call_pairs *c, uint64_t ts_ns)
 
 void call_pairs_gap(struct call_pairs *c, const struct call_gap *gap)
 {
+	c->missed |= !gap->site && gap->from_ns;
 	if (c->gaps.len >= GAPS_MAX) {
 		take_gap(c, gap);
 		return;
@@ -139,6 +141,7 @@ void call_pairs_blind(struct call_pairs *c, uint64_t reasons, bool blind, uint64
 {
 	uint64_t now = blind ? c->blind | reasons : c->blind & ~reasons;
 
+	c->missed |= blind;
 	if (now != c->blind)
 		take_gap(c, &(struct call_gap){.to_ns = ts_ns});
 	c->blind = now;
@@ -201,7 +204,8 @@ void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_und
 
 	go_to(c, call->ts_ns);
 	if (p)
-		drop_above(c, p, call->height - (c->only_last && call->height), true);
+		drop_above(c, p, call->height - ((c->only_last || c->missed) && call->height),
+			   true);
 	if (caught && is_lost(c, call)) {
 		c->unseen++;
 		caught = false;
