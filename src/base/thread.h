@@ -14,4 +14,10 @@ bool thread_start_detached(void *(*run)(void *arg), void *arg);
 /* To be joined. */
 bool thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
+/*
+ * The calling thread, mostly asleep, need not wait behind those it watches, and takes an idle CPU
+ * where there is one.  The threads that it starts are usual ones.  0, or -errno: it waits its turn.
+ */
+int thread_come_first(void);
+
 #endif

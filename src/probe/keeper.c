@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -200,18 +199,6 @@ static void publish(struct keeper *k)
 	pthread_mutex_unlock(&k->lock);
 }
 
-/* Whoever limits must not wait behind those it limits; it is mostly asleep.  The threads that it
- * starts are usual ones. */
-static void come_first(void)
-{
-	struct sched_param first = {0};
-
-	if (sched_getparam(0, &first) == 0)
-		first.sched_priority++;
-	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first))
-		log_debug("the budget is kept less promptly: %s", error_text(errno));
-}
-
 /* keeper_start() waits for that. */
 static int begin(struct keeper *k)
 {
@@ -231,9 +218,13 @@ static int begin(struct keeper *k)
 static void *keeper_main(void *arg)
 {
 	struct keeper *k = arg;
+	int rc;
 
 	log_set_thread_taker(take_line, k);
-	come_first();
+	/* Whoever limits must not wait behind those it limits. */
+	rc = thread_come_first();
+	if (rc)
+		log_debug("the budget is kept less promptly: %s", error_text(-rc));
 	if (begin(k))
 		return NULL;
 

@@ -119,9 +119,9 @@ static void sleep_until(uint64_t ns)
 
 /*
  * Who looks only when a CPU is left over sees mostly schedulers that are about to sleep: it must
- * not wait for those that it looks at.  It is mostly asleep.
+ * not wait for those that it looks at, not even for a moment.  It is mostly asleep.
  */
-static void come_first(void)
+static void come_at_once(void)
 {
 	struct sched_param first = {.sched_priority = 1};
 
@@ -135,7 +135,7 @@ static void *watch_main(void *arg)
 	uint64_t begin = clock_monotonic_ns(), period = PERIOD_FIRST, random = begin;
 	uint64_t paced_ns, cost, apart;
 
-	come_first();
+	come_at_once();
 	paced_ns = thread_cpu_ns();
 	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
 		apart = atomic_load(&w->exact) ? MAX(period, PERIOD_EXACT) : period;
