@@ -91,7 +91,7 @@ void event_run_count_more(struct event_run *run, uint64_t nr);
 /* Of a node: which rows there cannot be, and why. */
 struct event_rates;
 void event_run_miss(struct event_run *run, struct event_rates *rates);
-/* Is that the name of a capture? */
+/* Is that the name of a capture?  NULL is not. */
 bool event_run_is_capture(const char *path);
 /* Events that the consumer took; of one kind. */
 uint64_t event_run_taken(const struct event_run *run);

@@ -8,7 +8,7 @@
 
 bool event_run_is_capture(const char *path)
 {
-	size_t len = strlen(path);
+	size_t len = path ? strlen(path) : 0;
 
 	return len > 6 && strcmp(path + len - 6, ".ebeam") == 0;
 }
@@ -57,7 +57,7 @@ int event_run_open_output(struct event_run *run, struct error *err)
 	const struct options *o = &run->ctx->opt;
 	int rc = 0;
 
-	if (o->input && (o->capture || (o->output && event_run_is_capture(o->output))))
+	if (o->input && (o->capture || event_run_is_capture(o->output)))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "a capture is shown, not written again: choose another -o");
 	if (run->consumer->opened) {

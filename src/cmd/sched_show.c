@@ -11,6 +11,7 @@
 #include "cmd/group_rows.h"
 #include "cmd/render.h"
 #include "cmd/sched.h"
+#include "cmd/stack_show.h"
 #include "view/cells.h"
 #include "view/histogram.h"
 
@@ -349,10 +350,7 @@ static void long_json(struct jsonw *w, const struct names *n, const struct sched
 {
 	const struct name_process *p = names_process(n, l->process);
 	const struct name_thread *t = names_thread(n, l->thread);
-	const struct name_function *of;
-	const struct name_frame *frame;
 	struct strbuf text = STRBUF_INIT;
-	uint32_t stack = l->stack;
 
 	jsonw_begin_object(w, NULL);
 	jsonw_uint(w, "duration_ns", l->ns);
@@ -368,20 +366,7 @@ static void long_json(struct jsonw *w, const struct names *n, const struct sched
 		jsonw_uint(w, "reductions", l->reductions);
 	jsonw_string(w, "type", t ? type_name(t->type) : NULL);
 	jsonw_uint(w, "scheduler", t ? t->scheduler : 0);
-	jsonw_begin_array(w, "stack");
-	while ((of = names_next_frame(n, &stack, &frame))) {
-		strbuf_reset(&text);
-		names_format_function(&text, of);
-		jsonw_begin_object(w, NULL);
-		jsonw_string(w, "mfa", text.buf);
-		jsonw_string(w, "file", frame->file);
-		if (frame->file)
-			jsonw_uint(w, "line", frame->line);
-		else
-			jsonw_null(w, "line");
-		jsonw_end_object(w);
-	}
-	jsonw_end_array(w);
+	stack_show_frames_json(w, n, l->stack);
 	jsonw_end_object(w);
 	strbuf_free(&text);
 }

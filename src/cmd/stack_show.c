@@ -27,16 +27,12 @@ void stack_show_text(struct strbuf *out, const struct names *names, uint32_t sta
 	}
 }
 
-void stack_show_json(struct jsonw *w, const struct names *names, uint32_t stack)
+void stack_show_frames_json(struct jsonw *w, const struct names *names, uint32_t stack)
 {
 	const struct name_function *f;
 	const struct name_frame *frame;
 	struct strbuf text = STRBUF_INIT;
 
-	if (!names_stack(names, stack)) {
-		jsonw_null(w, "stack");
-		return;
-	}
 	jsonw_begin_array(w, "stack");
 	while ((f = names_next_frame(names, &stack, &frame))) {
 		strbuf_reset(&text);
@@ -52,4 +48,12 @@ void stack_show_json(struct jsonw *w, const struct names *names, uint32_t stack)
 	}
 	jsonw_end_array(w);
 	strbuf_free(&text);
+}
+
+void stack_show_json(struct jsonw *w, const struct names *names, uint32_t stack)
+{
+	if (names_stack(names, stack))
+		stack_show_frames_json(w, names, stack);
+	else
+		jsonw_null(w, "stack");
 }

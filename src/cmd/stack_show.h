@@ -16,5 +16,7 @@ void stack_show_frame(struct strbuf *out, const struct name_function *f,
 		      const struct name_frame *frame);
 /* "stack":[{mfa, file, line}], top first; null of stack 0. */
 void stack_show_json(struct jsonw *w, const struct names *names, uint32_t stack);
+/* The same, but of stack 0 an empty array: where a stack was asked for and may be empty. */
+void stack_show_frames_json(struct jsonw *w, const struct names *names, uint32_t stack);
 
 #endif

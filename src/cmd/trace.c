@@ -269,19 +269,12 @@ static int on_call(void *arg, const struct event *ev)
 	return ev->u.call.kind == CALL_KIND_CALL ? take_call(t, ev) : take_end(t, ev);
 }
 
-static bool is_capture(const char *path)
-{
-	size_t len = path ? strlen(path) : 0;
-
-	return len > 6 && strcmp(path + len - 6, ".ebeam") == 0;
-}
-
 /* What becomes of the calls, and so what must be known of each. */
 static int choose(struct trace *t, struct event_consumer *consumer, struct error *err)
 {
 	const struct options *o = &t->ctx->opt;
 
-	t->shapes = o->args || o->capture || is_capture(o->output);
+	t->shapes = o->args || o->capture || event_run_is_capture(o->output);
 	/* Of a capture there is what was recorded; durations need ends. */
 	t->functions.returns = o->input || o->histogram || o->args;
 	if (trace_profile_is_wanted(o))

@@ -123,9 +123,21 @@ static int string(struct call_parser *p, struct pattern_node **out)
 	return call_set_depth(p, *out);
 }
 
+/* The next of a list or tuple; `expected`: what stands after the one before. */
+static int element(struct call_parser *p, struct call_items *items, const char *expected)
+{
+	struct pattern_node *item;
+	int rc = items->list.len ? call_take(p, ",", expected) : 0;
+
+	rc = rc ? rc : call_parse_pattern(p, &item);
+	if (rc == 0)
+		vec_push(&items->list, item);
+	return rc;
+}
+
 static int list(struct call_parser *p, struct pattern_node **out)
 {
-	struct pattern_node *n = call_node(p, PATTERN_LIST), *item;
+	struct pattern_node *n = call_node(p, PATTERN_LIST);
 	struct call_items items = {0};
 	int rc = call_next(p);
 
@@ -137,11 +149,7 @@ static int list(struct call_parser *p, struct pattern_node **out)
 				rc = call_expected(p, "`]` after the rest of a list");
 			break;
 		}
-		if (items.list.len)
-			rc = call_take(p, ",", "`,`, `|` or `]` after an element");
-		rc = rc ? rc : call_parse_pattern(p, &item);
-		if (rc == 0)
-			vec_push(&items.list, item);
+		rc = element(p, &items, "`,`, `|` or `]` after an element");
 	}
 	call_keep_items(p, &items, n);
 	*out = n;
@@ -151,17 +159,12 @@ static int list(struct call_parser *p, struct pattern_node **out)
 
 static int tuple(struct call_parser *p, struct pattern_node **out)
 {
-	struct pattern_node *n = call_node(p, PATTERN_TUPLE), *item;
+	struct pattern_node *n = call_node(p, PATTERN_TUPLE);
 	struct call_items items = {0};
 	int rc = call_next(p);
 
-	while (rc == 0 && !call_is_sign(p, "}")) {
-		if (items.list.len)
-			rc = call_take(p, ",", "`,` or `}` after an element");
-		rc = rc ? rc : call_parse_pattern(p, &item);
-		if (rc == 0)
-			vec_push(&items.list, item);
-	}
+	while (rc == 0 && !call_is_sign(p, "}"))
+		rc = element(p, &items, "`,` or `}` after an element");
 	call_keep_items(p, &items, n);
 	*out = n;
 	rc = rc ? rc : call_set_depth(p, n);

@@ -182,19 +182,23 @@ def own_ends(lines):
     return [(calls[end["pid"], end["called_ns"]], end) for end in ends]
 
 
+def ends_of(ctx, node, pattern, *more):
+    """Of three seconds; and what was told."""
+    r = ctx.ebeam.ok("trace", "-p", node.os_pid, pattern, "-d", 3, "-n", 1000000, "-j", *more)
+    return own_ends([json.loads(line) for line in r.out.splitlines()]), r.err
+
+
 @case("what returns at full speed, within the limits and beyond: each end that is shown is that of its call")
 def ends_at_full_speed(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     node.ask("traced", "spin_echo")
     for more in ((), ("--max-overhead", 100)):
-        r = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1 -> return", "-d", 3, "-n",
-                         1000000, "-j", *more)
-        pairs = own_ends([json.loads(line) for line in r.out.splitlines()])
+        pairs, err = ends_of(ctx, node, "traced:echo/1 -> return", *more)
         for call, end in pairs:
             check_equal((end["kind"], end["result"]), ("return", "{r,%s}" % call["args"][0]),
                         f"end of {call}")
-        check(pairs, f"some ends are seen: {r.err}")
-        check_in("rate limit tripped", r.err, "what is told")
+        check(pairs, f"some ends are seen: {err}")
+        check_in("rate limit tripped", err, "what is told")
         print(f"{len(pairs)} ends compared")
 
 
@@ -204,16 +208,14 @@ def throws_at_full_speed(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     node.ask("traced", "spin_throw")
     for more in ((), ("--max-overhead", 100)):
-        r = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:throws/1 -> return", "-d", 3, "-n",
-                         1000000, "-j", *more)
-        pairs = own_ends([json.loads(line) for line in r.out.splitlines()])
+        pairs, err = ends_of(ctx, node, "traced:throws/1 -> return", *more)
         for call, end in pairs:
             n = int(call["args"][0])
             want = ("return", "{ok,%d}" % n) if n % 2 else ("exception", "{ball,%d}" % n)
             check_equal((end["kind"], end["result"]), want, f"end of {call}")
         print(f"{len(pairs)} ends compared")
     # So many that rings may be full all the time, and then no end is sure.
-    check(pairs or "is not known" in r.err, f"some ends are seen, or why none: {r.err}")
+    check(pairs or "is not known" in err, f"some ends are seen, or why none: {err}")
 
 
 @case("a call whose process hibernates has no end; the next one from there has its own")
