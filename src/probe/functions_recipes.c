@@ -133,6 +133,18 @@ static bool sends_signal(struct functions *f, uint64_t addr, const struct functi
 	return link && link->at.len == 1 && function_set_has(own, link->at.data[0]);
 }
 
+/* Who has no catch is ended: by itself, or by terminate_proc() where that is a function still. */
+static bool ends_processes(struct functions *f, uint64_t addr, const struct function_set *all)
+{
+	const struct function_set *own = functions_callees(f, addr);
+	bool yes = calls(f, addr, "erts_do_exit_process");
+
+	(void)all;
+	for (size_t i = 0; own && i < own->at.len && !yes; i++)
+		yes = calls(f, own->at.data[i], "erts_do_exit_process");
+	return yes;
+}
+
 static bool unregisters(struct functions *f, uint64_t addr, const struct function_set *all)
 {
 	(void)all;
@@ -228,6 +240,9 @@ const struct recipe function_recipes[] = {
 	/* The only C function that the fragment calls. */
 	{"erts_garbage_collect_nobump", BY("@garbage_collect")},
 	{"erts_do_exit_process", BY("@normal_exit")},
+	/* All that raises ends in the one, what finds no function to call in the other. */
+	{"handle_error", BY("@raise_exception_shared", "@process_exit"), NOT("@normal_exit"),
+		.fits = ends_processes},
 	{"erts_gc_after_bif_call_lhf", BY("@call_light_bif_shared", "@call_bif_shared>")},
 	/* The only one whose result is the process that runs from then on. */
 	{"erts_schedule", BY("@process_main"), .process = true},

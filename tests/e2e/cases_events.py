@@ -181,6 +181,20 @@ def hibernations(ctx):
     check_equal([e["entry"] for e in own], ["erlang:apply/2"] * truth["count"], "hibernations")
 
 
+@case("exceptions: class and reason of each that is caught, and of each that ends a process")
+def exceptions(ctx):
+    truth, events = watched(ctx, "process_exception", "raises", 25)
+    own = of(events, "process_exception", pid=truth["pid"])
+    check_equal([[e["class"], e["reason"]] for e in own], truth["caught"], "those that are caught")
+    for e in own:
+        check(e["state"] == "caught" and e["height"] > 0, f"{e}")
+    for end in truth["ends"]:
+        seen = of(events, "process_exception", pid=end["pid"])
+        check_equal([(e["class"], e["reason"], e["state"], e["height"]) for e in seen],
+                    [(end["class"], end["reason"], "uncaught", None)], f"the end of {end['pid']}")
+    print(f"{len(own)} exceptions that were caught, {len(truth['ends'])} that were not compared")
+
+
 @case("garbage collection: what erlang:trace says, event by event; dirty schedulers too")
 def collections(ctx):
     truth, events = watched(ctx, "gc", "collections", 20)

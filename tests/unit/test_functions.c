@@ -114,11 +114,19 @@ static void test_instruction(void **state)
 #define AM_SYSTEM 0x1234cbu
 #define AT(i)	  (TEXT + (i)*SLOT)
 
+/* In code of the JIT, one page each. */
+struct made_fragment {
+	uint8_t code[64];
+	uint64_t words[8]; /* behind it */
+};
+
+enum { FRAGMENT_ANY, FRAGMENT_RAISE, FRAGMENT_EXIT, FRAGMENT_NORMAL, NR_FRAGMENTS };
+#define FRAGMENT_AT(i) (FRAGMENT + (i)*0x1000u)
+
 struct image {
 	uint8_t text[NR_SLOTS * SLOT];
 	size_t used[NR_SLOTS];
-	uint8_t fragment[64]; /* of every name */
-	uint64_t words[8];    /* behind it */
+	struct made_fragment fragments[NR_FRAGMENTS];
 };
 
 static bool bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
@@ -174,25 +182,37 @@ static bool bif(void *ctx, const char *mfa, uint64_t *addr)
 
 static bool fragment(void *ctx, const char *name, uint8_t **bytes, size_t *size, uint64_t *addr)
 {
+	static const struct {
+		const char *name;
+		unsigned int i;
+	} names[] = {
+		{"garbage_collect", FRAGMENT_ANY},	    {"process_main", FRAGMENT_ANY},
+		{"raise_exception_shared", FRAGMENT_RAISE}, {"process_exit", FRAGMENT_EXIT},
+		{"normal_exit", FRAGMENT_NORMAL},
+	};
 	const struct image *m = ctx;
 
-	if (strcmp(name, "garbage_collect") != 0 && strcmp(name, "process_main") != 0)
-		return false;
-	*size = sizeof(m->fragment);
-	*bytes = xmalloc(*size);
-	memcpy(*bytes, m->fragment, *size);
-	*addr = FRAGMENT;
-	return true;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(name, names[i].name) != 0)
+			continue;
+		*size = sizeof(m->fragments[0].code);
+		*bytes = xmalloc(*size);
+		memcpy(*bytes, m->fragments[names[i].i].code, *size);
+		*addr = FRAGMENT_AT(names[i].i);
+		return true;
+	}
+	return false;
 }
 
 static bool fragment_word(void *ctx, uint64_t addr, uint64_t *value)
 {
 	const struct image *m = ctx;
-	uint64_t i = (addr - FRAGMENT - sizeof(m->fragment)) / 8;
+	uint64_t i = (addr - FRAGMENT) / 0x1000;
+	uint64_t word = ((addr - FRAGMENT) % 0x1000 - sizeof(m->fragments[0].code)) / 8;
 
-	if (i >= ARRAY_SIZE(m->words))
+	if (i >= NR_FRAGMENTS || word >= ARRAY_SIZE(m->fragments[i].words))
 		return false;
-	*value = m->words[i];
+	*value = m->fragments[i].words[word];
 	return true;
 }
 
@@ -240,22 +260,29 @@ static void add_branch(struct image *m, uint8_t opcode, unsigned int from, unsig
 #define CALL(m, from, to) add_branch(m, 0xe8, from, to)
 #define JUMP(m, from, to) add_branch(m, 0xe9, from, to)
 
-static void fragment_calls(struct image *m, unsigned int nr, const unsigned int *to)
+static void make_fragment(struct image *m, unsigned int nr_fragment, unsigned int nr,
+			  const unsigned int *to)
 {
+	struct made_fragment *f = &m->fragments[nr_fragment];
 	size_t at = 0;
 
-	memset(m->fragment, 0x90, sizeof(m->fragment));
+	memset(f->code, 0x90, sizeof(f->code));
 	for (unsigned int i = 0; i < nr; i++) {
-		int32_t disp = (int32_t)(sizeof(m->fragment) + 8 * i - (at + 6));
+		int32_t disp = (int32_t)(sizeof(f->code) + 8 * i - (at + 6));
 
-		m->fragment[at] = 0xff;
-		m->fragment[at + 1] = 0x15;
-		memcpy(m->fragment + at + 2, &disp, 4);
+		f->code[at] = 0xff;
+		f->code[at + 1] = 0x15;
+		memcpy(f->code + at + 2, &disp, 4);
 		at += 6;
-		m->words[i] = AT(to[i]);
+		f->words[i] = AT(to[i]);
 	}
 	/* What the last one returns is the process. */
-	memcpy(m->fragment + at, "\x49\x89\xc5", 3);
+	memcpy(f->code + at, "\x49\x89\xc5", 3);
+}
+
+static void fragment_calls(struct image *m, unsigned int nr, const unsigned int *to)
+{
+	make_fragment(m, FRAGMENT_ANY, nr, to);
 }
 
 /* 20: erl_create_process, 21: what many call, 22: erts_register_name, 23: do_send, 24: erl_send,
@@ -379,6 +406,65 @@ static void test_ambiguous(void **state)
 	functions_close(f);
 }
 
+#define RAISES	  43 /* handle_error */
+#define ENDS	  44 /* erts_do_exit_process */
+#define TERMINATE 45
+#define OTHER	  46 /* calls as RAISES does */
+
+/* By whom the two functions are called; TERMINATE stands between them and the end. */
+static void build_exceptions(struct image *m, bool two_raise, unsigned int exit_calls)
+{
+	build(m);
+	make_fragment(m, FRAGMENT_RAISE, two_raise ? 2 : 1, (const unsigned int[]){RAISES, OTHER});
+	make_fragment(m, FRAGMENT_EXIT, two_raise ? 2 : 1,
+		      (const unsigned int[]){exit_calls, two_raise ? RAISES : OTHER});
+	make_fragment(m, FRAGMENT_NORMAL, 1, (const unsigned int[]){ENDS});
+	CALL(m, RAISES, TERMINATE);
+	CALL(m, OTHER, ENDS);
+}
+
+static void assert_no_exceptions(struct image *m, const char *reason)
+{
+	struct functions *f;
+	uint64_t addr;
+
+	open_image(&f, m);
+	assert_false(functions_find(f, "handle_error", &addr));
+	assert_string_equal(functions_reason(f, "handle_error"), reason);
+	functions_close(f);
+}
+
+/* The function that two fragments call and that ends processes; in doubt none. */
+static void test_exceptions(void **state)
+{
+	static struct image m;
+	struct functions *f;
+
+	UNUSED(state);
+	build_exceptions(&m, false, RAISES);
+	CALL(&m, TERMINATE, ENDS);
+	open_image(&f, &m);
+	assert_found(f, "handle_error", RAISES);
+	assert_found(f, "erts_do_exit_process", ENDS);
+	functions_close(f);
+	/* It ends nobody. */
+	build_exceptions(&m, false, RAISES);
+	assert_no_exceptions(&m, "hidden, and no function fits what is known of it");
+	/* The fragments do not call the same. */
+	build_exceptions(&m, false, OTHER);
+	CALL(&m, TERMINATE, ENDS);
+	assert_no_exceptions(&m, "hidden, and no function fits what is known of it");
+	/* They share two that could be it. */
+	build_exceptions(&m, true, OTHER);
+	CALL(&m, TERMINATE, ENDS);
+	assert_no_exceptions(&m, "hidden, and 2 functions fit what is known of it");
+	/* It is what a normal end calls, too; then its own end is not known either. */
+	build_exceptions(&m, false, RAISES);
+	CALL(&m, TERMINATE, ENDS);
+	make_fragment(&m, FRAGMENT_NORMAL, 2, (const unsigned int[]){ENDS, RAISES});
+	assert_no_exceptions(&m, "hidden, and no function fits what is known of it");
+}
+
 /* Whatever the bytes are: an answer is the start of a function, or there is none. */
 static void test_broken(void **state)
 {
@@ -396,8 +482,9 @@ static void test_broken(void **state)
 		for (int i = 0; i < (round % 3 ? 40 : 4000); i++)
 			m.text[(unsigned int)rand() % sizeof(m.text)] = (uint8_t)rand();
 		for (int i = 0; i < round % 8; i++)
-			m.fragment[(unsigned int)rand() % sizeof(m.fragment)] = (uint8_t)rand();
-		m.words[0] = (uint64_t)rand() << 20;
+			m.fragments[0].code[(unsigned int)rand() % sizeof(m.fragments[0].code)] =
+				(uint8_t)rand();
+		m.fragments[0].words[0] = (uint64_t)rand() << 20;
 		open_image(&f, &m);
 		for (unsigned int i = 0; (name = functions_recipe(f, i)) != NULL; i++)
 			if (functions_find(f, name, &addr))
@@ -410,9 +497,9 @@ static void test_broken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),  cmocka_unit_test(test_instruction),
-		cmocka_unit_test(test_search), cmocka_unit_test(test_ambiguous),
-		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_calls),	   cmocka_unit_test(test_instruction),
+		cmocka_unit_test(test_search),	   cmocka_unit_test(test_ambiguous),
+		cmocka_unit_test(test_exceptions), cmocka_unit_test(test_broken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
 %%   node.ask("happenings", "storm", SECONDS)      two processes that play ping-pong
 -module(happenings).
 -export([messages/2, aliases/1, remote/2, far_calls/2, spawns/1, names/1, links/1, collections/1, reclaimed/1, slices/1,
-         hibernations/1, ports/1, storm/1, start_storm/0, end_storm/0]).
+         hibernations/1, raises/1, ports/1, storm/1, start_storm/0, end_storm/0]).
 -export([far_sender/0, crowded/1, child/2, sleeper/2, ponger/0, pinger/2]).
 
 pid(P) -> list_to_binary(pid_to_list(P)).
@@ -171,6 +171,29 @@ hibernating(N) ->
 proc_lib_free(N) -> erlang:hibernate(erlang, apply, [fun woken/1, [N]]).
 
 woken(N) -> receive wake -> ok end, hibernating(N - 1).
+
+%% Exceptions that are caught, and those that end a process, as the node itself sees them.
+raises(Count) ->
+    All = lists:seq(1, list_to_integer(Count)),
+    {P, Caught} = in_process(fun() -> [try raise(N) catch C:R -> {C, R} end || N <- All] end),
+    #{pid => pid(P), caught => [[C, text(R)] || {C, R} <- Caught], ends => [ended(N) || N <- All]}.
+
+raise(N) ->
+    case N rem 5 of
+        0 -> error({oops, N});
+        1 -> exit({bye, N});
+        2 -> throw({ball, N});
+        3 -> atom_to_list(N); % C code
+        4 -> {no, N} = lists:reverse([N])
+    end.
+
+ended(N) ->
+    {P, Ref} = spawn_monitor(fun() -> raise(N) end),
+    {Class, Reason} = receive
+                          {'DOWN', Ref, process, P, {R, [_ | _]}} -> {error, R};
+                          {'DOWN', Ref, process, P, R} -> {exit, R}
+                      end,
+    #{pid => pid(P), class => Class, reason => text(Reason)}.
 
 %% ---- garbage collection -------------------------------------------------------------------
 
