@@ -3,14 +3,13 @@
  * placecheck PID FUNCTION...: shows on a live node that the places of uprobes stand for the entries
  * of their functions: of all that events come from, and of others.  Puts a uprobe on both, says
  * "ready", counts until a line comes on standard input, and prints a line of JSON for each function
- * that the node's executable has: hits of the entry, hits of the place that followed one with the
- * same arguments and the same stack, and what was otherwise.  Where the place is the entry there is
- * one probe, and nothing to compare.
+ * that is found, by its symbol or without one: hits of the entry, hits of the place that followed
+ * one with the same arguments and the same stack, and what was otherwise.  Where the place is the
+ * entry there is one probe, and nothing to compare.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,9 @@
 
 #include "base/compiler.h"
 #include "base/vec.h"
+#include "beam/node.h"
 #include "places.skel.h"
+#include "probe/functions.h"
 #include "probe/multi.h"
 #include "probe/sources.h"
 #include "target/elf.h"
@@ -42,7 +43,7 @@ struct place_counts {
 /* All that any row of the table needs of it; of others all six arguments. */
 static struct placement_request request_of(const char *name)
 {
-	struct placement_request request = {.nops = placement_kernel_emulates_nops()};
+	struct placement_request request = {0};
 	struct source_function f;
 
 	for (unsigned int i = 0; source_function(i, &f); i++) {
@@ -58,17 +59,20 @@ static struct placement_request request_of(const char *name)
 	return request;
 }
 
-static bool find(const struct elf_file *elf, const char *name, struct checked *out)
+static bool find(struct functions *f, const char *name, struct checked *out)
 {
 	struct placement_request request = request_of(name);
-	struct elf_symbol symbol;
+	struct placement_pair pair;
+	uint64_t addr;
 
 	*out = (struct checked){.name = name, .args = request.args};
-	if (!elf_file_symbol(elf, name, &symbol) || !symbol.function)
+	if (!functions_find(f, name, &addr))
 		return false;
-	placement_find_in_elf(&out->place, elf, symbol.addr, &request);
-	out->entry = elf_file_offset_of(elf, symbol.addr);
-	return out->place.ok;
+	if (!placement_find_pair(&pair, functions_elf(f), addr, request.args, request.returns))
+		return false;
+	out->place = pair.call;
+	out->entry = elf_file_offset_of(functions_elf(f), addr);
+	return true;
 }
 
 struct points {
@@ -148,28 +152,28 @@ static void attach_all(struct places_bpf *skel, struct checked *c, unsigned int 
 	attach(entries, skel->progs.at_entry, exe, os_pid);
 }
 
-static unsigned int add(struct checked *c, unsigned int nr, const struct elf_file *elf,
-			const char *name)
+static unsigned int add(struct checked *c, unsigned int nr, struct functions *f, const char *name)
 {
+	if (nr == MAX_FUNCTIONS || !find(f, name, &c[nr]))
+		return nr;
 	for (unsigned int i = 0; i < nr; i++) {
-		if (strcmp(c[i].name, name) == 0)
+		if (c[i].entry == c[nr].entry) /* by another of its names, too */
 			return nr;
 	}
-	return nr < MAX_FUNCTIONS && find(elf, name, &c[nr]) ? nr + 1 : nr;
+	return nr + 1;
 }
 
-static unsigned int choose(struct checked *c, const struct elf_file *elf, int nr_names,
-			   char **names)
+static unsigned int choose(struct checked *c, struct functions *f, int nr_names, char **names)
 {
-	struct source_function f;
+	struct source_function row;
 	unsigned int nr = 0;
 
-	for (unsigned int i = 0; source_function(i, &f); i++) {
-		for (size_t k = 0; k < ARRAY_SIZE(f.symbols) && f.symbols[k]; k++)
-			nr = add(c, nr, elf, f.symbols[k]);
+	for (unsigned int i = 0; source_function(i, &row); i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(row.symbols) && row.symbols[k]; k++)
+			nr = add(c, nr, f, row.symbols[k]);
 	}
 	for (int i = 0; i < nr_names; i++)
-		nr = add(c, nr, elf, names[i]);
+		nr = add(c, nr, f, names[i]);
 	return nr;
 }
 
@@ -195,16 +199,18 @@ int main(int argc, char **argv)
 	struct points places = {.fd = -1}, entries = {.fd = -1};
 	unsigned int nr;
 	struct places_bpf *skel;
-	struct elf_file *elf;
+	struct functions *f;
+	struct beam_node *n;
 	struct error err;
 	char exe[64], line[16];
 
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", os_pid);
-	if (elf_file_open(&elf, open(exe, O_RDONLY | O_CLOEXEC), exe, &err)) {
+	if (beam_node_open(&n, os_pid, false, &err) != 0) {
 		fprintf(stderr, "placecheck: %s\n", err.msg);
 		return 1;
 	}
-	nr = choose(checked, elf, argc - 2, argv + 2);
+	functions_open(&f, n);
+	nr = choose(checked, f, argc - 2, argv + 2);
 	skel = load();
 	attach_all(skel, checked, nr, exe, os_pid, &places, &entries);
 	skel->bss->counting = true;
@@ -220,6 +226,7 @@ int main(int argc, char **argv)
 	detach(&entries);
 	detach(&places);
 	places_bpf__destroy(skel);
-	elf_file_close(elf);
+	functions_close(f);
+	beam_node_close(n);
 	return 0;
 }

@@ -191,7 +191,7 @@ def exceptions(ctx):
     for end in truth["ends"]:
         seen = of(events, "process_exception", pid=end["pid"])
         check_equal([(e["class"], e["reason"], e["state"], e["height"]) for e in seen],
-                    [(end["class"], end["reason"], "uncaught", None)], f"the end of {end['pid']}")
+                    [(end["class"], end["reason"], "uncaught", 0)], f"the end of {end['pid']}")
     print(f"{len(own)} exceptions that were caught, {len(truth['ends'])} that were not compared")
 
 

@@ -12,7 +12,7 @@ CHECKER = os.path.join(TOP, "build", "tools", "placecheck")
 # The calls that the VM's main events are.
 MAIN = ("erts_queue_proc_message", "erts_send_message", "erts_garbage_collect_nobump",
         "erts_garbage_collect", "erts_schedule", "erl_create_process", "erts_do_exit_process",
-        "erts_register_name", "erts_unregister_name", "erts_port_output")
+        "erts_register_name", "erts_unregister_name", "erts_port_output", "handle_error")
 # Functions that these tests make a node call, and whose place is not the entry on some release.
 OTHERS = ("erts_proc_sig_send_link", "erts_thr_q_dequeue", "erts_thr_progress_update",
           "erts_poll_interrupt", "erts_thr_progress_prepare_wait", "driver_select", "driver_sizeq",
@@ -58,8 +58,6 @@ def stands_for_entry(ctx):
             compared, hits = compared + 1, hits + row["entries"]
     check(compared >= 4, f"functions with a place behind the entry that were hit: {compared}")
     print(f"  {hits} calls of {compared} functions compared, argument by argument")
-    if ctx.release == 29:  # exports none of the main ones
-        return
     # Those that events come from: nearly all of them are called here, with their arguments.
     table = [name for name in rows if name not in OTHERS]
     called = [name for name in table if rows[name]["entries"]]
@@ -73,6 +71,7 @@ def stands_for_entry(ctx):
     # happenings: an owner and a sender of aliases, one that hibernates, a tracer and its worker.
     check_equal(rows["erl_create_process"]["entries"], truth["spawns"] + 5, "processes made")
     check(rows["erts_do_exit_process"]["entries"] >= truth["exits"], "exits")
+    check(rows["handle_error"]["entries"] >= truth["exits"], "exceptions")
     check(rows["erts_port_output"]["entries"] >= truth["port_outputs"], "port commands")
     check(rows["erts_proc_sig_send_link"]["entries"] >= truth["links"], "links")
     check(rows["erts_send_message"]["entries"] >= truth["sends"], "messages sent")

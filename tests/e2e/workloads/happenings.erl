@@ -190,7 +190,7 @@ raise(N) ->
 ended(N) ->
     {P, Ref} = spawn_monitor(fun() -> raise(N) end),
     {Class, Reason} = receive
-                          {'DOWN', Ref, process, P, {R, [_ | _]}} -> {error, R};
+                          {'DOWN', Ref, process, P, {R, Stack}} when is_list(Stack) -> {error, R};
                           {'DOWN', Ref, process, P, R} -> {exit, R}
                       end,
     #{pid => pid(P), class => Class, reason => text(Reason)}.
