@@ -88,8 +88,8 @@ bool call_follow_event(struct call_pairs *c, const struct event_stream *s, enum 
 	uint64_t epid = epid_of(s, ev->u.vm.process), height;
 
 	if (kind == EVENT_PROCESS_HIBERNATE) {
-		/* hibernate/0 (OTP 28) keeps the stack. */
-		if (event_value(ev, EVENT_AT(PROCESS_HIBERNATE, ENTRY)) != EVENT_UNKNOWN)
+		/* hibernate/0 (OTP 28) keeps the stack, and has no function to go on with. */
+		if (event_value_id(ev, EVENT_AT(PROCESS_HIBERNATE, ENTRY)) != 0)
 			call_pairs_drop(c, epid);
 		return false;
 	}

@@ -179,6 +179,11 @@ def hibernations(ctx):
     truth, events = watched(ctx, "process_hibernate", "hibernations", 10)
     own = of(events, "process_hibernate", pid=truth["pid"])
     check_equal([e["entry"] for e in own], ["erlang:apply/2"] * truth["count"], "hibernations")
+    if ctx.release < 28:  # has no hibernate/0
+        return
+    truth, events = watched(ctx, "process_hibernate", "rests", 10)
+    own = of(events, "process_hibernate", pid=truth["pid"])
+    check_equal([e["entry"] for e in own], [None] * truth["count"], "those that go on where they were")
 
 
 @case("exceptions: class and reason of each that is caught, and of each that ends a process")

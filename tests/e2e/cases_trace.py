@@ -5,7 +5,7 @@ import re
 import time
 
 from answers import Watch, need_events
-from harness import case, check, check_equal, check_in
+from harness import Skip, case, check, check_equal, check_in
 
 TIMES = 200
 NO_LIMITS = ("--rate", "1000000", "--max-overhead", "100")
@@ -232,6 +232,13 @@ def hibernates(ctx):
     check(len(pairs) <= 1, f"ends: {pairs}")
     for call, end in pairs:
         check_equal((call["args"], end["result"]), (["0"], "awake"), "the one that returns")
+
+
+@case("hibernate/0 keeps the stack: calls that it is in end where they return")
+def dozes(ctx):
+    if ctx.release < 28:
+        raise Skip("no hibernate/0 before OTP 28")
+    compare(ctx, "doze", "traced:doze/1")
 
 
 @case("BIFs that fail end by an exception; those that go on elsewhere have no end")

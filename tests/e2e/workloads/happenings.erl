@@ -13,11 +13,13 @@
 %%   node.ask("happenings", "reclaimed", N)        collections, and what the node says they reclaimed
 %%   node.ask("happenings", "slices", N)           a process that waits N times
 %%   node.ask("happenings", "hibernations", N)     a process that hibernates N times
+%%   node.ask("happenings", "rests", N)            the same with hibernate/0, which OTP 28 brought
+%%   node.ask("happenings", "raises", N)           N exceptions that are caught, N that are not
 %%   node.ask("happenings", "ports", N)            N ports opened, written to, and closed
 %%   node.ask("happenings", "storm", SECONDS)      two processes that play ping-pong
 -module(happenings).
 -export([messages/2, aliases/1, remote/2, far_calls/2, spawns/1, names/1, links/1, collections/1, reclaimed/1, slices/1,
-         hibernations/1, raises/1, ports/1, storm/1, start_storm/0, end_storm/0]).
+         hibernations/1, rests/1, raises/1, ports/1, storm/1, start_storm/0, end_storm/0]).
 -export([far_sender/0, crowded/1, child/2, sleeper/2, ponger/0, pinger/2]).
 
 pid(P) -> list_to_binary(pid_to_list(P)).
@@ -171,6 +173,18 @@ hibernating(N) ->
 proc_lib_free(N) -> erlang:hibernate(erlang, apply, [fun woken/1, [N]]).
 
 woken(N) -> receive wake -> ok end, hibernating(N - 1).
+
+%% Goes on where it was.
+rests(Count) ->
+    N = list_to_integer(Count),
+    {P, Ref} = spawn_monitor(fun() -> exit({rested, length([resting(X) || X <- lists:seq(1, N)])}) end),
+    [begin timer:sleep(2), P ! wake end || _ <- lists:seq(1, N)],
+    receive {'DOWN', Ref, process, P, {rested, N}} -> ok end,
+    #{pid => pid(P), count => N}.
+
+resting(N) ->
+    erlang:hibernate(),
+    receive wake -> N end.
 
 %% Exceptions that are caught, and those that end a process, as the node itself sees them.
 raises(Count) ->

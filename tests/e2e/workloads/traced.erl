@@ -2,7 +2,7 @@
 %% Calls of functions that are traced, and what the tracing of the node itself says of them.
 -module(traced).
 -export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1, spin_bif/0]).
--export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1]).
+-export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1, doze/1]).
 -export([spin_echo/0, echo/1, spin_throw/0, throws/1, naps/1, nap/1, sleeper/1, fails/1, traps/1]).
 -export([stacks/2, spot/1, call/2]).
 
@@ -33,6 +33,12 @@ boom(N) ->
 deep(0) -> error(bottom);
 deep(N) -> {ok, deep(N - 1)}.
 
+%% Hibernates, and keeps its stack (OTP 28).
+doze(N) ->
+    self() ! go,
+    erlang:hibernate(),
+    receive go -> N end.
+
 calls(none, _) -> [];
 calls(hop, N) -> [hop(X) || X <- lists:seq(1, N)];
 %% One call that makes all the others.
@@ -40,6 +46,7 @@ calls(down, N) -> rec(N);
 calls(plain, N) -> [plain(X, terms(X)) || X <- lists:seq(1, N)];
 calls(rec, N) -> [rec(X rem 5) || X <- lists:seq(1, N)];
 calls(tail, N) -> [tail(X rem 5, []) || X <- lists:seq(1, N)];
+calls(doze, N) -> [doze(X) || X <- lists:seq(1, N)];
 calls(boom, N) -> [try boom(X) catch _:_ -> caught end || X <- lists:seq(1, N)];
 calls(deep, N) -> [try deep(X rem 4) catch _:_ -> caught end || X <- lists:seq(1, N)];
 %% As many at a time as there are schedulers, each of which has one to itself.
@@ -225,7 +232,7 @@ told(Kind, Times) ->
     made(fun(P) ->
                  erlang:trace(P, true, [call, {tracer, Tracer}]),
                  [erlang:trace_pattern({?MODULE, F, '_'}, MS, [local])
-                  || F <- [hop, plain, rec, tail, boom, deep]]
+                  || F <- [hop, plain, rec, tail, boom, deep, doze]]
          end, list_to_atom(Kind), list_to_integer(Times)),
     erlang:trace_pattern({?MODULE, '_', '_'}, false, [local]),
     D = erlang:trace_delivered(all),
