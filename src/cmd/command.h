@@ -160,7 +160,8 @@ const struct command *command_find(const char *name, struct error *err);
 #define OPT(id) (1ull << OPTION_##id)
 /* Those of 'port' that only --io takes. */
 #define OPTIONS_PORT_IO                                                                            \
-	(OPT(DURATION) | OPT(WATCH) | OPT(PROCESS) | OPT(INPUT) | OPT(OUTPUT) | OPT(MAX_OVERHEAD))
+	(OPT(DURATION) | OPT(WATCH) | OPT(PROCESS) | OPT(INPUT) | OPT(OUTPUT) |                    \
+	 OPT(MAX_OVERHEAD) | OPT(DRY_RUN) | OPT(SOURCE))
 
 int cmd_list(struct command_context *ctx, struct error *err);
 int cmd_doctor(struct command_context *ctx, struct error *err);

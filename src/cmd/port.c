@@ -421,7 +421,8 @@ static int check_io(const struct command_context *ctx, struct error *err)
 {
 	if (!ctx->opt.io && (ctx->opt.given & OPTIONS_PORT_IO))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "-d, -i, -o, --watch, --process and --max-overhead go with --io");
+				 "-d, -i, -o, --watch, --process, --max-overhead, --dry-run and "
+				 "--source go with --io");
 	if (ctx->opt.io && (ctx->opt.core || ctx->opt.exe))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--io watches a running node: it does not go with --core");

@@ -7,7 +7,7 @@ import subprocess
 from collections import Counter
 
 from cases_events import Watch, of
-from harness import Failure, case, check, check_equal
+from harness import Failure, case, check, check_equal, check_in
 from nodes import HERE
 
 CALLBACKS = ("driver_start", "driver_stop", "driver_flush", "driver_output", "driver_call",
@@ -262,9 +262,12 @@ def io_before(ctx):
 def io_text(ctx):
     done = ctx.ebeam.ok("port", "--io", "-p", ctx.node.os_pid, "-d", "1", "-c", "port,in,name")
     check(re.match(r"^\d+\.\d s  in .* out .* calls  busy \d+", done.out), done.out)
-    for args in (("-d", "1"), ("--watch", "1"), ("-i", "x.ebeam"), ("--io", "--core", "x"),
+    for args in (("-d", "1"), ("--watch", "1"), ("-i", "x.ebeam"), ("--dry-run",),
+                 ("--source", "usdt"), ("--io", "--core", "x"),
                  ("--io", "-d", "1", "-c", "nonsense"), ("--io", "-d", "1", "-s", "nonsense")):
         check_equal(ctx.ebeam.run("port", *args).code, 2, str(args))
+    places = ctx.ebeam.ok("port", "--io", "-p", ctx.node.os_pid, "--source", "uprobe", "--dry-run")
+    check_in("driver_outputv", places.out, "the probes that it would attach")
 
 
 @case("--process: only what that process has done, or owns")
