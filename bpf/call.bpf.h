@@ -47,6 +47,7 @@ struct {
 } call_copies SEC(".maps");
 struct call_thread {
 	uint64_t process, height; /* process 0: in none */
+	uint64_t epoch;		  /* of the probes, as it entered */
 	struct term_copy copy;
 };
 struct {
@@ -309,6 +310,7 @@ int call_function(struct pt_regs *ctx)
 	event_seen(process, epid, rec->h.ts_ns);
 	t->process = process;
 	t->height = rec->height;
+	t->epoch = switches.epoch[EVENT_CALLS];
 	copy_terms(&t->copy, args, rec->nr_terms);
 	call_end(&t->copy);
 	return 0;
@@ -332,12 +334,14 @@ int call_function_return(struct pt_regs *ctx)
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
 	struct call_thread *t = bpf_map_lookup_elem(&call_threads, &tid);
 	struct rec_raw_call *rec;
-	uint64_t epid;
+	uint64_t epid = 0;
 
 	drop_return();
 	if (!t || !t->process)
 		return 0;
-	epid = calls_wanted() ? epid_of(t->process) : 0;
+	/* It may have left that unseen, while the probes were away. */
+	if (calls_wanted() && t->epoch == switches.epoch[EVENT_CALLS])
+		epid = epid_of(t->process);
 	if (epid && (ctx->ax || !call_raised(t->process))) {
 		rec = call_begin(&t->copy, CALL_KIND_RETURN,
 				 CALL_COOKIE_POINT(bpf_get_attach_cookie(ctx)), epid);

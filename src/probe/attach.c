@@ -367,7 +367,7 @@ static void switch_off(struct attach *a, const struct group *g)
 
 static void switch_on(struct attach *a, const struct group *g)
 {
-	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+	for (int kind = 0; kind < EBEAM_EVENT_KINDS; kind++) {
 		if ((g->kinds | g->gives) >> kind & 1)
 			__atomic_add_fetch(&a->switches->epoch[kind], 1, __ATOMIC_SEQ_CST);
 	}

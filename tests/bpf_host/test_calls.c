@@ -526,6 +526,26 @@ static void c_functions(void **unused)
 	assert_null(call(5));
 }
 
+/* A thread entered a function, nobody saw it leave, and when the probes are back it leaves another
+ * one that it entered meanwhile. */
+static void returns_while_off(void **unused)
+{
+	struct pt_regs ctx = {.di = PROCESS, .si = X, .dx = SITE}, back = {.ax = ATOM(6)};
+
+	(void)unused;
+	put(PROCESS, config.layout.process_stop, STACK);
+	host.cookie = CALL_COOKIE(0, false);
+	args(SMALL(1), SMALL(2));
+	call_function(&ctx);
+	assert_non_null(call(0));
+	switches.epoch[EVENT_CALLS]++;
+	call_function_return(&back);
+	assert_null(call(1));
+	call_function(&ctx);
+	call_function_return(&back);
+	assert_int_equal(call(2)->kind, CALL_KIND_RETURN);
+}
+
 static void no_room(void **unused)
 {
 	(void)unused;
@@ -542,10 +562,23 @@ static void no_room(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(a_call),	   CASE(its_end), CASE(nowhere),	 CASE(binaries_25),
-		CASE(binaries_27), CASE(maps),	  CASE(limits),		 CASE(circles),
-		CASE(hostile),	   CASE(faults),  CASE(filters),	 CASE(c_functions),
-		CASE(last_hits),   CASE(no_room), CASE(stack_of_a_call), CASE(stack_of_c_function),
+		CASE(a_call),
+		CASE(its_end),
+		CASE(nowhere),
+		CASE(binaries_25),
+		CASE(binaries_27),
+		CASE(maps),
+		CASE(limits),
+		CASE(circles),
+		CASE(hostile),
+		CASE(faults),
+		CASE(filters),
+		CASE(c_functions),
+		CASE(last_hits),
+		CASE(no_room),
+		CASE(stack_of_a_call),
+		CASE(stack_of_c_function),
+		CASE(returns_while_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
