@@ -40,8 +40,8 @@ void call_follow_coverage(struct call_pairs *c, const struct event_stream *s,
 					  .from_ns = ev->u.coverage.missed,
 					  .to_ns = ev->ts_ns,
 				  });
-	else if (strcmp(name, EVENT_CALLS_NAME) == 0 && ev->u.coverage.state != COVERAGE_ON)
-		call_pairs_forget_c(c, ev->ts_ns);
+	else if (strcmp(name, EVENT_CALLS_NAME) == 0)
+		call_pairs_watch_c(c, ev->u.coverage.state == COVERAGE_ON, ev->ts_ns);
 	else if (kind >= 0)
 		take_kinds(c, ev, CALL_FOLLOW_KINDS & 1ull << kind);
 }

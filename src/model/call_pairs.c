@@ -33,6 +33,7 @@ struct call_pairs {
 	uint64_t next_gap_ns;	   /* when the first of those does; UINT64_MAX = none */
 	uint64_t all_to_ns;	   /* as of a site, of all */
 	uint64_t c_to_ns;	   /* of C functions alone */
+	bool c_missed;		   /* their ends, now */
 	uint64_t blind;		   /* for so many reasons (bit set) */
 	bool only_last;
 	bool missed; /* exceptions, for a time, or records: from then on as only_last */
@@ -129,11 +130,15 @@ void call_pairs_gap(struct call_pairs *c, const struct call_gap *gap)
 	c->next_gap_ns = MIN(c->next_gap_ns, gap->from_ns);
 }
 
-void call_pairs_forget_c(struct call_pairs *c, uint64_t before_ns)
+void call_pairs_watch_c(struct call_pairs *c, bool watched, uint64_t ts_ns)
 {
-	if (before_ns <= c->c_to_ns)
+	/* Some are still told a moment after the last of which the end surely was. */
+	bool missed = !watched || c->c_missed;
+
+	c->c_missed = !watched;
+	if (!missed || ts_ns <= c->c_to_ns)
 		return;
-	c->c_to_ns = before_ns;
+	c->c_to_ns = ts_ns;
 	c->stale = c->under_way > 0;
 }
 

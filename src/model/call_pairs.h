@@ -79,8 +79,9 @@ struct call_gap {
 	uint64_t from_ns, to_ns;
 };
 void call_pairs_gap(struct call_pairs *c, const struct call_gap *gap);
-/* Up to then ends of C functions were missed: that is over now. */
-void call_pairs_forget_c(struct call_pairs *c, uint64_t before_ns);
+/* From ts_ns on ends of C functions are seen, or not: what goes on then went on while they were
+ * missed.  May be told again of the same state. */
+void call_pairs_watch_c(struct call_pairs *c, bool watched, uint64_t ts_ns);
 /* From ts_ns on nothing is known of how calls end, for any of these reasons (bit set); or all is
  * again. */
 void call_pairs_blind(struct call_pairs *c, uint64_t reasons, bool blind, uint64_t ts_ns);

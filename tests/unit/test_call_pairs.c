@@ -220,10 +220,28 @@ static void c_functions(void **state)
 	call_pairs_drop_c(pairs, P); /* goes on elsewhere */
 	assert_int_equal(unwind(P, 5), 0);
 	begin_at(P, 6, 5, true, 0);
-	call_pairs_forget_c(pairs, 55); /* their probes went */
+	call_pairs_watch_c(pairs, false, 55); /* their probes went */
 	assert_int_equal(end_at(P, 6, 0, LATER), 0);
 	assert_int_equal(end(P, 5), 3);
 	assert_int_equal(call_pairs_unseen(pairs), 3);
+}
+
+/* One that was told while the probes went, and ended without them; then one that a pattern does not
+ * mean ends at the same height. */
+static void c_functions_come_and_go(void **state)
+{
+	(void)state;
+	call_pairs_watch_c(pairs, true, 5);
+	begin_at(P, 9, 1, true, 0);
+	call_pairs_watch_c(pairs, true, 12); /* as before */
+	assert_int_equal(end_at(P, 9, 0, 15), 1);
+	call_pairs_watch_c(pairs, false, 18);
+	begin_at(P, 9, 2, true, 0);
+	call_pairs_watch_c(pairs, true, 30);
+	assert_int_equal(end_at(P, 9, 0, 40), 0);
+	assert_int_equal(call_pairs_unseen(pairs), 1);
+	begin_at(P, 9, 5, true, 0);
+	assert_int_equal(end_at(P, 9, 0, 60), 5);
 }
 
 static void given_up_stacks(void **state)
@@ -335,6 +353,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(gaps_of_a_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(ends_elsewhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(c_functions, setup, teardown),
+		cmocka_unit_test_setup_teardown(c_functions_come_and_go, setup, teardown),
 		cmocka_unit_test_setup_teardown(given_up_stacks, setup, teardown),
 		cmocka_unit_test_setup_teardown(blind, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_the_last, setup, teardown),
