@@ -396,15 +396,17 @@ static int list_threads(struct breakpoints *b, uint64_t now, struct error *err)
 	breakpoints_raise_files(nr_normal);
 	for (size_t i = 0; i < b->threads.len; i++)
 		b->threads.data[i].seen = false;
-	for (ssize_t i = 0; i < nr && rc == 0; i++) {
+	for (ssize_t i = 0; i < nr; i++) {
 		struct watched_thread *t = thread_of(b, threads[i].os_tid);
+		int failed = 0;
 
 		if (!is_normal(&threads[i], named))
 			continue;
 		if (t)
 			t->seen = true;
 		else
-			rc = watch_thread(b, threads[i].os_tid, now);
+			failed = watch_thread(b, threads[i].os_tid, now);
+		rc = rc ? rc : failed;
 	}
 	free(threads);
 	for (size_t i = b->threads.len; i-- > 0;) {
