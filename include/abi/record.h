@@ -47,9 +47,12 @@ enum rec_type {
 	REC_SCHEDULER = 70,
 };
 
+/* Of a raw record: it came behind newer ones, and has the time of the last of those. */
+#define REC_LATE 1
+
 struct rec_header {
 	uint16_t type;	/* enum rec_type */
-	uint16_t flags; /* 0 */
+	uint16_t flags; /* REC_LATE; else 0 */
 	uint32_t size;	/* bytes of the whole record, header included, multiple of 8 */
 	uint64_t ts_ns; /* 0 in definitions */
 };

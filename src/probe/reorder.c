@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/vec.h"
 
 struct pending {
@@ -18,11 +19,18 @@ struct reorder {
 	size_t next, released;	     /* records[next .. released-1] may go out */
 	uint64_t last_ns;
 	uint64_t late;
+	size_t max_size;
 };
 
 void reorder_open(struct reorder **out)
 {
 	*out = xcalloc(1, sizeof(**out));
+	(*out)->max_size = REORDER_MAX_SIZE;
+}
+
+void reorder_expect(struct reorder *r, size_t rings)
+{
+	r->max_size = MAX(REORDER_MAX_SIZE, 2 * rings);
 }
 
 void reorder_close(struct reorder *r)
@@ -55,7 +63,7 @@ bool reorder_add(struct reorder *r, const void *data, size_t size)
 	memset(r->bytes.data + offset + h.size, 0, room - h.size);
 	r->bytes.len = offset + room;
 	vec_push(&r->records, ((struct pending){.ts_ns = h.ts_ns, .offset = offset}));
-	return r->bytes.len < REORDER_MAX_SIZE;
+	return r->bytes.len < r->max_size;
 }
 
 static int by_time(const void *a, const void *b)
@@ -127,6 +135,7 @@ const struct rec_header *reorder_next(struct reorder *r)
 		if (is_told_at_end(h))
 			return h;
 		h->ts_ns = r->last_ns;
+		h->flags |= REC_LATE;
 		r->late++;
 	}
 	r->last_ns = h->ts_ns;

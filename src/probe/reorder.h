@@ -6,9 +6,9 @@
  *   reorder_add() all that a drain finds  ->  reorder_release() what is old enough  ->
  *   reorder_next() until NULL  ->  the next drain
  *
- * A record that comes with a time before one that went out already is given that one's time, and
- * counted.  But the beginning of a collection, which is told at its end, keeps its time: it then
- * comes after events that are newer.
+ * A record that comes with a time before one that went out already is given that one's time and
+ * REC_LATE, and counted.  But the beginning of a collection, which is told at its end, keeps its
+ * time: it then comes after events that are newer.
  */
 #ifndef EBEAM_PROBE_REORDER_H
 #define EBEAM_PROBE_REORDER_H
@@ -18,13 +18,17 @@
 
 #include "abi/record.h"
 
-/* Bytes held; the drain stops when it is reached and goes on when some went out. */
+/* Bytes held, if nothing else is said; the drain stops when it is reached and goes on when some
+ * went out. */
 #define REORDER_MAX_SIZE ((size_t)64 << 20)
 
 struct reorder;
 
 void reorder_open(struct reorder **out);
 void reorder_close(struct reorder *r); /* NULL ok */
+/* Rings of so many bytes in all: a drain must find room for what they hold next to what waits from
+ * the one before.  If it stops before it has seen them all, what is in the others comes late. */
+void reorder_expect(struct reorder *r, size_t rings);
 
 /* Copies one record of at most `size` bytes; what is no record is dropped.  False if no more
  * should be added before something went out. */

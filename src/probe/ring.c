@@ -2,6 +2,7 @@
 /* See ring.h.  Copies what a drain finds into a struct reorder, which bounds and orders it. */
 #include "probe/ring.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -73,9 +74,18 @@ static void ring_source_close(struct source *s)
 	ring_set_close(CONTAINER_OF(s, struct ring_set, source));
 }
 
+static size_t size_of(int fd)
+{
+	struct bpf_map_info info = {0};
+	uint32_t size = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &size) == 0 ? info.max_entries : 0;
+}
+
 int ring_set_open(struct ring_set **out, const int *fds, unsigned int nr, struct error *err)
 {
 	struct ring_set *r = xcalloc(1, sizeof(*r));
+	size_t size = 0;
 	int rc = 0;
 
 	*out = NULL;
@@ -92,7 +102,9 @@ int ring_set_open(struct ring_set **out, const int *fds, unsigned int nr, struct
 		} else {
 			rc = ring_buffer__add(r->rb, fds[i], on_record, r);
 		}
+		size += size_of(fds[i]);
 	}
+	reorder_expect(r->reorder, size);
 	if (rc < 0 || !r->rb) {
 		ring_set_close(r);
 		return error_set(err, ERROR_KIND_FAILED, rc ? rc : -EINVAL,

@@ -49,6 +49,8 @@ static void add(struct reorder *r, uint64_t ts_ns, uint32_t ring, uint32_t nr)
 	assert_true(reorder_add(r, &rec, sizeof(rec)));
 }
 
+static bool is_late; /* the one before */
+
 static void assert_next(struct reorder *r, uint64_t ts_ns, uint32_t ring, uint32_t nr)
 {
 	const struct rec *rec = (const struct rec *)reorder_next(r);
@@ -58,6 +60,7 @@ static void assert_next(struct reorder *r, uint64_t ts_ns, uint32_t ring, uint32
 	assert_int_equal(rec->h.ts_ns, ts_ns);
 	assert_int_equal(rec->ring, ring);
 	assert_int_equal(rec->nr, nr);
+	is_late = rec->h.flags & REC_LATE;
 }
 
 static void assert_dry(struct reorder *r)
@@ -172,9 +175,13 @@ static void test_late(void **state)
 	add(r, 101, 1, 3);
 	reorder_release(r, END);
 	assert_next(r, 100, 1, 0);
+	assert_true(is_late);
 	assert_next(r, 100, 1, 1);
+	assert_true(is_late);
 	assert_next(r, 100, 1, 2);
+	assert_false(is_late);
 	assert_next(r, 101, 1, 3);
+	assert_false(is_late);
 	assert_int_equal(reorder_late(r), 2);
 }
 
@@ -275,6 +282,17 @@ static void test_bound(void **state)
 			taken++;
 		assert_int_equal(taken, added / 2);
 	}
+	/* Large rings: twice what is in them. */
+	reorder_release(r, END);
+	while (reorder_next(r))
+		taken++;
+	assert_int_equal(taken, added);
+	reorder_expect(r, REORDER_MAX_SIZE);
+	for (size_t i = 0; i < 2 * REORDER_MAX_SIZE / sizeof(*rec); i++) {
+		rec->h.ts_ns = ++added;
+		assert_true(reorder_add(r, rec, sizeof(*rec)));
+	}
+	assert_false(reorder_add(r, rec, sizeof(*rec)));
 	reorder_close(r);
 	reorder_open(&r);
 	*state = r;
