@@ -37,6 +37,7 @@ struct enrich {
 		enum sample_status status;
 	} stack;
 	uint32_t kind_names[NR_EVENT_KINDS]; /* string ids, 0 = not interned yet */
+	bool calls;			     /* there are some */
 };
 
 static const char *const counter_names[NR_COUNTERS] = {
@@ -429,7 +430,24 @@ static void enrich_code(struct enrich *e, const struct rec_raw_code *raw)
 		e->resolver->code(e->resolver, raw);
 }
 
-/* Takes a raw record: true.  Any other record is not for us: false. */
+static bool is_about_ends(const struct rec_header *rec)
+{
+	enum event_kind kind;
+
+	if (rec->type != REC_RAW_EVENT || rec->size < offsetof(struct rec_raw_event, values))
+		return rec->type == REC_RAW_CALL;
+	kind = (enum event_kind)((const struct rec_raw_event *)rec)->kind;
+	return kind == EVENT_PROCESS_EXCEPTION || kind == EVENT_PROCESS_HIBERNATE;
+}
+
+/* What would tell how calls end came behind what is newer, or cannot be read: then it is not known
+ * of those that are under way. */
+static void lose_ends(struct enrich *e, const struct rec_header *rec)
+{
+	if (e->calls && is_about_ends(rec))
+		enrich_add_call_gap(e, 0, rec->ts_ns - 1, rec->ts_ns);
+}
+
 static void enrich_coverage(struct enrich *e, const struct rec_raw_coverage *raw)
 {
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
@@ -442,8 +460,10 @@ static void enrich_coverage(struct enrich *e, const struct rec_raw_coverage *raw
 		enrich_add_coverage(e, NR_EVENT_KINDS, raw);
 }
 
+/* Takes a raw record: true.  Any other record is not for us: false. */
 static bool consume(struct enrich *e, const struct rec_header *rec)
 {
+	uint64_t bad = e->bad_records;
 	size_t least = 0;
 
 	switch (rec->type) {
@@ -474,6 +494,9 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 			e->bad_records++;
 		return rec->type < REC_META;
 	}
+	e->calls |= rec->type == REC_RAW_CALL;
+	if (rec->flags & REC_LATE)
+		lose_ends(e, rec);
 	if (rec->size < least)
 		e->bad_records++;
 	else if (rec->type == REC_RAW_SAMPLE)
@@ -490,6 +513,8 @@ static bool consume(struct enrich *e, const struct rec_header *rec)
 		enrich_coverage(e, (const struct rec_raw_coverage *)rec);
 	else if (e->resolver->cstack)
 		e->resolver->cstack(e->resolver, (const struct rec_raw_cstack *)rec);
+	if (e->bad_records != bad)
+		lose_ends(e, rec);
 	return true;
 }
 

@@ -164,6 +164,20 @@ static void missed_end_then_equal_height(void **state)
 	assert_int_equal(call_pairs_under_way(pairs), 0);
 }
 
+/* The end of the first came behind the begin of the second, and has the same time. */
+static void an_end_comes_late(void **state)
+{
+	(void)state;
+	begin(P, 9, 1, true);
+	begin(P, 9, 3, true);
+	gap(0, 29, 30);
+	assert_int_equal(end_at(P, 9, SITE, 30), 0);
+	assert_int_equal(end_at(P, 9, SITE, 40), 0);
+	assert_int_equal(call_pairs_unseen(pairs), 2);
+	begin(P, 9, 5, true);
+	assert_int_equal(end_at(P, 9, SITE, 60), 5);
+}
+
 /* A gap that is known before what came before it, and one in which a call began. */
 static void gaps_have_their_time(void **state)
 {
@@ -349,6 +363,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(exceptions_end_what_is_above, setup, teardown),
 		cmocka_unit_test_setup_teardown(ends_that_nobody_saw, setup, teardown),
 		cmocka_unit_test_setup_teardown(missed_end_then_equal_height, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_end_comes_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(gaps_have_their_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(gaps_of_a_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(ends_elsewhere, setup, teardown),

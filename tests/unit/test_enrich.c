@@ -424,7 +424,7 @@ static struct rec_raw_event *add_event(struct fixture *f, uint64_t ts_ns, uint64
 }
 
 /* The next event; definitions before it go into `names`. */
-static bool next_event(struct enrich *e, struct names *names, struct event *ev)
+static bool next_of(struct enrich *e, struct names *names, enum rec_type type, struct event *ev)
 {
 	struct source *s = enrich_source(e);
 	const struct rec_header *rec;
@@ -433,10 +433,15 @@ static bool next_event(struct enrich *e, struct names *names, struct event *ev)
 	while (s->next(s, &rec, &err) == 1) {
 		assert_int_equal(event_decode(ev, rec, rec->size), rec->size);
 		assert_true(event_define(names, ev) >= 0);
-		if (ev->type == REC_EVENT)
+		if (ev->type == type)
 			return true;
 	}
 	return false;
+}
+
+static bool next_event(struct enrich *e, struct names *names, struct event *ev)
+{
+	return next_of(e, names, REC_EVENT, ev);
 }
 
 static void test_vm_events(void **state)
@@ -624,8 +629,49 @@ static void test_calls(void **state)
 	assert_call(e, names, CALL_STACK | CALL_ENDS, "f9 f2 f1 ");
 	assert_call(e, names, 0, "f9 f4 ");
 	assert_call(e, names, 0, "");
-	assert_false(next_event(e, names, &ev));
+	assert_false(next_of(e, names, REC_CALL, &ev));
 	assert_int_equal(enrich_bad_records(e), 0);
+	names_close(names);
+	enrich_close(e);
+}
+
+static void assert_no_ends(struct enrich *e, struct names *names, uint64_t ts_ns)
+{
+	struct event ev;
+
+	assert_true(next_of(e, names, REC_COVERAGE, &ev));
+	assert_string_equal(names_string(names, ev.u.coverage.kind), EVENT_CALL_GAPS_NAME);
+	assert_int_equal(ev.ts_ns, ts_ns);
+	assert_int_equal(ev.u.coverage.missed, ts_ns - 1);
+	assert_int_equal(ev.u.coverage.work, 0);
+}
+
+/* An end behind what is newer, or one that cannot be read, is the end of nothing that went on; told
+ * before anything is made of it. */
+static void test_late_ends(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_raw_call *raw;
+	struct enrich *e;
+	struct names *names;
+	struct event ev;
+
+	f->resolver.call = resolve_call;
+	e = open_enrich(f);
+	assert_int_equal(names_open(&names), 0);
+	add_call(f, 1, 9, 0);
+	raw = add_call(f, 5, 9, 0);
+	raw->kind = CALL_KIND_RETURN;
+	raw->h.flags = REC_LATE;
+	raw = add_call(f, 7, 9, 0);
+	raw->kind = CALL_KIND_RETURN;
+	raw->used = 1; /* more than there is */
+	assert_call(e, names, 0, "f9 f4 ");
+	assert_no_ends(e, names, 5);
+	assert_call(e, names, 0, "");
+	assert_no_ends(e, names, 7);
+	assert_false(next_of(e, names, REC_CALL, &ev));
+	assert_int_equal(enrich_bad_records(e), 1);
 	names_close(names);
 	enrich_close(e);
 }
@@ -645,6 +691,7 @@ int main(void)
 		TEST(test_bad_vm_events),
 		TEST(test_short_vm_events),
 		TEST(test_calls),
+		TEST(test_late_ends),
 #undef TEST
 	};
 
