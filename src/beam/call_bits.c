@@ -107,6 +107,8 @@ static enum call_verdict match_float(struct call_matcher *m, const struct patter
 	float single;
 	double d;
 
+	if (nr_bits == 0) /* which is 0.0 */
+		return call_match_node(m, s->value, call_make_float(m, 0));
 	if (nr_bits != 64 && nr_bits != 32 && nr_bits != 16)
 		return CALL_DIFFERS;
 	if (!bits_at(m, v, at, bytes, nr_bits))
@@ -121,9 +123,6 @@ static enum call_verdict match_float(struct call_matcher *m, const struct patter
 		d = nr_bits == 32 ? (double)single : half((uint16_t)raw);
 	if (!isfinite(d))
 		return CALL_DIFFERS;
-	/* A number without a point stands for the float there. */
-	if (s->value->kind == PATTERN_INTEGER)
-		return !s->value->big && (double)s->value->small == d ? CALL_MATCHES : CALL_DIFFERS;
 	return call_match_node(m, s->value, call_make_float(m, d));
 }
 

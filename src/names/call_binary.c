@@ -216,6 +216,20 @@ static int check(struct binary *b, size_t at, const struct pattern_segment *s,
 	return 0;
 }
 
+/* <<1/float>>: a number without a point stands for the float there. */
+static int make_float(struct binary *b, size_t at, struct pattern_node *n)
+{
+	double d = (double)n->small;
+
+	if (n->kind != PATTERN_INTEGER)
+		return 0;
+	if (n->big && !bigint_get_double(n->big, &d))
+		return call_fail(b->p, at, "this is too large for a float");
+	n->kind = PATTERN_FLOAT;
+	n->real = d;
+	return 0;
+}
+
 static int segment(struct binary *b)
 {
 	struct pattern_segment s = {.type = SEGMENT_INTEGER};
@@ -234,7 +248,7 @@ static int segment(struct binary *b)
 		s.type = SEGMENT_BITS;
 	if (spec.is_float)
 		s.type = SEGMENT_FLOAT;
-	if (check(b, at, &s, &spec))
+	if (check(b, at, &s, &spec) || (spec.is_float && make_float(b, at, s.value)))
 		return -EINVAL;
 	if (!fold(b, &s, &spec)) {
 		if (b->in_guard)

@@ -61,15 +61,20 @@ static uint64_t real(struct fixture *t, double d)
 	return BOXED(t, 1 << 6 | 0x18, raw);
 }
 
-static uint64_t bytes(struct fixture *t, const char *s)
+static uint64_t raw_bytes(struct fixture *t, const char *s, uint64_t len)
 {
 	bool old = t->r.otp <= 26;
-	uint64_t w[8] = {0}, len = strlen(s), nr = (len + 7) / 8;
+	uint64_t w[8] = {0}, nr = (len + 7) / 8;
 
 	w[0] = (nr + 1) << 6 | (old ? 0x24 : 0x20);
 	w[1] = old ? len : 8 * len;
 	memcpy(w + 2, s, len);
 	return words(t, w, nr + 2) | 2;
+}
+
+static uint64_t bytes(struct fixture *t, const char *s)
+{
+	return raw_bytes(t, s, strlen(s));
 }
 
 static uint64_t flat_map(struct fixture *t, uint64_t key, uint64_t value)
@@ -145,6 +150,13 @@ static void test_binaries(void **state)
 	CHECK(MATCH, "(<<_:8, S:8, _/binary>>) when S == $b", b);
 	CHECK(DIFFER, "(<<_:3, _/binary>>)", b);
 	CHECK(DIFFER, "(<<S, _:S/binary>>)", b);
+	CHECK(MATCH, "(<<0:0/float>>)", bytes(t, ""));
+	CHECK(MATCH, "(<<X:0/float, _/binary>>) when X == 0", b);
+	CHECK(MATCH, "(<<2/float>>)", raw_bytes(t, "\x40\0\0\0\0\0\0\0", 8));
+	CHECK(DIFFER, "(<<1/float>>)", raw_bytes(t, "\x40\0\0\0\0\0\0\0", 8));
+	CHECK(MATCH, "(<<36893488147419103232/float>>)", raw_bytes(t, "\x44\0\0\0\0\0\0\0", 8));
+	CHECK(t->r.otp >= 27 ? DIFFER : MATCH, "(<<0/float>>)",
+	      raw_bytes(t, "\x80\0\0\0\0\0\0\0", 8));
 	CHECK(MATCH, "(<<>>)", bytes(t, ""));
 	CHECK(DIFFER, "(<<>>)", b);
 	CHECK(MATCH, "(B) when byte_size(B) == 6, binary_part(B, 6, -2) == <<\"ef\">>", b);
