@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* BIFs of call_targets.h: the table, which of them are instructions, and where exports lead. */
+/* BIFs of call_targets.h: the table, and which of them are instructions. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "base/xalloc.h"
 #include "beam/atoms.h"
 #include "beam/call_targets_internal.h"
-#include "beam/index_table.h"
 
 #define MAX_BIFS 10000 /* OTP 29 has about 700 */
 /* BifEntry behind what node.h names: `impl`, which is another function than `f` where f only hands
@@ -18,15 +17,6 @@
 #define BIF_KIND       40
 #define BIF_KIND_GUARD 2
 #define BIF_KIND_LAST  2
-
-/* Export.dispatch.addresses[] is its first field, one address for each code index; behind
- * Export.info stand a word of padding, an instruction, and the address that is meant while the
- * export leads to its own trampoline: it is traced, or the module waits for its on_load function
- * (export.h, OTP 25 to 29). */
-#define EXPORT_TRAMPOLINE_ADDRESS (BEAM_CODE_INFO_SIZE + 16)
-#define EXPORT_READ_MAX		  256
-/* struct export_entry {IndexSlot slot; Export *ep}, as in memory_code.c. */
-#define STAGED_ENTRY_OBJECT 24
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
@@ -127,84 +117,4 @@ bool call_is_inlined(const char *module, const char *function, uint32_t arity, b
 	if (guard_bif)
 		return !is_in(called, ARRAY_SIZE(called), module, function, arity);
 	return is_in(instructions, ARRAY_SIZE(instructions), module, function, arity);
-}
-
-/* ---- exports -------------------------------------------------------------------------------- */
-
-static int by_address(const void *a, const void *b)
-{
-	raddr x = *(const raddr *)a, y = *(const raddr *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The Exports of the table of the code index in use. */
-static int read_exports(struct index_objects *out, struct beam_node *n, int ix)
-{
-	raddr tables =
-		n->anchors.export_table ? n->anchors.export_table : n->anchors.staged_exports;
-	struct index_table table;
-	raddr *objects;
-	bool *ok;
-	int rc = tables ? 0 : -ENOTSUP;
-
-	rc = rc ? rc
-		: index_table_read(&table, n->mem, &n->layout,
-				   tables + (raddr)ix * (raddr)n->layout.index_table_size);
-	rc = rc ? rc : index_table_objects(out, n->mem, &table);
-	if (rc)
-		return rc;
-	objects = xcalloc(out->v.len + 1, sizeof(*objects));
-	ok = xcalloc(out->v.len + 1, sizeof(*ok));
-	read_objects(n->mem, out->v.data, out->v.len, STAGED_ENTRY_OBJECT, objects, sizeof(raddr),
-		     ok);
-	for (size_t i = 0; i < out->v.len; i++)
-		out->v.data[i] = ok[i] ? objects[i] : 0;
-	free(objects);
-	free(ok);
-	return 0;
-}
-
-static void take_export(struct export_addresses *out, const uint8_t *e, const struct beam_layout *l,
-			int ix, uint64_t module)
-{
-	if (module && bytes_u64(e, l->export_mfa) != module)
-		return;
-	vec_push(&out->v, bytes_u64(e, 8 * ix));
-	vec_push(&out->v, bytes_u64(e, l->export_info + EXPORT_TRAMPOLINE_ADDRESS));
-}
-
-int export_addresses_read(struct export_addresses *out, struct beam_node *n, uint64_t module)
-{
-	const struct beam_layout *l = &n->layout;
-	size_t size = (size_t)l->export_size;
-	struct index_objects exports = {0};
-	int ix = code_index_active(n), rc;
-	uint8_t *bytes;
-	bool *ok;
-
-	memset(out, 0, sizeof(*out));
-	if (ix < 0)
-		return ix;
-	if (size > EXPORT_READ_MAX || l->export_info + EXPORT_TRAMPOLINE_ADDRESS + 8 > (int)size)
-		return -ENOTSUP;
-	rc = read_exports(&exports, n, ix);
-	bytes = xcalloc(exports.v.len + 1, size);
-	ok = xcalloc(exports.v.len + 1, sizeof(*ok));
-	read_objects(n->mem, exports.v.data, exports.v.len, 0, bytes, size, ok);
-	for (size_t i = 0; i < exports.v.len; i++)
-		if (ok[i])
-			take_export(out, bytes + i * size, l, ix, module);
-	if (out->v.len > 0)
-		qsort(out->v.data, out->v.len, sizeof(raddr), by_address);
-	vec_free(&exports.v);
-	free(bytes);
-	free(ok);
-	return rc;
-}
-
-bool export_addresses_has(const struct export_addresses *e, raddr entry)
-{
-	return entry && e->v.len &&
-	       bsearch(&entry, e->v.data, e->v.len, sizeof(raddr), by_address) != NULL;
 }

@@ -34,6 +34,9 @@ struct export_addresses {
 /* 0 or negative errno. */
 int export_addresses_read(struct export_addresses *out, struct beam_node *n, uint64_t module);
 bool export_addresses_has(const struct export_addresses *e, raddr entry);
+/* The Export of each function in the table in use, 0 = it has none; 0 or negative errno. */
+int exports_find(struct beam_node *n, const struct call_target *const *targets, size_t nr,
+		 raddr *out);
 
 /* Up to three words that are like another, the likest first. */
 #define NEAR_MAX 3

@@ -249,13 +249,13 @@ static raddr site_function(struct callsites *c, raddr ra, bool guard)
 	return s.function;
 }
 
-static bool is_named(const struct call_target *t, const char *name)
+static bool is_named(const struct callsite_callee *t, const char *name)
 {
 	return t->fragment_len == strlen(name) && memcmp(t->fragment, name, t->fragment_len) == 0;
 }
 
 static void fragment_target(struct callsites *c, raddr caller_ra, uint64_t light_bif,
-			    const uint64_t current[3], struct call_target *t)
+			    const uint64_t current[3], struct callsite_callee *t)
 {
 	if (is_named(t, "call_light_bif_shared")) {
 		export_mfa(c, light_bif, t->mfa);
@@ -275,7 +275,7 @@ static void fragment_target(struct callsites *c, raddr caller_ra, uint64_t light
 }
 
 void callsite_target(struct callsites *c, raddr ra, raddr caller_ra, uint64_t light_bif,
-		     const uint64_t current[3], struct call_target *out)
+		     const uint64_t current[3], struct callsite_callee *out)
 {
 	struct jit_function f;
 

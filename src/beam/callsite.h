@@ -18,7 +18,7 @@
 
 struct callsites;
 
-struct call_target {
+struct callsite_callee {
 	/* The BIF or NIF that Erlang called; mfa[0] == 0: none, a helper of the VM. */
 	uint64_t mfa[3]; /* atom terms, arity */
 	bool nif;
@@ -36,7 +36,7 @@ void callsites_close(struct callsites *c);
  * `light_bif` and `current` as in struct rec_raw_sample.  Always fills *out, as far as it is known.
  */
 void callsite_target(struct callsites *c, raddr ra, raddr caller_ra, uint64_t light_bif,
-		     const uint64_t current[3], struct call_target *out);
+		     const uint64_t current[3], struct callsite_callee *out);
 
 /* The MFA whose C function this is, from the BIF table; false if it is no BIF. */
 bool callsite_bif_of(struct callsites *c, raddr function, uint64_t mfa[3]);

@@ -81,7 +81,7 @@ static void push_call(struct beam_resolver *r, struct names *names, struct frame
 }
 
 struct call_evidence {
-	struct call_target target;
+	struct callsite_callee target;
 	char fragment[64];
 	char module[256], name[256];
 	const char *entry; /* symbol of the C function that was entered */
@@ -102,7 +102,7 @@ static void copy_atom(struct beam_resolver *r, uint64_t term, char *buf, size_t 
 static void push_c_call(struct beam_resolver *r, struct names *names, struct frame_list *l,
 			const struct rec_raw_sample *raw, struct call_evidence *call)
 {
-	struct call_target *t = &call->target;
+	struct callsite_callee *t = &call->target;
 	const struct cached_frame *caller;
 	uint32_t entry;
 

@@ -56,6 +56,7 @@ struct trace_site {
 	uint64_t
 		armed_ns; /* CLOCK_MONOTONIC, since when there is a breakpoint; 0 = there is none */
 	uint32_t serial;  /* of the code that it is in (jit.h) */
+	bool foreseen;	  /* told from the code, and no call has been seen from there yet */
 };
 
 /* Why the end of a call was not to be seen. */

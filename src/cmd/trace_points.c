@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/units.h"
+#include "beam/call_sites.h"
 #include "cmd/trace.h"
 
 #define SITES_MAX 1024
@@ -212,6 +213,7 @@ static int add_probes(struct trace *t, const struct breakpoints_config *config, 
 }
 
 static void on_gap(void *arg, uint64_t addr, uint64_t from_ns, uint64_t to_ns);
+static void foresee_sites(struct trace *t);
 
 int trace_points_open(struct trace *t, struct error *err)
 {
@@ -242,6 +244,7 @@ int trace_points_open(struct trace *t, struct error *err)
 	rc = rc ? rc : breakpoints_open(&t->points.breakpoints, &config, err);
 	rc = rc ? rc : arm_entries(t, err);
 	if (rc == 0) {
+		foresee_sites(t);
 		breakpoints_state(t->points.breakpoints, &t->last);
 		tell_hit_ns(t, 0, "call_hit_ns", t->last.hit_ns);
 	}
@@ -312,6 +315,53 @@ static void arm_site(struct trace *t, struct trace_site *s)
 	s->serial = jit_serial(jit, s->addr - 1); /* of the call */
 }
 
+/*
+ * Places that the code itself shows, if there are registers for all of them: then the first call
+ * from each has its end, too.
+ */
+static void foresee_sites(struct trace *t)
+{
+	const struct call_target *targets[EBEAM_BREAKPOINTS];
+	size_t left = EBEAM_BREAKPOINTS - t->points.nr_entries, nr = 0;
+	struct call_sites sites;
+	struct error why;
+
+	for (size_t i = 0; i < t->functions.v.len; i++) {
+		const struct trace_function *f = &t->functions.v.data[i];
+
+		if (f->returns && trace_by_breakpoint(f) && nr < ARRAY_SIZE(targets))
+			targets[nr++] = &f->target;
+	}
+	if (!nr || !left)
+		return;
+	if (call_sites_find(&sites, event_run_node(t->run), targets, nr, left, &why)) {
+		log_info("where calls return to is learned from them only: %s", why.msg);
+		return;
+	}
+	log_info("places that calls return to, told from the code: %s%zu",
+		 sites.v.len > left ? "at least " : "", sites.v.len);
+	for (size_t i = 0; sites.v.len <= left && i < sites.v.len; i++) {
+		struct trace_site *s = site_at(&t->points, sites.v.data[i]);
+
+		arm_site(t, s);
+		s->foreseen = s->armed_ns != 0;
+	}
+	call_sites_free(&sites);
+}
+
+/* One that no call was seen from makes room for one that calls were. */
+static void give_up_foreseen(struct trace_points *p)
+{
+	for (size_t i = 0; i < p->sites.len; i++) {
+		struct trace_site *s = &p->sites.data[i];
+
+		if (s->armed_ns && s->foreseen) {
+			disarm_site(p, s);
+			return;
+		}
+	}
+}
+
 bool trace_points_caught(struct trace *t, uint64_t addr, uint64_t ts_ns)
 {
 	struct trace_points *p = &t->points;
@@ -320,6 +370,9 @@ bool trace_points_caught(struct trace *t, uint64_t addr, uint64_t ts_ns)
 
 	if (s) {
 		s->calls++;
+		s->foreseen = false;
+		if (!s->armed_ns && trace_points_nr(p) >= EBEAM_BREAKPOINTS)
+			give_up_foreseen(p);
 		if (!s->armed_ns)
 			arm_site(t, s); /* of the next calls from there */
 		if (s->armed_ns && ts_ns >= s->armed_ns)

@@ -33,12 +33,10 @@ def line_of(said):
 
 def compare(ctx, kind, pattern, times=TIMES):
     """A pattern with its ends against what the node's tracer says of the same calls at another time
-    (it changes the stack of who is traced); the places that calls return to are learned before."""
+    (it changes the stack of who is traced); the places that calls return to are seen in the code."""
     node = ctx.new_node(flags=("+S", "2:2"))
     truth = node.ask("traced", "told", kind, times)
     trace = Trace(ctx, node, f"{pattern} -> return")
-    node.ask("traced", "warm", kind)
-    time.sleep(0.5)
     seen = trace.lines(node.ask("traced", "run", kind, times)["pid"])
     check(len(truth["lines"]) >= 2 * times, "the node's tracer saw the calls")
     compared = [line_of(line) for line in seen]
@@ -79,15 +77,31 @@ def migration(ctx):
     check_equal(sorted(map(int, seen)), sorted(4 * list(range(1, 1001))), "calls")
 
 
-@case("one call that is asked for with its end has one: the first, that only shows where, is extra")
+@case("the first call has its end: where calls return to stands in the code")
+def first_with_its_end(ctx):
+    node = ctx.node
+    node.ask("traced", "warm", "none")
+    trace = Watch(ctx, node, "-n", "2", "traced:near/1 -> return", "traced:afar/1 -> return",
+                  command="trace")
+    pid = node.ask("traced", "first")["pid"]
+    lines = [{"pid": line["pid"], **line_of(line)} for line in trace.events()]
+    check_equal(lines, [
+        {"pid": pid, "kind": kind, "mfa": mfa, "terms": [term]} for mfa, kind, term in (
+            ("traced:near/1", "call", "1"), ("traced:near/1", "return", "{near,1}"),
+            ("traced:afar/1", "call", "2"), ("traced:afar/1", "return", "[2|far]"))],
+                f"lines {trace.err}")
+
+
+@case("one call that is asked for with its end has one: the first from a place that calls by apply, "
+      "which only shows where, is extra")
 def one_with_its_end(ctx):
     node = ctx.node
     node.ask("traced", "warm", "none")
-    trace = Watch(ctx, node, "-n", "1", "traced:plain/2 -> return", command="trace")
+    trace = Watch(ctx, node, "-n", "1", "traced:echo/1 -> return", command="trace")
     for _ in range(400):  # the place is not watched at once
         if trace.process.poll() is not None:
             break
-        node.ask("traced", "run", "plain", 1)
+        node.ask("traced", "run", "applied", 1)
         time.sleep(0.02)
     lines = trace.events()
     check_equal([line["kind"] for line in lines[-2:]], ["call", "return"], f"at the end: {lines} {trace.err}")

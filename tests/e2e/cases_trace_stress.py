@@ -30,7 +30,7 @@ def deep(ctx):
     calls = [int(line["args"][0]) for line in lines if line["kind"] == "call"]
     check_equal(calls, list(range(DEEP, -1, -1)), "arguments")
     ends = [line for line in lines if line["kind"] == "return"]
-    check_equal(len(ends), DEEP + 1, "ends")
+    check_equal(len(ends), DEEP + 1, f"ends; {trace.err}")
     check_equal(ends[0]["result"], "[]", "the innermost result")
     # The last one to be called is the first one to return.
     called = [line["ts_ns"] for line in lines if line["kind"] == "call"]

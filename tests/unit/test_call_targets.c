@@ -16,6 +16,7 @@
 #include "base/compiler.h"
 #include "base/distance.h"
 #include "base/strbuf.h"
+#include "beam/call_sites.h"
 #include "beam/call_targets.h"
 #include "beam/jit.h"
 #include "beam/modules.h"
@@ -439,6 +440,110 @@ static void test_corrupted(void **state)
 	}
 }
 
+/* ---- places of return ----------------------------------------------------------------------- */
+
+/* Code at the end of what a module has; 0x90 all else. */
+#define CODE_AT 0xc00
+
+static raddr put_call(struct world *w, raddr at, raddr entry)
+{
+	uint8_t call[5] = {0xe8};
+	int32_t rel = (int32_t)(entry - (at + sizeof(call)));
+
+	memcpy(call + 1, &rel, sizeof(rel));
+	image_put(w->f->im, at, call, sizeof(call));
+	return at + sizeof(call);
+}
+
+static raddr put_external(struct world *w, raddr at, raddr export, size_t filler)
+{
+	uint8_t code[10 + 8 + 4] = {0x48, 0xb8};
+
+	memcpy(code + 2, &export, sizeof(export));
+	memset(code + 10, 0x90, filler);
+	memcpy(code + 10 + filler, "\x42\xff\x14\xe0", 4);
+	image_put(w->f->im, at, code, 14 + filler);
+	return at + 14 + filler;
+}
+
+static void assert_sites(struct world *w, const struct call_target *t, size_t max,
+			 const raddr *expected, size_t nr)
+{
+	struct call_sites sites;
+	struct error err;
+
+	assert_int_equal(call_sites_find(&sites, w->n, &t, 1, max, &err), 0);
+	assert_false(sites.incomplete);
+	assert_int_equal(sites.v.len, nr);
+	for (size_t i = 0; i < nr; i++)
+		assert_int_equal(sites.v.data[i], expected[i]);
+	call_sites_free(&sites);
+}
+
+static void test_sites(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(releases); i++) {
+		struct world w = make(releases[i]);
+		struct call_target map = one(&w, "lists", "map", 2), own;
+		raddr code = w.lists + CODE_AT, other = w.natives + CODE_AT;
+		raddr export, found[3];
+
+		own = one(&w, "lists", "my own", 1);
+		assert_sites(&w, &map, 4, NULL, 0);
+		/* Local ones, forwards or back, end at multiples of 4: this one does not. */
+		put_call(&w, code + 0x10, map.entry);
+		found[0] = put_call(&w, code + 0x1f, map.entry);
+		put_call(&w, code + 0x2f, map.entry + 8);
+		put_call(&w, other + 0xf, map.entry); /* modules do not call each other so */
+		assert_sites(&w, &map, 4, found, 1);
+		/* By the export, from any module; not with another one, nor with too much between.
+		 */
+		export = w.entries[0];
+		assert_int_equal(mem_read(w.n->mem, export + 24, &export, sizeof(export)), 0);
+		found[1] = put_external(&w, code + 0x4e, export, 0);
+		found[2] = put_external(&w, other + 0x30, export, 2);
+		put_external(&w, other + 0x60, export + 8, 2);
+		put_external(&w, other + 0x90, export, 6);
+		assert_sites(&w, &map, 4, found, 3);
+		assert_sites(&w, &own, 4, NULL, 0);
+		/* More than are wanted: so many that it shows. */
+		assert_sites(&w, &map, 1, found, 2);
+		unmake(&w);
+	}
+	(void)state;
+}
+
+/* Whatever stands at the end of the code, nothing behind it is read. */
+static void test_sites_cut(void **state)
+{
+	static const uint8_t local[] = {0x90, 0x90, 0x90, 0xe8, 0xf8, 0xff, 0xff, 0xff};
+	static const uint8_t external[] = {0x48, 0xb8, 8,    7,	   6,	 5,    4,    3,
+					   2,	 1,    0x42, 0xff, 0x14, 0xe0, 0x90, 0x90};
+	raddr export = 0x0102030405060708;
+
+	for (size_t size = 0; size <= sizeof(local); size++) {
+		uint8_t *bytes = memcpy(malloc(size + 1), local, size);
+		struct call_sites sites = {0};
+
+		bytes = realloc(bytes, MAX(size, 1));
+		call_sites_scan(&sites, bytes, size, 0x1000, 0x1000, 0, 9);
+		assert_int_equal(sites.v.len, size == sizeof(local));
+		call_sites_free(&sites);
+		free(bytes);
+	}
+	for (size_t size = 0; size <= sizeof(external); size++) {
+		uint8_t *bytes = memcpy(malloc(size + 1), external, size);
+		struct call_sites sites = {0};
+
+		bytes = realloc(bytes, MAX(size, 1));
+		call_sites_scan(&sites, bytes, size, 0x1002, 0, export, 9);
+		assert_int_equal(sites.v.len, size >= 14);
+		call_sites_free(&sites);
+		free(bytes);
+	}
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -446,6 +551,7 @@ int main(void)
 		cmocka_unit_test(test_module_watch), cmocka_unit_test(test_jit),
 		cmocka_unit_test(test_near),	     cmocka_unit_test(test_distance),
 		cmocka_unit_test(test_reload),	     cmocka_unit_test(test_corrupted),
+		cmocka_unit_test(test_sites),	     cmocka_unit_test(test_sites_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,7 @@ static void put_guard_call(struct site_test *t, raddr ra, raddr function, bool p
 }
 
 static void target(struct site_test *t, raddr ra, raddr caller_ra, uint64_t light_bif,
-		   const uint64_t current[3], struct call_target *out)
+		   const uint64_t current[3], struct callsite_callee *out)
 {
 	static const uint64_t none[3];
 
@@ -149,7 +149,7 @@ static void assert_mfa(struct site_test *t, const uint64_t mfa[3], const char *m
 	assert_memory_equal(mfa, expect, sizeof(expect));
 }
 
-static void assert_fragment(const struct call_target *out, const char *name)
+static void assert_fragment(const struct callsite_callee *out, const char *name)
 {
 	assert_non_null(out->fragment);
 	assert_int_equal(out->fragment_len, strlen(name));
@@ -211,7 +211,7 @@ static void test_no_bif_table(void **state)
 static void test_direct_call(void **state)
 {
 	struct site_test *t = *state;
-	struct call_target out;
+	struct callsite_callee out;
 
 	put_direct_call(t, ERLANG + 0x100, C_REVERSE);
 	target(t, ERLANG + 0x100, 0, 0, NULL, &out);
@@ -233,7 +233,7 @@ static void test_other_calls(void **state)
 {
 	static const uint8_t call_rax[] = {0xff, 0xd0};
 	struct site_test *t = *state;
-	struct call_target out;
+	struct callsite_callee out;
 
 	image_put(t->f->im, ERLANG + 0xfe, call_rax, 2);
 	target(t, ERLANG + 0x100, 0, 0, NULL, &out);
@@ -254,7 +254,7 @@ static void test_other_calls(void **state)
 static void test_forget(void **state)
 {
 	struct site_test *t = *state;
-	struct call_target out;
+	struct callsite_callee out;
 
 	put_direct_call(t, ERLANG + 0x100, C_REVERSE);
 	target(t, ERLANG + 0x100, 0, 0, NULL, &out);
@@ -273,7 +273,7 @@ static void test_light_bif(void **state)
 	struct site_test *t = *state;
 	raddr export = fakenode_export(t->f, "ets", "lookup", 2),
 	      ra = fragment("call_light_bif_shared");
-	struct call_target out;
+	struct callsite_callee out;
 
 	target(t, ra + 0x80, ERLANG + 0x100, export, NULL, &out);
 	assert_mfa(t, out.mfa, "ets", "lookup", 2);
@@ -301,7 +301,7 @@ static void test_invalid_exports(void **state)
 		{0x3b, good, 1},       {good, good + 4, 1},
 		{0xffffffcb, good, 1},
 	};
-	struct call_target out;
+	struct callsite_callee out;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		raddr export = fakenode_export(t->f, "m", "f", 1);
@@ -338,7 +338,7 @@ static void test_current_function(void **state)
 	};
 	struct site_test *t = *state;
 	uint64_t current[3];
-	struct call_target out;
+	struct callsite_callee out;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		raddr ra = fragment(cases[i].fragment) + 0x80;
@@ -367,7 +367,7 @@ static void test_guard_bif(void **state)
 {
 	static const char *const names[] = {"i_bif_body_shared", "i_bif_guard_shared"};
 	struct site_test *t = *state;
-	struct call_target out;
+	struct callsite_callee out;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		raddr ra = fragment(names[i]) + 0x80, caller = ERLANG + 0x100 + 0x100 * i;
@@ -398,7 +398,7 @@ static void test_guard_bif(void **state)
 static void test_kinds_of_sites_do_not_mix(void **state)
 {
 	struct site_test *t = *state;
-	struct call_target out;
+	struct callsite_callee out;
 
 	put_direct_call(t, ERLANG + 0x100, C_REVERSE);
 	target(t, ERLANG + 0x100, 0, 0, NULL, &out);
@@ -426,7 +426,7 @@ static void test_faults(void **state)
 	put_guard_call(t, ERLANG + 0x200, C_LENGTH, false);
 	fakenode_atom(t->f, "lookup");
 	for (uint64_t nth = 1; nth <= 6; nth++) {
-		struct call_target direct, by_export, by_caller;
+		struct callsite_callee direct, by_export, by_caller;
 		struct callsites *c;
 		int known;
 
@@ -456,7 +456,7 @@ static void test_bounds(void **state)
 {
 	struct site_test *t = *state;
 	struct jitrec r = {0};
-	struct call_target out;
+	struct callsite_callee out;
 	const uint32_t size = 24 * 70000;
 	raddr big = CODE + 0x1000000, light = fragment("call_light_bif_shared") + 0x80;
 	uint64_t mfa[3];

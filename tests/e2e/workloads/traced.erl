@@ -4,7 +4,7 @@
 -export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1, spin_bif/0]).
 -export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1, doze/1]).
 -export([spin_echo/0, echo/1, spin_throw/0, throws/1, naps/1, nap/1, sleeper/1, fails/1, traps/1]).
--export([stacks/2, spot/1, call/2]).
+-export([stacks/2, spot/1, call/2, first/0, afar/1]).
 
 plain(A, B) -> {A, [B], <<"a binary">>}.
 
@@ -39,11 +39,23 @@ doze(N) ->
     erlang:hibernate(),
     receive go -> N end.
 
+%% Each once, by the module itself and as another module would.
+first() ->
+    {P, R} = spawn_monitor(fun() -> exit({near(1), ?MODULE:afar(2)}) end),
+    receive {'DOWN', R, process, P, {{near, 1}, [2 | far]}} -> #{pid => text(P)} end.
+
+near(X) -> {near, X}.
+afar(X) -> [X | far].
+
 calls(none, _) -> [];
 calls(hop, N) -> [hop(X) || X <- lists:seq(1, N)];
 %% One call that makes all the others.
 calls(down, N) -> rec(N);
 calls(plain, N) -> [plain(X, terms(X)) || X <- lists:seq(1, N)];
+%% By a place that any function may be called from.
+calls(applied, N) ->
+    F = list_to_existing_atom("echo"),
+    [?MODULE:F(X) || X <- lists:seq(1, N)];
 calls(rec, N) -> [rec(X rem 5) || X <- lists:seq(1, N)];
 calls(tail, N) -> [tail(X rem 5, []) || X <- lists:seq(1, N)];
 calls(doze, N) -> [doze(X) || X <- lists:seq(1, N)];
