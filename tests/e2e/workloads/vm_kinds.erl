@@ -57,8 +57,8 @@ now_of(Key, Part) ->
 
 add(A, B) -> maps:map(fun(K, V) -> V + maps:get(K, B) end, A).
 
-%% Facts while nothing happens, and when they were taken: asking for them takes memory, too, so they
-%% are asked for until asking does not change them.
+%% Facts while nothing happens, and since when they are so: asking for them takes memory, too, so
+%% they are asked for until asking does not change them.  What asking leads to afterwards is later.
 quiet() ->
     timer:sleep(300),
     [garbage_collect(P) || P <- processes()],
@@ -68,14 +68,14 @@ quiet() ->
 quiet(Before, Times) ->
     Began = os:system_time(nanosecond),
     case census() of
-        Now when Now =:= Before; Times =:= 0 -> {Began, Now, os:system_time(nanosecond)};
+        Now when Now =:= Before; Times =:= 0 -> {Began, Now};
         Now -> quiet(Now, Times - 1)
     end.
 
 between(Fun) ->
-    {_, First, Begin} = quiet(),
+    {Begin, First} = quiet(),
     Result = Fun(),
-    {End, Last, _} = quiet(),
+    {End, Last} = quiet(),
     #{'begin' => Begin, 'end' => End, before => First, 'after' => Last, result => Result}.
 
 carriers(Count, Bytes) ->
