@@ -20,14 +20,14 @@ struct call_points_map {
 	__type(value, struct call_point);
 } call_points SEC(".maps");
 
-/* When a place of return was last hit by a thread, so that it is known since when it was not: made
- * by user space, as a program of a perf event cannot everywhere. */
+/* When a place was last hit by a thread, so that it is known since when it was not: made by user
+ * space, as a program of a perf event cannot everywhere. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, EBEAM_CALL_SITE_HITS);
-	__type(key, struct call_site_thread);
-	__type(value, uint64_t);
-} call_site_hits SEC(".maps");
+	__uint(max_entries, EBEAM_CALL_PLACE_HITS);
+	__type(key, struct call_place_thread);
+	__type(value, struct call_place_hit);
+} call_place_hits SEC(".maps");
 
 /* By the number of the function. */
 struct {
@@ -166,36 +166,47 @@ INLINE uint32_t call_stack(const struct user_regs *hit, uint64_t ts_ns)
 	return stack_ahead(hit, t ? t : &any, hit->r13, ts_ns) ? RAW_CALL_STACK : 0;
 }
 
-INLINE uint64_t *call_site_hit(const struct user_regs *hit)
+/*
+ * The kernel counts a hit and runs no program, if the thread has pushed out another one in the
+ * middle of a system call about BPF (bpf_prog_active; kernels that preempt themselves).  An event
+ * that is new counts from 1.
+ */
+INLINE struct call_place_hit *call_place_hit(const struct user_regs *hit, uint64_t nr)
 {
-	struct call_site_thread key = {
+	struct call_place_thread key = {
 		.addr = hit->ip,
 		.os_tid = (uint32_t)bpf_get_current_pid_tgid(),
 	};
+	struct call_place_hit *h = bpf_map_lookup_elem(&call_place_hits, &key);
 
-	return bpf_map_lookup_elem(&call_site_hits, &key);
+	if (!h || !nr)
+		return h;
+	if (nr != 1 && nr != h->nr + 1)
+		count_by(COUNTER_CALLS_SKIPPED, nr > h->nr ? nr - h->nr - 1 : nr - 1);
+	h->nr = nr;
+	return h;
 }
 
-/* A hit of a breakpoint. */
-INLINE void call_hit(const struct user_regs *hit)
+/* A hit of a breakpoint, of so many of its event; 0 = not known. */
+INLINE void call_hit(const struct user_regs *hit, uint64_t nr)
 {
 	struct call_point *p = bpf_map_lookup_elem(&call_points, &hit->ip);
-	uint64_t epid, hend, *last = NULL;
+	struct call_place_hit *last;
 	struct rec_raw_call *rec;
+	uint64_t epid, hend;
 	struct term_copy *c;
 	uint32_t zero = 0;
 
 	c = bpf_map_lookup_elem(&call_copies, &zero);
 	if (!p || !c)
 		return; /* of a place that was left, until all threads know */
+	last = call_place_hit(hit, nr);
+	if (last)
+		last->last_ns = bpf_ktime_get_ns();
 	if (p->kind == CALL_KIND_CALL && !call_passes(p->point, hit->bx)) {
 		count(COUNTER_CALLS_REJECTED);
 		return;
 	}
-	if (p->kind == CALL_KIND_RETURN)
-		last = call_site_hit(hit);
-	if (last)
-		*last = bpf_ktime_get_ns();
 	epid = epid_of(hit->r13);
 	if (!epid || !is_about(epid))
 		return;
@@ -205,7 +216,7 @@ INLINE void call_hit(const struct user_regs *hit)
 	}
 	rec = call_begin(c, p->kind, p->point, epid);
 	if (last)
-		*last = rec->h.ts_ns;
+		last->last_ns = rec->h.ts_ns;
 	rec->terms = hit->bx;
 	rec->height = (hend - hit->sp) / 8;
 	rec->nr_terms = 1;
@@ -237,8 +248,10 @@ int call_breakpoint(struct bpf_perf_event_data *ctx)
 		.r13 = CALL_REG(ctx, r13),
 		.r15 = CALL_REG(ctx, r15),
 	};
+	struct bpf_perf_event_value event = {0};
 
-	call_hit(&hit);
+	bpf_perf_prog_read_value(ctx, &event, sizeof(event));
+	call_hit(&hit, event.counter);
 	return 1;
 }
 

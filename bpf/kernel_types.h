@@ -59,6 +59,13 @@ struct bpf_perf_event_data {
 	uint64_t addr;
 };
 
+/* linux/bpf.h: what bpf_perf_prog_read_value() gives, times in ns. */
+struct bpf_perf_event_value {
+	uint64_t counter;
+	uint64_t enabled;
+	uint64_t running;
+};
+
 struct thread_struct {
 	unsigned long fsbase;
 } __attribute__((preserve_access_index));

@@ -107,14 +107,18 @@ struct call_point {
 	uint32_t pad;
 };
 #define EBEAM_BREAKPOINTS 4 /* debug address registers of x86-64 */
-/* A place of return, and a thread that comes there.  Beyond so many it is only known since when a
- * thread was watched at all. */
-struct call_site_thread {
+/* A place with a breakpoint, and a thread that comes there.  Beyond so many it is only known since
+ * when a thread was watched at all. */
+struct call_place_thread {
 	uint64_t addr;
 	uint32_t os_tid;
 	uint32_t pad;
 };
-#define EBEAM_CALL_SITE_HITS 4096
+struct call_place_hit {
+	uint64_t last_ns; /* 0 = not yet */
+	uint64_t nr;	  /* of its event, as the kernel counts them */
+};
+#define EBEAM_CALL_PLACE_HITS 4096
 
 /* What stands in the cookie of a probe on a C function that Erlang code calls. */
 #define CALL_COOKIE(point, nif) ((uint64_t)(point) | (uint64_t)(nif) << 32)

@@ -20,6 +20,7 @@ static const struct {
 	{COUNTER_LATE, "late"},
 	{COUNTER_RING_FULL, "ring_full"},
 	{COUNTER_CALLS_LOST, "calls_lost"},
+	{COUNTER_CALLS_SKIPPED, "calls_skipped"},
 	{COUNTER_CALLS_UNREAD, "calls_unread"},
 	{COUNTER_READ_FAULT, "read_fault"},
 	{COUNTER_NO_STACK, "no_stack"},

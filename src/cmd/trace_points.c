@@ -235,7 +235,7 @@ int trace_points_open(struct trace *t, struct error *err)
 	session_call_programs(l->session, &programs);
 	config.program = programs.breakpoint;
 	config.points = programs.points;
-	config.site_hits = programs.site_hits;
+	config.place_hits = programs.place_hits;
 	call_probes_open(&t->points.probes, &programs);
 	for (size_t i = 0; i < t->functions.v.len && rc == 0; i++)
 		rc = set_filter(t, i, err);
@@ -508,9 +508,9 @@ static void on_gap(void *arg, uint64_t addr, uint64_t from_ns, uint64_t to_ns)
 /* Records that a consumer of calls cannot do without. */
 static uint64_t lost_so_far(struct trace *t)
 {
-	static const enum counter_id lost[] = {COUNTER_CALLS_LOST, COUNTER_CALLS_UNREAD,
-					       COUNTER_EVENTS_LOST, COUNTER_THREAD_TABLE_FULL,
-					       COUNTER_LATE};
+	static const enum counter_id lost[] = {COUNTER_CALLS_LOST,	  COUNTER_CALLS_SKIPPED,
+					       COUNTER_CALLS_UNREAD,	  COUNTER_EVENTS_LOST,
+					       COUNTER_THREAD_TABLE_FULL, COUNTER_LATE};
 	struct session *s = event_run_live(t->run)->session;
 	uint64_t sum = 0;
 

@@ -191,33 +191,33 @@ static void tell_gap(struct breakpoints *b, unsigned int i, uint64_t from_ns, ui
 /* When a place of return was last hit by a thread, or went on; since then it may be off. */
 static uint64_t last_hit(struct breakpoints *b, const struct watched_thread *t, unsigned int i)
 {
-	const struct call_site_thread key = {
+	const struct call_place_thread key = {
 		.addr = b->places[i].addr,
 		.os_tid = (uint32_t)t->os_tid,
 	};
-	uint64_t ns = 0;
+	struct call_place_hit hit = {0};
 
-	if (is_site(b, i) && bpf_map_lookup_elem(b->config.site_hits, &key, &ns))
-		ns = 0;
-	return MAX(ns, t->armed[i].since_ns);
+	if (is_site(b, i) && bpf_map_lookup_elem(b->config.place_hits, &key, &hit))
+		hit.last_ns = 0;
+	return MAX(hit.last_ns, t->armed[i].since_ns);
 }
 
 /* The program cannot make room for it. */
 static void expect_hits(struct breakpoints *b, const struct watched_thread *t, unsigned int i,
 			bool expected)
 {
-	const struct call_site_thread key = {
+	const struct call_place_thread key = {
 		.addr = b->places[i].addr,
 		.os_tid = (uint32_t)t->os_tid,
 	};
-	uint64_t never = 0;
+	const struct call_place_hit never = {0};
 
-	if (!is_site(b, i))
+	if (!b->places[i].addr)
 		return;
 	if (expected)
-		bpf_map_update_elem(b->config.site_hits, &key, &never, BPF_NOEXIST);
+		bpf_map_update_elem(b->config.place_hits, &key, &never, BPF_NOEXIST);
 	else
-		bpf_map_delete_elem(b->config.site_hits, &key);
+		bpf_map_delete_elem(b->config.place_hits, &key);
 }
 
 /* What is off goes on again as an event of its own: from Linux 6.16 on an event that its limit has

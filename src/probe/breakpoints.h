@@ -22,8 +22,8 @@
 
 struct breakpoints_config {
 	int os_pid;
-	int program, points, site_hits; /* descriptors: call_breakpoint, its maps */
-	unsigned int rate;		/* hits a second and thread */
+	int program, points, place_hits; /* descriptors: call_breakpoint, its maps */
+	unsigned int rate;		 /* hits a second and thread */
 	double max_overhead; /* percent of what a thread uses; 100 = no limit but the rate */
 	unsigned int hit_ns; /* breakpoints_calibrate(): without the program */
 	/*

@@ -484,7 +484,7 @@ void session_call_programs(struct session *s, struct call_programs *out)
 		.breakpoint = bpf_program__fd(s->skel->progs.call_breakpoint),
 		.points = bpf_map__fd(s->skel->maps.call_points),
 		.filters = bpf_map__fd(s->skel->maps.call_filters),
-		.site_hits = bpf_map__fd(s->skel->maps.call_site_hits),
+		.place_hits = bpf_map__fd(s->skel->maps.call_place_hits),
 	};
 }
 

@@ -85,7 +85,7 @@ void session_look(struct session *s);
 
 /* Of a session with calls: what call_probes.h and breakpoints.h need. */
 struct call_programs {
-	int breakpoint, points, filters, site_hits; /* descriptors */
+	int breakpoint, points, filters, place_hits; /* descriptors */
 };
 void session_call_programs(struct session *s, struct call_programs *out);
 /*

@@ -44,6 +44,12 @@ struct bpf_perf_event_data {
 	uint64_t addr;
 };
 
+struct bpf_perf_event_value {
+	uint64_t counter;
+	uint64_t enabled;
+	uint64_t running;
+};
+
 struct thread_struct {
 	unsigned long fsbase;
 };
@@ -112,6 +118,7 @@ struct host {
 	struct task_struct task;
 	struct pt_regs task_regs;
 	uint64_t cookie;
+	uint64_t perf_count; /* of the event that is hit; 0 = cannot be read */
 	uint64_t kernel_stack[128];
 	long kernel_stack_size; /* bytes, or a negative errno */
 };
@@ -403,6 +410,15 @@ static inline uint64_t bpf_get_current_pid_tgid(void)
 static inline struct task_struct *bpf_get_current_task_btf(void)
 {
 	return &host.task;
+}
+
+static inline long bpf_perf_prog_read_value(void *ctx, struct bpf_perf_event_value *out,
+					    uint32_t size)
+{
+	(void)ctx;
+	memset(out, 0, size);
+	out->counter = host.perf_count;
+	return host.perf_count ? 0 : -EINVAL;
 }
 
 static inline uint64_t bpf_get_attach_cookie(void *ctx)

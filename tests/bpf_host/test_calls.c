@@ -25,7 +25,7 @@ static int setup_calls(void **unused)
 	setup(unused);
 	HOST_ADD_MAP(call_points);
 	HOST_ADD_MAP(call_filters);
-	HOST_ADD_MAP(call_site_hits);
+	HOST_ADD_MAP(call_place_hits);
 	HOST_ADD_MAP(call_copies);
 	HOST_ADD_MAP(call_threads);
 	HOST_ADD_MAP(call_thread_new);
@@ -460,25 +460,51 @@ static void stack_of_c_function(void **unused)
 /* When a thread last came to a place of return is known, if room was made for that. */
 static void last_hits(void **unused)
 {
-	struct call_site_thread key = {.addr = SITE, .os_tid = 4712};
-	uint64_t *last, never = 0;
+	struct call_place_thread key = {.addr = SITE, .os_tid = 4712};
+	struct call_place_hit *last, never = {0};
 
 	(void)unused;
 	args(NIL, NIL);
 	hit(SITE, STACK + 8);
-	assert_null(bpf_map_lookup_elem(&call_site_hits, &key));
-	bpf_map_update_elem(&call_site_hits, &key, &never, BPF_ANY);
-	last = bpf_map_lookup_elem(&call_site_hits, &key);
+	assert_null(bpf_map_lookup_elem(&call_place_hits, &key));
+	bpf_map_update_elem(&call_place_hits, &key, &never, BPF_ANY);
+	last = bpf_map_lookup_elem(&call_place_hits, &key);
 	hit(ENTRY, STACK);
-	assert_int_equal(*last, 0);
+	assert_int_equal(last->last_ns, 0);
 	hit(SITE, STACK + 8);
-	assert_int_equal(*last, call(2)->h.ts_ns);
+	assert_int_equal(last->last_ns, call(2)->h.ts_ns);
 	/* Of somebody who is not asked about, too. */
 	host.now_ns += 1000;
 	config.event_epid = EPID + 0x100;
 	hit(SITE, STACK + 8);
 	assert_null(call(3));
-	assert_true(*last > call(2)->h.ts_ns);
+	assert_true(last->last_ns > call(2)->h.ts_ns);
+}
+
+/* Hits that the kernel counted and told nobody. */
+static void skipped_hits(void **unused)
+{
+	struct call_place_thread key = {.addr = SITE, .os_tid = 4712};
+	struct call_place_hit never = {0};
+	static const uint64_t nr[] = {1, 2, 5, 6, 1, 2, 4};
+
+	(void)unused;
+	args(NIL, NIL);
+	host.perf_count = 7; /* of a thread that is not known yet */
+	hit(SITE, STACK + 8);
+	bpf_map_update_elem(&call_place_hits, &key, &never, BPF_ANY);
+	for (size_t i = 0; i < sizeof(nr) / sizeof(nr[0]); i++) {
+		host.perf_count = nr[i];
+		hit(SITE, STACK + 8);
+		assert_int_equal(counter(COUNTER_CALLS_SKIPPED), i < 2 ? 0 : i < 6 ? 2 : 3);
+	}
+	host.perf_count = 3; /* of an event that is new, too */
+	hit(SITE, STACK + 8);
+	assert_int_equal(counter(COUNTER_CALLS_SKIPPED), 5);
+	host.perf_count = 0; /* a kernel that does not say */
+	hit(SITE, STACK + 8);
+	assert_int_equal(counter(COUNTER_CALLS_SKIPPED), 5);
+	assert_non_null(call(9));
 }
 
 /* A BIF: process, arguments, caller; and what it returns. */
@@ -579,6 +605,7 @@ int main(void)
 		CASE(stack_of_a_call),
 		CASE(stack_of_c_function),
 		CASE(returns_while_off),
+		CASE(skipped_hits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
