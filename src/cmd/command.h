@@ -147,6 +147,8 @@ struct command {
 	const char *event_default;
 	const char *format_default; /* of -f, as shown in help; NULL = that of its row */
 	const char *freq_default;   /* of -F, as shown in help; NULL = that of its row */
+	/* Of -d and -n, where a command ends by itself: likewise. */
+	const char *duration_default, *limit_default;
 	/* 0, or negative errno with *err set: err->kind is the exit code.  A positive number is an
 	 * exit code of its own (7, 130) with nothing more to print. */
 	int (*run)(struct command_context *ctx, struct error *err);

@@ -376,6 +376,8 @@ const struct command commands[] = {
 		.max_args = 64,
 		.formats = FORMATS_EXPORT | FORMATS_TEXT,
 		.format_default = "by the suffix of -o, else lines",
+		.duration_default = "15s; of a capture all",
+		.limit_default = "10 calls; of tables 20; of a capture or a graph all",
 		.run = cmd_trace,
 	},
 	{

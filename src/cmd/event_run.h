@@ -62,6 +62,8 @@ struct event_consumer {
 	int (*show)(void *arg, bool last, struct error *err);
 	/* After show(): the end of the closing line, with where the answer is.  NULL ok. */
 	void (*closing)(void *arg, struct strbuf *line);
+	/* Of an answer in JSON, besides what is said of kinds.  NULL ok. */
+	const char *const *(*warnings)(void *arg, size_t *nr);
 };
 
 /* Runs it all.  0, negative errno, or a positive exit code (7: a damaged capture). */

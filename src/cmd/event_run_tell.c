@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "cmd/event_run_internal.h"
 #include "model/event_rates.h"
 #include "view/cells.h"
@@ -287,9 +288,10 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 {
 	const struct event_stream *s = &run->stream;
 	struct target_counter counters[2 + ARRAY_SIZE(noted) + 1];
-	const char *warnings[1 + NR_EVENT_KINDS];
 	struct strbuf texts[1 + NR_EVENT_KINDS];
-	size_t nr = 0, nr_warnings = 0;
+	size_t nr = 0, nr_texts = 0, more = 0;
+	const char *const *others = NULL;
+	VEC(const char *) warnings = {0};
 	int rc;
 
 	counters[nr++] = (struct target_counter){"events", run->taken - run->told_taken};
@@ -303,7 +305,7 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 	if (s->unknown)
 		counters[nr++] = (struct target_counter){"unknown_kinds", s->unknown};
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
-		struct strbuf *text = &texts[nr_warnings];
+		struct strbuf *text = &texts[nr_texts];
 
 		if (!(run->consumer->kinds >> kind & 1))
 			continue;
@@ -315,18 +317,24 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 		}
 		if (is_sampled(&s->coverage, (enum event_kind)kind))
 			add_error(text, coverage_error(&s->coverage, (enum event_kind)kind));
-		warnings[nr_warnings++] = text->buf;
+		nr_texts++;
+		vec_push(&warnings, text->buf);
 	}
 	sampled_json(run, w);
 	if (run->node_stopped) {
-		strbuf_init(&texts[nr_warnings]);
-		strbuf_addstr(&texts[nr_warnings], "the node is stopped (SIGSTOP)");
-		warnings[nr_warnings] = texts[nr_warnings].buf;
-		nr_warnings++;
+		strbuf_init(&texts[nr_texts]);
+		strbuf_addstr(&texts[nr_texts], "the node is stopped (SIGSTOP)");
+		vec_push(&warnings, texts[nr_texts].buf);
+		nr_texts++;
 	}
-	rc = target_json_end(w, warnings, nr_warnings, counters, nr, err);
-	for (size_t i = 0; i < nr_warnings; i++)
+	if (run->consumer->warnings)
+		others = run->consumer->warnings(run->consumer->arg, &more);
+	for (size_t i = 0; i < more; i++)
+		vec_push(&warnings, others[i]);
+	rc = target_json_end(w, warnings.data, warnings.len, counters, nr, err);
+	for (size_t i = 0; i < nr_texts; i++)
 		strbuf_free(&texts[i]);
+	vec_free(&warnings);
 	return rc;
 }
 

@@ -100,6 +100,8 @@ void help_option_text(struct strbuf *out, const struct option_row *row,
 	const char *fallback = row->fallback;
 
 	strbuf_addstr(out, row->help);
+	if (row == &option_rows[OPTION_DURATION] && !(command && command->duration_default))
+		strbuf_addstr(out, "; required without a terminal");
 	option_words(row, command, &values);
 	for (const char *p = values.buf; values.len && *p; p++) {
 		if (*p == ' ')
@@ -112,6 +114,10 @@ void help_option_text(struct strbuf *out, const struct option_row *row,
 		fallback = command->format_default;
 	if (row == &option_rows[OPTION_FREQ] && command && command->freq_default)
 		fallback = command->freq_default;
+	if (row == &option_rows[OPTION_DURATION] && command && command->duration_default)
+		fallback = command->duration_default;
+	if (row == &option_rows[OPTION_LIMIT] && command && command->limit_default)
+		fallback = command->limit_default;
 	if (fallback)
 		strbuf_addf(out, " (default: %s)", fallback);
 	strbuf_free(&values);

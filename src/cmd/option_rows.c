@@ -190,7 +190,7 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		"os pid or name of the node (rabbit@host or rabbit)",
 		"the only node of this host", TEXT(pid)},
 	[OPTION_DURATION] = {'d', "duration", "TIME",
-		"how long: 10, 10s, 500ms, 2m; required without a terminal",
+		"how long: 10, 10s, 500ms, 2m",
 		"until Ctrl-C", TIME(duration_ns),
 		.want = "a time such as 10, 500ms, 10s or 2m"},
 	[OPTION_FREQ] = {'F', "freq", "HZ",

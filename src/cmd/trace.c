@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,29 +40,92 @@ static void on_end(void *arg)
 	trace_points_close(arg);
 }
 
-/* "rate limit tripped": what was seen of how many. */
-static void tell_limited(uint64_t tripped, double share, uint64_t seen, const char *of)
+static const char *plural(uint64_t nr)
 {
-	char text[2][32];
+	return nr == 1 ? "" : "s";
+}
 
-	if (!tripped)
+void trace_warn(struct trace *t, const char *fmt, ...)
+{
+	struct strbuf text = STRBUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	log_warn("ebeam: %s", text.buf);
+	vec_push(&t->warnings, strbuf_detach(&text, NULL));
+}
+
+static const char *const *warnings(void *arg, size_t *nr)
+{
+	struct trace *t = arg;
+
+	*nr = t->warnings.len;
+	return (const char *const *)t->warnings.data;
+}
+
+/* What a limit let be seen of the calls of one kind of functions. */
+struct limited {
+	uint64_t tripped, seen;
+	double share;
+	double on_ns; /* so long of the node's time, with what hits took of it */
+	double hits_ns;
+	const char *of;
+};
+
+/* While calls are seen there are fewer, as each hit takes its time: if that is much of it, the
+ * others were more than that share tells. */
+static void tell_limited(struct trace *t, const struct limited *l)
+{
+	struct strbuf all = STRBUF_INIT;
+	char text[32];
+
+	if (!l->tripped)
 		return;
-	log_warn("ebeam: rate limit tripped %" PRIu64
-		 " times (--rate, --max-overhead): calls%s were "
-		 "seen %.3g %% of the time, %s of some %s",
-		 tripped, of, 100 * share, units_format_count(seen, text[0], sizeof(text[0])),
-		 units_format_count(share > 0 ? (uint64_t)((double)seen / share) : 0, text[1],
-				    sizeof(text[1])));
+	if (l->seen && l->share > 0) {
+		strbuf_addf(&all, ", %s", units_format_count(l->seen, text, sizeof(text)));
+		strbuf_addf(&all, " of %s %s", 10 * l->hits_ns > l->on_ns ? "at least" : "some",
+			    units_format_count((uint64_t)((double)l->seen / l->share), text,
+					       sizeof(text)));
+	}
+	trace_warn(t,
+		   "rate limit tripped %" PRIu64 " time%s (--rate, --max-overhead): calls%s were "
+		   "seen %.3g %% of the time%s",
+		   l->tripped, plural(l->tripped), l->of, 100 * l->share, all.len ? all.buf : "");
+	strbuf_free(&all);
+}
+
+static void tell_limits(struct trace *t)
+{
+	const struct event_stream *stream = event_run_stream(t->run);
+	const struct event_stream_calls *c = &stream->calls;
+	const struct breakpoints_state *s = &t->last;
+	struct limited erlang = {
+		.tripped = s->tripped,
+		.seen = t->seen[0],
+		.share = s->thread_ns ? (double)s->on_ns / (double)s->thread_ns : 1,
+		.on_ns = (double)s->on_ns,
+		.hits_ns = (double)s->hits * s->hit_ns,
+		.of = t->seen[1] ? " of Erlang functions" : "",
+	};
+	struct limited c_code = {
+		.tripped = c->tripped,
+		.seen = t->seen[1],
+		.share = c->share_ppm / 1e6,
+		.hits_ns = (double)t->seen[1] * c->hit_ns[1],
+		.of = t->seen[0] ? " of C functions" : "",
+	};
+
+	if (stream->last_ns > stream->start_ns)
+		c_code.on_ns = c_code.share * (double)(stream->last_ns - stream->start_ns);
+	tell_limited(t, &erlang);
+	tell_limited(t, &c_code);
 }
 
 void trace_count(struct trace *t, const struct event *ev)
 {
 	t->seen[event_stream_call_is_c(event_run_stream(t->run), ev)]++;
-}
-
-static const char *plural(uint64_t nr)
-{
-	return nr == 1 ? "" : "s";
 }
 
 /* Calls without an end, and why. */
@@ -72,44 +136,45 @@ static void tell_ends(struct trace *t)
 	uint64_t refused = call_pairs_refused(t->pairs), textless = call_pairs_textless(t->pairs);
 	bool sure = call_follow_is_sure(s);
 
-	if (t->functions.returns && !sure)
-		log_warn("ebeam: exceptions or hibernating processes of this node cannot be "
-			 "watched: of tail calls only the end of the last one is shown, and where "
-			 "a call raised, a later end from the same place may be taken for its own "
-			 "if the call in between was not seen");
+	/* Of a capture, if ends are in it at all. */
+	if (t->functions.returns && !sure && (!t->ctx->opt.input || t->has_ends))
+		trace_warn(
+			t,
+			"exceptions or hibernating processes of this node cannot be "
+			"watched: of tail calls only the end of the last one is shown, and where "
+			"a call raised, a later end from the same place may be taken for its own "
+			"if the call in between was not seen");
 	if (unseen)
-		log_warn("ebeam: how %" PRIu64 " call%s ended is not known: limits were reached "
-			 "meanwhile%s, its process hibernated or went another way, or it was "
-			 "under way when a place of return was left",
-			 unseen, plural(unseen),
-			 coverage_share_of(&s->coverage, CALL_FOLLOW_KINDS) < 1
-				 ? ", exceptions were not watched all the time (--max-overhead)"
-				 : "");
+		trace_warn(t,
+			   "how %" PRIu64 " call%s ended is not known: limits were reached "
+			   "meanwhile%s, its process hibernated or went another way, or it was "
+			   "under way when a place of return was left",
+			   unseen, plural(unseen),
+			   coverage_share_of(&s->coverage, CALL_FOLLOW_KINDS) < 1
+				   ? ", exceptions were not watched all the time (--max-overhead)"
+				   : "");
 	if (refused)
-		log_warn("ebeam: the ends of %" PRIu64 " call%s were not waited for: too many were "
-			 "under way",
-			 refused, plural(refused));
+		trace_warn(t,
+			   "the ends of %" PRIu64 " call%s were not waited for: too many were "
+			   "under way",
+			   refused, plural(refused));
 	if (under_way)
-		log_warn("ebeam: %" PRIu64 " call%s had not ended", under_way, plural(under_way));
+		trace_warn(t, "%" PRIu64 " call%s had not ended", under_way, plural(under_way));
 	if (textless)
-		log_warn("ebeam: of %" PRIu64 " call%s the arguments were not kept: too many were "
-			 "under way",
-			 textless, plural(textless));
+		trace_warn(t,
+			   "of %" PRIu64 " call%s the arguments were not kept: too many were "
+			   "under way",
+			   textless, plural(textless));
 }
 
 void trace_tell(struct trace *t)
 {
-	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
-	const struct breakpoints_state *s = &t->last;
-
-	tell_limited(s->tripped, s->thread_ns ? (double)s->on_ns / (double)s->thread_ns : 1,
-		     t->seen[0], t->seen[1] ? " of Erlang functions" : "");
-	tell_limited(c->tripped, c->share_ppm / 1e6, t->seen[1],
-		     t->seen[0] ? " of C functions" : "");
+	tell_limits(t);
 	if (t->functions.undecided)
-		log_warn("ebeam: %" PRIu64 " calls not decided: what the pattern looks at was cut "
-			 "(--size, --depth)",
-			 t->functions.undecided);
+		trace_warn(t,
+			   "%" PRIu64 " call%s not decided: what the pattern looks at was cut "
+			   "(--size, --depth)",
+			   t->functions.undecided, plural(t->functions.undecided));
 	trace_points_tell(t);
 	tell_ends(t);
 	trace_code_tell(t);
@@ -118,9 +183,15 @@ void trace_tell(struct trace *t)
 static int on_show(void *arg, bool last, struct error *err)
 {
 	struct trace *t = arg;
-	int rc = t->stats && last ? trace_totals_show(t, err) : 0;
+	bool first = t->stats && t->ctx->opt.json; /* it is part of the answer */
+	int rc;
 
-	if (rc == 0 && last)
+	if (!last)
+		return 0;
+	if (first)
+		trace_tell(t);
+	rc = t->stats ? trace_totals_show(t, err) : 0;
+	if (rc == 0 && !first)
 		trace_tell(t);
 	return rc;
 }
@@ -177,8 +248,10 @@ static int take_call(struct trace *t, const struct event *ev)
 	trace_count(t, ev);
 	if (trace_is_full(t) || !trace_takes(t, ev) || (extra && t->limit && t->extra >= t->limit))
 		return is_enough(t);
-	if (t->stats)
+	if (t->stats) {
 		call_stats_begin(t->stats, ev->u.call.function, call.caller, call.shape);
+		event_run_count(t->run);
+	}
 	if (t->functions.returns && t->ctx->opt.args)
 		call.args = args_text(ev);
 	if (t->functions.returns)
@@ -265,8 +338,10 @@ static void closing(void *arg, struct strbuf *line)
 static int on_call(void *arg, const struct event *ev)
 {
 	struct trace *t = arg;
+	bool is_call = ev->u.call.kind == CALL_KIND_CALL;
 
-	return ev->u.call.kind == CALL_KIND_CALL ? take_call(t, ev) : take_end(t, ev);
+	t->has_ends |= !is_call || ev->u.call.flags & CALL_ENDS;
+	return is_call ? take_call(t, ev) : take_end(t, ev);
 }
 
 /* What becomes of the calls, and so what must be known of each. */
@@ -313,6 +388,7 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 		.other = on_other,
 		.show = on_show,
 		.closing = closing,
+		.warnings = warnings,
 	};
 	int rc;
 
@@ -336,6 +412,9 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 	trace_functions_free(&t.functions);
 	call_pairs_close(t.pairs);
 	call_stats_close(t.stats);
+	for (size_t i = 0; i < t.warnings.len; i++)
+		free(t.warnings.data[i]);
+	vec_free(&t.warnings);
 	strbuf_free(&t.line);
 	strbuf_free(&t.json.buf);
 	return rc;

@@ -131,12 +131,12 @@ int trace_points_tick(struct trace *t, struct error *err);
  * error is of the last one that could not be armed. */
 int trace_points_follow(struct trace *t, struct error *err);
 /* Why ends were not seen. */
-void trace_points_tell(const struct trace *t);
+void trace_points_tell(struct trace *t);
 
 /* Of the functions that there are: from now on the code is watched. */
 void trace_code_open(struct trace *t);
 void trace_code_tick(struct trace *t, uint64_t now);
-void trace_code_tell(const struct trace *t);
+void trace_code_tell(struct trace *t);
 void trace_code_free(struct trace *t);
 
 /* ---- trace_show.c: lines -------------------------------------------------------------------- */
@@ -178,6 +178,8 @@ struct trace {
 	struct breakpoints_state last; /* of the breakpoints, at the end */
 	unsigned int text_size;	       /* of one term, bytes */
 	bool shapes;		       /* of arguments: somebody may ask for them */
+	bool has_ends;		       /* how calls ended was recorded, too */
+	VEC(char *) warnings;	       /* so far */
 	struct render render;	       /* of a profile */
 	struct weigh weigh;
 	struct strbuf line;
@@ -189,6 +191,8 @@ void trace_count(struct trace *t, const struct event *ev);
 void trace_add_cost(const struct trace *t, struct strbuf *line);
 /* No more calls are wanted; those that are under way may still end. */
 bool trace_is_full(const struct trace *t);
+/* To standard error, and into an answer in JSON that comes after it. */
+void trace_warn(struct trace *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* What limits hid, at the end. */
 void trace_tell(struct trace *t);
 /* Of a capture: is this call one of those that the patterns mean? */

@@ -91,7 +91,7 @@ static void tell_gone(struct trace *t, const bool *was_watched, size_t before)
 		if (!f->gone || !was_watched[i])
 			continue;
 		call_target_name(&name, event_run_node(t->run), &f->target);
-		log_warn("ebeam: code was loaded, and %s is not there any more", name.buf);
+		trace_warn(t, "code was loaded, and %s is not there any more", name.buf);
 		strbuf_free(&name);
 	}
 }
@@ -142,7 +142,7 @@ static void try_to_follow(struct trace *t, uint64_t now)
 		return;
 	c->next_ns = now + RETRY_NS;
 	if (!c->told)
-		log_warn("ebeam: code was loaded, and calls of it are not all seen: %s", why.msg);
+		trace_warn(t, "code was loaded, and calls of it are not all seen: %s", why.msg);
 	c->told = true;
 }
 
@@ -169,7 +169,7 @@ void trace_code_tick(struct trace *t, uint64_t now)
 	}
 }
 
-void trace_code_tell(const struct trace *t)
+void trace_code_tell(struct trace *t)
 {
 	const struct trace_code *c = &t->code;
 	uint64_t ns = c->unwatched_ns;
@@ -178,10 +178,11 @@ void trace_code_tell(const struct trace *t)
 	if (c->behind_ns)
 		ns += clock_monotonic_ns() - c->behind_ns;
 	if (c->changes)
-		log_warn("ebeam: code of what is traced was loaded %" PRIu64
-			 " times: its calls in the "
-			 "%s until that was noticed were not all seen",
-			 c->changes, units_format_ns(ns, text, sizeof(text)));
+		trace_warn(t,
+			   "code of what is traced was loaded %" PRIu64 " time%s: its calls in the "
+			   "%s until that was noticed were not all seen",
+			   c->changes, c->changes == 1 ? "" : "s",
+			   units_format_ns(ns, text, sizeof(text)));
 }
 
 void trace_code_free(struct trace *t)

@@ -27,22 +27,28 @@ static unsigned int nr_by_breakpoint(const struct trace *t)
 	return nr;
 }
 
+/* More make no list that anybody reads. */
+#define NAMED_MAX 12u
+
 static int too_many(struct trace *t, unsigned int nr, struct error *err)
 {
 	struct strbuf names = STRBUF_INIT;
+	unsigned int named = 0;
 	int rc;
 
 	for (size_t i = 0; i < t->functions.v.len; i++) {
 		const struct trace_function *f = &t->functions.v.data[i];
 
-		if (!trace_by_breakpoint(f))
+		if (!trace_by_breakpoint(f) || named++ >= NAMED_MAX)
 			continue;
 		strbuf_addstr(&names, names.len ? ", " : "");
 		call_target_name(&names, event_run_node(t->run), &f->target);
 	}
+	if (nr > NAMED_MAX)
+		strbuf_addf(&names, " and %u more", nr - NAMED_MAX);
 	rc = error_set(err, ERROR_KIND_USAGE, -E2BIG,
 		       "%u Erlang functions, and x86 has %d debug registers: %s. Trace at most %d "
-		       "at a time",
+		       "at a time; where time goes in all of them 'ebeam record' shows",
 		       nr, EBEAM_BREAKPOINTS, names.buf, EBEAM_BREAKPOINTS);
 	strbuf_free(&names);
 	return rc;
@@ -59,9 +65,10 @@ static int probe_c_function(struct trace *t, size_t i, struct error *err)
 
 	call_target_name(&name, n, &f->target);
 	if (f->target.kind == CALL_TARGET_INLINED_BIF)
-		log_warn("ebeam: compiled code does %s by itself: only calls by apply, funs and "
-			 "spawn are seen",
-			 name.buf);
+		trace_warn(t,
+			   "compiled code does %s by itself: only calls by apply, funs and "
+			   "spawn are seen",
+			   name.buf);
 	if (call_target_code(&code, n, &f->target)) {
 		struct call_probe probe = {
 			.path = path,
@@ -478,7 +485,7 @@ int trace_points_follow(struct trace *t, struct error *err)
 	return rc;
 }
 
-void trace_points_tell(const struct trace *t)
+void trace_points_tell(struct trace *t)
 {
 	static const char *const why[NR_UNCAUGHT] = {
 		[UNCAUGHT_NEW] = "the first one from a place shows where it returns to",
@@ -488,9 +495,9 @@ void trace_points_tell(const struct trace *t)
 
 	for (int i = 0; i < NR_UNCAUGHT; i++) {
 		if (t->points.uncaught[i])
-			log_warn("ebeam: how %" PRIu64 " call%s ended was not seen: %s",
-				 t->points.uncaught[i], t->points.uncaught[i] == 1 ? "" : "s",
-				 why[i]);
+			trace_warn(t, "how %" PRIu64 " call%s ended was not seen: %s",
+				   t->points.uncaught[i], t->points.uncaught[i] == 1 ? "" : "s",
+				   why[i]);
 	}
 }
 

@@ -40,6 +40,14 @@ def lines(ctx):
     print(f"    {compared} lines are equal")
 
 
+@case("of a capture without ends nothing is said of ends")
+def without_ends(ctx):
+    out, _, path = live(ctx, "plain", action="")
+    again = ctx.ebeam.ok("trace", "-i", path, "-j")
+    check_equal(again.out, out, "lines")
+    check_equal(len(again.err.splitlines()), 1, f"nothing but the closing line: {again.err}")
+
+
 @case("tables of a capture are those of the run: callers, durations, shapes of arguments")
 def tables(ctx):
     for kind in KINDS:
