@@ -318,6 +318,8 @@ int call_function(struct pt_regs *ctx)
 	rec->height = (hend - stop) / 8 + 1;
 	rec->nr_terms = f->arity;
 	rec->caller = caller;
+	/* One that was applied was called by a stub of its own name. */
+	try_read(stop, &rec->outer, sizeof(rec->outer));
 	if (f->stack && stack_ahead_here(ctx, process, rec->h.ts_ns))
 		rec->flags |= RAW_CALL_STACK;
 	event_seen(process, epid, rec->h.ts_ns);

@@ -321,6 +321,7 @@ struct rec_raw_call {
 	uint64_t epid;	 /* raw term of the process */
 	uint64_t terms;	 /* address of the words that are its arguments, or of the result */
 	uint64_t caller; /* return address; 0 = unknown */
+	uint64_t outer;	 /* of a BIF: return address on top of the stack of Erlang code */
 	uint64_t height; /* words of the stack below that return address: tells calls apart */
 	uint32_t nr_terms; /* arguments; 1 of a return */
 	uint32_t used;	   /* words of segments, <= TERM_COPY_WORDS */

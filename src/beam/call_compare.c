@@ -204,8 +204,8 @@ static bool node_of(struct call_matcher *m, const struct term_view *v, uint64_t 
 		return true;
 	return n && n->anchors.this_node_ptr && n->layout.node_sysname >= 0 &&
 	       n->layout.node_creation >= 0 &&
-	       term_word(m->r, n->anchors.this_node_ptr, &this_node) &&
-	       term_word(m->r, this_node + (uint32_t)n->layout.node_sysname, name) &&
+	       term_vm_word(m->r, n->anchors.this_node_ptr, &this_node) &&
+	       term_vm_word(m->r, this_node + (uint32_t)n->layout.node_sysname, name) &&
 	       term_bytes(m->r, this_node + (uint32_t)n->layout.node_creation, creation, 4);
 }
 

@@ -231,8 +231,9 @@ static struct call_value this_node(struct call_matcher *m)
 	uint64_t node, name;
 
 	if (!n || !n->anchors.this_node_ptr || n->layout.node_sysname < 0 ||
-	    !term_word(m->r, n->anchors.this_node_ptr, &node) ||
-	    !term_word(m->r, node + (uint32_t)n->layout.node_sysname, &name) || !TERM_IS_ATOM(name))
+	    !term_vm_word(m->r, n->anchors.this_node_ptr, &node) ||
+	    !term_vm_word(m->r, node + (uint32_t)n->layout.node_sysname, &name) ||
+	    !TERM_IS_ATOM(name))
 		return call_unknown();
 	return call_term(name);
 }

@@ -65,12 +65,28 @@ static void add_term(struct resolved_call *out, struct term_reader *reader, uint
 	out->nr_terms++;
 }
 
+/* 0: unknown, or none: nobody called what a process began with. */
 static uint32_t caller_frame(struct beam_resolver *r, struct names *names, raddr ra)
 {
 	/* The call stands before the place that it returns to. */
 	const struct cached_frame *f = ra ? frame_of_jit(r, names, ra - 1) : NULL;
 
-	return f ? f->frame : 0;
+	return f && !f->root ? f->frame : 0;
+}
+
+/* An applied BIF is called by a stub in its module, which has its name. */
+static uint32_t caller_of(struct beam_resolver *r, struct names *names,
+			  const struct rec_raw_call *raw, uint32_t function)
+{
+	uint32_t caller = caller_frame(r, names, raw->caller);
+	const struct name_frame *f = names_frame(names, caller);
+	const struct name_function *by = f ? names_function(names, f->function) : NULL;
+	const struct name_function *of = names_function(names, function);
+
+	if (raw->outer && by && of && of->kind == FRAME_BIF && by->module_id == of->module_id &&
+	    by->name_id == of->name_id && by->arity == of->arity)
+		return caller_frame(r, names, raw->outer);
+	return caller;
 }
 
 /* "{ok, _}, [_ | _]": of all arguments. */
@@ -137,7 +153,7 @@ int resolve_call(struct resolver *base, struct names *names, const struct rec_ra
 		return 1;
 	out->function = f ? function_of_mfa(r, names, f->mfa, f->kind) : 0;
 	out->ends = f && f->ends && f->ends(f->ctx, raw->caller, raw->h.ts_ns);
-	out->caller = caller_frame(r, names, raw->caller);
+	out->caller = caller_of(r, names, raw, out->function);
 	out->process = process_of_epid(r, names, raw->epid);
 	out->thread = thread_of_tid(r, names, (int)raw->os_tid, THREAD_UNKNOWN, 0)->id;
 	if (f && r->call_shapes)

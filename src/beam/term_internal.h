@@ -50,6 +50,8 @@ void term_window_close(struct term_reader *r);
 
 bool term_bytes(struct term_reader *r, raddr addr, void *buf, size_t size);
 bool term_word(struct term_reader *r, raddr addr, uint64_t *value);
+/* Of what is no part of a term: of those that were copied, it was not. */
+bool term_vm_word(struct term_reader *r, raddr addr, uint64_t *value);
 /* Elements that a list, tuple or map may show. */
 uint64_t term_max_elements(const struct term_reader *r);
 

@@ -177,7 +177,7 @@ static bool vm_bytes(struct term_reader *r, raddr addr, void *buf, size_t size)
 				    : term_bytes(r, addr, buf, size);
 }
 
-static bool vm_word(struct term_reader *r, raddr addr, uint64_t *value)
+bool term_vm_word(struct term_reader *r, raddr addr, uint64_t *value)
 {
 	return vm_bytes(r, addr, value, sizeof(*value));
 }
@@ -221,13 +221,14 @@ static bool view_node(struct term_reader *r, struct term_view *v, raddr node)
 	uint64_t dist, this_node = 0, this_dist = 0;
 
 	if (!l || l->node_sysname < 0 || l->node_creation < 0 || l->node_dist_entry < 0 ||
-	    !vm_word(r, node + (uint32_t)l->node_sysname, &v->id.node) ||
+	    !term_vm_word(r, node + (uint32_t)l->node_sysname, &v->id.node) ||
 	    !vm_bytes(r, node + (uint32_t)l->node_creation, &v->id.creation, 4) ||
-	    !vm_word(r, node + (uint32_t)l->node_dist_entry, &dist) || !TERM_IS_ATOM(v->id.node))
+	    !term_vm_word(r, node + (uint32_t)l->node_dist_entry, &dist) ||
+	    !TERM_IS_ATOM(v->id.node))
 		return false;
 	if (r->node->anchors.this_node_ptr &&
-	    vm_word(r, r->node->anchors.this_node_ptr, &this_node))
-		vm_word(r, this_node + (uint32_t)l->node_dist_entry, &this_dist);
+	    term_vm_word(r, r->node->anchors.this_node_ptr, &this_node))
+		term_vm_word(r, this_node + (uint32_t)l->node_dist_entry, &this_dist);
 	v->id.channel = dist == this_dist ? 0 : (uint32_t)(v->id.node >> 6);
 	return true;
 }
@@ -277,7 +278,7 @@ static bool view_entry(struct term_reader *r, struct term_view *v, raddr entry, 
 		return TERM_IS_ATOM(mfa[0]) && TERM_IS_ATOM(mfa[1]) && mfa[2] <= 255;
 	}
 	if (l->fun_entry_module < 0 || l->fun_entry_old_index < 0 || l->fun_entry_old_uniq < 0 ||
-	    !vm_word(r, entry + (uint32_t)l->fun_entry_module, &v->fun.module) ||
+	    !term_vm_word(r, entry + (uint32_t)l->fun_entry_module, &v->fun.module) ||
 	    !vm_bytes(r, entry + (uint32_t)l->fun_entry_old_index, &index, 4) ||
 	    !vm_bytes(r, entry + (uint32_t)l->fun_entry_old_uniq, &uniq, 4))
 		return false;

@@ -118,6 +118,42 @@ def patterns(ctx):
     check_equal(seen, [n for n in range(1, 101) if n % 8 == 1 and (n > 50 or n < 10)], "arguments")
 
 
+@case("guards about the node, which is no part of what was copied: every call is decided")
+def node_of(ctx):
+    node = ctx.node
+    trace = Trace(ctx, node, f"traced:plain(N, _) when N < 10, node() =:= '{node.name}'; "
+                             f"N > 95, node() =/= '{node.name}'")
+    truth = node.ask("traced", "run", "plain", 100)
+    seen = [int(line["args"][0]) for line in trace.lines(truth["pid"])]
+    check_equal(seen, list(range(1, 10)), f"arguments; {trace.err}")
+
+
+@case("callers: of a BIF who applied it, and none of what a process begins with")
+def callers(ctx):
+    trace = Trace(ctx, ctx.node, "erlang:md5(<<\"bytes\">>)", "traced:plain(begins, _)")
+    ctx.node.ask("traced", "applies", 5)
+    seen = [(line["mfa"], line["caller"]) for line in trace.events()]
+    check_equal(seen, [("erlang:md5/1", "traced:applier/1")] * 5 + [("traced:plain/2", None)],
+                "functions and callers")
+
+
+@case("a table in JSON: the calls in it are counted, and what limits hid is part of it")
+def table(ctx):
+    trace = Trace(ctx, ctx.node, "traced:plain/2", json_lines=False,
+                  more=("--count", "--histogram", "-j"))
+    ctx.node.ask("traced", "run", "plain", TIMES)
+    said = json.loads(trace.text())
+    calls = sum(row["calls"] for row in said["data"]["callers"])
+    check_equal(calls, TIMES, "calls")
+    check_equal(said["counters"]["events"], TIMES, "calls among the counters")
+    check_in(f"Events: {TIMES} ", trace.err[-1], "closing line")
+    ends = sum(row["ends"] for row in said["data"]["callers"])
+    check(ends == TIMES or any("was not seen" in text for text in said["warnings"]),
+          f"{ends} ends of {TIMES}: {said['warnings']}")
+    check(set(said["warnings"]) <= {line.removeprefix("ebeam: ") for line in trace.err},
+          f"{said['warnings']} and {trace.err}")
+
+
 @case("a module that is loaded again is traced where its calls arrive then")
 def reloaded(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
@@ -165,6 +201,13 @@ def full_speed(ctx):
     lines = [json.loads(line) for line in r.out.splitlines()]
     check(0 < len(lines) < 20000 * 3, f"{len(lines)} calls of millions")
     check_in("rate limit tripped", r.err, "what is told")
+    # Hits take most of the time in which calls are seen: the rest were more than that share tells.
+    told = re.search(r"([0-9,]+) of at least ([0-9,]+)", r.err)
+    check(told, f"how many: {r.err}")
+    seen, least = (int(n.replace(",", "")) for n in told.groups())
+    made = int(lines[-1]["args"][0]) - int(lines[0]["args"][0]) + 1
+    check_equal(seen, len(lines), "calls seen")
+    check(seen < least <= made, f"{least} of {made}: {r.err}")
     check_equal(ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:step/1", "traced:plain/2",
                              "traced:rec/1", "traced:tail/2", "-d", 1, "-n", 3).code, 0,
                 "all four breakpoints are free again")
@@ -180,7 +223,7 @@ def bif_at_full_speed(ctx):
     calls = [line for line in lines if line["kind"] == "call"]
     check(calls, "some calls are seen")
     check_in("rate limit tripped", r.err, "what is told")
-    share = float(re.search(r"seen ([0-9.e-]+) % of the time", r.err)[1])
+    share = float(re.search(r"seen ([0-9.e-]+) % of the time, [0-9,]+ of at least", r.err)[1])
     check(0 < share < 50, f"share that was seen: {share} %")
     ends = [line["result"] for line in lines if line["kind"] == "return"]
     check(0 < len(ends) <= len(calls), f"{len(ends)} ends of {len(calls)} calls")
@@ -278,7 +321,7 @@ def refused(ctx):
     ctx.node.ask("traced", "warm", "none")
     for pattern, word in (("traced:plan/2", "did you mean 'plain'"), ("tracd:plain/2", "'traced'"),
                           ("traced:plain/3", "its arity is 2"), ("traced:plain(", "column 14"),
-                          ("proplists:_", "debug registers")):
+                          ("proplists:_", "debug registers"), ("proplists:_", "'ebeam record'")):
         r = ctx.ebeam.run("trace", "-p", ctx.node.os_pid, pattern, "-d", 1)
         check(r.code in (1, 2), f"{pattern}: exit {r.code}")
         check_in(word, r.err, pattern)
