@@ -217,6 +217,7 @@ INLINE void call_hit(const struct user_regs *hit, uint64_t nr)
 	rec = call_begin(c, p->kind, p->point, epid);
 	if (last)
 		last->last_ns = rec->h.ts_ns;
+	rec->addr = hit->ip;
 	rec->terms = hit->bx;
 	rec->height = (hend - hit->sp) / 8;
 	rec->nr_terms = 1;

@@ -327,6 +327,7 @@ struct rec_raw_call {
 	uint32_t used;	   /* words of segments, <= TERM_COPY_WORDS */
 	uint32_t cut;	   /* more was there than the limits let in */
 	uint32_t flags;	   /* RAW_CALL_* */
+	uint64_t addr;	   /* of the breakpoint; 0: a C function */
 	uint64_t words[];
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
+#include "beam/call_targets.h"
 #include "beam/message_shape.h"
 #include "beam/resolve_internal.h"
 
@@ -110,6 +111,24 @@ static uint32_t shape_string(struct names *names, struct term_reader *reader, co
 	return id;
 }
 
+/* Did a function begin there then?  Its code may have gone, and something else come to stand there,
+ * while the breakpoint was not taken away yet. */
+static bool is_entry(struct beam_resolver *r, struct names *names, raddr addr, uint32_t function)
+{
+	/* May take in new names, so before any is looked at. */
+	const struct cached_frame *c = frame_of_jit(r, names, addr);
+	const struct name_frame *frame = c ? names_frame(names, c->frame) : NULL;
+	const struct name_function *there = frame ? names_function(names, frame->function) : NULL;
+	const struct name_function *f = names_function(names, function);
+	struct jit_function j;
+
+	if (!f || (c && !there))
+		return true; /* no room for more names: nothing is known */
+	return there && there->module_id == f->module_id && there->name_id == f->name_id &&
+	       there->arity == f->arity && jit_find(r->jit, addr, &j) &&
+	       addr - j.start == (j.preamble ? BEAM_CODE_INFO_SIZE : 0);
+}
+
 void beam_resolver_watch_calls(struct beam_resolver *r, const struct call_function *functions,
 			       unsigned int nr, unsigned int text, bool shapes)
 {
@@ -149,9 +168,12 @@ int resolve_call(struct resolver *base, struct names *names, const struct rec_ra
 	/* A result that is no term, behind a place that something else returned to. */
 	if (read_segments(&segments.mem, raw->terms, terms, 8 * (size_t)raw->nr_terms))
 		return -EINVAL;
+	if (f)
+		out->function = function_of_mfa(r, names, f->mfa, f->kind);
+	if (f && raw->addr && !is_entry(r, names, raw->addr, out->function))
+		return 1;
 	if (f && f->accept && !f->accept(f->ctx, &reader, terms, raw->nr_terms))
 		return 1;
-	out->function = f ? function_of_mfa(r, names, f->mfa, f->kind) : 0;
 	out->ends = f && f->ends && f->ends(f->ctx, raw->caller, raw->h.ts_ns);
 	out->caller = caller_of(r, names, raw, out->function);
 	out->process = process_of_epid(r, names, raw->epid);

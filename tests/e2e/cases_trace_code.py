@@ -110,6 +110,16 @@ def gone(ctx):
     check(results <= {f"{{{v},{n}}}" for v in (1, 3) for n in range(1, 21)}, f"results: {results}")
 
 
+@case("what comes to stand where a function was, sooner than that is noticed, is not its calls")
+def swapped(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    trace = Trace(ctx, node, HOT)
+    node.ask("traced_code", "swap", 600, timeout=100)
+    trace.finish()
+    args = {line["args"][0] for line in trace.seen}
+    check_equal(args, {"1", "2", "3"}, f"arguments of {len(trace.seen)} calls")
+
+
 @case("a function that becomes a NIF is seen where its calls pass")
 def becomes_nif(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))

@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: BSD-2-Clause
 %% Code that is loaded anew while its calls are traced; calls are counted by who makes them.
 -module(traced_code).
--export([load/2, load_slowly/2, without/1, call/2, around/1, fill/2, burst/1, stop/0, to_nif/0, nif/1]).
+-export([load/2, load_slowly/2, without/1, swap/1, call/2, around/1, fill/2, burst/1, stop/0, to_nif/0, nif/1]).
 
 -define(HOT, traced_hot).
 
@@ -21,6 +21,18 @@ without(Version) ->
     code:purge(?HOT),
     <<"ok">>.
 
+%% Code that comes back to where it was two loads before, its functions in another order each time.
+swap(Loads) ->
+    Head = "-module(" ++ atom_to_list(?HOT) ++ "). -compile([export_all, nowarn_export_all]). ",
+    Codes = {compile_text(?HOT, Head ++ "f(N) -> {f, N}. g(N) -> {g, N}. "),
+             compile_text(?HOT, Head ++ "g(N) -> {g, N}. f(N) -> {f, N}. ")},
+    [begin
+         load_code(?HOT, element(1 + N div 2 rem 2, Codes)),
+         [{{f, K}, {g, other}} = {?HOT:f(K), ?HOT:g(other)} || K <- [1, 2, 3]],
+         N rem 3 =:= 0 andalso timer:sleep(5)
+     end || N <- lists:seq(1, list_to_integer(Loads))],
+    <<"ok">>.
+
 hot_text(Version, OnLoadMs) ->
     "-module(" ++ atom_to_list(?HOT) ++ "). -compile([export_all, nowarn_export_all]). "
         "-on_load(start/0). start() -> receive after " ++ OnLoadMs ++ " -> ok end. "
@@ -30,11 +42,17 @@ hot_text(Version, OnLoadMs) ->
         ++ "]. ".
 
 load_text(Module, Text) ->
+    load_code(Module, compile_text(Module, Text)).
+
+load_code(Module, Code) ->
+    code:purge(Module),
+    code:load_binary(Module, "none", Code).
+
+compile_text(Module, Text) ->
     {ok, Tokens, _} = erl_scan:string(lists:flatten(string:replace(Text, "?MODULE",
                                                                    atom_to_list(Module), all))),
     {ok, Module, Code} = compile:forms(forms(Tokens, []), [binary]),
-    code:purge(Module),
-    code:load_binary(Module, "none", Code).
+    Code.
 
 forms([], _) -> [];
 forms([{dot, _} = Dot | More], Form) ->
