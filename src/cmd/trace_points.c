@@ -378,7 +378,7 @@ bool trace_points_caught(struct trace *t, uint64_t addr, uint64_t ts_ns)
 	if (s) {
 		s->calls++;
 		s->foreseen = false;
-		if (!s->armed_ns && trace_points_nr(p) >= EBEAM_BREAKPOINTS)
+		if (!s->armed_ns && p->breakpoints && trace_points_nr(p) >= EBEAM_BREAKPOINTS)
 			give_up_foreseen(p);
 		if (!s->armed_ns)
 			arm_site(t, s); /* of the next calls from there */
