@@ -324,12 +324,30 @@ static void print_bytes(struct printer *p, const char *s, size_t len, const stru
 	strbuf_addstr(p->out, ">>");
 }
 
+/* The first *len bytes; of what was copied, as many as were: at least one. */
+static bool first_bytes(struct printer *p, const struct term_view *v, char *bytes, size_t *len)
+{
+	size_t none = *len, have = 0;
+
+	if (term_bits(p->r, v, 0, bytes, *len))
+		return true;
+	while (p->r->copied && none - have > 1) {
+		size_t middle = have + (none - have) / 2;
+
+		if (term_bits(p->r, v, 0, bytes, middle))
+			have = middle;
+		else
+			none = middle;
+	}
+	*len = have;
+	return have && term_bits(p->r, v, 0, bytes, have);
+}
+
 static void print_bits(struct printer *p, const struct term_view *v)
 {
 	uint64_t size = (v->bits.nr_bits + 7) / 8;
 	size_t len = (size_t)MIN(size, (uint64_t)room(p));
 	enum binary_text text = TEXT_NONE;
-	bool cut = len < size;
 	char *bytes;
 
 	if (size == 0) {
@@ -337,11 +355,12 @@ static void print_bits(struct printer *p, const struct term_view *v)
 		return;
 	}
 	bytes = xmalloc(len + 1);
-	if (!term_bits(p->r, v, 0, bytes, len)) {
+	if (!first_bytes(p, v, bytes, &len)) {
 		p->r->unreadable++;
 		print_unreadable(p, v->addr);
 	} else {
 		size_t whole = len;
+		bool cut = len < size;
 
 		if (v->bits.nr_bits % 8 == 0 && len > 0)
 			text = classify(bytes, &whole, cut, p->elixir);

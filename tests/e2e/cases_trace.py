@@ -193,6 +193,17 @@ def sizes(ctx):
         check_equal([len(line["args"]) for line in lines], [2] * 20, f"{pattern}: arguments")
 
 
+@case("of a binary that is larger than what is copied of it, that much is shown")
+def larges(ctx):
+    trace = Trace(ctx, ctx.node, "traced:plain/2")
+    pid = ctx.node.ask("traced", "larges")["pid"]
+    seen = {int(line["args"][0]): line["args"][1] for line in trace.lines(pid)}
+    check_equal(seen.get(1000), '<<"' + 1000 * "x" + '">>', "a smaller one")
+    for size in (3000, 1000000):
+        text = seen[size]
+        check(re.fullmatch(r'<<"x{1000,}\.\.\.">>', text) and len(text) < size, f"{size}: {text[:100]}")
+
+
 @case("a function at full speed: the hits are limited, which is told, and all of the node goes on")
 def full_speed(ctx):
     node = ctx.new_node(flags=("+S", "1:1"))

@@ -4,7 +4,7 @@
 -export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1, spin_bif/0]).
 -export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1, doze/1]).
 -export([spin_echo/0, echo/1, spin_throw/0, throws/1, naps/1, nap/1, sleeper/1, fails/1, traps/1]).
--export([stacks/2, spot/1, call/2, first/0, afar/1, applies/1]).
+-export([stacks/2, spot/1, call/2, first/0, afar/1, applies/1, larges/0]).
 
 plain(A, B) -> {A, [B], <<"a binary">>}.
 
@@ -221,6 +221,9 @@ applies(Times) ->
     receive {'DOWN', R, process, P, _} -> <<"ok">> end.
 
 applier(Name) -> {erlang:Name(<<"bytes">>)}.
+
+larges() ->
+    by_itself(fun() -> [plain(S, binary:copy(<<"x">>, S)) || S <- [1000, 3000, 1000000]] end).
 
 by_itself(Fun) ->
     {P, R} = spawn_monitor(Fun),
