@@ -365,6 +365,14 @@ static int choose(struct trace *t, struct event_consumer *consumer, struct error
 	return 0;
 }
 
+/* -o calls.json */
+static bool is_json_file(const struct options *o)
+{
+	const struct exporter *e = o->output ? exporter_by_suffix(o->output) : NULL;
+
+	return !o->format && e && strcmp(e->name, "json") == 0;
+}
+
 int cmd_trace(struct command_context *ctx, struct error *err)
 {
 	struct options *o = &ctx->opt;
@@ -394,6 +402,7 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 
 	if (!o->input && !o->duration_ns)
 		o->duration_ns = TRACE_DURATION_NS;
+	o->json |= is_json_file(o);
 	if (!o->input && !ctx->nr_args)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "say which calls: ebeam trace 'lists:sort/1'");

@@ -33,6 +33,10 @@ def lines(ctx):
     for kind in KINDS:
         out, _, path = live(ctx, kind)
         check_equal(ctx.ebeam.ok("trace", "-i", path, "-j").out, out, f"JSON of {kind}")
+        named = ctx.ebeam.file(".json")
+        ctx.ebeam.ok("trace", "-i", path, "-o", named)
+        with open(named, encoding="utf-8") as f:
+            check_equal(f.read(), out, f"JSON of {kind}, by the name of the file")
         compared += len(out.splitlines())
         out, _, path = live(ctx, kind, json_lines=False)
         check_equal(ctx.ebeam.ok("trace", "-i", path).out, out, f"text of {kind}")
