@@ -74,20 +74,20 @@ struct limited {
 	const char *of;
 };
 
-/* While calls are seen there are fewer, as each hit takes its time: if that is much of it, the
- * others were more than that share tells. */
+/* While calls are seen there are fewer, as each hit takes its time: if that is much of it, and
+ * calls come one after the other, the rest were more than that share tells. */
 static void tell_limited(struct trace *t, const struct limited *l)
 {
 	struct strbuf all = STRBUF_INIT;
-	char text[32];
+	char seen[32], sum[32];
 
 	if (!l->tripped)
 		return;
 	if (l->seen && l->share > 0) {
-		strbuf_addf(&all, ", %s", units_format_count(l->seen, text, sizeof(text)));
-		strbuf_addf(&all, " of %s %s", 10 * l->hits_ns > l->on_ns ? "at least" : "some",
-			    units_format_count((uint64_t)((double)l->seen / l->share), text,
-					       sizeof(text)));
+		units_format_count(l->seen, seen, sizeof(seen));
+		units_format_count((uint64_t)((double)l->seen / l->share), sum, sizeof(sum));
+		strbuf_addf(&all, ", %s of some %s%s", seen, sum,
+			    10 * l->hits_ns > l->on_ns ? " or more" : "");
 	}
 	trace_warn(t,
 		   "rate limit tripped %" PRIu64 " time%s (--rate, --max-overhead): calls%s were "
