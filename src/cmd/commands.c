@@ -373,7 +373,7 @@ const struct command commands[] = {
 			   OPT(DEPTH) | OPT(SIZE) | OPT(RATE) | OPT(HISTOGRAM) | OPT(COUNT) |
 			   OPT(ARGS) | OPT(FORMAT) | OPT(CAPTURE) | OPT(CALL_WEIGHT) | OPT(BY) |
 			   OPT(LINES),
-		.max_args = 64,
+		.max_args = 65, /* one too many is told as such */
 		.formats = FORMATS_EXPORT | FORMATS_TEXT,
 		.format_default = "by the suffix of -o, else lines",
 		.duration_default = "15s; of a capture all",

@@ -336,3 +336,6 @@ def refused(ctx):
         r = ctx.ebeam.run("trace", "-p", ctx.node.os_pid, pattern, "-d", 1)
         check(r.code in (1, 2), f"{pattern}: exit {r.code}")
         check_in(word, r.err, pattern)
+    r = ctx.ebeam.run("trace", "-p", ctx.node.os_pid, *["lists:reverse/2"] * 65, "-d", 1)
+    check_equal(r.code, 2, "exit of 65 patterns")
+    check_in("at most 64 patterns", r.err, "65 patterns")
