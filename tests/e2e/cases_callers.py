@@ -7,6 +7,7 @@ from collections import Counter
 from cases_trace import Trace
 from harness import case, check, check_equal, check_in
 
+SIDE_BY_SIDE = True
 TIMES = 200
 OLDEST = 64  # frames that the node tells at most
 # What is called, and the module of the library's functions that stand before it.
@@ -107,7 +108,7 @@ def own_times(lines):
     return total + sum(max(0, left) for _, left in outer)
 
 
-@case("time in calls: none of it is counted twice, however they are nested")
+@case("time in calls: none of it is counted twice, however they are nested", otp="one")
 def times(ctx):
     for kind, pattern in (("plain", "traced:plain/2"), ("rec", "traced:rec/1"),
                           ("tail", "traced:tail/2")):

@@ -6,6 +6,8 @@ import subprocess
 from harness import case, check_equal, check_in
 from nodes import TOP
 
+SIDE_BY_SIDE = True
+
 
 @case("README.md: each event and what this release gives of it (tools/event-table)")
 def readme(ctx):

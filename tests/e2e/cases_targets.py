@@ -8,6 +8,7 @@ import subprocess
 from harness import Skip, case, check, check_equal
 from nodes import TOP
 
+SIDE_BY_SIDE = True
 TOOL = os.path.join(TOP, "build", "tools", "calltargets")
 TIMES = 1000
 

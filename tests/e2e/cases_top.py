@@ -66,7 +66,8 @@ def cpu_of_processes(ctx):
     check_equal(frame["processes"][0]["registered_name"], "proc_split_4", "the busiest")
 
 
-@case("CPU of processes that live for a moment: beside the rows, by what they began with")
+@case("CPU of processes that live for a moment: beside the rows, by what they began with",
+      otp="one")
 def cpu_of_ended(ctx):
     with ctx.workload("spawn_storm", "2000") as truth:
         frame = frames(ctx, ctx.node, 5, "--watch", "1s", "-F", 997)[-1]
@@ -251,7 +252,7 @@ def chosen(ctx):
             check_equal(t.wait_end(), 0, "exit code after -n")
 
 
-@case("in a terminal: a node that starts again under its name is offered, and taken")
+@case("in a terminal: a node that starts again under its name is offered, and taken", otp="one")
 def restarts(ctx):
     name = f"again-{os.getpid()}@127.0.0.1"
     node = ctx.new_node(name=name)
@@ -281,7 +282,8 @@ def by_event(frame):
     return {e["event"]: e for e in frame["events"]}
 
 
-@case("panel of events: rates are those of what the node does, and what is missing has its reason")
+@case("panel of events: rates are those of what the node does, and what is missing has its reason",
+      otp="one")
 def event_rates(ctx):
     with ctx.workload("paced") as truth:
         seen = frames(ctx, ctx.node, 5, "--watch", "1s", "--panel", "events",

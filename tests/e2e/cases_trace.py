@@ -204,7 +204,8 @@ def larges(ctx):
         check(re.fullmatch(r'<<"x{1000,}\.\.\.">>', text) and len(text) < size, f"{size}: {text[:100]}")
 
 
-@case("a function at full speed: the hits are limited, which is told, and all of the node goes on")
+@case("a function at full speed: the hits are limited, which is told, and all of the node goes on",
+      otp="one")
 def full_speed(ctx):
     node = ctx.new_node(flags=("+S", "1:1"))
     node.ask("traced", "spin")
@@ -224,7 +225,8 @@ def full_speed(ctx):
                 "all four breakpoints are free again")
 
 
-@case("a BIF at full speed: its probes are there for a part of the time only, which is told")
+@case("a BIF at full speed: its probes are there for a part of the time only, which is told",
+      otp="one")
 def bif_at_full_speed(ctx):
     node = ctx.new_node(flags=("+S", "1:1"))
     node.ask("traced", "spin_bif")
@@ -256,7 +258,8 @@ def ends_of(ctx, node, pattern, *more):
     return own_ends([json.loads(line) for line in r.out.splitlines()]), r.err
 
 
-@case("what returns at full speed, within the limits and beyond: each end that is shown is that of its call")
+@case("what returns at full speed, within the limits and beyond: each end that is shown is that of its call",
+      otp="one")
 def ends_at_full_speed(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     node.ask("traced", "spin_echo")

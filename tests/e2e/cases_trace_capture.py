@@ -64,7 +64,8 @@ def tables(ctx):
     check_in("traced:plain/2  integer(), integer()", text, "shapes")
 
 
-@case("flame graphs of a capture are those of the run, in every format, and those of report")
+@case("flame graphs of a capture are those of the run, in every format, and those of report",
+      otp="one")
 def profiles(ctx):
     for weight in ("calls", "time"):
         for fmt in ("folded", "json", "html", "svg", "speedscope", "pprof"):

@@ -10,6 +10,8 @@ from answers import Watch, need_events
 from cases_events import of
 from harness import case, check, check_equal, check_in
 
+SIDE_BY_SIDE = True
+
 
 def watched(ctx, kinds, *question, args=()):
     """Events of the shared node while it answers a question; (answer, events)."""
