@@ -130,10 +130,10 @@ def node_of(ctx):
 
 @case("callers: of a BIF who applied it, and none of what a process begins with")
 def callers(ctx):
-    trace = Trace(ctx, ctx.node, "erlang:md5(<<\"bytes\">>)", "traced:plain(begins, _)")
+    trace = Trace(ctx, ctx.node, "erlang:md5(<<\"bytes\">>)", "traced:large(begins, _)")
     ctx.node.ask("traced", "applies", 5)
     seen = [(line["mfa"], line["caller"]) for line in trace.events()]
-    check_equal(seen, [("erlang:md5/1", "traced:applier/1")] * 5 + [("traced:plain/2", None)],
+    check_equal(seen, [("erlang:md5/1", "traced:applier/1")] * 5 + [("traced:large/2", None)],
                 "functions and callers")
 
 
@@ -195,7 +195,7 @@ def sizes(ctx):
 
 @case("of a binary that is larger than what is copied of it, that much is shown")
 def larges(ctx):
-    trace = Trace(ctx, ctx.node, "traced:plain/2")
+    trace = Trace(ctx, ctx.node, "traced:large/2")
     pid = ctx.node.ask("traced", "larges")["pid"]
     seen = {int(line["args"][0]): line["args"][1] for line in trace.lines(pid)}
     check_equal(seen.get(1000), '<<"' + 1000 * "x" + '">>', "a smaller one")

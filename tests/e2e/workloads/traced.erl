@@ -4,7 +4,7 @@
 -export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1, spin_bif/0]).
 -export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1, doze/1]).
 -export([spin_echo/0, echo/1, spin_throw/0, throws/1, naps/1, nap/1, sleeper/1, fails/1, traps/1]).
--export([stacks/2, spot/1, call/2, first/0, afar/1, applies/1, larges/0]).
+-export([stacks/2, spot/1, call/2, first/0, afar/1, applies/1, larges/0, large/2]).
 
 plain(A, B) -> {A, [B], <<"a binary">>}.
 
@@ -217,13 +217,15 @@ traps(Times) ->
 %% A BIF by a name that is known only then, and what a process begins with.
 applies(Times) ->
     [applier(md5) || _ <- lists:seq(1, list_to_integer(Times))],
-    {P, R} = spawn_monitor(?MODULE, plain, [begins, 1]),
+    {P, R} = spawn_monitor(?MODULE, large, [begins, 1]),
     receive {'DOWN', R, process, P, _} -> <<"ok">> end.
 
 applier(Name) -> {erlang:Name(<<"bytes">>)}.
 
 larges() ->
-    by_itself(fun() -> [plain(S, binary:copy(<<"x">>, S)) || S <- [1000, 3000, 1000000]] end).
+    by_itself(fun() -> [large(S, binary:copy(<<"x">>, S)) || S <- [1000, 3000, 1000000]] end).
+
+large(S, B) -> {S, B}.
 
 by_itself(Fun) ->
     {P, R} = spawn_monitor(Fun),
