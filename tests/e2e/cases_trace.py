@@ -284,9 +284,10 @@ def throws_at_full_speed(ctx):
             n = int(call["args"][0])
             want = ("return", "{ok,%d}" % n) if n % 2 else ("exception", "{ball,%d}" % n)
             check_equal((end["kind"], end["result"]), want, f"end of {call}")
+        # Probes of exceptions that are there for slices, and rings that are full, leave few ends sure.
+        check(pairs or re.search(r"how [1-9]\d* calls ended is not known", err),
+              f"some ends are seen, or why none: {err}")
         print(f"{len(pairs)} ends compared")
-    # So many that rings may be full all the time, and then no end is sure.
-    check(pairs or "is not known" in err, f"some ends are seen, or why none: {err}")
 
 
 @case("a call whose process hibernates has no end; the next one from there has its own")
