@@ -62,7 +62,7 @@ const char describe_trace[] =
 	"show them; calls whose end could not be seen are counted. BIFs and NIFs are C functions: "
 	"as many as you like. What compiled code does by itself (most guard BIFs) is said. "
 	"--rate and --max-overhead limit the hits: \"rate limit tripped\" says that calls were "
-	"missed, and in how much of the time calls were seen.\n\n"
+	"missed, and in how much of the time calls were seen; the exit code is then 7.\n\n"
 	"Arguments are copied at the instant of the call: --depth and --size say how much, what "
 	"is beyond is ... . --count, --histogram and --args give one answer at the end: calls by "
 	"caller, how long they took, and the shapes of arguments with the slowest calls. With -j "

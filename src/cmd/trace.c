@@ -373,6 +373,13 @@ static bool is_json_file(const struct options *o)
 	return !o->format && e && strcmp(e->name, "json") == 0;
 }
 
+/* Of a run: calls that were asked for are not among those that were seen. */
+static bool is_partial(const struct trace *t)
+{
+	return !t->ctx->opt.input && !trace_is_full(t) &&
+	       (t->last.tripped || event_run_stream(t->run)->calls.tripped);
+}
+
 int cmd_trace(struct command_context *ctx, struct error *err)
 {
 	struct options *o = &ctx->opt;
@@ -414,6 +421,8 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 		consumer.kinds = CALL_FOLLOW_KINDS;
 	rc = rc ? rc : event_run(ctx, &consumer, &t.run, err);
 	trace_points_close(&t);
+	if (rc == 0 && is_partial(&t))
+		rc = ERROR_KIND_PARTIAL;
 	trace_profile_close(&t);
 	event_run_close(t.run);
 	trace_points_free(&t);

@@ -8,6 +8,7 @@ from answers import Watch, need_events
 from harness import Skip, case, check, check_equal, check_in
 
 TIMES = 200
+PARTIAL = 7  # a limit tripped
 NO_LIMITS = ("--rate", "1000000", "--max-overhead", "100")
 
 
@@ -209,7 +210,8 @@ def larges(ctx):
 def full_speed(ctx):
     node = ctx.new_node(flags=("+S", "1:1"))
     node.ask("traced", "spin")
-    r = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:step/1", "-d", 2, "-n", 1000000, "-j")
+    r = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:step/1", "-d", 2, "-n", 1000000, "-j",
+                     code=PARTIAL)
     lines = [json.loads(line) for line in r.out.splitlines()]
     check(0 < len(lines) < 20000 * 3, f"{len(lines)} calls of millions")
     check_in("rate limit tripped", r.err, "what is told")
@@ -231,7 +233,7 @@ def bif_at_full_speed(ctx):
     node = ctx.new_node(flags=("+S", "1:1"))
     node.ask("traced", "spin_bif")
     r = ctx.ebeam.ok("trace", "-p", node.os_pid, "erlang:md5/1 -> return", "-d", 3, "-n", 1000000,
-                     "-j")
+                     "-j", code=PARTIAL)
     lines = [json.loads(line) for line in r.out.splitlines()]
     calls = [line for line in lines if line["kind"] == "call"]
     check(calls, "some calls are seen")
@@ -254,7 +256,8 @@ def own_ends(lines):
 
 def ends_of(ctx, node, pattern, *more):
     """Of three seconds; and what was told."""
-    r = ctx.ebeam.ok("trace", "-p", node.os_pid, pattern, "-d", 3, "-n", 1000000, "-j", *more)
+    r = ctx.ebeam.ok("trace", "-p", node.os_pid, pattern, "-d", 3, "-n", 1000000, "-j", *more,
+                     code=PARTIAL)
     return own_ends([json.loads(line) for line in r.out.splitlines()]), r.err
 
 

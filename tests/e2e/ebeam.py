@@ -60,9 +60,10 @@ class Ebeam:
                       out.decode("utf-8", "replace") if text else out, err,
                       time.monotonic() - began)
 
-    def ok(self, *args, **kwargs):
+    def ok(self, *args, code=0, **kwargs):
+        """code: what it is to end with, if that is another answer than all that was asked for."""
         result = self.run(*args, **kwargs)
-        check_equal(result.code, 0, str(result))
+        check_equal(result.code, code, str(result))
         return result
 
     def capture(self, node, seconds, *args, freq=999):

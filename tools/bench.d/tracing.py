@@ -32,6 +32,7 @@ class Tracing(Running):
     """`ebeam trace` under way, its lines thrown away."""
 
     READY = "probes attached"
+    EXITS = (0, 7)  # 7: a limit tripped
 
     def __init__(self, bench, node, *args):
         super().__init__(bench, "trace", "-v", "-p", node.os_pid, *LONG, *args,
