@@ -29,8 +29,8 @@ enum outfile_mode { OUTFILE_WHOLE, OUTFILE_STREAM };
 
 struct outfile;
 
-/* `out` is standard output, for "-"; it stays open.  Errors say what cannot be written and why. */
-int outfile_open(struct outfile **o, const char *path, enum outfile_mode mode, FILE *out,
+/* stdout_file: for "-"; it stays open.  Errors say what cannot be written and why. */
+int outfile_open(struct outfile **out, const char *path, enum outfile_mode mode, FILE *stdout_file,
 		 struct error *err);
 /* To write to.  Never close it. */
 FILE *outfile_file(struct outfile *o);
