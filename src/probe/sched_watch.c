@@ -34,12 +34,15 @@
 #define AGREE_LOOKS   30
 #define AGREE_POINTS  0.02
 #define AGREE_SPREADS 5
+#define MOST_DOUBTS   2
+#define LATE_NS	      1000000u /* a look that comes later than that was kept from it */
 
 struct watched {
 	enum thread_type type;
 	uint16_t number;
 	int os_tid; /* 0 = not known */
 	bool distrusted;
+	unsigned int doubts; /* spans in a row in which what the VM counted cannot be true */
 	uint32_t looks, working, process, port;
 	struct sched_clock_read clock;
 	struct proc_thread_times times;
@@ -57,7 +60,9 @@ struct sched_watch {
 	pthread_t thread;
 	bool running;
 	atomic_bool stop, exact; /* exact: the VM counted all of the last span */
-	pthread_mutex_t lock;	 /* of `work` and what was seen */
+	_Atomic uint64_t due_ns; /* the next look */
+	pthread_mutex_t lock;	 /* of what follows, of `work` and of what was seen */
+	uint64_t unseen_ns;	 /* of this span, looks that were due were not taken */
 };
 
 /* ---- the thread ---------------------------------------------------------------------------- */
@@ -109,6 +114,11 @@ static void look(struct sched_watch *w, bool dirty)
 	}
 }
 
+static uint64_t late_ns(uint64_t due_ns, uint64_t now_ns)
+{
+	return due_ns && now_ns > due_ns + LATE_NS ? now_ns - due_ns : 0;
+}
+
 static void sleep_until(uint64_t ns)
 {
 	const struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u),
@@ -133,14 +143,17 @@ static void *watch_main(void *arg)
 {
 	struct sched_watch *w = arg;
 	uint64_t begin = clock_monotonic_ns(), period = PERIOD_FIRST, random = begin;
-	uint64_t paced_ns, cost, apart;
+	uint64_t paced_ns, cost, apart, due;
 
 	come_at_once();
 	paced_ns = thread_cpu_ns();
 	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
 		apart = atomic_load(&w->exact) ? MAX(period, PERIOD_EXACT) : period;
-		sleep_until(sched_watch_next(&random, begin, apart));
+		due = sched_watch_next(&random, begin, apart);
+		atomic_store(&w->due_ns, due);
+		sleep_until(due);
 		pthread_mutex_lock(&w->lock);
+		w->unseen_ns += late_ns(due, clock_monotonic_ns());
 		look(w, n % DIRTY_EVERY == 0);
 		pthread_mutex_unlock(&w->lock);
 		/* Those that were missed are not made up for. */
@@ -156,9 +169,10 @@ static void *watch_main(void *arg)
 
 /* ---- spans --------------------------------------------------------------------------------- */
 
-bool sched_watch_agrees(uint64_t working_ns, uint64_t duration_ns, uint32_t looks, uint32_t working)
+bool sched_watch_agrees(uint64_t working_ns, uint64_t duration_ns, uint64_t unseen_ns,
+			uint32_t looks, uint32_t working)
 {
-	double counted, seen, spread;
+	double counted, seen, spread, unseen;
 
 	if (working_ns > duration_ns)
 		return false;
@@ -168,7 +182,8 @@ bool sched_watch_agrees(uint64_t working_ns, uint64_t duration_ns, uint32_t look
 	seen = (double)working / looks;
 	/* One look more or less, where all of them say the same. */
 	spread = sqrt(MAX(seen * (1 - seen), 1.0 / looks) / looks);
-	return fabs(counted - seen) < AGREE_POINTS + AGREE_SPREADS * spread;
+	unseen = (double)unseen_ns / (double)duration_ns;
+	return fabs(counted - seen) < AGREE_POINTS + AGREE_SPREADS * spread + unseen;
 }
 
 /* Stopped: schedulers go on with nothing, whatever they were at. */
@@ -181,7 +196,8 @@ static bool is_stopped(const struct sched_watch *w)
 }
 
 /* What the VM counted since the cut before. */
-static uint64_t clock_since(struct sched_watch *w, uint32_t at, uint64_t duration_ns)
+static uint64_t clock_since(struct sched_watch *w, uint32_t at, uint64_t duration_ns,
+			    uint64_t unseen_ns)
 {
 	struct watched *one = &w->all.data[at];
 	struct sched_clock_read before = one->clock, *now = &one->clock;
@@ -193,13 +209,15 @@ static uint64_t clock_since(struct sched_watch *w, uint32_t at, uint64_t duratio
 		return SCHEDULER_UNKNOWN;
 	ns = now->working_ns - before.working_ns;
 	span = now->at_ns - before.at_ns;
-	if (!sched_watch_agrees(ns, span, one->looks, one->working)) {
+	if (!sched_watch_agrees(ns, span, unseen_ns, one->looks, one->working)) {
 		log_debug("scheduler %u of type %d: %u of %u looks at work, not %.1f %% as it says",
 			  one->number, (int)one->type, one->working, one->looks,
 			  100 * (double)ns / (double)span);
-		one->distrusted = ns <= span;
+		one->doubts += ns <= span;
+		one->distrusted = one->doubts >= MOST_DOUBTS;
 		return SCHEDULER_UNKNOWN;
 	}
+	one->doubts = 0;
 	return (uint64_t)((double)ns / (double)span * (double)duration_ns);
 }
 
@@ -234,11 +252,13 @@ uint64_t sched_watch_span_ns(const struct sched_watch *w)
 uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
 {
 	bool exact = w->work != NULL, stopped = is_stopped(w);
-	uint64_t now;
+	uint64_t now, unseen_ns;
 
 	w->spans.len = 0;
 	pthread_mutex_lock(&w->lock);
 	now = clock_monotonic_ns();
+	unseen_ns = w->unseen_ns + late_ns(atomic_load(&w->due_ns), now);
+	w->unseen_ns = 0;
 	for (size_t i = 0; i < w->all.len; i++) {
 		struct watched *one = &w->all.data[i];
 		struct sched_span span = {
@@ -252,7 +272,7 @@ uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
 		};
 
 		if (w->work && w->counts)
-			span.working_ns = clock_since(w, (uint32_t)i, span.duration_ns);
+			span.working_ns = clock_since(w, (uint32_t)i, span.duration_ns, unseen_ns);
 		if (stopped)
 			span.working_ns = SCHEDULER_UNKNOWN;
 		else

@@ -211,13 +211,16 @@ static void test_pace(void **state)
 static void test_agrees(void **state)
 {
 	UNUSED(state);
-	assert_true(sched_watch_agrees(250, 1000, 400, 100));
-	assert_true(sched_watch_agrees(0, 1000, 400, 0));
-	assert_true(sched_watch_agrees(1000, 1000, 400, 400));
-	assert_true(sched_watch_agrees(900, 1000, 10, 0)); /* of few looks nothing is said */
-	assert_false(sched_watch_agrees(900, 1000, 400, 100));
-	assert_false(sched_watch_agrees(0, 1000, 400, 100));
-	assert_false(sched_watch_agrees(1001, 1000, 0, 0));
+	assert_true(sched_watch_agrees(250, 1000, 0, 400, 100));
+	assert_true(sched_watch_agrees(0, 1000, 0, 400, 0));
+	assert_true(sched_watch_agrees(1000, 1000, 0, 400, 400));
+	assert_true(sched_watch_agrees(900, 1000, 0, 10, 0)); /* of few looks nothing is said */
+	assert_false(sched_watch_agrees(900, 1000, 0, 400, 100));
+	assert_false(sched_watch_agrees(0, 1000, 0, 400, 100));
+	assert_false(sched_watch_agrees(1001, 1000, 0, 0, 0));
+	/* What was not looked at may have been anything. */
+	assert_true(sched_watch_agrees(900, 1000, 700, 400, 100));
+	assert_false(sched_watch_agrees(900, 1000, 400, 400, 100));
 }
 
 /* ---- of records ----------------------------------------------------------------------------- */
