@@ -135,12 +135,15 @@ measure(Fun, Arg, {Count, Times}) ->
     {Took, _} = measure(Fun, Arg, 0),
     {Count + 1, case Count < 4096 of true -> [Took | Times]; false -> Times end}.
 
-%% What the calls took together, by their median: time in which the process or its thread waited for
-%% a CPU does not count.
+%% What the calls took together: those that took many times what most did waited for a CPU, and count
+%% as the others do; a collection in a call is a part of it.
+-define(WAITED, 8).
 robust_sum({0, _}) ->
     0;
 robust_sum({Count, Times}) ->
-    Count * lists:nth((length(Times) + 1) div 2, lists:sort(Times)).
+    Median = lists:nth((length(Times) + 1) div 2, lists:sort(Times)),
+    Worked = [T || T <- Times, T < ?WAITED * Median],
+    Count * lists:sum(Worked) div length(Worked).
 
 %% ---- what the node says of itself ---------------------------------------------------------
 
