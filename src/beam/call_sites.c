@@ -73,12 +73,24 @@ void call_sites_scan(struct call_sites *out, const uint8_t *code, size_t size, r
 		scan_external(out, code, size, addr, export_at, max);
 }
 
+/* Could one of them be called from there? */
+static bool may_call(const struct module *m, const struct call_target *const *targets,
+		     const raddr *exports, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (exports[i] || targets[i]->module == m->name)
+			return true;
+	return false;
+}
+
 static void scan_module(struct call_sites *out, struct beam_node *n, const struct module *m,
 			const struct call_target *const *targets, const raddr *exports, size_t nr,
 			size_t max)
 {
 	uint8_t *code;
 
+	if (!may_call(m, targets, exports, nr))
+		return;
 	if (!m->code || m->torn || m->size > CODE_MAX) {
 		out->incomplete |= m->code != 0;
 		return;

@@ -26,7 +26,8 @@ struct call_sites {
 
 /*
  * Of at most CALL_SITES_FUNCTIONS functions of kind CALL_TARGET_ERLANG or CALL_TARGET_NIF.  Ends as
- * soon as there are more than `max`.  Reads all code of the node: some 50 ms for 50 MB.
+ * soon as there are more than `max`.  Reads the code of all modules; of functions that are not
+ * exported only that of their own.
  *   ERROR_KIND_UNSUPPORTED  the tables were not found
  */
 int call_sites_find(struct call_sites *out, struct beam_node *n,

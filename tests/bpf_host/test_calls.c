@@ -507,16 +507,24 @@ static void skipped_hits(void **unused)
 	assert_non_null(call(9));
 }
 
-/* A BIF: process, arguments, caller; and what it returns. */
-static void c_functions(void **unused)
+/* A BIF is called: process, arguments, caller. */
+static struct pt_regs enter_bif(void)
 {
-	struct pt_regs ctx = {.di = PROCESS, .si = X, .dx = SITE}, back = {.ax = ATOM(6)};
+	struct pt_regs ctx = {.di = PROCESS, .si = X, .dx = SITE};
 
-	(void)unused;
 	put(PROCESS, config.layout.process_stop, STACK);
 	host.cookie = CALL_COOKIE(0, false);
 	args(SMALL(1), SMALL(2));
 	call_function(&ctx);
+	return ctx;
+}
+
+/* What is told of it, and of what it returns. */
+static void c_functions(void **unused)
+{
+	struct pt_regs ctx = enter_bif(), back = {.ax = ATOM(6)};
+
+	(void)unused;
 	call_function_return(&back);
 	assert_non_null(call(1));
 	assert_int_equal(call(0)->nr_terms, 2);
@@ -556,13 +564,9 @@ static void c_functions(void **unused)
  * one that it entered meanwhile. */
 static void returns_while_off(void **unused)
 {
-	struct pt_regs ctx = {.di = PROCESS, .si = X, .dx = SITE}, back = {.ax = ATOM(6)};
+	struct pt_regs ctx = enter_bif(), back = {.ax = ATOM(6)};
 
 	(void)unused;
-	put(PROCESS, config.layout.process_stop, STACK);
-	host.cookie = CALL_COOKIE(0, false);
-	args(SMALL(1), SMALL(2));
-	call_function(&ctx);
 	assert_non_null(call(0));
 	switches.epoch[EVENT_CALLS]++;
 	call_function_return(&back);
