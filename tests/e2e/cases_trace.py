@@ -69,6 +69,21 @@ def exceptions(ctx):
     compare(ctx, "deep", "traced:deep/1")
 
 
+@case("a call ends by exit:killed when its process is killed, whether it waits or runs")
+def killed(ctx):
+    need_events(ctx, "process_exception")
+    node = ctx.new_node(flags=("+S", "2:2"))
+    trace = Trace(ctx, node, "traced:forever/1 -> return")
+    pids = [node.ask("traced", "run", "killed", how)["pid"] for how in (1, 2)]
+    lines = trace.events()
+    # The node's own tracer says the same up to OTP 26, and nothing of the end since then.
+    for pid, how in zip(pids, ("waits", "spins")):
+        check_equal([line_of(line) for line in lines if line["pid"] == pid],
+                    [{"kind": "call", "mfa": "traced:forever/1", "terms": [how]},
+                     {"kind": "exception", "mfa": "traced:forever/1", "terms": ["exit", "killed"]}],
+                    f"lines of what {how}; {trace.err}")
+
+
 @case("a process that is pushed out and moved between schedulers: no call twice, none missing")
 def migration(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))

@@ -2,7 +2,7 @@
 %% Calls of functions that are traced, and what the tracing of the node itself says of them.
 -module(traced).
 -export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1, spin_bif/0]).
--export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1, doze/1]).
+-export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1, doze/1, forever/1]).
 -export([spin_echo/0, echo/1, spin_throw/0, throws/1, naps/1, nap/1, sleeper/1, fails/1, traps/1]).
 -export([stacks/2, spot/1, call/2, first/0, afar/1, applies/1, larges/0, large/2]).
 
@@ -39,6 +39,12 @@ doze(N) ->
     erlang:hibernate(),
     receive go -> N end.
 
+%% Until its process is killed.
+forever(waits) -> receive never -> ok end;
+forever(spins) -> receive never -> ok after 0 -> spins(0) end.
+
+spins(N) -> spins(N + 1).
+
 %% Each once, by the module itself and as another module would.
 first() ->
     {P, R} = spawn_monitor(fun() -> exit({near(1), ?MODULE:afar(2)}) end),
@@ -61,6 +67,9 @@ calls(tail, N) -> [tail(X rem 5, []) || X <- lists:seq(1, N)];
 calls(doze, N) -> [doze(X) || X <- lists:seq(1, N)];
 calls(boom, N) -> [try boom(X) catch _:_ -> caught end || X <- lists:seq(1, N)];
 calls(deep, N) -> [try deep(X rem 4) catch _:_ -> caught end || X <- lists:seq(1, N)];
+calls(killed, N) ->
+    timer:kill_after(200),
+    [forever(lists:nth(N, [waits, spins])), never];
 %% As many at a time as there are schedulers, each of which has one to itself.
 calls(wide, N) ->
     All = [spawn_opt(fun() -> [plain(X, []) || X <- lists:seq(1, N)] end, [monitor, {scheduler, S}])
