@@ -35,6 +35,11 @@ static int on_begin(void *arg, struct error *err)
 	return rc;
 }
 
+static int on_started(void *arg, struct error *err)
+{
+	return trace_points_begin(arg, err);
+}
+
 static void on_end(void *arg)
 {
 	trace_points_close(arg);
@@ -396,6 +401,7 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 		.drain_every_ns = TRACE_DRAIN_NS,
 		.arg = &t,
 		.begin = on_begin,
+		.started = on_started,
 		.end = on_end,
 		.drained = on_drained,
 		.call = on_call,

@@ -21,7 +21,10 @@
 #include "probe/call_probes.h"
 
 #define TRACE_FUNCTIONS_MAX EBEAM_CALL_FUNCTIONS
-#define TRACE_RATE	    10000 /* hits a second and thread */
+/* What a hit takes is known on average: a duration less than this part of what tracing took of it
+ * is not told apart from none. */
+#define TRACE_UNSURE 4
+#define TRACE_RATE   10000 /* hits a second and thread */
 
 /* A pattern, and what it means in the node. */
 struct trace_pattern {
@@ -97,6 +100,7 @@ struct trace_points {
 	uint64_t uncaught[NR_UNCAUGHT]; /* calls whose end could not be seen, by why */
 	uint64_t refused_ns;		/* when a place of return was last refused; 0 = never */
 	unsigned int hit_ns[2];		/* what hits cost, as was told; of C functions the second */
+	uint64_t begin_ns;		/* when entries were watched, and all else before them */
 	uint64_t known_ns;		/* up to then gaps are told */
 	uint64_t lost;			/* records, so far */
 };
@@ -117,7 +121,10 @@ struct trace_code {
 	bool told;			/* why that lasts */
 };
 
+/* All but the breakpoints of entries: those come last, so that of each call that is seen the end,
+ * an exception too, can be. */
 int trace_points_open(struct trace *t, struct error *err);
+int trace_points_begin(struct trace *t, struct error *err);
 /* Takes the breakpoints away; which calls they caught is known until all is freed, which is once
  * the session has ended. */
 void trace_points_close(struct trace *t);

@@ -123,7 +123,7 @@ static unsigned int trace_points_nr(const struct trace_points *p)
 }
 
 /* An entry matters more: that of the least calls goes. */
-static void give_up_site(struct trace_points *p)
+static bool give_up_site(struct trace_points *p)
 {
 	struct trace_site *least = NULL;
 
@@ -135,6 +135,7 @@ static void give_up_site(struct trace_points *p)
 	}
 	if (least)
 		disarm_site(p, least);
+	return least != NULL;
 }
 
 static void disarm_entry(struct trace_points *p, struct trace_function *f)
@@ -162,24 +163,33 @@ static int arm_entry(struct trace *t, size_t i, struct error *err)
 	disarm_entry(&t->points, f);
 	if (trace_points_nr(&t->points) >= EBEAM_BREAKPOINTS)
 		give_up_site(&t->points);
-	rc = breakpoints_add(t->points.breakpoints, f->target.entry, &point, err);
+	do /* somebody else may have one, too */
+		rc = breakpoints_add(t->points.breakpoints, f->target.entry, &point, err);
+	while (rc == -ENOSPC && give_up_site(&t->points));
 	f->addr = rc ? 0 : f->target.entry;
 	t->points.nr_entries += rc == 0;
 	return rc;
 }
 
-static int arm_entries(struct trace *t, struct error *err)
+static int probe_c_functions(struct trace *t, struct error *err)
 {
-	unsigned int nr = nr_by_breakpoint(t);
 	int rc = 0;
 
-	if (nr > EBEAM_BREAKPOINTS)
-		return too_many(t, nr, err);
+	for (size_t i = 0; i < t->functions.v.len && rc == 0; i++) {
+		if (!trace_by_breakpoint(&t->functions.v.data[i]))
+			rc = probe_c_function(t, i, err);
+	}
+	return rc;
+}
+
+int trace_points_begin(struct trace *t, struct error *err)
+{
+	int rc = 0;
+
+	t->points.begin_ns = clock_monotonic_ns();
 	for (size_t i = 0; i < t->functions.v.len && rc == 0; i++) {
 		if (trace_by_breakpoint(&t->functions.v.data[i]))
 			rc = arm_entry(t, i, err);
-		else
-			rc = probe_c_function(t, i, err);
 	}
 	return rc;
 }
@@ -234,8 +244,12 @@ int trace_points_open(struct trace *t, struct error *err)
 		.arg = t,
 	};
 	struct call_programs programs;
-	int rc = breakpoints_calibrate(&config.hit_ns, err);
+	unsigned int nr = nr_by_breakpoint(t);
+	int rc;
 
+	if (nr > EBEAM_BREAKPOINTS)
+		return too_many(t, nr, err);
+	rc = breakpoints_calibrate(&config.hit_ns, err);
 	if (rc)
 		return rc;
 	log_info("a hit of a breakpoint costs %u ns", config.hit_ns);
@@ -249,7 +263,7 @@ int trace_points_open(struct trace *t, struct error *err)
 	if (t->functions.returns)
 		session_hold(l->session, 0);
 	rc = rc ? rc : breakpoints_open(&t->points.breakpoints, &config, err);
-	rc = rc ? rc : arm_entries(t, err);
+	rc = rc ? rc : probe_c_functions(t, err);
 	if (rc == 0) {
 		foresee_sites(t);
 		breakpoints_state(t->points.breakpoints, &t->last);
@@ -329,7 +343,7 @@ static void arm_site(struct trace *t, struct trace_site *s)
 static void foresee_sites(struct trace *t)
 {
 	const struct call_target *targets[EBEAM_BREAKPOINTS];
-	size_t left = EBEAM_BREAKPOINTS - t->points.nr_entries, nr = 0;
+	size_t left = EBEAM_BREAKPOINTS - nr_by_breakpoint(t), nr = 0;
 	struct call_sites sites;
 	struct error why;
 
@@ -542,7 +556,7 @@ static void tell_gaps(struct trace *t)
 		return;
 	lost = lost_so_far(t);
 	if (!p->known_ns) /* exceptions came only since then */
-		enrich_add_call_gap(l->enrich, 0, 0, event_run_stream(t->run)->watching_ns);
+		enrich_add_call_gap(l->enrich, 0, 0, p->begin_ns);
 	else if (lost > p->lost)
 		enrich_add_call_gap(l->enrich, 0, p->known_ns - SESSION_CALL_WINDOW_NS,
 				    clock_monotonic_ns());

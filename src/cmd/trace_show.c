@@ -101,11 +101,15 @@ static void call_text(struct trace *t, const struct event *ev)
 	write_line(t, &t->line);
 }
 
-static void add_duration(struct trace *t, uint64_t ns)
+/* "(3.04 us)"; "(<2.5 us)" if that cannot be told from what tracing took. */
+static void add_duration(struct trace *t, uint64_t end_ns, const struct call_under_way *call)
 {
+	uint64_t ns = end_ns - call->ts_ns - call->tracing_ns;
+	uint64_t unsure_ns = call->tracing_ns / TRACE_UNSURE;
 	char text[32];
 
-	strbuf_addf(&t->line, "  (%s)", units_format_ns(ns, text, sizeof(text)));
+	strbuf_addf(&t->line, "  (%s%s)", ns < unsure_ns ? "<" : "",
+		    units_format_ns(MAX(ns, unsure_ns), text, sizeof(text)));
 }
 
 /* error, exit or throw, and the term: NULL if not known. */
@@ -129,7 +133,7 @@ static void exception_text(struct trace *t, const struct event *ev,
 	begin_text(t, ev->ts_ns, ev->u.vm.process);
 	names_format_function(&t->line, function_of(t, call->function));
 	strbuf_addf(&t->line, " !! %s:%s", class ? class : "?", term ? term : "?");
-	add_duration(t, ev->ts_ns - call->ts_ns - call->tracing_ns);
+	add_duration(t, ev->ts_ns, call);
 	write_line(t, &t->line);
 }
 
@@ -139,7 +143,7 @@ static void end_text(struct trace *t, const struct event *ev, const struct call_
 	names_format_function(&t->line, function_of(t, call->function));
 	strbuf_addstr(&t->line, " -> ");
 	trace_add_terms(&t->line, ev);
-	add_duration(t, ev->ts_ns - call->ts_ns - call->tracing_ns);
+	add_duration(t, ev->ts_ns, call);
 	write_line(t, &t->line);
 }
 
