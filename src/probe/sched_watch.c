@@ -20,12 +20,17 @@
 #include "beam/sched_work.h"
 #include "target/proc.h"
 
-#define CPU_PART     0.010     /* of a core: what looking may take */
+#define CPU_PART     0.020     /* of a core: what looking may take */
 #define PERIOD_MIN   500000u   /* ns */
 #define PERIOD_FIRST 1000000u  /* until it is known what a look costs */
 #define PERIOD_MAX   20000000u /* thousands of schedulers */
 #define PERIOD_EXACT 8000000u  /* while the VM counts: only what they work on is to be seen */
-#define PACE_LOOKS   32	       /* looks after which the period is chosen anew */
+#define PACE_LOOKS   32	       /* looks after which period and CPU are chosen anew */
+#define SETTLE_NS    50000u
+/* As sure as it need be: half a point (1 sigma) after 10 s of whether it works, a point of what at.
+ * Looks a second, times the variance of one. */
+#define ENOUGH_WORKING 4000.0
+#define ENOUGH_WORK    1000.0
 /* Dirty schedulers are many, mostly asleep, and count their time themselves. */
 #define DIRTY_EVERY   16
 #define SPAN_FEW_NS   500000000u
@@ -59,10 +64,11 @@ struct sched_watch {
 	uint64_t cut_ns;
 	pthread_t thread;
 	bool running;
-	atomic_bool stop, exact; /* exact: the VM counted all of the last span */
-	_Atomic uint64_t due_ns; /* the next look */
-	pthread_mutex_t lock;	 /* of what follows, of `work` and of what was seen */
-	uint64_t unseen_ns;	 /* of this span, looks that were due were not taken */
+	atomic_bool stop, exact;    /* exact: the VM counted all of the last span */
+	_Atomic uint64_t due_ns;    /* the next look */
+	_Atomic uint64_t enough_ns; /* looks need not be closer */
+	pthread_mutex_t lock;	    /* of what follows, of `work` and of what was seen */
+	uint64_t unseen_ns;	    /* of this span, looks that were due were not taken */
 };
 
 /* ---- the thread ---------------------------------------------------------------------------- */
@@ -85,6 +91,15 @@ uint64_t sched_watch_period(uint64_t cost_ns, uint64_t looks)
 	return period < PERIOD_MIN   ? PERIOD_MIN
 	       : period > PERIOD_MAX ? PERIOD_MAX
 				     : (uint64_t)period;
+}
+
+/* Where all looks see the same, few of them tell it; but as long as they are few, others might
+ * follow (Laplace). */
+uint64_t sched_watch_enough(double enough, uint32_t looks, uint32_t seen)
+{
+	double part = (seen + 1.0) / (looks + 2.0);
+
+	return (uint64_t)(1e9 / (enough * part * (1 - part)));
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -129,14 +144,21 @@ static void sleep_until(uint64_t ns)
 
 /*
  * Who looks only when a CPU is left over sees mostly schedulers that are about to sleep: it must
- * not wait for those that it looks at, not even for a moment.  It is mostly asleep.
+ * not wait for those that it looks at, not even for a moment.  It is mostly asleep.  As such a
+ * thread wakes where it slept, whoever has that CPU pays: so now and then it wakes up as others do,
+ * where the kernel finds an idle CPU if there is one, and goes on from there.
  */
 static void come_at_once(void)
 {
 	struct sched_param first = {.sched_priority = 1};
+	int rc = thread_come_first();
 
-	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first))
-		log_debug("schedulers are looked at less promptly: %s", error_text(errno));
+	if (rc == 0) {
+		sleep_until(clock_monotonic_ns() + SETTLE_NS);
+		rc = sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) ? -errno : 0;
+	}
+	if (rc)
+		log_debug("schedulers are looked at less promptly: %s", error_text(-rc));
 }
 
 static void *watch_main(void *arg)
@@ -148,7 +170,8 @@ static void *watch_main(void *arg)
 	come_at_once();
 	paced_ns = thread_cpu_ns();
 	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
-		apart = atomic_load(&w->exact) ? MAX(period, PERIOD_EXACT) : period;
+		apart = MAX(period, atomic_load(&w->enough_ns));
+		apart = atomic_load(&w->exact) ? MAX(apart, PERIOD_EXACT) : apart;
 		due = sched_watch_next(&random, begin, apart);
 		atomic_store(&w->due_ns, due);
 		sleep_until(due);
@@ -160,6 +183,7 @@ static void *watch_main(void *arg)
 		begin = MAX(begin + apart, clock_monotonic_ns());
 		if (n % PACE_LOOKS)
 			continue;
+		come_at_once();
 		cost = thread_cpu_ns() - paced_ns;
 		paced_ns += cost;
 		period = (3 * period + sched_watch_period(cost, PACE_LOOKS)) / 4;
@@ -236,6 +260,15 @@ static void add_times(struct sched_watch *w, struct watched *one, struct sched_s
 	out->cpu_wait_ns = MIN(one->times.wait_ns - before.wait_ns, out->duration_ns);
 }
 
+static uint64_t enough_of(const struct watched *one)
+{
+	uint64_t working = sched_watch_enough(ENOUGH_WORKING, one->looks, one->working);
+	uint64_t process = sched_watch_enough(ENOUGH_WORK, one->looks, one->process);
+	uint64_t port = sched_watch_enough(ENOUGH_WORK, one->looks, one->port);
+
+	return MIN(working, MIN(process, port));
+}
+
 static void add_looks(const struct watched *one, struct sched_span *out)
 {
 	out->looks = one->looks;
@@ -252,7 +285,7 @@ uint64_t sched_watch_span_ns(const struct sched_watch *w)
 uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
 {
 	bool exact = w->work != NULL, stopped = is_stopped(w);
-	uint64_t now, unseen_ns;
+	uint64_t now, unseen_ns, enough_ns = PERIOD_MAX;
 
 	w->spans.len = 0;
 	pthread_mutex_lock(&w->lock);
@@ -278,6 +311,8 @@ uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
 		else
 			add_looks(one, &span);
 		exact = exact && span.working_ns != SCHEDULER_UNKNOWN;
+		if (one->type == THREAD_NORMAL && !stopped)
+			enough_ns = MIN(enough_ns, enough_of(one));
 		one->looks = one->working = one->process = one->port = 0;
 		add_times(w, one, &span);
 		if (span.looks || span.working_ns != SCHEDULER_UNKNOWN ||
@@ -286,6 +321,7 @@ uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
 	}
 	w->cut_ns = now;
 	atomic_store(&w->exact, exact);
+	atomic_store(&w->enough_ns, enough_ns);
 	pthread_mutex_unlock(&w->lock);
 	*spans = w->spans.data;
 	return (uint32_t)w->spans.len;

@@ -43,9 +43,11 @@ uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
 /* As long as spans should be. */
 uint64_t sched_watch_span_ns(const struct sched_watch *w);
 
-/* For tests: where the next look is, and how far apart looks are. */
+/* For tests: where the next look is, how far apart looks are by what they cost, and how far apart
+ * they may be if so many of them saw the same (`enough`: see there). */
 uint64_t sched_watch_next(uint64_t *random, uint64_t begin_ns, uint64_t period_ns);
 uint64_t sched_watch_period(uint64_t cost_ns, uint64_t looks);
+uint64_t sched_watch_enough(double enough, uint32_t looks, uint32_t seen);
 /* Whether what the VM counted (of duration_ns) can be true of what was seen; for unseen_ns of that
  * a look was due, and the one who looks did not get a CPU. */
 bool sched_watch_agrees(uint64_t working_ns, uint64_t duration_ns, uint64_t unseen_ns,

@@ -10,7 +10,7 @@
 #include "base/log.h"
 
 /* Nothing is left to itself for longer, if the node used enough CPU meanwhile to matter. */
-#define GLANCE_NS 10000000ull
+#define GLANCE_NS 20000000ull
 /* A thread that comes first never spins. */
 #define SHORTEST_SLEEP_NS 200000ull
 /* Whoever answers for a span of time must know what was done in it. */

@@ -201,11 +201,18 @@ static void test_pace(void **state)
 	}
 	assert_true(low < 2000 && high > 998000);
 	assert_true(sum / 10000 > 480000 && sum / 10000 < 520000);
-	/* 1 % of a core, within limits. */
-	assert_int_equal(sched_watch_period(32 * 20000, 32), 2000000);
+	/* 2 % of a core, within limits. */
+	assert_int_equal(sched_watch_period(32 * 20000, 32), 1000000);
 	assert_int_equal(sched_watch_period(32 * 100, 32), 500000);
 	assert_int_equal(sched_watch_period(32 * 10000000ull, 32), 20000000);
 	assert_int_equal(sched_watch_period(0, 0), 1000000);
+	/* Looks that see one thing as often as the other: a thousand a second. */
+	assert_in_range(sched_watch_enough(4000, 1000, 500), 999000, 1001000);
+	/* All the same: the fewer they were the more. */
+	assert_in_range(sched_watch_enough(4000, 40, 40), 10000000, 12000000);
+	assert_int_equal(sched_watch_enough(4000, 40, 0), sched_watch_enough(4000, 40, 40));
+	assert_in_range(sched_watch_enough(4000, 10, 0), 3000000, 4000000);
+	assert_int_equal(sched_watch_enough(4000, 0, 0), 1000000);
 }
 
 static void test_agrees(void **state)

@@ -1,14 +1,15 @@
 %% SPDX-License-Identifier: BSD-2-Clause
 %% A busy node as web servers are: one process per scheduler takes requests without ever resting; each
 %% is a process of its own that asks a server twelve times, collects its garbage now and then, works
-%% for a millisecond and is gone.  The truth: rounds (requests), which over elapsed_ns are the
+%% for a third of a millisecond and is gone: for each core some 50,000 messages, 2,000 spawns and
+%% 8,000 collections a second.  The truth: rounds (requests), which over elapsed_ns are the
 %% throughput, and what they did.
 -module(web).
 -behaviour(workload).
 -export([processes/1, init/1, step/1, report/1]).
 
 -define(QUESTIONS, 12).
--define(WORK, 25).
+-define(WORK, 42).
 
 processes(_) ->
     [{undefined, K} || K <- lists:seq(1, erlang:system_info(schedulers_online))].
