@@ -9,6 +9,8 @@ from collections import Counter
 from answers import Watch, gives, need_events
 from harness import case, check, check_equal, check_in
 
+SIDE_BY_SIDE = True
+
 KINDS = ("process_spawn,process_exit,process_link,process_unlink,process_register,process_unregister,"
          "process_hibernate,message_send,message_queued,message_receive,gc,port_open,port_exit,"
          "port_command,port_control,port_link,port_unlink,signal,heap")

@@ -7,6 +7,8 @@ import signal
 from harness import case, check, check_equal, check_in
 from nodes import EPMD_PORT
 
+SIDE_BY_SIDE = True
+
 # No ticks while the counters are compared, and no node that leaves because of another.
 QUIET = ("+S", "2:2", "-kernel", "net_ticktime", "1000", "-kernel",
          "prevent_overlapping_partitions", "false", "-connect_all", "false")

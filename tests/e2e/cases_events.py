@@ -11,6 +11,8 @@ from ebeam import bpf_descriptors
 from harness import Skip, case, check, check_equal, check_in
 from nodes import TOP
 
+SIDE_BY_SIDE = True
+
 FINDER = os.path.join(TOP, "build", "tools", "functions")
 GC_KINDS = ("gc_minor_start", "gc_minor_end", "gc_major_start", "gc_major_end")
 

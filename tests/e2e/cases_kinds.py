@@ -2,6 +2,8 @@
 """What a thread was doing: the kind of each sample, and threads that are no normal scheduler."""
 from harness import case, check, check_near
 
+SIDE_BY_SIDE = True
+
 COMPLETE = 0.995
 
 

@@ -11,6 +11,8 @@ import time
 
 from harness import Failure, case, check, check_equal
 
+SIDE_BY_SIDE = True
+
 STILL = ("atom", "atom_used", "code", "binary", "ets")
 STILL_AREAS = ("atom_space", "atom_space_used", "atom_table", "module_table", "export_table",
                "export_list", "fun_table", "module_refs", "loaded_code", "ets_misc",

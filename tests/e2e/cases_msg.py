@@ -6,6 +6,8 @@ import json
 from answers import Watch, need_events
 from harness import case, check, check_equal, check_in
 
+SIDE_BY_SIDE = True
+
 
 class Flows:
     """The processes of workloads/message_flows.erl in the shared node."""

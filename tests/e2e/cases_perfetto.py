@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from cases_events import Watch, need_events, of
 from harness import case, check, check_equal, check_in
 
+SIDE_BY_SIDE = True
+
 
 def no_duplicates(pairs):
     keys = [k for k, _ in pairs]

@@ -4,6 +4,8 @@ equal."""
 from answers import Watch, need_events
 from harness import case, check, check_equal, check_in
 
+SIDE_BY_SIDE = True
+
 
 def by(data, table, key):
     return {r[key]: r for r in data[table]}

@@ -7,6 +7,8 @@ import time
 from answers import Watch, need_events
 from harness import Skip, case, check, check_equal, check_in
 
+SIDE_BY_SIDE = True
+
 TIMES = 200
 PARTIAL = 7  # a limit tripped
 NO_LIMITS = ("--rate", "1000000", "--max-overhead", "100")

@@ -7,6 +7,8 @@ import time
 from answers import Watch
 from harness import case, check, check_equal, check_in
 
+SIDE_BY_SIDE = True
+
 HOT = "traced_hot:f/1"
 
 

@@ -30,9 +30,20 @@ yield(N) -> timed(N, fun() -> erlang:yield() end).
 
 collect(N) -> timed(N, fun() -> erlang:garbage_collect() end).
 
-spawn(N) -> timed(N, fun() -> erlang:spawn(?MODULE, nothing, []) end).
+%% Their exits, too, are over then.
+spawn(N) ->
+    Before = erlang:system_info(process_count),
+    Ns = timed(N, fun() -> erlang:spawn(?MODULE, nothing, []) end),
+    gone(Before, 1000),
+    Ns.
 
 nothing() -> ok.
+
+gone(Before, Tries) ->
+    case erlang:system_info(process_count) =< Before orelse Tries =:= 0 of
+        true -> ok;
+        false -> timer:sleep(5), gone(Before, Tries - 1)
+    end.
 
 register(N) ->
     timed(N, fun() -> erlang:register(rates_name, self()), erlang:unregister(rates_name) end).
