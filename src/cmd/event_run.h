@@ -43,7 +43,8 @@ struct event_consumer {
 	 */
 	int (*opened)(void *arg, const char **capture, struct error *err);
 	/* Calls of functions, too: limits of what is copied with each.  NULL = none; `kinds` may
-	 * then be 0.  Breakpoints are the consumer's: begin() sets them, end() takes them away. */
+	 * then be 0.  Breakpoints are the consumer's: started() sets them, end() takes them
+	 * away. */
 	const struct live_calls *calls;
 	int (*call)(void *arg, const struct event *ev); /* 1 = that is enough; 0 = more */
 	uint64_t drain_every_ns; /* how often the rings are emptied; 0 = as suits events */

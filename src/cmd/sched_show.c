@@ -179,7 +179,7 @@ static const struct table_column cpu_columns[] = {
 static bool is_idle(const struct sched_cpu *cpu)
 {
 	return cpu->type != THREAD_NORMAL && !cpu->slices && !cpu->busy.on_ns &&
-	       !cpu->use.counted_work_ns && !cpu->use.working;
+	       !cpu->use.counted_work_ns && cpu->use.all_seen_work_ns <= 0;
 }
 
 #define ROUGH_POINTS 0.5 /* less is not worth a word */

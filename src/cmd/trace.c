@@ -274,8 +274,9 @@ static void ended(struct trace *t, const struct event *ev, struct call_under_way
 {
 	bool exception = ev->type == REC_EVENT;
 
+	t->ended[call->c_code]++;
+	call->unsure_ns = call->tracing_ns / TRACE_UNSURE;
 	call->tracing_ns = MIN(call->tracing_ns, ev->ts_ns - call->ts_ns);
-
 	if (t->stats)
 		call_stats_end(t->stats, &(struct call_ended){
 						 .function = call->function,

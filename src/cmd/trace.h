@@ -121,8 +121,7 @@ struct trace_code {
 	bool told;			/* why that lasts */
 };
 
-/* All but the breakpoints of entries: those come last, so that of each call that is seen the end,
- * an exception too, can be. */
+/* All but the breakpoints, which come last: of a call that they see, an exception is seen, too. */
 int trace_points_open(struct trace *t, struct error *err);
 int trace_points_begin(struct trace *t, struct error *err);
 /* Takes the breakpoints away; which calls they caught is known until all is freed, which is once
@@ -181,6 +180,7 @@ struct trace {
 	uint64_t shown;		       /* calls */
 	uint64_t extra;		       /* calls that only showed where calls return to */
 	uint64_t seen[2];	       /* of Erlang functions, of C functions */
+	uint64_t ended[2];	       /* of those that were asked for, likewise */
 	unsigned int limit;	       /* of calls; 0 = all */
 	struct breakpoints_state last; /* of the breakpoints, at the end */
 	unsigned int text_size;	       /* of one term, bytes */

@@ -182,18 +182,6 @@ static int probe_c_functions(struct trace *t, struct error *err)
 	return rc;
 }
 
-int trace_points_begin(struct trace *t, struct error *err)
-{
-	int rc = 0;
-
-	t->points.begin_ns = clock_monotonic_ns();
-	for (size_t i = 0; i < t->functions.v.len && rc == 0; i++) {
-		if (trace_by_breakpoint(&t->functions.v.data[i]))
-			rc = arm_entry(t, i, err);
-	}
-	return rc;
-}
-
 /* What a hit costs, for whoever takes that off durations; again when it has changed. */
 static void tell_hit_ns(struct trace *t, int i, const char *key, unsigned int ns)
 {
@@ -231,6 +219,8 @@ static int add_probes(struct trace *t, const struct breakpoints_config *config, 
 
 static void on_gap(void *arg, uint64_t addr, uint64_t from_ns, uint64_t to_ns);
 static void foresee_sites(struct trace *t);
+static void arm_foreseen(struct trace *t);
+static uint64_t lost_so_far(struct trace *t);
 
 int trace_points_open(struct trace *t, struct error *err)
 {
@@ -270,6 +260,20 @@ int trace_points_open(struct trace *t, struct error *err)
 		tell_hit_ns(t, 0, "call_hit_ns", t->last.hit_ns);
 	}
 	return rc ? rc : add_probes(t, &config, err);
+}
+
+int trace_points_begin(struct trace *t, struct error *err)
+{
+	int rc = 0;
+
+	t->points.lost = lost_so_far(t);
+	t->points.begin_ns = clock_monotonic_ns();
+	arm_foreseen(t);
+	for (size_t i = 0; i < t->functions.v.len && rc == 0; i++) {
+		if (trace_by_breakpoint(&t->functions.v.data[i]))
+			rc = arm_entry(t, i, err);
+	}
+	return rc;
 }
 
 void trace_points_close(struct trace *t)
@@ -338,7 +342,7 @@ static void arm_site(struct trace *t, struct trace_site *s)
 
 /*
  * Places that the code itself shows, if there are registers for all of them: then the first call
- * from each has its end, too.
+ * from each has its end, too.  Found here, as that takes its time; armed when the entries are.
  */
 static void foresee_sites(struct trace *t)
 {
@@ -361,13 +365,19 @@ static void foresee_sites(struct trace *t)
 	}
 	log_info("places that calls return to, told from the code: %s%zu",
 		 sites.v.len > left ? "at least " : "", sites.v.len);
-	for (size_t i = 0; sites.v.len <= left && i < sites.v.len; i++) {
-		struct trace_site *s = site_at(&t->points, sites.v.data[i]);
+	for (size_t i = 0; sites.v.len <= left && i < sites.v.len; i++)
+		site_at(&t->points, sites.v.data[i])->foreseen = true;
+	call_sites_free(&sites);
+}
+
+static void arm_foreseen(struct trace *t)
+{
+	for (size_t i = 0; i < t->points.sites.len; i++) {
+		struct trace_site *s = &t->points.sites.data[i];
 
 		arm_site(t, s);
 		s->foreseen = s->armed_ns != 0;
 	}
-	call_sites_free(&sites);
 }
 
 /* One that no call was seen from makes room for one that calls were. */
@@ -548,7 +558,7 @@ static void tell_gaps(struct trace *t)
 {
 	struct trace_points *p = &t->points;
 	struct live *l = event_run_live(t->run);
-	uint64_t lost, known_ns;
+	uint64_t lost, known_ns, from_ns = p->known_ns ? p->known_ns : p->begin_ns;
 
 	breakpoints_state(p->breakpoints, &t->last);
 	known_ns = t->last.known_ns;
@@ -557,8 +567,8 @@ static void tell_gaps(struct trace *t)
 	lost = lost_so_far(t);
 	if (!p->known_ns) /* exceptions came only since then */
 		enrich_add_call_gap(l->enrich, 0, 0, p->begin_ns);
-	else if (lost > p->lost)
-		enrich_add_call_gap(l->enrich, 0, p->known_ns - SESSION_CALL_WINDOW_NS,
+	if (lost > p->lost)
+		enrich_add_call_gap(l->enrich, 0, from_ns - SESSION_CALL_WINDOW_NS,
 				    clock_monotonic_ns());
 	p->lost = lost;
 	p->known_ns = known_ns;

@@ -105,11 +105,10 @@ static void call_text(struct trace *t, const struct event *ev)
 static void add_duration(struct trace *t, uint64_t end_ns, const struct call_under_way *call)
 {
 	uint64_t ns = end_ns - call->ts_ns - call->tracing_ns;
-	uint64_t unsure_ns = call->tracing_ns / TRACE_UNSURE;
 	char text[32];
 
-	strbuf_addf(&t->line, "  (%s%s)", ns < unsure_ns ? "<" : "",
-		    units_format_ns(MAX(ns, unsure_ns), text, sizeof(text)));
+	strbuf_addf(&t->line, "  (%s%s)", ns < call->unsure_ns ? "<" : "",
+		    units_format_ns(MAX(ns, call->unsure_ns), text, sizeof(text)));
 }
 
 /* error, exit or throw, and the term: NULL if not known. */

@@ -181,16 +181,17 @@ static void write_histograms(struct trace *t)
 	free(ids);
 }
 
-/* As lines say it of each call. */
+/* What lines say of each call. */
 static void write_unsure(struct trace *t)
 {
 	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
-	uint64_t hit_ns = MAX(t->seen[0] ? c->hit_ns[0] : 0, t->seen[1] ? c->hit_ns[1] : 0);
+	uint64_t hit_ns = MAX(t->ended[0] ? c->hit_ns[0] : 0, t->ended[1] ? c->hit_ns[1] : 0);
 	char hit[32], unsure[32];
 
 	if (hit_ns)
 		fprintf(event_run_out(t->run),
-			"\nWithout what tracing took, %s a hit: less than %s is as good as 0.\n",
+			"\nDurations are without what tracing took, %s of a call without others "
+			"inside: less than %s may be nothing.\n",
 			units_format_ns(hit_ns, hit, sizeof(hit)),
 			units_format_ns(hit_ns / TRACE_UNSURE, unsure, sizeof(unsure)));
 }
@@ -227,15 +228,15 @@ static int totals_text(struct trace *t, struct error *err)
 		rows = call_stats_callers(t->stats, &nr);
 		rc = write_rows(t, rows, nr, false, err);
 	}
-	if (rc == 0 && o->histogram) {
+	if (rc == 0 && o->histogram)
 		write_histograms(t);
-		write_unsure(t);
-	}
 	if (rc == 0 && o->args) {
 		rows = call_stats_shapes(t->stats, &nr);
 		rc = write_rows(t, rows, nr, true, err);
 		write_slowest(t);
 	}
+	if (rc == 0 && (o->histogram || o->args))
+		write_unsure(t);
 	return rc;
 }
 

@@ -37,6 +37,7 @@ struct call_under_way {
 	/* Of how long it took, what tracing took: its own two hits as much as one, and those of its
 	 * process between them.  Set when it ends. */
 	uint64_t tracing_ns;
+	uint64_t unsure_ns; /* for whoever shows it: a duration up to that may be none */
 	char *args; /* text, malloc'ed; who gets a call out of here frees it; NULL = not kept */
 };
 

@@ -7,38 +7,37 @@
 /* Of the time, what the VM may not have counted: until a request of the node's switched it on. */
 #define EXACT_PART 0.99
 
-static void add_looks(struct sched_use *u, uint64_t ns, uint32_t looks, uint32_t working,
-		      bool counted)
+/* Each span by its own time: how often it is looked at is not the same in all of them. */
+static void add_looks(struct sched_use *u, const struct event *ev)
 {
-	double part = (double)working / looks;
+	double ns = (double)ev->u.scheduler.duration_ns, looks = ev->u.scheduler.looks;
+	double work_ns = ns * ev->u.scheduler.working / looks;
 	/* As if it had been seen once more at work and once more at rest: a few looks that agree
 	 * prove little. */
-	double spread = (working + 1.0) / (looks + 2.0);
+	double spread = (ev->u.scheduler.working + 1.0) / (looks + 2.0);
 
-	u->all_seen_ns += ns;
-	u->all_seen_work_ns += part * (double)ns;
-	if (counted)
+	u->all_seen_ns += ev->u.scheduler.duration_ns;
+	u->all_seen_work_ns += work_ns;
+	u->process_ns += ns * ev->u.scheduler.process / looks;
+	u->port_ns += ns * ev->u.scheduler.port / looks;
+	if (ev->u.scheduler.working_ns != SCHEDULER_UNKNOWN)
 		return;
-	u->seen_ns += ns;
-	u->seen_work_ns += part * (double)ns;
-	u->seen_variance += (double)ns * (double)ns * spread * (1 - spread) / looks;
+	u->seen_ns += ev->u.scheduler.duration_ns;
+	u->seen_work_ns += work_ns;
+	u->seen_variance += ns * ns * spread * (1 - spread) / looks;
 }
 
 void sched_use_add(struct sched_use *u, const struct event *ev)
 {
 	uint64_t ns = ev->u.scheduler.duration_ns;
-	bool counted = ev->u.scheduler.working_ns != SCHEDULER_UNKNOWN;
 
-	if (counted) {
+	if (ev->u.scheduler.working_ns != SCHEDULER_UNKNOWN) {
 		u->counted_ns += ns;
 		u->counted_work_ns += ev->u.scheduler.working_ns;
 	}
 	if (ev->u.scheduler.looks)
-		add_looks(u, ns, ev->u.scheduler.looks, ev->u.scheduler.working, counted);
+		add_looks(u, ev);
 	u->looks += ev->u.scheduler.looks;
-	u->working += ev->u.scheduler.working;
-	u->process += ev->u.scheduler.process;
-	u->port += ev->u.scheduler.port;
 	if (ev->u.scheduler.on_cpu_ns == SCHEDULER_UNKNOWN ||
 	    ev->u.scheduler.cpu_wait_ns == SCHEDULER_UNKNOWN)
 		return;
@@ -99,10 +98,10 @@ struct sched_parts sched_use_parts(const struct sched_use *u, double whole)
 
 	if (u->looks && whole == 0)
 		return (struct sched_parts){0};
-	if (!u->working || isnan(whole))
+	if (u->all_seen_work_ns <= 0 || isnan(whole))
 		return p;
-	p.process = whole * (double)u->process / (double)u->working;
-	p.port = whole * (double)u->port / (double)u->working;
-	p.other = whole * (double)(u->working - u->process - u->port) / (double)u->working;
+	p.process = whole * u->process_ns / u->all_seen_work_ns;
+	p.port = whole * u->port_ns / u->all_seen_work_ns;
+	p.other = fmax(0, whole - p.process - p.port);
 	return p;
 }

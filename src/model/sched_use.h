@@ -14,7 +14,8 @@ struct sched_use {
 	double seen_work_ns, seen_variance;   /* ns, ns^2 */
 	uint64_t all_seen_ns;		      /* looks, whether the VM counted or not: */
 	double all_seen_work_ns;
-	uint64_t looks, working, process, port;
+	double process_ns, port_ns; /* of it */
+	uint64_t looks;
 	uint64_t on_cpu_ns, cpu_wait_ns, thread_ns; /* of thread_ns */
 };
 

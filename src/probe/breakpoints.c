@@ -358,8 +358,11 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint64_t now)
 	t.credit = b->config.max_overhead < 100 ? FIRST_HITS : b->config.rate * SAVED_S;
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++)
 		t.armed[i].fd = -1;
-	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS && rc == 0; i++) {
-		if (!b->places[i].addr)
+	for (unsigned int n = 0; n < 2 * EBEAM_BREAKPOINTS && rc == 0; n++) {
+		unsigned int i = n % EBEAM_BREAKPOINTS;
+
+		/* Places of return first, here too. */
+		if (!b->places[i].addr || is_site(b, i) != (n < EBEAM_BREAKPOINTS))
 			continue;
 		expect_hits(b, &t, i, true);
 		rc = arm(b, &t, i, affordable(&t));
@@ -448,8 +451,11 @@ void breakpoints_close(struct breakpoints *b)
 	if (!b)
 		return;
 	b->closing = true;
-	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
-		if (b->places[i].addr)
+	/* Entries first: no call is seen whose end cannot be. */
+	for (unsigned int n = 0; n < 2 * EBEAM_BREAKPOINTS; n++) {
+		unsigned int i = n % EBEAM_BREAKPOINTS;
+
+		if (b->places[i].addr && is_site(b, i) == (n >= EBEAM_BREAKPOINTS))
 			breakpoints_remove(b, b->places[i].addr);
 	}
 	vec_free(&b->threads);

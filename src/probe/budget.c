@@ -12,6 +12,9 @@
 #define LOOK_NS 0.5e9
 /* A storm's rate is that of a few ms of it, not of the quiet before. */
 #define CHUNK_NS 2e6
+/* What is on is left to itself: while something dear may be among it, and else. */
+#define GLANCE_CLOSE_NS 10000000u
+#define GLANCE_NS	20000000u
 /* In which most of a change of the load is taken in. */
 #define OWN_NS	0.5e9
 #define BUSY_NS 2e7
@@ -551,6 +554,23 @@ bool budget_wants(const struct budget *b, unsigned int i)
 	if (s->dropped)
 		return false;
 	return !s->sampled || (b->in_round && !s->done);
+}
+
+static bool is_any_sampled(const struct budget *b)
+{
+	for (unsigned int i = 0; i < b->nr; i++) {
+		if (b->sources[i].sampled)
+			return true;
+	}
+	return false;
+}
+
+/* Each look takes CPU, too: few of them, unless something dear may be on that is not paid for. */
+uint64_t budget_glance_ns(const struct budget *b)
+{
+	bool saved = b->credit_ns > budget_allowed(b) * BUDGET_SAVED_S / 2;
+
+	return b->in_round || (!is_any_sampled(b) && !saved) ? GLANCE_CLOSE_NS : GLANCE_NS;
 }
 
 uint64_t budget_next(const struct budget *b, uint64_t now_ns, uint64_t limit_ns)

@@ -86,6 +86,8 @@ void budget_hits(struct budget *b, unsigned int i, double cost_ns, double on_ns)
 /* After those: what is due at now_ns (CLOCK_MONOTONIC).  Then budget_wants() is what should be. */
 void budget_step(struct budget *b, uint64_t now_ns);
 bool budget_wants(const struct budget *b, unsigned int i);
+/* For so long what is on may be left to itself. */
+uint64_t budget_glance_ns(const struct budget *b);
 /* When a slice ends, or a round begins that is paid; limit_ns if neither is before that. */
 uint64_t budget_next(const struct budget *b, uint64_t now_ns, uint64_t limit_ns);
 /* A source that is sampled was put on, or taken off after its hits were told (or could not be put

@@ -3,8 +3,8 @@
  * Keeps the probes of a run within a budget, in a thread of its own: whoever reads the events may
  * be slow, or stuck in a write, and the node must not pay for that.
  *
- * It wakes up every 20 ms, and when slices begin or end (turns.h).  If the node was busy enough
- * since to matter it looks how often each group of probes was hit, and what that took of the
+ * It wakes up every 10 or 20 ms, and when slices begin or end (turns.h).  If the node was busy
+ * enough since to matter it looks how often each group of probes was hit, and what that took of the
  * node's CPU (tally.h).  What may be on then is the budget's to say (budget.h): all the time, or
  * for slices, which lie within each other.  What it takes to switch probes is part of the cost, but
  * not that of putting them there first and taking them away last.

@@ -25,8 +25,10 @@
 #define PERIOD_FIRST 1000000u  /* until it is known what a look costs */
 #define PERIOD_MAX   20000000u /* thousands of schedulers */
 #define PERIOD_EXACT 8000000u  /* while the VM counts: only what they work on is to be seen */
+#define PERIOD_AGREE 10000000u /* if all looks see the same: a span has enough of them to judge */
 #define PACE_LOOKS   32	       /* looks after which period and CPU are chosen anew */
-#define SETTLE_NS    50000u
+#define MOVE_NS	     50000u    /* a moment's sleep, after which the kernel chooses the CPU */
+#define MOST_APART   64u       /* so many times as seldom, if moves are kept from a CPU */
 /* As sure as it need be: half a point (1 sigma) after 10 s of whether it works, a point of what at.
  * Looks a second, times the variance of one. */
 #define ENOUGH_WORKING 4000.0
@@ -64,6 +66,7 @@ struct sched_watch {
 	uint64_t cut_ns;
 	pthread_t thread;
 	bool running;
+	unsigned int moves_apart;   /* of the thread alone */
 	atomic_bool stop, exact;    /* exact: the VM counted all of the last span */
 	_Atomic uint64_t due_ns;    /* the next look */
 	_Atomic uint64_t enough_ns; /* looks need not be closer */
@@ -95,11 +98,11 @@ uint64_t sched_watch_period(uint64_t cost_ns, uint64_t looks)
 
 /* Where all looks see the same, few of them tell it; but as long as they are few, others might
  * follow (Laplace). */
-uint64_t sched_watch_enough(double enough, uint32_t looks, uint32_t seen)
+uint64_t sched_watch_enough(double per_s, uint32_t looks, uint32_t seen)
 {
 	double part = (seen + 1.0) / (looks + 2.0);
 
-	return (uint64_t)(1e9 / (enough * part * (1 - part)));
+	return (uint64_t)(1e9 / (per_s * part * (1 - part)));
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -144,30 +147,48 @@ static void sleep_until(uint64_t ns)
 
 /*
  * Who looks only when a CPU is left over sees mostly schedulers that are about to sleep: it must
- * not wait for those that it looks at, not even for a moment.  It is mostly asleep.  As such a
- * thread wakes where it slept, whoever has that CPU pays: so now and then it wakes up as others do,
- * where the kernel finds an idle CPU if there is one, and goes on from there.
+ * not wait for those that it looks at, not even for a moment.  It is mostly asleep.
  */
-static void come_at_once(void)
+static bool come_at_once(void)
 {
 	struct sched_param first = {.sched_priority = 1};
-	int rc = thread_come_first();
 
-	if (rc == 0) {
-		sleep_until(clock_monotonic_ns() + SETTLE_NS);
-		rc = sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) ? -errno : 0;
+	return sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) == 0;
+}
+
+/*
+ * Such a thread wakes where it slept, and whoever has that CPU pays.  So now and then it wakes up
+ * as others do, where the kernel finds an idle CPU if there is one, and goes on from there.  False:
+ * it may not do that.
+ */
+static bool move(struct sched_watch *w)
+{
+	uint64_t due = clock_monotonic_ns() + MOVE_NS, late;
+	bool may = thread_come_first() == 0;
+
+	if (may) {
+		atomic_store(&w->due_ns, due);
+		sleep_until(due);
 	}
-	if (rc)
-		log_debug("schedulers are looked at less promptly: %s", error_text(-rc));
+	may = come_at_once() && may;
+	late = may ? late_ns(due, clock_monotonic_ns()) : 0;
+	pthread_mutex_lock(&w->lock);
+	w->unseen_ns += late;
+	pthread_mutex_unlock(&w->lock);
+	/* Among many others, or where its share of the CPUs is limited: rather where it is. */
+	w->moves_apart = late ? MIN(2 * w->moves_apart, MOST_APART) : 1;
+	return may;
 }
 
 static void *watch_main(void *arg)
 {
 	struct sched_watch *w = arg;
 	uint64_t begin = clock_monotonic_ns(), period = PERIOD_FIRST, random = begin;
-	uint64_t paced_ns, cost, apart, due;
+	uint64_t paced_ns, cost, apart, due, paces = 0;
+	bool moves = come_at_once();
 
-	come_at_once();
+	if (!moves)
+		log_debug("schedulers are looked at less promptly: %s", error_text(errno));
 	paced_ns = thread_cpu_ns();
 	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
 		apart = MAX(period, atomic_load(&w->enough_ns));
@@ -179,14 +200,14 @@ static void *watch_main(void *arg)
 		w->unseen_ns += late_ns(due, clock_monotonic_ns());
 		look(w, n % DIRTY_EVERY == 0);
 		pthread_mutex_unlock(&w->lock);
+		if (n % PACE_LOOKS == 0) {
+			moves = moves && (++paces % w->moves_apart || move(w));
+			cost = thread_cpu_ns() - paced_ns;
+			paced_ns += cost;
+			period = (3 * period + sched_watch_period(cost, PACE_LOOKS)) / 4;
+		}
 		/* Those that were missed are not made up for. */
 		begin = MAX(begin + apart, clock_monotonic_ns());
-		if (n % PACE_LOOKS)
-			continue;
-		come_at_once();
-		cost = thread_cpu_ns() - paced_ns;
-		paced_ns += cost;
-		period = (3 * period + sched_watch_period(cost, PACE_LOOKS)) / 4;
 	}
 	return NULL;
 }
@@ -241,7 +262,8 @@ static uint64_t clock_since(struct sched_watch *w, uint32_t at, uint64_t duratio
 		one->distrusted = one->doubts >= MOST_DOUBTS;
 		return SCHEDULER_UNKNOWN;
 	}
-	one->doubts = 0;
+	if (one->looks >= AGREE_LOOKS)
+		one->doubts = 0;
 	return (uint64_t)((double)ns / (double)span * (double)duration_ns);
 }
 
@@ -285,7 +307,7 @@ uint64_t sched_watch_span_ns(const struct sched_watch *w)
 uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
 {
 	bool exact = w->work != NULL, stopped = is_stopped(w);
-	uint64_t now, unseen_ns, enough_ns = PERIOD_MAX;
+	uint64_t now, unseen_ns, enough_ns = PERIOD_AGREE;
 
 	w->spans.len = 0;
 	pthread_mutex_lock(&w->lock);
@@ -396,6 +418,7 @@ int sched_watch_open(struct sched_watch **out, struct beam_node *n, enum sched_w
 	w->os_pid = n->os_pid;
 	pthread_mutex_init(&w->lock, NULL);
 	w->counts = how == SCHED_WATCH_BEST;
+	w->moves_apart = 1;
 	rc = how != SCHED_WATCH_THREADS ? find_schedulers(w, n, err) : 0;
 	rc = rc ? rc : find_threads(w, err);
 	if (rc == 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How busy the schedulers of a node are, without a probe: a thread looks what they do, at random
- * moments so that nothing that is periodic in the node is met in step, as often as a part of a core
- * allows; where the VM counts itself, that is taken.  And what their threads got of the CPUs, by
- * the kernel's account.
+ * moments so that nothing that is periodic in the node is met in step, as often as that is worth it
+ * and a part of a core allows; where the VM counts itself, that is taken.  And what their threads
+ * got of the CPUs, by the kernel's account.
  */
 #ifndef EBEAM_PROBE_SCHED_WATCH_H
 #define EBEAM_PROBE_SCHED_WATCH_H
@@ -44,10 +44,11 @@ uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
 uint64_t sched_watch_span_ns(const struct sched_watch *w);
 
 /* For tests: where the next look is, how far apart looks are by what they cost, and how far apart
- * they may be if so many of them saw the same (`enough`: see there). */
+ * they may be if so many of them saw the same (per_s: looks a second, times the
+ * variance of one). */
 uint64_t sched_watch_next(uint64_t *random, uint64_t begin_ns, uint64_t period_ns);
 uint64_t sched_watch_period(uint64_t cost_ns, uint64_t looks);
-uint64_t sched_watch_enough(double enough, uint32_t looks, uint32_t seen);
+uint64_t sched_watch_enough(double per_s, uint32_t looks, uint32_t seen);
 /* Whether what the VM counted (of duration_ns) can be true of what was seen; for unseen_ns of that
  * a look was due, and the one who looks did not get a CPU. */
 bool sched_watch_agrees(uint64_t working_ns, uint64_t duration_ns, uint64_t unseen_ns,

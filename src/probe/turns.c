@@ -9,8 +9,6 @@
 #include "base/compiler.h"
 #include "base/log.h"
 
-/* Nothing is left to itself for longer, if the node used enough CPU meanwhile to matter. */
-#define GLANCE_NS 20000000ull
 /* A thread that comes first never spins. */
 #define SHORTEST_SLEEP_NS 200000ull
 /* Whoever answers for a span of time must know what was done in it. */
@@ -494,7 +492,8 @@ uint64_t turns_next(const struct turns *t)
 {
 	uint64_t now = now_ns(t);
 
-	return MAX(budget_next(&t->budget, now, now + GLANCE_NS), now + SHORTEST_SLEEP_NS);
+	return MAX(budget_next(&t->budget, now, now + budget_glance_ns(&t->budget)),
+		   now + SHORTEST_SLEEP_NS);
 }
 
 void turns_end(struct turns *t)

@@ -298,12 +298,14 @@ def first_of_many(ctx):
     need_events(ctx, "process_exception", "process_hibernate")
     node = ctx.new_node(flags=("+S", "2:2"))
     node.ask("traced", "spin_echo")
-    r = ctx.ebeam.run("trace", "-p", node.os_pid, "-j", "-n", 10, *NO_LIMITS, "traced:echo/1 -> return")
-    lines = [json.loads(line) for line in r.out.splitlines()]
-    check_equal([line["kind"] for line in lines], ["call", "return"] * 10, f"lines; {r.err}")
-    for call, end in zip(lines[::2], lines[1::2]):
-        check_equal(end["result"], "{r,%s}" % call["args"][0], f"end of {call}")
-    check("ended" not in r.err, r.err)
+    for limits in ((), NO_LIMITS):
+        r = ctx.ebeam.run("trace", "-p", node.os_pid, "-j", "-n", 10, *limits,
+                          "traced:echo/1 -> return")
+        lines = [json.loads(line) for line in r.out.splitlines()]
+        check_equal([line["kind"] for line in lines], ["call", "return"] * 10, f"lines; {r.err}")
+        for call, end in zip(lines[::2], lines[1::2]):
+            check_equal(end["result"], "{r,%s}" % call["args"][0], f"end of {call}")
+        check("ended" not in r.err, r.err)
 
 
 @case("exceptions at full speed: what raised is never shown as a return, nor the other way round")

@@ -122,7 +122,7 @@ static void pass(struct sim *m)
 		m->last_over_ns = m->now_ns;
 }
 
-/* Looks every 10 ms, and when a slice ends. */
+/* As the keeper of the budget does. */
 static void run(struct sim *m, double seconds)
 {
 	uint64_t end = m->now_ns + (uint64_t)(seconds * S), glance = m->now_ns;
@@ -132,7 +132,7 @@ static void run(struct sim *m, double seconds)
 		if (m->now_ns < budget_next(&m->b, m->now_ns, glance))
 			continue;
 		act(m);
-		glance = m->now_ns + (uint64_t)(10 * MS);
+		glance = m->now_ns + budget_glance_ns(&m->b);
 	}
 }
 

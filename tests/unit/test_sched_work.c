@@ -274,8 +274,8 @@ static void test_use(void **state)
 	assert_true(sched_use_error(&u) < 2.6);
 	assert_false(sched_use_is_exact(&u));
 	p = sched_use_parts(&u, sched_use_work(&u));
-	assert_near(p.process, 17.5 * 30 / 60);
-	assert_near(p.port, 17.5 * 15 / 60);
+	assert_near(p.process, 17.5 * 0.5);
+	assert_near(p.port, 17.5 * 0.25);
 	assert_near(p.process + p.port + p.other, 17.5);
 	assert_near(sched_use_on_cpu(&u), 50);
 	assert_near(sched_use_cpu_wait(&u), 10);
@@ -289,12 +289,46 @@ static void test_use(void **state)
 	assert_true(isnan(sched_use_parts(&u, 0.5).process)); /* never seen at it */
 }
 
+static void add_parts(struct sched_use *u, uint32_t looks, uint32_t process, uint32_t port)
+{
+	struct event ev = {.type = REC_SCHEDULER};
+
+	ev.u.scheduler.duration_ns = 1000;
+	ev.u.scheduler.working_ns = SCHEDULER_UNKNOWN;
+	ev.u.scheduler.looks = looks;
+	ev.u.scheduler.working = process + port;
+	ev.u.scheduler.process = process;
+	ev.u.scheduler.port = port;
+	sched_use_add(u, &ev);
+}
+
+/* Half of the time all at work with processes, of which few looks are enough; half of it half as
+ * busy, with ports. */
+static void test_spans_weigh_by_their_time(void **state)
+{
+	struct sched_use u = {0};
+	struct sched_parts p;
+
+	UNUSED(state);
+	add_parts(&u, 20, 20, 0);
+	add_parts(&u, 200, 0, 100);
+	assert_near(sched_use_work(&u), 75);
+	p = sched_use_parts(&u, sched_use_work(&u));
+	assert_near(p.process, 50);
+	assert_near(p.port, 25);
+	assert_near(p.other, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_looks),	  cmocka_unit_test(test_clocks),
-		cmocka_unit_test(test_not_known), cmocka_unit_test(test_pace),
-		cmocka_unit_test(test_agrees),	  cmocka_unit_test(test_use),
+		cmocka_unit_test(test_looks),
+		cmocka_unit_test(test_clocks),
+		cmocka_unit_test(test_not_known),
+		cmocka_unit_test(test_pace),
+		cmocka_unit_test(test_agrees),
+		cmocka_unit_test(test_use),
+		cmocka_unit_test(test_spans_weigh_by_their_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
