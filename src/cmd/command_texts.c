@@ -230,7 +230,7 @@ const char describe_sched[] =
 	"slices are long (10ms): only of those a stack is taken, at their end. With --process "
 	"schedulers are those of the node all the same.\n\n"
 	"With -j, data has from_ns (as ts_ns of events), duration_ns, share_seen (1: all; else "
-	"all counts are scaled by what was sampled and times by what was watched), "
+	"counts are scaled by what was sampled, times by how long schedulers were busy), "
 	"cut_left_out (true: slices and waits that sampling cut are in no sum, so that times "
 	"and counts are too small, those of what lasts long most of all), by, "
 	"utilization, schedulers (type, scheduler, utilization; processes, ports and other, its "

@@ -19,11 +19,11 @@
 struct answer {
 	const struct sched *sched;
 	const struct sched_stats *stats;
-	double scale;	   /* of counts of slices, for what was sampled */
-	double long_scale; /* of those that were long */
-	/* Of times: how much of the time was watched, as probes lengthen what goes on meanwhile. */
-	double time_scale;
-	uint64_t from_ns; /* since 1970 */
+	double scale;	    /* of counts of slices, for what was sampled */
+	double long_scale;  /* of those that were long */
+	double time_scale;  /* see scale_of_times() */
+	double dirty_scale; /* likewise on dirty schedulers */
+	uint64_t from_ns;   /* since 1970 */
 	uint64_t duration_ns;
 };
 
@@ -47,10 +47,19 @@ static void add_percent(struct strbuf *out, double percent)
 
 #define SCALE(of)		  (((const struct answer *)(of))->scale)
 #define TIME_SCALE(of)		  (((const struct answer *)(of))->time_scale)
+#define DIRTY_SCALE(of)		  (((const struct answer *)(of))->dirty_scale)
 #define COLUMN(name, value, cell) GROUP_COLUMN(sched_count, name, value, cell)
 
-COLUMN(time, c->time_ns, cell_ns(out, units_scale(v, TIME_SCALE(ctx))))
-COLUMN(dirty, c->dirty_ns, cell_ns(out, units_scale(v, TIME_SCALE(ctx))))
+static uint64_t time_of(const struct sched_count *c, const struct answer *a)
+{
+	return units_scale(c->time_ns - c->dirty_ns, a->time_scale) +
+	       units_scale(c->dirty_ns, a->dirty_scale);
+}
+
+#define TIME_OF(row, of) time_of(((const struct group_row *)(row))->count, of)
+
+COLUMN(time, c->time_ns, (void)v; cell_ns(out, TIME_OF(row, ctx)))
+COLUMN(dirty, c->dirty_ns, cell_ns(out, units_scale(v, DIRTY_SCALE(ctx))))
 COLUMN(slices, c->slices, add_count(out, v, SCALE(ctx)))
 COLUMN(mean, mean(c->time_ns, c->slices), cell_ns(out, v))
 COLUMN(max, c->max_ns, cell_ns(out, v))
@@ -64,8 +73,7 @@ static void text_share(struct strbuf *out, const void *row, const void *ctx)
 	const struct answer *a = ctx;
 
 	if (a->duration_ns)
-		add_percent(out,
-			    100 * a->time_scale * (double)value_time(row) / (double)a->duration_ns);
+		add_percent(out, 100 * (double)TIME_OF(row, a) / (double)a->duration_ns);
 }
 
 const struct table_column sched_columns[] = {
@@ -390,8 +398,8 @@ static int order_rows(const struct answer *a, struct group_rows *r, struct error
 static void count_json(struct jsonw *w, const struct sched_count *c, const struct answer *a)
 {
 	jsonw_uint(w, "slices", units_scale(c->slices, a->scale));
-	jsonw_uint(w, "time_ns", units_scale(c->time_ns, a->time_scale));
-	jsonw_uint(w, "dirty_ns", units_scale(c->dirty_ns, a->time_scale));
+	jsonw_uint(w, "time_ns", time_of(c, a));
+	jsonw_uint(w, "dirty_ns", units_scale(c->dirty_ns, a->dirty_scale));
 	jsonw_uint(w, "mean_ns", mean(c->time_ns, c->slices));
 	jsonw_uint(w, "max_ns", c->max_ns);
 	jsonw_uint(w, "reductions", units_scale(c->reductions, a->scale));
@@ -520,8 +528,9 @@ static int show_text(const struct answer *a, const struct group_rows *r, struct 
 	write_head(f, a);
 	event_run_tell_sampled(a->sched->run, SCHED_STATS_KINDS | LONG_SCHEDULE);
 	if (leaves_out_cut(a))
-		fputs("What sampling cut is left out: times and counts are too small, those of "
-		      "what lasts long most of all\n",
+		fputs("What sampling cut is left out: counts are too small, those of what lasts "
+		      "long most of all. Times are how long schedulers were at it, divided as was "
+		      "seen\n",
 		      f);
 	fputc('\n', f);
 	rc = write_cpus(f, a, err);
@@ -554,19 +563,50 @@ static int show_text(const struct answer *a, const struct group_rows *r, struct 
 	return rc;
 }
 
+/*
+ * What was seen of times was seen while probes were on, which is no even part of a load that
+ * changes, and lengthens what goes on.  How long schedulers were with processes is known without
+ * probes: that is divided as what was seen.  Where it is not known (or events are of some processes
+ * only), by how much of the time was watched.
+ */
+static double scale_of_times(const struct sched_stats *s, bool dirty, double by_watched,
+			     uint64_t duration_ns)
+{
+	uint64_t dirty_ns = s->total.dirty_ns;
+	uint64_t seen_ns = dirty ? dirty_ns : s->total.time_ns - dirty_ns;
+	double whole_ns = 0, percent;
+
+	if (by_watched <= 1 || s->partial || !seen_ns)
+		return by_watched;
+	for (size_t i = 0; i < s->cpus.len; i++) {
+		struct sched_utilization u;
+
+		if ((s->cpus.data[i].type != THREAD_NORMAL) != dirty)
+			continue;
+		sched_cpu_utilization(s, &s->cpus.data[i], &u);
+		if (isnan(u.percent))
+			return by_watched;
+		percent = dirty || isnan(u.parts.process) ? u.percent : u.parts.process;
+		whole_ns += percent / 100 * (double)duration_ns;
+	}
+	return whole_ns > 0 ? whole_ns / (double)seen_ns : by_watched;
+}
+
 int sched_show(struct sched *sched, uint64_t start_ns, uint64_t duration_ns, uint64_t watched_ns,
 	       struct error *err)
 {
 	const struct event_stream *stream = sched->stats.stream;
 	const struct coverage *coverage = &stream->coverage;
+	double by_watched = watched_ns && watched_ns < duration_ns
+				    ? (double)duration_ns / (double)watched_ns
+				    : 1;
 	const struct answer a = {
 		.sched = sched,
 		.stats = &sched->stats,
 		.scale = 1 / coverage_share(coverage, EVENT_PROCESS_SCHEDULED),
 		.long_scale = 1 / coverage_share(coverage, EVENT_LONG_SCHEDULE),
-		.time_scale = watched_ns && watched_ns < duration_ns
-				      ? (double)duration_ns / (double)watched_ns
-				      : 1,
+		.time_scale = scale_of_times(&sched->stats, false, by_watched, duration_ns),
+		.dirty_scale = scale_of_times(&sched->stats, true, by_watched, duration_ns),
 		.from_ns = stream->start_epoch_ns + (start_ns - MIN(start_ns, stream->start_ns)),
 		.duration_ns = duration_ns,
 	};

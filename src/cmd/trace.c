@@ -105,13 +105,13 @@ static void tell_limits(struct trace *t)
 {
 	const struct event_stream *stream = event_run_stream(t->run);
 	const struct event_stream_calls *c = &stream->calls;
-	const struct breakpoints_state *s = &t->last;
+	const struct event_stream_limited *s = &c->limited;
 	struct limited erlang = {
 		.tripped = s->tripped,
 		.seen = t->seen[0],
-		.share = s->thread_ns ? (double)s->on_ns / (double)s->thread_ns : 1,
+		.share = (double)s->share_ppm / 1e6,
 		.on_ns = (double)s->on_ns,
-		.hits_ns = (double)s->hits * s->hit_ns,
+		.hits_ns = (double)s->hits * c->hit_ns[0],
 		.of = t->seen[1] ? " of Erlang functions" : "",
 	};
 	struct limited c_code = {
@@ -174,6 +174,9 @@ static void tell_ends(struct trace *t)
 
 void trace_tell(struct trace *t)
 {
+	if (t->told)
+		return;
+	t->told = true;
 	tell_limits(t);
 	if (t->functions.undecided)
 		trace_warn(t,
@@ -333,9 +336,10 @@ void trace_add_cost(const struct trace *t, struct strbuf *line)
 
 static void closing(void *arg, struct strbuf *line)
 {
-	const struct trace *t = arg;
+	struct trace *t = arg;
 	const struct options *o = &t->ctx->opt;
 
+	trace_tell(t); /* if there was no answer but a capture */
 	trace_add_cost(t, line);
 	if (o->output && strcmp(o->output, "-") != 0)
 		strbuf_addf(line, "  -> %s", o->output);

@@ -184,6 +184,7 @@ struct trace {
 	unsigned int limit;	       /* of calls; 0 = all */
 	struct breakpoints_state last; /* of the breakpoints, at the end */
 	unsigned int text_size;	       /* of one term, bytes */
+	bool told;		       /* what limits hid */
 	bool shapes;		       /* of arguments: somebody may ask for them */
 	bool has_ends;		       /* how calls ended was recorded, too */
 	VEC(char *) warnings;	       /* so far */

@@ -276,10 +276,31 @@ int trace_points_begin(struct trace *t, struct error *err)
 	return rc;
 }
 
+/* For whoever reads that later, and for the answer. */
+static void tell_limited(struct trace *t)
+{
+	const struct breakpoints_state *s = &t->last;
+	double share = s->thread_ns ? (double)s->on_ns / (double)s->thread_ns : 1;
+	struct enrich *enrich = event_run_live(t->run)->enrich;
+	char text[128];
+
+	if (!s->tripped)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64 " %.0f %" PRIu64 " %" PRIu64, s->tripped,
+		 1e6 * MIN(share, 1), s->on_ns, s->hits);
+	enrich_add_meta(enrich, EVENT_STREAM_LIMITED_KEY, text);
+	snprintf(text, sizeof(text),
+		 "a limit (--rate, --max-overhead) let calls be seen %.3g %% of the time",
+		 100 * MIN(share, 1));
+	enrich_add_meta(enrich, "warnings", text);
+}
+
 void trace_points_close(struct trace *t)
 {
-	if (t->points.breakpoints)
+	if (t->points.breakpoints) {
 		breakpoints_state(t->points.breakpoints, &t->last);
+		tell_limited(t);
+	}
 	breakpoints_close(t->points.breakpoints);
 	t->points.breakpoints = NULL;
 }
@@ -512,7 +533,7 @@ int trace_points_follow(struct trace *t, struct error *err)
 void trace_points_tell(struct trace *t)
 {
 	static const char *const why[NR_UNCAUGHT] = {
-		[UNCAUGHT_NEW] = "the first one from a place shows where it returns to",
+		[UNCAUGHT_NEW] = "the first ones from a place show where they return to",
 		[UNCAUGHT_FULL] = "they return to more places than there are debug registers left",
 		[UNCAUGHT_HELD] = "somebody else holds the debug registers",
 	};

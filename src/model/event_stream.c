@@ -111,9 +111,18 @@ static void take_watched(struct event_stream *s, const char *text, size_t len)
 	}
 }
 
+static void take_limited(struct event_stream_limited *l, const char *text)
+{
+	uint64_t *fields[] = {&l->tripped, &l->share_ppm, &l->on_ns, &l->hits};
+	char *end;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++, text = end)
+		*fields[i] = strtoull(text, &end, 10);
+}
+
 static void take_meta(struct event_stream *s, const struct event *ev)
 {
-	char text[32];
+	char text[96];
 	uint64_t number;
 
 	keep_text(text, sizeof(text), ev);
@@ -138,6 +147,8 @@ static void take_meta(struct event_stream *s, const struct event *ev)
 		s->calls.hit_ns[0] = (unsigned int)MIN(number, UINT32_MAX);
 	else if (is_key(ev, "c_call_hit_ns"))
 		s->calls.hit_ns[1] = (unsigned int)MIN(number, UINT32_MAX);
+	else if (is_key(ev, EVENT_STREAM_LIMITED_KEY))
+		take_limited(&s->calls.limited, text);
 	else if (is_key(ev, "node"))
 		keep_text(s->node, sizeof(s->node), ev);
 	else if (is_key(ev, "otp"))

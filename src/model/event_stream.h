@@ -26,12 +26,22 @@ struct event_scheduler {
 };
 #define EVENT_STREAM_SCHEDULERS 4096u
 
+/* What limits let be seen of the calls of Erlang functions; told at the end. */
+struct event_stream_limited {
+	uint64_t tripped; /* times that the hits of a thread were spent */
+	uint64_t share_ppm;
+	uint64_t on_ns, hits; /* so long of the threads' time, and so many hits in it */
+};
+/* "12 40000 160000000 2000": its fields, in order. */
+#define EVENT_STREAM_LIMITED_KEY "calls_limited"
+
 /* Calls of functions: [0] of Erlang functions, [1] of C functions. */
 struct event_stream_calls {
 	unsigned int hit_ns[2];	   /* what a hit takes of the node; 0 = not told */
 	enum coverage_state state; /* of the probes of C functions */
 	uint64_t tripped;	   /* times that they were taken away */
 	uint32_t share_ppm;	   /* what was seen of those calls; only if tripped */
+	struct event_stream_limited limited;
 };
 
 struct event_stream {

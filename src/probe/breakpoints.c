@@ -162,24 +162,25 @@ static int arm(struct breakpoints *b, struct watched_thread *t, unsigned int i, 
 	return 0;
 }
 
-/* Takes in what happened to one event: its hits are paid. */
-static bool look(struct breakpoints *b, struct watched_thread *t, struct armed *a)
+static bool is_site(const struct breakpoints *b, unsigned int i)
 {
+	return b->places[i].addr && b->places[i].point.kind == CALL_KIND_RETURN;
+}
+
+/* Takes in what happened to one event: its hits are paid. */
+static bool look(struct breakpoints *b, struct watched_thread *t, unsigned int i)
+{
+	struct armed *a = &t->armed[i];
 	uint64_t now[2]; /* hits, ns that it was enabled while the thread ran */
 
 	if (read(a->fd, now, sizeof(now)) != sizeof(now))
 		return false;
 	b->state.hits += now[0] - a->hits;
 	t->credit -= (double)(now[0] - a->hits);
-	b->state.on_ns += now[1] - a->on_ns;
+	b->state.on_ns += is_site(b, i) ? 0 : now[1] - a->on_ns;
 	a->hits = now[0];
 	a->on_ns = now[1];
 	return true;
-}
-
-static bool is_site(const struct breakpoints *b, unsigned int i)
-{
-	return b->places[i].addr && b->places[i].point.kind == CALL_KIND_RETURN;
 }
 
 static void tell_gap(struct breakpoints *b, unsigned int i, uint64_t from_ns, uint64_t to_ns)
@@ -250,7 +251,7 @@ static void top_up(struct breakpoints *b, struct watched_thread *t, unsigned int
 		return;
 	a->given += hits;
 	/* It may have been off before, and hit since. */
-	if (look(b, t, a) && a->hits >= before)
+	if (look(b, t, i) && a->hits >= before)
 		again(b, t, i);
 }
 
@@ -311,9 +312,9 @@ static void tick_thread(struct breakpoints *b, struct watched_thread *t, uint64_
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 		if (!b->places[i].addr)
 			continue;
-		b->state.thread_ns += t->used_ns - used;
+		b->state.thread_ns += is_site(b, i) ? 0 : t->used_ns - used;
 		if (t->armed[i].fd >= 0)
-			look(b, t, &t->armed[i]);
+			look(b, t, i);
 	}
 }
 
@@ -507,7 +508,7 @@ static uint64_t take_away(struct breakpoints *b, unsigned int i)
 		struct armed *a = &t->armed[i];
 
 		if (a->fd >= 0)
-			look(b, t, a);
+			look(b, t, i);
 		if (a->fd < 0)
 			from_ns = MIN(from_ns, a->since_ns);
 		else if (a->hits >= a->given)

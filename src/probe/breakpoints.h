@@ -59,7 +59,7 @@ void breakpoints_remove(struct breakpoints *b, uint64_t addr);
 #define BREAKPOINTS_TICK_NS 50000000u
 struct breakpoints_state {
 	uint64_t hits;	     /* of all that there are and were */
-	uint64_t on_ns;	     /* sum over threads and places: how long while the thread ran */
+	uint64_t on_ns;	     /* sum over threads and entries: how long while the thread ran */
 	uint64_t thread_ns;  /* of so much that it ran */
 	uint64_t tripped;    /* times that a thread's hits were spent */
 	uint64_t known_ns;   /* up to then (CLOCK_MONOTONIC) all gaps are told */

@@ -365,3 +365,26 @@ def told(ctx):
         check_equal(s["by"]["events"] is not None, gives(ctx, "scheduler_active"), f"{s}")
         check(s["looks"] > 0, f"looks: {s}")
         check_parts(s)
+
+
+@case("times of processes add up to how busy the schedulers were, of a load that comes and goes, too")
+def times_of_a_load_that_changes(ctx):
+    need_events(ctx, "process_scheduled")
+    node = ctx.new_node(flags=("+S", "2:2"))
+    sched = ctx.ebeam.popen("sched", "-p", node.os_pid, "-d", 5, "-j")
+    ctx.cleanup(sched.kill)
+    time.sleep(2)
+    began = time.monotonic()
+    node.start("pingpong")
+    time.sleep(2)
+    node.stop("pingpong")
+    busy_s = time.monotonic() - began
+    data = json.loads(sched.communicate(timeout=60)[0])["data"]
+    check(data["share_seen"] < 0.9, f"it was sampled: {data['share_seen']}")
+    whole = sum((s["utilization"] if s["processes"] is None else s["processes"]) / 100
+                * data["duration_ns"] for s in data["schedulers"] if s["type"] == "normal")
+    times = [g["time_ns"] - g["dirty_ns"] for g in data["rows"]]
+    check(abs(sum(times) - whole) < 0.02 * whole, f"times {sum(times)}, at work {whole}")
+    check(1.2 < whole / 1e9 < 2.2 * busy_s, f"at work {whole}, load for {busy_s} s")
+    print(f"{sum(times) / 1e9:.2f} s of times, {whole / 1e9:.2f} s at work, "
+          f"{sum(sorted(times)[-2:]) / 1e9:.2f} s of the two that were busy for {busy_s:.1f} s")

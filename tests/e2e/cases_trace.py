@@ -308,6 +308,27 @@ def first_of_many(ctx):
         check("ended" not in r.err, r.err)
 
 
+@case("what a limit hid is told with a capture, and by the capture: times that calls were seen, not their ends")
+def limited_capture(ctx):
+    need_events(ctx, "process_exception", "process_hibernate")
+    node, path = ctx.new_node(flags=("+S", "2:2")), ctx.ebeam.file(".ebeam")
+    node.ask("traced", "spin_echo")
+    run = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1 -> return", "-d", 3, "-n", 1000000,
+                       "-o", path, code=PARTIAL)
+    said = [re.search(r"calls were seen ([\d.]+) % of the time, ([\d,]+) of some ([\d,]+)( or more)?", r.err)
+            for r in (run, ctx.ebeam.ok("trace", "-i", path))]
+    check(all(said), f"what is told: {run.err}")
+    check_equal(said[0].groups(), said[1].groups(), "what the capture tells")
+    check_in("let calls be seen", ctx.ebeam.ok("report", path, "-f", "folded").err, "of the report")
+    # The calls themselves are numbered.
+    lines = [json.loads(line) for line in ctx.ebeam.ok("trace", "-i", path, "-j").out.splitlines()]
+    numbers = [int(line["args"][0]) for line in lines if line["kind"] == "call"]
+    made, seen = numbers[-1] - numbers[0], int(said[0][2].replace(",", ""))
+    check_equal(seen, len(numbers), "calls")
+    # Hits take most of the time that calls are seen in.
+    check(float(said[0][1]) < 10 and said[0][4] and made > 10 * seen, f"{said[0][0]}; made {made}")
+
+
 @case("exceptions at full speed: what raised is never shown as a return, nor the other way round")
 def throws_at_full_speed(ctx):
     need_events(ctx, "process_exception", "process_hibernate")
