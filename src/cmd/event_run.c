@@ -241,6 +241,16 @@ static int on_drain(void *arg, struct error *err)
 	return rc < 0 ? rc : run->stopped;
 }
 
+/* An interval ends, whose events are still to come: what schedulers did is cut there. */
+static int on_edge(void *arg, struct error *err)
+{
+	struct event_run *run = arg;
+
+	UNUSED(err);
+	live_add_schedulers(&run->live, true);
+	return 0;
+}
+
 static int on_watch(void *arg, struct error *err)
 {
 	struct event_run *run = arg;
@@ -258,7 +268,6 @@ static int on_watch(void *arg, struct error *err)
 	}
 	/* What was lost so far comes out before anything newer. */
 	live_add_counters(&run->live, run->stream.refused, now);
-	live_add_schedulers(&run->live, true);
 	rc = drain(run, now + DRAIN_MAX_NS, err);
 	rc = rc ? rc : show(run, false, err);
 	return rc ? rc : event_run_check_output(run, err);
@@ -283,7 +292,7 @@ static int run_loop(struct event_run *run, struct error *err)
 {
 	const struct options *o = &run->ctx->opt;
 	uint64_t every = run->consumer->drain_every_ns;
-	struct loop_alarm *answer = NULL;
+	struct loop_alarm *answer = NULL, *edge = NULL;
 	struct loop *loop = NULL;
 	int rc = loop_open(&loop, err);
 
@@ -291,6 +300,8 @@ static int run_loop(struct event_run *run, struct error *err)
 	rc = rc ? rc : loop_add_timer(loop, every ? every : DRAIN_EVERY_NS, on_drain, run, err);
 	if (rc == 0 && o->watch_ns && run->consumer->show)
 		rc = loop_add_alarm(loop, &answer, on_watch, run, err);
+	if (rc == 0 && answer)
+		rc = loop_add_alarm(loop, &edge, on_edge, run, err);
 	if (rc == 0 && run->consumer->begin)
 		rc = run->consumer->begin(run->consumer->arg, err);
 	/* Now signals are caught: what has been attached is taken away in order. */
@@ -311,9 +322,11 @@ static int run_loop(struct event_run *run, struct error *err)
 	}
 	/* Once the probes are there, however long that took, and what the first interval held has
 	 * come out of the rings. */
-	if (answer)
+	if (answer) {
+		loop_set_alarm(edge, run->span_start_ns + o->watch_ns, o->watch_ns);
 		loop_set_alarm(answer, run->span_start_ns + o->watch_ns + SESSION_WINDOW_NS,
 			       o->watch_ns);
+	}
 	if (rc == 0 && o->duration_ns) {
 		run->deadline_ns = run->span_start_ns + o->duration_ns;
 		rc = loop_set_deadline(loop, o->duration_ns, err);

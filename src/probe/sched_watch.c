@@ -260,10 +260,11 @@ static uint64_t clock_since(struct sched_watch *w, uint32_t at, uint64_t duratio
 			  100 * (double)ns / (double)span);
 		one->doubts += ns <= span;
 		one->distrusted = one->doubts >= MOST_DOUBTS;
-		return SCHEDULER_UNKNOWN;
-	}
-	if (one->looks >= AGREE_LOOKS)
+		if (ns > span || one->distrusted)
+			return SCHEDULER_UNKNOWN;
+	} else if (one->looks >= AGREE_LOOKS) {
 		one->doubts = 0;
+	}
 	return (uint64_t)((double)ns / (double)span * (double)duration_ns);
 }
 
@@ -333,8 +334,10 @@ uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
 		else
 			add_looks(one, &span);
 		exact = exact && span.working_ns != SCHEDULER_UNKNOWN;
-		if (one->type == THREAD_NORMAL && !stopped)
+		if (one->type == THREAD_NORMAL)
 			enough_ns = MIN(enough_ns, enough_of(one));
+		else if (span.working_ns == SCHEDULER_UNKNOWN && one->working)
+			enough_ns = MIN(enough_ns, enough_of(one) / DIRTY_EVERY);
 		one->looks = one->working = one->process = one->port = 0;
 		add_times(w, one, &span);
 		if (span.looks || span.working_ns != SCHEDULER_UNKNOWN ||
