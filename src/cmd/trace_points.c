@@ -277,7 +277,7 @@ int trace_points_begin(struct trace *t, struct error *err)
 }
 
 /* For whoever reads that later, and for the answer. */
-static void tell_limited(struct trace *t)
+static void record_limits(struct trace *t)
 {
 	const struct breakpoints_state *s = &t->last;
 	double share = s->thread_ns ? (double)s->on_ns / (double)s->thread_ns : 1;
@@ -299,7 +299,7 @@ void trace_points_close(struct trace *t)
 {
 	if (t->points.breakpoints) {
 		breakpoints_state(t->points.breakpoints, &t->last);
-		tell_limited(t);
+		record_limits(t);
 	}
 	breakpoints_close(t->points.breakpoints);
 	t->points.breakpoints = NULL;

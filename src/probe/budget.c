@@ -556,21 +556,12 @@ bool budget_wants(const struct budget *b, unsigned int i)
 	return !s->sampled || (b->in_round && !s->done);
 }
 
-static bool is_any_sampled(const struct budget *b)
-{
-	for (unsigned int i = 0; i < b->nr; i++) {
-		if (b->sources[i].sampled)
-			return true;
-	}
-	return false;
-}
-
 /* Each look takes CPU, too: few of them, unless something dear may be on that is not paid for. */
 uint64_t budget_glance_ns(const struct budget *b)
 {
 	bool saved = b->credit_ns > budget_allowed(b) * BUDGET_SAVED_S / 2;
 
-	return b->in_round || (!is_any_sampled(b) && !saved) ? GLANCE_CLOSE_NS : GLANCE_NS;
+	return b->in_round || (!is_sampling(b) && !saved) ? GLANCE_CLOSE_NS : GLANCE_NS;
 }
 
 uint64_t budget_next(const struct budget *b, uint64_t now_ns, uint64_t limit_ns)
