@@ -23,6 +23,7 @@ struct answer {
 	double long_scale;  /* of those that were long */
 	double time_scale;  /* see scale_of_times() */
 	double dirty_scale; /* likewise on dirty schedulers */
+	bool by_memory;	    /* how long normal schedulers were busy was known for that */
 	uint64_t from_ns;   /* since 1970 */
 	uint64_t duration_ns;
 };
@@ -528,10 +529,13 @@ static int show_text(const struct answer *a, const struct group_rows *r, struct 
 	write_head(f, a);
 	event_run_tell_sampled(a->sched->run, SCHED_STATS_KINDS | LONG_SCHEDULE);
 	if (leaves_out_cut(a))
-		fputs("What sampling cut is left out: counts are too small, those of what lasts "
-		      "long most of all. Times are how long schedulers were at it, divided as was "
-		      "seen\n",
-		      f);
+		fprintf(f,
+			"What sampling cut is left out: %scounts are too small, those of what "
+			"lasts long most of all%s\n",
+			a->by_memory ? "" : "times and ",
+			a->by_memory ? ". Times are how long schedulers were at it, divided as was "
+				       "seen"
+				     : "");
 	fputc('\n', f);
 	rc = write_cpus(f, a, err);
 	fputs(s->cpus.len ? "\n" : "", f);
@@ -600,12 +604,14 @@ int sched_show(struct sched *sched, uint64_t start_ns, uint64_t duration_ns, uin
 	double by_watched = watched_ns && watched_ns < duration_ns
 				    ? (double)duration_ns / (double)watched_ns
 				    : 1;
+	double time_scale = scale_of_times(&sched->stats, false, by_watched, duration_ns);
 	const struct answer a = {
 		.sched = sched,
 		.stats = &sched->stats,
 		.scale = 1 / coverage_share(coverage, EVENT_PROCESS_SCHEDULED),
 		.long_scale = 1 / coverage_share(coverage, EVENT_LONG_SCHEDULE),
-		.time_scale = scale_of_times(&sched->stats, false, by_watched, duration_ns),
+		.time_scale = time_scale,
+		.by_memory = time_scale != by_watched,
 		.dirty_scale = scale_of_times(&sched->stats, true, by_watched, duration_ns),
 		.from_ns = stream->start_epoch_ns + (start_ns - MIN(start_ns, stream->start_ns)),
 		.duration_ns = duration_ns,
