@@ -156,8 +156,7 @@ def default_budget(ctx):
                 is_told = said[s["type"], s["scheduler"]]
                 mine = s["by"]["looks"] if how == "seen" else s["utilization"]
                 # So many looks may err by this, once in thousands of times.
-                chance = max(spread(percent, s["looks"]) for percent in (mine, is_told))
-                allowed = 2 if how == "counted" else 2 + 2 * chance
+                allowed = 2 if how == "counted" else 2 + 2 * spread(mine, s["looks"])
                 check(abs(mine - is_told) < allowed,
                       f"{load}: {mine:.2f} %, the node says {is_told:.2f} %: {s}")
                 check(how == "seen" or s["source"] == "vm", f"{load}: counted: {s}")
