@@ -232,7 +232,7 @@ static bool is_enough(const struct trace *t)
 static bool is_extra(struct trace *t, const struct event *ev)
 {
 	return t->functions.returns && !(ev->u.call.flags & CALL_ENDS) &&
-	       trace_points_watched(t, ev->u.call.site);
+	       trace_sites_watched(t, ev->u.call.site);
 }
 
 /* "(a, [1,2])" */
@@ -375,6 +375,16 @@ static int choose(struct trace *t, struct event_consumer *consumer, struct error
 	return 0;
 }
 
+/* What no one looks at is not copied: most of what a hit takes is that. */
+static bool wants_terms(const struct trace *t)
+{
+	bool shown = !t->stats && !trace_profile_is_wanted(&t->ctx->opt);
+
+	for (size_t i = 0; i < t->functions.patterns.len; i++)
+		shown |= t->functions.patterns.data[i].pattern->has_args;
+	return shown || t->shapes;
+}
+
 /* -o calls.json */
 static bool is_json_file(const struct options *o)
 {
@@ -428,6 +438,7 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 	rc = choose(&t, &consumer, err);
 	rc = rc ? rc : trace_functions_parse(&t.functions, ctx, err);
 	calls.stacks = t.functions.stacks;
+	calls.depth = wants_terms(&t) ? calls.depth : 0;
 	if (t.functions.returns)
 		consumer.kinds = CALL_FOLLOW_KINDS;
 	rc = rc ? rc : event_run(ctx, &consumer, &t.run, err);

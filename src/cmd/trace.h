@@ -90,7 +90,7 @@ int trace_functions_find(struct trace_functions *f, struct trace *t, bool *whole
 bool trace_functions_mean(const struct trace_functions *f, const struct name_function *function);
 void trace_functions_free(struct trace_functions *f);
 
-/* ---- trace_points.c: functions -> breakpoints, places of return ----------------------------- */
+/* ---- trace_points.c: functions -> breakpoints ------------------------------------------------ */
 struct trace_points {
 	struct breakpoints *breakpoints;
 	struct call_probes *probes;
@@ -128,16 +128,30 @@ int trace_points_begin(struct trace *t, struct error *err);
  * the session has ended. */
 void trace_points_close(struct trace *t);
 void trace_points_free(struct trace *t);
-/* A call was made from there: will its end be seen? */
-bool trace_points_caught(struct trace *t, uint64_t site, uint64_t ts_ns);
-/* Is that a place that calls return to, and watched now? */
-bool trace_points_watched(const struct trace *t, uint64_t addr);
 int trace_points_tick(struct trace *t, struct error *err);
 /* Breakpoints where the calls of the functions arrive now, none where those do that are gone.  The
  * error is of the last one that could not be armed. */
 int trace_points_follow(struct trace *t, struct error *err);
 /* Why ends were not seen. */
 void trace_points_tell(struct trace *t);
+
+unsigned int trace_nr_by_breakpoint(const struct trace *t); /* functions */
+unsigned int trace_points_nr(const struct trace_points *p); /* debug registers that are used */
+
+/* ---- trace_sites.c: places of return --------------------------------------------------------- */
+/* Those that the code shows: found before the breakpoints are set, and armed before the entries. */
+void trace_sites_foresee(struct trace *t);
+void trace_sites_arm(struct trace *t);
+/* Gives the register of one of them back; false if none has any. */
+bool trace_sites_give_up(struct trace_points *p);
+/* A raw record that nothing has become of yet; `arg` is the struct trace. */
+void trace_sites_peek(void *arg, const struct rec_header *rec);
+/* A call was made from there: will its end be seen? */
+bool trace_sites_caught(struct trace *t, uint64_t site, uint64_t ts_ns);
+/* Is that a place that calls return to, and watched now? */
+bool trace_sites_watched(const struct trace *t, uint64_t addr);
+/* Chooses anew, now and then. */
+void trace_sites_tick(struct trace *t, uint64_t now);
 
 /* Of the functions that there are: from now on the code is watched. */
 void trace_code_open(struct trace *t);

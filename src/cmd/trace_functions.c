@@ -96,7 +96,7 @@ static bool ends(void *ctx, uint64_t site, uint64_t ts_ns)
 
 	if (!f->returns)
 		return false;
-	return (!f->gone && !trace_by_breakpoint(f)) || trace_points_caught(f->trace, site, ts_ns);
+	return (!f->gone && !trace_by_breakpoint(f)) || trace_sites_caught(f->trace, site, ts_ns);
 }
 
 /* ---- patterns -> functions ------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Breakpoints of `ebeam trace` (trace.h): at the entries of the functions, and with what is left of
- * the debug registers at the places that most of their calls return to, as calls show them.
+ * Breakpoints of `ebeam trace` (trace.h) at the entries of the functions, uprobes on those in C, and
+ * what is told of when ends were not seen.  Where calls return to: trace_sites.c.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,13 +12,9 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/units.h"
-#include "beam/call_sites.h"
 #include "cmd/trace.h"
 
-#define SITES_MAX 1024
-#define PERIOD_NS 1000000000u /* after which the places are chosen anew */
-
-static unsigned int nr_by_breakpoint(const struct trace *t)
+unsigned int trace_nr_by_breakpoint(const struct trace *t)
 {
 	unsigned int nr = 0;
 
@@ -107,37 +103,6 @@ static int set_filter(struct trace *t, size_t i, struct error *err)
 	return call_probes_filter(t->points.probes, (uint32_t)i, &filter, err);
 }
 
-static void disarm_site(struct trace_points *p, struct trace_site *s)
-{
-	breakpoints_remove(p->breakpoints, s->addr);
-	s->armed_ns = 0;
-}
-
-static unsigned int trace_points_nr(const struct trace_points *p)
-{
-	unsigned int nr = p->nr_entries;
-
-	for (size_t i = 0; i < p->sites.len; i++)
-		nr += p->sites.data[i].armed_ns != 0;
-	return nr;
-}
-
-/* An entry matters more: that of the least calls goes. */
-static bool give_up_site(struct trace_points *p)
-{
-	struct trace_site *least = NULL;
-
-	for (size_t i = 0; i < p->sites.len; i++) {
-		struct trace_site *s = &p->sites.data[i];
-
-		if (s->armed_ns && (!least || s->calls < least->calls))
-			least = s;
-	}
-	if (least)
-		disarm_site(p, least);
-	return least != NULL;
-}
-
 static void disarm_entry(struct trace_points *p, struct trace_function *f)
 {
 	if (!f->addr)
@@ -162,10 +127,10 @@ static int arm_entry(struct trace *t, size_t i, struct error *err)
 		return 0;
 	disarm_entry(&t->points, f);
 	if (trace_points_nr(&t->points) >= EBEAM_BREAKPOINTS)
-		give_up_site(&t->points);
+		trace_sites_give_up(&t->points);
 	do /* somebody else may have one, too */
 		rc = breakpoints_add(t->points.breakpoints, f->target.entry, &point, err);
-	while (rc == -ENOSPC && give_up_site(&t->points));
+	while (rc == -ENOSPC && trace_sites_give_up(&t->points));
 	f->addr = rc ? 0 : f->target.entry;
 	t->points.nr_entries += rc == 0;
 	return rc;
@@ -198,7 +163,7 @@ static void tell_hit_ns(struct trace *t, int i, const char *key, unsigned int ns
 /* Both ways to see calls are held within what is allowed, each by itself: half of it. */
 static double part_of_overhead(const struct trace *t)
 {
-	unsigned int nr = nr_by_breakpoint(t);
+	unsigned int nr = trace_nr_by_breakpoint(t);
 
 	return nr && nr < t->functions.v.len && t->ctx->opt.max_overhead < 100
 		       ? t->ctx->opt.max_overhead / 2
@@ -218,8 +183,6 @@ static int add_probes(struct trace *t, const struct breakpoints_config *config, 
 }
 
 static void on_gap(void *arg, uint64_t addr, uint64_t from_ns, uint64_t to_ns);
-static void foresee_sites(struct trace *t);
-static void arm_foreseen(struct trace *t);
 static uint64_t lost_so_far(struct trace *t);
 
 int trace_points_open(struct trace *t, struct error *err)
@@ -234,7 +197,7 @@ int trace_points_open(struct trace *t, struct error *err)
 		.arg = t,
 	};
 	struct call_programs programs;
-	unsigned int nr = nr_by_breakpoint(t);
+	unsigned int nr = trace_nr_by_breakpoint(t);
 	int rc;
 
 	if (nr > EBEAM_BREAKPOINTS)
@@ -250,12 +213,14 @@ int trace_points_open(struct trace *t, struct error *err)
 	call_probes_open(&t->points.probes, &programs);
 	for (size_t i = 0; i < t->functions.v.len && rc == 0; i++)
 		rc = set_filter(t, i, err);
-	if (t->functions.returns)
+	if (t->functions.returns) {
 		session_hold(l->session, 0);
+		session_peek(l->session, trace_sites_peek, t);
+	}
 	rc = rc ? rc : breakpoints_open(&t->points.breakpoints, &config, err);
 	rc = rc ? rc : probe_c_functions(t, err);
 	if (rc == 0) {
-		foresee_sites(t);
+		trace_sites_foresee(t);
 		breakpoints_state(t->points.breakpoints, &t->last);
 		tell_hit_ns(t, 0, "call_hit_ns", t->last.hit_ns);
 	}
@@ -268,7 +233,7 @@ int trace_points_begin(struct trace *t, struct error *err)
 
 	t->points.lost = lost_so_far(t);
 	t->points.begin_ns = clock_monotonic_ns();
-	arm_foreseen(t);
+	trace_sites_arm(t);
 	for (size_t i = 0; i < t->functions.v.len && rc == 0; i++) {
 		if (trace_by_breakpoint(&t->functions.v.data[i]))
 			rc = arm_entry(t, i, err);
@@ -311,196 +276,6 @@ void trace_points_free(struct trace *t)
 	vec_free(&t->points.sites);
 }
 
-/* ---- places of return ----------------------------------------------------------------------- */
-
-static struct trace_site *site_at(struct trace_points *p, uint64_t addr)
-{
-	for (size_t i = 0; i < p->sites.len; i++) {
-		if (p->sites.data[i].addr == addr)
-			return &p->sites.data[i];
-	}
-	if (p->sites.len >= SITES_MAX)
-		return NULL;
-	vec_push(&p->sites, ((struct trace_site){.addr = addr}));
-	return &p->sites.data[p->sites.len - 1];
-}
-
-/* Whoever has the registers may give them back; asked once a second only, as it takes a system
- * call for each thread.  Told once. */
-#define REFUSED_NS 1000000000u
-
-static void refused(struct trace_points *p, const struct error *why, uint64_t now)
-{
-	if (!p->refused_ns)
-		log_warn("ebeam: how calls end is not seen for now: %s", why->msg);
-	else
-		log_info("how calls end is still not seen: %s", why->msg);
-	p->refused_ns = now;
-}
-
-static bool may_arm(const struct trace_points *p, uint64_t now)
-{
-	return p->breakpoints && trace_points_nr(p) < EBEAM_BREAKPOINTS &&
-	       (!p->refused_ns || now - p->refused_ns >= REFUSED_NS);
-}
-
-static void arm_site(struct trace *t, struct trace_site *s)
-{
-	const struct jit_code *jit = beam_resolver_jit(event_run_live(t->run)->resolver);
-	struct call_point point = {.kind = CALL_KIND_RETURN};
-	uint64_t now = clock_monotonic_ns();
-	struct error why;
-
-	if (!may_arm(&t->points, now))
-		return;
-	if (breakpoints_add(t->points.breakpoints, s->addr, &point, &why)) {
-		refused(&t->points, &why, now);
-		return;
-	}
-	s->armed_ns = clock_monotonic_ns();
-	s->serial = jit_serial(jit, s->addr - 1); /* of the call */
-}
-
-/*
- * Places that the code itself shows, if there are registers for all of them: then the first call
- * from each has its end, too.  Found here, as that takes its time; armed when the entries are.
- */
-static void foresee_sites(struct trace *t)
-{
-	const struct call_target *targets[EBEAM_BREAKPOINTS];
-	size_t left = EBEAM_BREAKPOINTS - nr_by_breakpoint(t), nr = 0;
-	struct call_sites sites;
-	struct error why;
-
-	for (size_t i = 0; i < t->functions.v.len; i++) {
-		const struct trace_function *f = &t->functions.v.data[i];
-
-		if (f->returns && trace_by_breakpoint(f) && nr < ARRAY_SIZE(targets))
-			targets[nr++] = &f->target;
-	}
-	if (!nr || !left)
-		return;
-	if (call_sites_find(&sites, event_run_node(t->run), targets, nr, left, &why)) {
-		log_info("where calls return to is learned from them only: %s", why.msg);
-		return;
-	}
-	log_info("places that calls return to, told from the code: %s%zu",
-		 sites.v.len > left ? "at least " : "", sites.v.len);
-	for (size_t i = 0; sites.v.len <= left && i < sites.v.len; i++)
-		site_at(&t->points, sites.v.data[i])->foreseen = true;
-	call_sites_free(&sites);
-}
-
-static void arm_foreseen(struct trace *t)
-{
-	for (size_t i = 0; i < t->points.sites.len; i++) {
-		struct trace_site *s = &t->points.sites.data[i];
-
-		arm_site(t, s);
-		s->foreseen = s->armed_ns != 0;
-	}
-}
-
-/* One that no call was seen from makes room for one that calls were. */
-static void give_up_foreseen(struct trace_points *p)
-{
-	for (size_t i = 0; i < p->sites.len; i++) {
-		struct trace_site *s = &p->sites.data[i];
-
-		if (s->armed_ns && s->foreseen) {
-			disarm_site(p, s);
-			return;
-		}
-	}
-}
-
-bool trace_points_caught(struct trace *t, uint64_t addr, uint64_t ts_ns)
-{
-	struct trace_points *p = &t->points;
-	struct trace_site *s = addr ? site_at(p, addr) : NULL;
-	enum trace_uncaught why = UNCAUGHT_FULL;
-
-	if (s) {
-		s->calls++;
-		s->foreseen = false;
-		if (!s->armed_ns && p->breakpoints && trace_points_nr(p) >= EBEAM_BREAKPOINTS)
-			give_up_foreseen(p);
-		if (!s->armed_ns)
-			arm_site(t, s); /* of the next calls from there */
-		if (s->armed_ns && ts_ns >= s->armed_ns)
-			return true;
-		if (s->armed_ns || !p->breakpoints)
-			why = UNCAUGHT_NEW;
-		else if (trace_points_nr(p) < EBEAM_BREAKPOINTS)
-			why = UNCAUGHT_HELD;
-	}
-	p->uncaught[why]++;
-	return false;
-}
-
-bool trace_points_watched(const struct trace *t, uint64_t addr)
-{
-	const struct trace_points *p = &t->points;
-
-	for (size_t i = 0; i < p->sites.len; i++) {
-		if (p->sites.data[i].addr == addr)
-			return p->sites.data[i].armed_ns != 0;
-	}
-	return false;
-}
-
-/* What nothing returned to in a period need not be known. */
-static void forget_sites(struct trace_points *p)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < p->sites.len; i++) {
-		struct trace_site s = p->sites.data[i];
-
-		if (!s.armed_ns && !s.calls)
-			continue;
-		s.calls = 0;
-		p->sites.data[kept++] = s;
-	}
-	p->sites.len = kept;
-}
-
-/* Places in code that is gone: what stands there now is something else. */
-static void drop_dead_sites(struct trace *t)
-{
-	const struct jit_code *jit = beam_resolver_jit(event_run_live(t->run)->resolver);
-	struct trace_points *p = &t->points;
-
-	for (size_t i = 0; i < p->sites.len; i++) {
-		struct trace_site *s = &p->sites.data[i];
-
-		if (s->armed_ns && jit_serial(jit, s->addr - 1) != s->serial)
-			disarm_site(p, s);
-	}
-}
-
-/* Where more calls return to than to the least of those that are watched, that is watched instead.
- */
-static void choose_sites(struct trace *t)
-{
-	struct trace_points *p = &t->points;
-	struct trace_site *least = NULL, *most = NULL;
-
-	for (size_t i = 0; i < p->sites.len; i++) {
-		struct trace_site *s = &p->sites.data[i];
-
-		if (s->armed_ns && (!least || s->calls < least->calls))
-			least = s;
-		if (!s->armed_ns && (!most || s->calls > most->calls))
-			most = s;
-	}
-	if (least && most && most->calls > 2 * least->calls) {
-		disarm_site(p, least);
-		arm_site(t, most);
-	}
-	forget_sites(p);
-}
-
 int trace_points_follow(struct trace *t, struct error *err)
 {
 	struct trace_points *p = &t->points;
@@ -520,7 +295,7 @@ int trace_points_follow(struct trace *t, struct error *err)
 		if (!trace_by_breakpoint(f) || f->addr)
 			continue;
 		if (p->nr_entries >= EBEAM_BREAKPOINTS)
-			failed = too_many(t, nr_by_breakpoint(t), &why);
+			failed = too_many(t, trace_nr_by_breakpoint(t), &why);
 		failed = failed ? failed : set_filter(t, i, &why);
 		failed = failed ? failed : arm_entry(t, i, &why);
 		if (failed)
@@ -609,10 +384,6 @@ int trace_points_tick(struct trace *t, struct error *err)
 	tell_hit_ns(t, 0, "call_hit_ns", t->last.hit_ns);
 	tell_hit_ns(t, 1, "c_call_hit_ns", session_call_hit_ns(event_run_live(t->run)->session));
 	trace_code_tick(t, now);
-	drop_dead_sites(t);
-	if (t->functions.returns && now - p->period_ns >= PERIOD_NS) {
-		choose_sites(t);
-		p->period_ns = now;
-	}
+	trace_sites_tick(t, now);
 	return 0;
 }

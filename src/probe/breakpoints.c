@@ -36,6 +36,9 @@
 #define SAVED_S 0.5
 /* A thread with less takes of what the node has as it idles (BUDGET_MIN_BUSY). */
 #define FEW_HITS 20
+/* For so long threads that could go on again wait for others, which then are lent hits. */
+#define TOGETHER_NS 500000000u
+#define LENT_HITS   LEAST_HITS
 
 struct armed {
 	int fd;		   /* -1 = none */
@@ -67,6 +70,7 @@ struct breakpoints {
 	double idle_credit;   /* hits, of the node: it is limited as if it was as busy as that */
 	uint64_t idle_cpu_ns; /* cpu_ns, as that was last looked at */
 	unsigned int hit_ns;  /* with the program, as it runs */
+	uint64_t waiting_ns;  /* since when a thread could go on, and waits for others; 0 = none */
 	bool closing;
 };
 
@@ -139,6 +143,11 @@ static void disarm(struct armed *a)
 	a->fd = -1;
 }
 
+static bool is_site(const struct breakpoints *b, unsigned int i)
+{
+	return b->places[i].addr && b->places[i].point.kind == CALL_KIND_RETURN;
+}
+
 static unsigned int affordable(const struct watched_thread *t)
 {
 	return t->credit < 1 ? 0 : (unsigned int)t->credit;
@@ -160,11 +169,6 @@ static int arm(struct breakpoints *b, struct watched_thread *t, unsigned int i, 
 	}
 	t->armed[i] = (struct armed){.fd = fd, .given = hits, .since_ns = t->armed[i].since_ns};
 	return 0;
-}
-
-static bool is_site(const struct breakpoints *b, unsigned int i)
-{
-	return b->places[i].addr && b->places[i].point.kind == CALL_KIND_RETURN;
 }
 
 /* Takes in what happened to one event: its hits are paid. */
@@ -222,8 +226,10 @@ static void expect_hits(struct breakpoints *b, const struct watched_thread *t, u
 }
 
 /* What is off goes on again as an event of its own: from Linux 6.16 on an event that its limit has
- * stopped never counts again once it is enabled, but still takes the thread's time. */
-static void again(struct breakpoints *b, struct watched_thread *t, unsigned int i)
+ * stopped never counts again once it is enabled, but still takes the thread's time.  0 hits: it stays
+ * off. */
+static void again(struct breakpoints *b, struct watched_thread *t, unsigned int i,
+		  unsigned int hits)
 {
 	struct armed *a = &t->armed[i];
 	uint64_t from_ns = a->since_ns, now;
@@ -233,8 +239,8 @@ static void again(struct breakpoints *b, struct watched_thread *t, unsigned int 
 		from_ns = last_hit(b, t, i);
 	}
 	disarm(a);
-	if (affordable(t) >= LEAST_HITS)
-		arm(b, t, i, affordable(t)); /* what fails is tried again */
+	if (hits)
+		arm(b, t, i, hits); /* what fails is tried again */
 	now = clock_monotonic_ns();
 	a->since_ns = now;
 	tell_gap(b, i, from_ns, now);
@@ -252,7 +258,7 @@ static void top_up(struct breakpoints *b, struct watched_thread *t, unsigned int
 	a->given += hits;
 	/* It may have been off before, and hit since. */
 	if (look(b, t, i) && a->hits >= before)
-		again(b, t, i);
+		again(b, t, i, hits);
 }
 
 /* Hits that a nanosecond of CPU pays for. */
@@ -318,21 +324,34 @@ static void tick_thread(struct breakpoints *b, struct watched_thread *t, uint64_
 	}
 }
 
-static void give_hits(struct breakpoints *b, struct watched_thread *t, bool sites)
+static bool is_off(const struct breakpoints *b, const struct watched_thread *t)
 {
+	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
+		const struct armed *a = &t->armed[i];
+
+		if (b->places[i].addr && (a->fd < 0 || a->hits >= a->given))
+			return true;
+	}
+	return false;
+}
+
+/* `lend`: to one that cannot pay, if it owes nothing yet. */
+static void give_hits(struct breakpoints *b, struct watched_thread *t, bool sites, bool go_on,
+		      bool lend)
+{
+	unsigned int hits = affordable(t) >= LEAST_HITS		     ? affordable(t)
+			    : lend && t->credit > -(double)LENT_HITS ? LENT_HITS
+								     : 0;
+
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 		struct armed *a = &t->armed[i];
 		uint64_t left;
 
 		if (!b->places[i].addr || is_site(b, i) != sites)
 			continue;
-		if (a->fd < 0) {
-			again(b, t, i);
-			continue;
-		}
-		left = a->given - a->hits;
-		if (a->hits >= a->given)
-			again(b, t, i);
+		left = a->given - MIN(a->hits, a->given);
+		if (a->fd < 0 || !left)
+			again(b, t, i, go_on ? hits : 0);
 		else if (left < affordable(t) / 2)
 			top_up(b, t, i, affordable(t) - (unsigned int)left);
 	}
@@ -372,6 +391,40 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint64_t now)
 	}
 	vec_push(&b->threads, t);
 	return rc == -ESRCH ? 0 : rc;
+}
+
+/*
+ * A call whose process may have been where a place of return was off cannot be paired with an end.
+ * So where ends matter the threads that are off go on together: not before each has earned
+ * something, as long as that does not take too long.  True: now; *lend: to those that have not.
+ */
+static bool go_on_together(struct breakpoints *b, uint64_t now, bool *lend)
+{
+	bool some = false, all = true, ends = false;
+
+	*lend = false;
+	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++)
+		ends = ends || is_site(b, i);
+	if (!ends)
+		return true; /* each as soon as it can */
+	for (size_t i = 0; i < b->threads.len; i++) {
+		const struct watched_thread *t = &b->threads.data[i];
+		bool can = affordable(t) >= LEAST_HITS;
+
+		some = some || (can && is_off(b, t));
+		all = all && (can || !is_off(b, t));
+	}
+	if (!some) {
+		b->waiting_ns = 0;
+		return false;
+	}
+	if (!b->waiting_ns)
+		b->waiting_ns = now;
+	*lend = !all && now - b->waiting_ns >= TOGETHER_NS;
+	if (!all && !*lend)
+		return false;
+	b->waiting_ns = 0;
+	return true;
 }
 
 /* Threads that run Erlang code by their names; all, if somebody else named them. */
@@ -545,6 +598,7 @@ static void learn_cost(struct breakpoints *b)
 void breakpoints_tick(struct breakpoints *b)
 {
 	uint64_t now = clock_monotonic_ns();
+	bool go_on, lend;
 	struct error why;
 
 	if (now - b->ticked_ns < BREAKPOINTS_TICK_NS)
@@ -555,10 +609,11 @@ void breakpoints_tick(struct breakpoints *b)
 	b->ticked_ns = now;
 	for (size_t i = 0; i < b->threads.len; i++)
 		tick_thread(b, &b->threads.data[i], now);
+	go_on = go_on_together(b, now, &lend);
 	/* Places of return first: of a call that is seen the end is, too. */
 	for (int sites = 1; sites >= 0; sites--) {
 		for (size_t i = 0; i < b->threads.len; i++)
-			give_hits(b, &b->threads.data[i], sites);
+			give_hits(b, &b->threads.data[i], sites, go_on, lend);
 	}
 	b->state.known_ns = now;
 	if (now - b->listed_ns >= LIST_NS && list_threads(b, now, &why))

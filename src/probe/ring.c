@@ -22,12 +22,17 @@ struct ring_set {
 	bool finished;
 	bool (*feed)(void *ctx, uint64_t until_ns, struct rec_raw_coverage *out);
 	void *feed_ctx;
+	void (*peek)(void *ctx, const struct rec_header *rec);
+	void *peek_ctx;
 };
 
 static int on_record(void *ctx, void *data, size_t size)
 {
 	struct ring_set *r = ctx;
+	const struct rec_header *h = data;
 
+	if (r->peek && size >= sizeof(*h) && h->size <= size)
+		r->peek(r->peek_ctx, h);
 	return reorder_add(r->reorder, data, size) ? 0 : -ENOBUFS;
 }
 
@@ -139,6 +144,13 @@ void ring_set_feed(struct ring_set *r,
 {
 	r->feed = next;
 	r->feed_ctx = ctx;
+}
+
+void ring_set_peek(struct ring_set *r, void (*peek)(void *ctx, const struct rec_header *rec),
+		   void *ctx)
+{
+	r->peek = peek;
+	r->peek_ctx = ctx;
 }
 
 void ring_set_hold(struct ring_set *r, uint64_t until_ns)

@@ -27,6 +27,9 @@ void ring_set_feed(struct ring_set *r,
 void ring_set_window(struct ring_set *r, uint64_t window_ns);
 /* Nothing newer than that comes out until it is told again, or finished. */
 void ring_set_hold(struct ring_set *r, uint64_t until_ns);
+/* Called with each record as it is found in its ring: in no order, and not held. */
+void ring_set_peek(struct ring_set *r, void (*peek)(void *ctx, const struct rec_header *rec),
+		   void *ctx);
 /* From now on nothing new arrives: release everything. */
 void ring_set_finish(struct ring_set *r);
 uint64_t ring_set_late(const struct ring_set *r);

@@ -514,6 +514,12 @@ void session_hold(struct session *s, uint64_t until_ns)
 	ring_set_hold(s->ring_set, until_ns);
 }
 
+void session_peek(struct session *s, void (*peek)(void *ctx, const struct rec_header *rec),
+		  void *ctx)
+{
+	ring_set_peek(s->ring_set, peek, ctx);
+}
+
 static int event_error(int rc, unsigned int freq, struct error *err)
 {
 	if (rc == -EPERM || rc == -EACCES)

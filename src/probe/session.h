@@ -106,6 +106,10 @@ unsigned int session_call_hit_ns(const struct session *s);
  * before it is known up to then. */
 void session_hold(struct session *s, uint64_t until_ns);
 
+/* Called with each record as soon as it is found, too: in no order, and not held. */
+void session_peek(struct session *s, void (*peek)(void *ctx, const struct rec_header *rec),
+		  void *ctx);
+
 /* Sampling on every online CPU, probes of events. */
 int session_start(struct session *s, struct error *err);
 void session_stop(struct session *s);		  /* detaches; records stay readable */
