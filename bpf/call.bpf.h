@@ -132,6 +132,13 @@ INLINE struct rec_raw_call *call_begin(struct term_copy *c, enum call_kind kind,
 	return rec;
 }
 
+/* A process's reductions are added up as it leaves a scheduler, and it has made some by then. */
+INLINE void call_slice(struct rec_raw_call *rec, uint64_t process)
+{
+	if (read_u64(process + config.layout.process_reds, &rec->slice))
+		rec->slice++;
+}
+
 INLINE void call_end(struct term_copy *c)
 {
 	struct rec_raw_call *rec = (struct rec_raw_call *)c->head;
@@ -230,6 +237,7 @@ INLINE void call_hit(const struct user_regs *hit, uint64_t nr)
 		rec->height++; /* the return address was there */
 		rec->caller = hit->ip;
 	}
+	call_slice(rec, hit->r13);
 	event_seen(hit->r13, epid, rec->h.ts_ns);
 	copy_terms(c, hit->bx, rec->nr_terms);
 	call_end(c);
@@ -323,6 +331,7 @@ int call_function(struct pt_regs *ctx)
 	try_read(stop, &rec->outer, sizeof(rec->outer));
 	if (f->stack && stack_ahead_here(ctx, process, rec->h.ts_ns))
 		rec->flags |= RAW_CALL_STACK;
+	call_slice(rec, process);
 	event_seen(process, epid, rec->h.ts_ns);
 	t->process = process;
 	t->height = rec->height;
@@ -362,6 +371,7 @@ int call_function_return(struct pt_regs *ctx)
 		rec = call_begin(&t->copy, CALL_KIND_RETURN,
 				 CALL_COOKIE_POINT(bpf_get_attach_cookie(ctx)), epid);
 		rec->height = t->height;
+		call_slice(rec, t->process);
 		if (!ctx->ax) {
 			rec->flags |= RAW_CALL_GOES_ON;
 		} else {

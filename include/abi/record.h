@@ -195,7 +195,8 @@ enum event_kind {
 #define EVENT_CALLS	 63
 #define EVENT_CALLS_NAME "calls" /* in rec_coverage.kind: of C functions */
 /* The same of places that calls return to: `work` is the place (0 = all), and later than `missed`
- * and up to the record's time returns to there may have been missed. */
+ * and up to the record's time returns to there may have been missed, by the thread os_tid (0 = by
+ * any). */
 #define EVENT_CALL_GAPS_NAME "call_gaps"
 
 /* What a value is: in a raw record | in REC_EVENT. */
@@ -328,6 +329,7 @@ struct rec_raw_call {
 	uint32_t cut;	   /* more was there than the limits let in */
 	uint32_t flags;	   /* RAW_CALL_* */
 	uint64_t addr;	   /* of the breakpoint; 0: a C function */
+	uint64_t slice; /* other in each slice of its process, see CALL_SAME_SLICE; 0 = unknown */
 	uint64_t words[];
 };
 
@@ -493,7 +495,7 @@ struct rec_coverage {
 	uint32_t kind;	    /* string id: name in catalogue.def */
 	uint32_t state;	    /* enum coverage_state */
 	uint32_t share_ppm; /* of all that happened so far, the estimated part that was seen */
-	uint32_t pad;
+	uint32_t os_tid;    /* see EVENT_CALL_GAPS_NAME */
 	/*
 	 * What the node did since the start, in steps, and how much of that while the kind was not
 	 * watched: of any span, the part that was missed is what this grew by.  Without a kind (id
@@ -564,6 +566,8 @@ _Static_assert(NR_EVENT_KINDS <= EVENT_CALLS, "kinds are bits of a word");
 #define CALL_ENDS  0x4u /* its end is in the recording, if it came */
 /* Of an end: a C function goes on as another function, or nobody knows: that was not the end. */
 #define CALL_GOES_ON 0x8u
+/* Since the last such record of its process that one has not left its scheduler. */
+#define CALL_SAME_SLICE 0x10u
 struct rec_call {
 	struct rec_header h;
 	uint32_t process, thread;

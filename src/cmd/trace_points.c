@@ -182,7 +182,7 @@ static int add_probes(struct trace *t, const struct breakpoints_config *config, 
 	return calls.nr ? session_add_calls(event_run_live(t->run)->session, &calls, err) : 0;
 }
 
-static void on_gap(void *arg, uint64_t addr, uint64_t from_ns, uint64_t to_ns);
+static void on_gap(void *arg, uint64_t addr, int os_tid, uint64_t from_ns, uint64_t to_ns);
 static uint64_t lost_so_far(struct trace *t);
 
 int trace_points_open(struct trace *t, struct error *err)
@@ -324,12 +324,22 @@ void trace_points_tell(struct trace *t)
 /* ---- gaps ------------------------------------------------------------------------------------ */
 
 /* Returns to a place were missed: whoever pairs calls must know, of a capture, too. */
-static void on_gap(void *arg, uint64_t addr, uint64_t from_ns, uint64_t to_ns)
+static void add_gap(struct trace *t, uint64_t addr, int os_tid, uint64_t from_ns, uint64_t to_ns)
+{
+	enrich_add_call_gap(event_run_live(t->run)->enrich, &(struct enrich_call_gap){
+								    .site = addr,
+								    .from_ns = from_ns,
+								    .to_ns = to_ns,
+								    .os_tid = (uint32_t)os_tid,
+							    });
+}
+
+static void on_gap(void *arg, uint64_t addr, int os_tid, uint64_t from_ns, uint64_t to_ns)
 {
 	struct trace *t = arg;
 
 	if (t->functions.returns)
-		enrich_add_call_gap(event_run_live(t->run)->enrich, addr, from_ns, to_ns);
+		add_gap(t, addr, os_tid, from_ns, to_ns);
 }
 
 /* Records that a consumer of calls cannot do without. */
@@ -362,10 +372,9 @@ static void tell_gaps(struct trace *t)
 		return;
 	lost = lost_so_far(t);
 	if (!p->known_ns) /* exceptions came only since then */
-		enrich_add_call_gap(l->enrich, 0, 0, p->begin_ns);
+		add_gap(t, 0, 0, 0, p->begin_ns);
 	if (lost > p->lost)
-		enrich_add_call_gap(l->enrich, 0, from_ns - SESSION_CALL_WINDOW_NS,
-				    clock_monotonic_ns());
+		add_gap(t, 0, 0, from_ns - SESSION_CALL_WINDOW_NS, clock_monotonic_ns());
 	p->lost = lost;
 	p->known_ns = known_ns;
 	session_hold(l->session, known_ns - SESSION_CALL_WINDOW_NS);

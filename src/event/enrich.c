@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "event/catalogue.h"
+#include "event/slices.h"
 
 struct enrich {
 	struct source source;
@@ -38,6 +39,7 @@ struct enrich {
 	} stack;
 	uint32_t kind_names[NR_EVENT_KINDS]; /* string ids, 0 = not interned yet */
 	bool calls;			     /* there are some */
+	struct slices slices;
 };
 
 static const char *const counter_names[NR_COUNTERS] = {
@@ -394,7 +396,9 @@ static void push_call(struct enrich *e, const struct rec_raw_call *raw,
 	rec->height = raw->height;
 	rec->site = raw->caller;
 	rec->flags = (raw->cut || c->cut ? CALL_CUT : 0) | (walked ? CALL_STACK : 0) |
-		     (c->ends ? CALL_ENDS : 0) | (raw->flags & RAW_CALL_GOES_ON ? CALL_GOES_ON : 0);
+		     (c->ends ? CALL_ENDS : 0) |
+		     (raw->flags & RAW_CALL_GOES_ON ? CALL_GOES_ON : 0) |
+		     (slices_same(&e->slices, raw->epid, raw->slice) ? CALL_SAME_SLICE : 0);
 	rec->nr_terms = c->nr_terms;
 	rec->shape = c->shape;
 	rec->stack = stack;
@@ -445,7 +449,8 @@ static bool is_about_ends(const struct rec_header *rec)
 static void lose_ends(struct enrich *e, const struct rec_header *rec)
 {
 	if (e->calls && is_about_ends(rec))
-		enrich_add_call_gap(e, 0, rec->ts_ns - 1, rec->ts_ns);
+		enrich_add_call_gap(e, &(struct enrich_call_gap){.from_ns = rec->ts_ns - 1,
+								 .to_ns = rec->ts_ns});
 }
 
 static void enrich_coverage(struct enrich *e, const struct rec_raw_coverage *raw)
@@ -563,6 +568,7 @@ int enrich_open(struct enrich **out, struct source *inner, struct resolver *reso
 	e->source.close = enrich_close_source;
 	e->inner = inner;
 	e->resolver = resolver;
+	slices_open(&e->slices);
 	*out = e;
 	return 0;
 }
@@ -572,6 +578,7 @@ void enrich_close(struct enrich *e)
 	if (!e)
 		return;
 	names_close(e->names);
+	slices_close(&e->slices);
 	vec_free(&e->queue);
 	free(e);
 }
@@ -597,7 +604,8 @@ void enrich_add_meta(struct enrich *e, const char *key, const char *value)
 	memcpy(rec->bytes + key_len, value, value_len);
 }
 
-static void add_coverage(struct enrich *e, uint32_t name, const struct rec_raw_coverage *raw)
+static struct rec_coverage *add_coverage(struct enrich *e, uint32_t name,
+					 const struct rec_raw_coverage *raw)
 {
 	struct rec_coverage *rec;
 
@@ -608,6 +616,7 @@ static void add_coverage(struct enrich *e, uint32_t name, const struct rec_raw_c
 	rec->share_ppm = raw->share_ppm;
 	rec->work = raw->work;
 	rec->missed = raw->missed;
+	return rec;
 }
 
 void enrich_add_coverage(struct enrich *e, enum event_kind kind, const struct rec_raw_coverage *raw)
@@ -631,19 +640,18 @@ void enrich_add_scheduler(struct enrich *e, const struct rec_scheduler *from)
 	rec->h = h;
 }
 
-void enrich_add_call_gap(struct enrich *e, uint64_t site, uint64_t from_ns, uint64_t to_ns)
+void enrich_add_call_gap(struct enrich *e, const struct enrich_call_gap *gap)
 {
-	const struct rec_raw_coverage gap = {
-		.h.ts_ns = to_ns,
+	const struct rec_raw_coverage raw = {
+		.h.ts_ns = gap->to_ns,
 		.state = COVERAGE_OFF,
-		.work = site,
-		.missed = from_ns,
+		.work = gap->site,
+		.missed = gap->from_ns,
 	};
+	uint32_t name = names_intern_string(e->names, EVENT_CALL_GAPS_NAME,
+					    strlen(EVENT_CALL_GAPS_NAME), NULL);
 
-	add_coverage(e,
-		     names_intern_string(e->names, EVENT_CALL_GAPS_NAME,
-					 strlen(EVENT_CALL_GAPS_NAME), NULL),
-		     &gap);
+	add_coverage(e, name, &raw)->os_tid = gap->os_tid;
 }
 
 void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, uint64_t ts_ns)

@@ -32,7 +32,11 @@ void enrich_add_call_coverage(struct enrich *e, const struct rec_raw_coverage *r
 /* What a scheduler did: as `rec` says, but for its header's type and size. */
 void enrich_add_scheduler(struct enrich *e, const struct rec_scheduler *rec);
 /* See EVENT_CALL_GAPS_NAME; before any record later than from_ns. */
-void enrich_add_call_gap(struct enrich *e, uint64_t site, uint64_t from_ns, uint64_t to_ns);
+struct enrich_call_gap {
+	uint64_t site, from_ns, to_ns;
+	uint32_t os_tid;
+};
+void enrich_add_call_gap(struct enrich *e, const struct enrich_call_gap *gap);
 /* A sample without stack walk: a state frame (e.g. "[idle]") of a thread, weight samples. */
 void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum sample_kind kind,
 		      uint32_t weight, uint64_t ts_ns);

@@ -170,6 +170,7 @@ static int decode_coverage(struct event *ev, const char *bytes, size_t size)
 	ev->u.coverage.kind = rec.kind;
 	ev->u.coverage.state = (enum coverage_state)rec.state;
 	ev->u.coverage.share_ppm = rec.share_ppm;
+	ev->u.coverage.os_tid = rec.os_tid;
 	ev->u.coverage.work = rec.work;
 	ev->u.coverage.missed = rec.missed;
 	return 0;

@@ -69,6 +69,7 @@ struct event {
 			uint32_t kind; /* string id */
 			enum coverage_state state;
 			uint32_t share_ppm;    /* <= 1,000,000 */
+			uint32_t os_tid;       /* of a gap in calls; 0 = any */
 			uint64_t work, missed; /* 0: not told */
 		} coverage;
 		struct {

@@ -39,6 +39,7 @@ void call_follow_coverage(struct call_pairs *c, const struct event_stream *s,
 					  .site = ev->u.coverage.work,
 					  .from_ns = ev->u.coverage.missed,
 					  .to_ns = ev->ts_ns,
+					  .os_tid = ev->u.coverage.os_tid,
 				  });
 	else if (strcmp(name, EVENT_CALLS_NAME) == 0)
 		call_pairs_watch_c(c, ev->u.coverage.state == COVERAGE_ON, ev->ts_ns);
@@ -49,12 +50,16 @@ void call_follow_coverage(struct call_pairs *c, const struct event_stream *s,
 void call_follow_hit(struct call_pairs *c, const struct event_stream *s, const struct event *ev)
 {
 	call_pairs_hit(c, epid_of(s, ev->u.call.process),
-		       s->calls.hit_ns[event_stream_call_is_c(s, ev)]);
+		       s->calls.hit_ns[event_stream_call_is_c(s, ev)],
+		       ev->u.call.flags & CALL_SAME_SLICE);
 }
 
 void call_follow_begin(struct call_pairs *c, const struct event_stream *s, const struct event *ev,
 		       struct call_under_way *call)
 {
+	const struct name_thread *t = names_thread(s->names, ev->u.call.thread);
+
+	call->os_tid = t ? t->os_tid : 0;
 	call->function = ev->u.call.function;
 	call->height = ev->u.call.height;
 	call->site = ev->u.call.site;

@@ -17,13 +17,15 @@
 struct process_calls {
 	uint64_t epid;			  /* key */
 	uint64_t hits_ns;		  /* what hits took so far */
+	uint64_t slice;			  /* other whenever it may have left its scheduler */
 	VEC(struct call_under_way) calls; /* height never falls */
 };
 
 /* Up to when returns to a place were missed. */
 struct site_gap {
-	uint64_t site; /* key */
-	uint64_t to_ns;
+	uint64_t key;	    /* of the place, or of it and a thread */
+	uint64_t to_ns;	    /* by that thread; of a place: by some thread */
+	uint64_t all_to_ns; /* by all threads */
 };
 
 struct call_pairs {
@@ -76,26 +78,49 @@ static struct process_calls *find(struct call_pairs *c, uint64_t epid)
 
 /* ---- gaps ------------------------------------------------------------------------------------ */
 
-static uint64_t missed_to(struct call_pairs *c, uint64_t site)
+/* Two that have one key miss what either does. */
+static uint64_t thread_key(uint64_t site, uint32_t os_tid)
 {
-	const struct site_gap *g = site ? keytab_find(&c->sites, site) : NULL;
+	return (site ^ (uint64_t)os_tid << 40) * 0x9e3779b97f4a7c15u | 1ull << 63;
+}
 
-	return g ? g->to_ns : 0;
+/* By the thread that a call was made on, if its process did not leave that; else by any. */
+static uint64_t missed_to(struct call_pairs *c, const struct call_under_way *call, bool same_slice)
+{
+	const struct site_gap *g = call->site ? keytab_find(&c->sites, call->site) : NULL;
+	uint64_t to_ns = g ? g->to_ns : 0;
+
+	if (!g || !same_slice || !call->os_tid)
+		return to_ns;
+	to_ns = g->all_to_ns;
+	g = keytab_find(&c->sites, thread_key(call->site, call->os_tid));
+	return MAX(to_ns, g ? g->to_ns : 0);
+}
+
+/* NULL: there is no room. */
+static struct site_gap *gap_of(struct call_pairs *c, uint64_t key)
+{
+	struct site_gap *g = keytab_find(&c->sites, key);
+
+	return g || c->sites.nr >= SITES_MAX ? g : keytab_add(&c->sites, key);
 }
 
 static void take_gap(struct call_pairs *c, const struct call_gap *gap)
 {
-	struct site_gap *g;
+	struct site_gap *g = gap->site ? gap_of(c, gap->site) : NULL, *of = NULL;
 
 	c->stale = c->under_way > 0;
-	g = gap->site ? keytab_find(&c->sites, gap->site) : NULL;
-	if (!gap->site || (!g && c->sites.nr >= SITES_MAX)) {
-		c->all_to_ns = MAX(c->all_to_ns, gap->to_ns);
-		return;
+	if (g) {
+		g->to_ns = MAX(g->to_ns, gap->to_ns);
+		if (!gap->os_tid)
+			g->all_to_ns = MAX(g->all_to_ns, gap->to_ns);
+		else
+			of = gap_of(c, thread_key(gap->site, gap->os_tid));
 	}
-	if (!g)
-		g = keytab_add(&c->sites, gap->site);
-	g->to_ns = MAX(g->to_ns, gap->to_ns);
+	if (of)
+		of->to_ns = MAX(of->to_ns, gap->to_ns);
+	if (!g || (gap->os_tid && !of))
+		c->all_to_ns = MAX(c->all_to_ns, gap->to_ns);
 }
 
 /* Something happened then: what began before that is known of. */
@@ -153,10 +178,10 @@ void call_pairs_blind(struct call_pairs *c, uint64_t reasons, bool blind, uint64
 }
 
 /* Its end may have been missed. */
-static bool is_lost(struct call_pairs *c, const struct call_under_way *call)
+static bool is_lost(struct call_pairs *c, const struct call_under_way *call, bool same_slice)
 {
 	return c->blind || call->ts_ns <= c->all_to_ns ||
-	       call->ts_ns <= (call->c_code ? c->c_to_ns : missed_to(c, call->site));
+	       call->ts_ns <= (call->c_code ? c->c_to_ns : missed_to(c, call, same_slice));
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -211,7 +236,7 @@ void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_und
 	if (p)
 		drop_above(c, p, call->height - ((c->only_last || c->missed) && call->height),
 			   true);
-	if (caught && is_lost(c, call)) {
+	if (caught && is_lost(c, call, true)) {
 		c->unseen++;
 		caught = false;
 	}
@@ -225,6 +250,7 @@ void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_und
 	vec_push(&p->calls, *call);
 	added = innermost(p);
 	added->tracing_ns = p->hits_ns;
+	added->slice = p->slice;
 	/* Those that are under way for long have theirs already. */
 	if (c->text + text > CALL_PAIRS_TEXT) {
 		free(added->args);
@@ -236,12 +262,14 @@ void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_und
 	c->under_way++;
 }
 
-void call_pairs_hit(struct call_pairs *c, uint64_t epid, uint64_t ns)
+void call_pairs_hit(struct call_pairs *c, uint64_t epid, uint64_t ns, bool same_slice)
 {
 	struct process_calls *p = find(c, epid);
 
-	if (p)
-		p->hits_ns += ns;
+	if (!p)
+		return;
+	p->hits_ns += ns;
+	p->slice += !same_slice;
 }
 
 static void remove_empty(struct call_pairs *c, struct process_calls *p)
@@ -263,7 +291,7 @@ bool call_pairs_end(struct call_pairs *c, const struct call_return *end, struct 
 	drop_above(c, p, end->height, !end->c_code);
 	while ((top = innermost(p)) && top->height == end->height) {
 		if (top->c_code == end->c_code && (top->c_code || top->site == end->site) &&
-		    top->ts_ns <= end->ts_ns && !is_lost(c, top)) {
+		    top->ts_ns <= end->ts_ns && !is_lost(c, top, top->slice == p->slice)) {
 			pop(c, p, out);
 			return true;
 		}
@@ -283,7 +311,8 @@ bool call_pairs_unwind(struct call_pairs *c, uint64_t epid, uint64_t height, uin
 	if (!p)
 		return false;
 	while ((top = innermost(p)) && top->height > height) {
-		if (top->ts_ns <= ts_ns && !is_lost(c, top)) {
+		/* Nothing says where it was meanwhile. */
+		if (top->ts_ns <= ts_ns && !is_lost(c, top, false)) {
 			pop(c, p, out);
 			return true;
 		}
@@ -327,7 +356,7 @@ static void forget_lost(struct call_pairs *c, struct process_calls *p)
 	for (size_t i = 0; i < p->calls.len; i++) {
 		struct call_under_way *call = &p->calls.data[i];
 
-		if (!is_lost(c, call)) {
+		if (!is_lost(c, call, false)) {
 			p->calls.data[nr++] = *call;
 			continue;
 		}

@@ -8,6 +8,7 @@
  * That holds only if no end was missed: a call that ended unseen and the next one from the same
  * frame cannot be told from a chain of tail calls.  So whoever may have missed ends says of which
  * place and when (call_pairs_gap()), and no call that was under way then is paired with anything.
+ * What one thread missed does not matter to a call whose process stayed on another all the time.
  *
  * Bounded: CALL_PAIRS_MAX calls that are under way, CALL_PAIRS_TEXT bytes of their arguments; those
  * beyond are counted.
@@ -32,6 +33,8 @@ struct call_under_way {
 	/* Likewise, where they are wanted. */
 	uint32_t process, thread, stack;
 	uint8_t status;
+	uint32_t os_tid;    /* that it was made on; 0 = not known */
+	uint64_t slice;	    /* of its process, set by call_pairs_begin() */
 	uint64_t inside_ns; /* that calls took which were made meanwhile; see call_pairs_inside() */
 	bool c_code;	    /* its end is seen by a uprobe */
 	/* Of how long it took, what tracing took: its own two hits as much as one, and those of its
@@ -51,8 +54,9 @@ void call_pairs_only_last(struct call_pairs *c, bool only_last);
  * it only tells what has ended. */
 void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_under_way *call,
 		      bool caught);
-/* A process was hit, which took it so long: told before what the hit is about. */
-void call_pairs_hit(struct call_pairs *c, uint64_t epid, uint64_t ns);
+/* A process was hit, which took it so long: told before what the hit is about.  same_slice: it has
+ * not left its scheduler since the last one. */
+void call_pairs_hit(struct call_pairs *c, uint64_t epid, uint64_t ns, bool same_slice);
 /* A process came back to a place at this height, or out of a C function. */
 struct call_return {
 	uint64_t epid, height, site, ts_ns;
@@ -78,6 +82,7 @@ void call_pairs_inside(struct call_pairs *c, uint64_t epid, uint64_t ns);
 struct call_gap {
 	uint64_t site; /* 0 = all, those of C functions too */
 	uint64_t from_ns, to_ns;
+	uint32_t os_tid; /* only by that thread; 0 = by any */
 };
 void call_pairs_gap(struct call_pairs *c, const struct call_gap *gap);
 /* From ts_ns on ends of C functions are seen, or not: what goes on then went on while they were

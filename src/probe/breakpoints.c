@@ -187,10 +187,11 @@ static bool look(struct breakpoints *b, struct watched_thread *t, unsigned int i
 	return true;
 }
 
-static void tell_gap(struct breakpoints *b, unsigned int i, uint64_t from_ns, uint64_t to_ns)
+static void tell_gap(struct breakpoints *b, unsigned int i, int os_tid, uint64_t from_ns,
+		     uint64_t to_ns)
 {
 	if (is_site(b, i) && b->config.gap)
-		b->config.gap(b->config.arg, b->places[i].addr, from_ns, to_ns);
+		b->config.gap(b->config.arg, b->places[i].addr, os_tid, from_ns, to_ns);
 }
 
 /* When a place of return was last hit by a thread, or went on; since then it may be off. */
@@ -243,7 +244,7 @@ static void again(struct breakpoints *b, struct watched_thread *t, unsigned int 
 		arm(b, t, i, hits); /* what fails is tried again */
 	now = clock_monotonic_ns();
 	a->since_ns = now;
-	tell_gap(b, i, from_ns, now);
+	tell_gap(b, i, t->os_tid, from_ns, now);
 }
 
 /* Gives hits to one that is on, and sees whether it still was. */
@@ -387,7 +388,7 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint64_t now)
 		expect_hits(b, &t, i, true);
 		rc = arm(b, &t, i, affordable(&t));
 		t.armed[i].since_ns = clock_monotonic_ns();
-		tell_gap(b, i, b->listed_ns, t.armed[i].since_ns);
+		tell_gap(b, i, os_tid, b->listed_ns, t.armed[i].since_ns);
 	}
 	vec_push(&b->threads, t);
 	return rc == -ESRCH ? 0 : rc;
@@ -579,7 +580,7 @@ void breakpoints_remove(struct breakpoints *b, uint64_t addr)
 			continue;
 		uint64_t from_ns = take_away(b, i);
 
-		tell_gap(b, i, from_ns, b->closing ? UINT64_MAX : clock_monotonic_ns());
+		tell_gap(b, i, 0, from_ns, b->closing ? UINT64_MAX : clock_monotonic_ns());
 		b->places[i].addr = 0;
 		bpf_map_delete_elem(b->config.points, &addr);
 	}

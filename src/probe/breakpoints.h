@@ -27,11 +27,12 @@ struct breakpoints_config {
 	double max_overhead; /* percent of what a thread uses; 100 = no limit but the rate */
 	unsigned int hit_ns; /* breakpoints_calibrate(): without the program */
 	/*
-	 * Later than from_ns and up to to_ns (CLOCK_MONOTONIC) a thread may have come through a
-	 * place of return unseen: as it had spent its hits, was new, or as the place was left.
+	 * Later than from_ns and up to to_ns (CLOCK_MONOTONIC) a thread (0: any) may have come
+	 * through a place of return unseen: as it had spent its hits, was new, or as the place was
+	 * left.
 	 * Those before breakpoints_state.known_ns are told by then.  NULL ok.
 	 */
-	void (*gap)(void *arg, uint64_t addr, uint64_t from_ns, uint64_t to_ns);
+	void (*gap)(void *arg, uint64_t addr, int os_tid, uint64_t from_ns, uint64_t to_ns);
 	void *arg;
 };
 

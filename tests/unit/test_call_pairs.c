@@ -31,19 +31,19 @@ static int teardown(void **state)
 
 enum { SITE = 0x1000, OTHER_SITE = 0x2000, LATER = 1000000000 };
 
-static void begin_at(uint64_t epid, uint64_t height, uint64_t tag, bool caught, uint64_t site)
+static void begin_call(uint64_t epid, struct call_under_way c, uint64_t tag, bool caught)
 {
-	struct call_under_way c = {
-		.function = 1,
-		.height = height,
-		.ts_ns = 10 * tag,
-		.site = site,
-		.c_code = !site,
-	};
-
+	c.function = 1;
+	c.ts_ns = 10 * tag;
+	c.c_code = !c.site;
 	c.caller = (uint32_t)tag;
 	c.args = xstrdup("args");
 	call_pairs_begin(pairs, epid, &c, caught);
+}
+
+static void begin_at(uint64_t epid, uint64_t height, uint64_t tag, bool caught, uint64_t site)
+{
+	begin_call(epid, (struct call_under_way){.height = height, .site = site}, tag, caught);
 }
 
 static void begin(uint64_t epid, uint64_t height, uint64_t tag, bool caught)
@@ -148,6 +148,49 @@ static void ends_that_nobody_saw(void **state)
 static void gap(uint64_t site, uint64_t from_ns, uint64_t to_ns)
 {
 	call_pairs_gap(pairs, &(struct call_gap){site, from_ns, to_ns});
+}
+
+static void begin_on(uint64_t epid, uint64_t height, uint64_t tag, uint32_t os_tid)
+{
+	const struct call_under_way c = {.height = height, .site = SITE, .os_tid = os_tid};
+
+	begin_call(epid, c, tag, true);
+}
+
+static void gap_of_thread(uint64_t site, uint32_t os_tid, uint64_t from_ns, uint64_t to_ns)
+{
+	call_pairs_gap(pairs, &(struct call_gap){site, from_ns, to_ns, os_tid});
+}
+
+static void gaps_of_other_threads(void **state)
+{
+	(void)state;
+	/* It stayed where it was: what 78 missed was not its end. */
+	begin_on(P, 5, 1, 77);
+	gap_of_thread(SITE, 78, 15, 25);
+	call_pairs_hit(pairs, P, 0, true);
+	assert_int_equal(end(P, 5), 1);
+	/* It left its scheduler meanwhile: it may have been on 78. */
+	begin_on(P, 5, 3, 77);
+	gap_of_thread(SITE, 78, 35, 45);
+	call_pairs_hit(pairs, P, 0, false);
+	assert_int_equal(end(P, 5), 0);
+	/* Of its own thread, and of any. */
+	begin_on(P, 5, 5, 77);
+	gap_of_thread(SITE, 77, 55, 65);
+	assert_int_equal(end(P, 5), 0);
+	begin_on(P, 5, 7, 77);
+	gap(SITE, 75, 85);
+	assert_int_equal(end(P, 5), 0);
+	/* After a gap of the other thread all is as before; and while it lasts. */
+	gap_of_thread(SITE, 78, 85, 200);
+	begin_on(P, 5, 9, 77);
+	call_pairs_hit(pairs, P, 0, true);
+	assert_int_equal(end(P, 5), 9);
+	/* Of an exception nobody says where its process was. */
+	begin_on(P, 5, 11, 77);
+	assert_int_equal(unwind(P, 0), 0);
+	assert_int_equal(call_pairs_unseen(pairs), 4);
 }
 
 /* From the same frame the next call has the same height: it is not taken for a tail call of one
@@ -332,14 +375,14 @@ static void hits_inside(void **state)
 
 	(void)state;
 	begin(P, 5, 1, true);
-	call_pairs_hit(pairs, P, 100);
+	call_pairs_hit(pairs, P, 100, true);
 	begin(P, 8, 2, true);
-	call_pairs_hit(pairs, P, 10);
-	call_pairs_hit(pairs, Q, 1000);
+	call_pairs_hit(pairs, P, 10, true);
+	call_pairs_hit(pairs, Q, 1000, true);
 	assert_true(call_pairs_end(pairs, &(struct call_return){P, 8, SITE, LATER, false}, &c));
 	assert_int_equal(c.tracing_ns, 10);
 	free(c.args);
-	call_pairs_hit(pairs, P, 10);
+	call_pairs_hit(pairs, P, 10, true);
 	assert_true(call_pairs_end(pairs, &(struct call_return){P, 5, SITE, LATER, false}, &c));
 	assert_int_equal(c.tracing_ns, 120);
 	free(c.args);
@@ -362,6 +405,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(processes_are_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(exceptions_end_what_is_above, setup, teardown),
 		cmocka_unit_test_setup_teardown(ends_that_nobody_saw, setup, teardown),
+		cmocka_unit_test_setup_teardown(gaps_of_other_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(missed_end_then_equal_height, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_end_comes_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(gaps_have_their_time, setup, teardown),
