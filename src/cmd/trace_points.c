@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Breakpoints of `ebeam trace` (trace.h) at the entries of the functions, uprobes on those in C, and
- * what is told of when ends were not seen.  Where calls return to: trace_sites.c.
+ * Breakpoints of `ebeam trace` (trace.h) at the entries of the functions, uprobes on those in C,
+ * and what is told of when ends were not seen.  Where calls return to: trace_sites.c.
  */
 #include <errno.h>
 #include <inttypes.h>

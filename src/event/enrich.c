@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "event/catalogue.h"
+#include "event/record_queue.h"
 #include "event/slices.h"
 
 struct enrich {
@@ -26,9 +27,7 @@ struct enrich {
 	struct source *inner;	   /* borrowed, may be NULL */
 	struct resolver *resolver; /* borrowed */
 	struct names *names;
-	uint32_t defined[NR_NAMES_TABLES]; /* highest id that has its definition record */
-	VEC(uint64_t) queue;		   /* whole records; words, for their alignment */
-	size_t queue_at;		   /* next record in it, in words */
+	struct record_queue queue;
 	uint64_t bad_records;
 	struct resolved_sample resolved;
 	/* The stack of the event that comes next, if its time and thread are the same. */
@@ -50,134 +49,14 @@ static const char *const counter_names[NR_COUNTERS] = {
 #undef COUNTER_USER
 };
 
-/* ---- the queue ---------------------------------------------------------------------------- */
-
-/* A zeroed record of at least `size` bytes at the end of the queue; valid until the next one. */
-static void *push_record(struct enrich *e, enum rec_type type, size_t size, uint64_t ts_ns)
-{
-	size_t words = (size + 7) / 8;
-	struct rec_header *h;
-
-	vec_reserve(&e->queue, e->queue.len + words);
-	h = (struct rec_header *)(e->queue.data + e->queue.len);
-	e->queue.len += words;
-	memset(h, 0, words * 8);
-	h->type = (uint16_t)type;
-	h->size = (uint32_t)(words * 8);
-	h->ts_ns = ts_ns;
-	return h;
-}
-
-static const struct rec_header *pop_record(struct enrich *e)
-{
-	const struct rec_header *h;
-
-	if (e->queue_at == e->queue.len) {
-		e->queue.len = e->queue_at = 0;
-		return NULL;
-	}
-	h = (const struct rec_header *)(e->queue.data + e->queue_at);
-	e->queue_at += h->size / 8;
-	return h;
-}
-
-/* ---- definitions -------------------------------------------------------------------------- */
-
-static void define_string(struct enrich *e, uint32_t id)
-{
-	const char *s = names_string(e->names, id);
-	size_t len = strlen(s);
-	struct rec_string *rec = push_record(e, REC_STRING, sizeof(*rec) + len, 0);
-
-	rec->id = id;
-	rec->string_size = (uint32_t)len;
-	memcpy(rec->bytes, s, len);
-}
-
-static void define_function(struct enrich *e, uint32_t id)
-{
-	const struct name_function *f = names_function(e->names, id);
-	struct rec_function *rec = push_record(e, REC_FUNCTION, sizeof(*rec), 0);
-
-	rec->id = id;
-	rec->module = f->module_id;
-	rec->name = f->name_id;
-	rec->arity = f->arity;
-	rec->kind = f->kind;
-}
-
-static void define_frame(struct enrich *e, uint32_t id)
-{
-	const struct name_frame *f = names_frame(e->names, id);
-	struct rec_frame *rec = push_record(e, REC_FRAME, sizeof(*rec), 0);
-
-	rec->id = id;
-	rec->function = f->function;
-	rec->file = f->file_id;
-	rec->line = f->line;
-}
-
-static void define_stack(struct enrich *e, uint32_t id)
-{
-	const struct name_stack *s = names_stack(e->names, id);
-	struct rec_stack *rec = push_record(e, REC_STACK, sizeof(*rec), 0);
-
-	rec->id = id;
-	rec->parent = s->parent;
-	rec->frame = s->frame;
-}
-
-static void define_process(struct enrich *e, uint32_t id)
-{
-	const struct name_process *p = names_process(e->names, id);
-	struct rec_process *rec = push_record(e, REC_PROCESS, sizeof(*rec), 0);
-
-	rec->id = id;
-	rec->pid = p->pid_id;
-	rec->registered = p->registered_id;
-	rec->label = p->label_id;
-	rec->initial_call = p->initial_call;
-	rec->epid = p->epid;
-}
-
-static void define_thread(struct enrich *e, uint32_t id)
-{
-	const struct name_thread *t = names_thread(e->names, id);
-	struct rec_thread *rec = push_record(e, REC_THREAD, sizeof(*rec), 0);
-
-	rec->id = id;
-	rec->os_tid = t->os_tid;
-	rec->type = (uint16_t)t->type;
-	rec->scheduler = t->scheduler;
-	rec->name = t->name_id;
-}
-
-/* Definition records of everything that the dictionary got since the last call. */
-static void push_definitions(struct enrich *e)
-{
-	/* In the order of enum names_table: no table refers to a later one. */
-	static void (*const define[NR_NAMES_TABLES])(struct enrich *, uint32_t) = {
-		[NAMES_STRINGS] = define_string,    [NAMES_FUNCTIONS] = define_function,
-		[NAMES_FRAMES] = define_frame,	    [NAMES_STACKS] = define_stack,
-		[NAMES_PROCESSES] = define_process, [NAMES_THREADS] = define_thread,
-	};
-
-	for (int t = 0; t < NR_NAMES_TABLES; t++) {
-		uint32_t count = names_count(e->names, (enum names_table)t);
-
-		while (e->defined[t] < count)
-			define[t](e, ++e->defined[t]);
-	}
-}
-
 /* ---- raw records -------------------------------------------------------------------------- */
 
 static void push_sample(struct enrich *e, const struct rec_sample *fields, uint64_t ts_ns)
 {
 	struct rec_sample *rec;
 
-	push_definitions(e);
-	rec = push_record(e, REC_SAMPLE, sizeof(*rec), ts_ns);
+	record_queue_define(&e->queue, e->names);
+	rec = record_queue_push(&e->queue, REC_SAMPLE, sizeof(*rec), ts_ns);
 	rec->process = fields->process;
 	rec->stack = fields->stack;
 	rec->thread = fields->thread;
@@ -363,8 +242,9 @@ static void enrich_event(struct enrich *e, const struct rec_raw_event *raw)
 		if (v.leaf)
 			stack = stack_with_leaf(e, stack, v.leaf);
 	}
-	push_definitions(e);
-	rec = push_record(e, REC_EVENT, sizeof(*rec) + 8 * (size_t)v.nr_values, raw->h.ts_ns);
+	record_queue_define(&e->queue, e->names);
+	rec = record_queue_push(&e->queue, REC_EVENT, sizeof(*rec) + 8 * (size_t)v.nr_values,
+				raw->h.ts_ns);
 	rec->kind = kind;
 	rec->process = v.process;
 	rec->thread = v.thread;
@@ -385,8 +265,8 @@ static void push_call(struct enrich *e, const struct rec_raw_call *raw,
 
 	if (raw->kind == CALL_KIND_CALL && names_function(e->names, c->function))
 		stack = stack_of_call(e, walked ? e->stack.stack : 0, c);
-	push_definitions(e);
-	rec = push_record(e, REC_CALL, sizeof(*rec) + c->terms->len, raw->h.ts_ns);
+	record_queue_define(&e->queue, e->names);
+	rec = record_queue_push(&e->queue, REC_CALL, sizeof(*rec) + c->terms->len, raw->h.ts_ns);
 	rec->process = c->process;
 	rec->thread = c->thread;
 	rec->kind = raw->kind;
@@ -529,7 +409,7 @@ static int enrich_next(struct source *s, const struct rec_header **rec, struct e
 	int ret;
 
 	for (;;) {
-		*rec = pop_record(e);
+		*rec = record_queue_pop(&e->queue);
 		if (*rec)
 			return 1;
 		ret = e->inner ? e->inner->next(e->inner, rec, err) : 0;
@@ -579,7 +459,7 @@ void enrich_close(struct enrich *e)
 		return;
 	names_close(e->names);
 	slices_close(&e->slices);
-	vec_free(&e->queue);
+	record_queue_free(&e->queue);
 	free(e);
 }
 
@@ -597,7 +477,7 @@ void enrich_add_meta(struct enrich *e, const char *key, const char *value)
 	/* A value that is too long is cut between characters. */
 	while (value[value_len] && value_len && ((unsigned char)value[value_len] & 0xc0) == 0x80)
 		value_len--;
-	rec = push_record(e, REC_META, sizeof(*rec) + key_len + value_len, 0);
+	rec = record_queue_push(&e->queue, REC_META, sizeof(*rec) + key_len + value_len, 0);
 	rec->key_size = (uint32_t)key_len;
 	rec->value_size = (uint32_t)value_len;
 	memcpy(rec->bytes, key, key_len);
@@ -609,8 +489,8 @@ static struct rec_coverage *add_coverage(struct enrich *e, uint32_t name,
 {
 	struct rec_coverage *rec;
 
-	push_definitions(e);
-	rec = push_record(e, REC_COVERAGE, sizeof(*rec), raw->h.ts_ns);
+	record_queue_define(&e->queue, e->names);
+	rec = record_queue_push(&e->queue, REC_COVERAGE, sizeof(*rec), raw->h.ts_ns);
 	rec->kind = name;
 	rec->state = raw->state;
 	rec->share_ppm = raw->share_ppm;
@@ -633,7 +513,8 @@ void enrich_add_call_coverage(struct enrich *e, const struct rec_raw_coverage *r
 
 void enrich_add_scheduler(struct enrich *e, const struct rec_scheduler *from)
 {
-	struct rec_scheduler *rec = push_record(e, REC_SCHEDULER, sizeof(*rec), from->h.ts_ns);
+	struct rec_scheduler *rec =
+		record_queue_push(&e->queue, REC_SCHEDULER, sizeof(*rec), from->h.ts_ns);
 	const struct rec_header h = rec->h;
 
 	*rec = *from;
@@ -660,8 +541,8 @@ void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, ui
 	uint32_t name = names_intern_string(e->names, text, strlen(text), NULL);
 	struct rec_counter *rec;
 
-	push_definitions(e);
-	rec = push_record(e, REC_COUNTER, sizeof(*rec), ts_ns);
+	record_queue_define(&e->queue, e->names);
+	rec = record_queue_push(&e->queue, REC_COUNTER, sizeof(*rec), ts_ns);
 	rec->name = name;
 	rec->value = value;
 }
@@ -686,8 +567,8 @@ void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum
 
 void enrich_add_end(struct enrich *e, uint64_t ts_ns)
 {
-	push_definitions(e);
-	push_record(e, REC_END, sizeof(struct rec_end), ts_ns);
+	record_queue_define(&e->queue, e->names);
+	record_queue_push(&e->queue, REC_END, sizeof(struct rec_end), ts_ns);
 }
 
 uint64_t enrich_bad_records(const struct enrich *e)

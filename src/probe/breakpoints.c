@@ -3,18 +3,14 @@
  * See breakpoints.h.  PERF_EVENT_IOC_REFRESH adds to the limit of an event, which the kernel counts
  * down at each hit (kernel/events/core.c, event_limit); at 0 it disables the event.
  */
-#include "probe/breakpoints.h"
+#include "probe/breakpoints_internal.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -91,49 +87,6 @@ static bool thread_used_ns(int os_pid, int os_tid, uint64_t *ns)
 	return true;
 }
 
-static struct perf_event_attr attr_of(uint64_t addr)
-{
-	return (struct perf_event_attr){
-		.size = sizeof(struct perf_event_attr),
-		.type = PERF_TYPE_BREAKPOINT,
-		.bp_type = HW_BREAKPOINT_X,
-		.bp_addr = addr,
-		.bp_len = sizeof(long),
-		.sample_period = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-		.disabled = 1,
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
-	};
-}
-
-static int refuse(int rc, struct error *err)
-{
-	switch (rc) {
-	case -ENOSPC:
-		return error_set(err, ERROR_KIND_KERNEL, rc,
-				 "no free debug register: x86 has %d, and a debugger or another "
-				 "tool holds one of this node's (another ebeam trace, gdb, perf)",
-				 EBEAM_BREAKPOINTS);
-	case -EPERM:
-	case -EACCES:
-		return error_set(err, ERROR_KIND_PRIVILEGE, rc,
-				 "cannot set breakpoints: %s. Run as root, or grant CAP_BPF, "
-				 "CAP_PERFMON, CAP_SYS_PTRACE (see ebeam doctor)",
-				 error_text(rc));
-	case -EMFILE:
-	case -ENFILE:
-		return error_set(err, ERROR_KIND_FAILED, rc,
-				 "too many open files: each breakpoint takes one for each thread "
-				 "that runs Erlang code; raise the limit (ulimit -n)");
-	default:
-		return error_set(err, ERROR_KIND_KERNEL, rc,
-				 "this machine has no breakpoints for ebeam: %s. Hypervisors "
-				 "without debug registers are one reason (see ebeam doctor)",
-				 error_text(rc));
-	}
-}
-
 /* ---- one thread ---------------------------------------------------------------------------- */
 
 static void disarm(struct armed *a)
@@ -155,7 +108,7 @@ static unsigned int affordable(const struct watched_thread *t)
 
 static int arm(struct breakpoints *b, struct watched_thread *t, unsigned int i, unsigned int hits)
 {
-	struct perf_event_attr attr = attr_of(b->places[i].addr);
+	struct perf_event_attr attr = breakpoints_attr(b->places[i].addr);
 	int fd = perf_open(&attr, t->os_tid, -1), rc = 0;
 
 	if (fd < 0)
@@ -227,8 +180,8 @@ static void expect_hits(struct breakpoints *b, const struct watched_thread *t, u
 }
 
 /* What is off goes on again as an event of its own: from Linux 6.16 on an event that its limit has
- * stopped never counts again once it is enabled, but still takes the thread's time.  0 hits: it stays
- * off. */
+ * stopped never counts again once it is enabled, but still takes the thread's time.  With 0 hits it
+ * stays off. */
 static void again(struct breakpoints *b, struct watched_thread *t, unsigned int i,
 		  unsigned int hits)
 {
@@ -479,7 +432,7 @@ static int list_threads(struct breakpoints *b, uint64_t now, struct error *err)
 		*t = b->threads.data[--b->threads.len];
 	}
 	b->listed_ns = now;
-	return rc ? refuse(rc, err) : 0;
+	return rc ? breakpoints_refuse(rc, err) : 0;
 }
 
 int breakpoints_open(struct breakpoints **out, const struct breakpoints_config *config,
@@ -532,10 +485,10 @@ int breakpoints_add(struct breakpoints *b, uint64_t addr, const struct call_poin
 	int place = free_place(b), rc;
 
 	if (place < 0)
-		return refuse(-ENOSPC, err);
+		return breakpoints_refuse(-ENOSPC, err);
 	rc = bpf_map_update_elem(b->config.points, &addr, point, BPF_ANY) ? -errno : 0;
 	if (rc)
-		return refuse(rc, err);
+		return breakpoints_refuse(rc, err);
 	b->places[place].addr = addr;
 	b->places[place].point = *point;
 	for (size_t i = 0; i < b->threads.len; i++) {
@@ -546,7 +499,7 @@ int breakpoints_add(struct breakpoints *b, uint64_t addr, const struct call_poin
 		t->armed[place].since_ns = clock_monotonic_ns();
 		if (rc && rc != -ESRCH) {
 			breakpoints_remove(b, addr);
-			return refuse(rc, err);
+			return breakpoints_refuse(rc, err);
 		}
 	}
 	return 0;
@@ -630,84 +583,4 @@ void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *ou
 	out->cost_of_core = (double)b->cpu_ns < BUDGET_MIN_BUSY * wall_ns;
 	of = out->cost_of_core ? wall_ns : (double)b->cpu_ns;
 	out->cost = of > 0 ? 100.0 * (double)b->state.hits * b->hit_ns / of : 0;
-}
-
-/* ---- what a hit costs ---------------------------------------------------------------------- */
-
-#define CALIBRATE_HITS 100
-
-__attribute__((noinline)) static void breakpoints_target(void)
-{
-	__asm__ volatile("nop");
-}
-
-int breakpoints_calibrate(unsigned int *hit_ns, struct error *err)
-{
-	struct perf_event_attr attr = attr_of((uint64_t)(uintptr_t)breakpoints_target);
-	uint64_t got[2] = {0}, ns;
-	int fd = perf_open(&attr, 0, -1);
-
-	if (fd < 0)
-		return refuse(fd, err);
-	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	ns = clock_thread_ns();
-	for (unsigned int i = 0; i < CALIBRATE_HITS; i++)
-		breakpoints_target();
-	ns = clock_thread_ns() - ns;
-	if (read(fd, got, sizeof(got)) != sizeof(got))
-		got[0] = 0;
-	close(fd);
-	if (got[0] < CALIBRATE_HITS)
-		return error_set(err, ERROR_KIND_KERNEL, -ENOTSUP,
-				 "breakpoints are set but not hit (%" PRIu64 " of %d): this "
-				 "hypervisor does not pass debug registers on",
-				 got[0], CALIBRATE_HITS);
-	*hit_ns = (unsigned int)(ns / CALIBRATE_HITS);
-	return 0;
-}
-
-/* ---- whether there are any ----------------------------------------------------------------- */
-
-unsigned int breakpoints_free(int os_tid, struct error *err)
-{
-	unsigned int nr = 0;
-	int fds[EBEAM_BREAKPOINTS], rc = 0;
-
-	while (nr < EBEAM_BREAKPOINTS) {
-		/* Disabled, and so never hit: a register is taken for it all the same. */
-		struct perf_event_attr attr = attr_of((uint64_t)(uintptr_t)breakpoints_target + nr);
-
-		rc = perf_open(&attr, os_tid, -1);
-		if (rc < 0)
-			break;
-		fds[nr++] = rc;
-	}
-	for (unsigned int i = 0; i < nr; i++)
-		close(fds[i]);
-	if (rc < 0)
-		refuse(rc, err);
-	return nr;
-}
-
-/* Maps, programs, rings of the session and what else is open. */
-#define OTHER_FILES 512u
-
-unsigned int breakpoints_files(unsigned int threads)
-{
-	return threads * EBEAM_BREAKPOINTS + OTHER_FILES;
-}
-
-void breakpoints_raise_files(unsigned int threads)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= breakpoints_files(threads))
-		return;
-	files.rlim_cur = breakpoints_files(threads);
-	files.rlim_max = MAX(files.rlim_max, files.rlim_cur);
-	/* Only root can raise the hard limit; below it anybody can. */
-	if (setrlimit(RLIMIT_NOFILE, &files) == 0 || getrlimit(RLIMIT_NOFILE, &files))
-		return;
-	files.rlim_cur = files.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &files);
 }

@@ -293,6 +293,20 @@ def ends_at_full_speed(ctx):
         print(f"{len(pairs)} ends compared")
 
 
+@case("processes that hop between schedulers, of which each has limits: each end is that of its call", otp="one")
+def ends_of_hops(ctx):
+    node = ctx.new_node(flags=("+S", "4:4"))
+    node.ask("traced", "spin_hops")
+    for more in ((), ("--max-overhead", 5)):
+        pairs, err = ends_of(ctx, node, "traced:hopping/1 -> return", *more)
+        for call, end in pairs:
+            check_equal((end["kind"], end["result"]), ("return", "{r,%s}" % call["args"][0]),
+                        f"end of {call}")
+        seen = int(re.search(r"([0-9,]+) of some", err)[1].replace(",", ""))
+        check(len(pairs) > seen / 4, f"{len(pairs)} ends of {seen} calls: {err}")
+        print(f"{len(pairs)} ends of {seen} calls compared")
+
+
 @case("the first calls that are seen of a function at full speed have their ends, too")
 def first_of_many(ctx):
     need_events(ctx, "process_exception", "process_hibernate")

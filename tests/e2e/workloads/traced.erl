@@ -3,7 +3,8 @@
 -module(traced).
 -export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1, spin_bif/0]).
 -export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1, doze/1, forever/1]).
--export([spin_echo/0, echo/1, spin_throw/0, throws/1, naps/1, nap/1, sleeper/1, fails/1, traps/1]).
+-export([spin_echo/0, echo/1, spin_hops/0, hopping/1, spin_throw/0, throws/1, naps/1, nap/1]).
+-export([sleeper/1, fails/1, traps/1]).
 -export([stacks/2, spot/1, call/2, first/0, afar/1, applies/1, larges/0, large/2]).
 
 plain(A, B) -> {A, [B], <<"a binary">>}.
@@ -190,6 +191,20 @@ echoes(N) ->
     echoes(N + 1).
 
 echo(N) -> {r, N}.
+
+%% More processes than schedulers, which leave theirs in each other call and come back on any.
+spin_hops() ->
+    [spawn(fun() -> hops(0) end) || _ <- lists:seq(1, 12)],
+    <<"ok">>.
+
+hops(N) ->
+    {r, N} = ?MODULE:hopping(N),
+    hops(N + 1).
+
+hopping(N) when N rem 2 =:= 0 -> {r, N};
+hopping(N) ->
+    erlang:yield(),
+    {r, N}.
 
 %% What raises each other time.
 spin_throw() ->
