@@ -241,23 +241,40 @@ int trace_points_begin(struct trace *t, struct error *err)
 	return rc;
 }
 
+/* What a profile cannot show of it: how often functions are called beside one another. */
+static void record_warning(struct trace *t, double share)
+{
+	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
+	struct strbuf text = STRBUF_INIT;
+
+	strbuf_addstr(&text, "a limit (--rate, --max-overhead) let calls");
+	if (share < 1)
+		strbuf_addf(&text, "%s be seen %.3g %% of the time",
+			    c->tripped ? " of Erlang functions" : "", 100 * share);
+	if (c->tripped)
+		strbuf_addf(&text, "%s of C functions%s %.3g %% of the time", share < 1 ? "," : "",
+			    share < 1 ? "" : " be seen", c->share_ppm / 1e4);
+	if (t->functions.v.len > 1)
+		strbuf_addstr(&text, "; of each function by itself: how often one is called beside "
+				     "another is not told");
+	enrich_add_meta(event_run_live(t->run)->enrich, "warnings", text.buf);
+	strbuf_free(&text);
+}
+
 /* For whoever reads that later, and for the answer. */
 static void record_limits(struct trace *t)
 {
 	const struct breakpoints_state *s = &t->last;
 	double share = s->thread_ns ? (double)s->on_ns / (double)s->thread_ns : 1;
-	struct enrich *enrich = event_run_live(t->run)->enrich;
 	char text[128];
 
-	if (!s->tripped)
-		return;
-	snprintf(text, sizeof(text), "%" PRIu64 " %.0f %" PRIu64 " %" PRIu64, s->tripped,
-		 1e6 * MIN(share, 1), s->on_ns, s->hits);
-	enrich_add_meta(enrich, EVENT_STREAM_LIMITED_KEY, text);
-	snprintf(text, sizeof(text),
-		 "a limit (--rate, --max-overhead) let calls be seen %.3g %% of the time",
-		 100 * MIN(share, 1));
-	enrich_add_meta(enrich, "warnings", text);
+	if (s->tripped) {
+		snprintf(text, sizeof(text), "%" PRIu64 " %.0f %" PRIu64 " %" PRIu64, s->tripped,
+			 1e6 * MIN(share, 1), s->on_ns, s->hits);
+		enrich_add_meta(event_run_live(t->run)->enrich, EVENT_STREAM_LIMITED_KEY, text);
+	}
+	if (s->tripped || event_run_stream(t->run)->calls.tripped)
+		record_warning(t, s->tripped ? MIN(share, 1) : 1);
 }
 
 void trace_points_close(struct trace *t)

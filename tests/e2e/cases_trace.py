@@ -334,6 +334,10 @@ def limited_capture(ctx):
     check(all(said), f"what is told: {run.err}")
     check_equal(said[0].groups(), said[1].groups(), "what the capture tells")
     check_in("let calls be seen", ctx.ebeam.ok("report", path, "-f", "folded").err, "of the report")
+    # Of several functions each is limited by itself.
+    both = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1", "traced:hop/1", "-d", 1, "-f",
+                        "folded", code=PARTIAL)
+    check_in("beside another is not told", both.err, "of two functions")
     # The calls themselves are numbered.
     lines = [json.loads(line) for line in ctx.ebeam.ok("trace", "-i", path, "-j").out.splitlines()]
     numbers = [int(line["args"][0]) for line in lines if line["kind"] == "call"]
