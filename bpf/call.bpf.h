@@ -132,7 +132,8 @@ INLINE struct rec_raw_call *call_begin(struct term_copy *c, enum call_kind kind,
 	return rec;
 }
 
-/* A process's reductions are added up as it leaves a scheduler, and it has made some by then. */
+/* A process's reductions are added up as it leaves a scheduler, and a call is one (erts_schedule(),
+ * erl_process.c of OTP 25 to 29). */
 INLINE void call_slice(struct rec_raw_call *rec, uint64_t process)
 {
 	if (read_u64(process + config.layout.process_reds, &rec->slice))

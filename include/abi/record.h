@@ -329,7 +329,7 @@ struct rec_raw_call {
 	uint32_t cut;	   /* more was there than the limits let in */
 	uint32_t flags;	   /* RAW_CALL_* */
 	uint64_t addr;	   /* of the breakpoint; 0: a C function */
-	uint64_t slice; /* other in each slice of its process, see CALL_SAME_SLICE; 0 = unknown */
+	uint64_t slice;	   /* reductions before this slice of its process, + 1; 0 = unknown */
 	uint64_t words[];
 };
 
@@ -566,8 +566,6 @@ _Static_assert(NR_EVENT_KINDS <= EVENT_CALLS, "kinds are bits of a word");
 #define CALL_ENDS  0x4u /* its end is in the recording, if it came */
 /* Of an end: a C function goes on as another function, or nobody knows: that was not the end. */
 #define CALL_GOES_ON 0x8u
-/* Since the last such record of its process that one has not left its scheduler. */
-#define CALL_SAME_SLICE 0x10u
 struct rec_call {
 	struct rec_header h;
 	uint32_t process, thread;
@@ -583,7 +581,10 @@ struct rec_call {
 	uint32_t shape;	    /* string: of its arguments, if that was asked for; 0 = it was not */
 	uint32_t stack;	    /* of a call: the function itself, and its callers; 0 = not known */
 	uint8_t status;	    /* enum sample_status, of the stack */
-	uint8_t pad[3];
+	/* Of two such records of a process the same, if it has not left its scheduler between them
+	 * (or made no call since it did); 24 bits, 0 = not known. */
+	uint8_t slice_high;
+	uint16_t slice;
 	char bytes[]; /* of each term, as Erlang text in UTF-8: its size as u32, then it */
 };
 

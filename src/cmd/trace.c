@@ -137,7 +137,8 @@ void trace_count(struct trace *t, const struct event *ev)
 static void tell_ends(struct trace *t)
 {
 	const struct event_stream *s = event_run_stream(t->run);
-	uint64_t unseen = call_pairs_unseen(t->pairs), under_way = call_pairs_under_way(t->pairs);
+	/* First: what is no more under way has ended unseen. */
+	uint64_t under_way = call_pairs_under_way(t->pairs), unseen = call_pairs_unseen(t->pairs);
 	uint64_t refused = call_pairs_refused(t->pairs), textless = call_pairs_textless(t->pairs);
 	bool sure = call_follow_is_sure(s);
 

@@ -59,7 +59,9 @@ struct trace_site {
 	uint64_t
 		armed_ns; /* CLOCK_MONOTONIC, since when there is a breakpoint; 0 = there is none */
 	uint32_t serial;  /* of the code that it is in (jit.h) */
-	bool foreseen;	  /* told from the code, and no call has been seen from there yet */
+	bool foreseen;	  /* no call that was asked for has been seen from there yet */
+	bool peeked;	  /* foreseen, as some call was made from there */
+	bool unwanted;	  /* it was, and no call that was asked for came: not to be peeked again */
 };
 
 /* Why the end of a call was not to be seen. */

@@ -242,18 +242,18 @@ int trace_points_begin(struct trace *t, struct error *err)
 }
 
 /* What a profile cannot show of it: how often functions are called beside one another. */
-static void record_warning(struct trace *t, double share)
+static void record_warning(struct trace *t, double share, bool erlang)
 {
 	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
 	struct strbuf text = STRBUF_INIT;
 
 	strbuf_addstr(&text, "a limit (--rate, --max-overhead) let calls");
-	if (share < 1)
+	if (erlang)
 		strbuf_addf(&text, "%s be seen %.3g %% of the time",
 			    c->tripped ? " of Erlang functions" : "", 100 * share);
 	if (c->tripped)
-		strbuf_addf(&text, "%s of C functions%s %.3g %% of the time", share < 1 ? "," : "",
-			    share < 1 ? "" : " be seen", c->share_ppm / 1e4);
+		strbuf_addf(&text, "%s of C functions%s %.3g %% of the time", erlang ? "," : "",
+			    erlang ? "" : " be seen", c->share_ppm / 1e4);
 	if (t->functions.v.len > 1)
 		strbuf_addstr(&text, "; of each function by itself: how often one is called beside "
 				     "another is not told");
@@ -274,7 +274,7 @@ static void record_limits(struct trace *t)
 		enrich_add_meta(event_run_live(t->run)->enrich, EVENT_STREAM_LIMITED_KEY, text);
 	}
 	if (s->tripped || event_run_stream(t->run)->calls.tripped)
-		record_warning(t, s->tripped ? MIN(share, 1) : 1);
+		record_warning(t, MIN(share, 1), s->tripped);
 }
 
 void trace_points_close(struct trace *t)

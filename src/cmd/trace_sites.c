@@ -140,20 +140,23 @@ void trace_sites_peek(void *arg, const struct rec_header *rec)
 {
 	const struct rec_raw_call *call = (const void *)rec;
 	struct trace *t = arg;
+	const struct jit_code *jit = beam_resolver_jit(event_run_live(t->run)->resolver);
 	const struct trace_function *f;
+	struct jit_function caller;
 	struct trace_site *s;
 
 	if (rec->type != REC_RAW_CALL || rec->size < sizeof(*call) ||
 	    call->kind != CALL_KIND_CALL || !call->caller || call->point >= t->functions.v.len)
 		return;
 	f = &t->functions.v.data[call->point];
-	if (!f->returns || !trace_by_breakpoint(f) || trace_is_full(t))
+	if (!f->returns || !trace_by_breakpoint(f) || trace_is_full(t) ||
+	    !jit_find(jit, call->caller - 1, &caller))
 		return;
 	s = site_at(&t->points, call->caller);
-	if (!s || s->armed_ns)
+	if (!s || s->armed_ns || s->unwanted)
 		return;
 	arm_site(t, s);
-	s->foreseen = s->armed_ns != 0;
+	s->foreseen = s->peeked = s->armed_ns != 0;
 }
 
 /* One that no call was seen from makes room for one that calls were. */
@@ -177,7 +180,7 @@ bool trace_sites_caught(struct trace *t, uint64_t addr, uint64_t ts_ns)
 
 	if (s) {
 		s->calls++;
-		s->foreseen = false;
+		s->foreseen = s->peeked = s->unwanted = false;
 		if (!s->armed_ns && p->breakpoints && trace_points_nr(p) >= EBEAM_BREAKPOINTS)
 			give_up_foreseen(p);
 		if (!s->armed_ns)
@@ -212,7 +215,7 @@ static void forget_sites(struct trace_points *p)
 	for (size_t i = 0; i < p->sites.len; i++) {
 		struct trace_site s = p->sites.data[i];
 
-		if (!s.armed_ns && !s.calls)
+		if (!s.armed_ns && !s.calls && !s.unwanted)
 			continue;
 		s.calls = 0;
 		p->sites.data[kept++] = s;
@@ -234,17 +237,33 @@ static void drop_dead_sites(struct trace *t)
 	}
 }
 
+/* Calls were made from there, but none that was asked for. */
+static void give_up_peeked(struct trace_points *p, uint64_t now)
+{
+	for (size_t i = 0; i < p->sites.len; i++) {
+		struct trace_site *s = &p->sites.data[i];
+
+		if (!s->armed_ns || !s->peeked || now - s->armed_ns < PERIOD_NS)
+			continue;
+		disarm_site(p, s);
+		s->unwanted = true;
+	}
+}
+
 /* Where more calls return to than to the least of those that are watched, that is watched instead.
  */
-static void choose_sites(struct trace *t)
+static void choose_sites(struct trace *t, uint64_t now)
 {
 	struct trace_points *p = &t->points;
 	struct trace_site *least = NULL, *most = NULL;
 
+	give_up_peeked(p, now);
 	for (size_t i = 0; i < p->sites.len; i++) {
 		struct trace_site *s = &p->sites.data[i];
 
-		if (s->armed_ns && (!least || s->calls < least->calls))
+		/* The calls from one that is new may still wait. */
+		if (s->armed_ns && now - s->armed_ns >= PERIOD_NS &&
+		    (!least || s->calls < least->calls))
 			least = s;
 		if (!s->armed_ns && (!most || s->calls > most->calls))
 			most = s;
@@ -260,7 +279,7 @@ void trace_sites_tick(struct trace *t, uint64_t now)
 {
 	drop_dead_sites(t);
 	if (t->functions.returns && now - t->points.period_ns >= PERIOD_NS) {
-		choose_sites(t);
+		choose_sites(t, now);
 		t->points.period_ns = now;
 	}
 }

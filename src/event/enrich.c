@@ -2,11 +2,11 @@
 /*
  * Raw records in, definitions and events out (see enrich.h).
  *
- * What the resolver interned is found by watermark: the dictionary is append only, so the ids
- * between `defined` and names_count() are what is new.  Tables are written in the order in which
- * they refer to each other, so every definition precedes its first use, and a stack's parent
- * (interned before it) precedes the stack.  The queue holds what one raw record led to, or what
- * the command added; it is empty before the next raw record is fetched, so it stays small.
+ * What the resolver interned is found by watermark (record_queue.h): the dictionary is append only,
+ * so the ids between `defined` and names_count() are what is new.  Tables are written in the order
+ * in which they refer to each other, so every definition precedes its first use, and a stack's
+ * parent (interned before it) precedes the stack.  The queue holds what one raw record led to, or
+ * what the command added; it is empty before the next raw record is fetched, so it stays small.
  */
 #include "event/enrich.h"
 
@@ -260,7 +260,7 @@ static void push_call(struct enrich *e, const struct rec_raw_call *raw,
 		      const struct resolved_call *c)
 {
 	bool walked = raw->flags & RAW_CALL_STACK && is_ahead(e, raw->h.ts_ns, raw->os_tid);
-	uint32_t stack = 0;
+	uint32_t stack = 0, slice = slices_number(&e->slices, raw->epid, raw->slice);
 	struct rec_call *rec;
 
 	if (raw->kind == CALL_KIND_CALL && names_function(e->names, c->function))
@@ -276,13 +276,13 @@ static void push_call(struct enrich *e, const struct rec_raw_call *raw,
 	rec->height = raw->height;
 	rec->site = raw->caller;
 	rec->flags = (raw->cut || c->cut ? CALL_CUT : 0) | (walked ? CALL_STACK : 0) |
-		     (c->ends ? CALL_ENDS : 0) |
-		     (raw->flags & RAW_CALL_GOES_ON ? CALL_GOES_ON : 0) |
-		     (slices_same(&e->slices, raw->epid, raw->slice) ? CALL_SAME_SLICE : 0);
+		     (c->ends ? CALL_ENDS : 0) | (raw->flags & RAW_CALL_GOES_ON ? CALL_GOES_ON : 0);
 	rec->nr_terms = c->nr_terms;
 	rec->shape = c->shape;
 	rec->stack = stack;
 	rec->status = walked ? (uint8_t)e->stack.status : 0;
+	rec->slice_high = (uint8_t)(slice >> 16);
+	rec->slice = (uint16_t)slice;
 	rec->text_size = (uint32_t)c->terms->len;
 	if (c->terms->len)
 		memcpy(rec->bytes, c->terms->buf, c->terms->len);

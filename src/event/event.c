@@ -225,6 +225,7 @@ static int decode_call(struct event *ev, const char *bytes, size_t size)
 	ev->u.call.shape = rec.shape;
 	ev->u.call.stack = rec.stack;
 	ev->u.call.status = rec.status;
+	ev->u.call.slice = (uint32_t)rec.slice_high << 16 | rec.slice;
 	ev->u.call.height = rec.height;
 	ev->u.call.site = rec.site;
 	ev->u.call.terms = bytes + sizeof(rec);

@@ -86,6 +86,7 @@ struct event {
 			uint32_t process, thread, function, caller, cpu, flags, nr_terms, shape;
 			uint32_t stack;
 			enum sample_status status;
+			uint32_t slice; /* see struct rec_call */
 			uint64_t height, site;
 			const char *terms; /* see event_call_term() */
 			uint32_t terms_size;

@@ -50,8 +50,7 @@ void call_follow_coverage(struct call_pairs *c, const struct event_stream *s,
 void call_follow_hit(struct call_pairs *c, const struct event_stream *s, const struct event *ev)
 {
 	call_pairs_hit(c, epid_of(s, ev->u.call.process),
-		       s->calls.hit_ns[event_stream_call_is_c(s, ev)],
-		       ev->u.call.flags & CALL_SAME_SLICE);
+		       s->calls.hit_ns[event_stream_call_is_c(s, ev)]);
 }
 
 void call_follow_begin(struct call_pairs *c, const struct event_stream *s, const struct event *ev,
@@ -60,6 +59,7 @@ void call_follow_begin(struct call_pairs *c, const struct event_stream *s, const
 	const struct name_thread *t = names_thread(s->names, ev->u.call.thread);
 
 	call->os_tid = t ? t->os_tid : 0;
+	call->slice = ev->u.call.slice;
 	call->function = ev->u.call.function;
 	call->height = ev->u.call.height;
 	call->site = ev->u.call.site;
@@ -77,6 +77,7 @@ bool call_follow_end(struct call_pairs *c, const struct event_stream *s, const s
 		.height = ev->u.call.height,
 		.site = ev->u.call.site,
 		.ts_ns = ev->ts_ns,
+		.slice = ev->u.call.slice,
 		.c_code = event_stream_call_is_c(s, ev),
 	};
 

@@ -17,7 +17,6 @@
 struct process_calls {
 	uint64_t epid;			  /* key */
 	uint64_t hits_ns;		  /* what hits took so far */
-	uint64_t slice;			  /* other whenever it may have left its scheduler */
 	VEC(struct call_under_way) calls; /* height never falls */
 };
 
@@ -107,20 +106,25 @@ static struct site_gap *gap_of(struct call_pairs *c, uint64_t key)
 
 static void take_gap(struct call_pairs *c, const struct call_gap *gap)
 {
-	struct site_gap *g = gap->site ? gap_of(c, gap->site) : NULL, *of = NULL;
+	struct site_gap *g;
+	bool by_thread = false;
 
 	c->stale = c->under_way > 0;
-	if (g) {
-		g->to_ns = MAX(g->to_ns, gap->to_ns);
-		if (!gap->os_tid)
-			g->all_to_ns = MAX(g->all_to_ns, gap->to_ns);
-		else
-			of = gap_of(c, thread_key(gap->site, gap->os_tid));
+	/* That of the thread first: items move as others are added. */
+	if (gap->site && gap->os_tid) {
+		g = gap_of(c, thread_key(gap->site, gap->os_tid));
+		by_thread = g != NULL;
+		if (g)
+			g->to_ns = MAX(g->to_ns, gap->to_ns);
 	}
-	if (of)
-		of->to_ns = MAX(of->to_ns, gap->to_ns);
-	if (!g || (gap->os_tid && !of))
+	g = gap->site ? gap_of(c, gap->site) : NULL;
+	if (!g) {
 		c->all_to_ns = MAX(c->all_to_ns, gap->to_ns);
+		return;
+	}
+	g->to_ns = MAX(g->to_ns, gap->to_ns);
+	if (!by_thread)
+		g->all_to_ns = MAX(g->all_to_ns, gap->to_ns);
 }
 
 /* Something happened then: what began before that is known of. */
@@ -250,7 +254,6 @@ void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_und
 	vec_push(&p->calls, *call);
 	added = innermost(p);
 	added->tracing_ns = p->hits_ns;
-	added->slice = p->slice;
 	/* Those that are under way for long have theirs already. */
 	if (c->text + text > CALL_PAIRS_TEXT) {
 		free(added->args);
@@ -262,14 +265,12 @@ void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_und
 	c->under_way++;
 }
 
-void call_pairs_hit(struct call_pairs *c, uint64_t epid, uint64_t ns, bool same_slice)
+void call_pairs_hit(struct call_pairs *c, uint64_t epid, uint64_t ns)
 {
 	struct process_calls *p = find(c, epid);
 
-	if (!p)
-		return;
-	p->hits_ns += ns;
-	p->slice += !same_slice;
+	if (p)
+		p->hits_ns += ns;
 }
 
 static void remove_empty(struct call_pairs *c, struct process_calls *p)
@@ -291,7 +292,8 @@ bool call_pairs_end(struct call_pairs *c, const struct call_return *end, struct 
 	drop_above(c, p, end->height, !end->c_code);
 	while ((top = innermost(p)) && top->height == end->height) {
 		if (top->c_code == end->c_code && (top->c_code || top->site == end->site) &&
-		    top->ts_ns <= end->ts_ns && !is_lost(c, top, top->slice == p->slice)) {
+		    top->ts_ns <= end->ts_ns &&
+		    !is_lost(c, top, top->slice && top->slice == end->slice)) {
 			pop(c, p, out);
 			return true;
 		}

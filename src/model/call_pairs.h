@@ -34,7 +34,7 @@ struct call_under_way {
 	uint32_t process, thread, stack;
 	uint8_t status;
 	uint32_t os_tid;    /* that it was made on; 0 = not known */
-	uint64_t slice;	    /* of its process, set by call_pairs_begin() */
+	uint32_t slice;	    /* as in struct rec_call */
 	uint64_t inside_ns; /* that calls took which were made meanwhile; see call_pairs_inside() */
 	bool c_code;	    /* its end is seen by a uprobe */
 	/* Of how long it took, what tracing took: its own two hits as much as one, and those of its
@@ -54,13 +54,13 @@ void call_pairs_only_last(struct call_pairs *c, bool only_last);
  * it only tells what has ended. */
 void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_under_way *call,
 		      bool caught);
-/* A process was hit, which took it so long: told before what the hit is about.  same_slice: it has
- * not left its scheduler since the last one. */
-void call_pairs_hit(struct call_pairs *c, uint64_t epid, uint64_t ns, bool same_slice);
+/* A process was hit, which took it so long: told before what the hit is about. */
+void call_pairs_hit(struct call_pairs *c, uint64_t epid, uint64_t ns);
 /* A process came back to a place at this height, or out of a C function. */
 struct call_return {
 	uint64_t epid, height, site, ts_ns;
 	bool c_code;
+	uint32_t slice; /* as in struct rec_call */
 };
 /* The next call that ended with that, false if there is none (more). */
 bool call_pairs_end(struct call_pairs *c, const struct call_return *end,

@@ -375,9 +375,11 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 
 void event_weights_finish(struct event_weights *w, const struct event_stream *s, uint64_t end_ns)
 {
-	if (w->pairs)
-		w->counts.unknown += call_pairs_under_way(w->pairs) + call_pairs_unseen(w->pairs) +
-				     call_pairs_refused(w->pairs);
+	if (w->pairs) {
+		/* First: what is no more under way has ended unseen. */
+		w->counts.unknown += call_pairs_under_way(w->pairs);
+		w->counts.unknown += call_pairs_unseen(w->pairs) + call_pairs_refused(w->pairs);
+	}
 	for (const struct spell *spell = NULL; (spell = keytab_next(&w->spells, spell));) {
 		if (end_ns <= spell->since_ns)
 			continue;

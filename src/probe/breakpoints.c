@@ -289,13 +289,18 @@ static bool is_off(const struct breakpoints *b, const struct watched_thread *t)
 	return false;
 }
 
-/* `lend`: to one that cannot pay, if it owes nothing yet. */
+static bool owes(const struct watched_thread *t)
+{
+	return t->credit <= -(double)LENT_HITS;
+}
+
+/* `lend`: to one that cannot pay, if it does not owe that already. */
 static void give_hits(struct breakpoints *b, struct watched_thread *t, bool sites, bool go_on,
 		      bool lend)
 {
-	unsigned int hits = affordable(t) >= LEAST_HITS		     ? affordable(t)
-			    : lend && t->credit > -(double)LENT_HITS ? LENT_HITS
-								     : 0;
+	unsigned int hits = affordable(t) >= LEAST_HITS ? affordable(t)
+			    : lend && !owes(t)		? LENT_HITS
+							: 0;
 
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 		struct armed *a = &t->armed[i];
@@ -359,14 +364,16 @@ static bool go_on_together(struct breakpoints *b, uint64_t now, bool *lend)
 	*lend = false;
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++)
 		ends = ends || is_site(b, i);
-	if (!ends)
+	if (!ends) {
+		b->waiting_ns = 0;
 		return true; /* each as soon as it can */
+	}
 	for (size_t i = 0; i < b->threads.len; i++) {
 		const struct watched_thread *t = &b->threads.data[i];
 		bool can = affordable(t) >= LEAST_HITS;
 
 		some = some || (can && is_off(b, t));
-		all = all && (can || !is_off(b, t));
+		all = all && (can || !is_off(b, t) || owes(t));
 	}
 	if (!some) {
 		b->waiting_ns = 0;

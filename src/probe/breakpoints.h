@@ -7,7 +7,7 @@
  * What hits cost is bounded by the kernel itself: an event is given as many hits as its thread may
  * pay for, and goes off when they are spent, in the middle of a storm and whatever ebeam does then;
  * breakpoints_tick() gives new ones.  A thread earns `max_overhead` percent of the CPU time that it
- * uses, and never more than `rate` hits a second.
+ * uses, and never more than `rate` hits a second.  To one that others wait for a few are lent.
  *
  * One thread uses it.
  */

@@ -61,7 +61,7 @@ static uint64_t tag_of(struct call_under_way *c)
 /* Tag of the next call that ends there; 0 = none. */
 static uint64_t end_at(uint64_t epid, uint64_t height, uint64_t site, uint64_t ts_ns)
 {
-	struct call_return end = {epid, height, site, ts_ns, !site};
+	struct call_return end = {epid, height, site, ts_ns, !site, 0};
 	struct call_under_way c;
 
 	return call_pairs_end(pairs, &end, &c) ? tag_of(&c) : 0;
@@ -150,47 +150,72 @@ static void gap(uint64_t site, uint64_t from_ns, uint64_t to_ns)
 	call_pairs_gap(pairs, &(struct call_gap){site, from_ns, to_ns});
 }
 
-static void begin_on(uint64_t epid, uint64_t height, uint64_t tag, uint32_t os_tid)
+static void begin_on(uint64_t tag, uint32_t os_tid, uint32_t slice)
 {
-	const struct call_under_way c = {.height = height, .site = SITE, .os_tid = os_tid};
+	const struct call_under_way c = {
+		.height = 5, .site = SITE, .os_tid = os_tid, .slice = slice};
 
-	begin_call(epid, c, tag, true);
+	begin_call(P, c, tag, true);
 }
 
-static void gap_of_thread(uint64_t site, uint32_t os_tid, uint64_t from_ns, uint64_t to_ns)
+static uint64_t end_in(uint32_t slice)
 {
-	call_pairs_gap(pairs, &(struct call_gap){site, from_ns, to_ns, os_tid});
+	const struct call_return end = {P, 5, SITE, LATER, false, slice};
+	struct call_under_way c;
+
+	return call_pairs_end(pairs, &end, &c) ? tag_of(&c) : 0;
+}
+
+static void gap_of_thread(uint32_t os_tid, uint64_t from_ns, uint64_t to_ns)
+{
+	call_pairs_gap(pairs, &(struct call_gap){SITE, from_ns, to_ns, os_tid});
 }
 
 static void gaps_of_other_threads(void **state)
 {
 	(void)state;
 	/* It stayed where it was: what 78 missed was not its end. */
-	begin_on(P, 5, 1, 77);
-	gap_of_thread(SITE, 78, 15, 25);
-	call_pairs_hit(pairs, P, 0, true);
-	assert_int_equal(end(P, 5), 1);
-	/* It left its scheduler meanwhile: it may have been on 78. */
-	begin_on(P, 5, 3, 77);
-	gap_of_thread(SITE, 78, 35, 45);
-	call_pairs_hit(pairs, P, 0, false);
-	assert_int_equal(end(P, 5), 0);
+	begin_on(1, 77, 6);
+	gap_of_thread(78, 15, 25);
+	assert_int_equal(end_in(6), 1);
+	/* It left its scheduler meanwhile: it may have been on 78.  Or nobody knows. */
+	begin_on(3, 77, 6);
+	gap_of_thread(78, 35, 45);
+	assert_int_equal(end_in(7), 0);
+	begin_on(5, 77, 0);
+	gap_of_thread(78, 55, 65);
+	assert_int_equal(end_in(0), 0);
+	begin_on(7, 0, 8);
+	gap_of_thread(78, 75, 85);
+	assert_int_equal(end_in(8), 0);
 	/* Of its own thread, and of any. */
-	begin_on(P, 5, 5, 77);
-	gap_of_thread(SITE, 77, 55, 65);
-	assert_int_equal(end(P, 5), 0);
-	begin_on(P, 5, 7, 77);
-	gap(SITE, 75, 85);
-	assert_int_equal(end(P, 5), 0);
-	/* After a gap of the other thread all is as before; and while it lasts. */
-	gap_of_thread(SITE, 78, 85, 200);
-	begin_on(P, 5, 9, 77);
-	call_pairs_hit(pairs, P, 0, true);
-	assert_int_equal(end(P, 5), 9);
+	begin_on(9, 77, 8);
+	gap_of_thread(77, 95, 105);
+	assert_int_equal(end_in(8), 0);
+	begin_on(11, 77, 8);
+	gap(SITE, 115, 125);
+	assert_int_equal(end_in(8), 0);
+	/* While a gap of the other thread lasts. */
+	gap_of_thread(78, 125, 200);
+	begin_on(13, 77, 9);
+	assert_int_equal(end_in(9), 13);
 	/* Of an exception nobody says where its process was. */
-	begin_on(P, 5, 11, 77);
+	begin_on(15, 77, 9);
 	assert_int_equal(unwind(P, 0), 0);
-	assert_int_equal(call_pairs_unseen(pairs), 4);
+	assert_int_equal(call_pairs_unseen(pairs), 6);
+}
+
+/* A file may name more threads and places than are kept apart: then less is known, of those. */
+static void gaps_of_too_many_threads(void **state)
+{
+	(void)state;
+	for (uint32_t tid = 100; tid < 70000; tid++)
+		gap_of_thread(tid, 15, 25);
+	begin_on(3, 77, 6);
+	gap_of_thread(70000, 35, 45);
+	assert_int_equal(end_in(6), 0);
+	begin_at(P, 5, 5, true, OTHER_SITE);
+	assert_int_equal(end_at(P, 5, OTHER_SITE, LATER), 5);
 }
 
 /* From the same frame the next call has the same height: it is not taken for a tail call of one
@@ -375,14 +400,14 @@ static void hits_inside(void **state)
 
 	(void)state;
 	begin(P, 5, 1, true);
-	call_pairs_hit(pairs, P, 100, true);
+	call_pairs_hit(pairs, P, 100);
 	begin(P, 8, 2, true);
-	call_pairs_hit(pairs, P, 10, true);
-	call_pairs_hit(pairs, Q, 1000, true);
+	call_pairs_hit(pairs, P, 10);
+	call_pairs_hit(pairs, Q, 1000);
 	assert_true(call_pairs_end(pairs, &(struct call_return){P, 8, SITE, LATER, false}, &c));
 	assert_int_equal(c.tracing_ns, 10);
 	free(c.args);
-	call_pairs_hit(pairs, P, 10, true);
+	call_pairs_hit(pairs, P, 10);
 	assert_true(call_pairs_end(pairs, &(struct call_return){P, 5, SITE, LATER, false}, &c));
 	assert_int_equal(c.tracing_ns, 120);
 	free(c.args);
@@ -406,6 +431,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(exceptions_end_what_is_above, setup, teardown),
 		cmocka_unit_test_setup_teardown(ends_that_nobody_saw, setup, teardown),
 		cmocka_unit_test_setup_teardown(gaps_of_other_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(gaps_of_too_many_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(missed_end_then_equal_height, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_end_comes_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(gaps_have_their_time, setup, teardown),
