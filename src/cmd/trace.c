@@ -365,6 +365,10 @@ static int choose(struct trace *t, struct event_consumer *consumer, struct error
 	t->functions.returns = o->input || o->histogram || o->args;
 	if (trace_profile_is_wanted(o))
 		return trace_profile_choose(t, consumer, err);
+	if (o->weight && !o->capture && !event_run_is_capture(o->output))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--weight is for a flame graph (-f html, -o x.html) or a capture "
+				 "that one is made of later (-o x.ebeam)");
 	/* A capture is for later: what it will be made to weigh. */
 	t->functions.returns |= o->weight && strcmp(o->weight, "time") == 0;
 	if (o->count || o->histogram || o->args) {
