@@ -88,7 +88,8 @@ static void tell_limited(struct trace *t, const struct limited *l)
 
 	if (!l->tripped)
 		return;
-	if (l->seen && l->share > 0) {
+	/* Of a capture that was not read to its end nobody knows how many they are. */
+	if (l->seen && l->share > 0 && !(t->ctx->opt.input && trace_is_full(t))) {
 		units_format_count(l->seen, seen, sizeof(seen));
 		units_format_count((uint64_t)((double)l->seen / l->share), sum, sizeof(sum));
 		strbuf_addf(&all, ", %s of some %s%s", seen, sum,
@@ -126,6 +127,14 @@ static void tell_limits(struct trace *t)
 		c_code.on_ns = c_code.share * (double)(stream->last_ns - stream->start_ns);
 	tell_limited(t, &erlang);
 	tell_limited(t, &c_code);
+	if (!erlang.tripped && !c_code.tripped)
+		return;
+	if (t->functions.v.len > 1)
+		trace_warn(t, "each function is limited by itself: how often one is called beside "
+			      "another is not told");
+	if (t->stats && t->functions.returns)
+		trace_warn(t, "ends of long calls are missed most of all: the slowest may not be "
+			      "among these");
 }
 
 void trace_count(struct trace *t, const struct event *ev)
@@ -314,6 +323,7 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 	struct call_under_way call;
 	struct trace *t = arg;
 
+	call_follow_hit(t->pairs, event_run_stream(t->run), ev);
 	while (call_follow_event(t->pairs, event_run_stream(t->run), kind, ev, &call))
 		ended(t, ev, &call);
 	return is_enough(t);
@@ -374,8 +384,10 @@ static int choose(struct trace *t, struct event_consumer *consumer, struct error
 	if (o->count || o->histogram || o->args) {
 		call_stats_open(&t->stats);
 	} else {
+		bool all = o->input || event_run_is_capture(o->output);
+
 		consumer->either = true;
-		t->limit = o->limit || o->input ? o->limit : TRACE_LIMIT;
+		t->limit = o->limit || all ? o->limit : TRACE_LIMIT;
 	}
 	return 0;
 }

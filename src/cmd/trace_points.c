@@ -265,16 +265,15 @@ static void record_warning(struct trace *t, double share, bool erlang)
 static void record_limits(struct trace *t)
 {
 	const struct breakpoints_state *s = &t->last;
-	double share = s->thread_ns ? (double)s->on_ns / (double)s->thread_ns : 1;
 	char text[128];
 
 	if (s->tripped) {
 		snprintf(text, sizeof(text), "%" PRIu64 " %.0f %" PRIu64 " %" PRIu64, s->tripped,
-			 1e6 * MIN(share, 1), s->on_ns, s->hits);
+			 1e6 * s->share, s->on_ns, s->hits);
 		enrich_add_meta(event_run_live(t->run)->enrich, EVENT_STREAM_LIMITED_KEY, text);
 	}
 	if (s->tripped || event_run_stream(t->run)->calls.tripped)
-		record_warning(t, MIN(share, 1), s->tripped);
+		record_warning(t, s->share, s->tripped);
 }
 
 void trace_points_close(struct trace *t)

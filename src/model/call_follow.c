@@ -49,8 +49,14 @@ void call_follow_coverage(struct call_pairs *c, const struct event_stream *s,
 
 void call_follow_hit(struct call_pairs *c, const struct event_stream *s, const struct event *ev)
 {
-	call_pairs_hit(c, epid_of(s, ev->u.call.process),
-		       s->calls.hit_ns[event_stream_call_is_c(s, ev)]);
+	const unsigned int *hit_ns = s->calls.hit_ns;
+
+	/* What an event takes is not told: as much as a hit. */
+	if (ev->type == REC_CALL)
+		call_pairs_hit(c, epid_of(s, ev->u.call.process),
+			       hit_ns[event_stream_call_is_c(s, ev)]);
+	else
+		call_pairs_hit(c, epid_of(s, ev->u.vm.process), hit_ns[0] ? hit_ns[0] : hit_ns[1]);
 }
 
 void call_follow_begin(struct call_pairs *c, const struct event_stream *s, const struct event *ev,

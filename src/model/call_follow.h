@@ -19,7 +19,8 @@ bool call_follow_is_sure(const struct event_stream *s);
 /* Every record of what was watched, after the stream took it. */
 void call_follow_coverage(struct call_pairs *c, const struct event_stream *s,
 			  const struct event *ev);
-/* A call, or the end of one, before anything else is made of it: what the hit itself took. */
+/* A call, the end of one, or an event of CALL_FOLLOW_KINDS, before anything else is made of it:
+ * what the hit itself took. */
 void call_follow_hit(struct call_pairs *c, const struct event_stream *s, const struct event *ev);
 /* `call` takes over the rest of what is known of it; takes over call->args. */
 void call_follow_begin(struct call_pairs *c, const struct event_stream *s, const struct event *ev,

@@ -307,6 +307,8 @@ static void end_by_exception(struct event_weights *w, const struct event_stream 
 	const struct name_process *p = names_process(s->names, ev->u.vm.process);
 	struct call_under_way call;
 
+	if (p && 1ull << kind & CALL_FOLLOW_KINDS)
+		call_follow_hit(w->pairs, s, ev);
 	while (p && call_follow_event(w->pairs, s, kind, ev, &call))
 		end_call(w, p->epid, &call, ev->ts_ns);
 }

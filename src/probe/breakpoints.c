@@ -53,6 +53,11 @@ struct watched_thread {
 	struct armed armed[EBEAM_BREAKPOINTS];
 };
 
+/* How an entry was watched, on all threads, wherever it stood. */
+struct entry_use {
+	uint64_t on_ns, thread_ns, hits; /* while the threads ran; of so long that they did */
+};
+
 struct breakpoints {
 	struct breakpoints_config config;
 	struct {
@@ -60,6 +65,7 @@ struct breakpoints {
 		struct call_point point;
 	} places[EBEAM_BREAKPOINTS];
 	VEC(struct watched_thread) threads;
+	struct entry_use entries[EBEAM_CALL_FUNCTIONS]; /* by call_point.point */
 	struct breakpoints_state state;
 	uint64_t cpu_ns; /* that the threads used since they are watched */
 	uint64_t listed_ns, ticked_ns, opened_ns;
@@ -124,17 +130,30 @@ static int arm(struct breakpoints *b, struct watched_thread *t, unsigned int i, 
 	return 0;
 }
 
+/* NULL: it is a place of return. */
+static struct entry_use *entry_use(struct breakpoints *b, unsigned int i)
+{
+	uint32_t point = b->places[i].point.point;
+
+	return is_site(b, i) || point >= EBEAM_CALL_FUNCTIONS ? NULL : &b->entries[point];
+}
+
 /* Takes in what happened to one event: its hits are paid. */
 static bool look(struct breakpoints *b, struct watched_thread *t, unsigned int i)
 {
 	struct armed *a = &t->armed[i];
+	struct entry_use *use = entry_use(b, i);
 	uint64_t now[2]; /* hits, ns that it was enabled while the thread ran */
 
 	if (read(a->fd, now, sizeof(now)) != sizeof(now))
 		return false;
 	b->state.hits += now[0] - a->hits;
 	t->credit -= (double)(now[0] - a->hits);
-	b->state.on_ns += is_site(b, i) ? 0 : now[1] - a->on_ns;
+	if (use) {
+		use->hits += now[0] - a->hits;
+		use->on_ns += now[1] - a->on_ns;
+		b->state.on_ns += now[1] - a->on_ns;
+	}
 	a->hits = now[0];
 	a->on_ns = now[1];
 	return true;
@@ -272,7 +291,8 @@ static void tick_thread(struct breakpoints *b, struct watched_thread *t, uint64_
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 		if (!b->places[i].addr)
 			continue;
-		b->state.thread_ns += is_site(b, i) ? 0 : t->used_ns - used;
+		if (entry_use(b, i))
+			entry_use(b, i)->thread_ns += t->used_ns - used;
 		if (t->armed[i].fd >= 0)
 			look(b, t, i);
 	}
@@ -581,12 +601,38 @@ void breakpoints_tick(struct breakpoints *b)
 		log_warn("ebeam: calls on new threads are not seen: %s", why.msg);
 }
 
+/* What tracing surely took: what a hit costs is known on average.  And of the time in which an
+ * entry is watched so much at least is the threads' own. */
+#define SURE_PART  0.7
+#define LEAST_PART 0.1
+
+static double share_of(const struct breakpoints *b)
+{
+	double hits = 0, calls = 0, taken = SURE_PART * b->hit_ns, own, on;
+
+	for (unsigned int i = 0; i < EBEAM_CALL_FUNCTIONS; i++)
+		hits += (double)b->entries[i].hits;
+	for (unsigned int i = 0; i < EBEAM_CALL_FUNCTIONS; i++) {
+		const struct entry_use *use = &b->entries[i];
+
+		if (!use->hits || !use->on_ns)
+			continue;
+		/* Hits of places of return, too: as many for each of an entry. */
+		on = (double)use->on_ns - taken * (double)use->hits * (double)b->state.hits / hits;
+		on = MAX(on, LEAST_PART * (double)use->on_ns);
+		own = (double)use->thread_ns - taken * (double)b->state.hits;
+		calls += (double)use->hits * MAX(own / on, 1);
+	}
+	return calls > 0 ? hits / calls : 1;
+}
+
 void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out)
 {
 	double wall_ns = (double)(clock_monotonic_ns() - b->opened_ns), of;
 
 	*out = b->state;
 	out->hit_ns = b->hit_ns;
+	out->share = share_of(b);
 	out->cost_of_core = (double)b->cpu_ns < BUDGET_MIN_BUSY * wall_ns;
 	of = out->cost_of_core ? wall_ns : (double)b->cpu_ns;
 	out->cost = of > 0 ? 100.0 * (double)b->state.hits * b->hit_ns / of : 0;

@@ -59,9 +59,11 @@ void breakpoints_remove(struct breakpoints *b, uint64_t addr);
  * BREAKPOINTS_TICK_NS or so; does nothing before that is over. */
 #define BREAKPOINTS_TICK_NS 50000000u
 struct breakpoints_state {
-	uint64_t hits;	     /* of all that there are and were */
-	uint64_t on_ns;	     /* sum over threads and entries: how long while the thread ran */
-	uint64_t thread_ns;  /* of so much that it ran */
+	uint64_t hits;	/* of all that there are and were */
+	uint64_t on_ns; /* sum over threads and entries: how long while the thread ran */
+	/* Estimated part of the calls that was seen: of the time that threads had for themselves,
+	 * of each function by itself, that in which its entry was watched. */
+	double share;
 	uint64_t tripped;    /* times that a thread's hits were spent */
 	uint64_t known_ns;   /* up to then (CLOCK_MONOTONIC) all gaps are told */
 	unsigned int hit_ns; /* what a hit costs, with the program */
