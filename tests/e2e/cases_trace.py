@@ -327,17 +327,20 @@ def limited_capture(ctx):
     need_events(ctx, "process_exception", "process_hibernate")
     node, path = ctx.new_node(flags=("+S", "2:2")), ctx.ebeam.file(".ebeam")
     node.ask("traced", "spin_echo")
-    run = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1 -> return", "-d", 3, "-n", 1000000,
-                       "-o", path, code=PARTIAL)
+    run = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1 -> return", "-d", 3, "-o", path,
+                       code=PARTIAL)
     said = [re.search(r"calls were seen ([\d.]+) % of the time, ([\d,]+) of some ([\d,]+)( or more)?", r.err)
             for r in (run, ctx.ebeam.ok("trace", "-i", path))]
     check(all(said), f"what is told: {run.err}")
     check_equal(said[0].groups(), said[1].groups(), "what the capture tells")
+    few = ctx.ebeam.ok("trace", "-i", path, "-n", 3).err
+    check("calls were seen" in few and "of some" not in few, f"of the first calls: {few}")
     check_in("let calls be seen", ctx.ebeam.ok("report", path, "-f", "folded").err, "of the report")
     # Of several functions each is limited by itself.
-    both = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1", "traced:hop/1", "-d", 1, "-f",
-                        "folded", code=PARTIAL)
-    check_in("beside another is not told", both.err, "of two functions")
+    for how in (("-f", "folded"), ("--count",)):
+        both = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1", "traced:hop/1", "-d", 1, *how,
+                            code=PARTIAL)
+        check_in("beside another is not told", both.err, "of two functions")
     # The calls themselves are numbered.
     lines = [json.loads(line) for line in ctx.ebeam.ok("trace", "-i", path, "-j").out.splitlines()]
     numbers = [int(line["args"][0]) for line in lines if line["kind"] == "call"]
@@ -358,6 +361,7 @@ def throws_at_full_speed(ctx):
             n = int(call["args"][0])
             want = ("return", "{ok,%d}" % n) if n % 2 else ("exception", "{ball,%d}" % n)
             check_equal((end["kind"], end["result"]), want, f"end of {call}")
+            check(end["tracing_ns"] > 0, f"what tracing took of it: {end}")
         # Probes of exceptions that are there for slices, and rings that are full, leave few ends sure.
         check(pairs or re.search(r"how [1-9]\d* calls ended is not known", err),
               f"some ends are seen, or why none: {err}")
