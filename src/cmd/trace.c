@@ -130,8 +130,7 @@ static void tell_limits(struct trace *t)
 	if (!erlang.tripped && !c_code.tripped)
 		return;
 	if (t->functions.v.len > 1)
-		trace_warn(t, "each function is limited by itself: how often one is called beside "
-			      "another is not told");
+		trace_warn(t, TRACE_EACH_BY_ITSELF);
 	if (t->stats && t->functions.returns)
 		trace_warn(t, "ends of long calls are missed most of all: the slowest may not be "
 			      "among these");

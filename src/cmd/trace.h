@@ -25,6 +25,8 @@
  * is not told apart from none. */
 #define TRACE_UNSURE 4
 #define TRACE_RATE   10000 /* hits a second and thread */
+#define TRACE_EACH_BY_ITSELF                                                                       \
+	"each function is limited by itself: how often one is called beside another is not told"
 
 /* A pattern, and what it means in the node. */
 struct trace_pattern {

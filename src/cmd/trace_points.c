@@ -103,6 +103,15 @@ static int set_filter(struct trace *t, size_t i, struct error *err)
 	return call_probes_filter(t->points.probes, (uint32_t)i, &filter, err);
 }
 
+unsigned int trace_points_nr(const struct trace_points *p)
+{
+	unsigned int nr = p->nr_entries;
+
+	for (size_t i = 0; i < p->sites.len; i++)
+		nr += p->sites.data[i].armed_ns != 0;
+	return nr;
+}
+
 static void disarm_entry(struct trace_points *p, struct trace_function *f)
 {
 	if (!f->addr)
@@ -255,8 +264,7 @@ static void record_warning(struct trace *t, double share, bool erlang)
 		strbuf_addf(&text, "%s of C functions%s %.3g %% of the time", erlang ? "," : "",
 			    erlang ? "" : " be seen", c->share_ppm / 1e4);
 	if (t->functions.v.len > 1)
-		strbuf_addstr(&text, "; of each function by itself: how often one is called beside "
-				     "another is not told");
+		strbuf_addstr(&text, "; " TRACE_EACH_BY_ITSELF);
 	enrich_add_meta(event_run_live(t->run)->enrich, "warnings", text.buf);
 	strbuf_free(&text);
 }

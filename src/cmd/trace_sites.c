@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/call_sites.h"
+#include "beam/jit.h"
 #include "cmd/trace.h"
 
 #define SITES_MAX 1024
@@ -16,15 +17,6 @@ static void disarm_site(struct trace_points *p, struct trace_site *s)
 {
 	breakpoints_remove(p->breakpoints, s->addr);
 	s->armed_ns = 0;
-}
-
-unsigned int trace_points_nr(const struct trace_points *p)
-{
-	unsigned int nr = p->nr_entries;
-
-	for (size_t i = 0; i < p->sites.len; i++)
-		nr += p->sites.data[i].armed_ns != 0;
-	return nr;
 }
 
 /* An entry matters more: that of the least calls goes. */

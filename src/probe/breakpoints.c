@@ -152,7 +152,6 @@ static bool look(struct breakpoints *b, struct watched_thread *t, unsigned int i
 	if (use) {
 		use->hits += now[0] - a->hits;
 		use->on_ns += now[1] - a->on_ns;
-		b->state.on_ns += now[1] - a->on_ns;
 	}
 	a->hits = now[0];
 	a->on_ns = now[1];
@@ -633,6 +632,8 @@ void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *ou
 	*out = b->state;
 	out->hit_ns = b->hit_ns;
 	out->share = share_of(b);
+	for (unsigned int i = 0; i < EBEAM_CALL_FUNCTIONS; i++)
+		out->on_ns += b->entries[i].on_ns;
 	out->cost_of_core = (double)b->cpu_ns < BUDGET_MIN_BUSY * wall_ns;
 	of = out->cost_of_core ? wall_ns : (double)b->cpu_ns;
 	out->cost = of > 0 ? 100.0 * (double)b->state.hits * b->hit_ns / of : 0;

@@ -278,6 +278,13 @@ def ends_of(ctx, node, pattern, *more):
     return own_ends([json.loads(line) for line in r.out.splitlines()]), r.err
 
 
+def check_echoes(pairs):
+    """Of functions that return {r, N} of their argument."""
+    for call, end in pairs:
+        check_equal((end["kind"], end["result"]), ("return", "{r,%s}" % call["args"][0]),
+                    f"end of {call}")
+
+
 @case("what returns at full speed, within the limits and beyond: each end that is shown is that of its call",
       otp="one")
 def ends_at_full_speed(ctx):
@@ -285,9 +292,7 @@ def ends_at_full_speed(ctx):
     node.ask("traced", "spin_echo")
     for more in ((), ("--max-overhead", 100)):
         pairs, err = ends_of(ctx, node, "traced:echo/1 -> return", *more)
-        for call, end in pairs:
-            check_equal((end["kind"], end["result"]), ("return", "{r,%s}" % call["args"][0]),
-                        f"end of {call}")
+        check_echoes(pairs)
         check(pairs, f"some ends are seen: {err}")
         check_in("rate limit tripped", err, "what is told")
         print(f"{len(pairs)} ends compared")
@@ -299,9 +304,7 @@ def ends_of_hops(ctx):
     node.ask("traced", "spin_hops")
     for more in ((), ("--max-overhead", 5)):
         pairs, err = ends_of(ctx, node, "traced:hopping/1 -> return", *more)
-        for call, end in pairs:
-            check_equal((end["kind"], end["result"]), ("return", "{r,%s}" % call["args"][0]),
-                        f"end of {call}")
+        check_echoes(pairs)
         seen = int(re.search(r"([0-9,]+) of some", err)[1].replace(",", ""))
         check(len(pairs) > seen / 4, f"{len(pairs)} ends of {seen} calls: {err}")
         print(f"{len(pairs)} ends of {seen} calls compared")
@@ -317,8 +320,7 @@ def first_of_many(ctx):
                           "traced:echo/1 -> return")
         lines = [json.loads(line) for line in r.out.splitlines()]
         check_equal([line["kind"] for line in lines], ["call", "return"] * 10, f"lines; {r.err}")
-        for call, end in zip(lines[::2], lines[1::2]):
-            check_equal(end["result"], "{r,%s}" % call["args"][0], f"end of {call}")
+        check_echoes(zip(lines[::2], lines[1::2]))
         check("ended" not in r.err, r.err)
 
 

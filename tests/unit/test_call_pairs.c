@@ -171,30 +171,27 @@ static void gap_of_thread(uint32_t os_tid, uint64_t from_ns, uint64_t to_ns)
 	call_pairs_gap(pairs, &(struct call_gap){SITE, from_ns, to_ns, os_tid});
 }
 
+/* Of a call on os_tid, if missed_by missed what came soon after it began. */
+static uint64_t end_after_gap(uint64_t tag, uint32_t os_tid, uint32_t slice, uint32_t missed_by,
+			      uint32_t slice_then)
+{
+	begin_on(tag, os_tid, slice);
+	gap_of_thread(missed_by, 10 * tag + 5, 10 * tag + 15);
+	return end_in(slice_then);
+}
+
 static void gaps_of_other_threads(void **state)
 {
 	(void)state;
 	/* It stayed where it was: what 78 missed was not its end. */
-	begin_on(1, 77, 6);
-	gap_of_thread(78, 15, 25);
-	assert_int_equal(end_in(6), 1);
+	assert_int_equal(end_after_gap(1, 77, 6, 78, 6), 1);
 	/* It left its scheduler meanwhile: it may have been on 78.  Or nobody knows. */
-	begin_on(3, 77, 6);
-	gap_of_thread(78, 35, 45);
-	assert_int_equal(end_in(7), 0);
-	begin_on(5, 77, 0);
-	gap_of_thread(78, 55, 65);
-	assert_int_equal(end_in(0), 0);
-	begin_on(7, 0, 8);
-	gap_of_thread(78, 75, 85);
-	assert_int_equal(end_in(8), 0);
+	assert_int_equal(end_after_gap(3, 77, 6, 78, 7), 0);
+	assert_int_equal(end_after_gap(5, 77, 0, 78, 0), 0);
+	assert_int_equal(end_after_gap(7, 0, 8, 78, 8), 0);
 	/* Of its own thread, and of any. */
-	begin_on(9, 77, 8);
-	gap_of_thread(77, 95, 105);
-	assert_int_equal(end_in(8), 0);
-	begin_on(11, 77, 8);
-	gap(SITE, 115, 125);
-	assert_int_equal(end_in(8), 0);
+	assert_int_equal(end_after_gap(9, 77, 8, 77, 8), 0);
+	assert_int_equal(end_after_gap(11, 77, 8, 0, 8), 0);
 	/* While a gap of the other thread lasts. */
 	gap_of_thread(78, 125, 200);
 	begin_on(13, 77, 9);
