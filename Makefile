@@ -5,9 +5,14 @@
 #   make lint       layers, format and warnings
 #   make demo       (root) install what is missing, build, start a node, record it, show it
 #   make test       (root) install what is missing, build, run every test
+#   make kernels    (root) the same on other kernels, in QEMU: hours where there is no KVM
+#   make static     build/ebeam-static: one file that needs no shared library
+#   make dist       build/dist: that file as a tarball, a Debian package and a container image
 #   make install PREFIX=/usr/local    make uninstall
 #
-# Knobs: V=1 (loud), DEBUG=1, WERROR=1, CC=clang, CLANG=clang-14.
+# Knobs: V=1 (loud), DEBUG=1, WERROR=1, CC=clang, CLANG=clang-14, PKG_CONFIG, AR, DESTDIR,
+# PROGRAM=build/ebeam-static (what is installed), EMULATOR=qemu-x86_64 (runs what was built, for the
+# man page and the completions, where this host cannot).
 
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
@@ -17,6 +22,9 @@ B       ?= build
 CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
 PROTOC  ?= protoc-c
+PKG_CONFIG ?= pkg-config
+EMULATOR ?=
+PROGRAM ?= $(B)/ebeam
 PKGS    := libbpf libelf libdw zlib jansson libprotobuf-c capstone libpcre2-8 ncursesw libutf8proc
 
 Q := $(if $(V),,@)
@@ -26,8 +34,11 @@ CFLAGS  ?= $(if $(DEBUG),-O0 -g3,-O2 -g)
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wvla \
            $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -DEBEAM_VERSION='"$(VERSION)"' -Iinclude -Isrc -I$(B)/gen
-ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(shell pkg-config --cflags $(PKGS) 2>/dev/null) -MMD -MP
-LIBS     = $(shell pkg-config --libs $(PKGS)) -lm
+# The same bytes from every folder: no path of it is in them.
+MAP     := -ffile-prefix-map=$(CURDIR)=.
+ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null) \
+           $(MAP) -MMD -MP
+LIBS     = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lm
 SAN     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
 SRC     := $(sort $(wildcard src/*/*.c src/*/*/*.c))
@@ -35,7 +46,7 @@ MAIN    := src/cmd/main.c
 LIBSRC  := $(filter-out $(MAIN),$(SRC))
 # maps.bpf.c first: libbpf 1.1's linker gives a map its right offset only if the definition comes
 # before the declarations.  BPFOWN are objects of their own.
-BPFOWN  := features calibrate places
+BPFOWN  := features calibrate places kernel_btf
 BPFSRC  := bpf/maps.bpf.c \
            $(filter-out bpf/maps.bpf.c $(BPFOWN:%=bpf/%.bpf.c),$(sort $(wildcard bpf/*.bpf.c)))
 ASSETS  := $(sort $(wildcard src/export/assets/*))
@@ -43,15 +54,22 @@ ASSETS  := $(sort $(wildcard src/export/assets/*))
 LIBOBJ  := $(LIBSRC:%.c=$(B)/obj/%.o) $(B)/obj/gen/pprof.pb-c.o $(B)/obj/gen/assets.o
 SANOBJ  := $(LIBSRC:%.c=$(B)/san/%.o) $(B)/san/gen/pprof.pb-c.o $(B)/san/gen/assets.o
 GEN     := $(B)/gen/ebeam.skel.h $(B)/gen/features.skel.h $(B)/gen/calibrate.skel.h \
-           $(B)/gen/pprof.pb-c.h $(B)/gen/assets.h
+           $(B)/gen/kernel_btf.skel.h $(B)/gen/pprof.pb-c.h $(B)/gen/assets.h $(B)/gen/terminfo.h
+
+SHOWN   := $(B)/ebeam.1 $(addprefix $(B)/completions/,bash zsh fish)
+
+define newline
+
+
+endef
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all check lint demo test deps test-deps install uninstall clean unit golden bpf-host \
-        fuzz fuzz-smoke e2e web matrix bench man tools
+        fuzz fuzz-smoke e2e web matrix bench man tools kernels static dist FORCE
 
-all: $(B)/ebeam
+all: $(B)/ebeam $(SHOWN)
 
 # ---- the program --------------------------------------------------------------------------
 
@@ -61,15 +79,36 @@ $(B)/ebeam: $(B)/obj/$(MAIN:.c=.o) $(B)/libebeam.a
 
 $(B)/libebeam.a: $(LIBOBJ)
 	$(call say,AR)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 
-$(B)/obj/%.o: %.c | $(GEN)
+$(B)/obj/%.o: %.c $(B)/flags | $(GEN)
 	$(call say,CC)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
 
-$(B)/obj/gen/%.o: $(B)/gen/%.c
+$(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -w -c -o $@ $<
+
+# What was built of another version, or with other flags, is built anew.
+FLAGS   := $(VERSION) $(strip $(CFLAGS)) $(MAP)
+ifneq ($(FLAGS),$(shell cat $(B)/flags 2>/dev/null))
+$(B)/flags: FORCE
+endif
+$(B)/flags:
+	$(Q)mkdir -p $(B) && echo '$(FLAGS)' > $@
+
+# ---- one file ------------------------------------------------------------------------------
+
+# What static programs of glibc cannot do well, ours does itself: src/target/static_dwarf.c and
+# src/view/static_locale.c.  The list of what was linked is for tools/dist: whose licences hold.
+WRAPPED := dlopen iswprint mblen mbtowc wcrtomb wcwidth
+STATIC_LIBS = $(shell $(PKG_CONFIG) --static --libs $(PKGS)) -lm
+
+static: $(B)/ebeam-static
+$(B)/ebeam-static: $(B)/obj/$(MAIN:.c=.o) $(B)/libebeam.a
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -static -s -Wl,--trace -Wl,--undefined=__wrap_dlopen \
+	    $(WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(STATIC_LIBS) > $@.inputs
 
 # ---- generated files ----------------------------------------------------------------------
 
@@ -77,14 +116,20 @@ $(B)/gen/pprof.pb-c.c $(B)/gen/pprof.pb-c.h &: src/export/pprof.proto
 	$(call say,PROTOC)
 	$(Q)mkdir -p $(B)/gen && $(PROTOC) --c_out=$(B)/gen -Isrc/export src/export/pprof.proto
 
+# Terminals that are known where no terminfo is installed (ncurses: TERMINFO="b64:...").
+$(B)/gen/terminfo.h:
+	$(call say,TERMINFO)
+	$(Q)mkdir -p $(B)/gen && for t in xterm-256color screen linux vt220; do \
+	    e=$$(infocmp -x -0 -q -Q2 $$t) && printf '{"%s", "%s"},\n' $$t "$$e" || exit 1; done > $@
+
 $(B)/gen/assets.c $(B)/gen/assets.h &: tools/embed $(ASSETS)
 	$(call say,EMBED)
 	$(Q)mkdir -p $(B)/gen && tools/embed $(B)/gen/assets $(ASSETS)
 
 BPF_CFLAGS := -target bpf -D__TARGET_ARCH_x86 -D__bpf__ -O2 -g -mcpu=v3 -Wall -Wextra \
               -Wno-unused-parameter \
-              -Wno-gnu-variable-sized-type-not-at-end -Iinclude -Ibpf
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c
+              -Wno-gnu-variable-sized-type-not-at-end $(MAP) -Iinclude -Ibpf
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(B)/flags
 	$(call say,BPF)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
@@ -106,17 +151,17 @@ UNIT    := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/u
 BPFHOST := $(patsubst tests/bpf_host/%.c,$(B)/tests/bpf_host/%,$(sort $(wildcard tests/bpf_host/test_*.c)))
 TESTLIB := $(patsubst %.c,$(B)/san/%.o,$(sort $(wildcard tests/lib/*.c)))
 
-$(B)/san/%.o: %.c | $(GEN)
+$(B)/san/%.o: %.c $(B)/flags | $(GEN)
 	$(call say,CC-SAN)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(filter-out -O2,$(ALL_CFLAGS)) $(SAN) -c -o $@ $<
 
-$(B)/san/gen/%.o: $(B)/gen/%.c
+$(B)/san/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC-SAN)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -w $(SAN) -c -o $@ $<
 
 $(B)/libebeam-san.a: $(SANOBJ)
 	$(call say,AR)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 
 $(B)/tests/unit/%: $(B)/san/tests/unit/%.o $(TESTLIB) $(B)/libebeam-san.a
 	$(call say,LINK)
@@ -166,7 +211,7 @@ $(B)/fuzzobj/gen/%.o: $(B)/gen/%.c
 
 $(B)/libebeam-fuzz.a: $(FUZZOBJ)
 	$(call say,AR)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 
 $(B)/fuzz/%: $(B)/fuzzobj/tests/fuzz/%.o $(B)/libebeam-fuzz.a
 	$(call say,FUZZ)
@@ -186,7 +231,26 @@ $(B)/obj/tools/terminal.o: CPPFLAGS += -Itests
 $(B)/tools/terminal: $(B)/obj/tools/terminal.o $(B)/obj/tests/lib/zoo.o $(B)/libebeam.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
-tools: $(TOOLS)
+# Runs where nothing is installed: in guests of other kernels.
+$(B)/obj/tools/verify.o: CPPFLAGS += -Itests
+$(B)/tools/verify: $(B)/obj/tools/verify.o $(B)/obj/tests/lib/verifier_baseline.o $(B)/libebeam.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -static -o $@ $^ \
+	    $(shell pkg-config --static --libs libbpf libelf zlib)
+tools: $(TOOLS) $(B)/tests/kernels/private_stack
+
+# For guests of other kernels (tests/kernels), with a BPF object of its own.
+$(B)/tests/kernels/%.bpf.o: tests/kernels/%.bpf.c
+	$(call say,BPF)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+$(B)/tests/kernels/%.skel.h: $(B)/tests/kernels/%.bpf.o
+	$(call say,SKEL)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+$(B)/obj/tests/kernels/%.o: CPPFLAGS += -I$(B)/tests/kernels
+$(B)/obj/tests/kernels/private_stack.o: $(B)/tests/kernels/private_stack.skel.h
+$(B)/tests/kernels/%: $(B)/obj/tests/kernels/%.o
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 
 # ---- lint, install, and the targets that need root ----------------------------------------
 
@@ -197,22 +261,33 @@ lint:
 man: $(B)/ebeam.1
 $(B)/ebeam.1: $(B)/ebeam
 	$(call say,MAN)
-	$(Q)$(B)/ebeam help --man > $@
+	$(Q)$(EMULATOR) $(B)/ebeam help --man > $@
 
-install: $(B)/ebeam man
-	install -D -m 755 $(B)/ebeam $(DESTDIR)$(PREFIX)/bin/ebeam
-	install -D -m 644 $(B)/ebeam.1 $(DESTDIR)$(PREFIX)/share/man/man1/ebeam.1
-	mkdir -p $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
-	         $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	$(B)/ebeam completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ebeam
-	$(B)/ebeam completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ebeam
-	$(B)/ebeam completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ebeam.fish
+$(B)/completions/%: $(B)/ebeam
+	$(call say,COMPL)
+	$(Q)mkdir -p $(@D) && $(EMULATOR) $(B)/ebeam completions $* > $@
+
+# Mode, file, and where it goes below $(PREFIX).  Nothing that was built is run: it may be for
+# another host, or another user.
+INSTALLED = 755:$(PROGRAM):bin/ebeam 644:$(B)/ebeam.1:share/man/man1/ebeam.1 \
+            644:$(B)/completions/bash:share/bash-completion/completions/ebeam \
+            644:$(B)/completions/zsh:share/zsh/site-functions/_ebeam \
+            644:$(B)/completions/fish:share/fish/vendor_completions.d/ebeam.fish \
+            644:LICENSE:share/doc/ebeam/LICENSE
+part = $(word $(1),$(subst :, ,$(2)))
+AT = "$(DESTDIR)$(PREFIX)/
+
+install: $(PROGRAM) $(SHOWN)
+	$(foreach i,$(INSTALLED),install -D -m $(call part,1,$i) $(call part,2,$i) $(AT)$(call part,3,$i)"$(newline))
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/ebeam $(DESTDIR)$(PREFIX)/share/man/man1/ebeam.1 \
-	      $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ebeam \
-	      $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ebeam \
-	      $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ebeam.fish
+	$(foreach i,$(INSTALLED),rm -f $(AT)$(call part,3,$i)"$(newline))
+	[ ! -d $(AT)share/doc/ebeam" ] || rmdir $(AT)share/doc/ebeam"
+
+# The time that files in packages have: of the sources, not of the build.
+SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell stat -c %Y Makefile))
+dist: $(B)/ebeam-static $(SHOWN)
+	$(Q)MAKE='$(MAKE)' SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) tools/dist $(VERSION) $(B)
 
 deps:
 	$(Q)tools/install-deps build
@@ -226,7 +301,11 @@ demo: deps
 test: test-deps
 	$(Q)tools/run-all-tests
 
+kernels: test-deps
+	$(Q)$(MAKE) --no-print-directory all static tools
+	$(Q)tests/kernels/run
+
 clean:
 	rm -rf $(B)
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

@@ -37,17 +37,12 @@ struct {
 	__type(value, struct call_filter);
 } call_filters SEC(".maps");
 
-/* A breakpoint's program never interrupts another one's on its CPU, so its room is by CPU; a
- * uprobe's may be preempted, so its room is by thread, with what it entered. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct term_copy);
-} call_copies SEC(".maps");
+/* What a thread is in, and its room for a copy: a thread that is in a C function, where the program
+ * of its uprobe may be preempted, comes to no breakpoint meanwhile. */
 struct call_thread {
 	uint64_t process, height; /* process 0: in none */
 	uint64_t epoch;		  /* of the probes, as it entered */
+	uint32_t point, pad;
 	struct term_copy copy;
 };
 struct {
@@ -64,14 +59,40 @@ struct {
 	__type(value, struct call_thread);
 } call_thread_new SEC(".maps");
 
+INLINE struct term_copy *copy_here(void)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct call_thread *t = bpf_map_lookup_elem(&call_threads, &tid);
+
+	return t ? &t->copy : 0;
+}
+
+INLINE struct call_thread *call_thread_here(void)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), zero = 0;
+	struct call_thread *t = bpf_map_lookup_elem(&call_threads, &tid), *fresh;
+
+	if (t)
+		return t;
+	fresh = bpf_map_lookup_elem(&call_thread_new, &zero);
+	if (fresh && bpf_map_update_elem(&call_threads, &tid, fresh, BPF_ANY))
+		count(COUNTER_THREAD_TABLE_FULL);
+	return bpf_map_lookup_elem(&call_threads, &tid);
+}
+
 /* ---- which calls ---------------------------------------------------------------------------- */
 
-/* What cannot be read fails. */
-GLOBAL_FN int call_test_holds(const struct call_test *t, uint64_t args)
+/* Test i of a function; what cannot be read fails. */
+GLOBAL_FN int call_test_holds(uint32_t point, uint32_t i, uint64_t args)
 {
+	struct call_filter *f = bpf_map_lookup_elem(&call_filters, &point);
+	const struct call_test *t;
 	uint64_t term = 0, header;
 
-	if (!t || !try_read(args + 8 * t->arg, &term, sizeof(term)))
+	if (!f || i >= CALL_TESTS_MAX)
+		return 0;
+	t = &f->tests[i];
+	if (!try_read(args + 8 * t->arg, &term, sizeof(term)))
 		return 0;
 	if (t->element >= 0 &&
 	    !try_read(TERM_PTR(term) + 8 + 8 * (uint64_t)t->element, &term, sizeof(term)))
@@ -101,7 +122,7 @@ GLOBAL_FN int call_passes(uint32_t point, uint64_t args)
 			others = holds = true;
 			group = t->group;
 		}
-		if (holds && !call_test_holds(t, args)) {
+		if (holds && !call_test_holds(point, i, args)) {
 			if (!group)
 				return 0;
 			holds = false;
@@ -145,6 +166,7 @@ INLINE void call_end(struct term_copy *c)
 	struct rec_raw_call *rec = (struct rec_raw_call *)c->head;
 	uint32_t used = c->used;
 	void *rb = ring();
+	uint64_t size;
 
 	if (used > TERM_COPY_WORDS)
 		used = TERM_COPY_WORDS;
@@ -152,7 +174,12 @@ INLINE void call_end(struct term_copy *c)
 	rec->cut = c->cut;
 	rec->h.size = sizeof(*rec) + used * 8;
 	count(COUNTER_CALLS);
-	if (!rb || bpf_ringbuf_output(rb, rec, sizeof(*rec) + used * 8, BPF_RB_NO_WAKEUP))
+	/* Checked above; some kernels have forgotten. */
+	size = rec->h.size;
+	FORGET(size);
+	if (size > sizeof(*rec) + 8 * TERM_COPY_WORDS)
+		return;
+	if (!rb || bpf_ringbuf_output(rb, rec, size, BPF_RB_NO_WAKEUP))
 		count(COUNTER_CALLS_LOST);
 }
 
@@ -202,12 +229,13 @@ INLINE void call_hit(const struct user_regs *hit, uint64_t nr)
 	struct call_place_hit *last;
 	struct rec_raw_call *rec;
 	uint64_t epid, hend;
-	struct term_copy *c;
-	uint32_t zero = 0;
+	struct call_thread *t;
 
-	c = bpf_map_lookup_elem(&call_copies, &zero);
-	if (!p || !c)
+	if (!p)
 		return; /* of a place that was left, until all threads know */
+	t = call_thread_here();
+	if (!t)
+		return;
 	last = call_place_hit(hit, nr);
 	if (last)
 		last->last_ns = bpf_ktime_get_ns();
@@ -222,7 +250,7 @@ INLINE void call_hit(const struct user_regs *hit, uint64_t nr)
 		count(COUNTER_CALLS_UNREAD);
 		return;
 	}
-	rec = call_begin(c, p->kind, p->point, epid);
+	rec = call_begin(&t->copy, p->kind, p->point, epid);
 	if (last)
 		last->last_ns = rec->h.ts_ns;
 	rec->addr = hit->ip;
@@ -240,8 +268,8 @@ INLINE void call_hit(const struct user_regs *hit, uint64_t nr)
 	}
 	call_slice(rec, hit->r13);
 	event_seen(hit->r13, epid, rec->h.ts_ns);
-	copy_terms(c, hit->bx, rec->nr_terms);
-	call_end(c);
+	copy_terms(hit->bx, rec->nr_terms);
+	call_end(&t->copy);
 }
 
 #define CALL_REG(ctx, reg) (*(const volatile unsigned long *)&(ctx)->regs.reg)
@@ -273,23 +301,9 @@ INLINE bool calls_wanted(void)
 	return switches.kinds >> EVENT_CALLS & 1;
 }
 
-INLINE struct call_thread *call_thread_here(void)
+EVENT_ENTRY(call_function)
 {
-	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), zero = 0;
-	struct call_thread *t = bpf_map_lookup_elem(&call_threads, &tid), *fresh;
-
-	if (t)
-		return t;
-	fresh = bpf_map_lookup_elem(&call_thread_new, &zero);
-	if (fresh && bpf_map_update_elem(&call_threads, &tid, fresh, BPF_ANY))
-		count(COUNTER_THREAD_TABLE_FULL);
-	return bpf_map_lookup_elem(&call_threads, &tid);
-}
-
-SEC("uprobe")
-int call_function(struct pt_regs *ctx)
-{
-	uint64_t cookie = bpf_get_attach_cookie(ctx), args = ctx->si, caller = ctx->dx;
+	uint64_t cookie = cookie_of(ctx), args = ctx->si, caller = ctx->dx;
 	uint64_t process = ctx->di, epid, hend = 0, stop = 0;
 	struct call_thread *t = call_thread_here();
 	uint32_t point = CALL_COOKIE_POINT(cookie);
@@ -336,8 +350,9 @@ int call_function(struct pt_regs *ctx)
 	event_seen(process, epid, rec->h.ts_ns);
 	t->process = process;
 	t->height = rec->height;
+	t->point = point;
 	t->epoch = switches.epoch[EVENT_CALLS];
-	copy_terms(&t->copy, args, rec->nr_terms);
+	copy_terms(args, rec->nr_terms);
 	call_end(&t->copy);
 	return 0;
 }
@@ -354,8 +369,7 @@ INLINE bool call_raised(uint64_t process)
 	return read_u64(process + config.layout.process_freason, &reason) && reason != FREASON_TRAP;
 }
 
-SEC("uretprobe")
-int call_function_return(struct pt_regs *ctx)
+EVENT_RETURN(call_function_return)
 {
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
 	struct call_thread *t = bpf_map_lookup_elem(&call_threads, &tid);
@@ -369,8 +383,7 @@ int call_function_return(struct pt_regs *ctx)
 	if (calls_wanted() && t->epoch == switches.epoch[EVENT_CALLS])
 		epid = epid_of(t->process);
 	if (epid && (ctx->ax || !call_raised(t->process))) {
-		rec = call_begin(&t->copy, CALL_KIND_RETURN,
-				 CALL_COOKIE_POINT(bpf_get_attach_cookie(ctx)), epid);
+		rec = call_begin(&t->copy, CALL_KIND_RETURN, t->point, epid);
 		rec->height = t->height;
 		call_slice(rec, t->process);
 		if (!ctx->ax) {
@@ -379,7 +392,7 @@ int call_function_return(struct pt_regs *ctx)
 			rec->nr_terms = 1;
 			rec->terms = COPY_REGISTER;
 			copy_register(&t->copy, ctx->ax);
-			copy_rest(&t->copy);
+			copy_rest();
 		}
 		call_end(&t->copy);
 	}

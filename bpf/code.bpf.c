@@ -107,8 +107,10 @@ INLINE bool emit_code(const struct jit_descriptor *d, const struct jit_entry *e,
 	return true;
 }
 
+struct no_programs_map code_no_programs SEC(".maps");
+
 SEC("uprobe")
-int code_changed(void *ctx)
+int code_changed(struct pt_regs *ctx)
 {
 	uint64_t start_ns = bpf_ktime_get_ns();
 	struct jit_descriptor d;
@@ -116,6 +118,7 @@ int code_changed(void *ctx)
 	uint32_t room = 0;
 	bool ok;
 
+	no_private_stack(ctx, &code_no_programs);
 	if (!read_code(config.jit_descriptor, &d, sizeof(d)))
 		return 0;
 	if (!d.relevant || (d.action != CODE_LOADED && d.action != CODE_UNLOADED))

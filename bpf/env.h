@@ -37,6 +37,8 @@
  * structures, which may be NULL to the verifier: they have to be checked. */
 #define GLOBAL_FN __attribute__((noinline))
 
+#define UNROLL _Pragma("GCC unroll 64")
+
 #define INLINE static inline __attribute__((always_inline))
 
 #endif

@@ -1,319 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the programs of events share: what is kept by thread, stacks, records.  For one unit only,
- * events.bpf.c: it defines maps.
+ * What the programs of events share: what is on, whom events are about, cookies, records.  For one
+ * unit only, events.bpf.c: it defines maps.
  */
 #ifndef EBEAM_BPF_EVENT_H
 #define EBEAM_BPF_EVENT_H
 
-#include "maps.bpf.h"
-
-#define in_jit_mapping	event_in_jit_mapping
-#define walk_leaf_chunk event_walk_leaf_chunk
-#define walk_root_chunk event_walk_root_chunk
-#define site_classify	event_site_classify
-#define saved_chunk	event_saved_chunk
-#include "sample.bpf.h"
-#include "process.bpf.h"
-#include "sites.bpf.h"
-
-struct event_counts_map {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, NR_EVENT_KINDS);
-	__type(key, uint32_t);
-	__type(value, struct event_count);
-} event_counts SEC(".maps");
-
-/* By point of the plan, if probes count their hits. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, EBEAM_EVENT_POINTS);
-	__type(key, uint32_t);
-	__type(value, uint64_t);
-} event_hits SEC(".maps");
-
-struct event_switches switches = {};
-
-/* What a thread entered and has not left yet; what was entered in another epoch is forgotten. */
-struct entered_gc {
-	uint64_t process, epid, ts_ns, need, heap, old_heap, collections, reclaimed;
-	uint64_t used, last_message; /* if dirty: words, and what was last in the queues */
-	uint32_t flags, state, dirty;
-	uint16_t gen_gcs, max_gen_gcs;
-	uint32_t epoch;
-};
-struct event_thread {
-	struct {
-		/* A message to an alias that is told as soon as its size is known.  User space
-		 * looks at the first word when the probes are gone: it is 0 if there is none.
-		 * extra: words that are copied beside the message, EVENT_UNKNOWN */
-		uint64_t sender, from, to, alias, extra, ts_ns;
-		uint32_t epoch, pad;
-	} to_alias;
-	uint64_t esdp;	/* of a thread that collected; it stays the same scheduler; 0 = not known */
-	uint64_t dirty; /* that is a dirty one */
-	struct entered_gc gc, usdt_gc;
-	/* Where collections are only counted: what was read last of a process, and what this
-	 * scheduler had counted when the last one ended. */
-	uint64_t gc_kind[EBEAM_GC_KIND / 8];
-	struct {
-		uint64_t collections, reclaimed;
-		uint32_t epoch, pad;
-	} gc_known;
-	struct {
-		uint64_t parent, mfa[3];
-		uint32_t link, entered, epoch, pad;
-	} spawn;
-	struct {
-		uint64_t process, name, id, epoch;
-	} reg;
-	struct {
-		uint64_t pid;
-		uint32_t entered, epoch;
-	} open;
-	struct {
-		uint64_t receiver, size, epoch;
-	} message;
-	struct {
-		uint64_t port, epoch; /* whose tasks run */
-	} port_task;
-	uint64_t port_kept; /* that a function was called with; its driver is called next, if any */
-	struct {
-		uint64_t allctr, size_at, old_size;
-		uint32_t many, epoch;
-	} carrier;
-	struct {
-		uint64_t port, bytes, context;
-		uint32_t epoch, context_epoch;
-	} dist;
-	struct {
-		uint64_t process, mfa[3], ts_ns, epoch;
-	} nif;
-	struct {
-		uint64_t process, ts_ns, epoch;
-	} slice;
-	struct {
-		uint64_t process, epoch; /* for which copy_object_x() copies */
-	} copy_to;
-	struct {
-		uint64_t process, x, epoch; /* whose exception is handled; its X registers */
-	} error;
-};
-/* User space removes those that ended. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, EBEAM_THREADS);
-	__uint(map_flags, 1); /* BPF_F_NO_PREALLOC: few threads of those there may be */
-	__type(key, uint32_t);
-	__type(value, struct event_thread);
-} event_threads SEC(".maps");
-
-static const struct event_thread no_thread;
-
-/* Room for a stack walk, by thread. */
-struct event_scratch {
-	struct user_regs regs;
-	struct walk walk;
-	struct saved_scan saved;
-	struct site_scan site;
-	struct thread_info thread;
-	uint64_t process;
-};
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, EBEAM_THREADS);
-	__uint(map_flags, 1);
-	__type(key, uint32_t);
-	__type(value, struct event_scratch);
-} event_scratches SEC(".maps");
-
-/* Zeros, from which a scratch is made. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct event_scratch);
-} event_scratch_new SEC(".maps");
-
-INLINE struct event_scratch *event_scratch_here(void)
-{
-	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
-
-	return bpf_map_lookup_elem(&event_scratches, &tid);
-}
-
-INLINE struct walk *walk_scratch(void)
-{
-	struct event_scratch *s = event_scratch_here();
-
-	return s ? &s->walk : 0;
-}
-
-INLINE struct saved_scan *saved_scratch(void)
-{
-	struct event_scratch *s = event_scratch_here();
-
-	return s ? &s->saved : 0;
-}
-
-INLINE struct site_scan *site_scratch(void)
-{
-	struct event_scratch *s = event_scratch_here();
-
-	return s ? &s->site : 0;
-}
-
-/* ---- threads ------------------------------------------------------------------------------- */
-
-INLINE struct event_thread *thread_here(void)
-{
-	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
-	struct event_thread *t = bpf_map_lookup_elem(&event_threads, &tid);
-
-	if (t)
-		return t;
-	if (bpf_map_update_elem(&event_threads, &tid, &no_thread, BPF_ANY))
-		count(COUNTER_THREAD_TABLE_FULL);
-	return bpf_map_lookup_elem(&event_threads, &tid);
-}
-
-INLINE struct thread_info *scheduler_here(void)
-{
-	const struct task_struct *task = (void *)bpf_get_current_task_btf();
-	uint64_t key = task->thread.fsbase;
-
-	return bpf_map_lookup_elem(&threads, &key);
-}
-
-/*
- * A return probe puts its own address where the return address into JIT code stands.  What stood
- * there is kept for whoever samples meanwhile, if anybody walks stacks.
- */
-INLINE void keep_return(void)
-{
-	struct kept_return kept = {};
-	struct thread_info *t;
-	uint32_t tid;
-
-	if (!config.keep_returns)
-		return;
-	t = scheduler_here();
-	tid = (uint32_t)bpf_get_current_pid_tgid();
-	if (!t || t->type != THREAD_NORMAL)
-		return;
-	kept.at = t->registers - 8;
-	if (read_u64(kept.at, &kept.ra) && is_jit(kept.ra))
-		bpf_map_update_elem(&kept_returns, &tid, &kept, BPF_ANY);
-}
-
-INLINE void drop_return(void)
-{
-	struct kept_return *kept;
-	uint32_t tid;
-
-	if (!config.keep_returns)
-		return;
-	tid = (uint32_t)bpf_get_current_pid_tgid();
-	kept = bpf_map_lookup_elem(&kept_returns, &tid);
-	if (kept)
-		kept->at = 0;
-}
-
-/* ---- stacks -------------------------------------------------------------------------------- */
-
-/* Walks the stack of the process in the scratch and emits it; 1 = it is in the ring. */
-GLOBAL_FN int event_walk(void)
-{
-	struct event_scratch *s = event_scratch_here();
-	struct process_view p;
-	uint32_t nr;
-	void *rb = ring();
-
-	if (!s || !rb)
-		return 0;
-	s->walk.rec.thread_type = s->thread.type;
-	s->walk.rec.scheduler = s->thread.scheduler;
-	s->walk.rec.process = s->process;
-	if (!process_read(&p, s->process))
-		return 0;
-	s->walk.rec.epid = p.id;
-	s->walk.rec.process_state = p.process_state;
-	s->walk.rec.process_flags = p.flags;
-	sample_stack(&s->walk, &s->saved, &p, &s->regs, &s->thread);
-	sample_call(&s->walk, &s->thread, s->process);
-	nr = s->walk.nr_addrs;
-	if (nr > WALK_MAX_ADDRS)
-		nr = WALK_MAX_ADDRS;
-	s->walk.rec.h.size = sizeof(s->walk.rec) + nr * 8;
-	return bpf_ringbuf_output(rb, &s->walk, sizeof(s->walk.rec) + nr * 8, BPF_RB_NO_WAKEUP) ==
-	       0;
-}
-
-/* The stack of a process that runs on this thread, with these registers, as a raw sample ahead of
- * what it is of: true if it is there. */
-INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *t, uint64_t process,
-			uint64_t ts_ns)
-{
-	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), zero = 0;
-	struct event_scratch *s, *fresh;
-
-	if (config.counting)
-		return false;
-	s = bpf_map_lookup_elem(&event_scratches, &tid);
-	if (!s) {
-		fresh = bpf_map_lookup_elem(&event_scratch_new, &zero);
-		if (fresh)
-			bpf_map_update_elem(&event_scratches, &tid, fresh, BPF_ANY);
-		s = bpf_map_lookup_elem(&event_scratches, &tid);
-	}
-	if (!s || !t) {
-		count(COUNTER_NO_STACK);
-		return false;
-	}
-	__builtin_memset(&s->walk.rec, 0, sizeof(s->walk.rec));
-	s->walk.nr_addrs = s->walk.failed = s->walk.found = 0;
-	s->walk.until = s->walk.skipped_at = 0;
-	s->walk.rec.h.type = REC_RAW_SAMPLE;
-	s->walk.rec.h.ts_ns = ts_ns;
-	s->walk.rec.cpu = bpf_get_smp_processor_id();
-	s->walk.rec.os_tid = tid;
-	s->walk.rec.flags = RAW_SAMPLE_REGS | RAW_SAMPLE_EVENT;
-	s->regs = *regs;
-	s->walk.rec.user_ip = regs->ip;
-	s->thread = *t;
-	s->process = process;
-	if (event_walk())
-		return true;
-	count(COUNTER_NO_STACK);
-	return false;
-}
-
-/* The same in C code. */
-INLINE bool stack_ahead_here(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
-{
-	struct user_regs regs = {
-		.ip = ctx->ip,
-		.sp = ctx->sp,
-		.bp = ctx->bp,
-		.bx = ctx->bx,
-		.r13 = ctx->r13,
-		.r15 = ctx->r15,
-	};
-
-	return stack_ahead(&regs, scheduler_here(), process, ts_ns);
-}
-
-/* The stack ahead of an event, asked for or not: RAW_EVENT_STACK if it is there. */
-INLINE uint16_t event_stack_always(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
-{
-	return process && stack_ahead_here(ctx, process, ts_ns) ? RAW_EVENT_STACK : 0;
-}
-
-/* The same, if stacks are asked for. */
-INLINE uint16_t event_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
-{
-	return config.event_stacks ? event_stack_always(ctx, process, ts_ns) : 0;
-}
+#include "event_thread.bpf.h"
 
 /* ---- what is on ----------------------------------------------------------------------------- */
 
@@ -464,19 +157,59 @@ INLINE bool is_who(const volatile struct event_who *who, uint64_t process, uint6
 
 /* ---- numbers only --------------------------------------------------------------------------- */
 
-/* A probe of events is hit. */
-INLINE void event_hit(struct pt_regs *ctx)
+struct no_programs_map event_no_programs SEC(".maps");
+
+/* What user space attached an entry probe with: by its address where the kernel keeps no cookies
+ * (before 5.15).  A return probe has none there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EBEAM_EVENT_POINTS);
+	__type(key, uint64_t);
+	__type(value, uint64_t);
+} event_cookies SEC(".maps");
+
+INLINE uint64_t cookie_of(struct pt_regs *ctx)
+{
+	uint64_t ip = ctx->ip, *cookie;
+
+	if (config.kernel.cookies)
+		return bpf_get_attach_cookie(ctx);
+	cookie = bpf_map_lookup_elem(&event_cookies, &ip);
+	return cookie ? *cookie : 0;
+}
+
+/* What its probe counts by itself, on this CPU; 0 = nothing, the kernel does. */
+INLINE struct event_work *work_of(struct pt_regs *ctx)
 {
 	uint32_t key;
-	uint64_t *n;
 
 	if (!config.own_hits)
-		return;
+		return 0;
 	key = EVENT_COOKIE_POINT(bpf_get_attach_cookie(ctx));
-	n = bpf_map_lookup_elem(&event_hits, &key);
+	return bpf_map_lookup_elem(&event_work, &key);
+}
+
+/* A probe of events is hit.  Returns what measures it; 0 = nothing.  Where another thread preempts
+ * it, and hits the same probe, what both take is measured from the second hit on. */
+INLINE struct event_work *event_hit(struct pt_regs *ctx)
+{
+	struct event_work *w = work_of(ctx);
+
+	if (!w)
+		return 0;
 	/* As in count_by(). */
-	if (n)
-		*n += 1;
+	__sync_fetch_and_add(&w->hits, 1);
+	if (!config.own_times)
+		return 0;
+	w->since_ns = bpf_ktime_get_ns();
+	return w;
+}
+
+/* Its program is done. */
+INLINE void event_done(struct event_work *w)
+{
+	if (w)
+		__sync_fetch_and_add(&w->ns, bpf_ktime_get_ns() - w->since_ns);
 }
 
 /* A program: what it does stands behind it, as a body. */
@@ -484,8 +217,13 @@ INLINE void event_hit(struct pt_regs *ctx)
 	INLINE int name##_hit(struct pt_regs *ctx);                                                \
 	SEC(section) int name(struct pt_regs *ctx)                                                 \
 	{                                                                                          \
-		event_hit(ctx);                                                                    \
-		return name##_hit(ctx);                                                            \
+		struct event_work *w;                                                              \
+                                                                                                   \
+		no_private_stack(ctx, &event_no_programs);                                         \
+		w = event_hit(ctx);                                                                \
+		name##_hit(ctx);                                                                   \
+		event_done(w);                                                                     \
+		return 0;                                                                          \
 	}                                                                                          \
 	INLINE int name##_hit(struct pt_regs *ctx)
 #define EVENT_ENTRY(name)  EVENT_PROGRAM_IN("uprobe", name)
@@ -542,7 +280,9 @@ INLINE void count_sums(enum event_kind kind, uint64_t size, uint64_t ns)
 	n = count_of(kind);
 	if (!n)
 		return;
-	if (size != EVENT_UNKNOWN)
+	/* Nor a constant 0: of that the compiler makes another operation, which kernels of before
+	 * 5.12 do not have. */
+	if (size && size != EVENT_UNKNOWN)
 		__sync_fetch_and_add(&n->size, size);
 	if (ns == EVENT_UNKNOWN)
 		return;
@@ -563,27 +303,18 @@ INLINE uint64_t epid_if_told(uint64_t process)
 	return counts_all() ? 0 : epid_of(process);
 }
 
-/* A record in the ring, zeroed but for its head; its size is constant. */
-INLINE struct rec_raw_event *event_begin_size(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
-					      uint16_t flags, uint32_t size)
+INLINE void count_lost(enum event_kind kind)
 {
-	struct event_count *n;
-	struct rec_raw_event *rec = 0;
-	void *rb;
+	struct event_count *n = count_of(kind);
 
-	n = count_of(kind);
 	if (n)
-		__sync_fetch_and_add(&n->produced, 1);
-	if (config.counting)
-		return 0;
-	rb = ring();
-	if (rb)
-		rec = bpf_ringbuf_reserve(rb, size, 0);
-	if (!rec) {
-		if (n)
-			__sync_fetch_and_add(&n->lost, 1);
-		return 0;
-	}
+		__sync_fetch_and_add(&n->lost, 1);
+}
+
+/* The head of a record, the rest of which is zeroed. */
+INLINE void event_head(struct rec_raw_event *rec, enum event_kind kind, uint64_t ts_ns,
+		       uint64_t epid, uint16_t flags, uint32_t size)
+{
 	__builtin_memset(rec, 0, size < sizeof(*rec) ? size : sizeof(*rec));
 	rec->h.type = REC_RAW_EVENT;
 	rec->h.size = size;
@@ -593,6 +324,25 @@ INLINE struct rec_raw_event *event_begin_size(enum event_kind kind, uint64_t ts_
 	rec->kind = kind;
 	rec->flags = flags;
 	rec->epid = epid;
+}
+
+/* A record in the ring, zeroed but for its head; its size is constant. */
+INLINE struct rec_raw_event *event_begin_size(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
+					      uint16_t flags, uint32_t size)
+{
+	struct rec_raw_event *rec = 0;
+	void *rb;
+
+	count_event(kind);
+	if (config.counting)
+		return 0;
+	rb = ring();
+	if (rb)
+		rec = bpf_ringbuf_reserve(rb, size, 0);
+	if (rec)
+		event_head(rec, kind, ts_ns, epid, flags, size);
+	else
+		count_lost(kind);
 	return rec;
 }
 
@@ -619,6 +369,38 @@ INLINE void event_end(struct rec_raw_event *rec, uint16_t nr_values)
 {
 	rec->nr_values = nr_values;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+/* One with a term, see copy_term(); it is made by the thread, and is as large as it has to be. */
+INLINE struct rec_raw_event *event_begin_term(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
+					      uint16_t flags)
+{
+	struct event_thread *t;
+
+	count_event(kind);
+	if (config.counting)
+		return 0;
+	t = thread_here();
+	if (!t) {
+		count_lost(kind);
+		return 0;
+	}
+	event_head(&t->event.rec, kind, ts_ns, epid, flags, sizeof(t->event.rec));
+	return &t->event.rec;
+}
+
+INLINE void event_end_term(struct rec_raw_event *rec, uint16_t nr_values)
+{
+	uint64_t size = sizeof(*rec) + rec->nr_blocks * sizeof(struct term_block);
+	void *rb = ring();
+
+	rec->nr_values = nr_values;
+	rec->h.size = (uint32_t)size;
+	FORGET(size);
+	if (size > sizeof(struct event_with_term))
+		return;
+	if (!rb || bpf_ringbuf_output(rb, rec, size, BPF_RB_NO_WAKEUP))
+		count_lost(rec->kind);
 }
 
 /* See process_seen(). */

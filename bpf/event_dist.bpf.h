@@ -43,14 +43,14 @@ INLINE void node_event(uint64_t dep, enum event_word what, uint64_t flags, uint6
 
 	if (!wanted_of(EVENT_DIST_MONITOR, epid))
 		return;
-	rec = event_begin(EVENT_DIST_MONITOR, ts_ns, epid, 0, EVENT_BLOCKS);
+	rec = event_begin_term(EVENT_DIST_MONITOR, ts_ns, epid, 0);
 	if (rec) {
 		rec->values[0] = what;
 		rec->values[1] = node_of_dist(dep);
 		rec->values[2] = flags & DFLAG_PUBLISHED ? EVENT_WORD_VISIBLE : EVENT_WORD_HIDDEN;
 		rec->values[3] = reason;
-		copy_term(rec, reason);
-		event_end(rec, 4);
+		copy_term(reason);
+		event_end_term(rec, 4);
 	}
 }
 

@@ -59,19 +59,17 @@ INLINE bool has_data(uint64_t port, uint64_t data)
 	return port && read_u64(port + config.layout.port_drv_data, &own) && own == data;
 }
 
-/* Candidates of which is tried whether they are ports of that driver, with that data. */
-struct port_search {
-	uint64_t registers[6];
-	uint64_t data, driver; /* 0 = any of those that share the callback */
-};
-
 /* The only port among them, 0 if there are none or several. */
-GLOBAL_FN uint64_t port_search(struct port_search *s)
+GLOBAL_FN uint64_t port_search(void)
 {
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct event_thread *t = bpf_map_lookup_elem(&event_threads, &tid);
 	uint64_t found = 0, at, id, data, driver;
+	struct port_search *s;
 
-	if (!s)
+	if (!t)
 		return 0;
+	s = &t->ports;
 	for (int i = 0; i < 6; i++) {
 		at = s->registers[i];
 		if (!at || at & 7 ||
@@ -91,21 +89,26 @@ GLOBAL_FN uint64_t port_search(struct port_search *s)
 
 INLINE uint64_t port_search_with(struct pt_regs *ctx, uint64_t data)
 {
-	uint64_t port = current_port(), cookie = EVENT_COOKIE(bpf_get_attach_cookie(ctx));
-	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
-	struct event_thread *t = bpf_map_lookup_elem(&event_threads, &tid);
-	struct port_search s = {
-		.registers = {ctx->bx, ctx->bp, ctx->r12, ctx->r13, ctx->r14, ctx->r15},
-		.data = data,
-		.driver = cookie & COOKIE_SHARED ? 0 : cookie,
-	};
+	uint64_t port = current_port(), cookie = EVENT_COOKIE(cookie_of(ctx));
+	struct event_thread *t;
 
 	if (has_data(port, data))
 		return port;
-	port = t ? t->port_kept : 0;
+	t = thread_here();
+	if (!t)
+		return 0;
+	port = t->port_kept;
 	if (has_data(port, data))
 		return port;
-	return port_search(&s);
+	t->ports.registers[0] = ctx->bx;
+	t->ports.registers[1] = ctx->bp;
+	t->ports.registers[2] = ctx->r12;
+	t->ports.registers[3] = ctx->r13;
+	t->ports.registers[4] = ctx->r14;
+	t->ports.registers[5] = ctx->r15;
+	t->ports.data = data;
+	t->ports.driver = cookie & COOKIE_SHARED ? 0 : cookie;
+	return port_search();
 }
 
 /* The port whose driver was called with this data, 0 if that cannot be told, or nobody asks. */
@@ -158,7 +161,7 @@ INLINE void name_of_driver(uint64_t driver, uint64_t *text)
 INLINE void driver_event(struct pt_regs *ctx, enum event_kind kind, uint64_t port, uint64_t epid,
 			 uint64_t first, uint64_t second, uint64_t third, uint16_t nr_values)
 {
-	uint64_t ts_ns = event_now(), process, cookie = EVENT_COOKIE(bpf_get_attach_cookie(ctx));
+	uint64_t ts_ns = event_now(), process, cookie = EVENT_COOKIE(cookie_of(ctx));
 	struct rec_raw_event *rec;
 	uint16_t flags = 0;
 
@@ -299,7 +302,7 @@ INLINE void driver_alone(uint64_t driver, enum event_kind kind)
 /* void finish(void) */
 EVENT_ENTRY(event_driver_finish)
 {
-	uint64_t cookie = EVENT_COOKIE(bpf_get_attach_cookie(ctx));
+	uint64_t cookie = EVENT_COOKIE(cookie_of(ctx));
 
 	driver_alone(cookie & COOKIE_SHARED ? 0 : cookie, EVENT_DRIVER_FINISH);
 	return 0;
@@ -309,7 +312,7 @@ EVENT_ENTRY(event_driver_finish)
  * erts_check_io() */
 EVENT_ENTRY(event_driver_stop_select)
 {
-	uint64_t cookie = EVENT_COOKIE(bpf_get_attach_cookie(ctx)), driver = 0, port, one, other;
+	uint64_t cookie = EVENT_COOKIE(cookie_of(ctx)), driver = 0, port, one, other;
 
 	if (!(cookie & COOKIE_SHARED)) {
 		driver = cookie;

@@ -39,15 +39,15 @@ INLINE void exception_event(struct pt_regs *ctx, uint64_t process, uint64_t valu
 		return;
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
-	rec = event_begin(EVENT_PROCESS_EXCEPTION, ts_ns, epid, flags, EVENT_BLOCKS);
+	rec = event_begin_term(EVENT_PROCESS_EXCEPTION, ts_ns, epid, flags);
 	if (!rec)
 		return;
 	rec->values[0] = exception_class(process);
 	rec->values[1] = value;
 	rec->values[2] = height ? EVENT_WORD_CAUGHT : EVENT_WORD_UNCAUGHT;
 	rec->values[3] = height;
-	copy_term(rec, value);
-	event_end(rec, 4);
+	copy_term(value);
+	event_end_term(rec, 4);
 }
 
 /* ErtsCodePtr handle_error(Process *c_p, ErtsCodePtr pc, Eterm *reg, const ErtsCodeMFA *bif_mfa),

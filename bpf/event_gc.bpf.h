@@ -51,59 +51,52 @@ INLINE void collections(uint64_t process, struct event_thread *t, struct entered
 	}
 }
 
-/* Two functions, as the frame of one would be too large. */
-GLOBAL_FN int gc_read_young(uint64_t process, struct entered_gc *gc)
+/* Both parts of the process are read into the thread's room, one after the other: the BPF stack has
+ * none for them. */
+INLINE void gc_read_young(uint64_t process, struct event_thread *t, struct entered_gc *gc)
 {
-	uint64_t words[EBEAM_GC_YOUNG / 8];
 	struct part p = part_of(process, config.layout.process_id, config.layout.process_heap_sz,
-				words, sizeof(words));
-	bool read;
+				t->process_part, sizeof(t->process_part));
 
-	if (!gc)
-		return 0;
 	part_add(&p, config.layout.process_flags);
 	gc->epid = gc->flags = 0;
 	gc->heap = EVENT_UNKNOWN;
-	read = part_read(&p);
-	if (read) {
-		part_u64(&p, config.layout.process_id, &gc->epid);
-		part_u32(&p, config.layout.process_flags, &gc->flags);
-		if (!part_u64(&p, config.layout.process_heap_sz, &gc->heap))
-			gc->heap = EVENT_UNKNOWN;
-	}
-	return read;
+	if (!part_read(&p))
+		return;
+	part_u64(&p, config.layout.process_id, &gc->epid);
+	part_u32(&p, config.layout.process_flags, &gc->flags);
+	if (!part_u64(&p, config.layout.process_heap_sz, &gc->heap))
+		gc->heap = EVENT_UNKNOWN;
 }
 
-GLOBAL_FN int gc_read_old(uint64_t process, struct entered_gc *gc)
+INLINE void gc_read_old(uint64_t process, struct event_thread *t, struct entered_gc *gc)
 {
-	uint64_t words[EBEAM_GC_OLD / 8], start = 0, end = 0;
-	struct part p = part_of(process, config.layout.process_old_hend,
-				config.layout.process_state, words, sizeof(words));
-	bool read;
+	struct part p =
+		part_of(process, config.layout.process_old_hend, config.layout.process_state,
+			t->process_part, sizeof(t->process_part));
+	uint64_t start = 0, end = 0;
 
-	if (!gc)
-		return 0;
 	part_add(&p, config.layout.process_gen_gcs);
 	part_add(&p, config.layout.process_max_gen_gcs);
 	part_add(&p, config.layout.process_old_heap);
 	gc->old_heap = EVENT_UNKNOWN;
 	gc->state = gc->gen_gcs = gc->max_gen_gcs = 0;
-	read = part_read(&p);
-	if (read) {
-		if (part_u64(&p, config.layout.process_old_heap, &start) &&
-		    part_u64(&p, config.layout.process_old_hend, &end))
-			gc->old_heap = start && end >= start ? (end - start) / 8 : 0;
-		part_u32(&p, config.layout.process_state, &gc->state);
-		part_u16(&p, config.layout.process_gen_gcs, &gc->gen_gcs);
-		part_u16(&p, config.layout.process_max_gen_gcs, &gc->max_gen_gcs);
-	}
-	return read;
+	if (!part_read(&p))
+		return;
+	if (part_u64(&p, config.layout.process_old_heap, &start) &&
+	    part_u64(&p, config.layout.process_old_hend, &end))
+		gc->old_heap = start && end >= start ? (end - start) / 8 : 0;
+	part_u32(&p, config.layout.process_state, &gc->state);
+	part_u16(&p, config.layout.process_gen_gcs, &gc->gen_gcs);
+	part_u16(&p, config.layout.process_max_gen_gcs, &gc->max_gen_gcs);
 }
 
 /* Words in use when a collection begins, messages that it will move to the heap included. */
-INLINE void read_used(uint64_t process, struct entered_gc *gc)
+INLINE void read_used(uint64_t process, struct event_thread *t)
 {
-	uint64_t words = words_used(process), moved = words_of_messages(process, &gc->last_message);
+	struct entered_gc *gc = &t->gc;
+	uint64_t words = words_used(process),
+		 moved = words_of_messages(process, &t->messages, &gc->last_message);
 
 	gc->used = words == EVENT_UNKNOWN || moved == EVENT_UNKNOWN ? EVENT_UNKNOWN : words + moved;
 }
@@ -125,7 +118,7 @@ INLINE void gc_read_kind(uint64_t process, struct event_thread *t, struct entere
 			 bool flags)
 {
 	struct part p = part_of(process, config.layout.process_gen_gcs, config.layout.process_state,
-				t->gc_kind, sizeof(t->gc_kind));
+				t->process_part, sizeof(t->process_part));
 
 	part_add(&p, config.layout.process_max_gen_gcs);
 	if (flags)
@@ -156,7 +149,7 @@ INLINE void gc_counting_begins(uint64_t process, struct event_thread *t)
 		collections(process, t, &t->gc);
 	}
 	if (t->gc.dirty && config.count_sums)
-		read_used(process, &t->gc);
+		read_used(process, t);
 }
 
 INLINE void gc_counting_ends(struct event_thread *t, struct entered_gc *now)
@@ -170,8 +163,8 @@ INLINE void gc_counting_ends(struct event_thread *t, struct entered_gc *now)
 
 INLINE void gc_read(uint64_t process, struct event_thread *t, struct entered_gc *gc)
 {
-	gc_read_young(process, gc);
-	gc_read_old(process, gc);
+	gc_read_young(process, t, gc);
+	gc_read_old(process, t, gc);
 	collections(process, t, gc);
 }
 
@@ -220,7 +213,7 @@ INLINE void gc_entered(uint64_t process, uint64_t need)
 	}
 	gc_read(process, t, &t->gc);
 	if (t->gc.dirty)
-		read_used(process, &t->gc);
+		read_used(process, t);
 	t->gc.need = need;
 	t->gc.process = process;
 	t->gc.epoch = gc_epoch();

@@ -378,7 +378,7 @@ EVENT_ENTRY(event_send_remote)
 
 INLINE void received(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 {
-	uint64_t epid = epid_if_told(process), from = 0, at, message;
+	uint64_t epid = epid_if_told(process), from = 0, at;
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
@@ -388,8 +388,9 @@ INLINE void received(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 		count_event(EVENT_MESSAGE_RECEIVE);
 		return;
 	}
-	if (read_u64(process + config.layout.process_sig_qs_save, &at) && read_u64(at, &message))
-		read_u64(message + config.layout.message_m + 16, &from);
+	/* To the place in the queue, to the message. */
+	if (read_u64(process + config.layout.process_sig_qs_save, &at) && read_u64(at, &at))
+		read_u64(at + config.layout.message_m + 16, &from);
 	event_seen(process, epid, ts_ns);
 	flags = event_stack(ctx, process, ts_ns);
 	rec = event_begin_short(EVENT_MESSAGE_RECEIVE, ts_ns, epid, flags, 2);

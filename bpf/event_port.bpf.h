@@ -70,13 +70,13 @@ EVENT_ENTRY(event_port_exit)
 
 	if (!wanted_of(EVENT_PORT_EXIT, epid))
 		return 0;
-	rec = event_begin(EVENT_PORT_EXIT, ts_ns, epid, 0, EVENT_BLOCKS);
+	rec = event_begin_term(EVENT_PORT_EXIT, ts_ns, epid, 0);
 	if (rec) {
 		rec->values[0] = port_term(port);
 		driver_name(port, &rec->values[1]);
 		rec->values[1 + EVENT_TEXT_WORDS] = ctx->dx;
-		copy_term(rec, ctx->dx);
-		event_end(rec, 2 + EVENT_TEXT_WORDS);
+		copy_term(ctx->dx);
+		event_end_term(rec, 2 + EVENT_TEXT_WORDS);
 	}
 	return 0;
 }

@@ -128,11 +128,11 @@ EVENT_ENTRY(event_exit)
 		}
 		return 0;
 	}
-	rec = event_begin(EVENT_PROCESS_EXIT, ts_ns, epid, flags, EVENT_BLOCKS);
+	rec = event_begin_term(EVENT_PROCESS_EXIT, ts_ns, epid, flags);
 	if (rec) {
 		rec->values[0] = ctx->si;
-		copy_term(rec, ctx->si);
-		event_end(rec, 1);
+		copy_term(ctx->si);
+		event_end_term(rec, 1);
 	}
 	return 0;
 }
@@ -333,25 +333,17 @@ INLINE enum event_word status_of(uint32_t state)
 
 /* What is read of a process that leaves or enters a scheduler. */
 struct running {
-	uint64_t epid, at, esdp;
+	uint64_t epid, at;
 	uint32_t state, pad;
 };
 
-/* In a frame of its own: what walks stacks needs the room. */
-GLOBAL_FN int running_read(uint64_t process, struct running *r)
+/* Single reads: two parts of the struct would need more of the BPF stack than there is together
+ * with a stack walk. */
+INLINE bool running_read(uint64_t process, struct running *r)
 {
-	uint64_t head_words[EBEAM_RUNNING_HEAD / 8], tail_words[EBEAM_RUNNING_TAIL / 8];
-	const struct part head = part_of(process, config.layout.process_id, config.layout.process_i,
-					 head_words, sizeof(head_words)),
-			  tail = part_of(process, config.layout.process_state,
-					 config.layout.process_scheduler_data, tail_words,
-					 sizeof(tail_words));
-
-	return r && part_read(&head) && part_read(&tail) &&
-	       part_u64(&head, config.layout.process_id, &r->epid) &&
-	       part_u64(&head, config.layout.process_i, &r->at) &&
-	       part_u32(&tail, config.layout.process_state, &r->state) &&
-	       part_u64(&tail, config.layout.process_scheduler_data, &r->esdp);
+	return read_u64(process + config.layout.process_id, &r->epid) &&
+	       read_u64(process + config.layout.process_i, &r->at) &&
+	       read_u32(process + config.layout.process_state, &r->state);
 }
 
 /* Looks at what it is, if events are chosen by that. */
@@ -469,7 +461,9 @@ EVENT_ENTRY(event_schedule)
 	else if (r.state & PSFLG_EXITING)
 		word = EVENT_WORD_OUT_EXITING;
 	status = word == EVENT_WORD_OUT_EXITED ? EVENT_WORD_NONE : status_of(r.state);
-	reductions = reductions_of(esdp ? esdp : r.esdp, (uint32_t)ctx->dx);
+	if (!esdp)
+		read_u64(process + config.layout.process_scheduler_data, &esdp);
+	reductions = reductions_of(esdp, (uint32_t)ctx->dx);
 	scheduled(ctx, process, &r, word, reductions, status, ts_ns);
 	if (wanted(EVENT_LONG_SCHEDULE))
 		slice_ends(ctx, process, &r, reductions, ts_ns);

@@ -41,15 +41,15 @@ INLINE void exit_signal(struct pt_regs *ctx, uint64_t from, uint64_t to, uint64_
 		}
 		return;
 	}
-	rec = event_begin(EVENT_PROCESS_EXIT_SIGNAL, ts_ns, epid, flags, EVENT_BLOCKS);
+	rec = event_begin_term(EVENT_PROCESS_EXIT_SIGNAL, ts_ns, epid, flags);
 	if (rec) {
 		rec->values[0] = from;
 		rec->values[1] = to;
 		rec->values[2] = reason;
 		if (!config.unnamed)
-			copy_block((struct event_with_term *)rec, from);
-		copy_term(rec, reason);
-		event_end(rec, 3);
+			copy_block(from);
+		copy_term(reason);
+		event_end_term(rec, 3);
 	}
 }
 

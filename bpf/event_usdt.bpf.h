@@ -30,7 +30,7 @@ struct usdt_hit {
 
 INLINE bool usdt_begin(struct pt_regs *ctx, struct usdt_hit *hit)
 {
-	uint32_t key = (uint32_t)EVENT_COOKIE(bpf_get_attach_cookie(ctx));
+	uint32_t key = (uint32_t)EVENT_COOKIE(cookie_of(ctx));
 
 	hit->point = bpf_map_lookup_elem(&usdt_points, &key);
 	hit->regs[USDT_RAX] = ctx->ax;
@@ -105,6 +105,8 @@ GLOBAL_FN uint64_t usdt_id_data(uint64_t addr, uint32_t bits)
 		return USDT_NO_ID;
 	if (text[0] != '<' && text[0] != '#')
 		return USDT_NO_ID;
+	/* Unrolled: kernels of before 6.4 see no end of a loop with so many ways out. */
+	UNROLL
 	for (int i = 0; i < USDT_ID_TEXT; i++) {
 		char c = text[i];
 

@@ -14,26 +14,37 @@
 #define HEADER_IS_TUPLE(h) (((h)&0x3f) == 0)
 #define HEADER_ARITY(h)	   ((h) >> 6)
 
-/* An event with room for what its term points to. */
-struct event_with_term {
-	struct rec_raw_event rec;
-	struct term_block blocks[EVENT_BLOCKS]; /* rec.blocks */
-};
+/* The event that this thread makes; NULL only for the verifier. */
+INLINE struct event_with_term *event_with_term(void)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct event_thread *t = bpf_map_lookup_elem(&event_threads, &tid);
+
+	return t ? &t->event : 0;
+}
 
 /*
  * Copies what a list or boxed term points to, if there is room.  Of a list more than one cell, as
  * most lists stand in one piece, whichever way they go.
  */
-GLOBAL_FN int copy_block(struct event_with_term *e, uint64_t term)
+GLOBAL_FN int copy_block(uint64_t term)
 {
 	uint64_t words = EVENT_BLOCK_WORDS, cell[2], addr = TERM_PTR(term);
+	struct event_with_term *e;
 	struct term_block *b;
 	uint32_t nr;
 
-	if (!e || (!TERM_LIST(term) && !TERM_BOXED(term)))
+	if (!TERM_LIST(term) && !TERM_BOXED(term))
+		return 0;
+	e = event_with_term();
+	if (!e)
 		return 0;
 	nr = e->rec.nr_blocks;
 	if (nr >= EVENT_BLOCKS || !try_read(addr, cell, sizeof(cell)))
+		return 0;
+	/* Once more: some kernels have forgotten, if the number had to be kept over a call. */
+	FORGET(nr);
+	if (nr >= EVENT_BLOCKS)
 		return 0;
 	b = &e->blocks[nr];
 	__builtin_memset(b, 0, sizeof(*b));
@@ -57,7 +68,7 @@ GLOBAL_FN int copy_block(struct event_with_term *e, uint64_t term)
 }
 
 /* What the cells of a list point to, as far as they stand in its block. */
-INLINE void copy_cells(struct event_with_term *e, struct term_block *b)
+INLINE void copy_cells(struct term_block *b)
 {
 	uint64_t at = TERM_PTR(b->term) - b->addr, tail;
 
@@ -65,44 +76,43 @@ INLINE void copy_cells(struct event_with_term *e, struct term_block *b)
 		FORGET(at);
 		if (at > sizeof(b->words) - 16 || (at & 15))
 			return;
-		copy_block(e, b->words[at / 8]);
+		copy_block(b->words[at / 8]);
 		tail = b->words[at / 8 + 1];
 		at = TERM_PTR(tail) - b->addr;
 		if (!TERM_LIST(tail) || at > sizeof(b->words) - 16) {
-			copy_block(e, tail);
+			copy_block(tail);
 			return;
 		}
 	}
 }
 
 /* What the words of one block point to; 0 = there is no such block. */
-GLOBAL_FN int copy_below(struct event_with_term *e, uint32_t i)
+GLOBAL_FN int copy_below(uint32_t i)
 {
+	struct event_with_term *e = event_with_term();
 	struct term_block *b;
 
 	if (!e || i >= EVENT_BLOCKS || i >= e->rec.nr_blocks)
 		return 0;
 	b = &e->blocks[i];
 	if (TERM_LIST(b->term)) {
-		copy_cells(e, b);
+		copy_cells(b);
 		return 1;
 	}
 	/* Of what is no tuple (and may be a map) all words are tried: none of them can do harm. */
 	for (uint32_t k = 1; k < EVENT_BLOCK_WORDS; k++)
-		copy_block(e, b->words[k]);
+		copy_block(b->words[k]);
 	return 1;
 }
 
-/* The words below a term, breadth first. */
-INLINE void copy_term(struct rec_raw_event *rec, uint64_t term)
+/* Of the event that this thread makes, the words below a term, breadth first. */
+INLINE void copy_term(uint64_t term)
 {
-	struct event_with_term *e = (struct event_with_term *)rec;
-
 	if (config.unnamed)
 		return;
-	copy_block(e, term);
+	copy_block(term);
 	for (uint32_t i = 0; i < EVENT_BLOCKS; i++) {
-		if (!copy_below(e, i))
+		if (!copy_below(i))
 			break;
 	}
 }
@@ -195,18 +205,19 @@ GLOBAL_FN uint64_t fragment_words(uint64_t fragment)
 
 /* A part of a queue of messages: 1 = there are more, 0 = that was all, -1 = cannot be told. */
 #define MESSAGES_AT_ONCE 128
-struct message_walk {
-	uint64_t message, words, last;
-};
-GLOBAL_FN int message_walk(struct message_walk *w)
+GLOBAL_FN int message_walk(void)
 {
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct event_thread *t = bpf_map_lookup_elem(&event_threads, &tid);
+	struct message_walk *w;
 	struct {
 		uint64_t next, data, tag;
 	} m;
 	uint64_t size;
 
-	if (!w)
+	if (!t)
 		return -1;
+	w = &t->messages;
 	for (int i = 0; i < MESSAGES_AT_ONCE; i++) {
 		if (!w->message)
 			return 0;
@@ -235,9 +246,8 @@ GLOBAL_FN int message_walk(struct message_walk *w)
  * EVENT_UNKNOWN if there are too many messages to look at.
  */
 #define MESSAGE_WALKS 32 /* 4096 messages; with many more the verifier takes seconds */
-INLINE uint64_t words_of_messages(uint64_t process, uint64_t *last)
+INLINE uint64_t words_of_messages(uint64_t process, struct message_walk *w, uint64_t *last)
 {
-	struct message_walk w = {};
 	uint64_t cont = 0, outer = 0;
 	uint32_t flags = 0;
 	int more;
@@ -249,17 +259,18 @@ INLINE uint64_t words_of_messages(uint64_t process, uint64_t *last)
 		return EVENT_UNKNOWN;
 	if (!(flags & FS_ON_HEAP_MSGQ))
 		return 0;
-	if (!read_u64(process + config.layout.process_sig_qs_first, &w.message) ||
+	w->words = w->last = 0;
+	if (!read_u64(process + config.layout.process_sig_qs_first, &w->message) ||
 	    !read_u64(process + config.layout.process_sig_qs_cont, &cont) ||
 	    !read_u64(process + config.layout.process_sig_inq_first, &outer))
 		return EVENT_UNKNOWN;
 	for (int i = 0; i < MESSAGE_WALKS; i++) {
-		more = message_walk(&w);
+		more = message_walk();
 		if (more == 0) {
-			*last = w.last;
+			*last = w->last;
 			if (!cont && !outer)
-				return w.words;
-			w.message = cont ? cont : outer;
+				return w->words;
+			w->message = cont ? cont : outer;
 			if (!cont)
 				outer = 0;
 			cont = 0;
@@ -318,25 +329,22 @@ INLINE uint64_t words_used(uint64_t process)
  * Messages in the mailbox.  Up to OTP 26 two counters, which count other signals that wait with
  * them; from 27 on what the signals that wait will still add is left out.
  */
-GLOBAL_FN uint64_t queue_len(uint64_t process)
+INLINE uint64_t queue_len(uint64_t process)
 {
 	uint64_t words[EBEAM_QUEUES / 8], inner = 0, outer = 0, offset = 0;
 	struct part p;
 
 	if (config.layout.process_sig_qs_len >= 0) {
-		p = part_of(process, config.layout.process_sig_qs_len,
-			    config.layout.process_sig_inq_len, words, sizeof(words));
-		if (!part_read(&p) || !part_u64(&p, config.layout.process_sig_qs_len, &inner) ||
-		    !part_u64(&p, config.layout.process_sig_inq_len, &outer))
+		if (!read_u64(process + config.layout.process_sig_qs_len, &inner) ||
+		    !read_u64(process + config.layout.process_sig_inq_len, &outer))
 			return EVENT_UNKNOWN;
 		return inner + outer;
 	}
 	p = part_of(process, config.layout.process_sig_qs_mq_len,
-		    config.layout.process_sig_inq_mlenoffs, words, sizeof(words));
-	part_add(&p, config.layout.process_sig_qs_mlenoffs);
+		    config.layout.process_sig_qs_mlenoffs, words, sizeof(words));
 	if (!part_read(&p) || !part_u64(&p, config.layout.process_sig_qs_mq_len, &inner) ||
 	    !part_u64(&p, config.layout.process_sig_qs_mlenoffs, &offset) ||
-	    !part_u64(&p, config.layout.process_sig_inq_mlenoffs, &outer))
+	    !read_u64(process + config.layout.process_sig_inq_mlenoffs, &outer))
 		return EVENT_UNKNOWN;
 	return inner + outer + offset;
 }

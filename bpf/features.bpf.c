@@ -31,19 +31,30 @@ int feature_user_regs(void *ctx)
 	return regs->ip != 0;
 }
 
-/*
- * Both ways in which the programs read it: sample.bpf.c by a helper, event.bpf.h by a plain load,
- * as the verifier knows the type.  thread is a part of task_struct, no pointer, so that "a.b" is
- * one field to CO-RE.  The kernel writes it when a thread sets its own (ARCH_SET_FS, which is what
- * the C library does when it makes one), not only when the thread leaves its CPU.
- */
+/* The same without that helper: see task_regs_by_stack(), sample.bpf.c. */
+SEC("perf_event")
+int feature_user_regs_stack(void *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, stack) != 0;
+}
+
+/* thread is a part of task_struct, no pointer, so that "a.b" is one field to CO-RE. */
 SEC("perf_event")
 int feature_fsbase(void *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	uint64_t loaded = task->thread.fsbase;
 
-	return loaded != 0 && BPF_CORE_READ(task, thread.fsbase) == loaded;
+	return task->thread.fsbase != 0;
+}
+
+SEC("perf_event")
+int feature_fsbase_read(void *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, thread.fsbase) != 0;
 }
 
 SEC("perf_event")

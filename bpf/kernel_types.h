@@ -32,6 +32,7 @@ typedef uint32_t __wsum;
 enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PROG_ARRAY = 3,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
@@ -71,6 +72,7 @@ struct thread_struct {
 } __attribute__((preserve_access_index));
 
 struct task_struct {
+	void *stack;
 	struct thread_struct thread;
 } __attribute__((preserve_access_index));
 

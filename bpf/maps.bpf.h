@@ -85,9 +85,10 @@ INLINE void count_by(enum counter_id id, uint64_t by)
 	uint32_t key = id;
 	uint64_t *n = bpf_map_lookup_elem(&counters, &key);
 
-	/* Per CPU, and a lost race with an interrupting program costs one count. */
+	/* Per CPU, and yet atomic: whoever is preempted between reading and writing would take
+	 * back all that was counted meanwhile. */
 	if (n)
-		*n += by;
+		__sync_fetch_and_add(n, by);
 }
 
 INLINE void count(enum counter_id id)
@@ -100,6 +101,42 @@ INLINE void count(enum counter_id id)
 INLINE void count_time(uint64_t start_ns)
 {
 	count_by(COUNTER_PROBE_NS, bpf_ktime_get_ns() - start_ns);
+}
+
+/*
+ * A tail call that never happens, as no instruction stands at 0.  From Linux 6.13 on functions of
+ * programs like ours get their stack per CPU if it is 64 bytes or more (a private stack), which is
+ * wrong for uprobes: they can be preempted, and another thread that runs the same program on that
+ * CPU then overwrites it.  A program that has a tail call keeps to the stack of its thread
+ * (check_max_stack_depth(), kernel/bpf/verifier.c).  So this stands in every uprobe program; what
+ * the kernel made of it is checked after the load (src/probe/kernel.h).  The map is the unit's own,
+ * as all that tail call through a map must be attached in the same way.
+ */
+struct no_programs_map {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(uint32_t));
+	__uint(value_size, sizeof(uint32_t));
+};
+INLINE void no_private_stack(struct pt_regs *ctx, void *no_programs)
+{
+	if (!ctx->ip)
+		bpf_tail_call(ctx, no_programs, 0);
+}
+
+/* The thread pointer of the current thread.  The kernel writes fsbase when a thread sets its
+ * own (ARCH_SET_FS, which is what the C library does when it makes one), not only when the
+ * thread leaves its CPU. */
+INLINE uint64_t thread_pointer(void)
+{
+	const struct task_struct *task;
+
+	if (config.kernel.task_btf) {
+		task = (void *)bpf_get_current_task_btf();
+		return task->thread.fsbase;
+	}
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, thread.fsbase);
 }
 
 /* The ring of this CPU, NULL if there is none (a CPU that came online later). */

@@ -55,6 +55,46 @@ INLINE struct site_scan *site_scratch(void)
  * through one computed pointer, which the verifier forbids for the context. */
 #define CTX_REG(ctx, reg) (*(const volatile unsigned long *)&(ctx)->regs.reg)
 
+/* The registers of user code below a system call or an interrupt. */
+INLINE void task_regs(struct user_regs *r)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	struct pt_regs *u = (void *)bpf_task_pt_regs((void *)task);
+
+	r->ip = u->ip;
+	r->sp = u->sp;
+	r->bp = u->bp;
+	r->bx = u->bx;
+	r->r13 = u->r13;
+	r->r15 = u->r15;
+}
+
+/*
+ * The same on kernels without that helper (before 5.15): they stand at the top of the thread's
+ * kernel stack, which has 16 KiB there (THREAD_SIZE and task_pt_regs(), arch/x86/include/asm).
+ * What stands there otherwise, as with KASAN's larger stacks, does not look like a frame of user
+ * code.
+ */
+#define KERNEL_STACK_SIZE 16384
+#define USER_CS		  0x33
+INLINE bool task_regs_by_stack(struct user_regs *r)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	char *stack = BPF_CORE_READ(task, stack);
+	struct pt_regs *u;
+
+	u = (void *)(stack + KERNEL_STACK_SIZE - bpf_core_type_size(struct pt_regs));
+	if (BPF_CORE_READ(u, cs) != USER_CS)
+		return false;
+	r->ip = BPF_CORE_READ(u, ip);
+	r->sp = BPF_CORE_READ(u, sp);
+	r->bp = BPF_CORE_READ(u, bp);
+	r->bx = BPF_CORE_READ(u, bx);
+	r->r13 = BPF_CORE_READ(u, r13);
+	r->r15 = BPF_CORE_READ(u, r15);
+	return true;
+}
+
 INLINE void read_regs(struct bpf_perf_event_data *ctx, struct user_regs *r,
 		      struct rec_raw_sample *rec)
 {
@@ -67,16 +107,11 @@ INLINE void read_regs(struct bpf_perf_event_data *ctx, struct user_regs *r,
 		r->r13 = CTX_REG(ctx, r13);
 		r->r15 = CTX_REG(ctx, r15);
 	} else {
-		struct task_struct *task = (void *)bpf_get_current_task_btf();
-		struct pt_regs *u = (void *)bpf_task_pt_regs((void *)task);
-
 		rec->flags |= RAW_SAMPLE_KERNEL;
-		r->ip = u->ip;
-		r->sp = u->sp;
-		r->bp = u->bp;
-		r->bx = u->bx;
-		r->r13 = u->r13;
-		r->r15 = u->r15;
+		if (config.kernel.task_regs)
+			task_regs(r);
+		else if (!task_regs_by_stack(r))
+			return;
 	}
 	rec->flags |= RAW_SAMPLE_REGS;
 	rec->user_ip = r->ip;
@@ -206,8 +241,7 @@ INLINE void sample_process(struct sample_scratch *s, const struct user_regs *r,
 INLINE void sample_thread(struct sample_scratch *s, const struct user_regs *r)
 {
 	struct walk *w = &s->walk;
-	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	uint64_t key = BPF_CORE_READ(task, thread.fsbase), process = 0, port = 0, ssi = 0;
+	uint64_t key = thread_pointer(), process = 0, port = 0, ssi = 0;
 	struct thread_info *known = bpf_map_lookup_elem(&threads, &key), t = {};
 
 	if (known)

@@ -40,9 +40,15 @@ struct term_copy {
 #define COPY_MAP_TYPE(h)   ((h) >> 6 & 3)
 #define COPY_MAP_BITMAP(h) ((h) >> 16 & 0xffff)
 
+/* What the current thread copies into, by the unit that includes this; NULL only for the
+ * verifier. */
+INLINE struct term_copy *copy_here(void);
+
 /* So many words from there, as one segment; 0 = there was no room, or they cannot be read. */
-GLOBAL_FN int copy_segment(struct term_copy *c, uint64_t addr, uint32_t nr, uint64_t meta)
+GLOBAL_FN int copy_segment(uint64_t addr, uint32_t nr, uint64_t meta)
 {
+	struct term_copy *c = copy_here();
+	uint64_t size;
 	uint32_t at;
 
 	if (!c || nr == 0 || nr > TERM_SEGMENT_WORDS)
@@ -52,7 +58,14 @@ GLOBAL_FN int copy_segment(struct term_copy *c, uint64_t addr, uint32_t nr, uint
 		c->cut = 1;
 		return 0;
 	}
-	if (!try_read(addr, &c->words[at + TERM_SEGMENT_HEAD], nr * 8))
+	size = nr * 8ull;
+	FORGET(size);
+	if (size > TERM_SEGMENT_WORDS * 8 ||
+	    !try_read(addr, &c->words[at + TERM_SEGMENT_HEAD], size))
+		return 0;
+	/* Once more: some kernels have forgotten, if it had to be kept over a call. */
+	FORGET(at);
+	if (at > TERM_COPY_WORDS)
 		return 0;
 	c->words[at] = addr;
 	c->words[at + 1] = meta | nr;
@@ -62,14 +75,14 @@ GLOBAL_FN int copy_segment(struct term_copy *c, uint64_t addr, uint32_t nr, uint
 
 /* The same for an object of any size: cut behind COPY_PIECES segments. */
 #define COPY_PIECES 4
-GLOBAL_FN int copy_object(struct term_copy *c, uint64_t addr, uint64_t words, uint64_t meta)
+GLOBAL_FN int copy_object(uint64_t addr, uint64_t words, uint64_t meta)
 {
-	if (!c)
-		return 0;
+	struct term_copy *c;
+
 	for (int i = 0; i < COPY_PIECES; i++) {
 		uint32_t nr = words < TERM_SEGMENT_WORDS ? (uint32_t)words : TERM_SEGMENT_WORDS;
 
-		if (!nr || !copy_segment(c, addr, nr, meta))
+		if (!nr || !copy_segment(addr, nr, meta))
 			return 1;
 		addr += 8 * nr;
 		words -= nr;
@@ -77,14 +90,15 @@ GLOBAL_FN int copy_object(struct term_copy *c, uint64_t addr, uint64_t words, ui
 		if (TERM_SEGMENT_KIND(meta) == TERM_SEGMENT_BOXED)
 			meta ^= TERM_SEGMENT_META(0, TERM_SEGMENT_BOXED ^ TERM_SEGMENT_TERMS, 0, 0);
 	}
-	if (words)
+	c = words ? copy_here() : 0;
+	if (c)
 		c->cut = 1;
 	return 1;
 }
 
 /* Cells that stand in one piece are one segment, whichever way the list goes. */
 #define COPY_CELL_WORDS 16
-INLINE void copy_list(struct term_copy *c, uint64_t list, uint64_t depth)
+INLINE void copy_list(uint64_t list, uint64_t depth)
 {
 	uint64_t addr = TERM_PTR(list), cell[2], from;
 
@@ -92,14 +106,13 @@ INLINE void copy_list(struct term_copy *c, uint64_t list, uint64_t depth)
 		return;
 	from = addr - 8 * (COPY_CELL_WORDS - 2);
 	if (TERM_LIST(cell[1]) && TERM_PTR(cell[1]) == addr - 16 &&
-	    copy_segment(c, from, COPY_CELL_WORDS,
+	    copy_segment(from, COPY_CELL_WORDS,
 			 TERM_SEGMENT_META(0, TERM_SEGMENT_CELLS, depth, COPY_CELL_WORDS - 2)))
 		return;
 	if (TERM_LIST(cell[1]) && TERM_PTR(cell[1]) == addr + 16 &&
-	    copy_segment(c, addr, COPY_CELL_WORDS,
-			 TERM_SEGMENT_META(0, TERM_SEGMENT_CELLS, depth, 0)))
+	    copy_segment(addr, COPY_CELL_WORDS, TERM_SEGMENT_META(0, TERM_SEGMENT_CELLS, depth, 0)))
 		return;
-	copy_segment(c, addr, 2, TERM_SEGMENT_META(0, TERM_SEGMENT_CELLS, depth, 0));
+	copy_segment(addr, 2, TERM_SEGMENT_META(0, TERM_SEGMENT_CELLS, depth, 0));
 }
 
 /* Words of a map's node: what stands before its children, and those. */
@@ -120,40 +133,38 @@ INLINE uint64_t map_words(uint64_t addr, uint64_t header)
 }
 
 /* Bytes outside the struct that refers to them. */
-INLINE void copy_bytes(struct term_copy *c, uint64_t addr, uint64_t bytes)
+INLINE void copy_bytes(uint64_t addr, uint64_t bytes)
 {
 	uint64_t from = addr & ~7ull;
 
 	if (bytes > 8ull * TERM_COPY_WORDS)
 		bytes = 8ull * TERM_COPY_WORDS;
-	copy_object(c, from, (addr - from + bytes + 7) / 8,
+	copy_object(from, (addr - from + bytes + 7) / 8,
 		    TERM_SEGMENT_META(0, TERM_SEGMENT_RAW, 0, 0));
 }
 
 #define COPY_RAW TERM_SEGMENT_META(0, TERM_SEGMENT_RAW, 0, 0)
 
 /* ProcBin, HeapBin, ErlSubBin up to OTP 26. */
-GLOBAL_FN int copy_bits_26(struct term_copy *c, uint64_t addr, uint64_t header)
+GLOBAL_FN int copy_bits_26(uint64_t addr, uint64_t header)
 {
 	uint64_t w[6]; /* header, bytes, then: next, Binary, data; or offset, bits, whole */
 	uint64_t size, offset = 0;
 
-	if (!c)
-		return 0;
 	if (COPY_SUBTAG(header) == COPY_BITS_1)
-		return copy_object(c, addr, COPY_ARITY(header) + 1, COPY_RAW);
+		return copy_object(addr, COPY_ARITY(header) + 1, COPY_RAW);
 	if (!try_read(addr, w, sizeof(w)))
 		return 0;
 	if (COPY_SUBTAG(header) == COPY_SUB_BIN) {
-		copy_segment(c, addr, 5, COPY_RAW);
+		copy_segment(addr, 5, COPY_RAW);
 		size = w[1] + 2; /* bits that begin and end inside a byte */
 		offset = w[2];
 		addr = TERM_PTR(w[4]);
 		if (!try_read(addr, w, sizeof(w)))
 			return 0;
 		if (COPY_SUBTAG(w[0]) == COPY_BITS_1) {
-			copy_segment(c, addr, 2, COPY_RAW);
-			copy_bytes(c, addr + 16 + offset,
+			copy_segment(addr, 2, COPY_RAW);
+			copy_bytes(addr + 16 + offset,
 				   offset < w[1] && size < w[1] - offset ? size : w[1] - offset);
 			return 1;
 		}
@@ -164,43 +175,45 @@ GLOBAL_FN int copy_bits_26(struct term_copy *c, uint64_t addr, uint64_t header)
 	} else {
 		size = w[1];
 	}
-	copy_segment(c, addr, 6, COPY_RAW);
-	copy_bytes(c, w[4] + offset, size);
+	copy_segment(addr, 6, COPY_RAW);
+	copy_bytes(w[4] + offset, size);
 	return 1;
 }
 
 /* ErlHeapBits, ErlSubBits from OTP 27 on. */
-GLOBAL_FN int copy_bits_27(struct term_copy *c, uint64_t addr, uint64_t header)
+GLOBAL_FN int copy_bits_27(uint64_t addr, uint64_t header)
 {
 	uint64_t w[5], whole; /* header, data | flags, first bit, end, BinRef or ErlHeapBits */
 
-	if (!c)
-		return 0;
 	if (COPY_SUBTAG(header) == COPY_BITS_0)
-		return copy_object(c, addr, COPY_ARITY(header) + 1, COPY_RAW);
+		return copy_object(addr, COPY_ARITY(header) + 1, COPY_RAW);
 	if (!try_read(addr, w, sizeof(w)) || w[2] > w[3])
 		return 0;
-	copy_segment(c, addr, 5, COPY_RAW);
+	copy_segment(addr, 5, COPY_RAW);
 	whole = TERM_PTR(w[4]);
-	copy_segment(c, whole, 2, COPY_RAW);
-	copy_bytes(c, (w[1] & ~3ull) + w[2] / 8, (w[3] + 7) / 8 - w[2] / 8);
+	copy_segment(whole, 2, COPY_RAW);
+	copy_bytes((w[1] & ~3ull) + w[2] / 8, (w[3] + 7) / 8 - w[2] / 8);
 	return 1;
 }
 
 /* What one term points to; 0 = nothing. */
-GLOBAL_FN int copy_pointed(struct term_copy *c, uint64_t term, uint64_t depth)
+GLOBAL_FN int copy_pointed(uint64_t term, uint64_t depth)
 {
 	uint64_t addr = TERM_PTR(term), header, words;
+	struct term_copy *c;
 	uint32_t subtag;
 
-	if (!c || (!TERM_LIST(term) && !TERM_BOXED(term)))
+	if (!TERM_LIST(term) && !TERM_BOXED(term))
+		return 0;
+	c = copy_here();
+	if (!c)
 		return 0;
 	if (depth > c->depth) {
 		c->cut = 1;
 		return 0;
 	}
 	if (TERM_LIST(term)) {
-		copy_list(c, term, depth);
+		copy_list(term, depth);
 		return 1;
 	}
 	if (!try_read(addr, &header, sizeof(header)))
@@ -209,19 +222,19 @@ GLOBAL_FN int copy_pointed(struct term_copy *c, uint64_t term, uint64_t depth)
 	words = COPY_ARITY(header) + 1;
 	depth = TERM_SEGMENT_META(0, TERM_SEGMENT_BOXED, depth, 0);
 	if (subtag == COPY_TUPLE || subtag == COPY_RECORD)
-		return copy_object(c, addr, words, depth);
+		return copy_object(addr, words, depth);
 	if (subtag == (config.otp >= 27 ? COPY_MAP_27 : COPY_MAP_26))
-		return copy_object(c, addr, map_words(addr, header), depth);
+		return copy_object(addr, map_words(addr, header), depth);
 	if (config.otp >= 27 && (subtag == COPY_BITS_0 || subtag == COPY_BITS_1))
-		return copy_bits_27(c, addr, header);
+		return copy_bits_27(addr, header);
 	if (config.otp < 27 &&
 	    (subtag == COPY_BITS_0 || subtag == COPY_BITS_1 || subtag == COPY_SUB_BIN))
-		return copy_bits_26(c, addr, header);
+		return copy_bits_26(addr, header);
 	/* Of a fun what names it, as its environment is not printed: ErlFunThing (erl_fun.h), whose
 	 * header from OTP 27 on does not say how many words it has. */
 	if (subtag == COPY_FUN)
 		words = config.otp >= 27 ? 2 : 5;
-	return copy_object(c, addr, words, COPY_RAW);
+	return copy_object(addr, words, COPY_RAW);
 }
 
 /* What the cells of one segment point to, and where they lead. */
@@ -236,11 +249,11 @@ INLINE void copy_segment_cells(struct term_copy *c, uint32_t at, uint32_t nr, ui
 
 		if (cell + 2 > nr || w > TERM_COPY_WORDS)
 			return;
-		copy_pointed(c, c->words[w], depth + 1);
+		copy_pointed(c->words[w], depth + 1);
 		tail = c->words[w + 1];
 		next = (TERM_PTR(tail) - addr) / 8;
 		if (!TERM_LIST(tail) || next + 2 > nr) {
-			copy_pointed(c, tail, depth);
+			copy_pointed(tail, depth);
 			return;
 		}
 		cell = (uint32_t)next;
@@ -248,8 +261,9 @@ INLINE void copy_segment_cells(struct term_copy *c, uint32_t at, uint32_t nr, ui
 }
 
 /* What the words of the segment that is next point to; 0 = there is none. */
-GLOBAL_FN int copy_scan(struct term_copy *c)
+GLOBAL_FN int copy_scan(void)
 {
+	struct term_copy *c = copy_here();
 	uint32_t at, nr, kind;
 	uint64_t meta, depth;
 
@@ -273,7 +287,7 @@ GLOBAL_FN int copy_scan(struct term_copy *c)
 		if (i >= nr)
 			break;
 		if (i || kind != TERM_SEGMENT_BOXED)
-			copy_pointed(c, c->words[at + TERM_SEGMENT_HEAD + i], depth + 1);
+			copy_pointed(c->words[at + TERM_SEGMENT_HEAD + i], depth + 1);
 	}
 	return 1;
 }
@@ -290,19 +304,19 @@ INLINE void copy_register(struct term_copy *c, uint64_t term)
 
 /* All that the terms point to. */
 #define COPY_SEGMENTS (TERM_COPY_WORDS / (TERM_SEGMENT_HEAD + 1))
-INLINE void copy_rest(struct term_copy *c)
+INLINE void copy_rest(void)
 {
 	for (int i = 0; i < COPY_SEGMENTS; i++) {
-		if (!copy_scan(c))
+		if (!copy_scan())
 			break;
 	}
 }
 
 /* So many terms from an address on, with all that they point to. */
-INLINE void copy_terms(struct term_copy *c, uint64_t addr, uint32_t nr)
+INLINE void copy_terms(uint64_t addr, uint32_t nr)
 {
-	copy_object(c, addr, nr, TERM_SEGMENT_META(0, TERM_SEGMENT_TERMS, 0, 0));
-	copy_rest(c);
+	copy_object(addr, nr, TERM_SEGMENT_META(0, TERM_SEGMENT_TERMS, 0, 0));
+	copy_rest();
 }
 
 #endif

@@ -169,7 +169,7 @@ static void open_uprobe(struct counter *c, struct beam_node *n)
 	if (!call_target_code(&code, n, &c->target))
 		fail("C function", "it is in no file");
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, n->os_pid,
-		 code.map_start, code.map_end);
+		 code.map->start, code.map->end);
 	attr.config1 = (uintptr_t)path;
 	attr.config2 = code.offset;
 	nr = proc_threads_read(&threads, n->os_pid, &err);

@@ -37,7 +37,19 @@ struct event_who {
 	uint64_t call[3]; /* initial call: module, function (atoms), arity; that behind proc_lib */
 };
 
+/* What the kernel has; without it the programs do the same in another way (src/probe/kernel.h).
+ * The verifier removes the way that is not taken, so that a kernel without a helper never sees its
+ * call.
+ */
+struct kernel_helpers {
+	uint32_t task_btf;  /* bpf_get_current_task_btf() */
+	uint32_t task_regs; /* bpf_task_pt_regs() */
+	uint32_t cookies;   /* bpf_get_attach_cookie() */
+	uint32_t pad;
+};
+
 struct probe_config {
+	struct kernel_helpers kernel;
 	uint32_t os_pid;	 /* in the initial PID namespace */
 	uint32_t frame_pointers; /* FP_RA frames (+JPperf): every call site stores the stack pointer
 				  */
@@ -61,7 +73,8 @@ struct probe_config {
 	uint32_t chosen;		 /* not everything: any of those above says of whom */
 	uint32_t counting;   /* no records of events: only their numbers, see struct event_count */
 	uint32_t count_sums; /* with the sums there */
-	uint32_t own_hits;   /* each probe counts its hits, as the kernel is not to */
+	uint32_t own_hits;   /* each probe counts its hits, as the kernel does not */
+	uint32_t own_times;  /* and measures what they take */
 	uint32_t inet_received; /* offset of recv_oct in inet_descriptor; 0 = not known */
 	uint32_t unnamed;	/* nothing gets a name: only numbers of events */
 	struct beam_layout layout;
@@ -89,6 +102,7 @@ struct event_switches {
 	uint64_t kinds; /* bit set of enum event_kind */
 	uint32_t epoch[EBEAM_EVENT_KINDS];
 };
+_Static_assert(EBEAM_EVENT_KINDS == 8 * sizeof(uint64_t), "kinds are bits of a word");
 
 /* What is known of a thread, by its thread pointer (fs base). */
 struct thread_info {
@@ -154,5 +168,11 @@ struct event_count {
 #define EVENT_COOKIE(c)	      ((c) & ((1ull << EVENT_COOKIE_BITS) - 1))
 #define EVENT_COOKIE_POINT(c) ((uint32_t)((c) >> EVENT_COOKIE_BITS))
 #define EBEAM_EVENT_POINTS    256
+
+/* What a probe of events did, by its point, on one CPU. */
+struct event_work {
+	uint64_t hits, ns; /* ns: in its program; 0 without own_times */
+	uint64_t since_ns; /* when it was hit */
+};
 
 #endif

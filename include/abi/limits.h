@@ -42,17 +42,12 @@
 /* Threads of a node that can be told apart: OTP allows 1024 schedulers of each of three kinds. */
 #define EBEAM_THREADS 4096
 
-/* Largest parts of struct process that programs of events read at once, on any release: from id to
- * i, from state to scheduler_data; where the lengths of its queues stand; from id to heap_sz or
- * flags, from old_hend or gen_gcs to state, from flags to state.  Of a message: from data to the
- * size of its fragment.
- */
-#define EBEAM_RUNNING_HEAD 264
-#define EBEAM_RUNNING_TAIL 128
-#define EBEAM_QUEUES	   328
-#define EBEAM_GC_YOUNG	   296
-#define EBEAM_GC_OLD	   152
-#define EBEAM_GC_KIND	   512
-#define EBEAM_MESSAGE	   80
+/* Largest parts of struct process that programs of events read at once, on any release: where
+ * the lengths of its inner queues stand (OTP 27 and later); of a collection from id to heap_sz
+ * or flags, from old_hend or gen_gcs to state, from flags to state.  Of a message: from data to
+ * the size of its fragment. */
+#define EBEAM_QUEUES  64
+#define EBEAM_GC_PART 512
+#define EBEAM_MESSAGE 80
 
 #endif

@@ -557,7 +557,7 @@ _Static_assert(sizeof(struct rec_raw_event) == 40 + 8 * EVENT_RAW_WORDS, "ABI");
 _Static_assert(sizeof(struct rec_event) == 40, "ABI");
 _Static_assert(sizeof(struct rec_coverage) == 48, "ABI");
 _Static_assert(sizeof(struct rec_scheduler) == 72, "ABI");
-_Static_assert(NR_EVENT_KINDS <= EVENT_CALLS, "kinds are bits of a word");
+_Static_assert(NR_EVENT_KINDS <= EVENT_CALLS && EVENT_CALLS < 64, "kinds are bits of a word");
 #endif
 
 /* A call of a traced function, or how one ended. */

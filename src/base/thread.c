@@ -56,6 +56,13 @@ bool thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 	return start(thread, false, run, arg);
 }
 
+int thread_come_at_once(void)
+{
+	struct sched_param first = {.sched_priority = 1};
+
+	return sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) == 0 ? 0 : -errno;
+}
+
 /*
  * Not a real-time policy: such a thread wakes where it slept, and takes the CPU from a scheduler
  * there while another is idle.

@@ -15,6 +15,12 @@ bool thread_start_detached(void *(*run)(void *arg), void *arg);
 bool thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 /*
+ * The calling thread, which must be mostly asleep, waits for nobody when it wakes (SCHED_RR).
+ * 0, or -errno.
+ */
+int thread_come_at_once(void);
+
+/*
  * The calling thread, mostly asleep, need not wait behind those it watches, and takes an idle CPU
  * where there is one.  The threads that it starts are usual ones.  0, or -errno: it waits its turn.
  */

@@ -381,8 +381,7 @@ bool call_target_code(struct call_code *out, struct beam_node *n, const struct c
 		return false;
 	out->addr = t->c_function - bias;
 	out->offset = t->c_function - map->start + map->offset;
-	out->map_start = map->start;
-	out->map_end = map->end;
+	out->map = map;
 	if (elf_file_symbol_at(out->elf, out->addr, &symbol) && symbol.addr == out->addr)
 		out->symbol = symbol.name;
 	return true;

@@ -111,9 +111,8 @@ void call_target_name(struct strbuf *out, struct beam_node *n, const struct call
 struct call_code {
 	struct elf_file *elf;
 	uint64_t addr, offset;
-	const char *symbol; /* NULL = none */
-	/* The mapping that holds it: /proc/PID/map_files/START-END is this very file. */
-	raddr map_start, map_end;
+	const char *symbol;	    /* NULL = none */
+	const struct proc_map *map; /* that holds it; borrowed likewise */
 };
 /* False: no file is mapped there. */
 bool call_target_code(struct call_code *out, struct beam_node *n, const struct call_target *t);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "beam/identity.h"
+#include "target/privilege.h"
 #include "target/proc.h"
 
 /* The smallest BEAM (+S 1 +A 1) has more than ten threads; most other programs have one. */
@@ -160,26 +162,14 @@ static uint64_t status_number(const char *pid, const char *key, int base)
 	return number;
 }
 
-static bool may_look(void)
-{
-	return status_number("self", "\nCapEff:", 16) >> CAP_SYS_PTRACE & 1;
-}
-
 static int hidden_error(int os_pid, int code, struct error *err)
 {
 	struct proc_stat stat = {0};
 
 	proc_stat_read(&stat, os_pid, NULL);
-	if (may_look())
-		return error_set(err, ERROR_KIND_PRIVILEGE, code,
-				 "cannot look into pid %d ('%s'), although ebeam has "
-				 "CAP_SYS_PTRACE: %s. A security module, a sandbox or another user "
-				 "namespace protects it",
-				 os_pid, stat.comm, error_text(code));
 	return error_set(err, ERROR_KIND_PRIVILEGE, code,
-			 "cannot look into pid %d ('%s'): %s. Run as root, or grant "
-			 "CAP_SYS_PTRACE (see ebeam doctor)",
-			 os_pid, stat.comm, error_text(code));
+			 "cannot look into pid %d ('%s'): %s. %s (see ebeam doctor)", os_pid,
+			 stat.comm, error_text(code), privilege_fix(PRIVILEGE_MEMORY));
 }
 
 int beam_list(int **out, struct error *err)
@@ -249,6 +239,8 @@ static void add_nodes_here(struct strbuf *out, const struct finder *f)
 			    "BEAM nodes may run here, but pid %d may not be looked into: run as "
 			    "root",
 			    f->hidden);
+	} else if (proc_hides_others()) {
+		strbuf_addf(out, "BEAM nodes may run here: %s", privilege_blind_spot());
 	} else {
 		strbuf_addstr(out, "No BEAM node runs on this host");
 	}
@@ -277,7 +269,11 @@ static int refuse_pid(int os_pid, bool hidden, struct error *err)
 	if (code)
 		return code;
 	add_nodes_here(&here, &f);
-	if (proc_stat_read(&stat, os_pid, NULL) != 0)
+	if (proc_stat_read(&stat, os_pid, NULL) != 0 && kill(os_pid, 0) != 0 && errno == EPERM)
+		code = error_set(err, ERROR_KIND_PRIVILEGE, -EPERM,
+				 "pid %d is there, but /proc does not show it (hidepid). %s",
+				 os_pid, privilege_fix(PRIVILEGE_MEMORY));
+	else if (proc_stat_read(&stat, os_pid, NULL) != 0)
 		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "no process has pid %d. %s",
 				 os_pid, here.buf);
 	else if (stat.state == 'Z' || stat.state == 'X')
@@ -306,7 +302,7 @@ static int explain_pid(int os_pid, int found, struct error *err)
 	proc_stat_read(&stat, os_pid, NULL);
 	if (found == 0 || stat.kernel_thread)
 		return refuse_pid(os_pid, false, err);
-	if (may_look() && !is_called_beam(os_pid))
+	if (privilege_has(CAP_SYS_PTRACE) && !is_called_beam(os_pid))
 		return refuse_pid(os_pid, true, err);
 	return hidden_error(os_pid, found, err);
 }
@@ -387,6 +383,9 @@ static int find_only(int *os_pid, const struct finder *f, struct error *err)
 	}
 	if (f->nodes.len == 0 && f->hidden)
 		return hidden_error(f->hidden, f->hidden_code, err);
+	if (f->nodes.len == 0 && proc_hides_others())
+		return error_set(err, ERROR_KIND_PRIVILEGE, -EPERM, "no BEAM node is seen: %s",
+				 privilege_blind_spot());
 	if (f->nodes.len == 0)
 		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "no BEAM node runs on this host");
 	add_nodes(&text, f->nodes.data, f->nodes.len);

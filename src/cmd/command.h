@@ -14,6 +14,8 @@
 #include "model/message_stats.h"
 #include "model/process_group.h"
 #include "model/snapshot.h"
+#include "probe/attach.h"
+#include "probe/sched_watch.h"
 #include "probe/sources.h"
 
 /* Every option of the program, once; a command names those that it takes. */
@@ -46,6 +48,7 @@ enum option_id {
 	OPTION_MIN_COMPLETE, /* --min-complete PCT */
 	OPTION_MAX_OVERHEAD, /* --max-overhead PCT */
 	OPTION_DRY_RUN,	     /* --dry-run */
+	OPTION_NO_REALTIME,  /* --no-realtime */
 	OPTION_INPUT,	     /* -i, --input CAPTURE */
 	OPTION_CORE,	     /* --core FILE */
 	OPTION_EXE,	     /* --exe BEAM */
@@ -70,6 +73,10 @@ enum option_id {
 	OPTION_TO,	     /* --to PID|NAME */
 	OPTION_LIST,	     /* --list */
 	OPTION_SOURCE,	     /* --source WHICH */
+	OPTION_UPROBES,	     /* --uprobes auto|perf */
+	OPTION_SCHEDULERS,   /* --schedulers auto|looks */
+	OPTION_BTF,	     /* --btf FILE */
+	OPTION_FORCE,	     /* --force */
 	OPTION_IO,	     /* --io */
 	OPTION_BATCH,	     /* -b, --batch */
 	OPTION_PANEL,	     /* --panel NAME */
@@ -83,6 +90,18 @@ enum option_id {
 	OPTION_HELP,	     /* -h, --help */
 	NR_OPTIONS
 };
+
+/* Some of them, however many there come to be; OPTIONS(OPT(PID), OPT(JSON)) makes one. */
+struct option_set {
+	bool has[NR_OPTIONS]; /* index = enum option_id */
+};
+#define OPT(id) [OPTION_##id] = true
+#define OPTIONS(...)                                                                               \
+	{                                                                                          \
+		{                                                                                  \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
 
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
@@ -101,6 +120,10 @@ struct options {
 	unsigned int rate;	     /* hits a second and thread; 0 = not given */
 	const char *panel;	     /* of top */
 	enum source_choice source;
+	enum attach_way uprobes;
+	enum sched_watch_how schedulers;
+	const char *btf;
+	bool no_realtime, force;
 	uint64_t watch_ns;	  /* 0 = once */
 	unsigned int depth, size; /* of terms: levels, bytes of text; 0 = the command's own */
 	bool tree, terms, elixir, heap, mailbox, waits, old_code, show_secrets;
@@ -114,7 +137,7 @@ struct options {
 	enum message_rows rows;
 	double min_complete; /* percent; 0 = not asked */
 	double max_overhead; /* percent */
-	uint64_t given;	     /* bit set of enum option_id */
+	struct option_set given;
 };
 
 /* Which values of --format a command takes; see render.h. */
@@ -136,10 +159,10 @@ struct command_context {
 
 struct command {
 	const char *name;
-	const char *summary;	 /* one line */
-	const char *args;	 /* "FILE", "A B", "[COMMAND]", "" */
-	const char *description; /* paragraphs for help and man page */
-	uint64_t options;	 /* bit set of enum option_id; -q -v -h --color are always there */
+	const char *summary;	   /* one line */
+	const char *args;	   /* "FILE", "A B", "[COMMAND]", "" */
+	const char *description;   /* paragraphs for help and man page */
+	struct option_set options; /* -q -v -h --color are always there */
 	int min_args, max_args;
 	unsigned int formats; /* bit set of FORMATS_*; 0 if -f is not among the options */
 	/* Kinds of events that -e takes, 0 = all; and those without -e, NULL = all of them. */
@@ -159,11 +182,12 @@ extern const struct command commands[]; /* ends with name == NULL */
 /* By name or unambiguous prefix.  NULL with *err (usage, with the nearest name) otherwise. */
 const struct command *command_find(const char *name, struct error *err);
 
-#define OPT(id) (1ull << OPTION_##id)
+/* How probes use this host. */
+#define OPTIONS_PROBES OPT(NO_REALTIME), OPT(UPROBES), OPT(BTF), OPT(FORCE)
 /* Those of 'port' that only --io takes. */
 #define OPTIONS_PORT_IO                                                                            \
-	(OPT(DURATION) | OPT(WATCH) | OPT(PROCESS) | OPT(INPUT) | OPT(OUTPUT) |                    \
-	 OPT(MAX_OVERHEAD) | OPT(DRY_RUN) | OPT(SOURCE))
+	OPT(DURATION), OPT(WATCH), OPT(PROCESS), OPT(INPUT), OPT(OUTPUT), OPT(MAX_OVERHEAD),       \
+		OPT(DRY_RUN), OPT(SOURCE), OPTIONS_PROBES
 
 int cmd_list(struct command_context *ctx, struct error *err);
 int cmd_doctor(struct command_context *ctx, struct error *err);

@@ -17,19 +17,19 @@
 #include "model/message_stats.h"
 #include "model/spawn_stats.h"
 
-#define OPTIONS_SNAPSHOT                                                                           \
-	(OPT(BY) | OPT(LINES) | OPT(KINDS) | OPT(NO_NATIVE) | OPT(NO_KERNEL) | OPT(IDLE))
-#define OPTIONS_RENDER (OPTIONS_SNAPSHOT | OPT(OUTPUT) | OPT(FORMAT) | OPT(JSON) | OPT(LIMIT))
-#define OPTIONS_TABLE  (OPT(JSON) | OPT(COLUMNS) | OPT(SORT) | OPT(LIMIT))
+#define OPTIONS_SNAPSHOT OPT(BY), OPT(LINES), OPT(KINDS), OPT(NO_NATIVE), OPT(NO_KERNEL), OPT(IDLE)
+#define OPTIONS_RENDER	 OPTIONS_SNAPSHOT, OPT(OUTPUT), OPT(FORMAT), OPT(JSON), OPT(LIMIT)
+#define OPTIONS_TABLE	 OPT(JSON), OPT(COLUMNS), OPT(SORT), OPT(LIMIT)
 
 /* What reads memory only: a live node, a hung one, a core file. */
-#define OPTIONS_LOOK (OPT(PID) | OPT(CORE) | OPT(EXE) | OPT(JSON))
+#define OPTIONS_LOOK OPT(PID), OPT(CORE), OPT(EXE)
 /* What adds up events, of a node or a capture. */
 #define OPTIONS_EVENT_VIEW                                                                         \
-	(OPTIONS_TABLE | OPT(PID) | OPT(DURATION) | OPT(PROCESS) | OPT(INITIAL_CALL) |             \
-	 OPT(OUTPUT) | OPT(INPUT) | OPT(WATCH) | OPT(MAX_OVERHEAD) | OPT(DRY_RUN) | OPT(SOURCE))
+	OPTIONS_TABLE, OPT(PID), OPT(DURATION), OPT(PROCESS), OPT(INITIAL_CALL), OPT(OUTPUT),      \
+		OPT(INPUT), OPT(WATCH), OPT(MAX_OVERHEAD), OPT(DRY_RUN), OPT(SOURCE),              \
+		OPTIONS_PROBES
 /* How terms are shown. */
-#define OPTIONS_TERM (OPT(ELIXIR) | OPT(DEPTH) | OPT(SIZE))
+#define OPTIONS_TERM OPT(ELIXIR), OPT(DEPTH), OPT(SIZE)
 
 const struct command commands[] = {
 	{
@@ -41,7 +41,7 @@ const struct command commands[] = {
 			"facts are read from the node's executable and memory, none from its "
 			"command line. A node that ebeam cannot look into is listed all the same, "
 			"with the reason.",
-		.options = OPTIONS_TABLE,
+		.options = OPTIONS(OPTIONS_TABLE),
 		.run = cmd_list,
 	},
 	{
@@ -56,7 +56,7 @@ const struct command commands[] = {
 			"only counted; -p or -v shows each.\n\n"
 			"Exits 0 if 'ebeam record' will work, otherwise with the code that it "
 			"would exit with: 4 (privilege), 5 (kernel) or 6 (OTP release or build).",
-		.options = OPTIONS_LOOK,
+		.options = OPTIONS(OPTIONS_LOOK, OPT(JSON), OPT(BTF)),
 		.run = cmd_doctor,
 	},
 	{
@@ -87,9 +87,9 @@ const struct command commands[] = {
 			"waits at the end is counted until then; the number of both is told.\n\n"
 			"  ebeam record -p rabbit@host --mode wait -d 10 -o wait.html\n"
 			"  ebeam record -p 4711 --mode gc --weight words -d 30 -f text",
-		.options = OPTIONS_RENDER | OPT(PID) | OPT(DURATION) | OPT(FREQ) | OPT(MODE) |
-			   OPT(WEIGHT) | OPT(MIN_COMPLETE) | OPT(MAX_OVERHEAD) | OPT(DRY_RUN) |
-			   OPT(CAPTURE),
+		.options = OPTIONS(OPTIONS_RENDER, OPT(PID), OPT(DURATION), OPT(FREQ), OPT(MODE),
+				   OPT(WEIGHT), OPT(MIN_COMPLETE), OPT(MAX_OVERHEAD),
+				   OPTIONS_PROBES, OPT(DRY_RUN), OPT(CAPTURE)),
 		.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_CAPTURE | FORMATS_TIMELINE,
 		.run = cmd_record,
 	},
@@ -110,7 +110,7 @@ const struct command commands[] = {
 			"printed; text, folded and json go to standard output. A damaged or cut "
 			"capture is shown as far as it goes, with a warning and exit code 7. FILE "
 			"may be - for standard input.",
-		.options = OPTIONS_RENDER | OPT(MIN_COMPLETE) | OPT(MODE) | OPT(WEIGHT),
+		.options = OPTIONS(OPTIONS_RENDER, OPT(MIN_COMPLETE), OPT(MODE), OPT(WEIGHT)),
 		.min_args = 1,
 		.max_args = 1,
 		.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_TIMELINE,
@@ -126,7 +126,7 @@ const struct command commands[] = {
 			"funs do not count as a change.\n\n"
 			"  ebeam diff before.ebeam after.ebeam\n"
 			"  ebeam diff before.ebeam after.ebeam -f text",
-		.options = OPTIONS_RENDER | OPT(MODE) | OPT(WEIGHT),
+		.options = OPTIONS(OPTIONS_RENDER, OPT(MODE), OPT(WEIGHT)),
 		.min_args = 2,
 		.max_args = 2,
 		.formats = FORMATS_TEXT | FORMATS_DIFF,
@@ -165,8 +165,8 @@ const struct command commands[] = {
 			"object a line, the first without rates. --tree draws who started whom, "
 			"by $ancestors and parents; of many equal workers three are shown (-v "
 			"shows all).",
-		.options = OPTIONS_LOOK | OPTIONS_TABLE | OPT(WHERE) | OPT(WATCH) | OPT(TREE) |
-			   OPT(DURATION),
+		.options = OPTIONS(OPTIONS_LOOK, OPTIONS_TABLE, OPT(WHERE), OPT(WATCH), OPT(TREE),
+				   OPT(DURATION)),
 		.run = cmd_ps,
 	},
 	{
@@ -174,9 +174,10 @@ const struct command commands[] = {
 		.summary = "live: processes, functions, schedulers, memory, ETS, ports",
 		.args = "",
 		.description = describe_top,
-		.options = OPT(PID) | OPT(FREQ) | OPT(DURATION) | OPT(LIMIT) | OPT(SORT) |
-			   OPT(COLUMNS) | OPT(JSON) | OPT(BATCH) | OPT(PANEL) | OPT(WATCH) |
-			   OPT(INPUT) | OPT(MAX_OVERHEAD) | OPT(OUTPUT) | OPT(FRAME_FORMAT),
+		.options = OPTIONS(OPT(PID), OPT(FREQ), OPT(DURATION), OPT(LIMIT), OPT(SORT),
+				   OPT(COLUMNS), OPT(JSON), OPT(BATCH), OPT(PANEL), OPT(WATCH),
+				   OPT(INPUT), OPT(MAX_OVERHEAD), OPTIONS_PROBES, OPT(OUTPUT),
+				   OPT(FRAME_FORMAT)),
 		.freq_default = "199",
 		.run = cmd_top,
 	},
@@ -197,8 +198,8 @@ const struct command commands[] = {
 			"among them, and where it can be told which register holds it. Mailboxes "
 			"of up to 10,000 messages are always counted by shape. A process that "
 			"runs is shown as of its last stop, and said to be stale.",
-		.options = OPTIONS_LOOK | OPTIONS_TERM | OPT(LIMIT) | OPT(TERMS) | OPT(HEAP) |
-			   OPT(MAILBOX),
+		.options = OPTIONS(OPTIONS_LOOK, OPT(JSON), OPTIONS_TERM, OPT(LIMIT), OPT(TERMS),
+				   OPT(HEAP), OPT(MAILBOX)),
 		.min_args = 1,
 		.max_args = 1,
 		.run = cmd_inspect,
@@ -223,8 +224,8 @@ const struct command commands[] = {
 			"still run code of a module that was loaded anew, as "
 			"erlang:check_process_code/2 finds it in what they execute: the next "
 			"purge would kill them.",
-		.options = OPTIONS_LOOK | OPT(BY) | OPT(LINES) | OPT(OUTPUT) | OPT(FORMAT) |
-			   OPT(LIMIT) | OPT(WAITS) | OPT(OLD_CODE),
+		.options = OPTIONS(OPTIONS_LOOK, OPT(JSON), OPT(BY), OPT(LINES), OPT(OUTPUT),
+				   OPT(FORMAT), OPT(LIMIT), OPT(WAITS), OPT(OLD_CODE)),
 		.formats = FORMATS_TEXT | FORMATS_EXPORT,
 		.run = cmd_dump,
 	},
@@ -242,7 +243,7 @@ const struct command commands[] = {
 			"  ebeam mem -p rabbit@host\n"
 			"  ebeam mem -p 4711 -s utilization -n 30\n"
 			"  ebeam mem --core core.4711 -j",
-		.options = OPTIONS_LOOK | OPTIONS_TABLE,
+		.options = OPTIONS(OPTIONS_LOOK, OPTIONS_TABLE),
 		.run = cmd_mem,
 	},
 	{
@@ -259,7 +260,7 @@ const struct command commands[] = {
 			"TABLE is a name, or the id of a table ('#Ref<0.1.2.3>'). The contents of "
 			"tables are the users' data: they are shown only if a table is named, and "
 			"then the first -n objects (10).",
-		.options = OPTIONS_LOOK | OPTIONS_TABLE | OPTIONS_TERM,
+		.options = OPTIONS(OPTIONS_LOOK, OPTIONS_TABLE, OPTIONS_TERM),
 		.max_args = 1,
 		.run = cmd_ets,
 	},
@@ -295,7 +296,7 @@ const struct command commands[] = {
 			"in, out, control_bytes, calls, busy, callbacks (calls of each)) and "
 			"drivers (driver, ports, and the same counts). in is null if it is not "
 			"known.",
-		.options = OPTIONS_LOOK | OPTIONS_TABLE | OPT(IO) | OPTIONS_PORT_IO,
+		.options = OPTIONS(OPTIONS_LOOK, OPTIONS_TABLE, OPT(IO), OPTIONS_PORT_IO),
 		.run = cmd_port,
 	},
 	{
@@ -309,7 +310,7 @@ const struct command commands[] = {
 			"  ebeam mod -p rabbit@host\n"
 			"  ebeam mod -p 4711 -s old_code -n 20\n"
 			"  ebeam mod -p 4711 -s module -c module,md5",
-		.options = OPTIONS_LOOK | OPTIONS_TABLE,
+		.options = OPTIONS(OPTIONS_LOOK, OPTIONS_TABLE),
 		.run = cmd_mod,
 	},
 	{
@@ -328,7 +329,7 @@ const struct command commands[] = {
 			"carry it.\n\n"
 			"epmd is asked over the network, at the node's ERL_EPMD_PORT, if the node "
 			"sees the same network as ebeam.",
-		.options = OPTIONS_LOOK | OPTIONS_TABLE,
+		.options = OPTIONS(OPTIONS_LOOK, OPTIONS_TABLE),
 		.run = cmd_dist,
 	},
 	{
@@ -347,7 +348,7 @@ const struct command commands[] = {
 			"are passwords in URLs and NAME=VALUE in strings. What no key gives away "
 			"is shown: look before you pass it on. --show-secrets masks nothing. "
 			"true, false, undefined, nil, none and what is empty are no secrets.",
-		.options = OPTIONS_LOOK | OPTIONS_TERM | OPT(SHOW_SECRETS),
+		.options = OPTIONS(OPTIONS_LOOK, OPT(JSON), OPTIONS_TERM, OPT(SHOW_SECRETS)),
 		.max_args = 256,
 		.run = cmd_env,
 	},
@@ -356,11 +357,12 @@ const struct command commands[] = {
 		.summary = "what happens in the VM, as a stream: processes, messages, GC, ports",
 		.args = "",
 		.description = describe_events,
-		.options = OPT(PID) | OPT(DURATION) | OPT(EVENTS) | OPT(MAX_OVERHEAD) |
-			   OPT(DRY_RUN) | OPT(PROCESS) | OPT(INITIAL_CALL) | OPT(FROM) | OPT(TO) |
-			   OPT(STACK) | OPT(LIMIT) | OPT(JSON) | OPT(OUTPUT) | OPT(INPUT) |
-			   OPT(LIST) | OPT(MARKDOWN) | OPT(LONGER_THAN) | OPT(SOURCE) | OPT(COUNT) |
-			   OPT(WATCH) | OPT(COLUMNS) | OPT(SORT),
+		.options =
+			OPTIONS(OPT(PID), OPT(DURATION), OPT(EVENTS), OPT(MAX_OVERHEAD),
+				OPTIONS_PROBES, OPT(DRY_RUN), OPT(PROCESS), OPT(INITIAL_CALL),
+				OPT(FROM), OPT(TO), OPT(STACK), OPT(LIMIT), OPT(JSON), OPT(OUTPUT),
+				OPT(INPUT), OPT(LIST), OPT(MARKDOWN), OPT(LONGER_THAN), OPT(SOURCE),
+				OPT(COUNT), OPT(WATCH), OPT(COLUMNS), OPT(SORT)),
 		.run = cmd_events,
 	},
 	{
@@ -368,11 +370,11 @@ const struct command commands[] = {
 		.summary = "calls of functions, with arguments and results",
 		.args = "[PATTERN]...",
 		.description = describe_trace,
-		.options = OPT(PID) | OPT(DURATION) | OPT(MAX_OVERHEAD) | OPT(LIMIT) | OPT(JSON) |
-			   OPT(OUTPUT) | OPT(INPUT) | OPT(PROCESS) | OPT(INITIAL_CALL) |
-			   OPT(DEPTH) | OPT(SIZE) | OPT(RATE) | OPT(HISTOGRAM) | OPT(COUNT) |
-			   OPT(ARGS) | OPT(FORMAT) | OPT(CAPTURE) | OPT(CALL_WEIGHT) | OPT(BY) |
-			   OPT(LINES),
+		.options = OPTIONS(OPT(PID), OPT(DURATION), OPT(MAX_OVERHEAD), OPTIONS_PROBES,
+				   OPT(LIMIT), OPT(JSON), OPT(OUTPUT), OPT(INPUT), OPT(PROCESS),
+				   OPT(INITIAL_CALL), OPT(DEPTH), OPT(SIZE), OPT(RATE),
+				   OPT(HISTOGRAM), OPT(COUNT), OPT(ARGS), OPT(FORMAT), OPT(CAPTURE),
+				   OPT(CALL_WEIGHT), OPT(BY), OPT(LINES)),
 		.max_args = 65, /* one too many is told as such */
 		.formats = FORMATS_EXPORT | FORMATS_TEXT,
 		.format_default = "by the suffix of -o, else lines",
@@ -385,8 +387,8 @@ const struct command commands[] = {
 		.summary = "who floods whom: messages by pair, bytes copied, mailboxes that grow",
 		.args = "",
 		.description = describe_msg,
-		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(MESSAGE_BY) | OPT(ROWS) |
-			   OPT(FROM) | OPT(TO),
+		.options = OPTIONS(OPTIONS_EVENT_VIEW, OPT(EVENTS), OPT(MESSAGE_BY), OPT(ROWS),
+				   OPT(FROM), OPT(TO)),
 		.event_kinds = MESSAGE_KINDS,
 		.event_default = "message_send, message_queued; of a capture all",
 		.run = cmd_msg,
@@ -396,7 +398,7 @@ const struct command commands[] = {
 		.summary = "pauses of garbage collection: how long, how often, whose",
 		.args = "",
 		.description = describe_gc,
-		.options = OPTIONS_EVENT_VIEW | OPT(GROUP_BY) | OPT(LONGER_THAN),
+		.options = OPTIONS(OPTIONS_EVENT_VIEW, OPT(GROUP_BY), OPT(LONGER_THAN)),
 		.run = cmd_gc,
 	},
 	{
@@ -404,7 +406,7 @@ const struct command commands[] = {
 		.summary = "carriers of the allocators: got, given back, pooled, held",
 		.args = "",
 		.description = describe_alloc,
-		.options = OPTIONS_EVENT_VIEW,
+		.options = OPTIONS(OPTIONS_EVENT_VIEW),
 		.run = cmd_alloc,
 	},
 	{
@@ -412,7 +414,7 @@ const struct command commands[] = {
 		.summary = "who starts processes, how they end: rates, crashes, lifetimes",
 		.args = "",
 		.description = describe_proc,
-		.options = OPTIONS_EVENT_VIEW | OPT(EVENTS) | OPT(GROUP_BY),
+		.options = OPTIONS(OPTIONS_EVENT_VIEW, OPT(EVENTS), OPT(GROUP_BY)),
 		.event_kinds = SPAWN_KINDS,
 		.run = cmd_proc,
 	},
@@ -421,7 +423,8 @@ const struct command commands[] = {
 		.summary = "schedulers: how busy, how long processes wait to run, what runs long",
 		.args = "",
 		.description = describe_sched,
-		.options = OPTIONS_EVENT_VIEW | OPT(GROUP_BY) | OPT(LONGER_THAN),
+		.options = OPTIONS(OPTIONS_EVENT_VIEW, OPT(SCHEDULERS), OPT(GROUP_BY),
+				   OPT(LONGER_THAN)),
 		.run = cmd_sched,
 	},
 	{
@@ -429,7 +432,7 @@ const struct command commands[] = {
 		.summary = "show the version of ebeam",
 		.args = "",
 		.description = "The version of ebeam, and with -v those of the libraries it uses.",
-		.options = OPT(JSON),
+		.options = OPTIONS(OPT(JSON)),
 		.run = cmd_version,
 	},
 	{
@@ -437,7 +440,7 @@ const struct command commands[] = {
 		.summary = "show how to use ebeam, or one of its commands",
 		.args = "[COMMAND]",
 		.description = "The same as 'ebeam COMMAND --help'.",
-		.options = OPT(MAN) | OPT(MARKDOWN),
+		.options = OPTIONS(OPT(MAN), OPT(MARKDOWN)),
 		.max_args = 1,
 		.run = cmd_help,
 	},

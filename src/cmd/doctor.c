@@ -13,9 +13,10 @@
 #include "base/compiler.h"
 #include "cmd/command.h"
 #include "cmd/envelope.h"
-#include "cmd/privilege.h"
+#include "target/privilege.h"
 #include "cmd/render.h"
 #include "cmd/target.h"
+#include "probe/kernel_btf.h"
 
 static const struct {
 	const char *name;
@@ -38,6 +39,9 @@ struct doctor_node {
 struct doctor {
 	struct doctor_rows rows;
 	VEC(struct doctor_node) nodes;
+	struct doctor_host host;
+	const struct options *opt;
+	bool commands_tried;
 	bool is_core;	 /* the only node is a core file: nothing is about this host */
 	bool none_found; /* no node runs here, as far as can be seen; never with -p */
 };
@@ -61,7 +65,7 @@ static void add_forbidden(struct doctor *d, int os_pid, const struct error *err)
 	row->state = DOCTOR_MISSING;
 	row->blocks = (int)err->kind;
 	snprintf(row->why, sizeof(row->why), "%s", err->msg);
-	row->fix = "run as root, or grant CAP_SYS_PTRACE";
+	row->fix = privilege_fix(PRIVILEGE_MEMORY);
 }
 
 static void look_at(struct doctor *d, struct beam_node *n)
@@ -73,6 +77,10 @@ static void look_at(struct doctor *d, struct beam_node *n)
 	if (!beam_node_unsupported(n) && beam_node_facts(n, &facts, NULL) == 0)
 		snprintf(node.name, sizeof(node.name), "%s", facts.name);
 	doctor_check_node(&d->rows, n);
+	if (!n->core && !beam_node_unsupported(n)) {
+		doctor_check_commands(&d->rows, &d->host, d->opt, n);
+		d->commands_tried = true;
+	}
 	vec_push(&d->nodes, node);
 }
 
@@ -124,7 +132,7 @@ static int look_at_nodes(struct doctor *d, const struct options *opt, struct err
 	if (opt->pid)
 		look_at_node(d, os_pid);
 	else
-		d->none_found = nr == 0 && privilege_has(CAP_SYS_PTRACE);
+		d->none_found = nr == 0 && !privilege_blind_spot();
 	for (int i = 0; i < nr; i++)
 		look_at_node(d, pids[i]);
 	free(pids);
@@ -190,16 +198,21 @@ static void write_group(FILE *f, const struct doctor *d, const struct doctor_row
 	strbuf_free(&title);
 }
 
-static void write_row(FILE *f, const struct doctor_row *row, bool color)
+/* `before`: the row above it; NULL = none. */
+static void write_row(FILE *f, const struct doctor_row *row, const struct doctor_row *before,
+		      bool color)
 {
+	bool same = before && before->why[0] && strcmp(before->why, row->why) == 0 &&
+		    (before->fix == row->fix ||
+		     (before->fix && row->fix && strcmp(before->fix, row->fix) == 0));
 	const char *more = row->seen[0] ? row->seen : row->purpose ? row->purpose : "";
 
 	fprintf(f, "  %s%-9s%s  %s%s%s\n", color ? states[row->state].color : "",
 		states[row->state].name, color ? "\033[0m" : "", row->feature, *more ? ": " : "",
 		more);
 	if (row->why[0])
-		fprintf(f, "%13swhy: %s\n", "", row->why);
-	if (row->fix)
+		fprintf(f, "%13swhy: %s\n", "", same ? "as above" : row->why);
+	if (row->fix && !same)
 		fprintf(f, "%13sfix: %s\n", "", row->fix);
 }
 
@@ -244,7 +257,7 @@ static void write_text(const struct doctor *d, FILE *f, bool color, bool all)
 			fputc('\n', f);
 		write_group(f, d, rows);
 		for (size_t i = 0; i < len; i++)
-			write_row(f, &rows[i], color);
+			write_row(f, &rows[i], i ? &rows[i - 1] : NULL, color);
 	}
 	if (d->none_found)
 		fputs("\nno BEAM node runs here\n", f);
@@ -328,17 +341,20 @@ static int write_json(const struct doctor *d, bool one_node, FILE *f, struct err
 
 int cmd_doctor(struct command_context *ctx, struct error *err)
 {
-	struct doctor d = {0};
+	struct doctor d = {.opt = &ctx->opt};
 	int rc;
 
 	rc = target_check_options(&ctx->opt, err);
+	rc = rc || !ctx->opt.btf ? rc : kernel_btf_check(ctx->opt.btf, err);
 	if (rc)
 		return rc;
 	if (!ctx->opt.core)
-		doctor_check_host(&d.rows);
+		doctor_check_host(&d.rows, &d.host, &ctx->opt);
 	rc = ctx->opt.core ? look_at_core(&d, &ctx->opt, err) : look_at_nodes(&d, &ctx->opt, err);
 	if (rc)
 		goto done;
+	if (!d.is_core && !d.commands_tried)
+		doctor_check_commands(&d.rows, &d.host, &ctx->opt, NULL);
 	if (ctx->opt.json)
 		rc = write_json(&d, ctx->opt.pid || ctx->opt.core, ctx->out, err);
 	else
@@ -346,6 +362,7 @@ int cmd_doctor(struct command_context *ctx, struct error *err)
 	if (!rc)
 		rc = exit_code(&d);
 done:
+	doctor_host_free(&d.host);
 	vec_free(&d.rows.v);
 	vec_free(&d.nodes);
 	return rc;

@@ -8,11 +8,13 @@
 
 #include "base/vec.h"
 #include "beam/node.h"
+#include "cmd/command.h"
+#include "probe/features.h"
 
 enum doctor_state { DOCTOR_AVAILABLE, DOCTOR_DEGRADED, DOCTOR_MISSING };
 
 struct doctor_row {
-	const char *group;   /* "kernel", "privileges", "limits", "node" */
+	const char *group;   /* "kernel", "privileges", "limits", "program", "node" */
 	int os_pid;	     /* of the node, 0 = about the host */
 	const char *feature; /* "BPF ring buffer" */
 	const char *purpose; /* "samples reach ebeam"; NULL = the name says it */
@@ -30,8 +32,28 @@ struct doctor_rows {
 /* Adds a row that is available; the caller changes what is different.  Valid until the next. */
 struct doctor_row *doctor_add(struct doctor_rows *rows, const char *group, const char *feature);
 
+struct doctor_tried;
+
+/* What commands depend on beside nodes. */
+struct doctor_host {
+	struct probe_features features;
+	struct error no_breakpoints; /* code 0: there are some */
+	VEC(struct doctor_tried *) tried;
+};
+
+/* What to do about a feature that is missing; NULL = nothing can be done. */
+const char *doctor_feature_fix(const struct probe_feature *f);
 /* doctor_host.c: kernel, privileges and limits. */
-void doctor_check_host(struct doctor_rows *rows);
+void doctor_check_host(struct doctor_rows *rows, struct doctor_host *host,
+		       const struct options *opt);
+/* doctor_commands.c: what loads BPF programs; of a node, or without (NULL) as of the newest
+ * release. */
+void doctor_check_commands(struct doctor_rows *rows, struct doctor_host *host,
+			   const struct options *opt, struct beam_node *node);
+void doctor_host_free(struct doctor_host *host);
+/* Debug registers that are free on all schedulers of a node, on how many, and why not all. */
+unsigned int doctor_free_breakpoints(const struct beam_node *node, unsigned int *nr_threads,
+				     struct error *err);
 /* doctor_node.c: everything about one opened node. */
 void doctor_check_node(struct doctor_rows *rows, struct beam_node *node);
 

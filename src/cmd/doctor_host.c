@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,18 @@
 #include <linux/magic.h>
 
 #include "base/compiler.h"
+#include "base/thread.h"
 #include "base/units.h"
 #include "cmd/doctor.h"
+#include "cmd/kernel_faults.h"
 #include "cmd/options.h"
-#include "cmd/privilege.h"
+#include "target/privilege.h"
 #include "probe/breakpoints.h"
 #include "probe/calibrate.h"
 #include "probe/features.h"
 #include "probe/multi.h"
+#include "probe/programs.h"
+#include "target/dwarf.h"
 #include "target/kallsyms.h"
 #include "target/proc.h"
 
@@ -54,7 +59,6 @@ static bool see_file(struct doctor_row *row, const char *path)
 
 static void check_release(struct doctor_row *row)
 {
-	unsigned int major = 0, minor = 0;
 	struct utsname u;
 
 	if (uname(&u) != 0)
@@ -62,11 +66,6 @@ static void check_release(struct doctor_row *row)
 	snprintf(row->seen, sizeof(row->seen), "%s %s", u.release, u.machine);
 	if (strcmp(u.machine, "x86_64") != 0)
 		set(row, DOCTOR_MISSING, ERROR_KIND_KERNEL, "only x86-64 is supported", NULL);
-	else if (sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
-		 (major < 5 || (major == 5 && minor < 15)))
-		set(row, DOCTOR_MISSING, ERROR_KIND_KERNEL,
-		    "user registers below system calls cannot be read by BPF programs",
-		    "use Linux 5.15 or later");
 }
 
 static void check_lockdown(struct doctor_row *row)
@@ -144,7 +143,7 @@ static void check_cap_sys_admin(struct doctor_row *row)
 	/* perf_uprobe_event_init() of the kernel; what it means here is said beside uprobes. */
 	if (!privilege_has(CAP_SYS_ADMIN))
 		snprintf(row->seen, sizeof(row->seen),
-			 "no; beside the others only uprobes need it, see below");
+			 "no; uprobes or perf events may need it, see below");
 }
 
 /* ---- limits ------------------------------------------------------------------------------- */
@@ -156,8 +155,7 @@ static void check_paranoid(struct doctor_row *row)
 		    "use a kernel built with CONFIG_PERF_EVENTS=y");
 	else if (atoi(row->seen) > 0 && !privilege_has(CAP_PERFMON))
 		set(row, DOCTOR_MISSING, ERROR_KIND_PRIVILEGE,
-		    "CPUs may only be sampled with CAP_PERFMON",
-		    "run as root, or grant CAP_PERFMON");
+		    "CPUs may only be sampled with CAP_PERFMON", privilege_fix(PRIVILEGE_PERF));
 }
 
 static void check_kptr_restrict(struct doctor_row *row)
@@ -184,14 +182,64 @@ static void check_sample_rate(struct doctor_row *row)
 static void check_memlock(struct doctor_row *row)
 {
 	struct rlimit limit;
+	bool counts = programs_count_as_locked();
 
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
 		return;
 	if (limit.rlim_cur == RLIM_INFINITY)
 		snprintf(row->seen, sizeof(row->seen), "unlimited");
 	else
-		snprintf(row->seen, sizeof(row->seen), "%" PRIu64 " KiB; BPF memory does not count",
-			 (uint64_t)limit.rlim_cur / 1024);
+		snprintf(row->seen, sizeof(row->seen), "%" PRIu64 " KiB; BPF memory %s",
+			 (uint64_t)limit.rlim_cur / 1024, counts ? "counts" : "does not count");
+	if (counts && limit.rlim_max != RLIM_INFINITY && !privilege_has(CAP_SYS_RESOURCE))
+		set(row, DOCTOR_DEGRADED, 0,
+		    "rings and maps of BPF need more: of events 8 MiB for each CPU",
+		    "ulimit -l unlimited, or grant CAP_SYS_RESOURCE");
+}
+
+static void *try_realtime(void *arg)
+{
+	int *rc = arg;
+
+	*rc = thread_come_first();
+	*rc = *rc ? *rc : thread_come_at_once();
+	return NULL;
+}
+
+/* Tried by a thread of its own, as not everybody may go back. */
+static void check_realtime(struct doctor_row *row)
+{
+	pthread_t thread;
+	int rc = -EAGAIN;
+
+	if (thread_start(&thread, try_realtime, &rc))
+		pthread_join(thread, NULL);
+	snprintf(row->seen, sizeof(row->seen),
+		 "'ebeam sched' looks from one (SCHED_RR, up to 2 %% of a core), the budget of "
+		 "probes is kept at nice -20; with --no-realtime neither");
+	if (rc == 0)
+		return;
+	set(row, DOCTOR_DEGRADED, 0, "", "run as root, or grant CAP_SYS_NICE");
+	snprintf(row->why, sizeof(row->why),
+		 "%s: both are less prompt while all CPUs are busy, as with --no-realtime",
+		 error_text(-rc));
+}
+
+/* ---- this program ------------------------------------------------------------------------- */
+
+static void check_debuginfod(struct doctor_row *row)
+{
+	const char *servers = getenv("DEBUGINFOD_URLS");
+
+	row->purpose = "layouts of a node that no table has";
+	if (!dwarf_may_fetch())
+		set(row, DOCTOR_DEGRADED, 0,
+		    "this is the static program, which cannot ask servers for debug information",
+		    "install the node's debug symbols, or use an ebeam with shared libraries");
+	else if (servers && *servers)
+		snprintf(row->seen, sizeof(row->seen), "%s", servers);
+	else
+		snprintf(row->seen, sizeof(row->seen), "not asked: DEBUGINFOD_URLS is not set");
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */
@@ -212,7 +260,16 @@ static const struct {
 	{"limits", "kernel.kptr_restrict", check_kptr_restrict},
 	{"limits", "kernel.perf_event_max_sample_rate", check_sample_rate},
 	{"limits", "locked memory", check_memlock},
+	{"limits", "real-time threads", check_realtime},
+	{"program", "debuginfod", check_debuginfod},
 };
+
+const char *doctor_feature_fix(const struct probe_feature *f)
+{
+	bool forbidden = f->err == -EPERM || f->err == -EACCES;
+
+	return forbidden ? privilege_fix(f->use) : f->fix;
+}
 
 static void add_feature(struct doctor_rows *rows, const struct probe_feature *f)
 {
@@ -223,9 +280,7 @@ static void add_feature(struct doctor_rows *rows, const struct probe_feature *f)
 	if (f->ok)
 		return;
 	row->state = f->required ? DOCTOR_MISSING : DOCTOR_DEGRADED;
-	row->fix = !forbidden	      ? f->fix
-		   : f->privilege_fix ? f->privilege_fix
-				      : "run as root, or grant CAP_BPF and CAP_PERFMON";
+	row->fix = doctor_feature_fix(f);
 	snprintf(row->why, sizeof(row->why), "%s", error_text(f->err));
 	if (f->needs_btf) {
 		row->fix = NULL;
@@ -257,7 +312,7 @@ static void add_uprobe_cost(struct doctor_rows *rows)
 	calibrator_close(calibrator);
 }
 
-static void add_breakpoints(struct doctor_rows *rows)
+static void add_breakpoints(struct doctor_rows *rows, struct doctor_host *host)
 {
 	struct doctor_row *row = doctor_add(rows, "kernel features", "hardware breakpoints");
 	struct error err = {0};
@@ -272,24 +327,48 @@ static void add_breakpoints(struct doctor_rows *rows)
 			 nr, EBEAM_BREAKPOINTS, hit_ns);
 	if (rc == 0 && nr == EBEAM_BREAKPOINTS)
 		return;
+	if (rc || !nr)
+		host->no_breakpoints = err;
 	row->state = nr && rc == 0 ? DOCTOR_DEGRADED : DOCTOR_MISSING;
-	row->fix = err.kind == ERROR_KIND_PRIVILEGE ? "run as root, or grant CAP_PERFMON"
+	row->fix = err.kind == ERROR_KIND_PRIVILEGE ? privilege_fix(PRIVILEGE_PERF)
 		   : nr && rc == 0		    ? "end what holds them (gdb, perf)"
 						    : "trace BIFs and NIFs, or record";
 	snprintf(row->why, sizeof(row->why), "%s", err.msg);
 }
 
-void doctor_check_host(struct doctor_rows *rows)
+static void add_fault(struct doctor_rows *rows, const struct kernel_fault *k)
 {
-	struct probe_features features;
+	enum fault_state state = k->look ? k->look() : FAULT_ABSENT;
+	struct doctor_row *row;
 
+	if (state == FAULT_ABSENT)
+		return;
+	row = doctor_add(rows, "kernel faults", k->name);
+	if (state == FAULT_AVOIDED) {
+		snprintf(row->seen, sizeof(row->seen), "this kernel has it; ebeam avoids it");
+		return;
+	}
+	row->state = DOCTOR_DEGRADED;
+	row->fix = k->fix;
+	snprintf(row->seen, sizeof(row->seen), "%s",
+		 k->seen		   ? k->seen
+		 : state == FAULT_POSSIBLE ? "this kernel may have it, by its version"
+					   : "this kernel has it");
+	snprintf(row->why, sizeof(row->why), "%s %s", k->what, k->ebeam);
+}
+
+void doctor_check_host(struct doctor_rows *rows, struct doctor_host *host,
+		       const struct options *opt)
+{
 	for (size_t i = 0; i < ARRAY_SIZE(host_checks); i++)
 		host_checks[i].check(
 			doctor_add(rows, host_checks[i].group, host_checks[i].feature));
-	probe_features(&features);
+	probe_features(&host->features, opt->btf);
 	for (int i = 0; i < NR_PROBE_FEATURES; i++)
-		add_feature(rows, &features.feature[i]);
-	if (features.feature[PROBE_FEATURE_UPROBE].ok)
+		add_feature(rows, &host->features.feature[i]);
+	if (host->features.feature[PROBE_FEATURE_UPROBE].ok)
 		add_uprobe_cost(rows);
-	add_breakpoints(rows);
+	add_breakpoints(rows, host);
+	for (const struct kernel_fault *k = kernel_faults; k->name; k++)
+		add_fault(rows, k);
 }

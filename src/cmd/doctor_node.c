@@ -16,6 +16,7 @@
 #include "probe/breakpoints.h"
 #include "probe/sources.h"
 #include "event/catalogue.h"
+#include "target/privilege.h"
 #include "target/proc.h"
 
 #define LIMITS_MAX_SIZE 4096
@@ -284,7 +285,7 @@ static void add_events(struct doctor_rows *rows, struct beam_node *node)
 
 	if (node->core)
 		return;
-	source_plan_node(&plan, node, (1ull << NR_EVENT_KINDS) - 1, SOURCE_AUTO);
+	source_plan_node(&plan, node, (1ull << NR_EVENT_KINDS) - 1, SOURCE_AUTO, false);
 	for (int group = 0; group < NR_EVENT_GROUPS; group++) {
 		struct doctor_row *row =
 			add(rows, node, "events", event_group_name((enum event_group)group));
@@ -323,7 +324,7 @@ static void add_events(struct doctor_rows *rows, struct beam_node *node)
 }
 
 /* The fewest that any thread has on which Erlang code runs. */
-static unsigned int free_breakpoints(const struct beam_node *node, unsigned int *nr_threads,
+unsigned int doctor_free_breakpoints(const struct beam_node *node, unsigned int *nr_threads,
 				     struct error *err)
 {
 	struct proc_thread *threads = NULL;
@@ -362,7 +363,7 @@ static void add_breakpoints(struct doctor_rows *rows, const struct beam_node *no
 		return;
 	row = add(rows, node, "node", "debug registers");
 	row->purpose = "trace sees calls of Erlang functions";
-	least = free_breakpoints(node, &nr_threads, &err);
+	least = doctor_free_breakpoints(node, &nr_threads, &err);
 	if (!nr_threads) {
 		row->state = DOCTOR_DEGRADED;
 		snprintf(row->why, sizeof(row->why),
@@ -373,7 +374,7 @@ static void add_breakpoints(struct doctor_rows *rows, const struct beam_node *no
 		 EBEAM_BREAKPOINTS, nr_threads, nr_threads == 1 ? "" : "s");
 	if (least < EBEAM_BREAKPOINTS) {
 		row->state = least ? DOCTOR_DEGRADED : DOCTOR_MISSING;
-		row->fix = err.kind == ERROR_KIND_PRIVILEGE ? "run as root, or grant CAP_PERFMON"
+		row->fix = err.kind == ERROR_KIND_PRIVILEGE ? privilege_fix(PRIVILEGE_PERF)
 							    : "end what holds them";
 		snprintf(row->why, sizeof(row->why), "%s", err.msg);
 		return;

@@ -201,7 +201,7 @@ int event_probes_show(struct command_context *ctx, struct beam_node *n,
 	struct calibrator *calibrator;
 	int rc;
 
-	attach_open(&p.attach, plan, n->os_pid, "", live_attach_way());
+	attach_open(&p.attach, plan, n->os_pid, "", ctx->opt.uprobes);
 	calibrator_open(&calibrator);
 	if (calibrator_measure(calibrator, !attach_is_perf(p.attach), &p.cost, &p.no_cost))
 		p.cost.emulated_ns = 0;

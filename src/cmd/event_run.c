@@ -31,12 +31,13 @@
 /* ---- what a node has ----------------------------------------------------------------------- */
 
 /* All kinds that are refused for the reason of this one, if it is the first of them. */
-static void tell_refused(const struct source_plan *plan, int kind)
+static void tell_refused(const struct source_plan *plan, uint64_t kinds, int kind)
 {
 	struct strbuf names = STRBUF_INIT;
 
 	for (int k = 0; k < NR_EVENT_KINDS; k++) {
-		if (!plan->missing[k] || strcmp(plan->missing[k], plan->missing[kind]) != 0 ||
+		if (!(kinds >> k & 1) || !plan->missing[k] ||
+		    strcmp(plan->missing[k], plan->missing[kind]) != 0 ||
 		    strcmp(plan->refused[k], plan->refused[kind]) != 0)
 			continue;
 		if (k < kind)
@@ -55,12 +56,13 @@ static int plan_sources(struct event_run *run, struct error *err)
 	const char *why = NULL, *otp = run->node->identity.otp_text;
 	struct strbuf names = STRBUF_INIT;
 
-	source_plan_node(&run->plan, run->node, run->consumer->kinds, run->ctx->opt.source);
+	source_plan_node(&run->plan, run->node, run->consumer->kinds, run->ctx->opt.source,
+			 run->ctx->opt.force);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (!run->plan.missing[kind])
 			continue;
 		if (run->plan.refused[kind][0]) {
-			tell_refused(&run->plan, kind);
+			tell_refused(&run->plan, UINT64_MAX, kind);
 			continue;
 		}
 		why = why ? why : run->plan.missing[kind];
@@ -284,7 +286,7 @@ static int watch_schedulers(struct event_run *run, struct error *err)
 
 	if (!work && !run->consumer->cpu && !(kept & COLLECTING))
 		return 0;
-	return live_watch_schedulers(&run->live, work, err);
+	return live_watch_schedulers(&run->live, &run->ctx->opt, work, err);
 }
 
 /* Until something ends it; positive = how (enum loop_end). */
@@ -383,6 +385,19 @@ static int add_meta(struct event_run *run, struct error *err)
 	return rc;
 }
 
+/* The kernel may refuse programs of kinds that the node could give. */
+static int open_live(struct event_run *run, const struct live_config *config, struct error *err)
+{
+	uint64_t planned = config->events ? run->plan.kinds : 0;
+	int rc = live_open(&run->live, run->node, config, err);
+
+	planned &= ~run->plan.kinds;
+	for (int kind = 0; rc == 0 && kind < NR_EVENT_KINDS; kind++)
+		if (planned >> kind & 1)
+			tell_refused(&run->plan, planned, kind);
+	return rc;
+}
+
 static bool is_chosen(const struct options *o)
 {
 	return o->process || o->initial_call || o->from || o->to;
@@ -392,6 +407,7 @@ static int watch(struct event_run *run, struct error *err)
 {
 	const struct options *o = &run->ctx->opt;
 	struct live_config config = {
+		.opt = o,
 		.events = run->consumer->kinds ? &run->plan : NULL,
 		.calls = run->consumer->calls,
 		.event_stacks = run->consumer->stacks,
@@ -413,7 +429,7 @@ static int watch(struct event_run *run, struct error *err)
 	if (rc == 0 && o->dry_run)
 		return event_probes_show(run->ctx, run->node, &run->plan, err);
 	rc = rc ? rc : event_run_filter_node(run, &config, err);
-	rc = rc ? rc : live_open(&run->live, run->node, &config, err);
+	rc = rc ? rc : open_live(run, &config, err);
 	rc = rc ? rc : event_run_open_output(run, err);
 	rc = rc ? rc : add_meta(run, err);
 	rc = rc ? rc : run_loop(run, err);

@@ -107,7 +107,7 @@ int events_list(struct command_context *ctx, struct beam_node *n, struct error *
 	int rc;
 
 	if (n)
-		source_plan_node(&plan, n, kinds, ctx->opt.source);
+		source_plan_node(&plan, n, kinds, ctx->opt.source, ctx->opt.force);
 	if (ctx->opt.json)
 		jsonw_begin_rows(&w, NULL);
 	else if (ctx->opt.markdown)

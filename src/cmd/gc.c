@@ -277,7 +277,7 @@ static int show_text(const struct gc *gc, const struct group_rows *r, const stru
 
 static uint64_t longer_than(const struct options *o)
 {
-	return o->given & OPT(LONGER_THAN) ? o->longer_than_ns : 0;
+	return o->given.has[OPTION_LONGER_THAN] ? o->longer_than_ns : 0;
 }
 
 static void open_stats(struct gc *gc)

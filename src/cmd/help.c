@@ -33,7 +33,8 @@ const struct environment_row environment_rows[] = {
 	{"NO_COLOR", "if set and not empty, --color auto means never"},
 	{"SUDO_UID, SUDO_GID", "owner of the files that ebeam writes when it runs under sudo"},
 	{"DEBUGINFOD_URLS",
-	 "where debug information may be fetched from; without it nothing is fetched"},
+	 "where debug information may be fetched from; without it nothing is fetched, and the "
+	 "static program (ebeam doctor tells) fetches nothing at all"},
 	{NULL, NULL},
 };
 

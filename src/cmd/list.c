@@ -14,7 +14,7 @@
 #include "beam/node.h"
 #include "cmd/command.h"
 #include "cmd/envelope.h"
-#include "cmd/privilege.h"
+#include "target/privilege.h"
 #include "cmd/render.h"
 #include "cmd/rows.h"
 #include "target/proc.h"

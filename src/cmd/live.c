@@ -68,9 +68,9 @@ static int add_threads(struct live *l, struct error *err)
 }
 
 /* Frame pointers are a property of the running node: of the JIT's own record (25 and later). */
-static bool keeps_frame_pointers(struct live *l)
+static bool keeps_frame_pointers(struct beam_resolver *resolver)
 {
-	return l->resolver && jit_frame_pointers(beam_resolver_jit(l->resolver));
+	return resolver && jit_frame_pointers(beam_resolver_jit(resolver));
 }
 
 /* Kinds that know a process by its pid only: the owner of an alias. */
@@ -114,49 +114,51 @@ static int read_tables(struct session_config *out, struct beam_node *n,
 	return rc;
 }
 
-enum attach_way live_attach_way(void)
+int live_session_config(struct session_config *out, struct beam_node *n,
+			struct beam_resolver *resolver, const struct live_config *asked,
+			struct error *err)
 {
-	const char *way = getenv("EBEAM_UPROBES");
-
-	return way && strcmp(way, "perf") == 0 ? ATTACH_PERF : ATTACH_BEST;
-}
-
-static int open_session(struct live *l, const struct live_config *asked, struct error *err)
-{
-	struct session_config config = {
-		.os_pid = l->node->os_pid,
+	*out = (struct session_config){
+		.os_pid = n->os_pid,
 		.freq = asked->freq,
-		.frame_pointers = keeps_frame_pointers(l),
-		.jit_descriptor = l->resolver && l->node->anchors.jit_register
-					  ? l->node->anchors.jit_descriptor
-					  : 0,
-		.initial_call = key_of(l->node, "$initial_call"),
-		.process_label = key_of(l->node, "$process_label"),
-		.layout = &l->node->layout,
+		.frame_pointers = keeps_frame_pointers(resolver),
+		.jit_descriptor =
+			resolver && n->anchors.jit_register ? n->anchors.jit_descriptor : 0,
+		.initial_call = key_of(n, "$initial_call"),
+		.process_label = key_of(n, "$process_label"),
+		.layout = &n->layout,
 		.events = asked->events,
-		.elf = l->node->elf,
+		.elf = n->elf,
 		.event_epid = asked->event_epid,
 		.event_who = asked->event_who,
 		.message_from = asked->message_from,
 		.message_to = asked->message_to,
-		.proc_lib = beam_atom_find(l->node->atoms, "proc_lib"),
+		.proc_lib = beam_atom_find(n->atoms, "proc_lib"),
 		.event_stacks = asked->event_stacks,
 		.unnamed = asked->unnamed,
 		.counting = asked->counting,
 		.count_sums = asked->count_sums,
-		.inet_received = ports_inet_received(l->node),
-		.attach_way = live_attach_way(),
+		.inet_received = ports_inet_received(n),
+		.attach_way = asked->opt->uprobes,
+		.btf = asked->opt->btf,
+		.force = asked->opt->force,
+		.no_realtime = asked->opt->no_realtime,
 		.max_overhead = asked->max_overhead,
 		.gc_longer_than_ns = asked->gc_longer_than_ns,
 		.longer_than_ns = asked->longer_than_ns,
 		.calls = asked->calls != NULL,
 		.call_stacks = asked->calls && asked->calls->stacks,
-		.otp = (unsigned int)l->node->identity.otp,
+		.otp = (unsigned int)n->identity.otp,
 		.call_words = asked->calls ? asked->calls->words : 0,
 		.call_depth = asked->calls ? asked->calls->depth : 0,
 	};
+	return asked->events ? read_tables(out, n, asked->events, err) : 0;
+}
 
-	int rc = asked->events ? read_tables(&config, l->node, asked->events, err) : 0;
+static int open_session(struct live *l, const struct live_config *asked, struct error *err)
+{
+	struct session_config config;
+	int rc = live_session_config(&config, l->node, l->resolver, asked, err);
 
 	return rc ? rc : session_open(&l->session, &config, err);
 }
@@ -319,18 +321,11 @@ void live_add_watching(struct live *l, uint64_t kinds)
 	add_schedulers(l);
 }
 
-/* EBEAM_SCHEDULERS=looks in the environment: as if the VM counted nothing, for tests of that. */
-static enum sched_watch_how watch_how(void)
-{
-	const char *how = getenv("EBEAM_SCHEDULERS");
-
-	return how && strcmp(how, "looks") == 0 ? SCHED_WATCH_LOOKS : SCHED_WATCH_BEST;
-}
-
-int live_watch_schedulers(struct live *l, bool work, struct error *err)
+int live_watch_schedulers(struct live *l, const struct options *opt, bool work, struct error *err)
 {
 	l->schedulers_ns = clock_monotonic_ns();
-	return sched_watch_open(&l->schedulers, l->node, work ? watch_how() : SCHED_WATCH_THREADS,
+	return sched_watch_open(&l->schedulers, l->node,
+				work ? opt->schedulers : SCHED_WATCH_THREADS, !opt->no_realtime,
 				err);
 }
 

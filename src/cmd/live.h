@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "beam/node.h"
 #include "beam/resolve.h"
+#include "cmd/command.h"
 #include "event/enrich.h"
 #include "probe/sched_watch.h"
 #include "probe/session.h"
@@ -37,9 +38,10 @@ struct live_calls {
 
 /* What is asked for; the rest of the session's configuration is the node's. */
 struct live_config {
-	unsigned int freq;		  /* 0 = no sampling */
-	const struct source_plan *events; /* NULL = none */
-	const struct live_calls *calls;	  /* of functions; NULL = none */
+	const struct options *opt;	/* how probes use this host */
+	unsigned int freq;		/* 0 = no sampling */
+	struct source_plan *events;	/* NULL = none; live_open() may take kinds out of it */
+	const struct live_calls *calls; /* of functions; NULL = none */
 	uint64_t event_epid;
 	struct event_who event_who, message_from, message_to; /* see abi/config.h */
 	bool event_stacks;
@@ -54,9 +56,11 @@ struct live_config {
 	bool counting, count_sums;
 };
 
-/* ATTACH_BEST; EBEAM_UPROBES=perf in the environment makes all kernels do what those before 6.6 do:
- * for tests of that. */
-enum attach_way live_attach_way(void);
+/* What a session is told of the node.  Without resolver (NULL) it is not known whether the node
+ * keeps frame pointers.  ERROR_KIND_FAILED. */
+int live_session_config(struct session_config *out, struct beam_node *n,
+			struct beam_resolver *resolver, const struct live_config *asked,
+			struct error *err);
 /* Everything but session_start().  On failure live_close() is called. */
 int live_open(struct live *l, struct beam_node *n, const struct live_config *config,
 	      struct error *err);
@@ -71,7 +75,7 @@ void live_add_watching(struct live *l, uint64_t kinds);
  * From now on, and until it is closed, how busy schedulers are is read from the node's memory; if
  * not `work`, only what their threads get of the CPUs.
  */
-int live_watch_schedulers(struct live *l, bool work, struct error *err);
+int live_watch_schedulers(struct live *l, const struct options *opt, bool work, struct error *err);
 /* That, as records, once enough time has passed, or `now`. */
 void live_add_schedulers(struct live *l, bool now);
 /* The last of that: they are not watched any more. */

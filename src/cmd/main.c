@@ -41,7 +41,8 @@ static int check_output(struct command_context *ctx, struct error *err)
 	const char *path = ctx->opt.output;
 	const struct exporter *e;
 
-	if (!path || ctx->command->options & (OPT(FORMAT) | OPT(FRAME_FORMAT)))
+	if (!path || ctx->command->options.has[OPTION_FORMAT] ||
+	    ctx->command->options.has[OPTION_FRAME_FORMAT])
 		return 0;
 	e = exporter_by_suffix(path);
 	if (!e || (e->timeline && ctx->command->run == cmd_events))

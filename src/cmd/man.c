@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/help.h"
+#include "cmd/kernel_faults.h"
 
 /* Text with what troff would take for its own made literal.  Newlines stay. */
 static void write_troff(FILE *f, const char *text, size_t len)
@@ -67,11 +68,31 @@ static void write_option(FILE *f, const struct option_row *row, const struct com
 }
 
 /* The common options stand once, before the commands. */
-static void write_options(FILE *f, const struct command *command, uint64_t which)
+static void write_options(FILE *f, const struct command *command, bool common)
 {
 	for (int id = 0; id < NR_OPTIONS; id++)
-		if ((which >> id) & 1)
+		if (option_is_of(command, (enum option_id)id) &&
+		    option_is_common((enum option_id)id) == common)
 			write_option(f, &option_rows[id], command);
+}
+
+static void write_faults(FILE *f)
+{
+	fputs(".SH KNOWN KERNEL FAULTS\n"
+	      "What users of uprobes, perf events and BPF have met, and what ebeam does about it.\n"
+	      "Versions are those of kernel.org; distributions repair earlier releases.\n"
+	      ".B ebeam doctor\nsays which of them this kernel has, mostly by trying.\n",
+	      f);
+	for (const struct kernel_fault *k = kernel_faults; k->name; k++) {
+		fprintf(f, ".TP\n.B %s\n", k->name);
+		write_string(f, "Linux ");
+		write_string(f, k->kernels);
+		fputs(".\n", f);
+		write_string(f, k->what);
+		fputc('\n', f);
+		write_string(f, k->ebeam);
+		fputc('\n', f);
+	}
 }
 
 void man_write(FILE *f)
@@ -87,15 +108,16 @@ void man_write(FILE *f)
 	      "Data goes to standard output, everything else to standard error.\n"
 	      ".SH OPTIONS OF ALL COMMANDS\n",
 	      f);
-	write_options(f, &commands[0], OPTIONS_COMMON);
+	write_options(f, &commands[0], true);
 	fputs(".SH COMMANDS\n", f);
 	for (const struct command *c = commands; c->name; c++) {
 		fprintf(f, ".SS ebeam %s [OPTIONS]%s%s\n", c->name, *c->args ? " " : "", c->args);
 		write_string(f, c->summary);
 		fputc('\n', f);
 		write_description(f, c->description);
-		write_options(f, c, c->options & ~OPTIONS_COMMON);
+		write_options(f, c, false);
 	}
+	write_faults(f);
 	fputs(".SH EXIT STATUS\n", f);
 	for (const struct exit_row *e = exit_rows; e->text; e++) {
 		fprintf(f, ".TP\n.B %d\n", e->code);

@@ -6,9 +6,6 @@
 
 #include "base/compiler.h"
 
-/* Both at one probe; what is taken out costs another one for each message. */
-#define DEFAULT_KINDS (1ull << EVENT_MESSAGE_SEND | 1ull << EVENT_MESSAGE_QUEUED)
-
 /* The dictionary is there once the run has begun. */
 static void open_stats(struct msg *m)
 {
@@ -47,7 +44,9 @@ int cmd_msg(struct command_context *ctx, struct error *err)
 	struct event_consumer consumer = {.arg = &m, .event = on_event, .show = on_show};
 	int rc;
 
-	m.kinds = o->events ? o->events & MESSAGE_KINDS : o->input ? MESSAGE_KINDS : DEFAULT_KINDS;
+	m.kinds = o->events  ? o->events & MESSAGE_KINDS
+		  : o->input ? MESSAGE_KINDS
+			     : MESSAGE_DEFAULT_KINDS;
 	if (!m.kinds)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "'msg' is about message_send, message_queued and "

@@ -84,6 +84,21 @@ static const char *word_source(unsigned int i)
 	return i < ARRAY_SIZE(words) ? words[i] : NULL;
 }
 
+static const char *word_uprobes(unsigned int i)
+{
+	static const char *const words[] = {[ATTACH_BEST] = "auto", [ATTACH_PERF] = "perf"};
+
+	return i < ARRAY_SIZE(words) ? words[i] : NULL;
+}
+
+static const char *word_schedulers(unsigned int i)
+{
+	static const char *const words[] = {
+		[SCHED_WATCH_BEST] = "auto", [SCHED_WATCH_LOOKS] = "looks"};
+
+	return i < ARRAY_SIZE(words) ? words[i] : NULL;
+}
+
 static const char *word_panel(unsigned int i)
 {
 	return i < NR_TOP_PANELS ? top_panels[i].name : NULL;
@@ -254,6 +269,9 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_DRY_RUN] = {0, "dry-run", NULL,
 		"show what would be attached and its cost, then stop",
 		NULL, FLAG(dry_run)},
+	[OPTION_NO_REALTIME] = {0, "no-realtime", NULL,
+		"all threads of ebeam wait their turn: none is real-time, none at nice -20",
+		NULL, FLAG(no_realtime)},
 	[OPTION_INPUT] = {'i', "input", "CAPTURE",
 		"read this capture instead of a node", NULL, TEXT(input)},
 	[OPTION_CORE] = {0, "core", "FILE",
@@ -315,6 +333,18 @@ const struct option_row option_rows[NR_OPTIONS] = {
 	[OPTION_SOURCE] = {0, "source", "WHICH",
 		"of events that a VM with USDT probes gives twice: uprobe, usdt, or either",
 		"auto", CHOICE(source, word_source)},
+	[OPTION_UPROBES] = {0, "uprobes", "HOW",
+		"how they are placed: many by one link where the kernel can, or each by a perf "
+		"event", "auto", CHOICE(uprobes, word_uprobes)},
+	[OPTION_SCHEDULERS] = {0, "schedulers", "HOW",
+		"how busy they are: what the VM counts, where it does, or looks alone",
+		"auto", CHOICE(schedulers, word_schedulers)},
+	[OPTION_BTF] = {0, "btf", "FILE",
+		"file with the BTF of this kernel (how its structs look), if it shows none itself",
+		"/sys/kernel/btf/vmlinux", TEXT(btf)},
+	[OPTION_FORCE] = {0, "force", NULL,
+		"use probes even where ebeam refuses them because they are not known to be safe",
+		NULL, FLAG(force)},
 	[OPTION_IO] = {0, "io", NULL,
 		"watch what comes and goes: bytes and calls by port and driver",
 		NULL, FLAG(io)},

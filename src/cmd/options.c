@@ -13,9 +13,15 @@
 #include "base/distance.h"
 #include "base/units.h"
 
+bool option_is_common(enum option_id id)
+{
+	return id == OPTION_QUIET || id == OPTION_VERBOSE || id == OPTION_COLOR ||
+	       id == OPTION_HELP;
+}
+
 bool option_is_of(const struct command *command, enum option_id id)
 {
-	return ((command->options | OPTIONS_COMMON) >> id) & 1;
+	return command->options.has[id] || option_is_common(id);
 }
 
 void options_defaults(struct options *opt)
@@ -142,7 +148,7 @@ static int apply(struct options *opt, int id, const char *value, struct error *e
 	unsigned int word = 0;
 	bool good = true;
 
-	opt->given |= 1ull << id;
+	opt->given.has[id] = true;
 	switch (row->type) {
 	case OPTION_FLAG:
 		*(bool *)member = true;

@@ -16,9 +16,6 @@
 #include "base/strbuf.h"
 #include "cmd/command.h"
 
-/* Options that every command takes. */
-#define OPTIONS_COMMON (OPT(QUIET) | OPT(VERBOSE) | OPT(COLOR) | OPT(HELP))
-
 #define OPTIONS_MAX_FREQ 4999u
 
 enum option_type {
@@ -57,7 +54,8 @@ int option_bad_value(const struct option_row *row, const char *value, struct err
 /* Digits only, at most nine. */
 bool option_parse_number(const char *text, unsigned int min, unsigned int max, unsigned int *out);
 
-/* True if the command takes the option. */
+/* True if all commands take the option; if this one does. */
+bool option_is_common(enum option_id id);
 bool option_is_of(const struct command *command, enum option_id id);
 
 void options_defaults(struct options *opt);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/atoms.h"
+#include "cmd/options.h"
 #include "cmd/port.h"
 #include "cmd/render.h"
 #include "cmd/rows.h"
@@ -419,10 +420,13 @@ static int write_text(struct command_context *ctx, const struct port_view *v, co
 /* Options of --io mean nothing without it, and a core file does nothing any more. */
 static int check_io(const struct command_context *ctx, struct error *err)
 {
-	if (!ctx->opt.io && (ctx->opt.given & OPTIONS_PORT_IO))
-		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "-d, -i, -o, --watch, --process, --max-overhead, --dry-run and "
-				 "--source go with --io");
+	static const struct option_set of_io = OPTIONS(OPTIONS_PORT_IO);
+
+	for (int id = 0; !ctx->opt.io && id < NR_OPTIONS; id++) {
+		if (of_io.has[id] && ctx->opt.given.has[id])
+			return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--%s goes with --io",
+					 option_rows[id].long_name);
+	}
 	if (ctx->opt.io && (ctx->opt.core || ctx->opt.exe))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--io watches a running node: it does not go with --core");

@@ -9,7 +9,7 @@
 
 static enum process_group_by proc_by(const struct options *o)
 {
-	return o->given & OPT(GROUP_BY) ? o->group_by : PROCESS_GROUP_INITIAL_CALL;
+	return o->given.has[OPTION_GROUP_BY] ? o->group_by : PROCESS_GROUP_INITIAL_CALL;
 }
 
 /* The dictionary is there once the run has begun. */

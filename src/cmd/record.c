@@ -105,13 +105,13 @@ static void report_progress(struct record_run *run)
 
 static bool too_costly(struct record_run *run)
 {
-	uint64_t given = run->ctx->opt.given;
+	const struct option_set *given = &run->ctx->opt.given;
 	double busy_s, limit = run->ctx->opt.max_overhead;
 	struct live_cost cost;
 
 	/* Whoever names a frequency and no budget wants that frequency; the closing line says what
 	 * it cost. */
-	if ((given & OPT(FREQ)) && !(given & OPT(MAX_OVERHEAD)))
+	if (given->has[OPTION_FREQ] && !given->has[OPTION_MAX_OVERHEAD])
 		return false;
 	recording_node_cost(run->recording, &cost, &busy_s);
 	/* A node that uses next to nothing is limited as if it used that. */
@@ -221,7 +221,7 @@ static int record(struct record_run *run, struct error *err)
 
 	if (rc)
 		return rc;
-	rc = recording_start(&run->recording, run->node, o->freq, err);
+	rc = recording_start(&run->recording, run->node, o, err);
 	if (rc)
 		return rc;
 	stem = render_stem(facts.name, recording_start_epoch_ns(run->recording));

@@ -28,22 +28,22 @@ struct recording {
 	VEC(uint64_t) by_thread; /* samples, by thread id */
 };
 
-int recording_start(struct recording **out, struct beam_node *n, unsigned int freq,
+int recording_start(struct recording **out, struct beam_node *n, const struct options *opt,
 		    struct error *err)
 {
 	struct recording *r = xcalloc(1, sizeof(*r));
-	struct live_config config = {.freq = freq};
+	struct live_config config = {.opt = opt, .freq = opt->freq};
 	int rc;
 
 	*out = NULL;
-	r->freq = freq;
+	r->freq = opt->freq;
 	rc = live_open(&r->live, n, &config, err);
 	if (rc) {
 		free(r);
 		return rc;
 	}
 	profile_open(&r->profile);
-	rc = live_add_meta(&r->live, "record", "cpu", freq, err);
+	rc = live_add_meta(&r->live, "record", "cpu", opt->freq, err);
 	rc = rc ? rc : session_start(r->live.session, err);
 	if (rc)
 		recording_close(r);

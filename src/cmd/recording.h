@@ -18,7 +18,7 @@
 struct recording;
 
 /* Opens everything and starts sampling.  Borrows the node. */
-int recording_start(struct recording **out, struct beam_node *n, unsigned int freq,
+int recording_start(struct recording **out, struct beam_node *n, const struct options *opt,
 		    struct error *err);
 void recording_close(struct recording *r); /* detaches; NULL ok */
 

@@ -162,10 +162,10 @@ int top_step(struct top *t, struct error *err)
 /* Without samples `top` goes on: what memory tells is worth having. */
 void top_start_samples(struct top *t)
 {
-	unsigned int freq = t->ctx->opt.given & OPT(FREQ) ? t->ctx->opt.freq : FREQ_DEFAULT;
+	unsigned int freq = t->ctx->opt.given.has[OPTION_FREQ] ? t->ctx->opt.freq : FREQ_DEFAULT;
 	struct error err = {0};
 
-	if (top_samples_open(&t->samples, t->node, freq, &err) != 0)
+	if (top_samples_open(&t->samples, t->node, &t->ctx->opt, freq, &err) != 0)
 		snprintf(t->samples_error, sizeof(t->samples_error), "no samples: %s", err.msg);
 }
 

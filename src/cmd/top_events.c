@@ -44,7 +44,7 @@
  * what many want to know (messages, collections).  Not each time that something is scheduled,
  * copied, received, or given to a driver: that is what `ebeam events` is for.
  */
-static uint64_t shown_kinds(void)
+uint64_t top_events_kinds(void)
 {
 	uint64_t kinds =
 		event_group_kinds(EVENT_GROUP_PROCESS) | event_group_kinds(EVENT_GROUP_MESSAGE) |
@@ -58,7 +58,7 @@ static uint64_t shown_kinds(void)
 
 struct top_events {
 	int os_pid;
-	double max_overhead;
+	const struct options *opt; /* borrowed */
 	bool silent;
 	uint64_t kinds;
 
@@ -122,8 +122,9 @@ static int go_on(struct top_events *e, int rc)
 static int attach(struct top_events *e, struct error *err)
 {
 	struct live_config config = {
+		.opt = e->opt,
 		.events = &e->plan,
-		.max_overhead = e->max_overhead,
+		.max_overhead = e->opt->max_overhead,
 		.unnamed = true,
 		.counting = true,
 		.count_sums = true,
@@ -132,7 +133,7 @@ static int attach(struct top_events *e, struct error *err)
 
 	if (rc)
 		return rc;
-	source_plan_node(&e->plan, e->node, e->kinds, SOURCE_AUTO);
+	source_plan_node(&e->plan, e->node, e->kinds, SOURCE_AUTO, e->opt->force);
 	if (!e->plan.kinds)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
 				 "no function of these events can be probed in this build");
@@ -317,15 +318,15 @@ static void *events_main(void *arg)
 
 /* ---- from outside --------------------------------------------------------------------------- */
 
-void top_events_open(struct top_events **out, int os_pid, double max_overhead, bool silent)
+void top_events_open(struct top_events **out, int os_pid, const struct options *opt, bool silent)
 {
 	struct top_events *e = xcalloc(1, sizeof(*e));
 	pthread_condattr_t attr;
 
 	e->os_pid = os_pid;
-	e->max_overhead = max_overhead;
+	e->opt = opt;
 	e->silent = silent;
-	e->kinds = shown_kinds();
+	e->kinds = top_events_kinds();
 	event_rates_init(&e->shown, e->kinds);
 	pthread_mutex_init(&e->lock, NULL);
 	pthread_condattr_init(&attr);

@@ -13,9 +13,13 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "cmd/command.h"
 #include "model/event_rates.h"
 
 struct top_events;
+
+/* What is counted, as a bit set. */
+uint64_t top_events_kinds(void);
 
 enum top_events_state {
 	TOP_EVENTS_OFF,	      /* nothing is attached */
@@ -25,9 +29,9 @@ enum top_events_state {
 	TOP_EVENTS_FAILED,  /* top_events_error() */
 };
 
-/* Nothing is attached yet.  max_overhead: percent.  silent: its thread logs nothing, as somebody
+/* Nothing is attached yet.  Borrows the options.  silent: its thread logs nothing, as somebody
  * draws on the terminal. */
-void top_events_open(struct top_events **out, int os_pid, double max_overhead, bool silent);
+void top_events_open(struct top_events **out, int os_pid, const struct options *opt, bool silent);
 /* Waits until all is taken away.  NULL ok. */
 void top_events_close(struct top_events *e);
 

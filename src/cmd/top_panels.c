@@ -211,7 +211,7 @@ void top_watch_events(struct top *t)
 		      !t->events_end && may_be_there(t);
 
 	if (!t->events && wanted)
-		top_events_open(&t->events, t->node->os_pid, t->ctx->opt.max_overhead, t->screen);
+		top_events_open(&t->events, t->node->os_pid, &t->ctx->opt, t->screen);
 	if (t->events)
 		top_events_want(t->events, wanted);
 	if (!wanted)

@@ -23,7 +23,8 @@
 #define GAP_MAX_NS (12 * TOP_WINDOW_SPAN_NS)
 
 struct top_samples {
-	struct beam_node *node; /* NULL: a capture */
+	struct beam_node *node;	   /* NULL: a capture */
+	const struct options *opt; /* of a node */
 	unsigned int freq;
 	struct live live;
 	bool live_open;
@@ -48,7 +49,7 @@ struct top_samples {
 
 static int open_live(struct live *l, struct top_samples *s, struct error *err)
 {
-	struct live_config config = {.freq = s->freq};
+	struct live_config config = {.opt = s->opt, .freq = s->freq};
 	int rc = live_open(l, s->node, &config, err);
 
 	if (rc)
@@ -59,8 +60,8 @@ static int open_live(struct live *l, struct top_samples *s, struct error *err)
 	return rc;
 }
 
-int top_samples_open(struct top_samples **out, struct beam_node *n, unsigned int freq,
-		     struct error *err)
+int top_samples_open(struct top_samples **out, struct beam_node *n, const struct options *opt,
+		     unsigned int freq, struct error *err)
 {
 	struct top_samples *s = xcalloc(1, sizeof(*s));
 	struct top_window_options options = {.freq = freq};
@@ -68,6 +69,7 @@ int top_samples_open(struct top_samples **out, struct beam_node *n, unsigned int
 
 	*out = NULL;
 	s->node = n;
+	s->opt = opt;
 	s->freq = freq;
 	s->summary.cost.percent = NAN;
 	rc = open_live(&s->live, s, err);

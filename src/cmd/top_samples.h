@@ -6,6 +6,7 @@
 #define EBEAM_CMD_TOP_SAMPLES_H
 
 #include "beam/node.h"
+#include "cmd/command.h"
 #include "cmd/summary.h"
 #include "model/event_rates.h"
 #include "model/process_table.h"
@@ -14,9 +15,9 @@
 
 struct top_samples;
 
-/* Starts sampling.  Borrows the node. */
-int top_samples_open(struct top_samples **out, struct beam_node *n, unsigned int freq,
-		     struct error *err);
+/* Starts sampling.  Borrows the node and the options. */
+int top_samples_open(struct top_samples **out, struct beam_node *n, const struct options *opt,
+		     unsigned int freq, struct error *err);
 /* Plays a capture, duration_ns of it (0: all); path stays the caller's. */
 int top_samples_open_capture(struct top_samples **out, const char *path, uint64_t duration_ns,
 			     struct error *err);

@@ -56,7 +56,7 @@ static int probe_c_function(struct trace *t, size_t i, struct error *err)
 	struct beam_node *n = event_run_node(t->run);
 	struct strbuf name = STRBUF_INIT;
 	struct call_code code;
-	char path[96];
+	char path[OBJECTS_PATH_SIZE];
 	int rc;
 
 	call_target_name(&name, n, &f->target);
@@ -76,9 +76,12 @@ static int probe_c_function(struct trace *t, size_t i, struct error *err)
 			.returns = f->returns,
 		};
 
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, n->os_pid,
-			 code.map_start, code.map_end);
-		rc = call_probes_add(t->points.probes, &probe, err);
+		rc = objects_file_path(n->os_pid, code.map, path);
+		rc = rc ? error_set(err, ERROR_KIND_PRIVILEGE, rc,
+				    "cannot open %s of the node, which has %s. Run as root (see "
+				    "ebeam doctor)",
+				    code.map->path, name.buf)
+			: call_probes_add(t->points.probes, &probe, err);
 	} else {
 		rc = error_set(err, ERROR_KIND_FAILED, -ENOENT,
 			       "%s is C code at 0x%" PRIx64 ", in no file that is mapped", name.buf,

@@ -20,6 +20,8 @@
 #include "model/event_stream.h"
 #include "model/process_group.h"
 
+/* Who reads them costs more than it tells. */
+#define MESSAGE_DEFAULT_KINDS (1ull << EVENT_MESSAGE_SEND | 1ull << EVENT_MESSAGE_QUEUED)
 #define MESSAGE_KINDS                                                                              \
 	(1ull << EVENT_MESSAGE_SEND | 1ull << EVENT_MESSAGE_QUEUED | 1ull << EVENT_MESSAGE_RECEIVE)
 

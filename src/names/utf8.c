@@ -32,9 +32,8 @@ size_t utf8_decode(const char *s, size_t len, uint32_t *c)
 	return size;
 }
 
-void utf8_add(struct strbuf *out, uint32_t c)
+size_t utf8_write(char *bytes, uint32_t c)
 {
-	char bytes[4];
 	size_t size;
 
 	if (c < 0x80) {
@@ -52,5 +51,12 @@ void utf8_add(struct strbuf *out, uint32_t c)
 	}
 	for (size_t i = 1; i < size; i++)
 		bytes[i] = (char)(0x80 | (c >> 6 * (size - 1 - i) & 0x3f));
-	strbuf_add(out, bytes, size);
+	return size;
+}
+
+void utf8_add(struct strbuf *out, uint32_t c)
+{
+	char bytes[4];
+
+	strbuf_add(out, bytes, utf8_write(bytes, c));
 }

@@ -18,6 +18,9 @@
  */
 size_t utf8_decode(const char *s, size_t len, uint32_t *c);
 
+/* Writes a character (up to 0x10ffff) to at most 4 bytes; returns how many. */
+size_t utf8_write(char *bytes, uint32_t c);
+
 /* Append one character. */
 void utf8_add(struct strbuf *out, uint32_t c);
 

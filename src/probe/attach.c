@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See attach.h. */
-#include "probe/attach.h"
+#include "probe/attach_internal.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,56 +13,12 @@
 #include "base/compiler.h"
 #include "base/thread.h"
 #include "base/units.h"
-#include "base/vec.h"
 #include "base/xalloc.h"
-#include "probe/multi.h"
-#include "probe/run_times.h"
+#include "probe/cookies.h"
+#include "probe/page_cache.h"
 
 /* Threads that close links at a time; what is beyond is closed on the spot. */
 #define MAX_CLOSERS 256u
-
-/* One link, or a perf event with its link. */
-struct handle {
-	int fd;
-	struct bpf_link *link; /* NULL: fd */
-};
-
-/* Points of one program in one file. */
-struct bundle {
-	const char *program_name, *path;
-	struct bpf_program *program;
-	bool at_return;
-	struct run_time run_time; /* of programs that count their hits */
-	uint64_t hits;		  /* of them, so far, and what they took */
-	double run_ns;
-	VEC(unsigned int) points;
-	VEC(struct handle) handles; /* empty: off */
-};
-
-struct group {
-	uint64_t kinds;
-	uint64_t gives; /* those and others that its programs could give */
-	bool on;
-	VEC(struct bundle) bundles;
-};
-
-struct attach {
-	VEC(const struct source_point *) points; /* of the plan, and calls */
-	int os_pid;
-	char exe[64];
-	enum attach_way way;
-	unsigned int group_of[SOURCE_MAX_POINTS];
-	bool shares_trap[SOURCE_MAX_POINTS]; /* a return whose entry is probed anyhow */
-	VEC(struct group) groups;
-	struct event_switches *switches;
-	int stats_fd; /* while open, the kernel counts runs and their time; -1 = it does not */
-	int hits_fd;  /* event_hits; -1 = programs do not count their hits */
-	int nr_cpus;
-	pthread_mutex_t lock;
-	pthread_cond_t closed;
-	unsigned int closing; /* threads */
-	uint64_t switch_ns;   /* atomic */
-};
 
 /* ---- groups -------------------------------------------------------------------------------- */
 
@@ -172,7 +127,7 @@ void attach_open(struct attach **out, const struct source_plan *plan, int os_pid
 		vec_push(&a->points, &plan->points[i]);
 	a->os_pid = os_pid;
 	a->way = way == ATTACH_BEST ? attach_way() : way;
-	a->stats_fd = a->hits_fd = -1;
+	a->stats_fd = a->work_fd = a->cookies_fd = -1;
 	snprintf(a->exe, sizeof(a->exe), "%s", exe);
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->closed, NULL);
@@ -197,7 +152,7 @@ unsigned int attach_group_of(const struct attach *a, unsigned int point)
 
 bool attach_counts(const struct attach *a)
 {
-	return a->stats_fd >= 0;
+	return a->stats_fd >= 0 || a->own_times;
 }
 
 bool attach_is_perf(const struct attach *a)
@@ -234,9 +189,7 @@ static int find_programs(struct group *g, struct bpf_object *obj, struct error *
 void attach_prepare(const struct attach *a, struct bpf_program *program)
 {
 	bpf_program__set_autoload(program, true);
-	if (a->way == ATTACH_MULTI)
-		bpf_program__set_expected_attach_type(program,
-						      (enum bpf_attach_type)MULTI_ATTACH_TYPE);
+	uprobe_prepare(program, a->way == ATTACH_MULTI);
 }
 
 int attach_choose(struct attach *a, struct bpf_object *obj, struct error *err)
@@ -282,15 +235,21 @@ void attach_loaded(struct attach *a, struct event_switches *switches)
 	a->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 }
 
-void attach_own_hits(struct attach *a, int map_fd)
+void attach_own_work(struct attach *a, int map_fd, bool times)
 {
-	a->hits_fd = map_fd;
+	a->work_fd = map_fd;
+	a->own_times = times;
 	a->nr_cpus = libbpf_num_possible_cpus();
+}
+
+void attach_cookies(struct attach *a, int map_fd)
+{
+	a->cookies_fd = map_fd;
 }
 
 static uint64_t cookie_of(const struct attach *a, unsigned int point)
 {
-	uint64_t own = a->hits_fd >= 0 ? (uint64_t)point << EVENT_COOKIE_BITS : 0;
+	uint64_t own = a->work_fd >= 0 ? (uint64_t)point << EVENT_COOKIE_BITS : 0;
 
 	return a->points.data[point]->cookie | own;
 }
@@ -302,6 +261,7 @@ enum attach_way attach_way(void)
 	return multi_available() ? ATTACH_MULTI : ATTACH_PERF;
 }
 
+/* All of a bundle by one link. */
 static int bundle_multi(struct attach *a, struct bundle *b)
 {
 	uint64_t offsets[SOURCE_MAX_POINTS], counters[SOURCE_MAX_POINTS],
@@ -313,51 +273,50 @@ static int bundle_multi(struct attach *a, struct bundle *b)
 		.nr = (unsigned int)b->points.len,
 		.at_return = b->at_return,
 	};
-	struct handle h = {0};
+	struct uprobe u;
+	int rc;
 
 	for (size_t i = 0; i < b->points.len; i++) {
 		const struct source_point *p = a->points.data[b->points.data[i]];
 
+		page_cache_read(b->path, p->offset);
 		offsets[i] = p->offset;
 		cookies[i] = cookie_of(a, b->points.data[i]);
 		counters[i] = p->ref_ctr_offset;
 		if (p->ref_ctr_offset)
 			points.ref_ctr_offsets = counters;
 	}
-	h.fd = multi_link(bpf_program__fd(b->program), a->os_pid, &points);
-	if (h.fd < 0)
-		return h.fd;
-	vec_push(&b->handles, h);
-	return 0;
+	rc = uprobe_place(&u, b->program, true, a->os_pid, &points);
+	if (rc == 0)
+		vec_push(&b->uprobes, u);
+	return rc;
 }
 
+/* Each point by a perf event. */
 static int bundle_perf(struct attach *a, struct bundle *b)
 {
 	for (size_t i = 0; i < b->points.len; i++) {
 		const struct source_point *p = a->points.data[b->points.data[i]];
-		LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = p->at_return,
-			    .ref_ctr_offset = p->ref_ctr_offset,
-			    .bpf_cookie = cookie_of(a, b->points.data[i]));
-		struct handle h = {.fd = -1};
+		uint64_t cookie = a->cookies_fd < 0 ? cookie_of(a, b->points.data[i]) : 0;
+		const struct multi_points points = {
+			.path = b->path,
+			.offsets = &p->offset,
+			.ref_ctr_offsets = &p->ref_ctr_offset,
+			.cookies = &cookie,
+			.at_return = b->at_return,
+		};
+		struct uprobe u;
+		int rc = 0;
 
-		h.link = bpf_program__attach_uprobe_opts(b->program, a->os_pid, b->path, p->offset,
-							 &opts);
-		if (!h.link)
-			return -errno;
-		vec_push(&b->handles, h);
+		page_cache_read(b->path, p->offset);
+		if (a->cookies_fd >= 0 && !p->at_return && p->cookie)
+			rc = cookies_put(a->cookies_fd, a->os_pid, b->path, p->offset, p->cookie);
+		rc = rc ? rc : uprobe_place(&u, b->program, false, a->os_pid, &points);
+		if (rc)
+			return rc;
+		vec_push(&b->uprobes, u);
 	}
 	return 0;
-}
-
-static int on_error(int rc, const struct bundle *b, struct error *err)
-{
-	bool forbidden = rc == -EPERM || rc == -EACCES;
-
-	if (rc == -ESRCH)
-		return error_set(err, ERROR_KIND_FAILED, rc, "the node exited");
-	return error_set(err, forbidden ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL, rc,
-			 "cannot place a uprobe in %s: %s%s", b->path, error_text(rc),
-			 forbidden ? " (run as root, or grant CAP_SYS_ADMIN too)" : "");
 }
 
 static void switch_off(struct attach *a, const struct group *g)
@@ -400,7 +359,7 @@ int attach_place(struct attach *a, unsigned int group, struct error *err)
 		if (rc) {
 			close_links(a, g);
 			add_switch(a, start);
-			return on_error(rc, b, err);
+			return uprobe_error(rc, b->path, err);
 		}
 	}
 	g->on = true;
@@ -434,23 +393,17 @@ int attach_on(struct attach *a, unsigned int group, struct error *err)
 
 struct closer {
 	struct attach *a;
-	VEC(struct handle) handles;
+	VEC(struct uprobe) uprobes;
 };
 
-static void close_handles(struct closer *c)
+static void remove_uprobes(struct closer *c)
 {
 	struct attach *a = c->a;
 	uint64_t start = clock_thread_ns();
 
-	for (size_t i = 0; i < c->handles.len; i++) {
-		struct handle *h = &c->handles.data[i];
-
-		if (h->link)
-			bpf_link__destroy(h->link);
-		else
-			close(h->fd);
-	}
-	vec_free(&c->handles);
+	for (size_t i = 0; i < c->uprobes.len; i++)
+		uprobe_remove(&c->uprobes.data[i]);
+	vec_free(&c->uprobes);
 	free(c);
 	add_switch(a, start);
 }
@@ -460,7 +413,7 @@ static void *closer_main(void *arg)
 	struct closer *c = arg;
 	struct attach *a = c->a;
 
-	close_handles(c);
+	remove_uprobes(c);
 	pthread_mutex_lock(&a->lock);
 	a->closing--;
 	pthread_cond_broadcast(&a->closed);
@@ -480,7 +433,7 @@ static void hand_over(struct closer *c)
 	pthread_mutex_unlock(&a->lock);
 	if (room && thread_start_detached(closer_main, c))
 		return;
-	close_handles(c);
+	remove_uprobes(c);
 	pthread_mutex_lock(&a->lock);
 	a->closing -= room;
 	pthread_mutex_unlock(&a->lock);
@@ -494,11 +447,11 @@ static void close_links(struct attach *a, struct group *g)
 	for (size_t i = 0; i < g->bundles.len; i++) {
 		struct bundle *b = &g->bundles.data[i];
 
-		while (b->handles.len) {
+		while (b->uprobes.len) {
 			if (!c)
 				c = xcalloc(1, sizeof(*c));
 			c->a = a;
-			vec_push(&c->handles, b->handles.data[--b->handles.len]);
+			vec_push(&c->uprobes, b->uprobes.data[--b->uprobes.len]);
 			if (a->way != ATTACH_MULTI)
 				continue;
 			hand_over(c);
@@ -550,7 +503,7 @@ void attach_close(struct attach *a)
 
 		for (size_t k = 0; k < g->bundles.len; k++) {
 			vec_free(&g->bundles.data[k].points);
-			vec_free(&g->bundles.data[k].handles);
+			vec_free(&g->bundles.data[k].uprobes);
 		}
 		vec_free(&g->bundles);
 	}
@@ -561,131 +514,4 @@ void attach_close(struct attach *a)
 	pthread_cond_destroy(&a->closed);
 	pthread_mutex_destroy(&a->lock);
 	free(a);
-}
-
-/* ---- what it costs ------------------------------------------------------------------------- */
-
-unsigned int attach_trap_ns(const struct attach *a, unsigned int point,
-			    const struct calibration *cost)
-{
-	const struct source_point *p = a->points.data[point];
-	unsigned int call = p->place.emulated ? cost->emulated_ns : cost->stepped_ns, ns;
-
-	if (!p->at_return)
-		return call;
-	ns = cost->return_ns + call - MIN(call, cost->emulated_ns);
-	return a->shares_trap[point] ? ns - MIN(ns, call) : ns;
-}
-
-/* Of one hit of a program: the dearest of its points in all files, as it is not known which was
- * hit. */
-static unsigned int program_trap_ns(const struct attach *a, const struct group *g,
-				    const struct bpf_program *program,
-				    const struct calibration *cost)
-{
-	unsigned int most = 0;
-
-	for (size_t k = 0; k < g->bundles.len; k++) {
-		const struct bundle *b = &g->bundles.data[k];
-
-		for (size_t i = 0; b->program == program && i < b->points.len; i++)
-			most = MAX(most, attach_trap_ns(a, b->points.data[i], cost));
-	}
-	return most;
-}
-
-/* A program in several files is counted once. */
-static bool counted_before(const struct group *g, size_t bundle)
-{
-	for (size_t i = 0; i < bundle; i++) {
-		if (g->bundles.data[i].program == g->bundles.data[bundle].program)
-			return true;
-	}
-	return false;
-}
-
-/* Of one point, on all CPUs. */
-static uint64_t own_hits(const struct attach *a, unsigned int point)
-{
-	uint64_t *hits = xcalloc((size_t)MAX(a->nr_cpus, 1), sizeof(*hits)), sum = 0;
-
-	if (bpf_map_lookup_elem(a->hits_fd, &point, hits) == 0) {
-		for (int i = 0; i < a->nr_cpus; i++)
-			sum += hits[i];
-	}
-	free(hits);
-	return sum;
-}
-
-/* The kernel measures as long as there is a program whose time is not known and matters. */
-static void measure_if_wanted(struct attach *a)
-{
-	bool wanted = false;
-
-	for (size_t i = 0; i < a->groups.len; i++) {
-		for (size_t k = 0; k < a->groups.data[i].bundles.len; k++)
-			wanted |= a->groups.data[i].bundles.data[k].run_time.wanted;
-	}
-	if (wanted && a->stats_fd < 0)
-		a->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	if (wanted || a->stats_fd < 0)
-		return;
-	close(a->stats_fd);
-	a->stats_fd = -1;
-}
-
-static void hits_of_own(struct attach *a, struct group *g, const struct calibration *cost,
-			struct attach_hits *out)
-{
-	for (size_t i = 0; i < g->bundles.len; i++) {
-		struct bundle *b = &g->bundles.data[i];
-		struct bpf_prog_info info = {0};
-		uint32_t size = sizeof(info);
-		uint64_t hits = 0;
-
-		for (size_t k = 0; k < b->points.len; k++) {
-			uint64_t n = own_hits(a, b->points.data[k]);
-
-			hits += n;
-			out->trap_ns += n * attach_trap_ns(a, b->points.data[k], cost);
-		}
-		if (!run_time_known(&b->run_time) && a->stats_fd >= 0 &&
-		    bpf_obj_get_info_by_fd(bpf_program__fd(b->program), &info, &size) == 0)
-			run_time_take(&b->run_time, info.run_cnt, info.run_time_ns);
-		run_time_wanted(&b->run_time, hits);
-		/* What was guessed before it was known stays. */
-		b->run_ns += (double)(hits - b->hits) * run_time_ns(&b->run_time);
-		b->hits = hits;
-		out->hits += hits;
-		out->run_ns += (uint64_t)b->run_ns;
-	}
-	measure_if_wanted(a);
-}
-
-bool attach_hits(struct attach *a, unsigned int group, const struct calibration *cost,
-		 struct attach_hits *out)
-{
-	struct group *g = &a->groups.data[group];
-
-	*out = (struct attach_hits){0};
-	if (a->hits_fd >= 0) {
-		hits_of_own(a, g, cost, out);
-		return true;
-	}
-	if (a->stats_fd < 0)
-		return false;
-	for (size_t i = 0; i < g->bundles.len; i++) {
-		const struct bundle *b = &g->bundles.data[i];
-		struct bpf_prog_info info = {0};
-		uint32_t size = sizeof(info);
-
-		if (counted_before(g, i))
-			continue;
-		if (bpf_obj_get_info_by_fd(bpf_program__fd(b->program), &info, &size))
-			return false;
-		out->hits += info.run_cnt;
-		out->run_ns += info.run_time_ns;
-		out->trap_ns += info.run_cnt * program_trap_ns(a, g, b->program, cost);
-	}
-	return true;
 }

@@ -55,11 +55,15 @@ void attach_loaded(struct attach *a, struct event_switches *switches);
  * ERROR_KIND_FAILED. */
 int attach_add(struct attach *a, struct bpf_object *obj, const struct source_point *points,
 	       unsigned int nr, struct error *err);
-/* Does the kernel tell how often programs run? */
+/* After the load, where the kernel keeps no cookies: programs find them in this map
+ * (event_cookies). Borrows the descriptor. */
+void attach_cookies(struct attach *a, int map_fd);
+/* Is it known how often programs run, from the kernel or themselves? */
 bool attach_counts(const struct attach *a);
-/* After that: programs count their hits themselves, by point, in this map (event_hits), as they
- * take less time than it would take the kernel to measure that.  Borrows the descriptor. */
-void attach_own_hits(struct attach *a, int map_fd);
+/* After attach_loaded(): programs count their hits themselves, by point, in this map (event_work),
+ * as they take less time than it would take the kernel to measure that, or as the kernel does not:
+ * then they measure what they take, too (`times`).  Borrows the descriptor. */
+void attach_own_work(struct attach *a, int map_fd, bool times);
 
 unsigned int attach_nr_groups(const struct attach *a);
 uint64_t attach_kinds(const struct attach *a, unsigned int group);

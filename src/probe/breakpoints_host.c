@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "probe/breakpoints_internal.h"
 #include "probe/perf.h"
+#include "target/privilege.h"
 
 struct perf_event_attr breakpoints_attr(uint64_t addr)
 {
@@ -41,9 +42,8 @@ int breakpoints_refuse(int rc, struct error *err)
 	case -EPERM:
 	case -EACCES:
 		return error_set(err, ERROR_KIND_PRIVILEGE, rc,
-				 "cannot set breakpoints: %s. Run as root, or grant CAP_BPF, "
-				 "CAP_PERFMON, CAP_SYS_PTRACE (see ebeam doctor)",
-				 error_text(rc));
+				 "cannot set breakpoints: %s. %s (see ebeam doctor)",
+				 error_text(rc), privilege_fix(PRIVILEGE_PERF));
 	case -EMFILE:
 	case -ENFILE:
 		return error_set(err, ERROR_KIND_FAILED, rc,

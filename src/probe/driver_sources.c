@@ -63,21 +63,20 @@ const char *driver_source_callback(enum event_kind kind)
 	return NULL;
 }
 
-/* The very file that is mapped there, whatever its name means in our mount namespace; NULL if there
- * are too many. */
+/* Of the file that is mapped there; NULL if it cannot be opened, or there are too many. */
 static const char *map_path(struct source_plan *plan, const struct beam_node *n,
 			    const struct proc_map *map)
 {
-	char path[SOURCE_PATH_SIZE];
+	char path[OBJECTS_PATH_SIZE];
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, n->os_pid,
-		 map->start, map->end);
+	if (objects_file_path(n->os_pid, map, path) || strlen(path) >= SOURCE_PATH_SIZE)
+		return NULL;
 	for (unsigned int i = 0; i < plan->nr_paths; i++)
 		if (strcmp(plan->paths[i], path) == 0)
 			return plan->paths[i];
 	if (plan->nr_paths >= SOURCE_MAX_PATHS)
 		return NULL;
-	memcpy(plan->paths[plan->nr_paths], path, sizeof(path));
+	memcpy(plan->paths[plan->nr_paths], path, strlen(path) + 1);
 	return plan->paths[plan->nr_paths++];
 }
 
@@ -102,7 +101,7 @@ static bool locate(struct source_plan *plan, const struct beam_node *n, raddr ad
 	elf = objects_elf(n->objects, addr, &bias);
 	if (!elf)
 		return false;
-	*why = "too many libraries";
+	*why = "too many libraries, or its file cannot be opened";
 	if (elf != n->elf) {
 		point->path = map_path(plan, n, map);
 		if (!point->path)
@@ -143,20 +142,24 @@ static bool is_ambiguous(const struct driver_list *l, raddr addr, int callback)
 	return false;
 }
 
-static void add_callback(struct source_plan *plan, const struct beam_node *n,
-			 const struct driver_list *l, size_t driver, int callback)
+static struct source_point callback_point(int callback)
 {
-	const struct driver_facts *d = &l->data[driver];
-	struct source_point point = {
+	return (struct source_point){
 		.symbol = callbacks[callback].name,
 		.program = callbacks[callback].program,
 		.args = callbacks[callback].args,
 		.kinds = 1ull << callbacks[callback].kind,
-		.cookie = d->addr | (is_shared(l, driver, callback) ? COOKIE_SHARED : 0),
 	};
+}
 
+static void add_callback(struct source_plan *plan, const struct beam_node *n,
+			 const struct driver_list *l, size_t driver, int callback)
+{
+	const struct driver_facts *d = &l->data[driver];
+	struct source_point point = callback_point(callback);
 	const char *why = SOURCE_TOO_MANY;
 
+	point.cookie = d->addr | (is_shared(l, driver, callback) ? COOKIE_SHARED : 0);
 	if (is_ambiguous(l, d->callbacks[callback], callback)) {
 		log_info("driver %s: %s() is another callback too, its calls are not watched",
 			 d->name, callbacks[callback].name);
@@ -169,17 +172,22 @@ static void add_callback(struct source_plan *plan, const struct beam_node *n,
 	}
 }
 
+static struct source_point kept_point(size_t i, uint64_t kinds)
+{
+	return (struct source_point){
+		.symbol = kept_at[i],
+		.program = "event_port_kept",
+		.args = "di",
+		.kinds = kinds & KEPT_KINDS,
+	};
+}
+
 /* Without them the registers of the caller have to tell the port of some calls. */
 static void add_kept(struct source_plan *plan, const struct beam_node *n, uint64_t kinds)
 {
 	for (size_t i = 0; kinds & KEPT_KINDS && i < ARRAY_SIZE(kept_at); i++) {
+		struct source_point point = kept_point(i, kinds);
 		struct elf_symbol symbol;
-		struct source_point point = {
-			.symbol = kept_at[i],
-			.program = "event_port_kept",
-			.args = "di",
-			.kinds = kinds & KEPT_KINDS,
-		};
 		const char *why;
 
 		if (elf_file_symbol(n->elf, kept_at[i], &symbol) && symbol.function &&
@@ -211,4 +219,18 @@ void driver_sources_add(struct source_plan *plan, const struct beam_node *n, uin
 	}
 	add_kept(plan, n, kinds);
 	driver_list_free(&drivers);
+}
+
+void driver_sources_everything(struct source_plan *plan)
+{
+	for (int c = 0; c < NR_DRIVER_CALLBACKS; c++) {
+		struct source_point point = callback_point(c);
+
+		source_plan_add(plan, &point);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(kept_at); i++) {
+		struct source_point point = kept_point(i, KEPT_KINDS);
+
+		source_plan_add(plan, &point);
+	}
 }

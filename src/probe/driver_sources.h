@@ -20,5 +20,7 @@ const char *driver_source_callback(enum event_kind kind);
  * callback there is nothing to attach to, and nothing to see.
  */
 void driver_sources_add(struct source_plan *plan, const struct beam_node *n, uint64_t kinds);
+/* As if there were a driver with all of them: points that stand nowhere. */
+void driver_sources_everything(struct source_plan *plan);
 
 #endif

@@ -13,42 +13,47 @@
 
 #include "base/compiler.h"
 #include "features.skel.h"
+#include "probe/kernel_btf.h"
+#include "probe/own_probe.h"
 #include "probe/perf.h"
 #include "target/proc.h"
 
 static const struct probe_feature descriptions[NR_PROBE_FEATURES] = {
 	[PROBE_FEATURE_BTF] = {.name = "kernel BTF",
 			       .purpose = "programs adapt to this kernel",
-			       .fix = "use a kernel built with CONFIG_DEBUG_INFO_BTF=y",
+			       .fix = "use a kernel built with CONFIG_DEBUG_INFO_BTF=y, or "
+				      "name a file with the BTF of this one: --btf FILE",
 			       .required = true},
 	[PROBE_FEATURE_BPF] =
 		{.name = "BPF ring buffer",
 		 .purpose = "samples reach ebeam",
-		 .fix = "Linux 5.15 or later; run as root, or grant CAP_BPF and CAP_PERFMON",
+		 .fix = "use a kernel whose bpf() has ring buffers (BPF_MAP_TYPE_RINGBUF)",
 		 .required = true},
 	[PROBE_FEATURE_USER_REGS] = {.name = "user registers in system calls",
 				     .purpose = "Erlang stacks of samples that hit in the kernel",
-				     .fix = "Linux 5.15 or later",
+				     .fix = "use a kernel that has bpf_task_pt_regs(), or "
+					    "task_struct.stack in its BTF",
 				     .required = true},
-	[PROBE_FEATURE_THREAD_BASE] = {.name = "thread pointer",
-				       .purpose = "tells the schedulers apart",
-				       .fix = "Linux 5.15 or later with BTF",
-				       .required = true},
+	[PROBE_FEATURE_THREAD_BASE] =
+		{.name = "thread pointer",
+		 .purpose = "tells the schedulers apart",
+		 .fix = "use a kernel that has task_struct.thread.fsbase in its "
+			"BTF",
+		 .required = true},
 	[PROBE_FEATURE_KERNEL_STACK] = {.name = "kernel stacks",
 					.purpose = "kernel frames on top of Erlang frames",
 					.fix = "grant CAP_PERFMON",
 					.required = true},
 	[PROBE_FEATURE_CPU_CLOCK] = {.name = "CPU clock events",
 				     .purpose = "sampling",
-				     .fix = "run as root or grant CAP_PERFMON; see "
-					    "kernel.perf_event_paranoid",
+				     .use = PRIVILEGE_PERF,
+				     .fix = "use a kernel built with CONFIG_PERF_EVENTS=y",
 				     .required = true},
 	[PROBE_FEATURE_UPROBE] =
 		{.name = "uprobes",
-		 .purpose =
-			 "sees code being loaded, at once; without, it is found by looking again",
+		 .purpose = "events, calls of BIFs and NIFs, and code that is loaded meanwhile",
 		 .fix = "use a kernel built with CONFIG_UPROBE_EVENTS=y",
-		 .privilege_fix = "run as root, or grant CAP_SYS_ADMIN too"},
+		 .use = PRIVILEGE_UPROBE},
 };
 
 /* Features that are tried by loading a program, which needs BTF. */
@@ -75,38 +80,21 @@ static __attribute__((noinline, used)) int uprobe_target(int x)
 	return x + 1;
 }
 
-/* Number of the kernel's event source for uprobes, negative errno. */
-static int uprobe_type(void)
-{
-	char *text = proc_read_file("/sys/bus/event_source/devices/uprobe/type", 64, NULL);
-	int type = text ? atoi(text) : -errno;
-
-	free(text);
-	return type;
-}
-
-/* Opens a uprobe on this program: whether that is allowed differs from kernel to kernel. */
+/* On this program, in the way that commands place them. */
 static int try_uprobe(void)
 {
-	struct perf_event_attr attr = {.size = sizeof(attr), .disabled = 1};
-	uint64_t offset;
-	int type = uprobe_type(), rc;
+	struct own_probe p;
+	int rc = own_probe_place(&p, (const void *)(uintptr_t)uprobe_target, false, getpid());
 
-	if (type < 0)
-		return type;
-	rc = perf_own_offset(uprobe_target, &offset);
-	if (rc)
-		return rc;
-	attr.type = (uint32_t)type;
-	attr.uprobe_path = (uint64_t)(uintptr_t) "/proc/self/exe";
-	attr.probe_offset = offset;
-	return try_event(&attr, 0, -1);
+	own_probe_remove(&p);
+	return rc;
 }
 
 /* Loads the one program of features.bpf.c with this name: 0 or negative errno. */
-static int try_program(const char *name)
+static int try_program(const char *name, const char *btf)
 {
-	struct features_bpf *skel = features_bpf__open();
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = btf);
+	struct features_bpf *skel = features_bpf__open_opts(&opts);
 	struct bpf_program *prog;
 	int err;
 
@@ -119,9 +107,10 @@ static int try_program(const char *name)
 	return err;
 }
 
-static int try_btf(void)
+/* What is done in another way where the first cannot be (struct kernel_helpers). */
+static int try_either(const char *first, const char *second, const char *btf)
 {
-	return access("/sys/kernel/btf/vmlinux", R_OK) ? -errno : 0;
+	return try_program(first, btf) ? try_program(second, btf) : 0;
 }
 
 static int try_cpu_clock(void)
@@ -131,16 +120,17 @@ static int try_cpu_clock(void)
 	return try_event(&attr, -1, 0);
 }
 
-void probe_features(struct probe_features *out)
+void probe_features(struct probe_features *out, const char *btf)
 {
 	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a failure is an answer here */
 	int err[NR_PROBE_FEATURES];
 
-	err[PROBE_FEATURE_BTF] = try_btf();
-	err[PROBE_FEATURE_BPF] = try_program("feature_ringbuf");
-	err[PROBE_FEATURE_USER_REGS] = try_program("feature_user_regs");
-	err[PROBE_FEATURE_THREAD_BASE] = try_program("feature_fsbase");
-	err[PROBE_FEATURE_KERNEL_STACK] = try_program("feature_kernel_stack");
+	err[PROBE_FEATURE_BTF] = btf || kernel_btf_found() ? 0 : -ENOENT;
+	err[PROBE_FEATURE_BPF] = try_program("feature_ringbuf", btf);
+	err[PROBE_FEATURE_USER_REGS] =
+		try_either("feature_user_regs", "feature_user_regs_stack", btf);
+	err[PROBE_FEATURE_THREAD_BASE] = try_either("feature_fsbase", "feature_fsbase_read", btf);
+	err[PROBE_FEATURE_KERNEL_STACK] = try_program("feature_kernel_stack", btf);
 	err[PROBE_FEATURE_CPU_CLOCK] = try_cpu_clock();
 	err[PROBE_FEATURE_UPROBE] = try_uprobe();
 	libbpf_set_print(print);

@@ -8,10 +8,12 @@
 
 #include <stdbool.h>
 
+#include "target/privilege.h"
+
 enum probe_feature_id {
-	PROBE_FEATURE_BTF,	    /* /sys/kernel/btf/vmlinux */
-	PROBE_FEATURE_BPF,	    /* bpf() is allowed and BPF ring buffers work (5.8) */
-	PROBE_FEATURE_USER_REGS,    /* registers of user code below a system call (5.15) */
+	PROBE_FEATURE_BTF,	    /* of the kernel, or of a file */
+	PROBE_FEATURE_BPF,	    /* bpf() is allowed and BPF ring buffers work */
+	PROBE_FEATURE_USER_REGS,    /* registers of user code below a system call */
 	PROBE_FEATURE_THREAD_BASE,  /* thread pointer of the current task through BTF */
 	PROBE_FEATURE_KERNEL_STACK, /* kernel stacks from a perf event */
 	PROBE_FEATURE_CPU_CLOCK,    /* the software clock on every CPU */
@@ -20,12 +22,12 @@ enum probe_feature_id {
 };
 
 struct probe_feature {
-	const char *name;	   /* "ring buffer" */
-	const char *purpose;	   /* what ebeam does with it */
-	const char *fix;	   /* what to do if it is missing */
-	const char *privilege_fix; /* if the caller may not; NULL = CAP_BPF and CAP_PERFMON do */
-	bool required;		   /* record does not work without it */
-	bool needs_btf;		   /* could not be tried: there is no kernel BTF */
+	const char *name;	/* "ring buffer" */
+	const char *purpose;	/* what ebeam does with it */
+	const char *fix;	/* what to do if it is missing */
+	enum privilege_use use; /* what else may be missing */
+	bool required;		/* record does not work without it */
+	bool needs_btf;		/* could not be tried: there is no kernel BTF */
 	bool ok;
 	int err; /* negative errno of the attempt, 0 if ok */
 };
@@ -34,7 +36,8 @@ struct probe_features {
 	struct probe_feature feature[NR_PROBE_FEATURES];
 };
 
-/* Tries everything; takes a few tens of ms.  Never fails: what cannot be tried is not ok. */
-void probe_features(struct probe_features *out);
+/* Tries everything; takes a few tens of ms.  Never fails: what cannot be tried is not ok.  `btf`: a
+ * file that kernel_btf_check() takes, NULL = the kernel's own. */
+void probe_features(struct probe_features *out, const char *btf);
 
 #endif

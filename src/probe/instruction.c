@@ -62,16 +62,23 @@ static bool is_relative(const struct raw_instruction *r)
 			      r->opcode[0] == 0xe8 || instruction_is_conditional_jump(r));
 }
 
-/* x86_nops[] of arch/x86/include/asm/nops.h: the kernel compares whole instructions. */
+/*
+ * x86_nops[] of arch/x86/include/asm/nops.h: the kernel compares whole instructions.  Not that of
+ * five bytes: Linux 6.18 and later write a call in its place (ba2bfc97b462, "uprobes/x86: Add
+ * support to optimize uprobes"), whose return address overwrites what a function without calls
+ * keeps below its stack pointer; until 554ba38456da ("uprobes/x86: Move optimized uprobe from nop5
+ * to nop10").
+ */
 static bool is_long_nop(const unsigned char *insn, size_t size)
 {
 	static const unsigned char nops[][8] = {
-		[2] = {0x66, 0x90},	  [3] = {0x0f, 0x1f, 0x00},	  [4] = {0x0f, 0x1f, 0x40},
-		[5] = {0x0f, 0x1f, 0x44}, [6] = {0x66, 0x0f, 0x1f, 0x44}, [7] = {0x0f, 0x1f, 0x80},
-		[8] = {0x0f, 0x1f, 0x84},
+		[2] = {0x66, 0x90},	  [3] = {0x0f, 0x1f, 0x00},
+		[4] = {0x0f, 0x1f, 0x40}, [6] = {0x66, 0x0f, 0x1f, 0x44},
+		[7] = {0x0f, 0x1f, 0x80}, [8] = {0x0f, 0x1f, 0x84},
 	};
 
-	return size >= 2 && size < ARRAY_SIZE(nops) && memcmp(insn, nops[size], size) == 0;
+	return size >= 2 && size != 5 && size < ARRAY_SIZE(nops) &&
+	       memcmp(insn, nops[size], size) == 0;
 }
 
 /* One-byte opcodes that a 64-bit program may not have a uprobe on: good_insns_64[]. */

@@ -222,7 +222,7 @@ static void *keeper_main(void *arg)
 
 	log_set_thread_taker(take_line, k);
 	/* Whoever limits must not wait behind those it limits. */
-	rc = thread_come_first();
+	rc = k->config.no_realtime ? 0 : thread_come_first();
 	if (rc)
 		log_debug("the budget is kept less promptly: %s", error_text(-rc));
 	if (begin(k))

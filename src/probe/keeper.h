@@ -27,8 +27,9 @@ struct keeper_config {
 	struct attach *attach;		/* borrowed */
 	const struct calibration *cost; /* borrowed */
 	int os_pid;
-	double percent; /* of the node's own CPU; 100 or more = no limit, only measures */
-	bool long_runs; /* programs walk stacks, or copy terms */
+	double percent;	  /* of the node's own CPU; 100 or more = no limit, only measures */
+	bool long_runs;	  /* programs walk stacks, or copy terms */
+	bool no_realtime; /* its thread waits its turn, as all do */
 };
 
 /* What the probes took so far. */

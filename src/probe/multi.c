@@ -40,12 +40,9 @@ int multi_link(int prog_fd, int os_pid, const struct multi_points *points)
 	return fd < 0 ? -errno : fd;
 }
 
-/*
- * The kernels that had it first compared threads where they should have compared processes.  Those
- * that were repaired look at the pid before the file: a pid that cannot be, in a file that cannot
- * be probed, tells them apart.
- */
-bool multi_available(void)
+/* Links of one point in a file that cannot be probed, of all processes and of a pid that cannot be:
+ * why they are refused.  False: no such program can be loaded. */
+static bool try_links(int *at_file, int *at_pid)
 {
 	const struct bpf_insn nothing[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
@@ -57,12 +54,30 @@ bool multi_available(void)
 	const struct multi_points points = {.path = "/", .offsets = &offset, .nr = 1};
 	int prog = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "ebeam_multi", "Dual BSD/GPL", nothing,
 				 ARRAY_SIZE(nothing), &opts);
-	int at_file, at_pid;
 
 	if (prog < 0)
 		return false;
-	at_file = multi_link(prog, 0, &points);
-	at_pid = multi_link(prog, -1, &points);
+	*at_file = multi_link(prog, 0, &points);
+	*at_pid = multi_link(prog, -1, &points);
 	close(prog);
-	return at_file == -EBADF && at_pid == -EINVAL;
+	return true;
+}
+
+/*
+ * The kernels that had it first compared threads where they should have compared processes.  Those
+ * that were repaired (46ba0e49b642, "bpf: fix multi-uprobe PID filtering logic") look at the pid
+ * before the file: a pid that cannot be, in a file that cannot be probed, tells them apart.
+ */
+bool multi_available(void)
+{
+	int at_file, at_pid;
+
+	return try_links(&at_file, &at_pid) && at_file == -EBADF && at_pid == -EINVAL;
+}
+
+bool multi_filters_threads(void)
+{
+	int at_file, at_pid;
+
+	return try_links(&at_file, &at_pid) && at_file == -EBADF && at_pid != -EINVAL;
 }

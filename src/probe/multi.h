@@ -23,6 +23,8 @@ struct multi_points {
 
 /* True if this kernel has them and tells processes apart. */
 bool multi_available(void);
+/* They would be, but their filter by process knows only one thread of it. */
+bool multi_filters_threads(void);
 /* Descriptor of the link, which closing removes; or negative errno. */
 int multi_link(int prog_fd, int os_pid, const struct multi_points *points);
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -63,6 +62,7 @@ struct sched_watch {
 	VEC(struct watched) all; /* by place in sched_work_all(), if there is `work` */
 	VEC(struct sched_span) spans;
 	bool counts; /* what the VM counts is taken */
+	bool realtime;
 	uint64_t cut_ns;
 	pthread_t thread;
 	bool running;
@@ -146,20 +146,9 @@ static void sleep_until(uint64_t ns)
 }
 
 /*
- * Who looks only when a CPU is left over sees mostly schedulers that are about to sleep: it must
- * not wait for those that it looks at, not even for a moment.  It is mostly asleep.
- */
-static bool come_at_once(void)
-{
-	struct sched_param first = {.sched_priority = 1};
-
-	return sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first) == 0;
-}
-
-/*
- * Such a thread wakes where it slept, and whoever has that CPU pays.  So now and then it wakes up
- * as others do, where the kernel finds an idle CPU if there is one, and goes on from there.  False:
- * it may not do that.
+ * A real-time thread wakes where it slept, and whoever has that CPU pays.  So now and then it wakes
+ * up as others do, where the kernel finds an idle CPU if there is one, and goes on from there.
+ * False: it may not do that.
  */
 static bool move(struct sched_watch *w)
 {
@@ -170,7 +159,7 @@ static bool move(struct sched_watch *w)
 		atomic_store(&w->due_ns, due);
 		sleep_until(due);
 	}
-	may = come_at_once() && may;
+	may = thread_come_at_once() == 0 && may;
 	late = may ? late_ns(due, clock_monotonic_ns()) : 0;
 	pthread_mutex_lock(&w->lock);
 	w->unseen_ns += late;
@@ -180,15 +169,27 @@ static bool move(struct sched_watch *w)
 	return may;
 }
 
+/*
+ * Who looks only when a CPU is left over sees mostly schedulers that are about to sleep: it must
+ * not wait for those that it looks at, not even for a moment.  False: it waits its turn.
+ */
+static bool come_at_once(const struct sched_watch *w)
+{
+	int rc = w->realtime ? thread_come_at_once() : -ECANCELED;
+
+	if (rc)
+		log_debug("schedulers are looked at less promptly: %s",
+			  w->realtime ? error_text(-rc) : "--no-realtime");
+	return rc == 0;
+}
+
 static void *watch_main(void *arg)
 {
 	struct sched_watch *w = arg;
 	uint64_t begin = clock_monotonic_ns(), period = PERIOD_FIRST, random = begin;
 	uint64_t paced_ns, cost, apart, due, paces = 0;
-	bool moves = come_at_once();
+	bool moves = come_at_once(w);
 
-	if (!moves)
-		log_debug("schedulers are looked at less promptly: %s", error_text(errno));
 	paced_ns = thread_cpu_ns();
 	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
 		apart = MAX(period, atomic_load(&w->enough_ns));
@@ -411,7 +412,7 @@ static int find_schedulers(struct sched_watch *w, struct beam_node *n, struct er
 }
 
 int sched_watch_open(struct sched_watch **out, struct beam_node *n, enum sched_watch_how how,
-		     struct error *err)
+		     bool realtime, struct error *err)
 {
 	struct sched_watch *w = xcalloc(1, sizeof(*w));
 	const struct sched_span *ignored;
@@ -421,6 +422,7 @@ int sched_watch_open(struct sched_watch **out, struct beam_node *n, enum sched_w
 	w->os_pid = n->os_pid;
 	pthread_mutex_init(&w->lock, NULL);
 	w->counts = how == SCHED_WATCH_BEST;
+	w->realtime = realtime;
 	w->moves_apart = 1;
 	rc = how != SCHED_WATCH_THREADS ? find_schedulers(w, n, err) : 0;
 	rc = rc ? rc : find_threads(w, err);

@@ -28,13 +28,14 @@ struct sched_span {
 };
 
 enum sched_watch_how {
-	SCHED_WATCH_THREADS, /* only what the threads get of the CPUs */
-	SCHED_WATCH_LOOKS,   /* looks only, even where the VM counts */
 	SCHED_WATCH_BEST,
+	SCHED_WATCH_LOOKS,   /* looks only, even where the VM counts */
+	SCHED_WATCH_THREADS, /* only what the threads get of the CPUs */
 };
-/* Borrows the node.  ERROR_KIND_FAILED. */
+/* Borrows the node.  The thread that looks is a real-time one (SCHED_RR), if `realtime`.
+ * ERROR_KIND_FAILED. */
 int sched_watch_open(struct sched_watch **out, struct beam_node *n, enum sched_watch_how how,
-		     struct error *err);
+		     bool realtime, struct error *err);
 void sched_watch_close(struct sched_watch *w); /* NULL ok; ends the thread */
 
 /* Ends the span that began at the cut before, and begins the next.  The number of schedulers;

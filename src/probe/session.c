@@ -8,280 +8,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/resource.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "base/log.h"
-#include "base/strbuf.h"
 #include "base/units.h"
+#include "probe/kernel_btf.h"
 #include "probe/keeper_changes.h"
+#include "probe/page_cache.h"
 #include "probe/perf.h"
+#include "probe/programs.h"
+#include "probe/refusal.h"
+#include "probe/return_trial.h"
 #include "probe/thread_map.h"
+#include "target/privilege.h"
 #include "target/proc.h"
-
-#define PRIVILEGE_FIX                                                                              \
-	"Run as root, or grant CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE (see ebeam doctor)"
 
 /* Threads that ended are forgotten so often. */
 #define CLEAN_NS 10000000000ull
-
-static int libbpf_log(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	struct strbuf text = STRBUF_INIT;
-
-	UNUSED(level);
-	/* The lines have their ends. */
-	if (log_level() < LOG_LEVEL_DEBUG)
-		return 0;
-	strbuf_vaddf(&text, fmt, ap);
-	while (text.len && text.buf[text.len - 1] == '\n')
-		text.buf[--text.len] = '\0';
-	log_debug("%s", text.buf);
-	strbuf_free(&text);
-	return 0;
-}
-
-/* Of events: 300,000 a second of one CPU, for 150 ms. */
-#define EVENT_RING_SIZE	 (8u << 20)
-#define EVENT_RINGS_SIZE (128u << 20) /* all of them; on hosts with many CPUs each is smaller */
-#define EVENT_RING_LEAST (1u << 20)
-
-/* Room for 100 ms of the deepest samples (8 KiB) up to 250 Hz, and of usual ones (below 1 KiB)
- * above that, with a burst of code records beside them. */
-static uint32_t ring_size(unsigned int freq, bool events, int nr_cpus)
-{
-	uint32_t size = EVENT_RING_SIZE;
-
-	if (!events)
-		return freq > 250 ? 1u << 20 : 1u << 18;
-	while (size > EVENT_RING_LEAST && size > EVENT_RINGS_SIZE / (unsigned int)MAX(nr_cpus, 1))
-		size /= 2;
-	return size;
-}
-
-static int parse_cpu_list(const char *text, bool *online, int nr)
-{
-	int found = 0, from, to, used;
-
-	while (*text && *text != '\n') {
-		if (sscanf(text, "%d-%d%n", &from, &to, &used) != 2) {
-			if (sscanf(text, "%d%n", &from, &used) != 1)
-				break;
-			to = from;
-		}
-		for (int i = from; i <= to && i < nr; i++) {
-			if (i >= 0 && !online[i]) {
-				online[i] = true;
-				found++;
-			}
-		}
-		text += used;
-		if (*text == ',')
-			text++;
-	}
-	return found;
-}
-
-/* online[] of `nr` CPUs; malloc'ed. */
-static bool *online_cpus(int nr)
-{
-	bool *online = xcalloc((size_t)nr, sizeof(*online));
-	char text[4096] = "";
-	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
-
-	if (f) {
-		if (!fgets(text, sizeof(text), f))
-			text[0] = '\0';
-		fclose(f);
-	}
-	if (parse_cpu_list(text, online, nr) == 0)
-		memset(online, 1, (size_t)nr * sizeof(*online));
-	return online;
-}
-
-/* Maps, programs and rings, an event and a ring for each CPU, and files of the node. */
-#define FILES_FIXED   256u
-#define FILES_PER_CPU 4u
-
-static unsigned int files_needed(void)
-{
-	int cpus = libbpf_num_possible_cpus();
-
-	return FILES_FIXED + FILES_PER_CPU * (unsigned int)MAX(cpus, 1);
-}
-
-/* libbpf says EINVAL too when it runs out of descriptors half way. */
-static bool needs_files(int rc)
-{
-	struct rlimit limit;
-
-	return rc == -EMFILE ||
-	       (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < files_needed());
-}
-
-static int files_error(int rc, struct error *err)
-{
-	return error_set(err, ERROR_KIND_FAILED, rc,
-			 "too many open files: raise the limit (ulimit -n) to %u at least",
-			 files_needed());
-}
-
-static int load_error(int rc, struct error *err)
-{
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return error_set(err, ERROR_KIND_KERNEL, rc,
-				 "this kernel has no BTF (/sys/kernel/btf/vmlinux): use one built "
-				 "with CONFIG_DEBUG_INFO_BTF=y (see ebeam doctor)");
-	/* The verifier answers EACCES, who may not load gets EPERM. */
-	if (rc == -EPERM)
-		return error_set(err, ERROR_KIND_PRIVILEGE, rc,
-				 "cannot load BPF programs: %s. " PRIVILEGE_FIX, error_text(rc));
-	if (needs_files(rc))
-		return files_error(rc, err);
-	return error_set(err, ERROR_KIND_KERNEL, rc,
-			 "the kernel refuses the BPF programs: %s. Linux 5.15 or later is needed "
-			 "(see ebeam doctor; -vv shows the verifier's words)",
-			 error_text(rc));
-}
-
-/* Kinds that come with a stack, asked for or not. */
-#define STACK_KINDS (1ull << EVENT_LONG_GC | 1ull << EVENT_LONG_SCHEDULE)
-
-static bool is_anyone(const struct event_who *who)
-{
-	return !who->epid && !who->name && !who->call[0];
-}
-
-static bool is_chosen(const struct session_config *c)
-{
-	return c->event_epid || !is_anyone(&c->event_who) || !is_anyone(&c->message_from) ||
-	       !is_anyone(&c->message_to);
-}
-
-static void fill_config(struct session *s)
-{
-	struct probe_config *c = (void *)&s->skel->rodata->config;
-
-	c->os_pid = (uint32_t)s->config.os_pid;
-	c->frame_pointers = s->config.frame_pointers;
-	c->jit_descriptor = s->config.jit_descriptor;
-	c->initial_call = s->config.initial_call;
-	c->process_label = s->config.process_label;
-	c->layout = *s->config.layout;
-	c->otp = s->config.otp;
-	c->call_words = MIN(s->config.call_words, (unsigned int)TERM_COPY_WORDS);
-	c->call_depth = s->config.call_depth;
-	c->event_epid = s->config.event_epid;
-	c->event_who = s->config.event_who;
-	c->proc_lib = s->config.proc_lib;
-	c->keep_returns = s->config.call_stacks;
-	if (s->config.events) {
-		c->event_kinds = s->config.events->kinds;
-		c->message_from = s->config.message_from;
-		c->message_to = s->config.message_to;
-		c->event_stacks = s->config.event_stacks && !s->config.counting;
-		c->keep_returns |= s->config.freq || c->event_stacks ||
-				   (!s->config.counting && c->event_kinds & STACK_KINDS);
-		c->gc_longer_than_ns = s->config.gc_longer_than_ns;
-		c->longer_than_ns = s->config.longer_than_ns;
-		c->usdt_kinds = s->config.events->usdt_kinds;
-		c->processes = s->config.processes;
-		c->ports = s->config.ports;
-		c->inet_received = s->config.inet_received;
-		c->unnamed = s->config.unnamed || s->config.counting;
-		c->counting = s->config.counting;
-		c->count_sums = s->config.count_sums;
-		c->own_hits = s->config.counting;
-		c->chosen = is_chosen(&s->config);
-	}
-}
-
-/* What cannot be told is taken for new. */
-static bool is_before_6_1(void)
-{
-	unsigned int major = 7, minor = 0;
-	struct utsname u;
-
-	return uname(&u) == 0 && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
-	       (major < 6 || (major == 6 && minor < 1));
-}
-
-static int size_map(struct bpf_map *map, ssize_t nr, struct error *err)
-{
-	int rc = bpf_map__set_map_flags(map, 0);
-
-	rc = rc ? rc : bpf_map__set_max_entries(map, (uint32_t)MAX(nr, 1));
-	return rc ? load_error(rc, err) : 0;
-}
-
-/*
- * Kernels before 6.1 let programs of perf events, which breakpoints are, use only maps that are
- * allocated as a whole, and warn of other maps in programs of uprobes, which taints them
- * (check_map_prog_compatibility(), kernel/bpf/verifier.c).  So there, and where there are
- * breakpoints, room is made for the threads that there are, and as many new ones; none in maps that
- * nobody uses.
- */
-static int size_thread_maps(struct session *s, struct error *err)
-{
-	const struct session_config *c = &s->config;
-	bool old = is_before_6_1();
-	struct proc_thread *threads;
-	ssize_t nr;
-	int rc;
-
-	if (!c->calls && !(old && c->events))
-		return 0;
-	nr = proc_threads_read(&threads, c->os_pid, err);
-	if (nr < 0)
-		return (int)nr;
-	free(threads);
-	nr = MIN(2 * nr, (ssize_t)EBEAM_THREADS);
-	rc = size_map(s->skel->maps.event_scratches, c->call_stacks || c->event_stacks ? nr : 1,
-		      err);
-	if (rc || !old)
-		return rc;
-	rc = size_map(s->skel->maps.event_threads, nr, err);
-	return rc ? rc : size_map(s->skel->maps.call_threads, c->calls ? nr : 1, err);
-}
-
-/* The outer map needs an inner one as a model before load, and its elements after. */
-static int create_rings(struct session *s, const bool *online, int nr, struct error *err)
-{
-	int rc = bpf_map__set_max_entries(s->skel->maps.rings, (uint32_t)nr);
-
-	for (int cpu = 0; cpu < nr && rc == 0; cpu++) {
-		int fd;
-
-		if (!online[cpu])
-			continue;
-		fd = bpf_map_create(
-			BPF_MAP_TYPE_RINGBUF, "ebeam_ring", 0, 0,
-			ring_size(s->config.freq, s->config.events || s->config.calls, nr), NULL);
-		if (fd < 0)
-			return load_error(fd, err);
-		vec_push(&s->rings, fd);
-		if (s->rings.len == 1)
-			rc = bpf_map__set_inner_map_fd(s->skel->maps.rings, fd);
-	}
-	return rc ? load_error(rc, err) : 0;
-}
-
-static int install_rings(struct session *s, const bool *online, int nr, struct error *err)
-{
-	int outer = bpf_map__fd(s->skel->maps.rings);
-	size_t i = 0;
-
-	for (int cpu = 0; cpu < nr; cpu++) {
-		uint32_t key = (uint32_t)cpu;
-
-		if (online[cpu] && bpf_map_update_elem(outer, &key, &s->rings.data[i++], BPF_ANY))
-			return load_error(-errno, err);
-	}
-	return ring_set_open(&s->ring_set, s->rings.data, (unsigned int)s->rings.len, err);
-}
 
 /* What the programs of USDT probes find by the cookie of their site. */
 static int install_usdt(struct session *s, struct error *err)
@@ -291,19 +34,23 @@ static int install_usdt(struct session *s, struct error *err)
 	for (uint32_t i = 0; plan && i < plan->nr_usdt; i++) {
 		if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.usdt_points), &i, &plan->usdt[i],
 					BPF_ANY))
-			return load_error(-errno, err);
+			return programs_error(-errno, err);
 	}
 	return 0;
+}
+
+static bool is_multi(const struct session *s)
+{
+	return s->config.attach_way == ATTACH_MULTI;
 }
 
 /* Of all programs only what this run needs. */
 static int choose_programs(struct session *s, struct error *err)
 {
-	struct bpf_program *p;
 	char exe[64];
 
-	bpf_object__for_each_program(p, s->skel->obj) bpf_program__set_autoload(p, false);
 	bpf_program__set_autoload(s->skel->progs.code_changed, s->config.jit_descriptor != 0);
+	uprobe_prepare(s->skel->progs.code_changed, is_multi(s));
 	bpf_program__set_autoload(s->skel->progs.sample_cpu, s->config.freq != 0);
 	bpf_program__set_autoload(s->skel->progs.call_breakpoint, s->config.calls);
 	if (!s->config.events && !s->config.calls)
@@ -317,20 +64,6 @@ static int choose_programs(struct session *s, struct error *err)
 	return attach_choose(s->attach, s->skel->obj, err);
 }
 
-static void raise_limits(void)
-{
-	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY}, files;
-
-	/* Kernels before 5.11 account BPF memory against it; raising it is harmless later. */
-	setrlimit(RLIMIT_MEMLOCK, &unlimited);
-	/* A low soft limit is what shells have by default; the hard one only root can raise. */
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files_needed()) {
-		files.rlim_cur = files_needed();
-		files.rlim_max = MAX(files.rlim_max, files.rlim_cur);
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-}
-
 /* Without one nothing is limited, and the user is told why. */
 static void open_keeper(struct session *s)
 {
@@ -341,6 +74,7 @@ static void open_keeper(struct session *s)
 		.percent = s->config.max_overhead,
 		/* Terms that are copied take as long as stacks. */
 		.long_runs = s->config.event_stacks || s->config.calls,
+		.no_realtime = s->config.no_realtime,
 	};
 
 	calibrator_open(&s->calibrator);
@@ -349,94 +83,171 @@ static void open_keeper(struct session *s)
 	if (!attach_counts(s->attach))
 		error_set(&s->no_budget, ERROR_KIND_PRIVILEGE, -EPERM,
 			  "the kernel does not say how often BPF programs run (CAP_SYS_ADMIN is "
-			  "needed)");
+			  "needed on this kernel)");
 	else
 		keeper_open(&s->keeper, &config, &s->no_budget);
 }
 
-int session_open(struct session **out, const struct session_config *config, struct error *err)
+static int size_maps(struct session *s, struct error *err)
 {
-	struct session *s = xcalloc(1, sizeof(*s));
-	int nr = libbpf_num_possible_cpus(), rc;
-	bool *online;
+	struct proc_thread *threads;
+	ssize_t nr;
 
-	*out = NULL;
-	if (!proc_in_initial_pid_namespace()) {
-		free(s);
-		return error_set(err, ERROR_KIND_KERNEL, -ENOTSUP,
-				 "BPF programs see the pids of the host, ebeam those of its own "
-				 "PID namespace. Run ebeam on the host, or in a container with "
-				 "--pid=host");
+	if (!programs_need_threads(&s->config))
+		return 0;
+	nr = proc_threads_read(&threads, s->config.os_pid, err);
+	if (nr < 0)
+		return (int)nr;
+	free(threads);
+	return programs_size_maps(s->skel, &s->config, &s->kernel, (size_t)nr, err);
+}
+
+/* Of a loaded program that is to be attached to a uprobe. */
+static int check_stack(const struct session *s, const struct bpf_program *p, struct error *err)
+{
+	if (s->config.force || kernel_program_stack(bpf_program__fd(p)) != KERNEL_STACK_PRIVATE)
+		return 0;
+	return error_set(
+		err, ERROR_KIND_KERNEL, -ENOTSUP,
+		"uprobes are not safe on this kernel: '%s': " KERNEL_PRIVATE_STACK
+		". Use what needs no uprobes, such as ps, dump, record and top, or --force",
+		bpf_program__name(p));
+}
+
+/* Code that is loaded is found without its uprobe, too: see session_watch_code(). */
+static int check_stacks(const struct session *s, struct error *err)
+{
+	struct bpf_program *p;
+	int rc;
+
+	bpf_object__for_each_program(p, s->skel->obj)
+	{
+		if (bpf_program__type(p) != BPF_PROG_TYPE_KPROBE || bpf_program__fd(p) < 0 ||
+		    p == s->skel->progs.code_changed)
+			continue;
+		rc = check_stack(s, p, err);
+		if (rc)
+			return rc;
 	}
-	s->config = *config;
-	libbpf_set_print(libbpf_log);
-	raise_limits();
-	if (nr <= 0)
-		nr = 1;
-	online = online_cpus(nr);
-	s->skel = ebeam_bpf__open();
-	if (!s->skel) {
-		rc = load_error(-errno, err);
-		goto out;
-	}
-	rc = choose_programs(s, err);
+	return 0;
+}
+
+static int load(struct session *s, struct error *err)
+{
+	int rc = programs_open(&s->skel, s->config.btf, err);
+
+	rc = rc ? rc : choose_programs(s, err);
 	if (rc)
-		goto out;
-	fill_config(s);
-	rc = size_thread_maps(s, err);
-	rc = rc ? rc : create_rings(s, online, nr, err);
+		return rc;
+	programs_configure(s->skel, &s->config, &s->kernel);
+	rc = size_maps(s, err);
+	rc = rc ? rc : session_create_rings(s, err);
 	if (rc)
-		goto out;
+		return rc;
 	rc = ebeam_bpf__load(s->skel);
-	if (rc) {
-		rc = load_error(rc, err);
-		goto out;
-	}
-	rc = install_rings(s, online, nr, err);
-	rc = rc ? rc : install_usdt(s, err);
+	s->refused = rc && programs_are_refused(rc);
 	if (rc)
-		goto out;
-	if (config->calls || config->events)
-		ring_set_window(s->ring_set, config->calls	? SESSION_CALL_WINDOW_NS
-					     : config->counting ? 0
-								: SESSION_WINDOW_NS);
+		return programs_error(rc, err);
+	rc = check_stacks(s, err);
+	rc = rc ? rc : session_install_rings(s, err);
+	return rc ? rc : install_usdt(s, err);
+}
+
+static void loaded(struct session *s)
+{
+	const struct session_config *c = &s->config;
+
+	if (c->calls || c->events)
+		ring_set_window(s->ring_set, c->calls	   ? SESSION_CALL_WINDOW_NS
+					     : c->counting ? 0
+							   : SESSION_WINDOW_NS);
 	if (s->attach)
 		attach_loaded(s->attach, &s->skel->bss->switches);
-	if (s->attach && config->counting)
-		attach_own_hits(s->attach, bpf_map__fd(s->skel->maps.event_hits));
-	if (config->events)
+	if (s->attach && !s->kernel.helpers.cookies)
+		attach_cookies(s->attach, bpf_map__fd(s->skel->maps.event_cookies));
+	else if (s->attach && (c->counting || !s->kernel.run_stats))
+		attach_own_work(s->attach, bpf_map__fd(s->skel->maps.event_work),
+				!s->kernel.run_stats);
+	if (c->events)
 		open_keeper(s);
-	for (int cpu = 0; cpu < nr; cpu++) {
-		if (online[cpu] && config->freq)
-			vec_push(&s->cpus, ((struct sampled_cpu){.cpu = cpu}));
-	}
-	*out = s;
-out:
-	free(online);
+}
+
+static struct session *new_session(const struct session_config *config)
+{
+	struct session *s = xcalloc(1, sizeof(*s));
+
+	s->config = *config;
+	kernel_features(&s->kernel);
+	if (s->config.attach_way == ATTACH_BEST)
+		s->config.attach_way = attach_way();
+	s->cpu_messages = -1;
+	s->code_probe = UPROBE_NONE;
+	s->nr_cpus = MAX(libbpf_num_possible_cpus(), 1);
+	s->online = session_online_cpus(s->nr_cpus);
+	return s;
+}
+
+static bool is_chosen(void *arg, const char *program)
+{
+	const struct session *s = arg;
+	const struct bpf_program *p = bpf_object__find_program_by_name(s->skel->obj, program);
+
+	return p && bpf_program__autoload(p);
+}
+
+/* With the kinds of events of which the kernel takes all programs. */
+static int load_again(struct session **s, int rc, struct error *err)
+{
+	const struct program_choice choice = {.wants = is_chosen, .arg = *s};
+	struct session_config config = (*s)->config;
+
+	rc = refusal_drop(&config, &choice, rc, err);
 	if (rc)
+		return rc;
+	session_close(*s);
+	*s = new_session(&config);
+	return load(*s, err);
+}
+
+int session_open(struct session **out, const struct session_config *config, struct error *err)
+{
+	struct session *s;
+	int rc;
+
+	*out = NULL;
+	if (!proc_in_initial_pid_namespace())
+		return error_set(err, ERROR_KIND_KERNEL, -ENOTSUP, "%s", SESSION_PID_NAMESPACE);
+	rc = config->btf ? kernel_btf_check(config->btf, err) : 0;
+	if (rc)
+		return rc;
+	programs_raise_limits();
+	s = new_session(config);
+	rc = load(s, err);
+	if (rc && s->refused)
+		rc = load_again(&s, rc, err);
+	if (rc) {
 		session_close(s);
-	return rc;
+		return rc;
+	}
+	loaded(s);
+	*out = s;
+	return 0;
 }
 
 int session_watch_code(struct session *s, uint64_t exe_offset, struct error *err)
 {
 	char path[64];
+	const struct multi_points points = {.path = path, .offsets = &exe_offset, .nr = 1};
+	int rc = check_stack(s, s->skel->progs.code_changed, err);
 
+	if (rc)
+		return rc;
 	/* The link leads to the file that runs, whatever its name means in our namespace now. */
 	snprintf(path, sizeof(path), "/proc/%d/exe", s->config.os_pid);
-	s->code_link = bpf_program__attach_uprobe(s->skel->progs.code_changed, false,
-						  s->config.os_pid, path, exe_offset);
-	if (!s->code_link) {
-		int rc = -errno;
-		bool forbidden = rc == -EPERM || rc == -EACCES;
-
-		if (rc == -ESRCH)
-			return error_set(err, ERROR_KIND_FAILED, rc, "the node exited");
-		return error_set(err, forbidden ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL, rc,
-				 "cannot place a uprobe in %s: %s%s", path, error_text(rc),
-				 forbidden ? " (run as root, or grant CAP_SYS_ADMIN too)" : "");
-	}
-	return 0;
+	page_cache_read(path, exe_offset);
+	rc = uprobe_place(&s->code_probe, s->skel->progs.code_changed, is_multi(s),
+			  s->config.os_pid, &points);
+	return rc ? uprobe_error(rc, path, err) : 0;
 }
 
 void session_set_code(struct session *s, const struct session_code *code)
@@ -498,8 +309,13 @@ static double rate_percent(const struct session *s, unsigned int rate)
 
 int session_add_calls(struct session *s, const struct session_calls *calls, struct error *err)
 {
-	int rc = attach_add(s->attach, s->skel->obj, calls->points, calls->nr, err);
+	bool returns = false;
+	int rc;
 
+	for (unsigned int i = 0; i < calls->nr; i++)
+		returns |= calls->points[i].at_return;
+	rc = returns && !s->config.force ? return_trial_check(s->config.os_pid, err) : 0;
+	rc = rc ? rc : attach_add(s->attach, s->skel->obj, calls->points, calls->nr, err);
 	if (rc)
 		return rc;
 	if (!s->config.events)
@@ -522,16 +338,19 @@ void session_peek(struct session *s, void (*peek)(void *ctx, const struct rec_he
 
 static int event_error(int rc, unsigned int freq, struct error *err)
 {
+	if (programs_locked_down())
+		return programs_error(rc, err);
 	if (rc == -EPERM || rc == -EACCES)
 		return error_set(err, ERROR_KIND_PRIVILEGE, rc,
-				 "cannot open perf events: %s. " PRIVILEGE_FIX, error_text(rc));
+				 "cannot open perf events: %s. %s (see ebeam doctor)",
+				 error_text(rc), privilege_fix(PRIVILEGE_PERF));
 	if (rc == -EINVAL)
 		return error_set(err, ERROR_KIND_FAILED, rc,
 				 "the kernel refuses to sample at %u Hz: raise "
 				 "kernel.perf_event_max_sample_rate or lower --freq",
 				 freq);
-	if (needs_files(rc))
-		return files_error(rc, err);
+	if (programs_needs_files(rc))
+		return programs_files_error(rc, err);
 	return error_set(err, ERROR_KIND_KERNEL, rc, "cannot open the CPU clock event: %s",
 			 error_text(rc));
 }
@@ -566,7 +385,7 @@ static int start_events(struct session *s, struct error *err)
 	for (unsigned int i = 0; rc == 0 && !s->keeper && i < attach_nr_groups(s->attach); i++)
 		rc = attach_on(s->attach, i, err);
 	if (rc)
-		return needs_files(rc) ? files_error(rc, err) : rc;
+		return programs_needs_files(rc) ? programs_files_error(rc, err) : rc;
 	return 0;
 }
 
@@ -574,6 +393,7 @@ void session_look(struct session *s)
 {
 	uint64_t now = clock_monotonic_ns();
 
+	session_look_at_cpus(s);
 	if ((!s->config.events && !s->config.calls) || now - s->cleaned_ns < CLEAN_NS)
 		return;
 	s->cleaned_ns = now;
@@ -585,23 +405,10 @@ void session_look(struct session *s)
 
 int session_start(struct session *s, struct error *err)
 {
-	struct perf_event_attr attr = perf_cpu_clock(s->config.freq);
+	int rc = session_sample_cpus(s);
 
-	for (size_t i = 0; i < s->cpus.len; i++) {
-		struct sampled_cpu *c = &s->cpus.data[i];
-		int fd = perf_open(&attr, -1, c->cpu);
-
-		if (fd < 0)
-			return event_error(fd, s->config.freq, err);
-		/* Takes over the descriptor, and enables the event. */
-		c->link = bpf_program__attach_perf_event(s->skel->progs.sample_cpu, fd);
-		if (!c->link) {
-			int rc = -errno;
-
-			close(fd);
-			return event_error(rc, s->config.freq, err);
-		}
-	}
+	if (rc)
+		return event_error(rc, s->config.freq, err);
 	return s->attach ? start_events(s, err) : 0;
 }
 
@@ -610,12 +417,8 @@ void session_stop(struct session *s)
 	keeper_stop(s->keeper);
 	for (unsigned int i = 0; s->attach && i < attach_nr_groups(s->attach); i++)
 		attach_off(s->attach, i);
-	for (size_t i = 0; i < s->cpus.len; i++) {
-		bpf_link__destroy(s->cpus.data[i].link);
-		s->cpus.data[i].link = NULL;
-	}
-	bpf_link__destroy(s->code_link);
-	s->code_link = NULL;
+	session_leave_cpus(s);
+	uprobe_remove(&s->code_probe);
 	if (s->attach)
 		attach_wait(s->attach);
 	if (s->attach && s->skel)
@@ -639,6 +442,7 @@ void session_close(struct session *s)
 		close(s->rings.data[i]);
 	vec_free(&s->rings);
 	vec_free(&s->cpus);
+	free(s->online);
 	ebeam_bpf__destroy(s->skel);
 	free(s);
 }

@@ -28,17 +28,22 @@ struct session_config {
 	uint64_t jit_descriptor; /* 0 = code loading cannot be watched */
 	struct dictionary_key initial_call, process_label;
 	const struct beam_layout *layout;
-	/* Events of the VM; NULL = none.  Borrowed until session_close(), as is the file. */
-	const struct source_plan *events;
+	/* Events of the VM; NULL = none.  Borrowed until session_close(), as is the file.  Kinds
+	 * whose programs the kernel refuses are taken out of it when it is opened. */
+	struct source_plan *events;
 	const struct elf_file *elf;	  /* the node's executable */
 	struct id_table processes, ports; /* of the node: for USDT probes and for aliases */
 	uint64_t event_epid;		  /* only those about this process; 0 = all */
 	struct event_who event_who, message_from, message_to; /* see abi/config.h */
 	uint64_t proc_lib;				      /* the atom; 0 = there is none */
 	enum attach_way attach_way;
+	const char *btf;  /* file, see programs.h; NULL = the kernel's own */
+	bool force;	  /* uprobes even where they are not known to be safe */
+	bool no_realtime; /* the budget is kept by a thread that waits its turn, as all do */
 	bool event_stacks;
 	bool unnamed;		    /* nobody asks for names, nor for what terms are */
 	bool counting;		    /* nor for events: only for their numbers, unnamed */
+	bool own_times;		    /* programs measure what they take, even if the kernel could */
 	bool count_sums;	    /* with sizes and times, see struct event_count */
 	double max_overhead;	    /* percent of the node's own CPU, for probes; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */
@@ -58,8 +63,17 @@ struct session_config {
  * seen is better. */
 #define SESSION_CALL_WINDOW_NS 5000000u
 
+/* Bytes of the ring of a CPU, for events: 300,000 a second of it, for 150 ms.  Smaller where there
+ * are many CPUs. */
+#define SESSION_RING_SIZE (8u << 20)
+
 struct session;
 struct bpf_program;
+
+/* Why there is none in another PID namespace. */
+#define SESSION_PID_NAMESPACE                                                                      \
+	"BPF programs see the pids of the host, ebeam those of its own PID namespace. Run ebeam "  \
+	"on the host, or in a container with --pid=host"
 
 /* ERROR_KIND_PRIVILEGE, ERROR_KIND_KERNEL (what the kernel lacks) or ERROR_KIND_FAILED. */
 int session_open(struct session **out, const struct session_config *config, struct error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by session.c (load, attach, detach) and session_counters.c (what was counted). */
+/* Shared by session.c (load, attach, detach), session_rings.c (one ring for each CPU) and
+ * session_counters.c (what was counted). */
 #ifndef EBEAM_PROBE_SESSION_INTERNAL_H
 #define EBEAM_PROBE_SESSION_INTERNAL_H
 
@@ -7,30 +8,47 @@
 #include "base/vec.h"
 #include "ebeam.skel.h"
 #include "probe/calibrate.h"
+#include "probe/kernel.h"
 #include "probe/meter.h"
 #include "probe/ring.h"
 #include "probe/session.h"
+#include "probe/uprobe.h"
 
 struct sampled_cpu {
 	int cpu;
-	struct bpf_link *link; /* owns the perf event; NULL until session_start() */
+	struct bpf_link *link; /* owns the perf event; NULL while the CPU is off line */
 };
 
 struct session {
 	struct session_config config;
+	struct kernel_features kernel;
 	struct ebeam_bpf *skel;
-	struct bpf_link *code_link;
+	bool refused; /* the programs could not be loaded: it can only be closed */
+	struct uprobe code_probe;
 	struct attach *attach; /* of events; NULL = none */
 	struct keeper *keeper; /* of them, if it can be known what they cost */
 	struct calibrator *calibrator;
 	struct calibration cost;
 	struct error no_budget; /* why there is no keeper */
 	struct meter_counters work;
-	VEC(int) rings; /* descriptors of the inner maps */
-	VEC(struct sampled_cpu) cpus;
+	int nr_cpus;
+	bool *online;		      /* of these; as it was when it was opened */
+	VEC(int) rings;		      /* descriptors of the inner maps */
+	VEC(struct sampled_cpu) cpus; /* all, if they are sampled */
+	int cpu_messages;	      /* a socket; -1 = none */
 	struct ring_set *ring_set;
 	uint64_t cleaned_ns;
 	unsigned int nr_alias_cut; /* COUNTER_ALIAS_CUT; once it is stopped */
 };
+
+/* online[] of `nr` CPUs; malloc'ed. */
+bool *session_online_cpus(int nr);
+/* The outer map needs an inner one as a model before the load, and its elements after. */
+int session_create_rings(struct session *s, struct error *err);
+int session_install_rings(struct session *s, struct error *err);
+/* Sampling begins; -errno.  Then, now and again: what has come on line is sampled, too. */
+int session_sample_cpus(struct session *s);
+void session_look_at_cpus(struct session *s);
+void session_leave_cpus(struct session *s);
 
 #endif

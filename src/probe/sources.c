@@ -239,17 +239,40 @@ void source_plan_refuse(struct source_plan *p, uint64_t kinds, const char *symbo
 	p->kinds &= ~kinds;
 }
 
-void source_plan_full(struct source_plan *p, uint64_t kinds, const char *symbol)
+void source_plan_take_out(struct source_plan *p, uint64_t kinds, const char *symbol,
+			  const char *why)
 {
 	unsigned int nr = 0;
 
-	source_plan_refuse(p, kinds, symbol, SOURCE_TOO_MANY);
+	source_plan_refuse(p, kinds, symbol, why);
+	p->usdt_kinds &= ~kinds;
 	for (unsigned int i = 0; i < p->nr_points; i++) {
 		p->points[i].kinds &= ~kinds;
 		if (p->points[i].kinds)
 			p->points[nr++] = p->points[i];
 	}
 	p->nr_points = nr;
+}
+
+void source_plan_full(struct source_plan *p, uint64_t kinds, const char *symbol)
+{
+	source_plan_take_out(p, kinds, symbol, SOURCE_TOO_MANY);
+}
+
+bool source_plan_drop(struct source_plan *p, const char *program, const char *why)
+{
+	const char *symbol = NULL;
+	uint64_t kinds = 0;
+
+	for (unsigned int i = 0; i < p->nr_points; i++) {
+		if (strcmp(p->points[i].program, program) != 0)
+			continue;
+		symbol = symbol ? symbol : p->points[i].symbol;
+		kinds |= p->points[i].kinds;
+	}
+	if (symbol)
+		source_plan_take_out(p, kinds, symbol, why);
+	return symbol != NULL;
 }
 
 static void add_points(struct source_plan *p, const struct source_row *row, uint64_t kinds,
@@ -356,6 +379,20 @@ void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds,
 	if (out->usdt_kinds)
 		sources_usdt_add(out, elf, out->usdt_kinds);
 	free(found);
+}
+
+void source_plan_everything(struct source_plan *out, int otp)
+{
+	const struct placement_pair nowhere = {0};
+
+	memset(out, 0, sizeof(*out));
+	out->kinds = (1ull << NR_EVENT_KINDS) - 1;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (is_for(&rows[i], otp))
+			add_points(out, &rows[i], rows[i].kinds, rows[i].symbols[0], 0, 0,
+				   &nowhere);
+	}
+	driver_sources_everything(out);
 }
 
 void source_plan_of_node(struct source_plan *out, const struct beam_node *n, uint64_t kinds,

@@ -15,10 +15,11 @@
 #include "probe/placement.h"
 #include "target/elf.h"
 
-#define SOURCE_MAX_POINTS 192
-#define SOURCE_MAX_USDT	  96 /* as USDT_POINTS of event_usdt.bpf.h */
-#define SOURCE_MAX_PATHS  8  /* files beside the node's executable */
-#define SOURCE_PATH_SIZE  96
+#define SOURCE_MAX_POINTS  192
+#define SOURCE_MAX_USDT	   96 /* as USDT_POINTS of event_usdt.bpf.h */
+#define SOURCE_MAX_PATHS   8  /* files beside the node's executable */
+#define SOURCE_PATH_SIZE   256
+#define SOURCE_REASON_SIZE 352
 
 /*
  * One place to attach to: a function (its entry, or where it is cheap, or its return), or an
@@ -50,7 +51,7 @@ struct source_plan {
 	/* Of kinds that were asked for and are not given: the function that they need, and why it
 	 * cannot be probed, "" if it has no symbol.  Else NULL. */
 	const char *missing[NR_EVENT_KINDS];
-	char refused[NR_EVENT_KINDS][96];
+	char refused[NR_EVENT_KINDS][SOURCE_REASON_SIZE];
 	/* What points refer to, which therefore must not be copied to another plan. */
 	char paths[SOURCE_MAX_PATHS][SOURCE_PATH_SIZE];
 	unsigned int nr_paths;
@@ -70,13 +71,20 @@ bool source_plan_add(struct source_plan *p, const struct source_point *point);
 /* These kinds are not given: symbol is what they need.  Both live as long as the plan; `why` is
  * copied.  What was refused before keeps its reason. */
 void source_plan_refuse(struct source_plan *p, uint64_t kinds, const char *symbol, const char *why);
-/* The same when source_plan_add() found no room, and their points go. */
+/* The same, and points that only they need go. */
+void source_plan_take_out(struct source_plan *p, uint64_t kinds, const char *symbol,
+			  const char *why);
+/* That, when source_plan_add() found no room. */
 #define SOURCE_TOO_MANY "too many probes"
 void source_plan_full(struct source_plan *p, uint64_t kinds, const char *symbol);
+/* The same for kinds that need this BPF program; false: none does. */
+bool source_plan_drop(struct source_plan *p, const char *program, const char *why);
 
 /* What to attach for these kinds; for calls of drivers see driver_sources.h. */
 void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds,
 		 enum source_choice choice);
+/* As of a node of that release in which all is found, by uprobes: points that stand nowhere. */
+void source_plan_everything(struct source_plan *out, int otp);
 void source_plan_of_node(struct source_plan *out, const struct beam_node *n, uint64_t kinds,
 			 enum source_choice choice);
 /* Leaves out the points that nobody needs who only counts events, of all processes; with sums of
@@ -99,10 +107,11 @@ struct source_found {
 void source_plan_found(struct source_plan *p, const struct elf_file *elf, uint64_t kinds,
 		       const struct source_found *found, size_t nr);
 
-/* All that a node gives of these kinds: by symbol, calls of drivers, found in it. */
+/* All that a node gives of these kinds: by symbol, calls of drivers, found in it; unless `force`,
+ * without what might be its end (return_trial.h). */
 struct beam_node;
 void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kinds,
-		      enum source_choice choice);
+		      enum source_choice choice, bool force);
 
 /* The functions that a kind needs, as a list "a, b" into buf. */
 void source_functions(enum event_kind kind, char *buf, size_t size);

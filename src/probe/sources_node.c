@@ -6,6 +6,7 @@
 #include "beam/allocator_calls.h"
 #include "beam/node.h"
 #include "probe/driver_sources.h"
+#include "probe/return_trial.h"
 
 #define KIND(kind) (1ull << EVENT_##kind)
 #define CARRIER_KINDS                                                                              \
@@ -47,17 +48,40 @@ static void add_allocators(struct source_plan *p, struct beam_node *n, uint64_t 
 	source_plan_found(p, n->elf, kinds & CARRIER_KINDS, found, nr);
 }
 
-void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kinds,
-		      enum source_choice choice)
+/* Kinds for which functions are seen to return, where that would be the end of the node. */
+static void refuse_returns(struct source_plan *p, const struct beam_node *n)
 {
-	source_plan_of_node(out, n, kinds, choice);
-	driver_sources_add(out, n, kinds);
+	uint64_t kinds = 0;
+	struct error why;
+
+	for (unsigned int i = 0; i < p->nr_points; i++)
+		kinds |= p->points[i].at_return ? p->points[i].kinds : 0;
+	if (kinds && return_trial_check(n->os_pid, &why) != 0)
+		source_plan_take_out(
+			p, kinds, "the return of a function",
+			"on this kernel that would end a process with a seccomp filter");
+}
+
+static void add_carriers(struct source_plan *out, struct beam_node *n, uint64_t kinds)
+{
 	/* Without symbols (OTP 29) they have places, but no call was ever seen there. */
-	if (!(kinds & CARRIER_KINDS) || n->core)
+	if (!(kinds & CARRIER_KINDS))
 		return;
 	if (n->identity.hidden)
 		refuse_carriers(out, kinds,
 				"in builds without symbols no call was ever seen there");
 	else
 		add_allocators(out, n, kinds);
+}
+
+void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kinds,
+		      enum source_choice choice, bool force)
+{
+	source_plan_of_node(out, n, kinds, choice);
+	driver_sources_add(out, n, kinds);
+	if (n->core)
+		return;
+	add_carriers(out, n, kinds);
+	if (!force)
+		refuse_returns(out, n);
 }

@@ -26,6 +26,9 @@
 /* Distinct names; beam.smp has about 6,000. */
 #define MAX_TYPES (1u << 18)
 
+/* Only in the static program: static_dwarf.c. */
+void *__wrap_dlopen(const char *name, int flags) __attribute__((weak));
+
 enum type_kind { TYPE_KIND_STRUCT, TYPE_KIND_UNION, TYPE_KIND_TYPEDEF, NR_TYPE_KINDS };
 
 struct type {
@@ -136,6 +139,11 @@ void dwarf_info_close(struct dwarf_info *d)
 	free(d->search_path);
 	free(d->origin);
 	free(d);
+}
+
+bool dwarf_may_fetch(void)
+{
+	return !__wrap_dlopen;
 }
 
 const char *dwarf_info_origin(const struct dwarf_info *d)

@@ -2,11 +2,12 @@
 /*
  * Struct layouts from DWARF (libdw): of the file itself, of its debug file (build id or
  * .gnu_debuglink under /usr/lib/debug, also below `root`, the process's root directory), or from
- * debuginfod if the user has set DEBUGINFOD_URLS.
+ * debuginfod if the user has set DEBUGINFOD_URLS (not the static program).
  */
 #ifndef EBEAM_TARGET_DWARF_H
 #define EBEAM_TARGET_DWARF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -20,6 +21,9 @@ int dwarf_info_open(struct dwarf_info **out, const struct elf_file *e, const cha
 void dwarf_info_close(struct dwarf_info *d);
 /* Where it came from, for reports: "the executable", a path. */
 const char *dwarf_info_origin(const struct dwarf_info *d);
+
+/* False in the static program, which asks no debuginfod server. */
+bool dwarf_may_fetch(void);
 
 /* `type` is "struct x", "union x" or a typedef name; `field` a dotted path through structs,
  * unions and anonymous members.  Offset or size in bytes; -ENOENT: no such type or field. */

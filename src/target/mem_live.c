@@ -17,6 +17,7 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
+#include "target/privilege.h"
 
 #ifndef IOV_MAX
 #define IOV_MAX 1024
@@ -187,9 +188,8 @@ int mem_open_live(struct mem **out, int os_pid, struct error *err)
 	}
 	if (code == -EPERM || code == -ENOSYS)
 		return error_set(err, ERROR_KIND_PRIVILEGE, code,
-				 "cannot read the memory of pid %d: %s. Run as root, or grant "
-				 "CAP_SYS_PTRACE (see ebeam doctor)",
-				 os_pid, error_text(code));
+				 "cannot read the memory of pid %d: %s. %s (see ebeam doctor)",
+				 os_pid, error_text(code), privilege_fix(PRIVILEGE_MEMORY));
 	if (code)
 		return error_set(err, ERROR_KIND_FAILED, code,
 				 "cannot read the memory of pid %d: %s", os_pid, error_text(code));

@@ -39,6 +39,10 @@ const char *object_function_name(const struct object_function *f, char *buf, siz
 
 /* The ELF file mapped at addr and its load bias (process address = file address + bias). */
 struct elf_file *objects_elf(struct objects *o, raddr addr, uint64_t *bias);
+/* A path by which this process can open the file that is mapped there, whatever mount namespace the
+ * node lives in.  0 or -ENOENT. */
+#define OBJECTS_PATH_SIZE (4096 + 64)
+int objects_file_path(int os_pid, const struct proc_map *map, char path[OBJECTS_PATH_SIZE]);
 /* The maps as last read; refreshed by objects_refresh(). */
 const struct proc_maps *objects_maps(const struct objects *o);
 int objects_refresh(struct objects *o, struct error *err);

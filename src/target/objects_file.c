@@ -9,6 +9,7 @@
  *                                   (maps shows a chroot's files by their path outside of it)
  *   /proc/PID/exe                   the executable itself, deleted or not
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
@@ -64,23 +65,26 @@ static int open_regular(const char *path, const struct proc_map *check)
 	return fd;
 }
 
-static int open_mapped_file(int os_pid, const struct proc_map *map)
+/* `path`: of the way that succeeded. */
+static int open_mapped_file(int os_pid, const struct proc_map *map, char path[OBJECTS_PATH_SIZE])
 {
-	char path[PATH_MAX + 64], exe[PATH_MAX];
+	char exe[PATH_MAX];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", os_pid,
+	snprintf(path, OBJECTS_PATH_SIZE, "/proc/%d/map_files/%llx-%llx", os_pid,
 		 (unsigned long long)map->start, (unsigned long long)map->end);
 	fd = open_regular(path, NULL);
 	if (fd >= 0)
 		return fd;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", os_pid, map->path);
+	snprintf(path, OBJECTS_PATH_SIZE, "/proc/%d/root%s", os_pid, map->path);
 	fd = open_regular(path, map);
-	if (fd < 0)
-		fd = open_regular(map->path, map);
 	if (fd >= 0)
 		return fd;
-	snprintf(path, sizeof(path), "/proc/%d/exe", os_pid);
+	snprintf(path, OBJECTS_PATH_SIZE, "%s", map->path);
+	fd = open_regular(path, map);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, OBJECTS_PATH_SIZE, "/proc/%d/exe", os_pid);
 	fd = open_regular(path, map);
 	if (fd < 0 && proc_exe(os_pid, exe, sizeof(exe), NULL) == 0 && strcmp(exe, map->path) == 0)
 		fd = open_regular(path, NULL);
@@ -109,14 +113,25 @@ static int copy_vdso(int os_pid, const struct proc_map *map)
 	return fd;
 }
 
+int objects_file_path(int os_pid, const struct proc_map *map, char path[OBJECTS_PATH_SIZE])
+{
+	int fd = open_mapped_file(os_pid, map, path);
+
+	if (fd < 0)
+		return -ENOENT;
+	close(fd);
+	return 0;
+}
+
 struct elf_file *objects_open_elf(int os_pid, const struct proc_map *map)
 {
+	char path[OBJECTS_PATH_SIZE];
 	struct elf_file *elf = NULL;
 	struct error err = {0};
 	int fd;
 
 	fd = strcmp(map->path, "[vdso]") == 0 ? copy_vdso(os_pid, map)
-					      : open_mapped_file(os_pid, map);
+					      : open_mapped_file(os_pid, map, path);
 	if (fd < 0) {
 		log_debug("pid %d: cannot open %s: its functions stay unnamed", os_pid, map->path);
 		return NULL;

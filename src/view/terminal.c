@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
@@ -102,6 +103,27 @@ static const char *stand_in(const char *type)
 	return NULL;
 }
 
+/* Types that hosts without any entries know, too: an empty root directory, for one. */
+static const struct {
+	const char *type, *entry; /* as TERMINFO may hold it, in base64 */
+} built_in[] = {
+#include "terminfo.h"
+};
+
+/* Curses takes the entry from the environment.  It stays there: ebeam runs no other program. */
+static bool use_built_in(const char *type, int fd)
+{
+	int found = 0;
+
+	for (size_t i = 0; type && i < ARRAY_SIZE(built_in); i++) {
+		if (strcmp(type, built_in[i].type) != 0)
+			continue;
+		setenv("TERMINFO", built_in[i].entry, 1);
+		return setupterm(type, fd, &found) == OK;
+	}
+	return false;
+}
+
 /* The type to use in *type, or an error.  curses must not be set up yet. */
 static int choose_type(const char **type, int fd, struct error *err)
 {
@@ -114,10 +136,14 @@ static int choose_type(const char **type, int fd, struct error *err)
 		return error_set(err, ERROR_KIND_FAILED, -ENOTTY, "TERM is not set");
 	*type = wanted;
 	if (setupterm(wanted, fd, &found) != OK) {
-		*type = stand_in(wanted);
-		if (!*type || setupterm(*type, fd, &found) != OK)
+		const char *other = stand_in(wanted);
+
+		*type = other ? other : wanted;
+		if ((!other || setupterm(other, fd, &found) != OK) && !use_built_in(*type, fd))
 			return error_set(err, ERROR_KIND_FAILED, -ENOTTY,
-					 "terminals of type '%s' are not known here", wanted);
+					 "terminals of type '%s' are not known here: set TERM to a "
+					 "type that it is like, xterm for example",
+					 wanted);
 	}
 	place = tigetstr("cup");
 	del_curterm(cur_term);
@@ -279,6 +305,34 @@ static int start(struct terminal *t, const struct terminal_options *o, struct er
 	return 0;
 }
 
+/* Tried, as the static program has functions of its own for that (static_locale.c). */
+static bool writes_utf8(void)
+{
+	char bytes[MB_LEN_MAX];
+	mbstate_t state = {0};
+
+	return wcrtomb(bytes, 0xe9, &state) == 2 && memcmp(bytes, "\xc3\xa9", 2) == 0;
+}
+
+/* Whether characters go to the terminal as UTF-8.  If the environment says so but its locale is not
+ * installed here, any other of UTF-8 will do.  Of other encodings nothing is used but ASCII. */
+static bool choose_locale(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	const char *wanted = NULL;
+
+	if (setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(names) && (!wanted || !*wanted); i++)
+		wanted = getenv(names[i]);
+	if (wanted && (strcasestr(wanted, "utf-8") || strcasestr(wanted, "utf8"))) {
+		setlocale(LC_CTYPE, "C.UTF-8");
+		return writes_utf8();
+	}
+	setlocale(LC_CTYPE, "C");
+	return false;
+}
+
 int terminal_open(struct terminal **out, const struct terminal_options *o, struct error *err)
 {
 	struct terminal *t;
@@ -291,8 +345,7 @@ int terminal_open(struct terminal **out, const struct terminal_options *o, struc
 	t->memory = -1;
 	screen_open(&t->shown, 1, 1);
 	t->locale = xstrdup(setlocale(LC_CTYPE, NULL));
-	setlocale(LC_CTYPE, "");
-	t->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	t->utf8 = choose_locale();
 	rc = start(t, o, err);
 	if (rc)
 		terminal_close(t);

@@ -23,6 +23,7 @@
 enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PROG_ARRAY = 3,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
@@ -55,6 +56,7 @@ struct thread_struct {
 };
 
 struct task_struct {
+	void *stack;
 	struct thread_struct thread;
 };
 
@@ -64,6 +66,7 @@ struct task_struct {
 #define __uint(name, val)	   int(*name)[val]
 #define __type(name, val)	   typeof(val) *name
 #define BPF_CORE_READ(from, field) ((from)->field)
+#define bpf_core_type_size(type)   sizeof(type)
 
 /* ---- the state ---------------------------------------------------------------------------- */
 
@@ -117,6 +120,7 @@ struct host {
 	uint32_t cpu;
 	struct task_struct task;
 	struct pt_regs task_regs;
+	bool old_kernel; /* that lacks the helpers of struct kernel_helpers */
 	uint64_t cookie;
 	uint64_t perf_count; /* of the event that is hit; 0 = cannot be read */
 	uint64_t kernel_stack[128];
@@ -124,6 +128,14 @@ struct host {
 };
 
 static struct host host;
+
+/* The kernel has the helpers of struct kernel_helpers, and the programs know, or not. */
+#define HOST_KERNEL(recent)                                                                        \
+	do {                                                                                       \
+		host.old_kernel = !(recent);                                                       \
+		config.kernel.task_btf = config.kernel.task_regs = config.kernel.cookies =         \
+			(recent);                                                                  \
+	} while (0)
 
 /* ---- user memory -------------------------------------------------------------------------- */
 
@@ -407,8 +419,22 @@ static inline uint64_t bpf_get_current_pid_tgid(void)
 	return host.pid_tgid;
 }
 
+/* No program is there that could be called. */
+static inline void bpf_tail_call(void *ctx, const void *map, uint32_t index)
+{
+	(void)ctx;
+	(void)map;
+	(void)index;
+}
+
+static inline uint64_t bpf_get_current_task(void)
+{
+	return (uint64_t)&host.task;
+}
+
 static inline struct task_struct *bpf_get_current_task_btf(void)
 {
+	assert_false(host.old_kernel);
 	return &host.task;
 }
 
@@ -424,12 +450,14 @@ static inline long bpf_perf_prog_read_value(void *ctx, struct bpf_perf_event_val
 static inline uint64_t bpf_get_attach_cookie(void *ctx)
 {
 	(void)ctx;
+	assert_false(host.old_kernel);
 	return host.cookie;
 }
 
 static inline struct pt_regs *bpf_task_pt_regs(struct task_struct *task)
 {
 	assert_ptr_equal(task, &host.task);
+	assert_false(host.old_kernel);
 	return &host.task_regs;
 }
 

@@ -47,6 +47,7 @@ static inline int setup(void **unused)
 	layout()->message_m = 16;
 	layout()->message_data = 8;
 	layout()->message_hfrag = 40;
+	HOST_KERNEL(true);
 	config.event_kinds = ALL;
 	memset(&switches, 0, sizeof(switches));
 	switches.kinds = ALL;
@@ -58,7 +59,7 @@ static inline int setup(void **unused)
 	HOST_ADD_MAP(processes);
 	HOST_ADD_MAP(kept_returns);
 	HOST_ADD_MAP(event_counts);
-	HOST_ADD_MAP(event_hits);
+	HOST_ADD_MAP(event_work);
 	HOST_ADD_MAP(event_threads);
 	HOST_ADD_MAP(event_who_seen);
 	HOST_ADD_MAP(event_scratches);

@@ -333,6 +333,7 @@ static inline int node_setup(void **unused)
 	add_maps();
 	set_layout();
 	set_code();
+	HOST_KERNEL(true);
 	config.os_pid = NODE_OS_PID;
 	host.pid_tgid = (uint64_t)NODE_OS_PID << 32 | NODE_OS_TID;
 	host.task.thread.fsbase = NODE_FSBASE;

@@ -26,7 +26,6 @@ static int setup_calls(void **unused)
 	HOST_ADD_MAP(call_points);
 	HOST_ADD_MAP(call_filters);
 	HOST_ADD_MAP(call_place_hits);
-	HOST_ADD_MAP(call_copies);
 	HOST_ADD_MAP(call_threads);
 	HOST_ADD_MAP(call_thread_new);
 	host_add_memory(X, 64 * 8);

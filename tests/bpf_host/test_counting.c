@@ -186,9 +186,9 @@ static void hits(void **unused)
 	event_exit(&call);
 	switches.kinds = 0;
 	event_exit(&call);
-	assert_int_equal(*(uint64_t *)bpf_map_lookup_elem(&event_hits, &key), 3);
+	assert_int_equal(((struct event_work *)bpf_map_lookup_elem(&event_work, &key))->hits, 3);
 	key = 0;
-	assert_int_equal(*(uint64_t *)bpf_map_lookup_elem(&event_hits, &key), 0);
+	assert_int_equal(((struct event_work *)bpf_map_lookup_elem(&event_work, &key))->hits, 0);
 	assert_int_equal(counted(EVENT_PROCESS_EXIT).produced, 2);
 }
 

@@ -58,6 +58,7 @@ static int setup(void **unused)
 	/* Offsets of no release: each field has a place of its own. */
 	for (size_t i = 0; i < sizeof(struct beam_layout) / 4; i++)
 		l[i] = (int32_t)(8 * i);
+	HOST_KERNEL(true);
 	config.event_kinds = ALL;
 	switches.kinds = ALL;
 	HOST_ADD_RINGS(rings);

@@ -67,6 +67,7 @@ static int setup(void **unused)
 	memset(&state, 0, sizeof(state));
 	for (size_t i = 0; i < sizeof(struct beam_layout) / 4; i++)
 		l[i] = (int32_t)(8 * i);
+	HOST_KERNEL(true);
 	config.event_kinds = config.usdt_kinds = ALL;
 	switches.kinds = ALL;
 	memcpy((void *)&config.processes, &table, sizeof(table));
@@ -176,6 +177,28 @@ static void arguments(void **unused)
 	assert_true(usdt_arg(&hit, USDT_POINT_ARGS) == EVENT_UNKNOWN);
 	host.cookie = USDT_POINTS;
 	assert_false(usdt_begin(&ctx, &hit));
+}
+
+/* A kernel without cookies: the point is known by where the probe was hit. */
+static void without_cookies(void **unused)
+{
+	const uint64_t at = 0x401000, cookie = 3;
+	struct usdt_point point = {.args = {IN(USDT_RSI)}};
+	struct pt_regs ctx = {.ip = at, .si = 4};
+	struct usdt_hit hit;
+
+	(void)unused;
+	HOST_KERNEL(false);
+	HOST_ADD_MAP(event_cookies);
+	bpf_map_update_elem(&event_cookies, &at, &cookie, BPF_ANY);
+	point.kind = EVENT_PORT_OPEN;
+	put_point(&point);
+	assert_true(usdt_begin(&ctx, &hit));
+	assert_int_equal(hit.point->kind, EVENT_PORT_OPEN);
+	assert_int_equal(usdt_arg(&hit, 0), 4);
+	ctx.ip = at + 1; /* nobody knows */
+	assert_true(usdt_begin(&ctx, &hit));
+	assert_int_not_equal(hit.point->kind, EVENT_PORT_OPEN);
 }
 
 static void identifiers(void **unused)
@@ -350,7 +373,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(arguments), TEST(identifiers), TEST(fields), TEST(spawns), TEST(both_ends),
+		TEST(arguments), TEST(identifiers),	TEST(fields),	   TEST(spawns),
+		TEST(both_ends), TEST(without_cookies), TEST(identifiers), TEST(fields),
+		TEST(spawns),	 TEST(both_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -322,6 +322,33 @@ static void in_the_kernel(void **unused)
 	assert_int_equal(s->addrs[1], 0xffffffff81000020ull);
 }
 
+/* The same on a kernel that has no helper for them: they stand at the top of the kernel stack. */
+static void in_an_old_kernel(void **unused)
+{
+	static uint64_t stack[KERNEL_STACK_SIZE / 8];
+	struct pt_regs in_kernel, *user;
+	struct rec_raw_sample *s;
+
+	(void)unused;
+	HOST_KERNEL(false);
+	build_stack();
+	put_leave(CALL_RA, SITE_STOP);
+	memset(&in_kernel, 0x5a, sizeof(in_kernel));
+	in_kernel.cs = 0x10;
+	host.task.stack = stack;
+	user = (struct pt_regs *)((char *)stack + sizeof(stack)) - 1;
+	*user = regs_in_c(CALL_RA, 50);
+	user->cs = USER_CS;
+	s = sample(in_kernel);
+	assert_whole(s);
+	assert_int_equal(s->flags, RAW_SAMPLE_REGS | RAW_SAMPLE_KERNEL);
+	assert_int_equal(s->user_ip, NODE_BEAM_TEXT);
+	user->cs = 0x10; /* that is no frame of user code */
+	s = sample(in_kernel);
+	assert_int_equal(s->flags, RAW_SAMPLE_KERNEL);
+	assert_int_equal(s->user_ip, 0);
+}
+
 /* ---- fragments ---------------------------------------------------------------------------- */
 
 /* One level: the fragment's own return address, unaligned, on top of the stack. */
@@ -503,6 +530,7 @@ int main(void)
 		NODE_TEST(in_c_without_jit),
 		NODE_TEST(on_another_c_stack),
 		NODE_TEST(in_the_kernel),
+		NODE_TEST(in_an_old_kernel),
 		NODE_TEST(in_a_fragment),
 		NODE_TEST(c_called_by_a_fragment),
 		NODE_TEST(nested_fragments),

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 
-from harness import Skip, check, check_equal
+from harness import Skip, check, check_equal, patience
 
 
 def not_given(ctx, *kinds):
@@ -35,13 +35,11 @@ class Watch:
     waits_for_out = False
 
     def __init__(self, ctx, node, *args, stdout=subprocess.PIPE, json_lines=True,
-                 command="events", source=None,
-                 env=None):
-        words = [command, "-v", "-p", node.os_pid, "-d", "60", "--max-overhead", "100", *args]
+                 command="events", source=None):
+        words = [command, "-v", "-p", node.os_pid, "-d", patience(60), "--max-overhead", "100", *args]
         source = source or (ctx.source if command == "events" else None)
         words += ["--source", source] if source else []
-        self.process = ctx.ebeam.popen(*(words + ["-j"] if json_lines else words), stdout=stdout,
-                                       env=dict(os.environ, **env) if env else None)
+        self.process = ctx.ebeam.popen(*(words + ["-j"] if json_lines else words), stdout=stdout)
         ctx.cleanup(self.end)
         self.err, self.out = [], b""
         self.more = threading.Condition()
@@ -51,7 +49,7 @@ class Watch:
             self.threads.append(threading.Thread(target=self.read_out))
         for t in self.threads:
             t.start()
-        check(attached.wait(60), f"no probes attached: {self.err}")
+        check(attached.wait(patience(60)), f"no probes attached: {self.err}")
 
     def read_err(self, attached):
         for line in self.process.stderr:
@@ -84,13 +82,13 @@ class Watch:
             return self.process.poll() is not None or found()
 
         with self.more:
-            self.more.wait_for(done, timeout)
+            self.more.wait_for(done, patience(timeout))
         check(found(), f"{what} did not happen; stderr {self.err}")
 
     def end(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-        self.process.wait(60)
+        self.process.wait(patience(60))
         for t in self.threads:
             t.join()
 

@@ -68,7 +68,7 @@ def by_perf(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     # Each slice lasts as long as it takes to remove them, some 0.1 s.
     watch = Watch(ctx, node, "-e", "message_send,process_exit", "--max-overhead", "10",
-                  env={"EBEAM_UPROBES": "perf"})
+                  "--uprobes", "perf")
     truth = node.ask("happenings", "storm", 8)
     events = lines(watch)
     pings = len(of(events, "message_send", pid=truth["pinger"], to=truth["ponger"]))

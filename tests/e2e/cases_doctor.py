@@ -6,7 +6,6 @@ import time
 
 from answers import Watch
 from harness import Skip, case, check, check_equal, check_in
-
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
 
@@ -84,6 +83,31 @@ def no_btf(ctx):
     rows = {r["feature"]: r for r in result.json()["data"]["features"]}
     check_equal(rows["kernel BTF"]["state"], "missing", "kernel BTF")
     check_in("kernel BTF", rows["BPF ring buffer"]["why"], "why of a follow-on row")
+
+
+@case("kernel faults: those of this kernel, each avoided or with a fix; panic_on_warn is told", otp="one")
+def kernel_faults(ctx):
+    def faults(prefix=()):
+        rows = ctx.ebeam.ok("doctor", "-p", ctx.node.os_pid, "-j", prefix=prefix).json()["data"]["features"]
+        return {r["feature"]: r for r in rows if r["group"] == "kernel faults"}
+
+    file = ctx.ebeam.file(".one")
+    with open(file, "w") as f:
+        f.write("1\n")
+    set_it = ("unshare", "-m", "--propagation", "private", "sh", "-c",
+              f'mount --bind {file} /proc/sys/kernel/panic_on_warn && exec "$@"', "sh")
+    usual, warned = faults(), faults(set_it)
+    for row in [*usual.values(), *warned.values()]:
+        check("ebeam avoids it" in row["seen"] if row["state"] == "available" else row["why"] and row["fix"],
+              str(row))
+    with open("/proc/sys/kernel/panic_on_warn") as f:
+        added = set(warned) - set(usual)
+        check_equal(len(added), 1 - int(f.read()), f"rows that panic_on_warn adds: {added}")
+    row, = [r for r in warned.values() if "panic_on_warn" in r["seen"]]
+    check_in("panic_on_warn=0", row["fix"], "fix")
+    manual = ctx.ebeam.ok("help", "--man").out
+    for feature in usual:
+        check_in(feature, manual, "the manual has it")
 
 
 @case("too few open files: exit 1, and the number that is needed", otp="one")

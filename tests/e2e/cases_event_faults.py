@@ -34,7 +34,7 @@ def two_at_once(ctx):
 @case("a kernel without links of many probes: each is a perf event, and the counts are the node's")
 def perf_events(ctx):
     watch = Watch(ctx, ctx.node, "-e", "message_send,process_spawn,process_exit,process_register",
-                  env={"EBEAM_UPROBES": "perf"})
+                  "--uprobes", "perf")
     links = [d.get("link_type") for d in bpf_descriptors(watch.process.pid) if "link_id" in d]
     check("perf" in links and "uprobe_multi" not in links, f"links: {links}")
     truth = ctx.node.ask("happenings", "messages", 500, 20)

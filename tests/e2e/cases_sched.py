@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam sched`: as busy as the node says, run queues of a known length, slices as they ended."""
 import json
-import os
 import re
 import time
 
@@ -143,7 +142,7 @@ def default_budget(ctx):
         node.ask("views", "load", *args)
         words = ("sched", "-p", node.os_pid, "-d", "3s", "-j")
         # At the same time, as if the VM counted nothing.
-        seen = ctx.ebeam.popen(*words, env=dict(os.environ, EBEAM_SCHEDULERS="looks"))
+        seen = ctx.ebeam.popen(*words, "--schedulers", "looks")
         ctx.cleanup(seen.kill)
         data = ctx.ebeam.ok(*words, "-o", path).json()["data"]
         looked = json.loads(seen.communicate(timeout=60)[0])["data"]

@@ -90,6 +90,14 @@ def ascii_only(ctx):
     check_in("eeeee", shown.tmux.text(), "parts of bars are letters")
 
 
+@case("UTF-8 of a locale that is not installed is UTF-8", otp="one")
+def unknown_locale(ctx):
+    shown = Shown(ctx, env={"LC_ALL": "xx_XX.UTF-8"})
+    shown.tmux.wait("0 keys")
+    shown.compare("xx_XX.UTF-8")
+    check(not shown.tmux.text().isascii(), "only ASCII")
+
+
 @case("keys and the mouse are what was typed", otp="one")
 def keys(ctx):
     for term in ("screen-256color", "xterm-256color"):
@@ -189,7 +197,9 @@ def closed(ctx):
 def refused(ctx):
     for term, text in (("dumb", "cannot place the cursor"), ("nothing-known", "are not known"),
                        ("", "TERM is not set")):
-        tmux = Tmux(ctx.work_dir, ["env", f"TERM={term}", PROGRAM])
+        # tmux may throw away what a program writes right before it ends.
+        tmux = Tmux(ctx.work_dir, ["env", f"TERM={term}", "sh", "-c",
+                                   '"$0"; code=$?; sleep 0.5; exit $code', PROGRAM])
         ctx.cleanup(tmux.close)
         check_equal(tmux.wait_end(), 1, f"exit code with TERM={term}")
         tmux.wait(text)

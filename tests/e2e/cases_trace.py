@@ -273,8 +273,9 @@ def own_ends(lines):
 
 def ends_of(ctx, node, pattern, *more):
     """Of three seconds; and what was told."""
-    r = ctx.ebeam.ok("trace", "-p", node.os_pid, pattern, "-d", 3, "-n", 1000000, "-j", *more,
-                     code=PARTIAL)
+    r = ctx.ebeam.run("trace", "-p", node.os_pid, pattern, "-d", 3, "-n", 1000000, "-j", *more)
+    # Without limits a slow machine may have seen all.
+    check_in(r.code, (0, PARTIAL) if "--max-overhead" in more else (PARTIAL,), str(r))
     return own_ends([json.loads(line) for line in r.out.splitlines()]), r.err
 
 

@@ -11,28 +11,27 @@ SHARED_FLAGS = ("+S", "2:2")
 
 
 class Session:
-    """What lasts for the whole run: the shared nodes, one for each release."""
+    """What lasts for the whole run: the shared nodes of each release, most often one."""
 
     def __init__(self, ebeam, workloads, work_dir, otps):
         self.ebeam, self.workloads, self.work_dir, self.otps = ebeam, workloads, work_dir, otps
         self.shared = {}
 
-    def node(self, otp):
-        node = self.shared.get(otp)
+    def node(self, otp, name="shared"):
+        node = self.shared.get((otp, name))
         if node is None or not node.alive():
             matrix_root(otp)
-            node = Node(self.workloads, otp, name=f"shared{otp}@127.0.0.1", flags=SHARED_FLAGS)
-            self.shared[otp] = node
+            node = Node(self.workloads, otp, name=f"{name}{otp}@127.0.0.1", flags=SHARED_FLAGS)
+            self.shared[otp, name] = node
         return node
 
     def drop(self, otp):
         """A case that failed may have left its workload running: the next case starts afresh."""
-        node = self.shared.pop(otp, None)
-        if node:
-            node.close()
+        for key in [k for k in self.shared if k[0] == otp]:
+            self.shared.pop(key).close()
 
     def close(self):
-        for otp in list(self.shared):
+        for otp in {key[0] for key in self.shared}:
             self.drop(otp)
 
 

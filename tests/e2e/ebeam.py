@@ -8,7 +8,7 @@ import subprocess
 import time
 import zlib
 
-from harness import Failure, check, check_equal, shorten
+from harness import Failure, check, check_equal, patience, shorten
 
 KINDS_IDLE = ("wait",)
 
@@ -45,7 +45,7 @@ class Ebeam:
         return subprocess.Popen([*prefix, self.path, *map(str, args)], cwd=self.work_dir, **kwargs)
 
     def run(self, *args, timeout=60, prefix=(), text=True, **kwargs):
-        began = time.monotonic()
+        began, timeout = time.monotonic(), patience(timeout)
         process = self.popen(*args, prefix=prefix, **kwargs)
         try:
             out, err = process.communicate(timeout=timeout)

@@ -23,6 +23,17 @@ class CaseTimeout(Exception):
 
 
 CASES = []
+slowness = 1  # of this machine: each limit of time is that many times as long
+
+
+def patience(seconds):
+    return seconds * slowness
+
+
+def be_patient(times):
+    global slowness
+    slowness = times
+
 
 
 def case(title, otp="each", timeout=120, alone=False):
@@ -94,7 +105,7 @@ def run_case(entry, context):
     began = time.monotonic()
     outcome, text = "ok", ""
     previous = signal.signal(signal.SIGALRM, on_alarm)
-    signal.alarm(entry["timeout"])
+    signal.alarm(patience(entry["timeout"]))
     try:
         entry["run"](context)
     except Skip as e:
@@ -102,7 +113,7 @@ def run_case(entry, context):
     except Failure as e:
         outcome, text = "FAIL", str(e)
     except CaseTimeout:
-        outcome, text = "FAIL", f"no end within {entry['timeout']} s\n{traceback.format_exc()}"
+        outcome, text = "FAIL", f"no end within {patience(entry['timeout'])} s\n{traceback.format_exc()}"
     except Exception:  # a broken case is a failed one
         outcome, text = "FAIL", traceback.format_exc()
     finally:

@@ -12,10 +12,11 @@ NOT_MEMORY = ("schedulers know their threads", "core files", "uprobe places", "d
 
 
 def of_nodes(data):
-    """doctor: what it says of the host is not about the memory."""
+    """doctor: what it says of the host, and of commands there, is not about the memory."""
     return {"nodes": data["nodes"],
             "features": [f for f in data["features"] if f["os_pid"] is not None
-                         and f["group"] != "events" and f["feature"] not in NOT_MEMORY]}
+                         and f["group"] not in ("events", "commands")
+                         and f["feature"] not in NOT_MEMORY]}
 
 
 def of_ports(data):

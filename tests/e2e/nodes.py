@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import Failure, Skip
+from harness import Failure, Skip, patience
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -45,14 +45,18 @@ def run_in(otp, command, **kwargs):
 
 
 class Workloads:
-    """Compiles the workloads once per release, for all processes of the run."""
+    """Compiles the workloads once per release, for all processes of the run, but for those that
+    are made already: ebin-RELEASE in that directory."""
 
-    def __init__(self, work_dir):
+    def __init__(self, work_dir, made=None):
+        self.made = made
         self.source = os.path.join(work_dir, "workloads")  # seen from the chroots by way of /tmp
         self.work_dir = work_dir
         shutil.copytree(os.path.join(HERE, "workloads"), self.source)
 
     def ebin(self, otp):
+        if self.made and os.path.isdir(os.path.join(self.made, f"ebin-{otp}")):
+            return os.path.join(self.made, f"ebin-{otp}")
         out = os.path.join(self.work_dir, f"ebin-{otp}")
         if not os.path.isdir(out):
             os.rename(self.compile(otp), out)
@@ -122,7 +126,7 @@ class Node:
 
     def wait(self, event, timeout=30):
         """The next answer of that kind."""
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + patience(timeout)
         while True:
             line = self.read_line(deadline)
             if line is None:

@@ -36,7 +36,7 @@ static const struct command every = {
 	.summary = "takes every option",
 	.args = "A B",
 	.description = "",
-	.options = ~0ull,
+	.options = {{[0 ... NR_OPTIONS - 1] = true}},
 	.min_args = 1,
 	.max_args = 2,
 	.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_CAPTURE,
@@ -82,6 +82,15 @@ static void expect_usage(const struct command *command, const char *line, const 
 	assert_non_null(strstr(p.err.msg, text));
 }
 
+static int nr_given(const struct parsed *p)
+{
+	int nr = 0;
+
+	for (int id = 0; id < NR_OPTIONS; id++)
+		nr += p->opt.given.has[id];
+	return nr;
+}
+
 static void defaults_where_nothing_is_given(void **state)
 {
 	struct parsed p;
@@ -93,7 +102,7 @@ static void defaults_where_nothing_is_given(void **state)
 	assert_int_equal(p.opt.duration_ns, 0);
 	assert_int_equal(p.opt.by, SNAPSHOT_BY_NAME);
 	assert_true(p.opt.max_overhead == 1.0);
-	assert_int_equal(p.opt.given, 0);
+	assert_int_equal(nr_given(&p), 0);
 	assert_int_equal(p.nr_args, 0);
 }
 
@@ -132,8 +141,8 @@ static void long_options_take_values_both_ways(void **state)
 	assert_int_equal(p.opt.color, COLOR_NEVER);
 	assert_true(p.opt.lines);
 	assert_true(p.opt.idle);
-	assert_true(p.opt.given & OPT(LINES));
-	assert_false(p.opt.given & OPT(KINDS));
+	assert_true(p.opt.given.has[OPTION_LINES]);
+	assert_false(p.opt.given.has[OPTION_KINDS]);
 
 	expect_ok(&p, "--output=a=b");
 	assert_string_equal(p.opt.output, "a=b");
@@ -339,7 +348,7 @@ static void every_row_is_complete_and_unique(void **state)
 		assert_non_null(c->run);
 		assert_true(c->min_args <= c->max_args);
 		assert_int_equal(c->max_args > 0, *c->args != '\0');
-		assert_int_equal(c->formats != 0, (c->options & OPT(FORMAT)) != 0);
+		assert_int_equal(c->formats != 0, c->options.has[OPTION_FORMAT]);
 		for (const struct command *d = commands; d != c; d++)
 			assert_string_not_equal(c->name, d->name);
 	}
@@ -353,10 +362,11 @@ static void every_word_is_taken(void **state)
 	UNUSED(state);
 	for (int id = 0; id < NR_OPTIONS; id++) {
 		const struct option_row *row = &option_rows[id];
-		struct command taker = {.name = "taker", .args = "", .options = 1ull << id};
+		struct command taker = {.name = "taker", .args = ""};
 		struct parsed p;
 		char line[128];
 
+		taker.options.has[id] = true;
 		assert_int_equal(row->word != NULL,
 				 row->type == OPTION_CHOICE || row->type == OPTION_NAME);
 		for (unsigned int i = 0; row->word && row->word(i); i++, nr++) {
@@ -403,6 +413,8 @@ static void every_option_parses(void **state)
 		[OPTION_WEIGHT] = "words",
 		[OPTION_CALL_WEIGHT] = "calls",
 		[OPTION_SOURCE] = "uprobe",
+		[OPTION_UPROBES] = "perf",
+		[OPTION_SCHEDULERS] = "looks",
 		[OPTION_PANEL] = "ets",
 		[OPTION_RATE] = "1000",
 		[OPTION_FRAME_FORMAT] = "svg",
@@ -412,16 +424,18 @@ static void every_option_parses(void **state)
 	for (int id = 0; id < NR_OPTIONS; id++) {
 		const struct option_row *row = &option_rows[id];
 		char line[128];
-		struct command taker = {.name = "taker", .args = "", .options = 1ull << id};
+		struct command taker = {.name = "taker", .args = ""};
 		struct parsed p;
 
+		taker.options.has[id] = true;
 		snprintf(line, sizeof(line), "--%s%s%s", row->long_name, row->arg ? "=" : "",
 			 !row->arg    ? ""
 			 : values[id] ? values[id]
 				      : "text");
 		parse(&p, &taker, line);
 		assert_int_equal(p.rc, 0);
-		assert_int_equal(p.opt.given, 1ull << id);
+		assert_true(p.opt.given.has[id]);
+		assert_int_equal(nr_given(&p), 1);
 	}
 }
 

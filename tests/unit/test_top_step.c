@@ -45,10 +45,11 @@ int top_node_read(struct top *t, struct error *err)
 	return fails(parts.node, ERROR_KIND_NO_NODE, err);
 }
 
-int top_samples_open(struct top_samples **out, struct beam_node *n, unsigned int freq,
-		     struct error *err)
+int top_samples_open(struct top_samples **out, struct beam_node *n, const struct options *opt,
+		     unsigned int freq, struct error *err)
 {
 	UNUSED(n);
+	UNUSED(opt);
 	UNUSED(freq);
 	UNUSED(err);
 	*out = NULL;

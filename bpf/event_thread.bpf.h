@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Events: what is kept by thread, and the stack ahead of an event.  For one unit only,
+ * events.bpf.c: it defines maps.
+ */
+#ifndef EBEAM_BPF_EVENT_THREAD_H
+#define EBEAM_BPF_EVENT_THREAD_H
+
+#include "maps.bpf.h"
+
+#define in_jit_mapping	event_in_jit_mapping
+#define walk_leaf_chunk event_walk_leaf_chunk
+#define walk_root_chunk event_walk_root_chunk
+#define site_classify	event_site_classify
+#define saved_chunk	event_saved_chunk
+#include "sample.bpf.h"
+#include "process.bpf.h"
+#include "sites.bpf.h"
+
+struct event_counts_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, NR_EVENT_KINDS);
+	__type(key, uint32_t);
+	__type(value, struct event_count);
+} event_counts SEC(".maps");
+
+/* By point of the plan, if probes count their hits. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EBEAM_EVENT_POINTS);
+	__type(key, uint32_t);
+	__type(value, struct event_work);
+} event_work SEC(".maps");
+
+struct event_switches switches = {};
+
+/* What a thread entered and has not left yet; what was entered in another epoch is forgotten. */
+struct entered_gc {
+	uint64_t process, epid, ts_ns, need, heap, old_heap, collections, reclaimed;
+	uint64_t used, last_message; /* if dirty: words, and what was last in the queues */
+	uint32_t flags, state, dirty;
+	uint16_t gen_gcs, max_gen_gcs;
+	uint32_t epoch;
+};
+/* Where a walk along a queue of messages stands. */
+struct message_walk {
+	uint64_t message, words, last;
+};
+
+/* An event with room for what its term points to. */
+struct event_with_term {
+	struct rec_raw_event rec;
+	struct term_block blocks[EVENT_BLOCKS]; /* rec.blocks */
+};
+
+/* Candidates of which is tried whether they are ports of a driver, with this data. */
+struct port_search {
+	uint64_t registers[6];
+	uint64_t data, driver; /* 0 = any of those that share the callback */
+};
+
+/*
+ * By thread, and not on the BPF stack, which has no room for it; and as kernels before 5.12 take no
+ * pointers for functions of their own (GLOBAL_FN), those find here what they work on.
+ */
+struct event_thread {
+	struct {
+		/* A message to an alias that is told as soon as its size is known.  User space
+		 * looks at the first word when the probes are gone: it is 0 if there is none.
+		 * extra: words that are copied beside the message, EVENT_UNKNOWN */
+		uint64_t sender, from, to, alias, extra, ts_ns;
+		uint32_t epoch, pad;
+	} to_alias;
+	uint64_t esdp;	/* of a thread that collected; it stays the same scheduler; 0 = not known */
+	uint64_t dirty; /* that is a dirty one */
+	struct entered_gc gc, usdt_gc;
+	uint64_t process_part[EBEAM_GC_PART / 8]; /* of a process that is collected, as read last */
+	/* Where collections are only counted: what this scheduler had counted when the last one
+	 * ended. */
+	struct {
+		uint64_t collections, reclaimed;
+		uint32_t epoch, pad;
+	} gc_known;
+	struct {
+		uint64_t parent, mfa[3];
+		uint32_t link, entered, epoch, pad;
+	} spawn;
+	struct {
+		uint64_t process, name, id, epoch;
+	} reg;
+	struct {
+		uint64_t pid;
+		uint32_t entered, epoch;
+	} open;
+	struct {
+		uint64_t receiver, size, epoch;
+	} message;
+	struct {
+		uint64_t port, epoch; /* whose tasks run */
+	} port_task;
+	uint64_t port_kept; /* that a function was called with; its driver is called next, if any */
+	struct {
+		uint64_t allctr, size_at, old_size;
+		uint32_t many, epoch;
+	} carrier;
+	struct {
+		uint64_t port, bytes, context;
+		uint32_t epoch, context_epoch;
+	} dist;
+	struct {
+		uint64_t process, mfa[3], ts_ns, epoch;
+	} nif;
+	struct {
+		uint64_t process, ts_ns, epoch;
+	} slice;
+	struct {
+		uint64_t process, epoch; /* for which copy_object_x() copies */
+	} copy_to;
+	struct {
+		uint64_t process, x, epoch; /* whose exception is handled; its X registers */
+	} error;
+	struct message_walk messages;
+	struct port_search ports;
+	struct event_with_term event; /* that is being made */
+};
+/* User space removes those that ended. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EBEAM_THREADS);
+	__uint(map_flags, 1); /* BPF_F_NO_PREALLOC: few threads of those there may be */
+	__type(key, uint32_t);
+	__type(value, struct event_thread);
+} event_threads SEC(".maps");
+
+static const struct event_thread no_thread;
+
+/* Room for a stack walk, by thread. */
+struct event_scratch {
+	struct user_regs regs;
+	struct walk walk;
+	struct saved_scan saved;
+	struct site_scan site;
+	struct thread_info thread;
+	uint64_t process;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EBEAM_THREADS);
+	__uint(map_flags, 1);
+	__type(key, uint32_t);
+	__type(value, struct event_scratch);
+} event_scratches SEC(".maps");
+
+/* Zeros, from which a scratch is made. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct event_scratch);
+} event_scratch_new SEC(".maps");
+
+INLINE struct event_scratch *event_scratch_here(void)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+
+	return bpf_map_lookup_elem(&event_scratches, &tid);
+}
+
+INLINE struct walk *walk_scratch(void)
+{
+	struct event_scratch *s = event_scratch_here();
+
+	return s ? &s->walk : 0;
+}
+
+INLINE struct saved_scan *saved_scratch(void)
+{
+	struct event_scratch *s = event_scratch_here();
+
+	return s ? &s->saved : 0;
+}
+
+INLINE struct site_scan *site_scratch(void)
+{
+	struct event_scratch *s = event_scratch_here();
+
+	return s ? &s->site : 0;
+}
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+INLINE struct event_thread *thread_here(void)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct event_thread *t = bpf_map_lookup_elem(&event_threads, &tid);
+
+	if (t)
+		return t;
+	if (bpf_map_update_elem(&event_threads, &tid, &no_thread, BPF_ANY))
+		count(COUNTER_THREAD_TABLE_FULL);
+	return bpf_map_lookup_elem(&event_threads, &tid);
+}
+
+INLINE struct thread_info *scheduler_here(void)
+{
+	uint64_t key = thread_pointer();
+
+	return bpf_map_lookup_elem(&threads, &key);
+}
+
+/*
+ * A return probe puts its own address where the return address into JIT code stands.  What stood
+ * there is kept for whoever samples meanwhile, if anybody walks stacks.
+ */
+INLINE void keep_return(void)
+{
+	struct kept_return kept = {};
+	struct thread_info *t;
+	uint32_t tid;
+
+	if (!config.keep_returns)
+		return;
+	t = scheduler_here();
+	tid = (uint32_t)bpf_get_current_pid_tgid();
+	if (!t || t->type != THREAD_NORMAL)
+		return;
+	kept.at = t->registers - 8;
+	if (read_u64(kept.at, &kept.ra) && is_jit(kept.ra))
+		bpf_map_update_elem(&kept_returns, &tid, &kept, BPF_ANY);
+}
+
+INLINE void drop_return(void)
+{
+	struct kept_return *kept;
+	uint32_t tid;
+
+	if (!config.keep_returns)
+		return;
+	tid = (uint32_t)bpf_get_current_pid_tgid();
+	kept = bpf_map_lookup_elem(&kept_returns, &tid);
+	if (kept)
+		kept->at = 0;
+}
+
+/* ---- stacks -------------------------------------------------------------------------------- */
+
+/* Walks the stack of the process in the scratch and emits it; 1 = it is in the ring. */
+GLOBAL_FN int event_walk(void)
+{
+	struct event_scratch *s = event_scratch_here();
+	struct process_view p;
+	uint32_t nr;
+	void *rb = ring();
+
+	if (!s || !rb)
+		return 0;
+	s->walk.rec.thread_type = s->thread.type;
+	s->walk.rec.scheduler = s->thread.scheduler;
+	s->walk.rec.process = s->process;
+	if (!process_read(&p, s->process))
+		return 0;
+	s->walk.rec.epid = p.id;
+	s->walk.rec.process_state = p.process_state;
+	s->walk.rec.process_flags = p.flags;
+	sample_stack(&s->walk, &s->saved, &p, &s->regs, &s->thread);
+	sample_call(&s->walk, &s->thread, s->process);
+	nr = s->walk.nr_addrs;
+	if (nr > WALK_MAX_ADDRS)
+		nr = WALK_MAX_ADDRS;
+	s->walk.rec.h.size = sizeof(s->walk.rec) + nr * 8;
+	return bpf_ringbuf_output(rb, &s->walk, sizeof(s->walk.rec) + nr * 8, BPF_RB_NO_WAKEUP) ==
+	       0;
+}
+
+/* The stack of a process that runs on this thread, with these registers, as a raw sample ahead of
+ * what it is of: true if it is there. */
+INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *t, uint64_t process,
+			uint64_t ts_ns)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), zero = 0;
+	struct event_scratch *s, *fresh;
+
+	if (config.counting)
+		return false;
+	s = bpf_map_lookup_elem(&event_scratches, &tid);
+	if (!s) {
+		fresh = bpf_map_lookup_elem(&event_scratch_new, &zero);
+		if (fresh)
+			bpf_map_update_elem(&event_scratches, &tid, fresh, BPF_ANY);
+		s = bpf_map_lookup_elem(&event_scratches, &tid);
+	}
+	if (!s || !t) {
+		count(COUNTER_NO_STACK);
+		return false;
+	}
+	__builtin_memset(&s->walk.rec, 0, sizeof(s->walk.rec));
+	s->walk.nr_addrs = s->walk.failed = s->walk.found = 0;
+	s->walk.until = s->walk.skipped_at = 0;
+	s->walk.rec.h.type = REC_RAW_SAMPLE;
+	s->walk.rec.h.ts_ns = ts_ns;
+	s->walk.rec.cpu = bpf_get_smp_processor_id();
+	s->walk.rec.os_tid = tid;
+	s->walk.rec.flags = RAW_SAMPLE_REGS | RAW_SAMPLE_EVENT;
+	s->regs = *regs;
+	s->walk.rec.user_ip = regs->ip;
+	s->thread = *t;
+	s->process = process;
+	if (event_walk())
+		return true;
+	count(COUNTER_NO_STACK);
+	return false;
+}
+
+/* The same in C code. */
+INLINE bool stack_ahead_here(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
+{
+	struct user_regs regs = {
+		.ip = ctx->ip,
+		.sp = ctx->sp,
+		.bp = ctx->bp,
+		.bx = ctx->bx,
+		.r13 = ctx->r13,
+		.r15 = ctx->r15,
+	};
+
+	return stack_ahead(&regs, scheduler_here(), process, ts_ns);
+}
+
+/* The stack ahead of an event, asked for or not: RAW_EVENT_STACK if it is there. */
+INLINE uint16_t event_stack_always(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
+{
+	return process && stack_ahead_here(ctx, process, ts_ns) ? RAW_EVENT_STACK : 0;
+}
+
+/* The same, if stacks are asked for. */
+INLINE uint16_t event_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
+{
+	return config.event_stacks ? event_stack_always(ctx, process, ts_ns) : 0;
+}
+
+#endif

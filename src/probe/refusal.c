@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See refusal.h. */
+#include "probe/refusal.h"
+
+#include <stdio.h>
+
+#include "probe/programs.h"
+
+void refusal_text(char *buf, size_t size, const struct program_trial *t)
+{
+	snprintf(buf, size, "the kernel refuses %s: %s", t->name,
+		 t->verifier.words[0] ? t->verifier.words : error_text(t->rc));
+}
+
+/* The first refused program that no kind of events can do without; `dropped` are the others. */
+static const struct program_trial *drop_kinds(const struct program_trials *trials,
+					      struct source_plan *plan, bool force,
+					      const struct program_trial **dropped)
+{
+	const struct program_trial *needed = NULL;
+	char why[SOURCE_REASON_SIZE];
+
+	for (size_t i = 0; i < trials->v.len; i++) {
+		const struct program_trial *t = &trials->v.data[i];
+
+		/* With --force a stack by CPU is no reason. */
+		if (t->rc == 0 || (force && t->private_stack > 0))
+			continue;
+		refusal_text(why, sizeof(why), t);
+		if (plan && source_plan_drop(plan, t->name, why))
+			*dropped = *dropped ? *dropped : t;
+		else
+			needed = needed ? needed : t;
+	}
+	return needed;
+}
+
+int refusal_drop(const struct session_config *c, const struct program_choice *choice, int rc,
+		 struct error *err)
+{
+	const struct program_trial *dropped = NULL, *needed;
+	struct program_trials trials = {0};
+	char why[512];
+
+	if (program_trials_run(&trials, c, choice, NULL)) {
+		program_trials_free(&trials);
+		return rc;
+	}
+	needed = drop_kinds(&trials, c->events, c->force, &dropped);
+	/* Without them the run would do nothing. */
+	if (!needed && dropped && !c->events->kinds && !c->calls && !c->freq)
+		needed = dropped;
+	if (needed && !programs_locked_down()) {
+		refusal_text(why, sizeof(why), needed);
+		error_set(err, ERROR_KIND_KERNEL, rc,
+			  "%s (ebeam doctor says what works here, -vv all that its verifier says)",
+			  why);
+	} else if (dropped && !needed) {
+		rc = 0;
+	}
+	program_trials_free(&trials);
+	return rc;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whether a return probe is the end of a process that filters its system calls (seccomp), as those
+ * in containers mostly do.
+ *
+ * From Linux 6.11 on (ff474a78cef5, "uprobe: Add uretprobe syscall to speed up return probe") a
+ * function with a return probe returns by way of a system call of its own.  Filters that do not
+ * know it refuse it, and the process goes on at a wrong address; until cf6cb56ef244 ("seccomp:
+ * passthrough uretprobe systemcall without filtering"; 6.14, 6.12.14).
+ */
+#ifndef EBEAM_PROBE_RETURN_TRIAL_H
+#define EBEAM_PROBE_RETURN_TRIAL_H
+
+#include "base/error.h"
+
+enum return_trial {
+	RETURN_PASSES,
+	RETURN_KILLS,
+	RETURN_UNTRIED, /* no such probe could be placed, or nothing be filtered */
+};
+
+/* A child of ours tries, and is not hurt.  Some 0.1 s. */
+enum return_trial return_trial(void);
+/* With another system call that is filtered; that of return probes is RETURN_TRIAL_SYSCALL.  For
+ * tests: the child calls getppid() in the function that is probed. */
+enum return_trial return_trial_of(int filtered);
+#define RETURN_TRIAL_SYSCALL 335 /* __NR_uretprobe, x86-64 */
+
+/* Of a process, before return probes are placed in it: ERROR_KIND_KERNEL if they might end it. */
+int return_trial_check(int os_pid, struct error *err);
+
+#endif

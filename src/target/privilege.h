@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What this process may do, and what to do about what it may not. */
+#ifndef EBEAM_TARGET_PRIVILEGE_H
+#define EBEAM_TARGET_PRIVILEGE_H
+
+#include <stdbool.h>
+
+/* `capability` is in effect: a CAP_* of linux/capability.h, or CAP_BPF or CAP_PERFMON, which stand
+ * for CAP_SYS_ADMIN too, as in the kernel. */
+bool privilege_has(int capability);
+
+/* A sentence for the user if nodes of other users cannot be seen or read; else NULL. */
+const char *privilege_blind_spot(void);
+
+enum privilege_use {
+	PRIVILEGE_BPF,	  /* loading programs */
+	PRIVILEGE_MEMORY, /* reading that of other processes */
+	PRIVILEGE_PERF,	  /* perf events: samples and breakpoints */
+	PRIVILEGE_UPROBE,
+};
+
+/* One or two sentences without full stop, for somebody whom the kernel has just refused this (EPERM
+ * or EACCES): what is missing of capabilities, or what forbids it beside them. */
+const char *privilege_fix(enum privilege_use use);
+
+#endif

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Few privileges: each command works with the capabilities that the README's table names, and not
+with one less; what else may forbid it is said, with the fix.  Also run on other kernels
+(tests/kernels)."""
+import os
+import platform
+import re
+import shutil
+import struct
+import sys
+
+from cases_doctor import NOBODY
+from harness import case, check, check_equal, check_in
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+README = os.path.join(HERE, "..", "..", "README.md")
+NUMBER = {"CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38, "CAP_BPF": 39}
+THREE = ("CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE")
+
+SHORT = ("-d", "500ms")
+FOLDED = ("-f", "folded", "-o", "/dev/null")
+# As the table names them -> words, without the node.
+COMMANDS = {
+    "list": ("list",), "ps": ("ps",), "dump": ("dump",), "mem": ("mem",), "ets": ("ets",),
+    "port": ("port",), "mod": ("mod",), "dist": ("dist",), "env": ("env", "kernel"),
+    "inspect": ("inspect", "init"),
+    "record": ("record", *SHORT, *FOLDED),
+    "top": ("top", "-b", "-n", "1", "--watch", "500ms"),
+    "trace (Erlang functions)": ("trace", "lists:map/2", *SHORT),
+    "trace (BIFs, NIFs)": ("trace", "ets:insert/2", *SHORT),
+    "record --mode": ("record", "--mode", "gc", *SHORT, *FOLDED),
+    "port --io": ("port", "--io", *SHORT),
+    **{name: (name, *SHORT) for name in ("events", "gc", "msg", "sched", "proc", "alloc")},
+}
+# What a command goes on without.
+LACKING = re.compile(r"will have no names|no samples|not limited|only nodes of the same user|cannot")
+
+
+def as_nobody(capabilities):
+    sets = ",".join(["-all", *("+" + name[4:].lower() for name in capabilities)])
+    return (*NOBODY, f"--inh-caps={sets}", f"--ambient-caps={sets}")
+
+
+def run(ctx, name, prefix, node=None):
+    words = COMMANDS[name]
+    target = () if name == "list" else ("-p", (node or ctx.node).os_pid)
+    return ctx.ebeam.run(*words, *target, prefix=prefix)
+
+
+def works(result):
+    return result.code in (0, 7) and not LACKING.search(result.err)
+
+
+def table():
+    """command -> capabilities, of the kernel that runs."""
+    multi = tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups())) >= (6, 6)
+    with open(README) as f:
+        text = f.read().split("### Privileges", 1)[1].split("\n#", 1)[0]
+    found = {}
+    for commands, late, early in re.findall(r"^\| (`.*?) \| (.*?) \| (.*?) \|$", text, re.M):
+        for name in re.findall(r"`([a-z -]+)`( \([^)]*\))?", commands):
+            found["".join(name)] = re.findall(r"CAP_\w+", late if multi else early)
+    return found
+
+
+def paranoid(ctx, value):
+    path = "/proc/sys/kernel/perf_event_paranoid"
+    with open(path) as f:
+        before = f.read()
+    with open(path, "w") as f:
+        f.write(f"{value}\n")
+
+    def back():
+        with open(path, "w") as f:
+            f.write(before)
+    ctx.cleanup(back)
+
+
+@case("each command with the capabilities of the README's table, and not with one less", otp="one",
+      timeout=600, alone=True)
+def sets(ctx):
+    paranoid(ctx, 2)
+    named = table()
+    check_equal(set(named), set(COMMANDS), "commands of the table")
+    wrong = []
+    for name, capabilities in named.items():
+        result = run(ctx, name, as_nobody(capabilities))
+        if not works(result):
+            wrong.append(f"{name} with {capabilities}: {result}")
+        for less in capabilities:
+            fewer = run(ctx, name, as_nobody([c for c in capabilities if c != less]))
+            if works(fewer):
+                wrong.append(f"{name} works without {less}")
+            elif fewer.code not in (0, 7):
+                check_equal(fewer.code, 4, str(fewer))
+                check_in("CAP_", fewer.err, "what is missing")
+    check_equal(wrong, [], "commands")
+
+
+@case("file capabilities are as good", otp="one")
+def file_capabilities(ctx):
+    paranoid(ctx, 2)
+    path = os.path.join("/tmp", f"ebeam-caps-{os.getpid()}")
+    shutil.copy(ctx.ebeam.path, path)
+    ctx.cleanup(os.unlink, path)
+    os.chmod(path, 0o755)
+    bits = sum(1 << NUMBER[name] for name in THREE)
+    os.setxattr(path, "security.capability",
+                struct.pack("<5I", 0x02000001, bits & 0xffffffff, 0, bits >> 32, 0))
+    for name in ("ps", "record"):
+        words = (*COMMANDS[name], "-p", ctx.node.os_pid)
+        result = ctx.ebeam.run(*words, prefix=(*NOBODY, "sh", "-c", f'shift; exec {path} "$@"', "sh"))
+        check(result.code in (0, 7), str(result))
+
+
+@case("kernel.perf_event_paranoid above 2: with CAP_PERFMON it works, or the setting is named",
+      otp="one", alone=True)
+def paranoid_3(ctx):
+    paranoid(ctx, 3)
+    for name in ("record", "trace (Erlang functions)"):
+        result = run(ctx, name, as_nobody(THREE))
+        if result.code not in (0, 7):
+            check_equal(result.code, 4, str(result))
+            check_in("kernel.perf_event_paranoid is above 2", result.err, "why")
+            check_in("CAP_SYS_ADMIN", result.err, "fix")
+        again = run(ctx, name, as_nobody(("CAP_SYS_ADMIN", "CAP_SYS_PTRACE")))
+        check(again.code in (0, 7), str(again))
+
+
+@case("kernel.kptr_restrict 2: functions of the kernel have no names, all else works", otp="one",
+      alone=True)
+def kptr_restrict(ctx):
+    path = "/proc/sys/kernel/kptr_restrict"
+    with open(path) as f:
+        before = f.read()
+
+    def write(text):
+        with open(path, "w") as f:
+            f.write(text)
+    ctx.cleanup(write, before)
+    write("2\n")
+    for name in ("record", "gc", "trace (BIFs, NIFs)"):
+        result = run(ctx, name, ())
+        check(result.code in (0, 7), str(result))
+    rows = ctx.ebeam.ok("doctor", "-p", ctx.node.os_pid, "-j").json()["data"]["features"]
+    row, = [r for r in rows if r["feature"] == "kernel.kptr_restrict"]
+    check_equal(row["state"], "degraded", "doctor")
+    check_in("kptr_restrict", row["fix"], "fix")
+
+
+@case("/proc with hidepid: said, and with CAP_SYS_PTRACE all is seen", otp="one")
+def hidepid(ctx):
+    def hidden(prefix):
+        return ("unshare", "-m", "--propagation", "private", "sh", "-c",
+                'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh", *prefix)
+
+    pid = ctx.node.os_pid
+    result = ctx.ebeam.run("ps", "-p", pid, prefix=hidden(NOBODY))
+    check_equal(result.code, 4, str(result))
+    check_in("hidepid", result.err, "ps")
+    check_in("hidepid", ctx.ebeam.run("list", prefix=hidden(NOBODY)).err, "list")
+    seen = ctx.ebeam.ok("ps", "-p", pid, prefix=hidden(as_nobody(("CAP_SYS_PTRACE",))))
+    check(seen.out, "processes")
+
+
+DENY = r"""
+import ctypes, os, struct, sys
+numbers = [int(n) for n in sys.argv[1].split(",")]
+load = struct.pack("<HBBI", 0x20, 0, 0, 0)  # the number of the call
+refuse = b"".join(struct.pack("<HBBI", 0x15, 0, 1, n) + struct.pack("<HBBI", 6, 0, 0, 0x50001)
+                  for n in numbers)
+program = load + refuse + struct.pack("<HBBI", 6, 0, 0, 0x7fff0000)
+buffer = ctypes.create_string_buffer(program)
+libc = ctypes.CDLL(None, use_errno=True)
+filter = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, filter, 0, 0) == 0
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+PROCESS_VM_READV, BPF, PERF_EVENT_OPEN = 310, 321, 298
+
+
+def without(*calls):
+    """A prefix: these system calls answer EPERM."""
+    return (sys.executable, "-c", DENY, ",".join(map(str, calls)))
+
+
+@case("a seccomp filter, as of container runtimes: what is refused is said, and that it is not for "
+      "want of capabilities", otp="one")
+def seccomp(ctx):
+    for calls, name in ((BPF, "gc"), (BPF, "record"), (PERF_EVENT_OPEN, "record"),
+                        (PERF_EVENT_OPEN, "trace (Erlang functions)")):
+        result = run(ctx, name, without(calls))
+        check_equal(result.code, 4, str(result))
+        check_in("a seccomp filter", result.err, name)
+    # Memory is read by another way then.
+    result = run(ctx, "ps", without(PROCESS_VM_READV))
+    check_equal(result.code, 0, str(result))
+    result = run(ctx, "top", without(BPF))
+    check_equal(result.code, 0, str(result))
+    check_in("no samples", result.err, "top")
+
+
+@case("in a user namespace root has no privileges: said", otp="one")
+def user_namespace(ctx):
+    for name, words in (("record", "user namespace"), ("ps", "user namespace")):
+        result = run(ctx, name, ("unshare", "--user", "--map-root-user"))
+        check_equal(result.code, 4, str(result))
+        check_in(words, result.err, name)
+
+
+@case("a node in a user, PID and mount namespace of its own", otp="one")
+def node_in_namespaces(ctx):
+    node = ctx.new_node(prefix=("unshare", "--user", "--map-root-user", "--pid", "--fork",
+                                "--kill-child", "--mount-proc"))
+    check(node.inner_pid != node.os_pid, "the node is not in a PID namespace of its own")
+    for prefix in ((), as_nobody(("CAP_SYS_ADMIN", "CAP_SYS_PTRACE"))):
+        for name in ("ps", "record", "gc", "trace (BIFs, NIFs)"):
+            result = run(ctx, name, prefix, node)
+            check(works(result), str(result))
+
+
+@case("ebeam in the PID namespace of the node: what reads memory works, the rest says why not",
+      otp="one")
+def own_pid_namespace(ctx):
+    node = ctx.new_node(prefix=("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"))
+    inside = ("nsenter", "-t", node.os_pid, "-p", "-m")
+    prefix = tuple(map(str, inside))
+    seen = ctx.ebeam.ok("ps", "-p", node.inner_pid, prefix=prefix)
+    check(seen.out, "processes")
+    refused = ctx.ebeam.run("gc", "-p", node.inner_pid, *SHORT, prefix=prefix)
+    check_equal(refused.code, 5, str(refused))
+    check_in("PID namespace", refused.err, "why")
+    check_in("--pid=host", refused.err, "fix")
