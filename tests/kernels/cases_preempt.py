@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Threads that are preempted in a program of ours by others that run the same: nothing of one is
+overwritten by the other, and the kernel is well.  How long: EBEAM_TEST_MINUTES (1)."""
+import json
+import os
+import re
+import subprocess
+import time
+
+from answers import Watch
+from cases_count import Count
+from harness import Skip, case, check, check_equal
+from nodes import TOP
+
+PRIVATE_STACK = os.path.join(TOP, "build", "tests", "kernels", "private_stack")
+MODES = "/sys/kernel/debug/sched/preempt"
+MINUTES = float(os.environ.get("EBEAM_TEST_MINUTES", "1"))
+
+
+def need_mode():
+    """The mode that the kernel was asked for, if it has such a choice."""
+    with open("/proc/cmdline") as f:
+        asked = re.search(r"\bpreempt=(\w+)", f.read())
+    try:
+        with open(MODES) as f:
+            modes = f.read()
+    except OSError:
+        modes = ""
+    if asked and f"({asked.group(1)})" not in modes:
+        raise Skip(f"this kernel has no preempt={asked.group(1)}: {modes.strip() or 'no choice'}")
+    print(f"preemption: {modes.strip() or 'unknown'}", flush=True)
+
+
+@case("a tail call in a program keeps its frame where no other thread writes", otp="one",
+      timeout=900)
+def private_stack(ctx):
+    need_mode()
+    seconds = str(int(20 * max(1, MINUTES / 2)))
+    done = subprocess.run([PRIVATE_STACK, seconds], capture_output=True, text=True)
+    check_equal(done.returncode, 0, done.stderr)
+    print(done.stdout, end="", flush=True)
+    found = {name: (int(wrong), int(runs)) for name, wrong, runs in
+             re.findall(r"^(\w+): (\d+) of (\d+) overwritten", done.stdout, re.M)}
+    check_equal(set(found), {"in_frame", "in_frame_with_tail_call", "in_map_by_cpu"}, "programs")
+    check_equal(found["in_frame_with_tail_call"][0], 0, "overwritten, with a tail call")
+
+
+def pinned_node(ctx):
+    """A node all of whose threads are on one CPU, ebeam on any other."""
+    node = ctx.new_node(flags=("+S", "2:2", "+sbwt", "none"))
+    subprocess.run(["taskset", "-a", "-p", "-c", "0", str(node.os_pid)], check=True,
+                   stdout=subprocess.DEVNULL)
+    return node
+
+
+class Tally(Watch):
+    """A stream whose lines are counted by kind as they come, and not kept; but for names that are
+    given, and whether the stack of each is that of the workload."""
+
+    def read_out(self):
+        self.counts, self.names, self.strange = {}, set(), []
+        for line in self.process.stdout:
+            kind = line.split(b'"kind": "', 1)[1].split(b'"', 1)[0].decode()
+            self.counts[kind] = self.counts.get(kind, 0) + 1
+            if kind == "process_register":
+                event = json.loads(line)
+                self.names.add((event["pid"], event["name"]))
+                if "bustle:step/1" not in (frame["mfa"] for frame in event["stack"]):
+                    self.strange.append(line.decode())
+
+    def lost(self):
+        named = re.search(r"lost [\d,]+ \(([^)]*)\)", self.err[-1])
+        pairs = re.findall(r"(\w+) ([\d,]+)", named.group(1)) if named else ()
+        return {kind: int(n.replace(",", "")) for kind, n in pairs}
+
+
+@case("every event program of a busy node on one CPU: counts are the node's own, and it lives",
+      otp="one", timeout=900)
+def programs(ctx):
+    need_mode()
+    node = pinned_node(ctx)
+    count = Count(ctx, node, "-e", "all", "-d", "10h")
+    tally = Tally(ctx, node, "-e", "all", "--stack", "-d", "10h")
+    calls = Watch(ctx, node, "erlang:unregister/1 -> return", "--count", "--rate", "1000000",
+                  "-d", "10h", command="trace")
+    node.start("bustle")
+    time.sleep(60 * MINUTES)
+    truth = node.stop("bustle")
+    rows = count.rows()
+    tally.end()
+    check_equal(tally.process.returncode, 0, f"exit code; {tally.err}")
+    check(truth["steps"] > 20, f"the node only did {truth['steps']} steps")
+    for kind, wanted in truth["counts"].items():
+        check_equal(rows[kind]["seen"], wanted, f"counted: {kind}")
+        told = tally.counts.get(kind, 0) + tally.lost().get(kind, 0)
+        check_equal(told, wanted, f"told or lost: {kind}; {tally.err[-1]}")
+    check_equal(tally.names, set(truth["names"].items()), "who got which name")
+    check_equal(tally.strange, [], "stacks of who got a name")
+    calls.end()
+    check_equal(calls.process.returncode, 0, f"exit code; {calls.err}")
+    said = json.loads(calls.out)
+    traced = sum(row["calls"] for row in said["data"]["callers"])
+    check_equal(traced, truth["counts"]["process_unregister"], f"calls traced; {calls.err[-1]}")
+    check(node.alive(), "the node is alive")
+    missing = {kind: row for kind, row in rows.items() if row["state"] == "missing"}
+    seen = {kind: row["seen"] for kind, row in rows.items() if row["seen"]}
+    print(f"{truth['steps']} steps in {MINUTES} min; {sum(seen.values())} events of {len(seen)} kinds; "
+          f"missing: {sorted(missing)}; {tally.err[-1]}", flush=True)
