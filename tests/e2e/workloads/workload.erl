@@ -126,24 +126,27 @@ calibrate(Fun, Nanoseconds, N) ->
         Took -> max(1, N * Nanoseconds div max(1, Took))
     end.
 
-%% Own time of one call.  Keeps at most 4,096 of them in Kept = {Count, Times}: enough for a median.
+%% A call that took three times what the shortest did waited for a CPU; a collection is part of a call.
+-define(WAITED, 3).
+
+%% Own time of one call, and its result; or what is known of the calls so far, {Calls, Least, Worked, Sum}:
+%% the shortest time, and how many did not wait, with their times added up.
 measure(Fun, Arg, 0) ->
     T = clock(),
     Result = Fun(Arg),
     {clock() - T, Result};
-measure(Fun, Arg, {Count, Times}) ->
+measure(Fun, Arg, {0, _, _, _}) ->
     {Took, _} = measure(Fun, Arg, 0),
-    {Count + 1, case Count < 4096 of true -> [Took | Times]; false -> Times end}.
+    {1, Took, 1, Took};
+measure(Fun, Arg, {Calls, Least, Worked, Sum}) ->
+    case measure(Fun, Arg, 0) of
+        {Took, _} when Took < ?WAITED * Least -> {Calls + 1, min(Least, Took), Worked + 1, Sum + Took};
+        _ -> {Calls + 1, Least, Worked, Sum}
+    end.
 
-%% What the calls took together: those that took many times what most did waited for a CPU, and count
-%% as the others do; a collection in a call is a part of it.
--define(WAITED, 8).
-robust_sum({0, _}) ->
-    0;
-robust_sum({Count, Times}) ->
-    Median = lists:nth((length(Times) + 1) div 2, lists:sort(Times)),
-    Worked = [T || T <- Times, T < ?WAITED * Median],
-    Count * lists:sum(Worked) div length(Worked).
+%% What all calls took together: those that waited count as the others do.
+robust_sum({0, _, _, _}) -> 0;
+robust_sum({Calls, _, Worked, Sum}) -> Calls * Sum div Worked.
 
 %% ---- what the node says of itself ---------------------------------------------------------
 
