@@ -5,6 +5,7 @@
  * node what it cannot give, and what the kernel refuses.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +203,8 @@ static int make_config(struct session_config *c, struct look *l, enum how how, s
 	c->events = &l->plans[how];
 	c->event_stacks = how == HOW_STACKS;
 	c->counting = c->count_sums = c->unnamed = how == HOW_COUNTS;
+	/* As attach_count_runs() would find, without making the kernel count. */
+	c->own_times = !privilege_has(CAP_SYS_ADMIN);
 	c->btf = l->opt->btf;
 	return rc;
 }

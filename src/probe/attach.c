@@ -232,7 +232,12 @@ int attach_add(struct attach *a, struct bpf_object *obj, const struct source_poi
 void attach_loaded(struct attach *a, struct event_switches *switches)
 {
 	a->switches = switches;
+}
+
+bool attach_count_runs(struct attach *a)
+{
 	a->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	return a->stats_fd >= 0;
 }
 
 void attach_own_work(struct attach *a, int map_fd, bool times)

@@ -49,6 +49,9 @@ void attach_close(struct attach *a);
 int attach_choose(struct attach *a, struct bpf_object *obj, struct error *err);
 /* Before the load: a program of points that come later is needed. */
 void attach_prepare(const struct attach *a, struct bpf_program *program);
+/* Whether the kernel counts runs of programs and their time for this process (BPF_ENABLE_STATS,
+ * CAP_SYS_ADMIN).  It does from here to attach_close() at the latest. */
+bool attach_count_runs(struct attach *a);
 /* After the load.  `switches`: where the programs look. */
 void attach_loaded(struct attach *a, struct event_switches *switches);
 /* After the load, and before anything is on: points, which are borrowed, as one more group.

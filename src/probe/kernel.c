@@ -46,15 +46,6 @@ static bool try_growing_map(void)
 	return prog != -EINVAL;
 }
 
-static bool try_run_stats(void)
-{
-	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 void kernel_features(struct kernel_features *out)
 {
 	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a refusal is an answer here */
@@ -67,7 +58,6 @@ void kernel_features(struct kernel_features *out)
 				.cookies = has_helper(BPF_FUNC_get_attach_cookie),
 			},
 		.growing_maps = try_growing_map(),
-		.run_stats = try_run_stats(),
 	};
 	libbpf_set_print(print);
 }

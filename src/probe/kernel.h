@@ -20,9 +20,6 @@ struct kernel_features {
 	 * (check_map_prog_compatibility(), kernel/bpf/verifier.c).
 	 */
 	bool growing_maps;
-	/* The kernel counts runs of programs and their time for this process, which takes
-	 * CAP_SYS_ADMIN (BPF_ENABLE_STATS).  Where it does not programs do it themselves. */
-	bool run_stats;
 };
 
 /* Some ms; what cannot be tried, for want of privilege, is taken to be there. */

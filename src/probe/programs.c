@@ -212,7 +212,7 @@ void programs_configure(struct ebeam_bpf *skel, const struct session_config *con
 	c->event_who = config->event_who;
 	c->proc_lib = config->proc_lib;
 	c->keep_returns = config->call_stacks;
-	c->own_times = config->own_times || !kernel->run_stats;
+	c->own_times = config->own_times;
 	c->own_hits = (config->counting || c->own_times) && kernel->helpers.cookies;
 	if (config->events) {
 		c->event_kinds = config->events->kinds;

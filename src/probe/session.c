@@ -139,6 +139,8 @@ static int load(struct session *s, struct error *err)
 	rc = rc ? rc : choose_programs(s, err);
 	if (rc)
 		return rc;
+	if (s->attach && !s->config.own_times)
+		s->config.own_times = !attach_count_runs(s->attach);
 	programs_configure(s->skel, &s->config, &s->kernel);
 	rc = size_maps(s, err);
 	rc = rc ? rc : session_create_rings(s, err);
@@ -165,9 +167,8 @@ static void loaded(struct session *s)
 		attach_loaded(s->attach, &s->skel->bss->switches);
 	if (s->attach && !s->kernel.helpers.cookies)
 		attach_cookies(s->attach, bpf_map__fd(s->skel->maps.event_cookies));
-	else if (s->attach && (c->counting || !s->kernel.run_stats))
-		attach_own_work(s->attach, bpf_map__fd(s->skel->maps.event_work),
-				!s->kernel.run_stats);
+	else if (s->attach && (c->counting || c->own_times))
+		attach_own_work(s->attach, bpf_map__fd(s->skel->maps.event_work), c->own_times);
 	if (c->events)
 		open_keeper(s);
 }

@@ -43,7 +43,7 @@ struct session_config {
 	bool event_stacks;
 	bool unnamed;		    /* nobody asks for names, nor for what terms are */
 	bool counting;		    /* nor for events: only for their numbers, unnamed */
-	bool own_times;		    /* programs measure what they take, even if the kernel could */
+	bool own_times;		    /* programs measure what they take, not the kernel */
 	bool count_sums;	    /* with sizes and times, see struct event_count */
 	double max_overhead;	    /* percent of the node's own CPU, for probes; 100 = no limit */
 	uint64_t gc_longer_than_ns; /* only collections that took longer; 0 = all */

@@ -126,7 +126,7 @@ static void check_hits(enum attach_way way)
 	struct error err = {0};
 	struct attach_hits hits;
 	struct attach *a;
-	bool counts;
+	bool counts, counted;
 
 	assert_non_null(skel);
 	memset(&plan, 0, sizeof(plan));
@@ -137,6 +137,7 @@ static void check_hits(enum attach_way way)
 	attach_open(&a, &plan, getpid(), "/proc/self/exe", way);
 	assert_int_equal(attach_choose(a, skel->obj, &err), 0);
 	assert_int_equal(calibrate_bpf__load(skel), 0);
+	counts = attach_count_runs(a);
 	attach_loaded(a, &switches);
 	call(5);
 	assert_int_equal(skel->bss->hits, 0);
@@ -145,7 +146,8 @@ static void check_hits(enum attach_way way)
 	assert_int_equal(switches.kinds, KIND(3) | KIND(5));
 	call(100);
 	assert_int_equal(skel->bss->hits, 200);
-	counts = attach_hits(a, 0, &cost, &hits);
+	counted = attach_hits(a, 0, &cost, &hits);
+	assert_int_equal(counted, counts);
 	if (counts) {
 		assert_int_equal(hits.hits, 200);
 		assert_int_equal(hits.trap_ns, 200 * 700);
