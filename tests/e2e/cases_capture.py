@@ -8,12 +8,11 @@ import random
 import shutil
 import subprocess
 
-from ebeam import html_strings
+from ebeam import NOBODY, html_strings
 from harness import Skip, case, check, check_equal, check_in
 
 SIDE_BY_SIDE = True
 
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 FORMATS = ("html", "svg", "folded", "pprof", "speedscope", "json", "text")
 
 

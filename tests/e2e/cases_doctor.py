@@ -5,8 +5,8 @@ import os
 import time
 
 from answers import Watch
+from ebeam import FEW_CAPABILITIES, NOBODY, as_nobody
 from harness import Skip, case, check, check_equal, check_in
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
 
 @case("doctor is content here, and shows the layout checks of the node one by one")
@@ -61,9 +61,7 @@ def inspection(ctx):
 @case("doctor tries uprobes: without CAP_SYS_ADMIN they are there or not, with the right fix",
       otp="one")
 def uprobes(ctx):
-    caps = "+bpf,+perfmon,+sys_ptrace"
-    result = ctx.ebeam.run("doctor", "-p", ctx.node.os_pid, "-j",
-                           prefix=(*NOBODY, f"--inh-caps=-all,{caps}", f"--ambient-caps=-all,{caps}"))
+    result = ctx.ebeam.run("doctor", "-p", ctx.node.os_pid, "-j", prefix=as_nobody(*FEW_CAPABILITIES))
     check_equal(result.code, 0, str(result))
     row, = [r for r in result.json()["data"]["features"] if r["feature"] == "uprobes"]
     if row["state"] != "available":

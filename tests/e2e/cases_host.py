@@ -11,25 +11,8 @@ from answers import Watch
 from harness import Skip, case, check, check_equal, check_in
 from nodes import TOP
 
-CAPABILITIES = "bpf,+perfmon,+sys_ptrace"
 NO_BTF = ("unshare", "--mount", "--propagation", "private", "sh", "-c",
           'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh")
-
-
-@case("not root, with the capabilities that the refusal names: list and record work", otp="one")
-def capabilities(ctx):
-    prefix = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-              f"--inh-caps=-all,+{CAPABILITIES}", f"--ambient-caps=-all,+{CAPABILITIES}")
-    tried = subprocess.run([*prefix, "true"], capture_output=True, text=True)
-    if tried.returncode != 0:
-        raise Skip(f"setpriv: {tried.stderr.strip()}")
-    rows = ctx.ebeam.ok("list", "-j", prefix=prefix).json()["data"]
-    check(any(r["os_pid"] == ctx.node.os_pid and r["supported"] for r in rows), f"list: {rows}")
-    with ctx.workload("cpu_split"):
-        result = ctx.ebeam.run("record", "-p", ctx.node.os_pid, "-d", 1, "-F", 499, "-f", "folded",
-                               "-o", "-", prefix=prefix)
-    check_equal(result.code, 0, str(result))
-    check_in("cpu_split:gamma/2", result.out, "profile")
 
 
 @case("a kernel without BTF: exit 5 and the reason; list still works; doctor says so", otp="one")

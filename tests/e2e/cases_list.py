@@ -6,10 +6,10 @@ import shutil
 import subprocess
 import time
 
+from ebeam import NOBODY
 from harness import Failure, Skip, case, check, check_equal, check_in, check_near
 from nodes import run_in
 
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 SAME = ("name", "erts", "schedulers", "dirty_cpu_schedulers", "dirty_io_schedulers")
 COUNTS = ("process_count", "port_count", "atom_count")
 

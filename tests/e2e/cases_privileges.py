@@ -9,13 +9,12 @@ import shutil
 import struct
 import sys
 
-from cases_doctor import NOBODY
+from ebeam import FEW_CAPABILITIES, NOBODY, as_nobody
 from harness import case, check, check_equal, check_in
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 README = os.path.join(HERE, "..", "..", "README.md")
 NUMBER = {"CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38, "CAP_BPF": 39}
-THREE = ("CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE")
 
 SHORT = ("-d", "500ms")
 FOLDED = ("-f", "folded", "-o", "/dev/null")
@@ -34,11 +33,6 @@ COMMANDS = {
 }
 # What a command goes on without.
 LACKING = re.compile(r"will have no names|no samples|not limited|only nodes of the same user|cannot")
-
-
-def as_nobody(capabilities):
-    sets = ",".join(["-all", *("+" + name[4:].lower() for name in capabilities)])
-    return (*NOBODY, f"--inh-caps={sets}", f"--ambient-caps={sets}")
 
 
 def run(ctx, name, prefix, node=None):
@@ -63,32 +57,32 @@ def table():
     return found
 
 
-def paranoid(ctx, value):
-    path = "/proc/sys/kernel/perf_event_paranoid"
+def sysctl(ctx, name, value):
+    """Sets kernel.NAME for the length of the case."""
+    path = f"/proc/sys/kernel/{name}"
     with open(path) as f:
         before = f.read()
-    with open(path, "w") as f:
-        f.write(f"{value}\n")
 
-    def back():
+    def write(text):
         with open(path, "w") as f:
-            f.write(before)
-    ctx.cleanup(back)
+            f.write(text)
+    ctx.cleanup(write, before)
+    write(f"{value}\n")
 
 
 @case("each command with the capabilities of the README's table, and not with one less", otp="one",
       timeout=600, alone=True)
 def sets(ctx):
-    paranoid(ctx, 2)
+    sysctl(ctx, "perf_event_paranoid", 2)
     named = table()
     check_equal(set(named), set(COMMANDS), "commands of the table")
     wrong = []
     for name, capabilities in named.items():
-        result = run(ctx, name, as_nobody(capabilities))
+        result = run(ctx, name, as_nobody(*capabilities))
         if not works(result):
             wrong.append(f"{name} with {capabilities}: {result}")
         for less in capabilities:
-            fewer = run(ctx, name, as_nobody([c for c in capabilities if c != less]))
+            fewer = run(ctx, name, as_nobody(*(c for c in capabilities if c != less)))
             if works(fewer):
                 wrong.append(f"{name} works without {less}")
             elif fewer.code not in (0, 7):
@@ -99,12 +93,12 @@ def sets(ctx):
 
 @case("file capabilities are as good", otp="one")
 def file_capabilities(ctx):
-    paranoid(ctx, 2)
+    sysctl(ctx, "perf_event_paranoid", 2)
     path = os.path.join("/tmp", f"ebeam-caps-{os.getpid()}")
     shutil.copy(ctx.ebeam.path, path)
     ctx.cleanup(os.unlink, path)
     os.chmod(path, 0o755)
-    bits = sum(1 << NUMBER[name] for name in THREE)
+    bits = sum(1 << NUMBER[name] for name in FEW_CAPABILITIES)
     os.setxattr(path, "security.capability",
                 struct.pack("<5I", 0x02000001, bits & 0xffffffff, 0, bits >> 32, 0))
     for name in ("ps", "record"):
@@ -116,29 +110,21 @@ def file_capabilities(ctx):
 @case("kernel.perf_event_paranoid above 2: with CAP_PERFMON it works, or the setting is named",
       otp="one", alone=True)
 def paranoid_3(ctx):
-    paranoid(ctx, 3)
+    sysctl(ctx, "perf_event_paranoid", 3)
     for name in ("record", "trace (Erlang functions)"):
-        result = run(ctx, name, as_nobody(THREE))
+        result = run(ctx, name, as_nobody(*FEW_CAPABILITIES))
         if result.code not in (0, 7):
             check_equal(result.code, 4, str(result))
             check_in("kernel.perf_event_paranoid is above 2", result.err, "why")
             check_in("CAP_SYS_ADMIN", result.err, "fix")
-        again = run(ctx, name, as_nobody(("CAP_SYS_ADMIN", "CAP_SYS_PTRACE")))
+        again = run(ctx, name, as_nobody("CAP_SYS_ADMIN", "CAP_SYS_PTRACE"))
         check(again.code in (0, 7), str(again))
 
 
 @case("kernel.kptr_restrict 2: functions of the kernel have no names, all else works", otp="one",
       alone=True)
 def kptr_restrict(ctx):
-    path = "/proc/sys/kernel/kptr_restrict"
-    with open(path) as f:
-        before = f.read()
-
-    def write(text):
-        with open(path, "w") as f:
-            f.write(text)
-    ctx.cleanup(write, before)
-    write("2\n")
+    sysctl(ctx, "kptr_restrict", 2)
     for name in ("record", "gc", "trace (BIFs, NIFs)"):
         result = run(ctx, name, ())
         check(result.code in (0, 7), str(result))
@@ -159,7 +145,7 @@ def hidepid(ctx):
     check_equal(result.code, 4, str(result))
     check_in("hidepid", result.err, "ps")
     check_in("hidepid", ctx.ebeam.run("list", prefix=hidden(NOBODY)).err, "list")
-    seen = ctx.ebeam.ok("ps", "-p", pid, prefix=hidden(as_nobody(("CAP_SYS_PTRACE",))))
+    seen = ctx.ebeam.ok("ps", "-p", pid, prefix=hidden(as_nobody("CAP_SYS_PTRACE")))
     check(seen.out, "processes")
 
 
@@ -172,7 +158,7 @@ refuse = b"".join(struct.pack("<HBBI", 0x15, 0, 1, n) + struct.pack("<HBBI", 6, 
 program = load + refuse + struct.pack("<HBBI", 6, 0, 0, 0x7fff0000)
 buffer = ctypes.create_string_buffer(program)
 libc = ctypes.CDLL(None, use_errno=True)
-filter = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
+filter = struct.pack("<H6xQ", len(program) // 8, ctypes.addressof(buffer))
 assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, filter, 0, 0) == 0
 os.execvp(sys.argv[2], sys.argv[2:])
 """
@@ -213,7 +199,7 @@ def node_in_namespaces(ctx):
     node = ctx.new_node(prefix=("unshare", "--user", "--map-root-user", "--pid", "--fork",
                                 "--kill-child", "--mount-proc"))
     check(node.inner_pid != node.os_pid, "the node is not in a PID namespace of its own")
-    for prefix in ((), as_nobody(("CAP_SYS_ADMIN", "CAP_SYS_PTRACE"))):
+    for prefix in ((), as_nobody("CAP_SYS_ADMIN", "CAP_SYS_PTRACE")):
         for name in ("ps", "record", "gc", "trace (BIFs, NIFs)"):
             result = run(ctx, name, prefix, node)
             check(works(result), str(result))

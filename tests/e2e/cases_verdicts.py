@@ -6,12 +6,11 @@ import re
 import shutil
 import subprocess
 
-from cases_doctor import NOBODY
+from ebeam import FEW_CAPABILITIES, NOBODY, as_nobody
 from harness import Failure, Skip, case, check, check_equal, check_in
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORDS = "combined stack size of 4 calls is 544. Too large"
-CAPABILITIES = "+bpf,+perfmon,+sys_ptrace"
 
 # Row of doctor -> the command for a moment; of `record --mode` each mode is one.
 SHORT = ("-d", "500ms")
@@ -100,7 +99,7 @@ def commands(ctx):
 
 @case("with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE alone, too", otp="one", timeout=300)
 def few_privileges(ctx):
-    compare(ctx, (*NOBODY, f"--inh-caps=-all,{CAPABILITIES}", f"--ambient-caps=-all,{CAPABILITIES}"))
+    compare(ctx, as_nobody(*FEW_CAPABILITIES))
 
 
 @case("without any privilege, too", otp="one", timeout=300)

@@ -11,6 +11,15 @@ import zlib
 from harness import Failure, check, check_equal, patience, shorten
 
 KINDS_IDLE = ("wait",)
+# Prefixes of a command, for ctx.ebeam.run().
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+# What suffices for all commands from Linux 6.6 on.
+FEW_CAPABILITIES = ("CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE")
+
+
+def as_nobody(*capabilities):
+    sets = ",".join(["-all", *("+" + name[4:].lower() for name in capabilities)])
+    return (*NOBODY, f"--inh-caps={sets}", f"--ambient-caps={sets}")
 
 
 class Result:

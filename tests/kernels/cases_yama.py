@@ -2,7 +2,8 @@
 """kernel.yama.ptrace_scope, from 0 to 3, which cannot be taken back before the next boot."""
 import os
 
-from cases_privileges import as_nobody, run
+from cases_privileges import run
+from ebeam import as_nobody
 from harness import Skip, case, check, check_equal, check_in
 
 SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
@@ -17,11 +18,11 @@ def scopes(ctx):
     for scope in (1, 2):
         with open(SCOPE, "w") as f:
             f.write(f"{scope}\n")
-        result = run(ctx, "ps", as_nobody(("CAP_SYS_PTRACE",)), node)
+        result = run(ctx, "ps", as_nobody("CAP_SYS_PTRACE"), node)
         check_equal(result.code, 0, str(result))
     with open(SCOPE, "w") as f:
         f.write("3\n")
-    for prefix in ((), as_nobody(("CAP_SYS_PTRACE",))):
+    for prefix in ((), as_nobody("CAP_SYS_PTRACE")):
         result = run(ctx, "ps", prefix, node)
         check_equal(result.code, 4, str(result))
         check_in("kernel.yama.ptrace_scope is 3", result.err, "why")
