@@ -19,6 +19,7 @@
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "calibrate.skel.h"
+#include "probe/libbpf_log.h"
 #include "probe/multi.h"
 #include "probe/perf.h"
 
@@ -179,10 +180,10 @@ void calibrator_open(struct calibrator **out)
 int calibrator_measure(struct calibrator *c, bool multi, struct calibration *out, struct error *err)
 {
 	unsigned int *const ns[] = {&out->emulated_ns, &out->stepped_ns, &out->return_ns};
-	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a failure is an answer here */
 	struct probes *p = xcalloc(1, sizeof(*p));
 	int rc;
 
+	libbpf_log_open();
 	*out = (struct calibration){0};
 	wait_for_removal(c);
 	p->multi = multi;
@@ -190,7 +191,6 @@ int calibrator_measure(struct calibrator *c, bool multi, struct calibration *out
 	rc = load(p, err);
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(targets); i++)
 		rc = measure(p, i, ns[i], err);
-	libbpf_set_print(print);
 	c->is_removing = thread_start(&c->removal, take_away, p);
 	if (!c->is_removing)
 		take_away(p);

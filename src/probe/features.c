@@ -14,6 +14,7 @@
 #include "base/compiler.h"
 #include "features.skel.h"
 #include "probe/kernel_btf.h"
+#include "probe/libbpf_log.h"
 #include "probe/own_probe.h"
 #include "probe/perf.h"
 #include "target/proc.h"
@@ -122,9 +123,9 @@ static int try_cpu_clock(void)
 
 void probe_features(struct probe_features *out, const char *btf)
 {
-	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a failure is an answer here */
 	int err[NR_PROBE_FEATURES];
 
+	libbpf_log_open();
 	err[PROBE_FEATURE_BTF] = btf || kernel_btf_found() ? 0 : -ENOENT;
 	err[PROBE_FEATURE_BPF] = try_program("feature_ringbuf", btf);
 	err[PROBE_FEATURE_USER_REGS] =
@@ -133,7 +134,6 @@ void probe_features(struct probe_features *out, const char *btf)
 	err[PROBE_FEATURE_KERNEL_STACK] = try_program("feature_kernel_stack", btf);
 	err[PROBE_FEATURE_CPU_CLOCK] = try_cpu_clock();
 	err[PROBE_FEATURE_UPROBE] = try_uprobe();
-	libbpf_set_print(print);
 	for (int i = 0; i < NR_PROBE_FEATURES; i++) {
 		out->feature[i] = descriptions[i];
 		out->feature[i].err = err[i];

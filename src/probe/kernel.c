@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
+#include "probe/libbpf_log.h"
 
 /* For both kinds of programs that ebeam has; libbpf answers 0 only if the kernel said that there is
  * no such helper. */
@@ -48,8 +49,7 @@ static bool try_growing_map(void)
 
 void kernel_features(struct kernel_features *out)
 {
-	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a refusal is an answer here */
-
+	libbpf_log_open();
 	*out = (struct kernel_features){
 		.helpers =
 			{
@@ -59,7 +59,6 @@ void kernel_features(struct kernel_features *out)
 			},
 		.growing_maps = try_growing_map(),
 	};
-	libbpf_set_print(print);
 }
 
 /* add %gs:OFFSET, %r9: what emit_priv_frame_ptr() of arch/x86/net/bpf_jit_comp.c puts before the

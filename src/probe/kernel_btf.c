@@ -16,14 +16,15 @@
 
 #include "base/compiler.h"
 #include "kernel_btf.skel.h"
+#include "probe/libbpf_log.h"
 #include "probe/programs.h"
 
 bool kernel_btf_found(void)
 {
-	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a failure is an answer here */
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct btf *btf;
 
-	libbpf_set_print(print);
+	libbpf_log_open();
+	btf = btf__load_vmlinux_btf();
 	btf__free(btf);
 	return btf != NULL;
 }
@@ -71,7 +72,6 @@ static bool is_sound(const struct btf *btf, const struct btf_type *t)
 
 static int check_file(const char *path, struct error *err)
 {
-	libbpf_print_fn_t print;
 	struct btf *btf;
 	bool good;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -80,9 +80,8 @@ static int check_file(const char *path, struct error *err)
 		return error_set(err, ERROR_KIND_FAILED, -errno, "--btf: cannot open %s: %s", path,
 				 error_text(errno));
 	close(fd);
-	print = libbpf_set_print(NULL);
+	libbpf_log_open();
 	btf = btf__parse(path, NULL);
-	libbpf_set_print(print);
 	good = btf != NULL;
 	for (uint32_t id = 1; good && id < btf__type_cnt(btf); id++)
 		good = is_sound(btf, btf__type_by_id(btf, id));
@@ -140,15 +139,13 @@ int kernel_btf_check(const char *path, struct error *err)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = path);
 	int rc = check_file(path, err);
-	libbpf_print_fn_t print;
 	struct kernel_btf_bpf *skel;
 
 	if (rc)
 		return rc;
-	print = libbpf_set_print(NULL);
+	libbpf_log_open();
 	skel = kernel_btf_bpf__open_opts(&opts);
 	rc = skel ? run(skel, path, err) : programs_error(-errno, err);
 	kernel_btf_bpf__destroy(skel);
-	libbpf_set_print(print);
 	return rc;
 }

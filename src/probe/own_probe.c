@@ -8,6 +8,7 @@
 
 #include "base/compiler.h"
 #include "calibrate.skel.h"
+#include "probe/libbpf_log.h"
 #include "probe/multi.h"
 #include "probe/perf.h"
 
@@ -23,16 +24,15 @@ static int attach(struct own_probe *p, const struct multi_points *points, bool m
 
 int own_probe_place(struct own_probe *p, const void *function, bool at_return, pid_t pid)
 {
-	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a failure is an answer here */
 	uint64_t offset;
 	const struct multi_points points = {
 		.path = "/proc/self/exe", .offsets = &offset, .nr = 1, .at_return = at_return};
 	int rc = perf_own_offset(function, &offset);
 
+	libbpf_log_open();
 	*p = (struct own_probe){.skel = calibrate_bpf__open(), .uprobe = UPROBE_NONE};
 	if (rc == 0)
 		rc = p->skel ? attach(p, &points, multi_available(), pid) : -errno;
-	libbpf_set_print(print);
 	return rc;
 }
 

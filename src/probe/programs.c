@@ -15,26 +15,11 @@
 #include "base/strbuf.h"
 #include "ebeam.skel.h"
 #include "probe/kernel_btf.h"
+#include "probe/libbpf_log.h"
 #include "target/privilege.h"
 #include "target/proc.h"
 
 #define LOCKDOWN_SIZE 128 /* bytes of its file */
-
-static int libbpf_log(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	struct strbuf text = STRBUF_INIT;
-
-	UNUSED(level);
-	/* The lines have their ends. */
-	if (log_level() < LOG_LEVEL_DEBUG)
-		return 0;
-	strbuf_vaddf(&text, fmt, ap);
-	while (text.len && text.buf[text.len - 1] == '\n')
-		text.buf[--text.len] = '\0';
-	log_debug("%s", text.buf);
-	strbuf_free(&text);
-	return 0;
-}
 
 /* Maps, programs and rings, an event and a ring for each CPU, and files of the node. */
 #define FILES_FIXED   256u
@@ -171,7 +156,7 @@ int programs_open(struct ebeam_bpf **out, const char *btf, struct error *err)
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = btf);
 	struct bpf_program *p;
 
-	libbpf_set_print(libbpf_log);
+	libbpf_log_open();
 	*out = ebeam_bpf__open_opts(&opts);
 	if (!*out)
 		return programs_error(-errno, err);
