@@ -22,6 +22,7 @@
 #include "beam/jit.h"
 #include "beam/sched.h"
 #include "probe/perf.h"
+#include "target/objects.h"
 #include "target/proc.h"
 
 struct asked {
@@ -163,13 +164,13 @@ static void open_uprobe(struct counter *c, struct beam_node *n)
 	struct proc_thread *threads;
 	struct call_code code;
 	struct error err;
-	char path[128];
+	char path[OBJECTS_PATH_SIZE];
 	ssize_t nr;
 
 	if (!call_target_code(&code, n, &c->target))
 		fail("C function", "it is in no file");
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, n->os_pid,
-		 code.map->start, code.map->end);
+	if (objects_file_path(n->os_pid, code.map, path))
+		fail("C function", "its file cannot be opened");
 	attr.config1 = (uintptr_t)path;
 	attr.config2 = code.offset;
 	nr = proc_threads_read(&threads, n->os_pid, &err);

@@ -147,21 +147,6 @@ static void finder_free(struct finder *f)
 	vec_free(&f->hidden_nodes);
 }
 
-/* Of /proc/PID/status, such as "\nTgid:"; 0 if it is not there. */
-static uint64_t status_number(const char *pid, const char *key, int base)
-{
-	char path[64], *text, *line;
-	uint64_t number = 0;
-
-	snprintf(path, sizeof(path), "/proc/%s/status", pid);
-	text = proc_read_file(path, STATUS_MAX_SIZE, NULL);
-	line = text ? strstr(text, key) : NULL;
-	if (line)
-		number = strtoull(line + strlen(key), NULL, base);
-	free(text);
-	return number;
-}
-
 static int hidden_error(int os_pid, int code, struct error *err)
 {
 	struct proc_stat stat = {0};
@@ -235,10 +220,8 @@ static void add_nodes_here(struct strbuf *out, const struct finder *f)
 		strbuf_addstr(out, "BEAM nodes here: ");
 		add_nodes(out, f->nodes.data, f->nodes.len);
 	} else if (f->hidden) {
-		strbuf_addf(out,
-			    "BEAM nodes may run here, but pid %d may not be looked into: run as "
-			    "root",
-			    f->hidden);
+		strbuf_addf(out, "BEAM nodes may run here, but pid %d may not be looked into. %s",
+			    f->hidden, privilege_fix(PRIVILEGE_MEMORY));
 	} else if (proc_hides_others()) {
 		strbuf_addf(out, "BEAM nodes may run here: %s", privilege_blind_spot());
 	} else {
@@ -251,10 +234,17 @@ static void add_nodes_here(struct strbuf *out, const struct finder *f)
 /* The process that a thread belongs to; 0 if there is no such thread or process. */
 static int process_of(int os_tid)
 {
-	char pid[16];
+	static const char key[] = "\nTgid:";
+	char path[64], *text, *line;
+	int os_pid = 0;
 
-	snprintf(pid, sizeof(pid), "%d", os_tid);
-	return (int)status_number(pid, "\nTgid:", 10);
+	snprintf(path, sizeof(path), "/proc/%d/status", os_tid);
+	text = proc_read_file(path, STATUS_MAX_SIZE, NULL);
+	line = text ? strstr(text, key) : NULL;
+	if (line)
+		os_pid = atoi(line + strlen(key));
+	free(text);
+	return os_pid;
 }
 
 /* Fails with what the process is, and the nodes that are there.  hidden: its executable may not be

@@ -13,10 +13,10 @@
 #include "base/compiler.h"
 #include "cmd/command.h"
 #include "cmd/envelope.h"
-#include "target/privilege.h"
 #include "cmd/render.h"
 #include "cmd/target.h"
 #include "probe/kernel_btf.h"
+#include "target/privilege.h"
 
 static const struct {
 	const char *name;

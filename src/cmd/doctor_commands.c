@@ -33,6 +33,7 @@
 #define FIX_REFUSED                                                                                \
 	"use what is left; and tell the authors of ebeam, with 'uname -a' and the answer of -vv"
 #define FIX_NOT_IN_NODE "use what is left; a build of OTP with its symbols has all"
+#define FIX_RETURNS	"use what is left, or Linux 6.12.14, 6.14 or later; see --force"
 
 /* In which way programs of events are told to run. */
 enum how {
@@ -106,9 +107,11 @@ static const struct command_row {
 	 NEEDS_SAMPLES | NEEDS_MEMORY_ONLY},
 };
 
-static const char *const sampling[] = {"sample_cpu"};
-static const char *const watching_code = "code_changed";
-static const char *const calling[] = {"call_breakpoint", "call_function", "call_function_return"};
+/* Programs that no source of events names; NULL ends each list. */
+static const char *const sampling[] = {"sample_cpu", NULL};
+static const char *const watching_code[] = {"code_changed", NULL};
+static const char *const calling[] = {"call_breakpoint", "call_function", "call_function_return",
+				      NULL};
 
 /* What programs are told of a node, and what the kernel then says of them. */
 struct doctor_tried {
@@ -131,12 +134,11 @@ struct look {
 
 /* ---- trying -------------------------------------------------------------------------------- */
 
-static bool is_any_of(const char *const *names, size_t nr, const char *program)
+static bool is_any_of(const char *const *names, const char *program)
 {
-	for (size_t i = 0; i < nr; i++)
-		if (strcmp(names[i], program) == 0)
-			return true;
-	return false;
+	while (*names && strcmp(*names, program) != 0)
+		names++;
+	return *names;
 }
 
 /* Only what a command loads in that way. */
@@ -149,9 +151,9 @@ static bool is_wanted(void *arg, const char *program)
 		if (plan->points[i].kinds & l->kinds[l->how] &&
 		    strcmp(plan->points[i].program, program) == 0)
 			return true;
-	return l->how == HOW_EVENTS && (is_any_of(sampling, ARRAY_SIZE(sampling), program) ||
-					is_any_of(calling, ARRAY_SIZE(calling), program) ||
-					strcmp(program, watching_code) == 0);
+	return l->how == HOW_EVENTS &&
+	       (is_any_of(sampling, program) || is_any_of(calling, program) ||
+		is_any_of(watching_code, program));
 }
 
 static const struct layout_table *newest_layout(void)
@@ -335,20 +337,24 @@ static void judge_kinds(struct verdict *v, const struct look *l, const struct co
 {
 	char(*why)[SOURCE_REASON_SIZE] = xcalloc(NR_EVENT_KINDS, sizeof(*why));
 	uint64_t kinds = c->kinds(), missing = 0;
-	bool kernel = false, all;
+	const char *fix = FIX_NOT_IN_NODE;
+	bool all;
 
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (kinds >> kind & 1 &&
 		    is_missing(l, c->how, (enum event_kind)kind, why[kind], sizeof(why[kind])))
 			missing |= 1ull << kind;
-		kernel |= missing >> kind & 1 && !l->plans[c->how].missing[kind];
+		if (missing >> kind & 1 && !l->plans[c->how].missing[kind])
+			fix = FIX_REFUSED;
 	}
+	if (missing & l->plans[c->how].unsafe_kinds)
+		fix = FIX_RETURNS;
 	all = missing == kinds;
 	while (missing) {
 		int first = __builtin_ctzll(missing);
 		unsigned int nr = 0;
 
-		worsen(v, all ? none : DOCTOR_DEGRADED, kernel ? FIX_REFUSED : FIX_NOT_IN_NODE);
+		worsen(v, all ? none : DOCTOR_DEGRADED, fix);
 		for (int kind = first; kind < NR_EVENT_KINDS; kind++) {
 			if (!(missing >> kind & 1) || strcmp(why[kind], why[first]) != 0)
 				continue;
@@ -379,12 +385,12 @@ static void judge_uprobes(struct verdict *v, const struct look *l, enum doctor_s
 
 /* The load of all fails for one; the row of the command alone knows what it can do without. */
 static void judge_programs(struct verdict *v, const struct look *l, const char *const *programs,
-			   size_t nr, enum doctor_state state, const char *what)
+			   enum doctor_state state, const char *what)
 {
 	char why[512];
 
-	for (size_t i = 0; i < nr; i++) {
-		const struct program_trial *t = find_trial(&l->trials[HOW_EVENTS], programs[i]);
+	for (; *programs; programs++) {
+		const struct program_trial *t = find_trial(&l->trials[HOW_EVENTS], *programs);
 
 		if (!t || t->rc == 0)
 			continue;
@@ -399,7 +405,7 @@ static void judge_samples(struct verdict *v, const struct look *l, enum doctor_s
 {
 	const struct probe_feature *clock = &l->host->features.feature[PROBE_FEATURE_CPU_CLOCK];
 
-	judge_programs(v, l, sampling, ARRAY_SIZE(sampling), state, "no samples: ");
+	judge_programs(v, l, sampling, state, "no samples: ");
 	if (!clock->ok) {
 		worsen(v, state, doctor_feature_fix(clock));
 		strbuf_addf(&v->why, "no samples: CPU clock events: %s", error_text(clock->err));
@@ -410,11 +416,11 @@ static void judge_samples(struct verdict *v, const struct look *l, enum doctor_s
 static void judge_code(struct verdict *v, const struct look *l, enum doctor_state none)
 {
 	const struct probe_feature *f = &l->host->features.feature[PROBE_FEATURE_UPROBE];
-	const struct program_trial *t = find_trial(&l->trials[HOW_EVENTS], watching_code);
+	const struct program_trial *t = find_trial(&l->trials[HOW_EVENTS], *watching_code);
 	bool unsafe = t && t->rc == -ENOTSUP && !l->opt->force;
 
 	if (t && t->rc && !unsafe) {
-		judge_programs(v, l, &watching_code, 1, none, "");
+		judge_programs(v, l, watching_code, none, "");
 	} else if (!f->ok || unsafe) {
 		worsen(v, DOCTOR_DEGRADED, unsafe ? NULL : doctor_feature_fix(f));
 		strbuf_addf(&v->why, "code that is loaded meanwhile has no names: %s",
@@ -428,7 +434,7 @@ static void judge_calls(struct verdict *v, const struct look *l)
 	enum doctor_state state = has_uprobes(l->host) ? DOCTOR_DEGRADED : DOCTOR_MISSING;
 	unsigned int nr_threads;
 
-	judge_programs(v, l, calling, ARRAY_SIZE(calling), DOCTOR_MISSING, "");
+	judge_programs(v, l, calling, DOCTOR_MISSING, "");
 	if (!none.code && l->node && doctor_free_breakpoints(l->node, &nr_threads, &none))
 		none.code = 0; /* one is enough */
 	if (none.code) {

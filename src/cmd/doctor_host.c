@@ -22,7 +22,6 @@
 #include "cmd/doctor.h"
 #include "cmd/kernel_faults.h"
 #include "cmd/options.h"
-#include "target/privilege.h"
 #include "probe/breakpoints.h"
 #include "probe/calibrate.h"
 #include "probe/features.h"
@@ -30,6 +29,7 @@
 #include "probe/programs.h"
 #include "target/dwarf.h"
 #include "target/kallsyms.h"
+#include "target/privilege.h"
 #include "target/proc.h"
 
 #define SMALL_FILE 4096 /* bytes read of a file in /proc or /sys */

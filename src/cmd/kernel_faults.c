@@ -113,8 +113,8 @@ const struct kernel_fault kernel_faults[] = {
 	},
 	{
 		.name = "user stacks of exiting threads",
-		.kernels = "6.12, and 6.1 and 6.6 from autumn 2024 on, until 6.13, 6.12.19, "
-			   "6.6.83 and 6.1.131",
+		.kernels = "6.10 and 6.11; 6.12 before 6.12.19; and, from autumn 2024 on, 6.1 "
+			   "before 6.1.131 and 6.6 before 6.6.83",
 		.what = "If the kernel walks the user stack of a thread that is exiting and has "
 			"hit a uprobe before, it crashes in is_uprobe_at_func_entry "
 			"(cfa7f3d2c526). Fixed by b583ef82b671.",

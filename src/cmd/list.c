@@ -14,9 +14,9 @@
 #include "beam/node.h"
 #include "cmd/command.h"
 #include "cmd/envelope.h"
-#include "target/privilege.h"
 #include "cmd/render.h"
 #include "cmd/rows.h"
+#include "target/privilege.h"
 #include "target/proc.h"
 #include "view/table.h"
 

@@ -52,7 +52,8 @@ struct source_plan {
 	 * cannot be probed, "" if it has no symbol.  Else NULL. */
 	const char *missing[NR_EVENT_KINDS];
 	char refused[NR_EVENT_KINDS][SOURCE_REASON_SIZE];
-	/* What points refer to, which therefore must not be copied to another plan. */
+	uint64_t unsafe_kinds; /* of these, those for which a fault of the kernel is why */
+	/* What points refer to, which live as long as this plan: a copy refers to them, too. */
 	char paths[SOURCE_MAX_PATHS][SOURCE_PATH_SIZE];
 	unsigned int nr_paths;
 	unsigned int unwatched; /* callbacks of drivers that cannot be watched */

@@ -56,10 +56,11 @@ static void refuse_returns(struct source_plan *p, const struct beam_node *n)
 
 	for (unsigned int i = 0; i < p->nr_points; i++)
 		kinds |= p->points[i].at_return ? p->points[i].kinds : 0;
-	if (kinds && return_trial_check(n->os_pid, &why) != 0)
-		source_plan_take_out(
-			p, kinds, "the return of a function",
-			"on this kernel that would end a process with a seccomp filter");
+	if (!kinds || return_trial_check(n->os_pid, &why) == 0)
+		return;
+	p->unsafe_kinds = kinds;
+	source_plan_take_out(p, kinds, "the return of a function",
+			     "on this kernel that would end a process with a seccomp filter");
 }
 
 static void add_carriers(struct source_plan *out, struct beam_node *n, uint64_t kinds)
