@@ -16,10 +16,10 @@ def confidential():
 @case("confidentiality: what reads the node's memory alone works", otp="one")
 def memory(ctx):
     confidential()
+    node = ctx.node
     rows = ctx.ebeam.ok("list", "-j").json()["data"]
-    check_equal([r["name"] for r in rows if r["os_pid"] == ctx.node.os_pid], [ctx.node.name], "name")
-    names = {p["registered_name"] for p in
-             ctx.ebeam.ok("ps", "-p", ctx.node.os_pid, "-j").json()["data"]}
+    check_equal([r["name"] for r in rows if r["os_pid"] == node.os_pid], [node.name], "name")
+    names = {p["registered_name"] for p in ctx.ebeam.ok("ps", "-p", node.os_pid, "-j").json()["data"]}
     check({"init", "code_server"} <= names, f"ps: {names}")
 
 
