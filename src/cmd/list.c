@@ -28,7 +28,7 @@ struct list_row {
 	struct beam_facts facts;
 	bool usdt;
 	char exe[PATH_MAX];
-	char container[80];
+	struct proc_container container;
 	char *unsupported; /* NULL = supported; owned */
 };
 
@@ -49,7 +49,7 @@ static int read_row(struct list_row *row, int os_pid)
 	row->os_pid = os_pid;
 	if (proc_exe(os_pid, row->exe, sizeof(row->exe), NULL) != 0)
 		row->exe[0] = '\0';
-	proc_container(os_pid, row->container, sizeof(row->container));
+	proc_container(&row->container, os_pid);
 	if (beam_node_open(&node, os_pid, true, &err) != 0) {
 		if (err.kind == ERROR_KIND_NO_NODE)
 			return 0;
@@ -185,8 +185,16 @@ static void col_exe(struct strbuf *out, const void *row, const void *ctx)
 
 static void col_container(struct strbuf *out, const void *row, const void *ctx)
 {
+	const struct proc_container *c = &ROW(row)->container;
+
 	(void)ctx;
-	strbuf_addstr(out, ROW(row)->container);
+	strbuf_addstr(out, *c->name ? c->name : c->id);
+}
+
+static void col_pod_uid(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addstr(out, ROW(row)->container.pod);
 }
 
 static void add_yes_no(struct strbuf *out, bool known, bool yes)
@@ -237,6 +245,7 @@ static const struct table_column list_columns[] = {
 	{"uptime_s", "UPTIME", TABLE_RIGHT, false, col_uptime, by_uptime},
 	{"exe", "EXECUTABLE", TABLE_LEFT, true, col_exe, NULL},
 	{"container", "CONTAINER", TABLE_LEFT, false, col_container, NULL},
+	{"pod_uid", "POD UID", TABLE_LEFT, true, col_pod_uid, NULL},
 	{"stripped", "STRIPPED", TABLE_LEFT, false, col_stripped, NULL},
 	{"usdt", "USDT", TABLE_LEFT, false, col_usdt, NULL},
 	{"supported", "SUPPORTED", TABLE_LEFT, false, col_supported, NULL},
@@ -256,6 +265,11 @@ static json_t *flag(bool known, bool yes)
 	return known ? json_boolean(yes) : json_null();
 }
 
+static json_t *text_or_null(const char *text)
+{
+	return envelope_string(*text ? text : NULL);
+}
+
 static json_t *row_object(const struct list_row *row)
 {
 	const struct beam_facts *facts = &row->facts;
@@ -263,7 +277,7 @@ static json_t *row_object(const struct list_row *row)
 
 	return json_pack(
 		"{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:b, s:o}",
+		"s:o, s:o, s:b, s:o}",
 		"os_pid", row->os_pid, "name", envelope_string(counted ? facts->name : NULL), "otp",
 		envelope_string(id ? row->identity.otp_text : NULL), "erts",
 		envelope_string(id ? row->identity.erts : NULL), "flavor",
@@ -275,10 +289,11 @@ static json_t *row_object(const struct list_row *row)
 		number(counted, facts->port_count), "atom_count",
 		number(counted, facts->atom_count), "uptime_s",
 		number(counted && facts->has_uptime, facts->uptime_s), "exe",
-		envelope_string(*row->exe ? row->exe : NULL), "container",
-		envelope_string(*row->container ? row->container : NULL), "stripped",
-		flag(id, row->identity.stripped), "usdt", flag(id, row->usdt), "supported",
-		!row->unsupported, "unsupported_reason", envelope_string(row->unsupported));
+		text_or_null(row->exe), "container", text_or_null(row->container.id),
+		"container_name", text_or_null(row->container.name), "pod_uid",
+		text_or_null(row->container.pod), "stripped", flag(id, row->identity.stripped),
+		"usdt", flag(id, row->usdt), "supported", !row->unsupported, "unsupported_reason",
+		envelope_string(row->unsupported));
 }
 
 static int write_json(struct command_context *ctx, const struct table *t,

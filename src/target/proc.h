@@ -77,10 +77,19 @@ int proc_exe(int os_pid, char *buf, size_t size, bool *deleted);
 /* All pids of the host that the caller can see; *out malloc'ed; number or negative errno. */
 ssize_t proc_list(int **out, struct error *err);
 
-/* Short id of the container that cgroup membership names (docker, containerd, podman, lxc,
- * kubernetes), or "" .  Parses the text of /proc/PID/cgroup. */
-void proc_container_parse(const char *cgroup_text, char *buf, size_t size);
-void proc_container(int os_pid, char *buf, size_t size);
+/* The container that a process runs in (docker, containerd, podman, lxc, nspawn, kubernetes); what
+ * is not known is "". */
+struct proc_container {
+	char id[65];	  /* the first 12 hex digits; of lxc and nspawn the name */
+	char long_id[65]; /* 64 hex digits */
+	char name[64];	  /* as its runtime has it */
+	char pod[40];	  /* of kubernetes: UID */
+};
+/* From the text of /proc/PID/cgroup: all but the name. */
+void proc_container_parse(struct proc_container *out, const char *cgroup_text);
+/* The name is looked up in the files of docker, containerd, cri-o and podman below `root`. */
+void proc_container_find_name(struct proc_container *c, const char *root);
+void proc_container(struct proc_container *out, int os_pid);
 
 /* True if this program runs in the initial PID namespace (BPF sees the kernel's own numbers). */
 bool proc_in_initial_pid_namespace(void);

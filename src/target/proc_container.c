@@ -12,9 +12,11 @@
  *   nspawn      /machine.slice/systemd-nspawn@NAME.service    /machine.slice/machine-NAME.scope
  *
  * where ID is 64 hex digits.  The innermost container of a path wins (a container in a container).
+ * UID is 8-4-4-4-12 hex digits, with "_" for "-" where systemd would take that for a level.
  */
 #include "target/proc.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +25,10 @@
 
 #define ID_LEN	     64
 #define SHORT_ID_LEN 12
-#define NAME_SIZE    64
+#define UID_LEN	     36
 
 #define CGROUP_MAX_SIZE 65536
+#define JSON_MAX_SIZE	(4u << 20)
 
 /* One component of a path, not NUL terminated. */
 struct part {
@@ -76,8 +79,36 @@ static bool find_hex_id(struct part part, struct part *id)
 		return false;
 	if (memmem(part.s, prefix_len, "conmon", strlen("conmon")))
 		return false;
-	*id = (struct part){part.s + prefix_len, SHORT_ID_LEN};
+	*id = (struct part){part.s + prefix_len, ID_LEN};
 	return true;
+}
+
+/* "podUID", "kubepods-burstable-podUID.slice". */
+static bool find_pod(struct part part, char *buf, size_t size)
+{
+	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+	const char *pod = memmem(part.s, part.len, "pod", 3);
+
+	/* "kubepods" has one, too. */
+	while (pod && (size_t)(part.s + part.len - pod) >= 3 + UID_LEN) {
+		size_t same = 0;
+
+		for (; same < UID_LEN; same++) {
+			char c = pod[3 + same];
+
+			if (form[same] == '-' ? c != '-' && c != '_'
+					      : !c || !strchr("0123456789abcdef", c))
+				break;
+			if (same + 1 < size)
+				buf[same] = c == '_' ? '-' : c;
+		}
+		if (same == UID_LEN) {
+			buf[MIN(same, size - 1)] = '\0';
+			return true;
+		}
+		pod = memmem(pod + 3, (size_t)(part.s + part.len - pod - 3), "pod", 3);
+	}
+	return false;
 }
 
 /* systemd writes '-' in a unit's name as "\x2d". */
@@ -105,32 +136,33 @@ static void unescape(struct part name, char *buf, size_t size)
 }
 
 /* The container that `part` names; `parent` is the component before it. */
-static bool find_name(struct part part, struct part parent, char *buf, size_t size)
+static bool find_id(struct part part, struct part parent, struct proc_container *out)
 {
 	struct part name = part;
 
 	if (find_hex_id(part, &name)) {
-		snprintf(buf, size, "%.*s", (int)name.len, name.s);
+		snprintf(out->long_id, sizeof(out->long_id), "%.*s", ID_LEN, name.s);
+		snprintf(out->id, sizeof(out->id), "%.*s", SHORT_ID_LEN, name.s);
 		return true;
 	}
 	if (part_equals(parent, "machine.slice")) {
 		if ((cut_prefix(&name, "systemd-nspawn@") && cut_suffix(&name, ".service")) ||
 		    (cut_prefix(&name, "machine-") && cut_suffix(&name, ".scope"))) {
-			unescape(name, buf, size);
+			unescape(name, out->id, sizeof(out->id));
 			return true;
 		}
 		return false;
 	}
 	if (cut_prefix(&name, "lxc.payload.") || part_equals(parent, "lxc") ||
 	    part_equals(parent, "lxc.payload")) {
-		snprintf(buf, size, "%.*s", (int)MIN(name.len, NAME_SIZE), name.s);
+		snprintf(out->id, sizeof(out->id), "%.*s", (int)MIN(name.len, ID_LEN), name.s);
 		return true;
 	}
 	return false;
 }
 
 /* The innermost container of one cgroup path. */
-static bool parse_path(struct part path, char *buf, size_t size)
+static bool parse_path(struct part path, struct proc_container *out)
 {
 	const char *end = path.s + path.len;
 	struct part parent = {"", 0};
@@ -141,7 +173,8 @@ static bool parse_path(struct part path, char *buf, size_t size)
 		struct part part = {p, (size_t)((slash ? slash : end) - p)};
 
 		if (part.len > 0) {
-			found |= find_name(part, parent, buf, size);
+			find_pod(part, out->pod, sizeof(out->pod));
+			found |= find_id(part, parent, out);
 			parent = part;
 		}
 		p = slash ? slash + 1 : end;
@@ -149,10 +182,9 @@ static bool parse_path(struct part path, char *buf, size_t size)
 	return found;
 }
 
-void proc_container_parse(const char *cgroup_text, char *buf, size_t size)
+void proc_container_parse(struct proc_container *out, const char *cgroup_text)
 {
-	char name[NAME_SIZE + 1] = "";
-
+	*out = (struct proc_container){0};
 	for (const char *line = cgroup_text; *line;) {
 		size_t len = strcspn(line, "\n");
 		const char *colon = memchr(line, ':', len);
@@ -162,20 +194,97 @@ void proc_container_parse(const char *cgroup_text, char *buf, size_t size)
 		if (colon) {
 			struct part path = {colon + 1, len - (size_t)(colon + 1 - line)};
 
-			if (parse_path(path, name, sizeof(name)))
-				break;
+			if (parse_path(path, out))
+				return;
 		}
 		line += len + (line[len] == '\n');
 	}
-	snprintf(buf, size, "%s", name);
+	out->pod[0] = '\0';
 }
 
-void proc_container(int os_pid, char *buf, size_t size)
+/* ---- names --------------------------------------------------------------------------------- */
+
+/* Files of runtimes: where, and the keys down to the name.  Docker's has a "/" before it. */
+static const struct {
+	const char *dir, *file;
+	const char *keys[2];
+} runtimes[] = {
+	{"/var/lib/docker/containers/", "/config.v2.json", {"Name", NULL}},
+	{"/run/containerd/io.containerd.runtime.v2.task/k8s.io/",
+	 "/config.json",
+	 {"annotations", "io.kubernetes.cri.container-name"}},
+	{"/run/containers/storage/overlay-containers/",
+	 "/userdata/config.json",
+	 {"annotations", "io.kubernetes.container.name"}},
+};
+
+static json_t *read_json(const char *root, const char *dir, const char *id, const char *file)
+{
+	char path[512], *text;
+	json_t *json;
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s%s%s%s", root, dir, id, file);
+	text = proc_read_file(path, JSON_MAX_SIZE, &len);
+	json = text ? json_loadb(text, len, 0, NULL) : NULL;
+	free(text);
+	return json;
+}
+
+/* Of podman, all in one: [{"id": ID, "names": [NAME]}]. */
+static const char *podman_name(const json_t *containers, const char *id)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(containers, i, one)
+	{
+		const char *its = json_string_value(json_object_get(one, "id"));
+
+		if (its && strcmp(its, id) == 0)
+			return json_string_value(json_array_get(json_object_get(one, "names"), 0));
+	}
+	return NULL;
+}
+
+static void set_name(struct proc_container *c, const char *name)
+{
+	if (name)
+		snprintf(c->name, sizeof(c->name), "%s", name + (*name == '/'));
+}
+
+void proc_container_find_name(struct proc_container *c, const char *root)
+{
+	json_t *json;
+
+	if (!*c->long_id)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes) && !*c->name; i++) {
+		const json_t *at = json =
+			read_json(root, runtimes[i].dir, c->long_id, runtimes[i].file);
+
+		for (size_t k = 0; k < ARRAY_SIZE(runtimes[i].keys) && runtimes[i].keys[k]; k++)
+			at = json_object_get(at, runtimes[i].keys[k]);
+		set_name(c, json_string_value(at));
+		json_decref(json);
+	}
+	if (*c->name)
+		return;
+	json = read_json(root, "/var/lib/containers/storage/overlay-containers", "",
+			 "/containers.json");
+	set_name(c, podman_name(json, c->long_id));
+	json_decref(json);
+}
+
+void proc_container(struct proc_container *out, int os_pid)
 {
 	char path[64], *text;
 
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", os_pid);
 	text = proc_read_file(path, CGROUP_MAX_SIZE, NULL);
-	proc_container_parse(text ? text : "", buf, size);
+	proc_container_parse(out, text ? text : "");
 	free(text);
+	proc_container_find_name(out, "");
+	if (!*out->name) /* this program may run in a container itself */
+		proc_container_find_name(out, "/proc/1/root");
 }

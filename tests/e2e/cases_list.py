@@ -108,6 +108,41 @@ def pid_namespace(ctx):
           f"hottest: {profile.hottest()}")
 
 
+def cgroup_root():
+    """Where groups can be made, of any version."""
+    with open("/proc/mounts") as f:
+        mounts = [line.split()[1:4] for line in f if line.split()[2] in ("cgroup", "cgroup2")]
+    for path, kind, options in mounts:
+        if kind == "cgroup2" or {"pids", "name=systemd"} & set(options.split(",")):
+            return path
+    raise Skip("no cgroup file system is mounted")
+
+
+@case("a node in a container: its id, its name as the runtime has it, the UID of its pod", otp="one")
+def container(ctx):
+    node, number, uid = ctx.new_node(), "0123456789abcdef" * 4, "1a2b3c4d-0000-1111-2222-333344445555"
+    root = cgroup_root()
+    home, before = os.path.join(root, f"kubepods/pod{uid}/{number}"), os.path.join(root, "cgroup.procs")
+    os.makedirs(home)
+
+    def remove():
+        os.removedirs(home)
+
+    def join(path):
+        with open(path, "w") as f:
+            f.write(str(node.os_pid))
+    ctx.cleanup(remove)
+    join(os.path.join(home, "cgroup.procs"))
+    ctx.cleanup(join, before)
+    row = listed(ctx, node)
+    check_equal((row["container"], row["container_name"], row["pod_uid"]), (number[:12], None, uid), "row")
+    file = f"/var/lib/docker/containers/{number}/config.v2.json"
+    result = ctx.ebeam.run("list", prefix=(
+        "unshare", "-m", "sh", "-c", f"mount -t tmpfs none /var/lib && mkdir -p {os.path.dirname(file)} && "
+        f"echo '{{\"Name\": \"/billing\"}}' > {file} && exec \"$@\"", "sh"))
+    check_in("billing", result.out, str(result))
+
+
 @case("two nodes: -p takes pid, name, part of a name; without -p both are named", otp="one")
 def two_nodes(ctx):
     name = f"second{ctx.otp}@127.0.0.1"
@@ -212,9 +247,10 @@ def usage(ctx):
 
 @case("a table for people: one row, every name", otp="one")
 def table(ctx):
+    node = ctx.node
     text = ctx.ebeam.ok("list").out
-    check_in(ctx.node.name, text, "list")
-    check_in(str(ctx.node.os_pid), text, "list")
+    check_in(node.name, text, "list")
+    check_in(str(node.os_pid), text, "list")
 
 
 @case("a node that starts and ends while list looks is no error", otp="one")

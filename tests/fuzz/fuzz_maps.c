@@ -46,7 +46,8 @@ static void try_kallsyms(const char *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = malloc(size + 1), id[16];
+	char *text = malloc(size + 1);
+	struct proc_container c;
 	struct proc_stat st;
 
 	memcpy(text, data, size);
@@ -56,8 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	proc_stat_parse(&st, text);
 	if (strlen(st.comm) >= sizeof(st.comm))
 		abort();
-	proc_container_parse(text, id, sizeof(id));
-	if (strlen(id) >= sizeof(id))
+	proc_container_parse(&c, text);
+	if (strlen(c.id) >= sizeof(c.id) || strlen(c.pod) >= sizeof(c.pod))
 		abort();
 	free(text);
 	return 0;

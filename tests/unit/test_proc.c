@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 #include "base/compiler.h"
 #include "target/proc.h"
 
+#define POD   "1a2b3c4d-0000-1111-2222-333344445555"
 #define HEX64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 /* ---- maps --------------------------------------------------------------------------------- */
@@ -246,18 +248,93 @@ static void containers_by_cgroup(void **state)
 		{"one:/" HEX64, ""},
 		{":::::///", ""},
 	};
-	char buf[64];
+	struct proc_container c;
 
 	UNUSED(state);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		memset(buf, 'x', sizeof(buf));
-		proc_container_parse(cases[i].text, buf, sizeof(buf));
-		assert_string_equal(buf, cases[i].id);
+		memset(&c, 'x', sizeof(c));
+		proc_container_parse(&c, cases[i].text);
+		assert_string_equal(c.id, cases[i].id);
+		assert_string_equal(c.name, "");
 	}
-	proc_container_parse("0::/docker/" HEX64 "\n", buf, 5);
-	assert_string_equal(buf, "0123");
-	proc_container(INT_MAX, buf, sizeof(buf)); /* no such process */
-	assert_string_equal(buf, "");
+	proc_container_parse(&c, "0::/docker/" HEX64 "\n");
+	assert_string_equal(c.long_id, HEX64);
+	proc_container(&c, INT_MAX); /* no such process */
+	assert_string_equal(c.id, "");
+}
+
+static void pods_by_cgroup(void **state)
+{
+	struct proc_container c;
+
+	UNUSED(state);
+	proc_container_parse(&c, "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-"
+				 "pod1a2b3c4d_0000_1111_2222_333344445555.slice/"
+				 "cri-containerd-" HEX64 ".scope\n");
+	assert_string_equal(c.pod, POD);
+	proc_container_parse(&c, "0::/kubepods/besteffort/pod" POD "/" HEX64 "\n");
+	assert_string_equal(c.pod, POD);
+	/* no container, and no whole UID */
+	proc_container_parse(&c, "0::/kubepods/besteffort/pod" POD "\n");
+	assert_string_equal(c.pod, "");
+	proc_container_parse(&c, "0::/kubepods/pod1a2b3c4d-0000/" HEX64 "\n");
+	assert_string_equal(c.pod, "");
+}
+
+/* A file below `root`, with the directories that it needs. */
+static void put(const char *root, const char *path, const char *text)
+{
+	char whole[512];
+	FILE *f;
+
+	snprintf(whole, sizeof(whole), "%s%s", root, path);
+	for (char *slash = strchr(whole + strlen(root) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(whole, 0700);
+		*slash = '/';
+	}
+	f = fopen(whole, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void names_of_containers(void **state)
+{
+	static const struct {
+		const char *path, *text;
+	} files[] = {
+		{"/var/lib/containers/storage/overlay-containers/containers.json",
+		 "[{\"id\":\"ff\",\"names\":[\"x\"]},"
+		 "{\"id\":\"" HEX64 "\",\"names\":[\"of_podman\"]}]"},
+		{"/run/containers/storage/overlay-containers/" HEX64 "/userdata/config.json",
+		 "{\"annotations\":{\"io.kubernetes.container.name\":\"of_crio\"}}"},
+		{"/run/containerd/io.containerd.runtime.v2.task/k8s.io/" HEX64 "/config.json",
+		 "{\"annotations\":{\"io.kubernetes.cri.container-name\":\"of_cri\"}}"},
+		{"/var/lib/docker/containers/" HEX64 "/config.v2.json",
+		 "{\"Name\":\"/of_docker\"}"},
+		{"/var/lib/docker/containers/" HEX64 "/config.v2.json", "{\"Name\":[1]}"},
+		{"/var/lib/docker/containers/" HEX64 "/config.v2.json", "{\"Na"},
+	};
+	static const char *const names[] = {"of_podman", "of_crio", "of_cri",
+					    "of_docker", "of_cri",  "of_cri"};
+	char root[] = "/tmp/ebeam-test-XXXXXX", command[64];
+	struct proc_container c;
+
+	UNUSED(state);
+	assert_non_null(mkdtemp(root));
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		put(root, files[i].path, files[i].text);
+		proc_container_parse(&c, "0::/docker/" HEX64 "\n");
+		proc_container_find_name(&c, root);
+		assert_string_equal(c.name, names[i]);
+	}
+	proc_container_parse(&c, "0::/lxc/web-1\n");
+	proc_container_find_name(&c, root);
+	assert_string_equal(c.name, "");
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	assert_int_equal(system(command), 0);
 }
 
 /* ---- stat, threads, the rest --------------------------------------------------------------- */
@@ -464,6 +541,8 @@ int main(void)
 		cmocka_unit_test(maps_cut_at_every_length),
 		cmocka_unit_test(maps_of_this_process),
 		cmocka_unit_test(containers_by_cgroup),
+		cmocka_unit_test(pods_by_cgroup),
+		cmocka_unit_test(names_of_containers),
 		cmocka_unit_test(stat_with_odd_names),
 		cmocka_unit_test(threads_with_names),
 		cmocka_unit_test(this_process),
