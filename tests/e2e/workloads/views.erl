@@ -143,18 +143,22 @@ loader(Kind, Count, Us, MS, Parent) ->
     Parent ! {self(), ready},
     account(Ps, []).
 
-account(Ps, Notes) ->
+account(Ps, Before) ->
+    Notes = [note() | Before],
+    receive
+        {unload, From} ->
+            Last = note(),
+            [begin unlink(P), exit(P, kill) end || P <- Ps],
+            erlang:system_flag(scheduler_wall_time, false),
+            From ! {self(), lists:reverse([Last | Notes])}
+    after 100 -> account(Ps, Notes)
+    end.
+
+note() ->
     T0 = os:system_time(nanosecond),
     All = lists:sort(erlang:statistics(scheduler_wall_time_all)),
     T1 = os:system_time(nanosecond),
-    Note = [(T0 + T1) div 2 | [native_ns(A) || {_, A, _} <- All]],
-    receive
-        {unload, From} ->
-            [begin unlink(P), exit(P, kill) end || P <- Ps],
-            erlang:system_flag(scheduler_wall_time, false),
-            From ! {self(), lists:reverse([Note | Notes])}
-    after 100 -> account(Ps, [Note | Notes])
-    end.
+    [(T0 + T1) div 2 | [native_ns(A) || {_, A, _} <- All]].
 
 unload() ->
     Pid = whereis(views_load),
