@@ -23,10 +23,14 @@ def all_free(ctx, node):
 @case("recursion 100,000 deep: each call has its own end")
 def deep(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
-    trace = Trace(ctx, node, "traced:rec/1 -> return", more=("--size", "64"))
-    node.ask("traced", "run", "down", 8)  # shows where the calls return to
-    time.sleep(0.5)
-    lines = trace.lines(node.ask("traced", "run", "down", DEEP)["pid"])
+    for _ in range(3):
+        trace = Trace(ctx, node, "traced:rec/1 -> return", more=("--size", "64"))
+        node.ask("traced", "run", "down", 8)  # shows where the calls return to
+        time.sleep(0.5)
+        lines = trace.lines(node.ask("traced", "run", "down", DEEP)["pid"])
+        # A host without a CPU for ebeam: the ring was full, and that was said.
+        if "calls_lost" not in trace.err[-1]:
+            break
     calls = [int(line["args"][0]) for line in lines if line["kind"] == "call"]
     check_equal(calls, list(range(DEEP, -1, -1)), "arguments")
     ends = [line for line in lines if line["kind"] == "return"]
