@@ -35,7 +35,7 @@ def need_mode():
       timeout=900)
 def private_stack(ctx):
     need_mode()
-    seconds = str(int(20 * max(1, MINUTES / 2)))
+    seconds = str(int(20 * max(1, MINUTES / 5)))
     done = subprocess.run([PRIVATE_STACK, seconds], capture_output=True, text=True)
     check_equal(done.returncode, 0, done.stderr)
     print(done.stdout, end="", flush=True)
