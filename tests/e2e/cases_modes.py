@@ -125,8 +125,9 @@ def wait(ctx):
     w = Weighed(ctx, ctx.node, "wait", "sleeper", 1500)
     pid = w.truth["pid"]
     kinds = w.by_kind(pid)
-    check(kinds["waiting"] >= 1.5e9, f"waiting {kinds}")
-    check(w.through(pid, "weighing:waiting_here/1") >= 1.5e9, f"stacks {w.stacks(pid)}")
+    # The VM's clock may run up to 1 % faster than the kernel's while it corrects itself.
+    check(kinds["waiting"] >= 0.99 * 1.5e9, f"waiting {kinds}")
+    check(w.through(pid, "weighing:waiting_here/1") >= 0.99 * 1.5e9, f"stacks {w.stacks(pid)}")
     sums, lasting = spells(w.events(), 0, False)
     compared = 0
     for p in w.data["processes"]:
