@@ -171,7 +171,7 @@ def default_budget(ctx):
                     [{k: s[k] for k in ("type", "scheduler", "utilization", "processes", "source")}
                      for s in data["schedulers"]], f"{load}: the same of the capture")
         lines.append(f"{load} {worst['counted']:.2f}/{worst['seen']:.2f}")
-        busy = {s["type"] for s in data["schedulers"] if s["utilization"] > 2}
+        busy = {s["type"] for s in data["schedulers"] if s["utilization"] > 0.5}
         check("dirty_cpu" in busy and "dirty_io" in busy if load == "dirty" else "normal" in busy,
               f"{load}: {busy}")
     mean = sum(differences) / len(differences)
