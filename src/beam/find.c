@@ -222,8 +222,8 @@ static void add_nodes_here(struct strbuf *out, const struct finder *f)
 	} else if (f->hidden) {
 		strbuf_addf(out, "BEAM nodes may run here, but pid %d may not be looked into. %s",
 			    f->hidden, privilege_fix(PRIVILEGE_MEMORY));
-	} else if (proc_hides_others()) {
-		strbuf_addf(out, "BEAM nodes may run here: %s", privilege_blind_spot());
+	} else if (privilege_unseen()) {
+		strbuf_addf(out, "BEAM nodes may run here: %s", privilege_unseen());
 	} else {
 		strbuf_addstr(out, "No BEAM node runs on this host");
 	}
@@ -373,9 +373,9 @@ static int find_only(int *os_pid, const struct finder *f, struct error *err)
 	}
 	if (f->nodes.len == 0 && f->hidden)
 		return hidden_error(f->hidden, f->hidden_code, err);
-	if (f->nodes.len == 0 && proc_hides_others())
+	if (f->nodes.len == 0 && privilege_unseen())
 		return error_set(err, ERROR_KIND_PRIVILEGE, -EPERM, "no BEAM node is seen: %s",
-				 privilege_blind_spot());
+				 privilege_unseen());
 	if (f->nodes.len == 0)
 		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "no BEAM node runs on this host");
 	add_nodes(&text, f->nodes.data, f->nodes.len);

@@ -42,8 +42,9 @@ struct doctor {
 	struct doctor_host host;
 	const struct options *opt;
 	bool commands_tried;
-	bool is_core;	 /* the only node is a core file: nothing is about this host */
-	bool none_found; /* no node runs here, as far as can be seen; never with -p */
+	struct error unreadable; /* why a node cannot be looked into */
+	bool is_core;		 /* the only node is a core file: nothing is about this host */
+	bool none_found;	 /* no node runs here, as far as can be seen; never with -p */
 };
 
 struct doctor_row *doctor_add(struct doctor_rows *rows, const char *group, const char *feature)
@@ -66,6 +67,7 @@ static void add_forbidden(struct doctor *d, int os_pid, const struct error *err)
 	row->blocks = (int)err->kind;
 	snprintf(row->why, sizeof(row->why), "%s", err->msg);
 	row->fix = privilege_fix(PRIVILEGE_MEMORY);
+	d->unreadable = *err;
 }
 
 static void look_at(struct doctor *d, struct beam_node *n)
@@ -78,7 +80,7 @@ static void look_at(struct doctor *d, struct beam_node *n)
 		snprintf(node.name, sizeof(node.name), "%s", facts.name);
 	doctor_check_node(&d->rows, n);
 	if (!n->core && !beam_node_unsupported(n)) {
-		doctor_check_commands(&d->rows, &d->host, d->opt, n);
+		doctor_check_commands(&d->rows, &d->host, d->opt, n, &(struct error){0});
 		d->commands_tried = true;
 	}
 	vec_push(&d->nodes, node);
@@ -354,7 +356,7 @@ int cmd_doctor(struct command_context *ctx, struct error *err)
 	if (rc)
 		goto done;
 	if (!d.is_core && !d.commands_tried)
-		doctor_check_commands(&d.rows, &d.host, &ctx->opt, NULL);
+		doctor_check_commands(&d.rows, &d.host, &ctx->opt, NULL, &d.unreadable);
 	if (ctx->opt.json)
 		rc = write_json(&d, ctx->opt.pid || ctx->opt.core, ctx->out, err);
 	else

@@ -25,6 +25,7 @@
 #include "model/port_io.h"
 #include "model/sched_stats.h"
 #include "model/spawn_stats.h"
+#include "probe/programs.h"
 #include "probe/refusal.h"
 #include "target/privilege.h"
 #include "target/proc.h"
@@ -130,6 +131,7 @@ struct look {
 	uint64_t kinds[NR_HOW];
 	struct program_trials *trials; /* NR_HOW */
 	enum how how;		       /* while programs are chosen */
+	enum privilege_use lacking;    /* if nothing can be tried for want of a privilege */
 };
 
 /* ---- trying -------------------------------------------------------------------------------- */
@@ -449,11 +451,12 @@ static void judge_calls(struct verdict *v, const struct look *l)
 static void judge(struct verdict *v, const struct look *l, const struct command_row *c,
 		  const struct error *untried)
 {
-	enum doctor_state none = c->needs & NEEDS_MEMORY_ONLY ? DOCTOR_DEGRADED : DOCTOR_MISSING;
+	bool without = c->needs & NEEDS_MEMORY_ONLY && l->lacking != PRIVILEGE_MEMORY;
+	enum doctor_state none = without ? DOCTOR_DEGRADED : DOCTOR_MISSING;
 
 	if (untried->code) {
 		worsen(v, none,
-		       untried->kind == ERROR_KIND_PRIVILEGE ? privilege_fix(PRIVILEGE_BPF) : NULL);
+		       untried->kind == ERROR_KIND_PRIVILEGE ? privilege_fix(l->lacking) : NULL);
 		strbuf_addf(&v->why, "%s%s",
 			    none == DOCTOR_DEGRADED ? "no samples, no events: " : "", untried->msg);
 		return;
@@ -486,16 +489,22 @@ static void add_row(struct doctor_rows *rows, const struct look *l, const struct
 }
 
 void doctor_check_commands(struct doctor_rows *rows, struct doctor_host *host,
-			   const struct options *opt, struct beam_node *node)
+			   const struct options *opt, struct beam_node *node,
+			   const struct error *unreadable)
 {
 	struct look *l = xcalloc(1, sizeof(*l));
-	struct error untried = {0};
+	struct error untried = *unreadable;
 
 	l->host = host;
 	l->opt = opt;
 	l->node = node;
+	l->lacking = unreadable->code ? PRIVILEGE_MEMORY : PRIVILEGE_BPF;
 	make_plans(l);
-	if (!proc_in_initial_pid_namespace())
+	if (untried.code)
+		; /* so there is nothing to try */
+	else if (programs_locked_down())
+		programs_error(-EPERM, &untried);
+	else if (!proc_in_initial_pid_namespace())
 		error_set(&untried, ERROR_KIND_KERNEL, -ENOTSUP, "%s", SESSION_PID_NAMESPACE);
 	else
 		try_once(l, &untried);

@@ -117,8 +117,7 @@ static void check_tracefs(struct doctor_row *row)
 static void check_capability(struct doctor_row *row, int capability, const char *why)
 {
 	if (!privilege_has(capability))
-		set(row, DOCTOR_MISSING, ERROR_KIND_PRIVILEGE, why,
-		    "run as root, or grant CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE");
+		set(row, DOCTOR_MISSING, ERROR_KIND_PRIVILEGE, why, privilege_fix(PRIVILEGE_BPF));
 }
 
 static void check_cap_bpf(struct doctor_row *row)
@@ -166,7 +165,9 @@ static void check_kptr_restrict(struct doctor_row *row)
 	/* What counts is what this process gets to see. */
 	if (kallsyms_open(&symbols, NULL) != 0)
 		set(row, DOCTOR_DEGRADED, 0, "functions of the kernel are shown without names",
-		    "run as root with kernel.kptr_restrict at 0 or 1, or grant CAP_SYSLOG");
+		    privilege_has(CAP_SYSLOG) ? "sysctl kernel.kptr_restrict=1"
+					      : "run as root with kernel.kptr_restrict at 0 or 1, "
+						"or grant CAP_SYSLOG");
 	kallsyms_close(symbols);
 }
 

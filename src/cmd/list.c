@@ -191,6 +191,12 @@ static void col_container(struct strbuf *out, const void *row, const void *ctx)
 	strbuf_addstr(out, *c->name ? c->name : c->id);
 }
 
+static void col_container_name(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addstr(out, ROW(row)->container.name);
+}
+
 static void col_pod_uid(struct strbuf *out, const void *row, const void *ctx)
 {
 	(void)ctx;
@@ -245,6 +251,7 @@ static const struct table_column list_columns[] = {
 	{"uptime_s", "UPTIME", TABLE_RIGHT, false, col_uptime, by_uptime},
 	{"exe", "EXECUTABLE", TABLE_LEFT, true, col_exe, NULL},
 	{"container", "CONTAINER", TABLE_LEFT, false, col_container, NULL},
+	{"container_name", "CONTAINER NAME", TABLE_LEFT, true, col_container_name, NULL},
 	{"pod_uid", "POD UID", TABLE_LEFT, true, col_pod_uid, NULL},
 	{"stripped", "STRIPPED", TABLE_LEFT, false, col_stripped, NULL},
 	{"usdt", "USDT", TABLE_LEFT, false, col_usdt, NULL},
@@ -387,7 +394,8 @@ static int write_text(struct command_context *ctx, const struct table *t, struct
 	if (warning)
 		log_warn("ebeam: %s", warning);
 	if (!t->nr_rows)
-		log_warn("ebeam: no BEAM node runs here");
+		log_warn(privilege_unseen() ? "ebeam: no BEAM node is seen"
+					    : "ebeam: no BEAM node runs here");
 	return table_write(ctx->out, t, o, err);
 }
 

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +16,8 @@
 
 #define FORBIDDEN " forbids it: a seccomp filter, as container runtimes have, or a security module"
 #define ALLOW_IT  ". Allow it there, or run ebeam on the host"
+
+#define BTF_MAX_SIZE (64u << 20)
 
 static bool effective(int capability)
 {
@@ -30,16 +34,6 @@ bool privilege_has(int capability)
 	if (capability == CAP_BPF || capability == CAP_PERFMON)
 		return effective(capability) || effective(CAP_SYS_ADMIN);
 	return effective(capability);
-}
-
-const char *privilege_blind_spot(void)
-{
-	if (proc_hides_others())
-		return "/proc shows only processes of the same user (hidepid): run as root of the "
-		       "host, or grant CAP_SYS_PTRACE there";
-	if (privilege_has(CAP_SYS_PTRACE))
-		return NULL;
-	return "without root or CAP_SYS_PTRACE only nodes of the same user can be looked into";
 }
 
 /* `without`: if there is no such file. */
@@ -64,6 +58,35 @@ static bool in_initial_user_namespace(void)
 	return initial;
 }
 
+/* What may be looked into is seen; and there is always a first process. */
+static bool proc_hides_others(void)
+{
+	struct stat st;
+
+	return stat("/proc/1", &st) != 0 &&
+	       !(privilege_has(CAP_SYS_PTRACE) && in_initial_user_namespace());
+}
+
+const char *privilege_unseen(void)
+{
+	if (!proc_in_initial_pid_namespace())
+		return "ebeam runs in a PID namespace, and sees only the processes in it: run it "
+		       "on the host, or in a container with --pid=host";
+	if (proc_hides_others())
+		return "/proc shows only processes of the same user (hidepid): run as root of the "
+		       "host, or grant CAP_SYS_PTRACE there";
+	return NULL;
+}
+
+const char *privilege_blind_spot(void)
+{
+	const char *unseen = privilege_unseen();
+
+	if (unseen || privilege_has(CAP_SYS_PTRACE))
+		return unseen;
+	return "without root or CAP_SYS_PTRACE only nodes of the same user can be looked into";
+}
+
 static const char *memory_fix(void)
 {
 	if (small_number("/proc/sys/kernel/yama/ptrace_scope", 0) >= 3)
@@ -74,10 +97,39 @@ static const char *memory_fix(void)
 	return "ebeam has CAP_SYS_PTRACE, but something else" FORBIDDEN ALLOW_IT;
 }
 
+/* Where kernels of Debian and Ubuntu want CAP_SYS_ADMIN. */
+static bool is_paranoid(void)
+{
+	return small_number("/proc/sys/kernel/perf_event_paranoid", 2) > 2;
+}
+
+/* By the kernel's types, as it cannot be tried without privileges. */
+static bool has_uprobe_multi(void)
+{
+	static const char word[] = "BPF_TRACE_UPROBE_MULTI";
+	size_t len;
+	char *types = proc_read_file("/sys/kernel/btf/vmlinux", BTF_MAX_SIZE, &len);
+	bool has = !types || memmem(types, len, word, sizeof(word));
+
+	free(types);
+	return has;
+}
+
+static const char *capabilities_fix(void)
+{
+	if (!has_uprobe_multi())
+		return "Run as root, or grant CAP_SYS_ADMIN and CAP_SYS_PTRACE: this kernel, as "
+		       "all before 6.6, wants CAP_SYS_ADMIN for uprobes";
+	if (is_paranoid())
+		return "Run as root, or grant CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, and for "
+		       "samples and breakpoints CAP_SYS_ADMIN: kernel.perf_event_paranoid is "
+		       "above 2";
+	return "Run as root, or grant CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE";
+}
+
 static const char *perf_fix(void)
 {
-	if (!privilege_has(CAP_SYS_ADMIN) &&
-	    small_number("/proc/sys/kernel/perf_event_paranoid", 2) > 2)
+	if (!privilege_has(CAP_SYS_ADMIN) && is_paranoid())
 		return "kernel.perf_event_paranoid is above 2, where this kernel wants "
 		       "CAP_SYS_ADMIN for perf events. Grant it, or sysctl "
 		       "kernel.perf_event_paranoid=2";
@@ -100,7 +152,7 @@ const char *privilege_fix(enum privilege_use use)
 	if (use == PRIVILEGE_MEMORY)
 		return memory_fix();
 	if (!privilege_has(CAP_BPF) || !privilege_has(CAP_PERFMON))
-		return "Run as root, or grant CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE";
+		return capabilities_fix();
 	if (use == PRIVILEGE_PERF)
 		return perf_fix();
 	if (use == PRIVILEGE_UPROBE)

@@ -9,7 +9,10 @@
  * for CAP_SYS_ADMIN too, as in the kernel. */
 bool privilege_has(int capability);
 
-/* A sentence for the user if nodes of other users cannot be seen or read; else NULL. */
+/* A sentence for the user if there may be nodes that this process does not see (PID namespace,
+ * hidepid); else NULL. */
+const char *privilege_unseen(void);
+/* The same if nodes cannot be seen, or not be read. */
 const char *privilege_blind_spot(void);
 
 enum privilege_use {

@@ -286,12 +286,6 @@ int proc_exe(int os_pid, char *buf, size_t size, bool *deleted)
 	return 0;
 }
 
-bool proc_hides_others(void)
-{
-	/* There is always a first process. */
-	return access("/proc/1", F_OK) != 0;
-}
-
 bool proc_in_initial_pid_namespace(void)
 {
 	struct stat st;

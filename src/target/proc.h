@@ -93,8 +93,6 @@ void proc_container(struct proc_container *out, int os_pid);
 
 /* True if this program runs in the initial PID namespace (BPF sees the kernel's own numbers). */
 bool proc_in_initial_pid_namespace(void);
-/* True if /proc shows only processes of the same user (mounted with hidepid). */
-bool proc_hides_others(void);
 
 /* Whole text file, NUL terminated, at most `max` bytes; malloc'ed; NULL with errno set. */
 char *proc_read_file(const char *path, size_t max, size_t *len);

@@ -147,6 +147,9 @@ def hidepid(ctx):
     check_in("hidepid", ctx.ebeam.run("list", prefix=hidden(NOBODY)).err, "list")
     seen = ctx.ebeam.ok("ps", "-p", pid, prefix=hidden(as_nobody("CAP_SYS_PTRACE")))
     check(seen.out, "processes")
+    all_seen = ctx.ebeam.ok("list", prefix=hidden(as_nobody("CAP_SYS_PTRACE")))
+    check_in(ctx.node.name, all_seen.out, "list with CAP_SYS_PTRACE")
+    check_equal(all_seen.err, "", "warnings")
 
 
 DENY = r"""
@@ -217,3 +220,9 @@ def own_pid_namespace(ctx):
     check_equal(refused.code, 5, str(refused))
     check_in("PID namespace", refused.err, "why")
     check_in("--pid=host", refused.err, "fix")
+    # As in a container of its own: no node can be seen from there.
+    alone = ("unshare", "--pid", "--fork", "--mount-proc")
+    check_in("--pid=host", ctx.ebeam.ok("list", prefix=alone).err, "list")
+    none = ctx.ebeam.run("ps", prefix=alone)
+    check_equal(none.code, 4, str(none))
+    check_in("--pid=host", none.err, "ps")

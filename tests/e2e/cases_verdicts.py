@@ -106,9 +106,12 @@ def few_privileges(ctx):
 
 @case("without any privilege, too", otp="one", timeout=300)
 def no_privileges(ctx):
-    # Of a node that it may not look into doctor says what the host would let it do.
     said = rows(ctx, NOBODY)
-    check_equal({row["state"] for name, row in said.items() if name != "top"}, {"missing"}, "states")
+    check_equal({row["state"] for row in said.values()}, {"missing"}, "states")
+    # With all but the one for its memory a node cannot be watched either.
+    blind = rows(ctx, as_nobody("CAP_BPF", "CAP_PERFMON"))
+    check_equal({row["state"] for row in blind.values()}, {"missing"}, "states, without CAP_SYS_PTRACE")
+    check_in("CAP_SYS_PTRACE", blind["gc"]["fix"], "fix")
     for name, ways in COMMANDS.items():
         for words in ways:
             check_equal(does(ctx, words, NOBODY)[0], "missing", str(words))

@@ -33,6 +33,8 @@ def refused(ctx):
         result = ctx.ebeam.run(command[0], "-p", ctx.node.os_pid, *command[1:])
         check(result.code in (4, 5), str(result))
         check_in("lockdown", result.err, f"{result}: the reason")
-    said = ctx.ebeam.run("doctor", "-p", ctx.node.os_pid)
+    said = ctx.ebeam.run("doctor", "-p", ctx.node.os_pid, "-j")
     check_equal(said.code, 5, str(said))
-    check_in("lockdown", said.out, "doctor")
+    for row in said.json()["data"]["features"]:
+        if row["group"] == "commands":
+            check_in("lockdown", row["why"], row["feature"])
