@@ -47,7 +47,7 @@ const char *doctor_feature_fix(const struct probe_feature *f);
 void doctor_check_host(struct doctor_rows *rows, struct doctor_host *host,
 		       const struct options *opt);
 /* doctor_commands.c: what loads BPF programs; of a node, or without (NULL) as of the newest
- * release.  `unreadable`: why no node can be looked into, and so nothing works; code 0 = one can. */
+ * release.  `unreadable`: why no node can be looked into, and so nothing works; code 0: one can. */
 void doctor_check_commands(struct doctor_rows *rows, struct doctor_host *host,
 			   const struct options *opt, struct beam_node *node,
 			   const struct error *unreadable);

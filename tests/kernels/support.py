@@ -90,6 +90,8 @@ def table(kernels):
     lines = ["| tried | " + " | ".join(known[k] for k in kernels) + " |", "|---|" + "---|" * len(kernels)]
     for title, plan, patterns in ROWS:
         cells = [cell(plans, kernel, plan, patterns) for kernel in kernels]
+        if set(cells) == {"-"}:
+            continue
         lines.append(f"| {title} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
