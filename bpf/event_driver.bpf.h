@@ -16,8 +16,6 @@
 
 #include "event_values.bpf.h"
 
-#define COOKIE_SHARED 1ull
-
 /* Port.sched.flags, erl_port_task.h of OTP 25 to 29 */
 #define PTS_BUSY_PORT (1u << 4)
 
@@ -107,7 +105,7 @@ INLINE uint64_t port_search_with(struct pt_regs *ctx, uint64_t data)
 	t->ports.registers[4] = ctx->r14;
 	t->ports.registers[5] = ctx->r15;
 	t->ports.data = data;
-	t->ports.driver = cookie & COOKIE_SHARED ? 0 : cookie;
+	t->ports.driver = cookie & EVENT_COOKIE_SHARED ? 0 : cookie;
 	return port_search();
 }
 
@@ -181,7 +179,7 @@ INLINE void driver_event(struct pt_regs *ctx, enum event_kind kind, uint64_t por
 		rec->values[0] = port_term(port);
 		if (port)
 			driver_name(port, &rec->values[1]);
-		else if (!(cookie & COOKIE_SHARED))
+		else if (!(cookie & EVENT_COOKIE_SHARED))
 			name_of_driver(cookie, &rec->values[1]);
 		rec->values[1 + EVENT_TEXT_WORDS] = first;
 		rec->values[2 + EVENT_TEXT_WORDS] = second;
@@ -304,7 +302,7 @@ EVENT_ENTRY(event_driver_finish)
 {
 	uint64_t cookie = EVENT_COOKIE(cookie_of(ctx));
 
-	driver_alone(cookie & COOKIE_SHARED ? 0 : cookie, EVENT_DRIVER_FINISH);
+	driver_alone(cookie & EVENT_COOKIE_SHARED ? 0 : cookie, EVENT_DRIVER_FINISH);
 	return 0;
 }
 
@@ -314,11 +312,11 @@ EVENT_ENTRY(event_driver_stop_select)
 {
 	uint64_t cookie = EVENT_COOKIE(cookie_of(ctx)), driver = 0, port, one, other;
 
-	if (!(cookie & COOKIE_SHARED)) {
+	if (!(cookie & EVENT_COOKIE_SHARED)) {
 		driver = cookie;
 	} else {
 		port = current_port();
-		cookie &= ~COOKIE_SHARED;
+		cookie &= ~EVENT_COOKIE_SHARED;
 		if (!port || !read_u64(port + config.layout.port_drv_ptr, &driver) ||
 		    !read_u64(driver + config.layout.driver_stop_select, &one) ||
 		    !read_u64(cookie + config.layout.driver_stop_select, &other) || one != other)

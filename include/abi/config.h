@@ -164,7 +164,9 @@ struct event_count {
  * The cookie of a probe of events: for its program, and above that which point of the plan it is,
  * whose hits it counts.
  */
-#define EVENT_COOKIE_BITS     48
+#define EVENT_COOKIE_BITS 48
+/* Of callbacks of drivers, whose cookie is the driver's address: several drivers have it. */
+#define EVENT_COOKIE_SHARED   (1ull << 47)
 #define EVENT_COOKIE(c)	      ((c) & ((1ull << EVENT_COOKIE_BITS) - 1))
 #define EVENT_COOKIE_POINT(c) ((uint32_t)((c) >> EVENT_COOKIE_BITS))
 #define EBEAM_EVENT_POINTS    256

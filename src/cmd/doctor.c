@@ -78,7 +78,7 @@ static void look_at(struct doctor *d, struct beam_node *n)
 	snprintf(node.layout_origin, sizeof(node.layout_origin), "%s", n->layout_origin);
 	if (!beam_node_unsupported(n) && beam_node_facts(n, &facts, NULL) == 0)
 		snprintf(node.name, sizeof(node.name), "%s", facts.name);
-	doctor_check_node(&d->rows, n);
+	doctor_check_node(&d->rows, n, d->opt->force);
 	if (!n->core && !beam_node_unsupported(n)) {
 		doctor_check_commands(&d->rows, &d->host, d->opt, n, &(struct error){0});
 		d->commands_tried = true;

@@ -56,6 +56,6 @@ void doctor_host_free(struct doctor_host *host);
 unsigned int doctor_free_breakpoints(const struct beam_node *node, unsigned int *nr_threads,
 				     struct error *err);
 /* doctor_node.c: everything about one opened node. */
-void doctor_check_node(struct doctor_rows *rows, struct beam_node *node);
+void doctor_check_node(struct doctor_rows *rows, struct beam_node *node, bool force);
 
 #endif

@@ -27,6 +27,7 @@
 #include "model/spawn_stats.h"
 #include "probe/programs.h"
 #include "probe/refusal.h"
+#include "probe/return_trial.h"
 #include "target/privilege.h"
 #include "target/proc.h"
 
@@ -446,6 +447,10 @@ static void judge_calls(struct verdict *v, const struct look *l)
 		strbuf_addf(&v->why, "Erlang functions: %s", none.msg);
 	}
 	judge_uprobes(v, l, none.code ? DOCTOR_MISSING : DOCTOR_DEGRADED, "BIFs and NIFs");
+	if (l->node && !l->opt->force && return_trial_check(l->node->os_pid, &none) != 0) {
+		worsen(v, DOCTOR_DEGRADED, FIX_RETURNS);
+		strbuf_addf(&v->why, "ends of calls of BIFs and NIFs: %s", none.msg);
+	}
 }
 
 static void judge(struct verdict *v, const struct look *l, const struct command_row *c,

@@ -364,6 +364,7 @@ void doctor_check_host(struct doctor_rows *rows, struct doctor_host *host,
 	for (size_t i = 0; i < ARRAY_SIZE(host_checks); i++)
 		host_checks[i].check(
 			doctor_add(rows, host_checks[i].group, host_checks[i].feature));
+	programs_raise_limits(); /* as commands do */
 	probe_features(&host->features, opt->btf);
 	for (int i = 0; i < NR_PROBE_FEATURES; i++)
 		add_feature(rows, &host->features.feature[i]);

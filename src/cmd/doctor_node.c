@@ -279,17 +279,17 @@ static void add_places(struct doctor_rows *rows, const struct beam_node *node)
 }
 
 /* Which events of the VM can be had, one row for each group of them. */
-static void add_events(struct doctor_rows *rows, struct beam_node *node)
+static void add_events(struct doctor_rows *rows, struct beam_node *node, bool force)
 {
 	struct source_plan plan;
 
 	if (node->core)
 		return;
-	source_plan_node(&plan, node, (1ull << NR_EVENT_KINDS) - 1, SOURCE_AUTO, false);
+	source_plan_node(&plan, node, (1ull << NR_EVENT_KINDS) - 1, SOURCE_AUTO, force);
 	for (int group = 0; group < NR_EVENT_GROUPS; group++) {
 		struct doctor_row *row =
 			add(rows, node, "events", event_group_name((enum event_group)group));
-		char why[160] = "";
+		char why[SOURCE_REASON_SIZE] = "";
 		int nr = 0, nr_missing = 0, nr_usdt = 0;
 
 		for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
@@ -391,7 +391,7 @@ static void add_breakpoints(struct doctor_rows *rows, const struct beam_node *no
 	}
 }
 
-void doctor_check_node(struct doctor_rows *rows, struct beam_node *node)
+void doctor_check_node(struct doctor_rows *rows, struct beam_node *node, bool force)
 {
 	add_identity(rows, node);
 	add_symbols(rows, node);
@@ -406,5 +406,5 @@ void doctor_check_node(struct doctor_rows *rows, struct beam_node *node)
 	for (size_t i = 0; i < ARRAY_SIZE(abilities); i++)
 		add_ability(rows, node, i);
 	add_core_files(rows, node);
-	add_events(rows, node);
+	add_events(rows, node, force);
 }

@@ -209,7 +209,7 @@ void event_run_tell(struct event_run *run)
 
 void event_run_miss(struct event_run *run, struct event_rates *rates)
 {
-	char why[160];
+	char why[SOURCE_REASON_SIZE];
 
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (!run->plan.missing[kind])

@@ -24,7 +24,7 @@ static void list_text(FILE *f, enum event_kind kind, const struct source_plan *p
 {
 	const struct event_row *row = &event_rows[kind];
 	const struct event_field *fields;
-	char functions[256], why[256] = "";
+	char functions[256], why[SOURCE_REASON_SIZE] = "";
 	unsigned int nr;
 
 	fields = event_fields(kind, &nr);
@@ -64,7 +64,7 @@ static void list_json(struct jsonw *w, enum event_kind kind, const struct source
 {
 	const struct event_row *row = &event_rows[kind];
 	const struct event_field *fields;
-	char functions[256], why[256] = "";
+	char functions[256], why[SOURCE_REASON_SIZE] = "";
 	unsigned int nr;
 
 	fields = event_fields(kind, &nr);

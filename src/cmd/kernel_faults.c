@@ -83,8 +83,9 @@ const struct kernel_fault kernel_faults[] = {
 			"(8c7dcb84e3b7): another thread that runs the same program on that CPU "
 			"overwrites the stack, and the kernel crashes.",
 		.ebeam = "ebeam's uprobe programs are written so that the kernel gives them no "
-			 "private stack, and each is checked after it is loaded. One that has a "
-			 "private stack is not attached, unless --force is given.",
+			 "private stack, and each is checked after it is loaded, if ebeam may see "
+			 "the kernel's code (CAP_SYSLOG, kernel.kptr_restrict below 2). One that "
+			 "has a private stack is not attached, unless --force is given.",
 		.look = look_private_stacks,
 	},
 	{

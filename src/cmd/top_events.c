@@ -99,7 +99,7 @@ struct top_events {
 
 static void tell_missing(struct top_events *e)
 {
-	char why[160];
+	char why[SOURCE_REASON_SIZE];
 
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (!e->plan.missing[kind])

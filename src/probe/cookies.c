@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "abi/config.h"
 #include "target/proc.h"
 
 /* By inode alone: on overlay file systems the device in /proc/PID/maps is another one than stat()
@@ -30,11 +31,16 @@ int cookies_put(int map_fd, int os_pid, const char *path, uint64_t offset, uint6
 	rc = -ENOENT;
 	for (size_t i = 0; i < maps.len; i++) {
 		const struct proc_map *m = &maps.data[i];
-		uint64_t addr = m->start + (offset - m->offset), known = 0;
+		uint64_t addr = m->start + (offset - m->offset), known;
 
 		if (!maps_offset(m, st.st_ino, offset))
 			continue;
-		bpf_map_lookup_elem(map_fd, &addr, &known);
+		if (bpf_map_lookup_elem(map_fd, &addr, &known))
+			known = cookie;
+		if ((known ^ cookie) & ~EVENT_COOKIE_SHARED) {
+			rc = -EEXIST;
+			break;
+		}
 		known |= cookie;
 		rc = bpf_map_update_elem(map_fd, &addr, &known, BPF_ANY) ? -errno : 0;
 		if (rc)

@@ -10,9 +10,9 @@
 
 /*
  * Makes the cookie of an entry probe known, for each address at which the process has that offset
- * of the file mapped.  Probes on one address must not differ in their cookies but for bits that
- * warn of something (COOKIE_SHARED): of those all are set.  0 or negative errno: -ENOENT = not
- * mapped.
+ * of the file mapped.  Probes on one address must not differ in their cookies but for
+ * EVENT_COOKIE_SHARED, which is set if one has it.  0 or negative errno: -ENOENT = not mapped,
+ * -EEXIST = another probe is there, of another cookie.
  */
 int cookies_put(int map_fd, int os_pid, const char *path, uint64_t offset, uint64_t cookie);
 

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "abi/config.h"
 #include "base/compiler.h"
 #include "base/log.h"
 #include "target/objects.h"
 
-#define KIND(kind)    (1ull << EVENT_##kind)
-#define COOKIE_SHARED 1ull
+#define KIND(kind) (1ull << EVENT_##kind)
 
 static const struct {
 	enum event_kind kind;
@@ -159,7 +159,7 @@ static void add_callback(struct source_plan *plan, const struct beam_node *n,
 	struct source_point point = callback_point(callback);
 	const char *why = SOURCE_TOO_MANY;
 
-	point.cookie = d->addr | (is_shared(l, driver, callback) ? COOKIE_SHARED : 0);
+	point.cookie = d->addr | (is_shared(l, driver, callback) ? EVENT_COOKIE_SHARED : 0);
 	if (is_ambiguous(l, d->callbacks[callback], callback)) {
 		log_info("driver %s: %s() is another callback too, its calls are not watched",
 			 d->name, callbacks[callback].name);

@@ -3,6 +3,7 @@
 #include "probe/page_cache.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -13,13 +14,16 @@
 void page_cache_read(const char *path, uint64_t offset)
 {
 	char instruction[MAX_INSTRUCTION];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
+	/* What is there now may be something else: a file of the node's own file system. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	ssize_t ignored;
+	struct stat st;
 
 	if (fd < 0)
 		return;
-	ignored = pread(fd, instruction, sizeof(instruction), (off_t)offset);
-	UNUSED(ignored);
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		ignored = pread(fd, instruction, sizeof(instruction), (off_t)offset);
+		UNUSED(ignored);
+	}
 	close(fd);
 }

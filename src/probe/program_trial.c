@@ -106,7 +106,7 @@ static void shown_free(struct shown *s)
 	free(s->functions);
 }
 
-/* False: it does not, who asks lacks CAP_SYS_ADMIN or kernel.kptr_restrict is 2; or the program is
+/* False: it does not, who asks lacks CAP_SYSLOG or kernel.kptr_restrict is 2; or the program is
  * not compiled. */
 static bool show(struct shown *s, int fd)
 {
@@ -378,8 +378,8 @@ static unsigned int nr_parts(void)
 	return (unsigned int)MAX(1, MIN(cpus, (long)MAX_PARTS));
 }
 
-int program_trials_run(struct program_trials *out, const struct session_config *c,
-		       const struct program_choice *choice, struct error *err)
+static int run_trials(struct program_trials *out, const struct session_config *c,
+		      const struct program_choice *choice, struct error *err)
 {
 	struct kernel_features kernel;
 	const struct part like = {
@@ -417,6 +417,19 @@ int program_trials_run(struct program_trials *out, const struct session_config *
 			vec_push(&out->v, parts[i].out.v.data[k]);
 		vec_free(&parts[i].out.v);
 	}
+	return rc;
+}
+
+int program_trials_run(struct program_trials *out, const struct session_config *c,
+		       const struct program_choice *choice, struct error *err)
+{
+	/* libbpf has one list of handlers. */
+	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+	int rc;
+
+	pthread_mutex_lock(&one_at_a_time);
+	rc = run_trials(out, c, choice, err);
+	pthread_mutex_unlock(&one_at_a_time);
 	return rc;
 }
 

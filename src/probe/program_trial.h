@@ -44,7 +44,7 @@ void program_trials_config(struct session_config *c, struct source_plan *plan,
 			   const struct beam_layout *layout, unsigned int otp);
 
 /* Adds to *out.  Of the configuration only what programs are told counts, and the way in which they
- * are attached.  One thread at a time.  Fails if none could be tried, as session_open() would. */
+ * are attached.  Any thread.  Fails if none could be tried, as session_open() would. */
 int program_trials_run(struct program_trials *out, const struct session_config *c,
 		       const struct program_choice *choice, struct error *err);
 void program_trials_free(struct program_trials *t);

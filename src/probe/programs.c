@@ -21,6 +21,9 @@
 
 #define LOCKDOWN_SIZE 128 /* bytes of its file */
 
+/* Kinds that come with a stack, asked for or not. */
+#define STACK_KINDS (1ull << EVENT_LONG_GC | 1ull << EVENT_LONG_SCHEDULE)
+
 /* Maps, programs and rings, an event and a ring for each CPU, and files of the node. */
 #define FILES_FIXED   256u
 #define FILES_PER_CPU 4u
@@ -37,8 +40,8 @@ bool programs_needs_files(int rc)
 {
 	struct rlimit limit;
 
-	return rc == -EMFILE ||
-	       (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < files_needed());
+	return rc == -EMFILE || (rc == -EINVAL && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+				 limit.rlim_cur < files_needed());
 }
 
 int programs_files_error(int rc, struct error *err)
@@ -59,9 +62,14 @@ void programs_raise_limits(void)
 	}
 	/* A low soft limit is what shells have by default; the hard one only root can raise. */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files_needed()) {
+		rlim_t hard = files.rlim_max;
+
 		files.rlim_cur = files_needed();
-		files.rlim_max = MAX(files.rlim_max, files.rlim_cur);
-		setrlimit(RLIMIT_NOFILE, &files);
+		files.rlim_max = MAX(hard, files.rlim_cur);
+		if (setrlimit(RLIMIT_NOFILE, &files)) {
+			files.rlim_cur = files.rlim_max = hard;
+			setrlimit(RLIMIT_NOFILE, &files);
+		}
 	}
 }
 
@@ -164,9 +172,6 @@ int programs_open(struct ebeam_bpf **out, const char *btf, struct error *err)
 	return 0;
 }
 
-/* Kinds that come with a stack, asked for or not. */
-#define STACK_KINDS (1ull << EVENT_LONG_GC | 1ull << EVENT_LONG_SCHEDULE)
-
 static bool is_anyone(const struct event_who *who)
 {
 	return !who->epid && !who->name && !who->call[0];
@@ -242,11 +247,13 @@ int programs_size_maps(struct ebeam_bpf *skel, const struct session_config *c,
 {
 	size_t nr = MIN(nr_threads + nr_threads / 4 + 16, (size_t)EBEAM_THREADS);
 	bool whole = !kernel->growing_maps;
+	bool stacks = c->call_stacks || c->event_stacks ||
+		      (c->events && !c->counting && c->events->kinds & STACK_KINDS);
 	int rc;
 
 	if (!c->calls && !(whole && c->events))
 		return 0;
-	rc = size_map(skel->maps.event_scratches, c->call_stacks || c->event_stacks ? nr : 1, err);
+	rc = size_map(skel->maps.event_scratches, stacks ? nr : 1, err);
 	rc = rc ? rc : size_map(skel->maps.call_threads, c->calls ? nr : 1, err);
 	return rc || !whole ? rc : size_map(skel->maps.event_threads, nr, err);
 }

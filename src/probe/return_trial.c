@@ -104,7 +104,7 @@ enum return_trial return_trial_of(int filtered)
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && rc == 0)
 		answer = judge(status, &p);
 	own_probe_remove(&p);
-	return answer;
+	return rc == -EPERM || rc == -EACCES ? RETURN_FORBIDDEN : answer;
 }
 
 enum return_trial return_trial(void)
@@ -128,10 +128,19 @@ static bool filters_calls(int os_pid)
 
 int return_trial_check(int os_pid, struct error *err)
 {
-	if (!filters_calls(os_pid) || return_trial() != RETURN_KILLS)
+	enum return_trial answer = filters_calls(os_pid) ? return_trial() : RETURN_PASSES;
+
+	if (answer == RETURN_PASSES || answer == RETURN_FORBIDDEN)
 		return 0;
+	if (answer == RETURN_KILLS)
+		return error_set(err, ERROR_KIND_KERNEL, -ENOTSUP,
+				 "pid %d filters its system calls (seccomp), and on this kernel a "
+				 "return probe would end it (repaired in Linux 6.12.14 and 6.14). "
+				 "--force places it nevertheless",
+				 os_pid);
 	return error_set(err, ERROR_KIND_KERNEL, -ENOTSUP,
-			 "pid %d filters its system calls (seccomp), and on this kernel a return "
-			 "probe would end it (repaired in Linux 6.12.14 and 6.14)",
+			 "pid %d filters its system calls (seccomp), and whether a return probe "
+			 "ends it on this kernel could not be tried. --force places it "
+			 "nevertheless",
 			 os_pid);
 }

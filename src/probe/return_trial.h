@@ -16,7 +16,8 @@
 enum return_trial {
 	RETURN_PASSES,
 	RETURN_KILLS,
-	RETURN_UNTRIED, /* no such probe could be placed, or nothing be filtered */
+	RETURN_FORBIDDEN, /* for want of privilege none can be placed, in other processes either */
+	RETURN_UNTRIED,	  /* something else failed */
 };
 
 /* A child of ours tries, and is not hurt.  Some 0.1 s. */
@@ -26,7 +27,8 @@ enum return_trial return_trial(void);
 enum return_trial return_trial_of(int filtered);
 #define RETURN_TRIAL_SYSCALL 335 /* __NR_uretprobe, x86-64 */
 
-/* Of a process, before return probes are placed in it: ERROR_KIND_KERNEL if they might end it. */
+/* Of a process, before return probes are placed in it: ERROR_KIND_KERNEL if they might end it, or
+ * if that could not be tried. */
 int return_trial_check(int os_pid, struct error *err);
 
 #endif

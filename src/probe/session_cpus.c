@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/log.h"
 #include "probe/perf.h"
 #include "probe/programs.h"
 #include "probe/session_internal.h"
@@ -76,6 +78,27 @@ int session_sample_cpus(struct session *s)
 	return 0;
 }
 
+/* One that is gone again by now is no news. */
+static void sample_again(struct session *s, struct sampled_cpu *c)
+{
+	int rc = sample_cpu(s, c);
+
+	if (rc && rc != -ENODEV)
+		log_warn("ebeam: CPU %d came on line, but is not sampled: %s", c->cpu,
+			 error_text(rc));
+}
+
+/* Messages were lost: about which CPU is not known. */
+static void sample_all_again(struct session *s)
+{
+	bool *online = session_online_cpus(s->nr_cpus);
+
+	for (size_t i = 0; i < s->cpus.len; i++)
+		if (online[s->cpus.data[i].cpu])
+			sample_again(s, &s->cpus.data[i]);
+	free(online);
+}
+
 void session_look_at_cpus(struct session *s)
 {
 	char message[1024];
@@ -85,6 +108,8 @@ void session_look_at_cpus(struct session *s)
 		return;
 	for (;;) {
 		len = recv(s->cpu_messages, message, sizeof(message) - 1, 0);
+		if (len < 0 && errno == ENOBUFS)
+			sample_all_again(s);
 		if (len < 0 && (errno == EINTR || errno == ENOBUFS))
 			continue;
 		if (len <= 0)
@@ -94,7 +119,7 @@ void session_look_at_cpus(struct session *s)
 		int cpu = came_on_line(message);
 
 		if (cpu >= 0 && (size_t)cpu < s->cpus.len)
-			sample_cpu(s, &s->cpus.data[cpu]); /* fails only if it is gone again */
+			sample_again(s, &s->cpus.data[cpu]);
 	}
 }
 

@@ -145,6 +145,7 @@ static bool find_id(struct part part, struct part parent, struct proc_container 
 		snprintf(out->id, sizeof(out->id), "%.*s", SHORT_ID_LEN, name.s);
 		return true;
 	}
+	out->long_id[0] = '\0'; /* of the container around it */
 	if (part_equals(parent, "machine.slice")) {
 		if ((cut_prefix(&name, "systemd-nspawn@") && cut_suffix(&name, ".service")) ||
 		    (cut_prefix(&name, "machine-") && cut_suffix(&name, ".scope"))) {

@@ -181,7 +181,7 @@ static void unknown(void **unused)
 	host.cookie = DRIVER2;
 	event_driver_timeout(&ctx);
 	is_event(0, EVENT_DRIVER_TIMEOUT, 0, 0, "second");
-	host.cookie = DRIVER2 | COOKIE_SHARED;
+	host.cookie = DRIVER2 | EVENT_COOKIE_SHARED;
 	event_driver_timeout(&ctx);
 	is_event(1, EVENT_DRIVER_TIMEOUT, 0, 0, "");
 	event_driver_stop(&ctx);
@@ -197,7 +197,7 @@ static void kept(void **unused)
 	(void)unused;
 	event_port_kept(&ctx);
 	ctx.di = DATA + 8;
-	host.cookie = DRIVER | COOKIE_SHARED;
+	host.cookie = DRIVER | EVENT_COOKIE_SHARED;
 	event_driver_ready_async(&ctx);
 	is_event(0, EVENT_DRIVER_READY_ASYNC, OWNER, ID(2), "second");
 	/* Long ago, and for another. */
@@ -232,7 +232,7 @@ static void preserved(void **unused)
 	put_port(PORT, ID(1), DRIVER, DATA + 8);
 	event_driver_process_exit(&ctx);
 	is_event(3, EVENT_DRIVER_PROCESS_EXIT, OWNER, ID(2), "second");
-	host.cookie = DRIVER2 | COOKIE_SHARED;
+	host.cookie = DRIVER2 | EVENT_COOKIE_SHARED;
 	event_driver_process_exit(&ctx);
 	is_event(4, EVENT_DRIVER_PROCESS_EXIT, 0, 0, "");
 	/* What once was a port: the table does not have it any more. */
@@ -323,7 +323,7 @@ static void stop_select(void **unused)
 	event_driver_stop_select(&ctx);
 	assert_string_equal((const char *)&event(0)->values[0], "first");
 	/* Shared: the current port's, if its driver has that function. */
-	host.cookie = DRIVER2 | COOKIE_SHARED;
+	host.cookie = DRIVER2 | EVENT_COOKIE_SHARED;
 	event_driver_stop_select(&ctx);
 	assert_int_equal(event(1)->values[0], 0);
 	put(ESDP, config.layout.sched_current_port, PORT);

@@ -227,6 +227,7 @@ static void containers_by_cgroup(void **state)
 		{"0::/docker/ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
 		 "/kubepods/pod1a2b/" HEX64 "\n",
 		 "0123456789ab"},
+		{"0::/docker/" HEX64 "/lxc/web-1\n", "web-1"},
 		/* lxc */
 		{"0::/lxc.payload.web-1/system.slice/x.service\n", "web-1"},
 		{"0::/lxc/web-1/init.scope\n", "web-1"},
@@ -330,7 +331,7 @@ static void names_of_containers(void **state)
 		proc_container_find_name(&c, root);
 		assert_string_equal(c.name, names[i]);
 	}
-	proc_container_parse(&c, "0::/lxc/web-1\n");
+	proc_container_parse(&c, "0::/docker/" HEX64 "/lxc/web-1\n");
 	proc_container_find_name(&c, root);
 	assert_string_equal(c.name, "");
 	snprintf(command, sizeof(command), "rm -r %s", root);
