@@ -94,10 +94,11 @@ def current_functions(ctx):
     node.start("stacks", "dirty")
     theirs = ask(node)
     ours = dump(ctx, node)["data"]
+    later = {pid: process["current_function"] for pid, process in ask(node).items()}
     functions = {pid: g["current_function"] for g in ours for pid in g["pids"]}
     nr = 0
     for pid, process in theirs.items():
-        if pid in functions and not is_asker(process):
+        if pid in functions and not is_asker(process) and later.get(pid) == process["current_function"]:
             check_equal(functions[pid], process["current_function"], f"current function of {pid}")
             nr += 1
     for name in ("erlang:hibernate/3", "erts_debug:dirty_cpu/2", "erts_debug:dirty_io/2"):
