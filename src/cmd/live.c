@@ -232,6 +232,7 @@ void live_close(struct live *l)
 	sched_watch_close(l->schedulers);
 	session_close(l->session);
 	beam_resolver_close(l->resolver);
+	strbuf_free(&l->warnings);
 	memset(l, 0, sizeof(*l));
 }
 
@@ -267,9 +268,14 @@ int live_add_meta(struct live *l, const char *command, const char *mode, unsigne
 	snprintf(text, sizeof(text), "%" PRIu64, l->start_ns);
 	enrich_add_meta(l->enrich, "start_ns", text);
 	if (!l->node->anchors.jit_register)
-		enrich_add_meta(l->enrich, "warnings",
-				"code loaded while recording could not be watched");
+		live_add_warning(l, "code loaded while recording could not be watched");
 	return 0;
+}
+
+void live_add_warning(struct live *l, const char *text)
+{
+	strbuf_addf(&l->warnings, "%s%s", l->warnings.len ? "\n" : "", text);
+	enrich_add_meta(l->enrich, "warnings", l->warnings.buf);
 }
 
 /* "n1+ n2- c1-": type, number, with a process or port or not. */
@@ -399,25 +405,36 @@ void live_add_counters(struct live *l, uint64_t refused, uint64_t end_ns)
 	}
 }
 
-void live_sample_cost(struct live *l, struct live_cost *out, double *busy)
+bool live_sample_clocks(struct live *l, struct sample_clocks *out)
 {
-	double spent_ns = (double)session_counter(l->session, COUNTER_PROBE_NS), busy_s;
-	double wall_ns = (double)(clock_monotonic_ns() - l->start_ns);
 	struct proc_stat now;
 	struct error ignored;
+	double busy_s;
 
-	*out = (struct live_cost){.percent = NAN};
-	if (busy)
-		*busy = 0;
 	if (proc_stat_read(&now, l->node->os_pid, &ignored))
-		return;
+		return false;
 	busy_s = (double)(now.utime_ticks + now.stime_ticks - l->node_stat.utime_ticks -
 			  l->node_stat.stime_ticks) /
 		 (double)sysconf(_SC_CLK_TCK);
-	if (busy)
-		*busy = busy_s;
+	out->spent_ns = (double)session_counter(l->session, COUNTER_PROBE_NS);
 	/* Programs run in interrupts, in the time of whom they interrupt. */
-	out->percent = budget_share(spent_ns, busy_s * 1e9 - spent_ns, wall_ns, &out->of_core);
+	out->own_ns = busy_s * 1e9 - out->spent_ns;
+	out->wall_ns = (double)(clock_monotonic_ns() - l->start_ns);
+	return true;
+}
+
+void live_sample_cost(struct live *l, struct live_cost *out)
+{
+	struct sample_clocks c;
+
+	*out = (struct live_cost){.percent = NAN};
+	if (live_sample_clocks(l, &c))
+		out->percent = budget_share(c.spent_ns, c.own_ns, c.wall_ns, &out->of_core);
+}
+
+void live_sample_less(struct live *l, unsigned int weight)
+{
+	enrich_set_weight(l->enrich, weight, session_sample_less(l->session, weight));
 }
 
 void live_event_cost(struct live *l, struct live_cost *out)

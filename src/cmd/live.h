@@ -14,6 +14,7 @@
 #include "beam/resolve.h"
 #include "cmd/command.h"
 #include "event/enrich.h"
+#include "probe/sample_limit.h"
 #include "probe/sched_watch.h"
 #include "probe/session.h"
 #include "target/proc.h"
@@ -28,6 +29,7 @@ struct live {
 	double own_start_s;
 	struct sched_watch *schedulers; /* NULL: not watched */
 	uint64_t schedulers_ns;		/* when they were told of last */
+	struct strbuf warnings;		/* live_add_warning(), one a line */
 };
 
 /* How much is copied with a call, see bpf/term_copy.bpf.h. */
@@ -69,6 +71,8 @@ void live_close(struct live *l);
 /* Meta records that every capture has; `mode` is "cpu", "events", ... */
 int live_add_meta(struct live *l, const char *command, const char *mode, unsigned int freq,
 		  struct error *err);
+/* To be shown with what is recorded: the meta record "warnings" has all of them so far. */
+void live_add_warning(struct live *l, const char *text);
 /* Once probes of these kinds are attached: since when, and what each scheduler does then. */
 void live_add_watching(struct live *l, uint64_t kinds);
 /*
@@ -93,9 +97,12 @@ struct live_cost {
 	double percent; /* NAN = unknown */
 	bool of_core;	/* instead, as the node uses next to nothing */
 };
-/* The programs of samples.  *busy (NULL ok): seconds of CPU of the node, with them, in the kernel's
- * coarse ticks. */
-void live_sample_cost(struct live *l, struct live_cost *out, double *busy);
+/* The programs of samples, and of what that is a part: in the kernel's coarse ticks.  False = the
+ * node is gone. */
+bool live_sample_clocks(struct live *l, struct sample_clocks *out);
+void live_sample_cost(struct live *l, struct live_cost *out);
+/* From now on a sample stands for so many: fewer are taken. */
+void live_sample_less(struct live *l, unsigned int weight);
 /* The probes of events.  Unknown: their budget is not kept. */
 void live_event_cost(struct live *l, struct live_cost *out);
 /* "  cost to the node ~0.03% of its own CPU", if it is known. */

@@ -3,7 +3,6 @@
  * `ebeam record`: find the node, record it until a deadline, a signal or its end, write the result.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +18,6 @@
 #include "cmd/outfile.h"
 #include "cmd/record.h"
 #include "cmd/recording.h"
-#include "probe/budget.h"
 #include "cmd/render.h"
 #include "cmd/timeline_output.h"
 
@@ -32,10 +30,6 @@
 #define DRAIN_MIN_NS  100000000u
 #define DRAIN_MAX_NS  500000000u
 
-/* CPU seconds of the node before its budget is judged: a few samples of an idle node, in ticks of
- * 10 ms, say nothing. */
-#define JUDGED_BUSY_S 0.5
-
 struct record_run {
 	struct command_context *ctx;
 	struct render render;
@@ -47,7 +41,7 @@ struct record_run {
 	struct timeline_output timeline;
 	uint64_t flushed_ns;
 	uint64_t began_ns; /* of the command, for the first sample's delay */
-	bool over_budget, told_first;
+	bool told_first;
 };
 
 static int check_options(const struct command_context *ctx, struct error *err)
@@ -103,27 +97,13 @@ static void report_progress(struct record_run *run)
 			     (unsigned long)profile_samples(recording_profile(run->recording)));
 }
 
-static bool too_costly(struct record_run *run)
+/* Whoever names a frequency and no budget wants that frequency; the closing line says what it
+ * cost. */
+static bool keeps_limit(const struct record_run *run)
 {
 	const struct option_set *given = &run->ctx->opt.given;
-	double busy_s, limit = run->ctx->opt.max_overhead;
-	struct live_cost cost;
 
-	/* Whoever names a frequency and no budget wants that frequency; the closing line says what
-	 * it cost. */
-	if (given->has[OPTION_FREQ] && !given->has[OPTION_MAX_OVERHEAD])
-		return false;
-	recording_node_cost(run->recording, &cost, &busy_s);
-	/* A node that uses next to nothing is limited as if it used that. */
-	if (cost.of_core)
-		limit *= BUDGET_MIN_BUSY;
-	if (busy_s < JUDGED_BUSY_S || isnan(cost.percent) || cost.percent <= limit)
-		return false;
-	log_warn("ebeam: stopped: the probes cost %.2f %% of %s, --max-overhead allows %.2f %%; "
-		 "lower --freq",
-		 cost.percent, cost.of_core ? "a core" : "the node's own CPU", limit);
-	run->over_budget = true;
-	return true;
+	return !given->has[OPTION_FREQ] || given->has[OPTION_MAX_OVERHEAD];
 }
 
 static int on_drain(void *arg, struct error *err)
@@ -138,7 +118,9 @@ static int on_drain(void *arg, struct error *err)
 	report_progress(run);
 	if (run->writer)
 		rc = capture_writer_flush(run->writer, err);
-	return rc < 0 ? rc : too_costly(run);
+	if (keeps_limit(run))
+		recording_keep_limit(run->recording);
+	return rc;
 }
 
 static uint64_t drain_interval_ns(unsigned int freq)
@@ -197,7 +179,7 @@ static int show_result(struct record_run *run, struct error *err)
 	if (rc == 0) {
 		summary_of_snapshot(&summary, snapshot);
 		summary.own_cpu = recording_own_cpu(run->recording);
-		recording_node_cost(run->recording, &summary.cost, NULL);
+		recording_node_cost(run->recording, &summary.cost);
 		summary.path = strcmp(run->render.path, "-") ? run->render.path : NULL;
 		if (summary.samples == 0)
 			log_warn("ebeam: the node used no CPU meanwhile. What its processes wait "
@@ -205,8 +187,6 @@ static int show_result(struct record_run *run, struct error *err)
 				 run->node->os_pid);
 		summary_print(&summary);
 		rc = summary_exit_code(&summary, run->ctx->opt.min_complete);
-		if (run->over_budget)
-			rc = ERROR_KIND_PARTIAL;
 	}
 	snapshot_close(snapshot);
 	return rc;

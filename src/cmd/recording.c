@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "cmd/live.h"
@@ -19,6 +20,7 @@
 struct recording {
 	struct live live;
 	unsigned int freq;
+	struct sample_limit limit;
 	struct profile *profile;
 	struct capture_writer *writer;	  /* borrowed; NULL = none */
 	struct timeline_output *timeline; /* the same */
@@ -37,6 +39,7 @@ int recording_start(struct recording **out, struct beam_node *n, const struct op
 
 	*out = NULL;
 	r->freq = opt->freq;
+	sample_limit_init(&r->limit, opt->max_overhead, opt->freq);
 	rc = live_open(&r->live, n, &config, err);
 	if (rc) {
 		free(r);
@@ -188,9 +191,28 @@ uint64_t recording_first_sample_ns(const struct recording *r)
 	return r->first_sample_ns;
 }
 
-void recording_node_cost(struct recording *r, struct live_cost *out, double *busy)
+void recording_node_cost(struct recording *r, struct live_cost *out)
 {
-	live_sample_cost(&r->live, out, busy);
+	live_sample_cost(&r->live, out);
+}
+
+void recording_keep_limit(struct recording *r)
+{
+	struct sample_limit *l = &r->limit;
+	struct sample_clocks clocks;
+	struct strbuf text = {0};
+
+	if (!live_sample_clocks(&r->live, &clocks) || !sample_limit_step(l, &clocks))
+		return;
+	live_sample_less(&r->live, l->weight);
+	strbuf_addf(&text,
+		    "samples cost %.2f %% of %s, and --max-overhead allows %.2f %%: "
+		    "from second %.0f on they are taken at %.3g Hz, not at %u",
+		    l->share, l->of_core ? "a core" : "the node's own CPU", l->allowed,
+		    clocks.wall_ns / 1e9, (double)r->freq / l->weight, r->freq);
+	log_warn("ebeam: %s", text.buf);
+	live_add_warning(&r->live, text.buf);
+	strbuf_free(&text);
 }
 
 double recording_own_cpu(struct recording *r)

@@ -43,7 +43,9 @@ uint64_t recording_start_ns(const struct recording *r); /* CLOCK_MONOTONIC */
 /* Time of the first sample, 0 while there is none. */
 uint64_t recording_first_sample_ns(const struct recording *r);
 /* See live_sample_cost(). */
-void recording_node_cost(struct recording *r, struct live_cost *out, double *busy);
+void recording_node_cost(struct recording *r, struct live_cost *out);
+/* Takes fewer samples once they cost more than is allowed, and says so. */
+void recording_keep_limit(struct recording *r);
 /* Percent of one core that this process has used since sampling began. */
 double recording_own_cpu(struct recording *r);
 

@@ -115,7 +115,7 @@ static void keep_counters(struct top_samples *s)
 {
 	for (int id = 0; id < NR_COUNTERS; id++)
 		s->summary.counters[id] = count(s, (enum counter_id)id);
-	live_sample_cost(&s->live, &s->summary.cost, NULL);
+	live_sample_cost(&s->live, &s->summary.cost);
 }
 
 void top_samples_add_summary(struct top_samples *s, struct summary *to)
@@ -128,7 +128,7 @@ void top_samples_add_summary(struct top_samples *s, struct summary *to)
 		to->counters[id] += count(s, (enum counter_id)id);
 	to->cost = s->summary.cost;
 	if (s->live_open)
-		live_sample_cost(&s->live, &to->cost, NULL);
+		live_sample_cost(&s->live, &to->cost);
 }
 
 /* All that comes in, of a node and of a capture, ends here. */

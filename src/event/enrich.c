@@ -22,6 +22,11 @@
 #include "event/record_queue.h"
 #include "event/slices.h"
 
+struct sample_weight {
+	uint64_t from_ns;
+	uint32_t weight;
+};
+
 struct enrich {
 	struct source source;
 	struct source *inner;	   /* borrowed, may be NULL */
@@ -39,6 +44,7 @@ struct enrich {
 	uint32_t kind_names[NR_EVENT_KINDS]; /* string ids, 0 = not interned yet */
 	bool calls;			     /* there are some */
 	struct slices slices;
+	VEC(struct sample_weight) weights; /* 1 before the first */
 };
 
 static const char *const counter_names[NR_COUNTERS] = {
@@ -79,11 +85,25 @@ static bool is_consistent(const struct enrich *e, const struct resolved_sample *
 	return true;
 }
 
+void enrich_set_weight(struct enrich *e, uint32_t weight, uint64_t from_ns)
+{
+	vec_push(&e->weights, ((struct sample_weight){.weight = weight, .from_ns = from_ns}));
+}
+
+static uint32_t weight_at(const struct enrich *e, uint64_t ts_ns)
+{
+	for (size_t i = e->weights.len; i > 0; i--) {
+		if (e->weights.data[i - 1].from_ns <= ts_ns)
+			return e->weights.data[i - 1].weight;
+	}
+	return 1;
+}
+
 static void enrich_sample(struct enrich *e, const struct rec_raw_sample *raw)
 {
 	struct resolved_sample *s = &e->resolved;
 	uint64_t nr_addrs = (uint64_t)raw->nr_kernel + raw->nr_leaf + raw->nr_root;
-	struct rec_sample fields = {.weight = 1};
+	struct rec_sample fields = {.weight = weight_at(e, raw->h.ts_ns)};
 
 	if (raw->h.size < sizeof(*raw) + nr_addrs * sizeof(raw->addrs[0]) ||
 	    e->resolver->sample(e->resolver, e->names, raw, s) < 0 || !is_consistent(e, s)) {
@@ -459,6 +479,7 @@ void enrich_close(struct enrich *e)
 		return;
 	names_close(e->names);
 	slices_close(&e->slices);
+	vec_free(&e->weights);
 	record_queue_free(&e->queue);
 	free(e);
 }

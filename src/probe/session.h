@@ -126,6 +126,9 @@ void session_peek(struct session *s, void (*peek)(void *ctx, const struct rec_he
 
 /* Sampling on every online CPU, probes of events. */
 int session_start(struct session *s, struct error *err);
+/* From now on one sample of `weight` that the first frequency would give is taken; while it runs.
+ * Since when (CLOCK_MONOTONIC): all CPUs do. */
+uint64_t session_sample_less(struct session *s, unsigned int weight);
 void session_stop(struct session *s);		  /* detaches; records stay readable */
 struct source *session_source(struct session *s); /* owned by the session */
 

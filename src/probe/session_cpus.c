@@ -14,6 +14,7 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "probe/perf.h"
 #include "probe/programs.h"
 #include "probe/session_internal.h"
@@ -48,6 +49,10 @@ static int sample_cpu(struct session *s, struct sampled_cpu *c)
 	struct perf_event_attr attr = perf_cpu_clock(s->config.freq);
 	int rc, fd;
 
+	if (s->sample_weight > 1) {
+		attr.freq = 0;
+		attr.sample_period = 1000000000ull / s->config.freq * s->sample_weight;
+	}
 	bpf_link__destroy(c->link);
 	c->link = NULL;
 	fd = perf_open(&attr, -1, c->cpu);
@@ -84,11 +89,10 @@ static void sample_again(struct session *s, struct sampled_cpu *c)
 	int rc = sample_cpu(s, c);
 
 	if (rc && rc != -ENODEV)
-		log_warn("ebeam: CPU %d came on line, but is not sampled: %s", c->cpu,
-			 error_text(rc));
+		log_warn("ebeam: CPU %d is not sampled from here on: %s", c->cpu, error_text(rc));
 }
 
-/* Messages were lost: about which CPU is not known. */
+/* What is on line is found anew. */
 static void sample_all_again(struct session *s)
 {
 	bool *online = session_online_cpus(s->nr_cpus);
@@ -97,6 +101,13 @@ static void sample_all_again(struct session *s)
 		if (online[s->cpus.data[i].cpu])
 			sample_again(s, &s->cpus.data[i]);
 	free(online);
+}
+
+uint64_t session_sample_less(struct session *s, unsigned int weight)
+{
+	s->sample_weight = weight;
+	sample_all_again(s);
+	return clock_monotonic_ns();
 }
 
 void session_look_at_cpus(struct session *s)
@@ -108,7 +119,7 @@ void session_look_at_cpus(struct session *s)
 		return;
 	for (;;) {
 		len = recv(s->cpu_messages, message, sizeof(message) - 1, 0);
-		if (len < 0 && errno == ENOBUFS)
+		if (len < 0 && errno == ENOBUFS) /* about which CPU is not known */
 			sample_all_again(s);
 		if (len < 0 && (errno == EINTR || errno == ENOBUFS))
 			continue;

@@ -35,6 +35,7 @@ struct session {
 	bool *online;		      /* of these; as it was when it was opened */
 	VEC(int) rings;		      /* descriptors of the inner maps */
 	VEC(struct sampled_cpu) cpus; /* all, if they are sampled */
+	unsigned int sample_weight;   /* see session_sample_less() */
 	int cpu_messages;	      /* a socket; -1 = none */
 	struct ring_set *ring_set;
 	uint64_t cleaned_ns;

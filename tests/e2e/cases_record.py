@@ -53,6 +53,25 @@ def sample_count(ctx):
     check_equal(profile.counters.get("ring_full", 0), 0, "samples lost")
 
 
+@case("samples that cost too much are taken at a lower frequency, and count for those left out")
+def lowered_frequency(ctx):
+    with ctx.workload("cpu_split") as truth:
+        before = ctx.node.cpu_seconds()
+        path = ctx.ebeam.capture(ctx.node, 8, "--max-overhead", "0.05")
+        used = ctx.node.cpu_seconds() - before
+    profile = ctx.ebeam.report(path)
+    said = [w for w in profile.warnings if "--max-overhead allows 0.05 %" in w]
+    check(said, f"warnings: {profile.warnings}")
+    check(all(w in ctx.ebeam.last.err for w in said), f"while recording: {ctx.ebeam.last.err}")
+    check(profile.counters["hits"] < 0.6 * profile.samples,
+          f"{profile.counters['hits']} taken for {profile.samples}")
+    # What it took to begin with is of the first second, and what stands for many is coarse.
+    check_near(profile.samples / 999, used, 0.35 * used, "CPU seconds of the node")
+    own = profile.of_pids(truth["pids"])
+    hottest = max(truth["self"], key=truth["self"].get)
+    check_near(profile.share_with(hottest, own), truth["self"][hottest], 0.2, hottest)
+
+
 @case("an idle node: nearly no samples, and that is no error")
 def idle(ctx):
     profile = ctx.ebeam.record(ctx.node, 1)

@@ -119,6 +119,7 @@ class Profile:
         self.document = document
         self.node = document["node"]
         self.counters = document["counters"]
+        self.warnings = document["warnings"]
         data = document["data"]
         self.samples = data["samples"]
         self.complete = data["complete"]
