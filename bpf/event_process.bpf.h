@@ -456,9 +456,11 @@ EVENT_ENTRY(event_schedule)
 	ts_ns = bpf_ktime_get_ns();
 	if (!running_read(process, &r))
 		return 0;
-	if (r.state & PSFLG_FREE)
+	/* One that is FREE but ACTIVE comes in again, to clean up: erts_continue_exit_process(),
+	 * erl_process.c of OTP 25 to 29, clears ACTIVE last. */
+	if ((r.state & (PSFLG_FREE | PSFLG_ACTIVE)) == PSFLG_FREE)
 		word = EVENT_WORD_OUT_EXITED;
-	else if (r.state & PSFLG_EXITING)
+	else if (r.state & (PSFLG_EXITING | PSFLG_FREE))
 		word = EVENT_WORD_OUT_EXITING;
 	status = word == EVENT_WORD_OUT_EXITED ? EVENT_WORD_NONE : status_of(r.state);
 	if (!esdp)

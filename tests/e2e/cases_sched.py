@@ -226,6 +226,21 @@ def queue(ctx):
           f"{nr} slices, a round takes {truth['ns'] * count / nr / 1000:.1f} us")
 
 
+@case("a process whose end takes more than a slice leaves for good once, and is runnable until then")
+def ends(ctx):
+    pids, events = watched(ctx, "process_scheduled", "ends", 3700, 4010)
+    again = 0
+    for pid in pids:
+        own = [e for e in events if e["pid"] == pid]
+        left = of(own, "process_scheduled", type="out_exited")
+        check_equal([e["ts_ns"] for e in left], [own[-1]["ts_ns"]], f"left for good: {own}")
+        for e in of(own, "process_scheduled", type="out_exiting"):
+            check_equal(e["status"], "runnable", f"it comes in again: {own}")
+            again += 1
+    print(f"{again} of {len(pids)} came in again to end")
+    check(again > 0, "none needed more than a slice")
+
+
 @case("process_runnable: once for each time that it waited, and when it is new")
 def runnable(ctx):
     need_events(ctx, "process_runnable")

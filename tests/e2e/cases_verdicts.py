@@ -14,13 +14,15 @@ SIDE_BY_SIDE = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORDS = "combined stack size of 4 calls is 544. Too large"
 
-# Row of doctor -> the command for a moment; of `record --mode` each mode is one.
+# Row of doctor -> the command for a moment, in each way that may be missing by itself: it is degraded
+# where they differ.
 SHORT = ("-d", "500ms")
 COMMANDS = {
     "record": [("record", "-f", "folded", "-o", "/dev/null", *SHORT)],
     "record --mode": [("record", "--mode", mode, "-f", "folded", "-o", "/dev/null", *SHORT)
                       for mode in ("gc", "msg", "sched", "wait")],
-    "top": [("top", "-b", "-n", "2", "--watch", "500ms", "--panel", "events")],
+    "top": [("top", "-b", "-n", "2", "--watch", "500ms"),
+            ("top", "-b", "-n", "2", "--watch", "500ms", "--panel", "events")],
     "events": [("events", *SHORT)],
     "gc": [("gc", *SHORT)],
     "msg": [("msg", *SHORT)],
@@ -28,7 +30,8 @@ COMMANDS = {
     "proc": [("proc", *SHORT)],
     "alloc": [("alloc", *SHORT)],
     "port --io": [("port", "--io", *SHORT)],
-    "trace": [("trace", "lists:map/2", *SHORT)],
+    # By breakpoints, and by uprobes.
+    "trace": [("trace", "lists:map/2", *SHORT), ("trace", "erlang:make_tuple/2", *SHORT)],
 }
 # What is missing of a command that goes on without: kinds of events, by name.
 SAID = re.compile(r"^ebeam: no ([a-z_, ]+): |^ebeam: not in this OTP \S+ build: ([a-z_, ]+) \(", re.M)

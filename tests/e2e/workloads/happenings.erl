@@ -12,6 +12,7 @@
 %%   node.ask("happenings", "collections", N)      collections as erlang:trace/3 tells of them
 %%   node.ask("happenings", "reclaimed", N)        collections, and what the node says they reclaimed
 %%   node.ask("happenings", "slices", N)           a process that waits N times
+%%   node.ask("happenings", "ends", A, B)          processes that end after A to B calls, one by one
 %%   node.ask("happenings", "hibernations", N)     a process that hibernates N times
 %%   node.ask("happenings", "rests", N)            the same with hibernate/0, which OTP 28 brought
 %%   node.ask("happenings", "raises", N)           N exceptions that are caught, N that are not
@@ -19,8 +20,9 @@
 %%   node.ask("happenings", "storm", SECONDS)      two processes that play ping-pong
 -module(happenings).
 -export([messages/2, aliases/1, remote/2, far_calls/2, spawns/1, names/1, links/1, collections/1, reclaimed/1, slices/1,
+         ends/2,
          hibernations/1, rests/1, raises/1, ports/1, storm/1, start_storm/0, end_storm/0]).
--export([far_sender/0, crowded/1, child/2, sleeper/2, ponger/0, pinger/2]).
+-export([far_sender/0, crowded/1, child/2, sleeper/2, ponger/0, pinger/2, count/1]).
 
 pid(P) -> list_to_binary(pid_to_list(P)).
 text(T) -> unicode:characters_to_binary(io_lib:format("~0tp", [T])).
@@ -149,6 +151,17 @@ relink() ->
     A ! stop,
     B = spawn_link(fun() -> ok end),
     {A, B}.
+
+%% What some have left of their reductions does not suffice to clean up after them.
+ends(Least, Most) ->
+    [end_of(N) || N <- lists:seq(list_to_integer(Least), list_to_integer(Most))].
+
+end_of(N) ->
+    {P, Ref} = spawn_monitor(?MODULE, count, [N]),
+    receive {'DOWN', Ref, process, P, normal} -> pid(P) end.
+
+count(0) -> ok;
+count(N) -> count(N - 1).
 
 slices(Count) ->
     N = list_to_integer(Count),
