@@ -355,23 +355,28 @@ def watched_intervals(ctx):
     sched = ctx.ebeam.popen("sched", "-p", node.os_pid, "-d", 7, "--watch", "1s", "-j")
     ctx.cleanup(sched.kill)
     time.sleep(2.3)
+    asked_ns = time.time_ns()
     node.start("throughput", settle=0)
     began_ns = time.time_ns()
     time.sleep(2.4)
     ended_ns = time.time_ns()
     node.stop("throughput")
+    stopped_ns = time.time_ns()
     answers = [json.loads(line)["data"] for line in sched.communicate(timeout=60)[0].splitlines()]
-    check(len(answers) >= 6, f"{len(answers)} answers")
+    check(len(answers) >= 4, f"{len(answers)} answers")
     compared = []
     for a in answers:
         from_ns, to_ns = a["from_ns"], a["from_ns"] + a["duration_ns"]
-        busy_ns = max(0, min(to_ns, ended_ns) - max(from_ns, began_ns))
+        # It began and ended while it was told to.
+        least, most = (100 * max(0, min(to_ns, end) - max(from_ns, begin)) / a["duration_ns"]
+                       for begin, end in ((began_ns, ended_ns), (asked_ns, stopped_ns)))
         mine = next(s["utilization"] for s in a["schedulers"] if s["type"] == "normal")
-        compared.append((round(mine, 1), round(100 * busy_ns / a["duration_ns"], 1)))
-    # The request itself takes its time, and some is done before and after.
-    check(all(abs(mine - true) < 7 for mine, true in compared), f"shown, true: {compared}")
-    check(any(2 < true < 98 for _, true in compared), f"intervals in which it changed: {compared}")
-    print(f"shown, true: {compared}")
+        compared.append((round(mine, 1), round(least, 1), round(most, 1)))
+    check(all(least - 7 < mine < most + 7 for mine, least, most in compared),
+          f"shown, least, most: {compared}")
+    check(any(2 < least and most < 98 for _, least, most in compared),
+          f"intervals in which it changed: {compared}")
+    print(f"shown, least, most: {compared}")
 
 
 @case("what it does not take")
