@@ -237,6 +237,31 @@ static void read_auxv(struct core_file *c, const char *desc, size_t size)
 			c->facts.entry = take_u64(desc + at + 8);
 }
 
+/* Where elf_prstatus.pr_reg keeps them: struct user_regs_struct of x86-64, sys/user.h. */
+enum {
+	REG_BP = 4,
+	REG_BX = 5,
+	REG_DI = 14,
+	REG_ORIG_AX = 15,
+	REG_IP = 16,
+	REG_SP = 19,
+	REG_FS = 21
+};
+
+static void add_thread(struct core_file *c, const struct elf_prstatus *s)
+{
+	vec_push(&c->threads, ((struct core_thread){
+				      .os_tid = s->pr_pid,
+				      .ip = s->pr_reg[REG_IP],
+				      .sp = s->pr_reg[REG_SP],
+				      .bp = s->pr_reg[REG_BP],
+				      .bx = s->pr_reg[REG_BX],
+				      .thread_pointer = s->pr_reg[REG_FS],
+				      .syscall = (int64_t)s->pr_reg[REG_ORIG_AX],
+				      .arg = s->pr_reg[REG_DI],
+			      }));
+}
+
 /* One per thread, that which ended the process first. */
 static void read_prstatus(struct core_file *c, const char *desc, size_t size)
 {
@@ -245,6 +270,7 @@ static void read_prstatus(struct core_file *c, const char *desc, size_t size)
 	if (size < sizeof(status))
 		return;
 	memcpy(&status, desc, sizeof(status));
+	add_thread(c, &status);
 	if (c->facts.nr_threads++ == 0)
 		c->facts.signal = status.pr_cursig;
 	if (!c->facts.os_pid)
@@ -447,10 +473,17 @@ void core_file_close(struct core_file *c)
 	vec_free(&c->files);
 	vec_free(&c->mappings);
 	vec_free(&c->segments);
+	vec_free(&c->threads);
 	if (c->fd >= 0)
 		close(c->fd);
 	free(c->path);
 	free(c);
+}
+
+size_t core_file_threads(const struct core_file *c, const struct core_thread **out)
+{
+	*out = c->threads.data;
+	return c->threads.len;
 }
 
 const struct core_facts *core_file_facts(const struct core_file *c)

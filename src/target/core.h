@@ -38,6 +38,17 @@ int core_file_open(struct core_file **out, const char *path, struct error *err);
 void core_file_close(struct core_file *c);
 const struct core_facts *core_file_facts(const struct core_file *c);
 
+/* A thread as it stood when the core was made; threads in the order of the core. */
+struct core_thread {
+	int os_tid;
+	raddr ip, sp, bp, bx;
+	uint64_t thread_pointer; /* fs base */
+	int64_t syscall;	 /* that it was in, by orig_rax; negative = none */
+	uint64_t arg;		 /* the first argument of that */
+};
+/* Owned by the core; how many there are. */
+size_t core_file_threads(const struct core_file *c, const struct core_thread **out);
+
 /*
  * Finds the executable: `exe` if not NULL; else where the process had it, beside the core file, by
  * build id in /usr/lib, or by one of the shell patterns `places` (NULL terminated).  Only a file

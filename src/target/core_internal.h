@@ -40,6 +40,7 @@ struct core_file {
 	uint64_t notes_size; /* bytes of notes that were read */
 	struct core_facts facts;
 	char program[4096], comm[17];
+	VEC(struct core_thread) threads;
 	VEC(struct core_segment) segments;
 	VEC(struct core_mapping) mappings;
 	VEC(struct core_mapped_file) files;

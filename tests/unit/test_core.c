@@ -104,6 +104,7 @@ static void test_facts(void **state)
 	struct files *f = *state;
 	struct core_file *c = open_whole(f);
 	const struct core_facts *facts = core_file_facts(c);
+	const struct core_thread *threads;
 
 	assert_string_equal(facts->path, f->core);
 	assert_string_equal(facts->program, f->exe);
@@ -111,6 +112,8 @@ static void test_facts(void **state)
 	assert_int_equal(facts->os_pid, CORE_IMAGE_PID);
 	assert_int_equal(facts->signal, CORE_IMAGE_SIGNAL);
 	assert_int_equal(facts->nr_threads, 2);
+	assert_int_equal(core_file_threads(c, &threads), 2);
+	assert_int_equal(threads[0].os_tid, CORE_IMAGE_PID);
 	assert_int_equal(facts->entry, CORE_IMAGE_EXE + 0x10);
 	assert_int_equal(facts->size, f->im.size);
 	assert_int_equal(facts->missing_size, 0);

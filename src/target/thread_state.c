@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See thread_state.h. */
+#include "target/thread_state.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+
+/* What threads of a node, its NIFs and drivers may block in, above all. */
+#define FD(name)                                                                                   \
+	{                                                                                          \
+		SYS_##name, #name, true                                                            \
+	}
+#define OTHER(name)                                                                                \
+	{                                                                                          \
+		SYS_##name, #name, false                                                           \
+	}
+static const struct {
+	int64_t number;
+	const char *name;
+	bool fd;
+} syscalls[] = {
+#ifdef SYS_open /* calls that newer architectures leave out */
+	OTHER(open),
+	OTHER(poll),
+	OTHER(select),
+	OTHER(stat),
+	OTHER(lstat),
+	OTHER(unlink),
+	OTHER(rename),
+	OTHER(mkdir),
+	OTHER(rmdir),
+	OTHER(link),
+	OTHER(symlink),
+	OTHER(readlink),
+	OTHER(access),
+	OTHER(pause),
+	OTHER(fork),
+	OTHER(vfork),
+	OTHER(pipe),
+	FD(epoll_wait),
+	FD(getdents),
+#endif
+	FD(read),
+	FD(write),
+	FD(pread64),
+	FD(pwrite64),
+	FD(readv),
+	FD(writev),
+	FD(preadv),
+	FD(pwritev),
+	FD(preadv2),
+	FD(pwritev2),
+	FD(close),
+	FD(fstat),
+	FD(lseek),
+	FD(ioctl),
+	FD(fcntl),
+	FD(flock),
+	FD(fsync),
+	FD(fdatasync),
+	FD(sync_file_range),
+	FD(ftruncate),
+	FD(fallocate),
+	FD(getdents64),
+	FD(fadvise64),
+	FD(accept),
+	FD(accept4),
+	FD(connect),
+	FD(recvfrom),
+	FD(recvmsg),
+	FD(recvmmsg),
+	FD(sendto),
+	FD(sendmsg),
+	FD(sendmmsg),
+	FD(shutdown),
+	FD(epoll_pwait),
+	FD(epoll_ctl),
+	FD(splice),
+	FD(tee),
+	FD(vmsplice),
+	FD(sendfile),
+	FD(copy_file_range),
+	FD(io_uring_enter),
+	FD(fchmod),
+	FD(fchown),
+	FD(syncfs),
+	OTHER(openat),
+	OTHER(newfstatat),
+	OTHER(statx),
+	OTHER(unlinkat),
+	OTHER(renameat),
+	OTHER(renameat2),
+	OTHER(mkdirat),
+	OTHER(linkat),
+	OTHER(symlinkat),
+	OTHER(readlinkat),
+	OTHER(faccessat),
+	OTHER(futex),
+	OTHER(nanosleep),
+	OTHER(clock_nanosleep),
+	OTHER(ppoll),
+	OTHER(pselect6),
+	OTHER(wait4),
+	OTHER(waitid),
+	OTHER(mmap),
+	OTHER(munmap),
+	OTHER(mremap),
+	OTHER(mprotect),
+	OTHER(madvise),
+	OTHER(msync),
+	OTHER(mlock),
+	OTHER(brk),
+	OTHER(socket),
+	OTHER(bind),
+	OTHER(sched_yield),
+	OTHER(restart_syscall),
+	OTHER(rt_sigtimedwait),
+	OTHER(rt_sigsuspend),
+	OTHER(clone),
+	OTHER(execve),
+	OTHER(exit),
+	OTHER(exit_group),
+	OTHER(kill),
+	OTHER(tgkill),
+	OTHER(getrandom),
+	OTHER(sync),
+	OTHER(mount),
+	OTHER(umount2),
+	OTHER(semop),
+	OTHER(semtimedop),
+	OTHER(msgrcv),
+	OTHER(msgsnd),
+	OTHER(membarrier),
+};
+
+const char *syscall_name(int64_t number, bool *fd)
+{
+	*fd = false;
+	for (size_t i = 0; i < ARRAY_SIZE(syscalls); i++) {
+		if (syscalls[i].number == number) {
+			*fd = syscalls[i].fd;
+			return syscalls[i].name;
+		}
+	}
+	return NULL;
+}
+
+/* fs/proc/base.c, proc_pid_syscall(): "running", "-1 SP PC", or "NR A0 .. A5 SP PC". */
+bool thread_state_parse_syscall(struct thread_state *out, const char *text)
+{
+	uint64_t a[8] = {0};
+	int64_t nr;
+	int found;
+
+	out->where = 0;
+	if (strncmp(text, "running", 7) == 0) {
+		out->where = THREAD_ON_CPU;
+		return true;
+	}
+	found = sscanf(text,
+		       "%" SCNd64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+		       " %" SCNx64 " %" SCNx64 " %" SCNx64,
+		       &nr, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &a[6], &a[7]);
+	if (found == 3 && nr == -1) {
+		out->where = THREAD_OFF_CPU;
+		out->sp = a[0];
+		out->ip = a[1];
+	} else if (found == 9 && nr >= 0) {
+		out->where = THREAD_IN_SYSCALL;
+		out->syscall = nr;
+		memcpy(out->args, a, sizeof(out->args));
+		out->sp = a[6];
+		out->ip = a[7];
+	}
+	return out->where != 0;
+}
+
+/* A small file of a thread, NUL terminated; false if it cannot be read. */
+static bool read_small(int os_pid, int os_tid, const char *name, char *buf, size_t size)
+{
+	char path[96];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", os_pid, os_tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, buf, size - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	return true;
+}
+
+void thread_state_read(struct thread_state *out, int os_pid, int os_tid)
+{
+	struct proc_stat stat;
+	char text[1024];
+
+	memset(out, 0, sizeof(*out));
+	if (read_small(os_pid, os_tid, "stat", text, sizeof(text)) &&
+	    proc_stat_parse(&stat, text) == 0)
+		out->state = stat.state;
+	out->has_times = proc_thread_times_read(&out->times, os_pid, os_tid) == 0;
+	if (read_small(os_pid, os_tid, "syscall", text, sizeof(text)))
+		thread_state_parse_syscall(out, text);
+	/* "0": it runs, or the kernel does not tell. */
+	if (read_small(os_pid, os_tid, "wchan", text, sizeof(text)) && strcmp(text, "0") != 0)
+		snprintf(out->wchan, sizeof(out->wchan), "%.*s", (int)sizeof(out->wchan) - 1, text);
+}

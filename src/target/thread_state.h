@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the kernel says that a thread does now, without stopping it: /proc/PID/task/TID/{stat,
+ * schedstat,wchan,syscall}.  Where a thread stands in its own code is told only while it is off the
+ * CPU: that of one that runs is in the registers of its CPU.
+ */
+#ifndef EBEAM_TARGET_THREAD_STATE_H
+#define EBEAM_TARGET_THREAD_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "target/mem.h"
+#include "target/proc.h"
+
+enum { THREAD_IN_SYSCALL = 1, THREAD_OFF_CPU, THREAD_ON_CPU };
+
+struct thread_state {
+	char state; /* of stat(5): R, S, D, T, t, Z, X; 0 = not known (it is gone) */
+	bool has_times;
+	struct proc_thread_times times;
+	char wchan[64]; /* "" = none, or not told */
+	/* THREAD_IN_SYSCALL; _OFF_CPU: blocked elsewhere (a page fault, stopped); _ON_CPU: it runs,
+	 * or is to run; 0 = not told. */
+	int where;
+	int64_t syscall;  /* its number, if where == THREAD_IN_SYSCALL */
+	uint64_t args[6]; /* likewise */
+	raddr sp, ip;	  /* 0 = not told */
+};
+
+/* What cannot be read is as if not told. */
+void thread_state_read(struct thread_state *out, int os_pid, int os_tid);
+/* The text of .../syscall; false if it is none. */
+bool thread_state_parse_syscall(struct thread_state *out, const char *text);
+
+/* "read", NULL if there is no such number; *fd: whether its first argument is a descriptor. */
+const char *syscall_name(int64_t number, bool *fd);
+
+#endif
