@@ -283,6 +283,17 @@
 	F(sched_gc_reclaimed, "struct ErtsSchedulerData_", "gc_info.reclaimed")                    \
 	F(sched_gc_count, "struct ErtsSchedulerData_", "gc_info.garbage_cols")                     \
 	F(sched_thr_progress_active, "struct ErtsSchedulerData_", "thr_progress_data.active")      \
+	F(sched_thr_progress_leader, "struct ErtsSchedulerData_", "thr_progress_data.leader")      \
+	F(sched_thr_progress_confirmed, "struct ErtsSchedulerData_",                               \
+	  "thr_progress_data.confirmed")                                                           \
+	F(sched_thr_progress_next, "struct ErtsSchedulerData_",                                    \
+	  "thr_progress_data.leader_state.next")                                                   \
+	F(sched_thr_progress_current, "struct ErtsSchedulerData_",                                 \
+	  "thr_progress_data.leader_state.current")                                                \
+	F(sched_thr_progress_check, "struct ErtsSchedulerData_",                                   \
+	  "thr_progress_data.leader_state.chk_next_ix")                                            \
+	F(sched_thr_progress_unmanaged, "struct ErtsSchedulerData_",                               \
+	  "thr_progress_data.leader_state.umrefc_ix.waiting")                                      \
 	F(sched_wall_time, "struct ErtsSchedulerData_", "sched_wall_time")                         \
 	F(sched_wall_time_enabled, "struct ErtsSchedulerData_", "sched_wall_time.enabled")         \
 	F(sched_wall_time_start, "struct ErtsSchedulerData_", "sched_wall_time.start")             \

@@ -16,8 +16,6 @@
 #define HEAD_MAX 256
 /* struct ErtsSchedWallTime: 32 bytes in OTP 25 to 29. */
 #define CLOCK_MAX 64
-/* ERTS_SCHED_WTIME_IDLE, erl_process.c of OTP 25 to 29: of a dirty one that does not work. */
-#define WTIME_IDLE UINT64_MAX
 /* A clock that is read while it changes is read again; so often. */
 #define CLOCK_TRIES 8
 
@@ -155,13 +153,10 @@ static enum sched_doing doing_of(const struct sched_work *w, size_t at)
 	if (w->ranges[at].err || (!normal && w->ranges[nr + at - w->nr_normal].err))
 		return SCHED_DOING_UNKNOWN;
 	works = normal ? bytes_u32(head, l->sched_thr_progress_active - w->head.from) != 0
-		       : bytes_u64(clock, l->sched_working_start - w->clock.from) != WTIME_IDLE;
-	if (!works)
-		return SCHED_DOING_NOTHING;
-	if (bytes_u64(head, l->sched_current_process - w->head.from))
-		return SCHED_DOING_PROCESS;
-	return bytes_u64(head, l->sched_current_port - w->head.from) ? SCHED_DOING_PORT
-								     : SCHED_DOING_OTHER;
+		       : bytes_u64(clock, l->sched_working_start - w->clock.from) !=
+				 SCHED_WTIME_IDLE;
+	return sched_doing_of(works, bytes_u64(head, l->sched_current_process - w->head.from),
+			      bytes_u64(head, l->sched_current_port - w->head.from));
 }
 
 void sched_work_look(struct sched_work *w, bool dirty)
@@ -223,7 +218,7 @@ void sched_work_clock(struct sched_work *w, uint32_t at, struct sched_clock_read
 	out->start_ns = bytes_u64(b.clock, l->sched_wall_time_start - w->clock.from);
 	out->working_ns = bytes_u64(b.clock, l->sched_working_total - w->clock.from);
 	since = bytes_u64(b.clock, l->sched_working_start - w->clock.from);
-	on = normal ? b.active != 0 : since != WTIME_IDLE;
+	on = normal ? b.active != 0 : since != SCHED_WTIME_IDLE;
 	/* That of another clock, or of another namespace of time, cannot be used. */
 	if (out->start_ns > out->at_ns || out->working_ns > out->at_ns - out->start_ns)
 		return;

@@ -23,6 +23,17 @@ enum sched_doing {
 	SCHED_DOING_OTHER, /* works: timers, aux work, looking for more */
 };
 
+/* Of one that does not wait for work. */
+static inline enum sched_doing sched_doing_of(bool works, uint64_t process, uint64_t port)
+{
+	if (!works)
+		return SCHED_DOING_NOTHING;
+	return process ? SCHED_DOING_PROCESS : port ? SCHED_DOING_PORT : SCHED_DOING_OTHER;
+}
+
+/* ERTS_SCHED_WTIME_IDLE, erl_process.c of OTP 25 to 29: of a dirty one that does not work. */
+#define SCHED_WTIME_IDLE UINT64_MAX
+
 /* How long one has worked, up to at_ns (CLOCK_MONOTONIC). */
 struct sched_clock_read {
 	bool known;
