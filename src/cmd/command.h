@@ -77,6 +77,7 @@ enum option_id {
 	OPTION_SCHEDULERS,   /* --schedulers auto|looks */
 	OPTION_BTF,	     /* --btf FILE */
 	OPTION_FORCE,	     /* --force */
+	OPTION_NOW,	     /* --now */
 	OPTION_IO,	     /* --io */
 	OPTION_BATCH,	     /* -b, --batch */
 	OPTION_PANEL,	     /* --panel NAME */
@@ -115,7 +116,7 @@ struct options {
 	const char *process, *initial_call, *from, *to;
 	const char *mode, *weight; /* see options_mode() */
 	uint64_t events;	   /* bit set of enum event_kind; 0 = not given */
-	bool stack, list, io, batch;
+	bool stack, list, now, io, batch;
 	bool histogram, count, args; /* of trace: instead of lines */
 	unsigned int rate;	     /* hits a second and thread; 0 = not given */
 	const char *panel;	     /* of top */
@@ -212,6 +213,7 @@ int cmd_ps(struct command_context *ctx, struct error *err);
 int cmd_trace(struct command_context *ctx, struct error *err);
 int cmd_top(struct command_context *ctx, struct error *err);
 int cmd_sched(struct command_context *ctx, struct error *err);
+int cmd_sched_now(struct command_context *ctx, struct error *err); /* sched --now */
 int cmd_version(struct command_context *ctx, struct error *err);
 int cmd_help(struct command_context *ctx, struct error *err);
 int cmd_completions(struct command_context *ctx, struct error *err);

@@ -426,8 +426,8 @@ const struct command commands[] = {
 		.summary = "schedulers: how busy, how long processes wait to run, what runs long",
 		.args = "",
 		.description = describe_sched,
-		.options = OPTIONS(OPTIONS_EVENT_VIEW, OPT(SCHEDULERS), OPT(GROUP_BY),
-				   OPT(LONGER_THAN)),
+		.options = OPTIONS(OPTIONS_EVENT_VIEW, OPT(NOW), OPT(CORE), OPT(EXE),
+				   OPT(SCHEDULERS), OPT(GROUP_BY), OPT(LONGER_THAN)),
 		.run = cmd_sched,
 	},
 	{

@@ -85,8 +85,14 @@ int cmd_sched(struct command_context *ctx, struct error *err)
 		.other = on_other,
 		.show = show,
 	};
-	int rc = table_check(&table, &options, err);
+	int rc;
 
+	if (o->now)
+		return cmd_sched_now(ctx, err);
+	if (o->core || o->exe)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--core goes with --now: nothing happens in a core file any more");
+	rc = table_check(&table, &options, err);
 	if (rc == 0 && o->group_by == PROCESS_GROUP_FUNCTION)
 		rc = error_set(err, ERROR_KIND_USAGE, -EINVAL,
 			       "--by: 'function' is not one of name, process, initial-call");

@@ -36,6 +36,12 @@ def of_dist(data):
             "nodes": [{k: v for k, v in row.items() if k != "socket"} for row in data["nodes"]]}
 
 
+def of_sched_now(data):
+    """sched --now: times, threads and system calls are the kernel's; gcore may lack stacks."""
+    fields = ("type", "scheduler", "doing", "pid", "port", "registered_name", "run_queue")
+    return [{f: row[f] for f in fields} for row in data["schedulers"]]
+
+
 def same(data):
     return data
 
@@ -95,6 +101,11 @@ def env_says(data, node):
     check("kernel" in data, f"env: {list(data)}")
 
 
+def sched_now_says(data, node):
+    types = [row["type"] for row in data["schedulers"]]
+    check(types.count("normal") == 2 and {"dirty_cpu", "dirty_io"} < set(types), f"sched: {types}")
+
+
 LOOKS = [
     Look("doctor", memory=of_nodes, sensible=doctor_says),
     Look("ps", sensible=ps_says),
@@ -104,6 +115,7 @@ LOOKS = [
     Look("mem", sensible=mem_says),
     Look("ets", sensible=ets_says),
     Look("ets", "ac_tab"),
+    Look("sched", "--now", memory=of_sched_now, sensible=sched_now_says),
     Look("port", memory=of_ports, sensible=port_says),
     Look("mod", sensible=mod_says),
     Look("dist", memory=of_dist, sensible=dist_says),

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`ebeam sched --now`: the process that a workload has on a scheduler is named there, with its function,
+and for so long that it can be true; what rests is idle; hung and stopped nodes, and core files."""
+import os
+import re
+import signal
+import time
+
+from cases_core import gcore, make_dir, start_node, stop
+from cases_hung import kill
+from harness import case, check, check_equal, check_in
+
+FLAGS = ("+S", "4:4", "+SDcpu", "2:2", "+SDio", "3")
+THREADS = {"normal": re.compile("(?:sched_|^)([0-9]+)"), "dirty_cpu": re.compile("(?:cpus_|^)([0-9]+)"),
+           "dirty_io": re.compile("(?:dios_|^)([0-9]+)")}
+LOOKING_NS = 200000000
+ROW = {"type", "scheduler", "doing", "pid", "port", "registered_name", "function", "function_from",
+       "at_least_ns", "at_most_ns", "run_queue", "os_tid", "thread_state", "on_cpu", "cpu_wait",
+       "syscall", "file", "wchan", "holds_progress", "native_stack"}
+
+
+class Held:
+    """A node on which processes of the workload `held` hold schedulers, and since when."""
+
+    def __init__(self, ctx, *what, **kwargs):
+        self.ctx, self.what = ctx, what
+        self.node = ctx.new_node(**{"flags": FLAGS, **kwargs})
+        ctx.cleanup(kill, self.node)
+        ctx.cleanup(self.remove_fifo)
+        self.before_ns = time.monotonic_ns()
+        started = self.node.start("held", *what, settle=1)
+        self.after_ns = time.monotonic_ns()
+        self.pids = dict(zip(what, started["pids"]))
+
+    def remove_fifo(self):
+        for root in ("", *(f"/var/cache/ebeam/otp-{otp}" for otp in (27, 29))):
+            path = f"{root}/tmp/ebeam-e2e-fifo-{self.node.inner_pid}"
+            if os.path.exists(path):
+                os.unlink(path)
+
+    def now(self, *args):
+        data = self.ctx.ebeam.ok("sched", "--now", "-p", self.node.os_pid, "-j", *args).json()["data"]
+        check_rows(data)
+        self.asked_ns = time.monotonic_ns()
+        return data
+
+    def row(self, data, what):
+        """The scheduler that has this process; all of what must be said of it."""
+        found = [r for r in data["schedulers"] if r["pid"] == self.pids[what]]
+        check_equal(len(found), 1, f"schedulers with held_{what} in {data['schedulers']}")
+        check_equal(found[0]["registered_name"], f"held_{what}", "registered_name")
+        return found[0]
+
+    def check_age(self, row):
+        """It came there after the start was asked for."""
+        most = self.asked_ns - self.before_ns
+        check(row["at_least_ns"] is not None and LOOKING_NS * 0.9 <= row["at_least_ns"] <= most,
+              f"at_least_ns of {row}: it cannot be there longer than {most} ns")
+        if row["type"] != "normal":
+            # It is there since some time before the second that was waited for has passed.
+            least = self.asked_ns - self.after_ns
+            check(least <= row["at_most_ns"] <= most + LOOKING_NS,
+                  f"at_most_ns of {row}: between {least} and {most}")
+
+
+def check_rows(data):
+    for row in data["schedulers"]:
+        check_equal(set(row), ROW, "fields of a row")
+        check_equal(row["pid"] is not None, row["doing"] in ("process", "gc"), f"pid of {row}")
+        check_equal(row["function"] is None, row["function_from"] is None, f"function of {row}")
+        if row["doing"] == "idle":
+            check(row["function"] is None and row["registered_name"] is None, f"idle: {row}")
+        for low, high in (("at_least_ns", "at_most_ns"),):
+            check(row[low] is None or row[high] is None or row[low] <= row[high], f"bounds of {row}")
+    seen = [(r["type"], r["scheduler"]) for r in data["schedulers"]]
+    check_equal(len(seen), len(set(seen)), f"schedulers: {seen}")
+
+
+def comm(node, row):
+    """The kernel's name of its thread."""
+    with open(f"/proc/{node.os_pid}/task/{row['os_tid']}/comm") as f:
+        return f.read().strip()
+
+
+def of_type(data, kind):
+    return [r for r in data["schedulers"] if r["type"] == kind]
+
+
+@case("normal, dirty CPU and dirty IO schedulers: process, name, function, since when, system call")
+def held(ctx):
+    h = Held(ctx, "sleep", "cpu", "io", "fifo")
+    data = h.now()
+    facts = {"normal": 4, "dirty_cpu": 2, "dirty_io": 3}
+    check_equal({k: len(of_type(data, k)) for k in facts}, facts, "schedulers of each type")
+    for what, kind, functions in (
+            ("sleep", "normal", ("erts_debug:set_internal_state/2",)),
+            ("cpu", "dirty_cpu", ("erts_debug:dirty_cpu/2",)),
+            ("io", "dirty_io", ("erts_debug:dirty_io/2",)),
+            ("fifo", "dirty_io", ("prim_file:read_nif/2",))):
+        row = h.row(data, what)
+        check_equal(row["type"], kind, f"type of the scheduler of held_{what}")
+        check_equal(row["doing"], "process", f"doing of {row}")
+        check_in(row["function"], functions, f"function of held_{what}")
+        check_equal(row["function_from"], "now", f"function_from of {row}")
+        h.check_age(row)
+    io, fifo, asleep = h.row(data, "io"), h.row(data, "fifo"), h.row(data, "sleep")
+    for row, calls in ((io, ("pselect6", "select", "nanosleep", "clock_nanosleep")),
+                       (asleep, ("pselect6", "select", "nanosleep", "clock_nanosleep")),
+                       (fifo, ("read", "readv"))):
+        check_equal(row["thread_state"], "sleeping", f"thread_state of {row}")
+        check_in(row["syscall"], calls, f"system call of {row}")
+        check(row["on_cpu"] < 5 and row["wchan"], f"a thread that sleeps: {row}")
+        check(row["native_stack"], f"no native stack: {row}")
+        check_equal(THREADS[row["type"]].search(comm(h.node, row)).group(1), str(row["scheduler"]),
+                    f"the name of thread {row['os_tid']}")
+    check_in("/tmp/ebeam-e2e-fifo-", fifo["file"], "what is read")
+    cpu = h.row(data, "cpu")
+    check_in(cpu["thread_state"], ("on_cpu", "runnable"), f"thread_state of {cpu}")
+    check(cpu["on_cpu"] + cpu["cpu_wait"] > 20, f"it is to run all the time: {cpu}")
+    others = [r for k in ("dirty_cpu", "dirty_io") for r in of_type(data, k) if r["pid"] is None]
+    check_equal({r["doing"] for r in others}, {"idle"}, f"dirty schedulers that do nothing: {others}")
+    check_equal({r["thread_state"] for r in others}, {"sleeping"}, "their threads")
+    text = ctx.ebeam.ok("sched", "--now", "-p", h.node.os_pid).out
+    for word in ("held_fifo", "prim_file:read_nif/2", "<= ", ">= ", "ebeam-e2e-fifo", "idle"):
+        check_in(word, text, "the table")
+
+
+@case("one that runs: the BIF that it is in; Erlang code: where its slice began, which is short")
+def running(ctx):
+    h = Held(ctx, "busy")
+    # Where others have the CPUs it gets too little of one to say so.
+    row = h.row(h.now("-d", "2"), "busy")
+    check_equal(row["type"], "normal", "type of the scheduler")
+    check_in(row["function"], ("held:step/1", "erlang:'=:='/2"), f"function of {row}")
+    check_equal(row["function_from"], "call", f"function_from of {row}")
+    check(1.8e9 < row["at_least_ns"] <= h.asked_ns - h.before_ns, f"at_least_ns of {row}")
+    h = Held(ctx, "loop")
+    found = moved = 0
+    for _ in range(10):
+        data = h.now()
+        for row in data["schedulers"]:
+            if row["pid"] != h.pids["loop"]:
+                continue
+            found += 1
+            check_equal((row["function"], row["function_from"]), ("held:spin/1", "slice_start"),
+                        f"function of {row}")
+            # Where its thread got no CPU all the time it does hold it up.
+            check(row["holds_progress"] is None or row["on_cpu"] < 5, f"it holds nothing up: {row}")
+        moved += data["thread_progress"]["state"] == "moves"
+    check(found > 5, f"the loop was seen {found} times of 10")
+    check(moved > 0, "thread progress never moved")
+
+
+@case("a dirty collection is one, of the process that collects")
+def collects(ctx):
+    h = Held(ctx, "gc")
+    seen = []
+    for _ in range(10):
+        seen += [r for r in h.now()["schedulers"] if r["pid"] == h.pids["gc"]]
+    found = [r for r in seen if r["doing"] == "gc"]
+    check(found, f"no collection in {seen}")
+    for row in found:
+        check_equal((row["type"], row["registered_name"]), ("dirty_cpu", "held_gc"), f"{row}")
+        check_in(row["function"], ("held:step/1", "erlang:garbage_collect/0", None), f"{row}")
+
+
+@case("thread progress: moves, is not needed, is held up by the scheduler in a C function")
+def progress(ctx):
+    node = ctx.new_node(flags=FLAGS)
+    data = ctx.ebeam.ok("sched", "--now", "-p", node.os_pid, "-j").json()["data"]
+    check_in(data["thread_progress"]["state"], ("not_needed", "moves"), "of a node that rests")
+    check(not [r for r in data["schedulers"] if r["holds_progress"]], "nobody holds it up")
+    h = Held(ctx, "sleep", "loop")
+    data = h.now()
+    held_by = [r["registered_name"] for r in data["schedulers"] if r["holds_progress"]]
+    check_equal(data["thread_progress"]["state"], "still", f"thread progress of {data}")
+    check_equal(held_by, ["held_sleep"], "who holds it up")
+    check(LOOKING_NS * 0.9 <= data["thread_progress"]["at_least_ns"] <= h.asked_ns - h.before_ns,
+          f"for how long: {data['thread_progress']}")
+    told = ctx.ebeam.ok("sched", "--now", "-p", h.node.os_pid).out.split("thread progress", 1)[1]
+    check_in(h.pids["sleep"], told, "the closing line")
+
+
+@case("all schedulers in a C function that does not return: the run queues behind them, and where")
+def hung(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    ctx.cleanup(kill, node)
+    node.start("hung", "2", settle=1.5)
+    data = ctx.ebeam.ok("sched", "--now", "-p", node.os_pid, "-j").json()["data"]
+    check_rows(data)
+    normal = of_type(data, "normal")
+    # Both, or one that has the other in its run queue, which nobody looks at any more.
+    stuck = [r for r in normal if r["doing"] == "process"]
+    check_equal({r["function"] for r in stuck}, {"erts_debug:set_internal_state/2"}, "functions")
+    check(all(r["at_least_ns"] >= LOOKING_NS * 0.9 for r in stuck), f"how long: {normal}")
+    check(sum(r["run_queue"] for r in stuck) + len(stuck) >= 3, f"hung_loop waits to run: {normal}")
+    check_equal(data["thread_progress"]["state"], "still", "thread progress")
+    check([r for r in normal if r["holds_progress"]], f"nobody holds it up: {data}")
+
+
+@case("a stopped node, and its core: the same processes and functions; no times of a core")
+def core(ctx):
+    directory = make_dir(ctx)
+    node = start_node(ctx, directory)
+    ctx.cleanup(kill, node)
+    node.start("held", "sleep", "cpu", "io", settle=1)
+    stop(ctx, node.os_pid)
+    live = ctx.ebeam.ok("sched", "--now", "-p", node.os_pid, "-j").json()["data"]
+    check(live["stopped"], "the node is stopped")
+    check_rows(live)
+    check_equal({r["thread_state"] for r in live["schedulers"]}, {"stopped"}, "threads")
+    path = gcore(directory, node.os_pid)
+    os.kill(node.os_pid, signal.SIGCONT)
+    dead = ctx.ebeam.ok("sched", "--now", "--core", path, "-j").json()["data"]
+    check_rows(dead)
+    for was, row in zip(live["schedulers"], dead["schedulers"], strict=True):
+        fields = ["type", "scheduler", "doing", "pid", "registered_name", "run_queue"]
+        # gcore may leave stacks of threads out: then it is only known where the slice began.
+        fields += ["function", "function_from"] if row["function_from"] != "slice_start" else []
+        fields += ["native_stack"] if len(row["native_stack"]) > 1 else []
+        check_equal({f: row[f] for f in fields}, {f: was[f] for f in fields}, "the core")
+    busy = {r["registered_name"]: r for r in dead["schedulers"] if r["pid"]}
+    check({"held_sleep", "held_cpu", "held_io"} <= set(busy), f"processes: {busy}")
+    check(all(r["native_stack"] for r in busy.values()), f"native stacks: {busy}")
+    for row in dead["schedulers"]:
+        for field in ("at_least_ns", "at_most_ns", "on_cpu", "cpu_wait", "thread_state", "wchan"):
+            check(row[field] is None, f"{field} of a core: {row}")
+
+
+@case("options: what is of events does not go with --now, nor a core file without it", otp="one")
+def options(ctx):
+    for args, said in ((("--now", "--watch", "1s"), "--now"), (("--now", "-i", "x"), "--now"),
+                       (("--core", "x"), "--now"), (("--now", "--core", "x", "-d", "1"), "-d"),
+                       (("--now", "-c", "nonsense"), "nonsense")):
+        refused = ctx.ebeam.run("sched", "-p" if "--core" not in args else "--core",
+                                ctx.node.os_pid if "--core" not in args else "x", *args)
+        check_equal(refused.code, 2, str(refused))
+        check_in(said, refused.err, "what it says")
+    shown = ctx.ebeam.ok("sched", "--now", "-p", ctx.node.os_pid, "-c", "type,scheduler,doing,os_tid",
+                         "-s", "scheduler", "-n", "2").out
+    check_equal(shown.split("\n")[0].split(), ["SCHEDULER", "NO", "DOING", "OS", "TID"], "heading")
