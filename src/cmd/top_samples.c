@@ -13,6 +13,7 @@
 #include "beam/pid.h"
 #include "cmd/capture_input.h"
 #include "cmd/live.h"
+#include "cmd/top_worked.h"
 #include "model/event_stream.h"
 #include "model/top_window.h"
 
@@ -42,6 +43,7 @@ struct top_samples {
 	struct event_rates events;
 
 	struct top_window *window;
+	struct top_worked *worked; /* of a node; NULL = not known */
 	struct snapshot *snapshot;
 };
 
@@ -86,6 +88,7 @@ int top_samples_open(struct top_samples **out, struct beam_node *n, const struct
 		return error_set(err, ERROR_KIND_FAILED, rc, "cannot keep samples: %s",
 				 error_text(rc));
 	}
+	s->worked = top_worked_open(n);
 	*out = s;
 	return 0;
 }
@@ -96,6 +99,7 @@ void top_samples_close(struct top_samples *s)
 		return;
 	snapshot_close(s->snapshot);
 	top_window_close(s->window);
+	top_worked_close(s->worked);
 	if (s->live_open)
 		live_close(&s->live);
 	capture_input_close(&s->input);
@@ -402,6 +406,8 @@ int top_samples_step(struct top_samples *s, struct top_frame *f, struct error *e
 	f->lost = count(s, COUNTER_RING_FULL);
 	f->refused = count(s, COUNTER_BAD_RECORD) + s->summary.dropped_unknown;
 	top_window_shares(s->window, f);
+	if (s->worked)
+		top_worked_give(s->worked, f);
 	top_frame_sum_schedulers(f);
 	snapshot_close(s->snapshot);
 	s->snapshot = NULL;

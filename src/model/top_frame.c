@@ -203,6 +203,18 @@ double top_scheduler_work(const struct top_scheduler *s)
 	return work;
 }
 
+void top_scheduler_worked(struct top_scheduler *s, double worked)
+{
+	double missing;
+
+	if (!s->known || isnan(worked))
+		return;
+	missing = MIN(worked, 1.0) - top_scheduler_work(s);
+	missing = MIN(MAX(missing, 0.0), s->share[TOP_SHARE_WAITING]);
+	s->share[TOP_SHARE_BLOCKED] += missing;
+	s->share[TOP_SHARE_WAITING] -= missing;
+}
+
 void top_frame_sum_schedulers(struct top_frame *f)
 {
 	double sums[NR_TOP_QUEUES][NR_TOP_SHARES] = {{0}};

@@ -68,6 +68,7 @@ uint32_t top_ring_copy(const struct top_ring *r, float *out, uint32_t max);
 	TOP_SHARE(NIF, "nif")                                                                      \
 	TOP_SHARE(PORT, "port")                                                                    \
 	TOP_SHARE(OTHER, "other")	  /* scheduling, polling, timers, loading of code */       \
+	TOP_SHARE(BLOCKED, "blocked")	  /* at work by the VM's account, but on no CPU */         \
 	TOP_SHARE(BUSY_WAIT, "busy_wait") /* on a CPU, looking for work */                         \
 	TOP_SHARE(WAITING, "waiting")	  /* asleep */
 
@@ -216,6 +217,10 @@ void top_frame_learn_rate(struct top_frame *f, enum top_rate_kind kind, double v
  * histories of the schedulers.
  */
 void top_frame_sum_schedulers(struct top_frame *f);
+
+/* By the VM it worked for that part of the window (NAN = not known): what samples do not show of it
+ * is BLOCKED, and was no WAITING.  Before top_frame_sum_schedulers(). */
+void top_scheduler_worked(struct top_scheduler *s, double worked);
 
 /* Part of the time that is work; NAN if it is not known. */
 double top_scheduler_work(const struct top_scheduler *s);

@@ -127,10 +127,11 @@ static void draw_limit(const struct place *at, const char *label, const struct t
 }
 
 static const enum screen_style share_styles[NR_TOP_SHARES] = {
-	[TOP_SHARE_ERLANG] = SCREEN_ERLANG,  [TOP_SHARE_GC] = SCREEN_GC,
-	[TOP_SHARE_BIF] = SCREEN_BIF,	     [TOP_SHARE_NIF] = SCREEN_NIF,
-	[TOP_SHARE_PORT] = SCREEN_PORT,	     [TOP_SHARE_OTHER] = SCREEN_OTHER,
-	[TOP_SHARE_BUSY_WAIT] = SCREEN_IDLE, [TOP_SHARE_WAITING] = SCREEN_IDLE,
+	[TOP_SHARE_ERLANG] = SCREEN_ERLANG, [TOP_SHARE_GC] = SCREEN_GC,
+	[TOP_SHARE_BIF] = SCREEN_BIF,	    [TOP_SHARE_NIF] = SCREEN_NIF,
+	[TOP_SHARE_PORT] = SCREEN_PORT,	    [TOP_SHARE_OTHER] = SCREEN_OTHER,
+	[TOP_SHARE_BLOCKED] = SCREEN_WARN,  [TOP_SHARE_BUSY_WAIT] = SCREEN_IDLE,
+	[TOP_SHARE_WAITING] = SCREEN_IDLE,
 };
 
 static void draw_shares(const struct place *at, unsigned offset, unsigned width,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam sched --now`: the process that a workload has on a scheduler is named there, with its function,
 and for so long that it can be true; what rests is idle; hung and stopped nodes, and core files."""
+import json
 import os
 import re
 import signal
@@ -162,6 +163,27 @@ def collects(ctx):
     for row in found:
         check_equal((row["type"], row["registered_name"]), ("dirty_cpu", "held_gc"), f"{row}")
         check_in(row["function"], ("held:step/1", "erlang:garbage_collect/0", None), f"{row}")
+
+
+@case("top: dirty schedulers whose threads sleep in a NIF or BIF are at work, not waiting")
+def top(ctx):
+    h = Held(ctx, "io", "fifo", "cpu")
+    held_by = {(r["type"], r["scheduler"]): r["pid"] for r in h.now()["schedulers"]
+               if r["type"] != "normal"}
+    lines = ctx.ebeam.ok("top", "-p", h.node.os_pid, "-b", "-n", "3", "-j").out.splitlines()
+    rows = json.loads(lines[-1])["data"]["schedulers"]
+    checked = 0
+    for row in rows:
+        pid = held_by.get((row["type"], row["number"]))
+        if row["type"] == "normal":
+            continue
+        checked += 1
+        wanted = 1 if pid else 0
+        check(abs(row["work"] - wanted) < 0.05, f"{pid}: work of {row}")
+        check(abs(row["waiting"] + row["busy_wait"] - (1 - wanted)) < 0.05, f"{pid}: {row}")
+        if pid in (h.pids["io"], h.pids["fifo"]):
+            check(row["blocked"] > 0.9, f"it sleeps in the kernel: {row}")
+    check_equal(checked, 5, "dirty schedulers")
 
 
 @case("thread progress: moves, is not needed, is held up by the scheduler in a C function")

@@ -167,6 +167,31 @@ static void test_schedulers(void **state)
 	assert_int_equal(f.nr_schedulers, 0);
 }
 
+/* What the VM counted beyond the samples was no waiting; less than was sampled changes nothing. */
+static void test_worked(void **state)
+{
+	struct top_scheduler s = {.known = true};
+
+	(void)state;
+	s.share[TOP_SHARE_NIF] = 0.2;
+	s.share[TOP_SHARE_BUSY_WAIT] = 0.1;
+	s.share[TOP_SHARE_WAITING] = 0.7;
+	top_scheduler_worked(&s, NAN);
+	top_scheduler_worked(&s, 0.1);
+	assert_near(s.share[TOP_SHARE_BLOCKED], 0);
+	top_scheduler_worked(&s, 0.5);
+	assert_near(s.share[TOP_SHARE_BLOCKED], 0.3);
+	assert_near(s.share[TOP_SHARE_WAITING], 0.4);
+	assert_near(top_scheduler_work(&s), 0.5);
+	/* Not more than the rest. */
+	top_scheduler_worked(&s, 3);
+	assert_near(s.share[TOP_SHARE_WAITING], 0);
+	assert_near(top_scheduler_work(&s), 0.9);
+	s.known = false;
+	top_scheduler_worked(&s, 1);
+	assert_near(s.share[TOP_SHARE_BLOCKED], 0.7);
+}
+
 static void test_names(void **state)
 {
 	(void)state;
@@ -180,9 +205,9 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ring),  cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_rates), cmocka_unit_test(test_schedulers),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_ring),   cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_rates),  cmocka_unit_test(test_schedulers),
+		cmocka_unit_test(test_worked), cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
