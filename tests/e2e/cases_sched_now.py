@@ -8,6 +8,7 @@ import signal
 import time
 
 from cases_core import gcore, make_dir, start_node, stop
+from cases_drivers import build_driver
 from cases_hung import kill
 from harness import case, check, check_equal, check_in
 
@@ -150,6 +151,27 @@ def running(ctx):
         moved += data["thread_progress"]["state"] == "moves"
     check(found > 5, f"the loop was seen {found} times of 10")
     check(moved > 0, "thread progress never moved")
+
+
+@case("a port whose driver does not return: its scheduler, its system call")
+def port(ctx):
+    node = ctx.new_node(flags=FLAGS)
+    ctx.cleanup(kill, node)
+    node.ask("driver_zoo", "load", build_driver(ctx))
+    before_ns = time.monotonic_ns()
+    held_by = node.ask("driver_zoo", "hold")["port"]
+    time.sleep(1.5)
+    data = ctx.ebeam.ok("sched", "--now", "-p", node.os_pid, "-j").json()["data"]
+    took_ns = time.monotonic_ns() - before_ns
+    check_rows(data)
+    rows = [r for r in data["schedulers"] if r["port"]]
+    check_equal([r["port"] for r in rows], [held_by], f"ports of {data['schedulers']}")
+    row = rows[0]
+    check_equal((row["type"], row["doing"], row["pid"]), ("normal", "port", None), f"{row}")
+    check(LOOKING_NS * 0.9 <= row["at_least_ns"] <= took_ns, f"at_least_ns of {row}")
+    check_in(row["syscall"], ("clock_nanosleep", "nanosleep"), f"system call of {row}")
+    check({"sleep", "timeout"} < set(row["native_stack"]), f"native stack of {row}")
+    check_equal(data["thread_progress"]["state"], "still", "thread progress")
 
 
 @case("a dirty collection is one, of the process that collects")

@@ -7,7 +7,8 @@
  *
  * control(command, n): 1 a timer; 2 something for an async thread; 3 busy; 4 not busy any more;
  * 5 monitor the caller; 6 put data into the queue, so that closing has to flush it; 7 a pipe,
- * select it and write to it; 8 deselect it.  Whoever owns the port gets a byte from each callback.
+ * select it and write to it; 8 deselect it; 9 a timer, in whose callback it sleeps for ten minutes,
+ * and a scheduler with it.  Whoever owns the port gets a byte from each callback.
  */
 #include <stddef.h>
 #include <unistd.h>
@@ -39,6 +40,7 @@ extern int driver_select(struct port *, long, int, int);
 struct zoo {
 	struct port *port;
 	int fds[2];
+	int hold;
 	unsigned char monitor[64];
 };
 
@@ -94,6 +96,8 @@ static void ready_output(void *data, void *event)
 
 static void timeout(void *data)
 {
+	if (((struct zoo *)data)->hold)
+		sleep(600);
 	say(data, 't');
 }
 
@@ -158,7 +162,10 @@ static long control(void *data, unsigned int command, char *buf, size_t len, cha
 		driver_enq(z->port, "queued", 6);
 	else if (command == 7)
 		open_pipe(z);
-	else if (command == 8) {
+	else if (command == 9) {
+		z->hold = 1;
+		driver_set_timer(z->port, 300);
+	} else if (command == 8) {
 		driver_select(z->port, z->fds[0], READ | USE, 0);
 		driver_select(z->port, z->fds[1], WRITE | USE, 0);
 	}

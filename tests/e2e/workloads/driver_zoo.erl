@@ -14,9 +14,10 @@
 %%   node.ask("driver_zoo", "own", N)              N calls of each callback of zoo_drv
 %%   node.ask("driver_zoo", "keep", N, BYTES)      ports that stay, used N times
 %%   node.ask("driver_zoo", "use", N, BYTES)       and again
+%%   node.ask("driver_zoo", "hold")                a port whose driver soon keeps a scheduler for ten minutes
 -module(driver_zoo).
 -export([load/1, unload/0, spawned/2, fd/2, tcp/2, udp/2, controls/1, owners/1, killed/1, own/1, keep/2,
-         use/2]).
+         use/2, hold/0]).
 
 pid(P) -> list_to_binary(pid_to_list(P)).
 port(P) -> list_to_binary(erlang:port_to_list(P)).
@@ -214,6 +215,16 @@ keeper(Client, Server, Cat) ->
     keeper(Client, Server, Cat).
 
 %% ---- a driver with all callbacks ----------------------------------------------------------
+
+hold() ->
+    Self = self(),
+    spawn(fun() ->
+                  P = open_port({spawn, "zoo_drv"}, []),
+                  _ = port_control(P, 9, []),
+                  Self ! {held, port(P)},
+                  receive never -> ok end
+          end),
+    receive {held, Port} -> #{port => Port} end.
 
 own(Count) ->
     N = list_to_integer(Count),
