@@ -28,6 +28,7 @@ COMMANDS = {
     "trace (Erlang functions)": ("trace", "lists:map/2", *SHORT),
     "trace (BIFs, NIFs)": ("trace", "ets:insert/2", *SHORT),
     "record --mode": ("record", "--mode", "gc", *SHORT, *FOLDED),
+    "sched --now": ("sched", "--now"),
     "port --io": ("port", "--io", *SHORT),
     **{name: (name, *SHORT) for name in ("events", "gc", "msg", "sched", "proc", "alloc")},
 }
