@@ -148,6 +148,12 @@ static int apply(struct options *opt, int id, const char *value, struct error *e
 	unsigned int word = 0;
 	bool good = true;
 
+	/* The others are settings, of which the last holds; this one says whom to look at. */
+	if (id == OPTION_PID && opt->pid && strcmp(opt->pid, value) != 0)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-p is given twice, '%s' and '%s', but a command looks at one "
+				 "node: run it once for each",
+				 opt->pid, value);
 	opt->given.has[id] = true;
 	switch (row->type) {
 	case OPTION_FLAG:

@@ -184,6 +184,17 @@ static void the_last_of_equal_options_wins(void **state)
 	assert_int_equal(p.opt.verbosity, 1);
 }
 
+static void two_nodes_are_one_too_many(void **state)
+{
+	struct parsed p;
+
+	UNUSED(state);
+	expect_usage(&every, "-p a -p b", "'a' and 'b'");
+	expect_usage(&every, "--pid=a -p b", "once for each");
+	expect_ok(&p, "-p a --pid a");
+	assert_string_equal(p.opt.pid, "a");
+}
+
 static void values_are_checked(void **state)
 {
 	static const char *const bad[] = {
@@ -468,6 +479,7 @@ int main(void)
 		cmocka_unit_test(long_options_take_values_both_ways),
 		cmocka_unit_test(words_and_options_may_be_mixed),
 		cmocka_unit_test(the_last_of_equal_options_wins),
+		cmocka_unit_test(two_nodes_are_one_too_many),
 		cmocka_unit_test(values_are_checked),
 		cmocka_unit_test(missing_and_needless_values_are_errors),
 		cmocka_unit_test(unknown_options_get_a_hint),
