@@ -14,7 +14,8 @@ int units_parse_duration(const char *text, uint64_t *ns)
 	static const struct {
 		const char *suffix;
 		double ns;
-	} units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"m", 60e9}, {"h", 3600e9}};
+	} units[] = {{"", 1e9},	  {"s", 1e9},	 {"ms", 1e6},	{"us", 1e3},
+		     {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
 	char *end;
 	double value;
 
