@@ -101,6 +101,18 @@ static void give_to_sudo_user(int fd, const char *path)
 		log_warn("ebeam: '%s' stays owned by root: %s", path, error_text(errno));
 }
 
+/* /proc and its like are there, but say ENOENT to whoever makes a file in them. */
+static bool has_directory(const char *path)
+{
+	const char *base = strrchr(path, '/');
+	char *dir = base ? xasprintf("%.*s", (int)(base + 1 - path), path) : xstrdup(".");
+	struct stat st;
+	bool is = stat(dir, &st) == 0 && S_ISDIR(st.st_mode);
+
+	free(dir);
+	return is;
+}
+
 /* Descriptor of a new file beside the target, its name in o->temporary; or negative errno. */
 static int open_beside(struct outfile *o, enum outfile_mode mode, struct error *err)
 {
@@ -120,6 +132,8 @@ static int open_beside(struct outfile *o, enum outfile_mode mode, struct error *
 
 		if (code == -EACCES || code == -EROFS || code == -EPERM)
 			advice = ". Its directory is not writable; choose another with -o";
+		else if ((code == -ENOENT || code == -ENOTDIR) && has_directory(o->path))
+			advice = ". No file can be made in its directory; choose another with -o";
 		else if (code == -ENOENT || code == -ENOTDIR)
 			advice = ". Its directory does not exist";
 		else if (code == -EEXIST)

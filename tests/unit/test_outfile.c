@@ -187,7 +187,7 @@ static void where_nothing_can_be_written_it_says_so(void **state)
 	expect_refused("none/out", -ENOENT, "does not exist");
 	put("file", "");
 	expect_refused("file/out", -ENOTDIR, "Not a directory");
-	expect_refused("/proc/none", -ENOENT, "cannot write");
+	expect_refused("/proc/none", -ENOENT, "No file can be made in its directory");
 }
 
 /* As a user that may not write here: root may write everywhere. */
