@@ -138,9 +138,11 @@ void top_samples_add_summary(struct top_samples *s, struct summary *to)
 /* All that comes in, of a node and of a capture, ends here. */
 static void take_event(struct top_samples *s, const struct event *ev)
 {
-	if (top_window_apply(s->window, ev) < 0) {
+	int rc = top_window_apply(s->window, ev);
+
+	if (rc < 0) {
 		s->summary.dropped_unknown++;
-	} else if (ev->type == REC_SAMPLE) {
+	} else if (ev->type == REC_SAMPLE && rc != TOP_WINDOW_IDLE) {
 		s->summary.samples += ev->u.sample.weight;
 		s->summary.by_status[ev->u.sample.status] += ev->u.sample.weight;
 	}

@@ -142,7 +142,7 @@ static int apply_sample(struct top_window *w, const struct event *ev)
 	    (e.process && !names_process(w->names, e.process)) || !names_thread(w->names, e.thread))
 		return -EINVAL;
 	if (profile_is_idle(w->sum, e.stack, e.kind))
-		return 0;
+		return TOP_WINDOW_IDLE;
 	if (!profile_entries_add(&v->entries, w->names, &e, TOP_WINDOW_LIMIT))
 		v->overflow[e.kind][e.status] += e.count;
 	count_thread(v, e.thread, ev->u.sample.kind, e.count);

@@ -36,7 +36,7 @@ static void feed(struct top_window *w, const struct records *r, size_t *at)
 
 	while ((rec = records_next(r, at)) != NULL) {
 		assert_true(event_decode(&ev, rec, rec->size) > 0);
-		assert_int_equal(top_window_apply(w, &ev), 0);
+		assert_true(top_window_apply(w, &ev) >= 0);
 	}
 }
 
@@ -342,7 +342,7 @@ static void live_samples(struct top_window *w, struct names *n, uint64_t ts_ns, 
 		ev.u.sample.thread = threads[i % 3];
 		ev.u.sample.weight = i + 1;
 		ev.u.sample.kind = i % 5 ? SAMPLE_ERLANG : SAMPLE_GC;
-		assert_int_equal(top_window_apply(w, &ev), 0);
+		assert_true(top_window_apply(w, &ev) >= 0);
 	}
 }
 
@@ -442,7 +442,7 @@ static void test_overflow(void **state)
 		ev.u.sample.process = names_intern_process(n, i + 1, text(n, "p"), 0, 0, 0, NULL);
 		ev.u.sample.thread = thread;
 		ev.u.sample.weight = 1;
-		assert_int_equal(top_window_apply(w, &ev), 0);
+		assert_true(top_window_apply(w, &ev) >= 0);
 	}
 	top_window_step(w, 2 * S);
 	s = snapshot_of(w, (struct snapshot_options){.by = SNAPSHOT_BY_NONE});
