@@ -141,6 +141,11 @@ void inspect_timer_ref(struct strbuf *out, const struct timer_item *t)
 
 /* Process.max_heap_size: kill and log in the low bits; from OTP 26 on a third flag
  * (MAX_HEAP_SIZE_INCLUDE_OH_BINS, erl_process.h). */
+size_t inspect_top(const struct inspect *x)
+{
+	return x->ctx->opt.limit ? x->ctx->opt.limit : INSPECT_TOP;
+}
+
 struct inspect_max_heap inspect_max_heap(const struct inspect *x)
 {
 	bool third = x->n->identity.otp >= 26;

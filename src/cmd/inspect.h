@@ -27,7 +27,7 @@
 #define INSPECT_SAMPLE_TEXT 3
 /* A mailbox up to this long is always counted by shape. */
 #define INSPECT_SHORT_MAILBOX 10000
-/* Binaries and largest terms that are shown. */
+/* Binaries and largest terms that are shown without -n. */
 #define INSPECT_TOP 10
 
 struct inspect_pair {
@@ -108,6 +108,8 @@ struct inspect_max_heap {
 	uint64_t size;
 	bool kill, log, shared, has_shared;
 };
+/* Binaries and largest terms that are shown. */
+size_t inspect_top(const struct inspect *x);
 struct inspect_max_heap inspect_max_heap(const struct inspect *x);
 const char *inspect_queue_data(const struct inspect *x);
 const char *inspect_priority(const struct inspect *x);

@@ -304,7 +304,7 @@ static void put_binaries(struct inspect *x, struct jsonw *w)
 	jsonw_uint(w, "references", o->references);
 	jsonw_uint(w, "in_messages", o->in_messages);
 	jsonw_begin_rows(w, "top");
-	for (size_t i = 0; i < o->binaries.len && i < INSPECT_TOP; i++) {
+	for (size_t i = 0; i < o->binaries.len && i < inspect_top(x); i++) {
 		const struct off_heap_binary *b = &o->binaries.data[i];
 
 		jsonw_begin_object(w, NULL);

@@ -138,5 +138,5 @@ void inspect_heap(struct inspect *x)
 		inspect_warn(x, "only %u terms were measured for the largest", MAX_ROOTS);
 	if (x->largest.len)
 		qsort(x->largest.data, x->largest.len, sizeof(*x->largest.data), by_words);
-	x->largest.len = MIN(x->largest.len, (size_t)INSPECT_TOP);
+	x->largest.len = MIN(x->largest.len, inspect_top(x));
 }

@@ -423,7 +423,7 @@ static void put_binaries(struct inspect *x)
 	fputs("  in all ", x->ctx->out);
 	put_bytes(x, o->bytes);
 	fputc('\n', x->ctx->out);
-	for (size_t i = 0; i < o->binaries.len && i < INSPECT_TOP; i++) {
+	for (size_t i = 0; i < o->binaries.len && i < inspect_top(x); i++) {
 		const struct off_heap_binary *d = &o->binaries.data[i];
 
 		fprintf(x->ctx->out, "  %#14" PRIx64 "  ", d->addr);

@@ -209,6 +209,21 @@ def grown(ctx):
         check_equal(listed if listed or ctx.release > 25 else top, top, "the binary")
 
 
+@case("-n says how many binaries are listed")
+def limited(ctx):
+    node = ctx.node
+    with ctx.workload("zoo"):
+        kinds = node.ask("zoo", "kinds")
+        seen = 0
+        for pids in kinds.values():
+            every = inspect(ctx, node, pids[-1], "-n", "1000")["binaries"]
+            few = inspect(ctx, node, pids[-1], "-n", "1")["binaries"]
+            check_equal(len(few["top"]), min(1, few["count"]), "binaries with -n 1")
+            check_equal(len(every["top"]), every["count"], "binaries with -n 1000")
+            seen = max(seen, every["count"])
+        check(seen > 1, f"no process holds more than {seen} binaries")
+
+
 @case("the largest term of a heap is measured as erts_debug:flat_size/1 does")
 def largest(ctx):
     node = ctx.node
