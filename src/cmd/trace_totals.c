@@ -170,12 +170,17 @@ static void write_histograms(struct trace *t)
 	uint32_t *ids = called_functions(t, &nr);
 
 	for (size_t i = 0; i < nr; i++) {
-		static const struct histogram none;
 		const struct histogram *h = call_stats_durations(t->stats, ids[i]);
 
 		strbuf_reset(&title);
 		names_format_function(&title, names_function(names, ids[i]));
-		histogram_write(event_run_out(t->run), title.buf, h ? h : &none, HISTOGRAM_NS, 1);
+		if (h)
+			histogram_write(event_run_out(t->run), title.buf, h, HISTOGRAM_NS, 1);
+		else
+			fprintf(event_run_out(t->run),
+				"%s: no durations, as no call was seen to return (a capture has "
+				"returns if it was recorded with '-> return')\n",
+				title.buf);
 	}
 	strbuf_free(&title);
 	free(ids);

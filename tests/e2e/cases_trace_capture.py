@@ -50,6 +50,8 @@ def without_ends(ctx):
     again = ctx.ebeam.ok("trace", "-i", path, "-j")
     check_equal(again.out, out, "lines")
     check_equal(len(again.err.splitlines()), 1, f"nothing but the closing line: {again.err}")
+    text = ctx.ebeam.ok("trace", "-i", path, "--histogram").out
+    check_in("traced:plain/2: no durations, as no call was seen to return", text, "histogram")
 
 
 @case("tables of a capture are those of the run: callers, durations, shapes of arguments")
