@@ -381,7 +381,7 @@ static int choose(struct trace *t, struct event_consumer *consumer, struct error
 	/* A capture is for later: what it will be made to weigh. */
 	t->functions.returns |= o->weight && strcmp(o->weight, "time") == 0;
 	if (o->count || o->histogram || o->args) {
-		call_stats_open(&t->stats);
+		call_stats_open(&t->stats, o->limit);
 	} else {
 		bool all = o->input || event_run_is_capture(o->output);
 

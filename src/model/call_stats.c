@@ -30,12 +30,15 @@ struct call_stats {
 	struct row_set callers, shapes;
 	struct keytab durations;
 	VEC(struct call_slow) slowest;
+	unsigned int nr_slowest; /* at most */
 };
 
-void call_stats_open(struct call_stats **out)
+void call_stats_open(struct call_stats **out, unsigned int slowest)
 {
 	struct call_stats *s = xcalloc(1, sizeof(*s));
 
+	s->nr_slowest =
+		slowest ? MIN(slowest, (unsigned int)CALL_STATS_SLOWEST_MAX) : CALL_STATS_SLOWEST;
 	s->callers.index = s->shapes.index = (struct keytab)KEYTAB_INIT(struct row_index);
 	s->durations = (struct keytab)KEYTAB_INIT(struct durations);
 	*out = s;
@@ -122,7 +125,7 @@ static void keep_slow(struct call_stats *s, const struct call_ended *end)
 	struct call_slow slow = {.ns = end->ns, .function = end->function};
 	struct call_slow *last = s->slowest.len ? &s->slowest.data[s->slowest.len - 1] : NULL;
 
-	if (s->slowest.len >= CALL_STATS_SLOWEST) {
+	if (s->slowest.len >= s->nr_slowest) {
 		if (last->ns >= end->ns)
 			return;
 		free(last->args);

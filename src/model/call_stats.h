@@ -14,8 +14,9 @@
 
 #include "base/histogram.h"
 
-#define CALL_STATS_ROWS	   16384
-#define CALL_STATS_SLOWEST 10
+#define CALL_STATS_ROWS	       16384
+#define CALL_STATS_SLOWEST     10
+#define CALL_STATS_SLOWEST_MAX 1000
 
 struct call_row {
 	uint32_t function; /* 0: all that are beyond the bound */
@@ -32,7 +33,8 @@ struct call_slow {
 
 struct call_stats;
 
-void call_stats_open(struct call_stats **out);
+/* Keeps so many of the slowest; 0 = CALL_STATS_SLOWEST, at most CALL_STATS_SLOWEST_MAX. */
+void call_stats_open(struct call_stats **out, unsigned int slowest);
 void call_stats_close(struct call_stats *s); /* NULL ok */
 
 /* A call; shape 0 = not asked for. */

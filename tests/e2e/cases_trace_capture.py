@@ -59,11 +59,16 @@ def tables(ctx):
     for kind in KINDS:
         for table in ("--count", "--histogram", "--args"):
             out, _, path = live(ctx, kind, table, json_lines=False)
-            check_equal(ctx.ebeam.ok("trace", "-i", path, table).out, out, f"{table} of {kind}")
+            again = ctx.ebeam.ok("trace", "-i", path, table, "-n", 1000000).out
+            check_equal(again, out, f"{table} of {kind}")
     # Of any capture, whatever was asked for then.
     _, _, path = live(ctx, "plain")
     text = ctx.ebeam.ok("trace", "-i", path, "--args").out
     check_in("traced:plain/2  integer(), integer()", text, "shapes")
+    for limit in (1, 3, 15):
+        text = ctx.ebeam.ok("trace", "-i", path, "--args", "-n", limit).out
+        slowest = text.split("\nThe slowest\n")[1].split("\n\n")[0].splitlines()
+        check_equal(len(slowest), limit, f"the slowest with -n {limit}")
 
 
 @case("flame graphs of a capture are those of the run, in every format, and those of report",
