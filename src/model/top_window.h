@@ -44,8 +44,8 @@ void top_window_close(struct top_window *w); /* NULL ok */
 
 #define TOP_WINDOW_IDLE 1 /* a sample of a thread that waited: of no table, nor of their sum */
 
-/* Takes in what a window is made of, and leaves all other events; 0, TOP_WINDOW_IDLE, -EINVAL if it refers to what
- * was never defined, -ENOSPC if a definition is beyond the dictionary's limits. */
+/* Takes in what a window is made of, and leaves all other events; 0, TOP_WINDOW_IDLE, -EINVAL if it
+ * refers to what was never defined, -ENOSPC if a definition is beyond the dictionary's limits. */
 int top_window_apply(struct top_window *w, const struct event *ev);
 /* Ends the interval at now_ns (of the samples' clock), and forgets those that ended before the
  * window.  One of no length is none. */

@@ -35,10 +35,15 @@ def pin(node, cpu):
     check_equal(moved.returncode, 0, moved.stderr)
 
 
-def busy_node(ctx):
-    """A node with a scheduler, that works, on each CPU."""
+def wide_node(ctx):
+    """A node with a scheduler for each CPU."""
     number = os.cpu_count()
-    node = ctx.new_node(flags=("+S", f"{number}:{number}", "+sbwt", "none"))
+    return ctx.new_node(flags=("+S", f"{number}:{number}", "+sbwt", "none"))
+
+
+def busy_node(ctx):
+    """One that works on each."""
+    node = wide_node(ctx)
     node.start("throughput")
     return node
 
@@ -47,9 +52,11 @@ def busy_node(ctx):
       otp="one")
 def recorded(ctx):
     cpu, path = last_cpu(), ctx.ebeam.file(".ebeam")
-    node = busy_node(ctx)
+    node = wide_node(ctx)
     ctx.cleanup(switch, cpu, True)
     process, _ = start_attached(ctx, "-d", 30, "-F", 99, "-o", path, node=node)
+    # Before it, ebeam would wait for a CPU for minutes where they are emulated.
+    node.start("throughput")
     time.sleep(5)
     switch(cpu, False)
     time.sleep(5)
