@@ -139,13 +139,13 @@ void inspect_timer_ref(struct strbuf *out, const struct timer_item *t)
 		strbuf_addf(out, "#Ref<0.%u.%u.%u>", t->ref[2], t->ref[1], t->ref[0]);
 }
 
-/* Process.max_heap_size: kill and log in the low bits; from OTP 26 on a third flag
- * (MAX_HEAP_SIZE_INCLUDE_OH_BINS, erl_process.h). */
 size_t inspect_top(const struct inspect *x)
 {
 	return x->ctx->opt.limit ? x->ctx->opt.limit : INSPECT_TOP;
 }
 
+/* Process.max_heap_size: kill and log in the low bits; from OTP 26 on a third flag
+ * (MAX_HEAP_SIZE_INCLUDE_OH_BINS, erl_process.h). */
 struct inspect_max_heap inspect_max_heap(const struct inspect *x)
 {
 	bool third = x->n->identity.otp >= 26;

@@ -186,6 +186,11 @@ void trace_tell(struct trace *t)
 	if (t->told)
 		return;
 	t->told = true;
+	if (!t->ctx->opt.limit && trace_is_full(t))
+		trace_warn(t,
+			   "ended after the first %u calls: -n says how many, --count "
+			   "counts all",
+			   t->limit);
 	tell_limits(t);
 	if (t->functions.undecided)
 		trace_warn(t,

@@ -427,3 +427,15 @@ def refused(ctx):
     r = ctx.ebeam.run("trace", "-p", ctx.node.os_pid, *["lists:reverse/2"] * 65, "-d", 1)
     check_equal(r.code, 2, "exit of 65 patterns")
     check_in("at most 64 patterns", r.err, "65 patterns")
+
+
+@case("without -n lines end after the first ten, and that is said", otp="one")
+def ended_by_default(ctx):
+    with ctx.workload("cpu_split"):
+        result = ctx.ebeam.ok("trace", "-p", ctx.node.os_pid, "-d", "20", *NO_LIMITS,
+                              "cpu_split:step/1")
+        asked = ctx.ebeam.ok("trace", "-p", ctx.node.os_pid, "-d", "20", "-n", "10", *NO_LIMITS,
+                             "cpu_split:step/1")
+    said = "ended after the first 10 calls: -n says how many"
+    check_in(said, result.err, "closing words")
+    check_equal(said in asked.err, False, f"with -n: {asked.err}")
