@@ -104,7 +104,7 @@ def comes(ctx):
 @case("events while a CPU goes off line and comes back: each message is seen", otp="one")
 def events(ctx):
     cpu = last_cpu()
-    node = busy_node(ctx)
+    node = wide_node(ctx)
     ctx.cleanup(switch, cpu, True)
     watch = Watch(ctx, node, "-e", "process_spawn,process_exit")
     children = set()
