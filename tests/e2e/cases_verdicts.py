@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from ebeam import FEW_CAPABILITIES, NOBODY, as_nobody
-from harness import Failure, Skip, case, check, check_equal, check_in
+from harness import Failure, Skip, case, check, check_equal, check_in, shorten
 
 SIDE_BY_SIDE = True
 
@@ -31,7 +31,7 @@ COMMANDS = {
     "alloc": [("alloc", *SHORT)],
     "port --io": [("port", "--io", *SHORT)],
     # By breakpoints, and by uprobes.
-    "trace": [("trace", "lists:map/2", *SHORT), ("trace", "erlang:make_tuple/2", *SHORT)],
+    "trace": [("trace", "lists:map/2", *SHORT), ("trace", "erlang:md5/1", *SHORT)],
 }
 # What is missing of a command that goes on without: kinds of events, by name.
 SAID = re.compile(r"^ebeam: no ([a-z_, ]+): |^ebeam: not in this OTP \S+ build: ([a-z_, ]+) \(", re.M)
@@ -51,14 +51,14 @@ def rows(ctx, prefix):
 
 
 def does(ctx, words, prefix):
-    """state, and the kinds of events that are told to be missing"""
+    """state, the kinds of events that are told to be missing, and what it said"""
     result = ctx.ebeam.run(*words, "-p", ctx.node.os_pid, prefix=prefix)
     check(result.code in (0, 4, 5, 6, 7), str(result))  # 7: a limit tripped
     if result.code not in (0, 7):
-        return "missing", set()
+        return "missing", set(), result.err
     kinds = names(a or b for a, b in SAID.findall(result.err))
     lacking = kinds or LACKING.search(result.out + result.err)
-    return "degraded" if lacking else "available", kinds
+    return "degraded" if lacking else "available", kinds, result.err
 
 
 def compare(ctx, prefix=()):
@@ -67,14 +67,15 @@ def compare(ctx, prefix=()):
     wrong = []
     for name, ways in COMMANDS.items():
         row = said[name]
-        states, kinds = zip(*(does(ctx, words, prefix) for words in ways))
+        states, kinds, texts = zip(*(does(ctx, words, prefix) for words in ways))
         kinds = set().union(*kinds)
         state = states[0] if len(set(states)) == 1 else "degraded"
         if name == "top" and (state, row["state"]) == ("available", "degraded") and \
            not LACKING.search(row["why"]):
             state = "degraded"  # its panel says which kinds of events are missing
         if state != row["state"]:
-            wrong.append(f"{name}: doctor says {row['state']} ({row['why']}), it is {state} {sorted(kinds)}")
+            wrong.append(f"{name}: doctor says {row['state']} ({row['why']}), it is {state} "
+                         f"{sorted(kinds)}: {' | '.join(shorten(text) for text in texts)}")
         elif name != "top" and state == "degraded" and name != "record --mode":
             check_equal(names(WHY.findall(row["why"])), kinds, f"{name}: kinds that are missing")
         if row["state"] != "available":
