@@ -118,16 +118,22 @@ static void inspect(struct beam_node *n)
 				 : "If this is a patched build, install its debug symbols");
 }
 
-bool beam_node_is_there(const struct beam_node *n)
+bool beam_node_exits(const struct beam_node *n, int timeout_ms)
 {
 	struct pollfd ended = {.fd = n->pidfd, .events = POLLIN};
 
 	if (n->core)
-		return true;
+		return false;
+	if (n->pidfd >= 0)
+		return poll(&ended, 1, timeout_ms) != 0;
 	/* Kernels before 5.3 have no pidfds; a filter may forbid them. */
-	if (n->pidfd < 0)
-		return kill(n->os_pid, 0) == 0 || errno == EPERM;
-	return poll(&ended, 1, 0) == 0;
+	poll(NULL, 0, timeout_ms);
+	return kill(n->os_pid, 0) != 0 && errno != EPERM;
+}
+
+bool beam_node_is_there(const struct beam_node *n)
+{
+	return !beam_node_exits(n, 0);
 }
 
 const char *beam_node_title(const struct beam_node *n, char *buf, size_t size)
@@ -167,7 +173,7 @@ static int finish_open(struct beam_node **out, struct beam_node *n, const char *
 
 	inspect(n);
 	/* A node that ended meanwhile fails checks too; that is not the layout's fault. */
-	if (!beam_node_is_there(n))
+	if (beam_node_exits(n, n->unsupported[0] && !partial ? BEAM_NODE_EXIT_MS : 0))
 		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (%s) has exited", what);
 	else if (n->unsupported[0] && !partial)
 		code = error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "%s: %s", what,

@@ -138,6 +138,10 @@ int beam_node_open_core(struct beam_node **out, const char *core, const char *ex
 void beam_node_close(struct beam_node *n);
 /* False once the process has ended: its number may belong to another since.  A core is. */
 bool beam_node_is_there(const struct beam_node *n);
+/* The process has ended, or ends within `timeout_ms`: its memory goes a moment before it does, by
+ * far less than BEAM_NODE_EXIT_MS. */
+enum { BEAM_NODE_EXIT_MS = 100 };
+bool beam_node_exits(const struct beam_node *n, int timeout_ms);
 /* What messages call it: "pid 4711", or the path of its core file.  buf is for the former. */
 const char *beam_node_title(const struct beam_node *n, char *buf, size_t size);
 /* Fills err; returns rc, negative, with which `what` ("process table") could not be read: the node

@@ -21,6 +21,7 @@
 #include "cmd/event_probes.h"
 #include "cmd/event_run_internal.h"
 #include "cmd/loop.h"
+#include "cmd/target.h"
 
 #define DRAIN_EVERY_NS 50000000u
 #define DRAIN_MAX_NS   250000000u
@@ -545,7 +546,7 @@ int event_run(struct command_context *ctx, const struct event_consumer *c, struc
 	if (ctx->opt.input)
 		return replay(run, err);
 	rc = target_open(&run->node, ctx, err);
-	return rc ? rc : watch(run, err);
+	return rc ? rc : target_failed(run->node, watch(run, err), err);
 }
 
 void event_run_close(struct event_run *run)

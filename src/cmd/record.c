@@ -19,6 +19,7 @@
 #include "cmd/record.h"
 #include "cmd/recording.h"
 #include "cmd/render.h"
+#include "cmd/target.h"
 #include "cmd/timeline_output.h"
 
 /*
@@ -260,7 +261,7 @@ int cmd_record(struct command_context *ctx, struct error *err)
 	if (rc == 0 && ctx->opt.dry_run)
 		recording_describe(run.node, ctx->opt.freq, ctx->out);
 	else if (rc == 0)
-		rc = record(&run, err);
+		rc = target_failed(run.node, record(&run, err), err);
 	/* A recording that fails half way has been worth its time: the capture stays readable. */
 	if (rc < 0 && capture_is_worth_it(&run)) {
 		log_warn("ebeam: what was recorded so far is in '%s'",

@@ -69,12 +69,23 @@ int target_open(struct beam_node **out, const struct command_context *ctx, struc
 	return rc ? rc : beam_node_open(out, os_pid, false, err);
 }
 
+int target_failed(const struct beam_node *n, int rc, struct error *err)
+{
+	if (rc != -ESRCH || !n || !err ||
+	    (err->kind != ERROR_KIND_FAILED && err->kind != ERROR_KIND_UNSUPPORTED) ||
+	    !beam_node_exits(n, BEAM_NODE_EXIT_MS))
+		return rc;
+	return error_set(err, ERROR_KIND_NO_NODE, rc, "the node (pid %d) has exited", n->os_pid);
+}
+
 int target_close(struct beam_node *n, int rc, struct error *err)
 {
-	bool there = !n || beam_node_is_there(n);
 	bool whole = !n || !n->core || !core_file_facts(n->core)->missing_size;
 	int os_pid = n ? n->os_pid : 0;
+	bool there;
 
+	rc = target_failed(n, rc, err);
+	there = !n || beam_node_is_there(n);
 	beam_node_close(n);
 	if (!rc && !whole)
 		return ERROR_KIND_PARTIAL; /* target_open() has said it */
@@ -84,10 +95,6 @@ int target_close(struct beam_node *n, int rc, struct error *err)
 		error_prefix(err, "in what is left of this core file");
 		err->kind = ERROR_KIND_FAILED;
 	}
-	/* Whatever could not be read of what is no more is not what is wrong. */
-	if (rc == -ESRCH && !there && err && err->kind == ERROR_KIND_FAILED)
-		return error_set(err, ERROR_KIND_NO_NODE, rc, "the node (pid %d) has exited",
-				 os_pid);
 	if (rc || there)
 		return rc;
 	return error_set(err, ERROR_KIND_PARTIAL, -ESRCH,

@@ -13,6 +13,9 @@
 /* Opens the node that the options name; target_close() is the caller's.  Of a core file a line on
  * stderr says so, and whether it is cut short. */
 int target_open(struct beam_node **out, const struct command_context *ctx, struct error *err);
+/* Returns rc.  If the node has exited, an error of reading or attaching to it (rc = -ESRCH) becomes
+ * "the node has exited": what could not be read of a process that is gone says nothing else. */
+int target_failed(const struct beam_node *n, int rc, struct error *err);
 /* Closes it (NULL ok).  Returns rc, or if all went well: exit code 7 if the core file is cut short;
  * an error if the process ended meanwhile, as what was read may have been of another one with the
  * same number. */

@@ -145,13 +145,13 @@ def check_ended_with_node(process):
 
 @case("the node exits at once after it was found: an error or an empty result, no hang", otp="one")
 def node_exits_early(ctx):
-    for delay in (0.0, 0.02, 0.06):
+    for delay in (0.0, 0.01, 0.02, 0.04, 0.06, 0.1):
         node = ctx.new_node()
         process = ctx.ebeam.popen("record", "-p", node.os_pid, "-d", 5, "-f", "folded", "-o", "-")
         time.sleep(delay)
         os.kill(node.os_pid, signal.SIGKILL)
         _, err = process.communicate(timeout=15)
-        check(process.returncode in (0, 1, 3), f"exit {process.returncode}: {err.decode()!r}")
+        check(process.returncode in (0, 3), f"exit {process.returncode}: {err.decode()!r}")
         check(err, "not a word")
 
 
