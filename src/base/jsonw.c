@@ -166,6 +166,19 @@ void jsonw_uint(struct jsonw *w, const char *key, uint64_t value)
 	strbuf_add(&w->buf, digits + at, sizeof(digits) - at);
 }
 
+void jsonw_uint_if(struct jsonw *w, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		jsonw_uint(w, key, value);
+	else
+		jsonw_null(w, key);
+}
+
+void jsonw_known(struct jsonw *w, const char *key, uint64_t value)
+{
+	jsonw_uint_if(w, key, value != UINT64_MAX, value);
+}
+
 void jsonw_int(struct jsonw *w, const char *key, int64_t value)
 {
 	char text[24];
@@ -190,6 +203,15 @@ void jsonw_stringn(struct jsonw *w, const char *key, const char *text, size_t le
 {
 	begin_value(w, key);
 	quote(&w->buf, text, len);
+}
+
+void jsonw_text(struct jsonw *w, const char *key, struct strbuf *text)
+{
+	if (text->len)
+		jsonw_stringn(w, key, text->buf, text->len);
+	else
+		jsonw_null(w, key);
+	strbuf_reset(text);
 }
 
 void jsonw_string(struct jsonw *w, const char *key, const char *text)

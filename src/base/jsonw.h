@@ -43,11 +43,17 @@ void jsonw_null(struct jsonw *w, const char *key);
 void jsonw_bool(struct jsonw *w, const char *key, bool value);
 void jsonw_int(struct jsonw *w, const char *key, int64_t value);
 void jsonw_uint(struct jsonw *w, const char *key, uint64_t value);
+/* UINT64_MAX, which stands for what is not known (EVENT_UNKNOWN and others): null. */
+void jsonw_known(struct jsonw *w, const char *key, uint64_t value);
+/* Not known: null. */
+void jsonw_uint_if(struct jsonw *w, const char *key, bool known, uint64_t value);
 /* Not finite: null. */
 void jsonw_double(struct jsonw *w, const char *key, double value);
 /* Any bytes; what is not UTF-8 becomes U+FFFD.  NULL text: null. */
 void jsonw_string(struct jsonw *w, const char *key, const char *text);
 void jsonw_stringn(struct jsonw *w, const char *key, const char *text, size_t len);
+/* Empty: null.  Leaves the text empty, for the next one. */
+void jsonw_text(struct jsonw *w, const char *key, struct strbuf *text);
 /* A value that is JSON text already. */
 void jsonw_raw(struct jsonw *w, const char *key, const char *json);
 

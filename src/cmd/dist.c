@@ -321,10 +321,7 @@ static void json_row(struct jsonw *w, const struct dist_view *v, const struct di
 static void json_epmd(struct jsonw *w, const struct dist_view *v)
 {
 	jsonw_begin_object(w, "epmd");
-	if (v->live)
-		jsonw_uint(w, "port", v->epmd.port);
-	else
-		jsonw_null(w, "port");
+	jsonw_uint_if(w, "port", v->live, v->epmd.port);
 	if (v->no_epmd.code) {
 		jsonw_null(w, "nodes");
 	} else {

@@ -285,10 +285,7 @@ static void json_group(struct jsonw *w, const struct dump *d, const struct id_fo
 		jsonw_begin_object(w, NULL);
 		jsonw_string(w, "mfa", text.buf);
 		jsonw_string(w, "file", f->file);
-		if (f->file)
-			jsonw_uint(w, "line", f->line);
-		else
-			jsonw_null(w, "line");
+		jsonw_uint_if(w, "line", f->file, f->line);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);

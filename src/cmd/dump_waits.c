@@ -304,11 +304,6 @@ int dump_waits_text(const struct dump *d, const struct command_context *ctx, FIL
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void json_text(struct jsonw *w, const char *key, const struct strbuf *text)
-{
-	jsonw_string(w, key, text->len ? text->buf : NULL);
-}
-
 static void json_target(struct jsonw *w, struct waiting *x, const struct wait_target *t)
 {
 	const struct stack_group *g = group_of(x, t->node);
@@ -316,11 +311,11 @@ static void json_target(struct jsonw *w, struct waiting *x, const struct wait_ta
 
 	jsonw_begin_object(w, NULL);
 	add_pid(x, t->node, &text);
-	json_text(w, "pid", &text);
+	jsonw_text(w, "pid", &text);
 	strbuf_reset(&text);
 	if (is_process(x, t->node))
 		dump_name(x->d, t->node, &text);
-	json_text(w, "name", &text);
+	jsonw_text(w, "name", &text);
 	jsonw_uint(w, "waiting", t->waiting);
 	jsonw_uint(w, "behind", t->behind);
 	if (is_process(x, t->node))
@@ -330,7 +325,7 @@ static void json_target(struct jsonw *w, struct waiting *x, const struct wait_ta
 	jsonw_string(w, "status", g ? process_status_name(dump_status(g)) : NULL);
 	strbuf_reset(&text);
 	add_current(x, t->node, &text);
-	json_text(w, "current_function", &text);
+	jsonw_text(w, "current_function", &text);
 	jsonw_end_object(w);
 	strbuf_free(&text);
 }
@@ -343,7 +338,7 @@ static void json_path(struct jsonw *w, struct waiting *x, const struct wait_path
 	for (uint32_t i = 0; i < p->nr; i++) {
 		strbuf_reset(&text);
 		add_pid(x, x->graph.nodes.data[p->first + i], &text);
-		json_text(w, NULL, &text);
+		jsonw_text(w, NULL, &text);
 	}
 	jsonw_end_array(w);
 	strbuf_free(&text);

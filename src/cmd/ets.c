@@ -182,15 +182,6 @@ static const struct table_column ets_columns[] = {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void json_text(struct jsonw *w, const char *key, struct strbuf *text)
-{
-	if (text->len)
-		jsonw_stringn(w, key, text->buf, text->len);
-	else
-		jsonw_null(w, key);
-	strbuf_reset(text);
-}
-
 static void json_write_concurrency(struct jsonw *w, const struct ets_table *t)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -200,7 +191,7 @@ static void json_write_concurrency(struct jsonw *w, const struct ets_table *t)
 		return;
 	}
 	ets_add_write_concurrency(&text, t);
-	json_text(w, "write_concurrency", &text);
+	jsonw_text(w, "write_concurrency", &text);
 	strbuf_free(&text);
 }
 
@@ -216,16 +207,16 @@ void ets_json_fields(struct jsonw *w, struct ets_view *v, const struct ets_table
 	jsonw_string(w, "type", ets_type_name(t->type));
 	jsonw_string(w, "protection", ets_protection_name(t->protection));
 	ets_add_pid(&text, v, t->owner);
-	json_text(w, "owner", &text);
+	jsonw_text(w, "owner", &text);
 	ets_add_atom(&text, v, ets_owner_name(v, t));
-	json_text(w, "owner_name", &text);
+	jsonw_text(w, "owner_name", &text);
 	jsonw_uint(w, "size", t->size);
 	jsonw_uint(w, "memory", t->memory);
 	jsonw_uint(w, "bytes", t->memory * ETS_WORD_BYTES);
 	jsonw_uint(w, "keypos", t->keypos);
 	if (t->heir)
 		ets_add_pid(&text, v, t->heir);
-	json_text(w, "heir", &text);
+	jsonw_text(w, "heir", &text);
 	jsonw_bool(w, "compressed", t->compressed);
 	jsonw_bool(w, "named_table", t->named);
 	jsonw_bool(w, "read_concurrency", t->read_concurrency);

@@ -135,10 +135,7 @@ static void row_json(struct jsonw *w, const struct probe_row *r)
 	jsonw_string(w, "instruction", *p->place.instruction ? p->place.instruction : NULL);
 	jsonw_bool(w, "emulated", p->place.emulated);
 	jsonw_string(w, "stepped_because", *p->place.reason ? p->place.reason : NULL);
-	if (r->ns)
-		jsonw_uint(w, "trap_ns", r->ns);
-	else
-		jsonw_null(w, "trap_ns");
+	jsonw_uint_if(w, "trap_ns", r->ns, r->ns);
 	jsonw_string(w, "program", p->program);
 	jsonw_uint(w, "group", r->group + 1);
 	jsonw_begin_array(w, "kinds");

@@ -4,14 +4,6 @@
 
 #include "abi/record.h"
 
-static void number(struct jsonw *w, const char *key, bool known, uint64_t value)
-{
-	if (known)
-		jsonw_uint(w, key, value);
-	else
-		jsonw_null(w, key);
-}
-
 void event_rate_json(struct jsonw *w, const struct event_rate *r)
 {
 	jsonw_begin_object(w, NULL);
@@ -21,10 +13,10 @@ void event_rate_json(struct jsonw *w, const struct event_rate *r)
 	jsonw_double(w, "total", r->total);
 	jsonw_double(w, "bytes_per_s", r->bytes);
 	jsonw_double(w, "time", r->time);
-	number(w, "longest_ns", r->longest_ns != 0, r->longest_ns);
+	jsonw_uint_if(w, "longest_ns", r->longest_ns != 0, r->longest_ns);
 	jsonw_double(w, "share", r->share);
 	jsonw_uint(w, "seen", r->seen);
-	number(w, "lost", r->lost != EVENT_UNKNOWN, r->lost);
+	jsonw_known(w, "lost", r->lost);
 	jsonw_double(w, "cost", r->cost);
 	jsonw_string(w, "missing", *r->why ? r->why : NULL);
 	jsonw_end_object(w);

@@ -118,14 +118,6 @@ static int order_rows(const struct gc *gc, const struct cells *cells, struct gro
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
-static void words_json(struct jsonw *w, const char *key, uint64_t words)
-{
-	if (words == EVENT_UNKNOWN)
-		jsonw_null(w, key);
-	else
-		jsonw_uint(w, key, words);
-}
-
 static void count_json(struct jsonw *w, const struct gc_count *c, double scale)
 {
 	jsonw_uint(w, "minor", units_scale(c->minor, scale));
@@ -146,9 +138,9 @@ static void row_json(struct jsonw *w, const struct group_row *r, double scale)
 	jsonw_begin_object(w, NULL);
 	group_row_json(w, r);
 	count_json(w, c, scale);
-	words_json(w, "heap_after", heap_after(c));
-	words_json(w, "heap", c->heap);
-	words_json(w, "old_heap", c->old_heap);
+	jsonw_known(w, "heap_after", heap_after(c));
+	jsonw_known(w, "heap", c->heap);
+	jsonw_known(w, "old_heap", c->old_heap);
 	jsonw_uint(w, "max_heap", c->max_heap);
 	jsonw_end_object(w);
 }

@@ -4,22 +4,13 @@
 
 #include "beam/term_read.h"
 
-static void put_text(struct jsonw *w, const char *key, struct strbuf *text)
-{
-	if (text->len)
-		jsonw_stringn(w, key, text->buf, text->len);
-	else
-		jsonw_null(w, key);
-	strbuf_reset(text);
-}
-
 static void put_term(struct inspect *x, struct jsonw *w, const char *key, uint64_t term)
 {
 	struct strbuf text = STRBUF_INIT;
 
 	if (term)
 		inspect_term(x, &text, term);
-	put_text(w, key, &text);
+	jsonw_text(w, key, &text);
 	strbuf_free(&text);
 }
 
@@ -29,10 +20,7 @@ static void put_location(struct jsonw *w, const struct stack_location *at)
 		jsonw_stringn(w, "file", at->function.file, at->function.file_len);
 	else
 		jsonw_null(w, "file");
-	if (at->known && at->function.line)
-		jsonw_uint(w, "line", at->function.line);
-	else
-		jsonw_null(w, "line");
+	jsonw_uint_if(w, "line", at->known && at->function.line, at->function.line);
 }
 
 static void put_current(struct inspect *x, struct jsonw *w)
@@ -43,7 +31,7 @@ static void put_current(struct inspect *x, struct jsonw *w)
 
 	if (!known)
 		strbuf_reset(&mfa);
-	put_text(w, "current_function", &mfa);
+	jsonw_text(w, "current_function", &mfa);
 	jsonw_begin_object(w, "current_location");
 	put_location(w, &at);
 	jsonw_end_object(w);
@@ -64,7 +52,7 @@ static void put_facts(struct inspect *x, struct jsonw *w)
 		jsonw_null(w, "registered_name");
 	put_term(x, w, "label", p->label);
 	inspect_initial_call(x, &text);
-	put_text(w, "initial_call", &text);
+	jsonw_text(w, "initial_call", &text);
 	put_current(x, w);
 	jsonw_string(w, "status", process_status_name(p->status));
 	jsonw_uint(w, "reductions", p->reductions);
@@ -101,7 +89,7 @@ static void put_stack(struct inspect *x, struct jsonw *w)
 			continue;
 		jsonw_begin_object(w, NULL);
 		stack_location_format(&at, &text);
-		put_text(w, "mfa", &text);
+		jsonw_text(w, "mfa", &text);
 		put_location(w, &at);
 		if (x->ctx->opt.terms) {
 			jsonw_begin_array(w, "y");
@@ -135,7 +123,7 @@ static void put_monitors(struct inspect *x, struct jsonw *w, const char *key,
 		if (!wanted(&x->monitors.v.data[i]))
 			continue;
 		inspect_monitor(x, &text, &x->monitors.v.data[i]);
-		put_text(w, NULL, &text);
+		jsonw_text(w, NULL, &text);
 	}
 	jsonw_end_array(w);
 	strbuf_free(&text);
@@ -156,7 +144,7 @@ static void put_timers(struct inspect *x, struct jsonw *w)
 		jsonw_bool(w, "paused", t->paused);
 		if (!t->receive) {
 			inspect_timer_ref(&ref, t);
-			put_text(w, "ref", &ref);
+			jsonw_text(w, "ref", &ref);
 			put_term(x, w, "to", t->by_name ? x->p.registered : x->p.epid);
 			put_term(x, w, "message", t->message);
 		}
@@ -184,7 +172,7 @@ static void put_state(struct inspect *x, struct jsonw *w)
 
 	if (x->state.known)
 		behaviour_state_print(&x->state, &x->reader, &text);
-	put_text(w, "state", &text);
+	jsonw_text(w, "state", &text);
 	jsonw_string(w, "behaviour",
 		     x->state.behaviour ? behaviour_name(x->state.behaviour) : NULL);
 	jsonw_string(w, "state_unknown", x->state.known ? NULL : x->state.why);
@@ -222,7 +210,7 @@ static void put_shapes(struct inspect *x, struct jsonw *w)
 
 		jsonw_begin_object(w, NULL);
 		shape_print(s, &x->reader, &text);
-		put_text(w, "shape", &text);
+		jsonw_text(w, "shape", &text);
 		jsonw_uint(w, "count", s->count);
 		jsonw_uint(w, "words", s->words);
 		jsonw_end_object(w);

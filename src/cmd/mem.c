@@ -240,29 +240,21 @@ static size_t find_warnings(const struct mem_view *v, const char *warnings[2])
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void json_size(struct jsonw *w, const char *key, uint64_t bytes)
-{
-	if (bytes == MEMORY_UNKNOWN)
-		jsonw_null(w, key);
-	else
-		jsonw_uint(w, key, bytes);
-}
-
 static void json_areas(struct jsonw *w, const struct memory_areas *a)
 {
 	jsonw_begin_object(w, "areas");
-	json_size(w, "atom_space", a->atom_space);
-	json_size(w, "atom_space_used", a->atom_space_used);
-	json_size(w, "atom_table", a->atom_table);
-	json_size(w, "module_table", a->module_table);
-	json_size(w, "export_table", a->export_table);
-	json_size(w, "export_list", a->export_list);
-	json_size(w, "fun_table", a->fun_table);
-	json_size(w, "fun_list", a->fun_list);
-	json_size(w, "module_refs", a->module_refs);
-	json_size(w, "loaded_code", a->loaded_code);
-	json_size(w, "ets_misc", a->ets_misc);
-	json_size(w, "process_table", a->process_table);
+	jsonw_known(w, "atom_space", a->atom_space);
+	jsonw_known(w, "atom_space_used", a->atom_space_used);
+	jsonw_known(w, "atom_table", a->atom_table);
+	jsonw_known(w, "module_table", a->module_table);
+	jsonw_known(w, "export_table", a->export_table);
+	jsonw_known(w, "export_list", a->export_list);
+	jsonw_known(w, "fun_table", a->fun_table);
+	jsonw_known(w, "fun_list", a->fun_list);
+	jsonw_known(w, "module_refs", a->module_refs);
+	jsonw_known(w, "loaded_code", a->loaded_code);
+	jsonw_known(w, "ets_misc", a->ets_misc);
+	jsonw_known(w, "process_table", a->process_table);
 	jsonw_end_object(w);
 }
 
@@ -315,15 +307,15 @@ static int write_json(struct command_context *ctx, const struct mem_view *v,
 		return rc;
 	target_json_begin(&w, ctx, v->node);
 	jsonw_begin_object(&w, "data");
-	json_size(&w, "total", m->total);
-	json_size(&w, "processes", m->processes);
-	json_size(&w, "processes_used", m->processes_used);
-	json_size(&w, "system", m->system);
-	json_size(&w, "atom", m->atom);
-	json_size(&w, "atom_used", m->atom_used);
-	json_size(&w, "binary", m->binary);
-	json_size(&w, "code", m->code);
-	json_size(&w, "ets", m->ets);
+	jsonw_known(&w, "total", m->total);
+	jsonw_known(&w, "processes", m->processes);
+	jsonw_known(&w, "processes_used", m->processes_used);
+	jsonw_known(&w, "system", m->system);
+	jsonw_known(&w, "atom", m->atom);
+	jsonw_known(&w, "atom_used", m->atom_used);
+	jsonw_known(&w, "binary", m->binary);
+	jsonw_known(&w, "code", m->code);
+	jsonw_known(&w, "ets", m->ets);
 	json_areas(&w, &m->areas);
 	jsonw_begin_rows(&w, "allocators");
 	for (size_t i = 0; i < nr; i++)

@@ -373,10 +373,7 @@ static void json_counts(struct jsonw *w, const struct port_io_row *r)
 {
 	uint64_t in = port_io_bytes_in(r);
 
-	if (in == EVENT_UNKNOWN)
-		jsonw_null(w, "in");
-	else
-		jsonw_uint(w, "in", in);
+	jsonw_known(w, "in", in);
 	jsonw_uint(w, "out", port_io_bytes_out(r));
 	jsonw_uint(w, "control_bytes", port_io_control_bytes(r));
 	jsonw_uint(w, "calls", port_io_calls(r));

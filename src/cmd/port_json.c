@@ -115,10 +115,7 @@ static void json_row(struct jsonw *w, const struct port_view *v, const struct po
 	json_refs(w, v, "monitors", &p->monitors);
 	json_refs(w, v, "monitored_by", &p->monitored_by);
 	json_refs(w, v, "suspended", &p->suspended);
-	if (p->memory_known)
-		jsonw_uint(w, "memory", p->memory);
-	else
-		jsonw_null(w, "memory");
+	jsonw_uint_if(w, "memory", p->memory_known, p->memory);
 	json_flags(w, p);
 	json_socket(w, r);
 	json_fd(w, v, "read", p->fd_kind == PORT_FD_STREAM ? p->fds[0] : -1);

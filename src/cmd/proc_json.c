@@ -21,10 +21,7 @@ static void counts_json(struct jsonw *w, const struct proc_view *v, const struct
 		     units_rate((double)units_of_share(n->spawned, v->spawn_share), v->seconds));
 	scaled_json(w, "exited", n->exited, v->exit_share);
 	scaled_json(w, "crashed", n->crashed, v->exit_share);
-	if (proc_living_known(v))
-		jsonw_uint(w, "living", n->living);
-	else
-		jsonw_null(w, "living");
+	jsonw_uint_if(w, "living", proc_living_known(v), n->living);
 	if (n->lifetimes) {
 		jsonw_uint(w, "mean_lifetime_ns", n->lifetime_ns / n->lifetimes);
 		jsonw_uint(w, "max_lifetime_ns", n->max_lifetime_ns);

@@ -437,14 +437,6 @@ int sched_now_write(struct command_context *ctx, const struct now_view *v, const
 	return 0;
 }
 
-static void json_ns(struct jsonw *w, const char *key, uint64_t ns)
-{
-	if (ns == SCHED_NOW_UNKNOWN)
-		jsonw_null(w, key);
-	else
-		jsonw_uint(w, key, ns);
-}
-
 static void json_row(struct jsonw *w, const struct now_view *v, const struct now_row *r)
 {
 	const struct sched_sight *s = &r->one->now;
@@ -459,9 +451,9 @@ static void json_row(struct jsonw *w, const struct now_view *v, const struct now
 	jsonw_string(w, "registered_name", registered_of(v, r));
 	jsonw_string(w, "function", r->function);
 	jsonw_string(w, "function_from", function_from_name(r->from));
-	json_ns(w, "at_least_ns", r->at_least_ns);
-	json_ns(w, "at_most_ns", r->at_most_ns);
-	json_ns(w, "run_queue", s->run_queue);
+	jsonw_known(w, "at_least_ns", r->at_least_ns);
+	jsonw_known(w, "at_most_ns", r->at_most_ns);
+	jsonw_known(w, "run_queue", s->run_queue);
 	if (r->os_tid)
 		jsonw_int(w, "os_tid", r->os_tid);
 	else
@@ -498,8 +490,8 @@ int sched_now_json(struct command_context *ctx, const struct now_view *v, const 
 	jsonw_bool(&w, "stopped", v->stopped);
 	jsonw_begin_object(&w, "thread_progress");
 	jsonw_string(&w, "state", told.state);
-	json_ns(&w, "value", p->known ? p->value : SCHED_NOW_UNKNOWN);
-	json_ns(&w, "at_least_ns", told.still_ns);
+	jsonw_uint_if(&w, "value", p->known, p->value);
+	jsonw_known(&w, "at_least_ns", told.still_ns);
 	jsonw_string(&w, "waits_for", told.waits_for);
 	jsonw_end_object(&w);
 	jsonw_begin_rows(&w, "schedulers");

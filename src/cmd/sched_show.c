@@ -139,10 +139,7 @@ static void long_json(struct jsonw *w, const struct names *n, const struct sched
 	strbuf_reset(&text);
 	add_function(&text, n, l->entry);
 	jsonw_string(w, "entry", text.len ? text.buf : NULL);
-	if (l->reductions == EVENT_UNKNOWN)
-		jsonw_null(w, "reductions");
-	else
-		jsonw_uint(w, "reductions", l->reductions);
+	jsonw_known(w, "reductions", l->reductions);
 	jsonw_string(w, "type", t ? sched_type_name(t->type) : NULL);
 	jsonw_uint(w, "scheduler", t ? t->scheduler : 0);
 	stack_show_frames_json(w, n, l->stack);

@@ -40,10 +40,7 @@ void stack_show_frames_json(struct jsonw *w, const struct names *names, uint32_t
 		jsonw_begin_object(w, NULL);
 		jsonw_string(w, "mfa", text.buf);
 		jsonw_string(w, "file", frame->file);
-		if (frame->file)
-			jsonw_uint(w, "line", frame->line);
-		else
-			jsonw_null(w, "line");
+		jsonw_uint_if(w, "line", frame->file, frame->line);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);

@@ -17,45 +17,29 @@
 /* Rows of each table. */
 #define ROWS_DEFAULT 20u
 
-static void json_number(struct jsonw *w, const char *key, uint64_t value)
-{
-	if (value == TOP_UNKNOWN)
-		jsonw_null(w, key);
-	else
-		jsonw_uint(w, key, value);
-}
-
-static void json_double(struct jsonw *w, const char *key, double value)
-{
-	if (isfinite(value))
-		jsonw_double(w, key, value);
-	else
-		jsonw_null(w, key);
-}
-
 static void write_totals(struct jsonw *w, const struct top_frame *f)
 {
 	jsonw_begin_object(w, "limits");
 	for (int i = 0; i < NR_TOP_LIMITS; i++) {
 		jsonw_begin_object(w, top_limit_name((enum top_limit_kind)i));
-		json_number(w, "count", f->limits[i].count);
-		json_number(w, "limit", f->limits[i].limit);
+		jsonw_known(w, "count", f->limits[i].count);
+		jsonw_known(w, "limit", f->limits[i].limit);
 		jsonw_end_object(w);
 	}
 	jsonw_end_object(w);
 	jsonw_begin_object(w, "memory");
 	for (int i = 0; i < NR_TOP_MEMORIES; i++)
-		json_number(w, top_memory_name((enum top_memory_kind)i), f->memory[i]);
+		jsonw_known(w, top_memory_name((enum top_memory_kind)i), f->memory[i]);
 	jsonw_end_object(w);
 	jsonw_begin_object(w, "rates");
 	for (int i = 0; i < NR_TOP_RATES; i++)
-		json_double(w, top_rate_name((enum top_rate_kind)i), f->rates[i]);
+		jsonw_double(w, top_rate_name((enum top_rate_kind)i), f->rates[i]);
 	jsonw_end_object(w);
 	jsonw_begin_object(w, "run_queues");
-	json_number(w, "total", f->run_queue);
-	json_number(w, "normal", f->run_queues[TOP_QUEUE_NORMAL]);
-	json_number(w, "dirty_cpu", f->run_queues[TOP_QUEUE_DIRTY_CPU]);
-	json_number(w, "dirty_io", f->run_queues[TOP_QUEUE_DIRTY_IO]);
+	jsonw_known(w, "total", f->run_queue);
+	jsonw_known(w, "normal", f->run_queues[TOP_QUEUE_NORMAL]);
+	jsonw_known(w, "dirty_cpu", f->run_queues[TOP_QUEUE_DIRTY_CPU]);
+	jsonw_known(w, "dirty_io", f->run_queues[TOP_QUEUE_DIRTY_IO]);
 	jsonw_end_object(w);
 }
 
@@ -67,27 +51,27 @@ static void write_scheduler(struct jsonw *w, const struct top_scheduler *s)
 		     : s->type == THREAD_DIRTY_IO ? "dirty_io"
 						  : "normal");
 	jsonw_uint(w, "number", s->number);
-	json_double(w, "work", top_scheduler_work(s));
+	jsonw_double(w, "work", top_scheduler_work(s));
 	for (int i = 0; i < NR_TOP_SHARES; i++)
-		json_double(w, top_share_name((enum top_share_kind)i),
-			    s->known ? s->share[i] : NAN);
-	json_number(w, "run_queue", s->run_queue);
-	json_double(w, "reductions_per_s", s->reductions);
-	json_double(w, "context_switches_per_s", s->context_switches);
-	json_double(w, "gcs_per_s", s->gcs);
+		jsonw_double(w, top_share_name((enum top_share_kind)i),
+			     s->known ? s->share[i] : NAN);
+	jsonw_known(w, "run_queue", s->run_queue);
+	jsonw_double(w, "reductions_per_s", s->reductions);
+	jsonw_double(w, "context_switches_per_s", s->context_switches);
+	jsonw_double(w, "gcs_per_s", s->gcs);
 	jsonw_end_object(w);
 }
 
 static void write_system(struct jsonw *w, const struct top_frame *f)
 {
 	jsonw_begin_object(w, "os");
-	json_double(w, "cpu", f->os_cpu);
-	json_number(w, "rss", f->os_rss);
+	jsonw_double(w, "cpu", f->os_cpu);
+	jsonw_known(w, "rss", f->os_rss);
 	jsonw_end_object(w);
 	jsonw_begin_object(w, "ebeam");
-	json_double(w, "cpu", f->own_cpu);
-	json_number(w, "rss", f->own_rss);
-	json_double(w, "probes_cost", f->probes_cost);
+	jsonw_double(w, "cpu", f->own_cpu);
+	jsonw_known(w, "rss", f->own_rss);
+	jsonw_double(w, "probes_cost", f->probes_cost);
 	jsonw_end_object(w);
 }
 
@@ -232,9 +216,9 @@ int top_json(struct top *t, struct error *err)
 		target_json_begin_recorded(&w, t->ctx, &recorded);
 	jsonw_begin_object(&w, "data");
 	jsonw_string(&w, "state", top_state_name(f->state));
-	json_number(&w, "uptime_s", f->node.uptime_s);
-	json_double(&w, "interval_s", f->interval_s);
-	json_double(&w, "window_s", f->window_s);
+	jsonw_known(&w, "uptime_s", f->node.uptime_s);
+	jsonw_double(&w, "interval_s", f->interval_s);
+	jsonw_double(&w, "window_s", f->window_s);
 	write_totals(&w, f);
 	jsonw_begin_array(&w, "schedulers");
 	for (uint32_t i = 0; i < f->nr_schedulers; i++)

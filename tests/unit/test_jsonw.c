@@ -29,16 +29,26 @@ static json_t *parsed(struct jsonw *w)
 static void test_values(void **state)
 {
 	struct jsonw w = JSONW(NULL);
+	struct strbuf text = STRBUF_INIT;
 	json_t *json;
 
 	UNUSED(state);
 	jsonw_begin_object(&w, NULL);
+	jsonw_text(&w, "no_text", &text);
+	strbuf_addstr(&text, "words");
+	jsonw_text(&w, "text", &text);
+	assert_int_equal(text.len, 0);
+	strbuf_free(&text);
 	jsonw_null(&w, "null");
 	jsonw_bool(&w, "yes", true);
 	jsonw_int(&w, "low", INT64_MIN);
 	jsonw_uint(&w, "high", INT64_MAX);
 	jsonw_double(&w, "half", 0.5);
 	jsonw_double(&w, "nan", NAN);
+	jsonw_known(&w, "unknown", UINT64_MAX);
+	jsonw_known(&w, "known", 7);
+	jsonw_uint_if(&w, "unset", false, 8);
+	jsonw_uint_if(&w, "set", true, 8);
 	jsonw_string(&w, "none", NULL);
 	jsonw_begin_array(&w, "empty");
 	jsonw_end_array(&w);
@@ -54,6 +64,12 @@ static void test_values(void **state)
 	assert_non_null(strstr(w.buf.buf, "\n[1, -1],\n[2, -2]\n]"));
 	json = parsed(&w);
 	assert_true(json_is_null(json_object_get(json, "null")));
+	assert_true(json_is_null(json_object_get(json, "no_text")));
+	assert_string_equal(json_string_value(json_object_get(json, "text")), "words");
+	assert_true(json_is_null(json_object_get(json, "unknown")));
+	assert_true(json_integer_value(json_object_get(json, "known")) == 7);
+	assert_true(json_is_null(json_object_get(json, "unset")));
+	assert_true(json_integer_value(json_object_get(json, "set")) == 8);
 	assert_true(json_is_true(json_object_get(json, "yes")));
 	assert_true(json_integer_value(json_object_get(json, "low")) == INT64_MIN);
 	assert_true(json_integer_value(json_object_get(json, "high")) == INT64_MAX);
