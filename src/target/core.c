@@ -238,15 +238,7 @@ static void read_auxv(struct core_file *c, const char *desc, size_t size)
 }
 
 /* Where elf_prstatus.pr_reg keeps them: struct user_regs_struct of x86-64, sys/user.h. */
-enum {
-	REG_BP = 4,
-	REG_BX = 5,
-	REG_DI = 14,
-	REG_ORIG_AX = 15,
-	REG_IP = 16,
-	REG_SP = 19,
-	REG_FS = 21
-};
+enum { REG_BP = 4, REG_BX = 5, REG_ORIG_AX = 15, REG_IP = 16, REG_SP = 19, REG_FS = 21 };
 
 static void add_thread(struct core_file *c, const struct elf_prstatus *s)
 {
@@ -258,7 +250,6 @@ static void add_thread(struct core_file *c, const struct elf_prstatus *s)
 				      .bx = s->pr_reg[REG_BX],
 				      .thread_pointer = s->pr_reg[REG_FS],
 				      .syscall = (int64_t)s->pr_reg[REG_ORIG_AX],
-				      .arg = s->pr_reg[REG_DI],
 			      }));
 }
 
@@ -270,11 +261,11 @@ static void read_prstatus(struct core_file *c, const char *desc, size_t size)
 	if (size < sizeof(status))
 		return;
 	memcpy(&status, desc, sizeof(status));
-	add_thread(c, &status);
-	if (c->facts.nr_threads++ == 0)
+	if (c->threads.len == 0)
 		c->facts.signal = status.pr_cursig;
 	if (!c->facts.os_pid)
 		c->facts.os_pid = MAX(status.pr_pid, 0);
+	add_thread(c, &status);
 }
 
 static void read_prpsinfo(struct core_file *c, const char *desc, size_t size)

@@ -21,12 +21,11 @@
 struct core_file;
 
 struct core_facts {
-	const char *path;    /* of the core file, as it was given */
-	const char *program; /* path of the executable as the process saw it; "" = unknown */
-	const char *comm;    /* name of the process; "" = unknown */
-	int os_pid;	     /* as the process or gcore saw it; 0 = unknown */
-	int signal;	     /* that ended it; 0 = none (gcore) or unknown */
-	size_t nr_threads;
+	const char *path;      /* of the core file, as it was given */
+	const char *program;   /* path of the executable as the process saw it; "" = unknown */
+	const char *comm;      /* name of the process; "" = unknown */
+	int os_pid;	       /* as the process or gcore saw it; 0 = unknown */
+	int signal;	       /* that ended it; 0 = none (gcore) or unknown */
 	raddr entry;	       /* where the program starts; 0 = unknown */
 	uint64_t size;	       /* that the file should have, by its headers */
 	uint64_t missing_size; /* of that, bytes that it does not have */
@@ -44,7 +43,6 @@ struct core_thread {
 	raddr ip, sp, bp, bx;
 	uint64_t thread_pointer; /* fs base */
 	int64_t syscall;	 /* that it was in, by orig_rax; negative = none */
-	uint64_t arg;		 /* the first argument of that */
 };
 /* Owned by the core; how many there are. */
 size_t core_file_threads(const struct core_file *c, const struct core_thread **out);
