@@ -137,6 +137,14 @@ uint64_t clock_monotonic_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+void clock_sleep_until(uint64_t monotonic_ns)
+{
+	const struct timespec t = {.tv_sec = (time_t)(monotonic_ns / 1000000000u),
+				   .tv_nsec = (long)(monotonic_ns % 1000000000u)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
 uint64_t clock_thread_ns(void)
 {
 	return read_clock(CLOCK_THREAD_CPUTIME_ID);

@@ -51,7 +51,8 @@ static inline double units_rate(double n, double seconds)
 }
 
 /* Clocks, ns. */
-uint64_t clock_monotonic_ns(void); /* the clock of bpf_ktime_get_ns() */
+uint64_t clock_monotonic_ns(void);	       /* the clock of bpf_ktime_get_ns() */
+void clock_sleep_until(uint64_t monotonic_ns); /* or until a signal comes */
 uint64_t clock_realtime_ns(void);
 uint64_t clock_thread_ns(void); /* CPU time of this thread */
 

@@ -64,16 +64,22 @@ static int must_stay(const char *path, struct error *err)
 }
 
 /* The n-th name (from 0) to try; malloc'ed. */
+/* Bytes up to the name of the file itself; 0: it is in the working directory. */
+static int directory_len(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (int)(slash + 1 - path) : 0;
+}
+
 static char *temporary_name(const char *path, enum outfile_mode mode, int n)
 {
-	const char *base = strrchr(path, '/');
-	int dir_len = base ? (int)(base + 1 - path) : 0;
+	int len = directory_len(path);
 
-	base = base ? base + 1 : path;
 	if (mode == OUTFILE_STREAM)
 		return n ? xasprintf("%s.partial.%d", path, n + 1) : xasprintf("%s.partial", path);
 	/* A name near the limit of 255 bytes must not become too long by what is added. */
-	return xasprintf("%.*s.%.200s.%d-%d.tmp", dir_len, path, base, (int)getpid(), n);
+	return xasprintf("%.*s.%.200s.%d-%d.tmp", len, path, path + len, (int)getpid(), n);
 }
 
 static bool parse_id(const char *text, unsigned int *id)
@@ -104,8 +110,8 @@ static void give_to_sudo_user(int fd, const char *path)
 /* /proc and its like are there, but say ENOENT to whoever makes a file in them. */
 static bool has_directory(const char *path)
 {
-	const char *base = strrchr(path, '/');
-	char *dir = base ? xasprintf("%.*s", (int)(base + 1 - path), path) : xstrdup(".");
+	int len = directory_len(path);
+	char *dir = len ? xasprintf("%.*s", len, path) : xstrdup(".");
 	struct stat st;
 	bool is = stat(dir, &st) == 0 && S_ISDIR(st.st_mode);
 

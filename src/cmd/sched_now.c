@@ -152,14 +152,6 @@ static void unwind(struct now_view *v, struct now_row *r)
 
 /* ---- looking -------------------------------------------------------------------------------- */
 
-static void sleep_until(uint64_t ns)
-{
-	const struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u),
-				   .tv_nsec = (long)(ns % 1000000000u)};
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-}
-
 static void read_threads(struct now_view *v, bool first)
 {
 	for (size_t i = 0; i < v->nr; i++) {
@@ -235,7 +227,7 @@ static void look_live(struct now_view *v, uint64_t duration_ns)
 		v->nr_looks++;
 		if (i == nr - 1)
 			read_threads(v, false);
-		sleep_until(v->first_ns + (i + 1) * step);
+		clock_sleep_until(v->first_ns + (i + 1) * step);
 	}
 	look_last(v);
 }
@@ -341,6 +333,8 @@ static void add_times(struct now_view *v)
 		/* The kernel does not tell which of the two: had it a CPU since the look before? */
 		r->runnable = r->last.state == 'R' &&
 			      percent_of(v, &r->before, &r->last, v->before_ns, false) < 50;
+		r->holds = v->live ? sched_now_holds(v->now, r->one, v->first_ns)
+				   : PROGRESS_HOLDER_NONE;
 	}
 }
 

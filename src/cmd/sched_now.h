@@ -5,6 +5,7 @@
 
 #include "beam/pid.h"
 #include "beam/sched_function.h"
+#include "beam/sched_now.h"
 #include "cmd/command.h"
 #include "target/thread_state.h"
 #include "target/unwind.h"
@@ -23,6 +24,7 @@ struct now_row {
 	uint64_t at_least_ns, at_most_ns;
 	double on_cpu, cpu_wait; /* percent of the time between the looks; NAN */
 	bool runnable;		 /* it is to run, but has no CPU */
+	enum progress_holder holds;
 	char *function;
 	enum function_from from;
 	char file[256]; /* behind the descriptor of its system call; "" = none */

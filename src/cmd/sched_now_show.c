@@ -104,7 +104,7 @@ static const char *wchan_of(const struct now_row *r)
 	return r->stood && r->last.wchan[0] ? r->last.wchan : NULL;
 }
 
-static const char *holder_of(const struct now_view *v, const struct now_row *r)
+static const char *holder_of(const struct now_row *r)
 {
 	static const char *const names[] = {
 		[PROGRESS_HOLDER_BEHIND] = "behind",
@@ -112,7 +112,7 @@ static const char *holder_of(const struct now_view *v, const struct now_row *r)
 		[PROGRESS_HOLDER_ALONE] = "alone",
 	};
 
-	return v->live ? names[sched_now_holds(v->now, r->one, v->first_ns)] : NULL;
+	return names[r->holds];
 }
 
 /* ---- columns -------------------------------------------------------------------------------- */
@@ -141,7 +141,7 @@ TEXT_COLUMN(syscall, syscall_of(r, buf, sizeof(buf)))
 TEXT_COLUMN(file, r->one->now.doing == SCHED_DOING_NOTHING ? NULL : r->file)
 TEXT_COLUMN(wchan, wchan_of(r))
 TEXT_COLUMN(function_from, function_from_name(r->from))
-TEXT_COLUMN(holds_progress, holder_of(v, r))
+TEXT_COLUMN(holds_progress, holder_of(r))
 
 static void col_scheduler(struct strbuf *out, const void *row, const void *ctx)
 {
@@ -291,8 +291,15 @@ const struct table_column sched_now_columns[] = {
 
 /* ---- thread progress ------------------------------------------------------------------------ */
 
+enum progress_state {
+	PROGRESS_UNKNOWN,
+	PROGRESS_MOVES,
+	PROGRESS_STILL,
+	PROGRESS_NOT_NEEDED, /* all wait for work */
+};
+
 struct progress_told {
-	const char *state;     /* "moves", "still", "not_needed"; NULL = not known */
+	enum progress_state state;
 	uint64_t still_ns;     /* SCHED_NOW_UNKNOWN */
 	const char *waits_for; /* of what is no scheduler; NULL */
 	unsigned int nr_holders;
@@ -329,21 +336,21 @@ static struct progress_told progress_of(const struct now_view *v)
 
 		works |= one->type == THREAD_NORMAL && one->now.known &&
 			 one->now.confirmed != PROGRESS_WAITING;
-		t.nr_holders += holder_of(v, &v->rows[i]) != NULL;
+		t.nr_holders += v->rows[i].holds != PROGRESS_HOLDER_NONE;
 	}
 	if (!v->live)
 		return t;
 	if (p->known && p->moves) {
-		t.state = "moves";
+		t.state = PROGRESS_MOVES;
 	} else if (t.nr_holders) {
-		t.state = "still";
+		t.state = PROGRESS_STILL;
 	} else if (!works) {
-		t.state = "not_needed";
+		t.state = PROGRESS_NOT_NEEDED;
 	} else if (p->known) {
-		t.state = "still";
+		t.state = PROGRESS_STILL;
 		t.waits_for = other_holder(v);
 	}
-	if (p->known && t.state && strcmp(t.state, "still") == 0 && v->last_ns > p->same_ns)
+	if (p->known && t.state == PROGRESS_STILL && v->last_ns > p->same_ns)
 		t.still_ns = v->last_ns - p->same_ns;
 	else if (t.nr_holders && v->last_ns > v->first_ns)
 		t.still_ns = v->last_ns - v->first_ns;
@@ -352,24 +359,26 @@ static struct progress_told progress_of(const struct now_view *v)
 
 static void add_holders(struct strbuf *out, const struct now_view *v)
 {
+	static const char *const how[] = {
+		[PROGRESS_HOLDER_BEHIND] = "has not confirmed it",
+		[PROGRESS_HOLDER_LEADER] = "leads it and does not look",
+		[PROGRESS_HOLDER_ALONE] = "does not come to look",
+	};
 	const char *between = ": ";
 
 	for (size_t i = 0; i < v->nr; i++) {
 		const struct now_row *r = &v->rows[i];
-		const char *how = holder_of(v, r);
 		char buf[64];
 		const char *pid = pid_of(v, r, buf, sizeof(buf));
 
-		if (!how)
+		if (r->holds == PROGRESS_HOLDER_NONE)
 			continue;
 		strbuf_addf(out, "%sscheduler %u", between, r->one->number);
 		if (pid)
 			strbuf_addf(out, " with %s", pid);
 		if (r->function)
 			strbuf_addf(out, " in %s", r->function);
-		strbuf_addstr(out, strcmp(how, "behind") == 0	? " has not confirmed it"
-				   : strcmp(how, "leader") == 0 ? " leads it and does not look"
-								: " does not come to look");
+		strbuf_addf(out, " %s", how[r->holds]);
 		if (r->runnable)
 			strbuf_addstr(out, " (its thread waits for a CPU)");
 		between = "; ";
@@ -383,13 +392,13 @@ static void write_progress(FILE *f, const struct now_view *v)
 	char buf[32];
 
 	strbuf_addstr(&line, "thread progress ");
-	if (!t.state) {
+	if (t.state == PROGRESS_UNKNOWN) {
 		strbuf_addstr(&line, v->live ? "is not known: its value is hidden, and no "
 					       "scheduler leads it"
 					     : "is not known: a core file is one moment");
-	} else if (strcmp(t.state, "moves") == 0) {
+	} else if (t.state == PROGRESS_MOVES) {
 		strbuf_addstr(&line, "moves");
-	} else if (strcmp(t.state, "not_needed") == 0) {
+	} else if (t.state == PROGRESS_NOT_NEEDED) {
 		strbuf_addstr(&line, "stands still: all schedulers wait for work, none needs it");
 	} else {
 		strbuf_addstr(&line, "stands still");
@@ -464,7 +473,7 @@ static void json_row(struct jsonw *w, const struct now_view *v, const struct now
 	jsonw_string(w, "syscall", syscall_of(r, buf, sizeof(buf)));
 	jsonw_string(w, "file", r->file[0] ? r->file : NULL);
 	jsonw_string(w, "wchan", wchan_of(r));
-	jsonw_string(w, "holds_progress", holder_of(v, r));
+	jsonw_string(w, "holds_progress", holder_of(r));
 	jsonw_begin_array(w, "native_stack");
 	for (unsigned int i = 0; i < r->nr_native; i++)
 		jsonw_string(w, NULL, r->native[i]);
@@ -475,6 +484,11 @@ static void json_row(struct jsonw *w, const struct now_view *v, const struct now
 int sched_now_json(struct command_context *ctx, const struct now_view *v, const struct table *t,
 		   const struct table_options *o, struct error *err)
 {
+	static const char *const states[] = {
+		[PROGRESS_MOVES] = "moves",
+		[PROGRESS_STILL] = "still",
+		[PROGRESS_NOT_NEEDED] = "not_needed",
+	};
 	const struct sched_progress *p = sched_now_progress(v->now);
 	struct progress_told told = progress_of(v);
 	struct jsonw w = JSONW(ctx->out);
@@ -489,7 +503,7 @@ int sched_now_json(struct command_context *ctx, const struct now_view *v, const 
 	jsonw_uint(&w, "duration_ns", v->last_ns - v->first_ns);
 	jsonw_bool(&w, "stopped", v->stopped);
 	jsonw_begin_object(&w, "thread_progress");
-	jsonw_string(&w, "state", told.state);
+	jsonw_string(&w, "state", states[told.state]);
 	jsonw_uint_if(&w, "value", p->known, p->value);
 	jsonw_known(&w, "at_least_ns", told.still_ns);
 	jsonw_string(&w, "waits_for", told.waits_for);

@@ -215,10 +215,12 @@ int trace_points_open(struct trace *t, struct error *err)
 	if (nr > EBEAM_BREAKPOINTS)
 		return too_many(t, nr, err);
 	/* Calls of C functions alone need none, nor the privilege for them. */
-	rc = nr || t->functions.returns ? breakpoints_calibrate(&config.hit_ns, err) : 0;
-	if (rc)
-		return rc;
-	log_info("a hit of a breakpoint costs %u ns", config.hit_ns);
+	if (nr || t->functions.returns) {
+		rc = breakpoints_calibrate(&config.hit_ns, err);
+		if (rc)
+			return rc;
+		log_info("a hit of a breakpoint costs %u ns", config.hit_ns);
+	}
 	session_call_programs(l->session, &programs);
 	config.program = programs.breakpoint;
 	config.points = programs.points;

@@ -85,11 +85,6 @@ static bool is_consistent(const struct enrich *e, const struct resolved_sample *
 	return true;
 }
 
-void enrich_set_weight(struct enrich *e, uint32_t weight, uint64_t from_ns)
-{
-	vec_push(&e->weights, ((struct sample_weight){.weight = weight, .from_ns = from_ns}));
-}
-
 static uint32_t weight_at(const struct enrich *e, uint64_t ts_ns)
 {
 	for (size_t i = e->weights.len; i > 0; i--) {
@@ -482,6 +477,11 @@ void enrich_close(struct enrich *e)
 	vec_free(&e->weights);
 	record_queue_free(&e->queue);
 	free(e);
+}
+
+void enrich_set_weight(struct enrich *e, uint32_t weight, uint64_t from_ns)
+{
+	vec_push(&e->weights, ((struct sample_weight){.weight = weight, .from_ns = from_ns}));
 }
 
 struct source *enrich_source(struct enrich *e)

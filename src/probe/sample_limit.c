@@ -2,8 +2,6 @@
 /* See sample_limit.h. */
 #include "probe/sample_limit.h"
 
-#include <math.h>
-
 #include "probe/budget.h"
 
 /* CPU of the node in a span that is judged: a few samples of an idle one, in ticks of 10 ms, say

@@ -137,14 +137,6 @@ static uint64_t late_ns(uint64_t due_ns, uint64_t now_ns)
 	return due_ns && now_ns > due_ns + LATE_NS ? now_ns - due_ns : 0;
 }
 
-static void sleep_until(uint64_t ns)
-{
-	const struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u),
-				   .tv_nsec = (long)(ns % 1000000000u)};
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-}
-
 /*
  * A real-time thread wakes where it slept, and whoever has that CPU pays.  So now and then it wakes
  * up as others do, where the kernel finds an idle CPU if there is one, and goes on from there.
@@ -157,7 +149,7 @@ static bool move(struct sched_watch *w)
 
 	if (may) {
 		atomic_store(&w->due_ns, due);
-		sleep_until(due);
+		clock_sleep_until(due);
 	}
 	may = thread_come_at_once() == 0 && may;
 	late = may ? late_ns(due, clock_monotonic_ns()) : 0;
@@ -196,7 +188,7 @@ static void *watch_main(void *arg)
 		apart = atomic_load(&w->exact) ? MAX(apart, PERIOD_EXACT) : apart;
 		due = sched_watch_next(&random, begin, apart);
 		atomic_store(&w->due_ns, due);
-		sleep_until(due);
+		clock_sleep_until(due);
 		pthread_mutex_lock(&w->lock);
 		w->unseen_ns += late_ns(due, clock_monotonic_ns());
 		look(w, n % DIRTY_EVERY == 0);
