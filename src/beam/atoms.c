@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "base/strbuf.h"
 #include "base/xalloc.h"
+#include "beam/jit_name.h"
 #include "names/names.h"
 
 /* INDEX_PAGE_SIZE of erts/emulator/beam/index.h. */
@@ -254,6 +255,18 @@ const char *beam_atom_text(struct beam_atoms *a, uint64_t term, size_t *len)
 	if (len)
 		*len = atom->len;
 	return atom->text;
+}
+
+bool beam_mfa_format(struct beam_atoms *a, const uint64_t mfa[3], struct strbuf *out)
+{
+	struct name_function f = {.kind = FRAME_ERLANG, .arity = (int32_t)mfa[2]};
+
+	f.module = beam_atom_text(a, mfa[0], NULL);
+	f.name = beam_atom_text(a, mfa[1], NULL);
+	if (!f.module || !f.name || mfa[2] > MAX_ARITY)
+		return false;
+	names_format_function(out, &f);
+	return true;
 }
 
 bool beam_atom_is(struct beam_atoms *a, uint64_t term, const char *text)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "abi/layout.h"
+#include "base/strbuf.h"
 #include "target/mem.h"
 
 struct beam_atoms;
@@ -22,6 +23,9 @@ void beam_atoms_close(struct beam_atoms *a);
 /* Text of an atom term (UTF-8, NUL terminated, *len excludes the NUL), valid until close.  NULL if
  * the term is no atom or cannot be read. */
 const char *beam_atom_text(struct beam_atoms *a, uint64_t term, size_t *len);
+/* Adds M:F/A, as Erlang writes it, of the three words of an ErtsCodeMFA.  False, with nothing
+ * added: not two atoms that can be read and an arity. */
+bool beam_mfa_format(struct beam_atoms *a, const uint64_t mfa[3], struct strbuf *out);
 /* Is it what `text` means: its text, without "Elixir." if that stands in front, as Erlang writes it
  * ('my name'), or with Elixir's colon? */
 bool beam_atom_is(struct beam_atoms *a, uint64_t term, const char *text);

@@ -17,22 +17,6 @@ const char *function_from_name(enum function_from from)
 	return names[from];
 }
 
-static bool add_mfa(const struct beam_node *n, const uint64_t mfa[3], struct strbuf *out)
-{
-	struct name_function f = {.kind = FRAME_ERLANG};
-	size_t len;
-
-	if (!mfa[0] || mfa[2] > MAX_ARITY)
-		return false;
-	f.module = beam_atom_text(n->atoms, mfa[0], &len);
-	f.name = beam_atom_text(n->atoms, mfa[1], &len);
-	f.arity = (int32_t)mfa[2];
-	if (!f.module || !f.name)
-		return false;
-	names_format_function(out, &f);
-	return true;
-}
-
 /* The Erlang function whose code stands there; false: none, or a fragment. */
 static bool add_code(const struct stack_code *code, raddr addr, struct strbuf *out)
 {
@@ -62,14 +46,14 @@ static bool add_call(struct beam_node *n, const struct stack_code *code, struct 
 	if (!s->call_ra || !is_code(code, s->call_ra - 1))
 		return false;
 	callsite_target(sites, s->call_ra, caller, s->light_bif, s->current_mfa, &callee);
-	return add_mfa(n, callee.mfa, out) || add_code(code, s->call_ra - 1, out);
+	return beam_mfa_format(n->atoms, callee.mfa, out) || add_code(code, s->call_ra - 1, out);
 }
 
 /* Process.current is the function of a NIF or BIF; in a collection Process.i is where it left. */
 static bool add_dirty(struct beam_node *n, const struct stack_code *code,
 		      const struct sched_sight *s, struct strbuf *out)
 {
-	return (!(s->state & PROCESS_STATE_GC) && add_mfa(n, s->current_mfa, out)) ||
+	return (!(s->state & PROCESS_STATE_GC) && beam_mfa_format(n->atoms, s->current_mfa, out)) ||
 	       add_code(code, s->i, out);
 }
 

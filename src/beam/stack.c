@@ -400,23 +400,18 @@ void stack_frame_locate(const struct stack_code *c, const struct stack_frame *f,
 	locate(c, f->y ? f->addr - 1 : f->addr, out);
 }
 
-static void format_mfa(struct strbuf *out, const char *module, const char *name, int32_t arity)
-{
-	struct name_function f = {
-		.module = module, .name = name, .arity = arity, .kind = FRAME_ERLANG};
-
-	names_format_function(out, &f);
-}
-
 void stack_location_format(const struct stack_location *l, struct strbuf *out)
 {
 	struct strbuf module = STRBUF_INIT, name = STRBUF_INIT;
-	int32_t arity;
+	struct name_function f = {.kind = FRAME_ERLANG};
 
-	if (jit_name_parse(&l->function, &module, &name, &arity))
-		format_mfa(out, module.buf, name.buf, arity);
-	else
+	if (jit_name_parse(&l->function, &module, &name, &f.arity)) {
+		f.module = module.buf;
+		f.name = name.buf;
+		names_format_function(out, &f);
+	} else {
 		names_format_text(out, l->function.name, l->function.name_len);
+	}
 	strbuf_free(&module);
 	strbuf_free(&name);
 }
@@ -426,19 +421,12 @@ static bool format_current(struct beam_node *n, raddr current, struct strbuf *ou
 {
 	const struct beam_layout *l = &n->layout;
 	uint64_t mfa[3];
-	const char *module, *name;
-	size_t len;
 
 	if (!current || mem_read_u64(n->mem, current + (uint32_t)l->mfa_module, &mfa[0]) ||
 	    mem_read_u64(n->mem, current + (uint32_t)l->mfa_function, &mfa[1]) ||
-	    mem_read_u64(n->mem, current + (uint32_t)l->mfa_arity, &mfa[2]) || mfa[2] > MAX_ARITY)
+	    mem_read_u64(n->mem, current + (uint32_t)l->mfa_arity, &mfa[2]))
 		return false;
-	module = beam_atom_text(n->atoms, mfa[0], &len);
-	name = beam_atom_text(n->atoms, mfa[1], &len);
-	if (!module || !name)
-		return false;
-	format_mfa(out, module, name, (int32_t)mfa[2]);
-	return true;
+	return beam_mfa_format(n->atoms, mfa, out);
 }
 
 bool process_current_function(struct beam_node *n, const struct stack_code *c,

@@ -37,20 +37,13 @@ void dump_function(const struct dump *d, const struct name_frame *f, struct strb
 /* M:F/A of a tuple of two atoms and a small integer. */
 static bool add_mfa_tuple(struct strbuf *out, struct beam_node *n, uint64_t term)
 {
-	struct name_function f = {.kind = FRAME_ERLANG};
 	uint64_t words[4];
-	size_t len;
 
 	if ((term & 3) != 2 || mem_read(n->mem, term & ~7ull, words, sizeof(words)) ||
 	    words[0] != 3ull << 6 || (words[3] & 0xf) != 0xf)
 		return false;
-	f.module = beam_atom_text(n->atoms, words[1], &len);
-	f.name = beam_atom_text(n->atoms, words[2], &len);
-	f.arity = (int32_t)MIN(words[3] >> 4, 255ull);
-	if (!f.module || !f.name)
-		return false;
-	names_format_function(out, &f);
-	return true;
+	words[3] >>= 4;
+	return beam_mfa_format(n->atoms, words + 1, out);
 }
 
 static bool add_registered(struct strbuf *out, struct beam_node *n, const struct process_facts *p)
@@ -77,14 +70,7 @@ void dump_name(const struct dump *d, uint32_t member, struct strbuf *out)
 		reader.max_len = (unsigned int)out->len + NAME_SIZE;
 		term_print(&reader, out, p.label);
 	} else if (!p.initial_call || !add_mfa_tuple(out, n, p.initial_call)) {
-		struct name_function f = {.arity = (int32_t)MIN(p.initial[2], 255ull),
-					  .kind = FRAME_ERLANG};
-		size_t len;
-
-		f.module = beam_atom_text(n->atoms, p.initial[0], &len);
-		f.name = beam_atom_text(n->atoms, p.initial[1], &len);
-		if (f.module && f.name)
-			names_format_function(out, &f);
+		beam_mfa_format(n->atoms, p.initial, out);
 	}
 }
 

@@ -61,18 +61,7 @@ void inspect_name(struct inspect *x, struct strbuf *out)
 
 void inspect_initial_call(struct inspect *x, struct strbuf *out)
 {
-	size_t module_len, name_len;
-	const char *module = beam_atom_text(x->n->atoms, x->p.initial[0], &module_len);
-	const char *name = beam_atom_text(x->n->atoms, x->p.initial[1], &name_len);
-	struct name_function f = {0};
-
-	if (!module || !name)
-		return;
-	f.module = module;
-	f.name = name;
-	f.arity = (int32_t)x->p.initial[2];
-	f.kind = FRAME_ERLANG;
-	names_format_function(out, &f);
+	beam_mfa_format(x->n->atoms, x->p.initial, out);
 }
 
 bool inspect_is_monitor(const struct monitor_item *m)

@@ -161,16 +161,6 @@ static bool same_call(const void *ctx, uint32_t id, const void *key)
 	return memcmp(((const struct process_source *)ctx)->calls.data[id].mfa, key, 24) == 0;
 }
 
-static void format_call(struct process_source *s, const uint64_t mfa[3], struct strbuf *out)
-{
-	struct name_function f = {.kind = FRAME_ERLANG, .arity = (int32_t)mfa[2]};
-
-	f.module = beam_atom_text(s->node->atoms, mfa[0], NULL);
-	f.name = beam_atom_text(s->node->atoms, mfa[1], NULL);
-	if (f.module && f.name)
-		names_format_function(out, &f);
-}
-
 /* M:F/A as text; 0 = none. */
 static uint32_t call_string(struct process_source *s, const uint64_t mfa[3])
 {
@@ -183,8 +173,8 @@ static uint32_t call_string(struct process_source *s, const uint64_t mfa[3])
 	id = idmap_find(&s->call_index, hash, same_call, s, mfa);
 	if (id != IDMAP_NONE)
 		return s->calls.data[id].text;
-	format_call(s, mfa, &text);
-	if (!text.len) { /* an atom that could not be read: the next one that asks may have luck */
+	if (!beam_mfa_format(s->node->atoms, mfa, &text)) {
+		/* An atom that could not be read: the next one that asks may have luck. */
 		strbuf_free(&text);
 		return 0;
 	}
