@@ -438,7 +438,16 @@ enum sample_kind {
 	SAMPLE_OTHER = 12, /* threads that are not schedulers */
 	/* Of processes that no scheduler runs: weights of `record --mode wait`. */
 	SAMPLE_WAITING = 13,  /* for a message, a timer, a signal */
-	SAMPLE_RUNNABLE = 14, /* for a scheduler */
+	SAMPLE_RUNNABLE = 14, /* for a scheduler; of --mode wall too */
+	/* Of processes, whatever they do: weights of `record --mode wall`. */
+	SAMPLE_RUNNING = 15,	     /* on a scheduler, a dirty one too */
+	SAMPLE_WAITING_RECEIVE = 16, /* in a receive without `after` */
+	SAMPLE_WAITING_TIMER = 17,   /* in one with it */
+	SAMPLE_WAITING_PORT = 18,    /* in one for the answer of a port */
+	SAMPLE_WAITING_DIRTY = 19,   /* for a dirty scheduler */
+	SAMPLE_SUSPENDED = 20,	     /* by a busy port or connection, or erlang:suspend_process/1 */
+	SAMPLE_HIBERNATING = 21,
+	SAMPLE_EXITING = 22,
 	NR_SAMPLE_KINDS
 };
 
@@ -454,10 +463,11 @@ struct rec_sample {
 	uint32_t process; /* process id, 0 = none */
 	uint32_t stack;	  /* stack id, 0 = empty */
 	uint32_t thread;  /* thread id */
-	uint32_t weight;  /* samples this stands for, >= 1 */
+	uint32_t weight;  /* samples this stands for, or another unit of the recording: low half */
 	uint8_t kind;	  /* enum sample_kind */
 	uint8_t status;	  /* enum sample_status */
-	uint16_t pad[3];
+	uint16_t pad;
+	uint32_t weight_high; /* of 64 bits, which are not 0 */
 };
 
 /* An event of the VM.  Values are those of the event's fields, in the order of the catalogue;

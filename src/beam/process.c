@@ -148,6 +148,7 @@ static void take(const struct process_reader *r, const uint8_t *s, struct proces
 	p->lt_monitors = bytes_u64(s, l->process_lt_monitors);
 	p->psd = bytes_u64(s, l->process_psd);
 	p->scheduler_data = bytes_u64(s, l->process_scheduler_data);
+	p->timer = bytes_u64(s, l->process_timer);
 	q->reg = bytes_u64(s, l->process_reg);
 	take_heap(l, s, p);
 	take_queues(l, s, p, q);
@@ -194,8 +195,8 @@ void process_take(const struct process_reader *r, struct process_facts *p,
 
 /* ---- blocks ------------------------------------------------------------------------------- */
 
-static int reader_open(struct process_reader *r, struct beam_node *n, unsigned int what,
-		       struct error *err)
+int process_reader_open(struct process_reader *r, struct beam_node *n, unsigned int what,
+			struct error *err)
 {
 	int rc;
 
@@ -216,7 +217,7 @@ static int reader_open(struct process_reader *r, struct beam_node *n, unsigned i
 	return 0;
 }
 
-static void reader_close(struct process_reader *r)
+void process_reader_close(struct process_reader *r)
 {
 	free(r->bytes);
 	free(r->ranges);
@@ -287,12 +288,7 @@ static size_t read_block(struct process_reader *r, struct process_block *b,
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-struct slots {
-	raddr tab, invalid;
-	uint32_t max;
-};
-
-static int slots_open(struct slots *s, struct process_reader *r, struct error *err)
+int process_slots_open(struct process_slots *s, struct process_reader *r, struct error *err)
 {
 	raddr table = r->n->anchors.proc_tab;
 	int rc = mem_read_u64(r->mem, table + (raddr)r->l->ptab_tab, &s->tab);
@@ -309,7 +305,7 @@ static int slots_open(struct slots *s, struct process_reader *r, struct error *e
 
 struct scan {
 	struct process_reader r;
-	struct slots slots;
+	struct process_slots slots;
 	struct process_block block;
 	uint64_t *chunk; /* of slots */
 	int (*visit)(void *arg, struct process_facts *block, size_t nr);
@@ -364,12 +360,12 @@ int processes_scan(struct beam_node *n, unsigned int what,
 {
 	struct process_totals own;
 	struct scan s = {.visit = visit, .arg = arg, .totals = totals ? totals : &own};
-	int rc = reader_open(&s.r, n, what, err);
+	int rc = process_reader_open(&s.r, n, what, err);
 
 	*s.totals = (struct process_totals){0};
 	if (rc)
 		return rc;
-	rc = slots_open(&s.slots, &s.r, err);
+	rc = process_slots_open(&s.slots, &s.r, err);
 	if (rc == 0) {
 		s.chunk = xmalloc(8 * (size_t)MIN(s.slots.max, SLOTS_CHUNK));
 		s.block.facts = xmalloc(BLOCK_MAX * sizeof(*s.block.facts));
@@ -379,7 +375,7 @@ int processes_scan(struct beam_node *n, unsigned int what,
 	free(s.chunk);
 	free(s.block.facts);
 	free(s.block.pending);
-	reader_close(&s.r);
+	process_reader_close(&s.r);
 	return rc;
 }
 
@@ -427,10 +423,10 @@ void process_list_free(struct process_list *l)
 static raddr find_in(struct process_reader *r, uint64_t epid)
 {
 	uint64_t slot = slot_of(&r->format, epid), id;
-	struct slots s;
+	struct process_slots s;
 	raddr addr;
 
-	if (!TERM_IS_PID(epid) || slots_open(&s, r, NULL) != 0 || slot >= s.max ||
+	if (!TERM_IS_PID(epid) || process_slots_open(&s, r, NULL) != 0 || slot >= s.max ||
 	    mem_read_u64(r->mem, s.tab + 8 * slot, &addr) != 0 || !addr || addr == s.invalid ||
 	    mem_read_u64(r->mem, addr + (raddr)r->l->process_id, &id) != 0 || id != epid)
 		return 0;
@@ -443,14 +439,14 @@ int process_read(struct beam_node *n, uint64_t epid, unsigned int what, struct p
 	struct process_pending pending = {0};
 	struct process_block b = {.facts = out, .pending = &pending, .nr = 1};
 	struct process_totals totals = {0};
-	int rc = reader_open(&r, n, what, NULL);
+	int rc = process_reader_open(&r, n, what, NULL);
 
 	if (rc)
 		return rc;
 	*out = (struct process_facts){.addr = find_in(&r, epid)};
 	pending.slot = slot_of(&r.format, epid);
 	rc = out->addr && read_block(&r, &b, &totals) == 1 && out->epid == epid ? 0 : -ESRCH;
-	reader_close(&r);
+	process_reader_close(&r);
 	return rc;
 }
 
@@ -516,7 +512,7 @@ int process_parse(struct beam_node *n, const char *text, uint64_t *epid, struct 
 					 text);
 		return parse_name(n, text, epid, err);
 	}
-	rc = reader_open(&r, n, 0, err);
+	rc = process_reader_open(&r, n, 0, err);
 	if (rc)
 		return rc;
 	*epid = pid_term(&r.format, number, serial);
@@ -526,6 +522,6 @@ int process_parse(struct beam_node *n, const char *text, uint64_t *epid, struct 
 			"no process of this node is %s%s%s: it has exited, or never was (see "
 			"ebeam ps)",
 			*text == '<' ? "" : "<", text, *text == '<' ? "" : ">");
-	reader_close(&r);
+	process_reader_close(&r);
 	return rc;
 }

@@ -25,6 +25,8 @@
 #define PROCESS_STATE_GC		(1u << 17)
 #define PROCESS_STATE_ACTIVE_SYS	(1u << 20)
 #define PROCESS_STATE_RUNNING_SYS	(1u << 21)
+#define PROCESS_STATE_DIRTY_CPU		(1u << 26) /* what it is to do next is for a dirty one */
+#define PROCESS_STATE_DIRTY_IO		(1u << 27)
 #define PROCESS_STATE_DIRTY_ACTIVE_SYS	(1u << 28)
 #define PROCESS_STATE_DIRTY_RUNNING	(1u << 29)
 #define PROCESS_STATE_DIRTY_RUNNING_SYS (1u << 30)
@@ -77,6 +79,7 @@ struct process_facts {
 	raddr heap, htop, stop, hend, old_heap, old_htop, old_hend, mbuf;
 	raddr dictionary, links, monitors, lt_monitors, psd, off_heap;
 	raddr scheduler_data;	      /* of the scheduler that runs it; 0 = none */
+	raddr timer;		      /* of the `after` of its receive; 0 = none, 1 = it went off */
 	uint64_t label, initial_call; /* values of $process_label and $initial_call; 0 = none; only
 				       * with PROCESS_READ_DICTIONARY */
 	uint64_t ancestors;	      /* of $ancestors, likewise */

@@ -55,6 +55,18 @@ struct process_block {
 	size_t nr;
 };
 
+/* ERROR_KIND_UNSUPPORTED, ERROR_KIND_FAILED; close it also then. */
+int process_reader_open(struct process_reader *r, struct beam_node *n, unsigned int what,
+			struct error *err);
+void process_reader_close(struct process_reader *r);
+
+/* The table of processes: `max` addresses, or 0, or `invalid`, at `tab`. */
+struct process_slots {
+	raddr tab, invalid;
+	uint32_t max;
+};
+int process_slots_open(struct process_slots *s, struct process_reader *r, struct error *err);
+
 /* The struct of a process; NULL: it cannot be read.  Says what was found of it. */
 void process_take(const struct process_reader *r, struct process_facts *p,
 		  struct process_pending *q, const uint8_t *bytes);

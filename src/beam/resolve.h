@@ -9,6 +9,8 @@
 
 #include "beam/jit.h"
 #include "beam/node.h"
+#include "beam/process.h"
+#include "beam/stack.h"
 #include "beam/term.h"
 #include "names/resolver.h"
 
@@ -46,6 +48,14 @@ struct call_function {
  * arguments (message_shape.h). */
 void beam_resolver_watch_calls(struct beam_resolver *r, const struct call_function *functions,
 			       unsigned int nr, unsigned int text, bool shapes);
+
+/* A stack that was read from memory: frames, process and status of *out.  Recursion is shown once,
+ * as process_info(P, current_stacktrace) shows it. */
+void beam_resolver_stack(struct beam_resolver *r, struct names *names, uint64_t epid,
+			 const struct process_stack *s, struct resolved_sample *out);
+/* What a process is called; of facts with PROCESS_READ_DICTIONARY. */
+void beam_resolver_process(struct beam_resolver *r, struct names *names,
+			   const struct process_facts *p);
 
 /* Id in `names` of a thread of the node that no sample has shown. */
 uint32_t beam_resolver_thread(struct beam_resolver *r, struct names *names, int os_tid);

@@ -194,10 +194,19 @@ static void name_functions(struct beam_node *n, const struct source_plan *plan)
 	}
 }
 
+static void begin(struct live *l)
+{
+	struct error ignored;
+
+	proc_stat_read(&l->node_stat, l->node->os_pid, &ignored);
+	l->own_start_s = own_cpu_s();
+	l->start_epoch_ns = clock_realtime_ns();
+	l->start_ns = clock_monotonic_ns();
+}
+
 int live_open(struct live *l, struct beam_node *n, const struct live_config *config,
 	      struct error *err)
 {
-	struct error ignored;
 	int rc;
 
 	memset(l, 0, sizeof(*l));
@@ -219,10 +228,24 @@ int live_open(struct live *l, struct beam_node *n, const struct live_config *con
 	}
 	enrich_open(&l->enrich, session_source(l->session),
 		    l->resolver ? beam_resolver(l->resolver) : unnamed_resolver());
-	proc_stat_read(&l->node_stat, n->os_pid, &ignored);
-	l->own_start_s = own_cpu_s();
-	l->start_epoch_ns = clock_realtime_ns();
-	l->start_ns = clock_monotonic_ns();
+	begin(l);
+	return 0;
+}
+
+int live_open_memory(struct live *l, struct beam_node *n, struct error *err)
+{
+	int rc;
+
+	memset(l, 0, sizeof(*l));
+	l->node = n;
+	rc = beam_resolver_open(&l->resolver, n, err);
+	rc = rc ? rc : beam_resolver_sync(l->resolver, err);
+	if (rc) {
+		live_close(l);
+		return rc;
+	}
+	enrich_open(&l->enrich, NULL, beam_resolver(l->resolver));
+	begin(l);
 	return 0;
 }
 
@@ -267,7 +290,7 @@ int live_add_meta(struct live *l, const char *command, const char *mode, unsigne
 	enrich_add_meta(l->enrich, "start_epoch_ns", text);
 	snprintf(text, sizeof(text), "%" PRIu64, l->start_ns);
 	enrich_add_meta(l->enrich, "start_ns", text);
-	if (!l->node->anchors.jit_register)
+	if (l->session && !l->node->anchors.jit_register)
 		live_add_warning(l, "code loaded while recording could not be watched");
 	return 0;
 }
@@ -389,7 +412,7 @@ uint64_t live_counter(struct live *l, enum counter_id id)
 	case COUNTER_BAD_RECORD:
 		return enrich_bad_records(l->enrich);
 	default:
-		return session_counter(l->session, id);
+		return l->session ? session_counter(l->session, id) : 0;
 	}
 }
 

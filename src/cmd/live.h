@@ -22,7 +22,7 @@
 struct live {
 	struct beam_node *node;
 	struct beam_resolver *resolver; /* NULL: unnamed */
-	struct session *session;
+	struct session *session;	/* NULL: live_open_memory() */
 	struct enrich *enrich;
 	uint64_t start_epoch_ns, start_ns;
 	struct proc_stat node_stat; /* at the start */
@@ -66,6 +66,8 @@ int live_session_config(struct session_config *out, struct beam_node *n,
 /* Everything but session_start().  On failure live_close() is called. */
 int live_open(struct live *l, struct beam_node *n, const struct live_config *config,
 	      struct error *err);
+/* For who only reads memory: no session, nothing is attached; records are those that are added. */
+int live_open_memory(struct live *l, struct beam_node *n, struct error *err);
 void live_close(struct live *l);
 
 /* Meta records that every capture has; `mode` is "cpu", "events", ... */

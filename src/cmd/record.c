@@ -40,6 +40,10 @@ struct record_run {
 	struct outfile *capture; /* -f capture, or --capture: streamed while recording */
 	struct capture_writer *writer;
 	struct timeline_output timeline;
+	const struct weight_mode *mode; /* NULL: samples of the CPU; else WEIGHT_WALL */
+	struct loop_alarm *alarm;	/* of the next look at processes */
+	uint64_t looks;
+	unsigned int random;
 	uint64_t flushed_ns;
 	uint64_t began_ns; /* of the command, for the first sample's delay */
 	bool told_first;
@@ -52,6 +56,27 @@ static int check_options(const struct command_context *ctx, struct error *err)
 	if (!o->duration_ns && !o->dry_run && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "without a terminal to press Ctrl-C on, say how long: -d 10s");
+	return 0;
+}
+
+#define WALL_FREQ     20u
+#define WALL_MAX_FREQ 100u
+
+static int check_wall(struct record_run *run, struct error *err)
+{
+	struct options *o = &run->ctx->opt;
+
+	if (!o->given.has[OPTION_FREQ])
+		o->freq = WALL_FREQ;
+	if (o->freq > WALL_MAX_FREQ)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--mode wall reads the processes at most %u times a second: "
+				 "--freq %u is more",
+				 WALL_MAX_FREQ, o->freq);
+	if (run->render.timeline)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--mode wall adds up the time of processes: there is no time line "
+				 "of it. Other formats: -f html, text, folded, json");
 	return 0;
 }
 
@@ -124,6 +149,29 @@ static int on_drain(void *arg, struct error *err)
 	return rc;
 }
 
+/* Once in each period, at a random time in it: what processes do at an interval of their own would
+ * else be seen too often, or never. */
+static void set_next_look(struct record_run *run)
+{
+	uint64_t period = 1000000000u / run->ctx->opt.freq, now = clock_monotonic_ns();
+	uint64_t start = recording_start_ns(run->recording);
+
+	run->looks = MAX(run->looks, (now - start) / period) + 1;
+	loop_set_alarm(run->alarm,
+		       start + run->looks * period +
+			       period * ((uint64_t)rand_r(&run->random) % 1024) / 1024,
+		       0);
+}
+
+static int on_look(void *arg, struct error *err)
+{
+	int rc = on_drain(arg, err);
+
+	if (rc == 0)
+		set_next_look(arg);
+	return rc;
+}
+
 static uint64_t drain_interval_ns(unsigned int freq)
 {
 	uint64_t interval = DRAIN_SAMPLES * 1000000000ull / freq;
@@ -138,8 +186,13 @@ static int run_loop(struct record_run *run, struct error *err)
 	int rc = loop_open(&loop, err);
 
 	rc = rc ? rc : loop_watch_pid(loop, run->node->os_pid, err);
-	rc = rc ? rc
-		: loop_add_timer(loop, drain_interval_ns(run->ctx->opt.freq), on_drain, run, err);
+	if (rc == 0 && run->mode)
+		rc = loop_add_alarm(loop, &run->alarm, on_look, run, err);
+	else if (rc == 0)
+		rc = loop_add_timer(loop, drain_interval_ns(run->ctx->opt.freq), on_drain, run,
+				    err);
+	if (rc == 0 && run->mode)
+		set_next_look(run);
 	if (rc == 0 && run->ctx->opt.duration_ns)
 		rc = loop_set_deadline(loop, run->ctx->opt.duration_ns, err);
 	if (rc == 0)
@@ -163,7 +216,7 @@ static int finish_capture(struct record_run *run, struct error *err)
 static int show_result(struct record_run *run, struct error *err)
 {
 	struct snapshot_options options =
-		render_snapshot_options(&run->render, &run->ctx->opt, NULL);
+		render_snapshot_options(&run->render, &run->ctx->opt, run->mode);
 	struct snapshot *snapshot = NULL;
 	struct summary summary;
 	int rc = profile_snapshot(recording_profile(run->recording), &options, &snapshot, err);
@@ -182,7 +235,7 @@ static int show_result(struct record_run *run, struct error *err)
 		summary.own_cpu = recording_own_cpu(run->recording);
 		recording_node_cost(run->recording, &summary.cost);
 		summary.path = strcmp(run->render.path, "-") ? run->render.path : NULL;
-		if (summary.samples == 0)
+		if (summary.samples == 0 && !run->mode)
 			log_warn("ebeam: the node used no CPU meanwhile. What its processes wait "
 				 "for: ebeam dump -p %d; what its schedulers do: --idle",
 				 run->node->os_pid);
@@ -202,7 +255,7 @@ static int record(struct record_run *run, struct error *err)
 
 	if (rc)
 		return rc;
-	rc = recording_start(&run->recording, run->node, o, err);
+	rc = recording_start(&run->recording, run->node, o, run->mode, err);
 	if (rc)
 		return rc;
 	stem = render_stem(facts.name, recording_start_epoch_ns(run->recording));
@@ -244,22 +297,26 @@ static bool capture_is_worth_it(const struct record_run *run)
 int cmd_record(struct command_context *ctx, struct error *err)
 {
 	struct record_run run = {.ctx = ctx, .began_ns = clock_monotonic_ns()};
-	const struct weight_mode *mode = NULL;
 	int os_pid, rc = check_options(ctx, err);
 
-	rc = rc ? rc : options_mode(&ctx->opt, &mode, err);
+	rc = rc ? rc : options_mode(&ctx->opt, &run.mode, err);
 	rc = rc ? rc : render_choose(&run.render, ctx->command, &ctx->opt, err);
 	if (rc)
 		return rc;
-	if (mode) {
-		rc = record_events(ctx, &run.render, mode, err);
+	rc = run.mode && run.mode->source == WEIGHT_WALL ? check_wall(&run, err) : 0;
+	if (rc) {
+		render_free(&run.render);
+		return rc;
+	}
+	if (run.mode && run.mode->source != WEIGHT_WALL) {
+		rc = record_events(ctx, &run.render, run.mode, err);
 		render_free(&run.render);
 		return rc;
 	}
 	rc = beam_find(&os_pid, ctx->opt.pid, err);
 	rc = rc ? rc : beam_node_open(&run.node, os_pid, false, err);
 	if (rc == 0 && ctx->opt.dry_run)
-		recording_describe(run.node, ctx->opt.freq, ctx->out);
+		recording_describe(run.node, ctx->opt.freq, run.mode, ctx->out);
 	else if (rc == 0)
 		rc = target_failed(run.node, record(&run, err), err);
 	/* A recording that fails half way has been worth its time: the capture stays readable. */

@@ -2,7 +2,9 @@
 /* See recording.h. */
 #include "cmd/recording.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "beam/process_watch.h"
 #include "cmd/live.h"
 #include "event/event.h"
 
@@ -19,6 +22,7 @@
 
 struct recording {
 	struct live live;
+	struct process_watch *watch; /* NULL: samples of the CPU */
 	unsigned int freq;
 	struct sample_limit limit;
 	struct profile *profile;
@@ -30,8 +34,28 @@ struct recording {
 	VEC(uint64_t) by_thread; /* samples, by thread id */
 };
 
+static void add_spell(void *arg, const struct rec_sample *sample, uint64_t ns, uint64_t end_ns)
+{
+	struct recording *r = arg;
+
+	enrich_add_sample(r->live.enrich, sample, ns, end_ns);
+}
+
+static int watch_processes(struct recording *r, const struct weight_mode *mode, struct error *err)
+{
+	struct live *l = &r->live;
+	int rc = process_watch_open(&r->watch, l->node, l->resolver, enrich_names(l->enrich),
+				    add_spell, r, err);
+
+	if (rc)
+		return rc;
+	enrich_add_meta(l->enrich, "unit", mode->unit);
+	enrich_add_meta(l->enrich, "title", mode->title);
+	return process_watch_look(r->watch, clock_monotonic_ns(), err);
+}
+
 int recording_start(struct recording **out, struct beam_node *n, const struct options *opt,
-		    struct error *err)
+		    const struct weight_mode *mode, struct error *err)
 {
 	struct recording *r = xcalloc(1, sizeof(*r));
 	struct live_config config = {.opt = opt, .freq = opt->freq};
@@ -40,14 +64,15 @@ int recording_start(struct recording **out, struct beam_node *n, const struct op
 	*out = NULL;
 	r->freq = opt->freq;
 	sample_limit_init(&r->limit, opt->max_overhead, opt->freq);
-	rc = live_open(&r->live, n, &config, err);
+	rc = mode ? live_open_memory(&r->live, n, err) : live_open(&r->live, n, &config, err);
 	if (rc) {
 		free(r);
 		return rc;
 	}
 	profile_open(&r->profile);
-	rc = live_add_meta(&r->live, "record", "cpu", opt->freq, err);
-	rc = rc ? rc : session_start(r->live.session, err);
+	rc = live_add_meta(&r->live, "record", mode ? mode->name : "cpu", opt->freq, err);
+	if (rc == 0)
+		rc = mode ? watch_processes(r, mode, err) : session_start(r->live.session, err);
 	if (rc)
 		recording_close(r);
 	else
@@ -59,6 +84,7 @@ void recording_close(struct recording *r)
 {
 	if (!r)
 		return;
+	process_watch_close(r->watch);
 	live_close(&r->live);
 	profile_close(r->profile);
 	event_stream_close(&r->stream);
@@ -123,13 +149,18 @@ static int drain_until(struct recording *r, uint64_t deadline_ns, struct error *
 		if (n % DRAIN_BATCH == 0 && clock_monotonic_ns() >= deadline_ns)
 			break;
 	}
-	live_look(&r->live);
+	if (r->live.session)
+		live_look(&r->live);
 	return rc < 0 ? rc : 0;
 }
 
 int recording_drain(struct recording *r, struct error *err)
 {
-	return drain_until(r, clock_monotonic_ns() + DRAIN_MAX_NS, err);
+	int rc = r->watch ? process_watch_look(r->watch, clock_monotonic_ns(), err) : 0;
+
+	if (rc == -ESRCH) /* the loop sees it end */
+		rc = 0;
+	return rc ? rc : drain_until(r, clock_monotonic_ns() + DRAIN_MAX_NS, err);
 }
 
 /* A scheduler that was not sampled was not on a CPU: the rest of its time it slept. */
@@ -159,11 +190,15 @@ int recording_finish(struct recording *r, struct error *err)
 	int rc;
 
 	r->end_ns = clock_monotonic_ns();
-	session_stop(r->live.session);
+	if (r->watch)
+		process_watch_finish(r->watch, r->end_ns);
+	else
+		session_stop(r->live.session);
 	rc = drain_until(r, UINT64_MAX, err);
 	if (rc)
 		return rc;
-	add_idle(r);
+	if (!r->watch)
+		add_idle(r);
 	snprintf(text, sizeof(text), "%" PRIu64, r->end_ns - r->live.start_ns);
 	enrich_add_meta(r->live.enrich, "duration_ns", text);
 	live_add_counters(&r->live, r->refused, r->end_ns);
@@ -193,7 +228,10 @@ uint64_t recording_first_sample_ns(const struct recording *r)
 
 void recording_node_cost(struct recording *r, struct live_cost *out)
 {
-	live_sample_cost(&r->live, out);
+	if (r->watch)
+		*out = (struct live_cost){.percent = NAN};
+	else
+		live_sample_cost(&r->live, out);
 }
 
 void recording_keep_limit(struct recording *r)
@@ -202,7 +240,7 @@ void recording_keep_limit(struct recording *r)
 	struct sample_clocks clocks;
 	struct strbuf text = {0};
 
-	if (!live_sample_clocks(&r->live, &clocks) || !sample_limit_step(l, &clocks))
+	if (r->watch || !live_sample_clocks(&r->live, &clocks) || !sample_limit_step(l, &clocks))
 		return;
 	live_sample_less(&r->live, l->weight);
 	strbuf_addf(&text,
@@ -220,11 +258,19 @@ double recording_own_cpu(struct recording *r)
 	return live_own_cpu(&r->live);
 }
 
-void recording_describe(const struct beam_node *n, unsigned int freq, FILE *out)
+void recording_describe(const struct beam_node *n, unsigned int freq,
+			const struct weight_mode *mode, FILE *out)
 {
 	/* 2 us: what a sample of 64 frames takes on common hosts; `tools/bench` measures it. */
 	const double sample_us = 2.0;
 
+	if (mode) {
+		fprintf(out,
+			"memory      processes of pid %d, %u times a second\n"
+			"predicted   no cost to the node: nothing is attached\n",
+			n->os_pid, freq);
+		return;
+	}
 	fprintf(out, "perf_event  cpu-clock, %u Hz on each CPU, samples of pid %d only\n", freq,
 		n->os_pid);
 	if (n->anchors.jit_register)

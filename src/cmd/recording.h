@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A live recording: node -> resolver, probes -> session, enricher over both, and what comes out of
- * it applied to a profile and written to a capture, if one is asked for.
+ * A live recording: node -> resolver, probes -> session (or its memory, read again and again),
+ * enricher over both, and what comes out of it applied to a profile and written to a capture, if
+ * one is asked for.
  */
 #ifndef EBEAM_CMD_RECORDING_H
 #define EBEAM_CMD_RECORDING_H
@@ -13,13 +14,15 @@
 #include "capture/writer.h"
 #include "cmd/summary.h"
 #include "cmd/timeline_output.h"
+#include "model/event_weights.h"
 #include "model/profile.h"
 
 struct recording;
 
-/* Opens everything and starts sampling.  Borrows the node. */
+/* Opens everything and starts sampling.  Borrows the node.  mode NULL: samples of the CPU; else
+ * what processes do (WEIGHT_WALL), which is read from memory. */
 int recording_start(struct recording **out, struct beam_node *n, const struct options *opt,
-		    struct error *err);
+		    const struct weight_mode *mode, struct error *err);
 void recording_close(struct recording *r); /* detaches; NULL ok */
 
 /* From now on records also go to this writer (borrowed). Call it before the first drain. */
@@ -31,7 +34,7 @@ int recording_stream(struct recording *r, struct event_stream **out);
 void recording_set_timeline(struct recording *r, struct timeline_output *t);
 
 /* Take in what has been sampled, for a quarter of a second at most.  Call it about ten times a
- * second. */
+ * second.  What processes do is read each time. */
 int recording_drain(struct recording *r, struct error *err);
 
 /* Stop sampling, take in the rest, add the idle time of schedulers, counters and the end. */
@@ -50,6 +53,7 @@ void recording_keep_limit(struct recording *r);
 double recording_own_cpu(struct recording *r);
 
 /* What would be attached, for --dry-run, one per line on `out`. */
-void recording_describe(const struct beam_node *n, unsigned int freq, FILE *out);
+void recording_describe(const struct beam_node *n, unsigned int freq,
+			const struct weight_mode *mode, FILE *out);
 
 #endif

@@ -226,8 +226,9 @@ struct snapshot_options render_snapshot_options(const struct render *r, const st
 		.no_native = opt->no_native,
 		.no_kernel = opt->no_kernel,
 		.idle = opt->idle,
-		/* Time off schedulers is of two kinds, which must not be taken for one. */
-		.kind_root = opt->kinds || (mode && mode->source == WEIGHT_OFF),
+		/* Time of several kinds, which must not be taken for one. */
+		.kind_root = opt->kinds ||
+			     (mode && (mode->source == WEIGHT_OFF || mode->source == WEIGHT_WALL)),
 	};
 }
 

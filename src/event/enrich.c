@@ -67,6 +67,7 @@ static void push_sample(struct enrich *e, const struct rec_sample *fields, uint6
 	rec->stack = fields->stack;
 	rec->thread = fields->thread;
 	rec->weight = fields->weight;
+	rec->weight_high = fields->weight_high;
 	rec->kind = fields->kind;
 	rec->status = fields->status;
 }
@@ -584,6 +585,16 @@ void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum
 
 	if (weight)
 		push_sample(e, &fields, ts_ns);
+}
+
+void enrich_add_sample(struct enrich *e, const struct rec_sample *of, uint64_t weight,
+		       uint64_t ts_ns)
+{
+	struct rec_sample fields = *of;
+
+	fields.weight = (uint32_t)weight;
+	fields.weight_high = (uint32_t)(weight >> 32);
+	push_sample(e, &fields, ts_ns);
 }
 
 void enrich_add_end(struct enrich *e, uint64_t ts_ns)

@@ -42,6 +42,10 @@ void enrich_add_call_gap(struct enrich *e, const struct enrich_call_gap *gap);
 /* A sample without stack walk: a state frame (e.g. "[idle]") of a thread, weight samples. */
 void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum sample_kind kind,
 		      uint32_t weight, uint64_t ts_ns);
+/* A sample of the command's own: process, stack, thread of the dictionary, kind and status of *of,
+ * which stands for `weight`. */
+void enrich_add_sample(struct enrich *e, const struct rec_sample *of, uint64_t weight,
+		       uint64_t ts_ns);
 void enrich_add_end(struct enrich *e, uint64_t ts_ns);
 
 /* Records that the resolver refused; names beyond the dictionary's limit. */

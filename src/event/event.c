@@ -115,12 +115,12 @@ static int decode_sample(struct event *ev, const char *bytes, size_t size)
 	struct rec_sample rec;
 
 	if (COPY_RECORD(&rec, bytes, size) || rec.kind >= NR_SAMPLE_KINDS ||
-	    rec.status >= NR_SAMPLE_STATUSES || rec.weight == 0)
+	    rec.status >= NR_SAMPLE_STATUSES || (!rec.weight && !rec.weight_high))
 		return -EINVAL;
 	ev->u.sample.process = rec.process;
 	ev->u.sample.stack = rec.stack;
 	ev->u.sample.thread = rec.thread;
-	ev->u.sample.weight = rec.weight;
+	ev->u.sample.weight = rec.weight | (uint64_t)rec.weight_high << 32;
 	ev->u.sample.kind = (enum sample_kind)rec.kind;
 	ev->u.sample.status = (enum sample_status)rec.status;
 	return 0;

@@ -28,6 +28,7 @@ const struct weight_mode weight_modes[] = {
 	 KIND(PROCESS_SCHEDULED), ""},
 	{"wait", NULL, WEIGHT_OFF, "ns", "time off schedulers",
 	 KIND(PROCESS_SCHEDULED) | KIND(MESSAGE_QUEUED), KIND(PROCESS_SCHEDULED), ""},
+	{"wall", NULL, WEIGHT_WALL, "ns", "time of processes", 0, 0, ""},
 	{"trace", "calls", WEIGHT_CALLS, "calls", "traced calls", 0, 0, ""},
 	{"trace", "time", WEIGHT_CALL_TIME, "ns", "time in traced calls", CALL_FOLLOW_KINDS, 0,
 	 "calls whose end was not seen"},
@@ -366,6 +367,8 @@ void event_weights_take(struct event_weights *w, struct event_stream *s, enum ev
 			schedule(w, s, ev);
 		else if (kind == EVENT_MESSAGE_QUEUED && w->mode->source == WEIGHT_OFF)
 			wake(w, s, ev);
+		break;
+	case WEIGHT_WALL:
 		break;
 	case WEIGHT_CALL_TIME:
 		end_by_exception(w, s, kind, ev);

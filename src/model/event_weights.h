@@ -11,6 +11,8 @@
  *          ended with the process runnable; timers and signals are not seen: what they wake counts
  *          as waiting until it runs.
  *
+ *   wall   nothing is weighed: samples of processes come with their time (beam/process_watch.h)
+ *
  *   trace  one for each call of a traced function, by the stack of its callers; or for each that
  *          ended, the time that it took without what traced calls took that were made meanwhile
  *
@@ -35,6 +37,7 @@ enum weight_source {
 	WEIGHT_MESSAGE,
 	WEIGHT_ON,
 	WEIGHT_OFF,
+	WEIGHT_WALL, /* samples have their weights already */
 	WEIGHT_CALLS,
 	WEIGHT_CALL_TIME,
 };

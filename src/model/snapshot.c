@@ -24,6 +24,14 @@ static const char *const kind_names[NR_SAMPLE_KINDS][2] = {
 	[SAMPLE_OTHER] = {"other", "Other threads"},
 	[SAMPLE_WAITING] = {"waiting", "Processes that wait"},
 	[SAMPLE_RUNNABLE] = {"runnable", "Runnable processes"},
+	[SAMPLE_RUNNING] = {"running", "Running processes"},
+	[SAMPLE_WAITING_RECEIVE] = {"waiting: receive", "Waiting for a message"},
+	[SAMPLE_WAITING_TIMER] = {"waiting: timer", "Waiting for a message or a timer"},
+	[SAMPLE_WAITING_PORT] = {"waiting: port", "Waiting for a port"},
+	[SAMPLE_WAITING_DIRTY] = {"waiting: dirty", "Waiting for a dirty scheduler"},
+	[SAMPLE_SUSPENDED] = {"suspended", "Suspended processes"},
+	[SAMPLE_HIBERNATING] = {"hibernating", "Hibernating processes"},
+	[SAMPLE_EXITING] = {"exiting", "Exiting processes"},
 };
 
 static const char *const status_names[NR_SAMPLE_STATUSES] = {

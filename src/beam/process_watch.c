@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See process_watch.h. */
+#include "beam/process_watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+#include "beam/process_internal.h"
+
+/* Of the time for which a process did not run, the part after which it is looked at again. */
+#define LOOK_PART   8
+#define LOOK_MAX_NS 1000000000u
+/* Slots of the table that one look reads: of larger tables each reads its part. */
+#define SLOTS_OF_LOOK (1u << 18)
+/* Processes that are read at once. */
+#define BLOCK 4096u
+/* A process is named anew after it has run, this often: soon after its start it has no name yet. */
+#define NAMINGS	    3
+#define NOT_WATCHED 0u
+
+struct watched {
+	raddr addr;
+	uint64_t epid, reductions;
+	raddr i, stop;
+	uint64_t since_ns;   /* of what it does: not emitted yet */
+	uint64_t seen_ns;    /* last look at it */
+	uint64_t changed_ns; /* it has not run since */
+	uint32_t slot, process, stack;
+	uint8_t kind, status, namings;
+};
+
+struct process_watch {
+	struct beam_node *n;
+	struct beam_resolver *resolver;
+	struct names *names;
+	process_watch_fn *take;
+	void *arg;
+	struct stack_code code;
+	struct process_reader reader;
+	struct process_slots table;
+	uint32_t next_slot;
+	uint64_t *slots;		 /* what was read of the table */
+	uint32_t *at;			 /* by slot: 1 + index in `all` */
+	uint64_t *part_ns;		 /* when each part of the table was read before */
+	VEC(struct watched) all;	 /* addr 0: free */
+	VEC(uint32_t) unused;		 /* indices in `all` */
+	struct process_facts *facts;	 /* BLOCK of them */
+	struct process_pending *pending; /* the same */
+	uint32_t *index;		 /* of `all`, for each of facts */
+	uint64_t jit_list[3];		 /* head of the list of code, as it was */
+	uint32_t threads[NR_SAMPLE_KINDS];
+	uint64_t at_ns;
+	struct resolved_sample resolved;
+	struct process_watch_counts counts;
+};
+
+/* ---- what it does --------------------------------------------------------------------------- */
+
+/* In these functions it waits for the answer of a port. */
+static bool waits_for_port(const struct process_watch *w, uint32_t stack)
+{
+	const struct name_stack *s = names_stack(w->names, stack);
+	const struct name_frame *frame = s ? names_frame(w->names, s->frame) : NULL;
+	const struct name_function *f = frame ? names_function(w->names, frame->function) : NULL;
+
+	if (!f || !f->module)
+		return false;
+	return strcmp(f->module, "prim_inet") == 0 ||
+	       (strcmp(f->module, "os") == 0 && strcmp(f->name, "get_data") == 0) ||
+	       (strcmp(f->module, "erts_internal") == 0 &&
+		strncmp(f->name, "await_port", strlen("await_port")) == 0);
+}
+
+static enum sample_kind kind_of(const struct process_watch *w, const struct process_facts *p,
+				uint32_t stack)
+{
+	switch (p->status) {
+	case PROCESS_EXITING:
+		return SAMPLE_EXITING;
+	case PROCESS_GARBAGE_COLLECTING:
+		return SAMPLE_GC;
+	case PROCESS_RUNNING:
+		return SAMPLE_RUNNING;
+	case PROCESS_SUSPENDED:
+		return SAMPLE_SUSPENDED;
+	case PROCESS_RUNNABLE:
+		return p->state & (PROCESS_STATE_DIRTY_CPU | PROCESS_STATE_DIRTY_IO)
+			       ? SAMPLE_WAITING_DIRTY
+			       : SAMPLE_RUNNABLE;
+	case PROCESS_WAITING:
+		break;
+	}
+	if (p->flags & PROCESS_FLAG_HIBERNATED)
+		return SAMPLE_HIBERNATING;
+	if (waits_for_port(w, stack))
+		return SAMPLE_WAITING_PORT;
+	return p->timer ? SAMPLE_WAITING_TIMER : SAMPLE_WAITING_RECEIVE;
+}
+
+/* Samples are of threads: one for each kind stands where the thread does. */
+static uint32_t thread_of(struct process_watch *w, enum sample_kind kind)
+{
+	static const char name[] = "processes";
+
+	if (!w->threads[kind])
+		w->threads[kind] = names_intern_thread(
+			w->names, (uint32_t)kind + 1, THREAD_OTHER, 0,
+			names_intern_string(w->names, name, strlen(name), NULL), NULL);
+	return w->threads[kind];
+}
+
+/* What it did until end_ns. */
+static void emit(struct process_watch *w, struct watched *p, uint64_t end_ns)
+{
+	struct rec_sample sample = {
+		.process = p->process,
+		.stack = p->stack,
+		.thread = thread_of(w, (enum sample_kind)p->kind),
+		.kind = p->kind,
+		.status = p->status,
+	};
+
+	if (end_ns > p->since_ns)
+		w->take(w->arg, &sample, end_ns - p->since_ns, end_ns);
+	p->since_ns = end_ns;
+}
+
+static uint64_t middle(uint64_t a, uint64_t b)
+{
+	return a + (b - a) / 2;
+}
+
+/* ---- processes that come and go ------------------------------------------------------------- */
+
+static struct watched *add(struct process_watch *w, const struct process_facts *p,
+			   uint64_t before_ns)
+{
+	uint32_t index;
+
+	if (w->unused.len) {
+		index = w->unused.data[--w->unused.len];
+	} else {
+		index = (uint32_t)w->all.len;
+		vec_push(&w->all, (struct watched){0});
+	}
+	w->at[p->slot] = index + 1;
+	w->all.data[index] = (struct watched){
+		.addr = p->addr,
+		.epid = p->epid,
+		.slot = p->slot,
+		.since_ns = before_ns,
+		.seen_ns = before_ns,
+		.changed_ns = before_ns,
+		.kind = NR_SAMPLE_KINDS, /* nothing yet */
+	};
+	w->counts.processes++;
+	w->counts.most = MAX(w->counts.most, w->counts.processes);
+	return &w->all.data[index];
+}
+
+static void end(struct process_watch *w, struct watched *p)
+{
+	if (p->kind != NR_SAMPLE_KINDS)
+		emit(w, p, middle(p->seen_ns, w->at_ns));
+	w->at[p->slot] = NOT_WATCHED;
+	p->addr = 0;
+	vec_push(&w->unused, (uint32_t)(p - w->all.data));
+	w->counts.processes--;
+}
+
+/* Those of w->facts that need it. */
+static void name_block(struct process_watch *w, size_t nr)
+{
+	struct process_block b = {.facts = w->facts, .pending = w->pending, .nr = nr};
+
+	for (size_t i = 0; i < nr; i++) {
+		struct watched *p = &w->all.data[w->index[i]];
+
+		if (p->namings == NAMINGS)
+			w->pending[i].found = PROCESS_VANISHED;
+		else
+			p->namings++;
+	}
+	process_walk(&w->reader, &b);
+	for (size_t i = 0; i < nr; i++) {
+		if (w->pending[i].found == PROCESS_FOUND)
+			beam_resolver_process(w->resolver, w->names, &w->facts[i]);
+	}
+}
+
+/* ---- stacks --------------------------------------------------------------------------------- */
+
+static uint32_t intern_stack(struct process_watch *w)
+{
+	uint32_t stack = 0;
+
+	for (uint32_t i = 0; i < w->resolved.nr_frames; i++)
+		stack = names_intern_stack(w->names, stack, w->resolved.frames[i], NULL);
+	return stack;
+}
+
+static uint32_t not_read(struct process_watch *w)
+{
+	static const char text[] = "[stack not read]";
+	uint32_t f = names_intern_function(w->names, 0,
+					   names_intern_string(w->names, text, strlen(text), NULL),
+					   -1, FRAME_RUNTIME, NULL);
+
+	return names_intern_stack(w->names, 0, names_intern_frame(w->names, f, 0, 0, NULL), NULL);
+}
+
+/* It does this now.  If that is something else than before, it began in the middle between the
+ * looks. */
+static void take_stack(void *arg, size_t i, int rc, const struct process_stack *s)
+{
+	struct process_watch *w = arg;
+	const struct process_facts *p = &w->facts[i];
+	struct watched *of = &w->all.data[w->index[i]];
+	bool first = of->kind == NR_SAMPLE_KINDS;
+	const struct process_stack none = {0};
+	struct watched now = *of;
+	uint64_t from;
+
+	if (rc == -ESRCH) {
+		end(w, of);
+		return;
+	}
+	w->counts.stacks++;
+	w->counts.unstable += rc != 0;
+	beam_resolver_stack(w->resolver, w->names, p->epid, rc ? &none : s, &w->resolved);
+	now.process = w->resolved.process;
+	now.stack = rc ? not_read(w) : intern_stack(w);
+	now.status = rc ? SAMPLE_STATUS_STACK_UNREADABLE : (uint8_t)w->resolved.status;
+	now.kind = (uint8_t)kind_of(w, p, now.stack);
+	from = middle(of->seen_ns, w->at_ns);
+	if (first) {
+		now.since_ns = from;
+	} else if (now.process != of->process || now.stack != of->stack || now.kind != of->kind ||
+		   now.status != of->status) {
+		emit(w, of, from);
+		now.since_ns = from;
+	}
+	now.reductions = p->reductions;
+	now.i = p->i;
+	now.stop = p->stop;
+	now.namings = of->namings;
+	now.seen_ns = now.changed_ns = w->at_ns;
+	*of = now;
+}
+
+static bool did_not_run(const struct process_watch *w, const struct watched *of,
+			const struct process_facts *p)
+{
+	return of->kind != NR_SAMPLE_KINDS && p->reductions == of->reductions && p->i == of->i &&
+	       p->stop == of->stop && kind_of(w, p, of->stack) == (enum sample_kind)of->kind;
+}
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+/* Reads those of w->index, whose addresses are in w->facts. */
+static void read_block(struct process_watch *w, size_t nr)
+{
+	struct process_block b = {.facts = w->facts, .pending = w->pending, .nr = nr};
+	size_t changed = 0;
+
+	process_read_structs(&w->reader, &b);
+	w->counts.reads += nr;
+	for (size_t i = 0; i < nr; i++) {
+		struct watched *of = &w->all.data[w->index[i]];
+		const struct process_facts *p = &w->facts[i];
+
+		if (w->pending[i].found == PROCESS_VANISHED || p->epid != of->epid) {
+			end(w, of);
+		} else if (did_not_run(w, of, p)) {
+			of->seen_ns = w->at_ns;
+		} else {
+			w->index[changed] = w->index[i];
+			w->pending[changed] = w->pending[i];
+			w->facts[changed++] = *p;
+		}
+	}
+	name_block(w, changed);
+	process_stacks_each(w->n, &w->code, w->facts, changed, take_stack, w);
+}
+
+static void add_to_block(struct process_watch *w, size_t *nr, uint32_t index)
+{
+	const struct watched *p = &w->all.data[index];
+
+	w->index[*nr] = index;
+	w->facts[*nr].addr = p->addr;
+	w->pending[*nr].slot = p->slot;
+	if (++*nr == BLOCK) {
+		read_block(w, BLOCK);
+		*nr = 0;
+	}
+}
+
+static bool is_due(const struct process_watch *w, const struct watched *p)
+{
+	uint64_t rest = MIN((p->seen_ns - p->changed_ns) / LOOK_PART, (uint64_t)LOOK_MAX_NS);
+
+	return p->addr && p->seen_ns < w->at_ns && w->at_ns - p->seen_ns >= rest;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+/* Slots whose process is another one, or none, than the one that is watched: their ends; new ones
+ * into facts[], which says how many. */
+static size_t compare_slots(struct process_watch *w, uint32_t from, uint32_t nr, uint32_t *done)
+{
+	size_t found = 0;
+	uint32_t i;
+
+	for (i = *done; i < nr && found < BLOCK; i++) {
+		raddr addr = w->slots[i] == w->table.invalid ? 0 : w->slots[i];
+		uint32_t at = w->at[from + i];
+
+		if (at && w->all.data[at - 1].addr == addr)
+			continue;
+		if (at)
+			end(w, &w->all.data[at - 1]);
+		if (!addr)
+			continue;
+		w->facts[found].addr = addr;
+		w->pending[found++].slot = from + i;
+	}
+	*done = i;
+	return found;
+}
+
+/* New ones, by their addresses. */
+static void take_new(struct process_watch *w, size_t nr, uint64_t before_ns)
+{
+	struct process_block b = {.facts = w->facts, .pending = w->pending, .nr = nr};
+	size_t kept = 0;
+
+	process_read_structs(&w->reader, &b);
+	w->counts.reads += nr;
+	for (size_t i = 0; i < nr; i++) {
+		if (w->pending[i].found == PROCESS_VANISHED)
+			continue;
+		w->facts[kept] = w->facts[i];
+		w->pending[kept] = w->pending[i];
+		w->index[kept] = (uint32_t)(add(w, &w->facts[kept], before_ns) - w->all.data);
+		kept++;
+	}
+	name_block(w, kept);
+	process_stacks_each(w->n, &w->code, w->facts, kept, take_stack, w);
+}
+
+static int read_table(struct process_watch *w, struct error *err)
+{
+	uint32_t from = w->next_slot, nr = MIN(w->table.max - from, SLOTS_OF_LOOK), done = 0;
+	uint64_t *before = &w->part_ns[from / SLOTS_OF_LOOK];
+	int rc = mem_read(w->n->mem, w->table.tab + 8 * (raddr)from, w->slots, 8 * (size_t)nr);
+
+	if (rc)
+		return beam_node_unreadable(w->n, "process table", rc, err);
+	while (done < nr)
+		take_new(w, compare_slots(w, from, nr, &done), *before);
+	*before = w->at_ns;
+	w->next_slot = from + nr < w->table.max ? from + nr : 0;
+	return 0;
+}
+
+/* Code that was loaded or purged since has other names. */
+static void read_code(struct process_watch *w)
+{
+	raddr list = w->n->anchors.jit_descriptor;
+	uint64_t now[3];
+
+	if (!list || mem_read(w->n->mem, list, now, sizeof(now)) ||
+	    memcmp(now, w->jit_list, sizeof(now)) == 0)
+		return;
+	memcpy(w->jit_list, now, sizeof(now));
+	jit_sync(w->code.jit, NULL);
+	beam_resolver_sync(w->resolver, NULL);
+}
+
+/* ---- interface ------------------------------------------------------------------------------ */
+
+int process_watch_look(struct process_watch *w, uint64_t at_ns, struct error *err)
+{
+	bool first = w->at_ns == 0;
+	size_t nr = 0;
+	int rc = 0;
+
+	w->at_ns = at_ns;
+	read_code(w);
+	for (uint32_t part = 0; first && part < w->table.max / SLOTS_OF_LOOK + 1; part++)
+		w->part_ns[part] = at_ns;
+	do
+		rc = read_table(w, err);
+	while (rc == 0 && first && w->next_slot);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < w->all.len; i++) {
+		if (is_due(w, &w->all.data[i]))
+			add_to_block(w, &nr, i);
+	}
+	read_block(w, nr);
+	return 0;
+}
+
+void process_watch_finish(struct process_watch *w, uint64_t end_ns)
+{
+	for (size_t i = 0; i < w->all.len; i++) {
+		struct watched *p = &w->all.data[i];
+
+		if (p->addr && p->kind != NR_SAMPLE_KINDS)
+			emit(w, p, end_ns);
+	}
+}
+
+const struct process_watch_counts *process_watch_counts(const struct process_watch *w)
+{
+	return &w->counts;
+}
+
+int process_watch_open(struct process_watch **out, struct beam_node *n, struct beam_resolver *r,
+		       struct names *names, process_watch_fn *take, void *arg, struct error *err)
+{
+	struct process_watch *w = xcalloc(1, sizeof(*w));
+	int rc;
+
+	w->n = n;
+	w->resolver = r;
+	w->names = names;
+	w->take = take;
+	w->arg = arg;
+	rc = process_reader_open(&w->reader, n, PROCESS_READ_DICTIONARY, err);
+	rc = rc ? rc : process_slots_open(&w->table, &w->reader, err);
+	rc = rc ? rc : stack_code_open(&w->code, n, err);
+	if (rc) {
+		process_watch_close(w);
+		return rc;
+	}
+	w->slots = xmalloc(8 * (size_t)MIN(w->table.max, SLOTS_OF_LOOK));
+	w->at = xcalloc(w->table.max, sizeof(*w->at));
+	w->part_ns = xcalloc(w->table.max / SLOTS_OF_LOOK + 1, sizeof(*w->part_ns));
+	w->facts = xmalloc(BLOCK * sizeof(*w->facts));
+	w->pending = xmalloc(BLOCK * sizeof(*w->pending));
+	w->index = xmalloc(BLOCK * sizeof(*w->index));
+	*out = w;
+	return 0;
+}
+
+void process_watch_close(struct process_watch *w)
+{
+	if (!w)
+		return;
+	stack_code_close(&w->code);
+	process_reader_close(&w->reader);
+	vec_free(&w->all);
+	vec_free(&w->unused);
+	free(w->slots);
+	free(w->at);
+	free(w->part_ns);
+	free(w->facts);
+	free(w->pending);
+	free(w->index);
+	free(w);
+}

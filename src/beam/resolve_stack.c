@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Stacks and names of processes as they stand in memory; part of the resolver (resolve.h). */
+#include <string.h>
+
+#include "base/compiler.h"
+#include "beam/resolve_internal.h"
+
+/* The function that `current` names, if that is none that the stack shows already. */
+static void push_current(struct beam_resolver *r, struct names *names, struct frame_list *l,
+			 const struct process_stack *s)
+{
+	const struct beam_layout *layout = &r->node->layout;
+	struct mem *mem = r->node->mem;
+	bool dirty = s->state & PROCESS_STATE_DIRTY_RUNNING;
+	uint64_t mfa[3];
+
+	if (!s->current || mem_read_u64(mem, s->current + (raddr)layout->mfa_module, &mfa[0]) ||
+	    mem_read_u64(mem, s->current + (raddr)layout->mfa_function, &mfa[1]) ||
+	    mem_read_u64(mem, s->current + (raddr)layout->mfa_arity, &mfa[2]) ||
+	    (l->out->nr_frames &&
+	     frame_is_mfa(r, names, l->out->frames[l->out->nr_frames - 1], mfa)))
+		return;
+	frame_push(l, frame_of_mfa(r, names, mfa,
+				   !dirty			    ? FRAME_ERLANG
+				   : callsite_is_bif(r->sites, mfa) ? FRAME_BIF
+								    : FRAME_NIF));
+}
+
+static void push_place(struct beam_resolver *r, struct names *names, struct frame_list *l,
+		       raddr addr)
+{
+	const struct cached_frame *f = frame_of_jit(r, names, addr);
+
+	if (f && f->kind == FRAME_ERLANG && !f->preamble)
+		frame_push(l, f->frame);
+}
+
+void beam_resolver_stack(struct beam_resolver *r, struct names *names, uint64_t epid,
+			 const struct process_stack *s, struct resolved_sample *out)
+{
+	struct frame_list l = {.out = out};
+	size_t nr = 0, at = 0, elided;
+
+	out->nr_frames = 0;
+	out->process = process_of_epid(r, names, epid);
+	for (size_t i = 0; i < s->frames.len; i++)
+		nr += !s->frames.data[i].repeated;
+	elided = nr > EBEAM_LEAF_FRAMES + EBEAM_ROOT_FRAMES
+			 ? nr - EBEAM_LEAF_FRAMES - EBEAM_ROOT_FRAMES
+			 : 0;
+	for (size_t i = s->frames.len; i-- > 0;) {
+		const struct stack_frame *f = &s->frames.data[i];
+
+		if (f->repeated)
+			continue;
+		if (at == EBEAM_ROOT_FRAMES && elided)
+			frame_push_elided(
+				names, &l,
+				&(struct rec_raw_sample){.skipped_frames = (uint16_t)MIN(
+								 elided, (size_t)UINT16_MAX)});
+		if (at < EBEAM_ROOT_FRAMES || at >= EBEAM_ROOT_FRAMES + elided) {
+			if (f->y)
+				push_return(r, names, &l, f->addr);
+			else
+				push_place(r, names, &l, f->addr);
+		}
+		at++;
+	}
+	push_current(r, names, &l, s);
+	out->status = s->cut || elided ? SAMPLE_STATUS_TRUNCATED
+		      : l.unresolved   ? SAMPLE_STATUS_UNRESOLVED
+				       : SAMPLE_STATUS_COMPLETE;
+}
+
+void beam_resolver_process(struct beam_resolver *r, struct names *names,
+			   const struct process_facts *p)
+{
+	struct rec_raw_process raw = {
+		.process = p->addr,
+		.epid = p->epid,
+		.registered = p->registered,
+		.label = p->label,
+	};
+
+	memcpy(raw.initial, p->initial, sizeof(raw.initial));
+	memcpy(raw.initial_call, p->proc_lib_call, sizeof(raw.initial_call));
+	raw.initial_call[2] = p->proc_lib_call[2] << 4 | 0xf; /* a small integer there */
+	if ((p->label & 3) == 1 || (p->label & 3) == 2)
+		mem_read(r->node->mem, p->label & ~7ull, raw.label_words, sizeof(raw.label_words));
+	resolve_process_record(&r->base, names, &raw);
+}
