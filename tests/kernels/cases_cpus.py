@@ -36,9 +36,11 @@ def pin(node, cpu):
 
 
 def wide_node(ctx):
-    """A node with a scheduler for each CPU."""
+    """A node with a scheduler for each CPU.  Its memory stays mapped: while a collector gives some
+    back, the stack is not where the process says (stack_unreadable), and to tell so many CPUs of it
+    takes emulation long."""
     number = os.cpu_count()
-    return ctx.new_node(flags=("+S", f"{number}:{number}", "+sbwt", "none"))
+    return ctx.new_node(flags=("+S", f"{number}:{number}", "+sbwt", "none", "+MMscs", "512"))
 
 
 def busy_node(ctx):
