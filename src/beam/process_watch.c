@@ -14,8 +14,8 @@
 /* Of the time for which a process did not run, the part after which it is looked at again. */
 #define LOOK_PART   8
 #define LOOK_MAX_NS 1000000000u
-/* Slots of the table that one look reads: of larger tables each reads its part. */
-#define SLOTS_OF_LOOK (1u << 18)
+/* Slots of the table that are read at once. */
+#define SLOTS_CHUNK (1u << 17)
 /* Processes that are read at once. */
 #define BLOCK 4096u
 /* A process is named anew after it has run, this often: soon after its start it has no name yet. */
@@ -42,10 +42,8 @@ struct process_watch {
 	struct stack_code code;
 	struct process_reader reader;
 	struct process_slots table;
-	uint32_t next_slot;
 	uint64_t *slots;		 /* what was read of the table */
 	uint32_t *at;			 /* by slot: 1 + index in `all` */
-	uint64_t *part_ns;		 /* when each part of the table was read before */
 	VEC(struct watched) all;	 /* addr 0: free */
 	VEC(uint32_t) unused;		 /* indices in `all` */
 	struct process_facts *facts;	 /* BLOCK of them */
@@ -225,7 +223,7 @@ static void take_stack(void *arg, size_t i, int rc, const struct process_stack *
 	struct watched now = *of;
 	uint64_t from;
 
-	if (rc == -ESRCH) {
+	if (rc == -ESRCH && !first) {
 		end(w, of);
 		return;
 	}
@@ -353,18 +351,18 @@ static void take_new(struct process_watch *w, size_t nr, uint64_t before_ns)
 	process_stacks_each(w->n, &w->code, w->facts, kept, take_stack, w);
 }
 
-static int read_table(struct process_watch *w, struct error *err)
+static int read_table(struct process_watch *w, uint64_t before_ns, struct error *err)
 {
-	uint32_t from = w->next_slot, nr = MIN(w->table.max - from, SLOTS_OF_LOOK), done = 0;
-	uint64_t *before = &w->part_ns[from / SLOTS_OF_LOOK];
-	int rc = mem_read(w->n->mem, w->table.tab + 8 * (raddr)from, w->slots, 8 * (size_t)nr);
+	for (uint32_t from = 0; from < w->table.max; from += SLOTS_CHUNK) {
+		uint32_t nr = MIN(w->table.max - from, SLOTS_CHUNK), done = 0;
+		int rc = mem_read(w->n->mem, w->table.tab + 8 * (raddr)from, w->slots,
+				  8 * (size_t)nr);
 
-	if (rc)
-		return beam_node_unreadable(w->n, "process table", rc, err);
-	while (done < nr)
-		take_new(w, compare_slots(w, from, nr, &done), *before);
-	*before = w->at_ns;
-	w->next_slot = from + nr < w->table.max ? from + nr : 0;
+		if (rc)
+			return beam_node_unreadable(w->n, "process table", rc, err);
+		while (done < nr)
+			take_new(w, compare_slots(w, from, nr, &done), before_ns);
+	}
 	return 0;
 }
 
@@ -386,17 +384,13 @@ static void read_code(struct process_watch *w)
 
 int process_watch_look(struct process_watch *w, uint64_t at_ns, struct error *err)
 {
-	bool first = w->at_ns == 0;
+	uint64_t before_ns = w->at_ns ? w->at_ns : at_ns;
 	size_t nr = 0;
-	int rc = 0;
+	int rc;
 
 	w->at_ns = at_ns;
 	read_code(w);
-	for (uint32_t part = 0; first && part < w->table.max / SLOTS_OF_LOOK + 1; part++)
-		w->part_ns[part] = at_ns;
-	do
-		rc = read_table(w, err);
-	while (rc == 0 && first && w->next_slot);
+	rc = read_table(w, before_ns, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < w->all.len; i++) {
@@ -440,9 +434,8 @@ int process_watch_open(struct process_watch **out, struct beam_node *n, struct b
 		process_watch_close(w);
 		return rc;
 	}
-	w->slots = xmalloc(8 * (size_t)MIN(w->table.max, SLOTS_OF_LOOK));
+	w->slots = xmalloc(8 * (size_t)MIN(w->table.max, SLOTS_CHUNK));
 	w->at = xcalloc(w->table.max, sizeof(*w->at));
-	w->part_ns = xcalloc(w->table.max / SLOTS_OF_LOOK + 1, sizeof(*w->part_ns));
 	w->facts = xmalloc(BLOCK * sizeof(*w->facts));
 	w->pending = xmalloc(BLOCK * sizeof(*w->pending));
 	w->index = xmalloc(BLOCK * sizeof(*w->index));
@@ -460,7 +453,6 @@ void process_watch_close(struct process_watch *w)
 	vec_free(&w->unused);
 	free(w->slots);
 	free(w->at);
-	free(w->part_ns);
 	free(w->facts);
 	free(w->pending);
 	free(w->index);

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`ebeam record --mode wall`: what processes do, all of the time, without probes."""
+import os
+import signal
+import time
+from collections import Counter
+
+from harness import case, check, check_equal
+
+SECONDS = 5
+# What a process does -> where its time goes, and the function on top.
+STILL = {
+    "receiving": ("waiting: receive", "spells:receiving/0"),
+    "receiving_for": ("waiting: timer", "spells:receiving_for/0"),
+    "hibernating": ("hibernating", "erlang:hibernate/3"),
+    "accepting": ("waiting: port", "prim_inet:accept0/3"),
+    "deep": ("waiting: receive", "spells:receiving/0"),
+    "suspended": ("suspended", "spells:suspended/0"),
+}
+
+
+class Wall:
+    """A recording of a node while `during` runs."""
+
+    def __init__(self, ctx, node, *args, during=None, seconds=SECONDS):
+        self.path = ctx.ebeam.file(".ebeam")
+        process = ctx.ebeam.popen("record", "-p", node.os_pid, "--mode", "wall", "-d", seconds, *args,
+                                  "-o", self.path)
+        self.truth = during() if during else None
+        out, err = process.communicate(timeout=60)
+        self.err = err.decode()
+        check_equal((process.returncode, out), (0, b""), f"exit code and output; {self.err}")
+        self.report = ctx.ebeam.ok("report", self.path, "-f", "json", "--by", "process").json()
+        self.data = self.report["data"]
+        check_equal(self.data["unit"], "ns", "unit")
+
+    def stacks(self, pid):
+        return [s for s in self.data["stacks"] if s["pid"] == pid]
+
+    def kinds(self, pid):
+        sums = Counter()
+        for s in self.stacks(pid):
+            sums[s["kind"]] += s["count"]
+        return sums
+
+
+def top_of(stack):
+    return stack["frames"][-1]
+
+
+@case("each process for all of the time, in the state and at the function that it is in")
+def still(ctx):
+    node = ctx.new_node()
+    pids = node.ask("spells", "still")
+    before = node.facts()["process_count"]
+    wall = Wall(ctx, node)
+    check_equal(node.facts()["process_count"], before, "processes before and after")
+    duration = sum(wall.kinds(pids["receiving"]).values())
+    check(SECONDS <= duration / 1e9 < SECONDS + 1, f"{duration / 1e9} s")
+    for what, pid in pids.items():
+        kind, function = STILL[what]
+        check_equal(dict(wall.kinds(pid)), {kind: duration}, what)
+        check_equal({top_of(s) for s in wall.stacks(pid)}, {function}, f"top of {what}")
+    deep, = wall.stacks(pids["deep"])
+    check_equal([f for f in deep["frames"] if f.startswith("spells:")],
+                ["spells:deep/1", "spells:receiving/0"], "recursion is shown once, as the node does")
+    off = wall.data["samples"] / (before * duration) - 1
+    check(abs(off) < 0.01, f"{before} processes for {duration / 1e9:.3f} s: "
+          f"{wall.data['samples'] / 1e9:.3f} s ({100 * off:+.2f} %)")
+    check_equal(wall.data["complete"], wall.data["samples"], f"complete; {wall.data['by_status']}")
+
+
+@case("a process that sleeps and works in turn: shares within 3 points of what it logs")
+def turns(ctx):
+    node = ctx.new_node()
+    pid, = node.start("spells")["pids"]
+    wall = Wall(ctx, node, "-F", "100", seconds=10)
+    truth = node.stop("spells")["asleep"]
+    kinds = wall.kinds(pid)
+    share = kinds["waiting: timer"] / sum(kinds.values())
+    print(f"asleep {truth:.4f}, shown {share:.4f}; {dict(kinds)}")
+    check(abs(share - truth) < 0.03, f"asleep for {truth:.3f} of the time, shown {share:.3f}")
+    asleep = [s for s in wall.stacks(pid) if s["kind"] == "waiting: timer"]
+    check_equal({top_of(s) for s in asleep}, {"timer:sleep/1"}, "where it waits")
+    check(all("spells:step/1" in s["frames"] for s in asleep), f"callers: {asleep}")
+
+
+@case("processes that come and go: their time is as long as they lived, within 5 %")
+def lives(ctx):
+    node = ctx.new_node()
+    wall = Wall(ctx, node, during=lambda: (time.sleep(0.5), node.ask("spells", "lives", 4000))[1],
+                seconds=6)
+    children = [p for p in wall.data["processes"] if p["initial_call"] == "spells:child/2"]
+    shown = sum(p["samples"] for p in children)
+    print(f"lived {wall.truth['lived_ns'] / 1e9:.2f} s, shown {shown / 1e9:.2f} s, of "
+          f"{len(children)} processes")
+    check(abs(shown / wall.truth["lived_ns"] - 1) < 0.05,
+          f"{wall.truth['lived_ns'] / 1e9:.2f} s lived, {shown / 1e9:.2f} s shown")
+
+
+@case("the node ends meanwhile: what was seen until then, exit 0 and a note", otp="one")
+def node_ends(ctx):
+    node = ctx.new_node()
+    process = ctx.ebeam.popen("record", "-p", node.os_pid, "--mode", "wall", "-d", 30, "-f", "folded",
+                              "-o", "-")
+    time.sleep(2)
+    os.kill(node.os_pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=15)
+    check_equal(process.returncode, 0, err.decode())
+    check("exited" in err.decode(), err.decode())
+    check("[waiting: receive];" in out.decode(), out.decode()[:300])
+
+
+@case("what makes no sense is refused with the reason; --dry-run attaches nothing", otp="one")
+def refused(ctx):
+    node = ctx.node
+    for args, word in ((("-F", "200"), "100 times"), (("-o", "x.perfetto.json"), "time line")):
+        result = ctx.ebeam.run("record", "-p", node.os_pid, "--mode", "wall", "-d", 1, *args)
+        check_equal(result.code, 2, str(result))
+        check(word in result.err, result.err)
+    result = ctx.ebeam.ok("record", "-p", node.os_pid, "--mode", "wall", "--dry-run")
+    check("nothing is attached" in result.out, result.out)
