@@ -333,6 +333,15 @@ static int apply_all(struct loaded *l, struct source *source, uint64_t *nr_bad, 
 	return rc;
 }
 
+/* Samples have their weights already; what is no sample has no time that was read. */
+static bool can_weigh(const char *recorded, const struct weight_mode *mode)
+{
+	bool samples = strcmp(recorded, "cpu") == 0 || strcmp(recorded, "wall") == 0;
+
+	return !mode || strcmp(recorded, mode->name) == 0 ||
+	       !(samples || mode->source == WEIGHT_WALL);
+}
+
 static int load(struct loaded *l, const struct capture_input *in, const struct weight_mode *mode,
 		struct error *err)
 {
@@ -349,6 +358,10 @@ static int load(struct loaded *l, const struct capture_input *in, const struct w
 	rc = apply_all(l, capture_reader_source(in->reader), &nr_bad, err);
 	if (rc)
 		return rc;
+	if (!can_weigh(l->stream.mode, mode))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "'%s' was not recorded with --mode %s, but with --mode %s",
+				 in->name, mode->name, l->stream.mode);
 	l->mode = event_profile_mode(l->events);
 	damage = capture_reader_damage(in->reader);
 	if (damage)

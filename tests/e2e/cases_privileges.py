@@ -29,6 +29,7 @@ COMMANDS = {
     "trace (BIFs, NIFs)": ("trace", "ets:insert/2", *SHORT),
     "record --mode": ("record", "--mode", "gc", *SHORT, *FOLDED),
     "sched --now": ("sched", "--now"),
+    "record --mode wall": ("record", "--mode", "wall", *SHORT, *FOLDED),
     "port --io": ("port", "--io", *SHORT),
     **{name: (name, *SHORT) for name in ("events", "gc", "msg", "sched", "proc", "alloc")},
 }
