@@ -25,7 +25,7 @@ ROWS = (
     ("each kind of event alone", "each", ""),
     ("few privileges, and what `doctor` says of each command", "privileges", ""),
     ("the static program", "static", ""),
-    ("32 CPUs; a CPU off line and back", "many-cpus", ""),
+    ("32 CPUs (of 7.x eight); a CPU off line and back", "*-cpus", ""),
     ("512 MB of memory", "512-MB", ""),
     ("`lockdown=integrity`", "integrity", ""),
     ("`lockdown=confidentiality`: what needs no BPF, and clear errors", "confidentiality", ""),
