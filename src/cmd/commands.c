@@ -98,7 +98,9 @@ const struct command commands[] = {
 			"         [runnable] but no scheduler took them yet\n\n"
 			"A process that a timer or a signal wakes counts as waiting until it runs. "
 			"What was waiting before the recording began is not counted, what still "
-			"waits at the end is counted until then; the number of both is told.\n\n"
+			"waits at the end is counted until then; the number of both is told. Where "
+			"the limit of overhead samples events, waits longer than a sampling "
+			"window are missing: --mode wall has them.\n\n"
 			"  ebeam record -p rabbit@host --mode wall -d 10 -o wall.html\n"
 			"  ebeam record -p rabbit@host --mode wait -d 10 -o wait.html\n"
 			"  ebeam record -p 4711 --mode gc --weight words -d 30 -f text",

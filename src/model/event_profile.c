@@ -221,6 +221,10 @@ static void scale(struct event_profile *ep)
 		    "sampled %.3g %%: that part of the events was seen, all numbers are scaled by "
 		    "%.3g",
 		    100 * share, 1 / share);
+	if (ep->mode->source == WEIGHT_OFF)
+		strbuf_addstr(&ep->warnings,
+			      "\nwaits longer than a sampling window are not seen whole, and are "
+			      "missing: record --mode wall has them");
 }
 
 void event_profile_finish(struct event_profile *ep)
