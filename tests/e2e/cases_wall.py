@@ -125,3 +125,16 @@ def refused(ctx):
     check("--mode wall" in result.err, result.err)
     result = ctx.ebeam.ok("record", "-p", node.os_pid, "--mode", "wall", "--dry-run")
     check("nothing is attached" in result.out, result.out)
+
+
+@case("--mode wait that is sampled says that long waits are missing, and what has them", otp="one")
+def wait_sampled(ctx):
+    node = ctx.node
+    node.start("pingpong", "2")
+    try:
+        result = ctx.ebeam.ok("record", "-p", node.os_pid, "--mode", "wait", "-d", 4, "-f", "folded",
+                              "-o", "-")
+    finally:
+        node.stop("pingpong")
+    check("sampled" in result.err, f"not sampled: {result.err}")
+    check("--mode wall" in result.err, result.err)
