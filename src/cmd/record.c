@@ -111,15 +111,19 @@ static int open_timeline(struct record_run *run, struct error *err)
 static void report_progress(struct record_run *run)
 {
 	uint64_t first = recording_first_sample_ns(run->recording);
+	double seconds;
 
 	if (first && !run->told_first) {
 		run->told_first = true;
 		log_info("first sample after %.0f ms", (double)(first - run->began_ns) / 1e6);
 	}
-	if (isatty(STDERR_FILENO) && log_level() >= LOG_LEVEL_WARN)
-		log_progress("Recording: %.0f s, %lu samples (Ctrl-C stops)",
-			     (double)(clock_monotonic_ns() - recording_start_ns(run->recording)) /
-				     1e9,
+	if (!isatty(STDERR_FILENO) || log_level() < LOG_LEVEL_WARN)
+		return;
+	seconds = (double)(clock_monotonic_ns() - recording_start_ns(run->recording)) / 1e9;
+	if (run->mode)
+		log_progress("Recording: %.0f s (Ctrl-C stops)", seconds);
+	else
+		log_progress("Recording: %.0f s, %lu samples (Ctrl-C stops)", seconds,
 			     (unsigned long)profile_samples(recording_profile(run->recording)));
 }
 
