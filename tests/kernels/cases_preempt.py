@@ -55,17 +55,19 @@ def pinned_node(ctx):
 
 class Tally(Watch):
     """A stream whose lines are counted by kind as they come, and not kept; but for names that are
-    given, and whether the stack of each is that of the workload."""
+    given, and whether the stack of each is that of the workload, or could not be taken."""
 
     def read_out(self):
-        self.counts, self.names, self.strange = {}, set(), []
+        self.counts, self.names, self.strange, self.without_stack = {}, set(), [], 0
         for line in self.process.stdout:
             kind = line.split(b'"kind": "', 1)[1].split(b'"', 1)[0].decode()
             self.counts[kind] = self.counts.get(kind, 0) + 1
             if kind == "process_register":
                 event = json.loads(line)
                 self.names.add((event["pid"], event["name"]))
-                if "bustle:step/1" not in (frame["mfa"] for frame in event["stack"]):
+                if event["stack"] is None:
+                    self.without_stack += 1
+                elif "bustle:step/1" not in (frame["mfa"] for frame in event["stack"]):
                     self.strange.append(line.decode())
 
     def lost(self):
@@ -96,6 +98,9 @@ def programs(ctx):
         check_equal(told, wanted, f"told or lost: {kind}; {tally.err[-1]}")
     check_equal(tally.names, set(truth["names"].items()), "who got which name")
     check_equal(tally.strange, [], "stacks of who got a name")
+    not_taken = re.search(r"no_stack (\d+)", tally.err[-1])
+    check(tally.without_stack <= int(not_taken.group(1) if not_taken else 0),
+          f"{tally.without_stack} names without a stack; {tally.err[-1]}")
     calls.end()
     check_equal(calls.process.returncode, 0, f"exit code; {calls.err}")
     said = json.loads(calls.out)
