@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See resources.h. */
+#include "target/resources.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "target/proc.h"
+
+#define FILE_MAX (1u << 20)
+
+uint64_t resources_number(const char *text, const char *name, uint64_t otherwise)
+{
+	size_t len = strlen(name);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		char *end;
+		uint64_t n;
+
+		line += *line == '\n';
+		if (strncmp(line, name, len) != 0 || !strchr(": \t", line[len]) || !line[len])
+			continue;
+		line += len + strspn(line + len, ": \t");
+		n = strtoull(line, &end, 10);
+		return end != line ? n : otherwise;
+	}
+	return otherwise;
+}
+
+static bool has_controller(const char *names, size_t len, const char *controller)
+{
+	size_t want = strlen(controller), part;
+
+	for (const char *end = names + len; names < end; names += part + 1) {
+		const char *comma = memchr(names, ',', (size_t)(end - names));
+
+		part = comma ? (size_t)(comma - names) : (size_t)(end - names);
+		if (part == want && memcmp(names, controller, want) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Lines are ID:CONTROLLER,...:PATH; version 2 has no controllers. */
+bool resources_cgroup(const char *text, const char *controller, char *path, int size, bool *v2)
+{
+	bool found = false;
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		const char *names, *where;
+		bool of_v2;
+
+		line += *line == '\n';
+		names = strchr(line, ':');
+		where = names ? strchr(names + 1, ':') : NULL;
+		if (!where)
+			break;
+		names++;
+		of_v2 = names == where;
+		if (of_v2 ? found : !has_controller(names, (size_t)(where - names), controller))
+			continue;
+		snprintf(path, (size_t)size, "%.*s", (int)strcspn(where + 1, "\n"), where + 1);
+		*v2 = of_v2;
+		found = true;
+		if (!of_v2)
+			break; /* it is there that the controller counts */
+	}
+	return found;
+}
+
+/* A file of the cgroup, as the host has it mounted; "" = there is none. */
+static char *cgroup_file(const char *cgroups, const char *controller, const char *v1_name,
+			 const char *v2_name)
+{
+	char where[4096], path[4352];
+	char *text = NULL;
+	size_t len;
+	bool v2;
+
+	if (resources_cgroup(cgroups, controller, where, sizeof(where), &v2)) {
+		snprintf(path, sizeof(path), "/sys/fs/cgroup/%s%s/%s", v2 ? "" : controller, where,
+			 v2 ? v2_name : v1_name);
+		text = proc_read_file(path, FILE_MAX, &len);
+	}
+	return text ? text : strdup("");
+}
+
+static void read_cgroup(struct resources *out, int os_pid)
+{
+	char path[64];
+	size_t len;
+	char *cgroups, *text;
+	uint64_t max;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", os_pid);
+	cgroups = proc_read_file(path, FILE_MAX, &len);
+	if (!cgroups)
+		return;
+	text = cgroup_file(cgroups, "cpu", "cpu.stat", "cpu.stat");
+	out->periods = resources_number(text, "nr_periods", 0);
+	out->throttled = resources_number(text, "nr_throttled", 0);
+	free(text);
+	text = cgroup_file(cgroups, "memory", "memory.limit_in_bytes", "memory.max");
+	max = strtoull(text, NULL, 10); /* "max": 0 */
+	if (max && (!out->memory_max || max < out->memory_max))
+		out->memory_max = max;
+	free(text);
+	free(cgroups);
+}
+
+static uint64_t count_files(int os_pid)
+{
+	char path[64];
+	uint64_t nr = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", os_pid);
+	dir = opendir(path);
+	for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
+		nr += e->d_name[0] != '.';
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+static uint64_t read_files_max(int os_pid)
+{
+	static const char name[] = "Max open files";
+	char path[64];
+	uint64_t max = 0;
+	char *text, *line;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", os_pid);
+	text = proc_read_file(path, FILE_MAX, &len);
+	line = text ? strstr(text, name) : NULL;
+	if (line) {
+		line += sizeof(name) - 1;
+		line += strspn(line, " ");
+		max = strncmp(line, "unlimited", 9) == 0 ? UINT64_MAX : strtoull(line, NULL, 10);
+	}
+	free(text);
+	return max;
+}
+
+void resources_read(struct resources *out, int os_pid)
+{
+	struct error ignored;
+	struct proc_stat stat;
+	char *text;
+	size_t len;
+
+	*out = (struct resources){.files = count_files(os_pid),
+				  .files_max = read_files_max(os_pid)};
+	if (proc_stat_read(&stat, os_pid, &ignored) == 0)
+		out->rss = stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	text = proc_read_file("/proc/meminfo", FILE_MAX, &len);
+	if (text && out->rss)
+		out->memory_max = out->rss + 1024 * resources_number(text, "MemAvailable", 0);
+	free(text);
+	read_cgroup(out, os_pid);
+}
