@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What was seen of a node in a few seconds, and the findings that follow from it: what is wrong,
+ * or soon will be, with evidence.  Rules only: whoever fills in struct diagnosis reads the node;
+ * what is not known is left at zero, NAN, NULL or without samples, and nothing follows from it.
+ *
+ * A rule is a row of DIAGNOSIS_RULES (diagnosis_internal.h) and a function.
+ */
+#ifndef EBEAM_MODEL_DIAGNOSIS_H
+#define EBEAM_MODEL_DIAGNOSIS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+/* ---- what was seen ------------------------------------------------------------------------- */
+
+#define SERIES_MAX 64u
+
+/* Values of one thing at equal intervals over the time. */
+struct series {
+	double v[SERIES_MAX];
+	unsigned int nr;
+};
+void series_add(struct series *s, double value); /* what is beyond SERIES_MAX replaces the last */
+double series_first(const struct series *s);	 /* NAN of an empty one; so series_last() */
+double series_last(const struct series *s);
+/* Last minus first, if it went up in two intervals at least, and never down by more than a quarter
+ * of that; else 0. */
+double series_growth(const struct series *s);
+
+#define DIAGNOSED_NONE UINT32_MAX
+
+/* A process that a rule may name.  Texts are the caller's; NULL = not known. */
+struct diagnosed_process {
+	const char *pid;  /* "<0.80.0>" */
+	const char *name; /* registered name, label, or initial call */
+	const char *function, *status;
+	const char *suspended_by; /* "port #Port<0.5>", "the connection to b@host" */
+	uint64_t queue_first, queue_min, queue_last;
+	uint64_t heap_first, heap_last; /* bytes */
+	uint32_t waiting, behind;	/* see model/wait_graph.h */
+	uint64_t binaries;		/* bytes that it refers to, each once; 0 = not asked */
+	uint64_t nr_binaries;
+};
+
+/* What one scheduler did. */
+struct diagnosed_scheduler {
+	const char *type; /* "normal", "dirty CPU", "dirty IO" */
+	bool dirty;
+	unsigned int number;
+	unsigned int nr_busy, nr_seen; /* looks */
+	/* Its longest time slice, without the time in which its thread waited for a CPU. */
+	uint64_t longest_ns;
+	bool lasts;		    /* it had not ended */
+	uint64_t queue;		    /* processes and ports in its run queue then */
+	const char *pid, *function; /* of that slice */
+	const char *syscall;	    /* in which its thread was blocked; NULL = none */
+};
+
+struct diagnosed_function { /* in which threads of schedulers waited for a lock */
+	const char *name;
+	unsigned int nr;
+};
+
+struct diagnosed_path { /* indices of processes: a circle of waits */
+	const uint32_t *processes;
+	uint32_t nr;
+};
+
+struct diagnosed_limit {
+	const char *what, *command; /* "processes"; what shows more, NULL = nothing */
+	uint64_t used, max;
+};
+
+struct diagnosed_memory { /* a type of erlang:memory/0 */
+	const char *type;
+	struct series bytes;
+};
+
+struct diagnosed_allocator {
+	const char *type;
+	uint64_t blocks_size, carriers_size;
+};
+
+struct diagnosed_table { /* of ETS */
+	const char *name, *owner;
+	struct series objects;
+	uint64_t bytes;
+};
+
+struct diagnosed_connection { /* to another node */
+	const char *name;
+	bool busy;
+	uint64_t queue; /* bytes */
+	uint32_t waiting;
+};
+
+struct diagnosed_port {
+	const char *id, *name, *owner;
+	uint64_t queue; /* bytes */
+	bool busy;
+	uint32_t waiting;
+};
+
+struct diagnosed_restart { /* a registered name that other processes had, one after the other */
+	const char *name, *parent;
+	uint32_t times;
+};
+
+struct diagnosis {
+	uint64_t duration_ns;
+	unsigned int looks, samples;
+	bool stopped; /* by a signal or a debugger */
+
+	/* The host.  Shares of the time that threads of schedulers were to run; NAN. */
+	double cpu_wait, cpu_used; /* the second in cores */
+	double throttled;	   /* share of the periods of its cgroup */
+	struct series rss;	   /* bytes */
+	struct series beyond; /* of these, what all carriers of the VM's allocators do not hold */
+	uint64_t memory_max;  /* bytes that it may have; 0 = not known */
+
+	VEC(struct diagnosed_limit) limits;
+	VEC(struct diagnosed_memory) memory; /* the first is the total */
+	VEC(struct diagnosed_allocator) allocators;
+	struct series atoms;
+	VEC(const char *) newest_atoms;
+	double spawned_per_s; /* NAN */
+	VEC(struct diagnosed_process) processes;
+	VEC(struct diagnosed_path) circles;
+	VEC(struct diagnosed_restart) restarts;
+	VEC(struct diagnosed_scheduler) schedulers;
+	double run_queue;			/* mean length, of one normal scheduler; NAN */
+	double dirty_cpu_queue, dirty_io_queue; /* mean length */
+	/* Looks that saw a scheduler run a process; collect garbage; blocked by a lock. */
+	unsigned int nr_running, nr_gc, nr_blocked;
+	VEC(struct diagnosed_function) blocked_in;
+	VEC(uint32_t) collecting; /* processes that were seen collecting, most often first */
+	double literal_collector; /* share of samples in which it had work; NAN */
+	VEC(struct diagnosed_table) tables;
+	VEC(struct diagnosed_connection) connections;
+	VEC(struct diagnosed_port) ports;
+};
+void diagnosis_free(struct diagnosis *d); /* the vectors; texts are the caller's */
+
+/* ---- findings ------------------------------------------------------------------------------ */
+
+enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_CRITICAL };
+/* Certain: it stands in the node's memory.  Likely: most of what was seen says so.  Possible: there
+ * are other explanations. */
+enum finding_certainty { FINDING_POSSIBLE, FINDING_LIKELY, FINDING_CERTAIN };
+const char *finding_severity_name(enum finding_severity severity);
+const char *finding_certainty_name(enum finding_certainty certainty);
+
+struct finding {
+	const char *id; /* "mailbox_grows" */
+	enum finding_severity severity;
+	enum finding_certainty certainty;
+	double weight; /* 0 .. 100, only to order them */
+	struct strbuf title;
+	VEC(char *) evidence; /* a sentence each */
+	VEC(char *) commands; /* of ebeam, without its name, the node's is to be added: "ps" */
+};
+
+struct findings {
+	VEC(struct finding) v; /* heaviest first */
+};
+
+void findings_make(struct findings *f, const struct diagnosis *d);
+void findings_free(struct findings *f);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rules: what grows, and limits.  See diagnosis_internal.h. */
+#include "model/diagnosis_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+/* ---- rules: memory ------------------------------------------------------------------------- */
+
+/* By how soon there is none left. */
+static double growth_weight(const struct diagnosis *d, double per_s)
+{
+	double left = d->memory_max ? (double)d->memory_max - series_last(&d->rss) : NAN;
+	double left_s = per_s > 0 ? left / per_s : NAN;
+
+	return left_s < 600 ? 84 : left_s < 3600 ? 70 : 48;
+}
+
+static void tell_what_grew(struct finding *f, const struct diagnosis *d)
+{
+	const struct diagnosed_process *largest = NULL;
+	struct texts t = {.nr = 0};
+
+	for (size_t i = 1; i < d->memory.len; i++) {
+		const struct diagnosed_memory *part = &d->memory.data[i];
+		double grew = series_growth(&part->bytes);
+
+		if (grew >= MIB)
+			finding_evidence(f, "%s: %s more, %s now", part->type, text_bytes(&t, grew),
+					 text_bytes(&t, series_last(&part->bytes)));
+	}
+	for (size_t i = 0; i < d->processes.len; i++) {
+		const struct diagnosed_process *p = &d->processes.data[i];
+
+		if (p->heap_last < p->heap_first + (uint64_t)MIB)
+			continue;
+		if (!largest ||
+		    p->heap_last - p->heap_first > largest->heap_last - largest->heap_first)
+			largest = p;
+	}
+	if (largest) {
+		char *who = finding_process_text(largest);
+
+		finding_evidence(f, "the heap of %s grew by %s, to %s", who,
+				 text_bytes(&t, (double)(largest->heap_last - largest->heap_first)),
+				 text_bytes(&t, (double)largest->heap_last));
+		free(who);
+	}
+}
+
+void rule_memory_grows(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	const struct series *total = d->memory.len ? &d->memory.data[0].bytes : NULL;
+	double grew = total ? series_growth(total) : 0, per_s = grew / diagnosis_seconds(d);
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	if (total && per_s >= MIB && grew >= 0.02 * series_first(total)) {
+		f = finding_begin(m, "memory_grows", growth_weight(d, per_s), FINDING_LIKELY,
+				  "memory of the VM grows by %s per second", text_bytes(&t, per_s));
+		finding_evidence(f, "from %s to %s in %.1f s", text_bytes(&t, series_first(total)),
+				 text_bytes(&t, series_last(total)), diagnosis_seconds(d));
+		tell_what_grew(f, d);
+		finding_command(f, "mem");
+		finding_command(f, "ps --sort memory");
+	}
+}
+
+void rule_beyond_vm_grows(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double grew = series_growth(&d->beyond), per_s = grew / diagnosis_seconds(d);
+	double rss_grew = series_last(&d->rss) - series_first(&d->rss);
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	/* Carriers that the VM has given back to its own cache of segments are not counted: they
+	 * come and go with those that are. */
+	if (per_s < MIB || series_last(&d->beyond) < 64 * MIB || grew < 0.9 * rss_grew)
+		return;
+	f = finding_begin(m, "memory_beyond_vm_grows", growth_weight(d, per_s), FINDING_LIKELY,
+			  "memory that the VM does not count grows by %s per second",
+			  text_bytes(&t, per_s));
+	finding_evidence(f,
+			 "resident memory from %s to %s, that is %s more than the carriers of all "
+			 "allocators",
+			 text_bytes(&t, series_first(&d->rss)),
+			 text_bytes(&t, series_last(&d->rss)),
+			 text_bytes(&t, series_last(&d->beyond)));
+	finding_evidence(f, "a NIF, a driver or a library that calls malloc(3) is the usual cause");
+	finding_command(f, "mem");
+}
+
+void rule_beyond_vm(struct making *m)
+{
+	double rss = series_last(&m->d->rss), beyond = series_last(&m->d->beyond);
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	if (!(beyond >= 256 * MIB) || beyond < 0.3 * rss)
+		return;
+	f = finding_begin(m, "memory_beyond_vm", 46, FINDING_LIKELY,
+			  "%s of the resident memory belong to no allocator of the VM",
+			  text_bytes(&t, beyond));
+	finding_evidence(f, "resident: %s; carriers of all allocators: %s", text_bytes(&t, rss),
+			 text_bytes(&t, rss - beyond));
+	finding_evidence(f, "a NIF, a driver or a library that calls malloc(3) is the usual cause");
+	finding_command(f, "mem");
+}
+
+void rule_fragmentation(struct making *m)
+{
+	for (size_t i = 0; i < m->d->allocators.len; i++) {
+		const struct diagnosed_allocator *a = &m->d->allocators.data[i];
+		double held = (double)a->carriers_size, used = (double)a->blocks_size;
+		struct texts t = {.nr = 0};
+		struct finding *f;
+
+		if (held - used < 200 * MIB || used > 0.5 * held)
+			continue;
+		f = finding_begin(m, "fragmentation",
+				  MIN(46 + 8 * log10((held - used) / (200 * MIB)), 66.0),
+				  FINDING_CERTAIN, "%s holds %s that no block uses", a->type,
+				  text_bytes(&t, held - used));
+		finding_evidence(f, "%.1f%% of the %s of its carriers are in use",
+				 100 * used / held, text_bytes(&t, held));
+		finding_command(f, "mem");
+	}
+}
+
+void rule_binaries(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double total = d->memory.len ? series_last(&d->memory.data[0].bytes) : 0, binary = 0;
+	const struct diagnosed_process *holder = NULL;
+	struct texts t = {.nr = 0};
+	struct finding *f;
+	char *who;
+
+	for (size_t i = 1; i < d->memory.len; i++)
+		if (strcmp(d->memory.data[i].type, "binary") == 0)
+			binary = series_last(&d->memory.data[i].bytes);
+	for (size_t i = 0; i < d->processes.len; i++)
+		if (!holder || d->processes.data[i].binaries > holder->binaries)
+			holder = &d->processes.data[i];
+	if (!holder || !holder->binaries || binary < 50 * MIB || binary < 0.4 * total)
+		return;
+	who = finding_process_text(holder);
+	f = finding_begin(m, "binaries", holder->binaries > 0.5 * binary ? 46 : 32,
+			  FINDING_POSSIBLE, "%s of %s are binaries outside of heaps",
+			  text_bytes(&t, binary), text_bytes(&t, total));
+	finding_evidence(f, "%s refers to %s of them, in %s binaries", who,
+			 text_bytes(&t, (double)holder->binaries),
+			 text_count(&t, (double)holder->nr_binaries));
+	finding_evidence(
+		f,
+		"a process that keeps a small part of a large binary keeps all of it, and one that "
+		"rarely collects keeps what it no longer needs");
+	finding_command(f, "inspect '%s' --heap", holder->pid);
+	free(who);
+}
+
+void rule_atoms(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double grew = series_growth(&d->atoms);
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	if (grew < 20)
+		return;
+	f = finding_begin(m, "atoms_grow", 56 + MIN(4 * log10(grew / 20), 10.0), FINDING_LIKELY,
+			  "atoms are made all the time: %s per second",
+			  text_count(&t, ceil(grew / diagnosis_seconds(d))));
+	finding_evidence(
+		f,
+		"from %s to %s in %.1f s; atoms are never removed, and at the limit the node "
+		"crashes",
+		text_count(&t, series_first(&d->atoms)), text_count(&t, series_last(&d->atoms)),
+		diagnosis_seconds(d));
+	for (size_t i = 0; i < d->newest_atoms.len; i++)
+		finding_evidence(f, "a new one: %s", d->newest_atoms.data[i]);
+	finding_command(f, "trace 'erlang:binary_to_atom/2 -> stack' -d 10");
+	finding_command(f, "trace 'erlang:list_to_atom/1 -> stack' -d 10");
+}
+
+void rule_tables(struct making *m)
+{
+	for (size_t i = 0; i < m->d->tables.len; i++) {
+		const struct diagnosed_table *x = &m->d->tables.data[i];
+		double grew = series_growth(&x->objects);
+		struct texts t = {.nr = 0};
+		struct finding *f;
+
+		if (grew < 500 || grew < 0.01 * series_first(&x->objects))
+			continue;
+		f = finding_begin(m, "ets_grows",
+				  47 + MIN(6 * log10((double)x->bytes / MIB + 1), 15.0),
+				  FINDING_LIKELY, "the ETS table %s grows by %s objects per second",
+				  x->name, text_count(&t, grew / diagnosis_seconds(m->d)));
+		finding_evidence(f, "from %s to %s objects in %.1f s; %s",
+				 text_count(&t, series_first(&x->objects)),
+				 text_count(&t, series_last(&x->objects)), diagnosis_seconds(m->d),
+				 text_bytes(&t, (double)x->bytes));
+		if (x->owner)
+			finding_evidence(f, "its owner is %s", x->owner);
+		if (strchr(x->name, '\''))
+			finding_command(f, "ets");
+		else
+			finding_command(f, "ets '%s'", x->name);
+	}
+}
+
+void rule_limits(struct making *m)
+{
+	for (size_t i = 0; i < m->d->limits.len; i++) {
+		const struct diagnosed_limit *l = &m->d->limits.data[i];
+		double share = l->max ? (double)l->used / (double)l->max : 0;
+		struct texts t = {.nr = 0};
+		struct finding *f;
+
+		if (share < 0.6)
+			continue;
+		f = finding_begin(m, "limit", share < 0.8 ? 30 : 60 + 190 * (share - 0.8),
+				  FINDING_CERTAIN, "%.0f%% of the limit of %s are used",
+				  100 * share, l->what);
+		finding_evidence(f, "%s of %s", text_count(&t, (double)l->used),
+				 text_count(&t, (double)l->max));
+		if (l->command)
+			finding_command(f, "%s", l->command);
+	}
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rules: what waits, and what runs.  See diagnosis_internal.h. */
+#include "model/diagnosis_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+/* ---- rules: nothing moves ------------------------------------------------------------------ */
+
+void rule_stopped(struct making *m)
+{
+	struct finding *f;
+
+	if (!m->d->stopped)
+		return;
+	f = finding_begin(m, "stopped", 100, FINDING_CERTAIN,
+			  "the node is stopped by a signal or a debugger");
+	finding_evidence(
+		f, "the state of its process is T (stopped) or t (traced): nothing in it runs");
+	finding_command(f, "sched --now");
+}
+
+void rule_deadlock(struct making *m)
+{
+	for (size_t i = 0; i < m->d->circles.len; i++) {
+		const struct diagnosed_path *c = &m->d->circles.data[i];
+		struct finding *f = finding_begin(
+			m, "deadlock", 95, FINDING_CERTAIN, "%s",
+			c->nr == 1 ? "deadlock: a process waits for itself" : "deadlock");
+
+		if (c->nr > 1)
+			strbuf_addf(&f->title, " of %" PRIu32 " processes", c->nr);
+		for (uint32_t k = 0; k < MIN(c->nr, 2 * FINDING_NAMES_SHOWN); k++) {
+			const struct diagnosed_process *p = diagnosed_at(m->d, c->processes[k]);
+			char *from = finding_process_text(p);
+			char *to = finding_process_text(
+				diagnosed_at(m->d, c->processes[(k + 1) % c->nr]));
+
+			finding_evidence(f, "%s waits for the answer of %s%s%s", from, to,
+					 p && p->function ? ", in " : "",
+					 p && p->function ? p->function : "");
+			free(from);
+			free(to);
+		}
+		finding_evidence(f, "without a timeout (infinity) these calls never end");
+		finding_command(f, "dump --waits");
+	}
+}
+
+static bool is_long(const struct diagnosed_scheduler *s)
+{
+	return !s->dirty && s->longest_ns >= 100000000;
+}
+
+static void tell_of_slice(struct finding *f, const struct diagnosed_scheduler *s)
+{
+	struct texts t = {.nr = 0};
+
+	finding_evidence(f, "%s scheduler %u ran %s for %s%s%s%s%s%s", s->type, s->number,
+			 s->pid ? s->pid : "a process", text_time(&t, (double)s->longest_ns),
+			 s->lasts ? ", and still does" : "", s->function ? ", in " : "",
+			 s->function ? s->function : "",
+			 s->syscall ? ", blocked in the system call " : "",
+			 s->syscall ? s->syscall : "");
+	if (!s->dirty && s->queue)
+		finding_evidence(f, "%" PRIu64 " processes waited in its run queue meanwhile",
+				 s->queue);
+}
+
+/* Erlang code gives its scheduler back after 4000 reductions, some 1 ms. */
+void rule_long_slices(struct making *m)
+{
+	const struct diagnosed_scheduler *longest = NULL;
+	unsigned int nr_normal = 0, nr_long = 0, nr_stuck = 0;
+	struct texts t = {.nr = 0};
+	struct finding *f;
+	double weight;
+
+	for (size_t i = 0; i < m->d->schedulers.len; i++) {
+		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
+
+		nr_normal += !s->dirty;
+		nr_long += is_long(s);
+		nr_stuck += is_long(s) && s->lasts && 10 * s->longest_ns >= 8 * m->d->duration_ns;
+		if (is_long(s) && (!longest || s->longest_ns > longest->longest_ns))
+			longest = s;
+	}
+	if (!longest || m->d->stopped)
+		return;
+	weight = 45 + 20 * log10((double)longest->longest_ns / 1e8);
+	if (nr_stuck == nr_normal)
+		f = finding_begin(m, "schedulers_stuck", 97, FINDING_CERTAIN,
+				  "all %u schedulers are stuck: no other process runs", nr_normal);
+	else
+		f = finding_begin(m, "long_slices", MIN(weight, 78.0) + (nr_stuck ? 8 : 0),
+				  FINDING_CERTAIN,
+				  "a process kept a scheduler for %s without a pause",
+				  text_time(&t, (double)longest->longest_ns));
+	for (size_t i = 0; i < m->d->schedulers.len; i++)
+		if (is_long(&m->d->schedulers.data[i]) && f->evidence.len < FINDING_NAMES_SHOWN)
+			tell_of_slice(f, &m->d->schedulers.data[i]);
+	finding_evidence(
+		f, "a NIF or BIF that does not yield keeps all other processes of that scheduler "
+		   "waiting, and may keep the whole VM from thread progress");
+	finding_command(f, "sched --now");
+	finding_command(f, "events -e long_schedule --longer-than 20ms --stack -d 10");
+}
+
+/* All dirty schedulers of a type at work in nearly every look. */
+static void find_dirty_pool(struct making *m, const char *type, double queue, const char *option)
+{
+	unsigned int nr = 0, seen = 0, busy = 0, shown = 0;
+	struct finding *f;
+
+	for (size_t i = 0; i < m->d->schedulers.len; i++) {
+		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
+
+		if (!s->dirty || strcmp(s->type, type) != 0)
+			continue;
+		nr++;
+		seen += s->nr_seen;
+		busy += s->nr_busy;
+	}
+	if (!nr || !seen || busy < 0.95 * seen)
+		return;
+	f = finding_begin(m, "dirty_pool_taken", queue >= 1 ? 72 + MIN(queue, 8.0) : 45,
+			  FINDING_CERTAIN, "all %u %s schedulers are taken", nr, type);
+	finding_evidence(
+		f, "they worked in %.0f%% of the looks; %.1f processes waited for one on average",
+		100.0 * busy / seen, queue);
+	for (size_t i = 0; i < m->d->schedulers.len && shown < FINDING_NAMES_SHOWN; i++) {
+		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
+
+		if (!s->dirty || strcmp(s->type, type) != 0 || !s->longest_ns)
+			continue;
+		tell_of_slice(f, s);
+		shown++;
+	}
+	finding_evidence(f, "more of them: erl %s", option);
+	finding_command(f, "sched --now");
+}
+
+void rule_dirty_pools(struct making *m)
+{
+	if (m->d->stopped)
+		return;
+	find_dirty_pool(m, "dirty CPU", m->d->dirty_cpu_queue, "+SDcpu");
+	find_dirty_pool(m, "dirty IO", m->d->dirty_io_queue, "+SDio");
+}
+
+/* ---- rules: who waits for whom ------------------------------------------------------------- */
+
+void rule_mailboxes(struct making *m)
+{
+	for (size_t i = 0; i < m->d->processes.len; i++) {
+		const struct diagnosed_process *p = &m->d->processes.data[i];
+		double grew = (double)p->queue_last - (double)p->queue_first, weight;
+		double last = MAX((double)p->queue_last, 1.0);
+		bool grows = grew >= 200 && grew >= 0.05 * (double)p->queue_first &&
+			     p->queue_min >= p->queue_first - p->queue_first / 20;
+		struct texts t = {.nr = 0};
+		struct finding *f;
+		char *who;
+
+		if (p->queue_last < 1000)
+			continue;
+		who = finding_process_text(p);
+		if (grows) {
+			weight = 62 + 8 * log10(last / 1000);
+			f = finding_begin(m, "mailbox_grows", MIN(weight, 90.0), FINDING_CERTAIN,
+					  "the mailbox of %s has %s messages, and grows", who,
+					  text_count(&t, last));
+			finding_evidence(f, "from %s to %s in %.1f s: %s more per second",
+					 text_count(&t, (double)p->queue_first),
+					 text_count(&t, last), diagnosis_seconds(m->d),
+					 text_count(&t, grew / diagnosis_seconds(m->d)));
+		} else {
+			weight = p->queue_min < p->queue_last / 2 ? 20
+								  : 30 + 12 * log10(last / 1000);
+			f = finding_begin(m, "mailbox_long", MIN(weight, 70.0), FINDING_CERTAIN,
+					  "the mailbox of %s has %s messages", who,
+					  text_count(&t, last));
+			finding_evidence(f, "%s %.1f s before; never fewer than %s since",
+					 text_count(&t, (double)p->queue_first),
+					 diagnosis_seconds(m->d),
+					 text_count(&t, (double)p->queue_min));
+		}
+		finding_tell_process(f, p);
+		finding_command(f, "inspect '%s' --mailbox", p->pid);
+		finding_command(f, "msg --to '%s' -d 10", p->pid);
+		free(who);
+	}
+}
+
+void rule_bottleneck(struct making *m)
+{
+	for (size_t i = 0; i < m->d->processes.len; i++) {
+		const struct diagnosed_process *p = &m->d->processes.data[i];
+		bool all_the_time = p->queue_min >= 5;
+		double weight = 25;
+		struct finding *f;
+		char *who;
+
+		if (p->waiting < 10 || (!all_the_time && p->queue_last))
+			continue;
+		if (all_the_time || p->suspended_by)
+			weight = MIN(58 + 10 * log10(p->waiting / 10.0), 79.0);
+		who = finding_process_text(p);
+		f = finding_begin(m, "bottleneck", weight, FINDING_CERTAIN,
+				  "%" PRIu32 " processes wait for the answer of %s", p->waiting,
+				  who);
+		if (p->behind > p->waiting)
+			finding_evidence(
+				f, "%" PRIu32 " are behind it, with those that wait for these",
+				p->behind);
+		if (all_the_time)
+			finding_evidence(f,
+					 "its mailbox was never shorter than %" PRIu64 " messages",
+					 p->queue_min);
+		finding_tell_process(f, p);
+		finding_command(f, "dump --waits");
+		finding_command(f, "inspect '%s'", p->pid);
+		free(who);
+	}
+}
+
+void rule_connections(struct making *m)
+{
+	for (size_t i = 0; i < m->d->connections.len; i++) {
+		const struct diagnosed_connection *c = &m->d->connections.data[i];
+		struct texts t = {.nr = 0};
+		struct finding *f;
+
+		if (!c->busy && !c->waiting)
+			continue;
+		f = finding_begin(m, "busy_connection", c->waiting ? 75 : 50, FINDING_CERTAIN,
+				  "the connection to %s is busy: %" PRIu32
+				  " processes are suspended in a send",
+				  c->name, c->waiting);
+		finding_evidence(f,
+				 "%s wait to be sent; beyond +zdbbl (1 MiB) senders are suspended",
+				 text_bytes(&t, (double)c->queue));
+		finding_command(f, "dist");
+	}
+}
+
+void rule_ports(struct making *m)
+{
+	for (size_t i = 0; i < m->d->ports.len; i++) {
+		const struct diagnosed_port *p = &m->d->ports.data[i];
+		struct texts t = {.nr = 0};
+		struct finding *f;
+
+		if (!p->waiting && (!p->busy || p->queue < MIB))
+			continue;
+		f = finding_begin(m, "busy_port", p->waiting ? 64 : 42, FINDING_CERTAIN,
+				  "port %s (%s) is busy", p->id, p->name ? p->name : "no name");
+		finding_evidence(
+			f, "%" PRIu32 " processes are suspended because of it; %s are in its queue",
+			p->waiting, text_bytes(&t, (double)p->queue));
+		if (p->owner)
+			finding_evidence(f, "its owner is %s", p->owner);
+		finding_evidence(f, "who reads at its other end is slow, or gone");
+		finding_command(f, "port");
+	}
+}
+
+void rule_restarts(struct making *m)
+{
+	for (size_t i = 0; i < m->d->restarts.len; i++) {
+		const struct diagnosed_restart *r = &m->d->restarts.data[i];
+		struct finding *f;
+
+		if (r->times < 2)
+			continue;
+		f = finding_begin(m, "restart_loop", MIN(70 + 2 * log2(r->times), 79.0),
+				  FINDING_LIKELY, "%s is started again and again", r->name);
+		finding_evidence(f,
+				 "the name had %" PRIu32
+				 " other processes, one after the other, in %.1f s, "
+				 "as seen in %u samples",
+				 r->times, diagnosis_seconds(m->d), m->d->samples);
+		if (r->parent)
+			finding_evidence(f, "%s starts them", r->parent);
+		finding_command(f, "proc -d 10");
+		finding_command(f, "events -e process_exit -d 10");
+	}
+}
+
+/* ---- rules: CPU ---------------------------------------------------------------------------- */
+
+void rule_host_cpu(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	struct finding *f;
+
+	if (d->throttled >= 0.1) {
+		f = finding_begin(
+			m, "cpu_throttled", 55 + 25 * d->throttled, FINDING_CERTAIN,
+			"the node's CPU is limited by its cgroup, and the limit is reached");
+		finding_evidence(f, "it was throttled in %.0f%% of the periods",
+				 100 * d->throttled);
+		finding_command(f, "sched --now");
+	}
+	if (!(d->cpu_wait >= 0.25) || d->stopped)
+		return;
+	f = finding_begin(m, "cpu_short", 40 + 30 * d->cpu_wait, FINDING_CERTAIN,
+			  "the host is short of CPU: schedulers wait for one");
+	finding_evidence(
+		f,
+		"threads of schedulers were to run but had no CPU for %.0f%% of the time in which "
+		"they wanted one; they used %.1f cores",
+		100 * d->cpu_wait, d->cpu_used);
+	finding_command(f, "sched --now -d 5");
+}
+
+void rule_run_queues(struct making *m)
+{
+	double q = m->d->run_queue;
+	struct finding *f;
+
+	if (!(q >= 3) || m->d->stopped)
+		return;
+	f = finding_begin(m, "run_queues", q >= 10 ? MIN(44 + 8 * log10(q / 10), 60.0) : 30,
+			  FINDING_CERTAIN, "more processes want to run than there are schedulers");
+	finding_evidence(f, "%.1f processes waited for each scheduler, on average", q);
+	finding_command(f, "record -d 10");
+	finding_command(f, "sched -d 10");
+}
+
+void rule_gc(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double share = d->nr_running ? (double)d->nr_gc / d->nr_running : 0;
+	struct finding *f;
+
+	/* Of little work little can be said. */
+	if (d->nr_running < 50 || share < 0.1)
+		return;
+	f = finding_begin(m, "gc", share >= 0.3 ? 42 + 50 * share : 25, FINDING_LIKELY,
+			  "%.0f%% of the work of schedulers is garbage collection", 100 * share);
+	finding_evidence(f, "%u of %u looks at schedulers that ran a process saw it collect",
+			 d->nr_gc, d->nr_running);
+	for (size_t i = 0; i < MIN(d->collecting.len, (size_t)FINDING_NAMES_SHOWN); i++) {
+		const struct diagnosed_process *p = diagnosed_at(d, d->collecting.data[i]);
+		struct texts t = {.nr = 0};
+		char *who = finding_process_text(p);
+
+		if (p)
+			finding_evidence(f, "%s collects, with a heap of %s", who,
+					 text_bytes(&t, (double)p->heap_last));
+		free(who);
+	}
+	finding_command(f, "gc --by function -d 10");
+}
+
+void rule_locks(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double share = d->nr_running ? (double)d->nr_blocked / d->nr_running : 0;
+	struct finding *f;
+
+	if (d->nr_running < 50 || share < 0.15)
+		return;
+	f = finding_begin(m, "lock_contention", 38 + 50 * share, FINDING_LIKELY,
+			  "schedulers wait for locks of the VM");
+	finding_evidence(
+		f,
+		"in %u of %u looks at schedulers that ran a process the thread slept in futex(2)",
+		d->nr_blocked, d->nr_running);
+	for (size_t i = 0; i < MIN(d->blocked_in.len, (size_t)FINDING_NAMES_SHOWN); i++)
+		finding_evidence(f, "%u of these in %s", d->blocked_in.data[i].nr,
+				 d->blocked_in.data[i].name);
+	finding_command(f, "record -d 10");
+	finding_command(f, "ets");
+}
+
+void rule_literals(struct making *m)
+{
+	struct finding *f;
+
+	if (!(m->d->literal_collector >= 0.3) || m->d->samples < 4)
+		return;
+	f = finding_begin(m, "literal_collection", 45 + 25 * m->d->literal_collector,
+			  FINDING_LIKELY, "literals are collected all the time");
+	finding_evidence(f, "the literal area collector had work in %.0f%% of %u samples",
+			 100 * m->d->literal_collector, m->d->samples);
+	finding_evidence(
+		f, "each persistent_term:put/2 or erase/1 that replaces a term, and each purge of "
+		   "a module, has all processes scanned");
+	finding_command(f, "trace 'persistent_term:put/2 -> stack' -d 10");
+}
+
+void rule_spawns(struct making *m)
+{
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	if (!(m->d->spawned_per_s >= 5000))
+		return;
+	f = finding_begin(m, "spawns", 28, FINDING_LIKELY, "%s processes are spawned per second",
+			  text_count(&t, m->d->spawned_per_s));
+	finding_evidence(f, "by the numbers of pids");
+	finding_command(f, "proc -d 10");
+}
