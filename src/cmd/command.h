@@ -194,6 +194,7 @@ int cmd_list(struct command_context *ctx, struct error *err);
 int cmd_doctor(struct command_context *ctx, struct error *err);
 int cmd_record(struct command_context *ctx, struct error *err);
 int cmd_report(struct command_context *ctx, struct error *err);
+int cmd_diagnose(struct command_context *ctx, struct error *err);
 int cmd_dist(struct command_context *ctx, struct error *err);
 int cmd_dump(struct command_context *ctx, struct error *err);
 int cmd_diff(struct command_context *ctx, struct error *err);

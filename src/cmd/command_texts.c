@@ -41,6 +41,27 @@ const char describe_events[] =
 	"any; what a probe costs the node is paid for each event, so ask for those that you "
 	"need.";
 
+const char describe_diagnose[] =
+	"The first command at 3 a.m.: looks at a node for 5 seconds (-d), by memory and /proc "
+	"alone, and tells what is wrong with it, or soon will be. The node pays nothing, no "
+	"probe is placed, and a node that hangs is no different; of a core file it tells what "
+	"one moment shows.\n\n"
+	"  ebeam diagnose\n"
+	"  ebeam diagnose -p rabbit@host -d 30\n"
+	"  ebeam diagnose -p 4711 -j | jq -r '.data.findings[].title'\n\n"
+	"The findings come with the heaviest first: critical, warning or note; how sure they "
+	"are (certain: it stands in the node's memory; likely: most of what was seen says so; "
+	"possible: there are other explanations); the evidence; and the commands that show "
+	"more. Looked for are: deadlocks of calls, schedulers that are stuck or kept long by "
+	"one process, dirty schedulers that are all taken, mailboxes that grow, processes that "
+	"many others wait for, names that are restarted again and again, busy ports and "
+	"connections, too little CPU on the host or in the cgroup, run queues, garbage "
+	"collection, locks of the VM, collection of literals; memory, atoms and ETS tables "
+	"that grow, large binaries, fragmentation, memory beyond the VM; limits that are "
+	"near.\n\n"
+	"What a function costs, or which call is slow, needs samples or probes: record and "
+	"trace. 'nothing found' means that none of this was seen in this time.";
+
 const char describe_trace[] =
 	"Shows calls of functions in the running node, each a line: time, process, arguments, "
 	"caller; with '-> return' also the result or the exception, and how long it took. "

@@ -60,6 +60,15 @@ const struct command commands[] = {
 		.run = cmd_doctor,
 	},
 	{
+		.name = "diagnose",
+		.summary = "what is wrong with a node: findings, with evidence, in 5 seconds",
+		.args = "",
+		.description = describe_diagnose,
+		.options = OPTIONS(OPTIONS_LOOK, OPT(DURATION), OPT(JSON)),
+		.duration_default = "5s",
+		.run = cmd_diagnose,
+	},
+	{
 		.name = "record",
 		.summary = "where a node spends CPU, GC, messages or time: a flame graph",
 		.args = "",

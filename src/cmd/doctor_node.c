@@ -96,6 +96,7 @@ static const struct {
 	 {ANCHOR(sched), ANCHOR(proc_tab)},
 	 ANCHOR(jit_descriptor),
 	 "functions have no names"},
+	{"diagnosis", "diagnose", {ANCHOR(sched), ANCHOR(jit_descriptor)}, NO_ANCHOR, NULL},
 	{"memory", "mem", {ANCHOR(allocators), ANCHOR(proc_tab)}, NO_ANCHOR, NULL},
 	{"ETS tables", "ets", {ANCHOR(sched), ANCHOR(atom_table)}, NO_ANCHOR, NULL},
 	{"ports", "port", {ANCHOR(port_tab), ANCHOR(proc_tab)}, NO_ANCHOR, NULL},

@@ -97,6 +97,7 @@ def busy(ctx):
         node.ask("dist_zoo", "fill", visible.name)
         rows, suspended = by_name(read(ctx, node)), node.ask("dist_zoo", "stats")["suspended"]
         text = ctx.ebeam.ok("dist", "-p", node.os_pid).out
+        found = ctx.ebeam.ok("diagnose", "-p", node.os_pid, "-d", "500ms", "-j").json()["data"]["findings"]
     finally:
         os.kill(visible.os_pid, signal.SIGCONT)
     row = rows[visible.name]
@@ -105,6 +106,8 @@ def busy(ctx):
     check(row["socket"]["send_q"] > 100000, f"kernel's queue: {row['socket']['send_q']}")
     check_equal(sorted(row["waiting"]), sorted(suspended), "processes that wait")
     check(len(suspended) >= 2, f"suspended processes: {suspended}")
+    check_in(f"the connection to {visible.name} is busy: {len(suspended)} processes are suspended in a send",
+             [f["title"] for f in found], "what diagnose finds")
     check_equal((rows[hidden.name]["busy"], rows[hidden.name]["waiting"]), (False, []),
                 "the other connection")
     check_in("up,busy", text, "the table")

@@ -4,7 +4,7 @@ kernel's side of its sockets."""
 import os
 import signal
 
-from harness import Failure, case, check, check_equal
+from harness import Failure, case, check, check_equal, check_in
 
 SIDE_BY_SIDE = True
 
@@ -133,6 +133,10 @@ def pipes(ctx):
     check(busy[0]["queue_size"] > 200000, f"its queue: {busy[0]['queue_size']}")
     check_equal(len(busy[0]["suspended"]), 2, "processes that wait")
     check_equal(busy[0]["suspended"], truth["suspended"], "processes that wait")
+    findings = ctx.ebeam.ok("diagnose", "-p", node.os_pid, "-d", "500ms", "-j").json()["data"]["findings"]
+    found = [f for f in findings if f["id"] == "busy_port"]
+    check_equal([f["title"] for f in found], [f"port {busy[0]['port']} (/bin/sleep) is busy"], "diagnose")
+    check_in("2 processes are suspended because of it", found[0]["evidence"][0], "diagnose")
     compared = 0
     for row in rows:
         for end in ("read", "write"):

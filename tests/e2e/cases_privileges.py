@@ -22,7 +22,7 @@ FOLDED = ("-f", "folded", "-o", "/dev/null")
 COMMANDS = {
     "list": ("list",), "ps": ("ps",), "dump": ("dump",), "mem": ("mem",), "ets": ("ets",),
     "port": ("port",), "mod": ("mod",), "dist": ("dist",), "env": ("env", "kernel"),
-    "inspect": ("inspect", "init"),
+    "inspect": ("inspect", "init"), "diagnose": ("diagnose", *SHORT),
     "record": ("record", *SHORT, *FOLDED),
     "top": ("top", "-b", "-n", "1", "--watch", "500ms"),
     "trace (Erlang functions)": ("trace", "lists:map/2", *SHORT),

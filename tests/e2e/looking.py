@@ -42,6 +42,11 @@ def of_sched_now(data):
     return [{f: row[f] for f in fields} for row in data["schedulers"]]
 
 
+def of_diagnosis(data):
+    """diagnose: of a core there is one moment, and nothing of the host."""
+    return sorted(f["title"] for f in data["findings"] if f["id"] in ("deadlock", "limit"))
+
+
 def same(data):
     return data
 
@@ -106,7 +111,12 @@ def sched_now_says(data, node):
     check(types.count("normal") == 2 and {"dirty_cpu", "dirty_io"} < set(types), f"sched: {types}")
 
 
+def diagnosis_says(data, node):
+    check(all(f["title"] and f["evidence"] for f in data["findings"]), f"diagnose: {data}")
+
+
 LOOKS = [
+    Look("diagnose", "-d", "500ms", memory=of_diagnosis, sensible=diagnosis_says),
     Look("doctor", memory=of_nodes, sensible=doctor_says),
     Look("ps", sensible=ps_says),
     Look("inspect", "code_server", sensible=inspect_says),

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam diagnose`: looks at a node for some seconds, by memory and /proc alone, and says what is
+ * wrong with it.  See diagnose.h.
+ */
+#include "cmd/diagnose.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "beam/atoms.h"
+#include "beam/dist.h"
+#include "beam/ets.h"
+#include "beam/memory.h"
+#include "beam/ports.h"
+#include "beam/term_print.h"
+#include "beam/vm_totals.h"
+#include "cmd/target.h"
+#include "target/resources.h"
+
+#define DURATION_NS    5000000000ull
+#define DURATION_MAX   600000000000ull
+#define LOOK_NS	       20000000ull  /* from one look at the schedulers to the next */
+#define SAMPLE_NS      500000000ull /* from one sample of everything else to the next */
+#define OWN_SHARE      20u	    /* looks and samples may take 1/20 of the time each */
+#define NEWEST_ATOMS   5
+#define LARGEST_TABLES 2000 /* of more tables only these many are followed */
+
+/* ---- samples ------------------------------------------------------------------------------- */
+
+struct table_look {
+	struct ets_table table;
+	struct series objects;
+};
+
+struct sampling {
+	struct diagnose *g;
+	struct vm_totals_reader *totals_reader;
+	struct vm_totals totals;
+	struct id_format ports;
+	VEC(struct table_look) tables;
+	struct resources first, last;
+	double queue_sum, dirty_cpu_sum, dirty_io_sum; /* lengths, of looks */
+	unsigned int nr_queues, nr_normal;
+};
+
+static const struct {
+	const char *type;
+	size_t offset;
+} memory_types[] = {
+	{"total", offsetof(struct memory, total)},
+	{"processes", offsetof(struct memory, processes)},
+	{"binary", offsetof(struct memory, binary)},
+	{"ets", offsetof(struct memory, ets)},
+	{"code", offsetof(struct memory, code)},
+	{"atom", offsetof(struct memory, atom)},
+};
+
+static void sample_memory(struct sampling *s)
+{
+	struct diagnosis *d = &s->g->d;
+	struct allocators allocators = {0};
+	struct memory memory = {0};
+	struct error ignored;
+
+	if (!s->g->n->anchors.allocators || allocators_read(&allocators, s->g->n, &ignored) != 0)
+		return;
+	if (memory_read(&memory, s->g->n, &allocators, &ignored) == 0) {
+		for (size_t i = 0; i < ARRAY_SIZE(memory_types); i++) {
+			const struct diagnosed_memory new = {.type = memory_types[i].type};
+			uint64_t value;
+
+			memcpy(&value, (char *)&memory + memory_types[i].offset, sizeof(value));
+			if (d->memory.len <= i)
+				vec_push(&d->memory, new);
+			if (value != MEMORY_UNKNOWN)
+				series_add(&d->memory.data[i].bytes, (double)value);
+		}
+	}
+	d->allocators.len = 0;
+	for (size_t i = 0; i < allocators.v.len; i++) {
+		const struct allocator *a = &allocators.v.data[i];
+		struct diagnosed_allocator *last =
+			d->allocators.len ? &d->allocators.data[d->allocators.len - 1] : NULL;
+		struct diagnosed_allocator new = {.type = NULL};
+
+		if (!last || strcmp(last->type, a->type) != 0) {
+			new.type = diagnose_text(s->g, a->type);
+			vec_push(&d->allocators, new);
+			last = &d->allocators.data[d->allocators.len - 1];
+		}
+		last->blocks_size += a->blocks_size;
+		last->carriers_size += a->carriers_size;
+	}
+	allocators_free(&allocators);
+}
+
+static void follow_table(struct sampling *s, size_t at, const struct ets_table *t)
+{
+	struct table_look new = {.table = *t};
+
+	/* They stand in the same order as before: those that were deleted are passed over. */
+	for (size_t i = at; i < s->tables.len; i++) {
+		struct table_look *look = &s->tables.data[i];
+
+		if (look->table.addr == t->addr &&
+		    memcmp(look->table.ref, t->ref, sizeof(t->ref)) == 0) {
+			look->table = *t;
+			series_add(&look->objects, (double)t->size);
+			return;
+		}
+	}
+	series_add(&new.objects, (double)t->size);
+	if (s->tables.len < LARGEST_TABLES)
+		vec_push(&s->tables, new);
+}
+
+static void sample_tables(struct sampling *s)
+{
+	struct ets_list list = {0};
+	struct error ignored;
+
+	if (ets_read(s->g->n, &list, &ignored) != 0)
+		return;
+	for (size_t i = 0; i < MIN(list.len, (size_t)LARGEST_TABLES); i++)
+		follow_table(s, 0, &list.data[i]);
+	ets_list_free(&list);
+}
+
+static double carriers_size(const struct diagnosis *d)
+{
+	double size = 0;
+
+	for (size_t i = 0; i < d->allocators.len; i++)
+		size += (double)d->allocators.data[i].carriers_size;
+	return size;
+}
+
+static int sample(struct sampling *s, struct error *err)
+{
+	struct diagnose *g = s->g;
+	int rc = diagnose_processes_scan(g, err);
+
+	if (rc)
+		return rc;
+	rc = vm_totals_read(s->totals_reader, &s->totals, err);
+	if (rc)
+		return rc;
+	if (s->totals.value[VM_ATOM_COUNT] != VM_UNKNOWN)
+		series_add(&g->d.atoms, (double)s->totals.value[VM_ATOM_COUNT]);
+	sample_memory(s);
+	sample_tables(s);
+	if (!g->n->core) {
+		resources_read(&s->last, g->n->os_pid);
+		if (!s->first.rss)
+			s->first = s->last;
+		series_add(&g->d.rss, (double)s->last.rss);
+		if (g->d.allocators.len)
+			series_add(&g->d.beyond, (double)s->last.rss - carriers_size(&g->d));
+	}
+	return 0;
+}
+
+/* ---- looks --------------------------------------------------------------------------------- */
+
+/* Lengths of the run queues, as of this look. */
+static int look_at_queues(struct sampling *s, struct error *err)
+{
+	double normal = 0;
+	int rc = vm_totals_read(s->totals_reader, &s->totals, err);
+
+	if (rc)
+		return rc;
+	s->nr_normal = 0;
+	for (size_t i = 0; i < s->totals.queues.len; i++) {
+		const struct vm_queue *q = &s->totals.queues.data[i];
+
+		if (q->length == VM_UNKNOWN)
+			continue;
+		if (q->type == VM_QUEUE_NORMAL) {
+			normal += (double)q->length;
+			s->nr_normal++;
+		} else if (q->type == VM_QUEUE_DIRTY_CPU) {
+			s->dirty_cpu_sum += (double)q->length;
+		} else {
+			s->dirty_io_sum += (double)q->length;
+		}
+	}
+	s->queue_sum += s->nr_normal ? normal / s->nr_normal : 0;
+	s->nr_queues++;
+	return 0;
+}
+
+/* The time of the next, if one costs as much as the last did. */
+static uint64_t next_time(uint64_t began, uint64_t step)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	return MAX(began + step, now + (OWN_SHARE - 1) * (now - began));
+}
+
+static int look_live(struct sampling *s, uint64_t duration_ns, struct error *err)
+{
+	struct diagnose *g = s->g;
+	uint64_t end, next_sample, now;
+	int rc;
+
+	g->first_ns = clock_monotonic_ns();
+	end = g->first_ns + duration_ns;
+	rc = sample(s, err);
+	next_sample = next_time(g->first_ns, MIN(SAMPLE_NS, duration_ns / 4));
+	while (!rc && (now = clock_monotonic_ns()) < end) {
+		uint64_t next = now;
+
+		diagnose_schedulers_look(g);
+		rc = look_at_queues(s, err);
+		next = next_time(now, LOOK_NS);
+		if (!rc && clock_monotonic_ns() >= next_sample) {
+			now = clock_monotonic_ns();
+			rc = sample(s, err);
+			next_sample = next_time(now, MIN(SAMPLE_NS, duration_ns / 4));
+		}
+		clock_sleep_until(MIN(next, end));
+	}
+	diagnose_schedulers_look(g);
+	return rc ? rc : sample(s, err);
+}
+
+static int look_core(struct sampling *s, struct error *err)
+{
+	return sample(s, err);
+}
+
+/* ---- what is read once --------------------------------------------------------------------- */
+
+static void add_limit(struct diagnosis *d, const char *what, const char *command, uint64_t used,
+		      uint64_t max)
+{
+	const struct diagnosed_limit new = {what, command, used, max};
+
+	if (used != VM_UNKNOWN && max != VM_UNKNOWN && max)
+		vec_push(&d->limits, new);
+}
+
+static void add_limits(struct sampling *s)
+{
+	const uint64_t *v = s->totals.value;
+	struct diagnosis *d = &s->g->d;
+
+	add_limit(d, "processes", "ps", v[VM_PROCESS_COUNT], v[VM_PROCESS_LIMIT]);
+	add_limit(d, "ports", "port", v[VM_PORT_COUNT], v[VM_PORT_LIMIT]);
+	add_limit(d, "atoms", "mem", v[VM_ATOM_COUNT], v[VM_ATOM_LIMIT]);
+	add_limit(d, "open files", "port", s->last.files, s->last.files_max);
+}
+
+/* A process that is suspended: by what? */
+static void mark_suspended(struct diagnose *g, uint64_t epid, const char *what, const char *which)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	for (size_t i = 0; i < g->chosen.len; i++) {
+		if (g->chosen.data[i] != epid)
+			continue;
+		strbuf_addf(&text, "%s %s", what, which);
+		g->d.processes.data[i].suspended_by = diagnose_text(g, text.buf);
+		strbuf_free(&text);
+	}
+}
+
+static void add_connections(struct diagnose *g)
+{
+	struct dist_list list = {0};
+	struct error ignored;
+
+	if (!g->n->anchors.dist_table || dist_read(g->n, &list, &ignored) != 0)
+		return;
+	for (size_t i = 0; i < list.v.len; i++) {
+		const struct dist_facts *f = &list.v.data[i];
+		struct diagnosed_connection new = {.busy = f->busy, .queue = f->queue};
+
+		new.name = diagnose_text(g, beam_atom_text(g->n->atoms, f->name, NULL));
+		new.waiting = (uint32_t)f->nr_waiting;
+		if (!new.name || f->type == DIST_THIS)
+			continue;
+		for (size_t k = 0; k < f->nr_waiting; k++)
+			mark_suspended(g, list.waiting.data[f->first_waiting + k],
+				       "the connection to", new.name);
+		vec_push(&g->d.connections, new);
+	}
+	dist_list_free(&list);
+}
+
+static void add_ports(struct sampling *s)
+{
+	struct diagnose *g = s->g;
+	struct port_list list = {0};
+	struct error ignored;
+	char buf[64];
+
+	if (!g->n->anchors.port_tab || ports_read(g->n, &list, &ignored) != 0)
+		return;
+	for (size_t i = 0; i < list.len; i++) {
+		const struct port_facts *p = &list.data[i];
+		struct diagnosed_port new = {.busy = port_is_busy(p), .queue = p->queue_size};
+
+		new.waiting = (uint32_t)p->suspended.len;
+		if (!new.busy && !new.waiting)
+			continue;
+		new.id = diagnose_text(g, port_format(&s->ports, p->id, buf, sizeof(buf)));
+		new.name = diagnose_text(g, p->name);
+		new.owner = diagnose_process_text(g, p->connected);
+		for (size_t k = 0; k < p->suspended.len; k++)
+			mark_suspended(g, list.terms.data[p->suspended.first + k], "port", new.id);
+		vec_push(&g->d.ports, new);
+	}
+	port_list_free(&list);
+}
+
+static void add_tables(struct sampling *s)
+{
+	struct diagnose *g = s->g;
+
+	for (size_t i = 0; i < s->tables.len; i++) {
+		const struct table_look *look = &s->tables.data[i];
+		struct diagnosed_table new = {.objects = look->objects};
+		struct strbuf name = STRBUF_INIT;
+
+		/* Only what grew is of interest. */
+		if (!series_growth(&new.objects))
+			continue;
+		term_print(&g->source.reader, &name, look->table.name);
+		new.name = diagnose_text(g, name.buf);
+		strbuf_free(&name);
+		new.owner = diagnose_process_text(g, look->table.owner);
+		new.bytes = 8 * look->table.memory;
+		vec_push(&g->d.tables, new);
+	}
+}
+
+/* The last of the table, as atoms are numbered as they come. */
+static void add_newest_atoms(struct diagnose *g)
+{
+	int64_t nr = beam_atoms_count(g->n->atoms);
+
+	for (int64_t i = nr - 1; i >= 0 && i >= nr - NEWEST_ATOMS; i--) {
+		struct strbuf text = STRBUF_INIT;
+
+		term_print(&g->source.reader, &text, (uint64_t)i << 6 | 0x0b);
+		vec_push(&g->d.newest_atoms, diagnose_text(g, text.buf));
+		strbuf_free(&text);
+	}
+}
+
+static void add_host(struct sampling *s)
+{
+	struct diagnosis *d = &s->g->d;
+	uint64_t periods = s->last.periods - s->first.periods;
+	struct proc_stat stat;
+	struct error ignored;
+
+	d->memory_max = s->last.memory_max;
+	d->throttled = periods && s->last.periods > s->first.periods
+			       ? (double)(s->last.throttled - s->first.throttled) / (double)periods
+			       : NAN;
+	d->stopped =
+		proc_stat_read(&stat, s->g->n->os_pid, &ignored) == 0 && proc_stat_stopped(&stat);
+}
+
+static int finish(struct sampling *s, struct error *err)
+{
+	struct diagnose *g = s->g;
+	struct diagnosis *d = &g->d;
+	int rc;
+
+	d->duration_ns = g->last_ns - g->first_ns;
+	d->run_queue = s->nr_queues ? s->queue_sum / s->nr_queues : NAN;
+	d->dirty_cpu_queue = s->nr_queues ? s->dirty_cpu_sum / s->nr_queues : NAN;
+	d->dirty_io_queue = s->nr_queues ? s->dirty_io_sum / s->nr_queues : NAN;
+	d->throttled = d->cpu_wait = d->cpu_used = NAN;
+	if (!g->n->core) {
+		add_host(s);
+		diagnose_schedulers_finish(g);
+	}
+	add_limits(s);
+	if (series_growth(&d->atoms) > 0)
+		add_newest_atoms(g);
+	rc = diagnose_processes_finish(g, err);
+	if (rc)
+		return rc;
+	add_connections(g);
+	add_ports(s);
+	add_tables(s);
+	return 0;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static int open_all(struct sampling *s, const struct command_context *ctx, struct error *err)
+{
+	struct diagnose *g = s->g;
+	int rc = target_open(&g->n, ctx, err);
+
+	rc = rc ? rc : target_need(g->n, g->n->anchors.sched, "schedulers", err);
+	rc = rc ? rc : diagnose_processes_open(g, err);
+	rc = rc ? rc : diagnose_schedulers_open(g, err);
+	rc = rc ? rc : vm_totals_open(&s->totals_reader, g->n, err);
+	if (!rc && g->n->anchors.port_tab)
+		id_format_read(&s->ports, g->n->mem, &g->n->layout, g->n->anchors.port_tab,
+			       g->n->identity.otp);
+	return rc;
+}
+
+static void close_all(struct sampling *s)
+{
+	struct diagnose *g = s->g;
+
+	vm_totals_close(s->totals_reader);
+	vm_totals_free(&s->totals);
+	vec_free(&s->tables);
+	diagnose_schedulers_close(g);
+	diagnose_processes_close(g);
+	diagnosis_free(&g->d);
+	arena_free(&g->texts);
+}
+
+int cmd_diagnose(struct command_context *ctx, struct error *err)
+{
+	uint64_t duration_ns = ctx->opt.duration_ns ? ctx->opt.duration_ns : DURATION_NS;
+	struct diagnose g = {0};
+	struct sampling s = {.g = &g};
+	struct findings findings = {0};
+	int rc;
+
+	if (duration_ns > DURATION_MAX)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "-d is 10 minutes at most here");
+	rc = open_all(&s, ctx, err);
+	if (!rc)
+		rc = g.n->core ? look_core(&s, err) : look_live(&s, duration_ns, err);
+	if (!rc)
+		rc = finish(&s, err);
+	if (!rc) {
+		findings_make(&findings, &g.d);
+		rc = ctx->opt.json ? diagnose_json(ctx, &g, &findings, err)
+				   : diagnose_write(ctx, &g, &findings, err);
+	}
+	findings_free(&findings);
+	rc = target_failed(g.n, rc, err);
+	close_all(&s);
+	return target_close(g.n, rc, err);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam diagnose`, its parts: diagnose.c looks at the node for some seconds, by memory and /proc
+ * alone; of schedulers diagnose_schedulers.c, of processes diagnose_processes.c.  What follows from
+ * it: model/diagnosis.h.  diagnose_show.c shows it.  Private.
+ */
+#ifndef EBEAM_CMD_DIAGNOSE_H
+#define EBEAM_CMD_DIAGNOSE_H
+
+#include "base/arena.h"
+#include "beam/callsite.h"
+#include "beam/pid.h"
+#include "beam/sched_now.h"
+#include "beam/stack.h"
+#include "beam/waits.h"
+#include "cmd/command.h"
+#include "cmd/process_source.h"
+#include "model/diagnosis.h"
+#include "target/thread_state.h"
+
+/* A scheduler, with what is known of its time slice under way. */
+struct scheduler_look {
+	const struct sched_one *one;
+	int os_tid;	   /* 0 = not known */
+	uint64_t since_ns; /* same_ns of that slice */
+	struct thread_state begin, now;
+	struct proc_thread_times first; /* when looking began */
+	bool has_first;
+	struct diagnosed_scheduler *out; /* of the diagnosis */
+};
+
+/* A process in the table, from the first scan that saw it on. */
+struct process_look {
+	uint32_t slot;
+	uint64_t epid, registered, parent;
+	uint64_t queue_first, queue_min, queue_last;
+	uint64_t heap_first, heap_last; /* words */
+	uint64_t reductions_first, reductions_last;
+	raddr addr;
+};
+
+/* A registered name, and who has it. */
+struct name_look {
+	uint64_t name, epid, parent;
+	uint32_t times; /* that another process had it than in the scan before */
+};
+
+struct diagnose {
+	struct beam_node *n;
+	struct diagnosis d;
+	struct arena texts; /* of the diagnosis */
+	uint64_t first_ns, last_ns;
+
+	/* diagnose_schedulers.c */
+	struct callsites *sites;
+	struct sched_now *now;
+	struct scheduler_look *schedulers;
+	size_t nr_schedulers;
+	VEC(struct collecting_look {
+		uint64_t epid;
+		unsigned int nr;
+	})
+	collecting;
+
+	/* diagnose_processes.c */
+	struct process_source source;
+	struct id_format pids;
+	VEC(struct process_look) processes, before;
+	size_t at; /* in `before`, as a scan goes on */
+	VEC(struct name_look) names;
+	struct idmap name_index;
+	uint64_t collector;		    /* the literal area collector; 0 = not known */
+	unsigned int collector_worked;	    /* scans that saw that it had */
+	uint64_t newest_first, newest_last; /* data of pids, which are given out in order */
+	VEC(uint64_t) chosen;		    /* pid terms of d.processes */
+	VEC(uint32_t) paths;		    /* of d.circles */
+};
+
+/* A text that lives as long as the diagnosis; NULL stays NULL. */
+const char *diagnose_text(struct diagnose *g, const char *text);
+
+/* After diagnose_processes_open(). */
+int diagnose_schedulers_open(struct diagnose *g, struct error *err);
+void diagnose_schedulers_close(struct diagnose *g);
+void diagnose_schedulers_look(struct diagnose *g);
+/* After the last look. */
+void diagnose_schedulers_finish(struct diagnose *g);
+
+/* Those of tables that a command cannot do without are missing: ERROR_KIND_UNSUPPORTED. */
+int diagnose_processes_open(struct diagnose *g, struct error *err);
+void diagnose_processes_close(struct diagnose *g);
+int diagnose_processes_scan(struct diagnose *g, struct error *err);
+/* After the last scan: chooses, and asks of those chosen what they do and who waits for whom. */
+int diagnose_processes_finish(struct diagnose *g, struct error *err);
+/* Index in d.processes of a pid term, which is chosen if it was not. */
+uint32_t diagnose_process(struct diagnose *g, uint64_t epid);
+/* "<0.80.0> name", of a pid term. */
+const char *diagnose_process_text(struct diagnose *g, uint64_t epid);
+
+int diagnose_write(struct command_context *ctx, const struct diagnose *g, const struct findings *f,
+		   struct error *err);
+int diagnose_json(struct command_context *ctx, const struct diagnose *g, const struct findings *f,
+		  struct error *err);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * diagnose: what schedulers do, look by look.  Each look is two, with what the kernel says of the
+ * threads in between: a time slice that both saw is what the thread was in.
+ */
+#include "cmd/diagnose.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "beam/sched.h"
+#include "beam/sched_function.h"
+#include "target/proc.h"
+
+/* From here on a slice is worth a name. */
+#define LONG_NS 50000000u
+/* So much of a CPU in the same slice and call: no Erlang code has that many reductions. */
+#define LONG_CALL_NS 25000000u
+#define BLOCKED_MAX  64u /* functions that are told apart */
+
+static void find_threads(struct diagnose *g)
+{
+	struct proc_thread *threads;
+	struct error ignored;
+	ssize_t nr = proc_threads_read(&threads, g->n->os_pid, &ignored);
+
+	for (ssize_t i = 0; i < nr; i++) {
+		uint16_t number;
+		enum thread_type type = sched_type_of_name(threads[i].name, &number);
+
+		for (size_t k = 0; type != THREAD_OTHER && k < g->nr_schedulers; k++) {
+			struct scheduler_look *s = &g->schedulers[k];
+
+			if (s->one->type == type && s->one->number == number)
+				s->os_tid = threads[i].os_tid;
+		}
+	}
+	if (nr >= 0)
+		free(threads);
+	for (size_t i = 0; i < g->nr_schedulers; i++) {
+		struct scheduler_look *s = &g->schedulers[i];
+
+		s->has_first = s->os_tid &&
+			       proc_thread_times_read(&s->first, g->n->os_pid, s->os_tid) == 0;
+	}
+}
+
+int diagnose_schedulers_open(struct diagnose *g, struct error *err)
+{
+	const struct sched_one *all;
+
+	callsites_open(&g->sites, g->n, g->source.code.jit);
+	if (sched_now_open(&g->now, g->n) != 0)
+		return beam_node_lacks(g->n, "schedulers", err);
+	all = sched_now_all(g->now, &g->nr_schedulers);
+	g->schedulers = xcalloc(g->nr_schedulers + 1, sizeof(*g->schedulers));
+	vec_reserve(&g->d.schedulers, g->nr_schedulers + 1);
+	for (size_t i = 0; i < g->nr_schedulers; i++) {
+		struct diagnosed_scheduler out = {.number = all[i].number};
+
+		out.dirty = all[i].type != THREAD_NORMAL;
+		out.type = all[i].type == THREAD_NORMAL	     ? "normal"
+			   : all[i].type == THREAD_DIRTY_CPU ? "dirty CPU"
+							     : "dirty IO";
+		vec_push(&g->d.schedulers, out);
+		g->schedulers[i].one = &all[i];
+		g->schedulers[i].out = &g->d.schedulers.data[i];
+	}
+	if (!g->n->core)
+		find_threads(g);
+	return 0;
+}
+
+void diagnose_schedulers_close(struct diagnose *g)
+{
+	sched_now_close(g->now);
+	callsites_close(g->sites);
+	free(g->schedulers);
+	vec_free(&g->collecting);
+}
+
+/* ---- looking ------------------------------------------------------------------------------- */
+
+static bool is_working(const struct sched_sight *s)
+{
+	return s->known && (s->doing == SCHED_DOING_PROCESS || s->doing == SCHED_DOING_PORT);
+}
+
+static const char *function_of(struct diagnose *g, const struct scheduler_look *s)
+{
+	bool times = s->begin.has_times && s->now.has_times;
+	bool off_cpu = s->now.where == THREAD_IN_SYSCALL || s->now.where == THREAD_OFF_CPU;
+	struct strbuf text = STRBUF_INIT;
+	const char *name = NULL;
+	enum function_from from;
+
+	from = sched_function(g->n, &g->source.code, g->sites, s->one, off_cpu ? s->now.ip : 0,
+			      times && s->now.times.cpu_ns >= s->begin.times.cpu_ns + LONG_CALL_NS,
+			      &text);
+	if (from != FUNCTION_UNKNOWN)
+		name = diagnose_text(g, text.buf);
+	strbuf_free(&text);
+	return name;
+}
+
+/* The slice is under way: is it the longest? */
+static void take_slice(struct diagnose *g, struct scheduler_look *s)
+{
+	const struct sched_one *one = s->one;
+	struct diagnosed_scheduler *out = s->out;
+	uint64_t ns = g->last_ns - one->same_ns, waited = 0;
+	bool blocked = s->now.where == THREAD_IN_SYSCALL, fd, same;
+	char buf[64];
+
+	if (s->now.has_times && s->begin.has_times)
+		waited = s->now.times.wait_ns - s->begin.times.wait_ns;
+	/* The kernel adds a wait up when it ends. */
+	if (s->now.state == 'R' && s->now.times.cpu_ns == s->begin.times.cpu_ns)
+		waited = ns;
+	ns -= MIN(waited, ns);
+	if (ns < LONG_NS || ns <= out->longest_ns)
+		return;
+	same = out->lasts && out->pid;
+	out->longest_ns = ns;
+	out->lasts = true;
+	out->queue = one->now.run_queue == SCHED_NOW_UNKNOWN ? 0 : one->now.run_queue;
+	if (!same) {
+		out->pid = one->now.doing == SCHED_DOING_PROCESS
+				   ? diagnose_text(g, pid_format(&g->pids, one->now.epid, buf,
+								 sizeof(buf)))
+				   : "a port";
+		out->function = NULL;
+	}
+	if (!out->function)
+		out->function = function_of(g, s);
+	out->syscall = blocked ? syscall_name(s->now.syscall, &fd) : NULL;
+}
+
+static void count_blocked(struct diagnose *g, struct scheduler_look *s)
+{
+	struct diagnosis *d = &g->d;
+	const char *syscall;
+	struct strbuf text = STRBUF_INIT;
+	bool fd;
+
+	if (s->now.where != THREAD_IN_SYSCALL || !(syscall = syscall_name(s->now.syscall, &fd)) ||
+	    strcmp(syscall, "futex") != 0)
+		return;
+	d->nr_blocked++;
+	if (sched_function(g->n, &g->source.code, g->sites, s->one, s->now.ip, false, &text) ==
+	    FUNCTION_UNKNOWN)
+		strbuf_addstr(&text, "an unknown function");
+	for (size_t i = 0; i < d->blocked_in.len; i++) {
+		if (strcmp(d->blocked_in.data[i].name, text.buf) == 0) {
+			d->blocked_in.data[i].nr++;
+			strbuf_free(&text);
+			return;
+		}
+	}
+	if (d->blocked_in.len < BLOCKED_MAX) {
+		struct diagnosed_function new = {diagnose_text(g, text.buf), 1};
+
+		vec_push(&d->blocked_in, new);
+	}
+	strbuf_free(&text);
+}
+
+static void count_collecting(struct diagnose *g, uint64_t epid)
+{
+	struct collecting_look new = {epid, 1};
+
+	g->d.nr_gc++;
+	for (size_t i = 0; i < g->collecting.len; i++) {
+		if (g->collecting.data[i].epid == epid) {
+			g->collecting.data[i].nr++;
+			return;
+		}
+	}
+	if (g->collecting.len < BLOCKED_MAX)
+		vec_push(&g->collecting, new);
+}
+
+static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_before)
+{
+	const struct sched_sight *now = &s->one->now;
+	struct diagnosed_scheduler *out = s->out;
+
+	if (!now->known)
+		return;
+	out->nr_seen++;
+	out->nr_busy += now->doing != SCHED_DOING_NOTHING;
+	if (!is_working(now)) {
+		out->lasts = false;
+		return;
+	}
+	if (s->since_ns != s->one->same_ns) { /* another slice than last time */
+		s->since_ns = s->one->same_ns;
+		s->begin = s->now;
+		out->lasts = false;
+	}
+	if (now->doing == SCHED_DOING_PROCESS && s->one->type != THREAD_DIRTY_IO) {
+		g->d.nr_running++;
+		if (now->state & PROCESS_STATE_GC)
+			count_collecting(g, now->epid);
+		/* Both looks saw this slice: the thread was in it when it was read. */
+		else if (same_before == s->one->same_ns && !out->dirty)
+			count_blocked(g, s);
+	}
+	if (g->last_ns > s->one->same_ns)
+		take_slice(g, s);
+}
+
+void diagnose_schedulers_look(struct diagnose *g)
+{
+	uint64_t *same = xcalloc(g->nr_schedulers + 1, sizeof(*same));
+
+	sched_now_look(g->now, clock_monotonic_ns());
+	for (size_t i = 0; i < g->nr_schedulers; i++) {
+		struct scheduler_look *s = &g->schedulers[i];
+
+		same[i] = s->one->same_ns;
+		if (s->os_tid && is_working(&s->one->now))
+			thread_state_read(&s->now, g->n->os_pid, s->os_tid);
+		else
+			s->now = (struct thread_state){0};
+	}
+	sched_now_look(g->now, g->last_ns = clock_monotonic_ns());
+	g->d.looks++;
+	for (size_t i = 0; i < g->nr_schedulers; i++)
+		take(g, &g->schedulers[i], same[i]);
+	free(same);
+}
+
+/* ---- the end ------------------------------------------------------------------------------- */
+
+static int by_nr(const void *a, const void *b)
+{
+	const struct collecting_look *x = a, *y = b;
+
+	return x->nr > y->nr ? -1 : x->nr < y->nr;
+}
+
+static int by_blocked(const void *a, const void *b)
+{
+	const struct diagnosed_function *x = a, *y = b;
+
+	return x->nr > y->nr ? -1 : x->nr < y->nr;
+}
+
+/* How much CPU the threads of normal schedulers had, and what they waited for it. */
+static void add_times(struct diagnose *g)
+{
+	double cpu = 0, wait = 0, ns = (double)(g->last_ns - g->first_ns);
+
+	for (size_t i = 0; i < g->nr_schedulers; i++) {
+		const struct scheduler_look *s = &g->schedulers[i];
+		struct proc_thread_times last;
+
+		if (!s->has_first || proc_thread_times_read(&last, g->n->os_pid, s->os_tid) != 0)
+			continue;
+		cpu += (double)(last.cpu_ns - s->first.cpu_ns);
+		wait += (double)(last.wait_ns - s->first.wait_ns);
+	}
+	g->d.cpu_used = ns > 0 ? cpu / ns : NAN;
+	/* Of a node that does little it says little. */
+	g->d.cpu_wait = ns > 0 && cpu + wait >= 0.2 * ns ? wait / (cpu + wait) : NAN;
+}
+
+void diagnose_schedulers_finish(struct diagnose *g)
+{
+	struct diagnosis *d = &g->d;
+
+	add_times(g);
+	if (g->collecting.len)
+		qsort(g->collecting.data, g->collecting.len, sizeof(*g->collecting.data), by_nr);
+	if (d->blocked_in.len)
+		qsort(d->blocked_in.data, d->blocked_in.len, sizeof(*d->blocked_in.data),
+		      by_blocked);
+	for (size_t i = 0; i < MIN(g->collecting.len, (size_t)5); i++)
+		vec_push(&d->collecting, diagnose_process(g, g->collecting.data[i].epid));
+}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`ebeam diagnose`: nodes with something wrong, by the workload `incidents`, which must be found with who
+and where; and nodes with nothing wrong.  Busy ports: port/pipes; busy connections: dist/busy."""
+from cases_hung import kill
+from harness import case, check, check_equal, check_in
+
+SIDE_BY_SIDE = True
+
+FLAGS = ("+S", "2:2", "+SDio", "4", "+SDcpu", "2")
+# Other cases run meanwhile: that is true, and no fault of the node.
+OF_THE_HOST = ("cpu_short", "cpu_throttled")
+FIELDS = {"id", "severity", "certainty", "weight", "title", "evidence", "commands"}
+
+
+class Diagnosis:
+    def __init__(self, ctx, *incidents, flags=FLAGS, seconds="2", settle=1):
+        self.node = ctx.new_node(flags=flags)
+        ctx.cleanup(kill, self.node)
+        for incident in incidents:
+            self.node.start("incidents", incident, settle=settle)
+        said = ctx.ebeam.ok("diagnose", "-p", self.node.os_pid, "-d", seconds, "-j").json()["data"]
+        check(float(seconds) * 0.9e9 <= said["duration_ns"] <= float(seconds) * 3e9, f"duration: {said}")
+        weights = [f["weight"] for f in said["findings"]]
+        check_equal(weights, sorted(weights, reverse=True), "weights, heaviest first")
+        for f in said["findings"]:
+            check_equal(set(f), FIELDS, f"fields of {f}")
+            check_equal(f["severity"], "critical" if f["weight"] >= 80 else
+                        "warning" if f["weight"] >= 40 else "note", f"severity of {f}")
+            check(f["evidence"] and f["commands"], f"evidence and commands of {f}")
+        self.all = [f for f in said["findings"] if f["id"] not in OF_THE_HOST]
+        self.ids = [f["id"] for f in self.all]
+        print(self.ids, flush=True)
+
+    def check_found(self, name, *texts, severity="warning"):
+        """It was found, and says all of this."""
+        found = [f for f in self.all if f["id"] == name]
+        check(found, f"{name} was not found: {self.all}")
+        said = "\n".join(line for f in found for line in (f["title"], *f["evidence"], *f["commands"]))
+        for text in texts:
+            check_in(text, said, f"what is said of {name}")
+        check_equal(found[0]["severity"], severity, f"severity of {found[0]}")
+
+    def check_first(self, name, *texts, **kwargs):
+        check_equal(self.ids[:1], [name], f"the first finding of {self.all}")
+        self.check_found(name, *texts, **kwargs)
+
+
+@case("several things at once are all found, with who and where, a deadlock first")
+def several(ctx):
+    d = Diagnosis(ctx, "ets", "deadlock", "mailbox", "bottleneck", "restarts", "atoms", "memory", settle=0.5,
+                  seconds="4")
+    a, b, server, slow, owner = (
+        f"{d.node.ask('incidents', 'pid', name)} {name}" for name in
+        ("incident_a", "incident_b", "incident_server", "incident_slow", "incident_owner"))
+    d.check_first("deadlock", "deadlock of 2 processes", f"{a} waits for the answer of {b}, in gen:do_call/4",
+                  f"{b} waits for the answer of {a}, in gen:do_call/4", "dump", severity="critical")
+    d.check_found("mailbox_grows", f"the mailbox of {slow} has", "timer:sleep/1", "--mailbox")
+    d.check_found("bottleneck", f"processes wait for the answer of {server}", "timer:sleep/1")
+    d.check_found("restart_loop", "incident_worker is started again and again", "incident_sup starts them")
+    d.check_found("atoms_grow", "a new one: incident_")
+    d.check_found("ets_grows", "the ETS table incident_table grows", f"its owner is {owner}")
+    d.check_found("memory_grows", "processes: ", "the heap of <", "workload:worker/4 grew by")
+
+
+@case("a node whose schedulers are all stuck")
+def stuck(ctx):
+    d = Diagnosis(ctx, "stuck", settle=1.5)
+    d.check_first("schedulers_stuck", "all 2 schedulers are stuck", "normal scheduler 1 ran", "normal scheduler 2 ran",
+                  "erts_debug:set_internal_state/2", "and still does", severity="critical")
+
+
+@case("a process that keeps a scheduler for 700 ms, and others behind it; dirty schedulers all taken")
+def slices(ctx):
+    d = Diagnosis(ctx, "long_slice", "dirty_pool", seconds="3")
+    d.check_found("long_slices", "a process kept a scheduler for", "erts_debug:set_internal_state/2")
+    d.check_found("dirty_pool_taken", "all 2 dirty CPU schedulers are taken", "erts_debug:dirty_cpu/2",
+                  severity="critical")
+
+
+@case("work of many schedulers on one table is waiting for its lock")
+def locks(ctx):
+    d = Diagnosis(ctx, "locks", flags=("+S", "8:8"))
+    d.check_found("lock_contention", "ets:update_counter/4")
+
+
+@case("garbage collection, literals that change, binaries and carriers that are kept")
+def memory(ctx):
+    Diagnosis(ctx, "gc").check_found("gc", "% of the work of schedulers is garbage collection", "workload:worker/4",
+                                     severity="critical")
+    Diagnosis(ctx, "fragmentation").check_first("fragmentation", "eheap_alloc holds")
+    d = Diagnosis(ctx, "binaries", "literals")
+    d.check_found("binaries", "incident_holder refers to 150.0 MiB of them, in 300 binaries")
+    d.check_found("literal_collection", "persistent_term:put/2")
+
+
+@case("more to run than schedulers, and a limit that is near")
+def limits(ctx):
+    d = Diagnosis(ctx, "limit", "run_queue", flags=("+S", "2:2", "+P", "1024"))
+    limit = d.node.ask("incidents", "process_limit")
+    d.check_found("limit", "% of the limit of processes are used", f" of {limit:,}", severity="critical")
+    d.check_found("run_queues", "processes waited for each scheduler")
+
+
+@case("nodes with nothing wrong have nothing above a note, and text says so")
+def healthy(ctx):
+    for incidents in (["healthy"], ["busy"], ["healthy", "busy"], []):
+        d = Diagnosis(ctx, *incidents)
+        check([f for f in d.all if f["severity"] != "note"] == [], f"{incidents}: {d.all}")
+    text = ctx.ebeam.ok("diagnose", "-p", d.node.os_pid, "-d", "1").out.splitlines()
+    check_in("nonode@nohost", text[0], "the heading")
+    check_in("looks at schedulers", text[0], "the heading")
+    check(len(text) > 1 and (text[1].startswith("nothing found") or "short of CPU" in text[2]), f"text: {text}")
+
+
+@case("text: each finding with severity, evidence and a command that runs", otp="one")
+def text(ctx):
+    node = ctx.new_node(flags=FLAGS)
+    ctx.cleanup(kill, node)
+    node.start("incidents", "deadlock", settle=1)
+    lines = ctx.ebeam.ok("diagnose", "-p", node.os_pid, "-d", "1").out.splitlines()
+    check_in("critical: deadlock of 2 processes (certain)", lines, "the finding")
+    more = [line.split("more: ebeam ", 1)[1] for line in lines if "more: ebeam dump" in line]
+    check_equal(more, [f"dump -p {node.os_pid} --waits"], "the command")
+    check_in("DEADLOCK: 2 processes wait for each other", ctx.ebeam.ok(*more[0].split()).out, "what it shows")
+    wrong = ctx.ebeam.run("diagnose", "-p", node.os_pid, "-d", "11m")
+    check_equal(wrong.code, 2, "exit code of -d 11m")

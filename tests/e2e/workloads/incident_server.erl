@@ -1,0 +1,31 @@
+%% SPDX-License-Identifier: BSD-2-Clause
+%% A gen_server of the workload `incidents`, and a supervisor of one that does not live long.
+-module(incident_server).
+-behaviour(gen_server).
+-export([start_link/2, start_supervisor/0, start_worker/0, init/1, handle_call/3, handle_cast/2,
+         handle_info/2]).
+
+start_link(Name, State) -> gen_server:start_link({local, Name}, ?MODULE, State, []).
+
+start_supervisor() -> supervisor:start_link({local, incident_sup}, ?MODULE, supervisor).
+
+start_worker() -> gen_server:start_link({local, incident_worker}, ?MODULE, worker, []).
+
+init(supervisor) ->
+    {ok, {#{intensity => 1000000, period => 1},
+          [#{id => worker, start => {?MODULE, start_worker, []}}]}};
+init(worker) ->
+    erlang:send_after(50, self(), crash),
+    {ok, worker};
+init(State) ->
+    {ok, State}.
+
+handle_call({sleep, Ms}, _From, State) ->
+    timer:sleep(Ms),
+    {reply, ok, State};
+handle_call({call, Name, Request}, _From, State) ->
+    {reply, gen_server:call(Name, Request, infinity), State}.
+
+handle_cast(_, State) -> {noreply, State}.
+
+handle_info(crash, State) -> {stop, shutdown, State}.
