@@ -148,6 +148,7 @@ enum {
 	FORMATS_DIFF = 4,      /* the exporters that can write a difference */
 	FORMATS_CAPTURE = 8,   /* the recording itself */
 	FORMATS_TIMELINE = 16, /* exporters of time lines */
+	FORMATS_PAGE = 32,     /* html and json of the command's own */
 };
 
 struct command_context {

@@ -48,6 +48,7 @@ const char describe_diagnose[] =
 	"one moment shows.\n\n"
 	"  ebeam diagnose\n"
 	"  ebeam diagnose -p rabbit@host -d 30\n"
+	"  ebeam diagnose -p rabbit@host -o findings.html\n"
 	"  ebeam diagnose -p 4711 -j | jq -r '.data.findings[].title'\n\n"
 	"The findings come with the heaviest first: critical, warning or note; how sure they "
 	"are (certain: it stands in the node's memory; likely: most of what was seen says so; "

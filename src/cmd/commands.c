@@ -64,7 +64,10 @@ const struct command commands[] = {
 		.summary = "what is wrong with a node: findings, with evidence, in 5 seconds",
 		.args = "",
 		.description = describe_diagnose,
-		.options = OPTIONS(OPTIONS_LOOK, OPT(DURATION), OPT(JSON)),
+		.options =
+			OPTIONS(OPTIONS_LOOK, OPT(DURATION), OPT(JSON), OPT(OUTPUT), OPT(FORMAT)),
+		.formats = FORMATS_TEXT | FORMATS_PAGE,
+		.format_default = "by the suffix of -o, else text",
 		.duration_default = "5s",
 		.run = cmd_diagnose,
 	},

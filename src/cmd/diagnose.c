@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/log.h"
 #include "base/units.h"
 #include "beam/atoms.h"
 #include "beam/dist.h"
@@ -20,6 +19,7 @@
 #include "beam/ports.h"
 #include "beam/term_print.h"
 #include "beam/vm_totals.h"
+#include "cmd/render.h"
 #include "cmd/target.h"
 #include "target/resources.h"
 
@@ -231,11 +231,6 @@ static int look_live(struct sampling *s, uint64_t duration_ns, struct error *err
 	return rc ? rc : sample(s, err);
 }
 
-static int look_core(struct sampling *s, struct error *err)
-{
-	return sample(s, err);
-}
-
 /* ---- what is read once --------------------------------------------------------------------- */
 
 static void add_limit(struct diagnosis *d, const char *what, const char *command, uint64_t used,
@@ -428,28 +423,75 @@ static void close_all(struct sampling *s)
 	arena_free(&g->texts);
 }
 
-int cmd_diagnose(struct command_context *ctx, struct error *err)
+static int write_out(const struct render *r, const struct command_context *ctx,
+		     const struct diagnose *g, const struct findings *findings, struct error *err)
+{
+	struct outfile *o;
+	int rc = render_open(&o, r, ctx->out, err);
+
+	if (rc)
+		return rc;
+	rc = (r->text ? diagnose_text_write
+	      : strcmp(r->format, "json") == 0
+		      ? diagnose_json
+		      : diagnose_html)(ctx, g, findings, outfile_file(o), err);
+	if (rc) {
+		outfile_abort(&o);
+		return rc;
+	}
+	return outfile_commit(&o, err);
+}
+
+static void name_output(struct render *r, const struct diagnose *g)
+{
+	struct beam_facts facts = {.name = "node"};
+	char *stem;
+
+	beam_node_facts(g->n, &facts, NULL);
+	stem = render_stem(facts.name, clock_realtime_ns());
+	render_name(r, stem);
+	free(stem);
+}
+
+static int diagnose(struct sampling *s, const struct command_context *ctx, struct render *r,
+		    struct error *err)
 {
 	uint64_t duration_ns = ctx->opt.duration_ns ? ctx->opt.duration_ns : DURATION_NS;
+	struct findings findings;
+	int rc = open_all(s, ctx, err);
+
+	if (rc)
+		return rc;
+	rc = s->g->n->core ? sample(s, err) : look_live(s, duration_ns, err);
+	rc = rc ? rc : finish(s, err);
+	if (rc)
+		return rc;
+	findings_make(&findings, &s->g->d);
+	name_output(r, s->g);
+	rc = write_out(r, ctx, s->g, &findings, err);
+	if (!rc && r->chosen)
+		fprintf(ctx->out, "%s\n", r->path);
+	findings_free(&findings);
+	return rc;
+}
+
+int cmd_diagnose(struct command_context *ctx, struct error *err)
+{
+	struct options opt = ctx->opt;
 	struct diagnose g = {0};
 	struct sampling s = {.g = &g};
-	struct findings findings = {0};
+	struct render render;
 	int rc;
 
-	if (duration_ns > DURATION_MAX)
+	if (opt.duration_ns > DURATION_MAX)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "-d is 10 minutes at most here");
-	rc = open_all(&s, ctx, err);
-	if (!rc)
-		rc = g.n->core ? look_core(&s, err) : look_live(&s, duration_ns, err);
-	if (!rc)
-		rc = finish(&s, err);
-	if (!rc) {
-		findings_make(&findings, &g.d);
-		rc = ctx->opt.json ? diagnose_json(ctx, &g, &findings, err)
-				   : diagnose_write(ctx, &g, &findings, err);
-	}
-	findings_free(&findings);
-	rc = target_failed(g.n, rc, err);
+	if (!opt.format && !opt.output && !opt.json)
+		opt.format = "text";
+	rc = render_choose(&render, ctx->command, &opt, err);
+	if (rc)
+		return rc;
+	rc = target_failed(g.n, diagnose(&s, ctx, &render, err), err);
 	close_all(&s);
+	render_free(&render);
 	return target_close(g.n, rc, err);
 }

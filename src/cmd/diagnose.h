@@ -97,9 +97,19 @@ uint32_t diagnose_process(struct diagnose *g, uint64_t epid);
 /* "<0.80.0> name", of a pid term. */
 const char *diagnose_process_text(struct diagnose *g, uint64_t epid);
 
-int diagnose_write(struct command_context *ctx, const struct diagnose *g, const struct findings *f,
-		   struct error *err);
-int diagnose_json(struct command_context *ctx, const struct diagnose *g, const struct findings *f,
-		  struct error *err);
+/* To `f`, which the caller has opened and will check. */
+int diagnose_text_write(const struct command_context *ctx, const struct diagnose *g,
+			const struct findings *findings, FILE *f, struct error *err);
+int diagnose_json(const struct command_context *ctx, const struct diagnose *g,
+		  const struct findings *findings, FILE *f, struct error *err);
+int diagnose_html(const struct command_context *ctx, const struct diagnose *g,
+		  const struct findings *findings, FILE *f, struct error *err);
+
+/* "ps --sort memory" -> "ebeam ps -p 4711 --sort memory" */
+void diagnose_add_command(struct strbuf *out, const struct command_context *ctx,
+			  const struct diagnose *g, const char *command);
+/* One line: the node, and how it was looked at. */
+void diagnose_add_heading(struct strbuf *out, const struct diagnose *g);
+size_t diagnose_above_notes(const struct findings *findings);
 
 #endif

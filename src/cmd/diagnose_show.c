@@ -30,9 +30,8 @@ static void add_target(struct strbuf *out, const struct command_context *ctx,
 		strbuf_addf(out, " -p %d", g->n->os_pid);
 }
 
-/* "ps --sort memory" -> "ebeam ps -p 4711 --sort memory" */
-static void add_command(struct strbuf *out, const struct command_context *ctx,
-			const struct diagnose *g, const char *command)
+void diagnose_add_command(struct strbuf *out, const struct command_context *ctx,
+			  const struct diagnose *g, const char *command)
 {
 	int name = (int)strcspn(command, " ");
 
@@ -65,63 +64,62 @@ static void write_finding(FILE *out, const struct command_context *ctx, const st
 	}
 	for (size_t i = 0; i < f->commands.len; i++) {
 		fprintf(out, "\n%s", i ? "          " : "    more: ");
-		add_command(&text, ctx, g, f->commands.data[i]);
+		diagnose_add_command(&text, ctx, g, f->commands.data[i]);
 		put(out, &text, false);
 	}
 	fputc('\n', out);
 	strbuf_free(&text);
 }
 
-static size_t count_above_notes(const struct findings *f)
+size_t diagnose_above_notes(const struct findings *findings)
 {
 	size_t nr = 0;
 
-	for (size_t i = 0; i < f->v.len; i++)
-		nr += f->v.data[i].severity > FINDING_NOTE;
+	for (size_t i = 0; i < findings->v.len; i++)
+		nr += findings->v.data[i].severity > FINDING_NOTE;
 	return nr;
 }
 
-static void write_heading(FILE *out, const struct diagnose *g, const struct findings *f)
+void diagnose_add_heading(struct strbuf *out, const struct diagnose *g)
 {
 	const struct diagnosis *d = &g->d;
-	size_t nr = count_above_notes(f), notes = f->v.len - nr;
-	struct strbuf text = STRBUF_INIT;
 	struct beam_facts facts;
 	char buf[3][32];
 
 	if (beam_node_facts(g->n, &facts, NULL) == 0)
-		strbuf_addf(&text, "%s, ", facts.name);
-	strbuf_addf(&text, "%s processes", units_format_count(g->processes.len, buf[0], 32));
-	if (d->memory.len)
-		strbuf_addf(&text, ", %s of memory",
+		strbuf_addf(out, "%s, ", facts.name);
+	strbuf_addf(out, "%s processes", units_format_count(g->processes.len, buf[0], 32));
+	if (d->memory.len && d->memory.data[0].bytes.nr)
+		strbuf_addf(out, ", %s of memory",
 			    units_format_bytes((uint64_t)series_last(&d->memory.data[0].bytes),
 					       buf[1], 32));
 	if (!isnan(d->cpu_used))
-		strbuf_addf(&text, ", schedulers use %.2f cores", d->cpu_used);
+		strbuf_addf(out, ", schedulers use %.2f cores", d->cpu_used);
 	if (!g->n->core)
-		strbuf_addf(&text, "; %u looks at schedulers and %u at everything else in %s",
+		strbuf_addf(out, "; %u looks at schedulers and %u at everything else in %s",
 			    d->looks, d->samples, units_format_ns(d->duration_ns, buf[2], 32));
-	put(out, &text, false);
-	fputc('\n', out);
-	if (!nr)
-		fprintf(out, "nothing found%s\n", notes ? " but notes" : "");
-	strbuf_free(&text);
 }
 
-int diagnose_write(struct command_context *ctx, const struct diagnose *g, const struct findings *f,
-		   struct error *err)
+int diagnose_text_write(const struct command_context *ctx, const struct diagnose *g,
+			const struct findings *findings, FILE *f, struct error *err)
 {
-	bool color = render_color(&ctx->opt, ctx->out);
+	bool color = render_color(&ctx->opt, f);
+	struct strbuf text = STRBUF_INIT;
 
 	(void)err;
-	write_heading(ctx->out, g, f);
-	for (size_t i = 0; i < f->v.len; i++)
-		write_finding(ctx->out, ctx, g, &f->v.data[i], color);
+	diagnose_add_heading(&text, g);
+	put(f, &text, false);
+	strbuf_free(&text);
+	fputc('\n', f);
+	if (!diagnose_above_notes(findings))
+		fprintf(f, "nothing found%s\n", findings->v.len ? " but notes" : "");
+	for (size_t i = 0; i < findings->v.len; i++)
+		write_finding(f, ctx, g, &findings->v.data[i], color);
 	return 0;
 }
 
-int diagnose_json(struct command_context *ctx, const struct diagnose *g, const struct findings *f,
-		  struct error *err)
+int diagnose_json(const struct command_context *ctx, const struct diagnose *g,
+		  const struct findings *findings, FILE *f, struct error *err)
 {
 	const struct diagnosis *d = &g->d;
 	const struct target_counter counters[] = {
@@ -130,14 +128,14 @@ int diagnose_json(struct command_context *ctx, const struct diagnose *g, const s
 		{"processes", g->processes.len},
 	};
 	struct strbuf text = STRBUF_INIT;
-	struct jsonw w = JSONW(ctx->out);
+	struct jsonw w = JSONW(f);
 
 	target_json_begin(&w, ctx, g->n);
 	jsonw_begin_object(&w, "data");
 	jsonw_uint(&w, "duration_ns", d->duration_ns);
 	jsonw_begin_rows(&w, "findings");
-	for (size_t i = 0; i < f->v.len; i++) {
-		const struct finding *x = &f->v.data[i];
+	for (size_t i = 0; i < findings->v.len; i++) {
+		const struct finding *x = &findings->v.data[i];
 
 		jsonw_begin_object(&w, NULL);
 		jsonw_string(&w, "id", x->id);
@@ -152,7 +150,7 @@ int diagnose_json(struct command_context *ctx, const struct diagnose *g, const s
 		jsonw_begin_array(&w, "commands");
 		for (size_t k = 0; k < x->commands.len; k++) {
 			strbuf_reset(&text);
-			add_command(&text, ctx, g, x->commands.data[k]);
+			diagnose_add_command(&text, ctx, g, x->commands.data[k]);
 			jsonw_string(&w, NULL, text.buf);
 		}
 		jsonw_end_array(&w);

@@ -24,6 +24,8 @@ static bool can_export(const struct command *command, const struct exporter *e)
 {
 	if (e->timeline)
 		return command->formats & FORMATS_TIMELINE;
+	if (command->formats & FORMATS_PAGE)
+		return strcmp(e->name, "html") == 0 || strcmp(e->name, "json") == 0;
 	return (command->formats & FORMATS_EXPORT) ||
 	       ((command->formats & FORMATS_DIFF) && e->write_diff);
 }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam diagnose`: nodes with something wrong, by the workload `incidents`, which must be found with who
 and where; and nodes with nothing wrong.  Busy ports: port/pipes; busy connections: dist/busy."""
+import html.parser
+
 from cases_hung import kill
 from harness import case, check, check_equal, check_in
 
@@ -10,6 +12,19 @@ FLAGS = ("+S", "2:2", "+SDio", "4", "+SDcpu", "2")
 # Other cases run meanwhile: that is true, and no fault of the node.
 OF_THE_HOST = ("cpu_short", "cpu_throttled")
 FIELDS = {"id", "severity", "certainty", "weight", "title", "evidence", "commands"}
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.text, self.sections = [], []
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "section":
+            self.sections.append(dict(attrs)["class"])
 
 
 class Diagnosis:
@@ -122,5 +137,11 @@ def text(ctx):
     more = [line.split("more: ebeam ", 1)[1] for line in lines if "more: ebeam dump" in line]
     check_equal(more, [f"dump -p {node.os_pid} --waits"], "the command")
     check_in("DEADLOCK: 2 processes wait for each other", ctx.ebeam.ok(*more[0].split()).out, "what it shows")
+    page = ctx.ebeam.ok("diagnose", "-p", node.os_pid, "-d", "1", "-f", "html", "-o", "-").out
+    parsed = Page()
+    parsed.feed(page)
+    for wanted in ("deadlock of 2 processes", "incident_a waits for the answer of <", f"ebeam dump -p {node.os_pid}"):
+        check_in(wanted, "".join(parsed.text), "the text of the page")
+    check_equal(parsed.sections, ["critical"], "sections of the page")
     wrong = ctx.ebeam.run("diagnose", "-p", node.os_pid, "-d", "11m")
     check_equal(wrong.code, 2, "exit code of -d 11m")
