@@ -20,8 +20,11 @@
 #include "beam/atoms.h"
 #include "beam/checks_internal.h"
 
-#define TRIES	 5
-#define PAUSE_US 2000
+/* A node in the middle of something may fail a check, and longer where its threads have to wait for
+ * a CPU.  Pauses double, as long as some of this is left for all checks together. */
+#define TRIES	    6
+#define PAUSE_US    2000u
+#define PATIENCE_US 200000u
 
 /* Slots of the process table that are looked through for a sample. */
 #define SLOTS_MAX (64 * CHECK_SLOTS)
@@ -166,6 +169,7 @@ static bool is_cut(const struct beam_node *n)
 void checks_run(struct beam_node *n)
 {
 	struct check_run c = {.n = n, .l = &n->layout};
+	unsigned int left_us = PATIENCE_US;
 
 	c.s.bytes = xcalloc(CHECK_SAMPLE, (size_t)n->layout.process_size);
 	take_sample(&c);
@@ -175,8 +179,11 @@ void checks_run(struct beam_node *n)
 		check->name = checks[i].name;
 		c.seen = check->seen;
 		check->ok = checks[i].run(&c);
-		for (int tries = 1; !check->ok && tries < TRIES && !n->core; tries++) {
-			usleep(PAUSE_US);
+		for (int tries = 0; !check->ok && tries < TRIES && !n->core; tries++) {
+			unsigned int pause_us = MIN(PAUSE_US << tries, left_us);
+
+			usleep(MAX(pause_us, PAUSE_US));
+			left_us -= pause_us;
 			take_sample(&c);
 			check->ok = checks[i].run(&c);
 		}

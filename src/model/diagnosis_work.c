@@ -308,7 +308,7 @@ void rule_host_cpu(struct making *m)
 	}
 	if (!(d->cpu_wait >= 0.25) || d->stopped)
 		return;
-	f = finding_begin(m, "cpu_short", 40 + 30 * d->cpu_wait, FINDING_CERTAIN,
+	f = finding_begin(m, "cpu_short", 36 + 18 * d->cpu_wait, FINDING_CERTAIN,
 			  "the host is short of CPU: schedulers wait for one");
 	finding_evidence(
 		f,
