@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@
 #include "beam/term_print.h"
 #include "beam/vm_totals.h"
 #include "cmd/render.h"
+#include "cmd/signals.h"
 #include "cmd/target.h"
 #include "target/resources.h"
 
@@ -204,12 +206,25 @@ static uint64_t next_time(uint64_t began, uint64_t step)
 	return MAX(began + step, now + (OWN_SHARE - 1) * (now - began));
 }
 
+/* False: the user wants no more (the first Ctrl-C). */
+static bool sleep_until(uint64_t at_ns, int signals)
+{
+	struct pollfd p = {.fd = signals, .events = POLLIN};
+	uint64_t now = clock_monotonic_ns(), left = at_ns > now ? at_ns - now : 0;
+	const struct timespec t = {.tv_sec = (time_t)(left / 1000000000u),
+				   .tv_nsec = (long)(left % 1000000000u)};
+
+	return ppoll(&p, 1, &t, NULL) <= 0;
+}
+
 static int look_live(struct sampling *s, uint64_t duration_ns, struct error *err)
 {
 	struct diagnose *g = s->g;
 	uint64_t end, next_sample, now;
-	int rc;
+	int rc, signals = signals_catch(err);
 
+	if (signals < 0)
+		return signals;
 	g->first_ns = clock_monotonic_ns();
 	end = g->first_ns + duration_ns;
 	rc = sample(s, err);
@@ -225,7 +240,8 @@ static int look_live(struct sampling *s, uint64_t duration_ns, struct error *err
 			rc = sample(s, err);
 			next_sample = next_time(now, MIN(SAMPLE_NS, duration_ns / 4));
 		}
-		clock_sleep_until(MIN(next, end));
+		if (!rc && !sleep_until(MIN(next, end), signals))
+			break;
 	}
 	diagnose_schedulers_look(g);
 	return rc ? rc : sample(s, err);

@@ -2,6 +2,8 @@
 """`ebeam diagnose`: nodes with something wrong, by the workload `incidents`, which must be found with who
 and where; and nodes with nothing wrong.  Busy ports: port/pipes; busy connections: dist/busy."""
 import html.parser
+import signal
+import time
 
 from cases_hung import kill
 from harness import case, check, check_equal, check_in
@@ -143,5 +145,11 @@ def text(ctx):
     for wanted in ("deadlock of 2 processes", "incident_a waits for the answer of <", f"ebeam dump -p {node.os_pid}"):
         check_in(wanted, "".join(parsed.text), "the text of the page")
     check_equal(parsed.sections, ["critical"], "sections of the page")
+    long = ctx.ebeam.popen("diagnose", "-p", node.os_pid, "-d", "10m", text=True)
+    time.sleep(2)
+    long.send_signal(signal.SIGINT)
+    out, _ = long.communicate(timeout=30)
+    check_equal(long.returncode, 0, "exit code after Ctrl-C")
+    check_in("critical: deadlock of 2 processes (certain)", out.splitlines(), "what it found until Ctrl-C")
     wrong = ctx.ebeam.run("diagnose", "-p", node.os_pid, "-d", "11m")
     check_equal(wrong.code, 2, "exit code of -d 11m")
