@@ -366,7 +366,7 @@ void rule_locks(struct making *m)
 
 	if (d->nr_running < 50 || share < 0.15)
 		return;
-	f = finding_begin(m, "lock_contention", 38 + 50 * share, FINDING_LIKELY,
+	f = finding_begin(m, "lock_contention", MIN(38 + 50 * share, 79.0), FINDING_LIKELY,
 			  "schedulers wait for locks of the VM");
 	finding_evidence(
 		f,

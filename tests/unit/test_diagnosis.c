@@ -224,6 +224,11 @@ static void test_shares(void **state)
 	check_one(&d, "cpu_short", FINDING_WARNING,
 		  "the host is short of CPU: schedulers wait for one");
 	d.cpu_wait = 0.1;
+	d.literal_collector = 0.2;
+	check_one(&d, NULL, 0, NULL);
+	d.literal_collector = 1;
+	check_one(&d, "literal_collection", FINDING_WARNING, "literals are collected all the time");
+	d.literal_collector = 0;
 	d.run_queue = 4;
 	check_one(&d, "run_queues", FINDING_NOTE,
 		  "more processes want to run than there are schedulers");
