@@ -7,7 +7,7 @@ from collections import Counter
 from cases_trace import Trace
 from harness import case, check, check_equal, check_in
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 TIMES = 200
 OLDEST = 64  # frames that the node tells at most
 # What is called, and the module of the library's functions that stand before it.

@@ -9,7 +9,7 @@ from collections import Counter
 from answers import Watch, gives, need_events
 from harness import case, check, check_equal, check_in
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 KINDS = ("process_spawn,process_exit,process_link,process_unlink,process_register,process_unregister,"
          "process_hibernate,message_send,message_queued,message_receive,gc,port_open,port_exit,"

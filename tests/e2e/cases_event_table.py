@@ -6,7 +6,7 @@ import subprocess
 from harness import case, check_equal, check_in
 from nodes import TOP
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 
 @case("README.md: each event and what this release gives of it (tools/event-table)")

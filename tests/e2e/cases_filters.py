@@ -7,7 +7,7 @@ from answers import Watch, need_events
 from cases_events import Watch
 from harness import case, check, check_equal, check_in
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 PLAIN = ("kind", "pid", "to", "from", "size", "name", "reason", "parent", "entry")
 

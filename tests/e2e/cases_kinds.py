@@ -2,7 +2,7 @@
 """What a thread was doing: the kind of each sample, and threads that are no normal scheduler."""
 from harness import case, check, check_near
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 COMPLETE = 0.995
 

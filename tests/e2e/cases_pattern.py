@@ -10,7 +10,7 @@ import subprocess
 from harness import case, check, check_equal
 from nodes import TOP
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 CALLMATCH = os.path.join(TOP, "build", "tools", "callmatch")
 NUMBER = 3000

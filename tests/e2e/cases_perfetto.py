@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from cases_events import Watch, need_events, of
 from harness import case, check, check_equal, check_in
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 
 def no_duplicates(pairs):

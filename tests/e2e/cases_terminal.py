@@ -10,7 +10,7 @@ from harness import Failure, case, check, check_equal, check_in
 from nodes import TOP
 from tmux import Tmux
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 PROGRAM = os.path.join(TOP, "build", "tools", "terminal")
 TYPES = ("screen-256color", "tmux-256color", "xterm-256color", "xterm", "screen", "linux", "vt100")

@@ -7,7 +7,7 @@ import time
 from answers import Watch, need_events
 from harness import Skip, case, check, check_equal, check_in
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 TIMES = 200
 PARTIAL = 7  # a limit tripped

@@ -6,7 +6,7 @@ import time
 from cases_trace import Trace
 from harness import case, check, check_equal, check_in
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 TIMES = 100
 KINDS = {"plain": "traced:plain/2", "rec": "traced:rec/1", "tail": "traced:tail/2",
          "boom": "traced:boom/1", "deep": "traced:deep/1"}

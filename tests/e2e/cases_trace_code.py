@@ -7,7 +7,7 @@ import time
 from answers import Watch
 from harness import case, check, check_equal, check_in
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 HOT = "traced_hot:f/1"
 

@@ -7,7 +7,7 @@ from cases_terms import TYPES, UNICODE, ask
 from cases_trace import NO_LIMITS
 from harness import case, check, check_equal
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 MADE, LEAST = 4000, 2000
 

@@ -41,13 +41,18 @@ def case(title, otp="each", timeout=120, alone=False):
     "usdt" = on builds with USDT probes.
 
     A theme whose module says SIDE_BY_SIDE = True only reads what rests: its cases run while those
-    of other releases do, and so take longer, but see the same.  alone: not this one."""
+    of other releases do, and so take longer, but see the same.  alone: not this one.
+
+    With --in-turn (see run) they still run on each release, unless the module says IN_TURN = True;
+    all other cases run on one release."""
 
     def register(function):
         theme = function.__module__.rsplit(".", 1)[-1].removeprefix("cases_")
         beside = function.__globals__.get("SIDE_BY_SIDE", False) and not alone
+        in_turn = not beside or function.__globals__.get("IN_TURN", False)
         CASES.append({"title": title, "otp": otp, "timeout": timeout, "run": function,
-                      "theme": theme, "name": f"{theme}/{function.__name__}", "beside": beside})
+                      "theme": theme, "name": f"{theme}/{function.__name__}", "beside": beside,
+                      "in_turn": in_turn})
         return function
 
     return register
