@@ -109,14 +109,16 @@ int call_parse_string(struct call_parser *p, struct pattern_node **out)
 
 /* ---- lists, tuples, maps -------------------------------------------------------------------- */
 
-/* "abc" ++ T */
+static int operand(struct call_parser *p, struct pattern_node **out);
+
+/* "abc" ++ T, which binds more tightly than =. */
 static int string(struct call_parser *p, struct pattern_node **out)
 {
 	if (call_parse_string(p, out))
 		return -EINVAL;
 	if (!call_is_sign(p, "++"))
 		return 0;
-	if (call_next(p) || call_parse_pattern(p, &(*out)->tail))
+	if (call_next(p) || operand(p, &(*out)->tail))
 		return -EINVAL;
 	if ((*out)->nr == 0) /* "" ++ T is T */
 		*out = (*out)->tail;
@@ -273,7 +275,8 @@ static int primary(struct call_parser *p, struct pattern_node **out)
 	return call_expected(p, "a pattern");
 }
 
-int call_parse_pattern(struct call_parser *p, struct pattern_node **out)
+/* A pattern without =. */
+static int operand(struct call_parser *p, struct pattern_node **out)
 {
 	int rc;
 
@@ -282,17 +285,24 @@ int call_parse_pattern(struct call_parser *p, struct pattern_node **out)
 				 CALL_PATTERN_DEPTH);
 	p->depth++;
 	rc = primary(p, out);
+	p->depth--;
+	return rc;
+}
+
+int call_parse_pattern(struct call_parser *p, struct pattern_node **out)
+{
+	int rc = operand(p, out);
+
 	while (rc == 0 && call_is_sign(p, "=")) {
 		struct pattern_node *n = call_node(p, PATTERN_ALIAS);
 
 		n->items = call_alloc(p, 2 * sizeof(*n->items));
 		n->items[0] = *out;
 		rc = call_next(p);
-		rc = rc ? rc : primary(p, &n->items[1]);
+		rc = rc ? rc : operand(p, &n->items[1]);
 		n->nr = rc ? 1 : 2;
 		*out = n;
 		rc = rc ? rc : call_set_depth(p, n);
 	}
-	p->depth--;
 	return rc;
 }

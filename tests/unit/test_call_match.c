@@ -124,6 +124,8 @@ static void test_structures(void **state)
 	CHECK(MATCH, "(X, X)", two, copy);
 	CHECK(DIFFER, "(X, X)", two, TUPLE(t, a, SMALL(3)));
 	CHECK(MATCH, "(\"ab\" ++ T, T)", list, cons(t, copy, NIL));
+	/* ++ binds more tightly than =. */
+	CHECK(MATCH, "(\"ab\" ++ T = [_, _, _], T)", list, cons(t, copy, NIL));
 	CHECK(MATCH, "([_, $b | [{a, _}]])", list);
 	CHECK(DIFFER, "([_, _])", list);
 	CHECK(DIFFER, "([_, _, _, _ | _])", list);
