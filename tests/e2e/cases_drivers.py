@@ -20,9 +20,12 @@ CALLBACKS = ("driver_start", "driver_stop", "driver_flush", "driver_output", "dr
 FROM_OUTSIDE = ("driver_ready_async", "driver_process_exit")
 
 
-def watched(ctx, *question, kinds="port,driver", node=None):
+def watched(ctx, *question, kinds="port,driver", node=None, until=None):
+    """The node's answer and the events; until: a kind that may come later than the answer."""
     watch = Watch(ctx, node or ctx.node, "-e", kinds)
     answer = (node or ctx.node).ask("driver_zoo", *question)
+    if until:
+        watch.wait_for(lambda: f'"{until}"'.encode() in watch.out, f"an event {until}")
     return answer, watch.events()
 
 
@@ -78,7 +81,8 @@ def spawned(ctx):
 
 @case("fd: a port that writes a file; what async threads did comes back")
 def fd(ctx):
-    truth, events = watched(ctx, "fd", 20, 300)
+    # A port that is closed waits for its async threads.
+    truth, events = watched(ctx, "fd", 20, 300, until="driver_ready_async")
     own = of_port(events, truth["port"])
     check_equal({e["driver"] for e in own}, {"fd"}, "driver")
     check_equal([e["bytes"] for e in of(own, "driver_outputv")], [300] * 20, "outputs")
