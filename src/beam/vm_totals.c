@@ -17,6 +17,8 @@ static const char *const names[] = {VM_TOTALS(NAME)};
 /* Bytes of one thing that are read at once: fields of scheduler data and run queues that stand near
  * each other (104 and 192 bytes in OTP 25 to 29). */
 #define SPAN_MAX 512
+/* ERTS_RUNQ_FLG_SUSPENDED, erl_process.h of OTP 25 to 29. */
+#define RUNQ_SUSPENDED (1u << 22)
 /* MIN_ATOM_TABLE_SIZE of atom.h, OTP 25 to 29 */
 #define ATOM_LIMIT_MIN 8192
 
@@ -76,7 +78,8 @@ static void find_spans(struct vm_totals_reader *r)
 	const struct beam_layout *l = &r->n->layout;
 	const int32_t sched[] = {l->sched_io_in, l->sched_io_out, l->sched_gc_count,
 				 l->sched_gc_reclaimed};
-	const int32_t queue[] = {l->runq_len, l->runq_reductions, l->runq_context_switches};
+	const int32_t queue[] = {l->runq_len, l->runq_reductions, l->runq_context_switches,
+				 l->runq_flags};
 
 	r->sched = span_of(sched, ARRAY_SIZE(sched));
 	r->queue = span_of(queue, ARRAY_SIZE(queue));
@@ -221,6 +224,8 @@ static void read_queue(const struct vm_totals_reader *r, size_t i, struct vm_que
 		q->length = length >= 0 ? (uint64_t)length : VM_UNKNOWN;
 		q->reductions = bytes_u64(queue, l->runq_reductions - r->queue.from);
 		q->context_switches = bytes_u64(queue, l->runq_context_switches - r->queue.from);
+		q->offline = p->type == VM_QUEUE_NORMAL &&
+			     bytes_u32(queue, l->runq_flags - r->queue.from) & RUNQ_SUSPENDED;
 	}
 	if (sched) {
 		q->gcs = bytes_u64(sched, l->sched_gc_count - r->sched.from);

@@ -31,13 +31,22 @@
 #define SAMPLE_NS      500000000ull /* from one sample of everything else to the next */
 #define OWN_SHARE      20u	    /* looks and samples may take 1/20 of the time each */
 #define NEWEST_ATOMS   5
-#define LARGEST_TABLES 2000 /* of more tables only these many are followed */
+#define TABLES_MAX     2000 /* of more tables only these many are followed */
+#define SAMPLES_WANTED 5u   /* in the time, whatever they cost */
 
 /* ---- samples ------------------------------------------------------------------------------- */
 
 struct table_look {
 	struct ets_table table;
 	struct series objects;
+	uint64_t first_ns;
+	unsigned int sample; /* that saw it last */
+};
+
+/* A connection or port that was busy, or had suspended a process. */
+struct busy_look {
+	uint64_t id; /* name of the node, or id of the port: a term */
+	unsigned int samples;
 };
 
 struct sampling {
@@ -46,9 +55,11 @@ struct sampling {
 	struct vm_totals totals;
 	struct id_format ports;
 	VEC(struct table_look) tables;
+	VEC(struct busy_look) busy;
 	struct resources first, last;
 	double queue_sum, dirty_cpu_sum, dirty_io_sum; /* lengths, of looks */
-	unsigned int nr_queues, nr_normal;
+	unsigned int nr_queues;
+	bool carriers_known; /* of all allocators, in the last sample */
 };
 
 static const struct {
@@ -84,6 +95,7 @@ static void sample_memory(struct sampling *s)
 				series_add(&d->memory.data[i].bytes, (double)value);
 		}
 	}
+	s->carriers_known = !allocators.unreadable && !allocators.disabled;
 	d->allocators.len = 0;
 	for (size_t i = 0; i < allocators.v.len; i++) {
 		const struct allocator *a = &allocators.v.data[i];
@@ -102,24 +114,25 @@ static void sample_memory(struct sampling *s)
 	allocators_free(&allocators);
 }
 
-static void follow_table(struct sampling *s, size_t at, const struct ets_table *t)
+static void follow_table(struct sampling *s, const struct ets_table *t)
 {
-	struct table_look new = {.table = *t};
+	struct table_look new = {.first_ns = clock_monotonic_ns()}, *look = NULL;
 
-	/* They stand in the same order as before: those that were deleted are passed over. */
-	for (size_t i = at; i < s->tables.len; i++) {
-		struct table_look *look = &s->tables.data[i];
-
-		if (look->table.addr == t->addr &&
-		    memcmp(look->table.ref, t->ref, sizeof(t->ref)) == 0) {
-			look->table = *t;
-			series_add(&look->objects, (double)t->size);
-			return;
-		}
+	for (size_t i = 0; i < s->tables.len && !look; i++) {
+		look = &s->tables.data[i];
+		if (look->table.addr != t->addr ||
+		    memcmp(look->table.ref, t->ref, sizeof(t->ref)) != 0)
+			look = NULL;
 	}
-	series_add(&new.objects, (double)t->size);
-	if (s->tables.len < LARGEST_TABLES)
+	if (!look && s->tables.len == TABLES_MAX)
+		return;
+	if (!look) {
 		vec_push(&s->tables, new);
+		look = &s->tables.data[s->tables.len - 1];
+	}
+	look->table = *t;
+	look->sample = s->g->d.samples;
+	series_add(&look->objects, (double)t->size);
 }
 
 static void sample_tables(struct sampling *s)
@@ -129,9 +142,54 @@ static void sample_tables(struct sampling *s)
 
 	if (ets_read(s->g->n, &list, &ignored) != 0)
 		return;
-	for (size_t i = 0; i < MIN(list.len, (size_t)LARGEST_TABLES); i++)
-		follow_table(s, 0, &list.data[i]);
+	for (size_t i = 0; i < MIN(list.len, (size_t)TABLES_MAX); i++)
+		follow_table(s, &list.data[i]);
 	ets_list_free(&list);
+}
+
+static struct busy_look *busy_look(struct sampling *s, uint64_t id)
+{
+	for (size_t i = 0; i < s->busy.len; i++)
+		if (s->busy.data[i].id == id)
+			return &s->busy.data[i];
+	return NULL;
+}
+
+static void add_busy(struct sampling *s, uint64_t id)
+{
+	const struct busy_look new = {id, 1};
+	struct busy_look *look = busy_look(s, id);
+
+	if (look)
+		look->samples++;
+	else
+		vec_push(&s->busy, new);
+}
+
+static bool always_busy(struct sampling *s, uint64_t id)
+{
+	const struct busy_look *look = busy_look(s, id);
+
+	return look && look->samples == s->g->d.samples;
+}
+
+static void sample_connections(struct sampling *s)
+{
+	struct beam_node *n = s->g->n;
+	struct port_list ports = {0};
+	struct dist_list list = {0};
+	struct error ignored;
+
+	if (n->anchors.dist_table && dist_read(n, &list, &ignored) == 0)
+		for (size_t i = 0; i < list.v.len; i++)
+			if (list.v.data[i].busy || list.v.data[i].nr_waiting)
+				add_busy(s, list.v.data[i].name);
+	if (n->anchors.port_tab && ports_read(n, &ports, &ignored) == 0)
+		for (size_t i = 0; i < ports.len; i++)
+			if (port_is_busy(&ports.data[i]) || ports.data[i].suspended.len)
+				add_busy(s, ports.data[i].id);
+	dist_list_free(&list);
+	port_list_free(&ports);
 }
 
 static double carriers_size(const struct diagnosis *d)
@@ -157,12 +215,13 @@ static int sample(struct sampling *s, struct error *err)
 		series_add(&g->d.atoms, (double)s->totals.value[VM_ATOM_COUNT]);
 	sample_memory(s);
 	sample_tables(s);
+	sample_connections(s);
 	if (!g->n->core) {
 		resources_read(&s->last, g->n->os_pid);
 		if (!s->first.rss)
 			s->first = s->last;
 		series_add(&g->d.rss, (double)s->last.rss);
-		if (g->d.allocators.len)
+		if (s->carriers_known)
 			series_add(&g->d.beyond, (double)s->last.rss - carriers_size(&g->d));
 	}
 	return 0;
@@ -170,30 +229,42 @@ static int sample(struct sampling *s, struct error *err)
 
 /* ---- looks --------------------------------------------------------------------------------- */
 
+/* While the VM blocks all schedulers but one these look like offline ones, for a moment. */
+static void take_offline(struct sampling *s, const struct vm_queue *q)
+{
+	for (size_t i = 0; i < s->g->d.schedulers.len; i++) {
+		struct diagnosed_scheduler *one = &s->g->d.schedulers.data[i];
+
+		if (!one->dirty && one->number == q->scheduler)
+			one->offline = q->offline && (one->offline || !s->nr_queues);
+	}
+}
+
 /* Lengths of the run queues, as of this look. */
 static int look_at_queues(struct sampling *s, struct error *err)
 {
 	double normal = 0;
+	unsigned int nr = 0;
 	int rc = vm_totals_read(s->totals_reader, &s->totals, err);
 
 	if (rc)
 		return rc;
-	s->nr_normal = 0;
 	for (size_t i = 0; i < s->totals.queues.len; i++) {
 		const struct vm_queue *q = &s->totals.queues.data[i];
 
 		if (q->length == VM_UNKNOWN)
 			continue;
 		if (q->type == VM_QUEUE_NORMAL) {
-			normal += (double)q->length;
-			s->nr_normal++;
+			take_offline(s, q);
+			normal += q->offline ? 0 : (double)q->length;
+			nr += !q->offline;
 		} else if (q->type == VM_QUEUE_DIRTY_CPU) {
 			s->dirty_cpu_sum += (double)q->length;
 		} else {
 			s->dirty_io_sum += (double)q->length;
 		}
 	}
-	s->queue_sum += s->nr_normal ? normal / s->nr_normal : 0;
+	s->queue_sum += nr ? normal / nr : 0;
 	s->nr_queues++;
 	return 0;
 }
@@ -204,6 +275,14 @@ static uint64_t next_time(uint64_t began, uint64_t step)
 	uint64_t now = clock_monotonic_ns();
 
 	return MAX(began + step, now + (OWN_SHARE - 1) * (now - began));
+}
+
+/* Of a node with a million processes a sample may take a second: what grows is seen in a few. */
+static uint64_t next_sample_time(uint64_t began, uint64_t duration_ns)
+{
+	uint64_t most = duration_ns / SAMPLES_WANTED;
+
+	return MIN(next_time(began, MIN(SAMPLE_NS, most)), clock_monotonic_ns() + most);
 }
 
 /* False: the user wants no more (the first Ctrl-C). */
@@ -228,9 +307,9 @@ static int look_live(struct sampling *s, uint64_t duration_ns, struct error *err
 	g->first_ns = clock_monotonic_ns();
 	end = g->first_ns + duration_ns;
 	rc = sample(s, err);
-	next_sample = next_time(g->first_ns, MIN(SAMPLE_NS, duration_ns / 4));
+	next_sample = next_sample_time(g->first_ns, duration_ns);
 	while (!rc && (now = clock_monotonic_ns()) < end) {
-		uint64_t next = now;
+		uint64_t next;
 
 		diagnose_schedulers_look(g);
 		rc = look_at_queues(s, err);
@@ -238,7 +317,7 @@ static int look_live(struct sampling *s, uint64_t duration_ns, struct error *err
 		if (!rc && clock_monotonic_ns() >= next_sample) {
 			now = clock_monotonic_ns();
 			rc = sample(s, err);
-			next_sample = next_time(now, MIN(SAMPLE_NS, duration_ns / 4));
+			next_sample = next_sample_time(now, duration_ns);
 		}
 		if (!rc && !sleep_until(MIN(next, end), signals))
 			break;
@@ -262,11 +341,15 @@ static void add_limits(struct sampling *s)
 {
 	const uint64_t *v = s->totals.value;
 	struct diagnosis *d = &s->g->d;
+	uint64_t files, files_max;
 
 	add_limit(d, "processes", "ps", v[VM_PROCESS_COUNT], v[VM_PROCESS_LIMIT]);
 	add_limit(d, "ports", "port", v[VM_PORT_COUNT], v[VM_PORT_LIMIT]);
 	add_limit(d, "atoms", "mem", v[VM_ATOM_COUNT], v[VM_ATOM_LIMIT]);
-	add_limit(d, "open files", "port", s->last.files, s->last.files_max);
+	if (s->g->n->core)
+		return;
+	resources_files(s->g->n->os_pid, &files, &files_max);
+	add_limit(d, "open files", "port", files, files_max);
 }
 
 /* A process that is suspended: by what? */
@@ -283,8 +366,9 @@ static void mark_suspended(struct diagnose *g, uint64_t epid, const char *what, 
 	}
 }
 
-static void add_connections(struct diagnose *g)
+static void add_connections(struct sampling *s)
 {
+	struct diagnose *g = s->g;
 	struct dist_list list = {0};
 	struct error ignored;
 
@@ -296,6 +380,7 @@ static void add_connections(struct diagnose *g)
 
 		new.name = diagnose_text(g, beam_atom_text(g->n->atoms, f->name, NULL));
 		new.waiting = (uint32_t)f->nr_waiting;
+		new.always = always_busy(s, f->name);
 		if (!new.name || f->type == DIST_THIS)
 			continue;
 		for (size_t k = 0; k < f->nr_waiting; k++)
@@ -320,6 +405,7 @@ static void add_ports(struct sampling *s)
 		struct diagnosed_port new = {.busy = port_is_busy(p), .queue = p->queue_size};
 
 		new.waiting = (uint32_t)p->suspended.len;
+		new.always = always_busy(s, p->id);
 		if (!new.busy && !new.waiting)
 			continue;
 		new.id = diagnose_text(g, port_format(&s->ports, p->id, buf, sizeof(buf)));
@@ -341,9 +427,10 @@ static void add_tables(struct sampling *s)
 		struct diagnosed_table new = {.objects = look->objects};
 		struct strbuf name = STRBUF_INIT;
 
-		/* Only what grew is of interest. */
-		if (!series_growth(&new.objects))
+		/* Only what grew is of interest, and is still there. */
+		if (!series_growth(&new.objects) || look->sample != g->d.samples)
 			continue;
+		new.seconds = (double)(g->last_ns - look->first_ns) / 1e9;
 		term_print(&g->source.reader, &name, look->table.name);
 		new.name = diagnose_text(g, name.buf);
 		strbuf_free(&name);
@@ -403,7 +490,7 @@ static int finish(struct sampling *s, struct error *err)
 	rc = diagnose_processes_finish(g, err);
 	if (rc)
 		return rc;
-	add_connections(g);
+	add_connections(s);
 	add_ports(s);
 	add_tables(s);
 	return 0;
@@ -433,6 +520,7 @@ static void close_all(struct sampling *s)
 	vm_totals_close(s->totals_reader);
 	vm_totals_free(&s->totals);
 	vec_free(&s->tables);
+	vec_free(&s->busy);
 	diagnose_schedulers_close(g);
 	diagnose_processes_close(g);
 	diagnosis_free(&g->d);
@@ -506,7 +594,7 @@ int cmd_diagnose(struct command_context *ctx, struct error *err)
 	rc = render_choose(&render, ctx->command, &opt, err);
 	if (rc)
 		return rc;
-	rc = target_failed(g.n, diagnose(&s, ctx, &render, err), err);
+	rc = diagnose(&s, ctx, &render, err);
 	close_all(&s);
 	render_free(&render);
 	return target_close(g.n, rc, err);

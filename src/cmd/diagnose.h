@@ -21,9 +21,10 @@
 /* A scheduler, with what is known of its time slice under way. */
 struct scheduler_look {
 	const struct sched_one *one;
-	int os_tid;	   /* 0 = not known */
-	uint64_t since_ns; /* same_ns of that slice */
-	struct thread_state begin, now;
+	int os_tid;				/* 0 = not known */
+	uint64_t since_ns;			/* same_ns of that slice */
+	struct thread_state begin, before, now; /* when the slice was seen first; looks */
+	unsigned int blocked;		/* looks that saw it blocked by a lock in that slice */
 	struct proc_thread_times first; /* when looking began */
 	bool has_first;
 	struct diagnosed_scheduler *out; /* of the diagnosis */
@@ -32,8 +33,9 @@ struct scheduler_look {
 /* A process in the table, from the first scan that saw it on. */
 struct process_look {
 	uint32_t slot;
-	uint64_t epid, registered, parent;
-	uint64_t queue_first, queue_min, queue_last;
+	uint64_t epid;
+	uint64_t queue_first, queue_min, queue_max, queue_drop, queue_last;
+	uint32_t queue_ups;
 	uint64_t heap_first, heap_last; /* words */
 	uint64_t reductions_first, reductions_last;
 	raddr addr;

@@ -21,6 +21,7 @@
 #define LONGEST_MAILBOXES 5
 #define LARGEST_HEAPS	  3
 #define WAITED_FOR	  5
+#define CIRCLES		  5
 #define MEMBERS_OF_CIRCLE 20
 /* Fewer messages are none to speak of. */
 #define MAILBOX_LEAST 1000
@@ -116,6 +117,8 @@ static int visit(void *arg, struct process_facts *block, size_t nr)
 					   .epid = p->epid,
 					   .queue_first = queue,
 					   .queue_min = queue,
+					   .queue_max = queue,
+					   .queue_last = queue,
 					   .heap_first = heap,
 					   .reductions_first = p->reductions};
 
@@ -125,10 +128,11 @@ static int visit(void *arg, struct process_facts *block, size_t nr)
 		    p->reductions > was->reductions_last)
 			g->collector_worked++;
 		now.addr = p->addr;
-		now.registered = p->registered;
-		now.parent = p->parent;
+		now.queue_ups += queue > now.queue_last;
 		now.queue_last = queue;
 		now.queue_min = MIN(now.queue_min, queue);
+		now.queue_max = MAX(now.queue_max, queue);
+		now.queue_drop = MAX(now.queue_drop, now.queue_max - queue);
 		now.heap_last = heap;
 		now.reductions_last = p->reductions;
 		g->newest_last = MAX(g->newest_last, id_data(&g->pids, p->epid));
@@ -188,6 +192,9 @@ uint32_t diagnose_process(struct diagnose *g, uint64_t epid)
 		new.queue_first = look->queue_first;
 		new.queue_min = look->queue_min;
 		new.queue_last = look->queue_last;
+		/* As series_growth() wants it. */
+		new.queue_grew = look->queue_ups >= 2 && look->queue_last > look->queue_first &&
+				 4 * look->queue_drop <= look->queue_last - look->queue_first;
 		new.heap_first = 8 * look->heap_first;
 		new.heap_last = 8 * look->heap_last;
 	}
@@ -229,23 +236,29 @@ static uint64_t heap_growth_of(const struct process_look *p)
 	return p->heap_last >= p->heap_first + HEAP_LEAST ? p->heap_last - p->heap_first : 0;
 }
 
+static bool is_chosen(const struct diagnose *g, uint64_t epid)
+{
+	for (size_t i = 0; i < g->chosen.len; i++)
+		if (g->chosen.data[i] == epid)
+			return true;
+	return false;
+}
+
 /* Those with the largest values that are not 0. */
 static void choose(struct diagnose *g, uint64_t (*value)(const struct process_look *), int nr)
 {
-	uint64_t below = UINT64_MAX;
-
 	while (nr-- > 0) {
 		const struct process_look *largest = NULL;
 
 		for (size_t i = 0; i < g->processes.len; i++) {
 			const struct process_look *p = &g->processes.data[i];
 
-			if (value(p) && value(p) < below && (!largest || value(p) > value(largest)))
+			if (value(p) && (!largest || value(p) > value(largest)) &&
+			    !is_chosen(g, p->epid))
 				largest = p;
 		}
 		if (!largest)
 			return;
-		below = value(largest);
 		diagnose_process(g, largest->epid);
 	}
 }
@@ -261,6 +274,9 @@ static void visit_stack(void *arg, size_t i, int rc, const struct process_stack 
 static void take_graph(struct diagnose *g, const struct process_list *list,
 		       const struct wait_graph *graph)
 {
+	size_t nr_circles;
+
+	g->d.nr_circles = (uint32_t)graph->circles.len;
 	for (size_t i = 0; i < MIN(graph->targets.len, (size_t)WAITED_FOR); i++) {
 		const struct wait_target *t = &graph->targets.data[i];
 		uint32_t index = diagnose_process(g, list->data[t->node].epid);
@@ -268,7 +284,8 @@ static void take_graph(struct diagnose *g, const struct process_list *list,
 		g->d.processes.data[index].waiting = t->waiting;
 		g->d.processes.data[index].behind = t->behind;
 	}
-	for (size_t i = 0; i < graph->circles.len; i++) {
+	nr_circles = MIN(graph->circles.len, (size_t)CIRCLES);
+	for (size_t i = 0; i < nr_circles; i++) {
 		const struct wait_path *circle = &graph->circles.data[i];
 
 		for (uint32_t k = 0; k < MIN(circle->nr, (uint32_t)MEMBERS_OF_CIRCLE); k++) {
@@ -278,10 +295,11 @@ static void take_graph(struct diagnose *g, const struct process_list *list,
 		}
 	}
 	/* g->paths does not move any more. */
-	for (size_t i = 0, at = 0; i < graph->circles.len; i++) {
-		struct diagnosed_path path = {&g->paths.data[at], graph->circles.data[i].nr};
+	for (size_t i = 0, at = 0; i < nr_circles; i++) {
+		struct diagnosed_path path = {.processes = &g->paths.data[at]};
 
-		path.nr = MIN(path.nr, (uint32_t)MEMBERS_OF_CIRCLE);
+		path.total = graph->circles.data[i].nr;
+		path.nr = MIN(path.total, (uint32_t)MEMBERS_OF_CIRCLE);
 		at += path.nr;
 		vec_push(&g->d.circles, path);
 	}

@@ -20,6 +20,8 @@
 /* So much of a CPU in the same slice and call: no Erlang code has that many reductions. */
 #define LONG_CALL_NS 25000000u
 #define BLOCKED_MAX  64u /* functions that are told apart */
+/* A slice that is blocked in more looks hangs: that is no contention. */
+#define BLOCKED_LOOKS 10u
 
 static void find_threads(struct diagnose *g)
 {
@@ -115,11 +117,13 @@ static void take_slice(struct diagnose *g, struct scheduler_look *s)
 	bool blocked = s->now.where == THREAD_IN_SYSCALL, fd, same;
 	char buf[64];
 
-	if (s->now.has_times && s->begin.has_times)
+	/* A dirty one is taken for as long, with a CPU or without. */
+	if (!out->dirty && s->now.has_times && s->begin.has_times)
 		waited = s->now.times.wait_ns - s->begin.times.wait_ns;
-	/* The kernel adds a wait up when it ends. */
-	if (s->now.state == 'R' && s->now.times.cpu_ns == s->begin.times.cpu_ns)
-		waited = ns;
+	/* The kernel adds a wait up when it ends: how long one that is under way lasts is not
+	 * known. */
+	if (!out->dirty && s->now.state == 'R' && s->now.times.cpu_ns == s->before.times.cpu_ns)
+		return;
 	ns -= MIN(waited, ns);
 	if (ns < LONG_NS || ns <= out->longest_ns)
 		return;
@@ -150,6 +154,7 @@ static void count_blocked(struct diagnose *g, struct scheduler_look *s)
 	    strcmp(syscall, "futex") != 0)
 		return;
 	d->nr_blocked++;
+	s->blocked++;
 	if (sched_function(g->n, &g->source.code, g->sites, s->one, s->now.ip, false, &text) ==
 	    FUNCTION_UNKNOWN)
 		strbuf_addstr(&text, "an unknown function");
@@ -198,15 +203,19 @@ static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_bef
 	}
 	if (s->since_ns != s->one->same_ns) { /* another slice than last time */
 		s->since_ns = s->one->same_ns;
-		s->begin = s->now;
+		s->begin = (struct thread_state){0};
+		s->blocked = 0;
 		out->lasts = false;
 	}
+	if (!s->begin.has_times) /* it began between the two looks */
+		s->begin = s->now;
 	if (now->doing == SCHED_DOING_PROCESS && s->one->type != THREAD_DIRTY_IO) {
 		g->d.nr_running++;
 		if (now->state & PROCESS_STATE_GC)
 			count_collecting(g, now->epid);
 		/* Both looks saw this slice: the thread was in it when it was read. */
-		else if (same_before == s->one->same_ns && !out->dirty)
+		else if (same_before == s->one->same_ns && !out->dirty &&
+			 s->blocked < BLOCKED_LOOKS)
 			count_blocked(g, s);
 	}
 	if (g->last_ns > s->one->same_ns)
@@ -222,6 +231,7 @@ void diagnose_schedulers_look(struct diagnose *g)
 		struct scheduler_look *s = &g->schedulers[i];
 
 		same[i] = s->one->same_ns;
+		s->before = s->now;
 		if (s->os_tid && is_working(&s->one->now))
 			thread_state_read(&s->now, g->n->os_pid, s->os_tid);
 		else

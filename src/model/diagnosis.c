@@ -18,9 +18,17 @@
 
 void series_add(struct series *s, double value)
 {
-	if (s->nr < SERIES_MAX)
-		s->nr++;
-	s->v[s->nr - 1] = value;
+	s->last = value;
+	s->every = MAX(s->every, 1u);
+	if (s->added++ % s->every)
+		return;
+	if (s->nr == SERIES_MAX) {
+		for (unsigned int i = 0; i < SERIES_MAX / 2; i++)
+			s->v[i] = s->v[2 * i];
+		s->nr = SERIES_MAX / 2;
+		s->every *= 2;
+	}
+	s->v[s->nr++] = value;
 }
 
 double series_first(const struct series *s)
@@ -30,7 +38,16 @@ double series_first(const struct series *s)
 
 double series_last(const struct series *s)
 {
-	return s->nr ? s->v[s->nr - 1] : NAN;
+	return s->nr ? s->last : NAN;
+}
+
+double series_least(const struct series *s)
+{
+	double least = series_last(s);
+
+	for (unsigned int i = 0; i < s->nr; i++)
+		least = MIN(least, s->v[i]);
+	return least;
 }
 
 /* A heap grows by leaps, and is a little smaller after each. */
@@ -39,10 +56,12 @@ double series_growth(const struct series *s)
 	double grew = series_last(s) - series_first(s), most = series_first(s), drop = 0;
 	unsigned int ups = 0;
 
-	for (unsigned int i = 1; i < s->nr; i++) {
-		ups += s->v[i] > s->v[i - 1];
-		most = MAX(most, s->v[i]);
-		drop = MAX(drop, most - s->v[i]);
+	for (unsigned int i = 1; i <= s->nr; i++) {
+		double now = i < s->nr ? s->v[i] : s->last;
+
+		ups += now > s->v[i - 1];
+		most = MAX(most, now);
+		drop = MAX(drop, most - now);
 	}
 	return ups >= 2 && drop <= 0.25 * grew ? grew : 0;
 }

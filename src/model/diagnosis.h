@@ -19,14 +19,16 @@
 
 #define SERIES_MAX 64u
 
-/* Values of one thing at equal intervals over the time. */
+/* Values of one thing at equal intervals over the time, and the last one.  When there are too many
+ * every second one is dropped: the intervals are twice as long then. */
 struct series {
-	double v[SERIES_MAX];
-	unsigned int nr;
+	double v[SERIES_MAX], last;
+	unsigned int nr, added, every; /* every: so manieth of those that were added is kept */
 };
-void series_add(struct series *s, double value); /* what is beyond SERIES_MAX replaces the last */
-double series_first(const struct series *s);	 /* NAN of an empty one; so series_last() */
+void series_add(struct series *s, double value);
+double series_first(const struct series *s); /* NAN of an empty one; so series_last() */
 double series_last(const struct series *s);
+double series_least(const struct series *s); /* the same */
 /* Last minus first, if it went up in two intervals at least, and never down by more than a quarter
  * of that; else 0. */
 double series_growth(const struct series *s);
@@ -40,6 +42,7 @@ struct diagnosed_process {
 	const char *function, *status;
 	const char *suspended_by; /* "port #Port<0.5>", "the connection to b@host" */
 	uint64_t queue_first, queue_min, queue_last;
+	bool queue_grew; /* it was longer in two samples at least, and hardly ever shorter */
 	uint64_t heap_first, heap_last; /* bytes */
 	uint32_t waiting, behind;	/* see model/wait_graph.h */
 	uint64_t binaries;		/* bytes that it refers to, each once; 0 = not asked */
@@ -50,9 +53,11 @@ struct diagnosed_process {
 struct diagnosed_scheduler {
 	const char *type; /* "normal", "dirty CPU", "dirty IO" */
 	bool dirty;
+	bool offline; /* all of the time: it does not count */
 	unsigned int number;
 	unsigned int nr_busy, nr_seen; /* looks */
-	/* Its longest time slice, without the time in which its thread waited for a CPU. */
+	/* Its longest time slice; of a normal one without the time in which its thread waited for a
+	 * CPU. */
 	uint64_t longest_ns;
 	bool lasts;		    /* it had not ended */
 	uint64_t queue;		    /* processes and ports in its run queue then */
@@ -67,7 +72,7 @@ struct diagnosed_function { /* in which threads of schedulers waited for a lock 
 
 struct diagnosed_path { /* indices of processes: a circle of waits */
 	const uint32_t *processes;
-	uint32_t nr;
+	uint32_t nr, total; /* of them, of all that are in the circle */
 };
 
 struct diagnosed_limit {
@@ -88,20 +93,21 @@ struct diagnosed_allocator {
 struct diagnosed_table { /* of ETS */
 	const char *name, *owner;
 	struct series objects;
+	double seconds; /* since it was seen first */
 	uint64_t bytes;
 };
 
 struct diagnosed_connection { /* to another node */
 	const char *name;
-	bool busy;
-	uint64_t queue; /* bytes */
+	bool busy, always; /* now, in all samples */
+	uint64_t queue;	   /* bytes */
 	uint32_t waiting;
 };
 
 struct diagnosed_port {
 	const char *id, *name, *owner;
 	uint64_t queue; /* bytes */
-	bool busy;
+	bool busy, always;
 	uint32_t waiting;
 };
 
@@ -130,6 +136,7 @@ struct diagnosis {
 	double spawned_per_s; /* NAN */
 	VEC(struct diagnosed_process) processes;
 	VEC(struct diagnosed_path) circles;
+	uint32_t nr_circles; /* also those that are not among them */
 	VEC(struct diagnosed_restart) restarts;
 	VEC(struct diagnosed_scheduler) schedulers;
 	double run_queue;			/* mean length, of one normal scheduler; NAN */

@@ -10,6 +10,7 @@
 
 #define MIB		    (1024.0 * 1024)
 #define FINDING_NAMES_SHOWN 5u /* of a list of processes or places */
+#define SAMPLES_LEAST	    4u /* what changes is seen from so many on */
 
 struct making {
 	struct findings *f;
@@ -40,7 +41,8 @@ struct making {
 	RULE(binaries)                                                                             \
 	RULE(atoms)                                                                                \
 	RULE(tables)                                                                               \
-	RULE(limits)
+	RULE(limits)                                                                               \
+	RULE(few_samples)
 
 #define DIAGNOSIS_RULE(name) void rule_##name(struct making *m);
 DIAGNOSIS_RULES(DIAGNOSIS_RULE)

@@ -17,7 +17,13 @@ static double growth_weight(const struct diagnosis *d, double per_s)
 	double left = d->memory_max ? (double)d->memory_max - series_last(&d->rss) : NAN;
 	double left_s = per_s > 0 ? left / per_s : NAN;
 
-	return left_s < 600 ? 84 : left_s < 3600 ? 70 : 48;
+	return left_s < 60 ? 84 : left_s < 600 ? 70 : left_s < 3600 ? 56 : 48;
+}
+
+/* Of less time it may be what the next collection frees. */
+static enum finding_certainty growth_certainty(const struct diagnosis *d)
+{
+	return diagnosis_seconds(d) >= 30 ? FINDING_LIKELY : FINDING_POSSIBLE;
 }
 
 static void tell_what_grew(struct finding *f, const struct diagnosis *d)
@@ -61,7 +67,7 @@ void rule_memory_grows(struct making *m)
 	struct finding *f;
 
 	if (total && per_s >= MIB && grew >= 0.02 * series_first(total)) {
-		f = finding_begin(m, "memory_grows", growth_weight(d, per_s), FINDING_LIKELY,
+		f = finding_begin(m, "memory_grows", growth_weight(d, per_s), growth_certainty(d),
 				  "memory of the VM grows by %s per second", text_bytes(&t, per_s));
 		finding_evidence(f, "from %s to %s in %.1f s", text_bytes(&t, series_first(total)),
 				 text_bytes(&t, series_last(total)), diagnosis_seconds(d));
@@ -83,7 +89,7 @@ void rule_beyond_vm_grows(struct making *m)
 	 * come and go with those that are. */
 	if (per_s < MIB || series_last(&d->beyond) < 64 * MIB || grew < 0.9 * rss_grew)
 		return;
-	f = finding_begin(m, "memory_beyond_vm_grows", growth_weight(d, per_s), FINDING_LIKELY,
+	f = finding_begin(m, "memory_beyond_vm_grows", growth_weight(d, per_s), growth_certainty(d),
 			  "memory that the VM does not count grows by %s per second",
 			  text_bytes(&t, per_s));
 	finding_evidence(f,
@@ -98,7 +104,7 @@ void rule_beyond_vm_grows(struct making *m)
 
 void rule_beyond_vm(struct making *m)
 {
-	double rss = series_last(&m->d->rss), beyond = series_last(&m->d->beyond);
+	double rss = series_last(&m->d->rss), beyond = series_least(&m->d->beyond);
 	struct texts t = {.nr = 0};
 	struct finding *f;
 
@@ -151,7 +157,9 @@ void rule_binaries(struct making *m)
 	if (!holder || !holder->binaries || binary < 50 * MIB || binary < 0.4 * total)
 		return;
 	who = finding_process_text(holder);
-	f = finding_begin(m, "binaries", holder->binaries > 0.5 * binary ? 46 : 32,
+	/* A few large ones are data, not what was left of many. */
+	f = finding_begin(m, "binaries",
+			  holder->binaries > 0.5 * binary && holder->nr_binaries >= 20 ? 46 : 32,
 			  FINDING_POSSIBLE, "%s of %s are binaries outside of heaps",
 			  text_bytes(&t, binary), text_bytes(&t, total));
 	finding_evidence(f, "%s refers to %s of them, in %s binaries", who,
@@ -168,13 +176,18 @@ void rule_binaries(struct making *m)
 void rule_atoms(struct making *m)
 {
 	const struct diagnosis *d = m->d;
-	double grew = series_growth(&d->atoms);
+	double grew = series_growth(&d->atoms), code = 0;
 	struct texts t = {.nr = 0};
 	struct finding *f;
 
-	if (grew < 20)
+	if (grew < 20 || grew < 4 * diagnosis_seconds(d))
 		return;
-	f = finding_begin(m, "atoms_grow", 56 + MIN(4 * log10(grew / 20), 10.0), FINDING_LIKELY,
+	for (size_t i = 1; i < d->memory.len; i++)
+		if (strcmp(d->memory.data[i].type, "code") == 0)
+			code = series_last(&d->memory.data[i].bytes) -
+			       series_first(&d->memory.data[i].bytes);
+	f = finding_begin(m, "atoms_grow", code > 0 ? 30 : 56 + MIN(4 * log10(grew / 20), 10.0),
+			  code > 0 ? FINDING_POSSIBLE : FINDING_LIKELY,
 			  "atoms are made all the time: %s per second",
 			  text_count(&t, ceil(grew / diagnosis_seconds(d))));
 	finding_evidence(
@@ -183,6 +196,8 @@ void rule_atoms(struct making *m)
 		"crashes",
 		text_count(&t, series_first(&d->atoms)), text_count(&t, series_last(&d->atoms)),
 		diagnosis_seconds(d));
+	if (code > 0)
+		finding_evidence(f, "modules were loaded meanwhile, which brings new atoms");
 	for (size_t i = 0; i < d->newest_atoms.len; i++)
 		finding_evidence(f, "a new one: %s", d->newest_atoms.data[i]);
 	finding_command(f, "trace 'erlang:binary_to_atom/2 -> stack' -d 10");
@@ -197,15 +212,19 @@ void rule_tables(struct making *m)
 		struct texts t = {.nr = 0};
 		struct finding *f;
 
-		if (grew < 500 || grew < 0.01 * series_first(&x->objects))
+		if (grew < 500 || grew < 100 * x->seconds ||
+		    grew < 0.01 * series_first(&x->objects))
 			continue;
-		f = finding_begin(m, "ets_grows",
-				  47 + MIN(6 * log10((double)x->bytes / MIB + 1), 15.0),
-				  FINDING_LIKELY, "the ETS table %s grows by %s objects per second",
-				  x->name, text_count(&t, grew / diagnosis_seconds(m->d)));
+		f = finding_begin(
+			m, "ets_grows",
+			(double)x->bytes < 16 * MIB && grew < 2000 * x->seconds
+				? 34
+				: 47 + MIN(6 * log10((double)x->bytes / (16 * MIB) + 1), 15.0),
+			FINDING_LIKELY, "the ETS table %s grows by %s objects per second", x->name,
+			text_count(&t, grew / x->seconds));
 		finding_evidence(f, "from %s to %s objects in %.1f s; %s",
 				 text_count(&t, series_first(&x->objects)),
-				 text_count(&t, series_last(&x->objects)), diagnosis_seconds(m->d),
+				 text_count(&t, series_last(&x->objects)), x->seconds,
 				 text_bytes(&t, (double)x->bytes));
 		if (x->owner)
 			finding_evidence(f, "its owner is %s", x->owner);

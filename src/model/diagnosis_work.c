@@ -30,15 +30,17 @@ void rule_deadlock(struct making *m)
 		const struct diagnosed_path *c = &m->d->circles.data[i];
 		struct finding *f = finding_begin(
 			m, "deadlock", 95, FINDING_CERTAIN, "%s",
-			c->nr == 1 ? "deadlock: a process waits for itself" : "deadlock");
+			c->total == 1 ? "deadlock: a process waits for itself" : "deadlock");
 
-		if (c->nr > 1)
-			strbuf_addf(&f->title, " of %" PRIu32 " processes", c->nr);
+		if (c->total > 1)
+			strbuf_addf(&f->title, " of %" PRIu32 " processes", c->total);
 		for (uint32_t k = 0; k < MIN(c->nr, 2 * FINDING_NAMES_SHOWN); k++) {
 			const struct diagnosed_process *p = diagnosed_at(m->d, c->processes[k]);
 			char *from = finding_process_text(p);
-			char *to = finding_process_text(
-				diagnosed_at(m->d, c->processes[(k + 1) % c->nr]));
+			char *to = k + 1 < c->nr || c->nr == c->total
+					   ? finding_process_text(diagnosed_at(
+						     m->d, c->processes[(k + 1) % c->nr]))
+					   : finding_process_text(NULL);
 
 			finding_evidence(f, "%s waits for the answer of %s%s%s", from, to,
 					 p && p->function ? ", in " : "",
@@ -47,6 +49,9 @@ void rule_deadlock(struct making *m)
 			free(to);
 		}
 		finding_evidence(f, "without a timeout (infinity) these calls never end");
+		if (i + 1 == m->d->circles.len && m->d->nr_circles > m->d->circles.len)
+			finding_evidence(f, "there are %zu more deadlocks",
+					 m->d->nr_circles - m->d->circles.len);
 		finding_command(f, "dump --waits");
 	}
 }
@@ -71,6 +76,17 @@ static void tell_of_slice(struct finding *f, const struct diagnosed_scheduler *s
 				 s->queue);
 }
 
+/* "all 2 dirty CPU schedulers are taken", "the only scheduler is stuck" */
+static void title_of_all(struct finding *f, unsigned int nr, const char *type, const char *what)
+{
+	const char *space = *type ? " " : "";
+
+	if (nr == 1)
+		strbuf_addf(&f->title, "the only %s%sscheduler is %s", type, space, what);
+	else
+		strbuf_addf(&f->title, "all %u %s%sschedulers are %s", nr, type, space, what);
+}
+
 /* Erlang code gives its scheduler back after 4000 reductions, some 1 ms. */
 void rule_long_slices(struct making *m)
 {
@@ -83,7 +99,7 @@ void rule_long_slices(struct making *m)
 	for (size_t i = 0; i < m->d->schedulers.len; i++) {
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
 
-		nr_normal += !s->dirty;
+		nr_normal += !s->dirty && !s->offline;
 		nr_long += is_long(s);
 		nr_stuck += is_long(s) && s->lasts && 10 * s->longest_ns >= 8 * m->d->duration_ns;
 		if (is_long(s) && (!longest || s->longest_ns > longest->longest_ns))
@@ -92,10 +108,10 @@ void rule_long_slices(struct making *m)
 	if (!longest || m->d->stopped)
 		return;
 	weight = 45 + 20 * log10((double)longest->longest_ns / 1e8);
-	if (nr_stuck == nr_normal)
-		f = finding_begin(m, "schedulers_stuck", 97, FINDING_CERTAIN,
-				  "all %u schedulers are stuck: no other process runs", nr_normal);
-	else
+	if (nr_stuck == nr_normal) {
+		f = finding_begin(m, "schedulers_stuck", 97, FINDING_CERTAIN, "%s", "");
+		title_of_all(f, nr_normal, "", "stuck: no other process runs");
+	} else
 		f = finding_begin(m, "long_slices", MIN(weight, 78.0) + (nr_stuck ? 8 : 0),
 				  FINDING_CERTAIN,
 				  "a process kept a scheduler for %s without a pause",
@@ -119,7 +135,8 @@ static void find_dirty_pool(struct making *m, const char *type, double queue, co
 	for (size_t i = 0; i < m->d->schedulers.len; i++) {
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
 
-		if (!s->dirty || strcmp(s->type, type) != 0)
+		/* While processes wait, one that does nothing is offline. */
+		if (!s->dirty || strcmp(s->type, type) != 0 || (!s->nr_busy && queue >= 1))
 			continue;
 		nr++;
 		seen += s->nr_seen;
@@ -128,7 +145,8 @@ static void find_dirty_pool(struct making *m, const char *type, double queue, co
 	if (!nr || !seen || busy < 0.95 * seen)
 		return;
 	f = finding_begin(m, "dirty_pool_taken", queue >= 1 ? 72 + MIN(queue, 8.0) : 45,
-			  FINDING_CERTAIN, "all %u %s schedulers are taken", nr, type);
+			  FINDING_CERTAIN, "%s", "");
+	title_of_all(f, nr, type, "taken");
 	finding_evidence(
 		f, "they worked in %.0f%% of the looks; %.1f processes waited for one on average",
 		100.0 * busy / seen, queue);
@@ -161,7 +179,7 @@ void rule_mailboxes(struct making *m)
 		double grew = (double)p->queue_last - (double)p->queue_first, weight;
 		double last = MAX((double)p->queue_last, 1.0);
 		bool grows = grew >= 200 && grew >= 0.05 * (double)p->queue_first &&
-			     p->queue_min >= p->queue_first - p->queue_first / 20;
+			     grew >= 40 * diagnosis_seconds(m->d) && p->queue_grew;
 		struct texts t = {.nr = 0};
 		struct finding *f;
 		char *who;
@@ -184,10 +202,11 @@ void rule_mailboxes(struct making *m)
 			f = finding_begin(m, "mailbox_long", MIN(weight, 70.0), FINDING_CERTAIN,
 					  "the mailbox of %s has %s messages", who,
 					  text_count(&t, last));
-			finding_evidence(f, "%s %.1f s before; never fewer than %s since",
-					 text_count(&t, (double)p->queue_first),
-					 diagnosis_seconds(m->d),
-					 text_count(&t, (double)p->queue_min));
+			if (m->d->samples > 1)
+				finding_evidence(f, "%s %.1f s before; never fewer than %s since",
+						 text_count(&t, (double)p->queue_first),
+						 diagnosis_seconds(m->d),
+						 text_count(&t, (double)p->queue_min));
 		}
 		finding_tell_process(f, p);
 		finding_command(f, "inspect '%s' --mailbox", p->pid);
@@ -237,13 +256,21 @@ void rule_connections(struct making *m)
 
 		if (!c->busy && !c->waiting)
 			continue;
-		f = finding_begin(m, "busy_connection", c->waiting ? 75 : 50, FINDING_CERTAIN,
-				  "the connection to %s is busy: %" PRIu32
-				  " processes are suspended in a send",
-				  c->name, c->waiting);
+		f = finding_begin(m, "busy_connection",
+				  !c->always   ? 30
+				  : c->waiting ? 75
+					       : 50,
+				  c->always ? FINDING_CERTAIN : FINDING_POSSIBLE,
+				  "the connection to %s is busy", c->name);
+		if (c->waiting)
+			finding_evidence(f, "processes suspended in a send: %" PRIu32, c->waiting);
 		finding_evidence(f,
-				 "%s wait to be sent; beyond +zdbbl (1 MiB) senders are suspended",
+				 "%s wait to be sent; beyond +zdbbl (1 MiB, if it is not set) "
+				 "senders are suspended",
 				 text_bytes(&t, (double)c->queue));
+		if (!c->always)
+			finding_evidence(f, "it was not in every sample: that may be one large "
+					    "message");
 		finding_command(f, "dist");
 	}
 }
@@ -257,11 +284,17 @@ void rule_ports(struct making *m)
 
 		if (!p->waiting && (!p->busy || p->queue < MIB))
 			continue;
-		f = finding_begin(m, "busy_port", p->waiting ? 64 : 42, FINDING_CERTAIN,
+		f = finding_begin(m, "busy_port",
+				  !p->always   ? 30
+				  : p->waiting ? 64
+					       : 42,
+				  p->always ? FINDING_CERTAIN : FINDING_POSSIBLE,
 				  "port %s (%s) is busy", p->id, p->name ? p->name : "no name");
 		finding_evidence(
-			f, "%" PRIu32 " processes are suspended because of it; %s are in its queue",
+			f, "processes suspended because of it: %" PRIu32 "; %s are in its queue",
 			p->waiting, text_bytes(&t, (double)p->queue));
+		if (!p->always)
+			finding_evidence(f, "it was not in every sample");
 		if (p->owner)
 			finding_evidence(f, "its owner is %s", p->owner);
 		finding_evidence(f, "who reads at its other end is slow, or gone");
@@ -269,13 +302,16 @@ void rule_ports(struct making *m)
 	}
 }
 
+/* Fewer may be what a node does on schedule. */
+#define RESTARTS_PER_S 0.1
+
 void rule_restarts(struct making *m)
 {
 	for (size_t i = 0; i < m->d->restarts.len; i++) {
 		const struct diagnosed_restart *r = &m->d->restarts.data[i];
 		struct finding *f;
 
-		if (r->times < 2)
+		if (r->times < 2 || r->times < RESTARTS_PER_S * diagnosis_seconds(m->d))
 			continue;
 		f = finding_begin(m, "restart_loop", MIN(70 + 2 * log2(r->times), 79.0),
 				  FINDING_LIKELY, "%s is started again and again", r->name);
@@ -306,7 +342,8 @@ void rule_host_cpu(struct making *m)
 				 100 * d->throttled);
 		finding_command(f, "sched --now");
 	}
-	if (!(d->cpu_wait >= 0.25) || d->stopped)
+	/* Threads that are throttled were to run, too. */
+	if (!(d->cpu_wait >= 0.25) || d->stopped || d->throttled >= 0.1)
 		return;
 	f = finding_begin(m, "cpu_short", 36 + 18 * d->cpu_wait, FINDING_CERTAIN,
 			  "the host is short of CPU: schedulers wait for one");
@@ -339,7 +376,7 @@ void rule_gc(struct making *m)
 	struct finding *f;
 
 	/* Of little work little can be said. */
-	if (d->nr_running < 50 || share < 0.1)
+	if (d->nr_running < 50 || share < 0.1 || d->stopped)
 		return;
 	f = finding_begin(m, "gc", share >= 0.3 ? 42 + 50 * share : 25, FINDING_LIKELY,
 			  "%.0f%% of the work of schedulers is garbage collection", 100 * share);
@@ -350,7 +387,7 @@ void rule_gc(struct making *m)
 		struct texts t = {.nr = 0};
 		char *who = finding_process_text(p);
 
-		if (p)
+		if (p && p->heap_last)
 			finding_evidence(f, "%s collects, with a heap of %s", who,
 					 text_bytes(&t, (double)p->heap_last));
 		free(who);
@@ -364,7 +401,7 @@ void rule_locks(struct making *m)
 	double share = d->nr_running ? (double)d->nr_blocked / d->nr_running : 0;
 	struct finding *f;
 
-	if (d->nr_running < 50 || share < 0.15)
+	if (d->nr_running < 50 || share < 0.15 || d->stopped)
 		return;
 	f = finding_begin(m, "lock_contention", MIN(38 + 50 * share, 79.0), FINDING_LIKELY,
 			  "schedulers wait for locks of the VM");
@@ -383,7 +420,7 @@ void rule_literals(struct making *m)
 {
 	struct finding *f;
 
-	if (!(m->d->literal_collector >= 0.3) || m->d->samples < 4)
+	if (!(m->d->literal_collector >= 0.3) || m->d->samples < 4 || m->d->stopped)
 		return;
 	f = finding_begin(m, "literal_collection", 45 + 25 * m->d->literal_collector,
 			  FINDING_LIKELY, "literals are collected all the time");
@@ -402,8 +439,24 @@ void rule_spawns(struct making *m)
 
 	if (!(m->d->spawned_per_s >= 5000))
 		return;
-	f = finding_begin(m, "spawns", 28, FINDING_LIKELY, "%s processes are spawned per second",
+	f = finding_begin(m, "spawns", 28, FINDING_POSSIBLE,
+			  "some %s processes are spawned per second",
 			  text_count(&t, m->d->spawned_per_s));
-	finding_evidence(f, "by the numbers of pids");
+	finding_evidence(f, "by the numbers of pids, which the node gives out in order at first; "
+			    "once it has spawned as many as its limit, in the order of exits");
 	finding_command(f, "proc -d 10");
+}
+
+void rule_few_samples(struct making *m)
+{
+	struct finding *f;
+
+	if (!m->d->duration_ns || m->d->samples >= SAMPLES_LEAST)
+		return;
+	f = finding_begin(m, "few_samples", 5, FINDING_CERTAIN,
+			  "too few samples to see what grows");
+	finding_evidence(f,
+			 "%u in %.1f s, as each takes its time on a node of this size: choose a "
+			 "longer -d",
+			 m->d->samples, diagnosis_seconds(m->d));
 }

@@ -73,43 +73,63 @@ bool resources_cgroup(const char *text, const char *controller, char *path, int 
 	return found;
 }
 
-/* A file of the cgroup, as the host has it mounted; "" = there is none. */
-static char *cgroup_file(const char *cgroups, const char *controller, const char *v1_name,
-			 const char *v2_name)
+/* A file of a cgroup, as the host has it mounted; NULL = there is none. */
+static char *cgroup_file(const char *controller, const char *where, const char *name)
 {
-	char where[4096], path[4352];
-	char *text = NULL;
+	char path[4352];
 	size_t len;
+
+	snprintf(path, sizeof(path), "/sys/fs/cgroup%s%s%s/%s", *controller ? "/" : "", controller,
+		 where, name);
+	return proc_read_file(path, FILE_MAX, &len);
+}
+
+static void take_cpu(struct resources *out, const char *text)
+{
+	out->periods = MAX(out->periods, resources_number(text, "nr_periods", 0));
+	out->throttled += resources_number(text, "nr_throttled", 0);
+}
+
+static void take_memory(struct resources *out, const char *text)
+{
+	uint64_t max = strtoull(text, NULL, 10); /* "max": 0 */
+
+	if (max && (!out->memory_max || max < out->memory_max))
+		out->memory_max = max;
+}
+
+/* Those of a process's cgroup and of all above it. */
+static void read_cgroups(struct resources *out, const char *cgroups, const char *controller,
+			 const char *v1_name, const char *v2_name,
+			 void (*take)(struct resources *, const char *text))
+{
+	char where[4096];
 	bool v2;
 
-	if (resources_cgroup(cgroups, controller, where, sizeof(where), &v2)) {
-		snprintf(path, sizeof(path), "/sys/fs/cgroup/%s%s/%s", v2 ? "" : controller, where,
-			 v2 ? v2_name : v1_name);
-		text = proc_read_file(path, FILE_MAX, &len);
+	if (!resources_cgroup(cgroups, controller, where, sizeof(where), &v2))
+		return;
+	for (char *end = where + strlen(where); end; end = strrchr(where, '/')) {
+		char *text;
+
+		*end = '\0';
+		text = cgroup_file(v2 ? "" : controller, where, v2 ? v2_name : v1_name);
+		if (text)
+			take(out, text);
+		free(text);
 	}
-	return text ? text : strdup("");
 }
 
 static void read_cgroup(struct resources *out, int os_pid)
 {
-	char path[64];
+	char path[64], *cgroups;
 	size_t len;
-	char *cgroups, *text;
-	uint64_t max;
 
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", os_pid);
 	cgroups = proc_read_file(path, FILE_MAX, &len);
 	if (!cgroups)
 		return;
-	text = cgroup_file(cgroups, "cpu", "cpu.stat", "cpu.stat");
-	out->periods = resources_number(text, "nr_periods", 0);
-	out->throttled = resources_number(text, "nr_throttled", 0);
-	free(text);
-	text = cgroup_file(cgroups, "memory", "memory.limit_in_bytes", "memory.max");
-	max = strtoull(text, NULL, 10); /* "max": 0 */
-	if (max && (!out->memory_max || max < out->memory_max))
-		out->memory_max = max;
-	free(text);
+	read_cgroups(out, cgroups, "cpu", "cpu.stat", "cpu.stat", take_cpu);
+	read_cgroups(out, cgroups, "memory", "memory.limit_in_bytes", "memory.max", take_memory);
 	free(cgroups);
 }
 
@@ -155,8 +175,7 @@ void resources_read(struct resources *out, int os_pid)
 	char *text;
 	size_t len;
 
-	*out = (struct resources){.files = count_files(os_pid),
-				  .files_max = read_files_max(os_pid)};
+	*out = (struct resources){0};
 	if (proc_stat_read(&stat, os_pid, &ignored) == 0)
 		out->rss = stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	text = proc_read_file("/proc/meminfo", FILE_MAX, &len);
@@ -164,4 +183,10 @@ void resources_read(struct resources *out, int os_pid)
 		out->memory_max = out->rss + 1024 * resources_number(text, "MemAvailable", 0);
 	free(text);
 	read_cgroup(out, os_pid);
+}
+
+void resources_files(int os_pid, uint64_t *nr, uint64_t *max)
+{
+	*nr = count_files(os_pid);
+	*max = read_files_max(os_pid);
 }

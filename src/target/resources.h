@@ -10,16 +10,19 @@
 #include <stdint.h>
 
 struct resources {
-	uint64_t files, files_max; /* RLIMIT_NOFILE; UINT64_MAX: unlimited */
-	uint64_t rss;		   /* bytes */
-	/* Bytes that its memory may come to: what it has and what the host has left, or the limit
-	 * of its cgroup if that is less. */
+	uint64_t rss; /* bytes */
+	/* Bytes that its memory may come to: what it has and what the host has left, or the least
+	 * limit of its cgroup and those above, if that is less. */
 	uint64_t memory_max;
-	/* Of its cgroup, if that has a limit of CPU time; both only grow. */
+	/* Of its cgroup and those above that have a limit of CPU time; both only grow. */
 	uint64_t periods, throttled;
 };
 
 void resources_read(struct resources *out, int os_pid);
+
+/* Open files, and how many there may be (RLIMIT_NOFILE; UINT64_MAX: unlimited).  Takes its time
+ * where there are many. */
+void resources_files(int os_pid, uint64_t *nr, uint64_t *max);
 
 /* For tests.  "NAME value" lines, as in /proc/meminfo (with a colon) and cpu.stat: the number, or
  * `otherwise`. */

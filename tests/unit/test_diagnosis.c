@@ -80,10 +80,21 @@ static void test_series(void **state)
 	assert_true(series_growth(&s) == 19);
 	s = SERIES(10, 50, 12, 48, 14, 50); /* garbage comes and goes */
 	assert_true(series_growth(&s) == 0);
+	/* Too many: the first, the last, and some at equal intervals between them. */
+	s = (struct series){.nr = 0};
 	for (unsigned int i = 0; i < 3 * SERIES_MAX; i++)
 		series_add(&s, i);
-	assert_int_equal(s.nr, SERIES_MAX);
+	assert_true(s.nr > SERIES_MAX / 2 && s.nr <= SERIES_MAX);
+	for (unsigned int i = 0; i < s.nr; i++)
+		assert_true(s.v[i] == 4 * i);
 	assert_true(series_last(&s) == 3 * SERIES_MAX - 1);
+	assert_true(series_growth(&s) == 3 * SERIES_MAX - 1);
+	/* A drop in between is seen, whenever it was. */
+	s = (struct series){.nr = 0};
+	for (unsigned int i = 0; i < 9 * SERIES_MAX; i++)
+		series_add(&s, i % (4 * SERIES_MAX));
+	assert_true(series_growth(&s) == 0);
+	assert_true(series_least(&s) == 0);
 }
 
 static void test_nothing(void **state)
@@ -105,6 +116,11 @@ static void test_mailboxes(void **state)
 	p.queue_last = 999;
 	vec_push(&d.processes, p);
 	check_one(&d, NULL, 0, NULL);
+	/* A batch came just now: once longer is not growing. */
+	d.processes.data[0].queue_last = 1500;
+	check_one(&d, "mailbox_long", FINDING_NOTE,
+		  "the mailbox of <0.80.0> slow has 1,500 messages");
+	d.processes.data[0].queue_grew = true;
 	d.processes.data[0].queue_last = 1000;
 	check_one(&d, "mailbox_grows", FINDING_WARNING,
 		  "the mailbox of <0.80.0> slow has 1,000 messages, and grows");
@@ -127,7 +143,7 @@ static void test_waits(void **state)
 	struct diagnosed_process a = {.pid = "<0.1.0>", .name = "a", .function = "gen:call/4"};
 	struct diagnosed_process b = {.pid = "<0.2.0>", .waiting = 10, .behind = 12};
 	const uint32_t circle[] = {0, 1};
-	struct diagnosed_path path = {circle, 2};
+	struct diagnosed_path path = {circle, 2, 2};
 	struct diagnosis d = nothing();
 	struct findings f;
 
@@ -147,6 +163,15 @@ static void test_waits(void **state)
 			    "<0.1.0> a waits for the answer of <0.2.0>, in gen:call/4");
 	assert_string_equal(f.v.data[0].evidence.data[1],
 			    "<0.2.0> waits for the answer of <0.1.0> a");
+	findings_free(&f);
+	/* Of many, and of large ones, a part is shown, and how many there are. */
+	d.circles.data[0].total = 30;
+	d.nr_circles = 3;
+	findings_make(&f, &d);
+	assert_string_equal(f.v.data[0].title.buf, "deadlock of 30 processes");
+	assert_string_equal(f.v.data[0].evidence.data[1],
+			    "<0.2.0> waits for the answer of a process");
+	assert_string_equal(f.v.data[0].evidence.data[3], "there are 2 more deadlocks");
 	findings_free(&f);
 	diagnosis_free(&d);
 }
@@ -176,9 +201,22 @@ static void test_slices(void **state)
 	}
 	check_one(&d, "schedulers_stuck", FINDING_CRITICAL,
 		  "all 2 schedulers are stuck: no other process runs");
+	/* Those that are offline do not count. */
+	s.number = 3;
+	s.offline = true;
+	s.nr_busy = 0;
+	vec_push(&d.schedulers, s);
+	check_one(&d, "schedulers_stuck", FINDING_CRITICAL,
+		  "all 2 schedulers are stuck: no other process runs");
+	d.schedulers.data[1].offline = true;
+	d.schedulers.data[1].longest_ns = 0;
+	check_one(&d, "schedulers_stuck", FINDING_CRITICAL,
+		  "the only scheduler is stuck: no other process runs");
 	/* Of a node that is stopped it says nothing. */
 	d.stopped = true;
 	d.run_queue = 100;
+	d.nr_running = d.nr_gc = 200;
+	d.literal_collector = 1;
 	check_one(&d, "stopped", FINDING_CRITICAL, "the node is stopped by a signal or a debugger");
 	diagnosis_free(&d);
 }
@@ -196,9 +234,17 @@ static void test_dirty(void **state)
 	vec_push(&d.schedulers, s);
 	check_one(&d, NULL, 0, NULL);
 	d.schedulers.data[0].nr_busy = 250;
-	check_one(&d, "dirty_pool_taken", FINDING_WARNING, "all 1 dirty IO schedulers are taken");
+	check_one(&d, "dirty_pool_taken", FINDING_WARNING, "the only dirty IO scheduler is taken");
 	d.dirty_io_queue = 30;
-	check_one(&d, "dirty_pool_taken", FINDING_CRITICAL, "all 1 dirty IO schedulers are taken");
+	check_one(&d, "dirty_pool_taken", FINDING_CRITICAL, "the only dirty IO scheduler is taken");
+	/* While processes wait, one that does nothing is offline. */
+	s.nr_busy = 250;
+	vec_push(&d.schedulers, s);
+	s.nr_busy = 0;
+	vec_push(&d.schedulers, s);
+	check_one(&d, "dirty_pool_taken", FINDING_CRITICAL, "all 2 dirty IO schedulers are taken");
+	d.dirty_io_queue = 0;
+	check_one(&d, NULL, 0, NULL);
 	diagnosis_free(&d);
 }
 
@@ -223,6 +269,11 @@ static void test_shares(void **state)
 	d.cpu_used = 1;
 	check_one(&d, "cpu_short", FINDING_WARNING,
 		  "the host is short of CPU: schedulers wait for one");
+	/* Threads that are throttled want to run, too. */
+	d.throttled = 0.5;
+	check_one(&d, "cpu_throttled", FINDING_WARNING,
+		  "the node's CPU is limited by its cgroup, and the limit is reached");
+	d.throttled = NAN;
 	d.cpu_wait = 0.1;
 	d.literal_collector = 0.2;
 	check_one(&d, NULL, 0, NULL);
@@ -244,9 +295,9 @@ static void test_memory(void **state)
 	vec_push(&d.memory, total);
 	check_one(&d, "memory_grows", FINDING_WARNING,
 		  "memory of the VM grows by 4.0 MiB per second");
-	/* There are 4 minutes left. */
+	/* There are 50 seconds left. */
 	d.rss = SERIES(200.0 * MIB);
-	d.memory_max = 1160ull * MIB;
+	d.memory_max = 400ull * MIB;
 	check_one(&d, "memory_grows", FINDING_CRITICAL,
 		  "memory of the VM grows by 4.0 MiB per second");
 	d.memory.data[0].bytes = SERIES(100.0 * MIB, 110.0 * MIB, 90.0 * MIB, 120.0 * MIB);
@@ -256,6 +307,100 @@ static void test_memory(void **state)
 	d.allocators.data[0].carriers_size = 301u * MIB;
 	check_one(&d, "fragmentation", FINDING_WARNING,
 		  "eheap_alloc holds 201.0 MiB that no block uses");
+	diagnosis_free(&d);
+}
+
+static void test_beyond_vm(void **state)
+{
+	struct diagnosis d = nothing();
+
+	(void)state;
+	d.rss = SERIES(900.0 * MIB, 900.0 * MIB, 900.0 * MIB);
+	/* For a moment it may be what the VM keeps for later. */
+	d.beyond = SERIES(200.0 * MIB, 100.0 * MIB, 400.0 * MIB);
+	check_one(&d, NULL, 0, NULL);
+	d.beyond = SERIES(300.0 * MIB, 290.0 * MIB, 310.0 * MIB);
+	check_one(&d, "memory_beyond_vm", FINDING_WARNING,
+		  "290.0 MiB of the resident memory belong to no allocator of the VM");
+	d.rss = SERIES(400.0 * MIB, 450.0 * MIB, 500.0 * MIB);
+	d.beyond = SERIES(100.0 * MIB, 150.0 * MIB, 200.0 * MIB);
+	check_one(&d, "memory_beyond_vm_grows", FINDING_WARNING,
+		  "memory that the VM does not count grows by 20.0 MiB per second");
+}
+
+static void test_tables_and_atoms(void **state)
+{
+	struct diagnosed_memory total = {"total", SERIES(100.0 * MIB)};
+	struct diagnosed_memory code = {"code", SERIES(10.0 * MIB, 11.0 * MIB)};
+	struct diagnosed_memory binary = {"binary", SERIES(60.0 * MIB)};
+	struct diagnosed_table table = {"cache", "<0.8.0> owner", SERIES(0, 400, 800), 5,
+					20ull * MIB};
+	struct diagnosed_process holder = {
+		.pid = "<0.3.0>", .binaries = 60ull * MIB, .nr_binaries = 20};
+	struct diagnosis d = nothing();
+
+	(void)state;
+	vec_push(&d.tables, table);
+	check_one(&d, "ets_grows", FINDING_WARNING,
+		  "the ETS table cache grows by 160 objects per second");
+	d.tables.data[0].bytes = MIB;
+	check_one(&d, "ets_grows", FINDING_NOTE,
+		  "the ETS table cache grows by 160 objects per second");
+	d.tables.data[0].seconds = 10;
+	check_one(&d, NULL, 0, NULL);
+	d.atoms = SERIES(1000, 1020, 1050);
+	check_one(&d, "atoms_grow", FINDING_WARNING, "atoms are made all the time: 10 per second");
+	vec_push(&d.memory, total);
+	vec_push(&d.memory, code);
+	check_one(&d, "atoms_grow", FINDING_NOTE, "atoms are made all the time: 10 per second");
+	d.duration_ns *= 10;
+	check_one(&d, NULL, 0, NULL);
+	vec_push(&d.memory, binary);
+	vec_push(&d.processes, holder);
+	check_one(&d, "binaries", FINDING_WARNING,
+		  "60.0 MiB of 100.0 MiB are binaries outside of heaps");
+	d.processes.data[0].nr_binaries = 1;
+	check_one(&d, "binaries", FINDING_NOTE,
+		  "60.0 MiB of 100.0 MiB are binaries outside of heaps");
+	diagnosis_free(&d);
+}
+
+static void test_connections(void **state)
+{
+	struct diagnosed_connection c = {"b@host", true, true, 2 * MIB, 3};
+	struct diagnosed_port p = {"#Port<0.5>", "tcp_inet", NULL, 2 * MIB, true, true, 0};
+	struct diagnosis d = nothing();
+
+	(void)state;
+	vec_push(&d.connections, c);
+	check_one(&d, "busy_connection", FINDING_WARNING, "the connection to b@host is busy");
+	d.connections.data[0].always = false;
+	check_one(&d, "busy_connection", FINDING_NOTE, "the connection to b@host is busy");
+	d.connections.data[0].busy = false;
+	d.connections.data[0].waiting = 0;
+	vec_push(&d.ports, p);
+	check_one(&d, "busy_port", FINDING_WARNING, "port #Port<0.5> (tcp_inet) is busy");
+	d.ports.data[0].always = false;
+	check_one(&d, "busy_port", FINDING_NOTE, "port #Port<0.5> (tcp_inet) is busy");
+	diagnosis_free(&d);
+}
+
+static void test_samples(void **state)
+{
+	struct diagnosed_restart restart = {"worker", "<0.5.0> sup", 5};
+	struct diagnosis d = nothing();
+	struct findings f;
+
+	(void)state;
+	vec_push(&d.restarts, restart);
+	check_one(&d, "restart_loop", FINDING_WARNING, "worker is started again and again");
+	d.duration_ns = 60000000000ull; /* five in a minute may be a schedule */
+	check_one(&d, NULL, 0, NULL);
+	d.samples = 2;
+	findings_make(&f, &d);
+	assert_int_equal(f.v.len, 1);
+	assert_string_equal(f.v.data[0].id, "few_samples");
+	findings_free(&f);
 	diagnosis_free(&d);
 }
 
@@ -327,11 +472,13 @@ static void test_resources(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_series),	  cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_mailboxes), cmocka_unit_test(test_waits),
-		cmocka_unit_test(test_slices),	  cmocka_unit_test(test_dirty),
-		cmocka_unit_test(test_shares),	  cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_limits),	  cmocka_unit_test(test_order),
+		cmocka_unit_test(test_series),	    cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_mailboxes),   cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_slices),	    cmocka_unit_test(test_dirty),
+		cmocka_unit_test(test_shares),	    cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_beyond_vm),   cmocka_unit_test(test_tables_and_atoms),
+		cmocka_unit_test(test_connections), cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_limits),	    cmocka_unit_test(test_order),
 		cmocka_unit_test(test_resources),
 	};
 
