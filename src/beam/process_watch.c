@@ -11,9 +11,6 @@
 #include "base/xalloc.h"
 #include "beam/process_internal.h"
 
-/* Of the time for which a process did not run, the part after which it is looked at again. */
-#define LOOK_PART   8
-#define LOOK_MAX_NS 1000000000u
 /* Slots of the table that are read at once. */
 #define SLOTS_CHUNK (1u << 17)
 /* Processes that are read at once. */
@@ -26,9 +23,8 @@ struct watched {
 	raddr addr;
 	uint64_t epid, reductions;
 	raddr i, stop;
-	uint64_t since_ns;   /* of what it does: not emitted yet */
-	uint64_t seen_ns;    /* last look at it */
-	uint64_t changed_ns; /* it has not run since */
+	uint64_t since_ns; /* of what it does: not emitted yet */
+	uint64_t seen_ns;  /* last look at it */
 	uint32_t slot, process, stack;
 	uint8_t kind, status, namings;
 };
@@ -51,7 +47,8 @@ struct process_watch {
 	uint32_t *index;		 /* of `all`, for each of facts */
 	uint64_t jit_list[3];		 /* head of the list of code, as it was */
 	uint32_t threads[NR_SAMPLE_KINDS];
-	uint64_t at_ns;
+	uint64_t at_ns, before_ns; /* of this look, and of the one before */
+	uint64_t looks;
 	struct resolved_sample resolved;
 	struct process_watch_counts counts;
 };
@@ -134,8 +131,7 @@ static uint64_t middle(uint64_t a, uint64_t b)
 
 /* ---- processes that come and go ------------------------------------------------------------- */
 
-static struct watched *add(struct process_watch *w, const struct process_facts *p,
-			   uint64_t before_ns)
+static uint32_t add(struct process_watch *w, const struct process_facts *p)
 {
 	uint32_t index;
 
@@ -150,20 +146,22 @@ static struct watched *add(struct process_watch *w, const struct process_facts *
 		.addr = p->addr,
 		.epid = p->epid,
 		.slot = p->slot,
-		.since_ns = before_ns,
-		.seen_ns = before_ns,
-		.changed_ns = before_ns,
+		.since_ns = w->before_ns,
+		.seen_ns = w->before_ns,
 		.kind = NR_SAMPLE_KINDS, /* nothing yet */
 	};
 	w->counts.processes++;
 	w->counts.most = MAX(w->counts.most, w->counts.processes);
-	return &w->all.data[index];
+	return index;
 }
 
+/* It was in the table at the look before. */
 static void end(struct process_watch *w, struct watched *p)
 {
-	if (p->kind != NR_SAMPLE_KINDS)
-		emit(w, p, middle(p->seen_ns, w->at_ns));
+	if (p->kind != NR_SAMPLE_KINDS) {
+		emit(w, p, middle(w->before_ns, w->at_ns));
+		w->counts.by_kind[p->kind]--;
+	}
 	w->at[p->slot] = NOT_WATCHED;
 	p->addr = 0;
 	vec_push(&w->unused, (uint32_t)(p - w->all.data));
@@ -235,6 +233,9 @@ static void take_stack(void *arg, size_t i, int rc, const struct process_stack *
 	now.status = rc ? SAMPLE_STATUS_STACK_UNREADABLE : (uint8_t)w->resolved.status;
 	now.kind = (uint8_t)kind_of(w, p, now.stack);
 	from = middle(of->seen_ns, w->at_ns);
+	w->counts.by_kind[now.kind]++;
+	if (!first)
+		w->counts.by_kind[of->kind]--;
 	if (first) {
 		now.since_ns = from;
 	} else if (now.process != of->process || now.stack != of->stack || now.kind != of->kind ||
@@ -246,7 +247,7 @@ static void take_stack(void *arg, size_t i, int rc, const struct process_stack *
 	now.i = p->i;
 	now.stop = p->stop;
 	now.namings = of->namings;
-	now.seen_ns = now.changed_ns = w->at_ns;
+	now.seen_ns = w->at_ns;
 	*of = now;
 }
 
@@ -298,13 +299,6 @@ static void add_to_block(struct process_watch *w, size_t *nr, uint32_t index)
 	}
 }
 
-static bool is_due(const struct process_watch *w, const struct watched *p)
-{
-	uint64_t rest = MIN((p->seen_ns - p->changed_ns) / LOOK_PART, (uint64_t)LOOK_MAX_NS);
-
-	return p->addr && p->seen_ns < w->at_ns && w->at_ns - p->seen_ns >= rest;
-}
-
 /* ---- the table ------------------------------------------------------------------------------ */
 
 /* Slots whose process is another one, or none, than the one that is watched: their ends; new ones
@@ -332,7 +326,7 @@ static size_t compare_slots(struct process_watch *w, uint32_t from, uint32_t nr,
 }
 
 /* New ones, by their addresses. */
-static void take_new(struct process_watch *w, size_t nr, uint64_t before_ns)
+static void take_new(struct process_watch *w, size_t nr)
 {
 	struct process_block b = {.facts = w->facts, .pending = w->pending, .nr = nr};
 	size_t kept = 0;
@@ -344,14 +338,14 @@ static void take_new(struct process_watch *w, size_t nr, uint64_t before_ns)
 			continue;
 		w->facts[kept] = w->facts[i];
 		w->pending[kept] = w->pending[i];
-		w->index[kept] = (uint32_t)(add(w, &w->facts[kept], before_ns) - w->all.data);
+		w->index[kept] = add(w, &w->facts[kept]);
 		kept++;
 	}
 	name_block(w, kept);
 	process_stacks_each(w->n, &w->code, w->facts, kept, take_stack, w);
 }
 
-static int read_table(struct process_watch *w, uint64_t before_ns, struct error *err)
+static int read_table(struct process_watch *w, struct error *err)
 {
 	for (uint32_t from = 0; from < w->table.max; from += SLOTS_CHUNK) {
 		uint32_t nr = MIN(w->table.max - from, SLOTS_CHUNK), done = 0;
@@ -361,7 +355,7 @@ static int read_table(struct process_watch *w, uint64_t before_ns, struct error 
 		if (rc)
 			return beam_node_unreadable(w->n, "process table", rc, err);
 		while (done < nr)
-			take_new(w, compare_slots(w, from, nr, &done), before_ns);
+			take_new(w, compare_slots(w, from, nr, &done));
 	}
 	return 0;
 }
@@ -382,23 +376,32 @@ static void read_code(struct process_watch *w)
 
 /* ---- interface ------------------------------------------------------------------------------ */
 
-int process_watch_look(struct process_watch *w, uint64_t at_ns, struct error *err)
+/* Every so manieth of those that are watched. */
+static void read_part(struct process_watch *w)
 {
-	uint64_t before_ns = w->at_ns ? w->at_ns : at_ns;
 	size_t nr = 0;
-	int rc;
 
-	w->at_ns = at_ns;
-	read_code(w);
-	rc = read_table(w, before_ns, err);
-	if (rc)
-		return rc;
-	for (uint32_t i = 0; i < w->all.len; i++) {
-		if (is_due(w, &w->all.data[i]))
-			add_to_block(w, &nr, i);
+	w->counts.every = (w->counts.processes + PROCESS_WATCH_BLOCK - 1) / PROCESS_WATCH_BLOCK;
+	w->counts.every = MAX(w->counts.every, 1u);
+	for (uint64_t i = w->looks % w->counts.every; i < w->all.len; i += w->counts.every) {
+		if (w->all.data[i].addr && w->all.data[i].seen_ns < w->at_ns)
+			add_to_block(w, &nr, (uint32_t)i);
 	}
 	read_block(w, nr);
-	return 0;
+}
+
+int process_watch_look(struct process_watch *w, uint64_t at_ns, struct error *err)
+{
+	int rc;
+
+	w->before_ns = w->at_ns ? w->at_ns : at_ns;
+	w->at_ns = at_ns;
+	w->looks++;
+	read_code(w);
+	rc = read_table(w, err);
+	if (rc == 0)
+		read_part(w);
+	return rc;
 }
 
 void process_watch_finish(struct process_watch *w, uint64_t end_ns)

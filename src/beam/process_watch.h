@@ -4,10 +4,11 @@
  * that it spent in a state and at a stack.  No probe, and no cost to the node.
  *
  * A process whose reductions, state and place are what they were has not run: Process.reds grows
- * with every time slice.  So its stack is not read again; and the longer it has not run, the
- * less often it is looked at: after an eighth of that time, once a second at least.  Of a process
- * that has run, or was spawned or ended since it was looked at last, half of the time since then
- * counts for what it did before, half for what it does now.
+ * with every time slice.  So its stack is not read again.  Of a process that has run, or was
+ * spawned or ended since it was looked at last, half of the time since then counts for what it did
+ * before, half for what it does now.  That is unbiased only if when a process is looked at does not
+ * depend on what it does: each is looked at as often as all others, in every look up to
+ * PROCESS_WATCH_BLOCK of them, in every second one up to twice as many, and so on.
  *
  * A running process keeps its stack in registers: its frames are those of its last stop.
  */
@@ -16,11 +17,15 @@
 
 #include "beam/resolve.h"
 
+#define PROCESS_WATCH_BLOCK 16384u
+
 struct process_watch_counts {
-	uint64_t reads;		  /* of a process's struct */
-	uint64_t stacks;	  /* read */
-	uint64_t unstable;	  /* of these, those that would not stand still */
-	uint32_t processes, most; /* watched now, and at most */
+	uint64_t reads;			   /* of a process's struct */
+	uint64_t stacks;		   /* read */
+	uint64_t unstable;		   /* of these, those that would not stand still */
+	uint32_t processes, most;	   /* watched now, and at most */
+	uint32_t by_kind[NR_SAMPLE_KINDS]; /* of those watched now, what they do */
+	uint32_t every;			   /* a process is looked at in every so manieth look */
 };
 
 /* Takes a sample (process, stack, thread, kind, status) that stands for so many nanoseconds, until

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/units.h"
 #include "beam/resolve_internal.h"
 
 /* The function that `current` names, if that is none that the stack shows already. */
@@ -76,6 +77,7 @@ void beam_resolver_process(struct beam_resolver *r, struct names *names,
 			   const struct process_facts *p)
 {
 	struct rec_raw_process raw = {
+		.h.ts_ns = clock_monotonic_ns(),
 		.process = p->addr,
 		.epid = p->epid,
 		.registered = p->registered,

@@ -37,7 +37,7 @@ enum option_id {
 	OPTION_GROUP_BY,     /* --by GROUP, of tables of events */
 	OPTION_MESSAGE_BY,   /* --by GROUP: what counts as one sender or receiver */
 	OPTION_ROWS,	     /* --rows pair|sender|receiver */
-	OPTION_MODE,	     /* --mode cpu|gc|msg|sched|wait */
+	OPTION_MODE,	     /* --mode cpu|wall|wait|gc|msg|sched */
 	OPTION_WEIGHT,	     /* --weight time|words */
 	OPTION_CALL_WEIGHT,  /* --weight calls|time, of trace */
 	OPTION_LINES,	     /* --lines */

@@ -40,7 +40,7 @@ struct record_run {
 	struct outfile *capture; /* -f capture, or --capture: streamed while recording */
 	struct capture_writer *writer;
 	struct timeline_output timeline;
-	const struct weight_mode *mode; /* NULL: samples of the CPU; else WEIGHT_WALL */
+	const struct weight_mode *mode; /* NULL: samples of the CPU; else one that reads memory */
 	struct loop_alarm *alarm;	/* of the next look at processes */
 	uint64_t looks;
 	unsigned int random;
@@ -59,24 +59,28 @@ static int check_options(const struct command_context *ctx, struct error *err)
 	return 0;
 }
 
-#define WALL_FREQ     20u
-#define WALL_MAX_FREQ 100u
+#define MEMORY_FREQ	20u
+#define MEMORY_MAX_FREQ 100u
+/* After a look that took so long, ebeam rests for so many times as long. */
+#define LOOK_REST 2u
 
-static int check_wall(struct record_run *run, struct error *err)
+static int check_memory_mode(struct record_run *run, struct error *err)
 {
 	struct options *o = &run->ctx->opt;
 
 	if (!o->given.has[OPTION_FREQ])
-		o->freq = WALL_FREQ;
-	if (o->freq > WALL_MAX_FREQ)
+		o->freq = MEMORY_FREQ;
+	if (o->freq > MEMORY_MAX_FREQ)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--mode wall reads the processes at most %u times a second: "
+				 "--mode %s reads the processes at most %u times a second: "
 				 "--freq %u is more",
-				 WALL_MAX_FREQ, o->freq);
+				 run->mode->name, MEMORY_MAX_FREQ, o->freq);
 	if (run->render.timeline)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--mode wall adds up the time of processes: there is no time line "
-				 "of it. Other formats: -f html, text, folded, json");
+				 "--mode %s adds up the time of processes: there is no time line "
+				 "of it. --mode sched has one; other formats: -f html, text, "
+				 "folded, json",
+				 run->mode->name);
 	return 0;
 }
 
@@ -153,14 +157,15 @@ static int on_drain(void *arg, struct error *err)
 	return rc;
 }
 
-/* Once in each period, at a random time in it: what processes do at an interval of their own would
- * else be seen too often, or never. */
-static void set_next_look(struct record_run *run)
+/* Once in each period, at a random time in it, or in a later one if looks take long: what processes
+ * do at an interval of their own would else be seen too often, or never. */
+static void set_next_look(struct record_run *run, uint64_t began_ns)
 {
 	uint64_t period = 1000000000u / run->ctx->opt.freq, now = clock_monotonic_ns();
 	uint64_t start = recording_start_ns(run->recording);
+	uint64_t rest = LOOK_REST * (now - began_ns);
 
-	run->looks = MAX(run->looks, (now - start) / period) + 1;
+	run->looks = MAX(run->looks, (now + rest - start) / period) + 1;
 	loop_set_alarm(run->alarm,
 		       start + run->looks * period +
 			       period * ((uint64_t)rand_r(&run->random) % 1024) / 1024,
@@ -169,10 +174,11 @@ static void set_next_look(struct record_run *run)
 
 static int on_look(void *arg, struct error *err)
 {
+	uint64_t began_ns = clock_monotonic_ns();
 	int rc = on_drain(arg, err);
 
 	if (rc == 0)
-		set_next_look(arg);
+		set_next_look(arg, began_ns);
 	return rc;
 }
 
@@ -196,7 +202,7 @@ static int run_loop(struct record_run *run, struct error *err)
 		rc = loop_add_timer(loop, drain_interval_ns(run->ctx->opt.freq), on_drain, run,
 				    err);
 	if (rc == 0 && run->mode)
-		set_next_look(run);
+		set_next_look(run, clock_monotonic_ns());
 	if (rc == 0 && run->ctx->opt.duration_ns)
 		rc = loop_set_deadline(loop, run->ctx->opt.duration_ns, err);
 	if (rc == 0)
@@ -307,12 +313,12 @@ int cmd_record(struct command_context *ctx, struct error *err)
 	rc = rc ? rc : render_choose(&run.render, ctx->command, &ctx->opt, err);
 	if (rc)
 		return rc;
-	rc = run.mode && run.mode->source == WEIGHT_WALL ? check_wall(&run, err) : 0;
+	rc = run.mode && weight_mode_reads_memory(run.mode) ? check_memory_mode(&run, err) : 0;
 	if (rc) {
 		render_free(&run.render);
 		return rc;
 	}
-	if (run.mode && run.mode->source != WEIGHT_WALL) {
+	if (run.mode && !weight_mode_reads_memory(run.mode)) {
 		rc = record_events(ctx, &run.render, run.mode, err);
 		render_free(&run.render);
 		return rc;

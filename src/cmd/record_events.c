@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam record --mode gc|msg|sched|wait`: events of the VM with their stacks, weighed into a
+ * `ebeam record --mode gc|msg|sched`: events of the VM with their stacks, weighed into a
  * profile, which every format then shows.
  */
 #include <string.h>

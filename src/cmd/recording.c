@@ -19,10 +19,15 @@
 /* Samples can come faster than they are taken in: who waits for the end of them would never look at
  * a deadline or a signal again.  What waits is bounded by the rings, which count what they lose. */
 #define DRAIN_MAX_NS 250000000u
+/* Of a normal distribution, 95 % lie within so many standard deviations. */
+#define NORMAL_95 1.96
 
 struct recording {
 	struct live live;
-	struct process_watch *watch; /* NULL: samples of the CPU */
+	struct process_watch *watch;	/* NULL: samples of the CPU */
+	const struct weight_mode *mode; /* of that, else NULL */
+	uint64_t taken, taken_ns; /* processes of the mode at the last look, and when that was */
+	double variance;	  /* of the sum of their time, in ns^2 */
 	unsigned int freq;
 	struct sample_limit limit;
 	struct profile *profile;
@@ -38,7 +43,40 @@ static void add_spell(void *arg, const struct rec_sample *sample, uint64_t ns, u
 {
 	struct recording *r = arg;
 
-	enrich_add_sample(r->live.enrich, sample, ns, end_ns);
+	if (weight_mode_takes(r->mode, (enum sample_kind)sample->kind))
+		enrich_add_sample(r->live.enrich, sample, ns, end_ns);
+}
+
+/*
+ * One look at a random moment of each period is a stratified sample of how many processes are in
+ * the states of the mode: the variance of its sum is estimated from the differences between
+ * neighbours (collapsed strata).
+ */
+static void add_variance(struct recording *r, uint64_t at_ns)
+{
+	const struct process_watch_counts *c = process_watch_counts(r->watch);
+	uint64_t taken = 0;
+	double off;
+
+	for (int kind = 0; kind < NR_SAMPLE_KINDS; kind++) {
+		if (weight_mode_takes(r->mode, (enum sample_kind)kind))
+			taken += c->by_kind[kind];
+	}
+	off = ((double)taken - (double)r->taken) * (double)(at_ns - r->taken_ns) * c->every;
+	if (r->taken_ns)
+		r->variance += off * off / 2;
+	r->taken = taken;
+	r->taken_ns = at_ns;
+}
+
+static int look(struct recording *r, struct error *err)
+{
+	uint64_t at_ns = clock_monotonic_ns();
+	int rc = process_watch_look(r->watch, at_ns, err);
+
+	if (rc == 0)
+		add_variance(r, at_ns);
+	return rc;
 }
 
 static int watch_processes(struct recording *r, const struct weight_mode *mode, struct error *err)
@@ -49,9 +87,10 @@ static int watch_processes(struct recording *r, const struct weight_mode *mode, 
 
 	if (rc)
 		return rc;
+	r->mode = mode;
 	enrich_add_meta(l->enrich, "unit", mode->unit);
 	enrich_add_meta(l->enrich, "title", mode->title);
-	return process_watch_look(r->watch, clock_monotonic_ns(), err);
+	return look(r, err);
 }
 
 int recording_start(struct recording **out, struct beam_node *n, const struct options *opt,
@@ -156,7 +195,7 @@ static int drain_until(struct recording *r, uint64_t deadline_ns, struct error *
 
 int recording_drain(struct recording *r, struct error *err)
 {
-	int rc = r->watch ? process_watch_look(r->watch, clock_monotonic_ns(), err) : 0;
+	int rc = r->watch ? look(r, err) : 0;
 
 	if (rc == -ESRCH) /* the loop sees it end */
 		rc = 0;
@@ -190,10 +229,13 @@ int recording_finish(struct recording *r, struct error *err)
 	int rc;
 
 	r->end_ns = clock_monotonic_ns();
-	if (r->watch)
+	if (r->watch) {
 		process_watch_finish(r->watch, r->end_ns);
-	else
+		snprintf(text, sizeof(text), "%.0f", NORMAL_95 * sqrt(r->variance));
+		enrich_add_meta(r->live.enrich, "margin_of_error", text);
+	} else {
 		session_stop(r->live.session);
+	}
 	rc = drain_until(r, UINT64_MAX, err);
 	if (rc)
 		return rc;

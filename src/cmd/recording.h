@@ -20,7 +20,7 @@
 struct recording;
 
 /* Opens everything and starts sampling.  Borrows the node.  mode NULL: samples of the CPU; else
- * what processes do (WEIGHT_WALL), which is read from memory. */
+ * what processes do (weight_mode_reads_memory()). */
 int recording_start(struct recording **out, struct beam_node *n, const struct options *opt,
 		    const struct weight_mode *mode, struct error *err);
 void recording_close(struct recording *r); /* detaches; NULL ok */

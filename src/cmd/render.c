@@ -229,8 +229,7 @@ struct snapshot_options render_snapshot_options(const struct render *r, const st
 		.no_kernel = opt->no_kernel,
 		.idle = opt->idle,
 		/* Time of several kinds, which must not be taken for one. */
-		.kind_root = opt->kinds ||
-			     (mode && (mode->source == WEIGHT_OFF || mode->source == WEIGHT_WALL)),
+		.kind_root = opt->kinds || (mode && weight_mode_reads_memory(mode)),
 	};
 }
 
@@ -340,6 +339,8 @@ static bool can_weigh(const char *recorded, const struct weight_mode *mode)
 {
 	bool samples = strcmp(recorded, "cpu") == 0 || strcmp(recorded, "wall") == 0;
 
+	if (strcmp(recorded, "wall") == 0 && mode && mode->source == WEIGHT_OFF)
+		return true; /* a part of it */
 	return !mode || strcmp(recorded, mode->name) == 0 ||
 	       !(samples || mode->source == WEIGHT_WALL);
 }

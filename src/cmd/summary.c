@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -51,6 +52,8 @@ static enum counter_class class_of(enum counter_id id)
 
 void summary_of_snapshot(struct summary *out, const struct snapshot *s)
 {
+	const char *margin = snapshot_meta(s, "margin_of_error");
+
 	*out = (struct summary){
 		.samples = s->samples,
 		.dropped_unknown = s->dropped_unknown,
@@ -58,6 +61,7 @@ void summary_of_snapshot(struct summary *out, const struct snapshot *s)
 		.cost.percent = NAN,
 		.unit = snapshot_meta(s, "unit"),
 		.title = snapshot_meta(s, "title"),
+		.margin_ns = margin ? strtoull(margin, NULL, 10) : 0,
 		.warnings = snapshot_meta(s, "warnings"),
 	};
 	for (int i = 0; i < NR_SAMPLE_STATUSES; i++)
@@ -120,9 +124,12 @@ static void add_weighed(struct strbuf *out, const struct summary *s)
 	char text[32];
 
 	strbuf_addf(out, "%c%s: ", toupper((unsigned char)s->title[0]), s->title + 1);
-	if (strcmp(unit, "ns") == 0)
+	if (strcmp(unit, "ns") == 0) {
 		strbuf_addstr(out, units_format_ns(s->samples, text, sizeof(text)));
-	else if (strcmp(unit, "bytes") == 0)
+		if (s->margin_ns)
+			strbuf_addf(out, " +- %s",
+				    units_format_ns(s->margin_ns, text, sizeof(text)));
+	} else if (strcmp(unit, "bytes") == 0)
 		strbuf_addstr(out, units_format_bytes(s->samples, text, sizeof(text)));
 	else
 		strbuf_addf(out, "%s %s", units_format_count(s->samples, text, sizeof(text)), unit);

@@ -25,9 +25,10 @@ struct summary {
 	double own_cpu;		  /* of ebeam, percent of one core; negative = unknown */
 	struct live_cost cost;	  /* to the node */
 	const char *unit, *title; /* of what is counted, as meta values; NULL = samples */
-	const char *warnings;	  /* of what is not counted, one a line; NULL = none */
-	const char *path;	  /* where the result went; NULL = not said */
-	bool no_losses;		  /* they are told elsewhere */
+	uint64_t margin_ns;   /* of error of that: half of the 95 % confidence interval; 0 = none */
+	const char *warnings; /* of what is not counted, one a line; NULL = none */
+	const char *path;     /* where the result went; NULL = not said */
+	bool no_losses;	      /* they are told elsewhere */
 };
 
 /* Everything but own_cpu, cost (unknown) and path (NULL). */

@@ -186,11 +186,13 @@ int export_json(FILE *f, const struct snapshot *s, struct error *err)
 {
 	json_t *functions = json_array(), *processes = json_array(), *stacks = json_array();
 	int bad = add_functions(functions, s) | add_processes(processes, s) | add_stacks(stacks, s);
-	json_t *data = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "samples",
-				 number(s->samples), "unit", export_unit(s), "complete",
-				 number(s->by_status[SAMPLE_STATUS_COMPLETE]), "by_kind",
-				 make_kinds(s), "by_status", make_statuses(s), "functions",
-				 functions, "processes", processes, "stacks", stacks);
+	const char *margin = snapshot_meta(s, "margin_of_error");
+	json_t *data = json_pack(
+		"{s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "samples", number(s->samples),
+		"margin_of_error", margin ? number(strtoull(margin, NULL, 10)) : json_null(),
+		"unit", export_unit(s), "complete", number(s->by_status[SAMPLE_STATUS_COMPLETE]),
+		"by_kind", make_kinds(s), "by_status", make_statuses(s), "functions", functions,
+		"processes", processes, "stacks", stacks);
 
 	if (bad) {
 		json_decref(data);

@@ -114,6 +114,10 @@ void event_profile_other(struct event_profile *ep, const struct event *ev)
 		if (ep->weights)
 			event_weights_coverage(ep->weights, ep->stream, ev);
 		break;
+	case REC_SAMPLE:
+		if (ep->mode && !weight_mode_takes(ep->mode, ev->u.sample.kind))
+			return;
+		break;
 	case REC_STRING:
 	case REC_FUNCTION:
 	case REC_FRAME:
@@ -224,7 +228,7 @@ static void scale(struct event_profile *ep)
 	if (ep->mode->source == WEIGHT_OFF)
 		strbuf_addstr(&ep->warnings,
 			      "\nwaits longer than a sampling window are not seen whole, and are "
-			      "missing: record --mode wall has them");
+			      "missing: record --mode wait has them");
 }
 
 void event_profile_finish(struct event_profile *ep)

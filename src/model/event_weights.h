@@ -6,12 +6,13 @@
  *   gc     one sample for each collection: its time, or the words that it reclaimed
  *   msg    one for each message that was copied: its bytes
  *   sched  one for each slice, by the stack at its end: from in to out
- *   wait   from out to in, by the stack at out, in two parts: SAMPLE_WAITING until something makes
- *          the process runnable, then SAMPLE_RUNNABLE.  A message is such a thing, or the slice
- *          ended with the process runnable; timers and signals are not seen: what they wake counts
- *          as waiting until it runs.
+ *   wait   of captures of these events: from out to in, by the stack at out, in two parts:
+ *          SAMPLE_WAITING until something makes the process runnable, then SAMPLE_RUNNABLE.  A
+ *          message is such a thing, or the slice ended with the process runnable; timers and
+ *          signals are not seen: what they wake counts as waiting until it runs.
  *
- *   wall   nothing is weighed: samples of processes come with their time (beam/process_watch.h)
+ *   wall   nothing is weighed: samples of processes come with their time (beam/process_watch.h).
+ *          `record --mode wait` takes those of them that are off schedulers.
  *
  *   trace  one for each call of a traced function, by the stack of its callers; or for each that
  *          ended, the time that it took without what traced calls took that were made meanwhile
@@ -55,6 +56,19 @@ struct weight_mode {
 };
 
 extern const struct weight_mode weight_modes[]; /* ends with name == NULL */
+
+/* `record` reads it from memory, again and again; the others are weights of events. */
+static inline bool weight_mode_reads_memory(const struct weight_mode *m)
+{
+	return m->source == WEIGHT_WALL || m->source == WEIGHT_OFF;
+}
+
+/* Of what was read from memory, is this a part of it? */
+static inline bool weight_mode_takes(const struct weight_mode *m, enum sample_kind kind)
+{
+	return m->source != WEIGHT_OFF ||
+	       (kind != SAMPLE_RUNNING && kind != SAMPLE_GC && kind != SAMPLE_EXITING);
+}
 
 /* Of `trace`: no --mode of others. */
 static inline bool weight_mode_is_calls(const struct weight_mode *m)

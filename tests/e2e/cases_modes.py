@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`ebeam record --mode gc|msg|sched|wait`: work of known weight by its stack; the same events as a
-stream, added up here, are the other oracle."""
+"""`ebeam record --mode gc|msg|sched` and `ebeam report --mode wait`: work of known weight by its
+stack; the same events as a stream, added up here, are the other oracle."""
 import json
 from collections import Counter
 
 from cases_events import Watch, need_events
 from harness import case, check, check_equal, check_in
 
-MODES = {"gc": "ns", "msg": "bytes", "sched": "ns", "wait": "ns"}
+MODES = {"gc": "ns", "msg": "bytes", "sched": "ns"}
+# What is weighed by `report` only.
+OF_EVENTS = {"wait": "process_scheduled,message_queued"}
 
 
 class Weighed:
@@ -16,8 +18,11 @@ class Weighed:
     def __init__(self, ctx, node, mode, *question, args=()):
         need_events(ctx)
         self.ctx, self.path = ctx, ctx.ebeam.file(".ebeam")
-        watch = Watch(ctx, node, "--mode", mode, *args, "-o", self.path, json_lines=False,
-                      command="record")
+        if mode in OF_EVENTS:
+            watch = Watch(ctx, node, "-e", OF_EVENTS[mode], "--stack", *args, "-o", self.path)
+        else:
+            watch = Watch(ctx, node, "--mode", mode, *args, "-o", self.path, json_lines=False,
+                          command="record")
         self.truth = node.ask("weighing", *question)
         watch.end()
         self.err = watch.err
@@ -25,8 +30,9 @@ class Weighed:
         check_equal(watch.closing()[1], 0, f"lost; {watch.err}")
         ends = [line for line in self.err if " complete " in line or line.startswith("Events: ")]
         check_equal((len(ends), " complete " in ends[-1], ends[-1].endswith(self.path)),
-                    (1, True, True), f"one closing line: {ends}")
-        self.report = ctx.ebeam.ok("report", self.path, "-f", "json", "--by", "none").json()
+                    (1, mode not in OF_EVENTS, True), f"one closing line: {ends}")
+        weighed = ("--mode", mode) if mode in OF_EVENTS else ()
+        self.report = ctx.ebeam.ok("report", self.path, *weighed, "-f", "json", "--by", "none").json()
         self.data = self.report["data"]
 
     def stacks(self, pid):
@@ -151,7 +157,7 @@ def runnable(ctx):
         total += kinds
     # One of the two always waits for the other; the coordinator and the host take their part too.
     check(total["runnable"] >= 0.9e9, f"runnable {total}")
-    text = ctx.ebeam.ok("report", w.path, "-f", "folded", "--by", "none").out
+    text = ctx.ebeam.ok("report", w.path, "--mode", "wait", "-f", "folded", "--by", "none").out
     check_in("[runnable];weighing:spinning/1 ", text, "folded")
 
 

@@ -2,6 +2,7 @@
 %% Processes that do one known thing for long, or two in turn, and log for how long each.
 %%
 %%   node.start("spells")            the process that measures itself: it sleeps and works in turn
+%%   node.start("spells", "rarely")  ten that sleep for long and work for 20 ms
 %%   node.ask("spells", "still")     processes that stay as they are, by what they do
 %%   node.ask("spells", "lives", Ms) children that live for random times, until Ms are over; how long
 %%                                   they lived, all together
@@ -10,17 +11,18 @@
 -export([processes/1, init/1, step/1, report/1, still/0, lives/1]).
 -export([receiving/0, receiving_for/0, asleep/0, accepting/1, suspended/0, deep/1, child/2]).
 
-processes(_) -> [{spells_turns, none}].
+processes(["rarely"]) -> [{undefined, {400, 400, 20, 1}} || _ <- lists:seq(1, 10)];
+processes(_) -> [{spells_turns, {40, 120, 20, 60}}].
 
-init(_) -> {0, 0}.
+init(Times) -> {Times, 0, 0}.
 
-step({Asleep, Working}) ->
+step({{Sleep, MoreSleep, Work, MoreWork} = Times, Asleep, Working}) ->
     T0 = erlang:monotonic_time(),
-    timer:sleep(40 + rand:uniform(120)),
+    timer:sleep(Sleep + rand:uniform(MoreSleep)),
     T1 = erlang:monotonic_time(),
-    work(T1 + erlang:convert_time_unit(20 + rand:uniform(60), millisecond, native)),
+    work(T1 + erlang:convert_time_unit(Work + rand:uniform(MoreWork), millisecond, native)),
     T2 = erlang:monotonic_time(),
-    {Asleep + T1 - T0, Working + T2 - T1}.
+    {Times, Asleep + T1 - T0, Working + T2 - T1}.
 
 work(Until) ->
     case erlang:monotonic_time() < Until of
@@ -28,7 +30,10 @@ work(Until) ->
         false -> ok
     end.
 
-report([{Asleep, Working}]) -> #{asleep => Asleep / (Asleep + Working)}.
+report(States) ->
+    Asleep = lists:sum([A || {_, A, _} <- States]),
+    Working = lists:sum([W || {_, _, W} <- States]),
+    #{asleep => Asleep / (Asleep + Working)}.
 
 still() ->
     {ok, Socket} = gen_tcp:listen(0, []),
