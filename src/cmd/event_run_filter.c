@@ -17,6 +17,8 @@ int event_run_filter(struct event_run *run, struct error *err)
 	f->process = o->process;
 	f->from = o->from;
 	f->to = o->to;
+	if (run->consumer->either || run->consumer->counts) /* others ask for their own */
+		f->longer_than_ns = o->longer_than_ns;
 	if (o->initial_call && event_call_parse(o->initial_call, &f->call) != 0)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--initial-call: '%s' is not a function such as my_server:init/1 "

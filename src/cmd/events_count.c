@@ -15,6 +15,7 @@
 #include "cmd/events.h"
 #include "cmd/render.h"
 #include "cmd/timeline_output.h"
+#include "model/event_filter.h"
 #include "model/event_rates.h"
 #include "view/event_rate_columns.h"
 
@@ -204,7 +205,7 @@ static int show(void *arg, bool last, struct error *err)
 				: show_text(e, end_ns - start_ns, err);
 }
 
-static int check_options(const struct options *o, struct error *err)
+static int check_options(const struct options *o, uint64_t kinds, struct error *err)
 {
 	const struct table table = {.columns = event_rate_columns};
 	const struct table_options options = {.columns = o->columns, .sort = o->sort};
@@ -216,6 +217,11 @@ static int check_options(const struct options *o, struct error *err)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "--count makes no records of events: what it tells goes to a text "
 				 "file, or with -j to one of JSON");
+	/* Probes count all of a kind. */
+	if (o->longer_than_ns && !o->input && kinds & event_filter_lasting_kinds())
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--count counts all events of a kind; --longer-than goes with -e "
+				 "long_gc,long_schedule there, or without --count");
 	return table_check(&table, &options, err);
 }
 
@@ -231,7 +237,7 @@ int events_count(struct command_context *ctx, uint64_t kinds, struct error *err)
 		.event = on_event,
 		.show = show,
 	};
-	int rc = check_options(&ctx->opt, err);
+	int rc = check_options(&ctx->opt, kinds, err);
 
 	rc = rc ? rc : event_run(ctx, &consumer, &e.run, err);
 	event_run_close(e.run);

@@ -161,11 +161,50 @@ bool event_filter_is_about(const struct event_filter *f, const struct event_stre
 	return (!f->process && f->call.arity < 0) || is_about(f, s, process);
 }
 
+uint64_t event_filter_lasting_kinds(void)
+{
+	return 1ull << EVENT_GC_MINOR_START | 1ull << EVENT_GC_MAJOR_START |
+	       1ull << EVENT_GC_MINOR_END | 1ull << EVENT_GC_MAJOR_END | 1ull << EVENT_NIF_ENTRY |
+	       1ull << EVENT_NIF_RETURN;
+}
+
+static bool lasted(enum event_kind kind, const struct event *ev, uint64_t least_ns)
+{
+	uint64_t ns;
+
+	switch (kind) {
+	case EVENT_GC_MINOR_START:
+	case EVENT_GC_MAJOR_START:
+	case EVENT_NIF_ENTRY:
+		return false;
+	case EVENT_GC_MINOR_END:
+		ns = event_value(ev, EVENT_AT(GC_MINOR_END, DURATION));
+		break;
+	case EVENT_GC_MAJOR_END:
+		ns = event_value(ev, EVENT_AT(GC_MAJOR_END, DURATION));
+		break;
+	case EVENT_NIF_RETURN:
+		ns = event_value(ev, EVENT_AT(NIF_RETURN, DURATION));
+		break;
+	case EVENT_LONG_GC:
+		ns = event_value(ev, EVENT_AT(LONG_GC, DURATION));
+		break;
+	case EVENT_LONG_SCHEDULE:
+		ns = event_value(ev, EVENT_AT(LONG_SCHEDULE, DURATION));
+		break;
+	default:
+		return true;
+	}
+	return ns != EVENT_UNKNOWN && ns >= least_ns;
+}
+
 bool event_filter_takes(struct event_filter *f, const struct event_stream *s, enum event_kind kind,
 			const struct event *ev)
 {
 	bool about = event_filter_is_about(f, s, ev->u.vm.process);
 
+	if (f->longer_than_ns && !lasted(kind, ev, f->longer_than_ns))
+		return false;
 	/* A spawn is about both, and so is an exit signal. */
 	if (!about && kind == EVENT_PROCESS_SPAWN)
 		about = is_about(f, s, event_value_id(ev, EVENT_AT(PROCESS_SPAWN, PARENT)));

@@ -22,6 +22,8 @@ struct event_filter {
 	struct event_call call;
 	/* Of messages; those of no process of this node have no sender that could be named. */
 	const char *from, *to;
+	/* Of what has a beginning and an end only ends that took as long; 0 = all. */
+	uint64_t longer_than_ns;
 	VEC(uint32_t) process_of; /* by string, its pid: the process that sent last */
 };
 
@@ -34,6 +36,8 @@ void event_filter_free(struct event_filter *f);
 /* By process and initial call alone. */
 bool event_filter_is_about(const struct event_filter *f, const struct event_stream *s,
 			   uint32_t process);
+/* Kinds of which longer_than_ns leaves events out that the probes gave, as a bit set. */
+uint64_t event_filter_lasting_kinds(void);
 bool event_filter_takes(struct event_filter *f, const struct event_stream *s, enum event_kind kind,
 			const struct event *ev);
 

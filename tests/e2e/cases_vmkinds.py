@@ -155,6 +155,18 @@ def nifs(ctx):
     check_equal([e["kind"] for e in dirty], ["nif_entry", "nif_return"] * truth["count"],
                 f"dirty calls, of {Counter(e['thread'] for e in read)}")
     check(all(e["duration_ns"] > 0 for e in of(own, "nif_return")), "durations")
+    # Those that took longer, and neither others nor beginnings.
+    watch = Watch(ctx, ctx.node, "-e", "nif,gc", "--longer-than", "10us")
+    truth = ctx.node.ask("vm_kinds", "nifs", 20)
+    long = watch.events()
+    check(long and all(e["duration_ns"] >= 10000 for e in long), f"longer than 10 us: {long[:5]}")
+    read = [e for e in long if e.get("function") == "prim_file:read_file_nif/1" and
+            e["pid"] == truth["pid"]]
+    check(len(read) <= truth["count"], f"{len(read)} of {truth['count']} reads of a file")
+    result = ctx.ebeam.run("events", "-p", ctx.node.os_pid, "-e", "nif", "--count", "-d", 1,
+                           "--longer-than", "1ms")
+    check_equal(result.code, 2, str(result))
+    check_in("--count counts all events of a kind", result.err, "why")
 
 
 @case("a connection: up, the bytes that its socket sent, down")

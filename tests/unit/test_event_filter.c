@@ -136,6 +136,49 @@ static void processes(void **state)
 	close_all(&x);
 }
 
+static bool takes_end(struct fixture *x, enum event_kind kind, unsigned int at, uint64_t ns)
+{
+	struct event ev = eventfix_event(&x->f, x->worker, 0);
+
+	ev.u.vm.nr_values = at + 1;
+	for (unsigned int i = 0; i < at; i++)
+		ev.u.vm.values[i] = 7;
+	ev.u.vm.values[at] = ns;
+	return takes(x, kind, ev);
+}
+
+/* Short ones are left out, and all beginnings: nobody knows of them yet. */
+static void durations(void **state)
+{
+	static const struct {
+		enum event_kind kind;
+		unsigned int at;
+	} ends[] = {
+		{EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, DURATION)},
+		{EVENT_GC_MAJOR_END, EVENT_AT(GC_MAJOR_END, DURATION)},
+		{EVENT_NIF_RETURN, EVENT_AT(NIF_RETURN, DURATION)},
+		{EVENT_LONG_GC, EVENT_AT(LONG_GC, DURATION)},
+		{EVENT_LONG_SCHEDULE, EVENT_AT(LONG_SCHEDULE, DURATION)},
+	};
+	struct fixture x;
+
+	(void)state;
+	open_all(&x);
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+			assert_true(takes_end(&x, ends[i].kind, ends[i].at, 1000));
+			assert_true(takes_end(&x, ends[i].kind, ends[i].at, 999) == !pass);
+			assert_true(takes_end(&x, ends[i].kind, ends[i].at, EVENT_UNKNOWN) ==
+				    !pass);
+		}
+		assert_true(takes_end(&x, EVENT_GC_MINOR_START, 0, 5000) == !pass);
+		assert_true(takes_end(&x, EVENT_NIF_ENTRY, 0, 5000) == !pass);
+		assert_true(takes_exit(&x, x.worker));
+		x.filter.longer_than_ns = 1000;
+	}
+	close_all(&x);
+}
+
 static void messages(void **state)
 {
 	struct fixture x;
@@ -173,6 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions),
+		cmocka_unit_test(durations),
 		cmocka_unit_test(processes),
 		cmocka_unit_test(messages),
 	};
