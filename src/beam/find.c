@@ -352,6 +352,7 @@ static int find_name(int *os_pid, const char *what, struct finder *f, struct err
 				 fits.len, text.buf);
 	} else if (f->hidden) {
 		code = hidden_error(f->hidden, f->hidden_code, err);
+		error_prefix(err, "no BEAM node that may be looked into is named '%s'", what);
 	} else {
 		add_nodes_here(&text, f);
 		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "no BEAM node is named '%s'. %s",

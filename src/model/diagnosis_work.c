@@ -459,4 +459,5 @@ void rule_few_samples(struct making *m)
 			 "%u in %.1f s, as each takes its time on a node of this size: choose a "
 			 "longer -d",
 			 m->d->samples, diagnosis_seconds(m->d));
+	finding_command(f, "diagnose -d 30");
 }

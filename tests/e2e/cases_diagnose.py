@@ -6,7 +6,7 @@ import signal
 import time
 
 from cases_hung import kill
-from harness import case, check, check_equal, check_in
+from harness import case, check, check_equal, check_in, check_near
 
 SIDE_BY_SIDE = True
 
@@ -115,6 +115,20 @@ def limits(ctx):
     limit = d.node.ask("incidents", "process_limit")
     d.check_found("limit", "% of the limit of processes are used", f" of {limit:,}", severity="critical")
     d.check_found("run_queues", "processes waited for each scheduler")
+
+
+@case("schedulers that are offline do not hide that the others are stuck, taken or not enough")
+def offline(ctx):
+    flags = ("+S", "8:2", "+SDcpu", "8:2")
+    d = Diagnosis(ctx, "run_queue", flags=flags)
+    d.check_found("run_queues", "processes waited for each scheduler")
+    waited, = [e for f in d.all for e in f["evidence"] if "waited for each scheduler" in e]
+    # 150 processes that never wait, two of which run.
+    check_near(float(waited.split()[0]), 74, 8, waited)
+    d = Diagnosis(ctx, "dirty_pool", flags=flags)
+    d.check_found("dirty_pool_taken", "all 2 dirty CPU schedulers are taken")
+    d = Diagnosis(ctx, "stuck", flags=flags)
+    d.check_found("schedulers_stuck", "all 2 schedulers are stuck", severity="critical")
 
 
 @case("nodes with nothing wrong have nothing above a note, and text says so")
