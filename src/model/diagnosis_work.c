@@ -263,7 +263,8 @@ void rule_connections(struct making *m)
 				  c->always ? FINDING_CERTAIN : FINDING_POSSIBLE,
 				  "the connection to %s is busy", c->name);
 		if (c->waiting)
-			finding_evidence(f, "processes suspended in a send: %" PRIu32, c->waiting);
+			strbuf_addf(&f->title, ": %" PRIu32 " process%s suspended in a send",
+				    c->waiting, c->waiting == 1 ? " is" : "es are");
 		finding_evidence(f,
 				 "%s wait to be sent; beyond +zdbbl (1 MiB, if it is not set) "
 				 "senders are suspended",
@@ -291,8 +292,9 @@ void rule_ports(struct making *m)
 				  p->always ? FINDING_CERTAIN : FINDING_POSSIBLE,
 				  "port %s (%s) is busy", p->id, p->name ? p->name : "no name");
 		finding_evidence(
-			f, "processes suspended because of it: %" PRIu32 "; %s are in its queue",
-			p->waiting, text_bytes(&t, (double)p->queue));
+			f, "%" PRIu32 " process%s suspended because of it; %s are in its queue",
+			p->waiting, p->waiting == 1 ? " is" : "es are",
+			text_bytes(&t, (double)p->queue));
 		if (!p->always)
 			finding_evidence(f, "it was not in every sample");
 		if (p->owner)

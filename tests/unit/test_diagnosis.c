@@ -373,11 +373,15 @@ static void test_connections(void **state)
 
 	(void)state;
 	vec_push(&d.connections, c);
-	check_one(&d, "busy_connection", FINDING_WARNING, "the connection to b@host is busy");
+	check_one(&d, "busy_connection", FINDING_WARNING,
+		  "the connection to b@host is busy: 3 processes are suspended in a send");
 	d.connections.data[0].always = false;
+	d.connections.data[0].waiting = 1;
+	check_one(&d, "busy_connection", FINDING_NOTE,
+		  "the connection to b@host is busy: 1 process is suspended in a send");
+	d.connections.data[0].waiting = 0;
 	check_one(&d, "busy_connection", FINDING_NOTE, "the connection to b@host is busy");
 	d.connections.data[0].busy = false;
-	d.connections.data[0].waiting = 0;
 	vec_push(&d.ports, p);
 	check_one(&d, "busy_port", FINDING_WARNING, "port #Port<0.5> (tcp_inet) is busy");
 	d.ports.data[0].always = false;
