@@ -69,6 +69,7 @@ const char describe_diagnose[] =
 const char describe_trace[] =
 	"Shows calls of functions in the running node, each a line: time, process, arguments, "
 	"caller; with '-> return' also the result or the exception, and how long it took. "
+	"--longer-than shows and counts only calls that took so long, once they have ended. "
 	"Ends by itself: after -n calls, after -d, at Ctrl-C or when the node exits. Nothing "
 	"in the node is changed, and another tracer there is not disturbed.\n\n"
 	"  ebeam trace -p rabbit@host 'lists:sort/1'\n"
@@ -77,6 +78,7 @@ const char describe_trace[] =
 	"  ebeam trace -p 4711 'ets:insert/2' --count -d 10\n"
 	"  ebeam trace -p 4711 'my_server:handle_cast/2' --histogram -d 10\n"
 	"  ebeam trace -p 4711 'my_db:query/2 -> stack' -n 3\n"
+	"  ebeam trace -p 4711 'my_db:query/2' --longer-than 100ms -d 1m\n"
 	"  ebeam trace -p 4711 'my_db:query/2' -f html -d 10\n\n"
 	"A pattern is module:function/arity, module:function for each arity, or with patterns "
 	"of arguments as in the head of a function, with the guards that Erlang has; Elixir "

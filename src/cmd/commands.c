@@ -401,9 +401,9 @@ const struct command commands[] = {
 		.description = describe_trace,
 		.options = OPTIONS(OPT(PID), OPT(DURATION), OPT(MAX_OVERHEAD), OPTIONS_PROBES,
 				   OPT(LIMIT), OPT(JSON), OPT(OUTPUT), OPT(INPUT), OPT(PROCESS),
-				   OPT(INITIAL_CALL), OPT(DEPTH), OPT(SIZE), OPT(RATE),
-				   OPT(HISTOGRAM), OPT(COUNT), OPT(ARGS), OPT(FORMAT), OPT(CAPTURE),
-				   OPT(CALL_WEIGHT), OPT(BY), OPT(LINES)),
+				   OPT(LONGER_THAN), OPT(INITIAL_CALL), OPT(DEPTH), OPT(SIZE),
+				   OPT(RATE), OPT(HISTOGRAM), OPT(COUNT), OPT(ARGS), OPT(FORMAT),
+				   OPT(CAPTURE), OPT(CALL_WEIGHT), OPT(BY), OPT(LINES)),
 		.max_args = 65, /* one too many is told as such */
 		.formats = FORMATS_EXPORT | FORMATS_TEXT,
 		.format_default = "by the suffix of -o, else lines",

@@ -181,11 +181,25 @@ static void tell_ends(struct trace *t)
 			   textless, plural(textless));
 }
 
+/* How long a call must take to be shown or counted; 0 = all are. */
+static uint64_t longer_than(const struct trace *t)
+{
+	return t->ctx->opt.longer_than_ns;
+}
+
 void trace_tell(struct trace *t)
 {
+	char text[32];
+
 	if (t->told)
 		return;
 	t->told = true;
+	if (longer_than(t))
+		trace_warn(t,
+			   "%" PRIu64 " of %" PRIu64
+			   " calls whose end was seen took longer than %s",
+			   t->longer, t->ended[0] + t->ended[1],
+			   units_format_ns(longer_than(t), text, sizeof(text)));
 	if (!t->ctx->opt.limit && trace_is_full(t))
 		trace_warn(t,
 			   "ended after the first %u calls: -n says how many, --count "
@@ -238,7 +252,7 @@ bool trace_takes(const struct trace *t, const struct event *ev)
 
 static bool is_enough(const struct trace *t)
 {
-	return trace_is_full(t) && call_pairs_under_way(t->pairs) == 0;
+	return trace_is_full(t) && (longer_than(t) || call_pairs_under_way(t->pairs) == 0);
 }
 
 /* Those that only showed where calls return to are no part of what -n asks for: else the one call
@@ -270,14 +284,18 @@ static int take_call(struct trace *t, const struct event *ev)
 	trace_count(t, ev);
 	if (trace_is_full(t) || !trace_takes(t, ev) || (extra && t->limit && t->extra >= t->limit))
 		return is_enough(t);
-	if (t->stats) {
+	if (t->stats && !longer_than(t)) {
 		call_stats_begin(t->stats, ev->u.call.function, call.caller, call.shape);
 		event_run_count(t->run);
 	}
 	if (t->functions.returns && t->ctx->opt.args)
 		call.args = args_text(ev);
+	else if (!t->stats && longer_than(t))
+		call.args = trace_hold_call(t, ev);
 	if (t->functions.returns)
 		call_follow_begin(t->pairs, s, ev, &call);
+	if (longer_than(t))
+		return is_enough(t);
 	if (!t->stats)
 		trace_show_call(t, ev);
 	t->extra += extra;
@@ -285,21 +303,42 @@ static int take_call(struct trace *t, const struct event *ev)
 	return is_enough(t);
 }
 
+/* It took longer than --longer-than, so that it counts, and is shown. */
+static void begin_late(struct trace *t, const struct call_under_way *call)
+{
+	t->longer++;
+	t->shown++;
+	if (t->stats)
+		call_stats_begin(t->stats, call->function, call->caller, call->shape);
+	if (t->stats)
+		event_run_count(t->run);
+	else if (call->args) /* else there was no room for them */
+		trace_show_held(t, call->args);
+}
+
 /* Returned, or by process_exception.  What tracing took of the time is not the call's: but as it is
  * known on average only, what would be less than nothing is nothing. */
 static void ended(struct trace *t, const struct event *ev, struct call_under_way *call)
 {
 	bool exception = ev->type == REC_EVENT;
+	uint64_t ns;
 
 	t->ended[call->c_code]++;
 	call->unsure_ns = call->tracing_ns / TRACE_UNSURE;
 	call->tracing_ns = MIN(call->tracing_ns, ev->ts_ns - call->ts_ns);
+	ns = ev->ts_ns - call->ts_ns - call->tracing_ns;
+	if (longer_than(t) && (ns < longer_than(t) || trace_is_full(t))) {
+		free(call->args);
+		return;
+	}
+	if (longer_than(t))
+		begin_late(t, call);
 	if (t->stats)
 		call_stats_end(t->stats, &(struct call_ended){
 						 .function = call->function,
 						 .caller = call->caller,
 						 .shape = call->shape,
-						 .ns = ev->ts_ns - call->ts_ns - call->tracing_ns,
+						 .ns = ns,
 						 .exception = exception,
 						 .args = call->args,
 					 });
@@ -376,7 +415,14 @@ static int choose(struct trace *t, struct event_consumer *consumer, struct error
 
 	t->shapes = o->args || o->capture || event_run_is_capture(o->output);
 	/* Of a capture there is what was recorded; durations need ends. */
-	t->functions.returns = o->input || o->histogram || o->args;
+	t->functions.returns = o->input || o->histogram || o->args || o->longer_than_ns;
+	if (o->longer_than_ns &&
+	    (trace_profile_is_wanted(o) || o->capture || event_run_is_capture(o->output)))
+		return error_set(
+			err, ERROR_KIND_USAGE, -EINVAL,
+			"--longer-than chooses which calls are shown as lines or counted: "
+			"flame graphs and captures are of all calls (of a capture, -i FILE "
+			"--longer-than shows those)");
 	if (trace_profile_is_wanted(o))
 		return trace_profile_choose(t, consumer, err);
 	if (o->weight && !o->capture && !event_run_is_capture(o->output))

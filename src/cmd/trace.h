@@ -169,6 +169,9 @@ void trace_add_terms(struct strbuf *out, const struct event *ev);
 /* "lists:map/2 (lists.erl:1239)"; nothing if it is not known. */
 void trace_add_frame(struct strbuf *out, struct names *names, uint32_t frame);
 void trace_show_call(struct trace *t, const struct event *ev);
+/* What that would write, malloc'ed, for trace_show_held() if it is wanted after all. */
+char *trace_hold_call(struct trace *t, const struct event *ev);
+void trace_show_held(struct trace *t, const char *line);
 /* Of a call that ended: function and how long it took. */
 void trace_show_end(struct trace *t, const struct event *ev, const struct call_under_way *call);
 /* The same of one that process_exception has ended. */
@@ -196,6 +199,7 @@ struct trace {
 	struct call_pairs *pairs;
 	struct call_stats *stats;      /* NULL: lines are wanted */
 	uint64_t shown;		       /* calls */
+	uint64_t longer;	       /* calls that took longer than --longer-than */
 	uint64_t extra;		       /* calls that only showed where calls return to */
 	uint64_t seen[2];	       /* of Erlang functions, of C functions */
 	uint64_t ended[2];	       /* of those that were asked for, likewise */
@@ -209,6 +213,7 @@ struct trace {
 	struct render render;	       /* of a profile */
 	struct weigh weigh;
 	struct strbuf line;
+	struct strbuf *held; /* where lines go instead; NULL = they are written */
 	struct jsonw json;
 };
 

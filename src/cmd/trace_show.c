@@ -23,6 +23,11 @@ static void write_line(struct trace *t, struct strbuf *line)
 	FILE *out = event_run_out(t->run);
 
 	strbuf_addch(line, '\n');
+	if (t->held) {
+		strbuf_add(t->held, line->buf, line->len);
+		strbuf_reset(line);
+		return;
+	}
 	if (out)
 		fwrite(line->buf, 1, line->len, out);
 	strbuf_reset(line);
@@ -250,6 +255,25 @@ void trace_show_call(struct trace *t, const struct event *ev)
 		call_json(t, ev);
 	else
 		call_text(t, ev);
+}
+
+char *trace_hold_call(struct trace *t, const struct event *ev)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	t->held = &text;
+	trace_show_call(t, ev);
+	t->held = NULL;
+	return strbuf_detach(&text, NULL);
+}
+
+void trace_show_held(struct trace *t, const char *line)
+{
+	FILE *out = event_run_out(t->run);
+
+	if (out)
+		fputs(line, out);
+	event_run_count(t->run);
 }
 
 void trace_show_end(struct trace *t, const struct event *ev, const struct call_under_way *call)

@@ -172,6 +172,43 @@ def table(ctx):
           f"{said['warnings']} and {trace.err}")
 
 
+@case("--longer-than: calls that took so long, with arguments and results; others count for nothing")
+def longer_than(ctx):
+    node, limit = ctx.node, ("--longer-than", "20ms")
+    trace = Trace(ctx, node, "traced:pause/1", more=limit)
+    lines = trace.lines(node.ask("traced", "pauses", 50)["pid"])
+    slow = range(10, 51, 10)
+    check_equal([(line["kind"], line["args"] if "args" in line else line["result"]) for line in lines],
+                [pair for n in slow for pair in (("call", [str(n)]), ("return", f"{{paused,{n}}}"))],
+                f"lines; {trace.err}")
+    check(all(line["duration_ns"] >= 20e6 for line in lines if line["kind"] == "return"), f"{lines}")
+    check(any("5 of 50 calls whose end was seen took longer than 20.0 ms" in text for text in trace.err),
+          f"{trace.err}")
+    table = Trace(ctx, node, "traced:pause/1", json_lines=False, more=("--count", "-j", *limit))
+    node.ask("traced", "pauses", 50)
+    said = json.loads(table.text())
+    check_equal(sum(row["calls"] for row in said["data"]["callers"]), 5, "calls of the table")
+    # -n counts what is shown: it ends by itself, before all have ended.
+    node.ask("traced", "warm", "none")
+    few = Watch(ctx, node, *NO_LIMITS, *limit, "traced:pause/1", "-n", "2", command="trace")
+    node.ask("traced", "pauses", 50)
+    few.process.wait(60)
+    check_equal([line["args"] for line in few.events() if line["kind"] == "call"], [["10"], ["20"]],
+                f"-n 2; {few.err}")
+    # Of a capture, which has all.
+    path = ctx.ebeam.file(".ebeam")
+    kept = Trace(ctx, node, "traced:pause/1 -> return", json_lines=False, more=("-o", path))
+    node.ask("traced", "pauses", 50)
+    kept.end()
+    again = [json.loads(line) for line in ctx.ebeam.ok("trace", "-i", path, "-j", *limit).out.splitlines()]
+    check_equal([line["args"][0] for line in again if line["kind"] == "call"], [str(n) for n in slow],
+                "of a capture")
+    result = ctx.ebeam.run("trace", "-p", node.os_pid, "traced:pause/1", "-d", 1, *limit, "-o",
+                           ctx.ebeam.file(".ebeam"))
+    check_equal(result.code, 2, str(result))
+    check_in("--longer-than", result.err, "why")
+
+
 @case("a module that is loaded again is traced where its calls arrive then")
 def reloaded(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))

@@ -4,7 +4,7 @@
 -export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1, spin_bif/0]).
 -export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1, doze/1, forever/1]).
 -export([spin_echo/0, echo/1, spin_hops/0, hopping/1, spin_throw/0, throws/1, naps/1, nap/1]).
--export([sleeper/1, fails/1, traps/1]).
+-export([sleeper/1, fails/1, traps/1, pauses/1, pause/1]).
 -export([stacks/2, spot/1, call/2, first/0, afar/1, applies/1, larges/0, large/2]).
 
 plain(A, B) -> {A, [B], <<"a binary">>}.
@@ -228,6 +228,13 @@ nap(0) -> awake;
 nap(N) ->
     self() ! go,
     erlang:hibernate(?MODULE, sleeper, [N - 1]).
+
+%% Every tenth call takes 30 ms or more.
+pauses(Times) ->
+    by_itself(fun() -> [{?MODULE:pause(X)} || X <- lists:seq(1, list_to_integer(Times))] end).
+
+pause(N) when N rem 10 =:= 0 -> timer:sleep(30), {paused, N};
+pause(N) -> N.
 
 fails(Times) ->
     by_itself(fun() -> [catch ets:lookup(nosuch, X) || X <- lists:seq(1, list_to_integer(Times))] end).
