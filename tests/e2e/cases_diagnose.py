@@ -64,7 +64,7 @@ class Diagnosis:
         self.check_found(name, *texts, **kwargs)
 
 
-@case("several things at once are all found, with who and where, a deadlock first")
+@case("several things at once are all found, with who and where, a deadlock first", alone=True)
 def several(ctx):
     d = Diagnosis(ctx, "ets", "deadlock", "mailbox", "bottleneck", "restarts", "atoms", "memory", settle=0.5,
                   seconds="4")
@@ -73,8 +73,9 @@ def several(ctx):
         ("incident_a", "incident_b", "incident_server", "incident_slow", "incident_owner"))
     d.check_first("deadlock", "deadlock of 2 processes", f"{a} waits for the answer of {b}, in gen:do_call/4",
                   f"{b} waits for the answer of {a}, in gen:do_call/4", "dump", severity="critical")
-    d.check_found("mailbox_grows", f"the mailbox of {slow} has", "timer:sleep/1", "--mailbox")
-    d.check_found("bottleneck", f"processes wait for the answer of {server}", "timer:sleep/1")
+    # Mostly timer:sleep/1, but on a busy host they may be about to run.
+    d.check_found("mailbox_grows", f"the mailbox of {slow} has", f"{slow} is ", "--mailbox")
+    d.check_found("bottleneck", f"processes wait for the answer of {server}", f"{server} is ")
     d.check_found("restart_loop", "incident_worker is started again and again", "incident_sup starts them")
     d.check_found("atoms_grow", "a new one: incident_")
     d.check_found("ets_grows", "the ETS table incident_table grows", f"its owner is {owner}", note=True)
