@@ -461,7 +461,9 @@ static void judge(struct verdict *v, const struct look *l, const struct command_
 
 	if (untried->code) {
 		worsen(v, none,
-		       untried->kind == ERROR_KIND_PRIVILEGE ? privilege_fix(l->lacking) : NULL);
+		       untried->kind != ERROR_KIND_PRIVILEGE ? NULL
+		       : l->lacking == PRIVILEGE_BPF	     ? programs_fix()
+							     : privilege_fix(l->lacking));
 		strbuf_addf(&v->why, "%s%s",
 			    none == DOCTOR_DEGRADED ? "no samples, no events: " : "", untried->msg);
 		return;

@@ -269,7 +269,9 @@ const char *doctor_feature_fix(const struct probe_feature *f)
 {
 	bool forbidden = f->err == -EPERM || f->err == -EACCES;
 
-	return forbidden ? privilege_fix(f->use) : f->fix;
+	return !forbidden		 ? f->fix
+	       : f->use == PRIVILEGE_BPF ? programs_fix()
+					 : privilege_fix(f->use);
 }
 
 static void add_feature(struct doctor_rows *rows, const struct probe_feature *f)

@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -27,6 +28,8 @@
 /* Maps, programs and rings, an event and a ring for each CPU, and files of the node. */
 #define FILES_FIXED   256u
 #define FILES_PER_CPU 4u
+
+#define LOCKED_FIX "ulimit -l unlimited, or grant CAP_SYS_RESOURCE"
 
 static unsigned int files_needed(void)
 {
@@ -59,6 +62,7 @@ void programs_raise_limits(void)
 	if (setrlimit(RLIMIT_MEMLOCK, &unlimited) && getrlimit(RLIMIT_MEMLOCK, &memory) == 0) {
 		memory.rlim_cur = memory.rlim_max;
 		setrlimit(RLIMIT_MEMLOCK, &memory);
+		programs_count_as_locked();
 	}
 	/* A low soft limit is what shells have by default; the hard one only root can raise. */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files_needed()) {
@@ -82,19 +86,30 @@ static bool can_create_map(void)
 	return map >= 0;
 }
 
-bool programs_count_as_locked(void)
+static bool counts_as_locked;
+
+/* Once, and before any thread loads programs: the limit is that of the whole process. */
+static void try_locked_memory(void)
 {
 	struct rlimit limit, none;
-	bool counts;
 
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) || !can_create_map())
-		return false;
+		return;
 	none = limit;
 	none.rlim_cur = 0;
-	setrlimit(RLIMIT_MEMLOCK, &none);
-	counts = !can_create_map();
-	setrlimit(RLIMIT_MEMLOCK, &limit);
-	return counts;
+	if (setrlimit(RLIMIT_MEMLOCK, &none))
+		return;
+	counts_as_locked = !can_create_map();
+	if (setrlimit(RLIMIT_MEMLOCK, &limit))
+		log_debug("RLIMIT_MEMLOCK could not be set as it was");
+}
+
+bool programs_count_as_locked(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, try_locked_memory);
+	return counts_as_locked;
 }
 
 /* A map that is too large for the limit is refused as one that may not be had. */
@@ -104,6 +119,11 @@ static bool lacks_locked_memory(void)
 
 	return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
 	       programs_count_as_locked();
+}
+
+const char *programs_fix(void)
+{
+	return lacks_locked_memory() ? LOCKED_FIX : privilege_fix(PRIVILEGE_BPF);
 }
 
 bool programs_locked_down(void)
@@ -139,8 +159,7 @@ int programs_error(int rc, struct error *err)
 		return error_set(
 			err, ERROR_KIND_PRIVILEGE, rc,
 			"BPF maps count as locked memory on this kernel, of which there is "
-			"too little: ulimit -l unlimited, or grant CAP_SYS_RESOURCE (see "
-			"ebeam doctor)");
+			"too little: " LOCKED_FIX " (see ebeam doctor)");
 	/* The verifier answers EACCES, who may not load gets EPERM. */
 	if (rc == -EPERM)
 		return error_set(err, ERROR_KIND_PRIVILEGE, rc,

@@ -14,8 +14,10 @@ struct ebeam_bpf;
 
 /* Before anything else: limits of this process on files and locked memory, as far as it may. */
 void programs_raise_limits(void);
-/* Whether the kernel counts maps as locked memory of this process, as some do; by trying. */
+/* Whether the kernel counts maps as locked memory of this process, as some do; by trying, once. */
 bool programs_count_as_locked(void);
+/* What to do where programs may not be loaded (EPERM). */
+const char *programs_fix(void);
 
 /* Not loaded; ebeam_bpf__destroy() it.  Of its programs none is chosen.  `btf`: the file that they
  * are adapted by, which kernel_btf_check() takes; NULL = the kernel's own. */
