@@ -24,8 +24,8 @@ struct scheduler_look {
 	int os_tid;				/* 0 = not known */
 	uint64_t since_ns;			/* same_ns of that slice */
 	struct thread_state begin, before, now; /* when the slice was seen first; looks */
-	unsigned int blocked;		/* looks that saw it blocked by a lock in that slice */
-	struct proc_thread_times first; /* when looking began */
+	bool blocked;				/* a look saw it blocked by a lock */
+	struct proc_thread_times first;		/* when looking began */
 	bool has_first;
 	struct diagnosed_scheduler *out; /* of the diagnosis */
 };

@@ -20,8 +20,6 @@
 /* So much of a CPU in the same slice and call: no Erlang code has that many reductions. */
 #define LONG_CALL_NS 25000000u
 #define BLOCKED_MAX  64u /* functions that are told apart */
-/* A slice that is blocked in more looks hangs: that is no contention. */
-#define BLOCKED_LOOKS 10u
 
 static void find_threads(struct diagnose *g)
 {
@@ -154,7 +152,8 @@ static void count_blocked(struct diagnose *g, struct scheduler_look *s)
 	    strcmp(syscall, "futex") != 0)
 		return;
 	d->nr_blocked++;
-	s->blocked++;
+	d->nr_blocked_schedulers += !s->blocked;
+	s->blocked = true;
 	if (sched_function(g->n, &g->source.code, g->sites, s->one, s->now.ip, false, &text) ==
 	    FUNCTION_UNKNOWN)
 		strbuf_addstr(&text, "an unknown function");
@@ -204,7 +203,6 @@ static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_bef
 	if (s->since_ns != s->one->same_ns) { /* another slice than last time */
 		s->since_ns = s->one->same_ns;
 		s->begin = (struct thread_state){0};
-		s->blocked = 0;
 		out->lasts = false;
 	}
 	if (!s->begin.has_times) /* it began between the two looks */
@@ -214,8 +212,7 @@ static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_bef
 		if (now->state & PROCESS_STATE_GC)
 			count_collecting(g, now->epid);
 		/* Both looks saw this slice: the thread was in it when it was read. */
-		else if (same_before == s->one->same_ns && !out->dirty &&
-			 s->blocked < BLOCKED_LOOKS)
+		else if (same_before == s->one->same_ns && !out->dirty)
 			count_blocked(g, s);
 	}
 	if (g->last_ns > s->one->same_ns)

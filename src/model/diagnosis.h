@@ -143,6 +143,7 @@ struct diagnosis {
 	double dirty_cpu_queue, dirty_io_queue; /* mean length */
 	/* Looks that saw a scheduler run a process; collect garbage; blocked by a lock. */
 	unsigned int nr_running, nr_gc, nr_blocked;
+	unsigned int nr_blocked_schedulers; /* how many were, at any time */
 	VEC(struct diagnosed_function) blocked_in;
 	VEC(uint32_t) collecting; /* processes that were seen collecting, most often first */
 	double literal_collector; /* share of samples in which it had work; NAN */

@@ -403,7 +403,8 @@ void rule_locks(struct making *m)
 	double share = d->nr_running ? (double)d->nr_blocked / d->nr_running : 0;
 	struct finding *f;
 
-	if (d->nr_running < 50 || share < 0.15 || d->stopped)
+	/* One alone hangs, in something of its own. */
+	if (d->nr_running < 50 || share < 0.15 || d->nr_blocked_schedulers < 2 || d->stopped)
 		return;
 	f = finding_begin(m, "lock_contention", MIN(38 + 50 * share, 79.0), FINDING_LIKELY,
 			  "schedulers wait for locks of the VM");

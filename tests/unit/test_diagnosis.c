@@ -263,6 +263,9 @@ static void test_shares(void **state)
 	check_one(&d, "gc", FINDING_WARNING, "50% of the work of schedulers is garbage collection");
 	d.nr_gc = 0;
 	d.nr_blocked = 40;
+	d.nr_blocked_schedulers = 1;
+	check_one(&d, NULL, 0, NULL);
+	d.nr_blocked_schedulers = 2;
 	check_one(&d, "lock_contention", FINDING_WARNING, "schedulers wait for locks of the VM");
 	d.nr_blocked = 0;
 	d.cpu_wait = 0.5;
