@@ -232,12 +232,14 @@ static int sample(struct sampling *s, struct error *err)
 /* While the VM blocks all schedulers but one these look like offline ones, for a moment. */
 static void take_offline(struct sampling *s, const struct vm_queue *q)
 {
-	for (size_t i = 0; i < s->g->d.schedulers.len; i++) {
-		struct diagnosed_scheduler *one = &s->g->d.schedulers.data[i];
+	struct diagnosis *d = &s->g->d;
+	bool *offline;
 
-		if (!one->dirty && one->number == q->scheduler)
-			one->offline = q->offline && (one->offline || !s->nr_queues);
-	}
+	/* Normal ones come first, in order. */
+	if (!q->scheduler || q->scheduler > d->schedulers.len)
+		return;
+	offline = &d->schedulers.data[q->scheduler - 1].offline;
+	*offline = q->offline && (*offline || !s->nr_queues);
 }
 
 /* Lengths of the run queues, as of this look. */

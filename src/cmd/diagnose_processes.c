@@ -192,9 +192,9 @@ uint32_t diagnose_process(struct diagnose *g, uint64_t epid)
 		new.queue_first = look->queue_first;
 		new.queue_min = look->queue_min;
 		new.queue_last = look->queue_last;
-		/* As series_growth() wants it. */
-		new.queue_grew = look->queue_ups >= 2 && look->queue_last > look->queue_first &&
-				 4 * look->queue_drop <= look->queue_last - look->queue_first;
+		new.queue_grew =
+			growth_is_steady((double)look->queue_last - (double)look->queue_first,
+					 (double)look->queue_drop, look->queue_ups);
 		new.heap_first = 8 * look->heap_first;
 		new.heap_last = 8 * look->heap_last;
 	}
@@ -364,12 +364,8 @@ static void find_binaries(struct diagnose *g)
 
 static bool many_binaries(const struct diagnosis *d)
 {
-	double total = d->memory.len ? series_last(&d->memory.data[0].bytes) : NAN;
-
-	for (size_t i = 1; i < d->memory.len; i++)
-		if (strcmp(d->memory.data[i].type, "binary") == 0)
-			return series_last(&d->memory.data[i].bytes) > 0.3 * total;
-	return false;
+	return series_last(diagnosis_memory(d, "binary")) >
+	       0.3 * series_last(diagnosis_memory(d, "total"));
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */

@@ -198,7 +198,7 @@ void trace_tell(struct trace *t)
 		trace_warn(t,
 			   "%" PRIu64 " of %" PRIu64
 			   " calls whose end was seen took longer than %s",
-			   t->longer, t->ended[0] + t->ended[1],
+			   t->shown, t->ended[0] + t->ended[1],
 			   units_format_ns(longer_than(t), text, sizeof(text)));
 	if (!t->ctx->opt.limit && trace_is_full(t))
 		trace_warn(t,
@@ -306,14 +306,13 @@ static int take_call(struct trace *t, const struct event *ev)
 /* It took longer than --longer-than, so that it counts, and is shown. */
 static void begin_late(struct trace *t, const struct call_under_way *call)
 {
-	t->longer++;
 	t->shown++;
-	if (t->stats)
+	if (t->stats) {
 		call_stats_begin(t->stats, call->function, call->caller, call->shape);
-	if (t->stats)
 		event_run_count(t->run);
-	else if (call->args) /* else there was no room for them */
+	} else if (call->args) { /* else there was no room for them */
 		trace_show_held(t, call->args);
+	}
 }
 
 /* Returned, or by process_exception.  What tracing took of the time is not the call's: but as it is

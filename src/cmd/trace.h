@@ -199,7 +199,6 @@ struct trace {
 	struct call_pairs *pairs;
 	struct call_stats *stats;      /* NULL: lines are wanted */
 	uint64_t shown;		       /* calls */
-	uint64_t longer;	       /* calls that took longer than --longer-than */
 	uint64_t extra;		       /* calls that only showed where calls return to */
 	uint64_t seen[2];	       /* of Erlang functions, of C functions */
 	uint64_t ended[2];	       /* of those that were asked for, likewise */

@@ -63,7 +63,22 @@ double series_growth(const struct series *s)
 		most = MAX(most, now);
 		drop = MAX(drop, most - now);
 	}
-	return ups >= 2 && drop <= 0.25 * grew ? grew : 0;
+	return growth_is_steady(grew, drop, ups) ? grew : 0;
+}
+
+bool growth_is_steady(double grew, double largest_drop, unsigned int ups)
+{
+	return ups >= 2 && largest_drop <= 0.25 * grew;
+}
+
+const struct series *diagnosis_memory(const struct diagnosis *d, const char *type)
+{
+	static const struct series none;
+
+	for (size_t i = 0; i < d->memory.len; i++)
+		if (strcmp(d->memory.data[i].type, type) == 0)
+			return &d->memory.data[i].bytes;
+	return &none;
 }
 
 /* ---- making findings ----------------------------------------------------------------------- */

@@ -151,6 +151,10 @@ struct diagnosis {
 	VEC(struct diagnosed_connection) connections;
 	VEC(struct diagnosed_port) ports;
 };
+/* Of erlang:memory/0, by type; one without values if it is not known. */
+const struct series *diagnosis_memory(const struct diagnosis *d, const char *type);
+/* Steadily: longer in two steps at least, and never less by more than a quarter of all. */
+bool growth_is_steady(double grew, double largest_drop, unsigned int ups);
 void diagnosis_free(struct diagnosis *d); /* the vectors; texts are the caller's */
 
 /* ---- findings ------------------------------------------------------------------------------ */

@@ -142,19 +142,17 @@ void rule_fragmentation(struct making *m)
 void rule_binaries(struct making *m)
 {
 	const struct diagnosis *d = m->d;
-	double total = d->memory.len ? series_last(&d->memory.data[0].bytes) : 0, binary = 0;
+	double total = series_last(diagnosis_memory(d, "total"));
+	double binary = series_last(diagnosis_memory(d, "binary"));
 	const struct diagnosed_process *holder = NULL;
 	struct texts t = {.nr = 0};
 	struct finding *f;
 	char *who;
 
-	for (size_t i = 1; i < d->memory.len; i++)
-		if (strcmp(d->memory.data[i].type, "binary") == 0)
-			binary = series_last(&d->memory.data[i].bytes);
 	for (size_t i = 0; i < d->processes.len; i++)
 		if (!holder || d->processes.data[i].binaries > holder->binaries)
 			holder = &d->processes.data[i];
-	if (!holder || !holder->binaries || binary < 50 * MIB || binary < 0.4 * total)
+	if (!holder || !holder->binaries || !(binary >= 50 * MIB && binary >= 0.4 * total))
 		return;
 	who = finding_process_text(holder);
 	/* A few large ones are data, not what was left of many. */
@@ -176,18 +174,16 @@ void rule_binaries(struct making *m)
 void rule_atoms(struct making *m)
 {
 	const struct diagnosis *d = m->d;
-	double grew = series_growth(&d->atoms), code = 0;
+	const struct series *code_bytes = diagnosis_memory(d, "code");
+	bool code = series_last(code_bytes) > series_first(code_bytes);
+	double grew = series_growth(&d->atoms);
 	struct texts t = {.nr = 0};
 	struct finding *f;
 
 	if (grew < 20 || grew < 4 * diagnosis_seconds(d))
 		return;
-	for (size_t i = 1; i < d->memory.len; i++)
-		if (strcmp(d->memory.data[i].type, "code") == 0)
-			code = series_last(&d->memory.data[i].bytes) -
-			       series_first(&d->memory.data[i].bytes);
-	f = finding_begin(m, "atoms_grow", code > 0 ? 30 : 56 + MIN(4 * log10(grew / 20), 10.0),
-			  code > 0 ? FINDING_POSSIBLE : FINDING_LIKELY,
+	f = finding_begin(m, "atoms_grow", code ? 30 : 56 + MIN(4 * log10(grew / 20), 10.0),
+			  code ? FINDING_POSSIBLE : FINDING_LIKELY,
 			  "atoms are made all the time: %s per second",
 			  text_count(&t, ceil(grew / diagnosis_seconds(d))));
 	finding_evidence(
@@ -196,7 +192,7 @@ void rule_atoms(struct making *m)
 		"crashes",
 		text_count(&t, series_first(&d->atoms)), text_count(&t, series_last(&d->atoms)),
 		diagnosis_seconds(d));
-	if (code > 0)
+	if (code)
 		finding_evidence(f, "modules were loaded meanwhile, which brings new atoms");
 	for (size_t i = 0; i < d->newest_atoms.len; i++)
 		finding_evidence(f, "a new one: %s", d->newest_atoms.data[i]);

@@ -37,10 +37,9 @@ void rule_deadlock(struct making *m)
 		for (uint32_t k = 0; k < MIN(c->nr, 2 * FINDING_NAMES_SHOWN); k++) {
 			const struct diagnosed_process *p = diagnosed_at(m->d, c->processes[k]);
 			char *from = finding_process_text(p);
-			char *to = k + 1 < c->nr || c->nr == c->total
-					   ? finding_process_text(diagnosed_at(
-						     m->d, c->processes[(k + 1) % c->nr]))
-					   : finding_process_text(NULL);
+			bool shown = k + 1 < c->nr || c->nr == c->total;
+			char *to = finding_process_text(
+				shown ? diagnosed_at(m->d, c->processes[(k + 1) % c->nr]) : NULL);
 
 			finding_evidence(f, "%s waits for the answer of %s%s%s", from, to,
 					 p && p->function ? ", in " : "",

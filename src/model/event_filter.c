@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "model/event_rates.h"
+
 /* ---- calls ---------------------------------------------------------------------------------- */
 
 /* The atom that begins at p, without its quotes; where it ends, NULL if it is none. */
@@ -161,40 +163,22 @@ bool event_filter_is_about(const struct event_filter *f, const struct event_stre
 	return (!f->process && f->call.arity < 0) || is_about(f, s, process);
 }
 
+/* Nobody knows yet how long it will take. */
+#define BEGINNINGS                                                                                 \
+	(1ull << EVENT_GC_MINOR_START | 1ull << EVENT_GC_MAJOR_START | 1ull << EVENT_NIF_ENTRY)
+
 uint64_t event_filter_lasting_kinds(void)
 {
-	return 1ull << EVENT_GC_MINOR_START | 1ull << EVENT_GC_MAJOR_START |
-	       1ull << EVENT_GC_MINOR_END | 1ull << EVENT_GC_MAJOR_END | 1ull << EVENT_NIF_ENTRY |
+	return BEGINNINGS | 1ull << EVENT_GC_MINOR_END | 1ull << EVENT_GC_MAJOR_END |
 	       1ull << EVENT_NIF_RETURN;
 }
 
 static bool lasted(enum event_kind kind, const struct event *ev, uint64_t least_ns)
 {
-	uint64_t ns;
+	uint64_t ns = event_duration(kind, ev);
 
-	switch (kind) {
-	case EVENT_GC_MINOR_START:
-	case EVENT_GC_MAJOR_START:
-	case EVENT_NIF_ENTRY:
-		return false;
-	case EVENT_GC_MINOR_END:
-		ns = event_value(ev, EVENT_AT(GC_MINOR_END, DURATION));
-		break;
-	case EVENT_GC_MAJOR_END:
-		ns = event_value(ev, EVENT_AT(GC_MAJOR_END, DURATION));
-		break;
-	case EVENT_NIF_RETURN:
-		ns = event_value(ev, EVENT_AT(NIF_RETURN, DURATION));
-		break;
-	case EVENT_LONG_GC:
-		ns = event_value(ev, EVENT_AT(LONG_GC, DURATION));
-		break;
-	case EVENT_LONG_SCHEDULE:
-		ns = event_value(ev, EVENT_AT(LONG_SCHEDULE, DURATION));
-		break;
-	default:
-		return true;
-	}
+	if (!event_has_duration(kind))
+		return !(BEGINNINGS >> kind & 1);
 	return ns != EVENT_UNKNOWN && ns >= least_ns;
 }
 

@@ -67,11 +67,17 @@ static bool has_size(enum event_kind kind)
 	return i < ARRAY_SIZE(fields) && fields[i].size != NO_FIELD;
 }
 
-static bool has_duration(enum event_kind kind)
+bool event_has_duration(enum event_kind kind)
 {
 	size_t i = fields_of(kind);
 
 	return i < ARRAY_SIZE(fields) && fields[i].duration != NO_FIELD;
+}
+
+uint64_t event_duration(enum event_kind kind, const struct event *ev)
+{
+	return event_has_duration(kind) ? event_value(ev, fields[fields_of(kind)].duration)
+					: EVENT_UNKNOWN;
 }
 
 void event_rates_init(struct event_rates *r, uint64_t kinds)
@@ -198,7 +204,8 @@ static void scale_row(struct event_rates *r, struct event_rate *row, const struc
 	if (r->now[kind].count)
 		scale *= all / (double)r->now[kind].count;
 	row->bytes = has_size(kind) && !r->no_sums ? (double)r->now[kind].bytes * scale : NAN;
-	row->time = has_duration(kind) && !r->no_sums ? (double)r->now[kind].ns / 1e9 * scale : NAN;
+	row->time = event_has_duration(kind) && !r->no_sums ? (double)r->now[kind].ns / 1e9 * scale
+							    : NAN;
 }
 
 static void forget_row(struct event_rate *row)
