@@ -177,3 +177,4 @@ def wait_of_wall(ctx):
     check_equal({k: n for k, n in data["by_kind"].items() if n}, {k: n for k, n in off.items() if n},
                 "by kind")
     check_equal(data["samples"], sum(off.values()), "sum")
+    check_equal(data["margin_of_error"], None, "which is of another sum")
