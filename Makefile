@@ -236,7 +236,7 @@ $(B)/obj/tools/verify.o: CPPFLAGS += -Itests
 $(B)/tools/verify: $(B)/obj/tools/verify.o $(B)/obj/tests/lib/verifier_baseline.o $(B)/libebeam.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -static -o $@ $^ \
-	    $(shell pkg-config --static --libs libbpf libelf zlib)
+	    $(shell $(PKG_CONFIG) --static --libs libbpf libelf zlib)
 tools: $(TOOLS) $(B)/tests/kernels/private_stack
 
 # For guests of other kernels (tests/kernels), with a BPF object of its own.

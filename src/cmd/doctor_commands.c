@@ -237,6 +237,15 @@ static const struct program_trial *find_trial(const struct program_trials *t, co
 	return NULL;
 }
 
+/* NULL: it is loaded, or nobody tried. */
+static const struct program_trial *find_refused(const struct look *l, enum how how,
+						const char *program)
+{
+	const struct program_trial *t = find_trial(&l->trials[how], program);
+
+	return t && program_trial_refused(t, l->opt->force) ? t : NULL;
+}
+
 /* All that this node's commands would load. */
 static bool has_all(struct look *l, const struct doctor_tried *tried)
 {
@@ -309,9 +318,9 @@ static void worsen(struct verdict *v, enum doctor_state state, const char *fix)
 static bool is_refused(const struct look *l, enum how how, const char *program, char *why,
 		       size_t size)
 {
-	const struct program_trial *t = find_trial(&l->trials[how], program);
+	const struct program_trial *t = find_refused(l, how, program);
 
-	if (!t || t->rc == 0)
+	if (!t)
 		return false;
 	refusal_text(why, size, t);
 	return true;
@@ -393,9 +402,9 @@ static void judge_programs(struct verdict *v, const struct look *l, const char *
 	char why[512];
 
 	for (; *programs; programs++) {
-		const struct program_trial *t = find_trial(&l->trials[HOW_EVENTS], *programs);
+		const struct program_trial *t = find_refused(l, HOW_EVENTS, *programs);
 
-		if (!t || t->rc == 0)
+		if (!t)
 			continue;
 		refusal_text(why, sizeof(why), t);
 		worsen(v, state, FIX_REFUSED);
@@ -419,10 +428,10 @@ static void judge_samples(struct verdict *v, const struct look *l, enum doctor_s
 static void judge_code(struct verdict *v, const struct look *l, enum doctor_state none)
 {
 	const struct probe_feature *f = &l->host->features.feature[PROBE_FEATURE_UPROBE];
-	const struct program_trial *t = find_trial(&l->trials[HOW_EVENTS], *watching_code);
-	bool unsafe = t && t->rc == -ENOTSUP && !l->opt->force;
+	const struct program_trial *t = find_refused(l, HOW_EVENTS, *watching_code);
+	bool unsafe = t && t->rc == -ENOTSUP;
 
-	if (t && t->rc && !unsafe) {
+	if (t && !unsafe) {
 		judge_programs(v, l, watching_code, none, "");
 	} else if (!f->ok || unsafe) {
 		worsen(v, DOCTOR_DEGRADED, unsafe ? NULL : doctor_feature_fix(f));

@@ -360,6 +360,21 @@ static void add_fault(struct doctor_rows *rows, const struct kernel_fault *k)
 	snprintf(row->why, sizeof(row->why), "%s %s", k->what, k->ebeam);
 }
 
+static void add_faults(struct doctor_rows *rows, bool programs)
+{
+	struct doctor_row *untried;
+
+	for (const struct kernel_fault *k = kernel_faults; k->name; k++)
+		if (programs || !k->by_program)
+			add_fault(rows, k);
+	if (programs)
+		return;
+	untried = doctor_add(rows, "kernel faults", "those that BPF programs meet");
+	untried->state = DOCTOR_DEGRADED;
+	snprintf(untried->why, sizeof(untried->why),
+		 "not tried, as no BPF program can be loaded (see BPF ring buffer)");
+}
+
 void doctor_check_host(struct doctor_rows *rows, struct doctor_host *host,
 		       const struct options *opt)
 {
@@ -373,6 +388,5 @@ void doctor_check_host(struct doctor_rows *rows, struct doctor_host *host,
 	if (host->features.feature[PROBE_FEATURE_UPROBE].ok)
 		add_uprobe_cost(rows);
 	add_breakpoints(rows, host);
-	for (const struct kernel_fault *k = kernel_faults; k->name; k++)
-		add_fault(rows, k);
+	add_faults(rows, host->features.feature[PROBE_FEATURE_BPF].ok);
 }

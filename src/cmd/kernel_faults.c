@@ -87,6 +87,7 @@ const struct kernel_fault kernel_faults[] = {
 			 "the kernel's code (CAP_SYSLOG, kernel.kptr_restrict below 2). One that "
 			 "has a private stack is not attached, unless --force is given.",
 		.look = look_private_stacks,
+		.by_program = true,
 	},
 	{
 		.name = "return probes in processes with a seccomp filter",
@@ -101,6 +102,7 @@ const struct kernel_fault kernel_faults[] = {
 			 "--force is given.",
 		.fix = "use Linux 6.12.14, 6.14 or later",
 		.look = look_returns,
+		.by_program = true,
 	},
 	{
 		.name = "uprobes on 5-byte nops",
@@ -111,6 +113,7 @@ const struct kernel_fault kernel_faults[] = {
 		.ebeam = "ebeam places no probe on a 5-byte nop, except at the entry of a "
 			 "function.",
 		.look = look_long_nop,
+		.by_program = true,
 	},
 	{
 		.name = "user stacks of exiting threads",
@@ -147,6 +150,7 @@ const struct kernel_fault kernel_faults[] = {
 			 "event, as on kernels before 6.6: each takes up to 0.1 s to remove.",
 		.fix = "use Linux 6.6.35, 6.10 or later",
 		.look = look_filter,
+		.by_program = true,
 	},
 	{
 		.name = "hash maps without preallocation",
@@ -157,6 +161,7 @@ const struct kernel_fault kernel_faults[] = {
 		.ebeam = "ebeam tries it, and has its maps preallocated where it must: they take "
 			 "memory for all threads from the start.",
 		.look = look_growing_maps,
+		.by_program = true,
 	},
 	{
 		.name = "uprobe programs freed while they run",

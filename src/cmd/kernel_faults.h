@@ -6,6 +6,8 @@
 #ifndef EBEAM_CMD_KERNEL_FAULTS_H
 #define EBEAM_CMD_KERNEL_FAULTS_H
 
+#include <stdbool.h>
+
 enum fault_state {
 	FAULT_ABSENT,
 	FAULT_POSSIBLE, /* only the version of the kernel tells */
@@ -21,6 +23,7 @@ struct kernel_fault {
 	const char *seen;		/* by doctor; NULL = that the kernel has it */
 	const char *fix;		/* NULL = none is needed */
 	enum fault_state (*look)(void); /* NULL: ebeam cannot meet it, so nobody looks */
+	bool by_program;		/* looks by loading a BPF program */
 };
 
 extern const struct kernel_fault kernel_faults[]; /* ends with name == NULL */

@@ -439,3 +439,8 @@ void program_trials_free(struct program_trials *t)
 		free(t->v.data[i].log);
 	vec_free(&t->v);
 }
+
+bool program_trial_refused(const struct program_trial *t, bool force)
+{
+	return t->rc != 0 && !(force && t->private_stack > 0);
+}

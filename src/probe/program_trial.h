@@ -43,6 +43,9 @@ struct program_choice {
 void program_trials_config(struct session_config *c, struct source_plan *plan,
 			   const struct beam_layout *layout, unsigned int otp);
 
+/* Commands do without it; with --force a stack by CPU is no reason. */
+bool program_trial_refused(const struct program_trial *t, bool force);
+
 /* Adds to *out.  Of the configuration only what programs are told counts, and the way in which they
  * are attached.  Any thread.  Fails if none could be tried, as session_open() would. */
 int program_trials_run(struct program_trials *out, const struct session_config *c,

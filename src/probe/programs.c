@@ -28,6 +28,8 @@
 /* Maps, programs and rings, an event and a ring for each CPU, and files of the node. */
 #define FILES_FIXED   256u
 #define FILES_PER_CPU 4u
+/* Where each uprobe is a perf event with a link. */
+#define FILES_OF_POINTS (2u * SOURCE_MAX_POINTS)
 
 #define LOCKED_FIX "ulimit -l unlimited, or grant CAP_SYS_RESOURCE"
 
@@ -50,8 +52,8 @@ bool programs_needs_files(int rc)
 int programs_files_error(int rc, struct error *err)
 {
 	return error_set(err, ERROR_KIND_FAILED, rc,
-			 "too many open files: raise the limit (ulimit -n) to %u at least",
-			 files_needed());
+			 "too many open files: raise the limit (ulimit -n) to %u",
+			 files_needed() + FILES_OF_POINTS);
 }
 
 void programs_raise_limits(void)

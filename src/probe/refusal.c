@@ -23,8 +23,7 @@ static const struct program_trial *drop_kinds(const struct program_trials *trial
 	for (size_t i = 0; i < trials->v.len; i++) {
 		const struct program_trial *t = &trials->v.data[i];
 
-		/* With --force a stack by CPU is no reason. */
-		if (t->rc == 0 || (force && t->private_stack > 0))
+		if (!program_trial_refused(t, force))
 			continue;
 		refusal_text(why, sizeof(why), t);
 		if (plan && source_plan_drop(plan, t->name, why))
