@@ -29,8 +29,23 @@ static bool effective(int capability)
 	return data[capability / 32].effective & (UINT32_C(1) << (capability % 32));
 }
 
+/* Capabilities count only there. */
+static bool in_initial_user_namespace(void)
+{
+	char *text = proc_read_file("/proc/self/uid_map", 4096, NULL);
+	unsigned int inside, outside, nr;
+	bool initial = !text || (sscanf(text, "%u %u %u", &inside, &outside, &nr) == 3 &&
+				 inside == 0 && outside == 0 && nr == UINT32_MAX);
+
+	free(text);
+	return initial;
+}
+
 bool privilege_has(int capability)
 {
+	/* Processes of the same namespace may be read with the namespace's own capabilities. */
+	if (capability != CAP_SYS_PTRACE && !in_initial_user_namespace())
+		return false;
 	if (capability == CAP_BPF || capability == CAP_PERFMON)
 		return effective(capability) || effective(CAP_SYS_ADMIN);
 	return effective(capability);
@@ -44,18 +59,6 @@ static int small_number(const char *path, int without)
 
 	free(text);
 	return number;
-}
-
-/* Capabilities count only there. */
-static bool in_initial_user_namespace(void)
-{
-	char *text = proc_read_file("/proc/self/uid_map", 4096, NULL);
-	unsigned int inside, outside, nr;
-	bool initial = !text || (sscanf(text, "%u %u %u", &inside, &outside, &nr) == 3 &&
-				 inside == 0 && outside == 0 && nr == UINT32_MAX);
-
-	free(text);
-	return initial;
 }
 
 /* What may be looked into is seen; and there is always a first process. */
@@ -82,9 +85,13 @@ const char *privilege_blind_spot(void)
 {
 	const char *unseen = privilege_unseen();
 
-	if (unseen || privilege_has(CAP_SYS_PTRACE))
+	if (unseen)
 		return unseen;
-	return "without root or CAP_SYS_PTRACE only nodes of the same user can be looked into";
+	if (!in_initial_user_namespace())
+		return "ebeam runs in a user namespace: nodes outside of it cannot be looked into";
+	if (privilege_has(CAP_SYS_PTRACE))
+		return NULL;
+	return "without root or CAP_SYS_PTRACE at most nodes of the same user can be looked into";
 }
 
 static const char *memory_fix(void)
@@ -94,6 +101,10 @@ static const char *memory_fix(void)
 		       "of other processes until the host is booted with another value";
 	if (!privilege_has(CAP_SYS_PTRACE))
 		return "Run as root, or grant CAP_SYS_PTRACE";
+	if (!effective(CAP_DAC_READ_SEARCH) && !effective(CAP_DAC_OVERRIDE))
+		return "ebeam has CAP_SYS_PTRACE. If the node's executable may be read only by "
+		       "its own user or group (ls -lL /proc/PID/exe), grant CAP_DAC_READ_SEARCH "
+		       "too; else something else" FORBIDDEN ALLOW_IT;
 	return "ebeam has CAP_SYS_PTRACE, but something else" FORBIDDEN ALLOW_IT;
 }
 

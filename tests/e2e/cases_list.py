@@ -59,22 +59,10 @@ def counts_move(ctx):
     check_near(row["atom_count"], facts_now["atom_count"], 50, "atom_count")
 
 
-def copy_emulator(ctx, to):
-    """The programs of the release beside each other, links followed."""
-    done = run_in(ctx.otp, ["sh", "-c", "cp -rL $(dirname $(readlink -f $(command -v erl)))/../"
-                            f"erts-*/bin {to}"])
-    check_equal(done.returncode, 0, done.stderr)
-
-
 @case("a node whose executable was deleted is listed and recorded", otp="one")
 def deleted_executable(ctx):
-    copy = os.path.join(ctx.work_dir, f"erts-{ctx.otp}")
-    copy_emulator(ctx, copy)
-    ctx.cleanup(shutil.rmtree, copy, True)
-    node = ctx.new_node(erl=(os.path.join(copy, "erlexec"),),
-                        env={"BINDIR": copy, "ROOTDIR": "/usr/lib/erlang", "EMU": "beam",
-                             "PROGNAME": "erl"})
-    os.unlink(os.path.join(copy, "beam.smp"))
+    node, beam = ctx.copied_node()
+    os.unlink(beam)
     check_in("(deleted)", os.readlink(f"/proc/{node.os_pid}/exe"), "executable")
     check_row(ctx, node)
     with ctx.workload("cpu_split", node=node) as truth:
@@ -85,13 +73,7 @@ def deleted_executable(ctx):
 
 @case("a node whose executable was replaced since it started")
 def replaced_executable(ctx):
-    copy = os.path.join(ctx.work_dir, f"erts-replaced-{ctx.otp}")
-    copy_emulator(ctx, copy)
-    ctx.cleanup(shutil.rmtree, copy, True)
-    node = ctx.new_node(erl=(os.path.join(copy, "erlexec"),),
-                        env={"BINDIR": copy, "ROOTDIR": "/usr/lib/erlang", "EMU": "beam",
-                             "PROGNAME": "erl"})
-    beam = os.path.join(copy, "beam.smp")
+    node, beam = ctx.copied_node()
     shutil.copy("/bin/true", beam + ".new")
     os.rename(beam + ".new", beam)
     check_row(ctx, node)

@@ -34,7 +34,7 @@ COMMANDS = {
     **{name: (name, *SHORT) for name in ("events", "gc", "msg", "sched", "proc", "alloc")},
 }
 # What a command goes on without.
-LACKING = re.compile(r"will have no names|no samples|not limited|only nodes of the same user|cannot")
+LACKING = re.compile(r"will have no names|no samples|not limited|nodes of the same user|cannot")
 
 
 def run(ctx, name, prefix, node=None):
@@ -107,6 +107,19 @@ def file_capabilities(ctx):
         words = (*COMMANDS[name], "-p", ctx.node.os_pid)
         result = ctx.ebeam.run(*words, prefix=(*NOBODY, "sh", "-c", f'shift; exec {path} "$@"', "sh"))
         check(result.code in (0, 7), str(result))
+
+
+@case("an executable that others may not read: CAP_DAC_READ_SEARCH is named, and is enough",
+      otp="one", alone=True)
+def hidden_executable(ctx):
+    sysctl(ctx, "perf_event_paranoid", 2)
+    node, _ = ctx.copied_node(mode=0o750)
+    refused = run(ctx, "ps", as_nobody(*FEW_CAPABILITIES), node)
+    check_equal(refused.code, 4, str(refused))
+    check_in("CAP_DAC_READ_SEARCH", refused.err, "fix")
+    for name in ("ps", "record", "gc", "trace (BIFs, NIFs)"):
+        result = run(ctx, name, as_nobody("CAP_DAC_READ_SEARCH", *FEW_CAPABILITIES), node)
+        check(works(result), str(result))
 
 
 @case("kernel.perf_event_paranoid above 2: with CAP_PERFMON it works, or the setting is named",

@@ -2,10 +2,12 @@
 """What a case gets: the program, a release, and a shared node of that release."""
 import contextlib
 import os
+import shutil
 import subprocess
+import tempfile
 
-from harness import Cleanup, Skip, check
-from nodes import Node, matrix_root
+from harness import Cleanup, Skip, check, check_equal
+from nodes import Node, matrix_root, run_in
 
 SHARED_FLAGS = ("+S", "2:2")
 
@@ -57,6 +59,22 @@ class Context:
         node = Node(self.session.workloads, self.otp, **kwargs)
         self.cleanup(node.close)
         return node
+
+    def copied_node(self, mode=0o755):
+        """A node for this case alone that runs a copy of its emulator, a file with this mode: the
+        node and the file's path."""
+        copy = os.path.join(tempfile.mkdtemp(prefix="erts-", dir=self.work_dir), "bin")
+        self.cleanup(shutil.rmtree, os.path.dirname(copy), True)
+        # The programs of the release beside each other, links followed.
+        done = run_in(self.otp, ["sh", "-c", "cp -rL $(dirname $(readlink -f $(command -v erl)))/../"
+                                 f"erts-*/bin {copy}"])
+        check_equal(done.returncode, 0, done.stderr)
+        beam = os.path.join(copy, "beam.smp")
+        os.chmod(beam, mode)
+        node = self.new_node(erl=(os.path.join(copy, "erlexec"),),
+                             env={"BINDIR": copy, "ROOTDIR": "/usr/lib/erlang", "EMU": "beam",
+                                  "PROGNAME": "erl"})
+        return node, beam
 
     def child(self, *command, **kwargs):
         """Another process for this case alone."""
