@@ -104,3 +104,23 @@ enum thread_type sched_type_of_name(const char *name, uint16_t *number)
 	*number = 0;
 	return THREAD_OTHER;
 }
+
+int sched_find_tids(int os_pid,
+		    void (*found)(void *arg, enum thread_type type, uint16_t number, int os_tid),
+		    void *arg, struct error *err)
+{
+	struct proc_thread *threads;
+	ssize_t nr = proc_threads_read(&threads, os_pid, err);
+
+	if (nr < 0)
+		return (int)nr;
+	for (ssize_t i = 0; i < nr; i++) {
+		uint16_t number;
+		enum thread_type type = sched_type_of_name(threads[i].name, &number);
+
+		if (type != THREAD_OTHER)
+			found(arg, type, number, threads[i].os_tid);
+	}
+	free(threads);
+	return 0;
+}

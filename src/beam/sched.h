@@ -22,5 +22,9 @@ int sched_is_busy(struct beam_node *n, const struct thread_info *scheduler);
 /* Type and number from the kernel's name of a thread ("1_scheduler", "erts_dcpus_2"); THREAD_OTHER
  * for the rest. */
 enum thread_type sched_type_of_name(const char *name, uint16_t *number);
+/* Tells each thread that is called so.  ERROR_KIND_* of proc_threads_read(). */
+int sched_find_tids(int os_pid,
+		    void (*found)(void *arg, enum thread_type type, uint16_t number, int os_tid),
+		    void *arg, struct error *err);
 
 #endif

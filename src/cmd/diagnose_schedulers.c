@@ -21,25 +21,23 @@
 #define LONG_CALL_NS 25000000u
 #define BLOCKED_MAX  64u /* functions that are told apart */
 
+static void found_thread(void *arg, enum thread_type type, uint16_t number, int os_tid)
+{
+	struct diagnose *g = arg;
+
+	for (size_t k = 0; k < g->nr_schedulers; k++) {
+		struct scheduler_look *s = &g->schedulers[k];
+
+		if (s->one->type == type && s->one->number == number)
+			s->os_tid = os_tid;
+	}
+}
+
 static void find_threads(struct diagnose *g)
 {
-	struct proc_thread *threads;
 	struct error ignored;
-	ssize_t nr = proc_threads_read(&threads, g->n->os_pid, &ignored);
 
-	for (ssize_t i = 0; i < nr; i++) {
-		uint16_t number;
-		enum thread_type type = sched_type_of_name(threads[i].name, &number);
-
-		for (size_t k = 0; type != THREAD_OTHER && k < g->nr_schedulers; k++) {
-			struct scheduler_look *s = &g->schedulers[k];
-
-			if (s->one->type == type && s->one->number == number)
-				s->os_tid = threads[i].os_tid;
-		}
-	}
-	if (nr >= 0)
-		free(threads);
+	sched_find_tids(g->n->os_pid, found_thread, g, &ignored);
 	for (size_t i = 0; i < g->nr_schedulers; i++) {
 		struct scheduler_look *s = &g->schedulers[i];
 

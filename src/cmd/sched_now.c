@@ -34,29 +34,21 @@
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static void find_threads(struct now_view *v)
+static void found_thread(void *arg, enum thread_type type, uint16_t number, int os_tid)
 {
-	struct proc_thread *threads;
-	struct error ignored;
-	ssize_t nr = proc_threads_read(&threads, v->node->os_pid, &ignored);
+	struct now_view *v = arg;
 
-	for (ssize_t i = 0; i < nr; i++) {
-		uint16_t number;
-		enum thread_type type = sched_type_of_name(threads[i].name, &number);
-
-		for (size_t k = 0; type != THREAD_OTHER && k < v->nr; k++) {
-			if (v->rows[k].one->type == type && v->rows[k].one->number == number)
-				v->rows[k].os_tid = threads[i].os_tid;
-		}
+	for (size_t k = 0; k < v->nr; k++) {
+		if (v->rows[k].one->type == type && v->rows[k].one->number == number)
+			v->rows[k].os_tid = os_tid;
 	}
-	if (nr >= 0)
-		free(threads);
 }
 
 static int open_view(struct now_view *v, struct error *err)
 {
 	struct beam_node *n = v->node;
 	const struct sched_one *all;
+	struct error ignored;
 	int rc = target_need(n, n->anchors.sched, "schedulers", err);
 
 	rc = rc ? rc : target_need(n, n->anchors.proc_tab, "process table", err);
@@ -79,7 +71,7 @@ static int open_view(struct now_view *v, struct error *err)
 		v->rows[i].one = &all[i];
 	v->live = !n->core;
 	if (v->live)
-		find_threads(v);
+		sched_find_tids(n->os_pid, found_thread, v, &ignored);
 	return 0;
 }
 

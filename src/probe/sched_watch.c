@@ -357,29 +357,18 @@ static struct watched *find(struct sched_watch *w, enum thread_type type, uint16
 }
 
 /* Threads by their names; schedulers themselves, too, if nothing else tells them. */
-static int find_threads(struct sched_watch *w, struct error *err)
+static void found_thread(void *arg, enum thread_type type, uint16_t number, int os_tid)
 {
-	struct proc_thread *threads;
-	ssize_t nr = proc_threads_read(&threads, w->os_pid, err);
+	const struct watched new = {.type = type, .number = number};
+	struct sched_watch *w = arg;
+	struct watched *one = find(w, type, number);
 
-	if (nr < 0)
-		return (int)nr;
-	for (ssize_t i = 0; i < nr; i++) {
-		struct watched new = {0}, *one;
-
-		new.type = sched_type_of_name(threads[i].name, &new.number);
-		if (new.type == THREAD_OTHER)
-			continue;
-		one = find(w, new.type, new.number);
-		if (!one && !w->work) {
-			vec_push(&w->all, new);
-			one = &w->all.data[w->all.len - 1];
-		}
-		if (one)
-			one->os_tid = threads[i].os_tid;
+	if (!one && !w->work) {
+		vec_push(&w->all, new);
+		one = &w->all.data[w->all.len - 1];
 	}
-	free(threads);
-	return 0;
+	if (one)
+		one->os_tid = os_tid;
 }
 
 static int find_schedulers(struct sched_watch *w, struct beam_node *n, struct error *err)
@@ -417,7 +406,7 @@ int sched_watch_open(struct sched_watch **out, struct beam_node *n, enum sched_w
 	w->realtime = realtime;
 	w->moves_apart = 1;
 	rc = how != SCHED_WATCH_THREADS ? find_schedulers(w, n, err) : 0;
-	rc = rc ? rc : find_threads(w, err);
+	rc = rc ? rc : sched_find_tids(n->os_pid, found_thread, w, err);
 	if (rc == 0) {
 		w->cut_ns = clock_monotonic_ns();
 		sched_watch_cut(w, &ignored);
