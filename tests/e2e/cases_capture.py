@@ -188,8 +188,11 @@ def bytes_per_sample(ctx):
     node = demo_node(ctx)
     path = ctx.ebeam.file(".ebeam")
     # As many samples as 99 Hz gives in a minute and a half; definitions weigh less in a longer one.
-    ctx.ebeam.ok("record", "-p", node.process.pid, "-d", 9, "-F", 999, "-o", path, timeout=60)
-    profile = ctx.ebeam.report(path)
+    for seconds in (9, 20, 40):  # where the node gets less of the CPUs
+        ctx.ebeam.ok("record", "-p", node.process.pid, "-d", seconds, "-F", 999, "-o", path, timeout=90)
+        profile = ctx.ebeam.report(path)
+        if profile.samples > 4000:
+            break
     size = os.path.getsize(path)
     check(profile.samples > 2000, f"{profile.samples} samples")
     check(size / profile.samples <= 60, f"{size} bytes for {profile.samples} samples")
@@ -232,7 +235,7 @@ def options(ctx):
     check(any(word in kinds for word in ("[ets]", "[ETS]")), "--kinds: no root frame for ets")
     check_equal(folded_total(kinds), plain.samples, "samples with --kinds")
     text = ctx.ebeam.ok("report", path, "-f", "text", "-n", "5").out
-    check_in("cpu_split:gamma/2", text, "-f text")
+    check_in(max(plain.functions.values(), key=lambda f: f["self"])["mfa"], text, "-f text")
 
 
 @case("svg and html are one well-formed file without a link to anywhere", otp="one")
