@@ -83,6 +83,7 @@ enum stack_source {
 	STACK_RSP = 1,	 /* the register */
 	STACK_STOP = 2,	 /* Process.stop, stored by the call site */
 	STACK_SAVED = 3, /* the register that the call site saved, found on the C stack */
+	STACK_LAST = 4,	 /* Process.stop, whoever stored it last: BIFs, NIFs and the collector do */
 };
 
 #define RAW_SAMPLE_KERNEL    0x1u /* the sample hit in kernel mode */
@@ -268,6 +269,8 @@ struct term_block {
 #define EVENT_RAW_WORDS 12   /* of values; fields follow each other, each as many words as it has */
 #define RAW_EVENT_STACK 0x1u /* its stack came as a raw sample of the same time and thread */
 #define RAW_EVENT_TEXT	0x2u /* the words of blocks[] are text, NUL terminated: of its MFA */
+/* That stack is of a moment before: its top is where the process was then, not its FIELD_CODE. */
+#define RAW_EVENT_BEFORE 0x4u
 /* As many, each with so many bytes of the text and a NUL: DTRACE_TERM_BUF_SIZE of dtrace-wrapper.h
  * is 256. */
 #define EVENT_TEXT_BLOCKS 4

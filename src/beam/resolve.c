@@ -124,6 +124,10 @@ static void push_c_call(struct beam_resolver *r, struct names *names, struct fra
 		copy_atom(r, t->mfa[1], call->name, sizeof(call->name));
 		push_call(r, names, l, t->mfa, t->nif ? FRAME_NIF : FRAME_BIF);
 	}
+	/* Other calls keep it in a register. */
+	if (raw->stack_source == STACK_LAST && !t->mfa[0] &&
+	    strcmp(call->fragment, "garbage_collect") != 0)
+		l->status = SAMPLE_STATUS_AMBIGUOUS;
 	if (t->function) {
 		entry = frame_of_native(r, names, t->function, &call->entry, &call->entry_start);
 		if (!t->mfa[0])

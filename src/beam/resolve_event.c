@@ -254,7 +254,8 @@ int resolve_event(struct resolver *base, struct names *names, const struct rec_r
 		out->values[nr++] = at + fields[i].words <= raw->nr_values
 					    ? value_of(r, names, raw, type, &raw->values[at])
 					    : no_value(type);
-		if (fields[i].type == FIELD_CODE && at < raw->nr_values)
+		if (fields[i].type == FIELD_CODE && at < raw->nr_values &&
+		    !(raw->flags & RAW_EVENT_BEFORE))
 			out->leaf = code_frame(r, names, raw->values[at]);
 		at += fields[i].words;
 	}

@@ -14,7 +14,7 @@
 
 /* From what a scheduler does to the port that it is with: 124 bytes in OTP 25 to 29. */
 #define HEAD_MAX 256
-/* struct ErtsSchedWallTime: 32 bytes in OTP 25 to 29. */
+/* Reductions and struct ErtsSchedWallTime: 56 bytes in OTP 25 to 29. */
 #define CLOCK_MAX 64
 /* A clock that is read while it changes is read again; so often. */
 #define CLOCK_TRIES 8
@@ -29,9 +29,8 @@ struct sched_work {
 	struct beam_layout layout;
 	struct span head, clock;
 	VEC(struct sched_worker) all;
-	VEC(raddr) esdp;
 	uint32_t nr_normal;
-	struct mem_range *ranges; /* heads of all, then clocks of dirty ones */
+	struct mem_range *ranges; /* of each: its head, its clock */
 	uint8_t *heads;		  /* HEAD_MAX each */
 	uint8_t *clocks;	  /* CLOCK_MAX each */
 };
@@ -56,9 +55,9 @@ static bool find_spans(struct sched_work *w)
 	const struct beam_layout *l = &w->layout;
 	const int32_t head[] = {l->sched_thr_progress_active, l->sched_current_process,
 				l->sched_current_port};
-	const int32_t clock[] = {l->sched_wall_time, l->sched_wall_time_enabled,
-				 l->sched_wall_time_start, l->sched_working_total,
-				 l->sched_working_start};
+	const int32_t clock[] = {l->sched_reductions,	     l->sched_wall_time,
+				 l->sched_wall_time_enabled, l->sched_wall_time_start,
+				 l->sched_working_total,     l->sched_working_start};
 
 	return span_of(&w->head, head, ARRAY_SIZE(head), HEAD_MAX) &&
 	       span_of(&w->clock, clock, ARRAY_SIZE(clock), CLOCK_MAX);
@@ -67,10 +66,13 @@ static bool find_spans(struct sched_work *w)
 static void add_array(struct sched_work *w, raddr array, uint32_t nr, enum thread_type type)
 {
 	for (uint32_t i = 0; array && i < MIN(nr, UINT16_MAX); i++) {
-		const struct sched_worker one = {.type = type, .number = (uint16_t)(i + 1)};
+		const struct sched_worker one = {
+			.type = type,
+			.number = (uint16_t)(i + 1),
+			.esdp = array + (uint64_t)i * (uint32_t)w->layout.sched_stride,
+		};
 
 		vec_push(&w->all, one);
-		vec_push(&w->esdp, array + (uint64_t)i * (uint32_t)w->layout.sched_stride);
 	}
 }
 
@@ -82,15 +84,13 @@ static void make_ranges(struct sched_work *w)
 	w->heads = xcalloc(nr, HEAD_MAX);
 	w->clocks = xcalloc(nr, CLOCK_MAX);
 	for (size_t i = 0; i < nr; i++) {
-		w->ranges[i] = (struct mem_range){
-			.addr = w->esdp.data[i] + (raddr)w->head.from,
+		w->ranges[2 * i] = (struct mem_range){
+			.addr = w->all.data[i].esdp + (raddr)w->head.from,
 			.buf = w->heads + i * HEAD_MAX,
 			.size = w->head.size,
 		};
-		if (i < w->nr_normal)
-			continue;
-		w->ranges[nr + i - w->nr_normal] = (struct mem_range){
-			.addr = w->esdp.data[i] + (raddr)w->clock.from,
+		w->ranges[2 * i + 1] = (struct mem_range){
+			.addr = w->all.data[i].esdp + (raddr)w->clock.from,
 			.buf = w->clocks + i * CLOCK_MAX,
 			.size = w->clock.size,
 		};
@@ -126,7 +126,6 @@ void sched_work_close(struct sched_work *w)
 	if (!w)
 		return;
 	vec_free(&w->all);
-	vec_free(&w->esdp);
 	free(w->ranges);
 	free(w->heads);
 	free(w->clocks);
@@ -143,30 +142,34 @@ const struct sched_worker *sched_work_all(const struct sched_work *w, uint32_t *
 
 /* ---- what they do -------------------------------------------------------------------------- */
 
-static enum sched_doing doing_of(const struct sched_work *w, size_t at)
+static void take(struct sched_work *w, size_t at)
 {
 	const struct beam_layout *l = &w->layout;
 	const uint8_t *head = w->heads + at * HEAD_MAX, *clock = w->clocks + at * CLOCK_MAX;
+	struct sched_worker *one = &w->all.data[at];
 	bool normal = at < w->nr_normal, works;
-	size_t nr = w->all.len;
+	uint64_t since = bytes_u64(clock, l->sched_working_start - w->clock.from);
 
-	if (w->ranges[at].err || (!normal && w->ranges[nr + at - w->nr_normal].err))
-		return SCHED_DOING_UNKNOWN;
+	one->doing = SCHED_DOING_UNKNOWN;
+	if (w->ranges[2 * at].err || w->ranges[2 * at + 1].err)
+		return;
 	works = normal ? bytes_u32(head, l->sched_thr_progress_active - w->head.from) != 0
-		       : bytes_u64(clock, l->sched_working_start - w->clock.from) !=
-				 SCHED_WTIME_IDLE;
-	return sched_doing_of(works, bytes_u64(head, l->sched_current_process - w->head.from),
-			      bytes_u64(head, l->sched_current_port - w->head.from));
+		       : since != SCHED_WTIME_IDLE;
+	one->process = bytes_u64(head, l->sched_current_process - w->head.from);
+	one->slice = normal ? bytes_u64(clock, l->sched_reductions - w->clock.from) : since;
+	one->doing = sched_doing_of(works, one->process,
+				    bytes_u64(head, l->sched_current_port - w->head.from));
 }
 
 void sched_work_look(struct sched_work *w, bool dirty)
 {
-	size_t nr = w->all.len, nr_dirty = nr - w->nr_normal;
+	size_t nr = dirty ? w->all.len : w->nr_normal;
 
-	mem_readv(w->mem, w->ranges, dirty ? nr + nr_dirty : w->nr_normal);
+	mem_readv(w->mem, w->ranges, 2 * nr);
 	for (size_t i = 0; i < nr; i++)
-		w->all.data[i].doing =
-			dirty || i < w->nr_normal ? doing_of(w, i) : SCHED_DOING_UNKNOWN;
+		take(w, i);
+	for (size_t i = nr; i < w->all.len; i++)
+		w->all.data[i].doing = SCHED_DOING_UNKNOWN;
 }
 
 /* ---- what the VM counted ------------------------------------------------------------------- */
@@ -178,7 +181,7 @@ struct clock_bytes {
 
 static bool read_clock(struct sched_work *w, uint32_t at, struct clock_bytes *out)
 {
-	raddr esdp = w->esdp.data[at];
+	raddr esdp = w->all.data[at].esdp;
 	struct mem_range ranges[] = {
 		{.addr = esdp + (raddr)w->layout.sched_thr_progress_active,
 		 .buf = &out->active,

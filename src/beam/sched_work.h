@@ -45,7 +45,13 @@ struct sched_clock_read {
 struct sched_worker {
 	enum thread_type type;
 	uint16_t number; /* 1.. of its type */
+	raddr esdp;
 	enum sched_doing doing;
+	/* If it does SCHED_DOING_PROCESS: struct process, and what tells a time slice from the
+	 * next one of the same process: reductions of all that ran before, which are added up when
+	 * a process leaves (erts_schedule()); of a dirty one since when it works. */
+	raddr process;
+	uint64_t slice;
 };
 
 struct sched_work;

@@ -29,6 +29,8 @@
 #define FLUSH_EVERY_NS 1000000000u
 #define LONG_NS	       10000000u /* long_gc, long_schedule without --longer-than */
 
+#define LONG_SLICES (1ull << EVENT_LONG_SCHEDULE)
+
 /* ---- what a node has ----------------------------------------------------------------------- */
 
 /* All kinds that are refused for the reason of this one, if it is the first of them. */
@@ -51,14 +53,25 @@ static void tell_refused(const struct source_plan *plan, uint64_t kinds, int kin
 	strbuf_free(&names);
 }
 
+/* Long slices are seen in memory, all of them, but for short ones, and who wants probes. */
+static void plan_looks(struct event_run *run)
+{
+	const struct options *o = &run->ctx->opt;
+
+	if (run->consumer->kinds & LONG_SLICES && !run->consumer->counts &&
+	    o->source == SOURCE_AUTO && event_run_longer_than(run) >= SLICE_WATCH_LEAST_NS &&
+	    run->node->anchors.sched && run->node->identity.jit)
+		run->looked_for = LONG_SLICES;
+}
+
 /* Which kinds can be had; says which of those asked for cannot. */
 static int plan_sources(struct event_run *run, struct error *err)
 {
 	const char *why = NULL, *otp = run->node->identity.otp_text;
 	struct strbuf names = STRBUF_INIT;
 
-	source_plan_node(&run->plan, run->node, run->consumer->kinds, run->ctx->opt.source,
-			 run->ctx->opt.force);
+	source_plan_node(&run->plan, run->node, run->consumer->kinds & ~run->looked_for,
+			 run->ctx->opt.source, run->ctx->opt.force);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (!run->plan.missing[kind])
 			continue;
@@ -234,6 +247,7 @@ static int on_drain(void *arg, struct error *err)
 	int rc = drain(run, now + DRAIN_MAX_NS, err);
 
 	live_add_schedulers(&run->live, false);
+	live_add_slices(&run->live);
 	rc = rc ? rc : event_run_check_output(run, err);
 	if (rc)
 		return rc;
@@ -251,6 +265,7 @@ static int on_edge(void *arg, struct error *err)
 
 	UNUSED(err);
 	live_add_schedulers(&run->live, true);
+	live_add_slices(&run->live);
 	return 0;
 }
 
@@ -285,6 +300,13 @@ static int watch_schedulers(struct event_run *run, struct error *err)
 	uint64_t kept = run->writer ? run->plan.kinds : 0;
 	bool work = run->consumer->work || kept & SCHEDULING;
 
+	if (run->looked_for) {
+		int rc = live_watch_slices(&run->live, &run->ctx->opt, event_run_longer_than(run),
+					   err);
+
+		if (rc)
+			return rc;
+	}
 	if (!work && !run->consumer->cpu && !(kept & COLLECTING))
 		return 0;
 	return live_watch_schedulers(&run->live, &run->ctx->opt, work, err);
@@ -308,11 +330,12 @@ static int run_loop(struct event_run *run, struct error *err)
 	if (rc == 0 && run->consumer->begin)
 		rc = run->consumer->begin(run->consumer->arg, err);
 	/* Now signals are caught: what has been attached is taken away in order. */
-	rc = rc ? rc : session_start(run->live.session, err);
+	if (rc == 0 && run->live.session)
+		rc = session_start(run->live.session, err);
 	if (rc == 0 && run->consumer->started)
 		rc = run->consumer->started(run->consumer->arg, err);
 	if (rc == 0) {
-		live_add_watching(&run->live, run->plan.kinds);
+		live_add_watching(&run->live, run->plan.kinds | run->looked_for);
 		event_run_tell_budget(run);
 		event_run_tell_stopped(run, false);
 		log_info("%u probes attached", run->plan.nr_points);
@@ -351,7 +374,9 @@ static int finish(struct event_run *run, struct error *err)
 	if (!run->node_stopped)
 		event_run_tell_stopped(run, true);
 	live_end_schedulers(&run->live);
-	session_stop(run->live.session);
+	live_end_slices(&run->live);
+	if (run->live.session)
+		session_stop(run->live.session);
 	rc = drain(run, UINT64_MAX, err);
 	if (rc)
 		return rc;
@@ -390,7 +415,8 @@ static int add_meta(struct event_run *run, struct error *err)
 static int open_live(struct event_run *run, const struct live_config *config, struct error *err)
 {
 	uint64_t planned = config->events ? run->plan.kinds : 0;
-	int rc = live_open(&run->live, run->node, config, err);
+	int rc = config->events || config->calls ? live_open(&run->live, run->node, config, err)
+						 : live_open_memory(&run->live, run->node, err);
 
 	planned &= ~run->plan.kinds;
 	for (int kind = 0; rc == 0 && kind < NR_EVENT_KINDS; kind++)
@@ -417,8 +443,12 @@ static int watch(struct event_run *run, struct error *err)
 		.gc_longer_than_ns = run->consumer->gc_longer_than_ns,
 		.counting = run->consumer->counts,
 	};
-	int rc = run->consumer->kinds ? plan_sources(run, err) : 0;
+	int rc;
 
+	plan_looks(run);
+	if (!(run->consumer->kinds & ~run->looked_for))
+		config.events = NULL;
+	rc = config.events ? plan_sources(run, err) : 0;
 	/* Of calls, events are what else can be told. */
 	if (rc == -ENOTSUP && run->consumer->calls) {
 		log_warn("%s", err->msg);
@@ -427,6 +457,8 @@ static int watch(struct event_run *run, struct error *err)
 	}
 	if (rc == 0 && run->consumer->counts && !is_chosen(o))
 		source_plan_count(&run->plan, false);
+	if (rc == 0 && o->dry_run && run->looked_for)
+		log_warn("ebeam: long_schedule is read from the node's memory, without probes");
 	if (rc == 0 && o->dry_run)
 		return event_probes_show(run->ctx, run->node, &run->plan, err);
 	rc = rc ? rc : event_run_filter_node(run, &config, err);

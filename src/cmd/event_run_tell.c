@@ -224,7 +224,7 @@ void event_run_tell_budget(struct event_run *run)
 	struct keeper_cost cost;
 	const char *why;
 
-	if (!session_event_cost(run->live.session, &cost, &why) && *why)
+	if (run->live.session && !session_event_cost(run->live.session, &cost, &why) && *why)
 		log_warn("ebeam: what the probes cost the node is not known, and not limited: %s",
 			 why);
 }

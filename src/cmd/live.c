@@ -10,11 +10,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/atoms.h"
 #include "beam/pid.h"
 #include "beam/ports.h"
+#include "beam/process.h"
 #include "beam/sched.h"
 #include "event/catalogue.h"
 #include "event/unnamed.h"
@@ -253,6 +255,7 @@ void live_close(struct live *l)
 {
 	enrich_close(l->enrich);
 	sched_watch_close(l->schedulers);
+	slice_watch_close(l->slices);
 	session_close(l->session);
 	beam_resolver_close(l->resolver);
 	strbuf_free(&l->warnings);
@@ -395,8 +398,78 @@ void live_end_schedulers(struct live *l)
 	l->schedulers = NULL;
 }
 
+/* ---- long time slices ---------------------------------------------------------------------- */
+
+int live_watch_slices(struct live *l, const struct options *opt, uint64_t longer_than_ns,
+		      struct error *err)
+{
+	struct address_range mappings[EBEAM_JIT_RANGES];
+	struct running_code code = {0};
+	size_t nr =
+		beam_resolver_code_ranges(l->resolver, mappings, EBEAM_JIT_RANGES, &code.fragments);
+
+	if (nr)
+		code.hull = mappings[0];
+	for (size_t i = 1; i < nr; i++) {
+		code.hull.start = MIN(code.hull.start, mappings[i].start);
+		code.hull.end = MAX(code.hull.end, mappings[i].end);
+	}
+	l->slices_ns = longer_than_ns;
+	return slice_watch_open(&l->slices, l->node, &code, longer_than_ns, !opt->no_realtime, err);
+}
+
+/* What it is called is read now: most often it is still there. */
+static void add_process(struct live *l, uint64_t epid)
+{
+	struct process_facts facts;
+
+	if (epid && process_read(l->node, epid, PROCESS_READ_DICTIONARY, &facts) == 0)
+		beam_resolver_process(l->resolver, enrich_names(l->enrich), &facts);
+}
+
+void live_add_slices(struct live *l)
+{
+	struct error ignored;
+	struct long_slice s;
+	bool synced = l->session; /* then a probe tells of code that is loaded */
+
+	while (l->slices && slice_watch_next(l->slices, &s)) {
+		if (!synced && beam_resolver_sync(l->resolver, &ignored))
+			log_debug("what code is loaded cannot be read: %s", ignored.msg);
+		synced = true;
+		if (s.stack) {
+			add_process(l, s.stack->epid);
+			enrich_add_raw(l->enrich, &s.stack->h);
+		}
+		enrich_add_raw(l->enrich, &s.event->h);
+		free(s.stack);
+		free(s.event);
+	}
+}
+
+void live_end_slices(struct live *l)
+{
+	uint64_t gap_ns;
+	char gap[32], least[32];
+
+	if (!l->slices)
+		return;
+	slice_watch_end(l->slices);
+	live_add_slices(l);
+	gap_ns = slice_watch_longest_gap(l->slices);
+	if (2 * gap_ns > l->slices_ns)
+		log_warn("ebeam: schedulers were once looked at only after %s: slices shorter than "
+			 "%s may be missing",
+			 units_format_ns(gap_ns, gap, sizeof(gap)),
+			 units_format_ns(2 * gap_ns, least, sizeof(least)));
+	slice_watch_close(l->slices);
+	l->slices = NULL;
+}
+
 void live_look(struct live *l)
 {
+	if (!l->session)
+		return;
 	if (l->resolver && beam_resolver_ranges_changed(l->resolver))
 		set_code(l);
 	session_look(l->session);

@@ -17,6 +17,7 @@
 #include "probe/sample_limit.h"
 #include "probe/sched_watch.h"
 #include "probe/session.h"
+#include "probe/slice_watch.h"
 #include "target/proc.h"
 
 struct live {
@@ -29,6 +30,8 @@ struct live {
 	double own_start_s;
 	struct sched_watch *schedulers; /* NULL: not watched */
 	uint64_t schedulers_ns;		/* when they were told of last */
+	struct slice_watch *slices;	/* NULL: likewise */
+	uint64_t slices_ns;		/* how long they are at least */
 	struct strbuf warnings;		/* live_add_warning(), one a line */
 };
 
@@ -86,6 +89,15 @@ int live_watch_schedulers(struct live *l, const struct options *opt, bool work, 
 void live_add_schedulers(struct live *l, bool now);
 /* The last of that: they are not watched any more. */
 void live_end_schedulers(struct live *l);
+/*
+ * The same of long time slices, of at least longer_than_ns, which must be SLICE_WATCH_LEAST_NS or
+ * more: as events (long_schedule).
+ */
+int live_watch_slices(struct live *l, const struct options *opt, uint64_t longer_than_ns,
+		      struct error *err);
+void live_add_slices(struct live *l);
+/* The last of them.  Warns if looks were too far apart to see all. */
+void live_end_slices(struct live *l);
 /* After records were taken in: tells the probes of code in new places. */
 void live_look(struct live *l);
 /* So far, whoever counts it. */

@@ -118,8 +118,7 @@ static void write_longest(FILE *f, const struct sched_answer *a)
 	if (!s->nr_longest)
 		return;
 	sched_add_count(&line, s->nr_long, a->long_scale);
-	fprintf(f, "\nlongest slices (of %s that were long), with the stack at their end\n",
-		line.buf);
+	fprintf(f, "\nlongest slices (of %s that were long), with their stacks\n", line.buf);
 	for (unsigned int i = 0; i < s->nr_longest; i++)
 		write_long(f, s->stream->names, &s->longest[i]);
 	strbuf_free(&line);

@@ -543,6 +543,11 @@ void enrich_add_scheduler(struct enrich *e, const struct rec_scheduler *from)
 	rec->h = h;
 }
 
+void enrich_add_raw(struct enrich *e, const struct rec_header *raw)
+{
+	consume(e, raw);
+}
+
 void enrich_add_call_gap(struct enrich *e, const struct enrich_call_gap *gap)
 {
 	const struct rec_raw_coverage raw = {

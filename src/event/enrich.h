@@ -39,6 +39,8 @@ struct enrich_call_gap {
 	uint32_t os_tid;
 };
 void enrich_add_call_gap(struct enrich *e, const struct enrich_call_gap *gap);
+/* A raw record, as if the source had it. */
+void enrich_add_raw(struct enrich *e, const struct rec_header *raw);
 /* A sample without stack walk: a state frame (e.g. "[idle]") of a thread, weight samples. */
 void enrich_add_state(struct enrich *e, uint32_t thread, const char *state, enum sample_kind kind,
 		      uint32_t weight, uint64_t ts_ns);

@@ -300,7 +300,7 @@ def left(ctx):
     print(f"{compared} processes compared; {ended}")
 
 
-@case("long slices, with the stack at their end")
+@case("slices of 1 ms and more, with their stacks")
 def longest(ctx):
     need_events(ctx)
     path = ctx.ebeam.file(".ebeam")

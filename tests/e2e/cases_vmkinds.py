@@ -131,6 +131,23 @@ def long_slices(ctx):
     check_equal(none, [], "nothing takes ten seconds")
 
 
+@case("every slice above 20 ms, whatever the limit on overhead, with the function that it was in",
+      alone=True)
+def slices_without_probes(ctx):
+    for limit in ("1", "0.01"):
+        watch = Watch(ctx, ctx.node, "-e", "long_schedule", "--longer-than", "20ms",
+                      "--max-overhead", limit)
+        truth = ctx.node.ask("vm_kinds", "ways", 20)
+        events = of(watch.events(), "long_schedule", pid=truth["pid"])
+        tops = Counter()
+        for e in events:
+            check(e["duration_ns"] >= 20000000, "duration")
+            tops.update({f["mfa"] for f in e["stack"]})
+        for function in ("erts_debug:set_internal_state/2", "erts_debug:flat_size/1",
+                         "vm_kinds:compare/3"):
+            check_equal(tops[function], truth["count"], f"{function} of {len(events)}: {tops}")
+
+
 @case("copies: to messages, and to heaps")
 def copies(ctx):
     need_events(ctx, "copy_struct", "copy_object")

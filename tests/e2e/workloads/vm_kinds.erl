@@ -10,8 +10,8 @@
 %%   node.ask("vm_kinds", "connection", NODE)       connected, N bytes sent, disconnected
 %%   node.ask("vm_kinds", "stalled", NODE)          sends to a node that does not read, until it waits
 -module(vm_kinds).
--export([carriers/2, pool/1, signals/1, slices/1, copies/1, nifs/1, connection/2, stalled/1, unstalled/0, connect/1]).
--export([sender/1, many/2]).
+-export([carriers/2, pool/1, signals/1, slices/1, ways/1, copies/1, connection/2, stalled/1, unstalled/0, connect/1]).
+-export([nifs/1, sender/1, many/2]).
 
 pid(P) -> list_to_binary(pid_to_list(P)).
 text(T) -> unicode:characters_to_binary(io_lib:format("~0tp", [T])).
@@ -166,6 +166,29 @@ long_slice() ->
     compare(A, B, erlang:monotonic_time(millisecond) + 300),
     true = erlang:yield(),
     ok.
+
+%% Slices of 25 ms or more, each in another kind of code: a BIF that waits, one that computes, and
+%% a call of C code that is no BIF.
+ways(Count) ->
+    N = list_to_integer(Count),
+    {P, ok} = in_process(fun() -> ways(N, lists:seq(1, 200000), nested(4000000)) end),
+    #{pid => pid(P), count => N}.
+
+nested(N) -> list_to_tuple(lists:duplicate(N, {a})).
+
+ways(0, _, _) -> ok;
+ways(N, List, Tuple) ->
+    Copy = binary_to_term(term_to_binary(List)),
+    erts_debug:set_internal_state(available_internal_state, true),
+    pause(),
+    erts_debug:set_internal_state(sleep, 25),
+    pause(),
+    true = erts_debug:flat_size(Tuple) > 0,
+    pause(),
+    compare(List, Copy, erlang:monotonic_time(millisecond) + 40),
+    ways(N - 1, List, Tuple).
+
+pause() -> receive after 5 -> ok end.
 
 compare(A, B, Until) ->
     true = A =:= B, true = A =:= B, true = A =:= B, true = A =:= B,
