@@ -73,34 +73,48 @@ static const char *const *warnings(void *arg, size_t *nr)
 /* What a limit let be seen of the calls of one kind of functions. */
 struct limited {
 	uint64_t tripped, seen;
-	double share;
-	double on_ns; /* so long of the node's time, with what hits took of it */
-	double hits_ns;
+	double time;  /* part of it */
+	double share; /* of the calls; estimated */
+	double error; /* of all calls, a part of them */
+	bool least;   /* there may be many more */
 	const char *of;
 };
 
-/* While calls are seen there are fewer, as each hit takes its time: if that is much of it, and
- * calls come one after the other, the rest were more than that share tells. */
 static void tell_limited(struct trace *t, const struct limited *l)
 {
 	struct strbuf all = STRBUF_INIT;
 	char seen[32], sum[32];
+	double calls = l->share > 0 ? (double)l->seen / l->share : 0;
 
 	if (!l->tripped)
 		return;
 	/* Of a capture that was not read to its end nobody knows how many they are. */
-	if (l->seen && l->share > 0 && !(t->ctx->opt.input && trace_is_full(t))) {
+	if (l->seen && calls > 0 && !(t->ctx->opt.input && trace_is_full(t))) {
+		if (l->least)
+			calls = MAX(calls * (1 - l->error), (double)l->seen);
 		units_format_count(l->seen, seen, sizeof(seen));
-		units_format_count((uint64_t)((double)l->seen / l->share), sum, sizeof(sum));
-		strbuf_addf(&all, ", %s of some %s%s", seen, sum,
-			    10 * l->hits_ns > l->on_ns ? " or more" : "");
+		units_format_count((uint64_t)calls, sum, sizeof(sum));
+		strbuf_addf(&all, ", %s of some %s", seen, sum);
+		if (l->least)
+			strbuf_addstr(&all, " or more");
+		else if (l->error > 0)
+			strbuf_addf(&all, " (+- %.2g %%)", 100 * l->error);
 	}
 	trace_warn(t,
 		   "rate limit tripped %" PRIu64 " time%s (--rate, --max-overhead): calls%s were "
 		   "seen %.3g %% of the time%s",
-		   l->tripped, plural(l->tripped), l->of, 100 * l->share, all.len ? all.buf : "");
+		   l->tripped, plural(l->tripped), l->of, 100 * l->time, all.len ? all.buf : "");
 	strbuf_free(&all);
 }
+
+/* While calls are seen there are fewer, as each hit takes its time: if that is much of it, and
+ * calls come one after the other, the rest were more than what was seen tells. */
+static bool takes_much(double hits_ns, double on_ns)
+{
+	return 10 * hits_ns > on_ns;
+}
+
+#define MOST_CUT 0.1 /* of the windows, else bursts may be missed */
 
 static void tell_limits(struct trace *t)
 {
@@ -110,21 +124,25 @@ static void tell_limits(struct trace *t)
 	struct limited erlang = {
 		.tripped = s->tripped,
 		.seen = t->seen[0],
+		.time = (double)s->time_ppm / 1e6,
 		.share = (double)s->share_ppm / 1e6,
-		.on_ns = (double)s->on_ns,
-		.hits_ns = (double)s->hits * c->hit_ns[0],
+		.error = (double)s->error_ppm / 1e6,
+		.least = (double)s->cut_ppm / 1e6 > MOST_CUT ||
+			 takes_much((double)s->hits * c->hit_ns[0], (double)s->on_ns),
 		.of = t->seen[1] ? " of Erlang functions" : "",
 	};
 	struct limited c_code = {
 		.tripped = c->tripped,
 		.seen = t->seen[1],
+		.time = c->share_ppm / 1e6,
 		.share = c->share_ppm / 1e6,
-		.hits_ns = (double)t->seen[1] * c->hit_ns[1],
 		.of = t->seen[0] ? " of C functions" : "",
 	};
 
 	if (stream->last_ns > stream->start_ns)
-		c_code.on_ns = c_code.share * (double)(stream->last_ns - stream->start_ns);
+		c_code.least =
+			takes_much((double)t->seen[1] * c->hit_ns[1],
+				   c_code.time * (double)(stream->last_ns - stream->start_ns));
 	tell_limited(t, &erlang);
 	tell_limited(t, &c_code);
 	if (!erlang.tripped && !c_code.tripped)

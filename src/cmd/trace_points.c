@@ -257,7 +257,7 @@ int trace_points_begin(struct trace *t, struct error *err)
 }
 
 /* What a profile cannot show of it: how often functions are called beside one another. */
-static void record_warning(struct trace *t, double share, bool erlang)
+static void record_warning(struct trace *t, double time, bool erlang)
 {
 	const struct event_stream_calls *c = &event_run_stream(t->run)->calls;
 	struct strbuf text = STRBUF_INIT;
@@ -265,7 +265,7 @@ static void record_warning(struct trace *t, double share, bool erlang)
 	strbuf_addstr(&text, "a limit (--rate, --max-overhead) let calls");
 	if (erlang)
 		strbuf_addf(&text, "%s be seen %.3g %% of the time",
-			    c->tripped ? " of Erlang functions" : "", 100 * share);
+			    c->tripped ? " of Erlang functions" : "", 100 * time);
 	if (c->tripped)
 		strbuf_addf(&text, "%s of C functions%s %.3g %% of the time", erlang ? "," : "",
 			    erlang ? "" : " be seen", c->share_ppm / 1e4);
@@ -282,12 +282,14 @@ static void record_limits(struct trace *t)
 	char text[128];
 
 	if (s->tripped) {
-		snprintf(text, sizeof(text), "%" PRIu64 " %.0f %" PRIu64 " %" PRIu64, s->tripped,
-			 1e6 * s->share, s->on_ns, s->hits);
+		snprintf(text, sizeof(text),
+			 "%" PRIu64 " %.0f %" PRIu64 " %" PRIu64 " %.0f %.0f %.0f", s->tripped,
+			 1e6 * s->share, s->on_ns, s->hits, 1e6 * s->error, 1e6 * s->cut,
+			 1e6 * s->time);
 		enrich_add_meta(event_run_live(t->run)->enrich, EVENT_STREAM_LIMITED_KEY, text);
 	}
 	if (s->tripped || event_run_stream(t->run)->calls.tripped)
-		record_warning(t, s->share, s->tripped);
+		record_warning(t, s->time, s->tripped);
 }
 
 void trace_points_close(struct trace *t)

@@ -16,7 +16,6 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "base/vec.h"
 #include "base/xalloc.h"
 #include "beam/sched.h"
 #include "probe/budget.h"
@@ -32,49 +31,11 @@
 #define SAVED_S 0.5
 /* A thread with less takes of what the node has as it idles (BUDGET_MIN_BUSY). */
 #define FEW_HITS 20
+/* One that has spent its hits rests for so long: its windows are few, and have room for bursts. */
+#define REST_NS 250000000u
 /* For so long threads that could go on again wait for others, which then are lent hits. */
 #define TOGETHER_NS 500000000u
 #define LENT_HITS   LEAST_HITS
-
-struct armed {
-	int fd;		   /* -1 = none */
-	uint64_t since_ns; /* without one, since then */
-	uint64_t given;	   /* hits, so far */
-	uint64_t hits;	   /* as last read */
-	uint64_t on_ns;	   /* likewise: of the thread's time */
-};
-
-struct watched_thread {
-	int os_tid;
-	bool seen;	  /* in the list that was just read */
-	uint64_t used_ns; /* of CPU, as last read */
-	uint64_t tick_ns; /* when that was */
-	double credit;	  /* hits */
-	struct armed armed[EBEAM_BREAKPOINTS];
-};
-
-/* How an entry was watched, on all threads, wherever it stood. */
-struct entry_use {
-	uint64_t on_ns, thread_ns, hits; /* while the threads ran; of so long that they did */
-};
-
-struct breakpoints {
-	struct breakpoints_config config;
-	struct {
-		uint64_t addr; /* 0 = free */
-		struct call_point point;
-	} places[EBEAM_BREAKPOINTS];
-	VEC(struct watched_thread) threads;
-	struct entry_use entries[EBEAM_CALL_FUNCTIONS]; /* by call_point.point */
-	struct breakpoints_state state;
-	uint64_t cpu_ns; /* that the threads used since they are watched */
-	uint64_t listed_ns, ticked_ns, opened_ns;
-	double idle_credit;   /* hits, of the node: it is limited as if it was as busy as that */
-	uint64_t idle_cpu_ns; /* cpu_ns, as that was last looked at */
-	unsigned int hit_ns;  /* with the program, as it runs */
-	uint64_t waiting_ns;  /* since when a thread could go on, and waits for others; 0 = none */
-	bool closing;
-};
 
 #define LIST_NS 1000000000u /* between looks for new threads */
 /* A program that nobody has seen run takes so long; and of so many runs on what it did take is
@@ -102,11 +63,6 @@ static void disarm(struct armed *a)
 	a->fd = -1;
 }
 
-static bool is_site(const struct breakpoints *b, unsigned int i)
-{
-	return b->places[i].addr && b->places[i].point.kind == CALL_KIND_RETURN;
-}
-
 static unsigned int affordable(const struct watched_thread *t)
 {
 	return t->credit < 1 ? 0 : (unsigned int)t->credit;
@@ -126,16 +82,14 @@ static int arm(struct breakpoints *b, struct watched_thread *t, unsigned int i, 
 		close(fd);
 		return rc;
 	}
-	t->armed[i] = (struct armed){.fd = fd, .given = hits, .since_ns = t->armed[i].since_ns};
+	t->armed[i] = (struct armed){
+		.fd = fd,
+		.given = hits,
+		.since_ns = t->armed[i].since_ns,
+		.fresh = true,
+		.gap_ns = MAX(t->armed[i].gap_ns + t->armed[i].off_ns, 0.0),
+	};
 	return 0;
-}
-
-/* NULL: it is a place of return. */
-static struct entry_use *entry_use(struct breakpoints *b, unsigned int i)
-{
-	uint32_t point = b->places[i].point.point;
-
-	return is_site(b, i) || point >= EBEAM_CALL_FUNCTIONS ? NULL : &b->entries[point];
 }
 
 /* Takes in what happened to one event: its hits are paid. */
@@ -284,17 +238,20 @@ static void take_idle(struct breakpoints *b, struct watched_thread *t)
 static void tick_thread(struct breakpoints *b, struct watched_thread *t, uint64_t now)
 {
 	uint64_t used = t->used_ns;
+	bool off = false;
 
 	earn(b, t, now);
 	take_idle(b, t);
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 		if (!b->places[i].addr)
 			continue;
-		if (entry_use(b, i))
-			entry_use(b, i)->thread_ns += t->used_ns - used;
 		if (t->armed[i].fd >= 0)
 			look(b, t, i);
+		off = off || is_spent(&t->armed[i]);
+		if (entry_use(b, i))
+			breakpoints_tick_entry(b, t, i, t->used_ns - used);
 	}
+	t->off_ns = !off ? 0 : t->off_ns ? t->off_ns : now;
 }
 
 static bool is_off(const struct breakpoints *b, const struct watched_thread *t)
@@ -302,10 +259,15 @@ static bool is_off(const struct breakpoints *b, const struct watched_thread *t)
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 		const struct armed *a = &t->armed[i];
 
-		if (b->places[i].addr && (a->fd < 0 || a->hits >= a->given))
+		if (b->places[i].addr && is_spent(a))
 			return true;
 	}
 	return false;
+}
+
+static bool has_rested(const struct breakpoints *b, const struct watched_thread *t)
+{
+	return affordable(t) >= LEAST_HITS && (!t->off_ns || b->ticked_ns - t->off_ns >= REST_NS);
 }
 
 static bool owes(const struct watched_thread *t)
@@ -317,9 +279,7 @@ static bool owes(const struct watched_thread *t)
 static void give_hits(struct breakpoints *b, struct watched_thread *t, bool sites, bool go_on,
 		      bool lend)
 {
-	unsigned int hits = affordable(t) >= LEAST_HITS ? affordable(t)
-			    : lend && !owes(t)		? LENT_HITS
-							: 0;
+	unsigned int hits = has_rested(b, t) ? affordable(t) : lend && !owes(t) ? LENT_HITS : 0;
 
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 		struct armed *a = &t->armed[i];
@@ -389,7 +349,7 @@ static bool go_on_together(struct breakpoints *b, uint64_t now, bool *lend)
 	}
 	for (size_t i = 0; i < b->threads.len; i++) {
 		const struct watched_thread *t = &b->threads.data[i];
-		bool can = affordable(t) >= LEAST_HITS;
+		bool can = has_rested(b, t);
 
 		some = some || (can && is_off(b, t));
 		all = all && (can || !is_off(b, t) || owes(t));
@@ -598,43 +558,4 @@ void breakpoints_tick(struct breakpoints *b)
 	b->state.known_ns = now;
 	if (now - b->listed_ns >= LIST_NS && list_threads(b, now, &why))
 		log_warn("ebeam: calls on new threads are not seen: %s", why.msg);
-}
-
-/* What tracing surely took: what a hit costs is known on average.  And of the time in which an
- * entry is watched so much at least is the threads' own. */
-#define SURE_PART  0.7
-#define LEAST_PART 0.1
-
-static double share_of(const struct breakpoints *b)
-{
-	double hits = 0, calls = 0, taken = SURE_PART * b->hit_ns, own, on;
-
-	for (unsigned int i = 0; i < EBEAM_CALL_FUNCTIONS; i++)
-		hits += (double)b->entries[i].hits;
-	for (unsigned int i = 0; i < EBEAM_CALL_FUNCTIONS; i++) {
-		const struct entry_use *use = &b->entries[i];
-
-		if (!use->hits || !use->on_ns)
-			continue;
-		/* Hits of places of return, too: as many for each of an entry. */
-		on = (double)use->on_ns - taken * (double)use->hits * (double)b->state.hits / hits;
-		on = MAX(on, LEAST_PART * (double)use->on_ns);
-		own = (double)use->thread_ns - taken * (double)b->state.hits;
-		calls += (double)use->hits * MAX(own / on, 1);
-	}
-	return calls > 0 ? hits / calls : 1;
-}
-
-void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out)
-{
-	double wall_ns = (double)(clock_monotonic_ns() - b->opened_ns), of;
-
-	*out = b->state;
-	out->hit_ns = b->hit_ns;
-	out->share = share_of(b);
-	for (unsigned int i = 0; i < EBEAM_CALL_FUNCTIONS; i++)
-		out->on_ns += b->entries[i].on_ns;
-	out->cost_of_core = (double)b->cpu_ns < BUDGET_MIN_BUSY * wall_ns;
-	of = out->cost_of_core ? wall_ns : (double)b->cpu_ns;
-	out->cost = of > 0 ? 100.0 * (double)b->state.hits * b->hit_ns / of : 0;
 }

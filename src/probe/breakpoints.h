@@ -61,9 +61,11 @@ void breakpoints_remove(struct breakpoints *b, uint64_t addr);
 struct breakpoints_state {
 	uint64_t hits;	/* of all that there are and were */
 	uint64_t on_ns; /* sum over threads and entries: how long while the thread ran */
-	/* Estimated part of the calls that was seen: of the time that threads had for themselves,
-	 * of each function by itself, that in which its entry was watched. */
-	double share;
+	double time;	/* part of the threads' time in which calls were seen */
+	/* Estimated part of the calls that was seen (gap_estimate.h); by how much the number of all
+	 * calls that follows from it may be wrong (95 %), a part of that number; and of how many of
+	 * the windows that tell it the hits were spent too early: see there. */
+	double share, error, cut;
 	uint64_t tripped;    /* times that a thread's hits were spent */
 	uint64_t known_ns;   /* up to then (CLOCK_MONOTONIC) all gaps are told */
 	unsigned int hit_ns; /* what a hit costs, with the program */

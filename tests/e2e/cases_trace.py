@@ -281,6 +281,29 @@ def full_speed(ctx):
                 "all four breakpoints are free again")
 
 
+@case("how many calls a limit hid: not far from it of steady ones, and never too many said of bursts",
+      otp="one")
+def hidden_calls(ctx):
+    for kind, least in (("steady", 0.6), ("bursts", 0)):
+        node = ctx.new_node(flags=("+S", "1:1"))
+        node.ask("traced", "paced", kind)
+        for limit in (1, 5):
+            r = ctx.ebeam.run("trace", "-p", node.os_pid, "traced:pace/1", "-d", 4, "-j", "-n", 1000000,
+                              "--max-overhead", limit)
+            check(r.code in (0, PARTIAL), str(r))
+            numbers = [int(json.loads(line)["args"][0]) for line in r.out.splitlines()]
+            made = numbers[-1] - numbers[0] + 1
+            told = re.search(r"([0-9,]+) of some ([0-9,]+)( or more| \(\+- ([\d.]+) %\))?", r.err)
+            if not told:
+                check_equal(len(numbers), made, f"nothing was hidden: {r.err}")
+                continue
+            said = int(told[2].replace(",", ""))
+            # The first and the last call that were seen are not those of the ends.
+            check(least * made <= said <= 1.4 * made, f"{kind}, {limit} %: {told[0]}; made {made}")
+            print(f"{kind}, {limit} %: {told[0]}; made {made}")
+        node.close()
+
+
 @case("a BIF at full speed: its probes are there for a part of the time only, which is told",
       otp="one")
 def bif_at_full_speed(ctx):
