@@ -15,16 +15,20 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "cmd/signals.h"
+#include "target/proc.h"
 
 #define LOOP_EVENTS 16 /* events taken from the kernel at once */
 
 /* One descriptor in the epoll set. */
+#define LOOK_NS 200000000u /* at a process of which the kernel gives no descriptor */
+
 struct watch {
 	struct watch *next;
 	int fd;
 	bool owned;	   /* closed with the loop */
 	bool timer;	   /* a timerfd: has to be read */
 	bool signal;	   /* a signalfd: likewise */
+	int os_pid;	   /* at each time of the timer: is there still such a process?  0 = no */
 	enum loop_end end; /* what its readiness means; 0 = call fn */
 	int (*fn)(void *ctx, struct error *err);
 	void *ctx;
@@ -205,9 +209,18 @@ int loop_watch_pid(struct loop *l, int os_pid, struct error *err)
 	w.fd = (int)syscall(SYS_pidfd_open, os_pid, 0);
 	if (w.fd < 0 && errno == ESRCH)
 		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "process %d is gone", os_pid);
-	if (w.fd < 0)
-		return system_error(err, "pidfd_open");
-	return add(l, &w, NULL, err);
+	if (w.fd >= 0)
+		return add(l, &w, NULL, err);
+	/* A kernel of before 5.3, or a seccomp filter that does not know it. */
+	w = (struct watch){.os_pid = os_pid};
+	return add_timerfd(l, &w, LOOK_NS, LOOK_NS, NULL, err);
+}
+
+static bool has_exited(int os_pid)
+{
+	struct proc_stat stat;
+
+	return proc_stat_read(&stat, os_pid, NULL) != 0 || stat.state == 'Z' || stat.state == 'X';
 }
 
 /* 0, or what the readiness of w means for the loop; negative errno if its callback failed. */
@@ -222,6 +235,8 @@ static int handle(struct watch *w, struct error *err)
 		return (int)w->end;
 	if (w->timer && read(w->fd, &expirations, sizeof(expirations)) < 0 && errno == EAGAIN)
 		return 0;
+	if (w->os_pid)
+		return has_exited(w->os_pid) ? LOOP_END_EXITED : 0;
 	if (w->signal && read(w->fd, &info, sizeof(info)) < 0 && errno == EAGAIN)
 		return 0;
 	rc = w->fn(w->ctx, err);
