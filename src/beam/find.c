@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "beam/identity.h"
@@ -219,6 +220,8 @@ static void add_nodes_here(struct strbuf *out, const struct finder *f)
 	if (f->nodes.len > 0) {
 		strbuf_addstr(out, "BEAM nodes here: ");
 		add_nodes(out, f->nodes.data, f->nodes.len);
+		if (privilege_unseen())
+			strbuf_addf(out, ". Others may run here: %s", privilege_unseen());
 	} else if (f->hidden) {
 		strbuf_addf(out, "BEAM nodes may run here, but pid %d may not be looked into. %s",
 			    f->hidden, privilege_fix(PRIVILEGE_MEMORY));
@@ -370,6 +373,10 @@ static int find_only(int *os_pid, const struct finder *f, struct error *err)
 
 	if (f->nodes.len == 1) {
 		*os_pid = f->nodes.data[0];
+		if (f->hidden)
+			log_warn("ebeam: pid %d is taken, as the only BEAM node that may be looked "
+				 "into; pid %d may not be. %s",
+				 *os_pid, f->hidden, privilege_fix(PRIVILEGE_MEMORY));
 		return 0;
 	}
 	if (f->nodes.len == 0 && f->hidden)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #include "beam/identity.h"
 #include "beam/layout_dwarf.h"
 #include "target/core.h"
+#include "target/privilege.h"
 #include "target/proc.h"
 
 #define AUXV_MAX_SIZE 4096
@@ -53,12 +55,34 @@ static raddr entry_point(int os_pid)
 	return entry;
 }
 
+/* 0, or why it may not be read. */
+static int try_executable(int os_pid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", os_pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EACCES || errno == EPERM ? -errno : 0;
+	close(fd);
+	return 0;
+}
+
 static int not_a_node(int os_pid, struct error *err)
 {
 	struct proc_stat stat;
+	int hidden;
 
 	if (proc_stat_read(&stat, os_pid, NULL) != 0)
 		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "no process has pid %d", os_pid);
+	hidden = try_executable(os_pid);
+	if (hidden)
+		return error_set(err, ERROR_KIND_PRIVILEGE, hidden,
+				 "cannot read the executable of pid %d ('%s'): %s. %s (see ebeam "
+				 "doctor)",
+				 os_pid, stat.comm, error_text(hidden),
+				 privilege_fix(PRIVILEGE_MEMORY));
 	return error_set(err, ERROR_KIND_NO_NODE, -ENOEXEC, "pid %d is '%s', not a BEAM node",
 			 os_pid, stat.comm);
 }

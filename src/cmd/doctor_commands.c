@@ -468,6 +468,12 @@ static void judge(struct verdict *v, const struct look *l, const struct command_
 	bool without = c->needs & NEEDS_MEMORY_ONLY && l->lacking != PRIVILEGE_MEMORY;
 	enum doctor_state none = without ? DOCTOR_DEGRADED : DOCTOR_MISSING;
 
+	/* All of them take more than one command does. */
+	if (untried->code && programs_needs_files(untried->code)) {
+		worsen(v, DOCTOR_DEGRADED, "raise the limit of open files (ulimit -n)");
+		strbuf_addf(&v->why, "not tried: %s", untried->msg);
+		return;
+	}
 	if (untried->code) {
 		worsen(v, none,
 		       untried->kind != ERROR_KIND_PRIVILEGE ? NULL

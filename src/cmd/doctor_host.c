@@ -269,6 +269,8 @@ const char *doctor_feature_fix(const struct probe_feature *f)
 {
 	bool forbidden = f->err == -EPERM || f->err == -EACCES;
 
+	if (programs_needs_files(f->err))
+		return "raise the limit of open files (ulimit -n)";
 	return !forbidden		 ? f->fix
 	       : f->use == PRIVILEGE_BPF ? programs_fix()
 					 : privilege_fix(f->use);

@@ -94,20 +94,6 @@ const char *privilege_blind_spot(void)
 	return "without root or CAP_SYS_PTRACE at most nodes of the same user can be looked into";
 }
 
-static const char *memory_fix(void)
-{
-	if (small_number("/proc/sys/kernel/yama/ptrace_scope", 0) >= 3)
-		return "kernel.yama.ptrace_scope is 3: nobody, not even root, may read the memory "
-		       "of other processes until the host is booted with another value";
-	if (!privilege_has(CAP_SYS_PTRACE))
-		return "Run as root, or grant CAP_SYS_PTRACE";
-	if (!effective(CAP_DAC_READ_SEARCH) && !effective(CAP_DAC_OVERRIDE))
-		return "ebeam has CAP_SYS_PTRACE. If the node's executable may be read only by "
-		       "its own user or group (ls -lL /proc/PID/exe), grant CAP_DAC_READ_SEARCH "
-		       "too; else something else" FORBIDDEN ALLOW_IT;
-	return "ebeam has CAP_SYS_PTRACE, but something else" FORBIDDEN ALLOW_IT;
-}
-
 /* Where kernels of Debian and Ubuntu want CAP_SYS_ADMIN. */
 static bool is_paranoid(void)
 {
@@ -124,6 +110,26 @@ static bool has_uprobe_multi(void)
 
 	free(types);
 	return has;
+}
+
+static const char *memory_fix(void)
+{
+	if (small_number("/proc/sys/kernel/yama/ptrace_scope", 0) >= 3)
+		return "kernel.yama.ptrace_scope is 3: nobody, not even root, may read the memory "
+		       "of other processes until the host is booted with another value";
+	if (!privilege_has(CAP_SYS_PTRACE) && privilege_has(CAP_BPF) && privilege_has(CAP_PERFMON))
+		return "Run as root, or grant CAP_SYS_PTRACE";
+	if (!privilege_has(CAP_SYS_PTRACE))
+		return has_uprobe_multi()
+			       ? "Run as root, or grant CAP_SYS_PTRACE (samples and probes need "
+				 "CAP_BPF and CAP_PERFMON, too)"
+			       : "Run as root, or grant CAP_SYS_PTRACE (samples and probes need "
+				 "CAP_SYS_ADMIN, too)";
+	if (!effective(CAP_DAC_READ_SEARCH) && !effective(CAP_DAC_OVERRIDE))
+		return "ebeam has CAP_SYS_PTRACE. If the node's executable may be read only by "
+		       "its own user or group (ls -lL /proc/PID/exe), grant CAP_DAC_READ_SEARCH "
+		       "too; else something else" FORBIDDEN ALLOW_IT;
+	return "ebeam has CAP_SYS_PTRACE, but something else" FORBIDDEN ALLOW_IT;
 }
 
 static const char *capabilities_fix(void)

@@ -8,6 +8,7 @@ import re
 import shutil
 import struct
 import sys
+import threading
 
 from ebeam import FEW_CAPABILITIES, NOBODY, as_nobody
 from harness import case, check, check_equal, check_in
@@ -117,6 +118,11 @@ def hidden_executable(ctx):
     refused = run(ctx, "ps", as_nobody(*FEW_CAPABILITIES), node)
     check_equal(refused.code, 4, str(refused))
     check_in("CAP_DAC_READ_SEARCH", refused.err, "fix")
+    few = as_nobody(*FEW_CAPABILITIES)
+    row, = [r for r in ctx.ebeam.ok("list", "-j", prefix=few).json()["data"] if r["os_pid"] == node.os_pid]
+    check_in("CAP_DAC_READ_SEARCH", row["unsupported_reason"], "list")
+    found = ctx.ebeam.run("doctor", prefix=few)
+    check(f"pid {node.os_pid}" in found.out and "CAP_DAC_READ_SEARCH" in found.out, str(found))
     for name in ("ps", "record", "gc", "trace (BIFs, NIFs)"):
         result = run(ctx, name, as_nobody("CAP_DAC_READ_SEARCH", *FEW_CAPABILITIES), node)
         check(works(result), str(result))
@@ -180,7 +186,7 @@ filter = struct.pack("<H6xQ", len(program) // 8, ctypes.addressof(buffer))
 assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, filter, 0, 0) == 0
 os.execvp(sys.argv[2], sys.argv[2:])
 """
-PROCESS_VM_READV, BPF, PERF_EVENT_OPEN = 310, 321, 298
+PROCESS_VM_READV, BPF, PERF_EVENT_OPEN, PIDFD_OPEN = 310, 321, 298, 434
 
 
 def without(*calls):
@@ -196,6 +202,15 @@ def seccomp(ctx):
         result = run(ctx, name, without(calls))
         check_equal(result.code, 4, str(result))
         check_in("a seccomp filter", result.err, name)
+    # As older container runtimes have it: the end of a node is looked for.
+    result = run(ctx, "gc", without(PIDFD_OPEN))
+    check(result.code in (0, 7), str(result))
+    ended = ctx.new_node()
+    stop = threading.Timer(2, ended.close)
+    stop.start()
+    result = ctx.ebeam.run("gc", "-d", "20", "-p", ended.os_pid, prefix=without(PIDFD_OPEN))
+    stop.join()
+    check(result.code == 0 and "exited" in result.err and result.seconds < 10, str(result))
     # Memory is read by another way then.
     result = run(ctx, "ps", without(PROCESS_VM_READV))
     check_equal(result.code, 0, str(result))
