@@ -60,7 +60,7 @@ static void plan_looks(struct event_run *run)
 
 	if (run->consumer->kinds & LONG_SLICES && !run->consumer->counts &&
 	    o->source == SOURCE_AUTO && event_run_longer_than(run) >= SLICE_WATCH_LEAST_NS &&
-	    run->node->anchors.sched && run->node->identity.jit)
+	    live_sees_slices(run->node))
 		run->looked_for = LONG_SLICES;
 }
 

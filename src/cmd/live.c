@@ -400,6 +400,11 @@ void live_end_schedulers(struct live *l)
 
 /* ---- long time slices ---------------------------------------------------------------------- */
 
+bool live_sees_slices(const struct beam_node *n)
+{
+	return n->anchors.sched && n->identity.jit;
+}
+
 int live_watch_slices(struct live *l, const struct options *opt, uint64_t longer_than_ns,
 		      struct error *err)
 {

@@ -93,6 +93,7 @@ void live_end_schedulers(struct live *l);
  * The same of long time slices, of at least longer_than_ns, which must be SLICE_WATCH_LEAST_NS or
  * more: as events (long_schedule).
  */
+bool live_sees_slices(const struct beam_node *n); /* of this node */
 int live_watch_slices(struct live *l, const struct options *opt, uint64_t longer_than_ns,
 		      struct error *err);
 void live_add_slices(struct live *l);
