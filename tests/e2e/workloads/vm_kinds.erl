@@ -183,7 +183,9 @@ ways(N, List, Tuple) ->
     pause(),
     erts_debug:set_internal_state(sleep, 25),
     pause(),
-    true = erts_debug:flat_size(Tuple) > 0,
+    Size = erts_debug:flat_size(Tuple),
+    Size = erts_debug:flat_size(Tuple),
+    Size = erts_debug:flat_size(Tuple),
     pause(),
     compare(List, Copy, erlang:monotonic_time(millisecond) + 40),
     ways(N - 1, List, Tuple).
