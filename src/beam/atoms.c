@@ -257,6 +257,16 @@ const char *beam_atom_text(struct beam_atoms *a, uint64_t term, size_t *len)
 	return atom->text;
 }
 
+bool beam_mfa_read(struct mem *mem, const struct beam_layout *l, raddr at, uint64_t mfa[3])
+{
+	if (at && mem_read_u64(mem, at + (raddr)l->mfa_module, &mfa[0]) == 0 &&
+	    mem_read_u64(mem, at + (raddr)l->mfa_function, &mfa[1]) == 0 &&
+	    mem_read_u64(mem, at + (raddr)l->mfa_arity, &mfa[2]) == 0)
+		return true;
+	memset(mfa, 0, 3 * sizeof(mfa[0]));
+	return false;
+}
+
 bool beam_mfa_format(struct beam_atoms *a, const uint64_t mfa[3], struct strbuf *out)
 {
 	struct name_function f = {.kind = FRAME_ERLANG, .arity = (int32_t)mfa[2]};

@@ -23,6 +23,9 @@ void beam_atoms_close(struct beam_atoms *a);
 /* Text of an atom term (UTF-8, NUL terminated, *len excludes the NUL), valid until close.  NULL if
  * the term is no atom or cannot be read. */
 const char *beam_atom_text(struct beam_atoms *a, uint64_t term, size_t *len);
+/* The three words of the ErtsCodeMFA at `at`; false, and all 0: there is none (0), or it cannot be
+ * read. */
+bool beam_mfa_read(struct mem *mem, const struct beam_layout *l, raddr at, uint64_t mfa[3]);
 /* Adds M:F/A, as Erlang writes it, of the three words of an ErtsCodeMFA.  False, with nothing
  * added: not two atoms that can be read and an arity. */
 bool beam_mfa_format(struct beam_atoms *a, const uint64_t mfa[3], struct strbuf *out);

@@ -10,14 +10,10 @@
 static void push_current(struct beam_resolver *r, struct names *names, struct frame_list *l,
 			 const struct process_stack *s)
 {
-	const struct beam_layout *layout = &r->node->layout;
-	struct mem *mem = r->node->mem;
 	bool dirty = s->state & PROCESS_STATE_DIRTY_RUNNING;
 	uint64_t mfa[3];
 
-	if (!s->current || mem_read_u64(mem, s->current + (raddr)layout->mfa_module, &mfa[0]) ||
-	    mem_read_u64(mem, s->current + (raddr)layout->mfa_function, &mfa[1]) ||
-	    mem_read_u64(mem, s->current + (raddr)layout->mfa_arity, &mfa[2]) ||
+	if (!beam_mfa_read(r->node->mem, &r->node->layout, s->current, mfa) ||
 	    (l->out->nr_frames &&
 	     frame_is_mfa(r, names, l->out->frames[l->out->nr_frames - 1], mfa)))
 		return;

@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
-#include "beam/process_state.h"
+#include "beam/atoms.h"
 #include "target/thread_state.h"
 
 /* struct process: 776 bytes at most in OTP 25 to 29. */
@@ -157,17 +157,6 @@ static bool push_stack(struct rec_raw_sample *out, struct mem *mem, raddr top, r
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
-static void read_current(struct rec_raw_sample *out, struct mem *mem, const struct beam_layout *l,
-			 raddr at)
-{
-	uint64_t *mfa = out->current_mfa;
-
-	if (!at || mem_read_u64(mem, at + (raddr)l->mfa_module, &mfa[0]) ||
-	    mem_read_u64(mem, at + (raddr)l->mfa_function, &mfa[1]) ||
-	    mem_read_u64(mem, at + (raddr)l->mfa_arity, &mfa[2]))
-		memset(mfa, 0, sizeof(out->current_mfa));
-}
-
 bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, struct mem *mem,
 			const struct beam_layout *l, const struct running_code *code, int os_pid,
 			const struct running_scheduler *s, raddr process,
@@ -201,7 +190,7 @@ bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, s
 	out->process_state = bytes_u32(bytes, l->process_state);
 	out->process_flags = bytes_u32(bytes, l->process_flags);
 	out->saved_ra = s->type == THREAD_NORMAL ? 0 : call->entry;
-	read_current(out, mem, l, bytes_u64(bytes, l->process_current));
+	beam_mfa_read(mem, l, bytes_u64(bytes, l->process_current), out->current_mfa);
 	if (s->type == THREAD_NORMAL)
 		read_call(call, mem, l, s);
 	top = find_top(out, call, &b, code, s, &t, earlier);

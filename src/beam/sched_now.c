@@ -114,16 +114,6 @@ static uint64_t registered_name(const struct sched_now *s, raddr reg)
 		       : 0;
 }
 
-static void read_mfa(const struct sched_now *s, raddr at, uint64_t mfa[3])
-{
-	const struct beam_layout *l = &s->n->layout;
-
-	if (!at || mem_read_u64(s->n->mem, at + (raddr)l->mfa_module, &mfa[0]) ||
-	    mem_read_u64(s->n->mem, at + (raddr)l->mfa_function, &mfa[1]) ||
-	    mem_read_u64(s->n->mem, at + (raddr)l->mfa_arity, &mfa[2]))
-		memset(mfa, 0, 3 * sizeof(mfa[0]));
-}
-
 static bool read_process(const struct sched_now *s, bool normal, struct sched_sight *out)
 {
 	const struct beam_layout *l = &s->n->layout;
@@ -137,7 +127,7 @@ static bool read_process(const struct sched_now *s, bool normal, struct sched_si
 	out->state = bytes_u32(bytes, l->process_state);
 	out->i = bytes_u64(bytes, l->process_i);
 	out->current = bytes_u64(bytes, l->process_current);
-	read_mfa(s, out->current, out->current_mfa);
+	beam_mfa_read(s->n->mem, l, out->current, out->current_mfa);
 	/* Of one that exits something else may stand there. */
 	if (!(out->state & PROCESS_STATE_EXITING))
 		out->registered = registered_name(s, bytes_u64(bytes, l->process_reg));

@@ -419,14 +419,10 @@ void stack_location_format(const struct stack_location *l, struct strbuf *out)
 /* The function that an ErtsCodeMFA names. */
 static bool format_current(struct beam_node *n, raddr current, struct strbuf *out)
 {
-	const struct beam_layout *l = &n->layout;
 	uint64_t mfa[3];
 
-	if (!current || mem_read_u64(n->mem, current + (uint32_t)l->mfa_module, &mfa[0]) ||
-	    mem_read_u64(n->mem, current + (uint32_t)l->mfa_function, &mfa[1]) ||
-	    mem_read_u64(n->mem, current + (uint32_t)l->mfa_arity, &mfa[2]))
-		return false;
-	return beam_mfa_format(n->atoms, mfa, out);
+	return beam_mfa_read(n->mem, &n->layout, current, mfa) &&
+	       beam_mfa_format(n->atoms, mfa, out);
 }
 
 bool process_current_function(struct beam_node *n, const struct stack_code *c,

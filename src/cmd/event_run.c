@@ -54,14 +54,14 @@ static void tell_refused(const struct source_plan *plan, uint64_t kinds, int kin
 }
 
 /* Long slices are seen in memory, all of them, but for short ones, and who wants probes. */
-static void plan_looks(struct event_run *run)
+static void plan_unprobed(struct event_run *run)
 {
 	const struct options *o = &run->ctx->opt;
 
 	if (run->consumer->kinds & LONG_SLICES && !run->consumer->counts &&
 	    o->source == SOURCE_AUTO && event_run_longer_than(run) >= SLICE_WATCH_LEAST_NS &&
 	    live_sees_slices(run->node))
-		run->looked_for = LONG_SLICES;
+		run->unprobed = LONG_SLICES;
 }
 
 /* Which kinds can be had; says which of those asked for cannot. */
@@ -70,7 +70,7 @@ static int plan_sources(struct event_run *run, struct error *err)
 	const char *why = NULL, *otp = run->node->identity.otp_text;
 	struct strbuf names = STRBUF_INIT;
 
-	source_plan_node(&run->plan, run->node, run->consumer->kinds & ~run->looked_for,
+	source_plan_node(&run->plan, run->node, run->consumer->kinds & ~run->unprobed,
 			 run->ctx->opt.source, run->ctx->opt.force);
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (!run->plan.missing[kind])
@@ -300,7 +300,7 @@ static int watch_schedulers(struct event_run *run, struct error *err)
 	uint64_t kept = run->writer ? run->plan.kinds : 0;
 	bool work = run->consumer->work || kept & SCHEDULING;
 
-	if (run->looked_for) {
+	if (run->unprobed) {
 		int rc = live_watch_slices(&run->live, &run->ctx->opt, event_run_longer_than(run),
 					   err);
 
@@ -335,7 +335,7 @@ static int run_loop(struct event_run *run, struct error *err)
 	if (rc == 0 && run->consumer->started)
 		rc = run->consumer->started(run->consumer->arg, err);
 	if (rc == 0) {
-		live_add_watching(&run->live, run->plan.kinds | run->looked_for);
+		live_add_watching(&run->live, run->plan.kinds | run->unprobed);
 		event_run_tell_budget(run);
 		event_run_tell_stopped(run, false);
 		log_info("%u probes attached", run->plan.nr_points);
@@ -445,8 +445,8 @@ static int watch(struct event_run *run, struct error *err)
 	};
 	int rc;
 
-	plan_looks(run);
-	if (!(run->consumer->kinds & ~run->looked_for))
+	plan_unprobed(run);
+	if (!(run->consumer->kinds & ~run->unprobed))
 		config.events = NULL;
 	rc = config.events ? plan_sources(run, err) : 0;
 	/* Of calls, events are what else can be told. */
@@ -457,7 +457,7 @@ static int watch(struct event_run *run, struct error *err)
 	}
 	if (rc == 0 && run->consumer->counts && !is_chosen(o))
 		source_plan_count(&run->plan, false);
-	if (rc == 0 && o->dry_run && run->looked_for)
+	if (rc == 0 && o->dry_run && run->unprobed)
 		log_warn("ebeam: long_schedule is read from the node's memory, without probes");
 	if (rc == 0 && o->dry_run)
 		return event_probes_show(run->ctx, run->node, &run->plan, err);

@@ -17,7 +17,7 @@ struct event_run {
 	struct beam_node *node; /* NULL of a capture */
 	struct live live;
 	struct source_plan plan;
-	uint64_t looked_for; /* kinds that are seen in memory, without probes */
+	uint64_t unprobed; /* kinds that are seen in memory, without probes */
 	struct outfile *output, *capture;
 	FILE *out;	      /* NULL: nobody wants text */
 	FILE *target;	      /* behind `pipe` */

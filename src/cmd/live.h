@@ -89,11 +89,11 @@ int live_watch_schedulers(struct live *l, const struct options *opt, bool work, 
 void live_add_schedulers(struct live *l, bool now);
 /* The last of that: they are not watched any more. */
 void live_end_schedulers(struct live *l);
+bool live_sees_slices(const struct beam_node *n); /* live_watch_slices() works on it */
 /*
  * The same of long time slices, of at least longer_than_ns, which must be SLICE_WATCH_LEAST_NS or
  * more: as events (long_schedule).
  */
-bool live_sees_slices(const struct beam_node *n); /* of this node */
 int live_watch_slices(struct live *l, const struct options *opt, uint64_t longer_than_ns,
 		      struct error *err);
 void live_add_slices(struct live *l);

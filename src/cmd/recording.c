@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/random.h"
 #include "base/strbuf.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -19,8 +20,6 @@
 /* Samples can come faster than they are taken in: who waits for the end of them would never look at
  * a deadline or a signal again.  What waits is bounded by the rings, which count what they lose. */
 #define DRAIN_MAX_NS 250000000u
-/* Of a normal distribution, 95 % lie within so many standard deviations. */
-#define NORMAL_95 1.96
 
 struct recording {
 	struct live live;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/random.h"
 
 #define NS_PER_S 1e9
 /* Sources that are on all the time are judged by half a second: a burst is no rate. */
@@ -287,10 +288,7 @@ static void end_look(struct budget *b)
 
 static double next_random(struct budget *b)
 {
-	b->random ^= b->random << 13;
-	b->random ^= b->random >> 7;
-	b->random ^= b->random << 17;
-	return (double)(b->random >> 11) / (double)(1ull << 53);
+	return (double)(random_next(&b->random) >> 11) / (double)(1ull << 53);
 }
 
 /* Income that is left for rounds: without what is on all the time. */

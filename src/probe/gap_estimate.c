@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-#define NORMAL_95 1.96
+#include "base/random.h"
+
 /* Gaps differ from one another, too, not only the windows that stand for them: by less, as they are
  * longer.  Of loads with bursts (unit tests). */
 #define OF_GAPS 0.3

@@ -7,10 +7,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -78,13 +78,8 @@ struct sched_watch {
 
 uint64_t sched_watch_next(uint64_t *random, uint64_t begin_ns, uint64_t period_ns)
 {
-	uint64_t r = *random ? *random : 88172645463325252u;
-
-	r ^= r << 13;
-	r ^= r >> 7;
-	r ^= r << 17;
-	*random = r;
-	return begin_ns + (r >> 11) % period_ns;
+	*random = *random ? *random : 88172645463325252u;
+	return begin_ns + (random_next(random) >> 11) % period_ns;
 }
 
 uint64_t sched_watch_period(uint64_t cost_ns, uint64_t looks)
@@ -103,14 +98,6 @@ uint64_t sched_watch_enough(double per_s, uint32_t looks, uint32_t seen)
 	double part = (seen + 1.0) / (looks + 2.0);
 
 	return (uint64_t)(1e9 / (per_s * part * (1 - part)));
-}
-
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec t = {0};
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static void look(struct sched_watch *w, bool dirty)
@@ -182,7 +169,7 @@ static void *watch_main(void *arg)
 	uint64_t paced_ns, cost, apart, due, paces = 0;
 	bool moves = come_at_once(w);
 
-	paced_ns = thread_cpu_ns();
+	paced_ns = clock_thread_ns();
 	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
 		apart = MAX(period, atomic_load(&w->enough_ns));
 		apart = atomic_load(&w->exact) ? MAX(apart, PERIOD_EXACT) : apart;
@@ -195,7 +182,7 @@ static void *watch_main(void *arg)
 		pthread_mutex_unlock(&w->lock);
 		if (n % PACE_LOOKS == 0) {
 			moves = moves && (++paces % w->moves_apart || move(w));
-			cost = thread_cpu_ns() - paced_ns;
+			cost = clock_thread_ns() - paced_ns;
 			paced_ns += cost;
 			period = (3 * period + sched_watch_period(cost, PACE_LOOKS)) / 4;
 		}

@@ -7,10 +7,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -61,10 +61,13 @@ struct slice_watch {
 
 static bool coin(struct slice_watch *w)
 {
-	w->random ^= w->random << 13;
-	w->random ^= w->random >> 7;
-	w->random ^= w->random << 17;
-	return w->random >> 63;
+	return random_next(&w->random) >> 63;
+}
+
+static bool is_in(const struct sched_worker *one, const struct slice *s)
+{
+	return s->process && one->doing == SCHED_DOING_PROCESS && one->process == s->process &&
+	       one->slice == s->id;
 }
 
 /* It is still in the slice that the look before saw. */
@@ -74,10 +77,9 @@ static bool is_same(struct slice_watch *w, size_t at)
 	const struct sched_worker *all;
 	uint32_t nr, nr_normal;
 
-	sched_work_look(w->work, at >= w->slices.len || s->who.type != THREAD_NORMAL);
+	sched_work_look(w->work, s->who.type != THREAD_NORMAL);
 	all = sched_work_all(w->work, &nr, &nr_normal);
-	return all[at].doing == SCHED_DOING_PROCESS && all[at].process == s->process &&
-	       all[at].slice == s->id;
+	return is_in(&all[at], s);
 }
 
 static bool is_placed(const struct slice *s)
@@ -184,8 +186,7 @@ static void take(struct slice_watch *w, size_t at, uint64_t now_ns)
 	one = &sched_work_all(w->work, &nr, &nr_normal)[at];
 	if (one->doing == SCHED_DOING_UNKNOWN)
 		return;
-	if (s->process && one->doing == SCHED_DOING_PROCESS && one->process == s->process &&
-	    one->slice == s->id) {
+	if (is_in(one, s)) {
 		s->last_ns = now_ns;
 		return;
 	}
@@ -216,14 +217,6 @@ static void look(struct slice_watch *w, uint64_t now_ns)
 		atomic_store(&w->gap_ns, gap);
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec t = {0};
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void *watch_main(void *arg)
 {
 	struct slice_watch *w = arg;
@@ -233,11 +226,11 @@ static void *watch_main(void *arg)
 	if (rc)
 		log_debug("long slices are looked for less promptly: %s",
 			  w->realtime ? error_text(-rc) : "--no-realtime");
-	cpu_ns = thread_cpu_ns();
+	cpu_ns = clock_thread_ns();
 	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
 		look(w, clock_monotonic_ns());
 		if (n % PACE_LOOKS == 0) {
-			cost = (thread_cpu_ns() - cpu_ns) / PACE_LOOKS;
+			cost = (clock_thread_ns() - cpu_ns) / PACE_LOOKS;
 			cpu_ns += cost * PACE_LOOKS;
 			period = MAX((uint64_t)((double)cost / CPU_PART), SLICE_WATCH_PERIOD_NS);
 		}

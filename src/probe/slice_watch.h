@@ -38,4 +38,5 @@ bool slice_watch_next(struct slice_watch *w, struct long_slice *out); /* false: 
 
 /* The longest time between two looks since the last such question. */
 uint64_t slice_watch_longest_gap(struct slice_watch *w);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/random.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -119,10 +120,7 @@ static struct key *take_sample(const struct row_order *o, const struct candidate
 	uint64_t random = 0x9e3779b97f4a7c15ull ^ c->nr;
 
 	for (size_t i = 0; i < SAMPLE; i++) {
-		random ^= random << 13;
-		random ^= random >> 7;
-		random ^= random << 17;
-		sample[i] = make_key(o, candidate(c, random % c->nr));
+		sample[i] = make_key(o, candidate(c, random_next(&random) % c->nr));
 	}
 	sort_keys(o, sample, SAMPLE);
 	return sample;
