@@ -155,19 +155,27 @@ static void take(const struct process_reader *r, const uint8_t *s, struct proces
 	p->memory += register_bytes(l, s, p->addr) + (p->psd ? (uint64_t)l->psd_size : 0);
 }
 
+static bool has_stack(const struct process_facts *p)
+{
+	return p->heap <= p->stop && p->stop <= p->hend;
+}
+
 /* What holds of every process that is not on its way. */
 static bool is_whole(const struct process_facts *p)
 {
 	if (p->heap_size > UINT64_MAX / 64 || p->mbuf_size > UINT64_MAX / 64)
 		return false;
-	if (p->state & (PROCESS_STATE_EXITING | PROCESS_STATE_GC))
+	if (p->state & PROCESS_STATE_EXITING)
 		return true;
+	/* A collection sets them one after the other as it ends. */
+	if (p->state & PROCESS_STATE_GC)
+		return p->abandoned_heap || has_stack(p);
 	/* heap_size is that of the abandoned one, if there is such. */
 	if (!p->heap || (!p->abandoned_heap && p->hend - p->heap != 8 * p->heap_size))
 		return false;
-	/* These two are in registers while it runs. */
-	return (p->state & PROCESS_STATE_ON_CPU) ||
-	       (p->heap <= p->htop && p->htop <= p->stop && p->stop <= p->hend);
+	/* What htop and stop are now is in registers while it runs. */
+	return has_stack(p) &&
+	       ((p->state & PROCESS_STATE_ON_CPU) || (p->heap <= p->htop && p->htop <= p->stop));
 }
 
 static enum process_found judge(const struct process_reader *r, const struct process_facts *p,
@@ -253,6 +261,8 @@ static void read_again(struct process_reader *r, struct process_facts *p, struct
 	/* As it is.  What cannot be is not shown, though. */
 	q->found = PROCESS_FOUND;
 	p->torn = true;
+	if (!has_stack(p))
+		p->stack_size = 0;
 	if (p->message_queue_len < 0 || p->message_queue_len > PROCESS_MESSAGES_MAX)
 		p->message_queue_len = 0;
 }
