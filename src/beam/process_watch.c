@@ -49,6 +49,7 @@ struct process_watch {
 	uint32_t threads[NR_SAMPLE_KINDS];
 	uint64_t at_ns, before_ns; /* of this look, and of the one before */
 	uint64_t looks;
+	size_t finished; /* of `all` */
 	struct resolved_sample resolved;
 	struct process_watch_counts counts;
 };
@@ -404,14 +405,17 @@ int process_watch_look(struct process_watch *w, uint64_t at_ns, struct error *er
 	return rc;
 }
 
-void process_watch_finish(struct process_watch *w, uint64_t end_ns)
+bool process_watch_finish(struct process_watch *w, uint64_t end_ns)
 {
-	for (size_t i = 0; i < w->all.len; i++) {
-		struct watched *p = &w->all.data[i];
+	size_t end = MIN(w->finished + PROCESS_WATCH_FINISH, w->all.len);
+
+	for (; w->finished < end; w->finished++) {
+		struct watched *p = &w->all.data[w->finished];
 
 		if (p->addr && p->kind != NR_SAMPLE_KINDS)
 			emit(w, p, end_ns);
 	}
+	return w->finished < w->all.len;
 }
 
 const struct process_watch_counts *process_watch_counts(const struct process_watch *w)

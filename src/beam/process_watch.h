@@ -43,8 +43,10 @@ void process_watch_close(struct process_watch *w); /* NULL ok */
 
 /* Looks, at at_ns of CLOCK_MONOTONIC.  -ESRCH: the node has exited. */
 int process_watch_look(struct process_watch *w, uint64_t at_ns, struct error *err);
-/* Everything up to end_ns, which is not before the last look, is taken. */
-void process_watch_finish(struct process_watch *w, uint64_t end_ns);
+/* Everything up to end_ns, which is not before the last look, is taken: of so many processes a
+ * call, until it returns false. */
+#define PROCESS_WATCH_FINISH 256u
+bool process_watch_finish(struct process_watch *w, uint64_t end_ns);
 const struct process_watch_counts *process_watch_counts(const struct process_watch *w);
 
 #endif

@@ -196,7 +196,7 @@ static void name_functions(struct beam_node *n, const struct source_plan *plan)
 	}
 }
 
-static void begin(struct live *l)
+void live_begin(struct live *l)
 {
 	struct error ignored;
 
@@ -230,7 +230,7 @@ int live_open(struct live *l, struct beam_node *n, const struct live_config *con
 	}
 	enrich_open(&l->enrich, session_source(l->session),
 		    l->resolver ? beam_resolver(l->resolver) : unnamed_resolver());
-	begin(l);
+	live_begin(l);
 	return 0;
 }
 
@@ -247,7 +247,7 @@ int live_open_memory(struct live *l, struct beam_node *n, struct error *err)
 		return rc;
 	}
 	enrich_open(&l->enrich, NULL, beam_resolver(l->resolver));
-	begin(l);
+	live_begin(l);
 	return 0;
 }
 

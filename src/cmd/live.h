@@ -71,6 +71,8 @@ int live_open(struct live *l, struct beam_node *n, const struct live_config *con
 	      struct error *err);
 /* For who only reads memory: no session, nothing is attached; records are those that are added. */
 int live_open_memory(struct live *l, struct beam_node *n, struct error *err);
+/* What follows is measured from now on, not from when it was opened. */
+void live_begin(struct live *l);
 void live_close(struct live *l);
 
 /* Meta records that every capture has; `mode` is "cpu", "events", ... */

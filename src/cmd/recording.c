@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/strbuf.h"
@@ -23,8 +24,8 @@
 
 struct recording {
 	struct live live;
-	struct process_watch *watch;	/* NULL: samples of the CPU */
-	const struct weight_mode *mode; /* of that, else NULL */
+	const struct weight_mode *mode; /* of a watch of processes; NULL: samples of the CPU */
+	struct process_watch *watch;	/* of that, until it has finished */
 	uint64_t taken, taken_ns; /* processes of the mode at the last look, and when that was */
 	double variance;	  /* of the sum of their time, in ns^2 */
 	unsigned int freq;
@@ -42,8 +43,10 @@ static void add_spell(void *arg, const struct rec_sample *sample, uint64_t ns, u
 {
 	struct recording *r = arg;
 
-	if (weight_mode_takes(r->mode, (enum sample_kind)sample->kind))
-		enrich_add_sample(r->live.enrich, sample, ns, end_ns);
+	/* The first look at many processes takes its time. */
+	if (end_ns > r->live.start_ns && weight_mode_takes(r->mode, (enum sample_kind)sample->kind))
+		enrich_add_sample(r->live.enrich, sample, MIN(ns, end_ns - r->live.start_ns),
+				  end_ns);
 }
 
 /*
@@ -87,9 +90,21 @@ static int watch_processes(struct recording *r, const struct weight_mode *mode, 
 	if (rc)
 		return rc;
 	r->mode = mode;
-	enrich_add_meta(l->enrich, "unit", mode->unit);
-	enrich_add_meta(l->enrich, "title", mode->title);
-	return look(r, err);
+	rc = look(r, err);
+	live_begin(l);
+	return rc;
+}
+
+static int add_meta(struct recording *r, const struct options *opt, struct error *err)
+{
+	const struct weight_mode *mode = r->mode;
+	int rc = live_add_meta(&r->live, "record", mode ? mode->name : "cpu", opt->freq, err);
+
+	if (rc == 0 && mode) {
+		enrich_add_meta(r->live.enrich, "unit", mode->unit);
+		enrich_add_meta(r->live.enrich, "title", mode->title);
+	}
+	return rc;
 }
 
 int recording_start(struct recording **out, struct beam_node *n, const struct options *opt,
@@ -108,9 +123,11 @@ int recording_start(struct recording **out, struct beam_node *n, const struct op
 		return rc;
 	}
 	profile_open(&r->profile);
-	rc = live_add_meta(&r->live, "record", mode ? mode->name : "cpu", opt->freq, err);
-	if (rc == 0)
-		rc = mode ? watch_processes(r, mode, err) : session_start(r->live.session, err);
+	if (mode)
+		rc = watch_processes(r, mode, err);
+	rc = rc ? rc : add_meta(r, opt, err);
+	if (rc == 0 && !mode)
+		rc = session_start(r->live.session, err);
 	if (rc)
 		recording_close(r);
 	else
@@ -225,20 +242,23 @@ static void add_idle(struct recording *r)
 int recording_finish(struct recording *r, struct error *err)
 {
 	char text[32];
-	int rc;
+	int rc = 0;
 
 	r->end_ns = clock_monotonic_ns();
 	if (r->watch) {
-		process_watch_finish(r->watch, r->end_ns);
+		while (rc == 0 && process_watch_finish(r->watch, r->end_ns))
+			rc = drain_until(r, UINT64_MAX, err);
+		process_watch_close(r->watch); /* of a million processes it is large */
+		r->watch = NULL;
 		snprintf(text, sizeof(text), "%.0f", NORMAL_95 * sqrt(r->variance));
 		enrich_add_meta(r->live.enrich, "margin_of_error", text);
 	} else {
 		session_stop(r->live.session);
 	}
-	rc = drain_until(r, UINT64_MAX, err);
+	rc = rc ? rc : drain_until(r, UINT64_MAX, err);
 	if (rc)
 		return rc;
-	if (!r->watch)
+	if (!r->mode)
 		add_idle(r);
 	snprintf(text, sizeof(text), "%" PRIu64, r->end_ns - r->live.start_ns);
 	enrich_add_meta(r->live.enrich, "duration_ns", text);
@@ -269,7 +289,7 @@ uint64_t recording_first_sample_ns(const struct recording *r)
 
 void recording_node_cost(struct recording *r, struct live_cost *out)
 {
-	if (r->watch)
+	if (r->mode)
 		*out = (struct live_cost){.percent = NAN};
 	else
 		live_sample_cost(&r->live, out);
@@ -281,7 +301,7 @@ void recording_keep_limit(struct recording *r)
 	struct sample_clocks clocks;
 	struct strbuf text = {0};
 
-	if (r->watch || !live_sample_clocks(&r->live, &clocks) || !sample_limit_step(l, &clocks))
+	if (r->mode || !live_sample_clocks(&r->live, &clocks) || !sample_limit_step(l, &clocks))
 		return;
 	live_sample_less(&r->live, l->weight);
 	strbuf_addf(&text,

@@ -146,7 +146,9 @@ static void test_still(void **state)
 		for (uint64_t ms = 0; ms <= 4000; ms += 50)
 			look(&w, ms);
 		assert_int_equal(w.nr_samples, 0);
-		process_watch_finish(w.watch, START + 4020 * MS);
+		assert_true(process_watch_finish(w.watch, START + 4020 * MS));
+		assert_int_equal(w.nr_samples, PROCESS_WATCH_FINISH);
+		assert_false(process_watch_finish(w.watch, START + 4020 * MS));
 		assert_int_equal(w.nr_samples, 300);
 		assert_int_equal(w.ns[SAMPLE_WAITING_RECEIVE], 300 * 4020 * MS);
 		assert_int_equal(w.total_ns, w.ns[SAMPLE_WAITING_RECEIVE]);
@@ -200,7 +202,7 @@ static void test_changes(void **state)
 		look(&w, 700);
 		assert_int_equal(w.ns[SAMPLE_WAITING_TIMER], 100 * MS);
 		assert_string_equal(function_of(&w, w.last_stack), "g");
-		process_watch_finish(w.watch, START + 750 * MS);
+		assert_false(process_watch_finish(w.watch, START + 750 * MS));
 		assert_int_equal(w.ns[SAMPLE_HIBERNATING], 100 * MS);
 		assert_int_equal(w.total_ns, 750 * MS);
 		world_close(&w);
@@ -226,7 +228,7 @@ static void test_lives(void **state)
 		image_u64(w.f->im, w.tab + 8 * (raddr)slot_of_number(5), 0);
 		look(&w, 400);
 		assert_int_equal(w.total_ns, 300 * MS);
-		process_watch_finish(w.watch, START + 500 * MS);
+		assert_false(process_watch_finish(w.watch, START + 500 * MS));
 		assert_int_equal(w.total_ns, 300 * MS);
 		assert_int_equal(process_watch_counts(w.watch)->processes, 0);
 		assert_int_equal(process_watch_counts(w.watch)->most, 1);
@@ -249,7 +251,7 @@ static void test_unreadable(void **state)
 	put64(&w, p, w.l->process_hend, 0x10000 + 8 * WORDS);
 	look(&w, 0);
 	look(&w, 100);
-	process_watch_finish(w.watch, START + 100 * MS);
+	assert_false(process_watch_finish(w.watch, START + 100 * MS));
 	assert_int_equal(w.total_ns, 100 * MS);
 	assert_string_equal(function_of(&w, w.last_stack), "[stack not read]");
 	assert_true(process_watch_counts(w.watch)->unstable > 0);
