@@ -22,9 +22,10 @@
 #define CHAIN_MAX  64 /* keys of one slot of a dictionary */
 
 /* ProcDict, erl_process_dict.h: u32 sizeMask, usedSlots, arraySize, splitPosition; Uint
- * numElements; Eterm data[]; at first there are 10 of those. */
+ * numElements; Eterm data[]; at first there are 8 of those, or as many as +hpds says (a power
+ * of 2).  So many are read at once: there may be fewer. */
 #define DICTIONARY_DATA	   24u
-#define DICTIONARY_INITIAL 10u
+#define DICTIONARY_INITIAL 8u
 #define HEADER_TUPLE_2	   (2ull << 6)
 #define HEADER_TUPLE_3	   (3ull << 6)
 #define NIL		   0x3bull
@@ -318,6 +319,8 @@ static bool read_rest(struct walk *w, const struct step *s, uint8_t *bytes, size
 				     process_message_least(w->r->l)) == 0;
 	if (s->kind == STEP_FRAGMENT)
 		return mem_read_edge(w->r->mem, s->addr, bytes, size, size - 8) == 0;
+	if (s->kind == STEP_DICTIONARY)
+		return mem_read_edge(w->r->mem, s->addr, bytes, size, DICTIONARY_DATA + 8) == 0;
 	return read_alone(w, s, bytes, before, size);
 }
 

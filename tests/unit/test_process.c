@@ -540,6 +540,33 @@ static void test_edge(void **state)
 	}
 }
 
+/* A dictionary that is the last in its page: it may have fewer slots than are read at once. */
+static void test_edge_dictionary(void **state)
+{
+	static const uint32_t sizes[] = {1, 8, 10};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(releases) * ARRAY_SIZE(sizes); i++) {
+		uint32_t size = sizes[i % ARRAY_SIZE(sizes)];
+		raddr one, page = 0x7d0000000000ull, dictionary = page + 4096 - 24 - 8ull * size;
+		struct process_facts p;
+		struct table t;
+
+		table_open(&t, releases[i / ARRAY_SIZE(sizes)]);
+		one = add_process(&t, 7);
+		image_map(t.f->im, page, 4096);
+		put32(&t, dictionary, 8, size);
+		for (uint32_t k = 0; k < size; k++)
+			image_u64(t.f->im, dictionary + 24 + 8ull * k, 0x3b);
+		put64(&t, one, t.l->process_dictionary, dictionary);
+		p = read_one(&t, 7);
+		assert_false(p.torn);
+		assert_int_equal(p.memory,
+				 (uint64_t)t.l->process_size + 8 * 233 + 24 + 8ull * size);
+		table_close(&t);
+	}
+}
+
 static void test_faults(void **state)
 {
 	struct table t;
@@ -581,7 +608,8 @@ int main(void)
 		cmocka_unit_test(test_memory),	   cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_dictionary), cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_gone),	   cmocka_unit_test(test_torn),
-		cmocka_unit_test(test_edge),	   cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_edge),	   cmocka_unit_test(test_edge_dictionary),
+		cmocka_unit_test(test_faults),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
