@@ -4,7 +4,7 @@
 %%   node.ask("weighing", "garbage", N)      a process in which three_parts/1 allocates three times what
 %%                                           one_part/1 does, N rounds; its garbage collections as traced
 %%   node.ask("weighing", "senders", N)      two processes that send N messages each, of known sizes
-%%   node.ask("weighing", "sleeper", MS)     a process that waits so long in a receive
+%%   node.ask("weighing", "sleeper", MS)     a process that waits so long in a receive, and how long it did
 %%   node.ask("weighing", "competitors", MS) two processes that always want the only scheduler
 -module(weighing).
 -export([garbage/1, senders/1, sleeper/1, competitors/1]).
@@ -80,9 +80,22 @@ sink(0) -> ok;
 sink(N) -> receive _ -> sink(N - 1) end.
 
 sleeper(Ms) ->
-    P = spawn(?MODULE, waiting_here, [list_to_integer(Ms)]),
+    P = spawn(fun() -> receive go -> waiting_here(list_to_integer(Ms)) end end),
+    1 = erlang:trace(P, true, [running, monotonic_timestamp]),
+    P ! go,
     wait_for(P),
-    #{pid => pid(P)}.
+    Ref = erlang:trace_delivered(all),
+    receive {trace_delivered, all, Ref} -> ok end,
+    #{pid => pid(P), slept_ns => erlang:convert_time_unit(slept(P, none, 0), native, nanosecond)}.
+
+%% On a busy machine it is late to leave its scheduler: it sleeps for less than it asked for.
+slept(P, Since, Sum) ->
+    receive
+        {trace_ts, P, out, _, Ts} -> slept(P, Ts, Sum);
+        {trace_ts, P, in, _, Ts} when Since =/= none -> slept(P, none, Sum + Ts - Since);
+        {trace_ts, P, _, _, _} -> slept(P, none, Sum)
+    after 0 -> Sum
+    end.
 
 waiting_here(Ms) ->
     receive after Ms -> ok end,
