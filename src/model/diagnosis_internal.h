@@ -35,7 +35,6 @@ struct making {
 	RULE(literals)                                                                             \
 	RULE(spawns)                                                                               \
 	RULE(memory_grows)                                                                         \
-	RULE(beyond_vm_grows)                                                                      \
 	RULE(beyond_vm)                                                                            \
 	RULE(fragmentation)                                                                        \
 	RULE(binaries)                                                                             \

@@ -77,18 +77,21 @@ void rule_memory_grows(struct making *m)
 	}
 }
 
-void rule_beyond_vm_grows(struct making *m)
+/* Steadily, and resident memory with it: what the VM has given back to its own cache of segments is
+ * no carrier any more, but was resident before. */
+static double beyond_vm_growth(const struct diagnosis *d)
+{
+	double grew = series_growth(&d->beyond), rss_grew = series_growth(&d->rss);
+
+	return grew >= 0.9 * rss_grew ? MIN(grew, rss_grew) : 0;
+}
+
+static void beyond_vm_grows(struct making *m, double per_s)
 {
 	const struct diagnosis *d = m->d;
-	double grew = series_growth(&d->beyond), per_s = grew / diagnosis_seconds(d);
-	double rss_grew = series_last(&d->rss) - series_first(&d->rss);
 	struct texts t = {.nr = 0};
 	struct finding *f;
 
-	/* Carriers that the VM has given back to its own cache of segments are not counted: they
-	 * come and go with those that are. */
-	if (per_s < MIB || series_last(&d->beyond) < 64 * MIB || grew < 0.9 * rss_grew)
-		return;
 	f = finding_begin(m, "memory_beyond_vm_grows", growth_weight(d, per_s), growth_certainty(d),
 			  "memory that the VM does not count grows by %s per second",
 			  text_bytes(&t, per_s));
@@ -104,18 +107,27 @@ void rule_beyond_vm_grows(struct making *m)
 
 void rule_beyond_vm(struct making *m)
 {
+	double per_s = beyond_vm_growth(m->d) / diagnosis_seconds(m->d);
 	double rss = series_last(&m->d->rss), beyond = series_least(&m->d->beyond);
 	struct texts t = {.nr = 0};
 	struct finding *f;
 
+	if (per_s >= MIB && series_last(&m->d->beyond) >= 64 * MIB) {
+		beyond_vm_grows(m, per_s);
+		return;
+	}
 	if (!(beyond >= 256 * MIB) || beyond < 0.3 * rss)
 		return;
-	f = finding_begin(m, "memory_beyond_vm", 46, FINDING_LIKELY,
+	/* Healthy nodes have that, too.  A leak grows. */
+	f = finding_begin(m, "memory_beyond_vm", 30, FINDING_POSSIBLE,
 			  "%s of the resident memory belong to no allocator of the VM",
 			  text_bytes(&t, beyond));
 	finding_evidence(f, "resident: %s; carriers of all allocators: %s", text_bytes(&t, rss),
 			 text_bytes(&t, rss - beyond));
-	finding_evidence(f, "a NIF, a driver or a library that calls malloc(3) is the usual cause");
+	finding_evidence(f,
+			 "it did not grow steadily in %.1f s: what the VM or libc keeps for later, "
+			 "or what a NIF, a driver or a library has from malloc(3)",
+			 diagnosis_seconds(m->d));
 	finding_command(f, "mem");
 }
 
