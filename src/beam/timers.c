@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "base/idmap.h"
 #include "base/xalloc.h"
 #include "beam/anchors.h"
 #include "beam/rbtree.h"
@@ -98,19 +99,24 @@ static int64_t wheels_now(struct beam_node *n)
 
 /* ---- trees -------------------------------------------------------------------------------- */
 
+static bool is_active(const uint8_t *bytes)
+{
+	return (bytes_u32(bytes, TIMER_FLAGS) & FLAG_BIF) &&
+	       bytes_u32(bytes, BIF_STATE) == STATE_ACTIVE;
+}
+
 static void take_timer(void *arg, raddr addr, const uint8_t *bytes)
 {
 	struct timer_walk *w = arg;
-	uint32_t flags = bytes_u32(bytes, TIMER_FLAGS);
 	int64_t at = (int64_t)bytes_u64(bytes, TIMER_TIMEOUT);
 	struct timer_item item = {
-		.by_name = (flags & FLAG_REG_NAME) != 0,
+		.by_name = (bytes_u32(bytes, TIMER_FLAGS) & FLAG_REG_NAME) != 0,
 		.message = bytes_u64(bytes, BIF_MESSAGE),
 		.left = at > w->now ? at - w->now : 0,
 	};
 
 	UNUSED(addr);
-	if (!(flags & FLAG_BIF) || bytes_u32(bytes, BIF_STATE) != STATE_ACTIVE)
+	if (!is_active(bytes))
 		return;
 	if (w->receiver && (!item.by_name || bytes_u64(bytes, TIMER_RECEIVER) != w->receiver))
 		return;
@@ -118,42 +124,60 @@ static void take_timer(void *arg, raddr addr, const uint8_t *bytes)
 	vec_push(&w->out->v, item);
 }
 
-/* at: where the tree's part of a timer stands. */
-static void walk(struct timer_walk *w, raddr root, int32_t at)
+/* A tree of BIF timers.  at: where the tree's part of a timer stands. */
+static struct rbtree tree_of(struct beam_node *n, int32_t at)
 {
-	struct rbtree tree = {.mem = w->n->mem,
-			      .size = BIF_SIZE,
-			      .parent = at,
-			      .left = at + NODE_LEFT,
-			      .right = at + NODE_RIGHT,
-			      .flags = PARENT_FLAGS,
-			      .max = TIMERS_MAX,
-			      .take = take_timer,
-			      .arg = w,
-			      .seen = w->seen};
+	return (struct rbtree){.mem = n->mem,
+			       .size = BIF_SIZE,
+			       .parent = at,
+			       .left = at + NODE_LEFT,
+			       .right = at + NODE_RIGHT,
+			       .flags = PARENT_FLAGS};
+}
 
+static void walk(struct timer_walk *w, raddr root)
+{
+	struct rbtree tree = tree_of(w->n, BIF_PROC_TREE);
+
+	tree.max = TIMERS_MAX;
+	tree.take = take_timer;
+	tree.arg = w;
 	rbtree_walk(&tree, root);
 	w->seen = tree.seen;
 	w->out->unreadable += tree.unreadable;
 	w->out->cut |= tree.cut;
 }
 
-/* Those to its name stand only among all timers that a scheduler started. */
-static void walk_names(struct timer_walk *w, uint64_t name)
+/* All that schedulers have started, whoever gets them. */
+static void walk_all(struct beam_node *n, struct rbtree *tree)
 {
-	const struct beam_layout *l = &w->n->layout;
+	const struct beam_layout *l = &n->layout;
 
-	w->receiver = name;
-	for (uint32_t i = 0; i < w->n->anchors.nr_sched; i++) {
-		raddr sched = w->n->anchors.sched + (raddr)i * (raddr)l->sched_stride;
+	for (uint32_t i = 0; i < n->anchors.nr_sched; i++) {
+		raddr sched = n->anchors.sched + (raddr)i * (raddr)l->sched_stride;
 		raddr service, root;
 
-		if (mem_read_u64(w->n->mem, sched + (raddr)l->sched_timer_service, &service) != 0 ||
-		    mem_read_u64(w->n->mem, service + SERVICE_BIF_TREE, &root) != 0)
-			w->out->unreadable++;
+		if (mem_read_u64(n->mem, sched + (raddr)l->sched_timer_service, &service) != 0 ||
+		    mem_read_u64(n->mem, service + SERVICE_BIF_TREE, &root) != 0)
+			tree->unreadable++;
 		else
-			walk(w, root, BIF_TREE);
+			rbtree_walk(tree, root);
 	}
+}
+
+/* Those to its name stand only among all. */
+static void walk_names(struct timer_walk *w, uint64_t name)
+{
+	struct rbtree tree = tree_of(w->n, BIF_TREE);
+
+	w->receiver = name;
+	tree.max = TIMERS_MAX;
+	tree.seen = w->seen;
+	tree.take = take_timer;
+	tree.arg = w;
+	walk_all(w->n, &tree);
+	w->out->unreadable += tree.unreadable;
+	w->out->cut |= tree.cut;
 }
 
 /* ---- one process -------------------------------------------------------------------------- */
@@ -239,7 +263,7 @@ void timers_read(struct beam_node *n, const struct process_facts *p, struct time
 		w.now = wheels_now(n);
 	if (receive)
 		read_receive(&w, receive);
-	walk(&w, root, BIF_PROC_TREE);
+	walk(&w, root);
 	if (paused)
 		read_paused(&w, p, paused);
 	if (p->registered)
@@ -249,6 +273,70 @@ void timers_read(struct beam_node *n, const struct process_facts *p, struct time
 }
 
 void timers_free(struct timer_list *t)
+{
+	vec_free(&t->v);
+}
+
+/* ---- all, by receiver --------------------------------------------------------------------- */
+
+struct counting {
+	struct timer_totals *out;
+	struct idmap index; /* of out->v */
+};
+
+static bool same_receiver(const void *ctx, uint32_t id, const void *key)
+{
+	const struct counting *c = ctx;
+
+	/* No atom is the address of a process, in its tag. */
+	return c->out->v.data[id].to == *(const uint64_t *)key;
+}
+
+static void count_timer(void *arg, raddr addr, const uint8_t *bytes)
+{
+	struct counting *c = arg;
+	struct timer_receiver new = {.to = bytes_u64(bytes, TIMER_RECEIVER), .nr = 1};
+	uint32_t hash = hash_mix(0, new.to), id;
+
+	UNUSED(addr);
+	if (!is_active(bytes))
+		return;
+	new.by_name = (bytes_u32(bytes, TIMER_FLAGS) & FLAG_REG_NAME) != 0;
+	c->out->nr++;
+	id = idmap_find(&c->index, hash, same_receiver, c, &new.to);
+	if (id != IDMAP_NONE) {
+		c->out->v.data[id].nr++;
+		return;
+	}
+	idmap_add(&c->index, hash, (uint32_t)c->out->v.len);
+	vec_push(&c->out->v, new);
+}
+
+static int by_nr(const void *a, const void *b)
+{
+	const struct timer_receiver *x = a, *y = b;
+
+	return x->nr > y->nr ? -1 : x->nr < y->nr;
+}
+
+void timer_totals_read(struct beam_node *n, struct timer_totals *out)
+{
+	struct rbtree tree = tree_of(n, BIF_TREE);
+	struct counting c = {.out = out};
+
+	memset(out, 0, sizeof(*out));
+	tree.max = TIMERS_ALL_MAX;
+	tree.take = count_timer;
+	tree.arg = &c;
+	walk_all(n, &tree);
+	out->unreadable = tree.unreadable;
+	out->cut = tree.cut;
+	idmap_free(&c.index);
+	if (out->v.len)
+		qsort(out->v.data, out->v.len, sizeof(*out->v.data), by_nr);
+}
+
+void timer_totals_free(struct timer_totals *t)
 {
 	vec_free(&t->v);
 }

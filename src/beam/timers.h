@@ -2,7 +2,7 @@
 /*
  * Timers of a process: the `after` of the receive in which it waits, and the messages that
  * erlang:send_after/3 and erlang:start_timer/3 will send to it, by whomever they were started
- * (the VM does not keep that).
+ * (the VM does not keep that).  And how many such messages a node has, for whom.
  *
  * erl_hl_timer.c, time.c, erl_time_sup.c, OTP 25 to 29.
  */
@@ -15,8 +15,9 @@
 #include "base/vec.h"
 #include "beam/process.h"
 
-/* Beyond this a tree is cut. */
-#define TIMERS_MAX 1000000u
+/* Beyond this the trees of a process are cut, and those of a node. */
+#define TIMERS_MAX     1000000u
+#define TIMERS_ALL_MAX 4000000u
 
 struct timer_item {
 	bool receive; /* the `after` of its receive; else a message that will be sent */
@@ -40,5 +41,23 @@ struct timer_list {
 
 void timers_read(struct beam_node *n, const struct process_facts *p, struct timer_list *out);
 void timers_free(struct timer_list *t);
+
+/* What timers of one receiver will send. */
+struct timer_receiver {
+	bool by_name;
+	uint64_t to; /* a registered name, which nobody may have; else the address of a Process */
+	uint64_t nr;
+};
+
+/* Of all BIF timers of a node, those that wait with a suspended process left out. */
+struct timer_totals {
+	VEC(struct timer_receiver) v; /* who gets most first */
+	uint64_t nr, unreadable;
+	bool cut; /* there are more */
+};
+
+/* A million take a third of a second. */
+void timer_totals_read(struct beam_node *n, struct timer_totals *out);
+void timer_totals_free(struct timer_totals *t);
 
 #endif

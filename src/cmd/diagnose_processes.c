@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "beam/atoms.h"
 #include "beam/off_heap.h"
+#include "beam/timers.h"
 #include "cmd/target.h"
 #include "model/wait_graph.h"
 
@@ -23,6 +24,7 @@
 #define WAITED_FOR	  5
 #define CIRCLES		  5
 #define MEMBERS_OF_CIRCLE 20
+#define TIMER_RECEIVERS	  5
 /* Fewer messages are none to speak of. */
 #define MAILBOX_LEAST 1000
 #define HEAP_LEAST    (1u << 17) /* words that a heap has grown */
@@ -368,6 +370,46 @@ static bool many_binaries(const struct diagnosis *d)
 	       0.3 * series_last(diagnosis_memory(d, "total"));
 }
 
+/* ---- timers -------------------------------------------------------------------------------- */
+
+static uint64_t receiver_epid(struct diagnose *g, const struct timer_receiver *r)
+{
+	uint32_t id;
+
+	if (r->by_name) {
+		id = idmap_find(&g->name_index, hash_mix(0, r->to), name_equal, g, &r->to);
+		return id == IDMAP_NONE ? 0 : g->names.data[id].epid;
+	}
+	for (size_t i = 0; i < g->processes.len; i++)
+		if (g->processes.data[i].addr == r->to)
+			return g->processes.data[i].epid;
+	return 0;
+}
+
+static void find_timers(struct diagnose *g)
+{
+	struct diagnosis *d = &g->d;
+	struct timer_totals all;
+
+	timer_totals_read(g->n, &all);
+	d->nr_timers = all.nr;
+	d->more_timers = all.cut || all.unreadable;
+	d->nr_receivers = all.v.len;
+	for (size_t i = 0; i < MIN(all.v.len, (size_t)TIMER_RECEIVERS); i++) {
+		const struct timer_receiver *r = &all.v.data[i];
+		struct diagnosed_receiver new = {.nr = r->nr};
+		uint64_t epid = receiver_epid(g, r);
+
+		new.text = epid		? diagnose_process_text(g, epid)
+			   : r->by_name ? diagnose_text(g, beam_atom_text(g->n->atoms, r->to, NULL))
+					: NULL;
+		if (epid)
+			new.pid = d->processes.data[diagnose_process(g, epid)].pid;
+		vec_push(&d->receivers, new);
+	}
+	timer_totals_free(&all);
+}
+
 /* ---- the end ------------------------------------------------------------------------------- */
 
 static void add_restarts(struct diagnose *g)
@@ -394,6 +436,7 @@ int diagnose_processes_finish(struct diagnose *g, struct error *err)
 	add_restarts(g);
 	if (many_binaries(d))
 		find_binaries(g);
+	find_timers(g);
 	d->spawned_per_s = d->samples > 1 && seconds > 0
 				   ? (double)(g->newest_last - g->newest_first) / seconds
 				   : NAN;

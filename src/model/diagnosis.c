@@ -224,6 +224,7 @@ void diagnosis_free(struct diagnosis *d)
 	vec_free(&d->blocked_in);
 	vec_free(&d->collecting);
 	vec_free(&d->tables);
+	vec_free(&d->receivers);
 	vec_free(&d->connections);
 	vec_free(&d->ports);
 }

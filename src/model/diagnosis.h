@@ -116,6 +116,12 @@ struct diagnosed_restart { /* a registered name that other processes had, one af
 	uint32_t times;
 };
 
+struct diagnosed_receiver { /* of messages that timers will send */
+	const char *pid;    /* NULL = not known */
+	const char *text;   /* "<0.80.0> my_server", or a name that no process has */
+	uint64_t nr;
+};
+
 struct diagnosis {
 	uint64_t duration_ns;
 	unsigned int looks, samples;
@@ -148,6 +154,11 @@ struct diagnosis {
 	VEC(uint32_t) collecting; /* processes that were seen collecting, most often first */
 	double literal_collector; /* share of samples in which it had work; NAN */
 	VEC(struct diagnosed_table) tables;
+	uint64_t nr_timers; /* that will send a message */
+	bool more_timers;   /* than these, which were read */
+	/* Who gets most of these first; a few only. */
+	VEC(struct diagnosed_receiver) receivers;
+	uint64_t nr_receivers;
 	VEC(struct diagnosed_connection) connections;
 	VEC(struct diagnosed_port) ports;
 };

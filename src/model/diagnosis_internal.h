@@ -40,6 +40,7 @@ struct making {
 	RULE(binaries)                                                                             \
 	RULE(atoms)                                                                                \
 	RULE(tables)                                                                               \
+	RULE(timers)                                                                               \
 	RULE(limits)                                                                               \
 	RULE(few_samples)
 

@@ -243,6 +243,38 @@ void rule_tables(struct making *m)
 	}
 }
 
+#define TIMERS_LEAST 100000u
+
+/* A server of many clients has one for each of them: many are wrong where one process gets them. */
+void rule_timers(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double most = d->receivers.len ? (double)d->receivers.data[0].nr : 0;
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	if (d->nr_timers < TIMERS_LEAST)
+		return;
+	f = finding_begin(m, "timers",
+			  most >= TIMERS_LEAST ? MIN(46 + 12 * log10(most / TIMERS_LEAST), 66.0)
+					       : 28,
+			  FINDING_LIKELY, "%s%s timers wait to send a message",
+			  d->more_timers ? "more than " : "", text_count(&t, (double)d->nr_timers));
+	for (size_t i = 0; i < MIN(d->receivers.len, (size_t)FINDING_NAMES_SHOWN); i++)
+		finding_evidence(
+			f, "%s of them to %s", text_count(&t, (double)d->receivers.data[i].nr),
+			d->receivers.data[i].text ? d->receivers.data[i].text : "a process");
+	if (d->nr_receivers > d->receivers.len)
+		finding_evidence(f, "they are for %s processes",
+				 text_count(&t, (double)d->nr_receivers));
+	finding_evidence(f, "one that is not cancelled stays, with its message, until its time has "
+			    "come or its process has ended");
+	if (d->receivers.len && d->receivers.data[0].pid)
+		finding_command(f, "inspect '%s'", d->receivers.data[0].pid);
+	finding_command(f, "trace 'erlang:send_after/3 -> stack' -d 10");
+	finding_command(f, "trace 'erlang:start_timer/3 -> stack' -d 10");
+}
+
 void rule_limits(struct making *m)
 {
 	for (size_t i = 0; i < m->d->limits.len; i++) {

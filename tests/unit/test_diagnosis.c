@@ -419,6 +419,31 @@ static void test_samples(void **state)
 	diagnosis_free(&d);
 }
 
+static void test_timers(void **state)
+{
+	struct diagnosed_receiver receiver = {"<0.8.0>", "<0.8.0> server", 100000};
+	struct diagnosis d = nothing();
+	struct findings f;
+
+	(void)state;
+	vec_push(&d.receivers, receiver);
+	d.nr_receivers = 1;
+	d.nr_timers = 99999;
+	check_one(&d, NULL, 0, NULL);
+	d.nr_timers = 1100000;
+	check_one(&d, "timers", FINDING_WARNING, "1,100,000 timers wait to send a message");
+	d.receivers.data[0].nr = 100;
+	d.nr_receivers = 900000;
+	d.more_timers = true;
+	check_one(&d, "timers", FINDING_NOTE, "more than 1,100,000 timers wait to send a message");
+	findings_make(&f, &d);
+	assert_string_equal(f.v.data[0].evidence.data[0], "100 of them to <0.8.0> server");
+	assert_string_equal(f.v.data[0].evidence.data[1], "they are for 900,000 processes");
+	assert_string_equal(f.v.data[0].commands.data[0], "inspect '<0.8.0>'");
+	findings_free(&f);
+	diagnosis_free(&d);
+}
+
 static void test_limits(void **state)
 {
 	struct diagnosed_limit limit = {"processes", "ps", 59, 100};
@@ -494,7 +519,7 @@ int main(void)
 		cmocka_unit_test(test_beyond_vm),   cmocka_unit_test(test_tables_and_atoms),
 		cmocka_unit_test(test_connections), cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_limits),	    cmocka_unit_test(test_order),
-		cmocka_unit_test(test_resources),
+		cmocka_unit_test(test_resources),   cmocka_unit_test(test_timers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

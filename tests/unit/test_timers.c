@@ -113,6 +113,45 @@ static void test_all(void **state)
 	}
 }
 
+/* All timers of a node, by who gets their messages. */
+static void test_totals(void **state)
+{
+	const int releases[] = {25, 27, 29};
+	const uint64_t name = 0x4b;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct scene s = scene_open(releases[i]);
+		raddr root = bif_timer(&s, ALL_TREE, 0, FLAGS_BIF, s.p.addr, 1);
+		raddr left = bif_timer(&s, ALL_TREE, root, FLAGS_NAME, name, 2);
+		raddr right = bif_timer(&s, ALL_TREE, root, FLAGS_BIF, s.p.addr, 3);
+		struct timer_totals t;
+
+		timer_totals_read(&s.f->node, &t);
+		assert_int_equal(t.nr + t.v.len + t.unreadable, 0);
+		timer_totals_free(&t);
+		image_u64(s.f->im, s.service + 120, root);
+		image_u64(s.f->im, root + ALL_TREE + 16, left);
+		image_u64(s.f->im, root + ALL_TREE + 8, right);
+		timer_totals_read(&s.f->node, &t);
+		assert_int_equal(t.nr, 3);
+		assert_int_equal(t.v.len, 2);
+		assert_true(t.v.data[0].to == s.p.addr && !t.v.data[0].by_name);
+		assert_int_equal(t.v.data[0].nr, 2);
+		assert_true(t.v.data[1].to == name && t.v.data[1].by_name);
+		assert_int_equal(t.v.data[1].nr, 1);
+		assert_false(t.cut);
+		timer_totals_free(&t);
+		image_u32(s.f->im, right + 72, 1);		/* cancelled */
+		image_u64(s.f->im, left + ALL_TREE, root + 64); /* moved meanwhile */
+		timer_totals_read(&s.f->node, &t);
+		assert_int_equal(t.nr, 1);
+		assert_int_equal(t.unreadable, 1);
+		timer_totals_free(&t);
+		fakenode_close(s.f);
+	}
+}
+
 /* OTP 29 sets the timers of a suspended process aside. */
 static void test_paused(void **state)
 {
@@ -207,9 +246,8 @@ static void test_clock(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),
-		cmocka_unit_test(test_paused),
-		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_all),    cmocka_unit_test(test_totals),
+		cmocka_unit_test(test_paused), cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_clock),
 	};
 

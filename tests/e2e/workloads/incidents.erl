@@ -2,7 +2,7 @@
 %% Nodes with something wrong, one by name; `healthy` and `busy` have nothing.
 -module(incidents).
 -behaviour(workload).
--export([processes/1, init/1, step/1, report/1, pid/1, process_limit/0]).
+-export([processes/1, init/1, step/1, report/1, pid/1, log/1, process_limit/0]).
 
 processes(["bottleneck"]) -> [{undefined, server} | many(30, {client, incident_server})];
 processes(["mailbox"]) -> [{incident_slow, slow}, {undefined, {sender, incident_slow}}];
@@ -21,7 +21,7 @@ processes(["gc"]) -> many(2, garbage);
 processes(["memory"]) -> many(8, {grow, []});
 processes(["run_queue"]) -> many(150, spin);
 processes(["limit"]) -> many(750, wait);
-processes(["timers"]) -> many(1, timers);
+processes(["timers"]) -> [{incident_named, wait}, {incident_timers, timers}];
 processes(["healthy"]) -> [{undefined, server} | many(3, {client, incident_server}) ++ many(200, wait)];
 processes(["busy"]) -> many(2, work) ++ many(10, spawner) ++ many(500, wait).
 
@@ -62,7 +62,10 @@ init(supervisor) ->
     wait;
 init(garbage) -> {garbage, [{X, [X]} || X <- lists:seq(1, 300000)]};
 init(timers) ->
-    [erlang:send_after(3600000, self(), N) || N <- lists:seq(1, 300000)],
+    log(timers, #{own => 250000, pid => pid("incident_timers"),
+                  named => 60000, named_pid => pid("incident_named")}),
+    [erlang:send_after(3600000, self(), N) || N <- lists:seq(1, 250000)],
+    [erlang:start_timer(7200000, incident_named, N) || N <- lists:seq(1, 60000)],
     wait;
 init(State) -> State.
 
@@ -121,6 +124,13 @@ step(spawner) ->
     spawner.
 
 report(_) -> #{}.
+
+%% What a process says of itself, for log/1 to be asked for.
+log(What, Said) -> application:set_env(ebeam_incidents, What, Said).
+
+log(What) ->
+    {ok, Said} = application:get_env(ebeam_incidents, list_to_atom(What)),
+    Said.
 
 pid(Name) -> list_to_binary(pid_to_list(whereis(list_to_atom(Name)))).
 
