@@ -30,11 +30,13 @@ class Page(html.parser.HTMLParser):
 
 
 class Diagnosis:
-    def __init__(self, ctx, *incidents, flags=FLAGS, seconds="2", settle=1):
-        self.node = ctx.new_node(flags=flags)
-        ctx.cleanup(kill, self.node)
+    def __init__(self, ctx, *incidents, node=None, flags=FLAGS, seconds="2", settle=1):
+        self.node = node or ctx.new_node(flags=flags)
+        if not node:
+            ctx.cleanup(kill, self.node)
+        self.pids = []
         for incident in incidents:
-            self.node.start("incidents", incident, settle=settle)
+            self.pids += self.node.start("incidents", incident, settle=settle)["pids"]
         said = ctx.ebeam.ok("diagnose", "-p", self.node.os_pid, "-d", seconds, "-j").json()["data"]
         check(float(seconds) * 0.9e9 <= said["duration_ns"] <= float(seconds) * 3e9, f"duration: {said}")
         weights = [f["weight"] for f in said["findings"]]

@@ -15,17 +15,28 @@ init(supervisor) ->
     {ok, {#{intensity => 1000000, period => 1},
           [#{id => worker, start => {?MODULE, start_worker, []}}]}};
 init(worker) ->
+    incidents:count(restarts),
     erlang:send_after(50, self(), crash),
     {ok, worker};
+init(logger) ->
+    %% It reads nothing.
+    {ok, {port, open_port({spawn_executable, "/bin/sleep"}, [{args, ["60"]}, out])}};
 init(State) ->
     {ok, State}.
 
 handle_call({sleep, Ms}, _From, State) ->
     timer:sleep(Ms),
     {reply, ok, State};
+handle_call({work, Id}, _From, State) ->
+    {Took, ok} = timer:tc(timer, sleep, [case Id rem 20 of 13 -> 200; _ -> 20 end]),
+    Id rem 20 =:= 13 andalso incidents:note(slow, #{id => Id, took => Took}),
+    {reply, ok, State};
+handle_call({write, Data}, _From, {port, Port} = State) ->
+    true = port_command(Port, Data),
+    {reply, ok, State};
 handle_call({call, Name, Request}, _From, State) ->
     {reply, gen_server:call(Name, Request, infinity), State}.
 
 handle_cast(_, State) -> {noreply, State}.
 
-handle_info(crash, State) -> {stop, shutdown, State}.
+handle_info(crash, State) -> {stop, {incident_crash, self()}, State}.

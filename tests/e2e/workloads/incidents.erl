@@ -1,29 +1,38 @@
 %% SPDX-License-Identifier: BSD-2-Clause
-%% Nodes with something wrong, one by name; `healthy` and `busy` have nothing.
+%% Nodes with something wrong, one by name; `healthy` and `busy` have nothing.  What they say of themselves: truth/1.
 -module(incidents).
 -behaviour(workload).
--export([processes/1, init/1, step/1, report/1, pid/1, log/1, process_limit/0]).
+-export([processes/1, init/1, step/1, report/1, pid/1, deprecated/1, note/2, count/1,
+         truth/1, process_limit/0]).
 
-processes(["bottleneck"]) -> [{undefined, server} | many(30, {client, incident_server})];
-processes(["mailbox"]) -> [{incident_slow, slow}, {undefined, {sender, incident_slow}}];
-processes(["binaries"]) -> [{incident_holder, sub_binaries}];
-processes(["ets"]) -> [{incident_owner, table}];
-processes(["atoms"]) -> [{undefined, {atoms, 0}}];
-processes(["fragmentation"]) -> [{undefined, fragments}];
-processes(["literals"]) -> [{undefined, {literals, 0}} | many(3000, wait)];
-processes(["dirty_pool"]) -> many(16, dirty_cpu);
-processes(["long_slice"]) -> [{incident_nif, long} | many(3, work)];
-processes(["stuck"]) -> [{undefined, {stuck, N}} || N <- lists:seq(1, erlang:system_info(schedulers))];
-processes(["locks"]) -> [{undefined, counters} | many(16, count)];
-processes(["deadlock"]) -> [{undefined, deadlock}];
-processes(["restarts"]) -> [{undefined, supervisor}];
-processes(["gc"]) -> many(2, garbage);
-processes(["memory"]) -> many(8, {grow, []});
-processes(["run_queue"]) -> many(150, spin);
-processes(["limit"]) -> many(750, wait);
-processes(["timers"]) -> [{incident_named, wait}, {incident_timers, timers}];
-processes(["healthy"]) -> [{undefined, server} | many(3, {client, incident_server}) ++ many(200, wait)];
-processes(["busy"]) -> many(2, work) ++ many(10, spawner) ++ many(500, wait).
+processes([What]) ->
+    %% Owned by who asks, who lives longer than all of them.
+    ets:info(incident_log) =:= undefined andalso ets:new(incident_log, [public, named_table, ordered_set]),
+    who(What).
+
+who("bottleneck") -> [{undefined, server} | many(30, {client, incident_server})];
+who("mailbox") -> [{incident_slow, slow}, {undefined, {sender, incident_slow}}];
+who("binaries") -> [{incident_holder, sub_binaries}];
+who("ets") -> [{incident_owner, table}];
+who("atoms") -> [{undefined, {atoms, 0}}];
+who("fragmentation") -> [{undefined, fragments}];
+who("literals") -> [{incident_churn, {literals, 0}} | many(3000, wait)];
+who("dirty_pool") -> many(16, dirty_cpu);
+who("long_slice") -> [{incident_nif, long} | many(3, work)];
+who("stuck") -> [{undefined, {stuck, N}} || N <- lists:seq(1, erlang:system_info(schedulers))];
+who("locks") -> [{undefined, counters} | many(16, count)];
+who("deadlock") -> [{undefined, deadlock}];
+who("restarts") -> [{undefined, supervisor}];
+who("slow_server") -> [{undefined, server} | many(30, worker)];
+who("callers") -> [{undefined, {calls, 0}}];
+who("logger") -> [{undefined, logger} | many(20, log)];
+who("gc") -> many(2, garbage);
+who("memory") -> many(8, {grow, []});
+who("run_queue") -> many(150, spin);
+who("limit") -> many(750, wait);
+who("timers") -> [{incident_named, wait}, {incident_timers, timers}];
+who("healthy") -> [{undefined, server} | many(3, {client, incident_server}) ++ many(200, wait)];
+who("busy") -> many(2, work) ++ many(10, spawner) ++ many(500, wait).
 
 many(N, What) -> [{undefined, What} || _ <- lists:seq(1, N)].
 
@@ -33,7 +42,10 @@ init(server) ->
 init({client, Name}) -> {client, Name};
 init(sub_binaries) ->
     {hold, [binary:part(binary:copy(<<N>>, 524288), 0, 80) || N <- lists:seq(1, 300)]};
-init(table) -> {insert, ets:new(incident_table, [public, named_table]), 0};
+init(table) ->
+    T = ets:new(incident_table, [public, named_table]),
+    [ets:insert(T, {-N, lists:seq(1, 50)}) || N <- lists:seq(1, 30000)],
+    {insert, T, 0};
 init(fragments) ->
     %% Every eighth lives on, and its carrier with it.
     Pids = [spawn(fun() -> X = lists:seq(1, 1500), receive stop -> X end end) || _ <- lists:seq(1, 20000)],
@@ -58,14 +70,17 @@ init(deadlock) ->
     spawn(fun() -> gen_server:call(incident_a, {call, incident_b, {call, incident_a, {sleep, 1}}}, infinity) end),
     wait;
 init(supervisor) ->
+    %% What crashes is logged by nobody.
+    ok = logger:set_primary_config(level, none),
     {ok, _} = incident_server:start_supervisor(),
     wait;
 init(garbage) -> {garbage, [{X, [X]} || X <- lists:seq(1, 300000)]};
 init(timers) ->
-    log(timers, #{own => 250000, pid => pid("incident_timers"),
-                  named => 60000, named_pid => pid("incident_named")}),
     [erlang:send_after(3600000, self(), N) || N <- lists:seq(1, 250000)],
     [erlang:start_timer(7200000, incident_named, N) || N <- lists:seq(1, 60000)],
+    wait;
+init(logger) ->
+    {ok, _} = incident_server:start_link(incident_logger, logger),
     wait;
 init(State) -> State.
 
@@ -74,6 +89,17 @@ step({hold, X}) -> receive after 1000 -> {hold, X} end;
 step({client, Name}) ->
     ok = gen_server:call(Name, {sleep, 5}, infinity),
     {client, Name};
+step(worker) ->
+    ok = gen_server:call(incident_server, {work, count(asked)}, infinity),
+    worker;
+step(log) ->
+    ok = gen_server:call(incident_logger, {write, binary:copy(<<"x">>, 16384)}, infinity),
+    log;
+step({calls, N}) ->
+    new_caller(N),
+    N rem 4 =:= 0 andalso old_caller(N),
+    timer:sleep(5),
+    {calls, N + 1};
 step(slow) ->
     receive {job, _} -> timer:sleep(5) after 100 -> ok end,
     slow;
@@ -98,13 +124,15 @@ step(dirty_cpu) ->
     dirty_cpu;
 step(long) ->
     timer:sleep(300),
-    erts_debug:set_internal_state(sleep, 700),
+    {Took, _} = timer:tc(erts_debug, set_internal_state, [sleep, 700]),
+    note(long, #{took => Took}),
     long;
 step(count) ->
     [ets:update_counter(incident_counters, N rem 4, 1, {N rem 4, 0}) || N <- lists:seq(1, 2000)],
     count;
 step({garbage, Live}) ->
     _ = [{X, [X]} || X <- lists:seq(1, 300000)],
+    count(collections),
     true = erlang:garbage_collect(),
     {garbage, Live};
 step({grow, L}) ->
@@ -125,12 +153,26 @@ step(spawner) ->
 
 report(_) -> #{}.
 
-%% What a process says of itself, for log/1 to be asked for.
-log(What, Said) -> application:set_env(ebeam_incidents, What, Said).
+%% Neither calls at its end, so that both are on the stack.
+new_caller(N) -> {new, deprecated(N)}.
+old_caller(N) -> {old, deprecated(N)}.
 
-log(What) ->
-    {ok, Said} = application:get_env(ebeam_incidents, list_to_atom(What)),
-    Said.
+deprecated(N) ->
+    count(calls),
+    {N, old}.
+
+%% ---- the node's own log --------------------------------------------------------------------
+
+note(What, Event) -> ets:insert(incident_log, {{What, erlang:unique_integer([monotonic])}, Event}).
+
+count(What) -> ets:update_counter(incident_log, What, 1, {What, 0}).
+
+truth("ets") -> #{objects => ets:info(incident_table, size), words => ets:info(incident_table, memory)};
+truth("atoms") -> erlang:system_info(atom_count);
+truth(What) ->
+    Key = list_to_atom(What),
+    #{count => case ets:lookup(incident_log, Key) of [{_, N}] -> N; [] -> 0 end,
+      events => [E || [E] <- ets:match(incident_log, {{Key, '_'}, '$1'})]}.
 
 pid(Name) -> list_to_binary(pid_to_list(whereis(list_to_atom(Name)))).
 
