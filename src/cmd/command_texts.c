@@ -61,8 +61,8 @@ const char describe_diagnose[] =
 	"many others wait for, names that are restarted again and again, busy ports and "
 	"connections, too little CPU on the host or in the cgroup, run queues, garbage "
 	"collection, locks of the VM, collection of literals; memory, atoms and ETS tables "
-	"that grow, large binaries, fragmentation, memory beyond the VM; limits that are "
-	"near.\n\n"
+	"that grow, very many timers, large binaries, fragmentation, memory beyond the VM; "
+	"limits that are near.\n\n"
 	"What a function costs, or which call is slow, needs samples or probes: record and "
 	"trace. 'nothing found' means that none of this was seen in this time.";
 
