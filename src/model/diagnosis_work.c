@@ -55,9 +55,28 @@ void rule_deadlock(struct making *m)
 	}
 }
 
+/* One that is blocked alone hangs, in something of its own. */
+static bool locks_are_contended(const struct diagnosis *d)
+{
+	double share = d->nr_running ? (double)d->nr_blocked / d->nr_running : 0;
+
+	return d->nr_running >= 50 && share >= 0.15 && d->nr_blocked_schedulers >= 2 && !d->stopped;
+}
+
 static bool is_long(const struct diagnosed_scheduler *s)
 {
 	return !s->dirty && s->longest_ns >= 100000000;
+}
+
+static bool is_stuck(const struct diagnosis *d, const struct diagnosed_scheduler *s)
+{
+	return is_long(s) && s->lasts && 10 * s->longest_ns >= 8 * d->duration_ns;
+}
+
+/* rule_locks() tells of what waits for a lock that others want, too. */
+static bool is_told_of_locks(const struct diagnosis *d, const struct diagnosed_scheduler *s)
+{
+	return locks_are_contended(d) && s->syscall && strcmp(s->syscall, "futex") == 0;
 }
 
 static void tell_of_slice(struct finding *f, const struct diagnosed_scheduler *s)
@@ -90,34 +109,40 @@ static void title_of_all(struct finding *f, unsigned int nr, const char *type, c
 void rule_long_slices(struct making *m)
 {
 	const struct diagnosed_scheduler *longest = NULL;
-	unsigned int nr_normal = 0, nr_long = 0, nr_stuck = 0;
+	unsigned int nr_normal = 0, nr_stuck = 0;
 	struct texts t = {.nr = 0};
 	struct finding *f;
-	double weight;
+	bool all;
 
 	for (size_t i = 0; i < m->d->schedulers.len; i++) {
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
 
 		nr_normal += !s->dirty && !s->offline;
-		nr_long += is_long(s);
-		nr_stuck += is_long(s) && s->lasts && 10 * s->longest_ns >= 8 * m->d->duration_ns;
-		if (is_long(s) && (!longest || s->longest_ns > longest->longest_ns))
+		nr_stuck += is_stuck(m->d, s);
+		if (is_long(s) && !is_told_of_locks(m->d, s) &&
+		    (!longest || s->longest_ns > longest->longest_ns))
 			longest = s;
 	}
-	if (!longest || m->d->stopped)
+	all = nr_stuck && nr_stuck == nr_normal;
+	if ((!longest && !all) || m->d->stopped)
 		return;
-	weight = 45 + 20 * log10((double)longest->longest_ns / 1e8);
-	if (nr_stuck == nr_normal) {
+	if (all) {
 		f = finding_begin(m, "schedulers_stuck", 97, FINDING_CERTAIN, "%s", "");
 		title_of_all(f, nr_normal, "", "stuck: no other process runs");
 	} else
-		f = finding_begin(m, "long_slices", MIN(weight, 78.0) + (nr_stuck ? 8 : 0),
+		f = finding_begin(m, "long_slices",
+				  MIN(45 + 20 * log10((double)longest->longest_ns / 1e8), 78.0) +
+					  (is_stuck(m->d, longest) ? 8 : 0),
 				  FINDING_CERTAIN,
 				  "a process kept a scheduler for %s without a pause",
 				  text_time(&t, (double)longest->longest_ns));
-	for (size_t i = 0; i < m->d->schedulers.len; i++)
-		if (is_long(&m->d->schedulers.data[i]) && f->evidence.len < FINDING_NAMES_SHOWN)
-			tell_of_slice(f, &m->d->schedulers.data[i]);
+	for (size_t i = 0; i < m->d->schedulers.len; i++) {
+		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
+
+		if (is_long(s) && (all || !is_told_of_locks(m->d, s)) &&
+		    f->evidence.len < FINDING_NAMES_SHOWN)
+			tell_of_slice(f, s);
+	}
 	finding_evidence(
 		f, "a NIF or BIF that does not yield keeps all other processes of that scheduler "
 		   "waiting, and may keep the whole VM from thread progress");
@@ -402,8 +427,7 @@ void rule_locks(struct making *m)
 	double share = d->nr_running ? (double)d->nr_blocked / d->nr_running : 0;
 	struct finding *f;
 
-	/* One alone hangs, in something of its own. */
-	if (d->nr_running < 50 || share < 0.15 || d->nr_blocked_schedulers < 2 || d->stopped)
+	if (!locks_are_contended(d))
 		return;
 	f = finding_begin(m, "lock_contention", MIN(38 + 50 * share, 79.0), FINDING_LIKELY,
 			  "schedulers wait for locks of the VM");

@@ -288,6 +288,39 @@ static void test_shares(void **state)
 		  "more processes want to run than there are schedulers");
 }
 
+/* A process that waits for a lock as others do keeps no scheduler by what it does itself. */
+static void test_locks(void **state)
+{
+	struct diagnosed_scheduler s = {.type = "normal",
+					.number = 1,
+					.nr_seen = 250,
+					.nr_busy = 250,
+					.longest_ns = 2000000000,
+					.pid = "<0.9.0>",
+					.syscall = "futex"};
+	struct diagnosis d = nothing();
+	struct findings f;
+
+	(void)state;
+	vec_push(&d.schedulers, s);
+	d.nr_running = 500;
+	d.nr_blocked = 200;
+	d.nr_blocked_schedulers = 1;
+	check_one(&d, "long_slices", FINDING_WARNING,
+		  "a process kept a scheduler for 2.00 s without a pause");
+	d.nr_blocked_schedulers = 2;
+	check_one(&d, "lock_contention", FINDING_WARNING, "schedulers wait for locks of the VM");
+	/* All are stuck in it, whatever it is. */
+	d.schedulers.data[0].lasts = true;
+	d.schedulers.data[0].longest_ns = 4900000000;
+	findings_make(&f, &d);
+	assert_int_equal(f.v.len, 2);
+	assert_string_equal(f.v.data[0].id, "schedulers_stuck");
+	assert_string_equal(f.v.data[1].id, "lock_contention");
+	findings_free(&f);
+	diagnosis_free(&d);
+}
+
 static void test_memory(void **state)
 {
 	struct diagnosed_memory total = {"total", SERIES(100.0 * MIB, 110.0 * MIB, 120.0 * MIB)};
@@ -520,6 +553,7 @@ int main(void)
 		cmocka_unit_test(test_connections), cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_limits),	    cmocka_unit_test(test_order),
 		cmocka_unit_test(test_resources),   cmocka_unit_test(test_timers),
+		cmocka_unit_test(test_locks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
