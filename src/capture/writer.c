@@ -12,6 +12,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/write_error.h"
 #include "base/xalloc.h"
 
 /* A block is due at BLOCK_FULL; twice that leaves room for any record. */
@@ -35,11 +36,7 @@ struct capture_writer {
 
 static void fail(struct capture_writer *w, int code)
 {
-	error_set(&w->failure, ERROR_KIND_FAILED, -code, "cannot write the capture: %s%s",
-		  error_text(code),
-		  code == ENOSPC || code == EDQUOT
-			  ? ". Make room, or choose another place with -o or --capture"
-			  : "");
+	write_error_set(&w->failure, "the capture", -code);
 }
 
 static int write_bytes(struct capture_writer *w, const void *bytes, size_t size, struct error *err)

@@ -7,6 +7,7 @@
 
 #include "base/strbuf.h"
 #include "base/units.h"
+#include "base/write_error.h"
 
 json_t *envelope_string(const char *text)
 {
@@ -75,8 +76,7 @@ int envelope_write(FILE *f, json_t *envelope, struct error *err)
 		return error_set(err, ERROR_KIND_FAILED, -ENOMEM, "cannot build the JSON text");
 	errno = 0;
 	if (json_dumpf(envelope, f, JSON_INDENT(2)) != 0 || fputc('\n', f) == EOF)
-		rc = error_set(err, ERROR_KIND_FAILED, errno ? -errno : -EIO,
-			       "cannot write JSON: %s", error_text(errno ? errno : EIO));
+		rc = write_error_set(err, "JSON", errno ? -errno : -EIO);
 	json_decref(envelope);
 	return rc;
 }

@@ -91,11 +91,10 @@ int event_run_close_output(struct event_run *run, struct error *err)
 
 int event_run_check_output(struct event_run *run, struct error *err)
 {
-	const char *name = run->ctx->opt.output ? run->ctx->opt.output : "standard output";
+	const char *path = run->output ? run->ctx->opt.output : NULL;
 	int rc = run->pipe ? outpipe_error(run->pipe) : 0;
 
 	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot write %s: %s", name,
-				 error_text(rc));
-	return run->out && !run->pipe ? outfile_check(run->out, name, err) : 0;
+		return outfile_failed(path, rc, err);
+	return run->out && !run->pipe ? outfile_check(run->out, path, err) : 0;
 }

@@ -2,6 +2,7 @@
 /* `ebeam events --list`: the catalogue, and what a node has of it. */
 #include <string.h>
 
+#include "base/write_error.h"
 #include "beam/node.h"
 #include "cmd/envelope.h"
 #include "cmd/events.h"
@@ -129,6 +130,5 @@ int events_list(struct command_context *ctx, struct beam_node *n, struct error *
 	jsonw_end_array(&w);
 	strbuf_addch(&w.buf, '\n');
 	rc = jsonw_finish(&w);
-	return rc ? error_set(err, ERROR_KIND_FAILED, rc, "cannot write JSON: %s", error_text(rc))
-		  : 0;
+	return rc ? write_error_set(err, "JSON", rc) : 0;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/write_error.h"
 #include "base/xalloc.h"
 #include "cmd/command.h"
 #include "cmd/help.h"
@@ -113,10 +114,11 @@ int main(int argc, char **argv)
 	code = rc;
 	if (rc < 0) {
 		code = err.code ? (int)err.kind : ERROR_KIND_FAILED;
-		if (rc != -EPIPE)
+		/* Of standard output only: of another pipe nobody would know. */
+		if (rc != -EPIPE || !write_error_reader_is_gone(STDOUT_FILENO))
 			log_error("ebeam: %s", err.code ? err.msg : error_text(rc));
 	}
-	if (outfile_check(stdout, "standard output", &write_err) != 0) {
+	if (outfile_check(stdout, NULL, &write_err) != 0) {
 		if (rc >= 0 && write_err.code != -EPIPE)
 			log_error("ebeam: %s", write_err.msg);
 		if (code == 0)

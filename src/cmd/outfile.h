@@ -2,10 +2,12 @@
 /*
  * An output file that exists under its name only when it is whole.
  *
- * It is written beside the target and renamed by outfile_commit().  What becomes of the bytes if
- * that is never reached depends on the mode:
+ * It is written beside the target and gets its name by outfile_commit().  What becomes of the bytes
+ * if that is never reached depends on the mode:
  *
- *   OUTFILE_WHOLE    written to .NAME.PID.tmp; removed on failure, on a signal and at exit.
+ *   OUTFILE_WHOLE    has no name at all until then (O_TMPFILE), so that nothing can leave a half
+ *                    one behind.  Where the file system cannot do that: .NAME.PID.tmp, which is
+ *                    removed on failure, on a signal and at exit.
  *   OUTFILE_STREAM   for captures, which grow while recording and are readable to the last whole
  *                    block: written to NAME.partial (NAME.partial.2, ... if that exists: the
  *                    rest of an earlier crash is never overwritten).  Removed by outfile_abort()
@@ -34,7 +36,7 @@ int outfile_open(struct outfile **out, const char *path, enum outfile_mode mode,
 		 struct error *err);
 /* To write to.  Never close it. */
 FILE *outfile_file(struct outfile *o);
-/* Where the bytes go until commit; the name itself if it is written in place. */
+/* Where the bytes go until commit; the name itself if it is written in place, or has no other. */
 const char *outfile_temporary(const struct outfile *o);
 
 /*
@@ -51,8 +53,10 @@ void outfile_leave(struct outfile **o);
 /* fflush(3) that outfile_check() knows the reason of: what is said on standard error then stands
  * below what was written.  0 or negative errno. */
 int outfile_flush(FILE *f);
-/* Reads errno-style trouble of a FILE: 0, or -EIO, -ENOSPC, -EPIPE, ... with *err set to
- * "cannot write NAME: reason".  Flushes. */
-int outfile_check(FILE *f, const char *name, struct error *err);
+/* Flushes.  0, or -EIO, -ENOSPC, -EPIPE, ... with *err set if not all arrived.  `path`: NULL or "-"
+ * is standard output. */
+int outfile_check(FILE *f, const char *path, struct error *err);
+/* Of who writes to it by other means: sets *err and returns `code`. */
+int outfile_failed(const char *path, int code, struct error *err);
 
 #endif

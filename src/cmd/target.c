@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "base/write_error.h"
 #include "cmd/envelope.h"
 
 /* Everything from a core is said of the moment when it was made, and may lack parts: a line on
@@ -200,8 +201,5 @@ int target_json_end(struct jsonw *w, const char *const *warnings, size_t nr_warn
 	jsonw_end_object(w);
 	strbuf_addch(&w->buf, '\n');
 	rc = jsonw_finish(w);
-	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot write JSON: %s",
-				 error_text(rc));
-	return 0;
+	return rc ? write_error_set(err, "JSON", rc) : 0;
 }

@@ -13,6 +13,7 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
+#include "base/write_error.h"
 #include "export/formats.h"
 
 const struct exporter exporters[] = {
@@ -59,15 +60,9 @@ const struct exporter *exporter_by_suffix(const char *filename)
 
 int export_finish(FILE *f, struct error *err)
 {
-	int code;
+	int rc = write_error_of(f);
 
-	if (fflush(f) == 0 && !ferror(f))
-		return 0;
-	code = errno > 0 ? errno : EIO;
-	return error_set(
-		err, ERROR_KIND_FAILED, -code, "cannot write the output: %s%s", error_text(code),
-		code == ENOSPC || code == EDQUOT ? ". Make room, or choose another place with -o"
-						 : "");
+	return rc ? write_error_set(err, "the output", rc) : 0;
 }
 
 const char *export_meta(const struct snapshot *s, const char *key, const char *fallback)

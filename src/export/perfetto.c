@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/jsonw.h"
+#include "base/write_error.h"
 #include "base/xalloc.h"
 #include "export/formats.h"
 
@@ -191,7 +192,6 @@ int perfetto_finish(struct perfetto *p, const struct timeline_summary *s, struct
 	strbuf_addch(&p->w.buf, '\n');
 	rc = jsonw_finish(&p->w);
 	if (rc)
-		return error_set(err, ERROR_KIND_FAILED, rc, "cannot write the output: %s",
-				 error_text(-rc));
+		return write_error_set(err, "the output", rc);
 	return export_finish(p->f, err);
 }

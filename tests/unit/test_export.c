@@ -11,9 +11,11 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/strbuf.h"
 #include "base/xalloc.h"
@@ -128,31 +130,26 @@ static void test_deterministic(void **state)
 	}
 }
 
-/* A FILE that takes `room` bytes and then has no more. */
-static ssize_t write_until_full(void *cookie, const char *bytes, size_t size)
-{
-	size_t *room = cookie;
-
-	(void)bytes;
-	if (size > *room) {
-		errno = ENOSPC;
-		return 0;
-	}
-	*room -= size;
-	return (ssize_t)size;
-}
-
+/* A file that takes `room` bytes and no more. */
 static void check_full(const struct exporter *e, const struct snapshot *s, const struct diff *d,
 		       size_t room, size_t buffer)
 {
-	cookie_io_functions_t io = {.write = write_until_full};
+	struct rlimit before, limit;
 	struct error err = {0};
-	FILE *f = fopencookie(&room, "w", io);
+	FILE *f = tmpfile();
+	int rc;
 
+	assert_non_null(f);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &before);
+	limit = (struct rlimit){room, before.rlim_max};
 	setvbuf(f, NULL, buffer ? _IOFBF : _IONBF, buffer);
-	assert_int_equal(s ? e->write(f, s, &err) : e->write_diff(f, d, &err), -ENOSPC);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	rc = s ? e->write(f, s, &err) : e->write_diff(f, d, &err);
+	setrlimit(RLIMIT_FSIZE, &before);
+	assert_int_equal(rc, -EFBIG);
 	assert_int_equal(err.kind, ERROR_KIND_FAILED);
-	assert_non_null(strstr(err.msg, "No space left on device"));
+	assert_non_null(strstr(err.msg, "cannot write the output: File too large. This process"));
 	fclose(f);
 }
 

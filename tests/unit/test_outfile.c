@@ -13,11 +13,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,14 +77,22 @@ static void put(const char *path, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void expect_content(const char *path, const char *want)
+static bool read_content(const char *path, char *buf, size_t size)
 {
-	char buf[256] = "";
 	FILE *f = fopen(path, "r");
 
-	assert_non_null(f);
-	buf[fread(buf, 1, sizeof(buf) - 1, f)] = '\0';
+	if (!f)
+		return false;
+	buf[fread(buf, 1, size - 1, f)] = '\0';
 	fclose(f);
+	return true;
+}
+
+static void expect_content(const char *path, const char *want)
+{
+	char buf[256];
+
+	assert_true(read_content(path, buf, sizeof(buf)));
 	assert_string_equal(buf, want);
 }
 
@@ -109,6 +121,17 @@ static void expect_refused(const char *path, int code, const char *text)
 	assert_non_null(strstr(err.msg, text));
 }
 
+/* The file system here makes files without a name, and there is a /proc to name them by. */
+static bool has_nameless(void)
+{
+	int fd = open(".", O_WRONLY | O_TMPFILE, 0600);
+
+	if (fd < 0 || access("/proc/self/fd", F_OK) != 0)
+		return false;
+	close(fd);
+	return true;
+}
+
 static void the_name_appears_at_commit(void **state)
 {
 	struct error err = {0};
@@ -118,7 +141,7 @@ static void the_name_appears_at_commit(void **state)
 	UNUSED(state);
 	fputs("whole", outfile_file(o));
 	assert_int_equal(access("out.html", F_OK), -1);
-	assert_int_equal(count(), 1);
+	assert_int_equal(count(), has_nameless() ? 0 : 1);
 	assert_int_equal(outfile_commit(&o, &err), 0);
 	assert_null(o);
 	expect_content("out.html", "whole");
@@ -181,13 +204,25 @@ static void a_long_name_still_has_room(void **state)
 
 static void where_nothing_can_be_written_it_says_so(void **state)
 {
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	char name[257] = "";
+
 	UNUSED(state);
 	assert_int_equal(mkdir("sub", 0755), 0);
 	expect_refused("sub", -EISDIR, "file name");
+	expect_refused("", -ENOENT, "file name");
 	expect_refused("none/out", -ENOENT, "does not exist");
 	put("file", "");
 	expect_refused("file/out", -ENOTDIR, "Not a directory");
 	expect_refused("/proc/none", -ENOENT, "No file can be made in its directory");
+	memset(name, 'n', sizeof(name) - 1);
+	expect_refused(name, -ENAMETOOLONG, "shorter name");
+	assert_true(fd >= 0);
+	strcpy(address.sun_path, "socket");
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	close(fd);
+	expect_refused("socket", -ENXIO, "It is a socket");
 }
 
 /* As a user that may not write here: root may write everywhere. */
@@ -235,9 +270,118 @@ static void a_full_disk_leaves_the_old_file(void **state)
 		fwrite(bytes, 1, sizeof(bytes), outfile_file(o));
 	assert_int_equal(outfile_commit(&o, &err), -EFBIG);
 	setrlimit(RLIMIT_FSIZE, &before);
-	assert_non_null(strstr(err.msg, "cannot write 'out': File too large"));
+	assert_non_null(strstr(err.msg,
+			       "cannot write 'out': File too large. This process may write "
+			       "files of 4096 bytes at most: raise 'ulimit -f'"));
 	expect_content("out", "old");
 	assert_int_equal(count(), 1);
+}
+
+/* In a mount namespace of its own; 0 if `as_it_should_be` says so there. */
+static void in_a_namespace(int (*as_it_should_be)(void))
+{
+	pid_t child;
+	int status;
+
+	child = fork();
+	if (child == 0) {
+		if (unshare(CLONE_NEWNS) != 0 ||
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+			_exit(99); /* not root, or not allowed to */
+		_exit(as_it_should_be());
+	}
+	waitpid(child, &status, 0);
+	if (status == 99 << 8)
+		skip();
+	assert_int_equal(status, 0);
+}
+
+/* Whether or not anything of it is left to flush at the end: the reason is told. */
+static int on_a_full_disk(void)
+{
+	static char bytes[100000], now[256];
+	struct error err = {0};
+	struct outfile *o;
+
+	if (mount("none", ".", "tmpfs", 0, "size=32k") != 0 || chdir(dir) != 0)
+		return 1;
+	put("out", "old");
+	for (int i = 0; i < 3; i++) {
+		memset(&err, 0, sizeof(err));
+		if (outfile_open(&o, "out", OUTFILE_WHOLE, stdout, &err) != 0)
+			return 2;
+		fwrite(bytes, 1, i == 0 ? sizeof(bytes) : 4096 * 16, outfile_file(o));
+		if (i == 2)
+			fputs("more", outfile_file(o));
+		if (outfile_commit(&o, &err) != -ENOSPC || !strstr(err.msg, "Make room"))
+			return 3 + i;
+		if (!read_content("out", now, sizeof(now)) || strcmp(now, "old") != 0 ||
+		    count() != 1)
+			return 7;
+	}
+	return 0;
+}
+
+/* Without /proc nothing could give it a name at the end. */
+static int without_proc(void)
+{
+	static char now[256];
+	struct error err = {0};
+	struct outfile *o;
+
+	if (umount2("/proc", MNT_DETACH) != 0)
+		return 1;
+	put("out", "old");
+	if (outfile_open(&o, "out", OUTFILE_WHOLE, stdout, &err) != 0 || count() != 2)
+		return 2;
+	fputs("new", outfile_file(o));
+	if (!read_content("out", now, sizeof(now)) || strcmp(now, "old"))
+		return 3;
+	if (outfile_commit(&o, &err) != 0 || count() != 1)
+		return 4;
+	return !read_content("out", now, sizeof(now)) || strcmp(now, "new");
+}
+
+static void a_file_is_made_without_proc(void **state)
+{
+	UNUSED(state);
+	in_a_namespace(without_proc);
+}
+
+static void a_full_disk_is_said(void **state)
+{
+	UNUSED(state);
+	in_a_namespace(on_a_full_disk);
+}
+
+/* What could not take its name after an hour of recording is refused before. */
+static int what_cannot_be_replaced(void)
+{
+	struct error err = {0};
+	struct outfile *o;
+
+	put("other", "");
+	put("mounted", "");
+	if (mount("other", "mounted", NULL, MS_BIND, NULL) != 0)
+		return 1;
+	if (outfile_open(&o, "mounted", OUTFILE_WHOLE, stdout, &err) != -EBUSY ||
+	    !strstr(err.msg, "It is mounted by itself"))
+		return 2;
+	if (chmod(".", 01777) != 0 || setgid(65534) != 0 || setuid(65534) != 0)
+		return 3;
+	if (outfile_open(&o, "other", OUTFILE_WHOLE, stdout, &err) != -EPERM ||
+	    !strstr(err.msg, "another user's file in a sticky directory"))
+		return 4;
+	return outfile_open(&o, "new", OUTFILE_WHOLE, stdout, &err) == 0 &&
+			       outfile_commit(&o, &err) == 0
+		       ? 0
+		       : 5;
+}
+
+static void a_file_that_cannot_be_replaced_says_so(void **state)
+{
+	UNUSED(state);
+	in_a_namespace(what_cannot_be_replaced);
 }
 
 /* /dev/full: a write that fits into the buffer fails at the flush, a longer one earlier. */
@@ -269,9 +413,9 @@ static void a_failed_flush_is_remembered(void **state)
 	UNUSED(state);
 	fputs("a", f);
 	assert_int_equal(outfile_flush(f), -ENOSPC);
-	assert_int_equal(outfile_check(f, "standard output", &err), -ENOSPC);
-	assert_non_null(
-		strstr(err.msg, "No space left on device. Make room, or send it elsewhere"));
+	assert_int_equal(outfile_check(f, NULL, &err), -ENOSPC);
+	assert_non_null(strstr(err.msg, "cannot write standard output: No space left on device. "
+					"Make room (df, df -i), or write it elsewhere"));
 	fclose(f);
 }
 
@@ -413,6 +557,7 @@ static void kill_leaves_what_was_written(void **state)
 	UNUSED(state);
 	run_child(SIGKILL, SIGKILL);
 	expect_content("stream.partial", "x");
+	assert_int_equal(count(), has_nameless() ? 1 : 2);
 	assert_int_equal(access("stream", F_OK), -1);
 	assert_int_equal(access("whole", F_OK), -1);
 }
@@ -472,6 +617,9 @@ int main(void)
 		TEST(where_nothing_can_be_written_it_says_so),
 		TEST(an_unwritable_directory_says_so),
 		TEST(a_full_disk_leaves_the_old_file),
+		TEST(a_full_disk_is_said),
+		TEST(a_file_that_cannot_be_replaced_says_so),
+		TEST(a_file_is_made_without_proc),
 		TEST(devices_are_written_in_place),
 		TEST(a_failed_flush_is_remembered),
 		TEST(standard_output_stays_open),
