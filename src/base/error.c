@@ -2,6 +2,7 @@
 /* See error.h. */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +33,20 @@ void error_prefix(struct error *err, const char *fmt, ...)
 	va_end(ap);
 	snprintf(err->msg, sizeof(err->msg), "%s: %.*s", prefix,
 		 (int)(sizeof(err->msg) - strlen(prefix) - 3), old);
+}
+
+const char *error_limit_fix(int code)
+{
+	switch (code < 0 ? -code : code) {
+	case EMFILE:
+		return "raise the limit of open files (ulimit -n)";
+	case ENFILE:
+		return "raise the limit of open files of the host (sysctl fs.file-max)";
+	case ENOMEM:
+		return "raise the limit of memory (ulimit -v, memory.max of the cgroup)";
+	default:
+		return NULL;
+	}
 }
 
 const char *error_text(int code)

@@ -56,6 +56,18 @@ bool thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 	return start(thread, false, run, arg);
 }
 
+static void *do_nothing(void *arg)
+{
+	return arg;
+}
+
+bool thread_can_start(void)
+{
+	pthread_t thread;
+
+	return thread_start(&thread, do_nothing, NULL) && pthread_join(thread, NULL) == 0;
+}
+
 int thread_come_at_once(void)
 {
 	struct sched_param first = {.sched_priority = 1};

@@ -78,10 +78,6 @@ static const char *advice(int code)
 		return ". Who reads it has gone";
 	case EBADF:
 		return ". It is closed, or not open for writing";
-	case EMFILE:
-		return ". Too many files are open: raise 'ulimit -n'";
-	case ENFILE:
-		return ". Too many files are open on the host: raise fs.file-max (sysctl)";
 	case ENAMETOOLONG:
 		return ". Choose a shorter name";
 	case ENXIO:

@@ -2,17 +2,19 @@
 /* See xalloc.h. */
 #include "base/xalloc.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/log.h"
 
 static void *checked(void *p)
 {
 	if (!p) {
-		log_error("ebeam: out of memory");
+		log_error("ebeam: out of memory; %s", error_limit_fix(ENOMEM));
 		exit(1);
 	}
 	return p;

@@ -66,8 +66,9 @@ static int examine_executable(int os_pid)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
-	if (elf_file_open(&e, fd, path, NULL) != 0)
-		return 0;
+	found = elf_file_open(&e, fd, path, NULL);
+	if (found)
+		return error_limit_fix(found) ? found : 0;
 	found = identity_read(&identity, e) == 0;
 	elf_file_close(e);
 	return found;
@@ -148,11 +149,22 @@ static void finder_free(struct finder *f)
 	vec_free(&f->hidden_nodes);
 }
 
+static const char *fix_of_hidden(const struct finder *f)
+{
+	const char *limit = error_limit_fix(f->hidden_code);
+
+	return limit ? limit : privilege_fix(PRIVILEGE_MEMORY);
+}
+
 static int hidden_error(int os_pid, int code, struct error *err)
 {
 	struct proc_stat stat = {0};
 
 	proc_stat_read(&stat, os_pid, NULL);
+	if (error_limit_fix(code))
+		return error_set(err, ERROR_KIND_FAILED, code,
+				 "cannot look into pid %d ('%s'): %s; %s", os_pid, stat.comm,
+				 error_text(code), error_limit_fix(code));
 	return error_set(err, ERROR_KIND_PRIVILEGE, code,
 			 "cannot look into pid %d ('%s'): %s. %s (see ebeam doctor)", os_pid,
 			 stat.comm, error_text(code), privilege_fix(PRIVILEGE_MEMORY));
@@ -177,7 +189,7 @@ int beam_list(int **out, struct error *err)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-/* Reads the node's name; -EACCES or -EPERM if its memory may not be read. */
+/* Reads the node's name; negative errno if its memory may not be read, or a limit is in the way. */
 static int name_node(struct named_node *named, int os_pid)
 {
 	struct beam_node *n = NULL;
@@ -189,7 +201,7 @@ static int name_node(struct named_node *named, int os_pid)
 	named->os_pid = os_pid;
 	code = beam_node_open(&n, os_pid, true, &err);
 	if (code)
-		return err.kind == ERROR_KIND_PRIVILEGE ? code : 0;
+		return err.kind == ERROR_KIND_PRIVILEGE || error_limit_fix(code) ? code : 0;
 	snprintf(named->otp, sizeof(named->otp), "%s", n->identity.otp_text);
 	if (beam_node_facts(n, &facts, NULL) == 0)
 		memcpy(named->name, facts.name, sizeof(named->name));
@@ -224,7 +236,7 @@ static void add_nodes_here(struct strbuf *out, const struct finder *f)
 			strbuf_addf(out, ". Others may run here: %s", privilege_unseen());
 	} else if (f->hidden) {
 		strbuf_addf(out, "BEAM nodes may run here, but pid %d may not be looked into. %s",
-			    f->hidden, privilege_fix(PRIVILEGE_MEMORY));
+			    f->hidden, fix_of_hidden(f));
 	} else if (privilege_unseen()) {
 		strbuf_addf(out, "BEAM nodes may run here: %s", privilege_unseen());
 	} else {
@@ -295,7 +307,7 @@ static int explain_pid(int os_pid, int found, struct error *err)
 	proc_stat_read(&stat, os_pid, NULL);
 	if (found == 0 || stat.kernel_thread)
 		return refuse_pid(os_pid, false, err);
-	if (privilege_has(CAP_SYS_PTRACE) && !is_called_beam(os_pid))
+	if (privilege_has(CAP_SYS_PTRACE) && !error_limit_fix(found) && !is_called_beam(os_pid))
 		return refuse_pid(os_pid, true, err);
 	return hidden_error(os_pid, found, err);
 }
@@ -376,7 +388,7 @@ static int find_only(int *os_pid, const struct finder *f, struct error *err)
 		if (f->hidden)
 			log_warn("ebeam: pid %d is taken, as the only BEAM node that may be looked "
 				 "into; pid %d may not be. %s",
-				 *os_pid, f->hidden, privilege_fix(PRIVILEGE_MEMORY));
+				 *os_pid, f->hidden, fix_of_hidden(f));
 		return 0;
 	}
 	if (f->nodes.len == 0 && f->hidden)

@@ -58,15 +58,17 @@ static raddr entry_point(int os_pid)
 /* 0, or why it may not be read. */
 static int try_executable(int os_pid)
 {
+	struct elf_file *e = NULL;
 	char path[64];
-	int fd;
+	int fd, code;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", os_pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == EACCES || errno == EPERM ? -errno : 0;
-	close(fd);
-	return 0;
+		return errno == EACCES || errno == EPERM || error_limit_fix(errno) ? -errno : 0;
+	code = elf_file_open(&e, fd, path, NULL);
+	elf_file_close(e);
+	return error_limit_fix(code) ? code : 0;
 }
 
 static int not_a_node(int os_pid, struct error *err)
@@ -77,6 +79,10 @@ static int not_a_node(int os_pid, struct error *err)
 	if (proc_stat_read(&stat, os_pid, NULL) != 0)
 		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "no process has pid %d", os_pid);
 	hidden = try_executable(os_pid);
+	if (error_limit_fix(hidden))
+		return error_set(err, ERROR_KIND_FAILED, hidden,
+				 "cannot read the executable of pid %d ('%s'): %s", os_pid,
+				 stat.comm, error_text(hidden));
 	if (hidden)
 		return error_set(err, ERROR_KIND_PRIVILEGE, hidden,
 				 "cannot read the executable of pid %d ('%s'): %s. %s (see ebeam "

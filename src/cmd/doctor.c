@@ -66,7 +66,8 @@ static void add_forbidden(struct doctor *d, int os_pid, const struct error *err)
 	row->state = DOCTOR_MISSING;
 	row->blocks = (int)err->kind;
 	snprintf(row->why, sizeof(row->why), "%s", err->msg);
-	row->fix = privilege_fix(PRIVILEGE_MEMORY);
+	row->fix = err->kind == ERROR_KIND_PRIVILEGE ? privilege_fix(PRIVILEGE_MEMORY)
+						     : error_limit_fix(err->code);
 	d->unreadable = *err;
 }
 
@@ -277,6 +278,9 @@ static void write_text(const struct doctor *d, FILE *f, bool color, bool all)
 		break;
 	case ERROR_KIND_KERNEL:
 		fputs("\n'ebeam record' will not work: kernel feature missing\n", f);
+		break;
+	case ERROR_KIND_FAILED:
+		fputs("\n'ebeam record' will not work: a limit is in the way\n", f);
 		break;
 	default:
 		fputs("\n'ebeam record' will not work on this node\n", f);

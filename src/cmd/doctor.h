@@ -41,6 +41,8 @@ struct doctor_host {
 	VEC(struct doctor_tried *) tried;
 };
 
+/* What to do about an error of perf events: of privileges, limits and filters; NULL of others. */
+const char *doctor_error_fix(const struct error *err);
 /* What to do about a feature that is missing; NULL = nothing can be done. */
 const char *doctor_feature_fix(const struct probe_feature *f);
 /* doctor_host.c: kernel, privileges and limits. */

@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
+#include "base/thread.h"
 #include "beam/layout.h"
 #include "cmd/command.h"
 #include "cmd/doctor.h"
@@ -460,6 +461,10 @@ static void judge_calls(struct verdict *v, const struct look *l)
 		strbuf_addf(&v->why, "Erlang functions: %s", none.msg);
 	}
 	judge_uprobes(v, l, none.code ? DOCTOR_MISSING : DOCTOR_DEGRADED, "BIFs and NIFs");
+	if (!thread_can_start()) {
+		worsen(v, DOCTOR_DEGRADED, THREAD_FIX);
+		strbuf_addstr(&v->why, "BIFs and NIFs: no thread can be started");
+	}
 	if (l->node && !l->opt->force && return_trial_check(l->node->os_pid, &none) != 0) {
 		worsen(v, DOCTOR_DEGRADED, FIX_RETURNS);
 		strbuf_addf(&v->why, "ends of calls of BIFs and NIFs: %s", none.msg);
@@ -472,15 +477,20 @@ static void judge(struct verdict *v, const struct look *l, const struct command_
 	bool without = c->needs & NEEDS_MEMORY_ONLY && l->lacking != PRIVILEGE_MEMORY;
 	enum doctor_state none = without ? DOCTOR_DEGRADED : DOCTOR_MISSING;
 
+	if (c->kinds && !thread_can_start()) {
+		worsen(v, c->how == HOW_COUNTS ? DOCTOR_DEGRADED : DOCTOR_MISSING, THREAD_FIX);
+		strbuf_addstr(&v->why, "no thread can be started (see limits)");
+		return;
+	}
 	/* All of them take more than one command does. */
 	if (untried->code && programs_needs_files(untried->code)) {
-		worsen(v, DOCTOR_DEGRADED, "raise the limit of open files (ulimit -n)");
+		worsen(v, DOCTOR_DEGRADED, error_limit_fix(EMFILE));
 		strbuf_addf(&v->why, "not tried: %s", untried->msg);
 		return;
 	}
 	if (untried->code) {
 		worsen(v, none,
-		       untried->kind != ERROR_KIND_PRIVILEGE ? NULL
+		       untried->kind != ERROR_KIND_PRIVILEGE ? error_limit_fix(untried->code)
 		       : l->lacking == PRIVILEGE_BPF	     ? programs_fix()
 							     : privilege_fix(l->lacking));
 		strbuf_addf(&v->why, "%s%s",

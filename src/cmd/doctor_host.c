@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <linux/capability.h>
 #include <linux/magic.h>
@@ -149,7 +150,9 @@ static void check_cap_sys_admin(struct doctor_row *row)
 
 static void check_paranoid(struct doctor_row *row)
 {
-	if (!see_file(row, "/proc/sys/kernel/perf_event_paranoid"))
+	if (access("/proc/sys/kernel", X_OK) != 0)
+		snprintf(row->seen, sizeof(row->seen), "/proc/sys/kernel is not to be seen here");
+	else if (!see_file(row, "/proc/sys/kernel/perf_event_paranoid"))
 		set(row, DOCTOR_MISSING, ERROR_KIND_KERNEL, "this kernel has no perf events",
 		    "use a kernel built with CONFIG_PERF_EVENTS=y");
 	else if (atoi(row->seen) > 0 && !privilege_has(CAP_PERFMON))
@@ -198,6 +201,15 @@ static void check_memlock(struct doctor_row *row)
 		    "ulimit -l unlimited, or grant CAP_SYS_RESOURCE");
 }
 
+static void check_threads(struct doctor_row *row)
+{
+	if (!thread_can_start())
+		set(row, DOCTOR_DEGRADED, 0,
+		    "none can be started: too many, or too little memory; what counts events needs "
+		    "one",
+		    THREAD_FIX);
+}
+
 static void *try_realtime(void *arg)
 {
 	int *rc = arg;
@@ -211,9 +223,9 @@ static void *try_realtime(void *arg)
 static void check_realtime(struct doctor_row *row)
 {
 	pthread_t thread;
-	int rc = -EAGAIN;
+	int rc = 0;
 
-	if (thread_start(&thread, try_realtime, &rc))
+	if (thread_start(&thread, try_realtime, &rc)) /* if not: said of threads */
 		pthread_join(thread, NULL);
 	snprintf(row->seen, sizeof(row->seen),
 		 "'ebeam sched' looks from one (SCHED_RR, up to 2 %% of a core), the budget of "
@@ -261,16 +273,30 @@ static const struct {
 	{"limits", "kernel.kptr_restrict", check_kptr_restrict},
 	{"limits", "kernel.perf_event_max_sample_rate", check_sample_rate},
 	{"limits", "locked memory", check_memlock},
+	{"limits", "threads", check_threads},
 	{"limits", "real-time threads", check_realtime},
 	{"program", "debuginfod", check_debuginfod},
 };
+
+const char *doctor_error_fix(const struct error *err)
+{
+	const char *limit = error_limit_fix(err->code);
+
+	return err->kind == ERROR_KIND_PRIVILEGE ? privilege_fix(PRIVILEGE_PERF)
+	       : limit				 ? limit
+						 : privilege_filter_fix(err->code);
+}
 
 const char *doctor_feature_fix(const struct probe_feature *f)
 {
 	bool forbidden = f->err == -EPERM || f->err == -EACCES;
 
 	if (programs_needs_files(f->err))
-		return "raise the limit of open files (ulimit -n)";
+		return error_limit_fix(EMFILE);
+	if (error_limit_fix(f->err))
+		return error_limit_fix(f->err);
+	if (privilege_filter_fix(f->err))
+		return privilege_filter_fix(f->err);
 	return !forbidden		 ? f->fix
 	       : f->use == PRIVILEGE_BPF ? programs_fix()
 					 : privilege_fix(f->use);
@@ -293,7 +319,10 @@ static void add_feature(struct doctor_rows *rows, const struct probe_feature *f)
 			 "cannot be tried without kernel BTF, see above");
 	}
 	if (f->required)
-		row->blocks = forbidden ? ERROR_KIND_PRIVILEGE : ERROR_KIND_KERNEL;
+		row->blocks = forbidden ? ERROR_KIND_PRIVILEGE
+			      : programs_needs_files(f->err) || error_limit_fix(f->err)
+				      ? ERROR_KIND_FAILED
+				      : ERROR_KIND_KERNEL;
 }
 
 static void add_uprobe_cost(struct doctor_rows *rows)
@@ -312,6 +341,7 @@ static void add_uprobe_cost(struct doctor_rows *rows)
 	} else {
 		row->state = DOCTOR_DEGRADED;
 		row->purpose = "keeps the overhead of probes within a limit";
+		row->fix = error_limit_fix(err.code);
 		snprintf(row->why, sizeof(row->why), "%s", err.msg);
 	}
 	calibrator_close(calibrator);
@@ -335,9 +365,10 @@ static void add_breakpoints(struct doctor_rows *rows, struct doctor_host *host)
 	if (rc || !nr)
 		host->no_breakpoints = err;
 	row->state = nr && rc == 0 ? DOCTOR_DEGRADED : DOCTOR_MISSING;
-	row->fix = err.kind == ERROR_KIND_PRIVILEGE ? privilege_fix(PRIVILEGE_PERF)
-		   : nr && rc == 0		    ? "end what holds them (gdb, perf)"
-						    : "trace BIFs and NIFs, or record";
+	row->fix = doctor_error_fix(&err);
+	if (!row->fix)
+		row->fix = nr && rc == 0 ? "end what holds them (gdb, perf)"
+					 : "trace BIFs and NIFs, or record";
 	snprintf(row->why, sizeof(row->why), "%s", err.msg);
 }
 

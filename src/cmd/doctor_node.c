@@ -339,8 +339,7 @@ unsigned int doctor_free_breakpoints(const struct beam_node *node, unsigned int 
 				     struct error *err)
 {
 	struct proc_thread *threads = NULL;
-	struct error ignored;
-	ssize_t nr = proc_threads_read(&threads, node->os_pid, &ignored);
+	ssize_t nr = proc_threads_read(&threads, node->os_pid, err);
 	unsigned int least = EBEAM_BREAKPOINTS;
 	uint16_t number;
 
@@ -377,16 +376,18 @@ static void add_breakpoints(struct doctor_rows *rows, const struct beam_node *no
 	least = doctor_free_breakpoints(node, &nr_threads, &err);
 	if (!nr_threads) {
 		row->state = DOCTOR_DEGRADED;
-		snprintf(row->why, sizeof(row->why),
-			 "no thread has the name of a scheduler: all would be watched");
+		row->fix = error_limit_fix(err.code);
+		snprintf(row->why, sizeof(row->why), "%s",
+			 err.code ? err.msg
+				  : "no thread has the name of a scheduler: all would be watched");
 		return;
 	}
 	snprintf(row->seen, sizeof(row->seen), "%u of %d free on each of %u scheduler%s", least,
 		 EBEAM_BREAKPOINTS, nr_threads, nr_threads == 1 ? "" : "s");
 	if (least < EBEAM_BREAKPOINTS) {
 		row->state = least ? DOCTOR_DEGRADED : DOCTOR_MISSING;
-		row->fix = err.kind == ERROR_KIND_PRIVILEGE ? privilege_fix(PRIVILEGE_PERF)
-							    : "end what holds them";
+		row->fix = doctor_error_fix(&err);
+		row->fix = row->fix ? row->fix : "end what holds them";
 		snprintf(row->why, sizeof(row->why), "%s", err.msg);
 		return;
 	}

@@ -19,6 +19,7 @@
 #include "cmd/outfile.h"
 #include "cmd/signals.h"
 #include "export/export.h"
+#include "target/privilege.h"
 
 /*
  * A program may be started with descriptors 0 to 2 closed; the next file it opens would then
@@ -98,6 +99,18 @@ static int dispatch(struct command_context *ctx, int argc, char **argv, struct e
 	return run_command(ctx, argc - 2, argv + 2, err);
 }
 
+/* Whoever met a limit may not have known what to raise. */
+static void tell(const char *text, int code)
+{
+	const char *fix = error_limit_fix(code);
+
+	fix = fix ? fix : privilege_filter_fix(code);
+	if (fix && !strstr(text, "raise "))
+		log_error("ebeam: %s; %s", text, fix);
+	else
+		log_error("ebeam: %s", text);
+}
+
 int main(int argc, char **argv)
 {
 	struct command_context ctx = {.out = stdout};
@@ -116,7 +129,7 @@ int main(int argc, char **argv)
 		code = err.code ? (int)err.kind : ERROR_KIND_FAILED;
 		/* Of standard output only: of another pipe nobody would know. */
 		if (rc != -EPIPE || !write_error_reader_is_gone(STDOUT_FILENO))
-			log_error("ebeam: %s", err.code ? err.msg : error_text(rc));
+			tell(err.code ? err.msg : error_text(rc), err.code ? err.code : rc);
 	}
 	if (outfile_check(stdout, NULL, &write_err) != 0) {
 		if (rc >= 0 && write_err.code != -EPIPE)

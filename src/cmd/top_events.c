@@ -359,7 +359,8 @@ static void start(struct top_events *e)
 	e->state = TOP_EVENTS_ATTACHING;
 	e->running = thread_start(&e->thread, events_main, e);
 	if (!e->running) {
-		error_set(&e->error, ERROR_KIND_FAILED, -EAGAIN, "cannot start a thread");
+		error_set(&e->error, ERROR_KIND_FAILED, -EAGAIN,
+			  "cannot start a thread: " THREAD_REFUSED);
 		e->state = TOP_EVENTS_FAILED;
 	}
 }

@@ -126,7 +126,7 @@ void probe_features(struct probe_features *out, const char *btf)
 	int err[NR_PROBE_FEATURES];
 
 	libbpf_log_open();
-	err[PROBE_FEATURE_BTF] = btf || kernel_btf_found() ? 0 : -ENOENT;
+	err[PROBE_FEATURE_BTF] = btf ? 0 : kernel_btf_find();
 	err[PROBE_FEATURE_BPF] = try_program("feature_ringbuf", btf);
 	err[PROBE_FEATURE_USER_REGS] =
 		try_either("feature_user_regs", "feature_user_regs_stack", btf);

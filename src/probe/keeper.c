@@ -282,7 +282,7 @@ int keeper_start(struct keeper *k, const struct meter_counters *work, struct err
 	k->running = thread_start(&k->thread, keeper_main, k);
 	if (!k->running)
 		return error_set(err, ERROR_KIND_FAILED, -EAGAIN,
-				 "cannot start the thread that keeps the budget");
+				 "cannot start the thread that keeps the budget: " THREAD_REFUSED);
 	pthread_mutex_lock(&k->lock);
 	while (!k->begun)
 		pthread_cond_wait(&k->wake, &k->lock);

@@ -19,14 +19,23 @@
 #include "probe/libbpf_log.h"
 #include "probe/programs.h"
 
-bool kernel_btf_found(void)
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+int kernel_btf_find(void)
 {
 	struct btf *btf;
+	int rc = 0;
 
 	libbpf_log_open();
 	btf = btf__load_vmlinux_btf();
+	if (!btf && access(KERNEL_BTF, R_OK) == 0) { /* libbpf does not say what it met */
+		btf = btf__parse(KERNEL_BTF, NULL);
+		rc = btf ? 0 : -errno;
+	} else if (!btf) {
+		rc = -ENOENT;
+	}
 	btf__free(btf);
-	return btf != NULL;
+	return rc;
 }
 
 /* ---- the file ------------------------------------------------------------------------------ */

@@ -6,12 +6,11 @@
 #ifndef EBEAM_PROBE_KERNEL_BTF_H
 #define EBEAM_PROBE_KERNEL_BTF_H
 
-#include <stdbool.h>
-
 #include "base/error.h"
 
-/* Whether the kernel has its own, or one is where its packages put it (/boot, /lib/modules). */
-bool kernel_btf_found(void);
+/* 0: the kernel has its own, or one is where its packages put it (/boot, /lib/modules).  -ENOENT, or
+ * why it cannot be read. */
+int kernel_btf_find(void);
 
 /*
  * 0 if the file is BTF of this kernel, as far as the struct tells that programs read: a program

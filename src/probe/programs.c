@@ -145,8 +145,14 @@ bool programs_are_refused(int rc)
 
 int programs_error(int rc, struct error *err)
 {
-	/* So libbpf says that it found none. */
-	if (rc == -ESRCH && !kernel_btf_found())
+	int btf = rc == -ESRCH ? kernel_btf_find() : 0; /* so libbpf says that it found none */
+
+	if (rc == -ESRCH && !btf)
+		btf = -ENOMEM; /* it can be read alone, but could not beside all else */
+	if (error_limit_fix(btf))
+		return error_set(err, ERROR_KIND_FAILED, btf,
+				 "cannot read the BTF of this kernel: %s", error_text(btf));
+	if (btf)
 		return error_set(
 			err, ERROR_KIND_KERNEL, rc,
 			"this kernel has no BTF (/sys/kernel/btf/vmlinux): use one built "

@@ -402,7 +402,8 @@ int sched_watch_open(struct sched_watch **out, struct beam_node *n, enum sched_w
 		w->running = thread_start(&w->thread, watch_main, w);
 		if (!w->running)
 			rc = error_set(err, ERROR_KIND_FAILED, -EAGAIN,
-				       "cannot start the thread that looks at schedulers");
+				       "cannot start the thread that looks at "
+				       "schedulers: " THREAD_REFUSED);
 	}
 	if (rc) {
 		sched_watch_close(w);

@@ -302,7 +302,8 @@ int slice_watch_open(struct slice_watch **out, struct beam_node *n, const struct
 		w->running = thread_start(&w->thread, watch_main, w);
 		if (!w->running)
 			rc = error_set(err, ERROR_KIND_FAILED, -EAGAIN,
-				       "cannot start the thread that looks for long time slices");
+				       "cannot start the thread that looks for long time "
+				       "slices: " THREAD_REFUSED);
 	}
 	if (rc) {
 		slice_watch_close(w);

@@ -165,16 +165,23 @@ static Elf *map_shared(struct elf_file *e)
 int elf_file_open(struct elf_file **out, int fd, const char *name, struct error *err)
 {
 	struct elf_file *e = xcalloc(1, sizeof(*e));
+	int code, map_errno;
 	GElf_Ehdr ehdr;
-	int code;
 
 	e->fd = fd;
 	e->name = xstrdup(name);
 	elf_version(EV_CURRENT);
+	errno = 0;
 	e->elf = map_shared(e);
+	map_errno = errno;
 	if (!e->elf)
 		e->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	e->file.data = e->elf ? (const unsigned char *)elf_rawfile(e->elf, &e->file.size) : NULL;
+	if (!e->file.data && !e->map && map_errno == ENOMEM) {
+		elf_file_close(e);
+		return error_set(err, ERROR_KIND_FAILED, -ENOMEM, "cannot map %s: %s", name,
+				 error_text(ENOMEM));
+	}
 	if (!e->file.data || elf_kind(e->elf) != ELF_K_ELF || !gelf_getehdr(e->elf, &ehdr)) {
 		code = error_set(err, ERROR_KIND_FAILED, -ENOEXEC, "%s is not an ELF file%s%s",
 				 name, e->elf ? "" : ": ", e->elf ? "" : elf_errmsg(-1));

@@ -2,6 +2,7 @@
 /* See privilege.h.  By capget(2) itself; libcap would be a library for one call. */
 #include "target/privilege.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,17 @@ bool privilege_has(int capability)
 	if (capability == CAP_BPF || capability == CAP_PERFMON)
 		return effective(capability) || effective(CAP_SYS_ADMIN);
 	return effective(capability);
+}
+
+const char *privilege_filter_fix(int code)
+{
+	char *text = code == -ENOSYS ? proc_read_file("/proc/self/status", 8192, NULL) : NULL;
+	bool filtered = text && strstr(text, "\nSeccomp:\t2");
+
+	free(text);
+	return filtered ? "a seccomp filter, as container runtimes have, may be what refuses it: "
+			  "allow it there, or run ebeam on the host"
+			: NULL;
 }
 
 /* `without`: if there is no such file. */

@@ -176,8 +176,9 @@ def hidepid(ctx):
 DENY = r"""
 import ctypes, os, struct, sys
 numbers = [int(n) for n in sys.argv[1].split(",")]
+code = int(os.environ.get("DENY_WITH", "1"))  # EPERM
 load = struct.pack("<HBBI", 0x20, 0, 0, 0)  # the number of the call
-refuse = b"".join(struct.pack("<HBBI", 0x15, 0, 1, n) + struct.pack("<HBBI", 6, 0, 0, 0x50001)
+refuse = b"".join(struct.pack("<HBBI", 0x15, 0, 1, n) + struct.pack("<HBBI", 6, 0, 0, 0x50000 + code)
                   for n in numbers)
 program = load + refuse + struct.pack("<HBBI", 6, 0, 0, 0x7fff0000)
 buffer = ctypes.create_string_buffer(program)
@@ -202,6 +203,17 @@ def seccomp(ctx):
         result = run(ctx, name, without(calls))
         check_equal(result.code, 4, str(result))
         check_in("a seccomp filter", result.err, name)
+    # Others answer as a kernel without such a call.
+    for call, name in ((BPF, "gc"), (BPF, "record"), (PERF_EVENT_OPEN, "record"),
+                       (PERF_EVENT_OPEN, "trace (Erlang functions)")):
+        unknown = ("env", "DENY_WITH=38", *without(call))
+        result = run(ctx, name, unknown)
+        check_equal(result.code, 5, str(result))
+        check_in("a seccomp filter", result.err, name)
+        rows = ctx.ebeam.run("doctor", "-p", ctx.node.os_pid, "-j", prefix=unknown).json()
+        for row in rows["data"]["features"]:
+            if row["group"] == "kernel features" and "not implemented" in (row["why"] or ""):
+                check_in("a seccomp filter", row["fix"] or "", str(row))
     # As older container runtimes have it: the end of a node is looked for.
     result = run(ctx, "gc", without(PIDFD_OPEN))
     check(result.code in (0, 7), str(result))
