@@ -233,6 +233,24 @@ static void read_paused(struct timer_walk *w, const struct process_facts *p, rad
 	}
 }
 
+bool timer_of_receive(struct beam_node *n, const struct process_facts *p, int64_t *left_ms)
+{
+	struct timer_list list = {0};
+	struct timer_walk w = {.n = n, .out = &list};
+	uint64_t receiver;
+	bool known = p->timer > TIMER_TIMED_OUT && clock_now(n, &w.now) &&
+		     mem_read_u64(n->mem, p->timer + TIMER_RECEIVER, &receiver) == 0 &&
+		     receiver == p->addr;
+
+	if (known)
+		read_receive(&w, p->timer);
+	known = list.v.len == 1 && !list.v.data[0].paused;
+	if (known)
+		*left_ms = list.v.data[0].left;
+	timers_free(&list);
+	return known;
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct timer_item *x = a, *y = b;

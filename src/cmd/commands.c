@@ -226,7 +226,10 @@ const struct command commands[] = {
 			"gen_statem or gen_event, supervisors and Elixir's GenServer and Agent "
 			"among them, and where it can be told which register holds it. Mailboxes "
 			"of up to 10,000 messages are always counted by shape. A process that "
-			"runs is shown as of its last stop, and said to be stale.",
+			"runs is shown as of its last stop, and said to be stale. Whom it waits "
+			"for, why, and since when if its timer tells: as 'dump --waits' has it "
+			"(with -j, waits_for is null or has waits_for, reason, waiting_ms and "
+			"waiting_is).",
 		.options = OPTIONS(OPTIONS_LOOK, OPT(JSON), OPTIONS_TERM, OPT(LIMIT), OPT(TERMS),
 				   OPT(HEAP), OPT(MAILBOX)),
 		.min_args = 1,
@@ -248,13 +251,28 @@ const struct command commands[] = {
 			"A format such as html, svg or folded shows the stacks as a flame graph "
 			"in which a process counts 1; --by and --lines are for those.\n\n"
 			"--waits shows instead who waits for whose answer (gen_server:call and "
-			"the like): who is waited for most, chains, and deadlocks. Each wait is "
-			"proven by the monitor of the request. --old-code shows which processes "
+			"the like), and what suspended processes wait for: who is waited for most, "
+			"chains, and deadlocks. A wait for an answer is proven by the monitor of "
+			"the request; what suspends is a port that is busy, the connection to "
+			"another node, or a process (erlang:suspend_process). Chains lead on from "
+			"these to the peer of a socket or the program behind a port. Who waits with "
+			"the reference of a monitor at hand, but maybe for something else, is "
+			"listed apart.\n\n"
+			"  ebeam dump -p rabbit@host --waits --watch 1s -d 5s\n\n"
+			"Since when is known of calls with a timeout (by their timer); with --watch, "
+			"others have been waiting at least (>=) since the first look that saw the "
+			"same wait. With -j, data has targets, chains, deadlocks, waits (pid, "
+			"waits_for, reason: answer, busy_port, busy_dist_port or suspended, "
+			"waiting_ms, waiting_is: timer, at_least or null where it is not known) and "
+			"monitors (pid, monitors, current_function); of targets, longest_ms and "
+			"longest_is are those of who has been waiting longest.\n\n"
+			"--old-code shows which processes "
 			"still run code of a module that was loaded anew, as "
 			"erlang:check_process_code/2 finds it in what they execute: the next "
 			"purge would kill them.",
 		.options = OPTIONS(OPTIONS_LOOK, OPT(JSON), OPT(BY), OPT(LINES), OPT(OUTPUT),
-				   OPT(FORMAT), OPT(LIMIT), OPT(WAITS), OPT(OLD_CODE)),
+				   OPT(FORMAT), OPT(LIMIT), OPT(WAITS), OPT(WATCH), OPT(DURATION),
+				   OPT(OLD_CODE)),
 		.formats = FORMATS_TEXT | FORMATS_EXPORT,
 		.run = cmd_dump,
 	},

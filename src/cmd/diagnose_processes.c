@@ -324,7 +324,7 @@ static int find_waits(struct diagnose *g, struct error *err)
 	for (size_t i = 0; i < list.len; i++)
 		to[i] = WAIT_NOBODY;
 	for (size_t i = 0; i < waits.v.len; i++)
-		if (waits.v.data[i].to != WAIT_ELSEWHERE)
+		if (waits.v.data[i].to != WAIT_ELSEWHERE && waits.v.data[i].reason == WAIT_ANSWER)
 			to[waits.v.data[i].from] = waits.v.data[i].to;
 	wait_graph_make(&graph, to, (uint32_t)list.len);
 	take_graph(g, &list, &graph);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/log.h"
@@ -17,6 +18,7 @@
 #include "beam/atoms.h"
 #include "beam/jit_name.h"
 #include "beam/pid.h"
+#include "cmd/loop.h"
 #include "cmd/outfile.h"
 #include "cmd/render.h"
 
@@ -244,8 +246,10 @@ static int dump_read(struct dump *d, unsigned int what, struct error *err)
 	if (d->want_waits)
 		waits_begin(&d->waits, d->n, &d->code, &d->list);
 	process_stacks_each(d->n, &d->code, d->list.data, d->list.len, visit, &r);
-	if (d->want_waits)
+	if (d->want_waits) {
 		waits_end(&d->waits);
+		dump_waits_remember(d);
+	}
 	merge(&r);
 	stack_groups_free(&r.raw);
 	vec_free(&r.lookups);
@@ -267,14 +271,25 @@ static int dump_open(struct dump *d, const struct command_context *ctx, struct e
 	return rc;
 }
 
-static void dump_close(struct dump *d)
+/* All that one look has read. */
+static void dump_forget(struct dump *d)
 {
 	waits_free(&d->waits);
-	old_code_free(&d->old);
 	stack_groups_free(&d->groups);
 	free(d->order);
 	free(d->group_of);
 	process_list_free(&d->list);
+	d->order = d->group_of = NULL;
+	memset(&d->waits, 0, sizeof(d->waits));
+	memset(&d->groups, 0, sizeof(d->groups));
+	d->vanished = d->torn = d->stale = d->cut = d->unknown_frames = 0;
+}
+
+static void dump_close(struct dump *d)
+{
+	dump_forget(d);
+	old_code_free(&d->old);
+	vec_free(&d->seen);
 	names_close(d->names);
 	stack_code_close(&d->code);
 }
@@ -320,8 +335,8 @@ void dump_pid(const struct dump *d, const struct id_format *pids, uint32_t membe
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static int write_own(const struct dump *d, const struct command_context *ctx,
-		     const struct render *r, struct error *err)
+static int write_look(const struct dump *d, const struct command_context *ctx,
+		      const struct render *r, FILE *f, struct error *err)
 {
 	static int (*const writers[3][2])(const struct dump *, const struct command_context *,
 					  FILE *, struct error *) = {
@@ -330,12 +345,19 @@ static int write_own(const struct dump *d, const struct command_context *ctx,
 		{dump_old_json, dump_old_text},
 	};
 	int question = d->want_waits ? 1 : d->want_old ? 2 : 0;
+
+	return writers[question][r->text](d, ctx, f, err);
+}
+
+static int write_own(const struct dump *d, const struct command_context *ctx,
+		     const struct render *r, struct error *err)
+{
 	struct outfile *o;
 	int rc = render_open(&o, r, ctx->out, err);
 
 	if (rc)
 		return rc;
-	rc = writers[question][r->text](d, ctx, outfile_file(o), err);
+	rc = write_look(d, ctx, r, outfile_file(o), err);
 	if (rc) {
 		outfile_abort(&o);
 		return rc;
@@ -383,6 +405,7 @@ static void warn(const struct dump *d)
 /* What is no set of stacks is no picture. */
 static int check_options(const struct options *opt, const struct render *r, struct error *err)
 {
+	static const char *const looks[] = {"watch", "duration"};
 	const char *name = opt->waits ? "--waits" : opt->old_code ? "--old-code" : NULL;
 
 	if (opt->waits && opt->old_code)
@@ -391,7 +414,87 @@ static int check_options(const struct options *opt, const struct render *r, stru
 	if (name && !is_own(r))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "%s is text or JSON: it cannot be written as %s", name, r->format);
+	for (int i = 0; i < 2; i++) {
+		if (i ? opt->duration_ns && !opt->watch_ns : opt->watch_ns && !opt->waits)
+			return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--%s goes with --%s",
+					 looks[i], i ? "watch" : "waits");
+	}
+	if (opt->watch_ns && opt->core)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "nothing goes on in a core file: --watch does not go with --core");
 	return 0;
+}
+
+/* ---- again and again ------------------------------------------------------------------------ */
+
+struct watching {
+	struct dump *d;
+	const struct command_context *ctx;
+	const struct render *render;
+	FILE *f;
+};
+
+static int look_again(void *arg, struct error *err)
+{
+	struct watching *w = arg;
+	char time[40];
+	int rc;
+
+	dump_forget(w->d);
+	rc = dump_read(w->d, 0, err);
+	if (rc == -ESRCH)
+		return LOOP_END_STOPPED; /* it has exited: the loop is about to say so, too */
+	if (rc)
+		return rc;
+	warn(w->d);
+	if (w->render->text) {
+		units_format_time(clock_realtime_ns(), time, sizeof(time));
+		if (isatty(fileno(w->f)))
+			fputs("\033[H\033[2J", w->f);
+		else if (w->d->looks > 1)
+			fputc('\n', w->f);
+		fprintf(w->f, "%s  pid %d\n", time, w->d->n->os_pid);
+	}
+	rc = write_look(w->d, w->ctx, w->render, w->f, err);
+	if (rc == 0 && outfile_flush(w->f) != 0)
+		return LOOP_END_STOPPED; /* the caller reports it */
+	return rc;
+}
+
+static int run_looks(struct watching *w, struct error *err)
+{
+	const struct options *opt = &w->ctx->opt;
+	struct loop *loop;
+	int rc = loop_open(&loop, err);
+
+	if (rc)
+		return rc;
+	rc = loop_watch_pid(loop, w->d->n->os_pid, err);
+	if (rc == 0 && opt->duration_ns)
+		rc = loop_set_deadline(loop, opt->duration_ns, err);
+	rc = rc ? rc : loop_add_timer(loop, opt->watch_ns, look_again, w, err);
+	rc = rc ? rc : look_again(w, err);
+	rc = rc ? rc : loop_run(loop, err);
+	loop_close(loop);
+	if (rc == LOOP_END_EXITED || (rc == LOOP_END_STOPPED && !ferror(w->f)))
+		log_warn("ebeam: the node (pid %d) has exited", w->d->n->os_pid);
+	return rc < 0 ? rc : 0;
+}
+
+static int watch_waits(struct dump *d, const struct command_context *ctx, const struct render *r,
+		       struct error *err)
+{
+	struct outfile *o;
+	int rc = render_open(&o, r, ctx->out, err);
+
+	if (rc)
+		return rc;
+	rc = run_looks(&(struct watching){d, ctx, r, outfile_file(o)}, err);
+	if (rc) {
+		outfile_abort(&o);
+		return rc;
+	}
+	return outfile_commit(&o, err);
 }
 
 int cmd_dump(struct command_context *ctx, struct error *err)
@@ -417,12 +520,17 @@ int cmd_dump(struct command_context *ctx, struct error *err)
 	d.want_old = opt.old_code;
 	if (!rc && d.want_old)
 		rc = old_code_read(&d.old, d.n, err);
+	if (!rc && opt.watch_ns) {
+		rc = watch_waits(&d, ctx, &render, err);
+		goto out;
+	}
 	rc = rc ? rc : dump_read(&d, is_own(&render) ? 0 : PROCESS_READ_DICTIONARY, err);
 	if (!rc) {
 		warn(&d);
 		rc = is_own(&render) ? write_own(&d, ctx, &render, err)
 				     : write_export(&d, ctx, &render, err);
 	}
+out:
 	dump_close(&d);
 	render_free(&render);
 	return target_close(d.n, rc, err);

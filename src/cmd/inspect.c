@@ -249,6 +249,16 @@ static int read_process(struct inspect *x, uint64_t epid, struct error *err)
 	return 0;
 }
 
+static void read_wait(struct inspect *x)
+{
+	x->alone = (struct process_list){.data = &x->p, .len = 1};
+	waits_free(&x->waits);
+	waits_begin(&x->waits, x->n, &x->code, &x->alone);
+	if (x->has_stack)
+		waits_visit(&x->waits, 0, &x->stack);
+	waits_end(&x->waits);
+}
+
 static void read_parts(struct inspect *x)
 {
 	x->has_stack = process_stack_read(x->n, &x->code, &x->p, &x->stack) == 0;
@@ -258,6 +268,7 @@ static void read_parts(struct inspect *x)
 	monitors_read(x->n, x->p.monitors, x->p.lt_monitors, &x->monitors);
 	timers_free(&x->timers);
 	timers_read(x->n, &x->p, &x->timers);
+	read_wait(x);
 	read_dictionary(x);
 	read_rest(x);
 	memset(&x->state, 0, sizeof(x->state));
@@ -363,6 +374,7 @@ static void close_all(struct inspect *x)
 	links_free(&x->links);
 	monitors_free(&x->monitors);
 	timers_free(&x->timers);
+	waits_free(&x->waits);
 	off_heap_free(&x->binaries);
 	shape_free(&x->shapes);
 	vec_free(&x->dictionary);

@@ -19,6 +19,7 @@
 #include "beam/stack.h"
 #include "beam/term.h"
 #include "beam/timers.h"
+#include "beam/waits.h"
 #include "cmd/command.h"
 #include "cmd/target.h"
 
@@ -53,6 +54,8 @@ struct inspect {
 	bool has_stack, stale; /* stale: it ran, or moved while it was read */
 	struct link_list links;
 	struct monitor_list monitors;
+	struct process_list alone; /* of this process: what waits are of */
+	struct waits waits;
 	VEC(struct inspect_pair) dictionary;
 	uint64_t unreadable; /* places anywhere */
 	uint64_t error_handler, trace_token;

@@ -129,6 +129,22 @@ static void put_monitors(struct inspect *x, struct jsonw *w, const char *key,
 	strbuf_free(&text);
 }
 
+static void put_wait(struct inspect *x, struct jsonw *w)
+{
+	const struct wait *wait = x->waits.v.len ? &x->waits.v.data[0] : NULL;
+
+	if (!wait) {
+		jsonw_null(w, "waits_for");
+		return;
+	}
+	jsonw_begin_object(w, "waits_for");
+	put_term(x, w, "waits_for", wait->item);
+	jsonw_string(w, "reason", wait_reason_name(wait->reason));
+	jsonw_uint_if(w, "waiting_ms", wait->waiting_ms >= 0, (uint64_t)wait->waiting_ms);
+	jsonw_string(w, "waiting_is", wait->waiting_ms >= 0 ? "timer" : NULL);
+	jsonw_end_object(w);
+}
+
 /* time_left: milliseconds, as erlang:read_timer/1 has them. */
 static void put_timers(struct inspect *x, struct jsonw *w)
 {
@@ -355,6 +371,7 @@ int inspect_json(struct inspect *x, struct error *err)
 	put_monitors(x, &w, "suspending", inspect_is_suspending);
 	put_monitors(x, &w, "suspended_by", inspect_is_suspended_by);
 	put_timers(x, &w);
+	put_wait(x, &w);
 	put_stack(x, &w);
 	put_dictionary(x, &w);
 	put_state(x, &w);

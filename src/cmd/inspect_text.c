@@ -93,6 +93,24 @@ static void put_bytes(struct inspect *x, uint64_t bytes)
 
 /* ---- sections ----------------------------------------------------------------------------- */
 
+/* "waits_for  <0.85.0> (answer), 3.2 s" */
+static void put_wait(struct inspect *x)
+{
+	const struct wait *wait = x->waits.v.len ? &x->waits.v.data[0] : NULL;
+	struct strbuf text = STRBUF_INIT;
+	char buf[32];
+
+	if (!wait)
+		return;
+	inspect_term(x, &text, wait->item);
+	strbuf_addf(&text, " (%s)", wait_reason_name(wait->reason));
+	if (wait->waiting_ms >= 0)
+		strbuf_addf(&text, ", %s",
+			    units_format_ns((uint64_t)wait->waiting_ms * 1000000, buf, sizeof(buf)));
+	line_text(x, "waits_for", &text);
+	strbuf_free(&text);
+}
+
 static void put_title(struct inspect *x)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -119,6 +137,7 @@ static void put_title(struct inspect *x)
 			    at.function.line);
 	put_clean(x, &text);
 	fputc('\n', x->ctx->out);
+	put_wait(x);
 	label(x, "message_queue_len");
 	fprintf(x->ctx->out, "%s\n",
 		units_format_count((uint64_t)x->p.message_queue_len, buf, sizeof(buf)));

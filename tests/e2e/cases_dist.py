@@ -97,6 +97,7 @@ def busy(ctx):
         node.ask("dist_zoo", "fill", visible.name)
         rows, suspended = by_name(read(ctx, node)), node.ask("dist_zoo", "stats")["suspended"]
         text = ctx.ebeam.ok("dist", "-p", node.os_pid).out
+        waits = ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits", "-j").json()["data"]
         found = ctx.ebeam.ok("diagnose", "-p", node.os_pid, "-d", "500ms", "-j").json()["data"]["findings"]
     finally:
         os.kill(visible.os_pid, signal.SIGCONT)
@@ -106,6 +107,11 @@ def busy(ctx):
     check(row["socket"]["send_q"] > 100000, f"kernel's queue: {row['socket']['send_q']}")
     check_equal(sorted(row["waiting"]), sorted(suspended), "processes that wait")
     check(len(suspended) >= 2, f"suspended processes: {suspended}")
+    held = {w["pid"]: w["waits_for"] for w in waits["waits"] if w["reason"] == "busy_dist_port"}
+    check_equal(sorted(held), sorted(suspended), "processes that wait, by dump --waits")
+    check_equal(set(held.values()), {f"'{visible.name}'"}, "what they wait for")
+    check_in([f"'{visible.name}'", row["controller"], row["socket"]["peer"]], [c[1:] for c in waits["chains"]],
+             "where that leads")
     check_in(f"the connection to {visible.name} is busy: {len(suspended)} processes are suspended in a send",
              [f["title"] for f in found], "what diagnose finds")
     check_equal((rows[hidden.name]["busy"], rows[hidden.name]["waiting"]), (False, []),

@@ -214,6 +214,80 @@ def waits(ctx):
     print(f"    {len(edges)} waits compared (OTP {ctx.otp})")
 
 
+def looks(text):
+    """The answers of --watch -j, one after the other."""
+    found, decoder, at = [], json.JSONDecoder(), 0
+    while text[at:].strip():
+        at += len(text[at:]) - len(text[at:].lstrip())
+        answer, at = decoder.raw_decode(text, at)
+        found.append(answer["data"])
+    return found
+
+
+@case("what suspended processes wait for, and on to the peer; since when, as their own log has it", alone=True)
+def held(ctx):
+    node = ctx.new_node()
+    node.start("held")
+    names = {p["registered"]: p["pid"] for p in node.processes().values() if p["registered"]}
+    before = node.ask("held", "now_ms")
+    data = ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits", "-j").json()["data"]
+    after = node.ask("held", "now_ms")
+    text = ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits").out
+    watched = looks(ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits", "--watch", "200ms", "-d", "2s", "-j").out)
+    began, end = node.ask("held", "began"), node.ask("held", "now_ms")
+    inside = {name: ctx.ebeam.ok("inspect", "-p", node.os_pid, name, "-j").json()["data"]["waits_for"]
+              for name in names if name.startswith("held_")}
+    truth = node.stop("held")
+    socket, sleep, peer = truth["ports"]["socket"], truth["ports"]["sleep"], truth["peer"]
+    silent = names["held_silent"]
+
+    expected = {"held_sender": (socket, "busy_port"), "held_writer": (sleep, "busy_port"),
+                "held_victim": (names["held_suspender"], "suspended"),
+                "held_timed": (silent, "answer"), "held_untimed": (silent, "answer")}
+    seen = {w["pid"]: w for w in data["waits"]}
+    for name, what in expected.items():
+        wait = seen.get(names[name], {})
+        check_equal((wait.get("waits_for"), wait.get("reason")), what, name)
+        check_equal((inside[name]["waits_for"], inside[name]["reason"]), what, f"inspect {name}")
+    ours = {pid for name, pid in names.items() if name.startswith("held_")}
+    check_equal([m for m in data["monitors"] if m["pid"] in ours], [{"pid": names["held_monitor"], "monitors": silent,
+                 "current_function": "held:hand/1"}], "monitors at hand")
+    for name in ("held_monitor", "held_suspender", "held_silent"):
+        check(names[name] not in seen and inside[name] is None, f"{name} waits for nobody: {seen}")
+    for chain in ([names["held_sender"], socket, peer], [names["held_writer"], sleep, f"os pid {truth['os_pid']}"]):
+        check_in(chain, data["chains"], "chains")
+    check(re.search(rf"held_sender \(busy_port\) -> {socket} tcp_inet -> {peer}\n", text), text)
+    check_in("held_monitor, in held:hand/1, monitors", text, "text")
+
+    timed = seen[names["held_timed"]]
+    check_equal(timed["waiting_is"], "timer", str(timed))
+    check(before - truth["ready"] <= timed["waiting_ms"] <= after - began["held_timed"] + 2,
+          f"{timed}: began {began}, ready {truth['ready']}, asked {before} to {after}")
+    check_equal({w["waiting_is"] for w in data["waits"] if w["pid"] != timed["pid"]}, {None}, "one look")
+    check(len(watched) >= 3, f"{len(watched)} looks")
+    last = {w["pid"]: w for w in watched[-1]["waits"]}
+    # prim_inet:send looks after its socket every 5 s: that is a wait of its own.
+    sender = [w for look in watched for w in look["waits"] if w["pid"] == names["held_sender"] and w["waiting_ms"]]
+    for name, wait in (("held_sender", sender[-1]), ("held_writer", last[names["held_writer"]]),
+                       ("held_untimed", last[names["held_untimed"]])):
+        check_equal(wait["waiting_is"], "at_least", name)
+        check(0 < wait["waiting_ms"] <= end - began[name], f"{wait}: began {began}, ended before {end}")
+    check_equal(last[names["held_victim"]]["waiting_is"], "at_least", "held_victim")
+    check(0 < last[names["held_victim"]]["waiting_ms"] <= end - began["held_suspender"], "held_victim")
+    turns = [w["waiting_ms"] or 0 for look in watched for w in look["waits"] if w["pid"] == names["held_turns"]]
+    check(turns and max(turns) <= began["longest"], f"waits of {began['longest']} ms at most: {turns}")
+    print(f"    {len(expected)} waits, {len(watched)} looks compared (OTP {node.otp})")
+
+
+@case("--watch is for --waits of a live node", otp="one")
+def waits_watch(ctx):
+    for words, why in ((("--watch", "1s"), "--watch goes with --waits"),
+                       (("--waits", "-d", "1s"), "--duration goes with --watch")):
+        result = ctx.ebeam.run("dump", "-p", ctx.node.os_pid, *words)
+        check_equal(result.code, 2, str(result))
+        check_in(why, result.err, "error")
+
+
 @case("--waits is no picture", otp="one")
 def waits_formats(ctx):
     result = ctx.ebeam.run("dump", "-p", ctx.node.os_pid, "--waits", "-f", "svg")

@@ -11,8 +11,8 @@ for d in 1e3 0x10 999999999h; do
 	echo "exit $?"
 done
 # A limit on the size of files is an error like a full disk, and no death by signal.
-(ulimit -f 1 && ebeam report "$DATA/after.ebeam" -o big.html)
-echo "exit $?"
+{ (ulimit -f 1 && ebeam report "$DATA/after.ebeam" -o big.html); echo "exit $?" >code; } 2>&1 | cat >&2
+cat code; rm code
 ls -A
 # Two results in one place, and formats of a later version.
 ebeam record -d 1 -f text --capture -
