@@ -9,8 +9,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/compiler.h"
+#include "beam/links.h"
 #include "beam/waits.h"
 #include "lib/termfix.h"
 
@@ -19,6 +21,8 @@
 #define START	   (CODE + 0x200) /* proc_lib:sync_start_link/2 */
 #define TASK	   (CODE + 0x300) /* 'Elixir.Task':await/2 */
 #define ANY	   (CODE + 0x400) /* m:f/1 */
+#define SEND	   (CODE + 0x500) /* prim_inet:send/4 */
+#define PORT(i)	   ((uint64_t)(i) << 4 | 7)
 #define NOWHERE	   0xdead0000ull
 #define PID(i)	   ((uint64_t)(i) << 4 | 3)
 #define NR	   4 /* processes: PID(0), PID(1), ... */
@@ -41,10 +45,10 @@ struct world {
 static void add_code(struct world *w)
 {
 	static const char *const names[] = {"gen:do_call/4", "proc_lib:sync_start_link/2",
-					    "'Elixir.Task':await/2", "m:f/1"};
+					    "'Elixir.Task':await/2", "m:f/1", "prim_inet:send/4"};
 	struct fakenode *f = w->t->f;
 
-	jitlist_add_code(f->im, f->node.anchors.jit_descriptor, CODE, 0x600, names,
+	jitlist_add_code(f->im, f->node.anchors.jit_descriptor, CODE, 0x700, names,
 			 ARRAY_SIZE(names));
 	assert_int_equal(stack_code_open(&w->code, &f->node, NULL), 0);
 }
@@ -242,6 +246,119 @@ static void test_one_each(void **state)
 	leave(&w);
 }
 
+/* The one who is told to be suspended by that process; a ring of one node. */
+static void add_suspender(struct world *w, uint32_t from, uint64_t item)
+{
+	struct fakenode *f = w->t->f;
+	const struct beam_layout *l = &f->node.layout;
+	raddr a = image_alloc(f->im, 2 * (size_t)l->monitor_size + 64);
+
+	image_u64(f->im, a + (raddr)l->monitor_item, item);
+	image_u32(f->im, a + (raddr)l->monitor_flags, packed(w, MONITOR_SUSPEND, TARGET));
+	image_u64(f->im, a + (raddr)l->monitor_list_next, a);
+	image_u64(f->im, a + (raddr)l->monitor_list_next + 8, a);
+	w->p[from].lt_monitors = a;
+}
+
+/* What suspends a process goes before what its stack says. */
+static void test_suspended(void **state)
+{
+	struct fixture *t = *state;
+	struct world w;
+	uint64_t ref;
+
+	enter(&w, t);
+	ref = make_ref(&w, 0);
+	add_monitor(&w, 0, PID(1), ref, 0);
+	add_suspender(&w, 0, PID(3));
+	VISIT(&w, 2, SEND, PORT(5), SMALL(7));
+	visit(&w, 0, CALL, WAITING | PROCESS_STATE_SUSPENDED, &ref, 1);
+	visit(&w, 1, ANY, WAITING | PROCESS_STATE_SUSPENDED, NULL, 0); /* nobody knows by whom */
+	VISIT(&w, 3, SEND, PORT(5), PORT(6));			       /* which of them? */
+	waits_end(&w.w);
+	assert_int_equal(w.w.v.len, 2);
+	check_wait(&w, 0, 0, 3, PID(3));
+	assert_int_equal(w.w.v.data[0].reason, WAIT_SUSPENDER);
+	check_wait(&w, 1, 2, WAIT_ELSEWHERE, PORT(5));
+	assert_int_equal(w.w.v.data[1].reason, WAIT_ANSWER); /* no such port is busy */
+	assert_int_equal(w.w.unexplained, 1);
+	assert_null(waits_port(&w.w, PORT(5)));
+	assert_int_equal(waits_controller(&w.w, OTHER_NODE), 0);
+	leave(&w);
+}
+
+/* The same request is the same wait; a monitor that is no request is told apart. */
+static void test_marks(void **state)
+{
+	struct fixture *t = *state;
+	struct world w;
+	uint64_t first;
+
+	enter(&w, t);
+	for (uint32_t i = 0; i < 2; i++)
+		add_monitor(&w, i, PID(2), make_ref(&w, i), ALIAS);
+	add_monitor(&w, 3, PID(2), make_ref(&w, 3), 0);
+	VISIT(&w, 0, CALL, make_ref(&w, 0));
+	VISIT(&w, 1, CALL, make_ref(&w, 1));
+	VISIT(&w, 3, ANY, make_ref(&w, 3));
+	waits_end(&w.w);
+	assert_int_equal(w.w.v.len, 2);
+	first = w.w.v.data[0].mark;
+	assert_int_not_equal(first, w.w.v.data[1].mark);
+	assert_int_equal(w.w.monitors.len, 1);
+	assert_int_equal(w.w.monitors.data[0].from, 3);
+	assert_int_equal(w.w.monitors.data[0].item, PID(2));
+	again(&w);
+	w.p[0].reductions += 100;
+	VISIT(&w, 0, CALL, NIL, make_ref(&w, 0));
+	waits_end(&w.w);
+	assert_int_equal(w.w.v.data[0].mark, first);
+	leave(&w);
+}
+
+/* Since when, by the time of `after` and what is left of it: if both are known. */
+static void test_timeouts(void **state)
+{
+	const int64_t hour = 3600000, now = 1000 * hour;
+	struct fixture *t = *state;
+	struct fakenode *f = t->f;
+	raddr timer = image_alloc(f->im, 64), clock = image_alloc(f->im, 16);
+	struct timespec ts;
+	struct world w;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	image_u64(f->im, clock, (uint64_t)now * 1000000);
+	image_u64(f->im, clock + 8, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec);
+	f->node.anchors.clock = clock;
+	enter(&w, t);
+	add_monitor(&w, 0, PID(1), make_ref(&w, 0), ALIAS);
+	image_u64(f->im, timer + 16, w.p[0].addr);
+	image_u64(f->im, timer + 24, (uint64_t)(now + 90 * hour));
+	w.p[0].timer = timer;
+	for (int i = 0; i < 5; i++) {
+		if (i == 0)
+			VISIT(&w, 0, CALL, SMALL(100 * hour), make_ref(&w, 0), NIL);
+		else if (i == 1) /* which of them? */
+			VISIT(&w, 0, CALL, SMALL(100 * hour), make_ref(&w, 0), SMALL(1));
+		else if (i == 2) /* no such timer would be set */
+			VISIT(&w, 0, CALL, SMALL(80 * hour), make_ref(&w, 0));
+		else if (i == 3) /* whose integer may be anything */
+			VISIT(&w, 0, ANY, SMALL(100 * hour), make_ref(&w, 0));
+		else
+			VISIT(&w, 0, CALL, SMALL(100 * hour), make_ref(&w, 0));
+		if (i == 4) /* another's timer, by now */
+			image_u64(f->im, timer + 16, w.p[1].addr);
+		waits_end(&w.w);
+		assert_int_equal(w.w.v.len, 1);
+		if (i == 0)
+			assert_in_range(w.w.v.data[0].waiting_ms, 10 * hour, 11 * hour);
+		else
+			assert_int_equal(w.w.v.data[0].waiting_ms, -1);
+		again(&w);
+	}
+	leave(&w);
+}
+
 /* ---- what is none --------------------------------------------------------------------------- */
 
 static void test_no_request(void **state)
@@ -381,6 +498,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST_ALL(test_calls),	   TEST_ALL(test_elsewhere),  TEST_ALL(test_links),
 		TEST_ALL(test_one_each),   TEST_ALL(test_no_request), TEST_ALL(test_states),
+		TEST_ALL(test_suspended),  TEST_ALL(test_marks),      TEST_ALL(test_timeouts),
 		TEST_ALL(test_unreadable), TEST_ALL(test_many),	      TEST(test_nobody, 27),
 	};
 
