@@ -36,8 +36,8 @@ int error_set(struct error *err, enum error_kind kind, int code, const char *fmt
 /* Put "prefix: " before the text of an error that is already set. */
 void error_prefix(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* What to raise where a limit of this process or of the host is in the way: "raise ..."; NULL of all
- * other reasons. */
+/* What to raise where a limit of this process or of the host is in the way: "raise ..."; NULL of
+ * all other reasons. */
 const char *error_limit_fix(int code);
 
 /* Short text of a negative or positive errno; never NULL, no static buffer of ours. */

@@ -39,8 +39,8 @@ struct timer_list {
 	bool cut;
 };
 
-/* The `after` of its receive alone: true, and how long until it goes off, if that is known and it is
- * not paused. */
+/* The `after` of its receive alone: true, and how long until it goes off, if that is known and it
+ * is not paused. */
 bool timer_of_receive(struct beam_node *n, const struct process_facts *p, int64_t *left_ms);
 void timers_read(struct beam_node *n, const struct process_facts *p, struct timer_list *out);
 void timers_free(struct timer_list *t);

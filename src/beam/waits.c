@@ -194,9 +194,8 @@ static bool pid_equal(const void *ctx, uint32_t id, const void *key)
 
 uint32_t waits_process(const struct waits *w, uint64_t item)
 {
-	return TERM_IS_PID(item)
-		       ? idmap_find(&w->pid_index, hash_mix(0, item), pid_equal, w, &item)
-		       : IDMAP_NONE;
+	return TERM_IS_PID(item) ? idmap_find(&w->pid_index, hash_mix(0, item), pid_equal, w, &item)
+				 : IDMAP_NONE;
 }
 
 static struct wait make(const struct waits *w, uint32_t from, uint64_t item,

@@ -4,7 +4,8 @@
  * the function that it waits in, the reference of a monitor; and the monitor names the other one.
  * It is a request if the reference is an alias (as gen:call and Task.await make it), or if the
  * function is known to wait for nothing else.  proc_lib:start_link of OTP 25 has a link instead.
- * Any other monitor whose reference is there is told apart: the process may wait for something else.
+ * Any other monitor whose reference is there is told apart: the process may wait for something
+ * else.
  *
  * A process that is suspended waits for what suspended it, whatever its stack says: a port that is
  * busy, the connection to another node, or the process that has called erlang:suspend_process/1,2.
@@ -38,8 +39,8 @@ struct wait {
 	uint32_t to;   /* likewise; WAIT_ELSEWHERE: no process of this node, or gone */
 	uint64_t item; /* what is waited for, as a term: a pid, a port, the name of another node */
 	enum wait_reason reason;
-	/* As long as it stays the same it is the same wait: of the request's reference, else of what
-	 * changes when the process runs. */
+	/* As long as it stays the same it is the same wait: of the request's reference, else of
+	 * what changes when the process runs. */
 	uint64_t mark;
 	int64_t waiting_ms; /* by the timer of its receive; -1 = not known */
 };
@@ -65,11 +66,11 @@ struct wait_clue { /* what may prove a wait: a boxed term, or a pid */
 };
 
 struct waits {
-	VEC(struct wait) v;	  /* at most one of each process, in their order */
+	VEC(struct wait) v;	   /* at most one of each process, in their order */
 	VEC(struct wait) monitors; /* WAIT_MONITOR, of others */
 	uint64_t unreadable;
 	uint64_t unexplained; /* suspended, and nothing says by whom */
-	/* What leads on from ports and nodes; read if somebody is suspended, or waits for a port. */
+	/* What leads on from ports and nodes; read if somebody is suspended or waits for a port. */
 	struct port_list ports;
 	bool have_ports;
 	struct dist_list dist;

@@ -31,7 +31,8 @@ static void by_nodes(struct waits *w, uint8_t *told)
 		const struct dist_facts *d = &w->dist.v.data[i];
 
 		for (size_t k = 0; k < d->nr_waiting; k++)
-			add_one(w, told, w->dist.waiting.data[d->first_waiting + k], d->name, WAIT_NODE);
+			add_one(w, told, w->dist.waiting.data[d->first_waiting + k], d->name,
+				WAIT_NODE);
 	}
 }
 
@@ -50,7 +51,8 @@ static void by_ports(struct waits *w, uint8_t *told)
 		const struct port_facts *p = &w->ports.data[i];
 
 		for (size_t k = 0; k < p->suspended.len; k++)
-			add_one(w, told, w->ports.terms.data[p->suspended.first + k], p->id, WAIT_PORT);
+			add_one(w, told, w->ports.terms.data[p->suspended.first + k], p->id,
+				WAIT_PORT);
 	}
 }
 

@@ -29,7 +29,8 @@
 
 #define DUMP_NO_GROUP UINT32_MAX
 
-/* A wait that a look has seen; with --watch, it is the same one as long as `mark` and all else are. */
+/* A wait that a look has seen; with --watch, it is the same one as long as `mark` and all else
+ * are. */
 struct dump_seen {
 	uint64_t epid, item, mark;
 	enum wait_reason reason;
@@ -48,7 +49,7 @@ struct dump {
 	uint32_t *group_of; /* of each process, DUMP_NO_GROUP = no stack */
 	uint64_t vanished, torn, stale, cut, unknown_frames;
 	bool want_waits, want_old;
-	struct waits waits;  /* if they are wanted */
+	struct waits waits;	    /* if they are wanted */
 	VEC(struct dump_seen) seen; /* of each of waits.v */
 	uint64_t looked_ns;	    /* the last look */
 	uint64_t looks;

@@ -35,7 +35,7 @@ struct waiting {
 	struct wait_graph graph;
 	VEC(uint32_t) to;
 	VEC(struct other) others;
-	VEC(uint32_t) wait_of; /* of each process: 1 + index in waits.v; 0 = none */
+	VEC(uint32_t) wait_of;	   /* of each process: 1 + index in waits.v; 0 = none */
 	VEC(struct since) longest; /* of those that wait for each node */
 	struct id_format pids;
 	struct term_formats formats;
@@ -198,8 +198,7 @@ static int waiting_open(struct waiting *w, const struct dump *d, struct error *e
 		const struct wait *x = &d->waits.v.data[i];
 
 		w->wait_of.data[x->from] = (uint32_t)i + 1;
-		w->to.data[x->from] =
-			x->to == WAIT_ELSEWHERE ? other(w, x->item, NULL) : x->to;
+		w->to.data[x->from] = x->to == WAIT_ELSEWHERE ? other(w, x->item, NULL) : x->to;
 	}
 	for (size_t i = 0; i < w->others.len; i++) {
 		uint32_t to = leads_to(w, w->others.data[i]);
@@ -259,8 +258,7 @@ static void add_pid(struct waiting *w, uint32_t node, struct strbuf *out)
 /* NULL: it is none, or one that leads to nobody who waits. */
 static const struct port_facts *port_of(const struct waiting *w, uint32_t node)
 {
-	const struct other *o =
-		is_process(w, node) ? NULL : &w->others.data[node - w->d->list.len];
+	const struct other *o = is_process(w, node) ? NULL : &w->others.data[node - w->d->list.len];
 
 	return o && !o->text ? waits_port(&w->d->waits, o->item) : NULL;
 }
@@ -562,8 +560,9 @@ int dump_waits_text(const struct dump *d, const struct command_context *ctx, FIL
 	add_more(&out, shown, w.graph.chains.len);
 	shown = limited(ctx, d->waits.monitors.len);
 	if (shown)
-		strbuf_addstr(&out, "\nWith a monitor at hand (whether they wait for that process is not "
-				    "known)\n");
+		strbuf_addstr(&out,
+			      "\nWith a monitor at hand (whether they wait for that process is not "
+			      "known)\n");
 	for (size_t i = 0; i < shown; i++)
 		add_monitor(&w, &d->waits.monitors.data[i], &out);
 	add_more(&out, shown, d->waits.monitors.len);
@@ -647,8 +646,11 @@ int dump_waits_json(const struct dump *d, const struct command_context *ctx, FIL
 	struct waiting x;
 	int rc = waiting_open(&x, d, err);
 	const struct target_counter counters[] = {
-		{"waits", d->waits.v.len}, {"vanished", d->vanished},		{"torn", d->torn},
-		{"running", d->stale},	   {"unreadable", d->waits.unreadable},
+		{"waits", d->waits.v.len},
+		{"vanished", d->vanished},
+		{"torn", d->torn},
+		{"running", d->stale},
+		{"unreadable", d->waits.unreadable},
 		{"unexplained", d->waits.unexplained},
 	};
 

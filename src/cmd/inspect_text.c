@@ -105,8 +105,9 @@ static void put_wait(struct inspect *x)
 	inspect_term(x, &text, wait->item);
 	strbuf_addf(&text, " (%s)", wait_reason_name(wait->reason));
 	if (wait->waiting_ms >= 0)
-		strbuf_addf(&text, ", %s",
-			    units_format_ns((uint64_t)wait->waiting_ms * 1000000, buf, sizeof(buf)));
+		strbuf_addf(
+			&text, ", %s",
+			units_format_ns((uint64_t)wait->waiting_ms * 1000000, buf, sizeof(buf)));
 	line_text(x, "waits_for", &text);
 	strbuf_free(&text);
 }

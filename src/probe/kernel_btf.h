@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 
-/* 0: the kernel has its own, or one is where its packages put it (/boot, /lib/modules).  -ENOENT, or
- * why it cannot be read. */
+/* 0: the kernel has its own, or one is where its packages put it (/boot, /lib/modules).  -ENOENT,
+ * or why it cannot be read. */
 int kernel_btf_find(void);
 
 /*

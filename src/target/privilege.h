@@ -22,8 +22,8 @@ enum privilege_use {
 	PRIVILEGE_UPROBE,
 };
 
-/* What to do where the kernel seems not to have a system call (-ENOSYS), but a seccomp filter may have
- * said so in its place; else NULL. */
+/* What to do where the kernel seems not to have a system call (-ENOSYS), but a seccomp filter may
+ * have said so in its place; else NULL. */
 const char *privilege_filter_fix(int code);
 
 /* One or two sentences without full stop, for somebody whom the kernel has just refused this (EPERM
