@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * `ebeam dump`, its parts: dump.c reads the stacks of all processes and merges equal ones,
- * dump_text.c shows them, dump_profile.c makes them a snapshot for the exporters, dump_waits.c
+ * dump_text.c shows them, dump_profile.c makes them a snapshot for the exporters, dump_waits*.c
  * and dump_old.c answer the questions of options.  Private.
  */
 #ifndef EBEAM_CMD_DUMP_H
