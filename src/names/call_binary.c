@@ -37,12 +37,10 @@ static void end_literal(struct binary *b)
 
 /* ---- specifiers ----------------------------------------------------------------------------- */
 
-static int unit(struct call_parser *p, struct spec *s)
+static int unit_value(struct call_parser *p, struct spec *s)
 {
 	int64_t n;
 
-	if (call_next(p) || call_take(p, ":", "`:` and a number after unit"))
-		return -EINVAL;
 	if (p->now.kind != WORD_INTEGER || !bigint_get(&p->number, &n) || n < 1 || n > UNIT_MAX)
 		return call_expected(p, "a unit of 1 to 256");
 	s->has_unit = true;
@@ -50,13 +48,21 @@ static int unit(struct call_parser *p, struct spec *s)
 	return call_next(p);
 }
 
+static int unit(struct call_parser *p, struct spec *s)
+{
+	if (call_next(p) || call_take(p, ":", "`:` and a number after unit"))
+		return -EINVAL;
+	return unit_value(p, s);
+}
+
 static int specifier(struct call_parser *p, struct spec *s)
 {
 	const char *word = p->word.buf;
 
-	if (p->now.kind != WORD_ATOM)
-		return call_expected(p, "integer, binary, little, signed ...");
-	if (strcmp(word, "unit") == 0)
+	if (p->now.kind != (p->elixir ? WORD_VARIABLE : WORD_ATOM))
+		return call_expected(p, p->elixir ? "a size, size(n), integer, binary, little ..."
+						  : "integer, binary, little, signed ...");
+	if (!p->elixir && strcmp(word, "unit") == 0)
 		return unit(p, s);
 	if (strcmp(word, "integer") == 0)
 		s->is_integer = true;
@@ -65,7 +71,7 @@ static int specifier(struct call_parser *p, struct spec *s)
 	else if (strcmp(word, "utf8") == 0)
 		s->is_utf8 = true;
 	else if (strcmp(word, "binary") == 0 || strcmp(word, "bytes") == 0)
-		s->is_bits = s->has_unit = true, s->unit = 8;
+		s->is_bits = true, s->unit = s->has_unit ? s->unit : 8, s->has_unit = true;
 	else if (strcmp(word, "bitstring") == 0 || strcmp(word, "bits") == 0)
 		s->is_bits = true;
 	else if (strcmp(word, "signed") == 0)
@@ -90,16 +96,11 @@ static int specifiers(struct call_parser *p, struct spec *s)
 	return 0;
 }
 
-/* :8 or :N */
-static int size(struct binary *b, struct pattern_node **out)
+/* 8 or N */
+static int size_value(struct binary *b, struct pattern_node **out)
 {
 	struct call_parser *p = b->p;
 
-	*out = NULL;
-	if (!call_is_sign(p, ":"))
-		return 0;
-	if (call_next(p))
-		return -EINVAL;
 	if (p->now.kind == WORD_VARIABLE && !b->in_guard) {
 		uint32_t slot = call_slot(p, p->word.buf, false);
 
@@ -120,27 +121,89 @@ static int size(struct binary *b, struct pattern_node **out)
 	return 0;
 }
 
+/* :SIZE/TYPE-TYPE */
+static int erlang_spec(struct binary *b, struct pattern_node **size, struct spec *s)
+{
+	struct call_parser *p = b->p;
+
+	*size = NULL;
+	if (call_is_sign(p, ":") && (call_next(p) || size_value(b, size)))
+		return -EINVAL;
+	return specifiers(p, s);
+}
+
+/* size(N), unit(8) */
+static int spec_call(struct binary *b, struct pattern_node **size, struct spec *s)
+{
+	struct call_parser *p = b->p;
+	bool is_size = strcmp(p->word.buf, "size") == 0;
+
+	if (!is_size && strcmp(p->word.buf, "unit") != 0)
+		return call_expected(p, "size(n) or unit(n)");
+	if (call_next(p) || call_next(p)) /* past ( */
+		return -EINVAL;
+	if (is_size ? size_value(b, size) : unit_value(p, s))
+		return -EINVAL;
+	return call_take(p, ")", "`)`");
+}
+
+/* ::SIZE-TYPE-TYPE in any order, SIZE*UNIT too */
+static int elixir_spec(struct binary *b, struct pattern_node **size, struct spec *s)
+{
+	struct call_parser *p = b->p;
+	int rc = 0;
+
+	*size = NULL;
+	*s = (struct spec){.unit = 1};
+	if (!call_is_sign(p, "::"))
+		return 0;
+	do {
+		if (call_next(p))
+			return -EINVAL;
+		if (p->now.kind == WORD_CALL) {
+			rc = spec_call(b, size, s);
+		} else if (p->now.kind == WORD_INTEGER) {
+			rc = size_value(b, size);
+			if (rc == 0 && call_is_sign(p, "*"))
+				rc = call_next(p) ? -EINVAL : unit_value(p, s);
+		} else {
+			rc = specifier(p, s);
+		}
+	} while (rc == 0 && call_is_sign(p, "-"));
+	return rc;
+}
+
+static int spec(struct binary *b, struct pattern_node **size, struct spec *s)
+{
+	return b->p->elixir ? elixir_spec(b, size, s) : erlang_spec(b, size, s);
+}
+
 /* ---- segments ------------------------------------------------------------------------------- */
 
-/* "abc": a byte for each character, or as UTF-8. */
+/* "abc": a byte for each character, or as UTF-8; in Elixir the bytes that it is. */
 static int text(struct binary *b)
 {
 	struct strbuf chars = STRBUF_INIT;
 	struct call_parser *p = b->p;
+	bool bytes = p->now.kind == WORD_BINARY;
+	struct pattern_node *size;
 	size_t at = p->now.at;
-	struct spec spec;
+	struct spec s;
 	int rc = 0;
 
 	strbuf_add(&chars, p->word.buf, p->word.len);
 	rc = call_next(p);
-	rc = rc ? rc : specifiers(p, &spec);
-	if (rc == 0 && (spec.is_float || spec.is_bits || spec.is_signed || spec.has_unit))
-		rc = call_fail(p, at, "a text in a binary is /utf8 or nothing");
-	for (size_t i = 0; rc == 0 && i < chars.len;) {
+	rc = rc ? rc : spec(b, &size, &s);
+	if (rc == 0 && (size || s.is_float || s.is_signed || (!bytes && (s.is_bits || s.has_unit))))
+		rc = call_fail(p, at, "a text in a binary is %s or nothing",
+			       bytes ? "::binary, ::utf8" : "/utf8");
+	if (rc == 0 && bytes)
+		strbuf_add(&b->literal, chars.buf, chars.len);
+	for (size_t i = 0; rc == 0 && !bytes && i < chars.len;) {
 		uint32_t c;
 
 		i += utf8_decode(chars.buf + i, chars.len - i, &c);
-		if (spec.is_utf8)
+		if (s.is_utf8)
 			utf8_add(&b->literal, c);
 		else if (c <= 0xff)
 			strbuf_addch(&b->literal, (char)c);
@@ -212,7 +275,8 @@ static int check(struct binary *b, size_t at, const struct pattern_segment *s,
 	if (spec->is_bits && s->value->kind != PATTERN_ANY && s->value->kind != PATTERN_VARIABLE)
 		return call_fail(b->p, at, "a part of this type is _ or a variable");
 	if (s->value->kind == PATTERN_FLOAT && !spec->is_float)
-		return call_fail(b->p, at, "a float in a binary is followed by /float");
+		return call_fail(b->p, at, "a float in a binary is followed by %s",
+				 b->p->elixir ? "::float" : "/float");
 	return 0;
 }
 
@@ -235,22 +299,26 @@ static int segment(struct binary *b)
 	struct pattern_segment s = {.type = SEGMENT_INTEGER};
 	struct call_parser *p = b->p;
 	size_t at = p->now.at;
-	struct spec spec;
+	struct spec t;
 
-	if (p->now.kind == WORD_STRING)
+	if (p->now.kind == WORD_BINARY || (p->now.kind == WORD_STRING && !p->elixir))
 		return text(b);
-	if (value(b, &s.value) || size(b, &s.size) || specifiers(p, &spec))
+	if (p->now.kind == WORD_STRING)
+		return call_fail(p, at, "a charlist is no part of a binary: write \"...\"");
+	if (value(b, &s.value) || spec(b, &s.size, &t))
 		return -EINVAL;
-	s.unit = spec.unit;
-	s.is_signed = spec.is_signed;
-	s.little = spec.is_little;
-	if (spec.is_bits)
+	if (p->elixir && s.value->kind == PATTERN_FLOAT && !t.is_integer && !t.is_bits)
+		t.is_float = true;
+	s.unit = t.unit;
+	s.is_signed = t.is_signed;
+	s.little = t.is_little;
+	if (t.is_bits)
 		s.type = SEGMENT_BITS;
-	if (spec.is_float)
+	if (t.is_float)
 		s.type = SEGMENT_FLOAT;
-	if (check(b, at, &s, &spec) || (spec.is_float && make_float(b, at, s.value)))
+	if (check(b, at, &s, &t) || (t.is_float && make_float(b, at, s.value)))
 		return -EINVAL;
-	if (!fold(b, &s, &spec)) {
+	if (!fold(b, &s, &t)) {
 		if (b->in_guard)
 			return call_fail(p, at, "a binary in a guard is of texts and whole bytes");
 		end_literal(b);
@@ -288,13 +356,45 @@ static int segments(struct binary *b)
 	return call_next(b->p);
 }
 
+/* "text" <> <<1, 2>> <> rest */
+static int joined(struct binary *b)
+{
+	struct pattern_segment rest = {.type = SEGMENT_BITS, .unit = 8};
+	struct call_parser *p = b->p;
+	int rc;
+
+	for (;;) {
+		if (p->now.kind == WORD_BINARY) {
+			strbuf_add(&b->literal, p->word.buf, p->word.len);
+			rc = call_next(p);
+		} else if (call_is_sign(p, "<<")) {
+			rc = call_next(p);
+			rc = rc ? rc : segments(b);
+		} else if (p->now.kind == WORD_VARIABLE && !b->in_guard) {
+			end_literal(b);
+			rc = value(b, &rest.value);
+			vec_push(&b->segments, rest);
+		} else {
+			rc = call_expected(p, "a text, a binary or a variable after <>");
+		}
+		if (rc || !p->elixir || !call_is_sign(p, "<>"))
+			break;
+		if (ends_with_rest(b))
+			return call_fail(p, p->now.at,
+					 "only the last part of a binary may be all the rest");
+		if (call_next(p))
+			return -EINVAL;
+	}
+	end_literal(b);
+	return rc;
+}
+
 int call_parse_binary(struct call_parser *p, bool in_guard, struct pattern_node **out)
 {
 	struct binary b = {.p = p, .in_guard = in_guard, .literal = STRBUF_INIT};
 	struct pattern_node *n = call_node(p, PATTERN_BINARY);
-	int rc = call_next(p);
+	int rc = joined(&b);
 
-	rc = rc ? rc : segments(&b);
 	n->nr_segments = (uint32_t)b.segments.len;
 	if (n->nr_segments) {
 		n->segments = call_alloc(p, n->nr_segments * sizeof(*n->segments));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Guards of call patterns: expressions, their operators bound as erl_parse.yrl of OTP 25 to 29
- * binds them (`and` like *, `or` like +, comparisons do not chain).
+ * binds them (`and` like *, `or` like +, comparisons do not chain), and elixir_parser.yrl of Elixir
+ * 1.14 to 1.19.  What only Elixir has is made of Erlang's: call_guard_elixir.c.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,43 +10,54 @@
 #include "base/compiler.h"
 #include "names/call_parse.h"
 
-enum level { LEVEL_ORELSE = 1, LEVEL_ANDALSO, LEVEL_COMPARE, LEVEL_ADD, LEVEL_MULTIPLY };
-
+/* The first row of each operator is Erlang's. */
 static const struct operator
 {
 	const char *text;
 	enum pattern_operator op;
-	enum level level; /* 0: stands in front of one operand */
+	enum call_level erlang, elixir;
 }
 operators[] = {
-	{"==", OPERATOR_EQ, LEVEL_COMPARE},
-	{"/=", OPERATOR_NE, LEVEL_COMPARE},
-	{"=:=", OPERATOR_SAME, LEVEL_COMPARE},
-	{"=/=", OPERATOR_UNSAME, LEVEL_COMPARE},
-	{"<", OPERATOR_LT, LEVEL_COMPARE},
-	{"=<", OPERATOR_LE, LEVEL_COMPARE},
-	{">", OPERATOR_GT, LEVEL_COMPARE},
-	{">=", OPERATOR_GE, LEVEL_COMPARE},
-	{"+", OPERATOR_ADD, LEVEL_ADD},
-	{"-", OPERATOR_SUBTRACT, LEVEL_ADD},
-	{"*", OPERATOR_MULTIPLY, LEVEL_MULTIPLY},
-	{"/", OPERATOR_QUOTIENT, LEVEL_MULTIPLY},
-	{"div", OPERATOR_DIV, LEVEL_MULTIPLY},
-	{"rem", OPERATOR_REM, LEVEL_MULTIPLY},
-	{"band", OPERATOR_BAND, LEVEL_MULTIPLY},
-	{"bor", OPERATOR_BOR, LEVEL_ADD},
-	{"bxor", OPERATOR_BXOR, LEVEL_ADD},
-	{"bsl", OPERATOR_BSL, LEVEL_ADD},
-	{"bsr", OPERATOR_BSR, LEVEL_ADD},
-	{"and", OPERATOR_AND, LEVEL_MULTIPLY},
-	{"or", OPERATOR_OR, LEVEL_ADD},
-	{"xor", OPERATOR_XOR, LEVEL_ADD},
-	{"andalso", OPERATOR_ANDALSO, LEVEL_ANDALSO},
-	{"orelse", OPERATOR_ORELSE, LEVEL_ORELSE},
-	{"not", OPERATOR_NOT, 0},
-	{"bnot", OPERATOR_BNOT, 0},
-	{"-", OPERATOR_MINUS, 0},
-	{"+", OPERATOR_PLUS, 0},
+	{"==", OPERATOR_EQ, LEVEL_COMPARE, LEVEL_COMPARE},
+	{"/=", OPERATOR_NE, LEVEL_COMPARE, LEVEL_NONE},
+	{"=:=", OPERATOR_SAME, LEVEL_COMPARE, LEVEL_NONE},
+	{"=/=", OPERATOR_UNSAME, LEVEL_COMPARE, LEVEL_NONE},
+	{"<", OPERATOR_LT, LEVEL_COMPARE, LEVEL_RELATE},
+	{"=<", OPERATOR_LE, LEVEL_COMPARE, LEVEL_NONE},
+	{">", OPERATOR_GT, LEVEL_COMPARE, LEVEL_RELATE},
+	{">=", OPERATOR_GE, LEVEL_COMPARE, LEVEL_RELATE},
+	{"+", OPERATOR_ADD, LEVEL_ADD, LEVEL_ADD},
+	{"-", OPERATOR_SUBTRACT, LEVEL_ADD, LEVEL_ADD},
+	{"*", OPERATOR_MULTIPLY, LEVEL_MULTIPLY, LEVEL_MULTIPLY},
+	{"/", OPERATOR_QUOTIENT, LEVEL_MULTIPLY, LEVEL_MULTIPLY},
+	{"div", OPERATOR_DIV, LEVEL_MULTIPLY, LEVEL_NONE},
+	{"rem", OPERATOR_REM, LEVEL_MULTIPLY, LEVEL_NONE},
+	{"band", OPERATOR_BAND, LEVEL_MULTIPLY, LEVEL_NONE},
+	{"bor", OPERATOR_BOR, LEVEL_ADD, LEVEL_NONE},
+	{"bxor", OPERATOR_BXOR, LEVEL_ADD, LEVEL_NONE},
+	{"bsl", OPERATOR_BSL, LEVEL_ADD, LEVEL_NONE},
+	{"bsr", OPERATOR_BSR, LEVEL_ADD, LEVEL_NONE},
+	{"and", OPERATOR_AND, LEVEL_MULTIPLY, LEVEL_NONE},
+	{"or", OPERATOR_OR, LEVEL_ADD, LEVEL_NONE},
+	{"xor", OPERATOR_XOR, LEVEL_ADD, LEVEL_NONE},
+	{"andalso", OPERATOR_ANDALSO, LEVEL_ANDALSO, LEVEL_NONE},
+	{"orelse", OPERATOR_ORELSE, LEVEL_ORELSE, LEVEL_NONE},
+	{"not", OPERATOR_NOT, LEVEL_ONE_OPERAND, LEVEL_ONE_OPERAND},
+	{"bnot", OPERATOR_BNOT, LEVEL_ONE_OPERAND, LEVEL_NONE},
+	{"-", OPERATOR_MINUS, LEVEL_ONE_OPERAND, LEVEL_ONE_OPERAND},
+	{"+", OPERATOR_PLUS, LEVEL_ONE_OPERAND, LEVEL_ONE_OPERAND},
+	{"!=", OPERATOR_NE, LEVEL_NONE, LEVEL_COMPARE},
+	{"===", OPERATOR_SAME, LEVEL_NONE, LEVEL_COMPARE},
+	{"!==", OPERATOR_UNSAME, LEVEL_NONE, LEVEL_COMPARE},
+	{"<=", OPERATOR_LE, LEVEL_NONE, LEVEL_RELATE},
+	{"&&&", OPERATOR_BAND, LEVEL_NONE, LEVEL_ANDALSO},
+	{"|||", OPERATOR_BOR, LEVEL_NONE, LEVEL_ORELSE},
+	{"^^^", OPERATOR_BXOR, LEVEL_NONE, LEVEL_BXOR},
+	{"<<<", OPERATOR_BSL, LEVEL_NONE, LEVEL_SHIFT},
+	{">>>", OPERATOR_BSR, LEVEL_NONE, LEVEL_SHIFT},
+	{"and", OPERATOR_ANDALSO, LEVEL_NONE, LEVEL_ANDALSO},
+	{"or", OPERATOR_ORELSE, LEVEL_NONE, LEVEL_ORELSE},
+	{"~~~", OPERATOR_BNOT, LEVEL_NONE, LEVEL_ONE_OPERAND},
 };
 
 static const struct function {
@@ -56,8 +68,6 @@ static const struct function {
 	GUARD_FUNCTIONS(GUARD_FUNCTION_ROW)
 #undef GUARD_FUNCTION_ROW
 };
-
-static int expression(struct call_parser *p, int level, struct pattern_node **out);
 
 const char *guard_function_name(enum guard_function f)
 {
@@ -100,18 +110,26 @@ static unsigned int distance(const char *a, const char *b)
 	return d[nr_a][nr_b];
 }
 
+/* All that guards of this language may call, and in Elixir more; NULL behind the last. */
+static const char *function_name(const struct call_parser *p, size_t i)
+{
+	if (i < ARRAY_SIZE(functions))
+		return functions[i].name;
+	return p->elixir ? call_kernel_name(i - ARRAY_SIZE(functions)) : NULL;
+}
+
 /* Half of a name must be right: at most three letters are wrong. */
-static const char *nearest(const char *name)
+static const char *nearest(const struct call_parser *p, const char *name)
 {
 	unsigned int least = MIN((unsigned int)strlen(name) / 3 + 1, 3u) + 1;
-	const char *found = NULL;
+	const char *found = NULL, *one;
 
-	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
-		unsigned int d = distance(name, functions[i].name);
+	for (size_t i = 0; (one = function_name(p, i)); i++) {
+		unsigned int d = distance(name, one);
 
-		if (d < least) {
+		if (d < least && (!p->elixir || call_is_kernel(one))) {
 			least = d;
-			found = functions[i].name;
+			found = one;
 		}
 	}
 	return found;
@@ -130,47 +148,26 @@ static int find_function(struct call_parser *p, size_t at, const char *name, siz
 	if (strcmp(name, "self") == 0)
 		return call_fail(p, at,
 				 "self() cannot be used here: --process chooses the process");
-	near = nearest(name);
+	near = nearest(p, name);
 	if (near)
 		return call_fail(p, at, "guards cannot call %.60s; is it %s?", name, near);
 	return call_fail(p, at, "guards cannot call %.60s", name);
 }
 
-static int items_of(struct call_parser *p, const char *end, const char *expected, bool bar,
-		    struct pattern_node *n)
+static int item(struct call_parser *p, struct pattern_node **out)
 {
-	struct call_items items = {0};
-	struct pattern_node *item;
-	int rc = call_next(p);
-
-	while (rc == 0 && !call_is_sign(p, end)) {
-		if (bar && items.list.len && call_is_sign(p, "|")) {
-			rc = call_next(p);
-			rc = rc ? rc : expression(p, LEVEL_ORELSE, &n->tail);
-			if (rc == 0 && !call_is_sign(p, end))
-				rc = call_expected(p, "`]` after the rest of a list");
-			break;
-		}
-		if (items.list.len)
-			rc = call_take(p, ",", expected);
-		rc = rc ? rc : expression(p, LEVEL_ORELSE, &item);
-		if (rc == 0)
-			vec_push(&items.list, item);
-	}
-	call_keep_items(p, &items, n);
-	rc = rc ? rc : call_set_depth(p, n);
-	return rc ? rc : call_next(p);
+	return call_parse_expression(p, LEVEL_ORELSE, out);
 }
 
-static int call(struct call_parser *p, const struct pattern_node *atom, size_t at,
-		struct pattern_node **out)
+/* At the ( behind the name of a function of erlang. */
+static int call(struct call_parser *p, const char *name, size_t at, struct pattern_node **out)
 {
 	struct pattern_node *n = call_node(p, PATTERN_CALL);
 	const struct function *f;
 	size_t which = 0;
 
-	if (find_function(p, at, atom->text, &which) ||
-	    items_of(p, ")", "`,` or `)` after an argument", false, n))
+	if (find_function(p, at, name, &which) ||
+	    call_parse_items(p, n, ")", "`,` or `)` after an argument", item))
 		return -EINVAL;
 	f = &functions[which];
 	n->function = (enum guard_function)which;
@@ -184,7 +181,40 @@ static int call(struct call_parser *p, const struct pattern_node *atom, size_t a
 			 n->nr);
 }
 
-/* An atom, or a call: f(...), erlang:f(...). */
+/* Behind `erlang:`, or `:erlang.` */
+static int erlang_call(struct call_parser *p, struct pattern_node **out)
+{
+	const char *name = call_text(p, p->word.buf, p->word.len);
+	size_t at = p->now.at;
+
+	if (p->now.kind != (p->elixir ? WORD_CALL : WORD_ATOM))
+		return call_expected(p, "a function of erlang");
+	if (call_next(p))
+		return -EINVAL;
+	return call_is_sign(p, "(") ? call(p, name, at, out) : call_expected(p, "`(`");
+}
+
+/* At the name of one of Kernel's, directly in front of its arguments. */
+static int kernel_call(struct call_parser *p, struct pattern_node **out)
+{
+	const char *name = call_text(p, p->word.buf, p->word.len);
+	size_t at = p->now.at, which;
+
+	if (call_next(p))
+		return -EINVAL;
+	if (!call_is_kernel(name))
+		return find_function(p, at, name, &which)
+			       ? -EINVAL
+			       : call_fail(p, at, "this is not Kernel's: :erlang.%s(...)", name);
+	if (!call_kernel_differs(name))
+		return call(p, name, at, out);
+	*out = call_node(p, PATTERN_CALL);
+	if (call_parse_items(p, *out, ")", "`,` or `)` after an argument", item))
+		return -EINVAL;
+	return call_kernel(p, at, name, out);
+}
+
+/* An atom, or a call: f(...), erlang:f(...); in Elixir Kernel.f(...), :erlang.f(...). */
 static int atom_or_call(struct call_parser *p, struct pattern_node **out)
 {
 	struct pattern_node *atom;
@@ -192,26 +222,43 @@ static int atom_or_call(struct call_parser *p, struct pattern_node **out)
 
 	if (call_parse_constant(p, &atom))
 		return -EINVAL;
-	if (call_is_sign(p, ":")) {
-		if (strcmp(atom->text, "erlang") != 0)
-			return call_fail(p, at, "guards call functions of erlang only");
+	if (call_is_sign(p, p->elixir ? "." : ":")) {
+		bool kernel = p->elixir && (strcmp(atom->text, "Elixir.Kernel") == 0 ||
+					    strcmp(atom->text, "Elixir.Bitwise") == 0);
+
+		if (!kernel && strcmp(atom->text, "erlang") != 0)
+			return call_fail(p, at, "guards call functions of %s only",
+					 p->elixir ? "Kernel, Bitwise and :erlang" : "erlang");
 		if (call_next(p))
 			return -EINVAL;
-		at = p->now.at;
-		if (p->now.kind != WORD_ATOM)
-			return call_expected(p, "a function of erlang");
-		if (call_parse_constant(p, &atom))
-			return -EINVAL;
-		if (!call_is_sign(p, "("))
-			return call_expected(p, "`(`");
+		if (!kernel)
+			return erlang_call(p, out);
+		return p->now.kind == WORD_CALL ? kernel_call(p, out)
+						: call_expected(p, "a function and its arguments");
 	}
-	if (call_is_sign(p, "("))
-		return call(p, atom, at, out);
+	if (!p->elixir && call_is_sign(p, "("))
+		return call(p, atom->text, at, out);
 	*out = atom;
 	return 0;
 }
 
 /* ---- operands ------------------------------------------------------------------------------- */
+
+/* user.name.first of Elixir: what maps hold under atoms. */
+static int fields(struct call_parser *p, struct pattern_node **out)
+{
+	while (p->elixir && call_is_sign(p, ".")) {
+		if (call_next(p))
+			return -EINVAL;
+		if (p->now.kind != WORD_VARIABLE)
+			return call_expected(p, "a field of a map");
+		*out = call_guard_call(p, GUARD_MAP_GET, call_atom(p, p->word.buf, p->word.len),
+				       *out);
+		if (call_set_depth(p, *out) || call_next(p))
+			return -EINVAL;
+	}
+	return 0;
+}
 
 static int variable(struct call_parser *p, struct pattern_node **out)
 {
@@ -224,12 +271,12 @@ static int variable(struct call_parser *p, struct pattern_node **out)
 				 p->word.buf);
 	*out = call_node(p, PATTERN_VARIABLE);
 	(*out)->slot = slot;
-	return call_next(p);
+	return call_next(p) ? -EINVAL : fields(p, out);
 }
 
 static int parentheses(struct call_parser *p, struct pattern_node **out)
 {
-	if (call_next(p) || expression(p, LEVEL_ORELSE, out))
+	if (call_next(p) || call_parse_expression(p, LEVEL_ORELSE, out))
 		return -EINVAL;
 	return call_take(p, ")", "an operator or `)`");
 }
@@ -242,21 +289,24 @@ static int primary(struct call_parser *p, struct pattern_node **out)
 		return call_parse_string(p, out);
 	if (p->now.kind == WORD_ATOM)
 		return atom_or_call(p, out);
+	if (p->now.kind == WORD_CALL)
+		return kernel_call(p, out);
 	if (call_is_sign(p, "("))
 		return parentheses(p, out);
-	if (call_is_sign(p, "<<"))
+	if (call_is_sign(p, "<<") || p->now.kind == WORD_BINARY)
 		return call_parse_binary(p, true, out);
 	if (call_is_sign(p, "{")) {
 		*out = call_node(p, PATTERN_TUPLE);
-		return items_of(p, "}", "`,` or `}` after an element", false, *out);
+		return call_parse_items(p, *out, "}", "`,` or `}` after an element", item);
 	}
 	if (call_is_sign(p, "[")) {
 		*out = call_node(p, PATTERN_LIST);
-		return items_of(p, "]", "`,`, `|` or `]` after an element", true, *out);
+		return call_parse_items(p, *out, "]", "`,`, `|` or `]` after an element", item);
 	}
-	if (call_is_sign(p, "#"))
-		return call_fail(p, p->now.at,
-				 "maps are not made in guards: map_get(K, M), is_map_key(K, M)");
+	if (call_is_sign(p, "#") || call_is_sign(p, "%"))
+		return call_fail(p, p->now.at, "maps are not made in guards: %s",
+				 p->elixir ? "m.key, is_map_key(m, k)"
+					   : "map_get(K, M), is_map_key(K, M)");
 	if (p->now.kind == WORD_PID && p->now.pid[0] != 0)
 		return call_fail(p, p->now.at, "guards know pids of the node itself: <0.N.N>");
 	if (call_parse_constant(p, out))
@@ -264,21 +314,25 @@ static int primary(struct call_parser *p, struct pattern_node **out)
 	return *out ? 0 : call_expected(p, "a value");
 }
 
-static const struct operator* operator_at(const struct call_parser *p, bool one_operand)
+/* The operator at the word, between operands or in front of one, and its level; NULL: none. */
+static const struct operator*
+	operator_at(const struct call_parser *p, bool one_operand, enum call_level *level)
 {
 	const char *text = p->now.kind == WORD_SIGN	  ? p->now.sign
 			   : p->now.kind == WORD_RESERVED ? p->word.buf
 							  : "";
 
-	for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
-		if (strcmp(operators[i].text, text) == 0 &&
-		    (operators[i].level == 0) == one_operand)
+	for (size_t i = 0; i < ARRAY_SIZE(operators); i++) {
+		*level = p->elixir ? operators[i].elixir : operators[i].erlang;
+		if (*level != LEVEL_NONE && strcmp(operators[i].text, text) == 0 &&
+		    (*level == LEVEL_ONE_OPERAND) == one_operand)
 			return &operators[i];
+	}
 	return NULL;
 }
 
-static int make(struct call_parser *p, enum pattern_operator op, struct pattern_node *left,
-		struct pattern_node *right, struct pattern_node **out)
+int call_operator(struct call_parser *p, enum pattern_operator op, struct pattern_node *left,
+		  struct pattern_node *right, struct pattern_node **out)
 {
 	struct pattern_node *n = call_node(p, PATTERN_OPERATOR);
 
@@ -291,9 +345,23 @@ static int make(struct call_parser *p, enum pattern_operator op, struct pattern_
 	return call_set_depth(p, n);
 }
 
+struct pattern_node *call_guard_call(struct call_parser *p, enum guard_function f,
+				     struct pattern_node *first, struct pattern_node *second)
+{
+	struct pattern_node *n = call_node(p, PATTERN_CALL);
+
+	n->function = f;
+	n->items = call_alloc(p, 2 * sizeof(*n->items));
+	n->items[0] = first;
+	n->items[1] = second;
+	n->nr = second ? 2 : 1;
+	return n;
+}
+
 static int operand(struct call_parser *p, struct pattern_node **out)
 {
-	const struct operator* o = operator_at(p, true);
+	enum call_level level;
+	const struct operator* o = operator_at(p, true, &level);
 	int rc;
 
 	if (p->depth >= CALL_PATTERN_DEPTH)
@@ -303,7 +371,9 @@ static int operand(struct call_parser *p, struct pattern_node **out)
 	if (o) {
 		rc = call_next(p);
 		rc = rc ? rc : operand(p, out);
-		rc = rc ? rc : make(p, o->op, *out, NULL, out);
+		if (rc == 0 && o->op == OPERATOR_NOT) /* not x in y: not (x in y) */
+			rc = call_parse_membership(p, out);
+		rc = rc ? rc : call_operator(p, o->op, *out, NULL, out);
 	} else {
 		rc = primary(p, out);
 	}
@@ -311,25 +381,29 @@ static int operand(struct call_parser *p, struct pattern_node **out)
 	return rc;
 }
 
-/* Operators of this level and those that bind more tightly. */
-static int expression(struct call_parser *p, int level, struct pattern_node **out)
+int call_parse_expression(struct call_parser *p, enum call_level level, struct pattern_node **out)
 {
-	const struct operator* o, *last = NULL;
+	enum call_level now, last = LEVEL_NONE;
+	const struct operator* o;
 
 	if (operand(p, out))
 		return -EINVAL;
-	while ((o = operator_at(p, false)) && (int)o->level >= level) {
+	for (;;) {
 		struct pattern_node *right;
 
-		if (o->level == LEVEL_COMPARE && last && last->level == LEVEL_COMPARE)
+		if (level <= LEVEL_IN && call_parse_membership(p, out))
+			return -EINVAL;
+		o = operator_at(p, false, &now);
+		if (!o || now < level)
+			return 0;
+		if (!p->elixir && now == LEVEL_COMPARE && last == LEVEL_COMPARE)
 			return call_fail(p, p->now.at,
 					 "comparisons do not chain: write A < B, B < C");
-		if (call_next(p) || expression(p, (int)o->level + 1, &right) ||
-		    make(p, o->op, *out, right, out))
+		if (call_next(p) || call_parse_expression(p, now + 1, &right) ||
+		    call_operator(p, o->op, *out, right, out))
 			return -EINVAL;
-		last = o;
+		last = now;
 	}
-	return 0;
 }
 
 /* ---- guards --------------------------------------------------------------------------------- */
@@ -342,10 +416,10 @@ static int guard(struct call_parser *p, struct call_guard *g)
 
 	do {
 		rc = call_next(p);
-		rc = rc ? rc : expression(p, LEVEL_ORELSE, &test);
+		rc = rc ? rc : call_parse_expression(p, LEVEL_ORELSE, &test);
 		if (rc == 0)
 			vec_push(&items.list, test);
-	} while (rc == 0 && call_is_sign(p, ","));
+	} while (rc == 0 && !p->elixir && call_is_sign(p, ","));
 	call_keep_items(p, &items, list);
 	g->tests = list->items;
 	g->nr = list->nr;
@@ -362,7 +436,7 @@ int call_parse_guards(struct call_parser *p)
 
 		rc = guard(p, &g);
 		vec_push(&guards, g);
-	} while (rc == 0 && call_is_sign(p, ";"));
+	} while (rc == 0 && (p->elixir ? call_is_reserved(p, "when") : call_is_sign(p, ";")));
 	p->out->nr_guards = (uint32_t)guards.len;
 	p->out->guards = call_alloc(p, guards.len * sizeof(*guards.data));
 	memcpy(p->out->guards, guards.data, guards.len * sizeof(*guards.data));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The words of call patterns: Erlang's, as erl_scan.erl of OTP 25 to 29 takes them. */
+/*
+ * The words of call patterns: Erlang's, as erl_scan.erl of OTP 25 to 29 takes them, and what
+ * Elixir's (call_lex_elixir.c) have in common with them.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +22,7 @@ static const char *const reserved[] = {
 };
 
 /* Longest first. */
-static const char *const signs[] = {
+static const char *const erlang_signs[] = {
 	"=:=", "=/=", "...", "->", "==", "/=", "=<", ">=", "<<", ">>", ":=", "=>",
 	"++",  "--",  "||",  "<-", "<",	 ">",  "=",  "(",  ")",	 "[",  "]",  "{",
 	"}",   ",",   ";",   "|",  "+",	 "-",  "*",  "/",  ":",	 ".",  "#",
@@ -35,14 +38,14 @@ bool call_is_upper(char c)
 	return (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_digit(char c)
+bool call_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 bool call_is_word(char c)
 {
-	return call_is_lower(c) || call_is_upper(c) || is_digit(c) || c == '@';
+	return call_is_lower(c) || call_is_upper(c) || call_is_digit(c) || c == '@';
 }
 
 static bool is_space(char c)
@@ -106,6 +109,12 @@ bool call_is_reserved(const struct call_parser *p, const char *word)
 	return p->now.kind == WORD_RESERVED && strcmp(p->word.buf, word) == 0;
 }
 
+bool call_is_name(const struct call_parser *p, const char *name)
+{
+	return p->now.kind == (p->elixir ? WORD_VARIABLE : WORD_ATOM) &&
+	       strcmp(p->word.buf, name) == 0;
+}
+
 int call_take(struct call_parser *p, const char *sign, const char *expected)
 {
 	return call_is_sign(p, sign) ? call_next(p) : call_expected(p, expected);
@@ -113,9 +122,9 @@ int call_take(struct call_parser *p, const char *sign, const char *expected)
 
 /* ---- characters ----------------------------------------------------------------------------- */
 
-static int hex_digit(char c)
+int call_hex_digit(char c)
 {
-	if (is_digit(c))
+	if (call_is_digit(c))
 		return c - '0';
 	if (c >= 'a' && c <= 'f')
 		return c - 'a' + 10;
@@ -130,8 +139,8 @@ static int hex_escape(struct call_parser *p, size_t at, uint32_t *c)
 	int nr = 0;
 
 	p->at += braces;
-	for (*c = 0; hex_digit(s[p->at]) >= 0 && nr < (braces ? 6 : 2); nr++)
-		*c = *c * 16 + (uint32_t)hex_digit(s[p->at++]);
+	for (*c = 0; call_hex_digit(s[p->at]) >= 0 && nr < (braces ? 6 : 2); nr++)
+		*c = *c * 16 + (uint32_t)call_hex_digit(s[p->at++]);
 	if (nr == 0 || (braces ? s[p->at] != '}' : nr != 2))
 		return call_fail(p, at, "expected \\xHH or \\x{HHHH}");
 	p->at += braces;
@@ -183,8 +192,7 @@ static int character(struct call_parser *p, uint32_t *c)
 	return 0;
 }
 
-/* Character 0 as C0 80, so that texts of atoms are like those of beam/atoms.h. */
-static void add_character(struct strbuf *out, uint32_t c)
+void call_add_character(struct strbuf *out, uint32_t c)
 {
 	if (c)
 		utf8_add(out, c);
@@ -192,19 +200,27 @@ static void add_character(struct strbuf *out, uint32_t c)
 		strbuf_add(out, "\xc0\x80", 2);
 }
 
+int call_not_closed(struct call_parser *p, size_t at, char quote)
+{
+	return call_fail(p, at, "expected another %c to end this", quote);
+}
+
 int call_quoted(struct call_parser *p, char quote)
 {
-	size_t at = p->at++;
+	size_t at = p->at;
 	uint32_t c;
 
+	if (p->elixir)
+		return call_elixir_quoted(p, quote, false);
+	p->at++;
 	strbuf_reset(&p->word);
 	while (p->text[p->at] && p->text[p->at] != quote) {
 		if (character(p, &c))
 			return -EINVAL;
-		add_character(&p->word, c);
+		call_add_character(&p->word, c);
 	}
 	if (p->text[p->at] != quote)
-		return call_fail(p, at, "expected another %c to end this", quote);
+		return call_not_closed(p, at, quote);
 	p->at++;
 	return 0;
 }
@@ -219,7 +235,7 @@ static void digits(struct call_parser *p, unsigned int base)
 	strbuf_reset(&p->word);
 	for (;; p->at++) {
 		char c = s[p->at];
-		int d = hex_digit(c);
+		int d = call_hex_digit(c);
 
 		if (base > 16 && d < 0 && ((c >= 'g' && c <= 'z') || (c >= 'G' && c <= 'Z')))
 			d = (c | 0x20) - 'a' + 10;
@@ -231,17 +247,29 @@ static void digits(struct call_parser *p, unsigned int base)
 	}
 }
 
+/* Behind the letter or # in front of its digits. */
+static int in_base(struct call_parser *p, unsigned int base)
+{
+	p->at++;
+	digits(p, base);
+	if (!bigint_parse(&p->number, p->word.buf, p->word.len, base))
+		return call_fail(p, p->at, "expected a digit of base %u", base);
+	return 0;
+}
+
+/* 0x1f, 0o17, 0b11: Elixir's.  0: another letter. */
+static unsigned int prefix_base(char c)
+{
+	return c == 'x' ? 16 : c == 'o' ? 8 : c == 'b' ? 2 : 0;
+}
+
 static int based(struct call_parser *p, size_t at)
 {
 	long base = strtol(p->word.buf, NULL, 10);
 
 	if (p->word.len > 2 || base < 2 || base > 36)
 		return call_fail(p, at, "expected a base of 2 to 36 in front of #");
-	p->at++;
-	digits(p, (unsigned int)base);
-	if (!bigint_parse(&p->number, p->word.buf, p->word.len, (unsigned int)base))
-		return call_fail(p, p->at, "expected a digit of base %ld", base);
-	return 0;
+	return in_base(p, (unsigned int)base);
 }
 
 /* .5e-3 behind the digits of a number */
@@ -258,7 +286,7 @@ static int fraction(struct call_parser *p, size_t at)
 	if (s[p->at] == 'e' || s[p->at] == 'E') {
 		size_t sign = s[p->at + 1] == '-' || s[p->at + 1] == '+';
 
-		if (is_digit(s[p->at + 1 + sign])) {
+		if (call_is_digit(s[p->at + 1 + sign])) {
 			strbuf_add(&all, s + p->at, 1 + sign);
 			p->at += 1 + sign;
 			digits(p, 10);
@@ -271,7 +299,7 @@ static int fraction(struct call_parser *p, size_t at)
 	return isfinite(p->now.real) ? 0 : call_fail(p, at, "this is too large for a float");
 }
 
-static int number(struct call_parser *p)
+int call_number(struct call_parser *p)
 {
 	const char *s = p->text;
 	size_t at = p->at;
@@ -279,9 +307,11 @@ static int number(struct call_parser *p)
 
 	p->now.kind = WORD_INTEGER;
 	digits(p, 10);
-	if (s[p->at] == '#')
+	if (p->elixir && p->at == at + 1 && s[at] == '0' && prefix_base(s[p->at]))
+		rc = in_base(p, prefix_base(s[p->at]));
+	else if (s[p->at] == '#' && !p->elixir)
 		rc = based(p, at);
-	else if (s[p->at] == '.' && is_digit(s[p->at + 1]))
+	else if (s[p->at] == '.' && call_is_digit(s[p->at + 1]))
 		rc = fraction(p, at);
 	else if (!bigint_parse(&p->number, p->word.buf, p->word.len, 10))
 		rc = call_fail(p, at, "this is too large a number");
@@ -305,8 +335,7 @@ static int character_number(struct call_parser *p)
 	return 0;
 }
 
-/* <0.80.0>; false: it is none, and nothing has changed. */
-static bool pid(struct call_parser *p)
+bool call_pid(struct call_parser *p)
 {
 	const char *s = p->text + p->at;
 	size_t at = 1;
@@ -315,7 +344,7 @@ static bool pid(struct call_parser *p)
 		uint64_t n = 0;
 		size_t from = at;
 
-		for (; is_digit(s[at]) && at - from < 10; at++)
+		for (; call_is_digit(s[at]) && at - from < 10; at++)
 			n = n * 10 + (uint64_t)(s[at] - '0');
 		if (at == from || n > UINT32_MAX || s[at] != (i < 2 ? '.' : '>'))
 			return false;
@@ -353,10 +382,10 @@ static void name(struct call_parser *p)
 			p->now.kind = WORD_RESERVED;
 }
 
-static int sign(struct call_parser *p)
+int call_sign(struct call_parser *p, const char *const *signs, size_t nr)
 {
 	p->now.kind = WORD_SIGN;
-	for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
+	for (size_t i = 0; i < nr; i++) {
 		size_t len = strlen(signs[i]);
 
 		if (strncmp(p->text + p->at, signs[i], len) == 0) {
@@ -380,8 +409,10 @@ static int word(struct call_parser *p)
 
 	if (!c)
 		return 0;
-	if (is_digit(c))
-		return number(p);
+	if (p->elixir)
+		return call_elixir_word(p);
+	if (call_is_digit(c))
+		return call_number(p);
 	if (c == '$')
 		return character_number(p);
 	if (c == '\'')
@@ -392,9 +423,9 @@ static int word(struct call_parser *p)
 		name(p);
 		return 0;
 	}
-	if (c == '<' && pid(p))
+	if (c == '<' && call_pid(p))
 		return 0;
-	return sign(p);
+	return call_sign(p, erlang_signs, ARRAY_SIZE(erlang_signs));
 }
 
 int call_next(struct call_parser *p)

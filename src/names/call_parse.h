@@ -14,7 +14,10 @@ enum word_kind {
 	WORD_VARIABLE, /* text; _ too */
 	WORD_INTEGER,  /* p->number */
 	WORD_FLOAT,    /* real */
-	WORD_STRING,   /* text: UTF-8 */
+	WORD_STRING,   /* text: UTF-8; a charlist in Elixir */
+	WORD_BINARY,   /* text: bytes; a string in Elixir, as the next two */
+	WORD_KEY,      /* text: `a:`, of a keyword */
+	WORD_CALL,     /* text: a name directly in front of its parenthesis */
 	WORD_PID,      /* pid */
 };
 
@@ -28,12 +31,14 @@ struct word {
 
 struct call_parser {
 	const char *text;
-	size_t at; /* behind the word */
+	bool elixir; /* terms as Elixir writes them, else as Erlang does */
+	size_t at;   /* behind the word */
 	struct word now;
 	struct strbuf word;   /* its text */
 	struct bigint number; /* its value */
 	struct call_pattern *out;
 	VEC(const char *) variables;
+	VEC(uint32_t) structs; /* slots that must be atoms: %x{} */
 	unsigned int depth;
 	struct error *err;
 };
@@ -49,13 +54,31 @@ int call_fail(struct call_parser *p, size_t at, const char *fmt, ...)
 int call_expected(struct call_parser *p, const char *what);
 bool call_is_sign(const struct call_parser *p, const char *sign);
 bool call_is_reserved(const struct call_parser *p, const char *word);
+/* A word of this language's own that is not reserved: an atom of Erlang, a variable of Elixir. */
+bool call_is_name(const struct call_parser *p, const char *name);
 /* Past a sign that must be here. */
 int call_take(struct call_parser *p, const char *sign, const char *expected);
-/* What stands between quotes that open at p->at, into p->word; p->at is then behind them. */
+/* What stands between quotes that open at p->at, into p->word as UTF-8; p->at is then behind. */
 int call_quoted(struct call_parser *p, char quote);
+int call_not_closed(struct call_parser *p, size_t at, char quote);
 bool call_is_lower(char c); /* begins an atom */
 bool call_is_upper(char c);
 bool call_is_word(char c); /* goes on in one */
+bool call_is_digit(char c);
+int call_hex_digit(char c); /* -1: none */
+/* A character, 0 as C0 80, so that texts of atoms are like those of beam/atoms.h. */
+void call_add_character(struct strbuf *out, uint32_t c);
+/* Words that both languages have: 1_000, <0.80.0> (false: it is none), a sign of these. */
+int call_number(struct call_parser *p);
+bool call_pid(struct call_parser *p);
+int call_sign(struct call_parser *p, const char *const *signs, size_t nr);
+
+/* ---- call_lex_elixir.c ---------------------------------------------------------------------- */
+
+/* A word of Elixir at p->at, which is not the end. */
+int call_elixir_word(struct call_parser *p);
+/* As call_quoted(), up to `close`; bytes: whatever they are, else UTF-8. */
+int call_elixir_quoted(struct call_parser *p, char close, bool bytes);
 
 /* ---- memory, call_pattern.c ----------------------------------------------------------------- */
 
@@ -70,6 +93,9 @@ struct call_items {
 };
 void call_keep_items(struct call_parser *p, struct call_items *items, struct pattern_node *n);
 
+/* MyApp.Server at p->at, up to the dot or colon behind it, as the atom that it is. */
+void call_alias(struct call_parser *p, struct strbuf *out);
+
 /* ---- call_terms.c --------------------------------------------------------------------------- */
 
 /* A constant that the word is: atom, number, pid.  *out NULL: it is none. */
@@ -77,7 +103,16 @@ int call_parse_constant(struct call_parser *p, struct pattern_node **out);
 /* A text at the word, as the list of its characters, and more of them behind it. */
 int call_parse_string(struct call_parser *p, struct pattern_node **out);
 int call_parse_pattern(struct call_parser *p, struct pattern_node **out);
-/* <<...>>; in_guard: of constants. */
+/*
+ * From the word that opens to behind `end`: the items of n, each taken by `item`.  In front of a ]
+ * may stand | and the rest of a list; Elixir's keywords are pairs there, elsewhere a list of them.
+ */
+int call_parse_items(struct call_parser *p, struct pattern_node *n, const char *end,
+		     const char *expected,
+		     int (*item)(struct call_parser *p, struct pattern_node **out));
+struct pattern_node *call_atom(struct call_parser *p, const char *text, size_t len);
+struct pattern_node *call_small(struct call_parser *p, int64_t value);
+/* <<...>>, or a text of Elixir, with what is joined to it by <>; in_guard: of constants. */
 int call_parse_binary(struct call_parser *p, bool in_guard, struct pattern_node **out);
 /* Slot of a variable; if it is not known: a new one, or UINT32_MAX. */
 uint32_t call_slot(struct call_parser *p, const char *name, bool add);
@@ -86,5 +121,39 @@ uint32_t call_slot(struct call_parser *p, const char *name, bool add);
 
 /* Behind `when`. */
 int call_parse_guards(struct call_parser *p);
+
+enum call_level {
+	LEVEL_NONE, /* no operator of this language */
+	LEVEL_ORELSE,
+	LEVEL_ANDALSO,
+	LEVEL_COMPARE,
+	LEVEL_RELATE, /* < and the like in Elixir, looser in Erlang; likewise the next three */
+	LEVEL_SHIFT,
+	LEVEL_IN,
+	LEVEL_BXOR,
+	LEVEL_ADD,
+	LEVEL_MULTIPLY,
+	LEVEL_ONE_OPERAND,
+};
+
+/* Operators of this level and those that bind more tightly. */
+int call_parse_expression(struct call_parser *p, enum call_level level, struct pattern_node **out);
+/* One argument or two: `second` NULL. */
+struct pattern_node *call_guard_call(struct call_parser *p, enum guard_function f,
+				     struct pattern_node *first, struct pattern_node *second);
+int call_operator(struct call_parser *p, enum pattern_operator op, struct pattern_node *left,
+		  struct pattern_node *right, struct pattern_node **out);
+
+/* ---- call_guard_elixir.c -------------------------------------------------------------------- */
+
+/* `in [1, 2]`, `not in 1..3` behind a value, as often as it is there. */
+int call_parse_membership(struct call_parser *p, struct pattern_node **value);
+/* May guards call it by this name alone? */
+bool call_is_kernel(const char *name);
+/* Has Erlang no such function, or with other arguments? */
+bool call_kernel_differs(const char *name);
+const char *call_kernel_name(size_t i); /* of those that differ; NULL behind the last */
+/* What such a call means to Erlang, once its arguments are parsed: *call is then another. */
+int call_kernel(struct call_parser *p, size_t at, const char *name, struct pattern_node **call);
 
 #endif

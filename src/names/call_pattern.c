@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "names/call_parse.h"
 
-#define ELIXIR "Elixir."
+#define ELIXIR "Elixir"
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
@@ -92,23 +92,21 @@ static void plain_name(struct call_parser *p, bool marks)
 	strbuf_add(&p->word, p->text + from, p->at - from);
 }
 
-/* MyApp.Server, up to the dot or colon in front of the function. */
-static void alias(struct call_parser *p)
+void call_alias(struct call_parser *p, struct strbuf *out)
 {
-	struct strbuf all = STRBUF_INIT;
 	const char *s = p->text;
+	bool whole = strncmp(s + p->at, ELIXIR, strlen(ELIXIR)) == 0 &&
+		     !call_is_word(s[p->at + strlen(ELIXIR)]);
 
-	strbuf_addstr(&all, strncmp(s + p->at, ELIXIR, strlen(ELIXIR)) == 0 ? "" : ELIXIR);
+	strbuf_addstr(out, whole ? "" : ELIXIR ".");
 	for (;;) {
 		plain_name(p, false);
-		strbuf_add(&all, p->word.buf, p->word.len);
+		strbuf_add(out, p->word.buf, p->word.len);
 		if (s[p->at] != '.' || !call_is_upper(s[p->at + 1]) || s[p->at + 1] == '_')
 			break;
-		strbuf_addch(&all, '.');
+		strbuf_addch(out, '.');
 		p->at++;
 	}
-	p->out->module = call_text(p, all.buf, all.len);
-	strbuf_free(&all);
 }
 
 static int empty(struct call_parser *p, size_t at, const char *what)
@@ -118,38 +116,41 @@ static int empty(struct call_parser *p, size_t at, const char *what)
 	return call_fail(p, at, "expected %s", what);
 }
 
-/* The module, and the : or . behind it. */
+/* The module, and the : or . behind it.  Who spells it as Elixir does spells terms so, too. */
 static int module(struct call_parser *p)
 {
+	struct strbuf name = STRBUF_INIT;
 	const char *s = p->text;
-	bool elixir = false;
 	size_t at = p->at;
 	int rc = 0;
 
 	if (s[at] == ':') { /* an atom in Elixir */
 		p->at++;
-		elixir = true;
+		p->elixir = true;
 	}
-	if (s[p->at] == '\'' || (elixir && s[p->at] == '"')) {
+	if (s[p->at] == '\'' || (p->elixir && s[p->at] == '"')) {
 		rc = call_quoted(p, s[p->at]);
 		p->out->module = call_text(p, p->word.buf, p->word.len);
 	} else if (s[at] == '_' && !call_is_word(s[at + 1])) {
 		p->at++;
+		p->elixir = s[p->at] == '.';
 	} else if (call_is_upper(s[at]) && s[at] != '_') {
-		elixir = true;
-		alias(p);
+		p->elixir = true;
+		call_alias(p, &name);
+		p->out->module = call_text(p, name.buf, name.len);
 	} else {
 		plain_name(p, false);
 		p->out->module = call_text(p, p->word.buf, p->word.len);
 		if (!p->word.len || !call_is_lower(p->word.buf[0]))
 			return empty(p, at, "a module: mod:fun/arity or Mod.fun/arity");
 	}
+	strbuf_free(&name);
 	if (rc)
 		return rc;
-	if (s[p->at] != ':' && !(elixir && s[p->at] == '.'))
+	if (s[p->at] != ':' && !(p->elixir && s[p->at] == '.'))
 		return empty(p, p->at,
-			     elixir ? "a dot and a function, or ._ for each one"
-				    : "a colon and a function, or :_ for each one");
+			     p->elixir ? "a dot and a function, or ._ for each one"
+				       : "a colon and a function, or :_ for each one");
 	p->at++;
 	return 0;
 }
@@ -213,26 +214,18 @@ static int arity(struct call_parser *p)
 static int arguments(struct call_parser *p)
 {
 	struct pattern_node *list = call_node(p, PATTERN_TUPLE);
-	struct call_items items = {0};
 	size_t at = p->at;
 	int rc = call_next(p);
 
-	rc = rc ? rc : call_next(p); /* past ( */
-	while (rc == 0 && !call_is_sign(p, ")")) {
-		struct pattern_node *n;
-
-		rc = items.list.len ? call_take(p, ",", "`,` or `)` after an argument") : 0;
-		rc = rc ? rc : call_parse_pattern(p, &n);
-		if (rc == 0)
-			vec_push(&items.list, n);
-	}
-	call_keep_items(p, &items, list);
+	rc = rc ? rc
+		: call_parse_items(p, list, ")", "`,` or `)` after an argument",
+				   call_parse_pattern);
 	if (rc == 0 && list->nr > CALL_PATTERN_ARITY)
 		return call_fail(p, at, "a function has no more than 255 arguments");
 	p->out->args = list->items;
 	p->out->arity = (int)list->nr;
 	p->out->has_args = true;
-	return rc ? rc : call_next(p);
+	return rc;
 }
 
 /* ---- what is to be shown -------------------------------------------------------------------- */
@@ -242,9 +235,9 @@ static int actions(struct call_parser *p)
 	do {
 		if (call_next(p))
 			return -EINVAL;
-		if (p->now.kind == WORD_ATOM && strcmp(p->word.buf, "return") == 0)
+		if (call_is_name(p, "return"))
 			p->out->is_return = true;
-		else if (p->now.kind == WORD_ATOM && strcmp(p->word.buf, "stack") == 0)
+		else if (call_is_name(p, "stack"))
 			p->out->is_stack = true;
 		else
 			return call_expected(p, "return or stack");
@@ -273,11 +266,12 @@ static int rest(struct call_parser *p)
 	}
 	if (call_is_reserved(p, "when")) {
 		if (!p->out->has_args)
-			return call_fail(p, p->now.at,
-					 "a guard is about arguments: mod:fun(A, B) when ...");
+			return call_fail(p, p->now.at, "a guard is about arguments: %s when ...",
+					 p->elixir ? "Mod.fun(a, b)" : "mod:fun(A, B)");
 		if (call_parse_guards(p))
 			return -EINVAL;
-		expected = "an operator, `,`, `;`, `->` or the end";
+		expected = p->elixir ? "an operator, `when`, `->` or the end"
+				     : "an operator, `,`, `;`, `->` or the end";
 	}
 	if (call_is_sign(p, "->")) {
 		if (actions(p))
@@ -287,6 +281,32 @@ static int rest(struct call_parser *p)
 	return p->now.kind == WORD_END ? 0 : call_expected(p, expected);
 }
 
+/* What stands between % and { is an atom, whichever guard holds. */
+static void structs_are_atoms(struct call_parser *p)
+{
+	uint32_t nr = (uint32_t)p->structs.len;
+
+	if (nr && !p->out->nr_guards) {
+		p->out->guards = call_alloc(p, sizeof(*p->out->guards));
+		p->out->nr_guards = 1;
+	}
+	for (uint32_t i = 0; nr && i < p->out->nr_guards; i++) {
+		struct call_guard *g = &p->out->guards[i];
+		struct pattern_node **tests = call_alloc(p, (g->nr + nr) * sizeof(*tests));
+
+		for (uint32_t j = 0; j < nr; j++) {
+			struct pattern_node *slot = call_node(p, PATTERN_VARIABLE);
+
+			slot->slot = p->structs.data[j];
+			tests[j] = call_guard_call(p, GUARD_IS_ATOM, slot, NULL);
+		}
+		if (g->nr)
+			memcpy(tests + nr, g->tests, g->nr * sizeof(*tests));
+		g->tests = tests;
+		g->nr += nr;
+	}
+}
+
 static int parse(struct call_parser *p)
 {
 	p->out->arity = -1;
@@ -294,6 +314,7 @@ static int parse(struct call_parser *p)
 	skip_spaces(p);
 	if (module(p) || function(p) || rest(p))
 		return -EINVAL;
+	structs_are_atoms(p);
 	p->out->nr_variables = (uint32_t)p->variables.len;
 	p->out->variables = call_alloc(p, (p->variables.len + 1) * sizeof(*p->variables.data));
 	for (size_t i = 0; i < p->variables.len; i++)
@@ -322,6 +343,7 @@ int call_pattern_parse(struct call_pattern **out, const char *text, struct error
 		*out = p->out;
 	strbuf_free(&p->word);
 	vec_free(&p->variables);
+	vec_free(&p->structs);
 	free(p);
 	return rc;
 }

@@ -6,7 +6,12 @@
  *   mod:fun(key, {ok, N}, [_ | T]) when N > 3, is_list(T); N =:= 0 -> return,stack
  *
  * Arguments are patterns as in the head of a function, behind `when` stand guards as Erlang has
- * them.  This is the text taken apart; what it means in a node: beam/call_match.h.
+ * them.  A module in Elixir's spelling (Mod.f, :mod.f, _.f) has both in Elixir's:
+ *
+ *   MyApp.Server.handle_call({:add, %{id: n}}, _, _) when n > 3 and n not in [5, 7]
+ *
+ * and then the same tree as in Erlang's.  This is the text taken apart; what it means in a node:
+ * beam/call_match.h.
  *
  * The text is foreign: at most CALL_PATTERN_TEXT bytes, nested at most CALL_PATTERN_DEPTH deep, so
  * who walks a tree may recurse.  Everything in it belongs to the struct call_pattern.

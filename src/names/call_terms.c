@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Patterns of arguments: see call_pattern.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "names/call_parse.h"
 #include "names/utf8.h"
+
+#define STRUCT "__struct__"
+#define RANGE  "Elixir.Range"
 
 uint32_t call_slot(struct call_parser *p, const char *name, bool add)
 {
@@ -33,11 +37,32 @@ static struct pattern_node *integer(struct call_parser *p, const struct bigint *
 	return n;
 }
 
-static struct pattern_node *small(struct call_parser *p, int64_t value)
+struct pattern_node *call_small(struct call_parser *p, int64_t value)
 {
 	struct pattern_node *n = call_node(p, PATTERN_INTEGER);
 
 	n->small = value;
+	return n;
+}
+
+struct pattern_node *call_atom(struct call_parser *p, const char *text, size_t len)
+{
+	struct pattern_node *n = call_node(p, PATTERN_ATOM);
+
+	n->len = len;
+	n->text = call_text(p, text, len);
+	return n;
+}
+
+static struct pattern_node *two(struct call_parser *p, enum pattern_kind kind,
+				struct pattern_node *first, struct pattern_node *second)
+{
+	struct pattern_node *n = call_node(p, kind);
+
+	n->items = call_alloc(p, 2 * sizeof(*n->items));
+	n->items[0] = first;
+	n->items[1] = second;
+	n->nr = 2;
 	return n;
 }
 
@@ -48,9 +73,7 @@ int call_parse_constant(struct call_parser *p, struct pattern_node **out)
 	*out = NULL;
 	switch (p->now.kind) {
 	case WORD_ATOM:
-		n = call_node(p, PATTERN_ATOM);
-		n->len = p->word.len;
-		n->text = call_text(p, p->word.buf, n->len);
+		n = call_atom(p, p->word.buf, p->word.len);
 		break;
 	case WORD_INTEGER:
 		n = integer(p, &p->number);
@@ -94,14 +117,15 @@ int call_parse_string(struct call_parser *p, struct pattern_node **out)
 	struct call_items items = {0};
 	int rc = 0;
 
-	for (; rc == 0 && p->now.kind == WORD_STRING; rc = call_next(p)) {
+	do {
 		for (size_t at = 0; at < p->word.len;) {
 			uint32_t c;
 
 			at += utf8_decode(p->word.buf + at, p->word.len - at, &c);
-			vec_push(&items.list, small(p, c));
+			vec_push(&items.list, call_small(p, c));
 		}
-	}
+		rc = call_next(p);
+	} while (rc == 0 && !p->elixir && p->now.kind == WORD_STRING);
 	call_keep_items(p, &items, n);
 	*out = n;
 	return rc ? rc : call_set_depth(p, n);
@@ -111,11 +135,9 @@ int call_parse_string(struct call_parser *p, struct pattern_node **out)
 
 static int operand(struct call_parser *p, struct pattern_node **out);
 
-/* "abc" ++ T, which binds more tightly than =. */
-static int string(struct call_parser *p, struct pattern_node **out)
+/* "abc" ++ T, which binds more tightly than =; *out is what stands in front of it. */
+static int joined(struct call_parser *p, struct pattern_node **out)
 {
-	if (call_parse_string(p, out))
-		return -EINVAL;
 	if (!call_is_sign(p, "++"))
 		return 0;
 	if (call_next(p) || operand(p, &(*out)->tail))
@@ -125,52 +147,100 @@ static int string(struct call_parser *p, struct pattern_node **out)
 	return call_set_depth(p, *out);
 }
 
-/* The next of a list or tuple; `expected`: what stands after the one before. */
-static int element(struct call_parser *p, struct call_items *items, const char *expected)
+static int string(struct call_parser *p, struct pattern_node **out)
 {
-	struct pattern_node *item;
+	return call_parse_string(p, out) ? -EINVAL : joined(p, out);
+}
+
+typedef int (*parse_item)(struct call_parser *p, struct pattern_node **out);
+
+/* a: 1, b: 2 up to `end`; in a map as keys and values, else as pairs. */
+static int keywords(struct call_parser *p, struct call_items *items, bool in_map, const char *end,
+		    parse_item item)
+{
+	while (p->now.kind == WORD_KEY) {
+		struct pattern_node *pair[2], *n;
+
+		pair[0] = call_atom(p, p->word.buf, p->word.len);
+		if (call_next(p) || item(p, &pair[1]))
+			return -EINVAL;
+		if (in_map) {
+			vec_push(&items->list, pair[0]);
+			vec_push(&items->list, pair[1]);
+		} else {
+			n = two(p, PATTERN_TUPLE, pair[0], pair[1]);
+			vec_push(&items->list, n);
+			if (call_set_depth(p, n))
+				return -EINVAL;
+		}
+		if (!call_is_sign(p, ","))
+			break;
+		if (call_next(p))
+			return -EINVAL;
+		if (p->now.kind != WORD_KEY && !call_is_sign(p, end))
+			return call_expected(p, "another `key:`, as keywords stand last");
+	}
+	return 0;
+}
+
+/* The next of a list, a tuple or arguments; `expected`: what stands after the one before. */
+static int element(struct call_parser *p, struct call_items *items, const char *end,
+		   const char *expected, parse_item item)
+{
+	struct call_items pairs = {0};
+	struct pattern_node *n;
 	int rc = items->list.len ? call_take(p, ",", expected) : 0;
 
-	rc = rc ? rc : call_parse_pattern(p, &item);
+	if (rc || (p->elixir && items->list.len && call_is_sign(p, end)))
+		return rc;
+	if (p->now.kind == WORD_KEY && end[0] == ']')
+		return keywords(p, items, false, end, item);
+	if (p->now.kind == WORD_KEY) {
+		n = call_node(p, PATTERN_LIST);
+		rc = keywords(p, &pairs, false, end, item);
+		call_keep_items(p, &pairs, n);
+		rc = rc ? rc : call_set_depth(p, n);
+	} else {
+		rc = item(p, &n);
+	}
 	if (rc == 0)
-		vec_push(&items->list, item);
+		vec_push(&items->list, n);
 	return rc;
 }
 
-static int list(struct call_parser *p, struct pattern_node **out)
+int call_parse_items(struct call_parser *p, struct pattern_node *n, const char *end,
+		     const char *expected, parse_item item)
 {
-	struct pattern_node *n = call_node(p, PATTERN_LIST);
 	struct call_items items = {0};
 	int rc = call_next(p);
 
-	while (rc == 0 && !call_is_sign(p, "]")) {
-		if (items.list.len && call_is_sign(p, "|")) {
+	while (rc == 0 && !call_is_sign(p, end)) {
+		if (end[0] == ']' && items.list.len && call_is_sign(p, "|")) {
 			rc = call_next(p);
-			rc = rc ? rc : call_parse_pattern(p, &n->tail);
+			rc = rc ? rc : item(p, &n->tail);
 			if (rc == 0 && !call_is_sign(p, "]"))
 				rc = call_expected(p, "`]` after the rest of a list");
 			break;
 		}
-		rc = element(p, &items, "`,`, `|` or `]` after an element");
+		rc = element(p, &items, end, expected, item);
 	}
 	call_keep_items(p, &items, n);
-	*out = n;
 	rc = rc ? rc : call_set_depth(p, n);
 	return rc ? rc : call_next(p);
 }
 
+static int list(struct call_parser *p, struct pattern_node **out)
+{
+	*out = call_node(p, PATTERN_LIST);
+	if (call_parse_items(p, *out, "]", "`,`, `|` or `]` after an element", call_parse_pattern))
+		return -EINVAL;
+	return p->elixir && !(*out)->tail ? joined(p, out) : 0;
+}
+
 static int tuple(struct call_parser *p, struct pattern_node **out)
 {
-	struct pattern_node *n = call_node(p, PATTERN_TUPLE);
-	struct call_items items = {0};
-	int rc = call_next(p);
-
-	while (rc == 0 && !call_is_sign(p, "}"))
-		rc = element(p, &items, "`,` or `}` after an element");
-	call_keep_items(p, &items, n);
-	*out = n;
-	rc = rc ? rc : call_set_depth(p, n);
-	return rc ? rc : call_next(p);
+	*out = call_node(p, PATTERN_TUPLE);
+	return call_parse_items(p, *out, "}", "`,` or `}` after an element", call_parse_pattern);
 }
 
 static bool has_variables(const struct pattern_node *n)
@@ -186,9 +256,10 @@ static bool has_variables(const struct pattern_node *n)
 	return n->tail && has_variables(n->tail);
 }
 
-/* KEY := PATTERN */
+/* KEY := PATTERN, KEY => PATTERN in Elixir */
 static int pair(struct call_parser *p, struct call_items *items)
 {
+	const char *sign = p->elixir ? "=>" : ":=";
 	struct pattern_node *key, *value;
 	size_t at = p->now.at;
 
@@ -196,13 +267,41 @@ static int pair(struct call_parser *p, struct call_items *items)
 		return -EINVAL;
 	if (has_variables(key) || key->kind == PATTERN_ALIAS || key->kind == PATTERN_MAP)
 		return call_fail(p, at, "expected a key without variables");
-	if (call_is_sign(p, "=>"))
+	if (!p->elixir && call_is_sign(p, "=>"))
 		return call_fail(p, p->now.at, "expected `:=` in the pattern of a map");
-	if (call_take(p, ":=", "`:=` after a key") || call_parse_pattern(p, &value))
+	if (call_take(p, sign, p->elixir ? "`=>` after a key" : "`:=` after a key") ||
+	    call_parse_pattern(p, &value))
 		return -EINVAL;
 	vec_push(&items->list, key);
 	vec_push(&items->list, value);
 	return 0;
+}
+
+static void add_field(struct call_parser *p, struct call_items *items, const char *name,
+		      struct pattern_node *value)
+{
+	vec_push(&items->list, call_atom(p, name, strlen(name)));
+	vec_push(&items->list, value);
+}
+
+/* What stands between % and { of Elixir, if something does. */
+static int struct_name(struct call_parser *p, struct call_items *items)
+{
+	struct pattern_node *name;
+	char slot[32];
+
+	if (p->now.kind == WORD_ATOM) {
+		name = call_atom(p, p->word.buf, p->word.len);
+	} else if (p->now.kind == WORD_VARIABLE) {
+		snprintf(slot, sizeof(slot), "%%%zu", p->structs.len);
+		name = call_node(p, PATTERN_VARIABLE);
+		name->slot = call_slot(p, strcmp(p->word.buf, "_") ? p->word.buf : slot, true);
+		vec_push(&p->structs, name->slot);
+	} else {
+		return 0;
+	}
+	add_field(p, items, STRUCT, name);
+	return call_next(p);
 }
 
 static int map(struct call_parser *p, struct pattern_node **out)
@@ -210,19 +309,61 @@ static int map(struct call_parser *p, struct pattern_node **out)
 	struct pattern_node *n = call_node(p, PATTERN_MAP);
 	struct call_items items = {0};
 	int rc = call_next(p);
+	size_t nr;
 
-	if (rc == 0 && p->now.kind == WORD_ATOM)
+	if (rc == 0 && !p->elixir && p->now.kind == WORD_ATOM)
 		return call_expected(p, "`{` (records are not known here: write the tuple)");
-	rc = rc ? rc : call_take(p, "{", "`{` after #");
+	rc = rc || !p->elixir ? rc : struct_name(p, &items);
+	rc = rc ? rc : call_take(p, "{", p->elixir ? "`{` or the name of a struct" : "`{` after #");
+	nr = items.list.len;
 	while (rc == 0 && !call_is_sign(p, "}")) {
-		if (items.list.len)
+		if (items.list.len > nr)
 			rc = call_take(p, ",", "`,` or `}` after a value");
-		rc = rc ? rc : pair(p, &items);
+		if (rc == 0 && p->now.kind == WORD_KEY)
+			rc = keywords(p, &items, true, "}", call_parse_pattern);
+		else if (rc == 0 && !(p->elixir && items.list.len > nr && call_is_sign(p, "}")))
+			rc = pair(p, &items);
 	}
 	call_keep_items(p, &items, n);
 	*out = n;
 	rc = rc ? rc : call_set_depth(p, n);
 	return rc ? rc : call_next(p);
+}
+
+static bool is_less(const struct pattern_node *a, const struct pattern_node *b)
+{
+	struct bigint left, right;
+
+	bigint_set(&left, a->small);
+	bigint_set(&right, b->small);
+	return bigint_compare(a->big ? a->big : &left, b->big ? b->big : &right) < 0;
+}
+
+/* A..B of Elixir, which is a struct; *out is A. */
+static int range(struct call_parser *p, struct pattern_node **out)
+{
+	struct pattern_node *n = call_node(p, PATTERN_MAP), *last, *step = NULL;
+	struct pattern_node *first = *out;
+	struct call_items items = {0};
+	int rc = call_next(p);
+
+	rc = rc ? rc : operand(p, &last);
+	if (rc == 0 && call_is_sign(p, "//")) {
+		rc = call_next(p);
+		rc = rc ? rc : operand(p, &step);
+	} else if (rc == 0 && first->kind == PATTERN_INTEGER && last->kind == PATTERN_INTEGER) {
+		step = call_small(p, is_less(last, first) ? -1 : 1);
+	}
+	if (rc)
+		return rc;
+	add_field(p, &items, STRUCT, call_atom(p, RANGE, strlen(RANGE)));
+	add_field(p, &items, "first", first);
+	add_field(p, &items, "last", last);
+	if (step)
+		add_field(p, &items, "step", step);
+	call_keep_items(p, &items, n);
+	*out = n;
+	return call_set_depth(p, n);
 }
 
 /* ---- patterns ------------------------------------------------------------------------------- */
@@ -254,14 +395,17 @@ static int primary(struct call_parser *p, struct pattern_node **out)
 {
 	static const struct {
 		const char *sign;
-		int (*parse)(struct call_parser *p, struct pattern_node **out);
-	} starts[] = {{"[", list},	  {"{", tuple},		{"#", map},	     {"<<", binary},
-		      {"(", parentheses}, {"-", signed_number}, {"+", signed_number}};
+		parse_item parse;
+	} starts[] = {{"[", list},	    {"{", tuple},	 {"#", map},
+		      {"%", map},	    {"<<", binary},	 {"(", parentheses},
+		      {"-", signed_number}, {"+", signed_number}};
 
 	if (p->now.kind == WORD_VARIABLE)
 		return variable(p, out);
 	if (p->now.kind == WORD_STRING)
 		return string(p, out);
+	if (p->now.kind == WORD_BINARY)
+		return binary(p, out);
 	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
 		if (call_is_sign(p, starts[i].sign))
 			return starts[i].parse(p, out);
@@ -270,12 +414,18 @@ static int primary(struct call_parser *p, struct pattern_node **out)
 	if (*out)
 		return 0;
 	if (p->now.kind == WORD_RESERVED)
-		return call_fail(p, p->now.at, "%s is a word of Erlang's own: '%s' is the atom",
+		return call_fail(p, p->now.at,
+				 p->elixir ? "%s is a word of Elixir's own: :%s is the atom"
+					   : "%s is a word of Erlang's own: '%s' is the atom",
 				 p->word.buf, p->word.buf);
+	if (p->now.kind == WORD_CALL)
+		return call_fail(p, p->now.at, "a pattern calls nothing");
+	if (p->elixir && call_is_sign(p, "^"))
+		return call_fail(p, p->now.at, "^ has no variable here: write the value");
 	return call_expected(p, "a pattern");
 }
 
-/* A pattern without =. */
+/* What neither =, nor .. of Elixir stands in. */
 static int operand(struct call_parser *p, struct pattern_node **out)
 {
 	int rc;
@@ -289,20 +439,25 @@ static int operand(struct call_parser *p, struct pattern_node **out)
 	return rc;
 }
 
-int call_parse_pattern(struct call_parser *p, struct pattern_node **out)
+/* A pattern without =. */
+static int part(struct call_parser *p, struct pattern_node **out)
 {
 	int rc = operand(p, out);
 
-	while (rc == 0 && call_is_sign(p, "=")) {
-		struct pattern_node *n = call_node(p, PATTERN_ALIAS);
+	return rc || !call_is_sign(p, "..") ? rc : range(p, out);
+}
 
-		n->items = call_alloc(p, 2 * sizeof(*n->items));
-		n->items[0] = *out;
-		rc = call_next(p);
-		rc = rc ? rc : operand(p, &n->items[1]);
-		n->nr = rc ? 1 : 2;
-		*out = n;
-		rc = rc ? rc : call_set_depth(p, n);
+int call_parse_pattern(struct call_parser *p, struct pattern_node **out)
+{
+	int rc = part(p, out);
+
+	while (rc == 0 && call_is_sign(p, "=")) {
+		struct pattern_node *other;
+
+		if (call_next(p) || part(p, &other))
+			return -EINVAL;
+		*out = two(p, PATTERN_ALIAS, *out, other);
+		rc = call_set_depth(p, *out);
 	}
 	return rc;
 }

@@ -266,6 +266,21 @@ static bool is_one_of(const char *const *list, size_t nr, const char *text, size
 	return false;
 }
 
+size_t elixir_operator_length(const char *text)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(callable_operators) + ARRAY_SIZE(atom_operators); i++) {
+		const char *one = i < ARRAY_SIZE(atom_operators)
+					  ? atom_operators[i]
+					  : callable_operators[i - ARRAY_SIZE(atom_operators)];
+
+		if (strlen(one) > longest && strncmp(text, one, strlen(one)) == 0)
+			longest = strlen(one);
+	}
+	return longest;
+}
+
 /* Letters of any case first, and '@' within, beside what identifiers are made of. */
 static bool is_plain_atom(const char *text, size_t len)
 {

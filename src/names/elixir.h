@@ -25,6 +25,8 @@ void elixir_format_key(struct strbuf *out, const char *text, size_t len);
 /* As inspect() writes a function behind its `&`: `Enum.map/2`, `:lists."odd one"/1`. */
 void elixir_format_capture(struct strbuf *out, const char *module, const char *name,
 			   uint32_t arity);
+/* Bytes of the operator in front that is an atom without quotes, as `:+` is; 0: none. */
+size_t elixir_operator_length(const char *text);
 /* What stands between the quotes of a string. */
 void elixir_escape(struct strbuf *out, const char *text, size_t len);
 

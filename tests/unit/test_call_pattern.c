@@ -162,6 +162,228 @@ static void test_guards(void **state)
 	call_pattern_free(p);
 }
 
+/* ---- Elixir --------------------------------------------------------------------------------- */
+
+static bool same(const struct pattern_node *a, const struct pattern_node *b);
+
+static bool same_items(const struct pattern_node *a, const struct pattern_node *b)
+{
+	if (a->nr != b->nr)
+		return false;
+	for (uint32_t i = 0; i < a->nr; i++)
+		if (!same(a->items[i], b->items[i]))
+			return false;
+	return same(a->tail, b->tail);
+}
+
+static bool same_segments(const struct pattern_node *a, const struct pattern_node *b)
+{
+	if (a->nr_segments != b->nr_segments)
+		return false;
+	for (uint32_t i = 0; i < a->nr_segments; i++) {
+		const struct pattern_segment *x = &a->segments[i], *y = &b->segments[i];
+
+		if (x->type != y->type || x->len != y->len || x->unit != y->unit ||
+		    x->is_signed != y->is_signed || x->little != y->little ||
+		    (x->len && memcmp(x->bytes, y->bytes, x->len) != 0) ||
+		    !same(x->value, y->value) || !same(x->size, y->size))
+			return false;
+	}
+	return true;
+}
+
+static bool same(const struct pattern_node *a, const struct pattern_node *b)
+{
+	if (!a || !b)
+		return a == b;
+	if (a->kind != b->kind)
+		return false;
+	switch (a->kind) {
+	case PATTERN_ATOM:
+		return a->len == b->len && memcmp(a->text, b->text, a->len) == 0;
+	case PATTERN_INTEGER:
+		return a->big ? b->big && bigint_compare(a->big, b->big) == 0
+			      : !b->big && a->small == b->small;
+	case PATTERN_FLOAT:
+		return memcmp(&a->real, &b->real, sizeof(a->real)) == 0;
+	case PATTERN_PID:
+		return memcmp(&a->pid, &b->pid, sizeof(a->pid)) == 0;
+	case PATTERN_VARIABLE:
+		return a->slot == b->slot;
+	case PATTERN_OPERATOR:
+		return a->op == b->op && same_items(a, b);
+	case PATTERN_CALL:
+		return a->function == b->function && same_items(a, b);
+	default:
+		return same_items(a, b) && same_segments(a, b);
+	}
+}
+
+static bool same_guards(const struct call_pattern *a, const struct call_pattern *b)
+{
+	if (a->nr_guards != b->nr_guards)
+		return false;
+	for (uint32_t i = 0; i < a->nr_guards; i++) {
+		if (a->guards[i].nr != b->guards[i].nr)
+			return false;
+		for (uint32_t j = 0; j < a->guards[i].nr; j++)
+			if (!same(a->guards[i].tests[j], b->guards[i].tests[j]))
+				return false;
+	}
+	return true;
+}
+
+/* What is in the parentheses, and behind them, means the same. */
+static void check_same(const char *elixir, const char *erlang)
+{
+	char text[2][512];
+	struct call_pattern *a, *b;
+	bool equal;
+
+	snprintf(text[0], sizeof(text[0]), "Shop.Cart.f(%s", elixir);
+	snprintf(text[1], sizeof(text[1]), "'Elixir.Shop.Cart':f(%s", erlang);
+	a = parse(text[0]);
+	b = parse(text[1]);
+	equal = a->arity == b->arity && same_guards(a, b);
+	for (int i = 0; equal && i < a->arity; i++)
+		equal = same(a->args[i], b->args[i]);
+	if (!equal)
+		fail_msg("%s is not %s", elixir, erlang);
+	call_pattern_free(a);
+	call_pattern_free(b);
+}
+
+static void test_elixir_terms(void **state)
+{
+	static const char *const rows[][2] = {
+		{"{:add, _}, _, _)", "{add, _}, _, _)"},
+		{":a, :a?, :b!, :Foo, :_x, :n@h, :\xc3\xa9)",
+		 "a, 'a?', 'b!', 'Foo', '_x', 'n@h', '\xc3\xa9')"},
+		{":\"odd one\", :'it\\'s', :\"a\\0b\", :\"\\u00e9\\xc3\\xa9\")",
+		 "'odd one', 'it\\'s', 'a\\x{0}b', '\xc3\xa9\xc3\xa9')"},
+		{":+, :==, :{}, :%{}, :<<>>, :%, :.., :::, :->, :<)",
+		 "'+', '==', '{}', '%{}', '<<>>', '%', '..', '::', '->', '<')"},
+		{"nil, true, false, :nil)", "nil, true, false, nil)"},
+		{"Shop.Cart, Elixir.Shop, Elixir, __MODULE__)",
+		 "'Elixir.Shop.Cart', 'Elixir.Shop', 'Elixir', 'Elixir.Shop.Cart')"},
+		{"\"text\", \"\", \"\xc3\xa9\\n\\\"\\\\\\#{\\s\\d\\0\")",
+		 "<<\"text\">>, <<>>, <<195, 169, \"\\n\\\"\\\\#{ \", 127, 0>>)"},
+		{"\"\\xff\\x1\\u{1f600}\\u00e9\\07\\q\")",
+		 "<<255, 1, \"\\x{1f600}\\x{e9}\"/utf8, 0, \"7q\">>)"},
+		{"'text', ~c\"a'b\", ~c[x\\]y], ~C(a\\nb), '\\xc3\\xa9\\0', '')",
+		 "\"text\", \"a'b\", \"x]y\", \"a\\\\nb\", [233, 0], [])"},
+		{"~s(a\"b), ~S/a\\n/)", "<<\"a\\\"b\">>, <<\"a\\\\n\">>)"},
+		{"1_000, 0xfF, 0o17, 0b101, -1, +2, ?a, ?\\n, ?\\s, ?\xce\xbb, ?\")",
+		 "1000, 255, 15, 5, -1, 2, $a, $\\n, $\\s, 955, $\")"},
+		{"123456789012345678901234567890, 1.5, -1.0e-3, 1_0.0E2, -0.0)",
+		 "123456789012345678901234567890, 1.5, -0.001, 1000.0, -0.0)"},
+		{"[], [1], [1, 2 | t], [h | _], [1,])", "[], [1], [1, 2 | T], [H | _], [1])"},
+		{"[a: 1, b?: [c: x]], [1, n@h: 2], [\"odd one\": 1, Foo: 2, +: 3, nil: 4], [a: "
+		 "1,])",
+		 "[{a, 1}, {'b?', [{c, X}]}], [1, {'n@h', 2}], "
+		 "[{'odd one', 1}, {'Foo', 2}, {'+', 3}, {nil, 4}], [{a, 1}])"},
+		{"{}, {1}, {:ok, x, x}, {:ok, a: 1})", "{}, {1}, {ok, X, X}, {ok, [{a, 1}]})"},
+		{"x, timeout: 5000, name: _)", "X, [{timeout, 5000}, {name, _}])"},
+		{"%{}, %{a: 1}, %{\"k\" => v, 1 => _}, %{:x => 1, y: 2}, %{[1] => 2, {:a} => 3})",
+		 "#{}, #{a := 1}, #{<<\"k\">> := V, 1 := _}, #{x := 1, y := 2}, "
+		 "#{[1] := 2, {a} := 3})"},
+		{"%Shop.Item{id: 1}, %Date{}, %{__struct__: Date})",
+		 "#{'__struct__' := 'Elixir.Shop.Item', id := 1}, "
+		 "#{'__struct__' := 'Elixir.Date'}, #{'__struct__' := 'Elixir.Date'})"},
+		{"%x{a: 1}, %_{}, x)", "#{'__struct__' := X, a := 1}, #{'__struct__' := Y}, X) "
+				       "when is_atom(X), is_atom(Y)"},
+		{"%x{}, y) when y > 1 when y < 0",
+		 "#{'__struct__' := X}, Y) when is_atom(X), Y > 1; is_atom(X), Y < 0"},
+		{"1..3, 3..1, a..b, 1..9//2)",
+		 "#{'__struct__' := 'Elixir.Range', first := 1, last := 3, step := 1}, "
+		 "#{'__struct__' := 'Elixir.Range', first := 3, last := 1, step := -1}, "
+		 "#{'__struct__' := 'Elixir.Range', first := A, last := B}, "
+		 "#{'__struct__' := 'Elixir.Range', first := 1, last := 9, step := 2})"},
+		{"<<1, 2>>, <<>>, <<\"ab\", 0, \"\xc3\xa9\"::utf8, \"c\"::binary>>)",
+		 "<<1, 2>>, <<>>, <<\"ab\", 0, 195, 169, \"c\">>)"},
+		{"<<x::8, y::size(x)-binary, z::binary-size(2)-unit(4), r::bitstring>>)",
+		 "<<X:8, Y:X/binary, Z:2/binary-unit:4, R/bitstring>>)"},
+		{"<<x::16-little-signed, _::float, _::4*8, 1::little-16, 1.5, 5::size(3), "
+		 "_::bits>>)",
+		 "<<X:16/little-signed, _/float, _:4/unit:8, 1:16/little, 1.5/float, 5:3, "
+		 "_/bits>>)"},
+		{"\"ab\" <> \"c\" <> rest, <<1>> <> _, \"a\" <> <<x, r::binary>>)",
+		 "<<\"abc\", Rest/binary>>, <<1, _/binary>>, <<\"a\", X, R/binary>>)"},
+		{"'ab' ++ t, [x, 1] ++ _)", "\"ab\" ++ T, [X, 1 | _])"},
+		{"{:ok, x} = y, \"a\" <> _ = z)", "{ok, X} = Y, <<\"a\", _/binary>> = Z)"},
+		{"#PID<0.80.1>)", "<0.80.1>)"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		check_same(rows[i][0], rows[i][1]);
+}
+
+static void test_elixir_guards(void **state)
+{
+	static const char *const rows[][2] = {
+		{"x, y) when x > 5 and is_atom(y)", "X, Y) when X > 5 andalso is_atom(Y)"},
+		{"x) when x == :a when x === nil", "X) when X == a; X =:= nil"},
+		{"x) when x!=1 or x !== 2 and not x <= 3",
+		 "X) when X /= 1 orelse (X =/= 2 andalso ((not X) =< 3))"},
+		{"x) when x < 2 == true", "X) when (X < 2) == true"},
+		{"x) when x + 1 * 2 >= -x / 3", "X) when X + 1 * 2 >= (- X) / 3"},
+		{"x) when div(x, 2) == rem(x, 3)", "X) when X div 2 == X rem 3"},
+		{"x) when Bitwise.band(x, 1) == 0 and (x &&& 1) == 0 and x >>> 1 > 2",
+		 "X) when (X band 1 == 0 andalso (X band 1) == 0) andalso (X bsr 1) > 2"},
+		{"t) when elem(t, 0) == :ok and elem(t, tuple_size(t) - 1) == 1",
+		 "T) when element(1, T) == ok andalso element(tuple_size(T) - 1 + 1, T) == 1"},
+		{"m) when is_map_key(m, :a) and m.a.b > 1",
+		 "M) when is_map_key(a, M) andalso map_get(b, map_get(a, M)) > 1"},
+		{"x) when is_nil(x) or Kernel.is_list(x)", "X) when X =:= nil orelse is_list(X)"},
+		{"x) when :erlang.is_record(x, :ok, 2)", "X) when is_record(X, ok, 2)"},
+		{"x) when is_struct(x, Date)",
+		 "X) when ((is_map(X) andalso (is_atom('Elixir.Date') orelse fail)) andalso "
+		 "is_map_key('__struct__', X)) andalso (map_get('__struct__', X) == "
+		 "'Elixir.Date')"},
+		{"x) when not x in [1] and not x", "X) when (not (X =:= 1)) andalso (not X)"},
+		{"x) when x in [1, :a] and x not in []",
+		 "X) when (X =:= 1 orelse X =:= a) andalso (not false)"},
+		{"x) when x in 1..3 or x in 3..1",
+		 "X) when ((is_integer(X) andalso X >= 1) andalso X =< 3) orelse "
+		 "((is_integer(X) andalso X >= 1) andalso X =< 3)"},
+		{"x) when x == \"abc\" or x == [a: 1] or x == {:a, \"b\"}",
+		 "X) when (X == <<\"abc\">> orelse X == [{a, 1}]) orelse X == {a, <<\"b\">>}"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		check_same(rows[i][0], rows[i][1]);
+}
+
+/* What spells the module spells the terms; -> return as ever. */
+static void test_which_language(void **state)
+{
+	static const struct {
+		const char *text;
+		enum pattern_kind kind;
+	} rows[] = {
+		{"m:f(a)", PATTERN_ATOM},
+		{"'Elixir.Shop':f(a) -> return", PATTERN_ATOM},
+		{"_:f(a)", PATTERN_ATOM},
+		{"Shop.f(a)", PATTERN_VARIABLE},
+		{"Shop.f(a) -> return, stack", PATTERN_VARIABLE},
+		{"Elixir.Shop:f(a)", PATTERN_VARIABLE},
+		{":lists.f(a)", PATTERN_VARIABLE},
+		{"_.f(a)", PATTERN_VARIABLE},
+		{"Shop.f(A)", PATTERN_ATOM},
+		{"m:f(A)", PATTERN_VARIABLE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct call_pattern *p = parse(rows[i].text);
+
+		assert_int_equal(p->args[0]->kind, rows[i].kind);
+		call_pattern_free(p);
+	}
+}
+
 /* The column, and what the message says. */
 static void test_errors(void **state)
 {
@@ -222,6 +444,43 @@ static void test_errors(void **state)
 		{"m:f(A) -> retrn", 11, "return or stack, not retrn"},
 		{"m:f -> return,", 15, "return or stack"},
 		{"m:f -> return stack", 15, "`,` or the end"},
+		{"M.f({:add, )", 12, "a pattern, not )"},
+		{"M.f(: a)", 6, "the name of an atom"},
+		{"M.f(\"a)", 5, "another \""},
+		{"M.f(~c[a)", 7, "another ]"},
+		{"M.f(~w(a b))", 5, "the sigils"},
+		{"M.f(\"a#{x}\")", 7, "\\#{ is the text"},
+		{"M.f(\"\\u41\")", 6, "\\uHHHH"},
+		{"M.f('\\xff')", 5, "not UTF-8"},
+		{"M.f(\"\\u{d800}\")", 6, "no character"},
+		{"M.f(16#ff)", 7, "no place here"},
+		{"M.f(0xg)", 7, "a digit of base 16"},
+		{"M.f('a' 'b')", 9, "`,` or `)`"},
+		{"M.f(when)", 5, ":when is the atom"},
+		{"M.f(g(x))", 5, "calls nothing"},
+		{"M.f(^x)", 5, "write the value"},
+		{"M.f(n@host)", 5, ":n@host"},
+		{"M.f([a: 1, 2])", 12, "keywords stand last"},
+		{"M.f(%{a: 1, 2 => 3})", 13, "keywords stand last"},
+		{"M.f(%{:a := 1})", 10, "`=>` after a key"},
+		{"M.f(%{x => 1})", 7, "without variables"},
+		{"M.f(#{a: 1})", 5, "no place here"},
+		{"M.f(%Foo)", 9, "`{` or the name of a struct"},
+		{"M.f(<<x::foo>>)", 10, "expected integer"},
+		{"M.f(<<'a'>>)", 7, "charlist"},
+		{"M.f(x <> \"a\")", 7, "`,` or `)`"},
+		{"M.f(\"a\" <> x <> \"b\")", 14, "last part"},
+		{"M.f(x) when y > 1", 13, "y is none of the arguments"},
+		{"M.f(x) when x > 1, x < 3", 18, "an operator, `when`"},
+		{"M.f(x) when x && 1", 15, "an operator"},
+		{"M.f(t) when element(1, t)", 13, ":erlang.element"},
+		{"M.f(t) when map_get(1, t)", 13, ":erlang.map_get"},
+		{"M.f(t) when elem(t)", 13, "takes 2 arguments, not 1"},
+		{"M.f(t) when Enum.count(t)", 13, "Kernel, Bitwise and :erlang only"},
+		{"M.f(t) when is_atm(t)", 13, "is it is_atom?"},
+		{"M.f(t, x) when t in x", 21, "a list or a range"},
+		{"M.f(t) when t == %{}", 18, "m.key"},
+		{"M.f/1 when true", 7, "Mod.fun(a, b) when"},
 	};
 
 	(void)state;
@@ -276,6 +535,16 @@ static void test_hostile(void **state)
 		{"m:f(", "_,", 300, "_)"},
 		{"m:f(", " ", 20000, "_)"},
 		{"m:f(", "<<", 5000, ")"},
+		{"M.f(", "[", 5000, ")"},
+		{"M.f(", "%{a: ", 3000, ")"},
+		{"M.f(", "[a: ", 3000, ")"},
+		{"M.f(", "%{[", 5000, ")"},
+		{"M.f(", "1..", 5000, "1)"},
+		{"M.f(", "[1] ++ ", 2000, "a)"},
+		{"M.f(x) when x", " in [1, 2]", 1000, ""},
+		{"M.f(x) when ", "is_struct(", 1000, "x"},
+		{"M.f(x) when x", ".a", 5000, ""},
+		{"M.f(x) when ", "elem(", 1000, "x"},
 	};
 
 	(void)state;
@@ -332,13 +601,38 @@ static void test_truncated(void **state)
 	call_pattern_free(parse(whole));
 }
 
+static void test_truncated_elixir(void **state)
+{
+	static const char whole[] =
+		":\"my mod\".f([a, {:ok, 'text' ++ t} | _] = b, %{k: 0xff, \"a b\": nil}, %s{}, "
+		"<<\"ab\", n::16-little, r::binary>>, #PID<0.80.0>, ?\\n, -1.5e3, \"\\u00e9\" <> "
+		"q, 1..3, x: :\"o d\") when a + 1 > n and elem(b, 0) in [1, 2] when "
+		"is_struct(s, Date) or not is_nil(q) -> return,stack";
+
+	(void)state;
+	for (size_t len = 0; len < sizeof(whole); len++) {
+		char *text = strndup(whole, len);
+		struct error err = {0};
+		struct call_pattern *p;
+
+		if (call_pattern_parse(&p, text, &err) == 0)
+			call_pattern_free(p);
+		else
+			assert_int_equal(strncmp(err.msg, "column ", 7), 0);
+		free(text);
+	}
+	call_pattern_free(parse(whole));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_functions), cmocka_unit_test(test_actions),
-		cmocka_unit_test(test_terms),	  cmocka_unit_test(test_guards),
-		cmocka_unit_test(test_errors),	  cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_long),	  cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_functions),      cmocka_unit_test(test_actions),
+		cmocka_unit_test(test_terms),	       cmocka_unit_test(test_guards),
+		cmocka_unit_test(test_errors),	       cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_long),	       cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_elixir_terms),   cmocka_unit_test(test_elixir_guards),
+		cmocka_unit_test(test_which_language), cmocka_unit_test(test_truncated_elixir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,29 +5,33 @@
 %% registered process, one list for each line that it writes into FILE: the verdict and the pattern.
 -module(call_patterns).
 -export([make/3, drop/0, keeper/2]).
+-export([keep/4, one_case/0, term/1]).
 -export([plain/1]).
 -import(chance, [uniform/2, one_of/1, many/3]).
 
 make(Seed, Number, File) ->
+    keep(Seed, Number, File, fun a_case/0).
+
+%% Cases of another language, too: Make() says verdict, arguments, the text, and `none` without guard.
+keep(Seed, Number, File, Make) ->
     rand:seed(exsss, {5, 6, list_to_integer(Seed)}),
-    Cases = cases(list_to_integer(Number), []),
+    Cases = [Make() || _ <- lists:seq(1, list_to_integer(Number))],
     Self = self(),
     Keeper = spawn(?MODULE, keeper, [Self, [Args || {_, Args, _, _} <- Cases]]),
     receive {ready, Keeper} -> ok end,
-    ok = file:write_file(File, [[atom_to_list(V), "\t", text(Head, Guard), "\n"] || {V, _, Head, Guard} <- Cases]),
+    ok = file:write_file(File, [unicode:characters_to_binary([atom_to_list(V), "\t", Text, "\n"])
+                                || {V, _, Text, _} <- Cases]),
     Count = fun(V) -> length([x || {W, _, _, _} <- Cases, W =:= V]) end,
     #{matches => Count(matches), differs => Count(differs),
       guarded => length([x || {matches, _, _, Guard} <- Cases, Guard =/= none])}.
 
 %% erl_eval refuses a few that the compiler takes: sizes in binaries that are no numbers.
-cases(0, Cases) ->
-    Cases;
-cases(N, Cases) ->
+a_case() ->
     {Args, Head, Guard} = one_case(),
     try verdict(Args, Head, Guard) of
-        Verdict -> cases(N - 1, [{Verdict, Args, Head, Guard} | Cases])
+        Verdict -> {Verdict, Args, text(Head, Guard), Guard}
     catch
-        error:illegal_bin_pattern -> cases(N, Cases)
+        error:illegal_bin_pattern -> a_case()
     end.
 
 drop() ->
