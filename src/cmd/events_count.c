@@ -119,11 +119,38 @@ static uint64_t epoch_of(const struct events_count *e, uint64_t ns)
 	return event_run_start_epoch_ns(e->run) + ns - event_run_live(e->run)->start_ns;
 }
 
+/* What did not happen is left out, unless somebody asked for it by name. */
+static bool is_shown(const struct events_count *e, const struct event_rate *r)
+{
+	return e->ctx->opt.events || r->seen || r->state == EVENT_RATE_SAMPLED ||
+	       r->state == EVENT_RATE_DROPPED;
+}
+
+static struct table_options options_of(const struct options *o, bool color)
+{
+	return (struct table_options){
+		.columns = o->columns ? o->columns : COLUMNS,
+		.sort = o->sort ? o->sort : "total",
+		.limit = o->limit,
+		.color = color,
+	};
+}
+
+/* The rows of the table, in its order, and those that it leaves out. */
 static int show_json(struct events_count *e, uint64_t start_ns, uint64_t duration_ns,
 		     struct error *err)
 {
+	const struct table_options options = options_of(&e->ctx->opt, false);
+	const struct table table = {.columns = event_rate_columns,
+				    .rows = e->rates.rows,
+				    .nr_rows = e->rates.nr,
+				    .row_size = sizeof(e->rates.rows[0])};
 	struct jsonw w;
+	size_t *order, nr;
+	int rc = table_order(&table, &options, &order, &nr, err);
 
+	if (rc)
+		return rc;
 	event_run_json_begin(e->run, &w);
 	jsonw_begin_object(&w, "data");
 	jsonw_uint(&w, "start_ns", epoch_of(e, start_ns));
@@ -132,32 +159,22 @@ static int show_json(struct events_count *e, uint64_t start_ns, uint64_t duratio
 		jsonw_begin_array(&w, "rows");
 	else
 		jsonw_begin_rows(&w, "rows");
-	for (unsigned int i = 0; i < e->rates.nr; i++)
-		event_rate_json(&w, &e->rates.rows[i]);
+	for (size_t i = 0; i < nr; i++)
+		event_rate_json(&w, &e->rates.rows[order[i]]);
+	free(order);
 	jsonw_end_array(&w);
 	jsonw_end_object(&w);
 	return event_run_json_end(e->run, &w, err);
 }
 
-/* What did not happen is left out, unless somebody asked for it by name. */
-static bool is_shown(const struct events_count *e, const struct event_rate *r)
-{
-	return e->ctx->opt.events || r->seen || r->state == EVENT_RATE_SAMPLED ||
-	       r->state == EVENT_RATE_DROPPED;
-}
-
 static int show_text(struct events_count *e, uint64_t duration_ns, struct error *err)
 {
 	const struct options *o = &e->ctx->opt;
+	const struct table_options options =
+		options_of(o, render_color(o, event_run_target(e->run)));
 	struct event_rate shown[NR_EVENT_KINDS];
 	struct table table = {
 		.columns = event_rate_columns, .rows = shown, .row_size = sizeof(shown[0])};
-	const struct table_options options = {
-		.columns = o->columns ? o->columns : COLUMNS,
-		.sort = o->sort ? o->sort : "total",
-		.limit = o->limit,
-		.color = render_color(o, event_run_target(e->run)),
-	};
 	FILE *f = event_run_out(e->run);
 	char text[32];
 	int rc;

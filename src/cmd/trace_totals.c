@@ -269,14 +269,35 @@ static void row_json(struct trace *t, struct jsonw *w, const struct call_row *r,
 
 static void rows_json(struct trace *t, struct jsonw *w, const char *key, bool shapes)
 {
-	size_t nr;
+	size_t nr, limit = t->ctx->opt.limit;
 	const struct call_row *rows =
 		shapes ? call_stats_shapes(t->stats, &nr) : call_stats_callers(t->stats, &nr);
 
 	jsonw_begin_rows(w, key);
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr && (!limit || i < limit); i++)
 		row_json(t, w, &rows[i], shapes);
 	jsonw_end_array(w);
+}
+
+static void slowest_json(struct trace *t, struct jsonw *w)
+{
+	struct names *names = event_run_stream(t->run)->names;
+	struct strbuf text = STRBUF_INIT;
+	size_t nr;
+	const struct call_slow *slow = call_stats_slowest(t->stats, &nr);
+
+	jsonw_begin_rows(w, "slowest");
+	for (size_t i = 0; t->ctx->opt.args && i < nr; i++) {
+		strbuf_reset(&text);
+		names_format_function(&text, names_function(names, slow[i].function));
+		jsonw_begin_object(w, NULL);
+		jsonw_uint(w, "duration_ns", slow[i].ns);
+		jsonw_string(w, "mfa", text.buf);
+		jsonw_string(w, "args", slow[i].args);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	strbuf_free(&text);
 }
 
 static void durations_json(struct trace *t, struct jsonw *w)
@@ -313,6 +334,7 @@ static int totals_json(struct trace *t, struct error *err)
 	rows_json(t, &w, "callers", false);
 	rows_json(t, &w, "shapes", true);
 	durations_json(t, &w);
+	slowest_json(t, &w);
 	jsonw_end_object(&w);
 	return event_run_json_end(t->run, &w, err);
 }

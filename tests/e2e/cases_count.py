@@ -124,6 +124,10 @@ def of_capture(ctx):
     check_equal({r["event"]: r["seen"] for r in rows["data"]["rows"]}, dict(told), "counted, told")
     text = ctx.ebeam.ok("events", "-i", path, "--count").out
     check(re.search(rf"^process_spawn +\S+ +{told['process_spawn']} ", text, re.M), text)
+    for limit in (1, 2):
+        some = ctx.ebeam.ok("events", "-i", path, "--count", "-j", "-n", limit).json()["data"]["rows"]
+        shown = ctx.ebeam.ok("events", "-i", path, "--count", "-n", limit).out.splitlines()
+        check_equal([r["event"] for r in some], [line.split()[0] for line in shown[1:1 + limit]], f"-n {limit}")
     for more, words in ((("--stack",), "--stack"), (("-o", "x.ebeam"), "no records")):
         refused = ctx.ebeam.run("events", "-p", ctx.node.os_pid, "-d", 1, "--count", *more)
         check_equal(refused.code, 2, f"exit code of {more}")

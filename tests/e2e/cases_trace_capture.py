@@ -69,6 +69,15 @@ def tables(ctx):
         text = ctx.ebeam.ok("trace", "-i", path, "--args", "-n", limit).out
         slowest = text.split("\nThe slowest\n")[1].split("\n\n")[0].splitlines()
         check_equal(len(slowest), limit, f"the slowest with -n {limit}")
+        said = json.loads(ctx.ebeam.ok("trace", "-i", path, "--args", "-j", "-n", limit).out)["data"]
+        check_equal([row["args"] for row in said["slowest"]], [line.split("  ")[-1] for line in slowest],
+                    "the slowest in JSON")
+    # Rows of every table.
+    _, _, path = live(ctx, "rec")
+    every = json.loads(ctx.ebeam.ok("trace", "-i", path, "--count", "-j").out)["data"]
+    check(len(every["callers"]) > 1 and not every["slowest"], f"{every}")
+    some = json.loads(ctx.ebeam.ok("trace", "-i", path, "--count", "-j", "-n", 1).out)["data"]
+    check_equal(some["callers"], every["callers"][:1], "--count -j -n 1")
 
 
 @case("flame graphs of a capture are those of the run, in every format, and those of report",
