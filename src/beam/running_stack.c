@@ -51,7 +51,7 @@ static bool is_same_call(const struct running_call *a, const struct running_call
 /* Sets place, status and what tells the function; returns the top of the stack. */
 static raddr find_top(struct rec_raw_sample *out, const struct running_call *call,
 		      const struct stack_bounds *b, const struct running_code *code,
-		      const struct running_scheduler *s, const struct thread_state *t,
+		      const struct running_scheduler *s, const struct thread_state *t, bool in_c,
 		      const struct running_call *earlier)
 {
 	bool off_cpu = t->where == THREAD_IN_SYSCALL || t->where == THREAD_OFF_CPU;
@@ -65,12 +65,12 @@ static raddr find_top(struct rec_raw_sample *out, const struct running_call *cal
 		return b->stop;
 	}
 	/* Only JIT code runs on the Erlang stack. */
-	if (off_cpu && is_inside(b, t->sp)) {
+	if (!in_c && off_cpu && is_inside(b, t->sp)) {
 		out->place = PLACE_JIT;
 		out->stack_source = STACK_RSP;
 		return t->sp;
 	}
-	if (in(&code->hull, call->ra) && (off_cpu || is_same_call(earlier, call))) {
+	if (in(&code->hull, call->ra) && (in_c || off_cpu || is_same_call(earlier, call))) {
 		out->place = PLACE_C_FROM_JIT;
 		out->call_ra = call->ra;
 		out->light_bif = call->light_bif;
@@ -159,7 +159,7 @@ static bool push_stack(struct rec_raw_sample *out, struct mem *mem, raddr top, r
 
 bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, struct mem *mem,
 			const struct beam_layout *l, const struct running_code *code, int os_pid,
-			const struct running_scheduler *s, raddr process,
+			const struct running_scheduler *s, raddr process, bool in_c,
 			const struct running_call *earlier)
 {
 	uint8_t bytes[PROCESS_MAX];
@@ -193,7 +193,7 @@ bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, s
 	beam_mfa_read(mem, l, bytes_u64(bytes, l->process_current), out->current_mfa);
 	if (s->type == THREAD_NORMAL)
 		read_call(call, mem, l, s);
-	top = find_top(out, call, &b, code, s, &t, earlier);
+	top = find_top(out, call, &b, code, s, &t, in_c, earlier);
 	/* A collector that has moved the stack stores the new bounds at its end. */
 	if (!is_inside(&b, top) || (b.hend & 7))
 		out->status = SAMPLE_STATUS_BAD_BOUNDS;

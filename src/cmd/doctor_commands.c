@@ -334,7 +334,7 @@ static bool is_missing(const struct look *l, enum how how, enum event_kind kind,
 	const struct source_plan *plan = &l->plans[how];
 
 	/* They take it from memory. */
-	if (kind == EVENT_LONG_SCHEDULE && how != HOW_COUNTS &&
+	if ((kind == EVENT_LONG_SCHEDULE || kind == EVENT_LONG_GC) && how != HOW_COUNTS &&
 	    (!l->node || live_sees_slices(l->node)))
 		return false;
 	if (plan->missing[kind]) {

@@ -29,7 +29,8 @@
 #define FLUSH_EVERY_NS 1000000000u
 #define LONG_NS	       10000000u /* long_gc, long_schedule without --longer-than */
 
-#define LONG_SLICES (1ull << EVENT_LONG_SCHEDULE)
+/* They have a limit without --longer-than, too. */
+#define LONG_KINDS (1ull << EVENT_LONG_SCHEDULE | 1ull << EVENT_LONG_GC)
 
 /* ---- what a node has ----------------------------------------------------------------------- */
 
@@ -53,15 +54,17 @@ static void tell_refused(const struct source_plan *plan, uint64_t kinds, int kin
 	strbuf_free(&names);
 }
 
-/* Long slices are seen in memory, all of them, but for short ones, and who wants probes. */
+/* What lasts long is seen in memory, all of it, unless that is too short, or probes are wanted. */
 static void plan_unprobed(struct event_run *run)
 {
 	const struct options *o = &run->ctx->opt;
+	uint64_t kinds = LONG_KINDS;
 
-	if (run->consumer->kinds & LONG_SLICES && !run->consumer->counts &&
-	    o->source == SOURCE_AUTO && event_run_longer_than(run) >= SLICE_WATCH_LEAST_NS &&
-	    live_sees_slices(run->node))
-		run->unprobed = LONG_SLICES;
+	if (o->given.has[OPTION_LONGER_THAN])
+		kinds |= event_filter_lasting_kinds();
+	if (!run->consumer->counts && o->source == SOURCE_AUTO &&
+	    event_run_longer_than(run) >= SLICE_WATCH_LEAST_NS && live_sees_slices(run->node))
+		run->unprobed = run->consumer->kinds & kinds;
 }
 
 /* Which kinds can be had; says which of those asked for cannot. */
@@ -301,8 +304,13 @@ static int watch_schedulers(struct event_run *run, struct error *err)
 	bool work = run->consumer->work || kept & SCHEDULING;
 
 	if (run->unprobed) {
-		int rc = live_watch_slices(&run->live, &run->ctx->opt, event_run_longer_than(run),
-					   err);
+		const struct slice_watch_config config = {
+			.kinds = run->unprobed,
+			.longer_than_ns = event_run_longer_than(run),
+			.unsure = run->consumer->either,
+			.realtime = !run->ctx->opt.no_realtime,
+		};
+		int rc = live_watch_slices(&run->live, &config, err);
 
 		if (rc)
 			return rc;
@@ -457,8 +465,8 @@ static int watch(struct event_run *run, struct error *err)
 	}
 	if (rc == 0 && run->consumer->counts && !is_chosen(o))
 		source_plan_count(&run->plan, false);
-	if (rc == 0 && o->dry_run && run->unprobed)
-		log_warn("ebeam: long_schedule is read from the node's memory, without probes");
+	if (rc == 0 && o->dry_run)
+		event_run_tell_unprobed(run);
 	if (rc == 0 && o->dry_run)
 		return event_probes_show(run->ctx, run->node, &run->plan, err);
 	rc = rc ? rc : event_run_filter_node(run, &config, err);
@@ -643,6 +651,11 @@ uint64_t event_run_longer_than(const struct event_run *run)
 	uint64_t ns = run->ctx->opt.longer_than_ns;
 
 	return ns ? ns : LONG_NS;
+}
+
+uint64_t event_run_unprobed(const struct event_run *run)
+{
+	return run->unprobed;
 }
 
 void event_run_count(struct event_run *run)

@@ -51,6 +51,8 @@ int event_run_filter(struct event_run *run, struct error *err);
 int event_run_filter_node(struct event_run *run, struct live_config *config, struct error *err);
 /* The closing line on stderr. */
 void event_run_tell(struct event_run *run);
+/* What needs no probes. */
+void event_run_tell_unprobed(const struct event_run *run);
 /* A budget that cannot be kept is no secret. */
 void event_run_tell_budget(struct event_run *run);
 /* If the node is stopped: its zeros are not those of one that idles. */

@@ -172,6 +172,41 @@ static void add_noted(struct event_run *run, struct strbuf *line)
 			    s->unknown);
 }
 
+/* "gc_minor_end, gc_major_end" */
+static void add_names(struct strbuf *out, uint64_t kinds)
+{
+	const char *between = "";
+
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (!(kinds >> kind & 1))
+			continue;
+		strbuf_addf(out, "%s%s", between, event_rows[kind].name);
+		between = ", ";
+	}
+}
+
+void event_run_tell_unprobed(const struct event_run *run)
+{
+	struct strbuf names = STRBUF_INIT;
+
+	add_names(&names, run->unprobed & SLICE_WATCH_KINDS);
+	if (names.len)
+		log_warn("ebeam: %s: read from the node's memory, without probes", names.buf);
+	strbuf_free(&names);
+}
+
+static void add_unprobed(const struct event_run *run, struct strbuf *out)
+{
+	char text[32];
+
+	if (!run->live.slices_least_ns)
+		return;
+	strbuf_addstr(out, "  ");
+	add_names(out, run->unprobed & SLICE_WATCH_KINDS);
+	strbuf_addf(out, " without probes: all from %s on",
+		    units_format_ns(run->live.slices_least_ns, text, sizeof(text)));
+}
+
 void event_run_tell(struct event_run *run)
 {
 	struct strbuf line = STRBUF_INIT;
@@ -181,6 +216,7 @@ void event_run_tell(struct event_run *run)
 	strbuf_addf(&line, "Events: %s", units_format_count(run->taken, text, sizeof(text)));
 	add_lost(run, &line);
 	add_states(&line, &run->stream.coverage, run->consumer->kinds, true, "  ", "");
+	add_unprobed(run, &line);
 	add_noted(run, &line);
 	if (run->skipped)
 		strbuf_addf(&line, "  intervals put together, as nobody read %" PRIu64,

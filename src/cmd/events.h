@@ -14,7 +14,8 @@
 struct events_format {
 	const struct event_stream *stream;
 	bool json, stacks;
-	struct strbuf line; /* the last one, with its newline */
+	uint64_t with_stack; /* kinds that always have one */
+	struct strbuf line;  /* the last one, with its newline */
 	struct jsonw w;
 };
 

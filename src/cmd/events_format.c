@@ -31,7 +31,7 @@ static void add_field_name(struct strbuf *out, const struct event_field *field)
 /* Some kinds are of no use without. */
 static bool shows_stack(const struct events_format *v, enum event_kind kind)
 {
-	return v->stacks || event_rows[kind].group == EVENT_GROUP_LONG;
+	return v->stacks || v->with_stack >> kind & 1 || event_rows[kind].group == EVENT_GROUP_LONG;
 }
 
 static void format_text(struct events_format *v, enum event_kind kind, const struct event *ev)

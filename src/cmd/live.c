@@ -398,15 +398,14 @@ void live_end_schedulers(struct live *l)
 	l->schedulers = NULL;
 }
 
-/* ---- long time slices ---------------------------------------------------------------------- */
+/* ---- what lasts long ---------------------------------------------------------------------- */
 
 bool live_sees_slices(const struct beam_node *n)
 {
 	return n->anchors.sched && n->identity.jit;
 }
 
-int live_watch_slices(struct live *l, const struct options *opt, uint64_t longer_than_ns,
-		      struct error *err)
+int live_watch_slices(struct live *l, const struct slice_watch_config *config, struct error *err)
 {
 	struct address_range mappings[EBEAM_JIT_RANGES];
 	struct running_code code = {0};
@@ -419,8 +418,8 @@ int live_watch_slices(struct live *l, const struct options *opt, uint64_t longer
 		code.hull.start = MIN(code.hull.start, mappings[i].start);
 		code.hull.end = MAX(code.hull.end, mappings[i].end);
 	}
-	l->slices_ns = longer_than_ns;
-	return slice_watch_open(&l->slices, l->node, &code, longer_than_ns, !opt->no_realtime, err);
+	l->slices_ns = config->longer_than_ns;
+	return slice_watch_open(&l->slices, l->node, &code, config, err);
 }
 
 /* What it is called is read now: most often it is still there. */
@@ -462,9 +461,10 @@ void live_end_slices(struct live *l)
 	slice_watch_end(l->slices);
 	live_add_slices(l);
 	gap_ns = slice_watch_longest_gap(l->slices);
+	l->slices_least_ns = MAX(2 * gap_ns, SLICE_WATCH_LEAST_NS);
 	if (2 * gap_ns > l->slices_ns)
-		log_warn("ebeam: schedulers were once looked at only after %s: slices shorter than "
-			 "%s may be missing",
+		log_warn("ebeam: schedulers were once looked at only after %s: what took less than "
+			 "%s may be missing then",
 			 units_format_ns(gap_ns, gap, sizeof(gap)),
 			 units_format_ns(2 * gap_ns, least, sizeof(least)));
 	slice_watch_close(l->slices);

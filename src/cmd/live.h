@@ -32,6 +32,7 @@ struct live {
 	uint64_t schedulers_ns;		/* when they were told of last */
 	struct slice_watch *slices;	/* NULL: likewise */
 	uint64_t slices_ns;		/* how long they are at least */
+	uint64_t slices_least_ns;	/* all that lasted so long were seen */
 	struct strbuf warnings;		/* live_add_warning(), one a line */
 };
 
@@ -92,14 +93,10 @@ void live_add_schedulers(struct live *l, bool now);
 /* The last of that: they are not watched any more. */
 void live_end_schedulers(struct live *l);
 bool live_sees_slices(const struct beam_node *n); /* live_watch_slices() works on it */
-/*
- * The same of long time slices, of at least longer_than_ns, which must be SLICE_WATCH_LEAST_NS or
- * more: as events (long_schedule).
- */
-int live_watch_slices(struct live *l, const struct options *opt, uint64_t longer_than_ns,
-		      struct error *err);
+/* The same of what lasts long: as events. */
+int live_watch_slices(struct live *l, const struct slice_watch_config *config, struct error *err);
 void live_add_slices(struct live *l);
-/* The last of them.  Warns if looks were too far apart to see all. */
+/* The last of them.  Sets slices_least_ns; warns if looks were too far apart to see all. */
 void live_end_slices(struct live *l);
 /* After records were taken in: tells the probes of code in new places. */
 void live_look(struct live *l);

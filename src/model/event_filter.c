@@ -175,11 +175,14 @@ uint64_t event_filter_lasting_kinds(void)
 
 static bool lasted(enum event_kind kind, const struct event *ev, uint64_t least_ns)
 {
-	uint64_t ns = event_duration(kind, ev);
+	uint64_t ns = event_duration(kind, ev), error;
 
 	if (!event_has_duration(kind))
 		return !(BEGINNINGS >> kind & 1);
-	return ns != EVENT_UNKNOWN && ns >= least_ns;
+	if (ns == EVENT_UNKNOWN)
+		return false;
+	error = event_duration_error(kind, ev);
+	return ns >= least_ns || (error != EVENT_UNKNOWN && error >= least_ns - ns);
 }
 
 bool event_filter_takes(struct event_filter *f, const struct event_stream *s, enum event_kind kind,

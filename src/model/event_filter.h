@@ -22,7 +22,8 @@ struct event_filter {
 	struct event_call call;
 	/* Of messages; those of no process of this node have no sender that could be named. */
 	const char *from, *to;
-	/* Of what has a beginning and an end only ends that took as long; 0 = all. */
+	/* Of what has a beginning and an end only ends that took, or may have taken, as long; 0 =
+	 * all. */
 	uint64_t longer_than_ns;
 	VEC(uint32_t) process_of; /* by string, its pid: the process that sent last */
 };

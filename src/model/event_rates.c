@@ -74,6 +74,24 @@ bool event_has_duration(enum event_kind kind)
 	return i < ARRAY_SIZE(fields) && fields[i].duration != NO_FIELD;
 }
 
+uint64_t event_duration_error(enum event_kind kind, const struct event *ev)
+{
+	switch (kind) {
+	case EVENT_GC_MINOR_END:
+		return event_value(ev, EVENT_AT(GC_MINOR_END, ERROR));
+	case EVENT_GC_MAJOR_END:
+		return event_value(ev, EVENT_AT(GC_MAJOR_END, ERROR));
+	case EVENT_LONG_GC:
+		return event_value(ev, EVENT_AT(LONG_GC, ERROR));
+	case EVENT_LONG_SCHEDULE:
+		return event_value(ev, EVENT_AT(LONG_SCHEDULE, ERROR));
+	case EVENT_NIF_RETURN:
+		return event_value(ev, EVENT_AT(NIF_RETURN, ERROR));
+	default:
+		return EVENT_UNKNOWN;
+	}
+}
+
 uint64_t event_duration(enum event_kind kind, const struct event *ev)
 {
 	return event_has_duration(kind) ? event_value(ev, fields[fields_of(kind)].duration)

@@ -88,5 +88,7 @@ double event_rates_messages(struct event_rates *r);
 /* Kinds that say how long something took; EVENT_UNKNOWN: this one does not. */
 bool event_has_duration(enum event_kind kind);
 uint64_t event_duration(enum event_kind kind, const struct event *ev);
+/* So much longer or shorter it may have been; EVENT_UNKNOWN: nobody says that. */
+uint64_t event_duration_error(enum event_kind kind, const struct event *ev);
 
 #endif

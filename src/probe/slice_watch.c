@@ -15,25 +15,34 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
+#include "beam/process_state.h"
+#include "beam/running.h"
 #include "beam/sched.h"
-#include "beam/sched_work.h"
 
 #define CPU_PART   0.02	      /* of a core: what looking may take; looks are further apart then */
 #define PACE_LOOKS 64	      /* after which that is judged anew */
 #define PLACE_NS   100000000u /* so long each look tries to tell where a process is */
-#define MOST_HELD  4096	      /* slices that nobody has taken yet */
+#define MOST_HELD  4096	      /* spans that nobody has taken yet */
+
+/* Process.flags, erl_process.h of OTP 25 to 29 */
+#define F_NEED_FULLSWEEP (1u << 4)
 
 /* What a scheduler is in. */
-struct slice {
-	struct running_scheduler who;
-	raddr process; /* 0 = none, or not known */
-	uint64_t id;
+struct span {
+	struct running_key key;	    /* .of: 0 = none, or not known */
+	struct running_process was; /* at the first look; not of a port */
+	bool port;
 	uint64_t before_ns;	      /* the last look that did not see it; 0 = none */
 	uint64_t first_ns, last_ns;   /* looks that saw it */
 	uint64_t taken_ns;	      /* its stack was read; 0 = not yet */
 	struct running_call call;     /* at the first such time that saw this call */
-	struct rec_raw_sample *stack; /* that is kept; RUNNING_STACK_SIZE */
+	struct rec_raw_sample *stack; /* that is kept; RUNNING_STACK_SIZE; NULL = none so far */
 	bool has_stack;
+};
+
+struct watched {
+	struct running_scheduler who;
+	struct span spans[NR_RUNNING_SPANS];
 };
 
 struct slice_watch {
@@ -41,14 +50,13 @@ struct slice_watch {
 	struct mem *mem; /* the thread's own */
 	struct beam_layout layout;
 	struct running_code code;
-	struct sched_work *work;
-	uint64_t longer_than_ns;
-	bool realtime;
-	VEC(struct slice) slices; /* by place in sched_work_all() */
+	struct running *running;
+	struct slice_watch_config config;
+	VEC(struct watched) all; /* by place in running_all() */
 	struct rec_raw_sample *room;
 	uint64_t random, looked_ns;
 	pthread_t thread;
-	bool running;
+	bool started;
 	atomic_bool stop;
 	_Atomic uint64_t gap_ns;
 	pthread_mutex_t lock; /* of what follows */
@@ -64,32 +72,35 @@ static bool coin(struct slice_watch *w)
 	return random_next(&w->random) >> 63;
 }
 
-static bool is_in(const struct sched_worker *one, const struct slice *s)
+static const struct running_one *now_at(const struct slice_watch *w, size_t at)
 {
-	return s->process && one->doing == SCHED_DOING_PROCESS && one->process == s->process &&
-	       one->slice == s->id;
+	uint32_t nr;
+
+	return &running_all(w->running, &nr)[at];
 }
 
-/* It is still in the slice that the look before saw. */
-static bool is_same(struct slice_watch *w, size_t at)
+static bool is_known(const struct running_one *one, int kind)
 {
-	const struct slice *s = &w->slices.data[at];
-	const struct sched_worker *all;
-	uint32_t nr, nr_normal;
-
-	sched_work_look(w->work, s->who.type != THREAD_NORMAL);
-	all = sched_work_all(w->work, &nr, &nr_normal);
-	return is_in(&all[at], s);
+	return kind == RUNNING_SLICE ? one->known : one->parts_known;
 }
 
-static bool is_placed(const struct slice *s)
+/* It is still in what the look before saw. */
+static bool is_same(struct slice_watch *w, size_t at, int kind)
+{
+	running_look(w->running);
+	return is_known(now_at(w, at), kind) &&
+	       running_is_same((enum running_span)kind, &w->all.data[at].spans[kind].key,
+			       &now_at(w, at)->in[kind]);
+}
+
+static bool is_placed(const struct span *s)
 {
 	return s->has_stack && s->stack->place != PLACE_OTHER;
 }
 
 /* At the second look, at all that follow until it is known where the process is, and then each time
- * that the slice lasts twice as long. */
-static bool is_due(const struct slice *s, uint64_t now_ns)
+ * that the span lasts twice as long. */
+static bool is_due(const struct span *s, uint64_t now_ns)
 {
 	uint64_t age = now_ns - s->first_ns;
 
@@ -97,22 +108,32 @@ static bool is_due(const struct slice *s, uint64_t now_ns)
 	       (!is_placed(s) && age < PLACE_NS);
 }
 
+/* While the collector or a NIF runs nothing else of the process does. */
+static bool is_in_c(const struct running_one *one)
+{
+	return one->in[RUNNING_GC].of || one->in[RUNNING_NIF].of;
+}
+
 /*
- * The stack that is kept is of a moment of the whole slice, the later half as likely as the earlier
+ * The stack that is kept is of a moment of the whole span, the later half as likely as the earlier
  * one.  One that tells where the process is stands before one that does not.
  */
-static void take_stack(struct slice_watch *w, size_t at, uint64_t now_ns)
+static void take_stack(struct slice_watch *w, size_t at, int kind, uint64_t now_ns)
 {
-	struct slice *s = &w->slices.data[at];
+	struct watched *one = &w->all.data[at];
+	struct span *s = &one->spans[kind];
 	struct rec_raw_sample *had = s->stack;
 	struct running_call call;
 	bool placed, was = is_placed(s);
 
-	if (!is_due(s, now_ns))
+	if (s->port || !is_due(s, now_ns))
 		return;
-	if (!running_stack_read(w->room, &call, w->mem, &w->layout, &w->code, w->n->os_pid, &s->who,
-				s->process, s->taken_ns ? &s->call : NULL) ||
-	    !is_same(w, at))
+	if (!w->room)
+		w->room = xmalloc(RUNNING_STACK_SIZE);
+	if (!running_stack_read(w->room, &call, w->mem, &w->layout, &w->code, w->n->os_pid,
+				&one->who, s->key.of, is_in_c(now_at(w, at)),
+				s->taken_ns ? &s->call : NULL) ||
+	    !is_same(w, at, kind))
 		return;
 	if (!s->taken_ns || call.ra != s->call.ra || call.light_bif != s->call.light_bif)
 		s->call = call;
@@ -127,6 +148,14 @@ static void take_stack(struct slice_watch *w, size_t at, uint64_t now_ns)
 
 /* ---- its end ------------------------------------------------------------------------------- */
 
+/* A span that has ended. */
+struct lasted {
+	struct watched *of;
+	struct span *span;
+	uint64_t ns, end_ns;
+	uint64_t error_ns; /* EVENT_UNKNOWN: it lasted longer, who knows for how long */
+};
+
 static void hold(struct slice_watch *w, const struct long_slice *done)
 {
 	pthread_mutex_lock(&w->lock);
@@ -140,22 +169,25 @@ static void hold(struct slice_watch *w, const struct long_slice *done)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static void tell(struct slice_watch *w, const struct slice *s, uint64_t ns, uint64_t end_ns)
+static void tell(struct slice_watch *w, const struct lasted *l, enum event_kind kind,
+		 const uint64_t *values, uint16_t nr)
 {
 	struct long_slice done = {.event = xcalloc(1, sizeof(*done.event))};
+	const struct span *s = l->span;
 	struct rec_raw_event *ev = done.event;
 
 	*ev = (struct rec_raw_event){
-		.h = {.type = REC_RAW_EVENT, .size = sizeof(*ev), .ts_ns = end_ns},
-		.os_tid = (uint32_t)s->who.os_tid,
-		.kind = EVENT_LONG_SCHEDULE,
-		.nr_values = 3,
-		.values = {ns, s->has_stack ? s->call.entry : 0, EVENT_UNKNOWN},
+		.h = {.type = REC_RAW_EVENT, .size = sizeof(*ev), .ts_ns = l->end_ns},
+		.os_tid = (uint32_t)l->of->who.os_tid,
+		.kind = (uint16_t)kind,
+		.nr_values = nr,
+		.epid = s->was.epid,
 	};
+	memcpy(ev->values, values, nr * sizeof(*values));
 	if (s->has_stack) {
 		done.stack = xmalloc(s->stack->h.size);
 		memcpy(done.stack, s->stack, s->stack->h.size);
-		done.stack->h.ts_ns = end_ns;
+		done.stack->h.ts_ns = l->end_ns;
 		done.stack->flags |= RAW_SAMPLE_EVENT;
 		ev->epid = done.stack->epid;
 		ev->flags = RAW_EVENT_STACK | RAW_EVENT_BEFORE;
@@ -163,36 +195,123 @@ static void tell(struct slice_watch *w, const struct slice *s, uint64_t ns, uint
 	hold(w, &done);
 }
 
-/* It began and ended in the middle between a look that saw it and one that did not. */
-static void end_slice(struct slice_watch *w, struct slice *s, uint64_t next_ns)
+static bool is_wanted(const struct slice_watch *w, enum event_kind kind)
 {
-	uint64_t begin_ns =
-		s->before_ns ? s->before_ns + (s->first_ns - s->before_ns) / 2 : s->first_ns;
-	uint64_t end_ns = s->last_ns + (next_ns - s->last_ns) / 2;
+	return w->config.kinds >> kind & 1;
+}
 
-	if (s->process && s->last_ns > s->first_ns && end_ns - begin_ns >= w->longer_than_ns)
-		tell(w, s, end_ns - begin_ns, end_ns);
-	s->process = 0;
+static void tell_slice(struct slice_watch *w, const struct lasted *l)
+{
+	const uint64_t values[] = {l->ns, l->span->has_stack ? l->span->call.entry : 0,
+				   EVENT_UNKNOWN, l->error_ns};
+
+	if (is_wanted(w, EVENT_LONG_SCHEDULE))
+		tell(w, l, EVENT_LONG_SCHEDULE, values, ARRAY_SIZE(values));
+}
+
+static void tell_nif(struct slice_watch *w, const struct lasted *l)
+{
+	static const uint64_t none[3];
+	const uint64_t *mfa = l->span->has_stack ? l->span->stack->current_mfa : none;
+	const uint64_t values[] = {mfa[0], mfa[1], mfa[2], l->ns, l->error_ns};
+
+	if (is_wanted(w, EVENT_NIF_RETURN))
+		tell(w, l, EVENT_NIF_RETURN, values, ARRAY_SIZE(values));
+}
+
+/*
+ * What it was, by what the process has counted since: a minor collection adds 1 to gen_gcs, a major
+ * one sets it to 0.  EVENT_WORD_NONE: it has counted none, so only literals were collected, or the
+ * process was killed for the size of its heap.  `now` is NULL if the process is gone.
+ */
+static enum event_word type_of(const struct running_process *was, const struct running_process *now,
+			       bool normal)
+{
+	bool full = (was->flags & F_NEED_FULLSWEEP) || was->gen_gcs >= was->max_gen_gcs;
+
+	if (!now)
+		return full ? EVENT_WORD_MAJOR : EVENT_WORD_MINOR;
+	if (now->gen_gcs != was->gen_gcs)
+		return now->gen_gcs < was->gen_gcs ? EVENT_WORD_MAJOR : EVENT_WORD_MINOR;
+	if (now->gen_gcs || (normal && now->collections == was->collections))
+		return EVENT_WORD_NONE;
+	return EVENT_WORD_MAJOR;
+}
+
+static void tell_gc(struct slice_watch *w, size_t at, const struct lasted *l)
+{
+	static const struct running_process unknown = {.heap = EVENT_UNKNOWN,
+						       .old_heap = EVENT_UNKNOWN};
+	const struct running_one *one = now_at(w, at);
+	const struct running_process *was = &l->span->was;
+	bool normal = one->type == THREAD_NORMAL, is_there;
+	struct running_process now;
+	enum event_word type;
+	enum event_kind kind;
+	uint64_t reclaimed;
+
+	is_there = running_process_read(w->running, one, l->span->key.of, was->epid, &now);
+	type = type_of(was, is_there ? &now : NULL, normal);
+	reclaimed = is_there && normal && now.collections == was->collections + 1
+			    ? now.reclaimed - was->reclaimed
+			    : EVENT_UNKNOWN;
+	/* The next one has begun, or has been since. */
+	if (!is_there || now.state & PSFLG_GC)
+		now = unknown;
+	kind = type == EVENT_WORD_MINOR ? EVENT_GC_MINOR_END : EVENT_GC_MAJOR_END;
+	if (type != EVENT_WORD_NONE && is_wanted(w, kind))
+		tell(w, l, kind,
+		     (const uint64_t[]){reclaimed, now.heap, now.old_heap, l->ns, l->error_ns}, 5);
+	if (is_wanted(w, EVENT_LONG_GC))
+		tell(w, l, EVENT_LONG_GC,
+		     (const uint64_t[]){type, l->ns, was->heap, was->old_heap, now.heap,
+					now.old_heap, l->error_ns},
+		     7);
+}
+
+/* It began and ended in the middle between a look that saw it and one that did not. */
+static void end_span(struct slice_watch *w, size_t at, int kind, uint64_t next_ns)
+{
+	struct watched *of = &w->all.data[at];
+	struct span *s = &of->spans[kind];
+	uint64_t before_ns = s->before_ns ? s->before_ns : s->first_ns;
+	struct lasted l = {.of = of, .span = s};
+	bool whole = s->before_ns && next_ns > s->last_ns;
+	uint64_t most_ns = next_ns - before_ns;
+
+	l.end_ns = s->last_ns + (next_ns - s->last_ns) / 2;
+	l.ns = l.end_ns - before_ns - (s->first_ns - before_ns) / 2;
+	l.error_ns = whole ? most_ns - l.ns : EVENT_UNKNOWN;
+	if (s->key.of && s->last_ns > s->first_ns &&
+	    (whole && w->config.unsure ? most_ns : l.ns) >= w->config.longer_than_ns) {
+		if (kind == RUNNING_NIF)
+			tell_nif(w, &l);
+		else if (kind == RUNNING_GC)
+			tell_gc(w, at, &l);
+		else if (!s->port)
+			tell_slice(w, &l);
+	}
+	s->key.of = 0;
 }
 
 /* ---- looking ------------------------------------------------------------------------------- */
 
-static void take(struct slice_watch *w, size_t at, uint64_t now_ns)
+static void take(struct slice_watch *w, size_t at, int kind, uint64_t now_ns)
 {
-	const struct sched_worker *one;
-	struct slice *s = &w->slices.data[at];
-	uint32_t nr, nr_normal;
+	const struct running_one *one = now_at(w, at);
+	struct span *s = &w->all.data[at].spans[kind];
 
-	one = &sched_work_all(w->work, &nr, &nr_normal)[at];
-	if (one->doing == SCHED_DOING_UNKNOWN)
+	if (!is_known(one, kind))
 		return;
-	if (is_in(one, s)) {
+	if (running_is_same((enum running_span)kind, &s->key, &one->in[kind])) {
+		s->key = one->in[kind];
 		s->last_ns = now_ns;
 		return;
 	}
-	end_slice(w, s, now_ns);
-	s->process = one->doing == SCHED_DOING_PROCESS ? one->process : 0;
-	s->id = one->slice;
+	end_span(w, at, kind, now_ns);
+	s->key = one->in[kind];
+	s->was = one->process;
+	s->port = one->port;
 	s->before_ns = w->looked_ns;
 	s->first_ns = s->last_ns = now_ns;
 	s->taken_ns = 0;
@@ -203,14 +322,18 @@ static void look(struct slice_watch *w, uint64_t now_ns)
 {
 	uint64_t gap = w->looked_ns ? now_ns - w->looked_ns : 0;
 
-	sched_work_look(w->work, true);
-	for (size_t i = 0; i < w->slices.len; i++)
-		take(w, i, now_ns);
-	for (size_t i = 0; i < w->slices.len; i++) {
-		const struct slice *s = &w->slices.data[i];
+	running_look(w->running);
+	/* What is within a slice ends before it. */
+	for (size_t i = 0; i < w->all.len; i++)
+		for (int kind = NR_RUNNING_SPANS; kind-- > 0;)
+			take(w, i, kind, now_ns);
+	for (size_t i = 0; i < w->all.len; i++) {
+		for (int kind = 0; kind < NR_RUNNING_SPANS; kind++) {
+			const struct span *s = &w->all.data[i].spans[kind];
 
-		if (s->process && s->last_ns == now_ns && s->first_ns < now_ns)
-			take_stack(w, i, now_ns);
+			if (s->key.of && s->last_ns == now_ns && s->first_ns < now_ns)
+				take_stack(w, i, kind, now_ns);
+		}
 	}
 	w->looked_ns = now_ns;
 	if (gap > atomic_load(&w->gap_ns))
@@ -221,11 +344,11 @@ static void *watch_main(void *arg)
 {
 	struct slice_watch *w = arg;
 	uint64_t due = clock_monotonic_ns(), period = SLICE_WATCH_PERIOD_NS, cpu_ns, cost;
-	int rc = w->realtime ? thread_come_at_once() : -ECANCELED;
+	int rc = w->config.realtime ? thread_come_at_once() : -ECANCELED;
 
 	if (rc)
 		log_debug("long slices are looked for less promptly: %s",
-			  w->realtime ? error_text(-rc) : "--no-realtime");
+			  w->config.realtime ? error_text(-rc) : "--no-realtime");
 	cpu_ns = clock_thread_ns();
 	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
 		look(w, clock_monotonic_ns());
@@ -247,8 +370,8 @@ static void found_thread(void *arg, enum thread_type type, uint16_t number, int 
 {
 	struct slice_watch *w = arg;
 
-	for (size_t i = 0; i < w->slices.len; i++) {
-		struct running_scheduler *who = &w->slices.data[i].who;
+	for (size_t i = 0; i < w->all.len; i++) {
+		struct running_scheduler *who = &w->all.data[i].who;
 
 		if (who->type == type && who->number == number)
 			who->os_tid = os_tid;
@@ -257,33 +380,32 @@ static void found_thread(void *arg, enum thread_type type, uint16_t number, int 
 
 static int find_schedulers(struct slice_watch *w, struct error *err)
 {
-	const struct sched_worker *all;
-	uint32_t nr, nr_normal;
+	const struct running_one *all;
+	uint32_t nr;
 	int rc = mem_open_live(&w->mem, w->n->os_pid, err);
 
 	if (rc)
 		return rc;
-	rc = sched_work_open(&w->work, w->n, w->mem);
+	rc = running_open(&w->running, w->n, w->mem);
 	if (rc)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, rc,
 				 "what schedulers run cannot be read of this build: long slices "
 				 "are seen by probes with --source uprobe");
-	all = sched_work_all(w->work, &nr, &nr_normal);
+	all = running_all(w->running, &nr);
 	for (uint32_t i = 0; i < nr; i++) {
-		struct slice new = {.who = {.type = all[i].type, .number = all[i].number}};
+		struct watched new = {.who = {.type = all[i].type, .number = all[i].number}};
 
-		if (i < nr_normal &&
+		if (all[i].type == THREAD_NORMAL &&
 		    mem_read_u64(w->mem, all[i].esdp + (raddr)w->layout.sched_registers,
 				 &new.who.registers))
 			new.who.registers = 0;
-		new.stack = xmalloc(RUNNING_STACK_SIZE);
-		vec_push(&w->slices, new);
+		vec_push(&w->all, new);
 	}
 	return sched_find_tids(w->n->os_pid, found_thread, w, err);
 }
 
 int slice_watch_open(struct slice_watch **out, struct beam_node *n, const struct running_code *code,
-		     uint64_t longer_than_ns, bool realtime, struct error *err)
+		     const struct slice_watch_config *config, struct error *err)
 {
 	struct slice_watch *w = xcalloc(1, sizeof(*w));
 	int rc;
@@ -292,15 +414,13 @@ int slice_watch_open(struct slice_watch **out, struct beam_node *n, const struct
 	w->n = n;
 	w->layout = n->layout;
 	w->code = *code;
-	w->longer_than_ns = longer_than_ns;
-	w->realtime = realtime;
+	w->config = *config;
 	w->random = clock_monotonic_ns() | 1;
-	w->room = xmalloc(RUNNING_STACK_SIZE);
 	pthread_mutex_init(&w->lock, NULL);
 	rc = find_schedulers(w, err);
 	if (rc == 0) {
-		w->running = thread_start(&w->thread, watch_main, w);
-		if (!w->running)
+		w->started = thread_start(&w->thread, watch_main, w);
+		if (!w->started)
 			rc = error_set(err, ERROR_KIND_FAILED, -EAGAIN,
 				       "cannot start the thread that looks for long time "
 				       "slices: " THREAD_REFUSED);
@@ -315,16 +435,19 @@ int slice_watch_open(struct slice_watch **out, struct beam_node *n, const struct
 
 void slice_watch_end(struct slice_watch *w)
 {
-	if (!w->running)
+	if (!w->started)
 		return;
 	atomic_store(&w->stop, true);
 	pthread_join(w->thread, NULL);
-	w->running = false;
-	for (size_t i = 0; i < w->slices.len; i++)
-		end_slice(w, &w->slices.data[i], w->slices.data[i].last_ns);
+	w->started = false;
+	/* What has ended by now is not under way. */
+	look(w, clock_monotonic_ns());
+	for (size_t i = 0; i < w->all.len; i++)
+		for (int kind = NR_RUNNING_SPANS; kind-- > 0;)
+			end_span(w, i, kind, w->all.data[i].spans[kind].last_ns);
 	if (w->nr_lost)
-		log_warn("ebeam: %" PRIu64 " long time slices were left out: they came faster than "
-			 "they were taken",
+		log_warn("ebeam: %" PRIu64 " long slices, collections or calls were left out: they "
+			 "came faster than they were taken",
 			 w->nr_lost);
 }
 
@@ -339,12 +462,13 @@ void slice_watch_close(struct slice_watch *w)
 		free(left.stack);
 		free(left.event);
 	}
-	for (size_t i = 0; i < w->slices.len; i++)
-		free(w->slices.data[i].stack);
+	for (size_t i = 0; i < w->all.len; i++)
+		for (int kind = 0; kind < NR_RUNNING_SPANS; kind++)
+			free(w->all.data[i].spans[kind].stack);
 	free(w->room);
-	vec_free(&w->slices);
+	vec_free(&w->all);
 	vec_free(&w->done);
-	sched_work_close(w->work);
+	running_close(w->running);
 	mem_close(w->mem);
 	pthread_mutex_destroy(&w->lock);
 	free(w);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Long time slices without a probe: a thread looks every SLICE_WATCH_PERIOD_NS what each scheduler
- * runs.  The same slice at two looks is a long one, whose stack is taken while it lasts.  So every
- * slice of at least twice the time between two looks is seen, whatever the limit on the overhead of
- * probes; its time is exact up to that between two looks.
+ * Long time slices, collections and calls of NIFs without a probe: a thread looks every
+ * SLICE_WATCH_PERIOD_NS what each scheduler is in the middle of.  The same thing at two looks is a
+ * long one, whose stack is taken while it lasts.  So everything of at least twice the time between
+ * two looks is seen, whatever the limit on the overhead of probes; how long it took is known up to
+ * those between the looks around its ends, which come with it (error_ns).
  */
 #ifndef EBEAM_PROBE_SLICE_WATCH_H
 #define EBEAM_PROBE_SLICE_WATCH_H
@@ -15,21 +16,32 @@
 #include "beam/running_stack.h"
 
 #define SLICE_WATCH_PERIOD_NS 2000000u
-/* Slices from here on are seen all, at that period. */
+/* What lasts from here on is seen, all of it, at that period. */
 #define SLICE_WATCH_LEAST_NS 5000000u
 
 struct slice_watch;
 
-/* Slices of at least longer_than_ns.  Borrows the node.  The thread is a real-time one (SCHED_RR),
- * if `realtime`.  ERROR_KIND_FAILED, ERROR_KIND_UNSUPPORTED. */
+/* Which kinds of events there are, as a bit set. */
+#define SLICE_WATCH_KINDS                                                                          \
+	(1ull << EVENT_LONG_SCHEDULE | 1ull << EVENT_LONG_GC | 1ull << EVENT_GC_MINOR_END |        \
+	 1ull << EVENT_GC_MAJOR_END | 1ull << EVENT_NIF_RETURN)
+
+struct slice_watch_config {
+	uint64_t kinds;		 /* of SLICE_WATCH_KINDS */
+	uint64_t longer_than_ns; /* what took that long; SLICE_WATCH_LEAST_NS or more */
+	bool unsure;		 /* and what may have, so that none is missing */
+	bool realtime;		 /* the thread is a real-time one (SCHED_RR) */
+};
+
+/* Borrows the node.  ERROR_KIND_FAILED, ERROR_KIND_UNSUPPORTED. */
 int slice_watch_open(struct slice_watch **out, struct beam_node *n, const struct running_code *code,
-		     uint64_t longer_than_ns, bool realtime, struct error *err);
+		     const struct slice_watch_config *config, struct error *err);
 void slice_watch_close(struct slice_watch *w); /* NULL ok */
-/* Ends looking.  Slices that are under way are then as long as they were seen. */
+/* Ends looking.  What is under way is then as long as it was seen. */
 void slice_watch_end(struct slice_watch *w);
 
-/* A slice that has ended: its stack (NULL = it could not be read), then the event, of the same time
- * and thread, as of probes.  Both are the caller's, to be freed. */
+/* Something that has ended: its stack (NULL = it could not be read), then the event, of the same
+ * time and thread, as of probes.  Both are the caller's, to be freed. */
 struct long_slice {
 	struct rec_raw_sample *stack;
 	struct rec_raw_event *event;

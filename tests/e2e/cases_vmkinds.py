@@ -120,7 +120,7 @@ def heaps(ctx):
 def long_slices(ctx):
     truth, events = watched(ctx, "long_schedule", "slices", 3, args=("--longer-than", "50ms"))
     own = of(events, "long_schedule", pid=truth["pid"])
-    check(all(e["duration_ns"] >= 50000000 for e in own), "durations")
+    check(all(e["duration_ns"] + (e["error_ns"] or 0) >= 50000000 for e in own), "durations")
     sure = [e for e in own if e["duration_ns"] >= 150000000]
     check(len(sure) >= truth["count"], f"{len(sure)} of {truth['count']} slices")
     check(len(sure) <= len(truth["told"]) <= len(own), f"{len(sure)} {truth['told']} {len(own)}")
@@ -141,7 +141,7 @@ def slices_without_probes(ctx):
         events = of(watch.events(), "long_schedule", pid=truth["pid"])
         tops = Counter()
         for e in events:
-            check(e["duration_ns"] >= 20000000, "duration")
+            check(e["duration_ns"] + (e["error_ns"] or 0) >= 20000000, "duration")
             tops.update({f["mfa"] for f in e["stack"]})
         for function in ("erts_debug:set_internal_state/2", "erts_debug:flat_size/1",
                          "vm_kinds:compare/3"):

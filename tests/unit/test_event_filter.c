@@ -136,15 +136,23 @@ static void processes(void **state)
 	close_all(&x);
 }
 
-static bool takes_end(struct fixture *x, enum event_kind kind, unsigned int at, uint64_t ns)
+static bool takes_unsure(struct fixture *x, enum event_kind kind, unsigned int at, uint64_t ns,
+			 unsigned int error_at, uint64_t error_ns)
 {
 	struct event ev = eventfix_event(&x->f, x->worker, 0);
 
-	ev.u.vm.nr_values = at + 1;
-	for (unsigned int i = 0; i < at; i++)
+	ev.u.vm.nr_values = (error_at ? error_at : at) + 1;
+	for (unsigned int i = 0; i < ev.u.vm.nr_values; i++)
 		ev.u.vm.values[i] = 7;
 	ev.u.vm.values[at] = ns;
+	if (error_at)
+		ev.u.vm.values[error_at] = error_ns;
 	return takes(x, kind, ev);
+}
+
+static bool takes_end(struct fixture *x, enum event_kind kind, unsigned int at, uint64_t ns)
+{
+	return takes_unsure(x, kind, at, ns, 0, 0);
 }
 
 /* Short ones are left out, and all beginnings: nobody knows of them yet. */
@@ -152,13 +160,16 @@ static void durations(void **state)
 {
 	static const struct {
 		enum event_kind kind;
-		unsigned int at;
+		unsigned int at, error;
 	} ends[] = {
-		{EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, DURATION)},
-		{EVENT_GC_MAJOR_END, EVENT_AT(GC_MAJOR_END, DURATION)},
-		{EVENT_NIF_RETURN, EVENT_AT(NIF_RETURN, DURATION)},
-		{EVENT_LONG_GC, EVENT_AT(LONG_GC, DURATION)},
-		{EVENT_LONG_SCHEDULE, EVENT_AT(LONG_SCHEDULE, DURATION)},
+		{EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, DURATION),
+		 EVENT_AT(GC_MINOR_END, ERROR)},
+		{EVENT_GC_MAJOR_END, EVENT_AT(GC_MAJOR_END, DURATION),
+		 EVENT_AT(GC_MAJOR_END, ERROR)},
+		{EVENT_NIF_RETURN, EVENT_AT(NIF_RETURN, DURATION), EVENT_AT(NIF_RETURN, ERROR)},
+		{EVENT_LONG_GC, EVENT_AT(LONG_GC, DURATION), EVENT_AT(LONG_GC, ERROR)},
+		{EVENT_LONG_SCHEDULE, EVENT_AT(LONG_SCHEDULE, DURATION),
+		 EVENT_AT(LONG_SCHEDULE, ERROR)},
 	};
 	struct fixture x;
 
@@ -170,6 +181,13 @@ static void durations(void **state)
 			assert_true(takes_end(&x, ends[i].kind, ends[i].at, 999) == !pass);
 			assert_true(takes_end(&x, ends[i].kind, ends[i].at, EVENT_UNKNOWN) ==
 				    !pass);
+			/* It may have taken so long. */
+			assert_true(takes_unsure(&x, ends[i].kind, ends[i].at, 600, ends[i].error,
+						 400));
+			assert_true(takes_unsure(&x, ends[i].kind, ends[i].at, 600, ends[i].error,
+						 399) == !pass);
+			assert_true(takes_unsure(&x, ends[i].kind, ends[i].at, 999, ends[i].error,
+						 EVENT_UNKNOWN) == !pass);
 		}
 		assert_true(takes_end(&x, EVENT_GC_MINOR_START, 0, 5000) == !pass);
 		assert_true(takes_end(&x, EVENT_NIF_ENTRY, 0, 5000) == !pass);

@@ -26,6 +26,7 @@ struct fixture {
 	struct running_code code;
 	struct running_scheduler s;
 	raddr process, heap, hend;
+	bool in_c;
 	struct rec_raw_sample *out;
 	struct running_call call;
 };
@@ -92,7 +93,7 @@ static void close_node(struct fixture *x)
 static bool read_stack(struct fixture *x, const struct running_call *earlier)
 {
 	return running_stack_read(x->out, &x->call, x->f->node.mem, &x->f->node.layout, &x->code,
-				  getpid(), &x->s, x->process, earlier);
+				  getpid(), &x->s, x->process, x->in_c, earlier);
 }
 
 static void calls(void **state)
@@ -113,6 +114,11 @@ static void calls(void **state)
 		assert_true(x.out->addrs[0] == CODE + 0x404 && x.out->addrs[1] == CODE + 0x508);
 		assert_true(x.call.known && x.call.ra == CODE + 0x600);
 		assert_true(x.call.entry == CODE + 0x800);
+		x.in_c = true;
+		assert_true(read_stack(&x, NULL));
+		assert_int_equal(x.out->place, PLACE_C_FROM_JIT);
+		assert_int_equal(x.out->status, SAMPLE_STATUS_COMPLETE);
+		x.in_c = false;
 		/* The same call, and no more of a CPU than Erlang code may take. */
 		first = x.call;
 		first.cpu_ns += 1000000000;

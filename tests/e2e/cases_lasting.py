@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What lasts long, seen by looks at the schedulers: all of it, for as long as it took, within the
+error that is said, with the function that it was in; and nothing that was short."""
+import os
+import re
+import subprocess
+
+from answers import Watch
+from cases_events import of
+from harness import Failure, case, check, check_equal, check_in
+from nodes import HERE
+
+# Two clocks of the node's, read one after the other.
+CLOCKS_NS = 100000
+THREADS = {"normal": "_sched", "dirty_cpu": "dirty_cpu|dcpus", "dirty_io": "dirty_io|dios"}
+KINDS = {"gc_minor_end": "minor", "gc_major_end": "major"}
+
+
+def load_nifs(ctx, node):
+    out = os.path.join(ctx.work_dir, "lasting_nif")
+    if not os.path.exists(out):
+        os.makedirs(out)
+        done = subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", out + "/lasting_nif.so",
+                               os.path.join(HERE, "drivers", "lasting_nif.c")],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failure(f"lasting_nif.c does not compile: {done.stderr}")
+    node.ask("lasting", "load", out)
+
+
+def check_unprobed(watch):
+    """It says that it sees all, and from where on; returns that in ns."""
+    check_in("0 probes attached", "\n".join(watch.err), "probes")
+    found = re.search(r" without probes: all from ([\d.]+) (ms|s) on", watch.err[-1])
+    check(found, f"the closing line: {watch.err[-1]}")
+    return float(found[1]) * {"ms": 1e6, "s": 1e9}[found[2]]
+
+
+def is_of(event, call):
+    """They overlap, however far off the event is."""
+    error = event["error_ns"] or 0
+    return event["ts_ns"] - event["duration_ns"] + error < call["after"] and \
+        event["ts_ns"] - error > call["before"]
+
+
+def check_times(event, call):
+    """Not shorter than from begin to end, and not longer than from before to after."""
+    error = event["error_ns"]
+    check(error is not None, f"no error: {event}")
+    if "begin" in call:
+        check(event["duration_ns"] + error + CLOCKS_NS >= call["end"] - call["begin"],
+              f"too short: {event} {call}")
+    check(event["duration_ns"] - error - CLOCKS_NS <= call["after"] - call["before"],
+          f"too long: {event} {call}")
+
+
+def check_calls(events, calls, least_ns):
+    """One event for each call that took so long, and none for nothing."""
+    for call in calls:
+        own = [e for e in events if is_of(e, call)]
+        if call["end"] - call["begin"] >= least_ns:
+            check_equal(len(own), 1, f"events of {call}: {own}")
+        for e in own:
+            check_times(e, call)
+    for e in events:
+        check_equal(len([c for c in calls if is_of(e, c)]), 1, f"calls of {e}")
+
+
+@case("calls of NIFs, on all kinds of schedulers: each, for how long, where; no short one")
+def nifs(ctx):
+    node, watch_args = ctx.new_node(), ("-e", "nif", "--longer-than", "20ms")
+    load_nifs(ctx, node)
+    watch = Watch(ctx, node, *watch_args, "--max-overhead", "1")
+    truth = node.ask("lasting", "nifs", 8, 30000)
+    events = watch.events()
+    least = max(check_unprobed(watch), 20e6)
+    own = [e for e in events if e["pid"] == truth["pid"]]
+    check_equal({e["kind"] for e in own}, {"nif_return"}, "kinds")
+    check_calls(own, truth["calls"], least)
+    for call in truth["calls"]:
+        for e in [e for e in own if is_of(e, call)]:
+            name = f"lasting:{call['function']}/2"
+            check_equal(e["function"], name, "function")
+            check(re.search(THREADS[call["function"]], e["thread"]), e["thread"])
+            stack = [f["mfa"] for f in e["stack"]]
+            check_in(name, stack, f"stack of {call}")
+            check_in("lasting:call/4", stack, f"stack of {call}")
+    watch = Watch(ctx, node, *watch_args)
+    truth = node.ask("lasting", "short", 20, 900)
+    events = [e for e in watch.events() if e["function"].startswith("lasting:")]
+    longest = max(c["longest"] for c in truth["calls"])
+    check(all(e["duration_ns"] - (e["error_ns"] or 0) <= longest for e in events),
+          f"none was longer than {longest}: {events}")
+
+
+@case("collections: each that erlang:trace tells of, its kind, for how long, where")
+def collections(ctx):
+    node = ctx.new_node()
+    watch = Watch(ctx, node, "-e", "gc,long_gc", "--longer-than", "10ms", "--max-overhead", "1")
+    truth = node.ask("lasting", "collections", 8)
+    events = [e for e in watch.events() if e["pid"] == truth["pid"]]
+    least = 2 * max(check_unprobed(watch), 10e6)
+    ends = [e for e in events if e["kind"] in KINDS]
+    traced = truth["traced"]
+    long = [t for t in traced if t["end"] - t["begin"] >= least]
+    check(long, f"none of {traced} took {least}")
+    for t in long:
+        window = {"before": t["begin"], "after": t["end"]}
+        own = [e for e in ends if is_of(e, window)]
+        check_equal([e["kind"] for e in own], [t["kind"]], f"events of {t}")
+        check(own[0]["stack"], f"no stack: {own[0]}")
+    for e in ends:
+        check(any(is_of(e, {"before": t["begin"], "after": t["end"]}) for t in traced),
+              f"traced: {e}")
+    for call in truth["calls"]:
+        own = [e for e in ends if is_of(e, call)]
+        check_equal([e["kind"] for e in own], ["gc_major_end"], f"events of {call}")
+        check_times(own[0], call)
+        check_in("lasting:collect/2", [f["mfa"] for f in own[0]["stack"]], "stack")
+    told = [(e["type"], e["duration_ns"], e["error_ns"], e["ts_ns"]) for e in of(events, "long_gc")
+            if e["type"]]
+    check_equal(told, [(KINDS[e["kind"]], e["duration_ns"], e["error_ns"], e["ts_ns"]) for e in ends],
+                "long_gc")

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * NIFs that last as long as they are told, and say when they began and ended, for
+ * workloads/lasting.erl.  The interface of NIFs is declared here as far as it is used: it is a
+ * binary interface that has not changed since OTP 20, and not every Erlang comes with its header.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+typedef size_t term;
+struct environment;
+
+extern int enif_get_int(struct environment *, term, int *);
+extern term enif_make_long(struct environment *, long);
+extern term enif_make_tuple(struct environment *, unsigned int, ...);
+extern term enif_make_badarg(struct environment *);
+extern int enif_consume_timeslice(struct environment *, int);
+
+enum { SPIN, SLEEP, CONSUME };
+
+/* Beside what the workload takes from os:system_time/1. */
+static int64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void spin_until(int64_t end)
+{
+	while (now() < end)
+		;
+}
+
+/* last(Microseconds, How) -> {Begin, End}, in nanoseconds */
+static term last(struct environment *env, int argc, const term argv[])
+{
+	int64_t begin = now(), end;
+	int us, how;
+
+	if (argc != 2 || !enif_get_int(env, argv[0], &us) || !enif_get_int(env, argv[1], &how))
+		return enif_make_badarg(env);
+	end = begin + (int64_t)us * 1000;
+	if (how == SLEEP)
+		nanosleep(&(struct timespec){.tv_sec = us / 1000000,
+					     .tv_nsec = (long)(us % 1000000) * 1000},
+			  NULL);
+	/* A millisecond of work is a time slice. */
+	while (how == CONSUME && now() < end) {
+		spin_until(now() + 1000000);
+		enif_consume_timeslice(env, 100);
+	}
+	spin_until(end);
+	return enif_make_tuple(env, 2, enif_make_long(env, begin), enif_make_long(env, now()));
+}
+
+struct function {
+	const char *name;
+	unsigned int arity;
+	term (*call)(struct environment *, int, const term[]);
+	unsigned int flags; /* 1: dirty CPU, 2: dirty IO */
+};
+
+struct entry {
+	int major, minor;
+	const char *name;
+	int nr_functions;
+	struct function *functions;
+	int (*load)(struct environment *, void **, term);
+	int (*reload)(struct environment *, void **, term);
+	int (*upgrade)(struct environment *, void **, void **, term);
+	void (*unload)(struct environment *, void *);
+	const char *vm_variant;
+	unsigned int options;
+	size_t resource_type_size;
+	const char *min_erts;
+};
+
+struct entry *nif_init(void);
+
+struct entry *nif_init(void)
+{
+	static struct function functions[] = {
+		{"normal", 2, last, 0},
+		{"dirty_cpu", 2, last, 1},
+		{"dirty_io", 2, last, 2},
+	};
+	static struct entry entry = {
+		.major = 2,
+		.minor = 14,
+		.name = "lasting",
+		.nr_functions = 3,
+		.functions = functions,
+		.vm_variant = "beam.vanilla",
+		.options = 1, /* dirty schedulers */
+		.resource_type_size = 3 * sizeof(void *),
+		.min_erts = "erts-10.0",
+	};
+
+	return &entry;
+}

@@ -1,0 +1,107 @@
+%% SPDX-License-Identifier: BSD-2-Clause
+%% Things that last long, one after the other in a process of its own, and for how long they did: at
+%% least from begin to end, at most from before to after, in nanoseconds of the system's clock.
+%%
+%%   node.ask("lasting", "load", DIR)             loads the NIFs of lasting_nif from there
+%%   node.ask("lasting", "nifs", N, US)           N calls of each of them, of so many microseconds
+%%   node.ask("lasting", "short", N, US)          N calls in one slice, if they are short enough for that
+%%   node.ask("lasting", "collections", N)        N large collections
+-module(lasting).
+-export([load/1, nifs/2, short/2, collections/1]).
+-export([normal/2, dirty_cpu/2, dirty_io/2]).
+
+-define(SPIN, 0).
+-define(SLEEP, 1).
+-define(CONSUME, 2).
+
+normal(_, _) -> erlang:nif_error(not_loaded).
+dirty_cpu(_, _) -> erlang:nif_error(not_loaded).
+dirty_io(_, _) -> erlang:nif_error(not_loaded).
+
+load(Dir) ->
+    ok = erlang:load_nif(filename:join(Dir, "lasting_nif"), 0),
+    #{}.
+
+now_ns() -> os:system_time(nanosecond).
+
+in_process(Fun) ->
+    Self = self(),
+    {P, Ref} = spawn_monitor(fun() -> Self ! {done, self(), Fun()} end),
+    receive
+        {done, P, Result} ->
+            erlang:demonitor(Ref, [flush]),
+            #{pid => list_to_binary(pid_to_list(P)), calls => Result};
+        {'DOWN', Ref, process, P, Reason} -> error({died, Reason})
+    end.
+
+pause() -> receive after 5 -> ok end.
+
+%% ---- NIFs ---------------------------------------------------------------------------------
+
+nifs(Count, Us) ->
+    N = list_to_integer(Count),
+    Time = list_to_integer(Us),
+    in_process(fun() -> lists:append([each(Time) || _ <- lists:seq(1, N)]) end).
+
+each(Us) ->
+    [call(normal, fun normal/2, Us, ?SPIN), call(normal, fun normal/2, Us, ?SLEEP),
+     call(normal, fun normal/2, Us, ?CONSUME), call(dirty_cpu, fun dirty_cpu/2, Us, ?SPIN),
+     call(dirty_io, fun dirty_io/2, Us, ?SLEEP)].
+
+call(Name, Fun, Us, How) ->
+    pause(),
+    Before = now_ns(),
+    {Begin, End} = Fun(Us, How),
+    After = now_ns(),
+    #{function => Name, how => How, before => Before, 'begin' => Begin, 'end' => End, 'after' => After}.
+
+%% Nothing else happens between one call and the next.
+short(Count, Us) ->
+    N = list_to_integer(Count),
+    Time = list_to_integer(Us),
+    in_process(fun() -> [short_calls(Time, 20) || _ <- lists:seq(1, N)] end).
+
+short_calls(Us, N) ->
+    pause(),
+    Before = now_ns(),
+    Longest = short_calls(Us, N, 0),
+    #{before => Before, 'after' => now_ns(), longest => Longest}.
+
+short_calls(_, 0, Longest) -> Longest;
+short_calls(Us, N, Longest) ->
+    {Begin, End} = normal(Us, ?SPIN),
+    short_calls(Us, N - 1, max(Longest, End - Begin)).
+
+%% ---- collections --------------------------------------------------------------------------
+
+%% What erlang:trace/3 says of them, too: kind, begin and end.
+collections(Count) ->
+    N = list_to_integer(Count),
+    Self = self(),
+    {P, Ref} = spawn_monitor(fun() -> receive go -> ok end, Self ! {done, collect(N, large())} end),
+    erlang:trace(P, true, [garbage_collection, monotonic_timestamp]),
+    P ! go,
+    Calls = receive {done, C} -> C; {'DOWN', Ref, process, P, Why} -> error({died, Why}) end,
+    #{pid => list_to_binary(pid_to_list(P)), calls => Calls, traced => traced(P)}.
+
+large() -> [{I, [I]} || I <- lists:seq(1, 1500000)].
+
+collect(0, Large) -> true = length(Large) > 0, [];
+collect(N, Large) ->
+    Before = now_ns(),
+    true = erlang:garbage_collect(),
+    After = now_ns(),
+    pause(),
+    [#{before => Before, 'after' => After} | collect(N - 1, Large)].
+
+traced(P) ->
+    receive
+        {trace_ts, P, Start, _, T1} when Start =:= gc_minor_start; Start =:= gc_major_start ->
+            receive
+                {trace_ts, P, End, _, T2} when End =:= gc_minor_end; End =:= gc_major_end ->
+                    [#{kind => End, 'begin' => system(T1), 'end' => system(T2)} | traced(P)]
+            end
+    after 200 -> []
+    end.
+
+system(T) -> erlang:convert_time_unit(T + erlang:time_offset(), native, nanosecond).
