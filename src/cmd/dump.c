@@ -533,5 +533,9 @@ int cmd_dump(struct command_context *ctx, struct error *err)
 out:
 	dump_close(&d);
 	render_free(&render);
+	if (!rc && opt.watch_ns) { /* it may have ended: each look is whole */
+		beam_node_close(d.n);
+		return 0;
+	}
 	return target_close(d.n, rc, err);
 }

@@ -286,6 +286,15 @@ def waits_watch(ctx):
         result = ctx.ebeam.run("dump", "-p", ctx.node.os_pid, *words)
         check_equal(result.code, 2, str(result))
         check_in(why, result.err, "error")
+    node = ctx.new_node()
+    watch = ctx.ebeam.popen("dump", "-p", node.os_pid, "--waits", "--watch", "100ms")
+    ctx.cleanup(watch.kill)
+    first = watch.stdout.readline()
+    node.close()
+    _, err = watch.communicate(timeout=60)
+    check_equal(watch.returncode, 0, str(err))
+    check_in(f"the node (pid {node.os_pid}) has exited", err.decode(), "note")
+    check_in(f"pid {node.os_pid}\n", first.decode(), "heading of the first look")
 
 
 @case("--waits is no picture", otp="one")

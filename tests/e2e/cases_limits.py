@@ -99,6 +99,16 @@ def harmless(ctx):
             check(result.code in (0, 7), str(result))
 
 
+@case("a /tmp that nobody can write to is not needed", otp="one", alone=True)
+def no_tmp(ctx):
+    readonly = ("unshare", "-m", "--propagation", "private", "sh", "-c",
+                'mount --bind /tmp /tmp && mount -o remount,ro,bind /tmp && ! touch /tmp/x 2>/dev/null && exec "$@"',
+                "sh")
+    for words in (*ALL, ("doctor",)):
+        result = run(ctx, words, readonly)
+        check(result.code in (0, 7), str(result))
+
+
 @case("/proc/sys that is not to be seen is no kernel without perf events", otp="one")
 def proc_sys(ctx):
     hidden = ("unshare", "-m", "--propagation", "private", "sh", "-c",
