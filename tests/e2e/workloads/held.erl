@@ -17,7 +17,7 @@ init(keep) ->
     {ok, Listen} = gen_tcp:listen(0, [{active, false}, {ip, {127, 0, 0, 1}}, {recbuf, 4096}]),
     {ok, Port} = inet:port(Listen),
     {ok, Accepted, Socket} = connect(Listen, Port),
-    Sleep = open_port({spawn_executable, os:find_executable("sleep")}, [{args, ["3600"]}, stream, binary]),
+    Sleep = open_port({spawn_executable, os:find_executable("sleep")}, [{args, ["300"]}, stream, binary]),
     {os_pid, OsPid} = erlang:port_info(Sleep, os_pid),
     Victim = keep(held_victim, fun() -> receive stop -> ok end end),
     timer:sleep(50), % it has reached its receive
