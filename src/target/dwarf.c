@@ -301,6 +301,26 @@ static bool resolve_type(struct dwarf_info *d, Dwarf_Die *die)
 	return false;
 }
 
+static bool number_of(Dwarf_Die *die, unsigned int name, Dwarf_Word *number)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_attr(die, name, &attr) && dwarf_formudata(&attr, number) == 0;
+}
+
+/* Bytes of its unit of storage before a bit field that is told as up to DWARF 3, and by clang: from
+ * the highest bit on. */
+static Dwarf_Word bytes_before(Dwarf_Die *member)
+{
+	Dwarf_Word above, bits, storage;
+
+	if (!number_of(member, DW_AT_bit_offset, &above) ||
+	    !number_of(member, DW_AT_bit_size, &bits) ||
+	    !number_of(member, DW_AT_byte_size, &storage) || above + bits > 8 * storage)
+		return 0;
+	return (8 * storage - above - bits) / 8;
+}
+
 /* Offset of a member in its struct; that of the byte it starts in for a bit field. */
 static bool member_offset(Dwarf_Die *member, int64_t *offset)
 {
@@ -317,6 +337,7 @@ static bool member_offset(Dwarf_Die *member, int64_t *offset)
 				return false;
 			value = ops[0].number;
 		}
+		value += bytes_before(member);
 	} else if (dwarf_attr(member, DW_AT_data_bit_offset, &attr)) {
 		if (dwarf_formudata(&attr, &value) != 0)
 			return false;
