@@ -92,7 +92,8 @@ void panel_set_sort(struct panel *p, const char *sort)
 	free(p->sort);
 	p->sort = copy;
 	p->reverse = name && *name == '-';
-	name += p->reverse;
+	if (p->reverse)
+		name++;
 	if (p->registry)
 		p->sort_by = name ? table_find_column(p->registry, name, strlen(name)) : NULL;
 	p->ordered = false;

@@ -414,7 +414,7 @@ void screen_sparkline(struct screen *s, unsigned row, unsigned column, unsigned 
 	width = MIN(width, SCREEN_MAX_COLUMNS);
 	first = nr > width ? nr - width : 0;
 	pad = width - (unsigned)(nr - first);
-	if (!(max > 0))
+	if (nr && !(max > 0))
 		find_range(values + first, nr - first, &min, &max);
 	screen_fill(s, row, column, pad, style, ' ');
 	for (size_t i = first; i < nr; i++) {
