@@ -153,11 +153,13 @@ TESTLIB := $(patsubst %.c,$(B)/san/%.o,$(sort $(wildcard tests/lib/*.c)))
 
 $(B)/san/%.o: %.c $(B)/flags | $(GEN)
 	$(call say,CC-SAN)
-	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(filter-out -O2,$(ALL_CFLAGS)) $(SAN) -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -Itests -std=gnu11 $(WARN) -Wno-missing-field-initializers \
+	    -Wno-gnu-variable-sized-type-not-at-end $(SAN) -fsanitize=fuzzer-no-link \
+	    $(MAP) -MMD -MP -c -o $@ $<
 
 $(B)/san/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC-SAN)
-	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(ALL_CFLAGS) -w $(SAN) -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 $(SAN) -fsanitize=fuzzer-no-link -w -c -o $@ $<
 
 $(B)/libebeam-san.a: $(SANOBJ)
 	$(call say,AR)
@@ -165,7 +167,7 @@ $(B)/libebeam-san.a: $(SANOBJ)
 
 $(B)/tests/unit/%: $(B)/san/tests/unit/%.o $(TESTLIB) $(B)/libebeam-san.a
 	$(call say,LINK)
-	$(Q)mkdir -p $(@D) && $(CC) $(SAN) -o $@ $^ $(LIBS) -lcmocka
+	$(Q)mkdir -p $(@D) && $(CLANG) $(SAN) -o $@ $^ $(LIBS) -lcmocka
 
 # All programs in one unit each: to optimise them takes longer than to run them.
 $(B)/tests/bpf_host/%: tests/bpf_host/%.c $(wildcard bpf/*.[ch] include/abi/* tests/bpf_host/*.h)
@@ -197,25 +199,10 @@ web: $(B)/tests/web/fixtures
 # ---- fuzzing (libFuzzer, clang) -----------------------------------------------------------
 
 FUZZ    := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
-FUZZOBJ := $(LIBSRC:%.c=$(B)/fuzzobj/%.o) $(B)/fuzzobj/gen/pprof.pb-c.o $(B)/fuzzobj/gen/assets.o
-FUZZSAN := -O1 -g -w -fsanitize=address,undefined
 
-$(B)/fuzzobj/%.o: %.c | $(GEN)
-	$(call say,CC-FUZZ)
-	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 $(FUZZSAN) -fsanitize=fuzzer-no-link \
-	    -MMD -MP -c -o $@ $<
-
-$(B)/fuzzobj/gen/%.o: $(B)/gen/%.c
-	$(call say,CC-FUZZ)
-	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 $(FUZZSAN) -fsanitize=fuzzer-no-link -c -o $@ $<
-
-$(B)/libebeam-fuzz.a: $(FUZZOBJ)
-	$(call say,AR)
-	$(Q)rm -f $@ && $(AR) rcsD $@ $^
-
-$(B)/fuzz/%: $(B)/fuzzobj/tests/fuzz/%.o $(B)/libebeam-fuzz.a
+$(B)/fuzz/%: $(B)/san/tests/fuzz/%.o $(B)/libebeam-san.a
 	$(call say,FUZZ)
-	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZSAN) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(SAN) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 fuzz: $(FUZZ)
 fuzz-smoke: $(FUZZ)
 	$(Q)tests/fuzz/smoke $(FUZZ)

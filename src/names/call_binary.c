@@ -334,9 +334,12 @@ static int segment(struct binary *b)
 
 static bool ends_with_rest(const struct binary *b)
 {
-	const struct pattern_segment *s = b->segments.data + b->segments.len;
+	const struct pattern_segment *last;
 
-	return b->segments.len && s[-1].type == SEGMENT_BITS && !s[-1].size;
+	if (!b->segments.len)
+		return false;
+	last = &b->segments.data[b->segments.len - 1];
+	return last->type == SEGMENT_BITS && !last->size;
 }
 
 static int segments(struct binary *b)

@@ -111,7 +111,6 @@ static void test_damaged(void **state)
 
 static void test_args(void **state)
 {
-	static const struct usdt_arg none = {0};
 	static const struct {
 		const char *text;
 		struct usdt_arg arg;
@@ -128,20 +127,20 @@ static void test_args(void **state)
 		{"8@-608(%rbp)", {-608, USDT_ARG_MEMORY, USDT_RBP, 8, 0, 0, {0}}},
 		{"-8@(%r15)", {0, USDT_ARG_MEMORY, USDT_R15, 8, 1, 0, {0}}},
 		{"472(%r12)", {472, USDT_ARG_MEMORY, USDT_R12, 8, 0, 0, {0}}},
-		{"8@erts_this_node_sysname(%rip)", none},
-		{"8@8(%rip)", none},
-		{"8@8(%rax,%rbx,4)", none},
-		{"8f@%xmm0", none},
-		{"3@%rax", none},
-		{"16@%rax", none},
-		{"8@", none},
-		{"8@%", none},
-		{"8@%rax)", none},
-		{"8@8(%rax", none},
-		{"8@8(%ah)", none},
-		{"8@$99999999999999999999", none},
-		{"-9223372036854775808@%rax", none},
-		{"nonsense", none},
+		{"8@erts_this_node_sysname(%rip)", {0}},
+		{"8@8(%rip)", {0}},
+		{"8@8(%rax,%rbx,4)", {0}},
+		{"8f@%xmm0", {0}},
+		{"3@%rax", {0}},
+		{"16@%rax", {0}},
+		{"8@", {0}},
+		{"8@%", {0}},
+		{"8@%rax)", {0}},
+		{"8@8(%rax", {0}},
+		{"8@8(%ah)", {0}},
+		{"8@$99999999999999999999", {0}},
+		{"-9223372036854775808@%rax", {0}},
+		{"nonsense", {0}},
 	};
 
 	UNUSED(state);
