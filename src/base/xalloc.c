@@ -39,7 +39,8 @@ char *xstrndup(const char *s, size_t len)
 {
 	char *p = xmalloc(len + 1);
 
-	memcpy(p, s, len);
+	if (len) /* s may be NULL then */
+		memcpy(p, s, len);
 	p[len] = '\0';
 	return p;
 }
