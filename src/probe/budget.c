@@ -61,9 +61,17 @@ void budget_init(struct budget *b, double percent, unsigned int nr, double least
 	b->random = random | 1;
 }
 
+/* ns that may be spent in a time in which the node uses so much for itself. */
+static double income(const struct budget *b, double own_ns, double wall_ns)
+{
+	double may = b->percent / 100 * MAX(own_ns, BUDGET_MIN_BUSY * wall_ns);
+
+	return b->most_per_s > 0 ? MIN(may, b->most_per_s * wall_ns / NS_PER_S) : may;
+}
+
 double budget_allowed(const struct budget *b)
 {
-	return b->percent / 100 * MAX(b->own_per_s, BUDGET_MIN_BUSY * NS_PER_S);
+	return income(b, b->own_per_s, NS_PER_S);
 }
 
 double budget_share(double spent_ns, double own_ns, double wall_ns, bool *of_core)
@@ -94,7 +102,7 @@ void budget_pass(struct budget *b, double wall_ns, double own_ns, double spent_n
 		s->told_on_ns = 0;
 	}
 	most = MAX(budget_allowed(b) * BUDGET_SAVED_S, b->round_cost_ns * RESERVE * MOST_LONGER);
-	b->credit_ns += b->percent / 100 * MAX(own_ns, BUDGET_MIN_BUSY * wall_ns) - spent_ns;
+	b->credit_ns += income(b, own_ns, wall_ns) - spent_ns;
 	b->credit_ns = MIN(b->credit_ns, most);
 }
 
@@ -180,7 +188,7 @@ static bool is_sampling(const struct budget *b)
 /* In ns, of what an idle node earns. */
 static double grace(const struct budget *b)
 {
-	return b->percent / 100 * BUDGET_MIN_BUSY * NS_PER_S * GRACE_S;
+	return income(b, 0, NS_PER_S) * GRACE_S;
 }
 
 /* Probes of a slice are hit for this long, however short it is. */
@@ -246,7 +254,7 @@ static void sample(const struct budget *b, struct budget_source *s, double heigh
 static void look(struct budget *b)
 {
 	/* What the node does as soon as it is not probed: a storm counts at once. */
-	double may = MAX(budget_allowed(b), b->percent / 100 * b->busy_per_s);
+	double may = MAX(budget_allowed(b), income(b, b->busy_per_s, NS_PER_S));
 	double length = MAX(b->look_ns, LOOK_NS), height;
 	bool sampling = is_sampling(b), few_stay;
 

@@ -56,7 +56,8 @@ struct budget_source {
 };
 
 struct budget {
-	double percent; /* of the node's own CPU time */
+	double percent;	   /* of the node's own CPU time */
+	double most_per_s; /* ns of CPU a second, whatever the node uses; 0 = no such limit */
 	unsigned int nr;
 	struct budget_source sources[BUDGET_MAX_SOURCES];
 	double least_slice_ns;

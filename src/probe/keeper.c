@@ -27,6 +27,8 @@ struct keeper {
 	struct keeper_config config;
 	struct meter *meter;
 	struct turns turns; /* of the thread alone */
+	unsigned int rate;  /* hits a second and scheduler; 0 = as many as there are */
+	double hit_ns;	    /* of one, as calibrated */
 
 	pthread_t thread;
 	bool running;
@@ -262,9 +264,11 @@ int keeper_open(struct keeper **out, const struct keeper_config *config, struct 
 	return 0;
 }
 
-void keeper_limit(struct keeper *k, double percent)
+void keeper_limit(struct keeper *k, double percent, unsigned int rate, double hit_ns)
 {
 	k->config.percent = percent;
+	k->rate = rate;
+	k->hit_ns = hit_ns;
 }
 
 int keeper_start(struct keeper *k, const struct meter_counters *work, struct error *err)
@@ -275,6 +279,8 @@ int keeper_start(struct keeper *k, const struct meter_counters *work, struct err
 		.has_work = work->nr > 0,
 		.long_runs = k->config.long_runs,
 		.percent = k->config.percent,
+		.hits_per_s = (double)k->rate * MAX(work->nr, 1u),
+		.hit_ns = k->hit_ns,
 		.own_per_s = meter_start(k->meter, work),
 	};
 

@@ -43,8 +43,9 @@ struct keeper_cost {
 /* Before there are probes: how busy the node is without is measured from here on.
  * ERROR_KIND_FAILED. */
 int keeper_open(struct keeper **out, const struct keeper_config *config, struct error *err);
-/* Another limit; before keeper_start(). */
-void keeper_limit(struct keeper *k, double percent);
+/* Another limit, and one of hits a second and scheduler, each of which is thought to cost hit_ns
+ * until some were measured; before keeper_start(). */
+void keeper_limit(struct keeper *k, double percent, unsigned int rate, double hit_ns);
 /* Puts all groups on, and those off again at once that cost too much.  The attach is the keeper's
  * alone until keeper_stop().  `work`: of the node.  Errors as attach_on(). */
 int keeper_start(struct keeper *k, const struct meter_counters *work, struct error *err);

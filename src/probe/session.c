@@ -300,13 +300,7 @@ void session_call_programs(struct session *s, struct call_programs *out)
 	};
 }
 
-/* So many hits of the cheapest place and its program: what --rate stands for where it is time that
- * is limited. */
-#define CALL_RUN_NS 1000u
-static double rate_percent(const struct session *s, unsigned int rate)
-{
-	return 100.0 * rate * (s->cost.emulated_ns + CALL_RUN_NS) / 1e9;
-}
+#define CALL_RUN_NS 1000 /* of the program that tells of a call, before one was seen */
 
 int session_add_calls(struct session *s, const struct session_calls *calls, struct error *err)
 {
@@ -322,7 +316,8 @@ int session_add_calls(struct session *s, const struct session_calls *calls, stru
 	if (!s->config.events)
 		open_keeper(s);
 	if (s->keeper)
-		keeper_limit(s->keeper, MIN(calls->max_overhead, rate_percent(s, calls->rate)));
+		keeper_limit(s->keeper, calls->max_overhead, calls->rate,
+			     s->cost.emulated_ns + CALL_RUN_NS);
 	return 0;
 }
 

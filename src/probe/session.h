@@ -110,7 +110,7 @@ struct session_calls {
 	const struct source_point *points; /* borrowed until session_stop() */
 	unsigned int nr;
 	double max_overhead; /* percent of the node's own CPU, for these and those of events */
-	unsigned int rate;   /* hits a second of a thread that is busy, beside that */
+	unsigned int rate;   /* hits a second and scheduler, beside that */
 };
 int session_add_calls(struct session *s, const struct session_calls *calls, struct error *err);
 /* What a hit of one of them takes of the node, on average so far; 0 = not known. */

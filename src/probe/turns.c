@@ -24,7 +24,9 @@
 #define PLACING_NS	 2000000ull
 #define PLACING_PAUSE_NS 1000000ull
 #define NO_LIMIT	 1e12
-#define LEAST_OWN_NS	 1000000.0
+/* So many tell what one costs. */
+#define HITS_THAT_TELL 20
+#define LEAST_OWN_NS   1000000.0
 /* No program runs for longer: without stacks and terms, and with them. */
 #define MOST_RUN_NS	  5000.0
 #define MOST_RUN_STACK_NS 50000.0
@@ -54,6 +56,9 @@ void turns_init(struct turns *t, const struct turns_ops *ops, void *arg,
 	budget_init(&t->budget, config->percent >= 100 ? NO_LIMIT : config->percent, t->nr,
 		    t->by_perf ? LEAST_SLICE_PERF_NS : LEAST_SLICE_NS, config->own_per_s,
 		    t->start_ns);
+	t->hits_per_s = config->hits_per_s;
+	t->hit_ns = config->hit_ns;
+	t->budget.most_per_s = t->hits_per_s * t->hit_ns;
 }
 
 static uint64_t now_ns(const struct turns *t)
@@ -74,6 +79,20 @@ static void take_hits(struct turns *t, unsigned int i)
 
 	if (t->ops->hits(t->arg, i, &hits))
 		tally_hits(&t->tally, i, &hits, t->units[i].on);
+}
+
+/* A limit of hits is one of what these cost of late. */
+static void limit_hits(struct turns *t)
+{
+	const struct tally_total *total = &t->tally.total;
+	uint64_t hits = total->hits - t->priced_hits;
+
+	if (hits < HITS_THAT_TELL)
+		return;
+	t->hit_ns = (t->hit_ns + MAX(total->probes_ns - t->priced_ns, 0) / (double)hits) / 2;
+	t->budget.most_per_s = t->hits_per_s * t->hit_ns;
+	t->priced_hits = total->hits;
+	t->priced_ns = total->probes_ns;
 }
 
 static void measure(struct turns *t)
@@ -98,6 +117,7 @@ static void measure(struct turns *t)
 			budget_hits(&t->budget, i, step.cost_ns[i],
 				    (double)(t->taken_ns - MAX(u->window_ns, before)));
 	}
+	limit_hits(t);
 	budget_pass(&t->budget, step.wall_ns, step.own_ns, step.spent_ns);
 }
 

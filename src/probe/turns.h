@@ -66,6 +66,9 @@ struct turns {
 	struct turn units[BUDGET_MAX_SOURCES];
 	unsigned int nr, nr_leaving;
 	bool by_perf, has_work;
+	double hits_per_s, hit_ns; /* 0 = no such limit; what one costs of late */
+	uint64_t priced_hits;	   /* of the total, when that was found out */
+	double priced_ns;
 	uint64_t start_ns, taken_ns, told_work_ns, told_log_ns;
 	uint64_t log_hits; /* then */
 	double log_spent, log_own;
@@ -78,6 +81,9 @@ struct turns_config {
 	bool long_runs;	  /* programs walk stacks, or copy terms */
 	double percent;	  /* of the node's own CPU; 100 or more = no limit, only measures */
 	double own_per_s; /* ns of CPU a second, as known from before */
+	/* Hits of all groups together, 0 = as many as there are; and what one costs, until some
+	 * were measured. */
+	double hits_per_s, hit_ns;
 };
 
 /* Borrows ops and arg. */

@@ -238,6 +238,20 @@ def bif(ctx):
                 {"traced:insert/2"}, "callers")
 
 
+@case("--rate is calls: some hundreds a second of a node that has nothing else to do are all seen",
+      timeout=180)
+def rate(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    node.ask("traced", "warm", "none")
+    trace = Watch(ctx, node, "ets:insert(_, {key, _})", "--count", "-j", "--rate", "10000", "--max-overhead", "100",
+                  command="trace", json_lines=False)
+    node.ask("traced", "slow_inserts", 500, timeout=100)
+    said = json.loads(trace.text())
+    check_equal(sum(row["calls"] for row in said["data"]["callers"]), 500, f"calls; {trace.err}")
+    check(not any("tripped" in line for line in trace.err), f"{trace.err}")
+    check_equal(trace.process.returncode, 0, f"exit code; {trace.err}")
+
+
 @case("the smallest size: every call, its arguments cut")
 def sizes(ctx):
     for pattern, question in (("traced:plain/2", ("run", "plain", 20)),

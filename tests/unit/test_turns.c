@@ -376,6 +376,44 @@ static void test_kept_perf(void **state)
 	keep(world_of(&like, true, false), 0);
 }
 
+/* --rate is hits, whatever they cost: a few dear ones are all seen, of many as many as it says. */
+static void test_rate(void **state)
+{
+	const struct turns_config config = {.nr = 1,
+					    .has_work = true,
+					    .long_runs = true,
+					    .percent = 100,
+					    .own_per_s = S,
+					    .hits_per_s = 10000,
+					    .hit_ns = 1500};
+	struct world like = {.unit_ns = 4 * MS,
+			     .hits_of_unit = {1},
+			     .trap_ns = 400,
+			     .run_ns = 45000,
+			     .place_ns = 0.7 * MS,
+			     .close_ns = 8 * MS,
+			     .closes_at_once = true};
+	struct world *w = world_of(&like, false, false);
+	struct error err;
+	double seen;
+
+	UNUSED(state);
+	turns_init(&w->turns, &ops, w, &config);
+	assert_int_equal(turns_begin(&w->turns, &err), 0);
+	run(w, 10);
+	assert_int_equal(nr_calls(w, OFF, 0) + nr_calls(w, MUTE, 0), 0);
+	assert_in(w->groups[0].seen / w->units, 0.999, 1, "seen of a few");
+
+	w->unit_ns = 5000;
+	w->run_ns = 100;
+	run(w, 10);
+	seen = w->groups[0].seen;
+	run(w, 20);
+	seen = w->groups[0].seen - seen;
+	assert_in(seen / 20, 2000, 10500, "hits a second");
+	assert_true(w->turns.budget.sources[0].sampled);
+}
+
 /* The share that is told is that of the events that were seen; also of what the node did. */
 static void test_share(void **state)
 {
@@ -599,12 +637,12 @@ static void test_begin_fails(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_kept),	      cmocka_unit_test(test_kept_stacks),
-	cmocka_unit_test(test_kept_perf),     cmocka_unit_test(test_share),
-	cmocka_unit_test(test_silence_first), cmocka_unit_test(test_perf),
-	cmocka_unit_test(test_pauses),	      cmocka_unit_test(test_failures),
-	cmocka_unit_test(test_recovers),      cmocka_unit_test(test_begin_fails),
-	cmocka_unit_test(test_begin_perf),
+	cmocka_unit_test(test_kept),	    cmocka_unit_test(test_kept_stacks),
+	cmocka_unit_test(test_kept_perf),   cmocka_unit_test(test_rate),
+	cmocka_unit_test(test_share),	    cmocka_unit_test(test_silence_first),
+	cmocka_unit_test(test_perf),	    cmocka_unit_test(test_pauses),
+	cmocka_unit_test(test_failures),    cmocka_unit_test(test_recovers),
+	cmocka_unit_test(test_begin_fails), cmocka_unit_test(test_begin_perf),
 };
 
 int main(void)

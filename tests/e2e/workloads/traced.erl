@@ -5,6 +5,7 @@
 -export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1, doze/1, forever/1]).
 -export([paced/1, pace/1]).
 -export([spin_echo/0, echo/1, spin_hops/0, hopping/1, spin_throw/0, throws/1, naps/1, nap/1]).
+-export([slow_inserts/1]).
 -export([sleeper/1, fails/1, traps/1, pauses/1, pause/1]).
 -export([stacks/2, spot/1, call/2, first/0, afar/1, applies/1, larges/0, large/2]).
 
@@ -152,6 +153,13 @@ last(N, X, K) -> last(N - 1, X, K).
 inserts(Times) ->
     T = ets:new(traced, [public]),
     [insert(T, N) || N <- lists:seq(1, list_to_integer(Times))],
+    ets:delete(T),
+    <<"ok">>.
+
+%% As few a second as a node does that has nothing else to do.
+slow_inserts(Times) ->
+    T = ets:new(traced, [public]),
+    [begin insert(T, N), timer:sleep(3) end || N <- lists:seq(1, list_to_integer(Times))],
     ets:delete(T),
     <<"ok">>.
 
