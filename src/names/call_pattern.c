@@ -307,6 +307,19 @@ static void structs_are_atoms(struct call_parser *p)
 	}
 }
 
+/* Is there something that arguments must be? */
+static bool has_conditions(const struct call_pattern *p)
+{
+	uint32_t nr = 0;
+
+	for (int i = 0; p->args && i < p->arity; i++) {
+		if (p->args[i]->kind != PATTERN_ANY && p->args[i]->kind != PATTERN_VARIABLE)
+			return true;
+		nr += p->args[i]->kind == PATTERN_VARIABLE;
+	}
+	return p->nr_guards || nr > p->nr_variables; /* one stands twice */
+}
+
 static int parse(struct call_parser *p)
 {
 	p->out->arity = -1;
@@ -319,6 +332,7 @@ static int parse(struct call_parser *p)
 	p->out->variables = call_alloc(p, (p->variables.len + 1) * sizeof(*p->variables.data));
 	for (size_t i = 0; i < p->variables.len; i++)
 		p->out->variables[i] = p->variables.data[i];
+	p->out->has_args = has_conditions(p->out);
 	return 0;
 }
 

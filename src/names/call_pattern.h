@@ -172,12 +172,12 @@ struct call_guard {
 };
 
 struct call_pattern {
-	const char *module;   /* text of the atom, without quotes; NULL = any */
-	const char *function; /* likewise */
-	int arity;	      /* -1 = any */
-	bool has_args;
-	struct pattern_node **args; /* `arity` of them */
-	struct call_guard *guards;  /* one of them must hold; none: nothing has to */
+	const char *module;	    /* text of the atom, without quotes; NULL = any */
+	const char *function;	    /* likewise */
+	int arity;		    /* -1 = any */
+	struct pattern_node **args; /* `arity` of them, if they were written */
+	bool has_args; /* they matter: (_, X) means no more than an arity, and is that */
+	struct call_guard *guards; /* one of them must hold; none: nothing has to */
 	uint32_t nr_guards;
 	const char **variables; /* names by slot */
 	uint32_t nr_variables;

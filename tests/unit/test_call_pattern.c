@@ -70,7 +70,29 @@ static void test_functions(void **state)
 		else
 			assert_null(p->function);
 		assert_int_equal(p->arity, rows[i].arity);
-		assert_int_equal(p->has_args, strchr(rows[i].text, '(') != NULL);
+		assert_int_equal(p->args != NULL, strchr(rows[i].text, '(') && rows[i].arity);
+		call_pattern_free(p);
+	}
+}
+
+/* Arguments that may be anything are an arity: nothing of them need be copied. */
+static void test_arity_only(void **state)
+{
+	static const struct {
+		const char *text;
+		bool matter;
+	} rows[] = {
+		{"m:f/2", false},	 {"m:f()", false},	     {"m:f(_, _)", false},
+		{"m:f(A, B, _)", false}, {"M.f(a, _b)", false},	     {"m:f(A, A)", true},
+		{"m:f(_, a)", true},	 {"m:f(_) when true", true}, {"m:f(A = B)", true},
+		{"m:f({_, _})", true},	 {"M.f(%{})", true},	     {"M.f(x) when x", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct call_pattern *p = parse(rows[i].text);
+
+		assert_int_equal(p->has_args, rows[i].matter);
 		call_pattern_free(p);
 	}
 }
@@ -627,12 +649,13 @@ static void test_truncated_elixir(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_functions),      cmocka_unit_test(test_actions),
-		cmocka_unit_test(test_terms),	       cmocka_unit_test(test_guards),
-		cmocka_unit_test(test_errors),	       cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_long),	       cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_elixir_terms),   cmocka_unit_test(test_elixir_guards),
-		cmocka_unit_test(test_which_language), cmocka_unit_test(test_truncated_elixir),
+		cmocka_unit_test(test_functions),	 cmocka_unit_test(test_arity_only),
+		cmocka_unit_test(test_actions),		 cmocka_unit_test(test_terms),
+		cmocka_unit_test(test_guards),		 cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_hostile),		 cmocka_unit_test(test_long),
+		cmocka_unit_test(test_truncated),	 cmocka_unit_test(test_elixir_terms),
+		cmocka_unit_test(test_elixir_guards),	 cmocka_unit_test(test_which_language),
+		cmocka_unit_test(test_truncated_elixir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
