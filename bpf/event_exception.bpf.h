@@ -29,17 +29,17 @@ INLINE uint64_t exception_class(uint64_t process)
 	}
 }
 
-INLINE void exception_event(struct pt_regs *ctx, uint64_t process, uint64_t value, uint64_t height)
+/* stack_ns: the time of the stack that came ahead of it, 0 = there is none. */
+INLINE void exception_event(uint64_t process, uint64_t value, uint64_t height, uint64_t stack_ns)
 {
-	uint64_t ts_ns = event_now(), epid = epid_if_told(process);
+	uint64_t ts_ns = stack_ns ? stack_ns : event_now(), epid = epid_if_told(process);
 	struct rec_raw_event *rec;
-	uint16_t flags;
 
 	if (!wanted_of(EVENT_PROCESS_EXCEPTION, epid))
 		return;
 	event_seen(process, epid, ts_ns);
-	flags = event_stack(ctx, process, ts_ns);
-	rec = event_begin_term(EVENT_PROCESS_EXCEPTION, ts_ns, epid, flags);
+	rec = event_begin_term(EVENT_PROCESS_EXCEPTION, ts_ns, epid,
+			       stack_ns ? RAW_EVENT_STACK : 0);
 	if (!rec)
 		return;
 	rec->values[0] = exception_class(process);
@@ -56,6 +56,7 @@ INLINE void exception_event(struct pt_regs *ctx, uint64_t process, uint64_t valu
 EVENT_ENTRY(event_error)
 {
 	struct event_thread *t = thread_here();
+	uint64_t ts_ns;
 
 	if (!t)
 		return 0;
@@ -63,6 +64,13 @@ EVENT_ENTRY(event_error)
 	t->error.process = ctx->di;
 	t->error.x = ctx->dx;
 	t->error.epoch = switches.epoch[EVENT_PROCESS_EXCEPTION];
+	t->error.stack_ns = 0;
+	/* Now: once it is caught, the frames of who raised it are gone from the stack. */
+	if (config.event_stacks && wanted_of(EVENT_PROCESS_EXCEPTION, epid_if_told(ctx->di))) {
+		ts_ns = event_now();
+		if (event_stack(ctx, t->error.process, ts_ns))
+			t->error.stack_ns = ts_ns;
+	}
 	return 0;
 }
 
@@ -83,7 +91,7 @@ EVENT_RETURN(event_error_return)
 	if (process && ctx->ax && read_u64(t->error.x + 8, &value) &&
 	    read_u64(process + config.layout.process_stop, &stop) &&
 	    read_u64(process + config.layout.process_hend, &hend) && hend > stop)
-		exception_event(ctx, process, value, (hend - stop) / 8);
+		exception_event(process, value, (hend - stop) / 8, t->error.stack_ns);
 	if (t)
 		t->error.process = 0;
 	return 0;
@@ -102,7 +110,7 @@ EVENT_ENTRY(event_error_exit)
 	    try_read(TERM_PTR(value), tuple, sizeof(tuple)) && tuple[0] == HEADER_TUPLE(2))
 		value = tuple[1];
 	t->error.process = 0;
-	exception_event(ctx, process, value, 0);
+	exception_event(process, value, 0, t->error.stack_ns);
 	return 0;
 }
 

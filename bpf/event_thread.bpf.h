@@ -118,6 +118,7 @@ struct event_thread {
 	} copy_to;
 	struct {
 		uint64_t process, x, epoch; /* whose exception is handled; its X registers */
+		uint64_t stack_ns;	    /* the stack of who raised it has this time; 0 = none */
 	} error;
 	struct message_walk messages;
 	struct port_search ports;

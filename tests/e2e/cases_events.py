@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam events`: workloads that do an exact number of things; counts and fields are equal, and
 nothing is lost that is not counted."""
+import itertools
 import json
 import os
 import subprocess
@@ -200,6 +201,22 @@ def exceptions(ctx):
         check_equal([(e["class"], e["reason"], e["state"], e["height"]) for e in seen],
                     [(end["class"], end["reason"], "uncaught", 0)], f"the end of {end['pid']}")
     print(f"{len(own)} exceptions that were caught, {len(truth['ends'])} that were not compared")
+
+
+@case("exceptions that are caught, with --stack: of who raised them, as the node's stack trace says")
+def raised_by(ctx):
+    truth, events = watched(ctx, "process_exception", "raises", 25, args=("--stack",))
+    own = of(events, "process_exception", pid=truth["pid"])
+    check_equal(len(own), 25, "exceptions")
+    for e, told in zip(own, truth["stacks"]):
+        # The node leaves out equal frames behind each other.
+        seen, wanted = ([mfa for mfa, _ in itertools.groupby(stack)] for stack in
+                        ([f["mfa"] for f in e["stack"]], told))
+        if wanted[0] != "happenings:raise/1":
+            del wanted[0]  # a BIF, which has no frame
+        check(len(wanted) >= 3 and wanted[0] in seen, f"stack of {e['class']} {e['reason']}: {seen}, {told}")
+        raiser = seen.index(wanted[0])
+        check_equal(seen[raiser:raiser + len(wanted)], wanted, f"stack of {e['class']} {e['reason']}")
 
 
 @case("garbage collection: what erlang:trace says, event by event; dirty schedulers too")

@@ -202,8 +202,13 @@ resting(N) ->
 %% Exceptions that are caught, and those that end a process, as the node itself sees them.
 raises(Count) ->
     All = lists:seq(1, list_to_integer(Count)),
-    {P, Caught} = in_process(fun() -> [try raise(N) catch C:R -> {C, R} end || N <- All] end),
-    #{pid => pid(P), caught => [[C, text(R)] || {C, R} <- Caught], ends => [ended(N) || N <- All]}.
+    {P, Caught} = in_process(fun() -> [try raise(N) catch C:R:S -> {C, R, S} end || N <- All] end),
+    #{pid => pid(P), caught => [[C, text(R)] || {C, R, _} <- Caught], ends => [ended(N) || N <- All],
+      stacks => [[iolist_to_binary([text(M), ":", text(F), "/", integer_to_list(arity(A))]) || {M, F, A, _} <- S]
+                 || {_, _, S} <- Caught]}.
+
+arity(Args) when is_list(Args) -> length(Args);
+arity(N) -> N.
 
 raise(N) ->
     case N rem 5 of
