@@ -212,10 +212,11 @@ enum event_field_type {
 	FIELD_WORD, /* enum event_word | string id */
 	/* address of an allocator's name without its end, "eheap_" | string id: "eheap_alloc" */
 	FIELD_ALLOCATOR,
-	FIELD_WORDS, /* words of memory */
-	FIELD_BYTES, /* bytes of memory */
-	FIELD_COUNT, /* a number */
-	FIELD_NS,    /* nanoseconds */
+	FIELD_STRING, /* string id, of what user space has read itself | the same */
+	FIELD_WORDS,  /* words of memory */
+	FIELD_BYTES,  /* bytes of memory */
+	FIELD_COUNT,  /* a number */
+	FIELD_NS,     /* nanoseconds */
 	NR_FIELD_TYPES
 };
 

@@ -194,6 +194,7 @@ static uint64_t value_of(struct beam_resolver *r, struct names *names,
 		return word_string(names, words[0]);
 	case FIELD_ALLOCATOR:
 		return allocator_string(r, names, words[0]);
+	case FIELD_STRING:
 	case FIELD_WORDS:
 	case FIELD_BYTES:
 	case FIELD_COUNT:

@@ -185,11 +185,13 @@ void running_look(struct running *r)
 		one->known = w->doing != SCHED_DOING_UNKNOWN;
 		one->port = w->doing == SCHED_DOING_PORT;
 		memset(one->in, 0, sizeof(one->in));
+		memset(&one->process, 0, sizeof(one->process));
 		one->parts_known = one->known && w->doing != SCHED_DOING_PROCESS;
+		one->in[RUNNING_SLICE].slice = w->slice;
+		one->in[RUNNING_SLICE].of = one->port ? w->port : 0;
 		if (w->doing != SCHED_DOING_PROCESS)
 			continue;
 		one->in[RUNNING_SLICE].of = w->process;
-		one->in[RUNNING_SLICE].slice = w->slice;
 		set_ranges(r, r->ranges + nr_with * NR_RANGES, &r->parts[nr_with], one->esdp,
 			   w->process);
 		r->which[nr_with++] = i;
@@ -216,4 +218,25 @@ bool running_process_read(struct running *r, const struct running_one *one, radd
 		return false;
 	take_process(r, &part, out);
 	return out->epid == epid && !(out->state & PSFLG_FREE);
+}
+
+static void read_text(struct running *r, raddr at, char *text, size_t size)
+{
+	raddr text_at;
+
+	if (mem_read_u64(r->mem, at, &text_at) == 0 && text_at)
+		mem_read_string(r->mem, text_at, text, size);
+}
+
+void running_port_read(struct running *r, raddr port, struct running_port *out)
+{
+	const struct beam_layout *l = &r->layout;
+	raddr driver;
+
+	memset(out, 0, sizeof(*out));
+	if (mem_read_u64(r->mem, port + (raddr)l->port_id, &out->id))
+		out->id = 0;
+	read_text(r, port + (raddr)l->port_name, out->name, sizeof(out->name));
+	if (mem_read_u64(r->mem, port + (raddr)l->port_drv_ptr, &driver) == 0)
+		read_text(r, driver + (raddr)l->driver_name, out->driver, sizeof(out->driver));
 }

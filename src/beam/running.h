@@ -36,6 +36,12 @@ struct running_process {
 	uint64_t collections, reclaimed;
 };
 
+/* A port, as far as it can be read: 0 and "" = not. */
+struct running_port {
+	uint64_t id; /* term */
+	char name[256], driver[64];
+};
+
 struct running_one {
 	enum thread_type type;
 	uint16_t number; /* 1.. of its type */
@@ -63,5 +69,7 @@ bool running_is_same(enum running_span span, const struct running_key *earlier,
 /* Reads a process that was seen by an earlier look.  False: it is gone. */
 bool running_process_read(struct running *r, const struct running_one *one, raddr process,
 			  uint64_t epid, struct running_process *out);
+/* The same of a port; the caller looks afterwards whether it is still there. */
+void running_port_read(struct running *r, raddr port, struct running_port *out);
 
 #endif

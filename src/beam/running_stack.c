@@ -48,13 +48,18 @@ static bool is_same_call(const struct running_call *a, const struct running_call
 	       b->cpu_ns >= a->cpu_ns + CALL_CPU_NS;
 }
 
+static bool is_off_cpu(const struct thread_state *t)
+{
+	return t->where == THREAD_IN_SYSCALL || t->where == THREAD_OFF_CPU;
+}
+
 /* Sets place, status and what tells the function; returns the top of the stack. */
 static raddr find_top(struct rec_raw_sample *out, const struct running_call *call,
 		      const struct stack_bounds *b, const struct running_code *code,
 		      const struct running_scheduler *s, const struct thread_state *t, bool in_c,
 		      const struct running_call *earlier)
 {
-	bool off_cpu = t->where == THREAD_IN_SYSCALL || t->where == THREAD_OFF_CPU;
+	bool off_cpu = is_off_cpu(t);
 
 	out->status = SAMPLE_STATUS_COMPLETE;
 	out->stack_source = s->type == THREAD_NORMAL ? STACK_LAST : STACK_STOP;
@@ -200,5 +205,24 @@ bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, s
 	else if (!push_stack(out, mem, top, b.hend, code))
 		out->status = SAMPLE_STATUS_STACK_UNREADABLE;
 	out->h.size = (uint32_t)(sizeof(*out) + 8 * (size_t)(out->nr_leaf + out->nr_root));
+	return true;
+}
+
+bool running_port_stack_read(struct rec_raw_sample *out, int os_pid,
+			     const struct running_scheduler *s, uint64_t port_id)
+{
+	struct thread_state t;
+
+	memset(out, 0, sizeof(*out));
+	if (!s->os_tid)
+		return false;
+	thread_state_read(&t, os_pid, s->os_tid);
+	out->h.type = REC_RAW_SAMPLE;
+	out->h.size = sizeof(*out);
+	out->os_tid = (uint32_t)s->os_tid;
+	out->thread_type = (uint8_t)s->type;
+	out->scheduler = s->number;
+	out->port_id = port_id;
+	out->user_ip = is_off_cpu(&t) ? t.ip : 0;
 	return true;
 }

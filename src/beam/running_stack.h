@@ -54,5 +54,9 @@ bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, s
 			const struct beam_layout *l, const struct running_code *code, int os_pid,
 			const struct running_scheduler *s, raddr process, bool in_c,
 			const struct running_call *earlier);
+/* The same of a port's task: it has no Erlang stack, so only where the thread is in C code, if it
+ * is off its CPU. */
+bool running_port_stack_read(struct rec_raw_sample *out, int os_pid,
+			     const struct running_scheduler *s, uint64_t port_id);
 
 #endif

@@ -156,9 +156,9 @@ static void take(struct sched_work *w, size_t at)
 	works = normal ? bytes_u32(head, l->sched_thr_progress_active - w->head.from) != 0
 		       : since != SCHED_WTIME_IDLE;
 	one->process = bytes_u64(head, l->sched_current_process - w->head.from);
+	one->port = bytes_u64(head, l->sched_current_port - w->head.from);
 	one->slice = normal ? bytes_u64(clock, l->sched_reductions - w->clock.from) : since;
-	one->doing = sched_doing_of(works, one->process,
-				    bytes_u64(head, l->sched_current_port - w->head.from));
+	one->doing = sched_doing_of(works, one->process, one->port);
 }
 
 void sched_work_look(struct sched_work *w, bool dirty)

@@ -47,10 +47,11 @@ struct sched_worker {
 	uint16_t number; /* 1.. of its type */
 	raddr esdp;
 	enum sched_doing doing;
-	/* If it does SCHED_DOING_PROCESS: struct process, and what tells a time slice from the
-	 * next one of the same process: reductions of all that ran before, which are added up when
-	 * a process leaves (erts_schedule()); of a dirty one since when it works. */
-	raddr process;
+	/* If it does SCHED_DOING_PROCESS or _PORT: the struct, and what tells a time slice from the
+	 * next one of the same process or port: reductions of all that ran before, which are added
+	 * up when it leaves (erts_schedule(), erts_port_task_execute()); of a dirty one since when
+	 * it works. */
+	raddr process, port;
 	uint64_t slice;
 };
 

@@ -346,9 +346,10 @@ static int run_loop(struct event_run *run, struct error *err)
 		live_add_watching(&run->live, run->plan.kinds | run->unprobed);
 		event_run_tell_budget(run);
 		event_run_tell_stopped(run, false);
-		log_info("%u probes attached", run->plan.nr_points);
 		rc = watch_schedulers(run, err);
 	}
+	if (rc == 0)
+		log_info("%u probes attached", run->plan.nr_points);
 	run->span_start_ns = run->seen_until_ns = clock_monotonic_ns();
 	if (o->watch_ns) {
 		coverage_take_work(&run->stream.coverage, 0, run->span_start_ns);

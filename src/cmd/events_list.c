@@ -11,11 +11,11 @@
 static const char *type_name(enum event_field_type type)
 {
 	static const char *const names[NR_FIELD_TYPES] = {
-		[FIELD_PID] = "pid",	 [FIELD_PORT] = "port", [FIELD_ATOM] = "atom",
-		[FIELD_TERM] = "term",	 [FIELD_MFA] = "mfa",	[FIELD_CODE] = "mfa",
-		[FIELD_TEXT] = "text",	 [FIELD_WORD] = "word", [FIELD_WORDS] = "words",
-		[FIELD_COUNT] = "count", [FIELD_NS] = "ns",	[FIELD_ALLOCATOR] = "text",
-		[FIELD_BYTES] = "bytes",
+		[FIELD_PID] = "pid",	 [FIELD_PORT] = "port",	  [FIELD_ATOM] = "atom",
+		[FIELD_TERM] = "term",	 [FIELD_MFA] = "mfa",	  [FIELD_CODE] = "mfa",
+		[FIELD_TEXT] = "text",	 [FIELD_WORD] = "word",	  [FIELD_WORDS] = "words",
+		[FIELD_COUNT] = "count", [FIELD_NS] = "ns",	  [FIELD_ALLOCATOR] = "text",
+		[FIELD_STRING] = "text", [FIELD_BYTES] = "bytes",
 	};
 
 	return names[type];

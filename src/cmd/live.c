@@ -431,6 +431,20 @@ static void add_process(struct live *l, uint64_t epid)
 		beam_resolver_process(l->resolver, enrich_names(l->enrich), &facts);
 }
 
+static uint32_t name_text(struct live *l, const char *text)
+{
+	size_t len = strlen(text);
+
+	return len ? names_intern_string(enrich_names(l->enrich), text, len, NULL) : 0;
+}
+
+/* The last two fields of long_schedule. */
+static void name_port(struct live *l, struct rec_raw_event *ev, const struct running_port *port)
+{
+	ev->values[ev->nr_values++] = name_text(l, port->driver);
+	ev->values[ev->nr_values++] = name_text(l, port->name);
+}
+
 void live_add_slices(struct live *l)
 {
 	struct error ignored;
@@ -445,9 +459,10 @@ void live_add_slices(struct live *l)
 			add_process(l, s.stack->epid);
 			enrich_add_raw(l->enrich, &s.stack->h);
 		}
+		if (s.port)
+			name_port(l, s.event, s.port);
 		enrich_add_raw(l->enrich, &s.event->h);
-		free(s.stack);
-		free(s.event);
+		slice_watch_free(&s);
 	}
 }
 

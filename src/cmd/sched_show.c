@@ -77,9 +77,24 @@ static void add_function(struct strbuf *out, const struct names *n, uint32_t fun
 		names_format_function(out, f);
 }
 
-static void write_long(FILE *f, const struct names *n, const struct sched_long *l)
+/* "<0.80.0>  my_server", "#Port<0.5>  tcp_inet (tcp_inet)" */
+static void add_whose(struct strbuf *out, const struct names *n, const struct sched_long *l)
 {
 	const struct name_process *p = names_process(n, l->process);
+	const char *port = names_string(n, l->port), *name = names_string(n, l->port_name);
+	const char *driver = names_string(n, l->driver);
+
+	strbuf_addf(out, "%s  ", p ? p->pid : port ? port : "-");
+	process_group_name_of(n, l->process, out);
+	if (p || !port)
+		return;
+	names_format_text(out, name ? name : "", name ? strlen(name) : 0);
+	if (driver)
+		strbuf_addf(out, " (%s)", driver);
+}
+
+static void write_long(FILE *f, const struct names *n, const struct sched_long *l)
+{
 	const struct name_thread *t = names_thread(n, l->thread);
 	const struct name_function *of;
 	const struct name_frame *frame;
@@ -88,8 +103,8 @@ static void write_long(FILE *f, const struct names *n, const struct sched_long *
 
 	strbuf_addstr(&line, "  ");
 	cell_ns(&line, l->ns);
-	strbuf_addf(&line, "  %s  ", p ? p->pid : "-");
-	process_group_name_of(n, l->process, &line);
+	strbuf_addstr(&line, "  ");
+	add_whose(&line, n, l);
 	if (t)
 		strbuf_addf(&line, "  on %s scheduler %u", sched_type_name(t->type), t->scheduler);
 	if (l->reductions != EVENT_UNKNOWN)
@@ -134,7 +149,9 @@ static void long_json(struct jsonw *w, const struct names *n, const struct sched
 	jsonw_uint(w, "duration_ns", l->ns);
 	jsonw_string(w, "pid", p ? p->pid : NULL);
 	process_group_name_of(n, l->process, &text);
-	jsonw_string(w, "name", text.len ? text.buf : NULL);
+	jsonw_string(w, "name", text.len ? text.buf : names_string(n, l->port_name));
+	jsonw_string(w, "port", names_string(n, l->port));
+	jsonw_string(w, "driver", names_string(n, l->driver));
 	strbuf_reset(&text);
 	add_function(&text, n, l->entry);
 	jsonw_string(w, "entry", text.len ? text.buf : NULL);

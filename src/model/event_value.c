@@ -34,6 +34,7 @@ bool event_value_add(struct strbuf *out, const struct names *names, enum event_f
 	case FIELD_TEXT:
 	case FIELD_WORD:
 	case FIELD_ALLOCATOR:
+	case FIELD_STRING:
 		s = names_string(names, (uint32_t)value);
 		if (s)
 			names_format_text(out, s, strlen(s));

@@ -467,6 +467,9 @@ static void was_long(struct sched_stats *s, const struct event *ev)
 		.thread = ev->u.vm.thread,
 		.stack = ev->u.vm.stack,
 		.entry = event_value_id(ev, EVENT_AT(LONG_SCHEDULE, ENTRY)),
+		.port = event_value_id(ev, EVENT_AT(LONG_SCHEDULE, PORT)),
+		.driver = event_value_id(ev, EVENT_AT(LONG_SCHEDULE, DRIVER)),
+		.port_name = event_value_id(ev, EVENT_AT(LONG_SCHEDULE, NAME)),
 	};
 	unsigned int at = MIN(s->nr_longest, SCHED_STATS_LONGEST - 1);
 

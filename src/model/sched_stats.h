@@ -90,6 +90,7 @@ struct sched_long {
 	uint64_t ts_ns, ns;
 	uint64_t reductions;			/* EVENT_UNKNOWN = not known */
 	uint32_t process, thread, stack, entry; /* ids of the dictionary; 0 = none */
+	uint32_t port, driver, port_name;	/* likewise, of a slice of a port */
 };
 
 struct sched_stats {

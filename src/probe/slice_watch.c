@@ -31,6 +31,7 @@
 struct span {
 	struct running_key key;	    /* .of: 0 = none, or not known */
 	struct running_process was; /* at the first look; not of a port */
+	struct running_port about;  /* of a port, once its stack was read */
 	bool port;
 	uint64_t before_ns;	      /* the last look that did not see it; 0 = none */
 	uint64_t first_ns, last_ns;   /* looks that saw it */
@@ -93,9 +94,15 @@ static bool is_same(struct slice_watch *w, size_t at, int kind)
 			       &now_at(w, at)->in[kind]);
 }
 
+/* It is known where that was. */
+static bool tells_place(const struct span *s, const struct rec_raw_sample *stack)
+{
+	return s->port ? stack->user_ip != 0 : stack->place != PLACE_OTHER;
+}
+
 static bool is_placed(const struct span *s)
 {
-	return s->has_stack && s->stack->place != PLACE_OTHER;
+	return s->has_stack && tells_place(s, s->stack);
 }
 
 /* At the second look, at all that follow until it is known where the process is, and then each time
@@ -114,31 +121,44 @@ static bool is_in_c(const struct running_one *one)
 	return one->in[RUNNING_GC].of || one->in[RUNNING_NIF].of;
 }
 
+static bool read_stack(struct slice_watch *w, size_t at, const struct span *s,
+		       struct running_call *call, struct running_port *about)
+{
+	const struct running_scheduler *who = &w->all.data[at].who;
+
+	if (!s->port)
+		return running_stack_read(w->room, call, w->mem, &w->layout, &w->code, w->n->os_pid,
+					  who, s->key.of, is_in_c(now_at(w, at)),
+					  s->taken_ns ? &s->call : NULL);
+	*call = (struct running_call){0};
+	running_port_read(w->running, s->key.of, about);
+	return running_port_stack_read(w->room, w->n->os_pid, who, about->id);
+}
+
 /*
  * The stack that is kept is of a moment of the whole span, the later half as likely as the earlier
  * one.  One that tells where the process is stands before one that does not.
  */
 static void take_stack(struct slice_watch *w, size_t at, int kind, uint64_t now_ns)
 {
-	struct watched *one = &w->all.data[at];
-	struct span *s = &one->spans[kind];
+	struct span *s = &w->all.data[at].spans[kind];
 	struct rec_raw_sample *had = s->stack;
+	struct running_port about;
 	struct running_call call;
 	bool placed, was = is_placed(s);
 
-	if (s->port || !is_due(s, now_ns))
+	if (!is_due(s, now_ns))
 		return;
 	if (!w->room)
 		w->room = xmalloc(RUNNING_STACK_SIZE);
-	if (!running_stack_read(w->room, &call, w->mem, &w->layout, &w->code, w->n->os_pid,
-				&one->who, s->key.of, is_in_c(now_at(w, at)),
-				s->taken_ns ? &s->call : NULL) ||
-	    !is_same(w, at, kind))
+	if (!read_stack(w, at, s, &call, &about) || !is_same(w, at, kind))
 		return;
 	if (!s->taken_ns || call.ra != s->call.ra || call.light_bif != s->call.light_bif)
 		s->call = call;
+	if (s->port)
+		s->about = about;
 	s->taken_ns = now_ns;
-	placed = w->room->place != PLACE_OTHER;
+	placed = tells_place(s, w->room);
 	if (s->has_stack && (placed == was ? !coin(w) : was))
 		return;
 	s->stack = w->room;
@@ -156,15 +176,21 @@ struct lasted {
 	uint64_t error_ns; /* EVENT_UNKNOWN: it lasted longer, who knows for how long */
 };
 
-static void hold(struct slice_watch *w, const struct long_slice *done)
+void slice_watch_free(struct long_slice *s)
+{
+	free(s->stack);
+	free(s->event);
+	free(s->port);
+}
+
+static void hold(struct slice_watch *w, struct long_slice *done)
 {
 	pthread_mutex_lock(&w->lock);
 	if (w->done.len - w->nr_taken < MOST_HELD) {
 		vec_push(&w->done, *done);
 	} else {
 		w->nr_lost++;
-		free(done->stack);
-		free(done->event);
+		slice_watch_free(done);
 	}
 	pthread_mutex_unlock(&w->lock);
 }
@@ -192,6 +218,10 @@ static void tell(struct slice_watch *w, const struct lasted *l, enum event_kind 
 		ev->epid = done.stack->epid;
 		ev->flags = RAW_EVENT_STACK | RAW_EVENT_BEFORE;
 	}
+	if (s->port) {
+		done.port = xmalloc(sizeof(*done.port));
+		*done.port = s->about;
+	}
 	hold(w, &done);
 }
 
@@ -203,10 +233,11 @@ static bool is_wanted(const struct slice_watch *w, enum event_kind kind)
 static void tell_slice(struct slice_watch *w, const struct lasted *l)
 {
 	const uint64_t values[] = {l->ns, l->span->has_stack ? l->span->call.entry : 0,
-				   EVENT_UNKNOWN, l->error_ns};
+				   EVENT_UNKNOWN, l->error_ns, l->span->about.id};
 
+	/* Names of a port follow. */
 	if (is_wanted(w, EVENT_LONG_SCHEDULE))
-		tell(w, l, EVENT_LONG_SCHEDULE, values, ARRAY_SIZE(values));
+		tell(w, l, EVENT_LONG_SCHEDULE, values, l->span->port ? 5 : 4);
 }
 
 static void tell_nif(struct slice_watch *w, const struct lasted *l)
@@ -288,7 +319,7 @@ static void end_span(struct slice_watch *w, size_t at, int kind, uint64_t next_n
 			tell_nif(w, &l);
 		else if (kind == RUNNING_GC)
 			tell_gc(w, at, &l);
-		else if (!s->port)
+		else
 			tell_slice(w, &l);
 	}
 	s->key.of = 0;
@@ -316,6 +347,7 @@ static void take(struct slice_watch *w, size_t at, int kind, uint64_t now_ns)
 	s->first_ns = s->last_ns = now_ns;
 	s->taken_ns = 0;
 	s->has_stack = false;
+	s->about.id = 0;
 }
 
 static void look(struct slice_watch *w, uint64_t now_ns)
@@ -419,6 +451,8 @@ int slice_watch_open(struct slice_watch **out, struct beam_node *n, const struct
 	pthread_mutex_init(&w->lock, NULL);
 	rc = find_schedulers(w, err);
 	if (rc == 0) {
+		/* Watched from here on, whenever the thread comes to it. */
+		look(w, clock_monotonic_ns());
 		w->started = thread_start(&w->thread, watch_main, w);
 		if (!w->started)
 			rc = error_set(err, ERROR_KIND_FAILED, -EAGAIN,
@@ -458,10 +492,8 @@ void slice_watch_close(struct slice_watch *w)
 	if (!w)
 		return;
 	slice_watch_end(w);
-	while (slice_watch_next(w, &left)) {
-		free(left.stack);
-		free(left.event);
-	}
+	while (slice_watch_next(w, &left))
+		slice_watch_free(&left);
 	for (size_t i = 0; i < w->all.len; i++)
 		for (int kind = 0; kind < NR_RUNNING_SPANS; kind++)
 			free(w->all.data[i].spans[kind].stack);

@@ -13,6 +13,7 @@
 
 #include "abi/record.h"
 #include "beam/node.h"
+#include "beam/running.h"
 #include "beam/running_stack.h"
 
 #define SLICE_WATCH_PERIOD_NS 2000000u
@@ -41,12 +42,15 @@ void slice_watch_close(struct slice_watch *w); /* NULL ok */
 void slice_watch_end(struct slice_watch *w);
 
 /* Something that has ended: its stack (NULL = it could not be read), then the event, of the same
- * time and thread, as of probes.  Both are the caller's, to be freed. */
+ * time and thread, as of probes. */
 struct long_slice {
 	struct rec_raw_sample *stack;
 	struct rec_raw_event *event;
+	/* Of a slice of a port: its texts, which become strings of the event; else NULL. */
+	struct running_port *port;
 };
 bool slice_watch_next(struct slice_watch *w, struct long_slice *out); /* false: no more now */
+void slice_watch_free(struct long_slice *s);			      /* what *s points to */
 
 /* The longest time between two looks since the last such question. */
 uint64_t slice_watch_longest_gap(struct slice_watch *w);

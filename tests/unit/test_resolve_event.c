@@ -87,6 +87,32 @@ static void assert_function(struct fix *x, uint64_t id, const char *expect)
 	strbuf_free(&text);
 }
 
+/* What user space has read itself has names already, of any length. */
+static void test_strings(void **state)
+{
+	static const char name[] = "a command that is longer than a field of text has room for";
+	struct fix *x = *state;
+	struct resolved_event out;
+	union raw raw;
+
+	start(&raw, EVENT_LONG_SCHEDULE, 7);
+	raw.rec.flags = RAW_EVENT_BEFORE;
+	raw.rec.epid = 0;
+	raw.rec.values[0] = 5000;
+	raw.rec.values[5] = names_intern_string(x->names, "spawn", 5, NULL);
+	raw.rec.values[6] = names_intern_string(x->names, name, strlen(name), NULL);
+	assert_int_equal(resolve(x, &raw, &out), 0);
+	assert_int_equal(out.values[EVENT_AT(LONG_SCHEDULE, DURATION)], 5000);
+	assert_string_equal(text_of(x, out.values[EVENT_AT(LONG_SCHEDULE, DRIVER)]), "spawn");
+	assert_string_equal(text_of(x, out.values[EVENT_AT(LONG_SCHEDULE, NAME)]), name);
+	/* Of a process there is neither. */
+	raw.rec.flags = 0;
+	raw.rec.nr_values = 4;
+	assert_int_equal(resolve(x, &raw, &out), 0);
+	assert_true(out.values[EVENT_AT(LONG_SCHEDULE, NAME)] == 0);
+	assert_true(out.values[EVENT_AT(LONG_SCHEDULE, PORT)] == 0);
+}
+
 static void test_spawn(void **state)
 {
 	struct fix *x = *state;
@@ -362,9 +388,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_test, close_test)
-		TEST(test_text),	TEST(test_spawn),    TEST(test_terms),
-		TEST(test_other_types), TEST(test_refused),  TEST(test_anything),
-		TEST(test_allocators),	TEST(test_left_out),
+		TEST(test_text),     TEST(test_strings),     TEST(test_spawn),
+		TEST(test_terms),    TEST(test_other_types), TEST(test_refused),
+		TEST(test_anything), TEST(test_allocators),  TEST(test_left_out),
 #undef TEST
 	};
 

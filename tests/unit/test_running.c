@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "beam/process_state.h"
@@ -186,12 +187,57 @@ static void facts(void **state)
 	close_node(&x);
 }
 
+static void text(struct fixture *x, raddr of, int32_t field, const char *value)
+{
+	raddr at = image_alloc(x->f->im, 64);
+
+	image_put(x->f->im, at, value, strlen(value) + 1);
+	put(x, of, field, at);
+}
+
+static void ports(void **state)
+{
+	struct running_port p;
+	struct fixture x;
+	raddr port, driver;
+
+	UNUSED(state);
+	open_node(&x, 25);
+	port = image_alloc(x.f->im, (size_t)x.l->port_size);
+	driver = image_alloc(x.f->im, 1024);
+	put32(&x, x.esdp[OTHER], x.l->sched_thr_progress_active, 1);
+	put(&x, x.esdp[OTHER], x.l->sched_current_port, port);
+	assert_in(&x, OTHER, "new", "none", "none");
+	assert_in(&x, OTHER, "same", "none", "none");
+	assert_true(look(&x, OTHER)->port);
+	/* Its next tasks. */
+	put(&x, x.esdp[OTHER], x.l->sched_reductions, 200);
+	assert_in(&x, OTHER, "new", "none", "none");
+	put(&x, port, x.l->port_id, 0x47);
+	running_port_read(x.r, port, &p);
+	assert_true(p.id == 0x47 && !p.name[0] && !p.driver[0]);
+	text(&x, port, x.l->port_name, "cat -n");
+	put(&x, port, x.l->port_drv_ptr, driver);
+	text(&x, driver, x.l->driver_name, "spawn");
+	running_port_read(x.r, port, &p);
+	assert_string_equal(p.name, "cat -n");
+	assert_string_equal(p.driver, "spawn");
+	running_port_read(x.r, 8, &p);
+	assert_true(p.id == 0 && !p.name[0] && !p.driver[0]);
+	/* What a process has a port do is its own slice. */
+	put(&x, x.esdp[OTHER], x.l->sched_current_process, x.process);
+	assert_in(&x, OTHER, "new", "none", "none");
+	assert_false(look(&x, OTHER)->port);
+	close_node(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(normal),
 		cmocka_unit_test(dirty),
 		cmocka_unit_test(facts),
+		cmocka_unit_test(ports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,9 +8,13 @@
  * control(command, n): 1 a timer; 2 something for an async thread; 3 busy; 4 not busy any more;
  * 5 monitor the caller; 6 put data into the queue, so that closing has to flush it; 7 a pipe,
  * select it and write to it; 8 deselect it; 9 a timer, in whose callback it sleeps for ten minutes,
- * and a scheduler with it.  Whoever owns the port gets a byte from each callback.
+ * and a scheduler with it; 10 a timer, whose callback sleeps for as many milliseconds as there are
+ * bytes.  Whoever owns the port gets a byte from each callback; from that of 10 the nanoseconds of
+ * the system's clock when it began and ended.
  */
 #include <stddef.h>
+#include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 struct port;
@@ -41,6 +45,7 @@ struct zoo {
 	struct port *port;
 	int fds[2];
 	int hold;
+	size_t last_ms;
 	unsigned char monitor[64];
 };
 
@@ -94,9 +99,35 @@ static void ready_output(void *data, void *event)
 	say(z, 'o');
 }
 
+static long now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void last(struct zoo *z)
+{
+	const struct timespec time = {.tv_nsec = (long)z->last_ms * 1000000};
+	char text[64];
+	long begin = now();
+	int len;
+
+	nanosleep(&time, NULL);
+	len = snprintf(text, sizeof(text), "%ld %ld", begin, now());
+	driver_output(z->port, text, (size_t)len);
+}
+
 static void timeout(void *data)
 {
-	if (((struct zoo *)data)->hold)
+	struct zoo *z = data;
+
+	if (z->last_ms) {
+		last(z);
+		return;
+	}
+	if (z->hold)
 		sleep(600);
 	say(data, 't');
 }
@@ -147,7 +178,6 @@ static long control(void *data, unsigned int command, char *buf, size_t len, cha
 	struct zoo *z = data;
 
 	(void)buf;
-	(void)len;
 	(void)answer;
 	(void)answer_len;
 	if (command == 1)
@@ -162,7 +192,10 @@ static long control(void *data, unsigned int command, char *buf, size_t len, cha
 		driver_enq(z->port, "queued", 6);
 	else if (command == 7)
 		open_pipe(z);
-	else if (command == 9) {
+	else if (command == 10) {
+		z->last_ms = len;
+		driver_set_timer(z->port, 0);
+	} else if (command == 9) {
 		z->hold = 1;
 		driver_set_timer(z->port, 300);
 	} else if (command == 8) {

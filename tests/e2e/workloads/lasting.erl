@@ -6,8 +6,9 @@
 %%   node.ask("lasting", "nifs", N, US)           N calls of each of them, of so many microseconds
 %%   node.ask("lasting", "short", N, US)          N calls in one slice, if they are short enough for that
 %%   node.ask("lasting", "collections", N)        N large collections
+%%   node.ask("lasting", "ports", N, MS)          N callbacks of zoo_drv (see driver_zoo), of so many milliseconds
 -module(lasting).
--export([load/1, nifs/2, short/2, collections/1]).
+-export([load/1, nifs/2, short/2, collections/1, ports/2]).
 -export([normal/2, dirty_cpu/2, dirty_io/2]).
 
 -define(SPIN, 0).
@@ -105,3 +106,25 @@ traced(P) ->
     end.
 
 system(T) -> erlang:convert_time_unit(T + erlang:time_offset(), native, nanosecond).
+
+%% ---- ports --------------------------------------------------------------------------------
+
+ports(Count, Ms) ->
+    N = list_to_integer(Count),
+    Data = binary:copy(<<0>>, list_to_integer(Ms)),
+    Truth = in_process(fun() ->
+        P = open_port({spawn, "zoo_drv  and more"}, []),
+        Calls = [callback(P, Data) || _ <- lists:seq(1, N)],
+        {list_to_binary(erlang:port_to_list(P)), Calls}
+    end),
+    #{calls := {Port, Calls}} = Truth,
+    Truth#{port => Port, calls => Calls}.
+
+%% The port may be at it for a moment after it has told.
+callback(P, Data) ->
+    Before = now_ns(),
+    _ = port_control(P, 10, Data),
+    Text = receive {P, {data, T}} -> T end,
+    [Begin, End] = [list_to_integer(X) || X <- string:lexemes(Text, " ")],
+    receive after 20 -> ok end,
+    #{before => Before, 'begin' => Begin, 'end' => End, 'after' => now_ns()}.
