@@ -154,3 +154,37 @@ def ports(ctx):
     longest = [s for s in watch.answer()["longest"] if s["port"]]
     check_equal({(s["port"], s["driver"], s["name"]) for s in longest},
                 {(truth["port"], "zoo_drv", "zoo_drv  and more")}, "those of sched")
+
+
+FUNCTIONS = {"set_internal_state": "erts_debug:set_internal_state/2",
+             "flat_size": "erts_debug:flat_size/1", "compare": "lasting:compare/3",
+             "normal": "lasting:normal/2"}
+
+
+@case("a hundred slices above 20 ms at the default budget: each, in which function; for as long as it was")
+def slices(ctx):
+    node, sure = ctx.new_node(), []
+    load_nifs(ctx, node)
+    for _ in range(3):
+        watch = Watch(ctx, node, "-e", "long_schedule", "--longer-than", "20ms", "--max-overhead", "1")
+        truth = node.ask("lasting", "slices", 25)
+        events = [e for e in watch.events() if e["pid"] == truth["pid"]]
+        least = max(check_unprobed(watch), 20e6)
+        long = [c for c in truth["calls"] if c["function"] in FUNCTIONS]
+        sure = [c for c in long if c["end"] - c["begin"] >= least]
+        check_equal(len(long), 100, "slices")
+        if len(sure) == len(long):
+            break
+    if not sure:
+        raise Skip("the host had no CPU for looks: none of the slices was sure to be seen")
+    for call in truth["calls"]:
+        own = [e for e in events if is_of(e, call)]
+        check(len(own) == 1 or call not in sure, f"events of {call}: {own}")
+        for e in own:
+            check_times(e, call)
+    for e in events:
+        check(any(is_of(e, c) for c in truth["calls"]), f"none of the slices: {e}")
+    for call in sure:
+        own = [e for e in events if is_of(e, call)]
+        check_in(FUNCTIONS[call["function"]], [f["mfa"] for f in own[0]["stack"]], f"of {call}")
+    print(f"{len(sure)} of {len(long)}, {len(events)} events, all from {least / 1e6} ms on")

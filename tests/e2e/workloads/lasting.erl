@@ -7,8 +7,10 @@
 %%   node.ask("lasting", "short", N, US)          N calls in one slice, if they are short enough for that
 %%   node.ask("lasting", "collections", N)        N large collections
 %%   node.ask("lasting", "ports", N, MS)          N callbacks of zoo_drv (see driver_zoo), of so many milliseconds
+%%   node.ask("lasting", "slices", N)             N slices of 25 ms or more in each of four kinds of code,
+%%                                                and as many of 8 ms
 -module(lasting).
--export([load/1, nifs/2, short/2, collections/1, ports/2]).
+-export([load/1, nifs/2, short/2, collections/1, ports/2, slices/1]).
 -export([normal/2, dirty_cpu/2, dirty_io/2]).
 
 -define(SPIN, 0).
@@ -128,3 +130,49 @@ callback(P, Data) ->
     [Begin, End] = [list_to_integer(X) || X <- string:lexemes(Text, " ")],
     receive after 20 -> ok end,
     #{before => Before, 'begin' => Begin, 'end' => End, 'after' => now_ns()}.
+
+%% ---- time slices --------------------------------------------------------------------------
+
+-define(LONG_MS, 25).
+
+%% A BIF that waits, one that computes, C code that is no BIF, a NIF; and a short one.
+slices(Count) ->
+    N = list_to_integer(Count),
+    erts_debug:set_internal_state(available_internal_state, true),
+    List = lists:seq(1, 200000),
+    Terms = {List, binary_to_term(term_to_binary(List)), list_to_tuple(lists:duplicate(1000000, {a}))},
+    in_process(fun() -> lists:append([rounds(Terms) || _ <- lists:seq(1, N)]) end).
+
+rounds({A, B, Tuple}) ->
+    [slice(set_internal_state, fun() -> erts_debug:set_internal_state(sleep, ?LONG_MS) end),
+     slice(flat_size, fun() -> flat_size(Tuple, until(?LONG_MS)) end),
+     slice(compare, fun() -> compare(A, B, until(?LONG_MS)) end),
+     slice(normal, fun() -> normal(?LONG_MS * 1000, ?SPIN) end),
+     slice(none, fun() -> normal(8000, ?SPIN) end)].
+
+%% A slice begins and ends as the process waits.
+slice(Name, Fun) ->
+    Before = now_ns(),
+    pause(),
+    Begin = now_ns(),
+    _ = Fun(),
+    End = now_ns(),
+    pause(),
+    #{function => Name, before => Before, 'begin' => Begin, 'end' => End, 'after' => now_ns()}.
+
+until(Ms) -> erlang:monotonic_time(millisecond) + Ms + 1.
+
+flat_size(Tuple, Until) ->
+    true = erts_debug:flat_size(Tuple) > 0,
+    case erlang:monotonic_time(millisecond) of
+        T when T < Until -> flat_size(Tuple, Until);
+        _ -> ok
+    end.
+
+%% Comparing terms costs no reductions.
+compare(A, B, Until) ->
+    true = A =:= B, true = A =:= B, true = A =:= B, true = A =:= B,
+    case erlang:monotonic_time(millisecond) of
+        T when T < Until -> compare(A, B, Until);
+        _ -> ok
+    end.
