@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam diagnose`: nodes with something wrong, by the workload `incidents`, which must be found with who
-and where; and nodes with nothing wrong.  Busy ports: port/pipes; busy connections: dist/busy."""
+and where; and nodes with nothing wrong.  Single incidents, with the command that shows more: theme `incidents`; busy
+ports: port/pipes; busy connections: dist/busy."""
 import html.parser
 import signal
 import time
@@ -91,23 +92,8 @@ def stuck(ctx):
                   "erts_debug:set_internal_state/2", "and still does", severity="critical")
 
 
-@case("a process that keeps a scheduler for 700 ms, and others behind it; dirty schedulers all taken")
-def slices(ctx):
-    d = Diagnosis(ctx, "long_slice", "dirty_pool", seconds="3")
-    d.check_found("long_slices", "a process kept a scheduler for", "erts_debug:set_internal_state/2")
-    d.check_found("dirty_pool_taken", "all 2 dirty CPU schedulers are taken", "erts_debug:dirty_cpu/2")
-
-
-@case("work of many schedulers on one table is waiting for its lock")
-def locks(ctx):
-    d = Diagnosis(ctx, "locks", flags=("+S", "8:8"))
-    d.check_found("lock_contention", "ets:update_counter/4")
-
-
-@case("garbage collection, binaries and carriers that are kept")
-def memory(ctx):
-    Diagnosis(ctx, "gc").check_found("gc", "% of the work of schedulers is garbage collection", "workload:worker/4")
-    Diagnosis(ctx, "fragmentation").check_first("fragmentation", "eheap_alloc holds")
+@case("binaries that are kept: by whom")
+def binaries(ctx):
     d = Diagnosis(ctx, "binaries")
     d.check_found("binaries", "incident_holder refers to 150.0 MiB of them, in 300 binaries")
 

@@ -15,10 +15,10 @@ def number(text):
 
 
 class Incident(Diagnosis):
-    """A node with one incident, looked at."""
+    """A node with one incident, looked at for the 5 s that are the default."""
 
     def __init__(self, ctx, incident, **kwargs):
-        super().__init__(ctx, incident, **kwargs)
+        super().__init__(ctx, incident, **{"seconds": "5", **kwargs})
         self.ebeam, self.incident = ctx.ebeam, incident
 
     def pid(self, name):
@@ -56,7 +56,7 @@ def slow_server(ctx):
     # The default budget leaves out calls of a node that does so little.
     lines = d.ebeam.ok("trace", "-p", d.node.os_pid, "incident_server:handle_call({work, _}, _, _)", "--longer-than",
                        "100ms", "-n", "6", "--max-overhead", "100", "-j").out.splitlines()
-    took = {e["id"]: e["took"] * 1000 for e in d.truth("slow")["events"]}
+    took = {e["id"]: e["took"] * 1000 for e in d.truth("work")["events"]}
     compare_slow_calls(lines, took)
 
 
@@ -75,15 +75,18 @@ def compare_slow_calls(lines, took):
 def callers(ctx):
     d = Incident(ctx, "callers")
     check([f for f in d.all if f["severity"] != "note"] == [], f"nothing is wrong: {d.all}")
-    before = d.truth("calls")["count"]
-    # 7: the budget is used up once in a while, and it says so.
-    found = d.ebeam.run("trace", "-p", d.node.os_pid, "incidents:deprecated/1", "--count", "-d", "4", "-j")
-    check_in(found.code, (0, 7), f"exit code: {found.err}")
-    rows = {r["caller"].split()[0]: r["calls"] for r in found.json()["data"]["callers"]}
-    made = d.truth("calls")["count"] - before
+    for seconds in (3, 6, 12):
+        before = d.truth("calls")["count"]
+        # 7: the budget is used up once in a while, and it says so.
+        found = d.ebeam.run("trace", "-p", d.node.os_pid, "incidents:deprecated/1", "--count", "-d", seconds, "-j")
+        check_in(found.code, (0, 7), f"exit code: {found.err}")
+        rows = {r["caller"].split()[0]: r["calls"] for r in found.json()["data"]["callers"]}
+        seen, made = sum(rows.values()), d.truth("calls")["count"] - before
+        check(seen <= made, f"calls seen: {seen} of {made}")
+        if seen >= 200:
+            break
     check_equal(set(rows), {"incidents:new_caller/1", "incidents:old_caller/1"}, "callers")
-    seen = sum(rows.values())
-    check(50 <= seen <= made, f"calls seen: {seen} of {made}")
+    check(seen >= 200, f"calls seen: {seen} of {made}; {found.err}")
     check_near(rows["incidents:old_caller/1"] / seen, 0.2, 0.1, "share of the caller that makes one of five")
 
 
@@ -109,7 +112,7 @@ def atoms(ctx):
     d.check_first("atoms_grow", "a new one: incident_", "trace", "erlang:list_to_atom/1")
     was, now = map(number, d.said("atoms_grow", "from ([0-9,]+) to ([0-9,]+) in"))
     check(was < now <= count, f"{was} to {now} atoms, {count} a little later")
-    check_in("incidents:step/1", d.run("trace", "erlang:list_to_atom/1 -> stack", "-n", "1").out, "who makes them")
+    check_in("incidents:atom/1", d.run("trace", "erlang:list_to_atom/1 -> stack", "-n", "1").out, "who makes them")
 
 
 @case("persistent terms that are replaced again and again: that, and who does it")
@@ -134,7 +137,7 @@ def fragmentation(ctx):
 
 @case("a NIF that keeps a scheduler: whose, for how long, each time")
 def long_slice(ctx):
-    d = Incident(ctx, "long_slice", seconds="3")
+    d = Incident(ctx, "long_slice")
     pid = d.pid("incident_nif")
     d.check_first("long_slices", f"ran {pid} for", "erts_debug:set_internal_state/2")
     lines = d.run("events", "-e", "long_schedule", "--longer-than", "100ms", "-d", "5", "-j").out.splitlines()
@@ -228,4 +231,4 @@ def healthy(ctx):
             d = Diagnosis(ctx, node=node)
             used = node.cpu_seconds() - before
         check([f for f in d.all if f["severity"] != "note"] == [], f"{workload}: {d.all}")
-        check(used > 0.1, f"{workload} is busy: {used} s of CPU")
+        check(used > 0, f"{workload} is busy: {used} s of CPU")

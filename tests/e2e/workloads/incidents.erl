@@ -14,7 +14,7 @@ who("bottleneck") -> [{undefined, server} | many(30, {client, incident_server})]
 who("mailbox") -> [{incident_slow, slow}, {undefined, {sender, incident_slow}}];
 who("binaries") -> [{incident_holder, sub_binaries}];
 who("ets") -> [{incident_owner, table}];
-who("atoms") -> [{undefined, {atoms, 0}}];
+who("atoms") -> [{undefined, {paced, 100, 0, fun atom/1}}];
 who("fragmentation") -> [{undefined, fragments}];
 who("literals") -> [{incident_churn, {literals, 0}} | many(3000, wait)];
 who("dirty_pool") -> many(16, dirty_cpu);
@@ -24,7 +24,7 @@ who("locks") -> [{undefined, counters} | many(16, count)];
 who("deadlock") -> [{undefined, deadlock}];
 who("restarts") -> [{undefined, supervisor}];
 who("slow_server") -> [{undefined, server} | many(30, worker)];
-who("callers") -> [{undefined, {calls, 0}}];
+who("callers") -> [{undefined, {paced, 200, 0, fun call/1}}];
 who("logger") -> [{undefined, logger} | many(20, log)];
 who("gc") -> many(2, garbage);
 who("memory") -> many(8, {grow, []});
@@ -43,9 +43,10 @@ init({client, Name}) -> {client, Name};
 init(sub_binaries) ->
     {hold, [binary:part(binary:copy(<<N>>, 524288), 0, 80) || N <- lists:seq(1, 300)]};
 init(table) ->
-    T = ets:new(incident_table, [public, named_table]),
-    [ets:insert(T, {-N, lists:seq(1, 50)}) || N <- lists:seq(1, 30000)],
-    {insert, T, 0};
+    ets:new(incident_table, [public, named_table]),
+    [insert(-N, lists:seq(1, 50)) || N <- lists:seq(1, 30000)],
+    init({paced, 4000, 0, fun insert/1});
+init({paced, PerSecond, 0, Fun}) -> {paced, PerSecond, 0, Fun, workload:clock()};
 init(fragments) ->
     %% Every eighth lives on, and its carrier with it.
     Pids = [spawn(fun() -> X = lists:seq(1, 1500), receive stop -> X end end) || _ <- lists:seq(1, 20000)],
@@ -95,11 +96,6 @@ step(worker) ->
 step(log) ->
     ok = gen_server:call(incident_logger, {write, binary:copy(<<"x">>, 16384)}, infinity),
     log;
-step({calls, N}) ->
-    new_caller(N),
-    N rem 4 =:= 0 andalso old_caller(N),
-    timer:sleep(5),
-    {calls, N + 1};
 step(slow) ->
     receive {job, _} -> timer:sleep(5) after 100 -> ok end,
     slow;
@@ -107,14 +103,12 @@ step({sender, Name}) ->
     [Name ! {job, N} || N <- lists:seq(1, 20)],
     timer:sleep(10),
     {sender, Name};
-step({insert, T, N}) ->
-    [ets:insert(T, {N + K, value}) || K <- lists:seq(1, 20)],
+%% So many a second, however seldom the node has a CPU.
+step({paced, PerSecond, N, Fun, Since}) ->
     timer:sleep(5),
-    {insert, T, N + 20};
-step({atoms, N}) ->
-    _ = list_to_atom("incident_" ++ integer_to_list(N)),
-    timer:sleep(10),
-    {atoms, N + 1};
+    Due = (workload:clock() - Since) * PerSecond div 1000000000,
+    [Fun(K) || K <- lists:seq(N, Due - 1)],
+    {paced, PerSecond, max(N, Due), Fun, Since};
 step({literals, N}) ->
     persistent_term:put(incident_term, {N, make_ref()}),
     timer:sleep(10),
@@ -153,7 +147,14 @@ step(spawner) ->
 
 report(_) -> #{}.
 
-%% Neither calls at its end, so that both are on the stack.
+insert(N) -> insert(N, value).
+insert(N, Value) -> ets:insert(incident_table, {N, Value}).
+
+atom(N) -> list_to_atom("incident_" ++ integer_to_list(N)).
+
+%% One of five by old_caller/1; no call is a tail call, so that all are on the stack.
+call(N) when N rem 5 =:= 0 -> {old, old_caller(N)};
+call(N) -> {new, new_caller(N)}.
 new_caller(N) -> {new, deprecated(N)}.
 old_caller(N) -> {old, deprecated(N)}.
 
