@@ -42,7 +42,7 @@ CODE(far_return, ".cfi_def_cfa_offset 32\n.cfi_offset 16, -16\n");
 CODE(bp_same, ".cfi_same_value 6\n");
 CODE(bp_undefined, ".cfi_undefined 6\n");
 CODE(bp_in_register, ".cfi_register 6, 12\n");
-CODE(bp_value, ".cfi_escape 0x14, 6, 0\n"); /* DW_CFA_val_offset */
+CODE(bp_value, ".cfi_escape 0x14, 6, 0\n");		  /* DW_CFA_val_offset */
 CODE(bp_expression, ".cfi_escape 0x10, 6, 2, 0x77, 0\n"); /* at rsp */
 CODE(bp_at_cfa, ".cfi_offset 6, 0\n");
 CODE(noreturn_caller, ".cfi_def_cfa_offset 48\n" LABEL(call));
