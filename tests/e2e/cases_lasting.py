@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What lasts long, seen by looks at the schedulers: all of it, for as long as it took, within the
 error that is said, with the function that it was in; and nothing that was short."""
+import json
 import os
 import re
 import subprocess
@@ -133,6 +134,24 @@ def collections(ctx):
             if e["type"]]
     check_equal(told, [(KINDS[e["kind"]], e["duration_ns"], e["error_ns"], e["ts_ns"]) for e in ends],
                 "long_gc")
+
+
+@case("gc --longer-than: its long pauses are those, without probes")
+def pauses(ctx):
+    node = ctx.new_node()
+    path = ctx.ebeam.file(".ebeam")
+    watch = Watch(ctx, node, "--longer-than", "10ms", "--by", "process", "-o", path, command="gc")
+    truth = node.ask("lasting", "collections", 5)
+    data = watch.answer()
+    check_unprobed(watch)
+    recorded = [json.loads(line) for line in
+                ctx.ebeam.ok("events", "-i", path, "-j").out.splitlines()]
+    ends = [e for e in recorded if e["pid"] == truth["pid"] and e["kind"] in KINDS]
+    check(all(e["duration_ns"] >= 10e6 for e in ends), f"10 ms: {ends}")
+    rows = [r for r in data["rows"] if r["group"] == truth["pid"]]
+    check_equal([(r["minor"], r["major"]) for r in rows] or [(0, 0)],
+                [tuple(len(of(ends, kind)) for kind in KINDS)], "collections of the process")
+    check_equal(sum(r["total_ns"] for r in rows), sum(e["duration_ns"] for e in ends), "pauses")
 
 
 @case("slices of ports: each callback that lasts, its port, driver and name, and where it blocks")
