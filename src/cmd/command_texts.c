@@ -79,7 +79,7 @@ const char describe_trace[] =
 	"in the node is changed, and another tracer there is not disturbed.\n\n"
 	"  ebeam trace -p rabbit@host 'lists:sort/1'\n"
 	"  ebeam trace -p 4711 'my_srv:handle_call({get, K}, _, _) when K > 3 -> return'\n"
-	"  ebeam trace -p 4711 'Shop.Cart.handle_call({:add, %{id: id}}, _, _) when id > 3'\n"
+	"  ebeam trace -p a 'Shop.Cart.handle_call({:add, %{id: n}}, _, _) when n > 3'\n"
 	"  ebeam trace -p 4711 'Enum.map/2' --process my_worker -n 100\n"
 	"  ebeam trace -p 4711 'ets:insert/2' --count -d 10\n"
 	"  ebeam trace -p 4711 'my_server:handle_cast/2' --histogram -d 10\n"
