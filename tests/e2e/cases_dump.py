@@ -225,56 +225,58 @@ def looks(text):
 
 
 @case("what suspended processes wait for, and on to the peer; since when, as their own log has it", alone=True)
-def held(ctx):
+def stalled(ctx):
     node = ctx.new_node()
-    node.start("held")
+    node.start("stalled")
     names = {p["registered"]: p["pid"] for p in node.processes().values() if p["registered"]}
-    before = node.ask("held", "now_ms")
+    before = node.ask("stalled", "now_ms")
     data = ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits", "-j").json()["data"]
-    after = node.ask("held", "now_ms")
+    after = node.ask("stalled", "now_ms")
     text = ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits").out
     watched = looks(ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits", "--watch", "200ms", "-d", "2s", "-j").out)
-    began, end = node.ask("held", "began"), node.ask("held", "now_ms")
+    began, end = node.ask("stalled", "began"), node.ask("stalled", "now_ms")
     inside = {name: ctx.ebeam.ok("inspect", "-p", node.os_pid, name, "-j").json()["data"]["waits_for"]
-              for name in names if name.startswith("held_")}
-    truth = node.stop("held")
+              for name in names if name.startswith("stalled_")}
+    truth = node.stop("stalled")
     socket, sleep, peer = truth["ports"]["socket"], truth["ports"]["sleep"], truth["peer"]
-    silent = names["held_silent"]
+    silent = names["stalled_silent"]
 
-    expected = {"held_sender": (socket, "busy_port"), "held_writer": (sleep, "busy_port"),
-                "held_victim": (names["held_suspender"], "suspended"),
-                "held_timed": (silent, "answer"), "held_untimed": (silent, "answer")}
+    expected = {"stalled_sender": (socket, "busy_port"), "stalled_writer": (sleep, "busy_port"),
+                "stalled_victim": (names["stalled_suspender"], "suspended"),
+                "stalled_timed": (silent, "answer"), "stalled_untimed": (silent, "answer")}
     seen = {w["pid"]: w for w in data["waits"]}
     for name, what in expected.items():
         wait = seen.get(names[name], {})
         check_equal((wait.get("waits_for"), wait.get("reason")), what, name)
         check_equal((inside[name]["waits_for"], inside[name]["reason"]), what, f"inspect {name}")
-    ours = {pid for name, pid in names.items() if name.startswith("held_")}
-    check_equal([m for m in data["monitors"] if m["pid"] in ours], [{"pid": names["held_monitor"], "monitors": silent,
-                 "current_function": "held:hand/1"}], "monitors at hand")
-    for name in ("held_monitor", "held_suspender", "held_silent"):
+    ours = {pid for name, pid in names.items() if name.startswith("stalled_")}
+    check_equal([m for m in data["monitors"] if m["pid"] in ours],
+                [{"pid": names["stalled_monitor"], "monitors": silent,
+                  "current_function": "stalled:hand/1"}], "monitors at hand")
+    for name in ("stalled_monitor", "stalled_suspender", "stalled_silent"):
         check(names[name] not in seen and inside[name] is None, f"{name} waits for nobody: {seen}")
-    for chain in ([names["held_sender"], socket, peer], [names["held_writer"], sleep, f"os pid {truth['os_pid']}"]):
+    for chain in ([names["stalled_sender"], socket, peer],
+                  [names["stalled_writer"], sleep, f"os pid {truth['os_pid']}"]):
         check_in(chain, data["chains"], "chains")
-    check(re.search(rf"held_sender \(busy_port\) -> {socket} tcp_inet -> {peer}\n", text), text)
-    check_in("held_monitor, in held:hand/1, monitors", text, "text")
+    check(re.search(rf"stalled_sender \(busy_port\) -> {socket} tcp_inet -> {peer}\n", text), text)
+    check_in("stalled_monitor, in stalled:hand/1, monitors", text, "text")
 
-    timed = seen[names["held_timed"]]
+    timed = seen[names["stalled_timed"]]
     check_equal(timed["waiting_is"], "timer", str(timed))
-    check(before - truth["ready"] <= timed["waiting_ms"] <= after - began["held_timed"] + 2,
+    check(before - truth["ready"] <= timed["waiting_ms"] <= after - began["stalled_timed"] + 2,
           f"{timed}: began {began}, ready {truth['ready']}, asked {before} to {after}")
     check_equal({w["waiting_is"] for w in data["waits"] if w["pid"] != timed["pid"]}, {None}, "one look")
     check(len(watched) >= 3, f"{len(watched)} looks")
     last = {w["pid"]: w for w in watched[-1]["waits"]}
     # prim_inet:send looks after its socket every 5 s: that is a wait of its own.
-    sender = [w for look in watched for w in look["waits"] if w["pid"] == names["held_sender"] and w["waiting_ms"]]
-    for name, wait in (("held_sender", sender[-1]), ("held_writer", last[names["held_writer"]]),
-                       ("held_untimed", last[names["held_untimed"]])):
+    sender = [w for look in watched for w in look["waits"] if w["pid"] == names["stalled_sender"] and w["waiting_ms"]]
+    for name, wait in (("stalled_sender", sender[-1]), ("stalled_writer", last[names["stalled_writer"]]),
+                       ("stalled_untimed", last[names["stalled_untimed"]])):
         check_equal(wait["waiting_is"], "at_least", name)
         check(0 < wait["waiting_ms"] <= end - began[name], f"{wait}: began {began}, ended before {end}")
-    check_equal(last[names["held_victim"]]["waiting_is"], "at_least", "held_victim")
-    check(0 < last[names["held_victim"]]["waiting_ms"] <= end - began["held_suspender"], "held_victim")
-    turns = [w["waiting_ms"] or 0 for look in watched for w in look["waits"] if w["pid"] == names["held_turns"]]
+    check_equal(last[names["stalled_victim"]]["waiting_is"], "at_least", "stalled_victim")
+    check(0 < last[names["stalled_victim"]]["waiting_ms"] <= end - began["stalled_suspender"], "stalled_victim")
+    turns = [w["waiting_ms"] or 0 for look in watched for w in look["waits"] if w["pid"] == names["stalled_turns"]]
     check(turns and max(turns) <= began["longest"], f"waits of {began['longest']} ms at most: {turns}")
     print(f"    {len(expected)} waits, {len(watched)} looks compared (OTP {node.otp})")
 

@@ -1,97 +1,58 @@
 %% SPDX-License-Identifier: BSD-2-Clause
-%%
-%% Processes that wait, each for something else: for a busy socket, for a busy pipe to a program, for
-%% the one that suspended it, for answers with and without a timeout, in turns for many answers, and in a
-%% hand-written receive with a monitor at hand.  Each notes when it began to wait; the truth is that.
+%% Processes that hold schedulers, each for ten minutes, by what it is told; registered as
+%% held_WHAT.  sleep: a normal one, asleep in a BIF.  busy: a normal one, on a CPU in a BIF.  loop: Erlang
+%% code that runs for ever.  cpu: a dirty CPU one, busy in a BIF.  io: a dirty IO one, asleep in a BIF.
+%% fifo: a dirty IO one that reads a FIFO into which nobody writes.  gc: a dirty CPU one that
+%% collects, again and again.  They end with the node.
 -module(held).
 -behaviour(workload).
--export([processes/1, init/1, step/1, report/1, now_ms/0, began/0]).
+-export([processes/1, init/1, step/1, report/1, fifo/0]).
 
-processes([]) -> [{held_keeper, keep}].
+-define(LONG, 600000).
 
-init(keep) ->
-    process_flag(trap_exit, true),
-    ets:new(held, [named_table, public]),
-    Silent = keep(held_silent, fun() -> receive stop -> ok end end),
-    Echo = keep(held_echo, fun echo/0),
-    {ok, Listen} = gen_tcp:listen(0, [{active, false}, {ip, {127, 0, 0, 1}}, {recbuf, 4096}]),
-    {ok, Port} = inet:port(Listen),
-    {ok, Accepted, Socket} = connect(Listen, Port),
-    Sleep = open_port({spawn_executable, os:find_executable("sleep")}, [{args, ["300"]}, stream, binary]),
-    {os_pid, OsPid} = erlang:port_info(Sleep, os_pid),
-    Victim = keep(held_victim, fun() -> receive stop -> ok end end),
-    timer:sleep(50), % it has reached its receive
-    Sender = keep(held_sender, fun() -> fill(fun() -> gen_tcp:send(Socket, binary:copy(<<"x">>, 65536)) end) end),
-    Writer = keep(held_writer, fun() -> fill(fun() -> port_command(Sleep, binary:copy(<<"x">>, 65536)) end) end),
-    All = [Silent, Echo, Victim, Sender, Writer,
-           keep(held_suspender, fun() -> begin_wait(), erlang:suspend_process(Victim),
-                                         receive stop -> ok end end),
-           keep(held_timed, fun() -> call(Silent, 3600000) end),
-           keep(held_untimed, fun() -> call(Silent, infinity) end),
-           keep(held_turns, fun() -> turn(Echo) end),
-           keep(held_monitor, fun() -> hand(monitor(process, Silent)) end)],
-    timer:sleep(500),
-    #{all => All, sockets => [Listen, Accepted, Socket], sleep => Sleep, os_pid => OsPid,
-      peer => Port, socket => Socket, ready => now_ms()}.
+processes(What) -> [{list_to_atom("held_" ++ W), list_to_atom(W)} || W <- What].
 
-keep(Name, Fun) ->
-    spawn_link(fun() -> register(Name, self()), Fun() end).
+init(fifo) ->
+    [] = os:cmd("mkfifo " ++ fifo()),
+    %% Also for writing: else to open it would wait.
+    {ok, File} = file:open(fifo(), [read, write, raw]),
+    {fifo, File};
+init(gc) ->
+    {gc, [{X, [X]} || X <- lists:seq(1, 1000000)]};
+init(What) ->
+    erts_debug:set_internal_state(available_internal_state, true),
+    What.
 
-connect(Listen, Port) ->
-    Self = self(),
-    spawn_link(fun() ->
-                       {ok, S} = gen_tcp:connect({127, 0, 0, 1}, Port,
-                                                 [binary, {active, false}, {sndbuf, 4096}, {high_watermark, 4096}]),
-                       ok = gen_tcp:controlling_process(S, Self),
-                       Self ! {socket, S}
-               end),
-    {ok, Accepted} = gen_tcp:accept(Listen),
-    receive {socket, S} -> {ok, Accepted, S} end.
+fifo() -> "/tmp/ebeam-e2e-fifo-" ++ os:getpid().
 
-now_ms() -> erlang:monotonic_time(millisecond).
+step(sleep) ->
+    %% So that what starts it can say so.
+    receive after 300 -> ok end,
+    erts_debug:set_internal_state(sleep, ?LONG),
+    sleep;
+step(busy) ->
+    receive after 300 -> ok end,
+    %% lists:reverse/2 yields, a comparison does not: it is as deep as the term.
+    true = deep(60) =:= deep(60),
+    busy;
+step(loop) ->
+    spin(1);
+step(cpu) ->
+    erts_debug:dirty_cpu(wait, ?LONG),
+    cpu;
+step(io) ->
+    erts_debug:dirty_io(wait, ?LONG),
+    io;
+step({fifo, File}) ->
+    {ok, _} = file:read(File, 1),
+    {fifo, File};
+step({gc, Live}) ->
+    true = erlang:garbage_collect(),
+    {gc, Live}.
 
-begin_wait() ->
-    {registered_name, Name} = process_info(self(), registered_name),
-    ets:insert(held, {Name, now_ms()}).
+%% 2^N leaves to compare, in N words of memory.
+deep(N) -> lists:foldl(fun(_, T) -> [T | T] end, [], lists:seq(1, N)).
 
-%% The last that it noted is when it began to wait.
-fill(Write) ->
-    begin_wait(),
-    Write(),
-    fill(Write).
+spin(N) -> spin(N + 1).
 
-call(Server, Timeout) ->
-    begin_wait(),
-    gen_server:call(Server, x, Timeout).
-
-%% Waits of 150 ms, one after the other; the longest is kept.
-turn(Echo) ->
-    Began = now_ms(),
-    gen_server:call(Echo, x, infinity),
-    Took = now_ms() - Began,
-    ets:insert(held, {longest, max(Took, case ets:lookup(held, longest) of [{_, L}] -> L; [] -> 0 end)}),
-    turn(Echo).
-
-%% As held_NAME -> when, and the longest of all turns.
-began() -> maps:from_list(ets:tab2list(held)).
-
-echo() ->
-    receive {'$gen_call', From, x} -> timer:sleep(150), gen_server:reply(From, x) end,
-    echo().
-
-hand(Ref) ->
-    receive {Ref, x} -> hand(Ref); {'DOWN', Ref, _, _, _} -> ok end.
-
-step(State) ->
-    receive {stop, _} = Stop -> self() ! Stop after infinity -> ok end,
-    State.
-
-report([#{all := All, sockets := Sockets, sleep := Sleep, os_pid := OsPid, peer := Peer, socket := Socket,
-          ready := Ready}]) ->
-    Ports = #{sleep => list_to_binary(erlang:port_to_list(Sleep)),
-              socket => list_to_binary(erlang:port_to_list(Socket))},
-    [exit(P, kill) || P <- All],
-    [catch port_close(S) || S <- Sockets],
-    os:cmd("kill " ++ integer_to_list(OsPid)),
-    #{ready => Ready, os_pid => OsPid, ports => Ports,
-      peer => iolist_to_binary(io_lib:format("127.0.0.1:~b", [Peer]))}.
+report(_) -> #{}.
