@@ -17,11 +17,11 @@ pid(P) -> list_to_binary(pid_to_list(P)).
 collect(Count) ->
     N = list_to_integer(Count),
     Self = self(),
-    {Number0, Words0, 0} = statistics(garbage_collection),
+    {Number0, _, 0} = statistics(garbage_collection),
     {P, Ref} = spawn_opt(?MODULE, collector, [N, Self], [monitor, {min_heap_size, 20000}]),
     receive {'DOWN', Ref, process, P, normal} -> ok end,
-    {Number, Words, 0} = statistics(garbage_collection),
-    #{pid => pid(P), minor => N, major => N, number => Number - Number0, words => Words - Words0}.
+    {Number, _, 0} = statistics(garbage_collection),
+    #{pid => pid(P), minor => N, major => N, number => Number - Number0}.
 
 %% Its heap is large enough for all that it does: there is no other collection than those.  It holds
 %% a list all the time: with nothing for the old heap a minor collection goes over into a major one.
