@@ -3,8 +3,8 @@
  * Calls of functions: hardware breakpoints on the first instruction of Erlang functions, and on the
  * places that they return to; uprobes on C functions (BIFs and NIFs).
  *
- * In JIT code (OTP 25 to 29 on x86-64): rbx = X registers, r13 = Process, rsp = Erlang stack with
- * the return address on top; at a place of return that address is gone and X0 is the result.  What
+ * In JIT code (OTP 25 to 29 on x86-64): rbx = X registers, r13 = Process, r14d = reductions that are
+ * left of its slice, rsp = Erlang stack with the return address on top; at a place of return that address is gone and X0 is the result.  What
  * C functions get: src/beam/call_targets.h.
  */
 #ifndef EBEAM_BPF_CALL_H
@@ -201,6 +201,22 @@ INLINE uint32_t call_stack(const struct user_regs *hit, uint64_t ts_ns)
 	return stack_ahead(hit, t ? t : &any, hit->r13, ts_ns) ? RAW_CALL_STACK : 0;
 }
 
+#define CONTEXT_REDS 4000 /* erl_vm.h: what a slice is given */
+
+/* A scheduler's reductions are added up as a process leaves it (erts_schedule(), erl_process.c of OTP
+ * 25 to 29); in its slice a process counts down what
+ * it has left. */
+INLINE void call_moment_now(struct call_moment *m, uint64_t process, uint32_t left, uint64_t on_ns)
+{
+	uint64_t esdp = 0, reductions = 0;
+
+	m->on_ns = on_ns;
+	m->reductions = 0;
+	if (read_u64(process + config.layout.process_scheduler_data, &esdp) && esdp &&
+	    read_u64(esdp + config.layout.sched_reductions, &reductions))
+		m->reductions = reductions + CONTEXT_REDS - (uint64_t)(int32_t)left;
+}
+
 /*
  * The kernel counts a hit and runs no program, if the thread has pushed out another one in the
  * middle of a system call about BPF (bpf_prog_active; kernels that preempt themselves).  An event
@@ -222,8 +238,9 @@ INLINE struct call_place_hit *call_place_hit(const struct user_regs *hit, uint64
 	return h;
 }
 
-/* A hit of a breakpoint, of so many of its event; 0 = not known. */
-INLINE void call_hit(const struct user_regs *hit, uint64_t nr)
+/* A hit of a breakpoint: of so many of its event (0 = not known), which had been on for so long;
+ * reductions that are left of its process's slice. */
+INLINE void call_hit(const struct user_regs *hit, uint32_t left, uint64_t nr, uint64_t on_ns)
 {
 	struct call_point *p = bpf_map_lookup_elem(&call_points, &hit->ip);
 	struct call_place_hit *last;
@@ -237,8 +254,14 @@ INLINE void call_hit(const struct user_regs *hit, uint64_t nr)
 	if (!t)
 		return;
 	last = call_place_hit(hit, nr);
-	if (last)
+	if (last) {
 		last->last_ns = bpf_ktime_get_ns();
+		if (p->kind == CALL_KIND_CALL) {
+			call_moment_now(&last->last, hit->r13, left, on_ns);
+			if (nr == 1)
+				last->first = last->last;
+		}
+	}
 	if (p->kind == CALL_KIND_CALL && !call_passes(p->point, hit->bx)) {
 		count(COUNTER_CALLS_REJECTED);
 		return;
@@ -289,7 +312,7 @@ int call_breakpoint(struct bpf_perf_event_data *ctx)
 	struct bpf_perf_event_value event = {0};
 
 	bpf_perf_prog_read_value(ctx, &event, sizeof(event));
-	call_hit(&hit, event.counter);
+	call_hit(&hit, (uint32_t)CALL_REG(ctx, r14), event.counter, event.enabled);
 	return 1;
 }
 

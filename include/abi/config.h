@@ -128,9 +128,15 @@ struct call_place_thread {
 	uint32_t os_tid;
 	uint32_t pad;
 };
+/* When an entry was hit, by clocks that stand still while its thread does not run. */
+struct call_moment {
+	uint64_t on_ns;	     /* for so long its event had been on; holds what hits cost */
+	uint64_t reductions; /* that the scheduler had done, from some start; 0 = unknown */
+};
 struct call_place_hit {
 	uint64_t last_ns; /* 0 = not yet */
 	uint64_t nr;	  /* of its event, as the kernel counts them */
+	struct call_moment first, last; /* of its event's hits */
 };
 #define EBEAM_CALL_PLACE_HITS 4096
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers that nothing periodic keeps step with (xorshift64); not for secrets. */
+/* Numbers that nothing periodic keeps step with (xorshift64; not for secrets), and how far off what
+ * was drawn at random may be. */
 #ifndef EBEAM_BASE_RANDOM_H
 #define EBEAM_BASE_RANDOM_H
 
@@ -7,6 +8,15 @@
 
 /* Half of a 95 % confidence interval, in standard deviations of a normal distribution. */
 #define NORMAL_95 1.96
+
+/* The same of a mean of few values (Student's t), by its degrees of freedom. */
+static inline double student_95(unsigned int freedom)
+{
+	static const double first[] = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26};
+	const unsigned int nr = sizeof(first) / sizeof(first[0]);
+
+	return !freedom ? first[0] : freedom <= nr ? first[freedom - 1] : NORMAL_95 + 2.6 / freedom;
+}
 
 /* The next one; *state is not 0, and the same sequence follows from the same. */
 static inline uint64_t random_next(uint64_t *state)

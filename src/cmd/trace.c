@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,10 +76,21 @@ struct limited {
 	uint64_t tripped, seen;
 	double time;  /* part of it */
 	double share; /* of the calls; estimated */
-	double error; /* of all calls, a part of them */
+	double error; /* of the number of all, as in breakpoints.h */
 	bool least;   /* there may be many more */
 	const char *of;
 };
+
+/* " (9,500 .. 10,600)" */
+static void add_interval(struct strbuf *out, double calls, const struct limited *l)
+{
+	char from[32], to[32];
+
+	units_format_count((uint64_t)MAX(calls / exp(l->error), (double)l->seen), from,
+			   sizeof(from));
+	units_format_count((uint64_t)MIN(calls * exp(l->error), 1e18), to, sizeof(to));
+	strbuf_addf(out, " (%s .. %s)", from, to);
+}
 
 static void tell_limited(struct trace *t, const struct limited *l)
 {
@@ -90,15 +102,13 @@ static void tell_limited(struct trace *t, const struct limited *l)
 		return;
 	/* Of a capture that was not read to its end nobody knows how many they are. */
 	if (l->seen && calls > 0 && !(t->ctx->opt.input && trace_is_full(t))) {
-		if (l->least)
-			calls = MAX(calls * (1 - l->error), (double)l->seen);
 		units_format_count(l->seen, seen, sizeof(seen));
 		units_format_count((uint64_t)calls, sum, sizeof(sum));
 		strbuf_addf(&all, ", %s of some %s", seen, sum);
 		if (l->least)
 			strbuf_addstr(&all, " or more");
 		else if (l->error > 0)
-			strbuf_addf(&all, " (+- %.2g %%)", 100 * l->error);
+			add_interval(&all, calls, l);
 	}
 	trace_warn(t,
 		   "rate limit tripped %" PRIu64 " time%s (--rate, --max-overhead): calls%s were "
@@ -114,8 +124,6 @@ static bool takes_much(double hits_ns, double on_ns)
 	return 10 * hits_ns > on_ns;
 }
 
-#define MOST_CUT 0.1 /* of the windows, else bursts may be missed */
-
 static void tell_limits(struct trace *t)
 {
 	const struct event_stream *stream = event_run_stream(t->run);
@@ -127,8 +135,6 @@ static void tell_limits(struct trace *t)
 		.time = (double)s->time_ppm / 1e6,
 		.share = (double)s->share_ppm / 1e6,
 		.error = (double)s->error_ppm / 1e6,
-		.least = (double)s->cut_ppm / 1e6 > MOST_CUT ||
-			 takes_much((double)s->hits * c->hit_ns[0], (double)s->on_ns),
 		.of = t->seen[1] ? " of Erlang functions" : "",
 	};
 	struct limited c_code = {

@@ -97,6 +97,8 @@ void trace_functions_free(struct trace_functions *f);
 /* ---- trace_points.c: functions -> breakpoints ------------------------------------------------ */
 struct trace_points {
 	struct breakpoints *breakpoints;
+	struct sched_thread *schedulers;
+	int nr_schedulers;
 	struct call_probes *probes;
 	VEC(struct trace_site) sites;
 	unsigned int nr_entries;	/* breakpoints that are entries of functions */

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/units.h"
+#include "beam/sched.h"
 #include "cmd/trace.h"
 
 unsigned int trace_nr_by_breakpoint(const struct trace *t)
@@ -197,6 +198,29 @@ static int add_probes(struct trace *t, const struct breakpoints_config *config, 
 static void on_gap(void *arg, uint64_t addr, int os_tid, uint64_t from_ns, uint64_t to_ns);
 static uint64_t lost_so_far(struct trace *t);
 
+/* As breakpoints ask for it: a few microseconds. */
+static bool on_reductions(void *arg, uint16_t scheduler, uint64_t *done, bool *in_process)
+{
+	const struct trace *t = arg;
+	struct beam_node *n = event_run_live(t->run)->node;
+	const struct trace_points *p = &t->points;
+
+	for (int i = 0; i < p->nr_schedulers; i++) {
+		const struct thread_info *s = &p->schedulers[i].info;
+		uint64_t process = 0;
+
+		if (s->type != THREAD_NORMAL || s->scheduler != scheduler)
+			continue;
+		if (mem_read_u64(n->mem, s->esdp + (raddr)n->layout.sched_reductions, done) ||
+		    mem_read_u64(n->mem, s->esdp + (raddr)n->layout.sched_current_process,
+				 &process))
+			return false;
+		*in_process = process != 0;
+		return true;
+	}
+	return false;
+}
+
 int trace_points_open(struct trace *t, struct error *err)
 {
 	struct live *l = event_run_live(t->run);
@@ -206,6 +230,7 @@ int trace_points_open(struct trace *t, struct error *err)
 		.rate = o->rate ? o->rate : TRACE_RATE,
 		.max_overhead = part_of_overhead(t),
 		.gap = on_gap,
+		.reductions = on_reductions,
 		.arg = t,
 	};
 	struct call_programs programs;
@@ -232,6 +257,7 @@ int trace_points_open(struct trace *t, struct error *err)
 		session_hold(l->session, 0);
 		session_peek(l->session, trace_sites_peek, t);
 	}
+	t->points.nr_schedulers = sched_threads(l->node, &t->points.schedulers);
 	rc = rc ? rc : breakpoints_open(&t->points.breakpoints, &config, err);
 	rc = rc ? rc : probe_c_functions(t, err);
 	if (rc == 0) {
@@ -282,10 +308,8 @@ static void record_limits(struct trace *t)
 	char text[128];
 
 	if (s->tripped) {
-		snprintf(text, sizeof(text),
-			 "%" PRIu64 " %.0f %" PRIu64 " %" PRIu64 " %.0f %.0f %.0f", s->tripped,
-			 1e6 * s->share, s->on_ns, s->hits, 1e6 * s->error, 1e6 * s->cut,
-			 1e6 * s->time);
+		snprintf(text, sizeof(text), "%" PRIu64 " %.0f %.0f %.0f", s->tripped,
+			 1e6 * s->share, 1e6 * s->error, 1e6 * s->time);
 		enrich_add_meta(event_run_live(t->run)->enrich, EVENT_STREAM_LIMITED_KEY, text);
 	}
 	if (s->tripped || event_run_stream(t->run)->calls.tripped)
@@ -306,6 +330,7 @@ void trace_points_free(struct trace *t)
 {
 	call_probes_close(t->points.probes);
 	vec_free(&t->points.sites);
+	free(t->points.schedulers);
 }
 
 int trace_points_follow(struct trace *t, struct error *err)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/random.h"
 
 /* Of a kind that was dropped before anything was seen of it. */
 #define LEAST_SHARE 1e-6
@@ -81,14 +82,6 @@ bool coverage_any_seen(const struct coverage *c, enum event_kind kind)
 	return c->kinds[kind].spread.seen || c->kinds[kind].spread.n > 0;
 }
 
-/* 97.5 % quantile of Student's t. */
-static double student(unsigned int freedom)
-{
-	static const double first[] = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26};
-
-	return freedom <= ARRAY_SIZE(first) ? first[freedom - 1] : 1.96 + 2.6 / freedom;
-}
-
 double coverage_error(const struct coverage *c, enum event_kind kind)
 {
 	const struct coverage_spread s = spread_now(c, kind);
@@ -102,7 +95,7 @@ double coverage_error(const struct coverage *c, enum event_kind kind)
 	rate = s.n / s.w;
 	square = (s.nn - 2 * rate * s.nw + rate * rate * s.ww) * s.nr / (s.nr - 1);
 	square = MAX(square, s.n) * (1 - share);
-	return exp(student(s.nr - 1) * sqrt(square) / s.n);
+	return exp(student_95(s.nr - 1) * sqrt(square) / s.n);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */

@@ -113,8 +113,7 @@ static void take_watched(struct event_stream *s, const char *text, size_t len)
 
 static void take_limited(struct event_stream_limited *l, const char *text)
 {
-	uint64_t *fields[] = {&l->tripped,   &l->share_ppm, &l->on_ns,	 &l->hits,
-			      &l->error_ppm, &l->cut_ppm,   &l->time_ppm};
+	uint64_t *fields[] = {&l->tripped, &l->share_ppm, &l->error_ppm, &l->time_ppm};
 	char *end;
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++, text = end)

@@ -29,12 +29,10 @@ struct event_scheduler {
 /* What limits let be seen of the calls of Erlang functions; told at the end. */
 struct event_stream_limited {
 	uint64_t tripped; /* times that the hits of a thread were spent */
-	uint64_t share_ppm;
-	uint64_t on_ns, hits; /* so long of the threads' time, and so many hits in it */
-	/* See struct breakpoints_state: of the number of all calls, of windows, of the time. */
-	uint64_t error_ppm, cut_ppm, time_ppm;
+	/* See struct breakpoints_state: of the calls, of their number, of the time. */
+	uint64_t share_ppm, error_ppm, time_ppm;
 };
-/* "12 40000 160000000 2000 120000 0 35000": its fields, in order. */
+/* "12 40000 120000 35000": its fields, in order. */
 #define EVENT_STREAM_LIMITED_KEY "calls_limited"
 
 /* Calls of functions: [0] of Erlang functions, [1] of C functions. */

@@ -15,6 +15,7 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "beam/sched.h"
@@ -36,6 +37,9 @@
 /* For so long threads that could go on again wait for others, which then are lent hits. */
 #define TOGETHER_NS 500000000u
 #define LENT_HITS   LEAST_HITS
+
+/* Where threads go on by themselves, at one look of so many at which they run. */
+#define ONE_LOOK_OF 4
 
 #define LIST_NS 1000000000u /* between looks for new threads */
 /* A program that nobody has seen run takes so long; and of so many runs on what it did take is
@@ -68,28 +72,51 @@ static unsigned int affordable(const struct watched_thread *t)
 	return t->credit < 1 ? 0 : (unsigned int)t->credit;
 }
 
-static int arm(struct breakpoints *b, struct watched_thread *t, unsigned int i, unsigned int hits)
+/* An event that is not on yet. */
+static int prepare(struct breakpoints *b, struct watched_thread *t, unsigned int i)
 {
 	struct perf_event_attr attr = breakpoints_attr(b->places[i].addr);
-	int fd = perf_open(&attr, t->os_tid, -1), rc = 0;
+	struct armed *a = &t->armed[i];
+	int fd = perf_open(&attr, t->os_tid, -1), rc;
 
 	if (fd < 0)
 		return fd;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, b->config.program) ||
-	    ioctl(fd, PERF_EVENT_IOC_REFRESH, hits))
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, b->config.program)) {
 		rc = -errno;
-	if (rc) {
 		close(fd);
 		return rc;
 	}
-	t->armed[i] = (struct armed){
-		.fd = fd,
-		.given = hits,
-		.since_ns = t->armed[i].since_ns,
-		.fresh = true,
-		.gap_ns = MAX(t->armed[i].gap_ns + t->armed[i].off_ns, 0.0),
-	};
+	a->fd = fd;
+	a->given = a->hits = a->on_ns = a->ticked_ns = 0;
+	a->fresh = false;
 	return 0;
+}
+
+/* On, for so many hits. */
+static int start(struct breakpoints *b, struct watched_thread *t, unsigned int i, unsigned int hits)
+{
+	struct armed *a = &t->armed[i];
+
+	breakpoints_position(b, t);
+	if (ioctl(a->fd, PERF_EVENT_IOC_REFRESH, hits))
+		return -errno;
+	a->given = hits;
+	a->fresh = true;
+	a->in_process = t->in_process;
+	a->on = t->position;
+	a->gap_from = a->off;
+	a->off = 0;
+	return 0;
+}
+
+static int arm(struct breakpoints *b, struct watched_thread *t, unsigned int i, unsigned int hits)
+{
+	int rc = prepare(b, t, i);
+
+	rc = rc ? rc : start(b, t, i, hits);
+	if (rc)
+		disarm(&t->armed[i]);
+	return rc;
 }
 
 /* Takes in what happened to one event: its hits are paid. */
@@ -103,6 +130,7 @@ static bool look(struct breakpoints *b, struct watched_thread *t, unsigned int i
 		return false;
 	b->state.hits += now[0] - a->hits;
 	t->credit -= (double)(now[0] - a->hits);
+	t->hits += now[0] - a->hits;
 	if (use) {
 		use->hits += now[0] - a->hits;
 		use->on_ns += now[1] - a->on_ns;
@@ -119,16 +147,23 @@ static void tell_gap(struct breakpoints *b, unsigned int i, int os_tid, uint64_t
 		b->config.gap(b->config.arg, b->places[i].addr, os_tid, from_ns, to_ns);
 }
 
-/* When a place of return was last hit by a thread, or went on; since then it may be off. */
-static uint64_t last_hit(struct breakpoints *b, const struct watched_thread *t, unsigned int i)
+bool breakpoints_place_hit(const struct breakpoints *b, const struct watched_thread *t,
+			   unsigned int i, struct call_place_hit *hit)
 {
 	const struct call_place_thread key = {
 		.addr = b->places[i].addr,
 		.os_tid = (uint32_t)t->os_tid,
 	};
-	struct call_place_hit hit = {0};
 
-	if (is_site(b, i) && bpf_map_lookup_elem(b->config.place_hits, &key, &hit))
+	return bpf_map_lookup_elem(b->config.place_hits, &key, hit) == 0 && hit->last_ns;
+}
+
+/* When a place of return was last hit by a thread, or went on; since then it may be off. */
+static uint64_t last_hit(struct breakpoints *b, const struct watched_thread *t, unsigned int i)
+{
+	struct call_place_hit hit;
+
+	if (!is_site(b, i) || !breakpoints_place_hit(b, t, i, &hit))
 		hit.last_ns = 0;
 	return MAX(hit.last_ns, t->armed[i].since_ns);
 }
@@ -160,13 +195,15 @@ static void again(struct breakpoints *b, struct watched_thread *t, unsigned int 
 	struct armed *a = &t->armed[i];
 	uint64_t from_ns = a->since_ns, now;
 
-	if (a->fd >= 0) {
+	if (a->fd >= 0 && a->given) {
 		b->state.tripped++;
 		from_ns = last_hit(b, t, i);
+		breakpoints_spent(b, t, i);
+		disarm(a);
 	}
-	disarm(a);
-	if (hits)
-		arm(b, t, i, hits); /* what fails is tried again */
+	/* What fails is tried again. */
+	if ((a->fd >= 0 || prepare(b, t, i) == 0) && hits && start(b, t, i, hits) != 0)
+		disarm(a);
 	now = clock_monotonic_ns();
 	a->since_ns = now;
 	tell_gap(b, i, t->os_tid, from_ns, now);
@@ -242,6 +279,7 @@ static void tick_thread(struct breakpoints *b, struct watched_thread *t, uint64_
 
 	earn(b, t, now);
 	take_idle(b, t);
+	breakpoints_position(b, t);
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 		if (!b->places[i].addr)
 			continue;
@@ -295,6 +333,28 @@ static void give_hits(struct breakpoints *b, struct watched_thread *t, bool site
 	}
 }
 
+/*
+ * Where no ends matter each thread goes on by itself, in a process, and nothing that it does chooses
+ * the moment: so what is seen from there on stands for all that its processes do (gap_estimate.h).
+ * One that hardly runs goes on after REST_NS, wherever it is.
+ */
+static void go_on_by_chance(struct breakpoints *b)
+{
+	for (size_t k = 0; k < b->threads.len; k++) {
+		struct watched_thread *t = &b->threads.data[k];
+
+		if (!t->off_ns || affordable(t) < LEAST_HITS ||
+		    random_next(&b->random) % ONE_LOOK_OF || !breakpoints_position(b, t) ||
+		    !t->in_process)
+			continue;
+		for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
+			if (b->places[i].addr && is_spent(&t->armed[i]))
+				again(b, t, i, affordable(t));
+		}
+		t->off_ns = 0;
+	}
+}
+
 /* ---- all threads --------------------------------------------------------------------------- */
 
 static struct watched_thread *thread_of(struct breakpoints *b, int os_tid)
@@ -306,9 +366,14 @@ static struct watched_thread *thread_of(struct breakpoints *b, int os_tid)
 	return NULL;
 }
 
-static int watch_thread(struct breakpoints *b, int os_tid, uint64_t now)
+static int watch_thread(struct breakpoints *b, int os_tid, uint16_t scheduler, uint64_t now)
 {
-	struct watched_thread t = {.os_tid = os_tid, .seen = true, .tick_ns = now};
+	struct watched_thread t = {
+		.os_tid = os_tid,
+		.scheduler = scheduler,
+		.seen = true,
+		.tick_ns = now,
+	};
 	int rc = 0;
 
 	if (!thread_used_ns(b->config.os_pid, os_tid, &t.used_ns))
@@ -331,6 +396,15 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint64_t now)
 	return rc == -ESRCH ? 0 : rc;
 }
 
+static bool has_sites(const struct breakpoints *b)
+{
+	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
+		if (is_site(b, i))
+			return true;
+	}
+	return false;
+}
+
 /*
  * A call whose process may have been where a place of return was off cannot be paired with an end.
  * So where ends matter the threads that are off go on together: not before each has earned
@@ -338,12 +412,10 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint64_t now)
  */
 static bool go_on_together(struct breakpoints *b, uint64_t now, bool *lend)
 {
-	bool some = false, all = true, ends = false;
+	bool some = false, all = true;
 
 	*lend = false;
-	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++)
-		ends = ends || is_site(b, i);
-	if (!ends) {
+	if (!has_sites(b)) {
 		b->waiting_ns = 0;
 		return true; /* each as soon as it can */
 	}
@@ -367,12 +439,14 @@ static bool go_on_together(struct breakpoints *b, uint64_t now, bool *lend)
 	return true;
 }
 
-/* Threads that run Erlang code by their names; all, if somebody else named them. */
-static bool is_normal(const struct proc_thread *t, bool named)
+/* Threads that run Erlang code by their names; all, if somebody else named them (*number 0). */
+static bool is_normal(const struct proc_thread *t, bool named, uint16_t *number)
 {
-	uint16_t number;
+	bool normal = sched_type_of_name(t->name, number) == THREAD_NORMAL;
 
-	return !named || sched_type_of_name(t->name, &number) == THREAD_NORMAL;
+	if (!normal)
+		*number = 0;
+	return !named || normal;
 }
 
 static int list_threads(struct breakpoints *b, uint64_t now, struct error *err)
@@ -389,7 +463,7 @@ static int list_threads(struct breakpoints *b, uint64_t now, struct error *err)
 	for (ssize_t i = 0; i < nr; i++)
 		named = named || sched_type_of_name(threads[i].name, &number) == THREAD_NORMAL;
 	for (ssize_t i = 0; i < nr; i++)
-		nr_normal += is_normal(&threads[i], named);
+		nr_normal += is_normal(&threads[i], named, &number);
 	breakpoints_raise_files(nr_normal);
 	for (size_t i = 0; i < b->threads.len; i++)
 		b->threads.data[i].seen = false;
@@ -397,12 +471,12 @@ static int list_threads(struct breakpoints *b, uint64_t now, struct error *err)
 		struct watched_thread *t = thread_of(b, threads[i].os_tid);
 		int failed = 0;
 
-		if (!is_normal(&threads[i], named))
+		if (!is_normal(&threads[i], named, &number))
 			continue;
 		if (t)
 			t->seen = true;
 		else
-			failed = watch_thread(b, threads[i].os_tid, now);
+			failed = watch_thread(b, threads[i].os_tid, number, now);
 		rc = rc ? rc : failed;
 	}
 	free(threads);
@@ -430,6 +504,7 @@ int breakpoints_open(struct breakpoints **out, const struct breakpoints_config *
 	*out = NULL;
 	b->config = *config;
 	b->opened_ns = clock_monotonic_ns();
+	b->random = b->opened_ns | 1;
 	b->hit_ns = config->hit_ns + PROGRAM_NS;
 	rc = list_threads(b, clock_monotonic_ns(), err);
 	if (rc) {
@@ -480,6 +555,7 @@ int breakpoints_add(struct breakpoints *b, uint64_t addr, const struct call_poin
 	for (size_t i = 0; i < b->threads.len; i++) {
 		struct watched_thread *t = &b->threads.data[i];
 
+		t->armed[place] = (struct armed){.fd = -1};
 		expect_hits(b, t, (unsigned int)place, true);
 		rc = arm(b, t, (unsigned int)place, MAX(affordable(t), 1u));
 		t->armed[place].since_ns = clock_monotonic_ns();
@@ -541,8 +617,11 @@ void breakpoints_tick(struct breakpoints *b)
 	bool go_on, lend;
 	struct error why;
 
-	if (now - b->ticked_ns < BREAKPOINTS_TICK_NS)
+	if (now - b->ticked_ns < BREAKPOINTS_TICK_NS) {
+		if (!has_sites(b))
+			go_on_by_chance(b);
 		return;
+	}
 	learn_cost(b);
 	if (b->ticked_ns)
 		earn_idle(b, now - b->ticked_ns);

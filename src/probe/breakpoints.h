@@ -33,6 +33,9 @@ struct breakpoints_config {
 	 * Those before breakpoints_state.known_ns are told by then.  NULL ok.
 	 */
 	void (*gap)(void *arg, uint64_t addr, int os_tid, uint64_t from_ns, uint64_t to_ns);
+	/* Reductions that a normal scheduler (1..) has done, those of the slice of the process that
+	 * it is in not among them; false: not known.  NULL ok. */
+	bool (*reductions)(void *arg, uint16_t scheduler, uint64_t *done, bool *in_process);
 	void *arg;
 };
 
@@ -62,10 +65,10 @@ struct breakpoints_state {
 	uint64_t hits;	/* of all that there are and were */
 	uint64_t on_ns; /* sum over threads and entries: how long while the thread ran */
 	double time;	/* part of the threads' time in which calls were seen */
-	/* Estimated part of the calls that was seen (gap_estimate.h); by how much the number of all
-	 * calls that follows from it may be wrong (95 %), a part of that number; and of how many of
-	 * the windows that tell it the hits were spent too early: see there. */
-	double share, error, cut;
+	/* Estimated part of the calls that was seen (gap_estimate.h), 0 = nobody can say; and how
+	 * far off the number of all calls may be that follows from it: 95 of 100 times the truth lies
+	 * between that number / exp(error) and that number * exp(error). */
+	double share, error;
 	uint64_t tripped;    /* times that a thread's hits were spent */
 	uint64_t known_ns;   /* up to then (CLOCK_MONOTONIC) all gaps are told */
 	unsigned int hit_ns; /* what a hit costs, with the program */

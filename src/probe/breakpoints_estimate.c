@@ -9,23 +9,87 @@
 
 /* So much of a window, of its thread's time, tells the rate of calls. */
 #define WINDOW_NS 10000000u
+/* A process is in the middle of its slice, on average. */
+#define HALF_SLICE 2000
+/* What takes less time than a few hits may have taken none. */
+#define HITS_OF_NOTHING 4
+/* Less than so many windows that began in a process tell less than all others do. */
+#define ENOUGH_WINDOWS 5
+/* Where windows begin and end is known to so much of their length. */
+#define UNSURE 0.02
+/* What a thread does first when it wakes is not all that it does. */
+#define UNSURE_OTHERS 0.5
 
-/* What tracing surely took: what a hit costs is known on average.  And of the time in which an
- * entry is watched so much at least is the threads' own. */
-#define SURE_PART  0.7
-#define LEAST_PART 0.1
-
-/* Of so long that it was on, and so many hits, the thread had that for itself.  Hits of places of
- * return, too: as many for each of an entry. */
-static double own_time(const struct breakpoints *b, uint64_t on_ns, uint64_t hits)
+bool breakpoints_position(const struct breakpoints *b, struct watched_thread *t)
 {
-	double entries = 0, taken = SURE_PART * b->hit_ns * (double)hits;
+	t->in_process = false;
+	if (!b->config.reductions || !t->scheduler ||
+	    !b->config.reductions(b->config.arg, t->scheduler, &t->position, &t->in_process))
+		return false;
+	if (!t->first_position) {
+		t->first_position = t->position;
+		t->first_used_ns = t->used_ns;
+	}
+	return true;
+}
 
-	for (unsigned int i = 0; i < EBEAM_CALL_FUNCTIONS; i++)
-		entries += (double)b->entries[i].hits;
-	if (entries > 0)
-		taken *= (double)b->state.hits / entries;
-	return MAX((double)on_ns - taken, LEAST_PART * (double)on_ns);
+void breakpoints_spent(const struct breakpoints *b, struct watched_thread *t, unsigned int i)
+{
+	struct call_place_hit hit;
+
+	if (t->armed[i].off || !t->position || is_site(b, i))
+		return;
+	t->armed[i].off = breakpoints_place_hit(b, t, i, &hit) && hit.last.reductions
+				  ? hit.last.reductions
+				  : t->position;
+}
+
+/* What a reduction of a thread takes, ns; 0 = not known. */
+static double reduction_ns(const struct breakpoints *b, const struct watched_thread *t)
+{
+	double used = (double)(t->used_ns - t->first_used_ns) - (double)t->hits * b->hit_ns;
+
+	if (t->position <= t->first_position || used <= 0)
+		return 0;
+	return used / (double)(t->position - t->first_position);
+}
+
+/*
+ * Where a window began that was hit first at `first`, after first->on_ns of the thread's time: its
+ * process may have done part of its slice.  With so many reductions between two hits.
+ */
+static double window_begin(const struct breakpoints *b, const struct watched_thread *t,
+			   const struct armed *a, const struct call_moment *first, double between)
+{
+	double ns = (double)first->on_ns, one = reduction_ns(b, t), waited;
+
+	if (!a->in_process || one <= 0)
+		return MIN((double)a->on, (double)first->reductions);
+	waited = ns / one;
+	if (ns < HITS_OF_NOTHING * (double)b->hit_ns)
+		waited = MIN(waited, between);
+	return MAX((double)first->reductions - waited,
+		   MIN((double)a->on, (double)first->reductions));
+}
+
+/* Reductions of a window: hits take none, but many times the time of what is called.  *begin:
+ * where it began. */
+static double window_length(const struct breakpoints *b, const struct watched_thread *t,
+			    unsigned int i, double *begin)
+{
+	const struct armed *a = &t->armed[i];
+	double end = (double)t->position + (t->in_process ? HALF_SLICE : 0), between;
+	struct call_place_hit hit;
+
+	*begin = (double)a->on + (a->in_process ? HALF_SLICE : 0);
+	if (a->hits && breakpoints_place_hit(b, t, i, &hit) && hit.first.reductions) {
+		between = (double)(hit.last.reductions - hit.first.reductions);
+		*begin = window_begin(b, t, a, &hit.first,
+				      a->hits > 1 ? between / (double)(a->hits - 1) : 1);
+		end = is_spent(a) ? (double)hit.last.reductions
+				  : MAX(end, (double)hit.last.reductions);
+	}
+	return MAX(end - *begin, (double)a->hits - is_spent(a));
 }
 
 void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, unsigned int i,
@@ -34,57 +98,87 @@ void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, uns
 	struct entry_use *use = entry_use(b, i);
 	struct armed *a = &t->armed[i];
 	bool spent = is_spent(a);
+	double begin, length;
 
 	if (spent) {
-		double off_ns = (double)used_ns - (double)(a->on_ns - a->ticked_ns);
-
-		a->off_ns += off_ns;
-		use->off_ns += off_ns;
+		use->off_ns += (double)used_ns - (double)(a->on_ns - a->ticked_ns);
+		breakpoints_spent(b, t, i);
 	}
 	a->ticked_ns = a->on_ns;
-	if (!a->fresh || a->fd < 0 || (!spent && a->on_ns < WINDOW_NS))
+	if (!a->fresh || a->fd < 0 || !a->on || (!spent && a->on_ns < WINDOW_NS))
 		return;
-	gap_estimate_add(&use->gaps, a->gap_ns, a->hits, own_time(b, a->on_ns, a->hits), spent);
 	a->fresh = false;
-	a->gap_ns = 0;
+	length = window_length(b, t, i, &begin);
+	if (a->gap_from)
+		a->gap += MAX(begin - (double)a->gap_from, 0.0);
+	if (length <= 0)
+		return;
+	gap_estimate_add(a->in_process ? &use->gaps : &use->others, a->in_process ? a->gap : 0,
+			 a->hits, length, spent);
+	if (a->in_process)
+		a->gap = 0;
 }
 
-/* What was off and has not come on since. */
-static double open_ns(const struct breakpoints *b, unsigned int entry)
+/* Reductions that an entry was off and that no window has told of. */
+static double open_gap(const struct breakpoints *b, unsigned int entry)
 {
-	double ns = 0;
+	double gap = 0;
 
 	for (size_t k = 0; k < b->threads.len; k++) {
-		for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
-			const struct armed *a = &b->threads.data[k].armed[i];
+		const struct watched_thread *t = &b->threads.data[k];
 
-			if (b->places[i].addr && b->places[i].point.kind != CALL_KIND_RETURN &&
-			    b->places[i].point.point == entry)
-				ns += MAX(a->gap_ns + a->off_ns, 0.0);
+		for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
+			const struct armed *a = &t->armed[i];
+
+			if (!b->places[i].addr || b->places[i].point.kind == CALL_KIND_RETURN ||
+			    b->places[i].point.point != entry)
+				continue;
+			gap += a->gap;
+			if (a->off)
+				gap += (double)(t->position - MIN(a->off, t->position));
+			else if (a->fresh && a->gap_from)
+				gap += (double)(a->on - MIN(a->gap_from, a->on));
 		}
 	}
-	return ns;
+	return gap;
+}
+
+/* Of gaps whose window told of them, and of those that are open by what windows tell best. */
+static double missed_of(const struct breakpoints *b, unsigned int entry, double *error)
+{
+	const struct entry_use *use = &b->entries[entry];
+	struct gap_estimate e = use->gaps;
+	double unsure = UNSURE, missed;
+
+	if (e.windows < ENOUGH_WINDOWS && use->others.windows) {
+		e = use->others;
+		e.missed += use->gaps.missed;
+		e.squares += use->gaps.squares;
+		unsure = UNSURE_OTHERS;
+	}
+	missed = gap_estimate_missed(&e, open_gap(b, entry), error);
+	*error = hypot(*error, unsure * missed);
+	return missed;
 }
 
 static void estimate(const struct breakpoints *b, struct breakpoints_state *out)
 {
-	double hits = 0, missed = 0, square = 0, on = 0, off = 0, windows = 0, cut = 0, error;
+	double hits = 0, missed = 0, square = 0, on = 0, off = 0, error;
+	bool known = true;
 
 	for (unsigned int i = 0; i < EBEAM_CALL_FUNCTIONS; i++) {
 		const struct entry_use *use = &b->entries[i];
 
 		hits += (double)use->hits;
-		missed += gap_estimate_missed(&use->gaps, open_ns(b, i), &error);
+		missed += missed_of(b, i, &error);
 		square += error * error;
 		on += (double)use->on_ns;
 		off += use->off_ns;
-		windows += use->gaps.windows;
-		cut += use->gaps.cut;
+		known = known && (use->gaps.windows + use->others.windows || use->off_ns <= 0);
 	}
 	out->time = on + off > 0 ? on / (on + off) : 1;
-	out->share = hits > 0 ? hits / (hits + missed) : 1;
-	out->error = hits > 0 ? sqrt(square) / (hits + missed) : 0;
-	out->cut = windows > 0 ? cut / windows : 0;
+	out->share = !known ? 0 : hits > 0 ? hits / (hits + missed) : 1;
+	out->error = missed > 0 ? sqrt(square) / (hits + missed) : 0;
 }
 
 void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out)

@@ -10,25 +10,35 @@
 #include "probe/breakpoints.h"
 #include "probe/gap_estimate.h"
 
+/* Positions are reductions of a thread's scheduler, 0 = not known. */
 struct armed {
 	int fd;		    /* -1 = none */
 	uint64_t since_ns;  /* without one, since then */
-	uint64_t given;	    /* hits, so far */
+	uint64_t given;	    /* hits, so far; 0: it has never been on */
 	uint64_t hits;	    /* as last read */
 	uint64_t on_ns;	    /* likewise: of the thread's time */
 	uint64_t ticked_ns; /* on_ns at the last tick */
-	bool fresh;	    /* how often it is hit has yet to be seen; then: */
-	double gap_ns;	    /* of the thread's time it was off before, */
-	double off_ns;	    /* and since */
+	uint64_t off;	    /* position at which its hits were spent; 0: it is on */
+	/* Of its window, as long as how often it is hit there has yet to be seen: */
+	bool fresh;
+	bool in_process;   /* as it went on the thread was in a process, */
+	uint64_t on;	   /* position of then, without what that process had done in its slice; */
+	uint64_t gap_from; /* and it had been off since; 0: it was not */
+	double gap; /* reductions that it was off before, in all gaps that no window told of */
 };
 
 struct watched_thread {
 	int os_tid;
-	bool seen;	  /* in the list that was just read */
-	uint64_t used_ns; /* of CPU, as last read */
-	uint64_t tick_ns; /* when that was */
-	double credit;	  /* hits */
-	uint64_t off_ns;  /* CLOCK_MONOTONIC: since then something is off; 0 = all is on */
+	uint16_t scheduler; /* 0 = not known */
+	bool seen;	    /* in the list that was just read */
+	uint64_t used_ns;   /* of CPU, as last read */
+	uint64_t tick_ns;   /* when that was */
+	double credit;	    /* hits */
+	uint64_t off_ns;    /* CLOCK_MONOTONIC: since then something is off; 0 = all is on */
+	uint64_t hits;	    /* of all its places */
+	uint64_t position;  /* as last read; and the first, with the CPU that it had used: */
+	uint64_t first_position, first_used_ns;
+	bool in_process;
 	struct armed armed[EBEAM_BREAKPOINTS];
 };
 
@@ -36,7 +46,8 @@ struct watched_thread {
 struct entry_use {
 	uint64_t on_ns, hits; /* while the threads ran */
 	double off_ns;
-	struct gap_estimate gaps;
+	struct gap_estimate gaps;   /* of windows that began while the thread was in a process */
+	struct gap_estimate others; /* of those that did not: they tell more than nothing */
 };
 
 struct breakpoints {
@@ -54,6 +65,7 @@ struct breakpoints {
 	uint64_t idle_cpu_ns; /* cpu_ns, as that was last looked at */
 	unsigned int hit_ns;  /* with the program, as it runs */
 	uint64_t waiting_ns;  /* since when a thread could go on, and waits for others; 0 = none */
+	uint64_t random;      /* random.h */
 	bool closing;
 };
 
@@ -79,6 +91,13 @@ static inline struct entry_use *entry_use(struct breakpoints *b, unsigned int i)
  * it is hit when it has just come on. */
 void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, unsigned int i,
 			    uint64_t used_ns);
+/* The hits of a place are spent, if not before: where was that? */
+void breakpoints_spent(const struct breakpoints *b, struct watched_thread *t, unsigned int i);
+/* Reads the position of a thread; false: it is not known. */
+bool breakpoints_position(const struct breakpoints *b, struct watched_thread *t);
+/* When a place was hit by a thread; false: it never was. */
+bool breakpoints_place_hit(const struct breakpoints *b, const struct watched_thread *t,
+			   unsigned int i, struct call_place_hit *hit);
 
 /* Of an execution breakpoint in user space, disabled. */
 struct perf_event_attr breakpoints_attr(uint64_t addr);

@@ -10,26 +10,26 @@
  * longer.  Of loads with bursts (unit tests). */
 #define OF_GAPS 0.3
 
-void gap_estimate_add(struct gap_estimate *e, double gap_ns, uint64_t hits, double on_ns, bool cut)
+void gap_estimate_add(struct gap_estimate *e, double gap, uint64_t hits, double length, bool cut)
 {
 	double rate, off;
 
-	if (on_ns <= 0)
+	if (length <= 0)
 		return;
-	rate = (double)(hits - (cut && hits)) / on_ns;
+	rate = (double)(hits - (cut && hits)) / length;
 	off = rate - e->mean;
 	e->windows++;
-	e->cut += cut;
 	e->mean += off / e->windows;
 	e->spread += off * (rate - e->mean);
-	e->missed += rate * gap_ns;
-	e->squares += gap_ns * gap_ns;
+	e->missed += rate * gap;
+	e->squares += gap * gap;
 }
 
-double gap_estimate_missed(const struct gap_estimate *e, double open_ns, double *error)
+double gap_estimate_missed(const struct gap_estimate *e, double open, double *error)
 {
 	double variance = e->windows > 1 ? e->spread / (e->windows - 1) : e->mean * e->mean;
+	double sum = (1 + OF_GAPS) * variance * (e->squares + open * open);
 
-	*error = NORMAL_95 * sqrt((1 + OF_GAPS) * variance * (e->squares + open_ns * open_ns));
-	return e->missed + e->mean * open_ns;
+	*error = e->windows ? student_95(e->windows - 1) * sqrt(sum) : 0;
+	return e->missed + e->mean * open;
 }

@@ -123,6 +123,7 @@ struct host {
 	bool old_kernel; /* that lacks the helpers of struct kernel_helpers */
 	uint64_t cookie;
 	uint64_t perf_count; /* of the event that is hit; 0 = cannot be read */
+	uint64_t perf_on_ns; /* for so long it has been enabled */
 	uint64_t kernel_stack[128];
 	long kernel_stack_size; /* bytes, or a negative errno */
 };
@@ -444,6 +445,7 @@ static inline long bpf_perf_prog_read_value(void *ctx, struct bpf_perf_event_val
 	(void)ctx;
 	memset(out, 0, size);
 	out->counter = host.perf_count;
+	out->enabled = host.perf_on_ns;
 	return host.perf_count ? 0 : -EINVAL;
 }
 

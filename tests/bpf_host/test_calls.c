@@ -506,6 +506,56 @@ static void skipped_hits(void **unused)
 	assert_non_null(call(9));
 }
 
+static struct bpf_perf_event_data hit_with_left(uint32_t left)
+{
+	return (struct bpf_perf_event_data){.regs = {.ip = ENTRY,
+						     .sp = STACK,
+						     .bx = X,
+						     .r13 = PROCESS,
+						     .r14 = left,
+						     .cs = 3}};
+}
+
+/* When the first and the last hit of an event were, by reductions and by its own time. */
+static void moments(void **unused)
+{
+	struct call_place_thread key = {.addr = ENTRY, .os_tid = 4712};
+	struct call_place_hit *h, never = {0};
+	struct {
+		uint64_t nr, on_ns, done;
+		uint32_t left;
+		uint64_t first_ns, first, last;
+	} hits[] = {
+		{1, 10, 100000, 3999, 10, 100001, 100001},
+		{2, 25, 100000, 3990, 10, 100001, 100010},
+		/* Another slice; a process that has used up what it was given. */
+		{3, 40, 104000, (uint32_t)-5, 10, 100001, 108005},
+		/* Another event. */
+		{1, 7, 108010, 4000, 7, 108010, 108010},
+	};
+
+	(void)unused;
+	args(NIL, NIL);
+	config.layout.sched_reductions = 8;
+	bpf_map_update_elem(&call_place_hits, &key, &never, BPF_ANY);
+	h = bpf_map_lookup_elem(&call_place_hits, &key);
+	for (size_t i = 0; i < sizeof(hits) / sizeof(hits[0]); i++) {
+		struct bpf_perf_event_data ctx = hit_with_left(hits[i].left);
+
+		host.perf_count = hits[i].nr;
+		host.perf_on_ns = hits[i].on_ns;
+		put(ESDP, config.layout.sched_reductions, hits[i].done);
+		call_breakpoint(&ctx);
+		assert_int_equal(h->first.on_ns, hits[i].first_ns);
+		assert_int_equal(h->first.reductions, hits[i].first);
+		assert_int_equal(h->last.on_ns, hits[i].on_ns);
+		assert_int_equal(h->last.reductions, hits[i].last);
+	}
+	put(PROCESS, config.layout.process_scheduler_data, 0);
+	hit(ENTRY, STACK);
+	assert_int_equal(h->last.reductions, 0);
+}
+
 /* A BIF is called: process, arguments, caller. */
 static struct pt_regs enter_bif(void)
 {
@@ -609,6 +659,7 @@ int main(void)
 		CASE(stack_of_c_function),
 		CASE(returns_while_off),
 		CASE(skipped_hits),
+		CASE(moments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

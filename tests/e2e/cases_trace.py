@@ -283,39 +283,16 @@ def full_speed(ctx):
     lines = [json.loads(line) for line in r.out.splitlines()]
     check(0 < len(lines) < 20000 * 3, f"{len(lines)} calls of millions")
     check_in("rate limit tripped", r.err, "what is told")
-    # Hits take most of the time in which calls are seen: the rest were more than that share tells.
-    told = re.search(r"([0-9,]+) of some ([0-9,]+) or more", r.err)
+    # Hits take most of the time in which calls are seen: no estimate by time would be right.
+    told = re.search(r"([0-9,]+) of some ([0-9,]+) \(", r.err)
     check(told, f"how many: {r.err}")
-    seen, least = (int(n.replace(",", "")) for n in told.groups())
+    seen, calls = (int(n.replace(",", "")) for n in told.groups())
     made = int(lines[-1]["args"][0]) - int(lines[0]["args"][0]) + 1
     check_equal(seen, len(lines), "calls seen")
-    check(seen < least <= made, f"{least} of {made}: {r.err}")
+    check(0.7 * made <= calls <= 1.4 * made, f"{calls} of {made}: {r.err}")
     check_equal(ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:step/1", "traced:plain/2",
                              "traced:rec/1", "traced:tail/2", "-d", 1, "-n", 3).code, 0,
                 "all four breakpoints are free again")
-
-
-@case("how many calls a limit hid: not far from it of steady ones, and never too many said of bursts",
-      otp="one")
-def hidden_calls(ctx):
-    for kind, least in (("steady", 0.6), ("bursts", 0)):
-        node = ctx.new_node(flags=("+S", "1:1"))
-        node.ask("traced", "paced", kind)
-        for limit in (1, 5):
-            r = ctx.ebeam.run("trace", "-p", node.os_pid, "traced:pace/1", "-d", 4, "-j", "-n", 1000000,
-                              "--max-overhead", limit)
-            check(r.code in (0, PARTIAL), str(r))
-            numbers = [int(json.loads(line)["args"][0]) for line in r.out.splitlines()]
-            made = numbers[-1] - numbers[0] + 1
-            told = re.search(r"([0-9,]+) of some ([0-9,]+)( or more| \(\+- ([\d.]+) %\))?", r.err)
-            if not told:
-                check_equal(len(numbers), made, f"nothing was hidden: {r.err}")
-                continue
-            said = int(told[2].replace(",", ""))
-            # The first and the last call that were seen are not those of the ends.
-            check(least * made <= said <= 1.4 * made, f"{kind}, {limit} %: {told[0]}; made {made}")
-            print(f"{kind}, {limit} %: {told[0]}; made {made}")
-        node.close()
 
 
 @case("a BIF at full speed: its probes are there for a part of the time only, which is told",
@@ -406,7 +383,7 @@ def limited_capture(ctx):
     node.ask("traced", "spin_echo")
     run = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1 -> return", "-d", 3, "-o", path,
                        code=PARTIAL)
-    said = [re.search(r"calls were seen ([\d.]+) % of the time, ([\d,]+) of some ([\d,]+)( or more)?", r.err)
+    said = [re.search(r"calls were seen ([\d.]+) % of the time, ([\d,]+) of some ([\d,]+) (\([\d,]+ \.\. [\d,]+\))", r.err)
             for r in (run, ctx.ebeam.ok("trace", "-i", path))]
     check(all(said), f"what is told: {run.err}")
     check_equal(said[0].groups(), said[1].groups(), "what the capture tells")

@@ -3,7 +3,6 @@
 -module(traced).
 -export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1, spin_bif/0]).
 -export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1, doze/1, forever/1]).
--export([paced/1, pace/1]).
 -export([spin_echo/0, echo/1, spin_hops/0, hopping/1, spin_throw/0, throws/1, naps/1, nap/1]).
 -export([slow_inserts/1]).
 -export([sleeper/1, fails/1, traps/1, pauses/1, pause/1]).
@@ -192,24 +191,6 @@ hash(Bytes) ->
 
 %% For ever: what returns.
 %% Calls with other work between them: as many at any time, or in bursts with pauses.
-paced(Kind) ->
-    spawn(fun() -> paced(Kind, 0) end),
-    <<"ok">>.
-
-paced("steady" = Kind, N) -> work(20000), paced(Kind, paces(N, 1));
-paced("bursts" = Kind, N) ->
-    Next = paces(N, 2000),
-    receive after 50 -> work(5000000) end,
-    paced(Kind, Next).
-
-paces(N, 0) -> N;
-paces(N, Left) -> paces(?MODULE:pace(N), Left - 1).
-
-pace(N) -> N + 1.
-
-work(0) -> ok;
-work(N) -> work(N - 1).
-
 spin_echo() ->
     spawn(fun() -> echoes(0) end),
     <<"ok">>.
