@@ -300,9 +300,20 @@ static uint64_t counted(const struct event_run *run, enum counter_id id)
 	return run->stream.counters[id] - MIN(run->told_counters[id], run->stream.counters[id]);
 }
 
-/* Kinds of which a part was seen; counts may be off by that factor, either way (null: by any). */
+static void sampled_kind_json(struct jsonw *w, const char *kind, double share, double error)
+{
+	jsonw_begin_object(w, NULL);
+	jsonw_string(w, "kind", kind);
+	jsonw_double(w, "share", share);
+	jsonw_double(w, "error_factor", error > 0 ? error : NAN);
+	jsonw_end_object(w);
+}
+
+/* Kinds of which a part was seen; counts may be off by that factor, either way (null: by any).  Calls
+ * are those of Erlang functions. */
 static void sampled_json(const struct event_run *run, struct jsonw *w)
 {
+	const struct event_stream_limited *calls = &run->stream.calls.limited;
 	const struct coverage *c = &run->stream.coverage;
 
 	jsonw_begin_array(w, "sampled");
@@ -311,12 +322,12 @@ static void sampled_json(const struct event_run *run, struct jsonw *w)
 
 		if (!(run->consumer->kinds >> kind & 1) || !is_sampled(c, (enum event_kind)kind))
 			continue;
-		jsonw_begin_object(w, NULL);
-		jsonw_string(w, "kind", event_rows[kind].name);
-		jsonw_double(w, "share", coverage_share(c, (enum event_kind)kind));
-		jsonw_double(w, "error_factor", error > 0 ? error : NAN);
-		jsonw_end_object(w);
+		sampled_kind_json(w, event_rows[kind].name,
+				  coverage_share(c, (enum event_kind)kind), error);
 	}
+	if (calls->tripped && calls->share_ppm)
+		sampled_kind_json(w, "call", (double)calls->share_ppm / 1e6,
+				  exp((double)calls->error_ppm / 1e6));
 	jsonw_end_array(w);
 }
 

@@ -508,12 +508,8 @@ static void skipped_hits(void **unused)
 
 static struct bpf_perf_event_data hit_with_left(uint32_t left)
 {
-	return (struct bpf_perf_event_data){.regs = {.ip = ENTRY,
-						     .sp = STACK,
-						     .bx = X,
-						     .r13 = PROCESS,
-						     .r14 = left,
-						     .cs = 3}};
+	return (struct bpf_perf_event_data){
+		.regs = {.ip = ENTRY, .sp = STACK, .bx = X, .r13 = PROCESS, .r14 = left, .cs = 3}};
 }
 
 /* When the first and the last hit of an event were, by reductions and by its own time. */

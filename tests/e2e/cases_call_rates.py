@@ -5,7 +5,7 @@ import re
 import time
 
 from answers import Watch
-from harness import case, check
+from harness import case, check, check_equal, check_near
 
 LOADS = """every_ms every_5us every_us full_speed two_at_full_speed bursts_of_20000 bursts_of_1000
 bursts_of_100 bursts_of_5 fifty_processes twenty_with_bursts rare random random_bursts slow five_slow
@@ -32,9 +32,14 @@ def compare(ctx, load, limit):
     truth = node.ask("call_rates", "made") - before
     watch.end()
     node.close()
+    answer, = watch.answers_so_far()
     said = SAID.search("\n".join(watch.err))
+    rows = [row for row in answer["sampled"] if row["kind"] == "call"]
+    check_equal(len(rows), 1 if said else 0, f"sampled: {answer['sampled']}; {watch.err}")
     if said:
         seen, estimate, low, high = map(number, said.groups())
+        check_near(seen / rows[0]["share"], estimate, 2 + estimate / 100, "share")
+        check_near(estimate * rows[0]["error_factor"], high, 2 + high / 100, "factor")
     else:
         seen = estimate = low = high = watch.closing()[0]
     inside = low * (1 - EDGES) - 2 <= truth <= high * (1 + EDGES) + 2
