@@ -3,9 +3,9 @@
  * Calls of functions: hardware breakpoints on the first instruction of Erlang functions, and on the
  * places that they return to; uprobes on C functions (BIFs and NIFs).
  *
- * In JIT code (OTP 25 to 29 on x86-64): rbx = X registers, r13 = Process, r14d = reductions that are
- * left of its slice, rsp = Erlang stack with the return address on top; at a place of return that address is gone and X0 is the result.  What
- * C functions get: src/beam/call_targets.h.
+ * In JIT code (OTP 25 to 29 on x86-64): rbx = X registers, r13 = Process, r14d = reductions that
+ * its slice has left, rsp = Erlang stack with the return address on top; at a place of return that
+ * address is gone and X0 is the result.  What C functions get: src/beam/call_targets.h.
  */
 #ifndef EBEAM_BPF_CALL_H
 #define EBEAM_BPF_CALL_H
@@ -203,9 +203,8 @@ INLINE uint32_t call_stack(const struct user_regs *hit, uint64_t ts_ns)
 
 #define CONTEXT_REDS 4000 /* erl_vm.h: what a slice is given */
 
-/* A scheduler's reductions are added up as a process leaves it (erts_schedule(), erl_process.c of OTP
- * 25 to 29); in its slice a process counts down what
- * it has left. */
+/* A scheduler's reductions are added up as a process leaves it (erts_schedule(), erl_process.c of
+ * OTP 25 to 29); in its slice a process counts down what it has left. */
 INLINE void call_moment_now(struct call_moment *m, uint64_t process, uint32_t left, uint64_t on_ns)
 {
 	uint64_t esdp = 0, reductions = 0;

@@ -134,8 +134,8 @@ struct call_moment {
 	uint64_t reductions; /* that the scheduler had done, from some start; 0 = unknown */
 };
 struct call_place_hit {
-	uint64_t last_ns; /* 0 = not yet */
-	uint64_t nr;	  /* of its event, as the kernel counts them */
+	uint64_t last_ns;		/* 0 = not yet */
+	uint64_t nr;			/* of its event, as the kernel counts them */
 	struct call_moment first, last; /* of its event's hits */
 };
 #define EBEAM_CALL_PLACE_HITS 4096

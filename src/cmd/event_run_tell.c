@@ -309,8 +309,8 @@ static void sampled_kind_json(struct jsonw *w, const char *kind, double share, d
 	jsonw_end_object(w);
 }
 
-/* Kinds of which a part was seen; counts may be off by that factor, either way (null: by any).  Calls
- * are those of Erlang functions. */
+/* Kinds of which a part was seen; counts may be off by that factor, either way (null: by any).
+ * Calls are those of Erlang functions. */
 static void sampled_json(const struct event_run *run, struct jsonw *w)
 {
 	const struct event_stream_limited *calls = &run->stream.calls.limited;

@@ -334,8 +334,9 @@ static void give_hits(struct breakpoints *b, struct watched_thread *t, bool site
 }
 
 /*
- * Where no ends matter each thread goes on by itself, in a process, and nothing that it does chooses
- * the moment: so what is seen from there on stands for all that its processes do (gap_estimate.h).
+ * Where no ends matter each thread goes on by itself, in a process, and nothing that it does
+ * chooses the moment: what is seen from there on stands for all that its processes do
+ * (gap_estimate.h).
  * One that hardly runs goes on after REST_NS, wherever it is.
  */
 static void go_on_by_chance(struct breakpoints *b)

@@ -66,8 +66,8 @@ struct breakpoints_state {
 	uint64_t on_ns; /* sum over threads and entries: how long while the thread ran */
 	double time;	/* part of the threads' time in which calls were seen */
 	/* Estimated part of the calls that was seen (gap_estimate.h), 0 = nobody can say; and how
-	 * far off the number of all calls may be that follows from it: 95 of 100 times the truth lies
-	 * between that number / exp(error) and that number * exp(error). */
+	 * far off the number of all calls may be that follows from it: 95 of 100 times the truth
+	 * lies between that number / exp(error) and that number * exp(error). */
 	double share, error;
 	uint64_t tripped;    /* times that a thread's hits were spent */
 	uint64_t known_ns;   /* up to then (CLOCK_MONOTONIC) all gaps are told */

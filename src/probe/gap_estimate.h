@@ -22,12 +22,12 @@ struct gap_estimate {
 };
 
 /* A window that began after a gap (0 = none): so many hits in its first `length`.  `cut`: with the
- * last of them its hits were spent (else the time was up); that hit tells when the window ended, not
- * how many calls there are. */
+ * last of them its hits were spent (else the time was up); that hit tells when the window ended,
+ * not how many calls there are. */
 void gap_estimate_add(struct gap_estimate *e, double gap, uint64_t hits, double length, bool cut);
 
-/* Calls that were missed, gaps of that length with them whose window is still to come; and what that
- * may be wrong by (95 %). */
+/* Calls that were missed, gaps of that length with them whose window is still to come; and what
+ * that may be wrong by (95 %). */
 double gap_estimate_missed(const struct gap_estimate *e, double open, double *error);
 
 #endif

@@ -383,7 +383,8 @@ def limited_capture(ctx):
     node.ask("traced", "spin_echo")
     run = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1 -> return", "-d", 3, "-o", path,
                        code=PARTIAL)
-    said = [re.search(r"calls were seen ([\d.]+) % of the time, ([\d,]+) of some ([\d,]+) (\([\d,]+ \.\. [\d,]+\))", r.err)
+    said = [re.search(r"calls were seen ([\d.]+) % of the time, ([\d,]+) of some ([\d,]+) "
+                      r"(\([\d,]+ \.\. [\d,]+\))", r.err)
             for r in (run, ctx.ebeam.ok("trace", "-i", path))]
     check(all(said), f"what is told: {run.err}")
     check_equal(said[0].groups(), said[1].groups(), "what the capture tells")
