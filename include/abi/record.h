@@ -452,6 +452,8 @@ enum sample_kind {
 	SAMPLE_SUSPENDED = 20,	     /* by a busy port or connection, or erlang:suspend_process/1 */
 	SAMPLE_HIBERNATING = 21,
 	SAMPLE_EXITING = 22,
+	/* What others had a process do: its signals, collection of literals, purging of code. */
+	SAMPLE_TASK = 23,
 	NR_SAMPLE_KINDS
 };
 

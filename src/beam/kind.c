@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "beam/process.h"
 #include "beam/process_state.h"
 
 /* ErtsSchedulerSleepInfo.flags: ERTS_SSI_FLG_WAITING, erl_process.h of OTP 25 to 29 */
@@ -134,6 +135,14 @@ static bool fragment_starts(const struct kind_evidence *e, const char *prefix)
 	return e->fragment && strncmp(e->fragment, prefix, strlen(prefix)) == 0;
 }
 
+bool kind_is_task(const struct rec_raw_sample *raw)
+{
+	const uint32_t in_task = PROCESS_STATE_RUNNING_SYS | PROCESS_STATE_DIRTY_RUNNING_SYS;
+
+	return raw->process && raw->process_state & in_task && !(raw->process_state & PSFLG_GC) &&
+	       (raw->place == PLACE_C_FROM_JIT || raw->place == PLACE_C_PROCESS);
+}
+
 /* A process is current. */
 static enum sample_kind kind_of_process(const struct kind_evidence *e)
 {
@@ -141,6 +150,8 @@ static enum sample_kind kind_of_process(const struct kind_evidence *e)
 
 	if ((e->raw->process_state & PSFLG_GC) || fragment_starts(e, "garbage_collect"))
 		return SAMPLE_GC;
+	if (kind_is_task(e->raw))
+		return SAMPLE_TASK;
 	if (e->bif_module)
 		return kind_of_bif(e);
 	if (e->raw->place == PLACE_JIT || e->raw->place == PLACE_JIT_RUNTIME)

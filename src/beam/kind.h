@@ -25,6 +25,12 @@ struct kind_evidence {
 	unsigned int nr_kernel;
 };
 
+/*
+ * A scheduler does what others had the process do, before it goes on with its code: signals, and
+ * system tasks (execute_sys_tasks(), erl_process.c): of garbage_collect/1, of literals that go away
+ * with a persistent term or a module, of code that is purged.
+ */
+bool kind_is_task(const struct rec_raw_sample *raw);
 enum sample_kind kind_of_sample(const struct kind_evidence *e);
 
 #endif

@@ -194,11 +194,17 @@ static void push_top(struct beam_resolver *r, struct names *names, struct frame_
 static const char *state_name(enum sample_kind kind)
 {
 	static const char *const names[NR_SAMPLE_KINDS] = {
-		[SAMPLE_GC] = "[gc]",	     [SAMPLE_PORT] = "[port]",
-		[SAMPLE_TIMER] = "[timers]", [SAMPLE_POLL] = "[poll]",
-		[SAMPLE_WAIT] = "[wait]",    [SAMPLE_OTHER] = "[thread]",
-		[SAMPLE_ETS] = "[ets]",	     [SAMPLE_COPY] = "[messages]",
-		[SAMPLE_CODE] = "[code]",    [SAMPLE_SCHEDULER] = "[scheduler]",
+		[SAMPLE_GC] = "[gc]",
+		[SAMPLE_PORT] = "[port]",
+		[SAMPLE_TIMER] = "[timers]",
+		[SAMPLE_POLL] = "[poll]",
+		[SAMPLE_WAIT] = "[wait]",
+		[SAMPLE_OTHER] = "[thread]",
+		[SAMPLE_ETS] = "[ets]",
+		[SAMPLE_COPY] = "[messages]",
+		[SAMPLE_CODE] = "[code]",
+		[SAMPLE_SCHEDULER] = "[scheduler]",
+		[SAMPLE_TASK] = "[system tasks]",
 	};
 
 	return names[kind] ? names[kind] : "[scheduler]";
@@ -262,7 +268,11 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	out->process = raw->epid ? process_of_epid(r, names, raw->epid) : 0;
 	if (raw->process)
 		push_erlang(r, names, &l, raw);
-	push_top(r, names, &l, raw, thread->type, &call);
+	if (kind_is_task(raw))
+		frame_push(&l,
+			   frame_of_name(names, NULL, state_name(SAMPLE_TASK), -1, FRAME_STATE));
+	else
+		push_top(r, names, &l, raw, thread->type, &call);
 	if (raw->user_ip && raw->place != PLACE_JIT && raw->place != PLACE_JIT_RUNTIME)
 		leaf = frame_of_native(r, names, raw->user_ip, &native, &native_start);
 	evidence = (struct kind_evidence){

@@ -53,6 +53,7 @@ enum paint_id paint_of_sample(enum sample_kind kind)
 		return PAINT_PORT;
 	case SAMPLE_TIMER:
 	case SAMPLE_CODE:
+	case SAMPLE_TASK:
 		return PAINT_VM;
 	case SAMPLE_SCHEDULER:
 	case SAMPLE_POLL:

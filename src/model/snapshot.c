@@ -32,6 +32,7 @@ static const char *const kind_names[NR_SAMPLE_KINDS][2] = {
 	[SAMPLE_SUSPENDED] = {"suspended", "Suspended processes"},
 	[SAMPLE_HIBERNATING] = {"hibernating", "Hibernating processes"},
 	[SAMPLE_EXITING] = {"exiting", "Exiting processes"},
+	[SAMPLE_TASK] = {"task", "System tasks and signals"},
 };
 
 static const char *const status_names[NR_SAMPLE_STATUSES] = {

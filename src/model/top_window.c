@@ -74,6 +74,7 @@ enum top_share_kind top_share_of(enum sample_kind kind)
 		return TOP_SHARE_WAITING;
 	case SAMPLE_RUNNING:
 	case SAMPLE_EXITING:
+	case SAMPLE_TASK:
 	case SAMPLE_TIMER:
 	case SAMPLE_CODE:
 	case SAMPLE_SCHEDULER:

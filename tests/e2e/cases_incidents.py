@@ -122,6 +122,9 @@ def literals(ctx):
     lines = d.run("trace", "persistent_term:put/2 -> stack", "-n", "1").out
     check_in(d.pid("incident_churn"), lines, "the process")
     check_in("incidents:step/1", lines, "the function")
+    profile = ctx.ebeam.record(d.node, 3)
+    check(profile.kind_share("task") > 0.2 and profile.share_with("[system tasks]") > 0.2,
+          f"CPU that the search takes: {profile.by_kind}")
 
 
 @case("carriers that are hardly used: of which allocator, and how much")

@@ -88,6 +88,14 @@ static const struct row rows[] = {
 	{"entry", SAMPLE_GC, IN_C, .entry = "erts_garbage_collect_nobump"},
 	{"after a BIF", SAMPLE_GC, IN_C, .entry = "erts_gc_after_bif_call_lhf"},
 
+	/* what others had a process do */
+	{"system task", SAMPLE_TASK, IN_C, .state = 1u << 21, .fragment = "process_main"},
+	{"system task, with symbols", SAMPLE_TASK, IN_C, .state = 1u << 21,
+	 .entry = "erts_schedule", .native = "copy_struct_x"},
+	{"system task without JIT code", SAMPLE_TASK, IN_LOOP, .state = 1u << 21},
+	{"system task that collects", SAMPLE_GC, IN_C, .state = PSFLG_GC | 1u << 21},
+	{"system task, dirty", SAMPLE_TASK, DIRTY_CPU, .state = 1u << 30},
+
 	/* the scheduler, for a process */
 	{"schedule", SAMPLE_SCHEDULER, IN_C, .entry = "erts_schedule", .fragment = "process_main"},
 	{"schedule, no symbols", SAMPLE_SCHEDULER, IN_C, .fragment = "process_main"},
