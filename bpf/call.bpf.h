@@ -205,15 +205,14 @@ INLINE uint32_t call_stack(const struct user_regs *hit, uint64_t ts_ns)
 
 /* A scheduler's reductions are added up as a process leaves it (erts_schedule(), erl_process.c of
  * OTP 25 to 29); in its slice a process counts down what it has left. */
-INLINE void call_moment_now(struct call_moment *m, uint64_t process, uint32_t left, uint64_t on_ns)
+INLINE uint64_t call_reductions(uint64_t process, uint32_t left)
 {
 	uint64_t esdp = 0, reductions = 0;
 
-	m->on_ns = on_ns;
-	m->reductions = 0;
-	if (read_u64(process + config.layout.process_scheduler_data, &esdp) && esdp &&
-	    read_u64(esdp + config.layout.sched_reductions, &reductions))
-		m->reductions = reductions + CONTEXT_REDS - (uint64_t)(int32_t)left;
+	if (!read_u64(process + config.layout.process_scheduler_data, &esdp) || !esdp ||
+	    !read_u64(esdp + config.layout.sched_reductions, &reductions))
+		return 0;
+	return reductions + CONTEXT_REDS - (uint64_t)(int32_t)left;
 }
 
 /*
@@ -256,7 +255,8 @@ INLINE void call_hit(const struct user_regs *hit, uint32_t left, uint64_t nr, ui
 	if (last) {
 		last->last_ns = bpf_ktime_get_ns();
 		if (p->kind == CALL_KIND_CALL) {
-			call_moment_now(&last->last, hit->r13, left, on_ns);
+			last->last.on_ns = on_ns;
+			last->last.reductions = call_reductions(hit->r13, left);
 			if (nr == 1)
 				last->first = last->last;
 		}

@@ -325,9 +325,8 @@ static void sampled_json(const struct event_run *run, struct jsonw *w)
 		sampled_kind_json(w, event_rows[kind].name,
 				  coverage_share(c, (enum event_kind)kind), error);
 	}
-	if (calls->tripped && calls->share_ppm)
-		sampled_kind_json(w, "call", (double)calls->share_ppm / 1e6,
-				  exp((double)calls->error_ppm / 1e6));
+	if (calls->tripped && calls->share > 0)
+		sampled_kind_json(w, "call", calls->share, exp(calls->error));
 	jsonw_end_array(w);
 }
 

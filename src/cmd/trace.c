@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/units.h"
 #include "cmd/trace.h"
 
@@ -100,8 +101,8 @@ static void tell_limited(struct trace *t, const struct limited *l)
 
 	if (!l->tripped)
 		return;
-	/* Of a capture that was not read to its end nobody knows how many they are. */
-	if (l->seen && calls > 0 && !(t->ctx->opt.input && trace_is_full(t))) {
+	/* Of those that were not all taken nobody knows how many they are. */
+	if (l->seen && calls > 0 && !trace_is_full(t)) {
 		units_format_count(l->seen, seen, sizeof(seen));
 		units_format_count((uint64_t)calls, sum, sizeof(sum));
 		strbuf_addf(&all, ", %s of some %s", seen, sum);
@@ -124,6 +125,14 @@ static bool takes_much(double hits_ns, double on_ns)
 	return 10 * hits_ns > on_ns;
 }
 
+/* Of the hits only some may be what was asked for: of few, the number that is seen is by chance. */
+static double error_of_part(uint64_t seen, const struct event_stream_limited *l)
+{
+	double part = l->hits > 0 ? MIN((double)seen / l->hits, 1) : 1;
+
+	return seen ? hypot(l->error, NORMAL_95 * sqrt((1 - part) / (double)seen)) : l->error;
+}
+
 static void tell_limits(struct trace *t)
 {
 	const struct event_stream *stream = event_run_stream(t->run);
@@ -132,9 +141,9 @@ static void tell_limits(struct trace *t)
 	struct limited erlang = {
 		.tripped = s->tripped,
 		.seen = t->seen[0],
-		.time = (double)s->time_ppm / 1e6,
-		.share = (double)s->share_ppm / 1e6,
-		.error = (double)s->error_ppm / 1e6,
+		.time = s->time,
+		.share = s->share,
+		.error = error_of_part(t->seen[0], s),
 		.of = t->seen[1] ? " of Erlang functions" : "",
 	};
 	struct limited c_code = {

@@ -113,11 +113,12 @@ static void take_watched(struct event_stream *s, const char *text, size_t len)
 
 static void take_limited(struct event_stream_limited *l, const char *text)
 {
-	uint64_t *fields[] = {&l->tripped, &l->share_ppm, &l->error_ppm, &l->time_ppm};
+	double *fields[] = {&l->share, &l->error, &l->time, &l->hits};
 	char *end;
 
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++, text = end)
-		*fields[i] = strtoull(text, &end, 10);
+	l->tripped = strtoull(text, &end, 10);
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		*fields[i] = strtod(end, &end);
 }
 
 static void take_meta(struct event_stream *s, const struct event *ev)

@@ -30,10 +30,11 @@ struct event_scheduler {
 struct event_stream_limited {
 	uint64_t tripped; /* times that the hits of a thread were spent */
 	/* See struct breakpoints_state: of the calls, of their number, of the time. */
-	uint64_t share_ppm, error_ppm, time_ppm;
+	double share, error, time;
+	double hits; /* of all these functions, whatever was asked for */
 };
-/* "12 40000 120000 35000": its fields, in order. */
-#define EVENT_STREAM_LIMITED_KEY "calls_limited"
+/* "12 0.04 0.12 0.035 2000": its fields, in order. */
+#define EVENT_STREAM_LIMITED_KEY "calls_watched"
 
 /* Calls of functions: [0] of Erlang functions, [1] of C functions. */
 struct event_stream_calls {

@@ -87,7 +87,7 @@ static int prepare(struct breakpoints *b, struct watched_thread *t, unsigned int
 		return rc;
 	}
 	a->fd = fd;
-	a->given = a->hits = a->on_ns = a->ticked_ns = 0;
+	a->given = a->hits = a->on_ns = a->ticked_ns = a->ticked_hits = 0;
 	a->fresh = false;
 	return 0;
 }
@@ -106,6 +106,7 @@ static int start(struct breakpoints *b, struct watched_thread *t, unsigned int i
 	a->on = t->position;
 	a->gap_from = a->off;
 	a->off = 0;
+	a->ticked = t->position;
 	return 0;
 }
 
@@ -198,6 +199,8 @@ static void again(struct breakpoints *b, struct watched_thread *t, unsigned int 
 	if (a->fd >= 0 && a->given) {
 		b->state.tripped++;
 		from_ns = last_hit(b, t, i);
+		if (!a->off && a->fresh)
+			breakpoints_keep_gap(b, t, i); /* since the tick; its window is not seen */
 		breakpoints_spent(b, t, i);
 		disarm(a);
 	}
@@ -336,8 +339,7 @@ static void give_hits(struct breakpoints *b, struct watched_thread *t, bool site
 /*
  * Where no ends matter each thread goes on by itself, in a process, and nothing that it does
  * chooses the moment: what is seen from there on stands for all that its processes do
- * (gap_estimate.h).
- * One that hardly runs goes on after REST_NS, wherever it is.
+ * (gap_estimate.h).  After REST_NS it goes on wherever it is.
  */
 static void go_on_by_chance(struct breakpoints *b)
 {
@@ -584,6 +586,7 @@ static uint64_t take_away(struct breakpoints *b, unsigned int i)
 		else if (a->hits >= a->given)
 			from_ns = MIN(from_ns, last_hit(b, t, i));
 		disarm(a);
+		breakpoints_keep_gap(b, t, i);
 		expect_hits(b, t, i, false);
 	}
 	return from_ns;

@@ -17,8 +17,10 @@
 #define ENOUGH_WINDOWS 5
 /* Where windows begin and end is known to so much of their length. */
 #define UNSURE 0.02
-/* What a thread does first when it wakes is not all that it does. */
+/* What a scheduler does first when it has had nothing to do is not all that it does. */
 #define UNSURE_OTHERS 0.5
+/* A burst of which so many calls were seen may have as many times more. */
+#define BURST_GOES_ON 4
 
 bool breakpoints_position(const struct breakpoints *b, struct watched_thread *t)
 {
@@ -33,15 +35,22 @@ bool breakpoints_position(const struct breakpoints *b, struct watched_thread *t)
 	return true;
 }
 
+/* First and last hit of its window, if they are known. */
+static bool window_hits(const struct breakpoints *b, const struct watched_thread *t, unsigned int i,
+			struct call_place_hit *hit)
+{
+	return t->armed[i].hits && breakpoints_place_hit(b, t, i, hit) &&
+	       hit->first.reductions >= t->armed[i].on &&
+	       hit->last.reductions >= hit->first.reductions;
+}
+
 void breakpoints_spent(const struct breakpoints *b, struct watched_thread *t, unsigned int i)
 {
 	struct call_place_hit hit;
 
 	if (t->armed[i].off || !t->position || is_site(b, i))
 		return;
-	t->armed[i].off = breakpoints_place_hit(b, t, i, &hit) && hit.last.reductions
-				  ? hit.last.reductions
-				  : t->position;
+	t->armed[i].off = window_hits(b, t, i, &hit) ? hit.last.reductions : t->position;
 }
 
 /* What a reduction of a thread takes, ns; 0 = not known. */
@@ -82,7 +91,7 @@ static double window_length(const struct breakpoints *b, const struct watched_th
 	struct call_place_hit hit;
 
 	*begin = (double)a->on + (a->in_process ? HALF_SLICE : 0);
-	if (a->hits && breakpoints_place_hit(b, t, i, &hit) && hit.first.reductions) {
+	if (window_hits(b, t, i, &hit)) {
 		between = (double)(hit.last.reductions - hit.first.reductions);
 		*begin = window_begin(b, t, a, &hit.first,
 				      a->hits > 1 ? between / (double)(a->hits - 1) : 1);
@@ -97,14 +106,20 @@ void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, uns
 {
 	struct entry_use *use = entry_use(b, i);
 	struct armed *a = &t->armed[i];
-	bool spent = is_spent(a);
+	bool spent = is_spent(a), was_on = !a->off;
 	double begin, length;
 
 	if (spent) {
 		use->off_ns += (double)used_ns - (double)(a->on_ns - a->ticked_ns);
 		breakpoints_spent(b, t, i);
+		if (was_on && a->off > a->ticked) {
+			use->last_hits += (double)(a->hits - a->ticked_hits);
+			use->last_length += (double)(a->off - a->ticked);
+		}
 	}
 	a->ticked_ns = a->on_ns;
+	a->ticked_hits = a->hits;
+	a->ticked = t->position;
 	if (!a->fresh || a->fd < 0 || !a->on || (!spent && a->on_ns < WINDOW_NS))
 		return;
 	a->fresh = false;
@@ -119,66 +134,99 @@ void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, uns
 		a->gap = 0;
 }
 
-/* Reductions that an entry was off and that no window has told of. */
+/* Reductions that a place was off and that no window has told of. */
+static double open_gap_of(const struct watched_thread *t, const struct armed *a)
+{
+	if (a->off)
+		return a->gap + (double)(t->position - MIN(a->off, t->position));
+	if (a->fresh && a->gap_from)
+		return a->gap + (double)(a->on - MIN(a->gap_from, a->on));
+	return a->gap;
+}
+
+void breakpoints_keep_gap(struct breakpoints *b, struct watched_thread *t, unsigned int i)
+{
+	struct entry_use *use = entry_use(b, i);
+	struct armed *a = &t->armed[i];
+
+	if (use)
+		use->carried += open_gap_of(t, a);
+	a->gap = 0;
+	a->off = a->gap_from = 0;
+	a->fresh = false;
+}
+
 static double open_gap(const struct breakpoints *b, unsigned int entry)
 {
-	double gap = 0;
+	double gap = b->entries[entry].carried;
 
 	for (size_t k = 0; k < b->threads.len; k++) {
 		const struct watched_thread *t = &b->threads.data[k];
 
 		for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
-			const struct armed *a = &t->armed[i];
-
-			if (!b->places[i].addr || b->places[i].point.kind == CALL_KIND_RETURN ||
-			    b->places[i].point.point != entry)
-				continue;
-			gap += a->gap;
-			if (a->off)
-				gap += (double)(t->position - MIN(a->off, t->position));
-			else if (a->fresh && a->gap_from)
-				gap += (double)(a->on - MIN(a->gap_from, a->on));
+			if (b->places[i].addr && !is_site(b, i) &&
+			    b->places[i].point.point == entry)
+				gap += open_gap_of(t, &t->armed[i]);
 		}
 	}
 	return gap;
 }
 
-/* Of gaps whose window told of them, and of those that are open by what windows tell best. */
-static double missed_of(const struct breakpoints *b, unsigned int entry, double *error)
+/*
+ * Hits are spent in bursts above all, and how long a burst went on is not seen: several times as
+ * long as it was seen, perhaps.  Where calls come as often before hits are spent as at any other
+ * time there are no bursts.
+ */
+static double unseen_of_bursts(const struct entry_use *use, double rate)
+{
+	if (use->last_length <= 0 || use->last_hits <= rate * use->last_length)
+		return 0;
+	return BURST_GOES_ON * (use->last_hits - rate * use->last_length);
+}
+
+/* Of gaps whose window told of them, and of those that are open by what windows tell best.  *most:
+ * a call takes a reduction at least. */
+static double missed_of(const struct breakpoints *b, unsigned int entry, double *error,
+			double *most)
 {
 	const struct entry_use *use = &b->entries[entry];
 	struct gap_estimate e = use->gaps;
-	double unsure = UNSURE, missed;
+	double unsure = UNSURE, open = open_gap(b, entry), missed;
 
 	if (e.windows < ENOUGH_WINDOWS && use->others.windows) {
 		e = use->others;
 		e.missed += use->gaps.missed;
 		e.squares += use->gaps.squares;
+		e.gaps += use->gaps.gaps;
 		unsure = UNSURE_OTHERS;
 	}
-	missed = gap_estimate_missed(&e, open_gap(b, entry), error);
-	*error = hypot(*error, unsure * missed);
+	missed = gap_estimate_missed(&e, open, error);
+	*error += unsure * missed + unseen_of_bursts(use, e.mean);
+	*most = e.gaps + open;
 	return missed;
 }
 
+/* Errors of several entries are added, as they may all go on and off together. */
 static void estimate(const struct breakpoints *b, struct breakpoints_state *out)
 {
-	double hits = 0, missed = 0, square = 0, on = 0, off = 0, error;
+	double hits = 0, missed = 0, most = 0, sum = 0, on = 0, off = 0, error, more, all;
 	bool known = true;
 
 	for (unsigned int i = 0; i < EBEAM_CALL_FUNCTIONS; i++) {
 		const struct entry_use *use = &b->entries[i];
 
 		hits += (double)use->hits;
-		missed += missed_of(b, i, &error);
-		square += error * error;
+		missed += missed_of(b, i, &error, &more);
+		sum += error;
+		most += more;
 		on += (double)use->on_ns;
 		off += use->off_ns;
 		known = known && (use->gaps.windows + use->others.windows || use->off_ns <= 0);
 	}
+	all = hits + missed;
 	out->time = on + off > 0 ? on / (on + off) : 1;
-	out->share = !known ? 0 : hits > 0 ? hits / (hits + missed) : 1;
-	out->error = missed > 0 ? sqrt(square) / (hits + missed) : 0;
+	out->share = !known ? 0 : all > 0 ? hits / all : 1;
+	out->error = all > 0 ? MIN(sum / all, log((hits + MAX(most, missed)) / all)) : 0;
 }
 
 void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out)
@@ -188,8 +236,6 @@ void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *ou
 	*out = b->state;
 	out->hit_ns = b->hit_ns;
 	estimate(b, out);
-	for (unsigned int i = 0; i < EBEAM_CALL_FUNCTIONS; i++)
-		out->on_ns += b->entries[i].on_ns;
 	out->cost_of_core = (double)b->cpu_ns < BUDGET_MIN_BUSY * wall_ns;
 	of = out->cost_of_core ? wall_ns : (double)b->cpu_ns;
 	out->cost = of > 0 ? 100.0 * (double)b->state.hits * b->hit_ns / of : 0;

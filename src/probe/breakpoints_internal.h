@@ -12,13 +12,14 @@
 
 /* Positions are reductions of a thread's scheduler, 0 = not known. */
 struct armed {
-	int fd;		    /* -1 = none */
-	uint64_t since_ns;  /* without one, since then */
-	uint64_t given;	    /* hits, so far; 0: it has never been on */
-	uint64_t hits;	    /* as last read */
-	uint64_t on_ns;	    /* likewise: of the thread's time */
-	uint64_t ticked_ns; /* on_ns at the last tick */
-	uint64_t off;	    /* position at which its hits were spent; 0: it is on */
+	int fd;		   /* -1 = none */
+	uint64_t since_ns; /* without one, since then */
+	uint64_t given;	   /* hits, so far; 0: it has never been on */
+	uint64_t hits;	   /* as last read */
+	uint64_t on_ns;	   /* likewise: of the thread's time */
+	/* At the last tick: on_ns, hits, and where that was. */
+	uint64_t ticked_ns, ticked_hits, ticked;
+	uint64_t off; /* position at which its hits were spent; 0: it is on */
 	/* Of its window, as long as how often it is hit there has yet to be seen: */
 	bool fresh;
 	bool in_process;   /* as it went on the thread was in a process, */
@@ -46,6 +47,9 @@ struct watched_thread {
 struct entry_use {
 	uint64_t on_ns, hits; /* while the threads ran */
 	double off_ns;
+	double carried; /* reductions of gaps of places that it has left */
+	/* Of windows whose hits were spent, between the last tick and then: hits, reductions. */
+	double last_hits, last_length;
 	struct gap_estimate gaps;   /* of windows that began while the thread was in a process */
 	struct gap_estimate others; /* of those that did not: they tell more than nothing */
 };
@@ -91,6 +95,9 @@ static inline struct entry_use *entry_use(struct breakpoints *b, unsigned int i)
  * it is hit when it has just come on. */
 void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, unsigned int i,
 			    uint64_t used_ns);
+/* What an entry missed so far at a place that is left, or that begins another window before the
+ * last was looked at. */
+void breakpoints_keep_gap(struct breakpoints *b, struct watched_thread *t, unsigned int i);
 /* The hits of a place are spent, if not before: where was that? */
 void breakpoints_spent(const struct breakpoints *b, struct watched_thread *t, unsigned int i);
 /* Reads the position of a thread; false: it is not known. */

@@ -22,6 +22,7 @@ void gap_estimate_add(struct gap_estimate *e, double gap, uint64_t hits, double 
 	e->mean += off / e->windows;
 	e->spread += off * (rate - e->mean);
 	e->missed += rate * gap;
+	e->gaps += gap;
 	e->squares += gap * gap;
 }
 

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 struct gap_estimate {
-	double missed;	     /* calls of gaps whose window was seen */
-	double squares;	     /* of lengths of these gaps */
-	double mean, spread; /* of the rates; sum of squared differences (Welford) */
+	double missed;	      /* calls of gaps whose window was seen */
+	double gaps, squares; /* of these gaps: sums of lengths, of their squares */
+	double mean, spread;  /* of the rates; sum of squared differences (Welford) */
 	uint32_t windows;
 };
 

@@ -8,6 +8,9 @@
 
 -define(ALWAYS, 1000000000).
 
+start("bursts_beside_work") ->
+    spawn(fun() -> work(-1) end), % for ever
+    start("bursts_of_20000");
 start(Load) ->
     persistent_term:put(?MODULE, counters:new(1, [write_concurrency])),
     {Processes, Calls, Work, Sleep, Inside} = load(list_to_existing_atom(Load)),

@@ -190,7 +190,6 @@ hash(Bytes) ->
     hash(Bytes).
 
 %% For ever: what returns.
-%% Calls with other work between them: as many at any time, or in bursts with pauses.
 spin_echo() ->
     spawn(fun() -> echoes(0) end),
     <<"ok">>.
