@@ -38,8 +38,10 @@
 #define TOGETHER_NS 500000000u
 #define LENT_HITS   LEAST_HITS
 
-/* Where threads go on by themselves, at one look of so many at which they run. */
-#define ONE_LOOK_OF 4
+/* How fast a thread is takes so long to see: some slices; and the fastest that it was is forgotten
+ * by so much with each look. */
+#define SPEED_NS  300000u
+#define FORGOTTEN 0.01
 
 #define LIST_NS 1000000000u /* between looks for new threads */
 /* A program that nobody has seen run takes so long; and of so many runs on what it did take is
@@ -336,6 +338,24 @@ static void give_hits(struct breakpoints *b, struct watched_thread *t, bool site
 	}
 }
 
+static bool could_go_on(const struct watched_thread *t)
+{
+	return t->off_ns && affordable(t) >= LEAST_HITS;
+}
+
+/* Looks come at any time; at any reduction with the same chance is what a window is to begin at: so
+ * less likely while reductions take longer. */
+static bool goes_on(struct breakpoints *b, struct watched_thread *t, double ns)
+{
+	double of_all = (double)(random_next(&b->random) >> 11) / (double)(1ull << 53), speed;
+
+	if (!t->looked || !breakpoints_position(b, t))
+		return false;
+	speed = (double)(t->position - t->looked) / ns;
+	t->fastest = MAX(t->fastest * (1 - FORGOTTEN), speed);
+	return t->in_process && speed > of_all * t->fastest;
+}
+
 /*
  * Where no ends matter each thread goes on by itself, in a process, and nothing that it does
  * chooses the moment: what is seen from there on stands for all that its processes do
@@ -343,12 +363,22 @@ static void give_hits(struct breakpoints *b, struct watched_thread *t, bool site
  */
 static void go_on_by_chance(struct breakpoints *b)
 {
+	uint64_t begin = clock_monotonic_ns();
+	bool some = false;
+
 	for (size_t k = 0; k < b->threads.len; k++) {
 		struct watched_thread *t = &b->threads.data[k];
 
-		if (!t->off_ns || affordable(t) < LEAST_HITS ||
-		    random_next(&b->random) % ONE_LOOK_OF || !breakpoints_position(b, t) ||
-		    !t->in_process)
+		t->looked = could_go_on(t) && breakpoints_position(b, t) ? t->position : 0;
+		some = some || t->looked;
+	}
+	if (!some)
+		return;
+	clock_sleep_until(begin + SPEED_NS);
+	for (size_t k = 0; k < b->threads.len; k++) {
+		struct watched_thread *t = &b->threads.data[k];
+
+		if (!goes_on(b, t, (double)(clock_monotonic_ns() - begin)))
 			continue;
 		for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 			if (b->places[i].addr && is_spent(&t->armed[i]))

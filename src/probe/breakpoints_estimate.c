@@ -19,8 +19,8 @@
 #define UNSURE 0.02
 /* What a scheduler does first when it has had nothing to do is not all that it does. */
 #define UNSURE_OTHERS 0.5
-/* A burst of which so many calls were seen may have as many times more. */
-#define BURST_GOES_ON 4
+/* One burst in ten goes on for longer than that many times what was seen of it. */
+#define BURST_GOES_ON 9
 
 bool breakpoints_position(const struct breakpoints *b, struct watched_thread *t)
 {

@@ -40,6 +40,8 @@ struct watched_thread {
 	uint64_t position;  /* as last read; and the first, with the CPU that it had used: */
 	uint64_t first_position, first_used_ns;
 	bool in_process;
+	uint64_t looked; /* position as a look began; 0: it is not to go on */
+	double fastest;	 /* reductions a ns */
 	struct armed armed[EBEAM_BREAKPOINTS];
 };
 

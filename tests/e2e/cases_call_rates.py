@@ -10,7 +10,7 @@ from harness import case, check, check_equal, check_near
 LOADS = """every_ms every_5us every_us full_speed two_at_full_speed bursts_of_20000 bursts_of_1000
 bursts_of_100 bursts_of_5 fifty_processes twenty_with_bursts rare random random_bursts slow five_slow
 random_work four_with_bursts much_work random_all
-bursts_beside_work""".split()
+bursts_beside_work phases""".split()
 LIMITS = (1, 10, 3, 40)
 SECONDS = 2
 SAID = re.compile(r"([\d,]+) of some ([\d,]+) \(([\d,]+) \.\. ([\d,]+)\)")
@@ -61,6 +61,6 @@ def some_loads(ctx):
     run(ctx, LOADS[::2])
 
 
-@case("calls of ten other loads, at limits of 1 to 40 %: as many as the node made, within the interval")
+@case("calls of eleven other loads, at limits of 1 to 40 %: as many as the node made, within the interval")
 def other_loads(ctx):
     run(ctx, LOADS[1::2])

@@ -11,6 +11,12 @@
 start("bursts_beside_work") ->
     spawn(fun() -> work(-1) end), % for ever
     start("bursts_of_20000");
+start("phases") ->
+    %% Comparing takes time, and no reductions.
+    {Many, Same} = {lists:seq(1, 1000000), lists:seq(1, 1000000)},
+    start("rare"),
+    spawn(fun() -> phases(Many, Same) end),
+    <<"ok">>;
 start(Load) ->
     persistent_term:put(?MODULE, counters:new(1, [write_concurrency])),
     {Processes, Calls, Work, Sleep, Inside} = load(list_to_existing_atom(Load)),
@@ -59,6 +65,11 @@ burst(N, Work, Inside, Made) ->
     burst(N - 1, Work, Inside, Made).
 
 called(N) -> work(N).
+
+phases(Many, Same) ->
+    Many == Same andalso burst(5000, 30, 0, persistent_term:get(?MODULE)),
+    work(300000),
+    phases(Many, Same).
 
 work(0) -> ok;
 work(N) -> work(N - 1).
