@@ -136,6 +136,8 @@ class Node:
             try:
                 answer = json.loads(line)
             except ValueError:
+                answer = None
+            if not isinstance(answer, dict):  # what compilers and code of random words print
                 self.noise.append(line)
                 continue
             if answer.get("event") == "error":
