@@ -135,11 +135,10 @@ static bool fragment_starts(const struct kind_evidence *e, const char *prefix)
 	return e->fragment && strncmp(e->fragment, prefix, strlen(prefix)) == 0;
 }
 
-bool kind_is_task(const struct rec_raw_sample *raw)
+bool kind_is_task(const struct rec_raw_sample *raw, enum thread_type thread)
 {
-	const uint32_t in_task = PROCESS_STATE_RUNNING_SYS | PROCESS_STATE_DIRTY_RUNNING_SYS;
-
-	return raw->process && raw->process_state & in_task && !(raw->process_state & PSFLG_GC) &&
+	return thread == THREAD_NORMAL && raw->process &&
+	       raw->process_state & PROCESS_STATE_RUNNING_SYS && !(raw->process_state & PSFLG_GC) &&
 	       (raw->place == PLACE_C_FROM_JIT || raw->place == PLACE_C_PROCESS);
 }
 
@@ -150,7 +149,7 @@ static enum sample_kind kind_of_process(const struct kind_evidence *e)
 
 	if ((e->raw->process_state & PSFLG_GC) || fragment_starts(e, "garbage_collect"))
 		return SAMPLE_GC;
-	if (kind_is_task(e->raw))
+	if (kind_is_task(e->raw, e->thread))
 		return SAMPLE_TASK;
 	if (e->bif_module)
 		return kind_of_bif(e);

@@ -268,7 +268,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	out->process = raw->epid ? process_of_epid(r, names, raw->epid) : 0;
 	if (raw->process)
 		push_erlang(r, names, &l, raw);
-	if (kind_is_task(raw))
+	if (kind_is_task(raw, thread->type))
 		frame_push(&l,
 			   frame_of_name(names, NULL, state_name(SAMPLE_TASK), -1, FRAME_STATE));
 	else

@@ -75,10 +75,10 @@ static const char *const *warnings(void *arg, size_t *nr)
 /* What a limit let be seen of the calls of one kind of functions. */
 struct limited {
 	uint64_t tripped, seen;
-	double time;  /* part of it */
-	double share; /* of the calls; estimated */
-	double error; /* of the number of all, as in breakpoints.h */
-	bool least;   /* there may be many more */
+	double time;	    /* part of it */
+	double share;	    /* of the calls; estimated */
+	double error, most; /* of the number of all, as in breakpoints.h */
+	bool least;	    /* there may be many more */
 	const char *of;
 };
 
@@ -89,7 +89,8 @@ static void add_interval(struct strbuf *out, double calls, const struct limited 
 
 	units_format_count((uint64_t)MAX(calls / exp(l->error), (double)l->seen), from,
 			   sizeof(from));
-	units_format_count((uint64_t)MIN(calls * exp(l->error), 1e18), to, sizeof(to));
+	units_format_count((uint64_t)MIN(calls * MIN(exp(l->error), l->most), 1e18), to,
+			   sizeof(to));
 	strbuf_addf(out, " (%s .. %s)", from, to);
 }
 
@@ -144,6 +145,7 @@ static void tell_limits(struct trace *t)
 		.time = s->time,
 		.share = s->share,
 		.error = error_of_part(t->seen[0], s),
+		.most = s->most,
 		.of = t->seen[1] ? " of Erlang functions" : "",
 	};
 	struct limited c_code = {

@@ -308,8 +308,8 @@ static void record_limits(struct trace *t)
 	char text[128];
 
 	if (s->tripped) {
-		snprintf(text, sizeof(text), "%" PRIu64 " %.9g %.9g %.9g %" PRIu64, s->tripped,
-			 s->share, s->error, s->time, s->hits);
+		snprintf(text, sizeof(text), "%" PRIu64 " %.9g %.9g %.9g %" PRIu64 " %.9g",
+			 s->tripped, s->share, s->error, s->time, s->calls, s->most);
 		enrich_add_meta(event_run_live(t->run)->enrich, EVENT_STREAM_LIMITED_KEY, text);
 	}
 	if (s->tripped || event_run_stream(t->run)->calls.tripped)

@@ -113,12 +113,17 @@ static void take_watched(struct event_stream *s, const char *text, size_t len)
 
 static void take_limited(struct event_stream_limited *l, const char *text)
 {
-	double *fields[] = {&l->share, &l->error, &l->time, &l->hits};
+	double *fields[] = {&l->share, &l->error, &l->time, &l->hits, &l->most};
 	char *end;
 
 	l->tripped = strtoull(text, &end, 10);
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		*fields[i] = strtod(end, &end);
+		if (!(*fields[i] >= 0 && *fields[i] < 1e18)) /* damaged */
+			*fields[i] = 0;
+	}
+	if (l->share < 1e-15 || l->share > 1)
+		l->share = 0;
 }
 
 static void take_meta(struct event_stream *s, const struct event *ev)

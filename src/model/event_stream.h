@@ -31,9 +31,10 @@ struct event_stream_limited {
 	uint64_t tripped; /* times that the hits of a thread were spent */
 	/* See struct breakpoints_state: of the calls, of their number, of the time. */
 	double share, error, time;
-	double hits; /* of all these functions, whatever was asked for */
+	double hits; /* of entries of all these functions, whatever was asked for */
+	double most;
 };
-/* "12 0.04 0.12 0.035 2000": its fields, in order. */
+/* "12 0.04 0.12 0.035 2000 25": its fields, in order. */
 #define EVENT_STREAM_LIMITED_KEY "calls_watched"
 
 /* Calls of functions: [0] of Erlang functions, [1] of C functions. */

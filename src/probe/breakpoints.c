@@ -38,10 +38,10 @@
 #define TOGETHER_NS 500000000u
 #define LENT_HITS   LEAST_HITS
 
-/* How fast a thread is takes so long to see: some slices; and the fastest that it was is forgotten
- * by so much with each look. */
-#define SPEED_NS  300000u
+/* The fastest that a thread was is forgotten by so much with each look. */
 #define FORGOTTEN 0.01
+/* The fastest goes on at one look of so many: not in step with whatever is periodic. */
+#define ONE_LOOK_OF 2
 
 #define LIST_NS 1000000000u /* between looks for new threads */
 /* A program that nobody has seen run takes so long; and of so many runs on what it did take is
@@ -95,7 +95,8 @@ static int prepare(struct breakpoints *b, struct watched_thread *t, unsigned int
 }
 
 /* On, for so many hits. */
-static int start(struct breakpoints *b, struct watched_thread *t, unsigned int i, unsigned int hits)
+static int start(struct breakpoints *b, struct watched_thread *t, unsigned int i, unsigned int hits,
+		 bool by_chance)
 {
 	struct armed *a = &t->armed[i];
 
@@ -105,6 +106,7 @@ static int start(struct breakpoints *b, struct watched_thread *t, unsigned int i
 	a->given = hits;
 	a->fresh = true;
 	a->in_process = t->in_process;
+	a->by_chance = by_chance && t->in_process;
 	a->on = t->position;
 	a->gap_from = a->off;
 	a->off = 0;
@@ -116,7 +118,7 @@ static int arm(struct breakpoints *b, struct watched_thread *t, unsigned int i, 
 {
 	int rc = prepare(b, t, i);
 
-	rc = rc ? rc : start(b, t, i, hits);
+	rc = rc ? rc : start(b, t, i, hits, false);
 	if (rc)
 		disarm(&t->armed[i]);
 	return rc;
@@ -193,7 +195,7 @@ static void expect_hits(struct breakpoints *b, const struct watched_thread *t, u
  * stopped never counts again once it is enabled, but still takes the thread's time.  With 0 hits it
  * stays off. */
 static void again(struct breakpoints *b, struct watched_thread *t, unsigned int i,
-		  unsigned int hits)
+		  unsigned int hits, bool by_chance)
 {
 	struct armed *a = &t->armed[i];
 	uint64_t from_ns = a->since_ns, now;
@@ -207,7 +209,7 @@ static void again(struct breakpoints *b, struct watched_thread *t, unsigned int 
 		disarm(a);
 	}
 	/* What fails is tried again. */
-	if ((a->fd >= 0 || prepare(b, t, i) == 0) && hits && start(b, t, i, hits) != 0)
+	if ((a->fd >= 0 || prepare(b, t, i) == 0) && hits && start(b, t, i, hits, by_chance) != 0)
 		disarm(a);
 	now = clock_monotonic_ns();
 	a->since_ns = now;
@@ -226,7 +228,7 @@ static void top_up(struct breakpoints *b, struct watched_thread *t, unsigned int
 	a->given += hits;
 	/* It may have been off before, and hit since. */
 	if (look(b, t, i) && a->hits >= before)
-		again(b, t, i, hits);
+		again(b, t, i, hits, false);
 }
 
 /* Hits that a nanosecond of CPU pays for. */
@@ -318,6 +320,15 @@ static bool owes(const struct watched_thread *t)
 	return t->credit <= -(double)LENT_HITS;
 }
 
+static bool has_sites(const struct breakpoints *b)
+{
+	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
+		if (is_site(b, i))
+			return true;
+	}
+	return false;
+}
+
 /* `lend`: to one that cannot pay, if it does not owe that already. */
 static void give_hits(struct breakpoints *b, struct watched_thread *t, bool sites, bool go_on,
 		      bool lend)
@@ -332,7 +343,7 @@ static void give_hits(struct breakpoints *b, struct watched_thread *t, bool site
 			continue;
 		left = a->given - MIN(a->hits, a->given);
 		if (a->fd < 0 || !left)
-			again(b, t, i, go_on ? hits : 0);
+			again(b, t, i, go_on ? hits : 0, has_sites(b));
 		else if (left < affordable(t) / 2)
 			top_up(b, t, i, affordable(t) - (unsigned int)left);
 	}
@@ -345,20 +356,20 @@ static bool could_go_on(const struct watched_thread *t)
 
 /* Looks come at any time; at any reduction with the same chance is what a window is to begin at: so
  * less likely while reductions take longer. */
-static bool goes_on(struct breakpoints *b, struct watched_thread *t, double ns)
+static bool goes_on(struct breakpoints *b, struct watched_thread *t, uint64_t since_ns)
 {
 	double of_all = (double)(random_next(&b->random) >> 11) / (double)(1ull << 53), speed;
 
 	if (!t->looked || !breakpoints_position(b, t))
 		return false;
-	speed = (double)(t->position - t->looked) / ns;
+	speed = (double)(t->position - t->looked) / (double)(clock_monotonic_ns() - since_ns);
 	t->fastest = MAX(t->fastest * (1 - FORGOTTEN), speed);
-	return t->in_process && speed > of_all * t->fastest;
+	return t->in_process && speed > ONE_LOOK_OF * of_all * t->fastest;
 }
 
 /*
- * Where no ends matter each thread goes on by itself, in a process, and nothing that it does
- * chooses the moment: what is seen from there on stands for all that its processes do
+ * Where no ends matter each thread goes on by itself, in a process, at a moment that its speed
+ * alone makes more or less likely: what is seen from there on stands for all that its processes do
  * (gap_estimate.h).  After REST_NS it goes on wherever it is.
  */
 static void go_on_by_chance(struct breakpoints *b)
@@ -374,15 +385,15 @@ static void go_on_by_chance(struct breakpoints *b)
 	}
 	if (!some)
 		return;
-	clock_sleep_until(begin + SPEED_NS);
+	clock_sleep_until(begin + BREAKPOINTS_SPEED_NS);
 	for (size_t k = 0; k < b->threads.len; k++) {
 		struct watched_thread *t = &b->threads.data[k];
 
-		if (!goes_on(b, t, (double)(clock_monotonic_ns() - begin)))
+		if (!goes_on(b, t, begin))
 			continue;
 		for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 			if (b->places[i].addr && is_spent(&t->armed[i]))
-				again(b, t, i, affordable(t));
+				again(b, t, i, affordable(t), true);
 		}
 		t->off_ns = 0;
 	}
@@ -427,15 +438,6 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint16_t scheduler, u
 	}
 	vec_push(&b->threads, t);
 	return rc == -ESRCH ? 0 : rc;
-}
-
-static bool has_sites(const struct breakpoints *b)
-{
-	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
-		if (is_site(b, i))
-			return true;
-	}
-	return false;
 }
 
 /*

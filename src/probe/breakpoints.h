@@ -59,7 +59,7 @@ int breakpoints_add(struct breakpoints *b, uint64_t addr, const struct call_poin
 void breakpoints_remove(struct breakpoints *b, uint64_t addr);
 
 /* New hits for those that may have some, breakpoints for threads that are new: to be called each
- * BREAKPOINTS_TICK_NS or so; does nothing before that is over. */
+ * BREAKPOINTS_TICK_NS or so, and more often for windows at any time: then it may take 0.3 ms. */
 #define BREAKPOINTS_TICK_NS 50000000u
 struct breakpoints_state {
 	uint64_t hits; /* of all that there are and were */
@@ -68,6 +68,8 @@ struct breakpoints_state {
 	 * far off the number of all calls may be that follows from it: 95 of 100 times the truth
 	 * lies between that number / exp(error) and that number * exp(error). */
 	double share, error;
+	double most;	     /* and there are no more than so many times that number */
+	uint64_t calls;	     /* hits of entries */
 	uint64_t tripped;    /* times that a thread's hits were spent */
 	uint64_t known_ns;   /* up to then (CLOCK_MONOTONIC) all gaps are told */
 	unsigned int hit_ns; /* what a hit costs, with the program */

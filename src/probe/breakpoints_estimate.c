@@ -128,9 +128,9 @@ void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, uns
 		a->gap += MAX(begin - (double)a->gap_from, 0.0);
 	if (length <= 0)
 		return;
-	gap_estimate_add(a->in_process ? &use->gaps : &use->others, a->in_process ? a->gap : 0,
+	gap_estimate_add(a->by_chance ? &use->gaps : &use->others, a->by_chance ? a->gap : 0,
 			 a->hits, length, spent);
-	if (a->in_process)
+	if (a->by_chance)
 		a->gap = 0;
 }
 
@@ -184,6 +184,17 @@ static double unseen_of_bursts(const struct entry_use *use, double rate)
 	return BURST_GOES_ON * (use->last_hits - rate * use->last_length);
 }
 
+/* Positions are known when slices end.  Where these last long a window begins in whatever runs
+ * after the process that made it begin. */
+static bool is_slow(const struct breakpoints *b)
+{
+	for (size_t k = 0; k < b->threads.len; k++) {
+		if (reduction_ns(b, &b->threads.data[k]) * 2 * HALF_SLICE > BREAKPOINTS_SPEED_NS)
+			return true;
+	}
+	return false;
+}
+
 /* Of gaps whose window told of them, and of those that are open by what windows tell best.  *most:
  * a call takes a reduction at least. */
 static double missed_of(const struct breakpoints *b, unsigned int entry, double *error,
@@ -200,22 +211,26 @@ static double missed_of(const struct breakpoints *b, unsigned int entry, double 
 		e.gaps += use->gaps.gaps;
 		unsure = UNSURE_OTHERS;
 	}
-	missed = gap_estimate_missed(&e, open, error);
-	*error += unsure * missed + unseen_of_bursts(use, e.mean);
+	if (is_slow(b))
+		unsure = UNSURE_OTHERS;
 	*most = e.gaps + open;
+	missed = MIN(gap_estimate_missed(&e, open, error), *most);
+	*error += unsure * missed + unseen_of_bursts(use, e.mean);
 	return missed;
 }
 
 /* Errors of several entries are added, as they may all go on and off together. */
 static void estimate(const struct breakpoints *b, struct breakpoints_state *out)
 {
-	double hits = 0, missed = 0, most = 0, sum = 0, on = 0, off = 0, error, more, all;
+	double missed = 0, most = 0, sum = 0, on = 0, off = 0, error, more, all;
 	bool known = true;
+
+	out->calls = 0;
 
 	for (unsigned int i = 0; i < EBEAM_CALL_FUNCTIONS; i++) {
 		const struct entry_use *use = &b->entries[i];
 
-		hits += (double)use->hits;
+		out->calls += use->hits;
 		missed += missed_of(b, i, &error, &more);
 		sum += error;
 		most += more;
@@ -223,10 +238,11 @@ static void estimate(const struct breakpoints *b, struct breakpoints_state *out)
 		off += use->off_ns;
 		known = known && (use->gaps.windows + use->others.windows || use->off_ns <= 0);
 	}
-	all = hits + missed;
+	all = (double)out->calls + missed;
 	out->time = on + off > 0 ? on / (on + off) : 1;
-	out->share = !known ? 0 : all > 0 ? hits / all : 1;
-	out->error = all > 0 ? MIN(sum / all, log((hits + MAX(most, missed)) / all)) : 0;
+	out->share = !known ? 0 : all > 0 ? (double)out->calls / all : 1;
+	out->error = all > 0 ? sum / all : 0;
+	out->most = all > 0 ? ((double)out->calls + most) / all : 1;
 }
 
 void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out)

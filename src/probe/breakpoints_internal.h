@@ -10,6 +10,9 @@
 #include "probe/breakpoints.h"
 #include "probe/gap_estimate.h"
 
+/* How fast a thread is takes so long to see. */
+#define BREAKPOINTS_SPEED_NS 300000u
+
 /* Positions are reductions of a thread's scheduler, 0 = not known. */
 struct armed {
 	int fd;		   /* -1 = none */
@@ -22,6 +25,7 @@ struct armed {
 	uint64_t off; /* position at which its hits were spent; 0: it is on */
 	/* Of its window, as long as how often it is hit there has yet to be seen: */
 	bool fresh;
+	bool by_chance;	   /* it began at a reduction like any other */
 	bool in_process;   /* as it went on the thread was in a process, */
 	uint64_t on;	   /* position of then, without what that process had done in its slice; */
 	uint64_t gap_from; /* and it had been off since; 0: it was not */
@@ -52,7 +56,7 @@ struct entry_use {
 	double carried; /* reductions of gaps of places that it has left */
 	/* Of windows whose hits were spent, between the last tick and then: hits, reductions. */
 	double last_hits, last_length;
-	struct gap_estimate gaps;   /* of windows that began while the thread was in a process */
+	struct gap_estimate gaps;   /* of windows that began by chance */
 	struct gap_estimate others; /* of those that did not: they tell more than nothing */
 };
 

@@ -94,7 +94,9 @@ static const struct row rows[] = {
 	 .entry = "erts_schedule", .native = "copy_struct_x"},
 	{"system task without JIT code", SAMPLE_TASK, IN_LOOP, .state = 1u << 21},
 	{"system task that collects", SAMPLE_GC, IN_C, .state = PSFLG_GC | 1u << 21},
-	{"system task, dirty", SAMPLE_TASK, DIRTY_CPU, .state = 1u << 30},
+	{"none on dirty schedulers", SAMPLE_SCHEDULER, DIRTY_CPU, .state = 1u << 21 | 1u << 30},
+	{"dirty, another handles its signals", SAMPLE_NIF, DIRTY_IO, .state = 1u << 21,
+	 .bif = "nif prim_file:write_nif"},
 
 	/* the scheduler, for a process */
 	{"schedule", SAMPLE_SCHEDULER, IN_C, .entry = "erts_schedule", .fragment = "process_main"},

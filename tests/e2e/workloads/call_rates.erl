@@ -15,7 +15,13 @@ start("phases") ->
     %% Comparing takes time, and no reductions.
     {Many, Same} = {lists:seq(1, 1000000), lists:seq(1, 1000000)},
     start("rare"),
-    spawn(fun() -> phases(Many, Same) end),
+    spawn(fun() -> phases(Many, Same, 5000, 300000) end),
+    <<"ok">>;
+start("comparing_beside_work") ->
+    {Many, Same} = {lists:seq(1, 100000), lists:seq(1, 100000)},
+    start("rare"),
+    [spawn(fun() -> work(-1) end) || _ <- [1, 2]],
+    spawn(fun() -> phases(Many, Same, 200, 1) end),
     <<"ok">>;
 start(Load) ->
     persistent_term:put(?MODULE, counters:new(1, [write_concurrency])),
@@ -66,10 +72,10 @@ burst(N, Work, Inside, Made) ->
 
 called(N) -> work(N).
 
-phases(Many, Same) ->
-    Many == Same andalso burst(5000, 30, 0, persistent_term:get(?MODULE)),
-    work(300000),
-    phases(Many, Same).
+phases(Many, Same, Calls, Work) ->
+    Many == Same andalso burst(Calls, 30, 0, persistent_term:get(?MODULE)),
+    work(Work),
+    phases(Many, Same, Calls, Work).
 
 work(0) -> ok;
 work(N) -> work(N - 1).
