@@ -201,8 +201,6 @@ INLINE uint32_t call_stack(const struct user_regs *hit, uint64_t ts_ns)
 	return stack_ahead(hit, t ? t : &any, hit->r13, ts_ns) ? RAW_CALL_STACK : 0;
 }
 
-#define CONTEXT_REDS 4000 /* erl_vm.h: what a slice is given */
-
 /* A scheduler's reductions are added up as a process leaves it (erts_schedule(), erl_process.c of
  * OTP 25 to 29); in its slice a process counts down what it has left. */
 INLINE uint64_t call_reductions(uint64_t process, uint32_t left)
@@ -212,7 +210,7 @@ INLINE uint64_t call_reductions(uint64_t process, uint32_t left)
 	if (!read_u64(process + config.layout.process_scheduler_data, &esdp) || !esdp ||
 	    !read_u64(esdp + config.layout.sched_reductions, &reductions))
 		return 0;
-	return reductions + CONTEXT_REDS - (uint64_t)(int32_t)left;
+	return reductions + BEAM_CONTEXT_REDS - (uint64_t)(int32_t)left;
 }
 
 /*

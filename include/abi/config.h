@@ -128,6 +128,7 @@ struct call_place_thread {
 	uint32_t os_tid;
 	uint32_t pad;
 };
+#define BEAM_CONTEXT_REDS 4000 /* reductions of a time slice; erl_vm.h of OTP 25 to 29 */
 /* When an entry was hit, by clocks that stand still while its thread does not run. */
 struct call_moment {
 	uint64_t on_ns;	     /* for so long its event had been on; holds what hits cost */

@@ -27,4 +27,10 @@ static inline uint64_t random_next(uint64_t *state)
 	return *state;
 }
 
+/* 0 <= it < 1. */
+static inline double random_uniform(uint64_t *state)
+{
+	return (double)(random_next(state) >> 11) / (double)(1ull << 53);
+}
+
 #endif

@@ -38,10 +38,11 @@
 #define TOGETHER_NS 500000000u
 #define LENT_HITS   LEAST_HITS
 
-/* The fastest that a thread was is forgotten by so much with each look. */
+/* The maximum of a thread's speed decays by this fraction with each sample of it. */
 #define FORGOTTEN 0.01
-/* The fastest goes on at one look of so many: not in step with whatever is periodic. */
-#define ONE_LOOK_OF 2
+/* At its maximum speed a thread goes on at one sample in so many, not in step with what is
+ * periodic. */
+#define ONE_SAMPLE_IN 2
 
 #define LIST_NS 1000000000u /* between looks for new threads */
 /* A program that nobody has seen run takes so long; and of so many runs on what it did take is
@@ -354,17 +355,17 @@ static bool could_go_on(const struct watched_thread *t)
 	return t->off_ns && affordable(t) >= LEAST_HITS;
 }
 
-/* Looks come at any time; at any reduction with the same chance is what a window is to begin at: so
- * less likely while reductions take longer. */
+/* Samples are uniform in time, windows are to begin uniformly in reductions: so one is accepted
+ * with a probability proportional to the thread's speed. */
 static bool goes_on(struct breakpoints *b, struct watched_thread *t, uint64_t since_ns)
 {
-	double of_all = (double)(random_next(&b->random) >> 11) / (double)(1ull << 53), speed;
+	double of_all = random_uniform(&b->random), speed;
 
-	if (!t->looked || !breakpoints_position(b, t))
+	if (!t->sampled || !breakpoints_position(b, t))
 		return false;
-	speed = (double)(t->position - t->looked) / (double)(clock_monotonic_ns() - since_ns);
+	speed = (double)(t->position - t->sampled) / (double)(clock_monotonic_ns() - since_ns);
 	t->fastest = MAX(t->fastest * (1 - FORGOTTEN), speed);
-	return t->in_process && speed > ONE_LOOK_OF * of_all * t->fastest;
+	return t->in_process && speed > ONE_SAMPLE_IN * of_all * t->fastest;
 }
 
 /*
@@ -380,8 +381,8 @@ static void go_on_by_chance(struct breakpoints *b)
 	for (size_t k = 0; k < b->threads.len; k++) {
 		struct watched_thread *t = &b->threads.data[k];
 
-		t->looked = could_go_on(t) && breakpoints_position(b, t) ? t->position : 0;
-		some = some || t->looked;
+		t->sampled = could_go_on(t) && breakpoints_position(b, t) ? t->position : 0;
+		some = some || t->sampled;
 	}
 	if (!some)
 		return;

@@ -10,10 +10,10 @@
 /* So much of a window, of its thread's time, tells the rate of calls. */
 #define WINDOW_NS 10000000u
 /* A process is in the middle of its slice, on average. */
-#define HALF_SLICE 2000
+#define HALF_SLICE (BEAM_CONTEXT_REDS / 2)
 /* What takes less time than a few hits may have taken none. */
 #define HITS_OF_NOTHING 4
-/* Less than so many windows that began in a process tell less than all others do. */
+/* Fewer windows that began by chance than this are too small a sample: all are used. */
 #define ENOUGH_WINDOWS 5
 /* Where windows begin and end is known to so much of their length. */
 #define UNSURE 0.02
@@ -189,7 +189,7 @@ static double unseen_of_bursts(const struct entry_use *use, double rate)
 static bool is_slow(const struct breakpoints *b)
 {
 	for (size_t k = 0; k < b->threads.len; k++) {
-		if (reduction_ns(b, &b->threads.data[k]) * 2 * HALF_SLICE > BREAKPOINTS_SPEED_NS)
+		if (reduction_ns(b, &b->threads.data[k]) * BEAM_CONTEXT_REDS > BREAKPOINTS_SPEED_NS)
 			return true;
 	}
 	return false;
@@ -226,7 +226,6 @@ static void estimate(const struct breakpoints *b, struct breakpoints_state *out)
 	bool known = true;
 
 	out->calls = 0;
-
 	for (unsigned int i = 0; i < EBEAM_CALL_FUNCTIONS; i++) {
 		const struct entry_use *use = &b->entries[i];
 

@@ -10,7 +10,7 @@
 #include "probe/breakpoints.h"
 #include "probe/gap_estimate.h"
 
-/* How fast a thread is takes so long to see. */
+/* How long a sample of a thread's speed takes. */
 #define BREAKPOINTS_SPEED_NS 300000u
 
 /* Positions are reductions of a thread's scheduler, 0 = not known. */
@@ -44,8 +44,8 @@ struct watched_thread {
 	uint64_t position;  /* as last read; and the first, with the CPU that it had used: */
 	uint64_t first_position, first_used_ns;
 	bool in_process;
-	uint64_t looked; /* position as a look began; 0: it is not to go on */
-	double fastest;	 /* reductions a ns */
+	uint64_t sampled; /* position as a sample of its speed began; 0: it is not to go on */
+	double fastest;	  /* reductions a ns: decaying maximum */
 	struct armed armed[EBEAM_BREAKPOINTS];
 };
 

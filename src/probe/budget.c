@@ -294,11 +294,6 @@ static void end_look(struct budget *b)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-static double next_random(struct budget *b)
-{
-	return (double)(random_next(&b->random) >> 11) / (double)(1ull << 53);
-}
-
 /* Income that is left for rounds: without what is on all the time. */
 static double left_for_rounds(const struct budget *b)
 {
@@ -533,7 +528,8 @@ static void await_round(struct budget *b, uint64_t now_ns)
 	if (pause < LEAST_PAUSE_NS)
 		return;
 	if (!b->due_ns)
-		b->due_ns = now_ns + (uint64_t)(next_random(b) * PUT_OFF * MIN(pause, NS_PER_S));
+		b->due_ns = now_ns +
+			    (uint64_t)(random_uniform(&b->random) * PUT_OFF * MIN(pause, NS_PER_S));
 	if (now_ns < b->due_ns)
 		return;
 	if (b->round_cost_ns > 0)

@@ -284,9 +284,9 @@ def full_speed(ctx):
     check(0 < len(lines) < 20000 * 3, f"{len(lines)} calls of millions")
     check_in("rate limit tripped", r.err, "what is told")
     # Hits take most of the time in which calls are seen: no estimate by time would be right.
-    told = re.search(r"([0-9,]+) of some ([0-9,]+) \(", r.err)
-    check(told, f"how many: {r.err}")
-    seen, calls = (int(n.replace(",", "")) for n in told.groups())
+    estimate = re.search(r"([0-9,]+) of some ([0-9,]+) \(", r.err)
+    check(estimate, f"how many: {r.err}")
+    seen, calls = (int(n.replace(",", "")) for n in estimate.groups())
     made = int(lines[-1]["args"][0]) - int(lines[0]["args"][0]) + 1
     check_equal(seen, len(lines), "calls seen")
     check(0.7 * made <= calls <= 1.4 * made, f"{calls} of {made}: {r.err}")
