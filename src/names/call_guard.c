@@ -371,8 +371,6 @@ static int operand(struct call_parser *p, struct pattern_node **out)
 	if (o) {
 		rc = call_next(p);
 		rc = rc ? rc : operand(p, out);
-		if (rc == 0 && o->op == OPERATOR_NOT) /* not x in y: not (x in y) */
-			rc = call_parse_membership(p, out);
 		rc = rc ? rc : call_operator(p, o->op, *out, NULL, out);
 	} else {
 		rc = primary(p, out);
@@ -384,15 +382,17 @@ static int operand(struct call_parser *p, struct pattern_node **out)
 int call_parse_expression(struct call_parser *p, enum call_level level, struct pattern_node **out)
 {
 	enum call_level now, last = LEVEL_NONE;
-	const struct operator* o;
+	const struct operator* o = operator_at(p, true, &now);
+	bool negation = o && o->op == OPERATOR_NOT;
 
 	if (operand(p, out))
 		return -EINVAL;
 	for (;;) {
 		struct pattern_node *right;
 
-		if (level <= LEVEL_IN && call_parse_membership(p, out))
+		if (level <= LEVEL_IN && call_parse_membership(p, negation, out))
 			return -EINVAL;
+		negation = false;
 		o = operator_at(p, false, &now);
 		if (!o || now < level)
 			return 0;

@@ -130,6 +130,7 @@ static int make_is_struct(struct call_parser *p, const struct kernel *k, struct 
 	return has_field(p, STRUCT, map, name, call);
 }
 
+/* Up to Elixir 1.18 its field must be true; 1.20 asks for the key only.  Exceptions have true. */
 static int make_is_exception(struct call_parser *p, const struct kernel *k,
 			     struct pattern_node **call)
 {
@@ -277,7 +278,7 @@ static int membership(struct call_parser *p, struct pattern_node **value)
 	return in_range(p, *value, first, last, value);
 }
 
-int call_parse_membership(struct call_parser *p, struct pattern_node **value)
+int call_parse_membership(struct call_parser *p, bool negation, struct pattern_node **value)
 {
 	while (p->elixir && (call_is_reserved(p, "in") || call_is_reserved(p, "not"))) {
 		bool negated = call_is_reserved(p, "not");
@@ -286,10 +287,15 @@ int call_parse_membership(struct call_parser *p, struct pattern_node **value)
 			return -EINVAL;
 		if (!call_is_reserved(p, "in"))
 			return call_expected(p, "`in` after `not`");
+		if (negation && !negated) { /* not x in y: not (x in y) */
+			*value = (*value)->items[0];
+			negated = true;
+		}
 		if (membership(p, value))
 			return -EINVAL;
 		if (negated && call_operator(p, OPERATOR_NOT, *value, NULL, value))
 			return -EINVAL;
+		negation = negated;
 	}
 	return 0;
 }

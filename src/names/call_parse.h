@@ -146,8 +146,11 @@ int call_operator(struct call_parser *p, enum pattern_operator op, struct patter
 
 /* ---- call_guard_elixir.c -------------------------------------------------------------------- */
 
-/* `in [1, 2]`, `not in 1..3` behind a value, as often as it is there. */
-int call_parse_membership(struct call_parser *p, struct pattern_node **value);
+/*
+ * `in [1, 2]`, `not in 1..3` behind a value, as often as it is there.  negation: the value is a
+ * `not x` without parentheses, which `in` takes apart: `not x in y` is not (x in y).
+ */
+int call_parse_membership(struct call_parser *p, bool negation, struct pattern_node **value);
 /* May guards call it by this name alone? */
 bool call_is_kernel(const char *name);
 /* Has Erlang no such function, or with other arguments? */

@@ -364,6 +364,12 @@ static void test_elixir_guards(void **state)
 		 "is_map_key('__struct__', X)) andalso (map_get('__struct__', X) == "
 		 "'Elixir.Date')"},
 		{"x) when not x in [1] and not x", "X) when (not (X =:= 1)) andalso (not X)"},
+		{"x) when not not x in [1]", "X) when not ((not X) =:= 1)"},
+		{"x) when not x not in [1]", "X) when not ((not X) =:= 1)"},
+		{"x) when (not x) in [1]", "X) when (not X) =:= 1"},
+		{"x) when not x in [1] in [2]", "X) when not ((X =:= 1) =:= 2)"},
+		{"x) when not x in [1] not in [2]", "X) when not ((not (X =:= 1)) =:= 2)"},
+		{"x) when 1 + not x in [2]", "X) when (1 + not X) =:= 2"},
 		{"x) when x in [1, :a] and x not in []",
 		 "X) when (X =:= 1 orelse X =:= a) andalso (not false)"},
 		{"x) when x in 1..3 or x in 3..1",
