@@ -110,7 +110,8 @@ own() ->
 own_test(X) ->
     [one_of(["", "", "not "]),
      one_of([["not ", X, " not in [true, 1]"], ["not not ", X, " in [true]"], ["(not ", X, ") in [true]"],
-             ["not ", X, " in [true, 1] not in [true]"], ["is_struct(", X, ")"], ["is_struct(", X, ", Some.Struct)"], ["is_struct(", X, ", 7)"],
+             ["not ", X, " in [true, 1] not in [true]"], ["is_struct(", X, ")"],
+             ["is_struct(", X, ", Some.Struct)"], ["is_struct(", X, ", 7)"],
              ["is_exception(", X, ")"], ["is_exception(", X, ", Some.Error)"], [X, " in -3..3"], [X, " not in 4..-2"],
              [X, " in [1, 2.0, :a, nil, \"ab\"]"], [X, " in []"], ["is_nil(", X, ")"], [X, ".a === 1"],
              [X, ".a.b != nil"], ["elem(", X, ", 0) == :ok"],
