@@ -15,6 +15,7 @@
 #define STATE_NORMAL	  0xa
 #define STATE_FREE	  (1u << 10)
 #define STATE_EXITING	  (1u << 11)
+#define STATE_ACTIVE	  (1u << 13)
 #define STATE_RUNNING	  (1u << 15)
 #define STATE_GC	  (1u << 17)
 #define STATE_RUNNING_SYS (1u << 21)
@@ -32,9 +33,6 @@
 
 /* Few processes have a current function while they wait: 2 to 5 of 50. */
 #define CURRENT_MIN 10
-
-/* Processes of a node that has booted; the smallest have more than 35. */
-#define BOOTED_MIN 20
 
 /* What the VM starts second at boot, on its own; erts/preloaded, OTP 20 and later. */
 #define SECOND_PROCESS "erts_code_purger"
@@ -285,11 +283,15 @@ bool check_continuations(struct check_run *c)
 	size_t good = 0, nr = 0;
 
 	for (size_t i = 0; i < c->s.nr; i++) {
-		/* What waits for a dirty scheduler continues in a stub outside of the code. */
-		if (is_busy(c, i) || (field_u32(c, i, c->l->process_state) & STATE_DIRTY_WORK))
+		bool is_code = space_is_executable(&c->s.space, field_u64(c, i, c->l->process_i));
+
+		/* A process that is to run on a dirty scheduler, or comes back from one, continues
+		 * in a stub outside of the code: many of those that load code at the start. */
+		if (is_busy(c, i) || (!is_code && (field_u32(c, i, c->l->process_state) &
+						   (STATE_ACTIVE | STATE_DIRTY_WORK))))
 			continue;
 		nr++;
-		good += space_is_executable(&c->s.space, field_u64(c, i, c->l->process_i));
+		good += is_code;
 	}
 	return check_mostly(c, good, nr, "waiting processes");
 }
@@ -330,19 +332,25 @@ static bool is_dictionary(const struct check_run *c, raddr dictionary)
 
 bool check_dictionaries(struct check_run *c)
 {
-	size_t good = 0, nr = 0;
+	size_t good = 0, nr = 0, wanted = 0;
 
 	for (size_t i = 0; i < c->s.nr; i++) {
 		raddr dictionary = field_u64(c, i, c->l->process_dictionary);
+		bool is_active = field_u32(c, i, c->l->process_state) & STATE_ACTIVE;
 
-		if (is_busy(c, i) || !dictionary)
+		if (is_busy(c, i))
+			continue;
+		/* Whatever proc_lib started has one, once it has run. */
+		wanted += !is_active && c->n->atoms &&
+			  beam_atom_is(c->n->atoms, field_u64(c, i, c->l->process_initial),
+				       "proc_lib");
+		if (!dictionary)
 			continue;
 		nr++;
 		good += is_dictionary(c, dictionary);
 	}
-	/* Whatever proc_lib started has one: some do in a node that has booted. */
-	if (nr == 0 && c->s.nr >= BOOTED_MIN)
-		return check_see(c, false, "none of %zu processes has one", c->s.nr);
+	if (nr == 0 && wanted > 0)
+		return check_see(c, false, "none of %zu processes of proc_lib has one", wanted);
 	return check_mostly(c, good, nr, "dictionaries");
 }
 

@@ -3,12 +3,13 @@
 what is no node, or none that ebeam knows, is refused with the right exit code."""
 import os
 import shutil
+import signal
 import subprocess
 import time
 
 from ebeam import NOBODY
 from harness import Failure, Skip, case, check, check_equal, check_in, check_near
-from nodes import run_in
+from nodes import MATRIX, run_in
 
 SAME = ("name", "erts", "schedulers", "dirty_cpu_schedulers", "dirty_io_schedulers")
 COUNTS = ("process_count", "port_count", "atom_count")
@@ -79,6 +80,27 @@ def replaced_executable(ctx):
     check_row(ctx, node)
 
 
+@case("a node that starts is read as soon as it has processes, whatever they are in")
+def starting(ctx):
+    """Most of them load code then, on dirty schedulers and back."""
+    for _ in range(2):
+        node = ctx.child(MATRIX, "run", ctx.otp, "--", "erl", "-noshell")
+        while "beam" not in os.path.basename(os.readlink(f"/proc/{node.pid}/exe")):
+            time.sleep(0.001)
+        seen = []
+        for _ in range(20):
+            time.sleep(0.01)
+            node.send_signal(signal.SIGSTOP)
+            seen.append(ctx.ebeam.run("ps", "-p", node.pid, "-j"))
+            node.send_signal(signal.SIGCONT)
+        answered = [answer.code == 0 for answer in seen]
+        check(any(answered), f"never: {seen[-1].err}")
+        for answer in seen[answered.index(True):]:
+            check_equal(answer.code, 0, f"exit of ps after it had answered once: {answer.err}")
+        node.kill()
+        node.wait()
+
+
 @case("a node in another PID and mount namespace", otp="one")
 def pid_namespace(ctx):
     node = ctx.new_node(prefix=("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"))
@@ -146,7 +168,7 @@ def otp_23(ctx):
     ready = run_in("23", ["true"])
     if ready.returncode != 0:
         raise Skip(ready.stderr.strip())
-    from nodes import MATRIX  # the agent's workloads are not for such an old release
+    # the agent's workloads are not for such an old release
     node = subprocess.Popen([MATRIX, "run", "23", "--", "erl", "-noshell", "-eval",
                              'io:put_chars("ready\n").'], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
