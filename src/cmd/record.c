@@ -128,7 +128,7 @@ static void report_progress(struct record_run *run)
 		log_progress("Recording: %.0f s (Ctrl-C stops)", seconds);
 	else
 		log_progress("Recording: %.0f s, %lu samples (Ctrl-C stops)", seconds,
-			     (unsigned long)profile_samples(recording_profile(run->recording)));
+			     (unsigned long)recording_samples(run->recording));
 }
 
 /* Whoever names a frequency and no budget wants that frequency; the closing line says what it
@@ -228,9 +228,13 @@ static int show_result(struct record_run *run, struct error *err)
 	struct snapshot_options options =
 		render_snapshot_options(&run->render, &run->ctx->opt, run->mode);
 	struct snapshot *snapshot = NULL;
+	double own_cpu = recording_own_cpu(run->recording);
 	struct summary summary;
-	int rc = profile_snapshot(recording_profile(run->recording), &options, &snapshot, err);
+	struct live_cost cost;
+	int rc;
 
+	recording_node_cost(run->recording, &cost);
+	rc = recording_snapshot(run->recording, &options, &snapshot, err);
 	if (rc)
 		return rc;
 	if (run->render.timeline)
@@ -242,8 +246,8 @@ static int show_result(struct record_run *run, struct error *err)
 		fprintf(run->ctx->out, "%s\n", run->render.path);
 	if (rc == 0) {
 		summary_of_snapshot(&summary, snapshot);
-		summary.own_cpu = recording_own_cpu(run->recording);
-		recording_node_cost(run->recording, &summary.cost);
+		summary.own_cpu = own_cpu;
+		summary.cost = cost;
 		summary.path = strcmp(run->render.path, "-") ? run->render.path : NULL;
 		if (summary.samples == 0 && !run->mode)
 			log_warn("ebeam: the node used no CPU meanwhile. What its processes wait "

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,9 +268,22 @@ int recording_finish(struct recording *r, struct error *err)
 	return drain_until(r, UINT64_MAX, err);
 }
 
-struct profile *recording_profile(struct recording *r)
+uint64_t recording_samples(const struct recording *r)
 {
-	return r->profile;
+	return profile_samples(r->profile);
+}
+
+int recording_snapshot(struct recording *r, const struct snapshot_options *options,
+		       struct snapshot **out, struct error *err)
+{
+	int rc;
+
+	live_close(&r->live);
+	rc = profile_snapshot(r->profile, options, out, err);
+	profile_close(r->profile);
+	r->profile = NULL;
+	malloc_trim(0);
+	return rc;
 }
 
 uint64_t recording_start_epoch_ns(const struct recording *r)

@@ -40,7 +40,11 @@ int recording_drain(struct recording *r, struct error *err);
 /* Stop sampling, take in the rest, add the idle time of schedulers, counters and the end. */
 int recording_finish(struct recording *r, struct error *err);
 
-struct profile *recording_profile(struct recording *r);
+uint64_t recording_samples(const struct recording *r);
+/* What was recorded, once it has finished.  Gives back what only recording needs, and the profile,
+ * which are large where there are very many processes: nothing else can be asked for behind it. */
+int recording_snapshot(struct recording *r, const struct snapshot_options *options,
+		       struct snapshot **out, struct error *err);
 uint64_t recording_start_epoch_ns(const struct recording *r);
 uint64_t recording_start_ns(const struct recording *r); /* CLOCK_MONOTONIC */
 /* Time of the first sample, 0 while there is none. */

@@ -4,14 +4,17 @@
 
 #include <string.h>
 
-void *record_queue_push(struct record_queue *q, enum rec_type type, size_t size, uint64_t ts_ns)
-{
-	size_t nr = (size + 7) / 8;
-	struct rec_header *h;
+/* Stands in the queue for definitions: until which ids. */
+#define DEFINITIONS 0 /* no enum rec_type */
+struct definitions {
+	struct rec_header h;
+	uint32_t until[NR_NAMES_TABLES];
+};
 
-	vec_reserve(&q->words, q->words.len + nr);
-	h = (struct rec_header *)(q->words.data + q->words.len);
-	q->words.len += nr;
+static void *zeroed(void *words, enum rec_type type, size_t nr, uint64_t ts_ns)
+{
+	struct rec_header *h = words;
+
 	memset(h, 0, nr * 8);
 	h->type = (uint16_t)type;
 	h->size = (uint32_t)(nr * 8);
@@ -19,39 +22,61 @@ void *record_queue_push(struct record_queue *q, enum rec_type type, size_t size,
 	return h;
 }
 
-const struct rec_header *record_queue_pop(struct record_queue *q)
+void *record_queue_push(struct record_queue *q, enum rec_type type, size_t size, uint64_t ts_ns)
 {
-	const struct rec_header *h;
+	size_t nr = (size + 7) / 8;
 
-	if (q->at == q->words.len) {
-		q->words.len = q->at = 0;
-		return NULL;
-	}
-	h = (const struct rec_header *)(q->words.data + q->at);
-	q->at += h->size / 8;
-	return h;
+	vec_reserve(&q->words, q->words.len + nr);
+	q->words.len += nr;
+	return zeroed(q->words.data + q->words.len - nr, type, nr, ts_ns);
+}
+
+void record_queue_define(struct record_queue *q, const struct names *n)
+{
+	uint32_t counts[NR_NAMES_TABLES];
+	struct definitions *d;
+
+	q->names = n;
+	for (int t = 0; t < NR_NAMES_TABLES; t++)
+		counts[t] = names_count(n, (enum names_table)t);
+	if (memcmp(counts, q->pushed, sizeof(counts)) == 0)
+		return;
+	memcpy(q->pushed, counts, sizeof(counts));
+	d = record_queue_push(q, (enum rec_type)DEFINITIONS, sizeof(*d), 0);
+	memcpy(d->until, counts, sizeof(counts));
 }
 
 void record_queue_free(struct record_queue *q)
 {
+	vec_free(&q->definition);
 	vec_free(&q->words);
 }
 
-static void define_string(struct record_queue *q, const struct names *n, uint32_t id)
+/* ---- definitions ---------------------------------------------------------------------------- */
+
+static void *definition(struct record_queue *q, enum rec_type type, size_t size)
 {
-	const char *s = names_string(n, id);
+	size_t nr = (size + 7) / 8;
+
+	vec_reserve(&q->definition, nr);
+	return zeroed(q->definition.data, type, nr, 0);
+}
+
+static void define_string(struct record_queue *q, uint32_t id)
+{
+	const char *s = names_string(q->names, id);
 	size_t len = strlen(s);
-	struct rec_string *rec = record_queue_push(q, REC_STRING, sizeof(*rec) + len, 0);
+	struct rec_string *rec = definition(q, REC_STRING, sizeof(*rec) + len);
 
 	rec->id = id;
 	rec->string_size = (uint32_t)len;
 	memcpy(rec->bytes, s, len);
 }
 
-static void define_function(struct record_queue *q, const struct names *n, uint32_t id)
+static void define_function(struct record_queue *q, uint32_t id)
 {
-	const struct name_function *f = names_function(n, id);
-	struct rec_function *rec = record_queue_push(q, REC_FUNCTION, sizeof(*rec), 0);
+	const struct name_function *f = names_function(q->names, id);
+	struct rec_function *rec = definition(q, REC_FUNCTION, sizeof(*rec));
 
 	rec->id = id;
 	rec->module = f->module_id;
@@ -60,10 +85,10 @@ static void define_function(struct record_queue *q, const struct names *n, uint3
 	rec->kind = f->kind;
 }
 
-static void define_frame(struct record_queue *q, const struct names *n, uint32_t id)
+static void define_frame(struct record_queue *q, uint32_t id)
 {
-	const struct name_frame *f = names_frame(n, id);
-	struct rec_frame *rec = record_queue_push(q, REC_FRAME, sizeof(*rec), 0);
+	const struct name_frame *f = names_frame(q->names, id);
+	struct rec_frame *rec = definition(q, REC_FRAME, sizeof(*rec));
 
 	rec->id = id;
 	rec->function = f->function;
@@ -71,20 +96,20 @@ static void define_frame(struct record_queue *q, const struct names *n, uint32_t
 	rec->line = f->line;
 }
 
-static void define_stack(struct record_queue *q, const struct names *n, uint32_t id)
+static void define_stack(struct record_queue *q, uint32_t id)
 {
-	const struct name_stack *s = names_stack(n, id);
-	struct rec_stack *rec = record_queue_push(q, REC_STACK, sizeof(*rec), 0);
+	const struct name_stack *s = names_stack(q->names, id);
+	struct rec_stack *rec = definition(q, REC_STACK, sizeof(*rec));
 
 	rec->id = id;
 	rec->parent = s->parent;
 	rec->frame = s->frame;
 }
 
-static void define_process(struct record_queue *q, const struct names *n, uint32_t id)
+static void define_process(struct record_queue *q, uint32_t id)
 {
-	const struct name_process *p = names_process(n, id);
-	struct rec_process *rec = record_queue_push(q, REC_PROCESS, sizeof(*rec), 0);
+	const struct name_process *p = names_process(q->names, id);
+	struct rec_process *rec = definition(q, REC_PROCESS, sizeof(*rec));
 
 	rec->id = id;
 	rec->pid = p->pid_id;
@@ -94,10 +119,10 @@ static void define_process(struct record_queue *q, const struct names *n, uint32
 	rec->epid = p->epid;
 }
 
-static void define_thread(struct record_queue *q, const struct names *n, uint32_t id)
+static void define_thread(struct record_queue *q, uint32_t id)
 {
-	const struct name_thread *t = names_thread(n, id);
-	struct rec_thread *rec = record_queue_push(q, REC_THREAD, sizeof(*rec), 0);
+	const struct name_thread *t = names_thread(q->names, id);
+	struct rec_thread *rec = definition(q, REC_THREAD, sizeof(*rec));
 
 	rec->id = id;
 	rec->os_tid = t->os_tid;
@@ -106,20 +131,40 @@ static void define_thread(struct record_queue *q, const struct names *n, uint32_
 	rec->name = t->name_id;
 }
 
-void record_queue_define(struct record_queue *q, const struct names *n)
+/* NULL: all that is wanted was read. */
+static const struct rec_header *next_definition(struct record_queue *q)
 {
 	/* In the order of enum names_table: no table refers to a later one. */
-	static void (*const define[NR_NAMES_TABLES])(struct record_queue *, const struct names *,
-						     uint32_t) = {
+	static void (*const define[NR_NAMES_TABLES])(struct record_queue *, uint32_t) = {
 		[NAMES_STRINGS] = define_string,    [NAMES_FUNCTIONS] = define_function,
 		[NAMES_FRAMES] = define_frame,	    [NAMES_STACKS] = define_stack,
 		[NAMES_PROCESSES] = define_process, [NAMES_THREADS] = define_thread,
 	};
 
 	for (int t = 0; t < NR_NAMES_TABLES; t++) {
-		uint32_t count = names_count(n, (enum names_table)t);
-
-		while (q->defined[t] < count)
-			define[t](q, n, ++q->defined[t]);
+		if (q->defined[t] < q->wanted[t]) {
+			define[t](q, ++q->defined[t]);
+			return (const struct rec_header *)q->definition.data;
+		}
 	}
+	return NULL;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+const struct rec_header *record_queue_pop(struct record_queue *q)
+{
+	const struct rec_header *h = next_definition(q);
+
+	while (!h && q->at < q->words.len) {
+		h = (const struct rec_header *)(q->words.data + q->at);
+		q->at += h->size / 8;
+		if (h->type != DEFINITIONS)
+			return h;
+		memcpy(q->wanted, ((const struct definitions *)h)->until, sizeof(q->wanted));
+		h = next_definition(q);
+	}
+	if (!h)
+		q->words.len = q->at = 0;
+	return h;
 }

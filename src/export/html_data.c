@@ -100,26 +100,36 @@ static void add_columns(struct strbuf *out, const struct named_column *list, siz
 	}
 }
 
-/* "key":value, and drops the value. */
-static void add_json(struct html_data *h, const char *key, json_t *value)
+/* Drops the value. */
+static void add_value(struct html_data *h, json_t *value)
 {
 	char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 
 	if (text)
-		strbuf_addf(h->out, "\"%s\":%s,", key, text);
+		strbuf_addstr(h->out, text);
 	else
 		h->bad = true;
 	free(text);
 	json_decref(value);
 }
 
+/* "key":value, and drops the value. */
+static void add_json(struct html_data *h, const char *key, json_t *value)
+{
+	strbuf_addf(h->out, "\"%s\":", key);
+	add_value(h, value);
+	strbuf_addch(h->out, ',');
+}
+
 static void add_strings(struct html_data *h)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < h->strings.strings.len; i++)
-		h->bad |= json_array_append_new(list, json_string(h->strings.strings.data[i])) != 0;
-	add_json(h, "strings", list);
+	strbuf_addstr(h->out, "\"strings\":[");
+	for (size_t i = 0; i < h->strings.strings.len; i++) {
+		if (i)
+			strbuf_addch(h->out, ',');
+		add_value(h, json_string(h->strings.strings.data[i]));
+	}
+	strbuf_addstr(h->out, "],");
 }
 
 /* ---- facts about a recording ---------------------------------------------------------------- */

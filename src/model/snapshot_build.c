@@ -371,6 +371,16 @@ static void builder_open(struct builder *b, const struct profile *p,
 	memset(b->kind_frames, 0xff, sizeof(b->kind_frames));
 }
 
+/* What is not needed once there are stacks: of very many processes it is large. */
+static void free_entries(struct builder *b)
+{
+	vec_free(&b->entries);
+	idmap_free(&b->process_index);
+	free(b->process_of);
+	free(b->name_group_of);
+	free(b->call_group_of);
+}
+
 /* Leaves the snapshot, which is the caller's now. */
 static void builder_close(struct builder *b)
 {
@@ -378,20 +388,14 @@ static void builder_close(struct builder *b)
 	vec_free(&b->texts);
 	vec_free(&b->functions);
 	vec_free(&b->frames);
-	vec_free(&b->processes);
 	vec_free(&b->threads);
-	vec_free(&b->entries);
 	vec_free(&b->paths);
 	vec_free(&b->stacks);
 	idmap_free(&b->text_index);
 	idmap_free(&b->function_index);
 	idmap_free(&b->frame_index);
-	idmap_free(&b->process_index);
 	idmap_free(&b->thread_index);
 	free(b->frame_of);
-	free(b->process_of);
-	free(b->name_group_of);
-	free(b->call_group_of);
 	free(b->thread_of);
 	free(b->frame_weight);
 }
@@ -409,6 +413,7 @@ int profile_snapshot(const struct profile *p, const struct snapshot_options *opt
 	take_span(&b);
 	build_owners(&b);
 	build_stacks(&b);
+	free_entries(&b);
 	build_places(&b);
 	build_order(&b);
 	write_facts(&b);

@@ -159,6 +159,7 @@ static void write_processes(struct builder *b)
 			b->stacks.data[i].process = rank_of[b->stacks.data[i].process];
 	}
 	free(rank_of);
+	vec_free(&b->processes);
 	b->out->s.processes = b->out->processes;
 	b->out->s.nr_processes = (uint32_t)nr;
 }
