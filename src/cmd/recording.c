@@ -93,6 +93,10 @@ static int watch_processes(struct recording *r, const struct weight_mode *mode, 
 	r->mode = mode;
 	rc = look(r, err);
 	live_begin(l);
+	if (rc == 0)
+		log_info("first look at %u processes: %.0f ms",
+			 process_watch_counts(r->watch)->processes,
+			 (double)(l->start_ns - r->taken_ns) / 1e6);
 	return rc;
 }
 

@@ -106,7 +106,7 @@ class Running:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         if self.process.wait(timeout=60) not in self.EXITS:
-            raise SystemExit(f"ebeam failed: {self.words()}")
+            raise SystemExit(f"ebeam failed ({self.process.returncode}): {self.words()}")
         return self.words()
 
 

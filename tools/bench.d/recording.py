@@ -17,14 +17,30 @@ from nodes import MATRIX, TOP, run_in
 class Recording(Running):
     """`ebeam record` under way."""
 
-    def __init__(self, bench, node, freq, seconds):
-        self.path = bench.ebeam.file(".ebeam")
-        super().__init__(bench, "record", "-v", "-p", node.os_pid, "-d", seconds, "-F", freq,
-                         "-o", self.path)
+    def __init__(self, bench, node, seconds, *args, suffix=".ebeam"):
+        super().__init__(bench, "record", "-v", "-p", node.os_pid, "-d", seconds, *args,
+                         "-o", bench.ebeam.file(suffix))
 
     def peak_kb(self):
         with open(f"/proc/{self.process.pid}/status") as f:
             return int(re.search(r"VmHWM:\s+(\d+)", f.read()).group(1))
+
+
+class WallRecording(Recording):
+    """`ebeam record --mode wall`: the first look reads all processes."""
+
+    READY = "first look"
+
+    def __init__(self, bench, node):
+        super().__init__(bench, node, 60, "--mode", "wall", suffix=".html")
+
+    def peak_mb(self):
+        """Ends it: until it has written its HTML."""
+        self.process.send_signal(signal.SIGINT)
+        _, status, used = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.end()
+        return used.ru_maxrss / 1024
 
 
 class PerfRecording:
@@ -54,7 +70,7 @@ class Record(Bench):
         node = self.node()
         for freq, goal in ((99, 0.995), (999, 0.97)):
             median, text = middle(self.ratios(
-                node, lambda f=freq: Recording(self, node, f, 60)))
+                node, lambda f=freq: Recording(self, node, 60, "-F", f)))
             self.table.add(f"throughput of a busy node, ebeam at {freq} Hz : alone", text,
                            f">= {goal}", median >= goal)
         # The noise of the measurement itself: nothing : nothing.
@@ -91,13 +107,13 @@ class Record(Bench):
             node.start("throughput")
             started, peak = [], 0
             for _ in range(3):
-                recording = Recording(self, node, 99, 60)
+                recording = Recording(self, node, 60, "-F", 99)
                 recording.settle()
                 peak = max(peak, recording.peak_kb())
                 match = re.search(r"first sample after (\d+) ms", recording.end())
                 if match:
                     started.append(int(match.group(1)))
-            recording = Recording(self, node, 99, 120)
+            recording = Recording(self, node, 120, "-F", 99)
             recording.settle()
             began, cpu = time.monotonic(), recording.cpu_ns()
             time.sleep(seconds)
@@ -114,6 +130,32 @@ class Record(Bench):
                 median = statistics.median(started)
                 self.table.add(f"from start to first sample, {label}", f"{median:.0f} ms",
                                f"<= {start_goal} ms", median <= start_goal)
+            node.close()
+
+    def wall(self):
+        """20 looks a second, with a core left."""
+        for processes, running, cpu_goal, memory_goal in ((10000, 500, 5, 60),
+                                                          (1000000, 500, 25, 400)):
+            label = f"--mode wall, {processes:,} processes of which {running} run"
+            node = self.node("+S", "1:1", "+P", "2000000")
+            node.start("zoo")
+            node.ask("zoo", "crowd", processes - running, timeout=300)
+            node.ask("zoo", "pulse", running)
+            shares, peaks = [], []
+            for _ in range(1 if self.args.quick else 3):
+                recording = WallRecording(self, node)
+                recording.settle()
+                began, cpu = time.monotonic(), recording.cpu_ns()
+                time.sleep(10)
+                shares.append((recording.cpu_ns() - cpu) / (time.monotonic() - began) / 1e7)
+                peaks.append(recording.peak_mb())
+            share, peak = statistics.median(shares), max(peaks)
+            self.table.add(f"own CPU, {label}", f"{share:.1f} % of a core", f"<= {cpu_goal} %",
+                           share <= cpu_goal)
+            self.table.add(f"peak memory, {label}", f"{peak:.0f} MB", f"<= {memory_goal} MB",
+                           peak <= memory_goal)
+            median, text = middle(self.ratios(node, lambda n=node: WallRecording(self, n)))
+            self.table.add(f"throughput, {label} : alone", text, ">= 0.99", median >= 0.99)
             node.close()
 
     def bpf_cost(self):
@@ -134,7 +176,7 @@ class Record(Bench):
     def bpf_ns(self, depth):
         node = self.node()
         node.start("deep", str(depth), "2")
-        recording = Recording(self, node, 999, 60)
+        recording = Recording(self, node, 60, "-F", 999)
         recording.settle()
         first = self.program_times(recording.process.pid)
         time.sleep(1 if self.args.quick else 4)
@@ -161,7 +203,7 @@ class Record(Bench):
             node.start(name)
         seconds = wanted / 4999 / 2 * 1.15
         for _ in range(4):
-            recording = Recording(self, node, 4999, 120)
+            recording = Recording(self, node, 120, "-F", 4999)
             recording.settle()
             time.sleep(seconds)
             recording.end()

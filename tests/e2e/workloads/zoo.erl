@@ -12,6 +12,7 @@
 %%   node.ask("zoo", "children")    {SUPERVISOR: [PID...]} of zoo_top_sup and what is below it
 %%   node.ask("zoo", "spin", N)     starts N processes that run all the time; node.stop ends them
 %%   node.ask("zoo", "crowd", N)    starts N processes more that only wait
+%%   node.ask("zoo", "pulse", N)    starts N processes more that run every 50 ms
 %%   node.ask("zoo", "throng", N)   starts processes of many kinds until there are N in the node
 %%   node.ask("zoo", "churn", N)    starts N processes that start others, as fast as they can, which
 %%                                  link, monitor, are sent messages, and die
@@ -24,9 +25,9 @@
 -behaviour(workload).
 -behaviour(gen_server).
 -export([processes/1, init/1, step/1, report/1]).
--export([facts/0, facts/1, rows/0, kinds/0, children/0, spin/1, crowd/1, throng/1, churn/1, rest/0]).
+-export([facts/0, facts/1, rows/0, kinds/0, children/0, spin/1, crowd/1, pulse/1, throng/1, churn/1, rest/0]).
 -export([callback_mode/0, handle_call/3, handle_cast/2, handle_info/2, handle_event/2,
-         handle_event/4, supervised/1, asleep/2, spinner/1, one_of_crowd/0, churner/0, brief/1]).
+         handle_event/4, supervised/1, asleep/2, spinner/1, one_of_crowd/0, one_of_pulse/0, churner/0, brief/1]).
 
 -define(EACH, 10).
 
@@ -269,6 +270,7 @@ handle_event(_, _, _, D) -> {keep_state, D}.
 
 spin(N) -> start_many(zoo_spinners, N, fun(I) -> spawn(?MODULE, spinner, [I]) end).
 crowd(N) -> start_many(zoo_crowd, N, fun(_) -> spawn(?MODULE, one_of_crowd, []) end).
+pulse(N) -> start_many(zoo_pulse, N, fun(_) -> spawn(?MODULE, one_of_pulse, []) end).
 churn(N) -> start_many(zoo_churners, N, fun(_) -> spawn(?MODULE, churner, []) end).
 
 throng(N) ->
@@ -303,11 +305,12 @@ rest() ->
                    persistent_term:erase(Key),
                    length(Pids)
            end,
-    lists:sum([Kill(K) || K <- [zoo_spinners, zoo_crowd, zoo_throng, zoo_churners]]).
+    lists:sum([Kill(K) || K <- [zoo_spinners, zoo_crowd, zoo_pulse, zoo_throng, zoo_churners]]).
 
 spinner(N) -> spinner((N * 69069 + 1) band 16#ffffffff).
 
 one_of_crowd() -> receive never -> ok end.
+one_of_pulse() -> receive never -> ok after 50 -> one_of_pulse() end.
 
 churner() ->
     Me = self(),
