@@ -57,6 +57,12 @@ static uint64_t mean_ns(const struct gc_count *c)
 	return pauses ? c->total_ns / pauses : 0;
 }
 
+/* EVENT_UNKNOWN: none of them told, as those that are seen without probes. */
+static uint64_t words_reclaimed(const struct gc_count *c)
+{
+	return c->unknown && c->unknown == nr_of(c) ? EVENT_UNKNOWN : c->reclaimed;
+}
+
 /* ---- columns ------------------------------------------------------------------------------ */
 
 static void add_count(struct strbuf *out, uint64_t n, const void *ctx)
@@ -78,7 +84,7 @@ COLUMN(dirty, c->dirty, add_count(out, v, ctx))
 COLUMN(total, c->total_ns, cell_ns(out, units_scale(v, ((const struct cells *)ctx)->scale)))
 COLUMN(max, c->max_ns, cell_ns(out, v))
 COLUMN(mean, mean_ns(c), cell_ns(out, v))
-COLUMN(reclaimed, c->reclaimed, add_count(out, v, ctx))
+COLUMN(reclaimed, words_reclaimed(c), v == EVENT_UNKNOWN ? (void)0 : add_count(out, v, ctx))
 COLUMN(heap_after, heap_after(c), add_words(out, v))
 COLUMN(heap, c->heap, add_words(out, v))
 COLUMN(old_heap, c->old_heap, add_words(out, v))
@@ -219,11 +225,13 @@ static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells
 	if (!isnan(share))
 		strbuf_addf(&line, ", %.*f %% of the time of %u schedulers", share < 1 ? 2 : 1,
 			    share, event_run_stream(gc->run)->schedulers);
-	strbuf_addstr(&line, "; ");
-	add_count(&line, c->reclaimed, cells);
-	strbuf_addf(&line, " words reclaimed (%s)",
-		    units_format_bytes(8 * units_scale(c->reclaimed, cells->scale), text,
-				       sizeof(text)));
+	if (words_reclaimed(c) != EVENT_UNKNOWN) {
+		strbuf_addstr(&line, c->unknown ? "; at least " : "; ");
+		add_count(&line, c->reclaimed, cells);
+		strbuf_addf(&line, " words reclaimed (%s)",
+			    units_format_bytes(8 * units_scale(c->reclaimed, cells->scale), text,
+					       sizeof(text)));
+	}
 	fprintf(f, "%s\n", line.buf);
 	strbuf_free(&line);
 }
@@ -252,6 +260,10 @@ static int show_text(const struct gc *gc, const struct group_rows *r, const stru
 	event_run_begin_screen(gc->run);
 	write_totals(gc, f, cells);
 	event_run_tell_sampled(gc->run, GC_STATS_KINDS);
+	if (cells->scale > 1 && !s->longer_than_ns)
+		fputs("MAX is of the collections that were seen: the longest pause may not be "
+		      "among them (--longer-than 5ms finds every pause from there on)\n",
+		      f);
 	tell_waited(gc, f);
 	fputc('\n', f);
 	histogram_write(f, "minor pauses", &s->minor, HISTOGRAM_NS, cells->scale);
