@@ -232,7 +232,11 @@ static void take_stack(void *arg, size_t i, int rc, const struct process_stack *
 	now.process = w->resolved.process;
 	now.stack = rc ? not_read(w) : intern_stack(w);
 	now.status = rc ? SAMPLE_STATUS_STACK_UNREADABLE : (uint8_t)w->resolved.status;
-	now.kind = (uint8_t)kind_of(w, p, now.stack);
+	/* It may have begun to run since its struct was read. */
+	now.kind = (uint8_t)(!rc && s->stale && p->status != PROCESS_GARBAGE_COLLECTING &&
+					     p->status != PROCESS_EXITING
+				     ? SAMPLE_RUNNING
+				     : kind_of(w, p, now.stack));
 	from = middle(of->seen_ns, w->at_ns);
 	w->counts.by_kind[now.kind]++;
 	if (!first)

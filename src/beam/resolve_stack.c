@@ -32,10 +32,28 @@ static void push_place(struct beam_resolver *r, struct names *names, struct fram
 		frame_push(l, f->frame);
 }
 
+/*
+ * Where a process that runs goes on, and its current function, are of when it was scheduled in, or
+ * of a BIF since; its stack is of the last call that wrote it back.  If the two do not agree
+ * neither belongs to the stack.
+ */
+static bool is_place_stale(struct beam_resolver *r, struct names *names,
+			   const struct process_stack *s)
+{
+	const struct cached_frame *place;
+	uint64_t mfa[3];
+
+	if (!s->stale || !beam_mfa_read(r->node->mem, &r->node->layout, s->current, mfa))
+		return false;
+	place = frame_of_jit(r, names, s->i);
+	return !place || !frame_is_mfa(r, names, place->frame, mfa);
+}
+
 void beam_resolver_stack(struct beam_resolver *r, struct names *names, uint64_t epid,
 			 const struct process_stack *s, struct resolved_sample *out)
 {
 	struct frame_list l = {.out = out};
+	bool place_stale = is_place_stale(r, names, s);
 	size_t nr = 0, at = 0, elided;
 
 	out->nr_frames = 0;
@@ -58,12 +76,13 @@ void beam_resolver_stack(struct beam_resolver *r, struct names *names, uint64_t 
 		if (at < EBEAM_ROOT_FRAMES || at >= EBEAM_ROOT_FRAMES + elided) {
 			if (f->y)
 				push_return(r, names, &l, f->addr);
-			else
+			else if (!place_stale)
 				push_place(r, names, &l, f->addr);
 		}
 		at++;
 	}
-	push_current(r, names, &l, s);
+	if (!place_stale)
+		push_current(r, names, &l, s);
 	out->status = s->cut || elided ? SAMPLE_STATUS_TRUNCATED
 		      : l.unresolved   ? SAMPLE_STATUS_UNRESOLVED
 				       : SAMPLE_STATUS_COMPLETE;
