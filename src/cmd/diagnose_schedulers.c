@@ -120,11 +120,13 @@ static void take_slice(struct diagnose *g, struct scheduler_look *s)
 	 * known. */
 	if (!out->dirty && s->now.state == 'R' && s->now.times.cpu_ns == s->before.times.cpu_ns)
 		return;
-	ns -= MIN(waited, ns);
+	waited = MIN(waited, ns);
+	ns -= waited;
 	if (ns < LONG_NS || ns <= out->longest_ns)
 		return;
 	same = out->lasts && out->pid;
 	out->longest_ns = ns;
+	out->waited_ns = waited;
 	out->lasts = true;
 	out->queue = one->now.run_queue == SCHED_NOW_UNKNOWN ? 0 : one->now.run_queue;
 	if (!same) {

@@ -59,6 +59,7 @@ struct diagnosed_scheduler {
 	/* Its longest time slice; of a normal one without the time in which its thread waited for a
 	 * CPU. */
 	uint64_t longest_ns;
+	uint64_t waited_ns;	    /* and that time */
 	bool lasts;		    /* it had not ended */
 	uint64_t queue;		    /* processes and ports in its run queue then */
 	const char *pid, *function; /* of that slice */

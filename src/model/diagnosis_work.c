@@ -68,9 +68,15 @@ static bool is_long(const struct diagnosed_scheduler *s)
 	return !s->dirty && s->longest_ns >= 100000000;
 }
 
+/* As everybody else in the node sees it. */
+static uint64_t kept_ns(const struct diagnosed_scheduler *s)
+{
+	return s->longest_ns + s->waited_ns;
+}
+
 static bool is_stuck(const struct diagnosis *d, const struct diagnosed_scheduler *s)
 {
-	return is_long(s) && s->lasts && 10 * s->longest_ns >= 8 * d->duration_ns;
+	return is_long(s) && s->lasts && 10 * kept_ns(s) >= 8 * d->duration_ns;
 }
 
 /* rule_locks() tells of what waits for a lock that others want, too. */
@@ -81,12 +87,15 @@ static bool is_told_of_locks(const struct diagnosis *d, const struct diagnosed_s
 
 static void tell_of_slice(struct finding *f, const struct diagnosed_scheduler *s)
 {
+	bool is_short = 10 * s->waited_ns > kept_ns(s);
 	struct texts t = {.nr = 0};
 
-	finding_evidence(f, "%s scheduler %u ran %s for %s%s%s%s%s%s", s->type, s->number,
-			 s->pid ? s->pid : "a process", text_time(&t, (double)s->longest_ns),
-			 s->lasts ? ", and still does" : "", s->function ? ", in " : "",
-			 s->function ? s->function : "",
+	finding_evidence(f, "%s scheduler %u ran %s for %s%s%s%s%s%s%s%s%s", s->type, s->number,
+			 s->pid ? s->pid : "a process", text_time(&t, (double)kept_ns(s)),
+			 is_short ? " (its thread waited for a CPU for " : "",
+			 is_short ? text_time(&t, (double)s->waited_ns) : "",
+			 is_short ? " of it)" : "", s->lasts ? ", and still does" : "",
+			 s->function ? ", in " : "", s->function ? s->function : "",
 			 s->syscall ? ", blocked in the system call " : "",
 			 s->syscall ? s->syscall : "");
 	if (!s->dirty && s->queue)
@@ -120,7 +129,7 @@ void rule_long_slices(struct making *m)
 		nr_normal += !s->dirty && !s->offline;
 		nr_stuck += is_stuck(m->d, s);
 		if (is_long(s) && !is_told_of_locks(m->d, s) &&
-		    (!longest || s->longest_ns > longest->longest_ns))
+		    (!longest || kept_ns(s) > kept_ns(longest)))
 			longest = s;
 	}
 	all = nr_stuck && nr_stuck == nr_normal;
@@ -135,7 +144,7 @@ void rule_long_slices(struct making *m)
 					  (is_stuck(m->d, longest) ? 8 : 0),
 				  FINDING_CERTAIN,
 				  "a process kept a scheduler for %s without a pause",
-				  text_time(&t, (double)longest->longest_ns));
+				  text_time(&t, (double)kept_ns(longest)));
 	for (size_t i = 0; i < m->d->schedulers.len; i++) {
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
 
