@@ -9,13 +9,13 @@
 #include "beam/atoms.h"
 #include "beam/checks_internal.h"
 #include "beam/pid.h"
+#include "beam/process.h"
 
 /* Process.state: two priorities of two bits each (2 = normal), then flags. */
 #define STATE_PRIORITIES  0xf
 #define STATE_NORMAL	  0xa
 #define STATE_FREE	  (1u << 10)
 #define STATE_EXITING	  (1u << 11)
-#define STATE_ACTIVE	  (1u << 13)
 #define STATE_RUNNING	  (1u << 15)
 #define STATE_GC	  (1u << 17)
 #define STATE_RUNNING_SYS (1u << 21)
@@ -288,7 +288,7 @@ bool check_continuations(struct check_run *c)
 		/* A process that is to run on a dirty scheduler, or comes back from one, continues
 		 * in a stub outside of the code: many of those that load code at the start. */
 		if (is_busy(c, i) || (!is_code && (field_u32(c, i, c->l->process_state) &
-						   (STATE_ACTIVE | STATE_DIRTY_WORK))))
+						   (PROCESS_STATE_ACTIVE | STATE_DIRTY_WORK))))
 			continue;
 		nr++;
 		good += is_code;
@@ -336,7 +336,7 @@ bool check_dictionaries(struct check_run *c)
 
 	for (size_t i = 0; i < c->s.nr; i++) {
 		raddr dictionary = field_u64(c, i, c->l->process_dictionary);
-		bool is_active = field_u32(c, i, c->l->process_state) & STATE_ACTIVE;
+		bool is_active = field_u32(c, i, c->l->process_state) & PROCESS_STATE_ACTIVE;
 
 		if (is_busy(c, i))
 			continue;

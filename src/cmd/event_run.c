@@ -15,6 +15,7 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/units.h"
 #include "beam/process.h"
 #include "cmd/capture_input.h"
@@ -243,12 +244,24 @@ static int drain(struct event_run *run, uint64_t deadline_ns, struct error *err)
 	return rc < 0 ? rc : drained(run, err);
 }
 
+/* At random times, half of the period off at most: windows of calls begin then, and must not keep
+ * step with what is periodic in the node. */
+static void set_next_drain(struct event_run *run, uint64_t now)
+{
+	uint64_t every = run->consumer->drain_every_ns;
+
+	every = every ? every : DRAIN_EVERY_NS;
+	loop_set_alarm(run->drain,
+		       now + (uint64_t)((0.5 + random_uniform(&run->random)) * (double)every), 0);
+}
+
 static int on_drain(void *arg, struct error *err)
 {
 	struct event_run *run = arg;
 	uint64_t now = clock_monotonic_ns();
 	int rc = drain(run, now + DRAIN_MAX_NS, err);
 
+	set_next_drain(run, now);
 	live_add_schedulers(&run->live, false);
 	live_add_slices(&run->live);
 	rc = rc ? rc : event_run_check_output(run, err);
@@ -324,13 +337,16 @@ static int watch_schedulers(struct event_run *run, struct error *err)
 static int run_loop(struct event_run *run, struct error *err)
 {
 	const struct options *o = &run->ctx->opt;
-	uint64_t every = run->consumer->drain_every_ns;
 	struct loop_alarm *answer = NULL, *edge = NULL;
 	struct loop *loop = NULL;
 	int rc = loop_open(&loop, err);
 
 	rc = rc ? rc : loop_watch_pid(loop, run->node->os_pid, err);
-	rc = rc ? rc : loop_add_timer(loop, every ? every : DRAIN_EVERY_NS, on_drain, run, err);
+	rc = rc ? rc : loop_add_alarm(loop, &run->drain, on_drain, run, err);
+	if (rc == 0) {
+		run->random = clock_monotonic_ns() | 1;
+		set_next_drain(run, clock_monotonic_ns());
+	}
 	if (rc == 0 && o->watch_ns && run->consumer->show)
 		rc = loop_add_alarm(loop, &answer, on_watch, run, err);
 	if (rc == 0 && answer)

@@ -47,6 +47,9 @@ struct event_consumer {
 	 * away. */
 	const struct live_calls *calls;
 	int (*call)(void *arg, const struct event *ev); /* 1 = that is enough; 0 = more */
+	/* Error of the number of calls of Erlang functions that was shown, as in breakpoints.h;
+	 * negative: there may be more.  NULL = that of all their hits. */
+	double (*call_error)(void *arg);
 	uint64_t drain_every_ns; /* how often the rings are emptied; 0 = as suits events */
 	/* Every record that is no event, after the stream took it.  NULL ok. */
 	void (*other)(void *arg, const struct event *ev);

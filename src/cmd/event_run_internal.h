@@ -24,7 +24,9 @@ struct event_run {
 	struct outpipe *pipe; /* behind `out`, unless that is a regular file */
 	struct capture_writer *writer;
 	struct event_filter filter;
-	uint64_t flushed_ns;	/* the capture */
+	uint64_t flushed_ns; /* the capture */
+	struct loop_alarm *drain;
+	uint64_t random;	/* random.h */
 	uint64_t deadline_ns;	/* CLOCK_MONOTONIC; 0 = none */
 	uint64_t seen_until_ns; /* of a node: what happened before was taken */
 	uint64_t span_start_ns; /* of what the next answer is about */

@@ -314,19 +314,22 @@ static void sampled_kind_json(struct jsonw *w, const char *kind, double share, d
 static void sampled_json(const struct event_run *run, struct jsonw *w)
 {
 	const struct event_stream_limited *calls = &run->stream.calls.limited;
+	const struct event_consumer *consumer = run->consumer;
+	double call_error =
+		consumer->call_error ? consumer->call_error(consumer->arg) : calls->error;
 	const struct coverage *c = &run->stream.coverage;
 
 	jsonw_begin_array(w, "sampled");
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		double error = coverage_error(c, (enum event_kind)kind);
 
-		if (!(run->consumer->kinds >> kind & 1) || !is_sampled(c, (enum event_kind)kind))
+		if (!(consumer->kinds >> kind & 1) || !is_sampled(c, (enum event_kind)kind))
 			continue;
 		sampled_kind_json(w, event_rows[kind].name,
 				  coverage_share(c, (enum event_kind)kind), error);
 	}
-	if (calls->tripped && calls->share > 0)
-		sampled_kind_json(w, "call", calls->share, exp(calls->error));
+	if (calls->tripped && calls->share > 0 && call_error >= 0)
+		sampled_kind_json(w, "call", calls->share, exp(call_error));
 	jsonw_end_array(w);
 }
 

@@ -228,7 +228,6 @@ static int show_result(struct record_run *run, struct error *err)
 	struct snapshot_options options =
 		render_snapshot_options(&run->render, &run->ctx->opt, run->mode);
 	struct snapshot *snapshot = NULL;
-	double own_cpu = recording_own_cpu(run->recording);
 	struct summary summary;
 	struct live_cost cost;
 	int rc;
@@ -246,7 +245,7 @@ static int show_result(struct record_run *run, struct error *err)
 		fprintf(run->ctx->out, "%s\n", run->render.path);
 	if (rc == 0) {
 		summary_of_snapshot(&summary, snapshot);
-		summary.own_cpu = own_cpu;
+		summary.own_cpu = recording_own_cpu(run->recording);
 		summary.cost = cost;
 		summary.path = strcmp(run->render.path, "-") ? run->render.path : NULL;
 		if (summary.samples == 0 && !run->mode)

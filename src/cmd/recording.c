@@ -280,9 +280,13 @@ uint64_t recording_samples(const struct recording *r)
 int recording_snapshot(struct recording *r, const struct snapshot_options *options,
 		       struct snapshot **out, struct error *err)
 {
+	double own_start_s = r->live.own_start_s;
+	uint64_t start_ns = r->live.start_ns;
 	int rc;
 
 	live_close(&r->live);
+	r->live.own_start_s = own_start_s;
+	r->live.start_ns = start_ns;
 	rc = profile_snapshot(r->profile, options, out, err);
 	profile_close(r->profile);
 	r->profile = NULL;

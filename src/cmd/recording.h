@@ -42,7 +42,8 @@ int recording_finish(struct recording *r, struct error *err);
 
 uint64_t recording_samples(const struct recording *r);
 /* What was recorded, once it has finished.  Gives back what only recording needs, and the profile,
- * which are large where there are very many processes: nothing else can be asked for behind it. */
+ * which are large where there are very many processes: behind it only recording_own_cpu() can be
+ * asked for. */
 int recording_snapshot(struct recording *r, const struct snapshot_options *options,
 		       struct snapshot **out, struct error *err);
 uint64_t recording_start_epoch_ns(const struct recording *r);

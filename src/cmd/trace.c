@@ -75,10 +75,10 @@ static const char *const *warnings(void *arg, size_t *nr)
 /* What a limit let be seen of the calls of one kind of functions. */
 struct limited {
 	uint64_t tripped, seen;
-	double time;	    /* part of it */
-	double share;	    /* of the calls; estimated */
-	double error, most; /* of the number of all, as in breakpoints.h */
-	bool least;	    /* there may be many more */
+	double time;	     /* part of it */
+	double share;	     /* of the calls; estimated */
+	double below, above; /* errors of the number of all, as in breakpoints.h */
+	bool least;	     /* there may be many more */
 	const char *of;
 };
 
@@ -87,10 +87,9 @@ static void add_interval(struct strbuf *out, double calls, const struct limited 
 {
 	char from[32], to[32];
 
-	units_format_count((uint64_t)MAX(calls / exp(l->error), (double)l->seen), from,
+	units_format_count((uint64_t)MAX(calls / exp(l->below), (double)l->seen), from,
 			   sizeof(from));
-	units_format_count((uint64_t)MIN(calls * MIN(exp(l->error), l->most), 1e18), to,
-			   sizeof(to));
+	units_format_count((uint64_t)MIN(calls * exp(l->above), 1e18), to, sizeof(to));
 	strbuf_addf(out, " (%s .. %s)", from, to);
 }
 
@@ -98,7 +97,7 @@ static void tell_limited(struct trace *t, const struct limited *l)
 {
 	struct strbuf all = STRBUF_INIT;
 	char seen[32], sum[32];
-	double calls = l->share > 0 ? (double)l->seen / l->share : 0;
+	double calls = l->share > 0 ? MIN((double)l->seen / l->share, 1e18) : 0;
 
 	if (!l->tripped)
 		return;
@@ -109,7 +108,7 @@ static void tell_limited(struct trace *t, const struct limited *l)
 		strbuf_addf(&all, ", %s of some %s", seen, sum);
 		if (l->least)
 			strbuf_addstr(&all, " or more");
-		else if (l->error > 0)
+		else if (l->below > 0)
 			add_interval(&all, calls, l);
 	}
 	trace_warn(t,
@@ -126,12 +125,21 @@ static bool takes_much(double hits_ns, double on_ns)
 	return 10 * hits_ns > on_ns;
 }
 
-/* Of the hits only some may be what was asked for: of few, the number that is seen is by chance. */
-static double error_of_part(uint64_t seen, const struct event_stream_limited *l)
+/* Error of the number of those that were asked for, by that of all hits: of few of them the number
+ * that is seen is by chance. */
+static double error_of_part(uint64_t seen, double of_all, double hits)
 {
-	double part = l->hits > 0 ? MIN((double)seen / l->hits, 1) : 1;
+	double part = hits > 0 ? MIN((double)seen / hits, 1) : 1;
 
-	return seen ? hypot(l->error, NORMAL_95 * sqrt((1 - part) / (double)seen)) : l->error;
+	return seen ? hypot(of_all, NORMAL_95 * sqrt((1 - part) / (double)seen)) : of_all;
+}
+
+static double call_error(void *arg)
+{
+	const struct trace *t = arg;
+	const struct event_stream_limited *l = &event_run_stream(t->run)->calls.limited;
+
+	return trace_is_full(t) ? -1 : error_of_part(t->seen[0], l->error, l->hits);
 }
 
 static void tell_limits(struct trace *t)
@@ -144,8 +152,8 @@ static void tell_limits(struct trace *t)
 		.seen = t->seen[0],
 		.time = s->time,
 		.share = s->share,
-		.error = error_of_part(t->seen[0], s),
-		.most = s->most,
+		.below = error_of_part(t->seen[0], s->error, s->hits),
+		.above = error_of_part(t->seen[0], MIN(s->error, log(MAX(s->most, 1))), s->hits),
 		.of = t->seen[1] ? " of Erlang functions" : "",
 	};
 	struct limited c_code = {
@@ -521,6 +529,7 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 		.end = on_end,
 		.drained = on_drained,
 		.call = on_call,
+		.call_error = call_error,
 		.event = on_event,
 		.other = on_other,
 		.show = on_show,

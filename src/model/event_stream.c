@@ -114,16 +114,27 @@ static void take_watched(struct event_stream *s, const char *text, size_t len)
 static void take_limited(struct event_stream_limited *l, const char *text)
 {
 	double *fields[] = {&l->share, &l->error, &l->time, &l->hits, &l->most};
+	bool damaged = false;
 	char *end;
 
 	l->tripped = strtoull(text, &end, 10);
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		*fields[i] = strtod(end, &end);
-		if (!(*fields[i] >= 0 && *fields[i] < 1e18)) /* damaged */
+		if (!(*fields[i] >= 0 && *fields[i] < 1e18)) {
+			damaged = true;
 			*fields[i] = 0;
+		}
 	}
-	if (l->share < 1e-15 || l->share > 1)
+	if (damaged || l->most < 1 || l->share < 1e-15 || l->share > 1)
 		l->share = 0;
+}
+
+static void take_limited_old(struct event_stream_limited *l, const char *text)
+{
+	char *end;
+
+	l->tripped = strtoull(text, &end, 10);
+	l->time = (double)MIN(strtoull(end, NULL, 10), 1000000ull) / 1e6;
 }
 
 static void take_meta(struct event_stream *s, const struct event *ev)
@@ -155,6 +166,8 @@ static void take_meta(struct event_stream *s, const struct event *ev)
 		s->calls.hit_ns[1] = (unsigned int)MIN(number, UINT32_MAX);
 	else if (is_key(ev, EVENT_STREAM_LIMITED_KEY))
 		take_limited(&s->calls.limited, text);
+	else if (is_key(ev, EVENT_STREAM_LIMITED_OLD_KEY))
+		take_limited_old(&s->calls.limited, text);
 	else if (is_key(ev, "node"))
 		keep_text(s->node, sizeof(s->node), ev);
 	else if (is_key(ev, "otp"))

@@ -36,6 +36,8 @@ struct event_stream_limited {
 };
 /* "12 0.04 0.12 0.035 2000 25": its fields, in order. */
 #define EVENT_STREAM_LIMITED_KEY "calls_watched"
+/* "12 40000 ...", of older versions: `tripped`, and `time` in millionths. */
+#define EVENT_STREAM_LIMITED_OLD_KEY "calls_limited"
 
 /* Calls of functions: [0] of Erlang functions, [1] of C functions. */
 struct event_stream_calls {

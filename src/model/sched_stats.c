@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/config.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "event/catalogue.h"
@@ -383,9 +384,8 @@ static enum sched_left how_left(enum event_word word, enum event_word status, ui
 		return SCHED_LEFT_SUSPENDED;
 	if (status != EVENT_WORD_RUNNABLE)
 		return SCHED_LEFT_WAITING;
-	return reductions != EVENT_UNKNOWN && reductions >= SCHED_STATS_CONTEXT_REDS
-		       ? SCHED_LEFT_PREEMPTED
-		       : SCHED_LEFT_YIELDED;
+	return reductions != EVENT_UNKNOWN && reductions >= BEAM_CONTEXT_REDS ? SCHED_LEFT_PREEMPTED
+									      : SCHED_LEFT_YIELDED;
 }
 
 static void goes_out(struct sched_stats *s, uint64_t epid, const struct event *ev,

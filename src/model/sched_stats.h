@@ -26,8 +26,6 @@
 #define SCHED_STATS_CPUS      4096u   /* schedulers, of all types */
 #define SCHED_STATS_PROCESSES 262144u /* that run or are to run at one time */
 #define SCHED_STATS_LONGEST   10u
-/* Reductions of a whole slice: CONTEXT_REDS, erl_vm.h of OTP 25 to 29. */
-#define SCHED_STATS_CONTEXT_REDS 4000u
 
 /* How a process left a normal scheduler. */
 enum sched_left {

@@ -32,16 +32,18 @@
 #define SAVED_S 0.5
 /* A thread with less takes of what the node has as it idles (BUDGET_MIN_BUSY). */
 #define FEW_HITS 20
-/* One that has spent its hits rests for so long: its windows are few, and have room for bursts. */
+/* One that has spent its hits rests for so long, unless it goes on by chance before: where ends
+ * matter its windows are few, and have room for bursts. */
 #define REST_NS 250000000u
+/* To go on costs the thread an interrupt: about as much as that many hits. */
+#define START_HITS 1
 /* For so long threads that could go on again wait for others, which then are lent hits. */
 #define TOGETHER_NS 500000000u
 #define LENT_HITS   LEAST_HITS
 
 /* The maximum of a thread's speed decays by this fraction with each sample of it. */
 #define FORGOTTEN 0.01
-/* At its maximum speed a thread goes on at one sample in so many, not in step with what is
- * periodic. */
+/* At its maximum speed a thread goes on at one sample in so many. */
 #define ONE_SAMPLE_IN 2
 
 #define LIST_NS 1000000000u /* between looks for new threads */
@@ -104,8 +106,9 @@ static int start(struct breakpoints *b, struct watched_thread *t, unsigned int i
 	breakpoints_position(b, t);
 	if (ioctl(a->fd, PERF_EVENT_IOC_REFRESH, hits))
 		return -errno;
+	t->credit -= START_HITS;
 	a->given = hits;
-	a->fresh = true;
+	a->fresh = a->begun = true;
 	a->in_process = t->in_process;
 	a->by_chance = by_chance && t->in_process;
 	a->on = t->position;
@@ -344,7 +347,7 @@ static void give_hits(struct breakpoints *b, struct watched_thread *t, bool site
 			continue;
 		left = a->given - MIN(a->hits, a->given);
 		if (a->fd < 0 || !left)
-			again(b, t, i, go_on ? hits : 0, has_sites(b));
+			again(b, t, i, go_on ? hits : 0, false);
 		else if (left < affordable(t) / 2)
 			top_up(b, t, i, affordable(t) - (unsigned int)left);
 	}
@@ -357,13 +360,13 @@ static bool could_go_on(const struct watched_thread *t)
 
 /* Samples are uniform in time, windows are to begin uniformly in reductions: so one is accepted
  * with a probability proportional to the thread's speed. */
-static bool goes_on(struct breakpoints *b, struct watched_thread *t, uint64_t since_ns)
+static bool goes_on(struct breakpoints *b, struct watched_thread *t)
 {
 	double of_all = random_uniform(&b->random), speed;
 
 	if (!t->sampled || !breakpoints_position(b, t))
 		return false;
-	speed = (double)(t->position - t->sampled) / (double)(clock_monotonic_ns() - since_ns);
+	speed = (double)(t->position - t->sampled) / (double)(clock_monotonic_ns() - t->sampled_ns);
 	t->fastest = MAX(t->fastest * (1 - FORGOTTEN), speed);
 	return t->in_process && speed > ONE_SAMPLE_IN * of_all * t->fastest;
 }
@@ -382,6 +385,7 @@ static void go_on_by_chance(struct breakpoints *b)
 		struct watched_thread *t = &b->threads.data[k];
 
 		t->sampled = could_go_on(t) && breakpoints_position(b, t) ? t->position : 0;
+		t->sampled_ns = clock_monotonic_ns();
 		some = some || t->sampled;
 	}
 	if (!some)
@@ -390,7 +394,7 @@ static void go_on_by_chance(struct breakpoints *b)
 	for (size_t k = 0; k < b->threads.len; k++) {
 		struct watched_thread *t = &b->threads.data[k];
 
-		if (!goes_on(b, t, begin))
+		if (!goes_on(b, t))
 			continue;
 		for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 			if (b->places[i].addr && is_spent(&t->armed[i]))
@@ -522,6 +526,8 @@ static int list_threads(struct breakpoints *b, uint64_t now, struct error *err)
 		if (t->seen)
 			continue;
 		for (unsigned int k = 0; k < EBEAM_BREAKPOINTS; k++) {
+			if (b->places[k].addr)
+				breakpoints_keep_gap(b, t, k);
 			disarm(&t->armed[k]);
 			expect_hits(b, t, k, false);
 		}

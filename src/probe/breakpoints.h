@@ -59,7 +59,8 @@ int breakpoints_add(struct breakpoints *b, uint64_t addr, const struct call_poin
 void breakpoints_remove(struct breakpoints *b, uint64_t addr);
 
 /* New hits for those that may have some, breakpoints for threads that are new: to be called each
- * BREAKPOINTS_TICK_NS or so, and more often for windows at any time: then it may take 0.3 ms. */
+ * BREAKPOINTS_TICK_NS or so, and more often, at random times, for windows at any time: then it may
+ * take 0.3 ms. */
 #define BREAKPOINTS_TICK_NS 50000000u
 struct breakpoints_state {
 	uint64_t hits; /* of all that there are and were */

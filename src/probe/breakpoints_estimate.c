@@ -107,10 +107,12 @@ void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, uns
 	struct entry_use *use = entry_use(b, i);
 	struct armed *a = &t->armed[i];
 	bool spent = is_spent(a), was_on = !a->off;
-	double begin, length;
+	double begin, length, off_ns = (double)used_ns - (double)(a->on_ns - a->ticked_ns);
 
+	if (spent || (a->begun && off_ns > 0))
+		use->off_ns += off_ns;
+	a->begun = false;
 	if (spent) {
-		use->off_ns += (double)used_ns - (double)(a->on_ns - a->ticked_ns);
 		breakpoints_spent(b, t, i);
 		if (was_on && a->off > a->ticked) {
 			use->last_hits += (double)(a->hits - a->ticked_hits);

@@ -25,6 +25,7 @@ struct armed {
 	uint64_t off; /* position at which its hits were spent; 0: it is on */
 	/* Of its window, as long as how often it is hit there has yet to be seen: */
 	bool fresh;
+	bool begun;	   /* since the last tick */
 	bool by_chance;	   /* it began at a reduction like any other */
 	bool in_process;   /* as it went on the thread was in a process, */
 	uint64_t on;	   /* position of then, without what that process had done in its slice; */
@@ -45,7 +46,8 @@ struct watched_thread {
 	uint64_t first_position, first_used_ns;
 	bool in_process;
 	uint64_t sampled; /* position as a sample of its speed began; 0: it is not to go on */
-	double fastest;	  /* reductions a ns: decaying maximum */
+	uint64_t sampled_ns;
+	double fastest; /* reductions a ns: decaying maximum */
 	struct armed armed[EBEAM_BREAKPOINTS];
 };
 
