@@ -12,12 +12,29 @@
 #include "base/xalloc.h"
 #include "beam/mfa_text.h"
 #include "beam/resolve_internal.h"
+#include "beam/term_internal.h"
 
 /* The words that came with a term, as memory. */
 struct blocks {
 	struct mem mem;
 	const struct rec_raw_event *raw;
 };
+
+/* Bytes of a block that were copied: of a small tuple, and of a cell at the end of its memory, not
+ * all (copy_block(), bpf/event_values.bpf.h).  What follows is 0, and may be another object's. */
+static size_t block_bytes(const struct term_block *b)
+{
+	uint64_t words = EVENT_BLOCK_WORDS;
+
+	if (TERM_IS_BOXED(b->term)) {
+		if (HEADER_SUBTAG(b->words[0]) == SUBTAG_TUPLE)
+			words = MIN(HEADER_ARITY(b->words[0]) + 1, words);
+	} else if (b->addr == TERM_ADDR(b->term)) {
+		while (words > 2 && !b->words[words - 1])
+			words--;
+	}
+	return 8 * words;
+}
 
 static int read_blocks(struct mem *m, raddr addr, void *buf, size_t size)
 {
@@ -27,8 +44,8 @@ static int read_blocks(struct mem *m, raddr addr, void *buf, size_t size)
 		const struct term_block *block = &b->raw->blocks[i];
 
 		if (block->addr && addr >= block->addr &&
-		    addr - block->addr <= sizeof(block->words) &&
-		    size <= sizeof(block->words) - (addr - block->addr)) {
+		    addr - block->addr <= block_bytes(block) &&
+		    size <= block_bytes(block) - (addr - block->addr)) {
 			memcpy(buf, (const char *)block->words + (addr - block->addr), size);
 			return 0;
 		}

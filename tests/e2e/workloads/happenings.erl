@@ -102,7 +102,7 @@ far_sender() ->
 spawns(Count) ->
     N = list_to_integer(Count),
     logger:set_primary_config(level, none),
-    Result = [spawned(Kind, I) || Kind <- [normal, shutdown, atom, tuple, error, killed],
+    Result = [spawned(Kind, I) || Kind <- [normal, shutdown, atom, tuple, literal, error, killed],
                                   I <- lists:seq(1, N)],
     logger:set_primary_config(level, notice),
     #{parent => pid(self()), children => Result}.
@@ -117,6 +117,8 @@ child(normal, _) -> ok;
 child(shutdown, I) -> exit({shutdown, I});
 child(atom, _) -> exit('an odd reason');
 child(tuple, I) -> exit({{error, [I, "text", <<"binary">>]}, #{i => I}});
+%% Its parts stand one behind the other, the outer ones first.
+child(literal, _) -> exit({badmatch, {error, {refused, "host", 5432, [{a, {b, c}}, []]}}});
 child(error, I) -> error({badly, I});
 child(killed, _) -> receive after infinity -> ok end.
 
