@@ -71,11 +71,12 @@ struct diagnose {
 	size_t at; /* in `before`, as a scan goes on */
 	VEC(struct name_look) names;
 	struct idmap name_index;
-	uint64_t collector;		    /* the literal area collector; 0 = not known */
-	unsigned int collector_worked;	    /* scans that saw that it had */
-	uint64_t newest_first, newest_last; /* data of pids, which are given out in order */
-	VEC(uint64_t) chosen;		    /* pid terms of d.processes */
-	VEC(uint32_t) paths;		    /* of d.circles */
+	uint64_t collector;		       /* the literal area collector; 0 = not known */
+	unsigned int collector_worked;	       /* scans that saw that it had */
+	uint64_t newest_first, newest_last;    /* data of pids, which are given out in order */
+	uint64_t scanned_first_ns, scanned_ns; /* when the first and the last were known */
+	VEC(uint64_t) chosen;		       /* pid terms of d.processes */
+	VEC(uint32_t) paths;		       /* of d.circles */
 };
 
 /* A text that lives as long as the diagnosis; NULL stays NULL. */

@@ -157,8 +157,11 @@ int diagnose_processes_scan(struct diagnose *g, struct error *err)
 	memset(&g->processes, 0, sizeof(g->processes));
 	g->at = 0;
 	rc = processes_scan(g->n, 0, visit, g, &totals, err);
-	if (!g->d.samples++)
+	g->scanned_ns = clock_monotonic_ns();
+	if (!g->d.samples++) {
 		g->newest_first = g->newest_last;
+		g->scanned_first_ns = g->scanned_ns;
+	}
 	return rc;
 }
 
@@ -429,7 +432,7 @@ static void add_restarts(struct diagnose *g)
 int diagnose_processes_finish(struct diagnose *g, struct error *err)
 {
 	struct diagnosis *d = &g->d;
-	double seconds = (double)d->duration_ns / 1e9;
+	double seconds = (double)(g->scanned_ns - g->scanned_first_ns) / 1e9;
 
 	choose(g, mailbox_of, LONGEST_MAILBOXES);
 	choose(g, heap_growth_of, LARGEST_HEAPS);

@@ -222,6 +222,11 @@ static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells
 	add_count(&line, c->dirty, cells);
 	strbuf_addstr(&line, " on dirty schedulers), ");
 	cell_ns(&line, units_scale(c->total_ns, cells->scale));
+	if (gc->stats.dirty_ns) {
+		strbuf_addstr(&line, " (");
+		cell_ns(&line, units_scale(gc->stats.dirty_ns, cells->scale));
+		strbuf_addstr(&line, " of it on dirty schedulers)");
+	}
 	if (!isnan(share))
 		strbuf_addf(&line, ", %.*f %% of the time of %u schedulers", share < 1 ? 2 : 1,
 			    share, event_run_stream(gc->run)->schedulers);

@@ -475,10 +475,11 @@ void rule_spawns(struct making *m)
 	if (!(m->d->spawned_per_s >= 5000))
 		return;
 	f = finding_begin(m, "spawns", 28, FINDING_POSSIBLE,
-			  "some %s processes are spawned per second",
+			  "up to some %s processes are spawned per second",
 			  text_count(&t, m->d->spawned_per_s));
 	finding_evidence(f, "by the numbers of pids, which the node gives out in order at first; "
-			    "once it has spawned as many as its limit, in the order of exits");
+			    "once it has spawned as many as its limit, in the order of exits: "
+			    "they may be fewer then");
 	finding_command(f, "proc -d 10");
 }
 
