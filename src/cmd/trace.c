@@ -163,6 +163,7 @@ static void tell_limits(struct trace *t)
 		.share = c->share_ppm / 1e6,
 		.of = t->seen[0] ? " of C functions" : "",
 	};
+	size_t nr_callers = 0;
 
 	if (stream->last_ns > stream->start_ns)
 		c_code.least =
@@ -172,8 +173,13 @@ static void tell_limits(struct trace *t)
 	tell_limited(t, &c_code);
 	if (!erlang.tripped && !c_code.tripped)
 		return;
+	if (t->stats)
+		call_stats_callers(t->stats, &nr_callers);
 	if (t->functions.v.len > 1)
 		trace_warn(t, TRACE_EACH_BY_ITSELF);
+	if (t->stats && nr_callers > 1)
+		trace_warn(t, "of calls that come in bursts the first are seen most: who makes "
+			      "those has a larger share here than of all calls");
 	if (t->stats && t->functions.returns)
 		trace_warn(t, "ends of long calls are missed most of all: the slowest may not be "
 			      "among these");

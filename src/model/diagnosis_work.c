@@ -364,9 +364,12 @@ void rule_restarts(struct making *m)
 
 /* ---- rules: CPU ---------------------------------------------------------------------------- */
 
+#define WAITED_LEAST 0.1 /* cores */
+
 void rule_host_cpu(struct making *m)
 {
 	const struct diagnosis *d = m->d;
+	double waited = d->cpu_used * d->cpu_wait / (1 - MIN(d->cpu_wait, 0.999)); /* cores */
 	struct finding *f;
 
 	if (d->throttled >= 0.1) {
@@ -380,13 +383,14 @@ void rule_host_cpu(struct making *m)
 	/* Threads that are throttled were to run, too. */
 	if (!(d->cpu_wait >= 0.25) || d->stopped || d->throttled >= 0.1)
 		return;
-	f = finding_begin(m, "cpu_short", 36 + 18 * d->cpu_wait, FINDING_CERTAIN,
-			  "the host is short of CPU: schedulers wait for one");
+	/* Who wants next to nothing is not held up by that. */
+	f = finding_begin(m, "cpu_short", waited < WAITED_LEAST ? 20 : 36 + 18 * d->cpu_wait,
+			  FINDING_CERTAIN, "the host is short of CPU: schedulers wait for one");
 	finding_evidence(
 		f,
 		"threads of schedulers were to run but had no CPU for %.0f%% of the time in which "
-		"they wanted one; they used %.1f cores",
-		100 * d->cpu_wait, d->cpu_used);
+		"they wanted one; they used %.2g cores, and waited for %.2g more",
+		100 * d->cpu_wait, d->cpu_used, waited);
 	finding_command(f, "sched --now -d 5");
 }
 

@@ -272,6 +272,9 @@ static void test_shares(void **state)
 	d.cpu_used = 1;
 	check_one(&d, "cpu_short", FINDING_WARNING,
 		  "the host is short of CPU: schedulers wait for one");
+	d.cpu_used = 0.05;
+	check_one(&d, "cpu_short", FINDING_NOTE,
+		  "the host is short of CPU: schedulers wait for one");
 	/* Threads that are throttled want to run, too. */
 	d.throttled = 0.5;
 	check_one(&d, "cpu_throttled", FINDING_WARNING,
