@@ -18,8 +18,9 @@ class Recording(Running):
     """`ebeam record` under way."""
 
     def __init__(self, bench, node, seconds, *args, suffix=".ebeam"):
+        self.path = bench.ebeam.file(suffix)
         super().__init__(bench, "record", "-v", "-p", node.os_pid, "-d", seconds, *args,
-                         "-o", bench.ebeam.file(suffix))
+                         "-o", self.path)
 
     def peak_kb(self):
         with open(f"/proc/{self.process.pid}/status") as f:
@@ -134,10 +135,10 @@ class Record(Bench):
 
     def wall(self):
         """20 looks a second, with a core left."""
-        for processes, running, cpu_goal, memory_goal in ((10000, 500, 5, 60),
-                                                          (1000000, 500, 25, 400)):
+        for processes, running, cpu_goal, memory_goal, *flags in (
+                (10000, 500, 5, 60), (1000000, 500, 25, 400, "+P", "2000000")):
             label = f"--mode wall, {processes:,} processes of which {running} run"
-            node = self.node("+S", "1:1", "+P", "2000000")
+            node = self.node("+S", "1:1", *flags)
             node.start("zoo")
             node.ask("zoo", "crowd", processes - running, timeout=300)
             node.ask("zoo", "pulse", running)
