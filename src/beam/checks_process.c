@@ -11,21 +11,12 @@
 #include "beam/pid.h"
 #include "beam/process.h"
 
-/* Process.state: two priorities of two bits each (2 = normal), then flags. */
-#define STATE_PRIORITIES  0xf
-#define STATE_NORMAL	  0xa
-#define STATE_FREE	  (1u << 10)
-#define STATE_EXITING	  (1u << 11)
-#define STATE_RUNNING	  (1u << 15)
-#define STATE_GC	  (1u << 17)
-#define STATE_RUNNING_SYS (1u << 21)
-#define STATE_DIRTY_WORK  (3u << 26) /* is to run on a dirty scheduler */
-#define STATE_DIRTY	  (3u << 29)
-#define STATE_GOING	  (STATE_FREE | STATE_EXITING)
-#define STATE_BUSY	  (STATE_GOING | STATE_RUNNING | STATE_GC | STATE_RUNNING_SYS | STATE_DIRTY)
-
-/* Process.flags. */
-#define FLAG_TRAP_EXIT (1u << 22)
+/* Process.state: two priorities of two bits each (2 = normal), then flags (process.h). */
+#define STATE_PRIORITIES 0xf
+#define STATE_NORMAL	 0xa
+#define STATE_DIRTY_WORK (PROCESS_STATE_DIRTY_CPU | PROCESS_STATE_DIRTY_IO)
+#define STATE_GOING	 (PROCESS_STATE_FREE | PROCESS_STATE_EXITING)
+#define STATE_BUSY	 (STATE_GOING | PROCESS_STATE_ON_CPU | PROCESS_STATE_GC)
 
 /* erts/emulator/beam/erl_term.h. */
 #define TERM_NIL	 0x3b
@@ -162,7 +153,7 @@ bool check_trap_exit(struct check_run *c)
 	if (!has_init(c))
 		return check_see(c, false, "slot 0 has another process or none");
 	flags = field_u32(c, 0, c->l->process_flags);
-	return check_see(c, flags & FLAG_TRAP_EXIT, "flags 0x%x", flags);
+	return check_see(c, flags & PROCESS_FLAG_TRAP_EXIT, "flags 0x%x", flags);
 }
 
 /* The number comes out as 1, so the constants by which the table spreads numbers are read from the
