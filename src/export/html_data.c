@@ -424,9 +424,10 @@ int html_data_of_snapshot(struct strbuf *out, const struct snapshot *s)
 
 	strtab_init(&h.strings);
 	calltree_open_below(&t, s, calltree_head_frames(s));
-	strbuf_addf(out, "{\"mode\":\"profile\",\"by\":\"%s\",\"kindRoot\":%s,\"lines\":%s,",
+	strbuf_addf(out,
+		    "{\"mode\":\"profile\",\"by\":\"%s\",\"kindRoot\":%s,\"lines\":%s,\"idle\":%s,",
 		    snapshot_by_name(s->options.by), s->options.kind_root ? "true" : "false",
-		    s->options.lines ? "true" : "false");
+		    s->options.lines ? "true" : "false", s->options.idle ? "true" : "false");
 	add_json(&h, "meta", make_meta(s));
 	add_json(&h, "kinds", make_kinds(s));
 	add_tree(&h, t);

@@ -26,8 +26,8 @@ struct snapshot_options {
 	bool lines;	/* lines are part of a frame's identity and text */
 	bool no_native; /* drop FRAME_NATIVE and FRAME_RUNTIME frames */
 	bool no_kernel; /* drop FRAME_KERNEL frames */
-	bool idle;	/* keep samples of kind SAMPLE_WAIT that stand for sleeping threads */
-	bool kind_root; /* a root frame "[gc]", "[bif]", ... above the group */
+	bool idle; /* with threads that sleep (SAMPLE_WAIT), and the functions of those that spin */
+	bool kind_root;		  /* a root frame "[gc]", "[bif]", ... above the group */
 	const char *only_process; /* samples of the process "<0.80.0>" alone; NULL = all */
 };
 
@@ -39,7 +39,9 @@ struct snap_frame {
 	const char *file;   /* NULL = unknown */
 	uint32_t line;	    /* 0 = unknown; the line with most samples if !options.lines */
 	enum frame_kind kind;
-	uint32_t function; /* index in functions[]; SNAPSHOT_NONE: group, kind and elided frames */
+	/* Index in functions[]; SNAPSHOT_NONE: group, kind and elided frames, and those that only
+	 * schedulers that spin are in, unless options.idle. */
+	uint32_t function;
 };
 
 struct snap_function {	  /* merged over lines; sorted by self, then total, then name */

@@ -268,6 +268,12 @@ static void write_stacks(struct builder *b)
 
 /* ---- functions ---------------------------------------------------------------------------- */
 
+/* A scheduler that spins for work is in no function that anybody looks for. */
+static bool is_counted(const struct builder *b, const struct snap_stack *stack)
+{
+	return b->opts.idle || stack->kind != SAMPLE_WAIT;
+}
+
 /* Counts by build function; a function counts once per sample however often it stands there. */
 static void count_functions(struct builder *b)
 {
@@ -278,7 +284,7 @@ static void count_functions(struct builder *b)
 		const struct snap_stack *stack = &s->stacks[i];
 		uint32_t function = SNAPSHOT_NONE;
 
-		for (uint32_t j = 0; j < stack->nr_frames; j++) {
+		for (uint32_t j = 0; is_counted(b, stack) && j < stack->nr_frames; j++) {
 			function = s->frames[s->stack_frames[stack->first_frame + j]].function;
 			if (function == SNAPSHOT_NONE || seen[function] == i + 1)
 				continue;
@@ -311,7 +317,7 @@ static void write_functions(struct builder *b)
 {
 	size_t nr = b->functions.len;
 	struct snapshot_data *out = b->out;
-	uint32_t *order, *rank_of;
+	uint32_t *order, *rank_of, *function;
 
 	count_functions(b);
 	order = sorted(nr, compare_functions, b);
@@ -319,6 +325,7 @@ static void write_functions(struct builder *b)
 	for (size_t i = 0; i < nr; i++) {
 		const struct build_function *f = &b->functions.data[order[i]];
 
+		out->s.nr_functions += f->total > 0;
 		out->functions[i] = (struct snap_function){
 			.name = f->name,
 			.module = f->module,
@@ -330,12 +337,14 @@ static void write_functions(struct builder *b)
 	}
 	rank_of = inverted(order, nr);
 	for (uint32_t i = 0; i < out->s.nr_frames; i++) {
-		if (out->frames[i].function != SNAPSHOT_NONE)
-			out->frames[i].function = rank_of[out->frames[i].function];
+		function = &out->frames[i].function;
+		if (*function != SNAPSHOT_NONE)
+			*function = rank_of[*function];
+		if (*function >= out->s.nr_functions)
+			*function = SNAPSHOT_NONE;
 	}
 	free(rank_of);
 	out->s.functions = out->functions;
-	out->s.nr_functions = (uint32_t)nr;
 }
 
 void build_order(struct builder *b)

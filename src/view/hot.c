@@ -301,6 +301,15 @@ static void write_head(FILE *f, const char *label, const struct snapshot *s)
 	fputc('\n', f);
 }
 
+static void tell_spinning(FILE *f, const struct snapshot *s)
+{
+	if (s->by_kind[SAMPLE_WAIT] && !s->options.idle)
+		fprintf(f,
+			"%.1f%% are schedulers that spin for work ([wait]): not in the table below "
+			"(--idle)\n",
+			share(s->by_kind[SAMPLE_WAIT], s->samples));
+}
+
 /* "Functions (20 of 312)" and the table below it. */
 static int write_section(FILE *f, const char *title, const struct table *t,
 			 const struct hot_options *o, struct error *err)
@@ -343,6 +352,7 @@ int hot_write(FILE *f, const struct snapshot *s, const struct hot_options *o, st
 	set_unit(of_functions, unit_of(s), function_time, function_bytes);
 	set_unit(of_processes, unit_of(s), process_time, process_bytes);
 	write_head(f, "", s);
+	tell_spinning(f, s);
 	rc = write_section(f, "Functions", &functions, o, err);
 	if (rc)
 		return rc;

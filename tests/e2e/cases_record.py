@@ -78,6 +78,25 @@ def idle(ctx):
     check(profile.samples < 300, f"{profile.samples} samples of an idle node")
 
 
+@case("schedulers that spin for work: in the picture, but in no function unless --idle", otp="one")
+def spinning(ctx):
+    node = ctx.new_node(flags=("+sbwt", "very_long"))
+    with ctx.workload("paced", node=node):
+        path = ctx.ebeam.capture(node, 2)
+    profile = ctx.ebeam.report(path)
+    spins = [s for s in profile.stacks if s["kind"] == "wait"]
+    check_equal(profile.count(spins), profile.by_kind["wait"], "stacks of spinning schedulers")
+    check(profile.by_kind["wait"] > 0 and all("[wait]" in s["frames"] for s in spins),
+          f"none spins: {profile.by_kind}")
+    check_equal(sum(f["self"] for f in profile.document["data"]["functions"]),
+                profile.samples - profile.by_kind["wait"], "samples in functions")
+    check("[wait]" not in profile.functions, "[wait] among functions")
+    text = ctx.ebeam.ok("report", path, "-f", "text", "-o", "-").out
+    check_in("are schedulers that spin for work ([wait]): not in the table below", text, "text")
+    everything = ctx.ebeam.report(path, "--idle")
+    check_equal(everything.functions["[wait]"]["total"], profile.by_kind["wait"], "with --idle")
+
+
 @case("grouping by process, name, initial call, scheduler and none", otp="one")
 def grouping(ctx):
     with ctx.workload("proc_split") as truth:

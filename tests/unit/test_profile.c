@@ -133,8 +133,19 @@ static void test_idle(void **state)
 	assert_int_equal(s->by_kind[SAMPLE_WAIT], 3);
 	assert_int_equal(s->first_ns, 200);
 	assert_int_equal(s->threads[0].samples, 5);
+	/* But no function does. */
+	assert_int_equal(s->nr_functions, 1);
+	assert_string_equal(s->functions[0].name, "[idle]");
+	assert_int_equal(s->functions[0].self, 2);
+	assert_int_equal(s->nr_frames, 2);
+	for (uint32_t i = 0; i < s->nr_frames; i++)
+		assert_int_equal(s->frames[i].function,
+				 strcmp(s->frames[i].name, "[idle]") == 0 ? 0 : SNAPSHOT_NONE);
 	snapshot_close(s);
 	s = take_snapshot(p, (struct snapshot_options){.by = SNAPSHOT_BY_NONE, .idle = true});
+	assert_int_equal(s->nr_functions, 2);
+	assert_int_equal(s->functions[0].self, 1002);
+	assert_int_equal(s->functions[1].self, 3);
 	assert_int_equal(s->samples, 1005);
 	assert_int_equal(s->first_ns, 100);
 	assert_int_equal(s->last_ns, 300);

@@ -156,6 +156,12 @@ static const struct line small_lines[] = {
 	{4, 0, NULL, SAMPLE_POLL, "!polling;^do_epoll_wait"},
 };
 
+/* Schedulers that spin for work, in a function that others are in, too. */
+static const struct line spinning_lines[] = {
+	{10, 0, "web", SAMPLE_ERLANG, "json:encode/1;=erlang:yield/0;^do_sched_yield"},
+	{30, 0, NULL, SAMPLE_WAIT, "!spinning;^do_sched_yield"},
+};
+
 static const struct line shop_lines[] = {
 	{410, 395, "shop_catalog", SAMPLE_ERLANG,
 	 HANDLE
@@ -248,6 +254,14 @@ static void make_small(const char *dir)
 	write_snapshot(dir, "small.html", snapfix_snapshot(f));
 	write_snapshot(dir, "small.svg", snapfix_snapshot(f));
 	write_snapshot(dir, "small.speedscope.json", snapfix_snapshot(f));
+	snapfix_close(f);
+}
+
+static void make_spinning(const char *dir)
+{
+	struct snapfix *f = from_lines(spinning_lines, ARRAY_SIZE(spinning_lines), false);
+
+	write_snapshot(dir, "spinning.html", snapfix_snapshot(f));
 	snapfix_close(f);
 }
 
@@ -430,6 +444,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	make_small(argv[1]);
+	make_spinning(argv[1]);
 	make_shop(argv[1]);
 	make_big(argv[1]);
 	make_deep(argv[1]);

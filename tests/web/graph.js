@@ -255,6 +255,16 @@ test('table of functions: self and total, sorting, zoom, selection', async pages
 	assert.deepEqual(await pixel(page, b.x + b.width - 6, b.y + 3), [0x45, 0x51, 0xc4]);
 });
 
+test('table of functions: without schedulers that spin, which the picture has', async pages => {
+	const page = await pages.open('spinning.html');
+	assert.deepEqual(await rowsOf(page), [
+		['do_sched_yield', '25.0 %', '25.0 %'],
+		['erlang:yield/0', '0', '25.0 %'],
+		['json:encode/1', '0', '25.0 %'],
+	]);
+	assert.ok((await box(page, 'spinning')).width > 0);
+});
+
 test('table of processes filters the picture', async pages => {
 	const page = await pages.open('small.html');
 	const rows = await rowsOfProcesses(pages, page);

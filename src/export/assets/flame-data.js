@@ -205,6 +205,8 @@ function loadProfile(d) {
 		samplesB: 0,
 	};
 	const { rows, items } = profile;
+	/* The kind of samples that no table counts. */
+	profile.spins = d.idle === false ? d.kinds.findIndex(k => k.name === 'wait') : NaN;
 	for (let i = 0; i < rows.n; i++) {
 		profile.samples += rows.count[i];
 		profile.samplesB += rows.countB ? rows.countB[i] : 0;

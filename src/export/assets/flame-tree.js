@@ -202,7 +202,8 @@ function nodeAt(tree, path) {
 
 /*
  * Self and total of every function in the rows whose leaf lies in the subtree of `top`: each
- * sample once per function, whatever recursion.  Only frames from `top` down count.
+ * sample once per function, whatever recursion.  Only frames from `top` down count, and none of a
+ * scheduler that spins for work, as in all tables.
  */
 function countFunctions(profile, tree, top) {
 	const { rows, nodes, items, nrFns } = profile;
@@ -224,6 +225,7 @@ function countFunctions(profile, tree, top) {
 			b = rows.countB ? rows.countB[row] : 0;
 		samples += a;
 		samplesB += b;
+		if (rows.kind[row] === profile.spins) continue;
 		for (let at = leaf; at > 0; at = tree.parent[at]) {
 			const fn = items.fn[tree.item[at]];
 			if (fn >= 0 && seen[fn] !== row) {
