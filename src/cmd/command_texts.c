@@ -175,6 +175,15 @@ const char describe_gc[] =
 	"collections. Histograms of minor and major pauses are of normal schedulers, too. A "
 	"pause is longer if the kernel runs something else meanwhile: the answer says so if "
 	"schedulers often had no CPU.\n\n"
+	"Work of the whole node, if there was any (-v: always; not with --process, "
+	"--initial-call, --longer-than): literal areas that were collected, of modules that "
+	"were purged and of persistent terms that were replaced or erased, for which every "
+	"process looks through its heap; purges of code, for which every process looks "
+	"through its stack; and how long all schedulers but one were blocked, by "
+	"erlang:system_flag(multi_scheduling, block). Each with its number, its time from "
+	"beginning to end, and who asked for it: of literal areas those are all purges and "
+	"all calls of persistent_term:put/2 and erase/1, some of which may have left "
+	"none.\n\n"
 	JSON_OPENS
 	"by, longer_than_ns, totals (as rows, with dirty_ns, scheduler_percent and cpu_wait: "
 	"percent of the time in which schedulers were to run that they had no CPU), pauses "
@@ -182,7 +191,10 @@ const char describe_gc[] =
 	"dirty, minor_continued (minor ones that went over into a major one), total_ns, max_ns, "
 	"mean_ns, reclaimed (words), reclaimed_unknown (collections that did not tell), "
 	"heap_after (words after the last one), heap and old_heap (its parts), max_heap (the "
-	"largest after one).";
+	"largest after one). node_wide (null: not watched): share_seen, literal_areas, "
+	"code_purges, multi_scheduling_blocks, each with count, total_ns, max_ns, "
+	"under_way_ns (of one that has not ended, in total_ns and max_ns, too) and asked_by: "
+	"what, pid, name, function, count.";
 
 const char describe_alloc[] =
 	"What the VM's allocators get from the system and give back to it, by allocator: "

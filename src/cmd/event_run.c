@@ -168,7 +168,8 @@ static void take(struct event_run *run, const struct rec_header *rec)
 		return;
 	if (!event_filter_takes(&run->filter, &run->stream, kind, &ev))
 		return;
-	run->taken += !c->calls; /* whose consumer counts what it makes of them */
+	/* Whose consumer is about calls counts what it makes of them. */
+	run->taken += !c->calls || c->calls_beside;
 	run->by_kind[kind]++;
 	coverage_seen(&run->stream.coverage, kind);
 	run->stopped = c->event(c->arg, kind, &ev) != 0;
@@ -475,7 +476,7 @@ static int watch(struct event_run *run, struct error *err)
 		config.events = NULL;
 	rc = config.events ? plan_sources(run, err) : 0;
 	/* Of calls, events are what else can be told. */
-	if (rc == -ENOTSUP && run->consumer->calls) {
+	if (rc == -ENOTSUP && run->consumer->calls && !run->consumer->calls_beside) {
 		log_warn("%s", err->msg);
 		config.events = NULL;
 		rc = 0;

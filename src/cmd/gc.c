@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "cmd/event_run.h"
 #include "cmd/group_rows.h"
+#include "cmd/node_wide.h"
 #include "cmd/render.h"
 #include "model/gc_stats.h"
 #include "model/sched_use.h"
@@ -26,12 +28,16 @@ struct gc {
 	bool open;
 	bool any_stack;		  /* --by function needs them */
 	struct sched_use threads; /* of all schedulers, what they got of the CPUs */
+	struct node_wide wide;
+	struct node_wide_probes *probes; /* of a node: that tell of it */
+	bool wide_watched;
 };
 
 /* What cells need besides their row. */
 struct cells {
 	double scale;	      /* of counts and times, for what was sampled */
 	uint64_t duration_ns; /* of the answer */
+	uint64_t end_ns;      /* likewise */
 };
 
 static uint64_t nr_of(const struct gc_count *c)
@@ -159,7 +165,7 @@ static double share_of_time(const struct gc *gc, uint64_t duration_ns, double sc
 	return all > 0 ? 100 * (double)(s->total.total_ns - s->dirty_ns) * scale / all : NAN;
 }
 
-static int show_json(const struct gc *gc, const struct group_rows *r, const struct cells *cells,
+static int show_json(struct gc *gc, const struct group_rows *r, const struct cells *cells,
 		     struct error *err)
 {
 	const struct gc_stats *s = &gc->stats;
@@ -182,6 +188,7 @@ static int show_json(const struct gc *gc, const struct group_rows *r, const stru
 	histogram_json(&w, "major", &s->major, cells->scale);
 	histogram_json(&w, "dirty", &s->dirty, cells->scale);
 	jsonw_end_object(&w);
+	node_wide_json(&w, &gc->wide, cells->end_ns, gc->wide_watched);
 	if (gc->ctx->opt.watch_ns)
 		jsonw_begin_array(&w, "rows");
 	else
@@ -255,12 +262,12 @@ static void tell_waited(const struct gc *gc, FILE *f)
 			percent);
 }
 
-static int show_text(const struct gc *gc, const struct group_rows *r, const struct cells *cells,
+static int show_text(struct gc *gc, const struct group_rows *r, const struct cells *cells,
 		     struct error *err)
 {
 	const struct gc_stats *s = &gc->stats;
 	FILE *f = event_run_out(gc->run);
-	int rc;
+	int rc = 0;
 
 	event_run_begin_screen(gc->run);
 	write_totals(gc, f, cells);
@@ -276,7 +283,9 @@ static int show_text(const struct gc *gc, const struct group_rows *r, const stru
 	if (s->dirty.nr)
 		histogram_write(f, "pauses on dirty schedulers", &s->dirty, HISTOGRAM_NS,
 				cells->scale);
-	rc = group_rows_write(r, &s->groups, gc->run, err);
+	if (gc->wide_watched)
+		rc = node_wide_write(&gc->wide, gc->run, cells->end_ns, log_level() > 0, err);
+	rc = rc ? rc : group_rows_write(r, &s->groups, gc->run, err);
 	if (r->v.len && s->groups.by == PROCESS_GROUP_FUNCTION && !gc->any_stack)
 		fputs("This capture has no stacks: nothing tells the functions.\n", f);
 	return rc;
@@ -293,9 +302,10 @@ static void open_stats(struct gc *gc)
 {
 	const struct options *o = &gc->ctx->opt;
 
-	if (!gc->open)
-		gc_stats_open(&gc->stats, event_run_stream(gc->run), o->group_by, 0,
-			      longer_than(o));
+	if (gc->open)
+		return;
+	gc_stats_open(&gc->stats, event_run_stream(gc->run), o->group_by, 0, longer_than(o));
+	node_wide_open(&gc->wide, event_run_stream(gc->run));
 	gc->open = true;
 }
 
@@ -311,13 +321,16 @@ static int show(void *arg, bool last, struct error *err)
 	open_stats(gc);
 	event_run_span(gc->run, &start_ns, &end_ns);
 	cells.duration_ns = end_ns - start_ns;
+	cells.end_ns = end_ns;
 	rc = order_rows(gc, &cells, &rows, err);
 	if (rc == 0)
 		rc = gc->ctx->opt.json ? show_json(gc, &rows, &cells, err)
 				       : show_text(gc, &rows, &cells, err);
 	group_rows_free(&rows);
-	if (!last)
+	if (!last) {
 		gc_stats_restart(&gc->stats);
+		node_wide_restart(&gc->wide, end_ns);
+	}
 	gc->threads = (struct sched_use){0};
 	return rc;
 }
@@ -332,12 +345,54 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 	return 0;
 }
 
+static bool is_meta(const struct event *ev, const char *key)
+{
+	return ev->type == REC_META && ev->u.meta.key_len == strlen(key) &&
+	       memcmp(ev->u.meta.key, key, strlen(key)) == 0;
+}
+
 static void on_other(void *arg, const struct event *ev)
 {
 	struct gc *gc = arg;
 
 	if (ev->type == REC_SCHEDULER)
 		sched_use_add(&gc->threads, ev);
+	gc->wide_watched |= is_meta(ev, NODE_WIDE_KEY);
+}
+
+static int on_begin(void *arg, struct error *err)
+{
+	struct gc *gc = arg;
+
+	UNUSED(err);
+	node_wide_probes_open(&gc->probes, gc->run, gc->ctx->opt.max_overhead);
+	return 0;
+}
+
+static int on_call(void *arg, const struct event *ev)
+{
+	struct gc *gc = arg;
+
+	open_stats(gc);
+	node_wide_take(&gc->wide, ev);
+	return 0;
+}
+
+static int on_drained(void *arg, struct error *err)
+{
+	struct gc *gc = arg;
+
+	UNUSED(err);
+	if (gc->open)
+		node_wide_look(&gc->wide, gc->run);
+	return 0;
+}
+
+/* It is no part of an answer about some processes, nor of one about long pauses, which need no
+ * probes. */
+static bool wants_node_wide(const struct options *o)
+{
+	return !o->input && !o->process && !o->initial_call && !longer_than(o);
 }
 
 int cmd_gc(struct command_context *ctx, struct error *err)
@@ -351,6 +406,11 @@ int cmd_gc(struct command_context *ctx, struct error *err)
 		.stacks = o->group_by == PROCESS_GROUP_FUNCTION,
 		.gc_longer_than_ns = longer_than(o),
 		.cpu = true,
+		.calls = wants_node_wide(o) ? &node_wide_calls : NULL,
+		.calls_beside = true,
+		.call = on_call,
+		.begin = wants_node_wide(o) ? on_begin : NULL,
+		.drained = on_drained,
 		.arg = &gc,
 		.other = on_other,
 		.event = on_event,
@@ -361,6 +421,8 @@ int cmd_gc(struct command_context *ctx, struct error *err)
 	rc = rc ? rc : event_run(ctx, &consumer, &gc.run, err);
 	if (gc.open)
 		gc_stats_close(&gc.stats);
+	node_wide_close(&gc.wide);
+	node_wide_probes_close(gc.probes);
 	event_run_close(gc.run);
 	return rc;
 }

@@ -175,3 +175,102 @@ def usage(ctx):
         check_in(text, result.err, "what it says")
     result = ctx.ebeam.run("gc", "-p", ctx.node.os_pid, "-n", "3")
     check_equal(result.code, 2, f"no end in sight: {result}")
+
+
+def node_wide(watch):
+    """What the whole node took part in: all of it was seen, and has ended."""
+    wide = watch.answer()["node_wide"]
+    check_equal(wide["share_seen"], 1, "share seen")
+    for work in ("literal_areas", "code_purges", "multi_scheduling_blocks"):
+        check_equal(wide[work]["under_way_ns"], 0, f"under way: {work}")
+        check(wide[work]["max_ns"] <= wide[work]["total_ns"], f"times: {wide[work]}")
+    return wide
+
+
+@case("purges of code and literal areas: as many as the node made, and whose")
+def purges(ctx):
+    need_events(ctx)
+    node = ctx.new_node()
+    watch = Watch(ctx, node, command="gc")
+    truth = node.ask("node_wide", "purge", 20)
+    wide = node_wide(watch)
+    work = wide["code_purges"]
+    check_equal((truth["purges"], work["count"]), (20, 20), "purges")
+    check_equal({a["what"]: a["count"] for a in work["asked_by"]},
+                {m: 1 for m in truth["modules"]}, "what was purged")
+    check(0 < work["total_ns"] <= truth["took_ns"], f"{work['total_ns']} of {truth['took_ns']}")
+    # Each module has one area, as it has literals.
+    check_equal(wide["literal_areas"]["count"], 20, "literal areas")
+    check_equal({a["what"]: a["count"] for a in wide["literal_areas"]["asked_by"]},
+                {f"purge of {m}": 1 for m in truth["modules"]}, "whose areas")
+    check_equal(wide["multi_scheduling_blocks"]["count"], 0, "blocked")
+
+
+@case("persistent terms that are replaced: a literal area for each, and who did it")
+def persistent_terms(ctx):
+    need_events(ctx)
+    node = ctx.new_node()
+    path = ctx.ebeam.file(".ebeam")
+    watch = Watch(ctx, node, command="gc")
+    recorder = Watch(ctx, node, "-o", path, command="gc")
+    truth = node.ask("node_wide", "terms", 50)
+    recorder.end()
+    of_capture = ctx.ebeam.ok("gc", "-i", path, "-j").json()["data"]["node_wide"]
+    for wide in (node_wide(watch), of_capture):
+        areas = wide["literal_areas"]
+        check_equal(areas["count"], truth["areas"], "literal areas")
+        check(areas["total_ns"] > 0, f"times: {areas}")
+        asked = {a["what"]: (a["count"], a["pid"]) for a in areas["asked_by"]
+                 if a["what"] != "persistent_term:put/2"}
+        check_equal(asked, {"persistent_term:erase/1": (1, truth["pid"])}, "who erased")
+        puts = [a for a in areas["asked_by"] if a["what"] == "persistent_term:put/2"]
+        check_equal(sum(a["count"] for a in puts), truth["puts"], "calls that replaced it")
+        check_equal({a["pid"] for a in puts}, {truth["pid"]}, "who called")
+        check(all(a["function"].startswith("node_wide:") for a in puts), f"from where: {puts}")
+        check_equal(wide["code_purges"]["count"], 0, "purges")
+
+
+@case("blocked schedulers: how often, how long, by whom")
+def blocked(ctx):
+    need_events(ctx)
+    node = ctx.new_node()
+    watch = Watch(ctx, node, command="gc")
+    truth = node.ask("node_wide", "block", 5, 40)
+    work = node_wide(watch)["multi_scheduling_blocks"]
+    check_equal(work["count"], truth["blocks"], "blocks")
+    check(truth["least_ns"] <= work["total_ns"] <= truth["most_ns"],
+          f"{truth['least_ns']} <= {work['total_ns']} <= {truth['most_ns']}")
+    check(work["max_ns"] >= truth["longest_ns"], f"longest: {work['max_ns']}, {truth}")
+    check_equal([(a["what"], a["pid"], a["function"], a["count"]) for a in work["asked_by"]],
+                [("block", truth["pid"], "node_wide:block_once/1", truth["blocks"])], "who")
+
+
+@case("blocked schedulers: until the process that did it ended")
+def blocker_ended(ctx):
+    need_events(ctx)
+    node = ctx.new_node()
+    watch = Watch(ctx, node, command="gc")
+    truth = node.ask("node_wide", "leave", 200)
+    time.sleep(0.5)  # it is looked for 20 times a second
+    work = node_wide(watch)["multi_scheduling_blocks"]
+    check_equal((work["count"], work["asked_by"][0]["pid"]), (1, truth["pid"]), "block, who")
+    check(work["total_ns"] >= truth["least_ns"], f"{work['total_ns']} >= {truth['least_ns']}")
+
+
+@case("work of the whole node: a table if there was any, or with -v")
+def node_wide_text(ctx):
+    need_events(ctx)
+    node = ctx.new_node()
+    nothing, block = ctx.ebeam.file("1.ebeam"), ctx.ebeam.file("2.ebeam")
+    Watch(ctx, node, "-o", nothing, command="gc").end()
+    watch = Watch(ctx, node, "-o", block, command="gc")
+    node.ask("node_wide", "block", 1, 20)
+    watch.end()
+    check("WHOLE NODE" not in ctx.ebeam.ok("gc", "-i", nothing).out, "a table of nothing")
+    check_in("multi-scheduling blocked", ctx.ebeam.ok("gc", "-i", nothing, "-v").out, "-v")
+    text = ctx.ebeam.ok("gc", "-i", block).out
+    check_in("multi-scheduling blocked", text, "table")
+    check_in("block in node_wide:block_once/1 of <", text, "who")
+    check("code purge" not in text, f"what did not happen: {text}")
+    pauses = ctx.ebeam.ok("gc", "-p", node.os_pid, "-d", "0.2", "-j", "--longer-than", "5ms")
+    check_equal(pauses.json()["data"]["node_wide"], None, "not of long pauses")
