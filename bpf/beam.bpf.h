@@ -128,9 +128,10 @@ INLINE bool is_fragment(uint64_t addr)
 }
 
 /* Process.state, erl_process.h of OTP 25 to 29 */
-#define PSFLG_FREE    (1u << 10)
-#define PSFLG_EXITING (1u << 11)
-#define PSFLG_GC      (1u << 17)
+#define PSFLG_FREE	  (1u << 10)
+#define PSFLG_EXITING	  (1u << 11)
+#define PSFLG_GC	  (1u << 17)
+#define PSFLG_RUNNING_SYS (1u << 21)
 
 /* Terms, erl_term.h of OTP 24 to 29 */
 #define TERM_LIST(t)	(((t)&3) == 1)

@@ -217,6 +217,16 @@ INLINE void kernel_stack(void *ctx, struct walk *w)
 		w->nr_addrs = w->rec.nr_kernel = (uint32_t)size / 8;
 }
 
+/* Nothing on the stack of a process tells for what it was made to look through its heap. */
+INLINE void sample_task(struct walk *w)
+{
+	uint64_t area = 0;
+
+	if (config.literal_area && w->rec.process_state & PSFLG_RUNNING_SYS &&
+	    read_u64(config.literal_area, &area) && area)
+		w->rec.flags |= RAW_SAMPLE_LITERALS;
+}
+
 INLINE void sample_process(struct sample_scratch *s, const struct user_regs *r,
 			   const struct thread_info *t, uint64_t process)
 {
@@ -231,6 +241,7 @@ INLINE void sample_process(struct sample_scratch *s, const struct user_regs *r,
 	w->rec.epid = p.id;
 	w->rec.process_state = p.process_state;
 	w->rec.process_flags = p.flags;
+	sample_task(w);
 	sample_stack(w, &s->saved, &p, r, t);
 	if (w->rec.status == SAMPLE_STATUS_AMBIGUOUS)
 		emit_cstack(&s->cstack, w, &s->saved, r, t->registers);

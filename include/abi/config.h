@@ -54,6 +54,7 @@ struct probe_config {
 	uint32_t frame_pointers; /* FP_RA frames (+JPperf): every call site stores the stack pointer
 				  */
 	uint64_t jit_descriptor; /* address of __jit_debug_descriptor */
+	uint64_t literal_area;	 /* address of what holds the area that is collected; 0 = unknown */
 	struct dictionary_key initial_call;  /* '$initial_call' */
 	struct dictionary_key process_label; /* '$process_label', OTP 27 and later */
 	uint64_t event_kinds;	    /* bit set of enum event_kind: those that are emitted */

@@ -90,6 +90,8 @@ enum stack_source {
 #define RAW_SAMPLE_REGS	     0x2u /* user registers were available */
 #define RAW_SAMPLE_ROOT_PART 0x4u /* nr_root frames follow nr_leaf, skipped_words between them */
 #define RAW_SAMPLE_EVENT     0x8u /* no sample: the stack of the event that comes next */
+/* A system task or signal is handled while an area of literals is collected. */
+#define RAW_SAMPLE_LITERALS 0x10u
 
 /*
  * One sample.  addrs[] = kernel frames (leaf first), then Erlang return addresses (leaf first,
@@ -452,8 +454,9 @@ enum sample_kind {
 	SAMPLE_SUSPENDED = 20,	     /* by a busy port or connection, or erlang:suspend_process/1 */
 	SAMPLE_HIBERNATING = 21,
 	SAMPLE_EXITING = 22,
-	/* What others had a process do: its signals, collection of literals, purging of code. */
+	/* What others had a process do: its signals, purging of code, ... */
 	SAMPLE_TASK = 23,
+	SAMPLE_LITERAL_GC = 24, /* the same while an area of literals is collected */
 	NR_SAMPLE_KINDS
 };
 

@@ -135,22 +135,28 @@ static bool fragment_starts(const struct kind_evidence *e, const char *prefix)
 	return e->fragment && strncmp(e->fragment, prefix, strlen(prefix)) == 0;
 }
 
-bool kind_is_task(const struct rec_raw_sample *raw, enum thread_type thread)
+enum sample_kind kind_of_task(const struct rec_raw_sample *raw, enum thread_type thread)
 {
-	return thread == THREAD_NORMAL && raw->process &&
-	       raw->process_state & PROCESS_STATE_RUNNING_SYS && !(raw->process_state & PSFLG_GC) &&
-	       (raw->place == PLACE_C_FROM_JIT || raw->place == PLACE_C_PROCESS);
+	if (thread != THREAD_NORMAL || !raw->process ||
+	    !(raw->process_state & PROCESS_STATE_RUNNING_SYS))
+		return NR_SAMPLE_KINDS;
+	if (raw->flags & RAW_SAMPLE_LITERALS)
+		return SAMPLE_LITERAL_GC;
+	return !(raw->process_state & PSFLG_GC) &&
+			       (raw->place == PLACE_C_FROM_JIT || raw->place == PLACE_C_PROCESS)
+		       ? SAMPLE_TASK
+		       : NR_SAMPLE_KINDS;
 }
 
 /* A process is current. */
 static enum sample_kind kind_of_process(const struct kind_evidence *e)
 {
-	enum sample_kind kind;
+	enum sample_kind kind = kind_of_task(e->raw, e->thread);
 
+	if (kind != NR_SAMPLE_KINDS)
+		return kind;
 	if ((e->raw->process_state & PSFLG_GC) || fragment_starts(e, "garbage_collect"))
 		return SAMPLE_GC;
-	if (kind_is_task(e->raw, e->thread))
-		return SAMPLE_TASK;
 	if (e->bif_module)
 		return kind_of_bif(e);
 	if (e->raw->place == PLACE_JIT || e->raw->place == PLACE_JIT_RUNTIME)

@@ -27,10 +27,11 @@ struct kind_evidence {
 
 /*
  * A scheduler does what others had the process do, before it goes on with its code: signals, and
- * system tasks (execute_sys_tasks(), erl_process.c): of garbage_collect/1, of literals that go away
- * with a persistent term or a module, of code that is purged.  (Dirty ones only collect.)
+ * system tasks (execute_sys_tasks(), erl_process.c): SAMPLE_TASK of garbage_collect/1 and code that
+ * is purged, SAMPLE_LITERAL_GC while literals are collected that go away with a persistent term or
+ * a module.  Else NR_SAMPLE_KINDS, as on dirty schedulers, which only collect, whatever for.
  */
-bool kind_is_task(const struct rec_raw_sample *raw, enum thread_type thread);
+enum sample_kind kind_of_task(const struct rec_raw_sample *raw, enum thread_type thread);
 enum sample_kind kind_of_sample(const struct kind_evidence *e);
 
 #endif

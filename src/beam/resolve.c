@@ -205,6 +205,7 @@ static const char *state_name(enum sample_kind kind)
 		[SAMPLE_CODE] = "[code]",
 		[SAMPLE_SCHEDULER] = "[scheduler]",
 		[SAMPLE_TASK] = "[system tasks]",
+		[SAMPLE_LITERAL_GC] = "[literal gc]",
 	};
 
 	return names[kind] ? names[kind] : "[scheduler]";
@@ -255,6 +256,7 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	const char *kernel[EBEAM_KERNEL_FRAMES], *native = NULL;
 	const struct known_thread *thread;
 	struct kind_evidence evidence;
+	enum sample_kind task;
 	raddr native_start = 0;
 	uint32_t leaf = 0;
 
@@ -268,9 +270,9 @@ static int resolve_sample(struct resolver *base, struct names *names,
 	out->process = raw->epid ? process_of_epid(r, names, raw->epid) : 0;
 	if (raw->process)
 		push_erlang(r, names, &l, raw);
-	if (kind_is_task(raw, thread->type))
-		frame_push(&l,
-			   frame_of_name(names, NULL, state_name(SAMPLE_TASK), -1, FRAME_STATE));
+	task = kind_of_task(raw, thread->type);
+	if (task != NR_SAMPLE_KINDS)
+		frame_push(&l, frame_of_name(names, NULL, state_name(task), -1, FRAME_STATE));
 	else
 		push_top(r, names, &l, raw, thread->type, &call);
 	if (raw->user_ip && raw->place != PLACE_JIT && raw->place != PLACE_JIT_RUNTIME)

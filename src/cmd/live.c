@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/atoms.h"
+#include "beam/literal_area.h"
 #include "beam/pid.h"
 #include "beam/ports.h"
 #include "beam/process.h"
@@ -126,6 +127,7 @@ int live_session_config(struct session_config *out, struct beam_node *n,
 		.frame_pointers = keeps_frame_pointers(resolver),
 		.jit_descriptor =
 			resolver && n->anchors.jit_register ? n->anchors.jit_descriptor : 0,
+		.literal_area = asked->freq ? literal_area_find(n) : 0,
 		.initial_call = key_of(n, "$initial_call"),
 		.process_label = key_of(n, "$process_label"),
 		.layout = &n->layout,

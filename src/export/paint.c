@@ -44,6 +44,7 @@ enum paint_id paint_of_sample(enum sample_kind kind)
 {
 	switch (kind) {
 	case SAMPLE_GC:
+	case SAMPLE_LITERAL_GC:
 		return PAINT_GC;
 	case SAMPLE_ETS:
 		return PAINT_ETS;

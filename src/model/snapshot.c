@@ -33,6 +33,7 @@ static const char *const kind_names[NR_SAMPLE_KINDS][2] = {
 	[SAMPLE_HIBERNATING] = {"hibernating", "Hibernating processes"},
 	[SAMPLE_EXITING] = {"exiting", "Exiting processes"},
 	[SAMPLE_TASK] = {"task", "System tasks and signals"},
+	[SAMPLE_LITERAL_GC] = {"literal gc", "Literal collection"},
 };
 
 static const char *const status_names[NR_SAMPLE_STATUSES] = {

@@ -58,6 +58,7 @@ enum top_share_kind top_share_of(enum sample_kind kind)
 	case SAMPLE_NIF:
 		return TOP_SHARE_NIF;
 	case SAMPLE_GC:
+	case SAMPLE_LITERAL_GC:
 		return TOP_SHARE_GC;
 	case SAMPLE_PORT:
 		return TOP_SHARE_PORT;

@@ -219,6 +219,7 @@ void programs_configure(struct ebeam_bpf *skel, const struct session_config *con
 	c->os_pid = (uint32_t)config->os_pid;
 	c->frame_pointers = config->frame_pointers;
 	c->jit_descriptor = config->jit_descriptor;
+	c->literal_area = config->literal_area;
 	c->initial_call = config->initial_call;
 	c->process_label = config->process_label;
 	c->layout = *config->layout;

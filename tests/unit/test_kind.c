@@ -21,7 +21,7 @@ struct row {
 	enum thread_type thread;
 	uint64_t process, port;
 	enum code_place place;
-	uint32_t state;
+	uint32_t state, flags;
 	const char *bif; /* "module:name", of a NIF with "nif " in front */
 	const char *fragment, *native, *entry;
 	const char *kernel[4]; /* leaf first */
@@ -94,6 +94,10 @@ static const struct row rows[] = {
 	 .entry = "erts_schedule", .native = "copy_struct_x"},
 	{"system task without JIT code", SAMPLE_TASK, IN_LOOP, .state = 1u << 21},
 	{"system task that collects", SAMPLE_GC, IN_C, .state = PSFLG_GC | 1u << 21},
+	{"search for literals", SAMPLE_LITERAL_GC, IN_C, .state = 1u << 21,
+	 .flags = RAW_SAMPLE_LITERALS},
+	{"literals that are copied", SAMPLE_LITERAL_GC, IN_LOOP, .state = PSFLG_GC | 1u << 21,
+	 .flags = RAW_SAMPLE_LITERALS},
 	{"none on dirty schedulers", SAMPLE_SCHEDULER, DIRTY_CPU, .state = 1u << 21 | 1u << 30},
 	{"dirty, another handles its signals", SAMPLE_NIF, DIRTY_IO, .state = 1u << 21,
 	 .bif = "nif prim_file:write_nif"},
@@ -149,6 +153,7 @@ static enum sample_kind kind_of_row(const struct row *row)
 		.port_id = row->port,
 		.place = (uint8_t)row->place,
 		.process_state = row->state,
+		.flags = (uint8_t)row->flags,
 		.thread_type = (uint8_t)row->thread,
 	};
 	struct kind_evidence e = {
