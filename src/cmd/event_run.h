@@ -51,6 +51,8 @@ struct event_consumer {
 	/* Error of the number of calls of Erlang functions that was shown, as in breakpoints.h;
 	 * negative: there may be more.  NULL = that of all their hits. */
 	double (*call_error)(void *arg);
+	/* Of C functions, as coverage_error().  NULL = that of what slices tell. */
+	double (*c_call_error)(void *arg);
 	uint64_t drain_every_ns; /* how often the rings are emptied; 0 = as suits events */
 	/* Every record that is no event, after the stream took it.  NULL ok. */
 	void (*other)(void *arg, const struct event *ev);

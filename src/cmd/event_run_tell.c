@@ -310,7 +310,7 @@ static void sampled_kind_json(struct jsonw *w, const char *kind, double share, d
 }
 
 /* Kinds of which a part was seen; counts may be off by that factor, either way (null: by any).
- * Calls are those of Erlang functions. */
+ * "call" is of Erlang functions, "c_call" of C functions. */
 static void sampled_json(const struct event_run *run, struct jsonw *w)
 {
 	const struct event_stream_limited *calls = &run->stream.calls.limited;
@@ -318,6 +318,8 @@ static void sampled_json(const struct event_run *run, struct jsonw *w)
 	double call_error =
 		consumer->call_error ? consumer->call_error(consumer->arg) : calls->error;
 	const struct coverage *c = &run->stream.coverage;
+	double c_call_error = consumer->c_call_error ? consumer->c_call_error(consumer->arg)
+						     : coverage_error(c, COVERAGE_CALLS);
 
 	jsonw_begin_array(w, "sampled");
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
@@ -330,6 +332,8 @@ static void sampled_json(const struct event_run *run, struct jsonw *w)
 	}
 	if (calls->tripped && calls->share > 0 && call_error >= 0)
 		sampled_kind_json(w, "call", calls->share, exp(call_error));
+	if (run->stream.calls.tripped && c_call_error >= 0)
+		sampled_kind_json(w, "c_call", coverage_share(c, COVERAGE_CALLS), c_call_error);
 	jsonw_end_array(w);
 }
 

@@ -5,14 +5,12 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "base/log.h"
-#include "base/random.h"
 #include "base/units.h"
 #include "cmd/trace.h"
 
@@ -47,11 +45,6 @@ static void on_end(void *arg)
 	trace_points_close(arg);
 }
 
-static const char *plural(uint64_t nr)
-{
-	return nr == 1 ? "" : "s";
-}
-
 void trace_warn(struct trace *t, const char *fmt, ...)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -72,122 +65,14 @@ static const char *const *warnings(void *arg, size_t *nr)
 	return (const char *const *)t->warnings.data;
 }
 
-/* What a limit let be seen of the calls of one kind of functions. */
-struct limited {
-	uint64_t tripped, seen;
-	double time;	     /* part of it */
-	double share;	     /* of the calls; estimated */
-	double below, above; /* errors of the number of all, as in breakpoints.h */
-	bool least;	     /* there may be many more */
-	const char *of;
-};
-
-/* " (9,500 .. 10,600)" */
-static void add_interval(struct strbuf *out, double calls, const struct limited *l)
-{
-	char from[32], to[32];
-
-	units_format_count((uint64_t)MAX(calls / exp(l->below), (double)l->seen), from,
-			   sizeof(from));
-	units_format_count((uint64_t)MIN(calls * exp(l->above), 1e18), to, sizeof(to));
-	strbuf_addf(out, " (%s .. %s)", from, to);
-}
-
-static void tell_limited(struct trace *t, const struct limited *l)
-{
-	struct strbuf all = STRBUF_INIT;
-	char seen[32], sum[32];
-	double calls = l->share > 0 ? MIN((double)l->seen / l->share, 1e18) : 0;
-
-	if (!l->tripped)
-		return;
-	/* Of those that were not all taken nobody knows how many they are. */
-	if (l->seen && calls > 0 && !trace_is_full(t)) {
-		units_format_count(l->seen, seen, sizeof(seen));
-		units_format_count((uint64_t)calls, sum, sizeof(sum));
-		strbuf_addf(&all, ", %s of some %s", seen, sum);
-		if (l->least)
-			strbuf_addstr(&all, " or more");
-		else if (l->below > 0)
-			add_interval(&all, calls, l);
-	}
-	trace_warn(t,
-		   "rate limit tripped %" PRIu64 " time%s (--rate, --max-overhead): calls%s were "
-		   "seen %.3g %% of the time%s",
-		   l->tripped, plural(l->tripped), l->of, 100 * l->time, all.len ? all.buf : "");
-	strbuf_free(&all);
-}
-
-/* While calls are seen there are fewer, as each hit takes its time: if that is much of it, and
- * calls come one after the other, the rest were more than what was seen tells. */
-static bool takes_much(double hits_ns, double on_ns)
-{
-	return 10 * hits_ns > on_ns;
-}
-
-/* Error of the number of those that were asked for, by that of all hits: of few of them the number
- * that is seen is by chance. */
-static double error_of_part(uint64_t seen, double of_all, double hits)
-{
-	double part = hits > 0 ? MIN((double)seen / hits, 1) : 1;
-
-	return seen ? hypot(of_all, NORMAL_95 * sqrt((1 - part) / (double)seen)) : of_all;
-}
-
-static double call_error(void *arg)
-{
-	const struct trace *t = arg;
-	const struct event_stream_limited *l = &event_run_stream(t->run)->calls.limited;
-
-	return trace_is_full(t) ? -1 : error_of_part(t->seen[0], l->error, l->hits);
-}
-
-static void tell_limits(struct trace *t)
-{
-	const struct event_stream *stream = event_run_stream(t->run);
-	const struct event_stream_calls *c = &stream->calls;
-	const struct event_stream_limited *s = &c->limited;
-	struct limited erlang = {
-		.tripped = s->tripped,
-		.seen = t->seen[0],
-		.time = s->time,
-		.share = s->share,
-		.below = error_of_part(t->seen[0], s->error, s->hits),
-		.above = error_of_part(t->seen[0], MIN(s->error, log(MAX(s->most, 1))), s->hits),
-		.of = t->seen[1] ? " of Erlang functions" : "",
-	};
-	struct limited c_code = {
-		.tripped = c->tripped,
-		.seen = t->seen[1],
-		.time = c->share_ppm / 1e6,
-		.share = c->share_ppm / 1e6,
-		.of = t->seen[0] ? " of C functions" : "",
-	};
-	size_t nr_callers = 0;
-
-	if (stream->last_ns > stream->start_ns)
-		c_code.least =
-			takes_much((double)t->seen[1] * c->hit_ns[1],
-				   c_code.time * (double)(stream->last_ns - stream->start_ns));
-	tell_limited(t, &erlang);
-	tell_limited(t, &c_code);
-	if (!erlang.tripped && !c_code.tripped)
-		return;
-	if (t->stats)
-		call_stats_callers(t->stats, &nr_callers);
-	if (t->functions.v.len > 1)
-		trace_warn(t, TRACE_EACH_BY_ITSELF);
-	if (t->stats && nr_callers > 1)
-		trace_warn(t, "of calls that come in bursts the first are seen most: who makes "
-			      "those has a larger share here than of all calls");
-	if (t->stats && t->functions.returns)
-		trace_warn(t, "ends of long calls are missed most of all: the slowest may not be "
-			      "among these");
-}
-
 void trace_count(struct trace *t, const struct event *ev)
 {
-	t->seen[event_stream_call_is_c(event_run_stream(t->run), ev)]++;
+	struct event_stream *s = event_run_stream(t->run);
+	bool is_c = event_stream_call_is_c(s, ev);
+
+	t->seen[is_c]++;
+	if (is_c)
+		coverage_seen(&s->coverage, COVERAGE_CALLS);
 }
 
 /* Calls without an end, and why. */
@@ -212,7 +97,7 @@ static void tell_ends(struct trace *t)
 			   "how %" PRIu64 " call%s ended is not known: limits were reached "
 			   "meanwhile%s, its process hibernated or went another way, or it was "
 			   "under way when a place of return was left",
-			   unseen, plural(unseen),
+			   unseen, trace_plural(unseen),
 			   coverage_share_of(&s->coverage, CALL_FOLLOW_KINDS) < 1
 				   ? ", exceptions were not watched all the time (--max-overhead)"
 				   : "");
@@ -220,20 +105,15 @@ static void tell_ends(struct trace *t)
 		trace_warn(t,
 			   "the ends of %" PRIu64 " call%s were not waited for: too many were "
 			   "under way",
-			   refused, plural(refused));
+			   refused, trace_plural(refused));
 	if (under_way)
-		trace_warn(t, "%" PRIu64 " call%s had not ended", under_way, plural(under_way));
+		trace_warn(t, "%" PRIu64 " call%s had not ended", under_way,
+			   trace_plural(under_way));
 	if (textless)
 		trace_warn(t,
 			   "of %" PRIu64 " call%s the arguments were not kept: too many were "
 			   "under way",
-			   textless, plural(textless));
-}
-
-/* How long a call must take to be shown or counted; 0 = all are. */
-static uint64_t longer_than(const struct trace *t)
-{
-	return t->ctx->opt.longer_than_ns;
+			   textless, trace_plural(textless));
 }
 
 void trace_tell(struct trace *t)
@@ -243,23 +123,23 @@ void trace_tell(struct trace *t)
 	if (t->told)
 		return;
 	t->told = true;
-	if (longer_than(t))
+	if (t->ctx->opt.longer_than_ns)
 		trace_warn(t,
 			   "%" PRIu64 " of %" PRIu64
 			   " calls whose end was seen took longer than %s",
 			   t->shown, t->ended[0] + t->ended[1],
-			   units_format_ns(longer_than(t), text, sizeof(text)));
+			   units_format_ns(t->ctx->opt.longer_than_ns, text, sizeof(text)));
 	if (!t->ctx->opt.limit && trace_is_full(t))
 		trace_warn(t,
 			   "ended after the first %u calls: -n says how many, --count "
 			   "counts all",
 			   t->limit);
-	tell_limits(t);
+	trace_limits_tell(t);
 	if (t->functions.undecided)
 		trace_warn(t,
 			   "%" PRIu64 " call%s not decided: what the pattern looks at was cut "
 			   "(--size, --depth)",
-			   t->functions.undecided, plural(t->functions.undecided));
+			   t->functions.undecided, trace_plural(t->functions.undecided));
 	trace_points_tell(t);
 	tell_ends(t);
 	trace_code_tell(t);
@@ -301,7 +181,8 @@ bool trace_takes(const struct trace *t, const struct event *ev)
 
 static bool is_enough(const struct trace *t)
 {
-	return trace_is_full(t) && (longer_than(t) || call_pairs_under_way(t->pairs) == 0);
+	return trace_is_full(t) &&
+	       (t->ctx->opt.longer_than_ns || call_pairs_under_way(t->pairs) == 0);
 }
 
 /* Those that only showed where calls return to are no part of what -n asks for: else the one call
@@ -333,17 +214,17 @@ static int take_call(struct trace *t, const struct event *ev)
 	trace_count(t, ev);
 	if (trace_is_full(t) || !trace_takes(t, ev) || (extra && t->limit && t->extra >= t->limit))
 		return is_enough(t);
-	if (t->stats && !longer_than(t)) {
+	if (t->stats && !t->ctx->opt.longer_than_ns) {
 		call_stats_begin(t->stats, ev->u.call.function, call.caller, call.shape);
 		event_run_count(t->run);
 	}
 	if (t->functions.returns && t->ctx->opt.args)
 		call.args = args_text(ev);
-	else if (!t->stats && longer_than(t))
+	else if (!t->stats && t->ctx->opt.longer_than_ns)
 		call.args = trace_hold_call(t, ev);
 	if (t->functions.returns)
 		call_follow_begin(t->pairs, s, ev, &call);
-	if (longer_than(t))
+	if (t->ctx->opt.longer_than_ns)
 		return is_enough(t);
 	if (!t->stats)
 		trace_show_call(t, ev);
@@ -375,11 +256,11 @@ static void ended(struct trace *t, const struct event *ev, struct call_under_way
 	call->unsure_ns = call->tracing_ns / TRACE_UNSURE;
 	call->tracing_ns = MIN(call->tracing_ns, ev->ts_ns - call->ts_ns);
 	ns = ev->ts_ns - call->ts_ns - call->tracing_ns;
-	if (longer_than(t) && (ns < longer_than(t) || trace_is_full(t))) {
+	if (t->ctx->opt.longer_than_ns && (ns < t->ctx->opt.longer_than_ns || trace_is_full(t))) {
 		free(call->args);
 		return;
 	}
-	if (longer_than(t))
+	if (t->ctx->opt.longer_than_ns)
 		begin_late(t, call);
 	if (t->stats)
 		call_stats_end(t->stats, &(struct call_ended){
@@ -535,7 +416,8 @@ int cmd_trace(struct command_context *ctx, struct error *err)
 		.end = on_end,
 		.drained = on_drained,
 		.call = on_call,
-		.call_error = call_error,
+		.call_error = trace_call_error,
+		.c_call_error = trace_c_call_error,
 		.event = on_event,
 		.other = on_other,
 		.show = on_show,

@@ -191,6 +191,12 @@ bool trace_profile_is_wanted(const struct options *o);
 int trace_profile_choose(struct trace *t, struct event_consumer *consumer, struct error *err);
 void trace_profile_close(struct trace *t);
 
+/* ---- trace_limits.c: what limits hid --------------------------------------------------------- */
+void trace_limits_tell(struct trace *t);
+/* As of struct event_consumer. */
+double trace_call_error(void *arg);
+double trace_c_call_error(void *arg);
+
 /* ---- trace.c -------------------------------------------------------------------------------- */
 struct trace {
 	struct command_context *ctx;
@@ -221,6 +227,10 @@ struct trace {
 /* A call was seen; what breakpoints cost the node. */
 void trace_count(struct trace *t, const struct event *ev);
 void trace_add_cost(const struct trace *t, struct strbuf *line);
+static inline const char *trace_plural(uint64_t nr)
+{
+	return nr == 1 ? "" : "s";
+}
 /* No more calls are wanted; those that are under way may still end. */
 bool trace_is_full(const struct trace *t);
 /* To standard error, and into an answer in JSON that comes after it. */

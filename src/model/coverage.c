@@ -12,11 +12,15 @@
 #define LEAST_SHARE 1e-6
 /* A slice that lasts longer is several pieces. */
 #define PIECE_NS 50000000u
+/* Of a share below that the steps tell more. */
+#define FINE_PPM 1000u
+/* Where events come evenly, long pieces have at least this part of the rate of all. */
+#define ALIKE 0.9
 
 void coverage_init(struct coverage *c)
 {
 	memset(c, 0, sizeof(*c));
-	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+	for (size_t kind = 0; kind < ARRAY_SIZE(c->kinds); kind++) {
 		c->kinds[kind].state = COVERAGE_ON;
 		c->kinds[kind].share_ppm = 1000000;
 	}
@@ -46,6 +50,23 @@ static void open_piece(struct coverage *c, enum event_kind kind, uint64_t ts_ns)
 	s->seen = 0;
 	s->steps = watched_steps(c, kind);
 	s->since_ns = ts_ns;
+}
+
+/* Up to now. */
+static void add_gap(struct coverage_spread *s, uint64_t missed)
+{
+	double gap = missed > s->missed ? (double)(missed - s->missed) : 0;
+
+	s->gap += gap;
+	s->gaps += gap * gap;
+	s->missed = missed;
+}
+
+/* Slices that follow one another at once, and then none for long, tell as little as one does: as
+ * many as that gaps of equal length would be. */
+static double independent(const struct coverage_spread *s)
+{
+	return s->gaps > 0 ? MIN(s->gap * s->gap / s->gaps, s->nr) : s->nr;
 }
 
 /* With the piece that is open. */
@@ -84,18 +105,28 @@ bool coverage_any_seen(const struct coverage *c, enum event_kind kind)
 
 double coverage_error(const struct coverage *c, enum event_kind kind)
 {
-	const struct coverage_spread s = spread_now(c, kind);
-	double share = coverage_share(c, kind), rate, square;
+	struct coverage_spread s = spread_now(c, kind);
+	double share = coverage_share(c, kind), rate, square, nr; /* slices */
 
 	if (!c->kinds[kind].told || share >= 1)
 		return 1;
+	add_gap(&s, missed_now(c, kind));
+	nr = independent(&s);
 	if (s.nr < 2 || s.n <= 0 || s.w <= 0)
 		return 0;
 	/* The error of a ratio of sums; never less than that of what comes by chance. */
 	rate = s.n / s.w;
 	square = (s.nn - 2 * rate * s.nw + rate * rate * s.ww) * s.nr / (s.nr - 1);
+	square *= s.nr / nr;
 	square = MAX(square, s.n) * (1 - share);
-	return exp(student_95(s.nr - 1) * sqrt(square) / s.n);
+	return exp(student_95((unsigned int)MAX(nr, 1) - 1) * sqrt(square) / s.n);
+}
+
+bool coverage_is_cut(const struct coverage *c, enum event_kind kind)
+{
+	const struct coverage_spread s = spread_now(c, kind);
+
+	return s.nw * s.w < ALIKE * s.n * s.ww;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -116,8 +147,10 @@ void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state
 	/* Up to the moment when it is on again nothing is seen. */
 	if (state != COVERAGE_ON || (c->kinds[kind].last_off_ns && !was_on))
 		c->kinds[kind].last_off_ns = ts_ns;
-	if (state == COVERAGE_ON)
+	if (state == COVERAGE_ON) {
+		add_gap(&c->kinds[kind].spread, c->kinds[kind].missed);
 		open_piece(c, kind, ts_ns);
+	}
 }
 
 void coverage_take_work(struct coverage *c, uint64_t work, uint64_t ts_ns)
@@ -127,7 +160,7 @@ void coverage_take_work(struct coverage *c, uint64_t work, uint64_t ts_ns)
 	if (ts_ns <= c->told_ns)
 		return;
 	c->told_ns = ts_ns;
-	for (int i = 0; i < NR_EVENT_KINDS; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(c->kinds); i++) {
 		if (c->kinds[i].state == COVERAGE_ON &&
 		    ts_ns - c->kinds[i].spread.since_ns >= PIECE_NS)
 			close_piece(c, (enum event_kind)i, ts_ns);
@@ -145,7 +178,7 @@ void coverage_mark(struct coverage *c)
 	c->marked = true;
 	c->mark_work = c->work;
 	c->mark_ns = c->told_ns;
-	for (int i = 0; i < NR_EVENT_KINDS; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(c->kinds); i++) {
 		enum event_kind kind = (enum event_kind)i;
 
 		/* The piece that is open belongs to where it ends. */
@@ -153,6 +186,7 @@ void coverage_mark(struct coverage *c)
 			.seen = c->kinds[i].spread.seen,
 			.steps = c->kinds[i].spread.steps,
 			.since_ns = c->kinds[i].spread.since_ns,
+			.missed = missed_now(c, kind),
 		};
 		c->kinds[i].mark_missed = missed_now(c, kind);
 		c->kinds[i].mark_watched_ns = coverage_clock(c, kind, c->told_ns, NULL);
@@ -177,8 +211,13 @@ static double share_since_mark(const struct coverage *c, enum event_kind kind)
 	return (double)MIN(watched, ns) / (double)ns;
 }
 
+/* The share that is told is in millionths: of less than a thousandth that would be too coarse. */
 double coverage_share_total(const struct coverage *c, enum event_kind kind)
 {
+	uint64_t watched = watched_steps(c, kind);
+
+	if (c->kinds[kind].share_ppm < FINE_PPM && c->work >= COVERAGE_LEAST_STEPS && watched)
+		return (double)watched / (double)c->work;
 	return MAX(c->kinds[kind].share_ppm / 1e6, LEAST_SHARE);
 }
 

@@ -11,11 +11,16 @@
 
 #include "abi/record.h"
 
+/* Beside the kinds of events: calls of C functions, which a budget samples as it does these. */
+#define COVERAGE_CALLS NR_EVENT_KINDS
+
 /* How evenly events came while a kind was watched: sums over its slices, long ones in pieces. */
 struct coverage_spread {
 	uint64_t seen, steps, since_ns; /* of the piece that is open: events, watched steps then */
 	unsigned int nr;		/* pieces that are closed */
 	double n, w, nn, nw, ww;	/* sums of events and steps of each, and of products */
+	uint64_t missed;		/* steps up to its last slice; and between its slices: */
+	double gap, gaps;		/* sums of steps, of their squares */
 };
 
 struct coverage {
@@ -30,7 +35,7 @@ struct coverage {
 		/* Steps of the node's work that went by unwatched: up to work_then. */
 		uint64_t missed, work_then;
 		uint64_t mark_missed, mark_watched_ns;
-	} kinds[NR_EVENT_KINDS];
+	} kinds[NR_EVENT_KINDS + 1];
 	uint64_t work, told_ns; /* what the node did so far, in steps; when that was told */
 	bool marked;
 	uint64_t mark_work, mark_ns;
@@ -62,10 +67,13 @@ void coverage_seen(struct coverage *c, enum event_kind kind);
 /*
  * How far off a count of the events of a kind may be that was scaled by coverage_share(): 95 of 100
  * times the truth lies between count / factor and count * factor.  From how much the slices in
- * which it was watched differ, as work against events.  1 = exact; 0 = nobody can say, as there was
- * but one slice, or nothing was seen.
+ * which it was watched differ, as work against events, and the gaps between them.  1 = exact; 0 =
+ * nobody can say, as there was but one slice, or nothing was seen.
  */
 double coverage_error(const struct coverage *c, enum event_kind kind);
+/* The more of them came the shorter was it watched, as bursts spend a budget: such a count is too
+ * low, by more than the error says. */
+bool coverage_is_cut(const struct coverage *c, enum event_kind kind);
 /* Was any taken, since the mark if there is one? */
 bool coverage_any_seen(const struct coverage *c, enum event_kind kind);
 /* Events of the kind may be missing between since_ns and now: what began then is forgotten. */

@@ -200,13 +200,14 @@ static void take_counter(struct event_stream *s, const struct event *ev)
 }
 
 /* As enrich_add_call_coverage() says it. */
-static void take_call_coverage(struct event_stream_calls *c, const struct event *ev)
+static int take_call_coverage(struct event_stream_calls *c, const struct event *ev)
 {
 	bool off = ev->u.coverage.state != COVERAGE_ON;
 
 	c->tripped += off && c->state == COVERAGE_ON;
 	c->state = ev->u.coverage.state;
 	c->share_ppm = ev->u.coverage.share_ppm;
+	return COVERAGE_CALLS;
 }
 
 bool event_stream_call_is_c(const struct event_stream *s, const struct event *ev)
@@ -225,7 +226,7 @@ static void take_coverage(struct event_stream *s, const struct event *ev)
 	if (name && strcmp(name, EVENT_CALL_GAPS_NAME) == 0)
 		return;
 	if (name && strcmp(name, EVENT_CALLS_NAME) == 0)
-		take_call_coverage(&s->calls, ev);
+		kind = take_call_coverage(&s->calls, ev);
 	coverage_take_work(&s->coverage, ev->u.coverage.work, ev->ts_ns);
 	if (kind >= 0)
 		coverage_take_missed(&s->coverage, (enum event_kind)kind, ev->u.coverage.missed);

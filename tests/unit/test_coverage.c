@@ -173,6 +173,74 @@ static void of_an_interval(void **state)
 	assert_true(coverage_error(&n.c, KIND) == 1);
 }
 
+/* Slices of at least so many ms that end once so many events were seen. */
+static bool is_cut_run(unsigned int seed, bool bursts)
+{
+	struct node n;
+
+	start(&n, seed);
+	for (int i = 0; i < 40; i++) {
+		unsigned int rate = bursts ? (chance(&n) < 0.3 ? 80 : 0) : 20;
+		uint64_t before = n.seen;
+
+		turn(&n, true);
+		for (int ms = 0; ms < 40 && n.seen - before < 200; ms++)
+			live(&n, 1, rate);
+		turn(&n, false);
+		live(&n, 100, rate);
+	}
+	turn(&n, false);
+	return coverage_is_cut(&n.c, KIND);
+}
+
+static void bursts_cut_slices(void **state)
+{
+	UNUSED(state);
+	for (unsigned int seed = 1; seed <= 100; seed++) {
+		assert_true(is_cut_run(seed, true));
+		assert_false(is_cut_run(seed, false));
+	}
+}
+
+/* Five slices, the last followed by a gap that long. */
+static double log_error_before(unsigned int after)
+{
+	struct node n;
+
+	start(&n, 1);
+	for (int i = 0; i < 5; i++) {
+		turn(&n, true);
+		live(&n, 4, 50);
+		turn(&n, false);
+		live(&n, 10, 50);
+	}
+	live(&n, after, 50);
+	turn(&n, false);
+	return log(coverage_error(&n.c, KIND));
+}
+
+/* Of one burst, and none for long: they tell no more than one does. */
+static void slices_close_together(void **state)
+{
+	UNUSED(state);
+	assert_true(log_error_before(10) > 0);
+	assert_true(log_error_before(1000) > 5 * log_error_before(10));
+}
+
+/* In millionths a share of 1.5 would be 1 or 2. */
+static void small_shares(void **state)
+{
+	struct node n;
+
+	UNUSED(state);
+	start(&n, 1);
+	live(&n, 3, 10);
+	turn(&n, false);
+	live(&n, 2000000 - 3, 0);
+	turn(&n, false);
+	assert_true(fabs(coverage_share(&n.c, KIND) - 1.5e-6) < 1e-9);
+}
+
 /* What records say is not trusted: less missed than before, more than was done. */
 static void nonsense(void **state)
 {
@@ -198,6 +266,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exact_and_unknown),
+		cmocka_unit_test(bursts_cut_slices),
+		cmocka_unit_test(slices_close_together),
+		cmocka_unit_test(small_shares),
 		cmocka_unit_test(range_holds_the_truth),
 		cmocka_unit_test(of_an_interval),
 		cmocka_unit_test(nonsense),

@@ -11,6 +11,15 @@
 start("bursts_beside_work") ->
     spawn(fun() -> work(-1) end), % for ever
     start("bursts_of_20000");
+start("three_callers") ->
+    %% 70, 25 and 5 % of the calls, each in bursts of its own.
+    prepare(),
+    [spawn(fun() -> rand:seed(exsss, N), one_of_three(N) end) || N <- [14000, 5000, 1000]],
+    <<"ok">>;
+start("three_callers_in_turn") ->
+    prepare(),
+    spawn(fun() -> three_in_turn() end),
+    <<"ok">>;
 start("phases") ->
     %% Comparing takes time, and no reductions.
     {Many, Same} = {lists:seq(1, 1000000), lists:seq(1, 1000000)},
@@ -24,11 +33,23 @@ start("comparing_beside_work") ->
     spawn(fun() -> phases(Many, Same, 200, 1) end),
     <<"ok">>;
 start(Load) ->
-    persistent_term:put(?MODULE, counters:new(1, [write_concurrency])),
+    prepare(),
     {Processes, Calls, Work, Sleep, Inside} = load(list_to_existing_atom(Load)),
     [spawn(fun() -> rand:seed(exsss, I), worker(Calls, Work, Sleep, Inside) end)
      || I <- lists:seq(1, Processes)],
     <<"ok">>.
+
+prepare() -> persistent_term:put(?MODULE, counters:new(1, [write_concurrency])).
+
+one_of_three(N) ->
+    burst(N, 1400000 div N, 0, persistent_term:get(?MODULE)),
+    timer:sleep(rand:uniform(600)),
+    one_of_three(N).
+
+three_in_turn() ->
+    [burst(N, 200, 0, persistent_term:get(?MODULE)) || N <- [7000, 2500, 500]],
+    timer:sleep(100),
+    three_in_turn().
 
 made() -> counters:get(persistent_term:get(?MODULE), 1).
 
