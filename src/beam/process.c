@@ -59,12 +59,6 @@ enum process_status process_status_of(uint32_t state)
 
 /* ---- one struct --------------------------------------------------------------------------- */
 
-/* The slot of a pid: up to OTP 25 in the high half of the word, later in its low bits. */
-static uint64_t slot_of(const struct id_format *f, uint64_t epid)
-{
-	return f->whole_word ? (epid >> 4) & f->pix_mask : epid >> 32;
-}
-
 static uint64_t words_between(raddr from, raddr to)
 {
 	return from && to > from ? (to - from) / 8 : 0;
@@ -181,7 +175,7 @@ static bool is_whole(const struct process_facts *p)
 static enum process_found judge(const struct process_reader *r, const struct process_facts *p,
 				const struct process_pending *q)
 {
-	if (!TERM_IS_PID(p->epid) || slot_of(&r->format, p->epid) != q->slot ||
+	if (!TERM_IS_PID(p->epid) || process_slot_of(&r->format, p->epid) != q->slot ||
 	    (p->state & PROCESS_STATE_FREE))
 		return PROCESS_VANISHED;
 	return is_whole(p) ? PROCESS_FOUND : PROCESS_BAD;
@@ -432,7 +426,7 @@ void process_list_free(struct process_list *l)
 
 static raddr find_in(struct process_reader *r, uint64_t epid)
 {
-	uint64_t slot = slot_of(&r->format, epid), id;
+	uint64_t slot = process_slot_of(&r->format, epid), id;
 	struct process_slots s;
 	raddr addr;
 
@@ -454,7 +448,7 @@ int process_read(struct beam_node *n, uint64_t epid, unsigned int what, struct p
 	if (rc)
 		return rc;
 	*out = (struct process_facts){.addr = find_in(&r, epid)};
-	pending.slot = slot_of(&r.format, epid);
+	pending.slot = process_slot_of(&r.format, epid);
 	rc = out->addr && read_block(&r, &b, &totals) == 1 && out->epid == epid ? 0 : -ESRCH;
 	process_reader_close(&r);
 	return rc;

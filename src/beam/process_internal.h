@@ -70,10 +70,26 @@ int process_slots_open(struct process_slots *s, struct process_reader *r, struct
 /* The struct of a process; NULL: it cannot be read.  Says what was found of it. */
 void process_take(const struct process_reader *r, struct process_facts *p,
 		  struct process_pending *q, const uint8_t *bytes);
+/* The bytes of structs, in order of their addresses, which places must have; NULL: it cannot be
+ * read.  take() reads nothing with the same reader. */
+struct process_place {
+	raddr addr;
+	uint32_t index; /* the caller's */
+};
+typedef void process_struct_fn(void *arg, uint32_t index, const uint8_t *bytes);
+void process_places_sort(struct process_place *places, size_t nr);
+void process_structs_each(struct process_reader *r, const struct process_place *places, size_t nr,
+			  process_struct_fn *take, void *arg);
 /* Those of the block, by their addresses. */
 void process_read_structs(struct process_reader *r, struct process_block *b);
 /* Fills in what r->what asks for, of those that are PROCESS_FOUND; sets PROCESS_BAD. */
 void process_walk(struct process_reader *r, struct process_block *b);
+
+/* The slot of a pid: up to OTP 25 in the high half of the word, later in its low bits. */
+static inline uint64_t process_slot_of(const struct id_format *f, uint64_t epid)
+{
+	return f->whole_word ? (epid >> 4) & f->pix_mask : epid >> 32;
+}
 
 /* Of OTP 27 and later. */
 static inline bool process_has_mlenoffs(const struct beam_layout *l)

@@ -18,15 +18,36 @@
 /* A process is named anew after it has run, this often: soon after its start it has no name yet. */
 #define NAMINGS	    3
 #define NOT_WATCHED 0u
+/* Slots that are compared at once. */
+#define SLOTS_PIECE 64u
+/* Neighbours of `all` that are looked at in the same look: they were found one after the other, so
+ * they mostly stand so in memory, too. */
+#define GROUP 64u
 
+/* As there are many of them, their addresses and slots stand elsewhere. */
 struct watched {
-	raddr addr;
-	uint64_t epid, reductions;
+	uint64_t epid; /* 0: free */
+	uint64_t reductions;
 	raddr i, stop;
 	uint64_t since_ns; /* of what it does: not emitted yet */
 	uint64_t seen_ns;  /* last look at it */
-	uint32_t slot, process, stack;
+	uint32_t process, stack;
+	uint32_t doing; /* see doing_of() */
 	uint8_t kind, status, namings;
+};
+
+/* Those that are looked at in the same look.  Up to so many parts their places are kept, until some
+ * process comes or goes. */
+#define PARTS_MAX 4u
+struct part {
+	VEC(struct process_place) places;
+	bool known;
+};
+
+/* ErtsPTab.vola.tile, erl_ptab.h of OTP 25 to 29: processes, and how many ids were ever taken and
+ * given back (aid_ix, fid_ix), which is the same less those given back. */
+struct id_counts {
+	uint32_t now, taken, given_back;
 };
 
 struct process_watch {
@@ -38,13 +59,17 @@ struct process_watch {
 	struct stack_code code;
 	struct process_reader reader;
 	struct process_slots table;
-	uint64_t *slots;		 /* what was read of the table */
-	uint32_t *at;			 /* by slot: 1 + index in `all` */
-	VEC(struct watched) all;	 /* addr 0: free */
-	VEC(uint32_t) unused;		 /* indices in `all` */
-	struct process_facts *facts;	 /* BLOCK of them */
+	struct id_counts ids; /* at the look before, read before the table was */
+	uint64_t *slots;      /* what was read of the table */
+	raddr *addrs;	      /* by slot: of who is watched; 0: none */
+	uint32_t *at;	      /* by slot: 1 + index in `all` */
+	VEC(struct watched) all;
+	VEC(uint32_t) unused;	      /* indices in `all` */
+	struct part parts[PARTS_MAX]; /* by turn; of more turns: the first is that of this look */
+	struct process_facts *facts;  /* BLOCK of them */
 	struct process_pending *pending; /* the same */
 	uint32_t *index;		 /* of `all`, for each of facts */
+	size_t changed;			 /* of a block that is read: in these */
 	uint64_t jit_list[3];		 /* head of the list of code, as it was */
 	uint32_t threads[NR_SAMPLE_KINDS];
 	uint64_t at_ns, before_ns; /* of this look, and of the one before */
@@ -55,6 +80,13 @@ struct process_watch {
 };
 
 /* ---- what it does --------------------------------------------------------------------------- */
+
+/* All that kind_of() goes by, but for the stack: bits of Process.state, and in place of its lowest
+ * two, which are a priority, what else there is. */
+static uint32_t doing_of(uint32_t state, uint32_t flags, raddr timer)
+{
+	return (state & ~3u) | (flags & PROCESS_FLAG_HIBERNATED ? 1 : 0) | (timer ? 2 : 0);
+}
 
 /* In these functions it waits for the answer of a port. */
 static bool waits_for_port(const struct process_watch *w, uint32_t stack)
@@ -132,6 +164,17 @@ static uint64_t middle(uint64_t a, uint64_t b)
 
 /* ---- processes that come and go ------------------------------------------------------------- */
 
+static uint32_t slot_of(const struct process_watch *w, const struct watched *p)
+{
+	return (uint32_t)process_slot_of(&w->reader.format, p->epid);
+}
+
+static void forget_places(struct process_watch *w)
+{
+	for (size_t i = 0; i < PARTS_MAX; i++)
+		w->parts[i].known = false;
+}
+
 static uint32_t add(struct process_watch *w, const struct process_facts *p)
 {
 	uint32_t index;
@@ -143,10 +186,10 @@ static uint32_t add(struct process_watch *w, const struct process_facts *p)
 		vec_push(&w->all, (struct watched){0});
 	}
 	w->at[p->slot] = index + 1;
+	w->addrs[p->slot] = p->addr;
+	forget_places(w);
 	w->all.data[index] = (struct watched){
-		.addr = p->addr,
 		.epid = p->epid,
-		.slot = p->slot,
 		.since_ns = w->before_ns,
 		.seen_ns = w->before_ns,
 		.kind = NR_SAMPLE_KINDS, /* nothing yet */
@@ -163,8 +206,10 @@ static void end(struct process_watch *w, struct watched *p)
 		emit(w, p, middle(w->before_ns, w->at_ns));
 		w->counts.by_kind[p->kind]--;
 	}
-	w->at[p->slot] = NOT_WATCHED;
-	p->addr = 0;
+	w->at[slot_of(w, p)] = NOT_WATCHED;
+	w->addrs[slot_of(w, p)] = 0;
+	forget_places(w);
+	p->epid = 0;
 	vec_push(&w->unused, (uint32_t)(p - w->all.data));
 	w->counts.processes--;
 }
@@ -251,80 +296,80 @@ static void take_stack(void *arg, size_t i, int rc, const struct process_stack *
 	now.reductions = p->reductions;
 	now.i = p->i;
 	now.stop = p->stop;
+	now.doing = doing_of(p->state, p->flags, p->timer);
 	now.namings = of->namings;
 	now.seen_ns = w->at_ns;
 	*of = now;
 }
 
-static bool did_not_run(const struct process_watch *w, const struct watched *of,
-			const struct process_facts *p)
+static bool did_not_run(const struct beam_layout *l, const struct watched *of, const uint8_t *s)
 {
-	return of->kind != NR_SAMPLE_KINDS && p->reductions == of->reductions && p->i == of->i &&
-	       p->stop == of->stop && kind_of(w, p, of->stack) == (enum sample_kind)of->kind;
+	return of->kind != NR_SAMPLE_KINDS && bytes_u64(s, l->process_id) == of->epid &&
+	       bytes_u64(s, l->process_reds) == of->reductions &&
+	       bytes_u64(s, l->process_i) == of->i && bytes_u64(s, l->process_stop) == of->stop &&
+	       doing_of(bytes_u32(s, l->process_state), bytes_u32(s, l->process_flags),
+			bytes_u64(s, l->process_timer)) == of->doing;
 }
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-/* Reads those of w->index, whose addresses are in w->facts. */
-static void read_block(struct process_watch *w, size_t nr)
+/* Takes what changed into w->facts. */
+static void compare(void *arg, uint32_t index, const uint8_t *bytes)
 {
-	struct process_block b = {.facts = w->facts, .pending = w->pending, .nr = nr};
-	size_t changed = 0;
+	struct process_watch *w = arg;
+	struct watched *of = &w->all.data[index];
+	struct process_facts *p = &w->facts[w->changed];
+	struct process_pending *q = &w->pending[w->changed];
 
-	process_read_structs(&w->reader, &b);
-	w->counts.reads += nr;
-	for (size_t i = 0; i < nr; i++) {
-		struct watched *of = &w->all.data[w->index[i]];
-		const struct process_facts *p = &w->facts[i];
-
-		if (w->pending[i].found == PROCESS_VANISHED || p->epid != of->epid) {
-			end(w, of);
-		} else if (did_not_run(w, of, p)) {
-			of->seen_ns = w->at_ns;
-		} else {
-			w->index[changed] = w->index[i];
-			w->pending[changed] = w->pending[i];
-			w->facts[changed++] = *p;
-		}
+	if (bytes && did_not_run(w->reader.l, of, bytes)) {
+		of->seen_ns = w->at_ns;
+		return;
 	}
-	name_block(w, changed);
-	process_stacks_each(w->n, &w->code, w->facts, changed, take_stack, w);
+	q->slot = slot_of(w, of);
+	p->addr = w->addrs[q->slot];
+	process_take(&w->reader, p, q, bytes);
+	if (q->found == PROCESS_VANISHED || p->epid != of->epid)
+		end(w, of);
+	else
+		w->index[w->changed++] = index;
 }
 
-static void add_to_block(struct process_watch *w, size_t *nr, uint32_t index)
+static void read_block(struct process_watch *w, const struct process_place *places, size_t nr)
 {
-	const struct watched *p = &w->all.data[index];
-
-	w->index[*nr] = index;
-	w->facts[*nr].addr = p->addr;
-	w->pending[*nr].slot = p->slot;
-	if (++*nr == BLOCK) {
-		read_block(w, BLOCK);
-		*nr = 0;
-	}
+	w->changed = 0;
+	process_structs_each(&w->reader, places, nr, compare, w);
+	w->counts.reads += nr;
+	name_block(w, w->changed);
+	process_stacks_each(w->n, &w->code, w->facts, w->changed, take_stack, w);
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* Slots whose process is another one, or none, than the one that is watched: their ends; new ones
- * into facts[], which says how many. */
+/* Of slots whose process is another one, or none, than the one that is watched, up to BLOCK from
+ * *done on: their ends; new ones into facts[], which says how many. */
 static size_t compare_slots(struct process_watch *w, uint32_t from, uint32_t nr, uint32_t *done)
 {
 	size_t found = 0;
-	uint32_t i;
+	uint32_t i = *done;
 
-	for (i = *done; i < nr && found < BLOCK; i++) {
+	while (i < nr && found < BLOCK) {
+		uint32_t piece = MIN(nr - i, SLOTS_PIECE), at = w->at[from + i];
 		raddr addr = w->slots[i] == w->table.invalid ? 0 : w->slots[i];
-		uint32_t at = w->at[from + i];
 
-		if (at && w->all.data[at - 1].addr == addr)
+		if (i % SLOTS_PIECE == 0 &&
+		    memcmp(w->slots + i, w->addrs + from + i, 8 * (size_t)piece) == 0) {
+			i += piece;
 			continue;
-		if (at)
-			end(w, &w->all.data[at - 1]);
-		if (!addr)
-			continue;
-		w->facts[found].addr = addr;
-		w->pending[found++].slot = from + i;
+		}
+		if (addr != w->addrs[from + i]) {
+			if (at)
+				end(w, &w->all.data[at - 1]);
+			if (addr) {
+				w->facts[found].addr = addr;
+				w->pending[found++].slot = from + i;
+			}
+		}
+		i++;
 	}
 	*done = i;
 	return found;
@@ -350,8 +395,23 @@ static void take_new(struct process_watch *w, size_t nr)
 	process_stacks_each(w->n, &w->code, w->facts, kept, take_stack, w);
 }
 
+/* Nobody came or went since the table was read, and then all were found.  While an id is taken or
+ * given back the count is the higher one, so whoever is on the way is not overlooked. */
+static bool table_is_same(struct process_watch *w)
+{
+	const struct id_counts before = w->ids;
+	raddr at = w->n->anchors.proc_tab + (raddr)w->n->layout.ptab_count;
+
+	if (mem_read(w->n->mem, at, &w->ids, sizeof(w->ids)))
+		return false;
+	return memcmp(&before, &w->ids, sizeof(before)) == 0 && w->ids.now == w->counts.processes &&
+	       w->ids.taken - w->ids.given_back == w->ids.now;
+}
+
 static int read_table(struct process_watch *w, struct error *err)
 {
+	if (table_is_same(w))
+		return 0;
 	for (uint32_t from = 0; from < w->table.max; from += SLOTS_CHUNK) {
 		uint32_t nr = MIN(w->table.max - from, SLOTS_CHUNK), done = 0;
 		int rc = mem_read(w->n->mem, w->table.tab + 8 * (raddr)from, w->slots,
@@ -381,18 +441,50 @@ static void read_code(struct process_watch *w)
 
 /* ---- interface ------------------------------------------------------------------------------ */
 
-/* Every so manieth of those that are watched. */
+static void list_places(struct process_watch *w, struct part *part, uint32_t turn, uint32_t turns)
+{
+	uint64_t others = (turns - 1) * (uint64_t)GROUP;
+
+	part->known = true;
+	part->places.len = 0;
+	for (uint64_t i = turn * GROUP; i < w->all.len;
+	     i += i % GROUP == GROUP - 1 ? 1 + others : 1) {
+		const struct watched *p = &w->all.data[i];
+		struct process_place place = {.index = (uint32_t)i};
+
+		if (!p->epid)
+			continue;
+		if (p->seen_ns == w->at_ns) { /* the table has just led to it */
+			part->known = false;
+			continue;
+		}
+		place.addr = w->addrs[slot_of(w, p)];
+		vec_push(&part->places, place);
+	}
+	process_places_sort(part->places.data, part->places.len);
+}
+
+uint32_t process_watch_turns(uint32_t processes)
+{
+	if (processes <= PROCESS_WATCH_ALL)
+		return 1;
+	return MAX(2u, (processes + PROCESS_WATCH_PART - 1) / PROCESS_WATCH_PART);
+}
+
 static void read_part(struct process_watch *w)
 {
-	size_t nr = 0;
+	uint32_t turns = process_watch_turns(w->counts.processes), turn;
+	struct part *part;
 
-	w->counts.every = (w->counts.processes + PROCESS_WATCH_BLOCK - 1) / PROCESS_WATCH_BLOCK;
-	w->counts.every = MAX(w->counts.every, 1u);
-	for (uint64_t i = w->looks % w->counts.every; i < w->all.len; i += w->counts.every) {
-		if (w->all.data[i].addr && w->all.data[i].seen_ns < w->at_ns)
-			add_to_block(w, &nr, (uint32_t)i);
-	}
-	read_block(w, nr);
+	if (turns != w->counts.every)
+		forget_places(w);
+	w->counts.every = turns;
+	turn = (uint32_t)(w->looks % turns);
+	part = &w->parts[turns > PARTS_MAX ? 0 : turn];
+	if (!part->known || turns > PARTS_MAX)
+		list_places(w, part, turn, turns);
+	for (size_t i = 0; i < part->places.len; i += BLOCK)
+		read_block(w, part->places.data + i, MIN(part->places.len - i, (size_t)BLOCK));
 }
 
 int process_watch_look(struct process_watch *w, uint64_t at_ns, struct error *err)
@@ -416,7 +508,7 @@ bool process_watch_finish(struct process_watch *w, uint64_t end_ns)
 	for (; w->finished < end; w->finished++) {
 		struct watched *p = &w->all.data[w->finished];
 
-		if (p->addr && p->kind != NR_SAMPLE_KINDS)
+		if (p->epid && p->kind != NR_SAMPLE_KINDS)
 			emit(w, p, end_ns);
 	}
 	return w->finished < w->all.len;
@@ -447,6 +539,7 @@ int process_watch_open(struct process_watch **out, struct beam_node *n, struct b
 	}
 	w->slots = xmalloc(8 * (size_t)MIN(w->table.max, SLOTS_CHUNK));
 	w->at = xcalloc(w->table.max, sizeof(*w->at));
+	w->addrs = xcalloc(w->table.max, sizeof(*w->addrs));
 	w->facts = xmalloc(BLOCK * sizeof(*w->facts));
 	w->pending = xmalloc(BLOCK * sizeof(*w->pending));
 	w->index = xmalloc(BLOCK * sizeof(*w->index));
@@ -463,7 +556,10 @@ void process_watch_close(struct process_watch *w)
 	vec_free(&w->all);
 	vec_free(&w->unused);
 	free(w->slots);
+	for (size_t i = 0; i < PARTS_MAX; i++)
+		vec_free(&w->parts[i].places);
 	free(w->at);
+	free(w->addrs);
 	free(w->facts);
 	free(w->pending);
 	free(w->index);

@@ -7,8 +7,7 @@
  * with every time slice.  So its stack is not read again.  Of a process that has run, or was
  * spawned or ended since it was looked at last, half of the time since then counts for what it did
  * before, half for what it does now.  That is unbiased only if when a process is looked at does not
- * depend on what it does: each is looked at as often as all others, in every look up to
- * PROCESS_WATCH_BLOCK of them, in every second one up to twice as many, and so on.
+ * depend on what it does: all are looked at equally often, in process_watch_turns() turns.
  *
  * A running process keeps its stack in registers: its frames are those of its last stop.
  */
@@ -17,7 +16,11 @@
 
 #include "beam/resolve.h"
 
-#define PROCESS_WATCH_BLOCK 16384u
+/* Up to PROCESS_WATCH_ALL are looked at in every look, more of them in every other one, and of more
+ * than twice PROCESS_WATCH_PART each look takes so many. */
+#define PROCESS_WATCH_ALL  8192u
+#define PROCESS_WATCH_PART 32768u
+uint32_t process_watch_turns(uint32_t processes); /* 1..: of looks, until each had one */
 
 struct process_watch_counts {
 	uint64_t reads;			   /* of a process's struct */
