@@ -18,6 +18,7 @@
 #include "beam/process_watch.h"
 #include "cmd/live.h"
 #include "event/event.h"
+#include "model/snapshot.h"
 
 /* Samples can come faster than they are taken in: who waits for the end of them would never look at
  * a deadline or a signal again.  What waits is bounded by the rings, which count what they lose. */
@@ -27,8 +28,13 @@ struct recording {
 	struct live live;
 	const struct weight_mode *mode; /* of a watch of processes; NULL: samples of the CPU */
 	struct process_watch *watch;	/* of that, until it has finished */
-	uint64_t taken, taken_ns; /* processes of the mode at the last look, and when that was */
-	double variance;	  /* of the sum of their time, in ns^2 */
+	/* Of each kind, and behind those of all of the mode: processes at the last look, and the
+	 * variance of the sum of their time, in ns^2. */
+	struct {
+		uint64_t taken;
+		double variance;
+	} sums[NR_SAMPLE_KINDS + 1];
+	uint64_t taken_ns; /* when that look was */
 	unsigned int freq;
 	struct sample_limit limit;
 	struct profile *profile;
@@ -53,23 +59,49 @@ static void add_spell(void *arg, const struct rec_sample *sample, uint64_t ns, u
 /*
  * One look at a random moment of each period is a stratified sample of how many processes are in
  * the states of the mode: the variance of its sum is estimated from the differences between
- * neighbours (collapsed strata).
+ * neighbours (collapsed strata).  The same of each state.
  */
 static void add_variance(struct recording *r, uint64_t at_ns)
 {
 	const struct process_watch_counts *c = process_watch_counts(r->watch);
-	uint64_t taken = 0;
-	double off;
+	double span = (double)(at_ns - r->taken_ns) * c->every;
+	uint64_t all = 0;
 
-	for (int kind = 0; kind < NR_SAMPLE_KINDS; kind++) {
-		if (weight_mode_takes(r->mode, (enum sample_kind)kind))
-			taken += c->by_kind[kind];
+	for (int kind = 0; kind <= NR_SAMPLE_KINDS; kind++) {
+		uint64_t taken = kind == NR_SAMPLE_KINDS ? all : c->by_kind[kind];
+		double off = ((double)taken - (double)r->sums[kind].taken) * span;
+
+		if (kind < NR_SAMPLE_KINDS && !weight_mode_takes(r->mode, (enum sample_kind)kind))
+			continue;
+		all += taken;
+		if (r->taken_ns)
+			r->sums[kind].variance += off * off / 2;
+		r->sums[kind].taken = taken;
 	}
-	off = ((double)taken - (double)r->taken) * (double)(at_ns - r->taken_ns) * c->every;
-	if (r->taken_ns)
-		r->variance += off * off / 2;
-	r->taken = taken;
 	r->taken_ns = at_ns;
+}
+
+static void add_margin(struct recording *r, const char *key, double variance)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.0f", NORMAL_95 * sqrt(variance));
+	enrich_add_meta(r->live.enrich, key, text);
+}
+
+static void add_margins(struct recording *r)
+{
+	struct strbuf key = STRBUF_INIT;
+
+	add_margin(r, "margin_of_error", r->sums[NR_SAMPLE_KINDS].variance);
+	for (int kind = 0; kind < NR_SAMPLE_KINDS; kind++) {
+		if (!r->sums[kind].taken && r->sums[kind].variance <= 0)
+			continue; /* nobody was seen in it */
+		strbuf_reset(&key);
+		snapshot_add_margin_key(&key, (enum sample_kind)kind);
+		add_margin(r, key.buf, r->sums[kind].variance);
+	}
+	strbuf_free(&key);
 }
 
 static int look(struct recording *r, struct error *err)
@@ -255,8 +287,7 @@ int recording_finish(struct recording *r, struct error *err)
 			rc = drain_until(r, UINT64_MAX, err);
 		process_watch_close(r->watch); /* of a million processes it is large */
 		r->watch = NULL;
-		snprintf(text, sizeof(text), "%.0f", NORMAL_95 * sqrt(r->variance));
-		enrich_add_meta(r->live.enrich, "margin_of_error", text);
+		add_margins(r);
 	} else {
 		session_stop(r->live.session);
 	}

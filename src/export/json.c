@@ -91,6 +91,19 @@ static json_t *make_kinds(const struct snapshot *s)
 	return o;
 }
 
+/* Of the kinds of which it is known. */
+static json_t *make_margins(const struct snapshot *s)
+{
+	json_t *o = json_object();
+	uint64_t margin;
+
+	for (int k = 0; k < NR_SAMPLE_KINDS; k++)
+		if (snapshot_margin(s, (enum sample_kind)k, &margin))
+			json_object_set_new(o, sample_kind_name((enum sample_kind)k),
+					    number(margin));
+	return o;
+}
+
 static json_t *make_statuses(const struct snapshot *s)
 {
 	json_t *o = json_object();
@@ -188,11 +201,11 @@ int export_json(FILE *f, const struct snapshot *s, struct error *err)
 	int bad = add_functions(functions, s) | add_processes(processes, s) | add_stacks(stacks, s);
 	const char *margin = snapshot_meta(s, "margin_of_error");
 	json_t *data = json_pack(
-		"{s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "samples", number(s->samples),
+		"{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "samples", number(s->samples),
 		"margin_of_error", margin ? number(strtoull(margin, NULL, 10)) : json_null(),
-		"unit", export_unit(s), "complete", number(s->by_status[SAMPLE_STATUS_COMPLETE]),
-		"by_kind", make_kinds(s), "by_status", make_statuses(s), "functions", functions,
-		"processes", processes, "stacks", stacks);
+		"margin_by_kind", make_margins(s), "unit", export_unit(s), "complete",
+		number(s->by_status[SAMPLE_STATUS_COMPLETE]), "by_kind", make_kinds(s), "by_status",
+		make_statuses(s), "functions", functions, "processes", processes, "stacks", stacks);
 
 	if (bad) {
 		json_decref(data);

@@ -93,6 +93,28 @@ uint64_t snapshot_counter(const struct snapshot *s, const char *name)
 	return 0;
 }
 
+void snapshot_add_margin_key(struct strbuf *out, enum sample_kind kind)
+{
+	strbuf_addf(out, "margin_of_error [%s]", sample_kind_name(kind));
+}
+
+bool snapshot_margin(const struct snapshot *s, enum sample_kind kind, uint64_t *out)
+{
+	struct strbuf key = STRBUF_INIT;
+	const char *value;
+
+	snapshot_add_margin_key(&key, kind);
+	value = snapshot_meta(s, key.buf);
+	*out = value ? strtoull(value, NULL, 10) : 0;
+	strbuf_free(&key);
+	return value != NULL;
+}
+
+bool sample_kind_is_state(enum sample_kind kind)
+{
+	return kind >= SAMPLE_WAITING && kind <= SAMPLE_EXITING;
+}
+
 const char *sample_kind_name(enum sample_kind kind)
 {
 	return (unsigned int)kind < NR_SAMPLE_KINDS ? kind_names[kind][0] : "unknown";

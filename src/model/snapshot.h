@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "abi/record.h"
+#include "base/strbuf.h"
 
 enum snapshot_by {
 	SNAPSHOT_BY_NAME, /* registered name, else label, else initial call, else pid */
@@ -115,6 +116,13 @@ void snapshot_close(struct snapshot *s);
 const char *snapshot_meta(const struct snapshot *s, const char *key);
 /* Value of a counter, 0 if absent. */
 uint64_t snapshot_counter(const struct snapshot *s, const char *name);
+
+/* Half of the 95 % confidence interval of by_kind[kind]; false: nobody said. */
+bool snapshot_margin(const struct snapshot *s, enum sample_kind kind, uint64_t *out);
+/* The meta key that says it. */
+void snapshot_add_margin_key(struct strbuf *out, enum sample_kind kind);
+/* Does a sample of this kind stand for what a process does, running or not? */
+bool sample_kind_is_state(enum sample_kind kind);
 
 /* Text of the enums: "gc", "GC"; "complete"; "erlang". */
 const char *sample_kind_name(enum sample_kind kind);  /* json and labels */

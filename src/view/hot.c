@@ -8,26 +8,27 @@
 #include "base/compiler.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "view/hot_internal.h"
 #include "view/table.h"
 
-static double share(uint64_t part, uint64_t all)
+double hot_share(uint64_t part, uint64_t all)
 {
 	return all ? 100.0 * (double)part / (double)all : 0;
 }
 
-static void add_share(struct strbuf *out, uint64_t part, uint64_t all)
+void hot_add_share(struct strbuf *out, uint64_t part, uint64_t all)
 {
-	strbuf_addf(out, "%.1f%%", share(part, all));
+	strbuf_addf(out, "%.1f%%", hot_share(part, all));
 }
 
-static void add_count(struct strbuf *out, uint64_t n)
+void hot_add_count(struct strbuf *out, uint64_t n)
 {
 	char buf[32];
 
 	strbuf_addstr(out, units_format_count(n, buf, sizeof(buf)));
 }
 
-static void add_time(struct strbuf *out, uint64_t ns)
+void hot_add_time(struct strbuf *out, uint64_t ns)
 {
 	char buf[32];
 
@@ -41,7 +42,7 @@ static void add_bytes(struct strbuf *out, uint64_t n)
 	strbuf_addstr(out, units_format_bytes(n, buf, sizeof(buf)));
 }
 
-static const char *unit_of(const struct snapshot *s)
+const char *hot_unit(const struct snapshot *s)
 {
 	const char *unit = snapshot_meta(s, "unit");
 
@@ -52,24 +53,24 @@ static const char *unit_of(const struct snapshot *s)
 
 static void function_self(struct strbuf *out, const void *row, const void *ctx)
 {
-	add_share(out, ((const struct snap_function *)row)->self, *(const uint64_t *)ctx);
+	hot_add_share(out, ((const struct snap_function *)row)->self, *(const uint64_t *)ctx);
 }
 
 static void function_total(struct strbuf *out, const void *row, const void *ctx)
 {
-	add_share(out, ((const struct snap_function *)row)->total, *(const uint64_t *)ctx);
+	hot_add_share(out, ((const struct snap_function *)row)->total, *(const uint64_t *)ctx);
 }
 
 static void function_samples(struct strbuf *out, const void *row, const void *ctx)
 {
 	(void)ctx;
-	add_count(out, ((const struct snap_function *)row)->self);
+	hot_add_count(out, ((const struct snap_function *)row)->self);
 }
 
 static void function_time(struct strbuf *out, const void *row, const void *ctx)
 {
 	(void)ctx;
-	add_time(out, ((const struct snap_function *)row)->self);
+	hot_add_time(out, ((const struct snap_function *)row)->self);
 }
 
 static void function_bytes(struct strbuf *out, const void *row, const void *ctx)
@@ -119,19 +120,19 @@ const struct table_column function_columns[] = {
 
 static void process_share(struct strbuf *out, const void *row, const void *ctx)
 {
-	add_share(out, ((const struct snap_process *)row)->samples, *(const uint64_t *)ctx);
+	hot_add_share(out, ((const struct snap_process *)row)->samples, *(const uint64_t *)ctx);
 }
 
 static void process_samples(struct strbuf *out, const void *row, const void *ctx)
 {
 	(void)ctx;
-	add_count(out, ((const struct snap_process *)row)->samples);
+	hot_add_count(out, ((const struct snap_process *)row)->samples);
 }
 
 static void process_time(struct strbuf *out, const void *row, const void *ctx)
 {
 	(void)ctx;
-	add_time(out, ((const struct snap_process *)row)->samples);
+	hot_add_time(out, ((const struct snap_process *)row)->samples);
 }
 
 static void process_bytes(struct strbuf *out, const void *row, const void *ctx)
@@ -200,12 +201,14 @@ static void diff_delta(struct strbuf *out, const void *row, const void *ctx)
 
 static void diff_self_a(struct strbuf *out, const void *row, const void *ctx)
 {
-	add_share(out, ((const struct diff_function *)row)->self_a, ((const struct both *)ctx)->a);
+	hot_add_share(out, ((const struct diff_function *)row)->self_a,
+		      ((const struct both *)ctx)->a);
 }
 
 static void diff_self_b(struct strbuf *out, const void *row, const void *ctx)
 {
-	add_share(out, ((const struct diff_function *)row)->self_b, ((const struct both *)ctx)->b);
+	hot_add_share(out, ((const struct diff_function *)row)->self_b,
+		      ((const struct both *)ctx)->b);
 }
 
 static void diff_delta_total(struct strbuf *out, const void *row, const void *ctx)
@@ -264,21 +267,21 @@ static const char *meta_or_dash(const struct snapshot *s, const char *key)
 
 static void add_amount(struct strbuf *out, const struct snapshot *s)
 {
-	const char *unit = unit_of(s);
+	const char *unit = hot_unit(s);
 
 	if (strcmp(unit, "ns") == 0) {
-		add_time(out, s->samples);
+		hot_add_time(out, s->samples);
 	} else if (strcmp(unit, "bytes") == 0) {
 		add_bytes(out, s->samples);
 	} else {
-		add_count(out, s->samples);
+		hot_add_count(out, s->samples);
 		strbuf_addf(out, " %s", unit);
 	}
 }
 
 static void write_head(FILE *f, const char *label, const struct snapshot *s)
 {
-	double complete = share(s->by_status[SAMPLE_STATUS_COMPLETE], s->samples);
+	double complete = hot_share(s->by_status[SAMPLE_STATUS_COMPLETE], s->samples);
 	const char *title = snapshot_meta(s, "title");
 	struct strbuf amount = STRBUF_INIT;
 	char samples[32];
@@ -307,12 +310,12 @@ static void tell_spinning(FILE *f, const struct snapshot *s)
 		fprintf(f,
 			"%.1f%% are schedulers that spin for work ([wait]): not in the table below "
 			"(--idle)\n",
-			share(s->by_kind[SAMPLE_WAIT], s->samples));
+			hot_share(s->by_kind[SAMPLE_WAIT], s->samples));
 }
 
 /* "Functions (20 of 312)" and the table below it. */
-static int write_section(FILE *f, const char *title, const struct table *t,
-			 const struct hot_options *o, struct error *err)
+int hot_write_section(FILE *f, const char *title, const struct table *t,
+		      const struct hot_options *o, struct error *err)
 {
 	struct table_options options = {
 		.limit = o->limit ? o->limit : HOT_DEFAULT_LIMIT,
@@ -349,14 +352,18 @@ int hot_write(FILE *f, const struct snapshot *s, const struct hot_options *o, st
 
 	memcpy(of_functions, function_columns, sizeof(of_functions));
 	memcpy(of_processes, sampled_process_columns, sizeof(of_processes));
-	set_unit(of_functions, unit_of(s), function_time, function_bytes);
-	set_unit(of_processes, unit_of(s), process_time, process_bytes);
+	set_unit(of_functions, hot_unit(s), function_time, function_bytes);
+	set_unit(of_processes, hot_unit(s), process_time, process_bytes);
 	write_head(f, "", s);
-	tell_spinning(f, s);
-	rc = write_section(f, "Functions", &functions, o, err);
+	if (hot_has_states(s)) {
+		rc = hot_write_states(f, s, o, err);
+	} else {
+		tell_spinning(f, s);
+		rc = hot_write_section(f, "Functions", &functions, o, err);
+	}
 	if (rc)
 		return rc;
-	return write_section(f, "Processes", &processes, o, err);
+	return hot_write_section(f, "Processes", &processes, o, err);
 }
 
 int hot_write_diff(FILE *f, const struct diff *d, const struct hot_options *o, struct error *err)
@@ -381,8 +388,8 @@ int hot_write_diff(FILE *f, const struct diff *d, const struct hot_options *o, s
 		fputs("\nNo function changed.\n", f);
 		return 0;
 	}
-	rc = write_section(f, "Functions that changed, in percent points of all samples",
-			   &functions, o, err);
+	rc = hot_write_section(f, "Functions that changed, in percent points of all samples",
+			       &functions, o, err);
 	vec_free(&changed);
 	return rc;
 }

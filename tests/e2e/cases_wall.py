@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam record --mode wall` and wait: what processes do, all of the time, without probes."""
 import os
+import re
 import signal
 import time
 from collections import Counter
@@ -178,3 +179,36 @@ def wait_of_wall(ctx):
                 "by kind")
     check_equal(data["samples"], sum(off.values()), "sum")
     check_equal(data["margin_of_error"], None, "which is of another sum")
+
+
+@case("text begins with the time of each state, which is that of JSON; functions stand by state")
+def text(ctx):
+    node = ctx.new_node()
+    node.start("spells")
+    wall = Wall(ctx, node)
+    node.stop("spells")
+    out = ctx.ebeam.ok("report", wall.path, "-f", "text", "-n", "1000").out
+    head, states, functions = out.split("\n\n")[:3]
+    check("time of processes" in head, head)
+    rows = [re.fullmatch(r"  \[(.+)\] +([\d.]+)% +([\d.]+ \w+) +(\S.*)", line)
+            for line in states.splitlines()[2:]]
+    check(all(rows), states)
+    by_kind = {k: n for k, n in wall.data["by_kind"].items() if n}
+    shown = {m[1]: float(m[2]) for m in rows}
+    check_equal(list(shown), sorted(by_kind, key=lambda k: -by_kind[k]), "states, most first")
+    for kind, share in shown.items():
+        check(abs(share - 100 * by_kind[kind] / wall.data["samples"]) < 0.051, f"{kind}: {states}")
+    check({"waiting: receive", "waiting: timer", "running"} <= set(shown), states)
+    # One process sleeps and works in turn: what the looks see of that differs, and is said to.
+    margins = wall.data["margin_by_kind"]
+    check(margins["running"] > 0 and margins["waiting: timer"] > 0, f"{margins}")
+    tops = Counter()
+    for s in wall.data["stacks"]:
+        tops[s["kind"], top_of(s)] += s["count"]
+    rows = [re.fullmatch(r"  \[(.+?)\] +([\d.]+)% .*%  [a-z]+ +(\S.*)", line)
+            for line in functions.splitlines()[2:]]
+    check(all(rows), functions)
+    for m in rows:
+        share = 100 * tops[m[1], m[3]] / wall.data["samples"]
+        check(abs(float(m[2]) - share) < 0.051, f"{m[0]}: {share}")
+    check({k for k, n in tops.items() if n} <= {(m[1], m[3]) for m in rows}, functions)

@@ -315,6 +315,60 @@ static void hot_shows_functions_and_processes(void **state)
 	snapfix_close(fix);
 }
 
+static void hot_shows_states_first(void **state)
+{
+	struct snapfix *fix =
+		snapfix_open(&(struct snapshot_options){.by = SNAPSHOT_BY_NONE, .kind_root = true});
+	const uint64_t ms = 1000000;
+	struct error err = {0};
+	uint32_t a, b, thread;
+	char *text = NULL;
+	size_t len;
+	FILE *f;
+
+	UNUSED(state);
+	a = snapfix_process(fix, "<0.80.0>", "worker", NULL, "w:init/1");
+	b = snapfix_process(fix, "<0.81.0>", "rest", NULL, "r:init/1");
+	thread = snapfix_thread(fix, THREAD_OTHER, 0, 100, "processes");
+	snapfix_text(fix, "w:loop/1;w:loop/1;w:wait/0", a, thread, SAMPLE_WAITING_TIMER, 500 * ms);
+	snapfix_text(fix, "w:loop/1;lists:map/2", a, thread, SAMPLE_RUNNING, 400 * ms);
+	snapfix_text(fix, "w:loop/1", a, thread, SAMPLE_RUNNING, 50 * ms);
+	snapfix_text(fix, "w:loop/1;lists:map/2", a, thread, SAMPLE_GC, 50 * ms);
+	snapfix_text(fix, "r:loop/1", b, thread, SAMPLE_WAITING_RECEIVE, 1000 * ms);
+	snapfix_meta(fix, "title", "time of processes");
+	snapfix_meta(fix, "unit", "ns");
+	snapfix_meta(fix, "margin_of_error [running]", "12000000");
+	snapfix_meta(fix, "margin_of_error [waiting: receive]", "0");
+	snapfix_status(fix, SAMPLE_STATUS_COMPLETE, 2000 * ms);
+	f = open_memstream(&text, &len);
+	assert_int_equal(
+		hot_write(f, snapfix_snapshot(fix), &(struct hot_options){.limit = 5}, &err), 0);
+	fclose(f);
+	assert_non_null(strstr(text, "\n"
+				     "States\n"
+				     "  STATE               SHARE      TIME       +-\n"
+				     "  [waiting: receive]  50.0%    1.00 s     0 ns\n"
+				     "  [waiting: timer]    25.0%  500.0 ms        -\n"
+				     "  [running]           22.5%  450.0 ms  12.0 ms\n"
+				     "  [gc]                 2.5%   50.0 ms        -\n"
+				     "\n"
+				     "Functions by state (5 of 7)\n"));
+	/* Each state has its part of the rows, the first that needs more the rest. */
+	assert_non_null(
+		strstr(text, "[waiting: receive]  50.0%    1.00 s  50.0%  erlang  r:loop/1\n"));
+	assert_non_null(
+		strstr(text, "[waiting: timer]    25.0%  500.0 ms  25.0%  erlang  w:wait/0\n"));
+	assert_non_null(
+		strstr(text, "[waiting: timer]     0.0%      0 ns  25.0%  erlang  w:loop/1\n"));
+	assert_non_null(
+		strstr(text, "[running]           20.0%  400.0 ms  20.0%  erlang  lists:map/2\n"));
+	assert_non_null(
+		strstr(text, "[gc]                 2.5%   50.0 ms   2.5%  erlang  lists:map/2\n"));
+	assert_null(strstr(text, "2.5%   50.0 ms  22.5%  erlang  w:loop/1\n"));
+	free(text);
+	snapfix_close(fix);
+}
+
 static void hot_of_nothing_divides_by_nothing(void **state)
 {
 	struct snapfix *fix = snapfix_open(NULL);
@@ -346,6 +400,7 @@ int main(void)
 		cmocka_unit_test(characters_count_not_bytes),
 		cmocka_unit_test(heading_is_bold_in_colour),
 		cmocka_unit_test(hot_shows_functions_and_processes),
+		cmocka_unit_test(hot_shows_states_first),
 		cmocka_unit_test(hot_of_nothing_divides_by_nothing),
 	};
 
