@@ -24,6 +24,7 @@ static void open_stats(struct sched *sched, uint64_t first_ns)
 	sched_stats_open(&sched->stats, stream, sched->ctx->opt.group_by, 0, 0,
 			 MIN(start_ns, first_ns));
 	sched->stats.partial = sched->one_process;
+	sched->stats.long_ns = event_run_longer_than(sched->run);
 	sched->watched_from = coverage_clock(&stream->coverage, EVENT_PROCESS_SCHEDULED,
 					     MIN(start_ns, first_ns), NULL);
 	for (size_t i = 0; !sched->one_process && i < stream->at_start.len; i++) {

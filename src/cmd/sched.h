@@ -27,6 +27,7 @@ struct sched_answer {
 	double time_scale;  /* see scale_of_times() */
 	double dirty_scale; /* likewise on dirty schedulers */
 	bool by_memory;	    /* how long normal schedulers were busy was known for that */
+	bool joined;	    /* long slices are those of long_schedule: they need no scale */
 	uint64_t from_ns;   /* since 1970 */
 	uint64_t duration_ns;
 };

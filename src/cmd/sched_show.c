@@ -15,10 +15,10 @@
 #include "view/cells.h"
 #include "view/histogram.h"
 
-/* Of a group: what was seen, and its time as it is told. */
+/* Of a group: what was seen, and what is told of it. */
 struct told_count {
 	struct sched_count seen;
-	uint64_t time_ns;
+	uint64_t time_ns, dirty_ns, slices;
 };
 
 static uint64_t mean(uint64_t sum, uint64_t nr)
@@ -26,18 +26,35 @@ static uint64_t mean(uint64_t sum, uint64_t nr)
 	return nr ? sum / nr : 0;
 }
 
+/* By what was seen, unless what is told has more than that. */
+static uint64_t mean_of(const struct told_count *c)
+{
+	return c->seen.all_long.nr ? mean(c->time_ns, c->slices)
+				   : mean(c->seen.time_ns, c->seen.slices);
+}
+
+static bool max_is_cut(const void *row)
+{
+	return ((const struct told_count *)((const struct group_row *)row)->count)->seen.max_cut;
+}
+
+static void add_longest(struct strbuf *out, uint64_t ns, bool cut)
+{
+	strbuf_addstr(out, cut ? ">= " : "");
+	cell_ns(out, ns);
+}
+
 /* ---- columns ------------------------------------------------------------------------------- */
 
 #define SCALE(of)		  (((const struct sched_answer *)(of))->scale)
 #define TIME_SCALE(of)		  (((const struct sched_answer *)(of))->time_scale)
-#define DIRTY_SCALE(of)		  (((const struct sched_answer *)(of))->dirty_scale)
 #define COLUMN(name, value, cell) GROUP_COLUMN(told_count, name, value, cell)
 
 COLUMN(time, c->time_ns, cell_ns(out, v))
-COLUMN(dirty, c->seen.dirty_ns, cell_ns(out, units_scale(v, DIRTY_SCALE(ctx))))
-COLUMN(slices, c->seen.slices, sched_add_count(out, v, SCALE(ctx)))
-COLUMN(mean, mean(c->seen.time_ns, c->seen.slices), cell_ns(out, v))
-COLUMN(max, c->seen.max_ns, cell_ns(out, v))
+COLUMN(dirty, c->dirty_ns, cell_ns(out, v))
+COLUMN(slices, c->slices, sched_add_count(out, v, 1))
+COLUMN(mean, mean_of(c), cell_ns(out, v))
+COLUMN(max, c->seen.max_ns, add_longest(out, v, max_is_cut(row)))
 COLUMN(reductions, c->seen.reductions, sched_add_count(out, v, SCALE(ctx)))
 COLUMN(wait, c->seen.wait_ns, cell_ns(out, units_scale(v, TIME_SCALE(ctx))))
 COLUMN(mean_wait, mean(c->seen.wait_ns, c->seen.waits), cell_ns(out, v))
@@ -102,7 +119,7 @@ static void write_long(FILE *f, const struct names *n, const struct sched_long *
 	uint32_t stack = l->stack;
 
 	strbuf_addstr(&line, "  ");
-	cell_ns(&line, l->ns);
+	add_longest(&line, l->ns, l->cut);
 	strbuf_addstr(&line, "  ");
 	add_whose(&line, n, l);
 	if (t)
@@ -147,6 +164,7 @@ static void long_json(struct jsonw *w, const struct names *n, const struct sched
 
 	jsonw_begin_object(w, NULL);
 	jsonw_uint(w, "duration_ns", l->ns);
+	jsonw_bool(w, "at_least", l->cut);
 	jsonw_string(w, "pid", p ? p->pid : NULL);
 	process_group_name_of(n, l->process, &text);
 	jsonw_string(w, "name", text.len ? text.buf : names_string(n, l->port_name));
@@ -165,12 +183,38 @@ static void long_json(struct jsonw *w, const struct names *n, const struct sched
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
+static uint64_t normal_ns(const struct sched_part *p)
+{
+	return p->ns - p->dirty_ns;
+}
+
+/* What of it is to be scaled. */
+static struct sched_part seen_part(const struct sched_count *c, bool joined)
+{
+	struct sched_part part = {c->slices, c->time_ns, c->dirty_ns};
+
+	if (joined) {
+		part.nr -= c->seen_long.nr;
+		part.ns -= c->seen_long.ns;
+		part.dirty_ns -= c->seen_long.dirty_ns;
+	}
+	return part;
+}
+
 static struct told_count told(const struct sched_count *seen, const struct sched_answer *a)
 {
-	return (struct told_count){
-		.seen = *seen,
-		.time_ns = units_scale(seen->time_ns - seen->dirty_ns, a->time_scale) +
-			   units_scale(seen->dirty_ns, a->dirty_scale)};
+	const struct sched_part part = seen_part(seen, a->joined);
+	struct told_count t = {.seen = *seen,
+			       .slices = units_scale(part.nr, a->scale),
+			       .time_ns = units_scale(normal_ns(&part), a->time_scale),
+			       .dirty_ns = units_scale(part.dirty_ns, a->dirty_scale)};
+
+	if (!a->joined)
+		t.seen.all_long = (struct sched_part){0};
+	t.slices += t.seen.all_long.nr;
+	t.dirty_ns += t.seen.all_long.dirty_ns;
+	t.time_ns += normal_ns(&t.seen.all_long) + t.dirty_ns;
+	return t;
 }
 
 /* By times as they are told: normal and dirty ones have scales of their own.  `counts` has room for
@@ -184,7 +228,7 @@ static int order_rows(const struct sched_answer *a, struct told_count *counts, s
 		const struct sched_count *c = &a->stats->counts.data[i];
 
 		counts[i] = told(c, a);
-		if (c->slices || c->time_ns || c->waits)
+		if (counts[i].slices || c->time_ns || c->waits)
 			group_rows_add(r, &a->stats->groups, (uint32_t)i, &counts[i]);
 	}
 	return group_rows_order(r, sched_columns, a, "time_ns", o,
@@ -195,11 +239,12 @@ static void count_json(struct jsonw *w, const struct told_count *told, const str
 {
 	const struct sched_count *c = &told->seen;
 
-	jsonw_uint(w, "slices", units_scale(c->slices, a->scale));
+	jsonw_uint(w, "slices", told->slices);
 	jsonw_uint(w, "time_ns", told->time_ns);
-	jsonw_uint(w, "dirty_ns", units_scale(c->dirty_ns, a->dirty_scale));
-	jsonw_uint(w, "mean_ns", mean(c->time_ns, c->slices));
+	jsonw_uint(w, "dirty_ns", told->dirty_ns);
+	jsonw_uint(w, "mean_ns", mean_of(told));
 	jsonw_uint(w, "max_ns", c->max_ns);
+	jsonw_bool(w, "max_at_least", c->max_cut);
 	jsonw_uint(w, "reductions", units_scale(c->reductions, a->scale));
 	jsonw_uint(w, "waits", units_scale(c->waits, a->scale));
 	jsonw_uint(w, "wait_ns", units_scale(c->wait_ns, a->time_scale));
@@ -296,6 +341,7 @@ static void write_head(FILE *f, const struct sched_answer *a)
 	const struct sched_stats *s = a->stats;
 	double seconds = (double)a->duration_ns / 1e9;
 	double busy = sched_percent_of_type(s, THREAD_NORMAL);
+	const struct told_count total = told(&s->total, a);
 	struct strbuf line = STRBUF_INIT;
 	char text[32];
 
@@ -303,10 +349,10 @@ static void write_head(FILE *f, const struct sched_answer *a)
 	if (!isnan(busy))
 		strbuf_addf(&line, "  schedulers %.1f %% busy", busy);
 	strbuf_addstr(&line, "  slices ");
-	sched_add_count(&line, s->total.slices, a->scale);
+	sched_add_count(&line, total.slices, 1);
 	if (seconds > 0) {
 		strbuf_addstr(&line, " (");
-		sched_add_count(&line, s->total.slices, a->scale / seconds);
+		sched_add_count(&line, total.slices, 1 / seconds);
 		strbuf_addstr(&line, "/s)");
 	}
 	strbuf_addf(&line, "  longer than %s: ",
@@ -329,8 +375,9 @@ static int show_text(const struct sched_answer *a, const struct group_rows *r, s
 	if (leaves_out_cut(a))
 		fprintf(f,
 			"What sampling cut is left out: %scounts are too small, those of what "
-			"lasts long most of all%s\n",
+			"lasts long most of all%s%s\n",
 			a->by_memory ? "" : "times and ",
+			a->joined ? ", but long slices, which are all in TIME, SLICES and MAX" : "",
 			a->by_memory ? ". Times are how long schedulers were at it, divided as was "
 				       "seen"
 				     : "");
@@ -368,14 +415,14 @@ static int show_text(const struct sched_answer *a, const struct group_rows *r, s
 /*
  * What was seen of times was seen while probes were on, which is no even part of a load that
  * changes, and lengthens what goes on.  How long schedulers were with processes is known without
- * probes: that is divided as what was seen.  Where it is not known (or events are of some processes
- * only), by how much of the time was watched.
+ * probes: that, without what long slices had of it, is divided as what was seen.  Where it is not
+ * known (or events are of some processes only), by how much of the time was watched.
  */
-static double scale_of_times(const struct sched_stats *s, bool dirty, double by_watched,
-			     uint64_t duration_ns)
+static double scale_of_times(const struct sched_stats *s, bool dirty, bool joined,
+			     double by_watched, uint64_t duration_ns)
 {
-	uint64_t dirty_ns = s->total.dirty_ns;
-	uint64_t seen_ns = dirty ? dirty_ns : s->total.time_ns - dirty_ns;
+	const struct sched_part part = seen_part(&s->total, joined), *all_long = &s->total.all_long;
+	uint64_t seen_ns = dirty ? part.dirty_ns : normal_ns(&part);
 	double whole_ns = 0, percent;
 
 	if (by_watched <= 1 || s->partial || !seen_ns)
@@ -391,7 +438,9 @@ static double scale_of_times(const struct sched_stats *s, bool dirty, double by_
 		percent = dirty || isnan(u.parts.process) ? u.percent : u.parts.process;
 		whole_ns += percent / 100 * (double)duration_ns;
 	}
-	return whole_ns > 0 ? whole_ns / (double)seen_ns : by_watched;
+	if (joined)
+		whole_ns -= (double)(dirty ? all_long->dirty_ns : normal_ns(all_long));
+	return whole_ns > 0 ? whole_ns / (double)seen_ns : joined ? 1 : by_watched;
 }
 
 int sched_show(struct sched *sched, uint64_t start_ns, uint64_t duration_ns, uint64_t watched_ns,
@@ -402,15 +451,19 @@ int sched_show(struct sched *sched, uint64_t start_ns, uint64_t duration_ns, uin
 	double by_watched = watched_ns && watched_ns < duration_ns
 				    ? (double)duration_ns / (double)watched_ns
 				    : 1;
-	double time_scale = scale_of_times(&sched->stats, false, by_watched, duration_ns);
+	double scale = 1 / coverage_share(coverage, EVENT_PROCESS_SCHEDULED);
+	double long_scale = 1 / coverage_share(coverage, EVENT_LONG_SCHEDULE);
+	bool joined = scale > 1 && long_scale == 1 && stream->watched >> EVENT_LONG_SCHEDULE & 1;
+	double time_scale = scale_of_times(&sched->stats, false, joined, by_watched, duration_ns);
 	const struct sched_answer a = {
 		.sched = sched,
 		.stats = &sched->stats,
-		.scale = 1 / coverage_share(coverage, EVENT_PROCESS_SCHEDULED),
-		.long_scale = 1 / coverage_share(coverage, EVENT_LONG_SCHEDULE),
+		.scale = scale,
+		.long_scale = long_scale,
+		.joined = joined,
 		.time_scale = time_scale,
 		.by_memory = time_scale != by_watched,
-		.dirty_scale = scale_of_times(&sched->stats, true, by_watched, duration_ns),
+		.dirty_scale = scale_of_times(&sched->stats, true, joined, by_watched, duration_ns),
 		.from_ns = stream->start_epoch_ns + (start_ns - MIN(start_ns, stream->start_ns)),
 		.duration_ns = duration_ns,
 	};

@@ -294,6 +294,17 @@ static struct sched_count *count_of(struct sched_stats *s, uint32_t process)
 	return &s->counts.data[group];
 }
 
+static void add_part(struct sched_part *part, uint64_t ns, bool dirty)
+{
+	part->ns += ns;
+	part->dirty_ns += dirty ? ns : 0;
+}
+
+static bool is_long(const struct sched_stats *s, uint64_t ns)
+{
+	return s->long_ns && ns >= s->long_ns;
+}
+
 /* Time on a scheduler up to ts_ns, of a process that runs. */
 static void count_time(struct sched_stats *s, struct sched_process *p, uint64_t ts_ns)
 {
@@ -303,8 +314,18 @@ static void count_time(struct sched_stats *s, struct sched_process *p, uint64_t 
 	for (int i = 0; i < 2; i++) {
 		both[i]->time_ns += ns;
 		both[i]->dirty_ns += p->dirty ? ns : 0;
+		if (is_long(s, ts_ns - MIN(ts_ns, p->since_ns)))
+			add_part(&both[i]->seen_long, ns, p->dirty);
 	}
 	p->counted_ns = ts_ns;
+}
+
+static void take_longest(struct sched_count *c, uint64_t ns, bool cut)
+{
+	if (ns <= c->max_ns)
+		return;
+	c->max_ns = ns;
+	c->max_cut = cut;
 }
 
 static void count_slice(struct sched_stats *s, struct sched_process *p, uint64_t ts_ns,
@@ -316,7 +337,8 @@ static void count_slice(struct sched_stats *s, struct sched_process *p, uint64_t
 	count_time(s, p, ts_ns);
 	for (int i = 0; i < 2; i++) {
 		both[i]->slices++;
-		both[i]->max_ns = MAX(both[i]->max_ns, ns);
+		both[i]->seen_long.nr += is_long(s, ns);
+		take_longest(both[i], ns, false);
 		both[i]->reductions += reductions == EVENT_UNKNOWN ? 0 : reductions;
 	}
 	histogram_add(p->dirty ? &s->dirty_slices : &s->slices, ns, 1);
@@ -457,11 +479,57 @@ static void is_runnable(struct sched_stats *s, const struct event *ev)
 		p->woken = true;
 }
 
+static bool is_dirty(const struct sched_stats *s, uint32_t thread)
+{
+	const struct name_thread *t = names_thread(s->stream->names, thread);
+
+	return t && (t->type == THREAD_DIRTY_CPU || t->type == THREAD_DIRTY_IO);
+}
+
+/* It began before anything was watched: no process_scheduled tells of its time. */
+static bool is_unseen(struct sched_stats *s, const struct sched_long *l)
+{
+	const struct name_process *np = names_process(s->stream->names, l->process);
+	const struct sched_process *p = np ? keytab_find(&s->processes, np->epid) : NULL;
+
+	return l->cut && !(p && p->state == RUNNING && p->since_ns < l->ts_ns - l->ns / 2);
+}
+
+/* What of it was before the interval is in no answer that is still to be given. */
+static void count_long(struct sched_stats *s, const struct sched_long *l)
+{
+	struct sched_count *both[] = {&s->total, &s->total};
+	uint64_t ns = MIN(l->ns, l->ts_ns - MIN(l->ts_ns, s->interval_ns));
+	bool dirty = is_dirty(s, l->thread), unseen = is_unseen(s, l);
+
+	if (!l->process)
+		return; /* a port's */
+	both[0] = count_of(s, l->process);
+	for (int i = 0; i < 2; i++) {
+		both[i]->all_long.nr++;
+		add_part(&both[i]->all_long, ns, dirty);
+		if (unseen) {
+			both[i]->time_ns += ns;
+			both[i]->dirty_ns += dirty ? ns : 0;
+			add_part(&both[i]->seen_long, ns, dirty);
+		}
+		take_longest(both[i], l->ns, l->cut);
+	}
+}
+
+/* Probes see both ends: they tell of no error, but of reductions. */
+static bool is_cut(const struct event *ev)
+{
+	return event_value(ev, EVENT_AT(LONG_SCHEDULE, ERROR)) == EVENT_UNKNOWN &&
+	       event_value(ev, EVENT_AT(LONG_SCHEDULE, REDUCTIONS)) == EVENT_UNKNOWN;
+}
+
 static void was_long(struct sched_stats *s, const struct event *ev)
 {
 	struct sched_long new = {
 		.ts_ns = ev->ts_ns,
 		.ns = event_value(ev, EVENT_AT(LONG_SCHEDULE, DURATION)),
+		.cut = is_cut(ev),
 		.reductions = event_value(ev, EVENT_AT(LONG_SCHEDULE, REDUCTIONS)),
 		.process = ev->u.vm.process,
 		.thread = ev->u.vm.thread,
@@ -477,6 +545,7 @@ static void was_long(struct sched_stats *s, const struct event *ev)
 	    coverage_gap(&s->stream->coverage, EVENT_LONG_SCHEDULE, new.ts_ns - new.ns))
 		return;
 	s->nr_long++;
+	count_long(s, &new);
 	if (s->nr_longest == SCHED_STATS_LONGEST && s->longest[at].ns >= new.ns)
 		return;
 	for (; at > 0 && s->longest[at - 1].ns < new.ns; at--)

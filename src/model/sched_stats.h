@@ -8,6 +8,9 @@
  * A time counts only if both of its ends were seen with nothing missed in between.  Counts and sums
  * of slices are those of what was seen; who shows them scales them by what was sampled.  Shares
  * of a scheduler's time need no scale: they are of the time in which it was watched.
+ *
+ * Where process_scheduled is sampled and long_schedule is not, long slices are all in the second
+ * and hardly ever in the first: sched_count has both, so that only short ones need be scaled.
  */
 #ifndef EBEAM_MODEL_SCHED_STATS_H
 #define EBEAM_MODEL_SCHED_STATS_H
@@ -75,18 +78,28 @@ struct sched_utilization {
 	struct sched_parts parts;
 };
 
+struct sched_part { /* slices */
+	uint64_t nr, ns;
+	uint64_t dirty_ns; /* of that: on dirty schedulers */
+};
+
 struct sched_count { /* of a group */
 	uint64_t slices;
-	uint64_t time_ns;  /* on schedulers, unfinished slices too */
+	/* On schedulers: unfinished slices, too, and long ones that began before watching did. */
+	uint64_t time_ns;
 	uint64_t dirty_ns; /* of that: on dirty ones */
-	uint64_t max_ns;   /* longest slice */
+	uint64_t max_ns;   /* longest slice, also by long_schedule */
+	bool max_cut;	   /* it was longer: its beginning or end was not watched */
+	/* Long slices: those of the above, and by long_schedule what of them is in the interval. */
+	struct sched_part seen_long, all_long;
 	uint64_t reductions;
 	uint64_t waits, wait_ns, max_wait_ns; /* in run queues */
 };
 
 struct sched_long {
 	uint64_t ts_ns, ns;
-	uint64_t reductions;			/* EVENT_UNKNOWN = not known */
+	bool cut;	     /* it took longer: its beginning or end was not watched */
+	uint64_t reductions; /* EVENT_UNKNOWN = not known */
 	uint32_t process, thread, stack, entry; /* ids of the dictionary; 0 = none */
 	uint32_t port, driver, port_name;	/* likewise, of a slice of a port */
 };
@@ -107,6 +120,7 @@ struct sched_stats {
 	struct sched_long longest[SCHED_STATS_LONGEST]; /* longest first */
 	unsigned int nr_longest;
 	uint64_t nr_long;		   /* all of them */
+	uint64_t long_ns;		   /* from here on a slice is a long one; 0 = nobody says */
 	uint64_t start_ns;		   /* when watching began */
 	uint64_t interval_ns, advanced_ns; /* where the interval began; how far it has come */
 	uint64_t lost;			   /* COUNTER_EVENTS_LOST at the last restart */

@@ -151,6 +151,38 @@ def long_slice(ctx):
     for e in events:
         check(0.95 * min(took) <= e["duration_ns"] <= 1.1 * max(took) + 50e6, f"how long: {e}; the node had {took}")
         check_in("erts_debug:set_internal_state/2", str(e["stack"]), "in which function")
+    check_row_of_slices(d, pid)
+
+
+def check_row_of_slices(d, pid):
+    """Probes see next to nothing of it on a node that is busy; its row has all the same what the list below has."""
+    # More events than the default budget allows.
+    d.node.start("pingpong")
+    data = d.data("sched", "-d", "5", "--by", "process")
+    check(data["share_seen"] < 0.9, f"it was sampled: {data['share_seen']}")
+    row, = [r for r in data["rows"] if r["group"] == pid]
+    own = [s for s in data["longest"] if s["pid"] == pid]
+    longest = max(own, key=lambda s: s["duration_ns"])
+    check(row["max_ns"] >= longest["duration_ns"], f"MAX: {row}, {own}")
+    # What is in the list is in the row, and more than 0.7 s of each second is not there.
+    check(sum(s["duration_ns"] for s in own) <= row["time_ns"] < 0.9 * data["duration_ns"], f"time: {row}, {own}")
+    check(row["slices"] >= len(own), f"slices: {row}, {own}")
+    # Those that end sooner than the shortest that the node has logged were under way at the beginning or the end.
+    least = 1000 * min(e["took"] for e in d.truth("long")["events"])
+    for s in own:
+        check(s["at_least"] or s["duration_ns"] > 0.95 * least, f"cut, and not said to be: {s}; whole ones: {least}")
+    check_equal(sum(s["at_least"] for s in own) <= 2, True, f"at the beginning and the end: {own}")
+
+
+@case("a slice that lasts longer than it is looked at is marked, in the list and in its row")
+def cut_slices(ctx):
+    d = Incident(ctx, "stuck", settle=1.5)
+    data = d.data("sched", "-d", "2")
+    check_equal([s["at_least"] for s in data["longest"]], [True, True], f"longest: {data['longest']}")
+    rows = [r for r in data["rows"] if r["max_ns"] >= 1e9]
+    check(rows and all(r["max_at_least"] for r in rows), f"rows: {data['rows']}")
+    text = d.run("sched", "-d", "2").out
+    check(len(re.findall("^  >= [0-9.]+ s  <", text, re.M)) == 2, f"text: {text}")
 
 
 @case("dirty schedulers that are all taken: by whom, and how many wait")

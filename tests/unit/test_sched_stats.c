@@ -510,6 +510,70 @@ static void longest_slices(void **state)
 	assert_int_equal(f->s.longest[0].ns, 1900);
 }
 
+static void was_long(struct fixture *f, uint64_t ts_ns, uint32_t thread, uint32_t who, uint64_t ns,
+		     uint64_t reductions, uint64_t error_ns)
+{
+	struct event ev = {
+		.type = REC_EVENT,
+		.ts_ns = ts_ns,
+		.u.vm = {.process = who, .thread = thread, .nr_values = EVENT_MAX_FIELDS}};
+
+	memset(ev.u.vm.values, 0xff, sizeof(ev.u.vm.values));
+	ev.u.vm.values[EVENT_AT(LONG_SCHEDULE, DURATION)] = ns;
+	ev.u.vm.values[EVENT_AT(LONG_SCHEDULE, REDUCTIONS)] = reductions;
+	ev.u.vm.values[EVENT_AT(LONG_SCHEDULE, ERROR)] = error_ns;
+	sched_stats_take(&f->s, EVENT_LONG_SCHEDULE, &ev);
+}
+
+/* What is told of a group has the long slices that watching saw and no process_scheduled told. */
+static void long_slices_of_groups(void **state)
+{
+	struct fixture *f = *state;
+	const struct sched_count *a, *b;
+
+	f->s.long_ns = 500;
+	in(f, START + 100, f->normal, f->a);
+	out(f, START + 200, f->normal, f->a, 1, EVENT_WORD_WAITING);
+	in(f, START + 300, f->normal, f->a);
+	out(f, START + 900, f->normal, f->a, 1, EVENT_WORD_WAITING);
+	was_long(f, START + 905, f->normal, f->a, 610, EVENT_UNKNOWN, 10);
+	was_long(f, START + 5000, f->dirty, f->a, 3000, EVENT_UNKNOWN, EVENT_UNKNOWN);
+	was_long(f, START + 5000, f->normal, f->b, 2000, EVENT_UNKNOWN, 10);
+	was_long(f, START + 9000, f->normal, 0, 4000, EVENT_UNKNOWN, 10); /* a port's */
+	a = &f->s.counts.data[1];
+	b = &f->s.counts.data[2];
+	/* Nothing else told of the one that was cut. */
+	assert_int_equal(a->slices, 2);
+	assert_int_equal(a->time_ns, 3700);
+	assert_int_equal(a->dirty_ns, 3000);
+	assert_int_equal(a->seen_long.nr, 1);
+	assert_int_equal(a->seen_long.ns, 3600);
+	assert_int_equal(a->all_long.nr, 2);
+	assert_int_equal(a->all_long.ns, 3610);
+	assert_int_equal(a->all_long.dirty_ns, 3000);
+	assert_int_equal(a->max_ns, 3000);
+	assert_true(a->max_cut);
+	assert_int_equal(b->max_ns, 2000);
+	assert_false(b->max_cut);
+	assert_int_equal(f->s.total.all_long.ns, 5610);
+	assert_int_equal(f->s.nr_long, 4);
+	assert_true(f->s.longest[1].ns == 3000 && f->s.longest[1].cut);
+	assert_false(f->s.longest[0].cut);
+	/* Probes tell of reductions and of no error: they saw both ends. */
+	was_long(f, START + 9000, f->normal, f->b, 5000, 7, EVENT_UNKNOWN);
+	assert_false(f->s.longest[0].cut || f->s.counts.data[2].max_cut);
+	/* Of one that was seen to begin its time is counted anyway. */
+	in(f, START + 9000, f->second, f->b);
+	was_long(f, START + 9900, f->second, f->b, 890, EVENT_UNKNOWN, EVENT_UNKNOWN);
+	assert_int_equal(f->s.counts.data[2].time_ns, 0);
+	/* Of an interval it has what was in it, though it is as long as it is. */
+	sched_stats_advance(&f->s, START + 10000);
+	sched_stats_restart(&f->s);
+	was_long(f, START + 11000, f->normal, f->b, 4000, EVENT_UNKNOWN, 10);
+	assert_int_equal(f->s.total.all_long.ns, 1000);
+	assert_int_equal(f->s.total.max_ns, 4000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -529,6 +593,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(room_after_a_gap, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(come_and_go, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(longest_slices, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_slices_of_groups, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
