@@ -14,6 +14,7 @@
 #ifndef EBEAM_CMD_TOP_H
 #define EBEAM_CMD_TOP_H
 
+#include "beam/sched_now.h"
 #include "beam/vm_totals.h"
 #include "cmd/command.h"
 #include "cmd/rows.h"
@@ -54,6 +55,7 @@ struct top {
 	struct top_frame frame;
 	struct vm_totals_reader *reader;
 	struct vm_totals totals;
+	struct sched_now *sched_now; /* NULL: where schedulers stand is not known */
 	struct top_totals before, now;
 	uint64_t read_ns;	     /* when `now` was read; 0 = never */
 	uint64_t since_ns;	     /* what was read before that is too old for rates */

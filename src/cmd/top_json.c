@@ -55,6 +55,7 @@ static void write_scheduler(struct jsonw *w, const struct top_scheduler *s)
 	for (int i = 0; i < NR_TOP_SHARES; i++)
 		jsonw_double(w, top_share_name((enum top_share_kind)i),
 			     s->known ? s->share[i] : NAN);
+	jsonw_uint_if(w, "at_least_ns", s->at_least_ns, s->at_least_ns);
 	jsonw_known(w, "run_queue", s->run_queue);
 	jsonw_double(w, "reductions_per_s", s->reductions);
 	jsonw_double(w, "context_switches_per_s", s->context_switches);

@@ -163,6 +163,51 @@ static void set_schedulers(struct top *t)
 	top_frame_set_schedulers(&t->frame, a->nr_sched, a->nr_dirty_cpu, a->nr_dirty_io);
 }
 
+static bool is_offline(const struct top *t, const struct sched_one *one)
+{
+	for (size_t i = 0; i < t->totals.queues.len; i++) {
+		const struct vm_queue *q = &t->totals.queues.data[i];
+
+		if (q->type == VM_QUEUE_NORMAL && q->scheduler == one->number)
+			return q->offline;
+	}
+	return false;
+}
+
+/* While processes wait for a dirty one, those that do nothing are offline. */
+static bool is_spare(const struct top *t, const struct sched_one *one)
+{
+	enum top_queue queue =
+		one->type == THREAD_DIRTY_CPU ? TOP_QUEUE_DIRTY_CPU : TOP_QUEUE_DIRTY_IO;
+	uint64_t waiting = t->frame.run_queues[queue];
+
+	return one->now.doing == SCHED_DOING_NOTHING && waiting && waiting != TOP_UNKNOWN;
+}
+
+/* Whether schedulers are still at what the reading before saw; see beam/sched_now.h. */
+static void look_at_schedulers(struct top *t)
+{
+	uint64_t now = clock_monotonic_ns();
+	const struct sched_one *all;
+	size_t nr;
+
+	if (!t->sched_now)
+		return;
+	sched_now_look(t->sched_now, now);
+	all = sched_now_all(t->sched_now, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		const struct sched_one *one = &all[i];
+		struct top_scheduler *s = top_frame_scheduler(&t->frame, one->type, one->number);
+		bool works = one->now.known && (one->now.doing == SCHED_DOING_PROCESS ||
+						one->now.doing == SCHED_DOING_PORT);
+
+		if (!s)
+			continue;
+		s->counts = one->type == THREAD_NORMAL ? !is_offline(t, one) : !is_spare(t, one);
+		s->at_least_ns = works ? now - MIN(now, one->same_ns) : 0;
+	}
+}
+
 int top_node_open(struct top *t, struct error *err)
 {
 	const struct beam_identity *id = &t->node->identity;
@@ -176,6 +221,8 @@ int top_node_open(struct top *t, struct error *err)
 	snprintf(n->flavor, sizeof(n->flavor), "%s", id->jit ? "jit" : "emu");
 	n->os_pid = t->node->os_pid;
 	set_schedulers(t);
+	if (sched_now_open(&t->sched_now, t->node) != 0)
+		t->sched_now = NULL;
 	return vm_totals_open(&t->reader, t->node, err);
 }
 
@@ -184,6 +231,8 @@ void top_node_close(struct top *t)
 	vm_totals_close(t->reader);
 	t->reader = NULL;
 	vm_totals_free(&t->totals);
+	sched_now_close(t->sched_now);
+	t->sched_now = NULL;
 	free(t->now.queues);
 	free(t->before.queues);
 	t->now = t->before = (struct top_totals){0};
@@ -212,6 +261,7 @@ int top_node_read(struct top *t, struct error *err)
 	read_own(t);
 	t->frame.epoch_ns = clock_realtime_ns();
 	top_frame_update(&t->frame, t->read_ns ? &t->before : NULL, &t->now);
+	look_at_schedulers(t);
 	t->since_ns = t->read_ns ? t->read_ns : t->now.read_ns;
 	t->read_ns = t->now.read_ns;
 	return 0;

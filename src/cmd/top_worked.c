@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compiler.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "beam/sched_work.h"
@@ -87,6 +88,12 @@ static double share_of(const struct sched_clock_read *from, const struct sched_c
 	return (double)(to->working_ns - from->working_ns) / (double)(to->at_ns - from->at_ns);
 }
 
+/* A time slice that lasts is work, at least so much of the window; 0 = none does. */
+static double held_share(const struct top_frame *f, const struct top_scheduler *s)
+{
+	return MIN((double)s->at_least_ns / (f->window_s * 1e9), 1.0);
+}
+
 void top_worked_give(struct top_worked *w, struct top_frame *f)
 {
 	const struct reading *now = read_clocks(w), *from;
@@ -101,6 +108,7 @@ void top_worked_give(struct top_worked *w, struct top_frame *f)
 		struct top_scheduler *s = top_frame_scheduler(f, all[i].type, all[i].number);
 
 		if (s)
-			top_scheduler_worked(s, share_of(&from->clocks[i], &now->clocks[i]));
+			top_scheduler_worked(s, fmax(share_of(&from->clocks[i], &now->clocks[i]),
+						     held_share(f, s)));
 	}
 }

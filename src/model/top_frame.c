@@ -192,6 +192,27 @@ void top_frame_set_schedulers(struct top_frame *f, uint32_t normal, uint32_t dir
 	memcpy(f->nr_of_type, of_type, sizeof(of_type));
 }
 
+/* From here on, and that is about what two readings of a second tell. */
+#define HELD_NS 800000000u
+
+bool top_frame_held(const struct top_frame *f, enum top_queue queue, struct top_held *out)
+{
+	*out = (struct top_held){.ns = UINT64_MAX};
+	for (uint32_t i = 0; i < f->nr_schedulers; i++) {
+		const struct top_scheduler *s = &f->schedulers[i];
+
+		if (queue_of(s->type) != (int)queue || !s->counts)
+			continue;
+		out->of++;
+		if (s->at_least_ns < HELD_NS)
+			continue;
+		out->nr++;
+		out->ns = MIN(out->ns, s->at_least_ns);
+	}
+	return f->state == TOP_RUNNING && out->nr &&
+	       (queue == TOP_QUEUE_NORMAL || out->nr == out->of);
+}
+
 double top_scheduler_work(const struct top_scheduler *s)
 {
 	double work = 0;

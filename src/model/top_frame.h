@@ -135,11 +135,19 @@ struct top_scheduler {
 	enum thread_type type;	     /* THREAD_NORMAL, THREAD_DIRTY_CPU, THREAD_DIRTY_IO */
 	uint16_t number;	     /* 1.. within its type */
 	bool known;		     /* share[]: it was sampled, or all were */
+	bool counts;		     /* it is online; of one that is not nothing is expected */
+	uint64_t at_least_ns;	     /* so long, at least, in its time slice; 0 = none that lasts */
 	double share[NR_TOP_SHARES]; /* of the window's time, sum 1 */
 	uint64_t run_queue;	     /* length; of a dirty one that of its type; TOP_UNKNOWN */
 	/* By second, NAN = not known; those of dirty ones are not told apart. */
 	double reductions, context_switches, gcs;
 	struct top_ring history; /* work, 0..1 */
+};
+
+/* Those of a type that have not changed process (or port) for so long, at least. */
+struct top_held {
+	uint32_t nr, of; /* of those that count */
+	uint64_t ns;
 };
 
 struct top_node {
@@ -221,6 +229,12 @@ void top_frame_sum_schedulers(struct top_frame *f);
 /* By the VM it worked for that part of the window (NAN = not known): what samples do not show of it
  * is BLOCKED, and was no WAITING.  Before top_frame_sum_schedulers(). */
 void top_scheduler_worked(struct top_scheduler *s, double worked);
+
+/*
+ * Whether schedulers of a type are held: normal ones if any is, as no Erlang code keeps one for
+ * that long; dirty ones, which are for long work, if all are.
+ */
+bool top_frame_held(const struct top_frame *f, enum top_queue queue, struct top_held *out);
 
 /* Part of the time that is work; NAN if it is not known. */
 double top_scheduler_work(const struct top_scheduler *s);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/units.h"
 #include "model/top_frame.h"
 #include "view/cells.h"
 
@@ -95,11 +96,29 @@ static int by_run_queue(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
+/* As `sched --now` has it. */
+static void col_at_least(struct strbuf *out, const void *row, const void *ctx)
+{
+	char buf[32];
+
+	(void)ctx;
+	if (ROW(row)->at_least_ns)
+		strbuf_addf(out, ">= %s", units_format_ns(ROW(row)->at_least_ns, buf, sizeof(buf)));
+}
+
+static int by_at_least(const void *a, const void *b)
+{
+	uint64_t x = ROW(a)->at_least_ns, y = ROW(b)->at_least_ns;
+
+	return x > y ? -1 : x < y;
+}
+
 #define SHARE_COLUMN(id, name) {name, #id, TABLE_RIGHT, false, col_share_##id, by_share_##id},
 
 const struct table_column scheduler_columns[] = {
 	{"scheduler", "SCHEDULER", TABLE_LEFT, false, col_scheduler, by_scheduler},
 	{"work", "WORK", TABLE_RIGHT, false, col_work, by_work},
+	{"at_least_ns", "FOR", TABLE_RIGHT, false, col_at_least, by_at_least},
 	TOP_SHARES(SHARE_COLUMN) /**/
 	{"run_queue", "RUN QUEUE", TABLE_RIGHT, false, col_run_queue, by_run_queue},
 	{"reductions_per_s", "REDUCTIONS/S", TABLE_RIGHT, false, col_reductions, by_reductions},

@@ -8,6 +8,7 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
+#include "base/units.h"
 #include "base/xalloc.h"
 #include "view/cells.h"
 
@@ -452,7 +453,54 @@ static void draw_schedulers(struct screen *s, unsigned row, const struct schedul
 	draw_legend(s, row, column, width);
 }
 
-/* ---- both --------------------------------------------------------------------------------- */
+/* ---- what is held -------------------------------------------------------------------------- */
+
+/* "No change of process: 2/2 schedulers >= 3.00 s, 1/1 dirty CPU >= 2.00 s" */
+static bool describe_held(const struct top_frame *f, struct strbuf *out)
+{
+	static const char *const names[NR_TOP_QUEUES] = {
+		[TOP_QUEUE_NORMAL] = "schedulers",
+		[TOP_QUEUE_DIRTY_CPU] = "dirty CPU",
+		[TOP_QUEUE_DIRTY_IO] = "dirty IO",
+	};
+	struct top_held held;
+	bool any = false;
+	char text[32];
+
+	for (unsigned int q = 0; q < NR_TOP_QUEUES; q++) {
+		if (!top_frame_held(f, q, &held))
+			continue;
+		strbuf_addf(out, "%s%u/%u %s >= %s", any ? ", " : "No change of process: ", held.nr,
+			    held.of, names[q], units_format_ns(held.ns, text, sizeof(text)));
+		any = true;
+	}
+	return any;
+}
+
+static unsigned held_rows(const struct top_frame *f)
+{
+	struct strbuf ignored = STRBUF_INIT;
+	bool any = describe_held(f, &ignored);
+
+	strbuf_free(&ignored);
+	return any;
+}
+
+static void draw_held(struct screen *s, unsigned row, unsigned width, const struct top_frame *f)
+{
+	static const char more[] = " (ebeam sched --now)";
+	struct strbuf text = STRBUF_INIT;
+	unsigned at;
+
+	describe_held(f, &text);
+	screen_fill(s, row, 0, width, SCREEN_BAD, ' ');
+	at = screen_text(s, row, 0, width, SCREEN_BAD, text.buf, text.len);
+	if (at + strlen(more) <= width)
+		screen_text(s, row, at, width - at, SCREEN_BAD, more, strlen(more));
+	strbuf_free(&text);
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
 
 /* Rows of the fields; *r: those of the schedulers. */
 static unsigned divide(const struct top_frame *f, unsigned room, unsigned width,
@@ -468,18 +516,23 @@ static unsigned divide(const struct top_frame *f, unsigned room, unsigned width,
 
 unsigned top_header_height(const struct top_frame *f, unsigned room, unsigned width)
 {
+	unsigned held = MIN(held_rows(f), room);
 	struct scheduler_rows r;
-	unsigned rows = divide(f, room, width, &r);
+	unsigned rows = divide(f, room - held, width, &r);
 
-	return rows + r.bars + r.strips + r.dirty;
+	return held + rows + r.bars + r.strips + r.dirty;
 }
 
 void top_header_draw(struct screen *s, unsigned row, unsigned height, unsigned width,
 		     const struct top_frame *f)
 {
+	unsigned held = MIN(held_rows(f), height);
 	struct scheduler_rows r;
-	unsigned rows = divide(f, height, width, &r);
+	unsigned rows = divide(f, height - held, width, &r);
 
+	if (held)
+		draw_held(s, row, width, f);
+	row += held;
 	draw_fields(s, row, rows, width, f);
 	draw_schedulers(s, row + rows, &r, width, f);
 }

@@ -2,6 +2,7 @@
 /*
  * What `top` says of the node as a whole, above its panels: figures with their history, in as many
  * columns and rows as there is room for, the important ones first; and how busy each scheduler is.
+ * Above all of it, if schedulers are held by what does not give them back, a line that says so.
  */
 #ifndef EBEAM_VIEW_TOP_HEADER_H
 #define EBEAM_VIEW_TOP_HEADER_H

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from answers import Watch, need_events
 from cases_events import of
 from cases_faults import bpf_objects_of
+from cases_hung import kill
 from ebeam import html_strings
 from harness import case, check, check_equal, check_in, check_near
 from tmux import Tmux
@@ -81,6 +82,34 @@ def cpu_of_ended(ctx):
     check(max(calls, key=calls.get) == "spawn_storm:child/1", f"most: {ended}")
     check_in("not in these rows: ", text, "the note")
     check_in("% spawn_storm:child/1", text, "the note says whose")
+
+
+@case("schedulers that are stuck are at work, and a line above all says so")
+def held(ctx):
+    node = ctx.new_node(flags=("+S", "2:2", "+SDcpu", "2", "+SDio", "4"))
+    ctx.cleanup(kill, node)
+    node.start("incidents", "dirty_pool", settle=0.5)
+    node.start("incidents", "stuck", settle=1.5)
+    frame = frames(ctx, node, 3)[-1]
+    by_type = {kind: [s for s in frame["schedulers"] if s["type"] == kind]
+               for kind in ("normal", "dirty_cpu", "dirty_io")}
+    for s in by_type["normal"] + by_type["dirty_cpu"]:
+        check(s["at_least_ns"] > 1e9, f"in the same slice in three readings: {s}")
+        check(s["work"] > 0.9, f"at work: {s}")
+    for s in by_type["dirty_io"]:
+        check_equal(s["at_least_ns"], None, f"does nothing: {s}")
+    text = ctx.ebeam.ok("top", "-p", node.os_pid, "-b", "-n", "2").out
+    line = "^No change of process: 2/2 schedulers >= [0-9.]+ s, 2/2 dirty CPU >= [0-9.]+ s \\(ebeam"
+    check(re.search(line, text, re.M), f"the line: {text}")
+    text = ctx.ebeam.ok("top", "-p", node.os_pid, "-b", "-n", "2", "--panel", "schedulers").out
+    check(len(re.findall("^(?:1|2|dirty cpu [12]) .* >= [0-9.]+ s ", text, re.M)) >= 4, f"FOR: {text}")
+
+
+@case("of a node that works no line says that schedulers are held")
+def not_held(ctx):
+    with ctx.workload("web"):
+        text = ctx.ebeam.ok("top", "-p", ctx.node.os_pid, "-b", "-n", "3").out
+    check("No change of process" not in text, f"text: {text}")
 
 
 @case("CPU of functions: the busiest is first", otp="one")

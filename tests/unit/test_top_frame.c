@@ -192,6 +192,40 @@ static void test_worked(void **state)
 	assert_near(s.share[TOP_SHARE_BLOCKED], 0.7);
 }
 
+static void test_held(void **state)
+{
+	struct top_frame f;
+	struct top_held h;
+
+	(void)state;
+	top_frame_init(&f);
+	top_frame_set_schedulers(&f, 3, 2, 1);
+	for (uint32_t i = 0; i < f.nr_schedulers; i++)
+		f.schedulers[i].counts = true;
+	for (unsigned int q = 0; q < NR_TOP_QUEUES; q++)
+		assert_false(top_frame_held(&f, q, &h));
+	f.schedulers[2].counts = false; /* offline */
+	f.schedulers[0].at_least_ns = 5000000000;
+	f.schedulers[1].at_least_ns = 500000000; /* it may have had no CPU */
+	f.schedulers[3].at_least_ns = 9000000000;
+	assert_true(top_frame_held(&f, TOP_QUEUE_NORMAL, &h));
+	assert_int_equal(h.nr, 1);
+	assert_int_equal(h.of, 2);
+	assert_int_equal(h.ns, 5000000000);
+	f.schedulers[1].at_least_ns = 1000000000;
+	assert_true(top_frame_held(&f, TOP_QUEUE_NORMAL, &h));
+	assert_int_equal(h.nr, 2);
+	assert_int_equal(h.ns, 1000000000);
+	/* A dirty one is for work that lasts: it is none if another one is free. */
+	assert_false(top_frame_held(&f, TOP_QUEUE_DIRTY_CPU, &h));
+	f.schedulers[4].counts = false;
+	assert_true(top_frame_held(&f, TOP_QUEUE_DIRTY_CPU, &h));
+	assert_int_equal(h.of, 1);
+	f.state = TOP_STOPPED; /* which says it all */
+	assert_false(top_frame_held(&f, TOP_QUEUE_NORMAL, &h));
+	top_frame_free(&f);
+}
+
 static void test_names(void **state)
 {
 	(void)state;
@@ -207,7 +241,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ring),   cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_rates),  cmocka_unit_test(test_schedulers),
-		cmocka_unit_test(test_worked), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_worked), cmocka_unit_test(test_held),
+		cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

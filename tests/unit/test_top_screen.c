@@ -268,6 +268,20 @@ static void strange_names(void **state)
 	free(huge);
 }
 
+static void held_schedulers(void **state)
+{
+	struct fixture *x = *state;
+
+	set_rows(x, 30);
+	for (uint32_t i = 0; i < x->frame.nr_schedulers; i++) {
+		x->frame.schedulers[i].counts = true;
+		x->frame.schedulers[i].at_least_ns = 2310000000;
+	}
+	expect(x, "held", 24, 80);
+	expect(x, "held-120x40", 40, 120);
+	expect(x, "held-30x6", 6, 30);
+}
+
 /* Nothing is known but that it is there; it has exited. */
 static void nothing_known(void **state)
 {
@@ -529,6 +543,7 @@ int main(void)
 		TEST(in_small_sizes),
 		TEST(without_rows),
 		TEST(many_schedulers),
+		TEST(held_schedulers),
 		TEST(strange_names),
 		TEST(nothing_known),
 		TEST(typing_and_menus),
