@@ -69,7 +69,9 @@ const char describe_diagnose[] =
 	"that grow, very many timers, large binaries, fragmentation, memory beyond the VM; "
 	"limits that are near.\n\n"
 	"What a function costs, or which call is slow, needs samples or probes: record and "
-	"trace. 'nothing found' means that none of this was seen in this time.";
+	"trace. What grows has its rate, and how far off that may be (95 of 100 times); what grows "
+	"slowly is seen with a longer -d: memory is a warning from 30 s on. "
+	"'nothing found' means that none of this was seen in this time.";
 
 const char describe_trace[] =
 	"Shows calls of functions in the running node, each a line: time, process, arguments, "

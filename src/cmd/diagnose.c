@@ -95,6 +95,8 @@ static void sample_memory(struct sampling *s)
 				series_add(&d->memory.data[i].bytes, (double)value);
 		}
 	}
+	if (memory.areas.loaded_code != MEMORY_UNKNOWN && memory.areas.loaded_code)
+		series_add(&d->code, (double)memory.areas.loaded_code);
 	s->carriers_known = !allocators.unreadable && !allocators.disabled;
 	d->allocators.len = 0;
 	for (size_t i = 0; i < allocators.v.len; i++) {

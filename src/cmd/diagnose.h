@@ -35,7 +35,8 @@ struct process_look {
 	uint32_t slot;
 	uint64_t epid;
 	uint64_t queue_first, queue_min, queue_max, queue_drop, queue_last;
-	uint32_t queue_ups;
+	uint32_t queue_ups, steps;	/* steps: from scan to scan */
+	double queue_squares;		/* sum of the squares of what it grew by in each */
 	uint64_t heap_first, heap_last; /* words */
 	uint64_t reductions_first, reductions_last;
 	raddr addr;
@@ -99,6 +100,8 @@ int diagnose_processes_finish(struct diagnose *g, struct error *err);
 uint32_t diagnose_process(struct diagnose *g, uint64_t epid);
 /* "<0.80.0> name", of a pid term. */
 const char *diagnose_process_text(struct diagnose *g, uint64_t epid);
+/* The same of one that is not chosen for that: while scans go on. */
+const char *diagnose_pid_text(struct diagnose *g, uint64_t epid);
 
 /* To `f`, which the caller has opened and will check. */
 int diagnose_text_write(const struct command_context *ctx, const struct diagnose *g,

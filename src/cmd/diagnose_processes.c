@@ -129,6 +129,12 @@ static int visit(void *arg, struct process_facts *block, size_t nr)
 		if (g->collector && p->initial[0] == g->collector && was &&
 		    p->reductions > was->reductions_last)
 			g->collector_worked++;
+		if (was) {
+			double grew = (double)queue - (double)now.queue_last;
+
+			now.steps++;
+			now.queue_squares += grew * grew;
+		}
 		now.addr = p->addr;
 		now.queue_ups += queue > now.queue_last;
 		now.queue_last = queue;
@@ -180,6 +186,15 @@ static const char *string_of(struct diagnose *g, uint32_t id)
 	return id ? diagnose_text(g, process_strings_get(&g->source.strings, id)->text) : NULL;
 }
 
+/* Of one that was there from the first scan on, or came later. */
+static struct growth queue_growth(const struct diagnose *g, const struct process_look *p)
+{
+	double seconds = (double)(g->scanned_ns - g->scanned_first_ns) / 1e9;
+
+	return growth_of((double)p->queue_last - (double)p->queue_first, p->queue_squares, p->steps,
+			 g->d.samples > 1 ? seconds * p->steps / (g->d.samples - 1) : 0);
+}
+
 uint32_t diagnose_process(struct diagnose *g, uint64_t epid)
 {
 	struct diagnosed_process new = {0};
@@ -200,6 +215,7 @@ uint32_t diagnose_process(struct diagnose *g, uint64_t epid)
 		new.queue_grew =
 			growth_is_steady((double)look->queue_last - (double)look->queue_first,
 					 (double)look->queue_drop, look->queue_ups);
+		new.queue_growth = queue_growth(g, look);
 		new.heap_first = 8 * look->heap_first;
 		new.heap_last = 8 * look->heap_last;
 	}
@@ -212,6 +228,25 @@ uint32_t diagnose_process(struct diagnose *g, uint64_t epid)
 	vec_push(&g->chosen, epid);
 	vec_push(&g->d.processes, new);
 	return (uint32_t)g->d.processes.len - 1;
+}
+
+const char *diagnose_pid_text(struct diagnose *g, uint64_t epid)
+{
+	struct strbuf out = STRBUF_INIT;
+	struct process_facts facts;
+	struct process_row row;
+	const char *text, *name;
+	char buf[64];
+
+	strbuf_addstr(&out, pid_format(&g->pids, epid, buf, sizeof(buf)));
+	if (process_read(g->n, epid, process_source_what(&g->source), &facts) == 0) {
+		process_source_row(&g->source, &facts, NULL, &row);
+		name = string_of(g, process_row_name(&row));
+		strbuf_addf(&out, "%s%s", name ? " " : "", name ? name : "");
+	}
+	text = diagnose_text(g, out.buf);
+	strbuf_free(&out);
+	return text;
 }
 
 const char *diagnose_process_text(struct diagnose *g, uint64_t epid)

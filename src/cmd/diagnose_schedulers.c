@@ -111,7 +111,6 @@ static void take_slice(struct diagnose *g, struct scheduler_look *s)
 	struct diagnosed_scheduler *out = s->out;
 	uint64_t ns = g->last_ns - one->same_ns, waited = 0;
 	bool blocked = s->now.where == THREAD_IN_SYSCALL, fd, same;
-	char buf[64];
 
 	/* A dirty one is taken for as long, with a CPU or without. */
 	if (!out->dirty && s->now.has_times && s->begin.has_times)
@@ -131,8 +130,7 @@ static void take_slice(struct diagnose *g, struct scheduler_look *s)
 	out->queue = one->now.run_queue == SCHED_NOW_UNKNOWN ? 0 : one->now.run_queue;
 	if (!same) {
 		out->pid = one->now.doing == SCHED_DOING_PROCESS
-				   ? diagnose_text(g, pid_format(&g->pids, one->now.epid, buf,
-								 sizeof(buf)))
+				   ? diagnose_pid_text(g, one->now.epid)
 				   : "a port";
 		out->function = NULL;
 	}
@@ -219,6 +217,29 @@ static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_bef
 		take_slice(g, s);
 }
 
+static bool is_of(const struct scheduler_look *s, enum thread_type type)
+{
+	return s->one->type == type && s->one->now.known &&
+	       s->one->now.doing != SCHED_DOING_NOTHING;
+}
+
+/* How many dirty ones of each type are at work. */
+static void count_dirty(struct diagnose *g)
+{
+	uint32_t nr_cpu = 0, nr_io = 0;
+
+	for (size_t i = 0; i < g->nr_schedulers; i++) {
+		nr_cpu += is_of(&g->schedulers[i], THREAD_DIRTY_CPU);
+		nr_io += is_of(&g->schedulers[i], THREAD_DIRTY_IO);
+	}
+	while (g->d.dirty_cpu_busy.len <= nr_cpu)
+		vec_push(&g->d.dirty_cpu_busy, 0);
+	while (g->d.dirty_io_busy.len <= nr_io)
+		vec_push(&g->d.dirty_io_busy, 0);
+	g->d.dirty_cpu_busy.data[nr_cpu]++;
+	g->d.dirty_io_busy.data[nr_io]++;
+}
+
 void diagnose_schedulers_look(struct diagnose *g)
 {
 	uint64_t *same = xcalloc(g->nr_schedulers + 1, sizeof(*same));
@@ -236,6 +257,7 @@ void diagnose_schedulers_look(struct diagnose *g)
 	}
 	sched_now_look(g->now, g->last_ns = clock_monotonic_ns());
 	g->d.looks++;
+	count_dirty(g);
 	for (size_t i = 0; i < g->nr_schedulers; i++)
 		take(g, &g->schedulers[i], same[i]);
 	free(same);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/random.h"
 #include "base/units.h"
 
 #define CRITICAL_FROM 80.0 /* weights */
@@ -64,6 +65,36 @@ double series_growth(const struct series *s)
 		drop = MAX(drop, most - now);
 	}
 	return growth_is_steady(grew, drop, ups) ? grew : 0;
+}
+
+struct growth growth_of(double grew, double squares, unsigned int steps, double seconds)
+{
+	struct growth g = {NAN, NAN};
+	double spread;
+
+	if (!steps || seconds <= 0)
+		return g;
+	g.per_s = grew / seconds;
+	if (steps < SAMPLES_LEAST)
+		return g;
+	spread = MAX(squares - grew * grew / steps, 0.0) / (steps - 1);
+	g.error = student_95(steps - 1) * sqrt(spread * steps) / seconds;
+	return g;
+}
+
+struct growth series_growth_rate(const struct series *s, double seconds)
+{
+	double squares = 0;
+
+	for (unsigned int i = 1; i < s->nr; i++)
+		squares += (s->v[i] - s->v[i - 1]) * (s->v[i] - s->v[i - 1]);
+	return s->nr < 2 ? (struct growth){NAN, NAN}
+			 : growth_of(series_last(s) - series_first(s), squares, s->nr - 1, seconds);
+}
+
+bool growth_is_sure(const struct growth *g)
+{
+	return g->per_s > 0 && g->error < g->per_s;
 }
 
 bool growth_is_steady(double grew, double largest_drop, unsigned int ups)
@@ -221,6 +252,8 @@ void diagnosis_free(struct diagnosis *d)
 	vec_free(&d->circles);
 	vec_free(&d->restarts);
 	vec_free(&d->schedulers);
+	vec_free(&d->dirty_cpu_busy);
+	vec_free(&d->dirty_io_busy);
 	vec_free(&d->blocked_in);
 	vec_free(&d->collecting);
 	vec_free(&d->tables);

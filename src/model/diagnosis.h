@@ -33,6 +33,16 @@ double series_least(const struct series *s); /* the same */
  * of that; else 0. */
 double series_growth(const struct series *s);
 
+/* How fast something grows, and how far off that may be in 95 of 100 cases, as its steps differ. */
+struct growth {
+	double per_s, error; /* NAN = nobody can say */
+};
+/* `squares`: sum of the squares of so many steps, which are equally long. */
+struct growth growth_of(double grew, double squares, unsigned int steps, double seconds);
+struct growth series_growth_rate(const struct series *s, double seconds);
+/* It is more than chance. */
+bool growth_is_sure(const struct growth *g);
+
 #define DIAGNOSED_NONE UINT32_MAX
 
 /* A process that a rule may name.  Texts are the caller's; NULL = not known. */
@@ -43,6 +53,7 @@ struct diagnosed_process {
 	const char *suspended_by; /* "port #Port<0.5>", "the connection to b@host" */
 	uint64_t queue_first, queue_min, queue_last;
 	bool queue_grew; /* it was longer in two samples at least, and hardly ever shorter */
+	struct growth queue_growth;
 	uint64_t heap_first, heap_last; /* bytes */
 	uint32_t waiting, behind;	/* see model/wait_graph.h */
 	uint64_t binaries;		/* bytes that it refers to, each once; 0 = not asked */
@@ -138,7 +149,7 @@ struct diagnosis {
 	VEC(struct diagnosed_limit) limits;
 	VEC(struct diagnosed_memory) memory; /* the first is the total */
 	VEC(struct diagnosed_allocator) allocators;
-	struct series atoms;
+	struct series atoms, code; /* code: bytes of all that is loaded */
 	VEC(const char *) newest_atoms;
 	double spawned_per_s; /* NAN */
 	VEC(struct diagnosed_process) processes;
@@ -150,6 +161,8 @@ struct diagnosis {
 	double dirty_cpu_queue, dirty_io_queue; /* mean length */
 	/* Looks that saw a scheduler run a process; collect garbage; blocked by a lock. */
 	unsigned int nr_running, nr_gc, nr_blocked;
+	/* Looks that saw so many dirty schedulers of a type at work, by their number. */
+	VEC(uint32_t) dirty_cpu_busy, dirty_io_busy;
 	unsigned int nr_blocked_schedulers; /* how many were, at any time */
 	VEC(struct diagnosed_function) blocked_in;
 	VEC(uint32_t) collecting; /* processes that were seen collecting, most often first */

@@ -58,23 +58,59 @@ static void tell_what_grew(struct finding *f, const struct diagnosis *d)
 	}
 }
 
+static double code_growth(const struct diagnosis *d)
+{
+	return d->code.nr ? MAX(series_last(&d->code) - series_first(&d->code), 0.0) : 0;
+}
+
+/* A node that starts, or loads a release: where code is a good part of it, so is what comes with
+ * it. */
+static bool is_of_code(const struct diagnosis *d, double grew)
+{
+	return code_growth(d) >= 0.2 * grew;
+}
+
+/* What would be a tenth more in an hour is worth a note; if it lasts for half a minute, more. */
+static bool grows_slowly(const struct diagnosis *d, const struct series *total, double grew)
+{
+	struct growth g = series_growth_rate(total, diagnosis_seconds(d));
+
+	return grew >= MIB && growth_is_sure(&g) && 3600 * g.per_s >= 0.1 * series_last(total);
+}
+
 void rule_memory_grows(struct making *m)
 {
 	const struct diagnosis *d = m->d;
 	const struct series *total = d->memory.len ? &d->memory.data[0].bytes : NULL;
-	double grew = total ? series_growth(total) : 0, per_s = grew / diagnosis_seconds(d);
+	double seconds = diagnosis_seconds(d), grew = total ? series_growth(total) : 0;
+	double per_s = grew / seconds, weight = growth_weight(d, per_s);
 	struct texts t = {.nr = 0};
+	struct growth rate;
 	struct finding *f;
 
-	if (total && per_s >= MIB && grew >= 0.02 * series_first(total)) {
-		f = finding_begin(m, "memory_grows", growth_weight(d, per_s), growth_certainty(d),
-				  "memory of the VM grows by %s per second", text_bytes(&t, per_s));
-		finding_evidence(f, "from %s to %s in %.1f s", text_bytes(&t, series_first(total)),
-				 text_bytes(&t, series_last(total)), diagnosis_seconds(d));
-		tell_what_grew(f, d);
-		finding_command(f, "mem");
-		finding_command(f, "ps --sort memory");
+	if (!total)
+		return;
+	if (!(per_s >= MIB && grew >= 0.02 * series_first(total))) {
+		if (!grows_slowly(d, total, grew))
+			return;
+		weight = seconds >= 30 ? weight : 34;
 	}
+	if (is_of_code(d, grew))
+		weight = 30;
+	f = finding_begin(m, "memory_grows", weight, growth_certainty(d),
+			  "memory of the VM grows by %s per second", text_bytes(&t, per_s));
+	rate = series_growth_rate(total, seconds);
+	finding_evidence(f, "from %s to %s in %.1f s%s%s%s", text_bytes(&t, series_first(total)),
+			 text_bytes(&t, series_last(total)), seconds,
+			 isnan(rate.error) ? "" : ", give or take ",
+			 isnan(rate.error) ? "" : text_bytes(&t, rate.error),
+			 isnan(rate.error) ? "" : " per second");
+	if (is_of_code(d, grew))
+		finding_evidence(f, "modules were loaded meanwhile: %s of code",
+				 text_bytes(&t, code_growth(d)));
+	tell_what_grew(f, d);
+	finding_command(f, "mem");
+	finding_command(f, "ps --sort memory");
 }
 
 /* Steadily, and resident memory with it: what the VM has given back to its own cache of segments is
@@ -183,12 +219,14 @@ void rule_binaries(struct making *m)
 	free(who);
 }
 
+/* What a byte of code brings of new atoms, at most: OTP's own modules bring one in 700. */
+#define ATOMS_OF_CODE (1 / 200.0)
+
 void rule_atoms(struct making *m)
 {
 	const struct diagnosis *d = m->d;
-	const struct series *code_bytes = diagnosis_memory(d, "code");
-	bool code = series_last(code_bytes) > series_first(code_bytes);
 	double grew = series_growth(&d->atoms);
+	bool code = code_growth(d) * ATOMS_OF_CODE >= 0.5 * grew;
 	struct texts t = {.nr = 0};
 	struct finding *f;
 

@@ -159,39 +159,79 @@ void rule_long_slices(struct making *m)
 	finding_command(f, "events -e long_schedule --longer-than 20ms --stack -d 10");
 }
 
-/* All dirty schedulers of a type at work in nearly every look. */
-static void find_dirty_pool(struct making *m, const char *type, double queue, const char *option)
+/* A dirty type. */
+struct dirty_pool {
+	const char *type, *option;
+	double queue;
+	const uint32_t *looks; /* see diagnosis.h */
+	size_t nr_looks;
+};
+
+/* Part of the looks that saw so many of them at work. */
+static double taken_share(const struct dirty_pool *p, unsigned int nr)
+{
+	double all = 0, taken = 0;
+
+	for (size_t i = 0; i < p->nr_looks; i++) {
+		all += p->looks[i];
+		taken += i >= nr ? p->looks[i] : 0;
+	}
+	return all > 0 ? taken / all : 0;
+}
+
+/* So much of the time is no chance. */
+#define POOL_TAKEN_PART 0.4
+
+static double pool_weight(const struct dirty_pool *p, double share)
+{
+	if (share >= 0.95)
+		return p->queue >= 1 ? 72 + MIN(p->queue, 8.0) : 45;
+	return p->queue >= 0.5 ? 42 + 25 * share : 28;
+}
+
+/* All dirty schedulers of a type at work, in nearly every look or in a good part of them. */
+static void find_dirty_pool(struct making *m, const struct dirty_pool *p)
 {
 	unsigned int nr = 0, seen = 0, busy = 0, shown = 0;
+	struct strbuf what = STRBUF_INIT;
 	struct finding *f;
+	double share;
 
 	for (size_t i = 0; i < m->d->schedulers.len; i++) {
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
 
 		/* While processes wait, one that does nothing is offline. */
-		if (!s->dirty || strcmp(s->type, type) != 0 || (!s->nr_busy && queue >= 1))
+		if (!s->dirty || strcmp(s->type, p->type) != 0 || (!s->nr_busy && p->queue >= 0.5))
 			continue;
 		nr++;
 		seen += s->nr_seen;
 		busy += s->nr_busy;
 	}
-	if (!nr || !seen || busy < 0.95 * seen)
+	if (!nr || !seen)
 		return;
-	f = finding_begin(m, "dirty_pool_taken", queue >= 1 ? 72 + MIN(queue, 8.0) : 45,
-			  FINDING_CERTAIN, "%s", "");
-	title_of_all(f, nr, type, "taken");
+	share = (double)busy / seen;
+	if (share < 0.95)
+		share = MIN(taken_share(p, nr), 0.94);
+	if (share < POOL_TAKEN_PART)
+		return;
+	f = finding_begin(m, "dirty_pool_taken", pool_weight(p, share), FINDING_CERTAIN, "%s", "");
+	strbuf_addstr(&what, "taken");
+	if (share < 0.95)
+		strbuf_addf(&what, " for %.0f%% of the time", 100 * share);
+	title_of_all(f, nr, p->type, what.buf);
+	strbuf_free(&what);
 	finding_evidence(
 		f, "they worked in %.0f%% of the looks; %.1f processes waited for one on average",
-		100.0 * busy / seen, queue);
+		100.0 * busy / seen, p->queue);
 	for (size_t i = 0; i < m->d->schedulers.len && shown < FINDING_NAMES_SHOWN; i++) {
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
 
-		if (!s->dirty || strcmp(s->type, type) != 0 || !s->longest_ns)
+		if (!s->dirty || strcmp(s->type, p->type) != 0 || !s->longest_ns)
 			continue;
 		tell_of_slice(f, s);
 		shown++;
 	}
-	finding_evidence(f, "more of them: erl %s", option);
+	finding_evidence(f, "more of them: erl %s", p->option);
 	finding_command(f, "sched --now");
 }
 
@@ -199,11 +239,40 @@ void rule_dirty_pools(struct making *m)
 {
 	if (m->d->stopped)
 		return;
-	find_dirty_pool(m, "dirty CPU", m->d->dirty_cpu_queue, "+SDcpu");
-	find_dirty_pool(m, "dirty IO", m->d->dirty_io_queue, "+SDio");
+	find_dirty_pool(m,
+			&(struct dirty_pool){"dirty CPU", "+SDcpu", m->d->dirty_cpu_queue,
+					     m->d->dirty_cpu_busy.data, m->d->dirty_cpu_busy.len});
+	find_dirty_pool(m, &(struct dirty_pool){"dirty IO", "+SDio", m->d->dirty_io_queue,
+						m->d->dirty_io_busy.data, m->d->dirty_io_busy.len});
 }
 
 /* ---- rules: who waits for whom ------------------------------------------------------------- */
+
+static void add_rate(struct strbuf *out, double n)
+{
+	struct texts t = {.nr = 0};
+
+	if (fabs(n) < 9.95)
+		strbuf_addf(out, "%.1f", n);
+	else
+		strbuf_addf(out, "%s%s", n < 0 ? "-" : "", text_count(&t, fabs(n)));
+}
+
+/* "20 more per second, give or take 1.3" */
+static void tell_growth(struct strbuf *out, const struct growth *g)
+{
+	if (isnan(g->error))
+		return;
+	add_rate(out, g->per_s);
+	strbuf_addstr(out, " more per second, give or take ");
+	add_rate(out, g->error);
+}
+
+/* One that is long for good, and grows by more than chance, however slowly. */
+static bool grows_slowly(const struct diagnosed_process *p)
+{
+	return growth_is_sure(&p->queue_growth) && 2 * p->queue_min >= p->queue_last;
+}
 
 void rule_mailboxes(struct making *m)
 {
@@ -213,6 +282,7 @@ void rule_mailboxes(struct making *m)
 		double last = MAX((double)p->queue_last, 1.0);
 		bool grows = grew >= 200 && grew >= 0.05 * (double)p->queue_first &&
 			     grew >= 40 * diagnosis_seconds(m->d) && p->queue_grew;
+		struct strbuf rate = STRBUF_INIT;
 		struct texts t = {.nr = 0};
 		struct finding *f;
 		char *who;
@@ -220,15 +290,19 @@ void rule_mailboxes(struct making *m)
 		if (p->queue_last < 1000)
 			continue;
 		who = finding_process_text(p);
-		if (grows) {
-			weight = 62 + 8 * log10(last / 1000);
+		tell_growth(&rate, &p->queue_growth);
+		if (grows || grows_slowly(p)) {
+			weight = grows ? 62 + 8 * log10(last / 1000)
+				       : MIN(36 + 12 * log10(last / 1000), 76.0);
 			f = finding_begin(m, "mailbox_grows", MIN(weight, 90.0), FINDING_CERTAIN,
 					  "the mailbox of %s has %s messages, and grows", who,
 					  text_count(&t, last));
-			finding_evidence(f, "from %s to %s in %.1f s: %s more per second",
+			finding_evidence(f, "from %s to %s in %.1f s: %s%s",
 					 text_count(&t, (double)p->queue_first),
 					 text_count(&t, last), diagnosis_seconds(m->d),
-					 text_count(&t, grew / diagnosis_seconds(m->d)));
+					 rate.len ? rate.buf
+						  : text_count(&t, grew / diagnosis_seconds(m->d)),
+					 rate.len ? "" : " more per second");
 		} else {
 			weight = p->queue_min < p->queue_last / 2 ? 20
 								  : 30 + 12 * log10(last / 1000);
@@ -240,7 +314,11 @@ void rule_mailboxes(struct making *m)
 						 text_count(&t, (double)p->queue_first),
 						 diagnosis_seconds(m->d),
 						 text_count(&t, (double)p->queue_min));
+			if (rate.len)
+				finding_evidence(f, "its growth is no more than chance: %s",
+						 rate.buf);
 		}
+		strbuf_free(&rate);
 		finding_tell_process(f, p);
 		finding_command(f, "inspect '%s' --mailbox", p->pid);
 		finding_command(f, "msg --to '%s' -d 10", p->pid);

@@ -97,6 +97,108 @@ static void test_series(void **state)
 	assert_true(series_least(&s) == 0);
 }
 
+static void test_growth(void **state)
+{
+	struct series s = SERIES(100, 110, 120, 130, 140, 150);
+	struct growth g = series_growth_rate(&s, 5);
+
+	(void)state;
+	assert_true(g.per_s == 10 && g.error == 0 && growth_is_sure(&g));
+	/* As much on the whole, in steps of which any may have been another. */
+	s = SERIES(100, 140, 110, 150, 110, 150);
+	g = series_growth_rate(&s, 5);
+	assert_true(g.per_s == 10 && g.error > 10 && !growth_is_sure(&g));
+	/* Steps of 8 and 12: a deviation of 2.19, of five of them 4.9, times 2.78 (Student). */
+	s = SERIES(100, 108, 120, 128, 140, 148);
+	g = series_growth_rate(&s, 5);
+	assert_true(fabs(g.per_s - 9.6) < 1e-9 && fabs(g.error - 2.78 * 4.899 / 5) < 0.01);
+	s = SERIES(200, 150, 100, 50, 20, 10);
+	g = series_growth_rate(&s, 5);
+	assert_true(g.per_s == -38 && !growth_is_sure(&g));
+	/* Of few nobody can say. */
+	s = SERIES(100, 110, 120);
+	g = series_growth_rate(&s, 1);
+	assert_true(g.per_s == 20 && isnan(g.error) && !growth_is_sure(&g));
+	s = SERIES(100);
+	g = series_growth_rate(&s, 1);
+	assert_true(isnan(g.per_s) && !growth_is_sure(&g));
+}
+
+static void test_slow_growth(void **state)
+{
+	struct diagnosed_process p = {.pid = "<0.80.0>",
+				      .queue_first = 50000,
+				      .queue_min = 50000,
+				      .queue_last = 50100,
+				      .queue_growth = {20, 4}};
+	struct diagnosed_memory total = {"total", SERIES(0)};
+	struct diagnosis d = nothing();
+	struct findings f;
+
+	(void)state;
+	vec_push(&d.processes, p);
+	findings_make(&f, &d);
+	assert_string_equal(f.v.data[0].title.buf,
+			    "the mailbox of <0.80.0> has 50,100 messages, and grows");
+	assert_string_equal(f.v.data[0].evidence.data[0], "from 50,000 to 50,100 in 5.0 s: 20 more "
+							  "per second, give or take 4.0");
+	assert_int_equal(f.v.data[0].severity, FINDING_WARNING);
+	findings_free(&f);
+	d.processes.data[0].queue_growth.error = 30;
+	findings_make(&f, &d);
+	assert_string_equal(f.v.data[0].id, "mailbox_long");
+	assert_string_equal(f.v.data[0].evidence.data[1], "its growth is no more than chance: 20 "
+							  "more per second, give or take 30");
+	findings_free(&f);
+	d.processes.len = 0;
+	/* 300 KiB a second are a note, and more if they last. */
+	vec_push(&d.memory, total);
+	for (int i = 0; i <= 10; i++)
+		series_add(&d.memory.data[0].bytes, (500.0 + 0.15 * i + 0.01 * (i % 2)) * MIB);
+	d.memory.data[0].bytes.v[0] = 500.0 * MIB;
+	check_one(&d, "memory_grows", FINDING_NOTE,
+		  "memory of the VM grows by 307.2 KiB per second");
+	d.duration_ns = 40000000000ull;
+	for (unsigned int i = 0; i < d.memory.data[0].bytes.nr; i++)
+		d.memory.data[0].bytes.v[i] = (500.0 + 1.2 * i) * MIB;
+	d.memory.data[0].bytes.last = 512.0 * MIB;
+	check_one(&d, "memory_grows", FINDING_WARNING,
+		  "memory of the VM grows by 307.2 KiB per second");
+	/* Garbage that comes and goes is none. */
+	for (unsigned int i = 0; i < d.memory.data[0].bytes.nr; i++)
+		d.memory.data[0].bytes.v[i] = (500.0 + 20 * (i % 3)) * MIB;
+	check_one(&d, NULL, 0, NULL);
+	diagnosis_free(&d);
+}
+
+/* What a node brings with it as it starts. */
+static void test_code_is_loaded(void **state)
+{
+	struct diagnosed_memory total = {"total", SERIES(10.0 * MIB, 20.0 * MIB, 30.0 * MIB)};
+	struct diagnosis d = nothing();
+	struct findings f;
+
+	(void)state;
+	vec_push(&d.memory, total);
+	d.atoms = SERIES(8000, 14000, 20000);
+	d.code = SERIES(4.0 * MIB, 12.0 * MIB);
+	d.duration_ns = 1000000000;
+
+	findings_make(&f, &d);
+	assert_int_equal(f.v.len, 2);
+	assert_int_equal(f.v.data[0].severity, FINDING_NOTE);
+	assert_string_equal(f.v.data[0].evidence.data[1],
+			    "modules were loaded meanwhile: 8.0 MiB of code");
+	findings_free(&f);
+	/* One small module is no reason for that. */
+	d.code = SERIES(4.0 * MIB, 4.01 * MIB);
+	findings_make(&f, &d);
+	assert_int_equal(f.v.data[0].severity, FINDING_WARNING);
+	assert_int_equal(f.v.data[1].severity, FINDING_WARNING);
+	findings_free(&f);
+	diagnosis_free(&d);
+}
+
 static void test_nothing(void **state)
 {
 	struct diagnosis d = nothing(), zero = {0};
@@ -228,10 +330,20 @@ static void test_dirty(void **state)
 	struct diagnosis d = nothing();
 
 	(void)state;
+	/* All for a good part of the time, and that with processes that wait. */
+	vec_push(&d.dirty_io_busy, 100);
+	vec_push(&d.dirty_io_busy, 150);
 	/* A NIF may be long there. */
 	s.longest_ns = 5000000000;
 	d.dirty_io_queue = 3;
 	vec_push(&d.schedulers, s);
+	check_one(&d, "dirty_pool_taken", FINDING_WARNING,
+		  "the only dirty IO scheduler is taken for 60% of the time");
+	d.dirty_io_queue = 0.1;
+	check_one(&d, "dirty_pool_taken", FINDING_NOTE,
+		  "the only dirty IO scheduler is taken for 60% of the time");
+	d.dirty_io_queue = 3;
+	d.dirty_io_busy.data[0] = 300;
 	check_one(&d, NULL, 0, NULL);
 	d.schedulers.data[0].nr_busy = 250;
 	check_one(&d, "dirty_pool_taken", FINDING_WARNING, "the only dirty IO scheduler is taken");
@@ -399,6 +511,7 @@ static void test_tables_and_atoms(void **state)
 	check_one(&d, "atoms_grow", FINDING_WARNING, "atoms are made all the time: 10 per second");
 	vec_push(&d.memory, total);
 	vec_push(&d.memory, code);
+	d.code = code.bytes;
 	check_one(&d, "atoms_grow", FINDING_NOTE, "atoms are made all the time: 10 per second");
 	d.duration_ns *= 10;
 	check_one(&d, NULL, 0, NULL);
@@ -548,14 +661,25 @@ static void test_resources(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_series),	    cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_mailboxes),   cmocka_unit_test(test_waits),
-		cmocka_unit_test(test_slices),	    cmocka_unit_test(test_dirty),
-		cmocka_unit_test(test_shares),	    cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_beyond_vm),   cmocka_unit_test(test_tables_and_atoms),
-		cmocka_unit_test(test_connections), cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_limits),	    cmocka_unit_test(test_order),
-		cmocka_unit_test(test_resources),   cmocka_unit_test(test_timers),
+		cmocka_unit_test(test_series),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_mailboxes),
+		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_slices),
+		cmocka_unit_test(test_dirty),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_slow_growth),
+		cmocka_unit_test(test_code_is_loaded),
+		cmocka_unit_test(test_beyond_vm),
+		cmocka_unit_test(test_tables_and_atoms),
+		cmocka_unit_test(test_connections),
+		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_resources),
+		cmocka_unit_test(test_timers),
 		cmocka_unit_test(test_locks),
 	};
 
