@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * `ebeam diagnose`, its parts: diagnose.c looks at the node for some seconds, by memory and /proc
- * alone; of schedulers diagnose_schedulers.c, of processes diagnose_processes.c.  What follows from
+ * alone; of schedulers diagnose_schedulers.c, of processes diagnose_processes.c, of supervisors
+ * diagnose_restarts.c.  What follows from
  * it: model/diagnosis.h.  diagnose_show.c shows it.  Private.
  */
 #ifndef EBEAM_CMD_DIAGNOSE_H
@@ -48,6 +49,16 @@ struct name_look {
 	uint32_t times; /* that another process had it than in the scan before */
 };
 
+/* A process that had new children from scan to scan. */
+struct birth_look {
+	uint64_t parent, newest; /* pid terms */
+	uint32_t nr, restarts;	 /* the second: as it notes itself, since it was asked first */
+	bool asked, supervisor;
+	int64_t last; /* the second of its latest restart, and how many it had then */
+	uint32_t last_nr;
+	const char *child; /* the newest, as text */
+};
+
 struct diagnose {
 	struct beam_node *n;
 	struct diagnosis d;
@@ -72,6 +83,11 @@ struct diagnose {
 	size_t at; /* in `before`, as a scan goes on */
 	VEC(struct name_look) names;
 	struct idmap name_index;
+	/* diagnose_restarts.c */
+	VEC(struct birth_look) births;
+	struct idmap birth_index;
+	unsigned int nr_asked;
+
 	uint64_t collector;		       /* the literal area collector; 0 = not known */
 	unsigned int collector_worked;	       /* scans that saw that it had */
 	uint64_t newest_first, newest_last;    /* data of pids, which are given out in order */
@@ -102,6 +118,12 @@ uint32_t diagnose_process(struct diagnose *g, uint64_t epid);
 const char *diagnose_process_text(struct diagnose *g, uint64_t epid);
 /* The same of one that is not chosen for that: while scans go on. */
 const char *diagnose_pid_text(struct diagnose *g, uint64_t epid);
+
+/* A process that the scan before did not see; after each scan; after the last; at the end. */
+void diagnose_restarts_born(struct diagnose *g, const struct process_facts *p);
+void diagnose_restarts_look(struct diagnose *g);
+void diagnose_restarts_finish(struct diagnose *g);
+void diagnose_restarts_close(struct diagnose *g);
 
 /* To `f`, which the caller has opened and will check. */
 int diagnose_text_write(const struct command_context *ctx, const struct diagnose *g,

@@ -60,6 +60,7 @@ int diagnose_processes_open(struct diagnose *g, struct error *err)
 
 void diagnose_processes_close(struct diagnose *g)
 {
+	diagnose_restarts_close(g);
 	process_source_close(&g->source);
 	vec_free(&g->processes);
 	vec_free(&g->before);
@@ -146,6 +147,8 @@ static int visit(void *arg, struct process_facts *block, size_t nr)
 		g->newest_last = MAX(g->newest_last, id_data(&g->pids, p->epid));
 		if (p->registered)
 			take_name(g, p);
+		if (!was && g->d.samples)
+			diagnose_restarts_born(g, p);
 		vec_push(&g->processes, now);
 	}
 	return 0;
@@ -164,6 +167,7 @@ int diagnose_processes_scan(struct diagnose *g, struct error *err)
 	g->at = 0;
 	rc = processes_scan(g->n, 0, visit, g, &totals, err);
 	g->scanned_ns = clock_monotonic_ns();
+	diagnose_restarts_look(g);
 	if (!g->d.samples++) {
 		g->newest_first = g->newest_last;
 		g->scanned_first_ns = g->scanned_ns;
@@ -472,6 +476,7 @@ int diagnose_processes_finish(struct diagnose *g, struct error *err)
 	choose(g, mailbox_of, LONGEST_MAILBOXES);
 	choose(g, heap_growth_of, LARGEST_HEAPS);
 	add_restarts(g);
+	diagnose_restarts_finish(g);
 	if (many_binaries(d))
 		find_binaries(g);
 	find_timers(g);

@@ -123,8 +123,10 @@ struct diagnosed_port {
 	uint32_t waiting;
 };
 
-struct diagnosed_restart { /* a registered name that other processes had, one after the other */
-	const char *name, *parent;
+struct diagnosed_restart {
+	/* A registered name that other processes had, one after the other; or NULL: children of a
+	 * supervisor, `child` is the newest, and it has noted so many restarts itself. */
+	const char *name, *child, *parent;
 	uint32_t times;
 };
 
@@ -159,10 +161,10 @@ struct diagnosis {
 	VEC(struct diagnosed_scheduler) schedulers;
 	double run_queue;			/* mean length, of one normal scheduler; NAN */
 	double dirty_cpu_queue, dirty_io_queue; /* mean length */
-	/* Looks that saw a scheduler run a process; collect garbage; blocked by a lock. */
-	unsigned int nr_running, nr_gc, nr_blocked;
 	/* Looks that saw so many dirty schedulers of a type at work, by their number. */
 	VEC(uint32_t) dirty_cpu_busy, dirty_io_busy;
+	/* Looks that saw a scheduler run a process; collect garbage; blocked by a lock. */
+	unsigned int nr_running, nr_gc, nr_blocked;
 	unsigned int nr_blocked_schedulers; /* how many were, at any time */
 	VEC(struct diagnosed_function) blocked_in;
 	VEC(uint32_t) collecting; /* processes that were seen collecting, most often first */

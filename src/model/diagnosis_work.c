@@ -427,13 +427,24 @@ void rule_restarts(struct making *m)
 		if (r->times < 2 || r->times < RESTARTS_PER_S * diagnosis_seconds(m->d))
 			continue;
 		f = finding_begin(m, "restart_loop", MIN(70 + 2 * log2(r->times), 79.0),
-				  FINDING_LIKELY, "%s is started again and again", r->name);
-		finding_evidence(f,
-				 "the name had %" PRIu32
-				 " other processes, one after the other, in %.1f s, "
-				 "as seen in %u samples",
-				 r->times, diagnosis_seconds(m->d), m->d->samples);
-		if (r->parent)
+				  r->name ? FINDING_LIKELY : FINDING_CERTAIN,
+				  r->name ? "%s is started again and again"
+					  : "a child of %s is started again and again",
+				  r->name ? r->name : r->parent);
+		if (r->name)
+			finding_evidence(f,
+					 "the name had %" PRIu32
+					 " other processes, one after the other, in %.1f s, "
+					 "as seen in %u samples",
+					 r->times, diagnosis_seconds(m->d), m->d->samples);
+		else
+			finding_evidence(f,
+					 "the supervisor has noted at least %" PRIu32
+					 " restarts of children in %.1f s",
+					 r->times, diagnosis_seconds(m->d));
+		if (r->child)
+			finding_evidence(f, "the newest: %s", r->child);
+		if (r->name && r->parent)
 			finding_evidence(f, "%s starts them", r->parent);
 		finding_command(f, "proc -d 10");
 		finding_command(f, "events -e process_exit -d 10");

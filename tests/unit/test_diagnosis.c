@@ -551,13 +551,17 @@ static void test_connections(void **state)
 
 static void test_samples(void **state)
 {
-	struct diagnosed_restart restart = {"worker", "<0.5.0> sup", 5};
+	struct diagnosed_restart restart = {"worker", NULL, "<0.5.0> sup", 5};
 	struct diagnosis d = nothing();
 	struct findings f;
 
 	(void)state;
 	vec_push(&d.restarts, restart);
 	check_one(&d, "restart_loop", FINDING_WARNING, "worker is started again and again");
+	d.restarts.data[0].name = NULL;
+	d.restarts.data[0].child = "<0.9.0> worker:init/1";
+	check_one(&d, "restart_loop", FINDING_WARNING,
+		  "a child of <0.5.0> sup is started again and again");
 	d.duration_ns = 60000000000ull; /* five in a minute may be a schedule */
 	check_one(&d, NULL, 0, NULL);
 	d.samples = 2;
@@ -614,7 +618,7 @@ static void test_limits(void **state)
 
 static void test_order(void **state)
 {
-	struct diagnosed_restart restart = {"worker", "<0.5.0> sup", 3};
+	struct diagnosed_restart restart = {"worker", NULL, "<0.5.0> sup", 3};
 	struct diagnosed_limit limit = {"atoms", NULL, 99, 100};
 	struct diagnosis d = nothing();
 	struct findings f;

@@ -2,15 +2,27 @@
 %% A gen_server of the workload `incidents`, and a supervisor of one that does not live long.
 -module(incident_server).
 -behaviour(gen_server).
--export([start_link/2, start_supervisor/0, start_worker/0, init/1, handle_call/3, handle_cast/2,
+-export([start_link/2, start_supervisor/0, start_worker/0, start_hidden_supervisor/0,
+         start_hidden/0, hidden/0, init/1, handle_call/3, handle_cast/2,
          handle_info/2]).
 
 start_link(Name, State) -> gen_server:start_link({local, Name}, ?MODULE, State, []).
 
 start_supervisor() -> supervisor:start_link({local, incident_sup}, ?MODULE, supervisor).
 
+start_hidden_supervisor() -> supervisor:start_link({local, incident_hidden}, ?MODULE, hidden).
+
+start_hidden() -> {ok, proc_lib:spawn_link(?MODULE, hidden, [])}.
+
+hidden() ->
+    incidents:count(hidden),
+    receive after 300 -> exit(incident_crash) end.
+
 start_worker() -> gen_server:start_link({local, incident_worker}, ?MODULE, worker, []).
 
+init(hidden) ->
+    {ok, {#{intensity => 1000000, period => 3600},
+          [#{id => flaky, start => {?MODULE, start_hidden, []}}]}};
 init(supervisor) ->
     {ok, {#{intensity => 1000000, period => 1},
           [#{id => worker, start => {?MODULE, start_worker, []}}]}};

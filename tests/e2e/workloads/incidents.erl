@@ -3,7 +3,7 @@
 -module(incidents).
 -behaviour(workload).
 -export([processes/1, init/1, step/1, report/1, pid/1, deprecated/1, note/2, count/1,
-         truth/1, process_limit/0]).
+         truth/1, load_all/0, process_limit/0]).
 
 processes([What]) ->
     %% Owned by who asks, who lives longer than all of them.
@@ -23,6 +23,9 @@ who("stuck") -> [{undefined, {stuck, N}} || N <- lists:seq(1, erlang:system_info
 who("locks") -> [{undefined, counters} | many(16, count)];
 who("deadlock") -> [{undefined, deadlock}];
 who("restarts") -> [{undefined, supervisor}];
+who("hidden") -> [{undefined, hidden}];
+who("backlog") -> [{incident_backlog, {backlog, 0}}, {undefined, {paced, 20, 0, fun add_to_backlog/1}}];
+who("dirty_part") -> many(4, dirty_part);
 who("slow_server") -> [{undefined, server} | many(30, worker)];
 who("callers") -> [{undefined, {paced, 200, 0, fun call/1}}];
 who("logger") -> [{undefined, logger} | many(20, log)];
@@ -75,6 +78,16 @@ init(supervisor) ->
     ok = logger:set_primary_config(level, none),
     {ok, _} = incident_server:start_supervisor(),
     wait;
+init(hidden) ->
+    ok = logger:set_primary_config(level, none),
+    {ok, _} = incident_server:start_hidden_supervisor(),
+    wait;
+init({backlog, _}) ->
+    [self() ! {job, N} || N <- lists:seq(1, 50000)],
+    backlog;
+init(dirty_part) ->
+    erts_debug:set_internal_state(available_internal_state, true),
+    dirty_part;
 init(garbage) -> {garbage, [{X, [X]} || X <- lists:seq(1, 300000)]};
 init(timers) ->
     [erlang:send_after(3600000, self(), N) || N <- lists:seq(1, 250000)],
@@ -116,6 +129,14 @@ step({literals, N}) ->
 step(dirty_cpu) ->
     erts_debug:dirty_cpu(wait, 600000),
     dirty_cpu;
+step(backlog) -> receive never -> backlog end;
+%% All of them for 0.9 of 1.5 s.
+step(dirty_part) ->
+    case erlang:system_time(millisecond) rem 1500 of
+        Ms when Ms < 900 -> erts_debug:dirty_cpu(wait, 20);
+        Ms -> timer:sleep(1500 - Ms)
+    end,
+    dirty_part;
 step(long) ->
     timer:sleep(300),
     {Took, _} = timer:tc(erts_debug, set_internal_state, [sleep, 700]),
@@ -147,6 +168,9 @@ step(spawner) ->
 
 report(_) -> #{}.
 
+add_to_backlog(N) ->
+    incident_backlog ! {job, N}.
+
 insert(N) -> insert(N, value).
 insert(N, Value) -> ets:insert(incident_table, {N, Value}).
 
@@ -168,6 +192,7 @@ note(What, Event) -> ets:insert(incident_log, {{What, erlang:unique_integer([mon
 
 count(What) -> ets:update_counter(incident_log, What, 1, {What, 0}).
 
+truth("backlog") -> element(2, process_info(whereis(incident_backlog), message_queue_len));
 truth("ets") -> #{objects => ets:info(incident_table, size), words => ets:info(incident_table, memory)};
 truth("atoms") -> erlang:system_info(atom_count);
 truth(What) ->
@@ -176,5 +201,18 @@ truth(What) ->
       events => [E || [E] <- ets:match(incident_log, {{Key, '_'}, '$1'})]}.
 
 pid(Name) -> list_to_binary(pid_to_list(whereis(list_to_atom(Name)))).
+
+%% As a node does that starts: for some seconds, a few at a time.
+load_all() ->
+    Before = erlang:system_info(atom_count),
+    Modules = lists:append([Ms || A <- [compiler, stdlib, kernel, syntax_tools, mnesia, ssl, xmerl, inets],
+                                  application:load(A) =/= not_found,
+                                  {ok, Ms} <- [application:get_key(A, modules)]]),
+    Until = erlang:monotonic_time(millisecond),
+    [begin
+         code:ensure_loaded(M),
+         timer:sleep(max(0, Until + N * 10 - erlang:monotonic_time(millisecond)))
+     end || {N, M} <- lists:enumerate(lists:sublist(Modules, 350))],
+    [Before, erlang:system_info(atom_count)].
 
 process_limit() -> erlang:system_info(process_limit).
