@@ -66,7 +66,7 @@ const char describe_diagnose[] =
 	"that grow, processes that many others wait for, names and children of supervisors that "
 	"are restarted again and again, busy ports and "
 	"connections, too little CPU on the host or in the cgroup, run queues, garbage "
-	"collection, locks of the VM, collection of literals; memory, atoms and ETS tables "
+	"collection, locks of the VM, collection of literals; memory, processes, atoms and ETS tables "
 	"that grow, very many timers, large binaries, fragmentation, memory beyond the VM; "
 	"limits that are near.\n\n"
 	"What a function costs, or which call is slow, needs samples or probes: record and "

@@ -168,6 +168,7 @@ int diagnose_processes_scan(struct diagnose *g, struct error *err)
 	rc = processes_scan(g->n, 0, visit, g, &totals, err);
 	g->scanned_ns = clock_monotonic_ns();
 	diagnose_restarts_look(g);
+	series_add(&g->d.nr_processes, (double)g->processes.len);
 	if (!g->d.samples++) {
 		g->newest_first = g->newest_last;
 		g->scanned_first_ns = g->scanned_ns;

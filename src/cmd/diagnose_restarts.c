@@ -37,6 +37,7 @@ void diagnose_restarts_born(struct diagnose *g, const struct process_facts *p)
 	struct birth_look new = {.parent = p->parent}, *b;
 	uint32_t hash = hash_mix(0, p->parent), id;
 
+	g->d.spawned_all++;
 	if (!TERM_IS_PID(p->parent))
 		return;
 	id = idmap_find(&g->birth_index, hash, parent_equal, g, &p->parent);
@@ -147,8 +148,22 @@ static bool is_told(const struct diagnose *g, uint64_t parent)
 	return false;
 }
 
+static void find_spawner(struct diagnose *g)
+{
+	const struct birth_look *most = NULL;
+
+	for (size_t i = 0; i < g->births.len; i++)
+		if (!most || g->births.data[i].nr > most->nr)
+			most = &g->births.data[i];
+	if (!most)
+		return;
+	g->d.spawner = diagnose_process_text(g, most->parent);
+	g->d.spawned = most->nr;
+}
+
 void diagnose_restarts_finish(struct diagnose *g)
 {
+	find_spawner(g);
 	for (size_t i = 0; i < g->births.len; i++) {
 		const struct birth_look *b = &g->births.data[i];
 		struct diagnosed_restart new = {.times = b->restarts, .child = b->child};

@@ -154,6 +154,10 @@ struct diagnosis {
 	struct series atoms, code; /* code: bytes of all that is loaded */
 	VEC(const char *) newest_atoms;
 	double spawned_per_s; /* NAN */
+	struct series nr_processes;
+	/* Who started most of those that a scan saw and the one before did not, and how many; NULL. */
+	const char *spawner;
+	uint32_t spawned, spawned_all;
 	VEC(struct diagnosed_process) processes;
 	VEC(struct diagnosed_path) circles;
 	uint32_t nr_circles; /* also those that are not among them */

@@ -34,6 +34,7 @@ struct making {
 	RULE(locks)                                                                                \
 	RULE(literals)                                                                             \
 	RULE(spawns)                                                                               \
+	RULE(processes_grow)                                                                       \
 	RULE(memory_grows)                                                                         \
 	RULE(beyond_vm)                                                                            \
 	RULE(fragmentation)                                                                        \

@@ -281,6 +281,46 @@ void rule_tables(struct making *m)
 	}
 }
 
+/* By how soon the limit is reached. */
+static double processes_weight(const struct diagnosis *d, double per_s)
+{
+	double left_s = NAN;
+
+	for (size_t i = 0; i < d->limits.len; i++) {
+		const struct diagnosed_limit *l = &d->limits.data[i];
+
+		if (strcmp(l->what, "processes") == 0 && l->max > l->used)
+			left_s = (double)(l->max - l->used) / per_s;
+	}
+	return left_s < 60 ? 84 : left_s < 600 ? 70 : left_s < 3600 ? 56 : 46;
+}
+
+/* More clients than before are a reason that a node may have. */
+void rule_processes_grow(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double seconds = diagnosis_seconds(d), grew = series_growth(&d->nr_processes);
+	struct growth rate = series_growth_rate(&d->nr_processes, seconds);
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	if (grew < 200 || grew < 10 * seconds || grew < 0.02 * series_first(&d->nr_processes) ||
+	    !growth_is_sure(&rate))
+		return;
+	f = finding_begin(m, "processes_grow", processes_weight(d, rate.per_s), growth_certainty(d),
+			  "there are %s more processes each second", text_count(&t, rate.per_s));
+	finding_evidence(f, "from %s to %s in %.1f s, give or take %s per second",
+			 text_count(&t, series_first(&d->nr_processes)),
+			 text_count(&t, series_last(&d->nr_processes)), seconds,
+			 text_count(&t, rate.error));
+	if (d->spawner)
+		finding_evidence(f, "of %s new ones that scans saw %s were started by %s",
+				 text_count(&t, d->spawned_all), text_count(&t, d->spawned),
+				 d->spawner);
+	finding_command(f, "ps");
+	finding_command(f, "proc -d 10");
+}
+
 #define TIMERS_LEAST 100000u
 
 /* A server of many clients has one for each of them: many are wrong where one process gets them. */

@@ -251,6 +251,17 @@ def dirty_part(ctx):
     check_near(share, 60, 12, "% of the time")
 
 
+@case("processes that never end: how many, how fast, and who starts them")
+def leaked_processes(ctx):
+    d = Incident(ctx, "leaks_processes")
+    after = d.truth()
+    d.check_found("processes_grow", f"were started by {d.pid('incident_leaker')} incident_leaker")
+    was, now, error = map(number, d.said("processes_grow", "from ([0-9,]+) to ([0-9,]+) in .* take ([0-9,]+) per"))
+    check(was + 500 < now <= after, f"{was} to {now} processes, {after} a little later")
+    rate = number(*d.said("processes_grow", "there are ([0-9,]+) more processes each second"))
+    check_near(rate, 500, 50 + 2 * error, "more each second")
+
+
 @case("a node that starts: what comes with its code is no alarm")
 def starts(ctx):
     node = ctx.new_node()

@@ -572,6 +572,28 @@ static void test_samples(void **state)
 	diagnosis_free(&d);
 }
 
+static void test_processes_grow(void **state)
+{
+	struct diagnosed_limit limit = {"processes", "ps", 4000, 262144};
+	struct diagnosis d = nothing();
+
+	(void)state;
+	vec_push(&d.limits, limit);
+	d.nr_processes = SERIES(1000, 1600, 2200, 2800, 3400, 4000);
+	d.spawner = "<0.7.0> leaker";
+	check_one(&d, "processes_grow", FINDING_WARNING,
+		  "there are 600 more processes each second");
+	d.limits.data[0].max = 8000; /* in 7 seconds */
+	check_one(&d, "processes_grow", FINDING_CRITICAL,
+		  "there are 600 more processes each second");
+	/* They come and go. */
+	d.nr_processes = SERIES(1000, 1900, 1100, 1800, 1000, 1500);
+	check_one(&d, NULL, 0, NULL);
+	d.nr_processes = SERIES(1000, 1020, 1040, 1060, 1080, 1100);
+	check_one(&d, NULL, 0, NULL);
+	diagnosis_free(&d);
+}
+
 static void test_timers(void **state)
 {
 	struct diagnosed_receiver receiver = {"<0.8.0>", "<0.8.0> server", 100000};
@@ -665,25 +687,16 @@ static void test_resources(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_series),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_mailboxes),
-		cmocka_unit_test(test_waits),
-		cmocka_unit_test(test_slices),
-		cmocka_unit_test(test_dirty),
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_slow_growth),
-		cmocka_unit_test(test_code_is_loaded),
-		cmocka_unit_test(test_beyond_vm),
-		cmocka_unit_test(test_tables_and_atoms),
-		cmocka_unit_test(test_connections),
-		cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_resources),
-		cmocka_unit_test(test_timers),
+		cmocka_unit_test(test_series),	       cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_mailboxes),      cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_slices),	       cmocka_unit_test(test_dirty),
+		cmocka_unit_test(test_shares),	       cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_processes_grow), cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_slow_growth),    cmocka_unit_test(test_code_is_loaded),
+		cmocka_unit_test(test_beyond_vm),      cmocka_unit_test(test_tables_and_atoms),
+		cmocka_unit_test(test_connections),    cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_limits),	       cmocka_unit_test(test_order),
+		cmocka_unit_test(test_resources),      cmocka_unit_test(test_timers),
 		cmocka_unit_test(test_locks),
 	};
 

@@ -24,6 +24,7 @@ who("locks") -> [{undefined, counters} | many(16, count)];
 who("deadlock") -> [{undefined, deadlock}];
 who("restarts") -> [{undefined, supervisor}];
 who("hidden") -> [{undefined, hidden}];
+who("leaks_processes") -> [{incident_leaker, {paced, 500, 0, fun leak/1}}];
 who("backlog") -> [{incident_backlog, {backlog, 0}}, {undefined, {paced, 20, 0, fun add_to_backlog/1}}];
 who("dirty_part") -> many(4, dirty_part);
 who("slow_server") -> [{undefined, server} | many(30, worker)];
@@ -168,6 +169,8 @@ step(spawner) ->
 
 report(_) -> #{}.
 
+leak(_) -> spawn(fun() -> receive never -> ok end end).
+
 add_to_backlog(N) ->
     incident_backlog ! {job, N}.
 
@@ -192,6 +195,7 @@ note(What, Event) -> ets:insert(incident_log, {{What, erlang:unique_integer([mon
 
 count(What) -> ets:update_counter(incident_log, What, 1, {What, 0}).
 
+truth("leaks_processes") -> erlang:system_info(process_count);
 truth("backlog") -> element(2, process_info(whereis(incident_backlog), message_queue_len));
 truth("ets") -> #{objects => ets:info(incident_table, size), words => ets:info(incident_table, memory)};
 truth("atoms") -> erlang:system_info(atom_count);
