@@ -112,7 +112,7 @@ static void take_timer(void *arg, raddr addr, const uint8_t *bytes)
 	struct timer_item item = {
 		.by_name = (bytes_u32(bytes, TIMER_FLAGS) & FLAG_REG_NAME) != 0,
 		.message = bytes_u64(bytes, BIF_MESSAGE),
-		.left = at > w->now ? at - w->now : 0,
+		.left = at - w->now,
 	};
 
 	UNUSED(addr);
@@ -196,9 +196,7 @@ static void read_receive(struct timer_walk *w, raddr timer)
 		at = (int64_t)bytes_u64(bytes, TIMER_TIMEOUT);
 		item.paused = w->n->identity.otp >= 28 &&
 			      (bytes_u32(bytes, TIMER_FLAGS) & FLAG_PAUSED) != 0;
-		if (!item.paused)
-			at -= w->now;
-		item.left = at > 0 ? at : 0;
+		item.left = item.paused ? at : at - w->now;
 	}
 	vec_push(&w->out->v, item);
 }

@@ -25,7 +25,10 @@ struct timer_item {
 	/* While the process is suspended: its receive from OTP 28 on, what is sent to its pid from
 	 * 29 on. */
 	bool paused;
-	int64_t left; /* milliseconds, as erlang:read_timer/1 has them; 0 = it is about to go off */
+	/* Milliseconds, as erlang:read_timer/1 has them; 0 = it is about to go off, or did and the
+	 * process has not run since; less = it is late by so much: the scheduler that has it does
+	 * not look at its timers. */
+	int64_t left;
 	uint64_t message; /* a term */
 	uint32_t ref[3];  /* as in its reference: number 0 to 2; all 0 = not known */
 };

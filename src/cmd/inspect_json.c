@@ -145,7 +145,7 @@ static void put_wait(struct inspect *x, struct jsonw *w)
 	jsonw_end_object(w);
 }
 
-/* time_left: milliseconds, as erlang:read_timer/1 has them. */
+/* time_left: milliseconds, as erlang:read_timer/1 has them; less than 0 if it is late. */
 static void put_timers(struct inspect *x, struct jsonw *w)
 {
 	struct strbuf ref = STRBUF_INIT;

@@ -379,9 +379,28 @@ static void put_relations(struct inspect *x)
 	strbuf_free(&text);
 }
 
+/* Schedulers look at their timers between slices: what is late by less than this is just due. */
+#define TIMER_LATE_MS 10
+/* So late is none whose scheduler works. */
+#define TIMER_STUCK_MS 1000
+
+/* "in 1.500 s", "due", "overdue by 20.000 s" */
+static void add_timer_left(struct strbuf *out, const struct timer_item *t)
+{
+	if (t->paused)
+		strbuf_addf(out, "paused, %.3f s", (double)t->left / 1000);
+	else if (t->left > 0)
+		strbuf_addf(out, "in %.3f s", (double)t->left / 1000);
+	else if (t->left > -TIMER_LATE_MS)
+		strbuf_addstr(out, "due");
+	else
+		strbuf_addf(out, "overdue by %.3f s", -(double)t->left / 1000);
+}
+
 static void put_timers(struct inspect *x)
 {
 	struct strbuf text = STRBUF_INIT;
+	bool stuck = false;
 	char buf[32];
 
 	if (!x->timers.v.len)
@@ -390,8 +409,10 @@ static void put_timers(struct inspect *x)
 	for (size_t i = 0; i < x->timers.v.len && i < shown(x); i++) {
 		const struct timer_item *t = &x->timers.v.data[i];
 
-		fprintf(x->ctx->out, "  %s%10.3f s  ", t->paused ? "paused, " : "in ",
-			(double)t->left / 1000);
+		add_timer_left(&text, t);
+		fprintf(x->ctx->out, "  %-17s  ", text.buf);
+		strbuf_reset(&text);
+		stuck |= !t->paused && t->left <= -TIMER_STUCK_MS;
 		if (t->receive) {
 			strbuf_addstr(&text, "its receive ends (after)");
 		} else {
@@ -405,6 +426,10 @@ static void put_timers(struct inspect *x)
 	}
 	if (x->timers.v.len > shown(x))
 		fputs("  ... -n shows more\n", x->ctx->out);
+	if (stuck)
+		fputs("  Overdue: the scheduler that has the timer does not look at its timers; "
+		      "'ebeam sched --now' shows what it does.\n",
+		      x->ctx->out);
 	strbuf_free(&text);
 }
 

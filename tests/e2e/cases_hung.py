@@ -2,6 +2,7 @@
 """Nodes that no longer answer: stopped, all schedulers stuck in C, or one process that eats a CPU
 and none of its messages.  Every command that only reads memory must answer as ever."""
 import os
+import re
 import signal
 import time
 
@@ -48,6 +49,32 @@ def stopped(ctx):
     look(ctx, node)
     with open(f"/proc/{node.os_pid}/stat") as f:
         check_equal(f.read().rsplit(")", 1)[1].split()[0], "T", "state of the node afterwards")
+
+
+@case("stopped: timers that are past their time are overdue, by as much as has passed")
+def overdue(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    node.start("states")
+    asked = time.monotonic()
+    pid = node.ask("states", "soon", 5000)
+    answered = time.monotonic()
+    fresh = ctx.ebeam.ok("inspect", "-p", node.os_pid, pid).out
+    stop(ctx, node.os_pid)
+    check_equal(len(re.findall(r"^  in [0-4]\.\d{3} s ", fresh, re.M)), 2, fresh)
+    check("verdue" not in fresh, fresh)
+    time.sleep(max(0, answered + 8 - time.monotonic()))
+    before = time.monotonic()
+    timers = ctx.ebeam.ok("inspect", "-p", node.os_pid, pid, "-j").json()["data"]["timers"]
+    after = time.monotonic()
+    text = ctx.ebeam.ok("inspect", "-p", node.os_pid, pid).out
+    check_equal([t["type"] for t in timers], ["receive", "send"], "timers")
+    for timer in timers:
+        late = -timer["time_left"] / 1000
+        # The node corrects its clock by up to 1 %.
+        check(before - answered - 5.15 < late < after - asked - 4.85, f"{timer}: stopped for "
+              f"{before - answered:.3f} to {after - asked:.3f} s")
+    check_equal(len(re.findall(r"^  overdue by \d+\.\d{3} s ", text, re.M)), 2, text)
+    check_in("does not look at its timers", text, "what it means")
 
 
 @case("stopped, in a PID and a mount namespace of its own")

@@ -92,7 +92,7 @@ static void test_all(void **state)
 		assert_false(t.clock_known);
 		assert_int_equal(t.v.len, 4);
 		assert_true(t.v.data[0].receive);
-		assert_int_equal(t.v.data[0].left, 0);
+		assert_int_equal(t.v.data[0].left, -1);
 		assert_int_equal(t.v.data[1].left, 30);
 		assert_int_equal(t.v.data[1].message, SMALL(3));
 		assert_int_equal(t.v.data[1].ref[0], 3);

@@ -12,6 +12,7 @@
 %%   node.ask("states", "timers", N)  the pid of a process with timers, N messages among them
 %%   node.ask("states", "left", Pid)  how long they still run
 %%   node.ask("states", "end_timers") ends both
+%%   node.ask("states", "soon", Ms)   the pid of a process whose receive and a message end in Ms
 %%   node.ask("states", "weigh", N)   the pid of a process with N messages, and what they take
 %%   node.ask("states", "grown", N)   that of a process that has appended to a binary N times, and the
 %%                                    bytes of it
@@ -23,7 +24,7 @@
 -behaviour(workload).
 -export([processes/1, init/1, step/1, report/1]).
 -export([weigh/1, grown/1, large/1, task/0, frames/0]).
--export([timers/1, left/1, suspend/1, resume/1, end_timers/0]).
+-export([timers/1, soon/1, left/1, suspend/1, resume/1, end_timers/0]).
 -export([pids/0, expect/1, more/1, fill/1, loop/1, gone/0, endless/1]).
 -export([callback_mode/0, handle_call/3, handle_cast/2, handle_info/2, handle_event/2,
          handle_event/4, whereis_name/1, register_name/2, unregister_name/1, send/2]).
@@ -195,6 +196,13 @@ timers(N) ->
     [erlang:cancel_timer(R) || {R, _} <- [start_timer(K, P) || K <- lists:seq(1, 20)]],
     [start_timer(K, code_server) || K <- [11, 13]],
     persistent_term:put(states_timers, {P, Sent, Named}),
+    pid(P).
+
+soon(Ms) ->
+    Time = list_to_integer(Ms),
+    P = spawn(fun() -> receive never -> ok after Time -> ok end end),
+    erlang:send_after(Time, P, never),
+    persistent_term:put(states_boxes, [P | persistent_term:get(states_boxes, [])]),
     pid(P).
 
 start_timer(K, To) ->
