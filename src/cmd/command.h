@@ -18,6 +18,8 @@
 #include "probe/sched_watch.h"
 #include "probe/sources.h"
 
+#define OPTION_RATE_MAX 1000000 /* hits a second: --rate */
+
 /* Every option of the program, once; a command names those that it takes. */
 enum option_id {
 	OPTION_PID,	     /* -p, --pid N|NAME */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What limits of `ebeam trace` hid (trace.h). */
+/* What limits of `ebeam trace` hid, and what they would have to be (trace.h). */
 #include <inttypes.h>
 #include <math.h>
 
@@ -7,6 +7,10 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "cmd/trace.h"
+#include "probe/budget.h"
+
+/* To see all of what takes more than that, as a part of what the node uses, is not advised. */
+#define MOST_OF_CPU 1
 
 /* What a limit let be seen of the calls of one kind of functions. */
 struct limited {
@@ -97,6 +101,56 @@ double trace_c_call_error(void *arg)
 	return coverage_error(&s->coverage, COVERAGE_CALLS);
 }
 
+/* 123456 -> 130000 */
+static double two_digits(double n)
+{
+	double unit = pow(10, floor(log10(MAX(n, 1))) - 1);
+
+	return unit < 1 ? ceil(n) : ceil(n / unit) * unit;
+}
+
+/*
+ * What limits would let all calls of Erlang functions be seen: twice as much as all hits take on
+ * average, as not each moment is like the others.  A node that idles has what a busier one has.
+ */
+static void tell_enough(struct trace *t)
+{
+	const struct breakpoints_state *b = &t->last;
+	double all = b->share > 0 ? b->cost / 100 / b->share : 0, seconds, percent, rate, now_rate;
+	const char *of = b->cost_of_core ? "a core" : "the CPU that its schedulers use";
+	struct strbuf limits = STRBUF_INIT;
+
+	if (!b->tripped || all <= 0 || trace_is_full(t))
+		return;
+	now_rate = t->ctx->opt.rate ? t->ctx->opt.rate : TRACE_RATE;
+	seconds = (double)(clock_monotonic_ns() - t->points.begin_ns) / 1e9;
+	percent = MIN(200 * all / (b->cost_of_core ? BUDGET_MIN_BUSY : 1), 100);
+	rate = 2 * (double)b->hits / b->share / seconds;
+	if (percent <= t->ctx->opt.max_overhead && rate <= now_rate) { /* they come in bursts */
+		percent = MIN(4 * t->ctx->opt.max_overhead, 100);
+		rate = 4 * now_rate;
+	}
+	if (all > MOST_OF_CPU || rate > OPTION_RATE_MAX) {
+		trace_warn(t,
+			   "to see all of these costs too much: their hits would take about %.*f "
+			   "times %s%s",
+			   all < 10, all, of,
+			   t->ctx->opt.longer_than_ns ? ". What long calls wait for, or do, 'ebeam "
+							"record --mode wall' shows without probes"
+						      : "");
+		return;
+	}
+	if (percent > t->ctx->opt.max_overhead)
+		strbuf_addf(&limits, " --max-overhead %.0f", two_digits(percent));
+	if (rate > now_rate)
+		strbuf_addf(&limits, " --rate %.0f", MIN(two_digits(rate), OPTION_RATE_MAX));
+	if (limits.len)
+		trace_warn(t,
+			   "%s should let all be seen: their hits would take about %.2g %% of %s",
+			   limits.buf + 1, 100 * all, of);
+	strbuf_free(&limits);
+}
+
 void trace_limits_tell(struct trace *t)
 {
 	const struct event_stream *stream = event_run_stream(t->run);
@@ -125,6 +179,7 @@ void trace_limits_tell(struct trace *t)
 
 	c_code.least = trace_c_call_error(t) == 0;
 	tell_limited(t, &erlang);
+	tell_enough(t);
 	tell_limited(t, &c_code);
 	if (!erlang.tripped && !c_code.tripped)
 		return;
@@ -135,7 +190,7 @@ void trace_limits_tell(struct trace *t)
 	if (t->stats && nr_callers > 1)
 		trace_warn(t, "of calls that come in bursts the first are seen most: who makes "
 			      "those has a larger share here than of all calls");
-	if (t->stats && t->functions.returns)
+	if ((t->stats || t->ctx->opt.longer_than_ns) && t->functions.returns)
 		trace_warn(t, "ends of long calls are missed most of all: the slowest may not be "
 			      "among these");
 }
