@@ -2,7 +2,8 @@
 /*
  * Work of schedulers that samples of CPUs do not show, as their threads sleep in a NIF or have no
  * CPU: what the VM counted of their work in the window (of dirty ones always, of normal ones while
- * scheduler_wall_time is on), or the time slice that it is still in, less what was sampled.
+ * scheduler_wall_time is on), or for how long its thread waited for a CPU, by the kernel, or the
+ * time slice that it is still in; less what was sampled.
  */
 #ifndef EBEAM_CMD_TOP_WORKED_H
 #define EBEAM_CMD_TOP_WORKED_H

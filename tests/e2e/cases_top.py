@@ -105,6 +105,19 @@ def held(ctx):
     check(len(re.findall("^(?:1|2|dirty cpu [12]) .* >= [0-9.]+ s ", text, re.M)) >= 4, f"FOR: {text}")
 
 
+@case("a scheduler whose thread waits for a CPU is at work, though samples see little of it", otp="one")
+def starved(ctx):
+    cpu = str(min(os.sched_getaffinity(0)))
+    node = ctx.new_node(flags=("+S", "1:1"), prefix=("taskset", "-c", cpu))
+    for _ in range(2):
+        burner = subprocess.Popen(["taskset", "-c", cpu, "sh", "-c", "while :; do :; done"])
+        ctx.cleanup(burner.kill)
+    node.start("incidents", "run_queue", settle=1)
+    s = next(s for s in frames(ctx, node, 5)[-1]["schedulers"] if s["type"] == "normal")
+    check(s["work"] > 0.85, f"it is never without work: {s}")
+    check(s["blocked"] > 0.3, f"two others have the CPU for most of the time: {s}")
+
+
 @case("of a node that works no line says that schedulers are held")
 def not_held(ctx):
     with ctx.workload("web"):
