@@ -155,7 +155,7 @@ struct diagnosis {
 	VEC(const char *) newest_atoms;
 	double spawned_per_s; /* NAN */
 	struct series nr_processes;
-	/* Who started most of those that a scan saw and the one before did not, and how many; NULL. */
+	/* Who started most of those that were new in a scan, and how many; NULL = not known. */
 	const char *spawner;
 	uint32_t spawned, spawned_all;
 	VEC(struct diagnosed_process) processes;
