@@ -67,8 +67,8 @@ static void print_pairs(struct dump *d, uint64_t map)
 
 	if (term_view(&d->r, map, &v) != TERM_KIND_MAP)
 		return;
-	/* Up to OTP 27 maps:to_list() conses what it walks: the last comes first. */
-	map_walk_begin(&w, &v, d->r.otp < 28);
+	/* Up to OTP 28 maps:to_list() conses what it walks: the last comes first. */
+	map_walk_begin(&w, &v, d->r.otp < 29);
 	while (map_walk_next(&w, &d->r, &key, &value)) {
 		struct strbuf out = STRBUF_INIT;
 

@@ -57,12 +57,12 @@ static uint64_t map_words(const uint64_t *o, uint64_t available, enum term_kind 
 }
 
 /* To OTP 26 {header, entry, next, arity and number of free variables, creator}, then those; from 27
- * on {header, entry}, then as many as the header says from bit 16 on: up to 256 until OTP 28, where
+ * on {header, entry}, then as many as the header says from bit 16 on: in OTP 27 up to 256, where
  * one refers to the fun reference, an object of its own; then 255, with flags from bit 24 on. */
 static uint64_t fun_words(int otp, const uint64_t *o, uint64_t available)
 {
 	if (otp >= 27)
-		return 2 + (o[0] >> 16 & (otp >= 29 ? 0xff : 0x1ff));
+		return 2 + (o[0] >> 16 & (otp >= 28 ? 0xff : 0x1ff));
 	return available < 4 ? 0 : 5 + (o[3] >> 8 & 0xff);
 }
 

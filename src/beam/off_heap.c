@@ -21,7 +21,7 @@
 #define SUBTAG_MASK	     0x3f
 #define SUBTAG_REF	     0x10
 #define SUBTAG_FUN	     0x14 /* to 26 */
-#define SUBTAG_FUN_REF	     0x04 /* 27 on */
+#define SUBTAG_FUN_REF	     0x04 /* 27 */
 #define SUBTAG_PROC_BIN	     0x20 /* to 26 */
 #define SUBTAG_BIN_REF	     0x28 /* 27 on */
 #define SUBTAG_EXTERNAL_PID  0x30

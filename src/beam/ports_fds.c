@@ -25,11 +25,11 @@ struct inet_head {
 
 /*
  * inet_descriptor further on: {Uint64 recv_oct; unsigned long recv_cnt, recv_max; double recv_avg,
- * ...}, as inet:getstat/1 has them.  Seen on x86-64 builds with AF_UNIX of OTP 25, 27 and 29 (the
+ * ...}, as inet:getstat/1 has them.  Seen on x86-64 builds with AF_UNIX of OTP 25 to 29 (in 26 the
  * reference of the caller came between).
  */
 #define INET_RECEIVED_25 560
-#define INET_RECEIVED_27 568
+#define INET_RECEIVED_26 568
 struct inet_received {
 	uint64_t octets, packets, max;
 	double average;
@@ -62,7 +62,7 @@ uint32_t ports_inet_received(const struct beam_node *n)
 {
 	if (n->identity.otp == 25)
 		return INET_RECEIVED_25;
-	return n->identity.otp == 27 || n->identity.otp == 29 ? INET_RECEIVED_27 : 0;
+	return n->identity.otp >= 26 && n->identity.otp <= 29 ? INET_RECEIVED_26 : 0;
 }
 
 /* A build with other structs is told by numbers that do not fit each other. */

@@ -204,12 +204,12 @@ static bool next_field(struct printer *p, struct print_frame *f, uint64_t *term)
 
 /* ---- maps ----------------------------------------------------------------------------------- */
 
-/* Elixir writes maps:to_list(), io_lib walks the other way up to OTP 27. */
+/* Elixir writes maps:to_list(), io_lib walks the other way up to OTP 28. */
 static struct map_walk *new_walk(struct printer *p, const struct term_view *v)
 {
 	struct map_walk *w = xmalloc(sizeof(*w));
 
-	map_walk_begin(w, v, p->elixir && p->r->otp < 28);
+	map_walk_begin(w, v, p->elixir && p->r->otp < 29);
 	return w;
 }
 

@@ -26,8 +26,8 @@
  * OTP 29 on a bit for external funs. */
 #define FUN_ARITY(h)	   (((h) >> 8) & 0xff)
 #define FUN_ENV_27(h)	   (((h) >> 16) & 0x1ff)
-#define FUN_FREE_29(h)	   (((h) >> 16) & 0xff)
-#define FUN_EXTERNAL_29(h) ((h) >> 24 != 0)
+#define FUN_FREE_28(h)	   (((h) >> 16) & 0xff)
+#define FUN_EXTERNAL_28(h) ((h) >> 24 != 0)
 
 /* ErtsRecordInstance {header, definition, values...}; ErtsRecordDefinition {header of a tuple,
  * order of fields, hash, module, name, is exported, keys...}: erl_record.h, OTP 29. */
@@ -313,14 +313,14 @@ static bool view_fun(struct term_reader *r, struct term_view *v)
 
 	if (r->otp <= 26)
 		return view_fun_26(r, v);
-	words = r->otp <= 28 ? FUN_ENV_27(h) : FUN_FREE_29(h);
-	external = r->otp <= 28 ? words == 0 : FUN_EXTERNAL_29(h);
+	words = r->otp == 27 ? FUN_ENV_27(h) : FUN_FREE_28(h);
+	external = r->otp == 27 ? words == 0 : FUN_EXTERNAL_28(h);
 	if (!term_word(r, v->addr + 8, &entry))
 		return false;
 	v->heap_words = 2 + (uint32_t)words;
 	v->fun.arity = FUN_ARITY(h);
-	/* The last word of an environment refers to the entry, up to OTP 28. */
-	v->fun.nr_free = r->otp <= 28 && words ? words - 1 : words;
+	/* In OTP 27 the last word of an environment refers to the entry. */
+	v->fun.nr_free = r->otp == 27 && words ? words - 1 : words;
 	v->fun.environment = v->addr + 16;
 	return view_entry(r, v, entry, external);
 }

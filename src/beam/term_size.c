@@ -22,7 +22,7 @@ struct sizing {
 /* Up to OTP 26 (erl_binary.h). */
 #define SUB_BIN_WORDS  5
 #define PROC_BIN_WORDS 6
-/* FunRef {header, entry, next}, OTP 27 and 28 (erl_fun.h). */
+/* FunRef {header, entry, next}, OTP 27 alone (erl_fun.h). */
 #define FUN_REF_WORDS 3
 
 static void later(struct sizing *s, raddr at, uint64_t nr)
@@ -80,7 +80,7 @@ static bool count_map_node(struct sizing *s, uint64_t term)
 
 static void count_fun(struct sizing *s, const struct term_view *v)
 {
-	if (v->kind == TERM_KIND_FUN && (s->r->otp == 27 || s->r->otp == 28))
+	if (v->kind == TERM_KIND_FUN && s->r->otp == 27)
 		s->words += FUN_REF_WORDS;
 	if (TERM_IS_POINTER(v->fun.creator))
 		later(s, v->addr + 32, 1);

@@ -25,9 +25,19 @@ int open_25(void **state)
 	return open_release(state, 25);
 }
 
+int open_26(void **state)
+{
+	return open_release(state, 26);
+}
+
 int open_27(void **state)
 {
 	return open_release(state, 27);
+}
+
+int open_28(void **state)
+{
+	return open_release(state, 28);
 }
 
 int open_29(void **state)

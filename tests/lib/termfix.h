@@ -19,7 +19,9 @@ struct fixture {
 
 /* Set-up and teardown of a test: *state is a struct fixture of that release. */
 int open_25(void **state);
+int open_26(void **state);
 int open_27(void **state);
+int open_28(void **state);
 int open_29(void **state);
 int close_test(void **state);
 
@@ -36,6 +38,7 @@ uint64_t atom(struct fixture *t, const char *text);
 	{                                                                                          \
 #name " " #otp, name, open_##otp, close_test, NULL                                 \
 	}
-#define TEST_ALL(name) TEST(name, 25), TEST(name, 27), TEST(name, 29)
+#define TEST_ALL(name)                                                                             \
+	TEST(name, 25), TEST(name, 26), TEST(name, 27), TEST(name, 28), TEST(name, 29)
 
 #endif

@@ -180,7 +180,7 @@ static int walk_map(struct fixture *t, uint64_t term, struct pairs *p)
 	struct map_walk w;
 
 	assert_int_equal(term_view(&t->r, term, &v), TERM_KIND_MAP);
-	map_walk_begin(&w, &v, t->r.otp < 28);
+	map_walk_begin(&w, &v, t->r.otp < 29);
 	while (map_walk_next(&w, &t->r, &key, &value)) {
 		assert_in_range(p->nr, 0, 63);
 		p->keys[p->nr] = key;
@@ -225,7 +225,7 @@ static void test_hash_maps(void **state)
 		      BOXED(t, 2 << 6, cons(t, SMALL(3), SMALL(30)), cons(t, SMALL(4), SMALL(40))));
 	uint64_t map = BOXED(t, map_header(t, 3, 0x10), 4, 0);
 	uint64_t head = BOXED(t, map_header(t, 3, 0x30), 4, cons(t, SMALL(1), SMALL(10)), node);
-	bool backwards = t->r.otp < 28;
+	bool backwards = t->r.otp < 29;
 	struct pairs p = {.nr = 0};
 	struct term_view v = view_boxed(t, head, TERM_KIND_MAP, 2 << 6);
 	uint64_t loop;
@@ -420,7 +420,7 @@ static void test_funs(void **state)
 	image_u64(t->f->im, entry + (raddr)l->fun_entry_module, atom(t, "m"));
 	image_u32(t->f->im, entry + (raddr)l->fun_entry_old_index, 4);
 	image_u32(t->f->im, entry + (raddr)l->fun_entry_old_uniq, 12345);
-	if (t->r.otp == 25) {
+	if (t->r.otp <= 26) {
 		local = BOXED(t, 4 << 6 | 0x14, entry, 0, 2 << 8 | 2, 0x503, SMALL(1), SMALL(2));
 		external = BOXED(t, 4 << 6 | 0x14, export, 0, 2, atom(t, "external"));
 		check_funs(t, local, external, 7);

@@ -11,7 +11,9 @@
 #define LAYOUT_TABLES(T)                                                                           \
 	T(otp25)                                                                                   \
 	T(otp25_vmprobes)                                                                          \
+	T(otp26)                                                                                   \
 	T(otp27)                                                                                   \
+	T(otp28)                                                                                   \
 	T(otp29)
 
 #define LAYOUT_TABLE_DECLARE(name) extern const struct layout_table layout_table_##name;
