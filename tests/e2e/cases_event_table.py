@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from harness import case, check_equal, check_in
+from harness import Skip, case, check_equal, check_in
 from nodes import TOP
 
 SIDE_BY_SIDE = IN_TURN = True
@@ -11,6 +11,8 @@ SIDE_BY_SIDE = IN_TURN = True
 
 @case("README.md: each event and what this release gives of it (tools/event-table)")
 def readme(ctx):
+    if ctx.own_build and not ctx.otp.endswith("usdt"):
+        raise Skip("README.md has columns for the releases of Debian's suites")
     done = subprocess.run([os.path.join(TOP, "tools", "event-table"), "--check", "--otp", ctx.otp,
                            "--ebeam", ctx.ebeam.path], capture_output=True, text=True, timeout=120)
     check_equal(done.returncode, 0, done.stdout + done.stderr)

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 from harness import Cleanup, Skip, check, check_equal
-from nodes import Node, matrix_root, run_in
+from nodes import Node, given_releases, matrix_root, run_in
 
 SHARED_FLAGS = ("+S", "2:2")
 
@@ -41,6 +41,7 @@ class Context:
     def __init__(self, session, otp):
         self.session, self.otp = session, otp
         self.release = int(otp.split("-")[0])  # of "25-usdt" 25
+        self.own_build = otp in given_releases() or otp.endswith("usdt")  # no package of Debian
         self.ebeam, self.work_dir = session.ebeam, session.work_dir
         self.source = None  # of events: what --source says
         self.cleanup_stack = Cleanup()
