@@ -169,7 +169,7 @@ static void take(struct event_run *run, const struct rec_header *rec)
 	if (!event_filter_takes(&run->filter, &run->stream, kind, &ev))
 		return;
 	/* Whose consumer is about calls counts what it makes of them. */
-	run->taken += !c->calls || c->calls_beside;
+	run->taken += !c->calls || c->calls->beside;
 	run->by_kind[kind]++;
 	coverage_seen(&run->stream.coverage, kind);
 	run->stopped = c->event(c->arg, kind, &ev) != 0;
@@ -476,7 +476,7 @@ static int watch(struct event_run *run, struct error *err)
 		config.events = NULL;
 	rc = config.events ? plan_sources(run, err) : 0;
 	/* Of calls, events are what else can be told. */
-	if (rc == -ENOTSUP && run->consumer->calls && !run->consumer->calls_beside) {
+	if (rc == -ENOTSUP && run->consumer->calls && !run->consumer->calls->beside) {
 		log_warn("%s", err->msg);
 		config.events = NULL;
 		rc = 0;

@@ -46,7 +46,6 @@ struct event_consumer {
 	 * then be 0.  Breakpoints are the consumer's: started() sets them, end() takes them
 	 * away. */
 	const struct live_calls *calls;
-	bool calls_beside; /* what it is about are the events: these only say more */
 	int (*call)(void *arg, const struct event *ev); /* 1 = that is enough; 0 = more */
 	/* Error of the number of calls of Erlang functions that was shown, as in breakpoints.h;
 	 * negative: there may be more.  NULL = that of all their hits. */

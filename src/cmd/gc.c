@@ -407,7 +407,6 @@ int cmd_gc(struct command_context *ctx, struct error *err)
 		.gc_longer_than_ns = longer_than(o),
 		.cpu = true,
 		.calls = wants_node_wide(o) ? &node_wide_calls : NULL,
-		.calls_beside = true,
 		.call = on_call,
 		.begin = wants_node_wide(o) ? on_begin : NULL,
 		.drained = on_drained,

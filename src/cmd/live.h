@@ -40,6 +40,7 @@ struct live {
 struct live_calls {
 	unsigned int words, depth;
 	bool stacks; /* of the callers, with some of them */
+	bool beside; /* what is asked for are the events: calls only say more */
 };
 
 /* What is asked for; the rest of the session's configuration is the node's. */

@@ -21,7 +21,7 @@
 #define ASKERS	  3 /* in a line of text */
 
 /* Atoms only: of everything else nothing is copied. */
-const struct live_calls node_wide_calls = {.words = 16, .depth = 0};
+const struct live_calls node_wide_calls = {.words = 16, .depth = 0, .beside = true};
 
 struct node_wide_probes {
 	struct call_probes *probes;
@@ -128,13 +128,15 @@ void node_wide_probes_close(struct node_wide_probes *p)
 
 void node_wide_look(struct node_wide *w, struct event_run *run)
 {
-	uint64_t blocker = node_wide_blocker(w);
+	struct beam_node *n = event_run_node(run);
 	struct process_facts facts;
 
-	if (!blocker || !event_run_node(run))
-		return;
-	if (process_read(event_run_node(run), blocker, 0, &facts) == -ESRCH)
-		node_wide_blocker_ended(w, clock_monotonic_ns());
+	for (size_t i = w->blockers.len; n && i-- > 0;) {
+		uint64_t epid = w->blockers.data[i].epid;
+
+		if (process_read(n, epid, 0, &facts) == -ESRCH)
+			node_wide_blocker_ended(w, epid, clock_monotonic_ns());
+	}
 }
 
 /* ---- what is shown -------------------------------------------------------------------------- */
@@ -182,9 +184,10 @@ static void add_asker(struct strbuf *out, const struct names *names,
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-static uint64_t total_of(const struct work_row *r)
+/* What is under way was seen as a whole. */
+static uint64_t total_of(const struct work_row *r, const struct node_wide *w)
 {
-	return r->count->total_ns + r->under_way_ns;
+	return units_scale(r->count->total_ns, 1 / node_wide_share(w)) + r->under_way_ns;
 }
 
 static void text_work(struct strbuf *out, const void *row, const void *ctx)
@@ -204,7 +207,7 @@ static void text_count(struct strbuf *out, const void *row, const void *ctx)
 
 static void text_total(struct strbuf *out, const void *row, const void *ctx)
 {
-	cell_ns(out, (double)units_scale(total_of(row), 1 / node_wide_share(ctx)));
+	cell_ns(out, (double)total_of(row, ctx));
 }
 
 static void text_max(struct strbuf *out, const void *row, const void *ctx)
@@ -261,8 +264,8 @@ int node_wide_write(struct node_wide *w, struct event_run *run, uint64_t end_ns,
 	fputc('\n', event_run_out(run));
 	if (node_wide_share(w) < 1)
 		fprintf(event_run_out(run),
-			"Of the work below %.1f %% was seen (--max-overhead): times and counts are "
-			"estimates\n",
+			"Of the work below %.1f %% was seen (--max-overhead): COUNT and TOTAL are "
+			"estimates, who asked are those that were seen\n",
 			100 * node_wide_share(w));
 	return table_write(event_run_out(run), &table, &options, err);
 }
@@ -313,7 +316,7 @@ void node_wide_json(struct jsonw *out, struct node_wide *w, uint64_t end_ns, boo
 
 		jsonw_begin_object(out, keys[i]);
 		jsonw_uint(out, "count", units_scale(c->nr, scale));
-		jsonw_uint(out, "total_ns", units_scale(total_of(&rows[i]), scale));
+		jsonw_uint(out, "total_ns", total_of(&rows[i], w));
 		jsonw_uint(out, "max_ns", MAX(c->max_ns, rows[i].under_way_ns));
 		jsonw_uint(out, "under_way_ns", rows[i].under_way_ns);
 		jsonw_begin_array(out, "asked_by");

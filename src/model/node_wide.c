@@ -180,6 +180,33 @@ static void end_purge(struct node_wide *w, const struct event *ev)
 
 /* ---- blocking ------------------------------------------------------------------------------- */
 
+static struct node_wide_holder *find_holder(struct node_wide *w, uint64_t epid)
+{
+	for (size_t i = 0; i < w->blockers.len; i++)
+		if (w->blockers.data[i].epid == epid)
+			return &w->blockers.data[i];
+	return NULL;
+}
+
+static void hold(struct node_wide *w, uint64_t epid)
+{
+	struct node_wide_holder *h = find_holder(w, epid), one = {epid, 1};
+
+	if (h)
+		h->nr++;
+	else
+		vec_push(&w->blockers, one);
+}
+
+/* What it returns tells whether it was the last. */
+static void unhold(struct node_wide *w, uint64_t epid)
+{
+	struct node_wide_holder *h = find_holder(w, epid);
+
+	if (h && --h->nr == 0)
+		*h = w->blockers.data[--w->blockers.len];
+}
+
 static void take_flag(struct node_wide *w, const struct event *ev)
 {
 	struct node_wide_count *c = &w->work[NODE_WIDE_BLOCK];
@@ -188,25 +215,34 @@ static void take_flag(struct node_wide *w, const struct event *ev)
 	if (!term_is(ev, 0, "multi_scheduling"))
 		return;
 	w->unblocks = !term_is(ev, 1, what);
-	if (w->unblocks || c->since_ns)
+	if (w->unblocks) {
+		unhold(w, epid_of(w, ev->u.call.process));
 		return;
+	}
+	hold(w, epid_of(w, ev->u.call.process));
 	asked(w, NODE_WIDE_BLOCK, ev->u.call.process, caller_of(w, ev), what, strlen(what));
-	begin(w, NODE_WIDE_BLOCK, ev);
+	if (!c->since_ns)
+		begin(w, NODE_WIDE_BLOCK, ev);
 }
 
-uint64_t node_wide_blocker(const struct node_wide *w)
-{
-	const struct node_wide_count *c = &w->work[NODE_WIDE_BLOCK];
-
-	return c->since_ns ? c->epid : 0;
-}
-
-void node_wide_blocker_ended(struct node_wide *w, uint64_t now_ns)
+static void end_block(struct node_wide *w, uint64_t now_ns)
 {
 	struct node_wide_count *c = &w->work[NODE_WIDE_BLOCK];
 
+	w->blockers.len = 0;
 	if (c->since_ns)
 		add(c, end(c, now_ns));
+}
+
+void node_wide_blocker_ended(struct node_wide *w, uint64_t epid, uint64_t now_ns)
+{
+	struct node_wide_holder *h = find_holder(w, epid);
+
+	if (!h)
+		return;
+	*h = w->blockers.data[--w->blockers.len];
+	if (!w->blockers.len)
+		end_block(w, now_ns);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -245,16 +281,20 @@ static void take_end(struct node_wide *w, const struct event *ev)
 	else if (w->work[NODE_WIDE_PURGE].since_ns && w->work[NODE_WIDE_PURGE].epid == epid)
 		end_purge(w, ev);
 	else if (w->unblocks && term_is(ev, 0, "enabled"))
-		node_wide_blocker_ended(w, ev->ts_ns);
+		end_block(w, ev->ts_ns);
 }
 
 void node_wide_take(struct node_wide *w, const struct event *ev)
 {
-	/* What was under way when calls were not watched may have ended unseen. */
-	if (w->tripped != w->stream->calls.tripped) {
+	uint64_t lost = w->stream->counters[COUNTER_EVENTS_LOST];
+
+	/* What was under way when calls were not watched, or lost, may have ended unseen. */
+	if (w->tripped != w->stream->calls.tripped || w->lost != lost) {
 		for (int i = 0; i < NR_NODE_WIDE; i++)
 			w->work[i].since_ns = 0;
+		w->blockers.len = 0;
 		w->tripped = w->stream->calls.tripped;
+		w->lost = lost;
 	}
 	if (ev->u.call.kind == CALL_KIND_CALL)
 		take_call(w, ev);
@@ -285,13 +325,35 @@ double node_wide_share(const struct node_wide *w)
 	return c->tripped && c->share_ppm ? c->share_ppm / 1e6 : 1;
 }
 
+/* Those that block still: once each. */
+static void keep_blockers(struct node_wide *w)
+{
+	struct node_wide_count *c = &w->work[NODE_WIDE_BLOCK];
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->askers.len; i++) {
+		struct node_wide_asker a = c->askers.data[i];
+
+		if (find_holder(w, epid_of(w, a.process))) {
+			a.nr = 1;
+			c->askers.data[n++] = a;
+		} else {
+			free(a.what);
+		}
+	}
+	c->askers.len = n;
+	c->others = 0;
+}
+
 void node_wide_restart(struct node_wide *w, uint64_t now_ns)
 {
 	for (int i = 0; i < NR_NODE_WIDE; i++) {
 		struct node_wide_count *c = &w->work[i];
 
 		c->nr = c->total_ns = c->max_ns = 0;
-		if (!node_wide_blocker(w) || i != NODE_WIDE_BLOCK)
+		if (i == NODE_WIDE_BLOCK)
+			keep_blockers(w);
+		else
 			forget_askers(c);
 		if (c->since_ns)
 			c->since_ns = MAX(c->since_ns, now_ns);
@@ -305,4 +367,5 @@ void node_wide_close(struct node_wide *w)
 		forget_askers(&w->work[i]);
 		vec_free(&w->work[i].askers);
 	}
+	vec_free(&w->blockers);
 }

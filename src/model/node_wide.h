@@ -38,6 +38,11 @@ struct node_wide_asker {
 	uint64_t nr;
 };
 
+struct node_wide_holder {
+	uint64_t epid; /* of a process */
+	uint32_t nr;   /* times that it blocked and did not unblock */
+};
+
 struct node_wide_count {
 	uint64_t nr, total_ns, max_ns;	    /* that have ended */
 	VEC(struct node_wide_asker) askers; /* most first, once node_wide_order() was called */
@@ -51,8 +56,10 @@ struct node_wide {
 	struct node_wide_count work[NR_NODE_WIDE];
 	uint64_t last_ns; /* of the last literal area, as far as it is known */
 	uint64_t tripped; /* times that calls were not watched, so far */
-	bool completes;	  /* the purge that is under way was found to be safe */
-	bool unblocks;	  /* who blocks asked for the end */
+	uint64_t lost;	  /* events that were lost, so far */
+	VEC(struct node_wide_holder) blockers;
+	bool completes; /* the purge that is under way was found to be safe */
+	bool unblocks;	/* who blocks asked for the end */
 };
 
 void node_wide_open(struct node_wide *w, const struct event_stream *stream);
@@ -62,10 +69,9 @@ void node_wide_restart(struct node_wide *w, uint64_t now_ns);
 /* A call of one of the BIFs, or its end; others are none of its business.  Askers of literal areas
  * are those who called what may leave one, whether it did or not. */
 void node_wide_take(struct node_wide *w, const struct event *ev);
-/* Who blocks schedulers now, as a pid term; 0 = nobody.  A process that ended blocks no more, which
- * no call tells. */
-uint64_t node_wide_blocker(const struct node_wide *w);
-void node_wide_blocker_ended(struct node_wide *w, uint64_t now_ns);
+/* A process (its pid term) that blocks schedulers has ended, which no call shows: it blocks no
+ * more. */
+void node_wide_blocker_ended(struct node_wide *w, uint64_t epid, uint64_t now_ns);
 void node_wide_order(struct node_wide *w);
 /* Were all of these calls seen?  Else the part of them that was: 0 < share < 1. */
 double node_wide_share(const struct node_wide *w);

@@ -47,7 +47,7 @@ int refusal_drop(const struct session_config *c, const struct program_choice *ch
 	}
 	needed = drop_kinds(&trials, c->events, c->force, &dropped);
 	/* Without them the run would do nothing. */
-	if (!needed && dropped && !c->events->kinds && !c->calls && !c->freq)
+	if (!needed && dropped && !c->events->kinds && (!c->calls || c->calls_beside) && !c->freq)
 		needed = dropped;
 	if (needed && !programs_locked_down()) {
 		refusal_text(why, sizeof(why), needed);

@@ -52,7 +52,8 @@ struct session_config {
 	uint32_t inet_received;	    /* ports_inet_received() */
 	/* Calls of functions: for breakpoints, which are the caller's (breakpoints.h). */
 	bool calls;
-	bool call_stacks; /* of some, the stack of the callers */
+	bool calls_beside; /* without events they are not worth a run */
+	bool call_stacks;  /* of some, the stack of the callers */
 	unsigned int otp;
 	unsigned int call_words, call_depth; /* limits of what is copied with a call */
 };

@@ -188,31 +188,46 @@ static void test_blocks(void **state)
 	c = &s.wide.work[NODE_WIDE_BLOCK];
 	call(&s, CLIENT, FLAG, CALLER, "scheduler_wall_time", "true");
 	returned(&s, CLIENT, "enabled");
-	assert_int_equal(node_wide_blocker(&s.wide), 0);
+	assert_int_equal(s.wide.blockers.len, 0);
 	call(&s, CLIENT, FLAG, CALLER, "multi_scheduling", "block");
 	returned(&s, CLIENT, "blocked");
 	call(&s, OTHER, FLAG, CALLER, "multi_scheduling", "block_normal");
 	returned(&s, OTHER, "blocked");
-	assert_int_equal(node_wide_blocker(&s.wide), 16 * CLIENT + 3);
+	assert_int_equal(s.wide.blockers.len, 2);
+	assert_int_equal(s.wide.blockers.data[0].epid, 16 * CLIENT + 3);
 	call(&s, OTHER, FLAG, CALLER, "multi_scheduling", "unblock_normal");
 	returned(&s, OTHER, "blocked"); /* still, by the first */
 	call(&s, CLIENT, FLAG, CALLER, "multi_scheduling", "unblock");
 	returned(&s, CLIENT, "enabled");
 	assert_count(&s, NODE_WIDE_BLOCK, 1, 700, 700);
-	assert_int_equal(node_wide_blocker(&s.wide), 0);
+	assert_int_equal(s.wide.blockers.len, 0);
 	/* By one that ended, over the end of an interval. */
 	call(&s, OTHER, FLAG, CALLER, "multi_scheduling", "block_normal");
 	node_wide_restart(&s.wide, s.now_ns + 50);
 	assert_count(&s, NODE_WIDE_BLOCK, 0, 0, 0);
 	assert_string_equal(c->askers.data[c->askers.len - 1].what, "block_normal");
-	node_wide_blocker_ended(&s.wide, s.now_ns + 80);
+	assert_int_equal(c->askers.len, 1);
+	node_wide_blocker_ended(&s.wide, 16 * OTHER + 3, s.now_ns + 80);
 	assert_count(&s, NODE_WIDE_BLOCK, 1, 30, 30);
+	/* By two, of which one ends: the other goes on blocking. */
+	node_wide_restart(&s.wide, s.now_ns + 90);
+	call(&s, OTHER, FLAG, CALLER, "multi_scheduling", "block");
+	call(&s, CLIENT, FLAG, CALLER, "multi_scheduling", "block");
+	node_wide_blocker_ended(&s.wide, 16 * OTHER + 3, s.now_ns + 10);
+	assert_count(&s, NODE_WIDE_BLOCK, 0, 0, 0);
+	node_wide_blocker_ended(&s.wide, 16 * CLIENT + 3, s.now_ns + 20);
+	assert_int_equal(c->nr, 1);
+	/* Lost events may have been its end. */
+	call(&s, OTHER, FLAG, CALLER, "multi_scheduling", "block");
+	s.stream.counters[COUNTER_EVENTS_LOST]++;
+	call(&s, CLIENT, PUT, CALLER, "key", "value");
+	assert_int_equal(c->since_ns, 0);
 	/* Not watched for a while: nobody knows when that one ended. */
 	call(&s, OTHER, FLAG, CALLER, "multi_scheduling", "block");
 	s.stream.calls.tripped = 1;
 	s.stream.calls.share_ppm = 500000;
 	call(&s, CLIENT, PUT, CALLER, "key", "value");
-	assert_int_equal(node_wide_blocker(&s.wide), 0);
+	assert_int_equal(s.wide.blockers.len, 0);
 	assert_int_equal((int)(1000 * node_wide_share(&s.wide)), 500);
 	close_stage(&s);
 }
