@@ -61,7 +61,7 @@ static int show(void *arg, bool last, struct error *err)
 
 	event_run_span(sched->run, &start_ns, &end_ns);
 	open_stats(sched, start_ns);
-	sched_stats_advance(&sched->stats, end_ns);
+	sched_stats_advance(&sched->stats, end_ns, last);
 	clock = coverage_clock(&event_run_stream(sched->run)->coverage, EVENT_PROCESS_SCHEDULED,
 			       end_ns, NULL);
 	rc = sched_show(sched, start_ns, end_ns - start_ns, clock - MIN(sched->watched_from, clock),

@@ -30,7 +30,7 @@ static uint64_t mean(uint64_t sum, uint64_t nr)
 static uint64_t mean_of(const struct told_count *c)
 {
 	return c->seen.all_long.nr ? mean(c->time_ns, c->slices)
-				   : mean(c->seen.time_ns, c->seen.slices);
+				   : mean(c->seen.time_ns - c->seen.unseen_ns, c->seen.slices);
 }
 
 static bool max_is_cut(const void *row)

@@ -305,8 +305,9 @@ static bool is_long(const struct sched_stats *s, uint64_t ns)
 	return s->long_ns && ns >= s->long_ns;
 }
 
-/* Time on a scheduler up to ts_ns, of a process that runs. */
-static void count_time(struct sched_stats *s, struct sched_process *p, uint64_t ts_ns)
+/* Time on a scheduler up to ts_ns, of a process that runs.  told: if that is a long slice, a
+ * long_schedule tells of it, too. */
+static void count_time(struct sched_stats *s, struct sched_process *p, uint64_t ts_ns, bool told)
 {
 	struct sched_count *both[] = {count_of(s, p->process), &s->total};
 	uint64_t ns = ts_ns - MIN(ts_ns, p->counted_ns);
@@ -314,7 +315,7 @@ static void count_time(struct sched_stats *s, struct sched_process *p, uint64_t 
 	for (int i = 0; i < 2; i++) {
 		both[i]->time_ns += ns;
 		both[i]->dirty_ns += p->dirty ? ns : 0;
-		if (is_long(s, ts_ns - MIN(ts_ns, p->since_ns)))
+		if (told && is_long(s, ts_ns - MIN(ts_ns, p->since_ns)))
 			add_part(&both[i]->seen_long, ns, p->dirty);
 	}
 	p->counted_ns = ts_ns;
@@ -334,7 +335,7 @@ static void count_slice(struct sched_stats *s, struct sched_process *p, uint64_t
 	struct sched_count *both[] = {count_of(s, p->process), &s->total};
 	uint64_t ns = ts_ns - MIN(ts_ns, p->since_ns);
 
-	count_time(s, p, ts_ns);
+	count_time(s, p, ts_ns, true);
 	for (int i = 0; i < 2; i++) {
 		both[i]->slices++;
 		both[i]->seen_long.nr += is_long(s, ns);
@@ -511,6 +512,7 @@ static void count_long(struct sched_stats *s, const struct sched_long *l)
 		if (unseen) {
 			both[i]->time_ns += ns;
 			both[i]->dirty_ns += dirty ? ns : 0;
+			both[i]->unseen_ns += ns;
 			add_part(&both[i]->seen_long, ns, dirty);
 		}
 		take_longest(both[i], l->ns, l->cut);
@@ -615,7 +617,7 @@ static void clock_of_silent(const struct sched_stats *s, const struct sched_cpu 
 	c->state = cpu->began == SCHED_BEGAN_BUSY ? SCHED_ON : SCHED_OFF;
 }
 
-void sched_stats_advance(struct sched_stats *s, uint64_t end_ns)
+void sched_stats_advance(struct sched_stats *s, uint64_t end_ns, bool last)
 {
 	s->advanced_ns = end_ns;
 	for (size_t i = 0; i < s->cpus.len; i++) {
@@ -628,7 +630,7 @@ void sched_stats_advance(struct sched_stats *s, uint64_t end_ns)
 	}
 	for (struct sched_process *p = NULL; (p = keytab_next(&s->processes, p));) {
 		if (p->state == RUNNING && !is_gap(s, p->since_ns) && end_ns > p->counted_ns)
-			count_time(s, p, end_ns);
+			count_time(s, p, end_ns, last);
 	}
 }
 

@@ -87,9 +87,10 @@ struct sched_count { /* of a group */
 	uint64_t slices;
 	/* On schedulers: unfinished slices, too, and long ones that began before watching did. */
 	uint64_t time_ns;
-	uint64_t dirty_ns; /* of that: on dirty ones */
-	uint64_t max_ns;   /* longest slice, also by long_schedule */
-	bool max_cut;	   /* it was longer: its beginning or end was not watched */
+	uint64_t dirty_ns;  /* of that: on dirty ones */
+	uint64_t unseen_ns; /* of that: of long ones that began before: none of slices */
+	uint64_t max_ns;    /* longest slice, also by long_schedule */
+	bool max_cut;	    /* it was longer: its beginning or end was not watched */
 	/* Long slices: those of the above, and by long_schedule what of them is in the interval. */
 	struct sched_part seen_long, all_long;
 	uint64_t reductions;
@@ -148,8 +149,9 @@ void sched_stats_memory(struct sched_stats *s, const struct event *ev);
  * that one leaves nothing is known.
  */
 void sched_stats_begin(struct sched_stats *s, enum thread_type type, uint16_t number, bool busy);
-/* Adds what has not ended yet, up to that time: once before the figures are read. */
-void sched_stats_advance(struct sched_stats *s, uint64_t end_ns);
+/* Adds what has not ended yet, up to that time: once before the figures are read.  last: there will
+ * be no more, so long slices were told as far as they went. */
+void sched_stats_advance(struct sched_stats *s, uint64_t end_ns, bool last);
 /* Forgets the figures, keeps what has not ended: for the next interval.  Processes whose end was
  * missed are forgotten, too. */
 void sched_stats_restart(struct sched_stats *s);

@@ -154,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		take(&m, &rec->h);
 	}
 	event_weights_finish(m.weights, &m.stream, now);
-	sched_stats_advance(&m.sched, now);
+	sched_stats_advance(&m.sched, now, true);
 	sched_stats_restart(&m.sched);
 	port_io_restart(&m.ports);
 	/* What stands in the groups is what stands in the total. */

@@ -190,7 +190,7 @@ static void dirty_schedulers(void **state)
 	assert_int_equal(f->s.reductions.nr, 2);
 	assert_int_equal(count_of(f, f->a)->dirty_ns, 3000);
 	assert_int_equal(count_of(f, f->a)->time_ns, 3200);
-	sched_stats_advance(&f->s, START + 10000);
+	sched_stats_advance(&f->s, START + 10000, true);
 	assert_true(fabs(sched_cpu_by_events(&f->s.cpus.data[1]) - 30) < 0.001);
 }
 
@@ -206,7 +206,7 @@ static void utilization(void **state)
 	active(f, START + 4000, f->normal, EVENT_WORD_ACTIVE);
 	active(f, START + 4500, f->other, EVENT_WORD_ACTIVE); /* no scheduler */
 	active(f, START + 5000, f->normal, EVENT_WORD_INACTIVE);
-	sched_stats_advance(&f->s, START + 10000);
+	sched_stats_advance(&f->s, START + 10000, true);
 	assert_int_equal(f->s.cpus.len, 3);
 	sched_stats_order(&f->s, order);
 	assert_true(fabs(sched_cpu_by_events(&f->s.cpus.data[order[0]]) - 10) < 0.001);
@@ -219,7 +219,7 @@ static void utilization(void **state)
 	/* The next interval goes on from there. */
 	sched_stats_restart(&f->s);
 	active(f, START + 15000, f->normal, EVENT_WORD_ACTIVE);
-	sched_stats_advance(&f->s, START + 20000);
+	sched_stats_advance(&f->s, START + 20000, true);
 	assert_true(fabs(sched_cpu_by_events(&f->s.cpus.data[order[0]]) - 50) < 0.001);
 	assert_true(fabs(sched_cpu_by_events(&f->s.cpus.data[order[1]]) - 0) < 0.001);
 }
@@ -235,14 +235,14 @@ static void active_by_slices(void **state)
 	out(f, START + 2000, f->normal, f->a, 1, EVENT_WORD_WAITING);
 	in(f, START + 3000, f->second, f->b);
 	active(f, START + 4000, f->second, EVENT_WORD_INACTIVE);
-	sched_stats_advance(&f->s, START + 10000);
+	sched_stats_advance(&f->s, START + 10000, true);
 	assert_percent(&f->s.cpus.data[0].active, 100);
 	assert_percent(&f->s.cpus.data[0].busy, 10);
 	assert_percent(&f->s.cpus.data[1].active, 40);
 	/* That it came on again was lost. */
 	sched_stats_restart(&f->s);
 	in(f, START + 15000, f->second, f->b);
-	sched_stats_advance(&f->s, START + 20000);
+	sched_stats_advance(&f->s, START + 20000, true);
 	assert_percent(&f->s.cpus.data[0].active, 100);
 	assert_percent(&f->s.cpus.data[1].active, 50);
 }
@@ -256,7 +256,7 @@ static void not_watched(void **state)
 	sched_stats_begin(&f->s, THREAD_NORMAL, 1, true);
 	sched_stats_begin(&f->s, THREAD_NORMAL, 2, false);
 	in(f, START + 6000, f->second, f->b);
-	sched_stats_advance(&f->s, START + 10000);
+	sched_stats_advance(&f->s, START + 10000, true);
 	for (int i = 0; i < 2; i++)
 		assert_true(isnan(sched_cpu_by_events(&f->s.cpus.data[i])));
 	assert_percent(&f->s.cpus.data[0].busy, 100);
@@ -274,7 +274,7 @@ static void came_unseen(void **state)
 	in(f, START + 6000, f->dirty, f->a);
 	out(f, START + 7000, f->dirty, f->a, 1, EVENT_WORD_WAITING);
 	out(f, START + 5000, f->normal, f->b, 1, EVENT_WORD_WAITING);
-	sched_stats_advance(&f->s, START + 9000);
+	sched_stats_advance(&f->s, START + 9000, true);
 	assert_int_equal(f->s.cpus.data[0].busy.known_ns, 4000);
 	assert_int_equal(f->s.cpus.data[0].busy.on_ns, 1000);
 	assert_int_equal(f->s.cpus.data[1].busy.known_ns, 9000);
@@ -287,13 +287,17 @@ static void unfinished(void **state)
 {
 	struct fixture *f = *state;
 
+	f->s.long_ns = 3000;
 	in(f, START + 1000, f->normal, f->a);
-	sched_stats_advance(&f->s, START + 5000);
+	sched_stats_advance(&f->s, START + 5000, false);
 	assert_int_equal(count_of(f, f->a)->time_ns, 4000);
 	assert_int_equal(count_of(f, f->a)->slices, 0);
+	/* It is long, but no long_schedule tells of it until it ends. */
+	assert_int_equal(count_of(f, f->a)->seen_long.ns, 0);
 	sched_stats_restart(&f->s);
 	out(f, START + 7000, f->normal, f->a, 1, EVENT_WORD_WAITING);
 	assert_int_equal(count_of(f, f->a)->time_ns, 2000);
+	assert_int_equal(count_of(f, f->a)->seen_long.ns, 2000);
 	assert_int_equal(count_of(f, f->a)->slices, 1);
 	assert_int_equal(count_of(f, f->a)->max_ns, 6000);
 }
@@ -319,7 +323,7 @@ static void sampled(void **state)
 	in(f, START + 9700, f->normal, f->a);
 	assert_int_equal(f->s.run_queue.sum, 200);
 	active(f, START + 10000, f->normal, EVENT_WORD_INACTIVE);
-	sched_stats_advance(&f->s, START + 10000);
+	sched_stats_advance(&f->s, START + 10000, true);
 	/* 1000 off, 1000 on, (gap), 600 off, 400 on. */
 	assert_int_equal(f->s.cpus.data[0].active.known_ns, 3000);
 	assert_int_equal(f->s.cpus.data[0].active.on_ns, 1400);
@@ -360,9 +364,9 @@ static void utilization_of_three(void **state)
 	sched_stats_begin(&f->s, THREAD_NORMAL, 1, false);
 	active(f, START + 4000, f->normal, EVENT_WORD_ACTIVE);
 	active(f, START + 7000, f->normal, EVENT_WORD_INACTIVE);
-	sched_stats_advance(&f->s, START + 9000);
+	sched_stats_advance(&f->s, START + 9000, true);
 	assert_utilization(f, SCHED_SOURCE_LOOKS, 40);
-	sched_stats_advance(&f->s, START + 10000);
+	sched_stats_advance(&f->s, START + 10000, true);
 	assert_utilization(f, SCHED_SOURCE_EVENTS, 30);
 	f->s.partial = true;
 	assert_utilization(f, SCHED_SOURCE_LOOKS, 40);
@@ -383,7 +387,7 @@ static void sampled_and_silent(void **state)
 	watch(f, START + 2000, COVERAGE_OFF);
 	watch(f, START + 9000, COVERAGE_ON);
 	watch(f, START + 9500, COVERAGE_OFF);
-	sched_stats_advance(&f->s, START + 10000);
+	sched_stats_advance(&f->s, START + 10000, true);
 	assert_int_equal(f->s.cpus.data[0].busy.known_ns, 2500);
 	assert_true(fabs(sched_cpu_by_events(&f->s.cpus.data[0]) - 0) < 0.001);
 }
@@ -416,14 +420,14 @@ static void missed(void **state)
 	watch(f, START + 300, COVERAGE_OFF);
 	watch(f, START + 400, COVERAGE_ON);
 	assert_int_equal(f->s.processes.nr, 2);
-	sched_stats_advance(&f->s, START + 1000);
+	sched_stats_advance(&f->s, START + 1000, true);
 	sched_stats_restart(&f->s);
 	assert_int_equal(f->s.processes.nr, 0);
 	/* That b left was lost: its time ends where that is seen, and it is forgotten. */
 	in(f, START + 1100, f->normal, f->b);
 	in(f, START + 1200, f->normal, f->a);
 	assert_int_equal(f->s.processes.nr, 1);
-	sched_stats_advance(&f->s, START + 1300);
+	sched_stats_advance(&f->s, START + 1300, true);
 	assert_int_equal(f->s.counts.data[process_groups_of(&f->s.groups, f->a)].time_ns, 100);
 	assert_int_equal(f->s.total.time_ns, 100);
 	sched_stats_restart(&f->s);
@@ -432,10 +436,10 @@ static void missed(void **state)
 	in(f, START + 1500, f->normal, f->b);
 	assert_int_equal(f->s.processes.nr, 2);
 	out(f, START + 1600, f->second, f->a, 1, EVENT_WORD_RUNNABLE);
-	sched_stats_advance(&f->s, START + 2000);
+	sched_stats_advance(&f->s, START + 2000, true);
 	sched_stats_restart(&f->s);
 	f->stream.counters[COUNTER_EVENTS_LOST]++;
-	sched_stats_advance(&f->s, START + 3000);
+	sched_stats_advance(&f->s, START + 3000, true);
 	assert_int_equal(f->s.processes.nr, 2);
 	sched_stats_restart(&f->s);
 	assert_int_equal(f->s.processes.nr, 1); /* b runs all the time */
@@ -567,7 +571,7 @@ static void long_slices_of_groups(void **state)
 	was_long(f, START + 9900, f->second, f->b, 890, EVENT_UNKNOWN, EVENT_UNKNOWN);
 	assert_int_equal(f->s.counts.data[2].time_ns, 0);
 	/* Of an interval it has what was in it, though it is as long as it is. */
-	sched_stats_advance(&f->s, START + 10000);
+	sched_stats_advance(&f->s, START + 10000, true);
 	sched_stats_restart(&f->s);
 	was_long(f, START + 11000, f->normal, f->b, 4000, EVENT_UNKNOWN, 10);
 	assert_int_equal(f->s.total.all_long.ns, 1000);
