@@ -54,7 +54,8 @@ struct birth_look {
 	uint64_t parent, newest; /* pid terms */
 	uint32_t nr, restarts;	 /* the second: as it notes itself, since it was asked first */
 	bool asked, supervisor;
-	int64_t last; /* the second of its latest restart, and how many it had then */
+	unsigned int failed; /* times that it could not be read */
+	int64_t last;	     /* the second of its latest restart, and how many it had then */
 	uint32_t last_nr;
 	const char *child; /* the newest, as text */
 };

@@ -19,6 +19,7 @@
 /* Parents that are followed; supervisors that are asked. */
 #define PARENTS_MAX	4096
 #define SUPERVISORS_MAX 64
+#define FAILED_MAX	3 /* times that one could not be read: it is asked no more */
 /* One that is busy is read again, so often. */
 #define TRIES  5
 #define TRY_NS 1000000u
@@ -125,15 +126,18 @@ void diagnose_restarts_look(struct diagnose *g)
 {
 	for (size_t i = 0; i < g->births.len; i++) {
 		struct birth_look *b = &g->births.data[i];
-		bool before = b->asked;
+		bool is_new = !b->asked && !b->failed;
 		struct noted noted;
 
-		if ((b->asked && !b->supervisor) || (!b->asked && g->nr_asked == SUPERVISORS_MAX))
+		if ((b->asked && !b->supervisor) || b->failed == FAILED_MAX ||
+		    (is_new && g->nr_asked == SUPERVISORS_MAX))
 			continue;
 		if (ask(g, b, b->asked ? b->last : INT64_MAX, &noted))
 			take_noted(b, &noted);
+		else
+			b->failed += b->supervisor;
 		b->asked |= !b->supervisor;
-		g->nr_asked += !before && b->asked && b->supervisor;
+		g->nr_asked += is_new && b->supervisor;
 		if (b->supervisor && (!b->child || !strchr(b->child, ' ')))
 			b->child = diagnose_pid_text(g, b->newest);
 	}

@@ -263,9 +263,17 @@ static void tell_growth(struct strbuf *out, const struct growth *g)
 {
 	if (isnan(g->error))
 		return;
-	add_rate(out, g->per_s);
-	strbuf_addstr(out, " more per second, give or take ");
+	add_rate(out, fabs(g->per_s));
+	strbuf_addf(out, " %s per second, give or take ", g->per_s < 0 ? "fewer" : "more");
 	add_rate(out, g->error);
+}
+
+/* Of one that is not said to grow. */
+static const char *trend(const struct growth *g)
+{
+	if (fabs(g->per_s) <= g->error)
+		return "its growth is no more than chance";
+	return g->per_s < 0 ? "it gets shorter" : "it grows at times";
 }
 
 /* One that is long for good, and grows by more than chance, however slowly. */
@@ -314,9 +322,8 @@ void rule_mailboxes(struct making *m)
 						 text_count(&t, (double)p->queue_first),
 						 diagnosis_seconds(m->d),
 						 text_count(&t, (double)p->queue_min));
-			if (rate.len)
-				finding_evidence(f, "its growth is no more than chance: %s",
-						 rate.buf);
+			if (rate.len && p->queue_growth.per_s != 0)
+				finding_evidence(f, "%s: %s", trend(&p->queue_growth), rate.buf);
 		}
 		strbuf_free(&rate);
 		finding_tell_process(f, p);

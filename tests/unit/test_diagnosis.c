@@ -80,6 +80,11 @@ static void test_slow_growth(void **state)
 	assert_string_equal(f.v.data[0].evidence.data[1], "its growth is no more than chance: 20 "
 							  "more per second, give or take 30");
 	findings_free(&f);
+	d.processes.data[0].queue_growth = (struct growth){-20, 3};
+	findings_make(&f, &d);
+	assert_string_equal(f.v.data[0].evidence.data[1],
+			    "it gets shorter: 20 fewer per second, give or take 3.0");
+	findings_free(&f);
 	d.processes.len = 0;
 	/* 300 KiB a second are a note, and more if they last. */
 	vec_push(&d.memory, total);
