@@ -125,12 +125,13 @@ static void tell_enough(struct trace *t)
 	now_rate = t->ctx->opt.rate ? t->ctx->opt.rate : TRACE_RATE;
 	seconds = (double)(clock_monotonic_ns() - t->points.begin_ns) / 1e9;
 	percent = MIN(200 * all / (b->cost_of_core ? BUDGET_MIN_BUSY : 1), 100);
-	rate = 2 * (double)b->hits / b->share / seconds;
+	rate = 2 * (double)b->most_hits / b->share / seconds; /* --rate is of each thread */
 	if (percent <= t->ctx->opt.max_overhead && rate <= now_rate) { /* they come in bursts */
 		percent = MIN(4 * t->ctx->opt.max_overhead, 100);
 		rate = 4 * now_rate;
 	}
-	if (all > MOST_OF_CPU || rate > OPTION_RATE_MAX) {
+	rate = MIN(rate, OPTION_RATE_MAX);
+	if (all > MOST_OF_CPU) {
 		trace_warn(t,
 			   "to see all of these costs too much: their hits would take about %.*f "
 			   "times %s%s",

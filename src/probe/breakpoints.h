@@ -63,8 +63,9 @@ void breakpoints_remove(struct breakpoints *b, uint64_t addr);
  * take 0.3 ms. */
 #define BREAKPOINTS_TICK_NS 50000000u
 struct breakpoints_state {
-	uint64_t hits; /* of all that there are and were */
-	double time;   /* part of the threads' time in which calls were seen */
+	uint64_t hits;	    /* of all that there are and were */
+	uint64_t most_hits; /* of the thread that has most */
+	double time;	    /* part of the threads' time in which calls were seen */
 	/* Estimated part of the calls that was seen (gap_estimate.h), 0 = nobody can say; and how
 	 * far off the number of all calls may be that follows from it: 95 of 100 times the truth
 	 * lies between that number / exp(error) and that number * exp(error). */

@@ -251,6 +251,8 @@ void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *ou
 	double wall_ns = (double)(clock_monotonic_ns() - b->opened_ns), of;
 
 	*out = b->state;
+	for (size_t i = 0; i < b->threads.len; i++)
+		out->most_hits = MAX(out->most_hits, b->threads.data[i].hits);
 	out->hit_ns = b->hit_ns;
 	estimate(b, out);
 	out->cost_of_core = (double)b->cpu_ns < BUDGET_MIN_BUSY * wall_ns;
