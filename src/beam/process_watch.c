@@ -83,6 +83,7 @@ struct process_watch {
 
 /* All that kind_of() goes by, but for the stack: bits of Process.state, and in place of its lowest
  * two, which are a priority, what else there is. */
+#define NOT_KNOWN UINT32_MAX /* no state: a process is not all of that at once */
 static uint32_t doing_of(uint32_t state, uint32_t flags, raddr timer)
 {
 	return (state & ~3u) | (flags & PROCESS_FLAG_HIBERNATED ? 1 : 0) | (timer ? 2 : 0);
@@ -296,7 +297,8 @@ static void take_stack(void *arg, size_t i, int rc, const struct process_stack *
 	now.reductions = p->reductions;
 	now.i = p->i;
 	now.stop = p->stop;
-	now.doing = doing_of(p->state, p->flags, p->timer);
+	/* A struct that is older than its stack is read again at the next look. */
+	now.doing = s->stale ? NOT_KNOWN : doing_of(p->state, p->flags, p->timer);
 	now.namings = of->namings;
 	now.seen_ns = w->at_ns;
 	*of = now;
