@@ -237,7 +237,8 @@ const struct command commands[] = {
 			"for, why, and since when if its timer tells: as 'dump --waits' has it "
 			"(with -j, waits_for is null or has waits_for, reason, waiting_ms and "
 			"waiting_is). A timer that is 'overdue' (time_left less than 0 with -j) "
-			"should have gone off: its scheduler is stuck, or the node is stopped.",
+			"by a second or more should have gone off: its scheduler is stuck, or "
+			"the node is stopped.",
 		.options = OPTIONS(OPTIONS_LOOK, OPT(JSON), OPTIONS_TERM, OPT(LIMIT), OPT(TERMS),
 				   OPT(HEAP), OPT(MAILBOX)),
 		.min_args = 1,
