@@ -11,7 +11,7 @@
 %%   node.ask("vm_kinds", "stalled", NODE)          sends to a node that does not read, until it waits
 -module(vm_kinds).
 -export([carriers/2, pool/1, signals/1, slices/1, ways/1, copies/1, connection/2, stalled/1, unstalled/0, connect/1]).
--export([nifs/1, sender/1, many/2]).
+-export([allocators/0, nifs/1, sender/1, many/2]).
 
 pid(P) -> list_to_binary(pid_to_list(P)).
 text(T) -> unicode:characters_to_binary(io_lib:format("~0tp", [T])).
@@ -56,6 +56,9 @@ now_of(Key, Part) ->
     end.
 
 add(A, B) -> maps:map(fun(K, V) -> V + maps:get(K, B) end, A).
+
+%% What is there now, without waiting for anything.
+allocators() -> census().
 
 %% Facts while nothing happens, and since when they are so: asking for them takes memory, too, so
 %% they are asked for until asking does not change them.  What asking leads to afterwards is later.
