@@ -418,6 +418,8 @@ int cmd_gc(struct command_context *ctx, struct error *err)
 	int rc = table_check(&table, &options, err);
 
 	rc = rc ? rc : event_run(ctx, &consumer, &gc.run, err);
+	if (rc == 0 && o->dry_run && !o->json && wants_node_wide(o))
+		node_wide_probes_list(stdout);
 	if (gc.open)
 		gc_stats_close(&gc.stats);
 	node_wide_close(&gc.wide);

@@ -126,6 +126,17 @@ void node_wide_probes_close(struct node_wide_probes *p)
 	free(p);
 }
 
+void node_wide_probes_list(FILE *out)
+{
+	fputs("and uprobes on BIFs that all of the node takes part in:", out);
+	for (unsigned int i = 0; i < nr_node_wide_bifs; i++) {
+		const struct node_wide_bif *bif = &node_wide_bifs[i];
+
+		fprintf(out, "%s %s:%s/%d", i ? "," : "", bif->module, bif->function, bif->arity);
+	}
+	fputc('\n', out);
+}
+
 void node_wide_look(struct node_wide *w, struct event_run *run)
 {
 	struct beam_node *n = event_run_node(run);

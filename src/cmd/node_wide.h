@@ -6,6 +6,8 @@
 #ifndef EBEAM_CMD_NODE_WIDE_H
 #define EBEAM_CMD_NODE_WIDE_H
 
+#include <stdio.h>
+
 #include "base/jsonw.h"
 #include "cmd/event_run.h"
 #include "model/node_wide.h"
@@ -22,6 +24,8 @@ void node_wide_probes_open(struct node_wide_probes **out, struct event_run *run,
 			   double max_overhead);
 /* After event_run(), before event_run_close(); NULL ok. */
 void node_wide_probes_close(struct node_wide_probes *p);
+/* For --dry-run: a line that names the BIFs. */
+void node_wide_probes_list(FILE *out);
 /* In drained(): whoever blocked schedulers may have ended. */
 void node_wide_look(struct node_wide *w, struct event_run *run);
 

@@ -237,3 +237,7 @@ def dry_run(ctx):
     text = ctx.ebeam.ok("events", "-p", ctx.node.os_pid, "-e", "gc", "--dry-run").out
     check_in("erts_garbage_collect_nobump", text, "table")
     check_in("go on and off together", text, "summary")
+    bifs = [line for line in ctx.ebeam.ok("gc", "-p", ctx.node.os_pid, "--dry-run").out.splitlines()
+            if "uprobes on BIFs" in line]
+    check_equal(len(bifs), 1, "lines about BIFs")
+    check_in("erts_internal:purge_module/2", bifs[0], "BIFs")
