@@ -39,7 +39,7 @@ MAP     := -ffile-prefix-map=$(CURDIR)=.
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(shell $(PKG_CONFIG) --cflags $(PKGS) 2>/dev/null) \
            $(MAP) -MMD -MP
 LIBS     = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lm
-SAN     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SAN     := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
 SRC     := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 MAIN    := src/cmd/main.c
@@ -167,7 +167,7 @@ $(B)/libebeam-san.a: $(SANOBJ)
 
 $(B)/tests/unit/%: $(B)/san/tests/unit/%.o $(TESTLIB) $(B)/libebeam-san.a
 	$(call say,LINK)
-	$(Q)mkdir -p $(@D) && $(CLANG) $(SAN) -o $@ $^ $(LIBS) -lcmocka
+	$(Q)mkdir -p $(@D) && $(CLANG) $(SAN) -fuse-ld=lld -o $@ $^ $(LIBS) -lcmocka
 
 # All programs in one unit each: to optimise them takes longer than to run them.
 $(B)/tests/bpf_host/%: tests/bpf_host/%.c $(wildcard bpf/*.[ch] include/abi/* tests/bpf_host/*.h)
@@ -202,7 +202,7 @@ FUZZ    := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(sort $(wildcard tests/fuzz/fu
 
 $(B)/fuzz/%: $(B)/san/tests/fuzz/%.o $(B)/libebeam-san.a
 	$(call say,FUZZ)
-	$(Q)mkdir -p $(@D) && $(CLANG) $(SAN) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(SAN) -fuse-ld=lld -fsanitize=fuzzer -o $@ $^ $(LIBS)
 fuzz: $(FUZZ)
 fuzz-smoke: $(FUZZ)
 	$(Q)tests/fuzz/smoke $(FUZZ)
