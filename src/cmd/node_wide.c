@@ -101,7 +101,8 @@ void node_wide_probes_open(struct node_wide_probes **out, struct event_run *run,
 	int rc = 0;
 
 	*out = p;
-	session_call_programs(l->session, &programs);
+	if (!session_call_programs(l->session, &programs))
+		return;
 	call_probes_open(&p->probes, &programs);
 	for (unsigned int i = 0; i < nr_node_wide_bifs && rc == 0; i++)
 		rc = find(p, l, &node_wide_bifs[i], &why);

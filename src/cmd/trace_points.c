@@ -233,7 +233,7 @@ int trace_points_open(struct trace *t, struct error *err)
 		.reductions = on_reductions,
 		.arg = t,
 	};
-	struct call_programs programs;
+	struct call_programs programs = {0};
 	unsigned int nr = trace_nr_by_breakpoint(t);
 	int rc;
 

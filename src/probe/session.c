@@ -290,14 +290,17 @@ int session_add_thread(struct session *s, uint64_t thread_pointer, const struct 
 		  : 0;
 }
 
-void session_call_programs(struct session *s, struct call_programs *out)
+bool session_call_programs(struct session *s, struct call_programs *out)
 {
+	if (!s->config.calls)
+		return false;
 	*out = (struct call_programs){
 		.breakpoint = bpf_program__fd(s->skel->progs.call_breakpoint),
 		.points = bpf_map__fd(s->skel->maps.call_points),
 		.filters = bpf_map__fd(s->skel->maps.call_filters),
 		.place_hits = bpf_map__fd(s->skel->maps.call_place_hits),
 	};
+	return true;
 }
 
 #define CALL_RUN_NS 1000 /* of the program that tells of a call, before one was seen */

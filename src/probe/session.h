@@ -99,11 +99,12 @@ int session_add_thread(struct session *s, uint64_t thread_pointer, const struct 
 /* To be called now and then while it runs: forgets threads that ended. */
 void session_look(struct session *s);
 
-/* Of a session with calls: what call_probes.h and breakpoints.h need. */
+/* What call_probes.h and breakpoints.h need; false if the session is without calls, or the kernel
+ * refuses their programs (config.calls_beside). */
 struct call_programs {
 	int breakpoint, points, filters, place_hits; /* descriptors */
 };
-void session_call_programs(struct session *s, struct call_programs *out);
+bool session_call_programs(struct session *s, struct call_programs *out);
 /*
  * Of such a session, once, before session_start(): probes on C functions, which go on and off
  * within a budget as those of events do (EVENT_CALLS).  ERROR_KIND_FAILED.
