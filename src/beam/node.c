@@ -142,32 +142,27 @@ static bool try_tables(struct beam_node *n)
 static void refuse_unknown(struct beam_node *n, const struct layout_table *near, const char *lacks)
 {
 	const struct beam_identity *id = &n->identity;
-	struct strbuf releases = STRBUF_INIT;
+	struct strbuf text = STRBUF_INIT;
 
-	identity_list_releases(&releases);
+	strbuf_addf(&text, "this node runs OTP %s (ERTS %s, jit) built %s VM probes", id->otp_text,
+		    id->erts, id->vm_probes ? "with" : "without");
 	if (lacks)
-		snprintf(
-			n->unsupported, sizeof(n->unsupported),
-			"this node runs OTP %s (ERTS %s, jit), which ebeam does not know, and the "
-			"%s has no usable %s, as %s has. --try-layout takes the nearest table that "
-			"passes all checks, from %s on; or update ebeam, which knows %s",
-			id->otp_text, id->erts, n->layout_origin, lacks, near->name, near->name,
-			releases.buf);
-	else
-		snprintf(n->unsupported, sizeof(n->unsupported),
-			 "this node runs OTP %s (ERTS %s, jit) built %s VM probes, for which ebeam "
-			 "has no layout: it knows %s. What would help: " BEAM_NODE_UNKNOWN_FIX
-			 " (the nearest is %s)",
-			 id->otp_text, id->erts, id->vm_probes ? "with" : "without", releases.buf,
-			 near->name);
-	strbuf_free(&releases);
+		strbuf_addf(&text, ", and %s has no usable %s, as %s has", n->layout_origin, lacks,
+			    near->name);
+	strbuf_addstr(&text, "; ebeam has layouts of ");
+	identity_list_releases(&text);
+	strbuf_addf(&text, ", of which %s is the nearest", near->name);
+	snprintf(n->unsupported, sizeof(n->unsupported), "%s", text.buf);
+	n->fix = lacks ? "--try-layout, for the nearest layout that fits; or update ebeam"
+		       : "install the debug symbols of this very build, from which the layout is "
+			 "read; or --try-layout, for the nearest layout that fits; or update ebeam";
 	n->layout_origin[0] = '\0';
+	strbuf_free(&text);
 }
 
 static void refuse_layout(struct beam_node *n, bool tried)
 {
 	const struct beam_check *failed = checks_failed(n);
-	const char *advice = "If this is a patched build, install its debug symbols";
 
 	if (n->core && core_file_facts(n->core)->missing_size) {
 		snprintf(n->unsupported, sizeof(n->unsupported),
@@ -176,19 +171,18 @@ static void refuse_layout(struct beam_node *n, bool tried)
 			 n->identity.otp_text, failed->name, failed->seen);
 		return;
 	}
-	if (tried)
-		advice = "No other table fits either. Install the debug symbols of this very "
-			 "build, or update ebeam";
-	else if (n->untested[0])
-		advice = "Update ebeam, or --try-layout for the nearest table that passes all "
-			 "checks";
-	else if (strncmp(n->layout_origin, "DWARF", 5) == 0)
-		advice = "Are the debug symbols those of this very build?";
 	snprintf(n->unsupported, sizeof(n->unsupported),
-		 "OTP %s (ERTS %s, jit) does not fit the %slayout (%s). Failed check: %s; seen: "
-		 "%s. %s (see ebeam doctor)",
-		 n->identity.otp_text, n->identity.erts, tried ? "nearest " : "", n->layout_origin,
-		 failed->name, failed->seen, advice);
+		 "OTP %s (ERTS %s, jit) does not fit the %s (%s)%s. Failed check: %s; seen: %s",
+		 n->identity.otp_text, n->identity.erts, tried ? "nearest layout" : "layout",
+		 n->layout_origin, tried ? ", nor any other" : "", failed->name, failed->seen);
+	if (tried)
+		n->fix = "install the debug symbols of this very build, or update ebeam";
+	else if (n->untested[0])
+		n->fix = "--try-layout, for the nearest layout that fits; or update ebeam";
+	else if (strncmp(n->layout_origin, "DWARF", 5) == 0)
+		n->fix = "see that the debug symbols are those of this very build";
+	else
+		n->fix = "if this is a patched build, install its debug symbols";
 }
 
 /* The layout of the node: what DWARF says, then the table of its build, then others. */
@@ -297,7 +291,7 @@ static int finish_open(struct beam_node **out, struct beam_node *n, const char *
 		       unsigned int how, struct error *err)
 {
 	bool partial = how & BEAM_OPEN_PARTIAL;
-	char process[128];
+	char process[128], refusal[BEAM_NODE_REFUSAL_SIZE];
 	int code = 0;
 
 	inspect(n, how & BEAM_OPEN_TRY_LAYOUT);
@@ -306,7 +300,8 @@ static int finish_open(struct beam_node **out, struct beam_node *n, const char *
 		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (%s) has exited", what);
 	else if (n->unsupported[0] && !partial)
 		code = error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "%s%s: %s", what,
-				 describe_process(n, process, sizeof(process)), n->unsupported);
+				 describe_process(n, process, sizeof(process)),
+				 beam_node_refusal(n, refusal, sizeof(refusal)));
 	if (code)
 		beam_node_close(n);
 	else
@@ -408,4 +403,11 @@ void beam_node_close(struct beam_node *n)
 const char *beam_node_unsupported(const struct beam_node *n)
 {
 	return n->unsupported[0] ? n->unsupported : NULL;
+}
+
+char *beam_node_refusal(const struct beam_node *n, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", n->unsupported, n->fix ? ". What would help: " : "",
+		 n->fix ? n->fix : "");
+	return buf;
 }

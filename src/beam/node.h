@@ -120,7 +120,8 @@ struct beam_node {
 	struct beam_atoms *atoms; /* NULL if the release has no layout */
 	struct beam_atom_texts atom_texts;
 	struct beam_staged_count exports_count, funs_count;
-	char unsupported[768]; /* why not supported, "" = it is; see beam_node_unsupported() */
+	char unsupported[512]; /* why not supported, "" = it is; see beam_node_unsupported() */
+	const char *fix;       /* of that; NULL = none is known */
 };
 
 /* How a node is opened: bits. */
@@ -163,10 +164,9 @@ int beam_node_unreadable(const struct beam_node *n, const char *what, int rc, st
 int beam_node_lacks(const struct beam_node *n, const char *what, struct error *err);
 /* NULL if the node is supported, else why not (valid until close). */
 const char *beam_node_unsupported(const struct beam_node *n);
-/* What to do about a release that is not known. */
-#define BEAM_NODE_UNKNOWN_FIX                                                                      \
-	"install the debug symbols of this very build, from which the layout is read; or "         \
-	"--try-layout, for the nearest layout that fits; or update ebeam"
+/* The same with what would help, for people; "" if the node is supported. */
+char *beam_node_refusal(const struct beam_node *n, char *buf, size_t size);
+enum { BEAM_NODE_REFUSAL_SIZE = 1024 };
 
 /* Facts that change, read now from the node's memory. */
 struct beam_facts {

@@ -41,7 +41,8 @@ const struct command commands[] = {
 			"One row for each Erlang or Elixir node that can be seen from here. All "
 			"facts are read from the node's executable and memory, none from its "
 			"command line. A node that ebeam cannot look into is listed all the same, "
-			"with the reason.",
+			"with the reason. SUPPORTED says of a release that ebeam does not know how "
+			"it is read: 'by DWARF, untested release'.",
 		.options = OPTIONS(OPTIONS_TABLE, OPT(TRY_LAYOUT)),
 		.run = cmd_list,
 	},

@@ -14,7 +14,6 @@
 #include "base/units.h"
 #include "beam/anchors.h"
 #include "beam/sched.h"
-#include "beam/layout.h"
 #include "cmd/doctor.h"
 #include "cmd/target.h"
 #include "probe/breakpoints.h"
@@ -131,8 +130,7 @@ static void add_identity(struct doctor_rows *rows, const struct beam_node *node)
 	if (unsupported) {
 		row->state = DOCTOR_MISSING;
 		row->blocks = ERROR_KIND_UNSUPPORTED;
-		row->fix = node->untested[0] || !layout_knows(id->own_otp) ? BEAM_NODE_UNKNOWN_FIX
-									   : NULL;
+		row->fix = node->fix ? node->fix : "record a node of a supported build";
 		snprintf(row->why, sizeof(row->why), "%s", unsupported);
 	}
 }
@@ -194,10 +192,7 @@ static void add_layout(struct doctor_rows *rows, const struct beam_node *node)
 			continue;
 		row->state = DOCTOR_MISSING;
 		row->blocks = ERROR_KIND_UNSUPPORTED;
-		row->fix = node->untested[0]
-				   ? NULL
-				   : "install the debug symbols of this build, from which "
-				     "the layout is read";
+		row->fix = node->fix;
 		snprintf(row->why, sizeof(row->why), "the layout does not fit this node");
 	}
 }

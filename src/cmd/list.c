@@ -49,7 +49,7 @@ static int read_row(struct list_row *row, int os_pid, unsigned int how)
 	struct proc_stat stat;
 	struct error err = {0};
 	struct beam_node *node;
-	const char *why;
+	char why[BEAM_NODE_REFUSAL_SIZE];
 
 	memset(row, 0, sizeof(*row));
 	row->os_pid = os_pid;
@@ -70,13 +70,11 @@ static int read_row(struct list_row *row, int os_pid, unsigned int how)
 	row->identity = node->identity;
 	memcpy(row->untested, node->untested, sizeof(row->untested));
 	row->usdt = node->elf && elf_file_has_note(node->elf, ".note.stapsdt");
-	why = beam_node_unsupported(node);
-	if (why) {
-		row->unsupported = xstrdup(why);
-		row->untested[0] = '\0';
-	}
 	/* Without a layout that was checked the numbers would be guesses. */
-	if (!why) {
+	if (beam_node_unsupported(node)) {
+		row->unsupported = xstrdup(beam_node_refusal(node, why, sizeof(why)));
+		row->untested[0] = '\0';
+	} else {
 		row->counted = beam_node_facts(node, &row->facts, &err) == 0;
 		if (!row->counted)
 			row->unsupported = xstrdup(err.msg);

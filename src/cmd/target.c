@@ -37,13 +37,16 @@ unsigned int target_how(const struct options *opt)
 
 const char *target_untested(const struct beam_node *n, char *buf, size_t size)
 {
+	bool dwarf = strncmp(n->layout_origin, "DWARF", 5) == 0;
+
 	if (!n->untested[0])
 		return NULL;
 	snprintf(buf, size,
-		 "%s: all checks of the layout have passed; what no layout describes (term tags, "
-		 "ids, "
-		 "flags, instructions) is taken as in OTP %d",
-		 n->untested, n->identity.otp);
+		 "%s: all checks have passed%s; what no layout describes (term tags, ids, flags, "
+		 "instructions) is taken as in OTP %d",
+		 n->untested,
+		 dwarf ? "" : ", but a field that none of them looks at may stand elsewhere",
+		 n->identity.otp);
 	return buf;
 }
 
