@@ -193,6 +193,22 @@ def taken_away(ctx):
     check_in("update ebeam", rows["release and build"]["fix"], "doctor: fix")
 
 
+@case("with DWARF, but its table taken away, the newest release is read as by its table; others lack a field",
+      timeout=240)
+def taken_away_dwarf(ctx):
+    """As when ebeam is older than the node: what no layout describes is that of the release before."""
+    core, exe = a_core(ctx)
+    dwarf = another_exe(ctx, exe, "dwarf", with_dwarf(ctx, table(own_table(ctx))))
+    ebeam = Forgetful(ctx, ctx.release)
+    if ctx.release < max(KNOWN):
+        check_refused(reads(ebeam, core, dwarf), f"OTP {ctx.release} ", "has no usable ", "the nearest", "--try-layout")
+        return
+    found = [look for look in looks(ctx.ebeam) if look.command != "doctor"]
+    check_same(found, answers(ctx.ebeam, ("--core", core, "--exe", exe), found),
+               answers(ebeam, ("--core", core, "--exe", dwarf), found), "by DWARF")
+    check_marked(reads(ebeam, core, dwarf), "by DWARF, untested release")
+
+
 @case("an executable that lies about its release, and DWARF of another build, are refused by a check", timeout=240)
 def lies(ctx):
     core, exe = a_core(ctx)
