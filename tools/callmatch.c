@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 		fputs(usage_text, stderr);
 		return 2;
 	}
-	if (beam_node_open(&n, os_pid, false, &err) != 0) {
+	if (beam_node_open(&n, os_pid, 0, &err) != 0) {
 		fprintf(stderr, "callmatch: %s\n", err.msg);
 		return 1;
 	}

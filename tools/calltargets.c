@@ -295,7 +295,7 @@ int main(int argc, char **argv)
 	struct beam_node *n;
 	struct error err;
 
-	if (beam_node_open(&n, os_pid, false, &err) != 0)
+	if (beam_node_open(&n, os_pid, 0, &err) != 0)
 		fail("node", err.msg);
 	jit_open(&jit, n->mem, n->anchors.jit_descriptor);
 	if (jit_sync(jit, &err) != 0)

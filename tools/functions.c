@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 	const char *name;
 	int failed = 0;
 
-	if (argc < 2 || beam_node_open(&n, atoi(argv[1]), false, &err) != 0) {
+	if (argc < 2 || beam_node_open(&n, atoi(argv[1]), 0, &err) != 0) {
 		fprintf(stderr, "functions: %s\n", argc < 2 ? "which pid?" : err.msg);
 		return 1;
 	}

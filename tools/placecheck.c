@@ -205,7 +205,7 @@ int main(int argc, char **argv)
 	char exe[64], line[16];
 
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", os_pid);
-	if (beam_node_open(&n, os_pid, false, &err) != 0) {
+	if (beam_node_open(&n, os_pid, 0, &err) != 0) {
 		fprintf(stderr, "placecheck: %s\n", err.msg);
 		return 1;
 	}

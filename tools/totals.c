@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "totals: which pid?\n");
 		return 2;
 	}
-	rc = beam_node_open(&n, atoi(argv[1]), false, &err);
+	rc = beam_node_open(&n, atoi(argv[1]), 0, &err);
 	if (!rc && argc > 2 && strcmp(argv[2], "apps") == 0)
 		rc = show_apps(n, &err);
 	else if (!rc)

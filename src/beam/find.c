@@ -45,6 +45,7 @@ struct finder {
 	VEC(int) hidden_nodes; /* all that are called beam and may not be looked at */
 	int hidden;	       /* a process called beam that may not be looked at; 0 = none */
 	int hidden_code;       /* why not */
+	unsigned int how;      /* nodes are opened for their names: enum beam_open */
 };
 
 /* A node with its name, for matching and for error texts. */
@@ -190,7 +191,7 @@ int beam_list(int **out, struct error *err)
 /* ---- names ---------------------------------------------------------------------------------- */
 
 /* Reads the node's name; negative errno if its memory may not be read, or a limit is in the way. */
-static int name_node(struct named_node *named, int os_pid)
+static int name_node(struct named_node *named, int os_pid, unsigned int how)
 {
 	struct beam_node *n = NULL;
 	struct beam_facts facts;
@@ -199,7 +200,7 @@ static int name_node(struct named_node *named, int os_pid)
 
 	memset(named, 0, sizeof(*named));
 	named->os_pid = os_pid;
-	code = beam_node_open(&n, os_pid, true, &err);
+	code = beam_node_open(&n, os_pid, how | BEAM_OPEN_PARTIAL, &err);
 	if (code)
 		return err.kind == ERROR_KIND_PRIVILEGE || error_limit_fix(code) ? code : 0;
 	snprintf(named->otp, sizeof(named->otp), "%s", n->identity.otp_text);
@@ -210,13 +211,13 @@ static int name_node(struct named_node *named, int os_pid)
 }
 
 /* "812 (rabbit@a), 990 (OTP 23)". */
-static void add_nodes(struct strbuf *out, const int *pids, size_t nr)
+static void add_nodes(struct strbuf *out, const int *pids, size_t nr, unsigned int how)
 {
 	for (size_t i = 0; i < nr && i < NAMED_MAX; i++) {
 		struct named_node named;
 
 		strbuf_addf(out, "%s%d", i == 0 ? "" : ", ", pids[i]);
-		name_node(&named, pids[i]);
+		name_node(&named, pids[i], how);
 		if (named.name[0])
 			strbuf_addf(out, " (%s)", named.name);
 		else if (named.otp[0])
@@ -231,7 +232,7 @@ static void add_nodes_here(struct strbuf *out, const struct finder *f)
 {
 	if (f->nodes.len > 0) {
 		strbuf_addstr(out, "BEAM nodes here: ");
-		add_nodes(out, f->nodes.data, f->nodes.len);
+		add_nodes(out, f->nodes.data, f->nodes.len, f->how);
 		if (privilege_unseen())
 			strbuf_addf(out, ". Others may run here: %s", privilege_unseen());
 	} else if (f->hidden) {
@@ -349,7 +350,7 @@ static int find_name(int *os_pid, const char *what, struct finder *f, struct err
 
 	for (size_t i = 0; i < f->nodes.len; i++) {
 		struct named_node named;
-		int err_code = name_node(&named, f->nodes.data[i]);
+		int err_code = name_node(&named, f->nodes.data[i], f->how);
 
 		if (err_code && !f->hidden) {
 			f->hidden = f->nodes.data[i];
@@ -361,7 +362,7 @@ static int find_name(int *os_pid, const char *what, struct finder *f, struct err
 	if (fits.len == 1) {
 		*os_pid = fits.data[0];
 	} else if (fits.len > 1) {
-		add_nodes(&text, fits.data, fits.len);
+		add_nodes(&text, fits.data, fits.len, f->how);
 		code = error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "'%s' fits %zu BEAM nodes; choose one with -p PID: %s", what,
 				 fits.len, text.buf);
@@ -398,7 +399,7 @@ static int find_only(int *os_pid, const struct finder *f, struct error *err)
 				 privilege_unseen());
 	if (f->nodes.len == 0)
 		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "no BEAM node runs on this host");
-	add_nodes(&text, f->nodes.data, f->nodes.len);
+	add_nodes(&text, f->nodes.data, f->nodes.len, f->how);
 	code = error_set(err, ERROR_KIND_USAGE, -EINVAL,
 			 "%zu BEAM nodes run here; choose one with -p: %s", f->nodes.len, text.buf);
 	strbuf_free(&text);
@@ -411,9 +412,9 @@ static bool is_number(const char *text)
 	return text[0] && text[strspn(text, "0123456789")] == '\0';
 }
 
-int beam_find(int *os_pid, const char *what, struct error *err)
+int beam_find(int *os_pid, const char *what, unsigned int how, struct error *err)
 {
-	struct finder f = {0};
+	struct finder f = {.how = how};
 	int code;
 
 	if (what && is_number(what))

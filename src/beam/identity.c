@@ -214,60 +214,44 @@ int identity_read(struct beam_identity *id, const struct elf_file *e)
 	} else {
 		id->vm_probes = has_erlang_notes(e);
 	}
+	id->own_otp = id->otp;
 	id->stripped = elf_file_is_stripped(e);
 	id->hidden = !elf_file_symbol(e, "erts_proc", &sym);
 	free(rodata.data);
 	return known ? 0 : -ENOENT;
 }
 
-/* "OTP 25, 27 and 29". */
-static void list_releases(struct strbuf *out)
+void identity_list_releases(struct strbuf *out)
 {
 	int releases[OTP_NEWEST];
 	size_t nr = 0;
 
 	for (size_t i = 0; layout_tables[i] && nr < ARRAY_SIZE(releases); i++)
-		if (nr == 0 || releases[nr - 1] != layout_tables[i]->otp)
+		if (layout_knows(layout_tables[i]->otp) &&
+		    (nr == 0 || releases[nr - 1] != layout_tables[i]->otp))
 			releases[nr++] = layout_tables[i]->otp;
 	strbuf_addstr(out, "OTP ");
 	for (size_t i = 0; i < nr; i++)
 		strbuf_addf(out, "%s%d", i == 0 ? "" : i + 1 == nr ? " and " : ", ", releases[i]);
 }
 
-static bool is_release_supported(int otp)
-{
-	for (size_t i = 0; layout_tables[i]; i++)
-		if (layout_tables[i]->otp == otp)
-			return true;
-	return false;
-}
-
 bool identity_is_supported(const struct beam_identity *id, char *why, size_t size)
 {
 	struct strbuf releases = STRBUF_INIT;
-	const char *build = NULL;
+	const char *build = !id->jit		? "the interpreter (emu flavour)"
+			    : !id->native_stack ? "the JIT without native stack (as built for musl)"
+			    : id->debug		? "a debug build"
+			    : id->lock_counting ? "a lock counting build"
+						: NULL;
 
-	list_releases(&releases);
-	if (!is_release_supported(id->otp))
-		snprintf(why, size,
-			 "this node runs OTP %s (ERTS %s); ebeam supports %s. Run it on one of "
-			 "these releases, or add this one (src/beam/otp/README.md)",
-			 id->otp_text, id->erts, releases.buf);
-	else if (!id->jit)
-		build = "the interpreter (emu flavour)";
-	else if (!id->native_stack)
-		build = "the JIT without native stack (as built for musl)";
-	else if (id->debug)
-		build = "a debug build";
-	else if (id->lock_counting)
-		build = "a lock counting build";
-	else
-		why[0] = '\0';
-	if (build)
-		snprintf(why, size,
-			 "this node runs OTP %s (ERTS %s) as %s; ebeam supports the optimised JIT "
-			 "build with native stack of %s. Run it on such a build",
-			 id->otp_text, id->erts, build, releases.buf);
+	why[0] = '\0';
+	if (!build)
+		return true;
+	identity_list_releases(&releases);
+	snprintf(why, size,
+		 "this node runs OTP %s (ERTS %s) as %s; ebeam supports the optimised JIT build "
+		 "with native stack of %s. Run it on such a build",
+		 id->otp_text, id->erts, build, releases.buf);
 	strbuf_free(&releases);
-	return why[0] == '\0';
+	return false;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/strbuf.h"
 #include "beam/node.h"
 
 /* 0, or -ENOENT if the file is no BEAM emulator.  Cheap for other programs: they are told by one
@@ -24,7 +25,11 @@ bool identity_parse_version(struct beam_identity *id, const char *text, size_t l
 /* True if config.h, as text, defines the macro. */
 bool identity_config_defines(const char *config, size_t len, const char *macro);
 
-/* True if ebeam supports such a build, else `why` says what it is and what to do. */
+/* Adds the releases that ebeam knows: "OTP 25, 27 and 29". */
+void identity_list_releases(struct strbuf *out);
+
+/* True if ebeam supports such a build, of whichever release, else `why` says what it is and what to
+ * do. */
 bool identity_is_supported(const struct beam_identity *id, char *why, size_t size);
 
 #endif

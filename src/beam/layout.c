@@ -7,6 +7,7 @@
 #include "beam/layout.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "base/compiler.h"
 #include "beam/otp/tables.h"
@@ -26,10 +27,49 @@ const unsigned int nr_layout_members = ARRAY_SIZE(layout_members);
 _Static_assert(ARRAY_SIZE(layout_members) * sizeof(int32_t) == sizeof(struct beam_layout),
 	       "layout_members does not describe the whole struct beam_layout");
 
+static bool forgotten[ARRAY_SIZE(layout_tables)];
+
 const struct layout_table *layout_table_find(int otp, bool vm_probes)
 {
 	for (size_t i = 0; layout_tables[i]; i++)
-		if (layout_tables[i]->otp == otp && layout_tables[i]->vm_probes == vm_probes)
+		if (layout_tables[i]->otp == otp && layout_tables[i]->vm_probes == vm_probes &&
+		    !forgotten[i])
 			return layout_tables[i];
 	return NULL;
+}
+
+/* No two tables are equally far. */
+static int distance(const struct layout_table *t, int otp, bool vm_probes)
+{
+	return 4 * abs(t->otp - otp) + 2 * (t->otp < otp) + (t->vm_probes != vm_probes);
+}
+
+const struct layout_table *layout_table_near(int otp, bool vm_probes, unsigned int i)
+{
+	const struct layout_table *found = NULL, *last = NULL;
+
+	do {
+		last = found;
+		found = NULL;
+		for (size_t k = 0; layout_tables[k]; k++) {
+			const struct layout_table *t = layout_tables[k];
+			int far = distance(t, otp, vm_probes);
+
+			if (!forgotten[k] && (!last || far > distance(last, otp, vm_probes)) &&
+			    (!found || far < distance(found, otp, vm_probes)))
+				found = t;
+		}
+	} while (found && i--);
+	return found;
+}
+
+bool layout_knows(int otp)
+{
+	return layout_table_find(otp, false) || layout_table_find(otp, true);
+}
+
+void layout_forget(int otp)
+{
+	for (size_t i = 0; layout_tables[i]; i++)
+		forgotten[i] |= layout_tables[i]->otp == otp;
 }

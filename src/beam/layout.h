@@ -23,6 +23,14 @@ extern const struct layout_table *const layout_tables[]; /* ends with NULL */
 
 /* NULL if there is no such table. */
 const struct layout_table *layout_table_find(int otp, bool vm_probes);
+/* The `i`th nearest table, from 0, NULL behind the last: of its own release, then of those that are
+ * fewer releases away, of two equally near ones the newer, each in this variant of build before the
+ * other. */
+const struct layout_table *layout_table_near(int otp, bool vm_probes, unsigned int i);
+/* True if a table of the release is known. */
+bool layout_knows(int otp);
+/* For tests: from now on its tables are not known to the functions above.  One must stay. */
+void layout_forget(int otp);
 
 /* Description of the members of struct beam_layout, in order; for layoutgen and doctor. */
 struct layout_member {

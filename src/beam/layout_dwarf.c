@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Chooses the layout for a node.  DWARF of the very build is right even for a patched VM, so it
- * comes first; the generated tables are what stripped distribution builds are read with.  Either
- * is then checked against the live node (checks.c).
+ * The layout of a node.  DWARF of the very build is right even for a patched VM, so it comes first
+ * (node.c); the generated tables are what stripped distribution builds are read with.  Either is
+ * then checked against the live node (checks.c).
  */
 #include "beam/layout_dwarf.h"
 
@@ -74,45 +74,53 @@ const char *layout_outside(const struct beam_layout *l)
 	return NULL;
 }
 
-/* `like` says which members such a release has. */
-static bool choose_dwarf(struct beam_node *n, const struct layout_table *like)
+/* Whether the release of the node is that of `like`; if not, `how` it is read all the same. */
+static bool use_facts(struct beam_node *n, const struct layout_table *like, const char *how,
+		      const char *name)
+{
+	bool known = n->identity.own_otp == like->otp;
+
+	n->identity.otp = like->otp;
+	if (known)
+		n->untested[0] = '\0';
+	else
+		snprintf(n->untested, sizeof(n->untested), "by %s%s, untested release", how, name);
+	return known;
+}
+
+int layout_use_dwarf(struct beam_node *n, const struct layout_table *like, const char **lacks)
 {
 	struct dwarf_info *d = NULL;
-	const char *wrong;
 	char root[32];
 
+	*lacks = NULL;
 	if (n->core)
 		snprintf(root, sizeof(root), "/");
 	else
 		snprintf(root, sizeof(root), "/proc/%d/root", n->os_pid);
 	if (dwarf_info_open(&d, n->elf, root, NULL) != 0)
-		return false;
+		return -ENOENT;
 	layout_from_dwarf(&n->layout, d);
-	wrong = layout_missing(&n->layout, &like->layout);
-	if (!wrong)
-		wrong = layout_outside(&n->layout);
-	if (wrong)
+	*lacks = layout_missing(&n->layout, &like->layout);
+	if (!*lacks)
+		*lacks = layout_outside(&n->layout);
+	snprintf(n->layout_origin, sizeof(n->layout_origin), "DWARF of %s", dwarf_info_origin(d));
+	if (*lacks)
 		log_info("pid %d: DWARF of %s has no usable %s: not used", n->os_pid,
-			 dwarf_info_origin(d), wrong);
+			 dwarf_info_origin(d), *lacks);
 	else
-		snprintf(n->layout_origin, sizeof(n->layout_origin), "DWARF of %s",
-			 dwarf_info_origin(d));
+		use_facts(n, like, "DWARF", "");
 	dwarf_info_close(d);
-	return !wrong;
+	return *lacks ? -ENOENT : 0;
 }
 
-int layout_choose(struct beam_node *n)
+void layout_use_table(struct beam_node *n, const struct layout_table *like)
 {
-	const struct layout_table *exact =
-		layout_table_find(n->identity.otp, n->identity.vm_probes);
-	const struct layout_table *like =
-		exact ? exact : layout_table_find(n->identity.otp, !n->identity.vm_probes);
+	bool known = use_facts(n, like, "table ", like->name);
 
-	if (like && choose_dwarf(n, like))
-		return 0;
-	if (!exact)
-		return -ENOENT;
-	n->layout = exact->layout;
-	snprintf(n->layout_origin, sizeof(n->layout_origin), "table %s", exact->name);
-	return 0;
+	n->layout = like->layout;
+	snprintf(n->layout_origin, sizeof(n->layout_origin), "table %s", like->name);
+	if (known && n->identity.vm_probes != like->vm_probes)
+		snprintf(n->untested, sizeof(n->untested), "by table %s, untested build",
+			 like->name);
 }

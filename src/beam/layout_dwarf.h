@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The layout of a running node: from DWARF of its executable, else from a generated table. */
+/* The layout of a node: from DWARF of its executable, or from a generated table. */
 #ifndef EBEAM_BEAM_LAYOUT_DWARF_H
 #define EBEAM_BEAM_LAYOUT_DWARF_H
 
@@ -18,7 +18,11 @@ const char *layout_missing(const struct beam_layout *have, const struct beam_lay
 const char *layout_outside(const struct beam_layout *layout);
 
 struct beam_node;
-/* Chooses n->layout and names n->layout_origin.  -ENOENT if there is none for such a build. */
-int layout_choose(struct beam_node *n);
+/* Each fills n->layout, names n->layout_origin, says in n->untested if that was not made for this
+ * release or build, and sets n->identity.otp to the release by whose facts the node is then read:
+ * `like`.  0, or -ENOENT if there is no DWARF that has all members that `like` has; *lacks is then
+ * what it has not, NULL if there is none. */
+int layout_use_dwarf(struct beam_node *n, const struct layout_table *like, const char **lacks);
+void layout_use_table(struct beam_node *n, const struct layout_table *like);
 
 #endif

@@ -16,6 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/units.h"
 #include "base/xalloc.h"
 #include "beam/anchors.h"
 #include "beam/atoms.h"
@@ -107,45 +110,117 @@ static int open_executable(struct beam_node *n, struct error *err)
 	return 0;
 }
 
-/* Fills n->unsupported if something is in the way. */
-static void inspect(struct beam_node *n)
+/* Anchors and checks are those of n->layout.  True if it fits. */
+static bool fits(struct beam_node *n)
 {
-	const struct beam_identity *id = &n->identity;
-	const struct beam_check *failed;
-
-	if (!elf_file_is_x86_64(n->elf)) {
-		snprintf(n->unsupported, sizeof(n->unsupported),
-			 "this node runs OTP %s on another processor than x86-64", id->otp_text);
-		return;
-	}
-	if (!identity_is_supported(id, n->unsupported, sizeof(n->unsupported)))
-		return;
-	if (layout_choose(n) != 0) {
-		snprintf(n->unsupported, sizeof(n->unsupported),
-			 "this node runs OTP %s (ERTS %s) built %s VM probes, for which ebeam has "
-			 "no "
-			 "layout. Install the debug symbols of this build, or add a layout "
-			 "(src/beam/otp/README.md)",
-			 id->otp_text, id->erts, id->vm_probes ? "with" : "without");
-		return;
-	}
+	beam_atoms_close(n->atoms);
+	n->atoms = NULL;
+	n->anchors = (struct beam_anchors){0};
 	anchors_find(n);
 	checks_run(n);
-	failed = checks_failed(n);
-	if (failed && n->core && core_file_facts(n->core)->missing_size)
+	return !checks_failed(n);
+}
+
+/* The first that passes all checks; if none does the nearest, for what its checks say. */
+static bool try_tables(struct beam_node *n)
+{
+	const struct beam_identity *id = &n->identity;
+	const struct layout_table *t;
+
+	for (unsigned int i = 0; (t = layout_table_near(id->own_otp, id->vm_probes, i)); i++) {
+		layout_use_table(n, t);
+		if (fits(n))
+			return true;
+		log_info("pid %d: table %s does not fit: %s; seen: %s", n->os_pid, t->name,
+			 checks_failed(n)->name, checks_failed(n)->seen);
+	}
+	layout_use_table(n, layout_table_near(id->own_otp, id->vm_probes, 0));
+	return fits(n);
+}
+
+/* `lacks`: what DWARF of this node does not have. */
+static void refuse_unknown(struct beam_node *n, const struct layout_table *near, const char *lacks)
+{
+	const struct beam_identity *id = &n->identity;
+	struct strbuf text = STRBUF_INIT;
+
+	strbuf_addf(&text, "this node runs OTP %s (ERTS %s, jit) built %s VM probes", id->otp_text,
+		    id->erts, id->vm_probes ? "with" : "without");
+	if (lacks)
+		strbuf_addf(&text, ", and %s has no usable %s, as %s has", n->layout_origin, lacks,
+			    near->name);
+	strbuf_addstr(&text, "; ebeam has layouts of ");
+	identity_list_releases(&text);
+	strbuf_addf(&text, ", of which %s is the nearest", near->name);
+	snprintf(n->unsupported, sizeof(n->unsupported), "%s", text.buf);
+	n->fix = lacks ? "--try-layout, for the nearest layout that fits; or update ebeam"
+		       : "install the debug symbols of this very build, from which the layout is "
+			 "read; or --try-layout, for the nearest layout that fits; or update ebeam";
+	n->layout_origin[0] = '\0';
+	strbuf_free(&text);
+}
+
+static void refuse_layout(struct beam_node *n, bool tried)
+{
+	const struct beam_check *failed = checks_failed(n);
+
+	if (n->core && core_file_facts(n->core)->missing_size) {
 		snprintf(n->unsupported, sizeof(n->unsupported),
 			 "too little is left of this core file, which is cut short, to read OTP %s "
 			 "in it. Failed check: %s; seen: %s",
-			 id->otp_text, failed->name, failed->seen);
-	else if (failed)
+			 n->identity.otp_text, failed->name, failed->seen);
+		return;
+	}
+	snprintf(n->unsupported, sizeof(n->unsupported),
+		 "OTP %s (ERTS %s, jit) does not fit the %s (%s)%s. Failed check: %s; seen: %s",
+		 n->identity.otp_text, n->identity.erts, tried ? "nearest layout" : "layout",
+		 n->layout_origin, tried ? ", nor any other" : "", failed->name, failed->seen);
+	if (tried)
+		n->fix = "install the debug symbols of this very build, or update ebeam";
+	else if (n->untested[0])
+		n->fix = "--try-layout, for the nearest layout that fits; or update ebeam";
+	else if (strncmp(n->layout_origin, "DWARF", 5) == 0)
+		n->fix = "see that the debug symbols are those of this very build";
+	else
+		n->fix = "if this is a patched build, install its debug symbols";
+}
+
+/* The layout of the node: what DWARF says, then the table of its build, then others. */
+static void find_layout(struct beam_node *n, bool try_layout)
+{
+	const struct beam_identity *id = &n->identity;
+	const struct layout_table *exact = layout_table_find(id->own_otp, id->vm_probes);
+	const struct layout_table *near = layout_table_near(id->own_otp, id->vm_probes, 0);
+	const char *lacks;
+	bool fit;
+
+	if (layout_use_dwarf(n, near, &lacks) == 0) {
+		fit = fits(n);
+	} else if (exact) {
+		layout_use_table(n, exact);
+		fit = fits(n);
+	} else if (try_layout) {
+		fit = false;
+	} else {
+		refuse_unknown(n, near, lacks);
+		return;
+	}
+	if (!fit && try_layout)
+		fit = try_tables(n);
+	if (!fit)
+		refuse_layout(n, try_layout);
+}
+
+/* Fills n->unsupported if something is in the way. */
+static void inspect(struct beam_node *n, bool try_layout)
+{
+	const struct beam_identity *id = &n->identity;
+
+	if (!elf_file_is_x86_64(n->elf))
 		snprintf(n->unsupported, sizeof(n->unsupported),
-			 "OTP %s (ERTS %s) does not fit the layout (%s). Failed check: %s; seen: "
-			 "%s. "
-			 "%s (see ebeam doctor)",
-			 id->otp_text, id->erts, n->layout_origin, failed->name, failed->seen,
-			 strncmp(n->layout_origin, "DWARF", 5) == 0
-				 ? "Are the debug symbols those of this very build?"
-				 : "If this is a patched build, install its debug symbols");
+			 "this node runs OTP %s on another processor than x86-64", id->otp_text);
+	else if (identity_is_supported(id, n->unsupported, sizeof(n->unsupported)))
+		find_layout(n, try_layout);
 }
 
 bool beam_node_exits(const struct beam_node *n, int timeout_ms)
@@ -195,19 +270,38 @@ int beam_node_lacks(const struct beam_node *n, const char *what, struct error *e
 			 beam_node_title(n, title, sizeof(title)), what, n->identity.otp_text);
 }
 
-/* What open_executable() has opened. */
-static int finish_open(struct beam_node **out, struct beam_node *n, const char *what, bool partial,
-		       struct error *err)
+/* " (up 3 h, 82 MB in memory)"; "" if that is not known. */
+static const char *describe_process(const struct beam_node *n, char *buf, size_t size)
 {
+	char uptime[32], rss[32];
+	struct proc_stat stat;
+	int64_t uptime_s = n->core ? -1 : proc_uptime_s(n->os_pid);
+
+	buf[0] = '\0';
+	if (uptime_s >= 0 && proc_stat_read(&stat, n->os_pid, NULL) == 0)
+		snprintf(buf, size, " (up %s, %s in memory)",
+			 units_format_uptime((uint64_t)uptime_s, uptime, sizeof(uptime)),
+			 units_format_bytes(stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE), rss,
+					    sizeof(rss)));
+	return buf;
+}
+
+/* What open_executable() has opened. */
+static int finish_open(struct beam_node **out, struct beam_node *n, const char *what,
+		       unsigned int how, struct error *err)
+{
+	bool partial = how & BEAM_OPEN_PARTIAL;
+	char process[128], refusal[BEAM_NODE_REFUSAL_SIZE];
 	int code = 0;
 
-	inspect(n);
+	inspect(n, how & BEAM_OPEN_TRY_LAYOUT);
 	/* A node that ended meanwhile fails checks too; that is not the layout's fault. */
 	if (beam_node_exits(n, n->unsupported[0] && !partial ? BEAM_NODE_EXIT_MS : 0))
 		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (%s) has exited", what);
 	else if (n->unsupported[0] && !partial)
-		code = error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "%s: %s", what,
-				 n->unsupported);
+		code = error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "%s%s: %s", what,
+				 describe_process(n, process, sizeof(process)),
+				 beam_node_refusal(n, refusal, sizeof(refusal)));
 	if (code)
 		beam_node_close(n);
 	else
@@ -215,7 +309,7 @@ static int finish_open(struct beam_node **out, struct beam_node *n, const char *
 	return code;
 }
 
-int beam_node_open(struct beam_node **out, int os_pid, bool partial, struct error *err)
+int beam_node_open(struct beam_node **out, int os_pid, unsigned int how, struct error *err)
 {
 	struct beam_node *n = xcalloc(1, sizeof(*n));
 	char what[32];
@@ -229,7 +323,7 @@ int beam_node_open(struct beam_node **out, int os_pid, bool partial, struct erro
 		return code;
 	}
 	snprintf(what, sizeof(what), "pid %d", os_pid);
-	return finish_open(out, n, what, partial, err);
+	return finish_open(out, n, what, how, err);
 }
 
 /* Where packages and installations put the emulator; a build id tells which one it is. */
@@ -278,7 +372,7 @@ static int open_core(struct beam_node *n, const char *core, const char *exe, str
 	return 0;
 }
 
-int beam_node_open_core(struct beam_node **out, const char *core, const char *exe, bool partial,
+int beam_node_open_core(struct beam_node **out, const char *core, const char *exe, unsigned int how,
 			struct error *err)
 {
 	struct beam_node *n = xcalloc(1, sizeof(*n));
@@ -290,7 +384,7 @@ int beam_node_open_core(struct beam_node **out, const char *core, const char *ex
 		beam_node_close(n);
 		return code;
 	}
-	return finish_open(out, n, core, partial, err);
+	return finish_open(out, n, core, how, err);
 }
 
 void beam_node_close(struct beam_node *n)
@@ -309,4 +403,11 @@ void beam_node_close(struct beam_node *n)
 const char *beam_node_unsupported(const struct beam_node *n)
 {
 	return n->unsupported[0] ? n->unsupported : NULL;
+}
+
+char *beam_node_refusal(const struct beam_node *n, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", n->unsupported, n->fix ? ". What would help: " : "",
+		 n->fix ? n->fix : "");
+	return buf;
 }

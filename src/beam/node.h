@@ -17,8 +17,10 @@
 
 /* From the executable and its memory, before any layout is needed. */
 struct beam_identity {
-	int otp;	   /* release: 25, 27, 29 */
+	int own_otp;	   /* release: 25, 27, 29 */
 	char otp_text[32]; /* "25" */
+	int otp; /* the release by whose facts (term tags, ids, flags) it is read: its own, or the
+		  * nearest that is known; see untested in struct beam_node */
 	char erts[32];	   /* "13.1.5" */
 	bool jit;	   /* flavour: jit or emu */
 	bool native_stack; /* Erlang stack in rsp */
@@ -111,12 +113,23 @@ struct beam_node {
 	struct beam_anchors anchors;
 	struct beam_layout layout;
 	char layout_origin[128]; /* "DWARF of /usr/lib/debug/...", "table otp25" */
+	char untested[64];	 /* "" = release and build are known; else how it is read all the
+				  * same: "by DWARF, untested release" */
 	struct beam_check checks[BEAM_MAX_CHECKS];
 	unsigned int nr_checks;
 	struct beam_atoms *atoms; /* NULL if the release has no layout */
 	struct beam_atom_texts atom_texts;
 	struct beam_staged_count exports_count, funs_count;
 	char unsupported[512]; /* why not supported, "" = it is; see beam_node_unsupported() */
+	const char *fix;       /* of that; NULL = none is known */
+};
+
+/* How a node is opened: bits. */
+enum beam_open {
+	/* Whatever is not supported is opened too, for list and doctor. */
+	BEAM_OPEN_PARTIAL = 1 << 0,
+	/* Where there is no layout for the build, the nearest table that passes all checks. */
+	BEAM_OPEN_TRY_LAYOUT = 1 << 1,
 };
 
 /*
@@ -124,16 +137,16 @@ struct beam_node {
  *   ERROR_KIND_NO_NODE      no such process, or not a BEAM ("pid 4711 is 'java', not a BEAM node")
  *   ERROR_KIND_PRIVILEGE    its memory may not be read
  *   ERROR_KIND_UNSUPPORTED  release, flavour or build that ebeam has no layout for, or a check that
- *                           failed, by name.  *out is still filled (identity, checks) if
- *                           `partial` is true, for list and doctor, and 0 is returned.
+ *                           failed, by name.  With BEAM_OPEN_PARTIAL *out is still filled
+ *                           (identity, checks), and 0 is returned.
  */
-int beam_node_open(struct beam_node **out, int os_pid, bool partial, struct error *err);
+int beam_node_open(struct beam_node **out, int os_pid, unsigned int how, struct error *err);
 /*
  * The same from a core file, with `exe` as the executable that left it, NULL = find it.
  *   ERROR_KIND_NO_NODE      a core of another program
  *   ERROR_KIND_FAILED       not a core file, cut before anything of use, no such executable here
  */
-int beam_node_open_core(struct beam_node **out, const char *core, const char *exe, bool partial,
+int beam_node_open_core(struct beam_node **out, const char *core, const char *exe, unsigned int how,
 			struct error *err);
 void beam_node_close(struct beam_node *n);
 /* False once the process has ended: its number may belong to another since.  A core is. */
@@ -149,8 +162,11 @@ const char *beam_node_title(const struct beam_node *n, char *buf, size_t size);
 int beam_node_unreadable(const struct beam_node *n, const char *what, int rc, struct error *err);
 /* Likewise: ERROR_KIND_UNSUPPORTED, as `what` was not found in this build.  -ENOTSUP. */
 int beam_node_lacks(const struct beam_node *n, const char *what, struct error *err);
-/* NULL if the node is fully supported, else why not (valid until close). */
+/* NULL if the node is supported, else why not (valid until close). */
 const char *beam_node_unsupported(const struct beam_node *n);
+/* The same with what would help, for people; "" if the node is supported. */
+char *beam_node_refusal(const struct beam_node *n, char *buf, size_t size);
+enum { BEAM_NODE_REFUSAL_SIZE = 1024 };
 
 /* Facts that change, read now from the node's memory. */
 struct beam_facts {
@@ -164,9 +180,10 @@ int beam_node_facts(struct beam_node *n, struct beam_facts *out, struct error *e
 
 /*
  * Finds the node that -p names: an os pid, a node name ("rabbit@host") or its first part, or
- * NULL if exactly one node runs.  Errors name the nodes that are there.
+ * NULL if exactly one node runs.  Errors name the nodes that are there.  `how` nodes are opened to
+ * read their names: enum beam_open.
  */
-int beam_find(int *os_pid, const char *what, struct error *err);
+int beam_find(int *os_pid, const char *what, unsigned int how, struct error *err);
 /* os pids of all nodes that can be seen, those too that may not be looked into (told by the name of
  * the process, as there is nothing else); malloc'ed; number or negative errno. */
 int beam_list(int **out, struct error *err);

@@ -54,6 +54,7 @@ enum option_id {
 	OPTION_INPUT,	     /* -i, --input CAPTURE */
 	OPTION_CORE,	     /* --core FILE */
 	OPTION_EXE,	     /* --exe BEAM */
+	OPTION_TRY_LAYOUT,   /* --try-layout */
 	OPTION_WHERE,	     /* --where EXPRESSION */
 	OPTION_WATCH,	     /* --watch T */
 	OPTION_TREE,	     /* --tree */
@@ -126,7 +127,7 @@ struct options {
 	enum attach_way uprobes;
 	enum sched_watch_how schedulers;
 	const char *btf;
-	bool no_realtime, force;
+	bool no_realtime, force, try_layout;
 	uint64_t watch_ns;	  /* 0 = once */
 	unsigned int depth, size; /* of terms: levels, bytes of text; 0 = the command's own */
 	bool tree, terms, elixir, heap, mailbox, waits, old_code, show_secrets;

@@ -21,11 +21,12 @@
 #define OPTIONS_RENDER	 OPTIONS_SNAPSHOT, OPT(OUTPUT), OPT(FORMAT), OPT(JSON), OPT(LIMIT)
 #define OPTIONS_TABLE	 OPT(JSON), OPT(COLUMNS), OPT(SORT), OPT(LIMIT)
 
+#define OPTIONS_NODE OPT(PID), OPT(TRY_LAYOUT)
 /* What reads memory only: a live node, a hung one, a core file. */
-#define OPTIONS_LOOK OPT(PID), OPT(CORE), OPT(EXE)
+#define OPTIONS_LOOK OPTIONS_NODE, OPT(CORE), OPT(EXE)
 /* What adds up events, of a node or a capture. */
 #define OPTIONS_EVENT_VIEW                                                                         \
-	OPTIONS_TABLE, OPT(PID), OPT(DURATION), OPT(PROCESS), OPT(INITIAL_CALL), OPT(OUTPUT),      \
+	OPTIONS_TABLE, OPTIONS_NODE, OPT(DURATION), OPT(PROCESS), OPT(INITIAL_CALL), OPT(OUTPUT),  \
 		OPT(INPUT), OPT(WATCH), OPT(MAX_OVERHEAD), OPT(DRY_RUN), OPT(SOURCE),              \
 		OPTIONS_PROBES
 /* How terms are shown. */
@@ -40,8 +41,9 @@ const struct command commands[] = {
 			"One row for each Erlang or Elixir node that can be seen from here. All "
 			"facts are read from the node's executable and memory, none from its "
 			"command line. A node that ebeam cannot look into is listed all the same, "
-			"with the reason.",
-		.options = OPTIONS(OPTIONS_TABLE),
+			"with the reason. SUPPORTED says of a release that ebeam does not know how "
+			"it is read: 'by DWARF, untested release'.",
+		.options = OPTIONS(OPTIONS_TABLE, OPT(TRY_LAYOUT)),
 		.run = cmd_list,
 	},
 	{
@@ -123,8 +125,8 @@ const struct command commands[] = {
 			"  ebeam record -p rabbit@host --mode wall -d 10 -o wall.html\n"
 			"  ebeam record -p rabbit@host --mode wait -d 10 -o wait.html\n"
 			"  ebeam record -p 4711 --mode gc --weight words -d 30 -f text",
-		.options = OPTIONS(OPTIONS_RENDER, OPT(PID), OPT(DURATION), OPT(FREQ), OPT(MODE),
-				   OPT(WEIGHT), OPT(MIN_COMPLETE), OPT(MAX_OVERHEAD),
+		.options = OPTIONS(OPTIONS_RENDER, OPTIONS_NODE, OPT(DURATION), OPT(FREQ),
+				   OPT(MODE), OPT(WEIGHT), OPT(MIN_COMPLETE), OPT(MAX_OVERHEAD),
 				   OPTIONS_PROBES, OPT(DRY_RUN), OPT(CAPTURE)),
 		.formats = FORMATS_TEXT | FORMATS_EXPORT | FORMATS_CAPTURE | FORMATS_TIMELINE,
 		.run = cmd_record,
@@ -210,7 +212,7 @@ const struct command commands[] = {
 		.summary = "live: processes, functions, schedulers, memory, ETS, ports",
 		.args = "",
 		.description = describe_top,
-		.options = OPTIONS(OPT(PID), OPT(FREQ), OPT(DURATION), OPT(LIMIT), OPT(SORT),
+		.options = OPTIONS(OPTIONS_NODE, OPT(FREQ), OPT(DURATION), OPT(LIMIT), OPT(SORT),
 				   OPT(COLUMNS), OPT(JSON), OPT(BATCH), OPT(PANEL), OPT(WATCH),
 				   OPT(INPUT), OPT(MAX_OVERHEAD), OPTIONS_PROBES, OPT(OUTPUT),
 				   OPT(FRAME_FORMAT)),
@@ -417,7 +419,7 @@ const struct command commands[] = {
 		.args = "",
 		.description = describe_events,
 		.options =
-			OPTIONS(OPT(PID), OPT(DURATION), OPT(EVENTS), OPT(MAX_OVERHEAD),
+			OPTIONS(OPTIONS_NODE, OPT(DURATION), OPT(EVENTS), OPT(MAX_OVERHEAD),
 				OPTIONS_PROBES, OPT(DRY_RUN), OPT(PROCESS), OPT(INITIAL_CALL),
 				OPT(FROM), OPT(TO), OPT(STACK), OPT(LIMIT), OPT(JSON), OPT(OUTPUT),
 				OPT(INPUT), OPT(LIST), OPT(MARKDOWN), OPT(LONGER_THAN), OPT(SOURCE),
@@ -429,7 +431,7 @@ const struct command commands[] = {
 		.summary = "calls of functions, with arguments and results",
 		.args = "[PATTERN]...",
 		.description = describe_trace,
-		.options = OPTIONS(OPT(PID), OPT(DURATION), OPT(MAX_OVERHEAD), OPTIONS_PROBES,
+		.options = OPTIONS(OPTIONS_NODE, OPT(DURATION), OPT(MAX_OVERHEAD), OPTIONS_PROBES,
 				   OPT(LIMIT), OPT(JSON), OPT(OUTPUT), OPT(INPUT), OPT(PROCESS),
 				   OPT(LONGER_THAN), OPT(INITIAL_CALL), OPT(DEPTH), OPT(SIZE),
 				   OPT(RATE), OPT(HISTOGRAM), OPT(COUNT), OPT(ARGS), OPT(FORMAT),

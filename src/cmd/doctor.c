@@ -34,6 +34,7 @@ struct doctor_node {
 	struct beam_identity identity;
 	char name[256]; /* "" = unknown */
 	char layout_origin[128];
+	char untested[64]; /* "" = release and build are known */
 };
 
 struct doctor {
@@ -77,6 +78,8 @@ static void look_at(struct doctor *d, struct beam_node *n)
 	struct beam_facts facts;
 
 	snprintf(node.layout_origin, sizeof(node.layout_origin), "%s", n->layout_origin);
+	if (!beam_node_unsupported(n))
+		snprintf(node.untested, sizeof(node.untested), "%s", n->untested);
 	if (!beam_node_unsupported(n) && beam_node_facts(n, &facts, NULL) == 0)
 		snprintf(node.name, sizeof(node.name), "%s", facts.name);
 	doctor_check_node(&d->rows, n, d->opt->force);
@@ -93,7 +96,7 @@ static void look_at_node(struct doctor *d, int os_pid)
 	struct error err = {0};
 	struct beam_node *n;
 
-	if (beam_node_open(&n, os_pid, true, &err) == 0) {
+	if (beam_node_open(&n, os_pid, target_how(d->opt) | BEAM_OPEN_PARTIAL, &err) == 0) {
 		look_at(d, n);
 		beam_node_close(n);
 		return;
@@ -122,7 +125,7 @@ static int look_at_nodes(struct doctor *d, const struct options *opt, struct err
 	int *pids = NULL, os_pid = 0, nr = 0, rc;
 
 	if (opt->pid)
-		rc = beam_find(&os_pid, opt->pid, err);
+		rc = beam_find(&os_pid, opt->pid, target_how(opt), err);
 	else
 		rc = nr = beam_list(&pids, err);
 	/* To say what privilege is missing is what doctor is for. */
@@ -311,12 +314,13 @@ static json_t *node_object(const struct doctor *d, const struct doctor_node *nod
 {
 	const struct beam_identity *id = &node->identity;
 
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:b}", "os_pid", node->os_pid, "name",
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "os_pid", node->os_pid, "name",
 			 envelope_string(node->name[0] ? node->name : NULL), "otp",
 			 envelope_string(node->opened ? id->otp_text : NULL), "erts",
 			 envelope_string(node->opened ? id->erts : NULL), "flavor",
 			 envelope_string(flavor(node)), "layout",
 			 envelope_string(node->layout_origin[0] ? node->layout_origin : NULL),
+			 "untested", envelope_string(node->untested[0] ? node->untested : NULL),
 			 "supported", blocks_of(d, node->os_pid) == 0);
 }
 
@@ -338,6 +342,7 @@ static int write_json(const struct doctor *d, bool one_node, FILE *f, struct err
 		node.otp = n->opened ? n->identity.otp_text : NULL;
 		node.erts = n->opened ? n->identity.erts : NULL;
 		node.flavor = flavor(n);
+		node.untested = n->untested[0] ? n->untested : NULL;
 	}
 	data = json_pack("{s:o, s:o, s:o}", "record_exit_code",
 			 d->is_core ? json_null() : json_integer(exit_code(d)), "features",

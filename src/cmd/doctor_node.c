@@ -8,11 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/units.h"
 #include "beam/anchors.h"
 #include "beam/sched.h"
 #include "cmd/doctor.h"
+#include "cmd/target.h"
 #include "probe/breakpoints.h"
 #include "probe/sources.h"
 #include "event/catalogue.h"
@@ -127,9 +130,24 @@ static void add_identity(struct doctor_rows *rows, const struct beam_node *node)
 	if (unsupported) {
 		row->state = DOCTOR_MISSING;
 		row->blocks = ERROR_KIND_UNSUPPORTED;
-		row->fix = "record a node of a supported release";
+		row->fix = node->fix ? node->fix : "record a node of a supported build";
 		snprintf(row->why, sizeof(row->why), "%s", unsupported);
 	}
+}
+
+/* What is known of the process, whatever runs in it. */
+static void add_process(struct doctor_rows *rows, const struct beam_node *node)
+{
+	int64_t uptime_s = node->core ? -1 : proc_uptime_s(node->os_pid);
+	char uptime[32], rss[32];
+	struct proc_stat stat;
+
+	if (uptime_s < 0 || proc_stat_read(&stat, node->os_pid, NULL) != 0)
+		return;
+	units_format_uptime((uint64_t)uptime_s, uptime, sizeof(uptime));
+	units_format_bytes(stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE), rss, sizeof(rss));
+	snprintf(add(rows, node, "node", "process")->seen, sizeof(rows->v.data[0].seen),
+		 "up %s, %s in memory", uptime, rss);
 }
 
 static void add_symbols(struct doctor_rows *rows, const struct beam_node *node)
@@ -156,6 +174,10 @@ static void add_layout(struct doctor_rows *rows, const struct beam_node *node)
 		return;
 	row = add(rows, node, "node", "struct layout");
 	snprintf(row->seen, sizeof(row->seen), "%s", node->layout_origin);
+	if (!beam_node_unsupported(node) && target_untested(node, row->why, sizeof(row->why))) {
+		row->state = DOCTOR_DEGRADED;
+		row->fix = "update ebeam";
+	}
 	for (unsigned int i = 0; i < node->nr_checks; i++) {
 		const struct beam_check *check = &node->checks[i];
 
@@ -170,7 +192,7 @@ static void add_layout(struct doctor_rows *rows, const struct beam_node *node)
 			continue;
 		row->state = DOCTOR_MISSING;
 		row->blocks = ERROR_KIND_UNSUPPORTED;
-		row->fix = "install the debug symbols of this build, from which the layout is read";
+		row->fix = node->fix;
 		snprintf(row->why, sizeof(row->why), "the layout does not fit this node");
 	}
 }
@@ -406,6 +428,7 @@ static void add_breakpoints(struct doctor_rows *rows, const struct beam_node *no
 void doctor_check_node(struct doctor_rows *rows, struct beam_node *node, bool force)
 {
 	add_identity(rows, node);
+	add_process(rows, node);
 	add_symbols(rows, node);
 	add_places(rows, node);
 	add_breakpoints(rows, node);

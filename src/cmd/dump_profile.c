@@ -212,6 +212,8 @@ static void add_facts(struct maker *m)
 	add_meta(m, "otp", n->identity.otp_text);
 	add_meta(m, "erts", n->identity.erts);
 	add_meta(m, "flavor", n->identity.jit ? "jit" : "emu");
+	if (n->untested[0])
+		add_meta(m, "untested", n->untested);
 	add_meta(m, "start", units_format_time(clock_realtime_ns(), text, sizeof(text)));
 	add_meta(m, "unit", "processes");
 }

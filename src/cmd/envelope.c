@@ -47,9 +47,10 @@ static json_t *node_object(const struct envelope_node *node)
 {
 	if (!node)
 		return json_null();
-	return json_pack("{s:i, s:o, s:o, s:o, s:o}", "os_pid", node->os_pid, "name",
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "os_pid", node->os_pid, "name",
 			 envelope_string(node->name), "otp", envelope_string(node->otp), "erts",
-			 envelope_string(node->erts), "flavor", envelope_string(node->flavor));
+			 envelope_string(node->erts), "flavor", envelope_string(node->flavor),
+			 "untested", envelope_string(node->untested));
 }
 
 json_t *envelope_new(const char *command, const struct envelope_node *node, json_t *data)

@@ -22,6 +22,7 @@ struct envelope_node {
 	const char *otp;
 	const char *erts;
 	const char *flavor;
+	const char *untested; /* NULL also: the release is known */
 };
 
 /* `node` may be NULL (no node, or several in the data).  Takes over `data`. */

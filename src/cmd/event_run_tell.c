@@ -288,6 +288,7 @@ void event_run_json_begin(struct event_run *run, struct jsonw *w)
 		.otp = s->otp,
 		.erts = s->erts,
 		.flavor = s->flavor,
+		.untested = s->untested,
 	};
 
 	*w = (struct jsonw)JSONW(run->out);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/units.h"
@@ -16,15 +17,18 @@
 #include "cmd/envelope.h"
 #include "cmd/render.h"
 #include "cmd/rows.h"
+#include "cmd/target.h"
 #include "target/privilege.h"
 #include "target/proc.h"
 #include "view/table.h"
 
 struct list_row {
 	int os_pid;
-	bool identified; /* identity is filled */
-	bool counted;	 /* facts are filled */
+	bool identified;       /* identity is filled */
+	bool counted;	       /* facts are filled */
+	int64_t uptime_s, rss; /* of the process, bytes; negative = unknown */
 	struct beam_identity identity;
+	char untested[64]; /* "" = release and build are known */
 	struct beam_facts facts;
 	bool usdt;
 	char exe[PATH_MAX];
@@ -34,23 +38,29 @@ struct list_row {
 
 struct list_rows {
 	VEC(struct list_row) v;
+	unsigned int how; /* they are opened: enum beam_open */
 };
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
 /* 1 and a row, or 0 if the process is gone by now. */
-static int read_row(struct list_row *row, int os_pid)
+static int read_row(struct list_row *row, int os_pid, unsigned int how)
 {
+	struct proc_stat stat;
 	struct error err = {0};
 	struct beam_node *node;
-	const char *why;
+	char why[BEAM_NODE_REFUSAL_SIZE];
 
 	memset(row, 0, sizeof(*row));
 	row->os_pid = os_pid;
 	if (proc_exe(os_pid, row->exe, sizeof(row->exe), NULL) != 0)
 		row->exe[0] = '\0';
 	proc_container(&row->container, os_pid);
-	if (beam_node_open(&node, os_pid, true, &err) != 0) {
+	row->uptime_s = proc_uptime_s(os_pid);
+	row->rss = proc_stat_read(&stat, os_pid, NULL) == 0
+			   ? (int64_t)stat.rss_pages * sysconf(_SC_PAGESIZE)
+			   : -1;
+	if (beam_node_open(&node, os_pid, how | BEAM_OPEN_PARTIAL, &err) != 0) {
 		if (err.kind == ERROR_KIND_NO_NODE)
 			return 0;
 		row->unsupported = xstrdup(err.msg);
@@ -58,12 +68,13 @@ static int read_row(struct list_row *row, int os_pid)
 	}
 	row->identified = true;
 	row->identity = node->identity;
+	memcpy(row->untested, node->untested, sizeof(row->untested));
 	row->usdt = node->elf && elf_file_has_note(node->elf, ".note.stapsdt");
-	why = beam_node_unsupported(node);
-	if (why)
-		row->unsupported = xstrdup(why);
 	/* Without a layout that was checked the numbers would be guesses. */
-	if (!why) {
+	if (beam_node_unsupported(node)) {
+		row->unsupported = xstrdup(beam_node_refusal(node, why, sizeof(why)));
+		row->untested[0] = '\0';
+	} else {
 		row->counted = beam_node_facts(node, &row->facts, &err) == 0;
 		if (!row->counted)
 			row->unsupported = xstrdup(err.msg);
@@ -81,7 +92,7 @@ static int read_rows(struct list_rows *rows, struct error *err)
 	for (int i = 0; i < nr; i++) {
 		struct list_row row;
 
-		if (read_row(&row, pids[i]))
+		if (read_row(&row, pids[i], rows->how))
 			vec_push(&rows->v, row);
 	}
 	free(pids);
@@ -161,13 +172,30 @@ static void col_uptime(struct strbuf *out, const void *row, const void *ctx)
 	char buf[32];
 
 	(void)ctx;
-	if (ROW(row)->counted)
-		strbuf_addstr(out, units_format_uptime(ROW(row)->facts.uptime_s, buf, sizeof(buf)));
+	if (ROW(row)->uptime_s >= 0)
+		strbuf_addstr(out,
+			      units_format_uptime((uint64_t)ROW(row)->uptime_s, buf, sizeof(buf)));
 }
 
 static int by_uptime(const void *a, const void *b)
 {
-	uint64_t x = ROW(a)->facts.uptime_s, y = ROW(b)->facts.uptime_s;
+	int64_t x = ROW(a)->uptime_s, y = ROW(b)->uptime_s;
+
+	return x > y ? -1 : x < y;
+}
+
+static void col_rss(struct strbuf *out, const void *row, const void *ctx)
+{
+	char buf[32];
+
+	(void)ctx;
+	if (ROW(row)->rss >= 0)
+		strbuf_addstr(out, units_format_bytes((uint64_t)ROW(row)->rss, buf, sizeof(buf)));
+}
+
+static int by_rss(const void *a, const void *b)
+{
+	int64_t x = ROW(a)->rss, y = ROW(b)->rss;
 
 	return x > y ? -1 : x < y;
 }
@@ -224,7 +252,10 @@ static void col_usdt(struct strbuf *out, const void *row, const void *ctx)
 static void col_supported(struct strbuf *out, const void *row, const void *ctx)
 {
 	(void)ctx;
-	add_yes_no(out, true, !ROW(row)->unsupported);
+	if (ROW(row)->untested[0])
+		strbuf_addstr(out, ROW(row)->untested);
+	else
+		add_yes_no(out, true, !ROW(row)->unsupported);
 }
 
 static void col_unsupported_reason(struct strbuf *out, const void *row, const void *ctx)
@@ -249,6 +280,7 @@ static const struct table_column list_columns[] = {
 	{"port_count", "PORTS", TABLE_RIGHT, true, col_port_count, by_port_count},
 	{"atom_count", "ATOMS", TABLE_RIGHT, true, col_atom_count, by_atom_count},
 	{"uptime_s", "UPTIME", TABLE_RIGHT, false, col_uptime, by_uptime},
+	{"rss", "RSS", TABLE_RIGHT, true, col_rss, by_rss},
 	{"exe", "EXECUTABLE", TABLE_LEFT, true, col_exe, NULL},
 	{"container", "CONTAINER", TABLE_LEFT, false, col_container, NULL},
 	{"container_name", "CONTAINER NAME", TABLE_LEFT, true, col_container_name, NULL},
@@ -284,7 +316,7 @@ static json_t *row_object(const struct list_row *row)
 
 	return json_pack(
 		"{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o, s:o, s:b, s:o}",
+		"s:o, s:o, s:b, s:o, s:o, s:o}",
 		"os_pid", row->os_pid, "name", envelope_string(counted ? facts->name : NULL), "otp",
 		envelope_string(id ? row->identity.otp_text : NULL), "erts",
 		envelope_string(id ? row->identity.erts : NULL), "flavor",
@@ -295,12 +327,13 @@ static json_t *row_object(const struct list_row *row)
 		number(counted, facts->process_count), "port_count",
 		number(counted, facts->port_count), "atom_count",
 		number(counted, facts->atom_count), "uptime_s",
-		number(counted && facts->has_uptime, facts->uptime_s), "exe",
-		text_or_null(row->exe), "container", text_or_null(row->container.id),
-		"container_name", text_or_null(row->container.name), "pod_uid",
-		text_or_null(row->container.pod), "stripped", flag(id, row->identity.stripped),
-		"usdt", flag(id, row->usdt), "supported", !row->unsupported, "unsupported_reason",
-		envelope_string(row->unsupported));
+		number(row->uptime_s >= 0, (uint64_t)row->uptime_s), "exe", text_or_null(row->exe),
+		"container", text_or_null(row->container.id), "container_name",
+		text_or_null(row->container.name), "pod_uid", text_or_null(row->container.pod),
+		"stripped", flag(id, row->identity.stripped), "usdt", flag(id, row->usdt),
+		"supported", !row->unsupported, "unsupported_reason",
+		envelope_string(row->unsupported), "untested", text_or_null(row->untested), "rss",
+		number(row->rss >= 0, (uint64_t)row->rss));
 }
 
 static int write_json(struct command_context *ctx, const struct table *t,
@@ -402,7 +435,7 @@ static int write_text(struct command_context *ctx, const struct table *t, struct
 int cmd_list(struct command_context *ctx, struct error *err)
 {
 	struct table_options options = render_table_options(ctx, "os_pid");
-	struct list_rows rows = {0};
+	struct list_rows rows = {.how = target_how(&ctx->opt)};
 	struct table table = {.columns = list_columns, .row_size = sizeof(struct list_row)};
 	int rc;
 

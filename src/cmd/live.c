@@ -19,6 +19,7 @@
 #include "beam/ports.h"
 #include "beam/process.h"
 #include "beam/sched.h"
+#include "cmd/target.h"
 #include "event/catalogue.h"
 #include "event/unnamed.h"
 #include "probe/budget.h"
@@ -270,7 +271,7 @@ int live_add_meta(struct live *l, const char *command, const char *mode, unsigne
 {
 	const struct beam_identity *id = &l->node->identity;
 	struct beam_facts facts;
-	char text[64];
+	char text[64], untested[TARGET_UNTESTED_SIZE];
 	int rc = beam_node_facts(l->node, &facts, err);
 
 	if (rc)
@@ -296,6 +297,10 @@ int live_add_meta(struct live *l, const char *command, const char *mode, unsigne
 	enrich_add_meta(l->enrich, "start_epoch_ns", text);
 	snprintf(text, sizeof(text), "%" PRIu64, l->start_ns);
 	enrich_add_meta(l->enrich, "start_ns", text);
+	if (l->node->untested[0]) {
+		enrich_add_meta(l->enrich, "untested", l->node->untested);
+		live_add_warning(l, target_untested(l->node, untested, sizeof(untested)));
+	}
 	if (l->session && !l->node->anchors.jit_register)
 		live_add_warning(l, "code loaded while recording could not be watched");
 	return 0;

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/write_error.h"
 #include "base/xalloc.h"
+#include "beam/layout.h"
 #include "cmd/command.h"
 #include "cmd/help.h"
 #include "cmd/options.h"
@@ -57,6 +58,18 @@ static int check_output(struct command_context *ctx, struct error *err)
 			 "'%s' does not write %s files: a name that ends in .ebeam keeps the "
 			 "events, .json is JSON, others are text (see 'ebeam help report')",
 			 ctx->command->name, e->suffix);
+}
+
+/* For tests: releases whose layouts are not to be known, "27,28". */
+static void forget_layouts(void)
+{
+	const char *text = getenv("EBEAM_FORGET_LAYOUTS");
+
+	while (text && *text) {
+		layout_forget(atoi(text));
+		text += strcspn(text, ",");
+		text += *text == ',';
+	}
 }
 
 static int run_command(struct command_context *ctx, int argc, char **argv, struct error *err)
@@ -118,6 +131,7 @@ int main(int argc, char **argv)
 	int rc, code;
 
 	fill_standard_descriptors();
+	forget_layouts();
 	signals_setup();
 	options_defaults(&ctx.opt);
 	ctx.args = xcalloc((size_t)argc + 1, sizeof(*ctx.args));

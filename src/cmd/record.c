@@ -310,7 +310,7 @@ static bool capture_is_worth_it(const struct record_run *run)
 int cmd_record(struct command_context *ctx, struct error *err)
 {
 	struct record_run run = {.ctx = ctx, .began_ns = clock_monotonic_ns()};
-	int os_pid, rc = check_options(ctx, err);
+	int rc = check_options(ctx, err);
 
 	rc = rc ? rc : options_mode(&ctx->opt, &run.mode, err);
 	rc = rc ? rc : render_choose(&run.render, ctx->command, &ctx->opt, err);
@@ -326,8 +326,7 @@ int cmd_record(struct command_context *ctx, struct error *err)
 		render_free(&run.render);
 		return rc;
 	}
-	rc = beam_find(&os_pid, ctx->opt.pid, err);
-	rc = rc ? rc : beam_node_open(&run.node, os_pid, false, err);
+	rc = target_open(&run.node, ctx, err);
 	if (rc == 0 && ctx->opt.dry_run)
 		recording_describe(run.node, ctx->opt.freq, run.mode, ctx->out);
 	else if (rc == 0)

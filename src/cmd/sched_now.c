@@ -335,9 +335,9 @@ static void add_times(struct now_view *v)
 /* Of --now; the others are about events. */
 static int check_options(const struct command_context *ctx, struct error *err)
 {
-	static const struct option_set of_now =
-		OPTIONS(OPT(NOW), OPT(PID), OPT(CORE), OPT(EXE), OPT(DURATION), OPT(JSON),
-			OPT(COLUMNS), OPT(SORT), OPT(LIMIT), OPT(QUIET), OPT(VERBOSE), OPT(COLOR));
+	static const struct option_set of_now = OPTIONS(
+		OPT(NOW), OPT(PID), OPT(TRY_LAYOUT), OPT(CORE), OPT(EXE), OPT(DURATION), OPT(JSON),
+		OPT(COLUMNS), OPT(SORT), OPT(LIMIT), OPT(QUIET), OPT(VERBOSE), OPT(COLOR));
 
 	for (int id = 0; id < NR_OPTIONS; id++) {
 		if (ctx->opt.given.has[id] && !of_now.has[id])

@@ -30,7 +30,35 @@ static void tell_core(const struct beam_node *n)
 			 units_format_bytes(facts->size, size, sizeof(size)));
 }
 
-static int open_core(struct beam_node **out, const struct options *opt, bool partial,
+unsigned int target_how(const struct options *opt)
+{
+	return opt->try_layout ? BEAM_OPEN_TRY_LAYOUT : 0;
+}
+
+const char *target_untested(const struct beam_node *n, char *buf, size_t size)
+{
+	bool dwarf = strncmp(n->layout_origin, "DWARF", 5) == 0;
+
+	if (!n->untested[0])
+		return NULL;
+	snprintf(buf, size,
+		 "%s: all checks have passed%s; what no layout describes (term tags, ids, flags, "
+		 "instructions) is taken as in OTP %d",
+		 n->untested,
+		 dwarf ? "" : ", but a field that none of them looks at may stand elsewhere",
+		 n->identity.otp);
+	return buf;
+}
+
+static void tell_untested(const struct beam_node *n)
+{
+	char text[TARGET_UNTESTED_SIZE];
+
+	if (target_untested(n, text, sizeof(text)))
+		log_warn("ebeam: OTP %s is read %s", n->identity.otp_text, text);
+}
+
+static int open_core(struct beam_node **out, const struct options *opt, unsigned int how,
 		     struct error *err)
 {
 	int rc;
@@ -39,7 +67,7 @@ static int open_core(struct beam_node **out, const struct options *opt, bool par
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
 				 "-p names a running node and --core a core file: give one of "
 				 "them");
-	rc = beam_node_open_core(out, opt->core, opt->exe, partial, err);
+	rc = beam_node_open_core(out, opt->core, opt->exe, target_how(opt) | how, err);
 	if (!rc)
 		tell_core(*out);
 	return rc;
@@ -47,7 +75,7 @@ static int open_core(struct beam_node **out, const struct options *opt, bool par
 
 int target_open_core(struct beam_node **out, const struct options *opt, struct error *err)
 {
-	return open_core(out, opt, true, err);
+	return open_core(out, opt, BEAM_OPEN_PARTIAL, err);
 }
 
 int target_check_options(const struct options *opt, struct error *err)
@@ -64,10 +92,15 @@ int target_open(struct beam_node **out, const struct command_context *ctx, struc
 
 	if (rc)
 		return rc;
-	if (ctx->opt.core)
-		return open_core(out, &ctx->opt, false, err);
-	rc = beam_find(&os_pid, ctx->opt.pid, err);
-	return rc ? rc : beam_node_open(out, os_pid, false, err);
+	if (ctx->opt.core) {
+		rc = open_core(out, &ctx->opt, 0, err);
+	} else {
+		rc = beam_find(&os_pid, ctx->opt.pid, target_how(&ctx->opt), err);
+		rc = rc ? rc : beam_node_open(out, os_pid, target_how(&ctx->opt), err);
+	}
+	if (!rc)
+		tell_untested(*out);
+	return rc;
 }
 
 int target_failed(const struct beam_node *n, int rc, struct error *err)
@@ -169,6 +202,7 @@ void target_json_begin(struct jsonw *w, const struct command_context *ctx, struc
 	jsonw_string(w, "otp", n->identity.otp_text);
 	jsonw_string(w, "erts", n->identity.erts);
 	jsonw_string(w, "flavor", n->identity.jit ? "jit" : "emu");
+	jsonw_string(w, "untested", n->untested[0] ? n->untested : NULL);
 	write_core(w, n);
 	json_time(w, 0);
 }
@@ -182,6 +216,7 @@ void target_json_begin_recorded(struct jsonw *w, const struct command_context *c
 	jsonw_string(w, "otp", *of->otp ? of->otp : NULL);
 	jsonw_string(w, "erts", *of->erts ? of->erts : NULL);
 	jsonw_string(w, "flavor", *of->flavor ? of->flavor : NULL);
+	jsonw_string(w, "untested", *of->untested ? of->untested : NULL);
 	json_time(w, of->epoch_ns);
 }
 

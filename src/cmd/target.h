@@ -10,8 +10,10 @@
 #include "beam/node.h"
 #include "cmd/command.h"
 
+/* How nodes are opened with these options: enum beam_open. */
+unsigned int target_how(const struct options *opt);
 /* Opens the node that the options name; target_close() is the caller's.  Of a core file a line on
- * stderr says so, and whether it is cut short. */
+ * stderr says so, and whether it is cut short; of a release that is not known how it is read. */
 int target_open(struct beam_node **out, const struct command_context *ctx, struct error *err);
 /* Returns rc.  If the node has exited, an error of reading or attaching to it (rc = -ESRCH) becomes
  * "the node has exited": what could not be read of a process that is gone says nothing else. */
@@ -23,6 +25,9 @@ int target_close(struct beam_node *n, int rc, struct error *err);
 
 /* For doctor, which also takes nodes that are not supported: the core file of opt->core. */
 int target_open_core(struct beam_node **out, const struct options *opt, struct error *err);
+/* "by DWARF, untested release: ...", and what that means; NULL if release and build are known. */
+enum { TARGET_UNTESTED_SIZE = 256 };
+const char *target_untested(const struct beam_node *n, char *buf, size_t size);
 /* Options that make no sense together: ERROR_KIND_USAGE. */
 int target_check_options(const struct options *opt, struct error *err);
 
@@ -44,7 +49,7 @@ void target_json_begin(struct jsonw *w, const struct command_context *ctx, struc
 /* The same of a node as a recording tells of it; "" and 0 = not known. */
 struct target_recorded {
 	int os_pid;
-	const char *name, *otp, *erts, *flavor;
+	const char *name, *otp, *erts, *flavor, *untested;
 	uint64_t epoch_ns; /* of what is told; 0 = now */
 };
 void target_json_begin_recorded(struct jsonw *w, const struct command_context *ctx,

@@ -241,7 +241,8 @@ int top_successor(const struct top *t)
 	struct error ignored = {0};
 	int pid;
 
-	if (!*name || strcmp(name, "nonode@nohost") == 0 || beam_find(&pid, name, &ignored) != 0)
+	if (!*name || strcmp(name, "nonode@nohost") == 0 ||
+	    beam_find(&pid, name, target_how(&t->ctx->opt), &ignored) != 0)
 		return 0;
 	return pid == t->frame.node.os_pid ? 0 : pid;
 }
@@ -252,7 +253,7 @@ int top_change_node(struct top *t, int os_pid, struct error *err)
 {
 	struct top old = *t;
 	struct beam_node *node;
-	int rc = beam_node_open(&node, os_pid, false, err);
+	int rc = beam_node_open(&node, os_pid, target_how(&t->ctx->opt), err);
 
 	if (rc)
 		return rc;

@@ -21,6 +21,7 @@
 #include "base/xalloc.h"
 #include "cmd/event_costs.h"
 #include "cmd/live.h"
+#include "cmd/target.h"
 #include "event/catalogue.h"
 #include "model/event_stream.h"
 #include "probe/sources.h"
@@ -129,7 +130,7 @@ static int attach(struct top_events *e, struct error *err)
 		.counting = true,
 		.count_sums = true,
 	};
-	int rc = go_on(e, beam_node_open(&e->node, e->os_pid, false, err));
+	int rc = go_on(e, beam_node_open(&e->node, e->os_pid, target_how(e->opt), err));
 
 	if (rc)
 		return rc;

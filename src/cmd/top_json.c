@@ -205,6 +205,7 @@ int top_json(struct top *t, struct error *err)
 		.otp = f->node.otp,
 		.erts = f->node.erts,
 		.flavor = f->node.flavor,
+		.untested = f->node.untested,
 		.epoch_ns = f->epoch_ns,
 	};
 	const char *warnings[TOP_WARNINGS + 1];

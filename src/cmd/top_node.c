@@ -219,6 +219,7 @@ int top_node_open(struct top *t, struct error *err)
 	snprintf(n->otp, sizeof(n->otp), "%s", id->otp_text);
 	snprintf(n->erts, sizeof(n->erts), "%s", id->erts);
 	snprintf(n->flavor, sizeof(n->flavor), "%s", id->jit ? "jit" : "emu");
+	snprintf(n->untested, sizeof(n->untested), "%s", t->node->untested);
 	n->os_pid = t->node->os_pid;
 	set_schedulers(t);
 	if (sched_now_open(&t->sched_now, t->node) != 0)

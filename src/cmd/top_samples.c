@@ -238,8 +238,11 @@ static void take_meta(struct top_frame *f, const struct event *ev)
 		char *to;
 		size_t size;
 	} texts[] = {
-		{"node", n->name, sizeof(n->name)}, {"otp", n->otp, sizeof(n->otp)},
-		{"erts", n->erts, sizeof(n->erts)}, {"flavor", n->flavor, sizeof(n->flavor)},
+		{"node", n->name, sizeof(n->name)},
+		{"otp", n->otp, sizeof(n->otp)},
+		{"erts", n->erts, sizeof(n->erts)},
+		{"flavor", n->flavor, sizeof(n->flavor)},
+		{"untested", n->untested, sizeof(n->untested)},
 		{"os_pid", number, sizeof(number)},
 	};
 

@@ -38,11 +38,12 @@ static json_t *meta_value(const struct snapshot *s, const char *key)
 
 static json_t *make_node(const struct snapshot *s)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "os_pid", meta_value(s, "os_pid"), "name",
-			 text_or_null(snapshot_meta(s, "node")), "otp",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "os_pid", meta_value(s, "os_pid"),
+			 "name", text_or_null(snapshot_meta(s, "node")), "otp",
 			 text_or_null(snapshot_meta(s, "otp")), "erts",
 			 text_or_null(snapshot_meta(s, "erts")), "flavor",
-			 text_or_null(snapshot_meta(s, "flavor")));
+			 text_or_null(snapshot_meta(s, "flavor")), "untested",
+			 text_or_null(snapshot_meta(s, "untested")));
 }
 
 /* One warning a line in the meta value. */

@@ -176,6 +176,8 @@ static void take_meta(struct event_stream *s, const struct event *ev)
 		keep_text(s->erts, sizeof(s->erts), ev);
 	else if (is_key(ev, "flavor"))
 		keep_text(s->flavor, sizeof(s->flavor), ev);
+	else if (is_key(ev, "untested"))
+		keep_text(s->untested, sizeof(s->untested), ev);
 	else if (is_key(ev, "mode"))
 		keep_text(s->mode, sizeof(s->mode), ev);
 	else if (is_key(ev, "weight"))

@@ -57,6 +57,7 @@ struct event_stream {
 	uint64_t counters[NR_COUNTERS];
 	/* REC_META; "" and 0 = not told. */
 	char node[EVENT_STREAM_TEXT], otp[16], erts[32], flavor[8], mode[16], weight[16];
+	char untested[64]; /* "" = the release is known */
 	int os_pid;
 	unsigned int schedulers;
 	uint64_t start_epoch_ns, start_ns;    /* of one moment; start_ns is CLOCK_MONOTONIC */

@@ -153,6 +153,7 @@ struct top_held {
 struct top_node {
 	char name[256]; /* "rabbit@host" */
 	char otp[32], erts[32], flavor[8];
+	char untested[64]; /* how a release that is not known is read; "" = it is known */
 	int os_pid;
 	uint64_t uptime_s; /* TOP_UNKNOWN */
 };

@@ -123,7 +123,8 @@ static void draw_title(struct screen *s, const struct top_view *v, unsigned widt
 	if (n->os_pid)
 		strbuf_addf(&text, "  pid %d", n->os_pid);
 	if (*n->otp)
-		strbuf_addf(&text, "  OTP %s", n->otp);
+		strbuf_addf(&text, "  OTP %s%s%s%s", n->otp, *n->untested ? " (" : "", n->untested,
+			    *n->untested ? ")" : "");
 	if (n->uptime_s != TOP_UNKNOWN)
 		strbuf_addf(&text, "  up %s",
 			    units_format_uptime(n->uptime_s, uptime, sizeof(uptime)));

@@ -183,6 +183,14 @@ def otp_23(ctx):
     check_equal(len(rows), 1, "rows of list")
     check_equal(rows[0]["supported"], False, "list: supported")
     check_equal(str(rows[0]["otp"]), "23", "list: otp")
+    check(rows[0]["uptime_s"] is not None and rows[0]["rss"] > 2**20, f"list: {rows[0]}")
+    check_in("(up ", refused.err, "text of the refusal")
+    check_in("interpreter", refused.err, "text of the refusal")
+    told = ctx.ebeam.ok("doctor", "-p", node.pid, code=6).out
+    for words in ("OTP 23, ERTS ", "process: up ", "fix: "):
+        check_in(words, told, "doctor")
+    # Of the interpreter there is no layout to try.
+    check_equal(ctx.ebeam.run("ps", "-p", node.pid, "--try-layout").code, 6, "exit with --try-layout")
 
 
 @case("a process that is no node is exit 3 and is named", otp="one")

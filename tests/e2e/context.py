@@ -61,9 +61,9 @@ class Context:
         self.cleanup(node.close)
         return node
 
-    def copied_node(self, mode=0o755):
+    def copied_node(self, mode=0o755, change=None):
         """A node for this case alone that runs a copy of its emulator, a file with this mode: the
-        node and the file's path."""
+        node and the file's path.  change(path) may do something to the file before it runs."""
         copy = os.path.join(tempfile.mkdtemp(prefix="erts-", dir=self.work_dir), "bin")
         self.cleanup(shutil.rmtree, os.path.dirname(copy), True)
         # The programs of the release beside each other, links followed.
@@ -71,6 +71,8 @@ class Context:
                                  f"erts-*/bin {copy}"])
         check_equal(done.returncode, 0, done.stderr)
         beam = os.path.join(copy, "beam.smp")
+        if change:
+            change(beam)
         os.chmod(beam, mode)
         node = self.new_node(erl=(os.path.join(copy, "erlexec"),),
                              env={"BINDIR": copy, "ROOTDIR": "/usr/lib/erlang", "EMU": "beam",

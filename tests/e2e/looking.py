@@ -7,8 +7,8 @@ from harness import Failure, check, check_equal
 
 
 # gcore may lack the stacks of threads, and says so there; a core has no use for "core files", nor for
-# probes.
-NOT_MEMORY = ("schedulers know their threads", "core files", "uprobe places", "debug registers")
+# probes, and is no process.
+NOT_MEMORY = ("process", "schedulers know their threads", "core files", "uprobe places", "debug registers")
 
 
 def of_nodes(data):

@@ -195,23 +195,27 @@ static struct beam_identity supported(int otp)
 
 static void test_supported(void **state)
 {
-	static const int yes[] = {25, 26, 27, 28, 29}, no[] = {17, 23, 24, 30};
-	struct beam_identity id;
-	char why[512], want[64];
+	static const int releases[] = {17, 23, 24, 25, 26, 27, 28, 29, 30};
+	char why[512];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
-		id = supported(yes[i]);
+	/* Whether there is a layout for the release is another question. */
+	for (size_t i = 0; i < sizeof(releases) / sizeof(releases[0]); i++) {
+		struct beam_identity id = supported(releases[i]);
+
 		assert_true(identity_is_supported(&id, why, sizeof(why)));
 		assert_string_equal(why, "");
 	}
-	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
-		id = supported(no[i]);
-		assert_false(identity_is_supported(&id, why, sizeof(why)));
-		snprintf(want, sizeof(want), "OTP %d (ERTS 1.2.3)", no[i]);
-		assert_non_null(strstr(why, want));
-		assert_non_null(strstr(why, "supports OTP 25, 26, 27, 28 and 29"));
-	}
+}
+
+static void test_list_releases(void **state)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	(void)state;
+	identity_list_releases(&text);
+	assert_string_equal(text.buf, "OTP 25, 26, 27, 28 and 29");
+	strbuf_free(&text);
 }
 
 static void test_unsupported_builds(void **state)
@@ -223,6 +227,8 @@ static void test_unsupported_builds(void **state)
 	id.jit = false;
 	assert_false(identity_is_supported(&id, why, sizeof(why)));
 	assert_non_null(strstr(why, "interpreter"));
+	assert_non_null(strstr(why, "OTP 25 (ERTS 1.2.3)"));
+	assert_non_null(strstr(why, "OTP 25, 26, 27, 28 and 29"));
 	id = supported(25);
 	id.native_stack = false;
 	assert_false(identity_is_supported(&id, why, sizeof(why)));
@@ -244,10 +250,15 @@ static void test_unsupported_builds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),		cmocka_unit_test(test_parse_refuses),
-		cmocka_unit_test(test_parse_truncated), cmocka_unit_test(test_config),
-		cmocka_unit_test(test_read_self),	cmocka_unit_test(test_read_other_program),
-		cmocka_unit_test(test_supported),	cmocka_unit_test(test_unsupported_builds),
+		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_parse_refuses),
+		cmocka_unit_test(test_parse_truncated),
+		cmocka_unit_test(test_config),
+		cmocka_unit_test(test_read_self),
+		cmocka_unit_test(test_read_other_program),
+		cmocka_unit_test(test_supported),
+		cmocka_unit_test(test_list_releases),
+		cmocka_unit_test(test_unsupported_builds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,45 @@ static void test_find(void **state)
 		assert_true(layout_tables[i]->otp >= layout_tables[i - 1]->otp);
 }
 
+static void check_near(int otp, bool vm_probes, const char *const *names)
+{
+	unsigned int i = 0;
+
+	for (; names[i]; i++)
+		assert_string_equal(layout_table_near(otp, vm_probes, i)->name, names[i]);
+	assert_null(layout_table_near(otp, vm_probes, i));
+}
+
+static void test_near(void **state)
+{
+	static const char *const of_30[] = {"otp29", "otp28",	       "otp27", "otp26",
+					    "otp25", "otp25-vmprobes", NULL};
+	static const char *const of_27[] = {"otp27", "otp28",	       "otp26", "otp29",
+					    "otp25", "otp25-vmprobes", NULL};
+	static const char *const of_24[] = {"otp25-vmprobes", "otp25", "otp26", "otp27",
+					    "otp28",	      "otp29", NULL};
+
+	(void)state;
+	check_near(30, false, of_30);
+	check_near(27, false, of_27);
+	check_near(24, true, of_24);
+}
+
+/* The last: forgotten is forgotten. */
+static void test_forget(void **state)
+{
+	static const char *const of_25[] = {"otp26", "otp28", "otp29", NULL};
+
+	(void)state;
+	layout_forget(25);
+	layout_forget(27);
+	layout_forget(24); /* none */
+	assert_false(layout_knows(25));
+	assert_true(layout_knows(26));
+	assert_null(layout_table_find(25, true));
+	check_near(25, false, of_25);
+}
+
 /* Members that only some releases have: from the first to the last that does, 0 for no end. */
 static const struct {
 	const char *member;
@@ -236,10 +275,16 @@ static void test_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_members),		 cmocka_unit_test(test_find),
-		cmocka_unit_test(test_tables_are_whole), cmocka_unit_test(test_known_offsets),
-		cmocka_unit_test(test_vm_probes),	 cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_outside),		 cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_tables_are_whole),
+		cmocka_unit_test(test_known_offsets),
+		cmocka_unit_test(test_vm_probes),
+		cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_outside),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_near),
+		cmocka_unit_test(test_forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
