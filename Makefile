@@ -218,6 +218,11 @@ $(B)/obj/tools/terminal.o: CPPFLAGS += -Itests
 $(B)/tools/terminal: $(B)/obj/tools/terminal.o $(B)/obj/tests/lib/zoo.o $(B)/libebeam.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+$(B)/obj/tools/memsnap.o: CPPFLAGS += -Itests
+$(B)/tools/memsnap: $(B)/obj/tools/memsnap.o $(B)/obj/tests/lib/recorded.o \
+                    $(B)/obj/tests/lib/image.o $(B)/libebeam.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
 # Runs where nothing is installed: in guests of other kernels.
 $(B)/obj/tools/verify.o: CPPFLAGS += -Itests
 $(B)/tools/verify: $(B)/obj/tools/verify.o $(B)/obj/tests/lib/verifier_baseline.o $(B)/libebeam.a

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/compiler.h"
 #include "base/vec.h"
-#include "target/proc.h"
 
 #define ALLOC_START 0x7f0000000000ull
 #define ALLOC_HOLE  64
-#define MAX_FILE    ((size_t)16 << 20)
+#define MAX_FILE    (16u << 20)
 
 struct region {
 	raddr addr;
@@ -145,14 +145,14 @@ uint64_t image_reads(const struct image *im)
 
 struct mem *image_load(const char *name)
 {
-	char *path = xasprintf("tests/data/images/%s", name), *bytes;
+	char *path = xasprintf("tests/data/images/%s", name), *bytes = xmalloc(MAX_FILE);
+	gzFile file = gzopen(path, "rb"); /* or as it is */
 	struct error err = {0};
 	struct mem *m = NULL;
-	size_t size;
+	int size = file ? gzread(file, bytes, MAX_FILE) : -1;
 
-	bytes = proc_read_file(path, MAX_FILE, &size);
-	assert(bytes);
-	if (mem_open_image(&m, bytes, size, &err) != 0) {
+	assert(size >= 0 && gzclose(file) == Z_OK);
+	if (mem_open_image(&m, bytes, (size_t)size, &err) != 0) {
 		fprintf(stderr, "%s: %s\n", path, err.msg);
 		abort();
 	}

@@ -49,7 +49,7 @@ static void add_code(struct world *w, bool frame_pointers)
 	jitrec_range(&vm, "erts_beamasm:return_trace/0-CodeInfoPrologue", 0x1d8, 0x200);
 	jitrec_range(&vm, "erts_beamasm:return_trace/0", 0x200, 0x240);
 	jitrec_range(&vm,
-		     w->f->node.identity.otp >= 27 ? "erts_beamasm:call_trace_return/0"
+		     w->f->node.identity.otp >= 26 ? "erts_beamasm:call_trace_return/0"
 						   : "erts_beamasm:return_time_trace/0",
 		     0x300, 0x340);
 	jitlist_add(w->f->im, list, &vm);
@@ -195,6 +195,8 @@ static void test_tracing(void **state)
 {
 	const uint64_t words_25[] = {TERM(1), RETURN, F - 24, TERM(9), TIMED, F - 24, G + 4,
 				     TERM(2), RETURN, F - 24, TERM(9), F + 8, EXIT};
+	const uint64_t words_26[] = {TERM(1), RETURN,  F - 24, TERM(9), TIMED,	 F - 24, TERM(9),
+				     G + 4,   TERM(2), RETURN, F - 24,	TERM(9), F + 8,	 EXIT};
 	const uint64_t words_27[] = {TERM(1), RETURN,  F - 24,	TERM(9), TERM(9), TIMED,
 				     F - 24,  TERM(9), TERM(9), G + 4,	 TERM(2), RETURN,
 				     F - 24,  TERM(9), TERM(9), F + 8,	 EXIT};
@@ -207,6 +209,13 @@ static void test_tracing(void **state)
 	check_frame(w, 0, F + 0x15, 0, 1);
 	check_frame(w, 1, G + 4, 7, 1);
 	check_frame(w, 2, F + 8, 12, 0);
+	leave(w);
+	w = world(26, false);
+	set_stack(w, words_26, ARRAY_SIZE(words_26));
+	read_stack(w);
+	assert_int_equal(w->stack.frames.len, 3);
+	check_frame(w, 1, G + 4, 8, 1);
+	check_frame(w, 2, F + 8, 13, 0);
 	leave(w);
 	for (int otp = 27; otp <= 29; otp += 2) {
 		w = world(otp, false);
