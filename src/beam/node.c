@@ -294,6 +294,7 @@ static int finish_open(struct beam_node **out, struct beam_node *n, const char *
 	char process[128], refusal[BEAM_NODE_REFUSAL_SIZE];
 	int code = 0;
 
+	n->how = how;
 	inspect(n, how & BEAM_OPEN_TRY_LAYOUT);
 	/* A node that ended meanwhile fails checks too; that is not the layout's fault. */
 	if (beam_node_exits(n, n->unsupported[0] && !partial ? BEAM_NODE_EXIT_MS : 0))

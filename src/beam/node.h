@@ -112,6 +112,7 @@ struct beam_node {
 	struct beam_identity identity;
 	struct beam_anchors anchors;
 	struct beam_layout layout;
+	unsigned int how;	 /* it was opened: enum beam_open */
 	char layout_origin[128]; /* "DWARF of /usr/lib/debug/...", "table otp25" */
 	char untested[64];	 /* "" = release and build are known; else how it is read all the
 				  * same: "by DWARF, untested release" */

@@ -370,9 +370,10 @@ static void free_list(struct list_rows *rows)
 /* All nodes of the host, whichever it was opened for. */
 static int open_rows(void *view, struct beam_node *n, struct error *err)
 {
-	(void)view;
-	(void)n;
+	struct list_rows *rows = view;
+
 	(void)err;
+	rows->how = n ? n->how : 0;
 	return 0;
 }
 
