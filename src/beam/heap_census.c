@@ -111,6 +111,10 @@ uint64_t heap_object_words(int otp, const uint64_t *object, uint64_t available,
 		return 0;
 	if ((header & 0x3f) == HEADER_FUN)
 		return fun_words(otp, object, available);
+	/* A sub-binary's header leaves out its last word, the binary that it is of: the collector
+	 * takes that for a term of its own (HEADER_SUB_BIN, erl_binary.h to 26). */
+	if (otp <= 26 && (header & 0x3f) == HEADER_BITS_28)
+		return 2 + (header >> 6);
 	return 1 + (header >> 6);
 }
 

@@ -238,6 +238,22 @@ def largest(ctx):
         c.finish(4)
 
 
+@case("a heap of parts of binaries: each of them, the binaries that they are of, the list")
+def parts(ctx):
+    node = ctx.node
+    with ctx.workload("states"):
+        pid = node.ask("states", "parts", 200)
+        data = inspect(ctx, node, pid, "--heap")
+        by_type = {t["type"]: t["count"] for t in data["heap"]["by_type"] if t["count"]}
+        check_equal(by_type.pop("list"), 200, "cells of the list")
+        # From OTP 27 on a reference to a binary and the part may share their object.
+        check(by_type.pop("binary") in (400, 401), f"binaries: {data['heap']}")
+        check_equal(by_type, {}, "other objects")
+        c = Compared()
+        compare_heap(data, c)
+        c.finish(4)
+
+
 @case("the registers of each frame")
 def registers(ctx):
     node = ctx.node

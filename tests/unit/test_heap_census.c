@@ -126,7 +126,7 @@ static void test_objects(void **state)
 		OBJECT(otp, 5, EXTERNAL_REF, 4 << 6 | 0x38);
 		OBJECT(otp, 4, BITS, 3 << 6 | 0x20);
 		OBJECT(otp, 6, BITS, 5 << 6 | 0x24);
-		OBJECT(otp, 5, BITS, 4 << 6 | 0x28);
+		OBJECT(otp, 5, BITS, (otp <= 26 ? 3 : 4) << 6 | 0x28); /* to 26 a sub-binary */
 		OBJECT(otp, otp >= 28 ? 3 : 0, RECORD, 2 << 6 | 0x1c);
 		OBJECT(otp, UINT64_MAX / 64 + 1, TUPLE, ~0x3full); /* the caller's to refuse */
 	}

@@ -23,7 +23,7 @@
 -module(states).
 -behaviour(workload).
 -export([processes/1, init/1, step/1, report/1]).
--export([weigh/1, grown/1, large/1, task/0, frames/0]).
+-export([weigh/1, grown/1, large/1, parts/1, task/0, frames/0]).
 -export([timers/1, soon/1, left/1, suspend/1, resume/1, end_timers/0]).
 -export([pids/0, expect/1, more/1, fill/1, loop/1, gone/0, endless/1]).
 -export([callback_mode/0, handle_call/3, handle_cast/2, handle_info/2, handle_event/2,
@@ -253,6 +253,18 @@ large(N) ->
     P = ok_pid(gen_server:start(?MODULE, {server, plain, State}, [])),
     persistent_term:put(states_boxes, [P | persistent_term:get(states_boxes, [])]),
     #{pid => pid(P), words => erts_debug:flat_size(State)}.
+
+%% A process that holds N binaries of which each is a part of another one, and nothing else.
+parts(N) ->
+    Length = list_to_integer(N),
+    P = spawn(fun() ->
+                      Parts = [binary:part(binary:copy(<<I>>, 1000), 100, 100) || I <- lists:seq(1, Length)],
+                      garbage_collect(),
+                      receive stop -> Parts end
+              end),
+    persistent_term:put(states_boxes, [P | persistent_term:get(states_boxes, [])]),
+    timer:sleep(100),
+    pid(P).
 
 %% A Task of Elixir.
 task() ->
