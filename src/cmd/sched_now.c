@@ -206,14 +206,14 @@ static void look_last(struct now_view *v)
 	free(was);
 }
 
-static void look_live(struct now_view *v, uint64_t duration_ns)
+static int look_live(struct now_view *v, uint64_t duration_ns, struct error *err)
 {
 	uint64_t nr = MIN(MAX(duration_ns / LOOK_NS, 1u), MOST_LOOKS), step = duration_ns / nr;
 
 	v->times_ns = clock_monotonic_ns();
 	read_threads(v, true);
 	v->first_ns = clock_monotonic_ns();
-	for (uint64_t i = 0; i < nr; i++) {
+	for (uint64_t i = 0; i < nr && beam_node_is_there(v->node); i++) {
 		v->before_ns = i ? clock_monotonic_ns() : v->first_ns;
 		sched_now_look(v->now, v->before_ns);
 		v->nr_looks++;
@@ -221,7 +221,11 @@ static void look_live(struct now_view *v, uint64_t duration_ns)
 			read_threads(v, false);
 		clock_sleep_until(v->first_ns + (i + 1) * step);
 	}
+	if (!beam_node_is_there(v->node))
+		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (pid %d) has exited",
+				 v->node->os_pid);
 	look_last(v);
+	return 0;
 }
 
 static void look_core(struct now_view *v)
@@ -363,11 +367,11 @@ int cmd_sched_now(struct command_context *ctx, struct error *err)
 	rc = rc ? rc : table_check(&table, &options, err);
 	rc = rc ? rc : target_open(&v.node, ctx, err);
 	rc = rc ? rc : open_view(&v, err);
-	if (!rc) {
-		if (v.live)
-			look_live(&v, duration);
-		else
-			look_core(&v);
+	if (rc == 0 && v.live)
+		rc = look_live(&v, duration, err);
+	else if (rc == 0)
+		look_core(&v);
+	if (rc == 0) {
 		add_times(&v);
 		name_functions(&v);
 		table.rows = v.rows;

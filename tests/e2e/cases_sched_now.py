@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import time
 
 from cases_core import gcore, make_dir, start_node, stop
@@ -271,6 +272,18 @@ def core(ctx):
     for row in dead["schedulers"]:
         for field in ("at_least_ns", "at_most_ns", "on_cpu", "cpu_wait", "thread_state", "wchan"):
             check(row[field] is None, f"{field} of a core: {row}")
+
+
+@case("a node that exits meanwhile: said, in place of schedulers that do nothing", otp="one")
+def exits(ctx):
+    node = ctx.new_node()
+    command = ctx.ebeam.popen("sched", "--now", "-d", "20", "-p", node.os_pid, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+    time.sleep(1.5)
+    os.kill(node.os_pid, signal.SIGKILL)
+    out, err = command.communicate(timeout=15)
+    check_equal((command.returncode, out), (3, ""), f"exit code and output: {err}")
+    check_in(f"the node (pid {node.os_pid}) has exited", err, "what it says")
 
 
 @case("options: what is of events does not go with --now, nor a core file without it", otp="one")
