@@ -60,6 +60,20 @@ struct birth_look {
 	const char *child; /* the newest, as text */
 };
 
+/* Processes that were seen running. */
+struct running_looks {
+	VEC(struct running_look {
+		uint64_t epid;
+		unsigned int nr; /* looks */
+	})
+	v;
+};
+
+struct port_wait {     /* a process that waits for a port */
+	uint64_t port; /* terms */
+	uint64_t epid;
+};
+
 struct diagnose {
 	struct beam_node *n;
 	struct diagnosis d;
@@ -71,11 +85,7 @@ struct diagnose {
 	struct sched_now *now;
 	struct scheduler_look *schedulers;
 	size_t nr_schedulers;
-	VEC(struct collecting_look {
-		uint64_t epid;
-		unsigned int nr;
-	})
-	collecting;
+	struct running_looks running, collecting;
 
 	/* diagnose_processes.c */
 	struct process_source source;
@@ -95,6 +105,7 @@ struct diagnose {
 	uint64_t scanned_first_ns, scanned_ns; /* when the first and the last were known */
 	VEC(uint64_t) chosen;		       /* pid terms of d.processes */
 	VEC(uint32_t) paths;		       /* of d.circles */
+	VEC(struct port_wait) port_waits;
 };
 
 /* A text that lives as long as the diagnosis; NULL stays NULL. */

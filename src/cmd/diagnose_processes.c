@@ -68,6 +68,7 @@ void diagnose_processes_close(struct diagnose *g)
 	idmap_free(&g->name_index);
 	vec_free(&g->chosen);
 	vec_free(&g->paths);
+	vec_free(&g->port_waits);
 }
 
 /* ---- scans --------------------------------------------------------------------------------- */
@@ -366,9 +367,15 @@ static int find_waits(struct diagnose *g, struct error *err)
 	to = xmalloc(sizeof(*to) * (list.len + 1));
 	for (size_t i = 0; i < list.len; i++)
 		to[i] = WAIT_NOBODY;
-	for (size_t i = 0; i < waits.v.len; i++)
-		if (waits.v.data[i].to != WAIT_ELSEWHERE && waits.v.data[i].reason == WAIT_ANSWER)
-			to[waits.v.data[i].from] = waits.v.data[i].to;
+	for (size_t i = 0; i < waits.v.len; i++) {
+		const struct wait *w = &waits.v.data[i];
+
+		if (w->to != WAIT_ELSEWHERE && w->reason == WAIT_ANSWER)
+			to[w->from] = w->to;
+		if (w->reason == WAIT_PORT)
+			vec_push(&g->port_waits,
+				 ((struct port_wait){w->item, list.data[w->from].epid}));
+	}
 	wait_graph_make(&graph, to, (uint32_t)list.len);
 	take_graph(g, &list, &graph);
 	wait_graph_free(&graph);

@@ -77,7 +77,8 @@ void diagnose_schedulers_close(struct diagnose *g)
 	sched_now_close(g->now);
 	callsites_close(g->sites);
 	free(g->schedulers);
-	vec_free(&g->collecting);
+	vec_free(&g->running.v);
+	vec_free(&g->collecting.v);
 }
 
 /* ---- looking ------------------------------------------------------------------------------- */
@@ -170,19 +171,16 @@ static void count_blocked(struct diagnose *g, struct scheduler_look *s)
 	strbuf_free(&text);
 }
 
-static void count_collecting(struct diagnose *g, uint64_t epid)
+static void count_running(struct running_looks *looks, uint64_t epid)
 {
-	struct collecting_look new = {epid, 1};
-
-	g->d.nr_gc++;
-	for (size_t i = 0; i < g->collecting.len; i++) {
-		if (g->collecting.data[i].epid == epid) {
-			g->collecting.data[i].nr++;
+	for (size_t i = 0; i < looks->v.len; i++) {
+		if (looks->v.data[i].epid == epid) {
+			looks->v.data[i].nr++;
 			return;
 		}
 	}
-	if (g->collecting.len < BLOCKED_MAX)
-		vec_push(&g->collecting, new);
+	if (looks->v.len < BLOCKED_MAX)
+		vec_push(&looks->v, ((struct running_look){epid, 1}));
 }
 
 static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_before)
@@ -207,8 +205,11 @@ static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_bef
 		s->begin = s->now;
 	if (now->doing == SCHED_DOING_PROCESS && s->one->type != THREAD_DIRTY_IO) {
 		g->d.nr_running++;
-		if (now->state & PROCESS_STATE_GC)
-			count_collecting(g, now->epid);
+		count_running(&g->running, now->epid);
+		if (now->state & PROCESS_STATE_GC) {
+			g->d.nr_gc++;
+			count_running(&g->collecting, now->epid);
+		}
 		/* Both looks saw this slice: the thread was in it when it was read. */
 		else if (same_before == s->one->same_ns && !out->dirty)
 			count_blocked(g, s);
@@ -267,7 +268,7 @@ void diagnose_schedulers_look(struct diagnose *g)
 
 static int by_nr(const void *a, const void *b)
 {
-	const struct collecting_look *x = a, *y = b;
+	const struct running_look *x = a, *y = b;
 
 	return x->nr > y->nr ? -1 : x->nr < y->nr;
 }
@@ -298,16 +299,32 @@ static void add_times(struct diagnose *g)
 	g->d.cpu_wait = ns > 0 && cpu + wait >= 0.2 * ns ? wait / (cpu + wait) : NAN;
 }
 
+/* Who ran in most looks. */
+static void add_busiest(struct diagnose *g)
+{
+	const struct running_look *most = NULL;
+
+	for (size_t i = 0; i < g->running.v.len; i++)
+		if (!most || g->running.v.data[i].nr > most->nr)
+			most = &g->running.v.data[i];
+	if (!most)
+		return;
+	g->d.busiest = diagnose_process(g, most->epid);
+	g->d.busiest_looks = most->nr;
+}
+
 void diagnose_schedulers_finish(struct diagnose *g)
 {
 	struct diagnosis *d = &g->d;
 
 	add_times(g);
-	if (g->collecting.len)
-		qsort(g->collecting.data, g->collecting.len, sizeof(*g->collecting.data), by_nr);
+	if (g->collecting.v.len)
+		qsort(g->collecting.v.data, g->collecting.v.len, sizeof(*g->collecting.v.data),
+		      by_nr);
 	if (d->blocked_in.len)
 		qsort(d->blocked_in.data, d->blocked_in.len, sizeof(*d->blocked_in.data),
 		      by_blocked);
-	for (size_t i = 0; i < MIN(g->collecting.len, (size_t)5); i++)
-		vec_push(&d->collecting, diagnose_process(g, g->collecting.data[i].epid));
+	add_busiest(g);
+	for (size_t i = 0; i < MIN(g->collecting.v.len, (size_t)5); i++)
+		vec_push(&d->collecting, diagnose_process(g, g->collecting.v.data[i].epid));
 }

@@ -117,10 +117,10 @@ struct diagnosed_connection { /* to another node */
 };
 
 struct diagnosed_port {
-	const char *id, *name, *owner;
-	uint64_t queue; /* bytes */
+	const char *id, *name, *owner, *sender; /* the last: the first of those that wait */
+	uint64_t queue;				/* bytes */
 	bool busy, always;
-	uint32_t waiting;
+	uint32_t waiting, sending; /* suspended; waiting for its word that it has sent */
 };
 
 struct diagnosed_restart {
@@ -171,6 +171,9 @@ struct diagnosis {
 	unsigned int nr_running, nr_gc, nr_blocked;
 	unsigned int nr_blocked_schedulers; /* how many were, at any time */
 	VEC(struct diagnosed_function) blocked_in;
+	/* The process that ran in most of all looks (`looks`), one of processes; 0 looks = none. */
+	uint32_t busiest;
+	unsigned int busiest_looks;
 	VEC(uint32_t) collecting; /* processes that were seen collecting, most often first */
 	double literal_collector; /* share of samples in which it had work; NAN */
 	VEC(struct diagnosed_table) tables;

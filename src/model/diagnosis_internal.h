@@ -30,6 +30,7 @@ struct making {
 	RULE(restarts)                                                                             \
 	RULE(host_cpu)                                                                             \
 	RULE(run_queues)                                                                           \
+	RULE(busiest)                                                                              \
 	RULE(gc)                                                                                   \
 	RULE(locks)                                                                                \
 	RULE(literals)                                                                             \

@@ -26,6 +26,17 @@ static enum finding_certainty growth_certainty(const struct diagnosis *d)
 	return diagnosis_seconds(d) >= 30 ? FINDING_LIKELY : FINDING_POSSIBLE;
 }
 
+/* The type that grew most; NULL. */
+static const char *what_grew_most(const struct diagnosis *d)
+{
+	const struct diagnosed_memory *most = NULL;
+
+	for (size_t i = 1; i < d->memory.len; i++)
+		if (!most || series_growth(&d->memory.data[i].bytes) > series_growth(&most->bytes))
+			most = &d->memory.data[i];
+	return most ? most->type : NULL;
+}
+
 static void tell_what_grew(struct finding *f, const struct diagnosis *d)
 {
 	const struct diagnosed_process *largest = NULL;
@@ -85,6 +96,7 @@ void rule_memory_grows(struct making *m)
 	double seconds = diagnosis_seconds(d), grew = total ? series_growth(total) : 0;
 	double per_s = grew / seconds, weight = growth_weight(d, per_s);
 	struct texts t = {.nr = 0};
+	const char *what = what_grew_most(d);
 	struct growth rate;
 	struct finding *f;
 
@@ -110,7 +122,8 @@ void rule_memory_grows(struct making *m)
 				 text_bytes(&t, code_growth(d)));
 	tell_what_grew(f, d);
 	finding_command(f, "mem");
-	finding_command(f, "ps --sort memory");
+	finding_command(f, what && strcmp(what, "ets") == 0 ? "ets --sort memory"
+							    : "ps --sort memory");
 }
 
 /* Steadily, and resident memory with it: what the VM has given back to its own cache of segments is

@@ -99,8 +99,8 @@ static void tell_of_slice(struct finding *f, const struct diagnosed_scheduler *s
 			 s->syscall ? ", blocked in the system call " : "",
 			 s->syscall ? s->syscall : "");
 	if (!s->dirty && s->queue)
-		finding_evidence(f, "%" PRIu64 " processes waited in its run queue meanwhile",
-				 s->queue);
+		finding_evidence(f, "%" PRIu64 " process%s waited in its run queue meanwhile",
+				 s->queue, s->queue == 1 ? "" : "es");
 }
 
 /* "all 2 dirty CPU schedulers are taken", "the only scheduler is stuck" */
@@ -401,18 +401,23 @@ void rule_ports(struct making *m)
 		struct texts t = {.nr = 0};
 		struct finding *f;
 
-		if (!p->waiting && (!p->busy || p->queue < MIB))
+		if (!p->waiting && !(p->sending && p->always) && (!p->busy || p->queue < MIB))
 			continue;
 		f = finding_begin(m, "busy_port",
-				  !p->always   ? 30
-				  : p->waiting ? 64
-					       : 42,
+				  !p->always		     ? 30
+				  : p->waiting || p->sending ? 64
+							     : 42,
 				  p->always ? FINDING_CERTAIN : FINDING_POSSIBLE,
 				  "port %s (%s) is busy", p->id, p->name ? p->name : "no name");
 		finding_evidence(
 			f, "%" PRIu32 " process%s suspended because of it; %s are in its queue",
 			p->waiting, p->waiting == 1 ? " is" : "es are",
 			text_bytes(&t, (double)p->queue));
+		if (p->sending)
+			finding_evidence(f, "%" PRIu32 " wait%s for its word that it has sent",
+					 p->sending, p->sending == 1 ? "s" : "");
+		if (p->sender)
+			finding_evidence(f, "the first of these is %s", p->sender);
 		if (!p->always)
 			finding_evidence(f, "it was not in every sample");
 		if (p->owner)
@@ -502,6 +507,26 @@ void rule_run_queues(struct making *m)
 	finding_evidence(f, "%.1f processes waited for each scheduler, on average", q);
 	finding_command(f, "record -d 10");
 	finding_command(f, "sched -d 10");
+}
+
+/* What a node does with its CPU is no fault, but asked for first. */
+void rule_busiest(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double share = d->looks ? (double)d->busiest_looks / d->looks : 0;
+	struct finding *f;
+	char *who;
+
+	if (d->looks < 50 || share < 0.8 || d->stopped)
+		return;
+	who = finding_process_text(diagnosed_at(d, d->busiest));
+	f = finding_begin(m, "busiest_process", 12, FINDING_CERTAIN,
+			  "%s keeps one scheduler busy for %.0f%% of the time", who, 100 * share);
+	finding_evidence(f, "it ran in %u of %u looks at the schedulers", d->busiest_looks,
+			 d->looks);
+	finding_tell_process(f, diagnosed_at(d, d->busiest));
+	finding_command(f, "record -d 10");
+	free(who);
 }
 
 void rule_gc(struct making *m)

@@ -235,6 +235,7 @@ def stalled(ctx):
     text = ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits").out
     watched = looks(ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits", "--watch", "200ms", "-d", "2s", "-j").out)
     began, end = node.ask("stalled", "began"), node.ask("stalled", "now_ms")
+    findings = ctx.ebeam.ok("diagnose", "-p", node.os_pid, "-d", "1s", "-j").json()["data"]["findings"]
     inside = {name: ctx.ebeam.ok("inspect", "-p", node.os_pid, name, "-j").json()["data"]["waits_for"]
               for name in names if name.startswith("stalled_")}
     truth = node.stop("stalled")
@@ -260,6 +261,12 @@ def stalled(ctx):
         check_in(chain, data["chains"], "chains")
     check(re.search(rf"stalled_sender \(busy_port\) -> {socket} tcp_inet -> {peer}\n", text), text)
     check_in("stalled_monitor, in stalled:hand/1, monitors", text, "text")
+    found = [f for f in findings if f["title"] == f"port {socket} (tcp_inet) is busy"]
+    check_equal(len(found), 1, f"the socket in {[f['title'] for f in findings]}")
+    check_equal(found[0]["severity"], "warning", f"{found}")
+    for line in ("1 waits for its word that it has sent",
+                 f"the first of these is {names['stalled_sender']} stalled_sender"):
+        check_in(line, found[0]["evidence"], "diagnose")
 
     timed = seen[names["stalled_timed"]]
     check_equal(timed["waiting_is"], "timer", str(timed))

@@ -295,6 +295,25 @@ static void test_dirty(void **state)
 	diagnosis_free(&d);
 }
 
+static void test_busiest(void **state)
+{
+	struct diagnosed_process p = {.pid = "<0.9.0>", .name = "burner"};
+	struct diagnosis d = nothing();
+
+	(void)state;
+	vec_push(&d.processes, p);
+	d.looks = 100;
+	d.busiest_looks = 79;
+	check_one(&d, NULL, 0, NULL);
+	d.busiest_looks = 96;
+	check_one(&d, "busiest_process", FINDING_NOTE,
+		  "<0.9.0> burner keeps one scheduler busy for 96% of the time");
+	d.looks = 49;
+	d.busiest_looks = 49;
+	check_one(&d, NULL, 0, NULL); /* too few */
+	diagnosis_free(&d);
+}
+
 static void test_shares(void **state)
 {
 	struct diagnosis d = nothing();
@@ -463,7 +482,7 @@ static void test_tables_and_atoms(void **state)
 static void test_connections(void **state)
 {
 	struct diagnosed_connection c = {"b@host", true, true, 2 * MIB, 3};
-	struct diagnosed_port p = {"#Port<0.5>", "tcp_inet", NULL, 2 * MIB, true, true, 0};
+	struct diagnosed_port p = {"#Port<0.5>", "tcp_inet", NULL, NULL, 2 * MIB, true, true, 0, 0};
 	struct diagnosis d = nothing();
 
 	(void)state;
@@ -481,6 +500,15 @@ static void test_connections(void **state)
 	check_one(&d, "busy_port", FINDING_WARNING, "port #Port<0.5> (tcp_inet) is busy");
 	d.ports.data[0].always = false;
 	check_one(&d, "busy_port", FINDING_NOTE, "port #Port<0.5> (tcp_inet) is busy");
+	/* What a socket does not send within the bounds of its queue. */
+	d.ports.data[0] = (struct diagnosed_port){.id = "#Port<0.5>",
+						  .name = "tcp_inet",
+						  .queue = 190000,
+						  .busy = true,
+						  .sending = 1};
+	check_one(&d, NULL, 0, NULL);
+	d.ports.data[0].always = true;
+	check_one(&d, "busy_port", FINDING_WARNING, "port #Port<0.5> (tcp_inet) is busy");
 	diagnosis_free(&d);
 }
 
@@ -622,15 +650,25 @@ static void test_resources(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing),	    cmocka_unit_test(test_mailboxes),
-		cmocka_unit_test(test_waits),	    cmocka_unit_test(test_slices),
-		cmocka_unit_test(test_dirty),	    cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_memory),	    cmocka_unit_test(test_processes_grow),
-		cmocka_unit_test(test_slow_growth), cmocka_unit_test(test_code_is_loaded),
-		cmocka_unit_test(test_beyond_vm),   cmocka_unit_test(test_tables_and_atoms),
-		cmocka_unit_test(test_connections), cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_limits),	    cmocka_unit_test(test_order),
-		cmocka_unit_test(test_resources),   cmocka_unit_test(test_timers),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_mailboxes),
+		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_slices),
+		cmocka_unit_test(test_dirty),
+		cmocka_unit_test(test_busiest),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_processes_grow),
+		cmocka_unit_test(test_slow_growth),
+		cmocka_unit_test(test_code_is_loaded),
+		cmocka_unit_test(test_beyond_vm),
+		cmocka_unit_test(test_tables_and_atoms),
+		cmocka_unit_test(test_connections),
+		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_resources),
+		cmocka_unit_test(test_timers),
 		cmocka_unit_test(test_locks),
 	};
 
