@@ -53,6 +53,8 @@ def fields(ctx):
         check(pid in rows, f"ps has no {pid}: {expected}")
         row = rows[pid]
         for field in FIELDS:
+            if field == "parent" and ctx.release == 24:  # the node does not tell
+                continue
             if expected[field] != again[field]:
                 moving += 1
                 continue
