@@ -14,16 +14,14 @@
 /* ---- code ----------------------------------------------------------------------------------- */
 
 /* Words that follow these return addresses: BEAM_RETURN_*_FRAME_SZ of erl_vm.h; the functions are
- * those of beam_jit_main.cpp.  return_time_trace became call_trace_return in OTP 27. */
+ * those of beam_jit_main.cpp.  return_time_trace became call_trace_return in OTP 26. */
 static const struct trace_frame {
 	const char *name;
 	uint32_t words, words_27;
 } trace_frames[] = {
-	{"erts_beamasm:return_trace/0", 2, 3},
-	{"erts_beamasm:exception_trace/0", 2, 3},
-	{"erts_beamasm:return_to_trace/0", 0, 1},
-	{"erts_beamasm:return_time_trace/0", 1, 1}, /* OTP 25; 2 in OTP 26 */
-	{"erts_beamasm:call_trace_return/0", 3, 3},
+	{"erts_beamasm:return_trace/0", 2, 3},	    {"erts_beamasm:exception_trace/0", 2, 3},
+	{"erts_beamasm:return_to_trace/0", 0, 1},   {"erts_beamasm:return_time_trace/0", 1, 1},
+	{"erts_beamasm:call_trace_return/0", 2, 3},
 };
 _Static_assert(ARRAY_SIZE(trace_frames) == STACK_TRACE_KINDS, "one place for each");
 
@@ -47,8 +45,6 @@ static void add_trace_frame(struct stack_code *c, int otp, const struct jit_func
 		const struct trace_frame *t = &trace_frames[i];
 		uint32_t words = otp >= 27 ? t->words_27 : t->words;
 
-		if (otp == 26 && i == 3)
-			words = 2;
 		if (has_name(f, t->name) && c->nr_trace < STACK_TRACE_KINDS) {
 			c->trace[c->nr_trace].addr = f->start;
 			c->trace[c->nr_trace++].words = words;
