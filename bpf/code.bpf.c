@@ -26,12 +26,21 @@ INLINE bool read_code(uint64_t addr, void *to, uint32_t size)
 	return false;
 }
 
-/* Head of a module's record (jit/beam_jit_metadata.cpp, OTP 25 to 29). */
+/* Head of a module's record (jit/beam_jit_metadata.cpp, OTP 25 to 29; jit/x86/beam_asm.cpp, OTP
+ * 24). */
 struct jit_module {
-	uint32_t kind, pad; /* 1 = module */
+	uint32_t kind, pad; /* 1 = module; OTP 24: number of ranges, more than that */
 	uint64_t base;
-	uint32_t nr_ranges, code_size;
+	uint32_t nr_ranges, code_size; /* OTP 24: u64 code size */
 };
+
+/* Size of the module's code, 0 if it is none. */
+INLINE uint32_t code_size_of(const struct jit_module *m)
+{
+	if (config.otp == 24)
+		return m->kind > 1 ? m->nr_ranges : 0;
+	return m->kind == 1 ? m->code_size : 0;
+}
 
 /* New code may lie in a new mapping, outside of all that user space has told: from now on it is
  * JIT code here too.  User space will tell the mapping as a whole. */
@@ -41,10 +50,10 @@ INLINE void cover(const struct jit_entry *e)
 	uint32_t i = state.nr_jit;
 	uint64_t end;
 
-	if (e->record_size < sizeof(m) || !read_code(e->record, &m, sizeof(m)) || m.kind != 1)
+	if (e->record_size < sizeof(m) || !read_code(e->record, &m, sizeof(m)))
 		return;
-	end = m.base + m.code_size;
-	if (end < m.base || (m.base >= state.jit_hull.start && end <= state.jit_hull.end))
+	end = m.base + code_size_of(&m);
+	if (end <= m.base || (m.base >= state.jit_hull.start && end <= state.jit_hull.end))
 		return;
 	if (i < EBEAM_JIT_RANGES) {
 		state.jit[i].start = m.base;

@@ -82,13 +82,20 @@ INLINE uint64_t error_here(struct event_thread *t)
 	return t->error.process;
 }
 
+/* Where handle_error() leaves the value of an exception that is caught: x1, behind the class; in
+ * OTP 24 x2, as x0 has nothing there (beam_common.c). */
+INLINE uint64_t caught_value_at(uint64_t x)
+{
+	return x + (config.otp == 24 ? 16 : 8);
+}
+
 EVENT_RETURN(event_error_return)
 {
 	struct event_thread *t = thread_here();
 	uint64_t process = error_here(t), value = 0, stop, hend;
 
 	drop_return();
-	if (process && ctx->ax && read_u64(t->error.x + 8, &value) &&
+	if (process && ctx->ax && read_u64(caught_value_at(t->error.x), &value) &&
 	    read_u64(process + config.layout.process_stop, &stop) &&
 	    read_u64(process + config.layout.process_hend, &hend) && hend > stop)
 		exception_event(process, value, (hend - stop) / 8, t->error.stack_ns);

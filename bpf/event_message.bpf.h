@@ -321,16 +321,23 @@ EVENT_ENTRY(event_queue_dist_message)
  * void erts_proc_sig_send_dist_to_alias(Eterm from, Eterm alias, ErtsDistExternal *edep,
  * ErlHeapFragment *hfrag, Eterm token), erl_proc_sig_queue.c; since OTP 28
  * erts_proc_sig_send_dist_altact_msg(Eterm from, Eterm to, ..., int prio), also of messages with
- * priority to a pid.
+ * priority to a pid.  OTP 24: (Eterm alias, ...), and who sent it is not known.
  */
 EVENT_ENTRY(event_dist_to_alias)
 {
-	uint64_t ts_ns = event_now(), receiver = process_with(owner_of(ctx->si));
+	uint64_t from = ctx->di, to = ctx->si, ts_ns = event_now(), receiver;
 	uint32_t flags = 0;
 
+	FORGET(from); /* else the two become one load from an address that is computed */
+	FORGET(to);
+	if (config.otp == 24) {
+		to = from;
+		from = 0;
+	}
+	receiver = process_with(owner_of(to));
 	if (receiver && read_u32(receiver + config.layout.process_state, &flags) &&
 	    !(flags & PSFLG_EXITING))
-		queued_from_node(receiver, ctx->di, ts_ns);
+		queued_from_node(receiver, from, ts_ns);
 	return 0;
 }
 

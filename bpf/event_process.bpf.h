@@ -170,10 +170,16 @@ INLINE void link_event(struct pt_regs *ctx, enum event_kind kind, uint64_t from,
 }
 
 /* int erts_proc_sig_send_link(ErtsPTabElementCommon *sender, Eterm from, Eterm to, ErtsLink *lnk),
- * erl_proc_sig_queue.c */
+ * erl_proc_sig_queue.c; OTP 24: (Process *c_p, Eterm to, ErtsLink *lnk) */
 EVENT_ENTRY(event_link)
 {
-	link_event(ctx, EVENT_PROCESS_LINK, ctx->si, ctx->dx);
+	uint64_t from = ctx->si, to = ctx->dx;
+
+	if (config.otp == 24) {
+		to = from;
+		read_u64(ctx->di + config.layout.process_id, &from);
+	}
+	link_event(ctx, EVENT_PROCESS_LINK, from, to);
 	return 0;
 }
 

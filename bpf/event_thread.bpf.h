@@ -320,6 +320,7 @@ INLINE bool stack_ahead_here(struct pt_regs *ctx, uint64_t process, uint64_t ts_
 		.sp = ctx->sp,
 		.bp = ctx->bp,
 		.bx = ctx->bx,
+		.r12 = ctx->r12,
 		.r13 = ctx->r13,
 		.r15 = ctx->r15,
 	};

@@ -65,6 +65,7 @@ INLINE void task_regs(struct user_regs *r)
 	r->sp = u->sp;
 	r->bp = u->bp;
 	r->bx = u->bx;
+	r->r12 = u->r12;
 	r->r13 = u->r13;
 	r->r15 = u->r15;
 }
@@ -90,6 +91,7 @@ INLINE bool task_regs_by_stack(struct user_regs *r)
 	r->sp = BPF_CORE_READ(u, sp);
 	r->bp = BPF_CORE_READ(u, bp);
 	r->bx = BPF_CORE_READ(u, bx);
+	r->r12 = BPF_CORE_READ(u, r12);
 	r->r13 = BPF_CORE_READ(u, r13);
 	r->r15 = BPF_CORE_READ(u, r15);
 	return true;
@@ -104,6 +106,7 @@ INLINE void read_regs(struct bpf_perf_event_data *ctx, struct user_regs *r,
 		r->sp = CTX_REG(ctx, sp);
 		r->bp = CTX_REG(ctx, bp);
 		r->bx = CTX_REG(ctx, bx);
+		r->r12 = CTX_REG(ctx, r12);
 		r->r13 = CTX_REG(ctx, r13);
 		r->r15 = CTX_REG(ctx, r15);
 	} else {
@@ -181,6 +184,7 @@ INLINE void emit_cstack(struct rec_raw_cstack *c, const struct walk *w,
 	c->sp = r->sp;
 	c->bp = r->bp;
 	c->bx = r->bx;
+	c->r12 = r->r12;
 	c->registers = registers;
 	c->low = low;
 	c->high = saved->high;

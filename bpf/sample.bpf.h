@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * One sample: which thread, which process, where its Erlang stack starts.  The rules are those
- * of BeamAsm on x86-64 with the Erlang stack in rsp (jit/x86/beam_asm.hpp, OTP 25 to 29):
+ * of BeamAsm on x86-64 with the Erlang stack in rsp (jit/x86/beam_asm.hpp, OTP 24 to 29):
  *
  *   in JIT code   rsp = E, r13 = Process *, rbx = X registers, r15 = heap top; around a call of
  *                 C code rsp is already or still the scheduler's C stack
  *   in C code     the return address into JIT code stands right below ErtsSchedulerRegisters,
- *                 and the call site says where E went: Process.stop, or rbp
+ *                 and the call site says where E went: Process.stop, or rbp (OTP 24: r12)
  *   dirty         no JIT code runs; Process.stop is exact
  */
 #ifndef EBEAM_BPF_SAMPLE_H
@@ -16,8 +16,14 @@
 
 /* User registers at the interrupt. */
 struct user_regs {
-	uint64_t ip, sp, bp, bx, r13, r15;
+	uint64_t ip, sp, bp, bx, r12, r13, r15;
 };
+
+/* What keeps E around a call that does not store it. */
+INLINE uint64_t register_saved(const struct user_regs *r)
+{
+	return config.otp == 24 ? r->r12 : r->bp;
+}
 
 /* The parts of struct process that a sample needs, read once. */
 struct process_view {
@@ -112,7 +118,7 @@ INLINE uint64_t stack_from_jit(struct walk *w, const struct process_view *p,
 		e = p->stop;
 	} else {
 		w->rec.stack_source = STACK_SAVED;
-		e = r->bp;
+		e = register_saved(r);
 	}
 	return e;
 }
@@ -134,7 +140,7 @@ INLINE uint64_t stack_from_c(struct walk *w, struct saved_scan *saved, const str
 	saved->hend = p->hend;
 	saved->nr = saved->overflow = 0;
 	saved->last = saved->certain = 0;
-	saved_candidate(saved, r->bp);
+	saved_candidate(saved, register_saved(r));
 	saved_find(saved, r->sp, registers);
 	if (saved->certain)
 		return saved->certain;

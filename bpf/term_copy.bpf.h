@@ -221,7 +221,8 @@ GLOBAL_FN int copy_pointed(uint64_t term, uint64_t depth)
 	subtag = COPY_SUBTAG(header);
 	words = COPY_ARITY(header) + 1;
 	depth = TERM_SEGMENT_META(0, TERM_SEGMENT_BOXED, depth, 0);
-	if (subtag == COPY_TUPLE || subtag == COPY_RECORD)
+	/* OTP 24 has external funs with the tag of records. */
+	if (subtag == COPY_TUPLE || (subtag == COPY_RECORD && config.otp != 24))
 		return copy_object(addr, words, depth);
 	if (subtag == (config.otp >= 27 ? COPY_MAP_27 : COPY_MAP_26))
 		return copy_object(addr, map_words(addr, header), depth);
@@ -233,7 +234,7 @@ GLOBAL_FN int copy_pointed(uint64_t term, uint64_t depth)
 	/* Of a fun what names it, as its environment is not printed: ErlFunThing (erl_fun.h), whose
 	 * header from OTP 27 on does not say how many words it has. */
 	if (subtag == COPY_FUN)
-		words = config.otp >= 27 ? 2 : 5;
+		words = config.otp >= 27 ? 2 : config.otp == 24 ? 6 : 5;
 	return copy_object(addr, words, COPY_RAW);
 }
 

@@ -212,7 +212,7 @@ INLINE void walk_stack(struct walk *w, uint64_t e, uint64_t hend)
 enum site_class {
 	SITE_UNKNOWN = 0, /* neither instruction found: calls that do not return */
 	SITE_STOP = 1,	  /* mov rsp, [r13 + stop]: the site stored E in Process.stop */
-	SITE_SAVED = 2,	  /* mov rsp, rbp: E stays in rbp, which C code preserves */
+	SITE_SAVED = 2,	  /* mov rsp, rbp (OTP 24: r12): E stays there, C code preserves it */
 	SITE_UNREADABLE = 3,
 };
 
@@ -222,8 +222,25 @@ struct site_scan {
 
 INLINE struct site_scan *site_scratch(void);
 
+/* mov rsp, [r13 + stop].  OTP 24's call_light_bif_shared stores E, too, and fetches it by way of
+ * rsi (jit/x86/instr_bif.cpp): nothing else there does that. */
+INLINE bool is_load_of_stop(const uint8_t *code)
+{
+	return code[0] == 0x49 && code[1] == 0x8b &&
+	       (code[2] == 0x65 || (config.otp == 24 && code[2] == 0x75)) &&
+	       code[3] == (uint8_t)config.layout.process_stop;
+}
+
+/* mov rsp, rbp; OTP 24: mov rsp, r12. */
+INLINE bool is_load_of_saved(const uint8_t *code)
+{
+	if (config.otp == 24)
+		return code[0] == 0x4c && code[1] == 0x89 && code[2] == 0xe4;
+	return code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xec;
+}
+
 /* Class of the site whose code continues at `ip`, by reading that code: what
- * emit_leave_runtime() puts there (jit/x86/beam_asm.hpp, OTP 25 to 29). */
+ * emit_leave_runtime() puts there (jit/x86/beam_asm.hpp, OTP 24 to 29). */
 GLOBAL_FN int site_classify(uint64_t ip)
 {
 	struct site_scan *s = site_scratch();
@@ -233,10 +250,9 @@ GLOBAL_FN int site_classify(uint64_t ip)
 	for (uint32_t i = 0; i <= EBEAM_SITE_BYTES - 4; i++) {
 		const uint8_t *code = s->code + i;
 
-		if (code[0] == 0x49 && code[1] == 0x8b && code[2] == 0x65 &&
-		    code[3] == (uint8_t)config.layout.process_stop)
+		if (is_load_of_stop(code))
 			return SITE_STOP;
-		if (code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xec)
+		if (is_load_of_saved(code))
 			return SITE_SAVED;
 	}
 	return SITE_UNKNOWN;
@@ -245,7 +261,8 @@ GLOBAL_FN int site_classify(uint64_t ip)
 /* ---- the saved stack pointer on the C stack ------------------------------------------------ */
 
 /*
- * rbp is callee-saved, so at a SITE_SAVED call E is still in rbp or was pushed by a C frame.
+ * rbp is callee-saved, so at a SITE_SAVED call E is still in rbp or was pushed by a C frame (in OTP
+ * 24 r12 and rbp change places).
  * Candidates are the values in (htop, hend] that are aligned like a stack pointer; Process.htop may
  * be older than the heap top, which only makes more of them.  Beside E there may be the heap top
  * (r15, pushed too; below E), pointers to Y registers (arguments; above E in the same frame) and
@@ -290,22 +307,22 @@ INLINE void saved_candidate(struct saved_scan *s, uint64_t v)
 }
 
 /*
- * push r15, r14, r13, r12, rbp: heap top, reductions, process, active code index (0 to 3), E.  With
- * the process at words[i] the others must stand around it, each of its kind.  Looked at once per
- * chunk, for the process that stands highest in it.
+ * push r15, r14, r13, r12, rbp: heap top, reductions, process, active code index (0 to 3), E (OTP
+ * 24: E, active code index).  With the process at words[i] the others must stand around it, each
+ * of its kind.  Looked at once per chunk, for the process that stands highest in it.
  */
 INLINE void saved_signature(struct saved_scan *s, uint32_t nr)
 {
 	uint32_t i = s->process_at;
-	uint64_t htop, e;
+	uint64_t htop, e, code_index;
 
 	FORGET(i);
 	if (i < 2 || i > EBEAM_CHUNK_WORDS - 3 || i + 2 >= nr)
 		return;
 	htop = s->words[i + 2];
-	e = s->words[i - 2];
-	if (s->words[i - 1] <= 3 && ((htop | e) & 7) == 0 && htop >= s->htop && htop < e &&
-	    e <= s->hend)
+	e = s->words[config.otp == 24 ? i - 1 : i - 2];
+	code_index = s->words[config.otp == 24 ? i - 2 : i - 1];
+	if (code_index <= 3 && ((htop | e) & 7) == 0 && htop >= s->htop && htop < e && e <= s->hend)
 		s->certain = e;
 }
 

@@ -297,7 +297,7 @@ int main(int argc, char **argv)
 
 	if (beam_node_open(&n, os_pid, 0, &err) != 0)
 		fail("node", err.msg);
-	jit_open(&jit, n->mem, n->anchors.jit_descriptor);
+	jit_open_node(&jit, n);
 	if (jit_sync(jit, &err) != 0)
 		fail("code", err.msg);
 	if (counting)

@@ -161,7 +161,7 @@ struct rec_raw_cstack {
 	uint32_t os_tid;
 	uint16_t nr_stack; /* words of the C stack, <= RAW_CSTACK_WORDS */
 	uint16_t nr_gap;   /* words from low, <= RAW_CSTACK_GAP; covers high and a few above */
-	uint64_t ip, sp, bp, bx;
+	uint64_t ip, sp, bp, bx, r12;
 	uint64_t registers; /* end of the C stack: frame address of the function JIT code called */
 	uint64_t low, high;
 	uint64_t gap[RAW_CSTACK_GAP];
@@ -565,7 +565,7 @@ _Static_assert(sizeof(struct rec_header) == 16, "ABI");
 _Static_assert(sizeof(struct rec_raw_sample) == 144, "ABI");
 _Static_assert(sizeof(struct rec_raw_process) % 8 == 0, "ABI");
 _Static_assert(sizeof(struct rec_raw_code) == 48, "ABI");
-_Static_assert(sizeof(struct rec_raw_cstack) == 80 + 8 * (RAW_CSTACK_WORDS + RAW_CSTACK_GAP),
+_Static_assert(sizeof(struct rec_raw_cstack) == 88 + 8 * (RAW_CSTACK_WORDS + RAW_CSTACK_GAP),
 	       "ABI");
 _Static_assert(sizeof(struct rec_function) == 40, "ABI");
 _Static_assert(sizeof(struct rec_process) == 48, "ABI");

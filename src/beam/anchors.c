@@ -77,6 +77,8 @@ void anchors_find_by_symbol(struct beam_node *n)
 	a->dist_table = symbol_address(n, "erts_dist_table");
 	a->jit_descriptor = symbol_address(n, "__jit_debug_descriptor");
 	a->jit_register = symbol_address(n, "__jit_debug_register_code");
+	if (n->identity.otp == 24)
+		a->normal_exit = symbol_value(n, "beam_normal_exit");
 	a->frame_layout = symbol_address(n, "erts_frame_layout");
 	if (elf_file_symbol(n->elf, "bif_table", &sym) && sym.size >= BEAM_BIF_SIZE) {
 		a->bif_table = sym.addr + n->bias;

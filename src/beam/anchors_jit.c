@@ -2,14 +2,16 @@
 /*
  * The GDB JIT interface of the VM by shape: descriptor, the function that announces changes, and
  * the emulator's own record.  See anchors.h; formats: erts/emulator/beam/jit/beam_jit_metadata.cpp,
- * OTP 25 to 29.
+ * OTP 25 to 29; OTP 24: jit_otp24.h.
  */
 #include "beam/anchors.h"
 
 #include <ctype.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/compiler.h"
+#include "beam/jit_otp24.h"
 
 /* struct jit_descriptor {u32 version, action; entry *relevant, *first}. */
 #define DESCRIPTOR_ACTION   4
@@ -79,6 +81,12 @@ static bool is_module_record(const struct anchor_space *s, const uint8_t *head)
 	       len <= 1020 && (head[RECORD_NAME] >= 0x80 || isprint(head[RECORD_NAME]));
 }
 
+static bool is_module_record_otp24(const struct anchor_space *s, const uint8_t *head)
+{
+	return jit_otp24_is_module(head, RECORD_HEAD_SIZE) &&
+	       space_is_executable(s, bytes_u64(head, RECORD_BASE));
+}
+
 bool shape_is_jit_descriptor(const struct anchor_space *s, const uint8_t *bytes)
 {
 	uint8_t head[RECORD_HEAD_SIZE];
@@ -95,7 +103,8 @@ bool shape_is_jit_descriptor(const struct anchor_space *s, const uint8_t *bytes)
 	    (entry.next && !space_is_pointer(s, entry.next, sizeof(entry))) ||
 	    mem_read(s->mem, entry.symfile, head, sizeof(head)) != 0)
 		return false;
-	return is_module_record(s, head) || is_emulator_record(s, head);
+	return is_module_record(s, head) || is_emulator_record(s, head) ||
+	       is_module_record_otp24(s, head);
 }
 
 raddr shape_find_jit_descriptor(const struct anchor_space *s)

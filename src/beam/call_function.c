@@ -75,6 +75,7 @@ static struct call_value is_function(struct call_matcher *m, uint64_t term, enum
 {
 	uint64_t arity_header, word;
 	enum term_kind of_arity = call_kind(m, arity, &arity_header);
+	struct term_view v;
 
 	if (of_arity == TERM_KIND_UNREADABLE)
 		return call_unknown();
@@ -84,6 +85,10 @@ static struct call_value is_function(struct call_matcher *m, uint64_t term, enum
 		return call_fails();
 	if (kind != TERM_KIND_FUN)
 		return yes_if(m, false);
+	if (HEADER_SUBTAG(header) != SUBTAG_FUN) /* OTP 24: an external one */
+		return term_view(m->r, term, &v) != TERM_KIND_EXPORT
+			       ? call_unknown()
+			       : yes_if(m, v.fun.arity == (uint64_t)TERM_SMALL(arity));
 	if (m->r->otp <= 26) {
 		if (!term_word(m->r, TERM_ADDR(term) + ARITY_26, &word))
 			return call_unknown();

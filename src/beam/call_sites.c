@@ -11,14 +11,12 @@
 #include "base/xalloc.h"
 #include "beam/call_targets_internal.h"
 
-#define CODE_MAX      (256u << 20) /* of one module */
-#define CALL_REL32    0xe8
-#define CALL_SIZE     5
-#define RETURN_ALIGN  4
-#define MOVABS_SIZE   10
-#define FILLER_MAX    4 /* in front of a call, so that it ends where it has to */
-#define CALL_EXTERNAL "\x42\xff\x14\xe0"
-#define EXTERNAL_SIZE 4
+#define CODE_MAX     (256u << 20) /* of one module */
+#define CALL_REL32   0xe8
+#define CALL_SIZE    5
+#define RETURN_ALIGN 4
+#define MOVABS_SIZE  10
+#define FILLER_MAX   4 /* in front of a call, so that it ends where it has to */
 
 static void add(struct call_sites *out, raddr site)
 {
@@ -46,9 +44,11 @@ static void scan_local(struct call_sites *out, const uint8_t *code, size_t size,
 	}
 }
 
-static void scan_external(struct call_sites *out, const uint8_t *code, size_t size, raddr addr,
-			  raddr export_at, size_t max)
+static void scan_external(struct call_sites *out, int otp, const uint8_t *code, size_t size,
+			  raddr addr, raddr export_at, size_t max)
 {
+	const char *external = otp == 24 ? "\xff\x14\xe8" : "\x42\xff\x14\xe0";
+	size_t external_size = strlen(external);
 	uint8_t load[MOVABS_SIZE] = {0x48, 0xb8}; /* movabs $..., %rax */
 	const uint8_t *p = code, *end = code + size, *call;
 
@@ -57,20 +57,20 @@ static void scan_external(struct call_sites *out, const uint8_t *code, size_t si
 	while (out->v.len <= max &&
 	       (p = memmem(p, (size_t)(end - p), load, sizeof(load))) != NULL) {
 		p += sizeof(load);
-		call = memmem(p, MIN((size_t)(end - p), (size_t)(FILLER_MAX + EXTERNAL_SIZE)),
-			      CALL_EXTERNAL, EXTERNAL_SIZE);
+		call = memmem(p, MIN((size_t)(end - p), FILLER_MAX + external_size), external,
+			      external_size);
 		if (call)
-			add(out, addr + (raddr)(call - code) + EXTERNAL_SIZE);
+			add(out, addr + (raddr)(call - code) + external_size);
 	}
 }
 
-void call_sites_scan(struct call_sites *out, const uint8_t *code, size_t size, raddr addr,
+void call_sites_scan(struct call_sites *out, int otp, const uint8_t *code, size_t size, raddr addr,
 		     raddr entry, raddr export_at, size_t max)
 {
 	if (entry)
 		scan_local(out, code, size, addr, entry, max);
 	if (export_at)
-		scan_external(out, code, size, addr, export_at, max);
+		scan_external(out, otp, code, size, addr, export_at, max);
 }
 
 /* Could one of them be called from there? */
@@ -100,7 +100,7 @@ static void scan_module(struct call_sites *out, struct beam_node *n, const struc
 		out->incomplete = true;
 	else
 		for (size_t i = 0; i < nr; i++)
-			call_sites_scan(out, code, (size_t)m->size, m->code,
+			call_sites_scan(out, n->identity.otp, code, (size_t)m->size, m->code,
 					targets[i]->module == m->name ? targets[i]->entry : 0,
 					exports[i], max);
 	free(code);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where calls of Erlang functions return to, told from the code that is loaded before any of them
- * is made (jit/x86/instr_call.cpp, beam_asm.hpp, OTP 25 to 29):
+ * is made (jit/x86/instr_call.cpp, beam_asm.hpp, OTP 24 to 29):
  *
  *   local     call rel32                      to the function's entry, in its own module
  *   external  movabs $Export, %rax            in every module
- *             call *(%rax,%r12,8)             r12: the code index in use
+ *             call *(%rax,%r12,8)             r12: the code index in use; OTP 24: rbp
  *
  * A return address is a multiple of 4.  Not among them: where calls by apply and funs return to,
  * which any function may be called from; and those of whoever makes a call in whose tail position
@@ -36,7 +36,7 @@ int call_sites_find(struct call_sites *out, struct beam_node *n,
 void call_sites_free(struct call_sites *s);
 
 /* For tests: those in a piece of code that stands at addr; 0 = of no such calls. */
-void call_sites_scan(struct call_sites *out, const uint8_t *code, size_t size, raddr addr,
+void call_sites_scan(struct call_sites *out, int otp, const uint8_t *code, size_t size, raddr addr,
 		     raddr entry, raddr export_at, size_t max);
 
 #endif

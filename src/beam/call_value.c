@@ -47,6 +47,8 @@ enum term_kind call_kind(struct call_matcher *m, uint64_t term, uint64_t *header
 	subtag = HEADER_SUBTAG(*header);
 	if (subtag == map)
 		return TERM_KIND_MAP;
+	if (subtag == SUBTAG_RECORD && m->r->otp == 24)
+		return TERM_KIND_FUN;
 	kind = boxed[subtag >> 2];
 	if ((kind == TERM_KIND_ATOM) || (kind == TERM_KIND_RECORD && m->r->otp < 29) ||
 	    (subtag == SUBTAG_BIN_REF && m->r->otp >= 27) ||

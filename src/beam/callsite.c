@@ -249,6 +249,35 @@ static raddr site_function(struct callsites *c, raddr ra, bool guard)
 	return s.function;
 }
 
+/*
+ * The Export of a light BIF in OTP 24 (emit_call_light_bif() of instr_bif.cpp), by the return
+ * address of its caller, which begins with `movabs rcx, imm64`.  Where that is says `lea rdx, [rip
+ * + disp]` (48 8d 15), right before the call of 6 bytes and what aligns it.
+ */
+static raddr light_bif_otp24(struct callsites *c, raddr ra)
+{
+	uint8_t code[BEFORE], mov[10];
+	uint64_t export;
+
+	if (!ra || mem_read(c->node->mem, ra - BEFORE, code, sizeof(code)))
+		return 0;
+	for (int filler = 0; filler <= 3; filler++) {
+		int lea = BEFORE - 6 - filler - 7;
+		int32_t disp;
+
+		if (code[lea] != 0x48 || code[lea + 1] != 0x8d || code[lea + 2] != 0x15)
+			continue;
+		memcpy(&disp, code + lea + 3, sizeof(disp));
+		if (mem_read(c->node->mem, ra - 6 - (raddr)filler + (uint64_t)(int64_t)disp, mov,
+			     sizeof(mov)) ||
+		    mov[0] != 0x48 || mov[1] != 0xb9)
+			return 0;
+		memcpy(&export, mov + 2, sizeof(export));
+		return export;
+	}
+	return 0;
+}
+
 static bool is_named(const struct callsite_callee *t, const char *name)
 {
 	return t->fragment_len == strlen(name) && memcmp(t->fragment, name, t->fragment_len) == 0;
@@ -258,7 +287,9 @@ static void fragment_target(struct callsites *c, raddr caller_ra, uint64_t light
 			    const uint64_t current[3], struct callsite_callee *t)
 {
 	if (is_named(t, "call_light_bif_shared")) {
-		export_mfa(c, light_bif, t->mfa);
+		export_mfa(c,
+			   c->node->identity.otp == 24 ? light_bif_otp24(c, caller_ra) : light_bif,
+			   t->mfa);
 	} else if (is_named(t, "call_bif_shared") || is_named(t, "dispatch_bif")) {
 		if (valid_mfa(c, current))
 			memcpy(t->mfa, current, sizeof(t->mfa));

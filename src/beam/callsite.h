@@ -2,12 +2,12 @@
 /*
  * What JIT code called: from the return address of a C function to the BIF, NIF or helper.
  *
- *   call_light_bif_shared   the Export is kept in TMP_MEM2
+ *   call_light_bif_shared   the Export is kept in TMP_MEM2 (OTP 24: the caller loaded it into rcx)
  *   call_bif_shared, NIFs   Process.current is the function
  *   i_bif_*_shared          the caller loaded the C function into rcx right before its call
  *   anything else           `call [rip + disp]`: the C function stands in a constant pool
  *
- * (jit/x86/instr_bif.cpp, instr_guard_bifs.cpp, beam_asm.hpp of OTP 25 to 29; the results were
+ * (jit/x86/instr_bif.cpp, instr_guard_bifs.cpp, beam_asm.hpp of OTP 24 to 29; the results were
  * compared with the running node's.)
  */
 #ifndef EBEAM_BEAM_CALLSITE_H
@@ -17,6 +17,14 @@
 #include "beam/node.h"
 
 struct callsites;
+
+/* Where a word stands that tells one light BIF from another: the Export; in OTP 24, which keeps
+ * that in a register, the return address of the caller, on top of the Erlang stack. */
+static inline raddr callsite_light_bif_at(int otp, const struct beam_layout *l, raddr registers,
+					  raddr stop)
+{
+	return otp == 24 ? stop : registers + (raddr)l->registers_tmp_mem + 8;
+}
 
 struct callsite_callee {
 	/* The BIF or NIF that Erlang called; mfa[0] == 0: none, a helper of the VM. */

@@ -141,7 +141,9 @@ static void decode_store(struct ets_table *t, const struct beam_layout *l, const
 		t->root = bytes_u64(raw, l->ets_hash_segtab);
 		t->nr_buckets = bytes_u64(raw, l->ets_hash_nactive);
 		t->bucket_mask = bytes_u64(raw, l->ets_hash_szm);
-		t->nr_locks = bytes_u32(raw, l->ets_hash_nlocks);
+		/* OTP 24: as many for every table, and nobody can ask for another number. */
+		if (l->ets_hash_nlocks >= 0)
+			t->nr_locks = bytes_u32(raw, l->ets_hash_nlocks);
 	} else {
 		/* DbTableTree and DbTableCATree both have it first of their own. */
 		t->root = bytes_u64(raw, l->ets_tree_root);

@@ -22,7 +22,7 @@ enum {
 	HEADER_REF = 0x10,
 	HEADER_FUN = 0x14,
 	HEADER_FLOAT = 0x18,
-	HEADER_RECORD = 0x1c, /* 29 */
+	HEADER_RECORD = 0x1c, /* 29; 24: external fun */
 	HEADER_BITS_20 = 0x20,
 	HEADER_BITS_24 = 0x24,
 	HEADER_BITS_28 = 0x28,
@@ -56,13 +56,18 @@ static uint64_t map_words(const uint64_t *o, uint64_t available, enum term_kind 
 	}
 }
 
-/* To OTP 26 {header, entry, next, arity and number of free variables, creator}, then those; from 27
- * on {header, entry}, then as many as the header says from bit 16 on: in OTP 27 up to 256, where
- * one refers to the fun reference, an object of its own; then 255, with flags from bit 24 on. */
+/* OTP 24: {header, entry, next, arity, number of free variables, creator}, then those; 25 and 26
+ * have arity and number in one word; from 27 on {header, entry}, then as many as the header says
+ * from bit 16 on: in OTP 27 up to 256, where one refers to the fun reference, an object of its own;
+ * then 255, with flags from bit 24 on. */
+#define FUN_HEAD_WORDS(otp) ((otp) == 24 ? 5u : 4u) /* that tell the size of a fun */
+
 static uint64_t fun_words(int otp, const uint64_t *o, uint64_t available)
 {
 	if (otp >= 27)
 		return 2 + (o[0] >> 16 & (otp >= 28 ? 0xff : 0x1ff));
+	if (otp == 24)
+		return available < 5 || o[4] > 255 ? 0 : 6 + o[4];
 	return available < 4 ? 0 : 5 + (o[3] >> 8 & 0xff);
 }
 
@@ -81,7 +86,7 @@ static enum term_kind kind_of(int otp, uint64_t header)
 	case HEADER_FLOAT:
 		return TERM_KIND_FLOAT;
 	case HEADER_RECORD:
-		return otp >= 29 ? TERM_KIND_RECORD : NR_TERM_KINDS;
+		return otp >= 29 ? TERM_KIND_RECORD : otp == 24 ? TERM_KIND_EXPORT : NR_TERM_KINDS;
 	case HEADER_BITS_20:
 	case HEADER_BITS_24:
 	case HEADER_BITS_28:
@@ -136,7 +141,7 @@ static int64_t count_chunk(int otp, const uint64_t *words, uint64_t nr, bool las
 		enum term_kind kind = TERM_KIND_LIST;
 		uint64_t size = 2, count = 1;
 
-		if (!last && nr - i < 4)
+		if (!last && nr - i < FUN_HEAD_WORDS(otp))
 			return -(int64_t)(nr - i);
 		if ((words[i] & 3) == 0)
 			size = heap_object_words(otp, words + i, nr - i, &kind);

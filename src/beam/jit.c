@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "beam/jit_otp24.h"
 
 #define MAX_ENTRIES	(1u << 20)   /* of the list */
 #define MAX_RECORD_SIZE (64u << 20)  /* bytes; the largest seen is below 1 MiB */
@@ -15,6 +16,9 @@
 
 /* A list that changed while it was read is read again this often. */
 #define LIST_ATTEMPTS 8
+
+/* Looks for the lines of a module of OTP 24: its header is filled in after its record is there. */
+#define LINES_ATTEMPTS 8
 
 enum record_kind { RECORD_EMULATOR = 0, RECORD_MODULE = 1 };
 
@@ -27,10 +31,13 @@ struct module {
 	uint32_t name_len;
 	uint8_t *bytes;
 	uint32_t size;
+	struct jit_otp24_lines lines; /* OTP 24 */
+	unsigned int lines_left;      /* times to look for them; 0 = no more */
 };
 
 struct jit_code {
 	struct mem *mem;
+	const struct beam_node *node; /* NULL = not known */
 	raddr descriptor;
 	VEC(struct module *) modules; /* by start, disjoint */
 	struct address_range fragments;
@@ -125,6 +132,7 @@ static void module_free(struct module *m)
 {
 	if (!m)
 		return;
+	jit_otp24_lines_free(&m->lines);
 	free(m->ranges);
 	free(m->bytes);
 	free(m);
@@ -225,17 +233,37 @@ static bool is_fragment_block(const struct module *m)
 	return false;
 }
 
+/* What OTP 24 wrote becomes what later releases write; anything else stays as it is. */
+static bool modernize(struct jit_code *j, uint8_t **bytes, uint32_t *size)
+{
+	uint8_t *converted;
+
+	if (!jit_otp24_is_module(*bytes, *size))
+		return false;
+	converted = jit_otp24_convert(*bytes, *size, j->normal_exit, size);
+	if (!converted)
+		return false;
+	free(*bytes);
+	*bytes = converted;
+	return true;
+}
+
 static bool add_record(struct jit_code *j, raddr entry, uint8_t *bytes, uint32_t size)
 {
+	bool otp24;
 	struct module *m;
 
-	if (size >= 24 && get_u32(bytes) == RECORD_EMULATOR) {
-		j->frame_pointers = get_u32(bytes + 8) != 0;
-		j->normal_exit = get_u64(bytes + 16);
+	if ((size >= 24 || size == JIT_OTP24_EMULATOR_SIZE) && get_u32(bytes) == RECORD_EMULATOR) {
+		if (size >= 24) {
+			j->frame_pointers = get_u32(bytes + 8) != 0;
+			j->normal_exit = get_u64(bytes + 16);
+		}
 		free(bytes);
 		return true;
 	}
+	otp24 = modernize(j, &bytes, &size);
 	m = xcalloc(1, sizeof(*m));
+	m->lines_left = otp24 ? LINES_ATTEMPTS : 0;
 	m->bytes = bytes;
 	m->size = size;
 	if (j->total_size + size > MAX_TOTAL_SIZE || !parse_module(m, bytes, size)) {
@@ -258,6 +286,13 @@ void jit_open(struct jit_code **out, struct mem *mem, raddr descriptor)
 	j->mem = mem;
 	j->descriptor = descriptor;
 	*out = j;
+}
+
+void jit_open_node(struct jit_code **out, const struct beam_node *n)
+{
+	jit_open(out, n->mem, n->anchors.jit_descriptor);
+	(*out)->node = n;
+	(*out)->normal_exit = n->anchors.normal_exit;
 }
 
 void jit_close(struct jit_code *j)
@@ -401,6 +436,27 @@ static bool has_suffix(const char *s, uint32_t len, const char *suffix)
 	return len >= n && memcmp(s + len - n, suffix, n) == 0;
 }
 
+static bool find_line_otp24(const struct jit_code *j, struct module *m, uint32_t function,
+			    uint32_t offset, struct jit_function *out)
+{
+	const struct jit_otp24_line *line;
+	uint32_t len;
+	const char *name = module_name(m, &len);
+
+	if (m->lines_left && j->node) {
+		m->lines_left--;
+		if (jit_otp24_lines_read(&m->lines, j->node, m->start, m->end, name, len))
+			m->lines_left = 0;
+	}
+	line = jit_otp24_line_at(&m->lines, function, offset);
+	if (!line)
+		return false;
+	out->line = line->line;
+	out->file = line->file;
+	out->file_len = (uint32_t)strlen(line->file);
+	return true;
+}
+
 /* The last line that starts at or below the offset.  Up to OTP 27.1 the lines of a function run on
  * into the next ones (OTP-19362): those start beyond its end and are never reached. */
 static void find_line(const struct module *m, uint32_t at, uint32_t offset,
@@ -426,7 +482,7 @@ static void find_line(const struct module *m, uint32_t at, uint32_t offset,
 	}
 }
 
-static void describe(const struct module *m, uint32_t at, uint32_t offset, struct jit_function *out)
+static void describe(const struct module *m, uint32_t at, struct jit_function *out)
 {
 	const char *colon;
 
@@ -440,7 +496,6 @@ static void describe(const struct module *m, uint32_t at, uint32_t offset, struc
 	out->preamble = has_suffix(out->name, out->name_len, "-CodeInfoPrologue");
 	colon = memmem(out->name, out->name_len, "::", 2);
 	out->fragment = colon && (uint32_t)(colon - out->name) == out->module_len;
-	find_line(m, at, offset, out);
 }
 
 bool jit_find(const struct jit_code *j, raddr addr, struct jit_function *out)
@@ -466,7 +521,10 @@ bool jit_find(const struct jit_code *j, raddr addr, struct jit_function *out)
 	}
 	if (lo == 0 || get_u32(m->bytes + m->ranges[lo - 1] + 4) <= offset)
 		return false;
-	describe(m, m->ranges[lo - 1], offset, out);
+	describe(m, m->ranges[lo - 1], out);
+	if (out->fragment ||
+	    !find_line_otp24(j, m, get_u32(m->bytes + m->ranges[lo - 1]), offset, out))
+		find_line(m, m->ranges[lo - 1], offset, out);
 	return true;
 }
 
@@ -491,7 +549,7 @@ bool jit_fragment(const struct jit_code *j, const char *name, struct address_ran
 	for (uint32_t k = 0; k < m->nr_ranges; k++) {
 		struct jit_function f;
 
-		describe(m, at, 0, &f);
+		describe(m, at, &f);
 		if (f.name_len == want + 8 && memcmp(f.name + 8, name, want) == 0) {
 			*out = (struct address_range){f.start, f.end};
 			return true;

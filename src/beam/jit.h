@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * JIT code by address: the GDB JIT interface's list of modules, each with its functions, names and
- * lines (jit/beam_jit_metadata.cpp, OTP 25 to 29).  Holds the state of the node's code at the
- * time of the record stream: jit_loaded()/jit_unloaded() are applied in stream order, so that an
- * address is named by the code that was there when it was sampled.
+ * lines (jit/beam_jit_metadata.cpp, OTP 25 to 29; OTP 24: jit_otp24.h).  Holds the state of the
+ * node's code at the time of the record stream: jit_loaded()/jit_unloaded() are applied in stream
+ * order, so that an address is named by the code that was there when it was sampled.
  *
  * Owns copies of the records.  Every record comes from foreign memory and is checked to its last
  * byte before use; one that does not parse is refused and counted.
@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "target/mem.h"
 
+struct beam_node;
 struct jit_code;
 
 struct jit_function {
@@ -37,6 +38,9 @@ struct jit_function {
 
 /* Borrows mem. `descriptor` is the address of __jit_debug_descriptor. */
 void jit_open(struct jit_code **out, struct mem *mem, raddr descriptor);
+/* The same of a node, whose memory also has what records of OTP 24 do not tell: lines, normal_exit.
+ * Borrows it. */
+void jit_open_node(struct jit_code **out, const struct beam_node *n);
 void jit_close(struct jit_code *j);
 
 /* Read the whole list, oldest first, over what is known already.  Fails if nothing could be read;

@@ -17,7 +17,7 @@
 
 /* From the executable and its memory, before any layout is needed. */
 struct beam_identity {
-	int own_otp;	   /* release: 25, 27, 29 */
+	int own_otp;	   /* release: 24 to 29 */
 	char otp_text[32]; /* "25" */
 	int otp; /* the release by whose facts (term tags, ids, flags) it is read: its own, or the
 		  * nearest that is known; see untested in struct beam_node */
@@ -39,11 +39,12 @@ struct beam_anchors {
 	raddr this_node;      /* the ErlNode that it held when the node was opened */
 	raddr jit_descriptor; /* __jit_debug_descriptor */
 	raddr jit_register;   /* __jit_debug_register_code: where a uprobe sees code come and go */
-	raddr frame_layout;   /* erts_frame_layout (int): 0 RA, 1 FP_RA; 0 = no such variable */
-	raddr bif_table;      /* bif_table[], BEAM_BIF_* below */
-	uint32_t nr_bifs;     /* its entries */
-	raddr module_code;    /* module_tables[3]: IndexTables of Module, one per code index */
-	raddr export_table;   /* export_tables[3]: IndexTables of Export; OTP 29 keeps exports in
+	raddr normal_exit;  /* what beam_normal_exit holds: OTP 24, where no record tells; else 0 */
+	raddr frame_layout; /* erts_frame_layout (int): 0 RA, 1 FP_RA; 0 = no such variable */
+	raddr bif_table;    /* bif_table[], BEAM_BIF_* below */
+	uint32_t nr_bifs;   /* its entries */
+	raddr module_code;  /* module_tables[3]: IndexTables of Module, one per code index */
+	raddr export_table; /* export_tables[3]: IndexTables of Export; OTP 29 keeps exports in
 				* another kind of table: 0 there */
 	raddr active_code_ix; /* the_active_code_index (u32): which of the three tables is in use */
 	raddr staged_exports; /* the same since OTP 28: export_tables[3] of staged entries */
@@ -66,7 +67,7 @@ struct beam_anchors {
 
 /*
  * BifEntry {Eterm module, name; int arity; BifFunction f, traced; enum kind} as
- * erts/emulator/utils/make_tables writes it, OTP 25 to 29: too plain a struct to be in the layout.
+ * erts/emulator/utils/make_tables writes it, OTP 24 to 29: too plain a struct to be in the layout.
  * Before the node has booted module and name are not atoms yet.
  */
 #define BEAM_BIF_SIZE	  48

@@ -25,7 +25,7 @@ struct inet_head {
 
 /*
  * inet_descriptor further on: {Uint64 recv_oct; unsigned long recv_cnt, recv_max; double recv_avg,
- * ...}, as inet:getstat/1 has them.  Seen on x86-64 builds with AF_UNIX of OTP 25 to 29 (in 26 the
+ * ...}, as inet:getstat/1 has them.  Seen on x86-64 builds with AF_UNIX of OTP 24 to 29 (in 26 the
  * reference of the caller came between).
  */
 #define INET_RECEIVED_25 560
@@ -60,7 +60,7 @@ static bool is_stream(const char *driver)
 
 uint32_t ports_inet_received(const struct beam_node *n)
 {
-	if (n->identity.otp == 25)
+	if (n->identity.otp == 24 || n->identity.otp == 25)
 		return INET_RECEIVED_25;
 	return n->identity.otp >= 26 && n->identity.otp <= 29 ? INET_RECEIVED_26 : 0;
 }

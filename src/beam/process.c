@@ -99,7 +99,8 @@ static void take_queues(const struct beam_layout *l, const uint8_t *s, struct pr
 	q->queues[2] = bytes_u64(s, l->process_sig_inq_first);
 	q->nmsigs[0] = bytes_u64(s, l->process_sig_qs_nmsigs_next);
 	q->nmsigs[1] = bytes_u64(s, l->process_sig_inq_nmsigs_next);
-	q->queue_buffers = bytes_u64(s, l->process_sig_inq_buffers);
+	if (l->process_sig_inq_buffers >= 0) /* OTP 25 on */
+		q->queue_buffers = bytes_u64(s, l->process_sig_inq_buffers);
 	q->on_heap_messages = bytes_u32(s, l->process_sig_qs_flags) & FS_ON_HEAP_MSGQ;
 	/* From 27 on the signals that are no messages say how many of those stand before them:
 	 * process_walk() adds that. */

@@ -339,7 +339,7 @@ int beam_resolver_open(struct beam_resolver **out, struct beam_node *n, struct e
 	r->base.cstack = resolve_cstack;
 	r->base.event = resolve_event;
 	r->base.call = resolve_call;
-	jit_open(&r->jit, n->mem, n->anchors.jit_descriptor);
+	jit_open_node(&r->jit, n);
 	callsites_open(&r->sites, n, r->jit);
 	unwinder_open(&r->unwinder, n->objects);
 	rc = id_format_read(&r->pids, n->mem, &n->layout, n->anchors.proc_tab, n->identity.otp);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The Erlang stack pointer of samples for which BPF found several candidates: the C stack that came
- * with the sample is unwound to the call from JIT code, where rbp holds it.  Part of the resolver.
+ * with the sample is unwound to the call from JIT code, where rbp (OTP 24: r12) holds it.  Part of
+ * the resolver.
  */
 #include <string.h>
 
@@ -26,18 +27,19 @@ static bool belongs(const struct rec_raw_cstack *c, const struct rec_raw_sample 
 	return c->h.ts_ns == raw->h.ts_ns && c->os_tid == raw->os_tid && raw->call_ra;
 }
 
-/* rbp at the call, proven by arriving at the right return address. */
+/* The register at the call, proven by arriving at the right return address. */
 static bool unwind_to_call(struct beam_resolver *r, raddr call_ra, raddr *e)
 {
 	const struct rec_raw_cstack *c = &r->cstack;
 	struct unwind_stack stack = {.base = c->sp, .words = c->stack, .nr = c->nr_stack};
-	struct unwind_regs regs = {.ip = c->ip, .sp = c->sp, .bp = c->bp, .bx = c->bx};
+	struct unwind_regs regs = {
+		.ip = c->ip, .sp = c->sp, .bp = c->bp, .bx = c->bx, .r12 = c->r12};
 
 	for (int i = 0; i < MAX_C_FRAMES; i++) {
 		if (unwinder_step(r->unwinder, &regs, &stack, i == 0) || regs.sp > c->registers)
 			return false;
 		if (regs.sp == c->registers) {
-			*e = regs.bp;
+			*e = r->node->identity.otp == 24 ? regs.r12 : regs.bp;
 			return regs.ip == call_ra;
 		}
 	}

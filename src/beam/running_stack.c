@@ -9,9 +9,10 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/atoms.h"
+#include "beam/callsite.h"
 #include "target/thread_state.h"
 
-/* struct process: 776 bytes at most in OTP 25 to 29. */
+/* struct process: 776 bytes at most in OTP 24 to 29. */
 #define PROCESS_MAX 1024
 /* Ten times what 4000 reductions of plain Erlang code take. */
 #define CALL_CPU_NS 2000000u
@@ -35,10 +36,10 @@ static bool is_inside(const struct stack_bounds *b, raddr sp)
 /* ---- where it is --------------------------------------------------------------------------- */
 
 static void read_call(struct running_call *call, struct mem *mem, const struct beam_layout *l,
-		      const struct running_scheduler *s)
+		      int otp, const struct running_scheduler *s, raddr stop)
 {
 	if (!s->registers || mem_read_u64(mem, s->registers - 8, &call->ra) ||
-	    mem_read_u64(mem, s->registers + (raddr)l->registers_tmp_mem + 8, &call->light_bif))
+	    mem_read_u64(mem, callsite_light_bif_at(otp, l, s->registers, stop), &call->light_bif))
 		call->ra = call->light_bif = 0;
 }
 
@@ -197,7 +198,7 @@ bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, s
 	out->saved_ra = s->type == THREAD_NORMAL ? 0 : call->entry;
 	beam_mfa_read(mem, l, bytes_u64(bytes, l->process_current), out->current_mfa);
 	if (s->type == THREAD_NORMAL)
-		read_call(call, mem, l, s);
+		read_call(call, mem, l, code->otp, s, b.stop);
 	top = find_top(out, call, &b, code, s, &t, in_c, earlier);
 	/* A collector that has moved the stack stores the new bounds at its end. */
 	if (!is_inside(&b, top) || (b.hend & 7))

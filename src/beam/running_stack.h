@@ -16,9 +16,10 @@
 #include "beam/jit.h"
 #include "beam/node.h"
 
-/* Where JIT code lies. */
+/* Where JIT code lies, and of which release it is. */
 struct running_code {
 	struct address_range hull, fragments;
+	int otp;
 };
 
 struct running_scheduler {

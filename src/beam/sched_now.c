@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/atoms.h"
+#include "beam/callsite.h"
 
 /* The part of ErtsSchedulerData up to its run queue: 240 bytes in OTP 25 to 29. */
 #define HEAD_MAX 512
@@ -118,7 +119,6 @@ static bool read_process(const struct sched_now *s, bool normal, struct sched_si
 {
 	const struct beam_layout *l = &s->n->layout;
 	uint8_t bytes[PROCESS_MAX];
-	raddr stop;
 
 	if (mem_read(s->n->mem, out->process, bytes, (size_t)l->process_size) != 0)
 		return false;
@@ -131,8 +131,8 @@ static bool read_process(const struct sched_now *s, bool normal, struct sched_si
 	/* Of one that exits something else may stand there. */
 	if (!(out->state & PROCESS_STATE_EXITING))
 		out->registered = registered_name(s, bytes_u64(bytes, l->process_reg));
-	stop = bytes_u64(bytes, l->process_stop);
-	if (normal && mem_read_u64(s->n->mem, stop, &out->stack_top) != 0)
+	out->stop = bytes_u64(bytes, l->process_stop);
+	if (normal && mem_read_u64(s->n->mem, out->stop, &out->stack_top) != 0)
 		out->stack_top = 0;
 	return true;
 }
@@ -213,7 +213,7 @@ static bool look_once(struct sched_now *s, struct sched_one *one, struct sched_s
 	const struct beam_layout *l = &s->n->layout;
 	bool normal = one->type == THREAD_NORMAL;
 	struct bytes_read before, after;
-	raddr queue;
+	raddr queue, light;
 
 	memset(out, 0, sizeof(*out));
 	if (!read_bytes(s, one, &before))
@@ -237,11 +237,11 @@ static bool look_once(struct sched_now *s, struct sched_one *one, struct sched_s
 	if (out->doing == SCHED_DOING_PORT &&
 	    mem_read_u64(s->n->mem, out->port + (raddr)l->port_id, &out->port_id) != 0)
 		return false;
-	if (normal && one->registers &&
-	    (mem_read_u64(s->n->mem, one->registers - 8, &out->call_ra) ||
-	     mem_read_u64(s->n->mem, one->registers + (raddr)l->registers_tmp_mem + 8,
-			  &out->light_bif)))
-		out->call_ra = out->light_bif = 0;
+	if (normal && one->registers && mem_read_u64(s->n->mem, one->registers - 8, &out->call_ra))
+		out->call_ra = 0;
+	light = callsite_light_bif_at(s->n->identity.otp, l, one->registers, out->stop);
+	if (out->call_ra && mem_read_u64(s->n->mem, light, &out->light_bif))
+		out->light_bif = 0;
 	if (!read_bytes(s, one, &after))
 		return false;
 	out->moved = out->reductions != after.reductions;

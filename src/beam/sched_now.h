@@ -41,8 +41,8 @@ struct sched_sight {
 	uint64_t port_id;
 	/* Of normal ones: the place in JIT code that the last call of a C function returns to. */
 	raddr call_ra;
-	uint64_t light_bif;		      /* TMP_MEM2: see callsite.h */
-	raddr stack_top;		      /* word at Process.stop */
+	uint64_t light_bif;		      /* see callsite_light_bif_at() */
+	raddr stop, stack_top;		      /* Process.stop, and the word there */
 	uint64_t run_queue, context_switches; /* SCHED_NOW_UNKNOWN */
 	uint64_t reductions;		      /* of all that it ran */
 	uint64_t working_total; /* of dirty ones: ns, as the VM counted it, up to the last rest */

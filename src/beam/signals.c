@@ -49,9 +49,11 @@ static int read_heads(struct beam_node *n, raddr process, struct queue_heads *h)
 		{process + (raddr)l->process_sig_inq_first, &h->outer, 8, 0},
 		{process + (raddr)l->process_sig_inq_buffers, &h->buffers, 8, 0},
 	};
+	int nr = l->process_sig_inq_buffers >= 0 ? 4 : 3; /* OTP 24 has none */
 
-	mem_readv(n->mem, ranges, 4);
-	for (int i = 0; i < 4; i++) {
+	h->buffers = 0;
+	mem_readv(n->mem, ranges, (size_t)nr);
+	for (int i = 0; i < nr; i++) {
 		if (ranges[i].err)
 			return ranges[i].err;
 	}

@@ -81,7 +81,7 @@ int stack_code_open(struct stack_code *c, struct beam_node *n, struct error *err
 	memset(c, 0, sizeof(*c));
 	if (!n->anchors.jit_descriptor)
 		return beam_node_lacks(n, "list of JIT code, which names stacks,", err);
-	jit_open(&c->jit, n->mem, n->anchors.jit_descriptor);
+	jit_open_node(&c->jit, n);
 	rc = jit_sync(c->jit, err);
 	if (rc) {
 		stack_code_close(c);

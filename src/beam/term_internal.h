@@ -16,7 +16,7 @@ enum {
 	SUBTAG_REF = 0x10,
 	SUBTAG_FUN = 0x14,
 	SUBTAG_FLOAT = 0x18,
-	SUBTAG_RECORD = 0x1c,	 /* OTP 29 */
+	SUBTAG_RECORD = 0x1c,	 /* OTP 29; OTP 24: external fun */
 	SUBTAG_PROC_BIN = 0x20,	 /* up to OTP 26 */
 	SUBTAG_HEAP_BIN = 0x24,	 /* up to OTP 26 */
 	SUBTAG_SUB_BIN = 0x28,	 /* up to OTP 26 */

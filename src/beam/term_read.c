@@ -287,7 +287,31 @@ static bool view_entry(struct term_reader *r, struct term_view *v, raddr entry, 
 	return TERM_IS_ATOM(v->fun.module);
 }
 
-/* Up to OTP 26: ErlFunThing {header, entry, next, arity u8, free u8, creator, environment...}; the
+/* OTP 24: ErlFunThing {header, entry, next, arity, free, creator, environment...} (erl_fun.h). */
+static bool view_fun_24(struct term_reader *r, struct term_view *v)
+{
+	uint64_t w[6];
+
+	if (!term_bytes(r, v->addr, w, sizeof(w)) || w[4] > 255)
+		return false;
+	v->heap_words = 6 + (uint32_t)w[4];
+	v->fun.arity = w[3];
+	v->fun.nr_free = w[4];
+	v->fun.environment = v->addr + 48;
+	v->fun.creator = w[5];
+	return view_entry(r, v, w[1], false);
+}
+
+/* OTP 24: an external fun is {header, export} (erl_term.h). */
+static bool view_export_24(struct term_reader *r, struct term_view *v)
+{
+	raddr export;
+
+	v->heap_words = 2;
+	return term_word(r, v->addr + 8, &export) && view_entry(r, v, export, true);
+}
+
+/* OTP 25 and 26: ErlFunThing {header, entry, next, arity u8, free u8, creator, environment...}; the
  * creator of an external fun is the atom `external` (erl_fun.h). */
 static bool view_fun_26(struct term_reader *r, struct term_view *v)
 {
@@ -312,7 +336,7 @@ static bool view_fun(struct term_reader *r, struct term_view *v)
 	bool external;
 
 	if (r->otp <= 26)
-		return view_fun_26(r, v);
+		return r->otp == 24 ? view_fun_24(r, v) : view_fun_26(r, v);
 	words = r->otp == 27 ? FUN_ENV_27(h) : FUN_FREE_28(h);
 	external = r->otp == 27 ? words == 0 : FUN_EXTERNAL_28(h);
 	if (!term_word(r, v->addr + 8, &entry))
@@ -389,7 +413,7 @@ static bool view_boxed(struct term_reader *r, struct term_view *v)
 		memcpy(&v->real, &raw, sizeof(v->real));
 		return true;
 	case SUBTAG_RECORD:
-		return r->otp >= 29 && view_record(r, v);
+		return r->otp == 24 ? view_export_24(r, v) : r->otp >= 29 && view_record(r, v);
 	case SUBTAG_PROC_BIN: /* and the others of all releases */
 	case SUBTAG_HEAP_BIN:
 	case SUBTAG_SUB_BIN:

@@ -83,7 +83,7 @@ static void count_fun(struct sizing *s, const struct term_view *v)
 	if (v->kind == TERM_KIND_FUN && s->r->otp == 27)
 		s->words += FUN_REF_WORDS;
 	if (TERM_IS_POINTER(v->fun.creator))
-		later(s, v->addr + 32, 1);
+		later(s, v->fun.environment - 8, 1); /* it stands before that */
 	later(s, v->fun.environment, v->fun.nr_free);
 }
 
@@ -96,7 +96,8 @@ static void count(struct sizing *s, uint64_t term)
 	term_view(s->r, term, &v);
 	if (v.kind == TERM_KIND_BITS)
 		s->words += bits_words(s, &v);
-	else if (v.kind != TERM_KIND_TUPLE || v.tuple.arity > 0) /* {} is a literal of the VM */
+	else if (v.kind != TERM_KIND_TUPLE || v.tuple.arity > 0 ||
+		 s->r->otp == 24) /* since OTP 25 {} is a literal of the VM */
 		s->words += v.heap_words;
 	switch (v.kind) {
 	case TERM_KIND_LIST:

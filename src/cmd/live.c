@@ -416,7 +416,7 @@ bool live_sees_slices(const struct beam_node *n)
 int live_watch_slices(struct live *l, const struct slice_watch_config *config, struct error *err)
 {
 	struct address_range mappings[EBEAM_JIT_RANGES];
-	struct running_code code = {0};
+	struct running_code code = {.otp = l->node->identity.otp};
 	size_t nr =
 		beam_resolver_code_ranges(l->resolver, mappings, EBEAM_JIT_RANGES, &code.fragments);
 

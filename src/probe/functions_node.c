@@ -100,7 +100,7 @@ static bool sync(struct node_space *s)
 	struct error err;
 
 	if (!s->synced && s->node->anchors.jit_descriptor) {
-		jit_open(&s->jit, s->node->mem, s->node->anchors.jit_descriptor);
+		jit_open_node(&s->jit, s->node);
 		if (jit_sync(s->jit, &err) != 0) {
 			jit_close(s->jit);
 			s->jit = NULL;

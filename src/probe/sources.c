@@ -37,7 +37,7 @@ static const struct source_row {
 	{KIND(PROCESS_EXIT), {"erts_do_exit_process"}, "event_exit", "di si", NULL},
 	{KIND(PROCESS_EXCEPTION), {"handle_error"}, "event_error", "di dx", "event_error_return"},
 	{KIND(PROCESS_EXCEPTION), {"erts_do_exit_process"}, "event_error_exit", "di si", NULL},
-	{KIND(PROCESS_LINK), {"erts_proc_sig_send_link"}, "event_link", "si dx", NULL},
+	{KIND(PROCESS_LINK), {"erts_proc_sig_send_link"}, "event_link", "di si dx", NULL},
 	{KIND(PROCESS_UNLINK), {"erts_proc_sig_send_unlink"}, "event_unlink", "si dx", NULL},
 	{KIND(PROCESS_REGISTER), {"erts_register_name"},
 		"event_register", "di si dx", "event_register_return"},

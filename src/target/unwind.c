@@ -16,7 +16,7 @@
 #define MAX_RULES 32768 /* addresses remembered; then all are forgotten */
 
 /* DWARF register numbers, System V x86-64 psABI. */
-enum { REG_BX = 3, REG_BP = 6, REG_SP = 7, REG_RA = 16 };
+enum { REG_BX = 3, REG_BP = 6, REG_SP = 7, REG_R12 = 12, REG_RA = 16 };
 
 enum rule_kind { RULE_SAME, RULE_AT_CFA, RULE_OTHER };
 
@@ -31,7 +31,7 @@ struct frame_rule {
 	int err; /* 0, or why there is none */
 	int cfa_reg;
 	int64_t cfa_offset;
-	struct reg_rule ra, bp, bx;
+	struct reg_rule ra, bp, bx, r12;
 };
 
 struct file_cfi {
@@ -138,6 +138,7 @@ static int make_rule(struct unwinder *u, raddr ip, struct frame_rule *rule)
 	rule->ra = rule_of(frame, REG_RA);
 	rule->bp = rule_of(frame, REG_BP);
 	rule->bx = rule_of(frame, REG_BX);
+	rule->r12 = rule_of(frame, REG_R12);
 	free(frame);
 	return rc;
 }
@@ -213,6 +214,7 @@ int unwinder_step(struct unwinder *u, struct unwind_regs *r, const struct unwind
 	rc = restore(&rule->ra, cfa, r->sp, stack, &caller.ip);
 	rc = rc ? rc : restore(&rule->bp, cfa, r->sp, stack, &caller.bp);
 	rc = rc ? rc : restore(&rule->bx, cfa, r->sp, stack, &caller.bx);
+	rc = rc ? rc : restore(&rule->r12, cfa, r->sp, stack, &caller.r12);
 	if (rc == 0)
 		*r = caller;
 	return rc;

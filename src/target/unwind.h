@@ -2,7 +2,7 @@
 /*
  * Unwinding of native frames by call frame information (.eh_frame, there in stripped files too),
  * over a copy of the stack.  x86-64; keeps the registers that frames of compiled code use to find
- * their callers: rip, rsp, rbp, rbx.
+ * their callers: rip, rsp, rbp, rbx; and r12, where the JIT of OTP 24 keeps the Erlang stack.
  */
 #ifndef EBEAM_TARGET_UNWIND_H
 #define EBEAM_TARGET_UNWIND_H
@@ -10,7 +10,7 @@
 #include "target/objects.h"
 
 struct unwind_regs {
-	raddr ip, sp, bp, bx;
+	raddr ip, sp, bp, bx, r12;
 };
 
 /* The copy: words[0] stood at `base`. */

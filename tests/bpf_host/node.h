@@ -66,7 +66,9 @@ static inline void put_leave(uint64_t ra, enum site_class site)
 {
 	if (site == SITE_STOP)
 		put_code(ra + 12, "\x49\x8b\x65\x58", 4); /* mov rsp, [r13 + 0x58] */
-	if (site == SITE_SAVED)
+	if (site == SITE_SAVED && config.otp == 24)
+		put_code(ra + 12, "\x4c\x89\xe4", 3); /* mov rsp, r12 */
+	else if (site == SITE_SAVED)
 		put_code(ra + 12, "\x48\x89\xec", 3); /* mov rsp, rbp */
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls of C code that keep the Erlang stack pointer E in rbp: it is still there, or a C frame has
- * pushed it.  Other values look like it.  A sample is complete only if its frames are those of E,
- * whatever else stands on the C stack; else it is ambiguous and brings the C stack along.
+ * Calls of C code that keep the Erlang stack pointer E in rbp (OTP 24: r12): it is still there, or
+ * a C frame has pushed it.  Other values look like it.  A sample is complete only if its frames are
+ * those of E, whatever else stands on the C stack; else it is ambiguous and brings the C stack
+ * along.
  */
 #include "node.h"
 
@@ -35,6 +36,18 @@ static int setup(void **unused)
 	return 0;
 }
 
+static int setup_24(void **unused)
+{
+	config.otp = 24;
+	return setup(unused);
+}
+
+static int teardown(void **unused)
+{
+	config.otp = 0;
+	return node_teardown(unused);
+}
+
 /* The word that a fragment call has pushed on the Erlang stack. */
 static void call_fragment(void)
 {
@@ -46,7 +59,10 @@ static struct rec_raw_sample *sample_with(uint64_t ra, uint64_t rbp)
 {
 	struct pt_regs r = regs_in_c(ra, USED_WORDS);
 
-	r.bp = rbp;
+	if (config.otp == 24)
+		r.r12 = rbp;
+	else
+		r.bp = rbp;
 	return sample(r);
 }
 
@@ -83,8 +99,8 @@ static void push_all_registers(uint32_t i, uint64_t e)
 	put_c_word(i, node.htop);
 	put_c_word(i + 1, 3999); /* reductions */
 	put_c_word(i + 2, NODE_PROCESS);
-	put_c_word(i + 3, 1); /* active code index */
-	put_c_word(i + 4, e);
+	put_c_word(i + 3, config.otp == 24 ? e : 1); /* or the active code index */
+	put_c_word(i + 4, config.otp == 24 ? 1 : e);
 	put_c_word(i + 5, NODE_REGISTERS + 128);
 }
 
@@ -555,7 +571,11 @@ static void anything_on_the_c_stack(void **unused)
 	}
 }
 
-#define SAVED_TEST(name) cmocka_unit_test_setup_teardown(name, setup, node_teardown)
+#define SAVED_TEST(name)                                                                           \
+	cmocka_unit_test_setup_teardown(name, setup, teardown),                                    \
+	{                                                                                          \
+#name " 24", name, setup_24, teardown, NULL                                        \
+	}
 
 int main(void)
 {

@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from harness import case, check, check_equal, check_in, shorten
+from harness import Skip, case, check, check_equal, check_in, shorten
 
 SIDE_BY_SIDE = True
 
@@ -77,6 +77,8 @@ def stacks(ctx):
 
 @case("the same with frame pointers on the stacks")
 def frame_pointers(ctx):
+    if ctx.release == 24:
+        raise Skip("OTP 24 has no frame pointers")
     node = ctx.new_node(flags=("+JPperf", "map" if ctx.release == 25 else "fp"))
     ctx.cleanup(remove_perf_maps, node.os_pid)
     node.start("stacks")

@@ -53,6 +53,8 @@ def fields(ctx):
         check(pid in rows, f"ps has no {pid}: {expected}")
         row = rows[pid]
         for field in FIELDS:
+            if field == "parent" and ctx.release == 24:  # the node does not tell
+                continue
             if expected[field] != again[field]:
                 moving += 1
                 continue
@@ -69,7 +71,8 @@ def fields(ctx):
             wrong.append(f"{pid} is torn")
     check(not wrong, f"{len(wrong)} of {compared} fields are wrong: {'; '.join(wrong[:8])}")
     check(len(rows) >= 10000, f"only {len(rows)} processes")
-    check(compared >= 18 * 9990 - moving, f"only {compared} fields")
+    fields_each = 17 if ctx.release == 24 else 18
+    check(compared >= fields_each * 9990 - moving, f"only {compared} fields")
     check(moving < 100, f"{moving} fields changed meanwhile")
     check(len(by_pid(before).keys() - rows.keys()) < 5, "processes are missing")
     check_equal(answer["counters"]["processes"], len(rows), "counter of processes")

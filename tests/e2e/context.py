@@ -70,12 +70,13 @@ class Context:
         done = run_in(self.otp, ["sh", "-c", "cp -rL $(dirname $(readlink -f $(command -v erl)))/../"
                                  f"erts-*/bin {copy}"])
         check_equal(done.returncode, 0, done.stderr)
+        root = run_in(self.otp, ["sh", "-c", "dirname $(dirname $(readlink -f $(command -v erl)))"])
         beam = os.path.join(copy, "beam.smp")
         if change:
             change(beam)
         os.chmod(beam, mode)
         node = self.new_node(erl=(os.path.join(copy, "erlexec"),),
-                             env={"BINDIR": copy, "ROOTDIR": "/usr/lib/erlang", "EMU": "beam",
+                             env={"BINDIR": copy, "ROOTDIR": root.stdout.strip(), "EMU": "beam",
                                   "PROGNAME": "erl"})
         return node, beam
 

@@ -19,7 +19,7 @@ struct fakenode {
 	uint32_t nr_atoms;
 };
 
-/* Of OTP 25, 27 or 29.  Process and port tables are those of default limits. */
+/* Of a release that has a layout table.  Process and port tables are those of default limits. */
 struct fakenode *fakenode_open(int otp);
 void fakenode_close(struct fakenode *f);
 

@@ -20,6 +20,11 @@ static int open_release(void **state, int otp)
 	return 0;
 }
 
+int open_24(void **state)
+{
+	return open_release(state, 24);
+}
+
 int open_25(void **state)
 {
 	return open_release(state, 25);

@@ -18,6 +18,7 @@ struct fixture {
 };
 
 /* Set-up and teardown of a test: *state is a struct fixture of that release. */
+int open_24(void **state);
 int open_25(void **state);
 int open_26(void **state);
 int open_27(void **state);
@@ -39,6 +40,7 @@ uint64_t atom(struct fixture *t, const char *text);
 #name " " #otp, name, open_##otp, close_test, NULL                                 \
 	}
 #define TEST_ALL(name)                                                                             \
-	TEST(name, 25), TEST(name, 26), TEST(name, 27), TEST(name, 28), TEST(name, 29)
+	TEST(name, 24), TEST(name, 25), TEST(name, 26), TEST(name, 27), TEST(name, 28),            \
+		TEST(name, 29)
 
 #endif

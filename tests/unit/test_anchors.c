@@ -83,7 +83,7 @@ struct world {
 	uint8_t rodata[RODATA_SIZE];
 };
 
-static const int releases[] = {25, 27, 29};
+static const int releases[] = {24, 25, 27, 29};
 
 static uint64_t atom_term(uint64_t index)
 {

@@ -21,7 +21,7 @@
 #include "lib/image.h"
 #include "target/proc.h"
 
-static const int releases[] = {25, 27, 29};
+static const int releases[] = {24, 25, 27, 29};
 
 #define DATA	    0x400000
 #define DATA_SIZE   0x8000

@@ -122,7 +122,9 @@ static uint64_t callback(struct fixture *t, const char *name, uint64_t arity)
 {
 	raddr export = fakenode_export(t->f, "my", name, arity);
 
-	if (t->r.otp == 26)
+	if (t->r.otp == 24)
+		return BOXED(t, 1 << 6 | 0x1c, export);
+	if (t->r.otp <= 26)
 		return BOXED(t, 4 << 6 | 0x14, export, 0, arity, atom(t, "external"));
 	return t->r.otp >= 28 ? BOXED(t, 1 << 24 | arity << 8 | 0x14, export)
 			      : BOXED(t, arity << 8 | 0x14, export);

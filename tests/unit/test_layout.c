@@ -47,7 +47,9 @@ static void test_find(void **state)
 	assert_null(layout_table_find(27, true));
 	assert_string_equal(layout_table_find(26, false)->name, "otp26");
 	assert_string_equal(layout_table_find(28, false)->name, "otp28");
-	assert_null(layout_table_find(24, false));
+	assert_string_equal(layout_table_find(24, false)->name, "otp24");
+	assert_null(layout_table_find(24, true));
+	assert_null(layout_table_find(23, false));
 	assert_null(layout_table_find(30, false));
 	assert_null(layout_table_find(0, false));
 	for (size_t i = 1; layout_tables[i]; i++)
@@ -124,6 +126,12 @@ static const struct {
 	{"sched_u_ets_count", 26, 0},
 	{"sched_u_ets_list", 26, 0},
 	{"dist_total_qsize", 26, 0},
+	{"process_frame_pointer", 25, 0},
+	{"process_sig_inq_buffers", 25, 0},
+	{"process_wrt_bins", 25, 0},
+	{"fun_thing_entry", 25, 0},
+	{"ets_hash_nlocks", 25, 0},
+	{"code_header_are_nifs", 25, 0},
 };
 
 static bool known_absent(int otp, const char *member)

@@ -21,7 +21,7 @@
 #include "beam/modules.h"
 #include "lib/fakenode.h"
 
-static const int releases[] = {25, 27, 29};
+static const int releases[] = {24, 25, 27, 29};
 
 #define NR_INFO	 13
 #define EHEAP	 6

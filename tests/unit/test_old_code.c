@@ -20,7 +20,7 @@
 #define HOLE	0x7d0000100300ull
 #define OLD_D	0x7d0000200000ull /* d's, of which there is no newer one */
 
-static const int releases[] = {25, 27, 29};
+static const int releases[] = {24, 25, 27, 29};
 
 struct world {
 	struct fakenode *f;

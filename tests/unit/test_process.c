@@ -22,7 +22,7 @@
 #define NIL	 0x3bull
 #define SMALL(i) (((uint64_t)(i) << 4) | 0xf)
 
-static const int releases[] = {25, 27, 29};
+static const int releases[] = {24, 25, 27, 29};
 
 struct table {
 	struct fakenode *f;

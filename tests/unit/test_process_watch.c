@@ -20,7 +20,7 @@
 #define MS    1000000ull
 #define START (1000 * MS)
 
-static const int releases[] = {25, 27, 29};
+static const int releases[] = {24, 25, 27, 29};
 
 struct world {
 	struct fakenode *f;

@@ -71,7 +71,7 @@ static struct signal_counts walk(struct seen *s)
 
 static void test_order(void **state)
 {
-	const int releases[] = {25, 27, 29};
+	const int releases[] = {24, 25, 27, 29};
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
@@ -86,14 +86,15 @@ static void test_order(void **state)
 			     message(&s, SIGNAL(OP_RECV_MARKER), message(&s, SMALL(2), 0))));
 		head(&s, l->process_sig_qs_cont, message(&s, SMALL(3), message(&s, SIGNAL(3), 0)));
 		head(&s, l->process_sig_inq_first, message(&s, SMALL(4), message(&s, 0, 0)));
-		head(&s, l->process_sig_inq_buffers, 0x1000);
+		if (l->process_sig_inq_buffers >= 0)
+			head(&s, l->process_sig_inq_buffers, 0x1000);
 		c = walk(&s);
 		assert_int_equal(c.messages, 5);
 		assert_int_equal(c.others, 2);
 		assert_int_equal(c.undecoded, 1);
 		assert_int_equal(c.unreadable, 0);
 		assert_false(c.moved);
-		assert_true(c.buffers);
+		assert_int_equal(c.buffers, l->process_sig_inq_buffers >= 0);
 		assert_int_equal(s.nr, 5);
 		for (uint64_t k = 0; k < 4; k++) {
 			assert_int_equal(s.m[k].term, SMALL(k + 1));

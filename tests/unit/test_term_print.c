@@ -132,7 +132,7 @@ static void test_identifiers(void **state)
 	assert_text(t, BOXED(t, 3 << 6 | 0x34, node, 0, 5), expect);
 	snprintf(expect, sizeof(expect), "#Ref<%d.9.8.7>", (int)(name >> 6));
 	assert_text(t, BOXED(t, 4 << 6 | 0x38, node, 0, 7ull << 32 | 3, 9ull << 32 | 8), expect);
-	assert_elixir(t, 80 << 4 | 3, t->r.otp == 25 ? "#PID<0.80.0>" : "#PID<0.10.0>");
+	assert_elixir(t, 80 << 4 | 3, t->r.otp <= 25 ? "#PID<0.80.0>" : "#PID<0.10.0>");
 	/* This node in an earlier life. */
 	image_u64(t->f->im, node + (raddr)l->node_dist_entry, 0);
 	assert_text(t, BOXED(t, 3 << 6 | 0x30, node, 0, 2ull << 32 | 80), "<0.80.2>");
@@ -151,7 +151,9 @@ static void test_funs(void **state)
 	image_u64(t->f->im, entry + (raddr)l->fun_entry_module, atom(t, "Elixir.My.Mod"));
 	image_u32(t->f->im, entry + (raddr)l->fun_entry_old_index, 4);
 	image_u32(t->f->im, entry + (raddr)l->fun_entry_old_uniq, 12345);
-	if (old)
+	if (t->r.otp == 24)
+		fun = BOXED(t, 5 << 6 | 0x14, entry, 0, 2, 0, 0x503);
+	else if (old)
 		fun = BOXED(t, 4 << 6 | 0x14, entry, 0, 2, 0x503);
 	else
 		fun = BOXED(t, (t->r.otp == 27) << 16 | 2 << 8 | 0x14, entry, 0);
@@ -160,7 +162,9 @@ static void test_funs(void **state)
 	for (int i = 0; i < 2; i++) {
 		raddr export = i ? odd : lists;
 
-		if (old)
+		if (t->r.otp == 24)
+			fun = BOXED(t, 1 << 6 | 0x1c, export);
+		else if (old)
 			fun = BOXED(t, 4 << 6 | 0x14, export, 0, 2, atom(t, "external"));
 		else
 			fun = BOXED(t, external | 2 << 8 | 0x14, export);

@@ -18,7 +18,7 @@
 #include "beam/vm_totals.h"
 #include "lib/fakenode.h"
 
-static const int releases[] = {25, 27, 29};
+static const int releases[] = {24, 25, 27, 29};
 
 #define NR_SCHED 3
 #define NR_DIRTY 2

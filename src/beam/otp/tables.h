@@ -9,6 +9,7 @@
 #include "beam/layout.h"
 
 #define LAYOUT_TABLES(T)                                                                           \
+	T(otp24)                                                                                   \
 	T(otp25)                                                                                   \
 	T(otp25_vmprobes)                                                                          \
 	T(otp26)                                                                                   \

@@ -356,7 +356,7 @@ rows() -> [R || P <- erlang:processes(), R <- [row(P)], R =/= null].
 row(P) ->
     Items = [registered_name, initial_call, current_function, current_location, status, reductions,
              message_queue_len, memory, total_heap_size, heap_size, stack_size, links, monitors,
-             parent, group_leader, priority, trap_exit],
+             group_leader, priority, trap_exit | parent()],
     case process_info(P, [dictionary | Items]) of
         undefined -> null;
         [{dictionary, Dictionary} | Info] ->
@@ -382,9 +382,11 @@ label(Dictionary) ->
 items() ->
     [registered_name, initial_call, current_function, current_location, status, reductions,
      message_queue_len, memory, total_heap_size, heap_size, stack_size, links, monitors,
-     monitored_by, parent, group_leader, priority, trap_exit, dictionary, messages,
+     monitored_by, group_leader, priority, trap_exit, dictionary, messages,
      garbage_collection, message_queue_data, suspending]
-        ++ [label || erlang:system_info(otp_release) >= "27"].
+        ++ parent() ++ [label || erlang:system_info(otp_release) >= "27"].
+
+parent() -> [parent || erlang:system_info(otp_release) >= "25"].
 
 of_pid(P) ->
     case process_info(P, items()) of
