@@ -58,7 +58,7 @@ static void count_map(struct sizing *s, const struct term_view *v)
 		later(s, v->addr + 16, v->heap_words - 2);
 		return;
 	}
-	s->words += nr ? nr + 1 : 0; /* the tuple of keys */
+	s->words += nr || s->r->otp == 24 ? nr + 1 : 0; /* the tuple of keys; {}: see count() */
 	later(s, v->map.values, nr);
 	later(s, v->map.keys, nr);
 }
