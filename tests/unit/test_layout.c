@@ -68,11 +68,11 @@ static void check_near(int otp, bool vm_probes, const char *const *names)
 static void test_near(void **state)
 {
 	static const char *const of_30[] = {"otp29", "otp28",	       "otp27", "otp26",
-					    "otp25", "otp25-vmprobes", NULL};
+					    "otp25", "otp25-vmprobes", "otp24", NULL};
 	static const char *const of_27[] = {"otp27", "otp28",	       "otp26", "otp29",
-					    "otp25", "otp25-vmprobes", NULL};
-	static const char *const of_24[] = {"otp25-vmprobes", "otp25", "otp26", "otp27",
-					    "otp28",	      "otp29", NULL};
+					    "otp25", "otp25-vmprobes", "otp24", NULL};
+	static const char *const of_24[] = {"otp24", "otp25-vmprobes", "otp25", "otp26",
+					    "otp27", "otp28",	       "otp29", NULL};
 
 	(void)state;
 	check_near(30, false, of_30);
