@@ -392,16 +392,30 @@ static bool is_for_extensions(const char *name)
 	       strncmp(name, "erl_drv_", 8) == 0;
 }
 
+static bool is_inlined(struct functions *f, const struct recipe *r, uint64_t addr)
+{
+	const struct function_set *calls;
+	uint64_t caller;
+
+	if (!r || !r->caller || !functions_find(f, r->caller, &caller))
+		return false;
+	calls = functions_callees(f, caller);
+	return calls && !function_set_has(calls, addr);
+}
+
 static void look_for(struct functions *f, struct known *k)
 {
-	const struct recipe *r;
+	const struct recipe *r = recipe_of(f, k->name);
 
 	if ((!f->ignore_symbols || is_for_extensions(k->name)) &&
-	    f->space.symbol(f->space.ctx, k->name, &k->addr))
+	    f->space.symbol(f->space.ctx, k->name, &k->addr)) {
+		if (is_inlined(f, r, k->addr))
+			refuse(k, "the compiler has put a copy of it into %s", r->caller);
+		k->addr = *k->reason ? 0 : k->addr;
 		return;
+	}
 	k->addr = 0;
-	r = f->space.bif ? recipe_of(f, k->name) : NULL;
-	if (r)
+	if (r && f->space.bif)
 		follow(f, r, k);
 }
 

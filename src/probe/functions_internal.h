@@ -28,6 +28,8 @@ struct recipe {
 	const char *after, *before;
 	/* What else must hold of it. */
 	bool (*fits)(struct functions *f, uint64_t addr, const struct function_set *all);
+	/* Who calls it: one that does not has a copy of it inside, whose calls no probe sees. */
+	const char *caller;
 	bool process;		 /* of a fragment: the call whose result is the process to run */
 	bool step;		 /* of use to other recipes only */
 	int from_otp, until_otp; /* 0 = all */
