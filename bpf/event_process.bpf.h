@@ -177,7 +177,9 @@ EVENT_ENTRY(event_link)
 
 	if (config.otp == 24) {
 		to = from;
-		read_u64(ctx->di + config.layout.process_id, &from);
+		from = 0; /* of a link from another node there is no process */
+		if (ctx->di)
+			read_u64(ctx->di + config.layout.process_id, &from);
 	}
 	link_event(ctx, EVENT_PROCESS_LINK, from, to);
 	return 0;

@@ -107,6 +107,7 @@ static bool convert_range(struct converter *c)
 	if (c->vm && c->normal_exit > start + 1 && c->normal_exit < end) {
 		put_range(c, start, c->normal_exit - 1, name, len);
 		put_normal_exit(c, end);
+		c->normal_exit = 0; /* once: there is no room for more */
 	} else {
 		put_range(c, start, end, name, len);
 	}
@@ -131,7 +132,7 @@ uint8_t *jit_otp24_convert(const uint8_t *bytes, uint32_t size, raddr normal_exi
 		return NULL;
 	c.from = bytes + HEAD_SIZE + len + 1;
 	c.vm = strcmp(name, VM_MODULE) == 0;
-	/* A range takes at most one byte more than before; one is cut in three. */
+	/* A range takes a byte less than before, the head 7 more; one range is cut in three. */
 	c.to = c.at = xcalloc(1, size + nr + 256);
 	put(&c, 1, 8);
 	put(&c, c.start, 8);
@@ -165,6 +166,11 @@ struct line_table {
 	size_t nr;
 };
 
+static bool is_within(int64_t offset, int64_t size, int64_t end)
+{
+	return offset >= 0 && offset + size <= end;
+}
+
 static bool read_table(struct line_table *t, const struct beam_node *n, raddr start, raddr end,
 		       bool *none)
 {
@@ -174,7 +180,12 @@ static bool read_table(struct line_table *t, const struct beam_node *n, raddr st
 	raddr at;
 
 	*none = false;
-	if (l->code_header_functions > (int)sizeof(header) ||
+	if (!is_within(l->code_header_num_functions, 8, l->code_header_functions) ||
+	    !is_within(l->code_header_line_table, 8, l->code_header_functions) ||
+	    !is_within(l->line_table_fname_ptr, 8, l->line_table_func_tab) ||
+	    !is_within(l->line_table_loc_size, 4, l->line_table_func_tab) ||
+	    !is_within(l->line_table_loc_tab, 8, l->line_table_func_tab) ||
+	    l->code_header_functions > (int)sizeof(header) ||
 	    l->line_table_func_tab > (int)sizeof(table) ||
 	    mem_read(n->mem, start, header, (size_t)l->code_header_functions))
 		return false;

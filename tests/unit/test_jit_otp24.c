@@ -167,6 +167,19 @@ static void test_normal_exit(void **state)
 	vec_free(&r.bytes);
 }
 
+/* One range has normal_exit: of others that say so, too, it is not cut out. */
+static void test_normal_exit_of_all(void **state)
+{
+	struct jit_test *t = *state;
+	struct record r = {0};
+
+	begin(&r, "erts_beamasm", 40, VM_CODE, 0x100);
+	for (int i = 0; i < 40; i++)
+		range(&r, "", VM_CODE, VM_CODE + 0x100);
+	load(t, ENTRY, &r); /* nothing is written beyond what it takes */
+	vec_free(&r.bytes);
+}
+
 static void test_damage(void **state)
 {
 	struct jit_test *t = *state;
@@ -285,6 +298,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_names, open_test, close_test),
 		cmocka_unit_test_setup_teardown(test_fragments, open_test, close_test),
 		cmocka_unit_test_setup_teardown(test_normal_exit, open_test, close_test),
+		cmocka_unit_test_setup_teardown(test_normal_exit_of_all, open_test, close_test),
 		cmocka_unit_test_setup_teardown(test_damage, open_test, close_test),
 		cmocka_unit_test_setup_teardown(test_lines, open_test, close_test),
 		cmocka_unit_test_setup_teardown(test_short_lines, open_test, close_test),
