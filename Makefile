@@ -157,6 +157,9 @@ $(B)/san/%.o: %.c $(B)/flags | $(GEN)
 	    -Wno-gnu-variable-sized-type-not-at-end $(SAN) -fsanitize=fuzzer-no-link \
 	    $(MAP) -MMD -MP -c -o $@ $<
 
+# It reads its own types.
+$(B)/san/tests/unit/test_dwarf.o: SAN += -g
+
 $(B)/san/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC-SAN)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 $(SAN) -fsanitize=fuzzer-no-link -w -c -o $@ $<
