@@ -395,20 +395,26 @@ static void add_connections(struct sampling *s)
 	dist_list_free(&list);
 }
 
-/* Those that wait for the port's word that it has sent; those that are suspended wait, too. */
-static void add_senders(struct sampling *s, const struct port_facts *p, struct diagnosed_port *port)
+static bool is_suspended(const struct port_list *list, const struct port_facts *p, uint64_t epid)
 {
-	struct diagnose *g = s->g;
+	for (size_t k = 0; k < p->suspended.len; k++)
+		if (list->terms.data[p->suspended.first + k] == epid)
+			return true;
+	return false;
+}
 
+/* Those that wait for the port's word that it has sent. */
+static void add_senders(struct diagnose *g, const struct port_list *list,
+			const struct port_facts *p, struct diagnosed_port *port)
+{
 	for (size_t i = 0; i < g->port_waits.len; i++) {
 		const struct port_wait *w = &g->port_waits.data[i];
 
-		if (w->port != p->id)
+		if (w->port != p->id || is_suspended(list, p, w->epid))
 			continue;
 		port->sending++;
 		port->sender = port->sender ? port->sender : diagnose_process_text(g, w->epid);
 	}
-	port->sending -= MIN(port->sending, port->waiting);
 }
 
 static void add_ports(struct sampling *s)
@@ -431,7 +437,7 @@ static void add_ports(struct sampling *s)
 		new.id = diagnose_text(g, port_format(&s->ports, p->id, buf, sizeof(buf)));
 		new.name = diagnose_text(g, p->name);
 		new.owner = diagnose_process_text(g, p->connected);
-		add_senders(s, p, &new);
+		add_senders(g, &list, p, &new);
 		for (size_t k = 0; k < p->suspended.len; k++)
 			mark_suspended(g, list.terms.data[p->suspended.first + k], "port", new.id);
 		vec_push(&g->d.ports, new);

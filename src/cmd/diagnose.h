@@ -64,7 +64,8 @@ struct birth_look {
 struct running_looks {
 	VEC(struct running_look {
 		uint64_t epid;
-		unsigned int nr; /* looks */
+		unsigned int nr;   /* looks */
+		unsigned int look; /* the last of them */
 	})
 	v;
 };

@@ -19,7 +19,8 @@
 #define LONG_NS 50000000u
 /* So much of a CPU in the same slice and call: no Erlang code has that many reductions. */
 #define LONG_CALL_NS 25000000u
-#define BLOCKED_MAX  64u /* functions that are told apart */
+#define RUNNING_MAX  1024u /* processes that are counted, those that ran first */
+#define BLOCKED_MAX  64u   /* functions that are told apart */
 
 static void found_thread(void *arg, enum thread_type type, uint16_t number, int os_tid)
 {
@@ -171,16 +172,20 @@ static void count_blocked(struct diagnose *g, struct scheduler_look *s)
 	strbuf_free(&text);
 }
 
-static void count_running(struct running_looks *looks, uint64_t epid)
+/* Once a look: a process may move to another scheduler while these are read. */
+static void count_running(struct running_looks *looks, uint64_t epid, unsigned int look)
 {
 	for (size_t i = 0; i < looks->v.len; i++) {
-		if (looks->v.data[i].epid == epid) {
-			looks->v.data[i].nr++;
+		struct running_look *r = &looks->v.data[i];
+
+		if (r->epid == epid) {
+			r->nr += r->look != look;
+			r->look = look;
 			return;
 		}
 	}
-	if (looks->v.len < BLOCKED_MAX)
-		vec_push(&looks->v, ((struct running_look){epid, 1}));
+	if (looks->v.len < RUNNING_MAX)
+		vec_push(&looks->v, ((struct running_look){epid, 1, look}));
 }
 
 static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_before)
@@ -205,10 +210,10 @@ static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_bef
 		s->begin = s->now;
 	if (now->doing == SCHED_DOING_PROCESS && s->one->type != THREAD_DIRTY_IO) {
 		g->d.nr_running++;
-		count_running(&g->running, now->epid);
+		count_running(&g->running, now->epid, g->d.looks);
 		if (now->state & PROCESS_STATE_GC) {
 			g->d.nr_gc++;
-			count_running(&g->collecting, now->epid);
+			count_running(&g->collecting, now->epid, g->d.looks);
 		}
 		/* Both looks saw this slice: the thread was in it when it was read. */
 		else if (same_before == s->one->same_ns && !out->dirty)
