@@ -23,6 +23,8 @@
 /* Atoms only: of everything else nothing is copied. */
 const struct live_calls node_wide_calls = {.words = 16, .depth = 0, .beside = true};
 
+#define NOT_WATCHED "literal areas, code purges and blocked schedulers are not watched"
+
 struct node_wide_probes {
 	struct call_probes *probes;
 	VEC(struct call_function) named;
@@ -101,8 +103,10 @@ void node_wide_probes_open(struct node_wide_probes **out, struct event_run *run,
 	int rc = 0;
 
 	*out = p;
-	if (!session_call_programs(l->session, &programs))
+	if (!session_call_programs(l->session, &programs)) {
+		live_add_warning(l, NOT_WATCHED ": the kernel refuses the programs (see -v)");
 		return;
+	}
 	call_probes_open(&p->probes, &programs);
 	for (unsigned int i = 0; i < nr_node_wide_bifs && rc == 0; i++)
 		rc = find(p, l, &node_wide_bifs[i], &why);
@@ -111,10 +115,13 @@ void node_wide_probes_open(struct node_wide_probes **out, struct event_run *run,
 	calls.points = call_probes_points(p->probes, &calls.nr);
 	if (rc == 0 && calls.nr)
 		rc = session_add_calls(l->session, &calls, &why);
-	if (rc)
-		log_info("literal areas, purges and blocked schedulers are not watched: %s",
-			 why.msg);
-	else if (calls.nr)
+	if (rc) {
+		struct strbuf text = STRBUF_INIT;
+
+		strbuf_addf(&text, NOT_WATCHED ": %s", why.msg);
+		live_add_warning(l, text.buf);
+		strbuf_free(&text);
+	} else if (calls.nr)
 		enrich_add_meta(l->enrich, NODE_WIDE_KEY, "watched");
 }
 
@@ -129,7 +136,8 @@ void node_wide_probes_close(struct node_wide_probes *p)
 
 void node_wide_probes_list(FILE *out)
 {
-	fputs("and uprobes on BIFs that all of the node takes part in:", out);
+	fputs("and uprobes on BIFs that all of the node takes part in, if this release has them:",
+	      out);
 	for (unsigned int i = 0; i < nr_node_wide_bifs; i++) {
 		const struct node_wide_bif *bif = &node_wide_bifs[i];
 
