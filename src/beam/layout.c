@@ -70,6 +70,12 @@ bool layout_knows(int otp)
 
 void layout_forget(int otp)
 {
+	bool others = false;
+
+	for (size_t i = 0; layout_tables[i]; i++)
+		others |= !forgotten[i] && layout_tables[i]->otp != otp;
+	if (!others)
+		return;
 	for (size_t i = 0; layout_tables[i]; i++)
 		forgotten[i] |= layout_tables[i]->otp == otp;
 }

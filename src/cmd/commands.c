@@ -39,7 +39,8 @@ const struct command commands[] = {
 		.args = "",
 		.description =
 			"One row for each Erlang or Elixir node that can be seen from here. All "
-			"facts are read from the node's executable and memory, none from its "
+			"facts are read from the node's executable, its memory and /proc, none "
+			"from its "
 			"command line. A node that ebeam cannot look into is listed all the same, "
 			"with the reason. SUPPORTED says of a release that ebeam does not know how "
 			"it is read: 'by DWARF, untested release'.",

@@ -76,8 +76,10 @@ static int read_row(struct list_row *row, int os_pid, unsigned int how)
 		row->untested[0] = '\0';
 	} else {
 		row->counted = beam_node_facts(node, &row->facts, &err) == 0;
-		if (!row->counted)
+		if (!row->counted) {
 			row->unsupported = xstrdup(err.msg);
+			row->untested[0] = '\0';
+		}
 	}
 	beam_node_close(node);
 	return 1;

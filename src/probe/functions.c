@@ -392,15 +392,19 @@ static bool is_for_extensions(const char *name)
 	       strncmp(name, "erl_drv_", 8) == 0;
 }
 
-static bool is_inlined(struct functions *f, const struct recipe *r, uint64_t addr)
+/* Of those with a symbol: the recipe of a caller may need this one. */
+static void refuse_inlined(struct functions *f, const struct recipe *r, struct known *k)
 {
 	const struct function_set *calls;
 	uint64_t caller;
 
 	if (!r || !r->caller || !functions_find(f, r->caller, &caller))
-		return false;
+		return;
 	calls = functions_callees(f, caller);
-	return calls && !function_set_has(calls, addr);
+	if (!calls || function_set_has(calls, k->addr))
+		return;
+	refuse(k, "the compiler has put a copy of it into %s", r->caller);
+	k->addr = 0;
 }
 
 static void look_for(struct functions *f, struct known *k)
@@ -409,9 +413,7 @@ static void look_for(struct functions *f, struct known *k)
 
 	if ((!f->ignore_symbols || is_for_extensions(k->name)) &&
 	    f->space.symbol(f->space.ctx, k->name, &k->addr)) {
-		if (is_inlined(f, r, k->addr))
-			refuse(k, "the compiler has put a copy of it into %s", r->caller);
-		k->addr = *k->reason ? 0 : k->addr;
+		refuse_inlined(f, r, k);
 		return;
 	}
 	k->addr = 0;
