@@ -273,16 +273,14 @@ GLOBAL_FN int event_walk(void)
 	       0;
 }
 
-/* The stack of a process that runs on this thread, with these registers, as a raw sample ahead of
- * what it is of: true if it is there. */
-INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *t, uint64_t process,
-			uint64_t ts_ns)
+/* The thread's scratch for a stack; 0 = none.  The registers are to be filled in. */
+INLINE struct event_scratch *stack_begin(const struct thread_info *t, uint64_t ts_ns)
 {
 	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid(), zero = 0;
 	struct event_scratch *s, *fresh;
 
 	if (config.counting)
-		return false;
+		return 0;
 	s = bpf_map_lookup_elem(&event_scratches, &tid);
 	if (!s) {
 		fresh = bpf_map_lookup_elem(&event_scratch_new, &zero);
@@ -292,7 +290,7 @@ INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *
 	}
 	if (!s || !t) {
 		count(COUNTER_NO_STACK);
-		return false;
+		return 0;
 	}
 	__builtin_memset(&s->walk.rec, 0, sizeof(s->walk.rec));
 	s->walk.nr_addrs = s->walk.failed = s->walk.found = 0;
@@ -302,8 +300,12 @@ INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *
 	s->walk.rec.cpu = bpf_get_smp_processor_id();
 	s->walk.rec.os_tid = tid;
 	s->walk.rec.flags = RAW_SAMPLE_REGS | RAW_SAMPLE_EVENT;
-	s->regs = *regs;
-	s->walk.rec.user_ip = regs->ip;
+	return s;
+}
+
+INLINE bool stack_end(struct event_scratch *s, const struct thread_info *t, uint64_t process)
+{
+	s->walk.rec.user_ip = s->regs.ip;
 	s->thread = *t;
 	s->process = process;
 	if (event_walk())
@@ -312,20 +314,35 @@ INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *
 	return false;
 }
 
-/* The same in C code. */
+/* The stack of a process that runs on this thread, with these registers, as a raw sample ahead of
+ * what it is of: true if it is there. */
+INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *t, uint64_t process,
+			uint64_t ts_ns)
+{
+	struct event_scratch *s = stack_begin(t, ts_ns);
+
+	if (!s)
+		return false;
+	s->regs = *regs;
+	return stack_end(s, t, process);
+}
+
+/* The same in C code: registers go where they are needed, as a program has little stack. */
 INLINE bool stack_ahead_here(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 {
-	struct user_regs regs = {
-		.ip = ctx->ip,
-		.sp = ctx->sp,
-		.bp = ctx->bp,
-		.bx = ctx->bx,
-		.r12 = ctx->r12,
-		.r13 = ctx->r13,
-		.r15 = ctx->r15,
-	};
+	const struct thread_info *t = scheduler_here();
+	struct event_scratch *s = stack_begin(t, ts_ns);
 
-	return stack_ahead(&regs, scheduler_here(), process, ts_ns);
+	if (!s)
+		return false;
+	s->regs.ip = ctx->ip;
+	s->regs.sp = ctx->sp;
+	s->regs.bp = ctx->bp;
+	s->regs.bx = ctx->bx;
+	s->regs.r12 = ctx->r12;
+	s->regs.r13 = ctx->r13;
+	s->regs.r15 = ctx->r15;
+	return stack_end(s, t, process);
 }
 
 /* The stack ahead of an event, asked for or not: RAW_EVENT_STACK if it is there. */

@@ -222,21 +222,25 @@ struct site_scan {
 
 INLINE struct site_scan *site_scratch(void);
 
-/* mov rsp, [r13 + stop].  OTP 24's call_light_bif_shared stores E, too, and fetches it by way of
- * rsi (jit/x86/instr_bif.cpp): nothing else there does that. */
-INLINE bool is_load_of_stop(const uint8_t *code)
-{
-	return code[0] == 0x49 && code[1] == 0x8b &&
-	       (code[2] == 0x65 || (config.otp == 24 && code[2] == 0x75)) &&
-	       code[3] == (uint8_t)config.layout.process_stop;
-}
+/*
+ * mov rsp, [r13 + stop], and mov rsp, rbp (OTP 24: mov rsp, r12).  OTP 24's call_light_bif_shared
+ * stores E, too, and fetches it by way of rsi (jit/x86/instr_bif.cpp): nothing else there does that.
+ * Bytes that are the same for all of the code are made once.
+ */
+struct site_bytes {
+	uint8_t stop_mask, stop, saved_rex, saved_regs;
+};
 
-/* mov rsp, rbp; OTP 24: mov rsp, r12. */
-INLINE bool is_load_of_saved(const uint8_t *code)
+INLINE struct site_bytes site_bytes(void)
 {
-	if (config.otp == 24)
-		return code[0] == 0x4c && code[1] == 0x89 && code[2] == 0xe4;
-	return code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xec;
+	struct site_bytes b = {0xff, (uint8_t)config.layout.process_stop, 0x48, 0xec};
+
+	if (config.otp == 24) {
+		b.stop_mask = 0xef; /* rsp is 0x65, rsi 0x75 */
+		b.saved_rex = 0x4c;
+		b.saved_regs = 0xe4;
+	}
+	return b;
 }
 
 /* Class of the site whose code continues at `ip`, by reading that code: what
@@ -244,15 +248,17 @@ INLINE bool is_load_of_saved(const uint8_t *code)
 GLOBAL_FN int site_classify(uint64_t ip)
 {
 	struct site_scan *s = site_scratch();
+	struct site_bytes b = site_bytes();
 
 	if (!s || !read_user(ip, s->code, sizeof(s->code)))
 		return SITE_UNREADABLE;
 	for (uint32_t i = 0; i <= EBEAM_SITE_BYTES - 4; i++) {
 		const uint8_t *code = s->code + i;
 
-		if (is_load_of_stop(code))
+		if (code[0] == 0x49 && code[1] == 0x8b && (code[2] & b.stop_mask) == 0x65 &&
+		    code[3] == b.stop)
 			return SITE_STOP;
-		if (is_load_of_saved(code))
+		if (code[0] == b.saved_rex && code[1] == 0x89 && code[2] == b.saved_regs)
 			return SITE_SAVED;
 	}
 	return SITE_UNKNOWN;
