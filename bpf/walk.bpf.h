@@ -224,8 +224,8 @@ INLINE struct site_scan *site_scratch(void);
 
 /*
  * mov rsp, [r13 + stop], and mov rsp, rbp (OTP 24: mov rsp, r12).  OTP 24's call_light_bif_shared
- * stores E, too, and fetches it by way of rsi (jit/x86/instr_bif.cpp): nothing else there does that.
- * Bytes that are the same for all of the code are made once.
+ * stores E, too, and fetches it by way of rsi (jit/x86/instr_bif.cpp): nothing else there does
+ * that.  Bytes that are the same for all of the code are made once.
  */
 struct site_bytes {
 	uint8_t stop_mask, stop, saved_rex, saved_regs;
