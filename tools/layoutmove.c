@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "beam/anchors.h"
-#include "beam/atoms.h"
 #include "beam/checks.h"
 #include "beam/layout.h"
 #include "beam/node.h"
@@ -21,11 +19,7 @@ static const struct beam_check *move(struct beam_node *n, const struct layout_me
 	int32_t *value = (int32_t *)((char *)&n->layout + m->offset);
 
 	*value += MOVE;
-	beam_atoms_close(n->atoms);
-	n->atoms = NULL;
-	n->anchors = (struct beam_anchors){0};
-	anchors_find(n);
-	checks_run(n);
+	beam_node_fits(n);
 	*value -= MOVE;
 	return checks_failed(n);
 }

@@ -176,7 +176,7 @@ static int open_and_snap_node(int os_pid, const char *output)
 	struct error err = {0};
 	bool ok;
 
-	if (beam_node_open(&n, os_pid, false, &err) != 0) {
+	if (beam_node_open(&n, os_pid, 0, &err) != 0) {
 		fprintf(stderr, "memsnap: %s\n", err.msg);
 		return 1;
 	}

@@ -110,8 +110,7 @@ static int open_executable(struct beam_node *n, struct error *err)
 	return 0;
 }
 
-/* Anchors and checks are those of n->layout.  True if it fits. */
-static bool fits(struct beam_node *n)
+bool beam_node_fits(struct beam_node *n)
 {
 	beam_atoms_close(n->atoms);
 	n->atoms = NULL;
@@ -129,13 +128,13 @@ static bool try_tables(struct beam_node *n)
 
 	for (unsigned int i = 0; (t = layout_table_near(id->own_otp, id->vm_probes, i)); i++) {
 		layout_use_table(n, t);
-		if (fits(n))
+		if (beam_node_fits(n))
 			return true;
 		log_info("pid %d: table %s does not fit: %s; seen: %s", n->os_pid, t->name,
 			 checks_failed(n)->name, checks_failed(n)->seen);
 	}
 	layout_use_table(n, layout_table_near(id->own_otp, id->vm_probes, 0));
-	return fits(n);
+	return beam_node_fits(n);
 }
 
 /* `lacks`: what DWARF of this node does not have. */
@@ -195,10 +194,10 @@ static void find_layout(struct beam_node *n, bool try_layout)
 	bool fit;
 
 	if (layout_use_dwarf(n, near, &lacks) == 0) {
-		fit = fits(n);
+		fit = beam_node_fits(n);
 	} else if (exact) {
 		layout_use_table(n, exact);
-		fit = fits(n);
+		fit = beam_node_fits(n);
 	} else if (try_layout) {
 		fit = false;
 	} else {
@@ -270,8 +269,7 @@ int beam_node_lacks(const struct beam_node *n, const char *what, struct error *e
 			 beam_node_title(n, title, sizeof(title)), what, n->identity.otp_text);
 }
 
-/* " (up 3 h, 82 MB in memory)"; "" if that is not known. */
-static const char *describe_process(const struct beam_node *n, char *buf, size_t size)
+const char *beam_node_process(const struct beam_node *n, char *buf, size_t size)
 {
 	char uptime[32], rss[32];
 	struct proc_stat stat;
@@ -279,10 +277,9 @@ static const char *describe_process(const struct beam_node *n, char *buf, size_t
 
 	buf[0] = '\0';
 	if (uptime_s >= 0 && proc_stat_read(&stat, n->os_pid, NULL) == 0)
-		snprintf(buf, size, " (up %s, %s in memory)",
+		snprintf(buf, size, "up %s, %s in memory",
 			 units_format_uptime((uint64_t)uptime_s, uptime, sizeof(uptime)),
-			 units_format_bytes(stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE), rss,
-					    sizeof(rss)));
+			 units_format_bytes(stat.rss, rss, sizeof(rss)));
 	return buf;
 }
 
@@ -297,12 +294,14 @@ static int finish_open(struct beam_node **out, struct beam_node *n, const char *
 	n->how = how;
 	inspect(n, how & BEAM_OPEN_TRY_LAYOUT);
 	/* A node that ended meanwhile fails checks too; that is not the layout's fault. */
-	if (beam_node_exits(n, n->unsupported[0] && !partial ? BEAM_NODE_EXIT_MS : 0))
+	if (beam_node_exits(n, n->unsupported[0] && !partial ? BEAM_NODE_EXIT_MS : 0)) {
 		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (%s) has exited", what);
-	else if (n->unsupported[0] && !partial)
-		code = error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "%s%s: %s", what,
-				 describe_process(n, process, sizeof(process)),
+	} else if (n->unsupported[0] && !partial) {
+		beam_node_process(n, process, sizeof(process));
+		code = error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "%s%s%s%s: %s", what,
+				 *process ? " (" : "", process, *process ? ")" : "",
 				 beam_node_refusal(n, refusal, sizeof(refusal)));
+	}
 	if (code)
 		beam_node_close(n);
 	else

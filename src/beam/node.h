@@ -151,6 +151,11 @@ int beam_node_open(struct beam_node **out, int os_pid, unsigned int how, struct 
 int beam_node_open_core(struct beam_node **out, const char *core, const char *exe, unsigned int how,
 			struct error *err);
 void beam_node_close(struct beam_node *n);
+/* What is known of the process, whatever runs in it: "up 3 h, 82 MB in memory"; "" = nothing. */
+const char *beam_node_process(const struct beam_node *n, char *buf, size_t size);
+/* Finds the anchors and runs the checks (checks.h) by n->layout, which may have changed: do all
+ * pass? */
+bool beam_node_fits(struct beam_node *n);
 /* False once the process has ended: its number may belong to another since.  A core is. */
 bool beam_node_is_there(const struct beam_node *n);
 /* The process has ended, or ends within `timeout_ms`: its memory goes a moment before it does, by

@@ -81,9 +81,10 @@ struct process_watch {
 
 /* ---- what it does --------------------------------------------------------------------------- */
 
+#define NOT_KNOWN UINT32_MAX /* no state: a process is not all of that at once */
+
 /* All that kind_of() goes by, but for the stack: bits of Process.state, and in place of its lowest
  * two, which are a priority, what else there is. */
-#define NOT_KNOWN UINT32_MAX /* no state: a process is not all of that at once */
 static uint32_t doing_of(uint32_t state, uint32_t flags, raddr timer)
 {
 	return (state & ~3u) | (flags & PROCESS_FLAG_HIBERNATED ? 1 : 0) | (timer ? 2 : 0);

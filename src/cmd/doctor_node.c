@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/units.h"
@@ -135,19 +134,13 @@ static void add_identity(struct doctor_rows *rows, const struct beam_node *node)
 	}
 }
 
-/* What is known of the process, whatever runs in it. */
 static void add_process(struct doctor_rows *rows, const struct beam_node *node)
 {
-	int64_t uptime_s = node->core ? -1 : proc_uptime_s(node->os_pid);
-	char uptime[32], rss[32];
-	struct proc_stat stat;
+	char text[128];
 
-	if (uptime_s < 0 || proc_stat_read(&stat, node->os_pid, NULL) != 0)
-		return;
-	units_format_uptime((uint64_t)uptime_s, uptime, sizeof(uptime));
-	units_format_bytes(stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE), rss, sizeof(rss));
-	snprintf(add(rows, node, "node", "process")->seen, sizeof(rows->v.data[0].seen),
-		 "up %s, %s in memory", uptime, rss);
+	if (*beam_node_process(node, text, sizeof(text)))
+		snprintf(add(rows, node, "node", "process")->seen, sizeof(rows->v.data[0].seen),
+			 "%s", text);
 }
 
 static void add_symbols(struct doctor_rows *rows, const struct beam_node *node)

@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/units.h"
@@ -57,9 +56,7 @@ static int read_row(struct list_row *row, int os_pid, unsigned int how)
 		row->exe[0] = '\0';
 	proc_container(&row->container, os_pid);
 	row->uptime_s = proc_uptime_s(os_pid);
-	row->rss = proc_stat_read(&stat, os_pid, NULL) == 0
-			   ? (int64_t)stat.rss_pages * sysconf(_SC_PAGESIZE)
-			   : -1;
+	row->rss = proc_stat_read(&stat, os_pid, NULL) == 0 ? (int64_t)stat.rss : -1;
 	if (beam_node_open(&node, os_pid, how | BEAM_OPEN_PARTIAL, &err) != 0) {
 		if (err.kind == ERROR_KIND_NO_NODE)
 			return 0;

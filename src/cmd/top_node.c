@@ -120,7 +120,7 @@ static void read_system(struct top *t)
 	if (clock_getcpuclockid(t->node->os_pid, &clock) == 0 && clock_gettime(clock, &cpu) == 0)
 		t->now.os_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 	if (proc_stat_read(&stat, t->node->os_pid, &ignored) == 0) {
-		t->now.os_rss = stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+		t->now.os_rss = stat.rss;
 		t->frame.state = proc_stat_stopped(&stat) ? TOP_STOPPED : TOP_RUNNING;
 	}
 }
@@ -140,7 +140,7 @@ static void read_own(struct top *t)
 	t->own_cpu_ns = ns;
 	t->own_ns = now;
 	if (proc_stat_read(&stat, getpid(), &ignored) == 0)
-		t->frame.own_rss = stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+		t->frame.own_rss = stat.rss;
 }
 
 /* A node may be named while one looks at it. */

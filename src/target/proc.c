@@ -187,7 +187,7 @@ int proc_stat_parse(struct proc_stat *out, const char *text)
 	out->utime_ticks = utime;
 	out->stime_ticks = stime;
 	out->start_ticks = start;
-	out->rss_pages = rss > 0 ? (uint64_t)rss : 0;
+	out->rss = rss > 0 ? (uint64_t)rss * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 	out->start_code = start_code;
 	return 0;
 }

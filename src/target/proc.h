@@ -57,7 +57,7 @@ struct proc_stat {
 	bool kernel_thread;
 	uint64_t start_ticks; /* since boot, in clock ticks */
 	uint64_t utime_ticks, stime_ticks;
-	uint64_t rss_pages;  /* in memory */
+	uint64_t rss;	     /* bytes in memory */
 	uint64_t start_code; /* in the executable's code; 0 or 1 if the kernel does not tell */
 };
 /* By SIGSTOP, or by who traces it. */

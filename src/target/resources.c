@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/compiler.h"
 #include "target/proc.h"
@@ -177,7 +176,7 @@ void resources_read(struct resources *out, int os_pid)
 
 	*out = (struct resources){0};
 	if (proc_stat_read(&stat, os_pid, &ignored) == 0)
-		out->rss = stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+		out->rss = stat.rss;
 	text = proc_read_file("/proc/meminfo", FILE_MAX, &len);
 	if (text && out->rss)
 		out->memory_max = out->rss + 1024 * resources_number(text, "MemAvailable", 0);

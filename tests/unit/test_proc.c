@@ -355,7 +355,7 @@ static void stat_with_odd_names(void **state)
 	assert_int_equal(st.utime_ticks, 91);
 	assert_int_equal(st.stime_ticks, 92);
 	assert_int_equal(st.start_ticks, 123456);
-	assert_int_equal(st.rss_pages, 8);
+	assert_int_equal(st.rss, 8 * (uint64_t)sysconf(_SC_PAGESIZE));
 	assert_int_equal(st.start_code, 94080000000000);
 	assert_false(st.kernel_thread);
 	assert_int_equal(proc_stat_parse(&st, "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 9 0 0 "
