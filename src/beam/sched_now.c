@@ -11,6 +11,7 @@
 #include "base/xalloc.h"
 #include "beam/atoms.h"
 #include "beam/callsite.h"
+#include "beam/process_state.h"
 
 /* The part of ErtsSchedulerData up to its run queue: 240 bytes in OTP 25 to 29. */
 #define HEAD_MAX 512
@@ -140,7 +141,7 @@ static bool read_process(const struct sched_now *s, bool normal, struct sched_si
 static void read_run_queue(const struct sched_now *s, raddr queue, struct sched_sight *out)
 {
 	const struct beam_layout *l = &s->n->layout;
-	uint32_t len;
+	uint32_t len, flags;
 
 	out->run_queue = out->context_switches = SCHED_NOW_UNKNOWN;
 	if (queue && mem_read_u32(s->n->mem, queue + (raddr)l->runq_len, &len) == 0)
@@ -148,6 +149,9 @@ static void read_run_queue(const struct sched_now *s, raddr queue, struct sched_
 	if (!queue || mem_read_u64(s->n->mem, queue + (raddr)l->runq_context_switches,
 				   &out->context_switches) != 0)
 		out->context_switches = SCHED_NOW_UNKNOWN;
+	out->suspended = queue &&
+			 mem_read_u32(s->n->mem, queue + (raddr)l->runq_flags, &flags) == 0 &&
+			 flags & RUNQ_FLG_SUSPENDED;
 }
 
 struct bytes_read {

@@ -44,6 +44,7 @@ struct sched_sight {
 	uint64_t light_bif;		      /* see callsite_light_bif_at() */
 	raddr stop, stack_top;		      /* Process.stop, and the word there */
 	uint64_t run_queue, context_switches; /* SCHED_NOW_UNKNOWN */
+	bool suspended; /* its run queue is: blocked (sched_block.h), or offline; of normal ones */
 	uint64_t reductions;		      /* of all that it ran */
 	uint64_t working_total; /* of dirty ones: ns, as the VM counted it, up to the last rest */
 	/* Thread progress, of normal ones. */

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "beam/anchors.h"
+#include "beam/process_state.h"
 
 #define NAME(id, name) name,
 static const char *const names[] = {VM_TOTALS(NAME)};
@@ -17,8 +18,6 @@ static const char *const names[] = {VM_TOTALS(NAME)};
 /* Bytes of one thing that are read at once: fields of scheduler data and run queues that stand near
  * each other (104 and 192 bytes in OTP 25 to 29). */
 #define SPAN_MAX 512
-/* ERTS_RUNQ_FLG_SUSPENDED, erl_process.h of OTP 25 to 29. */
-#define RUNQ_SUSPENDED (1u << 22)
 /* MIN_ATOM_TABLE_SIZE of atom.h, OTP 25 to 29 */
 #define ATOM_LIMIT_MIN 8192
 
@@ -225,7 +224,7 @@ static void read_queue(const struct vm_totals_reader *r, size_t i, struct vm_que
 		q->reductions = bytes_u64(queue, l->runq_reductions - r->queue.from);
 		q->context_switches = bytes_u64(queue, l->runq_context_switches - r->queue.from);
 		q->offline = p->type == VM_QUEUE_NORMAL &&
-			     bytes_u32(queue, l->runq_flags - r->queue.from) & RUNQ_SUSPENDED;
+			     bytes_u32(queue, l->runq_flags - r->queue.from) & RUNQ_FLG_SUSPENDED;
 	}
 	if (sched) {
 		q->gcs = bytes_u64(sched, l->sched_gc_count - r->sched.from);

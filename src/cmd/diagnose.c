@@ -194,6 +194,18 @@ static void sample_connections(struct sampling *s)
 	port_list_free(&ports);
 }
 
+static void sample_block(struct diagnose *g)
+{
+	struct sched_block b;
+
+	sched_block_read(g->n, &b);
+	if (!b.blocked)
+		return;
+	g->d.nr_msched_blocked++;
+	g->d.msched_blocker = diagnose_process_text(g, b.epid[0]);
+	g->d.dirty_blocked = b.dirty;
+}
+
 static double carriers_size(const struct diagnosis *d)
 {
 	double size = 0;
@@ -218,6 +230,7 @@ static int sample(struct sampling *s, struct error *err)
 	sample_memory(s);
 	sample_tables(s);
 	sample_connections(s);
+	sample_block(g);
 	if (!g->n->core) {
 		resources_read(&s->last, g->n->os_pid);
 		if (!s->first.rss)
@@ -309,6 +322,7 @@ static int look_live(struct sampling *s, uint64_t duration_ns, struct error *err
 	if (signals < 0)
 		return signals;
 	g->first_ns = clock_monotonic_ns();
+	g->host = host_cpu_begin();
 	end = g->first_ns + duration_ns;
 	rc = sample(s, err);
 	next_sample = next_sample_time(g->first_ns, duration_ns);
@@ -496,6 +510,25 @@ static void add_host(struct sampling *s)
 		proc_stat_read(&stat, s->g->n->os_pid, &ignored) == 0 && proc_stat_stopped(&stat);
 }
 
+#define CPU_USERS_SHOWN 3
+#define CPU_USER_LEAST	0.05 /* cores */
+
+static void add_cpu_users(struct diagnose *g)
+{
+	struct host_cpu_user users[CPU_USERS_SHOWN];
+	double seconds = (double)(g->last_ns - g->first_ns) / 1e9;
+	size_t nr = g->host ? host_cpu_end(g->host, g->n->os_pid, users, CPU_USERS_SHOWN) : 0;
+
+	for (size_t i = 0; i < nr && users[i].seconds >= CPU_USER_LEAST * seconds; i++) {
+		struct strbuf text = STRBUF_INIT;
+
+		strbuf_addf(&text, "%s (pid %d): %.2g cores", users[i].comm, users[i].os_pid,
+			    users[i].seconds / seconds);
+		vec_push(&g->d.cpu_users, diagnose_text(g, text.buf));
+		strbuf_free(&text);
+	}
+}
+
 static int finish(struct sampling *s, struct error *err)
 {
 	struct diagnose *g = s->g;
@@ -509,6 +542,7 @@ static int finish(struct sampling *s, struct error *err)
 	d->throttled = d->cpu_wait = d->cpu_used = NAN;
 	if (!g->n->core) {
 		add_host(s);
+		add_cpu_users(g);
 		diagnose_schedulers_finish(g);
 	}
 	add_limits(s);
@@ -551,6 +585,7 @@ static void close_all(struct sampling *s)
 	diagnose_schedulers_close(g);
 	diagnose_processes_close(g);
 	diagnosis_free(&g->d);
+	host_cpu_free(g->host);
 	arena_free(&g->texts);
 }
 

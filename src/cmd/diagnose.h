@@ -11,12 +11,14 @@
 #include "base/arena.h"
 #include "beam/callsite.h"
 #include "beam/pid.h"
+#include "beam/sched_block.h"
 #include "beam/sched_now.h"
 #include "beam/stack.h"
 #include "beam/waits.h"
 #include "cmd/command.h"
 #include "cmd/process_source.h"
 #include "model/diagnosis.h"
+#include "target/host_cpu.h"
 #include "target/thread_state.h"
 
 /* A scheduler, with what is known of its time slice under way. */
@@ -80,6 +82,7 @@ struct diagnose {
 	struct diagnosis d;
 	struct arena texts; /* of the diagnosis */
 	uint64_t first_ns, last_ns;
+	struct host_cpu *host; /* since first_ns; NULL = not known */
 
 	/* diagnose_schedulers.c */
 	struct callsites *sites;

@@ -301,6 +301,8 @@ int live_add_meta(struct live *l, const char *command, const char *mode, unsigne
 		enrich_add_meta(l->enrich, "untested", l->node->untested);
 		live_add_warning(l, target_untested(l->node, untested, sizeof(untested)));
 	}
+	if (target_stopped(l->node->os_pid))
+		live_add_warning(l, target_stopped(l->node->os_pid));
 	if (l->session && !l->node->anchors.jit_register)
 		live_add_warning(l, "code loaded while recording could not be watched");
 	return 0;

@@ -455,6 +455,10 @@ static int check_options(struct ps *ps, const struct filter_field *fields, struc
 				 "--watch needs a node that runs; a core file does not change");
 	if (o->duration_ns && !o->watch_ns)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "-d needs --watch");
+	if (o->sort && !o->watch_ns &&
+	    needs_of(process_columns_fields(o->sort + (*o->sort == '-'))) & PROCESS_NEEDS_BEFORE)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-s %s needs --watch: a rate is known from two readings", o->sort);
 	return 0;
 }
 

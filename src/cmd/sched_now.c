@@ -197,6 +197,7 @@ static void look_last(struct now_view *v)
 		if (v->rows[i].os_tid)
 			thread_state_read(&was[i], v->node->os_pid, v->rows[i].os_tid);
 	sched_now_look(v->now, v->last_ns = clock_monotonic_ns());
+	sched_block_read(v->node, &v->block);
 	v->nr_looks++;
 	for (size_t i = 0; i < v->nr; i++)
 		if (v->rows[i].os_tid)
@@ -235,6 +236,7 @@ static void look_core(struct now_view *v)
 
 	v->first_ns = v->before_ns = v->last_ns = 0;
 	sched_now_look(v->now, 0);
+	sched_block_read(v->node, &v->block);
 	v->nr_looks = 1;
 	for (size_t i = 0; i < v->nr; i++) {
 		struct now_row *r = &v->rows[i];

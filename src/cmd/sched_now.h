@@ -4,6 +4,7 @@
 #define EBEAM_CMD_SCHED_NOW_H
 
 #include "beam/pid.h"
+#include "beam/sched_block.h"
 #include "beam/sched_function.h"
 #include "beam/sched_now.h"
 #include "cmd/command.h"
@@ -41,6 +42,7 @@ struct now_view {
 	struct sched_now *now;
 	struct now_row *rows;
 	size_t nr;
+	struct sched_block block; /* of multi-scheduling, as of the last look */
 	bool live, has_ports;
 	bool stopped;			       /* the whole node is */
 	uint64_t times_ns;		       /* `first` of threads */

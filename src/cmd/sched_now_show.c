@@ -22,8 +22,12 @@
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static const char *doing_name(const struct sched_sight *s)
+/* A scheduler that rests may do so because it may not run anything. */
+static const char *doing_name(const struct now_view *v, const struct sched_one *one)
 {
+	const struct sched_sight *s = &one->now;
+	bool normal = one->type == THREAD_NORMAL;
+
 	static const char *const names[] = {
 		[SCHED_DOING_NOTHING] = "idle",
 		[SCHED_DOING_PROCESS] = "process",
@@ -33,6 +37,11 @@ static const char *doing_name(const struct sched_sight *s)
 
 	if (s->doing == SCHED_DOING_PROCESS && (s->state & PROCESS_STATE_GC))
 		return "gc";
+	if (s->doing == SCHED_DOING_NOTHING && v->block.blocked &&
+	    (normal ? s->suspended : v->block.dirty))
+		return "blocked";
+	if (s->doing == SCHED_DOING_NOTHING && s->suspended)
+		return "offline";
 	return names[s->doing];
 }
 
@@ -132,7 +141,7 @@ static const char *holder_of(const struct now_row *r)
 	}
 
 TEXT_COLUMN(type, sched_type_name(r->one->type))
-TEXT_COLUMN(doing, doing_name(&r->one->now))
+TEXT_COLUMN(doing, doing_name(v, r->one))
 TEXT_COLUMN(pid, pid_of(v, r, buf, sizeof(buf)))
 TEXT_COLUMN(port, port_of(v, r, buf, sizeof(buf)))
 TEXT_COLUMN(thread_state, thread_of(r))
@@ -417,6 +426,41 @@ static void write_progress(FILE *f, const struct now_view *v)
 	strbuf_free(&line);
 }
 
+/* ---- blocked multi-scheduling --------------------------------------------------------------- */
+
+static void write_block(FILE *f, const struct now_view *v)
+{
+	const struct sched_block *b = &v->block;
+	char buf[64];
+
+	if (!b->blocked)
+		return;
+	fprintf(f, "multi-scheduling is blocked: scheduler 1 alone runs%s, until ",
+		b->dirty ? "" : " beside the dirty ones");
+	for (unsigned int i = 0; i < MIN(b->nr, SCHED_BLOCKERS_MAX); i++)
+		fprintf(f, "%s%s", i ? ", " : "",
+			pid_format(&v->pids, b->epid[i], buf, sizeof(buf)));
+	if (b->nr > SCHED_BLOCKERS_MAX)
+		fprintf(f, " and %u more", b->nr - SCHED_BLOCKERS_MAX);
+	fprintf(f, "%s unblocked it (erlang:system_flag(multi_scheduling, %s)) or exited\n",
+		b->nr == 1 ? " has" : " have", b->dirty ? "unblock" : "unblock_normal");
+}
+
+static void json_block(struct jsonw *w, const struct now_view *v)
+{
+	const struct sched_block *b = &v->block;
+	char buf[64];
+
+	jsonw_begin_object(w, "multi_scheduling");
+	jsonw_string(w, "state", !b->blocked ? "enabled" : b->dirty ? "blocked" : "blocked_normal");
+	jsonw_begin_array(w, "blocked_by");
+	for (unsigned int i = 0; i < MIN(b->nr, SCHED_BLOCKERS_MAX); i++)
+		jsonw_string(w, NULL, pid_format(&v->pids, b->epid[i], buf, sizeof(buf)));
+	jsonw_end_array(w);
+	jsonw_uint(w, "blockers", b->nr);
+	jsonw_end_object(w);
+}
+
 /* ---- the answer ----------------------------------------------------------------------------- */
 
 static bool has_start_mark(const struct now_view *v)
@@ -440,6 +484,7 @@ int sched_now_write(struct command_context *ctx, const struct now_view *v, const
 		fprintf(ctx->out, "%u looks in %s; ", v->nr_looks,
 			units_format_ns(v->last_ns - v->first_ns, buf, sizeof(buf)));
 	write_progress(ctx->out, v);
+	write_block(ctx->out, v);
 	if (has_start_mark(v))
 		fprintf(ctx->out, "~ its time slice began in this function: where Erlang code is "
 				  "by now stands in the registers of a CPU (ebeam record)\n");
@@ -454,7 +499,7 @@ static void json_row(struct jsonw *w, const struct now_view *v, const struct now
 	jsonw_begin_object(w, NULL);
 	jsonw_string(w, "type", sched_type_name(r->one->type));
 	jsonw_uint(w, "scheduler", r->one->number);
-	jsonw_string(w, "doing", doing_name(s));
+	jsonw_string(w, "doing", doing_name(v, r->one));
 	jsonw_string(w, "pid", pid_of(v, r, buf, sizeof(buf)));
 	jsonw_string(w, "port", port_of(v, r, buf, sizeof(buf)));
 	jsonw_string(w, "registered_name", registered_of(v, r));
@@ -508,6 +553,7 @@ int sched_now_json(struct command_context *ctx, const struct now_view *v, const 
 	jsonw_known(&w, "at_least_ns", told.still_ns);
 	jsonw_string(&w, "waits_for", told.waits_for);
 	jsonw_end_object(&w);
+	json_block(&w, v);
 	jsonw_begin_rows(&w, "schedulers");
 	for (size_t i = 0; i < nr; i++)
 		json_row(&w, v, &v->rows[order[i]]);

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "base/write_error.h"
 #include "cmd/envelope.h"
+#include "target/proc.h"
 
 /* Everything from a core is said of the moment when it was made, and may lack parts: a line on
  * stderr tells, as the tables look like those of a live node. */
@@ -58,6 +59,26 @@ static void tell_untested(const struct beam_node *n)
 		log_warn("ebeam: OTP %s is read %s", n->identity.otp_text, text);
 }
 
+const char *target_stopped(int os_pid)
+{
+	struct proc_stat stat;
+	struct error ignored;
+
+	return proc_stat_read(&stat, os_pid, &ignored) == 0 && proc_stat_stopped(&stat)
+		       ? "the node is stopped by a signal or a debugger (state T in /proc): "
+			 "nothing "
+			 "in it runs"
+		       : NULL;
+}
+
+static void tell_stopped(int os_pid)
+{
+	const char *text = target_stopped(os_pid);
+
+	if (text)
+		log_warn("ebeam: %s", text);
+}
+
 static int open_core(struct beam_node **out, const struct options *opt, unsigned int how,
 		     struct error *err)
 {
@@ -97,6 +118,8 @@ int target_open(struct beam_node **out, const struct command_context *ctx, struc
 	} else {
 		rc = beam_find(&os_pid, ctx->opt.pid, target_how(&ctx->opt), err);
 		rc = rc ? rc : beam_node_open(out, os_pid, target_how(&ctx->opt), err);
+		if (!rc)
+			tell_stopped(os_pid);
 	}
 	if (!rc)
 		tell_untested(*out);

@@ -245,6 +245,7 @@ void findings_free(struct findings *f)
 void diagnosis_free(struct diagnosis *d)
 {
 	vec_free(&d->limits);
+	vec_free(&d->cpu_users);
 	vec_free(&d->memory);
 	vec_free(&d->allocators);
 	vec_free(&d->newest_atoms);

@@ -140,11 +140,17 @@ struct diagnosis {
 	uint64_t duration_ns;
 	unsigned int looks, samples;
 	bool stopped; /* by a signal or a debugger */
+	/* Samples that saw multi-scheduling blocked; by whom, and whether for dirty ones, too, as of
+	 * the last of these. */
+	unsigned int nr_msched_blocked;
+	const char *msched_blocker;
+	bool dirty_blocked;
 
 	/* The host.  Shares of the time that threads of schedulers were to run; NAN. */
-	double cpu_wait, cpu_used; /* the second in cores */
-	double throttled;	   /* share of the periods of its cgroup */
-	struct series rss;	   /* bytes */
+	double cpu_wait, cpu_used;   /* the second in cores */
+	VEC(const char *) cpu_users; /* other processes that use CPU, most first, as text */
+	double throttled;	     /* share of the periods of its cgroup */
+	struct series rss;	     /* bytes */
 	struct series beyond; /* of these, what all carriers of the VM's allocators do not hold */
 	uint64_t memory_max;  /* bytes that it may have; 0 = not known */
 

@@ -20,6 +20,7 @@ struct making {
 /* A rule for each row; diagnosis.c calls them all. */
 #define DIAGNOSIS_RULES(RULE)                                                                      \
 	RULE(stopped)                                                                              \
+	RULE(multi_scheduling)                                                                     \
 	RULE(deadlock)                                                                             \
 	RULE(long_slices)                                                                          \
 	RULE(dirty_pools)                                                                          \

@@ -24,6 +24,28 @@ void rule_stopped(struct making *m)
 	finding_command(f, "sched --now");
 }
 
+void rule_multi_scheduling(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	struct finding *f;
+
+	if (!d->nr_msched_blocked)
+		return;
+	f = finding_begin(m, "multi_scheduling_blocked",
+			  d->nr_msched_blocked == d->samples ? 90 : 60, FINDING_CERTAIN,
+			  "multi-scheduling is blocked by %s",
+			  d->msched_blocker ? d->msched_blocker : "a process");
+	finding_evidence(f, "seen in %u of %u samples; scheduler 1 alone runs%s meanwhile",
+			 d->nr_msched_blocked, d->samples,
+			 d->dirty_blocked ? "" : " beside the dirty ones");
+	finding_evidence(f,
+			 "it ends when the process calls erlang:system_flag(multi_scheduling, %s) "
+			 "or exits",
+			 d->dirty_blocked ? "unblock" : "unblock_normal");
+	finding_command(f, "sched --now");
+	finding_command(f, "gc");
+}
+
 void rule_deadlock(struct making *m)
 {
 	for (size_t i = 0; i < m->d->circles.len; i++) {
@@ -492,6 +514,8 @@ void rule_host_cpu(struct making *m)
 		"threads of schedulers were to run but had no CPU for %.0f%% of the time in which "
 		"they wanted one; they used %.2g cores, and waited for %.2g more",
 		100 * d->cpu_wait, d->cpu_used, waited);
+	for (size_t i = 0; i < d->cpu_users.len; i++)
+		finding_evidence(f, "another process uses CPU: %s", d->cpu_users.data[i]);
 	finding_command(f, "sched --now -d 5");
 }
 

@@ -45,8 +45,12 @@ def check_loop(ctx, node, answered):
 @case("stopped by SIGSTOP")
 def stopped(ctx):
     node = ctx.new_node(flags=("+S", "2:2"), name=f"stopped{ctx.otp}@127.0.0.1")
+    said = ctx.ebeam.ok("ps", "-p", node.os_pid, "-n", "1").err
+    check("stopped" not in said, f"of one that runs: {said}")
     stop(ctx, node.os_pid)
     look(ctx, node)
+    for args in (("ps", "-n", "1"), ("inspect", "init"), ("record", "-d", "1", "-f", "text")):
+        check_in("the node is stopped by a signal or a debugger", ctx.ebeam.run(*args, "-p", node.os_pid).err, args)
     with open(f"/proc/{node.os_pid}/stat") as f:
         check_equal(f.read().rsplit(")", 1)[1].split()[0], "T", "state of the node afterwards")
 

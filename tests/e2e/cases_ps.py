@@ -257,7 +257,8 @@ def errors(ctx):
                        (("-s", "size"), "there is no column 'size'"),
                        (("-c", "pid,size"), "there is no column 'size'"),
                        (("--tree", "-n", "3"), "--tree has an order"),
-                       (("-d", "3"), "-d needs --watch")):
+                       (("-d", "3"), "-d needs --watch"),
+                       (("-s", "memory_per_s"), "-s memory_per_s needs --watch")):
         result = ctx.ebeam.run("ps", "-p", ctx.node.os_pid, *args)
         check_equal(result.code, 2, str(result))
         check_in(text, result.err, str(result))

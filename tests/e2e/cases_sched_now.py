@@ -226,6 +226,27 @@ def progress(ctx):
     check_in(h.pids["sleep"], told, "the closing line")
 
 
+@case("multi-scheduling blocked by a process: who, and which schedulers may not run; else those are offline")
+def blocked(ctx):
+    for what, state, dirty in (("block", "blocked", "blocked"), ("block_normal", "blocked_normal", "idle")):
+        h = Held(ctx, what)
+        data = h.now()
+        check_equal(h.node.ask("held", "multi_scheduling"), {"state": state, "by": [h.pids[what]]}, "the node")
+        check_equal(data["multi_scheduling"], {"state": state, "blocked_by": [h.pids[what]], "blockers": 1}, what)
+        check_equal([r["doing"] for r in of_type(data, "normal")[1:]], ["blocked"] * 3, "normal schedulers")
+        check_equal({r["doing"] for k in ("dirty_cpu", "dirty_io") for r in of_type(data, k)}, {dirty}, "dirty ones")
+        text = ctx.ebeam.ok("sched", "--now", "-p", h.node.os_pid).out
+        check_in(f"until {h.pids[what]} has unblocked it", text, "the closing lines")
+        found = ctx.ebeam.run("diagnose", "-p", h.node.os_pid, "-d", "1", "-j").json()["data"]["findings"]
+        said = [f["title"] for f in found if f["id"] == "multi_scheduling_blocked"]
+        check_equal(said, [f"multi-scheduling is blocked by {h.pids[what]} held_{what}"], f"{found}")
+    node = ctx.new_node(flags=("+S", "4:1"))
+    ctx.cleanup(kill, node)
+    data = ctx.ebeam.ok("sched", "--now", "-p", node.os_pid, "-j").json()["data"]
+    check_equal(data["multi_scheduling"], {"state": "enabled", "blocked_by": [], "blockers": 0}, "of +S 4:1")
+    check_equal([r["doing"] for r in of_type(data, "normal")[1:]], ["offline"] * 3, "schedulers that are offline")
+
+
 @case("all schedulers in a C function that does not return: the run queues behind them, and where")
 def hung(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))

@@ -175,6 +175,25 @@ static void test_mailboxes(void **state)
 	diagnosis_free(&d);
 }
 
+static void test_multi_scheduling(void **state)
+{
+	struct diagnosis d = nothing();
+
+	(void)state;
+	d.samples = 4;
+	d.nr_msched_blocked = 4;
+	d.dirty_blocked = true;
+	d.msched_blocker = "<0.80.0> deploy";
+	check_one(&d, "multi_scheduling_blocked", FINDING_CRITICAL,
+		  "multi-scheduling is blocked by <0.80.0> deploy");
+	d.nr_msched_blocked = 1;
+	check_one(&d, "multi_scheduling_blocked", FINDING_WARNING,
+		  "multi-scheduling is blocked by <0.80.0> deploy");
+	d.nr_msched_blocked = 0;
+	check_one(&d, NULL, 0, NULL);
+	diagnosis_free(&d);
+}
+
 static void test_waits(void **state)
 {
 	struct diagnosed_process a = {.pid = "<0.1.0>", .name = "a", .function = "gen:call/4"};
@@ -652,6 +671,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_mailboxes),
+		cmocka_unit_test(test_multi_scheduling),
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_dirty),

@@ -3,10 +3,11 @@
 %% held_WHAT.  sleep: a normal one, asleep in a BIF.  busy: a normal one, on a CPU in a BIF.  loop: Erlang
 %% code that runs for ever.  cpu: a dirty CPU one, busy in a BIF.  io: a dirty IO one, asleep in a BIF.
 %% fifo: a dirty IO one that reads a FIFO into which nobody writes.  gc: a dirty CPU one that
-%% collects, again and again.  They end with the node.
+%% collects, again and again.  block, block_normal: waits, with multi-scheduling blocked.  They end
+%% with the node.
 -module(held).
 -behaviour(workload).
--export([processes/1, init/1, step/1, report/1, fifo/0]).
+-export([processes/1, init/1, step/1, report/1, fifo/0, multi_scheduling/0]).
 
 -define(LONG, 600000).
 
@@ -22,6 +23,11 @@ init(gc) ->
 init(What) ->
     erts_debug:set_internal_state(available_internal_state, true),
     What.
+
+multi_scheduling() ->
+    #{state => erlang:system_info(multi_scheduling),
+      by => [list_to_binary(pid_to_list(P)) || P <- erlang:system_info(multi_scheduling_blockers)
+                                                   ++ erlang:system_info(normal_multi_scheduling_blockers)]}.
 
 fifo() -> "/tmp/ebeam-e2e-fifo-" ++ os:getpid().
 
@@ -40,6 +46,14 @@ step(loop) ->
 step(cpu) ->
     erts_debug:dirty_cpu(wait, ?LONG),
     cpu;
+step(block) ->
+    receive after 300 -> ok end,
+    blocked = erlang:system_flag(multi_scheduling, block),
+    receive after ?LONG -> block end;
+step(block_normal) ->
+    receive after 300 -> ok end,
+    blocked_normal = erlang:system_flag(multi_scheduling, block_normal),
+    receive after ?LONG -> block_normal end;
 step(io) ->
     erts_debug:dirty_io(wait, ?LONG),
     io;
