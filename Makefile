@@ -42,7 +42,7 @@ LIBS     = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lm
 SAN     := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
 SRC     := $(sort $(wildcard src/*/*.c src/*/*/*.c))
-MAIN    := src/cmd/main.c
+MAIN    := src/cmd/program/main.c
 LIBSRC  := $(filter-out $(MAIN),$(SRC))
 # maps.bpf.c first: libbpf 1.1's linker gives a map its right offset only if the definition comes
 # before the declarations.  BPFOWN are objects of their own.
@@ -100,7 +100,7 @@ $(B)/flags:
 # ---- one file ------------------------------------------------------------------------------
 
 # What static programs of glibc cannot do well, ours does itself: src/target/static_dwarf.c and
-# src/view/static_locale.c.  The list of what was linked is for tools/dist: whose licences hold.
+# src/view/screen/static_locale.c.  The list of what was linked is for tools/dist: whose licences hold.
 WRAPPED := dlopen iswprint mblen mbtowc wcrtomb wcwidth
 STATIC_LIBS = $(shell $(PKG_CONFIG) --static --libs $(PKGS)) -lm
 
@@ -147,7 +147,8 @@ $(BPFOWN:%=$(B)/gen/%.skel.h): $(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o
 
 # ---- tests that need nothing --------------------------------------------------------------
 
-UNIT    := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
+UNIT    := $(patsubst tests/unit/%.c,$(B)/tests/unit/%, \
+             $(sort $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)))
 BPFHOST := $(patsubst tests/bpf_host/%.c,$(B)/tests/bpf_host/%,$(sort $(wildcard tests/bpf_host/test_*.c)))
 TESTLIB := $(patsubst %.c,$(B)/san/%.o,$(sort $(wildcard tests/lib/*.c)))
 
@@ -158,7 +159,7 @@ $(B)/san/%.o: %.c $(B)/flags | $(GEN)
 	    $(MAP) -MMD -MP -c -o $@ $<
 
 # It reads its own types.
-$(B)/san/tests/unit/test_dwarf.o: SAN += -g
+$(B)/san/tests/unit/target/test_dwarf.o: SAN += -g
 
 $(B)/san/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC-SAN)

@@ -5,7 +5,7 @@
  *
  * In JIT code (OTP 25 to 29 on x86-64): rbx = X registers, r13 = Process, r14d = reductions that
  * its slice has left, rsp = Erlang stack with the return address on top; at a place of return that
- * address is gone and X0 is the result.  What C functions get: src/beam/call_targets.h.
+ * address is gone and X0 is the result.  What C functions get: src/beam/code/call_targets.h.
  */
 #ifndef EBEAM_BPF_CALL_H
 #define EBEAM_BPF_CALL_H

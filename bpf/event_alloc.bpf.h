@@ -4,7 +4,7 @@
  *
  * What makes them is static in erl_alloc_util.c; but an allocator (Allctr_t) keeps pointers to the
  * functions that get, resize and return carriers and that take them in and out of its trees, and
- * those are probed (src/beam/allocator_calls.c).  Signatures: erl_alloc_util.h, OTP 25 to 29.
+ * those are probed (src/beam/vm/allocator_calls.c).  Signatures: erl_alloc_util.h, OTP 25 to 29.
  */
 #ifndef EBEAM_BPF_EVENT_ALLOC_H
 #define EBEAM_BPF_EVENT_ALLOC_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Events from the USDT probes of a VM that has them (src/probe/sources_usdt.c says which).  A probe
- * names processes and ports by their text, "<0.80.0>"; here it becomes the term again, and by way
- * of the process table the struct, so that the event is the one that a uprobe would have given.
+ * Events from the USDT probes of a VM that has them (src/probe/place/sources_usdt.c says which).  A
+ * probe names processes and ports by their text, "<0.80.0>"; here it becomes the term again, and by
+ * way of the process table the struct, so that the event is the one that a uprobe would have given.
  */
 #ifndef EBEAM_BPF_EVENT_USDT_H
 #define EBEAM_BPF_EVENT_USDT_H

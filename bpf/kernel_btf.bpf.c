@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Whether a file of BTF is that of the running kernel (src/probe/kernel_btf.c): what fields that it
- * leads to say of the calling task, against what the kernel itself says.  Run once, by
+ * Whether a file of BTF is that of the running kernel (src/probe/kernel/kernel_btf.c): what fields
+ * that it leads to say of the calling task, against what the kernel itself says.  Run once, by
  * BPF_PROG_TEST_RUN, on the task that asks.
  */
 #include "kernel_types.h"

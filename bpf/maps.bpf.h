@@ -109,8 +109,8 @@ INLINE void count_time(uint64_t start_ns)
  * wrong for uprobes: they can be preempted, and another thread that runs the same program on that
  * CPU then overwrites it.  A program that has a tail call keeps to the stack of its thread
  * (check_max_stack_depth(), kernel/bpf/verifier.c).  So this stands in every uprobe program; what
- * the kernel made of it is checked after the load (src/probe/kernel.h).  The map is the unit's own,
- * as all that tail call through a map must be attached in the same way.
+ * the kernel made of it is checked after the load (src/probe/kernel/kernel.h).  The map is the
+ * unit's own, as all that tail call through a map must be attached in the same way.
  */
 struct no_programs_map {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);

@@ -19,12 +19,12 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
-#include "beam/atoms.h"
-#include "beam/call_match.h"
-#include "beam/dictionary.h"
-#include "beam/node.h"
-#include "beam/process.h"
-#include "beam/term_read.h"
+#include "beam/match/call_match.h"
+#include "beam/node/node.h"
+#include "beam/process/dictionary.h"
+#include "beam/process/process.h"
+#include "beam/term/atoms.h"
+#include "beam/term/term_read.h"
 
 static const char usage_text[] = "usage: callmatch -p PID NAME KEY [--lose PERCENT] < PATTERNS\n";
 

@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include "base/jsonw.h"
-#include "beam/atoms.h"
-#include "beam/call_targets.h"
-#include "beam/jit.h"
-#include "beam/sched.h"
-#include "probe/perf.h"
+#include "beam/code/call_targets.h"
+#include "beam/code/jit.h"
+#include "beam/sched/sched.h"
+#include "beam/term/atoms.h"
+#include "probe/kernel/perf.h"
 #include "target/objects.h"
 #include "target/proc.h"
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "beam/node.h"
-#include "probe/functions.h"
+#include "beam/node/node.h"
+#include "probe/place/functions.h"
 #include "target/elf.h"
 
 /* C++: long arguments up to OTP 26, int since 27. */

@@ -22,7 +22,7 @@
 
 #include "base/strbuf.h"
 #include "base/xalloc.h"
-#include "beam/layout.h"
+#include "beam/otp/layout.h"
 #include "target/dwarf.h"
 
 #define MAX_DEPTH 16
@@ -226,7 +226,7 @@ static bool build_table(struct strbuf *sb, const struct facts *f, const struct o
 		"folder.\n"
 		" * %s\n"
 		" */\n"
-		"#include \"beam/layout.h\"\n\n"
+		"#include \"beam/otp/layout.h\"\n\n"
 		"const struct layout_table layout_table_otp%d%s = {\n"
 		"\t.otp = %d,\n"
 		"\t.vm_probes = %s,\n"

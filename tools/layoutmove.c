@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "beam/checks.h"
-#include "beam/layout.h"
-#include "beam/node.h"
+#include "beam/locate/checks.h"
+#include "beam/node/node.h"
+#include "beam/otp/layout.h"
 
 #define MOVE 8
 

@@ -19,7 +19,7 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
-#include "beam/atoms.h"
+#include "beam/term/atoms.h"
 #include "lib/recorded.h"
 #include "target/mem.h"
 #include "target/proc.h"

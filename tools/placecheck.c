@@ -19,11 +19,11 @@
 
 #include "base/compiler.h"
 #include "base/vec.h"
-#include "beam/node.h"
+#include "beam/node/node.h"
 #include "places.skel.h"
-#include "probe/functions.h"
-#include "probe/multi.h"
-#include "probe/sources.h"
+#include "probe/kernel/multi.h"
+#include "probe/place/functions.h"
+#include "probe/place/sources.h"
 #include "target/elf.h"
 
 #define MAX_FUNCTIONS 128u /* as in bpf/places.bpf.c */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "probe/sources.h"
+#include "probe/place/sources.h"
 #include "target/elf.h"
 
 static void print_place(const char *what, const struct placement *p)

@@ -20,10 +20,10 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "beam/atoms.h"
-#include "beam/dictionary.h"
-#include "beam/node.h"
-#include "beam/term_internal.h"
+#include "beam/node/node.h"
+#include "beam/process/dictionary.h"
+#include "beam/term/atoms.h"
+#include "beam/term/term_internal.h"
 
 static const char usage_text[] = "usage: termdump -p PID NAME KEY [--each] [--elixir] [--size] "
 				 "[--to-list] [--depth N] [--max N]\n";

@@ -16,7 +16,7 @@
 #include "base/xalloc.h"
 #include "lib/zoo.h"
 #include "names/utf8.h"
-#include "view/terminal.h"
+#include "view/screen/terminal.h"
 
 #define KEY_ROW 12
 

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "beam/apps.h"
-#include "beam/atoms.h"
-#include "beam/node.h"
-#include "beam/vm_totals.h"
+#include "beam/node/node.h"
+#include "beam/term/atoms.h"
+#include "beam/vm/apps.h"
+#include "beam/vm/vm_totals.h"
 
 static void field(const char *name, uint64_t value)
 {

@@ -26,11 +26,11 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
-#include "beam/layout.h"
+#include "beam/otp/layout.h"
 #include "event/catalogue.h"
 #include "lib/verifier_baseline.h"
-#include "probe/features.h"
-#include "probe/program_trial.h"
+#include "probe/kernel/features.h"
+#include "probe/session/program_trial.h"
 
 /* What has the largest programs. */
 #define BASELINE_LAYOUT	 "otp27"

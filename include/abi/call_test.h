@@ -2,7 +2,7 @@
 /*
  * Conditions on the arguments of a call that BPF tests before it copies them.  They are necessary:
  * a call that fails them does not match; one that fulfils them may still not.  Made from a pattern
- * by beam/call_test.c.
+ * by beam/match/call_test.c.
  *
  * Those of group 0 all hold; of the other groups, if there are any, one holds as a whole (guards
  * that `;` divides).  Tests of a group stand together, groups in ascending order.  Before a test on

@@ -37,9 +37,9 @@ struct event_who {
 	uint64_t call[3]; /* initial call: module, function (atoms), arity; that behind proc_lib */
 };
 
-/* What the kernel has; without it the programs do the same in another way (src/probe/kernel.h).
- * The verifier removes the way that is not taken, so that a kernel without a helper never sees its
- * call.
+/* What the kernel has; without it the programs do the same in another way
+ * (src/probe/kernel/kernel.h).  The verifier removes the way that is not taken, so that a kernel
+ * without a helper never sees its call.
  */
 struct kernel_helpers {
 	uint32_t task_btf;  /* bpf_get_current_task_btf() */

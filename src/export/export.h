@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "model/diff.h"
-#include "model/snapshot.h"
+#include "model/profile/diff.h"
+#include "model/profile/snapshot.h"
 
 struct exporter {
 	const char *name;   /* as in --format */

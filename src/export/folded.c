@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base/xalloc.h"
-#include "model/calltree.h"
+#include "model/profile/calltree.h"
 
 static void add_frame(struct strbuf *line, const char *name)
 {

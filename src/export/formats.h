@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "model/diff.h"
-#include "model/snapshot.h"
+#include "model/profile/diff.h"
+#include "model/profile/snapshot.h"
 
 int export_html(FILE *f, const struct snapshot *s, struct error *err);
 int export_html_diff(FILE *f, const struct diff *d, struct error *err);

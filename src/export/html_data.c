@@ -29,7 +29,7 @@
 #include "export/formats.h"
 #include "export/paint.h"
 #include "export/strtab.h"
-#include "model/calltree.h"
+#include "model/profile/calltree.h"
 
 #define KIND_GROUP (FRAME_STATE + 1) /* of frames that are groups, in the page only */
 

@@ -4,8 +4,8 @@
 #define EBEAM_EXPORT_HTML_DATA_H
 
 #include "base/strbuf.h"
-#include "model/diff.h"
-#include "model/snapshot.h"
+#include "model/profile/diff.h"
+#include "model/profile/snapshot.h"
 
 /* 0, or -EILSEQ if a name is no valid UTF-8. */
 int html_data_of_snapshot(struct strbuf *out, const struct snapshot *s);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "model/calltree.h"
+#include "model/profile/calltree.h"
 
 #define JSON_SCHEMA 1
 

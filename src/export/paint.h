@@ -7,7 +7,7 @@
 #ifndef EBEAM_EXPORT_PAINT_H
 #define EBEAM_EXPORT_PAINT_H
 
-#include "model/snapshot.h"
+#include "model/profile/snapshot.h"
 
 enum paint_id {
 	PAINT_ERLANG,

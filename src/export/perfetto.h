@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "model/timeline.h"
+#include "model/timeline/timeline.h"
 #include "names/names.h"
 
 struct perfetto;

@@ -17,7 +17,7 @@
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "export/strtab.h"
-#include "model/calltree.h"
+#include "model/profile/calltree.h"
 #include "pprof.pb-c.h"
 
 #define GZIP_WINDOW	(15 + 16) /* zlib: largest window, gzip header */

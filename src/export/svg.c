@@ -17,7 +17,7 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "export/paint.h"
-#include "model/calltree.h"
+#include "model/profile/calltree.h"
 
 #define SVG_WIDTH      1200
 #define SVG_MARGIN     12

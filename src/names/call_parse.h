@@ -66,7 +66,7 @@ bool call_is_upper(char c);
 bool call_is_word(char c); /* goes on in one */
 bool call_is_digit(char c);
 int call_hex_digit(char c); /* -1: none */
-/* A character, 0 as C0 80, so that texts of atoms are like those of beam/atoms.h. */
+/* A character, 0 as C0 80, so that texts of atoms are like those of beam/term/atoms.h. */
 void call_add_character(struct strbuf *out, uint32_t c);
 /* Words that both languages have: 1_000, <0.80.0> (false: it is none), a sign of these. */
 int call_number(struct call_parser *p);

@@ -11,7 +11,7 @@
  *   MyApp.Server.handle_call({:add, %{id: n}}, _, _) when n > 3 and n not in [5, 7]
  *
  * and then the same tree as in Erlang's.  This is the text taken apart; what it means in a node:
- * beam/call_match.h.
+ * beam/match/call_match.h.
  *
  * The text is foreign: at most CALL_PATTERN_TEXT bytes, nested at most CALL_PATTERN_DEPTH deep, so
  * who walks a tree may recurse.  Everything in it belongs to the struct call_pattern.

@@ -83,7 +83,7 @@ def install_and_uninstall(ctx):
 def cross_build(ctx):
     said = run("make", "-nB", f"B={ctx.work_dir}/b", "CC=x-cc", "AR=x-ar", "PKG_CONFIG=echo x-pkg",
                "EMULATOR=x-run", "all", "static").replace("\\\n", " ")
-    for words in (r"x-cc .*x-pkg --cflags libbpf .* -c -o \S+/b/obj/src/cmd/main.o src/cmd/main.c",
+    for words in (r"x-cc .*x-pkg --cflags libbpf .* -c -o \S+/b/obj/src/cmd/program/main.o src/cmd/program/main.c",
                   r"x-ar rcsD \S+/b/libebeam.a", r"x-cc .* -o \S+/b/ebeam .*x-pkg --libs libbpf",
                   r"x-cc .* -static .*x-pkg --static --libs libbpf", r"x-run \S+/b/ebeam help --man",
                   r"x-run \S+/b/ebeam completions zsh"):

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "beam/call_match.h"
-#include "beam/layout.h"
-#include "beam/node.h"
-#include "beam/term_internal.h"
+#include "beam/match/call_match.h"
+#include "beam/node/node.h"
+#include "beam/otp/layout.h"
+#include "beam/term/term_internal.h"
 
 #define HEAP	  0x100000ull
 #define MAX_WORDS 256

@@ -15,7 +15,7 @@
 #include "base/strbuf.h"
 #include "capture/reader.h"
 #include "event/event.h"
-#include "model/profile.h"
+#include "model/profile/profile.h"
 
 static void wrap(struct strbuf *file, const uint8_t *records, size_t size)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "event/event.h"
-#include "model/profile.h"
+#include "model/profile/profile.h"
 
 /* Reads every string and every index of a snapshot. */
 static void touch(const struct snapshot *s)

@@ -12,14 +12,14 @@
 #include "base/compiler.h"
 #include "event/catalogue.h"
 #include "event/event.h"
-#include "model/carrier_stats.h"
-#include "model/event_stream.h"
-#include "model/event_weights.h"
-#include "model/gc_stats.h"
-#include "model/message_stats.h"
-#include "model/port_io.h"
-#include "model/sched_stats.h"
-#include "model/spawn_stats.h"
+#include "model/profile/event_weights.h"
+#include "model/stats/carrier_stats.h"
+#include "model/stats/gc_stats.h"
+#include "model/stats/message_stats.h"
+#include "model/stats/port_io.h"
+#include "model/stats/sched_stats.h"
+#include "model/stats/spawn_stats.h"
+#include "model/stream/event_stream.h"
 
 #define MANY 4u /* processes, functions, stacks, threads */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/filter.h"
+#include "model/process/filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "beam/jit.h"
+#include "beam/code/jit.h"
 
 #define MAX_LOOKUPS 64
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "names/utf8.h"
-#include "view/characters.h"
-#include "view/screen.h"
+#include "view/screen/characters.h"
+#include "view/screen/screen.h"
 
 #define ROWS	4
 #define COLUMNS 30

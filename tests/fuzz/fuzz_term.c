@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "beam/layout.h"
-#include "beam/node.h"
-#include "beam/term_internal.h"
+#include "beam/node/node.h"
+#include "beam/otp/layout.h"
+#include "beam/term/term_internal.h"
 
 #define HEAP	  0x100000ull
 #define MAX_WORDS 1024

@@ -3,8 +3,8 @@
 #ifndef EBEAM_TESTS_ETSFIX_H
 #define EBEAM_TESTS_ETSFIX_H
 
-#include "beam/ets_internal.h"
-#include "beam/ets_objects.h"
+#include "beam/vm/ets_internal.h"
+#include "beam/vm/ets_objects.h"
 #include "lib/fakenode.h"
 
 #define NR_SCHED 2

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "model/event_stream.h"
+#include "model/stream/event_stream.h"
 
 struct eventfix {
 	struct event_stream stream;

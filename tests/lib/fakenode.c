@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "beam/layout.h"
+#include "beam/otp/layout.h"
 
 #define SEGMENT_ATOMS 1024 /* of the one segment there is */
 #define MAX_BIFS      64

@@ -6,8 +6,8 @@
 #ifndef EBEAM_TESTS_FAKENODE_H
 #define EBEAM_TESTS_FAKENODE_H
 
-#include "beam/atoms.h"
-#include "beam/node.h"
+#include "beam/node/node.h"
+#include "beam/term/atoms.h"
 #include "lib/image.h"
 #include "lib/jitrec.h"
 

@@ -11,7 +11,7 @@
 #define EBEAM_TESTS_RECORDED_H
 
 #include "base/strbuf.h"
-#include "beam/node.h"
+#include "beam/node/node.h"
 
 #define RECORDED_NOTE 0x1000 /* its address: below any that Linux lets a process map */
 

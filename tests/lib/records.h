@@ -12,7 +12,7 @@
 
 #include "abi/record.h"
 #include "base/vec.h"
-#include "model/profile.h"
+#include "model/profile/profile.h"
 #include "names/names.h"
 
 struct records {

@@ -7,7 +7,7 @@
 #ifndef EBEAM_TESTS_RESOLVEFIX_H
 #define EBEAM_TESTS_RESOLVEFIX_H
 
-#include "beam/resolve_internal.h"
+#include "beam/resolve/resolve_internal.h"
 #include "lib/fakenode.h"
 
 #define FIX_MAPPING_SIZE 0x10000u

@@ -3,7 +3,7 @@
 #ifndef EBEAM_TESTS_SCREENFIX_H
 #define EBEAM_TESTS_SCREENFIX_H
 
-#include "view/screen.h"
+#include "view/screen/screen.h"
 
 /* What screen_write_text() writes; free() it. */
 char *screenfix_text(const struct screen *s);

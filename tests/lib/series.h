@@ -3,7 +3,7 @@
 #ifndef EBEAM_TESTS_LIB_SERIES_H
 #define EBEAM_TESTS_LIB_SERIES_H
 
-#include "model/diagnosis.h"
+#include "model/diagnosis/diagnosis.h"
 
 static inline struct series series(unsigned int nr, const double *v)
 {

@@ -4,8 +4,8 @@
 #define EBEAM_TESTS_SNAPCHECK_H
 
 #include "lib/records.h"
-#include "model/profile.h"
-#include "model/snapshot.h"
+#include "model/profile/profile.h"
+#include "model/profile/snapshot.h"
 
 /* A profile of all records, which are closed. */
 struct profile *apply_records(struct records *r);

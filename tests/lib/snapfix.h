@@ -10,7 +10,7 @@
 #ifndef EBEAM_TESTS_SNAPFIX_H
 #define EBEAM_TESTS_SNAPFIX_H
 
-#include "model/snapshot.h"
+#include "model/profile/snapshot.h"
 
 struct snapfix;
 

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "beam/term_read.h"
+#include "beam/term/term_read.h"
 #include "lib/fakenode.h"
 
 #define NIL	 0x3bull

@@ -4,7 +4,7 @@
 #ifndef EBEAM_TESTS_ZOO_H
 #define EBEAM_TESTS_ZOO_H
 
-#include "view/screen.h"
+#include "view/screen/screen.h"
 
 void zoo_draw(struct screen *s);
 

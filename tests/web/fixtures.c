@@ -22,7 +22,7 @@
 #include "base/xalloc.h"
 #include "export/export.h"
 #include "lib/snapfix.h"
-#include "model/diff.h"
+#include "model/profile/diff.h"
 
 #define BIG_STACKS  50000u
 #define BIG_SAMPLES 60000u

@@ -6,7 +6,7 @@
 #ifndef EBEAM_BEAM_OTP_TABLES_H
 #define EBEAM_BEAM_OTP_TABLES_H
 
-#include "beam/layout.h"
+#include "beam/otp/layout.h"
 
 #define LAYOUT_TABLES(T)                                                                           \
 	T(otp24)                                                                                   \

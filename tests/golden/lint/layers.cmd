@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check-layers finds each kind of forbidden edge, and nothing in code that keeps to the rules.
-mkdir -p src/base src/model src/view src/target src/cmd src/probe bpf include/abi
+mkdir -p src/base src/model src/view/screen src/target src/cmd src/probe bpf include/abi
 cat >src/model/good.c <<'EOF'
 /* stderr, stdout and exit(1) in a comment, over
  * two lines: #include "target/mem.h" */
@@ -13,7 +13,7 @@ cat >src/model/good.c <<'EOF'
 static const char *text = "stdout, exit(1), \"argv\"";
 EOF
 echo '#include "cmd/main.h"' >src/cmd/main.c
-echo '#include <curses.h>' >src/view/terminal.c
+echo '#include <curses.h>' >src/view/screen/terminal.c
 echo '#include "base/error.h"' >src/model/profile.h
 echo '#include "model/profile.h"' >src/view/good.c
 "$ROOT/tools/check-layers" . || exit 1

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where calls of Erlang functions return to, told from the code that is loaded before any of them
+ * is made (jit/x86/instr_call.cpp, beam_asm.hpp, OTP 24 to 29):
+ *
+ *   local     call rel32                      to the function's entry, in its own module
+ *   external  movabs $Export, %rax            in every module
+ *             call *(%rax,%r12,8)             r12: the code index in use; OTP 24: rbp
+ *
+ * A return address is a multiple of 4.  Not among them: where calls by apply and funs return to,
+ * which any function may be called from; and those of whoever makes a call in whose tail position
+ * the function is called.
+ */
+#ifndef EBEAM_BEAM_CALL_SITES_H
+#define EBEAM_BEAM_CALL_SITES_H
+
+#include "base/vec.h"
+#include "beam/code/call_targets.h"
+
+#define CALL_SITES_FUNCTIONS 8
+
+struct call_sites {
+	VEC(raddr) v;	 /* return addresses, each once */
+	bool incomplete; /* some code could not be read, or was loaded meanwhile */
+};
+
+/*
+ * Of at most CALL_SITES_FUNCTIONS functions of kind CALL_TARGET_ERLANG or CALL_TARGET_NIF.  Ends as
+ * soon as there are more than `max`.  Reads the code of all modules; of functions that are not
+ * exported only that of their own.
+ *   ERROR_KIND_UNSUPPORTED  the tables were not found
+ */
+int call_sites_find(struct call_sites *out, struct beam_node *n,
+		    const struct call_target *const *targets, size_t nr, size_t max,
+		    struct error *err);
+void call_sites_free(struct call_sites *s);
+
+/* For tests: those in a piece of code that stands at addr; 0 = of no such calls. */
+void call_sites_scan(struct call_sites *out, int otp, const uint8_t *code, size_t size, raddr addr,
+		     raddr entry, raddr export_at, size_t max);
+
+#endif

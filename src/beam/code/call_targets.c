@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See call_targets.h.  erts/emulator/beam/{beam_code.h,module.c,erl_nif.c}, OTP 25 to 29. */
+#include "beam/code/call_targets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/compiler.h"
+#include "base/strbuf.h"
+#include "base/xalloc.h"
+#include "beam/code/call_targets_internal.h"
+#include "beam/code/index_table.h"
+#include "beam/code/jit.h"
+#include "beam/code/jit_name.h"
+#include "beam/term/atoms.h"
+#include "names/names.h"
+
+#define FUNCTIONS_MAX (1u << 20) /* as in modules.c */
+#define READ_TRIES    4
+/*
+ * Of a NIF, the code behind the prologue is replaced (emit_call_nif() in instr_bif.cpp): a jump,
+ * padded to a word, and then ErtsNativeFunc's C function, erl_module_nif and, of a dirty one, for
+ * which the first only hands the call over, the C function.
+ */
+#define NIF_FUNCTION	   (BEAM_CALL_PROLOGUE + 8)
+#define NIF_LIBRARY	   (BEAM_CALL_PROLOGUE + 16)
+#define NIF_DIRTY_FUNCTION (BEAM_CALL_PROLOGUE + 24)
+#define HEAD_SIZE	   (BEAM_CODE_INFO_SIZE + NIF_DIRTY_FUNCTION + 8)
+#define CODE_INFO_MFA	   16 /* as l->code_info_mfa; {module, function, arity} */
+#define ELIXIR		   "Elixir."
+
+struct finder {
+	struct beam_node *n;
+	const struct jit_code *jit;
+	const struct call_query *query;
+	struct call_targets *out;
+	struct bif_rows bifs;
+	struct export_addresses exports;
+	uint64_t module; /* atom; 0 = any */
+};
+
+/* ---- one function --------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct finder *f, uint64_t function, uint64_t arity)
+{
+	const char *name;
+
+	if (f->query->arity != CALL_ARITY_ANY && (uint64_t)f->query->arity != arity)
+		return false;
+	if (!f->query->function)
+		return true;
+	name = beam_atom_text(f->n->atoms, function, NULL);
+	return name && strcmp(name, f->query->function) == 0;
+}
+
+static void add(struct finder *f, const struct call_target *t)
+{
+	if (f->out->v.len >= CALL_TARGETS_MAX)
+		f->out->beyond++;
+	else
+		vec_push(&f->out->v, *t);
+}
+
+/* The JIT's record of the code at the entry has the same name; fills the serial. */
+static bool jit_agrees(const struct finder *f, struct call_target *t)
+{
+	struct strbuf module = STRBUF_INIT, name = STRBUF_INIT;
+	const char *m = beam_atom_text(f->n->atoms, t->module, NULL);
+	const char *n = beam_atom_text(f->n->atoms, t->function, NULL);
+	struct jit_function j;
+	int32_t arity = -1;
+	bool same;
+
+	if (!f->jit)
+		return true;
+	same = m && n && jit_find(f->jit, t->entry, &j) &&
+	       jit_name_parse(&j, &module, &name, &arity) && strcmp(module.buf, m) == 0 &&
+	       strcmp(name.buf, n) == 0 && arity == t->arity;
+	t->serial = same ? j.serial : 0;
+	strbuf_free(&module);
+	strbuf_free(&name);
+	return same;
+}
+
+static void find_kind(const struct finder *f, struct call_target *t, const struct module *m,
+		      const uint8_t *code)
+{
+	const struct bif_row *bif = bif_rows_find(&f->bifs, t->module, t->function, t->arity);
+	const char *module = beam_atom_text(f->n->atoms, t->module, NULL);
+	const char *function = beam_atom_text(f->n->atoms, t->function, NULL);
+
+	t->kind = bif ? CALL_TARGET_BIF : CALL_TARGET_ERLANG;
+	if (bif) {
+		t->c_function = bif->c_function;
+		t->dirty = bif->dirty;
+	} else if (m && m->nif && bytes_u64(code, NIF_LIBRARY) == m->nif) {
+		uint64_t dirty = bytes_u64(code, NIF_DIRTY_FUNCTION);
+
+		t->kind = CALL_TARGET_NIF;
+		t->dirty = dirty != 0;
+		t->c_function = dirty ? dirty : bytes_u64(code, NIF_FUNCTION);
+	}
+	if (module && function && t->kind != CALL_TARGET_NIF &&
+	    call_is_inlined(module, function, t->arity, bif && bif->guard))
+		t->kind = CALL_TARGET_INLINED_BIF;
+}
+
+/* head: ErtsCodeInfo at `info`, and the code behind it. */
+static void take_function(struct finder *f, const struct module *m, raddr info, const uint8_t *head)
+{
+	uint64_t arity = bytes_u64(head, CODE_INFO_MFA + 16);
+	struct call_target t = {
+		.module = bytes_u64(head, CODE_INFO_MFA),
+		.function = bytes_u64(head, CODE_INFO_MFA + 8),
+		.arity = (uint8_t)arity,
+		.entry = info + BEAM_CODE_INFO_SIZE,
+		.code = m->code,
+	};
+
+	if (t.module != m->name || !TERM_IS_ATOM(t.function) || arity > CALL_ARITY_MAX) {
+		f->out->unreadable++;
+		return;
+	}
+	if (!is_wanted(f, t.function, arity))
+		return;
+	if (!jit_agrees(f, &t)) {
+		f->out->unreadable++;
+		return;
+	}
+	t.exported = export_addresses_has(&f->exports, t.entry);
+	find_kind(f, &t, m, head + BEAM_CODE_INFO_SIZE);
+	add(f, &t);
+}
+
+/* ---- modules -------------------------------------------------------------------------------- */
+
+/* Reads no further than the module's code. */
+static void read_heads(struct finder *f, const struct module *m, const raddr *infos, size_t nr)
+{
+	uint8_t *heads = xcalloc(nr + 1, HEAD_SIZE);
+	bool *ok = xcalloc(nr + 1, sizeof(*ok));
+
+	read_objects(f->n->mem, infos, nr, 0, heads, HEAD_SIZE, ok);
+	for (size_t i = 0; i < nr; i++) {
+		if (ok[i] && infos[i] >= m->code && infos[i] - m->code < m->size)
+			take_function(f, m, infos[i], heads + i * HEAD_SIZE);
+		else
+			f->out->unreadable++;
+	}
+	free(heads);
+	free(ok);
+}
+
+static void read_module(struct finder *f, const struct module *m)
+{
+	raddr at = m->code + (raddr)f->n->layout.code_header_functions, *infos;
+
+	if (!m->code || m->torn || m->functions > FUNCTIONS_MAX) {
+		f->out->unreadable += m->code != 0;
+		return;
+	}
+	infos = xcalloc((size_t)m->functions + 1, sizeof(*infos));
+	if (mem_read(f->n->mem, at, infos, (size_t)m->functions * sizeof(*infos)) == 0)
+		read_heads(f, m, infos, m->functions);
+	else
+		f->out->unreadable += m->functions;
+	free(infos);
+}
+
+/* BIFs whose module is not loaded, but whose C function can be called all the same. */
+static void add_bare_bifs(struct finder *f, const struct modules *modules)
+{
+	for (size_t i = 0; i < f->bifs.v.len; i++) {
+		const struct bif_row *b = &f->bifs.v.data[i];
+		struct call_target t = {.module = b->module,
+					.function = b->function,
+					.arity = (uint8_t)b->arity,
+					.exported = true};
+		bool loaded = false;
+
+		if ((f->module && b->module != f->module) || !is_wanted(f, b->function, b->arity))
+			continue;
+		for (size_t k = 0; !loaded && k < modules->v.len; k++)
+			loaded = modules->v.data[k].name == b->module && modules->v.data[k].code;
+		if (loaded)
+			continue;
+		find_kind(f, &t, NULL, NULL);
+		add(f, &t);
+	}
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static int by_name(const void *a, const void *b, void *atoms)
+{
+	const struct call_target *x = a, *y = b;
+	const uint64_t pairs[2][2] = {{x->module, y->module}, {x->function, y->function}};
+
+	for (int i = 0; i < 2; i++) {
+		const char *p, *q;
+		int order;
+
+		if (pairs[i][0] == pairs[i][1])
+			continue;
+		p = beam_atom_text(atoms, pairs[i][0], NULL);
+		q = beam_atom_text(atoms, pairs[i][1], NULL);
+		order = strcmp(p ? p : "", q ? q : "");
+		if (order)
+			return order;
+	}
+	return (int)x->arity - (int)y->arity;
+}
+
+/* The module that is meant: exactly this one, or Elixir's. */
+static const struct module *find_module(const struct finder *f, const struct modules *modules)
+{
+	const struct module *elixir = NULL;
+
+	for (size_t i = 0; i < modules->v.len; i++) {
+		const struct module *m = &modules->v.data[i];
+		const char *name = m->code ? beam_atom_text(f->n->atoms, m->name, NULL) : NULL;
+
+		if (name && strcmp(name, f->query->module) == 0)
+			return m;
+		if (name && strncmp(name, ELIXIR, strlen(ELIXIR)) == 0 &&
+		    strcmp(name + strlen(ELIXIR), f->query->module) == 0)
+			elixir = m;
+	}
+	return elixir;
+}
+
+/* The atom of a module that has BIFs but is not loaded; 0 = none. */
+static uint64_t find_bif_module(const struct finder *f)
+{
+	for (size_t i = 0; i < f->bifs.v.len; i++) {
+		const char *name = beam_atom_text(f->n->atoms, f->bifs.v.data[i].module, NULL);
+
+		if (name && strcmp(name, f->query->module) == 0)
+			return f->bifs.v.data[i].module;
+	}
+	return 0;
+}
+
+static int find_in(struct finder *f, const struct modules *modules, struct error *err)
+{
+	const struct module *only = NULL;
+	int rc;
+
+	if (f->query->module) {
+		only = find_module(f, modules);
+		f->module = only ? only->name : find_bif_module(f);
+		if (!f->module)
+			return call_targets_no_module(f->n, modules, f->query->module, err);
+	}
+	rc = export_addresses_read(&f->exports, f->n, f->module);
+	if (rc)
+		return beam_node_unreadable(f->n, "exports", rc, err);
+	for (size_t i = 0; i < modules->v.len; i++)
+		if (!f->module || &modules->v.data[i] == only)
+			read_module(f, &modules->v.data[i]);
+	add_bare_bifs(f, modules);
+	if (f->out->v.len > 0)
+		qsort_r(f->out->v.data, f->out->v.len, sizeof(f->out->v.data[0]), by_name,
+			f->n->atoms);
+	return 0;
+}
+
+/* With the functions that are there for a hint. */
+static int explain(struct finder *f, const struct modules *modules, struct error *err)
+{
+	const struct call_query all = {.module = f->query->module, .arity = CALL_ARITY_ANY};
+	const struct call_query *asked = f->query;
+	int rc;
+
+	if (!asked->module)
+		return error_set(err, ERROR_KIND_FAILED, -ENOENT,
+				 "no loaded module has such a function");
+	vec_free(&f->exports.v);
+	f->query = &all;
+	rc = find_in(f, modules, err);
+	return rc ? rc : call_targets_no_function(f->n, f->out, asked, err);
+}
+
+static int find_once(struct call_targets *out, struct beam_node *n, const struct jit_code *jit,
+		     const struct call_query *query, struct error *err)
+{
+	struct finder f = {.n = n, .jit = jit, .query = query, .out = out};
+	struct modules modules;
+	int rc, ix = code_index_active(n);
+
+	memset(out, 0, sizeof(*out));
+	rc = modules_read(&modules, n, err);
+	if (rc)
+		return rc;
+	rc = bif_rows_read(&f.bifs, n);
+	if (rc)
+		rc = rc == -ENOTSUP ? beam_node_lacks(n, "BIF table", err)
+				    : beam_node_unreadable(n, "BIF table", rc, err);
+	rc = rc ? rc : find_in(&f, &modules, err);
+	if (!rc && out->v.len == 0 && out->unreadable == 0)
+		rc = explain(&f, &modules, err);
+	out->moved = modules.moved || code_index_active(n) != ix;
+	bif_rows_free(&f.bifs);
+	vec_free(&f.exports.v);
+	modules_free(&modules);
+	return rc;
+}
+
+int call_targets_find(struct call_targets *out, struct beam_node *n, const struct jit_code *jit,
+		      const struct call_query *query, struct error *err)
+{
+	int rc = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (!n->identity.jit)
+		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
+				 "the node interprets its code: no calls can be watched");
+	if (n->layout.code_info_mfa != CODE_INFO_MFA)
+		return beam_node_lacks(n, "layout of code", err);
+	for (int i = 0; i < READ_TRIES; i++) {
+		call_targets_free(out);
+		rc = find_once(out, n, jit, query, err);
+		if (!out->moved)
+			break;
+	}
+	if (rc)
+		call_targets_free(out);
+	return rc;
+}
+
+void call_targets_free(struct call_targets *t)
+{
+	vec_free(&t->v);
+}
+
+bool call_target_same_place(const struct call_target *a, const struct call_target *b)
+{
+	return a->module == b->module && a->function == b->function && a->arity == b->arity &&
+	       a->kind == b->kind && a->entry == b->entry && a->c_function == b->c_function;
+}
+
+const char *call_target_kind_text(enum call_target_kind kind)
+{
+	static const char *const texts[] = {
+		[CALL_TARGET_ERLANG] = "erlang",
+		[CALL_TARGET_BIF] = "bif",
+		[CALL_TARGET_INLINED_BIF] = "inlined_bif",
+		[CALL_TARGET_NIF] = "nif",
+	};
+
+	return texts[kind];
+}
+
+void call_target_name(struct strbuf *out, struct beam_node *n, const struct call_target *t)
+{
+	const char *module = beam_atom_text(n->atoms, t->module, NULL);
+	const char *function = beam_atom_text(n->atoms, t->function, NULL);
+
+	if (!module || !function)
+		module = function = "?";
+	names_format_atom(out, module, strlen(module));
+	strbuf_addch(out, ':');
+	names_format_atom(out, function, strlen(function));
+	strbuf_addf(out, "/%u", t->arity);
+}
+
+bool call_target_code(struct call_code *out, struct beam_node *n, const struct call_target *t)
+{
+	const struct proc_map *map;
+	struct elf_symbol symbol;
+	uint64_t bias;
+
+	memset(out, 0, sizeof(*out));
+	if (!t->c_function || !n->objects)
+		return false;
+	out->elf = objects_elf(n->objects, t->c_function, &bias); /* sees libraries that are new */
+	map = proc_maps_find(objects_maps(n->objects), t->c_function);
+	if (!out->elf || !map || !map->x)
+		return false;
+	out->addr = t->c_function - bias;
+	out->offset = t->c_function - map->start + map->offset;
+	out->map = map;
+	if (elf_file_symbol_at(out->elf, out->addr, &symbol) && symbol.addr == out->addr)
+		out->symbol = symbol.name;
+	return true;
+}

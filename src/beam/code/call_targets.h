@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Functions that calls can be watched of, from a node's memory: all functions of a module's current
+ * code (BeamCodeHeader.functions, exported or not) and the BIFs of the BIF table.
+ *
+ * Where a call arrives:
+ *   Erlang code  `entry`, the first byte behind the function's ErtsCodeInfo.  Calls of every kind
+ *                come there once: local ones, those through the export, apply, funs (by way of
+ *                their trampoline), a new process, tail calls, a trap of a BIF.  A process that
+ *                yields at the entry goes on behind it (i_test_yield, BEAM_CALL_PROLOGUE bytes
+ *                further), and a function that is traced in the node calls the tracer from the
+ *                prologue, between the two: at `entry` the stack is still the caller's, behind the
+ *                prologue it may hold the frames of return_trace.
+ *                In registers: r13 Process *, rbx X registers, rsp the stack: [rsp] is the return
+ *                address (jit/x86/beam_asm.hpp, OTP 25 to 29).
+ *   BIF, NIF     `c_function`.  Calls of BIFs from compiled code do not pass Erlang code at all
+ *                (call_light_bif), those by apply and funs do, through a stub at `entry`.
+ *                BIF: rdi Process *, rsi arguments, rdx code pointer (a guard BIF gets its
+ *                arguments elsewhere than in X registers); by way of the stub rbx and r13 are
+ *                C's.  Called again when it traps to itself.
+ *                NIF: rdi ErlNifEnv * with the Process * at BEAM_NIF_ENV_PROC, esi number of
+ *                arguments, rdx arguments.  Its calls pass `entry` too, each once, dirty or not,
+ *                with the registers of a call of Erlang code.
+ *   dirty        The same, on a thread of a dirty scheduler.  A NIF's env then holds a shadow of
+ *                the process, with its id and heap; X registers are the dirty scheduler's.
+ *
+ * A module that was loaded again has another `code`, `serial` and, mostly, `entry`; processes that
+ * run its old code still call the old functions at the old places.
+ *
+ * None of it is guessed: what memory says is checked against the JIT's own record where the caller
+ * has one, and left out and counted if the two disagree.
+ */
+#ifndef EBEAM_BEAM_CALL_TARGETS_H
+#define EBEAM_BEAM_CALL_TARGETS_H
+
+#include "base/vec.h"
+#include "beam/node/node.h"
+
+struct jit_code;
+
+#define CALL_ARITY_ANY	 (-1)
+#define CALL_ARITY_MAX	 255
+#define CALL_TARGETS_MAX (1u << 20)
+
+/* sizeof(ErtsCodeInfo), and BEAM_ASM_FUNC_PROLOGUE_SIZE on x86-64: beam_code.h and jit/beam_asm.h,
+ * OTP 25 to 29. */
+#define BEAM_CODE_INFO_SIZE 40
+#define BEAM_CALL_PROLOGUE  8
+
+enum call_target_kind {
+	CALL_TARGET_ERLANG,
+	CALL_TARGET_BIF,
+	/*
+	 * The loader makes an instruction of a call in compiled code: calls by apply, funs and
+	 * spawn arrive as above (at `entry`, where `c_function` is 0), others need not.  Of guard
+	 * BIFs, on OTP 25 to 29, no call of +, -, *, div, band, =:=, element/2, hd/1, length/1 and
+	 * their like does, on 27 and 29 none of <, >=, max/2, map_get/2, map_size/1 and node/1
+	 * either; of is_atom/1, tuple_size/1, ==, tl/1 and their like, those outside of guards do,
+	 * on operands whose type the compiler does not know.
+	 */
+	CALL_TARGET_INLINED_BIF,
+	CALL_TARGET_NIF,
+};
+
+struct call_target {
+	uint64_t module, function; /* atoms */
+	uint8_t arity;
+	uint8_t kind; /* enum call_target_kind */
+	bool exported;
+	bool dirty;	  /* the C function runs on dirty schedulers */
+	raddr entry;	  /* in Erlang code; 0: a BIF of a module that is not loaded */
+	raddr c_function; /* of a BIF or NIF; 0 = none */
+	raddr code;	  /* BeamCodeHeader of the module; 0 = not loaded */
+	uint32_t serial;  /* of the module instance (jit.h); 0 = no JIT record was given */
+};
+
+struct call_targets {
+	VEC(struct call_target) v; /* by module's, then function's text, then arity */
+	uint64_t unreadable; /* functions that could not be read, or not as the JIT has them */
+	uint64_t beyond;     /* those beyond CALL_TARGETS_MAX */
+	bool moved;	     /* code was loaded all the while: ask again */
+};
+
+/* NULL and CALL_ARITY_ANY: any.  A module as the node has it, or without "Elixir.". */
+struct call_query {
+	const char *module, *function;
+	int arity;
+};
+
+/*
+ * `jit`, may be NULL, is up to date.  Of functions that are there but cannot be read none may be
+ * found: 0, with `unreadable` saying so.
+ *   ERROR_KIND_FAILED       -ENOENT: no such module is loaded, no such function, no such arity; the
+ *                           text names near ones that there are
+ *   ERROR_KIND_UNSUPPORTED  tables that were not found, or no JIT
+ */
+int call_targets_find(struct call_targets *out, struct beam_node *n, const struct jit_code *jit,
+		      const struct call_query *query, struct error *err);
+void call_targets_free(struct call_targets *t);
+
+/* Do calls arrive where they did?  After code was loaded: find again, compare.  A reload at the
+ * very same address needs no new breakpoint. */
+bool call_target_same_place(const struct call_target *a, const struct call_target *b);
+const char *call_target_kind_text(enum call_target_kind kind); /* "erlang", "bif", ... */
+/* "lists:map/2" into out, atoms quoted as Erlang does. */
+struct strbuf;
+void call_target_name(struct strbuf *out, struct beam_node *n, const struct call_target *t);
+
+/* Where a C function stands: in which file (borrowed from the node's objects), at which address of
+ * it and at which byte. */
+struct call_code {
+	struct elf_file *elf;
+	uint64_t addr, offset;
+	const char *symbol;	    /* NULL = none */
+	const struct proc_map *map; /* that holds it; borrowed likewise */
+};
+/* False: no file is mapped there. */
+bool call_target_code(struct call_code *out, struct beam_node *n, const struct call_target *t);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared by the parts of call_targets.h. */
+#ifndef EBEAM_BEAM_CALL_TARGETS_INTERNAL_H
+#define EBEAM_BEAM_CALL_TARGETS_INTERNAL_H
+
+#include "beam/code/call_targets.h"
+#include "beam/code/modules.h"
+
+/* A row of the BIF table. */
+struct bif_row {
+	uint64_t module, function;
+	uint32_t arity;
+	raddr c_function;
+	bool dirty, guard;
+};
+
+struct bif_rows {
+	VEC(struct bif_row) v; /* by module, function, arity */
+};
+
+/* 0 or negative errno; a row that makes no sense is left out. */
+int bif_rows_read(struct bif_rows *out, struct beam_node *n);
+const struct bif_row *bif_rows_find(const struct bif_rows *rows, uint64_t module, uint64_t function,
+				    uint32_t arity);
+void bif_rows_free(struct bif_rows *rows);
+
+/* Do calls of it in compiled code become instructions that may never reach its function? */
+bool call_is_inlined(const char *module, const char *function, uint32_t arity, bool guard_bif);
+
+/* Where exports of a module (0 = of all) lead, sorted. */
+struct export_addresses {
+	VEC(raddr) v;
+};
+/* 0 or negative errno. */
+int export_addresses_read(struct export_addresses *out, struct beam_node *n, uint64_t module);
+bool export_addresses_has(const struct export_addresses *e, raddr entry);
+/* The Export of each function in the table in use, 0 = it has none; 0 or negative errno. */
+int exports_find(struct beam_node *n, const struct call_target *const *targets, size_t nr,
+		 raddr *out);
+
+/* Up to three words that are like another, the likest first. */
+#define NEAR_MAX 3
+struct near_words {
+	const char *word;
+	struct {
+		char text[256];
+		size_t distance;
+	} found[NEAR_MAX];
+	unsigned int nr;
+};
+void near_offer(struct near_words *near, const char *candidate);
+
+/* Fills err: what there is none of, and what there is; -ENOENT. */
+int call_targets_no_module(struct beam_node *n, const struct modules *modules, const char *module,
+			   struct error *err);
+/* `of` has all functions of the module. */
+int call_targets_no_function(struct beam_node *n, const struct call_targets *of,
+			     const struct call_query *query, struct error *err);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See callsite.h. */
+#include "beam/code/callsite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/idmap.h"
+#include "base/vec.h"
+#include "beam/term/atoms.h"
+
+#define MAX_SITES 65536 /* distinct call sites and exports remembered; then all are forgotten */
+#define MAX_BIFS  10000 /* OTP 29 has about 700 */
+
+struct bif {
+	raddr function;
+	uint64_t mfa[3];
+};
+
+struct site_key {
+	raddr ra;
+	bool guard; /* the call is one of a guard BIF fragment */
+};
+
+struct site {
+	struct site_key key;
+	raddr function; /* C function called from there, 0 = cannot be told */
+};
+
+struct exported {
+	raddr export;
+	uint64_t mfa[3];
+};
+
+struct callsites {
+	struct beam_node *node;
+	const struct jit_code *jit;
+	VEC(struct bif) bifs; /* by function */
+	struct idmap bif_mfas;
+	VEC(struct site) sites;
+	struct idmap site_map;
+	VEC(struct exported) exports;
+	struct idmap export_map;
+};
+
+static uint32_t hash_mfa(const uint64_t mfa[3])
+{
+	return hash_mix(hash_mix(hash_mix(1, mfa[0]), mfa[1]), mfa[2]);
+}
+
+static bool bif_equal(const void *ctx, uint32_t id, const void *key)
+{
+	const struct callsites *c = ctx;
+
+	return memcmp(c->bifs.data[id].mfa, key, sizeof(c->bifs.data[id].mfa)) == 0;
+}
+
+static int by_function(const void *a, const void *b)
+{
+	const struct bif *x = a, *y = b;
+
+	return x->function < y->function ? -1 : x->function > y->function;
+}
+
+/* Several BIFs may share a C function (aliases); then the function tells none of them. */
+static void read_bifs(struct callsites *c)
+{
+	const struct beam_anchors *a = &c->node->anchors;
+	uint8_t *table;
+	size_t size = (size_t)a->nr_bifs * BEAM_BIF_SIZE;
+
+	if (!a->bif_table || a->nr_bifs == 0 || a->nr_bifs > MAX_BIFS)
+		return;
+	table = xmalloc(size);
+	if (mem_read(c->node->mem, a->bif_table, table, size) == 0) {
+		for (uint32_t i = 0; i < a->nr_bifs; i++) {
+			const uint8_t *e = table + (size_t)i * BEAM_BIF_SIZE;
+			struct bif b = {0};
+			uint32_t arity;
+
+			memcpy(&b.mfa[0], e + BEAM_BIF_MODULE, 8);
+			memcpy(&b.mfa[1], e + BEAM_BIF_NAME, 8);
+			memcpy(&arity, e + BEAM_BIF_ARITY, 4);
+			memcpy(&b.function, e + BEAM_BIF_FUNCTION, 8);
+			b.mfa[2] = arity;
+			vec_push(&c->bifs, b);
+		}
+		qsort(c->bifs.data, c->bifs.len, sizeof(c->bifs.data[0]), by_function);
+		for (uint32_t i = 0; i < c->bifs.len; i++)
+			idmap_add(&c->bif_mfas, hash_mfa(c->bifs.data[i].mfa), i);
+	}
+	free(table);
+}
+
+int callsites_open(struct callsites **out, struct beam_node *n, const struct jit_code *jit)
+{
+	struct callsites *c = xcalloc(1, sizeof(*c));
+
+	c->node = n;
+	c->jit = jit;
+	read_bifs(c);
+	*out = c;
+	return 0;
+}
+
+void callsites_close(struct callsites *c)
+{
+	if (!c)
+		return;
+	vec_free(&c->bifs);
+	idmap_free(&c->bif_mfas);
+	vec_free(&c->sites);
+	idmap_free(&c->site_map);
+	vec_free(&c->exports);
+	idmap_free(&c->export_map);
+	free(c);
+}
+
+void callsites_forget(struct callsites *c)
+{
+	c->sites.len = 0;
+	idmap_free(&c->site_map);
+}
+
+bool callsite_bif_of(struct callsites *c, raddr function, uint64_t mfa[3])
+{
+	const struct bif key = {.function = function}, *b = NULL;
+
+	if (function && c->bifs.len)
+		b = bsearch(&key, c->bifs.data, c->bifs.len, sizeof(key), by_function);
+	if (!b)
+		return false;
+	/* Shared by two: the function alone does not say which. */
+	if ((b > c->bifs.data && b[-1].function == function) ||
+	    (b + 1 < c->bifs.data + c->bifs.len && b[1].function == function))
+		return false;
+	memcpy(mfa, b->mfa, sizeof(b->mfa));
+	return true;
+}
+
+bool callsite_is_bif(struct callsites *c, const uint64_t mfa[3])
+{
+	return idmap_find(&c->bif_mfas, hash_mfa(mfa), bif_equal, c, mfa) != IDMAP_NONE;
+}
+
+static bool export_equal(const void *ctx, uint32_t id, const void *key)
+{
+	return ((const struct callsites *)ctx)->exports.data[id].export == *(const raddr *)key;
+}
+
+static bool valid_mfa(struct callsites *c, const uint64_t mfa[3])
+{
+	size_t len;
+
+	return TERM_IS_ATOM(mfa[0]) && TERM_IS_ATOM(mfa[1]) && mfa[2] <= 255 &&
+	       beam_atom_text(c->node->atoms, mfa[0], &len) &&
+	       beam_atom_text(c->node->atoms, mfa[1], &len);
+}
+
+/* The MFA of an Export.  Exports are never freed, so an answer holds for ever. */
+static bool export_mfa(struct callsites *c, raddr export, uint64_t mfa[3])
+{
+	uint32_t hash = hash_mix(2, export), id;
+	struct exported e = {.export = export};
+
+	if (!export || (export & 7))
+		return false;
+	id = idmap_find(&c->export_map, hash, export_equal, c, &export);
+	if (id == IDMAP_NONE) {
+		if (mem_read(c->node->mem, export + (uint32_t)c->node->layout.export_mfa, e.mfa,
+			     sizeof(e.mfa)) ||
+		    !valid_mfa(c, e.mfa))
+			return false;
+		if (c->exports.len >= MAX_SITES) {
+			c->exports.len = 0;
+			idmap_free(&c->export_map);
+		}
+		id = (uint32_t)c->exports.len;
+		vec_push(&c->exports, e);
+		idmap_add(&c->export_map, hash, id);
+	}
+	memcpy(mfa, c->exports.data[id].mfa, sizeof(e.mfa));
+	return true;
+}
+
+/* Bytes before a return address that may hold the call and what was loaded for it. */
+#define BEFORE 24
+
+/* `call [rip + disp32]` = ff 15 disp32, right before ra.  False if the constant cannot be read. */
+static bool direct_target(struct callsites *c, raddr ra, const uint8_t *code, raddr *function)
+{
+	const uint8_t *call = code + BEFORE - 6;
+	int32_t disp;
+
+	*function = 0;
+	if (call[0] != 0xff || call[1] != 0x15)
+		return true;
+	memcpy(&disp, call + 2, sizeof(disp));
+	return mem_read_u64(c->node->mem, ra + (uint64_t)(int64_t)disp, function) == 0;
+}
+
+/* `movabs rcx, imm64` (48 b9), then the call of the fragment: e8 rel32, with an empty REX prefix
+ * where it had to be aligned. */
+static raddr guard_target(const uint8_t *code)
+{
+	for (int call = 5; call <= 6; call++) {
+		const uint8_t *at = code + BEFORE - call, *mov = at - 10;
+		uint64_t function;
+
+		if (at[call - 5] != 0xe8 || (call == 6 && at[0] != 0x40))
+			continue;
+		if (mov[0] == 0x48 && mov[1] == 0xb9) {
+			memcpy(&function, mov + 2, sizeof(function));
+			return function;
+		}
+	}
+	return 0;
+}
+
+static bool site_equal(const void *ctx, uint32_t id, const void *key)
+{
+	const struct site_key *a = &((const struct callsites *)ctx)->sites.data[id].key, *b = key;
+
+	return a->ra == b->ra && a->guard == b->guard;
+}
+
+/* C function called at the site, from its code, 0 if it cannot be told. */
+static raddr site_function(struct callsites *c, raddr ra, bool guard)
+{
+	struct site s = {.key = {.ra = ra, .guard = guard}};
+	uint32_t hash = hash_mix(3 + guard, ra);
+	uint32_t id = idmap_find(&c->site_map, hash, site_equal, c, &s.key);
+	uint8_t code[BEFORE];
+
+	if (id != IDMAP_NONE)
+		return c->sites.data[id].function;
+	if (mem_read(c->node->mem, ra - BEFORE, code, sizeof(code)))
+		return 0;
+	if (guard)
+		s.function = guard_target(code);
+	else if (!direct_target(c, ra, code, &s.function))
+		return 0;
+	if (c->sites.len >= MAX_SITES)
+		callsites_forget(c);
+	id = (uint32_t)c->sites.len;
+	vec_push(&c->sites, s);
+	idmap_add(&c->site_map, hash, id);
+	return s.function;
+}
+
+/*
+ * The Export of a light BIF in OTP 24 (emit_call_light_bif() of instr_bif.cpp), by the return
+ * address of its caller, which begins with `movabs rcx, imm64`.  Where that is says `lea rdx, [rip
+ * + disp]` (48 8d 15), right before the call of 6 bytes and what aligns it.
+ */
+static raddr light_bif_otp24(struct callsites *c, raddr ra)
+{
+	uint8_t code[BEFORE], mov[10];
+	uint64_t export;
+
+	if (!ra || mem_read(c->node->mem, ra - BEFORE, code, sizeof(code)))
+		return 0;
+	for (int filler = 0; filler <= 3; filler++) {
+		int lea = BEFORE - 6 - filler - 7;
+		int32_t disp;
+
+		if (code[lea] != 0x48 || code[lea + 1] != 0x8d || code[lea + 2] != 0x15)
+			continue;
+		memcpy(&disp, code + lea + 3, sizeof(disp));
+		if (mem_read(c->node->mem, ra - 6 - (raddr)filler + (uint64_t)(int64_t)disp, mov,
+			     sizeof(mov)) ||
+		    mov[0] != 0x48 || mov[1] != 0xb9)
+			return 0;
+		memcpy(&export, mov + 2, sizeof(export));
+		return export;
+	}
+	return 0;
+}
+
+static bool is_named(const struct callsite_callee *t, const char *name)
+{
+	return t->fragment_len == strlen(name) && memcmp(t->fragment, name, t->fragment_len) == 0;
+}
+
+static void fragment_target(struct callsites *c, raddr caller_ra, uint64_t light_bif,
+			    const uint64_t current[3], struct callsite_callee *t)
+{
+	if (is_named(t, "call_light_bif_shared")) {
+		export_mfa(c,
+			   c->node->identity.otp == 24 ? light_bif_otp24(c, caller_ra) : light_bif,
+			   t->mfa);
+	} else if (is_named(t, "call_bif_shared") || is_named(t, "dispatch_bif")) {
+		if (valid_mfa(c, current))
+			memcpy(t->mfa, current, sizeof(t->mfa));
+	} else if (is_named(t, "call_nif_shared") || is_named(t, "call_nif_early") ||
+		   is_named(t, "dispatch_nif")) {
+		t->nif = true;
+		if (valid_mfa(c, current))
+			memcpy(t->mfa, current, sizeof(t->mfa));
+	} else if ((is_named(t, "i_bif_body_shared") || is_named(t, "i_bif_guard_shared")) &&
+		   caller_ra) {
+		t->function = site_function(c, caller_ra, true);
+		callsite_bif_of(c, t->function, t->mfa);
+	}
+}
+
+void callsite_target(struct callsites *c, raddr ra, raddr caller_ra, uint64_t light_bif,
+		     const uint64_t current[3], struct callsite_callee *out)
+{
+	struct jit_function f;
+
+	memset(out, 0, sizeof(*out));
+	if (!jit_find(c->jit, ra - 1, &f))
+		return;
+	out->function = site_function(c, ra, false);
+	if (f.fragment && f.name_len > f.module_len + 2) {
+		out->fragment = f.name + f.module_len + 2;
+		out->fragment_len = f.name_len - f.module_len - 2;
+		fragment_target(c, caller_ra, light_bif, current, out);
+	} else {
+		callsite_bif_of(c, out->function, out->mfa);
+	}
+}

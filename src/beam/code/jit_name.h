@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of functions as the JIT prints them, taken apart. */
+#ifndef EBEAM_BEAM_JIT_NAME_H
+#define EBEAM_BEAM_JIT_NAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "beam/code/jit.h"
+
+#define MAX_ARITY 255
+
+/* "lists:map/2" -> texts of the atoms, without quotes, and the arity.  False if the name is none of
+ * a function; module and name are then anything. */
+bool jit_name_parse(const struct jit_function *j, struct strbuf *module, struct strbuf *name,
+		    int32_t *arity);
+
+#endif

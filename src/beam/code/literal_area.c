@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See literal_area.h.  No symbol names it in OTP 29, but release_area_switch/0 begins with a look
+ * whether its caller is the process that stands in the variable before it (beam_bif_load.c, OTP 25
+ * to 29):
+ *
+ *   cmp [rip + erts_literal_area_collector], rdi
+ *   ...
+ *   one of the instructions behind it refers to [rip + erts_copy_literal_area__]
+ */
+#include "beam/code/literal_area.h"
+
+#include <string.h>
+
+#include "base/compiler.h"
+#include "beam/code/call_targets.h"
+#include "beam/locate/anchors.h"
+
+#define CODE_SIZE 1024
+#define ENDBR64	  "\xf3\x0f\x1e\xfa"
+#define COMPARE	  "\x48\x39\x3d" /* cmp [rip + disp32], rdi */
+
+static int32_t displacement(const uint8_t *at)
+{
+	int32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+/* Some instruction has it as displacement; what follows it in the instruction is an immediate of
+ * 4, 1 or no bytes. */
+static bool refers(const uint8_t *code, size_t size, raddr addr, raddr to)
+{
+	static const unsigned int rest[] = {0, 1, 4};
+
+	for (size_t at = 0; at + 4 <= size; at++) {
+		for (size_t i = 0; i < ARRAY_SIZE(rest); i++) {
+			if (addr + at + 4 + rest[i] + (raddr)(int64_t)displacement(code + at) == to)
+				return true;
+		}
+	}
+	return false;
+}
+
+raddr literal_area_find(struct beam_node *n)
+{
+	struct call_query query = {"erts_literal_area_collector", "release_area_switch", 0};
+	struct call_targets targets;
+	uint8_t code[CODE_SIZE];
+	uint64_t process, id;
+	raddr addr, collector;
+	size_t at = 0;
+	struct error ignored;
+
+	if (call_targets_find(&targets, n, NULL, &query, &ignored))
+		return 0;
+	addr = targets.v.len ? targets.v.data[0].c_function : 0;
+	call_targets_free(&targets);
+	if (!addr || mem_read(n->mem, addr, code, sizeof(code)))
+		return 0;
+	if (memcmp(code, ENDBR64, 4) == 0)
+		at = 4;
+	if (memcmp(code + at, COMPARE, 3) != 0)
+		return 0;
+	collector = addr + at + 7 + (raddr)(int64_t)displacement(code + at + 3);
+	if (mem_read_u64(n->mem, collector, &process) ||
+	    mem_read_u64(n->mem, process + (raddr)n->layout.process_id, &id) ||
+	    (id & TERM_TAG_MASK) != TERM_TAG_PID)
+		return 0;
+	return refers(code + at + 7, sizeof(code) - at - 7, addr + at + 7, collector + 8)
+		       ? collector + 8
+		       : 0;
+}

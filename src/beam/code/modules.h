@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The modules that a node has loaded: erlang:loaded(), and what module_info/1 says of each. */
+#ifndef EBEAM_BEAM_MODULES_H
+#define EBEAM_BEAM_MODULES_H
+
+#include "base/vec.h"
+#include "beam/node/node.h"
+
+#define MODULE_MD5_SIZE 16
+
+struct module {
+	uint64_t name;	    /* atom term */
+	raddr code;	    /* BeamCodeHeader of the current code; 0: only old code is left */
+	uint64_t size;	    /* bytes of the current code, header included */
+	uint32_t functions; /* generated ones (module_info) included */
+	bool old_code;	    /* erlang:check_old_code/1 */
+	raddr old_start;    /* its BeamCodeHeader, and all its code behind it */
+	uint64_t old_size;
+	bool on_load; /* its on_load function has not returned yet */
+	bool nifs;    /* a NIF library is loaded */
+	raddr nif;    /* its struct erl_module_nif; 0 = none */
+	bool has_md5;
+	uint8_t md5[MODULE_MD5_SIZE]; /* code:module_md5 of the object code */
+	bool torn;		      /* the code was replaced or freed while it was read */
+};
+
+struct modules {
+	VEC(struct module) v; /* by name's text */
+	uint64_t code_size;   /* of all code, old code included: the VM's loaded_code */
+	uint64_t unreadable;  /* entries that could not be read */
+	bool moved;	      /* code was loaded each time: rows may be of different moments */
+};
+
+/* ERROR_KIND_UNSUPPORTED if the tables, or which of them is in use, could not be found. */
+int modules_read(struct modules *out, struct beam_node *n, struct error *err);
+void modules_free(struct modules *m);
+
+/*
+ * What calls of one module depend on: changes when its code is loaded, deleted, or made current by
+ * its on_load function, and with its NIF library.  Cheap: two reads as a rule.
+ */
+struct module_watch {
+	uint64_t name; /* atom term */
+	raddr at[3];   /* its entry in each of the tables of code; 0 = not looked for yet */
+};
+/* Fills name, code, sizes, on_load and the fields of NIFs and old code.  -ENOENT: the table in use
+ * has no such module; -EAGAIN: the table changed meanwhile. */
+int module_watch_read(struct module_watch *w, struct beam_node *n, struct module *out);
+
+/* Which of the three tables of code is in use now; negative errno. */
+int code_index_active(struct beam_node *n);
+
+#endif

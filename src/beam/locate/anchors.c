@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the VM's tables stand: by symbol, and by shape for what has none.  The searches themselves
+ * are in anchors_shape.c and anchors_jit.c; this file copies the memory they look through and puts
+ * their answers together.
+ */
+#include "beam/locate/anchors.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/xalloc.h"
+
+/* Writable data of beam.smp is 0.35 MB, constants 0.7 MB, code 2.6 to 4.2 MB (OTP 25 to 29). */
+#define SECTION_MAX_SIZE ((size_t)64 << 20)
+
+/* A node that is busy loading code or starting processes can spoil a search. */
+#define SEARCH_TRIES	3
+#define SEARCH_PAUSE_US 2000
+
+static raddr symbol_address(const struct beam_node *n, const char *name)
+{
+	struct elf_symbol sym;
+
+	return elf_file_symbol(n->elf, name, &sym) ? sym.addr + n->bias : 0;
+}
+
+/* Value of a pointer or Uint variable of the VM; 0 if there is none. */
+static uint64_t symbol_value(const struct beam_node *n, const char *name)
+{
+	raddr addr = symbol_address(n, name);
+	uint64_t value;
+
+	return addr && mem_read_u64(n->mem, addr, &value) == 0 ? value : 0;
+}
+
+static void find_schedulers_by_symbol(struct beam_node *n)
+{
+	static const struct {
+		const char *array, *count;
+	} names[] = {
+		{"erts_aligned_scheduler_data", "erts_no_schedulers"},
+		{"erts_aligned_dirty_cpu_scheduler_data", "erts_no_dirty_cpu_schedulers"},
+		{"erts_aligned_dirty_io_scheduler_data", "erts_no_dirty_io_schedulers"},
+	};
+	struct beam_anchors *a = &n->anchors;
+	struct {
+		raddr *array;
+		uint32_t *nr;
+	} out[] = {{&a->sched, &a->nr_sched},
+		   {&a->dirty_cpu, &a->nr_dirty_cpu},
+		   {&a->dirty_io, &a->nr_dirty_io}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		raddr array = symbol_value(n, names[i].array);
+		uint64_t nr = symbol_value(n, names[i].count);
+
+		if (array && nr > 0 && nr <= BEAM_MAX_SCHEDULERS) {
+			*out[i].array = array;
+			*out[i].nr = (uint32_t)nr;
+		}
+	}
+}
+
+void anchors_find_by_symbol(struct beam_node *n)
+{
+	struct beam_anchors *a = &n->anchors;
+	struct elf_symbol sym;
+
+	a->proc_tab = symbol_address(n, "erts_proc");
+	a->port_tab = symbol_address(n, "erts_port");
+	a->atom_table = symbol_address(n, "erts_atom_table");
+	a->this_node_ptr = symbol_address(n, "erts_this_node");
+	a->this_node = symbol_value(n, "erts_this_node");
+	a->dist_table = symbol_address(n, "erts_dist_table");
+	a->jit_descriptor = symbol_address(n, "__jit_debug_descriptor");
+	a->jit_register = symbol_address(n, "__jit_debug_register_code");
+	if (n->identity.otp == 24)
+		a->normal_exit = symbol_value(n, "beam_normal_exit");
+	a->frame_layout = symbol_address(n, "erts_frame_layout");
+	if (elf_file_symbol(n->elf, "bif_table", &sym) && sym.size >= BEAM_BIF_SIZE) {
+		a->bif_table = sym.addr + n->bias;
+		a->nr_bifs = (uint32_t)(sym.size / BEAM_BIF_SIZE);
+	}
+	a->active_code_ix = symbol_address(n, "the_active_code_index");
+	a->code_size = symbol_address(n, "erts_total_code_size");
+	a->ets_misc = symbol_address(n, "erts_ets_misc_mem_size");
+	a->allocators = symbol_address(n, "erts_allctrs_info");
+	find_schedulers_by_symbol(n);
+}
+
+/* Copies a section's bytes from the file; they are constant, so the process has the same. */
+static uint8_t *copy_section(const struct beam_node *n, const char *name, size_t *size, raddr *addr)
+{
+	const struct elf_section *s = elf_file_section(n->elf, name);
+	uint8_t *bytes;
+
+	*size = 0;
+	if (!s || !s->alloc || s->nobits || s->size == 0 || s->size > SECTION_MAX_SIZE)
+		return NULL;
+	bytes = xmalloc(s->size);
+	if (elf_file_read(n->elf, s->addr, bytes, s->size) != 0) {
+		free(bytes);
+		return NULL;
+	}
+	*size = s->size;
+	*addr = s->addr + n->bias;
+	return bytes;
+}
+
+/* False if the executable has no section headers or its data cannot be read. */
+static bool space_open(struct anchor_space *s, const struct beam_node *n)
+{
+	const struct elf_section *data = elf_file_section(n->elf, ".data");
+	const struct elf_section *bss = elf_file_section(n->elf, ".bss");
+	const struct elf_section *low = elf_file_section(n->elf, "ERTS_LOW_WRITE");
+	const struct elf_section *text = elf_file_section(n->elf, ".text");
+	uint64_t end;
+
+	*s = (struct anchor_space){
+		.mem = n->mem, .maps = objects_maps(n->objects), .layout = &n->layout};
+	if (!data || !bss || !text || bss->addr < data->addr)
+		return false;
+	end = bss->addr + bss->size;
+	if (end - data->addr > SECTION_MAX_SIZE)
+		return false;
+	s->text = text->addr + n->bias;
+	s->text_end = s->text + text->size;
+	if (low && low->addr >= data->addr && low->addr + low->size <= end) {
+		s->low_write = low->addr + n->bias;
+		s->low_write_end = s->low_write + low->size;
+	}
+	s->data_addr = data->addr + n->bias;
+	s->data_size = end - data->addr;
+	s->data = xmalloc(s->data_size);
+	s->rodata = copy_section(n, ".rodata", &s->rodata_size, &s->rodata_addr);
+	if (s->rodata && mem_read(n->mem, s->data_addr, s->data, s->data_size) == 0)
+		return true;
+	free(s->data);
+	free(s->rodata);
+	return false;
+}
+
+static void space_close(struct anchor_space *s)
+{
+	free(s->data);
+	free(s->rodata);
+}
+
+static raddr find_jit_register(const struct beam_node *n)
+{
+	size_t size;
+	raddr addr, found = 0;
+	uint8_t *text = copy_section(n, ".text", &size, &addr);
+
+	if (text)
+		found = shape_find_jit_register(text, size, addr, n->anchors.jit_descriptor);
+	free(text);
+	return found;
+}
+
+static void find_schedulers_by_shape(struct beam_anchors *a, const struct anchor_space *s)
+{
+	struct anchor_schedulers found = shape_find_schedulers(s, SCHED_TYPE_NORMAL);
+
+	a->sched = found.array;
+	a->nr_sched = found.nr;
+	found = shape_find_schedulers(s, SCHED_TYPE_DIRTY_CPU);
+	a->dirty_cpu = found.array;
+	a->nr_dirty_cpu = found.nr;
+	found = shape_find_schedulers(s, SCHED_TYPE_DIRTY_IO);
+	a->dirty_io = found.array;
+	a->nr_dirty_io = found.nr;
+}
+
+static void open_atoms(struct beam_node *n)
+{
+	if (!n->atoms && n->anchors.atom_table)
+		beam_atoms_open(&n->atoms, n->mem, &n->layout, n->anchors.atom_table);
+}
+
+/* Of the code: tables beside those of modules and exports. */
+static void find_code_tables(struct beam_anchors *a, const struct anchor_space *s)
+{
+	if (!a->staged_exports)
+		a->staged_exports = shape_find_code_tables(s, "export_staged_index");
+	if (!a->staged_funs)
+		a->staged_funs = shape_find_code_tables(s, "fun_staged_index");
+	if (!a->fun_table && !a->staged_funs)
+		a->fun_table = shape_find_hash(s, "fun_table");
+	if (!a->code_ranges)
+		a->code_ranges = shape_find_code_ranges(s);
+	if (!a->active_code_ix && a->jit_descriptor)
+		a->active_code_ix = shape_find_active_code_ix(s, a->jit_descriptor);
+}
+
+/* Fills what is still 0. */
+static void find_missing(struct beam_node *n, const struct anchor_space *s)
+{
+	struct beam_anchors *a = &n->anchors;
+
+	if (!a->proc_tab)
+		a->proc_tab = shape_find_ptab(s, TERM_TAG_PID);
+	if (!a->port_tab)
+		a->port_tab = shape_find_ptab(s, TERM_TAG_PORT);
+	if (!a->atom_table)
+		a->atom_table = shape_find_atom_table(s);
+	open_atoms(n);
+	if (!a->this_node && n->atoms)
+		a->this_node = shape_find_this_node(s, n->atoms, &a->this_node_ptr);
+	if (!a->jit_descriptor)
+		a->jit_descriptor = shape_find_jit_descriptor(s);
+	if (!a->jit_register && a->jit_descriptor)
+		a->jit_register = find_jit_register(n);
+	if (!a->frame_layout && a->jit_descriptor)
+		a->frame_layout = shape_find_frame_layout(s, a->jit_descriptor);
+	if (!a->bif_table)
+		a->bif_table = shape_find_bif_table(s, &a->nr_bifs);
+	if (!a->module_code)
+		a->module_code = shape_find_code_tables(s, "module_code");
+	if (!a->export_table)
+		a->export_table = shape_find_code_tables(s, "export_list");
+	if (!a->dist_table && a->this_node)
+		a->dist_table = shape_find_dist_table(s, a->this_node);
+	if (!a->sched)
+		find_schedulers_by_shape(a, s);
+	find_code_tables(a, s);
+	if (!a->ets_misc)
+		a->ets_misc = shape_find_ets_misc(s);
+	if (!a->allocators)
+		a->allocators = shape_find_allocators(s);
+	if (!a->clock)
+		a->clock = shape_find_clock(s);
+}
+
+/* Anchors that every supported node has: worth another try if one is missing. */
+static bool is_complete(const struct beam_anchors *a)
+{
+	return a->proc_tab && a->port_tab && a->atom_table && a->this_node && a->jit_descriptor &&
+	       a->module_code && a->sched;
+}
+
+void anchors_find_by_shape(struct beam_node *n)
+{
+	for (int i = 0; i < SEARCH_TRIES; i++) {
+		struct anchor_space s;
+
+		if (i > 0) {
+			usleep(SEARCH_PAUSE_US);
+			objects_refresh(n->objects, NULL);
+		}
+		if (!space_open(&s, n))
+			continue;
+		find_missing(n, &s);
+		space_close(&s);
+		if (is_complete(&n->anchors))
+			break;
+	}
+}
+
+void anchors_find(struct beam_node *n)
+{
+	anchors_find_by_symbol(n);
+	anchors_find_by_shape(n);
+}
+
+void anchors_find_counters(struct beam_node *n)
+{
+	const struct elf_section *data, *bss;
+	struct anchor_text t;
+	uint8_t *text;
+
+	if (n->anchors.counters_sought || !n->elf)
+		return;
+	n->anchors.counters_sought = true;
+	data = elf_file_section(n->elf, ".data");
+	bss = elf_file_section(n->elf, ".bss");
+	text = copy_section(n, ".text", &t.size, &t.addr);
+	if (!text || !data || !bss) {
+		free(text);
+		return;
+	}
+	t.bytes = text;
+	t.data = data->addr + n->bias;
+	t.data_end = bss->addr + bss->size + n->bias;
+	n->anchors.dirty_gc = shape_find_dirty_gc(&t, &n->layout);
+	n->anchors.ets_limit = shape_find_ets_limit(&t);
+	free(text);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Finding the VM's tables in a process: by symbol where the executable exports it (OTP 25 to 28, or
+ * any build that is not stripped), else by shape.
+ *
+ * A shape search looks through one copy of the executable's writable data for bytes that can only
+ * be the thing searched for, following pointers where that proves it.  What is not unique is not
+ * found: the anchor stays 0.  The searches need only what struct anchor_space holds, so tests run
+ * them over made-up memory.
+ */
+#ifndef EBEAM_BEAM_ANCHORS_H
+#define EBEAM_BEAM_ANCHORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "beam/node/node.h"
+#include "beam/term/atoms.h"
+
+/* All addresses are those of the process. */
+struct anchor_space {
+	struct mem *mem;
+	const struct proc_maps *maps;
+	const struct beam_layout *layout;
+	uint8_t *data; /* copy of .data to .bss */
+	size_t data_size;
+	raddr data_addr;
+	uint8_t *rodata; /* copy of .rodata */
+	size_t rodata_size;
+	raddr rodata_addr;
+	raddr text, text_end;
+	raddr low_write, low_write_end; /* section ERTS_LOW_WRITE, within data; equal = none */
+};
+
+/* An array of scheduler data. */
+struct anchor_schedulers {
+	raddr array;
+	uint32_t nr;
+};
+
+enum sched_type { /* ErtsSchedType, erts/emulator/beam/erl_process.h, OTP 25 to 29 */
+		  SCHED_TYPE_NORMAL,
+		  SCHED_TYPE_DIRTY_CPU,
+		  SCHED_TYPE_DIRTY_IO,
+};
+
+/* Low four bits of an immediate term; erts/emulator/beam/erl_term.h. */
+#define TERM_TAG_MASK 0xf
+#define TERM_TAG_PID  0x3
+#define TERM_TAG_PORT 0x7
+
+/* Limits of +S, +SDcpu and +SDio, and of +P and +Q (the smallest one that the VM accepts). */
+#define BEAM_MAX_SCHEDULERS 1024
+#define BEAM_MIN_PTAB	    1024
+#define BEAM_MAX_PTAB	    (1u << 27)
+
+/* Fills n->anchors and opens n->atoms (which naming the node needs).  Uses n->mem, objects, elf,
+ * bias and layout.  What is not found stays 0; the checks refuse what ebeam cannot do without. */
+void anchors_find(struct beam_node *n);
+/* Only by symbol, only by shape: for tests and doctor.  Both expect zeroed anchors. */
+void anchors_find_by_symbol(struct beam_node *n);
+void anchors_find_by_shape(struct beam_node *n);
+
+/* erts/emulator/beam/erl_ptab.h: the table whose elements have ids with this tag. */
+raddr shape_find_ptab(const struct anchor_space *s, unsigned int id_tag);
+raddr shape_find_atom_table(const struct anchor_space *s);
+/* Three IndexTables with the same name in a row. */
+raddr shape_find_code_tables(const struct anchor_space *s, const char *name);
+/* The ErlNode, and the only variable that holds it (0 if there are several). */
+raddr shape_find_this_node(const struct anchor_space *s, struct beam_atoms *atoms, raddr *variable);
+/* The Hash of all DistEntry, this node's (of the ErlNode) among them; anchors_dist.c. */
+raddr shape_find_dist_table(const struct anchor_space *s, raddr this_node);
+raddr shape_find_bif_table(const struct anchor_space *s, uint32_t *nr);
+struct anchor_schedulers shape_find_schedulers(const struct anchor_space *s, enum sched_type type);
+/* Elements of the array that are scheduler 1, 2, ... of this type. */
+uint32_t shape_count_schedulers(const struct anchor_space *s, raddr array, enum sched_type type);
+
+/* Bytes of a __jit_debug_descriptor whose first entry leads to a record. */
+#define JIT_DESCRIPTOR_SIZE 24
+bool shape_is_jit_descriptor(const struct anchor_space *s, const uint8_t *bytes);
+raddr shape_find_jit_descriptor(const struct anchor_space *s);
+/* The function that is called after each store of 1 or 2 into the descriptor's action. */
+raddr shape_find_jit_register(const uint8_t *text, size_t size, raddr text_addr, raddr descriptor);
+/* The frame layout in the emulator's own record of the descriptor's list. */
+raddr shape_find_frame_layout(const struct anchor_space *s, raddr descriptor);
+
+/* erts_allctrs_info[]: each entry leads to the first instance of the allocator of its number. */
+raddr shape_find_allocators(const struct anchor_space *s);
+/* The variable that counts what ETS has outside of its allocator: above all the table of names. */
+raddr shape_find_ets_misc(const struct anchor_space *s);
+/* A Hash (not an IndexTable) with this name. */
+raddr shape_find_hash(const struct anchor_space *s, const char *name);
+/* r[] of beam_ranges.c: three lists of the code of modules, by address. */
+raddr shape_find_code_ranges(const struct anchor_space *s);
+/* the_active_code_index, from the JIT's code that enters a process. */
+raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor);
+
+/* The latest instance of what the node corrected its clock to. */
+raddr shape_find_clock(const struct anchor_space *s);
+
+/* ---- counters: not needed to open a node, so looked for by who shows them ------------------- */
+
+/* Code of the executable, and where its variables are, as addresses of the process. */
+struct anchor_text {
+	const uint8_t *bytes;
+	size_t size;
+	raddr addr;
+	raddr data, data_end;
+};
+
+#define BEAM_ETS_LIMIT_MIN 8192 /* DB_DEF_MAX_TABS of erl_db.h, OTP 25 to 29 */
+
+/* The ErtsGCInfo of all dirty schedulers together, in erl_gc.c. */
+raddr shape_find_dirty_gc(const struct anchor_text *t, const struct beam_layout *l);
+/* db_max_tabs (int) of erl_db.c. */
+raddr shape_find_ets_limit(const struct anchor_text *t);
+/* Fills n->anchors.dirty_gc and ets_limit; nothing if they are filled. */
+void anchors_find_counters(struct beam_node *n);
+
+/* Helpers of the searches. */
+/* Addresses of a string constant, also where it is the end of a longer one. */
+size_t space_find_strings(const struct anchor_space *s, const char *text, raddr *out, size_t max);
+bool space_is_readable(const struct anchor_space *s, raddr addr, size_t size);
+bool space_is_pointer(const struct anchor_space *s, raddr addr, size_t size); /* and aligned */
+bool space_is_executable(const struct anchor_space *s, raddr addr);
+uint32_t space_u32(const struct anchor_space *s, size_t offset);
+uint64_t space_u64(const struct anchor_space *s, size_t offset);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Allocators and what else memory is counted by, by shape: see anchors.h.  Needed where the VM's
+ * symbols are hidden (OTP 29), and for variables that are static in every release.
+ */
+#include "beam/locate/anchors.h"
+
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/xalloc.h"
+#include "beam/vm/allocators.h"
+
+#define CANDIDATES_MAX 64
+
+/* ---- allocators ----------------------------------------------------------------------------- */
+
+/* Entries of erts_allctrs_info[]: none, sys_alloc, then ten on alloc_util, then test_alloc. */
+#define INFO_ENTRIES 13
+#define INFO_FIRST   2
+#define INFO_MIN     8 /* of the ten, some may have been switched off (+M...e false) */
+
+/* Allctr_t: knows its own numbers, and is called "eheap_" or the like. */
+static bool is_instance(const struct anchor_space *s, raddr addr, uint32_t number, uint32_t ix)
+{
+	const struct beam_layout *l = s->layout;
+	uint32_t have_number, have_ix;
+	raddr prefix;
+	char name[16];
+
+	if (!space_is_pointer(s, addr, (size_t)l->allctr_size) ||
+	    mem_read_u32(s->mem, addr + (raddr)l->allctr_alloc_no, &have_number) ||
+	    mem_read_u32(s->mem, addr + (raddr)l->allctr_ix, &have_ix) || have_number != number ||
+	    have_ix != ix || mem_read_u64(s->mem, addr + (raddr)l->allctr_name_prefix, &prefix) ||
+	    mem_read_string(s->mem, prefix, name, sizeof(name)) != 0)
+		return false;
+	return name[0] && strchr(name, '_') == name + strlen(name) - 1;
+}
+
+static bool is_allocator(const struct anchor_space *s, const uint8_t *info, uint32_t number)
+{
+	struct allocator_instances in;
+	raddr first;
+
+	if (!allocator_instances(s->mem, info, number, &in))
+		return false;
+	first = in.single;
+	if (in.array && mem_read_u64(s->mem, in.array, &first) != 0)
+		return false;
+	return is_instance(s, first, number, 0);
+}
+
+/* Without reading more than the copy: entry 0 is empty, entry 1 is malloc, flags are flags. */
+static bool looks_like_info(const struct anchor_space *s, size_t at)
+{
+	if (space_u64(s, at) || space_u64(s, at + 8) || space_u64(s, at + 16))
+		return false;
+	at += ALLOCATOR_INFO_SIZE;
+	if (space_u32(s, at + ALLOCATOR_INFO_UTIL) != 0 ||
+	    space_u32(s, at + ALLOCATOR_INFO_ENABLED) != 1 ||
+	    space_u32(s, at + ALLOCATOR_INFO_THR_SPEC) != 0 ||
+	    space_u64(s, at + ALLOCATOR_INFO_EXTRA) != 0)
+		return false;
+	for (uint32_t i = INFO_FIRST; i < INFO_ENTRIES; i++) {
+		at += ALLOCATOR_INFO_SIZE;
+		if (space_u32(s, at + ALLOCATOR_INFO_UTIL) > 1 ||
+		    space_u32(s, at + ALLOCATOR_INFO_ENABLED) > 1 ||
+		    space_u32(s, at + ALLOCATOR_INFO_THR_SPEC) > ALLOCATOR_INSTANCES_MAX)
+			return false;
+	}
+	return true;
+}
+
+raddr shape_find_allocators(const struct anchor_space *s)
+{
+	raddr found = 0;
+
+	for (size_t at = 0; at + INFO_ENTRIES * ALLOCATOR_INFO_SIZE <= s->data_size; at += 8) {
+		uint32_t good = 0;
+
+		if (!looks_like_info(s, at))
+			continue;
+		for (uint32_t i = INFO_FIRST; i < INFO_ENTRIES; i++)
+			good += is_allocator(s, s->data + at + (size_t)i * ALLOCATOR_INFO_SIZE, i);
+		if (good < INFO_MIN)
+			continue;
+		if (found)
+			return 0;
+		found = s->data_addr + at;
+	}
+	return found;
+}
+
+/* ---- ETS ------------------------------------------------------------------------------------ */
+
+/*
+ * meta_name_tab of OTP 29 (erl_db.c): 2^n buckets of 32 bytes; one without a name holds {pointer to
+ * its own next word, u32 0 and 1, [], NULL}.  Up to OTP 28 the symbol of the counter is exported.
+ */
+#define BUCKET_SIZE	  32
+#define BUCKETS_PROBE	  32
+#define BUCKETS_MIN	  256
+#define BUCKETS_MAX	  (1u << 22)
+#define BUCKETS_CHUNK	  1024
+#define BUCKET_EMPTY_WORD (1ull << 32)
+#define TERM_NIL	  0x3b
+/* What tables that are being walked add to the size of the table of names, at most, and how far
+ * the counter stands from the pointer to the table: META_NAME_TAB_LOCK_CNT locks of a cache line
+ * are between them. */
+#define MISC_SLACK  65536
+#define MISC_LOCKS  (256 * 64)
+#define MISC_NEAR   256
+#define MISC_WINDOW 0x8000
+
+static bool is_empty_bucket(const uint64_t bucket[4], raddr addr)
+{
+	return bucket[0] == addr + 8 && bucket[1] == BUCKET_EMPTY_WORD && bucket[2] == TERM_NIL &&
+	       bucket[3] == 0;
+}
+
+/* Empty ones among the `nr` buckets at addr, and the last of them. */
+static size_t count_empty(const struct anchor_space *s, raddr addr, size_t nr, size_t *last)
+{
+	uint64_t buckets[BUCKETS_CHUNK][4];
+	size_t empty = 0;
+
+	if (mem_read(s->mem, addr, buckets, nr * BUCKET_SIZE) != 0)
+		return 0;
+	for (size_t i = 0; i < nr; i++) {
+		if (!is_empty_bucket(buckets[i], addr + i * BUCKET_SIZE))
+			continue;
+		empty++;
+		*last = i;
+	}
+	return empty;
+}
+
+/* Buckets of the table of names at addr; 0 if there is none. */
+static size_t count_buckets(const struct anchor_space *s, raddr addr)
+{
+	size_t last = 0, end = 0, size = BUCKETS_MIN;
+
+	/* It is allocated: most words that are pointers lead back into the executable. */
+	if (addr - s->data_addr < s->data_size || addr - s->rodata_addr < s->rodata_size ||
+	    (addr >= s->text && addr < s->text_end) ||
+	    !space_is_pointer(s, addr, BUCKETS_MIN * BUCKET_SIZE) ||
+	    count_empty(s, addr, BUCKETS_PROBE, &last) < BUCKETS_PROBE / 2)
+		return 0;
+	/* Chunks of which some are empty: names are few among thousands of buckets. */
+	for (size_t from = 0; from < BUCKETS_MAX; from += BUCKETS_CHUNK) {
+		if (count_empty(s, addr + from * BUCKET_SIZE, BUCKETS_CHUNK, &last) == 0)
+			break;
+		end = from + last + 1;
+	}
+	while (size < end)
+		size *= 2;
+	return end ? size : 0;
+}
+
+/* The only counter that it can be, of those not nearer than `from` and not further than `to`. */
+static raddr find_misc(const struct anchor_space *s, size_t table, uint64_t size, size_t from,
+		       size_t to)
+{
+	size_t at = table > to ? table - to : 0;
+	raddr found = 0;
+
+	for (; at + 8 <= s->data_size && at <= table + to; at += 8) {
+		uint64_t value = space_u64(s, at);
+		size_t distance = at > table ? at - table : table - at;
+
+		if (distance < from || value < size || value > size + MISC_SLACK || value % 8 != 0)
+			continue;
+		if (found)
+			return 0;
+		found = s->data_addr + at;
+	}
+	return found;
+}
+
+/* Other counters of bytes become as large: first where it is if nothing but the locks is between
+ * the two, and what the compiler put there to align them. */
+static raddr find_misc_near(const struct anchor_space *s, size_t table, uint64_t size)
+{
+	raddr found = find_misc(s, table, size, MISC_LOCKS, MISC_LOCKS + MISC_NEAR);
+
+	return found ? found : find_misc(s, table, size, 0, MISC_WINDOW);
+}
+
+raddr shape_find_ets_misc(const struct anchor_space *s)
+{
+	raddr table = 0, found = 0;
+
+	for (size_t at = 0; at + 8 <= s->data_size; at += 8) {
+		raddr addr = space_u64(s, at);
+		size_t nr = addr == table ? 0 : count_buckets(s, addr);
+
+		if (nr == 0)
+			continue;
+		if (table)
+			return 0;
+		table = addr;
+		found = find_misc_near(s, at, nr * BUCKET_SIZE);
+	}
+	return found;
+}
+
+/* ---- code ----------------------------------------------------------------------------------- */
+
+raddr shape_find_hash(const struct anchor_space *s, const char *name)
+{
+	const struct beam_layout *l = s->layout;
+	size_t size = (size_t)l->index_table_bucket + 8;
+	raddr names[CANDIDATES_MAX], found = 0;
+	size_t nr = space_find_strings(s, name, names, CANDIDATES_MAX);
+
+	for (size_t at = 0; nr > 0 && at + size <= s->data_size; at += 8) {
+		uint64_t word = space_u64(s, at + (size_t)l->index_table_name);
+		uint32_t shift = space_u32(s, at + (size_t)l->index_table_shift);
+		bool named = false;
+
+		for (size_t i = 0; i < nr && !named; i++)
+			named = word == names[i];
+		if (!named || shift < 32 || shift > 63 ||
+		    !space_is_pointer(s, space_u64(s, at + (size_t)l->index_table_bucket),
+				      (size_t)8 << (64 - shift)))
+			continue;
+		if (found)
+			return 0;
+		found = s->data_addr + at;
+	}
+	return found;
+}
+
+/* struct ranges {Range *modules; Sint n, allocated; Range *mid}, where Range is {start, end}
+ * (beam_ranges.c, OTP 25 to 29); one for each code index. */
+#define RANGES_SIZE  32
+#define RANGES_NR    3
+#define RANGES_MIN   16 /* modules that every node has */
+#define RANGES_MAX   (1u << 20)
+#define RANGES_PROBE 16
+#define RANGE_SIZE   16
+
+static bool is_ranges(const struct anchor_space *s, size_t at, bool *used)
+{
+	raddr modules = space_u64(s, at), mid = space_u64(s, at + 24);
+	uint64_t n = space_u64(s, at + 8), allocated = space_u64(s, at + 16);
+	uint64_t ranges[RANGES_PROBE][2];
+	size_t nr = MIN(n, RANGES_PROBE);
+
+	/* A node that has booted has loaded code more than three times: none is empty. */
+	if (n == 0 || n > allocated || allocated > RANGES_MAX ||
+	    !space_is_pointer(s, modules, allocated * RANGE_SIZE) || !mid)
+		return false;
+	if (n < RANGES_MIN)
+		return true;
+	if (mid < modules || mid >= modules + n * RANGE_SIZE ||
+	    mem_read(s->mem, modules, ranges, nr * RANGE_SIZE) != 0)
+		return false;
+	/* Code that was purged since is empty: it may have been unmapped, or reused. */
+	for (size_t i = 0; i < nr; i++) {
+		if (ranges[i][0] > ranges[i][1] || (i && ranges[i][0] < ranges[i - 1][0]))
+			return false;
+		*used |= ranges[i][0] < ranges[i][1] && space_is_executable(s, ranges[i][0]);
+	}
+	return true;
+}
+
+raddr shape_find_code_ranges(const struct anchor_space *s)
+{
+	raddr found = 0;
+
+	for (size_t at = 0; at + RANGES_NR * RANGES_SIZE <= s->data_size; at += 8) {
+		bool used = false, good = true;
+
+		for (size_t i = 0; i < RANGES_NR && good; i++)
+			good = is_ranges(s, at + i * RANGES_SIZE, &used);
+		if (!good || !used)
+			continue;
+		if (found)
+			return 0;
+		found = s->data_addr + at;
+	}
+	return found;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the node last found its clock to be: time_sup.inf.c.parmon.cdata.insts.curr, a static
+ * struct of erl_time_sup.c that no release exports.  See anchors.h.
+ *
+ * When it starts, a node notes the kernel's monotonic time in ns (minit), and the offset from that
+ * to Erlang time, which begins at one second (moffset = 1000000000 - minit).  Two such words in a
+ * row of variables are that struct.  Right before minit stand the corrections that were made since:
+ * {prev, curr} of {erl_mtime, os_mtime, drift, error}, then 1640 bytes about the drift (OTP 25 to
+ * 29).
+ */
+#include "beam/locate/anchors.h"
+
+#define CLOCK_BEGIN   1000000000
+#define MINIT_INSTS   1704 /* from insts to minit */
+#define INSTANCE_SIZE 32
+#define OFFSET_WINDOW 4096 /* minit is not further behind moffset */
+
+static int64_t word_at(const struct anchor_space *s, size_t offset)
+{
+	return (int64_t)space_u64(s, offset);
+}
+
+/* The node's clock may run up to 1 % faster or slower than the kernel's. */
+static bool is_instance(const struct anchor_space *s, size_t at, int64_t minit)
+{
+	int64_t erl = word_at(s, at), os = word_at(s, at + 8), slack;
+
+	if (erl < CLOCK_BEGIN || os < minit)
+		return false;
+	slack = (os - minit) / 50 + CLOCK_BEGIN;
+	erl -= CLOCK_BEGIN;
+	return erl >= os - minit - slack && erl <= os - minit + slack;
+}
+
+static bool is_clock(const struct anchor_space *s, size_t at, int64_t minit)
+{
+	size_t prev = at - MINIT_INSTS, curr = prev + INSTANCE_SIZE;
+
+	return at >= MINIT_INSTS && is_instance(s, prev, minit) && is_instance(s, curr, minit) &&
+	       word_at(s, prev + 8) <= word_at(s, curr + 8);
+}
+
+raddr shape_find_clock(const struct anchor_space *s)
+{
+	raddr found = 0;
+
+	for (size_t i = 0; i + 8 <= s->data_size; i += 8) {
+		int64_t offset = word_at(s, i);
+
+		if (offset >= 0 || offset < -(INT64_MAX / 2))
+			continue;
+		for (size_t k = i + 8; k < i + OFFSET_WINDOW && k + 8 <= s->data_size; k += 8) {
+			if (word_at(s, k) != CLOCK_BEGIN - offset ||
+			    !is_clock(s, k, CLOCK_BEGIN - offset))
+				continue;
+			if (found)
+				return 0;
+			found = s->data_addr + k - MINIT_INSTS + INSTANCE_SIZE;
+		}
+	}
+	return found;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * the_active_code_index, where its symbol is hidden: the JIT's fragments load it each time a
+ * process is entered, and its address stands in that code.  See anchors.h.
+ *
+ *   mov rdi, &the_active_code_index    48 bf imm64, or bf imm32
+ *   mov esi, ERTS_SAVE_CALLS_CODE_IX
+ *   mov r12d, dword [rdi]              44 8b 27
+ *
+ * (jit/x86/process_main.cpp and beam_asm.hpp, OTP 25 to 29: r12 holds the index.)
+ */
+#include "beam/locate/anchors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/xalloc.h"
+
+/* See anchors_jit.c: entries of GDB's list, and the head of a module's record. */
+#define DESCRIPTOR_FIRST 16
+#define ENTRIES_MAX	 200000
+#define RECORD_HEAD_SIZE 32
+#define RECORD_KIND	 0
+#define RECORD_BASE	 8
+#define RECORD_CODE_SIZE 20
+#define RECORD_NAME_LEN	 24
+#define RECORD_NAME	 26
+#define KIND_MODULE	 1
+#define CODE_MAX	 (4u << 20) /* the fragments take 70 kB */
+#define LIST_TRIES	 20
+
+/* Bytes from the end of the address to the load: one more immediate. */
+#define LOAD_WINDOW 12
+#define CODE_IX_MAX 2 /* ERTS_NUM_CODE_IX - 1 */
+
+struct jit_entry {
+	raddr next, prev, symfile;
+	uint64_t size;
+};
+
+/* The variable's address if code[at] begins to load it; *end is behind the address. */
+static raddr loaded_address(const uint8_t *code, size_t size, size_t at, size_t *end)
+{
+	uint64_t wide;
+	uint32_t narrow;
+
+	if (at + 10 <= size && code[at] == 0x48 && code[at + 1] == 0xbf) {
+		memcpy(&wide, code + at + 2, 8);
+		*end = at + 10;
+		return wide;
+	}
+	if (at + 5 <= size && code[at] == 0xbf) {
+		memcpy(&narrow, code + at + 1, 4);
+		*end = at + 5;
+		return narrow;
+	}
+	return 0;
+}
+
+static bool is_code_ix(const struct anchor_space *s, raddr addr)
+{
+	return addr >= s->data_addr && addr - s->data_addr + 4 <= s->data_size && addr % 4 == 0 &&
+	       space_u32(s, addr - s->data_addr) <= CODE_IX_MAX;
+}
+
+/* All places that load r12d must agree; `*found` is 0 before the first, *ambiguous after a
+ * second that differs. */
+static void search_code(const struct anchor_space *s, const uint8_t *code, size_t size,
+			raddr *found, bool *ambiguous)
+{
+	static const uint8_t load[] = {0x44, 0x8b, 0x27};
+
+	for (size_t at = 0; at < size; at++) {
+		size_t end;
+		raddr addr = loaded_address(code, size, at, &end);
+
+		if (!addr || !is_code_ix(s, addr) ||
+		    !memmem(code + end, MIN(size - end, LOAD_WINDOW), load, sizeof(load)))
+			continue;
+		*ambiguous |= *found && *found != addr;
+		*found = addr;
+	}
+}
+
+/* True if the record is that of the module "global", which holds the fragments. */
+static bool is_fragments(const uint8_t *head, raddr *base, uint32_t *size)
+{
+	uint32_t kind;
+	uint16_t len;
+
+	memcpy(&kind, head + RECORD_KIND, 4);
+	memcpy(base, head + RECORD_BASE, 8);
+	memcpy(size, head + RECORD_CODE_SIZE, 4);
+	memcpy(&len, head + RECORD_NAME_LEN, 2);
+	return kind == KIND_MODULE && len >= 6 && memcmp(head + RECORD_NAME, "global", 6) == 0 &&
+	       *size > 0 && *size <= CODE_MAX;
+}
+
+/* Looks for the fragments along the list.  False if its end was not reached: a module that is
+ * replaced takes its entry with it. */
+static bool search_list(const struct anchor_space *s, raddr descriptor, raddr *found,
+			bool *ambiguous)
+{
+	raddr at;
+
+	if (mem_read_u64(s->mem, descriptor + DESCRIPTOR_FIRST, &at) != 0)
+		return false;
+	for (int i = 0; at && i < ENTRIES_MAX; i++) {
+		uint8_t head[RECORD_HEAD_SIZE], *code;
+		struct jit_entry e;
+		raddr base;
+		uint32_t size;
+
+		if (!space_is_pointer(s, at, sizeof(e)) ||
+		    mem_read(s->mem, at, &e, sizeof(e)) != 0 || e.size < sizeof(head) ||
+		    mem_read(s->mem, e.symfile, head, sizeof(head)) != 0)
+			return false;
+		at = e.next;
+		if (!is_fragments(head, &base, &size) || !space_is_executable(s, base))
+			continue;
+		code = xmalloc(size);
+		if (mem_read(s->mem, base, code, size) == 0)
+			search_code(s, code, size, found, ambiguous);
+		free(code);
+	}
+	return at == 0;
+}
+
+raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor)
+{
+	raddr found = 0;
+	bool ambiguous = false;
+
+	/* Its oldest entry is that of the fragments: what is behind it does not matter. */
+	for (int i = 0; i < LIST_TRIES; i++)
+		if (search_list(s, descriptor, &found, &ambiguous) || found)
+			break;
+	return ambiguous ? 0 : found;
+}

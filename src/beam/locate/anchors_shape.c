@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The VM's tables by shape: process and port tables, atoms, code tables, this node, BIFs, scheduler
+ * data.  See anchors.h.  Every search judges words of one copy of the writable data first, without
+ * reading more; only survivors are followed into the process, many at once.
+ */
+#include "beam/locate/anchors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/vec.h"
+#include "target/proc.h"
+
+/* A user-space address: not in the first page, and canonical with four-level page tables. */
+#define ADDRESS_MIN 4096u
+#define ADDRESS_MAX (1ull << 47)
+
+/* More hits than this of something that should be unique: not worth following. */
+#define CANDIDATES_MAX 64
+
+/* Slots of a process or port table read at once, and at most; live ones spread over the table. */
+#define SLOTS_CHUNK	1024
+#define SLOTS_MAX	(64 * SLOTS_CHUNK)
+#define SAMPLE_ELEMENTS 32
+/* sizeof(Process) is 760 to 792, of a port with its lock more than 600 (OTP 25 to 29). */
+#define ELEMENT_MIN 256
+#define ELEMENT_MAX 4096
+
+/* Boot alone makes more than a thousand atoms; the VM's limit (+t) is below 2^26 terms. */
+#define ATOMS_MIN     500
+#define INDEX_ENTRIES (1u << 26)
+
+/* The VM has 505 to 553 BIFs (OTP 25 to 29). */
+#define BIFS_MIN  100
+#define BIFS_MAX  4096
+#define MFA_ARITY 255
+
+#define CODE_INDEXES 3 /* ERTS_NUM_CODE_IX, erts/emulator/beam/code_ix.h */
+
+/* ---- helpers ------------------------------------------------------------------------------- */
+
+uint32_t space_u32(const struct anchor_space *s, size_t offset)
+{
+	uint32_t v;
+
+	memcpy(&v, s->data + offset, sizeof(v));
+	return v;
+}
+
+uint64_t space_u64(const struct anchor_space *s, size_t offset)
+{
+	uint64_t v;
+
+	memcpy(&v, s->data + offset, sizeof(v));
+	return v;
+}
+
+bool space_is_readable(const struct anchor_space *s, raddr addr, size_t size)
+{
+	const struct proc_map *map;
+
+	if (addr < ADDRESS_MIN || addr >= ADDRESS_MAX || size > ADDRESS_MAX)
+		return false;
+	map = proc_maps_find(s->maps, addr);
+	return map && map->r && size <= map->end - addr;
+}
+
+bool space_is_pointer(const struct anchor_space *s, raddr addr, size_t size)
+{
+	return addr % 8 == 0 && space_is_readable(s, addr, size);
+}
+
+bool space_is_executable(const struct anchor_space *s, raddr addr)
+{
+	const struct proc_map *map = proc_maps_find(s->maps, addr);
+
+	return map && map->x;
+}
+
+/* Addresses of a string constant, also where it is the end of a longer one. */
+size_t space_find_strings(const struct anchor_space *s, const char *text, raddr *out, size_t max)
+{
+	const uint8_t *at = s->rodata, *end = s->rodata + s->rodata_size;
+	size_t nr = 0;
+
+	while (nr < max && (at = memmem(at, (size_t)(end - at), text, strlen(text) + 1)) != NULL) {
+		out[nr++] = s->rodata_addr + (raddr)(at - s->rodata);
+		at++;
+	}
+	return nr;
+}
+
+static bool is_index_table(const struct anchor_space *s, size_t offset)
+{
+	const struct beam_layout *l = s->layout;
+
+	return space_u32(s, offset + (size_t)l->index_table_entries) <= INDEX_ENTRIES &&
+	       space_is_pointer(s, space_u64(s, offset + (size_t)l->index_table_seg_table), 8);
+}
+
+/* Offsets in s->data of IndexTables whose hash table has this name. */
+static size_t find_index_tables(const struct anchor_space *s, const char *name, size_t *out)
+{
+	size_t name_at = (size_t)s->layout->index_table_name;
+	size_t size = (size_t)s->layout->index_table_size;
+	raddr names[CANDIDATES_MAX];
+	size_t nr_names = space_find_strings(s, name, names, CANDIDATES_MAX);
+	size_t nr = 0;
+
+	for (size_t at = 0; nr_names > 0 && at + size <= s->data_size; at += 8) {
+		uint64_t word = space_u64(s, at + name_at);
+		bool named = false;
+
+		for (size_t i = 0; i < nr_names && !named; i++)
+			named = word == names[i];
+		if (named && nr < CANDIDATES_MAX && is_index_table(s, at))
+			out[nr++] = at;
+	}
+	return nr;
+}
+
+/* ---- process and port tables --------------------------------------------------------------- */
+
+static bool looks_like_ptab(const struct anchor_space *s, size_t at)
+{
+	const struct beam_layout *l = s->layout;
+	uint32_t max = space_u32(s, at + (size_t)l->ptab_max);
+	uint64_t element_size;
+	raddr tab;
+
+	if (max < BEAM_MIN_PTAB || max > BEAM_MAX_PTAB || (max & (max - 1)) != 0 ||
+	    space_u32(s, at + (size_t)l->ptab_pix_mask) != max - 1)
+		return false;
+	element_size = space_u64(s, at + (size_t)l->ptab_element_size);
+	tab = space_u64(s, at + (size_t)l->ptab_tab);
+	return element_size >= ELEMENT_MIN && element_size <= ELEMENT_MAX &&
+	       space_is_pointer(s, tab, 8) && space_is_readable(s, tab + 8 * (raddr)(max - 1), 8);
+}
+
+/* Ids (their first word) of up to SAMPLE_ELEMENTS elements of the first slots that have any. */
+static size_t sample_ids(const struct anchor_space *s, size_t at, uint64_t *ids)
+{
+	raddr tab = space_u64(s, at + (size_t)s->layout->ptab_tab);
+	raddr invalid = space_u64(s, at + (size_t)s->layout->ptab_invalid_element);
+	uint32_t max = space_u32(s, at + (size_t)s->layout->ptab_max);
+	size_t nr = 0;
+
+	for (size_t from = 0; nr == 0 && from < MIN(max, SLOTS_MAX); from += SLOTS_CHUNK) {
+		struct mem_range ranges[SAMPLE_ELEMENTS];
+		raddr slots[SLOTS_CHUNK];
+		size_t nr_ranges = 0;
+
+		if (mem_read(s->mem, tab + 8 * from, slots, sizeof(slots)) != 0)
+			break;
+		for (size_t i = 0; i < SLOTS_CHUNK && nr_ranges < SAMPLE_ELEMENTS; i++)
+			if (slots[i] != invalid && space_is_pointer(s, slots[i], 8)) {
+				ranges[nr_ranges] = (struct mem_range){.addr = slots[i],
+								       .buf = &ids[nr_ranges],
+								       .size = sizeof(ids[0])};
+				nr_ranges++;
+			}
+		mem_readv(s->mem, ranges, nr_ranges);
+		for (size_t i = 0; i < nr_ranges; i++)
+			if (ranges[i].err == 0)
+				ids[nr++] = ids[i];
+	}
+	return nr;
+}
+
+raddr shape_find_ptab(const struct anchor_space *s, unsigned int id_tag)
+{
+	size_t size = (size_t)s->layout->ptab_size;
+	raddr found = 0;
+
+	for (size_t at = 0; at + size <= s->data_size; at += 8) {
+		uint64_t ids[SAMPLE_ELEMENTS];
+		size_t nr, good = 0;
+
+		if (!looks_like_ptab(s, at))
+			continue;
+		nr = sample_ids(s, at, ids);
+		for (size_t i = 0; i < nr; i++)
+			good += (ids[i] & TERM_TAG_MASK) == id_tag;
+		/* One in eight may have been freed and used again since its slot was read. */
+		if (good == 0 || (nr - good) * 8 > nr)
+			continue;
+		if (found)
+			return 0;
+		found = s->data_addr + at;
+	}
+	return found;
+}
+
+/* ---- hash tables --------------------------------------------------------------------------- */
+
+/* Atoms 0 and 1 stand in the first two slots and know their numbers. */
+static bool is_atom_table(const struct anchor_space *s, size_t at)
+{
+	const struct beam_layout *l = s->layout;
+	raddr segment, atoms[2];
+
+	if (space_u32(s, at + (size_t)l->index_table_entries) < ATOMS_MIN ||
+	    mem_read_u64(s->mem, space_u64(s, at + (size_t)l->index_table_seg_table), &segment) ||
+	    mem_read(s->mem, segment, atoms, sizeof(atoms)) != 0)
+		return false;
+	for (uint32_t i = 0; i < ARRAY_SIZE(atoms); i++) {
+		uint32_t index;
+
+		if (mem_read_u32(s->mem, atoms[i] + (raddr)l->atom_index, &index) || index != i)
+			return false;
+	}
+	return true;
+}
+
+raddr shape_find_atom_table(const struct anchor_space *s)
+{
+	size_t tables[CANDIDATES_MAX];
+	size_t nr = find_index_tables(s, "atom_tab", tables);
+	raddr found = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!is_atom_table(s, tables[i]))
+			continue;
+		if (found)
+			return 0;
+		found = s->data_addr + tables[i];
+	}
+	return found;
+}
+
+raddr shape_find_code_tables(const struct anchor_space *s, const char *name)
+{
+	size_t size = (size_t)s->layout->index_table_size;
+	size_t tables[CANDIDATES_MAX];
+	size_t nr = find_index_tables(s, name, tables);
+	bool used = false;
+
+	if (nr != CODE_INDEXES)
+		return 0;
+	for (size_t i = 0; i < nr; i++) {
+		if (tables[i] != tables[0] + i * size)
+			return 0;
+		used |= space_u32(s, tables[i] + (size_t)s->layout->index_table_entries) > 0;
+	}
+	return used ? s->data_addr + tables[0] : 0;
+}
+
+/* ---- this node ----------------------------------------------------------------------------- */
+
+struct node_candidate {
+	raddr variable, node, dist_entry;
+	uint64_t sysname, dist_sysname;
+};
+
+/* Reads `size` bytes at addrs[i] to bytes + i * size; ok[i] says which were readable. */
+static void read_many(const struct anchor_space *s, const raddr *addrs, size_t nr, size_t size,
+		      uint8_t *bytes, bool *ok)
+{
+	struct mem_range *ranges = xcalloc(nr, sizeof(*ranges));
+
+	for (size_t i = 0; i < nr; i++)
+		ranges[i] =
+			(struct mem_range){.addr = addrs[i], .buf = bytes + i * size, .size = size};
+	mem_readv(s->mem, ranges, nr);
+	for (size_t i = 0; i < nr; i++)
+		ok[i] = ranges[i].err == 0;
+	free(ranges);
+}
+
+/* Keeps the variables that point to {.., atom sysname, .., pointer dist_entry}. */
+static size_t keep_nodes(const struct anchor_space *s, struct node_candidate *c, size_t nr)
+{
+	const struct beam_layout *l = s->layout;
+	size_t size = (size_t)MAX(l->node_sysname, l->node_dist_entry) + 8, kept = 0;
+	raddr *addrs = xcalloc(nr, sizeof(*addrs));
+	uint8_t *bytes = xcalloc(nr, size);
+	bool *ok = xcalloc(nr, sizeof(*ok));
+
+	for (size_t i = 0; i < nr; i++)
+		addrs[i] = c[i].node;
+	read_many(s, addrs, nr, size, bytes, ok);
+	for (size_t i = 0; i < nr; i++) {
+		struct node_candidate n = c[i];
+
+		memcpy(&n.sysname, bytes + i * size + l->node_sysname, 8);
+		memcpy(&n.dist_entry, bytes + i * size + l->node_dist_entry, 8);
+		if (ok[i] && TERM_IS_ATOM(n.sysname) && n.sysname >> 6 < INDEX_ENTRIES &&
+		    space_is_pointer(s, n.dist_entry, (size_t)l->dist_sysname + 8))
+			c[kept++] = n;
+	}
+	free(addrs);
+	free(bytes);
+	free(ok);
+	return kept;
+}
+
+/* Keeps those whose DistEntry has the same name, and whose name is one of a node. */
+static size_t keep_named_nodes(const struct anchor_space *s, struct beam_atoms *atoms,
+			       struct node_candidate *c, size_t nr)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct node_candidate n = c[i];
+		const char *name;
+
+		if (mem_read_u64(s->mem, n.dist_entry + (raddr)s->layout->dist_sysname,
+				 &n.dist_sysname) != 0 ||
+		    n.dist_sysname != n.sysname)
+			continue;
+		name = beam_atom_text(atoms, n.sysname, NULL);
+		if (name && strchr(name, '@'))
+			c[kept++] = n;
+	}
+	return kept;
+}
+
+raddr shape_find_this_node(const struct anchor_space *s, struct beam_atoms *atoms, raddr *variable)
+{
+	size_t node_size = (size_t)s->layout->node_dist_entry + 8;
+	VEC(struct node_candidate) c = {0};
+	raddr found = 0;
+
+	*variable = 0;
+	for (size_t at = 0; at + 8 <= s->data_size; at += 8) {
+		struct node_candidate n = {.variable = s->data_addr + at, .node = space_u64(s, at)};
+
+		if (space_is_pointer(s, n.node, node_size))
+			vec_push(&c, n);
+	}
+	if (c.len > 0)
+		c.len = keep_nodes(s, c.data, c.len);
+	c.len = keep_named_nodes(s, atoms, c.data, c.len);
+	for (size_t i = 0; i < c.len; i++)
+		if (c.data[i].node != c.data[0].node)
+			c.len = 0; /* ambiguous */
+	if (c.len > 0)
+		found = c.data[0].node;
+	if (c.len == 1)
+		*variable = c.data[0].variable;
+	vec_free(&c);
+	return found;
+}
+
+/* ---- BIFs ---------------------------------------------------------------------------------- */
+
+static bool is_bif(const struct anchor_space *s, size_t at)
+{
+	uint64_t module = space_u64(s, at + BEAM_BIF_MODULE);
+	uint64_t name = space_u64(s, at + BEAM_BIF_NAME);
+	raddr function = space_u64(s, at + BEAM_BIF_FUNCTION);
+
+	return TERM_IS_ATOM(module) && module >> 6 < INDEX_ENTRIES && TERM_IS_ATOM(name) &&
+	       name >> 6 < INDEX_ENTRIES && space_u64(s, at + BEAM_BIF_ARITY) <= MFA_ARITY &&
+	       function >= s->text && function < s->text_end;
+}
+
+static uint32_t count_bifs_at(const struct anchor_space *s, size_t at)
+{
+	uint32_t nr = 0;
+
+	while (nr < BIFS_MAX && at + BEAM_BIF_SIZE <= s->data_size && is_bif(s, at)) {
+		at += BEAM_BIF_SIZE;
+		nr++;
+	}
+	return nr;
+}
+
+raddr shape_find_bif_table(const struct anchor_space *s, uint32_t *nr)
+{
+	raddr found = 0;
+
+	*nr = 0;
+	for (size_t at = 0; at + 8 <= s->data_size; at += 8) {
+		uint32_t count = count_bifs_at(s, at);
+
+		if (count < BIFS_MIN)
+			continue;
+		if (found) {
+			*nr = 0;
+			return 0;
+		}
+		found = s->data_addr + at;
+		*nr = count;
+		at += (size_t)count * BEAM_BIF_SIZE - 8;
+	}
+	return found;
+}
+
+/* ---- scheduler data ------------------------------------------------------------------------ */
+
+/* ErtsSchedulerData number `no` (1..) of this type. */
+static bool is_scheduler(const struct anchor_space *s, const uint8_t *bytes, enum sched_type type,
+			 uint64_t no)
+{
+	const struct beam_layout *l = s->layout;
+	uint64_t number, dirty_number;
+	raddr registers, run_queue;
+	uint32_t have_type;
+
+	memcpy(&have_type, bytes + l->sched_type, 4);
+	memcpy(&number, bytes + l->sched_no, 8);
+	memcpy(&dirty_number, bytes + l->sched_dirty_no, 8);
+	memcpy(&registers, bytes + l->sched_registers, 8);
+	memcpy(&run_queue, bytes + l->sched_run_queue, 8);
+	if (have_type != (uint32_t)type ||
+	    (type == SCHED_TYPE_NORMAL ? number : dirty_number) != no)
+		return false;
+	return space_is_pointer(s, registers, 8) && space_is_pointer(s, run_queue, 8);
+}
+
+uint32_t shape_count_schedulers(const struct anchor_space *s, raddr array, enum sched_type type)
+{
+	const struct beam_layout *l = s->layout;
+	const int32_t ends[] = {l->sched_registers, l->sched_type, l->sched_no, l->sched_dirty_no,
+				l->sched_run_queue};
+	size_t size = 0;
+	uint8_t *bytes;
+	uint32_t nr = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		size = MAX(size, (size_t)ends[i] + 8);
+	bytes = xmalloc(size);
+	while (nr < BEAM_MAX_SCHEDULERS) {
+		raddr at = array + nr * (raddr)l->sched_stride;
+
+		if (mem_read(s->mem, at, bytes, size) != 0 || !is_scheduler(s, bytes, type, nr + 1))
+			break;
+		nr++;
+	}
+	free(bytes);
+	return nr;
+}
+
+/* The VM's own count of these schedulers stands among the same variables. */
+static bool has_count(const struct anchor_space *s, uint32_t nr)
+{
+	for (raddr at = s->low_write; at + 8 <= s->low_write_end; at += 8)
+		if (space_u64(s, at - s->data_addr) == nr)
+			return true;
+	return false;
+}
+
+struct anchor_schedulers shape_find_schedulers(const struct anchor_space *s, enum sched_type type)
+{
+	const struct anchor_schedulers none = {0};
+	struct anchor_schedulers found = {0};
+
+	for (raddr at = s->low_write; at + 8 <= s->low_write_end; at += 8) {
+		struct anchor_schedulers c = {.array = space_u64(s, at - s->data_addr)};
+
+		if (!space_is_pointer(s, c.array, (size_t)s->layout->sched_size) ||
+		    c.array == found.array)
+			continue;
+		c.nr = shape_count_schedulers(s, c.array, type);
+		if (c.nr == 0 || !has_count(s, c.nr))
+			continue;
+		if (found.nr > 0)
+			return none;
+		found = c;
+	}
+	return found;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Checks of a layout against the live node.  Each asks for something that is so in every node and
+ * would not be if an offset that it uses were wrong.
+ */
+#ifndef EBEAM_BEAM_CHECKS_H
+#define EBEAM_BEAM_CHECKS_H
+
+#include "beam/node/node.h"
+
+/* Fills n->checks.  Uses n->mem, objects, layout, anchors and atoms. */
+void checks_run(struct beam_node *n);
+/* The first that failed, NULL = none. */
+const struct beam_check *checks_failed(const struct beam_node *n);
+
+#endif

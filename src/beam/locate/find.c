@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The BEAM nodes of this host, and the one that -p names.  A node is told by its executable file
+ * (identity.c), never by its name; each file is looked at once however many processes run it.
+ * Names of nodes are read from their memory, and only when they are needed.
+ */
+#include "beam/node/node.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "beam/locate/identity.h"
+#include "target/privilege.h"
+#include "target/proc.h"
+
+/* The smallest BEAM (+S 1 +A 1) has more than ten threads; most other programs have one. */
+#define THREADS_MIN 4
+
+/* Nodes that an error text names; the rest is counted. */
+#define NAMED_MAX 8
+
+#define STATUS_MAX_SIZE 65536
+
+/* What is known of executable files. */
+struct executable {
+	dev_t dev;
+	ino_t ino;
+	bool beam;
+};
+
+struct finder {
+	VEC(struct executable) executables;
+	VEC(int) nodes;
+	VEC(int) hidden_nodes; /* all that are called beam and may not be looked at */
+	int hidden;	       /* a process called beam that may not be looked at; 0 = none */
+	int hidden_code;       /* why not */
+	unsigned int how;      /* nodes are opened for their names: enum beam_open */
+};
+
+/* A node with its name, for matching and for error texts. */
+struct named_node {
+	int os_pid;
+	char name[256]; /* "" if it cannot be read */
+	char otp[32];
+};
+
+/* 1 = BEAM, 0 = something else, or negative errno: it cannot be told. */
+static int examine_executable(int os_pid)
+{
+	struct beam_identity identity;
+	struct elf_file *e = NULL;
+	char path[64];
+	int fd, found;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", os_pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
+	found = elf_file_open(&e, fd, path, NULL);
+	if (found)
+		return error_limit_fix(found) ? found : 0;
+	found = identity_read(&identity, e) == 0;
+	elf_file_close(e);
+	return found;
+}
+
+/* Like examine_executable(), each file once. */
+static int examine(struct finder *f, int os_pid)
+{
+	struct executable x = {0};
+	struct stat st;
+	char path[64];
+	int found;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", os_pid);
+	if (stat(path, &st) != 0)
+		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
+	for (size_t i = 0; i < f->executables.len; i++)
+		if (f->executables.data[i].dev == st.st_dev &&
+		    f->executables.data[i].ino == st.st_ino)
+			return f->executables.data[i].beam;
+	found = examine_executable(os_pid);
+	if (found < 0)
+		return found;
+	x.dev = st.st_dev;
+	x.ino = st.st_ino;
+	x.beam = found;
+	vec_push(&f->executables, x);
+	return found;
+}
+
+static bool has_threads(int os_pid)
+{
+	struct stat st;
+	char path[64];
+
+	/* One link per thread and two of the directory's own. */
+	snprintf(path, sizeof(path), "/proc/%d/task", os_pid);
+	return stat(path, &st) == 0 && st.st_nlink >= THREADS_MIN + 2;
+}
+
+static bool is_called_beam(int os_pid)
+{
+	struct proc_stat stat;
+
+	return proc_stat_read(&stat, os_pid, NULL) == 0 && strncmp(stat.comm, "beam", 4) == 0;
+}
+
+static int find_nodes(struct finder *f, struct error *err)
+{
+	int *pids = NULL;
+	ssize_t nr = proc_list(&pids, err);
+
+	if (nr < 0)
+		return (int)nr;
+	for (ssize_t i = 0; i < nr; i++) {
+		int found;
+
+		if (!has_threads(pids[i]))
+			continue;
+		found = examine(f, pids[i]);
+		if (found > 0)
+			vec_push(&f->nodes, pids[i]);
+		if (found < 0 && is_called_beam(pids[i])) {
+			vec_push(&f->hidden_nodes, pids[i]);
+			if (!f->hidden)
+				f->hidden_code = found;
+			f->hidden = f->hidden_nodes.data[0];
+		}
+	}
+	free(pids);
+	return 0;
+}
+
+static void finder_free(struct finder *f)
+{
+	vec_free(&f->executables);
+	vec_free(&f->nodes);
+	vec_free(&f->hidden_nodes);
+}
+
+static const char *fix_of_hidden(const struct finder *f)
+{
+	const char *limit = error_limit_fix(f->hidden_code);
+
+	return limit ? limit : privilege_fix(PRIVILEGE_MEMORY);
+}
+
+static int hidden_error(int os_pid, int code, struct error *err)
+{
+	struct proc_stat stat = {0};
+
+	proc_stat_read(&stat, os_pid, NULL);
+	if (error_limit_fix(code))
+		return error_set(err, ERROR_KIND_FAILED, code,
+				 "cannot look into pid %d ('%s'): %s; %s", os_pid, stat.comm,
+				 error_text(code), error_limit_fix(code));
+	return error_set(err, ERROR_KIND_PRIVILEGE, code,
+			 "cannot look into pid %d ('%s'): %s. %s (see ebeam doctor)", os_pid,
+			 stat.comm, error_text(code), privilege_fix(PRIVILEGE_MEMORY));
+}
+
+int beam_list(int **out, struct error *err)
+{
+	struct finder f = {0};
+	int code = find_nodes(&f, err);
+
+	if (code) {
+		finder_free(&f);
+		return code;
+	}
+	for (size_t i = 0; i < f.hidden_nodes.len; i++)
+		vec_push(&f.nodes, f.hidden_nodes.data[i]);
+	*out = f.nodes.data;
+	vec_free(&f.hidden_nodes);
+	vec_free(&f.executables);
+	return (int)f.nodes.len;
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+/* Reads the node's name; negative errno if its memory may not be read, or a limit is in the way. */
+static int name_node(struct named_node *named, int os_pid, unsigned int how)
+{
+	struct beam_node *n = NULL;
+	struct beam_facts facts;
+	struct error err = {0};
+	int code;
+
+	memset(named, 0, sizeof(*named));
+	named->os_pid = os_pid;
+	code = beam_node_open(&n, os_pid, how | BEAM_OPEN_PARTIAL, &err);
+	if (code)
+		return err.kind == ERROR_KIND_PRIVILEGE || error_limit_fix(code) ? code : 0;
+	snprintf(named->otp, sizeof(named->otp), "%s", n->identity.otp_text);
+	if (beam_node_facts(n, &facts, NULL) == 0)
+		memcpy(named->name, facts.name, sizeof(named->name));
+	beam_node_close(n);
+	return 0;
+}
+
+/* "812 (rabbit@a), 990 (OTP 23)". */
+static void add_nodes(struct strbuf *out, const int *pids, size_t nr, unsigned int how)
+{
+	for (size_t i = 0; i < nr && i < NAMED_MAX; i++) {
+		struct named_node named;
+
+		strbuf_addf(out, "%s%d", i == 0 ? "" : ", ", pids[i]);
+		name_node(&named, pids[i], how);
+		if (named.name[0])
+			strbuf_addf(out, " (%s)", named.name);
+		else if (named.otp[0])
+			strbuf_addf(out, " (OTP %s)", named.otp);
+	}
+	if (nr > NAMED_MAX)
+		strbuf_addf(out, " and %zu more", nr - NAMED_MAX);
+}
+
+/* The second sentence of an error text. */
+static void add_nodes_here(struct strbuf *out, const struct finder *f)
+{
+	if (f->nodes.len > 0) {
+		strbuf_addstr(out, "BEAM nodes here: ");
+		add_nodes(out, f->nodes.data, f->nodes.len, f->how);
+		if (privilege_unseen())
+			strbuf_addf(out, ". Others may run here: %s", privilege_unseen());
+	} else if (f->hidden) {
+		strbuf_addf(out, "BEAM nodes may run here, but pid %d may not be looked into. %s",
+			    f->hidden, fix_of_hidden(f));
+	} else if (privilege_unseen()) {
+		strbuf_addf(out, "BEAM nodes may run here: %s", privilege_unseen());
+	} else {
+		strbuf_addstr(out, "No BEAM node runs on this host");
+	}
+}
+
+/* ---- -p -------------------------------------------------------------------------------------- */
+
+/* The process that a thread belongs to; 0 if there is no such thread or process. */
+static int process_of(int os_tid)
+{
+	static const char key[] = "\nTgid:";
+	char path[64], *text, *line;
+	int os_pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", os_tid);
+	text = proc_read_file(path, STATUS_MAX_SIZE, NULL);
+	line = text ? strstr(text, key) : NULL;
+	if (line)
+		os_pid = atoi(line + strlen(key));
+	free(text);
+	return os_pid;
+}
+
+/* Fails with what the process is, and the nodes that are there.  hidden: its executable may not be
+ * looked at; it is not called as a node is. */
+static int refuse_pid(int os_pid, bool hidden, struct error *err)
+{
+	struct strbuf here = STRBUF_INIT;
+	struct finder f = {0};
+	struct proc_stat stat;
+	int code = find_nodes(&f, err);
+
+	if (code)
+		return code;
+	add_nodes_here(&here, &f);
+	if (proc_stat_read(&stat, os_pid, NULL) != 0 && kill(os_pid, 0) != 0 && errno == EPERM)
+		code = error_set(err, ERROR_KIND_PRIVILEGE, -EPERM,
+				 "pid %d is there, but /proc does not show it (hidepid). %s",
+				 os_pid, privilege_fix(PRIVILEGE_MEMORY));
+	else if (proc_stat_read(&stat, os_pid, NULL) != 0)
+		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "no process has pid %d. %s",
+				 os_pid, here.buf);
+	else if (stat.state == 'Z' || stat.state == 'X')
+		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH,
+				 "pid %d ('%s') has exited; its parent has yet to collect it. %s",
+				 os_pid, stat.comm, here.buf);
+	else
+		code = error_set(
+			err, ERROR_KIND_NO_NODE, -ENOEXEC,
+			"pid %d is %s'%s', not a BEAM node%s. %s", os_pid,
+			stat.kernel_thread ? "the kernel's own thread " : "", stat.comm,
+			hidden ? " by its name (the kernel does not let ebeam look into it)" : "",
+			here.buf);
+	strbuf_free(&here);
+	finder_free(&f);
+	return code;
+}
+
+/* No node, or nobody may see whether it is one: `found` as examine_executable() gives it.  A node
+ * has its name from the file that it runs, which one that is hidden even from who may look at
+ * everything cannot show. */
+static int explain_pid(int os_pid, int found, struct error *err)
+{
+	struct proc_stat stat = {0};
+
+	proc_stat_read(&stat, os_pid, NULL);
+	if (found == 0 || stat.kernel_thread)
+		return refuse_pid(os_pid, false, err);
+	if (privilege_has(CAP_SYS_PTRACE) && !error_limit_fix(found) && !is_called_beam(os_pid))
+		return refuse_pid(os_pid, true, err);
+	return hidden_error(os_pid, found, err);
+}
+
+static int find_pid(int *os_pid, const char *what, struct error *err)
+{
+	long wanted = strtol(what, NULL, 10); /* digits only; LONG_MAX if there are too many */
+	int pid = wanted > 0 && wanted <= INT32_MAX ? (int)wanted : 0;
+	int process = pid ? process_of(pid) : 0;
+	int found;
+
+	if (!pid)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "%s is no process id", what);
+	if (process && process != pid)
+		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH,
+				 "%d is a thread of pid %d: give the pid", pid, process);
+	found = examine_executable(pid);
+	if (found <= 0)
+		return explain_pid(pid, found, err);
+	*os_pid = pid;
+	return 0;
+}
+
+/* "rabbit@host", or "rabbit" for it. */
+static bool name_fits(const char *name, const char *what)
+{
+	size_t len = strlen(what);
+
+	if (strchr(what, '@'))
+		return strcmp(name, what) == 0;
+	return len > 0 && strncmp(name, what, len) == 0 && name[len] == '@';
+}
+
+static int find_name(int *os_pid, const char *what, struct finder *f, struct error *err)
+{
+	struct strbuf text = STRBUF_INIT;
+	VEC(int) fits = {0};
+	int code = 0;
+
+	for (size_t i = 0; i < f->nodes.len; i++) {
+		struct named_node named;
+		int err_code = name_node(&named, f->nodes.data[i], f->how);
+
+		if (err_code && !f->hidden) {
+			f->hidden = f->nodes.data[i];
+			f->hidden_code = err_code;
+		}
+		if (name_fits(named.name, what))
+			vec_push(&fits, f->nodes.data[i]);
+	}
+	if (fits.len == 1) {
+		*os_pid = fits.data[0];
+	} else if (fits.len > 1) {
+		add_nodes(&text, fits.data, fits.len, f->how);
+		code = error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "'%s' fits %zu BEAM nodes; choose one with -p PID: %s", what,
+				 fits.len, text.buf);
+	} else if (f->hidden) {
+		code = hidden_error(f->hidden, f->hidden_code, err);
+		error_prefix(err, "no BEAM node that may be looked into is named '%s'", what);
+	} else {
+		add_nodes_here(&text, f);
+		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "no BEAM node is named '%s'. %s",
+				 what, text.buf);
+	}
+	strbuf_free(&text);
+	vec_free(&fits);
+	return code;
+}
+
+static int find_only(int *os_pid, const struct finder *f, struct error *err)
+{
+	struct strbuf text = STRBUF_INIT;
+	int code;
+
+	if (f->nodes.len == 1) {
+		*os_pid = f->nodes.data[0];
+		if (f->hidden)
+			log_warn("ebeam: pid %d is taken, as the only BEAM node that may be looked "
+				 "into; pid %d may not be. %s",
+				 *os_pid, f->hidden, fix_of_hidden(f));
+		return 0;
+	}
+	if (f->nodes.len == 0 && f->hidden)
+		return hidden_error(f->hidden, f->hidden_code, err);
+	if (f->nodes.len == 0 && privilege_unseen())
+		return error_set(err, ERROR_KIND_PRIVILEGE, -EPERM, "no BEAM node is seen: %s",
+				 privilege_unseen());
+	if (f->nodes.len == 0)
+		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "no BEAM node runs on this host");
+	add_nodes(&text, f->nodes.data, f->nodes.len, f->how);
+	code = error_set(err, ERROR_KIND_USAGE, -EINVAL,
+			 "%zu BEAM nodes run here; choose one with -p: %s", f->nodes.len, text.buf);
+	strbuf_free(&text);
+	return code;
+}
+
+/* A pid has only digits; a node's name cannot. */
+static bool is_number(const char *text)
+{
+	return text[0] && text[strspn(text, "0123456789")] == '\0';
+}
+
+int beam_find(int *os_pid, const char *what, unsigned int how, struct error *err)
+{
+	struct finder f = {.how = how};
+	int code;
+
+	if (what && is_number(what))
+		return find_pid(os_pid, what, err);
+	code = find_nodes(&f, err);
+	if (!code)
+		code = what ? find_name(os_pid, what, &f, err) : find_only(os_pid, &f, err);
+	finder_free(&f);
+	return code;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The layout of a node.  DWARF of the very build is right even for a patched VM, so it comes first
+ * (node.c); the generated tables are what stripped distribution builds are read with.  Either is
+ * then checked against the live node (checks.c).
+ */
+#include "beam/locate/layout_dwarf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "beam/node/node.h"
+
+/* Struct ErtsSchedulerData, the largest that is looked into, has 41,792 bytes. */
+#define STRUCT_MAX_SIZE (1 << 20)
+
+static int32_t *member_of(struct beam_layout *layout, const struct layout_member *m)
+{
+	return (int32_t *)((char *)layout + m->offset);
+}
+
+static int32_t member_value(const struct beam_layout *layout, const struct layout_member *m)
+{
+	return *(const int32_t *)((const char *)layout + m->offset);
+}
+
+void layout_from_dwarf(struct beam_layout *layout, struct dwarf_info *d)
+{
+	for (unsigned int i = 0; i < nr_layout_members; i++) {
+		const struct layout_member *m = &layout_members[i];
+		int64_t value = m->field ? dwarf_field_offset(d, m->type, m->field)
+					 : dwarf_type_size(d, m->type);
+
+		*member_of(layout, m) =
+			value >= 0 && value <= INT32_MAX ? (int32_t)value : LAYOUT_ABSENT;
+	}
+}
+
+const char *layout_missing(const struct beam_layout *have, const struct beam_layout *want)
+{
+	for (unsigned int i = 0; i < nr_layout_members; i++) {
+		const struct layout_member *m = &layout_members[i];
+
+		if (member_value(have, m) == LAYOUT_ABSENT &&
+		    member_value(want, m) != LAYOUT_ABSENT)
+			return m->member;
+	}
+	return NULL;
+}
+
+const char *layout_outside(const struct beam_layout *l)
+{
+	const struct {
+		const char *prefix;
+		int32_t size;
+	} structs[] = {{"process_", l->process_size},	      {"ptab_", l->ptab_size},
+		       {"sched_", l->sched_stride},	      {"registers_", l->registers_size},
+		       {"index_table_", l->index_table_size}, {"export_", l->export_size}};
+
+	for (unsigned int i = 0; i < nr_layout_members; i++) {
+		const struct layout_member *m = &layout_members[i];
+		int32_t value = member_value(l, m), max = STRUCT_MAX_SIZE;
+
+		for (size_t j = 0; j < ARRAY_SIZE(structs); j++)
+			if (strncmp(m->member, structs[j].prefix, strlen(structs[j].prefix)) == 0)
+				max = MIN(max, structs[j].size);
+		/* Sizes may fill it; a field is read as a word, if not as less. */
+		if (value < LAYOUT_ABSENT || (m->field ? value + 8 > max : value > max))
+			return m->member;
+	}
+	return NULL;
+}
+
+/* Whether the release of the node is that of `like`; if not, `how` it is read all the same. */
+static bool use_facts(struct beam_node *n, const struct layout_table *like, const char *how,
+		      const char *name)
+{
+	bool known = n->identity.own_otp == like->otp;
+
+	n->identity.otp = like->otp;
+	if (known)
+		n->untested[0] = '\0';
+	else
+		snprintf(n->untested, sizeof(n->untested), "by %s%s, untested release", how, name);
+	return known;
+}
+
+int layout_use_dwarf(struct beam_node *n, const struct layout_table *like, const char **lacks)
+{
+	struct dwarf_info *d = NULL;
+	char root[32];
+
+	*lacks = NULL;
+	if (n->core)
+		snprintf(root, sizeof(root), "/");
+	else
+		snprintf(root, sizeof(root), "/proc/%d/root", n->os_pid);
+	if (dwarf_info_open(&d, n->elf, root, NULL) != 0)
+		return -ENOENT;
+	layout_from_dwarf(&n->layout, d);
+	*lacks = layout_missing(&n->layout, &like->layout);
+	if (!*lacks)
+		*lacks = layout_outside(&n->layout);
+	snprintf(n->layout_origin, sizeof(n->layout_origin), "DWARF of %s", dwarf_info_origin(d));
+	if (*lacks)
+		log_info("pid %d: DWARF of %s has no usable %s: not used", n->os_pid,
+			 dwarf_info_origin(d), *lacks);
+	else
+		use_facts(n, like, "DWARF", "");
+	dwarf_info_close(d);
+	return *lacks ? -ENOENT : 0;
+}
+
+void layout_use_table(struct beam_node *n, const struct layout_table *like)
+{
+	bool known = use_facts(n, like, "table ", like->name);
+
+	n->layout = like->layout;
+	snprintf(n->layout_origin, sizeof(n->layout_origin), "table %s", like->name);
+	if (known && n->identity.vm_probes != like->vm_probes)
+		snprintf(n->untested, sizeof(n->untested), "by table %s, untested build",
+			 like->name);
+}

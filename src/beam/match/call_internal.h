@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shared by the files that decide about calls (call_match.h).  Constants of the pattern and what
+ * guards compute are terms like any other: words at addresses that no node has, which the reader
+ * finds in `made`.  So there is one way to take terms apart and one to compare them.
+ */
+#ifndef EBEAM_BEAM_CALL_INTERNAL_H
+#define EBEAM_BEAM_CALL_INTERNAL_H
+
+#include "base/bigint.h"
+#include "base/vec.h"
+#include "beam/match/call_match.h"
+#include "beam/term/term_internal.h"
+
+/* Not canonical, so nothing in a node stands there. */
+#define CALL_MADE_ADDR	0x00eb000000000000ull
+#define CALL_MADE_WORDS (1u << 20)
+/* Nothing can be read there: what is not known, as a term. */
+#define CALL_UNKNOWN_TERM ((CALL_MADE_ADDR - 0x1000) | 2)
+
+#define SMALL_MIN      (-(1ll << 59))
+#define SMALL_MAX      ((1ll << 59) - 1)
+#define MAKE_SMALL(n)  (((uint64_t)(n) << 4) | 0xf)
+#define CALL_STEPS_MAX (1u << 20) /* of one walk or comparison */
+
+struct call_atom {
+	const char *text;
+	size_t len;
+};
+
+struct call_matcher {
+	const struct call_pattern *pattern;
+	struct term_reader *r; /* during a call of the API */
+	int otp;
+	uint64_t *constants;	     /* by id of a node; 0 = it is none */
+	VEC(struct call_atom) atoms; /* that the node did not have: see call_atom_make() */
+	VEC(char *) texts;	     /* of those, where it is not that of the pattern */
+	VEC(uint64_t) made;
+	size_t nr_constant_words; /* of them, the first */
+	uint64_t true_atom, false_atom;
+	/* Of the call that is decided. */
+	uint64_t *values; /* by slot */
+	bool *bound;
+	unsigned int steps;
+};
+
+/* A yes or no of which not enough may be known. */
+enum known { KNOWN_NO, KNOWN_YES, KNOWN_NOT };
+
+static inline enum call_verdict call_both(enum call_verdict a, enum call_verdict b)
+{
+	if (a == CALL_DIFFERS || b == CALL_DIFFERS)
+		return CALL_DIFFERS;
+	return a == CALL_UNDECIDED || b == CALL_UNDECIDED ? CALL_UNDECIDED : CALL_MATCHES;
+}
+
+/* ---- call_value.c: terms -------------------------------------------------------------------- */
+
+/* What a term is, by its tag and the header word alone (TERM_KIND_REF: any reference of this node,
+ * TERM_KIND_FUN: any fun); TERM_KIND_UNREADABLE. */
+enum term_kind call_kind(struct call_matcher *m, uint64_t term, uint64_t *header);
+bool call_is_number(enum term_kind kind);
+bool call_is_list(enum term_kind kind);
+/* Of a cons; false: it cannot be read. */
+bool call_cell(struct call_matcher *m, uint64_t term, uint64_t *head, uint64_t *tail);
+
+/* New terms; CALL_UNKNOWN_TERM if there is no room. */
+uint64_t call_make(struct call_matcher *m, const uint64_t *words, size_t nr, unsigned int tag);
+uint64_t call_make_atom(struct call_matcher *m, const char *text, size_t len);
+uint64_t call_make_bool(const struct call_matcher *m, bool b);
+uint64_t call_make_integer(struct call_matcher *m, const struct bigint *n);
+uint64_t call_make_int64(struct call_matcher *m, int64_t n);
+uint64_t call_make_float(struct call_matcher *m, double d);
+uint64_t call_make_bytes(struct call_matcher *m, const char *bytes, size_t len);
+/* Part of a bitstring, which need not be readable. */
+uint64_t call_make_part(struct call_matcher *m, const struct term_view *v, uint64_t first_bit,
+			uint64_t nr_bits);
+bool call_atom_text(struct call_matcher *m, uint64_t term, struct call_atom *out);
+bool call_is_own_atom(uint64_t term);
+
+/* Integers: false if it cannot be read or is too large. */
+bool call_integer(struct call_matcher *m, uint64_t term, struct bigint *out);
+bool call_float(struct call_matcher *m, uint64_t term, double *out);
+
+/* ---- call_compare.c ------------------------------------------------------------------------- */
+
+#define CALL_INCOMPARABLE 2
+/* -1, 0, 1 in the order of terms, or CALL_INCOMPARABLE; exact: as =:= does, and keys of maps. */
+int call_compare(struct call_matcher *m, uint64_t a, uint64_t b, bool exact);
+/* =:= or == */
+enum known call_equal(struct call_matcher *m, uint64_t a, uint64_t b, bool exact);
+/* KNOWN_YES: *value; KNOWN_NO: it has no such key. */
+enum known call_map_get(struct call_matcher *m, uint64_t map, uint64_t key, uint64_t *value);
+
+/* ---- the rest ------------------------------------------------------------------------------- */
+
+/* call_match.c */
+enum call_verdict call_match_node(struct call_matcher *m, const struct pattern_node *n,
+				  uint64_t term);
+/* call_bits.c */
+enum call_verdict call_match_bits(struct call_matcher *m, const struct pattern_node *n,
+				  uint64_t term);
+
+/* What an expression of a guard gives. */
+struct call_value {
+	enum { VALUE_TERM, VALUE_FAILS, VALUE_UNKNOWN } status;
+	uint64_t term;
+};
+/* call_guard.c */
+enum call_verdict call_guards(struct call_matcher *m);
+struct call_value call_eval(struct call_matcher *m, const struct pattern_node *n);
+/* call_arithmetic.c */
+struct call_value call_arithmetic(struct call_matcher *m, enum pattern_operator op, uint64_t a,
+				  uint64_t b);
+struct call_value call_negate(struct call_matcher *m, enum pattern_operator op, uint64_t a);
+struct call_value call_round(struct call_matcher *m, enum guard_function f, uint64_t a);
+/* call_function.c */
+struct call_value call_function(struct call_matcher *m, const struct pattern_node *n);
+
+static inline struct call_value call_term(uint64_t term)
+{
+	struct call_value v = {.status = VALUE_TERM, .term = term};
+
+	return v;
+}
+static inline struct call_value call_fails(void)
+{
+	struct call_value v = {.status = VALUE_FAILS};
+
+	return v;
+}
+static inline struct call_value call_unknown(void)
+{
+	struct call_value v = {.status = VALUE_UNKNOWN};
+
+	return v;
+}
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The list of generated layout tables, and the description of struct beam_layout that layoutgen,
+ * the DWARF reader and doctor iterate over.  Both come from one list each: BEAM_LAYOUT_FIELDS in
+ * abi/layout.h and LAYOUT_TABLES in beam/otp/tables.h.
+ */
+#include "beam/otp/layout.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/compiler.h"
+#include "beam/otp/tables.h"
+
+#define LAYOUT_TABLE_ADDRESS(name) &layout_table_##name,
+const struct layout_table *const layout_tables[] = {LAYOUT_TABLES(LAYOUT_TABLE_ADDRESS) NULL};
+#undef LAYOUT_TABLE_ADDRESS
+
+#define MEMBER_F(member, type, field) {#member, type, field, offsetof(struct beam_layout, member)},
+#define MEMBER_S(member, type)	      {#member, type, NULL, offsetof(struct beam_layout, member)},
+const struct layout_member layout_members[] = {BEAM_LAYOUT_FIELDS(MEMBER_F, MEMBER_S)};
+#undef MEMBER_F
+#undef MEMBER_S
+const unsigned int nr_layout_members = ARRAY_SIZE(layout_members);
+
+/* Every member is one int32_t and the list is the struct: nothing can be left out. */
+_Static_assert(ARRAY_SIZE(layout_members) * sizeof(int32_t) == sizeof(struct beam_layout),
+	       "layout_members does not describe the whole struct beam_layout");
+
+static bool forgotten[ARRAY_SIZE(layout_tables)];
+
+const struct layout_table *layout_table_find(int otp, bool vm_probes)
+{
+	for (size_t i = 0; layout_tables[i]; i++)
+		if (layout_tables[i]->otp == otp && layout_tables[i]->vm_probes == vm_probes &&
+		    !forgotten[i])
+			return layout_tables[i];
+	return NULL;
+}
+
+/* No two tables are equally far. */
+static int distance(const struct layout_table *t, int otp, bool vm_probes)
+{
+	return 4 * abs(t->otp - otp) + 2 * (t->otp < otp) + (t->vm_probes != vm_probes);
+}
+
+const struct layout_table *layout_table_near(int otp, bool vm_probes, unsigned int i)
+{
+	const struct layout_table *found = NULL, *last = NULL;
+
+	do {
+		last = found;
+		found = NULL;
+		for (size_t k = 0; layout_tables[k]; k++) {
+			const struct layout_table *t = layout_tables[k];
+			int far = distance(t, otp, vm_probes);
+
+			if (!forgotten[k] && (!last || far > distance(last, otp, vm_probes)) &&
+			    (!found || far < distance(found, otp, vm_probes)))
+				found = t;
+		}
+	} while (found && i--);
+	return found;
+}
+
+bool layout_knows(int otp)
+{
+	return layout_table_find(otp, false) || layout_table_find(otp, true);
+}
+
+void layout_forget(int otp)
+{
+	bool others = false;
+
+	for (size_t i = 0; layout_tables[i]; i++)
+		others |= !forgotten[i] && layout_tables[i]->otp != otp;
+	if (!others)
+		return;
+	for (size_t i = 0; layout_tables[i]; i++)
+		forgotten[i] |= layout_tables[i]->otp == otp;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See dictionary.h.  bpf/beam.bpf.h does the same at the instant of a sample. */
+#include "beam/process/dictionary.h"
+
+#include <errno.h>
+
+#include "beam/process/process_state.h"
+
+/* ProcDict, erl_process_dict.h of OTP 21 to 29: u32 sizeMask, usedSlots, arraySize, splitPosition;
+ * Uint numElements; Eterm data[]. */
+#define DICTIONARY_DATA 24
+#define MAX_CHAIN	16 /* a slot holds one or two keys as a rule */
+#define MAX_LONG_CHAIN	100000
+#define MAX_SLOTS	(1u << 27) /* MAX_HASH of erl_process_dict.c is 13,421,772 */
+#define SLOTS_AT_ONCE	512
+
+#define TERM_PTR(t)    ((t) & ~7ull)
+#define HEADER_TUPLE_2 (2ull << 6)
+#define NIL	       0x3bull
+
+int dictionary_readable(struct mem *mem, const struct beam_layout *layout, raddr process,
+			uint64_t epid)
+{
+	uint32_t state;
+	uint64_t id;
+	int rc = mem_read_u64(mem, process + (uint32_t)layout->process_id, &id);
+
+	rc = rc ? rc : mem_read_u32(mem, process + (uint32_t)layout->process_state, &state);
+	if (rc)
+		return rc;
+	if (id != epid || (state & (PSFLG_FREE | PSFLG_EXITING)))
+		return -ESRCH;
+	return state & PSFLG_GC ? -EAGAIN : 0;
+}
+
+/* The slot of a key, as pd_hash_get() finds it: an atom hashes to its index. */
+static int read_slot(struct mem *mem, raddr dictionary, uint64_t key, uint64_t *slot)
+{
+	uint32_t head[2], i; /* sizeMask, usedSlots */
+	int rc = mem_read(mem, dictionary, head, sizeof(head));
+
+	if (rc)
+		return rc;
+	i = (uint32_t)(key >> 6) & head[0];
+	if (i >= head[1])
+		i &= head[0] >> 1;
+	return mem_read_u64(mem, dictionary + DICTIONARY_DATA + 8ull * i, slot);
+}
+
+int dictionary_get(struct mem *mem, const struct beam_layout *layout, raddr process, uint64_t epid,
+		   uint64_t key, uint64_t *value)
+{
+	uint64_t dictionary, slot, cell[2], tuple[3];
+	int rc = dictionary_readable(mem, layout, process, epid);
+
+	*value = 0;
+	rc = rc ? rc
+		: mem_read_u64(mem, process + (uint32_t)layout->process_dictionary, &dictionary);
+	if (rc || !dictionary)
+		return rc;
+	rc = read_slot(mem, dictionary, key, &slot);
+	/* nil, a {Key, Value}, or a list of those */
+	for (int i = 0; rc == 0 && slot != NIL; i++) {
+		cell[0] = slot;
+		cell[1] = NIL;
+		if ((slot & 3) == 1)
+			rc = mem_read(mem, TERM_PTR(slot), cell, sizeof(cell));
+		if (rc == 0 && ((cell[0] & 3) != 2 || i >= MAX_CHAIN))
+			return -EBADMSG;
+		rc = rc ? rc : mem_read(mem, TERM_PTR(cell[0]), tuple, sizeof(tuple));
+		if (rc == 0 && tuple[0] != HEADER_TUPLE_2)
+			return -EBADMSG;
+		if (rc == 0 && tuple[1] == key) {
+			*value = tuple[2];
+			return 0;
+		}
+		slot = cell[1];
+	}
+	return rc;
+}
+
+/* One slot: nil, a {Key, Value}, or a list of those. */
+static int each_of_slot(struct mem *mem, uint64_t slot,
+			int (*visit)(void *arg, uint64_t key, uint64_t value), void *arg,
+			uint64_t *unreadable)
+{
+	uint64_t cell[2], tuple[3];
+	int rc = 0;
+
+	for (int i = 0; slot != NIL && rc == 0; i++) {
+		cell[0] = slot;
+		cell[1] = NIL;
+		if (((slot & 3) == 1 && mem_read(mem, TERM_PTR(slot), cell, sizeof(cell)) != 0) ||
+		    (cell[0] & 3) != 2 || i == MAX_LONG_CHAIN ||
+		    mem_read(mem, TERM_PTR(cell[0]), tuple, sizeof(tuple)) != 0 ||
+		    tuple[0] != HEADER_TUPLE_2) {
+			++*unreadable;
+			return 0;
+		}
+		rc = visit(arg, tuple[1], tuple[2]);
+		slot = cell[1];
+	}
+	return rc;
+}
+
+int dictionary_each(struct mem *mem, raddr dictionary,
+		    int (*visit)(void *arg, uint64_t key, uint64_t value), void *arg,
+		    uint64_t *unreadable)
+{
+	uint64_t slots[SLOTS_AT_ONCE];
+	uint32_t head[4]; /* sizeMask, usedSlots, arraySize, splitPosition */
+	int rc = mem_read(mem, dictionary, head, sizeof(head));
+
+	*unreadable = 0;
+	if (rc)
+		return rc;
+	if (head[1] > head[2] || head[2] > MAX_SLOTS)
+		return -EBADMSG;
+	for (uint32_t from = 0; from < head[1] && rc == 0; from += SLOTS_AT_ONCE) {
+		uint32_t nr = head[1] - from;
+
+		nr = nr > SLOTS_AT_ONCE ? SLOTS_AT_ONCE : nr;
+		rc = mem_read(mem, dictionary + DICTIONARY_DATA + 8ull * from, slots, 8ull * nr);
+		for (uint32_t i = 0; i < nr && rc == 0; i++)
+			rc = each_of_slot(mem, slots[i], visit, arg, unreadable);
+	}
+	return rc;
+}

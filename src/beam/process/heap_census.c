@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See heap_census.h. */
+#include "beam/process/heap_census.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/xalloc.h"
+
+#define CHUNK_WORDS   (1u << 17)
+#define MAX_FRAGMENTS 1000000u
+
+/* ---- one object --------------------------------------------------------------------------- */
+
+/* Low six bits of a header (erl_term.h). */
+enum {
+	HEADER_TUPLE = 0x00,
+	HEADER_04 = 0x04, /* match state to 26, fun reference from 27 */
+	HEADER_POSITIVE = 0x08,
+	HEADER_NEGATIVE = 0x0c,
+	HEADER_REF = 0x10,
+	HEADER_FUN = 0x14,
+	HEADER_FLOAT = 0x18,
+	HEADER_RECORD = 0x1c, /* 29; 24: external fun */
+	HEADER_BITS_20 = 0x20,
+	HEADER_BITS_24 = 0x24,
+	HEADER_BITS_28 = 0x28,
+	HEADER_MAP_27 = 0x2c,
+	HEADER_EXTERNAL_PID = 0x30,
+	HEADER_EXTERNAL_PORT = 0x34,
+	HEADER_EXTERNAL_REF = 0x38,
+	HEADER_MAP_26 = 0x3c,
+};
+
+/* Map headers: kind in two bits above the tag, bitmap from bit 16 on (erl_map.h). */
+enum { MAP_FLAT, MAP_NODE, MAP_HEAD_ARRAY, MAP_HEAD_BITMAP };
+#define MAP_ARRAY_WORDS 16
+
+static uint64_t map_words(const uint64_t *o, uint64_t available, enum term_kind *kind)
+{
+	uint64_t bitmap = o[0] >> 16 & 0xffff;
+	uint64_t nr = (uint64_t)__builtin_popcountll(bitmap);
+
+	*kind = TERM_KIND_MAP;
+	switch (o[0] >> 6 & 3) {
+	case MAP_FLAT: /* header, size, keys, values */
+		return available < 2 || o[1] > 1u << 20 ? 0 : 3 + o[1];
+	case MAP_NODE:
+		*kind = TERM_KIND_UNREADABLE;
+		return 1 + nr;
+	case MAP_HEAD_ARRAY:
+		return 2 + MAP_ARRAY_WORDS;
+	default:
+		return 2 + nr;
+	}
+}
+
+/* OTP 24: {header, entry, next, arity, number of free variables, creator}, then those; 25 and 26
+ * have arity and number in one word; from 27 on {header, entry}, then as many as the header says
+ * from bit 16 on: in OTP 27 up to 256, where one refers to the fun reference, an object of its own;
+ * then 255, with flags from bit 24 on. */
+#define FUN_HEAD_WORDS(otp) ((otp) == 24 ? 5u : 4u) /* that tell the size of a fun */
+
+static uint64_t fun_words(int otp, const uint64_t *o, uint64_t available)
+{
+	if (otp >= 27)
+		return 2 + (o[0] >> 16 & (otp >= 28 ? 0xff : 0x1ff));
+	if (otp == 24)
+		return available < 5 || o[4] > 255 ? 0 : 6 + o[4];
+	return available < 4 ? 0 : 5 + (o[3] >> 8 & 0xff);
+}
+
+static enum term_kind kind_of(int otp, uint64_t header)
+{
+	switch (header & 0x3f) {
+	case HEADER_TUPLE:
+		return TERM_KIND_TUPLE;
+	case HEADER_POSITIVE:
+	case HEADER_NEGATIVE:
+		return TERM_KIND_BIG;
+	case HEADER_REF:
+		return TERM_KIND_REF;
+	case HEADER_FUN:
+		return TERM_KIND_FUN;
+	case HEADER_FLOAT:
+		return TERM_KIND_FLOAT;
+	case HEADER_RECORD:
+		return otp >= 29 ? TERM_KIND_RECORD : otp == 24 ? TERM_KIND_EXPORT : NR_TERM_KINDS;
+	case HEADER_BITS_20:
+	case HEADER_BITS_24:
+	case HEADER_BITS_28:
+		return TERM_KIND_BITS;
+	case HEADER_04: /* belongs to a fun, or to the matching of a binary */
+		return otp >= 27 ? TERM_KIND_FUN : TERM_KIND_BITS;
+	case HEADER_EXTERNAL_PID:
+		return TERM_KIND_EXTERNAL_PID;
+	case HEADER_EXTERNAL_PORT:
+		return TERM_KIND_EXTERNAL_PORT;
+	case HEADER_EXTERNAL_REF:
+		return TERM_KIND_EXTERNAL_REF;
+	default:
+		return NR_TERM_KINDS;
+	}
+}
+
+uint64_t heap_object_words(int otp, const uint64_t *object, uint64_t available,
+			   enum term_kind *kind)
+{
+	uint64_t header = object[0];
+
+	if ((header & 0x3f) == (otp >= 27 ? HEADER_MAP_27 : HEADER_MAP_26))
+		return map_words(object, available, kind);
+	*kind = kind_of(otp, header);
+	if (*kind == NR_TERM_KINDS)
+		return 0;
+	if ((header & 0x3f) == HEADER_FUN)
+		return fun_words(otp, object, available);
+	/* A sub-binary's header leaves out its last word, the binary that it is of: the collector
+	 * takes that for a term of its own (HEADER_SUB_BIN, erl_binary.h to 26). */
+	if (otp <= 26 && (header & 0x3f) == HEADER_BITS_28)
+		return 2 + (header >> 6);
+	return 1 + (header >> 6);
+}
+
+/* ---- areas -------------------------------------------------------------------------------- */
+
+struct last_object {
+	enum term_kind kind;
+	uint64_t count, words;
+};
+
+/* Counts the objects in words[0 .. nr-1], the last one in *object too; returns how many words that
+ * one reaches beyond them, or -k: the k last words must be looked at again with what follows. */
+static int64_t count_chunk(int otp, const uint64_t *words, uint64_t nr, bool last,
+			   struct heap_census *c, struct last_object *object)
+{
+	uint64_t i = 0;
+
+	while (i < nr) {
+		enum term_kind kind = TERM_KIND_LIST;
+		uint64_t size = 2, count = 1;
+
+		if (!last && nr - i < FUN_HEAD_WORDS(otp))
+			return -(int64_t)(nr - i);
+		if ((words[i] & 3) == 0)
+			size = heap_object_words(otp, words + i, nr - i, &kind);
+		if (size == 0 || size > 1ull << 40) {
+			c->unknown++;
+			i++;
+			continue;
+		}
+		if (kind == TERM_KIND_UNREADABLE) {
+			kind = TERM_KIND_MAP;
+			count = 0;
+		}
+		/* The second object of a fun, and the state of a match: words, no terms. */
+		if ((words[i] & 0x3f) == HEADER_04)
+			count = 0;
+		c->kinds[kind].count += count;
+		c->kinds[kind].words += size;
+		*object = (struct last_object){kind, count, size};
+		i += size;
+	}
+	return (int64_t)(i - nr);
+}
+
+static void count_area(struct beam_node *n, raddr from, raddr to, uint64_t *buf,
+		       struct heap_census *c)
+{
+	struct last_object last = {0};
+
+	while (from < to) {
+		uint64_t nr = MIN((to - from) / 8, (uint64_t)CHUNK_WORDS);
+		int64_t beyond;
+
+		if (!nr || mem_read(n->mem, from, buf, (size_t)nr * 8) != 0) {
+			c->unreadable += (to - from) / 8;
+			return;
+		}
+		/* An area that was torn need not end at a word. */
+		beyond = count_chunk(n->identity.otp, buf, nr, nr == (to - from) / 8, c, &last);
+		if (beyond > 0 && (uint64_t)beyond > (to - from) / 8 - nr) {
+			/* The last object is longer than the area: it was none.  Fragments have
+			 * words that were reserved and never written. */
+			uint64_t over = (uint64_t)beyond - ((to - from) / 8 - nr);
+
+			c->kinds[last.kind].count -= last.count;
+			c->kinds[last.kind].words -= last.words;
+			c->unknown += last.words - over;
+			return;
+		}
+		from += (uint64_t)((int64_t)nr + beyond) * 8;
+	}
+}
+
+static void count_fragments(struct beam_node *n, raddr fragment, uint64_t *buf,
+			    struct heap_census *c)
+{
+	const struct beam_layout *l = &n->layout;
+
+	for (unsigned int i = 0; fragment; i++) {
+		uint64_t used, next;
+
+		if (i == MAX_FRAGMENTS) {
+			c->cut = true;
+			return;
+		}
+		if (mem_read_u64(n->mem, fragment + (raddr)l->heap_frag_used_size, &used) != 0 ||
+		    mem_read_u64(n->mem, fragment + (raddr)l->heap_frag_next, &next) != 0 ||
+		    used > 1ull << 40) {
+			c->unreadable++;
+			return;
+		}
+		c->fragments += used;
+		count_area(n, fragment + (raddr)l->heap_frag_mem,
+			   fragment + (raddr)l->heap_frag_mem + 8 * used, buf, c);
+		fragment = next;
+	}
+}
+
+void heap_census_take(struct beam_node *n, const struct process_facts *p, struct heap_census *out)
+{
+	uint64_t *buf = xmalloc(CHUNK_WORDS * sizeof(*buf));
+
+	memset(out, 0, sizeof(*out));
+	if (p->heap <= p->htop && p->htop <= p->hend) {
+		out->young = (p->htop - p->heap) / 8;
+		count_area(n, p->heap, p->htop, buf, out);
+	}
+	if (p->old_heap && p->old_heap <= p->old_htop && p->old_htop <= p->old_hend) {
+		out->old = (p->old_htop - p->old_heap) / 8;
+		count_area(n, p->old_heap, p->old_htop, buf, out);
+	}
+	count_fragments(n, p->mbuf, buf, out);
+	free(buf);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who still runs old code, as erlang:check_process_code/2 looks for it in what a process executes:
+ * where it goes on, and every return address on its stack (beam_bif_load.c, OTP 25 to 29).  Funs,
+ * literals and saved exceptions, which that looks at too, are not looked at.
+ */
+#ifndef EBEAM_BEAM_OLD_CODE_H
+#define EBEAM_BEAM_OLD_CODE_H
+
+#include "base/vec.h"
+#include "beam/code/modules.h"
+#include "beam/process/stack.h"
+
+struct old_module {
+	uint64_t name; /* atom */
+	raddr start, end;
+	uint32_t processes;
+};
+
+struct old_use {
+	uint32_t process; /* index */
+	uint32_t module;  /* index in modules */
+};
+
+struct old_code { /* all zero before use */
+	VEC(struct old_module) modules;
+	VEC(struct old_use) uses; /* by process, then by module */
+	raddr low, high;	  /* all old code lies between */
+};
+
+/* The old code of a node; errors as of modules_read(). */
+int old_code_read(struct old_code *o, struct beam_node *n, struct error *err);
+/* Adds the uses of one process. */
+void old_code_visit(struct old_code *o, uint32_t process, const struct process_stack *s);
+void old_code_free(struct old_code *o);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Processes of a node as they stand in its process table, running or not: facts as the VM holds
+ * them (terms, addresses, words).  Reading races with the node: each process is read at once, then
+ * checked by what must hold of it; what does not is read again, and marked torn if it still does
+ * not.  A process that is gone is left out and counted.
+ *
+ * erl_process.h, erl_ptab.h, erl_bif_info.c (process_info), OTP 25 to 29.
+ */
+#ifndef EBEAM_BEAM_PROCESS_H
+#define EBEAM_BEAM_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "beam/node/node.h"
+
+/* Process.state and Process.flags, the bits that are the same in OTP 25 to 29. */
+#define PROCESS_STATE_FREE		(1u << 10)
+#define PROCESS_STATE_EXITING		(1u << 11)
+#define PROCESS_STATE_ACTIVE		(1u << 13)
+#define PROCESS_STATE_RUNNING		(1u << 15)
+#define PROCESS_STATE_SUSPENDED		(1u << 16)
+#define PROCESS_STATE_GC		(1u << 17)
+#define PROCESS_STATE_ACTIVE_SYS	(1u << 20)
+#define PROCESS_STATE_RUNNING_SYS	(1u << 21)
+#define PROCESS_STATE_DIRTY_CPU		(1u << 26) /* what it is to do next is for a dirty one */
+#define PROCESS_STATE_DIRTY_IO		(1u << 27)
+#define PROCESS_STATE_DIRTY_ACTIVE_SYS	(1u << 28)
+#define PROCESS_STATE_DIRTY_RUNNING	(1u << 29)
+#define PROCESS_STATE_DIRTY_RUNNING_SYS (1u << 30)
+#define PROCESS_STATE_ON_CPU                                                                       \
+	(PROCESS_STATE_RUNNING | PROCESS_STATE_RUNNING_SYS | PROCESS_STATE_DIRTY_RUNNING |         \
+	 PROCESS_STATE_DIRTY_RUNNING_SYS)
+#define PROCESS_FLAG_HIBERNATED (1u << 21)
+#define PROCESS_FLAG_TRAP_EXIT	(1u << 22)
+
+enum process_status { /* as process_info(P, status) */
+		      PROCESS_EXITING,
+		      PROCESS_GARBAGE_COLLECTING,
+		      PROCESS_RUNNING,
+		      PROCESS_SUSPENDED,
+		      PROCESS_RUNNABLE,
+		      PROCESS_WAITING,
+};
+const char *process_status_name(enum process_status status);
+/* Of Process.state. */
+enum process_status process_status_of(uint32_t state);
+
+struct process_facts {
+	raddr addr;
+	uint64_t epid;
+	uint32_t slot;	     /* of the table */
+	uint64_t registered; /* atom; 0 = none */
+	uint64_t initial[3]; /* module, function: atoms; arity: a plain number; 0s if exiting */
+	uint64_t parent, group_leader; /* terms: pid, or undefined / [] */
+	uint64_t reductions;
+	uint64_t heap_size, old_heap_size, mbuf_size; /* words */
+	/* Words, as process_info has them; without PROCESS_READ_MEMORY the first leaves out what
+	 * messages hold.  The second is of the last stop if the process runs. */
+	uint64_t total_heap_size, stack_size;
+	uint64_t min_heap_size, min_vheap_size,
+		max_heap_size; /* words; the last with its flag bits */
+	int64_t message_queue_len;
+	uint64_t memory; /* bytes, as process_info(P, memory); only with PROCESS_READ_MEMORY */
+	uint32_t nr_undecoded; /* messages of other nodes, as they came, that `memory` lacks */
+	uint32_t nr_links, nr_monitors, nr_monitored_by; /* only with PROCESS_READ_COUNTS */
+	uint32_t state, flags;
+	enum process_status status;
+	unsigned int priority; /* 0 max, 1 high, 2 normal, 3 low */
+	bool trap_exit, torn;
+	uint16_t gen_gcs, max_gen_gcs;
+	raddr i;       /* where it goes on when it is not running */
+	raddr current; /* ErtsCodeMFA *; 0 = none: see i */
+	/* Not 0: a collection is put off, the heap proper stands there, and heap .. hend is a
+	 * fragment in its place until then (erl_gc.c, delay_garbage_collection()). */
+	raddr abandoned_heap;
+	raddr heap, htop, stop, hend, old_heap, old_htop, old_hend, mbuf;
+	raddr dictionary, links, monitors, lt_monitors, psd, off_heap;
+	raddr scheduler_data;	      /* of the scheduler that runs it; 0 = none */
+	raddr timer;		      /* of the `after` of its receive; 0 = none, 1 = it went off */
+	uint64_t label, initial_call; /* values of $process_label and $initial_call; 0 = none; only
+				       * with PROCESS_READ_DICTIONARY */
+	uint64_t ancestors;	      /* of $ancestors, likewise */
+	uint64_t proc_lib_call[3];    /* $initial_call taken apart: as `initial` */
+};
+
+enum {
+	PROCESS_READ_MEMORY = 1,
+	PROCESS_READ_COUNTS = 2,
+	PROCESS_READ_DICTIONARY = 4,
+	PROCESS_READ_ALL = 7,
+};
+
+struct process_list {
+	struct process_facts *data; /* in order of the table's slots */
+	size_t len;
+	uint64_t vanished; /* were in the table, and gone when they were read */
+	uint64_t torn;
+};
+
+/*
+ * All processes, a block at a time, in order of the table's slots: a million of them need not stand
+ * in memory.  visit() may change the block; if it returns non-zero the scan ends with that.
+ * -ESRCH: the node has exited.
+ */
+struct process_totals {
+	uint64_t processes, vanished, torn;
+};
+int processes_scan(struct beam_node *n, unsigned int what,
+		   int (*visit)(void *arg, struct process_facts *block, size_t nr), void *arg,
+		   struct process_totals *totals, struct error *err);
+
+/* The same, kept. */
+int processes_read(struct beam_node *n, unsigned int what, struct process_list *out,
+		   struct error *err);
+void process_list_free(struct process_list *l);
+
+/* One process, by its term.  -ESRCH: there is none. */
+int process_read(struct beam_node *n, uint64_t epid, unsigned int what, struct process_facts *out);
+
+/* "<0.80.0>", "0.80.0", or a registered name ("code_server", "Elixir.My.Name", "My.Name"): the pid
+ * term.  ERROR_KIND_NO_NODE: there is none, ERROR_KIND_USAGE: it can be none of this node. */
+int process_parse(struct beam_node *n, const char *text, uint64_t *epid, struct error *err);
+
+#endif

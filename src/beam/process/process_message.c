@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See process_message.h.  A process has three lists of signals: the outer queue, into which others
+ * put them, the middle and the inner queue.  process_info() first moves what is in the outer one;
+ * from outside the three are added.
+ *
+ * erl_message.h, erl_proc_sig_queue.c, OTP 25 to 29.
+ */
+#include "beam/process/process_message.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/compiler.h"
+#include "base/xalloc.h"
+
+/* Signals other than messages that are looked at, of one process. */
+#define NMSIGS_MAX (1u << 20)
+
+/* ErtsNonMsgSignal {next, specific.next, tag, mlenoffs}; the last from OTP 27 on. */
+#define NMSIG_NEXT     8
+#define NMSIG_MLENOFFS 24
+#define NMSIG_SIZE     32
+
+/* ErtsMessage.data: the fragment is part of the message. */
+#define COMBINED_FRAGMENT 1ull
+
+/* Words of a heap fragment: 512 GiB. */
+#define FRAGMENT_MAX (1ull << 36)
+
+/* Bytes around a message that are read with it: others lie near by as a rule. */
+#define WINDOW_SIZE 16384u
+#define PAGE_SIZE   4096u
+
+/* Up to OTP 26 lengths count all messages, later each other signal says how many stand before it.
+ * Those of an exiting process are handled and freed one by one: what it has by itself must do. */
+int process_count_messages(struct process_reader *r, struct process_facts *p,
+			   struct process_pending *q)
+{
+	uint8_t bytes[NMSIG_SIZE];
+	raddr signal;
+
+	if (p->state & PROCESS_STATE_EXITING) {
+		p->message_queue_len = MAX(p->message_queue_len, 0);
+		return p->message_queue_len > PROCESS_MESSAGES_MAX ? -EAGAIN : 0;
+	}
+	for (size_t k = 0; process_has_mlenoffs(r->l) && k < ARRAY_SIZE(q->nmsigs); k++) {
+		raddr at = q->nmsigs[k];
+
+		for (unsigned int i = 0; at; i++) {
+			if (i == NMSIGS_MAX || mem_read_u64(r->mem, at, &signal) != 0 || !signal ||
+			    mem_read(r->mem, signal, bytes, sizeof(bytes)) != 0)
+				return -EAGAIN;
+			p->message_queue_len += (int64_t)bytes_u64(bytes, NMSIG_MLENOFFS);
+			at = bytes_u64(bytes, NMSIG_NEXT);
+		}
+	}
+	return p->message_queue_len < 0 || p->message_queue_len > PROCESS_MESSAGES_MAX ? -EAGAIN
+										       : 0;
+}
+
+/* A message has a term there, or 0 if it came from another node and is not decoded. */
+static bool is_message(const struct process_reader *r, const uint8_t *message)
+{
+	uint64_t term = bytes_u64(message, r->l->message_m);
+
+	return (term & 3) != 0 || term == 0;
+}
+
+int process_take_fragment(const struct process_reader *r, struct process_pending *q,
+			  const uint8_t *fragment)
+{
+	uint64_t used = bytes_u64(fragment, r->l->heap_frag_used_size);
+
+	if (used > bytes_u64(fragment, r->l->heap_frag_alloc_size) || used > FRAGMENT_MAX)
+		return -EAGAIN;
+	q->message_words += used;
+	return 0;
+}
+
+int process_take_message(const struct process_reader *r, struct process_facts *p,
+			 struct process_pending *q, const uint8_t *message, raddr *fragment)
+{
+	const struct beam_layout *l = r->l;
+	uint64_t data = bytes_u64(message, l->message_data);
+
+	*fragment = 0;
+	if (!is_message(r, message))
+		return 0;
+	q->nr_messages++;
+	if (bytes_u64(message, l->message_m) == 0) {
+		p->nr_undecoded++;
+		return 0;
+	}
+	if (data != COMBINED_FRAGMENT) {
+		*fragment = data;
+		return data & 7 ? -EAGAIN : 0;
+	}
+	*fragment = bytes_u64(message + l->message_hfrag, l->heap_frag_next);
+	return process_take_fragment(r, q, message + l->message_hfrag);
+}
+
+struct window {
+	struct mem *mem;
+	raddr addr;
+	size_t size;
+	uint8_t bytes[WINDOW_SIZE];
+};
+
+/* `size` bytes at addr, of the window if they are in it; at least `least` of them, see mem.h. */
+static int window_read(struct window *w, raddr addr, void *buf, size_t size, size_t least)
+{
+	static const uint32_t sizes[] = {WINDOW_SIZE, PAGE_SIZE};
+
+	for (size_t i = 0; i <= ARRAY_SIZE(sizes); i++) {
+		if (w->size && addr >= w->addr && addr + size <= w->addr + w->size) {
+			memcpy(buf, w->bytes + (addr - w->addr), size);
+			return 0;
+		}
+		if (i == ARRAY_SIZE(sizes))
+			break;
+		w->addr = addr & ~(raddr)(sizes[i] - 1);
+		w->size = sizes[i];
+		if (mem_read(w->mem, w->addr, w->bytes, w->size) != 0)
+			w->size = 0;
+	}
+	return mem_read_edge(w->mem, addr, buf, size, least);
+}
+
+static int read_fragments(struct process_reader *r, struct window *w, struct process_pending *q,
+			  raddr fragment)
+{
+	uint8_t bytes[64];
+
+	for (unsigned int i = 0; fragment; i++) {
+		size_t size = (size_t)r->l->heap_frag_size;
+
+		if (i > 65536 || window_read(w, fragment, bytes, size, size - 8) != 0)
+			return -EAGAIN;
+		if (process_take_fragment(r, q, bytes) != 0)
+			return -EAGAIN;
+		fragment = bytes_u64(bytes, r->l->heap_frag_next);
+	}
+	return 0;
+}
+
+int process_read_messages(struct process_reader *r, struct process_facts *p,
+			  struct process_pending *q)
+{
+	/* It may grow on the way. */
+	uint64_t left = 2 * (uint64_t)p->message_queue_len + NMSIGS_MAX;
+	/* One for messages, one for what hangs on them, which stands elsewhere. */
+	struct window *w = xmalloc(2 * sizeof(*w));
+	uint8_t bytes[256];
+	raddr fragment;
+	int rc = 0;
+
+	w[0].mem = w[1].mem = r->mem;
+	w[0].size = w[1].size = 0;
+	for (size_t k = 0; k < ARRAY_SIZE(q->queues); k++) {
+		raddr at = q->queues[k];
+
+		while (rc == 0 && at) {
+			rc = left-- ? window_read(&w[0], at, bytes, (size_t)r->l->message_size,
+						  process_message_least(r->l))
+				    : -EAGAIN;
+			if (rc)
+				break;
+			rc = process_take_message(r, p, q, bytes, &fragment);
+			rc = rc ? rc : read_fragments(r, &w[1], q, fragment);
+			at = bytes_u64(bytes, r->l->message_next);
+		}
+	}
+	free(w);
+	return rc ? -EAGAIN : 0;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who is suspended, and by what; see waits.h. */
+#include <stdlib.h>
+
+#include "base/xalloc.h"
+#include "beam/process/waits.h"
+#include "beam/term/term.h"
+#include "beam/vm/links.h"
+
+/* Of each process of the list. */
+enum told { NOT_SUSPENDED, NOT_TOLD, TOLD };
+
+static void add_one(struct waits *w, uint8_t *told, uint64_t epid, uint64_t item,
+		    enum wait_reason reason)
+{
+	uint32_t from = waits_process(w, epid);
+
+	if (from == IDMAP_NONE || told[from] != NOT_TOLD)
+		return;
+	told[from] = TOLD;
+	waits_add(w, from, item, reason);
+}
+
+static void by_nodes(struct waits *w, uint8_t *told)
+{
+	if (dist_read(w->n, &w->dist, NULL) != 0) {
+		w->unreadable++;
+		return;
+	}
+	for (size_t i = 0; i < w->dist.v.len; i++) {
+		const struct dist_facts *d = &w->dist.v.data[i];
+
+		for (size_t k = 0; k < d->nr_waiting; k++)
+			add_one(w, told, w->dist.waiting.data[d->first_waiting + k], d->name,
+				WAIT_NODE);
+	}
+}
+
+static void read_ports(struct waits *w)
+{
+	if (w->have_ports)
+		return;
+	w->have_ports = true;
+	w->unreadable += ports_read(w->n, &w->ports, NULL) != 0;
+}
+
+static void by_ports(struct waits *w, uint8_t *told)
+{
+	read_ports(w);
+	for (size_t i = 0; i < w->ports.len; i++) {
+		const struct port_facts *p = &w->ports.data[i];
+
+		for (size_t k = 0; k < p->suspended.len; k++)
+			add_one(w, told, w->ports.terms.data[p->suspended.first + k], p->id,
+				WAIT_PORT);
+	}
+}
+
+static void by_process(struct waits *w, uint8_t *told, uint32_t from)
+{
+	const struct process_facts *p = &w->list->data[from];
+	struct monitor_list l;
+
+	monitors_read(w->n, 0, p->lt_monitors, &l);
+	w->unreadable += l.unreadable;
+	for (size_t i = 0; i < l.v.len; i++) {
+		if (l.v.data[i].type == MONITOR_SUSPEND && l.v.data[i].target)
+			add_one(w, told, p->epid, l.v.data[i].item, WAIT_SUSPENDER);
+	}
+	monitors_free(&l);
+}
+
+void waits_of_suspended(struct waits *w)
+{
+	uint8_t *told;
+
+	if (w->suspended.len == 0)
+		return;
+	told = xcalloc(w->list->len, sizeof(*told));
+	for (size_t i = 0; i < w->suspended.len; i++)
+		told[w->suspended.data[i]] = NOT_TOLD;
+	by_nodes(w, told);
+	by_ports(w, told);
+	for (size_t i = 0; i < w->suspended.len; i++) {
+		uint32_t from = w->suspended.data[i];
+
+		if (told[from] == NOT_TOLD)
+			by_process(w, told, from);
+		w->unexplained += told[from] == NOT_TOLD;
+	}
+	free(told);
+}
+
+void waits_of_ports(struct waits *w)
+{
+	for (size_t i = 0; i < w->v.len; i++) {
+		struct wait *x = &w->v.data[i];
+		const struct port_facts *port;
+
+		if (x->reason != WAIT_ANSWER || !TERM_IS_PORT(x->item))
+			continue;
+		read_ports(w);
+		port = waits_port(w, x->item);
+		if (port && port_is_busy(port))
+			x->reason = WAIT_PORT;
+	}
+}
+
+const struct port_facts *waits_port(const struct waits *w, uint64_t item)
+{
+	for (size_t i = 0; i < w->ports.len; i++) {
+		if (w->ports.data[i].id == item)
+			return &w->ports.data[i];
+	}
+	return NULL;
+}
+
+uint64_t waits_controller(const struct waits *w, uint64_t node)
+{
+	for (size_t i = 0; i < w->dist.v.len; i++) {
+		if (w->dist.v.data[i].name == node)
+			return w->dist.v.data[i].controller;
+	}
+	return 0;
+}
+
+const char *wait_reason_name(enum wait_reason reason)
+{
+	static const char *const names[] = {"answer", "busy_port", "busy_dist_port", "suspended",
+					    "monitor"};
+
+	return names[reason];
+}

@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See process_watch.h. */
+#include "beam/resolve/process_watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+#include "beam/process/process_internal.h"
+
+/* Slots of the table that are read at once. */
+#define SLOTS_CHUNK (1u << 17)
+/* Processes that are read at once. */
+#define BLOCK 4096u
+/* A process is named anew after it has run, this often: soon after its start it has no name yet. */
+#define NAMINGS	    3
+#define NOT_WATCHED 0u
+/* Slots that are compared at once. */
+#define SLOTS_PIECE 64u
+/* Neighbours of `all` that are looked at in the same look: they were found one after the other, so
+ * they mostly stand so in memory, too. */
+#define GROUP 64u
+
+/* As there are many of them, their addresses and slots stand elsewhere. */
+struct watched {
+	uint64_t epid; /* 0: free */
+	uint64_t reductions;
+	raddr i, stop;
+	uint64_t since_ns; /* of what it does: not emitted yet */
+	uint64_t seen_ns;  /* last look at it */
+	uint32_t process, stack;
+	uint32_t doing; /* see doing_of() */
+	uint8_t kind, status, namings;
+};
+
+/* Those that are looked at in the same look.  Up to so many parts their places are kept, until some
+ * process comes or goes. */
+#define PARTS_MAX 4u
+struct part {
+	VEC(struct process_place) places;
+	bool known;
+};
+
+/* ErtsPTab.vola.tile, erl_ptab.h of OTP 25 to 29: processes, and how many ids were ever taken and
+ * given back (aid_ix, fid_ix), which is the same less those given back. */
+struct id_counts {
+	uint32_t now, taken, given_back;
+};
+
+struct process_watch {
+	struct beam_node *n;
+	struct beam_resolver *resolver;
+	struct names *names;
+	process_watch_fn *take;
+	void *arg;
+	struct stack_code code;
+	struct process_reader reader;
+	struct process_slots table;
+	struct id_counts ids; /* at the look before, read before the table was */
+	uint64_t *slots;      /* what was read of the table */
+	raddr *addrs;	      /* by slot: of who is watched; 0: none */
+	uint32_t *at;	      /* by slot: 1 + index in `all` */
+	VEC(struct watched) all;
+	VEC(uint32_t) unused;	      /* indices in `all` */
+	struct part parts[PARTS_MAX]; /* by turn; of more turns: the first is that of this look */
+	struct process_facts *facts;  /* BLOCK of them */
+	struct process_pending *pending; /* the same */
+	uint32_t *index;		 /* of `all`, for each of facts */
+	size_t changed;			 /* of a block that is read: in these */
+	uint64_t jit_list[3];		 /* head of the list of code, as it was */
+	uint32_t threads[NR_SAMPLE_KINDS];
+	uint64_t at_ns, before_ns; /* of this look, and of the one before */
+	uint64_t looks;
+	size_t finished; /* of `all` */
+	struct resolved_sample resolved;
+	struct process_watch_counts counts;
+};
+
+/* ---- what it does --------------------------------------------------------------------------- */
+
+#define NOT_KNOWN UINT32_MAX /* no state: a process is not all of that at once */
+
+/* All that kind_of() goes by, but for the stack: bits of Process.state, and in place of its lowest
+ * two, which are a priority, what else there is. */
+static uint32_t doing_of(uint32_t state, uint32_t flags, raddr timer)
+{
+	return (state & ~3u) | (flags & PROCESS_FLAG_HIBERNATED ? 1 : 0) | (timer ? 2 : 0);
+}
+
+/* In these functions it waits for the answer of a port. */
+static bool waits_for_port(const struct process_watch *w, uint32_t stack)
+{
+	const struct name_stack *s = names_stack(w->names, stack);
+	const struct name_frame *frame = s ? names_frame(w->names, s->frame) : NULL;
+	const struct name_function *f = frame ? names_function(w->names, frame->function) : NULL;
+
+	if (!f || !f->module)
+		return false;
+	return strcmp(f->module, "prim_inet") == 0 ||
+	       (strcmp(f->module, "os") == 0 && strcmp(f->name, "get_data") == 0) ||
+	       (strcmp(f->module, "erts_internal") == 0 &&
+		strncmp(f->name, "await_port", strlen("await_port")) == 0);
+}
+
+static enum sample_kind kind_of(const struct process_watch *w, const struct process_facts *p,
+				uint32_t stack)
+{
+	switch (p->status) {
+	case PROCESS_EXITING:
+		return SAMPLE_EXITING;
+	case PROCESS_GARBAGE_COLLECTING:
+		return SAMPLE_GC;
+	case PROCESS_RUNNING:
+		return SAMPLE_RUNNING;
+	case PROCESS_SUSPENDED:
+		return SAMPLE_SUSPENDED;
+	case PROCESS_RUNNABLE:
+		return p->state & (PROCESS_STATE_DIRTY_CPU | PROCESS_STATE_DIRTY_IO)
+			       ? SAMPLE_WAITING_DIRTY
+			       : SAMPLE_RUNNABLE;
+	case PROCESS_WAITING:
+		break;
+	}
+	if (p->flags & PROCESS_FLAG_HIBERNATED)
+		return SAMPLE_HIBERNATING;
+	if (waits_for_port(w, stack))
+		return SAMPLE_WAITING_PORT;
+	return p->timer ? SAMPLE_WAITING_TIMER : SAMPLE_WAITING_RECEIVE;
+}
+
+/* Samples are of threads: one for each kind stands where the thread does. */
+static uint32_t thread_of(struct process_watch *w, enum sample_kind kind)
+{
+	static const char name[] = "processes";
+
+	if (!w->threads[kind])
+		w->threads[kind] = names_intern_thread(
+			w->names, (uint32_t)kind + 1, THREAD_OTHER, 0,
+			names_intern_string(w->names, name, strlen(name), NULL), NULL);
+	return w->threads[kind];
+}
+
+/* What it did until end_ns. */
+static void emit(struct process_watch *w, struct watched *p, uint64_t end_ns)
+{
+	struct rec_sample sample = {
+		.process = p->process,
+		.stack = p->stack,
+		.thread = thread_of(w, (enum sample_kind)p->kind),
+		.kind = p->kind,
+		.status = p->status,
+	};
+
+	if (end_ns > p->since_ns)
+		w->take(w->arg, &sample, end_ns - p->since_ns, end_ns);
+	p->since_ns = end_ns;
+}
+
+static uint64_t middle(uint64_t a, uint64_t b)
+{
+	return a + (b - a) / 2;
+}
+
+/* ---- processes that come and go ------------------------------------------------------------- */
+
+static uint32_t slot_of(const struct process_watch *w, const struct watched *p)
+{
+	return (uint32_t)process_slot_of(&w->reader.format, p->epid);
+}
+
+static void forget_places(struct process_watch *w)
+{
+	for (size_t i = 0; i < PARTS_MAX; i++)
+		w->parts[i].known = false;
+}
+
+static uint32_t add(struct process_watch *w, const struct process_facts *p)
+{
+	uint32_t index;
+
+	if (w->unused.len) {
+		index = w->unused.data[--w->unused.len];
+	} else {
+		index = (uint32_t)w->all.len;
+		vec_push(&w->all, (struct watched){0});
+	}
+	w->at[p->slot] = index + 1;
+	w->addrs[p->slot] = p->addr;
+	forget_places(w);
+	w->all.data[index] = (struct watched){
+		.epid = p->epid,
+		.since_ns = w->before_ns,
+		.seen_ns = w->before_ns,
+		.kind = NR_SAMPLE_KINDS, /* nothing yet */
+	};
+	w->counts.processes++;
+	w->counts.most = MAX(w->counts.most, w->counts.processes);
+	return index;
+}
+
+/* It was in the table at the look before. */
+static void end(struct process_watch *w, struct watched *p)
+{
+	if (p->kind != NR_SAMPLE_KINDS) {
+		emit(w, p, middle(w->before_ns, w->at_ns));
+		w->counts.by_kind[p->kind]--;
+	}
+	w->at[slot_of(w, p)] = NOT_WATCHED;
+	w->addrs[slot_of(w, p)] = 0;
+	forget_places(w);
+	p->epid = 0;
+	vec_push(&w->unused, (uint32_t)(p - w->all.data));
+	w->counts.processes--;
+}
+
+/* Those of w->facts that need it. */
+static void name_block(struct process_watch *w, size_t nr)
+{
+	struct process_block b = {.facts = w->facts, .pending = w->pending, .nr = nr};
+
+	for (size_t i = 0; i < nr; i++) {
+		struct watched *p = &w->all.data[w->index[i]];
+
+		if (p->namings == NAMINGS)
+			w->pending[i].found = PROCESS_VANISHED;
+		else
+			p->namings++;
+	}
+	process_walk(&w->reader, &b);
+	for (size_t i = 0; i < nr; i++) {
+		if (w->pending[i].found == PROCESS_FOUND)
+			beam_resolver_process(w->resolver, w->names, &w->facts[i]);
+	}
+}
+
+/* ---- stacks --------------------------------------------------------------------------------- */
+
+static uint32_t intern_stack(struct process_watch *w)
+{
+	uint32_t stack = 0;
+
+	for (uint32_t i = 0; i < w->resolved.nr_frames; i++)
+		stack = names_intern_stack(w->names, stack, w->resolved.frames[i], NULL);
+	return stack;
+}
+
+static uint32_t not_read(struct process_watch *w)
+{
+	static const char text[] = "[stack not read]";
+	uint32_t f = names_intern_function(w->names, 0,
+					   names_intern_string(w->names, text, strlen(text), NULL),
+					   -1, FRAME_RUNTIME, NULL);
+
+	return names_intern_stack(w->names, 0, names_intern_frame(w->names, f, 0, 0, NULL), NULL);
+}
+
+/* It does this now.  If that is something else than before, it began in the middle between the
+ * looks. */
+static void take_stack(void *arg, size_t i, int rc, const struct process_stack *s)
+{
+	struct process_watch *w = arg;
+	const struct process_facts *p = &w->facts[i];
+	struct watched *of = &w->all.data[w->index[i]];
+	bool first = of->kind == NR_SAMPLE_KINDS;
+	const struct process_stack none = {0};
+	struct watched now = *of;
+	uint64_t from;
+
+	if (rc == -ESRCH && !first) {
+		end(w, of);
+		return;
+	}
+	w->counts.stacks++;
+	w->counts.unstable += rc != 0;
+	beam_resolver_stack(w->resolver, w->names, p->epid, rc ? &none : s, &w->resolved);
+	now.process = w->resolved.process;
+	now.stack = rc ? not_read(w) : intern_stack(w);
+	now.status = rc ? SAMPLE_STATUS_STACK_UNREADABLE : (uint8_t)w->resolved.status;
+	/* It may have begun to run since its struct was read. */
+	now.kind = (uint8_t)(!rc && s->stale && p->status != PROCESS_GARBAGE_COLLECTING &&
+					     p->status != PROCESS_EXITING
+				     ? SAMPLE_RUNNING
+				     : kind_of(w, p, now.stack));
+	from = middle(of->seen_ns, w->at_ns);
+	w->counts.by_kind[now.kind]++;
+	if (!first)
+		w->counts.by_kind[of->kind]--;
+	if (first) {
+		now.since_ns = from;
+	} else if (now.process != of->process || now.stack != of->stack || now.kind != of->kind ||
+		   now.status != of->status) {
+		emit(w, of, from);
+		now.since_ns = from;
+	}
+	now.reductions = p->reductions;
+	now.i = p->i;
+	now.stop = p->stop;
+	/* A struct that is older than its stack is read again at the next look. */
+	now.doing = s->stale ? NOT_KNOWN : doing_of(p->state, p->flags, p->timer);
+	now.namings = of->namings;
+	now.seen_ns = w->at_ns;
+	*of = now;
+}
+
+static bool did_not_run(const struct beam_layout *l, const struct watched *of, const uint8_t *s)
+{
+	return of->kind != NR_SAMPLE_KINDS && bytes_u64(s, l->process_id) == of->epid &&
+	       bytes_u64(s, l->process_reds) == of->reductions &&
+	       bytes_u64(s, l->process_i) == of->i && bytes_u64(s, l->process_stop) == of->stop &&
+	       doing_of(bytes_u32(s, l->process_state), bytes_u32(s, l->process_flags),
+			bytes_u64(s, l->process_timer)) == of->doing;
+}
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+/* Takes what changed into w->facts. */
+static void compare(void *arg, uint32_t index, const uint8_t *bytes)
+{
+	struct process_watch *w = arg;
+	struct watched *of = &w->all.data[index];
+	struct process_facts *p = &w->facts[w->changed];
+	struct process_pending *q = &w->pending[w->changed];
+
+	if (bytes && did_not_run(w->reader.l, of, bytes)) {
+		of->seen_ns = w->at_ns;
+		return;
+	}
+	q->slot = slot_of(w, of);
+	p->addr = w->addrs[q->slot];
+	process_take(&w->reader, p, q, bytes);
+	if (q->found == PROCESS_VANISHED || p->epid != of->epid)
+		end(w, of);
+	else
+		w->index[w->changed++] = index;
+}
+
+static void read_block(struct process_watch *w, const struct process_place *places, size_t nr)
+{
+	w->changed = 0;
+	process_structs_each(&w->reader, places, nr, compare, w);
+	w->counts.reads += nr;
+	name_block(w, w->changed);
+	process_stacks_each(w->n, &w->code, w->facts, w->changed, take_stack, w);
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+/* Of slots whose process is another one, or none, than the one that is watched, up to BLOCK from
+ * *done on: their ends; new ones into facts[], which says how many. */
+static size_t compare_slots(struct process_watch *w, uint32_t from, uint32_t nr, uint32_t *done)
+{
+	size_t found = 0;
+	uint32_t i = *done;
+
+	while (i < nr && found < BLOCK) {
+		uint32_t piece = MIN(nr - i, SLOTS_PIECE), at = w->at[from + i];
+		raddr addr = w->slots[i] == w->table.invalid ? 0 : w->slots[i];
+
+		if (i % SLOTS_PIECE == 0 &&
+		    memcmp(w->slots + i, w->addrs + from + i, 8 * (size_t)piece) == 0) {
+			i += piece;
+			continue;
+		}
+		if (addr != w->addrs[from + i]) {
+			if (at)
+				end(w, &w->all.data[at - 1]);
+			if (addr) {
+				w->facts[found].addr = addr;
+				w->pending[found++].slot = from + i;
+			}
+		}
+		i++;
+	}
+	*done = i;
+	return found;
+}
+
+/* New ones, by their addresses. */
+static void take_new(struct process_watch *w, size_t nr)
+{
+	struct process_block b = {.facts = w->facts, .pending = w->pending, .nr = nr};
+	size_t kept = 0;
+
+	process_read_structs(&w->reader, &b);
+	w->counts.reads += nr;
+	for (size_t i = 0; i < nr; i++) {
+		if (w->pending[i].found == PROCESS_VANISHED)
+			continue;
+		w->facts[kept] = w->facts[i];
+		w->pending[kept] = w->pending[i];
+		w->index[kept] = add(w, &w->facts[kept]);
+		kept++;
+	}
+	name_block(w, kept);
+	process_stacks_each(w->n, &w->code, w->facts, kept, take_stack, w);
+}
+
+/* Nobody came or went since the table was read, and then all were found.  While an id is taken or
+ * given back the count is the higher one, so whoever is on the way is not overlooked. */
+static bool table_is_same(struct process_watch *w)
+{
+	const struct id_counts before = w->ids;
+	raddr at = w->n->anchors.proc_tab + (raddr)w->n->layout.ptab_count;
+
+	if (mem_read(w->n->mem, at, &w->ids, sizeof(w->ids)))
+		return false;
+	return memcmp(&before, &w->ids, sizeof(before)) == 0 && w->ids.now == w->counts.processes &&
+	       w->ids.taken - w->ids.given_back == w->ids.now;
+}
+
+static int read_table(struct process_watch *w, struct error *err)
+{
+	if (table_is_same(w))
+		return 0;
+	for (uint32_t from = 0; from < w->table.max; from += SLOTS_CHUNK) {
+		uint32_t nr = MIN(w->table.max - from, SLOTS_CHUNK), done = 0;
+		int rc = mem_read(w->n->mem, w->table.tab + 8 * (raddr)from, w->slots,
+				  8 * (size_t)nr);
+
+		if (rc)
+			return beam_node_unreadable(w->n, "process table", rc, err);
+		while (done < nr)
+			take_new(w, compare_slots(w, from, nr, &done));
+	}
+	return 0;
+}
+
+/* Code that was loaded or purged since has other names. */
+static void read_code(struct process_watch *w)
+{
+	raddr list = w->n->anchors.jit_descriptor;
+	uint64_t now[3];
+
+	if (!list || mem_read(w->n->mem, list, now, sizeof(now)) ||
+	    memcmp(now, w->jit_list, sizeof(now)) == 0)
+		return;
+	memcpy(w->jit_list, now, sizeof(now));
+	jit_sync(w->code.jit, NULL);
+	beam_resolver_sync(w->resolver, NULL);
+}
+
+/* ---- interface ------------------------------------------------------------------------------ */
+
+static void list_places(struct process_watch *w, struct part *part, uint32_t turn, uint32_t turns)
+{
+	uint64_t others = (turns - 1) * (uint64_t)GROUP;
+
+	part->known = true;
+	part->places.len = 0;
+	for (uint64_t i = turn * GROUP; i < w->all.len;
+	     i += i % GROUP == GROUP - 1 ? 1 + others : 1) {
+		const struct watched *p = &w->all.data[i];
+		struct process_place place = {.index = (uint32_t)i};
+
+		if (!p->epid)
+			continue;
+		if (p->seen_ns == w->at_ns) { /* the table has just led to it */
+			part->known = false;
+			continue;
+		}
+		place.addr = w->addrs[slot_of(w, p)];
+		vec_push(&part->places, place);
+	}
+	process_places_sort(part->places.data, part->places.len);
+}
+
+uint32_t process_watch_turns(uint32_t processes)
+{
+	if (processes <= PROCESS_WATCH_ALL)
+		return 1;
+	return MAX(2u, (processes + PROCESS_WATCH_PART - 1) / PROCESS_WATCH_PART);
+}
+
+static void read_part(struct process_watch *w)
+{
+	uint32_t turns = process_watch_turns(w->counts.processes), turn;
+	struct part *part;
+
+	if (turns != w->counts.every)
+		forget_places(w);
+	w->counts.every = turns;
+	turn = (uint32_t)(w->looks % turns);
+	part = &w->parts[turns > PARTS_MAX ? 0 : turn];
+	if (!part->known || turns > PARTS_MAX)
+		list_places(w, part, turn, turns);
+	for (size_t i = 0; i < part->places.len; i += BLOCK)
+		read_block(w, part->places.data + i, MIN(part->places.len - i, (size_t)BLOCK));
+}
+
+int process_watch_look(struct process_watch *w, uint64_t at_ns, struct error *err)
+{
+	int rc;
+
+	w->before_ns = w->at_ns ? w->at_ns : at_ns;
+	w->at_ns = at_ns;
+	w->looks++;
+	read_code(w);
+	rc = read_table(w, err);
+	if (rc == 0)
+		read_part(w);
+	return rc;
+}
+
+bool process_watch_finish(struct process_watch *w, uint64_t end_ns)
+{
+	size_t end = MIN(w->finished + PROCESS_WATCH_FINISH, w->all.len);
+
+	for (; w->finished < end; w->finished++) {
+		struct watched *p = &w->all.data[w->finished];
+
+		if (p->epid && p->kind != NR_SAMPLE_KINDS)
+			emit(w, p, end_ns);
+	}
+	return w->finished < w->all.len;
+}
+
+const struct process_watch_counts *process_watch_counts(const struct process_watch *w)
+{
+	return &w->counts;
+}
+
+int process_watch_open(struct process_watch **out, struct beam_node *n, struct beam_resolver *r,
+		       struct names *names, process_watch_fn *take, void *arg, struct error *err)
+{
+	struct process_watch *w = xcalloc(1, sizeof(*w));
+	int rc;
+
+	w->n = n;
+	w->resolver = r;
+	w->names = names;
+	w->take = take;
+	w->arg = arg;
+	rc = process_reader_open(&w->reader, n, PROCESS_READ_DICTIONARY, err);
+	rc = rc ? rc : process_slots_open(&w->table, &w->reader, err);
+	rc = rc ? rc : stack_code_open(&w->code, n, err);
+	if (rc) {
+		process_watch_close(w);
+		return rc;
+	}
+	w->slots = xmalloc(8 * (size_t)MIN(w->table.max, SLOTS_CHUNK));
+	w->at = xcalloc(w->table.max, sizeof(*w->at));
+	w->addrs = xcalloc(w->table.max, sizeof(*w->addrs));
+	w->facts = xmalloc(BLOCK * sizeof(*w->facts));
+	w->pending = xmalloc(BLOCK * sizeof(*w->pending));
+	w->index = xmalloc(BLOCK * sizeof(*w->index));
+	*out = w;
+	return 0;
+}
+
+void process_watch_close(struct process_watch *w)
+{
+	if (!w)
+		return;
+	stack_code_close(&w->code);
+	process_reader_close(&w->reader);
+	vec_free(&w->all);
+	vec_free(&w->unused);
+	free(w->slots);
+	for (size_t i = 0; i < PARTS_MAX; i++)
+		vec_free(&w->parts[i].places);
+	free(w->at);
+	free(w->addrs);
+	free(w->facts);
+	free(w->pending);
+	free(w->index);
+	free(w);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The resolver over a live node: raw samples -> named frames, kind, process, thread.
+ * Implements names/resolver.h.  Borrows the node and the dictionary that its calls get; owns the
+ * code index, the call sites and its caches.
+ */
+#ifndef EBEAM_BEAM_RESOLVE_H
+#define EBEAM_BEAM_RESOLVE_H
+
+#include "beam/code/jit.h"
+#include "beam/node/node.h"
+#include "beam/process/process.h"
+#include "beam/process/stack.h"
+#include "beam/term/term.h"
+#include "names/resolver.h"
+
+struct beam_resolver;
+
+int beam_resolver_open(struct beam_resolver **out, struct beam_node *n, struct error *err);
+void beam_resolver_close(struct beam_resolver *r);
+struct resolver *beam_resolver(struct beam_resolver *r);
+
+/* Read the code that is loaded now.  Call it after the code probe is in place. */
+int beam_resolver_sync(struct beam_resolver *r, struct error *err);
+const struct jit_code *beam_resolver_jit(const struct beam_resolver *r);
+
+/* The mappings that hold JIT code, and the block of shared fragments, for the probes; at most
+ * max ranges; returns their number. */
+unsigned int beam_resolver_code_ranges(struct beam_resolver *r, struct address_range *ranges,
+				       unsigned int max, struct address_range *fragments);
+/* True once after code appeared outside those ranges: the probes must be told again. */
+bool beam_resolver_ranges_changed(struct beam_resolver *r);
+
+/*
+ * Functions whose calls are traced: rec_raw_call.point is an index into them.  `accept`, if not
+ * NULL, says of the arguments, read through `reader`, whether the call is wanted.  Borrowed until
+ * the next call.
+ */
+struct call_function {
+	uint64_t mfa[3]; /* atoms, arity */
+	enum frame_kind kind;
+	bool (*accept)(void *ctx, struct term_reader *reader, const uint64_t *args, uint32_t nr);
+	/* Will the end of a call be seen that returns to this place?  NULL: no. */
+	bool (*ends)(void *ctx, uint64_t site, uint64_t ts_ns);
+	void *ctx;
+};
+/* `text`: bytes of one term, beyond which nothing new is begun.  `shapes`: with the shape of their
+ * arguments (message_shape.h). */
+void beam_resolver_watch_calls(struct beam_resolver *r, const struct call_function *functions,
+			       unsigned int nr, unsigned int text, bool shapes);
+
+/* A stack that was read from memory: frames, process and status of *out.  Recursion is shown once,
+ * as process_info(P, current_stacktrace) shows it. */
+void beam_resolver_stack(struct beam_resolver *r, struct names *names, uint64_t epid,
+			 const struct process_stack *s, struct resolved_sample *out);
+/* What a process is called; of facts with PROCESS_READ_DICTIONARY. */
+void beam_resolver_process(struct beam_resolver *r, struct names *names,
+			   const struct process_facts *p);
+
+/* Id in `names` of a thread of the node that no sample has shown. */
+uint32_t beam_resolver_thread(struct beam_resolver *r, struct names *names, int os_tid);
+
+#endif

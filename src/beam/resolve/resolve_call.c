@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Calls of traced functions: copied words -> text; part of the resolver (resolve.h).  Terms are
+ * read from what came with the call only: the heap that they stood on may have moved by now.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/strbuf.h"
+#include "beam/code/call_targets.h"
+#include "beam/resolve/resolve_internal.h"
+#include "beam/term/message_shape.h"
+
+/* The segments of a call, as memory. */
+struct segments {
+	struct mem mem;
+	const struct rec_raw_call *raw;
+};
+
+static int read_segments(struct mem *m, raddr addr, void *buf, size_t size)
+{
+	const struct rec_raw_call *raw = CONTAINER_OF(m, struct segments, mem)->raw;
+	uint32_t at = 0, nr;
+
+	/* What is larger than a segment stands in several that follow each other. */
+	while (size && at + TERM_SEGMENT_HEAD <= raw->used) {
+		uint64_t from = addr - raw->words[at], part;
+
+		nr = TERM_SEGMENT_NR(raw->words[at + 1]);
+		if (nr > raw->used - at - TERM_SEGMENT_HEAD)
+			return -EFAULT;
+		if (from < 8ull * nr) {
+			part = MIN((uint64_t)size, 8ull * nr - from);
+			memcpy(buf, (const char *)&raw->words[at + TERM_SEGMENT_HEAD] + from, part);
+			buf = (char *)buf + part;
+			addr += part;
+			size -= part;
+		}
+		at += TERM_SEGMENT_HEAD + nr;
+	}
+	return size ? -EFAULT : 0;
+}
+
+/* Of all terms of a call together, as they must fit a record. */
+#define CALL_TEXTS_MAX 49152u
+/* No limit: that is the copy's and the text's. */
+#define CALL_ELEMENTS 1000000
+
+/* One of so many that are left: each gets its part of the room. */
+static void add_term(struct resolved_call *out, struct term_reader *reader, uint64_t term,
+		     unsigned int max, uint32_t left)
+{
+	size_t room = CALL_TEXTS_MAX - MIN(out->terms->len, (size_t)CALL_TEXTS_MAX);
+	struct strbuf text = STRBUF_INIT;
+	uint32_t len;
+
+	reader->max_len = (unsigned int)MIN((size_t)max, room / left);
+	term_print(reader, &text, term);
+	out->cut |= text.len >= reader->max_len;
+	len = (uint32_t)text.len;
+	strbuf_add(out->terms, &len, sizeof(len));
+	strbuf_add(out->terms, text.buf, text.len);
+	strbuf_free(&text);
+	out->nr_terms++;
+}
+
+/* 0: unknown, or none: nobody called what a process began with. */
+static uint32_t caller_frame(struct beam_resolver *r, struct names *names, raddr ra)
+{
+	/* The call stands before the place that it returns to. */
+	const struct cached_frame *f = ra ? frame_of_jit(r, names, ra - 1) : NULL;
+
+	return f && !f->root ? f->frame : 0;
+}
+
+/* An applied BIF is called by a stub in its module, which has its name. */
+static uint32_t caller_of(struct beam_resolver *r, struct names *names,
+			  const struct rec_raw_call *raw, uint32_t function)
+{
+	uint32_t caller = caller_frame(r, names, raw->caller);
+	const struct name_frame *f = names_frame(names, caller);
+	const struct name_function *by = f ? names_function(names, f->function) : NULL;
+	const struct name_function *of = names_function(names, function);
+
+	if (raw->outer && by && of && of->kind == FRAME_BIF && by->module_id == of->module_id &&
+	    by->name_id == of->name_id && by->arity == of->arity)
+		return caller_frame(r, names, raw->outer);
+	return caller;
+}
+
+/* "{ok, _}, [_ | _]": of all arguments. */
+static uint32_t shape_string(struct names *names, struct term_reader *reader, const uint64_t *terms,
+			     uint32_t nr)
+{
+	struct strbuf text = STRBUF_INIT;
+	struct shape_table shapes = {0};
+	uint32_t id;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		strbuf_addstr(&text, i ? ", " : "");
+		shape_reset(&shapes);
+		shape_add(&shapes, reader, terms[i], 0);
+		if (shapes.v.len)
+			shape_print(&shapes.v.data[0], reader, &text);
+	}
+	id = names_intern_string(names, text.len ? text.buf : "()", text.len ? text.len : 2, NULL);
+	shape_free(&shapes);
+	strbuf_free(&text);
+	return id;
+}
+
+/* Did a function begin there then?  Its code may have gone, and something else come to stand there,
+ * while the breakpoint was not taken away yet. */
+static bool is_entry(struct beam_resolver *r, struct names *names, raddr addr, uint32_t function)
+{
+	/* May take in new names, so before any is looked at. */
+	const struct cached_frame *c = frame_of_jit(r, names, addr);
+	const struct name_frame *frame = c ? names_frame(names, c->frame) : NULL;
+	const struct name_function *there = frame ? names_function(names, frame->function) : NULL;
+	const struct name_function *f = names_function(names, function);
+	struct jit_function j;
+
+	if (!f || (c && !there))
+		return true; /* no room for more names: nothing is known */
+	return there && there->module_id == f->module_id && there->name_id == f->name_id &&
+	       there->arity == f->arity && jit_find(r->jit, addr, &j) &&
+	       addr - j.start == (j.preamble ? BEAM_CODE_INFO_SIZE : 0);
+}
+
+void beam_resolver_watch_calls(struct beam_resolver *r, const struct call_function *functions,
+			       unsigned int nr, unsigned int text, bool shapes)
+{
+	r->call_text = text;
+	r->call_shapes = shapes;
+	r->calls = functions;
+	r->nr_calls = nr;
+}
+
+int resolve_call(struct resolver *base, struct names *names, const struct rec_raw_call *raw,
+		 struct resolved_call *out)
+{
+	struct beam_resolver *r = CONTAINER_OF(base, struct beam_resolver, base);
+	struct segments segments = {.mem.read = read_segments, .raw = raw};
+	struct term_reader reader = {
+		.mem = &segments.mem,
+		.atoms = r->node->atoms,
+		.node = r->node,
+		.copied = true,
+		.pids = &r->pids,
+		.ports = &r->ports,
+		.otp = r->node->identity.otp,
+		.depth = 1000,
+		.max_len = r->call_text,
+		.max_elements = CALL_ELEMENTS,
+	};
+	const struct call_function *f = NULL;
+	uint64_t terms[255];
+
+	if (raw->nr_terms > ARRAY_SIZE(terms))
+		return -EINVAL;
+	if (raw->kind == CALL_KIND_CALL) {
+		if (raw->point >= r->nr_calls)
+			return -EINVAL;
+		f = &r->calls[raw->point];
+	}
+	/* A result that is no term, behind a place that something else returned to. */
+	if (read_segments(&segments.mem, raw->terms, terms, 8 * (size_t)raw->nr_terms))
+		return -EINVAL;
+	if (f)
+		out->function = function_of_mfa(r, names, f->mfa, f->kind);
+	if (f && raw->addr && !is_entry(r, names, raw->addr, out->function))
+		return 1;
+	if (f && f->accept && !f->accept(f->ctx, &reader, terms, raw->nr_terms))
+		return 1;
+	out->ends = f && f->ends && f->ends(f->ctx, raw->caller, raw->h.ts_ns);
+	out->caller = caller_of(r, names, raw, out->function);
+	out->process = process_of_epid(r, names, raw->epid);
+	out->thread = thread_of_tid(r, names, (int)raw->os_tid, THREAD_UNKNOWN, 0)->id;
+	if (f && r->call_shapes)
+		out->shape = shape_string(names, &reader, terms, raw->nr_terms);
+	for (uint32_t i = 0; i < raw->nr_terms; i++)
+		add_term(out, &reader, terms[i], r->call_text, raw->nr_terms - i);
+	return 0;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the resolver share; nobody else includes this. */
+#ifndef EBEAM_BEAM_RESOLVE_INTERNAL_H
+#define EBEAM_BEAM_RESOLVE_INTERNAL_H
+
+#include "base/idmap.h"
+#include "base/vec.h"
+#include "beam/code/callsite.h"
+#include "beam/code/jit.h"
+#include "beam/resolve/resolve.h"
+#include "beam/term/pid.h"
+#include "beam/term/term.h"
+#include "target/kallsyms.h"
+#include "target/unwind.h"
+
+#define FRAME_CACHE_SIZE 8192 /* a power of two; direct mapped */
+
+/* An address in JIT code that was named before. */
+struct cached_frame {
+	raddr addr;
+	uint32_t serial; /* of the module instance; 0 = empty */
+	uint32_t frame;	 /* names id */
+	enum frame_kind kind;
+	bool preamble;
+	bool root; /* erts_beamasm:normal_exit/0: the bottom of every stack */
+};
+
+/* What is known of an Erlang process: the last record of it. */
+struct known_process {
+	uint64_t epid;
+	uint32_t pid, registered, label; /* string ids */
+	uint32_t initial_call;		 /* function id */
+};
+
+struct process_set {
+	VEC(struct known_process) list;
+	struct idmap by_epid;
+};
+
+#define PROCESS_SET_MAX (1u << 19) /* processes of one set */
+
+struct known_thread {
+	int os_tid;
+	uint32_t id;
+	enum thread_type type;
+	uint16_t scheduler;
+};
+
+struct beam_resolver {
+	struct resolver base;
+	struct beam_node *node;
+	struct jit_code *jit;
+	struct callsites *sites;
+	struct kallsyms *kernel; /* NULL until asked, or if /proc/kallsyms cannot be used */
+	bool kernel_tried;
+	struct id_format pids, ports;
+	struct unwinder *unwinder;
+	struct rec_raw_cstack cstack; /* of the next sample, if its time is the same */
+	struct cached_frame frames[FRAME_CACHE_SIZE];
+	struct process_set recent, older; /* see known() */
+	uint64_t label_second;		  /* of the stream, in which was waited ... */
+	uint32_t label_waited_us;	  /* ... so long for labels */
+	VEC(struct known_thread) threads;
+	struct address_range ranges[EBEAM_JIT_RANGES];
+	unsigned int nr_ranges;
+	bool ranges_changed;
+	const struct call_function *calls;
+	unsigned int nr_calls;
+	bool call_shapes;
+	unsigned int call_text; /* bytes of one term */
+};
+
+/* Frames being put together, root first. */
+struct frame_list {
+	struct resolved_sample *out;
+	bool unresolved;	   /* an address in JIT code that belongs to no function */
+	enum sample_status status; /* of the raw sample, or better */
+	raddr saved_ra;		   /* the same */
+};
+
+/* ---- resolve_frames.c ---- */
+void frame_push(struct frame_list *l, uint32_t frame);
+/* A frame without line: module and name as strings, kind and arity. */
+uint32_t frame_of_name(struct names *names, const char *module, const char *name, int32_t arity,
+		       enum frame_kind kind);
+/* The JIT code at addr (the address itself, not a return address); NULL if nothing is there. */
+const struct cached_frame *frame_of_jit(struct beam_resolver *r, struct names *names, raddr addr);
+/* Name of a kernel function, NULL if there is none. */
+const char *kernel_name(struct beam_resolver *r, uint64_t addr);
+uint32_t frame_of_kernel(struct beam_resolver *r, struct names *names, uint64_t addr);
+/* The native function at addr; *symbol is its name if a symbol covers it, else NULL. */
+uint32_t frame_of_native(struct beam_resolver *r, struct names *names, raddr addr,
+			 const char **symbol, raddr *start);
+uint32_t frame_of_mfa(struct beam_resolver *r, struct names *names, const uint64_t mfa[3],
+		      enum frame_kind kind);
+uint32_t function_of_mfa(struct beam_resolver *r, struct names *names, const uint64_t mfa[3],
+			 enum frame_kind kind);
+/* True if frame is the Erlang function mfa. */
+bool frame_is_mfa(struct beam_resolver *r, struct names *names, uint32_t frame,
+		  const uint64_t mfa[3]);
+void frame_push_elided(struct names *names, struct frame_list *l, const struct rec_raw_sample *raw);
+
+/* ---- resolve.c ---- */
+/* One word that BPF took for a return address, by the hull of the JIT mappings. */
+void push_return(struct beam_resolver *r, struct names *names, struct frame_list *l, raddr ra);
+
+/* ---- resolve_event.c ---- */
+int resolve_event(struct resolver *base, struct names *names, const struct rec_raw_event *raw,
+		  struct resolved_event *out);
+
+/* ---- resolve_call.c ---- */
+int resolve_call(struct resolver *base, struct names *names, const struct rec_raw_call *raw,
+		 struct resolved_call *out);
+
+/* ---- resolve_saved.c ---- */
+void resolve_cstack(struct resolver *base, const struct rec_raw_cstack *raw);
+/* Adds the frames between the true stack pointer and the leaf part; sets saved_ra and status.  Does
+ * nothing if the pointer cannot be found. */
+void resolve_saved(struct beam_resolver *r, struct names *names, struct frame_list *l,
+		   const struct rec_raw_sample *raw);
+
+/* ---- resolve_process.c ---- */
+void resolve_process_record(struct resolver *base, struct names *names,
+			    const struct rec_raw_process *raw);
+void process_set_free(struct process_set *s);
+uint32_t process_of_epid(struct beam_resolver *r, struct names *names, uint64_t epid);
+/* The function that a process was made to run, until more is known of it. */
+void process_starts_with(struct beam_resolver *r, struct names *names, uint64_t epid,
+			 uint32_t function);
+const struct known_thread *thread_of_tid(struct beam_resolver *r, struct names *names, int os_tid,
+					 enum thread_type type, uint16_t scheduler);
+
+#endif

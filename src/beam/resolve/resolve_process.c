@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whose sample it is: Erlang processes and threads; part of the resolver (resolve.h). */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "beam/process/dictionary.h"
+#include "beam/resolve/resolve_internal.h"
+#include "beam/sched/sched.h"
+#include "target/proc.h"
+
+/* erl_term.h, OTP 25 to 29 */
+#define TERM_IS_SMALL(t)   (((t)&0xf) == 0xf)
+#define TERM_IS_POINTER(t) (((t)&3) == 1 || ((t)&3) == 2) /* list or boxed */
+
+/* A label that moves while it is read is read again, this often and ever later, within 13 ms in
+ * all: a collection that is on its way takes its time. */
+#define LABEL_ATTEMPTS	   10
+#define LABEL_WAIT_US(nth) (25u << (nth))
+/* Of a second, for all labels: with hundreds of them that move, samples must not pile up. */
+#define LABEL_WAIT_MAX_US 100000u
+
+static bool epid_equal(const void *ctx, uint32_t id, const void *key)
+{
+	return ((const struct process_set *)ctx)->list.data[id].epid == *(const uint64_t *)key;
+}
+
+static struct known_process *find(const struct process_set *s, uint32_t hash, uint64_t epid)
+{
+	uint32_t id = idmap_find(&s->by_epid, hash, epid_equal, s, &epid);
+
+	return id == IDMAP_NONE ? NULL : &s->list.data[id];
+}
+
+void process_set_free(struct process_set *s)
+{
+	vec_free(&s->list);
+	idmap_free(&s->by_epid);
+}
+
+/*
+ * Two generations: when the recent one is full it becomes the older one, and what nobody asked for
+ * since the last time is forgotten.  BPF, which remembers far fewer processes, tells of those
+ * again; of one that it has just seen it would not.
+ */
+static struct known_process *known(struct beam_resolver *r, struct names *names, uint64_t epid)
+{
+	uint32_t hash = hash_mix(4, epid);
+	struct known_process *old = find(&r->recent, hash, epid), p = {.epid = epid};
+	char pid[64];
+
+	if (old)
+		return old;
+	old = find(&r->older, hash, epid);
+	if (old) {
+		p = *old;
+	} else {
+		pid_format(&r->pids, epid, pid, sizeof(pid));
+		p.pid = names_intern_string(names, pid, strlen(pid), NULL);
+	}
+	if (r->recent.list.len >= PROCESS_SET_MAX) {
+		process_set_free(&r->older);
+		r->older = r->recent;
+		r->recent = (struct process_set){0};
+	}
+	idmap_add(&r->recent.by_epid, hash, (uint32_t)r->recent.list.len);
+	vec_push(&r->recent.list, p);
+	return &r->recent.list.data[r->recent.list.len - 1];
+}
+
+uint32_t process_of_epid(struct beam_resolver *r, struct names *names, uint64_t epid)
+{
+	const struct known_process *p;
+
+	if (!TERM_IS_PID(epid))
+		return 0;
+	p = known(r, names, epid);
+	return names_intern_process(names, epid, p->pid, p->registered, p->label, p->initial_call,
+				    NULL);
+}
+
+void process_starts_with(struct beam_resolver *r, struct names *names, uint64_t epid,
+			 uint32_t function)
+{
+	struct known_process *p;
+
+	if (!TERM_IS_PID(epid))
+		return;
+	p = known(r, names, epid);
+	if (!p->initial_call)
+		p->initial_call = function;
+}
+
+struct label {
+	uint64_t term;
+	uint64_t words[RAW_LABEL_WORDS]; /* where a list or boxed term points to */
+};
+
+static void print_label(struct beam_resolver *r, const struct label *l, struct mem *mem,
+			struct strbuf *out)
+{
+	struct term_reader reader = {
+		.mem = mem,
+		.atoms = r->node->atoms,
+		.pids = &r->pids,
+		.ports = &r->ports,
+		.otp = r->node->identity.otp,
+		.copy_addr = l->term & ~7ull,
+		.copy = l->words,
+		/* They are zeros where they could not be copied. */
+		.copy_words = l->words[0] ? RAW_LABEL_WORDS : 0,
+		.depth = 6,
+		.max_len = 200,
+	};
+
+	strbuf_reset(out);
+	term_print(&reader, out, l->term);
+}
+
+static bool read_label_words(struct beam_resolver *r, uint64_t term, uint64_t *words)
+{
+	return mem_read(r->node->mem, term & ~7ull, words, 8 * RAW_LABEL_WORDS) == 0;
+}
+
+/* 0: the label stands where it stood, so what it points to was what it pointed to; a collection
+ * that moves it writes over it.  -ESRCH: the process is gone.  Else: it moved. */
+static int label_is_there(struct beam_resolver *r, const struct rec_raw_process *raw,
+			  const struct label *l)
+{
+	const struct beam_node *n = r->node;
+	uint64_t now[RAW_LABEL_WORDS];
+	int rc = dictionary_readable(n->mem, &n->layout, raw->process, raw->epid);
+
+	if (rc)
+		return rc;
+	return read_label_words(r, l->term, now) && memcmp(now, l->words, sizeof(now)) == 0
+		       ? 0
+		       : -EAGAIN;
+}
+
+/* The label that the process has now: 0, -ESRCH, or what stood in the way for now. */
+static int find_label(struct beam_resolver *r, const struct rec_raw_process *raw, struct label *l)
+{
+	const struct beam_node *n = r->node;
+	uint64_t key = beam_atom_find(n->atoms, "$process_label");
+	int rc = dictionary_get(n->mem, &n->layout, raw->process, raw->epid, key, &l->term);
+
+	if (rc)
+		return rc;
+	return TERM_IS_POINTER(l->term) && read_label_words(r, l->term, l->words) ? 0 : -EAGAIN;
+}
+
+/* Waits for the nth time, or does not if that would keep samples waiting for too long. */
+static bool wait_for_label(struct beam_resolver *r, uint64_t ts_ns, int nth)
+{
+	uint64_t second = ts_ns / 1000000000u;
+
+	if (second != r->label_second) {
+		r->label_second = second;
+		r->label_waited_us = 0;
+	}
+	if (r->label_waited_us >= LABEL_WAIT_MAX_US)
+		return false;
+	r->label_waited_us += LABEL_WAIT_US(nth);
+	usleep(LABEL_WAIT_US(nth));
+	return true;
+}
+
+/* Text of a label that is a pointer.  Of a large one the record holds the first words only; the
+ * rest is read now, if the label has not moved, else from where it has moved to; and is "..." if
+ * that cannot be had. */
+static void print_moving_label(struct beam_resolver *r, const struct rec_raw_process *raw,
+			       struct label *l, struct strbuf *out)
+{
+	const struct label first = *l;
+	int rc = 0;
+
+	for (int i = 0; i < LABEL_ATTEMPTS && rc != -ESRCH; i++) {
+		if (rc == 0) {
+			print_label(r, l, r->node->mem, out);
+			rc = label_is_there(r, raw, l);
+			if (rc == 0)
+				return;
+		}
+		if (i && !wait_for_label(r, raw->h.ts_ns, i - 1))
+			break;
+		rc = find_label(r, raw, l);
+	}
+	print_label(r, &first, NULL, out);
+}
+
+static uint32_t label_string(struct beam_resolver *r, struct names *names,
+			     const struct rec_raw_process *raw)
+{
+	struct strbuf text = STRBUF_INIT;
+	struct label l = {.term = raw->label};
+	uint32_t id;
+
+	memcpy(l.words, raw->label_words, sizeof(l.words));
+	if (TERM_IS_POINTER(l.term))
+		print_moving_label(r, raw, &l, &text);
+	else
+		print_label(r, &l, NULL, &text);
+	id = names_intern_string(names, text.buf, text.len, NULL);
+	strbuf_free(&text);
+	return id;
+}
+
+static uint32_t initial_function(struct beam_resolver *r, struct names *names,
+				 const struct rec_raw_process *raw)
+{
+	uint32_t function = 0;
+
+	/* proc_lib keeps what it was asked to run; the arity is a small integer there. */
+	if (raw->initial_call[0] && TERM_IS_SMALL(raw->initial_call[2])) {
+		uint64_t mfa[3] = {raw->initial_call[0], raw->initial_call[1],
+				   raw->initial_call[2] >> 4};
+
+		function = function_of_mfa(r, names, mfa, FRAME_ERLANG);
+	}
+	if (!function && raw->initial[0])
+		function = function_of_mfa(r, names, raw->initial, FRAME_ERLANG);
+	return function;
+}
+
+void resolve_process_record(struct resolver *base, struct names *names,
+			    const struct rec_raw_process *raw)
+{
+	struct beam_resolver *r = (struct beam_resolver *)base; /* base is its first member */
+	struct known_process *p;
+	size_t len;
+	const char *text;
+
+	if (!TERM_IS_PID(raw->epid))
+		return;
+	p = known(r, names, raw->epid);
+	text = raw->registered ? beam_atom_text(r->node->atoms, raw->registered, &len) : NULL;
+	p->registered = text ? names_intern_string(names, text, len, NULL) : 0;
+	p->label = raw->label ? label_string(r, names, raw) : 0;
+	p->initial_call = initial_function(r, names, raw);
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+static void thread_name(int os_pid, int os_tid, char *buf, size_t size)
+{
+	char path[64], *text;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", os_pid, os_tid);
+	text = proc_read_file(path, 64, &len);
+	snprintf(buf, size, "%s", text ? text : "");
+	buf[strcspn(buf, "\n")] = '\0';
+	if (!buf[0])
+		snprintf(buf, size, "thread %d", os_tid);
+	free(text);
+}
+
+const struct known_thread *thread_of_tid(struct beam_resolver *r, struct names *names, int os_tid,
+					 enum thread_type type, uint16_t scheduler)
+{
+	struct known_thread t = {.os_tid = os_tid, .type = type, .scheduler = scheduler};
+	char name[32];
+	uint32_t id;
+
+	for (size_t i = 0; i < r->threads.len; i++) {
+		struct known_thread *k = &r->threads.data[i];
+
+		/* A thread that was unknown to BPF at first keeps the type that its name gave. */
+		if (k->os_tid == os_tid && (type == THREAD_UNKNOWN || k->type == type))
+			return k;
+	}
+	thread_name(r->node->os_pid, os_tid, name, sizeof(name));
+	if (type == THREAD_UNKNOWN)
+		t.type = sched_type_of_name(name, &t.scheduler);
+	id = names_intern_string(names, name, strlen(name), NULL);
+	t.id = names_intern_thread(names, (uint32_t)os_tid, t.type, t.scheduler, id, NULL);
+	if (r->threads.len < EBEAM_THREADS)
+		vec_push(&r->threads, t);
+	else
+		r->threads.data[EBEAM_THREADS - 1] = t;
+	return &r->threads.data[r->threads.len - 1];
+}
+
+uint32_t beam_resolver_thread(struct beam_resolver *r, struct names *names, int os_tid)
+{
+	return thread_of_tid(r, names, os_tid, THREAD_UNKNOWN, 0)->id;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The schedulers of a node: one struct ErtsSchedulerData each, in three arrays. */
+#ifndef EBEAM_BEAM_SCHED_H
+#define EBEAM_BEAM_SCHED_H
+
+#include "abi/config.h"
+#include "abi/record.h"
+#include "beam/node/node.h"
+
+struct sched_thread {
+	uint64_t thread_pointer; /* pthread_t = fs base of its thread */
+	struct thread_info info;
+};
+
+/* All schedulers whose arrays are known; *out malloc'ed.  Returns their number (0 if no array was
+ * found) or negative errno. */
+int sched_threads(struct beam_node *n, struct sched_thread **out);
+
+/* Whether it is with a process or a port now: 1, 0, or negative errno. */
+int sched_is_busy(struct beam_node *n, const struct thread_info *scheduler);
+
+/* Type and number from the kernel's name of a thread ("1_scheduler", "erts_dcpus_2"); THREAD_OTHER
+ * for the rest. */
+enum thread_type sched_type_of_name(const char *name, uint16_t *number);
+/* Tells each thread that is called so.  ERROR_KIND_* of proc_threads_read(). */
+int sched_find_tids(int os_pid,
+		    void (*found)(void *arg, enum thread_type type, uint16_t number, int os_tid),
+		    void *arg, struct error *err);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See sched_block.h. */
+#include "beam/sched/sched_block.h"
+
+#include <string.h>
+
+#include "beam/process/process.h"
+#include "beam/process/process_state.h"
+
+/* All but the first are suspended: blocked, or offline. */
+static bool only_first_runs(const struct beam_node *n)
+{
+	const struct beam_layout *l = &n->layout;
+	uint64_t queue;
+	uint32_t flags;
+
+	for (uint32_t i = 1; i < n->anchors.nr_sched; i++) {
+		raddr esdp = n->anchors.sched + (uint64_t)i * (uint32_t)l->sched_stride;
+
+		if (mem_read_u64(n->mem, esdp + (raddr)l->sched_run_queue, &queue) != 0 ||
+		    mem_read_u32(n->mem, queue + (raddr)l->runq_flags, &flags) != 0 ||
+		    !(flags & RUNQ_FLG_SUSPENDED))
+			return false;
+	}
+	return n->anchors.sched && n->anchors.nr_sched > 0;
+}
+
+static int look(void *arg, struct process_facts *block, size_t nr)
+{
+	struct sched_block *b = arg;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (block[i].torn ||
+		    !(block[i].flags & (F_HAVE_BLCKD_MSCHED | F_HAVE_BLCKD_NMSCHED)))
+			continue;
+		b->blocked = true;
+		b->dirty |= (block[i].flags & F_HAVE_BLCKD_MSCHED) != 0;
+		if (b->nr < SCHED_BLOCKERS_MAX)
+			b->epid[b->nr] = block[i].epid;
+		b->nr++;
+	}
+	return 0;
+}
+
+void sched_block_read(struct beam_node *n, struct sched_block *out)
+{
+	struct process_totals totals;
+	struct error ignored;
+
+	memset(out, 0, sizeof(*out));
+	if (only_first_runs(n) && processes_scan(n, 0, look, out, &totals, &ignored) != 0)
+		memset(out, 0, sizeof(*out));
+}

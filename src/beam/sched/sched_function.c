@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See sched_function.h. */
+#include "beam/sched/sched_function.h"
+
+#include "beam/code/jit_name.h"
+#include "beam/term/atoms.h"
+#include "names/names.h"
+
+const char *function_from_name(enum function_from from)
+{
+	static const char *const names[] = {
+		[FUNCTION_NOW] = "now",
+		[FUNCTION_CALL] = "call",
+		[FUNCTION_SLICE_START] = "slice_start",
+	};
+
+	return names[from];
+}
+
+/* The Erlang function whose code stands there; false: none, or a fragment. */
+static bool add_code(const struct stack_code *code, raddr addr, struct strbuf *out)
+{
+	struct stack_location l = {0};
+
+	l.known = jit_find(code->jit, addr, &l.function);
+	if (!l.known || l.function.fragment)
+		return false;
+	stack_location_format(&l, out);
+	return true;
+}
+
+static bool is_code(const struct stack_code *code, raddr addr)
+{
+	struct jit_function j;
+
+	return jit_find(code->jit, addr, &j);
+}
+
+/* What C code was called for. */
+static bool add_call(struct beam_node *n, const struct stack_code *code, struct callsites *sites,
+		     const struct sched_sight *s, struct strbuf *out)
+{
+	struct callsite_callee callee;
+	raddr caller = is_code(code, s->stack_top - 1) ? s->stack_top : 0;
+
+	if (!s->call_ra || !is_code(code, s->call_ra - 1))
+		return false;
+	callsite_target(sites, s->call_ra, caller, s->light_bif, s->current_mfa, &callee);
+	return beam_mfa_format(n->atoms, callee.mfa, out) || add_code(code, s->call_ra - 1, out);
+}
+
+/* Process.current is the function of a NIF or BIF; in a collection Process.i is where it left. */
+static bool add_dirty(struct beam_node *n, const struct stack_code *code,
+		      const struct sched_sight *s, struct strbuf *out)
+{
+	return (!(s->state & PROCESS_STATE_GC) && beam_mfa_format(n->atoms, s->current_mfa, out)) ||
+	       add_code(code, s->i, out);
+}
+
+/* The fragment that calls the collector stores where the process goes on. */
+static bool in_collection(const struct stack_code *code, const struct sched_sight *s)
+{
+	struct address_range f;
+
+	return (s->state & PROCESS_STATE_GC) && jit_fragment(code->jit, "garbage_collect", &f) &&
+	       s->call_ra > f.start && s->call_ra <= f.end;
+}
+
+enum function_from sched_function(struct beam_node *n, const struct stack_code *code,
+				  struct callsites *sites, const struct sched_one *one, raddr ip,
+				  bool long_call, struct strbuf *out)
+{
+	const struct sched_sight *s = &one->now;
+	bool in_c = ip && !is_code(code, ip);
+
+	if (s->doing != SCHED_DOING_PROCESS)
+		return FUNCTION_UNKNOWN;
+	if (one->type != THREAD_NORMAL)
+		return add_dirty(n, code, s, out) ? FUNCTION_NOW : FUNCTION_UNKNOWN;
+	if (ip && !in_c && add_code(code, ip, out))
+		return FUNCTION_NOW;
+	if (in_c && add_call(n, code, sites, s, out))
+		return FUNCTION_NOW;
+	if ((in_c || !ip) && in_collection(code, s) && add_code(code, s->i, out))
+		return FUNCTION_NOW;
+	if (!ip && long_call && add_call(n, code, sites, s, out))
+		return FUNCTION_CALL;
+	return add_code(code, s->i, out) ? FUNCTION_SLICE_START : FUNCTION_UNKNOWN;
+}

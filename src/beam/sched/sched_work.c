@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See sched_work.h. */
+#include "beam/sched/sched_work.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/compiler.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+
+/* From what a scheduler does to the port that it is with: 124 bytes in OTP 25 to 29. */
+#define HEAD_MAX 256
+/* Reductions and struct ErtsSchedWallTime: 56 bytes in OTP 25 to 29. */
+#define CLOCK_MAX 64
+/* A clock that is read while it changes is read again; so often. */
+#define CLOCK_TRIES 8
+
+struct span {
+	int32_t from;
+	uint32_t size;
+};
+
+struct sched_work {
+	struct mem *mem;
+	struct beam_layout layout;
+	struct span head, clock;
+	VEC(struct sched_worker) all;
+	uint32_t nr_normal;
+	struct mem_range *ranges; /* of each: its head, its clock */
+	uint8_t *heads;		  /* HEAD_MAX each */
+	uint8_t *clocks;	  /* CLOCK_MAX each */
+};
+
+/* False if one is absent, or they stand too far apart. */
+static bool span_of(struct span *out, const int32_t *fields, size_t nr, uint32_t max)
+{
+	int32_t low = INT32_MAX, high = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (fields[i] == LAYOUT_ABSENT)
+			return false;
+		low = MIN(low, fields[i]);
+		high = MAX(high, fields[i]);
+	}
+	*out = (struct span){.from = low, .size = (uint32_t)(high - low) + 8};
+	return out->size <= max;
+}
+
+static bool find_spans(struct sched_work *w)
+{
+	const struct beam_layout *l = &w->layout;
+	const int32_t head[] = {l->sched_thr_progress_active, l->sched_current_process,
+				l->sched_current_port};
+	const int32_t clock[] = {l->sched_reductions,	     l->sched_wall_time,
+				 l->sched_wall_time_enabled, l->sched_wall_time_start,
+				 l->sched_working_total,     l->sched_working_start};
+
+	return span_of(&w->head, head, ARRAY_SIZE(head), HEAD_MAX) &&
+	       span_of(&w->clock, clock, ARRAY_SIZE(clock), CLOCK_MAX);
+}
+
+static void add_array(struct sched_work *w, raddr array, uint32_t nr, enum thread_type type)
+{
+	for (uint32_t i = 0; array && i < MIN(nr, UINT16_MAX); i++) {
+		const struct sched_worker one = {
+			.type = type,
+			.number = (uint16_t)(i + 1),
+			.esdp = array + (uint64_t)i * (uint32_t)w->layout.sched_stride,
+		};
+
+		vec_push(&w->all, one);
+	}
+}
+
+static void make_ranges(struct sched_work *w)
+{
+	size_t nr = w->all.len;
+
+	w->ranges = xcalloc(2 * nr, sizeof(*w->ranges));
+	w->heads = xcalloc(nr, HEAD_MAX);
+	w->clocks = xcalloc(nr, CLOCK_MAX);
+	for (size_t i = 0; i < nr; i++) {
+		w->ranges[2 * i] = (struct mem_range){
+			.addr = w->all.data[i].esdp + (raddr)w->head.from,
+			.buf = w->heads + i * HEAD_MAX,
+			.size = w->head.size,
+		};
+		w->ranges[2 * i + 1] = (struct mem_range){
+			.addr = w->all.data[i].esdp + (raddr)w->clock.from,
+			.buf = w->clocks + i * CLOCK_MAX,
+			.size = w->clock.size,
+		};
+	}
+}
+
+int sched_work_open(struct sched_work **out, struct beam_node *n, struct mem *mem)
+{
+	const struct beam_anchors *a = &n->anchors;
+	struct sched_work *w;
+
+	*out = NULL;
+	if (!a->sched || !a->nr_sched)
+		return -ENOENT;
+	w = xcalloc(1, sizeof(*w));
+	w->mem = mem;
+	w->layout = n->layout;
+	if (!find_spans(w)) {
+		free(w);
+		return -ENOENT;
+	}
+	add_array(w, a->sched, a->nr_sched, THREAD_NORMAL);
+	w->nr_normal = (uint32_t)w->all.len;
+	add_array(w, a->dirty_cpu, a->nr_dirty_cpu, THREAD_DIRTY_CPU);
+	add_array(w, a->dirty_io, a->nr_dirty_io, THREAD_DIRTY_IO);
+	make_ranges(w);
+	*out = w;
+	return 0;
+}
+
+void sched_work_close(struct sched_work *w)
+{
+	if (!w)
+		return;
+	vec_free(&w->all);
+	free(w->ranges);
+	free(w->heads);
+	free(w->clocks);
+	free(w);
+}
+
+const struct sched_worker *sched_work_all(const struct sched_work *w, uint32_t *nr,
+					  uint32_t *nr_normal)
+{
+	*nr = (uint32_t)w->all.len;
+	*nr_normal = w->nr_normal;
+	return w->all.data;
+}
+
+/* ---- what they do -------------------------------------------------------------------------- */
+
+static void take(struct sched_work *w, size_t at)
+{
+	const struct beam_layout *l = &w->layout;
+	const uint8_t *head = w->heads + at * HEAD_MAX, *clock = w->clocks + at * CLOCK_MAX;
+	struct sched_worker *one = &w->all.data[at];
+	bool normal = at < w->nr_normal, works;
+	uint64_t since = bytes_u64(clock, l->sched_working_start - w->clock.from);
+
+	one->doing = SCHED_DOING_UNKNOWN;
+	if (w->ranges[2 * at].err || w->ranges[2 * at + 1].err)
+		return;
+	works = normal ? bytes_u32(head, l->sched_thr_progress_active - w->head.from) != 0
+		       : since != SCHED_WTIME_IDLE;
+	one->process = bytes_u64(head, l->sched_current_process - w->head.from);
+	one->port = bytes_u64(head, l->sched_current_port - w->head.from);
+	one->slice = normal ? bytes_u64(clock, l->sched_reductions - w->clock.from) : since;
+	one->doing = sched_doing_of(works, one->process, one->port);
+}
+
+void sched_work_look(struct sched_work *w, bool dirty)
+{
+	size_t nr = dirty ? w->all.len : w->nr_normal;
+
+	mem_readv(w->mem, w->ranges, 2 * nr);
+	for (size_t i = 0; i < nr; i++)
+		take(w, i);
+	for (size_t i = nr; i < w->all.len; i++)
+		w->all.data[i].doing = SCHED_DOING_UNKNOWN;
+}
+
+/* ---- what the VM counted ------------------------------------------------------------------- */
+
+struct clock_bytes {
+	uint32_t active;
+	uint8_t clock[CLOCK_MAX];
+};
+
+static bool read_clock(struct sched_work *w, uint32_t at, struct clock_bytes *out)
+{
+	raddr esdp = w->all.data[at].esdp;
+	struct mem_range ranges[] = {
+		{.addr = esdp + (raddr)w->layout.sched_thr_progress_active,
+		 .buf = &out->active,
+		 .size = sizeof(out->active)},
+		{.addr = esdp + (raddr)w->clock.from, .buf = out->clock, .size = w->clock.size},
+	};
+
+	memset(out, 0, sizeof(*out));
+	return mem_readv(w->mem, ranges, ARRAY_SIZE(ranges)) == ARRAY_SIZE(ranges);
+}
+
+/* Of a dirty scheduler: odd while it is written. */
+static bool is_whole(const struct sched_work *w, bool normal, const struct clock_bytes *b)
+{
+	return normal || !(bytes_u32(b->clock, w->layout.sched_wall_time - w->clock.from) & 1);
+}
+
+void sched_work_clock(struct sched_work *w, uint32_t at, struct sched_clock_read *out)
+{
+	const struct beam_layout *l = &w->layout;
+	bool normal = at < w->nr_normal, on;
+	struct clock_bytes a, b;
+	uint64_t since;
+	int tries = 0;
+
+	memset(out, 0, sizeof(*out));
+	if (!read_clock(w, at, &b))
+		return;
+	do {
+		a = b;
+		out->at_ns = clock_monotonic_ns();
+		if (++tries > CLOCK_TRIES || !read_clock(w, at, &b))
+			return;
+	} while (memcmp(&a, &b, sizeof(a)) != 0 || !is_whole(w, normal, &b));
+	if (!bytes_u32(b.clock, l->sched_wall_time_enabled - w->clock.from))
+		return;
+	out->start_ns = bytes_u64(b.clock, l->sched_wall_time_start - w->clock.from);
+	out->working_ns = bytes_u64(b.clock, l->sched_working_total - w->clock.from);
+	since = bytes_u64(b.clock, l->sched_working_start - w->clock.from);
+	on = normal ? b.active != 0 : since != SCHED_WTIME_IDLE;
+	/* That of another clock, or of another namespace of time, cannot be used. */
+	if (out->start_ns > out->at_ns || out->working_ns > out->at_ns - out->start_ns)
+		return;
+	if (on && since > out->at_ns - out->start_ns)
+		return;
+	out->working_ns += on ? out->at_ns - out->start_ns - since : 0;
+	out->known = true;
+}

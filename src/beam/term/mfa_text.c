@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See mfa_text.h.  How atoms are written: erts/emulator/beam/erl_printf_term.c (print_atom_name) of
+ * OTP 25 to 29. */
+#include "beam/term/mfa_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What \c stands for in a quoted atom. */
+static char unescape(char c)
+{
+	static const char escapes[] = "n\nf\ft\tr\rb\bv\v";
+
+	for (size_t i = 0; escapes[i]; i += 2) {
+		if (escapes[i] == c)
+			return escapes[i + 1];
+	}
+	return c; /* ' and backslash */
+}
+
+/* The three octal digits of a control character; -1 = they are none. */
+static int octal(const char *text)
+{
+	int value = 0;
+
+	for (int i = 0; i < 3; i++) {
+		if (text[i] < '0' || text[i] > '7')
+			return -1;
+		value = value * 8 + text[i] - '0';
+	}
+	return value <= 255 ? value : -1;
+}
+
+/* Takes the quotes off, in place; where it goes on, NULL if the atom does not end. */
+static char *parse_quoted(char *text, char *to)
+{
+	while (*text && *text != '\'') {
+		if (*text != '\\') {
+			*to++ = *text++;
+			continue;
+		}
+		text++;
+		if (octal(text) >= 0) {
+			*to++ = (char)octal(text);
+			text += 3;
+		} else if (*text) {
+			*to++ = unescape(*text++);
+		}
+	}
+	if (!*text)
+		return NULL;
+	*to = '\0';
+	return text + 1;
+}
+
+/* An atom up to `end`, which is overwritten; where it goes on behind that, or NULL. */
+static char *parse_atom(char *text, char end, const char **out)
+{
+	char *after;
+
+	*out = text;
+	if (*text == '\'') {
+		after = parse_quoted(text + 1, text);
+		if (!after || *after != end)
+			return NULL;
+	} else {
+		after = strchr(text, end);
+		if (!after || after == text)
+			return NULL;
+		*after = '\0';
+	}
+	return after + 1;
+}
+
+bool mfa_parse(char *text, struct mfa_parts *out)
+{
+	char *end;
+	long arity;
+
+	text = parse_atom(text, ':', &out->module);
+	text = text ? parse_atom(text, '/', &out->function) : NULL;
+	if (!text || *text < '0' || *text > '9')
+		return false;
+	arity = strtol(text, &end, 10);
+	out->arity = (int)arity;
+	return !*end && arity <= 255;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Values that are not written because of the key that they belong to, see term.h. */
+#include <string.h>
+
+#include "base/compiler.h"
+#include "beam/term/term_print.h"
+
+#define NAME_MAX_SIZE 256
+
+bool print_is_secret(struct printer *p, uint64_t key)
+{
+	struct strbuf name = STRBUF_INIT;
+	bool secret = false;
+	size_t len;
+
+	if (!p->r->is_secret)
+		return false;
+	if (TERM_IS_ATOM(key)) {
+		const char *text = beam_atom_text(p->r->atoms, key, &len);
+
+		return text && p->r->is_secret(text, len);
+	}
+	if (TERM_IS_POINTER(key) && term_text(p->r, key, &name, NAME_MAX_SIZE))
+		secret = p->r->is_secret(name.buf, name.len);
+	strbuf_free(&name);
+	return secret;
+}
+
+/* Whether a password is set at all may be known. */
+static bool is_nothing(struct printer *p, uint64_t term, struct term_view *v)
+{
+	static const char *const names[] = {"true", "false", "undefined", "nil", "none"};
+	const char *text;
+	size_t len;
+
+	switch (term_view(p->r, term, v)) {
+	case TERM_KIND_ATOM:
+		text = beam_atom_text(p->r->atoms, term, &len);
+		for (size_t i = 0; text && i < ARRAY_SIZE(names); i++)
+			if (strcmp(text, names[i]) == 0)
+				return true;
+		return false;
+	case TERM_KIND_BITS:
+		return v->bits.nr_bits == 0;
+	case TERM_KIND_NIL:
+	case TERM_KIND_UNREADABLE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void print_secret(struct printer *p, uint64_t term)
+{
+	struct term_view v;
+
+	if (is_nothing(p, term, &v)) {
+		print_leaf(p, &v);
+		return;
+	}
+	strbuf_addstr(p->out, "***");
+	p->r->masked++;
+}

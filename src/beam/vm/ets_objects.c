@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See ets_objects.h. */
+#include "beam/vm/ets_objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/xalloc.h"
+
+/* DbTerm {first_oh, size in words, tpl[]}, erl_db_util.h. */
+#define DBTERM_SIZE 8
+#define DBTERM_TPL  16
+
+/* HashDbTerm {next, hash, DbTerm}, erl_db_hash.h; hash: {Uint32 hvalue, Uint32 pseudo_deleted} up
+ * to OTP 28, {hvalue : 63, pseudo_deleted : 1} in OTP 29. */
+#define HASH_NEXT   0
+#define HASH_VALUE  8
+#define HASH_DBTERM 16
+/* The first segment of a table has 256 buckets, those that follow 2,048, of which the second one
+ * leaves out the first 256. */
+#define FIRST_SEGMENT 256
+#define SEGMENT	      2048
+
+/* TreeDbTerm {left, right, int balance, DbTerm}, erl_db_tree.h: an AVL tree. */
+#define TREE_LEFT      0
+#define TREE_RIGHT     8
+#define TREE_DBTERM    24
+#define MAX_TREE_DEPTH 96 /* of 2^64 objects */
+
+/* DbTableCATreeNode {bool or int is_base_node, union {route, base}}, erl_db_catree.h; base: {rwmtx
+ * of 80 bytes, statistics, is_valid, root}; route: {later op of 32 bytes, mutex of 40, is_valid,
+ * left, right}. */
+#define CATREE_IS_BASE	 0
+#define CATREE_BASE_ROOT 104
+#define CATREE_LEFT	 88
+#define CATREE_RIGHT	 96
+#define CATREE_NODE_SIZE 112
+#define MAX_CATREE_DEPTH 4096
+#define MAX_CATREE_NODES (1u << 20)
+
+/* Bucket pointers that are read at once. */
+#define BUCKETS 256
+/* Nodes of one chain; with as many objects as buckets they are short. */
+#define MAX_CHAIN 100000
+/* Deleted objects stay in a table that is fixed: nodes looked at, for one object wanted. */
+#define MAX_NODES_EACH 10000
+/* Words of an object, and of all of them, that are copied at most; what lies beyond is read where
+ * it stands, but for the tuples themselves. */
+#define MAX_WORDS     (1u << 20)
+#define ALL_MAX_WORDS (1u << 25)
+/* Once that many were copied, tuples of more elements are left out. */
+#define WIDE_ARITY 1024
+
+struct walk {
+	struct beam_node *n;
+	const struct ets_table *t;
+	struct ets_objects *out;
+	size_t max;
+	uint64_t nodes_left;
+	uint64_t words_left; /* of ALL_MAX_WORDS */
+};
+
+static uint64_t get_u64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static bool is_done(const struct walk *w)
+{
+	return w->out->v.len >= w->max || w->nodes_left == 0;
+}
+
+static int torn(struct walk *w, int rc)
+{
+	if (rc == -ESRCH)
+		return rc;
+	w->out->torn++;
+	return 0;
+}
+
+/* Bytes that a compressed object takes are noted behind its elements (copy_to_comp(),
+ * erl_db_util.c); `size` is what it would take otherwise. */
+static int compressed_words(struct walk *w, raddr tpl, uint32_t arity, uint64_t *words)
+{
+	uint64_t bytes;
+	int rc = mem_read_u64(w->n->mem, tpl + 8 * (arity + 1ull), &bytes);
+
+	*words = bytes / 8;
+	if (rc)
+		return rc;
+	/* They include what stands before the tuple. */
+	bytes -= MIN(bytes,
+		     DBTERM_TPL + (w->t->store == ETS_STORE_HASH ? HASH_DBTERM : TREE_DBTERM));
+	*words = bytes / 8;
+	return *words < arity + 2ull ? -EBADMSG : 0;
+}
+
+/* Of an object that takes so many; its tuple always. */
+static uint32_t words_to_copy(struct walk *w, uint32_t arity, uint64_t words)
+{
+	uint64_t nr = MAX(MIN(MIN(words, MAX_WORDS), w->words_left), arity + 1ull);
+
+	w->words_left -= MIN(w->words_left, nr);
+	return (uint32_t)nr;
+}
+
+/* Copies the object in a DbTerm whose first words were read. */
+static int add_object(struct walk *w, raddr dbterm, const uint8_t *bytes)
+{
+	uint64_t words = get_u64(bytes + DBTERM_SIZE), header = get_u64(bytes + DBTERM_TPL);
+	struct ets_object o = {.addr = dbterm + DBTERM_TPL, .arity = (uint32_t)(header >> 6)};
+	int rc = 0;
+
+	/* A tuple that has a key. */
+	if ((header & 0x3f) || header >> 6 < w->t->keypos || header >> 6 >= MAX_WORDS)
+		return -EBADMSG;
+	if (w->t->compressed)
+		rc = compressed_words(w, o.addr, o.arity, &words);
+	if (!rc && words < o.arity + 1ull)
+		rc = -EBADMSG;
+	if (rc)
+		return rc;
+	if (w->words_left == 0 && o.arity >= WIDE_ARITY)
+		return -EBADMSG;
+	o.nr_words = words_to_copy(w, o.arity, words);
+	o.words = xmalloc(8 * (size_t)o.nr_words);
+	rc = mem_read(w->n->mem, o.addr, o.words, 8 * (size_t)o.nr_words);
+	if (!rc && o.words[0] != header)
+		rc = -EAGAIN;
+	if (rc) {
+		free(o.words);
+		return rc;
+	}
+	vec_push(&w->out->v, o);
+	return 0;
+}
+
+/* ---- hash ------------------------------------------------------------------------------------ */
+
+/* hash_to_ix(): what hashes to a bucket not yet split off is in the one it will be split from. */
+static uint64_t bucket_of(const struct ets_table *t, uint64_t hash)
+{
+	uint64_t bucket = hash & t->bucket_mask;
+
+	return bucket < t->nr_buckets ? bucket : bucket & (t->bucket_mask >> 1);
+}
+
+/* Where a bucket may have gone, or come from, when the table grew or shrank meanwhile. */
+static bool belongs(const struct ets_table *t, uint64_t hash, uint64_t bucket)
+{
+	uint64_t half = t->bucket_mask >> 1;
+
+	return bucket_of(t, hash) == bucket || (hash & half) == (bucket & half);
+}
+
+/* True if the object of a node was deleted, and only stays because the table is fixed. */
+static bool split_hash(const struct walk *w, uint64_t word, uint64_t *hash)
+{
+	const struct beam_layout *l = &w->n->layout;
+	/* The release with wide hashes has wide numbers of slots. */
+	bool wide = l->ets_hash_nslots - l->ets_hash_nlocks == 8;
+
+	*hash = wide ? word & (UINT64_MAX >> 1) : (uint32_t)word;
+	return wide ? word >> 63 : word >> 32;
+}
+
+static int walk_chain(struct walk *w, raddr node, uint64_t bucket)
+{
+	for (unsigned int i = 0; node && !is_done(w); i++) {
+		uint8_t bytes[HASH_DBTERM + DBTERM_TPL + 8];
+		uint64_t hash = 0;
+		bool deleted = false;
+		int rc = node & 7 || i > MAX_CHAIN
+				 ? -EBADMSG
+				 : mem_read(w->n->mem, node, bytes, sizeof(bytes));
+
+		if (!rc)
+			deleted = split_hash(w, get_u64(bytes + HASH_VALUE), &hash);
+		if (!rc && !belongs(w->t, hash, bucket))
+			rc = -EBADMSG;
+		if (!rc && !deleted)
+			rc = add_object(w, node + HASH_DBTERM, bytes + HASH_DBTERM);
+		if (rc)
+			return torn(w, rc);
+		w->nodes_left--;
+		node = get_u64(bytes + HASH_NEXT);
+	}
+	return 0;
+}
+
+/* Where a bucket stands; *nr of them stand in a row. */
+static int find_bucket(struct walk *w, uint64_t bucket, raddr *addr, uint64_t *nr)
+{
+	uint64_t segment = (bucket + SEGMENT - FIRST_SEGMENT) / SEGMENT;
+	uint64_t ix = bucket % SEGMENT;
+	raddr base;
+	int rc = mem_read_u64(w->n->mem, w->t->root + 8 * segment, &base);
+
+	*addr = base + 8 * ix;
+	/* The second segment begins with bucket 256 and goes on, from its beginning, with 2,048. */
+	*nr = segment == 0 ? FIRST_SEGMENT - ix
+			   : (ix < FIRST_SEGMENT ? FIRST_SEGMENT - ix : SEGMENT - ix);
+	return rc ? rc : (base ? 0 : -EBADMSG);
+}
+
+static int walk_hash(struct walk *w)
+{
+	for (uint64_t bucket = 0; bucket < w->t->nr_buckets && !is_done(w);) {
+		uint64_t nr, heads[BUCKETS];
+		raddr addr;
+		int rc = find_bucket(w, bucket, &addr, &nr);
+
+		nr = MIN(nr, MIN(w->t->nr_buckets - bucket, BUCKETS));
+		if (!rc)
+			rc = mem_read(w->n->mem, addr, heads, 8 * nr);
+		if (rc)
+			return torn(w, rc);
+		for (uint64_t i = 0; i < nr && !is_done(w) && !rc; i++)
+			rc = walk_chain(w, heads[i], bucket + i);
+		if (rc)
+			return rc;
+		bucket += nr;
+	}
+	return 0;
+}
+
+/* ---- trees ----------------------------------------------------------------------------------- */
+
+/* In order of keys: down the left side, then each node before its right side. */
+static int walk_tree(struct walk *w, raddr node)
+{
+	struct {
+		raddr addr;
+		uint8_t bytes[TREE_DBTERM + DBTERM_TPL + 8];
+	} stack[MAX_TREE_DEPTH];
+	unsigned int depth = 0;
+
+	while ((node || depth) && !is_done(w)) {
+		int rc = 0;
+
+		if (node) {
+			if (node & 7 || depth == MAX_TREE_DEPTH)
+				rc = -EBADMSG;
+			else
+				rc = mem_read(w->n->mem, node, stack[depth].bytes,
+					      sizeof(stack[depth].bytes));
+			if (rc) {
+				rc = torn(w, rc);
+				node = 0;
+			} else {
+				w->nodes_left--;
+				stack[depth].addr = node;
+				node = get_u64(stack[depth++].bytes + TREE_LEFT);
+			}
+		} else {
+			depth--;
+			rc = add_object(w, stack[depth].addr + TREE_DBTERM,
+					stack[depth].bytes + TREE_DBTERM);
+			rc = rc ? torn(w, rc) : 0;
+			node = get_u64(stack[depth].bytes + TREE_RIGHT);
+		}
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* A tree of trees: route nodes above, and below them base nodes that each have a tree. */
+static int walk_catree(struct walk *w)
+{
+	VEC(raddr) stack = {0};
+	int rc = 0;
+
+	vec_push(&stack, w->t->root);
+	for (unsigned int nr = 0; stack.len && !rc && !is_done(w); nr++) {
+		raddr node = stack.data[--stack.len];
+		uint8_t bytes[CATREE_NODE_SIZE];
+
+		rc = node & 7 || nr > MAX_CATREE_NODES || stack.len > MAX_CATREE_DEPTH
+			     ? -EBADMSG
+			     : mem_read(w->n->mem, node, bytes, sizeof(bytes));
+		if (rc) {
+			rc = torn(w, rc);
+		} else if (bytes[CATREE_IS_BASE]) {
+			rc = walk_tree(w, get_u64(bytes + CATREE_BASE_ROOT));
+		} else {
+			vec_push(&stack, get_u64(bytes + CATREE_RIGHT));
+			vec_push(&stack, get_u64(bytes + CATREE_LEFT));
+		}
+	}
+	vec_free(&stack);
+	return rc;
+}
+
+int ets_objects_read(struct beam_node *n, const struct ets_table *t, size_t max,
+		     struct ets_objects *out)
+{
+	struct walk w = {.n = n,
+			 .t = t,
+			 .out = out,
+			 .max = max,
+			 .nodes_left = MIN(max, UINT32_MAX) * MAX_NODES_EACH,
+			 .words_left = ALL_MAX_WORDS};
+
+	memset(out, 0, sizeof(*out));
+	if (t->store == ETS_STORE_HASH)
+		return walk_hash(&w);
+	return t->store == ETS_STORE_TREE ? walk_tree(&w, t->root) : walk_catree(&w);
+}
+
+void ets_objects_free(struct ets_objects *o)
+{
+	for (size_t i = 0; i < o->v.len; i++)
+		free(o->v.data[i].words);
+	vec_free(&o->v);
+}

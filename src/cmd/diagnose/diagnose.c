@@ -1,0 +1,663 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam diagnose`: looks at a node for some seconds, by memory and /proc alone, and says what is
+ * wrong with it.  See diagnose.h.
+ */
+#include "cmd/diagnose/diagnose.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "beam/term/atoms.h"
+#include "beam/term/term_print.h"
+#include "beam/vm/dist.h"
+#include "beam/vm/ets.h"
+#include "beam/vm/memory.h"
+#include "beam/vm/ports.h"
+#include "beam/vm/vm_totals.h"
+#include "cmd/command/signals.h"
+#include "cmd/output/render.h"
+#include "cmd/run/target.h"
+#include "target/resources.h"
+
+#define DURATION_NS    5000000000ull
+#define DURATION_MAX   600000000000ull
+#define LOOK_NS	       20000000ull  /* from one look at the schedulers to the next */
+#define SAMPLE_NS      500000000ull /* from one sample of everything else to the next */
+#define OWN_SHARE      20u	    /* looks and samples may take 1/20 of the time each */
+#define NEWEST_ATOMS   5
+#define TABLES_MAX     2000 /* of more tables only these many are followed */
+#define SAMPLES_WANTED 5u   /* in the time, whatever they cost */
+
+/* ---- samples ------------------------------------------------------------------------------- */
+
+struct table_look {
+	struct ets_table table;
+	struct series objects;
+	uint64_t first_ns;
+	unsigned int sample; /* that saw it last */
+};
+
+/* A connection or port that was busy, or had suspended a process. */
+struct busy_look {
+	uint64_t id; /* name of the node, or id of the port: a term */
+	unsigned int samples;
+};
+
+struct sampling {
+	struct diagnose *g;
+	struct vm_totals_reader *totals_reader;
+	struct vm_totals totals;
+	struct id_format ports;
+	VEC(struct table_look) tables;
+	VEC(struct busy_look) busy;
+	struct resources first, last;
+	double queue_sum, dirty_cpu_sum, dirty_io_sum; /* lengths, of looks */
+	unsigned int nr_queues;
+	bool carriers_known; /* of all allocators, in the last sample */
+};
+
+static const struct {
+	const char *type;
+	size_t offset;
+} memory_types[] = {
+	{"total", offsetof(struct memory, total)},
+	{"processes", offsetof(struct memory, processes)},
+	{"binary", offsetof(struct memory, binary)},
+	{"ets", offsetof(struct memory, ets)},
+	{"code", offsetof(struct memory, code)},
+	{"atom", offsetof(struct memory, atom)},
+};
+
+static void sample_memory(struct sampling *s)
+{
+	struct diagnosis *d = &s->g->d;
+	struct allocators allocators = {0};
+	struct memory memory = {0};
+	struct error ignored;
+
+	if (!s->g->n->anchors.allocators || allocators_read(&allocators, s->g->n, &ignored) != 0)
+		return;
+	if (memory_read(&memory, s->g->n, &allocators, &ignored) == 0) {
+		for (size_t i = 0; i < ARRAY_SIZE(memory_types); i++) {
+			const struct diagnosed_memory new = {.type = memory_types[i].type};
+			uint64_t value;
+
+			memcpy(&value, (char *)&memory + memory_types[i].offset, sizeof(value));
+			if (d->memory.len <= i)
+				vec_push(&d->memory, new);
+			if (value != MEMORY_UNKNOWN)
+				series_add(&d->memory.data[i].bytes, (double)value);
+		}
+	}
+	if (memory.areas.loaded_code != MEMORY_UNKNOWN && memory.areas.loaded_code)
+		series_add(&d->code, (double)memory.areas.loaded_code);
+	s->carriers_known = !allocators.unreadable && !allocators.disabled;
+	d->allocators.len = 0;
+	for (size_t i = 0; i < allocators.v.len; i++) {
+		const struct allocator *a = &allocators.v.data[i];
+		struct diagnosed_allocator *last =
+			d->allocators.len ? &d->allocators.data[d->allocators.len - 1] : NULL;
+		struct diagnosed_allocator new = {.type = NULL};
+
+		if (!last || strcmp(last->type, a->type) != 0) {
+			new.type = diagnose_text(s->g, a->type);
+			vec_push(&d->allocators, new);
+			last = &d->allocators.data[d->allocators.len - 1];
+		}
+		last->blocks_size += a->blocks_size;
+		last->carriers_size += a->carriers_size;
+	}
+	allocators_free(&allocators);
+}
+
+static void follow_table(struct sampling *s, const struct ets_table *t)
+{
+	struct table_look new = {.first_ns = clock_monotonic_ns()}, *look = NULL;
+
+	for (size_t i = 0; i < s->tables.len && !look; i++) {
+		look = &s->tables.data[i];
+		if (look->table.addr != t->addr ||
+		    memcmp(look->table.ref, t->ref, sizeof(t->ref)) != 0)
+			look = NULL;
+	}
+	if (!look && s->tables.len == TABLES_MAX)
+		return;
+	if (!look) {
+		vec_push(&s->tables, new);
+		look = &s->tables.data[s->tables.len - 1];
+	}
+	look->table = *t;
+	look->sample = s->g->d.samples;
+	series_add(&look->objects, (double)t->size);
+}
+
+static void sample_tables(struct sampling *s)
+{
+	struct ets_list list = {0};
+	struct error ignored;
+
+	if (ets_read(s->g->n, &list, &ignored) != 0)
+		return;
+	for (size_t i = 0; i < MIN(list.len, (size_t)TABLES_MAX); i++)
+		follow_table(s, &list.data[i]);
+	ets_list_free(&list);
+}
+
+static struct busy_look *busy_look(struct sampling *s, uint64_t id)
+{
+	for (size_t i = 0; i < s->busy.len; i++)
+		if (s->busy.data[i].id == id)
+			return &s->busy.data[i];
+	return NULL;
+}
+
+static void add_busy(struct sampling *s, uint64_t id)
+{
+	const struct busy_look new = {id, 1};
+	struct busy_look *look = busy_look(s, id);
+
+	if (look)
+		look->samples++;
+	else
+		vec_push(&s->busy, new);
+}
+
+static bool always_busy(struct sampling *s, uint64_t id)
+{
+	const struct busy_look *look = busy_look(s, id);
+
+	return look && look->samples == s->g->d.samples;
+}
+
+static void sample_connections(struct sampling *s)
+{
+	struct beam_node *n = s->g->n;
+	struct port_list ports = {0};
+	struct dist_list list = {0};
+	struct error ignored;
+
+	if (n->anchors.dist_table && dist_read(n, &list, &ignored) == 0)
+		for (size_t i = 0; i < list.v.len; i++)
+			if (list.v.data[i].busy || list.v.data[i].nr_waiting)
+				add_busy(s, list.v.data[i].name);
+	if (n->anchors.port_tab && ports_read(n, &ports, &ignored) == 0)
+		for (size_t i = 0; i < ports.len; i++)
+			if (port_is_busy(&ports.data[i]) || ports.data[i].suspended.len)
+				add_busy(s, ports.data[i].id);
+	dist_list_free(&list);
+	port_list_free(&ports);
+}
+
+static void sample_block(struct diagnose *g)
+{
+	struct sched_block b;
+
+	sched_block_read(g->n, &b);
+	if (!b.blocked)
+		return;
+	g->d.nr_msched_blocked++;
+	g->d.msched_blocker = diagnose_process_text(g, b.epid[0]);
+	g->d.dirty_blocked = b.dirty;
+}
+
+static double carriers_size(const struct diagnosis *d)
+{
+	double size = 0;
+
+	for (size_t i = 0; i < d->allocators.len; i++)
+		size += (double)d->allocators.data[i].carriers_size;
+	return size;
+}
+
+static int sample(struct sampling *s, struct error *err)
+{
+	struct diagnose *g = s->g;
+	int rc = diagnose_processes_scan(g, err);
+
+	if (rc)
+		return rc;
+	rc = vm_totals_read(s->totals_reader, &s->totals, err);
+	if (rc)
+		return rc;
+	if (s->totals.value[VM_ATOM_COUNT] != VM_UNKNOWN)
+		series_add(&g->d.atoms, (double)s->totals.value[VM_ATOM_COUNT]);
+	sample_memory(s);
+	sample_tables(s);
+	sample_connections(s);
+	sample_block(g);
+	if (!g->n->core) {
+		resources_read(&s->last, g->n->os_pid);
+		if (!s->first.rss)
+			s->first = s->last;
+		series_add(&g->d.rss, (double)s->last.rss);
+		if (s->carriers_known)
+			series_add(&g->d.beyond, (double)s->last.rss - carriers_size(&g->d));
+	}
+	return 0;
+}
+
+/* ---- looks --------------------------------------------------------------------------------- */
+
+/* While the VM blocks all schedulers but one these look like offline ones, for a moment. */
+static void take_offline(struct sampling *s, const struct vm_queue *q)
+{
+	struct diagnosis *d = &s->g->d;
+	bool *offline;
+
+	/* Normal ones come first, in order. */
+	if (!q->scheduler || q->scheduler > d->schedulers.len)
+		return;
+	offline = &d->schedulers.data[q->scheduler - 1].offline;
+	*offline = q->offline && (*offline || !s->nr_queues);
+}
+
+/* Lengths of the run queues, as of this look. */
+static int look_at_queues(struct sampling *s, struct error *err)
+{
+	double normal = 0;
+	unsigned int nr = 0;
+	int rc = vm_totals_read(s->totals_reader, &s->totals, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < s->totals.queues.len; i++) {
+		const struct vm_queue *q = &s->totals.queues.data[i];
+
+		if (q->length == VM_UNKNOWN)
+			continue;
+		if (q->type == VM_QUEUE_NORMAL) {
+			take_offline(s, q);
+			normal += q->offline ? 0 : (double)q->length;
+			nr += !q->offline;
+		} else if (q->type == VM_QUEUE_DIRTY_CPU) {
+			s->dirty_cpu_sum += (double)q->length;
+		} else {
+			s->dirty_io_sum += (double)q->length;
+		}
+	}
+	s->queue_sum += nr ? normal / nr : 0;
+	s->nr_queues++;
+	return 0;
+}
+
+/* The time of the next, if one costs as much as the last did. */
+static uint64_t next_time(uint64_t began, uint64_t step)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	return MAX(began + step, now + (OWN_SHARE - 1) * (now - began));
+}
+
+/* Of a node with a million processes a sample may take a second: what grows is seen in a few. */
+static uint64_t next_sample_time(uint64_t began, uint64_t duration_ns)
+{
+	uint64_t most = duration_ns / SAMPLES_WANTED;
+
+	return MIN(next_time(began, MIN(SAMPLE_NS, most)), clock_monotonic_ns() + most);
+}
+
+/* False: the user wants no more (the first Ctrl-C). */
+static bool sleep_until(uint64_t at_ns, int signals)
+{
+	struct pollfd p = {.fd = signals, .events = POLLIN};
+	uint64_t now = clock_monotonic_ns(), left = at_ns > now ? at_ns - now : 0;
+	const struct timespec t = {.tv_sec = (time_t)(left / 1000000000u),
+				   .tv_nsec = (long)(left % 1000000000u)};
+
+	return ppoll(&p, 1, &t, NULL) <= 0;
+}
+
+static int look_live(struct sampling *s, uint64_t duration_ns, struct error *err)
+{
+	struct diagnose *g = s->g;
+	uint64_t end, next_sample, now;
+	int rc, signals = signals_catch(err);
+
+	if (signals < 0)
+		return signals;
+	g->first_ns = clock_monotonic_ns();
+	g->host = host_cpu_begin();
+	end = g->first_ns + duration_ns;
+	rc = sample(s, err);
+	next_sample = next_sample_time(g->first_ns, duration_ns);
+	while (!rc && (now = clock_monotonic_ns()) < end) {
+		uint64_t next;
+
+		diagnose_schedulers_look(g);
+		rc = look_at_queues(s, err);
+		next = next_time(now, LOOK_NS);
+		if (!rc && clock_monotonic_ns() >= next_sample) {
+			now = clock_monotonic_ns();
+			rc = sample(s, err);
+			next_sample = next_sample_time(now, duration_ns);
+		}
+		if (!rc && !sleep_until(MIN(next, end), signals))
+			break;
+	}
+	diagnose_schedulers_look(g);
+	return rc ? rc : sample(s, err);
+}
+
+/* ---- what is read once --------------------------------------------------------------------- */
+
+static void add_limit(struct diagnosis *d, const char *what, const char *command, uint64_t used,
+		      uint64_t max)
+{
+	const struct diagnosed_limit new = {what, command, used, max};
+
+	if (used != VM_UNKNOWN && max != VM_UNKNOWN && max)
+		vec_push(&d->limits, new);
+}
+
+static void add_limits(struct sampling *s)
+{
+	const uint64_t *v = s->totals.value;
+	struct diagnosis *d = &s->g->d;
+	uint64_t files, files_max;
+
+	add_limit(d, "processes", "ps", v[VM_PROCESS_COUNT], v[VM_PROCESS_LIMIT]);
+	add_limit(d, "ports", "port", v[VM_PORT_COUNT], v[VM_PORT_LIMIT]);
+	add_limit(d, "atoms", "mem", v[VM_ATOM_COUNT], v[VM_ATOM_LIMIT]);
+	if (s->g->n->core)
+		return;
+	resources_files(s->g->n->os_pid, &files, &files_max);
+	add_limit(d, "open files", "port", files, files_max);
+}
+
+/* A process that is suspended: by what? */
+static void mark_suspended(struct diagnose *g, uint64_t epid, const char *what, const char *which)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	for (size_t i = 0; i < g->chosen.len; i++) {
+		if (g->chosen.data[i] != epid)
+			continue;
+		strbuf_addf(&text, "%s %s", what, which);
+		g->d.processes.data[i].suspended_by = diagnose_text(g, text.buf);
+		strbuf_free(&text);
+	}
+}
+
+static void add_connections(struct sampling *s)
+{
+	struct diagnose *g = s->g;
+	struct dist_list list = {0};
+	struct error ignored;
+
+	if (!g->n->anchors.dist_table || dist_read(g->n, &list, &ignored) != 0)
+		return;
+	for (size_t i = 0; i < list.v.len; i++) {
+		const struct dist_facts *f = &list.v.data[i];
+		struct diagnosed_connection new = {.busy = f->busy, .queue = f->queue};
+
+		new.name = diagnose_text(g, beam_atom_text(g->n->atoms, f->name, NULL));
+		new.waiting = (uint32_t)f->nr_waiting;
+		new.always = always_busy(s, f->name);
+		if (!new.name || f->type == DIST_THIS)
+			continue;
+		for (size_t k = 0; k < f->nr_waiting; k++)
+			mark_suspended(g, list.waiting.data[f->first_waiting + k],
+				       "the connection to", new.name);
+		vec_push(&g->d.connections, new);
+	}
+	dist_list_free(&list);
+}
+
+static bool is_suspended(const struct port_list *list, const struct port_facts *p, uint64_t epid)
+{
+	for (size_t k = 0; k < p->suspended.len; k++)
+		if (list->terms.data[p->suspended.first + k] == epid)
+			return true;
+	return false;
+}
+
+/* Those that wait for the port's word that it has sent. */
+static void add_senders(struct diagnose *g, const struct port_list *list,
+			const struct port_facts *p, struct diagnosed_port *port)
+{
+	for (size_t i = 0; i < g->port_waits.len; i++) {
+		const struct port_wait *w = &g->port_waits.data[i];
+
+		if (w->port != p->id || is_suspended(list, p, w->epid))
+			continue;
+		port->sending++;
+		port->sender = port->sender ? port->sender : diagnose_process_text(g, w->epid);
+	}
+}
+
+static void add_ports(struct sampling *s)
+{
+	struct diagnose *g = s->g;
+	struct port_list list = {0};
+	struct error ignored;
+	char buf[64];
+
+	if (!g->n->anchors.port_tab || ports_read(g->n, &list, &ignored) != 0)
+		return;
+	for (size_t i = 0; i < list.len; i++) {
+		const struct port_facts *p = &list.data[i];
+		struct diagnosed_port new = {.busy = port_is_busy(p), .queue = p->queue_size};
+
+		new.waiting = (uint32_t)p->suspended.len;
+		new.always = always_busy(s, p->id);
+		if (!new.busy && !new.waiting)
+			continue;
+		new.id = diagnose_text(g, port_format(&s->ports, p->id, buf, sizeof(buf)));
+		new.name = diagnose_text(g, p->name);
+		new.owner = diagnose_process_text(g, p->connected);
+		add_senders(g, &list, p, &new);
+		for (size_t k = 0; k < p->suspended.len; k++)
+			mark_suspended(g, list.terms.data[p->suspended.first + k], "port", new.id);
+		vec_push(&g->d.ports, new);
+	}
+	port_list_free(&list);
+}
+
+static void add_tables(struct sampling *s)
+{
+	struct diagnose *g = s->g;
+
+	for (size_t i = 0; i < s->tables.len; i++) {
+		const struct table_look *look = &s->tables.data[i];
+		struct diagnosed_table new = {.objects = look->objects};
+		struct strbuf name = STRBUF_INIT;
+
+		/* Only what grew is of interest, and is still there. */
+		if (!series_growth(&new.objects) || look->sample != g->d.samples)
+			continue;
+		new.seconds = (double)(g->last_ns - look->first_ns) / 1e9;
+		term_print(&g->source.reader, &name, look->table.name);
+		new.name = diagnose_text(g, name.buf);
+		strbuf_free(&name);
+		new.owner = diagnose_process_text(g, look->table.owner);
+		new.bytes = 8 * look->table.memory;
+		vec_push(&g->d.tables, new);
+	}
+}
+
+/* The last of the table, as atoms are numbered as they come. */
+static void add_newest_atoms(struct diagnose *g)
+{
+	int64_t nr = beam_atoms_count(g->n->atoms);
+
+	for (int64_t i = nr - 1; i >= 0 && i >= nr - NEWEST_ATOMS; i--) {
+		struct strbuf text = STRBUF_INIT;
+
+		term_print(&g->source.reader, &text, (uint64_t)i << 6 | 0x0b);
+		vec_push(&g->d.newest_atoms, diagnose_text(g, text.buf));
+		strbuf_free(&text);
+	}
+}
+
+static void add_host(struct sampling *s)
+{
+	struct diagnosis *d = &s->g->d;
+	uint64_t periods = s->last.periods - s->first.periods;
+	struct proc_stat stat;
+	struct error ignored;
+
+	d->memory_max = s->last.memory_max;
+	d->throttled = periods && s->last.periods > s->first.periods
+			       ? (double)(s->last.throttled - s->first.throttled) / (double)periods
+			       : NAN;
+	d->stopped =
+		proc_stat_read(&stat, s->g->n->os_pid, &ignored) == 0 && proc_stat_stopped(&stat);
+}
+
+#define CPU_USERS_SHOWN 3
+#define CPU_USER_LEAST	0.05 /* cores */
+
+static void add_cpu_users(struct diagnose *g)
+{
+	struct host_cpu_user users[CPU_USERS_SHOWN];
+	double seconds = (double)(g->last_ns - g->first_ns) / 1e9;
+	size_t nr = g->host ? host_cpu_end(g->host, g->n->os_pid, users, CPU_USERS_SHOWN) : 0;
+
+	for (size_t i = 0; i < nr && users[i].seconds >= CPU_USER_LEAST * seconds; i++) {
+		struct strbuf text = STRBUF_INIT;
+
+		strbuf_addf(&text, "%s (pid %d): %.2g cores", users[i].comm, users[i].os_pid,
+			    users[i].seconds / seconds);
+		vec_push(&g->d.cpu_users, diagnose_text(g, text.buf));
+		strbuf_free(&text);
+	}
+}
+
+static int finish(struct sampling *s, struct error *err)
+{
+	struct diagnose *g = s->g;
+	struct diagnosis *d = &g->d;
+	int rc;
+
+	d->duration_ns = g->last_ns - g->first_ns;
+	d->run_queue = s->nr_queues ? s->queue_sum / s->nr_queues : NAN;
+	d->dirty_cpu_queue = s->nr_queues ? s->dirty_cpu_sum / s->nr_queues : NAN;
+	d->dirty_io_queue = s->nr_queues ? s->dirty_io_sum / s->nr_queues : NAN;
+	d->throttled = d->cpu_wait = d->cpu_used = NAN;
+	if (!g->n->core) {
+		add_host(s);
+		add_cpu_users(g);
+		diagnose_schedulers_finish(g);
+	}
+	add_limits(s);
+	if (series_growth(&d->atoms) > 0)
+		add_newest_atoms(g);
+	rc = diagnose_processes_finish(g, err);
+	if (rc)
+		return rc;
+	add_connections(s);
+	add_ports(s);
+	add_tables(s);
+	return 0;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static int open_all(struct sampling *s, const struct command_context *ctx, struct error *err)
+{
+	struct diagnose *g = s->g;
+	int rc = target_open(&g->n, ctx, err);
+
+	rc = rc ? rc : target_need(g->n, g->n->anchors.sched, "schedulers", err);
+	rc = rc ? rc : diagnose_processes_open(g, err);
+	rc = rc ? rc : diagnose_schedulers_open(g, err);
+	rc = rc ? rc : vm_totals_open(&s->totals_reader, g->n, err);
+	if (!rc && g->n->anchors.port_tab)
+		id_format_read(&s->ports, g->n->mem, &g->n->layout, g->n->anchors.port_tab,
+			       g->n->identity.otp);
+	return rc;
+}
+
+static void close_all(struct sampling *s)
+{
+	struct diagnose *g = s->g;
+
+	vm_totals_close(s->totals_reader);
+	vm_totals_free(&s->totals);
+	vec_free(&s->tables);
+	vec_free(&s->busy);
+	diagnose_schedulers_close(g);
+	diagnose_processes_close(g);
+	diagnosis_free(&g->d);
+	host_cpu_free(g->host);
+	arena_free(&g->texts);
+}
+
+static int write_out(const struct render *r, const struct command_context *ctx,
+		     const struct diagnose *g, const struct findings *findings, struct error *err)
+{
+	struct outfile *o;
+	int rc = render_open(&o, r, ctx->out, err);
+
+	if (rc)
+		return rc;
+	rc = (r->text ? diagnose_text_write
+	      : strcmp(r->format, "json") == 0
+		      ? diagnose_json
+		      : diagnose_html)(ctx, g, findings, outfile_file(o), err);
+	if (rc) {
+		outfile_abort(&o);
+		return rc;
+	}
+	return outfile_commit(&o, err);
+}
+
+static void name_output(struct render *r, const struct diagnose *g)
+{
+	struct beam_facts facts = {.name = "node"};
+	char *stem;
+
+	beam_node_facts(g->n, &facts, NULL);
+	stem = render_stem(facts.name, clock_realtime_ns());
+	render_name(r, stem);
+	free(stem);
+}
+
+static int diagnose(struct sampling *s, const struct command_context *ctx, struct render *r,
+		    struct error *err)
+{
+	uint64_t duration_ns = ctx->opt.duration_ns ? ctx->opt.duration_ns : DURATION_NS;
+	struct findings findings;
+	int rc = open_all(s, ctx, err);
+
+	if (rc)
+		return rc;
+	rc = s->g->n->core ? sample(s, err) : look_live(s, duration_ns, err);
+	rc = rc ? rc : finish(s, err);
+	if (rc)
+		return rc;
+	findings_make(&findings, &s->g->d);
+	name_output(r, s->g);
+	rc = write_out(r, ctx, s->g, &findings, err);
+	if (!rc && r->chosen)
+		fprintf(ctx->out, "%s\n", r->path);
+	findings_free(&findings);
+	return rc;
+}
+
+int cmd_diagnose(struct command_context *ctx, struct error *err)
+{
+	struct options opt = ctx->opt;
+	struct diagnose g = {0};
+	struct sampling s = {.g = &g};
+	struct render render;
+	int rc;
+
+	if (opt.duration_ns > DURATION_MAX)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL, "-d is 10 minutes at most here");
+	if (!opt.format && !opt.output && !opt.json)
+		opt.format = "text";
+	rc = render_choose(&render, ctx->command, &opt, err);
+	if (rc)
+		return rc;
+	rc = diagnose(&s, ctx, &render, err);
+	close_all(&s);
+	render_free(&render);
+	return target_close(g.n, rc, err);
+}

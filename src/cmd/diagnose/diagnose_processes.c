@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * diagnose: what becomes of processes from scan to scan, who waits for whom at the end, and what
+ * those do that matter.
+ */
+#include "cmd/diagnose/diagnose.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "beam/process/off_heap.h"
+#include "beam/process/timers.h"
+#include "beam/term/atoms.h"
+#include "cmd/run/target.h"
+#include "model/process/wait_graph.h"
+
+/* How many are chosen of each kind. */
+#define LONGEST_MAILBOXES 5
+#define LARGEST_HEAPS	  3
+#define WAITED_FOR	  5
+#define CIRCLES		  5
+#define MEMBERS_OF_CIRCLE 20
+#define TIMER_RECEIVERS	  5
+/* Fewer messages are none to speak of. */
+#define MAILBOX_LEAST 1000
+#define HEAP_LEAST    (1u << 17) /* words that a heap has grown */
+/* For as long binaries of processes are looked for. */
+#define BINARIES_NS 500000000u
+
+const char *diagnose_text(struct diagnose *g, const char *text)
+{
+	return text ? arena_strndup(&g->texts, text, strlen(text)) : NULL;
+}
+
+int diagnose_processes_open(struct diagnose *g, struct error *err)
+{
+	struct beam_node *n = g->n;
+	char warning[512];
+	int rc = target_need(n, n->anchors.proc_tab, "process table", err);
+
+	rc = rc ? rc
+		: process_source_open(&g->source, n,
+				      PROCESS_NEEDS_NAME | PROCESS_NEEDS_LABEL |
+					      PROCESS_NEEDS_FUNCTION | PROCESS_NEEDS_INITIAL,
+				      warning, sizeof(warning), err);
+	if (rc)
+		return rc;
+	if (!g->source.has_code)
+		return beam_node_lacks(n, "list of JIT code, which names stacks,", err);
+	rc = id_format_read(&g->pids, n->mem, &n->layout, n->anchors.proc_tab, n->identity.otp);
+	if (rc)
+		return beam_node_unreadable(n, "process table", rc, err);
+	g->collector = beam_atom_find(n->atoms, "erts_literal_area_collector");
+	return 0;
+}
+
+void diagnose_processes_close(struct diagnose *g)
+{
+	diagnose_restarts_close(g);
+	process_source_close(&g->source);
+	vec_free(&g->processes);
+	vec_free(&g->before);
+	vec_free(&g->names);
+	idmap_free(&g->name_index);
+	vec_free(&g->chosen);
+	vec_free(&g->paths);
+	vec_free(&g->port_waits);
+}
+
+/* ---- scans --------------------------------------------------------------------------------- */
+
+static bool name_equal(const void *ctx, uint32_t id, const void *key)
+{
+	const struct diagnose *g = ctx;
+
+	return g->names.data[id].name == *(const uint64_t *)key;
+}
+
+/* Has another process this name than before? */
+static void take_name(struct diagnose *g, const struct process_facts *p)
+{
+	struct name_look new = {p->registered, p->epid, p->parent, 0}, *known;
+	uint32_t hash = hash_mix(0, p->registered);
+	uint32_t id = idmap_find(&g->name_index, hash, name_equal, g, &p->registered);
+
+	if (id == IDMAP_NONE) {
+		idmap_add(&g->name_index, hash, (uint32_t)g->names.len);
+		vec_push(&g->names, new);
+		return;
+	}
+	known = &g->names.data[id];
+	known->times += known->epid != p->epid;
+	known->epid = p->epid;
+	known->parent = p->parent;
+}
+
+static const struct process_look *look_before(struct diagnose *g, const struct process_facts *p)
+{
+	while (g->at < g->before.len && g->before.data[g->at].slot < p->slot)
+		g->at++;
+	return g->at < g->before.len && g->before.data[g->at].slot == p->slot &&
+			       g->before.data[g->at].epid == p->epid
+		       ? &g->before.data[g->at]
+		       : NULL;
+}
+
+static int visit(void *arg, struct process_facts *block, size_t nr)
+{
+	struct diagnose *g = arg;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct process_facts *p = &block[i];
+		const struct process_look *was = look_before(g, p);
+		uint64_t queue = (uint64_t)MAX(p->message_queue_len, 0);
+		uint64_t heap = p->heap_size + p->old_heap_size + p->mbuf_size;
+		struct process_look now = {.slot = p->slot,
+					   .epid = p->epid,
+					   .queue_first = queue,
+					   .queue_min = queue,
+					   .queue_max = queue,
+					   .queue_last = queue,
+					   .heap_first = heap,
+					   .reductions_first = p->reductions};
+
+		if (was)
+			now = *was;
+		if (g->collector && p->initial[0] == g->collector && was &&
+		    p->reductions > was->reductions_last)
+			g->collector_worked++;
+		if (was) {
+			double grew = (double)queue - (double)now.queue_last;
+
+			now.steps++;
+			now.queue_squares += grew * grew;
+		}
+		now.addr = p->addr;
+		now.queue_ups += queue > now.queue_last;
+		now.queue_last = queue;
+		now.queue_min = MIN(now.queue_min, queue);
+		now.queue_max = MAX(now.queue_max, queue);
+		now.queue_drop = MAX(now.queue_drop, now.queue_max - queue);
+		now.heap_last = heap;
+		now.reductions_last = p->reductions;
+		g->newest_last = MAX(g->newest_last, id_data(&g->pids, p->epid));
+		if (p->registered)
+			take_name(g, p);
+		if (!was && g->d.samples)
+			diagnose_restarts_born(g, p);
+		vec_push(&g->processes, now);
+	}
+	return 0;
+}
+
+int diagnose_processes_scan(struct diagnose *g, struct error *err)
+{
+	struct process_totals totals;
+	int rc;
+
+	vec_free(&g->before);
+	g->before.data = g->processes.data;
+	g->before.len = g->processes.len;
+	g->before.cap = g->processes.cap;
+	memset(&g->processes, 0, sizeof(g->processes));
+	g->at = 0;
+	rc = processes_scan(g->n, 0, visit, g, &totals, err);
+	g->scanned_ns = clock_monotonic_ns();
+	diagnose_restarts_look(g);
+	series_add(&g->d.nr_processes, (double)g->processes.len);
+	if (!g->d.samples++) {
+		g->newest_first = g->newest_last;
+		g->scanned_first_ns = g->scanned_ns;
+	}
+	return rc;
+}
+
+/* ---- processes that matter ----------------------------------------------------------------- */
+
+static const struct process_look *look_of(const struct diagnose *g, uint64_t epid)
+{
+	for (size_t i = 0; i < g->processes.len; i++)
+		if (g->processes.data[i].epid == epid)
+			return &g->processes.data[i];
+	return NULL;
+}
+
+static const char *string_of(struct diagnose *g, uint32_t id)
+{
+	return id ? diagnose_text(g, process_strings_get(&g->source.strings, id)->text) : NULL;
+}
+
+/* Of one that was there from the first scan on, or came later. */
+static struct growth queue_growth(const struct diagnose *g, const struct process_look *p)
+{
+	double seconds = (double)(g->scanned_ns - g->scanned_first_ns) / 1e9;
+
+	return growth_of((double)p->queue_last - (double)p->queue_first, p->queue_squares, p->steps,
+			 g->d.samples > 1 ? seconds * p->steps / (g->d.samples - 1) : 0);
+}
+
+uint32_t diagnose_process(struct diagnose *g, uint64_t epid)
+{
+	struct diagnosed_process new = {0};
+	const struct process_look *look;
+	struct process_facts facts;
+	struct process_row row;
+	char buf[64];
+
+	for (size_t i = 0; i < g->chosen.len; i++)
+		if (g->chosen.data[i] == epid)
+			return (uint32_t)i;
+	new.pid = diagnose_text(g, pid_format(&g->pids, epid, buf, sizeof(buf)));
+	look = look_of(g, epid);
+	if (look) {
+		new.queue_first = look->queue_first;
+		new.queue_min = look->queue_min;
+		new.queue_last = look->queue_last;
+		new.queue_grew =
+			growth_is_steady((double)look->queue_last - (double)look->queue_first,
+					 (double)look->queue_drop, look->queue_ups);
+		new.queue_growth = queue_growth(g, look);
+		new.heap_first = 8 * look->heap_first;
+		new.heap_last = 8 * look->heap_last;
+	}
+	if (process_read(g->n, epid, process_source_what(&g->source), &facts) == 0) {
+		process_source_row(&g->source, &facts, NULL, &row);
+		new.name = string_of(g, process_row_name(&row));
+		new.function = string_of(g, row.function);
+		new.status = process_status_names[row.status];
+	}
+	vec_push(&g->chosen, epid);
+	vec_push(&g->d.processes, new);
+	return (uint32_t)g->d.processes.len - 1;
+}
+
+const char *diagnose_pid_text(struct diagnose *g, uint64_t epid)
+{
+	struct strbuf out = STRBUF_INIT;
+	struct process_facts facts;
+	struct process_row row;
+	const char *text, *name;
+	char buf[64];
+
+	strbuf_addstr(&out, pid_format(&g->pids, epid, buf, sizeof(buf)));
+	if (process_read(g->n, epid, process_source_what(&g->source), &facts) == 0) {
+		process_source_row(&g->source, &facts, NULL, &row);
+		name = string_of(g, process_row_name(&row));
+		strbuf_addf(&out, "%s%s", name ? " " : "", name ? name : "");
+	}
+	text = diagnose_text(g, out.buf);
+	strbuf_free(&out);
+	return text;
+}
+
+const char *diagnose_process_text(struct diagnose *g, uint64_t epid)
+{
+	struct strbuf out = STRBUF_INIT;
+	const struct diagnosed_process *p;
+	const char *text;
+	uint32_t index;
+
+	if (!TERM_IS_PID(epid))
+		return NULL;
+	index = diagnose_process(g, epid);
+	p = &g->d.processes.data[index];
+	strbuf_addf(&out, "%s%s%s", p->pid, p->name ? " " : "", p->name ? p->name : "");
+	text = diagnose_text(g, out.buf);
+	strbuf_free(&out);
+	return text;
+}
+
+static uint64_t mailbox_of(const struct process_look *p)
+{
+	return p->queue_last >= MAILBOX_LEAST ? p->queue_last : 0;
+}
+
+static uint64_t heap_growth_of(const struct process_look *p)
+{
+	return p->heap_last >= p->heap_first + HEAP_LEAST ? p->heap_last - p->heap_first : 0;
+}
+
+static bool is_chosen(const struct diagnose *g, uint64_t epid)
+{
+	for (size_t i = 0; i < g->chosen.len; i++)
+		if (g->chosen.data[i] == epid)
+			return true;
+	return false;
+}
+
+/* Those with the largest values that are not 0. */
+static void choose(struct diagnose *g, uint64_t (*value)(const struct process_look *), int nr)
+{
+	while (nr-- > 0) {
+		const struct process_look *largest = NULL;
+
+		for (size_t i = 0; i < g->processes.len; i++) {
+			const struct process_look *p = &g->processes.data[i];
+
+			if (value(p) && (!largest || value(p) > value(largest)) &&
+			    !is_chosen(g, p->epid))
+				largest = p;
+		}
+		if (!largest)
+			return;
+		diagnose_process(g, largest->epid);
+	}
+}
+
+/* ---- who waits for whom -------------------------------------------------------------------- */
+
+static void visit_stack(void *arg, size_t i, int rc, const struct process_stack *s)
+{
+	if (rc == 0)
+		waits_visit(arg, (uint32_t)i, s);
+}
+
+static void take_graph(struct diagnose *g, const struct process_list *list,
+		       const struct wait_graph *graph)
+{
+	size_t nr_circles;
+
+	g->d.nr_circles = (uint32_t)graph->circles.len;
+	for (size_t i = 0; i < MIN(graph->targets.len, (size_t)WAITED_FOR); i++) {
+		const struct wait_target *t = &graph->targets.data[i];
+		uint32_t index = diagnose_process(g, list->data[t->node].epid);
+
+		g->d.processes.data[index].waiting = t->waiting;
+		g->d.processes.data[index].behind = t->behind;
+	}
+	nr_circles = MIN(graph->circles.len, (size_t)CIRCLES);
+	for (size_t i = 0; i < nr_circles; i++) {
+		const struct wait_path *circle = &graph->circles.data[i];
+
+		for (uint32_t k = 0; k < MIN(circle->nr, (uint32_t)MEMBERS_OF_CIRCLE); k++) {
+			uint32_t node = graph->nodes.data[circle->first + k];
+
+			vec_push(&g->paths, diagnose_process(g, list->data[node].epid));
+		}
+	}
+	/* g->paths does not move any more. */
+	for (size_t i = 0, at = 0; i < nr_circles; i++) {
+		struct diagnosed_path path = {.processes = &g->paths.data[at]};
+
+		path.total = graph->circles.data[i].nr;
+		path.nr = MIN(path.total, (uint32_t)MEMBERS_OF_CIRCLE);
+		at += path.nr;
+		vec_push(&g->d.circles, path);
+	}
+}
+
+static int find_waits(struct diagnose *g, struct error *err)
+{
+	struct process_list list = {0};
+	struct wait_graph graph;
+	struct waits waits;
+	uint32_t *to;
+	int rc = processes_read(g->n, 0, &list, err);
+
+	if (rc)
+		return rc;
+	waits_begin(&waits, g->n, &g->source.code, &list);
+	process_stacks_each(g->n, &g->source.code, list.data, list.len, visit_stack, &waits);
+	waits_end(&waits);
+	to = xmalloc(sizeof(*to) * (list.len + 1));
+	for (size_t i = 0; i < list.len; i++)
+		to[i] = WAIT_NOBODY;
+	for (size_t i = 0; i < waits.v.len; i++) {
+		const struct wait *w = &waits.v.data[i];
+
+		if (w->to != WAIT_ELSEWHERE && w->reason == WAIT_ANSWER)
+			to[w->from] = w->to;
+		if (w->reason == WAIT_PORT)
+			vec_push(&g->port_waits,
+				 ((struct port_wait){w->item, list.data[w->from].epid}));
+	}
+	wait_graph_make(&graph, to, (uint32_t)list.len);
+	take_graph(g, &list, &graph);
+	wait_graph_free(&graph);
+	free(to);
+	waits_free(&waits);
+	process_list_free(&list);
+	return 0;
+}
+
+/* ---- binaries ------------------------------------------------------------------------------ */
+
+/* Who refers to most of them; of a node with many processes as far as time allows. */
+static void find_binaries(struct diagnose *g)
+{
+	uint64_t deadline = clock_monotonic_ns() + BINARIES_NS, most = 0, nr = 0, epid = 0;
+
+	for (size_t i = 0; i < g->processes.len; i++) {
+		struct off_heap o = {0};
+
+		if (i % 64 == 0 && clock_monotonic_ns() > deadline)
+			break;
+		off_heap_add_process(g->n, g->n->mem, g->processes.data[i].addr, &o);
+		off_heap_finish(g->n, &o);
+		if (o.bytes > most) {
+			most = o.bytes;
+			nr = o.binaries.len;
+			epid = g->processes.data[i].epid;
+		}
+		off_heap_free(&o);
+	}
+	if (most) {
+		uint32_t index = diagnose_process(g, epid);
+
+		g->d.processes.data[index].binaries = most;
+		g->d.processes.data[index].nr_binaries = nr;
+	}
+}
+
+static bool many_binaries(const struct diagnosis *d)
+{
+	return series_last(diagnosis_memory(d, "binary")) >
+	       0.3 * series_last(diagnosis_memory(d, "total"));
+}
+
+/* ---- timers -------------------------------------------------------------------------------- */
+
+static uint64_t receiver_epid(struct diagnose *g, const struct timer_receiver *r)
+{
+	uint32_t id;
+
+	if (r->by_name) {
+		id = idmap_find(&g->name_index, hash_mix(0, r->to), name_equal, g, &r->to);
+		return id == IDMAP_NONE ? 0 : g->names.data[id].epid;
+	}
+	for (size_t i = 0; i < g->processes.len; i++)
+		if (g->processes.data[i].addr == r->to)
+			return g->processes.data[i].epid;
+	return 0;
+}
+
+static void find_timers(struct diagnose *g)
+{
+	struct diagnosis *d = &g->d;
+	struct timer_totals all;
+
+	timer_totals_read(g->n, &all);
+	d->nr_timers = all.nr;
+	d->more_timers = all.cut || all.unreadable;
+	d->nr_receivers = all.v.len;
+	for (size_t i = 0; i < MIN(all.v.len, (size_t)TIMER_RECEIVERS); i++) {
+		const struct timer_receiver *r = &all.v.data[i];
+		struct diagnosed_receiver new = {.nr = r->nr};
+		uint64_t epid = receiver_epid(g, r);
+
+		new.text = epid		? diagnose_process_text(g, epid)
+			   : r->by_name ? diagnose_text(g, beam_atom_text(g->n->atoms, r->to, NULL))
+					: NULL;
+		if (epid)
+			new.pid = d->processes.data[diagnose_process(g, epid)].pid;
+		vec_push(&d->receivers, new);
+	}
+	timer_totals_free(&all);
+}
+
+/* ---- the end ------------------------------------------------------------------------------- */
+
+static void add_restarts(struct diagnose *g)
+{
+	for (size_t i = 0; i < g->names.len; i++) {
+		const struct name_look *l = &g->names.data[i];
+		struct diagnosed_restart new = {.times = l->times};
+
+		if (!l->times)
+			continue;
+		new.name = diagnose_text(g, beam_atom_text(g->n->atoms, l->name, NULL));
+		new.parent = diagnose_process_text(g, l->parent);
+		vec_push(&g->d.restarts, new);
+	}
+}
+
+int diagnose_processes_finish(struct diagnose *g, struct error *err)
+{
+	struct diagnosis *d = &g->d;
+	double seconds = (double)(g->scanned_ns - g->scanned_first_ns) / 1e9;
+
+	choose(g, mailbox_of, LONGEST_MAILBOXES);
+	choose(g, heap_growth_of, LARGEST_HEAPS);
+	add_restarts(g);
+	diagnose_restarts_finish(g);
+	if (many_binaries(d))
+		find_binaries(g);
+	find_timers(g);
+	d->spawned_per_s = d->samples > 1 && seconds > 0
+				   ? (double)(g->newest_last - g->newest_first) / seconds
+				   : NAN;
+	d->literal_collector =
+		d->samples > 1 ? (double)g->collector_worked / (d->samples - 1) : NAN;
+	return find_waits(g, err);
+}

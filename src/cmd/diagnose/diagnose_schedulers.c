@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * diagnose: what schedulers do, look by look.  Each look is two, with what the kernel says of the
+ * threads in between: a time slice that both saw is what the thread was in.
+ */
+#include "cmd/diagnose/diagnose.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "beam/sched/sched.h"
+#include "beam/sched/sched_function.h"
+#include "target/proc.h"
+
+/* From here on a slice is worth a name. */
+#define LONG_NS 50000000u
+/* So much of a CPU in the same slice and call: no Erlang code has that many reductions. */
+#define LONG_CALL_NS 25000000u
+#define RUNNING_MAX  1024u /* processes that are counted, those that ran first */
+#define BLOCKED_MAX  64u   /* functions that are told apart */
+
+static void found_thread(void *arg, enum thread_type type, uint16_t number, int os_tid)
+{
+	struct diagnose *g = arg;
+
+	for (size_t k = 0; k < g->nr_schedulers; k++) {
+		struct scheduler_look *s = &g->schedulers[k];
+
+		if (s->one->type == type && s->one->number == number)
+			s->os_tid = os_tid;
+	}
+}
+
+static void find_threads(struct diagnose *g)
+{
+	struct error ignored;
+
+	sched_find_tids(g->n->os_pid, found_thread, g, &ignored);
+	for (size_t i = 0; i < g->nr_schedulers; i++) {
+		struct scheduler_look *s = &g->schedulers[i];
+
+		s->has_first = s->os_tid &&
+			       proc_thread_times_read(&s->first, g->n->os_pid, s->os_tid) == 0;
+	}
+}
+
+int diagnose_schedulers_open(struct diagnose *g, struct error *err)
+{
+	const struct sched_one *all;
+
+	callsites_open(&g->sites, g->n, g->source.code.jit);
+	if (sched_now_open(&g->now, g->n) != 0)
+		return beam_node_lacks(g->n, "schedulers", err);
+	all = sched_now_all(g->now, &g->nr_schedulers);
+	g->schedulers = xcalloc(g->nr_schedulers + 1, sizeof(*g->schedulers));
+	vec_reserve(&g->d.schedulers, g->nr_schedulers + 1);
+	for (size_t i = 0; i < g->nr_schedulers; i++) {
+		struct diagnosed_scheduler out = {.number = all[i].number};
+
+		out.dirty = all[i].type != THREAD_NORMAL;
+		out.type = all[i].type == THREAD_NORMAL	     ? "normal"
+			   : all[i].type == THREAD_DIRTY_CPU ? "dirty CPU"
+							     : "dirty IO";
+		vec_push(&g->d.schedulers, out);
+		g->schedulers[i].one = &all[i];
+		g->schedulers[i].out = &g->d.schedulers.data[i];
+	}
+	if (!g->n->core)
+		find_threads(g);
+	return 0;
+}
+
+void diagnose_schedulers_close(struct diagnose *g)
+{
+	sched_now_close(g->now);
+	callsites_close(g->sites);
+	free(g->schedulers);
+	vec_free(&g->running.v);
+	vec_free(&g->collecting.v);
+}
+
+/* ---- looking ------------------------------------------------------------------------------- */
+
+static bool is_working(const struct sched_sight *s)
+{
+	return s->known && (s->doing == SCHED_DOING_PROCESS || s->doing == SCHED_DOING_PORT);
+}
+
+static const char *function_of(struct diagnose *g, const struct scheduler_look *s)
+{
+	bool times = s->begin.has_times && s->now.has_times;
+	bool off_cpu = s->now.where == THREAD_IN_SYSCALL || s->now.where == THREAD_OFF_CPU;
+	struct strbuf text = STRBUF_INIT;
+	const char *name = NULL;
+	enum function_from from;
+
+	from = sched_function(g->n, &g->source.code, g->sites, s->one, off_cpu ? s->now.ip : 0,
+			      times && s->now.times.cpu_ns >= s->begin.times.cpu_ns + LONG_CALL_NS,
+			      &text);
+	if (from != FUNCTION_UNKNOWN)
+		name = diagnose_text(g, text.buf);
+	strbuf_free(&text);
+	return name;
+}
+
+/* The slice is under way: is it the longest? */
+static void take_slice(struct diagnose *g, struct scheduler_look *s)
+{
+	const struct sched_one *one = s->one;
+	struct diagnosed_scheduler *out = s->out;
+	uint64_t ns = g->last_ns - one->same_ns, waited = 0;
+	bool blocked = s->now.where == THREAD_IN_SYSCALL, fd, same;
+
+	/* A dirty one is taken for as long, with a CPU or without. */
+	if (!out->dirty && s->now.has_times && s->begin.has_times)
+		waited = s->now.times.wait_ns - s->begin.times.wait_ns;
+	/* The kernel adds a wait up when it ends: how long one that is under way lasts is not
+	 * known. */
+	if (!out->dirty && s->now.state == 'R' && s->now.times.cpu_ns == s->before.times.cpu_ns)
+		return;
+	waited = MIN(waited, ns);
+	ns -= waited;
+	if (ns < LONG_NS || ns <= out->longest_ns)
+		return;
+	same = out->lasts && out->pid;
+	out->longest_ns = ns;
+	out->waited_ns = waited;
+	out->lasts = true;
+	out->queue = one->now.run_queue == SCHED_NOW_UNKNOWN ? 0 : one->now.run_queue;
+	if (!same) {
+		out->pid = one->now.doing == SCHED_DOING_PROCESS
+				   ? diagnose_pid_text(g, one->now.epid)
+				   : "a port";
+		out->function = NULL;
+	}
+	if (!out->function)
+		out->function = function_of(g, s);
+	out->syscall = blocked ? syscall_name(s->now.syscall, &fd) : NULL;
+}
+
+static void count_blocked(struct diagnose *g, struct scheduler_look *s)
+{
+	struct diagnosis *d = &g->d;
+	const char *syscall;
+	struct strbuf text = STRBUF_INIT;
+	bool fd;
+
+	if (s->now.where != THREAD_IN_SYSCALL || !(syscall = syscall_name(s->now.syscall, &fd)) ||
+	    strcmp(syscall, "futex") != 0)
+		return;
+	d->nr_blocked++;
+	d->nr_blocked_schedulers += !s->blocked;
+	s->blocked = true;
+	if (sched_function(g->n, &g->source.code, g->sites, s->one, s->now.ip, false, &text) ==
+	    FUNCTION_UNKNOWN)
+		strbuf_addstr(&text, "an unknown function");
+	for (size_t i = 0; i < d->blocked_in.len; i++) {
+		if (strcmp(d->blocked_in.data[i].name, text.buf) == 0) {
+			d->blocked_in.data[i].nr++;
+			strbuf_free(&text);
+			return;
+		}
+	}
+	if (d->blocked_in.len < BLOCKED_MAX) {
+		struct diagnosed_function new = {diagnose_text(g, text.buf), 1};
+
+		vec_push(&d->blocked_in, new);
+	}
+	strbuf_free(&text);
+}
+
+/* Once a look: a process may move to another scheduler while these are read. */
+static void count_running(struct running_looks *looks, uint64_t epid, unsigned int look)
+{
+	for (size_t i = 0; i < looks->v.len; i++) {
+		struct running_look *r = &looks->v.data[i];
+
+		if (r->epid == epid) {
+			r->nr += r->look != look;
+			r->look = look;
+			return;
+		}
+	}
+	if (looks->v.len < RUNNING_MAX)
+		vec_push(&looks->v, ((struct running_look){epid, 1, look}));
+}
+
+static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_before)
+{
+	const struct sched_sight *now = &s->one->now;
+	struct diagnosed_scheduler *out = s->out;
+
+	if (!now->known)
+		return;
+	out->nr_seen++;
+	out->nr_busy += now->doing != SCHED_DOING_NOTHING;
+	if (!is_working(now)) {
+		out->lasts = false;
+		return;
+	}
+	if (s->since_ns != s->one->same_ns) { /* another slice than last time */
+		s->since_ns = s->one->same_ns;
+		s->begin = (struct thread_state){0};
+		out->lasts = false;
+	}
+	if (!s->begin.has_times) /* it began between the two looks */
+		s->begin = s->now;
+	if (now->doing == SCHED_DOING_PROCESS && s->one->type != THREAD_DIRTY_IO) {
+		g->d.nr_running++;
+		count_running(&g->running, now->epid, g->d.looks);
+		if (now->state & PROCESS_STATE_GC) {
+			g->d.nr_gc++;
+			count_running(&g->collecting, now->epid, g->d.looks);
+		}
+		/* Both looks saw this slice: the thread was in it when it was read. */
+		else if (same_before == s->one->same_ns && !out->dirty)
+			count_blocked(g, s);
+	}
+	if (g->last_ns > s->one->same_ns)
+		take_slice(g, s);
+}
+
+static bool is_of(const struct scheduler_look *s, enum thread_type type)
+{
+	return s->one->type == type && s->one->now.known &&
+	       s->one->now.doing != SCHED_DOING_NOTHING;
+}
+
+/* How many dirty ones of each type are at work. */
+static void count_dirty(struct diagnose *g)
+{
+	uint32_t nr_cpu = 0, nr_io = 0;
+
+	for (size_t i = 0; i < g->nr_schedulers; i++) {
+		nr_cpu += is_of(&g->schedulers[i], THREAD_DIRTY_CPU);
+		nr_io += is_of(&g->schedulers[i], THREAD_DIRTY_IO);
+	}
+	while (g->d.dirty_cpu_busy.len <= nr_cpu)
+		vec_push(&g->d.dirty_cpu_busy, 0);
+	while (g->d.dirty_io_busy.len <= nr_io)
+		vec_push(&g->d.dirty_io_busy, 0);
+	g->d.dirty_cpu_busy.data[nr_cpu]++;
+	g->d.dirty_io_busy.data[nr_io]++;
+}
+
+void diagnose_schedulers_look(struct diagnose *g)
+{
+	uint64_t *same = xcalloc(g->nr_schedulers + 1, sizeof(*same));
+
+	sched_now_look(g->now, clock_monotonic_ns());
+	for (size_t i = 0; i < g->nr_schedulers; i++) {
+		struct scheduler_look *s = &g->schedulers[i];
+
+		same[i] = s->one->same_ns;
+		s->before = s->now;
+		if (s->os_tid && is_working(&s->one->now))
+			thread_state_read(&s->now, g->n->os_pid, s->os_tid);
+		else
+			s->now = (struct thread_state){0};
+	}
+	sched_now_look(g->now, g->last_ns = clock_monotonic_ns());
+	g->d.looks++;
+	count_dirty(g);
+	for (size_t i = 0; i < g->nr_schedulers; i++)
+		take(g, &g->schedulers[i], same[i]);
+	free(same);
+}
+
+/* ---- the end ------------------------------------------------------------------------------- */
+
+static int by_nr(const void *a, const void *b)
+{
+	const struct running_look *x = a, *y = b;
+
+	return x->nr > y->nr ? -1 : x->nr < y->nr;
+}
+
+static int by_blocked(const void *a, const void *b)
+{
+	const struct diagnosed_function *x = a, *y = b;
+
+	return x->nr > y->nr ? -1 : x->nr < y->nr;
+}
+
+/* How much CPU the threads of normal schedulers had, and what they waited for it. */
+static void add_times(struct diagnose *g)
+{
+	double cpu = 0, wait = 0, ns = (double)(g->last_ns - g->first_ns);
+
+	for (size_t i = 0; i < g->nr_schedulers; i++) {
+		const struct scheduler_look *s = &g->schedulers[i];
+		struct proc_thread_times last;
+
+		if (!s->has_first || proc_thread_times_read(&last, g->n->os_pid, s->os_tid) != 0)
+			continue;
+		cpu += (double)(last.cpu_ns - s->first.cpu_ns);
+		wait += (double)(last.wait_ns - s->first.wait_ns);
+	}
+	g->d.cpu_used = ns > 0 ? cpu / ns : NAN;
+	/* Of a node that does little it says little. */
+	g->d.cpu_wait = ns > 0 && cpu + wait >= 0.2 * ns ? wait / (cpu + wait) : NAN;
+}
+
+/* Who ran in most looks. */
+static void add_busiest(struct diagnose *g)
+{
+	const struct running_look *most = NULL;
+
+	for (size_t i = 0; i < g->running.v.len; i++)
+		if (!most || g->running.v.data[i].nr > most->nr)
+			most = &g->running.v.data[i];
+	if (!most)
+		return;
+	g->d.busiest = diagnose_process(g, most->epid);
+	g->d.busiest_looks = most->nr;
+}
+
+void diagnose_schedulers_finish(struct diagnose *g)
+{
+	struct diagnosis *d = &g->d;
+
+	add_times(g);
+	if (g->collecting.v.len)
+		qsort(g->collecting.v.data, g->collecting.v.len, sizeof(*g->collecting.v.data),
+		      by_nr);
+	if (d->blocked_in.len)
+		qsort(d->blocked_in.data, d->blocked_in.len, sizeof(*d->blocked_in.data),
+		      by_blocked);
+	add_busiest(g);
+	for (size_t i = 0; i < MIN(g->collecting.v.len, (size_t)5); i++)
+		vec_push(&d->collecting, diagnose_process(g, g->collecting.v.data[i].epid));
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam events --count`: how often each kind of event happened.  Of a node the probes themselves
+ * count, which costs it less than a record of each; of a capture its records are counted.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "cmd/events/events.h"
+#include "cmd/output/event_rate_json.h"
+#include "cmd/output/render.h"
+#include "cmd/output/timeline_output.h"
+#include "cmd/run/event_costs.h"
+#include "cmd/run/event_run.h"
+#include "model/stats/event_rates.h"
+#include "model/stream/event_filter.h"
+#include "view/table/event_rate_columns.h"
+
+/* Of those that there are: what a count has no records for is not among them. */
+#define COLUMNS "event,rate,total,share,cost,state"
+
+struct events_count {
+	struct command_context *ctx;
+	struct event_run *run;
+	uint64_t kinds;
+	bool open;
+	struct event_rates rates;
+	struct event_costs costs;
+	struct event_count before[NR_EVENT_KINDS]; /* while probes were placed */
+	uint64_t began_ns;			   /* since then; 0 = as event_run_span() says */
+	uint64_t ended_ns; /* what comes later does not count; 0 = not yet */
+};
+
+static void open_rates(struct events_count *e)
+{
+	const struct event_stream *s = event_run_stream(e->run);
+	uint64_t kinds = e->kinds;
+
+	if (e->open)
+		return;
+	e->open = true;
+	/* A capture says what was recorded; of a node each that was asked for has a row. */
+	if (!event_run_node(e->run))
+		kinds &= s->watched;
+	event_rates_init(&e->rates, kinds);
+}
+
+/* ---- of a node ------------------------------------------------------------------------------ */
+
+static int on_started(void *arg, struct error *err)
+{
+	struct events_count *e = arg;
+	struct session *s = event_run_live(e->run)->session;
+
+	UNUSED(err);
+	open_rates(e);
+	event_run_miss(e->run, &e->rates);
+	e->rates.no_sums = true;
+	event_costs_begin(&e->costs, s, &e->rates);
+	for (unsigned int i = 0; i < e->rates.nr; i++)
+		session_event_count(s, e->rates.rows[i].kind, &e->before[e->rates.rows[i].kind]);
+	e->began_ns = clock_monotonic_ns();
+	return 0;
+}
+
+static void take_counts(struct events_count *e)
+{
+	struct session *s = event_run_live(e->run)->session;
+	uint64_t events = 0;
+
+	for (unsigned int i = 0; i < e->rates.nr; i++) {
+		enum event_kind kind = e->rates.rows[i].kind;
+		struct event_count now;
+
+		session_event_count(s, kind, &now);
+		now.produced -= MIN(now.produced, e->before[kind].produced);
+		event_rates_count(&e->rates, kind, &now);
+		event_rates_lost(&e->rates, kind, 0);
+		events += e->rates.now[kind].count;
+	}
+	event_run_count_more(e->run, events);
+}
+
+/* Probes are going to be taken away, one after the other. */
+static void on_end(void *arg)
+{
+	struct events_count *e = arg;
+
+	if (!e->open)
+		return; /* it never began */
+	take_counts(e);
+	e->ended_ns = clock_monotonic_ns();
+}
+
+/* ---- of a capture --------------------------------------------------------------------------- */
+
+static int on_event(void *arg, enum event_kind kind, const struct event *ev)
+{
+	struct events_count *e = arg;
+
+	open_rates(e);
+	event_rates_take(&e->rates, kind, ev);
+	return 0;
+}
+
+/* ---- the answer ----------------------------------------------------------------------------- */
+
+/* Of CLOCK_MONOTONIC, in ns since 1970. */
+static uint64_t epoch_of(const struct events_count *e, uint64_t ns)
+{
+	const struct event_stream *s = event_run_stream(e->run);
+	bool live = event_run_node(e->run) != NULL;
+
+	if (!live)
+		return s->start_epoch_ns + ns - s->start_ns;
+	return event_run_start_epoch_ns(e->run) + ns - event_run_live(e->run)->start_ns;
+}
+
+/* What did not happen is left out, unless somebody asked for it by name. */
+static bool is_shown(const struct events_count *e, const struct event_rate *r)
+{
+	return e->ctx->opt.events || r->seen || r->state == EVENT_RATE_SAMPLED ||
+	       r->state == EVENT_RATE_DROPPED;
+}
+
+static struct table_options options_of(const struct options *o, bool color)
+{
+	return (struct table_options){
+		.columns = o->columns ? o->columns : COLUMNS,
+		.sort = o->sort ? o->sort : "total",
+		.limit = o->limit,
+		.color = color,
+	};
+}
+
+/* The rows of the table, in its order, and those that it leaves out. */
+static int show_json(struct events_count *e, uint64_t start_ns, uint64_t duration_ns,
+		     struct error *err)
+{
+	const struct table_options options = options_of(&e->ctx->opt, false);
+	const struct table table = {.columns = event_rate_columns,
+				    .rows = e->rates.rows,
+				    .nr_rows = e->rates.nr,
+				    .row_size = sizeof(e->rates.rows[0])};
+	struct jsonw w;
+	size_t *order, nr;
+	int rc = table_order(&table, &options, &order, &nr, err);
+
+	if (rc)
+		return rc;
+	event_run_json_begin(e->run, &w);
+	jsonw_begin_object(&w, "data");
+	jsonw_uint(&w, "start_ns", epoch_of(e, start_ns));
+	jsonw_uint(&w, "duration_ns", duration_ns);
+	if (e->ctx->opt.watch_ns)
+		jsonw_begin_array(&w, "rows");
+	else
+		jsonw_begin_rows(&w, "rows");
+	for (size_t i = 0; i < nr; i++)
+		event_rate_json(&w, &e->rates.rows[order[i]]);
+	free(order);
+	jsonw_end_array(&w);
+	jsonw_end_object(&w);
+	return event_run_json_end(e->run, &w, err);
+}
+
+static int show_text(struct events_count *e, uint64_t duration_ns, struct error *err)
+{
+	const struct options *o = &e->ctx->opt;
+	const struct table_options options =
+		options_of(o, render_color(o, event_run_target(e->run)));
+	struct event_rate shown[NR_EVENT_KINDS];
+	struct table table = {
+		.columns = event_rate_columns, .rows = shown, .row_size = sizeof(shown[0])};
+	FILE *f = event_run_out(e->run);
+	char text[32];
+	int rc;
+
+	for (unsigned int i = 0; i < e->rates.nr; i++) {
+		if (is_shown(e, &e->rates.rows[i]))
+			shown[table.nr_rows++] = e->rates.rows[i];
+	}
+	event_run_begin_screen(e->run);
+	rc = table_write(f, &table, &options, err);
+	if (rc)
+		return rc;
+	fprintf(f, "\nIn %s", units_format_ns(duration_ns, text, sizeof(text)));
+	if (table.nr_rows < e->rates.nr)
+		fprintf(f, "; %zu other kinds did not happen", (size_t)e->rates.nr - table.nr_rows);
+	fputc('\n', f);
+	if (o->limit)
+		event_run_tell_more(e->run, MIN(o->limit, table.nr_rows), table.nr_rows);
+	return 0;
+}
+
+static int show(void *arg, bool last, struct error *err)
+{
+	struct events_count *e = arg;
+	uint64_t start_ns, end_ns;
+	double seconds;
+
+	UNUSED(last);
+	open_rates(e);
+	event_run_span(e->run, &start_ns, &end_ns);
+	if (e->began_ns)
+		start_ns = e->began_ns;
+	e->began_ns = 0;
+	if (e->ended_ns)
+		end_ns = MAX(e->ended_ns, start_ns);
+	seconds = MAX((double)(end_ns - start_ns), 1) / 1e9;
+	if (event_run_node(e->run)) {
+		if (!e->ended_ns)
+			take_counts(e);
+		event_costs_take(&e->costs, event_run_live(e->run)->session, &e->rates, seconds, 0,
+				 NAN);
+	}
+	event_rates_step(&e->rates, &event_run_stream(e->run)->coverage, seconds);
+	return e->ctx->opt.json ? show_json(e, start_ns, end_ns - start_ns, err)
+				: show_text(e, end_ns - start_ns, err);
+}
+
+static int check_options(const struct options *o, uint64_t kinds, struct error *err)
+{
+	const struct table table = {.columns = event_rate_columns};
+	const struct table_options options = {.columns = o->columns, .sort = o->sort};
+
+	if (o->stack)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--count goes without --stack: it tells how often, not where");
+	if (o->output && (timeline_output_is_wanted(o->output) || event_run_is_capture(o->output)))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--count makes no records of events: what it tells goes to a text "
+				 "file, or with -j to one of JSON");
+	/* Probes count all of a kind. */
+	if (o->longer_than_ns && !o->input && kinds & event_filter_lasting_kinds())
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--count counts all events of a kind; --longer-than goes with -e "
+				 "long_gc,long_schedule there, or without --count");
+	return table_check(&table, &options, err);
+}
+
+int events_count(struct command_context *ctx, uint64_t kinds, struct error *err)
+{
+	struct events_count e = {.ctx = ctx, .kinds = kinds};
+	const struct event_consumer consumer = {
+		.kinds = kinds,
+		.counts = true,
+		.arg = &e,
+		.started = on_started,
+		.end = on_end,
+		.event = on_event,
+		.show = show,
+	};
+	int rc = check_options(&ctx->opt, kinds, err);
+
+	rc = rc ? rc : event_run(ctx, &consumer, &e.run, err);
+	event_run_close(e.run);
+	return rc;
+}

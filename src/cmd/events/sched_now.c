@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam sched --now`: what each scheduler does at this moment, from the node's memory and /proc
+ * alone.  Several looks, as one tells nothing of time; what the kernel says of the threads is taken
+ * before and after the last one, so that what belongs together is of one moment.
+ */
+#include "cmd/events/sched_now.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "beam/sched/sched.h"
+#include "cmd/command/options.h"
+#include "cmd/output/render.h"
+#include "cmd/run/target.h"
+#include "target/sockets.h"
+
+/* With what opening a node takes it is done in 0.3 s. */
+#define LOOKING_NS 200000000u
+#define LOOK_NS	   40000000u /* from one look to the next */
+#define MOST_LOOKS 1000
+/* So much of a CPU in the same slice and call: Erlang code would have used its 4000 reductions up
+ * long since. */
+#define LONG_CALL_NS 25000000u
+
+#define STACK_COPY  (64u << 10)
+#define STACK_CHUNK 4096u
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static void found_thread(void *arg, enum thread_type type, uint16_t number, int os_tid)
+{
+	struct now_view *v = arg;
+
+	for (size_t k = 0; k < v->nr; k++) {
+		if (v->rows[k].one->type == type && v->rows[k].one->number == number)
+			v->rows[k].os_tid = os_tid;
+	}
+}
+
+static int open_view(struct now_view *v, struct error *err)
+{
+	struct beam_node *n = v->node;
+	const struct sched_one *all;
+	struct error ignored;
+	int rc = target_need(n, n->anchors.sched, "schedulers", err);
+
+	rc = rc ? rc : target_need(n, n->anchors.proc_tab, "process table", err);
+	rc = rc ? rc : stack_code_open(&v->code, n, err);
+	if (rc)
+		return rc;
+	rc = id_format_read(&v->pids, n->mem, &n->layout, n->anchors.proc_tab, n->identity.otp);
+	if (rc)
+		return beam_node_unreadable(n, "process table", rc, err);
+	v->has_ports =
+		n->anchors.port_tab && id_format_read(&v->ports, n->mem, &n->layout,
+						      n->anchors.port_tab, n->identity.otp) == 0;
+	if (sched_now_open(&v->now, n) != 0)
+		return beam_node_lacks(n, "schedulers", err);
+	callsites_open(&v->sites, n, v->code.jit);
+	unwinder_open(&v->unwinder, n->objects);
+	all = sched_now_all(v->now, &v->nr);
+	v->rows = xcalloc(v->nr, sizeof(*v->rows));
+	for (size_t i = 0; i < v->nr; i++)
+		v->rows[i].one = &all[i];
+	v->live = !n->core;
+	if (v->live)
+		sched_find_tids(n->os_pid, found_thread, v, &ignored);
+	return 0;
+}
+
+static void close_view(struct now_view *v)
+{
+	for (size_t i = 0; v->rows && i < v->nr; i++) {
+		free(v->rows[i].function);
+		for (unsigned int k = 0; k < v->rows[i].nr_native; k++)
+			free(v->rows[i].native[k]);
+	}
+	free(v->rows);
+	sched_now_close(v->now);
+	unwinder_close(v->unwinder);
+	callsites_close(v->sites);
+	stack_code_close(&v->code);
+}
+
+/* ---- the native stack ----------------------------------------------------------------------- */
+
+static size_t copy_stack(struct now_view *v, raddr sp, uint64_t *words)
+{
+	size_t done = 0, part;
+
+	if (sp & 7)
+		return 0;
+	while (done < STACK_COPY) {
+		part = MIN(STACK_CHUNK - (size_t)((sp + done) % STACK_CHUNK), STACK_COPY - done);
+		if (mem_read(v->node->mem, sp + done, (char *)words + done, part) != 0)
+			break;
+		done += part;
+	}
+	return done / 8;
+}
+
+static void add_native(struct now_view *v, struct now_row *r, raddr ip)
+{
+	struct object_function f;
+	char buf[256];
+
+	if (r->nr_native < NATIVE_FRAMES && objects_find(v->node->objects, ip, &f) == 0)
+		r->native[r->nr_native++] = xstrdup(object_function_name(&f, buf, sizeof(buf)));
+}
+
+static void forget_native(struct now_row *r)
+{
+	while (r->nr_native)
+		free(r->native[--r->nr_native]);
+}
+
+/* Down to Erlang code, the start of the thread, or what .eh_frame does not tell. */
+static void unwind(struct now_view *v, struct now_row *r)
+{
+	uint64_t *words = xmalloc(STACK_COPY);
+	struct unwind_stack stack = {.base = r->regs.sp, .words = words};
+	struct unwind_regs regs = r->regs;
+	struct jit_function j;
+
+	stack.nr = copy_stack(v, regs.sp, words);
+	for (int i = 0; regs.ip && i < NATIVE_FRAMES; i++) {
+		raddr ip = i ? regs.ip - 1 : regs.ip;
+
+		if (jit_find(v->code.jit, ip, &j))
+			break;
+		add_native(v, r, ip);
+		if (unwinder_step(v->unwinder, &regs, &stack, i == 0) != 0)
+			break;
+	}
+	free(words);
+}
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+static void read_threads(struct now_view *v, bool first)
+{
+	for (size_t i = 0; i < v->nr; i++) {
+		struct now_row *r = &v->rows[i];
+
+		if (r->os_tid)
+			thread_state_read(first ? &r->first : &r->before, v->node->os_pid,
+					  r->os_tid);
+	}
+}
+
+static bool same_place(const struct thread_state *a, const struct thread_state *b)
+{
+	return a->ip && a->ip == b->ip && a->sp == b->sp && a->where == b->where && a->has_times &&
+	       b->has_times && a->times.cpu_ns == b->times.cpu_ns;
+}
+
+/* Where the thread stands, if it has not run since `was`. */
+static void look_at_thread(struct now_view *v, struct now_row *r, const struct thread_state *was)
+{
+	struct thread_state after;
+	bool fd;
+
+	r->last = *was;
+	thread_state_read(&after, v->node->os_pid, r->os_tid);
+	if (!same_place(was, &after)) {
+		r->last = after;
+		r->last.where = after.where == THREAD_IN_SYSCALL ? after.where : THREAD_ON_CPU;
+		return;
+	}
+	r->stood = true;
+	r->regs = (struct unwind_regs){.ip = was->ip, .sp = was->sp};
+	unwind(v, r);
+	thread_state_read(&after, v->node->os_pid, r->os_tid);
+	if (!same_place(was, &after)) {
+		r->stood = false;
+		forget_native(r);
+	}
+	if (was->where == THREAD_IN_SYSCALL && syscall_name(was->syscall, &fd) && fd &&
+	    proc_fd_target(v->node->os_pid, (int)was->args[0], r->file, sizeof(r->file)) != 0)
+		r->file[0] = '\0';
+}
+
+static void look_last(struct now_view *v)
+{
+	struct thread_state *was = xcalloc(v->nr, sizeof(*was));
+	struct proc_stat stat;
+	struct error ignored;
+
+	for (size_t i = 0; i < v->nr; i++)
+		if (v->rows[i].os_tid)
+			thread_state_read(&was[i], v->node->os_pid, v->rows[i].os_tid);
+	sched_now_look(v->now, v->last_ns = clock_monotonic_ns());
+	sched_block_read(v->node, &v->block);
+	v->nr_looks++;
+	for (size_t i = 0; i < v->nr; i++)
+		if (v->rows[i].os_tid)
+			look_at_thread(v, &v->rows[i], &was[i]);
+	v->stopped =
+		proc_stat_read(&stat, v->node->os_pid, &ignored) == 0 && proc_stat_stopped(&stat);
+	free(was);
+}
+
+static int look_live(struct now_view *v, uint64_t duration_ns, struct error *err)
+{
+	uint64_t nr = MIN(MAX(duration_ns / LOOK_NS, 1u), MOST_LOOKS), step = duration_ns / nr;
+
+	v->times_ns = clock_monotonic_ns();
+	read_threads(v, true);
+	v->first_ns = clock_monotonic_ns();
+	for (uint64_t i = 0; i < nr && beam_node_is_there(v->node); i++) {
+		v->before_ns = i ? clock_monotonic_ns() : v->first_ns;
+		sched_now_look(v->now, v->before_ns);
+		v->nr_looks++;
+		if (i == nr - 1)
+			read_threads(v, false);
+		clock_sleep_until(v->first_ns + (i + 1) * step);
+	}
+	if (!beam_node_is_there(v->node))
+		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (pid %d) has exited",
+				 v->node->os_pid);
+	look_last(v);
+	return 0;
+}
+
+static void look_core(struct now_view *v)
+{
+	const struct core_thread *threads;
+	size_t nr = core_file_threads(v->node->core, &threads);
+
+	v->first_ns = v->before_ns = v->last_ns = 0;
+	sched_now_look(v->now, 0);
+	sched_block_read(v->node, &v->block);
+	v->nr_looks = 1;
+	for (size_t i = 0; i < v->nr; i++) {
+		struct now_row *r = &v->rows[i];
+
+		for (size_t k = 0; k < nr; k++) {
+			const struct core_thread *t = &threads[k];
+
+			if (!t->thread_pointer || t->thread_pointer != r->one->thread_pointer)
+				continue;
+			r->os_tid = t->os_tid;
+			r->stood = true;
+			r->regs = (struct unwind_regs){
+				.ip = t->ip, .sp = t->sp, .bp = t->bp, .bx = t->bx};
+			r->last.where = t->syscall >= 0 ? THREAD_IN_SYSCALL : THREAD_OFF_CPU;
+			r->last.syscall = t->syscall;
+			unwind(v, r);
+			break;
+		}
+	}
+}
+
+static bool in_long_call(const struct now_view *v, const struct now_row *r)
+{
+	return v->live && r->first.has_times && r->last.has_times &&
+	       MAX(r->one->same_ns, r->one->call_same_ns) <= v->first_ns &&
+	       r->last.times.cpu_ns >= r->first.times.cpu_ns + LONG_CALL_NS;
+}
+
+static void name_functions(struct now_view *v)
+{
+	for (size_t i = 0; i < v->nr; i++) {
+		struct now_row *r = &v->rows[i];
+		struct strbuf text = STRBUF_INIT;
+
+		r->from = sched_function(v->node, &v->code, v->sites, r->one,
+					 r->stood ? r->regs.ip : 0, in_long_call(v, r), &text);
+		if (r->from != FUNCTION_UNKNOWN)
+			r->function = xstrdup(text.buf);
+		strbuf_free(&text);
+	}
+}
+
+static uint64_t at_least(const struct now_view *v, const struct sched_one *one)
+{
+	if (!v->live || !one->now.known || v->last_ns <= one->same_ns)
+		return SCHED_NOW_UNKNOWN;
+	return v->last_ns - one->same_ns;
+}
+
+static uint64_t at_most(const struct now_view *v, const struct sched_one *one)
+{
+	uint64_t since = one->before_ns;
+
+	if (!v->live || !one->now.known || one->now.doing == SCHED_DOING_OTHER)
+		return SCHED_NOW_UNKNOWN;
+	/* A dirty scheduler has not waited since then. */
+	if (one->now.doing == SCHED_DOING_PROCESS && one->working_ns)
+		since = MAX(since, one->working_ns);
+	return since && since <= v->last_ns ? v->last_ns - since : SCHED_NOW_UNKNOWN;
+}
+
+/* Percent of the time between the first and the last look; NAN. */
+static double percent_of(const struct now_view *v, const struct thread_state *from,
+			 const struct thread_state *to, uint64_t from_ns, bool wait)
+{
+	uint64_t a = wait ? from->times.wait_ns : from->times.cpu_ns;
+	uint64_t b = wait ? to->times.wait_ns : to->times.cpu_ns;
+
+	if (!v->live || !from->has_times || !to->has_times || b < a || v->last_ns <= from_ns)
+		return NAN;
+	return MIN(100 * (double)(b - a) / (double)(v->last_ns - from_ns), 100.0);
+}
+
+/* The kernel books a wait when it ends: one that was to run at both looks and never ran has waited
+ * all of the time. */
+static double cpu_wait_of(const struct now_view *v, const struct now_row *r)
+{
+	return r->on_cpu == 0 && r->first.state == 'R' && r->last.state == 'R'
+		       ? 100
+		       : percent_of(v, &r->first, &r->last, v->times_ns, true);
+}
+
+static void add_times(struct now_view *v)
+{
+	for (size_t i = 0; i < v->nr; i++) {
+		struct now_row *r = &v->rows[i];
+
+		r->at_least_ns = at_least(v, r->one);
+		r->at_most_ns = at_most(v, r->one);
+		r->on_cpu = percent_of(v, &r->first, &r->last, v->times_ns, false);
+		r->cpu_wait = cpu_wait_of(v, r);
+		/* The kernel does not tell which of the two: had it a CPU since the look before? */
+		r->runnable = r->last.state == 'R' &&
+			      percent_of(v, &r->before, &r->last, v->before_ns, false) < 50;
+		r->holds = v->live ? sched_now_holds(v->now, r->one, v->first_ns)
+				   : PROGRESS_HOLDER_NONE;
+	}
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+/* Of --now; the others are about events. */
+static int check_options(const struct command_context *ctx, struct error *err)
+{
+	static const struct option_set of_now = OPTIONS(
+		OPT(NOW), OPT(PID), OPT(TRY_LAYOUT), OPT(CORE), OPT(EXE), OPT(DURATION), OPT(JSON),
+		OPT(COLUMNS), OPT(SORT), OPT(LIMIT), OPT(QUIET), OPT(VERBOSE), OPT(COLOR));
+
+	for (int id = 0; id < NR_OPTIONS; id++) {
+		if (ctx->opt.given.has[id] && !of_now.has[id])
+			return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+					 "--%s does not go with --now, which watches no events",
+					 option_rows[id].long_name);
+	}
+	if (ctx->opt.core && ctx->opt.duration_ns)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-d does not go with --core: nothing moves in a core file");
+	return 0;
+}
+
+int cmd_sched_now(struct command_context *ctx, struct error *err)
+{
+	struct table_options options = render_table_options(ctx, NULL);
+	struct now_view v = {0};
+	struct table table = {
+		.columns = sched_now_columns, .row_size = sizeof(struct now_row), .ctx = &v};
+	uint64_t duration = ctx->opt.duration_ns ? ctx->opt.duration_ns : LOOKING_NS;
+	int rc = check_options(ctx, err);
+
+	rc = rc ? rc : table_check(&table, &options, err);
+	rc = rc ? rc : target_open(&v.node, ctx, err);
+	rc = rc ? rc : open_view(&v, err);
+	if (rc == 0 && v.live)
+		rc = look_live(&v, duration, err);
+	else if (rc == 0)
+		look_core(&v);
+	if (rc == 0) {
+		add_times(&v);
+		name_functions(&v);
+		table.rows = v.rows;
+		table.nr_rows = v.nr;
+		rc = ctx->opt.json ? sched_now_json(ctx, &v, &table, &options, err)
+				   : sched_now_write(ctx, &v, &table, &options, err);
+	}
+	close_view(&v);
+	return target_close(v.node, rc, err);
+}

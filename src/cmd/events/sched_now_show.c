@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The answer of `ebeam sched --now`; see sched_now.h. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "beam/term/atoms.h"
+#include "cmd/events/sched.h"
+#include "cmd/events/sched_now.h"
+#include "cmd/run/target.h"
+#include "names/names.h"
+#include "view/table/cells.h"
+
+#define ROW(p)	((const struct now_row *)(p))
+#define VIEW(c) ((const struct now_view *)(c))
+
+/* Of the native stack: what a line has room for. */
+#define NATIVE_SHOWN 3
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+/* A scheduler that rests may do so because it may not run anything. */
+static const char *doing_name(const struct now_view *v, const struct sched_one *one)
+{
+	const struct sched_sight *s = &one->now;
+	bool normal = one->type == THREAD_NORMAL;
+
+	static const char *const names[] = {
+		[SCHED_DOING_NOTHING] = "idle",
+		[SCHED_DOING_PROCESS] = "process",
+		[SCHED_DOING_PORT] = "port",
+		[SCHED_DOING_OTHER] = "other",
+	};
+
+	if (s->doing == SCHED_DOING_PROCESS && (s->state & PROCESS_STATE_GC))
+		return "gc";
+	if (s->doing == SCHED_DOING_NOTHING && v->block.blocked &&
+	    (normal ? s->suspended : v->block.dirty))
+		return "blocked";
+	if (s->doing == SCHED_DOING_NOTHING && s->suspended)
+		return "offline";
+	return names[s->doing];
+}
+
+static const char *pid_of(const struct now_view *v, const struct now_row *r, char *buf, size_t size)
+{
+	const struct sched_sight *s = &r->one->now;
+
+	return s->doing == SCHED_DOING_PROCESS && TERM_IS_PID(s->epid)
+		       ? pid_format(&v->pids, s->epid, buf, size)
+		       : NULL;
+}
+
+static const char *port_of(const struct now_view *v, const struct now_row *r, char *buf,
+			   size_t size)
+{
+	const struct sched_sight *s = &r->one->now;
+
+	return s->doing == SCHED_DOING_PORT && v->has_ports && TERM_IS_PORT(s->port_id)
+		       ? port_format(&v->ports, s->port_id, buf, size)
+		       : NULL;
+}
+
+static const char *registered_of(const struct now_view *v, const struct now_row *r)
+{
+	const struct sched_sight *s = &r->one->now;
+
+	return s->doing == SCHED_DOING_PROCESS && s->registered
+		       ? beam_atom_text(v->node->atoms, s->registered, NULL)
+		       : NULL;
+}
+
+static const char *thread_of(const struct now_row *r)
+{
+	switch (r->last.state) {
+	case 'R':
+		return r->runnable ? "runnable" : "on_cpu";
+	case 'S':
+	case 'I':
+		return "sleeping";
+	case 'D':
+		return "uninterruptible";
+	case 'T':
+	case 't':
+		return "stopped";
+	case 'Z':
+	case 'X':
+		return "dead";
+	default:
+		return NULL;
+	}
+}
+
+/* "read", or "syscall 999". */
+static const char *syscall_of(const struct now_row *r, char *buf, size_t size)
+{
+	const char *name;
+	bool fd;
+
+	if (!r->stood || r->last.where != THREAD_IN_SYSCALL)
+		return NULL;
+	name = syscall_name(r->last.syscall, &fd);
+	if (!name)
+		snprintf(buf, size, "syscall %" PRId64, r->last.syscall);
+	return name ? name : buf;
+}
+
+static const char *wchan_of(const struct now_row *r)
+{
+	return r->stood && r->last.wchan[0] ? r->last.wchan : NULL;
+}
+
+static const char *holder_of(const struct now_row *r)
+{
+	static const char *const names[] = {
+		[PROGRESS_HOLDER_BEHIND] = "behind",
+		[PROGRESS_HOLDER_LEADER] = "leader",
+		[PROGRESS_HOLDER_ALONE] = "alone",
+	};
+
+	return names[r->holds];
+}
+
+/* ---- columns -------------------------------------------------------------------------------- */
+
+#define TEXT_COLUMN(column, value)                                                                 \
+	static void col_##column(struct strbuf *out, const void *row, const void *ctx)             \
+	{                                                                                          \
+		const struct now_view *v = ctx;                                                    \
+		const struct now_row *r = row;                                                     \
+		char buf[64] = "";                                                                 \
+		const char *text = (value);                                                        \
+                                                                                                   \
+		UNUSED(v);                                                                         \
+		UNUSED(buf);                                                                       \
+		if (text)                                                                          \
+			strbuf_addstr(out, text);                                                  \
+	}
+
+TEXT_COLUMN(type, sched_type_name(r->one->type))
+TEXT_COLUMN(doing, doing_name(v, r->one))
+TEXT_COLUMN(pid, pid_of(v, r, buf, sizeof(buf)))
+TEXT_COLUMN(port, port_of(v, r, buf, sizeof(buf)))
+TEXT_COLUMN(thread_state, thread_of(r))
+TEXT_COLUMN(syscall, syscall_of(r, buf, sizeof(buf)))
+/* Of those that rest it is where they wait for events. */
+TEXT_COLUMN(file, r->one->now.doing == SCHED_DOING_NOTHING ? NULL : r->file)
+TEXT_COLUMN(wchan, wchan_of(r))
+TEXT_COLUMN(function_from, function_from_name(r->from))
+TEXT_COLUMN(holds_progress, holder_of(r))
+
+static void col_scheduler(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	strbuf_addf(out, "%u", ROW(row)->one->number);
+}
+
+static void col_registered(struct strbuf *out, const void *row, const void *ctx)
+{
+	const char *name = registered_of(VIEW(ctx), ROW(row));
+
+	if (name)
+		names_format_module(out, name, strlen(name));
+}
+
+static void col_function(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	if (ROW(row)->function)
+		strbuf_addf(out, "%s%s", ROW(row)->function,
+			    ROW(row)->from == FUNCTION_SLICE_START ? " ~" : "");
+}
+
+static void add_bound(struct strbuf *out, const char *sign, uint64_t ns)
+{
+	char buf[32];
+
+	if (ns != SCHED_NOW_UNKNOWN)
+		strbuf_addf(out, "%s %s", sign, units_format_ns(ns, buf, sizeof(buf)));
+}
+
+static void col_at_least(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	add_bound(out, ">=", ROW(row)->at_least_ns);
+}
+
+static void col_at_most(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	add_bound(out, "<=", ROW(row)->at_most_ns);
+}
+
+static void add_percent(struct strbuf *out, double percent)
+{
+	if (!isnan(percent))
+		strbuf_addf(out, "%.0f%%", percent);
+}
+
+static void col_on_cpu(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	add_percent(out, ROW(row)->on_cpu);
+}
+
+static void col_cpu_wait(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	add_percent(out, ROW(row)->cpu_wait);
+}
+
+static void col_os_tid(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	if (ROW(row)->os_tid)
+		strbuf_addf(out, "%d", ROW(row)->os_tid);
+}
+
+static void col_run_queue(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	if (ROW(row)->one->now.run_queue != SCHED_NOW_UNKNOWN)
+		cell_count(out, ROW(row)->one->now.run_queue);
+}
+
+/* Of those that rest it is how they sleep. */
+static void col_native(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct now_row *r = row;
+
+	UNUSED(ctx);
+	if (r->one->now.doing == SCHED_DOING_NOTHING)
+		return;
+	for (unsigned int i = 0; i < MIN(r->nr_native, (unsigned int)NATIVE_SHOWN); i++)
+		strbuf_addf(out, "%s%s", i ? " < " : "", r->native[i]);
+	if (r->nr_native > NATIVE_SHOWN)
+		strbuf_addstr(out, " < ...");
+}
+
+#define NUMBER_ORDER(column, value)                                                                \
+	static int by_##column(const void *a, const void *b)                                       \
+	{                                                                                          \
+		uint64_t x = ROW(a)->value + 1, y = ROW(b)->value + 1; /* unknown: 0 */            \
+                                                                                                   \
+		return x > y ? -1 : x < y;                                                         \
+	}
+
+NUMBER_ORDER(run_queue, one->now.run_queue)
+NUMBER_ORDER(at_least, at_least_ns)
+NUMBER_ORDER(at_most, at_most_ns)
+
+static int by_scheduler(const void *a, const void *b)
+{
+	return ROW(a)->one->number < ROW(b)->one->number   ? -1
+	       : ROW(a)->one->number > ROW(b)->one->number ? 1
+							   : 0;
+}
+
+static int by_os_tid(const void *a, const void *b)
+{
+	return ROW(a)->os_tid < ROW(b)->os_tid ? -1 : ROW(a)->os_tid > ROW(b)->os_tid;
+}
+
+static int by_on_cpu(const void *a, const void *b)
+{
+	return cell_by_number(ROW(a)->on_cpu, ROW(b)->on_cpu);
+}
+
+static int by_cpu_wait(const void *a, const void *b)
+{
+	return cell_by_number(ROW(a)->cpu_wait, ROW(b)->cpu_wait);
+}
+
+const struct table_column sched_now_columns[] = {
+	{"type", "SCHEDULER", TABLE_LEFT, false, col_type, NULL},
+	{"scheduler", "NO", TABLE_RIGHT, false, col_scheduler, by_scheduler},
+	{"doing", "DOING", TABLE_LEFT, false, col_doing, NULL},
+	{"pid", "PID", TABLE_LEFT, false, col_pid, NULL},
+	{"port", "PORT", TABLE_LEFT, true, col_port, NULL},
+	{"registered_name", "NAME", TABLE_LEFT, false, col_registered, NULL},
+	{"function", "FUNCTION", TABLE_LEFT, false, col_function, NULL},
+	{"function_from", "FROM", TABLE_LEFT, true, col_function_from, NULL},
+	{"at_least_ns", "FOR", TABLE_RIGHT, false, col_at_least, by_at_least},
+	{"at_most_ns", "AT MOST", TABLE_RIGHT, false, col_at_most, by_at_most},
+	{"run_queue", "QUEUE", TABLE_RIGHT, false, col_run_queue, by_run_queue},
+	{"os_tid", "OS TID", TABLE_RIGHT, true, col_os_tid, by_os_tid},
+	{"thread_state", "THREAD", TABLE_LEFT, false, col_thread_state, NULL},
+	{"on_cpu", "ON CPU", TABLE_RIGHT, false, col_on_cpu, by_on_cpu},
+	{"cpu_wait", "CPU WAIT", TABLE_RIGHT, false, col_cpu_wait, by_cpu_wait},
+	{"syscall", "SYSCALL", TABLE_LEFT, false, col_syscall, NULL},
+	{"file", "FILE", TABLE_LEFT, false, col_file, NULL},
+	{"wchan", "WCHAN", TABLE_LEFT, true, col_wchan, NULL},
+	{"holds_progress", "PROGRESS", TABLE_LEFT, true, col_holds_progress, NULL},
+	{"native_stack", "NATIVE STACK", TABLE_LEFT, false, col_native, NULL},
+	{0},
+};
+
+/* ---- thread progress ------------------------------------------------------------------------ */
+
+enum progress_state {
+	PROGRESS_UNKNOWN,
+	PROGRESS_MOVES,
+	PROGRESS_STILL,
+	PROGRESS_NOT_NEEDED, /* all wait for work */
+};
+
+struct progress_told {
+	enum progress_state state;
+	uint64_t still_ns;     /* SCHED_NOW_UNKNOWN */
+	const char *waits_for; /* of what is no scheduler; NULL */
+	unsigned int nr_holders;
+};
+
+/* The leader's note of the thread that it waits for, if that is none of the schedulers'. */
+static const char *other_holder(const struct now_view *v)
+{
+	size_t nr_normal = v->node->anchors.nr_sched;
+
+	for (size_t i = 0; i < v->nr; i++) {
+		const struct sched_sight *s = &v->rows[i].one->now;
+
+		if (v->rows[i].one->type != THREAD_NORMAL || !s->known || !s->leader)
+			continue;
+		if (s->leader_unmanaged != -1)
+			return "an unmanaged thread";
+		if (s->leader_check == 0)
+			return "the aux thread";
+		if (s->leader_check > 0 && (size_t)s->leader_check > nr_normal)
+			return "a poll thread";
+	}
+	return NULL;
+}
+
+static struct progress_told progress_of(const struct now_view *v)
+{
+	const struct sched_progress *p = sched_now_progress(v->now);
+	struct progress_told t = {.still_ns = SCHED_NOW_UNKNOWN};
+	bool works = false;
+
+	for (size_t i = 0; i < v->nr; i++) {
+		const struct sched_one *one = v->rows[i].one;
+
+		works |= one->type == THREAD_NORMAL && one->now.known &&
+			 one->now.confirmed != PROGRESS_WAITING;
+		t.nr_holders += v->rows[i].holds != PROGRESS_HOLDER_NONE;
+	}
+	if (!v->live)
+		return t;
+	if (p->known && p->moves) {
+		t.state = PROGRESS_MOVES;
+	} else if (t.nr_holders) {
+		t.state = PROGRESS_STILL;
+	} else if (!works) {
+		t.state = PROGRESS_NOT_NEEDED;
+	} else if (p->known) {
+		t.state = PROGRESS_STILL;
+		t.waits_for = other_holder(v);
+	}
+	if (p->known && t.state == PROGRESS_STILL && v->last_ns > p->same_ns)
+		t.still_ns = v->last_ns - p->same_ns;
+	else if (t.nr_holders && v->last_ns > v->first_ns)
+		t.still_ns = v->last_ns - v->first_ns;
+	return t;
+}
+
+static void add_holders(struct strbuf *out, const struct now_view *v)
+{
+	static const char *const how[] = {
+		[PROGRESS_HOLDER_BEHIND] = "has not confirmed it",
+		[PROGRESS_HOLDER_LEADER] = "leads it and does not look",
+		[PROGRESS_HOLDER_ALONE] = "does not come to look",
+	};
+	const char *between = ": ";
+
+	for (size_t i = 0; i < v->nr; i++) {
+		const struct now_row *r = &v->rows[i];
+		char buf[64];
+		const char *pid = pid_of(v, r, buf, sizeof(buf));
+
+		if (r->holds == PROGRESS_HOLDER_NONE)
+			continue;
+		strbuf_addf(out, "%sscheduler %u", between, r->one->number);
+		if (pid)
+			strbuf_addf(out, " with %s", pid);
+		if (r->function)
+			strbuf_addf(out, " in %s", r->function);
+		strbuf_addf(out, " %s", how[r->holds]);
+		if (r->runnable)
+			strbuf_addstr(out, " (its thread waits for a CPU)");
+		between = "; ";
+	}
+}
+
+static void write_progress(FILE *f, const struct now_view *v)
+{
+	struct progress_told t = progress_of(v);
+	struct strbuf line = STRBUF_INIT;
+	char buf[32];
+
+	strbuf_addstr(&line, "thread progress ");
+	if (t.state == PROGRESS_UNKNOWN) {
+		strbuf_addstr(&line, v->live ? "is not known: its value is hidden, and no "
+					       "scheduler leads it"
+					     : "is not known: a core file is one moment");
+	} else if (t.state == PROGRESS_MOVES) {
+		strbuf_addstr(&line, "moves");
+	} else if (t.state == PROGRESS_NOT_NEEDED) {
+		strbuf_addstr(&line, "stands still: all schedulers wait for work, none needs it");
+	} else {
+		strbuf_addstr(&line, "stands still");
+		if (t.still_ns != SCHED_NOW_UNKNOWN)
+			strbuf_addf(&line, " for >= %s",
+				    units_format_ns(t.still_ns, buf, sizeof(buf)));
+		add_holders(&line, v);
+		if (!t.nr_holders)
+			strbuf_addf(&line, ": it waits for %s, no scheduler",
+				    t.waits_for ? t.waits_for : "another thread");
+	}
+	if (v->stopped)
+		strbuf_addstr(&line, " (the node is stopped by a signal or a debugger)");
+	table_clean_text(&line, false);
+	fprintf(f, "%s\n", line.buf);
+	strbuf_free(&line);
+}
+
+/* ---- blocked multi-scheduling --------------------------------------------------------------- */
+
+static void write_block(FILE *f, const struct now_view *v)
+{
+	const struct sched_block *b = &v->block;
+	char buf[64];
+
+	if (!b->blocked)
+		return;
+	fprintf(f, "multi-scheduling is blocked: scheduler 1 alone runs%s, until ",
+		b->dirty ? "" : " beside the dirty ones");
+	for (unsigned int i = 0; i < MIN(b->nr, SCHED_BLOCKERS_MAX); i++)
+		fprintf(f, "%s%s", i ? ", " : "",
+			pid_format(&v->pids, b->epid[i], buf, sizeof(buf)));
+	if (b->nr > SCHED_BLOCKERS_MAX)
+		fprintf(f, " and %u more", b->nr - SCHED_BLOCKERS_MAX);
+	fprintf(f, "%s unblocked it (erlang:system_flag(multi_scheduling, %s)) or exited\n",
+		b->nr == 1 ? " has" : " have", b->dirty ? "unblock" : "unblock_normal");
+}
+
+static void json_block(struct jsonw *w, const struct now_view *v)
+{
+	const struct sched_block *b = &v->block;
+	char buf[64];
+
+	jsonw_begin_object(w, "multi_scheduling");
+	jsonw_string(w, "state", !b->blocked ? "enabled" : b->dirty ? "blocked" : "blocked_normal");
+	jsonw_begin_array(w, "blocked_by");
+	for (unsigned int i = 0; i < MIN(b->nr, SCHED_BLOCKERS_MAX); i++)
+		jsonw_string(w, NULL, pid_format(&v->pids, b->epid[i], buf, sizeof(buf)));
+	jsonw_end_array(w);
+	jsonw_uint(w, "blockers", b->nr);
+	jsonw_end_object(w);
+}
+
+/* ---- the answer ----------------------------------------------------------------------------- */
+
+static bool has_start_mark(const struct now_view *v)
+{
+	for (size_t i = 0; i < v->nr; i++)
+		if (v->rows[i].from == FUNCTION_SLICE_START)
+			return true;
+	return false;
+}
+
+int sched_now_write(struct command_context *ctx, const struct now_view *v, const struct table *t,
+		    const struct table_options *o, struct error *err)
+{
+	int rc = table_write(ctx->out, t, o, err);
+	char buf[32];
+
+	if (rc)
+		return rc;
+	fprintf(ctx->out, "\n");
+	if (v->live)
+		fprintf(ctx->out, "%u looks in %s; ", v->nr_looks,
+			units_format_ns(v->last_ns - v->first_ns, buf, sizeof(buf)));
+	write_progress(ctx->out, v);
+	write_block(ctx->out, v);
+	if (has_start_mark(v))
+		fprintf(ctx->out, "~ its time slice began in this function: where Erlang code is "
+				  "by now stands in the registers of a CPU (ebeam record)\n");
+	return 0;
+}
+
+static void json_row(struct jsonw *w, const struct now_view *v, const struct now_row *r)
+{
+	const struct sched_sight *s = &r->one->now;
+	char buf[64];
+
+	jsonw_begin_object(w, NULL);
+	jsonw_string(w, "type", sched_type_name(r->one->type));
+	jsonw_uint(w, "scheduler", r->one->number);
+	jsonw_string(w, "doing", doing_name(v, r->one));
+	jsonw_string(w, "pid", pid_of(v, r, buf, sizeof(buf)));
+	jsonw_string(w, "port", port_of(v, r, buf, sizeof(buf)));
+	jsonw_string(w, "registered_name", registered_of(v, r));
+	jsonw_string(w, "function", r->function);
+	jsonw_string(w, "function_from", function_from_name(r->from));
+	jsonw_known(w, "at_least_ns", r->at_least_ns);
+	jsonw_known(w, "at_most_ns", r->at_most_ns);
+	jsonw_known(w, "run_queue", s->run_queue);
+	if (r->os_tid)
+		jsonw_int(w, "os_tid", r->os_tid);
+	else
+		jsonw_null(w, "os_tid");
+	jsonw_string(w, "thread_state", thread_of(r));
+	jsonw_double(w, "on_cpu", r->on_cpu);
+	jsonw_double(w, "cpu_wait", r->cpu_wait);
+	jsonw_string(w, "syscall", syscall_of(r, buf, sizeof(buf)));
+	jsonw_string(w, "file", r->file[0] ? r->file : NULL);
+	jsonw_string(w, "wchan", wchan_of(r));
+	jsonw_string(w, "holds_progress", holder_of(r));
+	jsonw_begin_array(w, "native_stack");
+	for (unsigned int i = 0; i < r->nr_native; i++)
+		jsonw_string(w, NULL, r->native[i]);
+	jsonw_end_array(w);
+	jsonw_end_object(w);
+}
+
+int sched_now_json(struct command_context *ctx, const struct now_view *v, const struct table *t,
+		   const struct table_options *o, struct error *err)
+{
+	static const char *const states[] = {
+		[PROGRESS_MOVES] = "moves",
+		[PROGRESS_STILL] = "still",
+		[PROGRESS_NOT_NEEDED] = "not_needed",
+	};
+	const struct sched_progress *p = sched_now_progress(v->now);
+	struct progress_told told = progress_of(v);
+	struct jsonw w = JSONW(ctx->out);
+	size_t *order, nr;
+	int rc = table_order(t, o, &order, &nr, err);
+
+	if (rc)
+		return rc;
+	target_json_begin(&w, ctx, v->node);
+	jsonw_begin_object(&w, "data");
+	jsonw_uint(&w, "looks", v->nr_looks);
+	jsonw_uint(&w, "duration_ns", v->last_ns - v->first_ns);
+	jsonw_bool(&w, "stopped", v->stopped);
+	jsonw_begin_object(&w, "thread_progress");
+	jsonw_string(&w, "state", states[told.state]);
+	jsonw_uint_if(&w, "value", p->known, p->value);
+	jsonw_known(&w, "at_least_ns", told.still_ns);
+	jsonw_string(&w, "waits_for", told.waits_for);
+	jsonw_end_object(&w);
+	json_block(&w, v);
+	jsonw_begin_rows(&w, "schedulers");
+	for (size_t i = 0; i < nr; i++)
+		json_row(&w, v, &v->rows[order[i]]);
+	jsonw_end_array(&w);
+	jsonw_end_object(&w);
+	free(order);
+	return target_json_end(&w, NULL, 0, NULL, 0, err);
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The answer of `ebeam sched`, for people and as JSON. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "base/xalloc.h"
+#include "cmd/events/group_rows.h"
+#include "cmd/events/sched.h"
+#include "cmd/output/render.h"
+#include "cmd/output/stack_show.h"
+#include "view/table/cells.h"
+#include "view/table/histogram.h"
+
+/* Of a group: what was seen, and what is told of it. */
+struct told_count {
+	struct sched_count seen;
+	uint64_t time_ns, dirty_ns, slices;
+};
+
+static uint64_t mean(uint64_t sum, uint64_t nr)
+{
+	return nr ? sum / nr : 0;
+}
+
+/* By what was seen, unless what is told has more than that. */
+static uint64_t mean_of(const struct told_count *c)
+{
+	return c->seen.all_long.nr ? mean(c->time_ns, c->slices)
+				   : mean(c->seen.time_ns - c->seen.unseen_ns, c->seen.slices);
+}
+
+static bool max_is_cut(const void *row)
+{
+	return ((const struct told_count *)((const struct group_row *)row)->count)->seen.max_cut;
+}
+
+static void add_longest(struct strbuf *out, uint64_t ns, bool cut)
+{
+	strbuf_addstr(out, cut ? ">= " : "");
+	cell_ns(out, ns);
+}
+
+/* ---- columns ------------------------------------------------------------------------------- */
+
+#define SCALE(of)		  (((const struct sched_answer *)(of))->scale)
+#define TIME_SCALE(of)		  (((const struct sched_answer *)(of))->time_scale)
+#define COLUMN(name, value, cell) GROUP_COLUMN(told_count, name, value, cell)
+
+COLUMN(time, c->time_ns, cell_ns(out, v))
+COLUMN(dirty, c->dirty_ns, cell_ns(out, v))
+COLUMN(slices, c->slices, sched_add_count(out, v, 1))
+COLUMN(mean, mean_of(c), cell_ns(out, v))
+COLUMN(max, c->seen.max_ns, add_longest(out, v, max_is_cut(row)))
+COLUMN(reductions, c->seen.reductions, sched_add_count(out, v, SCALE(ctx)))
+COLUMN(wait, c->seen.wait_ns, cell_ns(out, units_scale(v, TIME_SCALE(ctx))))
+COLUMN(mean_wait, mean(c->seen.wait_ns, c->seen.waits), cell_ns(out, v))
+COLUMN(max_wait, c->seen.max_wait_ns, cell_ns(out, v))
+
+static void text_share(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct sched_answer *a = ctx;
+
+	if (a->duration_ns)
+		sched_add_percent(out, 100 * (double)value_time(row) / (double)a->duration_ns);
+}
+
+const struct table_column sched_columns[] = {
+	{"time_ns", "TIME", TABLE_RIGHT, false, text_time, compare_time},
+	{"share", "SHARE", TABLE_RIGHT, false, text_share, compare_time},
+	{"dirty_ns", "DIRTY", TABLE_RIGHT, true, text_dirty, compare_dirty},
+	{"slices", "SLICES", TABLE_RIGHT, false, text_slices, compare_slices},
+	{"mean_ns", "MEAN", TABLE_RIGHT, true, text_mean, compare_mean},
+	{"max_ns", "MAX", TABLE_RIGHT, false, text_max, compare_max},
+	{"reductions", "REDS", TABLE_RIGHT, false, text_reductions, compare_reductions},
+	{"wait_ns", "WAITED", TABLE_RIGHT, false, text_wait, compare_wait},
+	{"mean_wait_ns", "MEAN WAIT", TABLE_RIGHT, true, text_mean_wait, compare_mean_wait},
+	{"max_wait_ns", "MAX WAIT", TABLE_RIGHT, false, text_max_wait, compare_max_wait},
+	{"group", "WHOSE", TABLE_LEFT, false, group_row_text, NULL},
+	{"name", "NAME", TABLE_LEFT, true, group_row_name, NULL},
+	{0},
+};
+
+/* ---- longest slices ------------------------------------------------------------------------ */
+
+static void add_function(struct strbuf *out, const struct names *n, uint32_t function)
+{
+	const struct name_function *f = names_function(n, function);
+
+	if (f)
+		names_format_function(out, f);
+}
+
+/* "<0.80.0>  my_server", "#Port<0.5>  tcp_inet (tcp_inet)" */
+static void add_whose(struct strbuf *out, const struct names *n, const struct sched_long *l)
+{
+	const struct name_process *p = names_process(n, l->process);
+	const char *port = names_string(n, l->port), *name = names_string(n, l->port_name);
+	const char *driver = names_string(n, l->driver);
+
+	strbuf_addf(out, "%s  ", p ? p->pid : port ? port : "-");
+	process_group_name_of(n, l->process, out);
+	if (p || !port)
+		return;
+	names_format_text(out, name ? name : "", name ? strlen(name) : 0);
+	if (driver)
+		strbuf_addf(out, " (%s)", driver);
+}
+
+static void write_long(FILE *f, const struct names *n, const struct sched_long *l)
+{
+	const struct name_thread *t = names_thread(n, l->thread);
+	const struct name_function *of;
+	const struct name_frame *frame;
+	struct strbuf line = STRBUF_INIT;
+	uint32_t stack = l->stack;
+
+	strbuf_addstr(&line, "  ");
+	add_longest(&line, l->ns, l->cut);
+	strbuf_addstr(&line, "  ");
+	add_whose(&line, n, l);
+	if (t)
+		strbuf_addf(&line, "  on %s scheduler %u", sched_type_name(t->type), t->scheduler);
+	if (l->reductions != EVENT_UNKNOWN)
+		strbuf_addf(&line, ", %" PRIu64 " reductions", l->reductions);
+	table_clean_text(&line, false);
+	fprintf(f, "%s\n", line.buf);
+	while ((of = names_next_frame(n, &stack, &frame))) {
+		strbuf_reset(&line);
+		names_format_function(&line, of);
+		if (frame->file) {
+			strbuf_addstr(&line, "  ");
+			names_format_text(&line, frame->file, strlen(frame->file));
+			strbuf_addf(&line, ":%u", frame->line);
+		}
+		table_clean_text(&line, false);
+		fprintf(f, "      %s\n", line.buf);
+	}
+	strbuf_free(&line);
+}
+
+static void write_longest(FILE *f, const struct sched_answer *a)
+{
+	const struct sched_stats *s = a->stats;
+	struct strbuf line = STRBUF_INIT;
+
+	if (!s->nr_longest)
+		return;
+	sched_add_count(&line, s->nr_long, a->long_scale);
+	fprintf(f, "\nlongest slices (of %s that were long), with their stacks\n", line.buf);
+	for (unsigned int i = 0; i < s->nr_longest; i++)
+		write_long(f, s->stream->names, &s->longest[i]);
+	strbuf_free(&line);
+}
+
+static void long_json(struct jsonw *w, const struct names *n, const struct sched_long *l)
+{
+	const struct name_process *p = names_process(n, l->process);
+	const struct name_thread *t = names_thread(n, l->thread);
+	struct strbuf text = STRBUF_INIT;
+
+	jsonw_begin_object(w, NULL);
+	jsonw_uint(w, "duration_ns", l->ns);
+	jsonw_bool(w, "at_least", l->cut);
+	jsonw_string(w, "pid", p ? p->pid : NULL);
+	process_group_name_of(n, l->process, &text);
+	jsonw_string(w, "name", text.len ? text.buf : names_string(n, l->port_name));
+	jsonw_string(w, "port", names_string(n, l->port));
+	jsonw_string(w, "driver", names_string(n, l->driver));
+	strbuf_reset(&text);
+	add_function(&text, n, l->entry);
+	jsonw_string(w, "entry", text.len ? text.buf : NULL);
+	jsonw_known(w, "reductions", l->reductions);
+	jsonw_string(w, "type", t ? sched_type_name(t->type) : NULL);
+	jsonw_uint(w, "scheduler", t ? t->scheduler : 0);
+	stack_show_frames_json(w, n, l->stack);
+	jsonw_end_object(w);
+	strbuf_free(&text);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+static uint64_t normal_ns(const struct sched_part *p)
+{
+	return p->ns - p->dirty_ns;
+}
+
+/* What of it is to be scaled. */
+static struct sched_part seen_part(const struct sched_count *c, bool joined)
+{
+	struct sched_part part = {c->slices, c->time_ns, c->dirty_ns};
+
+	if (joined) {
+		part.nr -= c->seen_long.nr;
+		part.ns -= c->seen_long.ns;
+		part.dirty_ns -= c->seen_long.dirty_ns;
+	}
+	return part;
+}
+
+static struct told_count told(const struct sched_count *seen, const struct sched_answer *a)
+{
+	const struct sched_part part = seen_part(seen, a->joined);
+	struct told_count t = {.seen = *seen,
+			       .slices = units_scale(part.nr, a->scale),
+			       .time_ns = units_scale(normal_ns(&part), a->time_scale),
+			       .dirty_ns = units_scale(part.dirty_ns, a->dirty_scale)};
+
+	if (!a->joined)
+		t.seen.all_long = (struct sched_part){0};
+	t.slices += t.seen.all_long.nr;
+	t.dirty_ns += t.seen.all_long.dirty_ns;
+	t.time_ns += normal_ns(&t.seen.all_long) + t.dirty_ns;
+	return t;
+}
+
+/* By times as they are told: normal and dirty ones have scales of their own.  `counts` has room for
+ * one of each group, and lives as long as the rows. */
+static int order_rows(const struct sched_answer *a, struct told_count *counts, struct group_rows *r,
+		      struct error *err)
+{
+	const struct options *o = &a->sched->ctx->opt;
+
+	for (size_t i = 0; i < a->stats->counts.len; i++) {
+		const struct sched_count *c = &a->stats->counts.data[i];
+
+		counts[i] = told(c, a);
+		if (counts[i].slices || c->time_ns || c->waits)
+			group_rows_add(r, &a->stats->groups, (uint32_t)i, &counts[i]);
+	}
+	return group_rows_order(r, sched_columns, a, "time_ns", o,
+				render_color(o, event_run_target(a->sched->run)), err);
+}
+
+static void count_json(struct jsonw *w, const struct told_count *told, const struct sched_answer *a)
+{
+	const struct sched_count *c = &told->seen;
+
+	jsonw_uint(w, "slices", told->slices);
+	jsonw_uint(w, "time_ns", told->time_ns);
+	jsonw_uint(w, "dirty_ns", told->dirty_ns);
+	jsonw_uint(w, "mean_ns", mean_of(told));
+	jsonw_uint(w, "max_ns", c->max_ns);
+	jsonw_bool(w, "max_at_least", c->max_cut);
+	jsonw_uint(w, "reductions", units_scale(c->reductions, a->scale));
+	jsonw_uint(w, "waits", units_scale(c->waits, a->scale));
+	jsonw_uint(w, "wait_ns", units_scale(c->wait_ns, a->time_scale));
+	jsonw_uint(w, "mean_wait_ns", mean(c->wait_ns, c->waits));
+	jsonw_uint(w, "max_wait_ns", c->max_wait_ns);
+}
+
+static void row_json(struct jsonw *w, const struct group_row *r, const struct sched_answer *a)
+{
+	jsonw_begin_object(w, NULL);
+	group_row_json(w, r);
+	count_json(w, r->count, a);
+	jsonw_end_object(w);
+}
+
+/* A slice or a wait of which one end was not watched is in no sum, and the longer it is the more
+ * likely that is: scaling by what was watched does not make up for it. */
+static bool leaves_out_cut(const struct sched_answer *a)
+{
+	return a->scale > 1;
+}
+
+/* ---- the answer ---------------------------------------------------------------------------- */
+
+static int show_json(const struct sched_answer *a, const struct group_rows *r, struct error *err)
+{
+	const struct sched_stats *s = a->stats;
+	const struct told_count total = told(&s->total, a);
+	bool watch = a->sched->ctx->opt.watch_ns;
+	struct jsonw w;
+
+	event_run_json_begin(a->sched->run, &w);
+	jsonw_begin_object(&w, "data");
+	jsonw_uint(&w, "from_ns", a->from_ns);
+	jsonw_uint(&w, "duration_ns", a->duration_ns);
+	jsonw_double(&w, "share_seen", 1 / a->scale);
+	jsonw_bool(&w, "cut_left_out", leaves_out_cut(a));
+	jsonw_string(&w, "by", process_group_by_name(s->groups.by));
+	sched_cpus_json(&w, a);
+	jsonw_begin_object(&w, "totals");
+	count_json(&w, &total, a);
+	jsonw_uint(&w, "unknown_waits", units_scale(s->unknown_waits, a->scale));
+	jsonw_uint(&w, "untracked", units_scale(s->untracked, a->scale));
+	jsonw_end_object(&w);
+	jsonw_begin_object(&w, "left");
+	for (int i = 0; i < NR_SCHED_LEFT; i++)
+		jsonw_uint(&w, sched_left_name((enum sched_left)i),
+			   units_scale(s->left[i], a->scale));
+	jsonw_end_object(&w);
+	histogram_json(&w, "run_queue", &s->run_queue, a->scale);
+	histogram_json(&w, "dirty_run_queue", &s->dirty_run_queue, a->scale);
+	histogram_json(&w, "slices", &s->slices, a->scale);
+	histogram_json(&w, "dirty_slices", &s->dirty_slices, a->scale);
+	histogram_json(&w, "reductions", &s->reductions, a->scale);
+	jsonw_uint(&w, "long_slices", units_scale(s->nr_long, a->long_scale));
+	(watch ? jsonw_begin_array : jsonw_begin_rows)(&w, "longest");
+	for (unsigned int i = 0; i < s->nr_longest; i++)
+		long_json(&w, s->stream->names, &s->longest[i]);
+	jsonw_end_array(&w);
+	(watch ? jsonw_begin_array : jsonw_begin_rows)(&w, "rows");
+	for (size_t i = 0; i < r->nr; i++)
+		row_json(&w, &r->v.data[r->order[i]], a);
+	jsonw_end_array(&w);
+	jsonw_end_object(&w);
+	return event_run_json_end(a->sched->run, &w, err);
+}
+
+static void write_left(FILE *f, const struct sched_answer *a)
+{
+	static const char *const words[NR_SCHED_LEFT] = {
+		[SCHED_LEFT_WAITING] = "to wait",
+		[SCHED_LEFT_PREEMPTED] = "preempted",
+		[SCHED_LEFT_YIELDED] = "yielded",
+		[SCHED_LEFT_TO_DIRTY] = "to a dirty scheduler",
+		[SCHED_LEFT_SUSPENDED] = "suspended",
+		[SCHED_LEFT_EXITED] = "exited",
+	};
+	struct strbuf line = STRBUF_INIT;
+
+	for (int i = 0; i < NR_SCHED_LEFT; i++) {
+		if (!a->stats->left[i])
+			continue;
+		strbuf_addstr(&line, line.len ? ", " : "");
+		sched_add_count(&line, a->stats->left[i], a->scale);
+		strbuf_addf(&line, " %s", words[i]);
+	}
+	if (line.len)
+		fprintf(f, "slices ended: %s\n", line.buf);
+	strbuf_free(&line);
+}
+
+static void write_head(FILE *f, const struct sched_answer *a)
+{
+	const struct sched_stats *s = a->stats;
+	double seconds = (double)a->duration_ns / 1e9;
+	double busy = sched_percent_of_type(s, THREAD_NORMAL);
+	const struct told_count total = told(&s->total, a);
+	struct strbuf line = STRBUF_INIT;
+	char text[32];
+
+	strbuf_addf(&line, "%.1f s", seconds);
+	if (!isnan(busy))
+		strbuf_addf(&line, "  schedulers %.1f %% busy", busy);
+	strbuf_addstr(&line, "  slices ");
+	sched_add_count(&line, total.slices, 1);
+	if (seconds > 0) {
+		strbuf_addstr(&line, " (");
+		sched_add_count(&line, total.slices, 1 / seconds);
+		strbuf_addstr(&line, "/s)");
+	}
+	strbuf_addf(&line, "  longer than %s: ",
+		    units_format_ns(event_run_longer_than(a->sched->run), text, sizeof(text)));
+	sched_add_count(&line, s->nr_long, a->long_scale);
+	fprintf(f, "%s\n", line.buf);
+	strbuf_free(&line);
+}
+
+static int show_text(const struct sched_answer *a, const struct group_rows *r, struct error *err)
+{
+	const struct sched_stats *s = a->stats;
+	FILE *f = event_run_out(a->sched->run);
+	struct strbuf line = STRBUF_INIT;
+	int rc;
+
+	event_run_begin_screen(a->sched->run);
+	write_head(f, a);
+	event_run_tell_sampled(a->sched->run, SCHED_STATS_KINDS | LONG_SCHEDULE);
+	if (leaves_out_cut(a))
+		fprintf(f,
+			"What sampling cut is left out: %scounts are too small, those of what "
+			"lasts long most of all%s%s\n",
+			a->by_memory ? "" : "times and ",
+			a->joined ? ", but long slices, which are all in TIME, SLICES and MAX" : "",
+			a->by_memory ? ". Times are how long schedulers were at it, divided as was "
+				       "seen"
+				     : "");
+	fputc('\n', f);
+	rc = sched_write_cpus(f, a, err);
+	fputs(s->cpus.len ? "\n" : "", f);
+	histogram_write(f, "run-queue latency", &s->run_queue, HISTOGRAM_NS, a->scale);
+	if (s->dirty_run_queue.nr)
+		histogram_write(f, "the same of dirty schedulers", &s->dirty_run_queue,
+				HISTOGRAM_NS, a->scale);
+	if (s->unknown_waits) {
+		sched_add_count(&line, s->unknown_waits, a->scale);
+		fprintf(f, "  (of %s slices it is not known since when they were to run)\n",
+			line.buf);
+	}
+	histogram_write(f, "slices", &s->slices, HISTOGRAM_NS, a->scale);
+	if (s->dirty_slices.nr)
+		histogram_write(f, "slices on dirty schedulers", &s->dirty_slices, HISTOGRAM_NS,
+				a->scale);
+	histogram_write(f, "reductions of a slice", &s->reductions, HISTOGRAM_COUNT, a->scale);
+	write_left(f, a);
+	if (rc == 0)
+		rc = group_rows_write(r, &s->groups, a->sched->run, err);
+	if (s->untracked) {
+		strbuf_reset(&line);
+		sched_add_count(&line, s->untracked, a->scale);
+		fprintf(f, "%s events of processes left out: more than %u at one time\n", line.buf,
+			s->max_processes);
+	}
+	write_longest(f, a);
+	strbuf_free(&line);
+	return rc;
+}
+
+/*
+ * What was seen of times was seen while probes were on, which is no even part of a load that
+ * changes, and lengthens what goes on.  How long schedulers were with processes is known without
+ * probes: that, without what long slices had of it, is divided as what was seen.  Where it is not
+ * known (or events are of some processes only), by how much of the time was watched.
+ */
+static double scale_of_times(const struct sched_stats *s, bool dirty, bool joined,
+			     double by_watched, uint64_t duration_ns)
+{
+	const struct sched_part part = seen_part(&s->total, joined), *all_long = &s->total.all_long;
+	uint64_t seen_ns = dirty ? part.dirty_ns : normal_ns(&part);
+	double whole_ns = 0, percent;
+
+	if (by_watched <= 1 || s->partial || !seen_ns)
+		return by_watched;
+	for (size_t i = 0; i < s->cpus.len; i++) {
+		struct sched_utilization u;
+
+		if ((s->cpus.data[i].type != THREAD_NORMAL) != dirty)
+			continue;
+		sched_cpu_utilization(s, &s->cpus.data[i], &u);
+		if (isnan(u.percent))
+			return by_watched;
+		percent = dirty || isnan(u.parts.process) ? u.percent : u.parts.process;
+		whole_ns += percent / 100 * (double)duration_ns;
+	}
+	if (joined)
+		whole_ns -= (double)(dirty ? all_long->dirty_ns : normal_ns(all_long));
+	return whole_ns > 0 ? whole_ns / (double)seen_ns : joined ? 1 : by_watched;
+}
+
+int sched_show(struct sched *sched, uint64_t start_ns, uint64_t duration_ns, uint64_t watched_ns,
+	       struct error *err)
+{
+	const struct event_stream *stream = sched->stats.stream;
+	const struct coverage *coverage = &stream->coverage;
+	double by_watched = watched_ns && watched_ns < duration_ns
+				    ? (double)duration_ns / (double)watched_ns
+				    : 1;
+	double scale = 1 / coverage_share(coverage, EVENT_PROCESS_SCHEDULED);
+	double long_scale = 1 / coverage_share(coverage, EVENT_LONG_SCHEDULE);
+	bool joined = scale > 1 && long_scale == 1 && stream->watched >> EVENT_LONG_SCHEDULE & 1;
+	double time_scale = scale_of_times(&sched->stats, false, joined, by_watched, duration_ns);
+	const struct sched_answer a = {
+		.sched = sched,
+		.stats = &sched->stats,
+		.scale = scale,
+		.long_scale = long_scale,
+		.joined = joined,
+		.time_scale = time_scale,
+		.by_memory = time_scale != by_watched,
+		.dirty_scale = scale_of_times(&sched->stats, true, joined, by_watched, duration_ns),
+		.from_ns = stream->start_epoch_ns + (start_ns - MIN(start_ns, stream->start_ns)),
+		.duration_ns = duration_ns,
+	};
+	struct told_count *counts = xcalloc(sched->stats.counts.len + 1, sizeof(*counts));
+	struct group_rows rows = {0};
+	int rc = order_rows(&a, counts, &rows, err);
+
+	if (rc == 0)
+		rc = sched->ctx->opt.json ? show_json(&a, &rows, err) : show_text(&a, &rows, err);
+	group_rows_free(&rows);
+	free(counts);
+	return rc;
+}

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * doctor: which commands work here.  The programs that a command would load are loaded, each by
+ * itself, as the command would have them; and let go.  Of each the row says what is missing: of a
+ * node what it cannot give, and what the kernel refuses.
+ */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/strbuf.h"
+#include "base/thread.h"
+#include "beam/otp/layout.h"
+#include "cmd/command/command.h"
+#include "cmd/host/doctor.h"
+#include "cmd/run/live.h"
+#include "cmd/top/top_events.h"
+#include "event/catalogue.h"
+#include "model/profile/event_weights.h"
+#include "model/stats/carrier_stats.h"
+#include "model/stats/gc_stats.h"
+#include "model/stats/message_stats.h"
+#include "model/stats/port_io.h"
+#include "model/stats/sched_stats.h"
+#include "model/stats/spawn_stats.h"
+#include "probe/kernel/return_trial.h"
+#include "probe/session/programs.h"
+#include "probe/session/refusal.h"
+#include "target/privilege.h"
+#include "target/proc.h"
+
+#define ALL_KINDS ((1ull << NR_EVENT_KINDS) - 1)
+#define FIX_REFUSED                                                                                \
+	"use what is left; and tell the authors of ebeam, with 'uname -a' and the answer of -vv"
+#define FIX_NOT_IN_NODE "use what is left; a build of OTP with its symbols has all"
+#define FIX_RETURNS	"use what is left, or Linux 6.12.14, 6.14 or later; see --force"
+
+/* In which way programs of events are told to run. */
+enum how {
+	HOW_EVENTS, /* each event is told */
+	HOW_STACKS, /* with the Erlang stack */
+	HOW_COUNTS, /* they are only counted */
+	NR_HOW
+};
+
+enum needs { NEEDS_SAMPLES = 1, NEEDS_CALLS = 2, NEEDS_MEMORY_ONLY = 4 };
+
+static uint64_t all_kinds(void)
+{
+	return ALL_KINDS;
+}
+
+static uint64_t gc_kinds(void)
+{
+	return GC_STATS_KINDS;
+}
+
+static uint64_t msg_kinds(void)
+{
+	return MESSAGE_DEFAULT_KINDS;
+}
+
+static uint64_t sched_kinds(void)
+{
+	return SCHED_STATS_KINDS | 1ull << EVENT_LONG_SCHEDULE;
+}
+
+static uint64_t proc_kinds(void)
+{
+	return SPAWN_KINDS;
+}
+
+static uint64_t alloc_kinds(void)
+{
+	return CARRIER_STATS_KINDS;
+}
+
+static uint64_t mode_kinds(void)
+{
+	uint64_t kinds = 0;
+
+	for (const struct weight_mode *m = weight_modes; m->name; m++)
+		kinds |= weight_mode_is_calls(m) || weight_mode_reads_memory(m) ? 0 : m->kinds;
+	return kinds;
+}
+
+/* Commands that load programs. */
+static const struct command_row {
+	const char *name;
+	const char *purpose;
+	uint64_t (*kinds)(void); /* NULL = none */
+	enum how how;
+	unsigned int needs; /* beside kinds */
+} command_rows[] = {
+	{"record", "where the CPU goes", NULL, HOW_EVENTS, NEEDS_SAMPLES},
+	{"record --mode", "where garbage, messages and slices of time come from", mode_kinds,
+	 HOW_STACKS, 0},
+	{"events", "what happens in the VM", all_kinds, HOW_EVENTS, 0},
+	{"gc", "pauses of garbage collection", gc_kinds, HOW_EVENTS, 0},
+	{"msg", "who sends to whom", msg_kinds, HOW_EVENTS, 0},
+	{"sched", "how busy schedulers are, what runs long", sched_kinds, HOW_EVENTS, 0},
+	{"proc", "who starts processes, how they end", proc_kinds, HOW_EVENTS, 0},
+	{"alloc", "carriers of the allocators", alloc_kinds, HOW_EVENTS, 0},
+	{"port --io", "what goes through ports", port_io_kinds, HOW_EVENTS, 0},
+	{"trace", "calls of functions", NULL, HOW_EVENTS, NEEDS_CALLS},
+	{"top", "what the node does now", top_events_kinds, HOW_COUNTS,
+	 NEEDS_SAMPLES | NEEDS_MEMORY_ONLY},
+};
+
+/* Programs that no source of events names; NULL ends each list. */
+static const char *const sampling[] = {"sample_cpu", NULL};
+static const char *const watching_code[] = {"code_changed", NULL};
+static const char *const calling[] = {"call_breakpoint", "call_function", "call_function_return",
+				      NULL};
+
+/* What programs are told of a node, and what the kernel then says of them. */
+struct doctor_tried {
+	struct beam_layout layout;
+	unsigned int otp;
+	uint64_t usdt_kinds;
+	struct program_trials trials[NR_HOW];
+};
+
+/* Of one node. */
+struct look {
+	struct doctor_host *host;
+	const struct options *opt;
+	struct beam_node *node; /* NULL: as of the newest release */
+	struct source_plan plans[NR_HOW];
+	uint64_t kinds[NR_HOW];
+	struct program_trials *trials; /* NR_HOW */
+	enum how how;		       /* while programs are chosen */
+	enum privilege_use lacking;    /* if nothing can be tried for want of a privilege */
+};
+
+/* ---- trying -------------------------------------------------------------------------------- */
+
+static bool is_any_of(const char *const *names, const char *program)
+{
+	while (*names && strcmp(*names, program) != 0)
+		names++;
+	return *names;
+}
+
+/* Only what a command loads in that way. */
+static bool is_wanted(void *arg, const char *program)
+{
+	const struct look *l = arg;
+	const struct source_plan *plan = &l->plans[l->how];
+
+	for (unsigned int i = 0; i < plan->nr_points; i++)
+		if (plan->points[i].kinds & l->kinds[l->how] &&
+		    strcmp(plan->points[i].program, program) == 0)
+			return true;
+	return l->how == HOW_EVENTS &&
+	       (is_any_of(sampling, program) || is_any_of(calling, program) ||
+		is_any_of(watching_code, program));
+}
+
+static const struct layout_table *newest_layout(void)
+{
+	const struct layout_table *newest = layout_tables[0];
+
+	for (size_t i = 0; layout_tables[i]; i++)
+		newest = layout_tables[i]->otp > newest->otp ? layout_tables[i] : newest;
+	return newest;
+}
+
+/* Of copies only what programs are told and called counts. */
+static void make_plans(struct look *l)
+{
+	struct source_plan *all = &l->plans[HOW_EVENTS];
+
+	if (l->node)
+		source_plan_node(all, l->node, ALL_KINDS, SOURCE_AUTO, l->opt->force);
+	else
+		source_plan_everything(all, newest_layout()->otp);
+	for (size_t i = 0; i < ARRAY_SIZE(command_rows); i++)
+		if (command_rows[i].kinds)
+			l->kinds[command_rows[i].how] |= command_rows[i].kinds();
+	for (int how = HOW_EVENTS + 1; how < NR_HOW; how++) {
+		l->plans[how] = *all;
+		l->plans[how].kinds &= l->kinds[how];
+	}
+	source_plan_count(&l->plans[HOW_COUNTS], true);
+}
+
+static int make_config(struct session_config *c, struct look *l, enum how how, struct error *err)
+{
+	const struct layout_table *table = newest_layout();
+	struct source_plan plan;
+	int rc = 0;
+
+	program_trials_config(c, &plan, &table->layout, (unsigned int)table->otp);
+	if (l->node) {
+		const struct live_calls calls = {.words = c->call_words, .depth = c->call_depth};
+		const struct live_config asked = {
+			.opt = l->opt,
+			.events = &l->plans[how],
+			.calls = &calls,
+			.longer_than_ns = c->longer_than_ns,
+		};
+
+		rc = live_session_config(c, l->node, NULL, &asked, err);
+	}
+	c->events = &l->plans[how];
+	c->event_stacks = how == HOW_STACKS;
+	c->counting = c->count_sums = c->unnamed = how == HOW_COUNTS;
+	/* As attach_count_runs() would find, without making the kernel count. */
+	c->own_times = !privilege_has(CAP_SYS_ADMIN);
+	c->btf = l->opt->btf;
+	return rc;
+}
+
+static int try_all(struct look *l, struct error *err)
+{
+	const struct program_choice choice = {.wants = is_wanted, .arg = l};
+	int rc = 0;
+
+	for (int how = 0; rc == 0 && how < NR_HOW; how++) {
+		struct session_config c;
+
+		l->how = (enum how)how;
+		rc = make_config(&c, l, l->how, err);
+		rc = rc ? rc : program_trials_run(&l->trials[how], &c, &choice, err);
+	}
+	return rc;
+}
+
+static const struct program_trial *find_trial(const struct program_trials *t, const char *program)
+{
+	for (size_t i = 0; i < t->v.len; i++)
+		if (strcmp(t->v.data[i].name, program) == 0)
+			return &t->v.data[i];
+	return NULL;
+}
+
+/* NULL: it is loaded, or nobody tried. */
+static const struct program_trial *find_refused(const struct look *l, enum how how,
+						const char *program)
+{
+	const struct program_trial *t = find_trial(&l->trials[how], program);
+
+	return t && program_trial_refused(t, l->opt->force) ? t : NULL;
+}
+
+/* All that this node's commands would load. */
+static bool has_all(struct look *l, const struct doctor_tried *tried)
+{
+	for (int how = 0; how < NR_HOW; how++) {
+		const struct source_plan *plan = &l->plans[how];
+
+		l->how = (enum how)how;
+		for (unsigned int i = 0; i < plan->nr_points; i++)
+			if (is_wanted(l, plan->points[i].program) &&
+			    !find_trial(&tried->trials[how], plan->points[i].program))
+				return false;
+	}
+	return true;
+}
+
+/* Nodes of one build are told the same: they are tried once. */
+static int try_once(struct look *l, struct error *err)
+{
+	const struct layout_table *table = newest_layout();
+	struct doctor_tried fresh = {
+		.layout = l->node ? l->node->layout : table->layout,
+		.otp = (unsigned int)(l->node ? l->node->identity.otp : table->otp),
+		.usdt_kinds = l->plans[HOW_EVENTS].usdt_kinds,
+	};
+
+	for (size_t i = 0; i < l->host->tried.len; i++) {
+		struct doctor_tried *tried = l->host->tried.data[i];
+
+		if (memcmp(&tried->layout, &fresh.layout, sizeof(fresh.layout)) == 0 &&
+		    tried->otp == fresh.otp && tried->usdt_kinds == fresh.usdt_kinds &&
+		    has_all(l, tried)) {
+			l->trials = tried->trials;
+			return 0;
+		}
+	}
+	vec_push(&l->host->tried, xcalloc(1, sizeof(fresh)));
+	*l->host->tried.data[l->host->tried.len - 1] = fresh;
+	l->trials = l->host->tried.data[l->host->tried.len - 1]->trials;
+	return try_all(l, err);
+}
+
+void doctor_host_free(struct doctor_host *host)
+{
+	for (size_t i = 0; i < host->tried.len; i++) {
+		for (int how = 0; how < NR_HOW; how++)
+			program_trials_free(&host->tried.data[i]->trials[how]);
+		free(host->tried.data[i]);
+	}
+	vec_free(&host->tried);
+}
+
+/* ---- what is missing ------------------------------------------------------------------------- */
+
+/* State, why and fix of a row, as more of it is found. */
+struct verdict {
+	struct doctor_row *row;
+	struct strbuf why;
+};
+
+static void worsen(struct verdict *v, enum doctor_state state, const char *fix)
+{
+	if (state > v->row->state) {
+		v->row->state = state;
+		v->row->fix = fix;
+	}
+	if (v->why.len)
+		strbuf_addstr(&v->why, "; ");
+}
+
+static bool is_refused(const struct look *l, enum how how, const char *program, char *why,
+		       size_t size)
+{
+	const struct program_trial *t = find_refused(l, how, program);
+
+	if (!t)
+		return false;
+	refusal_text(why, size, t);
+	return true;
+}
+
+/* False: it is there. */
+static bool is_missing(const struct look *l, enum how how, enum event_kind kind, char *why,
+		       size_t size)
+{
+	const struct source_plan *plan = &l->plans[how];
+
+	/* They take it from memory. */
+	if ((kind == EVENT_LONG_SCHEDULE || kind == EVENT_LONG_GC) && how != HOW_COUNTS &&
+	    (!l->node || live_sees_slices(l->node)))
+		return false;
+	if (plan->missing[kind]) {
+		source_missing(plan, kind, why, size);
+		return true;
+	}
+	for (unsigned int i = 0; i < plan->nr_points; i++)
+		if (plan->points[i].kinds >> kind & 1 &&
+		    is_refused(l, how, plan->points[i].program, why, size))
+			return true;
+	return false;
+}
+
+/* "no gc_minor_end, gc_major_end: REASON"; several reasons, each once. */
+static void judge_kinds(struct verdict *v, const struct look *l, const struct command_row *c,
+			enum doctor_state none)
+{
+	char(*why)[SOURCE_REASON_SIZE] = xcalloc(NR_EVENT_KINDS, sizeof(*why));
+	uint64_t kinds = c->kinds(), missing = 0;
+	const char *fix = FIX_NOT_IN_NODE;
+	bool all;
+
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (kinds >> kind & 1 &&
+		    is_missing(l, c->how, (enum event_kind)kind, why[kind], sizeof(why[kind])))
+			missing |= 1ull << kind;
+		if (missing >> kind & 1 && !l->plans[c->how].missing[kind])
+			fix = FIX_REFUSED;
+	}
+	if (missing & l->plans[c->how].unsafe_kinds)
+		fix = FIX_RETURNS;
+	all = missing == kinds;
+	while (missing) {
+		int first = __builtin_ctzll(missing);
+		unsigned int nr = 0;
+
+		worsen(v, all ? none : DOCTOR_DEGRADED, fix);
+		for (int kind = first; kind < NR_EVENT_KINDS; kind++) {
+			if (!(missing >> kind & 1) || strcmp(why[kind], why[first]) != 0)
+				continue;
+			strbuf_addf(&v->why, "%s%s", nr++ ? ", " : "no ", event_rows[kind].name);
+			missing &= ~(1ull << kind);
+		}
+		strbuf_addf(&v->why, ": %s", why[first]);
+	}
+	free(why);
+}
+
+static bool has_uprobes(const struct doctor_host *host)
+{
+	return host->features.feature[PROBE_FEATURE_UPROBE].ok;
+}
+
+static void judge_uprobes(struct verdict *v, const struct look *l, enum doctor_state state,
+			  const char *what)
+{
+	const struct probe_feature *f = &l->host->features.feature[PROBE_FEATURE_UPROBE];
+
+	if (has_uprobes(l->host))
+		return;
+	worsen(v, state, doctor_feature_fix(f));
+	strbuf_addf(&v->why, "%s: the kernel lets this process place no uprobes (%s)", what,
+		    error_text(f->err));
+}
+
+/* The load of all fails for one; the row of the command alone knows what it can do without. */
+static void judge_programs(struct verdict *v, const struct look *l, const char *const *programs,
+			   enum doctor_state state, const char *what)
+{
+	char why[512];
+
+	for (; *programs; programs++) {
+		const struct program_trial *t = find_refused(l, HOW_EVENTS, *programs);
+
+		if (!t)
+			continue;
+		refusal_text(why, sizeof(why), t);
+		worsen(v, state, FIX_REFUSED);
+		strbuf_addf(&v->why, "%s%s", what, why);
+		return;
+	}
+}
+
+static void judge_samples(struct verdict *v, const struct look *l, enum doctor_state state)
+{
+	const struct probe_feature *clock = &l->host->features.feature[PROBE_FEATURE_CPU_CLOCK];
+
+	judge_programs(v, l, sampling, state, "no samples: ");
+	if (!clock->ok) {
+		worsen(v, state, doctor_feature_fix(clock));
+		strbuf_addf(&v->why, "no samples: CPU clock events: %s", error_text(clock->err));
+	}
+}
+
+/* That code is loaded is seen by a uprobe of its own, whatever else is watched. */
+static void judge_code(struct verdict *v, const struct look *l, enum doctor_state none)
+{
+	const struct probe_feature *f = &l->host->features.feature[PROBE_FEATURE_UPROBE];
+	const struct program_trial *t = find_refused(l, HOW_EVENTS, *watching_code);
+	bool unsafe = t && t->rc == -ENOTSUP;
+
+	if (t && !unsafe) {
+		judge_programs(v, l, watching_code, none, "");
+	} else if (!f->ok || unsafe) {
+		worsen(v, DOCTOR_DEGRADED, unsafe ? NULL : doctor_feature_fix(f));
+		strbuf_addf(&v->why, "code that is loaded meanwhile has no names: %s",
+			    unsafe ? t->verifier.words : error_text(f->err));
+	}
+}
+
+static void judge_calls(struct verdict *v, const struct look *l)
+{
+	struct error none = l->host->no_breakpoints;
+	enum doctor_state state = has_uprobes(l->host) ? DOCTOR_DEGRADED : DOCTOR_MISSING;
+	unsigned int nr_threads;
+
+	judge_programs(v, l, calling, DOCTOR_MISSING, "");
+	if (!none.code && l->node && doctor_free_breakpoints(l->node, &nr_threads, &none))
+		none.code = 0; /* one is enough */
+	if (none.code) {
+		worsen(v, state,
+		       none.kind == ERROR_KIND_PRIVILEGE ? privilege_fix(PRIVILEGE_PERF)
+							 : "trace BIFs and NIFs");
+		strbuf_addf(&v->why, "Erlang functions: %s", none.msg);
+	}
+	judge_uprobes(v, l, none.code ? DOCTOR_MISSING : DOCTOR_DEGRADED, "BIFs and NIFs");
+	if (!thread_can_start()) {
+		worsen(v, DOCTOR_DEGRADED, THREAD_FIX);
+		strbuf_addstr(&v->why, "BIFs and NIFs: no thread can be started");
+	}
+	if (l->node && !l->opt->force && return_trial_check(l->node->os_pid, &none) != 0) {
+		worsen(v, DOCTOR_DEGRADED, FIX_RETURNS);
+		strbuf_addf(&v->why, "ends of calls of BIFs and NIFs: %s", none.msg);
+	}
+}
+
+static void judge(struct verdict *v, const struct look *l, const struct command_row *c,
+		  const struct error *untried)
+{
+	bool without = c->needs & NEEDS_MEMORY_ONLY && l->lacking != PRIVILEGE_MEMORY;
+	enum doctor_state none = without ? DOCTOR_DEGRADED : DOCTOR_MISSING;
+
+	if (c->kinds && !thread_can_start()) {
+		worsen(v, c->how == HOW_COUNTS ? DOCTOR_DEGRADED : DOCTOR_MISSING, THREAD_FIX);
+		strbuf_addstr(&v->why, "no thread can be started (see limits)");
+		return;
+	}
+	/* All of them take more than one command does. */
+	if (untried->code && programs_needs_files(untried->code)) {
+		worsen(v, DOCTOR_DEGRADED, error_limit_fix(EMFILE));
+		strbuf_addf(&v->why, "not tried: %s", untried->msg);
+		return;
+	}
+	if (untried->code) {
+		worsen(v, none,
+		       untried->kind != ERROR_KIND_PRIVILEGE ? error_limit_fix(untried->code)
+		       : l->lacking == PRIVILEGE_BPF	     ? programs_fix()
+							     : privilege_fix(l->lacking));
+		strbuf_addf(&v->why, "%s%s",
+			    none == DOCTOR_DEGRADED ? "no samples, no events: " : "", untried->msg);
+		return;
+	}
+	if (c->needs & NEEDS_SAMPLES)
+		judge_samples(v, l, none);
+	if (c->needs & NEEDS_CALLS)
+		judge_calls(v, l);
+	if (c->kinds) {
+		judge_kinds(v, l, c, none);
+		judge_uprobes(v, l, none, "no events");
+	}
+	if (v->row->state != DOCTOR_MISSING)
+		judge_code(v, l, none);
+}
+
+static void add_row(struct doctor_rows *rows, const struct look *l, const struct command_row *c,
+		    const struct error *untried)
+{
+	struct doctor_row *row = doctor_add(rows, "commands", c->name);
+	struct verdict v = {.row = row, .why = STRBUF_INIT};
+
+	row->os_pid = l->node ? l->node->os_pid : 0;
+	row->purpose = c->purpose;
+	judge(&v, l, c, untried);
+	snprintf(row->why, sizeof(row->why), "%s", v.why.buf);
+	if (row->state == DOCTOR_MISSING && c->needs == NEEDS_SAMPLES)
+		row->blocks = untried->code ? (int)untried->kind : ERROR_KIND_KERNEL;
+	strbuf_free(&v.why);
+}
+
+void doctor_check_commands(struct doctor_rows *rows, struct doctor_host *host,
+			   const struct options *opt, struct beam_node *node,
+			   const struct error *unreadable)
+{
+	struct look *l = xcalloc(1, sizeof(*l));
+	struct error untried = *unreadable;
+
+	l->host = host;
+	l->opt = opt;
+	l->node = node;
+	l->lacking = unreadable->code ? PRIVILEGE_MEMORY : PRIVILEGE_BPF;
+	make_plans(l);
+	if (untried.code)
+		; /* so there is nothing to try */
+	else if (programs_locked_down())
+		programs_error(-EPERM, &untried);
+	else if (!proc_in_initial_pid_namespace())
+		error_set(&untried, ERROR_KIND_KERNEL, -ENOTSUP, "%s", SESSION_PID_NAMESPACE);
+	else
+		try_once(l, &untried);
+	for (size_t i = 0; i < ARRAY_SIZE(command_rows); i++)
+		add_row(rows, l, &command_rows[i], &untried);
+	free(l);
+}

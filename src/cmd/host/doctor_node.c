@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* doctor: one node: who it is, where its layout comes from, each check, each table of the VM. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "beam/locate/anchors.h"
+#include "beam/sched/sched.h"
+#include "cmd/host/doctor.h"
+#include "cmd/run/target.h"
+#include "probe/breakpoint/breakpoints.h"
+#include "probe/place/sources.h"
+#include "event/catalogue.h"
+#include "target/privilege.h"
+#include "target/proc.h"
+
+#define LIMITS_MAX_SIZE 4096
+
+/* What is lost where a table was not found.  The checks refuse a node for want of those without
+ * which nothing works, so here they only degrade. */
+static const struct {
+	const char *feature;
+	size_t offset; /* of the raddr in struct beam_anchors */
+	const char *why;
+} anchor_rows[] = {
+	{"process table", offsetof(struct beam_anchors, proc_tab),
+	 "processes cannot be listed; they are known only once they are sampled"},
+	{"port table", offsetof(struct beam_anchors, port_tab), "ports are shown without names"},
+	{"atom table", offsetof(struct beam_anchors, atom_table), "nothing can be named"},
+	{"this node", offsetof(struct beam_anchors, this_node), "the node's name is not known"},
+	{"JIT code descriptor", offsetof(struct beam_anchors, jit_descriptor),
+	 "Erlang functions have no names"},
+	{"code loading hook", offsetof(struct beam_anchors, jit_register),
+	 "code that is loaded while recording is found late, by looking again"},
+	{"BIF table", offsetof(struct beam_anchors, bif_table),
+	 "BIFs are shown as functions of beam.smp"},
+	{"module table", offsetof(struct beam_anchors, module_code),
+	 "NIFs are shown as functions of their library"},
+	{"active code index", offsetof(struct beam_anchors, active_code_ix),
+	 "modules cannot be listed: which of three tables of code is in use is not known"},
+	{"allocators", offsetof(struct beam_anchors, allocators), "memory cannot be counted"},
+	{"ETS overhead", offsetof(struct beam_anchors, ets_misc),
+	 "what ETS takes in all is not known"},
+	{"code ranges", offsetof(struct beam_anchors, code_ranges),
+	 "what code takes in all is not known"},
+	{"table of nodes", offsetof(struct beam_anchors, dist_table),
+	 "connections to other nodes cannot be shown (ebeam dist)"},
+	{"clock", offsetof(struct beam_anchors, clock),
+	 "how long timers still run is known only as of a scheduler's last look at them"},
+	{"schedulers", offsetof(struct beam_anchors, sched),
+	 "a scheduler is known only after its first sample in Erlang code"},
+	{"dirty CPU schedulers", offsetof(struct beam_anchors, dirty_cpu),
+	 "a dirty scheduler is known only after its first sample in Erlang code"},
+	{"dirty IO schedulers", offsetof(struct beam_anchors, dirty_io),
+	 "a dirty scheduler is known only after its first sample in Erlang code"},
+	{"collections on dirty schedulers", offsetof(struct beam_anchors, dirty_gc),
+	 "garbage collections of the node are not counted (ebeam top)"},
+	{"limit of ETS tables", offsetof(struct beam_anchors, ets_limit),
+	 "how many ETS tables the node was made for is not known (ebeam top)"},
+};
+
+#define ANCHOR(member) offsetof(struct beam_anchors, member)
+#define NO_ANCHOR      SIZE_MAX
+
+/* What can be read of a node, by which command, and the tables that it needs: all of them.  Without
+ * those of `better` it says less. */
+static const struct {
+	const char *feature, *command;
+	size_t needs[2], better;
+	const char *less; /* what it does not say without `better` */
+} abilities[] = {
+	{"processes", "ps", {ANCHOR(proc_tab), ANCHOR(atom_table)}, NO_ANCHOR, NULL},
+	{"stacks",
+	 "dump",
+	 {ANCHOR(proc_tab), ANCHOR(atom_table)},
+	 ANCHOR(jit_descriptor),
+	 "functions have no names"},
+	{"time of processes",
+	 "record --mode wall",
+	 {ANCHOR(proc_tab), ANCHOR(jit_descriptor)},
+	 NO_ANCHOR,
+	 NULL},
+	{"states and dictionaries",
+	 "inspect",
+	 {ANCHOR(proc_tab), ANCHOR(atom_table)},
+	 NO_ANCHOR,
+	 NULL},
+	{"mailboxes", "inspect", {ANCHOR(proc_tab), ANCHOR(atom_table)}, NO_ANCHOR, NULL},
+	{"schedulers now",
+	 "sched --now",
+	 {ANCHOR(sched), ANCHOR(proc_tab)},
+	 ANCHOR(jit_descriptor),
+	 "functions have no names"},
+	{"diagnosis", "diagnose", {ANCHOR(sched), ANCHOR(jit_descriptor)}, NO_ANCHOR, NULL},
+	{"memory", "mem", {ANCHOR(allocators), ANCHOR(proc_tab)}, NO_ANCHOR, NULL},
+	{"ETS tables", "ets", {ANCHOR(sched), ANCHOR(atom_table)}, NO_ANCHOR, NULL},
+	{"ports", "port", {ANCHOR(port_tab), ANCHOR(proc_tab)}, NO_ANCHOR, NULL},
+	{"modules", "mod", {ANCHOR(module_code), ANCHOR(active_code_ix)}, NO_ANCHOR, NULL},
+	{"distribution", "dist", {ANCHOR(this_node), ANCHOR(atom_table)}, NO_ANCHOR, NULL},
+	{"application environment", "env", {ANCHOR(sched), ANCHOR(atom_table)}, NO_ANCHOR, NULL},
+};
+
+static struct doctor_row *add(struct doctor_rows *rows, const struct beam_node *node,
+			      const char *group, const char *feature)
+{
+	struct doctor_row *row = doctor_add(rows, group, feature);
+
+	row->os_pid = node->os_pid;
+	return row;
+}
+
+static void add_identity(struct doctor_rows *rows, const struct beam_node *node)
+{
+	const struct beam_identity *id = &node->identity;
+	const char *unsupported = beam_node_unsupported(node);
+	struct doctor_row *row = add(rows, node, "node", "release and build");
+
+	snprintf(row->seen, sizeof(row->seen), "OTP %s, ERTS %s, %s%s%s%s%s", id->otp_text,
+		 id->erts, id->jit ? "jit" : "emu", id->vm_probes ? ", VM probes" : "",
+		 id->lock_counting ? ", lock counting" : "", id->debug ? ", debug" : "",
+		 id->stripped ? ", stripped" : "");
+	if (unsupported) {
+		row->state = DOCTOR_MISSING;
+		row->blocks = ERROR_KIND_UNSUPPORTED;
+		row->fix = node->fix ? node->fix : "record a node of a supported build";
+		snprintf(row->why, sizeof(row->why), "%s", unsupported);
+	}
+}
+
+static void add_process(struct doctor_rows *rows, const struct beam_node *node)
+{
+	char text[128];
+
+	if (*beam_node_process(node, text, sizeof(text)))
+		snprintf(add(rows, node, "node", "process")->seen, sizeof(rows->v.data[0].seen),
+			 "%s", text);
+}
+
+static void add_symbols(struct doctor_rows *rows, const struct beam_node *node)
+{
+	struct doctor_row *row = add(rows, node, "node", "symbols");
+
+	snprintf(row->seen, sizeof(row->seen), "%s",
+		 node->identity.hidden	   ? "hidden: the VM's tables are found by their shape"
+		 : node->identity.stripped ? "exported ones only"
+					   : "all");
+	if (!node->identity.stripped)
+		return;
+	row->state = DOCTOR_DEGRADED;
+	row->fix = "install the debug symbols of the node's package";
+	snprintf(row->why, sizeof(row->why),
+		 "most C functions of the VM are shown by address, not by name");
+}
+
+static void add_layout(struct doctor_rows *rows, const struct beam_node *node)
+{
+	struct doctor_row *row;
+
+	if (!node->layout_origin[0])
+		return;
+	row = add(rows, node, "node", "struct layout");
+	snprintf(row->seen, sizeof(row->seen), "%s", node->layout_origin);
+	if (!beam_node_unsupported(node) && target_untested(node, row->why, sizeof(row->why))) {
+		row->state = DOCTOR_DEGRADED;
+		row->fix = "update ebeam";
+	}
+	for (unsigned int i = 0; i < node->nr_checks; i++) {
+		const struct beam_check *check = &node->checks[i];
+
+		row = add(rows, node, "layout checks", check->name);
+		snprintf(row->seen, sizeof(row->seen), "%s", check->seen);
+		if (check->absent) {
+			row->state = DOCTOR_DEGRADED;
+			snprintf(row->why, sizeof(row->why),
+				 "the core file is cut short: what this looks at is not in it");
+		}
+		if (check->ok)
+			continue;
+		row->state = DOCTOR_MISSING;
+		row->blocks = ERROR_KIND_UNSUPPORTED;
+		row->fix = node->fix;
+		snprintf(row->why, sizeof(row->why), "the layout does not fit this node");
+	}
+}
+
+static raddr anchor_at(const struct beam_node *node, size_t offset)
+{
+	raddr at;
+
+	memcpy(&at, (const char *)&node->anchors + offset, sizeof(at));
+	return at;
+}
+
+static const char *anchor_name(size_t offset)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(anchor_rows); i++)
+		if (anchor_rows[i].offset == offset)
+			return anchor_rows[i].feature;
+	return "a table";
+}
+
+static void add_ability(struct doctor_rows *rows, const struct beam_node *node, size_t i)
+{
+	struct doctor_row *row = add(rows, node, "inspection", abilities[i].feature);
+	size_t better = abilities[i].better;
+
+	snprintf(row->seen, sizeof(row->seen), "ebeam %s", abilities[i].command);
+	if (better != NO_ANCHOR && !anchor_at(node, better)) {
+		row->state = DOCTOR_DEGRADED;
+		snprintf(row->why, sizeof(row->why), "%s: the %s was not found", abilities[i].less,
+			 anchor_name(better));
+	}
+	for (size_t k = 0; k < ARRAY_SIZE(abilities[i].needs); k++) {
+		if (anchor_at(node, abilities[i].needs[k]))
+			continue;
+		row->state = DOCTOR_MISSING;
+		snprintf(row->why, sizeof(row->why), "the %s was not found",
+			 anchor_name(abilities[i].needs[k]));
+	}
+	if (beam_node_unsupported(node)) {
+		row->state = DOCTOR_MISSING;
+		snprintf(row->why, sizeof(row->why), "%s",
+			 node->core ? "the memory that is left does not fit the layout"
+				    : "the layout does not fit this node");
+	}
+}
+
+/* True if the kernel writes no core when the process crashes. */
+static bool has_no_core_limit(int os_pid)
+{
+	static const char name[] = "\nMax core file size";
+	char path[64], *text, *line;
+	bool none;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", os_pid);
+	text = proc_read_file(path, LIMITS_MAX_SIZE, NULL);
+	line = text ? strstr(text, name) : NULL;
+	line = line ? line + sizeof(name) - 1 + strspn(line + sizeof(name) - 1, " ") : NULL;
+	none = line && line[0] == '0' && line[1] == ' '; /* the soft limit is the first number */
+	free(text);
+	return none;
+}
+
+static void add_core_files(struct doctor_rows *rows, const struct beam_node *node)
+{
+	const char *build_id = elf_file_build_id(node->elf);
+	struct doctor_row *row;
+
+	if (node->core)
+		return;
+	row = add(rows, node, "inspection", "core files");
+	snprintf(row->seen, sizeof(row->seen), "--core, made by gcore%s%s%s",
+		 has_no_core_limit(node->os_pid)
+			 ? " (the kernel makes none if this node crashes: ulimit -c is 0)"
+			 : " or the kernel",
+		 *build_id ? "; build id " : "; no build id", build_id);
+}
+
+static void add_anchors(struct doctor_rows *rows, const struct beam_node *node)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(anchor_rows); i++) {
+		struct doctor_row *row = add(rows, node, "tables", anchor_rows[i].feature);
+		raddr at = anchor_at(node, anchor_rows[i].offset);
+
+		if (at) {
+			snprintf(row->seen, sizeof(row->seen), "at 0x%" PRIx64, at);
+			continue;
+		}
+		row->state = DOCTOR_DEGRADED;
+		snprintf(row->seen, sizeof(row->seen), "not found");
+		snprintf(row->why, sizeof(row->why), "%s", anchor_rows[i].why);
+	}
+}
+
+/* Where the functions of the VM are exported: what probes on them would cost. */
+static void add_places(struct doctor_rows *rows, const struct beam_node *node)
+{
+	struct doctor_row *row;
+	struct source_places places;
+
+	if (node->core)
+		return;
+	source_places(&places, node);
+	row = add(rows, node, "node", "uprobe places");
+	snprintf(row->seen, sizeof(row->seen), "%u of %u functions at an emulated instruction%s%s",
+		 places.emulated, places.found, places.stepped ? "; single-stepped: " : "",
+		 places.stepped_names);
+	if (!places.found) {
+		row->state = DOCTOR_DEGRADED;
+		snprintf(row->why, sizeof(row->why),
+			 "this build exports hardly any function of the VM: where the others start "
+			 "is not known");
+	} else if (places.refused) {
+		row->state = DOCTOR_DEGRADED;
+		snprintf(row->why, sizeof(row->why), "%u have no place: %s", places.refused,
+			 places.refused_names);
+	}
+}
+
+/* Which events of the VM can be had, one row for each group of them. */
+static void add_events(struct doctor_rows *rows, struct beam_node *node, bool force)
+{
+	struct source_plan plan;
+
+	if (node->core)
+		return;
+	source_plan_node(&plan, node, (1ull << NR_EVENT_KINDS) - 1, SOURCE_AUTO, force);
+	for (int group = 0; group < NR_EVENT_GROUPS; group++) {
+		struct doctor_row *row =
+			add(rows, node, "events", event_group_name((enum event_group)group));
+		char why[SOURCE_REASON_SIZE] = "";
+		int nr = 0, nr_missing = 0, nr_usdt = 0;
+
+		for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+			if ((int)event_rows[kind].group != group)
+				continue;
+			nr++;
+			nr_missing += plan.missing[kind] != NULL;
+			nr_usdt += plan.usdt_kinds >> kind & 1;
+			if (plan.missing[kind] && !*why)
+				source_missing(&plan, (enum event_kind)kind, why, sizeof(why));
+		}
+		snprintf(row->seen, sizeof(row->seen), "ebeam events: %d of %d kinds",
+			 nr - nr_missing, nr);
+		if (nr_usdt)
+			snprintf(row->seen + strlen(row->seen),
+				 sizeof(row->seen) - strlen(row->seen), ", %s by USDT probes",
+				 nr_usdt == nr - nr_missing ? "all" : "some");
+		if (!nr_missing && group == EVENT_GROUP_DRIVER && plan.unwatched) {
+			row->state = DOCTOR_DEGRADED;
+			snprintf(row->why, sizeof(row->why),
+				 "%u callbacks of drivers cannot be watched (ebeam events -v says "
+				 "which)",
+				 plan.unwatched);
+		}
+		if (!nr_missing)
+			continue;
+		row->state = nr_missing == nr ? DOCTOR_MISSING : DOCTOR_DEGRADED;
+		snprintf(row->why, sizeof(row->why),
+			 "functions that make them cannot be found in this build (%s%s)", why,
+			 nr_missing > 1 ? ", and others" : "");
+	}
+}
+
+/* The fewest that any thread has on which Erlang code runs. */
+unsigned int doctor_free_breakpoints(const struct beam_node *node, unsigned int *nr_threads,
+				     struct error *err)
+{
+	struct proc_thread *threads = NULL;
+	ssize_t nr = proc_threads_read(&threads, node->os_pid, err);
+	unsigned int least = EBEAM_BREAKPOINTS;
+	uint16_t number;
+
+	*nr_threads = 0;
+	for (ssize_t i = 0; i < nr; i++) {
+		struct error why = {0};
+		unsigned int have;
+
+		if (sched_type_of_name(threads[i].name, &number) != THREAD_NORMAL)
+			continue;
+		have = breakpoints_free(threads[i].os_tid, &why);
+		(*nr_threads)++;
+		/* One that has just ended has none. */
+		if (have < least && why.code != -ESRCH) {
+			least = have;
+			*err = why;
+		}
+	}
+	free(threads);
+	return least;
+}
+
+static void add_breakpoints(struct doctor_rows *rows, const struct beam_node *node)
+{
+	unsigned int nr_threads, least;
+	struct doctor_row *row;
+	struct error err = {0};
+	struct rlimit files;
+
+	if (node->core)
+		return;
+	row = add(rows, node, "node", "debug registers");
+	row->purpose = "trace sees calls of Erlang functions";
+	least = doctor_free_breakpoints(node, &nr_threads, &err);
+	if (!nr_threads) {
+		row->state = DOCTOR_DEGRADED;
+		row->fix = error_limit_fix(err.code);
+		snprintf(row->why, sizeof(row->why), "%s",
+			 err.code ? err.msg
+				  : "no thread has the name of a scheduler: all would be watched");
+		return;
+	}
+	snprintf(row->seen, sizeof(row->seen), "%u of %d free on each of %u scheduler%s", least,
+		 EBEAM_BREAKPOINTS, nr_threads, nr_threads == 1 ? "" : "s");
+	if (least < EBEAM_BREAKPOINTS) {
+		row->state = least ? DOCTOR_DEGRADED : DOCTOR_MISSING;
+		row->fix = doctor_error_fix(&err);
+		row->fix = row->fix ? row->fix : "end what holds them";
+		snprintf(row->why, sizeof(row->why), "%s", err.msg);
+		return;
+	}
+	breakpoints_raise_files(nr_threads);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 &&
+	    files.rlim_cur < breakpoints_files(nr_threads)) {
+		row->state = DOCTOR_DEGRADED;
+		row->fix = "raise the limit of open files (ulimit -n)";
+		snprintf(row->why, sizeof(row->why),
+			 "four breakpoints on each scheduler are %u files, and %" PRIu64
+			 " are allowed",
+			 breakpoints_files(nr_threads), (uint64_t)files.rlim_cur);
+	}
+}
+
+void doctor_check_node(struct doctor_rows *rows, struct beam_node *node, bool force)
+{
+	add_identity(rows, node);
+	add_process(rows, node);
+	add_symbols(rows, node);
+	add_places(rows, node);
+	add_breakpoints(rows, node);
+	add_layout(rows, node);
+	/* Nobody has looked for the tables if there is no layout to find them by. */
+	if (!node->nr_checks)
+		return;
+	anchors_find_counters(node);
+	add_anchors(rows, node);
+	for (size_t i = 0; i < ARRAY_SIZE(abilities); i++)
+		add_ability(rows, node, i);
+	add_core_files(rows, node);
+	add_events(rows, node, force);
+}

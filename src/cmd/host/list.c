@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam list`: the nodes of this host, one row each.  A node that cannot be looked into stands
+ * there too, with what is known of it and the reason.
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "beam/node/node.h"
+#include "cmd/command/command.h"
+#include "cmd/output/envelope.h"
+#include "cmd/output/render.h"
+#include "cmd/output/rows.h"
+#include "cmd/run/target.h"
+#include "target/privilege.h"
+#include "target/proc.h"
+#include "view/table/table.h"
+
+struct list_row {
+	int os_pid;
+	bool identified;       /* identity is filled */
+	bool counted;	       /* facts are filled */
+	int64_t uptime_s, rss; /* of the process, bytes; negative = unknown */
+	struct beam_identity identity;
+	char untested[64]; /* "" = release and build are known */
+	struct beam_facts facts;
+	bool usdt;
+	char exe[PATH_MAX];
+	struct proc_container container;
+	char *unsupported; /* NULL = supported; owned */
+};
+
+struct list_rows {
+	VEC(struct list_row) v;
+	unsigned int how; /* they are opened: enum beam_open */
+};
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+/* 1 and a row, or 0 if the process is gone by now. */
+static int read_row(struct list_row *row, int os_pid, unsigned int how)
+{
+	struct proc_stat stat;
+	struct error err = {0};
+	struct beam_node *node;
+	char why[BEAM_NODE_REFUSAL_SIZE];
+
+	memset(row, 0, sizeof(*row));
+	row->os_pid = os_pid;
+	if (proc_exe(os_pid, row->exe, sizeof(row->exe), NULL) != 0)
+		row->exe[0] = '\0';
+	proc_container(&row->container, os_pid);
+	row->uptime_s = proc_uptime_s(os_pid);
+	row->rss = proc_stat_read(&stat, os_pid, NULL) == 0 ? (int64_t)stat.rss : -1;
+	if (beam_node_open(&node, os_pid, how | BEAM_OPEN_PARTIAL, &err) != 0) {
+		if (err.kind == ERROR_KIND_NO_NODE)
+			return 0;
+		row->unsupported = xstrdup(err.msg);
+		return 1;
+	}
+	row->identified = true;
+	row->identity = node->identity;
+	memcpy(row->untested, node->untested, sizeof(row->untested));
+	row->usdt = node->elf && elf_file_has_note(node->elf, ".note.stapsdt");
+	/* Without a layout that was checked the numbers would be guesses. */
+	if (beam_node_unsupported(node)) {
+		row->unsupported = xstrdup(beam_node_refusal(node, why, sizeof(why)));
+		row->untested[0] = '\0';
+	} else {
+		row->counted = beam_node_facts(node, &row->facts, &err) == 0;
+		if (!row->counted) {
+			row->unsupported = xstrdup(err.msg);
+			row->untested[0] = '\0';
+		}
+	}
+	beam_node_close(node);
+	return 1;
+}
+
+static int read_rows(struct list_rows *rows, struct error *err)
+{
+	int *pids, nr = beam_list(&pids, err);
+
+	if (nr < 0)
+		return nr;
+	for (int i = 0; i < nr; i++) {
+		struct list_row row;
+
+		if (read_row(&row, pids[i], rows->how))
+			vec_push(&rows->v, row);
+	}
+	free(pids);
+	return 0;
+}
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+#define ROW(p) ((const struct list_row *)(p))
+
+static void col_os_pid(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addf(out, "%d", ROW(row)->os_pid);
+}
+
+static void col_name(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	if (ROW(row)->counted)
+		strbuf_addstr(out, ROW(row)->facts.name);
+}
+
+static void col_otp(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	if (ROW(row)->identified)
+		strbuf_addstr(out, ROW(row)->identity.otp_text);
+}
+
+static void col_erts(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	if (ROW(row)->identified)
+		strbuf_addstr(out, ROW(row)->identity.erts);
+}
+
+static const char *flavor(const struct list_row *row)
+{
+	return row->identity.jit ? "jit" : "emu";
+}
+
+static void col_flavor(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	if (ROW(row)->identified)
+		strbuf_addstr(out, flavor(ROW(row)));
+}
+
+/* The columns of one number of struct beam_facts: the cell and the order, largest first. */
+#define NUMBER_COLUMN(member)                                                                      \
+	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
+	{                                                                                          \
+		char buf[32];                                                                      \
+                                                                                                   \
+		(void)ctx;                                                                         \
+		if (ROW(row)->counted)                                                             \
+			strbuf_addstr(out, units_format_count(ROW(row)->facts.member, buf,         \
+							      sizeof(buf)));                       \
+	}                                                                                          \
+	static int by_##member(const void *a, const void *b)                                       \
+	{                                                                                          \
+		return ROW(a)->facts.member > ROW(b)->facts.member   ? -1                          \
+		       : ROW(a)->facts.member < ROW(b)->facts.member ? 1                           \
+								     : 0;                          \
+	}
+
+NUMBER_COLUMN(schedulers)
+NUMBER_COLUMN(dirty_cpu_schedulers)
+NUMBER_COLUMN(dirty_io_schedulers)
+NUMBER_COLUMN(process_count)
+NUMBER_COLUMN(port_count)
+NUMBER_COLUMN(atom_count)
+
+static void col_uptime(struct strbuf *out, const void *row, const void *ctx)
+{
+	char buf[32];
+
+	(void)ctx;
+	if (ROW(row)->uptime_s >= 0)
+		strbuf_addstr(out,
+			      units_format_uptime((uint64_t)ROW(row)->uptime_s, buf, sizeof(buf)));
+}
+
+static int by_uptime(const void *a, const void *b)
+{
+	int64_t x = ROW(a)->uptime_s, y = ROW(b)->uptime_s;
+
+	return x > y ? -1 : x < y;
+}
+
+static void col_rss(struct strbuf *out, const void *row, const void *ctx)
+{
+	char buf[32];
+
+	(void)ctx;
+	if (ROW(row)->rss >= 0)
+		strbuf_addstr(out, units_format_bytes((uint64_t)ROW(row)->rss, buf, sizeof(buf)));
+}
+
+static int by_rss(const void *a, const void *b)
+{
+	int64_t x = ROW(a)->rss, y = ROW(b)->rss;
+
+	return x > y ? -1 : x < y;
+}
+
+static int by_os_pid(const void *a, const void *b)
+{
+	return ROW(a)->os_pid < ROW(b)->os_pid ? -1 : ROW(a)->os_pid > ROW(b)->os_pid;
+}
+
+static void col_exe(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addstr(out, ROW(row)->exe);
+}
+
+static void col_container(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct proc_container *c = &ROW(row)->container;
+
+	(void)ctx;
+	strbuf_addstr(out, *c->name ? c->name : c->id);
+}
+
+static void col_container_name(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addstr(out, ROW(row)->container.name);
+}
+
+static void col_pod_uid(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	strbuf_addstr(out, ROW(row)->container.pod);
+}
+
+static void add_yes_no(struct strbuf *out, bool known, bool yes)
+{
+	if (known)
+		strbuf_addstr(out, yes ? "yes" : "no");
+}
+
+static void col_stripped(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_yes_no(out, ROW(row)->identified, ROW(row)->identity.stripped);
+}
+
+static void col_usdt(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_yes_no(out, ROW(row)->identified, ROW(row)->usdt);
+}
+
+static void col_supported(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	if (ROW(row)->untested[0])
+		strbuf_addstr(out, ROW(row)->untested);
+	else
+		add_yes_no(out, true, !ROW(row)->unsupported);
+}
+
+static void col_unsupported_reason(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	if (ROW(row)->unsupported)
+		strbuf_addstr(out, ROW(row)->unsupported);
+}
+
+static const struct table_column list_columns[] = {
+	{"os_pid", "PID", TABLE_RIGHT, false, col_os_pid, by_os_pid},
+	{"name", "NAME", TABLE_LEFT, false, col_name, NULL},
+	{"otp", "OTP", TABLE_LEFT, false, col_otp, NULL},
+	{"erts", "ERTS", TABLE_LEFT, false, col_erts, NULL},
+	{"flavor", "FLAVOR", TABLE_LEFT, false, col_flavor, NULL},
+	{"schedulers", "SCHED", TABLE_RIGHT, false, col_schedulers, by_schedulers},
+	{"dirty_cpu_schedulers", "DIRTY CPU", TABLE_RIGHT, true, col_dirty_cpu_schedulers,
+	 by_dirty_cpu_schedulers},
+	{"dirty_io_schedulers", "DIRTY IO", TABLE_RIGHT, true, col_dirty_io_schedulers,
+	 by_dirty_io_schedulers},
+	{"process_count", "PROCESSES", TABLE_RIGHT, false, col_process_count, by_process_count},
+	{"port_count", "PORTS", TABLE_RIGHT, true, col_port_count, by_port_count},
+	{"atom_count", "ATOMS", TABLE_RIGHT, true, col_atom_count, by_atom_count},
+	{"uptime_s", "UPTIME", TABLE_RIGHT, false, col_uptime, by_uptime},
+	{"rss", "RSS", TABLE_RIGHT, true, col_rss, by_rss},
+	{"exe", "EXECUTABLE", TABLE_LEFT, true, col_exe, NULL},
+	{"container", "CONTAINER", TABLE_LEFT, false, col_container, NULL},
+	{"container_name", "CONTAINER NAME", TABLE_LEFT, true, col_container_name, NULL},
+	{"pod_uid", "POD UID", TABLE_LEFT, true, col_pod_uid, NULL},
+	{"stripped", "STRIPPED", TABLE_LEFT, false, col_stripped, NULL},
+	{"usdt", "USDT", TABLE_LEFT, false, col_usdt, NULL},
+	{"supported", "SUPPORTED", TABLE_LEFT, false, col_supported, NULL},
+	{"unsupported_reason", "WHY NOT", TABLE_LEFT, true, col_unsupported_reason, NULL},
+	{0},
+};
+
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+static json_t *number(bool known, uint64_t n)
+{
+	return known ? json_integer((json_int_t)n) : json_null();
+}
+
+static json_t *flag(bool known, bool yes)
+{
+	return known ? json_boolean(yes) : json_null();
+}
+
+static json_t *text_or_null(const char *text)
+{
+	return envelope_string(*text ? text : NULL);
+}
+
+static json_t *row_object(const struct list_row *row)
+{
+	const struct beam_facts *facts = &row->facts;
+	bool id = row->identified, counted = row->counted;
+
+	return json_pack(
+		"{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+		"s:o, s:o, s:b, s:o, s:o, s:o}",
+		"os_pid", row->os_pid, "name", envelope_string(counted ? facts->name : NULL), "otp",
+		envelope_string(id ? row->identity.otp_text : NULL), "erts",
+		envelope_string(id ? row->identity.erts : NULL), "flavor",
+		envelope_string(id ? flavor(row) : NULL), "schedulers",
+		number(counted, facts->schedulers), "dirty_cpu_schedulers",
+		number(counted, facts->dirty_cpu_schedulers), "dirty_io_schedulers",
+		number(counted, facts->dirty_io_schedulers), "process_count",
+		number(counted, facts->process_count), "port_count",
+		number(counted, facts->port_count), "atom_count",
+		number(counted, facts->atom_count), "uptime_s",
+		number(row->uptime_s >= 0, (uint64_t)row->uptime_s), "exe", text_or_null(row->exe),
+		"container", text_or_null(row->container.id), "container_name",
+		text_or_null(row->container.name), "pod_uid", text_or_null(row->container.pod),
+		"stripped", flag(id, row->identity.stripped), "usdt", flag(id, row->usdt),
+		"supported", !row->unsupported, "unsupported_reason",
+		envelope_string(row->unsupported), "untested", text_or_null(row->untested), "rss",
+		number(row->rss >= 0, (uint64_t)row->rss));
+}
+
+static int write_json(struct command_context *ctx, const struct table *t,
+		      const struct table_options *o, struct error *err)
+{
+	json_t *data = json_array(), *envelope;
+	const struct list_row *rows = t->rows;
+	const char *warning = privilege_blind_spot();
+	size_t *order, nr;
+	int rc = table_order(t, o, &order, &nr, err);
+
+	if (rc) {
+		json_decref(data);
+		return rc;
+	}
+	for (size_t i = 0; i < nr; i++)
+		json_array_append_new(data, row_object(&rows[order[i]]));
+	free(order);
+	envelope = envelope_new("list", NULL, data);
+	if (warning)
+		envelope_warn(envelope, warning);
+	return envelope_write(ctx->out, envelope, err);
+}
+
+/* ---- again and again ---------------------------------------------------------------------- */
+
+static void free_list(struct list_rows *rows)
+{
+	for (size_t i = 0; i < rows->v.len; i++)
+		free(rows->v.data[i].unsupported);
+	vec_free(&rows->v);
+}
+
+/* All nodes of the host, whichever it was opened for. */
+static int open_rows(void *view, struct beam_node *n, struct error *err)
+{
+	struct list_rows *rows = view;
+
+	(void)err;
+	rows->how = n ? n->how : 0;
+	return 0;
+}
+
+static int read_into(void *view, struct error *err)
+{
+	return read_rows(view, err);
+}
+
+static void rows_table(void *view, struct table *out)
+{
+	const struct list_rows *rows = view;
+
+	*out = (struct table){.columns = list_columns,
+			      .rows = rows->v.data,
+			      .nr_rows = rows->v.len,
+			      .row_size = sizeof(struct list_row)};
+}
+
+static uint64_t row_id(const void *row)
+{
+	return (uint64_t)ROW(row)->os_pid;
+}
+
+static void forget_rows(void *view)
+{
+	free_list(view);
+}
+
+const struct row_source node_rows = {
+	.view_size = sizeof(struct list_rows),
+	.open = open_rows,
+	.read = read_into,
+	.forget = forget_rows,
+	.table = rows_table,
+	.id = row_id,
+	.columns = list_columns,
+};
+
+/* ---- the command -------------------------------------------------------------------------- */
+
+static int write_text(struct command_context *ctx, const struct table *t, struct table_options *o,
+		      struct error *err)
+{
+	const char *warning = privilege_blind_spot();
+	const struct list_row *rows = t->rows;
+	bool any_unsupported = false;
+
+	for (size_t i = 0; i < t->nr_rows; i++)
+		any_unsupported |= rows[i].unsupported != NULL;
+	/* The reason takes much room: only where there is one to show. */
+	o->also = any_unsupported ? "unsupported_reason" : NULL;
+	if (warning)
+		log_warn("ebeam: %s", warning);
+	if (!t->nr_rows)
+		log_warn(privilege_unseen() ? "ebeam: no BEAM node is seen"
+					    : "ebeam: no BEAM node runs here");
+	return table_write(ctx->out, t, o, err);
+}
+
+int cmd_list(struct command_context *ctx, struct error *err)
+{
+	struct table_options options = render_table_options(ctx, "os_pid");
+	struct list_rows rows = {.how = target_how(&ctx->opt)};
+	struct table table = {.columns = list_columns, .row_size = sizeof(struct list_row)};
+	int rc;
+
+	rc = table_check(&table, &options, err);
+	rc = rc ? rc : read_rows(&rows, err);
+	if (rc)
+		return rc;
+	table.rows = rows.v.data;
+	table.nr_rows = rows.v.len;
+	rc = ctx->opt.json ? write_json(ctx, &table, &options, err)
+			   : write_text(ctx, &table, &options, err);
+	free_list(&rows);
+	return rc;
+}

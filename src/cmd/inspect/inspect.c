@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `ebeam inspect`: all of one process, as erlang:process_info/2 and sys:get_state/1 would say it,
+ * whether it waits, runs, hangs or stands in a core file.
+ *
+ * The process is read whole, then looked at again: if it ran meanwhile, once more from the start.
+ * What never stands still is shown as it was last seen, and said to be stale.
+ */
+#include "cmd/inspect/inspect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "beam/process/dictionary.h"
+#include "beam/term/term_read.h"
+#include "names/names.h"
+
+#define TRIES 4
+/* Slot of ErtsPSD.data: ERTS_PSD_ERROR_HANDLER (erl_process.h, OTP 25 to 29). */
+#define PSD_ERROR_HANDLER 0
+/* ErtsSignalPrivQueues.flags: FS_OFF_HEAP_MSGQ, FS_ON_HEAP_MSGQ (likewise). */
+#define QUEUE_OFF_HEAP 1u
+#define QUEUE_ON_HEAP  2u
+#define MAX_DICTIONARY 1000000u
+/* is_catch(), erl_term.h. */
+#define TERM_IS_CATCH(t) (((t)&0x3f) == 0x1b)
+
+void inspect_warn(struct inspect *x, const char *fmt, ...)
+{
+	struct strbuf text = STRBUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	vec_push(&x->warnings, strbuf_detach(&text, NULL));
+}
+
+/* ---- texts that both outputs share -------------------------------------------------------- */
+
+void inspect_term(struct inspect *x, struct strbuf *out, uint64_t term)
+{
+	uint64_t before = x->reader.unreadable;
+
+	term_print(&x->reader, out, term);
+	x->unreadable += x->reader.unreadable - before;
+}
+
+void inspect_name(struct inspect *x, struct strbuf *out)
+{
+	size_t len;
+	const char *text =
+		x->p.registered ? beam_atom_text(x->n->atoms, x->p.registered, &len) : NULL;
+
+	if (text)
+		names_format_module(out, text, len);
+}
+
+void inspect_initial_call(struct inspect *x, struct strbuf *out)
+{
+	beam_mfa_format(x->n->atoms, x->p.initial, out);
+}
+
+bool inspect_is_monitor(const struct monitor_item *m)
+{
+	return !m->target && !m->pending &&
+	       (m->type <= MONITOR_DIST_PORT); /* those that collect_one_origin_monitor() takes */
+}
+
+bool inspect_is_monitored_by(const struct monitor_item *m)
+{
+	return m->target && (m->type == MONITOR_PROC || m->type == MONITOR_PORT ||
+			     m->type == MONITOR_DIST_PROC || m->type == MONITOR_RESOURCE);
+}
+
+bool inspect_is_suspended_by(const struct monitor_item *m)
+{
+	return m->target && m->type == MONITOR_SUSPEND;
+}
+
+bool inspect_is_suspending(const struct monitor_item *m)
+{
+	return !m->target && m->type == MONITOR_SUSPEND;
+}
+
+void inspect_monitor(struct inspect *x, struct strbuf *out, const struct monitor_item *m)
+{
+	const char *separator = x->reader.style == TERM_STYLE_ELIXIR ? ", " : ",";
+
+	if (inspect_is_suspending(m)) {
+		strbuf_addch(out, '{');
+		inspect_term(x, out, m->item);
+		strbuf_addf(out, "%s%llu%s%llu}", separator,
+			    (unsigned long long)(m->suspend_active ? m->suspended : 0), separator,
+			    (unsigned long long)(m->suspend_active ? 0 : m->suspended));
+		return;
+	}
+	if (m->target) {
+		if (m->type == MONITOR_RESOURCE)
+			strbuf_addf(out, "#Resource<%#llx>", (unsigned long long)m->item);
+		else
+			inspect_term(x, out, m->item);
+		return;
+	}
+	strbuf_addf(out, "{%s%s%s", x->reader.style == TERM_STYLE_ELIXIR ? ":" : "",
+		    m->type == MONITOR_TIME_OFFSET		       ? "time_offset"
+		    : m->type == MONITOR_PORT || TERM_IS_PORT(m->item) ? "port"
+								       : "process",
+		    separator);
+	if (m->name) {
+		strbuf_addch(out, '{');
+		inspect_term(x, out, m->name);
+		strbuf_addstr(out, separator);
+		inspect_term(x, out, m->node);
+		strbuf_addch(out, '}');
+	} else {
+		inspect_term(x, out, m->item);
+	}
+	strbuf_addch(out, '}');
+}
+
+void inspect_timer_ref(struct strbuf *out, const struct timer_item *t)
+{
+	if (t->ref[0] || t->ref[1] || t->ref[2])
+		strbuf_addf(out, "#Ref<0.%u.%u.%u>", t->ref[2], t->ref[1], t->ref[0]);
+}
+
+size_t inspect_top(const struct inspect *x)
+{
+	return x->ctx->opt.limit ? x->ctx->opt.limit : INSPECT_TOP;
+}
+
+/* Process.max_heap_size: kill and log in the low bits; from OTP 26 on a third flag
+ * (MAX_HEAP_SIZE_INCLUDE_OH_BINS, erl_process.h). */
+struct inspect_max_heap inspect_max_heap(const struct inspect *x)
+{
+	bool third = x->n->identity.otp >= 26;
+	uint64_t raw = x->p.max_heap_size;
+	struct inspect_max_heap m = {
+		.size = raw >> (third ? 3 : 2),
+		.kill = raw & 1,
+		.log = (raw & 2) != 0,
+		.shared = third && (raw & 4) != 0,
+		.has_shared = third,
+	};
+
+	return m;
+}
+
+const char *inspect_queue_data(const struct inspect *x)
+{
+	switch (x->queue_flags & (QUEUE_OFF_HEAP | QUEUE_ON_HEAP)) {
+	case QUEUE_OFF_HEAP:
+		return "off_heap";
+	case QUEUE_ON_HEAP:
+		return "on_heap";
+	default:
+		return NULL;
+	}
+}
+
+const char *inspect_priority(const struct inspect *x)
+{
+	static const char *const names[] = {"max", "high", "normal", "low"};
+
+	return x->p.priority < ARRAY_SIZE(names) ? names[x->p.priority] : "normal";
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static int keep_pair(void *arg, uint64_t key, uint64_t value)
+{
+	struct inspect *x = arg;
+	struct inspect_pair pair = {key, value};
+
+	if (x->dictionary.len >= MAX_DICTIONARY)
+		return 1;
+	vec_push(&x->dictionary, pair);
+	return 0;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct inspect_pair *x = a, *y = b;
+
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static void read_dictionary(struct inspect *x)
+{
+	uint64_t unreadable = 0;
+	int rc = 0;
+
+	x->dictionary.len = 0;
+	mem_cached_forget(x->cached);
+	if (x->p.dictionary)
+		rc = dictionary_each(x->cached, x->p.dictionary, keep_pair, x, &unreadable);
+	x->unreadable += unreadable + (rc < 0);
+	if (rc > 0)
+		inspect_warn(x, "the dictionary has more than %u keys: the rest is left out",
+			     MAX_DICTIONARY);
+	/* Atoms first, in order of the atom table: always the same for the same dictionary. */
+	if (x->dictionary.len)
+		qsort(x->dictionary.data, x->dictionary.len, sizeof(*x->dictionary.data), by_key);
+}
+
+/* Words of struct process that struct process_facts does not have. */
+static void read_rest(struct inspect *x)
+{
+	const struct beam_layout *l = &x->n->layout;
+	raddr a = x->p.addr, psd = x->p.psd;
+	struct mem_range ranges[] = {
+		{a + (raddr)l->process_sig_qs_flags, &x->queue_flags, 4, 0},
+		{a + (raddr)l->process_seq_trace_token, &x->trace_token, 8, 0},
+		{a + (raddr)l->process_off_heap_overhead, &x->gc[0], 8, 0},
+		{a + (raddr)l->process_bin_vheap_sz, &x->gc[1], 8, 0},
+		{a + (raddr)l->process_bin_old_vheap, &x->gc[2], 8, 0},
+		{a + (raddr)l->process_bin_old_vheap_sz, &x->gc[3], 8, 0},
+		{a + (raddr)l->process_high_water, &x->high_water, 8, 0},
+	};
+
+	if (mem_readv(x->n->mem, ranges, ARRAY_SIZE(ranges)) != ARRAY_SIZE(ranges))
+		x->unreadable++;
+	x->error_handler = 0;
+	if (psd && mem_read_u64(x->n->mem, psd + 8 * PSD_ERROR_HANDLER, &x->error_handler) != 0)
+		x->unreadable++;
+	if (!x->error_handler) /* erts_proc_get_error_handler() */
+		x->error_handler = beam_atom_find(x->n->atoms, "error_handler");
+	x->catches = 0;
+	for (size_t i = 0; x->has_stack && i < x->stack.words.len; i++)
+		x->catches += TERM_IS_CATCH(x->stack.words.data[i]);
+}
+
+static int read_process(struct inspect *x, uint64_t epid, struct error *err)
+{
+	char pid[64];
+	int rc = process_read(x->n, epid, PROCESS_READ_ALL, &x->p);
+
+	if (rc == -ESRCH || (rc == 0 && x->p.epid != epid))
+		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "process %s has exited",
+				 pid_format(x->reader.pids, epid, pid, sizeof(pid)));
+	if (rc)
+		return error_set(err, ERROR_KIND_FAILED, rc, "cannot read process %s: %s",
+				 pid_format(x->reader.pids, epid, pid, sizeof(pid)),
+				 error_text(rc));
+	return 0;
+}
+
+static void read_wait(struct inspect *x)
+{
+	x->alone = (struct process_list){.data = &x->p, .len = 1};
+	waits_free(&x->waits);
+	waits_begin(&x->waits, x->n, &x->code, &x->alone);
+	if (x->has_stack)
+		waits_visit(&x->waits, 0, &x->stack);
+	waits_end(&x->waits);
+}
+
+static void read_parts(struct inspect *x)
+{
+	x->has_stack = process_stack_read(x->n, &x->code, &x->p, &x->stack) == 0;
+	links_free(&x->links);
+	monitors_free(&x->monitors);
+	links_read(x->n, x->p.links, &x->links);
+	monitors_read(x->n, x->p.monitors, x->p.lt_monitors, &x->monitors);
+	timers_free(&x->timers);
+	timers_read(x->n, &x->p, &x->timers);
+	read_wait(x);
+	read_dictionary(x);
+	read_rest(x);
+	memset(&x->state, 0, sizeof(x->state));
+	if (x->has_stack)
+		behaviour_state_read(x->n, &x->code, &x->p, &x->stack, &x->reader, &x->state);
+	else
+		snprintf(x->state.why, sizeof(x->state.why), "its stack could not be read");
+}
+
+/* Has it not run since it was read? */
+static bool stood_still(struct inspect *x)
+{
+	struct process_facts now;
+
+	return process_read(x->n, x->p.epid, 0, &now) == 0 && !now.torn && !x->p.torn &&
+	       now.reductions == x->p.reductions && now.htop == x->p.htop &&
+	       now.stop == x->p.stop && now.i == x->p.i && now.heap == x->p.heap &&
+	       now.state == x->p.state;
+}
+
+static int read_all(struct inspect *x, uint64_t epid, struct error *err)
+{
+	for (int i = 0; i < TRIES; i++) {
+		int rc;
+
+		x->unreadable = 0;
+		rc = read_process(x, epid, err);
+		if (rc)
+			return rc;
+		read_parts(x);
+		x->stale = !x->has_stack || x->stack.stale || !stood_still(x);
+		if (!x->stale)
+			break;
+	}
+	inspect_mailbox(x);
+	off_heap_finish(x->n, &x->binaries);
+	x->unreadable += x->links.unreadable + x->monitors.unreadable + x->timers.unreadable +
+			 x->binaries.unreadable + x->messages.unreadable;
+	if (x->ctx->opt.heap)
+		inspect_heap(x);
+	return 0;
+}
+
+static void note_limits(struct inspect *x)
+{
+	if (x->stale)
+		inspect_warn(x,
+			     "the process ran while it was read: stack, dictionary, binaries and "
+			     "heap are as they stood at its last stop, or torn");
+	if (x->links.cut || x->monitors.cut)
+		inspect_warn(x, "more than %u links or monitors: the rest is left out", LINKS_MAX);
+	if (x->timers.cut)
+		inspect_warn(x, "more than %u timers: the rest is left out", TIMERS_MAX);
+	if (x->timers.v.len && !x->timers.clock_known)
+		inspect_warn(x,
+			     "the node's clock is not known: timers run as long as shown, counted "
+			     "from when a scheduler last looked at them");
+	if (x->binaries.cut)
+		inspect_warn(x, "more than %u off-heap things: the rest is left out", OFF_HEAP_MAX);
+	if (x->messages.cut)
+		inspect_warn(x, "more than %u messages: the rest is left out", SIGNALS_MAX);
+	if (x->messages.moved)
+		inspect_warn(x, "messages came and went while they were counted");
+	if (x->messages.buffers)
+		inspect_warn(x, "its parallel message buffers are in use; messages that stand in "
+				"them are not shown");
+	if (x->p.nr_undecoded)
+		inspect_warn(x,
+			     "%u messages of other nodes are not decoded yet; memory is too small "
+			     "by what they hold",
+			     x->p.nr_undecoded);
+}
+
+/* ---- the command -------------------------------------------------------------------------- */
+
+static int open_all(struct inspect *x, struct error *err)
+{
+	const struct options *opt = &x->ctx->opt;
+	int rc = target_need(x->n, x->n->anchors.proc_tab, "process table", err);
+
+	rc = rc ? rc : stack_code_open(&x->code, x->n, err);
+	if (rc)
+		return rc;
+	rc = term_reader_init(&x->reader, &x->formats, x->n);
+	if (rc)
+		return error_set(err, ERROR_KIND_FAILED, rc, "cannot read the node: %s",
+				 error_text(rc));
+	x->reader.style = opt->elixir ? TERM_STYLE_ELIXIR : TERM_STYLE_ERLANG;
+	if (!opt->json) {
+		x->reader.depth = 30;
+		x->reader.max_len = 2000;
+	}
+	if (opt->depth)
+		x->reader.depth = (int)opt->depth;
+	if (opt->size)
+		x->reader.max_len = opt->size;
+	return mem_open_cached(&x->cached, x->n->mem);
+}
+
+static void close_all(struct inspect *x)
+{
+	process_stack_free(&x->stack);
+	links_free(&x->links);
+	monitors_free(&x->monitors);
+	timers_free(&x->timers);
+	waits_free(&x->waits);
+	off_heap_free(&x->binaries);
+	shape_free(&x->shapes);
+	vec_free(&x->dictionary);
+	vec_free(&x->largest);
+	for (size_t i = 0; i < x->warnings.len; i++)
+		free(x->warnings.data[i]);
+	vec_free(&x->warnings);
+	mem_close(x->cached);
+	stack_code_close(&x->code);
+}
+
+int inspect_process(struct command_context *ctx, struct beam_node *n, const char *what,
+		    struct error *err)
+{
+	struct inspect x = {.ctx = ctx, .n = n};
+	uint64_t epid;
+	int rc = open_all(&x, err);
+
+	rc = rc ? rc : process_parse(x.n, what, &epid, err);
+	rc = rc ? rc : read_all(&x, epid, err);
+	if (rc == 0) {
+		note_limits(&x);
+		x.reader.mem = x.cached; /* many small neighbours */
+		if (ctx->opt.json)
+			rc = inspect_json(&x, err);
+		else
+			inspect_text(&x);
+	}
+	close_all(&x);
+	return rc;
+}
+
+int cmd_inspect(struct command_context *ctx, struct error *err)
+{
+	struct beam_node *n = NULL;
+	int rc = target_open(&n, ctx, err);
+
+	rc = rc ? rc : inspect_process(ctx, n, ctx->args[0], err);
+	return target_close(n, rc, err);
+}

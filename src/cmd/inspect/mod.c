@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* `ebeam mod`: the modules that a node has loaded, one row each. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "beam/code/modules.h"
+#include "beam/term/atoms.h"
+#include "cmd/command/command.h"
+#include "cmd/output/outfile.h"
+#include "cmd/output/render.h"
+#include "cmd/run/target.h"
+#include "names/names.h"
+#include "view/table/table.h"
+
+#define ROW(p)	((const struct module *)(p))
+#define NODE(p) ((struct beam_node *)(uintptr_t)(p))
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static void add_name(struct strbuf *out, struct beam_node *n, const struct module *m)
+{
+	size_t len;
+	const char *text = beam_atom_text(n->atoms, m->name, &len);
+
+	if (text)
+		names_format_module(out, text, len);
+}
+
+static void col_module(struct strbuf *out, const void *row, const void *ctx)
+{
+	add_name(out, NODE(ctx), ROW(row));
+	if (ROW(row)->torn)
+		strbuf_addch(out, '~');
+}
+
+static void col_native_address(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	if (ROW(row)->code)
+		strbuf_addf(out, "0x%" PRIx64, ROW(row)->code);
+}
+
+static int by_native_address(const void *a, const void *b)
+{
+	return ROW(a)->code < ROW(b)->code ? -1 : ROW(a)->code > ROW(b)->code;
+}
+
+static void col_md5(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	for (size_t i = 0; ROW(row)->has_md5 && i < MODULE_MD5_SIZE; i++)
+		strbuf_addf(out, "%02x", ROW(row)->md5[i]);
+}
+
+#define NUMBER_COLUMN(member, format)                                                              \
+	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
+	{                                                                                          \
+		char buf[32];                                                                      \
+                                                                                                   \
+		(void)ctx;                                                                         \
+		strbuf_addstr(out, units_format_##format(ROW(row)->member, buf, sizeof(buf)));     \
+	}                                                                                          \
+	static int by_##member(const void *a, const void *b)                                       \
+	{                                                                                          \
+		return ROW(a)->member > ROW(b)->member ? -1 : ROW(a)->member < ROW(b)->member;     \
+	}
+
+NUMBER_COLUMN(size, bytes)
+NUMBER_COLUMN(functions, count)
+NUMBER_COLUMN(old_size, bytes)
+
+/* Those for which it is true come first. */
+#define FLAG_COLUMN(member)                                                                        \
+	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
+	{                                                                                          \
+		(void)ctx;                                                                         \
+		strbuf_addstr(out, ROW(row)->member ? "yes" : "no");                               \
+	}                                                                                          \
+	static int by_##member(const void *a, const void *b)                                       \
+	{                                                                                          \
+		return (int)ROW(b)->member - (int)ROW(a)->member;                                  \
+	}
+
+FLAG_COLUMN(old_code)
+FLAG_COLUMN(nifs)
+FLAG_COLUMN(on_load)
+
+static const struct table_column mod_columns[] = {
+	{"module", "MODULE", TABLE_LEFT, false, col_module, NULL},
+	{"size", "SIZE", TABLE_RIGHT, false, col_size, by_size},
+	{"functions", "FUNCTIONS", TABLE_RIGHT, false, col_functions, by_functions},
+	{"old_code", "OLD CODE", TABLE_LEFT, false, col_old_code, by_old_code},
+	{"old_size", "OLD SIZE", TABLE_RIGHT, true, col_old_size, by_old_size},
+	{"nifs", "NIFS", TABLE_LEFT, false, col_nifs, by_nifs},
+	{"on_load", "ON LOAD", TABLE_LEFT, true, col_on_load, by_on_load},
+	{"native_address", "NATIVE ADDRESS", TABLE_RIGHT, false, col_native_address,
+	 by_native_address},
+	{"md5", "MD5", TABLE_LEFT, true, col_md5, NULL},
+	{0},
+};
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static void json_row(struct jsonw *w, struct beam_node *n, const struct module *m)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	jsonw_begin_object(w, NULL);
+	add_name(&text, n, m);
+	jsonw_stringn(w, "module", text.buf, text.len);
+	jsonw_uint(w, "size", m->size);
+	jsonw_uint(w, "functions", m->functions);
+	jsonw_bool(w, "old_code", m->old_code);
+	jsonw_uint(w, "old_size", m->old_size);
+	jsonw_bool(w, "nifs", m->nifs);
+	jsonw_bool(w, "on_load", m->on_load);
+	strbuf_reset(&text);
+	col_native_address(&text, m, n);
+	jsonw_string(w, "native_address", text.len ? text.buf : NULL);
+	strbuf_reset(&text);
+	col_md5(&text, m, n);
+	jsonw_string(w, "md5", text.len ? text.buf : NULL);
+	if (m->torn)
+		jsonw_bool(w, "torn", true);
+	jsonw_end_object(w);
+	strbuf_free(&text);
+}
+
+static uint64_t count_torn(const struct modules *m)
+{
+	uint64_t torn = 0;
+
+	for (size_t i = 0; i < m->v.len; i++)
+		torn += m->v.data[i].torn;
+	return torn;
+}
+
+static const char code_moved[] = "code was loaded all the time while the modules were read: rows "
+				 "may be of different moments";
+
+static int write_json(struct command_context *ctx, struct beam_node *n, const struct modules *m,
+		      const struct table *t, const struct table_options *o, struct error *err)
+{
+	struct target_counter counters[] = {
+		{"code_size", m->code_size},
+		{"torn", count_torn(m)},
+		{"unreadable", m->unreadable},
+	};
+	const char *warning = code_moved;
+	struct jsonw w = JSONW(ctx->out);
+	size_t *order, nr;
+	int rc = table_order(t, o, &order, &nr, err);
+
+	if (rc)
+		return rc;
+	target_json_begin(&w, ctx, n);
+	jsonw_begin_rows(&w, "data");
+	for (size_t i = 0; i < nr; i++)
+		json_row(&w, n, &m->v.data[order[i]]);
+	jsonw_end_array(&w);
+	free(order);
+	return target_json_end(&w, &warning, m->moved ? 1 : 0, counters,
+			       sizeof(counters) / sizeof(counters[0]), err);
+}
+
+static void say_totals(const struct modules *m)
+{
+	uint64_t torn = count_torn(m);
+	char bytes[32];
+	size_t old = 0;
+
+	for (size_t i = 0; i < m->v.len; i++)
+		old += m->v.data[i].old_code;
+	log_warn("%zu modules, %s of code", m->v.len,
+		 units_format_bytes(m->code_size, bytes, sizeof(bytes)));
+	if (old)
+		log_warn("%zu with old code: a process that still runs it is killed when the "
+			 "module is loaded once more",
+			 old);
+	if (torn)
+		log_warn("%" PRIu64 " changed while ebeam looked (~)", torn);
+	if (m->unreadable)
+		log_warn("%" PRIu64 " entries could not be read", m->unreadable);
+	if (m->moved)
+		log_warn("ebeam: %s", code_moved);
+}
+
+static int show(struct command_context *ctx, struct beam_node *n,
+		const struct table_options *options, struct error *err)
+{
+	struct table table = {.columns = mod_columns, .row_size = sizeof(struct module), .ctx = n};
+	struct modules modules;
+	int rc = target_need(n, n->anchors.module_code, "table of modules", err);
+
+	rc = rc ? rc : target_need(n, n->anchors.active_code_ix, "active code index", err);
+	rc = rc ? rc : modules_read(&modules, n, err);
+	if (rc)
+		return rc;
+	table.rows = modules.v.data;
+	table.nr_rows = modules.v.len;
+	if (ctx->opt.json) {
+		rc = write_json(ctx, n, &modules, &table, options, err);
+	} else {
+		rc = table_write(ctx->out, &table, options, err);
+		outfile_flush(ctx->out); /* the totals stand below */
+		if (!rc)
+			say_totals(&modules);
+	}
+	modules_free(&modules);
+	return rc;
+}
+
+int cmd_mod(struct command_context *ctx, struct error *err)
+{
+	struct table_options options = render_table_options(ctx, "size");
+	struct table table = {.columns = mod_columns};
+	struct beam_node *n;
+	int rc = table_check(&table, &options, err);
+
+	rc = rc ? rc : target_open(&n, ctx, err);
+	if (rc)
+		return rc;
+	rc = show(ctx, n, &options, err);
+	return target_close(n, rc, err);
+}

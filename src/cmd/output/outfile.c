@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See outfile.h. */
+#include "cmd/output/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/write_error.h"
+#include "base/xalloc.h"
+#include "cmd/command/signals.h"
+#include "target/privilege.h"
+
+#define OUTFILE_TRIES 100 /* names tried before giving up */
+
+struct outfile {
+	FILE *f;
+	char *path;
+	char *temporary; /* the name it has until commit; NULL = none, or it is written in place */
+	int nameless;	 /* another descriptor of a file without a name, -1 = it has one */
+	bool is_stdout;
+	int slot; /* of signals_remove_file(), -1 = none */
+};
+
+static int fail(struct error *err, const char *path, int code, const char *advice)
+{
+	if (!*advice)
+		return outfile_failed(path, code, err);
+	return error_set(err, ERROR_KIND_FAILED, code, "cannot write '%s': %s. %s", path,
+			 error_text(code), advice);
+}
+
+int outfile_failed(const char *path, int code, struct error *err)
+{
+	char *quoted = path && strcmp(path, "-") != 0 ? xasprintf("'%s'", path) : NULL;
+	int rc = write_error_set(err, quoted ? quoted : "standard output", code);
+
+	free(quoted);
+	return rc;
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Bytes up to the name of the file itself; 0: it is in the working directory. */
+static int directory_len(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (int)(slash + 1 - path) : 0;
+}
+
+static char *directory_of(const char *path)
+{
+	int len = directory_len(path);
+
+	return len ? xasprintf("%.*s", len, path) : xstrdup(".");
+}
+
+static bool has_directory(const char *path)
+{
+	char *dir = directory_of(path);
+	struct stat st;
+	bool is = stat(dir, &st) == 0 && S_ISDIR(st.st_mode);
+
+	free(dir);
+	return is;
+}
+
+/* Where no file could be made, or none of its name. */
+static const char *advice_on_making(const char *path, int code)
+{
+	switch (code) {
+	case EACCES:
+	case EPERM:
+		return "Its directory is not writable; choose another with -o";
+	case ENOENT:
+	case ENOTDIR:
+		/* /proc and its like are there, but say ENOENT to whoever makes a file in them. */
+		return has_directory(path)
+			       ? "No file can be made in its directory; choose another with -o"
+			       : "Its directory does not exist: make it, or choose another with -o";
+	case EEXIST:
+		return "Too many partial files of that name; remove them";
+	default:
+		return "";
+	}
+}
+
+/* A file in a directory like /tmp, of somebody else. */
+static bool owner_must_replace(const char *path, const struct statx *file)
+{
+	char *dir = directory_of(path);
+	struct stat st;
+	bool is = stat(dir, &st) == 0 && (st.st_mode & S_ISVTX) && geteuid() != st.st_uid &&
+		  geteuid() != file->stx_uid && !privilege_has(CAP_FOWNER);
+
+	free(dir);
+	return is;
+}
+
+/* Known before hours of recording, not after them. */
+static int check_replaceable(const char *path, struct error *err)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &st) != 0)
+		return 0;
+	if (st.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
+		return fail(err, path, -EPERM,
+			    "It is immutable or append-only (lsattr, chattr); choose another "
+			    "name with -o");
+	if (st.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return fail(err, path, -EBUSY,
+			    "It is mounted by itself and so cannot be replaced; mount its "
+			    "directory, or choose another name with -o");
+	if (owner_must_replace(path, &st))
+		return fail(err, path, -EPERM,
+			    "It is another user's file in a sticky directory; choose another "
+			    "name with -o");
+	return 0;
+}
+
+/* 1 if the target has to be written in place, 0 if it can be replaced, negative errno. */
+static int must_stay(const char *path, struct error *err)
+{
+	struct stat st, link;
+
+	if (!*path)
+		return fail(err, path, -ENOENT, "Give a file name with -o");
+	if (lstat(path, &link) != 0)
+		return errno == ENOENT ? 0 : fail(err, path, -errno, advice_on_making(path, errno));
+	/* A link that leads nowhere is replaced like any other. */
+	if (stat(path, &st) != 0)
+		return errno == ENOENT ? 0 : fail(err, path, -errno, advice_on_making(path, errno));
+	if (S_ISDIR(st.st_mode))
+		return fail(err, path, -EISDIR, "Give a file name with -o");
+	if (S_ISSOCK(st.st_mode))
+		return fail(err, path, -ENXIO, "");
+	if (!S_ISREG(st.st_mode) ||
+	    (S_ISLNK(link.st_mode) && (starts_with(path, "/dev/") || starts_with(path, "/proc/"))))
+		return 1;
+	return check_replaceable(path, err);
+}
+
+/* The n-th name (from 0) to try; malloc'ed. */
+static char *temporary_name(const char *path, enum outfile_mode mode, int n)
+{
+	int len = directory_len(path);
+
+	if (mode == OUTFILE_STREAM)
+		return n ? xasprintf("%s.partial.%d", path, n + 1) : xasprintf("%s.partial", path);
+	/* A name near the limit of 255 bytes must not become too long by what is added. */
+	return xasprintf("%.*s.%.200s.%d-%d.tmp", len, path, path + len, (int)getpid(), n);
+}
+
+static bool parse_id(const char *text, unsigned int *id)
+{
+	unsigned long value;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	*id = (unsigned int)value;
+	return !errno && !*end && value < UINT_MAX; /* (uid_t)-1 means "leave as it is" */
+}
+
+/* Only ever done to a file that was just made by us, through its descriptor. */
+static void give_to_sudo_user(int fd, const char *path)
+{
+	unsigned int uid, gid;
+
+	if (geteuid() != 0 || !parse_id(getenv("SUDO_UID"), &uid) ||
+	    !parse_id(getenv("SUDO_GID"), &gid))
+		return;
+	if (fchown(fd, uid, gid) != 0)
+		log_warn("ebeam: '%s' stays owned by root: %s", path, error_text(errno));
+}
+
+static void name_of_descriptor(char *out, size_t size, int fd)
+{
+	snprintf(out, size, "/proc/self/fd/%d", fd);
+}
+
+static void close_nameless(struct outfile *o)
+{
+	if (o->nameless >= 0)
+		close(o->nameless);
+	o->nameless = -1;
+}
+
+/*
+ * Descriptor of a new file without a name, in the directory of the target; or -1 where there is no
+ * such thing, or no /proc by which it would get a name, or for whatever reason open_beside() then
+ * says.
+ */
+static int open_nameless(struct outfile *o)
+{
+	char *dir = directory_of(o->path);
+	int fd = open(dir, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+	char link[64];
+
+	free(dir);
+	if (fd < 0)
+		return -1;
+	o->nameless = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	name_of_descriptor(link, sizeof(link), o->nameless);
+	if (o->nameless >= 0 && access(link, F_OK) == 0)
+		return fd;
+	close(fd);
+	close_nameless(o);
+	return -1;
+}
+
+/* Descriptor of a new file beside the target, its name in o->temporary; or negative errno. */
+static int open_beside(struct outfile *o, enum outfile_mode mode, struct error *err)
+{
+	int fd = -1, code;
+
+	for (int n = 0; n < OUTFILE_TRIES; n++) {
+		free(o->temporary);
+		o->temporary = temporary_name(o->path, mode, n);
+		/* O_EXCL follows no link and so cannot be led astray. */
+		fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0 || errno != EEXIST)
+			break;
+	}
+	if (fd >= 0)
+		return fd;
+	code = errno;
+	free(o->temporary);
+	o->temporary = NULL;
+	return fail(err, o->path, -code, advice_on_making(o->path, code));
+}
+
+static int open_new(struct outfile *o, enum outfile_mode mode, struct error *err)
+{
+	int fd = mode == OUTFILE_WHOLE ? open_nameless(o) : -1;
+
+	if (fd < 0)
+		fd = open_beside(o, mode, err);
+	if (fd < 0)
+		return fd;
+	if (o->temporary)
+		o->slot = signals_remove_file(o->temporary, mode == OUTFILE_STREAM);
+	give_to_sudo_user(fd, o->path);
+	return fd;
+}
+
+int outfile_open(struct outfile **out, const char *path, enum outfile_mode mode, FILE *stdout_file,
+		 struct error *err)
+{
+	struct outfile *o = xcalloc(1, sizeof(*o));
+	int fd, rc;
+
+	*out = NULL;
+	o->slot = o->nameless = -1;
+	o->is_stdout = strcmp(path, "-") == 0;
+	o->path = xstrdup(path);
+	if (o->is_stdout) {
+		o->f = stdout_file;
+		*out = o;
+		return 0;
+	}
+	rc = must_stay(path, err);
+	if (rc < 0)
+		goto failed;
+	if (rc == 1) {
+		fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		if (fd < 0) {
+			rc = fail(err, path, -errno,
+				  errno == EACCES || errno == EPERM
+					  ? "It is not writable; choose another with -o"
+					  : "");
+			goto failed;
+		}
+	} else {
+		fd = rc = open_new(o, mode, err);
+		if (rc < 0)
+			goto failed;
+	}
+	o->f = fdopen(fd, "w");
+	if (!o->f) {
+		rc = fail(err, path, -errno, "");
+		close(fd);
+		goto failed;
+	}
+	*out = o;
+	return 0;
+
+failed:
+	outfile_abort(&o);
+	return rc;
+}
+
+FILE *outfile_file(struct outfile *o)
+{
+	return o->f;
+}
+
+const char *outfile_temporary(const struct outfile *o)
+{
+	return o->temporary ? o->temporary : o->path;
+}
+
+/* Why the last outfile_flush() of a file failed. */
+static struct {
+	FILE *f;
+	int code;
+} failed_flush;
+
+int outfile_flush(FILE *f)
+{
+	errno = 0;
+	if (fflush(f) == 0)
+		return 0;
+	failed_flush.f = f;
+	failed_flush.code = errno ? -errno : -EIO;
+	return failed_flush.code;
+}
+
+int outfile_check(FILE *f, const char *path, struct error *err)
+{
+	int code = write_error_of(f);
+
+	if (code && failed_flush.f == f)
+		code = failed_flush.code;
+	return code ? outfile_failed(path, code, err) : 0;
+}
+
+static void outfile_free(struct outfile **out)
+{
+	struct outfile *o = *out;
+
+	close_nameless(o);
+	signals_release_file(o->slot);
+	free(o->temporary);
+	free(o->path);
+	free(o);
+	*out = NULL;
+}
+
+/* The n-th temporary name for a file that has none, as a link cannot replace its target. */
+static int link_beside(struct outfile *o, const char *link)
+{
+	int code = EEXIST;
+
+	for (int n = 0; n < OUTFILE_TRIES && code == EEXIST; n++) {
+		char *name = temporary_name(o->path, OUTFILE_WHOLE, n);
+
+		if (linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0) {
+			o->temporary = name;
+			o->slot = signals_remove_file(name, false);
+			return 0;
+		}
+		code = errno;
+		free(name);
+	}
+	return -code;
+}
+
+/* From here on the target is the new file, or as it was. */
+static int give_name(struct outfile *o, struct error *err)
+{
+	char link[64];
+	int rc;
+
+	if (o->nameless >= 0) {
+		name_of_descriptor(link, sizeof(link), o->nameless);
+		if (linkat(AT_FDCWD, link, AT_FDCWD, o->path, AT_SYMLINK_FOLLOW) == 0)
+			return 0;
+		rc = errno == EEXIST ? link_beside(o, link) : -errno;
+		if (rc)
+			return fail(err, o->path, rc, advice_on_making(o->path, -rc));
+	}
+	if (!o->temporary || rename(o->temporary, o->path) == 0)
+		return 0;
+	return fail(err, o->path, -errno,
+		    errno == EPERM || errno == EACCES || errno == EBUSY
+			    ? "It is there and may not be replaced; choose another name with -o"
+			    : advice_on_making(o->path, errno));
+}
+
+int outfile_commit(struct outfile **out, struct error *err)
+{
+	struct outfile *o = *out;
+	int rc = outfile_check(o->f, o->path, err);
+
+	if (rc || o->is_stdout)
+		goto done;
+	/* Some file systems report a full disk, or an exceeded quota, only here. */
+	if (fclose(o->f) != 0)
+		rc = outfile_failed(o->path, -errno, err);
+	o->f = NULL;
+	rc = rc ? rc : give_name(o, err);
+	if (!rc) {
+		/* It has its name now: nothing is left to remove. */
+		signals_release_file(o->slot);
+		o->slot = -1;
+		free(o->temporary);
+		o->temporary = NULL;
+	}
+done:
+	outfile_abort(out);
+	return rc;
+}
+
+void outfile_abort(struct outfile **out)
+{
+	struct outfile *o = *out;
+
+	if (!o)
+		return;
+	if (o->f && !o->is_stdout)
+		fclose(o->f);
+	if (o->temporary)
+		unlink(o->temporary);
+	outfile_free(out);
+}
+
+void outfile_leave(struct outfile **out)
+{
+	struct outfile *o = *out;
+
+	if (!o)
+		return;
+	if (o->f && !o->is_stdout)
+		fclose(o->f);
+	outfile_free(out);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What `record`, `report` and `diff` share: which format goes to which file, a capture read into a
+ * profile, a snapshot written out.
+ *
+ * The format is that of -f (or -j), else that of the suffix of -o, else html.  Without -o, text,
+ * folded and json go to standard output, the others to a file with a name of our choice.
+ */
+#ifndef EBEAM_CMD_RENDER_H
+#define EBEAM_CMD_RENDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "cmd/command/command.h"
+#include "cmd/output/outfile.h"
+#include "export/export.h"
+#include "model/profile/diff.h"
+#include "model/profile/event_profile.h"
+#include "model/profile/profile.h"
+#include "model/profile/snapshot.h"
+#include "view/table/table.h"
+
+struct render {
+	const char *format;		 /* "html", "text", "capture" */
+	const struct exporter *exporter; /* NULL for text and capture */
+	bool text, capture;
+	bool timeline; /* see timeline_output.h; nothing is rendered */
+	bool chosen;   /* the name is ours: tell the user */
+	char *path;    /* "-" = standard output; NULL until render_name() if `chosen` */
+};
+
+/* Only looks at the options: call it before anything costly.  Contradictions and what the command
+ * cannot write are usage errors. */
+int render_choose(struct render *r, const struct command *command, const struct options *opt,
+		  struct error *err);
+/* Completes a name of our choice: stem and the suffix of the format. */
+void render_name(struct render *r, const char *stem);
+void render_free(struct render *r);
+
+/* Length of a capture's name without ".ebeam", or ".ebeam.partial" and the like. */
+size_t render_bare_len(const char *path);
+
+/* "ebeam-NODE-TIME", local time, with nothing in it that a shell minds; malloc'ed. */
+char *render_stem(const char *node, uint64_t epoch_ns);
+
+/* A file of our choice in this directory: stem and suffix, written by write(), whole or not at all.
+ * Its name, malloc'ed; NULL: *err says why there is none. */
+char *render_save(const char *node, uint64_t epoch_ns, const char *suffix,
+		  int (*write)(FILE *f, const void *what, struct error *err), const void *what,
+		  struct error *err);
+
+/* The formats of a command, a space before each, for help and completion. */
+void render_formats(struct strbuf *out, const struct command *command);
+
+/* What the options ask of a snapshot, and what the exporter needs to be given. */
+struct snapshot_options render_snapshot_options(const struct render *r, const struct options *opt,
+						const struct weight_mode *mode);
+
+/* Write to a FILE that the caller opened and will check.  Not for captures. */
+int render_emit(const struct render *r, const struct options *opt, const struct snapshot *s,
+		FILE *f, struct error *err);
+int render_emit_diff(const struct render *r, const struct options *opt, const struct diff *d,
+		     FILE *f, struct error *err);
+
+/* Opens the output, before anything costly: a name that cannot be written shows up here. */
+int render_open(struct outfile **o, const struct render *r, FILE *out, struct error *err);
+/* Emit and commit; prints the name on `out` if it was ours.  One of s and d is NULL.  Frees *o. */
+int render_finish(struct outfile **o, const struct render *r, const struct options *opt,
+		  const struct snapshot *s, const struct diff *d, FILE *out, struct error *err);
+/* Both at once. */
+int render_write(const struct render *r, const struct options *opt, const struct snapshot *s,
+		 const struct diff *d, FILE *out, struct error *err);
+
+/* A capture as a profile. */
+struct loaded {
+	struct event_stream stream;
+	struct event_profile *events;
+	struct profile *profile;	/* of `events` */
+	const struct weight_mode *mode; /* NULL: samples of the CPU */
+	uint64_t start_epoch_ns;
+	char damage
+		[512]; /* "" = the file is whole, else what is wrong with it, as a sentence part */
+};
+
+/* "-" = standard input.  mode: how to weigh events; NULL: as they were recorded.  A damaged file is
+ * loaded as far as it goes.  ERROR_KIND_FAILED: it cannot be opened, or is no capture. */
+int render_load(struct loaded *out, const char *path, const struct weight_mode *mode,
+		struct error *err);
+void render_unload(struct loaded *l);
+
+/* True for --color always, or auto on a terminal that wants it. */
+bool render_color(const struct options *opt, FILE *f);
+/* What OPTIONS_TABLE say of a table on ctx->out; without -s it is sorted by `sort`, NULL = not. */
+struct table_options render_table_options(const struct command_context *ctx, const char *sort);
+
+#endif

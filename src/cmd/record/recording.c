@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See recording.h. */
+#include "cmd/record/recording.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/strbuf.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "beam/resolve/process_watch.h"
+#include "cmd/run/live.h"
+#include "event/event.h"
+#include "model/profile/snapshot.h"
+
+/* Samples can come faster than they are taken in: who waits for the end of them would never look at
+ * a deadline or a signal again.  What waits is bounded by the rings, which count what they lose. */
+#define DRAIN_MAX_NS 250000000u
+
+struct recording {
+	struct live live;
+	const struct weight_mode *mode; /* of a watch of processes; NULL: samples of the CPU */
+	struct process_watch *watch;	/* of that, until it has finished */
+	/* Of each kind, and behind those of all of the mode: processes at the last look, and the
+	 * variance of the sum of their time, in ns^2. */
+	struct {
+		uint64_t taken;
+		double variance;
+	} sums[NR_SAMPLE_KINDS + 1];
+	uint64_t taken_ns; /* when that look was */
+	unsigned int freq;
+	struct sample_limit limit;
+	struct profile *profile;
+	struct capture_writer *writer;	  /* borrowed; NULL = none */
+	struct timeline_output *timeline; /* the same */
+	struct event_stream stream;	  /* for the time line */
+	uint64_t first_sample_ns, end_ns;
+	uint64_t refused;	 /* events that the profile did not take */
+	VEC(uint64_t) by_thread; /* samples, by thread id */
+};
+
+static void add_spell(void *arg, const struct rec_sample *sample, uint64_t ns, uint64_t end_ns)
+{
+	struct recording *r = arg;
+
+	/* The first look at many processes takes its time. */
+	if (end_ns > r->live.start_ns && weight_mode_takes(r->mode, (enum sample_kind)sample->kind))
+		enrich_add_sample(r->live.enrich, sample, MIN(ns, end_ns - r->live.start_ns),
+				  end_ns);
+}
+
+/*
+ * One look at a random moment of each period is a stratified sample of how many processes are in
+ * the states of the mode: the variance of its sum is estimated from the differences between
+ * neighbours (collapsed strata).  The same of each state.
+ */
+static void add_variance(struct recording *r, uint64_t at_ns)
+{
+	const struct process_watch_counts *c = process_watch_counts(r->watch);
+	double span = (double)(at_ns - r->taken_ns) * c->every;
+	uint64_t all = 0;
+
+	for (int kind = 0; kind <= NR_SAMPLE_KINDS; kind++) {
+		uint64_t taken = kind == NR_SAMPLE_KINDS ? all : c->by_kind[kind];
+		double off = ((double)taken - (double)r->sums[kind].taken) * span;
+
+		if (kind < NR_SAMPLE_KINDS && !weight_mode_takes(r->mode, (enum sample_kind)kind))
+			continue;
+		all += taken;
+		if (r->taken_ns)
+			r->sums[kind].variance += off * off / 2;
+		r->sums[kind].taken = taken;
+	}
+	r->taken_ns = at_ns;
+}
+
+static void add_margin(struct recording *r, const char *key, double variance)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.0f", NORMAL_95 * sqrt(variance));
+	enrich_add_meta(r->live.enrich, key, text);
+}
+
+static void add_margins(struct recording *r)
+{
+	struct strbuf key = STRBUF_INIT;
+
+	add_margin(r, "margin_of_error", r->sums[NR_SAMPLE_KINDS].variance);
+	for (int kind = 0; kind < NR_SAMPLE_KINDS; kind++) {
+		if (!r->sums[kind].taken && r->sums[kind].variance <= 0)
+			continue; /* nobody was seen in it */
+		strbuf_reset(&key);
+		snapshot_add_margin_key(&key, (enum sample_kind)kind);
+		add_margin(r, key.buf, r->sums[kind].variance);
+	}
+	strbuf_free(&key);
+}
+
+static int look(struct recording *r, struct error *err)
+{
+	uint64_t at_ns = clock_monotonic_ns();
+	int rc = process_watch_look(r->watch, at_ns, err);
+
+	if (rc == 0)
+		add_variance(r, at_ns);
+	return rc;
+}
+
+static int watch_processes(struct recording *r, const struct weight_mode *mode, struct error *err)
+{
+	struct live *l = &r->live;
+	int rc = process_watch_open(&r->watch, l->node, l->resolver, enrich_names(l->enrich),
+				    add_spell, r, err);
+
+	if (rc)
+		return rc;
+	r->mode = mode;
+	rc = look(r, err);
+	live_begin(l);
+	if (rc == 0)
+		log_info("first look at %u processes: %.0f ms",
+			 process_watch_counts(r->watch)->processes,
+			 (double)(l->start_ns - r->taken_ns) / 1e6);
+	return rc;
+}
+
+static int add_meta(struct recording *r, const struct options *opt, struct error *err)
+{
+	const struct weight_mode *mode = r->mode;
+	int rc = live_add_meta(&r->live, "record", mode ? mode->name : "cpu", opt->freq, err);
+
+	if (rc == 0 && mode) {
+		enrich_add_meta(r->live.enrich, "unit", mode->unit);
+		enrich_add_meta(r->live.enrich, "title", mode->title);
+	}
+	return rc;
+}
+
+int recording_start(struct recording **out, struct beam_node *n, const struct options *opt,
+		    const struct weight_mode *mode, struct error *err)
+{
+	struct recording *r = xcalloc(1, sizeof(*r));
+	struct live_config config = {.opt = opt, .freq = opt->freq};
+	int rc;
+
+	*out = NULL;
+	r->freq = opt->freq;
+	sample_limit_init(&r->limit, opt->max_overhead, opt->freq);
+	rc = mode ? live_open_memory(&r->live, n, err) : live_open(&r->live, n, &config, err);
+	if (rc) {
+		free(r);
+		return rc;
+	}
+	profile_open(&r->profile);
+	if (mode)
+		rc = watch_processes(r, mode, err);
+	rc = rc ? rc : add_meta(r, opt, err);
+	if (rc == 0 && !mode)
+		rc = session_start(r->live.session, err);
+	if (rc)
+		recording_close(r);
+	else
+		*out = r;
+	return rc;
+}
+
+void recording_close(struct recording *r)
+{
+	if (!r)
+		return;
+	process_watch_close(r->watch);
+	live_close(&r->live);
+	profile_close(r->profile);
+	event_stream_close(&r->stream);
+	vec_free(&r->by_thread);
+	free(r);
+}
+
+void recording_set_writer(struct recording *r, struct capture_writer *w)
+{
+	r->writer = w;
+}
+
+int recording_stream(struct recording *r, struct event_stream **out)
+{
+	*out = &r->stream;
+	return event_stream_open(&r->stream);
+}
+
+void recording_set_timeline(struct recording *r, struct timeline_output *t)
+{
+	r->timeline = t;
+}
+
+static void count_thread(struct recording *r, uint32_t thread, uint64_t weight)
+{
+	if (thread > EBEAM_THREADS * 4)
+		return;
+	while (r->by_thread.len <= thread)
+		vec_push(&r->by_thread, 0);
+	r->by_thread.data[thread] += weight;
+}
+
+static int take(struct recording *r, const struct rec_header *rec, struct error *err)
+{
+	struct event ev;
+
+	if (event_decode(&ev, rec, rec->size) < 0 || profile_apply(r->profile, &ev) < 0)
+		r->refused++;
+	else if (ev.type == REC_SAMPLE) {
+		if (!r->first_sample_ns)
+			r->first_sample_ns = ev.ts_ns;
+		count_thread(r, ev.u.sample.thread, ev.u.sample.weight);
+	}
+	if (r->timeline)
+		timeline_output_take(r->timeline, &r->stream, rec);
+	return r->writer ? capture_writer_add(r->writer, rec, err) : 0;
+}
+
+/* Records between two looks at the clock. */
+#define DRAIN_BATCH 64
+
+static int drain_until(struct recording *r, uint64_t deadline_ns, struct error *err)
+{
+	struct source *s = enrich_source(r->live.enrich);
+	const struct rec_header *rec;
+	int rc;
+
+	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) == 1; n++) {
+		rc = take(r, rec, err);
+		if (rc)
+			return rc;
+		if (n % DRAIN_BATCH == 0 && clock_monotonic_ns() >= deadline_ns)
+			break;
+	}
+	if (r->live.session)
+		live_look(&r->live);
+	return rc < 0 ? rc : 0;
+}
+
+int recording_drain(struct recording *r, struct error *err)
+{
+	int rc = r->watch ? look(r, err) : 0;
+
+	if (rc == -ESRCH) /* the loop sees it end */
+		rc = 0;
+	return rc ? rc : drain_until(r, clock_monotonic_ns() + DRAIN_MAX_NS, err);
+}
+
+/* A scheduler that was not sampled was not on a CPU: the rest of its time it slept. */
+static void add_idle(struct recording *r)
+{
+	uint64_t expected = (uint64_t)((double)(r->end_ns - r->live.start_ns) / 1e9 * r->freq);
+	struct names *names = enrich_names(r->live.enrich);
+	struct proc_thread *threads = NULL;
+	struct error ignored;
+	ssize_t nr = proc_threads_read(&threads, r->live.node->os_pid, &ignored);
+
+	for (ssize_t i = 0; i < nr; i++) {
+		uint32_t id = beam_resolver_thread(r->live.resolver, names, threads[i].os_tid);
+		const struct name_thread *t = names_thread(names, id);
+		uint64_t seen = id < r->by_thread.len ? r->by_thread.data[id] : 0;
+
+		if (t && t->type != THREAD_OTHER && t->type != THREAD_UNKNOWN && seen < expected)
+			enrich_add_state(r->live.enrich, id, "[idle]", SAMPLE_WAIT,
+					 (uint32_t)(expected - seen), r->end_ns);
+	}
+	free(threads);
+}
+
+int recording_finish(struct recording *r, struct error *err)
+{
+	char text[32];
+	int rc = 0;
+
+	r->end_ns = clock_monotonic_ns();
+	if (r->watch) {
+		while (rc == 0 && process_watch_finish(r->watch, r->end_ns))
+			rc = drain_until(r, UINT64_MAX, err);
+		process_watch_close(r->watch); /* of a million processes it is large */
+		r->watch = NULL;
+		add_margins(r);
+	} else {
+		session_stop(r->live.session);
+	}
+	rc = rc ? rc : drain_until(r, UINT64_MAX, err);
+	if (rc)
+		return rc;
+	if (!r->mode)
+		add_idle(r);
+	snprintf(text, sizeof(text), "%" PRIu64, r->end_ns - r->live.start_ns);
+	enrich_add_meta(r->live.enrich, "duration_ns", text);
+	live_add_counters(&r->live, r->refused, r->end_ns);
+	enrich_add_end(r->live.enrich, r->end_ns);
+	return drain_until(r, UINT64_MAX, err);
+}
+
+uint64_t recording_samples(const struct recording *r)
+{
+	return profile_samples(r->profile);
+}
+
+int recording_snapshot(struct recording *r, const struct snapshot_options *options,
+		       struct snapshot **out, struct error *err)
+{
+	double own_start_s = r->live.own_start_s;
+	uint64_t start_ns = r->live.start_ns;
+	int rc;
+
+	live_close(&r->live);
+	r->live.own_start_s = own_start_s;
+	r->live.start_ns = start_ns;
+	rc = profile_snapshot(r->profile, options, out, err);
+	profile_close(r->profile);
+	r->profile = NULL;
+	malloc_trim(0);
+	return rc;
+}
+
+uint64_t recording_start_epoch_ns(const struct recording *r)
+{
+	return r->live.start_epoch_ns;
+}
+
+uint64_t recording_start_ns(const struct recording *r)
+{
+	return r->live.start_ns;
+}
+
+uint64_t recording_first_sample_ns(const struct recording *r)
+{
+	return r->first_sample_ns;
+}
+
+void recording_node_cost(struct recording *r, struct live_cost *out)
+{
+	if (r->mode)
+		*out = (struct live_cost){.percent = NAN};
+	else
+		live_sample_cost(&r->live, out);
+}
+
+void recording_keep_limit(struct recording *r)
+{
+	struct sample_limit *l = &r->limit;
+	struct sample_clocks clocks;
+	struct strbuf text = {0};
+
+	if (r->mode || !live_sample_clocks(&r->live, &clocks) || !sample_limit_step(l, &clocks))
+		return;
+	live_sample_less(&r->live, l->weight);
+	strbuf_addf(&text,
+		    "samples cost %.2f %% of %s, and --max-overhead allows %.2f %%: "
+		    "from second %.0f on they are taken at %.3g Hz, not at %u",
+		    l->share, l->of_core ? "a core" : "the node's own CPU", l->allowed,
+		    clocks.wall_ns / 1e9, (double)r->freq / l->weight, r->freq);
+	log_warn("ebeam: %s", text.buf);
+	live_add_warning(&r->live, text.buf);
+	strbuf_free(&text);
+}
+
+double recording_own_cpu(struct recording *r)
+{
+	return live_own_cpu(&r->live);
+}
+
+void recording_describe(const struct beam_node *n, unsigned int freq,
+			const struct weight_mode *mode, FILE *out)
+{
+	/* 2 us: what a sample of 64 frames takes on common hosts; `tools/bench` measures it. */
+	const double sample_us = 2.0;
+
+	if (mode) {
+		fprintf(out,
+			"memory      processes of pid %d, %u times a second\n"
+			"predicted   no cost to the node: nothing is attached\n",
+			n->os_pid, freq);
+		return;
+	}
+	fprintf(out, "perf_event  cpu-clock, %u Hz on each CPU, samples of pid %d only\n", freq,
+		n->os_pid);
+	if (n->anchors.jit_register)
+		fprintf(out, "uprobe      beam.smp+0x%" PRIx64 " (code loaded or unloaded)\n",
+			n->anchors.jit_register - n->bias);
+	fprintf(out,
+		"predicted   %.3f %% of each CPU that the node keeps busy (%u samples/s of about "
+		"%.0f us)\n",
+		freq * sample_us / 1e4, freq, sample_us);
+}

@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See event_run.h.  Live: probes -> rings -> enricher -> capture writer and stream; every
+ * DRAIN_EVERY_NS the rings are emptied, for DRAIN_MAX_NS at most, so that signals, deadlines and
+ * whoever reads the output are looked at in between.
+ */
+#include "cmd/run/event_run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/units.h"
+#include "beam/process/process.h"
+#include "cmd/command/loop.h"
+#include "cmd/run/capture_input.h"
+#include "cmd/run/event_probes.h"
+#include "cmd/run/event_run_internal.h"
+#include "cmd/run/target.h"
+
+#define DRAIN_EVERY_NS 50000000u
+#define DRAIN_MAX_NS   250000000u
+#define DRAIN_BATCH    64
+#define FLUSH_EVERY_NS 1000000000u
+#define LONG_NS	       10000000u /* long_gc, long_schedule without --longer-than */
+
+/* They have a limit without --longer-than, too. */
+#define LONG_KINDS (1ull << EVENT_LONG_SCHEDULE | 1ull << EVENT_LONG_GC)
+
+/* ---- what a node has ----------------------------------------------------------------------- */
+
+/* All kinds that are refused for the reason of this one, if it is the first of them. */
+static void tell_refused(const struct source_plan *plan, uint64_t kinds, int kind)
+{
+	struct strbuf names = STRBUF_INIT;
+
+	for (int k = 0; k < NR_EVENT_KINDS; k++) {
+		if (!(kinds >> k & 1) || !plan->missing[k] ||
+		    strcmp(plan->missing[k], plan->missing[kind]) != 0 ||
+		    strcmp(plan->refused[k], plan->refused[kind]) != 0)
+			continue;
+		if (k < kind)
+			break;
+		strbuf_addf(&names, "%s%s", names.len ? ", " : "", event_rows[k].name);
+	}
+	if (names.len)
+		log_warn("ebeam: no %s: %s cannot be probed: %s", names.buf, plan->missing[kind],
+			 plan->refused[kind]);
+	strbuf_free(&names);
+}
+
+/* What lasts long is seen in memory, all of it, unless that is too short, or probes are wanted. */
+static void plan_unprobed(struct event_run *run)
+{
+	const struct options *o = &run->ctx->opt;
+	uint64_t kinds = LONG_KINDS;
+
+	if (o->given.has[OPTION_LONGER_THAN])
+		kinds |= event_filter_lasting_kinds();
+	if (!run->consumer->counts && o->source == SOURCE_AUTO &&
+	    event_run_longer_than(run) >= SLICE_WATCH_LEAST_NS && live_sees_slices(run->node))
+		run->unprobed = run->consumer->kinds & kinds;
+}
+
+/* Which kinds can be had; says which of those asked for cannot. */
+static int plan_sources(struct event_run *run, struct error *err)
+{
+	const char *why = NULL, *otp = run->node->identity.otp_text;
+	struct strbuf names = STRBUF_INIT;
+
+	source_plan_node(&run->plan, run->node, run->consumer->kinds & ~run->unprobed,
+			 run->ctx->opt.source, run->ctx->opt.force);
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (!run->plan.missing[kind])
+			continue;
+		if (run->plan.refused[kind][0]) {
+			tell_refused(&run->plan, UINT64_MAX, kind);
+			continue;
+		}
+		why = why ? why : run->plan.missing[kind];
+		strbuf_addf(&names, "%s%s", names.len ? ", " : "", event_rows[kind].name);
+	}
+	if (!run->plan.kinds && !why) {
+		strbuf_free(&names);
+		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
+				 "pid %d: no function of these events can be probed",
+				 run->node->os_pid);
+	}
+	if (!run->plan.kinds) {
+		error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
+			  "pid %d: no events of this OTP %s build: %s. Its functions have no "
+			  "symbols (%s and others)",
+			  run->node->os_pid, otp,
+			  run->node->identity.hidden ? "OTP 29 and later hide them"
+						     : "it was stripped of them",
+			  why ? why : "all");
+		strbuf_free(&names);
+		return -ENOTSUP;
+	}
+	if (names.len)
+		log_warn("ebeam: not in this OTP %s build: %s (no symbol %s)", otp, names.buf, why);
+	strbuf_free(&names);
+	return 0;
+}
+
+/* ---- records ------------------------------------------------------------------------------- */
+
+/* What is dropped is told at once, and again at the end. */
+static void take_coverage(struct event_run *run, const struct rec_header *rec)
+{
+	struct coverage *c = &run->stream.coverage, before = *c;
+	uint64_t refused = run->stream.refused;
+	enum event_kind kind;
+	struct event ev;
+
+	event_stream_take(&run->stream, rec, &ev, &kind);
+	if (run->consumer->other && run->stream.refused == refused)
+		run->consumer->other(run->consumer->arg, &ev);
+	for (int i = 0; i < NR_EVENT_KINDS; i++) {
+		if (coverage_dropped(c, (enum event_kind)i) &&
+		    !coverage_dropped(&before, (enum event_kind)i))
+			log_warn("ebeam: %s is not watched any more: %s", event_rows[i].name,
+				 coverage_failed(c, (enum event_kind)i)
+					 ? "its probes could not be placed again (-vv says why)"
+					 : "even as samples it cost the node more than "
+					   "--max-overhead allows");
+	}
+}
+
+static void take_call(struct event_run *run, const struct event *ev)
+{
+	const struct event_consumer *c = run->consumer;
+
+	run->stream.last_ns = MAX(run->stream.last_ns, ev->ts_ns);
+	if (c->call && !run->stopped &&
+	    event_filter_is_about(&run->filter, &run->stream, ev->u.call.process))
+		run->stopped = c->call(c->arg, ev) != 0;
+}
+
+/* Once the consumer has enough, only what the records say of the run is taken. */
+static void take(struct event_run *run, const struct rec_header *rec)
+{
+	const struct event_consumer *c = run->consumer;
+	uint64_t refused = run->stream.refused;
+	enum event_kind kind;
+	struct event ev;
+
+	if (rec->type == REC_COVERAGE) {
+		take_coverage(run, rec);
+		return;
+	}
+	if (!event_stream_take(&run->stream, rec, &ev, &kind)) {
+		if (run->stream.refused != refused)
+			return;
+		if (rec->type == REC_CALL)
+			take_call(run, &ev);
+		else if (c->other)
+			c->other(c->arg, &ev);
+		return;
+	}
+	if (run->stopped || !(c->kinds >> kind & 1))
+		return;
+	if (!event_filter_takes(&run->filter, &run->stream, kind, &ev))
+		return;
+	/* Whose consumer is about calls counts what it makes of them. */
+	run->taken += !c->calls || c->calls->beside;
+	run->by_kind[kind]++;
+	coverage_seen(&run->stream.coverage, kind);
+	run->stopped = c->event(c->arg, kind, &ev) != 0;
+}
+
+static int drained(struct event_run *run, struct error *err)
+{
+	const struct event_consumer *c = run->consumer;
+
+	return c->drained ? c->drained(c->arg, err) : 0;
+}
+
+static int show(struct event_run *run, bool last, struct error *err)
+{
+	const struct event_consumer *c = run->consumer;
+	int rc = run->out && c->show ? c->show(c->arg, last, err) : 0;
+
+	run->answered = true;
+	run->span_start_ns = MAX(run->span_start_ns, run->seen_until_ns);
+	if (run->ctx->opt.watch_ns) {
+		coverage_mark(&run->stream.coverage);
+		run->told_taken = run->taken;
+		memcpy(run->told_counters, run->stream.counters, sizeof(run->told_counters));
+	}
+	return rc;
+}
+
+/* ---- of a node ----------------------------------------------------------------------------- */
+
+/* Room for more lines?  A reader that is slow is waited for at the end only, when the probes are
+ * gone.  Who writes answers goes on counting until there is room for the next. */
+static bool has_room(struct event_run *run, bool wait)
+{
+	if (!run->pipe || !run->consumer->either || !outpipe_full(run->pipe))
+		return true;
+	return wait && outpipe_finish(run->pipe) == 0;
+}
+
+static int drain(struct event_run *run, uint64_t deadline_ns, struct error *err)
+{
+	struct source *s = enrich_source(run->live.enrich);
+	bool last = deadline_ns == UINT64_MAX;
+	uint64_t now = clock_monotonic_ns();
+	const struct rec_header *rec;
+	int rc = 0;
+
+	if (!has_room(run, last)) {
+		run->reader_waits = true;
+		return 0;
+	}
+	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) == 1; n++) {
+		take(run, rec);
+		if (run->writer) {
+			rc = capture_writer_add(run->writer, rec, err);
+			if (rc)
+				return rc;
+		}
+		if (n % DRAIN_BATCH)
+			continue;
+		if ((run->stopped && !last) || clock_monotonic_ns() >= deadline_ns)
+			break;
+		if (!has_room(run, last)) {
+			run->reader_waits = true;
+			break;
+		}
+	}
+	live_look(&run->live);
+	if (run->consumer->counts)
+		run->seen_until_ns = now;
+	else
+		run->seen_until_ns =
+			MAX(run->seen_until_ns, rc ? run->stream.last_ns : now - SESSION_WINDOW_NS);
+	return rc < 0 ? rc : drained(run, err);
+}
+
+/* At random times, half of the period off at most: windows of calls begin then, and must not keep
+ * step with what is periodic in the node. */
+static void set_next_drain(struct event_run *run, uint64_t now)
+{
+	uint64_t every = run->consumer->drain_every_ns;
+
+	every = every ? every : DRAIN_EVERY_NS;
+	loop_set_alarm(run->drain,
+		       now + (uint64_t)((0.5 + random_uniform(&run->random)) * (double)every), 0);
+}
+
+static int on_drain(void *arg, struct error *err)
+{
+	struct event_run *run = arg;
+	uint64_t now = clock_monotonic_ns();
+	int rc = drain(run, now + DRAIN_MAX_NS, err);
+
+	set_next_drain(run, now);
+	live_add_schedulers(&run->live, false);
+	live_add_slices(&run->live);
+	rc = rc ? rc : event_run_check_output(run, err);
+	if (rc)
+		return rc;
+	if (run->writer && now - run->flushed_ns >= FLUSH_EVERY_NS) {
+		run->flushed_ns = now;
+		rc = capture_writer_flush(run->writer, err);
+	}
+	return rc < 0 ? rc : run->stopped;
+}
+
+/* An interval ends, whose events are still to come: what schedulers did is cut there. */
+static int on_edge(void *arg, struct error *err)
+{
+	struct event_run *run = arg;
+
+	UNUSED(err);
+	live_add_schedulers(&run->live, true);
+	live_add_slices(&run->live);
+	return 0;
+}
+
+static int on_watch(void *arg, struct error *err)
+{
+	struct event_run *run = arg;
+	uint64_t now = clock_monotonic_ns();
+	int rc;
+
+	/* Hardly anything would be left for the last answer: it tells this, too. */
+	if (run->deadline_ns && run->deadline_ns < now + run->ctx->opt.watch_ns / 2)
+		return 0;
+	if (run->pipe && outpipe_waits(run->pipe)) {
+		if (!run->skipped++)
+			log_warn("ebeam: nobody reads the output: the next answer is about a "
+				 "longer time");
+		return event_run_check_output(run, err);
+	}
+	/* What was lost so far comes out before anything newer. */
+	live_add_counters(&run->live, run->stream.refused, now);
+	rc = drain(run, now + DRAIN_MAX_NS, err);
+	rc = rc ? rc : show(run, false, err);
+	return rc ? rc : event_run_check_output(run, err);
+}
+
+#define SCHEDULING (1ull << EVENT_PROCESS_SCHEDULED)
+#define COLLECTING (1ull << EVENT_GC_MINOR_END | 1ull << EVENT_GC_MAJOR_END)
+
+/* A capture has what `sched` and `gc` show of it later. */
+static int watch_schedulers(struct event_run *run, struct error *err)
+{
+	uint64_t kept = run->writer ? run->plan.kinds : 0;
+	bool work = run->consumer->work || kept & SCHEDULING;
+
+	if (run->unprobed) {
+		const struct slice_watch_config config = {
+			.kinds = run->unprobed,
+			.longer_than_ns = event_run_longer_than(run),
+			.unsure = run->consumer->either,
+			.realtime = !run->ctx->opt.no_realtime,
+		};
+		int rc = live_watch_slices(&run->live, &config, err);
+
+		if (rc)
+			return rc;
+	}
+	if (!work && !run->consumer->cpu && !(kept & COLLECTING))
+		return 0;
+	return live_watch_schedulers(&run->live, &run->ctx->opt, work, err);
+}
+
+/* Until something ends it; positive = how (enum loop_end). */
+static int run_loop(struct event_run *run, struct error *err)
+{
+	const struct options *o = &run->ctx->opt;
+	struct loop_alarm *answer = NULL, *edge = NULL;
+	struct loop *loop = NULL;
+	int rc = loop_open(&loop, err);
+
+	rc = rc ? rc : loop_watch_pid(loop, run->node->os_pid, err);
+	rc = rc ? rc : loop_add_alarm(loop, &run->drain, on_drain, run, err);
+	if (rc == 0) {
+		run->random = clock_monotonic_ns() | 1;
+		set_next_drain(run, clock_monotonic_ns());
+	}
+	if (rc == 0 && o->watch_ns && run->consumer->show)
+		rc = loop_add_alarm(loop, &answer, on_watch, run, err);
+	if (rc == 0 && answer)
+		rc = loop_add_alarm(loop, &edge, on_edge, run, err);
+	if (rc == 0 && run->consumer->begin)
+		rc = run->consumer->begin(run->consumer->arg, err);
+	/* Now signals are caught: what has been attached is taken away in order. */
+	if (rc == 0 && run->live.session)
+		rc = session_start(run->live.session, err);
+	if (rc == 0 && run->consumer->started)
+		rc = run->consumer->started(run->consumer->arg, err);
+	if (rc == 0) {
+		live_add_watching(&run->live, run->plan.kinds | run->unprobed);
+		event_run_tell_budget(run);
+		event_run_tell_stopped(run, false);
+		rc = watch_schedulers(run, err);
+	}
+	if (rc == 0)
+		log_info("%u probes attached", run->plan.nr_points);
+	run->span_start_ns = run->seen_until_ns = clock_monotonic_ns();
+	if (o->watch_ns) {
+		coverage_take_work(&run->stream.coverage, 0, run->span_start_ns);
+		coverage_mark(&run->stream.coverage);
+	}
+	/* Once the probes are there, however long that took, and what the first interval held has
+	 * come out of the rings. */
+	if (answer) {
+		loop_set_alarm(edge, run->span_start_ns + o->watch_ns, o->watch_ns);
+		loop_set_alarm(answer, run->span_start_ns + o->watch_ns + SESSION_WINDOW_NS,
+			       o->watch_ns);
+	}
+	if (rc == 0 && o->duration_ns) {
+		run->deadline_ns = run->span_start_ns + o->duration_ns;
+		rc = loop_set_deadline(loop, o->duration_ns, err);
+	}
+	if (rc == 0)
+		rc = loop_run(loop, err);
+	loop_close(loop);
+	return rc;
+}
+
+static int finish(struct event_run *run, struct error *err)
+{
+	uint64_t end_ns = clock_monotonic_ns();
+	char text[32];
+	int rc;
+
+	if (run->consumer->end)
+		run->consumer->end(run->consumer->arg);
+	if (!run->node_stopped)
+		event_run_tell_stopped(run, true);
+	live_end_schedulers(&run->live);
+	live_end_slices(&run->live);
+	if (run->live.session)
+		session_stop(run->live.session);
+	rc = drain(run, UINT64_MAX, err);
+	if (rc)
+		return rc;
+	snprintf(text, sizeof(text), "%" PRIu64, end_ns - run->live.start_ns);
+	enrich_add_meta(run->live.enrich, "duration_ns", text);
+	live_add_counters(&run->live, run->stream.refused, end_ns);
+	enrich_add_end(run->live.enrich, end_ns);
+	return drain(run, UINT64_MAX, err);
+}
+
+static int end(struct event_run *run, struct error *err)
+{
+	int rc = show(run, true, err);
+
+	if (run->pipe)
+		outpipe_finish(run->pipe);
+	rc = rc ? rc : event_run_check_output(run, err);
+	rc = rc ? rc : event_run_close_output(run, err);
+	if (rc == 0)
+		event_run_tell(run);
+	return rc;
+}
+
+static int add_meta(struct event_run *run, struct error *err)
+{
+	const struct event_consumer *c = run->consumer;
+	int rc = live_add_meta(&run->live, run->ctx->command->name, c->mode ? c->mode : "events", 0,
+			       err);
+
+	if (rc == 0 && c->weight)
+		enrich_add_meta(run->live.enrich, "weight", c->weight);
+	return rc;
+}
+
+/* The kernel may refuse programs of kinds that the node could give. */
+static int open_live(struct event_run *run, const struct live_config *config, struct error *err)
+{
+	uint64_t planned = config->events ? run->plan.kinds : 0;
+	int rc = config->events || config->calls ? live_open(&run->live, run->node, config, err)
+						 : live_open_memory(&run->live, run->node, err);
+
+	planned &= ~run->plan.kinds;
+	for (int kind = 0; rc == 0 && kind < NR_EVENT_KINDS; kind++)
+		if (planned >> kind & 1)
+			tell_refused(&run->plan, planned, kind);
+	return rc;
+}
+
+static bool is_chosen(const struct options *o)
+{
+	return o->process || o->initial_call || o->from || o->to;
+}
+
+static int watch(struct event_run *run, struct error *err)
+{
+	const struct options *o = &run->ctx->opt;
+	struct live_config config = {
+		.opt = o,
+		.events = run->consumer->kinds ? &run->plan : NULL,
+		.calls = run->consumer->calls,
+		.event_stacks = run->consumer->stacks,
+		.max_overhead = o->max_overhead,
+		.longer_than_ns = event_run_longer_than(run),
+		.gc_longer_than_ns = run->consumer->gc_longer_than_ns,
+		.counting = run->consumer->counts,
+	};
+	int rc;
+
+	plan_unprobed(run);
+	if (!(run->consumer->kinds & ~run->unprobed))
+		config.events = NULL;
+	rc = config.events ? plan_sources(run, err) : 0;
+	/* Of calls, events are what else can be told. */
+	if (rc == -ENOTSUP && run->consumer->calls && !run->consumer->calls->beside) {
+		log_warn("%s", err->msg);
+		config.events = NULL;
+		rc = 0;
+	}
+	if (rc == 0 && run->consumer->counts && !is_chosen(o))
+		source_plan_count(&run->plan, false);
+	if (rc == 0 && o->dry_run)
+		event_run_tell_unprobed(run);
+	if (rc == 0 && o->dry_run)
+		return event_probes_show(run->ctx, run->node, &run->plan, err);
+	rc = rc ? rc : event_run_filter_node(run, &config, err);
+	rc = rc ? rc : open_live(run, &config, err);
+	rc = rc ? rc : event_run_open_output(run, err);
+	rc = rc ? rc : add_meta(run, err);
+	rc = rc ? rc : run_loop(run, err);
+	if (rc < 0)
+		return rc;
+	if (rc == LOOP_END_EXITED)
+		log_warn("ebeam: the node (pid %d) exited; that was all", run->node->os_pid);
+	rc = finish(run, err);
+	return rc ? rc : end(run, err);
+}
+
+/* ---- of a capture -------------------------------------------------------------------------- */
+
+/* Zeros would say that nothing happened, where nobody looked. */
+static int check_kinds(const struct event_run *run, struct error *err)
+{
+	const struct event_stream *s = &run->stream;
+	struct strbuf names = STRBUF_INIT;
+	int rc;
+
+	if (run->consumer->calls && strcmp(s->mode, run->consumer->mode) == 0)
+		return 0;
+	if (run->consumer->calls)
+		return error_set(err, ERROR_KIND_FAILED, -ENODATA,
+				 "%s holds no calls: it was not recorded by 'ebeam %s'",
+				 run->ctx->opt.input, run->ctx->command->name);
+	if (s->watched & run->consumer->kinds)
+		return 0;
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (s->watched >> kind & 1)
+			strbuf_addf(&names, "%s%s", names.len ? ", " : "", event_rows[kind].name);
+	}
+	rc = error_set(err, ERROR_KIND_FAILED, -ENODATA,
+		       "%s holds no events of '%s': recorded were %s", run->ctx->opt.input,
+		       run->ctx->command->name, names.len ? names.buf : "none");
+	strbuf_free(&names);
+	return rc;
+}
+
+static int read_capture(struct event_run *run, struct capture_reader *reader, struct error *err)
+{
+	struct source *s = capture_reader_source(reader);
+	const struct rec_header *rec;
+	int rc;
+
+	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) > 0; n++) {
+		take(run, rec);
+		if (n % DRAIN_BATCH == 0)
+			has_room(run, true);
+		if (run->out && ferror(run->out))
+			break;
+	}
+	rc = rc < 0 ? rc : check_kinds(run, err);
+	rc = rc < 0 ? rc : drained(run, err);
+	run->span_start_ns = MAX(run->stream.start_ns, run->stream.watching_ns);
+	rc = rc < 0 ? rc : end(run, err);
+	return rc ? rc
+		  : capture_input_warn(run->ctx->opt.input, capture_reader_damage(reader), "shown");
+}
+
+static int replay(struct event_run *run, struct error *err)
+{
+	struct capture_input in;
+	int rc = capture_input_open(&in, run->ctx->opt.input, err);
+
+	if (rc)
+		return rc;
+	rc = event_run_open_output(run, err);
+	if (rc == 0) {
+		run->stream.start_epoch_ns = capture_reader_start_epoch_ns(in.reader);
+		rc = read_capture(run, in.reader, err);
+	}
+	capture_input_close(&in);
+	return rc;
+}
+
+/* ---- interface ----------------------------------------------------------------------------- */
+
+static int check_options(const struct options *o, const struct event_consumer *c, struct error *err)
+{
+	/* -n of a table ends nothing */
+	bool ends = o->duration_ns || o->dry_run || (o->limit && c->either);
+
+	if (o->input && (o->pid || o->duration_ns || o->watch_ns))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-i shows a capture: it goes with none of -p, -d and --watch");
+	if (!o->input && !ends && !isatty(STDIN_FILENO) && !isatty(STDERR_FILENO))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "without a terminal to press Ctrl-C on, say how long: -d 10s");
+	return 0;
+}
+
+int event_run(struct command_context *ctx, const struct event_consumer *c, struct event_run **out,
+	      struct error *err)
+{
+	struct event_run *run;
+	int rc = check_options(&ctx->opt, c, err);
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	run = xcalloc(1, sizeof(*run));
+	run->ctx = ctx;
+	run->consumer = c;
+	*out = run;
+	rc = event_run_filter(run, err);
+	if (rc)
+		return rc;
+	rc = event_stream_open(&run->stream);
+	if (rc)
+		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
+				 error_text(rc));
+	if (ctx->opt.input)
+		return replay(run, err);
+	rc = target_open(&run->node, ctx, err);
+	return rc ? rc : target_failed(run->node, watch(run, err), err);
+}
+
+void event_run_close(struct event_run *run)
+{
+	if (!run)
+		return;
+	outpipe_close(run->pipe);
+	outfile_abort(&run->output);
+	outfile_abort(&run->capture);
+	capture_writer_close(run->writer);
+	live_close(&run->live);
+	beam_node_close(run->node);
+	event_stream_close(&run->stream);
+	event_filter_free(&run->filter);
+	free(run);
+}
+
+struct event_stream *event_run_stream(struct event_run *run)
+{
+	return &run->stream;
+}
+
+struct live *event_run_live(struct event_run *run)
+{
+	return &run->live;
+}
+
+struct beam_node *event_run_node(struct event_run *run)
+{
+	return run->node;
+}
+
+uint64_t event_run_start_epoch_ns(const struct event_run *run)
+{
+	return run->live.start_epoch_ns;
+}
+
+FILE *event_run_out(struct event_run *run)
+{
+	return run->out;
+}
+
+FILE *event_run_target(struct event_run *run)
+{
+	return run->target ? run->target : run->out;
+}
+
+void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *end_ns)
+{
+	*start_ns = run->span_start_ns;
+	if (run->node)
+		*end_ns = run->stream.duration_ns ? run->stream.start_ns + run->stream.duration_ns
+						  : run->seen_until_ns;
+	else
+		*end_ns = run->stream.duration_ns ? run->stream.start_ns + run->stream.duration_ns
+						  : run->stream.last_ns;
+	*end_ns = MAX(*start_ns, *end_ns);
+}
+
+uint64_t event_run_longer_than(const struct event_run *run)
+{
+	uint64_t ns = run->ctx->opt.longer_than_ns;
+
+	return ns ? ns : LONG_NS;
+}
+
+uint64_t event_run_unprobed(const struct event_run *run)
+{
+	return run->unprobed;
+}
+
+void event_run_count(struct event_run *run)
+{
+	run->taken++;
+}
+
+void event_run_count_more(struct event_run *run, uint64_t nr)
+{
+	run->taken += nr;
+}
+
+uint64_t event_run_taken(const struct event_run *run)
+{
+	return run->taken;
+}
+
+uint64_t event_run_taken_of(const struct event_run *run, enum event_kind kind)
+{
+	return run->by_kind[kind];
+}

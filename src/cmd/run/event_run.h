@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What every command that consumes events shares: which probes -> a live node, or a capture ->
+ * records -> an event_stream -> the command's own consumer; -o, -d, -i, --watch, --process, and
+ * the closing line.
+ *
+ * Order of calls on a consumer:  event() ...  drained() ...  show() each --watch, and at the end.
+ */
+#ifndef EBEAM_CMD_EVENT_RUN_H
+#define EBEAM_CMD_EVENT_RUN_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/jsonw.h"
+#include "cmd/command/command.h"
+#include "cmd/run/live.h"
+#include "cmd/run/target.h"
+#include "model/stream/event_stream.h"
+
+struct event_run;
+
+struct event_consumer {
+	uint64_t kinds; /* bit set; what the node cannot give is told, all missing is an error */
+	bool stacks;	/* with the Erlang stack of each event */
+	/* Of a node, collections that took less are not even told; 0 = all are. */
+	uint64_t gc_longer_than_ns;
+	/* Of a node no events come: its probes count them, session_event_count(). */
+	bool counts;
+	/*
+	 * Also what threads of schedulers get of the CPUs, and how busy schedulers are: records
+	 * that other() takes; of captures as they have them.  See live_watch_schedulers().
+	 */
+	bool cpu, work;
+	/* A capture is written instead of what show() writes: lines of a stream. */
+	bool either;
+	const char *mode;   /* of the recording; NULL = "events" */
+	const char *weight; /* of the mode: "time"; NULL = none */
+	void *arg;
+	/*
+	 * The consumer has files of its own, and -o is its business: called before anything is
+	 * recorded, *capture (NULL) = where a capture goes too.  NULL ok.
+	 */
+	int (*opened)(void *arg, const char **capture, struct error *err);
+	/* Calls of functions, too: limits of what is copied with each.  NULL = none; `kinds` may
+	 * then be 0.  Breakpoints are the consumer's: started() sets them, end() takes them
+	 * away. */
+	const struct live_calls *calls;
+	int (*call)(void *arg, const struct event *ev); /* 1 = that is enough; 0 = more */
+	/* Error of the number of calls of Erlang functions that was shown, as in breakpoints.h;
+	 * negative: there may be more.  NULL = that of all their hits. */
+	double (*call_error)(void *arg);
+	/* Of C functions, as coverage_error().  NULL = that of what slices tell. */
+	double (*c_call_error)(void *arg);
+	uint64_t drain_every_ns; /* how often the rings are emptied; 0 = as suits events */
+	/* Every record that is no event, after the stream took it.  NULL ok. */
+	void (*other)(void *arg, const struct event *ev);
+	/* Of a node: right before the first probe is there.  NULL ok.  0 or negative errno. */
+	int (*begin)(void *arg, struct error *err);
+	/* Of a node: as soon as all of them are.  NULL ok. */
+	int (*started)(void *arg, struct error *err);
+	void (*end)(void *arg); /* likewise right before they are taken away; NULL ok */
+	/* 1 = that is enough; 0 = more. */
+	int (*event)(void *arg, enum event_kind kind, const struct event *ev);
+	/* After what the rings held was taken; NULL ok.  0 or negative errno. */
+	int (*drained)(void *arg, struct error *err);
+	/* The answer: at the end (last), and with --watch each time before.  NULL ok. */
+	int (*show)(void *arg, bool last, struct error *err);
+	/* After show(): the end of the closing line, with where the answer is.  NULL ok. */
+	void (*closing)(void *arg, struct strbuf *line);
+	/* Of an answer in JSON, besides what is said of kinds.  NULL ok. */
+	const char *const *(*warnings)(void *arg, size_t *nr);
+};
+
+/* Runs it all.  0, negative errno, or a positive exit code (7: a damaged capture). */
+int event_run(struct command_context *ctx, const struct event_consumer *c, struct event_run **run,
+	      struct error *err);
+void event_run_close(struct event_run *run); /* NULL ok */
+
+/* For consumers, while event_run() runs; *run is set before the first call. */
+struct event_stream *event_run_stream(struct event_run *run);
+/* Of a node that runs, between begin() and end(). */
+struct live *event_run_live(struct event_run *run);
+/* Of a node that runs; NULL of a capture. */
+struct beam_node *event_run_node(struct event_run *run);
+/* Of a node: CLOCK_REALTIME at the start. */
+uint64_t event_run_start_epoch_ns(const struct event_run *run);
+FILE *event_run_out(struct event_run *run); /* NULL: nothing but the capture is wanted */
+/* What is behind it, such as a terminal: to ask about, not to write to. */
+FILE *event_run_target(struct event_run *run);
+/* Interval that the next answer is about, of the time of events: since the start, or with --watch
+ * since the answer before. */
+void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *end_ns);
+/* Kinds that are seen without probes, with their stacks, as a bit set. */
+uint64_t event_run_unprobed(const struct event_run *run);
+/* How long long_gc and long_schedule are, at least. */
+uint64_t event_run_longer_than(const struct event_run *run);
+/* One more that the closing line counts: calls, and what else the consumer made of events. */
+void event_run_count(struct event_run *run);
+void event_run_count_more(struct event_run *run, uint64_t nr);
+/* Of a node: which rows there cannot be, and why. */
+struct event_rates;
+void event_run_miss(struct event_run *run, struct event_rates *rates);
+/* Is that the name of a capture?  NULL is not. */
+bool event_run_is_capture(const char *path);
+/* Events that the consumer took; of one kind. */
+uint64_t event_run_taken(const struct event_run *run);
+uint64_t event_run_taken_of(const struct event_run *run, enum event_kind kind);
+
+/* The JSON envelope around "data" (see target.h), of a node or of a capture: counters are events,
+ * lost and what else is not 0; warnings say which kinds were sampled or dropped, and "sampled" how
+ * far off their counts may be. */
+void event_run_json_begin(struct event_run *run, struct jsonw *w);
+int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err);
+/* With --watch: the time, on a terminal at the top of a clean screen; else nothing. */
+void event_run_begin_screen(struct event_run *run);
+/* "(20 of 345; -n shows more)" to `out`, below a table that does not show all of its rows. */
+void event_run_tell_more(struct event_run *run, size_t shown, size_t all);
+/* A line such as "message_send sampled 12 %: totals +-5 %", to `out`, if some of these kinds were;
+ * numbers stand as they were seen times 1 / share.  The error: see coverage_error(). */
+void event_run_tell_sampled(struct event_run *run, uint64_t kinds);
+/* A count of events of these kinds: "1,234", or "~1,234 (1,100 .. 1,400)" if it is an estimate. */
+void event_run_add_estimate(const struct event_run *run, uint64_t kinds, uint64_t n,
+			    struct strbuf *out);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The line on stderr that ends every run which samples:
+ *   Samples: 9,874  complete 99.6%  truncated 0.2%  bad_bounds 0.2%  lost 12 (ring_full 12)
+ *   own CPU 0.21%  cost to the node ~0.03% of its own CPU  -> ebeam-a@b-20260131-120000.html
+ * (one line).
+ * Every way in which samples are not complete or were lost stands in it by its name, if it
+ * happened; names are those of status.def and counters.def.
+ */
+#ifndef EBEAM_CMD_SUMMARY_H
+#define EBEAM_CMD_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "cmd/run/live.h"
+#include "model/profile/snapshot.h"
+
+struct summary {
+	uint64_t samples;
+	uint64_t by_status[NR_SAMPLE_STATUSES];
+	uint64_t counters[NR_COUNTERS];
+	uint64_t dropped_unknown; /* samples that referred to undefined ids */
+	double own_cpu;		  /* of ebeam, percent of one core; negative = unknown */
+	struct live_cost cost;	  /* to the node */
+	const char *unit, *title; /* of what is counted, as meta values; NULL = samples */
+	uint64_t margin_ns;   /* of error of that: half of the 95 % confidence interval; 0 = none */
+	const char *warnings; /* of what is not counted, one a line; NULL = none */
+	const char *path;     /* where the result went; NULL = not said */
+	bool no_losses;	      /* they are told elsewhere */
+};
+
+/* Everything but own_cpu, cost (unknown) and path (NULL). */
+void summary_of_snapshot(struct summary *out, const struct snapshot *s);
+
+double summary_complete(const struct summary *s); /* percent; 100 without samples */
+
+/* Without newline. */
+void summary_format(struct strbuf *out, const struct summary *s);
+
+/* Logs what is not counted, and what to do about losses, if there is something to do. */
+void summary_advise(const struct summary *s);
+/* That, then the line (not with -q). */
+void summary_print(const struct summary *s);
+
+/* 0, or 7 with a warning if fewer than `min_complete` percent of the samples are complete. */
+int summary_exit_code(const struct summary *s, double min_complete);
+
+#endif

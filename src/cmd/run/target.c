@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See target.h. */
+#include "cmd/run/target.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "base/write_error.h"
+#include "cmd/output/envelope.h"
+#include "target/proc.h"
+
+/* Everything from a core is said of the moment when it was made, and may lack parts: a line on
+ * stderr tells, as the tables look like those of a live node. */
+static void tell_core(const struct beam_node *n)
+{
+	const struct core_facts *facts = core_file_facts(n->core);
+	char missing[32], size[32];
+
+	if (facts->signal)
+		log_warn("ebeam: core file of pid %d, ended by signal %d (%s)", facts->os_pid,
+			 facts->signal, strsignal(facts->signal));
+	else
+		log_warn("ebeam: core file of pid %d", facts->os_pid);
+	if (facts->missing_size)
+		log_warn("ebeam: %s is cut short: %s of %s are missing; what stood there is left "
+			 "out",
+			 facts->path,
+			 units_format_bytes(facts->missing_size, missing, sizeof(missing)),
+			 units_format_bytes(facts->size, size, sizeof(size)));
+}
+
+unsigned int target_how(const struct options *opt)
+{
+	return opt->try_layout ? BEAM_OPEN_TRY_LAYOUT : 0;
+}
+
+const char *target_untested(const struct beam_node *n, char *buf, size_t size)
+{
+	bool dwarf = strncmp(n->layout_origin, "DWARF", 5) == 0;
+
+	if (!n->untested[0])
+		return NULL;
+	snprintf(buf, size,
+		 "%s: all checks have passed%s; what no layout describes (term tags, ids, flags, "
+		 "instructions) is taken as in OTP %d",
+		 n->untested,
+		 dwarf ? "" : ", but a field that none of them looks at may stand elsewhere",
+		 n->identity.otp);
+	return buf;
+}
+
+static void tell_untested(const struct beam_node *n)
+{
+	char text[TARGET_UNTESTED_SIZE];
+
+	if (target_untested(n, text, sizeof(text)))
+		log_warn("ebeam: OTP %s is read %s", n->identity.otp_text, text);
+}
+
+const char *target_stopped(int os_pid)
+{
+	struct proc_stat stat;
+	struct error ignored;
+
+	return proc_stat_read(&stat, os_pid, &ignored) == 0 && proc_stat_stopped(&stat)
+		       ? "the node is stopped by a signal or a debugger (state T in /proc): "
+			 "nothing "
+			 "in it runs"
+		       : NULL;
+}
+
+static void tell_stopped(int os_pid)
+{
+	const char *text = target_stopped(os_pid);
+
+	if (text)
+		log_warn("ebeam: %s", text);
+}
+
+static int open_core(struct beam_node **out, const struct options *opt, unsigned int how,
+		     struct error *err)
+{
+	int rc;
+
+	if (opt->pid)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "-p names a running node and --core a core file: give one of "
+				 "them");
+	rc = beam_node_open_core(out, opt->core, opt->exe, target_how(opt) | how, err);
+	if (!rc)
+		tell_core(*out);
+	return rc;
+}
+
+int target_open_core(struct beam_node **out, const struct options *opt, struct error *err)
+{
+	return open_core(out, opt, BEAM_OPEN_PARTIAL, err);
+}
+
+int target_check_options(const struct options *opt, struct error *err)
+{
+	if (opt->exe && !opt->core)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "--exe goes with --core: a running node needs none");
+	return 0;
+}
+
+int target_open(struct beam_node **out, const struct command_context *ctx, struct error *err)
+{
+	int os_pid, rc = target_check_options(&ctx->opt, err);
+
+	if (rc)
+		return rc;
+	if (ctx->opt.core) {
+		rc = open_core(out, &ctx->opt, 0, err);
+	} else {
+		rc = beam_find(&os_pid, ctx->opt.pid, target_how(&ctx->opt), err);
+		rc = rc ? rc : beam_node_open(out, os_pid, target_how(&ctx->opt), err);
+		if (!rc)
+			tell_stopped(os_pid);
+	}
+	if (!rc)
+		tell_untested(*out);
+	return rc;
+}
+
+int target_failed(const struct beam_node *n, int rc, struct error *err)
+{
+	if (rc != -ESRCH || !n || !err ||
+	    (err->kind != ERROR_KIND_FAILED && err->kind != ERROR_KIND_UNSUPPORTED) ||
+	    !beam_node_exits(n, BEAM_NODE_EXIT_MS))
+		return rc;
+	return error_set(err, ERROR_KIND_NO_NODE, rc, "the node (pid %d) has exited", n->os_pid);
+}
+
+int target_close(struct beam_node *n, int rc, struct error *err)
+{
+	bool whole = !n || !n->core || !core_file_facts(n->core)->missing_size;
+	int os_pid = n ? n->os_pid : 0;
+	bool there;
+
+	rc = target_failed(n, rc, err);
+	there = !n || beam_node_is_there(n);
+	beam_node_close(n);
+	if (!rc && !whole)
+		return ERROR_KIND_PARTIAL; /* target_open() has said it */
+	/* What is not there, a process too, may have been in what is missing. */
+	if (rc < 0 && !whole && err &&
+	    (err->kind == ERROR_KIND_FAILED || err->kind == ERROR_KIND_NO_NODE)) {
+		error_prefix(err, "in what is left of this core file");
+		err->kind = ERROR_KIND_FAILED;
+	}
+	if (rc || there)
+		return rc;
+	return error_set(err, ERROR_KIND_PARTIAL, -ESRCH,
+			 "the node (pid %d) ended while it was read: what is shown may lack parts",
+			 os_pid);
+}
+
+int target_need(const struct beam_node *n, raddr anchor, const char *table, struct error *err)
+{
+	return anchor ? 0 : beam_node_lacks(n, table, err);
+}
+
+static void write_core(struct jsonw *w, const struct beam_node *n)
+{
+	const struct core_facts *facts;
+
+	if (!n->core) {
+		jsonw_null(w, "core");
+		return;
+	}
+	facts = core_file_facts(n->core);
+	jsonw_begin_object(w, "core");
+	jsonw_string(w, "file", facts->path);
+	jsonw_string(w, "program", *facts->program ? facts->program : NULL);
+	if (facts->signal)
+		jsonw_int(w, "signal", facts->signal);
+	else
+		jsonw_null(w, "signal");
+	jsonw_uint(w, "size", facts->size);
+	jsonw_uint(w, "missing_size", facts->missing_size);
+	jsonw_end_object(w);
+}
+
+static void json_head(struct jsonw *w, const struct command_context *ctx)
+{
+	jsonw_begin_object(w, NULL);
+	jsonw_int(w, "schema", ENVELOPE_SCHEMA);
+	jsonw_string(w, "tool", "ebeam");
+	jsonw_string(w, "version", EBEAM_VERSION);
+	jsonw_string(w, "command", ctx->command->name);
+	jsonw_begin_object(w, "node");
+}
+
+static void json_os_pid(struct jsonw *w, int os_pid)
+{
+	if (os_pid)
+		jsonw_int(w, "os_pid", os_pid);
+	else
+		jsonw_null(w, "os_pid");
+}
+
+/* 0: now. */
+static void json_time(struct jsonw *w, uint64_t epoch_ns)
+{
+	char time[32];
+
+	jsonw_end_object(w);
+	jsonw_string(
+		w, "time",
+		units_format_time(epoch_ns ? epoch_ns : clock_realtime_ns(), time, sizeof(time)));
+}
+
+void target_json_begin(struct jsonw *w, const struct command_context *ctx, struct beam_node *n)
+{
+	struct beam_facts facts;
+	bool known = beam_node_facts(n, &facts, NULL) == 0;
+
+	json_head(w, ctx);
+	json_os_pid(w, n->os_pid);
+	jsonw_string(w, "name", known ? facts.name : NULL);
+	jsonw_string(w, "otp", n->identity.otp_text);
+	jsonw_string(w, "erts", n->identity.erts);
+	jsonw_string(w, "flavor", n->identity.jit ? "jit" : "emu");
+	jsonw_string(w, "untested", n->untested[0] ? n->untested : NULL);
+	write_core(w, n);
+	json_time(w, 0);
+}
+
+void target_json_begin_recorded(struct jsonw *w, const struct command_context *ctx,
+				const struct target_recorded *of)
+{
+	json_head(w, ctx);
+	json_os_pid(w, of->os_pid);
+	jsonw_string(w, "name", *of->name ? of->name : NULL);
+	jsonw_string(w, "otp", *of->otp ? of->otp : NULL);
+	jsonw_string(w, "erts", *of->erts ? of->erts : NULL);
+	jsonw_string(w, "flavor", *of->flavor ? of->flavor : NULL);
+	jsonw_string(w, "untested", *of->untested ? of->untested : NULL);
+	json_time(w, of->epoch_ns);
+}
+
+int target_json_end(struct jsonw *w, const char *const *warnings, size_t nr_warnings,
+		    const struct target_counter *counters, size_t nr_counters, struct error *err)
+{
+	int rc;
+
+	jsonw_begin_array(w, "warnings");
+	for (size_t i = 0; i < nr_warnings; i++)
+		jsonw_string(w, NULL, warnings[i]);
+	jsonw_end_array(w);
+	jsonw_begin_object(w, "counters");
+	for (size_t i = 0; i < nr_counters; i++)
+		jsonw_uint(w, counters[i].name, counters[i].value);
+	jsonw_end_object(w);
+	jsonw_end_object(w);
+	strbuf_addch(&w->buf, '\n');
+	rc = jsonw_finish(w);
+	return rc ? write_error_set(err, "JSON", rc) : 0;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Totals of the node as a whole, into the frame; see top.h. */
+#include "cmd/top/top.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "beam/vm/memory.h"
+#include "target/proc.h"
+
+/* VM_UNKNOWN, MEMORY_UNKNOWN and TOP_UNKNOWN are the same number. */
+_Static_assert(VM_UNKNOWN == TOP_UNKNOWN && MEMORY_UNKNOWN == TOP_UNKNOWN, "unknown is unknown");
+/* Queues are taken over by their numbers. */
+_Static_assert((int)TOP_QUEUE_NORMAL == (int)VM_QUEUE_NORMAL &&
+		       (int)TOP_QUEUE_DIRTY_CPU == (int)VM_QUEUE_DIRTY_CPU &&
+		       (int)TOP_QUEUE_DIRTY_IO == (int)VM_QUEUE_DIRTY_IO,
+	       "the same queues");
+
+/* Their memory is read before the first frame is shown. */
+#define ATOMS_AT_ONCE 100000
+
+static void take_limits(struct top_totals *to, const struct vm_totals *from)
+{
+	static const struct {
+		enum vm_total count, limit;
+	} of[NR_TOP_LIMITS] = {
+		[TOP_LIMIT_PROCESSES] = {VM_PROCESS_COUNT, VM_PROCESS_LIMIT},
+		[TOP_LIMIT_PORTS] = {VM_PORT_COUNT, VM_PORT_LIMIT},
+		[TOP_LIMIT_ATOMS] = {VM_ATOM_COUNT, VM_ATOM_LIMIT},
+		[TOP_LIMIT_ETS] = {VM_ETS_COUNT, VM_ETS_LIMIT},
+	};
+
+	for (int i = 0; i < NR_TOP_LIMITS; i++) {
+		to->limits[i].count = from->value[of[i].count];
+		to->limits[i].limit = from->value[of[i].limit];
+	}
+}
+
+static void take_counters(struct top_totals *to, const struct vm_totals *from)
+{
+	uint64_t words = from->value[VM_GC_WORDS];
+
+	to->counters[TOP_RATE_REDUCTIONS] = from->value[VM_REDUCTIONS];
+	to->counters[TOP_RATE_CONTEXT_SWITCHES] = from->value[VM_CONTEXT_SWITCHES];
+	to->counters[TOP_RATE_GCS] = from->value[VM_GC_COUNT];
+	to->counters[TOP_RATE_GC_BYTES] = words == VM_UNKNOWN ? TOP_UNKNOWN : 8 * words;
+	to->counters[TOP_RATE_PORT_IN] = from->value[VM_INPUT];
+	to->counters[TOP_RATE_PORT_OUT] = from->value[VM_OUTPUT];
+}
+
+static void take_queues(struct top_totals *to, const struct vm_totals *from)
+{
+	to->queues = xrealloc(to->queues, MAX(from->queues.len, 1u) * sizeof(*to->queues));
+	to->nr_queues = (uint32_t)from->queues.len;
+	for (size_t i = 0; i < from->queues.len; i++) {
+		const struct vm_queue *q = &from->queues.data[i];
+
+		to->queues[i] = (struct top_queue_totals){
+			.queue = (enum top_queue)q->type,
+			.number = q->scheduler,
+			.length = q->length,
+			.reductions = q->reductions,
+			.context_switches = q->context_switches,
+			.gcs = q->gcs,
+		};
+	}
+}
+
+static void take_memory(struct top_totals *to, const struct memory *m)
+{
+	to->memory[TOP_MEMORY_TOTAL] = m->total;
+	to->memory[TOP_MEMORY_PROCESSES] = m->processes;
+	to->memory[TOP_MEMORY_SYSTEM] = m->system;
+	to->memory[TOP_MEMORY_ATOM] = m->atom;
+	to->memory[TOP_MEMORY_BINARY] = m->binary;
+	to->memory[TOP_MEMORY_CODE] = m->code;
+	to->memory[TOP_MEMORY_ETS] = m->ets;
+}
+
+static void read_memory(struct top *t)
+{
+	struct allocators allocators = {0};
+	struct error ignored = {0};
+	struct memory m;
+
+	if (!t->node->anchors.allocators || allocators_read(&allocators, t->node, &ignored) != 0)
+		return;
+	if (memory_read(&m, t->node, &allocators, &ignored) == 0)
+		take_memory(&t->now, &m);
+	allocators_free(&allocators);
+}
+
+/*
+ * The first time the text of each atom is looked at, a microsecond for two of them; later only of
+ * new ones.  Who waits for the first frame on a terminal has it without, and the next one soon.
+ */
+static bool memory_can_wait(const struct top *t)
+{
+	uint64_t atoms = t->now.limits[TOP_LIMIT_ATOMS].count;
+
+	return !t->read_ns && t->processes.yield && atoms != TOP_UNKNOWN && atoms > ATOMS_AT_ONCE;
+}
+
+/* What the kernel says of the node and of ebeam itself. */
+static void read_system(struct top *t)
+{
+	struct error ignored = {0};
+	struct proc_stat stat;
+	struct timespec cpu;
+	clockid_t clock;
+
+	t->now.os_ns = clock_monotonic_ns();
+	if (clock_getcpuclockid(t->node->os_pid, &clock) == 0 && clock_gettime(clock, &cpu) == 0)
+		t->now.os_cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	if (proc_stat_read(&stat, t->node->os_pid, &ignored) == 0) {
+		t->now.os_rss = stat.rss;
+		t->frame.state = proc_stat_stopped(&stat) ? TOP_STOPPED : TOP_RUNNING;
+	}
+}
+
+static void read_own(struct top *t)
+{
+	uint64_t now = clock_monotonic_ns();
+	struct error ignored = {0};
+	struct proc_stat stat;
+	struct timespec cpu = {0};
+	uint64_t ns;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	t->frame.own_cpu =
+		t->read_ns ? 100.0 * (double)(ns - t->own_cpu_ns) / (double)(now - t->own_ns) : NAN;
+	t->own_cpu_ns = ns;
+	t->own_ns = now;
+	if (proc_stat_read(&stat, getpid(), &ignored) == 0)
+		t->frame.own_rss = stat.rss;
+}
+
+/* A node may be named while one looks at it. */
+static void read_name(struct top *t)
+{
+	struct beam_facts facts;
+	struct error ignored = {0};
+	struct top_node *n = &t->frame.node;
+
+	if (beam_node_facts(t->node, &facts, &ignored) != 0)
+		return;
+	snprintf(n->name, sizeof(n->name), "%s", facts.name);
+	n->uptime_s = facts.has_uptime ? facts.uptime_s : TOP_UNKNOWN;
+}
+
+static void set_schedulers(struct top *t)
+{
+	const struct beam_anchors *a = &t->node->anchors;
+
+	top_frame_set_schedulers(&t->frame, a->nr_sched, a->nr_dirty_cpu, a->nr_dirty_io);
+}
+
+static bool is_offline(const struct top *t, const struct sched_one *one)
+{
+	for (size_t i = 0; i < t->totals.queues.len; i++) {
+		const struct vm_queue *q = &t->totals.queues.data[i];
+
+		if (q->type == VM_QUEUE_NORMAL && q->scheduler == one->number)
+			return q->offline;
+	}
+	return false;
+}
+
+/* While processes wait for a dirty one, those that do nothing are offline. */
+static bool is_spare(const struct top *t, const struct sched_one *one)
+{
+	enum top_queue queue =
+		one->type == THREAD_DIRTY_CPU ? TOP_QUEUE_DIRTY_CPU : TOP_QUEUE_DIRTY_IO;
+	uint64_t waiting = t->frame.run_queues[queue];
+
+	return one->now.doing == SCHED_DOING_NOTHING && waiting && waiting != TOP_UNKNOWN;
+}
+
+/* Whether schedulers are still at what the reading before saw; see beam/sched/sched_now.h. */
+static void look_at_schedulers(struct top *t)
+{
+	uint64_t now = clock_monotonic_ns();
+	const struct sched_one *all;
+	size_t nr;
+
+	if (!t->sched_now)
+		return;
+	sched_now_look(t->sched_now, now);
+	all = sched_now_all(t->sched_now, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		const struct sched_one *one = &all[i];
+		struct top_scheduler *s = top_frame_scheduler(&t->frame, one->type, one->number);
+		bool works = one->now.known && (one->now.doing == SCHED_DOING_PROCESS ||
+						one->now.doing == SCHED_DOING_PORT);
+
+		if (!s)
+			continue;
+		s->counts = one->type == THREAD_NORMAL ? !is_offline(t, one) : !is_spare(t, one);
+		s->at_least_ns = works ? now - MIN(now, one->same_ns) : 0;
+	}
+}
+
+int top_node_open(struct top *t, struct error *err)
+{
+	const struct beam_identity *id = &t->node->identity;
+	struct top_node *n = &t->frame.node;
+
+	top_frame_init(&t->frame);
+	top_totals_init(&t->now);
+	top_totals_init(&t->before);
+	snprintf(n->otp, sizeof(n->otp), "%s", id->otp_text);
+	snprintf(n->erts, sizeof(n->erts), "%s", id->erts);
+	snprintf(n->flavor, sizeof(n->flavor), "%s", id->jit ? "jit" : "emu");
+	snprintf(n->untested, sizeof(n->untested), "%s", t->node->untested);
+	n->os_pid = t->node->os_pid;
+	set_schedulers(t);
+	if (sched_now_open(&t->sched_now, t->node) != 0)
+		t->sched_now = NULL;
+	return vm_totals_open(&t->reader, t->node, err);
+}
+
+void top_node_close(struct top *t)
+{
+	vm_totals_close(t->reader);
+	t->reader = NULL;
+	vm_totals_free(&t->totals);
+	sched_now_close(t->sched_now);
+	t->sched_now = NULL;
+	free(t->now.queues);
+	free(t->before.queues);
+	t->now = t->before = (struct top_totals){0};
+	top_frame_free(&t->frame);
+}
+
+int top_node_read(struct top *t, struct error *err)
+{
+	struct top_totals old = t->before;
+	int rc;
+
+	t->before = t->now;
+	top_totals_init(&t->now);
+	t->now.queues = old.queues; /* the room of the reading before the last */
+	rc = vm_totals_read(t->reader, &t->totals, err);
+	if (rc)
+		return rc;
+	t->now.read_ns = clock_monotonic_ns();
+	take_limits(&t->now, &t->totals);
+	take_counters(&t->now, &t->totals);
+	take_queues(&t->now, &t->totals);
+	if (!memory_can_wait(t))
+		read_memory(t);
+	read_system(t);
+	read_name(t);
+	read_own(t);
+	t->frame.epoch_ns = clock_realtime_ns();
+	top_frame_update(&t->frame, t->read_ns ? &t->before : NULL, &t->now);
+	look_at_schedulers(t);
+	t->since_ns = t->read_ns ? t->read_ns : t->now.read_ns;
+	t->read_ns = t->now.read_ns;
+	return 0;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What limits of `ebeam trace` hid, and what they would have to be (trace.h). */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/compiler.h"
+#include "base/random.h"
+#include "base/units.h"
+#include "cmd/trace/trace.h"
+#include "probe/limit/budget.h"
+
+/* To see all of what takes more than that, as a part of what the node uses, is not advised. */
+#define MOST_OF_CPU 1
+
+/* What a limit let be seen of the calls of one kind of functions. */
+struct limited {
+	uint64_t tripped, seen;
+	double time;	     /* part of it */
+	double share;	     /* of the calls; estimated */
+	double below, above; /* errors of the number of all, as in breakpoints.h */
+	bool least;	     /* there may be many more than below says */
+	const char *of;
+};
+
+/* " (9,500 .. 10,600)", " (9,500 or more)" */
+static void add_interval(struct strbuf *out, double calls, const struct limited *l)
+{
+	char from[32], to[32];
+
+	units_format_count((uint64_t)MAX(calls / exp(l->below), (double)l->seen), from,
+			   sizeof(from));
+	units_format_count((uint64_t)MIN(calls * exp(l->above), 1e18), to, sizeof(to));
+	if (l->least)
+		strbuf_addf(out, " (%s or more)", from);
+	else
+		strbuf_addf(out, " (%s .. %s)", from, to);
+}
+
+static void tell_limited(struct trace *t, const struct limited *l)
+{
+	struct strbuf all = STRBUF_INIT;
+	char seen[32], sum[32];
+	double calls = l->share > 0 ? MIN((double)l->seen / l->share, 1e18) : 0;
+
+	if (!l->tripped)
+		return;
+	/* Of those that were not all taken nobody knows how many they are. */
+	if (l->seen && calls > 0 && !trace_is_full(t)) {
+		units_format_count(l->seen, seen, sizeof(seen));
+		units_format_count((uint64_t)calls, sum, sizeof(sum));
+		strbuf_addf(&all, ", %s of some %s", seen, sum);
+		if (l->below > 0)
+			add_interval(&all, calls, l);
+		else if (l->share < 1)
+			strbuf_addstr(&all, " (a guess)");
+	}
+	trace_warn(t,
+		   "rate limit tripped %" PRIu64 " time%s (--rate, --max-overhead): calls%s were "
+		   "seen %.3g %% of the time%s",
+		   l->tripped, trace_plural(l->tripped), l->of, 100 * l->time,
+		   all.len ? all.buf : "");
+	strbuf_free(&all);
+}
+
+/* While calls are seen there are fewer, as each hit takes its time: if that is much of it, and
+ * calls come one after the other, the rest were more than what was seen tells. */
+static bool takes_much(double hits_ns, double on_ns)
+{
+	return 10 * hits_ns > on_ns;
+}
+
+/* Error of the number of those that were asked for, by that of all hits: of few of them the number
+ * that is seen is by chance. */
+static double error_of_part(uint64_t seen, double of_all, double hits)
+{
+	double part = hits > 0 ? MIN((double)seen / hits, 1) : 1;
+
+	return seen ? hypot(of_all, NORMAL_95 * sqrt((1 - part) / (double)seen)) : of_all;
+}
+
+double trace_call_error(void *arg)
+{
+	const struct trace *t = arg;
+	const struct event_stream_limited *l = &event_run_stream(t->run)->calls.limited;
+
+	return trace_is_full(t) ? -1 : error_of_part(t->seen[0], l->error, l->hits);
+}
+
+/* As coverage_error(): 0 if there may be many more. */
+double trace_c_call_error(void *arg)
+{
+	const struct trace *t = arg;
+	const struct event_stream *s = event_run_stream(t->run);
+	double time = s->last_ns > s->start_ns ? (double)(s->last_ns - s->start_ns) : 0;
+
+	if (trace_is_full(t) || !t->seen[1])
+		return -1;
+	if (coverage_is_cut(&s->coverage, COVERAGE_CALLS) ||
+	    takes_much((double)t->seen[1] * s->calls.hit_ns[1], s->calls.share_ppm / 1e6 * time))
+		return 0;
+	return coverage_error(&s->coverage, COVERAGE_CALLS);
+}
+
+/* 123456 -> 130000 */
+static double two_digits(double n)
+{
+	double unit = pow(10, floor(log10(MAX(n, 1))) - 1);
+
+	return unit < 1 ? ceil(n) : ceil(n / unit) * unit;
+}
+
+/*
+ * What limits would let all calls of Erlang functions be seen: twice as much as all hits take on
+ * average, as not each moment is like the others.  A node that idles has what a busier one has.
+ */
+static void tell_enough(struct trace *t)
+{
+	const struct breakpoints_state *b = &t->last;
+	double all = b->share > 0 ? b->cost / 100 / b->share : 0, seconds, percent, rate, now_rate;
+	const char *of = b->cost_of_core ? "a core" : "the CPU that its schedulers use";
+	struct strbuf limits = STRBUF_INIT;
+
+	if (!b->tripped || all <= 0 || trace_is_full(t))
+		return;
+	now_rate = t->ctx->opt.rate ? t->ctx->opt.rate : TRACE_RATE;
+	seconds = (double)(clock_monotonic_ns() - t->points.begin_ns) / 1e9;
+	percent = MIN(200 * all / (b->cost_of_core ? BUDGET_MIN_BUSY : 1), 100);
+	rate = 2 * (double)b->most_hits / b->share / seconds; /* --rate is of each thread */
+	if (percent <= t->ctx->opt.max_overhead && rate <= now_rate) { /* they come in bursts */
+		percent = MIN(4 * t->ctx->opt.max_overhead, 100);
+		rate = 4 * now_rate;
+	}
+	rate = MIN(rate, OPTION_RATE_MAX);
+	if (all > MOST_OF_CPU) {
+		trace_warn(t,
+			   "to see all of these costs too much: their hits would take about %.*f "
+			   "times %s%s",
+			   all < 10, all, of,
+			   t->ctx->opt.longer_than_ns ? ". What long calls wait for, or do, 'ebeam "
+							"record --mode wall' shows without probes"
+						      : "");
+		return;
+	}
+	if (percent > t->ctx->opt.max_overhead)
+		strbuf_addf(&limits, " --max-overhead %.0f", two_digits(percent));
+	if (rate > now_rate)
+		strbuf_addf(&limits, " --rate %.0f", MIN(two_digits(rate), OPTION_RATE_MAX));
+	if (limits.len)
+		trace_warn(t,
+			   "%s should let all be seen: their hits would take about %.2g %% of %s",
+			   limits.buf + 1, 100 * all, of);
+	strbuf_free(&limits);
+}
+
+void trace_limits_tell(struct trace *t)
+{
+	const struct event_stream *stream = event_run_stream(t->run);
+	const struct event_stream_calls *c = &stream->calls;
+	const struct event_stream_limited *s = &c->limited;
+	struct limited erlang = {
+		.tripped = s->tripped,
+		.seen = t->seen[0],
+		.time = s->time,
+		.share = s->share,
+		.below = error_of_part(t->seen[0], s->error, s->hits),
+		.above = error_of_part(t->seen[0], MIN(s->error, log(MAX(s->most, 1))), s->hits),
+		.of = t->seen[1] ? " of Erlang functions" : "",
+	};
+	double c_error = log(MAX(coverage_error(&stream->coverage, COVERAGE_CALLS), 1));
+	struct limited c_code = {
+		.tripped = c->tripped,
+		.seen = t->seen[1],
+		.time = c->share_ppm / 1e6,
+		.share = coverage_share(&stream->coverage, COVERAGE_CALLS),
+		.below = c_error,
+		.above = c_error,
+		.of = t->seen[0] ? " of C functions" : "",
+	};
+	size_t nr_callers = 0;
+
+	c_code.least = trace_c_call_error(t) == 0;
+	tell_limited(t, &erlang);
+	tell_enough(t);
+	tell_limited(t, &c_code);
+	if (!erlang.tripped && !c_code.tripped)
+		return;
+	if (t->stats)
+		call_stats_callers(t->stats, &nr_callers);
+	if (t->functions.v.len > 1)
+		trace_warn(t, TRACE_EACH_BY_ITSELF);
+	if (t->stats && nr_callers > 1)
+		trace_warn(t, "of calls that come in bursts the first are seen most: who makes "
+			      "those has a larger share here than of all calls");
+	if ((t->stats || t->ctx->opt.longer_than_ns) && t->functions.returns)
+		trace_warn(t, "ends of long calls are missed most of all: the slowest may not be "
+			      "among these");
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Places of return of `ebeam trace` (trace.h): what entries leave of the debug registers watches
+ * those that most calls return to, as code and calls show them.
+ */
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "beam/code/call_sites.h"
+#include "beam/code/jit.h"
+#include "cmd/trace/trace.h"
+
+#define SITES_MAX 1024
+#define PERIOD_NS 1000000000u /* after which the places are chosen anew */
+
+static void disarm_site(struct trace_points *p, struct trace_site *s)
+{
+	breakpoints_remove(p->breakpoints, s->addr);
+	s->armed_ns = 0;
+}
+
+/* An entry matters more: that of the least calls goes. */
+bool trace_sites_give_up(struct trace_points *p)
+{
+	struct trace_site *least = NULL;
+
+	for (size_t i = 0; i < p->sites.len; i++) {
+		struct trace_site *s = &p->sites.data[i];
+
+		if (s->armed_ns && (!least || s->calls < least->calls))
+			least = s;
+	}
+	if (least)
+		disarm_site(p, least);
+	return least != NULL;
+}
+
+static struct trace_site *site_at(struct trace_points *p, uint64_t addr)
+{
+	for (size_t i = 0; i < p->sites.len; i++) {
+		if (p->sites.data[i].addr == addr)
+			return &p->sites.data[i];
+	}
+	if (p->sites.len >= SITES_MAX)
+		return NULL;
+	vec_push(&p->sites, ((struct trace_site){.addr = addr}));
+	return &p->sites.data[p->sites.len - 1];
+}
+
+/* Whoever has the registers may give them back; asked once a second only, as it takes a system
+ * call for each thread.  Told once. */
+#define REFUSED_NS 1000000000u
+
+static void refused(struct trace_points *p, const struct error *why, uint64_t now)
+{
+	if (!p->refused_ns)
+		log_warn("ebeam: how calls end is not seen for now: %s", why->msg);
+	else
+		log_info("how calls end is still not seen: %s", why->msg);
+	p->refused_ns = now;
+}
+
+static bool may_arm(const struct trace_points *p, uint64_t now)
+{
+	return p->breakpoints && trace_points_nr(p) < EBEAM_BREAKPOINTS &&
+	       (!p->refused_ns || now - p->refused_ns >= REFUSED_NS);
+}
+
+static void arm_site(struct trace *t, struct trace_site *s)
+{
+	const struct jit_code *jit = beam_resolver_jit(event_run_live(t->run)->resolver);
+	struct call_point point = {.kind = CALL_KIND_RETURN};
+	uint64_t now = clock_monotonic_ns();
+	struct error why;
+
+	if (!may_arm(&t->points, now))
+		return;
+	if (breakpoints_add(t->points.breakpoints, s->addr, &point, &why)) {
+		refused(&t->points, &why, now);
+		return;
+	}
+	s->armed_ns = clock_monotonic_ns();
+	s->serial = jit_serial(jit, s->addr - 1); /* of the call */
+}
+
+/*
+ * Places that the code itself shows, if there are registers for all of them: then the first call
+ * from each has its end, too.  Found here, as that takes its time; armed when the entries are.
+ */
+void trace_sites_foresee(struct trace *t)
+{
+	const struct call_target *targets[EBEAM_BREAKPOINTS];
+	size_t left = EBEAM_BREAKPOINTS - trace_nr_by_breakpoint(t), nr = 0;
+	struct call_sites sites;
+	struct error why;
+
+	for (size_t i = 0; i < t->functions.v.len; i++) {
+		const struct trace_function *f = &t->functions.v.data[i];
+
+		if (f->returns && trace_by_breakpoint(f) && nr < ARRAY_SIZE(targets))
+			targets[nr++] = &f->target;
+	}
+	if (!nr || !left)
+		return;
+	if (call_sites_find(&sites, event_run_node(t->run), targets, nr, left, &why)) {
+		log_info("where calls return to is learned from them only: %s", why.msg);
+		return;
+	}
+	log_info("places that calls return to, told from the code: %s%zu",
+		 sites.v.len > left ? "at least " : "", sites.v.len);
+	for (size_t i = 0; sites.v.len <= left && i < sites.v.len; i++)
+		site_at(&t->points, sites.v.data[i])->foreseen = true;
+	call_sites_free(&sites);
+}
+
+void trace_sites_arm(struct trace *t)
+{
+	for (size_t i = 0; i < t->points.sites.len; i++) {
+		struct trace_site *s = &t->points.sites.data[i];
+
+		arm_site(t, s);
+		s->foreseen = s->armed_ns != 0;
+	}
+}
+
+/*
+ * Calls wait until it is known that no end was missed before them; where the next ones return to is
+ * better known at once.  Such a place is not sure to be needed: the call may not be one that was
+ * asked for.
+ */
+void trace_sites_peek(void *arg, const struct rec_header *rec)
+{
+	const struct rec_raw_call *call = (const void *)rec;
+	struct trace *t = arg;
+	const struct jit_code *jit = beam_resolver_jit(event_run_live(t->run)->resolver);
+	const struct trace_function *f;
+	struct jit_function caller;
+	struct trace_site *s;
+
+	if (rec->type != REC_RAW_CALL || rec->size < sizeof(*call) ||
+	    call->kind != CALL_KIND_CALL || !call->caller || call->point >= t->functions.v.len)
+		return;
+	f = &t->functions.v.data[call->point];
+	if (!f->returns || !trace_by_breakpoint(f) || trace_is_full(t) ||
+	    !jit_find(jit, call->caller - 1, &caller))
+		return;
+	s = site_at(&t->points, call->caller);
+	if (!s || s->armed_ns || s->unwanted)
+		return;
+	arm_site(t, s);
+	s->foreseen = s->peeked = s->armed_ns != 0;
+}
+
+/* One that no call was seen from makes room for one that calls were. */
+static void give_up_foreseen(struct trace_points *p)
+{
+	for (size_t i = 0; i < p->sites.len; i++) {
+		struct trace_site *s = &p->sites.data[i];
+
+		if (s->armed_ns && s->foreseen) {
+			disarm_site(p, s);
+			return;
+		}
+	}
+}
+
+bool trace_sites_caught(struct trace *t, uint64_t addr, uint64_t ts_ns)
+{
+	struct trace_points *p = &t->points;
+	struct trace_site *s = addr ? site_at(p, addr) : NULL;
+	enum trace_uncaught why = UNCAUGHT_FULL;
+
+	if (s) {
+		s->calls++;
+		s->foreseen = s->peeked = s->unwanted = false;
+		if (!s->armed_ns && p->breakpoints && trace_points_nr(p) >= EBEAM_BREAKPOINTS)
+			give_up_foreseen(p);
+		if (!s->armed_ns)
+			arm_site(t, s); /* of the next calls from there */
+		if (s->armed_ns && ts_ns >= s->armed_ns)
+			return true;
+		if (s->armed_ns || !p->breakpoints)
+			why = UNCAUGHT_NEW;
+		else if (trace_points_nr(p) < EBEAM_BREAKPOINTS)
+			why = UNCAUGHT_HELD;
+	}
+	p->uncaught[why]++;
+	return false;
+}
+
+bool trace_sites_watched(const struct trace *t, uint64_t addr)
+{
+	const struct trace_points *p = &t->points;
+
+	for (size_t i = 0; i < p->sites.len; i++) {
+		if (p->sites.data[i].addr == addr)
+			return p->sites.data[i].armed_ns != 0;
+	}
+	return false;
+}
+
+/* What nothing returned to in a period need not be known. */
+static void forget_sites(struct trace_points *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->sites.len; i++) {
+		struct trace_site s = p->sites.data[i];
+
+		if (!s.armed_ns && !s.calls && !s.unwanted)
+			continue;
+		s.calls = 0;
+		p->sites.data[kept++] = s;
+	}
+	p->sites.len = kept;
+}
+
+/* Places in code that is gone: what stands there now is something else. */
+static void drop_dead_sites(struct trace *t)
+{
+	const struct jit_code *jit = beam_resolver_jit(event_run_live(t->run)->resolver);
+	struct trace_points *p = &t->points;
+
+	for (size_t i = 0; i < p->sites.len; i++) {
+		struct trace_site *s = &p->sites.data[i];
+
+		if (s->armed_ns && jit_serial(jit, s->addr - 1) != s->serial)
+			disarm_site(p, s);
+	}
+}
+
+/* Calls were made from there, but none that was asked for. */
+static void give_up_peeked(struct trace_points *p, uint64_t now)
+{
+	for (size_t i = 0; i < p->sites.len; i++) {
+		struct trace_site *s = &p->sites.data[i];
+
+		if (!s->armed_ns || !s->peeked || now - s->armed_ns < PERIOD_NS)
+			continue;
+		disarm_site(p, s);
+		s->unwanted = true;
+	}
+}
+
+/* Where more calls return to than to the least of those that are watched, that is watched instead.
+ */
+static void choose_sites(struct trace *t, uint64_t now)
+{
+	struct trace_points *p = &t->points;
+	struct trace_site *least = NULL, *most = NULL;
+
+	give_up_peeked(p, now);
+	for (size_t i = 0; i < p->sites.len; i++) {
+		struct trace_site *s = &p->sites.data[i];
+
+		/* The calls from one that is new may still wait. */
+		if (s->armed_ns && now - s->armed_ns >= PERIOD_NS &&
+		    (!least || s->calls < least->calls))
+			least = s;
+		if (!s->armed_ns && (!most || s->calls > most->calls))
+			most = s;
+	}
+	if (least && most && most->calls > 2 * least->calls) {
+		disarm_site(p, least);
+		arm_site(t, most);
+	}
+	forget_sites(p);
+}
+
+void trace_sites_tick(struct trace *t, uint64_t now)
+{
+	drop_dead_sites(t);
+	if (t->functions.returns && now - t->points.period_ns >= PERIOD_NS) {
+		choose_sites(t, now);
+		t->points.period_ns = now;
+	}
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What rules share: those of diagnosis_work.c (what waits, and what runs) and of diagnosis_memory.c
+ * (what grows, and limits).  A rule adds no finding, one or more.  Private.
+ */
+#ifndef EBEAM_MODEL_DIAGNOSIS_INTERNAL_H
+#define EBEAM_MODEL_DIAGNOSIS_INTERNAL_H
+
+#include "model/diagnosis/diagnosis.h"
+
+#define MIB		    (1024.0 * 1024)
+#define FINDING_NAMES_SHOWN 5u /* of a list of processes or places */
+#define SAMPLES_LEAST	    4u /* what changes is seen from so many on */
+
+struct making {
+	struct findings *f;
+	const struct diagnosis *d;
+};
+
+/* A rule for each row; diagnosis.c calls them all. */
+#define DIAGNOSIS_RULES(RULE)                                                                      \
+	RULE(stopped)                                                                              \
+	RULE(multi_scheduling)                                                                     \
+	RULE(deadlock)                                                                             \
+	RULE(long_slices)                                                                          \
+	RULE(dirty_pools)                                                                          \
+	RULE(mailboxes)                                                                            \
+	RULE(bottleneck)                                                                           \
+	RULE(connections)                                                                          \
+	RULE(ports)                                                                                \
+	RULE(restarts)                                                                             \
+	RULE(host_cpu)                                                                             \
+	RULE(run_queues)                                                                           \
+	RULE(busiest)                                                                              \
+	RULE(gc)                                                                                   \
+	RULE(locks)                                                                                \
+	RULE(literals)                                                                             \
+	RULE(spawns)                                                                               \
+	RULE(processes_grow)                                                                       \
+	RULE(memory_grows)                                                                         \
+	RULE(beyond_vm)                                                                            \
+	RULE(fragmentation)                                                                        \
+	RULE(binaries)                                                                             \
+	RULE(atoms)                                                                                \
+	RULE(tables)                                                                               \
+	RULE(timers)                                                                               \
+	RULE(limits)                                                                               \
+	RULE(few_samples)
+
+#define DIAGNOSIS_RULE(name) void rule_##name(struct making *m);
+DIAGNOSIS_RULES(DIAGNOSIS_RULE)
+#undef DIAGNOSIS_RULE
+
+/* The severity follows from the weight.  What it returns is good until the next one is begun. */
+struct finding *finding_begin(struct making *m, const char *id, double weight,
+			      enum finding_certainty certainty, const char *title, ...)
+	__attribute__((format(printf, 5, 6)));
+void finding_evidence(struct finding *f, const char *text, ...)
+	__attribute__((format(printf, 2, 3)));
+void finding_command(struct finding *f, const char *text, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* "<0.80.0> my_server"; malloc'ed.  NULL: "a process". */
+char *finding_process_text(const struct diagnosed_process *p);
+/* What it does now, as evidence. */
+void finding_tell_process(struct finding *f, const struct diagnosed_process *p);
+
+double diagnosis_seconds(const struct diagnosis *d); /* never 0 */
+const struct diagnosed_process *diagnosed_at(const struct diagnosis *d, uint32_t i);
+
+/* Texts of numbers, for one call of printf: as many as there are buffers. */
+struct texts {
+	char buf[6][40];
+	unsigned int nr;
+};
+const char *text_count(struct texts *t, double n);
+const char *text_bytes(struct texts *t, double n);
+const char *text_time(struct texts *t, double ns);
+
+#endif

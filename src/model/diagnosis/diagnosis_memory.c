@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rules: what grows, and limits.  See diagnosis_internal.h. */
+#include "model/diagnosis/diagnosis_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+/* ---- rules: memory ------------------------------------------------------------------------- */
+
+/* By how soon there is none left. */
+static double growth_weight(const struct diagnosis *d, double per_s)
+{
+	double left = d->memory_max ? (double)d->memory_max - series_last(&d->rss) : NAN;
+	double left_s = per_s > 0 ? left / per_s : NAN;
+
+	return left_s < 60 ? 84 : left_s < 600 ? 70 : left_s < 3600 ? 56 : 48;
+}
+
+/* Of less time it may be what the next collection frees. */
+static enum finding_certainty growth_certainty(const struct diagnosis *d)
+{
+	return diagnosis_seconds(d) >= 30 ? FINDING_LIKELY : FINDING_POSSIBLE;
+}
+
+/* The type that grew most; NULL. */
+static const char *what_grew_most(const struct diagnosis *d)
+{
+	const struct diagnosed_memory *most = NULL;
+
+	for (size_t i = 1; i < d->memory.len; i++)
+		if (!most || series_growth(&d->memory.data[i].bytes) > series_growth(&most->bytes))
+			most = &d->memory.data[i];
+	return most ? most->type : NULL;
+}
+
+static void tell_what_grew(struct finding *f, const struct diagnosis *d)
+{
+	const struct diagnosed_process *largest = NULL;
+	struct texts t = {.nr = 0};
+
+	for (size_t i = 1; i < d->memory.len; i++) {
+		const struct diagnosed_memory *part = &d->memory.data[i];
+		double grew = series_growth(&part->bytes);
+
+		if (grew >= MIB)
+			finding_evidence(f, "%s: %s more, %s now", part->type, text_bytes(&t, grew),
+					 text_bytes(&t, series_last(&part->bytes)));
+	}
+	for (size_t i = 0; i < d->processes.len; i++) {
+		const struct diagnosed_process *p = &d->processes.data[i];
+
+		if (p->heap_last < p->heap_first + (uint64_t)MIB)
+			continue;
+		if (!largest ||
+		    p->heap_last - p->heap_first > largest->heap_last - largest->heap_first)
+			largest = p;
+	}
+	if (largest) {
+		char *who = finding_process_text(largest);
+
+		finding_evidence(f, "the heap of %s grew by %s, to %s", who,
+				 text_bytes(&t, (double)(largest->heap_last - largest->heap_first)),
+				 text_bytes(&t, (double)largest->heap_last));
+		free(who);
+	}
+}
+
+static double code_growth(const struct diagnosis *d)
+{
+	return d->code.nr ? MAX(series_last(&d->code) - series_first(&d->code), 0.0) : 0;
+}
+
+/* A node that starts, or loads a release: where code is a good part of it, so is what comes with
+ * it. */
+static bool is_of_code(const struct diagnosis *d, double grew)
+{
+	return code_growth(d) >= 0.2 * grew;
+}
+
+/* What would be a tenth more in an hour is worth a note; if it lasts for half a minute, more. */
+static bool grows_slowly(const struct diagnosis *d, const struct series *total, double grew)
+{
+	struct growth g = series_growth_rate(total, diagnosis_seconds(d));
+
+	return grew >= MIB && growth_is_sure(&g) && 3600 * g.per_s >= 0.1 * series_last(total);
+}
+
+void rule_memory_grows(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	const struct series *total = d->memory.len ? &d->memory.data[0].bytes : NULL;
+	double seconds = diagnosis_seconds(d), grew = total ? series_growth(total) : 0;
+	double per_s = grew / seconds, weight = growth_weight(d, per_s);
+	struct texts t = {.nr = 0};
+	const char *what = what_grew_most(d);
+	struct growth rate;
+	struct finding *f;
+
+	if (!total)
+		return;
+	if (!(per_s >= MIB && grew >= 0.02 * series_first(total))) {
+		if (!grows_slowly(d, total, grew))
+			return;
+		weight = seconds >= 30 ? weight : 34;
+	}
+	if (is_of_code(d, grew))
+		weight = 30;
+	f = finding_begin(m, "memory_grows", weight, growth_certainty(d),
+			  "memory of the VM grows by %s per second", text_bytes(&t, per_s));
+	rate = series_growth_rate(total, seconds);
+	finding_evidence(f, "from %s to %s in %.1f s%s%s%s", text_bytes(&t, series_first(total)),
+			 text_bytes(&t, series_last(total)), seconds,
+			 isnan(rate.error) ? "" : ", give or take ",
+			 isnan(rate.error) ? "" : text_bytes(&t, rate.error),
+			 isnan(rate.error) ? "" : " per second");
+	if (is_of_code(d, grew))
+		finding_evidence(f, "modules were loaded meanwhile: %s of code",
+				 text_bytes(&t, code_growth(d)));
+	tell_what_grew(f, d);
+	finding_command(f, "mem");
+	finding_command(f, what && strcmp(what, "ets") == 0 ? "ets --sort memory"
+							    : "ps --sort memory");
+}
+
+/* Steadily, and resident memory with it: what the VM has given back to its own cache of segments is
+ * no carrier any more, but was resident before. */
+static double beyond_vm_growth(const struct diagnosis *d)
+{
+	double grew = series_growth(&d->beyond), rss_grew = series_growth(&d->rss);
+
+	return grew >= 0.9 * rss_grew ? MIN(grew, rss_grew) : 0;
+}
+
+static void beyond_vm_grows(struct making *m, double per_s)
+{
+	const struct diagnosis *d = m->d;
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	f = finding_begin(m, "memory_beyond_vm_grows", growth_weight(d, per_s), growth_certainty(d),
+			  "memory that the VM does not count grows by %s per second",
+			  text_bytes(&t, per_s));
+	finding_evidence(f,
+			 "resident memory from %s to %s, that is %s more than the carriers of all "
+			 "allocators",
+			 text_bytes(&t, series_first(&d->rss)),
+			 text_bytes(&t, series_last(&d->rss)),
+			 text_bytes(&t, series_last(&d->beyond)));
+	finding_evidence(f, "a NIF, a driver or a library that calls malloc(3) is the usual cause");
+	finding_command(f, "mem");
+}
+
+void rule_beyond_vm(struct making *m)
+{
+	double per_s = beyond_vm_growth(m->d) / diagnosis_seconds(m->d);
+	double rss = series_last(&m->d->rss), beyond = series_least(&m->d->beyond);
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	if (per_s >= MIB && series_last(&m->d->beyond) >= 64 * MIB) {
+		beyond_vm_grows(m, per_s);
+		return;
+	}
+	if (!(beyond >= 256 * MIB) || beyond < 0.3 * rss)
+		return;
+	/* Healthy nodes have that, too.  A leak grows. */
+	f = finding_begin(m, "memory_beyond_vm", 30, FINDING_POSSIBLE,
+			  "%s of the resident memory belong to no allocator of the VM",
+			  text_bytes(&t, beyond));
+	finding_evidence(f, "resident: %s; carriers of all allocators: %s", text_bytes(&t, rss),
+			 text_bytes(&t, rss - beyond));
+	finding_evidence(f,
+			 "it did not grow steadily in %.1f s: what the VM or libc keeps for later, "
+			 "or what a NIF, a driver or a library has from malloc(3)",
+			 diagnosis_seconds(m->d));
+	finding_command(f, "mem");
+}
+
+void rule_fragmentation(struct making *m)
+{
+	for (size_t i = 0; i < m->d->allocators.len; i++) {
+		const struct diagnosed_allocator *a = &m->d->allocators.data[i];
+		double held = (double)a->carriers_size, used = (double)a->blocks_size;
+		struct texts t = {.nr = 0};
+		struct finding *f;
+
+		if (held - used < 200 * MIB || used > 0.5 * held)
+			continue;
+		f = finding_begin(m, "fragmentation",
+				  MIN(46 + 8 * log10((held - used) / (200 * MIB)), 66.0),
+				  FINDING_CERTAIN, "%s holds %s that no block uses", a->type,
+				  text_bytes(&t, held - used));
+		finding_evidence(f, "%.1f%% of the %s of its carriers are in use",
+				 100 * used / held, text_bytes(&t, held));
+		finding_command(f, "mem");
+	}
+}
+
+void rule_binaries(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double total = series_last(diagnosis_memory(d, "total"));
+	double binary = series_last(diagnosis_memory(d, "binary"));
+	const struct diagnosed_process *holder = NULL;
+	struct texts t = {.nr = 0};
+	struct finding *f;
+	char *who;
+
+	for (size_t i = 0; i < d->processes.len; i++)
+		if (!holder || d->processes.data[i].binaries > holder->binaries)
+			holder = &d->processes.data[i];
+	if (!holder || !holder->binaries || !(binary >= 50 * MIB && binary >= 0.4 * total))
+		return;
+	who = finding_process_text(holder);
+	/* A few large ones are data, not what was left of many. */
+	f = finding_begin(m, "binaries",
+			  holder->binaries > 0.5 * binary && holder->nr_binaries >= 20 ? 46 : 32,
+			  FINDING_POSSIBLE, "%s of %s are binaries outside of heaps",
+			  text_bytes(&t, binary), text_bytes(&t, total));
+	finding_evidence(f, "%s refers to %s of them, in %s binaries", who,
+			 text_bytes(&t, (double)holder->binaries),
+			 text_count(&t, (double)holder->nr_binaries));
+	finding_evidence(
+		f,
+		"a process that keeps a small part of a large binary keeps all of it, and one that "
+		"rarely collects keeps what it no longer needs");
+	finding_command(f, "inspect '%s' --heap", holder->pid);
+	free(who);
+}
+
+/* What a byte of code brings of new atoms, at most: OTP's own modules bring one in 700. */
+#define ATOMS_OF_CODE (1 / 200.0)
+
+void rule_atoms(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double grew = series_growth(&d->atoms);
+	bool code = code_growth(d) * ATOMS_OF_CODE >= 0.5 * grew;
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	if (grew < 20 || grew < 4 * diagnosis_seconds(d))
+		return;
+	f = finding_begin(m, "atoms_grow", code ? 30 : 56 + MIN(4 * log10(grew / 20), 10.0),
+			  code ? FINDING_POSSIBLE : FINDING_LIKELY,
+			  "atoms are made all the time: %s per second",
+			  text_count(&t, ceil(grew / diagnosis_seconds(d))));
+	finding_evidence(
+		f,
+		"from %s to %s in %.1f s; atoms are never removed, and at the limit the node "
+		"crashes",
+		text_count(&t, series_first(&d->atoms)), text_count(&t, series_last(&d->atoms)),
+		diagnosis_seconds(d));
+	if (code)
+		finding_evidence(f, "modules were loaded meanwhile, which brings new atoms");
+	for (size_t i = 0; i < d->newest_atoms.len; i++)
+		finding_evidence(f, "a new one: %s", d->newest_atoms.data[i]);
+	finding_command(f, "trace 'erlang:binary_to_atom/2 -> stack' -d 10");
+	finding_command(f, "trace 'erlang:list_to_atom/1 -> stack' -d 10");
+}
+
+void rule_tables(struct making *m)
+{
+	for (size_t i = 0; i < m->d->tables.len; i++) {
+		const struct diagnosed_table *x = &m->d->tables.data[i];
+		double grew = series_growth(&x->objects);
+		struct texts t = {.nr = 0};
+		struct finding *f;
+
+		if (grew < 500 || grew < 100 * x->seconds ||
+		    grew < 0.01 * series_first(&x->objects))
+			continue;
+		f = finding_begin(
+			m, "ets_grows",
+			(double)x->bytes < 16 * MIB && grew < 2000 * x->seconds
+				? 34
+				: 47 + MIN(6 * log10((double)x->bytes / (16 * MIB) + 1), 15.0),
+			FINDING_LIKELY, "the ETS table %s grows by %s objects per second", x->name,
+			text_count(&t, grew / x->seconds));
+		finding_evidence(f, "from %s to %s objects in %.1f s; %s",
+				 text_count(&t, series_first(&x->objects)),
+				 text_count(&t, series_last(&x->objects)), x->seconds,
+				 text_bytes(&t, (double)x->bytes));
+		if (x->owner)
+			finding_evidence(f, "its owner is %s", x->owner);
+		if (strchr(x->name, '\''))
+			finding_command(f, "ets");
+		else
+			finding_command(f, "ets '%s'", x->name);
+	}
+}
+
+/* By how soon the limit is reached. */
+static double processes_weight(const struct diagnosis *d, double per_s)
+{
+	double left_s = NAN;
+
+	for (size_t i = 0; i < d->limits.len; i++) {
+		const struct diagnosed_limit *l = &d->limits.data[i];
+
+		if (strcmp(l->what, "processes") == 0 && l->max > l->used)
+			left_s = (double)(l->max - l->used) / per_s;
+	}
+	return left_s < 60 ? 84 : left_s < 600 ? 70 : left_s < 3600 ? 56 : 46;
+}
+
+/* More clients than before are a reason that a node may have. */
+void rule_processes_grow(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double seconds = diagnosis_seconds(d), grew = series_growth(&d->nr_processes);
+	struct growth rate = series_growth_rate(&d->nr_processes, seconds);
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	if (grew < 200 || grew < 10 * seconds || grew < 0.02 * series_first(&d->nr_processes) ||
+	    !growth_is_sure(&rate))
+		return;
+	f = finding_begin(m, "processes_grow", processes_weight(d, rate.per_s), growth_certainty(d),
+			  "there are %s more processes each second", text_count(&t, rate.per_s));
+	finding_evidence(f, "from %s to %s in %.1f s, give or take %s per second",
+			 text_count(&t, series_first(&d->nr_processes)),
+			 text_count(&t, series_last(&d->nr_processes)), seconds,
+			 text_count(&t, rate.error));
+	if (d->spawner)
+		finding_evidence(f, "of %s new ones that scans saw %s were started by %s",
+				 text_count(&t, d->spawned_all), text_count(&t, d->spawned),
+				 d->spawner);
+	finding_command(f, "ps");
+	finding_command(f, "proc -d 10");
+}
+
+#define TIMERS_LEAST 100000u
+
+/* A server of many clients has one for each of them: many are wrong where one process gets them. */
+void rule_timers(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double most = d->receivers.len ? (double)d->receivers.data[0].nr : 0;
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	if (d->nr_timers < TIMERS_LEAST)
+		return;
+	f = finding_begin(m, "timers",
+			  most >= TIMERS_LEAST ? MIN(46 + 12 * log10(most / TIMERS_LEAST), 66.0)
+					       : 28,
+			  FINDING_LIKELY, "%s%s timers wait to send a message",
+			  d->more_timers ? "more than " : "", text_count(&t, (double)d->nr_timers));
+	for (size_t i = 0; i < MIN(d->receivers.len, (size_t)FINDING_NAMES_SHOWN); i++)
+		finding_evidence(
+			f, "%s of them to %s", text_count(&t, (double)d->receivers.data[i].nr),
+			d->receivers.data[i].text ? d->receivers.data[i].text : "a process");
+	if (d->nr_receivers > d->receivers.len)
+		finding_evidence(f, "they are for %s processes",
+				 text_count(&t, (double)d->nr_receivers));
+	finding_evidence(f, "one that is not cancelled stays, with its message, until its time has "
+			    "come or its process has ended");
+	if (d->receivers.len && d->receivers.data[0].pid)
+		finding_command(f, "inspect '%s'", d->receivers.data[0].pid);
+	finding_command(f, "trace 'erlang:send_after/3 -> stack' -d 10");
+	finding_command(f, "trace 'erlang:start_timer/3 -> stack' -d 10");
+}
+
+void rule_limits(struct making *m)
+{
+	for (size_t i = 0; i < m->d->limits.len; i++) {
+		const struct diagnosed_limit *l = &m->d->limits.data[i];
+		double share = l->max ? (double)l->used / (double)l->max : 0;
+		struct texts t = {.nr = 0};
+		struct finding *f;
+
+		if (share < 0.6)
+			continue;
+		f = finding_begin(m, "limit", share < 0.8 ? 30 : 60 + 190 * (share - 0.8),
+				  FINDING_CERTAIN, "%.0f%% of the limit of %s are used",
+				  100 * share, l->what);
+		finding_evidence(f, "%s of %s", text_count(&t, (double)l->used),
+				 text_count(&t, (double)l->max));
+		if (l->command)
+			finding_command(f, "%s", l->command);
+	}
+}

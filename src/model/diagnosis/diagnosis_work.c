@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rules: what waits, and what runs.  See diagnosis_internal.h. */
+#include "model/diagnosis/diagnosis_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+/* ---- rules: nothing moves ------------------------------------------------------------------ */
+
+void rule_stopped(struct making *m)
+{
+	struct finding *f;
+
+	if (!m->d->stopped)
+		return;
+	f = finding_begin(m, "stopped", 100, FINDING_CERTAIN,
+			  "the node is stopped by a signal or a debugger");
+	finding_evidence(
+		f, "the state of its process is T (stopped) or t (traced): nothing in it runs");
+	finding_command(f, "sched --now");
+}
+
+void rule_multi_scheduling(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	struct finding *f;
+
+	if (!d->nr_msched_blocked)
+		return;
+	f = finding_begin(m, "multi_scheduling_blocked",
+			  d->nr_msched_blocked == d->samples ? 90 : 60, FINDING_CERTAIN,
+			  "multi-scheduling is blocked by %s",
+			  d->msched_blocker ? d->msched_blocker : "a process");
+	finding_evidence(f, "seen in %u of %u samples; scheduler 1 alone runs%s meanwhile",
+			 d->nr_msched_blocked, d->samples,
+			 d->dirty_blocked ? "" : " beside the dirty ones");
+	finding_evidence(f,
+			 "it ends when the process calls erlang:system_flag(multi_scheduling, %s) "
+			 "or exits",
+			 d->dirty_blocked ? "unblock" : "unblock_normal");
+	finding_command(f, "sched --now");
+	finding_command(f, "gc");
+}
+
+void rule_deadlock(struct making *m)
+{
+	for (size_t i = 0; i < m->d->circles.len; i++) {
+		const struct diagnosed_path *c = &m->d->circles.data[i];
+		struct finding *f = finding_begin(
+			m, "deadlock", 95, FINDING_CERTAIN, "%s",
+			c->total == 1 ? "deadlock: a process waits for itself" : "deadlock");
+
+		if (c->total > 1)
+			strbuf_addf(&f->title, " of %" PRIu32 " processes", c->total);
+		for (uint32_t k = 0; k < MIN(c->nr, 2 * FINDING_NAMES_SHOWN); k++) {
+			const struct diagnosed_process *p = diagnosed_at(m->d, c->processes[k]);
+			char *from = finding_process_text(p);
+			bool shown = k + 1 < c->nr || c->nr == c->total;
+			char *to = finding_process_text(
+				shown ? diagnosed_at(m->d, c->processes[(k + 1) % c->nr]) : NULL);
+
+			finding_evidence(f, "%s waits for the answer of %s%s%s", from, to,
+					 p && p->function ? ", in " : "",
+					 p && p->function ? p->function : "");
+			free(from);
+			free(to);
+		}
+		finding_evidence(f, "without a timeout (infinity) these calls never end");
+		if (i + 1 == m->d->circles.len && m->d->nr_circles > m->d->circles.len)
+			finding_evidence(f, "there are %zu more deadlocks",
+					 m->d->nr_circles - m->d->circles.len);
+		finding_command(f, "dump --waits");
+	}
+}
+
+/* One that is blocked alone hangs, in something of its own. */
+static bool locks_are_contended(const struct diagnosis *d)
+{
+	double share = d->nr_running ? (double)d->nr_blocked / d->nr_running : 0;
+
+	return d->nr_running >= 50 && share >= 0.15 && d->nr_blocked_schedulers >= 2 && !d->stopped;
+}
+
+static bool is_long(const struct diagnosed_scheduler *s)
+{
+	return !s->dirty && s->longest_ns >= 100000000;
+}
+
+/* As everybody else in the node sees it. */
+static uint64_t kept_ns(const struct diagnosed_scheduler *s)
+{
+	return s->longest_ns + s->waited_ns;
+}
+
+static bool is_stuck(const struct diagnosis *d, const struct diagnosed_scheduler *s)
+{
+	return is_long(s) && s->lasts && 10 * kept_ns(s) >= 8 * d->duration_ns;
+}
+
+/* rule_locks() tells of what waits for a lock that others want, too. */
+static bool is_told_of_locks(const struct diagnosis *d, const struct diagnosed_scheduler *s)
+{
+	return locks_are_contended(d) && s->syscall && strcmp(s->syscall, "futex") == 0;
+}
+
+static void tell_of_slice(struct finding *f, const struct diagnosed_scheduler *s)
+{
+	bool is_short = 10 * s->waited_ns > kept_ns(s);
+	struct texts t = {.nr = 0};
+
+	finding_evidence(f, "%s scheduler %u ran %s for %s%s%s%s%s%s%s%s%s", s->type, s->number,
+			 s->pid ? s->pid : "a process", text_time(&t, (double)kept_ns(s)),
+			 is_short ? " (its thread waited for a CPU for " : "",
+			 is_short ? text_time(&t, (double)s->waited_ns) : "",
+			 is_short ? " of it)" : "", s->lasts ? ", and still does" : "",
+			 s->function ? ", in " : "", s->function ? s->function : "",
+			 s->syscall ? ", blocked in the system call " : "",
+			 s->syscall ? s->syscall : "");
+	if (!s->dirty && s->queue)
+		finding_evidence(f, "%" PRIu64 " process%s waited in its run queue meanwhile",
+				 s->queue, s->queue == 1 ? "" : "es");
+}
+
+/* "all 2 dirty CPU schedulers are taken", "the only scheduler is stuck" */
+static void title_of_all(struct finding *f, unsigned int nr, const char *type, const char *what)
+{
+	const char *space = *type ? " " : "";
+
+	if (nr == 1)
+		strbuf_addf(&f->title, "the only %s%sscheduler is %s", type, space, what);
+	else
+		strbuf_addf(&f->title, "all %u %s%sschedulers are %s", nr, type, space, what);
+}
+
+/* Erlang code gives its scheduler back after 4000 reductions, some 1 ms. */
+void rule_long_slices(struct making *m)
+{
+	const struct diagnosed_scheduler *longest = NULL;
+	unsigned int nr_normal = 0, nr_stuck = 0;
+	struct texts t = {.nr = 0};
+	struct finding *f;
+	bool all;
+
+	for (size_t i = 0; i < m->d->schedulers.len; i++) {
+		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
+
+		nr_normal += !s->dirty && !s->offline;
+		nr_stuck += is_stuck(m->d, s);
+		if (is_long(s) && !is_told_of_locks(m->d, s) &&
+		    (!longest || kept_ns(s) > kept_ns(longest)))
+			longest = s;
+	}
+	all = nr_stuck && nr_stuck == nr_normal;
+	if ((!longest && !all) || m->d->stopped)
+		return;
+	if (all) {
+		f = finding_begin(m, "schedulers_stuck", 97, FINDING_CERTAIN, "%s", "");
+		title_of_all(f, nr_normal, "", "stuck: no other process runs");
+	} else
+		f = finding_begin(m, "long_slices",
+				  MIN(45 + 20 * log10((double)longest->longest_ns / 1e8), 78.0) +
+					  (is_stuck(m->d, longest) ? 8 : 0),
+				  FINDING_CERTAIN,
+				  "a process kept a scheduler for %s without a pause",
+				  text_time(&t, (double)kept_ns(longest)));
+	for (size_t i = 0; i < m->d->schedulers.len; i++) {
+		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
+
+		if (is_long(s) && (all || !is_told_of_locks(m->d, s)) &&
+		    f->evidence.len < FINDING_NAMES_SHOWN)
+			tell_of_slice(f, s);
+	}
+	finding_evidence(
+		f, "a NIF or BIF that does not yield keeps all other processes of that scheduler "
+		   "waiting, and may keep the whole VM from thread progress");
+	finding_command(f, "sched --now");
+	finding_command(f, "events -e long_schedule --longer-than 20ms --stack -d 10");
+}
+
+/* A dirty type. */
+struct dirty_pool {
+	const char *type, *option;
+	double queue;
+	const uint32_t *looks; /* see diagnosis.h */
+	size_t nr_looks;
+};
+
+/* Part of the looks that saw so many of them at work. */
+static double taken_share(const struct dirty_pool *p, unsigned int nr)
+{
+	double all = 0, taken = 0;
+
+	for (size_t i = 0; i < p->nr_looks; i++) {
+		all += p->looks[i];
+		taken += i >= nr ? p->looks[i] : 0;
+	}
+	return all > 0 ? taken / all : 0;
+}
+
+/* So much of the time is no chance. */
+#define POOL_TAKEN_PART 0.4
+
+static double pool_weight(const struct dirty_pool *p, double share)
+{
+	if (share >= 0.95)
+		return p->queue >= 1 ? 72 + MIN(p->queue, 8.0) : 45;
+	return p->queue >= 0.5 ? 42 + 25 * share : 28;
+}
+
+/* All dirty schedulers of a type at work, in nearly every look or in a good part of them. */
+static void find_dirty_pool(struct making *m, const struct dirty_pool *p)
+{
+	unsigned int nr = 0, seen = 0, busy = 0, shown = 0;
+	struct strbuf what = STRBUF_INIT;
+	struct finding *f;
+	double share;
+
+	for (size_t i = 0; i < m->d->schedulers.len; i++) {
+		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
+
+		/* While processes wait, one that does nothing is offline. */
+		if (!s->dirty || strcmp(s->type, p->type) != 0 || (!s->nr_busy && p->queue >= 0.5))
+			continue;
+		nr++;
+		seen += s->nr_seen;
+		busy += s->nr_busy;
+	}
+	if (!nr || !seen)
+		return;
+	share = (double)busy / seen;
+	if (share < 0.95)
+		share = MIN(taken_share(p, nr), 0.94);
+	if (share < POOL_TAKEN_PART)
+		return;
+	f = finding_begin(m, "dirty_pool_taken", pool_weight(p, share), FINDING_CERTAIN, "%s", "");
+	strbuf_addstr(&what, "taken");
+	if (share < 0.95)
+		strbuf_addf(&what, " for %.0f%% of the time", 100 * share);
+	title_of_all(f, nr, p->type, what.buf);
+	strbuf_free(&what);
+	finding_evidence(
+		f, "they worked in %.0f%% of the looks; %.1f processes waited for one on average",
+		100.0 * busy / seen, p->queue);
+	for (size_t i = 0; i < m->d->schedulers.len && shown < FINDING_NAMES_SHOWN; i++) {
+		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
+
+		if (!s->dirty || strcmp(s->type, p->type) != 0 || !s->longest_ns)
+			continue;
+		tell_of_slice(f, s);
+		shown++;
+	}
+	finding_evidence(f, "more of them: erl %s", p->option);
+	finding_command(f, "sched --now");
+}
+
+void rule_dirty_pools(struct making *m)
+{
+	if (m->d->stopped)
+		return;
+	find_dirty_pool(m,
+			&(struct dirty_pool){"dirty CPU", "+SDcpu", m->d->dirty_cpu_queue,
+					     m->d->dirty_cpu_busy.data, m->d->dirty_cpu_busy.len});
+	find_dirty_pool(m, &(struct dirty_pool){"dirty IO", "+SDio", m->d->dirty_io_queue,
+						m->d->dirty_io_busy.data, m->d->dirty_io_busy.len});
+}
+
+/* ---- rules: who waits for whom ------------------------------------------------------------- */
+
+static void add_rate(struct strbuf *out, double n)
+{
+	struct texts t = {.nr = 0};
+
+	if (fabs(n) < 9.95)
+		strbuf_addf(out, "%.1f", n);
+	else
+		strbuf_addf(out, "%s%s", n < 0 ? "-" : "", text_count(&t, fabs(n)));
+}
+
+/* "20 more per second, give or take 1.3" */
+static void tell_growth(struct strbuf *out, const struct growth *g)
+{
+	if (isnan(g->error))
+		return;
+	add_rate(out, fabs(g->per_s));
+	strbuf_addf(out, " %s per second, give or take ", g->per_s < 0 ? "fewer" : "more");
+	add_rate(out, g->error);
+}
+
+/* Of one that is not said to grow. */
+static const char *trend(const struct growth *g)
+{
+	if (fabs(g->per_s) <= g->error)
+		return "its growth is no more than chance";
+	return g->per_s < 0 ? "it gets shorter" : "it grows at times";
+}
+
+/* One that is long for good, and grows by more than chance, however slowly. */
+static bool grows_slowly(const struct diagnosed_process *p)
+{
+	return growth_is_sure(&p->queue_growth) && 2 * p->queue_min >= p->queue_last;
+}
+
+void rule_mailboxes(struct making *m)
+{
+	for (size_t i = 0; i < m->d->processes.len; i++) {
+		const struct diagnosed_process *p = &m->d->processes.data[i];
+		double grew = (double)p->queue_last - (double)p->queue_first, weight;
+		double last = MAX((double)p->queue_last, 1.0);
+		bool grows = grew >= 200 && grew >= 0.05 * (double)p->queue_first &&
+			     grew >= 40 * diagnosis_seconds(m->d) && p->queue_grew;
+		struct strbuf rate = STRBUF_INIT;
+		struct texts t = {.nr = 0};
+		struct finding *f;
+		char *who;
+
+		if (p->queue_last < 1000)
+			continue;
+		who = finding_process_text(p);
+		tell_growth(&rate, &p->queue_growth);
+		if (grows || grows_slowly(p)) {
+			weight = grows ? 62 + 8 * log10(last / 1000)
+				       : MIN(36 + 12 * log10(last / 1000), 76.0);
+			f = finding_begin(m, "mailbox_grows", MIN(weight, 90.0), FINDING_CERTAIN,
+					  "the mailbox of %s has %s messages, and grows", who,
+					  text_count(&t, last));
+			finding_evidence(f, "from %s to %s in %.1f s: %s%s",
+					 text_count(&t, (double)p->queue_first),
+					 text_count(&t, last), diagnosis_seconds(m->d),
+					 rate.len ? rate.buf
+						  : text_count(&t, grew / diagnosis_seconds(m->d)),
+					 rate.len ? "" : " more per second");
+		} else {
+			weight = p->queue_min < p->queue_last / 2 ? 20
+								  : 30 + 12 * log10(last / 1000);
+			f = finding_begin(m, "mailbox_long", MIN(weight, 70.0), FINDING_CERTAIN,
+					  "the mailbox of %s has %s messages", who,
+					  text_count(&t, last));
+			if (m->d->samples > 1)
+				finding_evidence(f, "%s %.1f s before; never fewer than %s since",
+						 text_count(&t, (double)p->queue_first),
+						 diagnosis_seconds(m->d),
+						 text_count(&t, (double)p->queue_min));
+			if (rate.len && p->queue_growth.per_s != 0)
+				finding_evidence(f, "%s: %s", trend(&p->queue_growth), rate.buf);
+		}
+		strbuf_free(&rate);
+		finding_tell_process(f, p);
+		finding_command(f, "inspect '%s' --mailbox", p->pid);
+		finding_command(f, "msg --to '%s' -d 10", p->pid);
+		free(who);
+	}
+}
+
+void rule_bottleneck(struct making *m)
+{
+	for (size_t i = 0; i < m->d->processes.len; i++) {
+		const struct diagnosed_process *p = &m->d->processes.data[i];
+		bool all_the_time = p->queue_min >= 5;
+		double weight = 25;
+		struct finding *f;
+		char *who;
+
+		if (p->waiting < 10 || (!all_the_time && p->queue_last))
+			continue;
+		if (all_the_time || p->suspended_by)
+			weight = MIN(58 + 10 * log10(p->waiting / 10.0), 79.0);
+		who = finding_process_text(p);
+		f = finding_begin(m, "bottleneck", weight, FINDING_CERTAIN,
+				  "%" PRIu32 " processes wait for the answer of %s", p->waiting,
+				  who);
+		if (p->behind > p->waiting)
+			finding_evidence(
+				f, "%" PRIu32 " are behind it, with those that wait for these",
+				p->behind);
+		if (all_the_time)
+			finding_evidence(f,
+					 "its mailbox was never shorter than %" PRIu64 " messages",
+					 p->queue_min);
+		finding_tell_process(f, p);
+		finding_command(f, "dump --waits");
+		finding_command(f, "inspect '%s'", p->pid);
+		free(who);
+	}
+}
+
+void rule_connections(struct making *m)
+{
+	for (size_t i = 0; i < m->d->connections.len; i++) {
+		const struct diagnosed_connection *c = &m->d->connections.data[i];
+		struct texts t = {.nr = 0};
+		struct finding *f;
+
+		if (!c->busy && !c->waiting)
+			continue;
+		f = finding_begin(m, "busy_connection",
+				  !c->always   ? 30
+				  : c->waiting ? 75
+					       : 50,
+				  c->always ? FINDING_CERTAIN : FINDING_POSSIBLE,
+				  "the connection to %s is busy", c->name);
+		if (c->waiting)
+			strbuf_addf(&f->title, ": %" PRIu32 " process%s suspended in a send",
+				    c->waiting, c->waiting == 1 ? " is" : "es are");
+		finding_evidence(f,
+				 "%s wait to be sent; beyond +zdbbl (1 MiB, if it is not set) "
+				 "senders are suspended",
+				 text_bytes(&t, (double)c->queue));
+		if (!c->always)
+			finding_evidence(f, "it was not in every sample: that may be one large "
+					    "message");
+		finding_command(f, "dist");
+	}
+}
+
+void rule_ports(struct making *m)
+{
+	for (size_t i = 0; i < m->d->ports.len; i++) {
+		const struct diagnosed_port *p = &m->d->ports.data[i];
+		struct texts t = {.nr = 0};
+		struct finding *f;
+
+		if (!p->waiting && !(p->sending && p->always) && (!p->busy || p->queue < MIB))
+			continue;
+		f = finding_begin(m, "busy_port",
+				  !p->always		     ? 30
+				  : p->waiting || p->sending ? 64
+							     : 42,
+				  p->always ? FINDING_CERTAIN : FINDING_POSSIBLE,
+				  "port %s (%s) is busy", p->id, p->name ? p->name : "no name");
+		finding_evidence(
+			f, "%" PRIu32 " process%s suspended because of it; %s are in its queue",
+			p->waiting, p->waiting == 1 ? " is" : "es are",
+			text_bytes(&t, (double)p->queue));
+		if (p->sending)
+			finding_evidence(f, "%" PRIu32 " wait%s for its word that it has sent",
+					 p->sending, p->sending == 1 ? "s" : "");
+		if (p->sender)
+			finding_evidence(f, "the first of these is %s", p->sender);
+		if (!p->always)
+			finding_evidence(f, "it was not in every sample");
+		if (p->owner)
+			finding_evidence(f, "its owner is %s", p->owner);
+		finding_evidence(f, "who reads at its other end is slow, or gone");
+		finding_command(f, "port");
+	}
+}
+
+/* Fewer may be what a node does on schedule. */
+#define RESTARTS_PER_S 0.1
+
+void rule_restarts(struct making *m)
+{
+	for (size_t i = 0; i < m->d->restarts.len; i++) {
+		const struct diagnosed_restart *r = &m->d->restarts.data[i];
+		struct finding *f;
+
+		if (r->times < 2 || r->times < RESTARTS_PER_S * diagnosis_seconds(m->d))
+			continue;
+		f = finding_begin(m, "restart_loop", MIN(70 + 2 * log2(r->times), 79.0),
+				  r->name ? FINDING_LIKELY : FINDING_CERTAIN,
+				  r->name ? "%s is started again and again"
+					  : "a child of %s is started again and again",
+				  r->name ? r->name : r->parent);
+		if (r->name)
+			finding_evidence(f,
+					 "the name had %" PRIu32
+					 " other processes, one after the other, in %.1f s, "
+					 "as seen in %u samples",
+					 r->times, diagnosis_seconds(m->d), m->d->samples);
+		else
+			finding_evidence(f,
+					 "the supervisor has noted at least %" PRIu32
+					 " restarts of children in %.1f s",
+					 r->times, diagnosis_seconds(m->d));
+		if (r->child)
+			finding_evidence(f, "the newest: %s", r->child);
+		if (r->name && r->parent)
+			finding_evidence(f, "%s starts them", r->parent);
+		finding_command(f, "proc -d 10");
+		finding_command(f, "events -e process_exit -d 10");
+	}
+}
+
+/* ---- rules: CPU ---------------------------------------------------------------------------- */
+
+#define WAITED_LEAST 0.1 /* cores */
+
+void rule_host_cpu(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double waited = d->cpu_used * d->cpu_wait / (1 - MIN(d->cpu_wait, 0.999)); /* cores */
+	struct finding *f;
+
+	if (d->throttled >= 0.1) {
+		f = finding_begin(
+			m, "cpu_throttled", 55 + 25 * d->throttled, FINDING_CERTAIN,
+			"the node's CPU is limited by its cgroup, and the limit is reached");
+		finding_evidence(f, "it was throttled in %.0f%% of the periods",
+				 100 * d->throttled);
+		finding_command(f, "sched --now");
+	}
+	/* Threads that are throttled were to run, too. */
+	if (!(d->cpu_wait >= 0.25) || d->stopped || d->throttled >= 0.1)
+		return;
+	/* Who wants next to nothing is not held up by that. */
+	f = finding_begin(m, "cpu_short", waited < WAITED_LEAST ? 20 : 36 + 18 * d->cpu_wait,
+			  FINDING_CERTAIN, "the host is short of CPU: schedulers wait for one");
+	finding_evidence(
+		f,
+		"threads of schedulers were to run but had no CPU for %.0f%% of the time in which "
+		"they wanted one; they used %.2g cores, and waited for %.2g more",
+		100 * d->cpu_wait, d->cpu_used, waited);
+	for (size_t i = 0; i < d->cpu_users.len; i++)
+		finding_evidence(f, "another process uses CPU: %s", d->cpu_users.data[i]);
+	finding_command(f, "sched --now -d 5");
+}
+
+void rule_run_queues(struct making *m)
+{
+	double q = m->d->run_queue;
+	struct finding *f;
+
+	if (!(q >= 3) || m->d->stopped)
+		return;
+	f = finding_begin(m, "run_queues", q >= 10 ? MIN(44 + 8 * log10(q / 10), 60.0) : 30,
+			  FINDING_CERTAIN, "more processes want to run than there are schedulers");
+	finding_evidence(f, "%.1f processes waited for each scheduler, on average", q);
+	finding_command(f, "record -d 10");
+	finding_command(f, "sched -d 10");
+}
+
+/* What a node does with its CPU is no fault, but asked for first. */
+void rule_busiest(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double share = d->looks ? (double)d->busiest_looks / d->looks : 0;
+	struct finding *f;
+	char *who;
+
+	if (d->looks < 50 || share < 0.8 || d->stopped)
+		return;
+	who = finding_process_text(diagnosed_at(d, d->busiest));
+	f = finding_begin(m, "busiest_process", 12, FINDING_CERTAIN,
+			  "%s keeps one scheduler busy for %.0f%% of the time", who, 100 * share);
+	finding_evidence(f, "it ran in %u of %u looks at the schedulers", d->busiest_looks,
+			 d->looks);
+	finding_tell_process(f, diagnosed_at(d, d->busiest));
+	finding_command(f, "record -d 10");
+	free(who);
+}
+
+void rule_gc(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double share = d->nr_running ? (double)d->nr_gc / d->nr_running : 0;
+	struct finding *f;
+
+	/* Of little work little can be said. */
+	if (d->nr_running < 50 || share < 0.1 || d->stopped)
+		return;
+	f = finding_begin(m, "gc", share >= 0.3 ? 42 + 50 * share : 25, FINDING_LIKELY,
+			  "%.0f%% of the work of schedulers is garbage collection", 100 * share);
+	finding_evidence(f, "%u of %u looks at schedulers that ran a process saw it collect",
+			 d->nr_gc, d->nr_running);
+	for (size_t i = 0; i < MIN(d->collecting.len, (size_t)FINDING_NAMES_SHOWN); i++) {
+		const struct diagnosed_process *p = diagnosed_at(d, d->collecting.data[i]);
+		struct texts t = {.nr = 0};
+		char *who = finding_process_text(p);
+
+		if (p && p->heap_last)
+			finding_evidence(f, "%s collects, with a heap of %s", who,
+					 text_bytes(&t, (double)p->heap_last));
+		free(who);
+	}
+	finding_command(f, "gc --by function -d 10");
+}
+
+void rule_locks(struct making *m)
+{
+	const struct diagnosis *d = m->d;
+	double share = d->nr_running ? (double)d->nr_blocked / d->nr_running : 0;
+	struct finding *f;
+
+	if (!locks_are_contended(d))
+		return;
+	f = finding_begin(m, "lock_contention", MIN(38 + 50 * share, 79.0), FINDING_LIKELY,
+			  "schedulers wait for locks of the VM");
+	finding_evidence(
+		f,
+		"in %u of %u looks at schedulers that ran a process the thread slept in futex(2)",
+		d->nr_blocked, d->nr_running);
+	for (size_t i = 0; i < MIN(d->blocked_in.len, (size_t)FINDING_NAMES_SHOWN); i++)
+		finding_evidence(f, "%u of these in %s", d->blocked_in.data[i].nr,
+				 d->blocked_in.data[i].name);
+	finding_command(f, "record -d 10");
+	finding_command(f, "ets");
+}
+
+void rule_literals(struct making *m)
+{
+	struct finding *f;
+
+	if (!(m->d->literal_collector >= 0.3) || m->d->samples < 4 || m->d->stopped)
+		return;
+	f = finding_begin(m, "literal_collection", 45 + 25 * m->d->literal_collector,
+			  FINDING_LIKELY, "literals are collected all the time");
+	finding_evidence(f, "the literal area collector had work in %.0f%% of %u samples",
+			 100 * m->d->literal_collector, m->d->samples);
+	finding_evidence(
+		f, "each persistent_term:put/2 or erase/1 that replaces a term, and each purge of "
+		   "a module, has all processes scanned");
+	finding_command(f, "trace 'persistent_term:put/2 -> stack' -d 10");
+}
+
+void rule_spawns(struct making *m)
+{
+	struct texts t = {.nr = 0};
+	struct finding *f;
+
+	if (!(m->d->spawned_per_s >= 5000))
+		return;
+	f = finding_begin(m, "spawns", 28, FINDING_POSSIBLE,
+			  "up to some %s processes are spawned per second",
+			  text_count(&t, m->d->spawned_per_s));
+	finding_evidence(f, "by the numbers of pids, which the node gives out in order at first; "
+			    "once it has spawned as many as its limit, in the order of exits: "
+			    "they may be fewer then");
+	finding_command(f, "proc -d 10");
+}
+
+void rule_few_samples(struct making *m)
+{
+	struct finding *f;
+
+	if (!m->d->duration_ns || m->d->samples >= SAMPLES_LEAST)
+		return;
+	f = finding_begin(m, "few_samples", 5, FINDING_CERTAIN,
+			  "too few samples to see what grows");
+	finding_evidence(f,
+			 "%u in %.1f s, as each takes its time on a node of this size: choose a "
+			 "longer -d",
+			 m->d->samples, diagnosis_seconds(m->d));
+	finding_command(f, "diagnose -d 30");
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See event_profile.h. */
+#include "model/profile/event_profile.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/strbuf.h"
+#include "base/units.h"
+#include "base/xalloc.h"
+
+struct event_profile {
+	struct event_stream *stream;
+	struct profile *profile;
+	const struct weight_mode *mode;
+	struct event_weights *weights; /* NULL until the mode is known */
+	struct strbuf warnings;	       /* one a line, as recorded */
+	uint64_t ignored;
+};
+
+int event_profile_open(struct event_profile **out, struct event_stream *s,
+		       const struct weight_mode *mode)
+{
+	struct event_profile *ep = xcalloc(1, sizeof(*ep));
+	int rc = profile_open_over(&ep->profile, s->names);
+
+	if (rc) {
+		free(ep);
+		return rc;
+	}
+	ep->stream = s;
+	ep->mode = mode;
+	strbuf_init(&ep->warnings);
+	*out = ep;
+	return 0;
+}
+
+void event_profile_close(struct event_profile *ep)
+{
+	if (!ep)
+		return;
+	event_weights_close(ep->weights);
+	profile_close(ep->profile);
+	strbuf_free(&ep->warnings);
+	free(ep);
+}
+
+struct profile *event_profile_profile(struct event_profile *ep)
+{
+	return ep->profile;
+}
+
+const struct weight_mode *event_profile_mode(const struct event_profile *ep)
+{
+	return ep->mode;
+}
+
+uint64_t event_profile_ignored(const struct event_profile *ep)
+{
+	return ep->ignored;
+}
+
+void event_profile_refused(struct event_profile *ep)
+{
+	profile_count_refused(ep->profile);
+}
+
+static void apply_sample(void *arg, const struct event *sample)
+{
+	struct event_profile *ep = arg;
+
+	profile_apply(ep->profile, sample); /* counts what it refuses */
+}
+
+static bool is_meta(const struct event *ev, const char *key)
+{
+	return ev->u.meta.key_len == strlen(key) &&
+	       memcmp(ev->u.meta.key, key, ev->u.meta.key_len) == 0;
+}
+
+static void open_weights(struct event_profile *ep)
+{
+	if (ep->weights)
+		return;
+	if (!ep->mode)
+		ep->mode = weight_mode_find(ep->stream->mode, ep->stream->weight);
+	if (ep->mode)
+		ep->weights = event_weights_open(ep->mode, apply_sample, ep);
+}
+
+static void take_call(struct event_profile *ep, const struct event *ev)
+{
+	open_weights(ep);
+	if (ep->weights)
+		event_weights_call(ep->weights, ep->stream, ev);
+}
+
+void event_profile_other(struct event_profile *ep, const struct event *ev)
+{
+	switch (ev->type) {
+	case REC_META:
+		/* It is of the sum of the mode that was recorded. */
+		if (is_meta(ev, "margin_of_error") && ep->mode &&
+		    strcmp(ep->mode->name, ep->stream->mode) != 0)
+			return;
+		if (is_meta(ev, "warnings")) {
+			strbuf_reset(&ep->warnings);
+			strbuf_add(&ep->warnings, ev->u.meta.value, ev->u.meta.value_len);
+		}
+		break;
+	case REC_CALL:
+		take_call(ep, ev);
+		return;
+	case REC_COVERAGE:
+		open_weights(ep);
+		if (ep->weights)
+			event_weights_coverage(ep->weights, ep->stream, ev);
+		break;
+	case REC_SAMPLE:
+		if (ep->mode && !weight_mode_takes(ep->mode, ev->u.sample.kind))
+			return;
+		break;
+	case REC_STRING:
+	case REC_FUNCTION:
+	case REC_FRAME:
+	case REC_STACK:
+	case REC_PROCESS:
+	case REC_THREAD:
+		return; /* the stream has them */
+	default:
+		break;
+	}
+	profile_apply(ep->profile, ev);
+}
+
+void event_profile_event(struct event_profile *ep, enum event_kind kind, const struct event *ev)
+{
+	open_weights(ep);
+	if (ep->weights)
+		event_weights_take(ep->weights, ep->stream, kind, ev);
+	else
+		ep->ignored++;
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+static void add_meta(struct event_profile *ep, const char *key, const char *value)
+{
+	struct event ev = {.type = REC_META};
+
+	ev.u.meta.key = key;
+	ev.u.meta.key_len = (uint32_t)strlen(key);
+	ev.u.meta.value = value;
+	ev.u.meta.value_len = (uint32_t)strlen(value);
+	profile_apply(ep->profile, &ev);
+}
+
+static void begin_warning(struct event_profile *ep)
+{
+	if (ep->warnings.len)
+		strbuf_addch(&ep->warnings, '\n');
+}
+
+static void warn_of_counts(struct event_profile *ep)
+{
+	const struct event_weights_counts *c = event_weights_counts(ep->weights);
+	const char *spell = ep->mode->source == WEIGHT_ON ? "slices" : "waits";
+	char time[32];
+
+	if (c->unknown) {
+		begin_warning(ep);
+		strbuf_addf(&ep->warnings, "not counted: %" PRIu64 " %s", c->unknown,
+			    ep->mode->unknown);
+	}
+	if (c->unfinished) {
+		begin_warning(ep);
+		units_format_ns(c->unfinished_ns, time, sizeof(time));
+		strbuf_addf(&ep->warnings,
+			    "%" PRIu64 " %s had not ended at the end: counted until then, %s",
+			    c->unfinished, spell, time);
+	}
+	if (c->began_before) {
+		begin_warning(ep);
+		strbuf_addf(&ep->warnings,
+			    "not counted: %" PRIu64 " %s that began before the first event "
+			    "of their process",
+			    c->began_before, spell);
+	}
+	if (c->gaps) {
+		begin_warning(ep);
+		strbuf_addf(&ep->warnings,
+			    "not counted: %" PRIu64 " %s in which events were not watched all the "
+			    "time",
+			    c->gaps, spell);
+	}
+	if (c->alone) {
+		begin_warning(ep);
+		strbuf_addf(&ep->warnings,
+			    "%" PRIu64
+			    " calls came without the stack of their callers: of those only "
+			    "the last caller is shown",
+			    c->alone);
+	}
+	if (c->overflow) {
+		begin_warning(ep);
+		strbuf_addf(&ep->warnings, "not counted: %" PRIu64 " %s of more than %u processes",
+			    c->overflow, spell, EVENT_WEIGHTS_PROCESSES);
+	}
+}
+
+static void scale(struct event_profile *ep)
+{
+	double share = coverage_share_of(&ep->stream->coverage, ep->mode->scaled_by);
+
+	if (ep->mode->source == WEIGHT_OFF &&
+	    coverage_share(&ep->stream->coverage, EVENT_MESSAGE_QUEUED) < 1) {
+		begin_warning(ep);
+		strbuf_addstr(&ep->warnings,
+			      "message_queued was not watched all the time: some time "
+			      "that processes were runnable counts as waiting");
+	}
+	if (share >= 1)
+		return;
+	profile_scale(ep->profile, 1 / share);
+	begin_warning(ep);
+	strbuf_addf(&ep->warnings,
+		    "sampled %.3g %%: that part of the events was seen, all numbers are scaled by "
+		    "%.3g",
+		    100 * share, 1 / share);
+	if (ep->mode->source == WEIGHT_OFF)
+		strbuf_addstr(&ep->warnings,
+			      "\nwaits longer than a sampling window are not seen whole, and are "
+			      "missing: record --mode wait has them");
+}
+
+void event_profile_finish(struct event_profile *ep)
+{
+	const struct event_stream *s = ep->stream;
+	/* Probes are taken away one after the other: events come after the end. */
+	uint64_t end_ns = MAX(s->start_ns + s->duration_ns, s->last_ns);
+
+	open_weights(ep); /* a recording without events has a unit too */
+	if (!ep->weights)
+		return;
+	event_weights_finish(ep->weights, s, end_ns);
+	warn_of_counts(ep);
+	scale(ep);
+	add_meta(ep, "mode", ep->mode->name);
+	add_meta(ep, "unit", ep->mode->unit);
+	add_meta(ep, "title", ep->mode->title);
+	if (ep->warnings.len)
+		add_meta(ep, "warnings", ep->warnings.buf);
+}

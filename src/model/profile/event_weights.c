@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See event_weights.h. */
+#include "model/profile/event_weights.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/keytab.h"
+#include "base/xalloc.h"
+#include "model/stream/call_follow.h"
+
+#define WORD_SIZE  8 /* bytes */
+#define KIND(kind) (1ull << EVENT_##kind)
+#define GC_ENDS	   (KIND(GC_MINOR_END) | KIND(GC_MAJOR_END))
+#define NO_SIZE                                                                                    \
+	"messages whose size is not known (to other nodes, or to aliases of processes that keep "  \
+	"messages off heap)"
+#define NO_RECLAIM  "collections of which is not known what they reclaimed"
+#define NO_DURATION "collections without duration"
+
+const struct weight_mode weight_modes[] = {
+	{"gc", "time", WEIGHT_GC_TIME, "ns", "time in GC", GC_ENDS, GC_ENDS, NO_DURATION},
+	{"gc", "words", WEIGHT_GC_WORDS, "words", "reclaimed by GC", GC_ENDS, GC_ENDS, NO_RECLAIM},
+	{"msg", NULL, WEIGHT_MESSAGE, "bytes", "bytes sent", KIND(MESSAGE_SEND), KIND(MESSAGE_SEND),
+	 NO_SIZE},
+	{"sched", NULL, WEIGHT_ON, "ns", "time on schedulers", KIND(PROCESS_SCHEDULED),
+	 KIND(PROCESS_SCHEDULED), ""},
+	{"wait", NULL, WEIGHT_OFF, "ns", "time off schedulers",
+	 KIND(PROCESS_SCHEDULED) | KIND(MESSAGE_QUEUED), KIND(PROCESS_SCHEDULED), ""},
+	{"wall", NULL, WEIGHT_WALL, "ns", "time of processes", 0, 0, ""},
+	{"trace", "calls", WEIGHT_CALLS, "calls", "traced calls", 0, 0, ""},
+	{"trace", "time", WEIGHT_CALL_TIME, "ns", "time in traced calls", CALL_FOLLOW_KINDS, 0,
+	 "calls whose end was not seen"},
+	{0},
+};
+
+const struct weight_mode *weight_mode_find(const char *name, const char *weight)
+{
+	for (const struct weight_mode *m = weight_modes; m->name; m++) {
+		if (strcmp(m->name, name) == 0 &&
+		    (!weight || !*weight || (m->weight && strcmp(m->weight, weight) == 0)))
+			return m;
+	}
+	return NULL;
+}
+
+/* A process that is on a scheduler (mode sched) or off (mode wait). */
+struct spell {
+	uint64_t epid; /* the key; no process has 0 */
+	uint64_t since_ns;
+	uint64_t runnable_ns; /* 0 = it waits */
+	uint32_t process, stack, thread;
+	uint8_t status;
+	bool suspended; /* no message wakes it */
+};
+
+struct event_weights {
+	const struct weight_mode *mode;
+	event_weights_fn *emit;
+	void *arg;
+	struct event_weights_counts counts;
+	struct keytab spells;	  /* struct spell, by epid */
+	struct call_pairs *pairs; /* of WEIGHT_CALL_TIME, else NULL */
+	uint32_t max;
+};
+
+struct event_weights *event_weights_open(const struct weight_mode *mode, event_weights_fn *emit,
+					 void *arg)
+{
+	return event_weights_open_limited(mode, emit, arg, EVENT_WEIGHTS_PROCESSES);
+}
+
+struct event_weights *event_weights_open_limited(const struct weight_mode *mode,
+						 event_weights_fn *emit, void *arg,
+						 uint32_t max_processes)
+{
+	struct event_weights *w = xcalloc(1, sizeof(*w));
+
+	w->mode = mode;
+	w->emit = emit;
+	w->arg = arg;
+	w->max = max_processes;
+	w->spells = (struct keytab)KEYTAB_INIT(struct spell);
+	if (mode->source == WEIGHT_CALL_TIME)
+		call_pairs_open(&w->pairs);
+	return w;
+}
+
+void event_weights_close(struct event_weights *w)
+{
+	if (!w)
+		return;
+	keytab_free(&w->spells);
+	call_pairs_close(w->pairs);
+	free(w);
+}
+
+const struct event_weights_counts *event_weights_counts(const struct event_weights *w)
+{
+	return &w->counts;
+}
+
+/* ---- processes ------------------------------------------------------------------------------ */
+
+/* NULL if there are too many. */
+static struct spell *find_or_add(struct event_weights *w, uint64_t epid)
+{
+	struct spell *s = keytab_find(&w->spells, epid);
+
+	if (s)
+		return s;
+	if (w->spells.nr >= w->max) {
+		w->counts.overflow++;
+		return NULL;
+	}
+	return keytab_add(&w->spells, epid);
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+static void emit(struct event_weights *w, const struct spell *of, enum sample_kind kind,
+		 uint64_t ts_ns, uint64_t weight)
+{
+	struct event sample = {.type = REC_SAMPLE, .ts_ns = ts_ns};
+
+	if (!weight)
+		return;
+	sample.u.sample.process = of->process;
+	sample.u.sample.stack = of->stack;
+	sample.u.sample.thread = of->thread;
+	sample.u.sample.weight = weight;
+	sample.u.sample.kind = kind;
+	sample.u.sample.status = (enum sample_status)of->status;
+	w->counts.samples++;
+	w->emit(w->arg, &sample);
+}
+
+static void take_facts(struct spell *s, const struct event *ev)
+{
+	s->process = ev->u.vm.process;
+	s->stack = ev->u.vm.stack;
+	s->thread = ev->u.vm.thread;
+	s->status = (uint8_t)ev->u.vm.status;
+}
+
+/* An event that weighs by itself; EVENT_UNKNOWN = nobody knows how much. */
+static void weigh(struct event_weights *w, const struct event *ev, enum sample_kind kind,
+		  uint64_t weight)
+{
+	struct spell of = {0};
+
+	if (weight == EVENT_UNKNOWN) {
+		w->counts.unknown++;
+		return;
+	}
+	take_facts(&of, ev);
+	emit(w, &of, kind, ev->ts_ns, weight);
+}
+
+static void weigh_gc(struct event_weights *w, enum event_kind kind, const struct event *ev)
+{
+	bool minor = kind == EVENT_GC_MINOR_END;
+	unsigned int field;
+
+	if (!minor && kind != EVENT_GC_MAJOR_END)
+		return;
+	if (w->mode->source == WEIGHT_GC_TIME)
+		field = minor ? EVENT_AT(GC_MINOR_END, DURATION) : EVENT_AT(GC_MAJOR_END, DURATION);
+	else
+		field = minor ? EVENT_AT(GC_MINOR_END, RECLAIMED)
+			      : EVENT_AT(GC_MAJOR_END, RECLAIMED);
+	/* One that went over into a major one: that has all of both. */
+	if (minor && event_value(ev, EVENT_AT(GC_MINOR_END, DURATION)) == EVENT_UNKNOWN &&
+	    event_value(ev, EVENT_AT(GC_MINOR_END, RECLAIMED)) == 0)
+		return;
+	weigh(w, ev, SAMPLE_GC, event_value(ev, field));
+}
+
+static void weigh_message(struct event_weights *w, enum event_kind kind, const struct event *ev)
+{
+	uint64_t words = event_value(ev, EVENT_AT(MESSAGE_SEND, SIZE));
+
+	if (kind == EVENT_MESSAGE_SEND)
+		weigh(w, ev, SAMPLE_COPY,
+		      words <= UINT64_MAX / (2 * WORD_SIZE) ? words * WORD_SIZE : EVENT_UNKNOWN);
+}
+
+/* ---- on and off ----------------------------------------------------------------------------- */
+
+static void end_spell(struct event_weights *w, const struct spell *s, uint64_t ts_ns)
+{
+	uint64_t woken = s->runnable_ns ? MAX(s->runnable_ns, s->since_ns) : ts_ns;
+
+	if (ts_ns < s->since_ns)
+		return; /* a file can say anything */
+	if (w->mode->source == WEIGHT_ON) {
+		emit(w, s, SAMPLE_ERLANG, ts_ns, ts_ns - s->since_ns);
+		return;
+	}
+	woken = MIN(woken, ts_ns);
+	emit(w, s, SAMPLE_WAITING, ts_ns, woken - s->since_ns);
+	emit(w, s, SAMPLE_RUNNABLE, ts_ns, ts_ns - woken);
+}
+
+static void begin_spell(struct event_weights *w, struct event_stream *stream, uint64_t epid,
+			const struct event *ev)
+{
+	struct spell *s = find_or_add(w, epid);
+	enum event_word status;
+
+	if (!s)
+		return;
+	status = event_stream_word(stream, event_value_id(ev, EVENT_AT(PROCESS_SCHEDULED, STATUS)));
+	take_facts(s, ev);
+	s->since_ns = ev->ts_ns;
+	s->runnable_ns = status == EVENT_WORD_RUNNABLE ? ev->ts_ns : 0;
+	s->suspended = status == EVENT_WORD_SUSPENDED;
+}
+
+/* What ends at this event: a slice, or the time off schedulers. */
+static void take_end(struct event_weights *w, const struct event_stream *stream, uint64_t epid,
+		     const struct event *ev)
+{
+	struct spell *s = keytab_find(&w->spells, epid);
+
+	if (!s) {
+		w->counts.began_before++;
+		return;
+	}
+	if (coverage_gap(&stream->coverage, EVENT_PROCESS_SCHEDULED, s->since_ns)) {
+		w->counts.gaps++;
+	} else {
+		/* A slice stands by the stack at its end. */
+		if (w->mode->source == WEIGHT_ON)
+			take_facts(s, ev);
+		end_spell(w, s, ev->ts_ns);
+	}
+	keytab_remove(&w->spells, s);
+}
+
+static void schedule(struct event_weights *w, struct event_stream *stream, const struct event *ev)
+{
+	const struct name_process *p = names_process(stream->names, ev->u.vm.process);
+	bool in, begins;
+	enum event_word word;
+	struct spell *s;
+
+	if (!p || !p->epid)
+		return;
+	word = event_stream_word(stream, event_value_id(ev, EVENT_AT(PROCESS_SCHEDULED, TYPE)));
+	if (word == EVENT_WORD_NONE)
+		return;
+	in = word == EVENT_WORD_IN || word == EVENT_WORD_IN_EXITING;
+	begins = in == (w->mode->source == WEIGHT_ON);
+	if (!begins) {
+		take_end(w, stream, p->epid, ev);
+		return;
+	}
+	/* Who is gone waits for nothing. */
+	if (word == EVENT_WORD_OUT_EXITED) {
+		s = keytab_find(&w->spells, p->epid);
+		if (s)
+			keytab_remove(&w->spells, s);
+	} else {
+		begin_spell(w, stream, p->epid, ev);
+	}
+}
+
+static void wake(struct event_weights *w, const struct event_stream *stream, const struct event *ev)
+{
+	const struct name_process *p = names_process(stream->names, ev->u.vm.process);
+	struct spell *s = p && p->epid ? keytab_find(&w->spells, p->epid) : NULL;
+
+	if (s && !s->runnable_ns && !s->suspended)
+		s->runnable_ns = ev->ts_ns;
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static void weigh_call(struct event_weights *w, const struct call_under_way *call, uint64_t ts_ns,
+		       uint64_t weight)
+{
+	const struct spell of = {
+		.process = call->process,
+		.stack = call->stack,
+		.thread = call->thread,
+		.status = call->status,
+	};
+
+	emit(w, &of, SAMPLE_ERLANG, ts_ns, weight);
+}
+
+static void end_call(struct event_weights *w, uint64_t epid, const struct call_under_way *call,
+		     uint64_t ts_ns)
+{
+	uint64_t ns = ts_ns > call->ts_ns ? ts_ns - call->ts_ns : 0;
+
+	ns -= MIN(ns, call->tracing_ns);
+	weigh_call(w, call, ts_ns, ns > call->inside_ns ? ns - call->inside_ns : 0);
+	call_pairs_inside(w->pairs, epid, ns);
+}
+
+/* What an exception ended: calls above the height of the stack that it left. */
+static void end_by_exception(struct event_weights *w, const struct event_stream *s,
+			     enum event_kind kind, const struct event *ev)
+{
+	const struct name_process *p = names_process(s->names, ev->u.vm.process);
+	struct call_under_way call;
+
+	if (p && 1ull << kind & CALL_FOLLOW_KINDS)
+		call_follow_hit(w->pairs, s, ev);
+	while (p && call_follow_event(w->pairs, s, kind, ev, &call))
+		end_call(w, p->epid, &call, ev->ts_ns);
+}
+
+void event_weights_call(struct event_weights *w, const struct event_stream *s,
+			const struct event *ev)
+{
+	const struct name_process *p = names_process(s->names, ev->u.call.process);
+	struct call_under_way call = {
+		.process = ev->u.call.process,
+		.thread = ev->u.call.thread,
+		.stack = ev->u.call.stack,
+		.status = (uint8_t)ev->u.call.status,
+	};
+
+	if (!weight_mode_is_calls(w->mode))
+		return;
+	if (w->pairs)
+		call_follow_hit(w->pairs, s, ev);
+	if (ev->u.call.kind == CALL_KIND_CALL) {
+		w->counts.alone += !(ev->u.call.flags & CALL_STACK);
+		if (!w->pairs) {
+			weigh_call(w, &call, ev->ts_ns, 1);
+			return;
+		}
+		w->counts.unknown += !(ev->u.call.flags & CALL_ENDS);
+		call_follow_begin(w->pairs, s, ev, &call);
+		return;
+	}
+	while (w->pairs && p && call_follow_end(w->pairs, s, ev, &call))
+		end_call(w, p->epid, &call, ev->ts_ns);
+}
+
+void event_weights_coverage(struct event_weights *w, const struct event_stream *s,
+			    const struct event *ev)
+{
+	if (w->pairs)
+		call_follow_coverage(w->pairs, s, ev);
+}
+
+void event_weights_take(struct event_weights *w, struct event_stream *s, enum event_kind kind,
+			const struct event *ev)
+{
+	switch (w->mode->source) {
+	case WEIGHT_GC_TIME:
+	case WEIGHT_GC_WORDS:
+		weigh_gc(w, kind, ev);
+		break;
+	case WEIGHT_MESSAGE:
+		weigh_message(w, kind, ev);
+		break;
+	case WEIGHT_ON:
+	case WEIGHT_OFF:
+		if (kind == EVENT_PROCESS_SCHEDULED)
+			schedule(w, s, ev);
+		else if (kind == EVENT_MESSAGE_QUEUED && w->mode->source == WEIGHT_OFF)
+			wake(w, s, ev);
+		break;
+	case WEIGHT_WALL:
+		break;
+	case WEIGHT_CALL_TIME:
+		end_by_exception(w, s, kind, ev);
+		break;
+	case WEIGHT_CALLS:
+		break;
+	}
+}
+
+void event_weights_finish(struct event_weights *w, const struct event_stream *s, uint64_t end_ns)
+{
+	if (w->pairs) {
+		/* First: what is no more under way has ended unseen. */
+		w->counts.unknown += call_pairs_under_way(w->pairs);
+		w->counts.unknown += call_pairs_unseen(w->pairs) + call_pairs_refused(w->pairs);
+	}
+	for (const struct spell *spell = NULL; (spell = keytab_next(&w->spells, spell));) {
+		if (end_ns <= spell->since_ns)
+			continue;
+		if (coverage_gap(&s->coverage, EVENT_PROCESS_SCHEDULED, spell->since_ns)) {
+			w->counts.gaps++;
+			continue;
+		}
+		end_spell(w, spell, end_ns);
+		w->counts.unfinished++;
+		w->counts.unfinished_ns += end_ns - spell->since_ns;
+	}
+}

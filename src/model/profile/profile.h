@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The root aggregate of a recording: applies events, keeps counts by (stack, process, thread,
+ * kind, status) and the dictionary.  Cannot tell live from replay.
+ */
+#ifndef EBEAM_MODEL_PROFILE_H
+#define EBEAM_MODEL_PROFILE_H
+
+#include "base/error.h"
+#include "event/event.h"
+#include "model/profile/snapshot.h"
+
+/* Distinct (stack, process, thread, kind, status), and frames of all their stacks together;
+ * samples beyond are counted by kind and status under a thread and a frame "[overflow]". */
+#define PROFILE_LIMIT	   (1u << 20)
+#define PROFILE_MAX_FRAMES (64u << 20)
+
+struct profile;
+
+int profile_open(struct profile **out);
+/* The same with another limit than PROFILE_LIMIT, which tests reach sooner. */
+int profile_open_limited(struct profile **out, uint32_t max_entries);
+/* Over a dictionary that others fill (borrowed): definitions are then not for profile_apply(). */
+int profile_open_over(struct profile **out, struct names *names);
+void profile_close(struct profile *p);
+
+/* 0; -EINVAL if the event refers to what was never defined, -ENOSPC if a definition is beyond the
+ * dictionary's limits (both counted, state unchanged). */
+int profile_apply(struct profile *p, const struct event *ev);
+
+/* A record that was refused before it got here. */
+void profile_count_refused(struct profile *p);
+/* Everything counted so far times `factor` (>= 1), rounded. */
+void profile_scale(struct profile *p, double factor);
+
+uint64_t profile_samples(const struct profile *p); /* sum of weights, idle excluded */
+
+/* Immutable copy, grouped and filtered; free with snapshot_close().  Deterministic: the same
+ * records give the same snapshot, whatever their order within equal counts. */
+int profile_snapshot(const struct profile *p, const struct snapshot_options *opts,
+		     struct snapshot **out, struct error *err);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See event_rates.h. */
+#include "model/stats/event_rates.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "event/catalogue.h"
+#include "model/stream/event_stream.h"
+
+#define NO_FIELD UINT8_MAX
+#define WORD	 8u
+
+/* Fields that are added up. */
+static const struct {
+	enum event_kind kind;
+	uint8_t size, unit; /* bytes of one */
+	uint8_t duration;
+} fields[] = {
+	{EVENT_MESSAGE_SEND, EVENT_AT(MESSAGE_SEND, SIZE), WORD, NO_FIELD},
+	{EVENT_MESSAGE_QUEUED, EVENT_AT(MESSAGE_QUEUED, SIZE), WORD, NO_FIELD},
+	{EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, RECLAIMED), WORD,
+	 EVENT_AT(GC_MINOR_END, DURATION)},
+	{EVENT_GC_MAJOR_END, EVENT_AT(GC_MAJOR_END, RECLAIMED), WORD,
+	 EVENT_AT(GC_MAJOR_END, DURATION)},
+	{EVENT_LONG_GC, NO_FIELD, 0, EVENT_AT(LONG_GC, DURATION)},
+	{EVENT_LONG_SCHEDULE, NO_FIELD, 0, EVENT_AT(LONG_SCHEDULE, DURATION)},
+	{EVENT_NIF_RETURN, NO_FIELD, 0, EVENT_AT(NIF_RETURN, DURATION)},
+	{EVENT_DRIVER_OUTPUT, EVENT_AT(DRIVER_OUTPUT, BYTES), 1, NO_FIELD},
+	{EVENT_DRIVER_OUTPUTV, EVENT_AT(DRIVER_OUTPUTV, BYTES), 1, NO_FIELD},
+	{EVENT_COPY_STRUCT, EVENT_AT(COPY_STRUCT, SIZE), WORD, NO_FIELD},
+	{EVENT_COPY_OBJECT, EVENT_AT(COPY_OBJECT, SIZE), WORD, NO_FIELD},
+	{EVENT_CARRIER_CREATE, EVENT_AT(CARRIER_CREATE, SIZE), 1, NO_FIELD},
+	{EVENT_CARRIER_DESTROY, EVENT_AT(CARRIER_DESTROY, SIZE), 1, NO_FIELD},
+	{EVENT_CARRIER_POOL_PUT, EVENT_AT(CARRIER_POOL_PUT, SIZE), 1, NO_FIELD},
+	{EVENT_CARRIER_POOL_GET, EVENT_AT(CARRIER_POOL_GET, SIZE), 1, NO_FIELD},
+	{EVENT_DIST_OUTPUT, EVENT_AT(DIST_OUTPUT, SIZE), 1, NO_FIELD},
+	{EVENT_DIST_OUTPUTV, EVENT_AT(DIST_OUTPUTV, SIZE), 1, NO_FIELD},
+};
+
+const char *event_rate_state_name(enum event_rate_state state)
+{
+	static const char *const names[NR_EVENT_RATE_STATES] = {
+		[EVENT_RATE_ON] = "on",		  [EVENT_RATE_SAMPLED] = "sampled",
+		[EVENT_RATE_DROPPED] = "dropped", [EVENT_RATE_MISSING] = "missing",
+		[EVENT_RATE_WAITING] = "waiting",
+	};
+
+	return names[state];
+}
+
+/* Place of a kind in fields[]; ARRAY_SIZE(fields) = it has none that is added up. */
+static size_t fields_of(enum event_kind kind)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(fields) && fields[i].kind != kind)
+		i++;
+	return i;
+}
+
+static bool has_size(enum event_kind kind)
+{
+	size_t i = fields_of(kind);
+
+	return i < ARRAY_SIZE(fields) && fields[i].size != NO_FIELD;
+}
+
+bool event_has_duration(enum event_kind kind)
+{
+	size_t i = fields_of(kind);
+
+	return i < ARRAY_SIZE(fields) && fields[i].duration != NO_FIELD;
+}
+
+uint64_t event_duration_error(enum event_kind kind, const struct event *ev)
+{
+	switch (kind) {
+	case EVENT_GC_MINOR_END:
+		return event_value(ev, EVENT_AT(GC_MINOR_END, ERROR));
+	case EVENT_GC_MAJOR_END:
+		return event_value(ev, EVENT_AT(GC_MAJOR_END, ERROR));
+	case EVENT_LONG_GC:
+		return event_value(ev, EVENT_AT(LONG_GC, ERROR));
+	case EVENT_LONG_SCHEDULE:
+		return event_value(ev, EVENT_AT(LONG_SCHEDULE, ERROR));
+	case EVENT_NIF_RETURN:
+		return event_value(ev, EVENT_AT(NIF_RETURN, ERROR));
+	default:
+		return EVENT_UNKNOWN;
+	}
+}
+
+uint64_t event_duration(enum event_kind kind, const struct event *ev)
+{
+	return event_has_duration(kind) ? event_value(ev, fields[fields_of(kind)].duration)
+					: EVENT_UNKNOWN;
+}
+
+void event_rates_init(struct event_rates *r, uint64_t kinds)
+{
+	memset(r, 0, sizeof(*r));
+	event_rates_add(r, kinds);
+}
+
+void event_rates_add(struct event_rates *r, uint64_t kinds)
+{
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		if (!((kinds & ~r->kinds) >> kind & 1))
+			continue;
+		r->rows[r->nr++] = (struct event_rate){
+			.kind = (enum event_kind)kind,
+			.name = event_rows[kind].name,
+			.group = event_group_name(event_rows[kind].group),
+			.state = EVENT_RATE_WAITING,
+			.rate = NAN,
+			.bytes = NAN,
+			.time = NAN,
+			.total = NAN,
+			.lost = EVENT_UNKNOWN,
+			.share = NAN,
+			.cost = NAN,
+		};
+		r->kinds |= 1ull << kind;
+	}
+}
+
+struct event_rate *event_rates_row(struct event_rates *r, enum event_kind kind)
+{
+	for (unsigned int i = 0; i < r->nr; i++) {
+		if (r->rows[i].kind == kind)
+			return &r->rows[i];
+	}
+	return NULL;
+}
+
+static void leave_out(struct event_rate *row, enum event_rate_state state, const char *why)
+{
+	size_t len = MIN(strlen(why), sizeof(row->why) - 1);
+
+	row->state = state;
+	memcpy(row->why, why, len);
+	row->why[len] = '\0';
+}
+
+void event_rates_miss(struct event_rates *r, enum event_kind kind, const char *why)
+{
+	struct event_rate *row = event_rates_row(r, kind);
+
+	if (row)
+		leave_out(row, EVENT_RATE_MISSING, why);
+}
+
+/* Values of a capture may be anything: sums stop at the greatest. */
+static void add_up(uint64_t *sum, uint64_t value, uint64_t unit)
+{
+	if (__builtin_mul_overflow(value, unit, &value) || __builtin_add_overflow(*sum, value, sum))
+		*sum = UINT64_MAX;
+}
+
+void event_rates_take(struct event_rates *r, enum event_kind kind, const struct event *ev)
+{
+	size_t i = fields_of(kind);
+	uint64_t value;
+
+	r->now[kind].count++;
+	r->seen[kind]++;
+	if (i == ARRAY_SIZE(fields))
+		return;
+	value = fields[i].size == NO_FIELD ? EVENT_UNKNOWN : event_value(ev, fields[i].size);
+	if (value != EVENT_UNKNOWN)
+		add_up(&r->now[kind].bytes, value, fields[i].unit);
+	value = fields[i].duration == NO_FIELD ? EVENT_UNKNOWN
+					       : event_value(ev, fields[i].duration);
+	if (value == EVENT_UNKNOWN)
+		return;
+	add_up(&r->now[kind].ns, value, 1);
+	r->longest_ns[kind] = MAX(r->longest_ns[kind], value);
+}
+
+void event_rates_count(struct event_rates *r, enum event_kind kind, const struct event_count *all)
+{
+	struct event_count *before = &r->counted[kind];
+	size_t i = fields_of(kind);
+	uint64_t count = all->produced - MIN(before->produced, all->produced);
+
+	r->now[kind].count += count;
+	r->seen[kind] += count;
+	if (i < ARRAY_SIZE(fields))
+		add_up(&r->now[kind].bytes, all->size - MIN(before->size, all->size),
+		       fields[i].unit);
+	add_up(&r->now[kind].ns, all->ns - MIN(before->ns, all->ns), 1);
+	r->longest_ns[kind] = MAX(r->longest_ns[kind], all->longest_ns);
+	*before = *all;
+}
+
+void event_rates_lost(struct event_rates *r, enum event_kind kind, uint64_t lost)
+{
+	r->lost_known = true;
+	if (lost > r->lost[kind]) {
+		r->now[kind].lost += lost - r->lost[kind];
+		r->lost[kind] = lost;
+	}
+}
+
+/* An interval in which it was watched, if only for a part of it. */
+static void scale_row(struct event_rates *r, struct event_rate *row, const struct coverage *c,
+		      double seconds)
+{
+	enum event_kind kind = row->kind;
+	double all = (double)r->now[kind].count + (double)r->now[kind].lost, scale;
+
+	row->share = coverage_share(c, kind);
+	row->state = row->share < 0.9995 ? EVENT_RATE_SAMPLED : EVENT_RATE_ON;
+	scale = 1 / row->share / seconds;
+	row->rate = all * scale;
+	row->total =
+		(isnan(row->total) ? 0 : row->total) + row->rate * (seconds + r->unwatched_s[kind]);
+	r->unwatched_s[kind] = 0;
+	/* Those that were lost are as the others. */
+	if (r->now[kind].count)
+		scale *= all / (double)r->now[kind].count;
+	row->bytes = has_size(kind) && !r->no_sums ? (double)r->now[kind].bytes * scale : NAN;
+	row->time = event_has_duration(kind) && !r->no_sums ? (double)r->now[kind].ns / 1e9 * scale
+							    : NAN;
+}
+
+static void forget_row(struct event_rate *row)
+{
+	row->rate = row->bytes = row->time = NAN;
+}
+
+static void step_row(struct event_rates *r, struct event_rate *row, const struct coverage *c,
+		     double seconds)
+{
+	enum event_kind kind = row->kind;
+	bool dropped = coverage_dropped(c, kind);
+	/* In the interval in which it is dropped it may have been. */
+	bool watched = coverage_watched(c, kind) && !(dropped && row->state == EVENT_RATE_DROPPED);
+
+	row->seen = r->seen[kind];
+	row->lost = r->lost_known ? r->lost[kind] : EVENT_UNKNOWN;
+	row->longest_ns = r->longest_ns[kind];
+	row->why[0] = '\0';
+	if (watched) {
+		scale_row(r, row, c, seconds);
+	} else {
+		/* Off for all of the interval: what was known before stands. */
+		row->state = EVENT_RATE_SAMPLED;
+		r->unwatched_s[kind] += seconds;
+	}
+	if (!dropped)
+		return;
+	leave_out(row, EVENT_RATE_DROPPED,
+		  coverage_failed(c, kind) ? "its probes could not be placed again"
+					   : "over --max-overhead even as samples");
+	forget_row(row);
+	row->share = 0;
+}
+
+void event_rates_forget(struct event_rates *r)
+{
+	for (unsigned int i = 0; i < r->nr; i++)
+		forget_row(&r->rows[i]);
+}
+
+void event_rates_step(struct event_rates *r, struct coverage *c, double seconds)
+{
+	for (unsigned int i = 0; i < r->nr; i++) {
+		if (r->rows[i].state != EVENT_RATE_MISSING)
+			step_row(r, &r->rows[i], c, seconds);
+	}
+	memset(r->now, 0, sizeof(r->now));
+	coverage_mark(c);
+}
+
+static double rate_of(struct event_rates *r, enum event_kind kind)
+{
+	const struct event_rate *row = event_rates_row(r, kind);
+
+	return row ? row->rate : NAN;
+}
+
+double event_rates_messages(struct event_rates *r)
+{
+	double sent = rate_of(r, EVENT_MESSAGE_SEND);
+
+	return isnan(sent) ? rate_of(r, EVENT_MESSAGE_QUEUED) : sent;
+}

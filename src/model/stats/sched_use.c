@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See sched_use.h. */
+#include "model/stats/sched_use.h"
+
+#include <math.h>
+
+/* Of the time, what the VM may not have counted: until a request of the node's switched it on. */
+#define EXACT_PART 0.99
+
+/* Each span by its own time: how often it is looked at is not the same in all of them. */
+static void add_looks(struct sched_use *u, const struct event *ev)
+{
+	double ns = (double)ev->u.scheduler.duration_ns, looks = ev->u.scheduler.looks;
+	double work_ns = ns * ev->u.scheduler.working / looks;
+	/* As if it had been seen once more at work and once more at rest: a few looks that agree
+	 * prove little. */
+	double spread = (ev->u.scheduler.working + 1.0) / (looks + 2.0);
+
+	u->all_seen_ns += ev->u.scheduler.duration_ns;
+	u->all_seen_work_ns += work_ns;
+	u->process_ns += ns * ev->u.scheduler.process / looks;
+	u->port_ns += ns * ev->u.scheduler.port / looks;
+	if (ev->u.scheduler.working_ns != SCHEDULER_UNKNOWN)
+		return;
+	u->seen_ns += ev->u.scheduler.duration_ns;
+	u->seen_work_ns += work_ns;
+	u->seen_variance += ns * ns * spread * (1 - spread) / looks;
+}
+
+void sched_use_add(struct sched_use *u, const struct event *ev)
+{
+	uint64_t ns = ev->u.scheduler.duration_ns;
+
+	if (ev->u.scheduler.working_ns != SCHEDULER_UNKNOWN) {
+		u->counted_ns += ns;
+		u->counted_work_ns += ev->u.scheduler.working_ns;
+	}
+	if (ev->u.scheduler.looks)
+		add_looks(u, ev);
+	u->looks += ev->u.scheduler.looks;
+	if (ev->u.scheduler.on_cpu_ns == SCHEDULER_UNKNOWN ||
+	    ev->u.scheduler.cpu_wait_ns == SCHEDULER_UNKNOWN)
+		return;
+	u->thread_ns += ns;
+	u->on_cpu_ns += ev->u.scheduler.on_cpu_ns;
+	u->cpu_wait_ns += ev->u.scheduler.cpu_wait_ns;
+}
+
+static double percent(double ns, uint64_t of)
+{
+	return of ? 100 * ns / (double)of : NAN;
+}
+
+double sched_use_counted(const struct sched_use *u)
+{
+	return percent((double)u->counted_work_ns, u->counted_ns);
+}
+
+double sched_use_seen(const struct sched_use *u)
+{
+	return percent(u->all_seen_work_ns, u->all_seen_ns);
+}
+
+double sched_use_work(const struct sched_use *u)
+{
+	return percent((double)u->counted_work_ns + u->seen_work_ns, u->counted_ns + u->seen_ns);
+}
+
+double sched_use_on_cpu(const struct sched_use *u)
+{
+	return percent((double)u->on_cpu_ns, u->thread_ns);
+}
+
+double sched_use_cpu_wait(const struct sched_use *u)
+{
+	return percent((double)u->cpu_wait_ns, u->thread_ns);
+}
+
+double sched_use_waited(const struct sched_use *u)
+{
+	return percent((double)u->cpu_wait_ns, u->on_cpu_ns + u->cpu_wait_ns);
+}
+
+double sched_use_error(const struct sched_use *u)
+{
+	return percent(2 * sqrt(u->seen_variance), u->counted_ns + u->seen_ns);
+}
+
+bool sched_use_is_exact(const struct sched_use *u)
+{
+	return u->counted_ns &&
+	       (double)u->counted_ns >= EXACT_PART * (double)(u->counted_ns + u->seen_ns);
+}
+
+struct sched_parts sched_use_parts(const struct sched_use *u, double whole)
+{
+	struct sched_parts p = {NAN, NAN, NAN};
+
+	if (u->looks && whole == 0)
+		return (struct sched_parts){0};
+	if (u->all_seen_work_ns <= 0 || isnan(whole))
+		return p;
+	p.process = whole * u->process_ns / u->all_seen_work_ns;
+	p.port = whole * u->port_ns / u->all_seen_work_ns;
+	p.other = fmax(0, whole - p.process - p.port);
+	return p;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See coverage.h. */
+#include "model/stream/coverage.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/random.h"
+
+/* Of a kind that was dropped before anything was seen of it. */
+#define LEAST_SHARE 1e-6
+/* A slice that lasts longer is several pieces. */
+#define PIECE_NS 50000000u
+/* Of a share below that the steps tell more. */
+#define FINE_PPM 1000u
+/* Where events come evenly, long pieces have at least this part of the rate of all. */
+#define ALIKE 0.9
+
+void coverage_init(struct coverage *c)
+{
+	memset(c, 0, sizeof(*c));
+	for (size_t kind = 0; kind < ARRAY_SIZE(c->kinds); kind++) {
+		c->kinds[kind].state = COVERAGE_ON;
+		c->kinds[kind].share_ppm = 1000000;
+	}
+}
+
+/* ---- how much slices differ ------------------------------------------------------------------ */
+
+/* Up to the last record of any kind: what is off misses all that is done. */
+static uint64_t missed_now(const struct coverage *c, enum event_kind kind)
+{
+	bool on = c->kinds[kind].state == COVERAGE_ON;
+
+	return c->kinds[kind].missed + (on ? 0 : c->work - c->kinds[kind].work_then);
+}
+
+static uint64_t watched_steps(const struct coverage *c, enum event_kind kind)
+{
+	uint64_t missed = missed_now(c, kind);
+
+	return c->work - MIN(missed, c->work);
+}
+
+static void open_piece(struct coverage *c, enum event_kind kind, uint64_t ts_ns)
+{
+	struct coverage_spread *s = &c->kinds[kind].spread;
+
+	s->seen = 0;
+	s->steps = watched_steps(c, kind);
+	s->since_ns = ts_ns;
+}
+
+/* Up to now. */
+static void add_gap(struct coverage_spread *s, uint64_t missed)
+{
+	double gap = missed > s->missed ? (double)(missed - s->missed) : 0;
+
+	s->gap += gap;
+	s->gaps += gap * gap;
+	s->missed = missed;
+}
+
+/* Slices that follow one another at once, and then none for long, tell as little as one does: as
+ * many as that gaps of equal length would be. */
+static double independent(const struct coverage_spread *s)
+{
+	return s->gaps > 0 ? MIN(s->gap * s->gap / s->gaps, s->nr) : s->nr;
+}
+
+/* With the piece that is open. */
+static struct coverage_spread spread_now(const struct coverage *c, enum event_kind kind)
+{
+	struct coverage_spread s = c->kinds[kind].spread;
+	uint64_t steps = watched_steps(c, kind);
+	double n = (double)s.seen, w = (double)(steps - MIN(s.steps, steps));
+
+	if (n + w <= 0)
+		return s;
+	s.nr++;
+	s.n += n;
+	s.w += w;
+	s.nn += n * n;
+	s.nw += n * w;
+	s.ww += w * w;
+	return s;
+}
+
+static void close_piece(struct coverage *c, enum event_kind kind, uint64_t ts_ns)
+{
+	c->kinds[kind].spread = spread_now(c, kind);
+	open_piece(c, kind, ts_ns);
+}
+
+void coverage_seen(struct coverage *c, enum event_kind kind)
+{
+	c->kinds[kind].spread.seen++;
+}
+
+bool coverage_any_seen(const struct coverage *c, enum event_kind kind)
+{
+	return c->kinds[kind].spread.seen || c->kinds[kind].spread.n > 0;
+}
+
+double coverage_error(const struct coverage *c, enum event_kind kind)
+{
+	struct coverage_spread s = spread_now(c, kind);
+	double share = coverage_share(c, kind), rate, square, nr; /* slices */
+
+	if (!c->kinds[kind].told || share >= 1)
+		return 1;
+	add_gap(&s, missed_now(c, kind));
+	nr = independent(&s);
+	if (s.nr < 2 || s.n <= 0 || s.w <= 0)
+		return 0;
+	/* The error of a ratio of sums; never less than that of what comes by chance. */
+	rate = s.n / s.w;
+	square = (s.nn - 2 * rate * s.nw + rate * rate * s.ww) * s.nr / (s.nr - 1);
+	square *= s.nr / nr;
+	square = MAX(square, s.n) * (1 - share);
+	return exp(student_95((unsigned int)MAX(nr, 1) - 1) * sqrt(square) / s.n);
+}
+
+bool coverage_is_cut(const struct coverage *c, enum event_kind kind)
+{
+	const struct coverage_spread s = spread_now(c, kind);
+
+	return s.nw * s.w < ALIKE * s.n * s.ww;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state state,
+		   uint32_t share_ppm, uint64_t ts_ns)
+{
+	/* Told again that it is on, nothing was missed. */
+	bool was_on = c->kinds[kind].told && c->kinds[kind].state == COVERAGE_ON;
+
+	if (c->kinds[kind].state == COVERAGE_ON)
+		close_piece(c, kind, ts_ns);
+	c->kinds[kind].watched_ns = coverage_clock(c, kind, ts_ns, NULL);
+	c->kinds[kind].since_ns = ts_ns;
+	c->kinds[kind].told = true;
+	c->kinds[kind].state = state;
+	c->kinds[kind].share_ppm = share_ppm;
+	/* Up to the moment when it is on again nothing is seen. */
+	if (state != COVERAGE_ON || (c->kinds[kind].last_off_ns && !was_on))
+		c->kinds[kind].last_off_ns = ts_ns;
+	if (state == COVERAGE_ON) {
+		add_gap(&c->kinds[kind].spread, c->kinds[kind].missed);
+		open_piece(c, kind, ts_ns);
+	}
+}
+
+void coverage_take_work(struct coverage *c, uint64_t work, uint64_t ts_ns)
+{
+	if (work > c->work)
+		c->work = work;
+	if (ts_ns <= c->told_ns)
+		return;
+	c->told_ns = ts_ns;
+	for (size_t i = 0; i < ARRAY_SIZE(c->kinds); i++) {
+		if (c->kinds[i].state == COVERAGE_ON &&
+		    ts_ns - c->kinds[i].spread.since_ns >= PIECE_NS)
+			close_piece(c, (enum event_kind)i, ts_ns);
+	}
+}
+
+void coverage_take_missed(struct coverage *c, enum event_kind kind, uint64_t missed)
+{
+	c->kinds[kind].missed = missed;
+	c->kinds[kind].work_then = c->work;
+}
+
+void coverage_mark(struct coverage *c)
+{
+	c->marked = true;
+	c->mark_work = c->work;
+	c->mark_ns = c->told_ns;
+	for (size_t i = 0; i < ARRAY_SIZE(c->kinds); i++) {
+		enum event_kind kind = (enum event_kind)i;
+
+		/* The piece that is open belongs to where it ends. */
+		c->kinds[i].spread = (struct coverage_spread){
+			.seen = c->kinds[i].spread.seen,
+			.steps = c->kinds[i].spread.steps,
+			.since_ns = c->kinds[i].spread.since_ns,
+			.missed = missed_now(c, kind),
+		};
+		c->kinds[i].mark_missed = missed_now(c, kind);
+		c->kinds[i].mark_watched_ns = coverage_clock(c, kind, c->told_ns, NULL);
+	}
+}
+
+/* By the work of the node; of one that hardly did any, by time. */
+static double share_since_mark(const struct coverage *c, enum event_kind kind)
+{
+	uint64_t work = c->work - c->mark_work, ns = c->told_ns - c->mark_ns, missed, watched;
+
+	if (!c->kinds[kind].told)
+		return 1;
+	if (work >= COVERAGE_LEAST_STEPS) {
+		missed = missed_now(c, kind);
+		missed -= MIN(missed, c->kinds[kind].mark_missed);
+		return 1 - (double)MIN(missed, work) / (double)work;
+	}
+	watched = coverage_clock(c, kind, c->told_ns, NULL) - c->kinds[kind].mark_watched_ns;
+	if (ns == 0)
+		return c->kinds[kind].state == COVERAGE_ON;
+	return (double)MIN(watched, ns) / (double)ns;
+}
+
+/* The share that is told is in millionths: of less than a thousandth that would be too coarse. */
+double coverage_share_total(const struct coverage *c, enum event_kind kind)
+{
+	uint64_t watched = watched_steps(c, kind);
+
+	if (c->kinds[kind].share_ppm < FINE_PPM && c->work >= COVERAGE_LEAST_STEPS && watched)
+		return (double)watched / (double)c->work;
+	return MAX(c->kinds[kind].share_ppm / 1e6, LEAST_SHARE);
+}
+
+double coverage_share(const struct coverage *c, enum event_kind kind)
+{
+	/* What was not on since may have been told of something at the edge of its last slice. */
+	if (!c->marked || !coverage_watched(c, kind))
+		return coverage_share_total(c, kind);
+	return share_since_mark(c, kind);
+}
+
+bool coverage_watched(const struct coverage *c, enum event_kind kind)
+{
+	return !c->marked || share_since_mark(c, kind) > LEAST_SHARE;
+}
+
+uint64_t coverage_watched_ns(const struct coverage *c, enum event_kind kind, bool total)
+{
+	if (!c->kinds[kind].told)
+		return UINT64_MAX;
+	return coverage_clock(c, kind, c->told_ns, NULL) -
+	       (!total && c->marked ? c->kinds[kind].mark_watched_ns : 0);
+}
+
+double coverage_share_of(const struct coverage *c, uint64_t kinds)
+{
+	double least = 1;
+
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		double share = coverage_share(c, (enum event_kind)kind);
+
+		if (kinds >> kind & 1 && share < least)
+			least = share;
+	}
+	return least;
+}
+
+bool coverage_gap(const struct coverage *c, enum event_kind kind, uint64_t since_ns)
+{
+	return c->kinds[kind].state != COVERAGE_ON || c->kinds[kind].last_off_ns > since_ns;
+}
+
+uint64_t coverage_clock(const struct coverage *c, enum event_kind kind, uint64_t ts_ns,
+			uint64_t *resumed)
+{
+	uint64_t since_ns = c->kinds[kind].since_ns;
+	bool on = c->kinds[kind].state == COVERAGE_ON;
+
+	if (resumed)
+		*resumed = c->kinds[kind].last_off_ns ? c->kinds[kind].watched_ns : 0;
+	return c->kinds[kind].watched_ns + (on && ts_ns > since_ns ? ts_ns - since_ns : 0);
+}
+
+bool coverage_dropped(const struct coverage *c, enum event_kind kind)
+{
+	return c->kinds[kind].state == COVERAGE_DROPPED || coverage_failed(c, kind);
+}
+
+bool coverage_failed(const struct coverage *c, enum event_kind kind)
+{
+	return c->kinds[kind].state == COVERAGE_FAILED;
+}

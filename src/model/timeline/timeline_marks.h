@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Marks of a time line, made from events: facts are added, then the mark is given away with them.
+ * Private to model/timeline/timeline.c.
+ */
+#ifndef EBEAM_MODEL_TIMELINE_MARKS_H
+#define EBEAM_MODEL_TIMELINE_MARKS_H
+
+#include "base/strbuf.h"
+#include "model/stream/event_stream.h"
+#include "model/timeline/timeline.h"
+
+#define MARKS_FACTS (EVENT_MAX_FIELDS + 5) /* two of the process, three of a collection */
+
+struct marks {
+	const struct event_stream *stream;
+	timeline_fn *give;
+	void *arg;
+	/* Of the mark that is made: a text fact's number is where it begins in texts. */
+	struct timeline_fact facts[MARKS_FACTS];
+	unsigned int nr_facts;
+	struct strbuf texts;
+};
+
+void marks_open(struct marks *m, const struct event_stream *s, timeline_fn *give, void *arg);
+void marks_close(struct marks *m);
+
+/* Thread of the OS, 0 = not known. */
+uint32_t marks_tid(const struct marks *m, uint32_t thread);
+struct timeline_mark marks_at(const struct marks *m, enum timeline_type type, uint32_t os_tid,
+			      uint64_t ts_ns);
+/* When and where the event was. */
+struct timeline_mark marks_of(const struct marks *m, enum timeline_type type,
+			      const struct event *ev);
+
+/* Not if the value is EVENT_UNKNOWN. */
+void marks_add_number(struct marks *m, const char *name, uint64_t value);
+/* What stands in m->texts from `at` on. */
+void marks_add_text(struct marks *m, const char *name, size_t at);
+void marks_add_process(struct marks *m, uint32_t process);
+/* The process, the fields of the event, its stack. */
+void marks_add_event(struct marks *m, struct timeline_mark *mark, enum event_kind kind,
+		     const struct event *ev);
+/* With the facts that were added since the last one. */
+void marks_give(struct marks *m, struct timeline_mark *mark);
+void marks_give_event(struct marks *m, struct timeline_mark *mark, enum event_kind kind,
+		      const struct event *ev);
+
+/* The name of its own, else what it was started to run and its pid. */
+void marks_add_process_name(const struct marks *m, struct strbuf *out, uint32_t process);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One frame of `top`: what is known of the node as a whole at one time, with its recent history.
+ *
+ * Plain data, filled by the command from readings (struct top_totals) and samples
+ * (model/top/top_window.h), read by the view.  What is not known is told as such and never as 0: a
+ * double that is NAN, a number that is TOP_UNKNOWN, a limit or scheduler that is not `known`.
+ * Texts are as the node has them: the view cleans them.
+ */
+#ifndef EBEAM_MODEL_TOP_FRAME_H
+#define EBEAM_MODEL_TOP_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/record.h"
+
+#define TOP_UNKNOWN UINT64_MAX
+
+/* ---- history ------------------------------------------------------------------------------- */
+
+#define TOP_HISTORY 120 /* values that a sparkline can show */
+
+struct top_ring {
+	float values[TOP_HISTORY]; /* NAN = not known then */
+	uint32_t nr, next;
+};
+
+void top_ring_push(struct top_ring *r, double value);
+/* The latest values, at most `max`, oldest first; their number. */
+uint32_t top_ring_copy(const struct top_ring *r, float *out, uint32_t max);
+
+/* ---- what is counted ----------------------------------------------------------------------- */
+
+/* TOP_LIMIT(id, name): tables of the VM that can be full; json and title. */
+#define TOP_LIMITS(TOP_LIMIT)                                                                      \
+	TOP_LIMIT(PROCESSES, "processes")                                                          \
+	TOP_LIMIT(PORTS, "ports")                                                                  \
+	TOP_LIMIT(ATOMS, "atoms")                                                                  \
+	TOP_LIMIT(ETS, "ets")
+
+/* TOP_MEMORY(id, name): of erlang:memory/0; bytes. */
+#define TOP_MEMORIES(TOP_MEMORY)                                                                   \
+	TOP_MEMORY(TOTAL, "total")                                                                 \
+	TOP_MEMORY(PROCESSES, "processes")                                                         \
+	TOP_MEMORY(SYSTEM, "system")                                                               \
+	TOP_MEMORY(ATOM, "atom")                                                                   \
+	TOP_MEMORY(BINARY, "binary")                                                               \
+	TOP_MEMORY(CODE, "code")                                                                   \
+	TOP_MEMORY(ETS, "ets")
+
+/* TOP_RATE(id, name): counters of the node that only grow, shown by second. */
+#define TOP_RATES(TOP_RATE)                                                                        \
+	TOP_RATE(REDUCTIONS, "reductions")                                                         \
+	TOP_RATE(CONTEXT_SWITCHES, "context_switches")                                             \
+	TOP_RATE(GCS, "gcs")                                                                       \
+	TOP_RATE(GC_BYTES, "gc_bytes_reclaimed")                                                   \
+	TOP_RATE(MESSAGES, "messages")                                                             \
+	TOP_RATE(PORT_IN, "port_in")                                                               \
+	TOP_RATE(PORT_OUT, "port_out")
+
+/* TOP_SHARE(id, name): what the time of a scheduler went to; all but the last two are work. */
+#define TOP_SHARES(TOP_SHARE)                                                                      \
+	TOP_SHARE(ERLANG, "erlang")                                                                \
+	TOP_SHARE(GC, "gc")                                                                        \
+	TOP_SHARE(BIF, "bif") /* with ETS and copying of messages */                               \
+	TOP_SHARE(NIF, "nif")                                                                      \
+	TOP_SHARE(PORT, "port")                                                                    \
+	TOP_SHARE(OTHER, "other")	  /* scheduling, polling, timers, loading of code */       \
+	TOP_SHARE(BLOCKED, "blocked")	  /* at work by the VM's account, but on no CPU */         \
+	TOP_SHARE(BUSY_WAIT, "busy_wait") /* on a CPU, looking for work */                         \
+	TOP_SHARE(WAITING, "waiting")	  /* asleep */
+
+#define TOP_ENUM_LIMIT(id, name)  TOP_LIMIT_##id,
+#define TOP_ENUM_MEMORY(id, name) TOP_MEMORY_##id,
+#define TOP_ENUM_RATE(id, name)	  TOP_RATE_##id,
+#define TOP_ENUM_SHARE(id, name)  TOP_SHARE_##id,
+enum top_limit_kind { TOP_LIMITS(TOP_ENUM_LIMIT) NR_TOP_LIMITS };
+enum top_memory_kind { TOP_MEMORIES(TOP_ENUM_MEMORY) NR_TOP_MEMORIES };
+enum top_rate_kind { TOP_RATES(TOP_ENUM_RATE) NR_TOP_RATES };
+enum top_share_kind { TOP_SHARES(TOP_ENUM_SHARE) NR_TOP_SHARES };
+
+/* Names above: JSON and text alike. */
+const char *top_limit_name(enum top_limit_kind kind);
+const char *top_memory_name(enum top_memory_kind kind);
+const char *top_rate_name(enum top_rate_kind kind);
+const char *top_share_name(enum top_share_kind kind);
+
+struct top_limit {
+	uint64_t count, limit; /* TOP_UNKNOWN each */
+};
+
+/* Queues of those that can run: each normal scheduler has one, the dirty ones of a type share one.
+ */
+enum top_queue { TOP_QUEUE_NORMAL, TOP_QUEUE_DIRTY_CPU, TOP_QUEUE_DIRTY_IO, NR_TOP_QUEUES };
+
+/* Of one run queue, in the order of a node's answers: of scheduler 1, 2, ...; dirty CPU; dirty IO.
+ */
+struct top_queue_totals {
+	enum top_queue queue;
+	uint16_t number; /* of the scheduler, 1..; 0: of dirty ones, shared */
+	uint64_t length; /* TOP_UNKNOWN each */
+	uint64_t reductions, context_switches;
+	uint64_t gcs; /* of this scheduler; TOP_UNKNOWN of dirty ones */
+};
+
+/* One reading of the node, made by the command; counters since the node started. */
+struct top_totals {
+	struct top_limit limits[NR_TOP_LIMITS];
+	uint64_t memory[NR_TOP_MEMORIES]; /* bytes, TOP_UNKNOWN */
+	uint64_t counters[NR_TOP_RATES];  /* TOP_UNKNOWN */
+	struct top_queue_totals *queues;  /* owned by who filled it */
+	uint32_t nr_queues;
+	uint64_t read_ns;   /* when the counters were read */
+	uint64_t os_cpu_ns; /* of the node's process, user and system; TOP_UNKNOWN */
+	uint64_t os_ns;	    /* when that was read */
+	uint64_t os_rss;    /* bytes; TOP_UNKNOWN */
+};
+
+/* All unknown, no queues. */
+void top_totals_init(struct top_totals *t);
+
+/* ---- the frame ----------------------------------------------------------------------------- */
+
+enum top_state {
+	TOP_RUNNING,
+	TOP_STOPPED, /* by a signal: the kernel's state T or t */
+	TOP_EXITED,
+	NR_TOP_STATES
+};
+const char *top_state_name(enum top_state state); /* "running", "stopped", "exited" */
+
+struct top_scheduler {
+	enum thread_type type;	     /* THREAD_NORMAL, THREAD_DIRTY_CPU, THREAD_DIRTY_IO */
+	uint16_t number;	     /* 1.. within its type */
+	bool known;		     /* share[]: it was sampled, or all were */
+	bool counts;		     /* it is online; of one that is not nothing is expected */
+	uint64_t at_least_ns;	     /* so long, at least, in its time slice; 0 = none that lasts */
+	double share[NR_TOP_SHARES]; /* of the window's time, sum 1 */
+	uint64_t run_queue;	     /* length; of a dirty one that of its type; TOP_UNKNOWN */
+	/* By second, NAN = not known; those of dirty ones are not told apart. */
+	double reductions, context_switches, gcs;
+	struct top_ring history; /* work, 0..1 */
+};
+
+/* Those of a type that have not changed process (or port) for so long, at least. */
+struct top_held {
+	uint32_t nr, of; /* of those that count */
+	uint64_t ns;
+};
+
+struct top_node {
+	char name[256]; /* "rabbit@host" */
+	char otp[32], erts[32], flavor[8];
+	char untested[64]; /* how a release that is not known is read; "" = it is known */
+	int os_pid;
+	uint64_t uptime_s; /* TOP_UNKNOWN */
+};
+
+struct top_frame {
+	struct top_node node;
+	enum top_state state;
+	uint64_t epoch_ns; /* when it was read */
+	uint64_t frames;   /* top_frame_update() calls */
+	double interval_s; /* between the readings; NAN: there is only one */
+	double window_s;   /* that the samples are of; NAN: none */
+
+	struct top_limit limits[NR_TOP_LIMITS];
+	struct top_ring limits_history[NR_TOP_LIMITS]; /* counts */
+	uint64_t memory[NR_TOP_MEMORIES];
+	struct top_ring memory_history[NR_TOP_MEMORIES];
+	double rates[NR_TOP_RATES]; /* by second */
+	struct top_ring rates_history[NR_TOP_RATES];
+	uint64_t run_queue; /* of all; TOP_UNKNOWN */
+	uint64_t run_queues[NR_TOP_QUEUES];
+	struct top_ring run_queue_history;
+
+	struct top_scheduler *schedulers; /* normal 1.., dirty CPU 1.., dirty IO 1.. */
+	uint32_t nr_schedulers;
+	uint32_t nr_of_type[NR_TOP_QUEUES];
+	double work[NR_TOP_QUEUES];   /* part of the time of all of a type, 0..1, NAN */
+	struct top_ring work_history; /* of the normal ones */
+	double shares[NR_TOP_QUEUES][NR_TOP_SHARES]; /* mean of the schedulers of a type; NAN */
+
+	double os_cpu; /* percent of one CPU, NAN */
+	struct top_ring os_cpu_history;
+	uint64_t os_rss;
+
+	/* ebeam's own part. */
+	double own_cpu;	    /* percent of one CPU, NAN */
+	uint64_t own_rss;   /* bytes, TOP_UNKNOWN */
+	uint64_t samples;   /* in the window */
+	uint64_t lost;	    /* samples and events, since the start */
+	uint64_t refused;   /* likewise: what was damaged, or of what was never defined */
+	double probes_cost; /* percent of the node's own CPU; NAN = no probes, or not known */
+};
+
+/* Nothing is known yet.  Free with top_frame_free(), which leaves such a frame. */
+void top_frame_init(struct top_frame *f);
+void top_frame_free(struct top_frame *f);
+
+/* A node has no more of a type: ERTS_MAX_NO_OF_SCHEDULERS, erl_process.h of OTP 25 to 29. */
+#define TOP_SCHEDULERS_MAX 1024u
+/* How many schedulers there are, at most so many; those that stay keep their history. */
+void top_frame_set_schedulers(struct top_frame *f, uint32_t normal, uint32_t dirty_cpu,
+			      uint32_t dirty_io);
+/* NULL = there is none such. */
+struct top_scheduler *top_frame_scheduler(struct top_frame *f, enum thread_type type,
+					  uint16_t number);
+
+/*
+ * Takes in a reading: what is counted now, and by second since the reading before (NULL: the first
+ * one).  A counter that went backwards or was not known gives an unknown rate.  Moves the histories
+ * of all but the schedulers.
+ */
+void top_frame_update(struct top_frame *f, const struct top_totals *before,
+		      const struct top_totals *now);
+/* There are no samples any more: what they told is not known from now on. */
+void top_frame_forget_samples(struct top_frame *f);
+/* What the counters did not tell of the reading that was taken in last, and something else does;
+ * NAN changes nothing. */
+void top_frame_learn_rate(struct top_frame *f, enum top_rate_kind kind, double value);
+/*
+ * After the shares of the schedulers were set (model/top/top_window.h does): work[], shares[] and
+ * the histories of the schedulers.
+ */
+void top_frame_sum_schedulers(struct top_frame *f);
+
+/* By the VM it worked for that part of the window (NAN = not known): what samples do not show of it
+ * is BLOCKED, and was no WAITING.  Before top_frame_sum_schedulers(). */
+void top_scheduler_worked(struct top_scheduler *s, double worked);
+
+/*
+ * Whether schedulers of a type are held: normal ones if any is, as no Erlang code keeps one for
+ * that long; dirty ones, which are for long work, if all are.
+ */
+bool top_frame_held(const struct top_frame *f, enum top_queue queue, struct top_held *out);
+
+/* Part of the time that is work; NAN if it is not known. */
+double top_scheduler_work(const struct top_scheduler *s);
+
+#endif

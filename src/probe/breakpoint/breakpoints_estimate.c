@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Of breakpoints.h: what was seen of all calls. */
+#include <math.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "probe/breakpoint/breakpoints_internal.h"
+#include "probe/limit/budget.h"
+
+/* So much of a window, of its thread's time, tells the rate of calls. */
+#define WINDOW_NS 10000000u
+/* A process is in the middle of its slice, on average. */
+#define HALF_SLICE (BEAM_CONTEXT_REDS / 2)
+/* What takes less time than a few hits may have taken none. */
+#define HITS_OF_NOTHING 4
+/* Fewer windows that began by chance than this are too small a sample: all are used. */
+#define ENOUGH_WINDOWS 5
+/* Where windows begin and end is known to so much of their length. */
+#define UNSURE 0.02
+/* What a scheduler does first when it has had nothing to do is not all that it does. */
+#define UNSURE_OTHERS 0.5
+/* One burst in ten goes on for longer than that many times what was seen of it. */
+#define BURST_GOES_ON 9
+
+bool breakpoints_position(const struct breakpoints *b, struct watched_thread *t)
+{
+	t->in_process = false;
+	if (!b->config.reductions || !t->scheduler ||
+	    !b->config.reductions(b->config.arg, t->scheduler, &t->position, &t->in_process))
+		return false;
+	if (!t->first_position) {
+		t->first_position = t->position;
+		t->first_used_ns = t->used_ns;
+	}
+	return true;
+}
+
+/* First and last hit of its window, if they are known. */
+static bool window_hits(const struct breakpoints *b, const struct watched_thread *t, unsigned int i,
+			struct call_place_hit *hit)
+{
+	return t->armed[i].hits && breakpoints_place_hit(b, t, i, hit) &&
+	       hit->first.reductions >= t->armed[i].on &&
+	       hit->last.reductions >= hit->first.reductions;
+}
+
+void breakpoints_spent(const struct breakpoints *b, struct watched_thread *t, unsigned int i)
+{
+	struct call_place_hit hit;
+
+	if (t->armed[i].off || !t->position || is_site(b, i))
+		return;
+	t->armed[i].off = window_hits(b, t, i, &hit) ? hit.last.reductions : t->position;
+}
+
+/* What a reduction of a thread takes, ns; 0 = not known. */
+static double reduction_ns(const struct breakpoints *b, const struct watched_thread *t)
+{
+	double used = (double)(t->used_ns - t->first_used_ns) - (double)t->hits * b->hit_ns;
+
+	if (t->position <= t->first_position || used <= 0)
+		return 0;
+	return used / (double)(t->position - t->first_position);
+}
+
+/*
+ * Where a window began that was hit first at `first`, after first->on_ns of the thread's time: its
+ * process may have done part of its slice.  With so many reductions between two hits.
+ */
+static double window_begin(const struct breakpoints *b, const struct watched_thread *t,
+			   const struct armed *a, const struct call_moment *first, double between)
+{
+	double ns = (double)first->on_ns, one = reduction_ns(b, t), waited;
+
+	if (!a->in_process || one <= 0)
+		return MIN((double)a->on, (double)first->reductions);
+	waited = ns / one;
+	if (ns < HITS_OF_NOTHING * (double)b->hit_ns)
+		waited = MIN(waited, between);
+	return MAX((double)first->reductions - waited,
+		   MIN((double)a->on, (double)first->reductions));
+}
+
+/* Reductions of a window: hits take none, but many times the time of what is called.  *begin:
+ * where it began. */
+static double window_length(const struct breakpoints *b, const struct watched_thread *t,
+			    unsigned int i, double *begin)
+{
+	const struct armed *a = &t->armed[i];
+	double end = (double)t->position + (t->in_process ? HALF_SLICE : 0), between;
+	struct call_place_hit hit;
+
+	*begin = (double)a->on + (a->in_process ? HALF_SLICE : 0);
+	if (window_hits(b, t, i, &hit)) {
+		between = (double)(hit.last.reductions - hit.first.reductions);
+		*begin = window_begin(b, t, a, &hit.first,
+				      a->hits > 1 ? between / (double)(a->hits - 1) : 1);
+		end = is_spent(a) ? (double)hit.last.reductions
+				  : MAX(end, (double)hit.last.reductions);
+	}
+	return MAX(end - *begin, (double)a->hits - is_spent(a));
+}
+
+void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, unsigned int i,
+			    uint64_t used_ns)
+{
+	struct entry_use *use = entry_use(b, i);
+	struct armed *a = &t->armed[i];
+	bool spent = is_spent(a), was_on = !a->off;
+	double begin, length, off_ns = (double)used_ns - (double)(a->on_ns - a->ticked_ns);
+
+	if (spent || (a->begun && off_ns > 0))
+		use->off_ns += off_ns;
+	a->begun = false;
+	if (spent) {
+		breakpoints_spent(b, t, i);
+		if (was_on && a->off > a->ticked) {
+			use->last_hits += (double)(a->hits - a->ticked_hits);
+			use->last_length += (double)(a->off - a->ticked);
+		}
+	}
+	a->ticked_ns = a->on_ns;
+	a->ticked_hits = a->hits;
+	a->ticked = t->position;
+	if (!a->fresh || a->fd < 0 || !a->on || (!spent && a->on_ns < WINDOW_NS))
+		return;
+	a->fresh = false;
+	length = window_length(b, t, i, &begin);
+	if (a->gap_from)
+		a->gap += MAX(begin - (double)a->gap_from, 0.0);
+	if (length <= 0)
+		return;
+	gap_estimate_add(a->by_chance ? &use->gaps : &use->others, a->by_chance ? a->gap : 0,
+			 a->hits, length, spent);
+	if (a->by_chance)
+		a->gap = 0;
+}
+
+/* Reductions that a place was off and that no window has told of. */
+static double open_gap_of(const struct watched_thread *t, const struct armed *a)
+{
+	if (a->off)
+		return a->gap + (double)(t->position - MIN(a->off, t->position));
+	if (a->fresh && a->gap_from)
+		return a->gap + (double)(a->on - MIN(a->gap_from, a->on));
+	return a->gap;
+}
+
+void breakpoints_keep_gap(struct breakpoints *b, struct watched_thread *t, unsigned int i)
+{
+	struct entry_use *use = entry_use(b, i);
+	struct armed *a = &t->armed[i];
+
+	if (use)
+		use->carried += open_gap_of(t, a);
+	a->gap = 0;
+	a->off = a->gap_from = 0;
+	a->fresh = false;
+}
+
+static double open_gap(const struct breakpoints *b, unsigned int entry)
+{
+	double gap = b->entries[entry].carried;
+
+	for (size_t k = 0; k < b->threads.len; k++) {
+		const struct watched_thread *t = &b->threads.data[k];
+
+		for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
+			if (b->places[i].addr && !is_site(b, i) &&
+			    b->places[i].point.point == entry)
+				gap += open_gap_of(t, &t->armed[i]);
+		}
+	}
+	return gap;
+}
+
+/*
+ * Hits are spent in bursts above all, and how long a burst went on is not seen: several times as
+ * long as it was seen, perhaps.  Where calls come as often before hits are spent as at any other
+ * time there are no bursts.
+ */
+static double unseen_of_bursts(const struct entry_use *use, double rate)
+{
+	if (use->last_length <= 0 || use->last_hits <= rate * use->last_length)
+		return 0;
+	return BURST_GOES_ON * (use->last_hits - rate * use->last_length);
+}
+
+/* Positions are known when slices end.  Where these last long a window begins in whatever runs
+ * after the process that made it begin. */
+static bool is_slow(const struct breakpoints *b)
+{
+	for (size_t k = 0; k < b->threads.len; k++) {
+		if (reduction_ns(b, &b->threads.data[k]) * BEAM_CONTEXT_REDS > BREAKPOINTS_SPEED_NS)
+			return true;
+	}
+	return false;
+}
+
+/* Of gaps whose window told of them, and of those that are open by what windows tell best.  *most:
+ * a call takes a reduction at least. */
+static double missed_of(const struct breakpoints *b, unsigned int entry, double *error,
+			double *most)
+{
+	const struct entry_use *use = &b->entries[entry];
+	struct gap_estimate e = use->gaps;
+	double unsure = UNSURE, open = open_gap(b, entry), missed;
+
+	if (e.windows < ENOUGH_WINDOWS && use->others.windows) {
+		e = use->others;
+		e.missed += use->gaps.missed;
+		e.squares += use->gaps.squares;
+		e.gaps += use->gaps.gaps;
+		unsure = UNSURE_OTHERS;
+	}
+	if (is_slow(b))
+		unsure = UNSURE_OTHERS;
+	*most = e.gaps + open;
+	missed = MIN(gap_estimate_missed(&e, open, error), *most);
+	*error += unsure * missed + unseen_of_bursts(use, e.mean);
+	return missed;
+}
+
+/* Errors of several entries are added, as they may all go on and off together. */
+static void estimate(const struct breakpoints *b, struct breakpoints_state *out)
+{
+	double missed = 0, most = 0, sum = 0, on = 0, off = 0, error, more, all;
+	bool known = true;
+
+	out->calls = 0;
+	for (unsigned int i = 0; i < EBEAM_CALL_FUNCTIONS; i++) {
+		const struct entry_use *use = &b->entries[i];
+
+		out->calls += use->hits;
+		missed += missed_of(b, i, &error, &more);
+		sum += error;
+		most += more;
+		on += (double)use->on_ns;
+		off += use->off_ns;
+		known = known && (use->gaps.windows + use->others.windows || use->off_ns <= 0);
+	}
+	all = (double)out->calls + missed;
+	out->time = on + off > 0 ? on / (on + off) : 1;
+	out->share = !known ? 0 : all > 0 ? (double)out->calls / all : 1;
+	out->error = all > 0 ? sum / all : 0;
+	out->most = all > 0 ? ((double)out->calls + most) / all : 1;
+}
+
+void breakpoints_state(const struct breakpoints *b, struct breakpoints_state *out)
+{
+	double wall_ns = (double)(clock_monotonic_ns() - b->opened_ns), of;
+
+	*out = b->state;
+	for (size_t i = 0; i < b->threads.len; i++)
+		out->most_hits = MAX(out->most_hits, b->threads.data[i].hits);
+	out->hit_ns = b->hit_ns;
+	estimate(b, out);
+	out->cost_of_core = (double)b->cpu_ns < BUDGET_MIN_BUSY * wall_ns;
+	of = out->cost_of_core ? wall_ns : (double)b->cpu_ns;
+	out->cost = of > 0 ? 100.0 * (double)b->state.hits * b->hit_ns / of : 0;
+}

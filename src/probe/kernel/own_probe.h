@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A uprobe on a function of this very program, to try what kernels do: it only counts its hits. */
+#ifndef EBEAM_PROBE_OWN_PROBE_H
+#define EBEAM_PROBE_OWN_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "probe/kernel/uprobe.h"
+
+struct calibrate_bpf;
+
+struct own_probe {
+	struct calibrate_bpf *skel;
+	struct uprobe uprobe;
+};
+
+/* In this process, or in a copy of it.  0 or negative errno; own_probe_remove() it either way. */
+int own_probe_place(struct own_probe *p, const void *function, bool at_return, pid_t pid);
+uint64_t own_probe_hits(const struct own_probe *p); /* by one thread only */
+void own_probe_remove(struct own_probe *p);
+
+#endif

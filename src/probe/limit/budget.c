@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See budget.h. */
+#include "probe/limit/budget.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/random.h"
+
+#define NS_PER_S 1e9
+/* Sources that are on all the time are judged by half a second: a burst is no rate. */
+#define LOOK_NS 0.5e9
+/* A storm's rate is that of a few ms of it, not of the quiet before. */
+#define CHUNK_NS 2e6
+/* What is on is left to itself: while something dear may be among it, and else. */
+#define GLANCE_CLOSE_NS 10000000u
+#define GLANCE_NS	20000000u
+/* In which most of a change of the load is taken in. */
+#define OWN_NS	0.5e9
+#define BUSY_NS 2e7
+/* What is measured is smoothed by halves, but a rise by this factor counts at once, and of a fall
+ * this much. */
+#define JUMP 1.5
+#define FALL 16.0
+/* A source is on all the time again if it could cost so many times as much for so many rounds. */
+#define RISE_FACTOR 1.25
+#define RISE_ROUNDS 2u
+/* While something is sampled this share of the income is divided: measuring is not exact. */
+#define HEADROOM 0.9
+/* Rounds do not come more often, but last longer; and no slice is longer than that. */
+#define LEAST_PAUSE_NS	 0.25e9
+#define LONGEST_SLICE_NS 0.5e9
+/* A round that is due is put off by up to this part of the pause before it, at random, so that
+ * nothing periodic falls in step with it; what is saved meanwhile makes it longer. */
+#define PUT_OFF	    0.5
+#define MOST_LONGER 2.0
+/* A round may cost so many times what is planned, as it is measured ms by ms. */
+#define RESERVE 1.25
+/* Looks on credit; all of them may take this part of the income. */
+#define ASK_AGAIN_NS 1e9
+#define ASK_SLICES   4.0 /* of the shortest ones at most; less as soon as it is proven */
+#define ASK_STEP_NS  1000000u
+#define ASK_WAIT_NS  2e9 /* if it is not paid before that */
+#define ASK_PART     0.25
+#define ASK_PLACING  0.25 /* of such a step, for each */
+/* What an idle node may be charged at once before anything is sampled: of a second's income. */
+#define GRACE_S	     1.0
+#define FEW_PART     0.25 /* of that, for all sources of which each was hit a few times */
+#define RAN_PART     0.25
+#define LONGEST_TAIL 1e8
+
+void budget_init(struct budget *b, double percent, unsigned int nr, double least_slice_ns,
+		 double own_per_s, uint64_t random)
+{
+	memset(b, 0, sizeof(*b));
+	b->percent = percent;
+	b->nr = MIN(nr, BUDGET_MAX_SOURCES);
+	b->least_slice_ns = least_slice_ns;
+	b->own_per_s = own_per_s;
+	b->random = random | 1;
+}
+
+/* ns that may be spent in a time in which the node uses so much for itself. */
+static double income(const struct budget *b, double own_ns, double wall_ns)
+{
+	double may = b->percent / 100 * MAX(own_ns, BUDGET_MIN_BUSY * wall_ns);
+
+	return b->most_per_s > 0 ? MIN(may, b->most_per_s * wall_ns / NS_PER_S) : may;
+}
+
+double budget_allowed(const struct budget *b)
+{
+	return income(b, b->own_per_s, NS_PER_S);
+}
+
+double budget_share(double spent_ns, double own_ns, double wall_ns, bool *of_core)
+{
+	bool idle = own_ns < BUDGET_MIN_BUSY * wall_ns;
+
+	if (of_core)
+		*of_core = idle;
+	return wall_ns > 0 ? 100 * spent_ns / (idle ? wall_ns : own_ns) : NAN;
+}
+
+/* ---- what is told ---------------------------------------------------------------------------- */
+
+void budget_pass(struct budget *b, double wall_ns, double own_ns, double spent_ns)
+{
+	double most;
+
+	if (wall_ns <= 0)
+		return;
+	b->own_per_s += (own_ns / wall_ns * NS_PER_S - b->own_per_s) * wall_ns / (wall_ns + OWN_NS);
+	b->busy_per_s += ((own_ns + spent_ns) / wall_ns * NS_PER_S - b->busy_per_s) * wall_ns /
+			 (wall_ns + BUSY_NS);
+	b->look_ns += wall_ns;
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		s->busy_ns += (own_ns + spent_ns) * MIN(s->told_on_ns / wall_ns, 1);
+		s->told_on_ns = 0;
+	}
+	most = MAX(budget_allowed(b) * BUDGET_SAVED_S, b->round_cost_ns * RESERVE * MOST_LONGER);
+	b->credit_ns += income(b, own_ns, wall_ns) - spent_ns;
+	b->credit_ns = MIN(b->credit_ns, most);
+}
+
+void budget_hits(struct budget *b, unsigned int i, double cost_ns, double on_ns)
+{
+	struct budget_source *s = &b->sources[i];
+
+	if (on_ns <= 0) {
+		s->tail_ns += cost_ns;
+		return;
+	}
+	s->cost_ns += cost_ns;
+	s->on_ns += on_ns;
+	s->told_on_ns += on_ns;
+	s->chunk_cost_ns += cost_ns;
+	s->chunk_on_ns += on_ns;
+	if (s->chunk_on_ns < CHUNK_NS)
+		return;
+	s->peak = MAX(s->peak, s->chunk_cost_ns / s->chunk_on_ns * NS_PER_S);
+	s->chunk_cost_ns = s->chunk_on_ns = 0;
+}
+
+static void forget_hits(struct budget_source *s)
+{
+	s->cost_ns = s->on_ns = s->busy_ns = s->chunk_cost_ns = s->chunk_on_ns = s->peak = 0;
+}
+
+static double smooth(double old, double now)
+{
+	if (now > old * JUMP)
+		return now;
+	return now * FALL < old ? old / FALL : (old + now) / 2;
+}
+
+/* ---- the height ------------------------------------------------------------------------------ */
+
+static double rate_of(const struct budget_source *s)
+{
+	return s->dropped ? 0 : s->rate;
+}
+
+/*
+ * The height at which costs are cut so that what is left adds up to `allowed`; negative = nothing
+ * needs to be cut.  Sources that stay below the height leave their rest to the others: each round
+ * finds more of those, until a round finds none.
+ */
+static double cut_height(const struct budget *b, double allowed)
+{
+	double height = 0, previous = -1, total = 0;
+
+	for (unsigned int i = 0; i < b->nr; i++)
+		total += rate_of(&b->sources[i]);
+	if (total <= allowed)
+		return -1;
+	while (height > previous) {
+		double rest = allowed;
+		unsigned int above = 0;
+
+		previous = height;
+		for (unsigned int i = 0; i < b->nr; i++) {
+			double rate = rate_of(&b->sources[i]);
+
+			if (rate > height)
+				above++;
+			else
+				rest -= rate;
+		}
+		if (above)
+			height = MAX(rest / above, height);
+	}
+	return height;
+}
+
+static bool is_sampling(const struct budget *b)
+{
+	for (unsigned int i = 0; i < b->nr; i++) {
+		if (b->sources[i].sampled)
+			return true;
+	}
+	return false;
+}
+
+/* In ns, of what an idle node earns. */
+static double grace(const struct budget *b)
+{
+	return income(b, 0, NS_PER_S) * GRACE_S;
+}
+
+/* Probes of a slice are hit for this long, however short it is. */
+static double least_hit_ns(const struct budget *b)
+{
+	return b->least_slice_ns + b->tail_ns;
+}
+
+/* A slice that costs so much is too dear even if it comes as seldom as a slice may.  By the whole
+ * income: a debt makes nobody the dearer. */
+static bool is_too_dear(const struct budget *b, double cost_ns, double height)
+{
+	return height >= 0 && cost_ns > height * b->least_slice_ns / BUDGET_MIN_DUTY / NS_PER_S;
+}
+
+static void judge(const struct budget *b, struct budget_source *s, double slice_cost_ns,
+		  double height)
+{
+	s->starved = is_too_dear(b, slice_cost_ns, height) ? s->starved + 1 : 0;
+}
+
+/* Of the shortest slice at a rate. */
+static double least_cost(const struct budget *b, double rate)
+{
+	return rate * least_hit_ns(b) / NS_PER_S;
+}
+
+/* A source that is on all the time and cannot be paid. */
+static bool is_above(const struct budget_source *s, double height)
+{
+	return !s->sampled && !s->dropped && s->rate > height;
+}
+
+/* A few hits in a row are no rate, however deep in debt others are: unless many sources have them,
+ * which together are one. */
+static bool few_may_stay(const struct budget *b, double height)
+{
+	double few = grace(b) * FEW_PART, sum = 0;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		const struct budget_source *s = &b->sources[i];
+
+		if (is_above(s, height) && s->cost_ns < few)
+			sum += s->cost_ns;
+	}
+	return b->credit_ns >= -grace(b) || sum < few;
+}
+
+static void sample(const struct budget *b, struct budget_source *s, double height)
+{
+	s->sampled = true;
+	s->done = s->ended = true;
+	s->slice_ns = 0;
+	s->relaxed = s->starved = 0;
+	s->was_hit = s->cost_ns > 0;
+	if (s->on_ns > 0)
+		s->peak = MAX(s->peak, s->cost_ns / s->on_ns * NS_PER_S);
+	s->rate = MAX(s->rate, s->peak);
+	judge(b, s, least_cost(b, s->rate), height);
+}
+
+/* Sources that are on all the time: those that cannot be paid are sampled from here on. */
+static void look(struct budget *b)
+{
+	/* What the node does as soon as it is not probed: a storm counts at once. */
+	double may = MAX(budget_allowed(b), income(b, b->busy_per_s, NS_PER_S));
+	double length = MAX(b->look_ns, LOOK_NS), height;
+	bool sampling = is_sampling(b), few_stay;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		if (!s->sampled && !s->dropped)
+			s->rate = MAX(s->rate, s->cost_ns / length * NS_PER_S);
+	}
+	height = cut_height(b, may * (sampling ? HEADROOM : 1));
+	if (height < 0)
+		return;
+	few_stay = few_may_stay(b, height);
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		if (!is_above(s, height) || (few_stay && s->cost_ns < grace(b) * FEW_PART))
+			continue;
+		if (b->credit_ns >= -grace(b) && (!sampling || s->rate * HEADROOM <= height))
+			continue;
+		sample(b, s, height);
+	}
+}
+
+static void end_look(struct budget *b)
+{
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		if (s->sampled || s->dropped)
+			continue;
+		s->rate = smooth(s->rate, s->cost_ns / b->look_ns * NS_PER_S);
+		forget_hits(s);
+	}
+	b->look_ns = 0;
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+/* Income that is left for rounds: without what is on all the time. */
+static double left_for_rounds(const struct budget *b)
+{
+	double left = budget_allowed(b);
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		if (!b->sources[i].sampled)
+			left -= rate_of(&b->sources[i]);
+	}
+	return MAX(left, 0);
+}
+
+/* Lengths of slices, `longer` times as long as they have to be; what they will cost. */
+static double plan(struct budget *b, double longer)
+{
+	double most = 0, each, cost = 0;
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		if (!b->sources[i].sampled)
+			continue;
+		most = MAX(most, b->sources[i].rate);
+		nr++;
+	}
+	if (!nr)
+		return 0;
+	/* Each costs the same, ns times ns a second: the dearest is on for the shortest time. */
+	each = MAX(most * least_hit_ns(b), left_for_rounds(b) * LEAST_PAUSE_NS / nr);
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+		double ns = LONGEST_SLICE_NS;
+
+		if (!s->sampled)
+			continue;
+		if (s->rate * ns > each)
+			ns = each / s->rate;
+		s->slice_ns = MAX(ns - b->tail_ns, b->least_slice_ns) * longer;
+		cost += s->rate * (s->slice_ns + b->tail_ns) / NS_PER_S;
+	}
+	return cost;
+}
+
+/* What a look at all that is sampled costs, if they are as dear as they were: while the last is
+ * placed the first are hit. */
+static double ask_cost(const struct budget *b)
+{
+	double cost = 0, nr = 0;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		if (!b->sources[i].sampled)
+			continue;
+		cost += b->sources[i].rate * (ASK_STEP_NS + b->tail_ns) / NS_PER_S;
+		nr++;
+	}
+	return cost * (1 + nr * ASK_PLACING);
+}
+
+/* A short look while it is not paid: at those that may have to be dropped, and at all if that takes
+ * only a part of the income: a storm may be over, which nobody has to wait to be paid for. */
+static bool plan_on_credit(struct budget *b, double pause_ns)
+{
+	double income = budget_allowed(b), wait_ns;
+	bool all, any = false;
+
+	wait_ns = (b->round_cost_ns * RESERVE - b->credit_ns) / income * NS_PER_S;
+	all = wait_ns >= ASK_WAIT_NS && ask_cost(b) <= ASK_PART * income * pause_ns / NS_PER_S;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		s->slice_ns =
+			s->sampled && (all || s->starved) ? b->least_slice_ns * ASK_SLICES : 0;
+		any |= s->slice_ns > 0;
+	}
+	return any;
+}
+
+/* A look on credit ends as soon as it has shown that a source is as dear as it was. */
+static bool is_shown(const struct budget *b, const struct budget_source *s, double height)
+{
+	if (s->starved)
+		return is_too_dear(b, s->cost_ns, height);
+	return s->cost_ns >= s->rate * ASK_STEP_NS / NS_PER_S;
+}
+
+/*
+ * For how long probes were hit after the slices that ended before this round.  Those that were not
+ * hit in theirs, or had none, say nothing of that.
+ */
+static void learn_tail(struct budget *b)
+{
+	double tail = 0, nr = 0;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		if (s->sampled && s->was_hit && s->rate > 0) {
+			tail += MIN(s->tail_ns / s->rate * NS_PER_S, LONGEST_TAIL);
+			nr++;
+		}
+		s->was_hit = false;
+		s->tail_ns = 0;
+	}
+	if (nr > 0)
+		b->tail_ns += (tail / nr - b->tail_ns) / 4;
+}
+
+static void begin_round(struct budget *b, bool on_credit)
+{
+	learn_tail(b);
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		s->done = s->ended = s->slice_ns <= 0;
+		s->began_ns = 0;
+		if (s->sampled)
+			forget_hits(s);
+	}
+	b->in_round = true;
+	b->on_credit = on_credit;
+	b->due_ns = 0;
+}
+
+static void drop(struct budget_source *s)
+{
+	s->sampled = false;
+	s->dropped = true;
+}
+
+/* Drops the most expensive of those that have starved for long enough.  One in a round: what it
+ * leaves may be enough for the others. */
+static void drop_one(struct budget *b)
+{
+	struct budget_source *worst = NULL;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		if (s->sampled && s->starved >= BUDGET_DROP_AFTER &&
+		    (!worst || s->rate > worst->rate))
+			worst = s;
+	}
+	if (!worst)
+		return;
+	drop(worst);
+}
+
+/* No hit in a slice says something only if the node ran meanwhile: it may have waited for a CPU. */
+static bool shows(const struct budget *b, const struct budget_source *s)
+{
+	bool ran = b->own_per_s < BUDGET_MIN_BUSY * NS_PER_S ||
+		   s->busy_ns >= RAN_PART * b->own_per_s * s->on_ns / NS_PER_S;
+
+	return s->on_ns > 0 && (s->cost_ns > 0 || ran);
+}
+
+/* What was learned in it. */
+static void end_round(struct budget *b, uint64_t now_ns)
+{
+	double height;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		if (!s->sampled)
+			continue;
+		s->was_hit = s->cost_ns > 0;
+		if (shows(b, s))
+			s->rate = smooth(s->rate, s->cost_ns / s->on_ns * NS_PER_S);
+	}
+	height = cut_height(b, budget_allowed(b) * HEADROOM);
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		if (!s->sampled || !shows(b, s))
+			continue;
+		judge(b, s,
+		      b->on_credit ? s->cost_ns : least_cost(b, s->cost_ns / s->on_ns * NS_PER_S),
+		      height);
+		if (height >= 0 && s->rate * RISE_FACTOR > height)
+			s->relaxed = 0;
+		else if (++s->relaxed >= RISE_ROUNDS)
+			s->sampled = false;
+		forget_hits(s);
+	}
+	drop_one(b);
+	b->in_round = false;
+	b->round_end_ns = now_ns;
+}
+
+static void step_round(struct budget *b, uint64_t now_ns)
+{
+	bool overdrawn = b->credit_ns < 0 && !b->on_credit, all = true;
+	double height = b->on_credit ? cut_height(b, budget_allowed(b) * HEADROOM) : 0;
+
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct budget_source *s = &b->sources[i];
+
+		if (!s->sampled)
+			continue;
+		if (overdrawn || (s->began_ns && (double)(now_ns - s->began_ns) >= s->slice_ns))
+			s->done = true;
+		if (b->on_credit && s->on_ns > 0 && is_shown(b, s, height))
+			s->done = true;
+		if (s->done && !s->began_ns)
+			s->ended = true;
+		all &= s->ended;
+	}
+	if (all)
+		end_round(b, now_ns);
+}
+
+static void await_round(struct budget *b, uint64_t now_ns)
+{
+	double pause;
+
+	if (!is_sampling(b)) {
+		b->round_end_ns = b->due_ns = 0;
+		b->round_cost_ns = 0;
+		return;
+	}
+	if (!b->round_end_ns)
+		b->round_end_ns = now_ns;
+	pause = (double)(now_ns - b->round_end_ns);
+	b->round_cost_ns = plan(b, 1);
+	if (b->credit_ns < b->round_cost_ns * RESERVE) {
+		b->due_ns = 0; /* something else has spent it */
+		if (pause >= ASK_AGAIN_NS && plan_on_credit(b, pause))
+			begin_round(b, true);
+		return;
+	}
+	if (pause < LEAST_PAUSE_NS)
+		return;
+	if (!b->due_ns)
+		b->due_ns = now_ns +
+			    (uint64_t)(random_uniform(&b->random) * PUT_OFF * MIN(pause, NS_PER_S));
+	if (now_ns < b->due_ns)
+		return;
+	if (b->round_cost_ns > 0)
+		plan(b, MIN(b->credit_ns / b->round_cost_ns / RESERVE, MOST_LONGER));
+	begin_round(b, false);
+}
+
+void budget_step(struct budget *b, uint64_t now_ns)
+{
+	if (b->credit_ns < 0 || b->look_ns >= LOOK_NS)
+		look(b);
+	if (b->look_ns >= LOOK_NS)
+		end_look(b);
+	if (b->in_round)
+		step_round(b, now_ns);
+	if (!b->in_round)
+		await_round(b, now_ns);
+}
+
+bool budget_wants(const struct budget *b, unsigned int i)
+{
+	const struct budget_source *s = &b->sources[i];
+
+	if (s->dropped)
+		return false;
+	return !s->sampled || (b->in_round && !s->done);
+}
+
+/* Each look takes CPU, too: few of them, unless something dear may be on that is not paid for. */
+uint64_t budget_glance_ns(const struct budget *b)
+{
+	bool saved = b->credit_ns > budget_allowed(b) * BUDGET_SAVED_S / 2;
+
+	return b->in_round || (!is_sampling(b) && !saved) ? GLANCE_CLOSE_NS : GLANCE_NS;
+}
+
+uint64_t budget_next(const struct budget *b, uint64_t now_ns, uint64_t limit_ns)
+{
+	uint64_t next = limit_ns;
+
+	if (!b->in_round)
+		return b->due_ns ? MIN(b->due_ns, next) : next;
+	for (unsigned int i = 0; i < b->nr; i++) {
+		const struct budget_source *s = &b->sources[i];
+
+		if (s->sampled && s->began_ns && !s->done)
+			next = MIN(next, s->began_ns + (uint64_t)s->slice_ns);
+	}
+	if (b->on_credit)
+		next = MIN(next, now_ns + ASK_STEP_NS);
+	return next;
+}
+
+void budget_began(struct budget *b, unsigned int i, uint64_t now_ns)
+{
+	b->sources[i].began_ns = now_ns;
+}
+
+void budget_ended(struct budget *b, unsigned int i)
+{
+	b->sources[i].done = b->sources[i].ended = true;
+}
+
+void budget_drop(struct budget *b, unsigned int i)
+{
+	budget_ended(b, i);
+	drop(&b->sources[i]);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See keeper_changes.h. */
+#include "probe/limit/keeper_changes.h"
+
+#include <string.h>
+
+/* That nobody has fetched. */
+#define MAX_CHANGES 4096u
+/* So many of work alone may wait one behind the other.  They are fetched some time after they came:
+ * if each took the place of the one before, none would ever be old enough. */
+#define MAX_WORK 16u
+
+void keeper_changes_init(struct keeper_changes *c)
+{
+	memset(c, 0, sizeof(*c));
+	pthread_mutex_init(&c->lock, NULL);
+}
+
+void keeper_changes_free(struct keeper_changes *c)
+{
+	vec_free(&c->queue);
+	pthread_mutex_destroy(&c->lock);
+}
+
+/* The last ones, so many, are of work alone. */
+static bool is_work(const struct keeper_changes *c, size_t nr)
+{
+	bool is = c->queue.len - c->next >= nr;
+
+	for (size_t i = 1; is && i <= nr; i++)
+		is = !c->queue.data[c->queue.len - i].kinds;
+	return is;
+}
+
+/* Locked. */
+static void make_room(struct keeper_changes *changes, const struct keeper_change *next)
+{
+	size_t waiting = changes->queue.len - changes->next, from = changes->next;
+	struct keeper_change *c = changes->queue.data;
+
+	if (from && from >= waiting) {
+		memmove(c, c + from, waiting * sizeof(*c));
+		changes->queue.len = waiting;
+		changes->next = from = 0;
+	}
+	/* Of work alone the newest matters. */
+	if (!next->kinds && is_work(changes, MAX_WORK)) {
+		changes->queue.len--;
+		return;
+	}
+	for (size_t i = from; waiting >= MAX_CHANGES && i < changes->queue.len; i++) {
+		if (c[i].kinds != next->kinds)
+			continue;
+		memmove(c + i, c + i + 1, (changes->queue.len - i - 1) * sizeof(*c));
+		changes->queue.len--;
+		return;
+	}
+}
+
+void keeper_changes_push(struct keeper_changes *c, const struct keeper_change *change)
+{
+	pthread_mutex_lock(&c->lock);
+	make_room(c, change);
+	vec_push(&c->queue, *change);
+	pthread_mutex_unlock(&c->lock);
+}
+
+bool keeper_changes_next(struct keeper_changes *c, uint64_t until_ns, struct keeper_change *out)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->next < c->queue.len && c->queue.data[c->next].ts_ns <= until_ns) {
+		*out = c->queue.data[c->next++];
+		found = true;
+	} else if (c->next == c->queue.len) {
+		c->queue.len = c->next = 0;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return found;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reads what tells what probes take of a node and what it does (tally.h): its CPU clock, its own
+ * counts of its work, and the CPU that ebeam needed to switch probes.  For one thread.
+ */
+#ifndef EBEAM_PROBE_METER_H
+#define EBEAM_PROBE_METER_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "probe/limit/tally.h"
+
+struct meter;
+struct attach;
+
+/* Addresses of counters in the node whose sum is what it has done: reductions of schedulers. */
+#define METER_MAX_COUNTERS 1024
+struct meter_counters {
+	unsigned int nr; /* 0 = not known */
+	uint64_t addrs[METER_MAX_COUNTERS];
+};
+
+/* Borrows the attach.  ERROR_KIND_FAILED. */
+int meter_open(struct meter **out, const struct attach *a, int os_pid, struct error *err);
+/* Counters from here on; ns of CPU a second that the node used since meter_open(). */
+double meter_start(struct meter *m, const struct meter_counters *counters);
+void meter_close(struct meter *m); /* NULL ok */
+
+void meter_clocks(struct meter *m, struct tally_clocks *out);
+/* CPU time of the node; what it was before if it is gone.  Cheap. */
+uint64_t meter_node_ns(struct meter *m);
+/* Sum of the counters; negative = cannot be read. */
+double meter_work(const struct meter *m);
+
+#endif

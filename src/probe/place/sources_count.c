@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which probes nobody needs who only counts: see source_plan_count(). */
+#include <string.h>
+
+#include "base/compiler.h"
+#include "probe/place/sources.h"
+
+#define KIND(kind) (1ull << EVENT_##kind)
+
+/* Entries of functions whose returns tell how often, and what else only fields are made of. */
+static const struct {
+	const char *program;
+	uint64_t kinds; /* that need it all the same */
+	bool sums;	/* needed for sums of sizes */
+} told[] = {
+	{"event_spawn", KIND(PROCESS_LINK), false},
+	{"event_register", 0, false},
+	{"event_port_open", 0, false},
+	{"event_alloc_message", 0, true},
+	{"event_port_kept", 0, false},
+};
+
+static bool is_needed(const struct source_point *point, bool sums)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
+		if (strcmp(told[i].program, point->program) == 0)
+			return point->kinds & told[i].kinds || (sums && told[i].sums);
+	}
+	return true;
+}
+
+void source_plan_count(struct source_plan *p, bool sums)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < p->nr_points; i++) {
+		if (is_needed(&p->points[i], sums))
+			p->points[nr++] = p->points[i];
+	}
+	p->nr_points = nr;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sources of events that only a running node can tell: see sources.h. */
+#include "probe/place/sources.h"
+
+#include "base/compiler.h"
+#include "beam/node/node.h"
+#include "beam/vm/allocator_calls.h"
+#include "probe/kernel/return_trial.h"
+#include "probe/place/driver_sources.h"
+
+#define KIND(kind) (1ull << EVENT_##kind)
+#define CARRIER_KINDS                                                                              \
+	(KIND(CARRIER_CREATE) | KIND(CARRIER_DESTROY) | KIND(CARRIER_RESIZE) |                     \
+	 KIND(CARRIER_POOL_PUT) | KIND(CARRIER_POOL_GET))
+
+#define ALLOCATORS "Allctr_t"
+
+/* Why there are none, instead of that none was found. */
+static void refuse_carriers(struct source_plan *p, uint64_t kinds, const char *why)
+{
+	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
+		uint64_t one = 1ull << kind & kinds & CARRIER_KINDS;
+
+		if (!one || !p->missing[kind])
+			continue;
+		p->missing[kind] = NULL;
+		source_plan_refuse(p, one, ALLOCATORS, why);
+	}
+}
+
+static void add_allocators(struct source_plan *p, struct beam_node *n, uint64_t kinds)
+{
+	struct source_found found[ALLOCATOR_CALLS_MAX];
+	struct allocator_calls calls;
+	struct error why;
+	size_t nr = 0;
+
+	if (allocator_calls_read(&calls, n, &why) != 0) {
+		refuse_carriers(p, kinds, why.msg);
+		return;
+	}
+	for (size_t i = 0; i < calls.nr; i++) {
+		uint64_t addr = calls.v[i].addr - n->bias;
+
+		if (elf_file_offset_of(n->elf, addr) != UINT64_MAX)
+			found[nr++] = (struct source_found){calls.v[i].name, addr};
+	}
+	source_plan_found(p, n->elf, kinds & CARRIER_KINDS, found, nr);
+}
+
+/* Kinds for which functions are seen to return, where that would be the end of the node. */
+static void refuse_returns(struct source_plan *p, const struct beam_node *n)
+{
+	uint64_t kinds = 0;
+	struct error why;
+
+	for (unsigned int i = 0; i < p->nr_points; i++)
+		kinds |= p->points[i].at_return ? p->points[i].kinds : 0;
+	if (!kinds || return_trial_check(n->os_pid, &why) == 0)
+		return;
+	p->unsafe_kinds = kinds;
+	source_plan_take_out(p, kinds, "the return of a function",
+			     "on this kernel that would end a process with a seccomp filter");
+}
+
+static void add_carriers(struct source_plan *out, struct beam_node *n, uint64_t kinds)
+{
+	/* Without symbols (OTP 29) they have places, but no call was ever seen there. */
+	if (!(kinds & CARRIER_KINDS))
+		return;
+	if (n->identity.hidden)
+		refuse_carriers(out, kinds,
+				"in builds without symbols no call was ever seen there");
+	else
+		add_allocators(out, n, kinds);
+}
+
+void source_plan_node(struct source_plan *out, struct beam_node *n, uint64_t kinds,
+		      enum source_choice choice, bool force)
+{
+	source_plan_of_node(out, n, kinds, choice);
+	driver_sources_add(out, n, kinds);
+	if (n->core)
+		return;
+	add_carriers(out, n, kinds);
+	if (!force)
+		refuse_returns(out, n);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared by session.c (load, attach, detach), session_rings.c (one ring for each CPU) and
+ * session_counters.c (what was counted). */
+#ifndef EBEAM_PROBE_SESSION_INTERNAL_H
+#define EBEAM_PROBE_SESSION_INTERNAL_H
+
+#include "abi/config.h"
+#include "base/vec.h"
+#include "ebeam.skel.h"
+#include "probe/kernel/calibrate.h"
+#include "probe/kernel/kernel.h"
+#include "probe/kernel/uprobe.h"
+#include "probe/limit/meter.h"
+#include "probe/session/ring.h"
+#include "probe/session/session.h"
+
+struct sampled_cpu {
+	int cpu;
+	struct bpf_link *link; /* owns the perf event; NULL while the CPU is off line */
+};
+
+struct session {
+	struct session_config config;
+	struct kernel_features kernel;
+	struct ebeam_bpf *skel;
+	bool refused; /* the programs could not be loaded: it can only be closed */
+	struct uprobe code_probe;
+	struct attach *attach; /* of events; NULL = none */
+	struct keeper *keeper; /* of them, if it can be known what they cost */
+	struct calibrator *calibrator;
+	struct calibration cost;
+	struct error no_budget; /* why there is no keeper */
+	struct meter_counters work;
+	int nr_cpus;
+	bool *online;		      /* of these; as it was when it was opened */
+	VEC(int) rings;		      /* descriptors of the inner maps */
+	VEC(struct sampled_cpu) cpus; /* all, if they are sampled */
+	unsigned int sample_weight;   /* see session_sample_less() */
+	int cpu_messages;	      /* a socket; -1 = none */
+	struct ring_set *ring_set;
+	uint64_t cleaned_ns;
+	unsigned int nr_alias_cut; /* COUNTER_ALIAS_CUT; once it is stopped */
+};
+
+/* online[] of `nr` CPUs; malloc'ed. */
+bool *session_online_cpus(int nr);
+/* The outer map needs an inner one as a model before the load, and its elements after. */
+int session_create_rings(struct session *s, struct error *err);
+int session_install_rings(struct session *s, struct error *err);
+/* Sampling begins; -errno.  Then, now and again: what has come on line is sampled, too. */
+int session_sample_cpus(struct session *s);
+void session_look_at_cpus(struct session *s);
+void session_leave_cpus(struct session *s);
+
+#endif

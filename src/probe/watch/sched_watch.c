@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See sched_watch.h. */
+#include "probe/watch/sched_watch.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+#include "beam/sched/sched.h"
+#include "beam/sched/sched_work.h"
+#include "target/proc.h"
+
+#define CPU_PART     0.020     /* of a core: what looking may take */
+#define PERIOD_MIN   500000u   /* ns */
+#define PERIOD_FIRST 1000000u  /* until it is known what a look costs */
+#define PERIOD_MAX   20000000u /* thousands of schedulers */
+#define PERIOD_EXACT 8000000u  /* while the VM counts: only what they work on is to be seen */
+#define PERIOD_AGREE 10000000u /* if all looks see the same: a span has enough of them to judge */
+#define PACE_LOOKS   32	       /* looks after which period and CPU are chosen anew */
+#define MOVE_NS	     50000u    /* a moment's sleep, after which the kernel chooses the CPU */
+#define MOST_APART   64u       /* so many times as seldom, if moves are kept from a CPU */
+/* As sure as it need be: half a point (1 sigma) after 10 s of whether it works, a point of what at.
+ * Looks a second, times the variance of one. */
+#define ENOUGH_WORKING 4000.0
+#define ENOUGH_WORK    1000.0
+/* Dirty schedulers are many, mostly asleep, and count their time themselves. */
+#define DIRTY_EVERY   16
+#define SPAN_FEW_NS   500000000u
+#define SPAN_MANY_NS  1000000000u
+#define MANY	      64 /* schedulers, whose accounts take their time to read */
+#define AGREE_LOOKS   30
+#define AGREE_POINTS  0.02
+#define AGREE_SPREADS 5
+#define MOST_DOUBTS   2
+#define LATE_NS	      1000000u /* a look that comes later than that was kept from it */
+
+struct watched {
+	enum thread_type type;
+	uint16_t number;
+	int os_tid; /* 0 = not known */
+	bool distrusted;
+	unsigned int doubts; /* spans in a row in which what the VM counted cannot be true */
+	uint32_t looks, working, process, port;
+	struct sched_clock_read clock;
+	struct proc_thread_times times;
+	bool has_times;
+};
+
+struct sched_watch {
+	int os_pid;
+	struct mem *mem; /* the thread's own */
+	struct sched_work *work;
+	VEC(struct watched) all; /* by place in sched_work_all(), if there is `work` */
+	VEC(struct sched_span) spans;
+	bool counts; /* what the VM counts is taken */
+	bool realtime;
+	uint64_t cut_ns;
+	pthread_t thread;
+	bool running;
+	unsigned int moves_apart;   /* of the thread alone */
+	atomic_bool stop, exact;    /* exact: the VM counted all of the last span */
+	_Atomic uint64_t due_ns;    /* the next look */
+	_Atomic uint64_t enough_ns; /* looks need not be closer */
+	pthread_mutex_t lock;	    /* of what follows, of `work` and of what was seen */
+	uint64_t unseen_ns;	    /* of this span, looks that were due were not taken */
+};
+
+/* ---- the thread ---------------------------------------------------------------------------- */
+
+uint64_t sched_watch_next(uint64_t *random, uint64_t begin_ns, uint64_t period_ns)
+{
+	*random = *random ? *random : 88172645463325252u;
+	return begin_ns + (random_next(random) >> 11) % period_ns;
+}
+
+uint64_t sched_watch_period(uint64_t cost_ns, uint64_t looks)
+{
+	double period = looks ? (double)cost_ns / (double)looks / CPU_PART : PERIOD_FIRST;
+
+	return period < PERIOD_MIN   ? PERIOD_MIN
+	       : period > PERIOD_MAX ? PERIOD_MAX
+				     : (uint64_t)period;
+}
+
+/* Where all looks see the same, few of them tell it; but as long as they are few, others might
+ * follow (Laplace). */
+uint64_t sched_watch_enough(double per_s, uint32_t looks, uint32_t seen)
+{
+	double part = (seen + 1.0) / (looks + 2.0);
+
+	return (uint64_t)(1e9 / (per_s * part * (1 - part)));
+}
+
+static void look(struct sched_watch *w, bool dirty)
+{
+	const struct sched_worker *all;
+	uint32_t nr, nr_normal;
+
+	sched_work_look(w->work, dirty);
+	all = sched_work_all(w->work, &nr, &nr_normal);
+	for (uint32_t i = 0; i < (dirty ? nr : nr_normal); i++) {
+		struct watched *one = &w->all.data[i];
+
+		if (all[i].doing == SCHED_DOING_UNKNOWN)
+			continue;
+		one->looks++;
+		one->working += all[i].doing != SCHED_DOING_NOTHING;
+		one->process += all[i].doing == SCHED_DOING_PROCESS;
+		one->port += all[i].doing == SCHED_DOING_PORT;
+	}
+}
+
+static uint64_t late_ns(uint64_t due_ns, uint64_t now_ns)
+{
+	return due_ns && now_ns > due_ns + LATE_NS ? now_ns - due_ns : 0;
+}
+
+/*
+ * A real-time thread wakes where it slept, and whoever has that CPU pays.  So now and then it wakes
+ * up as others do, where the kernel finds an idle CPU if there is one, and goes on from there.
+ * False: it may not do that.
+ */
+static bool move(struct sched_watch *w)
+{
+	uint64_t due = clock_monotonic_ns() + MOVE_NS, late;
+	bool may = thread_come_first() == 0;
+
+	if (may) {
+		atomic_store(&w->due_ns, due);
+		clock_sleep_until(due);
+	}
+	may = thread_come_at_once() == 0 && may;
+	late = may ? late_ns(due, clock_monotonic_ns()) : 0;
+	pthread_mutex_lock(&w->lock);
+	w->unseen_ns += late;
+	pthread_mutex_unlock(&w->lock);
+	/* Among many others, or where its share of the CPUs is limited: rather where it is. */
+	w->moves_apart = late ? MIN(2 * w->moves_apart, MOST_APART) : 1;
+	return may;
+}
+
+/*
+ * Who looks only when a CPU is left over sees mostly schedulers that are about to sleep: it must
+ * not wait for those that it looks at, not even for a moment.  False: it waits its turn.
+ */
+static bool come_at_once(const struct sched_watch *w)
+{
+	int rc = w->realtime ? thread_come_at_once() : -ECANCELED;
+
+	if (rc)
+		log_debug("schedulers are looked at less promptly: %s",
+			  w->realtime ? error_text(-rc) : "--no-realtime");
+	return rc == 0;
+}
+
+static void *watch_main(void *arg)
+{
+	struct sched_watch *w = arg;
+	uint64_t begin = clock_monotonic_ns(), period = PERIOD_FIRST, random = begin;
+	uint64_t paced_ns, cost, apart, due, paces = 0;
+	bool moves = come_at_once(w);
+
+	paced_ns = clock_thread_ns();
+	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
+		apart = MAX(period, atomic_load(&w->enough_ns));
+		apart = atomic_load(&w->exact) ? MAX(apart, PERIOD_EXACT) : apart;
+		due = sched_watch_next(&random, begin, apart);
+		atomic_store(&w->due_ns, due);
+		clock_sleep_until(due);
+		pthread_mutex_lock(&w->lock);
+		w->unseen_ns += late_ns(due, clock_monotonic_ns());
+		look(w, n % DIRTY_EVERY == 0);
+		pthread_mutex_unlock(&w->lock);
+		if (n % PACE_LOOKS == 0) {
+			moves = moves && (++paces % w->moves_apart || move(w));
+			cost = clock_thread_ns() - paced_ns;
+			paced_ns += cost;
+			period = (3 * period + sched_watch_period(cost, PACE_LOOKS)) / 4;
+		}
+		/* Those that were missed are not made up for. */
+		begin = MAX(begin + apart, clock_monotonic_ns());
+	}
+	return NULL;
+}
+
+/* ---- spans --------------------------------------------------------------------------------- */
+
+bool sched_watch_agrees(uint64_t working_ns, uint64_t duration_ns, uint64_t unseen_ns,
+			uint32_t looks, uint32_t working)
+{
+	double counted, seen, spread, unseen;
+
+	if (working_ns > duration_ns)
+		return false;
+	if (looks < AGREE_LOOKS || !duration_ns)
+		return true;
+	counted = (double)working_ns / (double)duration_ns;
+	seen = (double)working / looks;
+	/* One look more or less, where all of them say the same. */
+	spread = sqrt(MAX(seen * (1 - seen), 1.0 / looks) / looks);
+	unseen = (double)unseen_ns / (double)duration_ns;
+	return fabs(counted - seen) < AGREE_POINTS + AGREE_SPREADS * spread + unseen;
+}
+
+/* Stopped: schedulers go on with nothing, whatever they were at. */
+static bool is_stopped(const struct sched_watch *w)
+{
+	struct proc_stat stat;
+	struct error ignored;
+
+	return proc_stat_read(&stat, w->os_pid, &ignored) == 0 && proc_stat_stopped(&stat);
+}
+
+/* What the VM counted since the cut before. */
+static uint64_t clock_since(struct sched_watch *w, uint32_t at, uint64_t duration_ns,
+			    uint64_t unseen_ns)
+{
+	struct watched *one = &w->all.data[at];
+	struct sched_clock_read before = one->clock, *now = &one->clock;
+	uint64_t ns, span;
+
+	sched_work_clock(w->work, at, now);
+	if (one->distrusted || !before.known || !now->known || before.start_ns != now->start_ns ||
+	    now->working_ns < before.working_ns || now->at_ns <= before.at_ns)
+		return SCHEDULER_UNKNOWN;
+	ns = now->working_ns - before.working_ns;
+	span = now->at_ns - before.at_ns;
+	if (!sched_watch_agrees(ns, span, unseen_ns, one->looks, one->working)) {
+		log_debug("scheduler %u of type %d: %u of %u looks at work, not %.1f %% as it says",
+			  one->number, (int)one->type, one->working, one->looks,
+			  100 * (double)ns / (double)span);
+		one->doubts += ns <= span;
+		one->distrusted = one->doubts >= MOST_DOUBTS;
+		if (ns > span || one->distrusted)
+			return SCHEDULER_UNKNOWN;
+	} else if (one->looks >= AGREE_LOOKS) {
+		one->doubts = 0;
+	}
+	return (uint64_t)((double)ns / (double)span * (double)duration_ns);
+}
+
+static void add_times(struct sched_watch *w, struct watched *one, struct sched_span *out)
+{
+	struct proc_thread_times before = one->times;
+	bool had = one->has_times;
+
+	one->has_times =
+		one->os_tid && proc_thread_times_read(&one->times, w->os_pid, one->os_tid) == 0;
+	if (!had || !one->has_times || one->times.cpu_ns < before.cpu_ns ||
+	    one->times.wait_ns < before.wait_ns)
+		return;
+	/* The kernel books both when it switches, or at its ticks. */
+	out->on_cpu_ns = MIN(one->times.cpu_ns - before.cpu_ns, out->duration_ns);
+	out->cpu_wait_ns = MIN(one->times.wait_ns - before.wait_ns, out->duration_ns);
+}
+
+static uint64_t enough_of(const struct watched *one)
+{
+	uint64_t working = sched_watch_enough(ENOUGH_WORKING, one->looks, one->working);
+	uint64_t process = sched_watch_enough(ENOUGH_WORK, one->looks, one->process);
+	uint64_t port = sched_watch_enough(ENOUGH_WORK, one->looks, one->port);
+
+	return MIN(working, MIN(process, port));
+}
+
+static void add_looks(const struct watched *one, struct sched_span *out)
+{
+	out->looks = one->looks;
+	out->working = one->working;
+	out->process = one->process;
+	out->port = one->port;
+}
+
+uint64_t sched_watch_span_ns(const struct sched_watch *w)
+{
+	return w->all.len > MANY ? SPAN_MANY_NS : SPAN_FEW_NS;
+}
+
+uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
+{
+	bool exact = w->work != NULL, stopped = is_stopped(w);
+	uint64_t now, unseen_ns, enough_ns = PERIOD_AGREE;
+
+	w->spans.len = 0;
+	pthread_mutex_lock(&w->lock);
+	now = clock_monotonic_ns();
+	unseen_ns = w->unseen_ns + late_ns(atomic_load(&w->due_ns), now);
+	w->unseen_ns = 0;
+	for (size_t i = 0; i < w->all.len; i++) {
+		struct watched *one = &w->all.data[i];
+		struct sched_span span = {
+			.type = one->type,
+			.number = one->number,
+			.end_ns = now,
+			.duration_ns = now - w->cut_ns,
+			.working_ns = SCHEDULER_UNKNOWN,
+			.on_cpu_ns = SCHEDULER_UNKNOWN,
+			.cpu_wait_ns = SCHEDULER_UNKNOWN,
+		};
+
+		if (w->work && w->counts)
+			span.working_ns = clock_since(w, (uint32_t)i, span.duration_ns, unseen_ns);
+		if (stopped)
+			span.working_ns = SCHEDULER_UNKNOWN;
+		else
+			add_looks(one, &span);
+		exact = exact && span.working_ns != SCHEDULER_UNKNOWN;
+		if (one->type == THREAD_NORMAL)
+			enough_ns = MIN(enough_ns, enough_of(one));
+		else if (span.working_ns == SCHEDULER_UNKNOWN && one->working)
+			enough_ns = MIN(enough_ns, enough_of(one) / DIRTY_EVERY);
+		one->looks = one->working = one->process = one->port = 0;
+		add_times(w, one, &span);
+		if (span.looks || span.working_ns != SCHEDULER_UNKNOWN ||
+		    span.on_cpu_ns != SCHEDULER_UNKNOWN)
+			vec_push(&w->spans, span);
+	}
+	w->cut_ns = now;
+	atomic_store(&w->exact, exact);
+	atomic_store(&w->enough_ns, enough_ns);
+	pthread_mutex_unlock(&w->lock);
+	*spans = w->spans.data;
+	return (uint32_t)w->spans.len;
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static struct watched *find(struct sched_watch *w, enum thread_type type, uint16_t number)
+{
+	for (size_t i = 0; i < w->all.len; i++) {
+		if (w->all.data[i].type == type && w->all.data[i].number == number)
+			return &w->all.data[i];
+	}
+	return NULL;
+}
+
+/* Threads by their names; schedulers themselves, too, if nothing else tells them. */
+static void found_thread(void *arg, enum thread_type type, uint16_t number, int os_tid)
+{
+	const struct watched new = {.type = type, .number = number};
+	struct sched_watch *w = arg;
+	struct watched *one = find(w, type, number);
+
+	if (!one && !w->work) {
+		vec_push(&w->all, new);
+		one = &w->all.data[w->all.len - 1];
+	}
+	if (one)
+		one->os_tid = os_tid;
+}
+
+static int find_schedulers(struct sched_watch *w, struct beam_node *n, struct error *err)
+{
+	const struct sched_worker *all;
+	uint32_t nr, nr_normal;
+	int rc = mem_open_live(&w->mem, n->os_pid, err);
+
+	if (rc)
+		return rc;
+	if (sched_work_open(&w->work, n, w->mem) != 0) {
+		log_info("what schedulers do is not read: it is not known where");
+		return 0;
+	}
+	all = sched_work_all(w->work, &nr, &nr_normal);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct watched one = {.type = all[i].type, .number = all[i].number};
+
+		vec_push(&w->all, one);
+	}
+	return 0;
+}
+
+int sched_watch_open(struct sched_watch **out, struct beam_node *n, enum sched_watch_how how,
+		     bool realtime, struct error *err)
+{
+	struct sched_watch *w = xcalloc(1, sizeof(*w));
+	const struct sched_span *ignored;
+	int rc;
+
+	*out = NULL;
+	w->os_pid = n->os_pid;
+	pthread_mutex_init(&w->lock, NULL);
+	w->counts = how == SCHED_WATCH_BEST;
+	w->realtime = realtime;
+	w->moves_apart = 1;
+	rc = how != SCHED_WATCH_THREADS ? find_schedulers(w, n, err) : 0;
+	rc = rc ? rc : sched_find_tids(n->os_pid, found_thread, w, err);
+	if (rc == 0) {
+		w->cut_ns = clock_monotonic_ns();
+		sched_watch_cut(w, &ignored);
+	}
+	if (rc == 0 && w->work) {
+		w->running = thread_start(&w->thread, watch_main, w);
+		if (!w->running)
+			rc = error_set(err, ERROR_KIND_FAILED, -EAGAIN,
+				       "cannot start the thread that looks at "
+				       "schedulers: " THREAD_REFUSED);
+	}
+	if (rc) {
+		sched_watch_close(w);
+		return rc;
+	}
+	*out = w;
+	return 0;
+}
+
+void sched_watch_close(struct sched_watch *w)
+{
+	if (!w)
+		return;
+	atomic_store(&w->stop, true);
+	if (w->running)
+		pthread_join(w->thread, NULL);
+	sched_work_close(w->work);
+	mem_close(w->mem);
+	vec_free(&w->all);
+	vec_free(&w->spans);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * See terminal.h.  Curses writes with blocking write(2), again and again if it has to.  So, once it
+ * has set the terminal up, its descriptor is replaced by a file in memory: each frame is taken from
+ * there into `out` and sent through a descriptor of our own that does not block.  The modes of
+ * the terminal are put back by us, too.
+ */
+#include "view/screen/terminal.h"
+
+#include <curses.h>
+#include <term.h>
+#undef columns /* of term.h: short names for what a terminal can do */
+#undef lines
+
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <limits.h>
+#include <locale.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "base/compiler.h"
+#include "base/strbuf.h"
+#include "base/xalloc.h"
+#include "view/screen/screen_look.h"
+#include "view/screen/terminal_keys.h"
+#include "view/screen/tty.h"
+
+#define ESCAPE_DELAY_MS 25  /* between Escape and what makes it the start of a key's sequence */
+#define SHOW_WAIT_MS	30  /* a frame may wait for the terminal as long as that */
+#define CLOSE_WAIT_MS	300 /* the last bytes, which put things back, a little longer */
+
+struct terminal {
+	struct tty tty;
+	int memory;	   /* what curses has written */
+	FILE *in, *curses; /* what it reads; what it writes to, which becomes `memory` */
+	SCREEN *screen;
+	WINDOW *input; /* a pad: reading from it never draws */
+	char *locale;  /* LC_CTYPE before */
+	unsigned rows, columns;
+	bool utf8, mouse, suspended, anew, told_gone;
+	bool own_ground; /* curses knows the terminal's own colours as -1 */
+	int depth;	 /* colours; 0 = none are used */
+	int pairs[NR_SCREEN_STYLES][NR_SCREEN_STYLES]; /* of style and ground; -1 = not made yet */
+	struct screen *shown;			       /* what curses was given */
+};
+
+/* What curses has written since goes to what is to be sent. */
+static void collect(struct terminal *t)
+{
+	off_t size = lseek(t->memory, 0, SEEK_END);
+	struct strbuf *out = &t->tty.out;
+
+	if (size <= 0)
+		return;
+	strbuf_grow(out, (size_t)size);
+	if (pread(t->memory, out->buf + out->len, (size_t)size, 0) == size) {
+		out->len += (size_t)size;
+		out->buf[out->len] = '\0';
+	} else {
+		t->anew = true; /* cannot happen; the terminal would show something else */
+	}
+	if (ftruncate(t->memory, 0) == 0)
+		lseek(t->memory, 0, SEEK_SET);
+}
+
+bool terminal_pending(const struct terminal *t)
+{
+	return tty_pending(&t->tty);
+}
+
+void terminal_flush(struct terminal *t)
+{
+	tty_send(&t->tty, 0);
+}
+
+void terminal_restore(void)
+{
+	tty_restore();
+}
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+/* Terminals of today that small hosts have no entry for speak as xterm does. */
+static const char *stand_in(const char *type)
+{
+	static const char *const alike[] = {"alacritty", "contour", "foot",    "ghostty", "iterm",
+					    "kitty",	 "konsole", "mintty",  "rio",	  "rxvt",
+					    "st-",	 "vte",	    "wezterm", "xterm",	  "gnome"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(alike); i++)
+		if (strncmp(type, alike[i], strlen(alike[i])) == 0)
+			return "xterm-256color";
+	if (strncmp(type, "tmux", 4) == 0 || strncmp(type, "screen", 6) == 0)
+		return "screen";
+	return NULL;
+}
+
+/* Types that hosts without any entries know, too: an empty root directory, for one. */
+static const struct {
+	const char *type, *entry; /* as TERMINFO may hold it, in base64 */
+} built_in[] = {
+#include "terminfo.h"
+};
+
+/* Curses takes the entry from the environment.  It stays there: ebeam runs no other program. */
+static bool use_built_in(const char *type, int fd)
+{
+	int found = 0;
+
+	for (size_t i = 0; type && i < ARRAY_SIZE(built_in); i++) {
+		if (strcmp(type, built_in[i].type) != 0)
+			continue;
+		setenv("TERMINFO", built_in[i].entry, 1);
+		return setupterm(type, fd, &found) == OK;
+	}
+	return false;
+}
+
+/* The type to use in *type, or an error.  curses must not be set up yet. */
+static int choose_type(const char **type, int fd, struct error *err)
+{
+	const char *wanted = *type, *place;
+	int found = 0;
+
+	if (!wanted)
+		wanted = getenv("TERM");
+	if (!wanted || !*wanted)
+		return error_set(err, ERROR_KIND_FAILED, -ENOTTY, "TERM is not set");
+	*type = wanted;
+	if (setupterm(wanted, fd, &found) != OK) {
+		const char *other = stand_in(wanted);
+
+		*type = other ? other : wanted;
+		if ((!other || setupterm(other, fd, &found) != OK) && !use_built_in(*type, fd))
+			return error_set(err, ERROR_KIND_FAILED, -ENOTTY,
+					 "terminals of type '%s' are not known here: set TERM to a "
+					 "type that it is like, xterm for example",
+					 wanted);
+	}
+	place = tigetstr("cup");
+	del_curterm(cur_term);
+	if (!place || place == (char *)-1)
+		return error_set(err, ERROR_KIND_FAILED, -ENOTTY,
+				 "a terminal of type '%s' cannot place the cursor", wanted);
+	return 0;
+}
+
+static FILE *open_stream(const struct tty *tty, const char *mode)
+{
+	int fd = fcntl(tty->fd, F_DUPFD_CLOEXEC, 3);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, mode);
+
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
+static int open_files(struct terminal *t, struct error *err)
+{
+	t->memory = memfd_create("screen", MFD_CLOEXEC);
+	t->in = open_stream(&t->tty, "r");
+	t->curses = open_stream(&t->tty, "w");
+	if (t->in && t->curses && t->memory >= 0)
+		return 0;
+	return error_set(err, ERROR_KIND_FAILED, -errno, "cannot open the terminal: %s",
+			 error_text(errno));
+}
+
+static void add_sequence(struct strbuf *out, const char *sequence)
+{
+	if (!sequence || sequence == (char *)-1)
+		return;
+	while (*sequence) {
+		const char *end = strncmp(sequence, "$<", 2) == 0 ? strchr(sequence, '>') : NULL;
+
+		if (end) /* a delay, for terminals of old */
+			sequence = end + 1;
+		else
+			strbuf_addch(out, *sequence++);
+	}
+}
+
+/* What terminal_restore() sends. */
+static void remember(const struct terminal *t, bool mouse)
+{
+	struct strbuf leave = STRBUF_INIT;
+
+	if (mouse)
+		strbuf_addstr(&leave, "\033[?1000l\033[?1006l");
+	add_sequence(&leave, tigetstr("sgr0"));
+	add_sequence(&leave, tigetstr("rmkx"));
+	add_sequence(&leave, tigetstr("rmcup"));
+	add_sequence(&leave, tigetstr("cnorm"));
+	tty_remember(&t->tty, leave.buf);
+	strbuf_free(&leave);
+}
+
+/* newterm() catches signals, which are the caller's. */
+static void start_screen(struct terminal *t, const char *type)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGTSTP, SIGTTOU, SIGWINCH};
+	struct sigaction old[ARRAY_SIZE(signals)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], NULL, &old[i]);
+	t->screen = newterm(type, t->curses, t->in);
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &old[i], NULL);
+}
+
+static void start_colors(struct terminal *t, bool wanted)
+{
+	for (int i = 0; i < NR_SCREEN_STYLES; i++)
+		for (int j = 0; j < NR_SCREEN_STYLES; j++)
+			t->pairs[i][j] = -1;
+	t->depth = 0;
+	if (!wanted || !has_colors() || start_color() != OK || COLORS < 8)
+		return;
+	t->own_ground = use_default_colors() == OK;
+	t->depth = COLORS;
+}
+
+static void start_modes(struct terminal *t, bool mouse)
+{
+	cbreak();
+	noecho();
+	nonl();
+	typeahead(-1); /* never put off drawing because somebody types */
+	curs_set(0);
+	leaveok(stdscr, TRUE);
+	t->input = newpad(1, 1);
+	keypad(t->input, TRUE);
+	nodelay(t->input, TRUE);
+	set_escdelay(ESCAPE_DELAY_MS);
+	if (mouse && tigetstr("kmous") != (char *)-1 && tigetstr("kmous")) {
+		mousemask(BUTTON1_PRESSED | BUTTON2_PRESSED | BUTTON3_PRESSED | BUTTON4_PRESSED |
+				  BUTTON5_PRESSED,
+			  NULL);
+		mouseinterval(0);
+		t->mouse = true;
+	}
+	tcgetattr(t->tty.fd, &t->tty.during);
+	t->tty.during.c_iflag &= ~(tcflag_t)(IXON | IXOFF); /* Ctrl-S is no trap */
+	tcsetattr(t->tty.fd, TCSANOW, &t->tty.during);
+}
+
+/* Reports of the mouse as numbers: the older ones end at column 223, and entries of tmux and screen
+ * ask for no other.  What knows nothing of it goes on with the older. */
+static void ask_reports(struct terminal *t, bool wanted)
+{
+	if (t->mouse)
+		strbuf_addstr(&t->tty.out, wanted ? "\033[?1006h" : "\033[?1006l");
+}
+
+static bool measure(struct terminal *t)
+{
+	struct winsize size = {0};
+	unsigned rows, columns;
+
+	if (ioctl(t->tty.fd, TIOCGWINSZ, &size) != 0 || !size.ws_row || !size.ws_col)
+		size = (struct winsize){.ws_row = 24, .ws_col = 80}; /* a serial line */
+	rows = MIN((unsigned)size.ws_row, SCREEN_MAX_ROWS);
+	columns = MIN((unsigned)size.ws_col, SCREEN_MAX_COLUMNS);
+	if (rows == t->rows && columns == t->columns)
+		return false;
+	t->rows = rows;
+	t->columns = columns;
+	resize_term((int)rows, (int)columns);
+	screen_resize(t->shown, rows, columns);
+	t->anew = true;
+	return true;
+}
+
+static int start(struct terminal *t, const struct terminal_options *o, struct error *err)
+{
+	const char *type = o->type;
+	int rc = tty_open(&t->tty, o->fd, err);
+
+	if (!rc)
+		rc = choose_type(&type, t->tty.fd, err);
+	if (!rc)
+		rc = open_files(t, err);
+	if (rc)
+		return rc;
+	start_screen(t, type);
+	if (!t->screen)
+		return error_set(err, ERROR_KIND_FAILED, -ENOTTY,
+				 "cannot set up a terminal of type '%s'", type);
+	remember(t, o->mouse);
+	start_colors(t, o->color);
+	start_modes(t, o->mouse);
+	if (dup2(t->memory, fileno(t->curses)) < 0)
+		return error_set(err, ERROR_KIND_FAILED, -errno, "dup2: %s", error_text(errno));
+	ask_reports(t, true);
+	terminal_flush(t);
+	measure(t);
+	return 0;
+}
+
+/* Tried, as the static program has functions of its own for that (static_locale.c). */
+static bool writes_utf8(void)
+{
+	char bytes[MB_LEN_MAX];
+	mbstate_t state = {0};
+
+	return wcrtomb(bytes, 0xe9, &state) == 2 && memcmp(bytes, "\xc3\xa9", 2) == 0;
+}
+
+/* Whether characters go to the terminal as UTF-8.  If the environment says so but its locale is not
+ * installed here, any other of UTF-8 will do.  Of other encodings nothing is used but ASCII. */
+static bool choose_locale(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	const char *wanted = NULL;
+
+	if (setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(names) && (!wanted || !*wanted); i++)
+		wanted = getenv(names[i]);
+	if (wanted && (strcasestr(wanted, "utf-8") || strcasestr(wanted, "utf8"))) {
+		setlocale(LC_CTYPE, "C.UTF-8");
+		return writes_utf8();
+	}
+	setlocale(LC_CTYPE, "C");
+	return false;
+}
+
+int terminal_open(struct terminal **out, const struct terminal_options *o, struct error *err)
+{
+	struct terminal *t;
+	int rc;
+
+	*out = NULL;
+	if (tty_remembered())
+		return error_set(err, ERROR_KIND_FAILED, -EBUSY, "a terminal is open already");
+	t = xcalloc(1, sizeof(*t));
+	t->memory = -1;
+	screen_open(&t->shown, 1, 1);
+	t->locale = xstrdup(setlocale(LC_CTYPE, NULL));
+	t->utf8 = choose_locale();
+	rc = start(t, o, err);
+	if (rc)
+		terminal_close(t);
+	else
+		*out = t;
+	return rc;
+}
+
+/* Leaves the screen and puts the modes back. */
+static void leave(struct terminal *t)
+{
+	if (t->suspended)
+		return;
+	t->suspended = true;
+	endwin();
+	collect(t);
+	ask_reports(t, false);
+	tty_send(&t->tty, CLOSE_WAIT_MS);
+	if (tty_remembered()) /* a signal may have done it */
+		tcsetattr(t->tty.fd, TCSANOW, &t->tty.before);
+}
+
+void terminal_close(struct terminal *t)
+{
+	if (!t)
+		return;
+	if (t->screen) {
+		leave(t);
+		if (!terminal_pending(t))
+			tty_forget();
+		tty_restore(); /* where the terminal did not take the long way */
+		if (t->input)
+			delwin(t->input);
+		delscreen(t->screen);
+	}
+	setlocale(LC_CTYPE, t->locale);
+	if (t->in)
+		fclose(t->in);
+	if (t->curses)
+		fclose(t->curses);
+	if (t->memory >= 0)
+		close(t->memory);
+	tty_close(&t->tty);
+	screen_close(t->shown);
+	free(t->locale);
+	free(t);
+}
+
+int terminal_fd(const struct terminal *t)
+{
+	return t->tty.fd;
+}
+
+void terminal_size(const struct terminal *t, unsigned *rows, unsigned *columns)
+{
+	*rows = t->rows;
+	*columns = t->columns;
+}
+
+bool terminal_utf8(const struct terminal *t)
+{
+	return t->utf8;
+}
+
+bool terminal_color(const struct terminal *t)
+{
+	return t->depth > 0;
+}
+
+/* ---- suspending --------------------------------------------------------------------------- */
+
+void terminal_suspend(struct terminal *t)
+{
+	struct sigaction usual = {.sa_handler = SIG_DFL}, old;
+	sigset_t stop, before;
+
+	leave(t);
+	/* Not SIGSTOP: nobody would wake a process whose parent is no shell; the kernel spares
+	 * those from SIGTSTP. */
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	sigaction(SIGTSTP, &usual, &old);
+	raise(SIGTSTP);
+	pthread_sigmask(SIG_UNBLOCK, &stop, &before);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	sigaction(SIGTSTP, &old, NULL);
+	terminal_resume(t);
+}
+
+void terminal_resume(struct terminal *t)
+{
+	/* The shell has the modes as it likes them. */
+	tcsetattr(t->tty.fd, TCSANOW, &t->tty.during);
+	t->suspended = false;
+	t->anew = true;
+	ask_reports(t, true); /* terminal_key() finds out whether the size is another */
+}
+
+void terminal_redraw(struct terminal *t)
+{
+	t->anew = true;
+}
+
+/* ---- showing ------------------------------------------------------------------------------ */
+
+/* A colour of the palette as this terminal counts. */
+static int color_of(const struct terminal *t, int16_t color, int otherwise)
+{
+	if (color < 0)
+		return t->own_ground ? -1 : otherwise;
+	return t->depth > 256 ? (int)look_rgb(color) : color; /* TERM=xterm-direct and its like */
+}
+
+static int pair_of(struct terminal *t, const struct screen_cell *cell)
+{
+	const struct screen_look *look = screen_look(cell->style);
+	const struct screen_look *behind = cell->ground ? screen_look(cell->ground) : NULL;
+	int *pair = &t->pairs[cell->style][cell->ground];
+	struct look_colors colors;
+
+	if (*pair >= 0)
+		return *pair;
+	colors = t->depth >= 256 ? look->of_256 : look->of_8;
+	if (behind)
+		colors.ground = t->depth >= 256 ? behind->of_256.ink : behind->of_8.ink;
+	*pair = 0;
+	if (colors.ink >= 0 || colors.ground >= 0)
+		*pair = alloc_pair(color_of(t, colors.ink, COLOR_WHITE),
+				   color_of(t, colors.ground, COLOR_BLACK));
+	*pair = MAX(*pair, 0); /* there are no more of them */
+	return *pair;
+}
+
+static attr_t attributes_of(const struct terminal *t, const struct screen_cell *cell)
+{
+	const struct screen_look *look = screen_look(cell->style);
+	unsigned flags = t->depth ? look->color_attributes : look->plain_attributes;
+	attr_t attributes = A_NORMAL;
+
+	/* Grey is a colour of 256 only. */
+	if (t->depth && t->depth < 256 && look->of_8.ink < 0 && look->of_8.ground < 0)
+		flags |= look->plain_attributes & (LOOK_DIM | LOOK_BOLD);
+	attributes |= flags & LOOK_BOLD ? A_BOLD : 0;
+	attributes |= flags & LOOK_DIM ? A_DIM : 0;
+	attributes |= flags & LOOK_REVERSE ? A_REVERSE : 0;
+	attributes |= flags & LOOK_UNDERLINE ? A_UNDERLINE : 0;
+	return attributes;
+}
+
+/* curses goes by wcwidth(3), and so do many terminals: where that thinks otherwise of a character,
+ * it would push the rest of the row aside. */
+static bool is_agreed(const struct screen_cell *cell)
+{
+	if (wcwidth((wchar_t)cell->c[0]) != cell->width)
+		return false;
+	for (int i = 1; i < SCREEN_CELL_CHARS && cell->c[i]; i++)
+		if (wcwidth((wchar_t)cell->c[i]) != 0)
+			return false;
+	return true;
+}
+
+static void put_text(struct terminal *t, int row, int column, const wchar_t *text,
+		     const struct screen_cell *cell)
+{
+	int pair = t->depth ? pair_of(t, cell) : 0;
+	cchar_t c;
+
+	if (setcchar(&c, text, attributes_of(t, cell), 0, &pair) == OK)
+		mvadd_wch(row, column, &c); /* ERR at the last cell of all, which it draws */
+}
+
+static void put_cell(struct terminal *t, unsigned row, unsigned column,
+		     const struct screen_cell *cell)
+{
+	wchar_t text[SCREEN_CELL_CHARS + 1] = {0};
+
+	if (cell->width == 0)
+		return;
+	if ((cell->c[0] < 0x7f && !cell->c[1]) || is_agreed(cell)) {
+		for (int i = 0; i < SCREEN_CELL_CHARS; i++)
+			text[i] = (wchar_t)cell->c[i];
+		put_text(t, (int)row, (int)column, text, cell);
+		return;
+	}
+	for (int i = 0; i < cell->width; i++)
+		put_text(t, (int)row, (int)column + i, L"?", cell);
+}
+
+/* Gives curses the cells of a row that are others than before. */
+static void put_row(struct terminal *t, const struct screen *s, unsigned row)
+{
+	unsigned columns = MIN(t->columns, screen_columns(s));
+	bool before = false; /* the cell before was put */
+
+	for (unsigned column = 0; column < columns; column++) {
+		const struct screen_cell *cell = screen_at(s, row, column);
+		bool changed = t->anew ||
+			       memcmp(cell, screen_at(t->shown, row, column), sizeof(*cell)) != 0;
+
+		/* Beside the edge of a wide character that went, curses has blanked a cell. */
+		if (changed || before)
+			put_cell(t, row, column, cell);
+		before = changed;
+	}
+}
+
+bool terminal_show(struct terminal *t, const struct screen *s)
+{
+	unsigned rows = MIN(t->rows, screen_rows(s));
+
+	if (t->suspended || t->tty.gone)
+		return false;
+	tty_send(&t->tty, SHOW_WAIT_MS);
+	if (terminal_pending(t) || t->tty.gone)
+		return false;
+	if (t->anew) {
+		erase();
+		clearok(stdscr, TRUE);
+	}
+	for (unsigned row = 0; row < rows; row++)
+		put_row(t, s, row);
+	t->anew = false;
+	screen_copy(t->shown, s);
+	wnoutrefresh(stdscr);
+	doupdate();
+	collect(t);
+	tty_send(&t->tty, SHOW_WAIT_MS);
+	return !t->tty.gone;
+}
+
+/* ---- keys --------------------------------------------------------------------------------- */
+
+bool terminal_key(struct terminal *t, struct terminal_key *out)
+{
+	if (tty_is_gone(&t->tty)) {
+		*out = (struct terminal_key){.kind = TERMINAL_KEY_GONE};
+		t->told_gone = !t->told_gone; /* a loop over all keys comes to its end */
+		return t->told_gone;
+	}
+	if (t->suspended)
+		return false;
+	if (measure(t)) {
+		*out = (struct terminal_key){.kind = TERMINAL_KEY_RESIZE};
+		return true;
+	}
+	return terminal_read_key(t->input, out);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rates of events (model/stats/event_rates.h) as columns of a table. */
+#ifndef EBEAM_VIEW_EVENT_RATE_COLUMNS_H
+#define EBEAM_VIEW_EVENT_RATE_COLUMNS_H
+
+#include "view/screen/screen.h"
+#include "view/table/table.h"
+
+/* Rows are struct event_rate. */
+extern const struct table_column event_rate_columns[];
+
+/* For a panel: what is not watched, or only sampled, looks different. */
+enum screen_style event_rate_style(const void *row, const void *ctx,
+				   const struct table_column *column);
+
+#endif

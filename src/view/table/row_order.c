@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See row_order.h.  Pivots from a sample, as in Floyd and Rivest's selection, again and again until
+ * what lies between them is little. */
+#include "view/table/row_order.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/random.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+#define SORT_ALL    2048u /* so few are just sorted */
+#define SAMPLE	    2048u
+#define MAX_WIDENED 3u /* times that pivots are taken further apart; then all are sorted */
+
+/* A row and what is compared of it. */
+struct key {
+	uint32_t row;
+	char *text; /* of its cell, if the column has no compare(); owned by the key */
+};
+
+/* Rows among which the wanted ranks are. */
+struct candidates {
+	const uint32_t *rows; /* NULL = 0, 1, ... */
+	size_t nr;
+	size_t base; /* rank of the first of them */
+};
+
+static const void *row_at(const struct row_order *o, uint32_t row)
+{
+	return (const char *)o->table->rows + (size_t)row * o->table->row_size;
+}
+
+static uint64_t id_of(const struct row_order *o, uint32_t row)
+{
+	return o->id ? o->id(row_at(o, row)) : row;
+}
+
+static bool by_text(const struct row_order *o)
+{
+	return o->column && !o->column->compare;
+}
+
+/* text_a, text_b: of the cells; not looked at if the column has a compare(). */
+static int compare_rows(const struct row_order *o, uint32_t a, const char *text_a, uint32_t b,
+			const char *text_b)
+{
+	uint64_t id_a, id_b;
+	int rc = 0;
+
+	if (o->column)
+		rc = o->column->compare ? o->column->compare(row_at(o, a), row_at(o, b))
+					: strcmp(text_a, text_b);
+	if (rc)
+		return (rc < 0) == o->reverse ? 1 : -1;
+	id_a = id_of(o, a);
+	id_b = id_of(o, b);
+	if (id_a == id_b) /* ids of a torn reading can be the same */
+		return a < b ? -1 : a > b;
+	return id_a < id_b ? -1 : 1;
+}
+
+static int compare_keys(const void *va, const void *vb, void *vo)
+{
+	const struct key *a = va, *b = vb;
+
+	return compare_rows(vo, a->row, a->text, b->row, b->text);
+}
+
+static void make_text(const struct row_order *o, uint32_t row, struct strbuf *text)
+{
+	strbuf_reset(text);
+	if (by_text(o))
+		o->column->text(text, row_at(o, row), o->table->ctx);
+}
+
+static struct key make_key(const struct row_order *o, uint32_t row)
+{
+	struct key key = {.row = row};
+	struct strbuf text = STRBUF_INIT;
+
+	if (by_text(o)) {
+		make_text(o, row, &text);
+		key.text = strbuf_detach(&text, NULL);
+	}
+	return key;
+}
+
+static void sort_keys(const struct row_order *o, struct key *keys, size_t nr)
+{
+	qsort_r(keys, nr, sizeof(*keys), compare_keys, (void *)(uintptr_t)o);
+}
+
+static void free_keys(struct key *keys, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		free(keys[i].text);
+	free(keys);
+}
+
+static uint32_t candidate(const struct candidates *c, size_t i)
+{
+	return c->rows ? c->rows[i] : (uint32_t)i;
+}
+
+size_t row_order_nr(const struct row_order *o)
+{
+	return o->rows ? o->nr_rows : o->table->nr_rows;
+}
+
+/* ---- pivots ------------------------------------------------------------------------------- */
+
+/* The same rows each time: a frame is a function of what it shows. */
+static struct key *take_sample(const struct row_order *o, const struct candidates *c)
+{
+	struct key *sample = xmalloc(SAMPLE * sizeof(*sample));
+	uint64_t random = 0x9e3779b97f4a7c15ull ^ c->nr;
+
+	for (size_t i = 0; i < SAMPLE; i++) {
+		sample[i] = make_key(o, candidate(c, random_next(&random) % c->nr));
+	}
+	sort_keys(o, sample, SAMPLE);
+	return sample;
+}
+
+/* What the sample says of a rank among the candidates can be wrong by a few times this, in places
+ * of the sample. */
+static double deviation(double rank, double nr)
+{
+	double p = rank / nr;
+
+	return sqrt(SAMPLE * p * (1 - p)) + 1;
+}
+
+/* Rows before *low stand before rank `from` almost surely, those behind *high behind rank `to`.
+ * -1 = there is no such pivot. */
+static void place_pivots(double nr, double from, double to, unsigned int widened, long *low,
+			 long *high)
+{
+	double times = 3.0 * (1u << widened);
+
+	*low = (long)floor(from / nr * SAMPLE - times * deviation(from, nr)) - 1;
+	*high = (long)ceil(to / nr * SAMPLE + times * deviation(to, nr)) + 1;
+	if (*low < 0)
+		*low = -1;
+	if (*high >= (long)SAMPLE)
+		*high = -1;
+}
+
+/* ---- one pass ----------------------------------------------------------------------------- */
+
+/* The candidates between two rows, either may be NULL; *below: how many stand before `low`. */
+static uint32_t *rows_between(const struct row_order *o, const struct candidates *c,
+			      const struct key *low, const struct key *high, size_t *below,
+			      size_t *nr)
+{
+	VEC(uint32_t) kept = {0};
+	struct strbuf text = STRBUF_INIT;
+
+	*below = 0;
+	for (size_t i = 0; i < c->nr; i++) {
+		uint32_t row = candidate(c, i);
+
+		make_text(o, row, &text);
+		if (high && compare_rows(o, row, text.buf, high->row, high->text) > 0)
+			continue;
+		if (low && compare_rows(o, row, text.buf, low->row, low->text) < 0)
+			++*below;
+		else
+			vec_push(&kept, row);
+	}
+	strbuf_free(&text);
+	*nr = kept.len;
+	return kept.data;
+}
+
+/* Ranks from .. to of the candidates; true if they became fewer and the ranks are still there. */
+static bool narrow(const struct row_order *o, struct candidates *c, size_t from, size_t to,
+		   unsigned int widened, uint32_t **owned)
+{
+	struct key *sample;
+	size_t below, nr;
+	uint32_t *kept;
+	long low, high;
+	bool good;
+
+	place_pivots((double)c->nr, (double)(from - c->base), (double)(to - c->base), widened, &low,
+		     &high);
+	if (low < 0 && high < 0)
+		return false;
+	sample = take_sample(o, c);
+	kept = rows_between(o, c, low < 0 ? NULL : &sample[low], high < 0 ? NULL : &sample[high],
+			    &below, &nr);
+	free_keys(sample, SAMPLE);
+	good = c->base + below <= from && to <= c->base + below + nr && nr <= c->nr - c->nr / 4;
+	if (!good) {
+		free(kept);
+		return false;
+	}
+	free(*owned);
+	*owned = kept;
+	*c = (struct candidates){.rows = kept, .nr = nr, .base = c->base + below};
+	return true;
+}
+
+void row_order_window(const struct row_order *o, size_t first, size_t nr, struct row_window *w)
+{
+	struct candidates c = {.rows = o->rows, .nr = row_order_nr(o)};
+	size_t from = MIN(first, c.nr), to = from + MIN(nr, c.nr - from);
+	unsigned int widened = 0;
+	uint32_t *owned = NULL;
+	struct key *keys;
+
+	while (c.nr > SORT_ALL && widened < MAX_WIDENED)
+		if (!narrow(o, &c, from, to, widened, &owned))
+			widened++;
+	keys = xmalloc(c.nr * sizeof(*keys));
+	for (size_t i = 0; i < c.nr; i++)
+		keys[i] = make_key(o, candidate(&c, i));
+	sort_keys(o, keys, c.nr);
+	w->rows = xrealloc(w->rows, c.nr * sizeof(*w->rows));
+	for (size_t i = 0; i < c.nr; i++)
+		w->rows[i] = keys[i].row;
+	w->first = c.base;
+	w->nr = c.nr;
+	free_keys(keys, c.nr);
+	free(owned);
+}
+
+size_t row_order_rank(const struct row_order *o, uint32_t row)
+{
+	struct candidates c = {.rows = o->rows, .nr = row_order_nr(o)};
+	struct key key = make_key(o, row);
+	struct strbuf text = STRBUF_INIT;
+	size_t rank = 0;
+
+	for (size_t i = 0; i < c.nr; i++) {
+		uint32_t other = candidate(&c, i);
+
+		make_text(o, other, &text);
+		rank += compare_rows(o, other, text.buf, row, key.text) < 0;
+	}
+	strbuf_free(&text);
+	free(key.text);
+	return rank;
+}

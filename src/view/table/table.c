@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See table.h.  Two passes: every cell is made and measured, then made again and written: a table
+ * of a million rows costs time twice, but no memory. */
+#include "view/table/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/compiler.h"
+#include "base/xalloc.h"
+#include "view/screen/characters.h"
+
+#define TABLE_MAX_COLUMNS 64
+
+size_t table_text_width(const char *text, size_t len)
+{
+	return characters_width(text, len);
+}
+
+static bool is_called(const char *called, const char *name, size_t len)
+{
+	return strlen(called) == len && strncasecmp(called, name, len) == 0;
+}
+
+const struct table_column *table_find_column(const struct table_column *columns, const char *name,
+					     size_t len)
+{
+	for (; len && *name == ' '; name++)
+		len--;
+	while (len && name[len - 1] == ' ')
+		len--;
+	for (const struct table_column *c = columns; c->name; c++)
+		if (is_called(c->name, name, len))
+			return c;
+	for (const struct table_column *c = columns; c->name; c++)
+		if (is_called(c->title, name, len))
+			return c;
+	return NULL;
+}
+
+static int unknown_column(const struct table *t, const char *name, size_t len, struct error *err)
+{
+	struct strbuf all = STRBUF_INIT;
+
+	for (const struct table_column *c = t->columns; c->name; c++)
+		strbuf_addf(&all, "%s%s", all.len ? ", " : "", c->name);
+	error_set(err, ERROR_KIND_USAGE, -EINVAL, "there is no column '%.*s'; columns are %s",
+		  (int)len, name, all.buf);
+	strbuf_free(&all);
+	return -EINVAL;
+}
+
+/* Fills shown[]; number of columns or negative errno. */
+static int choose_columns(const struct table *t, const struct table_options *o,
+			  const struct table_column **shown, struct error *err)
+{
+	const char *names = o->columns;
+	int nr = 0;
+
+	if (!names) {
+		for (const struct table_column *c = t->columns; c->name; c++)
+			if ((!c->hidden || (o->also && strcmp(o->also, c->name) == 0)) &&
+			    nr < TABLE_MAX_COLUMNS)
+				shown[nr++] = c;
+		return nr;
+	}
+	for (;;) {
+		size_t len = strcspn(names, ",");
+		const struct table_column *c = table_find_column(t->columns, names, len);
+
+		if (!c)
+			return unknown_column(t, names, len, err);
+		if (nr == TABLE_MAX_COLUMNS)
+			return error_set(err, ERROR_KIND_USAGE, -EINVAL, "more than %d columns",
+					 TABLE_MAX_COLUMNS);
+		shown[nr++] = c;
+		if (!names[len])
+			return nr;
+		names += len + 1;
+	}
+}
+
+/* ---- order -------------------------------------------------------------------------------- */
+
+struct sort_key {
+	const struct table_column *column;
+	const void *row;
+	char *text; /* if the column has no compare() */
+	size_t index;
+	int sign;
+};
+
+static int compare_keys(const void *va, const void *vb)
+{
+	const struct sort_key *a = va, *b = vb;
+	int rc;
+
+	rc = a->text ? strcmp(a->text, b->text) : a->column->compare(a->row, b->row);
+	if (rc)
+		return rc < 0 ? -a->sign : a->sign;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* NULL if the rows stay as they stand. */
+static int sort_column(const struct table *t, const struct table_options *o,
+		       const struct table_column **column, struct error *err)
+{
+	const char *name = o->sort;
+
+	*column = NULL;
+	if (!name)
+		return 0;
+	name += *name == '-';
+	*column = table_find_column(t->columns, name, strlen(name));
+	return *column ? 0 : unknown_column(t, name, strlen(name), err);
+}
+
+int table_check(const struct table *t, const struct table_options *o, struct error *err)
+{
+	const struct table_column *columns[TABLE_MAX_COLUMNS];
+	int rc = choose_columns(t, o, columns, err);
+
+	return rc < 0 ? rc : sort_column(t, o, &columns[0], err);
+}
+
+int table_order(const struct table *t, const struct table_options *o, size_t **order, size_t *nr,
+		struct error *err)
+{
+	bool reverse = o->sort && o->sort[0] == '-';
+	const struct table_column *column;
+	struct sort_key *keys;
+	int rc;
+
+	*order = NULL;
+	*nr = 0;
+	rc = sort_column(t, o, &column, err);
+	if (rc)
+		return rc;
+	keys = xcalloc(t->nr_rows, sizeof(*keys));
+	for (size_t i = 0; i < t->nr_rows; i++) {
+		struct strbuf text = STRBUF_INIT;
+
+		keys[i] = (struct sort_key){.column = column,
+					    .row = (const char *)t->rows + i * t->row_size,
+					    .index = i,
+					    .sign = reverse ? -1 : 1};
+		if (column && !column->compare) {
+			column->text(&text, keys[i].row, t->ctx);
+			keys[i].text = strbuf_detach(&text, NULL);
+		}
+	}
+	if (column)
+		qsort(keys, t->nr_rows, sizeof(*keys), compare_keys);
+	*nr = o->limit && o->limit < t->nr_rows ? o->limit : t->nr_rows;
+	*order = xcalloc(*nr, sizeof(**order));
+	for (size_t i = 0; i < t->nr_rows; i++) {
+		if (i < *nr)
+			(*order)[i] = keys[i].index;
+		free(keys[i].text);
+	}
+	free(keys);
+	return 0;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+void table_clean_text(struct strbuf *text, bool keep_lines)
+{
+	characters_clean(text, keep_lines);
+}
+
+/* The text of a cell; line 0 is the heading. */
+static void make_cell(struct strbuf *cell, const struct table *t, const struct table_column *c,
+		      const size_t *order, size_t line)
+{
+	strbuf_reset(cell);
+	if (line == 0)
+		strbuf_addstr(cell, c->title);
+	else
+		c->text(cell, (const char *)t->rows + order[line - 1] * t->row_size, t->ctx);
+	if (!cell->len)
+		strbuf_addch(cell, '-');
+	table_clean_text(cell, false);
+}
+
+static void write_line(FILE *f, struct strbuf *cells, const struct table_column **shown,
+		       const size_t *widths, int nr, const struct table_options *o)
+{
+	size_t pending = o->indent;
+
+	for (int i = 0; i < nr; i++) {
+		size_t pad =
+			widths[i] - MIN(widths[i], table_text_width(cells[i].buf, cells[i].len));
+
+		if (shown[i]->align == TABLE_RIGHT)
+			pending += pad;
+		fprintf(f, "%*s%s", (int)pending, "", cells[i].buf);
+		pending = 2 + (shown[i]->align == TABLE_LEFT ? pad : 0);
+	}
+}
+
+int table_write(FILE *f, const struct table *t, const struct table_options *o, struct error *err)
+{
+	const struct table_column *shown[TABLE_MAX_COLUMNS];
+	size_t widths[TABLE_MAX_COLUMNS] = {0}, nr_lines, *order;
+	struct strbuf cells[TABLE_MAX_COLUMNS];
+	int nr = choose_columns(t, o, shown, err), rc;
+
+	if (nr < 0)
+		return nr;
+	rc = table_order(t, o, &order, &nr_lines, err);
+	if (rc)
+		return rc;
+	nr_lines++; /* the heading is line 0 */
+	for (int i = 0; i < nr; i++)
+		strbuf_init(&cells[i]);
+	for (size_t line = 0; line < nr_lines; line++) {
+		for (int i = 0; i < nr; i++) {
+			make_cell(&cells[i], t, shown[i], order, line);
+			widths[i] = MAX(widths[i], table_text_width(cells[i].buf, cells[i].len));
+		}
+	}
+	for (size_t line = 0; line < nr_lines && !ferror(f); line++) {
+		for (int i = 0; i < nr; i++)
+			make_cell(&cells[i], t, shown[i], order, line);
+		if (o->color && line == 0)
+			fputs("\033[1m", f);
+		write_line(f, cells, shown, widths, nr, o);
+		fputs(o->color && line == 0 ? "\033[0m\n" : "\n", f);
+	}
+	for (int i = 0; i < nr; i++)
+		strbuf_free(&cells[i]);
+	free(order);
+	return 0;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The keys of `top`: one table, from which the keys do what they do, and from which the help on the
+ * screen, the line at the bottom and the table of the README are made.
+ *
+ * A key means something in a place: in a table, in a text, ...; what means the same in all of them
+ * is everywhere.
+ */
+#ifndef EBEAM_VIEW_TOP_KEYS_H
+#define EBEAM_VIEW_TOP_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "view/screen/terminal.h"
+
+enum top_place {
+	TOP_EVERYWHERE,
+	TOP_IN_TABLE,
+	TOP_IN_TEXT, /* pager */
+	TOP_IN_TREE,
+	TOP_IN_MENU, /* of columns */
+	TOP_IN_LINE, /* while a filter or a search is typed */
+	NR_TOP_PLACES
+};
+
+enum top_action {
+	TOP_ACTION_NONE,
+	/* Everywhere: the command's. */
+	TOP_ACTION_QUIT,
+	TOP_ACTION_HELP,
+	TOP_ACTION_PANEL, /* the digit says which: key->c - '1' */
+	TOP_ACTION_NEXT_PANEL,
+	TOP_ACTION_PREVIOUS_PANEL,
+	TOP_ACTION_PAUSE,
+	TOP_ACTION_FASTER,
+	TOP_ACTION_SLOWER,
+	TOP_ACTION_FLAME,
+	TOP_ACTION_SAVE,
+	TOP_ACTION_REDRAW,
+	TOP_ACTION_SUSPEND,
+	TOP_ACTION_MOUSE,
+	/* In tables, texts, trees and menus. */
+	TOP_ACTION_UP,
+	TOP_ACTION_DOWN,
+	TOP_ACTION_PAGE_UP,
+	TOP_ACTION_PAGE_DOWN,
+	TOP_ACTION_FIRST,
+	TOP_ACTION_LAST,
+	TOP_ACTION_LEFT,
+	TOP_ACTION_RIGHT,
+	TOP_ACTION_OPEN,
+	TOP_ACTION_CLOSE, /* a step back: filter, selection, text, menu */
+	TOP_ACTION_FILTER,
+	TOP_ACTION_SORT_LEFT,
+	TOP_ACTION_SORT_RIGHT,
+	TOP_ACTION_SORT_MENU,
+	TOP_ACTION_SORT_BY,
+	TOP_ACTION_REVERSE,
+	TOP_ACTION_COLUMNS,
+	TOP_ACTION_SEARCH,
+	TOP_ACTION_SEARCH_NEXT,
+	TOP_ACTION_SEARCH_PREVIOUS,
+	TOP_ACTION_WRAP,
+	TOP_ACTION_UNFOLD,
+	TOP_ACTION_FOLD,
+	TOP_ACTION_TOGGLE,
+	TOP_ACTION_UNFOLD_ALL,
+	TOP_ACTION_CHOOSE,
+	TOP_ACTION_DONE,
+	TOP_ACTION_RUB_OUT,
+	TOP_ACTION_RUB_OUT_ALL,
+};
+
+#define TOP_MAX_KEYS 6
+
+struct top_key {
+	enum terminal_key_kind kind;
+	uint32_t c, last; /* c .. last; last == 0: c alone */
+};
+
+struct top_binding {
+	enum top_place place;
+	enum top_action action;
+	struct top_key keys[TOP_MAX_KEYS]; /* the ones to show first; c == 0 of a character ends */
+	const char *what;		   /* for people */
+	const char *footer;		   /* in the line at the bottom, a word; NULL = not there */
+	const char *as;	     /* tools in which it is the same, "htop, observer_cli"; NULL */
+	const char *columns; /* of TOP_ACTION_SORT_BY: the first of them that a table has */
+};
+
+/* Ends with action TOP_ACTION_NONE. */
+extern const struct top_binding top_bindings[];
+
+/* What a key does in a place, or else everywhere; in a line that is typed, those keys only that no
+ * text has. */
+enum top_action top_action(enum top_place place, const struct terminal_key *key);
+/* The columns of the key that sorts, or NULL. */
+const char *top_key_columns(const struct terminal_key *key);
+
+/* Adds "q, F10, Ctrl-C". */
+void top_binding_keys(struct strbuf *out, const struct top_binding *b);
+void top_binding_first_key(struct strbuf *out, const struct top_binding *b);
+/* All of them as text with headings, and as a table in Markdown. */
+void top_keys_text(struct strbuf *out);
+void top_keys_markdown(struct strbuf *out);
+
+#endif
