@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
+#include "cmd/event_run.h"
 #include "cmd/events.h"
 #include "cmd/stack_show.h"
 #include "model/event_value.h"
@@ -116,6 +117,7 @@ static void format_json(struct events_format *v, enum event_kind kind, const str
 		jsonw_null(&v->w, "scheduler");
 	if (shows_stack(v, kind))
 		stack_show_json(&v->w, v->stream->names, ev->u.vm.stack);
+	event_run_json_mark(v->stream, &v->w);
 	jsonw_end_object(&v->w);
 	strbuf_add(&v->line, v->w.buf.buf, v->w.buf.len);
 	strbuf_addch(&v->line, '\n');
