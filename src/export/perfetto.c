@@ -172,6 +172,7 @@ static void add_summary(struct perfetto *p, const struct timeline_summary *s)
 	jsonw_string(&p->w, "tool", "ebeam " EBEAM_VERSION);
 	jsonw_string(&p->w, "node", s->node);
 	jsonw_string(&p->w, "otp", s->otp);
+	jsonw_string(&p->w, "untested", *s->untested ? s->untested : NULL);
 	jsonw_uint(&p->w, "start_epoch_ns", s->start_epoch_ns);
 	jsonw_uint(&p->w, "lost", s->lost);
 	jsonw_begin_object(&p->w, "sampled");

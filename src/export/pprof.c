@@ -273,7 +273,9 @@ static uint8_t *pack(struct pprof *p, size_t *size)
 {
 	Pprof__ValueType count = PPROF__VALUE_TYPE__INIT, cpu = PPROF__VALUE_TYPE__INIT;
 	Pprof__ValueType *types[NR_SAMPLE_TYPES] = {&count, &cpu};
+	const char *untested = export_meta(p->s, "untested", NULL);
 	Pprof__Profile top = PPROF__PROFILE__INIT;
+	int64_t comment;
 	uint8_t *bytes;
 
 	set_count_type(p, &count);
@@ -287,6 +289,11 @@ static uint8_t *pack(struct pprof *p, size_t *size)
 	}
 	top.time_nanos = (int64_t)export_meta_number(p->s, "start_epoch_ns");
 	top.duration_nanos = (int64_t)export_meta_number(p->s, "duration_ns");
+	if (untested) {
+		comment = string_id(p, untested);
+		top.comment = &comment;
+		top.n_comment = 1;
+	}
 	top.mapping = p->mappings.ptr;
 	top.n_mapping = p->mappings.all.len;
 	top.function = p->functions.ptr;

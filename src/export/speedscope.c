@@ -71,6 +71,7 @@ int export_speedscope(FILE *f, const struct snapshot *s, struct error *err)
 	json_t *frames = json_array(), *samples = json_array(), *weights = json_array();
 	json_t **index = xcalloc(s->nr_frames, sizeof(*index)), *top;
 	const char *unit = export_unit(s), *what = export_title(s);
+	const char *untested = export_meta(s, "untested", "");
 	bool of_cpu = strcmp(unit, "samples") == 0;
 	int bad = add_frames(frames, index, s) | add_stacks(samples, weights, index, s);
 
@@ -78,13 +79,14 @@ int export_speedscope(FILE *f, const struct snapshot *s, struct error *err)
 		json_decref(index[i]);
 	free(index);
 	/* json_pack() takes over frames, samples and weights, and frees them if it fails. */
-	top = json_pack("{s:s, s:s, s:s++, s:i, s:{s:o}, s:[{s:s, s:s+, s:s, s:i, s:I, s:o, s:o}]}",
-			"$schema", "https://www.speedscope.app/file-format-schema.json", "exporter",
-			"ebeam", "name", node, of_cpu ? " CPU " : " ", what ? what : unit,
-			"activeProfileIndex", 0, "shared", "frames", frames, "profiles", "type",
-			"sampled", "name", node, " (merged stacks, not in time order)", "unit",
-			unit_of(unit), "startValue", 0, "endValue", (json_int_t)s->samples,
-			"samples", samples, "weights", weights);
+	top = json_pack(
+		"{s:s, s:s, s:s++++, s:i, s:{s:o}, s:[{s:s, s:s+, s:s, s:i, s:I, s:o, s:o}]}",
+		"$schema", "https://www.speedscope.app/file-format-schema.json", "exporter",
+		"ebeam", "name", node, of_cpu ? " CPU " : " ", what ? what : unit,
+		*untested ? ", " : "", untested, "activeProfileIndex", 0, "shared", "frames",
+		frames, "profiles", "type", "sampled", "name", node,
+		" (merged stacks, not in time order)", "unit", unit_of(unit), "startValue", 0,
+		"endValue", (json_int_t)s->samples, "samples", samples, "weights", weights);
 	if (bad || !top) {
 		json_decref(top);
 		return error_set(err, ERROR_KIND_FAILED, -EILSEQ,

@@ -353,6 +353,10 @@ static void add_facts(struct strbuf *sb, const struct snapshot *s)
 		strbuf_addstr(sb, ", OTP ");
 		export_add_xml(sb, export_meta(s, "otp", ""));
 	}
+	if (export_meta(s, "untested", NULL)) {
+		strbuf_addch(sb, ' ');
+		export_add_xml(sb, export_meta(s, "untested", ""));
+	}
 	if (export_meta(s, "start", NULL)) {
 		strbuf_addstr(sb, ", ");
 		export_add_xml(sb, export_meta(s, "start", ""));

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Releases that ebeam does not know: read by DWARF, or by the nearest layout that passes all checks
 if that is asked for, and marked everywhere; else refused, with what would help."""
+import gzip
+import json
 import os
 import re
 import shutil
@@ -14,7 +16,7 @@ from nodes import TOP
 from unknown import add_dwarf, call_it, table
 
 SIDE_BY_SIDE = True
-KNOWN = (25, 26, 27, 28, 29)
+KNOWN = (24, 25, 26, 27, 28, 29)
 UNKNOWN = 30
 
 
@@ -144,13 +146,45 @@ def check_marked_everywhere(ctx, ebeam, node, mark, *args):
     # Who reads the capture knows it from there.
     later = ctx.ebeam.ok("gc", "-i", capture, "-j").json()
     check_equal(later["node"]["untested"], mark, "gc of a capture: node.untested")
+    check_in(f"was read {mark}", ctx.ebeam.ok("gc", "-i", capture).err, "gc of a capture: warning")
+
+
+def check_lines_marked(ebeam, mark, *args):
+    """Lines of a stream have no node beside them: each says it."""
+    lines = [json.loads(line) for line in ebeam.ok(*args).out.splitlines()]
+    check(lines, f"{args}: no lines")
+    check_equal({line.get("untested") for line in lines}, {mark}, f"{args}: untested")
+
+
+def check_files_marked(ctx, ebeam, node, mark, *args):
+    """What has no object of the node, live and of captures: lines, and files of other formats."""
+    lines = (("events", "-e", "process_scheduled", "-n", "20"), ("trace", "paced:times/2 -> return", "-n", "20"))
+    node.start("paced")
+    for words in lines:
+        capture = ctx.ebeam.file(".ebeam")
+        live = words[0], "-p", node.os_pid, *args, *words[1:], "-d", "5s"
+        check_lines_marked(ebeam, mark, *live, "-j")
+        ebeam.ok(*live, "-o", capture)
+        check_lines_marked(ctx.ebeam, mark, words[0], "-i", capture, "-j")
+    listed = ebeam.ok("events", "--list", "-p", node.os_pid, *args, "-j").json()
+    check_equal({row.get("untested") for row in listed}, {mark}, "events --list: untested")
+    capture = ctx.ebeam.file(".ebeam")
+    ebeam.ok("record", "-p", node.os_pid, *args, "--mode", "sched", "-d", "300ms", "-o", capture)
+    for form in ("text", "json", "svg", "speedscope", "pprof", "perfetto"):
+        out = ctx.ebeam.file(f".{form}")
+        ctx.ebeam.ok("report", capture, "-f", form, "-o", out)
+        with open(out, "rb") as f:
+            data = f.read()
+        check(mark.encode() in (gzip.decompress(data) if form == "pprof" else data), f"{form}: no '{mark}'")
 
 
 @case("a live node with DWARF: all commands read it and say that the release is untested", timeout=300)
 def live_dwarf(ctx):
     node, _ = ctx.copied_node(change=lambda path: (claims(UNKNOWN)(path),
                                                    with_dwarf(ctx, table(own_table(ctx)))(path)))
-    check_marked_everywhere(ctx, nearest(ctx), node, "by DWARF, untested release")
+    ebeam, mark = nearest(ctx), "by DWARF, untested release"
+    check_marked_everywhere(ctx, ebeam, node, mark)
+    check_files_marked(ctx, ebeam, node, mark)
 
 
 @case("a live node without DWARF is refused with what would help, and read with --try-layout", otp="one",
@@ -173,6 +207,7 @@ def live_table(ctx):
         check_in(word, rows["release and build"]["fix"], "doctor: fix")
     check(re.match(r"up .* in memory", rows["process"]["seen"]), f"doctor: {rows['process']}")
     check_marked_everywhere(ctx, ebeam, node, mark, "--try-layout")
+    check_files_marked(ctx, ebeam, node, mark, "--try-layout")
 
 
 @case("a real release whose table is taken away is refused: by its number, or with --try-layout by a check",
@@ -240,7 +275,7 @@ NOTICED = set("""atom_index atom_len code_info_mfa driver_name export_info expor
     sched_run_queue sched_tid sched_type""".split())
 
 
-@case("a field of the layout that stands elsewhere is noticed by a check, if one looks at it", otp="one", timeout=300)
+@case("a field of the layout that stands elsewhere is noticed by a check, if one looks at it", timeout=300)
 def moved_fields(ctx):
     core, exe = a_core(ctx)
     done = subprocess.run([os.path.join(TOP, "build/tools/layoutmove"), core, exe], capture_output=True, text=True)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/vec.h"
 #include "beam/code/jit_otp24.h"
 
@@ -13,6 +14,7 @@
 #define MAX_RECORD_SIZE (64u << 20)  /* bytes; the largest seen is below 1 MiB */
 #define MAX_TOTAL_SIZE	(512u << 20) /* of all records; a fresh node has 1.5 MB */
 #define MAX_CODE_SIZE	(256u << 20)
+#define MAX_LINES	(16u << 20) /* of all modules of OTP 24; a fresh node has 25,000 */
 
 /* A list that changed while it was read is read again this often. */
 #define LIST_ATTEMPTS 8
@@ -35,6 +37,13 @@ struct module {
 	unsigned int lines_left;      /* times to look for them; 0 = no more */
 };
 
+/* Of OTP 24: lines of all modules, which are read when they are first asked for.  Those of later
+ * releases are in records. */
+struct lines_held {
+	size_t nr, most;
+	bool full; /* and it was said */
+};
+
 struct jit_code {
 	struct mem *mem;
 	const struct beam_node *node; /* NULL = not known */
@@ -45,6 +54,7 @@ struct jit_code {
 	raddr normal_exit;
 	uint32_t serial;
 	uint64_t total_size; /* of all records held */
+	struct lines_held *lines;
 	uint64_t unreadable;
 };
 
@@ -192,6 +202,7 @@ static void remove_at(struct jit_code *j, size_t i, size_t nr)
 		return;
 	for (size_t k = i; k < i + nr; k++) {
 		j->total_size -= j->modules.data[k]->size;
+		j->lines->nr -= j->modules.data[k]->lines.nr;
 		module_free(j->modules.data[k]);
 	}
 	memmove(&j->modules.data[i], &j->modules.data[i + nr],
@@ -285,6 +296,8 @@ void jit_open(struct jit_code **out, struct mem *mem, raddr descriptor)
 
 	j->mem = mem;
 	j->descriptor = descriptor;
+	j->lines = xcalloc(1, sizeof(*j->lines));
+	j->lines->most = MAX_LINES;
 	*out = j;
 }
 
@@ -295,6 +308,11 @@ void jit_open_node(struct jit_code **out, const struct beam_node *n)
 	(*out)->normal_exit = n->anchors.normal_exit;
 }
 
+void jit_limit_lines(struct jit_code *j, size_t most)
+{
+	j->lines->most = most;
+}
+
 void jit_close(struct jit_code *j)
 {
 	if (!j)
@@ -302,6 +320,7 @@ void jit_close(struct jit_code *j)
 	for (size_t i = 0; i < j->modules.len; i++)
 		module_free(j->modules.data[i]);
 	vec_free(&j->modules);
+	free(j->lines);
 	free(j);
 }
 
@@ -436,18 +455,33 @@ static bool has_suffix(const char *s, uint32_t len, const char *suffix)
 	return len >= n && memcmp(s + len - n, suffix, n) == 0;
 }
 
+static void read_lines_otp24(const struct jit_code *j, struct module *m)
+{
+	struct lines_held *held = j->lines;
+	uint32_t len;
+	const char *name = module_name(m, &len);
+
+	m->lines_left--;
+	if (!jit_otp24_lines_read(&m->lines, j->node, m->start, m->end, name, len,
+				  held->most - held->nr))
+		return;
+	m->lines_left = 0;
+	held->nr += m->lines.nr;
+	if (!m->lines.too_many || held->full)
+		return;
+	held->full = true;
+	log_warn("ebeam: no line numbers of module %.*s, and maybe of others: no more than %zu of "
+		 "all modules are kept",
+		 (int)len, name, held->most);
+}
+
 static bool find_line_otp24(const struct jit_code *j, struct module *m, uint32_t function,
 			    uint32_t offset, struct jit_function *out)
 {
 	const struct jit_otp24_line *line;
-	uint32_t len;
-	const char *name = module_name(m, &len);
 
-	if (m->lines_left && j->node) {
-		m->lines_left--;
-		if (jit_otp24_lines_read(&m->lines, j->node, m->start, m->end, name, len))
-			m->lines_left = 0;
-	}
+	if (m->lines_left && j->node)
+		read_lines_otp24(j, m);
 	line = jit_otp24_line_at(&m->lines, function, offset);
 	if (!line)
 		return false;

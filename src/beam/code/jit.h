@@ -41,6 +41,9 @@ void jit_open(struct jit_code **out, struct mem *mem, raddr descriptor);
 /* The same of a node, whose memory also has what records of OTP 24 do not tell: lines, normal_exit.
  * Borrows it. */
 void jit_open_node(struct jit_code **out, const struct beam_node *n);
+/* How many lines of code of OTP 24 are held, for tests: modules beyond have none, and a warning is
+ * logged. */
+void jit_limit_lines(struct jit_code *j, size_t most);
 void jit_close(struct jit_code *j);
 
 /* Read the whole list, oldest first, over what is known already.  Fails if nothing could be read;

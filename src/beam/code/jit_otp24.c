@@ -240,7 +240,7 @@ static void fill(struct jit_otp24_lines *out, const struct beam_node *n, const s
 }
 
 bool jit_otp24_lines_read(struct jit_otp24_lines *out, const struct beam_node *n, raddr start,
-			  raddr end, const char *module, size_t module_len)
+			  raddr end, const char *module, size_t module_len, size_t most)
 {
 	struct line_table t;
 	uint64_t *addresses;
@@ -250,6 +250,9 @@ bool jit_otp24_lines_read(struct jit_otp24_lines *out, const struct beam_node *n
 	memset(out, 0, sizeof(*out));
 	if (!n->atoms || !read_table(&t, n, start, end, &none))
 		return n->atoms && none;
+	out->too_many = t.nr > most;
+	if (out->too_many)
+		return true;
 	addresses = xcalloc(t.nr + 1, sizeof(*addresses));
 	locations = xcalloc(t.nr + 1, t.location_size);
 	out->at = xcalloc(t.nr + 1, sizeof(*out->at));
@@ -260,6 +263,7 @@ bool jit_otp24_lines_read(struct jit_otp24_lines *out, const struct beam_node *n
 	     mem_read(n->mem, t.locations, locations, t.location_size * t.nr) == 0;
 	if (ok)
 		fill(out, n, &t, start, end, addresses, locations);
+	out->at = xrealloc(out->at, (out->nr + 1) * sizeof(*out->at));
 	free(addresses);
 	free(locations);
 	if (!ok)

@@ -35,12 +35,13 @@ struct jit_otp24_lines {
 	size_t nr;
 	struct jit_otp24_line *at; /* by start */
 	char *module_file;	   /* "lists.erl" */
+	bool too_many;		   /* there are more than were allowed: none was taken */
 };
 
-/* Reads the lines of a module whose code is at [start, end): false while its header is not filled
- * in, or no longer there. */
+/* Reads the lines of a module whose code is at [start, end), unless there are more than `most`:
+ * false while its header is not filled in, or no longer there. */
 bool jit_otp24_lines_read(struct jit_otp24_lines *out, const struct beam_node *n, raddr start,
-			  raddr end, const char *module, size_t module_len);
+			  raddr end, const char *module, size_t module_len, size_t most);
 void jit_otp24_lines_free(struct jit_otp24_lines *l);
 /* The line of an offset in a function whose code begins at `function`; NULL = unknown. */
 const struct jit_otp24_line *jit_otp24_line_at(const struct jit_otp24_lines *l, uint32_t function,

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cmd/events/events.h"
 #include "cmd/output/stack_show.h"
+#include "cmd/run/event_run.h"
 #include "model/stream/event_value.h"
 
 /* Registered name, else label. */
@@ -116,6 +117,7 @@ static void format_json(struct events_format *v, enum event_kind kind, const str
 		jsonw_null(&v->w, "scheduler");
 	if (shows_stack(v, kind))
 		stack_show_json(&v->w, v->stream->names, ev->u.vm.stack);
+	event_run_json_mark(v->stream, &v->w);
 	jsonw_end_object(&v->w);
 	strbuf_add(&v->line, v->w.buf.buf, v->w.buf.len);
 	strbuf_addch(&v->line, '\n');

@@ -61,7 +61,9 @@ static void list_markdown(FILE *f, enum event_kind kind)
 	fprintf(f, " | %s | %s |\n", functions, row->differs);
 }
 
-static void list_json(struct jsonw *w, enum event_kind kind, const struct source_plan *plan)
+/* `n` may be NULL, and then is `plan`. */
+static void list_json(struct jsonw *w, enum event_kind kind, const struct source_plan *plan,
+		      const struct beam_node *n)
 {
 	const struct event_row *row = &event_rows[kind];
 	const struct event_field *fields;
@@ -96,6 +98,8 @@ static void list_json(struct jsonw *w, enum event_kind kind, const struct source
 			     plan->missing[kind]	    ? NULL
 			     : plan->usdt_kinds >> kind & 1 ? "usdt"
 							    : "uprobe");
+		if (n->untested[0])
+			jsonw_string(w, "untested", n->untested);
 	}
 	jsonw_end_object(w);
 }
@@ -119,7 +123,7 @@ int events_list(struct command_context *ctx, struct beam_node *n, struct error *
 		if (!(kinds >> kind & 1))
 			continue;
 		if (ctx->opt.json)
-			list_json(&w, (enum event_kind)kind, n ? &plan : NULL);
+			list_json(&w, (enum event_kind)kind, n ? &plan : NULL, n);
 		else if (ctx->opt.markdown)
 			list_markdown(ctx->out, (enum event_kind)kind);
 		else

@@ -44,8 +44,9 @@ const char describe_events[] =
 	"-e takes names, groups (process, scheduler, message, gc, port, signal, heap, long, "
 	"alloc, copy, nif, dist, all) and names that end in *. With -j each line is an "
 	"object: the fields of the event, and ts_ns (nanoseconds since 1970), cpu, kind, pid, "
-	"registered_name, label, os_tid, scheduler. -o FILE.ebeam keeps the events and all "
-	"names, for -i. The last line on standard error says how many events were lost, if "
+	"registered_name, label, os_tid, scheduler; untested says, of a release that ebeam "
+	"does not know, how it is read. -o FILE.ebeam keeps the events and all names, for -i. "
+	"The last line on standard error says how many events were lost, if "
 	"any; what a probe costs the node is paid for each event, so ask for those that you "
 	"need.";
 
@@ -110,7 +111,8 @@ const char describe_trace[] =
 	"is beyond is ... . --count, --histogram and --args give one answer at the end: calls by "
 	"caller, how long they took, and the shapes of arguments with the slowest calls. With -j "
 	"each line is an object: ts_ns, pid, kind (call, return, exception), mfa, args, caller, "
-	"stack, result, duration_ns; of these answers data has callers, shapes, durations and, "
+	"stack, result, duration_ns, untested (how a release that ebeam does not know is read); "
+	"of these answers data has callers, shapes, durations and, "
 	"with --args, slowest.\n\n"
 	"'-> stack' shows who called whom down to the call, the last caller first. With -f, or -o "
 	"and a name such as calls.html, the stacks of all calls are one flame graph instead (or "

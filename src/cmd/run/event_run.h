@@ -112,6 +112,8 @@ uint64_t event_run_taken_of(const struct event_run *run, enum event_kind kind);
  * far off their counts may be. */
 void event_run_json_begin(struct event_run *run, struct jsonw *w);
 int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err);
+/* In each object of a stream of lines, which has no envelope: how an untested release is read. */
+void event_run_json_mark(const struct event_stream *s, struct jsonw *w);
 /* With --watch: the time, on a terminal at the top of a clean screen; else nothing. */
 void event_run_begin_screen(struct event_run *run);
 /* "(20 of 345; -n shows more)" to `out`, below a table that does not show all of its rows. */

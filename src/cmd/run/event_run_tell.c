@@ -239,6 +239,9 @@ void event_run_tell(struct event_run *run)
 				  "--process)"
 				: "a ring buffer was full; ask for fewer kinds (-e), or give "
 				  "ebeam more CPU");
+	/* Of a node target_open() has said it. */
+	if (run->ctx->opt.input && *run->stream.untested)
+		log_warn("ebeam: OTP %s was read %s", run->stream.otp, run->stream.untested);
 	log_warn("%s", line.buf);
 	strbuf_free(&line);
 }
@@ -293,6 +296,12 @@ void event_run_json_begin(struct event_run *run, struct jsonw *w)
 
 	*w = (struct jsonw)JSONW(run->out);
 	target_json_begin_recorded(w, run->ctx, &of);
+}
+
+void event_run_json_mark(const struct event_stream *s, struct jsonw *w)
+{
+	if (*s->untested)
+		jsonw_string(w, "untested", s->untested);
 }
 
 /* With --watch: since the answer before. */

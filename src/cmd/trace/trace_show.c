@@ -172,6 +172,7 @@ static void begin_json(struct trace *t, const char *kind, uint64_t ts_ns, uint32
 
 static void end_json(struct trace *t)
 {
+	event_run_json_mark(event_run_stream(t->run), &t->json);
 	jsonw_end_object(&t->json);
 	write_line(t, &t->json.buf);
 	memset(t->json.any, 0, sizeof(t->json.any));

@@ -476,6 +476,7 @@ static void summarize(const struct timeline *t, struct timeline_summary *out)
 
 	*out = (struct timeline_summary){.node = s->node,
 					 .otp = s->otp,
+					 .untested = s->untested,
 					 .start_epoch_ns = s->start_epoch_ns,
 					 .lost = s->counters[COUNTER_EVENTS_LOST],
 					 .unmatched = flows_unmatched(t->flows)};

@@ -61,7 +61,7 @@ struct timeline_share {
 };
 
 struct timeline_summary {
-	const char *node, *otp; /* "" = not told */
+	const char *node, *otp, *untested; /* "" = not told */
 	uint64_t start_epoch_ns;
 	uint64_t lost;				      /* events */
 	uint64_t unmatched;			      /* messages without a flow */

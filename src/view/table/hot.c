@@ -301,6 +301,8 @@ static void write_head(FILE *f, const char *label, const struct snapshot *s)
 	strbuf_free(&amount);
 	if (s->samples)
 		fprintf(f, "  complete %.1f%%", complete);
+	if (snapshot_meta(s, "untested"))
+		fprintf(f, "  %s", snapshot_meta(s, "untested"));
 	fputc('\n', f);
 }
 

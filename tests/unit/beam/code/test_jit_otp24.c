@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "beam/code/jit.h"
 #include "lib/fakenode.h"
@@ -53,15 +55,20 @@ static void range(struct record *r, const char *name, raddr start, raddr end)
 }
 
 /* 0x00 header, 0xc0 head of a/1, 0xf0 a/1, 0x140 head of b/2, 0x170 b/2, 0x1b0 footer. */
+static void make_lists_at(struct record *r, raddr code)
+{
+	begin(r, "lists", 6, code, 0x200);
+	range(r, "lists::codeHeader", code, code + 0xc0);
+	range(r, "lists:a/1-CodeInfoPrologue", code + 0xc0, code + 0xf0);
+	range(r, "lists:a/1", code + 0xf0, code + 0x140);
+	range(r, "lists:b/2-CodeInfoPrologue", code + 0x140, code + 0x170);
+	range(r, "lists:b/2", code + 0x170, code + 0x1b0);
+	range(r, "lists::codeFooter", code + 0x1b0, code + 0x200);
+}
+
 static void make_lists(struct record *r)
 {
-	begin(r, "lists", 6, CODE, 0x200);
-	range(r, "lists::codeHeader", CODE, CODE + 0xc0);
-	range(r, "lists:a/1-CodeInfoPrologue", CODE + 0xc0, CODE + 0xf0);
-	range(r, "lists:a/1", CODE + 0xf0, CODE + 0x140);
-	range(r, "lists:b/2-CodeInfoPrologue", CODE + 0x140, CODE + 0x170);
-	range(r, "lists:b/2", CODE + 0x170, CODE + 0x1b0);
-	range(r, "lists::codeFooter", CODE + 0x1b0, CODE + 0x200);
+	make_lists_at(r, CODE);
 }
 
 static bool load(struct jit_test *t, raddr entry, const struct record *r)
@@ -214,15 +221,15 @@ static const struct {
 #define FIRST_OF_B 4
 
 /* Fills in the header, as the loader does after the record is there. */
-static void put_lines(struct jit_test *t, uint32_t location_size)
+static void put_lines(struct jit_test *t, raddr code, uint32_t location_size)
 {
 	const struct beam_layout *l = &t->f->node.layout;
 	struct image *im = t->f->im;
 	raddr table = image_alloc(im, 0x80), files = image_alloc(im, 16);
 	raddr addresses = image_alloc(im, 8 * NR_LINES + 8), locations = image_alloc(im, 64);
 
-	image_u64(im, CODE + (raddr)l->code_header_num_functions, 2);
-	image_u64(im, CODE + (raddr)l->code_header_line_table, table);
+	image_u64(im, code + (raddr)l->code_header_num_functions, 2);
+	image_u64(im, code + (raddr)l->code_header_line_table, table);
 	image_u64(im, files, fakenode_atom(t->f, "lists.hrl"));
 	image_u64(im, table + (raddr)l->line_table_fname_ptr, files);
 	image_u32(im, table + (raddr)l->line_table_loc_size, location_size);
@@ -231,7 +238,7 @@ static void put_lines(struct jit_test *t, uint32_t location_size)
 	image_u64(im, table + (raddr)l->line_table_func_tab + 8, addresses + 8 * FIRST_OF_B);
 	image_u64(im, table + (raddr)l->line_table_func_tab + 16, addresses + 8 * NR_LINES);
 	for (size_t i = 0; i < NR_LINES; i++) {
-		image_u64(im, addresses + 8 * i, CODE + lines[i].start);
+		image_u64(im, addresses + 8 * i, code + lines[i].start);
 		if (location_size == 2)
 			image_u16(im, locations + 2 * i, (uint16_t)lines[i].location);
 		else
@@ -262,7 +269,7 @@ static void test_lines(void **state)
 	make_lists(&r);
 	assert_true(load(t, ENTRY, &r));
 	assert_line(t, 0xf0, 0, NULL); /* the header is empty yet */
-	put_lines(t, 4);
+	put_lines(t, CODE, 4);
 	assert_line(t, 0xc0, 10, "lists.erl");
 	assert_line(t, 0xf0, 10, "lists.erl");
 	assert_line(t, 0x107, 10, "lists.erl");
@@ -284,12 +291,62 @@ static void test_short_lines(void **state)
 	struct record r = {0};
 
 	image_map(t->f->im, CODE, 0x200);
-	put_lines(t, 2);
+	put_lines(t, CODE, 2);
 	make_lists(&r);
 	assert_true(load(t, ENTRY, &r));
 	assert_line(t, 0x108, 11, "lists.erl");
 	assert_line(t, 0x110, 7, "lists.erl");
 	vec_free(&r.bytes);
+}
+
+static void keep_line(void *arg, const char *line)
+{
+	struct strbuf *said = arg;
+
+	strbuf_addf(said, "%s\n", line);
+}
+
+/* The line of a/1 in the i-th copy of the module. */
+static uint32_t line_of(struct jit_test *t, raddr i)
+{
+	struct jit_function f;
+
+	assert_true(jit_find(t->j, CODE + i * 0x1000 + 0xf0, &f));
+	return f.line;
+}
+
+/* Those of all modules together have a limit; what is unloaded makes room. */
+static void test_too_many_lines(void **state)
+{
+	struct strbuf said = STRBUF_INIT;
+	struct jit_test *t = *state;
+
+	for (raddr i = 0; i < 5; i++) {
+		struct record r = {0};
+
+		image_map(t->f->im, CODE + i * 0x1000, 0x200);
+		put_lines(t, CODE + i * 0x1000, 4);
+		make_lists_at(&r, CODE + i * 0x1000);
+		assert_true(load(t, ENTRY + i, &r));
+		vec_free(&r.bytes);
+	}
+	jit_limit_lines(t->j, 2 * NR_LINES);
+	log_set_thread_taker(keep_line, &said);
+	assert_int_equal(line_of(t, 0), 10);
+	assert_int_equal(line_of(t, 1), 10);
+	assert_string_equal(said.buf, "");
+	assert_int_equal(line_of(t, 2), 0);
+	assert_string_equal(said.buf,
+			    "ebeam: no line numbers of module lists, and maybe of others: no more "
+			    "than 12 of all modules are kept\n");
+	jit_unloaded(t->j, ENTRY);
+	assert_int_equal(line_of(t, 3), 10);
+	/* It is said once. */
+	strbuf_reset(&said);
+	assert_int_equal(line_of(t, 4), 0);
+	assert_string_equal(said.buf, "");
+	log_set_thread_taker(NULL, NULL);
+	strbuf_free(&said);
 }
 
 int main(void)
@@ -302,6 +359,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_damage, open_test, close_test),
 		cmocka_unit_test_setup_teardown(test_lines, open_test, close_test),
 		cmocka_unit_test_setup_teardown(test_short_lines, open_test, close_test),
+		cmocka_unit_test_setup_teardown(test_too_many_lines, open_test, close_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

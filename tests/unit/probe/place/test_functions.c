@@ -123,7 +123,13 @@ struct made_fragment {
 enum { FRAGMENT_ANY, FRAGMENT_RAISE, FRAGMENT_EXIT, FRAGMENT_NORMAL, NR_FRAGMENTS };
 #define FRAGMENT_AT(i) (FRAGMENT + (i)*0x1000u)
 
+struct made_symbol {
+	const char *name;
+	unsigned int slot;
+};
+
 struct image {
+	const struct made_symbol *symbols; /* of what is not exported; ends without a name */
 	uint8_t text[NR_SLOTS * SLOT];
 	size_t used[NR_SLOTS];
 	struct made_fragment fragments[NR_FRAGMENTS];
@@ -160,7 +166,13 @@ static const char *const bifs[] = {
 
 static bool symbol(void *ctx, const char *name, uint64_t *addr)
 {
-	UNUSED(ctx);
+	const struct image *m = ctx;
+
+	for (size_t i = 0; m->symbols && m->symbols[i].name; i++) {
+		*addr = AT(m->symbols[i].slot);
+		if (strcmp(m->symbols[i].name, name) == 0)
+			return true;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(exported); i++) {
 		*addr = AT(i);
 		if (strcmp(exported[i], name) == 0)
@@ -465,6 +477,48 @@ static void test_exceptions(void **state)
 	assert_no_exceptions(&m, "hidden, and no function fits what is known of it");
 }
 
+/* A function with a symbol that its caller does not call: the compiler has put a copy of it there. */
+static void test_inlined(void **state)
+{
+	static const struct made_symbol symbols[] = {
+		{"erts_queue_proc_message", 26}, {"erts_send_message", 30}, {0}};
+	static struct image m;
+	struct functions *f;
+	uint64_t addr;
+
+	UNUSED(state);
+	/* 30 calls it. */
+	build(&m);
+	m.symbols = symbols;
+	open_image(&f, &m);
+	assert_found(f, "erts_queue_proc_message", 26);
+	functions_close(f);
+	/* 30 calls another one. */
+	build(&m);
+	m.symbols = symbols;
+	m.used[30] = 0;
+	CALL(&m, 30, 27);
+	open_image(&f, &m);
+	assert_false(functions_find(f, "erts_queue_proc_message", &addr));
+	assert_string_equal(functions_reason(f, "erts_queue_proc_message"),
+			    "the compiler has put a copy of it into erts_send_message");
+	assert_found(f, "erts_send_message", 30); /* which is there all the same */
+	functions_close(f);
+	/* Whose code is not understood, or where it is not known: the symbol counts. */
+	m.used[30] = 0;
+	add(&m, 30, "\x06", 1);
+	open_image(&f, &m);
+	assert_found(f, "erts_queue_proc_message", 26);
+	functions_close(f);
+	build(&m);
+	m.symbols = (const struct made_symbol[]){{"erts_queue_proc_message", 49}, {0}};
+	m.used[23] = 0;
+	CALL(&m, 23, 21);
+	open_image(&f, &m);
+	assert_found(f, "erts_queue_proc_message", 49);
+	functions_close(f);
+}
+
 /* Whatever the bytes are: an answer is the start of a function, or there is none. */
 static void test_broken(void **state)
 {
@@ -499,7 +553,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),	   cmocka_unit_test(test_instruction),
 		cmocka_unit_test(test_search),	   cmocka_unit_test(test_ambiguous),
-		cmocka_unit_test(test_exceptions), cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_exceptions), cmocka_unit_test(test_inlined),
+		cmocka_unit_test(test_broken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
