@@ -9,6 +9,7 @@
 #include "env.h"
 #include "abi/config.h"
 #include "abi/record.h"
+#include "abi/vm.h"
 
 extern RODATA struct probe_config config;
 extern struct probe_state state;
@@ -127,20 +128,6 @@ INLINE bool is_fragment(uint64_t addr)
 	return addr >= state.fragments.start && addr < state.fragments.end;
 }
 
-/* Process.state, erl_process.h of OTP 25 to 29 */
-#define PSFLG_FREE	  (1u << 10)
-#define PSFLG_EXITING	  (1u << 11)
-#define PSFLG_GC	  (1u << 17)
-#define PSFLG_RUNNING_SYS (1u << 21)
-
-/* Terms, erl_term.h of OTP 24 to 29 */
-#define TERM_LIST(t)	(((t)&3) == 1)
-#define TERM_BOXED(t)	(((t)&3) == 2)
-#define IS_ATOM(t)	(((t)&0x3f) == 0x0b)
-#define TERM_NIL	0x3bull
-#define TERM_PTR(t)	((t) & ~7ull) /* literal bit 0x4 of list and boxed pointers off too */
-#define HEADER_TUPLE(n) ((uint64_t)(n) << 6)
-
 /*
  * ProcDict, erl_process_dict.h of OTP 21 to 29: u32 sizeMask, usedSlots, arraySize,
  * splitPosition; Uint numElements; Eterm data[].
@@ -171,21 +158,21 @@ INLINE bool dictionary_get(uint64_t dictionary, const volatile struct dictionary
 	for (int i = 0; i < DICTIONARY_MAX_CHAIN; i++) {
 		cell[0] = slot;
 		cell[1] = 0;
-		if (TERM_LIST(slot) && !read_user(TERM_PTR(slot), cell, sizeof(cell)))
+		if (TERM_IS_LIST(slot) && !read_user(TERM_ADDR(slot), cell, sizeof(cell)))
 			return false;
-		if (!TERM_BOXED(cell[0]))
+		if (!TERM_IS_BOXED(cell[0]))
 			goto absent;
-		if (!read_user(TERM_PTR(cell[0]), tuple, sizeof(tuple)))
+		if (!read_user(TERM_ADDR(cell[0]), tuple, sizeof(tuple)))
 			return false;
 		if (tuple[0] == HEADER_TUPLE(2) && tuple[1] == key->term) {
 			*value = tuple[2];
 			return true;
 		}
-		if (!TERM_LIST(slot))
+		if (!TERM_IS_LIST(slot))
 			goto absent;
 		slot = cell[1];
 	}
-	if (TERM_LIST(slot))
+	if (TERM_IS_LIST(slot))
 		return false; /* a longer chain than we follow */
 absent:
 	*value = 0;

@@ -10,6 +10,7 @@
 #ifndef EBEAM_BPF_CALL_H
 #define EBEAM_BPF_CALL_H
 
+#include "abi/vm.h"
 #include "event.bpf.h"
 #include "term_copy.bpf.h"
 
@@ -95,11 +96,11 @@ GLOBAL_FN int call_test_holds(uint32_t point, uint32_t i, uint64_t args)
 	if (!try_read(args + 8 * t->arg, &term, sizeof(term)))
 		return 0;
 	if (t->element >= 0 &&
-	    !try_read(TERM_PTR(term) + 8 + 8 * (uint64_t)t->element, &term, sizeof(term)))
+	    !try_read(TERM_ADDR(term) + 8 + 8 * (uint64_t)t->element, &term, sizeof(term)))
 		return 0;
 	if (t->op != CALL_TEST_HEADER)
 		return call_test_word(t->op, t->value, term);
-	return TERM_BOXED(term) && try_read(TERM_PTR(term), &header, sizeof(header)) &&
+	return TERM_IS_BOXED(term) && try_read(TERM_ADDR(term), &header, sizeof(header)) &&
 	       call_test_header(t->value, header);
 }
 

@@ -6,6 +6,7 @@
 #ifndef EBEAM_BPF_EVENT_H
 #define EBEAM_BPF_EVENT_H
 
+#include "abi/vm.h"
 #include "event_thread.bpf.h"
 
 /* ---- what is on ----------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #ifndef EBEAM_BPF_EVENT_COPY_H
 #define EBEAM_BPF_EVENT_COPY_H
 
+#include "abi/vm.h"
 #include "event_alloc.bpf.h"
 
 /* ---- copies -------------------------------------------------------------------------------- */
@@ -17,7 +18,7 @@ EVENT_ENTRY(event_copy_struct)
 	struct rec_raw_event *rec;
 	uint16_t flags;
 
-	if (!wanted(EVENT_COPY_STRUCT) || (!TERM_LIST(ctx->di) && !TERM_BOXED(ctx->di)))
+	if (!wanted(EVENT_COPY_STRUCT) || (!TERM_IS_LIST(ctx->di) && !TERM_IS_BOXED(ctx->di)))
 		return 0;
 	if (counts_all()) {
 		count_sums(EVENT_COPY_STRUCT, ctx->si, EVENT_UNKNOWN);
@@ -66,7 +67,7 @@ EVENT_ENTRY(event_copy_object)
 
 	if (!t)
 		return 0;
-	t->copy_to.process = TERM_LIST(ctx->di) || TERM_BOXED(ctx->di) ? ctx->si : 0;
+	t->copy_to.process = TERM_IS_LIST(ctx->di) || TERM_IS_BOXED(ctx->di) ? ctx->si : 0;
 	t->copy_to.epoch = switches.epoch[EVENT_COPY_OBJECT];
 	return 0;
 }

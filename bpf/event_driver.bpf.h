@@ -14,6 +14,7 @@
 #ifndef EBEAM_BPF_EVENT_DRIVER_H
 #define EBEAM_BPF_EVENT_DRIVER_H
 
+#include "abi/vm.h"
 #include "event_values.bpf.h"
 
 /* Port.sched.flags, erl_port_task.h of OTP 25 to 29 */
@@ -36,7 +37,7 @@
 
 INLINE bool is_pid(uint64_t term)
 {
-	return (term & 0xf) == 3 && term != INVALID_PID_NARROW && term != INVALID_PID_WIDE;
+	return TERM_IS_PID(term) && term != INVALID_PID_NARROW && term != INVALID_PID_WIDE;
 }
 
 /* The port that this scheduler works for, 0 if none. */

@@ -5,6 +5,7 @@
 #ifndef EBEAM_BPF_EVENT_EXCEPTION_H
 #define EBEAM_BPF_EVENT_EXCEPTION_H
 
+#include "abi/vm.h"
 #include "event_values.bpf.h"
 
 /* The class in Process.freason, error.h of OTP 25 to 29: EXC_CLASSBITS; EXTAG_ERROR, _EXIT,
@@ -113,8 +114,8 @@ EVENT_ENTRY(event_error_exit)
 
 	if (!process || process != ctx->di)
 		return 0;
-	if (exception_class(process) == EVENT_WORD_ERROR && TERM_BOXED(value) &&
-	    try_read(TERM_PTR(value), tuple, sizeof(tuple)) && tuple[0] == HEADER_TUPLE(2))
+	if (exception_class(process) == EVENT_WORD_ERROR && TERM_IS_BOXED(value) &&
+	    try_read(TERM_ADDR(value), tuple, sizeof(tuple)) && tuple[0] == HEADER_TUPLE(2))
 		value = tuple[1];
 	t->error.process = 0;
 	exception_event(process, value, 0, t->error.stack_ns);

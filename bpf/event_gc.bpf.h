@@ -5,15 +5,10 @@
 #ifndef EBEAM_BPF_EVENT_GC_H
 #define EBEAM_BPF_EVENT_GC_H
 
+#include "abi/vm.h"
 #include "event_values.bpf.h"
 
 /* ---- garbage collection -------------------------------------------------------------------- */
-
-/* Process.flags, erl_process.h of OTP 25 to 29 */
-#define F_NEED_FULLSWEEP (1u << 4)
-#define F_DISABLE_GC	 (1u << 11)
-#define F_DELAY_GC	 (1u << 13)
-#define F_DIRTY_MAJOR_GC (1u << 19)
 
 /* Where this thread runs processes; reads it the first time. */
 INLINE bool gc_scheduler(uint64_t process, struct event_thread *t)

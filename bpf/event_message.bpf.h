@@ -5,12 +5,10 @@
 #ifndef EBEAM_BPF_EVENT_MESSAGE_H
 #define EBEAM_BPF_EVENT_MESSAGE_H
 
+#include "abi/vm.h"
 #include "event_values.bpf.h"
 
 /* ---- messages ------------------------------------------------------------------------------ */
-
-/* Process.state, erl_process.h of OTP 25 to 29 */
-#define PSFLG_OFF_HEAP_MSGQ (1u << 24)
 
 /* Somebody asks how large messages are. */
 INLINE bool sizes_wanted(void)
@@ -45,7 +43,7 @@ INLINE uint64_t message_words(uint64_t sender, uint64_t receiver, uint64_t messa
 	struct event_thread *t;
 	uint32_t flags = 0;
 
-	if (!TERM_LIST(term) && !TERM_BOXED(term))
+	if (!TERM_IS_LIST(term) && !TERM_IS_BOXED(term))
 		return 0;
 	if (!message_data(message, &data, &combined))
 		return EVENT_UNKNOWN;
@@ -116,10 +114,10 @@ INLINE uint64_t owner_of(uint64_t alias)
 {
 	uint64_t header, to = 0;
 
-	if (!TERM_BOXED(alias))
+	if (!TERM_IS_BOXED(alias))
 		return alias;
-	if (read_u64(TERM_PTR(alias), &header) && header == PID_REF_HEADER)
-		read_u64(TERM_PTR(alias) + PID_REF_PID, &to);
+	if (read_u64(TERM_ADDR(alias), &header) && header == PID_REF_HEADER)
+		read_u64(TERM_ADDR(alias) + PID_REF_PID, &to);
 	return to;
 }
 
@@ -137,7 +135,7 @@ INLINE void sent_to_alias(struct pt_regs *ctx, uint64_t sender, uint64_t from, u
 	rec = event_begin(EVENT_MESSAGE_SEND, ts_ns, from, flags, 1);
 	if (!rec)
 		return;
-	if (TERM_BOXED(alias)) {
+	if (TERM_IS_BOXED(alias)) {
 		rec->values[4] = alias;
 		copy_only_block((struct event_with_block *)rec, alias);
 	}
@@ -186,7 +184,8 @@ EVENT_ENTRY(event_send_to_alias)
 		t->to_alias.from = from;
 		t->to_alias.to = to;
 		t->to_alias.alias = ctx->dx;
-		t->to_alias.extra = TERM_BOXED(ctx->dx) ? ALIAS_TUPLE + PID_REF_WORDS : PRIO_TUPLE;
+		t->to_alias.extra =
+			TERM_IS_BOXED(ctx->dx) ? ALIAS_TUPLE + PID_REF_WORDS : PRIO_TUPLE;
 		if (ctx->r8 != TERM_NIL)
 			t->to_alias.extra = EVENT_UNKNOWN; /* a token is copied, too */
 		t->to_alias.ts_ns = ts_ns;
@@ -303,8 +302,8 @@ INLINE void queued_from_node(uint64_t receiver, uint64_t from, uint64_t ts_ns)
 	if (!wanted_of(EVENT_MESSAGE_QUEUED, to) || !is_who(&config.message_from, 0, 0) ||
 	    !is_who(&config.message_to, receiver, to))
 		return;
-	if (!config.counting && TERM_BOXED(from) && read_user(TERM_PTR(from), pid, sizeof(pid)) &&
-	    EXTERNAL_PID_TAG(pid[0]))
+	if (!config.counting && TERM_IS_BOXED(from) &&
+	    read_user(TERM_ADDR(from), pid, sizeof(pid)) && EXTERNAL_PID_TAG(pid[0]))
 		read_u64(pid[1] + config.layout.node_sysname, &node);
 	is_queued(receiver, to, node, EVENT_UNKNOWN, ts_ns);
 }
@@ -355,7 +354,7 @@ EVENT_ENTRY(event_dist_to_alias)
  */
 EVENT_ENTRY(event_send_remote)
 {
-	uint64_t context = ctx->di, name = IS_ATOM(ctx->si) ? ctx->si : 0;
+	uint64_t context = ctx->di, name = TERM_IS_ATOM(ctx->si) ? ctx->si : 0;
 	uint64_t ts_ns = event_now(), process = 0, epid, dep, node = 0;
 	struct thread_info *t = scheduler_here();
 	struct rec_raw_event *rec;

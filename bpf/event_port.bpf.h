@@ -5,6 +5,7 @@
 #ifndef EBEAM_BPF_EVENT_PORT_H
 #define EBEAM_BPF_EVENT_PORT_H
 
+#include "abi/vm.h"
 #include "event_values.bpf.h"
 
 /* ---- ports --------------------------------------------------------------------------------- */
@@ -65,7 +66,7 @@ EVENT_RETURN(event_port_open_return)
 EVENT_ENTRY(event_port_exit)
 {
 	uint64_t ts_ns = event_now(), port = ctx->di, from = ctx->si;
-	uint64_t epid = (from & 0xf) == 3 ? from : 0;
+	uint64_t epid = TERM_IS_PID(from) ? from : 0;
 	struct rec_raw_event *rec;
 
 	if (!wanted_of(EVENT_PORT_EXIT, epid))

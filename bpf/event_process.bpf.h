@@ -5,6 +5,7 @@
 #ifndef EBEAM_BPF_EVENT_PROCESS_H
 #define EBEAM_BPF_EVENT_PROCESS_H
 
+#include "abi/vm.h"
 #include "event_values.bpf.h"
 
 /* ---- processes ----------------------------------------------------------------------------- */
@@ -228,7 +229,7 @@ EVENT_RETURN(event_register_return)
 		return 0;
 	drop_return();
 	id = t->reg.id;
-	epid = (id & 0xf) == 3 ? id : 0;
+	epid = TERM_IS_PID(id) ? id : 0;
 	if ((int)ctx->ax == 1 && t->reg.epoch == switches.epoch[EVENT_PROCESS_REGISTER] &&
 	    wanted(EVENT_PROCESS_REGISTER) &&
 	    (is_about(epid) || (epid_of(t->reg.process) == epid && is_about(epid)))) {
@@ -329,8 +330,6 @@ EVENT_ENTRY(event_hibernate_arity)
  * is scheduled out (beam_jit_wait_locked(), beam_common.c).  ACTIVE_SYS alone says that it has
  * signals or system tasks to handle: erts_schedule() does that, and may not return it for that.
  */
-#define PSFLG_ACTIVE	(1u << 13)
-#define PSFLG_SUSPENDED (1u << 16)
 
 INLINE enum event_word status_of(uint32_t state)
 {
@@ -502,9 +501,6 @@ EVENT_RETURN(event_schedule_return)
 		slice_begins(process, bpf_ktime_get_ns());
 	return 0;
 }
-
-/* Process.state: it is in a run queue */
-#define PSFLG_IN_RUNQ (1u << 14)
 
 INLINE void runnable(struct pt_regs *ctx, uint64_t process, uint32_t unless)
 {

@@ -5,13 +5,12 @@
 #ifndef EBEAM_BPF_EVENT_SIGNAL_H
 #define EBEAM_BPF_EVENT_SIGNAL_H
 
+#include "abi/vm.h"
 #include "event_values.bpf.h"
-
-#define IS_PID(term) (((term)&0xf) == 3)
 
 INLINE void exit_signal(struct pt_regs *ctx, uint64_t from, uint64_t to, uint64_t reason)
 {
-	uint64_t ts_ns, epid = IS_PID(from) ? from : 0, process = 0, here;
+	uint64_t ts_ns, epid = TERM_IS_PID(from) ? from : 0, process = 0, here;
 	struct thread_info *t;
 	struct rec_raw_event *rec;
 	uint16_t flags;

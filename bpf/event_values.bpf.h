@@ -6,13 +6,10 @@
 #ifndef EBEAM_BPF_EVENT_VALUES_H
 #define EBEAM_BPF_EVENT_VALUES_H
 
+#include "abi/vm.h"
 #include "event.bpf.h"
 
 /* ---- what values are made of ---------------------------------------------------------------- */
-
-/* erl_term.h of OTP 24 to 29 */
-#define HEADER_IS_TUPLE(h) (((h)&0x3f) == 0)
-#define HEADER_ARITY(h)	   ((h) >> 6)
 
 /* The event that this thread makes; NULL only for the verifier. */
 INLINE struct event_with_term *event_with_term(void)
@@ -29,12 +26,12 @@ INLINE struct event_with_term *event_with_term(void)
  */
 GLOBAL_FN int copy_block(uint64_t term)
 {
-	uint64_t words = EVENT_BLOCK_WORDS, cell[2], addr = TERM_PTR(term);
+	uint64_t words = EVENT_BLOCK_WORDS, cell[2], addr = TERM_ADDR(term);
 	struct event_with_term *e;
 	struct term_block *b;
 	uint32_t nr;
 
-	if (!TERM_LIST(term) && !TERM_BOXED(term))
+	if (!TERM_IS_LIST(term) && !TERM_IS_BOXED(term))
 		return 0;
 	e = event_with_term();
 	if (!e)
@@ -48,17 +45,17 @@ GLOBAL_FN int copy_block(uint64_t term)
 		return 0;
 	b = &e->blocks[nr];
 	__builtin_memset(b, 0, sizeof(*b));
-	if (TERM_LIST(term) && TERM_LIST(cell[1]) && TERM_PTR(cell[1]) == addr - 16)
+	if (TERM_IS_LIST(term) && TERM_IS_LIST(cell[1]) && TERM_ADDR(cell[1]) == addr - 16)
 		addr -= sizeof(b->words) - sizeof(cell);
-	else if (!TERM_LIST(term) && HEADER_IS_TUPLE(cell[0]) &&
+	else if (!TERM_IS_LIST(term) && HEADER_IS_TUPLE(cell[0]) &&
 		 HEADER_ARITY(cell[0]) + 1 < EVENT_BLOCK_WORDS)
 		words = HEADER_ARITY(cell[0]) + 1;
 	FORGET(words);
 	if (words > EVENT_BLOCK_WORDS)
 		return 0;
 	if (!try_read(addr, b->words, words * 8)) {
-		addr = TERM_PTR(term);
-		if (!TERM_LIST(term) || !try_read(addr, b->words, sizeof(cell)))
+		addr = TERM_ADDR(term);
+		if (!TERM_IS_LIST(term) || !try_read(addr, b->words, sizeof(cell)))
 			return 0;
 	}
 	b->addr = addr;
@@ -70,7 +67,7 @@ GLOBAL_FN int copy_block(uint64_t term)
 /* What the cells of a list point to, as far as they stand in its block. */
 INLINE void copy_cells(struct term_block *b)
 {
-	uint64_t at = TERM_PTR(b->term) - b->addr, tail;
+	uint64_t at = TERM_ADDR(b->term) - b->addr, tail;
 
 	for (int i = 0; i < EVENT_BLOCK_WORDS / 2; i++) {
 		FORGET(at);
@@ -78,8 +75,8 @@ INLINE void copy_cells(struct term_block *b)
 			return;
 		copy_block(b->words[at / 8]);
 		tail = b->words[at / 8 + 1];
-		at = TERM_PTR(tail) - b->addr;
-		if (!TERM_LIST(tail) || at > sizeof(b->words) - 16) {
+		at = TERM_ADDR(tail) - b->addr;
+		if (!TERM_IS_LIST(tail) || at > sizeof(b->words) - 16) {
 			copy_block(tail);
 			return;
 		}
@@ -95,7 +92,7 @@ GLOBAL_FN int copy_below(uint32_t i)
 	if (!e || i >= EVENT_BLOCKS || i >= e->rec.nr_blocks)
 		return 0;
 	b = &e->blocks[i];
-	if (TERM_LIST(b->term)) {
+	if (TERM_IS_LIST(b->term)) {
 		copy_cells(b);
 		return 1;
 	}
@@ -119,7 +116,7 @@ INLINE void copy_term(uint64_t term)
 
 INLINE bool has_words(uint64_t term)
 {
-	return TERM_LIST(term) || TERM_BOXED(term);
+	return TERM_IS_LIST(term) || TERM_IS_BOXED(term);
 }
 
 /* One with room for the words of one term. */
@@ -136,9 +133,9 @@ INLINE void copy_only_block(struct event_with_block *e, uint64_t boxed)
 	if (config.unnamed)
 		return;
 	__builtin_memset(b, 0, sizeof(*b));
-	if (!try_read(TERM_PTR(boxed), b->words, sizeof(b->words)))
+	if (!try_read(TERM_ADDR(boxed), b->words, sizeof(b->words)))
 		return;
-	b->addr = TERM_PTR(boxed);
+	b->addr = TERM_ADDR(boxed);
 	b->term = boxed;
 	e->rec.nr_blocks = 1;
 }
@@ -147,9 +144,9 @@ INLINE void copy_only_block(struct event_with_block *e, uint64_t boxed)
 GLOBAL_FN int list_length(uint64_t list)
 {
 	for (int i = 0; i <= 255; i++) {
-		if (!TERM_LIST(list))
+		if (!TERM_IS_LIST(list))
 			return list == TERM_NIL ? i : -1;
-		if (!read_u64(TERM_PTR(list) + 8, &list))
+		if (!read_u64(TERM_ADDR(list) + 8, &list))
 			return -1;
 	}
 	return -1;
@@ -181,11 +178,9 @@ INLINE uint64_t old_heap_words(uint64_t process)
  * to 29; ErtsMessage {next, data, m[]}: m[0] of a signal that is no message looks like an external
  * pid, and of a message that came from another node and was not decoded it is nothing
  * (erl_message.h). */
-#define FS_ON_HEAP_MSGQ	     (1u << 1)
-#define F_ABANDONED_HEAP_USE (1u << 12)
-#define SIGNAL_MASK	     0x3f
-#define SIGNAL_NO_MESSAGE    0x30
-#define MESSAGE_UNDECODED    0
+#define SIGNAL_MASK	  0x3f
+#define SIGNAL_NO_MESSAGE 0x30
+#define MESSAGE_UNDECODED 0
 
 /* Words in a chain of heap fragments; EVENT_UNKNOWN: cannot be read, or too long. */
 #define HFRAGS_MAX 64

@@ -6,6 +6,7 @@
 #ifndef EBEAM_BPF_PROCESS_H
 #define EBEAM_BPF_PROCESS_H
 
+#include "abi/vm.h"
 #include "maps.bpf.h"
 #include "sample.bpf.h"
 
@@ -17,7 +18,7 @@ INLINE void read_initial_call(uint64_t term, uint64_t mfa[3])
 {
 	uint64_t tuple[4];
 
-	if (!TERM_BOXED(term) || !read_user(TERM_PTR(term), tuple, sizeof(tuple)) ||
+	if (!TERM_IS_BOXED(term) || !read_user(TERM_ADDR(term), tuple, sizeof(tuple)) ||
 	    tuple[0] != HEADER_TUPLE(3))
 		return;
 	mfa[0] = tuple[1];
@@ -47,8 +48,8 @@ INLINE bool process_emit(const struct process_view *p, uint64_t ts_ns,
 	rec->label = v->label;
 	read_user(p->addr + config.layout.process_initial, rec->initial, sizeof(rec->initial));
 	read_initial_call(v->initial_call, rec->initial_call);
-	if (TERM_BOXED(v->label) || TERM_LIST(v->label))
-		read_user(TERM_PTR(v->label), rec->label_words, sizeof(rec->label_words));
+	if (TERM_IS_BOXED(v->label) || TERM_IS_LIST(v->label))
+		read_user(TERM_ADDR(v->label), rec->label_words, sizeof(rec->label_words));
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return true;
 }

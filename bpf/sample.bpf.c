@@ -3,6 +3,7 @@
  * CPU sampling: one perf_event program on every CPU, for the threads of one node.  A thin shell
  * around sample.bpf.h: registers in, record out.  Formats nothing, resolves nothing.
  */
+#include "abi/vm.h"
 #include "maps.bpf.h"
 #include "sample.bpf.h"
 #include "process.bpf.h"

@@ -12,6 +12,7 @@
 #ifndef EBEAM_BPF_SAMPLE_H
 #define EBEAM_BPF_SAMPLE_H
 
+#include "abi/vm.h"
 #include "walk.bpf.h"
 
 /* User registers at the interrupt. */

@@ -9,6 +9,7 @@
 #ifndef EBEAM_BPF_TERM_COPY_H
 #define EBEAM_BPF_TERM_COPY_H
 
+#include "abi/vm.h"
 #include "beam.bpf.h"
 
 #define EBEAM_COPY_HEAD (sizeof(struct rec_raw_call) / 8)
@@ -23,22 +24,6 @@ struct term_copy {
 	/* The room behind the last segment keeps the verifier's arithmetic simple. */
 	uint64_t words[TERM_COPY_WORDS + TERM_SEGMENT_HEAD + TERM_SEGMENT_WORDS];
 };
-
-#define COPY_SUBTAG(h) ((h)&0x3f)
-#define COPY_ARITY(h)  ((h) >> 6)
-#define COPY_TUPLE     0x00
-#define COPY_FUN       0x14
-#define COPY_RECORD    0x1c /* OTP 29 */
-#define COPY_BITS_0    0x20 /* ProcBin; ErlHeapBits from OTP 27 on */
-#define COPY_BITS_1    0x24 /* HeapBin; ErlSubBits from OTP 27 on */
-#define COPY_SUB_BIN   0x28 /* up to OTP 26 */
-#define COPY_MAP_27    0x2c
-#define COPY_MAP_26    0x3c
-
-/* Of the type of a map, header bits 6 and 7: flat, then inner node, root with and without a full
- * bitmap (erl_map.h). */
-#define COPY_MAP_TYPE(h)   ((h) >> 6 & 3)
-#define COPY_MAP_BITMAP(h) ((h) >> 16 & 0xffff)
 
 /* What the current thread copies into, by the unit that includes this; NULL only for the
  * verifier. */
@@ -100,16 +85,16 @@ GLOBAL_FN int copy_object(uint64_t addr, uint64_t words, uint64_t meta)
 #define COPY_CELL_WORDS 16
 INLINE void copy_list(uint64_t list, uint64_t depth)
 {
-	uint64_t addr = TERM_PTR(list), cell[2], from;
+	uint64_t addr = TERM_ADDR(list), cell[2], from;
 
 	if (!try_read(addr, cell, sizeof(cell)))
 		return;
 	from = addr - 8 * (COPY_CELL_WORDS - 2);
-	if (TERM_LIST(cell[1]) && TERM_PTR(cell[1]) == addr - 16 &&
+	if (TERM_IS_LIST(cell[1]) && TERM_ADDR(cell[1]) == addr - 16 &&
 	    copy_segment(from, COPY_CELL_WORDS,
 			 TERM_SEGMENT_META(0, TERM_SEGMENT_CELLS, depth, COPY_CELL_WORDS - 2)))
 		return;
-	if (TERM_LIST(cell[1]) && TERM_PTR(cell[1]) == addr + 16 &&
+	if (TERM_IS_LIST(cell[1]) && TERM_ADDR(cell[1]) == addr + 16 &&
 	    copy_segment(addr, COPY_CELL_WORDS, TERM_SEGMENT_META(0, TERM_SEGMENT_CELLS, depth, 0)))
 		return;
 	copy_segment(addr, 2, TERM_SEGMENT_META(0, TERM_SEGMENT_CELLS, depth, 0));
@@ -118,13 +103,13 @@ INLINE void copy_list(uint64_t list, uint64_t depth)
 /* Words of a map's node: what stands before its children, and those. */
 INLINE uint64_t map_words(uint64_t addr, uint64_t header)
 {
-	uint64_t size = 0, bits = COPY_MAP_BITMAP(header);
+	uint64_t size = 0, bits = HEADER_MAP_BITMAP(header);
 	/* header, number of pairs, keys, values; a root has the number too, an inner node not */
-	uint64_t before = COPY_MAP_TYPE(header) == 1 ? 1 : 2;
+	uint64_t before = HEADER_MAP_TYPE(header) == 1 ? 1 : 2;
 
-	if (COPY_MAP_TYPE(header) == 0)
+	if (HEADER_MAP_TYPE(header) == 0)
 		return try_read(addr + 8, &size, sizeof(size)) ? 3 + size : 0;
-	if (COPY_MAP_TYPE(header) == 2)
+	if (HEADER_MAP_TYPE(header) == 2)
 		return before + 16; /* full */
 	bits = bits - (bits >> 1 & 0x5555);
 	bits = (bits & 0x3333) + (bits >> 2 & 0x3333);
@@ -151,18 +136,18 @@ GLOBAL_FN int copy_bits_26(uint64_t addr, uint64_t header)
 	uint64_t w[6]; /* header, bytes, then: next, Binary, data; or offset, bits, whole */
 	uint64_t size, offset = 0;
 
-	if (COPY_SUBTAG(header) == COPY_BITS_1)
-		return copy_object(addr, COPY_ARITY(header) + 1, COPY_RAW);
+	if (HEADER_SUBTAG(header) == SUBTAG_SUB_BITS)
+		return copy_object(addr, HEADER_ARITY(header) + 1, COPY_RAW);
 	if (!try_read(addr, w, sizeof(w)))
 		return 0;
-	if (COPY_SUBTAG(header) == COPY_SUB_BIN) {
+	if (HEADER_SUBTAG(header) == SUBTAG_SUB_BIN) {
 		copy_segment(addr, 5, COPY_RAW);
 		size = w[1] + 2; /* bits that begin and end inside a byte */
 		offset = w[2];
-		addr = TERM_PTR(w[4]);
+		addr = TERM_ADDR(w[4]);
 		if (!try_read(addr, w, sizeof(w)))
 			return 0;
-		if (COPY_SUBTAG(w[0]) == COPY_BITS_1) {
+		if (HEADER_SUBTAG(w[0]) == SUBTAG_SUB_BITS) {
 			copy_segment(addr, 2, COPY_RAW);
 			copy_bytes(addr + 16 + offset,
 				   offset < w[1] && size < w[1] - offset ? size : w[1] - offset);
@@ -185,12 +170,12 @@ GLOBAL_FN int copy_bits_27(uint64_t addr, uint64_t header)
 {
 	uint64_t w[5], whole; /* header, data | flags, first bit, end, BinRef or ErlHeapBits */
 
-	if (COPY_SUBTAG(header) == COPY_BITS_0)
-		return copy_object(addr, COPY_ARITY(header) + 1, COPY_RAW);
+	if (HEADER_SUBTAG(header) == SUBTAG_HEAP_BITS)
+		return copy_object(addr, HEADER_ARITY(header) + 1, COPY_RAW);
 	if (!try_read(addr, w, sizeof(w)) || w[2] > w[3])
 		return 0;
 	copy_segment(addr, 5, COPY_RAW);
-	whole = TERM_PTR(w[4]);
+	whole = TERM_ADDR(w[4]);
 	copy_segment(whole, 2, COPY_RAW);
 	copy_bytes((w[1] & ~3ull) + w[2] / 8, (w[3] + 7) / 8 - w[2] / 8);
 	return 1;
@@ -199,11 +184,11 @@ GLOBAL_FN int copy_bits_27(uint64_t addr, uint64_t header)
 /* What one term points to; 0 = nothing. */
 GLOBAL_FN int copy_pointed(uint64_t term, uint64_t depth)
 {
-	uint64_t addr = TERM_PTR(term), header, words;
+	uint64_t addr = TERM_ADDR(term), header, words;
 	struct term_copy *c;
 	uint32_t subtag;
 
-	if (!TERM_LIST(term) && !TERM_BOXED(term))
+	if (!TERM_IS_LIST(term) && !TERM_IS_BOXED(term))
 		return 0;
 	c = copy_here();
 	if (!c)
@@ -212,28 +197,28 @@ GLOBAL_FN int copy_pointed(uint64_t term, uint64_t depth)
 		c->cut = 1;
 		return 0;
 	}
-	if (TERM_LIST(term)) {
+	if (TERM_IS_LIST(term)) {
 		copy_list(term, depth);
 		return 1;
 	}
 	if (!try_read(addr, &header, sizeof(header)))
 		return 0;
-	subtag = COPY_SUBTAG(header);
-	words = COPY_ARITY(header) + 1;
+	subtag = HEADER_SUBTAG(header);
+	words = HEADER_ARITY(header) + 1;
 	depth = TERM_SEGMENT_META(0, TERM_SEGMENT_BOXED, depth, 0);
 	/* OTP 24 has external funs with the tag of records. */
-	if (subtag == COPY_TUPLE || (subtag == COPY_RECORD && config.otp != 24))
+	if (subtag == SUBTAG_TUPLE || (subtag == SUBTAG_RECORD && config.otp != 24))
 		return copy_object(addr, words, depth);
-	if (subtag == (config.otp >= 27 ? COPY_MAP_27 : COPY_MAP_26))
+	if (subtag == (config.otp >= 27 ? SUBTAG_MAP : SUBTAG_MAP_26))
 		return copy_object(addr, map_words(addr, header), depth);
-	if (config.otp >= 27 && (subtag == COPY_BITS_0 || subtag == COPY_BITS_1))
+	if (config.otp >= 27 && (subtag == SUBTAG_HEAP_BITS || subtag == SUBTAG_SUB_BITS))
 		return copy_bits_27(addr, header);
 	if (config.otp < 27 &&
-	    (subtag == COPY_BITS_0 || subtag == COPY_BITS_1 || subtag == COPY_SUB_BIN))
+	    (subtag == SUBTAG_HEAP_BITS || subtag == SUBTAG_SUB_BITS || subtag == SUBTAG_SUB_BIN))
 		return copy_bits_26(addr, header);
 	/* Of a fun what names it, as its environment is not printed: ErlFunThing (erl_fun.h), whose
 	 * header from OTP 27 on does not say how many words it has. */
-	if (subtag == COPY_FUN)
+	if (subtag == SUBTAG_FUN)
 		words = config.otp >= 27 ? 2 : config.otp == 24 ? 6 : 5;
 	return copy_object(addr, words, COPY_RAW);
 }
@@ -252,8 +237,8 @@ INLINE void copy_segment_cells(struct term_copy *c, uint32_t at, uint32_t nr, ui
 			return;
 		copy_pointed(c->words[w], depth + 1);
 		tail = c->words[w + 1];
-		next = (TERM_PTR(tail) - addr) / 8;
-		if (!TERM_LIST(tail) || next + 2 > nr) {
+		next = (TERM_ADDR(tail) - addr) / 8;
+		if (!TERM_IS_LIST(tail) || next + 2 > nr) {
 			copy_pointed(tail, depth);
 			return;
 		}

@@ -15,6 +15,7 @@
 #ifndef EBEAM_BPF_WALK_H
 #define EBEAM_BPF_WALK_H
 
+#include "abi/vm.h"
 #include "beam.bpf.h"
 
 #define WALK_MAX_ADDRS (EBEAM_KERNEL_FRAMES + EBEAM_LEAF_FRAMES + EBEAM_ROOT_FRAMES)
@@ -44,7 +45,7 @@ INLINE struct walk *walk_scratch(void);
 /* The hull is enough here: user space drops what is outside the mappings themselves. */
 INLINE bool is_return_address(uint64_t w)
 {
-	return (w & 3) == 0 && w >= state.jit_hull.start && w < state.jit_hull.end;
+	return TERM_IS_HEADER(w) && w >= state.jit_hull.start && w < state.jit_hull.end;
 }
 
 INLINE bool push_addr(struct walk *w, uint64_t addr)

@@ -18,6 +18,8 @@
 #include <stdint.h>
 #endif
 
+#include "abi/vm.h"
+
 #define CALL_TESTS_MAX 24
 
 enum call_test_op {
@@ -36,11 +38,11 @@ enum call_test_op {
 };
 
 enum call_test_type {
-	CALL_TYPE_ATOM,	 /* word & 0x3f == 0x0b */
+	CALL_TYPE_ATOM,	 /* TERM_IS_ATOM(word) */
 	CALL_TYPE_SMALL, /* word & 0x0f == 0x0f */
 	CALL_TYPE_PID,	 /* word & 0x0f == 0x03; of this node */
 	CALL_TYPE_PORT,	 /* word & 0x0f == 0x07; of this node */
-	CALL_TYPE_NIL,	 /* word == 0x3b */
+	CALL_TYPE_NIL,	 /* word == TERM_NIL */
 	CALL_TYPE_CONS,	 /* word & 3 == 1 */
 	CALL_TYPE_BOXED, /* word & 3 == 2 */
 	CALL_TYPE_OTHER,
@@ -59,13 +61,13 @@ struct call_test {
 
 static inline __attribute__((always_inline)) uint32_t call_test_type_of(uint64_t word)
 {
-	if ((word & 0x3f) == 0x0b)
+	if (TERM_IS_ATOM(word))
 		return CALL_TYPE_ATOM;
-	if ((word & 3) == 1)
+	if (TERM_IS_LIST(word))
 		return CALL_TYPE_CONS;
-	if ((word & 3) == 2)
+	if (TERM_IS_BOXED(word))
 		return CALL_TYPE_BOXED;
-	if (word == 0x3b)
+	if (word == TERM_NIL)
 		return CALL_TYPE_NIL;
 	switch (word & 0xf) {
 	case 0xf:

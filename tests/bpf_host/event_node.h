@@ -18,7 +18,6 @@
 #define EPID	 0x283ull
 #define TO	 0x293ull
 #define FSBASE	 0x7f5449fff6c0ull
-#define NIL	 0x3bull
 #define SMALL(n) (((uint64_t)(n) << 4) | 0xf)
 #define ATOM(n)	 (((uint64_t)(n) << 6) | 0xb)
 #define ALL	 ((1ull << NR_EVENT_KINDS) - 1)

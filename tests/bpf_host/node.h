@@ -36,7 +36,6 @@
 #define TERM_SMALL(n)  (((uint64_t)(n) << 4) | 0xf)
 #define TERM_ATOM(n)   (((uint64_t)(n) << 6) | 0xb)
 #define TERM_CATCH(n)  (((uint64_t)(n) << 6) | 0x1b)
-#define TERM_NIL       0x3bull
 #define LIST_AT(addr)  ((addr) | 1)
 #define BOXED_AT(addr) ((addr) | 2)
 

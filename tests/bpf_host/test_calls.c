@@ -3,6 +3,7 @@
  * Calls of functions, on a made-up process: which words come with them, which calls are told apart
  * beforehand, and what limits and unreadable memory leave of them.
  */
+#include "abi/vm.h"
 #include "event_node.h"
 
 #define ENTRY	 0x7f5400001000ull
@@ -109,7 +110,7 @@ static void args(uint64_t a, uint64_t b)
 static void a_call(void **unused)
 {
 	const uint64_t tuple[] = {2 << 6, ATOM(5), LIST(HEAP + 0x120)};
-	const uint64_t back[] = {SMALL(3),	     NIL,      SMALL(2),
+	const uint64_t back[] = {SMALL(3),	     TERM_NIL, SMALL(2),
 				 LIST(HEAP + 0x100), SMALL(1), LIST(HEAP + 0x110)};
 	const struct rec_raw_call *c;
 
@@ -138,7 +139,7 @@ static void a_call(void **unused)
 static void its_end(void **unused)
 {
 	(void)unused;
-	args(ATOM(9), NIL);
+	args(ATOM(9), TERM_NIL);
 	hit(ENTRY, STACK);
 	hit(SITE, STACK + 8);
 	assert_non_null(call(1));
@@ -151,7 +152,7 @@ static void its_end(void **unused)
 static void nowhere(void **unused)
 {
 	(void)unused;
-	args(NIL, NIL);
+	args(TERM_NIL, TERM_NIL);
 	hit(ENTRY + 1, STACK);
 	assert_null(call(0));
 }
@@ -180,7 +181,7 @@ static void binaries_25(void **unused)
 	expect_words(c, HEAP + 0x300, part, 5);
 	expect_words(c, BYTES + 0x20, bytes + 4, 3);
 	assert_false(has_word(c, BYTES + 0x18, &word));
-	args(BOXED(HEAP + 0x200), NIL);
+	args(BOXED(HEAP + 0x200), TERM_NIL);
 	hit(ENTRY, STACK);
 	expect_words(call(1), BYTES, bytes, 32);
 }
@@ -215,13 +216,13 @@ static void maps(void **unused)
 {
 	const uint64_t keys[] = {2 << 6, ATOM(1), ATOM(2)};
 	const uint64_t map[] = {0x3c, 2, BOXED(HEAP + 0x100), SMALL(1), LIST(HEAP + 0x140)};
-	const uint64_t cell[] = {SMALL(5), NIL};
+	const uint64_t cell[] = {SMALL(5), TERM_NIL};
 
 	(void)unused;
 	host_put(HEAP + 0x100, keys, sizeof(keys));
 	host_put(HEAP + 0x140, cell, sizeof(cell));
 	host_put(HEAP + 0x180, map, sizeof(map));
-	args(BOXED(HEAP + 0x180), NIL);
+	args(BOXED(HEAP + 0x180), TERM_NIL);
 	hit(ENTRY, STACK);
 	expect_words(call(0), HEAP + 0x180, map, 5);
 	expect_words(call(0), HEAP + 0x100, keys, 3);
@@ -239,7 +240,7 @@ static void limits(void **unused)
 	host_put(HEAP + 0x80, outer, sizeof(outer));
 	host_put(HEAP + 0x100, inner, sizeof(inner));
 	host_put(HEAP + 0x140, most, sizeof(most));
-	args(BOXED(HEAP + 0x80), NIL);
+	args(BOXED(HEAP + 0x80), TERM_NIL);
 	config.call_depth = 2;
 	hit(ENTRY, STACK);
 	assert_true(has_word(call(0), HEAP + 0x100, &word));
@@ -295,15 +296,15 @@ static void hostile(void **unused)
 /* Each read of the program fails once. */
 static void faults(void **unused)
 {
-	const uint64_t tuple[] = {2 << 6, LIST(HEAP + 0x100), NIL};
-	const uint64_t cell[] = {SMALL(1), NIL};
+	const uint64_t tuple[] = {2 << 6, LIST(HEAP + 0x100), TERM_NIL};
+	const uint64_t cell[] = {SMALL(1), TERM_NIL};
 
 	for (uint64_t nth = 1; nth < 20; nth++) {
 		teardown(unused);
 		setup_calls(unused);
 		host_put(HEAP + 0x80, tuple, sizeof(tuple));
 		host_put(HEAP + 0x100, cell, sizeof(cell));
-		args(BOXED(HEAP + 0x80), NIL);
+		args(BOXED(HEAP + 0x80), TERM_NIL);
 		host.fail_read = nth;
 		hit(ENTRY, STACK);
 		if (call(0)) {
@@ -349,31 +350,31 @@ static void filters(void **unused)
 					  .op = CALL_TEST_TYPE,
 					  .element = -1,
 					  .value = 1 << CALL_TYPE_CONS | 1 << CALL_TYPE_NIL}};
-	const uint64_t ok[] = {2 << 6, ATOM(4), NIL}, no[] = {2 << 6, ATOM(5), NIL};
+	const uint64_t ok[] = {2 << 6, ATOM(4), TERM_NIL}, no[] = {2 << 6, ATOM(5), TERM_NIL};
 
 	(void)unused;
 	host_put(HEAP + 0x80, ok, sizeof(ok));
 	host_put(HEAP + 0x100, no, sizeof(no));
 	set_tests(equal, 1);
-	assert_true(passes(ATOM(3), NIL));
-	assert_false(passes(ATOM(4), NIL));
+	assert_true(passes(ATOM(3), TERM_NIL));
+	assert_false(passes(ATOM(4), TERM_NIL));
 	set_tests(guard, 3);
-	assert_true(passes(NIL, SMALL(4)));
-	assert_true(passes(NIL, SMALL(8)));
-	assert_true(passes(NIL, SMALL(0)));
-	assert_false(passes(NIL, SMALL(3)));
-	assert_false(passes(NIL, SMALL(9)));
-	assert_false(passes(NIL, SMALL(-4)));
-	assert_true(passes(NIL, BOXED(HEAP + 0x80))); /* may be a large number: not for BPF */
+	assert_true(passes(TERM_NIL, SMALL(4)));
+	assert_true(passes(TERM_NIL, SMALL(8)));
+	assert_true(passes(TERM_NIL, SMALL(0)));
+	assert_false(passes(TERM_NIL, SMALL(3)));
+	assert_false(passes(TERM_NIL, SMALL(9)));
+	assert_false(passes(TERM_NIL, SMALL(-4)));
+	assert_true(passes(TERM_NIL, BOXED(HEAP + 0x80))); /* may be a large number: not for BPF */
 	set_tests(tagged, 2);
-	assert_true(passes(BOXED(HEAP + 0x80), NIL));
-	assert_false(passes(BOXED(HEAP + 0x100), NIL));
-	assert_false(passes(ATOM(4), NIL));
-	assert_false(passes(BOXED(0x1000), NIL)); /* unreadable */
+	assert_true(passes(BOXED(HEAP + 0x80), TERM_NIL));
+	assert_false(passes(BOXED(HEAP + 0x100), TERM_NIL));
+	assert_false(passes(ATOM(4), TERM_NIL));
+	assert_false(passes(BOXED(0x1000), TERM_NIL)); /* unreadable */
 	set_tests(type, 1);
-	assert_true(passes(NIL, NIL));
-	assert_true(passes(LIST(HEAP), NIL));
-	assert_false(passes(SMALL(1), NIL));
+	assert_true(passes(TERM_NIL, TERM_NIL));
+	assert_true(passes(LIST(HEAP), TERM_NIL));
+	assert_false(passes(SMALL(1), TERM_NIL));
 }
 
 /* ---- stacks --------------------------------------------------------------------------------- */
@@ -407,7 +408,7 @@ static void ask_for_stacks(void)
 	put(PROCESS, config.layout.process_hend, HEND);
 	host_put_u64(STACK + 8, SMALL(1));
 	host_put_u64(STACK + 16, SITE + 0x40);
-	args(NIL, NIL);
+	args(TERM_NIL, TERM_NIL);
 }
 
 /* All return addresses from the top of the stack on; a scheduler that nobody knows is enough. */
@@ -463,7 +464,7 @@ static void last_hits(void **unused)
 	struct call_place_hit *last, never = {0};
 
 	(void)unused;
-	args(NIL, NIL);
+	args(TERM_NIL, TERM_NIL);
 	hit(SITE, STACK + 8);
 	assert_null(bpf_map_lookup_elem(&call_place_hits, &key));
 	bpf_map_update_elem(&call_place_hits, &key, &never, BPF_ANY);
@@ -488,7 +489,7 @@ static void skipped_hits(void **unused)
 	static const uint64_t nr[] = {1, 2, 5, 6, 1, 2, 4};
 
 	(void)unused;
-	args(NIL, NIL);
+	args(TERM_NIL, TERM_NIL);
 	host.perf_count = 7; /* of a thread that is not known yet */
 	hit(SITE, STACK + 8);
 	bpf_map_update_elem(&call_place_hits, &key, &never, BPF_ANY);
@@ -531,7 +532,7 @@ static void moments(void **unused)
 	};
 
 	(void)unused;
-	args(NIL, NIL);
+	args(TERM_NIL, TERM_NIL);
 	config.layout.sched_reductions = 8;
 	bpf_map_update_elem(&call_place_hits, &key, &never, BPF_ANY);
 	h = bpf_map_lookup_elem(&call_place_hits, &key);
@@ -624,7 +625,7 @@ static void returns_while_off(void **unused)
 static void no_room(void **unused)
 {
 	(void)unused;
-	args(NIL, NIL);
+	args(TERM_NIL, TERM_NIL);
 	host.ring_room = 0;
 	hit(ENTRY, STACK);
 	assert_null(call(0));

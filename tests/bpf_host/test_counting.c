@@ -3,11 +3,13 @@
  * Where only numbers are wanted: the programs count what they would have told, of all processes and
  * of those that are chosen, and tell nothing; hits are counted by point.
  */
+#include "abi/vm.h"
 #include "event_node.h"
 
 static void does_spawn(void)
 {
-	struct pt_regs call = {.di = PROCESS, .si = ATOM(1), .dx = ATOM(2), .cx = NIL, .r8 = HEAP};
+	struct pt_regs call = {
+		.di = PROCESS, .si = ATOM(1), .dx = ATOM(2), .cx = TERM_NIL, .r8 = HEAP};
 	struct pt_regs done = {.ax = TO};
 
 	host_put_u32(HEAP, 1); /* SPO_LINK */
@@ -114,7 +116,7 @@ static void does_others(void)
 {
 	struct pt_regs exit = {.si = EPID, .dx = TO, .cx = ATOM(1)};
 	struct pt_regs copy = {.di = HEAP | 2, .si = 7}, immediate = {.di = ATOM(1)};
-	struct pt_regs nif = {.di = PROCESS, .si = HEAP + 0x100}, done = {.ax = NIL};
+	struct pt_regs nif = {.di = PROCESS, .si = HEAP + 0x100}, done = {.ax = TERM_NIL};
 	struct pt_regs reg = {.di = PROCESS, .si = HEAP};
 
 	event_send_exit(&exit);

@@ -3,6 +3,7 @@
  * Process dictionaries as the VM keeps them (erl_process_dict.c): linear hashing, a slot is nil, a
  * tuple or a list of tuples.  What cannot be read is not the same as what is not there.
  */
+#include "abi/vm.h"
 #include "node.h"
 
 #define KEY	TERM_ATOM(0x321)

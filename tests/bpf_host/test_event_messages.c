@@ -2,6 +2,7 @@
 /*
  * The programs of messages, on a made-up process: sizes, aliases, whom they are from and to.
  */
+#include "abi/vm.h"
 #include "event_node.h"
 
 static void filters_of_messages(void **unused)
@@ -148,7 +149,7 @@ static void from_other_nodes(void **unused)
 /* With room for the message, for the alias (4) and for a tuple (6). */
 static void aliases(void **unused)
 {
-	struct pt_regs ctx = {.di = PROCESS, .si = EPID, .dx = put_alias(OTHER), .r8 = NIL};
+	struct pt_regs ctx = {.di = PROCESS, .si = EPID, .dx = put_alias(OTHER), .r8 = TERM_NIL};
 	struct pt_regs alloc = {.di = OTHER, .cx = 17};
 
 	(void)unused;
@@ -172,7 +173,7 @@ static void aliases(void **unused)
 	event_send_to_alias(&ctx);
 	event_alloc_message(&alloc);
 	assert_to_alias(6, TO, EVENT_UNKNOWN, true);
-	ctx.r8 = NIL;
+	ctx.r8 = TERM_NIL;
 	alloc.cx = 9;
 	event_send_to_alias(&ctx);
 	event_alloc_message(&alloc);
@@ -189,7 +190,7 @@ static void aliases(void **unused)
 /* The alias itself, but not what it points to. */
 static void aliases_unnamed(void **unused)
 {
-	struct pt_regs ctx = {.di = PROCESS, .si = EPID, .dx = put_alias(OTHER), .r8 = NIL};
+	struct pt_regs ctx = {.di = PROCESS, .si = EPID, .dx = put_alias(OTHER), .r8 = TERM_NIL};
 	struct pt_regs alloc = {.di = OTHER, .cx = 17};
 
 	(void)unused;
@@ -205,7 +206,7 @@ static void aliases_unnamed(void **unused)
 /* Nothing will be allocated where that is seen. */
 static void aliases_at_once(void **unused)
 {
-	struct pt_regs ctx = {.di = PROCESS, .si = EPID, .dx = put_alias(OTHER), .r8 = NIL};
+	struct pt_regs ctx = {.di = PROCESS, .si = EPID, .dx = put_alias(OTHER), .r8 = TERM_NIL};
 	uint64_t process_state = OTHER + (uint64_t)config.layout.process_state;
 
 	(void)unused;
@@ -247,7 +248,7 @@ static void aliases_at_once(void **unused)
 /* Its receiver is gone before room is made; it was made in another slice of time; filters. */
 static void aliases_left(void **unused)
 {
-	struct pt_regs ctx = {.di = PROCESS, .si = EPID, .dx = put_alias(OTHER), .r8 = NIL};
+	struct pt_regs ctx = {.di = PROCESS, .si = EPID, .dx = put_alias(OTHER), .r8 = TERM_NIL};
 	struct pt_regs alloc = {.di = OTHER, .cx = 17}, another = {.di = PROCESS, .cx = 3};
 
 	(void)unused;

@@ -3,6 +3,7 @@
  * The programs of events, on a made-up process: what they emit, what they tell a collection by,
  * what is counted when there is no room, and what unreadable memory leaves of an event.
  */
+#include "abi/vm.h"
 #include "event_node.h"
 
 /* {{a,[1,2,3]},"xy"}: tuples, a list that goes backwards, one that goes forwards. */
@@ -10,9 +11,9 @@ static uint64_t put_term(void)
 {
 	const uint64_t outer[] = {2 << 6, (HEAP + 0x100) | 2, (HEAP + 0x300) | 1};
 	const uint64_t inner[] = {2 << 6, ATOM(5), (HEAP + 0x220) | 1};
-	const uint64_t back[] = {SMALL(3),	     NIL,      SMALL(2),
+	const uint64_t back[] = {SMALL(3),	     TERM_NIL, SMALL(2),
 				 (HEAP + 0x200) | 1, SMALL(1), (HEAP + 0x210) | 1};
-	const uint64_t forth[] = {SMALL('x'), (HEAP + 0x310) | 1, SMALL('y'), NIL};
+	const uint64_t forth[] = {SMALL('x'), (HEAP + 0x310) | 1, SMALL('y'), TERM_NIL};
 
 	host_put(HEAP + 0x80, outer, sizeof(outer));
 	host_put(HEAP + 0x100, inner, sizeof(inner));

@@ -3,6 +3,7 @@
  * Records of processes: emitted at first sight and when name, initial call or label have changed;
  * never lost for good, never made up from what could not be read.
  */
+#include "abi/vm.h"
 #include "node.h"
 
 #define REG_PROC	  (NODE_TERMS + 0x800) /* struct RegProc */

@@ -3,6 +3,7 @@
  * The programs of run queues: who makes a process runnable, whom that says nothing of, and when
  * schedulers go to sleep.
  */
+#include "abi/vm.h"
 #include "event_node.h"
 
 static void know_scheduler(enum thread_type type, uint64_t running)
@@ -121,7 +122,7 @@ static void faults(void **unused)
 /* A process is born: in the run queue, by its parent, and only if it was made. */
 static void spawns(void **unused)
 {
-	struct pt_regs ctx = {.di = PROCESS, .si = ATOM(1), .dx = ATOM(2), .cx = NIL};
+	struct pt_regs ctx = {.di = PROCESS, .si = ATOM(1), .dx = ATOM(2), .cx = TERM_NIL};
 
 	(void)unused;
 	config.event_kinds = 1ull << EVENT_PROCESS_RUNNABLE;

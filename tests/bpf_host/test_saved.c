@@ -5,6 +5,7 @@
  * those of E, whatever else stands on the C stack; else it is ambiguous and brings the C stack
  * along.
  */
+#include "abi/vm.h"
 #include "node.h"
 
 #define INLINE_RA	 (NODE_FUNCTIONS + 0x8000 + 5) /* in a function */

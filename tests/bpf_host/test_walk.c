@@ -4,6 +4,7 @@
  * memory cannot be read.  Stacks are built with their truth beside them, so each case says exactly
  * which addresses must come out.
  */
+#include "abi/vm.h"
 #include "node.h"
 
 #define WALK_WORDS	(EBEAM_LEAF_CHUNKS * EBEAM_CHUNK_WORDS)

@@ -8,7 +8,6 @@
 #include "beam/term/term_read.h"
 #include "lib/fakenode.h"
 
-#define NIL	 0x3bull
 #define SMALL(n) (((uint64_t)(int64_t)(n) << 4) | 0xf)
 
 struct fixture {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/strbuf.h"

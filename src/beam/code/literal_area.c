@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/code/call_targets.h"
 #include "beam/locate/anchors.h"
@@ -65,8 +66,7 @@ raddr literal_area_find(struct beam_node *n)
 		return 0;
 	collector = addr + at + 7 + (raddr)(int64_t)displacement(code + at + 3);
 	if (mem_read_u64(n->mem, collector, &process) ||
-	    mem_read_u64(n->mem, process + (raddr)n->layout.process_id, &id) ||
-	    (id & TERM_TAG_MASK) != TERM_TAG_PID)
+	    mem_read_u64(n->mem, process + (raddr)n->layout.process_id, &id) || !TERM_IS_PID(id))
 		return 0;
 	return refers(code + at + 7, sizeof(code) - at - 7, addr + at + 7, collector + 8)
 		       ? collector + 8

@@ -45,11 +45,6 @@ enum sched_type { /* ErtsSchedType, erts/emulator/beam/erl_process.h, OTP 25 to 
 		  SCHED_TYPE_DIRTY_IO,
 };
 
-/* Low four bits of an immediate term; erts/emulator/beam/erl_term.h. */
-#define TERM_TAG_MASK 0xf
-#define TERM_TAG_PID  0x3
-#define TERM_TAG_PORT 0x7
-
 /* Limits of +S, +SDcpu and +SDio, and of +P and +Q (the smallest one that the VM accepts). */
 #define BEAM_MAX_SCHEDULERS 1024
 #define BEAM_MIN_PTAB	    1024

@@ -3,6 +3,7 @@
  * Allocators and what else memory is counted by, by shape: see anchors.h.  Needed where the VM's
  * symbols are hidden (OTP 29), and for variables that are static in every release.
  */
+#include "abi/vm.h"
 #include "beam/locate/anchors.h"
 
 #include <string.h>
@@ -103,7 +104,6 @@ raddr shape_find_allocators(const struct anchor_space *s)
 #define BUCKETS_MAX	  (1u << 22)
 #define BUCKETS_CHUNK	  1024
 #define BUCKET_EMPTY_WORD (1ull << 32)
-#define TERM_NIL	  0x3b
 /* What tables that are being walked add to the size of the table of names, at most, and how far
  * the counter stands from the pointer to the table: META_NAME_TAB_LOCK_CNT locks of a cache line
  * are between them. */

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/locate/anchors.h"
 #include "beam/vm/dist.h"

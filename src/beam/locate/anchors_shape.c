@@ -4,6 +4,7 @@
  * data.  See anchors.h.  Every search judges words of one copy of the writable data first, without
  * reading more; only survivors are followed into the process, many at once.
  */
+#include "abi/vm.h"
 #include "beam/locate/anchors.h"
 
 #include <stdlib.h>

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/locate/checks_internal.h"

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/locate/checks_internal.h"
 #include "beam/process/process.h"
@@ -14,13 +15,8 @@
 /* Process.state: two priorities of two bits each (2 = normal), then flags (process.h). */
 #define STATE_PRIORITIES 0xf
 #define STATE_NORMAL	 0xa
-#define STATE_DIRTY_WORK (PROCESS_STATE_DIRTY_CPU | PROCESS_STATE_DIRTY_IO)
-#define STATE_GOING	 (PROCESS_STATE_FREE | PROCESS_STATE_EXITING)
-#define STATE_BUSY	 (STATE_GOING | PROCESS_STATE_ON_CPU | PROCESS_STATE_GC)
-
-/* erts/emulator/beam/erl_term.h. */
-#define TERM_NIL	 0x3b
-#define TERM_IS_BOXED(t) (((t)&3) == 2)
+#define STATE_GOING	 (PSFLG_FREE | PSFLG_EXITING)
+#define STATE_BUSY	 (STATE_GOING | PSFLGS_ON_SCHEDULER | PSFLG_GC)
 
 /* Few processes have a current function while they wait: 2 to 5 of 50. */
 #define CURRENT_MIN 10
@@ -153,7 +149,7 @@ bool check_trap_exit(struct check_run *c)
 	if (!has_init(c))
 		return check_see(c, false, "slot 0 has another process or none");
 	flags = field_u32(c, 0, c->l->process_flags);
-	return check_see(c, flags & PROCESS_FLAG_TRAP_EXIT, "flags 0x%x", flags);
+	return check_see(c, flags & F_TRAP_EXIT, "flags 0x%x", flags);
 }
 
 /* The number comes out as 1, so the constants by which the table spreads numbers are read from the
@@ -279,7 +275,7 @@ bool check_continuations(struct check_run *c)
 		/* A process that is to run on a dirty scheduler, or comes back from one, continues
 		 * in a stub outside of the code: many of those that load code at the start. */
 		if (is_busy(c, i) || (!is_code && (field_u32(c, i, c->l->process_state) &
-						   (PROCESS_STATE_ACTIVE | STATE_DIRTY_WORK))))
+						   (PSFLG_ACTIVE | PSFLGS_DIRTY_WORK))))
 			continue;
 		nr++;
 		good += is_code;
@@ -327,7 +323,7 @@ bool check_dictionaries(struct check_run *c)
 
 	for (size_t i = 0; i < c->s.nr; i++) {
 		raddr dictionary = field_u64(c, i, c->l->process_dictionary);
-		bool is_active = field_u32(c, i, c->l->process_state) & PROCESS_STATE_ACTIVE;
+		bool is_active = field_u32(c, i, c->l->process_state) & PSFLG_ACTIVE;
 
 		if (is_busy(c, i))
 			continue;

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/locate/checks_internal.h"
 #include "beam/term/atoms.h"

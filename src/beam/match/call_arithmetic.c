@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/match/call_internal.h"
 

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/match/call_internal.h"
 #include "beam/node/node.h"

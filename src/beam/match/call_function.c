@@ -2,6 +2,7 @@
 /* The functions that guards of calls may call (erl_bif_guard.c, OTP 25 to 29): see call_match.h. */
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/match/call_internal.h"
 #include "beam/node/node.h"

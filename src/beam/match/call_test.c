@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/match/call_internal.h"
 

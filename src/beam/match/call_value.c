@@ -2,6 +2,7 @@
 /* Terms that are made here, and what can be told of terms by a word or two: see call_internal.h. */
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/match/call_internal.h"
 

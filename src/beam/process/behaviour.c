@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/term/term_read.h"
 
@@ -437,7 +438,7 @@ static const struct wakeup *find_wakeup(struct beam_node *n, struct term_reader 
 	uint64_t x[3], mfa[3];
 	raddr arg_reg;
 
-	if (!(p->flags & PROCESS_FLAG_HIBERNATED) ||
+	if (!(p->flags & F_HIBERNATED) ||
 	    mem_read_u64(n->mem, p->addr + (raddr)l->process_arg_reg, &arg_reg) != 0 ||
 	    mem_read(n->mem, arg_reg, x, sizeof(x)) != 0 || !atom_is(r, x[0], "proc_lib") ||
 	    !atom_is(r, x[1], "wake_up") || list_take(r, x[2], mfa, 3) != 3)
@@ -527,7 +528,7 @@ void behaviour_state_read(struct beam_node *n, const struct stack_code *c,
 		if (!frame_is(&at, loops[i].module, loops[i].function))
 			continue;
 		out->behaviour = loops[i].behaviour;
-		out->hibernating = (p->flags & PROCESS_FLAG_HIBERNATED) != 0;
+		out->hibernating = (p->flags & F_HIBERNATED) != 0;
 		state_of_frame(n, p, stack, r, out);
 		return;
 	}

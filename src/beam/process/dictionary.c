@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "beam/process/process_state.h"
+#include "abi/vm.h"
 
 /* ProcDict, erl_process_dict.h of OTP 21 to 29: u32 sizeMask, usedSlots, arraySize, splitPosition;
  * Uint numElements; Eterm data[]. */
@@ -13,10 +13,6 @@
 #define MAX_LONG_CHAIN	100000
 #define MAX_SLOTS	(1u << 27) /* MAX_HASH of erl_process_dict.c is 13,421,772 */
 #define SLOTS_AT_ONCE	512
-
-#define TERM_PTR(t)    ((t) & ~7ull)
-#define HEADER_TUPLE_2 (2ull << 6)
-#define NIL	       0x3bull
 
 int dictionary_readable(struct mem *mem, const struct beam_layout *layout, raddr process,
 			uint64_t epid)
@@ -60,15 +56,15 @@ int dictionary_get(struct mem *mem, const struct beam_layout *layout, raddr proc
 		return rc;
 	rc = read_slot(mem, dictionary, key, &slot);
 	/* nil, a {Key, Value}, or a list of those */
-	for (int i = 0; rc == 0 && slot != NIL; i++) {
+	for (int i = 0; rc == 0 && slot != TERM_NIL; i++) {
 		cell[0] = slot;
-		cell[1] = NIL;
-		if ((slot & 3) == 1)
-			rc = mem_read(mem, TERM_PTR(slot), cell, sizeof(cell));
+		cell[1] = TERM_NIL;
+		if (TERM_IS_LIST(slot))
+			rc = mem_read(mem, TERM_ADDR(slot), cell, sizeof(cell));
 		if (rc == 0 && ((cell[0] & 3) != 2 || i >= MAX_CHAIN))
 			return -EBADMSG;
-		rc = rc ? rc : mem_read(mem, TERM_PTR(cell[0]), tuple, sizeof(tuple));
-		if (rc == 0 && tuple[0] != HEADER_TUPLE_2)
+		rc = rc ? rc : mem_read(mem, TERM_ADDR(cell[0]), tuple, sizeof(tuple));
+		if (rc == 0 && tuple[0] != HEADER_TUPLE(2))
 			return -EBADMSG;
 		if (rc == 0 && tuple[1] == key) {
 			*value = tuple[2];
@@ -87,13 +83,14 @@ static int each_of_slot(struct mem *mem, uint64_t slot,
 	uint64_t cell[2], tuple[3];
 	int rc = 0;
 
-	for (int i = 0; slot != NIL && rc == 0; i++) {
+	for (int i = 0; slot != TERM_NIL && rc == 0; i++) {
 		cell[0] = slot;
-		cell[1] = NIL;
-		if (((slot & 3) == 1 && mem_read(mem, TERM_PTR(slot), cell, sizeof(cell)) != 0) ||
+		cell[1] = TERM_NIL;
+		if ((TERM_IS_LIST(slot) &&
+		     mem_read(mem, TERM_ADDR(slot), cell, sizeof(cell)) != 0) ||
 		    (cell[0] & 3) != 2 || i == MAX_LONG_CHAIN ||
-		    mem_read(mem, TERM_PTR(cell[0]), tuple, sizeof(tuple)) != 0 ||
-		    tuple[0] != HEADER_TUPLE_2) {
+		    mem_read(mem, TERM_ADDR(cell[0]), tuple, sizeof(tuple)) != 0 ||
+		    tuple[0] != HEADER_TUPLE(2)) {
 			++*unreadable;
 			return 0;
 		}

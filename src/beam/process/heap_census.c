@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
 
@@ -13,37 +14,15 @@
 
 /* ---- one object --------------------------------------------------------------------------- */
 
-/* Low six bits of a header (erl_term.h). */
-enum {
-	HEADER_TUPLE = 0x00,
-	HEADER_04 = 0x04, /* match state to 26, fun reference from 27 */
-	HEADER_POSITIVE = 0x08,
-	HEADER_NEGATIVE = 0x0c,
-	HEADER_REF = 0x10,
-	HEADER_FUN = 0x14,
-	HEADER_FLOAT = 0x18,
-	HEADER_RECORD = 0x1c, /* 29; 24: external fun */
-	HEADER_BITS_20 = 0x20,
-	HEADER_BITS_24 = 0x24,
-	HEADER_BITS_28 = 0x28,
-	HEADER_MAP_27 = 0x2c,
-	HEADER_EXTERNAL_PID = 0x30,
-	HEADER_EXTERNAL_PORT = 0x34,
-	HEADER_EXTERNAL_REF = 0x38,
-	HEADER_MAP_26 = 0x3c,
-};
-
-/* Map headers: kind in two bits above the tag, bitmap from bit 16 on (erl_map.h). */
-enum { MAP_FLAT, MAP_NODE, MAP_HEAD_ARRAY, MAP_HEAD_BITMAP };
 #define MAP_ARRAY_WORDS 16
 
 static uint64_t map_words(const uint64_t *o, uint64_t available, enum term_kind *kind)
 {
-	uint64_t bitmap = o[0] >> 16 & 0xffff;
+	uint64_t bitmap = HEADER_MAP_BITMAP(o[0]);
 	uint64_t nr = (uint64_t)__builtin_popcountll(bitmap);
 
 	*kind = TERM_KIND_MAP;
-	switch (o[0] >> 6 & 3) {
+	switch (HEADER_MAP_TYPE(o[0])) {
 	case MAP_FLAT: /* header, size, keys, values */
 		return available < 2 || o[1] > 1u << 20 ? 0 : 3 + o[1];
 	case MAP_NODE:
@@ -73,35 +52,39 @@ static uint64_t fun_words(int otp, const uint64_t *o, uint64_t available)
 
 static enum term_kind kind_of(int otp, uint64_t header)
 {
-	switch (header & 0x3f) {
-	case HEADER_TUPLE:
-		return TERM_KIND_TUPLE;
-	case HEADER_POSITIVE:
-	case HEADER_NEGATIVE:
-		return TERM_KIND_BIG;
-	case HEADER_REF:
-		return TERM_KIND_REF;
-	case HEADER_FUN:
-		return TERM_KIND_FUN;
-	case HEADER_FLOAT:
-		return TERM_KIND_FLOAT;
-	case HEADER_RECORD:
-		return otp >= 29 ? TERM_KIND_RECORD : otp == 24 ? TERM_KIND_EXPORT : NR_TERM_KINDS;
-	case HEADER_BITS_20:
-	case HEADER_BITS_24:
-	case HEADER_BITS_28:
-		return TERM_KIND_BITS;
-	case HEADER_04: /* belongs to a fun, or to the matching of a binary */
-		return otp >= 27 ? TERM_KIND_FUN : TERM_KIND_BITS;
-	case HEADER_EXTERNAL_PID:
-		return TERM_KIND_EXTERNAL_PID;
-	case HEADER_EXTERNAL_PORT:
-		return TERM_KIND_EXTERNAL_PORT;
-	case HEADER_EXTERNAL_REF:
-		return TERM_KIND_EXTERNAL_REF;
-	default:
-		return NR_TERM_KINDS;
-	}
+	switch
+		HEADER_SUBTAG(header)
+		{
+		case SUBTAG_TUPLE:
+			return TERM_KIND_TUPLE;
+		case SUBTAG_BIG_POSITIVE:
+		case SUBTAG_BIG_NEGATIVE:
+			return TERM_KIND_BIG;
+		case SUBTAG_REF:
+			return TERM_KIND_REF;
+		case SUBTAG_FUN:
+			return TERM_KIND_FUN;
+		case SUBTAG_FLOAT:
+			return TERM_KIND_FLOAT;
+		case SUBTAG_RECORD:
+			return otp >= 29   ? TERM_KIND_RECORD
+			       : otp == 24 ? TERM_KIND_EXPORT
+					   : NR_TERM_KINDS;
+		case SUBTAG_HEAP_BITS:
+		case SUBTAG_SUB_BITS:
+		case SUBTAG_BIN_REF:
+			return TERM_KIND_BITS;
+		case SUBTAG_FUN_REF: /* belongs to a fun, or to the matching of a binary */
+			return otp >= 27 ? TERM_KIND_FUN : TERM_KIND_BITS;
+		case SUBTAG_EXTERNAL_PID:
+			return TERM_KIND_EXTERNAL_PID;
+		case SUBTAG_EXTERNAL_PORT:
+			return TERM_KIND_EXTERNAL_PORT;
+		case SUBTAG_EXTERNAL_REF:
+			return TERM_KIND_EXTERNAL_REF;
+		default:
+			return NR_TERM_KINDS;
+		}
 }
 
 uint64_t heap_object_words(int otp, const uint64_t *object, uint64_t available,
@@ -109,16 +92,16 @@ uint64_t heap_object_words(int otp, const uint64_t *object, uint64_t available,
 {
 	uint64_t header = object[0];
 
-	if ((header & 0x3f) == (otp >= 27 ? HEADER_MAP_27 : HEADER_MAP_26))
+	if (HEADER_SUBTAG(header) == (otp >= 27 ? SUBTAG_MAP : SUBTAG_MAP_26))
 		return map_words(object, available, kind);
 	*kind = kind_of(otp, header);
 	if (*kind == NR_TERM_KINDS)
 		return 0;
-	if ((header & 0x3f) == HEADER_FUN)
+	if (HEADER_SUBTAG(header) == SUBTAG_FUN)
 		return fun_words(otp, object, available);
 	/* A sub-binary's header leaves out its last word, the binary that it is of: the collector
 	 * takes that for a term of its own (HEADER_SUB_BIN, erl_binary.h to 26). */
-	if (otp <= 26 && (header & 0x3f) == HEADER_BITS_28)
+	if (otp <= 26 && HEADER_SUBTAG(header) == SUBTAG_BIN_REF)
 		return 2 + (header >> 6);
 	return 1 + (header >> 6);
 }
@@ -143,7 +126,7 @@ static int64_t count_chunk(int otp, const uint64_t *words, uint64_t nr, bool las
 
 		if (!last && nr - i < FUN_HEAD_WORDS(otp))
 			return -(int64_t)(nr - i);
-		if ((words[i] & 3) == 0)
+		if (TERM_IS_HEADER(words[i]))
 			size = heap_object_words(otp, words + i, nr - i, &kind);
 		if (size == 0 || size > 1ull << 40) {
 			c->unknown++;
@@ -155,7 +138,7 @@ static int64_t count_chunk(int otp, const uint64_t *words, uint64_t nr, bool las
 			count = 0;
 		}
 		/* The second object of a fun, and the state of a match: words, no terms. */
-		if ((words[i] & 0x3f) == HEADER_04)
+		if (HEADER_SUBTAG(words[i]) == SUBTAG_FUN_REF)
 			count = 0;
 		c->kinds[kind].count += count;
 		c->kinds[kind].words += size;

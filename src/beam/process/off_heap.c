@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 
 /*
@@ -16,17 +17,6 @@
 #define NEXT	     2
 #define PROC_BIN     3
 #define BIN_REF	     1
-
-/* The low six bits of the thing word (erl_term.h). */
-#define SUBTAG_MASK	     0x3f
-#define SUBTAG_REF	     0x10
-#define SUBTAG_FUN	     0x14 /* to 26 */
-#define SUBTAG_FUN_REF	     0x04 /* 27 */
-#define SUBTAG_PROC_BIN	     0x20 /* to 26 */
-#define SUBTAG_BIN_REF	     0x28 /* 27 on */
-#define SUBTAG_EXTERNAL_PID  0x30
-#define SUBTAG_EXTERNAL_PORT 0x34
-#define SUBTAG_EXTERNAL_REF  0x38
 
 #define MAX_FRAGMENTS 1000000u
 #define BATCH	      512
@@ -43,7 +33,7 @@ static void add_binary(struct off_heap *o, raddr addr, bool message)
 /* False: this cannot be a thing of the list. */
 static bool add_thing(struct off_heap *o, const uint64_t *words, int otp, bool message)
 {
-	uint64_t subtag = words[0] & SUBTAG_MASK;
+	uint64_t subtag = HEADER_SUBTAG(words[0]);
 
 	if (otp < 27 && subtag == SUBTAG_PROC_BIN)
 		add_binary(o, words[PROC_BIN], message);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 
 int old_code_read(struct old_code *o, struct beam_node *n, struct error *err)
@@ -59,7 +60,7 @@ void old_code_visit(struct old_code *o, uint32_t process, const struct process_s
 		return;
 	look(o, process, first, s->i);
 	for (size_t i = 0; i < s->words.len; i++) {
-		if ((s->words.data[i] & 3) == 0)
+		if (TERM_IS_HEADER(s->words.data[i]))
 			look(o, process, first, s->words.data[i]);
 	}
 }

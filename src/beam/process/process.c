@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
@@ -19,9 +20,6 @@
 #define SLOTS_CHUNK   (1u << 17)
 #define BLOCK_MAX     8192u
 #define READ_ATTEMPTS 4 /* of a process that does not hold together */
-
-/* ErtsSignalPrivQueues.flags, erl_process.h of OTP 25 to 29. */
-#define FS_ON_HEAP_MSGQ (1u << 1)
 
 /* Largest struct process there is (776 to 792 bytes), with room. */
 #define PROCESS_MAX_SIZE 4096
@@ -43,16 +41,15 @@ const char *process_status_name(enum process_status status)
 /* erts_process_state2status(), erl_process.c of OTP 25 to 29. */
 enum process_status process_status_of(uint32_t state)
 {
-	if (state & PROCESS_STATE_EXITING)
+	if (state & PSFLG_EXITING)
 		return PROCESS_EXITING;
-	if (state & PROCESS_STATE_GC)
+	if (state & PSFLG_GC)
 		return PROCESS_GARBAGE_COLLECTING;
-	if (state & PROCESS_STATE_ON_CPU)
+	if (state & PSFLGS_ON_SCHEDULER)
 		return PROCESS_RUNNING;
-	if (state & PROCESS_STATE_SUSPENDED)
+	if (state & PSFLG_SUSPENDED)
 		return PROCESS_SUSPENDED;
-	if (state &
-	    (PROCESS_STATE_ACTIVE | PROCESS_STATE_ACTIVE_SYS | PROCESS_STATE_DIRTY_ACTIVE_SYS))
+	if (state & (PSFLG_ACTIVE | PSFLG_ACTIVE_SYS | PSFLG_DIRTY_ACTIVE_SYS))
 		return PROCESS_RUNNABLE;
 	return PROCESS_WAITING;
 }
@@ -128,8 +125,8 @@ static void take(const struct process_reader *r, const uint8_t *s, struct proces
 	p->flags = bytes_u32(s, l->process_flags);
 	p->status = process_status_of(p->state);
 	p->priority = (p->state >> 2) & 3;
-	p->trap_exit = p->flags & PROCESS_FLAG_TRAP_EXIT;
-	if (!(p->state & PROCESS_STATE_EXITING)) /* its place is used for other things then */
+	p->trap_exit = p->flags & F_TRAP_EXIT;
+	if (!(p->state & PSFLG_EXITING)) /* its place is used for other things then */
 		for (int i = 0; i < 3; i++)
 			p->initial[i] = bytes_u64(s, l->process_initial + 8 * i);
 	p->parent = bytes_u64(s, l->process_parent);
@@ -160,24 +157,24 @@ static bool is_whole(const struct process_facts *p)
 {
 	if (p->heap_size > UINT64_MAX / 64 || p->mbuf_size > UINT64_MAX / 64)
 		return false;
-	if (p->state & PROCESS_STATE_EXITING)
+	if (p->state & PSFLG_EXITING)
 		return true;
 	/* A collection sets them one after the other as it ends. */
-	if (p->state & PROCESS_STATE_GC)
+	if (p->state & PSFLG_GC)
 		return p->abandoned_heap || has_stack(p);
 	/* heap_size is that of the abandoned one, if there is such. */
 	if (!p->heap || (!p->abandoned_heap && p->hend - p->heap != 8 * p->heap_size))
 		return false;
 	/* What htop and stop are now is in registers while it runs. */
 	return has_stack(p) &&
-	       ((p->state & PROCESS_STATE_ON_CPU) || (p->heap <= p->htop && p->htop <= p->stop));
+	       ((p->state & PSFLGS_ON_SCHEDULER) || (p->heap <= p->htop && p->htop <= p->stop));
 }
 
 static enum process_found judge(const struct process_reader *r, const struct process_facts *p,
 				const struct process_pending *q)
 {
 	if (!TERM_IS_PID(p->epid) || process_slot_of(&r->format, p->epid) != q->slot ||
-	    (p->state & PROCESS_STATE_FREE))
+	    (p->state & PSFLG_FREE))
 		return PROCESS_VANISHED;
 	return is_whole(p) ? PROCESS_FOUND : PROCESS_BAD;
 }
@@ -275,7 +272,7 @@ static size_t read_block(struct process_reader *r, struct process_block *b,
 		if (b->pending[i].found == PROCESS_BAD)
 			read_again(r, p, &b->pending[i]);
 		/* It need not hold together, so nothing else tells. */
-		if (b->pending[i].found == PROCESS_FOUND && (p->state & PROCESS_STATE_EXITING) &&
+		if (b->pending[i].found == PROCESS_FOUND && (p->state & PSFLG_EXITING) &&
 		    is_gone(r, p))
 			b->pending[i].found = PROCESS_VANISHED;
 		if (b->pending[i].found == PROCESS_VANISHED) {

@@ -16,26 +16,6 @@
 
 #include "beam/node/node.h"
 
-/* Process.state and Process.flags, the bits that are the same in OTP 25 to 29. */
-#define PROCESS_STATE_FREE		(1u << 10)
-#define PROCESS_STATE_EXITING		(1u << 11)
-#define PROCESS_STATE_ACTIVE		(1u << 13)
-#define PROCESS_STATE_RUNNING		(1u << 15)
-#define PROCESS_STATE_SUSPENDED		(1u << 16)
-#define PROCESS_STATE_GC		(1u << 17)
-#define PROCESS_STATE_ACTIVE_SYS	(1u << 20)
-#define PROCESS_STATE_RUNNING_SYS	(1u << 21)
-#define PROCESS_STATE_DIRTY_CPU		(1u << 26) /* what it is to do next is for a dirty one */
-#define PROCESS_STATE_DIRTY_IO		(1u << 27)
-#define PROCESS_STATE_DIRTY_ACTIVE_SYS	(1u << 28)
-#define PROCESS_STATE_DIRTY_RUNNING	(1u << 29)
-#define PROCESS_STATE_DIRTY_RUNNING_SYS (1u << 30)
-#define PROCESS_STATE_ON_CPU                                                                       \
-	(PROCESS_STATE_RUNNING | PROCESS_STATE_RUNNING_SYS | PROCESS_STATE_DIRTY_RUNNING |         \
-	 PROCESS_STATE_DIRTY_RUNNING_SYS)
-#define PROCESS_FLAG_HIBERNATED (1u << 21)
-#define PROCESS_FLAG_TRAP_EXIT	(1u << 22)
-
 enum process_status { /* as process_info(P, status) */
 		      PROCESS_EXITING,
 		      PROCESS_GARBAGE_COLLECTING,

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
 
@@ -40,7 +41,7 @@ int process_count_messages(struct process_reader *r, struct process_facts *p,
 	uint8_t bytes[NMSIG_SIZE];
 	raddr signal;
 
-	if (p->state & PROCESS_STATE_EXITING) {
+	if (p->state & PSFLG_EXITING) {
 		p->message_queue_len = MAX(p->message_queue_len, 0);
 		return p->message_queue_len > PROCESS_MESSAGES_MAX ? -EAGAIN : 0;
 	}

@@ -8,6 +8,7 @@
  * the walk came from, so nothing is walked twice and no cycle holds it; what does not makes its
  * process PROCESS_BAD, which is read again.
  */
+#include "abi/vm.h"
 #include "beam/process/process_internal.h"
 
 #include <stdlib.h>
@@ -26,9 +27,6 @@
  * of 2).  So many are read at once: there may be fewer. */
 #define DICTIONARY_DATA	   24u
 #define DICTIONARY_INITIAL 8u
-#define HEADER_TUPLE_2	   (2ull << 6)
-#define HEADER_TUPLE_3	   (3ull << 6)
-#define NIL		   0x3bull
 
 /* ErtsPSD.data[]: erl_process.h; struct saved_calls {int len, n, cur; const Export *ct[1]}. */
 #define PSD_SAVED_CALLS	 8u
@@ -46,7 +44,7 @@ static void take_value(struct walk *w, const struct step *s, uint64_t key, uint6
 		p->ancestors = value;
 	else
 		p->initial_call = value;
-	if (key == w->r->key_initial_call && (value & 3) == 2)
+	if (key == w->r->key_initial_call && TERM_IS_BOXED(value))
 		walk_push(w, STEP_CALL, s->process, value & ~7ull, 0, 0);
 }
 
@@ -56,7 +54,7 @@ static void take_call(struct walk *w, const struct step *s, const uint8_t *tuple
 	struct process_facts *p = &w->b->facts[s->process];
 	uint64_t arity = bytes_u64(tuple, 24);
 
-	if (bytes_u64(tuple, 0) != HEADER_TUPLE_3 || !TERM_IS_ATOM(bytes_u64(tuple, 8)) ||
+	if (bytes_u64(tuple, 0) != HEADER_TUPLE(3) || !TERM_IS_ATOM(bytes_u64(tuple, 8)) ||
 	    !TERM_IS_ATOM(bytes_u64(tuple, 16)) || (arity & 0xf) != 0xf || arity >> 4 > 255) {
 		w->b->pending[s->process].doubtful = true;
 		return;
@@ -70,11 +68,11 @@ static void take_call(struct walk *w, const struct step *s, const uint8_t *tuple
 static void push_chain(struct walk *w, const struct step *s, uint64_t term, uint64_t key,
 		       unsigned int depth)
 {
-	if (term == NIL)
+	if (term == TERM_NIL)
 		return;
-	if ((term & 3) == 2)
+	if (TERM_IS_BOXED(term))
 		walk_push(w, STEP_PAIR, s->process, term & ~7ull, key, depth);
-	else if ((term & 3) == 1 && depth < CHAIN_MAX)
+	else if (TERM_IS_LIST(term) && depth < CHAIN_MAX)
 		walk_push(w, STEP_CELL, s->process, term & ~7ull, key, depth);
 	else
 		walk_bad(w, s);
@@ -116,7 +114,7 @@ static void take_dictionary(struct walk *w, const struct step *s, const uint8_t 
 
 static void take_pair(struct walk *w, const struct step *s, const uint8_t *tuple)
 {
-	if (bytes_u64(tuple, 0) != HEADER_TUPLE_2)
+	if (bytes_u64(tuple, 0) != HEADER_TUPLE(2))
 		walk_bad(w, s);
 	else if (bytes_u64(tuple, 8) == s->from)
 		take_value(w, s, s->from, bytes_u64(tuple, 16));
@@ -220,7 +218,7 @@ static bool heap_still(const struct process_facts *p, const struct beam_layout *
 {
 	return bytes_u64(bytes, l->process_heap) == p->heap &&
 	       bytes_u16(bytes, l->process_gen_gcs) == p->gen_gcs &&
-	       !(bytes_u32(bytes, l->process_state) & PROCESS_STATE_GC);
+	       !(bytes_u32(bytes, l->process_state) & PSFLG_GC);
 }
 
 static void check_still(struct walk *w, const struct step *s, const uint8_t *bytes)
@@ -230,7 +228,7 @@ static void check_still(struct walk *w, const struct step *s, const uint8_t *byt
 	const struct process_pending *q = &w->b->pending[s->process];
 
 	if (bytes_u64(bytes, l->process_id) != p->epid ||
-	    (bytes_u32(bytes, l->process_state) & (PROCESS_STATE_FREE | PROCESS_STATE_EXITING)) ||
+	    (bytes_u32(bytes, l->process_state) & (PSFLG_FREE | PSFLG_EXITING)) ||
 	    (q->nr_messages && !queues_still(p, q, l, bytes)) ||
 	    (q->doubtful && !heap_still(p, l, bytes)))
 		walk_bad(w, s);
@@ -386,7 +384,7 @@ static void begin(struct walk *w, uint32_t i)
 	unsigned int what = w->r->what;
 
 	/* Up to the last moment of an exit its parts are taken down one by one. */
-	if (p->state & PROCESS_STATE_EXITING)
+	if (p->state & PSFLG_EXITING)
 		return;
 	if (q->reg)
 		walk_push(w, STEP_REGISTERED, i, q->reg, 0, 0);

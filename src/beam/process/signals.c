@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/bytes.h"
 #include "beam/term/term_read.h"
 
@@ -103,7 +104,7 @@ static void read_alias_message(struct walk *w, struct signal_message *m)
 	if (!TERM_IS_BOXED(m->from) ||
 	    mem_read(w->mem, TERM_ADDR(m->from), tuple, sizeof(tuple)) != 0)
 		return;
-	if ((tuple[0] & 0x3f) != 0 || tuple[0] >> 6 < 2 || tuple[0] >> 6 > 6)
+	if (!HEADER_IS_TUPLE(tuple[0]) || HEADER_ARITY(tuple[0]) < 2 || HEADER_ARITY(tuple[0]) > 6)
 		return;
 	m->from = tuple[1];
 	m->term = tuple[2];

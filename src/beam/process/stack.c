@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "beam/code/jit_name.h"
@@ -182,7 +183,7 @@ static void parse_head(const struct beam_layout *l, const uint8_t *bytes, struct
  * sets it as an answer to process_info.) */
 static bool same(const struct head *a, const struct head *b)
 {
-	uint32_t watched = PROCESS_STATE_ON_CPU | PROCESS_STATE_GC | PROCESS_STATE_EXITING;
+	uint32_t watched = PSFLGS_ON_SCHEDULER | PSFLG_GC | PSFLG_EXITING;
 
 	return a->epid == b->epid && a->htop == b->htop && a->stop == b->stop &&
 	       a->heap == b->heap && a->hend == b->hend && a->i == b->i && a->reds == b->reds &&
@@ -193,14 +194,14 @@ static bool same(const struct head *a, const struct head *b)
  */
 static bool is_stale(uint32_t state)
 {
-	return (state & (PROCESS_STATE_RUNNING | PROCESS_STATE_RUNNING_SYS |
-			 PROCESS_STATE_DIRTY_RUNNING_SYS | PROCESS_STATE_GC)) != 0;
+	return (state & (PSFLG_RUNNING | PSFLG_RUNNING_SYS | PSFLG_DIRTY_RUNNING_SYS | PSFLG_GC)) !=
+	       0;
 }
 
 /* 0; -ESRCH another process, or none; -EAGAIN what cannot be a stack. */
 static int check_head(const struct head *h, uint64_t epid)
 {
-	if (h->epid != epid || (h->state & PROCESS_STATE_FREE))
+	if (h->epid != epid || (h->state & PSFLG_FREE))
 		return -ESRCH;
 	if (h->heap > h->htop || h->htop > h->stop || h->stop > h->hend ||
 	    ((h->stop | h->hend) & 7))
@@ -261,7 +262,7 @@ static int read_once(struct beam_node *n, const struct stack_code *c, const stru
 	if (after.epid != p->epid)
 		return -ESRCH;
 	/* A running process need not hold still; one that collects does not for long. */
-	if (before.state & PROCESS_STATE_GC && !last)
+	if (before.state & PSFLG_GC && !last)
 		return -EAGAIN;
 	if (!same(&before, &after) && !(last && is_stale(before.state & after.state)))
 		return -EAGAIN;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/code/jit_name.h"
 #include "beam/process/timers.h"
@@ -14,9 +15,6 @@
 /* Registers of one frame that are looked at; no function of OTP that waits has as many. */
 #define MAX_REGISTERS 64
 #define BATCH	      1024
-
-#define SUBTAG_MASK 0x3full
-#define SUBTAG_REF  0x10ull
 
 /* Functions of OTP 25 to 29, of any arity, whose `receive` waits for an answer only. */
 static const struct {
@@ -166,7 +164,7 @@ static void keep_references(struct waits *w)
 			struct wait_clue c = w->clues.data[from + i];
 
 			if (!TERM_IS_BOXED(c.term) ||
-			    (!ranges[i].err && (headers[i] & SUBTAG_MASK) == SUBTAG_REF))
+			    (!ranges[i].err && HEADER_SUBTAG(headers[i]) == SUBTAG_REF))
 				w->clues.data[kept++] = c;
 		}
 	}

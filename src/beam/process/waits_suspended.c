@@ -2,6 +2,7 @@
 /* Who is suspended, and by what; see waits.h. */
 #include <stdlib.h>
 
+#include "abi/vm.h"
 #include "base/xalloc.h"
 #include "beam/process/waits.h"
 #include "beam/term/term.h"

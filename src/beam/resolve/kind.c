@@ -5,12 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/process/process.h"
-#include "beam/process/process_state.h"
-
-/* ErtsSchedulerSleepInfo.flags: ERTS_SSI_FLG_WAITING, erl_process.h of OTP 25 to 29 */
-#define SSI_WAITING (1u << 3)
 
 /* Functions of the VM that tell a kind by themselves; a name matches by its beginning. */
 static const struct {
@@ -107,7 +104,7 @@ static enum sample_kind kind_of_scheduler(const struct kind_evidence *e)
 	if (kind_by_kernel(e, &kind) || kind_by_function(e->native, &kind))
 		return kind;
 	/* Spinning for work, and the way to sleep and back. */
-	return e->raw->sleep_flags & SSI_WAITING ? SAMPLE_WAIT : SAMPLE_SCHEDULER;
+	return e->raw->sleep_flags & SSI_FLG_WAITING ? SAMPLE_WAIT : SAMPLE_SCHEDULER;
 }
 
 static enum sample_kind kind_of_bif(const struct kind_evidence *e)
@@ -137,8 +134,7 @@ static bool fragment_starts(const struct kind_evidence *e, const char *prefix)
 
 enum sample_kind kind_of_task(const struct rec_raw_sample *raw, enum thread_type thread)
 {
-	if (thread != THREAD_NORMAL || !raw->process ||
-	    !(raw->process_state & PROCESS_STATE_RUNNING_SYS))
+	if (thread != THREAD_NORMAL || !raw->process || !(raw->process_state & PSFLG_RUNNING_SYS))
 		return NR_SAMPLE_KINDS;
 	if (raw->flags & RAW_SAMPLE_LITERALS)
 		return SAMPLE_LITERAL_GC;

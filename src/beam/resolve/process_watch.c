@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
@@ -87,7 +88,7 @@ struct process_watch {
  * two, which are a priority, what else there is. */
 static uint32_t doing_of(uint32_t state, uint32_t flags, raddr timer)
 {
-	return (state & ~3u) | (flags & PROCESS_FLAG_HIBERNATED ? 1 : 0) | (timer ? 2 : 0);
+	return (state & ~3u) | (flags & F_HIBERNATED ? 1 : 0) | (timer ? 2 : 0);
 }
 
 /* In these functions it waits for the answer of a port. */
@@ -118,13 +119,13 @@ static enum sample_kind kind_of(const struct process_watch *w, const struct proc
 	case PROCESS_SUSPENDED:
 		return SAMPLE_SUSPENDED;
 	case PROCESS_RUNNABLE:
-		return p->state & (PROCESS_STATE_DIRTY_CPU | PROCESS_STATE_DIRTY_IO)
+		return p->state & (PSFLG_DIRTY_CPU_PROC | PSFLG_DIRTY_IO_PROC)
 			       ? SAMPLE_WAITING_DIRTY
 			       : SAMPLE_RUNNABLE;
 	case PROCESS_WAITING:
 		break;
 	}
-	if (p->flags & PROCESS_FLAG_HIBERNATED)
+	if (p->flags & F_HIBERNATED)
 		return SAMPLE_HIBERNATING;
 	if (waits_for_port(w, stack))
 		return SAMPLE_WAITING_PORT;

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/log.h"
-#include "beam/process/process_state.h"
 #include "beam/resolve/kind.h"
 #include "beam/resolve/resolve_internal.h"
 

@@ -236,6 +236,7 @@ static const struct {
 #define EVENT(kind, text, group, summary, differs)
 #define EVENT_FIELD(of, field, text, is) {EVENT_##of, FIELD_##is, FIELD_WORDS_OF(FIELD_##is)},
 #include "abi/catalogue.def"
+#include "abi/vm.h"
 #undef EVENT
 #undef EVENT_FIELD
 };

@@ -5,14 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/vm.h"
 #include "beam/process/dictionary.h"
 #include "beam/resolve/resolve_internal.h"
 #include "beam/sched/sched.h"
 #include "target/proc.h"
-
-/* erl_term.h, OTP 25 to 29 */
-#define TERM_IS_SMALL(t)   (((t)&0xf) == 0xf)
-#define TERM_IS_POINTER(t) (((t)&3) == 1 || ((t)&3) == 2) /* list or boxed */
 
 /* A label that moves while it is read is read again, this often and ever later, within 13 ms in
  * all: a collection that is on its way takes its time. */

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "abi/vm.h"
 #include "beam/resolve/resolve_internal.h"
 
 #define MAX_C_FRAMES 64
@@ -90,7 +91,7 @@ void resolve_saved(struct beam_resolver *r, struct names *names, struct frame_li
 	}
 	/* Root first: from the highest word below the leaf part down to E. */
 	for (at = c->high; at > plain; at -= 8) {
-		if (word_at(c, at - 8, &w) && (w & 3) == 0)
+		if (word_at(c, at - 8, &w) && TERM_IS_HEADER(w))
 			push_return(r, names, l, w);
 	}
 	/* Return addresses of fragments; an aligned one above `high` is in the leaf part already.

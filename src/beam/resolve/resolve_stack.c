@@ -2,6 +2,7 @@
 /* Stacks and names of processes as they stand in memory; part of the resolver (resolve.h). */
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/units.h"
 #include "beam/resolve/resolve_internal.h"
@@ -10,7 +11,7 @@
 static void push_current(struct beam_resolver *r, struct names *names, struct frame_list *l,
 			 const struct process_stack *s)
 {
-	bool dirty = s->state & PROCESS_STATE_DIRTY_RUNNING;
+	bool dirty = s->state & PSFLG_DIRTY_RUNNING;
 	uint64_t mfa[3];
 
 	if (!beam_mfa_read(r->node->mem, &r->node->layout, s->current, mfa) ||
@@ -102,7 +103,7 @@ void beam_resolver_process(struct beam_resolver *r, struct names *names,
 	memcpy(raw.initial, p->initial, sizeof(raw.initial));
 	memcpy(raw.initial_call, p->proc_lib_call, sizeof(raw.initial_call));
 	raw.initial_call[2] = p->proc_lib_call[2] << 4 | 0xf; /* a small integer there */
-	if ((p->label & 3) == 1 || (p->label & 3) == 2)
+	if (TERM_IS_POINTER(p->label))
 		mem_read(r->node->mem, p->label & ~7ull, raw.label_words, sizeof(raw.label_words));
 	resolve_process_record(&r->base, names, &raw);
 }

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
-#include "beam/process/process_state.h"
 #include "beam/sched/sched_work.h"
 
 /* struct process: 776 bytes at most in OTP 25 to 29. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
@@ -109,7 +110,7 @@ static size_t push_fragments(struct rec_raw_sample *out, const uint64_t *words, 
 
 static bool is_return(uint64_t word)
 {
-	return word && (word & 3) == 0;
+	return word && TERM_IS_HEADER(word);
 }
 
 static void push_words(struct rec_raw_sample *out, const uint64_t *words, size_t nr,

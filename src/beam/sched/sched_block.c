@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "abi/vm.h"
 #include "beam/process/process.h"
-#include "beam/process/process_state.h"
 
 /* All but the first are suspended: blocked, or offline. */
 static bool only_first_runs(const struct beam_node *n)

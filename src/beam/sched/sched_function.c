@@ -2,6 +2,7 @@
 /* See sched_function.h. */
 #include "beam/sched/sched_function.h"
 
+#include "abi/vm.h"
 #include "beam/code/jit_name.h"
 #include "beam/term/atoms.h"
 #include "names/names.h"
@@ -53,7 +54,7 @@ static bool add_call(struct beam_node *n, const struct stack_code *code, struct 
 static bool add_dirty(struct beam_node *n, const struct stack_code *code,
 		      const struct sched_sight *s, struct strbuf *out)
 {
-	return (!(s->state & PROCESS_STATE_GC) && beam_mfa_format(n->atoms, s->current_mfa, out)) ||
+	return (!(s->state & PSFLG_GC) && beam_mfa_format(n->atoms, s->current_mfa, out)) ||
 	       add_code(code, s->i, out);
 }
 
@@ -62,7 +63,7 @@ static bool in_collection(const struct stack_code *code, const struct sched_sigh
 {
 	struct address_range f;
 
-	return (s->state & PROCESS_STATE_GC) && jit_fragment(code->jit, "garbage_collect", &f) &&
+	return (s->state & PSFLG_GC) && jit_fragment(code->jit, "garbage_collect", &f) &&
 	       s->call_ra > f.start && s->call_ra <= f.end;
 }
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/code/callsite.h"
-#include "beam/process/process_state.h"
 #include "beam/term/atoms.h"
 
 /* The part of ErtsSchedulerData up to its run queue: 240 bytes in OTP 25 to 29. */
@@ -130,7 +130,7 @@ static bool read_process(const struct sched_now *s, bool normal, struct sched_si
 	out->current = bytes_u64(bytes, l->process_current);
 	beam_mfa_read(s->n->mem, l, out->current, out->current_mfa);
 	/* Of one that exits something else may stand there. */
-	if (!(out->state & PROCESS_STATE_EXITING))
+	if (!(out->state & PSFLG_EXITING))
 		out->registered = registered_name(s, bytes_u64(bytes, l->process_reg));
 	out->stop = bytes_u64(bytes, l->process_stop);
 	if (normal && mem_read_u64(s->n->mem, out->stop, &out->stack_top) != 0)

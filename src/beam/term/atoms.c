@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "base/strbuf.h"
@@ -40,9 +41,6 @@
  *   ErlSubBits  {header, address | flags, start bit, end bit, ...}       longer ones
  */
 #define POINTER_TAG    7
-#define HEADER_MASK    0x3f
-#define HEADER_HEAP    0x20
-#define HEADER_SUB     0x24
 #define HEAP_BITS_DATA 16
 #define SUB_BITS_FLAGS 3
 
@@ -182,11 +180,11 @@ static int find_bytes(struct beam_atoms *a, uint64_t term, uint16_t len, raddr *
 
 	if (err)
 		return err;
-	if ((head[0] & HEADER_MASK) == HEADER_HEAP && head[1] == 8u * len) {
+	if (HEADER_SUBTAG(head[0]) == SUBTAG_HEAP_BITS && head[1] == 8u * len) {
 		*out = at + HEAP_BITS_DATA;
 		return 0;
 	}
-	if ((head[0] & HEADER_MASK) != HEADER_SUB)
+	if (HEADER_SUBTAG(head[0]) != SUBTAG_SUB_BITS)
 		return -EBADMSG;
 	err = mem_read(a->mem, at + sizeof(head), start_end, sizeof(start_end));
 	if (err)

@@ -13,8 +13,6 @@
 
 struct beam_atoms;
 
-#define TERM_IS_ATOM(t) (((t)&0x3f) == 0x0b)
-
 /* Borrows mem and layout. `table` is the address of erts_atom_table. */
 int beam_atoms_open(struct beam_atoms **out, struct mem *mem, const struct beam_layout *layout,
 		    raddr table);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/term/term_read.h"
 
@@ -34,7 +35,8 @@ static bool encode_tuple(struct message_shape *s, struct term_reader *r, uint64_
 	uint64_t header, elements[MAX_ARITY], arity, nr;
 	raddr addr = TERM_ADDR(term);
 
-	if (depth >= MAX_DEPTH || mem_read_u64(r->mem, addr, &header) != 0 || (header & 0x3f) != 0)
+	if (depth >= MAX_DEPTH || mem_read_u64(r->mem, addr, &header) != 0 ||
+	    !HEADER_IS_TUPLE(header))
 		return false;
 	arity = header >> 6;
 	nr = arity > MAX_ARITY ? WIDE_SHOWN : arity;

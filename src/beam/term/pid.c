@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "beam/locate/anchors.h"
 
 int id_format_read(struct id_format *out, struct mem *mem, const struct beam_layout *layout,

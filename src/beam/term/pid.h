@@ -10,9 +10,6 @@
 #include "abi/layout.h"
 #include "target/mem.h"
 
-#define TERM_IS_PID(t)	(((t)&0xf) == 0x3)
-#define TERM_IS_PORT(t) (((t)&0xf) == 0x7)
-
 /* How a process or port table spreads numbers over its slots (erl_ptab.h). */
 struct id_format {
 	bool whole_word; /* OTP 26 and later: the term holds slot data in 60 bits */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/xalloc.h"
 #include "beam/term/term_print.h"
 

@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/node/node.h"
 #include "beam/term/term_internal.h"

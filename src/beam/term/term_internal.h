@@ -5,31 +5,6 @@
 
 #include "beam/term/term_read.h"
 
-/* Headers: erl_term.h, OTP 25 to 29. */
-#define HEADER_SUBTAG(h) ((h)&0x3f)
-#define HEADER_ARITY(h)	 ((h) >> 6)
-
-enum {
-	SUBTAG_TUPLE = 0x00,
-	SUBTAG_BIG_POSITIVE = 0x08,
-	SUBTAG_BIG_NEGATIVE = 0x0c,
-	SUBTAG_REF = 0x10,
-	SUBTAG_FUN = 0x14,
-	SUBTAG_FLOAT = 0x18,
-	SUBTAG_RECORD = 0x1c,	 /* OTP 29; OTP 24: external fun */
-	SUBTAG_PROC_BIN = 0x20,	 /* up to OTP 26 */
-	SUBTAG_HEAP_BIN = 0x24,	 /* up to OTP 26 */
-	SUBTAG_SUB_BIN = 0x28,	 /* up to OTP 26 */
-	SUBTAG_HEAP_BITS = 0x20, /* OTP 27 and later */
-	SUBTAG_SUB_BITS = 0x24,	 /* OTP 27 and later */
-	SUBTAG_BIN_REF = 0x28,	 /* OTP 27 and later */
-	SUBTAG_MAP = 0x2c,	 /* OTP 27 and later */
-	SUBTAG_EXTERNAL_PID = 0x30,
-	SUBTAG_EXTERNAL_PORT = 0x34,
-	SUBTAG_EXTERNAL_REF = 0x38,
-	SUBTAG_MAP_26 = 0x3c, /* up to OTP 26 */
-};
-
 #define TUPLE_MAX_ARITY ((1u << 24) - 1) /* MAX_ARITYVAL */
 #define BIG_MAX_DIGITS	((1u << 19) - 1) /* BIG_ARITY_MAX of OTP 25; less later */
 

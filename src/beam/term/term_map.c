@@ -10,13 +10,9 @@
  */
 #include <errno.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/term/term_internal.h"
-
-/* Header: the subtag, two bits of type, 8 of arity, 16 of bitmap. */
-#define MAP_TYPE(h)   (((h) >> 6) & 3)
-#define MAP_BITMAP(h) (((h) >> 16) & 0xffff)
-enum { MAP_FLAT, MAP_NODE_BITMAP, MAP_HEAD_ARRAY, MAP_HEAD_BITMAP };
 
 #define FLAT_MAX      32 /* MAP_SMALL_MAP_LIMIT */
 #define FLAT_VALUES   24
@@ -34,21 +30,21 @@ static bool is_map_header(const struct term_reader *r, uint64_t header)
 /* The children of a head, or of a node of a trie. */
 static uint32_t nr_children(uint64_t header)
 {
-	return MAP_TYPE(header) == MAP_HEAD_ARRAY
+	return HEADER_MAP_TYPE(header) == MAP_HEAD_ARRAY
 		       ? 16
-		       : (uint32_t)__builtin_popcount((unsigned int)MAP_BITMAP(header));
+		       : (uint32_t)__builtin_popcount((unsigned int)HEADER_MAP_BITMAP(header));
 }
 
 bool term_view_map(struct term_reader *r, struct term_view *v)
 {
 	uint64_t w[2], keys; /* size, keys or first child */
 
-	if (!is_map_header(r, v->header) || MAP_TYPE(v->header) == MAP_NODE_BITMAP ||
+	if (!is_map_header(r, v->header) || HEADER_MAP_TYPE(v->header) == MAP_NODE ||
 	    !term_bytes(r, v->addr + 8, w, sizeof(w)))
 		return false;
 	v->kind = TERM_KIND_MAP;
 	v->map.size = w[0];
-	v->map.flat = MAP_TYPE(v->header) == MAP_FLAT;
+	v->map.flat = HEADER_MAP_TYPE(v->header) == MAP_FLAT;
 	if (!v->map.flat) {
 		v->heap_words = 2 + nr_children(v->header);
 		return nr_children(v->header) > 0 && w[0] > 0 && w[0] < (1ull << 40);
@@ -86,7 +82,7 @@ static bool descend(struct map_walk *w, struct term_reader *r, uint64_t term)
 		return stop(w, -EBADMSG);
 	if (!term_word(r, TERM_ADDR(term), &header))
 		return stop(w, -EFAULT);
-	if (is_map_header(r, header) && MAP_TYPE(header) == MAP_NODE_BITMAP)
+	if (is_map_header(r, header) && HEADER_MAP_TYPE(header) == MAP_NODE)
 		nr = nr_children(header);
 	else if (HEADER_SUBTAG(header) == SUBTAG_TUPLE && HEADER_ARITY(header) <= COLLISIONS_MAX)
 		nr = (uint32_t)HEADER_ARITY(header);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/node/node.h"
 #include "beam/term/term_internal.h"

@@ -14,13 +14,7 @@
 
 #include "beam/term/term.h"
 
-#define TERM_NIL	   0x3bull
-#define TERM_IS_SMALL(t)   (((t)&0xf) == 0xf)
-#define TERM_SMALL(t)	   ((int64_t)(t) >> 4)
-#define TERM_IS_LIST(t)	   (((t)&3) == 1) /* a cons; [] is not one */
-#define TERM_IS_BOXED(t)   (((t)&3) == 2)
-#define TERM_IS_POINTER(t) (TERM_IS_LIST(t) || TERM_IS_BOXED(t))
-#define TERM_ADDR(t)	   ((raddr)((t) & ~7ull))
+#define TERM_SMALL(t) ((int64_t)(t) >> 4)
 
 enum term_kind {
 	TERM_KIND_ATOM,

@@ -2,6 +2,7 @@
 /* Values that are not written because of the key that they belong to, see term.h. */
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/term/term_print.h"
 

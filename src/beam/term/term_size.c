@@ -2,6 +2,7 @@
 /* Sizes of terms as the node would count them: size_object() of copy.c, OTP 25 to 29. */
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "beam/term/term_internal.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "beam/term/term_read.h"
 #include "beam/vm/app_env.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "beam/term/atoms.h"
@@ -15,9 +16,8 @@
 #define READ_TRIES  3
 #define WAITING_MAX 10000
 
-#define DFLAG_PUBLISHED 1u   /* dist.h: the other side is not hidden */
-#define QFLAG_BUSY	1u   /* ERTS_DE_QFLG_BUSY, erl_node_tables.h */
-#define TERM_NIL_WORD	0x3b /* of cid: no controller */
+#define DFLAG_PUBLISHED 1u /* dist.h: the other side is not hidden */
+#define QFLAG_BUSY	1u /* ERTS_DE_QFLG_BUSY, erl_node_tables.h */
 
 #define ENTRY_MAX_SIZE 1024
 
@@ -101,7 +101,7 @@ static void take_entry(const struct beam_node *n, struct dist_facts *d, const ui
 	d->creation = bytes_u32(bytes, l->dist_creation);
 	d->connection_id = bytes_u32(bytes, l->dist_connection_id);
 	d->dflags = bytes_u64(bytes, l->dist_dflags);
-	d->controller = cid == TERM_NIL_WORD ? 0 : cid;
+	d->controller = cid == TERM_NIL ? 0 : cid;
 	d->in = bytes_u64(bytes, l->dist_in);
 	d->out = bytes_u64(bytes, l->dist_out);
 	d->queue = bytes_u64(bytes, l->dist_qsize);

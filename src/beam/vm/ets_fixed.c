@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/bytes.h"
 #include "beam/term/pid.h"
 #include "beam/vm/ets.h"

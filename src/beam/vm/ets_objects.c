@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
 
@@ -117,7 +118,8 @@ static int add_object(struct walk *w, raddr dbterm, const uint8_t *bytes)
 	int rc = 0;
 
 	/* A tuple that has a key. */
-	if ((header & 0x3f) || header >> 6 < w->t->keypos || header >> 6 >= MAX_WORDS)
+	if (!HEADER_IS_TUPLE(header) || HEADER_ARITY(header) < w->t->keypos ||
+	    HEADER_ARITY(header) >= MAX_WORDS)
 		return -EBADMSG;
 	if (w->t->compressed)
 		rc = compressed_words(w, o.addr, o.arity, &words);

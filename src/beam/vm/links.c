@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/bytes.h"
 #include "beam/term/term_read.h"
 #include "beam/vm/rbtree.h"

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "beam/locate/anchors.h"

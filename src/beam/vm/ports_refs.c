@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "abi/vm.h"
 #include "beam/vm/links.h"
 #include "beam/vm/ports_internal.h"
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "beam/locate/anchors.h"
-#include "beam/process/process_state.h"
 
 #define NAME(id, name) name,
 static const char *const names[] = {VM_TOTALS(NAME)};

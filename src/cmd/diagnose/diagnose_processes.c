@@ -3,6 +3,7 @@
  * diagnose: what becomes of processes from scan to scan, who waits for whom at the end, and what
  * those do that matter.
  */
+#include "abi/vm.h"
 #include "cmd/diagnose/diagnose.h"
 
 #include <errno.h>

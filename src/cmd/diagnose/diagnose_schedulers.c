@@ -3,6 +3,7 @@
  * diagnose: what schedulers do, look by look.  Each look is two, with what the kernel says of the
  * threads in between: a time slice that both saw is what the thread was in.
  */
+#include "abi/vm.h"
 #include "cmd/diagnose/diagnose.h"
 
 #include <math.h>
@@ -211,7 +212,7 @@ static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_bef
 	if (now->doing == SCHED_DOING_PROCESS && s->one->type != THREAD_DIRTY_IO) {
 		g->d.nr_running++;
 		count_running(&g->running, now->epid, g->d.looks);
-		if (now->state & PROCESS_STATE_GC) {
+		if (now->state & PSFLG_GC) {
 			g->d.nr_gc++;
 			count_running(&g->collecting, now->epid, g->d.looks);
 		}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/units.h"
 #include "beam/term/atoms.h"
@@ -35,7 +36,7 @@ static const char *doing_name(const struct now_view *v, const struct sched_one *
 		[SCHED_DOING_OTHER] = "other",
 	};
 
-	if (s->doing == SCHED_DOING_PROCESS && (s->state & PROCESS_STATE_GC))
+	if (s->doing == SCHED_DOING_PROCESS && (s->state & PSFLG_GC))
 		return "gc";
 	if (s->doing == SCHED_DOING_NOTHING && v->block.blocked &&
 	    (normal ? s->suspended : v->block.dirty))

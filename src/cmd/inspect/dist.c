@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/units.h"

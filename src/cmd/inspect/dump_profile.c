@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/units.h"
 #include "beam/term/atoms.h"
@@ -87,9 +88,9 @@ static uint32_t initial_call(const struct dump *d, const struct process_facts *p
 	uint64_t words[4];
 	uint32_t id = 0;
 
-	if ((p->initial_call & 3) == 2 &&
+	if (TERM_IS_BOXED(p->initial_call) &&
 	    mem_read(d->n->mem, p->initial_call & ~7ull, words, sizeof(words)) == 0 &&
-	    words[0] == 3ull << 6 && (words[3] & 0xf) == 0xf)
+	    words[0] == HEADER_TUPLE(3) && TERM_IS_SMALL(words[3]))
 		id = intern_mfa(d, words[1], words[2], words[3] >> 4);
 	return id ? id : intern_mfa(d, p->initial[0], p->initial[1], p->initial[2]);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/vm/ets_objects.h"
@@ -96,7 +97,7 @@ static void print_compressed(struct term_reader *r, struct strbuf *out, const st
 			strbuf_addstr(out, "...");
 			break;
 		}
-		if ((o->words[i] & 3) == 0)
+		if (TERM_IS_HEADER(o->words[i]))
 			strbuf_addstr(out, "...");
 		else
 			term_print(r, out, o->words[i]);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/log.h"
 #include "beam/process/dictionary.h"
@@ -25,9 +26,6 @@
 #define QUEUE_OFF_HEAP 1u
 #define QUEUE_ON_HEAP  2u
 #define MAX_DICTIONARY 1000000u
-/* is_catch(), erl_term.h. */
-#define TERM_IS_CATCH(t) (((t)&0x3f) == 0x1b)
-
 void inspect_warn(struct inspect *x, const char *fmt, ...)
 {
 	struct strbuf text = STRBUF_INIT;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `ebeam inspect -j`: one object, the fields of `ps -j` and those of one process alone. */
+#include "abi/vm.h"
 #include "cmd/inspect/inspect.h"
 
 #include "beam/term/term_read.h"
@@ -69,7 +70,7 @@ static void put_facts(struct inspect *x, struct jsonw *w)
 	jsonw_string(w, "message_queue_data", inspect_queue_data(x));
 	put_term(x, w, "sequential_trace_token", x->trace_token);
 	jsonw_uint(w, "catchlevel", x->catches);
-	jsonw_bool(w, "hibernating", (p->flags & PROCESS_FLAG_HIBERNATED) != 0);
+	jsonw_bool(w, "hibernating", (p->flags & F_HIBERNATED) != 0);
 	jsonw_bool(w, "stale", x->stale);
 	jsonw_bool(w, "torn", p->torn);
 	strbuf_free(&text);

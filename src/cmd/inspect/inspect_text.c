@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/term/term_read.h"
@@ -128,7 +129,7 @@ static void put_title(struct inspect *x)
 		inspect_term(x, &text, x->p.label);
 	}
 	strbuf_addf(&text, "  %s", process_status_name(x->p.status));
-	if (x->p.flags & PROCESS_FLAG_HIBERNATED)
+	if (x->p.flags & F_HIBERNATED)
 		strbuf_addstr(&text, " (hibernating)");
 	strbuf_addstr(&text, " in ");
 	if (!process_current_function(x->n, &x->code, &x->p, &text, &at))

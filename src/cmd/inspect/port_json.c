@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `ebeam port -j`; see port.h. */
+#include "abi/vm.h"
 #include "cmd/inspect/port.h"
 
 #include <inttypes.h>

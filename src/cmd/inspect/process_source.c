@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/term/term_read.h"
 #include "names/names.h"
@@ -203,7 +204,7 @@ static void find_function(struct process_source *s, const struct process_facts *
 	struct stack_location place;
 	uint32_t id;
 
-	if (!s->has_code || (p->state & PROCESS_STATE_EXITING))
+	if (!s->has_code || (p->state & PSFLG_EXITING))
 		return;
 	id = idmap_find(&s->function_index, hash, same_function, s, p);
 	if (id == IDMAP_NONE) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -15,7 +16,6 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
-#include "beam/process/process_state.h"
 #include "beam/sched/running.h"
 #include "beam/sched/sched.h"
 
@@ -23,9 +23,6 @@
 #define PACE_LOOKS 64	      /* after which that is judged anew */
 #define PLACE_NS   100000000u /* so long each look tries to tell where a process is */
 #define MOST_HELD  4096	      /* spans that nobody has taken yet */
-
-/* Process.flags, erl_process.h of OTP 25 to 29 */
-#define F_NEED_FULLSWEEP (1u << 4)
 
 /* What a scheduler is in. */
 struct span {

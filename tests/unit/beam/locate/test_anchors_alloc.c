@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/locate/anchors.h"
@@ -53,7 +54,6 @@ static const int releases[] = {24, 25, 27, 29};
 #define HASH_BUCKET (HEAP + 0x71000)
 #define DESCRIPTOR  (HEAP + 0x72000)
 #define RECORD	    (HEAP + 0x73000)
-#define NIL	    0x3b
 
 struct world {
 	const struct beam_layout *l;
@@ -118,7 +118,7 @@ static void put_names(struct world *w, raddr variable)
 
 		image_u64(w->im, b, used ? HEAP + 0x100 : b + 8);
 		image_u64(w->im, b + 8, 1ull << 32);
-		image_u64(w->im, b + 16, NIL);
+		image_u64(w->im, b + 16, TERM_NIL);
 	}
 }
 
@@ -331,8 +331,8 @@ static void test_unreadable(void **state)
 /* Any words: whatever is found or not, nothing is read out of bounds. */
 static void test_garbage(void **state)
 {
-	static const uint64_t words[] = {0,    1,	NIL,  HEAP,	  HEAP + 8,
-					 DATA, BUCKETS, CODE, UINT64_MAX, 1ull << 47};
+	static const uint64_t words[] = {0,    1,	TERM_NIL, HEAP,	      HEAP + 8,
+					 DATA, BUCKETS, CODE,	  UINT64_MAX, 1ull << 47};
 	uint32_t seed = 1;
 
 	(void)state;

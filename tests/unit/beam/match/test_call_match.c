@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/match/call_match.h"
 #include "beam/term/term_internal.h"
@@ -96,8 +97,8 @@ static void test_constants(void **state)
 	CHECK(MATCH, "(a, 5)", a, SMALL(5));
 	CHECK(DIFFER, "(b)", a);
 	CHECK(DIFFER, "(no_such_atom)", a);
-	CHECK(MATCH, "([])", NIL);
-	CHECK(MATCH, "(\"\")", NIL);
+	CHECK(MATCH, "([])", TERM_NIL);
+	CHECK(MATCH, "(\"\")", TERM_NIL);
 	CHECK(DIFFER, "(5.0)", SMALL(5));
 	CHECK(DIFFER, "(5)", real(t, 5));
 	CHECK(MATCH, "(5.0)", real(t, 5));
@@ -113,7 +114,7 @@ static void test_structures(void **state)
 {
 	struct fixture *t = *state;
 	uint64_t a = atom(t, "a"), b = atom(t, "b"), two = TUPLE(t, a, SMALL(2)), copy;
-	uint64_t list = cons(t, SMALL('a'), cons(t, SMALL('b'), cons(t, two, NIL)));
+	uint64_t list = cons(t, SMALL('a'), cons(t, SMALL('b'), cons(t, two, TERM_NIL)));
 
 	copy = TUPLE(t, a, SMALL(2));
 	CHECK(MATCH, "({a, 2})", two);
@@ -123,9 +124,9 @@ static void test_structures(void **state)
 	CHECK(DIFFER, "({X, _} = Y, Y, X)", two, copy, b);
 	CHECK(MATCH, "(X, X)", two, copy);
 	CHECK(DIFFER, "(X, X)", two, TUPLE(t, a, SMALL(3)));
-	CHECK(MATCH, "(\"ab\" ++ T, T)", list, cons(t, copy, NIL));
+	CHECK(MATCH, "(\"ab\" ++ T, T)", list, cons(t, copy, TERM_NIL));
 	/* ++ binds more tightly than =. */
-	CHECK(MATCH, "(\"ab\" ++ T = [_, _, _], T)", list, cons(t, copy, NIL));
+	CHECK(MATCH, "(\"ab\" ++ T = [_, _, _], T)", list, cons(t, copy, TERM_NIL));
 	CHECK(MATCH, "([_, $b | [{a, _}]])", list);
 	CHECK(DIFFER, "([_, _])", list);
 	CHECK(DIFFER, "([_, _, _, _ | _])", list);
@@ -199,13 +200,14 @@ static void test_guards(void **state)
 	CHECK(DIFFER, "(A) when element(3, A) == 7", TUPLE(t, a, SMALL(7)));
 	CHECK(DIFFER, "(A) when element(0, A) == 7", TUPLE(t, a, SMALL(7)));
 	CHECK(MATCH, "(A) when length(A) == 2, hd(A) == a, tl(A) == [5]",
-	      cons(t, a, cons(t, SMALL(5), NIL)));
+	      cons(t, a, cons(t, SMALL(5), TERM_NIL)));
 	CHECK(DIFFER, "(A) when length(A) >= 0", cons(t, a, a));
 	CHECK(MATCH, "(A) when map_get(a, A) == 2, is_map_key(a, A), map_size(A) == 1",
 	      flat_map(t, a, SMALL(2)));
 	CHECK(DIFFER, "(A) when map_get(b, A) == 2", flat_map(t, a, SMALL(2)));
 	CHECK(MATCH, "(A, B) when {A, [B | x]} == {a, [5 | x]}", a, SMALL(5));
-	CHECK(MATCH, "(A) when A < \"b\", [] < A, {} < A, a < A, A < <<>>", cons(t, SMALL(1), NIL));
+	CHECK(MATCH, "(A) when A < \"b\", [] < A, {} < A, a < A, A < <<>>",
+	      cons(t, SMALL(1), TERM_NIL));
 	CHECK(MATCH, "(A) when zzz > A, aa > A, 'A' < A", a); /* the node does not have them */
 }
 
@@ -235,7 +237,7 @@ static void test_undecided(void **state)
 	CHECK(DIFFER, "(X) when X =:= {b, {b}}", tuple);
 	CHECK(MATCH, "(X) when X < {b, {b}}", tuple); /* decided before it is reached */
 	CHECK(UNDECIDED, "(X) when X < {a, {b}}", tuple);
-	CHECK(UNDECIDED, "([_ | _], {_, _})", cons(t, a, NIL), NOWHERE);
+	CHECK(UNDECIDED, "([_ | _], {_, _})", cons(t, a, TERM_NIL), NOWHERE);
 	CHECK(UNDECIDED, "(#{{a, 2} := _})", NOWHERE);
 	CHECK(UNDECIDED, "(<<1, _/binary>>)", NOWHERE);
 	CHECK(UNDECIDED, "(5.0)", NOWHERE);
@@ -260,8 +262,8 @@ static void test_undecided(void **state)
 static void test_sizes(void **state)
 {
 	struct fixture *t = *state;
-	uint64_t digits[1200] = {1100ull << 6 | 0x08}, cycle = cons(t, SMALL(7), NIL), huge, inner,
-		 other;
+	uint64_t digits[1200] = {1100ull << 6 | 0x08}, cycle = cons(t, SMALL(7), TERM_NIL), huge,
+		 inner, other;
 
 	for (size_t i = 1; i < ARRAY_SIZE(digits); i++)
 		digits[i] = i;
@@ -271,7 +273,7 @@ static void test_sizes(void **state)
 	CHECK(UNDECIDED, "(X) when X bsl 65500 > 0", SMALL(1ll << 50));
 	image_u64(t->f->im, (cycle & ~7ull) + 8, cycle);
 	CHECK(UNDECIDED, "(X) when length(X) > 5", cycle);
-	inner = cons(t, SMALL(7), NIL);
+	inner = cons(t, SMALL(7), TERM_NIL);
 	other = cons(t, SMALL(7), inner);
 	image_u64(t->f->im, (inner & ~7ull) + 8, other);
 	CHECK(UNDECIDED, "(X, Y) when X < Y; X =:= Y", cycle, other);
@@ -331,7 +333,7 @@ static void test_tests(void **state)
 	assert_test(&c[0], 0, -1, 0, CALL_TEST_TYPE, 1 << CALL_TYPE_ATOM);
 	assert_int_equal(tests_of(t, "m:f(#{}, [], -18446744073709551616, <<>>)", c), 4);
 	assert_test(&c[0], 0, -1, 0, CALL_TEST_HEADER, header | (t->r.otp >= 27 ? 0x2c : 0x3c));
-	assert_test(&c[1], 1, -1, 0, CALL_TEST_EQUAL, NIL);
+	assert_test(&c[1], 1, -1, 0, CALL_TEST_EQUAL, TERM_NIL);
 	assert_test(&c[2], 2, -1, 0, CALL_TEST_HEADER, header | 0x0c);
 	assert_test(&c[3], 3, -1, 0, CALL_TEST_TYPE, 1 << CALL_TYPE_BOXED);
 	assert_int_equal(

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/process/behaviour.h"
 #include "lib/termfix.h"
@@ -154,10 +155,10 @@ static void read_server(struct world *w, uint64_t state)
 	w->p.registered = atom(t, "name");
 	w->p.initial_call = TUPLE(t, atom(t, "my"), atom(t, "init"), SMALL(1));
 	if (t->r.otp >= 28)
-		FRAME(w, SERVER, NIL, state, module_part(t), NIL);
+		FRAME(w, SERVER, TERM_NIL, state, module_part(t), TERM_NIL);
 	else
-		FRAME(w, SERVER, NIL, atom(t, "infinity"), module_part(t), state, atom(t, "name"),
-		      PARENT);
+		FRAME(w, SERVER, TERM_NIL, atom(t, "infinity"), module_part(t), state,
+		      atom(t, "name"), PARENT);
 }
 
 /* ---- gen_server ----------------------------------------------------------------------------- */
@@ -168,10 +169,10 @@ static void test_server(void **state)
 	const uint64_t states[] = {
 		TUPLE(t, atom(t, "state"), SMALL(1)),
 		SMALL(5),
-		cons(t, SMALL(1), NIL),
+		cons(t, SMALL(1), TERM_NIL),
 		atom(t, "undefined"),
 		PID(99),
-		BOXED(t, 1 << 8 | (t->r.otp >= 27 ? 0x2c : 0x3c), 1, TUPLE(t, NIL), NIL)};
+		BOXED(t, 1 << 8 | (t->r.otp >= 27 ? 0x2c : 0x3c), 1, TUPLE(t, TERM_NIL), TERM_NIL)};
 	struct world w;
 
 	enter(&w, t);
@@ -180,10 +181,10 @@ static void test_server(void **state)
 		known(&w, BEHAVIOUR_GEN_SERVER, states[i]);
 		assert_false(w.s.hibernating);
 	}
-	read_server(&w, NIL); /* like the others: it does not matter which one it is */
+	read_server(&w, TERM_NIL); /* like the others: it does not matter which one it is */
 	if (t->r.otp >= 28)
-		known(&w, BEHAVIOUR_GEN_SERVER, NIL);
-	w.p.flags = PROCESS_FLAG_HIBERNATED;
+		known(&w, BEHAVIOUR_GEN_SERVER, TERM_NIL);
+	w.p.flags = F_HIBERNATED;
 	read_server(&w, states[0]);
 	known(&w, BEHAVIOUR_GEN_SERVER, states[0]);
 	assert_true(w.s.hibernating);
@@ -205,12 +206,13 @@ static void test_no_server(void **state)
 	unknown(&w, BEHAVIOUR_GEN_SERVER, not_those);
 	FRAME(&w, SERVER, 0, 0, 0, 0, 0, 0);
 	unknown(&w, BEHAVIOUR_GEN_SERVER, not_those);
-	FRAME(&w, SERVER, 0xdead0002, 0xdead0001, 0xdead0002, part, NIL, NIL, PARENT, 0x1b);
+	FRAME(&w, SERVER, 0xdead0002, 0xdead0001, 0xdead0002, part, TERM_NIL, TERM_NIL, PARENT,
+	      0x1b);
 	unknown(&w, BEHAVIOUR_GEN_SERVER, not_those);
 	read_frame(&w, SERVER, many, 0);
 	unknown(&w, BEHAVIOUR_GEN_SERVER, none);
 	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
-		many[i] = NIL;
+		many[i] = TERM_NIL;
 	read_frame(&w, SERVER, many, 16);
 	unknown(&w, BEHAVIOUR_GEN_SERVER, not_those);
 	read_frame(&w, SERVER, many, 17); /* more than are looked at */
@@ -258,18 +260,18 @@ static void test_votes(void **state)
 {
 	struct fixture *t = *state;
 	uint64_t timer = TUPLE(t, SMALL(1), SMALL(2)), part = module_part(t);
-	const uint64_t other[] = {part, TUPLE(t, atom(t, "state")), NIL, NIL};
+	const uint64_t other[] = {part, TUPLE(t, atom(t, "state")), TERM_NIL, TERM_NIL};
 	struct world w;
 
 	enter(&w, t);
 	for (int i = 0; i < 2; i++) {
 		add_other(&w, other, ARRAY_SIZE(other));
-		FRAME(&w, SERVER, part, NIL, NIL, timer);
+		FRAME(&w, SERVER, part, TERM_NIL, TERM_NIL, timer);
 		unknown(&w, BEHAVIOUR_GEN_SERVER, "several registers");
 	}
 	add_other(&w, other, ARRAY_SIZE(other));
-	FRAME(&w, SERVER, part, NIL, NIL, timer);
-	known(&w, BEHAVIOUR_GEN_SERVER, NIL);
+	FRAME(&w, SERVER, part, TERM_NIL, TERM_NIL, timer);
+	known(&w, BEHAVIOUR_GEN_SERVER, TERM_NIL);
 	leave(&w);
 }
 
@@ -279,20 +281,22 @@ static void test_statem(void **state)
 {
 	struct fixture *t = *state;
 	uint64_t pair = TUPLE(t, atom(t, "idle"), SMALL(4)), tag = atom(t, "state");
-	uint64_t record = TUPLE(t, tag, pair, NIL, NIL, NIL);
-	uint64_t twin = TUPLE(t, tag, pair, SMALL(1), NIL, NIL);
-	uint64_t other = TUPLE(t, tag, TUPLE(t, NIL, NIL), NIL, NIL, NIL);
+	uint64_t record = TUPLE(t, tag, pair, TERM_NIL, TERM_NIL, TERM_NIL);
+	uint64_t twin = TUPLE(t, tag, pair, SMALL(1), TERM_NIL, TERM_NIL);
+	uint64_t other = TUPLE(t, tag, TUPLE(t, TERM_NIL, TERM_NIL), TERM_NIL, TERM_NIL, TERM_NIL);
 	struct world w;
 
 	enter(&w, t);
-	FRAME(&w, STATEM, PARENT, record, NIL);
+	FRAME(&w, STATEM, PARENT, record, TERM_NIL);
 	known(&w, BEHAVIOUR_GEN_STATEM, pair);
 	FRAME(&w, STATEM, record, twin); /* of one state, before and after */
 	known(&w, BEHAVIOUR_GEN_STATEM, pair);
 	FRAME(&w, STATEM, record, other);
 	unknown(&w, BEHAVIOUR_GEN_STATEM, "several registers");
-	FRAME(&w, STATEM, TUPLE(t, tag, pair, NIL, NIL), TUPLE(t, tag, NIL, NIL, NIL, NIL),
-	      TUPLE(t, atom(t, "idle"), pair, NIL, NIL, NIL), 0xdead0002, BOXED(t, 5 << 6), 0);
+	FRAME(&w, STATEM, TUPLE(t, tag, pair, TERM_NIL, TERM_NIL),
+	      TUPLE(t, tag, TERM_NIL, TERM_NIL, TERM_NIL, TERM_NIL),
+	      TUPLE(t, atom(t, "idle"), pair, TERM_NIL, TERM_NIL, TERM_NIL), 0xdead0002,
+	      BOXED(t, 5 << 6), 0);
 	unknown(&w, BEHAVIOUR_GEN_STATEM, "not those of a gen_statem");
 	leave(&w);
 }
@@ -312,22 +316,22 @@ static void test_event(void **state)
 	uint64_t tag = atom(t, "handler"), no = atom(t, "false");
 	uint64_t one = TUPLE(t, tag, atom(t, "h1"), no, SMALL(1), no);
 	uint64_t two = TUPLE(t, tag, atom(t, "h2"), SMALL(9), SMALL(2), no);
-	uint64_t list = cons(t, one, cons(t, two, NIL)), cycle = cons(t, one, NIL);
+	uint64_t list = cons(t, one, cons(t, two, TERM_NIL)), cycle = cons(t, one, TERM_NIL);
 	struct world w;
 
 	enter(&w, t);
-	FRAME(&w, EVENT, PARENT, list, NIL);
+	FRAME(&w, EVENT, PARENT, list, TERM_NIL);
 	known(&w, BEHAVIOUR_GEN_EVENT, list);
 	check_print(&w, "[{h1,false,1},{h2,9,2}]");
-	FRAME(&w, EVENT, PARENT, cons(t, SMALL(1), NIL), NIL);
-	known(&w, BEHAVIOUR_GEN_EVENT, NIL);
+	FRAME(&w, EVENT, PARENT, cons(t, SMALL(1), TERM_NIL), TERM_NIL);
+	known(&w, BEHAVIOUR_GEN_EVENT, TERM_NIL);
 	check_print(&w, "[]");
-	FRAME(&w, EVENT, list, cons(t, two, NIL));
+	FRAME(&w, EVENT, list, cons(t, two, TERM_NIL));
 	unknown(&w, BEHAVIOUR_GEN_EVENT, "several registers");
 	t->r.max_elements = 3;
 	image_u64(t->f->im, (cycle & ~7ull) + 8, cycle);
 	FRAME(&w, EVENT, cycle, cons(t, one, SMALL(1)), cons(t, one, 0xdead0001),
-	      cons(t, 0xdead0002, NIL), 0xdead0001);
+	      cons(t, 0xdead0002, TERM_NIL), 0xdead0001);
 	unknown(&w, BEHAVIOUR_GEN_EVENT, "not those of a gen_event");
 	w.s.value = cycle;
 	check_print(&w, "[{h1,false,1},{h1,false,1},{h1,false,1}]");
@@ -339,9 +343,10 @@ static void test_event(void **state)
 static void hibernate(struct world *w, const char *module, const char *function, uint64_t args)
 {
 	struct fixture *t = w->t;
-	uint64_t mfa = cons(t, atom(t, module), cons(t, atom(t, function), cons(t, args, NIL)));
+	uint64_t mfa =
+		cons(t, atom(t, module), cons(t, atom(t, function), cons(t, args, TERM_NIL)));
 
-	w->p.flags = PROCESS_FLAG_HIBERNATED;
+	w->p.flags = F_HIBERNATED;
 	image_u64(t->f->im, w->p.addr + (raddr)t->f->node.layout.process_arg_reg,
 		  WORDS(t, atom(t, "proc_lib"), atom(t, "wake_up"), mfa));
 	read_state(w);
@@ -349,7 +354,7 @@ static void hibernate(struct world *w, const char *module, const char *function,
 
 static uint64_t list_of(struct fixture *t, const uint64_t *items, size_t nr)
 {
-	uint64_t list = NIL;
+	uint64_t list = TERM_NIL;
 
 	while (nr-- > 0)
 		list = cons(t, items[nr], list);
@@ -360,10 +365,10 @@ static void test_hibernation(void **state)
 {
 	static const char none[] = "not a gen_server, gen_statem or gen_event";
 	struct fixture *t = *state;
-	uint64_t pair = TUPLE(t, atom(t, "idle"), SMALL(4)), cycle = cons(t, NIL, NIL);
-	uint64_t record = TUPLE(t, atom(t, "state"), pair, NIL, NIL, NIL);
-	const uint64_t args[] = {PARENT, EPID, record, atom(t, "my"), NIL, NIL, NIL};
-	const uint64_t empty[] = {PARENT, EPID, NIL, NIL, NIL};
+	uint64_t pair = TUPLE(t, atom(t, "idle"), SMALL(4)), cycle = cons(t, TERM_NIL, TERM_NIL);
+	uint64_t record = TUPLE(t, atom(t, "state"), pair, TERM_NIL, TERM_NIL, TERM_NIL);
+	const uint64_t args[] = {PARENT, EPID, record, atom(t, "my"), TERM_NIL, TERM_NIL, TERM_NIL};
+	const uint64_t empty[] = {PARENT, EPID, TERM_NIL, TERM_NIL, TERM_NIL};
 	struct world w;
 
 	enter(&w, t);
@@ -373,7 +378,7 @@ static void test_hibernation(void **state)
 	hibernate(&w, "gen_statem", "wakeup_from_hibernate", list_of(t, args, 3));
 	known(&w, BEHAVIOUR_GEN_STATEM, pair);
 	hibernate(&w, "gen_event", "wake_hib", list_of(t, empty, 5));
-	known(&w, BEHAVIOUR_GEN_EVENT, NIL);
+	known(&w, BEHAVIOUR_GEN_EVENT, TERM_NIL);
 	hibernate(&w, "gen_event", "wake_hib", list_of(t, args, 5));
 	unknown(&w, BEHAVIOUR_GEN_EVENT, "not those of a gen_event");
 	hibernate(&w, "gen_server", "wake_hib", list_of(t, args, 7));
@@ -398,7 +403,7 @@ static void test_hibernation(void **state)
 
 static void test_elsewhere(void **state)
 {
-	const uint64_t y[] = {NIL};
+	const uint64_t y[] = {TERM_NIL};
 	struct fixture *t = *state;
 	struct world w;
 

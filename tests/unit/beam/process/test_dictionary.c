@@ -10,13 +10,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/process/dictionary.h"
-#include "beam/process/process_state.h"
 #include "lib/fakenode.h"
 
 #define EPID	 0x2983ull
-#define NIL	 0x3bull
 #define KEY(i)	 (((uint64_t)(i) << 6) | 0x0b) /* the atom with this index */
 #define VALUE(i) (((uint64_t)(i) << 4) | 0xf)
 
@@ -37,7 +36,7 @@ static int open_test(void **state)
 	image_u64(d->f->im, d->process + (raddr)l->process_id, EPID);
 	image_u64(d->f->im, d->process + (raddr)l->process_dictionary, d->dictionary);
 	for (raddr i = 0; i < 16; i++)
-		image_u64(d->f->im, d->dictionary + 24 + 8 * i, NIL);
+		image_u64(d->f->im, d->dictionary + 24 + 8 * i, TERM_NIL);
 	*state = d;
 	return 0;
 }
@@ -108,7 +107,7 @@ static void test_slots(void **state)
 	assert_value(d, KEY(12), VALUE(3));
 	assert_value(d, KEY(19), 0); /* another key in slot 3 */
 	assert_value(d, KEY(5), 0);  /* an empty slot */
-	chain = cons(d, pair(d, KEY(6), VALUE(4)), cons(d, pair(d, KEY(22), VALUE(5)), NIL));
+	chain = cons(d, pair(d, KEY(6), VALUE(4)), cons(d, pair(d, KEY(22), VALUE(5)), TERM_NIL));
 	set_slot(d, 6, chain);
 	assert_value(d, KEY(6), VALUE(4));
 	assert_value(d, KEY(22), VALUE(5));
@@ -153,7 +152,7 @@ static void test_states(void **state)
 static void test_damage(void **state)
 {
 	struct dict *d = *state;
-	uint64_t value, loop = cons(d, pair(d, KEY(1), VALUE(1)), NIL);
+	uint64_t value, loop = cons(d, pair(d, KEY(1), VALUE(1)), TERM_NIL);
 	const struct {
 		uint64_t slot;
 		int rc;
@@ -163,8 +162,8 @@ static void test_damage(void **state)
 		{0, -EBADMSG},
 		{0xdead0000 | 2, -EFAULT},
 		{0xdead0000 | 1, -EFAULT},
-		{cons(d, NIL, NIL), -EBADMSG},
-		{cons(d, loop, NIL), -EBADMSG},
+		{cons(d, TERM_NIL, TERM_NIL), -EBADMSG},
+		{cons(d, loop, TERM_NIL), -EBADMSG},
 		{d->process | 2, -EBADMSG},
 		{loop, -EBADMSG},
 	};
@@ -189,7 +188,7 @@ static void test_faults(void **state)
 
 	set_size(d, 15, 16);
 	set_slot(d, 3,
-		 cons(d, pair(d, KEY(19), VALUE(1)), cons(d, pair(d, KEY(3), VALUE(2)), NIL)));
+		 cons(d, pair(d, KEY(19), VALUE(1)), cons(d, pair(d, KEY(3), VALUE(2)), TERM_NIL)));
 	do {
 		mem_open_faulty(&d->f->node.mem, whole, 0, 0, ++nth);
 		rc = get(d, KEY(3), &value);

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "beam/process/heap_census.h"
 #include "lib/fakenode.h"
 
 #define CHUNK	 (1u << 17) /* words that are read at once */
-#define NIL	 0x3bull
 #define SMALL(n) ((uint64_t)(n) << 4 | 0xf)
 #define TUPLE(n) ((uint64_t)(n) << 6)
 
@@ -179,20 +179,21 @@ static void test_areas(void **state)
 		struct heap h;
 
 		heap_open(&h, otp);
-		PUT(&h, TUPLE(2), SMALL(1), NIL);	   /* {1, []} */
-		PUT(&h, SMALL(1), NIL, SMALL(2), NIL);	   /* [1], [2] */
-		PUT(&h, map, 1, TUPLE(1), SMALL(7));	   /* TUPLE(1): any word */
-		PUT(&h, 1 << 16 | 3 << 6 | map, 20, NIL);  /* a large map: its head ... */
-		PUT(&h, 3 << 16 | 1 << 6 | map, NIL, NIL); /* ... and a node of it */
-		PUT(&h, 1 << 6 | 0x18, 0x123);		   /* a float */
+		PUT(&h, TUPLE(2), SMALL(1), TERM_NIL);		     /* {1, []} */
+		PUT(&h, SMALL(1), TERM_NIL, SMALL(2), TERM_NIL);     /* [1], [2] */
+		PUT(&h, map, 1, TUPLE(1), SMALL(7));		     /* TUPLE(1): any word */
+		PUT(&h, 1 << 16 | 3 << 6 | map, 20, TERM_NIL);	     /* a large map: its head ... */
+		PUT(&h, 3 << 16 | 1 << 6 | map, TERM_NIL, TERM_NIL); /* ... and a node of it */
+		PUT(&h, 1 << 6 | 0x18, 0x123);			     /* a float */
 		set_young(&h);
-		PUT(&h, 2 << 6 | 0x0c, 1, 1, SMALL(3), NIL);
+		PUT(&h, 2 << 6 | 0x0c, 1, 1, SMALL(3), TERM_NIL);
 		h.p.old_heap = place(&h);
 		h.p.old_htop = h.p.old_hend = h.p.old_heap + 8 * h.words.len;
 		h.words.len = 0;
-		PUT(&h, TUPLE(1), NIL, TUPLE(1), NIL, TUPLE(9)); /* the last is not in use */
+		PUT(&h, TUPLE(1), TERM_NIL, TUPLE(1), TERM_NIL,
+		    TUPLE(9)); /* the last is not in use */
 		add_fragment(&h, 4);
-		PUT(&h, SMALL(4), NIL);
+		PUT(&h, SMALL(4), TERM_NIL);
 		add_fragment(&h, 2);
 		take(&h);
 		assert_int_equal(h.c.young, 19);
@@ -215,7 +216,7 @@ static void test_funs(void **state)
 
 	UNUSED(state);
 	heap_open(&h, 25);
-	PUT(&h, 5 << 6 | 0x14, 0, 0, 1 << 8, 0x503, NIL, NIL, NIL);
+	PUT(&h, 5 << 6 | 0x14, 0, 0, 1 << 8, 0x503, TERM_NIL, TERM_NIL, TERM_NIL);
 	PUT(&h, 3 << 6 | 0x04, 0, 0, 0); /* the state of a match is no binary */
 	set_young(&h);
 	take(&h);
@@ -224,8 +225,8 @@ static void test_funs(void **state)
 	check_kind(&h, TERM_KIND_BITS, 0, 4);
 	heap_close(&h);
 	heap_open(&h, 29);
-	PUT(&h, 1 << 24 | 1 << 16 | 0x14, 0, NIL, 2 << 6 | 0x04, 0, 0);
-	PUT(&h, 2 << 6 | 0x1c, 0, NIL);
+	PUT(&h, 1 << 24 | 1 << 16 | 0x14, 0, TERM_NIL, 2 << 6 | 0x04, 0, 0);
+	PUT(&h, 2 << 6 | 0x1c, 0, TERM_NIL);
 	set_young(&h);
 	take(&h);
 	check_kind(&h, TERM_KIND_FUN, 1, 6);
@@ -244,12 +245,12 @@ static void test_chunks(void **state)
 		heap_open(&h, 25);
 		for (uint32_t i = 0; i < tuples; i++)
 			PUT(&h, TUPLE(0));
-		PUT(&h, 6 << 6 | 0x14, 0, 0, 2 << 8, 0x503, NIL, NIL);
-		PUT(&h, 0x3c, 2, 0, NIL, NIL);
+		PUT(&h, 6 << 6 | 0x14, 0, 0, 2 << 8, 0x503, TERM_NIL, TERM_NIL);
+		PUT(&h, 0x3c, 2, 0, TERM_NIL, TERM_NIL);
 		PUT(&h, TUPLE(2 * CHUNK + 3)); /* longer than two */
 		for (uint32_t i = 0; i < 2 * CHUNK + 3; i++)
 			PUT(&h, 0xdead0000);
-		PUT(&h, NIL, NIL);
+		PUT(&h, TERM_NIL, TERM_NIL);
 		set_young(&h);
 		take(&h);
 		assert_int_equal(h.c.unknown + h.c.unreadable, 0);
@@ -274,7 +275,7 @@ static void test_too_long(void **state)
 		struct heap h;
 
 		heap_open(&h, 27);
-		PUT(&h, TUPLE(1), NIL, headers[i], NIL, NIL);
+		PUT(&h, TUPLE(1), TERM_NIL, headers[i], TERM_NIL, TERM_NIL);
 		set_young(&h);
 		take(&h);
 		check_kind(&h, TERM_KIND_TUPLE, 1, 2);
@@ -291,7 +292,7 @@ static void test_no_objects(void **state)
 
 	UNUSED(state);
 	heap_open(&h, 27);
-	PUT(&h, ~0x3full, 0x1c, 0x3c, TUPLE(1), NIL); /* absurd, and unknown here */
+	PUT(&h, ~0x3full, 0x1c, 0x3c, TUPLE(1), TERM_NIL); /* absurd, and unknown here */
 	set_young(&h);
 	take(&h);
 	assert_int_equal(h.c.unknown, 3);
@@ -320,7 +321,7 @@ static void test_odd_size(void **state)
 		struct heap h;
 
 		heap_open(&h, 29);
-		PUT(&h, TUPLE(1), NIL, SMALL(1), NIL, TUPLE(0), 0, 0);
+		PUT(&h, TUPLE(1), TERM_NIL, SMALL(1), TERM_NIL, TUPLE(0), 0, 0);
 		set_young(&h);
 		h.p.htop += odd - 16;
 		h.p.hend += 8;
@@ -350,7 +351,7 @@ static void test_cut(void **state)
 	check_kind(&h, TERM_KIND_TUPLE, CHUNK - 3, CHUNK - 3);
 	assert_int_equal(h.c.unreadable, 203);
 	h.p.heap = h.p.htop = h.p.hend = 0;
-	PUT(&h, TUPLE(1), NIL);
+	PUT(&h, TUPLE(1), TERM_NIL);
 	at = add_fragment(&h, 1ull << 39); /* far more than there is */
 	take(&h);
 	assert_int_equal(h.c.unreadable, 1ull << 39);

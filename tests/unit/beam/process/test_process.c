@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/process/process.h"
 #include "beam/term/pid.h"
 #include "lib/fakenode.h"
 
 #define SLOTS	 1024u
-#define NIL	 0x3bull
 #define SMALL(i) (((uint64_t)(i) << 4) | 0xf)
 
 static const int releases[] = {24, 25, 27, 29};
@@ -100,7 +100,7 @@ static raddr add_process(struct table *t, uint32_t number)
 	put64(t, p, l->process_heap_sz, 233);
 	put64(t, p, l->process_arg_reg, p + (raddr)l->process_def_arg_reg);
 	put64(t, p, l->process_group_leader, pid_of_number(t, 0));
-	put64(t, p, l->process_parent, NIL);
+	put64(t, p, l->process_parent, TERM_NIL);
 	put64(t, p, l->process_reds, 1000 + number);
 	return p;
 }
@@ -169,7 +169,7 @@ static void test_plain(void **state)
 		table_open(&t, releases[i]);
 		add_process(&t, 0);
 		one = add_process(&t, 200);
-		put32(&t, one, t.l->process_flags, PROCESS_FLAG_TRAP_EXIT);
+		put32(&t, one, t.l->process_flags, F_TRAP_EXIT);
 		put64(&t, one, t.l->process_initial, fakenode_atom(t.f, "lists"));
 		p = read_one(&t, 200);
 		assert_int_equal(p.addr, one);
@@ -199,13 +199,13 @@ static void test_status(void **state)
 		enum process_status status;
 	} cases[] = {
 		{0, PROCESS_WAITING},
-		{PROCESS_STATE_ACTIVE, PROCESS_RUNNABLE},
-		{PROCESS_STATE_ACTIVE_SYS, PROCESS_RUNNABLE},
-		{PROCESS_STATE_ACTIVE | PROCESS_STATE_SUSPENDED, PROCESS_SUSPENDED},
-		{PROCESS_STATE_RUNNING | PROCESS_STATE_SUSPENDED, PROCESS_RUNNING},
-		{PROCESS_STATE_DIRTY_RUNNING, PROCESS_RUNNING},
-		{PROCESS_STATE_GC | PROCESS_STATE_RUNNING, PROCESS_GARBAGE_COLLECTING},
-		{PROCESS_STATE_EXITING | PROCESS_STATE_GC, PROCESS_EXITING},
+		{PSFLG_ACTIVE, PROCESS_RUNNABLE},
+		{PSFLG_ACTIVE_SYS, PROCESS_RUNNABLE},
+		{PSFLG_ACTIVE | PSFLG_SUSPENDED, PROCESS_SUSPENDED},
+		{PSFLG_RUNNING | PSFLG_SUSPENDED, PROCESS_RUNNING},
+		{PSFLG_DIRTY_RUNNING, PROCESS_RUNNING},
+		{PSFLG_GC | PSFLG_RUNNING, PROCESS_GARBAGE_COLLECTING},
+		{PSFLG_EXITING | PSFLG_GC, PROCESS_EXITING},
 	};
 	struct table t;
 	raddr one;
@@ -308,7 +308,7 @@ static void test_dictionary(void **state)
 	image_u64(t.f->im, cell, pair(&t, other, SMALL(1)));
 	image_u64(t.f->im, cell + 8, (cell + 16) | 1);
 	image_u64(t.f->im, cell + 16, pair(&t, initial, SMALL(12)));
-	image_u64(t.f->im, cell + 24, NIL);
+	image_u64(t.f->im, cell + 24, TERM_NIL);
 	image_u64(t.f->im, d + 24 + 8 * ((initial >> 6) & 1), cell | 1);
 	p = read_one(&t, 7);
 	assert_int_equal(p.label, SMALL(11));
@@ -413,7 +413,7 @@ static void test_gone(void **state)
 	add_process(&t, 1);
 	one = add_process(&t, 2);
 	check_list(&t, 2, 0, 0);
-	put32(&t, one, t.l->process_state, 0xa | PROCESS_STATE_FREE);
+	put32(&t, one, t.l->process_state, 0xa | PSFLG_FREE);
 	check_list(&t, 1, 1, 0);
 	put32(&t, one, t.l->process_state, 0xa);
 	put64(&t, one, t.l->process_id, pid_of_number(&t, 3)); /* the memory has another use */
@@ -452,7 +452,7 @@ static void test_signals(void **state)
 		check_list(&t, 1, 0, 0);
 		assert_int_equal(read_one(&t, 7).message_queue_len, 2);
 		/* On its way out they are freed: nobody follows them. */
-		put32(&t, one, t.l->process_state, 0xa | PROCESS_STATE_EXITING);
+		put32(&t, one, t.l->process_state, 0xa | PSFLG_EXITING);
 		image_u64(t.f->im, signal + 24, 0xfec400000000);
 		check_list(&t, 1, 0, 0);
 		assert_int_equal(read_one(&t, 7).message_queue_len, offsets ? 1 : 2);
@@ -473,7 +473,7 @@ static void test_torn(void **state)
 	put64(&t, one, t.l->process_heap_sz, 233);
 	put64(&t, one, t.l->process_htop, 1);
 	check_list(&t, 1, 0, 1);
-	put32(&t, one, t.l->process_state, 0xa | PROCESS_STATE_RUNNING); /* it is in a register */
+	put32(&t, one, t.l->process_state, 0xa | PSFLG_RUNNING); /* it is in a register */
 	check_list(&t, 1, 0, 0);
 	link = add_link(&t, 0, 0, 0);
 	put64(&t, link, t.l->link_left, link); /* its own child */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/process/stack.h"
 #include "lib/fakenode.h"
@@ -276,12 +277,12 @@ static void test_running(void **state)
 	set_stack(w, words, ARRAY_SIZE(words));
 	read_stack(w);
 	assert_int_equal(w->stack.frames.len, 4);
-	image_u32(w->f->im, flags, PROCESS_STATE_RUNNING);
+	image_u32(w->f->im, flags, PSFLG_RUNNING);
 	read_stack(w);
 	assert_true(w->stack.stale);
 	assert_int_equal(w->stack.frames.len, 2);
 	check_frame(w, 1, G + 4, 3, 1);
-	image_u32(w->f->im, flags, PROCESS_STATE_DIRTY_RUNNING);
+	image_u32(w->f->im, flags, PSFLG_DIRTY_RUNNING);
 	read_stack(w);
 	assert_false(w->stack.stale);
 	leave(w);
@@ -303,7 +304,7 @@ static void test_not_there(void **state)
 	w->p.epid = EPID + 16;
 	assert_int_equal(try_stack(w), -ESRCH);
 	w->p.epid = EPID;
-	image_u32(w->f->im, at(w, l->process_state), PROCESS_STATE_FREE);
+	image_u32(w->f->im, at(w, l->process_state), PSFLG_FREE);
 	assert_int_equal(try_stack(w), -ESRCH);
 	image_u32(w->f->im, at(w, l->process_state), 0);
 	image_u64(w->f->im, at(w, l->process_stop), w->heap + HEAP + 8);

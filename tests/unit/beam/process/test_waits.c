@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/process/waits.h"
 #include "beam/vm/links.h"
@@ -165,9 +166,9 @@ static void test_calls(void **state)
 	for (uint32_t i = 0; i < 3; i++)
 		add_monitor(&w, i, PID((i + 1) % 3), make_ref(&w, i), i == 2 ? ALIAS : 0);
 	VISIT(&w, 0, CALL, SMALL(1), make_ref(&w, 0),
-	      NIL); /* the same one, elsewhere on the heap */
+	      TERM_NIL); /* the same one, elsewhere on the heap */
 	VISIT(&w, 1, TASK, make_ref(&w, 1));
-	VISIT(&w, 2, ANY, atom(t, "a"), PID(0), TUPLE(t, NIL), make_ref(&w, 2) | 4);
+	VISIT(&w, 2, ANY, atom(t, "a"), PID(0), TUPLE(t, TERM_NIL), make_ref(&w, 2) | 4);
 	VISIT(&w, 3, CALL, make_ref(&w, 3)); /* monitors nobody */
 	waits_end(&w.w);
 	assert_int_equal(w.w.v.len, 3);
@@ -272,9 +273,9 @@ static void test_suspended(void **state)
 	add_monitor(&w, 0, PID(1), ref, 0);
 	add_suspender(&w, 0, PID(3));
 	VISIT(&w, 2, SEND, PORT(5), SMALL(7));
-	visit(&w, 0, CALL, WAITING | PROCESS_STATE_SUSPENDED, &ref, 1);
-	visit(&w, 1, ANY, WAITING | PROCESS_STATE_SUSPENDED, NULL, 0); /* nobody knows by whom */
-	VISIT(&w, 3, SEND, PORT(5), PORT(6));			       /* which of them? */
+	visit(&w, 0, CALL, WAITING | PSFLG_SUSPENDED, &ref, 1);
+	visit(&w, 1, ANY, WAITING | PSFLG_SUSPENDED, NULL, 0); /* nobody knows by whom */
+	VISIT(&w, 3, SEND, PORT(5), PORT(6));		       /* which of them? */
 	waits_end(&w.w);
 	assert_int_equal(w.w.v.len, 2);
 	check_wait(&w, 0, 0, 3, PID(3));
@@ -310,7 +311,7 @@ static void test_marks(void **state)
 	assert_int_equal(w.w.monitors.data[0].item, PID(2));
 	again(&w);
 	w.p[0].reductions += 100;
-	VISIT(&w, 0, CALL, NIL, make_ref(&w, 0));
+	VISIT(&w, 0, CALL, TERM_NIL, make_ref(&w, 0));
 	waits_end(&w.w);
 	assert_int_equal(w.w.v.data[0].mark, first);
 	leave(&w);
@@ -337,7 +338,7 @@ static void test_timeouts(void **state)
 	w.p[0].timer = timer;
 	for (int i = 0; i < 5; i++) {
 		if (i == 0)
-			VISIT(&w, 0, CALL, SMALL(100 * hour), make_ref(&w, 0), NIL);
+			VISIT(&w, 0, CALL, SMALL(100 * hour), make_ref(&w, 0), TERM_NIL);
 		else if (i == 1) /* which of them? */
 			VISIT(&w, 0, CALL, SMALL(100 * hour), make_ref(&w, 0), SMALL(1));
 		else if (i == 2) /* no such timer would be set */
@@ -370,14 +371,14 @@ static void test_no_request(void **state)
 	add_monitor(&w, 0, PID(1), make_ref(&w, 0), 0);
 	add_monitor(&w, 1, PID(2), make_ref(&w, 1), TARGET | ALIAS);
 	add_monitor(&w, 2, PID(3), make_ref(&w, 2), PENDING | ALIAS);
-	add_monitor(&w, 3, PID(0), NIL, ALIAS);
+	add_monitor(&w, 3, PID(0), TERM_NIL, ALIAS);
 	VISIT(&w, 0, ANY, make_ref(&w, 0)); /* a monitor that is no alias */
 	VISIT(&w, 1, CALL, make_ref(&w, 1));
 	VISIT(&w, 2, CALL, make_ref(&w, 2));
 	VISIT(&w, 3, CALL, make_ref(&w, 3));
 	check_none(&w);
 	VISIT(&w, 0, NOWHERE, make_ref(&w, 0)); /* code that nobody knows */
-	VISIT(&w, 0, CALL, make_ref(&w, 1), PID(1), SMALL(0), NIL);
+	VISIT(&w, 0, CALL, make_ref(&w, 1), PID(1), SMALL(0), TERM_NIL);
 	VISIT(&w, 0, CALL, BOXED(t, 1 << 6 | 0x10, 0xffffffff), BOXED(t, 0x10));
 	VISIT(&w, 0, CALL, BOXED(t, 2 << 6 | 0x10, 0xffffffff, 9ull << 32 | 7)); /* one off */
 	check_none(&w);
@@ -391,11 +392,11 @@ static void test_states(void **state)
 		size_t waits;
 	} cases[] = {
 		{WAITING, 1},
-		{WAITING | PROCESS_STATE_SUSPENDED, 1},
-		{WAITING | PROCESS_STATE_ACTIVE, 0},
-		{WAITING | PROCESS_STATE_RUNNING, 0},
-		{WAITING | PROCESS_STATE_GC, 0},
-		{WAITING | PROCESS_STATE_EXITING, 0},
+		{WAITING | PSFLG_SUSPENDED, 1},
+		{WAITING | PSFLG_ACTIVE, 0},
+		{WAITING | PSFLG_RUNNING, 0},
+		{WAITING | PSFLG_GC, 0},
+		{WAITING | PSFLG_EXITING, 0},
 	};
 	struct fixture *t = *state;
 	struct process_stack empty = {.state = WAITING};
@@ -465,7 +466,7 @@ static void test_many(void **state)
 	add_monitor(&w, 0, PID(1), ref, 0);
 	add_monitor(&w, 3, PID(2), ref, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(y); i++)
-		y[i] = i == 64 ? ref : i % 2 ? NOWHERE | 2 : TUPLE(t, NIL);
+		y[i] = i == 64 ? ref : i % 2 ? NOWHERE | 2 : TUPLE(t, TERM_NIL);
 	visit(&w, 0, CALL, WAITING, y, ARRAY_SIZE(y)); /* beyond what is looked at */
 	for (size_t i = 0; i < 20; i++)
 		visit(&w, 1, CALL, WAITING, y, 60);

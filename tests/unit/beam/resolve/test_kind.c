@@ -8,8 +8,8 @@
 
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
-#include "beam/process/process_state.h"
 #include "beam/resolve/kind.h"
 
 #define PROCESS 0x7f0000001000ull

@@ -8,12 +8,12 @@
 
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/resolve/process_watch.h"
 #include "lib/fakenode.h"
 
 #define CODE  0x7f0000100000ull
-#define NIL   0x3bull
 #define F     (CODE + 0x100)
 #define G     (CODE + 0x200)
 #define WORDS 64
@@ -113,7 +113,7 @@ static raddr make_process(struct world *w, uint32_t number)
 	put64(w, p, l->process_heap_sz, WORDS);
 	put64(w, p, l->process_i, F + 0x10);
 	put64(w, p, l->process_arg_reg, p + (raddr)l->process_def_arg_reg);
-	put64(w, p, l->process_parent, NIL);
+	put64(w, p, l->process_parent, TERM_NIL);
 	put64(w, p, l->process_reds, 1000);
 	return p;
 }
@@ -239,14 +239,14 @@ static void test_changes(void **state)
 		look(&w, 200);
 		assert_int_equal(w.nr_samples, 0);
 		/* It runs. */
-		image_u32(w.f->im, p + (raddr)w.l->process_state, PROCESS_STATE_RUNNING);
+		image_u32(w.f->im, p + (raddr)w.l->process_state, PSFLG_RUNNING);
 		look(&w, 300);
 		assert_int_equal(w.ns[SAMPLE_WAITING_RECEIVE], 250 * MS);
 		image_u32(w.f->im, p + (raddr)w.l->process_state,
-			  PROCESS_STATE_ACTIVE | PROCESS_STATE_DIRTY_IO);
+			  PSFLG_ACTIVE | PSFLG_DIRTY_IO_PROC);
 		look(&w, 400);
 		assert_int_equal(w.ns[SAMPLE_RUNNING], 100 * MS);
-		image_u32(w.f->im, p + (raddr)w.l->process_state, PROCESS_STATE_SUSPENDED);
+		image_u32(w.f->im, p + (raddr)w.l->process_state, PSFLG_SUSPENDED);
 		look(&w, 500);
 		assert_int_equal(w.ns[SAMPLE_WAITING_DIRTY], 100 * MS);
 		/* In a receive with a timer, elsewhere. */
@@ -255,7 +255,7 @@ static void test_changes(void **state)
 		put64(&w, p, w.l->process_i, G + 0x10);
 		look(&w, 600);
 		assert_int_equal(w.ns[SAMPLE_SUSPENDED], 100 * MS);
-		image_u32(w.f->im, p + (raddr)w.l->process_flags, PROCESS_FLAG_HIBERNATED);
+		image_u32(w.f->im, p + (raddr)w.l->process_flags, F_HIBERNATED);
 		look(&w, 700);
 		assert_int_equal(w.ns[SAMPLE_WAITING_TIMER], 100 * MS);
 		assert_string_equal(function_of(&w, w.last_stack), "g");
@@ -358,9 +358,9 @@ static void test_what_tells(void **state)
 			{w.l->process_timer, 0x1000},
 		};
 		const struct word halves[] = {
-			{w.l->process_flags, PROCESS_FLAG_HIBERNATED},
-			{w.l->process_state, PROCESS_STATE_ACTIVE},
-			{w.l->process_state, PROCESS_STATE_SUSPENDED},
+			{w.l->process_flags, F_HIBERNATED},
+			{w.l->process_state, PSFLG_ACTIVE},
+			{w.l->process_state, PSFLG_SUSPENDED},
 		};
 		raddr p = add_process(&w, 7);
 		uint64_t ms = 0, stacks = 1;

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
-#include "beam/process/process_state.h"
 #include "lib/resolvefix.h"
 
 #define KERNEL(k) (0xffff800000000000ull + 0x1000u * (k) + 0x10)

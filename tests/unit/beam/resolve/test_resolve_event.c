@@ -13,12 +13,12 @@
 
 #include <cmocka.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "event/catalogue.h"
 #include "lib/resolvefix.h"
 
 #define EPID	 0x2983ull /* <0.83.0> */
-#define NIL	 0x3bull
 #define SMALL(n) (((uint64_t)(n) << 4) | 0xf)
 #define LIST(a)	 ((a) | 1)
 #define BOXED(a) ((a) | 2)
@@ -187,7 +187,7 @@ static void put_term(struct fix *x, union raw *raw)
 	w[6] = SMALL('a');
 	w[7] = LIST(HEAP + 0x200 - 16);
 	w[4] = SMALL('b');
-	w[5] = NIL;
+	w[5] = TERM_NIL;
 	raw->rec.values[0] = BOXED(HEAP);
 }
 

@@ -19,12 +19,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
-#include "beam/process/process_state.h"
 #include "lib/resolvefix.h"
 
 #define EPID	 0x2983ull /* <0.83.0> */
-#define NIL	 0x3bull
 #define SMALL(n) (((uint64_t)(n) << 4) | 0xf)
 
 static int open_test(void **state)
@@ -143,7 +142,7 @@ static void test_odd_initial_calls(void **state)
 	uint64_t m = fakenode_atom(x->f, "m"), f = fakenode_atom(x->f, "f");
 	const uint64_t odd[][3] = {
 		{m, f, m},
-		{m, f, NIL},
+		{m, f, TERM_NIL},
 		{m, f, SMALL(256)},
 		{m, f, UINT64_MAX},
 		{SMALL(1), f, SMALL(1)},
@@ -185,7 +184,7 @@ static void make_labelled(struct fix *x, struct labelled *p)
 	p->pair = image_alloc(im, 24);
 	image_u64(im, p->pair, 2 << 6);
 	image_u64(im, p->pair + 8, fakenode_atom(x->f, "$process_label"));
-	image_u64(im, p->pair + 16, NIL);
+	image_u64(im, p->pair + 16, TERM_NIL);
 	image_u32(im, dictionary + 4, 1);
 	image_u64(im, dictionary + 24, p->pair | 2);
 	image_u64(im, process + (raddr)l->process_id, EPID);
@@ -202,7 +201,7 @@ static uint64_t make_label(struct fix *x, const char *name, uint64_t number)
 	image_u64(im, cells, SMALL(number));
 	image_u64(im, cells + 8, (cells + 16) | 1);
 	image_u64(im, cells + 16, fakenode_atom(x->f, "second"));
-	image_u64(im, cells + 24, NIL);
+	image_u64(im, cells + 24, TERM_NIL);
 	image_u64(im, tuple, 2 << 6);
 	image_u64(im, tuple + 8, fakenode_atom(x->f, name));
 	image_u64(im, tuple + 16, cells | 1);
@@ -266,7 +265,7 @@ static void test_label_that_is_gone(void **state)
 	make_labelled(x, &p);
 	set_label(x, &p, label);
 	image_u64(x->f->im, (label & ~7ull) + 8, SMALL(1));
-	image_u64(x->f->im, p.pair + 16, NIL); /* erased */
+	image_u64(x->f->im, p.pair + 16, TERM_NIL); /* erased */
 	assert_label(x, &p, "{worker,[...]}");
 	set_label(x, &p, make_label(x, "worker", 17));
 	image_u32(x->f->im, p.raw.process + (raddr)l->process_state, PSFLG_EXITING);
@@ -298,7 +297,7 @@ static void test_label_that_was_not_copied(void **state)
 	set_label(x, &p, make_label(x, "worker", 17));
 	memset(p.raw.label_words, 0, sizeof(p.raw.label_words));
 	assert_label(x, &p, "{worker,[17,second]}");
-	image_u64(x->f->im, p.pair + 16, NIL);
+	image_u64(x->f->im, p.pair + 16, TERM_NIL);
 	assert_label(x, &p, "...");
 }
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
-#include "beam/process/process_state.h"
 #include "beam/sched/running.h"
 #include "beam/sched/sched_work.h"
 #include "lib/fakenode.h"

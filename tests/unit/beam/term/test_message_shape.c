@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/term/message_shape.h"
 #include "lib/termfix.h"
@@ -43,12 +44,13 @@ static void test_tuples(void **state)
 {
 	struct fixture *t = *state;
 	uint64_t a = atom(t, "a"), log = atom(t, "log"), cast = atom(t, "$gen_cast");
-	uint64_t inner = TUPLE(t, log, SMALL(1), PID), deep = TUPLE(t, log, TUPLE(t, a), NIL);
+	uint64_t inner = TUPLE(t, log, SMALL(1), PID), deep = TUPLE(t, log, TUPLE(t, a), TERM_NIL);
 
 	CHECK(t, "{}", BOXED(t, 0));
 	CHECK(t, "{a}", TUPLE(t, a), TUPLE(t, a), TUPLE(t, a) | 4); /* the last one a literal */
-	CHECK(t, "{a, _}", TUPLE(t, a, SMALL(5)), TUPLE(t, a, PID), TUPLE(t, a, cons(t, a, NIL)));
-	CHECK(t, "{_, []}", TUPLE(t, SMALL(5), NIL));
+	CHECK(t, "{a, _}", TUPLE(t, a, SMALL(5)), TUPLE(t, a, PID),
+	      TUPLE(t, a, cons(t, a, TERM_NIL)));
+	CHECK(t, "{_, []}", TUPLE(t, SMALL(5), TERM_NIL));
 	CHECK(t, "{'$gen_cast', {log, _, _}}", TUPLE(t, cast, inner));
 	CHECK(t, "{'$gen_cast', {log, _, []}}", TUPLE(t, cast, deep)); /* no third level */
 	CHECK(t, "{{}, {a}, {}}", TUPLE(t, BOXED(t, 0), TUPLE(t, a), BOXED(t, 0)));
@@ -59,17 +61,18 @@ static void test_tuples(void **state)
 static void test_whole_messages(void **state)
 {
 	struct fixture *t = *state;
-	uint64_t list = cons(t, SMALL(1), NIL);
+	uint64_t list = cons(t, SMALL(1), TERM_NIL);
 
 	CHECK(t, "ok", atom(t, "ok"), atom(t, "ok"));
-	CHECK(t, "[]", NIL);
+	CHECK(t, "[]", TERM_NIL);
 	CHECK(t, "integer()", SMALL(1), SMALL(-7));
 	CHECK(t, "big integer()", BOXED(t, 1 << 6 | 8, 1ull << 62),
 	      BOXED(t, 1 << 6 | 12, 1ull << 62));
 	CHECK(t, "pid()", PID, PID + 16);
 	CHECK(t, "list()", list, cons(t, PID, list));
 	CHECK(t, "float()", BOXED(t, 1 << 6 | 0x18, 0));
-	CHECK(t, "map()", BOXED(t, 1 << 8 | (t->r.otp >= 27 ? 0x2c : 0x3c), 1, TUPLE(t, NIL), NIL));
+	CHECK(t, "map()",
+	      BOXED(t, 1 << 8 | (t->r.otp >= 27 ? 0x2c : 0x3c), 1, TUPLE(t, TERM_NIL), TERM_NIL));
 }
 
 static void test_wide_tuples(void **state)
@@ -144,7 +147,7 @@ static void test_cut(void **state)
 static void test_cycle(void **state)
 {
 	struct fixture *t = *state;
-	uint64_t a = atom(t, "a"), self = TUPLE(t, a, 0), list = cons(t, a, NIL);
+	uint64_t a = atom(t, "a"), self = TUPLE(t, a, 0), list = cons(t, a, TERM_NIL);
 
 	image_u64(t->f->im, (self & ~7ull) + 16, self);
 	CHECK(t, "{a, {a, _}}", self);
@@ -175,8 +178,8 @@ static void test_counts(void **state)
 {
 	struct fixture *t = *state;
 	uint64_t one = TUPLE(t, atom(t, "one"), SMALL(1)), two = TUPLE(t, atom(t, "two"), PID);
-	const uint64_t orders[][6] = {{one, two, two, NIL, one, two},
-				      {two, two, one, one, NIL, two}};
+	const uint64_t orders[][6] = {{one, two, two, TERM_NIL, one, two},
+				      {two, two, one, one, TERM_NIL, two}};
 	uint64_t keys[2][3];
 
 	for (size_t k = 0; k < ARRAY_SIZE(orders); k++) {
@@ -202,7 +205,7 @@ static void test_counts(void **state)
 	}
 	assert_memory_equal(keys[0], keys[1], sizeof(keys[0]));
 	assert_int_equal(keys[0][0], atom(t, "two"));
-	assert_int_equal(keys[0][2], NIL);
+	assert_int_equal(keys[0][2], TERM_NIL);
 }
 
 /* The same numbers, the same order, whatever came first. */

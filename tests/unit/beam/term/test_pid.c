@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/term/pid.h"
 #include "lib/fakenode.h"

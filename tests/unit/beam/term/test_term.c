@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/term/term.h"
 #include "lib/fakenode.h"
 
-#define NIL	 0x3bull
 #define SMALL(n) (((uint64_t)(int64_t)(n) << 4) | 0xf)
 #define LITERAL	 4ull /* tag of pointers to literals */
 
@@ -102,7 +102,7 @@ static uint64_t cons(struct term_test *t, uint64_t head, uint64_t tail)
 /* A list of integers, e.g. a string. */
 static uint64_t ints(struct term_test *t, const int *n, size_t nr)
 {
-	uint64_t list = NIL;
+	uint64_t list = TERM_NIL;
 
 	while (nr-- > 0)
 		list = cons(t, SMALL(n[nr]), list);
@@ -111,7 +111,7 @@ static uint64_t ints(struct term_test *t, const int *n, size_t nr)
 
 static uint64_t string(struct term_test *t, const char *s)
 {
-	uint64_t list = NIL;
+	uint64_t list = TERM_NIL;
 
 	for (size_t i = strlen(s); i-- > 0;)
 		list = cons(t, SMALL((unsigned char)s[i]), list);
@@ -160,7 +160,7 @@ static void test_immediates(void **state)
 {
 	struct term_test *t = *state;
 
-	assert_text(t, NIL, "[]");
+	assert_text(t, TERM_NIL, "[]");
 	assert_text(t, SMALL(0), "0");
 	assert_text(t, SMALL(-1), "-1");
 	assert_text(t, SMALL(288230376151711744), "288230376151711744");
@@ -194,12 +194,13 @@ static void test_lists(void **state)
 	assert_text(t, cons(t, SMALL(65), SMALL(66)), "[65|66]");
 	assert_text(t, cons(t, SMALL(65), b), "[65|b]");
 	assert_text(t, cons(t, a, cons(t, b, SMALL(1))), "[a,b|1]");
-	assert_text(t, cons(t, string(t, "ab"), cons(t, NIL, NIL)), "[\"ab\",[]]");
-	assert_text(t, cons(t, NIL, NIL), "[[]]");
-	assert_text(t, cons(t, SMALL('a'), cons(t, SMALL(-1), NIL)), "[97,-1]");
-	assert_text(t, cons(t, a, cons(t, string(t, "b"), cons(t, heap_binary(t, "c", 1), NIL))),
+	assert_text(t, cons(t, string(t, "ab"), cons(t, TERM_NIL, TERM_NIL)), "[\"ab\",[]]");
+	assert_text(t, cons(t, TERM_NIL, TERM_NIL), "[[]]");
+	assert_text(t, cons(t, SMALL('a'), cons(t, SMALL(-1), TERM_NIL)), "[97,-1]");
+	assert_text(t,
+		    cons(t, a, cons(t, string(t, "b"), cons(t, heap_binary(t, "c", 1), TERM_NIL))),
 		    "[a,\"b\",<<\"c\">>]");
-	assert_text(t, cons(t, SMALL(1), NIL) | LITERAL, "[1]");
+	assert_text(t, cons(t, SMALL(1), TERM_NIL) | LITERAL, "[1]");
 }
 
 static void test_strings(void **state)
@@ -224,12 +225,13 @@ static void test_strings(void **state)
 static void test_tuples(void **state)
 {
 	struct term_test *t = *state;
-	uint64_t a = atom(t, "a"), list = cons(t, atom(t, "c"), NIL);
+	uint64_t a = atom(t, "a"), list = cons(t, atom(t, "c"), TERM_NIL);
 
 	assert_text(t, tuple(t, NULL, 0), "{}");
 	assert_text(t, TUPLE(t, a), "{a}");
 	assert_text(t, TUPLE(t, a, TUPLE(t, atom(t, "b"), list)), "{a,{b,[c]}}");
-	assert_text(t, TUPLE(t, NIL, tuple(t, NULL, 0), heap_binary(t, "", 0)), "{[],{},<<>>}");
+	assert_text(t, TUPLE(t, TERM_NIL, tuple(t, NULL, 0), heap_binary(t, "", 0)),
+		    "{[],{},<<>>}");
 	assert_text(t, TUPLE(t, real(t, 1.0), real(t, 2.5e20)), "{1.0,2.5e20}");
 	assert_text(t, TUPLE(t, a) | LITERAL, "{a}");
 }
@@ -325,7 +327,7 @@ static void test_binaries_25(void **state)
 	raddr data = put_bytes(t, "0123456789", 10);
 	uint64_t refc = words(t, (uint64_t[]){5 << 6 | 0x20, 10, 0, 0xdead, data, 0}, 6, 2);
 	uint64_t heap = heap_binary(t, "abcdefghij", 10);
-	uint64_t bad = TUPLE(t, NIL);
+	uint64_t bad = TUPLE(t, TERM_NIL);
 
 	assert_text(t, refc, "<<\"0123456789\">>");
 	assert_text(t, words(t, (uint64_t[]){3 << 6 | 0x28, 3, 4, 0, refc}, 5, 2), "<<\"456\">>");
@@ -363,7 +365,7 @@ static void test_binaries_27(void **state)
 			assert_text(t,
 				    words(t,
 					  (uint64_t[]){4 << 6 | 0x24, data | flags, cases[i].start,
-						       cases[i].end, NIL},
+						       cases[i].end, TERM_NIL},
 					  5, 2),
 				    cases[i].text);
 	}
@@ -384,7 +386,7 @@ static void test_others(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(subtags); i++)
 		assert_text(t, words(t, (uint64_t[]){4 << 6 | subtags[i], 1, 2, 3, 4}, 5, 2),
 			    "...");
-	assert_text(t, words(t, (uint64_t[]){TUPLE(t, NIL), 1}, 2, 2), "..."); /* moved away */
+	assert_text(t, words(t, (uint64_t[]){TUPLE(t, TERM_NIL), 1}, 2, 2), "..."); /* moved away */
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */
@@ -417,7 +419,7 @@ static void test_long_texts(void **state)
 	/* No text is much longer than asked for. */
 	for (t->r.max_len = 1; t->r.max_len < 60; t->r.max_len++) {
 		uint64_t term = TUPLE(t, string(t, text), heap_binary(t, text, 300),
-				      cons(t, atom(t, "abc"), NIL), SMALL(12345678));
+				      cons(t, atom(t, "abc"), TERM_NIL), SMALL(12345678));
 
 		strbuf_reset(&out);
 		term_print(&t->r, &out, term);
@@ -430,7 +432,7 @@ static void test_long_lists_and_tuples(void **state)
 {
 	struct term_test *t = *state;
 	struct strbuf expect = STRBUF_INIT;
-	uint64_t elements[200], list = NIL;
+	uint64_t elements[200], list = TERM_NIL;
 
 	for (size_t i = 0; i < 200; i++) {
 		elements[i] = SMALL(7);
@@ -452,10 +454,10 @@ static void test_long_lists_and_tuples(void **state)
 static void test_depth(void **state)
 {
 	struct term_test *t = *state;
-	uint64_t list = cons(t, atom(t, "a"), NIL), nested = atom(t, "a");
+	uint64_t list = cons(t, atom(t, "a"), TERM_NIL), nested = atom(t, "a");
 
 	for (int i = 0; i < 6; i++)
-		list = cons(t, list, NIL);
+		list = cons(t, list, TERM_NIL);
 	for (int i = 0; i < 7; i++)
 		nested = TUPLE(t, nested);
 	assert_text(t, list, "[[[[[[[a]]]]]]]");
@@ -473,8 +475,9 @@ static void test_cycles(void **state)
 	struct term_test *t = *state;
 	struct image *im = t->f->im;
 	struct strbuf out = STRBUF_INIT;
-	uint64_t a = atom(t, "a"), tail = cons(t, a, NIL), chars = cons(t, SMALL('x'), NIL),
-		 head = cons(t, NIL, NIL), wide, elements[64];
+	uint64_t a = atom(t, "a"), tail = cons(t, a, TERM_NIL),
+		 chars = cons(t, SMALL('x'), TERM_NIL), head = cons(t, TERM_NIL, TERM_NIL), wide,
+		 elements[64];
 
 	memset(elements, 0, sizeof(elements));
 	wide = tuple(t, elements, 64);
@@ -506,8 +509,8 @@ static void test_cycles(void **state)
 static void test_copies(void **state)
 {
 	struct term_test *t = *state;
-	uint64_t copy[8] = {3 << 6, atom(t, "was"), SMALL(1), NIL};
-	uint64_t term = TUPLE(t, atom(t, "is"), SMALL(2), NIL);
+	uint64_t copy[8] = {3 << 6, atom(t, "was"), SMALL(1), TERM_NIL};
+	uint64_t term = TUPLE(t, atom(t, "is"), SMALL(2), TERM_NIL);
 
 	assert_text(t, term, "{is,2,[]}");
 	t->r.copy_addr = term & ~7ull;
@@ -523,7 +526,7 @@ static void test_copies(void **state)
 	copy[4] = SMALL('a');
 	copy[5] = (t->r.copy_addr + 48) | 1;
 	copy[6] = SMALL('b');
-	copy[7] = NIL;
+	copy[7] = TERM_NIL;
 	assert_text(t, term, "{was,1,\"ab\"}");
 	t->r.copy_words = 7;
 	assert_text(t, term, "{was,1,[97,...]}");
@@ -533,7 +536,7 @@ static void test_copies(void **state)
 static void test_copied_bytes(void **state)
 {
 	struct term_test *t = *state;
-	uint64_t copy[8] = {4 << 6 | 0x24, 0, 8 * 3, 8 * 11, NIL, 2 << 6 | 0x20, 8 * 16, 0};
+	uint64_t copy[8] = {4 << 6 | 0x24, 0, 8 * 3, 8 * 11, TERM_NIL, 2 << 6 | 0x20, 8 * 16, 0};
 	raddr at = image_alloc(t->f->im, 80);
 
 	memcpy(&copy[6], "0123456789abcdef", 16);
@@ -554,7 +557,7 @@ static void test_faults(void **state)
 {
 	struct term_test *t = *state;
 	uint64_t term = TUPLE(t, atom(t, "abc"), string(t, "de"), heap_binary(t, "fgh", 3),
-			      real(t, 1.5), cons(t, SMALL(1), cons(t, NIL, NIL)));
+			      real(t, 1.5), cons(t, SMALL(1), cons(t, TERM_NIL, TERM_NIL)));
 	const char *whole = "{abc,\"de\",<<\"fgh\">>,1.5,[1,[]]}";
 	struct strbuf out = STRBUF_INIT;
 	size_t cut = 0;

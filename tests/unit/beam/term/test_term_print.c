@@ -13,12 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "lib/termfix.h"
 
 static uint64_t string(struct fixture *t, const char *s)
 {
-	uint64_t list = NIL;
+	uint64_t list = TERM_NIL;
 
 	for (size_t i = strlen(s); i-- > 0;)
 		list = cons(t, SMALL((unsigned char)s[i]), list);
@@ -97,7 +98,7 @@ static void test_maps(void **state)
 
 	assert_text(t, BOXED(t, map_header(t, 0, 0), 0, BOXED(t, 0)), "#{}");
 	assert_text(t, map, "#{a => 1,\"b\" => \"c\"}");
-	assert_text(t, map2(t, map, map, NIL, NIL),
+	assert_text(t, map2(t, map, map, TERM_NIL, TERM_NIL),
 		    "#{#{a => 1,\"b\" => \"c\"} => #{a => 1,\"b\" => \"c\"},[] => []}");
 	assert_text(t, hash, "#{1 => 10,2 => 20}");
 	/* As maps:to_list(), which is the other way up to OTP 27. */
@@ -179,12 +180,13 @@ static void test_records(void **state)
 	uint64_t definition =
 		BOXED(t, 7 << 6, TUPLE(t, SMALL(1), SMALL(0)), SMALL(99), atom(t, "m"),
 		      atom(t, "odd one"), atom(t, "true"), atom(t, "x"), atom(t, "y"));
-	uint64_t record = BOXED(t, 3 << 6 | 0x1c, definition, NIL, string(t, "abc"));
+	uint64_t record = BOXED(t, 3 << 6 | 0x1c, definition, TERM_NIL, string(t, "abc"));
 
 	assert_text(t, record, "#m:'odd one'{y = \"abc\",x = []}");
 	assert_text(t,
 		    BOXED(t, 1 << 6 | 0x1c,
-			  BOXED(t, 5 << 6, BOXED(t, 0), SMALL(1), atom(t, "m"), atom(t, "r"), NIL)),
+			  BOXED(t, 5 << 6, BOXED(t, 0), SMALL(1), atom(t, "m"), atom(t, "r"),
+				TERM_NIL)),
 		    "#m:r{}");
 }
 
@@ -225,7 +227,7 @@ static void test_elixir_atoms(void **state)
 		uint64_t a = atom(t, cases[i].text);
 
 		assert_elixir(t, a, cases[i].atom);
-		assert_elixir(t, cons(t, TUPLE(t, a, SMALL(1)), NIL), cases[i].keywords);
+		assert_elixir(t, cons(t, TUPLE(t, a, SMALL(1)), TERM_NIL), cases[i].keywords);
 	}
 }
 
@@ -239,10 +241,10 @@ static void test_elixir(void **state)
 	assert_elixir(t, string(t, "a\"#{}"), "~c\"a\\\"\\#{}\"");
 	assert_elixir(t, string(t, "\x7f"), "[127]");
 	assert_elixir(t, string(t, "\xe9"), "[233]");
-	assert_elixir(t, NIL, "[]");
-	assert_elixir(t, cons(t, pair, cons(t, SMALL(2), NIL)), "[{:a, 1}, 2]");
+	assert_elixir(t, TERM_NIL, "[]");
+	assert_elixir(t, cons(t, pair, cons(t, SMALL(2), TERM_NIL)), "[{:a, 1}, 2]");
 	assert_elixir(t, cons(t, pair, a), "[{:a, 1} | :a]");
-	assert_elixir(t, cons(t, pair, cons(t, pair, NIL)), "[a: 1, a: 1]");
+	assert_elixir(t, cons(t, pair, cons(t, pair, TERM_NIL)), "[a: 1, a: 1]");
 	assert_elixir(t, BOXED(t, 0), "{}");
 	assert_elixir(t, TUPLE(t, a, BOXED(t, 0)), "{:a, {}}");
 	assert_elixir(t, binary(t, ""), "\"\"");
@@ -256,16 +258,17 @@ static void test_elixir(void **state)
 	assert_elixir(t, real(t, 1.0e16), "1.0e16");
 	assert_elixir(t, real(t, -1000.0), "-1000.0");
 	assert_elixir(t, real(t, 1.0e-5), "1.0e-5");
-	assert_elixir(t, map2(t, a, SMALL(1), atom(t, "b c"), NIL), "%{a: 1, \"b c\": []}");
-	assert_elixir(t, map2(t, a, SMALL(1), binary(t, "k"), NIL), "%{:a => 1, \"k\" => []}");
-	assert_elixir(t, map2(t, atom(t, "Elixir.A"), SMALL(1), a, NIL), "%{A => 1, :a => []}");
-	assert_elixir(t, map2(t, name, atom(t, "Elixir.My.Mod"), a, NIL), "%My.Mod{a: []}");
-	assert_elixir(t, map2(t, a, NIL, name, atom(t, "Elixir.My.Mod")), "%My.Mod{a: []}");
-	assert_elixir(t, map2(t, name, a, a, NIL), "%{__struct__: :a, a: []}");
+	assert_elixir(t, map2(t, a, SMALL(1), atom(t, "b c"), TERM_NIL), "%{a: 1, \"b c\": []}");
+	assert_elixir(t, map2(t, a, SMALL(1), binary(t, "k"), TERM_NIL), "%{:a => 1, \"k\" => []}");
+	assert_elixir(t, map2(t, atom(t, "Elixir.A"), SMALL(1), a, TERM_NIL),
+		      "%{A => 1, :a => []}");
+	assert_elixir(t, map2(t, name, atom(t, "Elixir.My.Mod"), a, TERM_NIL), "%My.Mod{a: []}");
+	assert_elixir(t, map2(t, a, TERM_NIL, name, atom(t, "Elixir.My.Mod")), "%My.Mod{a: []}");
+	assert_elixir(t, map2(t, name, a, a, TERM_NIL), "%{__struct__: :a, a: []}");
 	assert_elixir(t, BOXED(t, map_header(t, 0, 0), 0, BOXED(t, 0)), "%{}");
 	t->r.max_elements = 1;
-	assert_elixir(t, cons(t, pair, cons(t, pair, NIL)), "[a: 1, ...]");
-	assert_elixir(t, map2(t, a, SMALL(1), a, NIL), "%{a: 1, ...}");
+	assert_elixir(t, cons(t, pair, cons(t, pair, TERM_NIL)), "[a: 1, ...]");
+	assert_elixir(t, map2(t, a, SMALL(1), a, TERM_NIL), "%{a: 1, ...}");
 }
 
 /* ---- limits, damage ------------------------------------------------------------------------- */
@@ -274,7 +277,8 @@ static void test_depth(void **state)
 {
 	struct fixture *t = *state;
 	struct strbuf out = STRBUF_INIT;
-	uint64_t kinds[3] = {NIL, NIL, NIL}, key = TUPLE(t, NIL), a = atom(t, "a");
+	uint64_t kinds[3] = {TERM_NIL, TERM_NIL, TERM_NIL}, key = TUPLE(t, TERM_NIL),
+		 a = atom(t, "a");
 	const int levels = 100000;
 	raddr at = 0x700000000000;
 
@@ -325,13 +329,13 @@ static void test_look_ahead(void **state)
 	enum { NR = 20000 };
 	struct fixture *t = *state;
 	struct strbuf out = STRBUF_INIT;
-	uint64_t a = atom(t, "a"), one = TUPLE(t, a, SMALL(1)), first = TUPLE(t, a, NIL);
+	uint64_t a = atom(t, "a"), one = TUPLE(t, a, SMALL(1)), first = TUPLE(t, a, TERM_NIL);
 	uint64_t *cells = calloc(2 * NR, sizeof(*cells));
 	raddr addr = image_alloc(t->f->im, 2 * NR * sizeof(*cells));
 
 	for (size_t i = 0; i < NR; i++) {
 		cells[2 * i] = i ? one : first;
-		cells[2 * i + 1] = i + 1 < NR ? (addr + 16 * (i + 1)) | 1 : NIL;
+		cells[2 * i + 1] = i + 1 < NR ? (addr + 16 * (i + 1)) | 1 : TERM_NIL;
 	}
 	image_put(t->f->im, addr, cells, 2 * NR * sizeof(*cells));
 	image_u64(t->f->im, (first & ~7ull) + 16, addr | 1);
@@ -355,9 +359,9 @@ static void test_cycles(void **state)
 	uint64_t wide[65] = {64 << 6}, list, map;
 
 	t->r.max_len = 100000;
-	list = cons(t, NIL, NIL);
+	list = cons(t, TERM_NIL, TERM_NIL);
 	image_put(t->f->im, list & ~7ull, (uint64_t[]){list, list}, 16);
-	map = BOXED(t, map_header(t, 0, 0), 2, TUPLE(t, NIL, NIL), 0, 0);
+	map = BOXED(t, map_header(t, 0, 0), 2, TUPLE(t, TERM_NIL, TERM_NIL), 0, 0);
 	image_put(t->f->im, (map & ~7ull) + 24, (uint64_t[]){map, map}, 16);
 	wide[1] = words(t, wide, 65) | 2;
 	for (int i = 2; i <= 64; i++)
@@ -384,7 +388,7 @@ static void test_secrets(void **state)
 {
 	struct fixture *t = *state;
 	uint64_t s = atom(t, "s"), a = atom(t, "a");
-	uint64_t pairs = cons(t, TUPLE(t, s, SMALL(1)), cons(t, TUPLE(t, a, SMALL(2)), NIL));
+	uint64_t pairs = cons(t, TUPLE(t, s, SMALL(1)), cons(t, TUPLE(t, a, SMALL(2)), TERM_NIL));
 	uint64_t map = map2(t, string(t, "sx"), SMALL(1), binary(t, "ax"), map2(t, a, s, s, a));
 	uint64_t hash = BOXED(t, map_header(t, 3, 0x30), 2, cons(t, binary(t, "s"), SMALL(10)),
 			      cons(t, SMALL(2), SMALL(20)));
@@ -400,8 +404,8 @@ static void test_secrets(void **state)
 	assert_int_equal(t->r.masked, 6);
 	assert_text(t, TUPLE(t, s, pairs, TUPLE(t, a), real(t, 1.5), s), "{s,***,***,***,***}");
 	assert_text(t, TUPLE(t, a, s, TUPLE(t, s, s)), "{a,s,{s,***}}");
-	assert_text(t, cons(t, s, cons(t, TUPLE(t, s), NIL)), "[s,{s}]");
-	assert_text(t, TUPLE(t, s, NIL, atom(t, "true"), atom(t, "nil"), binary(t, "")),
+	assert_text(t, cons(t, s, cons(t, TUPLE(t, s), TERM_NIL)), "[s,{s}]");
+	assert_text(t, TUPLE(t, s, TERM_NIL, atom(t, "true"), atom(t, "nil"), binary(t, "")),
 		    "{s,[],true,nil,<<>>}");
 	t->r.depth = 1;
 	assert_text(t, TUPLE(t, s, pairs), "{...,***}");
@@ -415,7 +419,7 @@ static void test_secrets(void **state)
 		assert_text(t,
 			    BOXED(t, 3 << 6 | 0x1c,
 				  BOXED(t, 7 << 6, TUPLE(t, SMALL(0), SMALL(1)), SMALL(99), a,
-					atom(t, "r"), NIL, s, a),
+					atom(t, "r"), TERM_NIL, s, a),
 				  SMALL(1), SMALL(2)),
 			    "#a:r{s = ***,a = 2}");
 }

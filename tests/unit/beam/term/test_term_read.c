@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/term/term_internal.h"
 #include "lib/termfix.h"
@@ -56,7 +57,7 @@ static void test_immediates(void **state)
 
 	assert_int_equal(view(t, SMALL(-5), TERM_KIND_SMALL).small, -5);
 	assert_int_equal(view(t, SMALL((1ll << 59) - 1), TERM_KIND_SMALL).small, (1ll << 59) - 1);
-	view(t, NIL, TERM_KIND_NIL);
+	view(t, TERM_NIL, TERM_KIND_NIL);
 	view(t, atom(t, "abc"), TERM_KIND_ATOM);
 	view(t, 0x503, TERM_KIND_PID);
 	view(t, 0x57, TERM_KIND_PORT);
@@ -92,7 +93,8 @@ static void test_numbers(void **state)
 static void test_tuples(void **state)
 {
 	struct fixture *t = *state;
-	uint64_t a = atom(t, "a"), term = BOXED(t, 3 << 6, a, SMALL(2), NIL), got[4] = {0}, value;
+	uint64_t a = atom(t, "a"), term = BOXED(t, 3 << 6, a, SMALL(2), TERM_NIL), got[4] = {0},
+		 value;
 	struct term_view v = view_boxed(t, term, TERM_KIND_TUPLE, 1ull << 40);
 	uint32_t arity;
 
@@ -102,7 +104,7 @@ static void test_tuples(void **state)
 	assert_int_equal(term_tuple(&t->r, term, got, 4, &arity), 0);
 	assert_int_equal(arity, 3);
 	assert_int_equal(got[0], a);
-	assert_int_equal(got[2], NIL);
+	assert_int_equal(got[2], TERM_NIL);
 	assert_int_equal(got[3], 0);
 	assert_int_equal(term_tuple(&t->r, term, got, 0, &arity), 0);
 	assert_int_equal(arity, 3);
@@ -115,16 +117,16 @@ static void test_tuples(void **state)
 	assert_int_equal(term_element(&t->r, term, 3, &value), -ERANGE);
 	assert_true(term_is_tagged(&t->r, term, a, 3));
 	assert_false(term_is_tagged(&t->r, term, a, 2));
-	assert_false(term_is_tagged(&t->r, term, NIL, 3));
+	assert_false(term_is_tagged(&t->r, term, TERM_NIL, 3));
 	assert_false(term_is_tagged(&t->r, BOXED(t, 0), a, 0));
-	assert_false(term_is_tagged(&t->r, cons(t, a, NIL), a, 3));
+	assert_false(term_is_tagged(&t->r, cons(t, a, TERM_NIL), a, 3));
 }
 
 static void test_lists(void **state)
 {
 	struct fixture *t = *state;
 	uint64_t list = cons(t, SMALL(1), cons(t, SMALL(2), SMALL(3))), walk = list, head, inner;
-	uint64_t cycle = cons(t, SMALL(7), NIL);
+	uint64_t cycle = cons(t, SMALL(7), TERM_NIL);
 	struct term_view v = view(t, list, TERM_KIND_LIST);
 	unsigned int n = 0;
 
@@ -154,7 +156,7 @@ static void test_lists(void **state)
 	assert_int_equal(n, 50);
 	assert_int_equal(walk, cycle);
 	n = 0;
-	walk = NIL;
+	walk = TERM_NIL;
 	for (int i = 0; i < 40; i++)
 		walk = cons(t, SMALL(i), walk);
 	list = walk;
@@ -212,7 +214,7 @@ static void test_flat_maps(void **state)
 	image_u64(t->f->im, (map & ~7ull) + 8, 3); /* more values than keys */
 	view(t, map, TERM_KIND_UNREADABLE);
 	image_u64(t->f->im, (map & ~7ull) + 8, 2);
-	image_u64(t->f->im, (map & ~7ull) + 16, NIL);
+	image_u64(t->f->im, (map & ~7ull) + 16, TERM_NIL);
 	view(t, map, TERM_KIND_UNREADABLE);
 }
 
@@ -258,7 +260,7 @@ static void test_hash_maps(void **state)
 	}
 	image_u64(t->f->im, (map & ~7ull) + 16, 0xdead0002);
 	assert_int_equal(walk_map(t, map, &p), -EFAULT);
-	image_u64(t->f->im, (map & ~7ull) + 16, NIL);
+	image_u64(t->f->im, (map & ~7ull) + 16, TERM_NIL);
 	assert_int_equal(walk_map(t, map, &p), -EBADMSG);
 	view(t, node, TERM_KIND_UNREADABLE); /* no term of its own */
 }
@@ -340,7 +342,7 @@ static void test_bits_25(void **state)
 	view(t, sub, TERM_KIND_UNREADABLE);
 	view(t, BOXED(t, 3 << 6 | 0x28, 1, 1, 9 << 8, refc), TERM_KIND_UNREADABLE);
 	view(t, BOXED(t, 3 << 6 | 0x28, 1, 1, 0, sub), TERM_KIND_UNREADABLE);
-	view(t, BOXED(t, 3 << 6 | 0x28, 1, 1, 0, NIL), TERM_KIND_UNREADABLE);
+	view(t, BOXED(t, 3 << 6 | 0x28, 1, 1, 0, TERM_NIL), TERM_KIND_UNREADABLE);
 	view(t, BOXED(t, 2 << 6 | 0x24, 50, 0), TERM_KIND_UNREADABLE);
 }
 
@@ -375,16 +377,16 @@ static void test_texts(void **state)
 {
 	struct fixture *t = *state;
 	struct strbuf out = STRBUF_INIT;
-	uint64_t list = cons(t, SMALL('h'), cons(t, SMALL(233), NIL));
-	uint64_t cycle = cons(t, SMALL('x'), NIL);
+	uint64_t list = cons(t, SMALL('h'), cons(t, SMALL(233), TERM_NIL));
+	uint64_t cycle = cons(t, SMALL('x'), TERM_NIL);
 
 	check_text(t, list, 10, "h\xe9");
 	check_text(t, list, 1, "h");
-	check_text(t, NIL, 10, "");
+	check_text(t, TERM_NIL, 10, "");
 	image_u64(t->f->im, (cycle & ~7ull) + 8, cycle);
 	check_text(t, cycle, 5, "xxxxx");
-	assert_false(term_text(&t->r, cons(t, SMALL(256), NIL), &out, 10));
-	assert_false(term_text(&t->r, cons(t, SMALL(-1), NIL), &out, 10));
+	assert_false(term_text(&t->r, cons(t, SMALL(256), TERM_NIL), &out, 10));
+	assert_false(term_text(&t->r, cons(t, SMALL(-1), TERM_NIL), &out, 10));
 	assert_false(term_text(&t->r, cons(t, SMALL(1), SMALL(2)), &out, 10));
 	assert_false(term_text(&t->r, SMALL(2), &out, 10));
 	assert_false(term_text(&t->r, atom(t, "abc"), &out, 10));
@@ -442,7 +444,7 @@ static void test_funs(void **state)
 	image_u64(t->f->im, (local & ~7ull) + 8, 0xdead0000);
 	view(t, local, TERM_KIND_UNREADABLE);
 	image_u64(t->f->im, (local & ~7ull) + 8, entry);
-	image_u64(t->f->im, entry + (raddr)l->fun_entry_module, NIL);
+	image_u64(t->f->im, entry + (raddr)l->fun_entry_module, TERM_NIL);
 	view(t, local, TERM_KIND_UNREADABLE);
 }
 
@@ -502,7 +504,7 @@ static void test_externals(void **state)
 	assert_int_equal(v.id.numbers[4], 11);
 	image_u32(t->f->im, (ref & ~7ull) + 24, 6); /* more numbers than there is room for */
 	view(t, ref, TERM_KIND_UNREADABLE);
-	image_u64(t->f->im, node + (raddr)l->node_sysname, NIL);
+	image_u64(t->f->im, node + (raddr)l->node_sysname, TERM_NIL);
 	view(t, pid, TERM_KIND_UNREADABLE);
 }
 
@@ -510,7 +512,7 @@ static void test_records(void **state)
 {
 	struct fixture *t = *state;
 	uint64_t x = atom(t, "x"), y = atom(t, "y"), m = atom(t, "m"), rec = atom(t, "rec");
-	uint64_t definition = BOXED(t, 7 << 6, NIL, SMALL(99), m, rec, atom(t, "true"), x, y);
+	uint64_t definition = BOXED(t, 7 << 6, TERM_NIL, SMALL(99), m, rec, atom(t, "true"), x, y);
 	uint64_t record = BOXED(t, 3 << 6 | 0x1c, definition, SMALL(1), SMALL(2));
 	struct term_view v = view_boxed(t, record, TERM_KIND_RECORD, 1 << 6);
 
@@ -527,8 +529,8 @@ static void test_records(void **state)
 static void test_size(void **state)
 {
 	struct fixture *t = *state;
-	uint64_t tuple = BOXED(t, 2 << 6, SMALL(1), cons(t, SMALL(1), NIL));
-	uint64_t cycle = BOXED(t, 1 << 6, 0), deep = NIL;
+	uint64_t tuple = BOXED(t, 2 << 6, SMALL(1), cons(t, SMALL(1), TERM_NIL));
+	uint64_t cycle = BOXED(t, 1 << 6, 0), deep = TERM_NIL;
 	bool cut;
 
 	assert_int_equal(term_flat_size(&t->r, SMALL(1), 100, &cut), 0);
@@ -540,7 +542,7 @@ static void test_size(void **state)
 	assert_int_equal(term_flat_size(&t->r, cycle, 100, &cut), 200);
 	assert_true(cut);
 	for (int i = 0; i < 10000; i++)
-		deep = cons(t, deep, NIL);
+		deep = cons(t, deep, TERM_NIL);
 	assert_int_equal(term_flat_size(&t->r, deep, 1000000, &cut), 20000);
 	assert_false(cut);
 }

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "beam/vm/app_env.h"
 #include "beam/vm/apps.h"
 #include "cmd/top/top_apps.h"
@@ -20,7 +21,6 @@
 #include "lib/records.h"
 #include "names/secrets.h"
 
-#define NIL	 0x3bull
 #define TUPLE(n) ((uint64_t)(n) << 6)
 
 static uint64_t atom(struct etsfix *w, const char *text)
@@ -41,7 +41,7 @@ static uint64_t make_tuple(struct etsfix *w, const uint64_t *words, size_t nr)
 
 static uint64_t make_string(struct etsfix *w, const char *s)
 {
-	uint64_t list = NIL;
+	uint64_t list = TERM_NIL;
 
 	for (size_t i = strlen(s); i-- > 0;) {
 		raddr at = image_alloc(w->f->im, 16);
@@ -73,7 +73,8 @@ static raddr add_env(struct etsfix *w, raddr chain, const char *app, uint64_t ke
 
 static raddr add_loaded(struct etsfix *w, raddr chain, const char *app, uint64_t vsn)
 {
-	uint64_t appl = MAKE_TUPLE(w, atom(w, "appl"), atom(w, app), NIL, NIL, NIL, vsn, NIL, NIL);
+	uint64_t appl = MAKE_TUPLE(w, atom(w, "appl"), atom(w, app), TERM_NIL, TERM_NIL, TERM_NIL,
+				   vsn, TERM_NIL, TERM_NIL);
 
 	return add(w, chain, MAKE_TUPLE(w, atom(w, "loaded"), atom(w, app)), appl);
 }
@@ -141,19 +142,19 @@ static void test_env(void **state)
 	c = add_env(w, c, "one", atom(w, "b"), SMALL(2));
 	c = add_env(w, c, "one", atom(w, "a"), pair);
 	c = add_env(w, c, "one", atom(w, "a"), pair); /* seen twice */
-	c = add_env(w, c, "one", MAKE_TUPLE(w, SMALL(1)), NIL);
+	c = add_env(w, c, "one", MAKE_TUPLE(w, SMALL(1)), TERM_NIL);
 	c = add_env(w, c, "later", atom(w, "token"), SMALL(77));
 	c = add_env(w, c, "later", atom(w, "cookie"), atom(w, "undefined"));
 	c = add_loaded(w, c, "two", make_string(w, "1.2"));
 	c = add_loaded(w, c, "one", make_string(w, "3"));
 	c = add_loaded(w, c, "odd", SMALL(3));
 	/* What is none of it. */
-	c = add(w, c, MAKE_TUPLE(w, atom(w, "application_master"), atom(w, "one")), NIL);
-	c = add(w, c, MAKE_TUPLE(w, atom(w, "env"), atom(w, "one")), NIL);
-	c = add(w, c, MAKE_TUPLE(w, atom(w, "env"), SMALL(1), atom(w, "a")), NIL);
-	c = add(w, c, MAKE_TUPLE(w, atom(w, "env")), NIL);
-	c = add(w, c, atom(w, "env"), NIL);
-	c = add(w, c, 0x7777772, NIL);
+	c = add(w, c, MAKE_TUPLE(w, atom(w, "application_master"), atom(w, "one")), TERM_NIL);
+	c = add(w, c, MAKE_TUPLE(w, atom(w, "env"), atom(w, "one")), TERM_NIL);
+	c = add(w, c, MAKE_TUPLE(w, atom(w, "env"), SMALL(1), atom(w, "a")), TERM_NIL);
+	c = add(w, c, MAKE_TUPLE(w, atom(w, "env")), TERM_NIL);
+	c = add(w, c, atom(w, "env"), TERM_NIL);
+	c = add(w, c, 0x7777772, TERM_NIL);
 	tables[0] = make_table(w, "ac_tab", 0, 0, 0); /* of somebody else, not named */
 	tables[1] = make_table(w, "ac_tab", ETS_STATUS_NAMED, c, 15);
 	tables[2] = make_table(w, "other", ETS_STATUS_NAMED, c, 15);
@@ -202,7 +203,7 @@ static void test_damage(void **state)
 
 static uint64_t make_list(struct etsfix *w, const uint64_t *terms, size_t nr)
 {
-	uint64_t list = NIL;
+	uint64_t list = TERM_NIL;
 
 	while (nr-- > 0) {
 		raddr at = image_alloc(w->f->im, 16);
@@ -217,10 +218,11 @@ static uint64_t make_list(struct etsfix *w, const uint64_t *terms, size_t nr)
 static raddr add_app(struct etsfix *w, raddr chain, const char *app, const char *vsn,
 		     const uint64_t *modules, size_t nr)
 {
-	uint64_t data = MAKE_TUPLE(w, atom(w, "appl_data"), atom(w, app), NIL, atom(w, "undefined"),
-				   NIL, make_list(w, modules, nr), NIL, NIL, NIL);
-	uint64_t appl = MAKE_TUPLE(w, atom(w, "appl"), atom(w, app), data, NIL, NIL,
-				   make_string(w, vsn), NIL, NIL, NIL);
+	uint64_t data =
+		MAKE_TUPLE(w, atom(w, "appl_data"), atom(w, app), TERM_NIL, atom(w, "undefined"),
+			   TERM_NIL, make_list(w, modules, nr), TERM_NIL, TERM_NIL, TERM_NIL);
+	uint64_t appl = MAKE_TUPLE(w, atom(w, "appl"), atom(w, app), data, TERM_NIL, TERM_NIL,
+				   make_string(w, vsn), TERM_NIL, TERM_NIL, TERM_NIL);
 
 	return add(w, chain, MAKE_TUPLE(w, atom(w, "loaded"), atom(w, app)), appl);
 }
@@ -241,9 +243,9 @@ static void make_apps(struct etsfix *w)
 	c = add_app(w, c, "two", "2.0", two, 1);
 	c = add_app(w, c, "one", "1.0", one, 3);
 	c = add_app(w, c, "one", "1.0", one, 3); /* seen twice */
-	c = add_loaded(w, c, "bare", NIL);
+	c = add_loaded(w, c, "bare", TERM_NIL);
 	c = add_master(w, c, "one", PID(70));
-	c = add_master(w, c, "two", NIL);
+	c = add_master(w, c, "two", TERM_NIL);
 	c = add(w, c, MAKE_TUPLE(w, atom(w, "application_master"), SMALL(1)), PID(71));
 	t = make_table(w, "ac_tab", ETS_STATUS_NAMED, c, 8);
 	etsfix_link(w, 0, &t, 1);

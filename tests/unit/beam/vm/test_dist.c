@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/locate/anchors.h"
 #include "beam/vm/dist.h"
@@ -17,7 +18,6 @@
 #include "target/epmd.h"
 #include "target/proc.h"
 
-#define NIL	0x3bull
 #define PID(i)	(((uint64_t)(i) << 4) | 3)
 #define PORT(i) (((uint64_t)(i) << 4) | 7)
 #define BUCKETS 16
@@ -63,7 +63,7 @@ static struct world *open_world(int otp)
 	w->buckets = image_alloc(w->f->im, 8 * BUCKETS);
 	image_u32(w->f->im, w->hash + (raddr)l->index_table_shift, 60);
 	image_u64(w->f->im, w->hash + (raddr)l->index_table_bucket, w->buckets);
-	w->this_entry = add_entry(w, "me@here", 3, DIST_IDLE, 0, NIL);
+	w->this_entry = add_entry(w, "me@here", 3, DIST_IDLE, 0, TERM_NIL);
 	node = image_alloc(w->f->im, (size_t)l->node_size);
 	image_u64(w->f->im, node + (raddr)l->node_sysname, fakenode_atom(w->f, "me@here"));
 	image_u32(w->f->im, node + (raddr)l->node_creation, 77);
@@ -95,8 +95,8 @@ static void test_entries(void **state)
 		raddr a = image_alloc(w->f->im, 32), e;
 		struct dist_list list;
 
-		add_entry(w, "idle@a", 3, DIST_IDLE, 0, NIL);
-		add_entry(w, "pending@a", 5, DIST_PENDING, 0, NIL);
+		add_entry(w, "idle@a", 3, DIST_IDLE, 0, TERM_NIL);
+		add_entry(w, "pending@a", 5, DIST_PENDING, 0, TERM_NIL);
 		add_entry(w, "hidden@a", 5, DIST_CONNECTED, 0xffe, PID(9));
 		e = add_entry(w, "visible@a", 5, DIST_CONNECTED, 0xfff, PORT(4));
 		image_u64(w->f->im, e + (raddr)l->dist_qsize, 12345);
@@ -141,9 +141,9 @@ static void test_damage(void **state)
 	raddr a, b, c;
 
 	(void)state;
-	a = add_entry(w, "a@a", 1, 99, 0, NIL);
-	b = add_entry(w, "b@a", 2, DIST_CONNECTED, 1, NIL);
-	c = add_entry(w, "c@a", 7, DIST_IDLE, 0, NIL);
+	a = add_entry(w, "a@a", 1, 99, 0, TERM_NIL);
+	b = add_entry(w, "b@a", 2, DIST_CONNECTED, 1, TERM_NIL);
+	c = add_entry(w, "c@a", 7, DIST_IDLE, 0, TERM_NIL);
 	image_u64(w->f->im, c + (raddr)l->dist_sysname, 0x1234);
 	assert_int_equal(dist_read(&w->f->node, &list, NULL), 0);
 	assert_int_equal(list.v.len, 3);
@@ -203,7 +203,7 @@ static void test_shape(void **state)
 	uint8_t bytes[104];
 
 	(void)state;
-	e = add_entry(w, "a@a", 3, DIST_IDLE, 0, NIL);
+	e = add_entry(w, "a@a", 3, DIST_IDLE, 0, TERM_NIL);
 	assert_int_equal(find(w), w->hash);
 	/* an entry without a name */
 	image_u64(w->f->im, e + (raddr)l->dist_sysname, 0x1234);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Constants of the VM that no debug information describes, under OTP's own names, for programs of
+ * this project and for BPF.  Each with the file of erts/emulator/beam and the releases in which it
+ * was read; what differs by release says so.  Offsets are in abi/layout.h.
+ */
+#ifndef EBEAM_ABI_VM_H
+#define EBEAM_ABI_VM_H
+
+/* ---- terms: erl_term.h, OTP 24 to 29 -------------------------------------------------------- */
+
+#define TERM_NIL	   0x3bull
+#define TERM_IS_LIST(t)	   (((t)&3) == 1) /* a cons; [] is not one */
+#define TERM_IS_BOXED(t)   (((t)&3) == 2)
+#define TERM_IS_HEADER(t)  (((t)&3) == 0) /* on a heap; on a stack: a return address */
+#define TERM_IS_POINTER(t) (TERM_IS_LIST(t) || TERM_IS_BOXED(t))
+#define TERM_IS_ATOM(t)	   (((t)&0x3f) == 0x0b)
+#define TERM_IS_CATCH(t)   (((t)&0x3f) == 0x1b)
+#define TERM_IS_SMALL(t)   (((t)&0xf) == 0xf)
+#define TERM_IS_PID(t)	   (((t)&TERM_TAG_MASK) == TERM_TAG_PID)
+#define TERM_IS_PORT(t)	   (((t)&TERM_TAG_MASK) == TERM_TAG_PORT)
+/* Low bits of an immediate term. */
+#define TERM_TAG_MASK 0xf
+#define TERM_TAG_PID  0x3
+#define TERM_TAG_PORT 0x7
+/* Of a list or boxed term; 0x4 of these says that it is a literal. */
+#define TERM_ADDR(t) ((t) & ~7ull)
+
+/* The first word of a boxed term: two bits 0, four of the tag, the arity. */
+#define HEADER_SUBTAG(h)   ((h)&0x3f)
+#define HEADER_ARITY(h)	   ((h) >> 6)
+#define HEADER_IS_TUPLE(h) (HEADER_SUBTAG(h) == SUBTAG_TUPLE)
+#define HEADER_TUPLE(n)	   ((n)*1ull << 6)
+
+#define SUBTAG_TUPLE	     0x00
+#define SUBTAG_FUN_REF	     0x04 /* OTP 27 on; up to 26: the state of matching a binary */
+#define SUBTAG_BIG_POSITIVE  0x08
+#define SUBTAG_BIG_NEGATIVE  0x0c
+#define SUBTAG_REF	     0x10
+#define SUBTAG_FUN	     0x14
+#define SUBTAG_FLOAT	     0x18
+#define SUBTAG_RECORD	     0x1c /* OTP 29; OTP 24: external fun */
+#define SUBTAG_PROC_BIN	     0x20 /* up to OTP 26 */
+#define SUBTAG_HEAP_BIN	     0x24 /* up to OTP 26 */
+#define SUBTAG_SUB_BIN	     0x28 /* up to OTP 26 */
+#define SUBTAG_HEAP_BITS     0x20 /* OTP 27 on */
+#define SUBTAG_SUB_BITS	     0x24 /* OTP 27 on */
+#define SUBTAG_BIN_REF	     0x28 /* OTP 27 on */
+#define SUBTAG_MAP	     0x2c /* OTP 27 on */
+#define SUBTAG_EXTERNAL_PID  0x30
+#define SUBTAG_EXTERNAL_PORT 0x34
+#define SUBTAG_EXTERNAL_REF  0x38
+#define SUBTAG_MAP_26	     0x3c /* up to OTP 26 */
+
+/* Header of a map: its type, and the bitmap of a node.  erl_map.h, OTP 24 to 29. */
+#define HEADER_MAP_TYPE(h)   ((h) >> 6 & 3)
+#define HEADER_MAP_BITMAP(h) ((h) >> 16 & 0xffff)
+#define MAP_FLAT	     0
+#define MAP_NODE	     1
+#define MAP_HEAD_ARRAY	     2
+#define MAP_HEAD_BITMAP	     3
+
+/* ---- processes: erl_process.h, OTP 24 to 29 ------------------------------------------------- */
+
+/* Process.state */
+#define PSFLG_FREE		(1u << 10)
+#define PSFLG_EXITING		(1u << 11)
+#define PSFLG_ACTIVE		(1u << 13)
+#define PSFLG_IN_RUNQ		(1u << 14)
+#define PSFLG_RUNNING		(1u << 15)
+#define PSFLG_SUSPENDED		(1u << 16)
+#define PSFLG_GC		(1u << 17)
+#define PSFLG_ACTIVE_SYS	(1u << 20)
+#define PSFLG_RUNNING_SYS	(1u << 21)
+#define PSFLG_OFF_HEAP_MSGQ	(1u << 24)
+#define PSFLG_DIRTY_CPU_PROC	(1u << 26) /* what it is to do next is for a dirty one */
+#define PSFLG_DIRTY_IO_PROC	(1u << 27)
+#define PSFLG_DIRTY_ACTIVE_SYS	(1u << 28)
+#define PSFLG_DIRTY_RUNNING	(1u << 29)
+#define PSFLG_DIRTY_RUNNING_SYS (1u << 30)
+#define PSFLGS_DIRTY_WORK	(PSFLG_DIRTY_CPU_PROC | PSFLG_DIRTY_IO_PROC)
+/* One of them is set while it is on a scheduler. */
+#define PSFLGS_ON_SCHEDULER                                                                        \
+	(PSFLG_RUNNING | PSFLG_RUNNING_SYS | PSFLG_DIRTY_RUNNING | PSFLG_DIRTY_RUNNING_SYS)
+
+/* Process.flags */
+#define F_NEED_FULLSWEEP     (1u << 4)
+#define F_HAVE_BLCKD_MSCHED  (1u << 8) /* it has blocked multi-scheduling */
+#define F_DISABLE_GC	     (1u << 11)
+#define F_ABANDONED_HEAP_USE (1u << 12)
+#define F_DELAY_GC	     (1u << 13)
+#define F_HAVE_BLCKD_NMSCHED (1u << 15) /* the same of normal schedulers alone */
+#define F_DIRTY_MAJOR_GC     (1u << 19)
+#define F_HIBERNATED	     (1u << 21)
+#define F_TRAP_EXIT	     (1u << 22)
+
+/* ErtsSignalInQueueFlags */
+#define FS_ON_HEAP_MSGQ (1u << 1)
+
+/* ---- schedulers: erl_process.h, OTP 24 to 29 ------------------------------------------------ */
+
+/* ErtsSchedulerSleepInfo.flags */
+#define SSI_FLG_WAITING (1u << 3)
+/* ErtsRunQueue.flags */
+#define RUNQ_FLG_SUSPENDED (1u << 22)
+
+#endif
