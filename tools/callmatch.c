@@ -20,6 +20,7 @@
 #include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
+#include "beam/locate/node_open.h"
 #include "beam/match/call_match.h"
 #include "beam/node/node.h"
 #include "beam/process/dictionary.h"

@@ -19,6 +19,7 @@
 #include "base/jsonw.h"
 #include "beam/code/call_targets.h"
 #include "beam/code/jit.h"
+#include "beam/locate/node_open.h"
 #include "beam/sched/sched.h"
 #include "beam/term/atoms.h"
 #include "probe/kernel/perf.h"

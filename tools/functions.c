@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "beam/locate/node_open.h"
 #include "beam/node/node.h"
 #include "probe/place/functions.h"
 #include "target/elf.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "beam/locate/checks.h"
+#include "beam/locate/node_open.h"
 #include "beam/node/node.h"
 #include "beam/otp/layout.h"
 

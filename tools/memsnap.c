@@ -19,6 +19,7 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
+#include "beam/locate/node_open.h"
 #include "beam/term/atoms.h"
 #include "lib/recorded.h"
 #include "target/mem.h"

@@ -21,6 +21,7 @@
 #include "base/vec.h"
 #include "beam/node/node.h"
 #include "places.skel.h"
+#include "beam/locate/node_open.h"
 #include "probe/kernel/multi.h"
 #include "probe/place/functions.h"
 #include "probe/place/sources.h"

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "beam/locate/node_open.h"
 #include "beam/node/node.h"
 #include "beam/process/dictionary.h"
 #include "beam/term/atoms.h"

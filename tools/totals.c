@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "beam/locate/node_open.h"
 #include "beam/node/node.h"
 #include "beam/term/atoms.h"
 #include "beam/vm/apps.h"

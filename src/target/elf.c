@@ -293,6 +293,25 @@ int elf_file_read(const struct elf_file *e, uint64_t addr, void *buf, size_t siz
 	return -EFAULT;
 }
 
+uint8_t *elf_file_copy_section(const struct elf_file *e, const char *name, size_t max, size_t *size,
+			       uint64_t *addr)
+{
+	const struct elf_section *s = elf_file_section(e, name);
+	uint8_t *bytes;
+
+	*size = 0;
+	if (!s || !s->alloc || s->nobits || s->size == 0 || s->size > max)
+		return NULL;
+	bytes = xmalloc(s->size);
+	if (elf_file_read(e, s->addr, bytes, s->size) != 0) {
+		free(bytes);
+		return NULL;
+	}
+	*size = s->size;
+	*addr = s->addr;
+	return bytes;
+}
+
 size_t elf_file_read_constant(const struct elf_file *e, uint64_t offset, void *buf, size_t size)
 {
 	for (size_t i = 0; i < e->nr_loads; i++) {

@@ -52,6 +52,11 @@ bool elf_file_symbol_at(const struct elf_file *e, uint64_t addr, struct elf_symb
  * if no FDE covers it. */
 bool elf_file_function_at(const struct elf_file *e, uint64_t addr, uint64_t *start, uint64_t *end);
 
+/* A copy of a section's bytes, and where they stand in the image; free() it.  NULL: the file has no
+ * such section, or it has no bytes, or more than `max`. */
+uint8_t *elf_file_copy_section(const struct elf_file *e, const char *name, size_t max, size_t *size,
+			       uint64_t *addr);
+
 /* Bytes of the file's image at a virtual address (PT_LOAD, file part only): 0 or -EFAULT. */
 int elf_file_read(const struct elf_file *e, uint64_t addr, void *buf, size_t size);
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "beam/term/atoms.h"
 #include "names/utf8.h"
 
 /* What stands behind a backslash: a letter, the number of a character in octal, or itself. */
@@ -68,7 +69,7 @@ static int32_t take_arity(const char *p, const char *end)
 
 	for (; p < end && *p >= '0' && *p <= '9'; p++) {
 		arity = arity * 10 + (*p - '0');
-		if (arity > MAX_ARITY)
+		if (arity > BEAM_MAX_ARITY)
 			return -1;
 	}
 	return arity;

@@ -9,8 +9,6 @@
 #include "base/strbuf.h"
 #include "beam/code/jit.h"
 
-#define MAX_ARITY 255
-
 /* "lists:map/2" -> texts of the atoms, without quotes, and the arity.  False if the name is none of
  * a function; module and name are then anything. */
 bool jit_name_parse(const struct jit_function *j, struct strbuf *module, struct strbuf *name,

@@ -15,7 +15,7 @@
 #include "abi/vm.h"
 #include "base/compiler.h"
 #include "beam/code/call_targets.h"
-#include "beam/locate/anchors.h"
+#include "beam/term/pid.h"
 
 #define CODE_SIZE 1024
 #define ENDBR64	  "\xf3\x0f\x1e\xfa"

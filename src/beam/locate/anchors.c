@@ -13,6 +13,7 @@
 #include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/xalloc.h"
+#include "beam/term/pid.h"
 
 /* Writable data of beam.smp is 0.35 MB, constants 0.7 MB, code 2.6 to 4.2 MB (OTP 25 to 29). */
 #define SECTION_MAX_SIZE ((size_t)64 << 20)
@@ -92,22 +93,13 @@ void anchors_find_by_symbol(struct beam_node *n)
 	find_schedulers_by_symbol(n);
 }
 
-/* Copies a section's bytes from the file; they are constant, so the process has the same. */
+/* A section's bytes from the file; they are constant, so the process has the same. */
 static uint8_t *copy_section(const struct beam_node *n, const char *name, size_t *size, raddr *addr)
 {
-	const struct elf_section *s = elf_file_section(n->elf, name);
-	uint8_t *bytes;
+	uint8_t *bytes = elf_file_copy_section(n->elf, name, SECTION_MAX_SIZE, size, addr);
 
-	*size = 0;
-	if (!s || !s->alloc || s->nobits || s->size == 0 || s->size > SECTION_MAX_SIZE)
-		return NULL;
-	bytes = xmalloc(s->size);
-	if (elf_file_read(n->elf, s->addr, bytes, s->size) != 0) {
-		free(bytes);
-		return NULL;
-	}
-	*size = s->size;
-	*addr = s->addr + n->bias;
+	if (bytes)
+		*addr += n->bias;
 	return bytes;
 }
 
@@ -265,28 +257,4 @@ void anchors_find(struct beam_node *n)
 {
 	anchors_find_by_symbol(n);
 	anchors_find_by_shape(n);
-}
-
-void anchors_find_counters(struct beam_node *n)
-{
-	const struct elf_section *data, *bss;
-	struct anchor_text t;
-	uint8_t *text;
-
-	if (n->anchors.counters_sought || !n->elf)
-		return;
-	n->anchors.counters_sought = true;
-	data = elf_file_section(n->elf, ".data");
-	bss = elf_file_section(n->elf, ".bss");
-	text = copy_section(n, ".text", &t.size, &t.addr);
-	if (!text || !data || !bss) {
-		free(text);
-		return;
-	}
-	t.bytes = text;
-	t.data = data->addr + n->bias;
-	t.data_end = bss->addr + bss->size + n->bias;
-	n->anchors.dirty_gc = shape_find_dirty_gc(&t, &n->layout);
-	n->anchors.ets_limit = shape_find_ets_limit(&t);
-	free(text);
 }

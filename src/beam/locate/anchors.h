@@ -45,10 +45,7 @@ enum sched_type { /* ErtsSchedType, erts/emulator/beam/erl_process.h, OTP 25 to 
 		  SCHED_TYPE_DIRTY_IO,
 };
 
-/* Limits of +S, +SDcpu and +SDio, and of +P and +Q (the smallest one that the VM accepts). */
-#define BEAM_MAX_SCHEDULERS 1024
-#define BEAM_MIN_PTAB	    1024
-#define BEAM_MAX_PTAB	    (1u << 27)
+#define BEAM_MAX_SCHEDULERS 1024 /* limit of +S, +SDcpu and +SDio */
 
 /* Fills n->anchors and opens n->atoms (which naming the node needs).  Uses n->mem, objects, elf,
  * bias and layout.  What is not found stays 0; the checks refuse what ebeam cannot do without. */
@@ -93,25 +90,6 @@ raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor);
 
 /* The latest instance of what the node corrected its clock to. */
 raddr shape_find_clock(const struct anchor_space *s);
-
-/* ---- counters: not needed to open a node, so looked for by who shows them ------------------- */
-
-/* Code of the executable, and where its variables are, as addresses of the process. */
-struct anchor_text {
-	const uint8_t *bytes;
-	size_t size;
-	raddr addr;
-	raddr data, data_end;
-};
-
-#define BEAM_ETS_LIMIT_MIN 8192 /* DB_DEF_MAX_TABS of erl_db.h, OTP 25 to 29 */
-
-/* The ErtsGCInfo of all dirty schedulers together, in erl_gc.c. */
-raddr shape_find_dirty_gc(const struct anchor_text *t, const struct beam_layout *l);
-/* db_max_tabs (int) of erl_db.c. */
-raddr shape_find_ets_limit(const struct anchor_text *t);
-/* Fills n->anchors.dirty_gc and ets_limit; nothing if they are filled. */
-void anchors_find_counters(struct beam_node *n);
 
 /* Helpers of the searches. */
 /* Addresses of a string constant, also where it is the end of a longer one. */

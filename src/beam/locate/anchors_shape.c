@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/vec.h"
+#include "beam/term/pid.h"
 #include "target/proc.h"
 
 /* A user-space address: not in the first page, and canonical with four-level page tables. */

@@ -4,7 +4,7 @@
  * (identity.c), never by its name; each file is looked at once however many processes run it.
  * Names of nodes are read from their memory, and only when they are needed.
  */
-#include "beam/node/node.h"
+#include "beam/locate/find.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -21,6 +21,8 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "beam/locate/identity.h"
+#include "beam/locate/node_open.h"
+#include "beam/vm/facts.h"
 #include "target/privilege.h"
 #include "target/proc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One BEAM node, seen from outside: who it is, where its tables stand, how its structs are laid
- * out.  Everything else in src/beam starts from a struct beam_node.
+ * out.  All that reads a node starts from a struct beam_node; node_open.h fills it.
  */
 #ifndef EBEAM_BEAM_NODE_H
 #define EBEAM_BEAM_NODE_H
@@ -59,7 +59,7 @@ struct beam_anchors {
 		      * 0 with time correction off */
 	raddr sched, dirty_cpu, dirty_io; /* arrays of aligned scheduler data */
 	uint32_t nr_sched, nr_dirty_cpu, nr_dirty_io;
-	/* By anchors_find_counters() only. */
+	/* By vm_counters_find() only. */
 	raddr dirty_gc;	 /* dirty_gc.info: what dirty schedulers collected */
 	raddr ets_limit; /* db_max_tabs (int) */
 	bool counters_sought;
@@ -84,6 +84,10 @@ struct beam_check {
 	char seen[160];
 };
 #define BEAM_MAX_CHECKS 32
+
+/* Limits of +P and +Q: the sizes that process and port tables can have. */
+#define BEAM_MIN_PTAB 1024
+#define BEAM_MAX_PTAB (1u << 27)
 
 /* The texts of the first atoms, added up once: atoms stay as they are.  Of beam/vm/memory.c. */
 struct beam_atom_texts {
@@ -113,7 +117,7 @@ struct beam_node {
 	struct beam_identity identity;
 	struct beam_anchors anchors;
 	struct beam_layout layout;
-	unsigned int how;	 /* it was opened: enum beam_open */
+	unsigned int how;	 /* it was opened: enum beam_open of node_open.h */
 	char layout_origin[128]; /* "DWARF of /usr/lib/debug/...", "table otp25" */
 	char untested[64];	 /* "" = release and build are known; else how it is read all the
 				  * same: "by DWARF, untested release" */
@@ -126,36 +130,8 @@ struct beam_node {
 	const char *fix;       /* of that; NULL = none is known */
 };
 
-/* How a node is opened: bits. */
-enum beam_open {
-	/* Whatever is not supported is opened too, for list and doctor. */
-	BEAM_OPEN_PARTIAL = 1 << 0,
-	/* Where there is no layout for the build, the nearest table that passes all checks. */
-	BEAM_OPEN_TRY_LAYOUT = 1 << 1,
-};
-
-/*
- * Opens, identifies, finds the tables, chooses and checks the layout.
- *   ERROR_KIND_NO_NODE      no such process, or not a BEAM ("pid 4711 is 'java', not a BEAM node")
- *   ERROR_KIND_PRIVILEGE    its memory may not be read
- *   ERROR_KIND_UNSUPPORTED  release, flavour or build that ebeam has no layout for, or a check that
- *                           failed, by name.  With BEAM_OPEN_PARTIAL *out is still filled
- *                           (identity, checks), and 0 is returned.
- */
-int beam_node_open(struct beam_node **out, int os_pid, unsigned int how, struct error *err);
-/*
- * The same from a core file, with `exe` as the executable that left it, NULL = find it.
- *   ERROR_KIND_NO_NODE      a core of another program
- *   ERROR_KIND_FAILED       not a core file, cut before anything of use, no such executable here
- */
-int beam_node_open_core(struct beam_node **out, const char *core, const char *exe, unsigned int how,
-			struct error *err);
-void beam_node_close(struct beam_node *n);
 /* What is known of the process, whatever runs in it: "up 3 h, 82 MB in memory"; "" = nothing. */
 const char *beam_node_process(const struct beam_node *n, char *buf, size_t size);
-/* Finds the anchors and runs the checks (checks.h) by n->layout, which may have changed: do all
- * pass? */
-bool beam_node_fits(struct beam_node *n);
 /* False once the process has ended: its number may belong to another since.  A core is. */
 bool beam_node_is_there(const struct beam_node *n);
 /* The process has ended, or ends within `timeout_ms`: its memory goes a moment before it does, by
@@ -174,25 +150,5 @@ const char *beam_node_unsupported(const struct beam_node *n);
 /* The same with what would help, for people; "" if the node is supported. */
 char *beam_node_refusal(const struct beam_node *n, char *buf, size_t size);
 enum { BEAM_NODE_REFUSAL_SIZE = 1024 };
-
-/* Facts that change, read now from the node's memory. */
-struct beam_facts {
-	char name[256]; /* "rabbit@host", "nonode@nohost" */
-	uint32_t schedulers, dirty_cpu_schedulers, dirty_io_schedulers;
-	uint32_t process_count, port_count, atom_count;
-	bool has_uptime; /* a core file does not tell */
-	uint64_t uptime_s;
-};
-int beam_node_facts(struct beam_node *n, struct beam_facts *out, struct error *err);
-
-/*
- * Finds the node that -p names: an os pid, a node name ("rabbit@host") or its first part, or
- * NULL if exactly one node runs.  Errors name the nodes that are there.  `how` nodes are opened to
- * read their names: enum beam_open.
- */
-int beam_find(int *os_pid, const char *what, unsigned int how, struct error *err);
-/* os pids of all nodes that can be seen, those too that may not be looked into (told by the name of
- * the process, as there is nothing else); malloc'ed; number or negative errno. */
-int beam_list(int **out, struct error *err);
 
 #endif

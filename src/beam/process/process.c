@@ -11,7 +11,6 @@
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
-#include "beam/locate/anchors.h"
 #include "beam/process/process_internal.h"
 #include "beam/process/process_message.h"
 #include "beam/term/atoms.h"

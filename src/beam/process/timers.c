@@ -10,7 +10,6 @@
 #include "base/compiler.h"
 #include "base/idmap.h"
 #include "base/xalloc.h"
-#include "beam/locate/anchors.h"
 #include "beam/vm/rbtree.h"
 
 /*

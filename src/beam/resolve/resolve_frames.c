@@ -140,7 +140,7 @@ uint32_t function_of_mfa(struct beam_resolver *r, struct names *names, const uin
 {
 	uint32_t m = atom_string(r, names, mfa[0]), f = atom_string(r, names, mfa[1]);
 
-	if (!m || !f || mfa[2] > MAX_ARITY)
+	if (!m || !f || mfa[2] > BEAM_MAX_ARITY)
 		return 0;
 	return names_intern_function(names, m, f, (int32_t)mfa[2], kind, NULL);
 }

@@ -18,7 +18,6 @@
 #include "base/vec.h"
 #include "base/strbuf.h"
 #include "base/xalloc.h"
-#include "beam/code/jit_name.h"
 #include "names/names.h"
 
 /* INDEX_PAGE_SIZE of erts/emulator/beam/index.h. */
@@ -271,7 +270,7 @@ bool beam_mfa_format(struct beam_atoms *a, const uint64_t mfa[3], struct strbuf 
 
 	f.module = beam_atom_text(a, mfa[0], NULL);
 	f.name = beam_atom_text(a, mfa[1], NULL);
-	if (!f.module || !f.name || mfa[2] > MAX_ARITY)
+	if (!f.module || !f.name || mfa[2] > BEAM_MAX_ARITY)
 		return false;
 	names_format_function(out, &f);
 	return true;

@@ -13,6 +13,8 @@
 
 struct beam_atoms;
 
+#define BEAM_MAX_ARITY 255 /* of a function */
+
 /* Borrows mem and layout. `table` is the address of erts_atom_table. */
 int beam_atoms_open(struct beam_atoms **out, struct mem *mem, const struct beam_layout *layout,
 		    raddr table);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "abi/vm.h"
-#include "beam/locate/anchors.h"
 
 int id_format_read(struct id_format *out, struct mem *mem, const struct beam_layout *layout,
 		   raddr table, int otp)

@@ -4,7 +4,7 @@
  * erlang:node/0 and erlang:system_info/1 would answer; uptime is that of the operating system's
  * process.
  */
-#include "beam/node/node.h"
+#include "beam/vm/facts.h"
 
 #include <errno.h>
 #include <stdio.h>

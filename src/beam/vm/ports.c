@@ -12,7 +12,7 @@
 #include "abi/vm.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
-#include "beam/locate/anchors.h"
+#include "beam/term/atoms.h"
 #include "beam/vm/ports_internal.h"
 
 #define SLOTS_CHUNK 8192

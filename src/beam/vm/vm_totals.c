@@ -9,7 +9,7 @@
 #include "abi/vm.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
-#include "beam/locate/anchors.h"
+#include "beam/vm/vm_counters.h"
 
 #define NAME(id, name) name,
 static const char *const names[] = {VM_TOTALS(NAME)};
@@ -357,7 +357,7 @@ int vm_totals_open(struct vm_totals_reader **out, struct beam_node *n, struct er
 	}
 	r = xcalloc(1, sizeof(*r));
 	r->n = n;
-	anchors_find_counters(n);
+	vm_counters_find(n);
 	find_spans(r);
 	rc = find_queues(r, VM_QUEUE_NORMAL, n->anchors.sched, n->anchors.nr_sched);
 	rc = rc ? rc

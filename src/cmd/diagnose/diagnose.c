@@ -17,6 +17,7 @@
 #include "beam/term/term_print.h"
 #include "beam/vm/dist.h"
 #include "beam/vm/ets.h"
+#include "beam/vm/facts.h"
 #include "beam/vm/memory.h"
 #include "beam/vm/ports.h"
 #include "beam/vm/vm_totals.h"

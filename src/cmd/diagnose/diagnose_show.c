@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
+#include "beam/vm/facts.h"
 #include "cmd/diagnose/diagnose.h"
 #include "cmd/output/render.h"
 #include "cmd/run/target.h"

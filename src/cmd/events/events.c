@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/compiler.h"
+#include "beam/locate/node_open.h"
 #include "beam/node/node.h"
 #include "cmd/output/timeline_output.h"
 #include "cmd/run/event_run.h"

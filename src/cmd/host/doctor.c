@@ -11,6 +11,9 @@
 #include <linux/capability.h>
 
 #include "base/compiler.h"
+#include "beam/locate/find.h"
+#include "beam/locate/node_open.h"
+#include "beam/vm/facts.h"
 #include "cmd/command/command.h"
 #include "cmd/output/envelope.h"
 #include "cmd/output/render.h"

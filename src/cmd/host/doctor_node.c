@@ -11,8 +11,8 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
-#include "beam/locate/anchors.h"
 #include "beam/sched/sched.h"
+#include "beam/vm/vm_counters.h"
 #include "cmd/host/doctor.h"
 #include "cmd/run/target.h"
 #include "probe/breakpoint/breakpoints.h"
@@ -429,7 +429,7 @@ void doctor_check_node(struct doctor_rows *rows, struct beam_node *node, bool fo
 	/* Nobody has looked for the tables if there is no layout to find them by. */
 	if (!node->nr_checks)
 		return;
-	anchors_find_counters(node);
+	vm_counters_find(node);
 	add_anchors(rows, node);
 	for (size_t i = 0; i < ARRAY_SIZE(abilities); i++)
 		add_ability(rows, node, i);

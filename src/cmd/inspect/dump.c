@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/code/jit_name.h"
+#include "beam/locate/node_open.h"
 #include "beam/term/atoms.h"
 #include "beam/term/pid.h"
 #include "cmd/command/loop.h"
@@ -113,7 +114,7 @@ static uint32_t frame_of_current(struct reading *r, raddr current)
 	const char *m, *f;
 	uint32_t id;
 
-	if (!current || mem_read(n->mem, current, mfa, sizeof(mfa)) || mfa[2] > MAX_ARITY)
+	if (!current || mem_read(n->mem, current, mfa, sizeof(mfa)) || mfa[2] > BEAM_MAX_ARITY)
 		return 0;
 	m = beam_atom_text(n->atoms, mfa[0], &m_len);
 	f = beam_atom_text(n->atoms, mfa[1], &f_len);

@@ -13,6 +13,7 @@
 #include "beam/term/atoms.h"
 #include "beam/term/pid.h"
 #include "beam/term/term.h"
+#include "beam/vm/facts.h"
 #include "cmd/inspect/dump.h"
 #include "model/profile/profile.h"
 

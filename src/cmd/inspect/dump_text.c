@@ -9,6 +9,7 @@
 #include "beam/term/atoms.h"
 #include "beam/term/pid.h"
 #include "beam/term/term.h"
+#include "beam/vm/facts.h"
 #include "cmd/inspect/dump.h"
 #include "cmd/output/render.h"
 #include "view/table/table.h"

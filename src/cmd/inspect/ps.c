@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "beam/locate/node_open.h"
 #include "cmd/command/command.h"
 #include "cmd/command/loop.h"
 #include "cmd/inspect/process_source.h"

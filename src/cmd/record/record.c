@@ -12,6 +12,8 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/xalloc.h"
+#include "beam/locate/node_open.h"
+#include "beam/vm/facts.h"
 #include "cmd/command/command.h"
 #include "cmd/command/loop.h"
 #include "cmd/command/options.h"

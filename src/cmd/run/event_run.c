@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "beam/locate/node_open.h"
 #include "beam/process/process.h"
 #include "cmd/command/loop.h"
 #include "cmd/run/capture_input.h"

@@ -18,6 +18,7 @@
 #include "beam/sched/sched.h"
 #include "beam/term/atoms.h"
 #include "beam/term/pid.h"
+#include "beam/vm/facts.h"
 #include "beam/vm/ports.h"
 #include "cmd/run/target.h"
 #include "event/catalogue.h"

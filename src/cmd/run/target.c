@@ -8,6 +8,9 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/write_error.h"
+#include "beam/locate/find.h"
+#include "beam/locate/node_open.h"
+#include "beam/vm/facts.h"
 #include "cmd/output/envelope.h"
 #include "target/proc.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "beam/vm/facts.h"
 
 /* Of a capture the output stands beside it, as with `report`. */
 static int stem_of(struct weigh *w, struct event_run *run, char **stem, struct error *err)

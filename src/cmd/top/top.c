@@ -10,6 +10,8 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "beam/locate/find.h"
+#include "beam/locate/node_open.h"
 #include "cmd/run/target.h"
 #include "cmd/top/top_samples.h"
 

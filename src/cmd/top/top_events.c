@@ -19,6 +19,7 @@
 #include "base/thread.h"
 #include "base/units.h"
 #include "base/xalloc.h"
+#include "beam/locate/node_open.h"
 #include "cmd/run/event_costs.h"
 #include "cmd/run/live.h"
 #include "cmd/run/target.h"

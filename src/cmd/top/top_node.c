@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
+#include "beam/vm/facts.h"
 #include "beam/vm/memory.h"
 #include "target/proc.h"
 

@@ -18,6 +18,7 @@
 #include "base/xalloc.h"
 #include "beam/locate/anchors.h"
 #include "beam/otp/layout.h"
+#include "beam/term/pid.h"
 #include "lib/image.h"
 #include "target/proc.h"
 

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "beam/locate/anchors.h"
 #include "beam/otp/layout.h"
+#include "beam/vm/vm_counters.h"
 #include "beam/vm/vm_totals.h"
 #include "lib/fakenode.h"
 
@@ -250,7 +250,7 @@ static void test_unreadable(void **state)
 struct code {
 	uint8_t bytes[TEXT_SIZE];
 	size_t at;
-	struct anchor_text t;
+	struct vm_code t;
 };
 
 static void emit(struct code *c, const char *bytes, size_t len)
@@ -277,11 +277,11 @@ static void code_open(struct code *c)
 	memset(c, 0, sizeof(*c));
 	memset(c->bytes, 0x90, sizeof(c->bytes));
 	c->at = 0x100;
-	c->t = (struct anchor_text){.bytes = c->bytes,
-				    .size = sizeof(c->bytes),
-				    .addr = TEXT,
-				    .data = DATA,
-				    .data_end = DATA + 0x1000};
+	c->t = (struct vm_code){.bytes = c->bytes,
+				.size = sizeof(c->bytes),
+				.addr = TEXT,
+				.data = DATA,
+				.data_end = DATA + 0x1000};
 }
 
 /* r12: the base that takes one byte more. */
@@ -317,25 +317,25 @@ static void test_dirty_gc(void **state)
 
 		for (int r12 = 0; r12 < 2; r12++) {
 			code_open(&c);
-			assert_int_equal(shape_find_dirty_gc(&c.t, l), 0);
+			assert_int_equal(vm_code_find_dirty_gc(&c.t, l), 0);
 			emit_reply(&c, l, r12, MUTEX, INFO);
-			assert_int_equal(shape_find_dirty_gc(&c.t, l), INFO);
+			assert_int_equal(vm_code_find_dirty_gc(&c.t, l), INFO);
 			for (size_t size = 0; size < c.at; size++) { /* cut off anywhere */
 				c.t.size = size;
-				assert_int_equal(shape_find_dirty_gc(&c.t, l), 0);
+				assert_int_equal(vm_code_find_dirty_gc(&c.t, l), 0);
 			}
 			c.t.size = sizeof(c.bytes);
 			emit_reply(&c, l, r12, MUTEX, INFO); /* the same again */
-			assert_int_equal(shape_find_dirty_gc(&c.t, l), INFO);
+			assert_int_equal(vm_code_find_dirty_gc(&c.t, l), INFO);
 			emit_reply(&c, l, r12, MUTEX + 8, INFO + 8);
-			assert_int_equal(shape_find_dirty_gc(&c.t, l), 0);
+			assert_int_equal(vm_code_find_dirty_gc(&c.t, l), 0);
 		}
 		code_open(&c); /* the lock is too far away, or behind */
 		emit_reply(&c, l, false, INFO - 0x100, INFO);
-		assert_int_equal(shape_find_dirty_gc(&c.t, l), 0);
+		assert_int_equal(vm_code_find_dirty_gc(&c.t, l), 0);
 		code_open(&c);
 		emit_reply(&c, l, false, INFO + 16, INFO);
-		assert_int_equal(shape_find_dirty_gc(&c.t, l), 0);
+		assert_int_equal(vm_code_find_dirty_gc(&c.t, l), 0);
 		fakenode_close(f);
 	}
 }
@@ -356,18 +356,18 @@ static void test_ets_limit(void **state)
 	(void)state;
 	code_open(&c);
 	emit_limit(&c, 4096, LIMIT);
-	assert_int_equal(shape_find_ets_limit(&c.t), 0);
+	assert_int_equal(vm_code_find_ets_limit(&c.t), 0);
 	emit_limit(&c, 8192, LIMIT);
-	assert_int_equal(shape_find_ets_limit(&c.t), LIMIT);
+	assert_int_equal(vm_code_find_ets_limit(&c.t), LIMIT);
 	for (size_t size = 0; size < c.at; size++) {
 		c.t.size = size;
-		assert_int_equal(shape_find_ets_limit(&c.t), 0);
+		assert_int_equal(vm_code_find_ets_limit(&c.t), 0);
 	}
 	c.t.size = sizeof(c.bytes);
 	emit_limit(&c, 8192, DATA + 0x2000); /* not a variable */
-	assert_int_equal(shape_find_ets_limit(&c.t), LIMIT);
+	assert_int_equal(vm_code_find_ets_limit(&c.t), LIMIT);
 	emit_limit(&c, 8192, LIMIT + 4);
-	assert_int_equal(shape_find_ets_limit(&c.t), 0);
+	assert_int_equal(vm_code_find_ets_limit(&c.t), 0);
 }
 
 int main(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Variables that are static in every release, so that no symbol names them: found in the code that
- * uses them.  See anchors.h.
+ * Counters in the code of x86-64; see vm_counters.h.
  *
  * reply_gc_info() of erl_gc.c, OTP 25 to 29, adds to what a scheduler has collected that of all
  * dirty ones, if it was the one that was asked:
@@ -18,13 +17,13 @@
  *   cmp r, s;  cmovl r, s;  ...
  *   mov [rip + db_max_tabs], r
  */
-#include "beam/locate/anchors.h"
+#include "beam/vm/vm_counters.h"
 
 #include <string.h>
 
 #include "base/compiler.h"
 
-/* x86-64: REX.W and the operations looked for, with ModRM behind them. */
+/* REX.W and the operations looked for, with ModRM behind them. */
 #define REX_W(byte)	  (((byte)&0xf8) == 0x48)
 #define OP_ADD_LOAD	  0x03
 #define OP_LEA		  0x8d
@@ -83,7 +82,7 @@ struct references {
 	size_t nr_lea, nr_read;
 };
 
-static void collect(struct references *r, const struct anchor_text *t, size_t from)
+static void collect(struct references *r, const struct vm_code *t, size_t from)
 {
 	size_t end = MIN(from + TARGET_WINDOW, t->size);
 
@@ -121,7 +120,7 @@ static raddr counters_of(const struct references *r, raddr distance)
 }
 
 /* What stands where a jump behind `at` leads to, or in its way. */
-static raddr dirty_gc_behind(const struct anchor_text *t, size_t at, raddr distance)
+static raddr dirty_gc_behind(const struct vm_code *t, size_t at, raddr distance)
 {
 	size_t end = MIN(at + JUMP_WINDOW, t->size);
 	struct references r;
@@ -144,7 +143,7 @@ static raddr dirty_gc_behind(const struct anchor_text *t, size_t at, raddr dista
 	return found;
 }
 
-raddr shape_find_dirty_gc(const struct anchor_text *t, const struct beam_layout *l)
+raddr vm_code_find_dirty_gc(const struct vm_code *t, const struct beam_layout *l)
 {
 	size_t at = 0;
 	raddr found = 0;
@@ -172,7 +171,7 @@ raddr shape_find_dirty_gc(const struct anchor_text *t, const struct beam_layout 
 }
 
 /* The first store of a register into a variable before `end`; 0: none. */
-static raddr stored_variable(const struct anchor_text *t, size_t at, size_t end)
+static raddr stored_variable(const struct vm_code *t, size_t at, size_t end)
 {
 	for (; at + 6 <= end; at++) {
 		const uint8_t *code = t->bytes + at;
@@ -197,7 +196,7 @@ static size_t next_choice(const uint8_t *text, size_t at, size_t end)
 	return SIZE_MAX;
 }
 
-raddr shape_find_ets_limit(const struct anchor_text *t)
+raddr vm_code_find_ets_limit(const struct vm_code *t)
 {
 	static const uint32_t least = BEAM_ETS_LIMIT_MIN;
 	const uint8_t *at = t->bytes, *end = t->bytes + t->size;

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Opening a node: its executable, who it is, its layout, its tables, the checks.  Whatever makes it
+ * unsupported is kept as text, so that list and doctor can show such nodes too.
+ */
+#include "beam/locate/node_open.h"
+
+#include <errno.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/xalloc.h"
+#include "beam/locate/anchors.h"
+#include "beam/locate/checks.h"
+#include "beam/locate/identity.h"
+#include "beam/locate/layout_dwarf.h"
+#include "beam/term/atoms.h"
+#include "target/core.h"
+#include "target/privilege.h"
+#include "target/proc.h"
+
+#define AUXV_MAX_SIZE 4096
+
+/* Where the program starts, from its auxiliary vector: an address in the executable, whatever it
+ * is called and wherever it is mapped.  That file belongs to the node's user: without root, but
+ * with CAP_SYS_PTRACE, the start of the code does.  0 if neither can be read. */
+static raddr entry_point(int os_pid)
+{
+	char path[64], *bytes;
+	struct proc_stat stat;
+	raddr entry = 0;
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", os_pid);
+	bytes = proc_read_file(path, AUXV_MAX_SIZE, &size);
+	for (size_t at = 0; bytes && at + 16 <= size; at += 16) {
+		uint64_t pair[2];
+
+		memcpy(pair, bytes + at, sizeof(pair));
+		if (pair[0] == AT_ENTRY)
+			entry = pair[1];
+	}
+	free(bytes);
+	/* 1: the kernel does not tell (fs/proc/array.c). */
+	if (!entry && proc_stat_read(&stat, os_pid, NULL) == 0 && stat.start_code > 1)
+		entry = stat.start_code;
+	return entry;
+}
+
+/* 0, or why it may not be read. */
+static int try_executable(int os_pid)
+{
+	struct elf_file *e = NULL;
+	char path[64];
+	int fd, code;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", os_pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EACCES || errno == EPERM || error_limit_fix(errno) ? -errno : 0;
+	code = elf_file_open(&e, fd, path, NULL);
+	elf_file_close(e);
+	return error_limit_fix(code) ? code : 0;
+}
+
+static int not_a_node(int os_pid, struct error *err)
+{
+	struct proc_stat stat;
+	int hidden;
+
+	if (proc_stat_read(&stat, os_pid, NULL) != 0)
+		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "no process has pid %d", os_pid);
+	hidden = try_executable(os_pid);
+	if (error_limit_fix(hidden))
+		return error_set(err, ERROR_KIND_FAILED, hidden,
+				 "cannot read the executable of pid %d ('%s'): %s", os_pid,
+				 stat.comm, error_text(hidden));
+	if (hidden)
+		return error_set(err, ERROR_KIND_PRIVILEGE, hidden,
+				 "cannot read the executable of pid %d ('%s'): %s. %s (see ebeam "
+				 "doctor)",
+				 os_pid, stat.comm, error_text(hidden),
+				 privilege_fix(PRIVILEGE_MEMORY));
+	return error_set(err, ERROR_KIND_NO_NODE, -ENOEXEC, "pid %d is '%s', not a BEAM node",
+			 os_pid, stat.comm);
+}
+
+static int open_executable(struct beam_node *n, struct error *err)
+{
+	int code = mem_open_live(&n->mem, n->os_pid, err);
+
+	if (!code)
+		code = objects_open(&n->objects, n->os_pid, err);
+	if (code)
+		return code;
+	n->elf = objects_elf(n->objects, entry_point(n->os_pid), &n->bias);
+	if (!n->elf || identity_read(&n->identity, n->elf) != 0)
+		return not_a_node(n->os_pid, err);
+	return 0;
+}
+
+bool beam_node_fits(struct beam_node *n)
+{
+	beam_atoms_close(n->atoms);
+	n->atoms = NULL;
+	n->anchors = (struct beam_anchors){0};
+	anchors_find(n);
+	checks_run(n);
+	return !checks_failed(n);
+}
+
+/* The first that passes all checks; if none does the nearest, for what its checks say. */
+static bool try_tables(struct beam_node *n)
+{
+	const struct beam_identity *id = &n->identity;
+	const struct layout_table *t;
+
+	for (unsigned int i = 0; (t = layout_table_near(id->own_otp, id->vm_probes, i)); i++) {
+		layout_use_table(n, t);
+		if (beam_node_fits(n))
+			return true;
+		log_info("pid %d: table %s does not fit: %s; seen: %s", n->os_pid, t->name,
+			 checks_failed(n)->name, checks_failed(n)->seen);
+	}
+	layout_use_table(n, layout_table_near(id->own_otp, id->vm_probes, 0));
+	return beam_node_fits(n);
+}
+
+/* `lacks`: what DWARF of this node does not have. */
+static void refuse_unknown(struct beam_node *n, const struct layout_table *near, const char *lacks)
+{
+	const struct beam_identity *id = &n->identity;
+	struct strbuf text = STRBUF_INIT;
+
+	strbuf_addf(&text, "this node runs OTP %s (ERTS %s, jit) built %s VM probes", id->otp_text,
+		    id->erts, id->vm_probes ? "with" : "without");
+	if (lacks)
+		strbuf_addf(&text, ", and %s has no usable %s, as %s has", n->layout_origin, lacks,
+			    near->name);
+	strbuf_addstr(&text, "; ebeam has layouts of ");
+	identity_list_releases(&text);
+	strbuf_addf(&text, ", of which %s is the nearest", near->name);
+	snprintf(n->unsupported, sizeof(n->unsupported), "%s", text.buf);
+	n->fix = lacks ? "--try-layout, for the nearest layout that fits; or update ebeam"
+		       : "install the debug symbols of this very build, from which the layout is "
+			 "read; or --try-layout, for the nearest layout that fits; or update ebeam";
+	n->layout_origin[0] = '\0';
+	strbuf_free(&text);
+}
+
+static void refuse_layout(struct beam_node *n, bool tried)
+{
+	const struct beam_check *failed = checks_failed(n);
+
+	if (n->core && core_file_facts(n->core)->missing_size) {
+		snprintf(n->unsupported, sizeof(n->unsupported),
+			 "too little is left of this core file, which is cut short, to read OTP %s "
+			 "in it. Failed check: %s; seen: %s",
+			 n->identity.otp_text, failed->name, failed->seen);
+		return;
+	}
+	snprintf(n->unsupported, sizeof(n->unsupported),
+		 "OTP %s (ERTS %s, jit) does not fit the %s (%s)%s. Failed check: %s; seen: %s",
+		 n->identity.otp_text, n->identity.erts, tried ? "nearest layout" : "layout",
+		 n->layout_origin, tried ? ", nor any other" : "", failed->name, failed->seen);
+	if (tried)
+		n->fix = "install the debug symbols of this very build, or update ebeam";
+	else if (n->untested[0])
+		n->fix = "--try-layout, for the nearest layout that fits; or update ebeam";
+	else if (strncmp(n->layout_origin, "DWARF", 5) == 0)
+		n->fix = "see that the debug symbols are those of this very build";
+	else
+		n->fix = "if this is a patched build, install its debug symbols";
+}
+
+/* The layout of the node: what DWARF says, then the table of its build, then others. */
+static void find_layout(struct beam_node *n, bool try_layout)
+{
+	const struct beam_identity *id = &n->identity;
+	const struct layout_table *exact = layout_table_find(id->own_otp, id->vm_probes);
+	const struct layout_table *near = layout_table_near(id->own_otp, id->vm_probes, 0);
+	const char *lacks;
+	bool fit;
+
+	if (layout_use_dwarf(n, near, &lacks) == 0) {
+		fit = beam_node_fits(n);
+	} else if (exact) {
+		layout_use_table(n, exact);
+		fit = beam_node_fits(n);
+	} else if (try_layout) {
+		fit = false;
+	} else {
+		refuse_unknown(n, near, lacks);
+		return;
+	}
+	if (!fit && try_layout)
+		fit = try_tables(n);
+	if (!fit)
+		refuse_layout(n, try_layout);
+}
+
+/* Fills n->unsupported if something is in the way. */
+static void inspect(struct beam_node *n, bool try_layout)
+{
+	const struct beam_identity *id = &n->identity;
+
+	if (!elf_file_is_x86_64(n->elf))
+		snprintf(n->unsupported, sizeof(n->unsupported),
+			 "this node runs OTP %s on another processor than x86-64", id->otp_text);
+	else if (identity_is_supported(id, n->unsupported, sizeof(n->unsupported)))
+		find_layout(n, try_layout);
+}
+
+/* What open_executable() has opened. */
+static int finish_open(struct beam_node **out, struct beam_node *n, const char *what,
+		       unsigned int how, struct error *err)
+{
+	bool partial = how & BEAM_OPEN_PARTIAL;
+	char process[128], refusal[BEAM_NODE_REFUSAL_SIZE];
+	int code = 0;
+
+	n->how = how;
+	inspect(n, how & BEAM_OPEN_TRY_LAYOUT);
+	/* A node that ended meanwhile fails checks too; that is not the layout's fault. */
+	if (beam_node_exits(n, n->unsupported[0] && !partial ? BEAM_NODE_EXIT_MS : 0)) {
+		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (%s) has exited", what);
+	} else if (n->unsupported[0] && !partial) {
+		beam_node_process(n, process, sizeof(process));
+		code = error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "%s%s%s%s: %s", what,
+				 *process ? " (" : "", process, *process ? ")" : "",
+				 beam_node_refusal(n, refusal, sizeof(refusal)));
+	}
+	if (code)
+		beam_node_close(n);
+	else
+		*out = n;
+	return code;
+}
+
+int beam_node_open(struct beam_node **out, int os_pid, unsigned int how, struct error *err)
+{
+	struct beam_node *n = xcalloc(1, sizeof(*n));
+	char what[32];
+	int code;
+
+	n->os_pid = os_pid;
+	n->pidfd = os_pid > 0 ? (int)syscall(SYS_pidfd_open, os_pid, 0) : -1;
+	code = open_executable(n, err);
+	if (code) {
+		beam_node_close(n);
+		return code;
+	}
+	snprintf(what, sizeof(what), "pid %d", os_pid);
+	return finish_open(out, n, what, how, err);
+}
+
+/* Where packages and installations put the emulator; a build id tells which one it is. */
+static const char *const places[] = {
+	"/usr/lib/erlang/erts-*/bin/beam.smp",	     "/usr/lib64/erlang/erts-*/bin/beam.smp",
+	"/usr/local/lib/erlang/erts-*/bin/beam.smp", "/opt/*/erts-*/bin/beam.smp",
+	"/opt/*/lib/erlang/erts-*/bin/beam.smp",     NULL,
+};
+
+static int not_a_node_core(const struct core_facts *facts, struct error *err)
+{
+	return error_set(err, ERROR_KIND_NO_NODE, -ENOEXEC,
+			 "%s is a core of '%s', not of a BEAM node", facts->path,
+			 *facts->program ? facts->program : facts->comm);
+}
+
+/* Whether it may be a core of a node, by names: its executable need not be here. */
+static bool is_called_beam(const struct core_facts *facts)
+{
+	const char *slash = strrchr(facts->program, '/');
+
+	return strncmp(slash ? slash + 1 : facts->program, "beam", 4) == 0 ||
+	       strncmp(facts->comm, "beam", 4) == 0 || (!*facts->program && !*facts->comm);
+}
+
+static int open_core(struct beam_node *n, const char *core, const char *exe, struct error *err)
+{
+	const struct core_facts *facts;
+	int code = core_file_open(&n->core, core, err);
+
+	if (code)
+		return code;
+	facts = core_file_facts(n->core);
+	n->os_pid = facts->os_pid;
+	code = core_file_find_exe(n->core, exe, places, err);
+	if (code)
+		return exe || is_called_beam(facts) ? code : not_a_node_core(facts, err);
+	code = mem_open_core(&n->mem, n->core);
+	if (!code)
+		code = objects_open_core(&n->objects, n->core);
+	if (code)
+		return code;
+	n->elf = objects_elf(n->objects, facts->entry, &n->bias);
+	if (!n->elf || identity_read(&n->identity, n->elf) != 0)
+		return not_a_node_core(facts, err);
+	return 0;
+}
+
+int beam_node_open_core(struct beam_node **out, const char *core, const char *exe, unsigned int how,
+			struct error *err)
+{
+	struct beam_node *n = xcalloc(1, sizeof(*n));
+	int code;
+
+	n->pidfd = -1;
+	code = open_core(n, core, exe, err);
+	if (code) {
+		beam_node_close(n);
+		return code;
+	}
+	return finish_open(out, n, core, how, err);
+}
+
+void beam_node_close(struct beam_node *n)
+{
+	if (!n)
+		return;
+	beam_atoms_close(n->atoms);
+	objects_close(n->objects);
+	mem_close(n->mem);
+	core_file_close(n->core);
+	if (n->pidfd >= 0)
+		close(n->pidfd);
+	free(n);
+}
