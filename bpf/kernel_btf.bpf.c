@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Whether a file of BTF is that of the running kernel (src/probe/kernel/kernel_btf.c): what fields
+ * Whether a file of BTF is that of the running kernel (src/probe/session/btf_file.c): what fields
  * that it leads to say of the calling task, against what the kernel itself says.  Run once, by
  * BPF_PROG_TEST_RUN, on the task that asks.
  */

@@ -18,7 +18,7 @@
 #include "cmd/output/envelope.h"
 #include "cmd/output/render.h"
 #include "cmd/run/target.h"
-#include "probe/kernel/kernel_btf.h"
+#include "probe/session/btf_file.h"
 #include "target/privilege.h"
 
 static const struct {
@@ -359,7 +359,7 @@ int cmd_doctor(struct command_context *ctx, struct error *err)
 	int rc;
 
 	rc = target_check_options(&ctx->opt, err);
-	rc = rc || !ctx->opt.btf ? rc : kernel_btf_check(ctx->opt.btf, err);
+	rc = rc || !ctx->opt.btf ? rc : btf_file_check(ctx->opt.btf, err);
 	if (rc)
 		return rc;
 	if (!ctx->opt.core)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `record`, `report` and `diff` share: which format goes to which file, a capture read into a
- * profile, a snapshot written out.
+ * What `record`, `report` and `diff` share: which format goes to which file, a snapshot written
+ * out.
  *
  * The format is that of -f (or -j), else that of the suffix of -o, else html.  Without -o, text,
  * folded and json go to standard output, the others to a file with a name of our choice.
@@ -74,23 +74,6 @@ int render_finish(struct outfile **o, const struct render *r, const struct optio
 /* Both at once. */
 int render_write(const struct render *r, const struct options *opt, const struct snapshot *s,
 		 const struct diff *d, FILE *out, struct error *err);
-
-/* A capture as a profile. */
-struct loaded {
-	struct event_stream stream;
-	struct event_profile *events;
-	struct profile *profile;	/* of `events` */
-	const struct weight_mode *mode; /* NULL: samples of the CPU */
-	uint64_t start_epoch_ns;
-	char damage
-		[512]; /* "" = the file is whole, else what is wrong with it, as a sentence part */
-};
-
-/* "-" = standard input.  mode: how to weigh events; NULL: as they were recorded.  A damaged file is
- * loaded as far as it goes.  ERROR_KIND_FAILED: it cannot be opened, or is no capture. */
-int render_load(struct loaded *out, const char *path, const struct weight_mode *mode,
-		struct error *err);
-void render_unload(struct loaded *l);
 
 /* True for --color always, or auto on a terminal that wants it. */
 bool render_color(const struct options *opt, FILE *f);

@@ -8,18 +8,19 @@
 #include "cmd/command/command.h"
 #include "cmd/command/options.h"
 #include "cmd/output/render.h"
+#include "cmd/record/capture_load.h"
 #include "cmd/run/capture_input.h"
 
 /* One of the two captures. */
 struct side {
-	struct loaded loaded;
+	struct capture_profile loaded;
 	struct snapshot *snapshot;
 };
 
 static int side_load(struct side *side, const char *path, const struct weight_mode *mode,
 		     struct error *err)
 {
-	int rc = render_load(&side->loaded, path, mode, err);
+	int rc = capture_load(&side->loaded, path, mode, err);
 
 	if (rc == 0)
 		capture_input_warn(path, side->loaded.damage, "compared");
@@ -59,7 +60,7 @@ static int load_both(struct side *a, struct side *b, const struct command_contex
 static void side_close(struct side *side)
 {
 	snapshot_close(side->snapshot);
-	render_unload(&side->loaded);
+	capture_unload(&side->loaded);
 }
 
 /* Beside B: "dir/A-to-B". */

@@ -11,6 +11,7 @@
 #include "cmd/command/options.h"
 #include "cmd/output/render.h"
 #include "cmd/output/timeline_output.h"
+#include "cmd/record/capture_load.h"
 #include "cmd/run/capture_input.h"
 #include "cmd/run/summary.h"
 
@@ -80,7 +81,7 @@ int cmd_report(struct command_context *ctx, struct error *err)
 	struct snapshot *snapshot = NULL;
 	struct summary summary;
 	const struct weight_mode *mode;
-	struct loaded loaded = {0};
+	struct capture_profile loaded = {0};
 	struct render render;
 	char *stem = NULL;
 	int rc;
@@ -94,7 +95,7 @@ int cmd_report(struct command_context *ctx, struct error *err)
 		render_free(&render);
 		return rc;
 	}
-	rc = render_load(&loaded, path, mode, err);
+	rc = capture_load(&loaded, path, mode, err);
 	if (rc)
 		goto done;
 	options = render_snapshot_options(&render, &ctx->opt, loaded.mode);
@@ -116,7 +117,7 @@ int cmd_report(struct command_context *ctx, struct error *err)
 done:
 	free(stem);
 	snapshot_close(snapshot);
-	render_unload(&loaded);
+	capture_unload(&loaded);
 	render_free(&render);
 	return rc;
 }

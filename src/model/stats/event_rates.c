@@ -8,36 +8,7 @@
 #include "base/compiler.h"
 #include "event/catalogue.h"
 #include "model/stream/event_stream.h"
-
-#define NO_FIELD UINT8_MAX
-#define WORD	 8u
-
-/* Fields that are added up. */
-static const struct {
-	enum event_kind kind;
-	uint8_t size, unit; /* bytes of one */
-	uint8_t duration;
-} fields[] = {
-	{EVENT_MESSAGE_SEND, EVENT_AT(MESSAGE_SEND, SIZE), WORD, NO_FIELD},
-	{EVENT_MESSAGE_QUEUED, EVENT_AT(MESSAGE_QUEUED, SIZE), WORD, NO_FIELD},
-	{EVENT_GC_MINOR_END, EVENT_AT(GC_MINOR_END, RECLAIMED), WORD,
-	 EVENT_AT(GC_MINOR_END, DURATION)},
-	{EVENT_GC_MAJOR_END, EVENT_AT(GC_MAJOR_END, RECLAIMED), WORD,
-	 EVENT_AT(GC_MAJOR_END, DURATION)},
-	{EVENT_LONG_GC, NO_FIELD, 0, EVENT_AT(LONG_GC, DURATION)},
-	{EVENT_LONG_SCHEDULE, NO_FIELD, 0, EVENT_AT(LONG_SCHEDULE, DURATION)},
-	{EVENT_NIF_RETURN, NO_FIELD, 0, EVENT_AT(NIF_RETURN, DURATION)},
-	{EVENT_DRIVER_OUTPUT, EVENT_AT(DRIVER_OUTPUT, BYTES), 1, NO_FIELD},
-	{EVENT_DRIVER_OUTPUTV, EVENT_AT(DRIVER_OUTPUTV, BYTES), 1, NO_FIELD},
-	{EVENT_COPY_STRUCT, EVENT_AT(COPY_STRUCT, SIZE), WORD, NO_FIELD},
-	{EVENT_COPY_OBJECT, EVENT_AT(COPY_OBJECT, SIZE), WORD, NO_FIELD},
-	{EVENT_CARRIER_CREATE, EVENT_AT(CARRIER_CREATE, SIZE), 1, NO_FIELD},
-	{EVENT_CARRIER_DESTROY, EVENT_AT(CARRIER_DESTROY, SIZE), 1, NO_FIELD},
-	{EVENT_CARRIER_POOL_PUT, EVENT_AT(CARRIER_POOL_PUT, SIZE), 1, NO_FIELD},
-	{EVENT_CARRIER_POOL_GET, EVENT_AT(CARRIER_POOL_GET, SIZE), 1, NO_FIELD},
-	{EVENT_DIST_OUTPUT, EVENT_AT(DIST_OUTPUT, SIZE), 1, NO_FIELD},
-	{EVENT_DIST_OUTPUTV, EVENT_AT(DIST_OUTPUTV, SIZE), 1, NO_FIELD},
-};
+#include "model/stream/event_sums.h"
 
 const char *event_rate_state_name(enum event_rate_state state)
 {
@@ -48,54 +19,6 @@ const char *event_rate_state_name(enum event_rate_state state)
 	};
 
 	return names[state];
-}
-
-/* Place of a kind in fields[]; ARRAY_SIZE(fields) = it has none that is added up. */
-static size_t fields_of(enum event_kind kind)
-{
-	size_t i = 0;
-
-	while (i < ARRAY_SIZE(fields) && fields[i].kind != kind)
-		i++;
-	return i;
-}
-
-static bool has_size(enum event_kind kind)
-{
-	size_t i = fields_of(kind);
-
-	return i < ARRAY_SIZE(fields) && fields[i].size != NO_FIELD;
-}
-
-bool event_has_duration(enum event_kind kind)
-{
-	size_t i = fields_of(kind);
-
-	return i < ARRAY_SIZE(fields) && fields[i].duration != NO_FIELD;
-}
-
-uint64_t event_duration_error(enum event_kind kind, const struct event *ev)
-{
-	switch (kind) {
-	case EVENT_GC_MINOR_END:
-		return event_value(ev, EVENT_AT(GC_MINOR_END, ERROR));
-	case EVENT_GC_MAJOR_END:
-		return event_value(ev, EVENT_AT(GC_MAJOR_END, ERROR));
-	case EVENT_LONG_GC:
-		return event_value(ev, EVENT_AT(LONG_GC, ERROR));
-	case EVENT_LONG_SCHEDULE:
-		return event_value(ev, EVENT_AT(LONG_SCHEDULE, ERROR));
-	case EVENT_NIF_RETURN:
-		return event_value(ev, EVENT_AT(NIF_RETURN, ERROR));
-	default:
-		return EVENT_UNKNOWN;
-	}
-}
-
-uint64_t event_duration(enum event_kind kind, const struct event *ev)
-{
-	return event_has_duration(kind) ? event_value(ev, fields[fields_of(kind)].duration)
-					: EVENT_UNKNOWN;
 }
 
 void event_rates_init(struct event_rates *r, uint64_t kinds)
@@ -161,18 +84,13 @@ static void add_up(uint64_t *sum, uint64_t value, uint64_t unit)
 
 void event_rates_take(struct event_rates *r, enum event_kind kind, const struct event *ev)
 {
-	size_t i = fields_of(kind);
-	uint64_t value;
+	uint64_t value = event_size(kind, ev);
 
 	r->now[kind].count++;
 	r->seen[kind]++;
-	if (i == ARRAY_SIZE(fields))
-		return;
-	value = fields[i].size == NO_FIELD ? EVENT_UNKNOWN : event_value(ev, fields[i].size);
 	if (value != EVENT_UNKNOWN)
-		add_up(&r->now[kind].bytes, value, fields[i].unit);
-	value = fields[i].duration == NO_FIELD ? EVENT_UNKNOWN
-					       : event_value(ev, fields[i].duration);
+		add_up(&r->now[kind].bytes, value, event_size_unit(kind));
+	value = event_duration(kind, ev);
 	if (value == EVENT_UNKNOWN)
 		return;
 	add_up(&r->now[kind].ns, value, 1);
@@ -182,14 +100,12 @@ void event_rates_take(struct event_rates *r, enum event_kind kind, const struct 
 void event_rates_count(struct event_rates *r, enum event_kind kind, const struct event_count *all)
 {
 	struct event_count *before = &r->counted[kind];
-	size_t i = fields_of(kind);
 	uint64_t count = all->produced - MIN(before->produced, all->produced);
 
 	r->now[kind].count += count;
 	r->seen[kind] += count;
-	if (i < ARRAY_SIZE(fields))
-		add_up(&r->now[kind].bytes, all->size - MIN(before->size, all->size),
-		       fields[i].unit);
+	add_up(&r->now[kind].bytes, all->size - MIN(before->size, all->size),
+	       event_size_unit(kind));
 	add_up(&r->now[kind].ns, all->ns - MIN(before->ns, all->ns), 1);
 	r->longest_ns[kind] = MAX(r->longest_ns[kind], all->longest_ns);
 	*before = *all;
@@ -221,7 +137,7 @@ static void scale_row(struct event_rates *r, struct event_rate *row, const struc
 	/* Those that were lost are as the others. */
 	if (r->now[kind].count)
 		scale *= all / (double)r->now[kind].count;
-	row->bytes = has_size(kind) && !r->no_sums ? (double)r->now[kind].bytes * scale : NAN;
+	row->bytes = event_has_size(kind) && !r->no_sums ? (double)r->now[kind].bytes * scale : NAN;
 	row->time = event_has_duration(kind) && !r->no_sums ? (double)r->now[kind].ns / 1e9 * scale
 							    : NAN;
 }

@@ -85,10 +85,4 @@ void event_rates_forget(struct event_rates *r);
 /* Of the rows: messages that were sent; where that is not known, that were queued; NAN. */
 double event_rates_messages(struct event_rates *r);
 
-/* Kinds that say how long something took; EVENT_UNKNOWN: this one does not. */
-bool event_has_duration(enum event_kind kind);
-uint64_t event_duration(enum event_kind kind, const struct event *ev);
-/* So much longer or shorter it may have been; EVENT_UNKNOWN: nobody says that. */
-uint64_t event_duration_error(enum event_kind kind, const struct event *ev);
-
 #endif

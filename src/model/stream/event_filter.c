@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "model/stats/event_rates.h"
+#include "model/stream/event_sums.h"
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 

@@ -37,7 +37,7 @@ struct probe_features {
 };
 
 /* Tries everything; takes a few tens of ms.  Never fails: what cannot be tried is not ok.  `btf`: a
- * file that kernel_btf_check() takes, NULL = the kernel's own. */
+ * file that btf_file_check() takes, NULL = the kernel's own. */
 void probe_features(struct probe_features *out, const char *btf);
 
 #endif

@@ -20,7 +20,7 @@ bool programs_count_as_locked(void);
 const char *programs_fix(void);
 
 /* Not loaded; ebeam_bpf__destroy() it.  Of its programs none is chosen.  `btf`: the file that they
- * are adapted by, which kernel_btf_check() takes; NULL = the kernel's own. */
+ * are adapted by, which btf_file_check() takes; NULL = the kernel's own. */
 int programs_open(struct ebeam_bpf **out, const char *btf, struct error *err);
 /* Constants of the run; before the load. */
 void programs_configure(struct ebeam_bpf *skel, const struct session_config *c,

@@ -12,10 +12,10 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
-#include "probe/kernel/kernel_btf.h"
 #include "probe/limit/keeper_changes.h"
 #include "probe/attach/page_cache.h"
 #include "probe/kernel/perf.h"
+#include "probe/session/btf_file.h"
 #include "probe/session/programs.h"
 #include "probe/session/refusal.h"
 #include "probe/kernel/return_trial.h"
@@ -218,7 +218,7 @@ int session_open(struct session **out, const struct session_config *config, stru
 	*out = NULL;
 	if (!proc_in_initial_pid_namespace())
 		return error_set(err, ERROR_KIND_KERNEL, -ENOTSUP, "%s", SESSION_PID_NAMESPACE);
-	rc = config->btf ? kernel_btf_check(config->btf, err) : 0;
+	rc = config->btf ? btf_file_check(config->btf, err) : 0;
 	if (rc)
 		return rc;
 	programs_raise_limits();

@@ -18,6 +18,7 @@
 #include "capture/writer.h"
 #include "cmd/command/options.h"
 #include "cmd/output/render.h"
+#include "cmd/record/capture_load.h"
 #include "lib/records.h"
 
 /* ---- choice ------------------------------------------------------------------------------- */
@@ -209,17 +210,17 @@ static int remove_path(void **state)
 
 static void a_whole_capture_loads(void **state)
 {
-	struct loaded l;
+	struct capture_profile l;
 	struct error err = {0};
 
 	UNUSED(state);
 	write_capture();
-	assert_int_equal(render_load(&l, path, NULL, &err), 0);
+	assert_int_equal(capture_load(&l, path, NULL, &err), 0);
 	assert_string_equal(l.damage, "");
 	assert_int_equal(profile_samples(l.profile), 30);
 	assert_int_equal(l.start_epoch_ns, 1769860800000000000u);
-	render_unload(&l);
-	render_unload(&l); /* twice is ok */
+	capture_unload(&l);
+	capture_unload(&l); /* twice is ok */
 }
 
 /* Cut anywhere: no capture at all, or what stands before the cut with a reason. */
@@ -230,10 +231,10 @@ static void a_cut_capture_loads_as_far_as_it_goes(void **state)
 	UNUSED(state);
 	while (size-- > 0) {
 		struct error err = {0};
-		struct loaded l;
+		struct capture_profile l;
 
 		assert_int_equal(truncate(path, (off_t)size), 0);
-		if (render_load(&l, path, NULL, &err) != 0) {
+		if (capture_load(&l, path, NULL, &err) != 0) {
 			assert_int_equal(err.kind, ERROR_KIND_FAILED);
 			assert_non_null(strstr(err.msg, path));
 			assert_null(l.profile);
@@ -242,7 +243,7 @@ static void a_cut_capture_loads_as_far_as_it_goes(void **state)
 		}
 		assert_string_not_equal(l.damage, "");
 		assert_true(profile_samples(l.profile) <= 30);
-		render_unload(&l);
+		capture_unload(&l);
 		damaged++;
 	}
 	assert_true(refused > 0 && damaged > 0);
@@ -250,7 +251,7 @@ static void a_cut_capture_loads_as_far_as_it_goes(void **state)
 
 static void what_is_no_capture_is_refused(void **state)
 {
-	struct loaded l;
+	struct capture_profile l;
 	struct error err = {0};
 	FILE *f = fopen(path, "w");
 
@@ -258,14 +259,14 @@ static void what_is_no_capture_is_refused(void **state)
 	for (int i = 0; i < 100; i++)
 		fputs("not a capture\n", f);
 	fclose(f);
-	assert_true(render_load(&l, path, NULL, &err) < 0);
+	assert_true(capture_load(&l, path, NULL, &err) < 0);
 	assert_int_equal(err.kind, ERROR_KIND_FAILED);
 	assert_non_null(strstr(err.msg, "not"));
 
-	assert_int_equal(render_load(&l, "/nonexistent/x.ebeam", NULL, &err), -ENOENT);
+	assert_int_equal(capture_load(&l, "/nonexistent/x.ebeam", NULL, &err), -ENOENT);
 	assert_string_equal(err.msg,
 			    "cannot open '/nonexistent/x.ebeam': No such file or directory");
-	assert_true(render_load(&l, "/", NULL, &err) < 0);
+	assert_true(capture_load(&l, "/", NULL, &err) < 0);
 	assert_int_equal(err.kind, ERROR_KIND_FAILED);
 }
 

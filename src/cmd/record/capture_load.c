@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See capture_load.h. */
+#include "cmd/record/capture_load.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cmd/run/capture_input.h"
+#include "event/event.h"
+
+/* Every record of the source into the profile; what does not decode is counted. */
+static int apply_all(struct capture_profile *l, struct source *source, uint64_t *nr_bad,
+		     struct error *err)
+{
+	const struct rec_header *rec;
+	enum event_kind kind;
+	struct event ev;
+	uint64_t refused;
+	int rc;
+
+	while ((rc = source->next(source, &rec, err)) > 0) {
+		if (event_decode(&ev, rec, rec->size) < 0) {
+			(*nr_bad)++;
+			continue;
+		}
+		refused = l->stream.refused;
+		if (event_stream_take(&l->stream, rec, &ev, &kind))
+			event_profile_event(l->events, kind, &ev);
+		else if (l->stream.refused == refused)
+			event_profile_other(l->events, &ev);
+		else
+			event_profile_refused(l->events);
+	}
+	event_profile_finish(l->events);
+	return rc;
+}
+
+/* Samples have their weights already; what is no sample has no time that was read. */
+static bool can_weigh(const char *recorded, const struct weight_mode *mode)
+{
+	bool samples = strcmp(recorded, "cpu") == 0 || strcmp(recorded, "wall") == 0;
+
+	if (strcmp(recorded, "wall") == 0 && mode && mode->source == WEIGHT_OFF)
+		return true; /* a part of it */
+	return !mode || strcmp(recorded, mode->name) == 0 ||
+	       !(samples || mode->source == WEIGHT_WALL);
+}
+
+static int load(struct capture_profile *l, const struct capture_input *in,
+		const struct weight_mode *mode, struct error *err)
+{
+	const char *damage;
+	uint64_t nr_bad = 0;
+	int rc = event_stream_open(&l->stream);
+
+	rc = rc ? rc : event_profile_open(&l->events, &l->stream, mode);
+	if (rc)
+		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a profile: %s",
+				 error_text(rc));
+	l->profile = event_profile_profile(l->events);
+	l->start_epoch_ns = capture_reader_start_epoch_ns(in->reader);
+	rc = apply_all(l, capture_reader_source(in->reader), &nr_bad, err);
+	if (rc)
+		return rc;
+	if (!can_weigh(l->stream.mode, mode))
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "'%s' was not recorded with --mode %s, but with --mode %s",
+				 in->name, mode->name, l->stream.mode);
+	l->mode = event_profile_mode(l->events);
+	damage = capture_reader_damage(in->reader);
+	if (damage)
+		snprintf(l->damage, sizeof(l->damage), "%s", damage);
+	else if (nr_bad)
+		snprintf(l->damage, sizeof(l->damage), "%llu records do not decode",
+			 (unsigned long long)nr_bad);
+	if (event_profile_ignored(l->events) && !profile_samples(l->profile))
+		rc = error_set(
+			err, ERROR_KIND_USAGE, -EINVAL,
+			"'%s' holds events, not samples: see them with 'ebeam events -i', or "
+			"weigh them with --mode gc, msg, sched or wait",
+			in->name);
+	return rc;
+}
+
+int capture_load(struct capture_profile *out, const char *path, const struct weight_mode *mode,
+		 struct error *err)
+{
+	struct capture_input in;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	rc = capture_input_open(&in, path, err);
+	if (rc)
+		return rc;
+	rc = load(out, &in, mode, err);
+	capture_input_close(&in);
+	if (rc)
+		capture_unload(out);
+	return rc;
+}
+
+void capture_unload(struct capture_profile *l)
+{
+	event_profile_close(l->events);
+	event_stream_close(&l->stream);
+	l->events = NULL;
+	l->profile = NULL;
+}
