@@ -237,22 +237,6 @@ static void read_auxv(struct core_file *c, const char *desc, size_t size)
 			c->facts.entry = take_u64(desc + at + 8);
 }
 
-/* Where elf_prstatus.pr_reg keeps them: struct user_regs_struct of x86-64, sys/user.h. */
-enum { REG_BP = 4, REG_BX = 5, REG_ORIG_AX = 15, REG_IP = 16, REG_SP = 19, REG_FS = 21 };
-
-static void add_thread(struct core_file *c, const struct elf_prstatus *s)
-{
-	vec_push(&c->threads, ((struct core_thread){
-				      .os_tid = s->pr_pid,
-				      .ip = s->pr_reg[REG_IP],
-				      .sp = s->pr_reg[REG_SP],
-				      .bp = s->pr_reg[REG_BP],
-				      .bx = s->pr_reg[REG_BX],
-				      .thread_pointer = s->pr_reg[REG_FS],
-				      .syscall = (int64_t)s->pr_reg[REG_ORIG_AX],
-			      }));
-}
-
 /* One per thread, that which ended the process first. */
 static void read_prstatus(struct core_file *c, const char *desc, size_t size)
 {
@@ -265,7 +249,7 @@ static void read_prstatus(struct core_file *c, const char *desc, size_t size)
 		c->facts.signal = status.pr_cursig;
 	if (!c->facts.os_pid)
 		c->facts.os_pid = MAX(status.pr_pid, 0);
-	add_thread(c, &status);
+	vec_push(&c->threads, core_thread_of(&status));
 }
 
 static void read_prpsinfo(struct core_file *c, const char *desc, size_t size)

@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "target/elf_internal.h"
+#include "target/usdt_internal.h"
 
 #define SECTION	     ".note.stapsdt"
 #define BASE_SECTION ".stapsdt.base"
@@ -80,47 +81,6 @@ size_t usdt_sites(const struct elf_file *e, struct usdt_site **out)
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 
-/* Names of each register: 8, 4, 2, 1 bytes. */
-static const char *const registers[NR_USDT_REGISTERS][4] = {
-	[USDT_RAX] = {"rax", "eax", "ax", "al"},      [USDT_RBX] = {"rbx", "ebx", "bx", "bl"},
-	[USDT_RCX] = {"rcx", "ecx", "cx", "cl"},      [USDT_RDX] = {"rdx", "edx", "dx", "dl"},
-	[USDT_RSI] = {"rsi", "esi", "si", "sil"},     [USDT_RDI] = {"rdi", "edi", "di", "dil"},
-	[USDT_RBP] = {"rbp", "ebp", "bp", "bpl"},     [USDT_RSP] = {"rsp", "esp", "sp", "spl"},
-	[USDT_R8] = {"r8", "r8d", "r8w", "r8b"},      [USDT_R9] = {"r9", "r9d", "r9w", "r9b"},
-	[USDT_R10] = {"r10", "r10d", "r10w", "r10b"}, [USDT_R11] = {"r11", "r11d", "r11w", "r11b"},
-	[USDT_R12] = {"r12", "r12d", "r12w", "r12b"}, [USDT_R13] = {"r13", "r13d", "r13w", "r13b"},
-	[USDT_R14] = {"r14", "r14d", "r14w", "r14b"}, [USDT_R15] = {"r15", "r15d", "r15w", "r15b"},
-};
-static const char *const second_bytes[] = {
-	[USDT_RAX] = "ah", [USDT_RBX] = "bh", [USDT_RCX] = "ch", [USDT_RDX] = "dh"};
-
-/* "%rdi": *end = behind it. */
-static bool parse_register(const char *text, const char **end, struct usdt_arg *arg)
-{
-	size_t len;
-
-	if (*text++ != '%')
-		return false;
-	len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789");
-	*end = text + len;
-	for (int reg = 0; reg < NR_USDT_REGISTERS; reg++) {
-		for (int i = 0; i < 4; i++) {
-			if (strlen(registers[reg][i]) == len &&
-			    memcmp(registers[reg][i], text, len) == 0) {
-				arg->reg = (uint8_t)reg;
-				return true;
-			}
-		}
-		if (reg < (int)ARRAY_SIZE(second_bytes) && len == 2 &&
-		    memcmp(second_bytes[reg], text, len) == 0) {
-			arg->reg = (uint8_t)reg;
-			arg->shift = 8;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* A number as it fits, false if it does not, or is none. */
 static bool parse_number(const char *text, const char **end, int64_t *value)
 {
@@ -145,12 +105,12 @@ static bool parse_operand(const char *text, struct usdt_arg *arg)
 	}
 	if (*text == '%') {
 		arg->type = USDT_ARG_REGISTER;
-		return parse_register(text, &end, arg) && (!*end || *end == ' ');
+		return usdt_parse_register(text, &end, arg) && (!*end || *end == ' ');
 	}
 	arg->type = USDT_ARG_MEMORY;
 	if (*text != '(' && !parse_number(text, &end, &arg->offset))
 		return false;
-	if (*end != '(' || !parse_register(end + 1, &end, arg) || arg->shift)
+	if (*end != '(' || !usdt_parse_register(end + 1, &end, arg) || arg->shift)
 		return false;
 	return *end == ')' && (!end[1] || end[1] == ' ');
 }

@@ -6,72 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
-#include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/code/call_targets_internal.h"
 
-#define CODE_MAX     (256u << 20) /* of one module */
-#define CALL_REL32   0xe8
-#define CALL_SIZE    5
-#define RETURN_ALIGN 4
-#define MOVABS_SIZE  10
-#define FILLER_MAX   4 /* in front of a call, so that it ends where it has to */
-
-static void add(struct call_sites *out, raddr site)
-{
-	if (site % RETURN_ALIGN)
-		return;
-	for (size_t i = 0; i < out->v.len; i++)
-		if (out->v.data[i] == site)
-			return;
-	vec_push(&out->v, site);
-}
-
-static void scan_local(struct call_sites *out, const uint8_t *code, size_t size, raddr addr,
-		       raddr entry, size_t max)
-{
-	const uint8_t *p = code, *end = code + size;
-
-	while (out->v.len <= max && (p = memchr(p, CALL_REL32, (size_t)(end - p))) != NULL) {
-		raddr site = addr + (raddr)(p - code) + CALL_SIZE;
-
-		if (end - p < CALL_SIZE)
-			break;
-		if (site + (uint64_t)(int64_t)(int32_t)bytes_u32(p, 1) == entry)
-			add(out, site);
-		p++;
-	}
-}
-
-static void scan_external(struct call_sites *out, int otp, const uint8_t *code, size_t size,
-			  raddr addr, raddr export_at, size_t max)
-{
-	const char *external = otp == 24 ? "\xff\x14\xe8" : "\x42\xff\x14\xe0";
-	size_t external_size = strlen(external);
-	uint8_t load[MOVABS_SIZE] = {0x48, 0xb8}; /* movabs $..., %rax */
-	const uint8_t *p = code, *end = code + size, *call;
-
-	for (int i = 0; i < 8; i++)
-		load[2 + i] = (uint8_t)(export_at >> (8 * i));
-	while (out->v.len <= max &&
-	       (p = memmem(p, (size_t)(end - p), load, sizeof(load))) != NULL) {
-		p += sizeof(load);
-		call = memmem(p, MIN((size_t)(end - p), FILLER_MAX + external_size), external,
-			      external_size);
-		if (call)
-			add(out, addr + (raddr)(call - code) + external_size);
-	}
-}
-
-void call_sites_scan(struct call_sites *out, int otp, const uint8_t *code, size_t size, raddr addr,
-		     raddr entry, raddr export_at, size_t max)
-{
-	if (entry)
-		scan_local(out, code, size, addr, entry, max);
-	if (export_at)
-		scan_external(out, otp, code, size, addr, export_at, max);
-}
+#define CODE_MAX (256u << 20) /* of one module */
 
 /* Could one of them be called from there? */
 static bool may_call(const struct module *m, const struct call_target *const *targets,

@@ -35,7 +35,7 @@ int call_sites_find(struct call_sites *out, struct beam_node *n,
 		    struct error *err);
 void call_sites_free(struct call_sites *s);
 
-/* For tests: those in a piece of code that stands at addr; 0 = of no such calls. */
+/* Those in a piece of code that stands at addr; 0 = of no such calls. */
 void call_sites_scan(struct call_sites *out, int otp, const uint8_t *code, size_t size, raddr addr,
 		     raddr entry, raddr export_at, size_t max);
 

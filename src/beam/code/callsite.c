@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/idmap.h"
 #include "base/vec.h"
+#include "beam/code/callsite_code.h"
 #include "beam/term/atoms.h"
 
 #define MAX_SITES 65536 /* distinct call sites and exports remembered; then all are forgotten */
@@ -185,38 +186,13 @@ static bool export_mfa(struct callsites *c, raddr export, uint64_t mfa[3])
 	return true;
 }
 
-/* Bytes before a return address that may hold the call and what was loaded for it. */
-#define BEFORE 24
-
-/* `call [rip + disp32]` = ff 15 disp32, right before ra.  False if the constant cannot be read. */
+/* False if the constant cannot be read. */
 static bool direct_target(struct callsites *c, raddr ra, const uint8_t *code, raddr *function)
 {
-	const uint8_t *call = code + BEFORE - 6;
-	int32_t disp;
+	raddr slot = callsite_code_slot(code, ra);
 
 	*function = 0;
-	if (call[0] != 0xff || call[1] != 0x15)
-		return true;
-	memcpy(&disp, call + 2, sizeof(disp));
-	return mem_read_u64(c->node->mem, ra + (uint64_t)(int64_t)disp, function) == 0;
-}
-
-/* `movabs rcx, imm64` (48 b9), then the call of the fragment: e8 rel32, with an empty REX prefix
- * where it had to be aligned. */
-static raddr guard_target(const uint8_t *code)
-{
-	for (int call = 5; call <= 6; call++) {
-		const uint8_t *at = code + BEFORE - call, *mov = at - 10;
-		uint64_t function;
-
-		if (at[call - 5] != 0xe8 || (call == 6 && at[0] != 0x40))
-			continue;
-		if (mov[0] == 0x48 && mov[1] == 0xb9) {
-			memcpy(&function, mov + 2, sizeof(function));
-			return function;
-		}
-	}
-	return 0;
+	return !slot || mem_read_u64(c->node->mem, slot, function) == 0;
 }
 
 static bool site_equal(const void *ctx, uint32_t id, const void *key)
@@ -232,14 +208,14 @@ static raddr site_function(struct callsites *c, raddr ra, bool guard)
 	struct site s = {.key = {.ra = ra, .guard = guard}};
 	uint32_t hash = hash_mix(3 + guard, ra);
 	uint32_t id = idmap_find(&c->site_map, hash, site_equal, c, &s.key);
-	uint8_t code[BEFORE];
+	uint8_t code[CALLSITE_CODE_SIZE];
 
 	if (id != IDMAP_NONE)
 		return c->sites.data[id].function;
-	if (mem_read(c->node->mem, ra - BEFORE, code, sizeof(code)))
+	if (mem_read(c->node->mem, ra - CALLSITE_CODE_SIZE, code, sizeof(code)))
 		return 0;
 	if (guard)
-		s.function = guard_target(code);
+		s.function = callsite_code_guard(code);
 	else if (!direct_target(c, ra, code, &s.function))
 		return 0;
 	if (c->sites.len >= MAX_SITES)
@@ -248,35 +224,6 @@ static raddr site_function(struct callsites *c, raddr ra, bool guard)
 	vec_push(&c->sites, s);
 	idmap_add(&c->site_map, hash, id);
 	return s.function;
-}
-
-/*
- * The Export of a light BIF in OTP 24 (emit_call_light_bif() of instr_bif.cpp), by the return
- * address of its caller, which begins with `movabs rcx, imm64`.  Where that is says `lea rdx, [rip
- * + disp]` (48 8d 15), right before the call of 6 bytes and what aligns it.
- */
-static raddr light_bif_otp24(struct callsites *c, raddr ra)
-{
-	uint8_t code[BEFORE], mov[10];
-	uint64_t export;
-
-	if (!ra || mem_read(c->node->mem, ra - BEFORE, code, sizeof(code)))
-		return 0;
-	for (int filler = 0; filler <= 3; filler++) {
-		int lea = BEFORE - 6 - filler - 7;
-		int32_t disp;
-
-		if (code[lea] != 0x48 || code[lea + 1] != 0x8d || code[lea + 2] != 0x15)
-			continue;
-		memcpy(&disp, code + lea + 3, sizeof(disp));
-		if (mem_read(c->node->mem, ra - 6 - (raddr)filler + (uint64_t)(int64_t)disp, mov,
-			     sizeof(mov)) ||
-		    mov[0] != 0x48 || mov[1] != 0xb9)
-			return 0;
-		memcpy(&export, mov + 2, sizeof(export));
-		return export;
-	}
-	return 0;
 }
 
 static bool is_named(const struct callsite_callee *t, const char *name)
@@ -289,7 +236,9 @@ static void fragment_target(struct callsites *c, raddr caller_ra, uint64_t light
 {
 	if (is_named(t, "call_light_bif_shared")) {
 		export_mfa(c,
-			   c->node->identity.otp == 24 ? light_bif_otp24(c, caller_ra) : light_bif,
+			   c->node->identity.otp == 24
+				   ? callsite_code_light_bif(c->node->mem, caller_ra)
+				   : light_bif,
 			   t->mfa);
 	} else if (is_named(t, "call_bif_shared") || is_named(t, "dispatch_bif")) {
 		if (valid_mfa(c, current))

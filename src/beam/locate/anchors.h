@@ -69,7 +69,9 @@ struct anchor_schedulers shape_find_schedulers(const struct anchor_space *s, enu
 uint32_t shape_count_schedulers(const struct anchor_space *s, raddr array, enum sched_type type);
 
 /* Bytes of a __jit_debug_descriptor whose first entry leads to a record. */
-#define JIT_DESCRIPTOR_SIZE 24
+#define JIT_DESCRIPTOR_SIZE   24
+#define JIT_DESCRIPTOR_ACTION 4 /* u32, at most: */
+#define JIT_ACTION_MAX	      2 /* none, register, unregister */
 bool shape_is_jit_descriptor(const struct anchor_space *s, const uint8_t *bytes);
 raddr shape_find_jit_descriptor(const struct anchor_space *s);
 /* The function that is called after each store of 1 or 2 into the descriptor's action. */

@@ -61,15 +61,6 @@ void kernel_features(struct kernel_features *out)
 	};
 }
 
-/* add %gs:OFFSET, %r9: what emit_priv_frame_ptr() of arch/x86/net/bpf_jit_comp.c puts before the
- * code of a function with a private stack; nothing else adds to r9. */
-static const uint8_t adds_cpu_offset_to_r9[] = {0x65, 0x4c, 0x03, 0x0c, 0x25};
-
-bool kernel_uses_private_stack(const void *code, size_t size)
-{
-	return memmem(code, size, adds_cpu_offset_to_r9, sizeof(adds_cpu_offset_to_r9)) != NULL;
-}
-
 enum kernel_stack kernel_program_stack(int prog_fd)
 {
 	struct bpf_prog_info info = {0};

@@ -74,6 +74,8 @@ struct placement_code {
 	uint64_t addr; /* of the entry */
 };
 
+#define PLACEMENT_MAX_FUNCTION (1u << 20) /* bytes of one; a longer one is refused */
+
 /* Always fills *out. */
 void placement_find(struct placement *out, const struct placement_code *code,
 		    const struct placement_image *image, const struct placement_request *request);

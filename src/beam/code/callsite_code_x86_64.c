@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See callsite_code.h. */
+#include "beam/code/callsite_code.h"
+
+#include <string.h>
+
+/* `call [rip + disp32]` = ff 15 disp32, right before ra. */
+raddr callsite_code_slot(const uint8_t *code, raddr ra)
+{
+	const uint8_t *call = code + CALLSITE_CODE_SIZE - 6;
+	int32_t disp;
+
+	if (call[0] != 0xff || call[1] != 0x15)
+		return 0;
+	memcpy(&disp, call + 2, sizeof(disp));
+	return ra + (uint64_t)(int64_t)disp;
+}
+
+/* `movabs rcx, imm64` (48 b9), then the call of the fragment: e8 rel32, with an empty REX prefix
+ * where it had to be aligned. */
+raddr callsite_code_guard(const uint8_t *code)
+{
+	for (int call = 5; call <= 6; call++) {
+		const uint8_t *at = code + CALLSITE_CODE_SIZE - call, *mov = at - 10;
+		uint64_t function;
+
+		if (at[call - 5] != 0xe8 || (call == 6 && at[0] != 0x40))
+			continue;
+		if (mov[0] == 0x48 && mov[1] == 0xb9) {
+			memcpy(&function, mov + 2, sizeof(function));
+			return function;
+		}
+	}
+	return 0;
+}
+
+/*
+ * The Export of a light BIF in OTP 24 (emit_call_light_bif() of instr_bif.cpp), by the return
+ * address of its caller, which begins with `movabs rcx, imm64`.  Where that is says `lea rdx, [rip
+ * + disp]` (48 8d 15), right before the call of 6 bytes and what aligns it.
+ */
+raddr callsite_code_light_bif(struct mem *mem, raddr ra)
+{
+	uint8_t code[CALLSITE_CODE_SIZE], mov[10];
+	uint64_t export;
+
+	if (!ra || mem_read(mem, ra - CALLSITE_CODE_SIZE, code, sizeof(code)))
+		return 0;
+	for (int filler = 0; filler <= 3; filler++) {
+		int lea = CALLSITE_CODE_SIZE - 6 - filler - 7;
+		int32_t disp;
+
+		if (code[lea] != 0x48 || code[lea + 1] != 0x8d || code[lea + 2] != 0x15)
+			continue;
+		memcpy(&disp, code + lea + 3, sizeof(disp));
+		if (mem_read(mem, ra - 6 - (raddr)filler + (uint64_t)(int64_t)disp, mov,
+			     sizeof(mov)) ||
+		    mov[0] != 0x48 || mov[1] != 0xb9)
+			return 0;
+		memcpy(&export, mov + 2, sizeof(export));
+		return export;
+	}
+	return 0;
+}
