@@ -3,6 +3,7 @@
  * Core files: whatever the bytes are, opening them, finding the executable, the maps and reads all
  * over the place neither crash nor give what is not in the file.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
