@@ -109,9 +109,12 @@ void rule_memory_grows(struct making *m)
 	}
 	if (is_of_code(d, grew))
 		weight = 30;
+	rate = series_growth_rate(total, seconds);
+	/* The confidence interval has 0 in it. */
+	if (!isnan(rate.error) && !growth_is_sure(&rate))
+		weight = MIN(weight, 34);
 	f = finding_begin(m, "memory_grows", weight, growth_certainty(d),
 			  "memory of the VM grows by %s per second", text_bytes(&t, per_s));
-	rate = series_growth_rate(total, seconds);
 	finding_evidence(f, "from %s to %s in %.1f s%s%s%s", text_bytes(&t, series_first(total)),
 			 text_bytes(&t, series_last(total)), seconds,
 			 isnan(rate.error) ? "" : ", give or take ",
