@@ -58,7 +58,7 @@ bool programs_locked_down(void)
 	return locked_down;
 }
 
-/* ---- a run ------------------------------------------------------------------------------------ */
+/* ---- a run ---------------------------------------------------------------------------------- */
 
 struct run {
 	struct source_plan plan;
@@ -90,7 +90,7 @@ static int drop(struct run *r, const char *const *refused)
 
 #define REFUSED(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/* ---- tests ---------------------------------------------------------------------------------- */
 
 static void test_calls_beside(void **state)
 {
