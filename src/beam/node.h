@@ -83,7 +83,7 @@ struct beam_check {
 	bool absent; /* ok only because the core file is cut short and may lack what it looks at */
 	char seen[160];
 };
-#define BEAM_MAX_CHECKS 32
+#define BEAM_MAX_CHECKS 40
 
 /* The texts of the first atoms, added up once: atoms stay as they are.  Of beam/memory.c. */
 struct beam_atom_texts {
