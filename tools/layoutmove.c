@@ -20,6 +20,7 @@ static const struct beam_check *move(struct beam_node *n, const struct layout_me
 	int32_t *value = (int32_t *)((char *)&n->layout + m->offset);
 
 	*value += MOVE;
+	snprintf(n->untested, sizeof(n->untested), "moved");
 	beam_node_fits(n);
 	*value -= MOVE;
 	return checks_failed(n);

@@ -148,9 +148,9 @@ def fill(fd):
 @case("answers that nobody reads: probes and counts go on, -d and Ctrl-C end it, the probes go",
       otp="one")
 def slow_view(ctx):
-    views = [("gc", "-j", "-d", "1"), ("msg", "-j"), ("sched", "-j"), ("proc",)]
-    if gives(ctx, "carrier_create"):
-        views.append(("alloc", "-j"))
+    views = [("gc", "-j", "-d", "1"), ("sched", "-j"), ("proc",)]
+    views += [(view, "-j") for view, kind in (("msg", "message_send"), ("alloc", "carrier_create"))
+              if gives(ctx, kind)]
     for view, *args in views:
         reader, writer = os.pipe()
         written = fill(writer)

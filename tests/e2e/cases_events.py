@@ -108,7 +108,6 @@ def remote(ctx):
 
 @case("messages from another node: of its processes, and its replies to calls, by aliases")
 def from_afar(ctx):
-    need_events(ctx, "message_queued", "message_receive")
     other = ctx.new_node(name=f"afar{ctx.otp}@127.0.0.1")
     ctx.node.ask("happenings", "far_calls", 1, other.name)
     truth, events = watched(ctx, "message", "far_calls", 100, other.name)

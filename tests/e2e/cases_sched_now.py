@@ -298,12 +298,20 @@ def core(ctx):
 @case("a node that exits meanwhile: said, in place of schedulers that do nothing", otp="one")
 def exits(ctx):
     node = ctx.new_node()
-    command = ctx.ebeam.popen("sched", "--now", "-d", "20", "-p", node.os_pid, stdout=subprocess.PIPE,
+    command = ctx.ebeam.popen("sched", "--now", "-v", "-d", "20", "-p", node.os_pid, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True)
-    time.sleep(1.5)
+    # Before it looks, a node that is gone is said in the same words.
+    said, looks = [], None
+    for line in command.stderr:
+        said.append(line)
+        looks = re.search(r"\d+ schedulers looked at, (\d+) more looks", line)
+        if looks:
+            break
+    check(looks and int(looks[1]) > 100, f"it never looked: {said}")
     os.kill(node.os_pid, signal.SIGKILL)
-    out, err = command.communicate(timeout=15)
-    check_equal((command.returncode, out), (3, ""), f"exit code and output: {err}")
+    out, err = command.stdout.read(), command.stderr.read()
+    command.wait(timeout=15)
+    check_equal((command.returncode, out), (3, ""), f"exit code and output: {said} {err}")
     check_in(f"the node (pid {node.os_pid}) has exited", err, "what it says")
 
 

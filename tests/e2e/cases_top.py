@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from xml.etree import ElementTree
 
-from answers import Watch, need_events
+from answers import Watch
 from cases_events import of
 from cases_faults import bpf_objects_of
 from cases_hung import kill
@@ -376,7 +376,6 @@ def code_maps(node):
 
 @case("in a terminal: probes of events are there while their panel is, and gone with it", otp="one")
 def events_come_and_go(ctx):
-    need_events(ctx, "message_send")
     node = ctx.new_node()
     with ctx.workload("paced", node=node), tempfile.TemporaryDirectory() as place:
         before = code_maps(node)

@@ -267,12 +267,20 @@ def lies(ctx):
 
 
 # Fields that a check notices on all releases if they stand eight bytes further on.
-NOTICED = set("""atom_index atom_len code_info_mfa driver_name export_info export_mfa index_table_seg_table module_curr
-    module_instance_code_hdr module_instance_code_length module_module port_drv_ptr port_id process_current
-    process_dictionary process_flags process_group_leader process_heap process_heap_sz process_hend process_htop
-    process_i process_id process_initial process_parent process_reg process_scheduler_data process_size
-    process_state process_stop ptab_element_size ptab_max ptab_pix_mask ptab_tab regproc_name regproc_p sched_no
-    sched_run_queue sched_tid sched_type""".split())
+NOTICED = set("""atom_index atom_len binary_orig_bytes code_header_functions code_header_num_functions code_info_mfa
+    driver_name ets_all_next ets_all_prev ets_btid ets_counters ets_hash_nactive ets_hash_segtab
+    ets_heir ets_keypos ets_nr_of_counters ets_owner ets_status ets_the_name export_info export_mfa
+    index_table_seg_table link_item link_left link_parent link_right mfa_arity mfa_function mfa_module
+    module_curr module_instance_code_hdr module_instance_code_length module_module port_drv_ptr port_id
+    process_abandoned_heap process_bin_old_vheap_sz process_current process_dictionary process_flags
+    process_group_leader process_heap process_heap_sz process_hend process_high_water process_htop
+    process_i process_id process_initial process_links process_mbuf process_min_heap_size
+    process_off_heap_first process_old_heap process_old_hend process_old_htop process_parent process_psd
+    process_reds process_reg process_run_queue process_scheduler_data process_sig_inq_first
+    process_sig_inq_last process_sig_qs_cont process_sig_qs_cont_last process_sig_qs_first
+    process_sig_qs_flags process_sig_qs_save process_size process_state process_stop ptab_element_size
+    ptab_max ptab_pix_mask ptab_tab regproc_name regproc_p runq_ix runq_stride sched_no sched_run_queue
+    sched_ssi sched_stride sched_tid sched_type""".split())
 
 
 @case("a field of the layout that stands elsewhere is noticed by a check, if one looks at it", timeout=300)

@@ -50,7 +50,6 @@ def check_carriers(truth, events):
 
 @case("carriers: those of many and of single blocks, their number and bytes by allocator")
 def carriers(ctx):
-    need_events(ctx, "carrier_create")
     for count, size in ((20, 3000000), (200, 70000)):
         truth, events = watched(ctx, "alloc", "carriers", count, size)
         compared = check_carriers(truth, events)
@@ -69,7 +68,6 @@ def carriers(ctx):
 
 @case("the pool: carriers that are left and taken, as often as the allocators say")
 def pool(ctx):
-    need_events(ctx, "carrier_pool_put")
     truth, events = watched(ctx, "alloc", "pool", 300)
     compared = check_carriers(truth, events)
     own = during(events, truth)
@@ -80,7 +78,6 @@ def pool(ctx):
 
 @case("exit signals: from whom to whom and why; exit/2, links of processes and ports")
 def signals(ctx):
-    need_events(ctx, "process_exit_signal")
     truth, events = watched(ctx, "process_exit_signal", "signals", 10)
     seen = Counter((e["from"], e["to"], e["reason"]) for e in events)
     sent = Counter((s["from"], s["to"], s["reason"]) for s in truth["sent"])
@@ -150,7 +147,6 @@ def slices_without_probes(ctx):
 
 @case("copies: to messages, and to heaps")
 def copies(ctx):
-    need_events(ctx, "copy_struct", "copy_object")
     truth, events = watched(ctx, "copy", "copies", 50)
     check_equal([e["size"] for e in of(events, "copy_object", pid=truth["copier"])],
                 [truth["constant"]] * truth["count"], "copy_object")
@@ -162,7 +158,6 @@ def copies(ctx):
 
 @case("NIFs: each call and its end, on dirty schedulers too")
 def nifs(ctx):
-    need_events(ctx, "nif_entry", "nif_return")
     truth, events = watched(ctx, "nif", "nifs", 20)
     own = [e for e in events if e["pid"] == truth["pid"]]
     size = [e["kind"] for e in own if e["function"] == "prim_buffer:size/1"]
@@ -188,7 +183,6 @@ def nifs(ctx):
 
 @case("a connection: up, the bytes that its socket sent, down")
 def connection(ctx):
-    need_events(ctx, "dist_monitor", "dist_outputv")
     other = ctx.new_node(name=f"away{ctx.otp}@127.0.0.1")
     node = f"'{other.name}'"
     truth, events = watched(ctx, "dist", "connection", other.name, 50)
@@ -204,7 +198,6 @@ def connection(ctx):
 
 @case("a node that does not read: who waits for it, and when it goes on")
 def stalled(ctx):
-    need_events(ctx, "dist_port_busy")
     other = ctx.new_node(name=f"deaf{ctx.otp}@127.0.0.1")
     node = f"'{other.name}'"
     ctx.node.ask("vm_kinds", "connect", other.name)
@@ -243,7 +236,6 @@ def answer_of(ctx, command, *args, question):
 
 @case("alloc: what is made and given back is what has changed, what is held what the node says")
 def alloc(ctx):
-    need_events(ctx, "carrier_create")
     for last in (False, False, True):
         path = ctx.ebeam.file(".ebeam")
         truth, answer = answer_of(ctx, "alloc", "-o", path,

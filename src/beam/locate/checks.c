@@ -3,7 +3,8 @@
  * The engine of the checks: the list, the sample of processes that they look at, and patience.
  * The node runs meanwhile: processes end, heaps move.  So a check judges a sample of up to 64
  * processes, lets one in eight be caught in motion, and fails only if it fails several times with
- * fresh samples.  The checks themselves are in checks_process.c and checks_vm.c.
+ * fresh samples.  The checks themselves are in checks_process.c, checks_vm.c and
+ * checks_fields.c.
  *
  * To add a check: a function there, its prototype in checks_internal.h, a line in checks[].
  */
@@ -129,32 +130,43 @@ static void take_sample(struct check_run *c)
 static const struct {
 	const char *name;
 	bool (*run)(struct check_run *c);
+	bool fields; /* only of a layout that is not the table of this build */
 } checks[] = {
-	{"erts_proc is a process table", check_process_table},
-	{"processes have the size of the layout", check_process_size},
-	{"the process table knows how many it holds", check_process_count},
-	{"the process table holds pids", check_ids},
-	{"atoms 0 and 1 are false and true", check_atoms},
-	{"process <0.0.0> is registered as init", check_init},
-	{"process <0.0.0> traps exits", check_trap_exit},
-	{"process <0.1.0> is registered as erts_code_purger", check_numbers},
-	{"registered names point back to their processes", check_registered},
-	{"most processes have normal priority", check_states},
-	{"heap <= htop <= stop <= hend and hend - heap = heap_sz", check_heaps},
-	{"initial calls are Module:Function/Arity", check_initial_calls},
-	{"current functions are Module:Function/Arity", check_current},
-	{"processes continue in machine code", check_continuations},
-	{"group leaders and parents are pids", check_leaders},
-	{"process dictionaries are hash tables", check_dictionaries},
-	{"waiting processes have no scheduler", check_descheduled},
-	{"schedulers are numbered from 1", check_schedulers},
-	{"schedulers know their threads", check_scheduler_threads},
-	{"the JIT descriptor leads to a module", check_jit_descriptor},
-	{"modules know their names and code", check_modules},
-	{"exports are Module:Function/Arity", check_exports},
-	{"BIFs are Module:Function/Arity", check_bifs},
-	{"ports have names and drivers", check_ports},
-	{"this node and its distribution entry have one name", check_this_node},
+	{"erts_proc is a process table", check_process_table, false},
+	{"processes have the size of the layout", check_process_size, false},
+	{"the process table knows how many it holds", check_process_count, false},
+	{"the process table holds pids", check_ids, false},
+	{"atoms 0 and 1 are false and true", check_atoms, false},
+	{"process <0.0.0> is registered as init", check_init, false},
+	{"process <0.0.0> traps exits", check_trap_exit, false},
+	{"process <0.1.0> is registered as erts_code_purger", check_numbers, false},
+	{"registered names point back to their processes", check_registered, false},
+	{"most processes have normal priority", check_states, false},
+	{"heap <= htop <= stop <= hend and hend - heap = heap_sz", check_heaps, false},
+	{"initial calls are Module:Function/Arity", check_initial_calls, false},
+	{"current functions are Module:Function/Arity", check_current, false},
+	{"processes continue in machine code", check_continuations, false},
+	{"group leaders and parents are pids", check_leaders, false},
+	{"process dictionaries are hash tables", check_dictionaries, false},
+	{"waiting processes have no scheduler", check_descheduled, false},
+	{"schedulers are numbered from 1", check_schedulers, false},
+	{"schedulers know their threads", check_scheduler_threads, false},
+	{"the JIT descriptor leads to a module", check_jit_descriptor, false},
+	{"modules know their names and code", check_modules, false},
+	{"exports are Module:Function/Arity", check_exports, false},
+	{"BIFs are Module:Function/Arity", check_bifs, false},
+	{"ports have names and drivers", check_ports, false},
+	{"this node and its distribution entry have one name", check_this_node, false},
+	{"queues of messages end where they say", check_queues, true},
+	{"old heaps are in order, and high water in the heap", check_old_heaps, true},
+	{"heaps are no smaller than their limits", check_heap_limits, true},
+	{"processes have counted their reductions", check_sums, true},
+	{"processes and schedulers have one of the run queues", check_run_queues, true},
+	{"links are mutual", check_links, true},
+	{"who monitors is known to who is monitored", check_monitors, true},
+	{"ports have owners, links and counters", check_port_fields, true},
+	{"ETS tables are as many as counted, and hold as many objects", check_ets, true},
+	{"code leads to its functions", check_code_headers, true},
 };
 
 /* Of a core that is cut short, those that must hold: so many from the start. */
@@ -167,6 +179,11 @@ static bool is_cut(const struct beam_node *n)
 	return n->core && core_file_facts(n->core)->missing_size > 0;
 }
 
+static bool is_table_of_build(const struct beam_node *n)
+{
+	return !n->untested[0] && strncmp(n->layout_origin, "DWARF", 5) != 0;
+}
+
 void checks_run(struct beam_node *n)
 {
 	struct check_run c = {.n = n, .l = &n->layout};
@@ -174,8 +191,14 @@ void checks_run(struct beam_node *n)
 
 	c.s.bytes = xcalloc(CHECK_SAMPLE, (size_t)n->layout.process_size);
 	take_sample(&c);
+	n->nr_checks = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
-		struct beam_check *check = &n->checks[i];
+		struct beam_check *check = &n->checks[n->nr_checks];
+
+		/* They need what the others have looked at. */
+		if (checks[i].fields && (is_table_of_build(n) || checks_failed(n)))
+			continue;
+		n->nr_checks++;
 
 		check->name = checks[i].name;
 		c.seen = check->seen;
@@ -191,7 +214,6 @@ void checks_run(struct beam_node *n)
 		if (!check->ok && i >= NR_ESSENTIAL && is_cut(n))
 			check->ok = check->absent = true;
 	}
-	n->nr_checks = ARRAY_SIZE(checks);
 	free(c.s.bytes);
 }
 

@@ -38,6 +38,15 @@ bool check_read_mfa(const struct check_run *c, raddr addr, uint64_t mfa[3]);
 bool check_is_mfa(const struct check_run *c, const uint64_t mfa[3]);
 bool check_null_or_pointer(const struct check_run *c, raddr addr);
 
+/* Fields of the i-th process of the sample. */
+uint64_t check_u64(const struct check_run *c, size_t i, int32_t offset);
+uint32_t check_u32(const struct check_run *c, size_t i, int32_t offset);
+/* It runs, is collected or exits: what it holds is on its way. */
+bool check_is_busy(const struct check_run *c, size_t i);
+
+/* The first entries of the fullest of three IndexTables, at most `max`; returns how many. */
+size_t check_index_entries(const struct check_run *c, raddr tables, raddr *entries, size_t max);
+
 /* checks_process.c */
 bool check_process_table(struct check_run *c);
 bool check_process_size(struct check_run *c);
@@ -66,5 +75,17 @@ bool check_exports(struct check_run *c);
 bool check_bifs(struct check_run *c);
 bool check_ports(struct check_run *c);
 bool check_this_node(struct check_run *c);
+
+/* checks_fields.c */
+bool check_queues(struct check_run *c);
+bool check_old_heaps(struct check_run *c);
+bool check_heap_limits(struct check_run *c);
+bool check_sums(struct check_run *c);
+bool check_run_queues(struct check_run *c);
+bool check_links(struct check_run *c);
+bool check_monitors(struct check_run *c);
+bool check_port_fields(struct check_run *c);
+bool check_ets(struct check_run *c);
+bool check_code_headers(struct check_run *c);
 
 #endif

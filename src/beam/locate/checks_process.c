@@ -24,7 +24,7 @@
 /* What the VM starts second at boot, on its own; erts/preloaded, OTP 20 and later. */
 #define SECOND_PROCESS "erts_code_purger"
 
-static uint64_t field_u64(const struct check_run *c, size_t i, int32_t offset)
+uint64_t check_u64(const struct check_run *c, size_t i, int32_t offset)
 {
 	uint64_t v;
 
@@ -32,7 +32,7 @@ static uint64_t field_u64(const struct check_run *c, size_t i, int32_t offset)
 	return v;
 }
 
-static uint32_t field_u32(const struct check_run *c, size_t i, int32_t offset)
+uint32_t check_u32(const struct check_run *c, size_t i, int32_t offset)
 {
 	uint32_t v;
 
@@ -40,9 +40,9 @@ static uint32_t field_u32(const struct check_run *c, size_t i, int32_t offset)
 	return v;
 }
 
-static bool is_busy(const struct check_run *c, size_t i)
+bool check_is_busy(const struct check_run *c, size_t i)
 {
-	return field_u32(c, i, c->l->process_state) & STATE_BUSY;
+	return check_u32(c, i, c->l->process_state) & STATE_BUSY;
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ bool check_ids(struct check_run *c)
 	size_t good = 0;
 
 	for (size_t i = 0; i < c->s.nr; i++)
-		good += TERM_IS_PID(field_u64(c, i, c->l->process_id));
+		good += TERM_IS_PID(check_u64(c, i, c->l->process_id));
 	return good > 0 && check_mostly(c, good, c->s.nr, "processes");
 }
 
@@ -105,7 +105,7 @@ bool check_ids(struct check_run *c)
  * the name's entry does not point back. */
 static const char *registered_name(struct check_run *c, size_t i, bool *consistent)
 {
-	raddr reg = field_u64(c, i, c->l->process_reg), back;
+	raddr reg = check_u64(c, i, c->l->process_reg), back;
 	const char *text;
 	uint64_t name;
 
@@ -127,7 +127,7 @@ static bool has_init(const struct check_run *c)
 {
 	/* Number and serial are in the low 32 bits up to OTP 25, in the whole word later; both are
 	 * 0 for the first process. */
-	return c->s.nr > 0 && field_u32(c, 0, c->l->process_id) == TERM_TAG_PID;
+	return c->s.nr > 0 && check_u32(c, 0, c->l->process_id) == TERM_TAG_PID;
 }
 
 bool check_init(struct check_run *c)
@@ -148,7 +148,7 @@ bool check_trap_exit(struct check_run *c)
 
 	if (!has_init(c))
 		return check_see(c, false, "slot 0 has another process or none");
-	flags = field_u32(c, 0, c->l->process_flags);
+	flags = check_u32(c, 0, c->l->process_flags);
 	return check_see(c, flags & F_TRAP_EXIT, "flags 0x%x", flags);
 }
 
@@ -168,7 +168,7 @@ bool check_numbers(struct check_run *c)
 
 		if (!name || strcmp(name, SECOND_PROCESS) != 0)
 			continue;
-		pid_format(&format, field_u64(c, i, c->l->process_id), text, sizeof(text));
+		pid_format(&format, check_u64(c, i, c->l->process_id), text, sizeof(text));
 		return check_see(c, strcmp(text, "<0.1.0>") == 0, "it is %s", text);
 	}
 	return check_see(c, false, "none of %zu processes is registered so", c->s.nr);
@@ -181,7 +181,7 @@ bool check_registered(struct check_run *c)
 	for (size_t i = 0; i < c->s.nr; i++) {
 		bool consistent;
 
-		if (!field_u64(c, i, c->l->process_reg))
+		if (!check_u64(c, i, c->l->process_reg))
 			continue;
 		registered_name(c, i, &consistent);
 		good += consistent;
@@ -197,7 +197,7 @@ bool check_states(struct check_run *c)
 	size_t good = 0;
 
 	for (size_t i = 0; i < c->s.nr; i++)
-		good += (field_u32(c, i, c->l->process_state) & STATE_PRIORITIES) == STATE_NORMAL;
+		good += (check_u32(c, i, c->l->process_state) & STATE_PRIORITIES) == STATE_NORMAL;
 	return check_see(c, good * 2 > c->s.nr, "%zu of %zu processes", good, c->s.nr);
 }
 
@@ -208,18 +208,18 @@ bool check_heaps(struct check_run *c)
 	bool apart = false;
 
 	for (size_t i = 0; i < c->s.nr; i++) {
-		uint64_t heap = field_u64(c, i, l->process_heap);
-		uint64_t htop = field_u64(c, i, l->process_htop);
-		uint64_t stop = field_u64(c, i, l->process_stop);
-		uint64_t hend = field_u64(c, i, l->process_hend);
-		bool sized = hend - heap == 8 * field_u64(c, i, l->process_heap_sz);
+		uint64_t heap = check_u64(c, i, l->process_heap);
+		uint64_t htop = check_u64(c, i, l->process_htop);
+		uint64_t stop = check_u64(c, i, l->process_stop);
+		uint64_t hend = check_u64(c, i, l->process_hend);
+		bool sized = hend - heap == 8 * check_u64(c, i, l->process_heap_sz);
 
-		if (is_busy(c, i))
+		if (check_is_busy(c, i))
 			continue;
 		nr++;
 		/* Many may wait to be collected on dirty schedulers, in fragments meanwhile. */
 		good += heap && heap <= htop && htop <= stop && stop <= hend &&
-			(sized || field_u64(c, i, l->process_abandoned_heap));
+			(sized || check_u64(c, i, l->process_abandoned_heap));
 		apart |= sized && heap < htop && htop < stop && stop < hend;
 	}
 	/* Some heap has all four apart, unless two offsets are of one field. */
@@ -236,10 +236,10 @@ bool check_initial_calls(struct check_run *c)
 		uint64_t mfa[3];
 
 		/* u.initial shares its place with what an exiting process needs. */
-		if (field_u32(c, i, c->l->process_state) & STATE_GOING)
+		if (check_u32(c, i, c->l->process_state) & STATE_GOING)
 			continue;
 		for (int j = 0; j < 3; j++)
-			mfa[j] = field_u64(c, i, c->l->process_initial + 8 * j);
+			mfa[j] = check_u64(c, i, c->l->process_initial + 8 * j);
 		nr++;
 		good += check_is_mfa(c, mfa);
 	}
@@ -253,10 +253,10 @@ bool check_current(struct check_run *c)
 	size_t good = 0, nr = 0;
 
 	for (size_t i = 0; i < c->s.nr; i++) {
-		raddr current = field_u64(c, i, c->l->process_current);
+		raddr current = check_u64(c, i, c->l->process_current);
 		uint64_t mfa[3];
 
-		if (is_busy(c, i) || !current)
+		if (check_is_busy(c, i) || !current)
 			continue;
 		nr++;
 		good += check_read_mfa(c, current, mfa);
@@ -270,12 +270,12 @@ bool check_continuations(struct check_run *c)
 	size_t good = 0, nr = 0;
 
 	for (size_t i = 0; i < c->s.nr; i++) {
-		bool is_code = space_is_executable(&c->s.space, field_u64(c, i, c->l->process_i));
+		bool is_code = space_is_executable(&c->s.space, check_u64(c, i, c->l->process_i));
 
 		/* A process that is to run on a dirty scheduler, or comes back from one, continues
 		 * in a stub outside of the code: many of those that load code at the start. */
-		if (is_busy(c, i) || (!is_code && (field_u32(c, i, c->l->process_state) &
-						   (PSFLG_ACTIVE | PSFLGS_DIRTY_WORK))))
+		if (check_is_busy(c, i) || (!is_code && (check_u32(c, i, c->l->process_state) &
+							 (PSFLG_ACTIVE | PSFLGS_DIRTY_WORK))))
 			continue;
 		nr++;
 		good += is_code;
@@ -288,15 +288,15 @@ bool check_leaders(struct check_run *c)
 	size_t good = 0, nr = 0;
 
 	for (size_t i = 0; i < c->s.nr; i++) {
-		uint64_t leader = field_u64(c, i, c->l->process_group_leader);
-		uint64_t parent = field_u64(c, i, c->l->process_parent);
+		uint64_t leader = check_u64(c, i, c->l->process_group_leader);
+		uint64_t parent = check_u64(c, i, c->l->process_parent);
 
 		/* Boxed: an external pid.  The parent of init is [], of some an atom. */
 		bool leader_ok = TERM_IS_PID(leader) || TERM_IS_BOXED(leader);
 		bool parent_ok = TERM_IS_PID(parent) || TERM_IS_BOXED(parent) ||
 				 parent == TERM_NIL || check_is_atom(c, parent);
 
-		if (is_busy(c, i))
+		if (check_is_busy(c, i))
 			continue;
 		nr++;
 		good += leader_ok && parent_ok;
@@ -322,14 +322,14 @@ bool check_dictionaries(struct check_run *c)
 	size_t good = 0, nr = 0, wanted = 0;
 
 	for (size_t i = 0; i < c->s.nr; i++) {
-		raddr dictionary = field_u64(c, i, c->l->process_dictionary);
-		bool is_active = field_u32(c, i, c->l->process_state) & PSFLG_ACTIVE;
+		raddr dictionary = check_u64(c, i, c->l->process_dictionary);
+		bool is_active = check_u32(c, i, c->l->process_state) & PSFLG_ACTIVE;
 
-		if (is_busy(c, i))
+		if (check_is_busy(c, i))
 			continue;
 		/* Whatever proc_lib started has one, once it has run. */
 		wanted += !is_active && c->n->atoms &&
-			  beam_atom_is(c->n->atoms, field_u64(c, i, c->l->process_initial),
+			  beam_atom_is(c->n->atoms, check_u64(c, i, c->l->process_initial),
 				       "proc_lib");
 		if (!dictionary)
 			continue;
@@ -346,11 +346,11 @@ bool check_descheduled(struct check_run *c)
 	size_t good = 0, nr = 0;
 
 	for (size_t i = 0; i < c->s.nr; i++) {
-		if (is_busy(c, i))
+		if (check_is_busy(c, i))
 			continue;
 		nr++;
-		good += field_u64(c, i, c->l->process_scheduler_data) == 0 &&
-			check_null_or_pointer(c, field_u64(c, i, c->l->process_next));
+		good += check_u64(c, i, c->l->process_scheduler_data) == 0 &&
+			check_null_or_pointer(c, check_u64(c, i, c->l->process_next));
 	}
 	return check_mostly(c, good, nr, "waiting processes");
 }

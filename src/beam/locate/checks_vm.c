@@ -86,8 +86,7 @@ bool check_jit_descriptor(struct check_run *c)
 			 (unsigned long long)c->n->anchors.jit_descriptor);
 }
 
-/* Up to `max` first entries of the fullest of three IndexTables; returns how many. */
-static size_t index_entries(const struct check_run *c, raddr tables, raddr *entries, size_t max)
+size_t check_index_entries(const struct check_run *c, raddr tables, raddr *entries, size_t max)
 {
 	uint32_t most = 0;
 	raddr seg_table = 0, segment;
@@ -119,7 +118,7 @@ bool check_modules(struct check_run *c)
 
 	if (!c->n->anchors.module_code)
 		return check_see(c, true, "not found: NIF libraries will have no names");
-	nr = index_entries(c, c->n->anchors.module_code, modules, MODULES_SAMPLE);
+	nr = check_index_entries(c, c->n->anchors.module_code, modules, MODULES_SAMPLE);
 	for (size_t i = 0; i < nr; i++) {
 		raddr curr = modules[i] + (raddr)l->module_curr, code, nif;
 		const char *name = NULL;
@@ -164,7 +163,7 @@ bool check_exports(struct check_run *c)
 		return check_see(c, false, "info.mfa is not the mfa of info");
 	if (!c->n->anchors.export_table)
 		return check_see(c, true, "this release keeps exports in another kind of table");
-	nr = index_entries(c, c->n->anchors.export_table, entries, EXPORTS_SAMPLE);
+	nr = check_index_entries(c, c->n->anchors.export_table, entries, EXPORTS_SAMPLE);
 	for (size_t i = 0; i < nr; i++) {
 		uint64_t mfa[3];
 		uint32_t bif;

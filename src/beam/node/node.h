@@ -83,7 +83,7 @@ struct beam_check {
 	bool absent; /* ok only because the core file is cut short and may lack what it looks at */
 	char seen[160];
 };
-#define BEAM_MAX_CHECKS 32
+#define BEAM_MAX_CHECKS 40
 
 /* Limits of +P and +Q: the sizes that process and port tables can have. */
 #define BEAM_MIN_PTAB 1024

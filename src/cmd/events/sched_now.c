@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/compiler.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "beam/sched/sched.h"
 #include "cmd/command/options.h"
@@ -217,7 +218,8 @@ static int look_live(struct now_view *v, uint64_t duration_ns, struct error *err
 	for (uint64_t i = 0; i < nr && beam_node_is_there(v->node); i++) {
 		v->before_ns = i ? clock_monotonic_ns() : v->first_ns;
 		sched_now_look(v->now, v->before_ns);
-		v->nr_looks++;
+		if (v->nr_looks++ == 0)
+			log_info("%zu schedulers looked at, %" PRIu64 " more looks", v->nr, nr - 1);
 		if (i == nr - 1)
 			read_threads(v, false);
 		clock_sleep_until(v->first_ns + (i + 1) * step);

@@ -477,7 +477,7 @@ static void test_exceptions(void **state)
 	assert_no_exceptions(&m, "hidden, and no function fits what is known of it");
 }
 
-/* A function with a symbol that its caller does not call: it was inlined there. */
+/* A function that has a symbol, but is not called by its caller: the compiler put a copy there. */
 static void test_inlined(void **state)
 {
 	static const struct made_symbol symbols[] = {

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "probe/programs.h"
-#include "probe/refusal.h"
+#include "probe/session/programs.h"
+#include "probe/session/refusal.h"
 
 #define GC   (1ull << EVENT_GC_MINOR_END)
 #define SEND (1ull << EVENT_MESSAGE_SEND)
@@ -58,7 +58,7 @@ bool programs_locked_down(void)
 	return locked_down;
 }
 
-/* ---- a run ----------------------------------------------------------------------------------- */
+/* ---- a run ---------------------------------------------------------------------------------- */
 
 struct run {
 	struct source_plan plan;
@@ -90,7 +90,7 @@ static int drop(struct run *r, const char *const *refused)
 
 #define REFUSED(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* ---- tests ----------------------------------------------------------------------------------- */
+/* ---- tests ---------------------------------------------------------------------------------- */
 
 static void test_calls_beside(void **state)
 {
