@@ -5,7 +5,8 @@
  *
  * In JIT code (OTP 25 to 29 on x86-64): rbx = X registers, r13 = Process, r14d = reductions that
  * its slice has left, rsp = Erlang stack with the return address on top; at a place of return that
- * address is gone and X0 is the result.  What C functions get: src/beam/code/call_targets.h.
+ * address is gone and X0 is the result.  Without native stack rbp is the Erlang stack, at both (OTP
+ * 24: r12).  What C functions get: src/beam/code/call_targets.h.
  */
 #ifndef EBEAM_BPF_CALL_H
 #define EBEAM_BPF_CALL_H
@@ -242,7 +243,7 @@ INLINE void call_hit(const struct user_regs *hit, uint32_t left, uint64_t nr, ui
 	struct call_point *p = bpf_map_lookup_elem(&call_points, &hit->ip);
 	struct call_place_hit *last;
 	struct rec_raw_call *rec;
-	uint64_t epid, hend;
+	uint64_t epid, hend, e = config.c_stack ? register_saved(hit) : hit->sp;
 	struct call_thread *t;
 
 	if (!p)
@@ -276,15 +277,15 @@ INLINE void call_hit(const struct user_regs *hit, uint32_t left, uint64_t nr, ui
 		last->last_ns = rec->h.ts_ns;
 	rec->addr = hit->ip;
 	rec->terms = hit->bx;
-	rec->height = (hend - hit->sp) / 8;
+	rec->height = (hend - e) / 8;
 	rec->nr_terms = 1;
 	if (p->kind == CALL_KIND_CALL) {
-		read_u64(hit->sp, &rec->caller);
+		read_u64(e, &rec->caller);
 		rec->nr_terms = p->arity;
 		if (call_wants_stack(p->point))
 			rec->flags |= call_stack(hit, rec->h.ts_ns);
 	} else {
-		rec->height++; /* the return address was there */
+		rec->height += !config.c_stack; /* the return address was there */
 		rec->caller = hit->ip;
 	}
 	call_slice(rec, hit->r13);
@@ -304,6 +305,7 @@ int call_breakpoint(struct bpf_perf_event_data *ctx)
 		.sp = CALL_REG(ctx, sp),
 		.bp = CALL_REG(ctx, bp),
 		.bx = CALL_REG(ctx, bx),
+		.r12 = CALL_REG(ctx, r12),
 		.r13 = CALL_REG(ctx, r13),
 		.r15 = CALL_REG(ctx, r15),
 	};

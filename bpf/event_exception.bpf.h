@@ -53,7 +53,8 @@ INLINE void exception_event(uint64_t process, uint64_t value, uint64_t height, u
 
 /* ErtsCodePtr handle_error(Process *c_p, ErtsCodePtr pc, Eterm *reg, const ErtsCodeMFA *bif_mfa),
  * beam_common.c: returns where the process goes on; then X1 is the term, and Process.stop where it
- * is caught.  NULL if nowhere: then it has called erts_do_exit_process(). */
+ * is caught; without native stack with the word of that frame's return address, which is not
+ * counted.  NULL if nowhere: then it has called erts_do_exit_process(). */
 EVENT_ENTRY(event_error)
 {
 	struct event_thread *t = thread_here();
@@ -99,7 +100,8 @@ EVENT_RETURN(event_error_return)
 	if (process && ctx->ax && read_u64(caught_value_at(t->error.x), &value) &&
 	    read_u64(process + config.layout.process_stop, &stop) &&
 	    read_u64(process + config.layout.process_hend, &hend) && hend > stop)
-		exception_event(process, value, (hend - stop) / 8, t->error.stack_ns);
+		exception_event(process, value, (hend - stop) / 8 - config.c_stack,
+				t->error.stack_ns);
 	if (t)
 		t->error.process = 0;
 	return 0;

@@ -225,8 +225,8 @@ INLINE void keep_return(void)
 	tid = (uint32_t)bpf_get_current_pid_tgid();
 	if (!t || t->type != THREAD_NORMAL)
 		return;
-	kept.at = t->registers - 8;
-	if (read_u64(kept.at, &kept.ra) && is_jit(kept.ra))
+	kept.at = call_place(t->registers, &kept.ra);
+	if (kept.at && read_u64(kept.at, &kept.ra) && is_jit(kept.ra))
 		bpf_map_update_elem(&kept_returns, &tid, &kept, BPF_ANY);
 }
 

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * One sample: which thread, which process, where its Erlang stack starts.  The rules are those
- * of BeamAsm on x86-64 with the Erlang stack in rsp (jit/x86/beam_asm.hpp, OTP 24 to 29):
+ * of BeamAsm on x86-64 (jit/x86/beam_asm.hpp, OTP 24 to 29), with the Erlang stack in rsp:
  *
  *   in JIT code   rsp = E, r13 = Process *, rbx = X registers, r15 = heap top; around a call of
  *                 C code rsp is already or still the scheduler's C stack
  *   in C code     the return address into JIT code stands right below ErtsSchedulerRegisters,
  *                 and the call site says where E went: Process.stop, or rbp (OTP 24: r12)
  *   dirty         no JIT code runs; Process.stop is exact
+ *
+ * Without native stack (config.c_stack; OTP 24 to 26 for musl):
+ *
+ *   in JIT code   rbp = E (OTP 24: r12), whose first word is that of the return address, or nil;
+ *                 rsp = ErtsSchedulerRegisters, less what shared fragments have pushed
+ *   in C code     the first word of ErtsSchedulerRegisters holds that rsp, the return address
+ *                 stands below, aligned; the call site says where E is, likewise
  */
 #ifndef EBEAM_BPF_SAMPLE_H
 #define EBEAM_BPF_SAMPLE_H
@@ -20,7 +27,7 @@ struct user_regs {
 	uint64_t ip, sp, bp, bx, r12, r13, r15;
 };
 
-/* What keeps E around a call that does not store it. */
+/* What keeps E around a call that does not store it; and E, where JIT code runs on the C stack. */
 INLINE uint64_t register_saved(const struct user_regs *r)
 {
 	return config.otp == 24 ? r->r12 : r->bp;
@@ -31,6 +38,21 @@ struct process_view {
 	uint64_t addr, id, htop, stop, heap, hend;
 	uint32_t process_state, flags;
 };
+
+/*
+ * Where the return address of a call from JIT code stands; 0 = that cannot be told.  Without native
+ * stack *pushed is rsp before the call, which emit_enter_runtime() has aligned.
+ */
+#define CALL_PUSHED_MAX 128
+INLINE uint64_t call_place(uint64_t registers, uint64_t *pushed)
+{
+	if (!config.c_stack)
+		return registers - 8;
+	if (!registers || !read_u64(registers, pushed) || (*pushed & 7) || *pushed > registers ||
+	    registers - *pushed > CALL_PUSHED_MAX)
+		return 0;
+	return ((*pushed - 15) & ~15ull) - 8;
+}
 
 /* The return address into JIT code that a return probe has replaced at this place, or 0. */
 INLINE uint64_t return_kept(uint64_t at);
@@ -91,6 +113,16 @@ INLINE uint64_t push_fragment_returns(struct walk *w, uint64_t e, uint64_t hend)
 	return e;
 }
 
+/* Those on the C stack, below `registers`.  Of an ambiguous sample user space has to put others
+ * under them: it gets the first. */
+INLINE void push_pushed_returns(struct walk *w, uint64_t registers)
+{
+	if (w->rec.status == SAMPLE_STATUS_AMBIGUOUS)
+		try_read(w->pushed, &w->rec.saved_ra, sizeof(w->rec.saved_ra));
+	else
+		push_fragment_returns(w, w->pushed, registers);
+}
+
 /* How the site before `ip` treats E; in builds with frame pointers all are alike. */
 INLINE enum site_class site_at(struct walk *w, uint64_t ip)
 {
@@ -101,12 +133,44 @@ INLINE enum site_class site_at(struct walk *w, uint64_t ip)
 	return site;
 }
 
+/*
+ * Is JIT code that runs on the C stack between entering and leaving a call of C code?  Then rsp is
+ * what the call needs, else what was pushed, which may be as much if fragments call one another.
+ */
+INLINE bool around_call(struct walk *w, const struct user_regs *r, uint64_t registers)
+{
+	uint64_t word;
+
+	if (call_place(registers, &w->pushed) == r->sp - 8 &&
+	    !(try_read(r->sp, &word, sizeof(word)) && is_fragment(word)))
+		return true;
+	w->pushed = r->sp;
+	return false;
+}
+
+/* E in JIT code that runs on the C stack: its register, but for calls that may move the stack. */
+INLINE uint64_t stack_from_register(struct walk *w, const struct process_view *p,
+				    const struct user_regs *r, uint64_t registers)
+{
+	bool in_call = around_call(w, r, registers);
+
+	w->rec.place = PLACE_JIT;
+	w->rec.stack_source = STACK_RSP;
+	if ((!in_call && stack_pointer_ok(p, register_saved(r))) || site_at(w, r->ip) != SITE_STOP)
+		return register_saved(r);
+	w->rec.place = PLACE_JIT_RUNTIME;
+	w->rec.stack_source = STACK_STOP;
+	return p->stop;
+}
+
 /* In JIT code.  Returns E. */
 INLINE uint64_t stack_from_jit(struct walk *w, const struct process_view *p,
-			       const struct user_regs *r)
+			       const struct user_regs *r, uint64_t registers)
 {
 	uint64_t e;
 
+	if (config.c_stack)
+		return stack_from_register(w, p, r, registers);
 	if (r->sp >= p->heap && r->sp <= p->hend) {
 		w->rec.place = PLACE_JIT;
 		w->rec.stack_source = STACK_RSP;
@@ -126,7 +190,7 @@ INLINE uint64_t stack_from_jit(struct walk *w, const struct process_view *p,
 
 /* In C code that JIT code called. */
 INLINE uint64_t stack_from_c(struct walk *w, struct saved_scan *saved, const struct process_view *p,
-			     const struct user_regs *r, uint64_t registers)
+			     const struct user_regs *r)
 {
 	uint64_t e = p->stop;
 	bool sure;
@@ -142,10 +206,10 @@ INLINE uint64_t stack_from_c(struct walk *w, struct saved_scan *saved, const str
 	saved->nr = saved->overflow = 0;
 	saved->last = saved->certain = 0;
 	saved_candidate(saved, register_saved(r));
-	saved_find(saved, r->sp, registers);
+	saved_find(saved, r->sp, w->call_at);
 	if (saved->certain)
 		return saved->certain;
-	if (is_fragment(w->rec.call_ra))
+	if (is_fragment(w->rec.call_ra) && !config.c_stack)
 		e = saved_pick_fragment(saved, w->rec.call_ra, &sure);
 	else
 		e = saved_pick_inline(saved, &sure);
@@ -164,12 +228,13 @@ INLINE bool called_from_jit(struct walk *w, const struct user_regs *r, const str
 
 	if (t->type != THREAD_NORMAL || r->sp >= t->registers)
 		return false;
-	if (!read_u64(t->registers - 8, &ra)) {
+	w->call_at = call_place(t->registers, &w->pushed);
+	if (!w->call_at || !read_u64(w->call_at, &ra)) {
 		w->failed = 1;
 		return false;
 	}
 	if (!is_jit(ra)) {
-		ra = return_kept(t->registers - 8);
+		ra = return_kept(w->call_at);
 		if (!ra)
 			return false;
 	}
@@ -191,10 +256,10 @@ INLINE void sample_stack(struct walk *w, struct saved_scan *saved, const struct 
 
 	w->rec.status = SAMPLE_STATUS_COMPLETE;
 	if (in_jit) {
-		e = stack_from_jit(w, p, r);
+		e = stack_from_jit(w, p, r, t->registers);
 		fragment = is_fragment(r->ip);
 	} else if (called_from_jit(w, r, t)) {
-		e = stack_from_c(w, saved, p, r, t->registers);
+		e = stack_from_c(w, saved, p, r);
 		fragment = is_fragment(w->rec.call_ra);
 	} else {
 		w->rec.place = PLACE_C_PROCESS;
@@ -221,7 +286,9 @@ INLINE void sample_stack(struct walk *w, struct saved_scan *saved, const struct 
 		w->until = state.normal_exit;
 		hend = e + EBEAM_UNBOUNDED_STACK_SIZE;
 	}
-	if (fragment && w->rec.status != SAMPLE_STATUS_AMBIGUOUS)
+	if (fragment && config.c_stack)
+		push_pushed_returns(w, t->registers);
+	else if (fragment && w->rec.status != SAMPLE_STATUS_AMBIGUOUS)
 		e = push_fragment_returns(w, e, hend);
 	before = w->rec.status;
 	walk_stack(w, e, hend);

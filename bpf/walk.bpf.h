@@ -29,6 +29,8 @@ struct walk {
 	uint64_t skipped_at;		/* where the first frame over the limit stood */
 	uint64_t floor, top;		/* what the root side has yet to look at */
 	uint64_t until;			/* stop behind this word; 0 = walk to the end */
+	uint64_t call_at; /* where the return address of a call from JIT code stands */
+	uint64_t pushed;  /* c_stack: top of what shared fragments have pushed */
 	uint32_t nr_addrs;
 	uint32_t failed; /* a read without which E or a frame is not known */
 	uint32_t found;	 /* `until` was there */
@@ -214,6 +216,8 @@ enum site_class {
 	SITE_UNKNOWN = 0, /* neither instruction found: calls that do not return */
 	SITE_STOP = 1,	  /* mov rsp, [r13 + stop]: the site stored E in Process.stop */
 	SITE_SAVED = 2,	  /* mov rsp, rbp (OTP 24: r12): E stays there, C code preserves it */
+			  /* without native stack: mov rbp (OTP 24: r12), [r13 + stop]; if that does
+			   * not come first, mov rsp, [rbx + ...], which is behind it */
 	SITE_UNREADABLE = 3,
 };
 
@@ -229,14 +233,21 @@ INLINE struct site_scan *site_scratch(void);
  * that.  Bytes that are the same for all of the code are made once.
  */
 struct site_bytes {
-	uint8_t stop_mask, stop, saved_rex, saved_regs;
+	uint8_t stop_rex, stop_mask, stop_regs, stop;
+	uint8_t saved_rex, saved_opcode, saved_regs;
 };
 
 INLINE struct site_bytes site_bytes(void)
 {
-	struct site_bytes b = {0xff, (uint8_t)config.layout.process_stop, 0x48, 0xec};
+	struct site_bytes b = {0x49, 0xff, 0x65, (uint8_t)config.layout.process_stop,
+			       0x48, 0x89, 0xec};
 
-	if (config.otp == 24) {
+	if (config.c_stack) {
+		b.stop_rex = config.otp == 24 ? 0x4d : 0x49;
+		b.stop_regs = config.otp == 24 ? 0x65 : 0x6d;
+		b.saved_opcode = 0x8b;
+		b.saved_regs = 0x63;
+	} else if (config.otp == 24) {
 		b.stop_mask = 0xef; /* rsp is 0x65, rsi 0x75 */
 		b.saved_rex = 0x4c;
 		b.saved_regs = 0xe4;
@@ -256,10 +267,10 @@ GLOBAL_FN int site_classify(uint64_t ip)
 	for (uint32_t i = 0; i <= EBEAM_SITE_BYTES - 4; i++) {
 		const uint8_t *code = s->code + i;
 
-		if (code[0] == 0x49 && code[1] == 0x8b && (code[2] & b.stop_mask) == 0x65 &&
-		    code[3] == b.stop)
+		if (code[0] == b.stop_rex && code[1] == 0x8b &&
+		    (code[2] & b.stop_mask) == b.stop_regs && code[3] == b.stop)
 			return SITE_STOP;
-		if (code[0] == b.saved_rex && code[1] == 0x89 && code[2] == b.saved_regs)
+		if (code[0] == b.saved_rex && code[1] == b.saved_opcode && code[2] == b.saved_regs)
 			return SITE_SAVED;
 	}
 	return SITE_UNKNOWN;
@@ -362,10 +373,10 @@ GLOBAL_FN int saved_chunk(void)
 	return 0;
 }
 
-INLINE void saved_find(struct saved_scan *s, uint64_t rsp, uint64_t registers)
+INLINE void saved_find(struct saved_scan *s, uint64_t rsp, uint64_t call_at)
 {
 	s->at = rsp;
-	s->end = registers - 8; /* the return address stands there */
+	s->end = call_at;
 	for (int i = 0; i < EBEAM_C_CHUNKS; i++) {
 		/* Deeper there may be what an earlier call pushed. */
 		if (saved_chunk() || s->certain)

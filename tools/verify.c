@@ -61,6 +61,7 @@ enum {
 	USDT = 1 << 12,
 	MOST = 1 << 13, /* of terms, as much as there can be */
 	TIMES = 1 << 14,
+	C_STACK = 1 << 15, /* JIT code without native stack */
 };
 
 /* When, if it is to be quick: what differs from the others in what it makes of the code. */
@@ -83,6 +84,7 @@ static const struct option_set {
 	{"count-some", COUNT | SUMS | BY_NAME | BY_CALL | FROM | TO_NAME | LONGER, NEVER},
 	{"some", STACKS | BY_NAME | BY_CALL | FROM | TO_NAME | LONGER, ONCE},
 	{"frames", SAMPLES | FRAMES | BY_PID | UNNAMED, NEVER},
+	{"c-stack", STACKS | SAMPLES | C_STACK, ONCE},
 	{"usdt", USDT | STACKS | BY_PID | LONGER | MOST, NEVER},
 };
 
@@ -93,6 +95,7 @@ static void configure(struct session_config *c, struct source_plan *plan,
 	plan->usdt_kinds = flags & USDT ? ALL_KINDS : 0;
 	c->freq = flags & SAMPLES ? 99 : 0;
 	c->frame_pointers = flags & FRAMES;
+	c->c_stack = flags & C_STACK;
 	c->event_stacks = flags & STACKS;
 	c->counting = flags & COUNT;
 	c->count_sums = flags & SUMS;

@@ -63,6 +63,13 @@ static inline void put_code(uint64_t addr, const char *bytes, uint64_t size)
 /* The instruction that ends a call of C code, some bytes behind the return address. */
 static inline void put_leave(uint64_t ra, enum site_class site)
 {
+	if (config.c_stack) {
+		if (site == SITE_STOP) /* mov rbp (OTP 24: r12), [r13 + 0x58] */
+			put_code(ra + 12,
+				 config.otp == 24 ? "\x4d\x8b\x65\x58" : "\x49\x8b\x6d\x58", 4);
+		put_code(ra + 20, "\x48\x8b\x63\x80", 4); /* mov rsp, [rbx - 0x80] */
+		return;
+	}
 	if (site == SITE_STOP)
 		put_code(ra + 12, "\x49\x8b\x65\x58", 4); /* mov rsp, [r13 + 0x58] */
 	if (site == SITE_SAVED && config.otp == 24)

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 from ebeam import NOBODY
@@ -120,6 +121,33 @@ def cgroup_root():
         if kind == "cgroup2" or {"pids", "name=systemd"} & set(options.split(",")):
             return path
     raise Skip("no cgroup file system is mounted")
+
+
+@case("a release of its own, with its own erts folder, in a mount namespace that alone has it; named after "
+      "it started, without epmd", otp="one")
+def own_release(ctx):
+    home = tempfile.mkdtemp(prefix="release-", dir=ctx.work_dir)
+    ctx.cleanup(shutil.rmtree, home, True)
+    root = run_in(ctx.otp, ["sh", "-c", "dirname $(dirname $(readlink -f $(command -v erl)))"]).stdout.strip()
+    erts = f"{home}/erts-99/bin"
+    node = ctx.new_node(
+        prefix=("unshare", "--mount", "--propagation", "private", "sh", "-c",
+                f"mount -t tmpfs none {home} && mkdir {home}/erts-99 && cp -rL {root}/erts-*/bin {erts} && "
+                f"ln -s {root}/lib {home} && cp -r {root}/bin {root}/releases {home} && exec \"$@\"", "sh"),
+        erl=(f"{erts}/erlexec",), env={"BINDIR": erts, "ROOTDIR": home, "EMU": "beam", "PROGNAME": "erl"},
+        flags=("-start_epmd", "false", "-erl_epmd_port", "4371", "-eval",
+               "net_kernel:start([late, shortnames])"))
+    check_equal(os.readlink(f"/proc/{node.os_pid}/exe"), f"{erts}/beam.smp", "executable")
+    check(not os.path.exists(erts), f"{erts} is there outside, too")
+    row, facts_now = listed(ctx, node), node.facts()
+    check(row["name"].startswith("late@"), f"name: {row}")
+    for field in SAME:
+        check_equal(row[field], facts_now[field], f"list: {field}")
+    check_equal(row["supported"], True, "list: supported")
+    with ctx.workload("cpu_split", node=node) as truth:
+        profile = ctx.ebeam.record(node, 1)
+    check(profile.share_with("cpu_split:gamma/2", profile.of_pids(truth["pids"])) > 0.3,
+          f"hottest: {profile.hottest()}")
 
 
 @case("a node in a container: its id, its name as the runtime has it, the UID of its pod", otp="one")

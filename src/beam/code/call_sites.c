@@ -38,7 +38,8 @@ static void scan_module(struct call_sites *out, struct beam_node *n, const struc
 		out->incomplete = true;
 	else
 		for (size_t i = 0; i < nr; i++)
-			call_sites_scan(out, n->identity.otp, code, (size_t)m->size, m->code,
+			call_sites_scan(out, n->identity.otp, !n->identity.native_stack, code,
+					(size_t)m->size, m->code,
 					targets[i]->module == m->name ? targets[i]->entry : 0,
 					exports[i], max);
 	free(code);

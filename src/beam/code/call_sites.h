@@ -7,6 +7,12 @@
  *   external  movabs $Export, %rax            in every module
  *             call *(%rax,%r12,8)             r12: the code index in use; OTP 24: rbp
  *
+ * without native stack, in every module, `next` being where it returns to:
+ *
+ *   local     lea next(%rip), %rax            mov %rax, (%rbp)             jmp, short or not
+ *   external  movabs $Export, %rax            lea next(%rip), %rdi         mov %rdi, (%rbp)
+ *             jmp *(%rax,%r12,8)              OTP 24: r12 for rbp, rbp for r12
+ *
  * A return address is a multiple of 4.  Not among them: where calls by apply and funs return to,
  * which any function may be called from; and those of whoever makes a call in whose tail position
  * the function is called.
@@ -36,7 +42,7 @@ int call_sites_find(struct call_sites *out, struct beam_node *n,
 void call_sites_free(struct call_sites *s);
 
 /* Those in a piece of code that stands at addr; 0 = of no such calls. */
-void call_sites_scan(struct call_sites *out, int otp, const uint8_t *code, size_t size, raddr addr,
-		     raddr entry, raddr export_at, size_t max);
+void call_sites_scan(struct call_sites *out, int otp, bool c_stack, const uint8_t *code,
+		     size_t size, raddr addr, raddr entry, raddr export_at, size_t max);
 
 #endif

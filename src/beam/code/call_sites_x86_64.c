@@ -59,9 +59,53 @@ static void scan_external(struct call_sites *out, int otp, const uint8_t *code, 
 	}
 }
 
-void call_sites_scan(struct call_sites *out, int otp, const uint8_t *code, size_t size, raddr addr,
-		     raddr entry, raddr export_at, size_t max)
+#define LEA_SIZE   7
+#define STORE_SIZE 4
+
+/* Where the jump at `p` leads, if that is in the code itself; 0 = it is none. */
+static raddr jump_target(const uint8_t *p, raddr at)
 {
+	if (p[0] == 0xe9)
+		return at + 5 + (uint64_t)(int64_t)(int32_t)bytes_u32(p, 1);
+	return p[0] == 0xeb ? at + 2 + (uint64_t)(int64_t)(int8_t)p[1] : 0;
+}
+
+static void scan_c_stack(struct call_sites *out, int otp, const uint8_t *code, size_t size,
+			 raddr addr, raddr entry, raddr export_at, size_t max)
+{
+	const char *local = otp == 24 ? "\x49\x89\x04\x24" : "\x48\x89\x45\x00";
+	const char *external =
+		otp == 24 ? "\x49\x89\x3c\x24\xff\x24\xe8" : "\x48\x89\x7d\x00\x42\xff\x24\xe0";
+	size_t external_size = otp == 24 ? 7 : 8;
+	uint8_t load[MOVABS_SIZE] = {0x48, 0xb8}; /* movabs $..., %rax */
+	size_t behind = LEA_SIZE + STORE_SIZE + CALL_SIZE;
+
+	for (int i = 0; i < 8; i++)
+		load[2 + i] = (uint8_t)(export_at >> (8 * i));
+	for (size_t at = 0; at + behind <= size && out->v.len <= max; at++) {
+		const uint8_t *p = code + at, *store = p + LEA_SIZE;
+		raddr next = addr + at + LEA_SIZE;
+
+		if (p[0] != 0x48 || p[1] != 0x8d)
+			continue;
+		next += (uint64_t)(int64_t)(int32_t)bytes_u32(p, 3);
+		if (p[2] == 0x05 && entry && memcmp(store, local, STORE_SIZE) == 0 &&
+		    jump_target(store + STORE_SIZE, addr + at + LEA_SIZE + STORE_SIZE) == entry)
+			add(out, next);
+		if (p[2] == 0x3d && export_at && at >= sizeof(load) &&
+		    memcmp(p - sizeof(load), load, sizeof(load)) == 0 &&
+		    memcmp(store, external, external_size) == 0)
+			add(out, next);
+	}
+}
+
+void call_sites_scan(struct call_sites *out, int otp, bool c_stack, const uint8_t *code,
+		     size_t size, raddr addr, raddr entry, raddr export_at, size_t max)
+{
+	if (c_stack) {
+		scan_c_stack(out, otp, code, size, addr, entry, export_at, max);
+		return;
+	}
 	if (entry)
 		scan_local(out, code, size, addr, entry, max);
 	if (export_at)

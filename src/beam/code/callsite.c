@@ -46,6 +46,23 @@ struct callsites {
 	struct idmap export_map;
 };
 
+/* What fragments push: 4 words at most. */
+#define PUSHED_MAX 128
+
+raddr callsite_return_at(struct mem *mem, bool c_stack, raddr registers, raddr *pushed)
+{
+	raddr sp;
+
+	*pushed = 0;
+	if (!registers || !c_stack)
+		return registers ? registers - 8 : 0;
+	if (mem_read_u64(mem, registers, &sp) || (sp & 7) || sp > registers ||
+	    registers - sp > PUSHED_MAX)
+		return 0;
+	*pushed = sp;
+	return ((sp - 15) & ~15ull) - 8;
+}
+
 static uint32_t hash_mfa(const uint64_t mfa[3])
 {
 	return hash_mix(hash_mix(hash_mix(1, mfa[0]), mfa[1]), mfa[2]);

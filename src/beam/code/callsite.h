@@ -26,6 +26,13 @@ static inline raddr callsite_light_bif_at(int otp, const struct beam_layout *l, 
 	return otp == 24 ? stop : registers + (raddr)l->registers_tmp_mem + 8;
 }
 
+/*
+ * Where the return address of a call from JIT code stands, on the C stack; 0 = it cannot be read.
+ * *pushed: from there on up to `registers` stand those that shared fragments have pushed, 0 if they
+ * are on the Erlang stack, as in all builds with native stack (bpf/sample.bpf.h).
+ */
+raddr callsite_return_at(struct mem *mem, bool c_stack, raddr registers, raddr *pushed);
+
 struct callsite_callee {
 	/* The BIF or NIF that Erlang called; mfa[0] == 0: none, a helper of the VM. */
 	uint64_t mfa[3]; /* atom terms, arity */

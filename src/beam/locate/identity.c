@@ -239,7 +239,6 @@ bool identity_is_supported(const struct beam_identity *id, char *why, size_t siz
 {
 	struct strbuf releases = STRBUF_INIT;
 	const char *build = !id->jit		? "the interpreter (emu flavour)"
-			    : !id->native_stack ? "the JIT without native stack (as built for musl)"
 			    : id->debug		? "a debug build"
 			    : id->lock_counting ? "a lock counting build"
 						: NULL;
@@ -250,7 +249,7 @@ bool identity_is_supported(const struct beam_identity *id, char *why, size_t siz
 	identity_list_releases(&releases);
 	snprintf(why, size,
 		 "this node runs OTP %s (ERTS %s) as %s; ebeam supports the optimised JIT build "
-		 "with native stack of %s. Run it on such a build",
+		 "of %s. Run it on such a build",
 		 id->otp_text, id->erts, build, releases.buf);
 	strbuf_free(&releases);
 	return false;

@@ -90,6 +90,7 @@ static bool use_facts(struct beam_node *n, const struct layout_table *like, cons
 
 int layout_use_dwarf(struct beam_node *n, const struct layout_table *like, const char **lacks)
 {
+	struct beam_layout want = like->layout;
 	struct dwarf_info *d = NULL;
 	char root[32];
 
@@ -101,7 +102,9 @@ int layout_use_dwarf(struct beam_node *n, const struct layout_table *like, const
 	if (dwarf_info_open(&d, n->elf, root, NULL) != 0)
 		return -ENOENT;
 	layout_from_dwarf(&n->layout, d);
-	*lacks = layout_missing(&n->layout, &like->layout);
+	if (!n->identity.native_stack)
+		layout_drop_frame_pointer(&want);
+	*lacks = layout_missing(&n->layout, &want);
 	if (!*lacks)
 		*lacks = layout_outside(&n->layout);
 	snprintf(n->layout_origin, sizeof(n->layout_origin), "DWARF of %s", dwarf_info_origin(d));
@@ -119,6 +122,8 @@ void layout_use_table(struct beam_node *n, const struct layout_table *like)
 	bool known = use_facts(n, like, "table ", like->name);
 
 	n->layout = like->layout;
+	if (!n->identity.native_stack)
+		layout_drop_frame_pointer(&n->layout);
 	snprintf(n->layout_origin, sizeof(n->layout_origin), "table %s", like->name);
 	if (known && n->identity.vm_probes != like->vm_probes)
 		snprintf(n->untested, sizeof(n->untested), "by table %s, untested build",

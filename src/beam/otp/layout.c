@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "beam/otp/tables.h"
@@ -61,6 +62,21 @@ const struct layout_table *layout_table_near(int otp, bool vm_probes, unsigned i
 		}
 	} while (found && i--);
 	return found;
+}
+
+void layout_drop_frame_pointer(struct beam_layout *l)
+{
+	int32_t gone = l->process_frame_pointer;
+
+	if (gone == LAYOUT_ABSENT)
+		return;
+	for (size_t i = 0; i < nr_layout_members; i++) {
+		int32_t *value = (int32_t *)((char *)l + layout_members[i].offset);
+
+		if (strcmp(layout_members[i].type, "struct process") == 0 && *value > gone)
+			*value -= 8;
+	}
+	l->process_frame_pointer = LAYOUT_ABSENT;
 }
 
 bool layout_knows(int otp)

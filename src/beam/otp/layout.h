@@ -29,6 +29,9 @@ const struct layout_table *layout_table_find(int otp, bool vm_probes);
 const struct layout_table *layout_table_near(int otp, bool vm_probes, unsigned int i);
 /* True if a table of the release is known. */
 bool layout_knows(int otp);
+/* As in the same build without native stack, which has no frame pointers (erl_process.h, OTP 25 to
+ * 29). */
+void layout_drop_frame_pointer(struct beam_layout *l);
 /* For tests: from now on its tables are not known to the functions above.  One must stay. */
 void layout_forget(int otp);
 

@@ -260,6 +260,8 @@ static void vote(struct election *e, const struct process_facts *p, const uint64
 static int ask_block(void *arg, struct process_facts *block, size_t nr)
 {
 	struct election *e = arg;
+	/* Without native stack the word of the frame's return address comes first. */
+	raddr skip = e->n->identity.native_stack ? 0 : 8;
 
 	for (size_t i = 0; i < nr && e->all_votes < MAX_VOTES; i++) {
 		const struct process_facts *o = &block[i];
@@ -267,9 +269,10 @@ static int ask_block(void *arg, struct process_facts *block, size_t nr)
 		struct process_facts whole;
 
 		if (o->i == e->p->i && o->epid != e->p->epid && o->status == PROCESS_WAITING &&
-		    o->stop + 8ull * e->nr <= o->hend &&
+		    o->stop + skip + 8ull * e->nr <= o->hend &&
 		    process_read(e->n, o->epid, PROCESS_READ_DICTIONARY, &whole) == 0 &&
-		    whole.i == e->p->i && mem_read(e->n->mem, whole.stop, y, 8ull * e->nr) == 0)
+		    whole.i == e->p->i &&
+		    mem_read(e->n->mem, whole.stop + skip, y, 8ull * e->nr) == 0)
 			vote(e, &whole, y);
 	}
 	return e->all_votes < MAX_VOTES ? 0 : 1;

@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "beam/code/jit_name.h"
 #include "beam/term/atoms.h"
+#include "beam/term/term_read.h"
 #include "names/names.h"
 
 /* ---- code ----------------------------------------------------------------------------------- */
@@ -90,6 +91,7 @@ int stack_code_open(struct stack_code *c, struct beam_node *n, struct error *err
 	}
 	c->normal_exit = jit_normal_exit(c->jit);
 	c->frame_pointers = jit_frame_pointers(c->jit);
+	c->c_stack = !n->identity.native_stack;
 	find_trace_frames(c, n->identity.otp);
 	return 0;
 }
@@ -214,6 +216,20 @@ static uint64_t stack_words(const struct head *h)
 	return (h->hend - h->stop) / 8;
 }
 
+/*
+ * Without native stack a frame has room for the address that a call out of it returns to, which is
+ * nil as long as there is none (emit_allocate_heap() and emit_return(), jit/x86): without that word
+ * the stack is as it would be with native stack.
+ */
+static void drop_unused_cp(struct process_stack *s)
+{
+	if (s->words.len == 0 || s->words.data[0] != TERM_NIL)
+		return;
+	s->stop += 8;
+	s->words.len--;
+	memmove(s->words.data, s->words.data + 1, 8 * s->words.len);
+}
+
 /* Takes over what was read under this head: words are there already. */
 static void finish(const struct stack_code *c, const struct head *h, struct process_stack *out)
 {
@@ -223,6 +239,8 @@ static void finish(const struct stack_code *c, const struct head *h, struct proc
 	out->state = h->state;
 	out->stale = is_stale(h->state);
 	out->cut = out->words.len < stack_words(h);
+	if (c->c_stack)
+		drop_unused_cp(out);
 	split(c, out);
 }
 

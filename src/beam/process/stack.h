@@ -26,6 +26,7 @@ struct stack_code { /* code of a node, opened once for many stacks */
 	struct jit_code *jit;
 	raddr normal_exit;
 	bool frame_pointers;
+	bool c_stack; /* JIT code runs on the C stack: a frame has the word of its return address */
 	/* Return addresses that tracing puts on a stack, and the words that follow them. */
 	struct {
 		raddr addr;

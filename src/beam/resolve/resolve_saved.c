@@ -79,13 +79,15 @@ void resolve_saved(struct beam_resolver *r, struct names *names, struct frame_li
 	const struct rec_raw_cstack *c = &r->cstack;
 	struct address_range f = jit_fragments(r->jit);
 	raddr e, plain, at;
+	bool fragment;
 	uint64_t w;
 
 	if (!belongs(c, raw) || !unwind_to_call(r, raw->call_ra, &e) || (e & 7) || e < c->low ||
 	    e > c->high)
 		return;
 	plain = e;
-	if (raw->call_ra >= f.start && raw->call_ra < f.end) {
+	fragment = raw->call_ra >= f.start && raw->call_ra < f.end;
+	if (fragment && r->node->identity.native_stack) {
 		plain = skip_fragments(r, e);
 		word_at(c, e, &l->saved_ra);
 	}
@@ -100,6 +102,9 @@ void resolve_saved(struct beam_resolver *r, struct names *names, struct frame_li
 		if (word_at(c, at - 8, &w) && (at - 8 < c->high || (w & 3) != 0))
 			push_return(r, names, l, w);
 	}
+	/* Without native stack it stands on the C stack. */
+	if (fragment && !r->node->identity.native_stack && raw->saved_ra)
+		push_return(r, names, l, raw->saved_ra);
 	/* Its middle may be missing all the same. */
 	l->status = raw->skipped_frames || raw->skipped_words ? SAMPLE_STATUS_TRUNCATED
 							      : SAMPLE_STATUS_COMPLETE;

@@ -16,9 +16,10 @@
 /* struct process: 776 bytes at most in OTP 24 to 29. */
 #define PROCESS_MAX 1024
 /* Ten times what 4000 reductions of plain Erlang code take. */
-#define CALL_CPU_NS 2000000u
-#define LEAF_WORDS  ((size_t)EBEAM_LEAF_CHUNKS * EBEAM_CHUNK_WORDS)
-#define ROOT_WORDS  ((size_t)EBEAM_ROOT_CHUNKS * EBEAM_CHUNK_WORDS)
+#define CALL_CPU_NS  2000000u
+#define PUSHED_WORDS 4
+#define LEAF_WORDS   ((size_t)EBEAM_LEAF_CHUNKS * EBEAM_CHUNK_WORDS)
+#define ROOT_WORDS   ((size_t)EBEAM_ROOT_CHUNKS * EBEAM_CHUNK_WORDS)
 
 struct stack_bounds {
 	raddr heap, stop, hend;
@@ -37,10 +38,14 @@ static bool is_inside(const struct stack_bounds *b, raddr sp)
 /* ---- where it is --------------------------------------------------------------------------- */
 
 static void read_call(struct running_call *call, struct mem *mem, const struct beam_layout *l,
-		      int otp, const struct running_scheduler *s, raddr stop)
+		      const struct running_code *code, const struct running_scheduler *s,
+		      raddr stop)
 {
-	if (!s->registers || mem_read_u64(mem, s->registers - 8, &call->ra) ||
-	    mem_read_u64(mem, callsite_light_bif_at(otp, l, s->registers, stop), &call->light_bif))
+	raddr at = callsite_return_at(mem, code->c_stack, s->registers, &call->pushed);
+	raddr light_bif = callsite_light_bif_at(code->otp, l, s->registers, stop);
+
+	if (!at || mem_read_u64(mem, at, &call->ra) ||
+	    mem_read_u64(mem, light_bif, &call->light_bif))
 		call->ra = call->light_bif = 0;
 }
 
@@ -77,7 +82,8 @@ static raddr find_top(struct rec_raw_sample *out, const struct running_call *cal
 		out->stack_source = STACK_RSP;
 		return t->sp;
 	}
-	if (in(&code->hull, call->ra) && (in_c || off_cpu || is_same_call(earlier, call))) {
+	if (in(&code->hull, call->ra) && !(code->c_stack && off_cpu && in(&code->hull, t->ip)) &&
+	    (in_c || off_cpu || is_same_call(earlier, call))) {
 		out->place = PLACE_C_FROM_JIT;
 		out->call_ra = call->ra;
 		out->light_bif = call->light_bif;
@@ -106,6 +112,17 @@ static size_t push_fragments(struct rec_raw_sample *out, const uint64_t *words, 
 			break;
 	}
 	return i;
+}
+
+/* Those on the C stack. */
+static void push_pushed(struct rec_raw_sample *out, struct mem *mem, raddr pushed, raddr registers,
+			const struct running_code *code)
+{
+	uint64_t words[PUSHED_WORDS];
+	size_t nr = MIN((size_t)(registers - pushed) / 8, (size_t)PUSHED_WORDS);
+
+	if (nr && mem_read(mem, pushed, words, 8 * nr) == 0)
+		push_fragments(out, words, nr, code);
 }
 
 static bool is_return(uint64_t word)
@@ -140,7 +157,8 @@ static void push_words(struct rec_raw_sample *out, const uint64_t *words, size_t
 
 /* Of a deep stack the words next to the leaf, and those next to the root. */
 static bool push_stack(struct rec_raw_sample *out, struct mem *mem, raddr top, raddr end,
-		       const struct running_code *code)
+		       const struct running_code *code, const struct running_scheduler *s,
+		       raddr pushed)
 {
 	size_t nr = (size_t)(end - top) / 8, leaf = MIN(nr, LEAF_WORDS);
 	size_t root = MIN(nr - leaf, ROOT_WORDS), done;
@@ -153,7 +171,9 @@ static bool push_stack(struct rec_raw_sample *out, struct mem *mem, raddr top, r
 	bool ok = mem_readv(mem, ranges, wanted) == wanted;
 
 	if (ok) {
-		done = push_fragments(out, words, leaf, code);
+		done = pushed ? 0 : push_fragments(out, words, leaf, code);
+		if (pushed)
+			push_pushed(out, mem, pushed, s->registers, code);
 		out->walked_words = (uint32_t)(leaf + root);
 		out->skipped_words = (uint32_t)(nr - leaf - root);
 		push_words(out, words + done, leaf - done, words + leaf, root);
@@ -199,12 +219,12 @@ bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, s
 	out->saved_ra = s->type == THREAD_NORMAL ? 0 : call->entry;
 	beam_mfa_read(mem, l, bytes_u64(bytes, l->process_current), out->current_mfa);
 	if (s->type == THREAD_NORMAL)
-		read_call(call, mem, l, code->otp, s, b.stop);
+		read_call(call, mem, l, code, s, b.stop);
 	top = find_top(out, call, &b, code, s, &t, in_c, earlier);
 	/* A collector that has moved the stack stores the new bounds at its end. */
 	if (!is_inside(&b, top) || (b.hend & 7))
 		out->status = SAMPLE_STATUS_BAD_BOUNDS;
-	else if (!push_stack(out, mem, top, b.hend, code))
+	else if (!push_stack(out, mem, top, b.hend, code, s, call->pushed))
 		out->status = SAMPLE_STATUS_STACK_UNREADABLE;
 	out->h.size = (uint32_t)(sizeof(*out) + 8 * (size_t)(out->nr_leaf + out->nr_root));
 	return true;

@@ -20,6 +20,7 @@
 struct running_code {
 	struct address_range hull, fragments;
 	int otp;
+	bool c_stack; /* it runs on the C stack: see bpf/sample.bpf.h */
 };
 
 struct running_scheduler {
@@ -34,6 +35,7 @@ struct running_scheduler {
 struct running_call {
 	bool known; /* the time is */
 	raddr ra, entry;
+	raddr pushed; /* what shared fragments have pushed: see callsite_return_at() */
 	uint64_t light_bif, cpu_ns;
 };
 

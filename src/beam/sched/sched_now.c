@@ -217,7 +217,7 @@ static bool look_once(struct sched_now *s, struct sched_one *one, struct sched_s
 	const struct beam_layout *l = &s->n->layout;
 	bool normal = one->type == THREAD_NORMAL;
 	struct bytes_read before, after;
-	raddr queue, light;
+	raddr queue, light, return_at = 0, pushed;
 
 	memset(out, 0, sizeof(*out));
 	if (!read_bytes(s, one, &before))
@@ -241,8 +241,13 @@ static bool look_once(struct sched_now *s, struct sched_one *one, struct sched_s
 	if (out->doing == SCHED_DOING_PORT &&
 	    mem_read_u64(s->n->mem, out->port + (raddr)l->port_id, &out->port_id) != 0)
 		return false;
-	if (normal && one->registers && mem_read_u64(s->n->mem, one->registers - 8, &out->call_ra))
+	if (normal)
+		return_at = callsite_return_at(s->n->mem, !s->n->identity.native_stack,
+					       one->registers, &pushed);
+	if (return_at && mem_read_u64(s->n->mem, return_at, &out->call_ra))
 		out->call_ra = 0;
+	if (return_at && pushed && mem_read_u64(s->n->mem, pushed, &out->stack_top))
+		out->stack_top = 0;
 	light = callsite_light_bif_at(s->n->identity.otp, l, one->registers, out->stop);
 	if (out->call_ra && mem_read_u64(s->n->mem, light, &out->light_bif))
 		out->light_bif = 0;

@@ -156,6 +156,7 @@ int live_session_config(struct session_config *out, struct beam_node *n,
 		.calls_beside = asked->calls && asked->calls->beside,
 		.call_stacks = asked->calls && asked->calls->stacks,
 		.otp = (unsigned int)n->identity.otp,
+		.c_stack = !n->identity.native_stack,
 		.call_words = asked->calls ? asked->calls->words : 0,
 		.call_depth = asked->calls ? asked->calls->depth : 0,
 	};
@@ -419,7 +420,8 @@ bool live_sees_slices(const struct beam_node *n)
 int live_watch_slices(struct live *l, const struct slice_watch_config *config, struct error *err)
 {
 	struct address_range mappings[EBEAM_JIT_RANGES];
-	struct running_code code = {.otp = l->node->identity.otp};
+	struct running_code code = {.otp = l->node->identity.otp,
+				    .c_stack = !l->node->identity.native_stack};
 	size_t nr =
 		beam_resolver_code_ranges(l->resolver, mappings, EBEAM_JIT_RANGES, &code.fragments);
 

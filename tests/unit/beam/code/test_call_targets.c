@@ -529,7 +529,7 @@ static void test_sites_cut(void **state)
 		struct call_sites sites = {0};
 
 		bytes = realloc(bytes, MAX(size, 1));
-		call_sites_scan(&sites, 25, bytes, size, 0x1000, 0x1000, 0, 9);
+		call_sites_scan(&sites, 25, false, bytes, size, 0x1000, 0x1000, 0, 9);
 		assert_int_equal(sites.v.len, size == sizeof(local));
 		call_sites_free(&sites);
 		free(bytes);
@@ -539,7 +539,7 @@ static void test_sites_cut(void **state)
 		struct call_sites sites = {0};
 
 		bytes = realloc(bytes, MAX(size, 1));
-		call_sites_scan(&sites, 25, bytes, size, 0x1002, 0, export, 9);
+		call_sites_scan(&sites, 25, false, bytes, size, 0x1002, 0, export, 9);
 		assert_int_equal(sites.v.len, size >= 14);
 		call_sites_free(&sites);
 		free(bytes);
@@ -547,14 +547,72 @@ static void test_sites_cut(void **state)
 	(void)state;
 }
 
+/* Code at 0x1000 that calls what stands at 0x1100, and by an export, without native stack. */
+static void test_sites_c_stack(void **state)
+{
+	/* lea, mov, jmp; padding up to the place of return */
+	static const uint8_t local_26[] = {0x48, 0x8d, 0x05, 0x09, 0, 0, 0,    0x48, 0x89, 0x45,
+					   0,	 0xe9, 0xf0, 0,	   0, 0, 0x90, 0x90, 0x90, 0x90};
+	static const uint8_t short_26[] = {0x48, 0x8d, 0x05, 0x09, 0,	 0,    0,
+					   0x48, 0x89, 0x45, 0,	   0xeb, 0xf3, 0x90,
+					   0x90, 0x90, 0x90, 0x90, 0x90, 0x90};
+	static const uint8_t local_24[] = {0x48, 0x8d, 0x05, 0x09, 0, 0, 0,    0x49, 0x89, 0x04,
+					   0x24, 0xe9, 0xf0, 0,	   0, 0, 0x90, 0x90, 0x90, 0x90};
+	static const uint8_t external_26[] = {
+		0x48, 0xb8, 8, 7,    6,	   5,	 4, 3,	  2,	1,    0x48, 0x8d, 0x3d, 0x0b,
+		0,    0,    0, 0x48, 0x89, 0x7d, 0, 0x42, 0xff, 0x24, 0xe0, 0x90, 0x90, 0x90};
+	static const uint8_t external_24[] = {
+		0x48, 0xb8, 8, 7,    6,	   5,	 4,    3,    2,	   1,	 0x48, 0x8d, 0x3d, 0x0b,
+		0,    0,    0, 0x49, 0x89, 0x3c, 0x24, 0xff, 0x24, 0xe8, 0x90, 0x90, 0x90, 0x90};
+	const raddr export = 0x0102030405060708;
+	const struct {
+		int otp;
+		const uint8_t *code;
+		size_t size, whole; /* so much of it is needed */
+		raddr entry, export, site;
+	} calls[] = {
+		{26, local_26, sizeof(local_26), 16, 0x1100, 0, 0x1010},
+		{26, short_26, sizeof(short_26), 16, 0x1000, 0, 0x1010},
+		{24, local_24, sizeof(local_24), 16, 0x1100, 0, 0x1010},
+		{26, external_26, sizeof(external_26), 26, 0, export, 0x101c},
+		{24, external_24, sizeof(external_24), 26, 0, export, 0x101c},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		for (size_t size = 0; size <= calls[i].size; size++) {
+			uint8_t *bytes = memcpy(malloc(size + 1), calls[i].code, size);
+			struct call_sites sites = {0}, none = {0};
+			int other = calls[i].otp == 24 ? 26 : 24;
+
+			bytes = realloc(bytes, MAX(size, 1));
+			call_sites_scan(&sites, calls[i].otp, true, bytes, size, 0x1000,
+					calls[i].entry, calls[i].export, 9);
+			assert_int_equal(sites.v.len, size >= calls[i].whole);
+			if (sites.v.len)
+				assert_int_equal(sites.v.data[0], calls[i].site);
+			call_sites_scan(&none, calls[i].otp, true, bytes, size, 0x1000,
+					calls[i].entry ? calls[i].entry + 1 : 0,
+					calls[i].export ? export + 8 : 0, 9);
+			call_sites_scan(&none, other, true, bytes, size, 0x1000, calls[i].entry,
+					calls[i].export, 9);
+			assert_int_equal(none.v.len, 0);
+			call_sites_free(&sites);
+			call_sites_free(&none);
+			free(bytes);
+		}
+	}
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),	     cmocka_unit_test(test_any),
-		cmocka_unit_test(test_module_watch), cmocka_unit_test(test_jit),
-		cmocka_unit_test(test_near),	     cmocka_unit_test(test_distance),
-		cmocka_unit_test(test_reload),	     cmocka_unit_test(test_corrupted),
-		cmocka_unit_test(test_sites),	     cmocka_unit_test(test_sites_cut),
+		cmocka_unit_test(test_kinds),	      cmocka_unit_test(test_any),
+		cmocka_unit_test(test_module_watch),  cmocka_unit_test(test_jit),
+		cmocka_unit_test(test_near),	      cmocka_unit_test(test_distance),
+		cmocka_unit_test(test_reload),	      cmocka_unit_test(test_corrupted),
+		cmocka_unit_test(test_sites),	      cmocka_unit_test(test_sites_cut),
+		cmocka_unit_test(test_sites_c_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

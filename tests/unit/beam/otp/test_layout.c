@@ -280,6 +280,36 @@ static void test_parts(void **state)
 	}
 }
 
+/* Without native stack there is no frame pointer: what stands behind it moves up, nothing else. */
+static void test_drop_frame_pointer(void **state)
+{
+	(void)state;
+	for (size_t t = 0; layout_tables[t]; t++) {
+		const struct beam_layout *with = &layout_tables[t]->layout;
+		struct beam_layout l = *with;
+		int32_t gone = with->process_frame_pointer;
+		unsigned int moved = 0;
+
+		layout_drop_frame_pointer(&l);
+		assert_int_equal(l.process_frame_pointer, LAYOUT_ABSENT);
+		assert_int_equal(l.process_stop, with->process_stop);
+		assert_int_equal(l.process_size, with->process_size - (gone < 0 ? 0 : 8));
+		assert_int_equal(l.process_heap, with->process_heap - (gone < 0 ? 0 : 8));
+		for (unsigned int i = 0; i < nr_layout_members; i++) {
+			bool in_process = strncmp(layout_members[i].member, "process_", 8) == 0;
+			int32_t before = value(with, i), after = value(&l, i);
+
+			if (before == gone || before == after)
+				continue;
+			assert_true(in_process && before > gone && after == before - 8);
+			moved++;
+		}
+		assert_true(gone < 0 ? moved == 0 : moved > 60);
+		layout_drop_frame_pointer(&l); /* once */
+		assert_int_equal(l.process_size, with->process_size - (gone < 0 ? 0 : 8));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +323,7 @@ int main(void)
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_near),
 		cmocka_unit_test(test_forget),
+		cmocka_unit_test(test_drop_frame_pointer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

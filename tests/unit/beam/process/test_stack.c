@@ -175,6 +175,32 @@ static void test_frame_pointers(void **state)
 	leave(w);
 }
 
+/* Without native stack the word of the top frame's return address is nil as long as it calls
+ * nobody; where the process has no frame yet, that of its caller's is on top. */
+static void test_c_stack(void **state)
+{
+	const uint64_t words[] = {0x3b, TERM(1), 0x3b, F + 0x20, TERM(3), EXIT};
+	struct world *w = world(26, false);
+
+	(void)state;
+	w->code.c_stack = true;
+	set_stack(w, words, ARRAY_SIZE(words));
+	read_stack(w);
+	assert_int_equal(w->stack.frames.len, 2);
+	check_frame(w, 0, F + 0x15, 0, 2);
+	check_frame(w, 1, F + 0x20, 3, 1);
+	assert_int_equal(w->stack.words.data[0], TERM(1));
+	assert_int_equal(w->stack.words.len, 5);
+	assert_int_equal(w->stack.stop, w->heap + HEAP - 8 * 5);
+	assert_false(w->stack.cut);
+	set_stack(w, words + 3, ARRAY_SIZE(words) - 3);
+	read_stack(w);
+	assert_int_equal(w->stack.frames.len, 2);
+	check_frame(w, 0, F + 0x15, 0, 0);
+	check_frame(w, 1, F + 0x20, 1, 1);
+	leave(w);
+}
+
 /* Recursion is marked: the node shows one of equal return addresses in a row. */
 static void test_repeated(void **state)
 {
@@ -422,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_hibernated), cmocka_unit_test(test_running),
 		cmocka_unit_test(test_not_there),  cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_many),	   cmocka_unit_test(test_no_code),
+		cmocka_unit_test(test_c_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

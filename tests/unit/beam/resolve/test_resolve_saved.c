@@ -197,6 +197,20 @@ static void test_fragment(void **state)
 	      COMPLETE);
 }
 
+/* Without native stack that return address is not on the Erlang stack: it came with the sample. */
+static void test_fragment_c_stack(void **state)
+{
+	struct saved_test *t = *state;
+
+	t->x->f->node.identity.native_stack = false;
+	t->s.rec.call_ra = t->c.stack[0] = fix_fragment(t->x, "call_bif_shared") + 0x81;
+	t->s.rec.saved_ra = fix_return(t->x, 0, 0) + 3;
+	check(t,
+	      ALL "lists:c/3 lists.erl:300; lists:b/2 lists.erl:200; lists:a/1 lists.erl:100; "
+		  "runtime global::call_bif_shared; native test_resolve_saved:interrupted",
+	      COMPLETE);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_test, close_test)
@@ -204,6 +218,7 @@ int main(void)
 		TEST(test_frames_between),	   TEST(test_no_copy),
 		TEST(test_copy_of_another_sample), TEST(test_wrong_ends),
 		TEST(test_impossible_copies),	   TEST(test_fragment),
+		TEST(test_fragment_c_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

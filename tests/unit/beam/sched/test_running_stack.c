@@ -160,6 +160,42 @@ static void fragments(void **state)
 	close_node(&x);
 }
 
+/* Without native stack it pushes that on the C stack, and the return address from C stands below,
+ * aligned. */
+static void c_stack(void **state)
+{
+	struct fixture x;
+	raddr registers;
+
+	UNUSED(state);
+	open_node(&x, 26);
+	x.code.c_stack = x.in_c = true;
+	registers = image_alloc(x.f->im, 128) + 64;
+	registers &= ~15ull;
+	x.s.registers = registers;
+	word(&x, 4, CODE + 0x403);
+	image_u64(x.f->im, registers, registers - 8);
+	image_u64(x.f->im, registers - 8, CODE + 0x703);
+	image_u64(x.f->im, registers - 40, FRAGMENT + 8);
+	image_u64(x.f->im, registers + (raddr)x.f->node.layout.registers_tmp_mem + 8, 0);
+	assert_true(read_stack(&x, NULL));
+	assert_int_equal(x.out->place, PLACE_C_FROM_JIT);
+	assert_int_equal(x.out->status, SAMPLE_STATUS_COMPLETE);
+	assert_true(x.out->call_ra == FRAGMENT + 8 && x.out->saved_ra == CODE + 0x703);
+	assert_int_equal(x.out->nr_leaf, 2);
+	assert_true(x.out->addrs[0] == CODE + 0x703 && x.out->addrs[1] == CODE + 0x508);
+	/* Called by a function; then nothing that could be such a place. */
+	image_u64(x.f->im, registers, registers);
+	image_u64(x.f->im, registers - 24, CODE + 0x600);
+	assert_true(read_stack(&x, NULL));
+	assert_true(x.out->call_ra == CODE + 0x600);
+	assert_int_equal(x.out->nr_leaf, 1);
+	image_u64(x.f->im, registers, registers + 8);
+	assert_true(read_stack(&x, NULL));
+	assert_int_equal(x.out->place, PLACE_OTHER);
+	close_node(&x);
+}
+
 static void dirty(void **state)
 {
 	struct fixture x;
@@ -222,7 +258,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls), cmocka_unit_test(fragments), cmocka_unit_test(dirty),
-		cmocka_unit_test(deep),	 cmocka_unit_test(broken),
+		cmocka_unit_test(deep),	 cmocka_unit_test(broken),    cmocka_unit_test(c_stack),
 	};
 
 	pthread_t thread;
