@@ -7,6 +7,7 @@
 #   make test       (root) install what is missing, build, run every test
 #   make kernels    (root) the same on other kernels, in QEMU: hours where there is no KVM
 #   make static     build/ebeam-static: one file that needs no shared library
+#   make man        build/man: the manual pages
 #   make dist       build/dist: that file as a tarball, a Debian package and a container image
 #   make install PREFIX=/usr/local    make uninstall
 #
@@ -49,14 +50,14 @@ LIBSRC  := $(filter-out $(MAIN),$(SRC))
 BPFOWN  := features calibrate places kernel_btf
 BPFSRC  := bpf/maps.bpf.c \
            $(filter-out bpf/maps.bpf.c $(BPFOWN:%=bpf/%.bpf.c),$(sort $(wildcard bpf/*.bpf.c)))
-ASSETS  := $(sort $(wildcard src/export/assets/*))
+ASSETS  := $(sort $(wildcard src/export/assets/* doc/*.md))
 
 LIBOBJ  := $(LIBSRC:%.c=$(B)/obj/%.o) $(B)/obj/gen/pprof.pb-c.o $(B)/obj/gen/assets.o
 SANOBJ  := $(LIBSRC:%.c=$(B)/san/%.o) $(B)/san/gen/pprof.pb-c.o $(B)/san/gen/assets.o
 GEN     := $(B)/gen/ebeam.skel.h $(B)/gen/features.skel.h $(B)/gen/calibrate.skel.h \
            $(B)/gen/kernel_btf.skel.h $(B)/gen/pprof.pb-c.h $(B)/gen/assets.h $(B)/gen/terminfo.h
 
-SHOWN   := $(B)/ebeam.1 $(addprefix $(B)/completions/,bash zsh fish)
+SHOWN   := $(B)/man/list $(addprefix $(B)/completions/,bash zsh fish)
 
 define newline
 
@@ -250,14 +251,21 @@ $(B)/tests/kernels/%: $(B)/obj/tests/kernels/%.o
 
 # ---- lint, install, and the targets that need root ----------------------------------------
 
-lint:
+lint: $(B)/man/list
 	$(Q)tools/check-layers
 	$(Q)tools/check-style
+	$(Q)tools/check-man $(B)/man
 
-man: $(B)/ebeam.1
-$(B)/ebeam.1: $(B)/ebeam
+# One page for each line of the list: section and name.
+man: $(B)/man/list
+$(B)/man/list: $(B)/ebeam
 	$(call say,MAN)
-	$(Q)$(EMULATOR) $(B)/ebeam help --man > $@
+	$(Q)rm -rf $(@D) && mkdir -p $(addprefix $(@D)/man,1 5 7) && $(EMULATOR) $(B)/ebeam help --list > $@.new
+	$(Q)while read -r section name about; do \
+	    page=ebeam-$$name && [ $$name != ebeam ] || page=ebeam; \
+	    $(EMULATOR) $(B)/ebeam help --man $$section $$name > $(@D)/man$$section/$$page.$$section || exit 1; \
+	done < $@.new
+	$(Q)mv $@.new $@
 
 $(B)/completions/%: $(B)/ebeam
 	$(call say,COMPL)
@@ -265,11 +273,13 @@ $(B)/completions/%: $(B)/ebeam
 
 # Mode, file, and where it goes below $(PREFIX).  Nothing that was built is run: it may be for
 # another host, or another user.
-INSTALLED = 755:$(PROGRAM):bin/ebeam 644:$(B)/ebeam.1:share/man/man1/ebeam.1 \
+INSTALLED = 755:$(PROGRAM):bin/ebeam $(foreach p,$(PAGES),644:$(B)/man/$p:share/man/$p) \
             644:$(B)/completions/bash:share/bash-completion/completions/ebeam \
             644:$(B)/completions/zsh:share/zsh/site-functions/_ebeam \
             644:$(B)/completions/fish:share/fish/vendor_completions.d/ebeam.fish \
             644:LICENSE:share/doc/ebeam/LICENSE
+# Read when it is there: `make install` has it made first.
+PAGES   = $(shell awk '{ print "man" $$1 "/" ($$2 == "ebeam" ? $$2 : "ebeam-" $$2) "." $$1 }' $(B)/man/list 2>/dev/null)
 part = $(word $(1),$(subst :, ,$(2)))
 AT = "$(DESTDIR)$(PREFIX)/
 
@@ -278,6 +288,7 @@ install: $(PROGRAM) $(SHOWN)
 
 uninstall:
 	$(foreach i,$(INSTALLED),rm -f $(AT)$(call part,3,$i)"$(newline))
+	$(foreach s,1 5 7,rm -f $(AT)share/man/man$s/"ebeam-*.$s$(newline))
 	[ ! -d $(AT)share/doc/ebeam" ] || rmdir $(AT)share/doc/ebeam"
 
 # The time that files in packages have: of the sources, not of the build.

@@ -74,6 +74,10 @@ def install_and_uninstall(ctx):
     check_equal(seen["opt/e/bin/ebeam"][0], "0o755", "mode of the program")
     check_equal({mode for path, (mode, _) in seen.items() if path != "opt/e/bin/ebeam"}, {"0o644"},
                 "modes of the others")
+    pages = {f"opt/e/share/man/man{section}/ebeam{'' if name == 'ebeam' else '-' + name}.{section}"
+             for section, name in (line.split()[:2] for line in
+                                   run("build/ebeam", "help", "--list").splitlines())}
+    check_equal({path for path in seen if "/man/" in path}, pages, "pages of the manual")
     run("make", "uninstall", *words)
     check_equal(files(root), {}, "files after uninstall")
     check(not os.path.exists(os.path.join(root, "opt/e/share/doc/ebeam")), "its folder is there")
@@ -96,7 +100,7 @@ def cross_build(ctx):
 def versions(ctx):
     number = version()
     check_equal(run(PROGRAM, "version"), f"ebeam {number}\n", "static program")
-    with open(os.path.join(TOP, "build", "ebeam.1"), encoding="utf-8") as f:
+    with open(os.path.join(TOP, "build", "man", "man1", "ebeam.1"), encoding="utf-8") as f:
         check_in(f'"ebeam {number}"', f.readline(), "man page")
     check_equal(run("dpkg-deb", "-f", made("*.deb"), "Version").strip(), number, "package")
     made(f"ebeam-{number}-linux-*.tar.gz")

@@ -104,7 +104,7 @@ def kernel_faults(ctx):
         check_equal(len(added), 1 - int(f.read()), f"rows that panic_on_warn adds: {added}")
     row, = [r for r in warned.values() if "panic_on_warn" in r["seen"]]
     check_in("panic_on_warn=0", row["fix"], "fix")
-    manual = ctx.ebeam.ok("help", "--man").out
+    manual = ctx.ebeam.ok("help", "--man", "support").out
     for feature in usual:
         check_in(feature, manual, "the manual has it")
 

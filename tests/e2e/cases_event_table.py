@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tables of commands and of events in the README are what the program and the nodes say."""
+"""The table of commands in the README and that of events in the manual are what the program and the
+nodes say."""
 import os
 import subprocess
 
@@ -9,10 +10,10 @@ from nodes import TOP
 SIDE_BY_SIDE = IN_TURN = True
 
 
-@case("README.md: each event and what this release gives of it (tools/event-table)")
-def readme(ctx):
+@case("doc/ebeam-events.md: each event and what this release gives of it (tools/event-table)")
+def events(ctx):
     if ctx.own_build and not ctx.otp.endswith("usdt"):
-        raise Skip("README.md has columns for the releases of Debian's suites")
+        raise Skip("the page has columns for the releases of Debian's suites")
     done = subprocess.run([os.path.join(TOP, "tools", "event-table"), "--check", "--otp", ctx.otp,
                            "--ebeam", ctx.ebeam.path], capture_output=True, text=True, timeout=120)
     check_equal(done.returncode, 0, done.stdout + done.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Few privileges: each command works with the capabilities that the README's table names, and not
+"""Few privileges: each command works with the capabilities that the manual's table names, and not
 with one less; what else may forbid it is said, with the fix.  Also run on other kernels
 (tests/kernels)."""
 import os
@@ -14,7 +14,7 @@ from ebeam import FEW_CAPABILITIES, NOBODY, as_nobody
 from harness import case, check, check_equal, check_in, patience
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-README = os.path.join(HERE, "..", "..", "README.md")
+PAGE = os.path.join(HERE, "..", "..", "doc", "ebeam-privileges.md")
 NUMBER = {"CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38, "CAP_BPF": 39}
 
 SHORT = ("-d", "500ms")
@@ -51,8 +51,8 @@ def works(result):
 def table():
     """command -> capabilities, of the kernel that runs."""
     multi = tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups())) >= (6, 6)
-    with open(README) as f:
-        text = f.read().split("### Privileges", 1)[1].split("\n#", 1)[0]
+    with open(PAGE) as f:
+        text = f.read()
     found = {}
     for commands, late, early in re.findall(r"^\| (`.*?) \| (.*?) \| (.*?) \|$", text, re.M):
         for name in re.findall(r"`([a-z -]+)`( \([^)]*\))?", commands):
@@ -73,7 +73,7 @@ def sysctl(ctx, name, value):
     write(f"{value}\n")
 
 
-@case("each command with the capabilities of the README's table, and not with one less", otp="one",
+@case("each command with the capabilities of the manual's table, and not with one less", otp="one",
       timeout=600, alone=True)
 def sets(ctx):
     sysctl(ctx, "perf_event_paranoid", 2)

@@ -15,7 +15,7 @@ def record(ctx):
     check(profile.count(own) > 0.5 * profile.samples,
           f"{profile.count(own)} of {profile.samples} in the processes; {profile.hottest()}")
     check(profile.share_with("throughput:unit/0", own) > 0.9, f"stacks: {profile.hottest()}")
-    # The stack of a heap that shrinks cannot be found while its end is unmapped (README), which
+    # The stack of a heap that shrinks cannot be found while its end is unmapped (ebeam-internals(7)), which
     # takes an emulated machine, whose CPUs wait for each other, very long.
     unmapping = min(profile.count(profile.only(lambda s: any("munmap" in f for f in s["frames"]))),
                     profile.by_status["stack_unreadable"])

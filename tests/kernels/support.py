@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What plans found in guests, kept below build/, and the table of it in the README."""
+"""What plans found in guests, kept below build/, and the table of it in the manual."""
 import fnmatch
 import hashlib
 import json
@@ -8,7 +8,7 @@ import subprocess
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(TOP, "build", "tests", "kernels", "results.json")
-README = os.path.join(TOP, "README.md")
+PAGE = os.path.join(TOP, "doc", "ebeam-support.md")
 BEGIN, END = "<!-- kernels -->\n", "<!-- end of kernels -->\n"
 
 # What is said, the plan (a pattern), and its cases (all, if there are none).
@@ -97,9 +97,9 @@ def table(kernels):
 
 
 def write_table(kernels):
-    with open(README) as f:
+    with open(PAGE) as f:
         text = f.read()
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    with open(README, "w") as f:
+    with open(PAGE, "w") as f:
         f.write(before + BEGIN + table(kernels) + END + after)

@@ -23,10 +23,10 @@ class Table:
         self.rows.append((what, measured, wanted, verdict))
         print(f"  {what}: {measured}  {wanted} {verdict}".rstrip(), file=sys.stderr, flush=True)
 
-    def print(self):
-        print("| what | measured | goal | met |\n|---|---|---|---|")
+    def print(self, file=None):
+        print("| what | measured | goal | met |\n|---|---|---|---|", file=file)
         for row in self.rows:
-            print(f"| {' | '.join(row)} |")
+            print(f"| {' | '.join(row)} |", file=file)
 
 
 def middle(values):

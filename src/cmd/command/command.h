@@ -90,7 +90,7 @@ enum option_id {
 	OPTION_COUNT,	     /* --count */
 	OPTION_ARGS,	     /* --args */
 	OPTION_MAN,	     /* --man (help only) */
-	OPTION_MARKDOWN,     /* --markdown: the tables of the README */
+	OPTION_MARKDOWN,     /* --markdown: the tables of commands and events */
 	OPTION_HELP,	     /* -h, --help */
 	NR_OPTIONS
 };

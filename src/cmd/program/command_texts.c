@@ -8,11 +8,6 @@
 #define ENDS_AND_SHOWS                                                                             \
 	"Ends after -d, at Ctrl-C or when the node exits, and then shows the answer; --watch "     \
 	"shows one for each interval."
-#define JSON_OPENS                                                                                 \
-	"With -j, data has duration_ns, share_seen (the part that was watched, 1 = all; "          \
-	"counts and sums are estimates of all; \"sampled\", beside data, has of each such kind "   \
-	"of "                                                                                      \
-	"event the factor by which counts may be off, error_factor), "
 
 /* clang-format off */
 const char describe_events[] =
@@ -42,13 +37,10 @@ const char describe_events[] =
 	"so that nothing is lost, and the node pays less than for events that are told; "
 	"--watch shows it again and again.\n\n"
 	"-e takes names, groups (process, scheduler, message, gc, port, signal, heap, long, "
-	"alloc, copy, nif, dist, all) and names that end in *. With -j each line is an "
-	"object: the fields of the event, and ts_ns (nanoseconds since 1970), cpu, kind, pid, "
-	"registered_name, label, os_tid, scheduler; untested says, of a release that ebeam "
-	"does not know, how it is read. -o FILE.ebeam keeps the events and all names, for -i. "
-	"The last line on standard error says how many events were lost, if "
-	"any; what a probe costs the node is paid for each event, so ask for those that you "
-	"need.";
+	"alloc, copy, nif, dist, all) and names that end in *. -o FILE.ebeam keeps "
+	"the events and all names, for -i. The last line on standard error says how many events "
+	"were lost, if any; what a probe costs the node is paid for each event, so ask for those "
+	"that you need.";
 
 const char describe_diagnose[] =
 	"The first command at 3 a.m.: looks at a node for 5 seconds (-d), by memory and /proc "
@@ -105,15 +97,10 @@ const char describe_trace[] =
 	"many reductions were not. Of C functions it may have no upper end (\"or more\"): where "
 	"hits take much of the time, or bursts spend the limit. Which limits should let all calls "
 	"of Erlang functions be seen is said, too. "
-	"The exit code is then 7, unless -n ended it; with -j \"sampled\" has share and "
-	"error_factor of \"call\" and, of C functions, \"c_call\".\n\n"
+	"The exit code is then 7, unless -n ended it.\n\n"
 	"Arguments are copied at the instant of the call: --depth and --size say how much, what "
 	"is beyond is ... . --count, --histogram and --args give one answer at the end: calls by "
-	"caller, how long they took, and the shapes of arguments with the slowest calls. With -j "
-	"each line is an object: ts_ns, pid, kind (call, return, exception), mfa, args, caller, "
-	"stack, result, duration_ns, untested (how a release that ebeam does not know is read); "
-	"of these answers data has callers, shapes, durations and, "
-	"with --args, slowest.\n\n"
+	"caller, how long they took, and the shapes of arguments with the slowest calls.\n\n"
 	"'-> stack' shows who called whom down to the call, the last caller first. With -f, or -o "
 	"and a name such as calls.html, the stacks of all calls are one flame graph instead (or "
 	"another of the formats of 'record'): who calls that, how often; with --weight time how "
@@ -151,15 +138,7 @@ const char describe_msg[] =
 	"messages to other nodes, nor of those to aliases of processes that keep messages off "
 	"heap. -e message_send,message_queued,message_receive also counts what is received, "
 	"which costs a second probe for each message. With -e message_queued alone senders "
-	"are pids, and what leaves the node is not counted.\n\n"
-	JSON_OPENS
-	"by, rows_of, messages, bytes, without_size (messages whose size is not known), "
-	"overflows (what had to be put under [others]), lost_mailboxes (messages to mailboxes "
-	"of which no length is kept), and arrays: rows (from, to, messages, messages_per_s, "
-	"bytes, bytes_per_s, without_size), mailboxes (pid, name, message_queue_len, "
-	"max_message_queue_len, growth, growth_per_s, full_in_s (null: not within a day), "
-	"queued, queued_bytes, received (null: not watched)), nodes (node, messages); and "
-	"size_words, a histogram of words copied.";
+	"are pids, and what leaves the node is not counted.";
 
 const char describe_gc[] =
 	"How long collections take (minor ones, major ones, those of dirty schedulers), as "
@@ -191,18 +170,7 @@ const char describe_gc[] =
 	"erlang:system_flag(multi_scheduling, block). Each with its number, its time from "
 	"beginning to end, and who asked for it: of literal areas those are all purges and "
 	"all calls of persistent_term:put/2 and erase/1, some of which may have left "
-	"none.\n\n"
-	JSON_OPENS
-	"by, longer_than_ns, totals (as rows, with dirty_ns, scheduler_percent and cpu_wait: "
-	"percent of the time in which schedulers were to run that they had no CPU), pauses "
-	"(histograms: minor, major, dirty), and rows: group, name (by process), minor, major, "
-	"dirty, minor_continued (minor ones that went over into a major one), total_ns, max_ns, "
-	"mean_ns, reclaimed (words), reclaimed_unknown (collections that did not tell), "
-	"heap_after (words after the last one), heap and old_heap (its parts), max_heap (the "
-	"largest after one). node_wide (null: not watched): share_seen, literal_areas, "
-	"code_purges, multi_scheduling_blocks, each with count, total_ns, max_ns, "
-	"under_way_ns (of one that has not ended, in total_ns and max_ns, too) and asked_by: "
-	"what, pid, name, function, count.";
+	"none.";
 
 const char describe_alloc[] =
 	"What the VM's allocators get from the system and give back to it, by allocator: "
@@ -216,13 +184,7 @@ const char describe_alloc[] =
 	"An allocator with much churn gets and returns carriers all the time: larger carriers "
 	"(+M) may help. DELTA is what it has more or less than before, single blocks that "
 	"changed their size included; if events were sampled, by what the node has, and of a "
-	"capture nothing. Who needed the memory is told by 'ebeam events -e alloc --stack'.\n\n"
-	JSON_OPENS
-	"sizes (a histogram of those created, bytes), and rows: type, churn (a second), mbcs "
-	"and sbcs (created, created_bytes, destroyed, destroyed_bytes), resized, grown_bytes, "
-	"shrunk_bytes, pool_put, pool_put_bytes, pool_get, pool_get_bytes, begin and now "
-	"(what the node had and has; null of a capture: mbcs, mbcs_bytes, sbcs, sbcs_bytes, "
-	"pool, pool_bytes).";
+	"capture nothing. Who needed the memory is told by 'ebeam events -e alloc --stack'.";
 
 const char describe_proc[] =
 	"Counts every process that is started and every one that ends: by what it runs, by "
@@ -250,15 +212,7 @@ const char describe_proc[] =
 	"second at least: servers start one for each request, and hundreds a second are no "
 	"trouble, but so many take some percent of a core for nothing but starting and "
 	"ending. 'processes pile up' stands before whose living processes became 1,000 more, "
-	"if that is half of what it started.\n\n"
-	JSON_OPENS
-	"by, spawned, spawned_per_s, exited, crashed, living (null: not all was seen), "
-	"mean_lifetime_ns, max_lifetime_ns, last_crash, links, unlinks, registered, "
-	"unregistered, overflows (what had to be put under [others]), not_followed (processes "
-	"too many to follow), and arrays: rows (group, and what is said of all), parents "
-	"(parent, the same of its processes, restart_loop, spawn_storm, piles_up), reasons "
-	"(reason, crash, exits), names (name, registered, unregistered); and lifetime_ns, a "
-	"histogram.";
+	"if that is half of what it started.";
 
 const char describe_sched[] =
 	"How busy each scheduler is; how long processes wait in run queues, from the moment "
@@ -298,21 +252,6 @@ const char describe_sched[] =
 	"after the other), too. Shorter ones are seen by probes, which may be sampled, with the "
 	"stack of their end. With --process schedulers are those of the node "
 	"all the same.\n\n"
-	"With -j, data has from_ns (as ts_ns of events), duration_ns, share_seen (1: all; else "
-	"counts are scaled by what was sampled, times by how long schedulers were busy), "
-	"cut_left_out (true: slices and waits that sampling cut are in no sum, so that times "
-	"and counts are too small, those of what lasts long most of all; but long slices that "
-	"are seen without probes are all in slices, time_ns, dirty_ns and max_ns), by, "
-	"utilization, schedulers (type, scheduler, utilization; processes, ports and other, its "
-	"parts; error: points that it may be wrong by; source: vm, events or looks; by: what "
-	"each of these says, null if it does not; looks; on_cpu, cpu_wait; all in percent of "
-	"the time; slices), totals (as rows, with unknown_waits and untracked), left (how "
-	"slices ended), histograms (run_queue, dirty_run_queue, slices, dirty_slices: ns; "
-	"reductions), long_slices, longest (duration_ns; at_least: it was longer, as its "
-	"beginning or its end was not watched; pid, name, port, driver, entry, "
-	"reductions, type, scheduler, stack), and rows: group, name (by process), slices, "
-	"time_ns, dirty_ns, mean_ns, max_ns, max_at_least, reductions, waits, wait_ns, "
-	"mean_wait_ns, max_wait_ns.\n\n"
 	"--now says what each scheduler, dirty ones too, does at this moment, without probes: "
 	"from the node's memory and /proc, of a node that hangs or is stopped too, and of a core "
 	"file (--core). Some looks within 0.2 s (-d: as long as that) tell how long it is "
@@ -320,8 +259,8 @@ const char describe_sched[] =
 	"longer), AT MOST what is known otherwise: a look before saw another, or a dirty "
 	"scheduler works without a rest only since then. Idle is what runs no process and no "
 	"port; offline, what may not (schedulers_online); blocked, what may not because a process "
-	"has blocked multi-scheduling: which one, the last line says. FUNCTION is "
-	"the one that it is in if the memory tells: in a BIF, a NIF or the "
+	"has blocked multi-scheduling: which one, the last line says. FUNCTION is the one that "
+	"it is in if the memory tells: in a BIF, a NIF or the "
 	"collector, on dirty schedulers, and where the thread is off its CPU; else, marked ~, "
 	"the one in which its time slice began. QUEUE are those that wait for this scheduler "
 	"(dirty ones of a type share a run queue). THREAD is the kernel's side: on_cpu, runnable "
@@ -332,18 +271,7 @@ const char describe_sched[] =
 	"record' samples those). Thread progress is what the VM waits for before it frees memory "
 	"and code that others may use, and before much of what concerns all schedulers: if it "
 	"stands still, the last line says for how long at least and which scheduler holds it up. "
-	"More columns: -c type,scheduler,pid,port,function_from,os_tid,wchan,holds_progress.\n\n"
-	"With --now -j, data has looks, duration_ns, stopped, thread_progress (state: moves, "
-	"still, not_needed as all wait for work, null if it is not known; value; at_least_ns; "
-	"waits_for: if that is no scheduler), multi_scheduling (state: enabled, blocked, "
-	"blocked_normal; blocked_by: at most 8 pids; blockers: their number) and schedulers: type, "
-	"scheduler, doing (process, gc, port, other, idle, blocked, offline), pid, port, "
-	"registered_name, function, function_from (now; call: the "
-	"last that called C code, which has used a CPU since for longer than Erlang code could; "
-	"slice_start), at_least_ns, at_most_ns, run_queue, os_tid, thread_state, on_cpu, cpu_wait "
-	"(percent of the time of the looks), syscall, file, wchan, holds_progress (behind: it has "
-	"not confirmed the value; leader: it is the one that counts on, and does not; alone: "
-	"nobody leads, and it does not come to), native_stack. What is not known is null.";
+	"More columns: -c type,scheduler,pid,port,function_from,os_tid,wchan,holds_progress.";
 /* clang-format on */
 
 const char describe_top[] =

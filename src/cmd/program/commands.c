@@ -237,10 +237,9 @@ const struct command commands[] = {
 			"among them, and where it can be told which register holds it. Mailboxes "
 			"of up to 10,000 messages are always counted by shape. A process that "
 			"runs is shown as of its last stop, and said to be stale. Whom it waits "
-			"for, why, and since when if its timer tells: as 'dump --waits' has it "
-			"(with -j, waits_for is null or has waits_for, reason, waiting_ms and "
-			"waiting_is). A timer that is 'overdue' (time_left less than 0 with -j) "
-			"by a second or more should have gone off: its scheduler is stuck, or "
+			"for, why, and since when if its timer tells: as 'dump --waits' has "
+			"it. A timer that is 'overdue' by a second or more should have gone off: "
+			"its scheduler is stuck, or "
 			"the node is stopped.",
 		.options = OPTIONS(OPTIONS_LOOK, OPT(JSON), OPTIONS_TERM, OPT(LIMIT), OPT(TERMS),
 				   OPT(HEAP), OPT(MAILBOX)),
@@ -275,12 +274,7 @@ const struct command commands[] = {
 			"Since when is known of calls with a timeout (by their timer); with "
 			"--watch, "
 			"others have been waiting at least (>=) since the first look that saw the "
-			"same wait. With -j, data has targets, chains, deadlocks, waits (pid, "
-			"waits_for, reason: answer, busy_port, busy_dist_port or suspended, "
-			"waiting_ms, waiting_is: timer, at_least or null where it is not known) "
-			"and "
-			"monitors (pid, monitors, current_function); of targets, longest_ms and "
-			"longest_is are those of who has been waiting longest.\n\n"
+			"same wait.\n\n"
 			"--old-code shows which processes "
 			"still run code of a module that was loaded anew, as "
 			"erlang:check_process_code/2 finds it in what they execute: the next "
@@ -351,13 +345,7 @@ const struct command commands[] = {
 			"  ebeam port --io -p rabbit@host -d 10\n"
 			"  ebeam port --io -p 4711 --watch 2s -s in -n 5\n"
 			"  ebeam port --io -p 4711 -d 10 -o ports.ebeam; ebeam port --io -i "
-			"ports.ebeam\n\n"
-			"With --io -j, data has duration_ns, share_seen (the part that was "
-			"watched, 1 = all; counts and sums are estimates of all), and arrays: "
-			"ports (port, driver, name, pid, owner, opened, stopped (in that time), "
-			"in, out, control_bytes, calls, busy, callbacks (calls of each)) and "
-			"drivers (driver, ports, and the same counts). in is null if it is not "
-			"known.",
+			"ports.ebeam",
 		.options = OPTIONS(OPTIONS_LOOK, OPTIONS_TABLE, OPT(IO), OPTIONS_PORT_IO),
 		.run = cmd_port,
 	},
@@ -499,11 +487,20 @@ const struct command commands[] = {
 	},
 	{
 		.name = "help",
-		.summary = "show how to use ebeam, or one of its commands",
-		.args = "[COMMAND]",
-		.description = "The same as 'ebeam COMMAND --help'.",
-		.options = OPTIONS(OPT(MAN), OPT(MARKDOWN)),
-		.max_args = 1,
+		.summary = "show how to use ebeam, one of its commands, or a page of the manual",
+		.args = "[SECTION] [COMMAND|TOPIC]",
+		.description =
+			"Of a command the same as 'ebeam COMMAND --help', of a topic its page of "
+			"the manual, built in. SECTION chooses as that of man does: 1 has the "
+			"commands, with all that their pages say, 5 formats, 7 topics.\n\n"
+			"  ebeam help trace\n"
+			"  ebeam help 1 trace\n"
+			"  ebeam help json\n"
+			"  ebeam help 7 events\n"
+			"  ebeam help --list\n"
+			"  ebeam help --man trace | man -l -",
+		.options = OPTIONS(OPT(MAN), OPT(MARKDOWN), OPT(LIST)),
+		.max_args = 2,
 		.run = cmd_help,
 	},
 	{

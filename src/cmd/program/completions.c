@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "cmd/command/command.h"
 #include "cmd/command/options.h"
+#include "cmd/program/manual.h"
 
 /* What may stand in a place that is not an option's name. */
 enum word_kind { WORD_NONE, WORD_FREE, WORD_FILE, WORD_COMMAND, WORD_SHELL };
@@ -27,7 +28,7 @@ static enum word_kind command_word(const struct command *c)
 {
 	if (!c->max_args)
 		return WORD_NONE;
-	if (strcmp(c->args, "[COMMAND]") == 0)
+	if (strcmp(c->args, "[SECTION] [COMMAND|TOPIC]") == 0)
 		return WORD_COMMAND;
 	if (strcmp(c->args, "SHELL") == 0)
 		return WORD_SHELL;
@@ -40,14 +41,29 @@ static void add_command_names(struct strbuf *out)
 		strbuf_addf(out, " %s", c->name);
 }
 
+/* Those that are no commands, too. */
+static void add_topic_names(struct strbuf *out)
+{
+	for (const struct manual_topic *t = manual_topics; t->name; t++) {
+		const struct command *c = commands;
+
+		while (c->name && strcmp(c->name, t->name) != 0)
+			c++;
+		if (!c->name)
+			strbuf_addf(out, " %s", t->name);
+	}
+}
+
 static void add_shells(struct strbuf *out);
 
 /* The words that may stand there, a space before each; nothing for files and free text. */
 static void add_words(struct strbuf *out, enum word_kind kind)
 {
-	if (kind == WORD_COMMAND)
+	if (kind == WORD_COMMAND) {
 		add_command_names(out);
-	else if (kind == WORD_SHELL)
+		add_topic_names(out);
+	}
+	if (kind == WORD_SHELL)
 		add_shells(out);
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam help`, `ebeam COMMAND --help` and the list of commands of the README, all from the
- * tables of commands and options.  Text is wrapped at 80 columns, whatever the terminal, so that
- * it can be quoted and compared.
+ * `ebeam help`, `ebeam COMMAND --help`, pages of the manual and the list of commands of the README,
+ * from the tables of commands and options.  Text is wrapped at 80 columns, whatever the terminal,
+ * so that it can be quoted and compared.
  */
 #include "cmd/program/help.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define HELP_WIDTH 79 /* last column used */
+#include "cmd/program/manual.h"
 
 /* Where the text of an option, a command, an exit code starts. */
 #define OPTION_INDENT  26
@@ -40,8 +40,7 @@ const struct environment_row environment_rows[] = {
 
 /* ---- pieces ------------------------------------------------------------------------------- */
 
-/* Writes words from `column` on, wrapped, further lines indented; ends the line. */
-static void write_wrapped(FILE *f, const char *text, size_t len, size_t column, size_t indent)
+void help_wrapped(FILE *f, const char *text, size_t len, size_t column, size_t indent)
 {
 	const char *end = text + len;
 	bool first = true;
@@ -77,7 +76,7 @@ static void write_item(FILE *f, const char *left, const char *text, int indent)
 		fprintf(f, "\n%*s", indent, "");
 	else
 		fprintf(f, "%*s", indent - used, "");
-	write_wrapped(f, text, strlen(text), (size_t)indent, (size_t)indent);
+	help_wrapped(f, text, strlen(text), (size_t)indent, (size_t)indent);
 }
 
 bool help_next_paragraph(const char **text, struct paragraph *out)
@@ -158,13 +157,45 @@ void help_overview(FILE *f)
 	      f);
 	for (const struct command *c = commands; c->name; c++)
 		write_item(f, c->name, c->summary, COMMAND_INDENT);
+	fputs("\nTopics:\n", f);
+	for (const struct manual_topic *t = manual_topics; t->name; t++) {
+		struct strbuf summary = STRBUF_INIT, word = STRBUF_INIT;
+
+		if (t->section == 1)
+			continue;
+		manual_topic_summary(t, &summary);
+		manual_topic_word(t, &word);
+		write_item(f, word.buf, summary.buf, COMMAND_INDENT);
+		strbuf_free(&word);
+		strbuf_free(&summary);
+	}
 	fputs("\nAn unambiguous beginning of a command's name will do. 'ebeam help COMMAND' says\n"
-	      "more about one of them.\n\nExit codes:\n",
+	      "more about one of them, 'ebeam help TOPIC' has the rest of the manual.\n\n"
+	      "Exit codes:\n",
 	      f);
 	for (const struct exit_row *e = exit_rows; e->text; e++) {
 		snprintf(code, sizeof(code), "%d", e->code);
 		write_item(f, code, e->text, EXIT_INDENT);
 	}
+}
+
+/* Pages of the manual that say more than the help of a command does. */
+static void write_more(FILE *f, const struct command *command)
+{
+	const char *before = "\nMore: ";
+
+	for (const struct manual_topic *t = manual_topics; t->name; t++) {
+		struct strbuf word = STRBUF_INIT;
+
+		if (strcmp(t->name, command->name) == 0) {
+			manual_topic_word(t, &word);
+			fprintf(f, "%s'ebeam help %s'", before, word.buf);
+			before = ", ";
+		}
+		strbuf_free(&word);
+	}
+	if (*before == ',')
+		fputc('\n', f);
 }
 
 void help_command(FILE *f, const struct command *command)
@@ -175,15 +206,16 @@ void help_command(FILE *f, const struct command *command)
 	fprintf(f, "usage: ebeam %s [OPTIONS]%s%s\n\n", command->name, *command->args ? " " : "",
 		command->args);
 	fprintf(f, "ebeam %s: ", command->name);
-	write_wrapped(f, command->summary, strlen(command->summary), strlen(command->name) + 8, 0);
+	help_wrapped(f, command->summary, strlen(command->summary), strlen(command->name) + 8, 0);
 	while (help_next_paragraph(&text, &p)) {
 		fputc('\n', f);
 		if (p.literal)
 			fprintf(f, "%.*s\n", (int)p.len, p.text);
 		else
-			write_wrapped(f, p.text, p.len, 0, 0);
+			help_wrapped(f, p.text, p.len, 0, 0);
 	}
 	write_options(f, command);
+	write_more(f, command);
 }
 
 void help_markdown(FILE *f)
@@ -198,26 +230,51 @@ void help_markdown(FILE *f)
 	}
 }
 
+/* [SECTION] [NAME] */
+static int find_page(const struct command_context *ctx, int *section, struct manual_page *page,
+		     struct error *err)
+{
+	const char *first = ctx->nr_args ? ctx->args[0] : "";
+
+	*section = first[0] >= '1' && first[0] <= '9' && !first[1] ? first[0] - '0' : 0;
+	if (!*section && ctx->nr_args > 1)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "'%s' is no section of the manual: these are 1, 5 and 7", first);
+	if (*section && ctx->nr_args == 1)
+		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+				 "which page of section %s? (see 'ebeam help --list')", first);
+	return manual_find(*section, ctx->nr_args ? ctx->args[ctx->nr_args - 1] : NULL, page, err);
+}
+
 int cmd_help(struct command_context *ctx, struct error *err)
 {
-	const struct command *command;
+	const struct options *opt = &ctx->opt;
+	struct manual_page page;
+	int section;
 
-	if (ctx->opt.man && ctx->opt.markdown)
+	if (opt->man + opt->markdown + opt->list > 1)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--man and --markdown exclude each other");
-	if (ctx->nr_args && (ctx->opt.man || ctx->opt.markdown))
+				 "--man, --markdown and --list exclude each other");
+	if (ctx->nr_args && (opt->markdown || opt->list))
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
-				 "--man and --markdown are about all commands, not about '%s'",
+				 "--markdown and --list are about all commands, not about '%s'",
 				 ctx->args[0]);
-	if (ctx->opt.man) {
-		man_write(ctx->out);
-	} else if (ctx->opt.markdown) {
+	if (find_page(ctx, &section, &page, err) < 0)
+		return -EINVAL;
+	if (opt->man) {
+		man_write(ctx->out, &page);
+	} else if (opt->markdown) {
 		help_markdown(ctx->out);
-	} else if (ctx->nr_args) {
-		command = command_find(ctx->args[0], err);
-		if (!command)
-			return -EINVAL;
-		help_command(ctx->out, command);
+	} else if (opt->list) {
+		manual_list(ctx->out);
+	} else if (page.command) {
+		help_command(ctx->out, page.command);
+		if (section && page.topic) {
+			fputc('\n', ctx->out);
+			topic_text_write(ctx->out, page.topic);
+		}
+	} else if (page.topic) {
+		topic_text_write(ctx->out, page.topic);
 	} else {
 		help_overview(ctx->out);
 	}

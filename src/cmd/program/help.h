@@ -9,6 +9,8 @@
 #include "cmd/command/command.h"
 #include "cmd/command/options.h"
 
+#define HELP_WIDTH 79 /* last column used */
+
 struct exit_row {
 	int code;
 	const char *text;
@@ -33,10 +35,12 @@ struct paragraph {
 /* Takes the next one off *text; false at the end. */
 bool help_next_paragraph(const char **text, struct paragraph *out);
 
+/* Writes words from `column` on, wrapped, further lines indented; ends the line. */
+void help_wrapped(FILE *f, const char *text, size_t len, size_t column, size_t indent);
+
 void help_overview(FILE *f);
 void help_command(FILE *f, const struct command *command);
 void help_markdown(FILE *f);
-void man_write(FILE *f);
 void version_write(FILE *f);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The keys of `top`: one table, from which the keys do what they do, and from which the help on the
- * screen, the line at the bottom and the table of the README are made.
+ * screen, the line at the bottom and the table of the manual are made.
  *
  * A key means something in a place: in a table, in a text, ...; what means the same in all of them
  * is everywhere.

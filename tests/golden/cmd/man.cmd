@@ -1,2 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-ebeam help --man
+# The pages that come from the tables, and one of doc/.
+ebeam help --list
+ebeam help --list | while read -r section name about; do
+	[ $section != 1 ] || ebeam help --man 1 $name
+done
+ebeam help --man privileges

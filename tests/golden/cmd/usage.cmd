@@ -17,7 +17,15 @@ try list extra
 try list -n 0
 try help nonsense
 try help --man --markdown
-try help --man list
+try help --man --list
+try help --markdown list
+try help --list list
+try help list ps
+try help 7
+try help 7 ps
+try help 1 json
+try help incident
+try help --man nonsense
 try completions
 try completions tcsh
 try record -F 0

@@ -530,7 +530,7 @@ static void the_manual_has_the_keys(void **state)
 
 	UNUSED(state);
 	top_keys_markdown(&text);
-	golden_check_section("README.md", "keys", text.buf);
+	golden_check_section("doc/ebeam-top.md", "keys", text.buf);
 	strbuf_free(&text);
 }
 
