@@ -136,7 +136,7 @@ GLOBAL_FN int copy_bits_26(uint64_t addr, uint64_t header)
 	uint64_t w[6]; /* header, bytes, then: next, Binary, data; or offset, bits, whole */
 	uint64_t size, offset = 0;
 
-	if (HEADER_SUBTAG(header) == SUBTAG_SUB_BITS)
+	if (HEADER_SUBTAG(header) == SUBTAG_HEAP_BIN)
 		return copy_object(addr, HEADER_ARITY(header) + 1, COPY_RAW);
 	if (!try_read(addr, w, sizeof(w)))
 		return 0;
@@ -147,7 +147,7 @@ GLOBAL_FN int copy_bits_26(uint64_t addr, uint64_t header)
 		addr = TERM_ADDR(w[4]);
 		if (!try_read(addr, w, sizeof(w)))
 			return 0;
-		if (HEADER_SUBTAG(w[0]) == SUBTAG_SUB_BITS) {
+		if (HEADER_SUBTAG(w[0]) == SUBTAG_HEAP_BIN) {
 			copy_segment(addr, 2, COPY_RAW);
 			copy_bytes(addr + 16 + offset,
 				   offset < w[1] && size < w[1] - offset ? size : w[1] - offset);
@@ -214,7 +214,7 @@ GLOBAL_FN int copy_pointed(uint64_t term, uint64_t depth)
 	if (config.otp >= 27 && (subtag == SUBTAG_HEAP_BITS || subtag == SUBTAG_SUB_BITS))
 		return copy_bits_27(addr, header);
 	if (config.otp < 27 &&
-	    (subtag == SUBTAG_HEAP_BITS || subtag == SUBTAG_SUB_BITS || subtag == SUBTAG_SUB_BIN))
+	    (subtag == SUBTAG_PROC_BIN || subtag == SUBTAG_HEAP_BIN || subtag == SUBTAG_SUB_BIN))
 		return copy_bits_26(addr, header);
 	/* Of a fun what names it, as its environment is not printed: ErlFunThing (erl_fun.h), whose
 	 * header from OTP 27 on does not say how many words it has. */

@@ -103,5 +103,6 @@
 #define SSI_FLG_WAITING (1u << 3)
 /* ErtsRunQueue.flags */
 #define RUNQ_FLG_SUSPENDED (1u << 22)
+#define RUNQ_FLG_MSB_EXEC  (1u << 28) /* of scheduler 1 while multi-scheduling is blocked */
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "target/proc.h"
@@ -16,8 +17,16 @@ struct used {
 };
 
 struct host_cpu {
-	VEC(struct used) v;
+	uint64_t begin_ns;
+	VEC(struct used) v; /* by os_pid */
 };
+
+static int by_os_pid(const void *a, const void *b)
+{
+	int x = ((const struct used *)a)->os_pid, y = ((const struct used *)b)->os_pid;
+
+	return x < y ? -1 : x > y;
+}
 
 struct host_cpu *host_cpu_begin(void)
 {
@@ -31,6 +40,7 @@ struct host_cpu *host_cpu_begin(void)
 	if (nr < 0)
 		return NULL;
 	h = xcalloc(1, sizeof(*h));
+	h->begin_ns = clock_monotonic_ns();
 	for (ssize_t i = 0; i < nr; i++) {
 		struct used new = {.os_pid = pids[i]};
 
@@ -41,6 +51,8 @@ struct host_cpu *host_cpu_begin(void)
 		vec_push(&h->v, new);
 	}
 	free(pids);
+	if (h->v.len)
+		qsort(h->v.data, h->v.len, sizeof(*h->v.data), by_os_pid);
 	return h;
 }
 
@@ -54,13 +66,11 @@ void host_cpu_free(struct host_cpu *h)
 
 static uint64_t ticks_before(const struct host_cpu *h, int os_pid, uint64_t start_ticks)
 {
-	for (size_t i = 0; i < h->v.len; i++) {
-		const struct used *u = &h->v.data[i];
+	const struct used key = {.os_pid = os_pid};
+	const struct used *u =
+		h->v.len ? bsearch(&key, h->v.data, h->v.len, sizeof(key), by_os_pid) : NULL;
 
-		if (u->os_pid == os_pid && u->start_ticks == start_ticks)
-			return u->ticks;
-	}
-	return 0;
+	return u && u->start_ticks == start_ticks ? u->ticks : 0;
 }
 
 static void insert(struct host_cpu_user *out, size_t *nr, size_t max,
@@ -68,7 +78,7 @@ static void insert(struct host_cpu_user *out, size_t *nr, size_t max,
 {
 	size_t at = *nr;
 
-	while (at > 0 && out[at - 1].seconds < new->seconds)
+	while (at > 0 && out[at - 1].cores < new->cores)
 		at--;
 	if (at == max)
 		return;
@@ -80,6 +90,7 @@ static void insert(struct host_cpu_user *out, size_t *nr, size_t max,
 
 size_t host_cpu_end(const struct host_cpu *h, int but, struct host_cpu_user *out, size_t max)
 {
+	double seconds = (double)(clock_monotonic_ns() - h->begin_ns) / 1e9;
 	double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
 	struct error ignored;
 	struct proc_stat s;
@@ -99,7 +110,7 @@ size_t host_cpu_end(const struct host_cpu *h, int but, struct host_cpu_user *out
 		before = ticks_before(h, pids[i], s.start_ticks);
 		if (now <= before)
 			continue;
-		new.seconds = (double)(now - before) * tick;
+		new.cores = seconds > 0 ? (double)(now - before) * tick / seconds : 0;
 		snprintf(new.comm, sizeof(new.comm), "%s", s.comm);
 		insert(out, &found, max, &new);
 	}

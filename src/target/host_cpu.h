@@ -15,7 +15,7 @@ void host_cpu_free(struct host_cpu *h); /* NULL ok */
 struct host_cpu_user {
 	int os_pid;
 	char comm[64];
-	double seconds; /* of CPU time since host_cpu_begin(), or since it started */
+	double cores; /* CPU time since host_cpu_begin(), or since it started, by elapsed time */
 };
 /* Those that used most, most first: at most `max`, without `but` and this program.  What they are
  * by the second reading: one that has exited meanwhile is not among them. */

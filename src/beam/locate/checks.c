@@ -179,9 +179,11 @@ static bool is_cut(const struct beam_node *n)
 	return n->core && core_file_facts(n->core)->missing_size > 0;
 }
 
+/* Without native stack the table is that of another build, with one field less. */
 static bool is_table_of_build(const struct beam_node *n)
 {
-	return !n->untested[0] && strncmp(n->layout_origin, "DWARF", 5) != 0;
+	return !n->untested[0] && n->identity.native_stack &&
+	       strncmp(n->layout_origin, "DWARF", 5) != 0;
 }
 
 void checks_run(struct beam_node *n)

@@ -186,13 +186,13 @@ int identity_read(struct beam_identity *id, const struct elf_file *e)
 	char release[sizeof(id->otp_text)];
 	struct elf_symbol sym;
 	struct bytes rodata;
-	bool known, flag;
+	bool known, has_text, flag;
 
 	memset(id, 0, sizeof(*id));
 	/* NIF libraries need it, so every emulator since R13 exports it, and nothing else does. */
 	if (!elf_file_symbol(e, "enif_priv_data", &sym) || !sym.function)
 		return -ENOENT;
-	known = find_version(id, e);
+	known = has_text = find_version(id, e);
 	rodata = read_section(e, ".rodata", SECTION_MAX_SIZE);
 	if (read_text_symbol(e, "etp_otp_release", release, sizeof(release)) &&
 	    parse_release(release)) {
@@ -214,6 +214,9 @@ int identity_read(struct beam_identity *id, const struct elf_file *e)
 	} else {
 		id->vm_probes = has_erlang_notes(e);
 	}
+	/* Only the text says so. */
+	if (!has_text && id->jit)
+		id->native_stack = true;
 	id->own_otp = id->otp;
 	id->stripped = elf_file_is_stripped(e);
 	id->hidden = !elf_file_symbol(e, "erts_proc", &sym);
@@ -241,7 +244,9 @@ bool identity_is_supported(const struct beam_identity *id, char *why, size_t siz
 	const char *build = !id->jit		? "the interpreter (emu flavour)"
 			    : id->debug		? "a debug build"
 			    : id->lock_counting ? "a lock counting build"
-						: NULL;
+			    /* From 27 on all JITs have one, those for musl, too (configure.ac). */
+			    : !id->native_stack && id->otp > 26 ? "the JIT without native stack"
+								: NULL;
 
 	why[0] = '\0';
 	if (!build)

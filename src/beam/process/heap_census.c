@@ -52,39 +52,35 @@ static uint64_t fun_words(int otp, const uint64_t *o, uint64_t available)
 
 static enum term_kind kind_of(int otp, uint64_t header)
 {
-	switch
-		HEADER_SUBTAG(header)
-		{
-		case SUBTAG_TUPLE:
-			return TERM_KIND_TUPLE;
-		case SUBTAG_BIG_POSITIVE:
-		case SUBTAG_BIG_NEGATIVE:
-			return TERM_KIND_BIG;
-		case SUBTAG_REF:
-			return TERM_KIND_REF;
-		case SUBTAG_FUN:
-			return TERM_KIND_FUN;
-		case SUBTAG_FLOAT:
-			return TERM_KIND_FLOAT;
-		case SUBTAG_RECORD:
-			return otp >= 29   ? TERM_KIND_RECORD
-			       : otp == 24 ? TERM_KIND_EXPORT
-					   : NR_TERM_KINDS;
-		case SUBTAG_HEAP_BITS:
-		case SUBTAG_SUB_BITS:
-		case SUBTAG_BIN_REF:
-			return TERM_KIND_BITS;
-		case SUBTAG_FUN_REF: /* belongs to a fun, or to the matching of a binary */
-			return otp >= 27 ? TERM_KIND_FUN : TERM_KIND_BITS;
-		case SUBTAG_EXTERNAL_PID:
-			return TERM_KIND_EXTERNAL_PID;
-		case SUBTAG_EXTERNAL_PORT:
-			return TERM_KIND_EXTERNAL_PORT;
-		case SUBTAG_EXTERNAL_REF:
-			return TERM_KIND_EXTERNAL_REF;
-		default:
-			return NR_TERM_KINDS;
-		}
+	switch (HEADER_SUBTAG(header)) {
+	case SUBTAG_TUPLE:
+		return TERM_KIND_TUPLE;
+	case SUBTAG_BIG_POSITIVE:
+	case SUBTAG_BIG_NEGATIVE:
+		return TERM_KIND_BIG;
+	case SUBTAG_REF:
+		return TERM_KIND_REF;
+	case SUBTAG_FUN:
+		return TERM_KIND_FUN;
+	case SUBTAG_FLOAT:
+		return TERM_KIND_FLOAT;
+	case SUBTAG_RECORD:
+		return otp >= 29 ? TERM_KIND_RECORD : otp == 24 ? TERM_KIND_EXPORT : NR_TERM_KINDS;
+	case SUBTAG_HEAP_BITS:
+	case SUBTAG_SUB_BITS:
+	case SUBTAG_BIN_REF:
+		return TERM_KIND_BITS;
+	case SUBTAG_FUN_REF: /* belongs to a fun, or to the matching of a binary */
+		return otp >= 27 ? TERM_KIND_FUN : TERM_KIND_BITS;
+	case SUBTAG_EXTERNAL_PID:
+		return TERM_KIND_EXTERNAL_PID;
+	case SUBTAG_EXTERNAL_PORT:
+		return TERM_KIND_EXTERNAL_PORT;
+	case SUBTAG_EXTERNAL_REF:
+		return TERM_KIND_EXTERNAL_REF;
+	default:
+		return NR_TERM_KINDS;
+	}
 }
 
 uint64_t heap_object_words(int otp, const uint64_t *object, uint64_t available,
@@ -101,7 +97,7 @@ uint64_t heap_object_words(int otp, const uint64_t *object, uint64_t available,
 		return fun_words(otp, object, available);
 	/* A sub-binary's header leaves out its last word, the binary that it is of: the collector
 	 * takes that for a term of its own (HEADER_SUB_BIN, erl_binary.h to 26). */
-	if (otp <= 26 && HEADER_SUBTAG(header) == SUBTAG_BIN_REF)
+	if (otp <= 26 && HEADER_SUBTAG(header) == SUBTAG_SUB_BIN)
 		return 2 + (header >> 6);
 	return 1 + (header >> 6);
 }

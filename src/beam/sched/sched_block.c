@@ -7,22 +7,29 @@
 #include "abi/vm.h"
 #include "beam/process/process.h"
 
-/* All but the first are suspended: blocked, or offline. */
-static bool only_first_runs(const struct beam_node *n)
+static bool flags_of(const struct beam_node *n, uint32_t scheduler, uint32_t *flags)
 {
 	const struct beam_layout *l = &n->layout;
+	raddr esdp = n->anchors.sched + (uint64_t)scheduler * (uint32_t)l->sched_stride;
 	uint64_t queue;
+
+	return mem_read_u64(n->mem, esdp + (raddr)l->sched_run_queue, &queue) == 0 &&
+	       mem_read_u32(n->mem, queue + (raddr)l->runq_flags, flags) == 0;
+}
+
+/* All but the first are suspended: blocked, or offline.  If there is one only, it has a flag. */
+static bool only_first_runs(const struct beam_node *n)
+{
 	uint32_t flags;
 
-	for (uint32_t i = 1; i < n->anchors.nr_sched; i++) {
-		raddr esdp = n->anchors.sched + (uint64_t)i * (uint32_t)l->sched_stride;
-
-		if (mem_read_u64(n->mem, esdp + (raddr)l->sched_run_queue, &queue) != 0 ||
-		    mem_read_u32(n->mem, queue + (raddr)l->runq_flags, &flags) != 0 ||
-		    !(flags & RUNQ_FLG_SUSPENDED))
+	if (!n->anchors.sched || !n->anchors.nr_sched || !flags_of(n, 0, &flags))
+		return false;
+	if (n->anchors.nr_sched == 1)
+		return flags & RUNQ_FLG_MSB_EXEC;
+	for (uint32_t i = 1; i < n->anchors.nr_sched; i++)
+		if (!flags_of(n, i, &flags) || !(flags & RUNQ_FLG_SUSPENDED))
 			return false;
-	}
-	return n->anchors.sched && n->anchors.nr_sched > 0;
+	return true;
 }
 
 static int look(void *arg, struct process_facts *block, size_t nr)

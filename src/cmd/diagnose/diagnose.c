@@ -517,14 +517,13 @@ static void add_host(struct sampling *s)
 static void add_cpu_users(struct diagnose *g)
 {
 	struct host_cpu_user users[CPU_USERS_SHOWN];
-	double seconds = (double)(g->last_ns - g->first_ns) / 1e9;
 	size_t nr = g->host ? host_cpu_end(g->host, g->n->os_pid, users, CPU_USERS_SHOWN) : 0;
 
-	for (size_t i = 0; i < nr && users[i].seconds >= CPU_USER_LEAST * seconds; i++) {
+	for (size_t i = 0; i < nr && users[i].cores >= CPU_USER_LEAST; i++) {
 		struct strbuf text = STRBUF_INIT;
 
 		strbuf_addf(&text, "%s (pid %d): %.2g cores", users[i].comm, users[i].os_pid,
-			    users[i].seconds / seconds);
+			    users[i].cores);
 		vec_push(&g->d.cpu_users, diagnose_text(g, text.buf));
 		strbuf_free(&text);
 	}

@@ -198,11 +198,11 @@ static void look_last(struct now_view *v)
 		if (v->rows[i].os_tid)
 			thread_state_read(&was[i], v->node->os_pid, v->rows[i].os_tid);
 	sched_now_look(v->now, v->last_ns = clock_monotonic_ns());
-	sched_block_read(v->node, &v->block);
 	v->nr_looks++;
 	for (size_t i = 0; i < v->nr; i++)
 		if (v->rows[i].os_tid)
 			look_at_thread(v, &v->rows[i], &was[i]);
+	sched_block_read(v->node, &v->block); /* takes its time */
 	v->stopped =
 		proc_stat_read(&stat, v->node->os_pid, &ignored) == 0 && proc_stat_stopped(&stat);
 	free(was);

@@ -60,7 +60,7 @@ int manual_find(int section, const char *name, struct manual_page *out, struct e
 	/* As the pages are called, too. */
 	if (strncmp(name, "ebeam-", strlen("ebeam-")) == 0)
 		name += strlen("ebeam-");
-	else if (section == 1 && strcmp(name, "ebeam") == 0)
+	else if (section <= 1 && strcmp(name, "ebeam") == 0)
 		return 0;
 	for (const struct command *c = commands; section <= 1 && c->name; c++)
 		if (strcmp(c->name, name) == 0)
