@@ -123,7 +123,8 @@ def check_marked_everywhere(ctx, ebeam, node, mark, *args):
     """What commands of each kind say of a live node, and a capture of it later."""
     facts = node.facts()
     row = rows_of(ebeam, node, *args)
-    check_equal((row["name"], row["supported"], row["untested"]), (facts["name"], True, mark), "list")
+    check_equal((row["name"], row["supported"], row["untested"]), (facts["name"], True, mark),
+                f"list: {row['unsupported_reason']}")
     check_in(mark, ebeam.ok("list", *args).out, "list, text")
     rows, about = doctor(ebeam, node, 0, *args)
     check_equal((about["untested"], about["supported"]), (mark, True), "doctor: node")
@@ -292,7 +293,9 @@ def moved_fields(ctx):
     check_equal(by.keys(), table(own_table(ctx)).keys(), "fields")
     noticed = {field for field, check_name in by.items() if check_name != "-"}
     print(f"    {len(noticed)} of {len(by)} fields are noticed", flush=True)
-    check_equal(NOTICED - noticed, set(), "fields that no check notices any more")
+    # Where symbols are hidden schedulers are found by their shape: one of them fits any stride.
+    missed = {"sched_stride"} if ctx.release >= 29 else set()
+    check_equal(NOTICED - noticed - missed, set(), "fields that no check notices any more")
 
 
 @case("debug information that is cut short is not used: by the table if there is one, else refused")
