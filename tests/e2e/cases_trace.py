@@ -303,11 +303,8 @@ def larges(ctx):
         check(re.fullmatch(r'<<"x{1000,}\.\.\.">>', text) and len(text) < size, f"{size}: {text[:100]}")
 
 
-@case("a function at full speed: the hits are limited, which is told, and all of the node goes on",
-      otp="one")
-def full_speed(ctx):
-    node = ctx.new_node(flags=("+S", "1:1"))
-    node.ask("traced", "spin")
+def full_speed_once(ctx, node):
+    """What is wrong with its estimate of the calls that were made."""
     r = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:step/1", "-d", 2, "-n", 1000000, "-j",
                      code=PARTIAL)
     lines = [json.loads(line) for line in r.out.splitlines()]
@@ -319,7 +316,21 @@ def full_speed(ctx):
     seen, calls = (int(n.replace(",", "")) for n in estimate.groups())
     made = int(lines[-1]["args"][0]) - int(lines[0]["args"][0]) + 1
     check_equal(seen, len(lines), "calls seen")
-    check(0.7 * made <= calls <= 1.4 * made, f"{calls} of {made}: {r.err}")
+    return [] if 0.7 * made <= calls <= 1.4 * made else [f"{calls} of {made}: {r.err}"]
+
+
+@case("a function at full speed: the hits are limited, which is told, and all of the node goes on",
+      otp="one")
+def full_speed(ctx):
+    node = ctx.new_node(flags=("+S", "1:1"))
+    node.ask("traced", "spin")
+    # An estimate with a confidence interval of 95 % may miss: two of three do not.
+    misses = []
+    for _ in range(3):
+        misses += full_speed_once(ctx, node)
+        if not misses:
+            break
+    check(len(misses) < 2, f"estimates: {misses}")
     check_equal(ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:step/1", "traced:plain/2",
                              "traced:rec/1", "traced:tail/2", "-d", 1, "-n", 3).code, 0,
                 "all four breakpoints are free again")
