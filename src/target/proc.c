@@ -214,6 +214,14 @@ int proc_stat_read(struct proc_stat *out, int os_pid, struct error *err)
 	return read_stat(out, os_pid, "stat", err);
 }
 
+bool proc_is_stopped(int os_pid)
+{
+	struct error ignored;
+	struct proc_stat s;
+
+	return proc_stat_read(&s, os_pid, &ignored) == 0 && proc_stat_stopped(&s);
+}
+
 /* "run wait slices", schedstat of Documentation/scheduler/sched-stats.rst */
 int proc_thread_times_parse(struct proc_thread_times *out, const char *text)
 {

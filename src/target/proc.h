@@ -67,6 +67,8 @@ static inline bool proc_stat_stopped(const struct proc_stat *s)
 }
 int proc_stat_parse(struct proc_stat *out, const char *text);
 int proc_stat_read(struct proc_stat *out, int os_pid, struct error *err);
+/* False also of one that is gone. */
+bool proc_is_stopped(int os_pid);
 
 /* Seconds since the process started; negative errno on failure. */
 int64_t proc_uptime_s(int os_pid);

@@ -50,7 +50,7 @@ def stopped(ctx):
     stop(ctx, node.os_pid)
     look(ctx, node)
     for args in (("ps", "-n", "1"), ("inspect", "init"), ("record", "-d", "1", "-f", "text")):
-        check_in("the node is stopped by a signal or a debugger", ctx.ebeam.run(*args, "-p", node.os_pid).err, args)
+        check_in("is stopped (SIGSTOP): nothing happens in it", ctx.ebeam.run(*args, "-p", node.os_pid).err, args)
     with open(f"/proc/{node.os_pid}/stat") as f:
         check_equal(f.read().rsplit(")", 1)[1].split()[0], "T", "state of the node afterwards")
 

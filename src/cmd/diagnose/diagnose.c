@@ -500,15 +500,12 @@ static void add_host(struct sampling *s)
 {
 	struct diagnosis *d = &s->g->d;
 	uint64_t periods = s->last.periods - s->first.periods;
-	struct proc_stat stat;
-	struct error ignored;
 
 	d->memory_max = s->last.memory_max;
 	d->throttled = periods && s->last.periods > s->first.periods
 			       ? (double)(s->last.throttled - s->first.throttled) / (double)periods
 			       : NAN;
-	d->stopped =
-		proc_stat_read(&stat, s->g->n->os_pid, &ignored) == 0 && proc_stat_stopped(&stat);
+	d->stopped = proc_is_stopped(s->g->n->os_pid);
 }
 
 #define CPU_USERS_SHOWN 3

@@ -191,8 +191,6 @@ static void look_at_thread(struct now_view *v, struct now_row *r, const struct t
 static void look_last(struct now_view *v)
 {
 	struct thread_state *was = xcalloc(v->nr, sizeof(*was));
-	struct proc_stat stat;
-	struct error ignored;
 
 	for (size_t i = 0; i < v->nr; i++)
 		if (v->rows[i].os_tid)
@@ -203,8 +201,7 @@ static void look_last(struct now_view *v)
 		if (v->rows[i].os_tid)
 			look_at_thread(v, &v->rows[i], &was[i]);
 	sched_block_read(v->node, &v->block); /* takes its time */
-	v->stopped =
-		proc_stat_read(&stat, v->node->os_pid, &ignored) == 0 && proc_stat_stopped(&stat);
+	v->stopped = proc_is_stopped(v->node->os_pid);
 	free(was);
 }
 

@@ -363,7 +363,7 @@ static int run_loop(struct event_run *run, struct error *err)
 	if (rc == 0) {
 		live_add_watching(&run->live, run->plan.kinds | run->unprobed);
 		event_run_tell_budget(run);
-		event_run_tell_stopped(run, false);
+		event_run_look_stopped(run, false);
 		rc = watch_schedulers(run, err);
 	}
 	if (rc == 0)
@@ -399,7 +399,7 @@ static int finish(struct event_run *run, struct error *err)
 	if (run->consumer->end)
 		run->consumer->end(run->consumer->arg);
 	if (!run->node_stopped)
-		event_run_tell_stopped(run, true);
+		event_run_look_stopped(run, true);
 	live_end_schedulers(&run->live);
 	live_end_slices(&run->live);
 	if (run->live.session)

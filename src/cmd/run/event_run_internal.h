@@ -58,6 +58,6 @@ void event_run_tell_unprobed(const struct event_run *run);
 /* A budget that cannot be kept is no secret. */
 void event_run_tell_budget(struct event_run *run);
 /* If the node is stopped: its zeros are not those of one that idles. */
-void event_run_tell_stopped(struct event_run *run, bool at_end);
+void event_run_look_stopped(struct event_run *run, bool at_end);
 
 #endif

@@ -268,16 +268,14 @@ void event_run_tell_budget(struct event_run *run)
 			 why);
 }
 
-void event_run_tell_stopped(struct event_run *run, bool at_end)
+void event_run_look_stopped(struct event_run *run, bool at_end)
 {
-	struct proc_stat stat;
-	struct error ignored;
-
-	if (proc_stat_read(&stat, run->node->os_pid, &ignored) == 0 && proc_stat_stopped(&stat)) {
-		run->node_stopped = true;
-		log_warn("ebeam: the node (pid %d) is stopped (SIGSTOP): nothing happens in it%s",
-			 run->node->os_pid, at_end ? " any more" : "");
-	}
+	run->node_stopped = proc_is_stopped(run->node->os_pid);
+	/* At the start target_open() has said so. */
+	if (run->node_stopped && at_end)
+		log_warn("ebeam: the node (pid %d) is stopped (SIGSTOP): nothing happens in it any "
+			 "more",
+			 run->node->os_pid);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */

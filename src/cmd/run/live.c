@@ -303,8 +303,6 @@ int live_add_meta(struct live *l, const char *command, const char *mode, unsigne
 		enrich_add_meta(l->enrich, "untested", l->node->untested);
 		live_add_warning(l, target_untested(l->node, untested, sizeof(untested)));
 	}
-	if (target_stopped(l->node->os_pid))
-		live_add_warning(l, target_stopped(l->node->os_pid));
 	if (l->session && !l->node->anchors.jit_register)
 		live_add_warning(l, "code loaded while recording could not be watched");
 	return 0;
@@ -324,12 +322,10 @@ static void add_schedulers(struct live *l)
 	struct strbuf text = STRBUF_INIT;
 	struct sched_thread *threads;
 	int nr = sched_threads(l->node, &threads);
-	struct error ignored;
-	struct proc_stat stat;
 	bool stopped;
 
 	/* With a process, but nobody runs it: that is not busy, and when it will be is not told. */
-	stopped = proc_stat_read(&stat, l->node->os_pid, &ignored) == 0 && proc_stat_stopped(&stat);
+	stopped = proc_is_stopped(l->node->os_pid);
 	for (int i = 0; i < nr && !stopped; i++) {
 		int busy = sched_is_busy(l->node, &threads[i].info);
 

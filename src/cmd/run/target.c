@@ -62,24 +62,11 @@ static void tell_untested(const struct beam_node *n)
 		log_warn("ebeam: OTP %s is read %s", n->identity.otp_text, text);
 }
 
-const char *target_stopped(int os_pid)
-{
-	struct proc_stat stat;
-	struct error ignored;
-
-	return proc_stat_read(&stat, os_pid, &ignored) == 0 && proc_stat_stopped(&stat)
-		       ? "the node is stopped by a signal or a debugger (state T in /proc): "
-			 "nothing "
-			 "in it runs"
-		       : NULL;
-}
-
 static void tell_stopped(int os_pid)
 {
-	const char *text = target_stopped(os_pid);
-
-	if (text)
-		log_warn("ebeam: %s", text);
+	if (proc_is_stopped(os_pid))
+		log_warn("ebeam: the node (pid %d) is stopped (SIGSTOP): nothing happens in it",
+			 os_pid);
 }
 
 static int open_core(struct beam_node **out, const struct options *opt, unsigned int how,

@@ -28,8 +28,6 @@ int target_open_core(struct beam_node **out, const struct options *opt, struct e
 /* "by DWARF, untested release: ...", and what that means; NULL if release and build are known. */
 enum { TARGET_UNTESTED_SIZE = 256 };
 const char *target_untested(const struct beam_node *n, char *buf, size_t size);
-/* That the node is stopped, and what that means; NULL = it is not. */
-const char *target_stopped(int os_pid);
 /* Options that make no sense together: ERROR_KIND_USAGE. */
 int target_check_options(const struct options *opt, struct error *err);
 

@@ -214,10 +214,7 @@ bool sched_watch_agrees(uint64_t working_ns, uint64_t duration_ns, uint64_t unse
 /* Stopped: schedulers go on with nothing, whatever they were at. */
 static bool is_stopped(const struct sched_watch *w)
 {
-	struct proc_stat stat;
-	struct error ignored;
-
-	return proc_stat_read(&stat, w->os_pid, &ignored) == 0 && proc_stat_stopped(&stat);
+	return proc_is_stopped(w->os_pid);
 }
 
 /* What the VM counted since the cut before. */
