@@ -105,11 +105,11 @@ INLINE uint64_t map_words(uint64_t addr, uint64_t header)
 {
 	uint64_t size = 0, bits = HEADER_MAP_BITMAP(header);
 	/* header, number of pairs, keys, values; a root has the number too, an inner node not */
-	uint64_t before = HEADER_MAP_TYPE(header) == 1 ? 1 : 2;
+	uint64_t before = HEADER_MAP_TYPE(header) == MAP_NODE ? 1 : 2;
 
-	if (HEADER_MAP_TYPE(header) == 0)
+	if (HEADER_MAP_TYPE(header) == MAP_FLAT)
 		return try_read(addr + 8, &size, sizeof(size)) ? 3 + size : 0;
-	if (HEADER_MAP_TYPE(header) == 2)
+	if (HEADER_MAP_TYPE(header) == MAP_HEAD_ARRAY)
 		return before + 16; /* full */
 	bits = bits - (bits >> 1 & 0x5555);
 	bits = (bits & 0x3333) + (bits >> 2 & 0x3333);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "abi/vm.h"
-#include "beam/process/process.h"
 
 static bool flags_of(const struct beam_node *n, uint32_t scheduler, uint32_t *flags)
 {
@@ -18,7 +17,7 @@ static bool flags_of(const struct beam_node *n, uint32_t scheduler, uint32_t *fl
 }
 
 /* All but the first are suspended: blocked, or offline.  If there is one only, it has a flag. */
-static bool only_first_runs(const struct beam_node *n)
+bool sched_block_possible(const struct beam_node *n)
 {
 	uint32_t flags;
 
@@ -32,10 +31,8 @@ static bool only_first_runs(const struct beam_node *n)
 	return true;
 }
 
-static int look(void *arg, struct process_facts *block, size_t nr)
+void sched_block_add(struct sched_block *b, const struct process_facts *block, size_t nr)
 {
-	struct sched_block *b = arg;
-
 	for (size_t i = 0; i < nr; i++) {
 		if (block[i].torn ||
 		    !(block[i].flags & (F_HAVE_BLCKD_MSCHED | F_HAVE_BLCKD_NMSCHED)))
@@ -46,6 +43,11 @@ static int look(void *arg, struct process_facts *block, size_t nr)
 			b->epid[b->nr] = block[i].epid;
 		b->nr++;
 	}
+}
+
+static int visit(void *arg, struct process_facts *block, size_t nr)
+{
+	sched_block_add(arg, block, nr);
 	return 0;
 }
 
@@ -55,6 +57,6 @@ void sched_block_read(struct beam_node *n, struct sched_block *out)
 	struct error ignored;
 
 	memset(out, 0, sizeof(*out));
-	if (only_first_runs(n) && processes_scan(n, 0, look, out, &totals, &ignored) != 0)
+	if (sched_block_possible(n) && processes_scan(n, 0, visit, out, &totals, &ignored) != 0)
 		memset(out, 0, sizeof(*out));
 }

@@ -9,6 +9,7 @@
 #define EBEAM_BEAM_SCHED_BLOCK_H
 
 #include "beam/node/node.h"
+#include "beam/process/process.h"
 
 /* Of these the processes are named. */
 #define SCHED_BLOCKERS_MAX 8
@@ -23,5 +24,10 @@ struct sched_block {
 /* Reads the process table only if the run queues say that it may be blocked.  Nothing that cannot
  * be read is taken for a block. */
 void sched_block_read(struct beam_node *n, struct sched_block *out);
+
+/* Its parts, for who reads all processes anyway: whether the run queues say so; and those of these
+ * processes that asked for it, to be believed only if they do. */
+bool sched_block_possible(const struct beam_node *n);
+void sched_block_add(struct sched_block *b, const struct process_facts *block, size_t nr);
 
 #endif

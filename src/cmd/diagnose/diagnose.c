@@ -197,14 +197,11 @@ static void sample_connections(struct sampling *s)
 
 static void sample_block(struct diagnose *g)
 {
-	struct sched_block b;
-
-	sched_block_read(g->n, &b);
-	if (!b.blocked)
+	if (!g->block.blocked || !sched_block_possible(g->n))
 		return;
 	g->d.nr_msched_blocked++;
-	g->d.msched_blocker = diagnose_process_text(g, b.epid[0]);
-	g->d.dirty_blocked = b.dirty;
+	g->d.msched_blocker = diagnose_process_text(g, g->block.epid[0]);
+	g->d.dirty_blocked = g->block.dirty;
 }
 
 static double carriers_size(const struct diagnosis *d)

@@ -82,7 +82,8 @@ struct diagnose {
 	struct diagnosis d;
 	struct arena texts; /* of the diagnosis */
 	uint64_t first_ns, last_ns;
-	struct host_cpu *host; /* since first_ns; NULL = not known */
+	struct sched_block block; /* by the flags of processes, as of the last scan */
+	struct host_cpu *host;	  /* since first_ns; NULL = not known */
 
 	/* diagnose_schedulers.c */
 	struct callsites *sites;

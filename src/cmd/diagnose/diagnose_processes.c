@@ -113,6 +113,7 @@ static int visit(void *arg, struct process_facts *block, size_t nr)
 {
 	struct diagnose *g = arg;
 
+	sched_block_add(&g->block, block, nr);
 	for (size_t i = 0; i < nr; i++) {
 		const struct process_facts *p = &block[i];
 		const struct process_look *was = look_before(g, p);
@@ -167,6 +168,7 @@ int diagnose_processes_scan(struct diagnose *g, struct error *err)
 	g->before.cap = g->processes.cap;
 	memset(&g->processes, 0, sizeof(g->processes));
 	g->at = 0;
+	memset(&g->block, 0, sizeof(g->block));
 	rc = processes_scan(g->n, 0, visit, g, &totals, err);
 	g->scanned_ns = clock_monotonic_ns();
 	diagnose_restarts_look(g);
