@@ -182,23 +182,52 @@ bool thread_state_parse_syscall(struct thread_state *out, const char *text)
 	return out->where != 0;
 }
 
-/* A small file of a thread, NUL terminated; false if it cannot be read. */
-static bool read_small(int os_pid, int os_tid, const char *name, char *buf, size_t size)
+/* A small file of a thread, NUL terminated; false if it cannot be read.  `keep`: a descriptor of
+ * struct thread_files. */
+static bool read_small(int os_pid, int os_tid, const char *name, int *keep, char *buf, size_t size)
 {
+	int fd = keep ? *keep : -1;
 	char path[96];
 	ssize_t n;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", os_pid, os_tid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", os_pid, os_tid, name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
 	if (fd < 0)
 		return false;
-	n = read(fd, buf, size - 1);
-	close(fd);
+	n = pread(fd, buf, size - 1, 0);
+	if (keep)
+		*keep = fd;
+	else
+		close(fd);
 	if (n <= 0)
 		return false;
 	buf[n] = '\0';
 	return true;
+}
+
+void thread_files_close(struct thread_files *f)
+{
+	if (f->syscall >= 0)
+		close(f->syscall);
+	if (f->schedstat >= 0)
+		close(f->schedstat);
+	*f = THREAD_FILES_NONE;
+}
+
+void thread_state_read_where(struct thread_state *out, int os_pid, int os_tid,
+			     struct thread_files *files)
+{
+	char text[256];
+
+	memset(out, 0, sizeof(*out));
+	out->has_times = read_small(os_pid, os_tid, "schedstat", files ? &files->schedstat : NULL,
+				    text, sizeof(text)) &&
+			 proc_thread_times_parse(&out->times, text) == 0;
+	if (read_small(os_pid, os_tid, "syscall", files ? &files->syscall : NULL, text,
+		       sizeof(text)))
+		thread_state_parse_syscall(out, text);
 }
 
 void thread_state_read(struct thread_state *out, int os_pid, int os_tid)
@@ -206,14 +235,11 @@ void thread_state_read(struct thread_state *out, int os_pid, int os_tid)
 	struct proc_stat stat;
 	char text[1024];
 
-	memset(out, 0, sizeof(*out));
-	if (read_small(os_pid, os_tid, "stat", text, sizeof(text)) &&
+	thread_state_read_where(out, os_pid, os_tid, NULL);
+	if (read_small(os_pid, os_tid, "stat", NULL, text, sizeof(text)) &&
 	    proc_stat_parse(&stat, text) == 0)
 		out->state = stat.state;
-	out->has_times = proc_thread_times_read(&out->times, os_pid, os_tid) == 0;
-	if (read_small(os_pid, os_tid, "syscall", text, sizeof(text)))
-		thread_state_parse_syscall(out, text);
 	/* "0": it runs, or the kernel does not tell. */
-	if (read_small(os_pid, os_tid, "wchan", text, sizeof(text)) && strcmp(text, "0") != 0)
+	if (read_small(os_pid, os_tid, "wchan", NULL, text, sizeof(text)) && strcmp(text, "0") != 0)
 		snprintf(out->wchan, sizeof(out->wchan), "%.*s", (int)sizeof(out->wchan) - 1, text);
 }

@@ -30,6 +30,15 @@ struct thread_state {
 
 /* What cannot be read is as if not told. */
 void thread_state_read(struct thread_state *out, int os_pid, int os_tid);
+/* Files of a thread that stay open: to open one takes ten times as long as to read it. */
+struct thread_files {
+	int syscall, schedstat; /* descriptors; -1 = not open */
+};
+#define THREAD_FILES_NONE ((struct thread_files){-1, -1})
+void thread_files_close(struct thread_files *f);
+
+void thread_state_read_where(struct thread_state *out, int os_pid, int os_tid,
+			     struct thread_files *files);
 /* The text of .../syscall; false if it is none. */
 bool thread_state_parse_syscall(struct thread_state *out, const char *text);
 

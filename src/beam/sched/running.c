@@ -170,15 +170,15 @@ static void take_parts(const struct running *r, struct running_one *one, const s
 	}
 }
 
-void running_look(struct running *r)
+void running_look_at(struct running *r, size_t first, size_t nr)
 {
 	const struct sched_worker *workers;
-	uint32_t nr, nr_normal;
+	uint32_t nr_all, nr_normal;
 	size_t nr_with = 0;
 
-	sched_work_look(r->work, true);
-	workers = sched_work_all(r->work, &nr, &nr_normal);
-	for (uint32_t i = 0; i < nr; i++) {
+	sched_work_look_at(r->work, first, nr);
+	workers = sched_work_all(r->work, &nr_all, &nr_normal);
+	for (size_t i = first; i < first + nr; i++) {
 		struct running_one *one = &r->all.data[i];
 		const struct sched_worker *w = &workers[i];
 
@@ -205,6 +205,11 @@ void running_look(struct running *r)
 		    !ranges[RANGE_PROCESS].err)
 			take_parts(r, &r->all.data[r->which[i]], &r->parts[i]);
 	}
+}
+
+void running_look(struct running *r)
+{
+	running_look_at(r, 0, r->all.len);
 }
 
 bool running_process_read(struct running *r, const struct running_one *one, raddr process,

@@ -63,6 +63,8 @@ void running_close(struct running *r); /* NULL ok */
 /* All schedulers: normal ones, dirty CPU, dirty IO; as of the last look. */
 const struct running_one *running_all(const struct running *r, uint32_t *nr);
 void running_look(struct running *r);
+/* At `nr` of them, from running_all()[first] on: what takes long is to read many. */
+void running_look_at(struct running *r, size_t first, size_t nr);
 /* Is what the later look saw what the earlier one did? */
 bool running_is_same(enum running_span span, const struct running_key *earlier,
 		     const struct running_key *later);

@@ -199,7 +199,7 @@ bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, s
 	if ((size_t)l->process_size > sizeof(bytes) || !s->os_tid ||
 	    mem_read(mem, process, bytes, (size_t)l->process_size))
 		return false;
-	thread_state_read(&t, os_pid, s->os_tid);
+	thread_state_read_where(&t, os_pid, s->os_tid, s->files);
 	call->known = t.has_times;
 	call->cpu_ns = t.times.cpu_ns;
 	call->entry = bytes_u64(bytes, l->process_i);
@@ -238,7 +238,7 @@ bool running_port_stack_read(struct rec_raw_sample *out, int os_pid,
 	memset(out, 0, sizeof(*out));
 	if (!s->os_tid)
 		return false;
-	thread_state_read(&t, os_pid, s->os_tid);
+	thread_state_read_where(&t, os_pid, s->os_tid, s->files);
 	out->h.type = REC_RAW_SAMPLE;
 	out->h.size = sizeof(*out);
 	out->os_tid = (uint32_t)s->os_tid;

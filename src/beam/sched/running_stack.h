@@ -15,6 +15,7 @@
 #include "abi/record.h"
 #include "beam/code/jit.h"
 #include "beam/node/node.h"
+#include "target/thread_state.h"
 
 /* Where JIT code lies, and of which release it is. */
 struct running_code {
@@ -26,8 +27,9 @@ struct running_code {
 struct running_scheduler {
 	enum thread_type type;
 	uint16_t number;
-	int os_tid;	 /* 0 = not known: then nothing is told of it */
-	raddr registers; /* of a normal one: ErtsSchedulerData.registers */
+	int os_tid;		    /* 0 = not known: then nothing is told of it */
+	struct thread_files *files; /* of it, which the caller closes; NULL = opened each time */
+	raddr registers;	    /* of a normal one: ErtsSchedulerData.registers */
 };
 
 /* The last call of C code from JIT code, how much CPU the thread had, and Process.i: where the

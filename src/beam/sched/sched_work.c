@@ -24,15 +24,25 @@ struct span {
 	uint32_t size;
 };
 
+/* The clock of a scheduler ends just before the next one's head begins, with 41 kB from head to
+ * clock: what stands that close is read in one range, as a range costs as much as a page. */
+#define CLOSE_BYTES 256
+
+/* Where a head or clock comes to stand when its range was read. */
+struct part {
+	size_t range;
+	uint32_t offset;
+};
+
 struct sched_work {
 	struct mem *mem;
 	struct beam_layout layout;
 	struct span head, clock;
 	VEC(struct sched_worker) all;
 	uint32_t nr_normal;
-	struct mem_range *ranges; /* of each: its head, its clock */
-	uint8_t *heads;		  /* HEAD_MAX each */
-	uint8_t *clocks;	  /* CLOCK_MAX each */
+	VEC(struct mem_range) ranges; /* in the order of `all` */
+	struct part *parts;	      /* of each: its head, its clock */
+	uint8_t *bytes;		      /* of all ranges */
 };
 
 /* False if one is absent, or they stand too far apart. */
@@ -76,24 +86,39 @@ static void add_array(struct sched_work *w, raddr array, uint32_t nr, enum threa
 	}
 }
 
+static struct part add_range(struct sched_work *w, raddr addr, uint32_t size, bool first)
+{
+	struct mem_range *last = first ? NULL : &w->ranges.data[w->ranges.len - 1];
+
+	if (last && addr >= last->addr + last->size &&
+	    addr - (last->addr + last->size) <= CLOSE_BYTES)
+		last->size = addr + size - last->addr;
+	else
+		vec_push(&w->ranges, ((struct mem_range){.addr = addr, .size = size}));
+	last = &w->ranges.data[w->ranges.len - 1];
+	return (struct part){.range = w->ranges.len - 1, .offset = (uint32_t)(addr - last->addr)};
+}
+
 static void make_ranges(struct sched_work *w)
 {
-	size_t nr = w->all.len;
+	size_t size = 0;
 
-	w->ranges = xcalloc(2 * nr, sizeof(*w->ranges));
-	w->heads = xcalloc(nr, HEAD_MAX);
-	w->clocks = xcalloc(nr, CLOCK_MAX);
-	for (size_t i = 0; i < nr; i++) {
-		w->ranges[2 * i] = (struct mem_range){
-			.addr = w->all.data[i].esdp + (raddr)w->head.from,
-			.buf = w->heads + i * HEAD_MAX,
-			.size = w->head.size,
-		};
-		w->ranges[2 * i + 1] = (struct mem_range){
-			.addr = w->all.data[i].esdp + (raddr)w->clock.from,
-			.buf = w->clocks + i * CLOCK_MAX,
-			.size = w->clock.size,
-		};
+	w->parts = xcalloc(2 * w->all.len, sizeof(*w->parts));
+	for (size_t i = 0; i < w->all.len; i++) {
+		raddr esdp = w->all.data[i].esdp;
+		bool first = w->all.data[i].number == 1; /* of an array */
+
+		w->parts[2 * i] = add_range(w, esdp + (raddr)w->head.from, w->head.size, first);
+		w->parts[2 * i + 1] =
+			add_range(w, esdp + (raddr)w->clock.from, w->clock.size, false);
+	}
+	for (size_t i = 0; i < w->ranges.len; i++)
+		size += w->ranges.data[i].size;
+	w->bytes = xcalloc(1, size);
+	size = 0;
+	for (size_t i = 0; i < w->ranges.len; i++) {
+		w->ranges.data[i].buf = w->bytes + size;
+		size += w->ranges.data[i].size;
 	}
 }
 
@@ -126,9 +151,9 @@ void sched_work_close(struct sched_work *w)
 	if (!w)
 		return;
 	vec_free(&w->all);
-	free(w->ranges);
-	free(w->heads);
-	free(w->clocks);
+	vec_free(&w->ranges);
+	free(w->parts);
+	free(w->bytes);
 	free(w);
 }
 
@@ -142,17 +167,27 @@ const struct sched_worker *sched_work_all(const struct sched_work *w, uint32_t *
 
 /* ---- what they do -------------------------------------------------------------------------- */
 
+/* NULL: it could not be read. */
+static const uint8_t *part_bytes(const struct sched_work *w, size_t part)
+{
+	const struct part *p = &w->parts[part];
+	const struct mem_range *range = &w->ranges.data[p->range];
+
+	return range->err ? NULL : (const uint8_t *)range->buf + p->offset;
+}
+
 static void take(struct sched_work *w, size_t at)
 {
+	const uint8_t *head = part_bytes(w, 2 * at), *clock = part_bytes(w, 2 * at + 1);
 	const struct beam_layout *l = &w->layout;
-	const uint8_t *head = w->heads + at * HEAD_MAX, *clock = w->clocks + at * CLOCK_MAX;
 	struct sched_worker *one = &w->all.data[at];
 	bool normal = at < w->nr_normal, works;
-	uint64_t since = bytes_u64(clock, l->sched_working_start - w->clock.from);
+	uint64_t since;
 
 	one->doing = SCHED_DOING_UNKNOWN;
-	if (w->ranges[2 * at].err || w->ranges[2 * at + 1].err)
+	if (!head || !clock)
 		return;
+	since = bytes_u64(clock, l->sched_working_start - w->clock.from);
 	works = normal ? bytes_u32(head, l->sched_thr_progress_active - w->head.from) != 0
 		       : since != SCHED_WTIME_IDLE;
 	one->process = bytes_u64(head, l->sched_current_process - w->head.from);
@@ -161,13 +196,24 @@ static void take(struct sched_work *w, size_t at)
 	one->doing = sched_doing_of(works, one->process, one->port);
 }
 
+void sched_work_look_at(struct sched_work *w, size_t first, size_t nr)
+{
+	size_t from, to;
+
+	if (!nr)
+		return;
+	from = w->parts[2 * first].range;
+	to = w->parts[2 * (first + nr) - 1].range;
+	mem_readv(w->mem, w->ranges.data + from, to - from + 1);
+	for (size_t i = first; i < first + nr; i++)
+		take(w, i);
+}
+
 void sched_work_look(struct sched_work *w, bool dirty)
 {
 	size_t nr = dirty ? w->all.len : w->nr_normal;
 
-	mem_readv(w->mem, w->ranges, 2 * nr);
-	for (size_t i = 0; i < nr; i++)
-		take(w, i);
+	sched_work_look_at(w, 0, nr);
 	for (size_t i = nr; i < w->all.len; i++)
 		w->all.data[i].doing = SCHED_DOING_UNKNOWN;
 }

@@ -67,6 +67,8 @@ const struct sched_worker *sched_work_all(const struct sched_work *w, uint32_t *
 					  uint32_t *nr_normal);
 /* What they do now: normal ones, and dirty ones if asked for (else they are unknown). */
 void sched_work_look(struct sched_work *w, bool dirty);
+/* What `nr` of them do, from sched_work_all()[first] on; of the others, what was read last. */
+void sched_work_look_at(struct sched_work *w, size_t first, size_t nr);
 /* The clock of one, by its place in sched_work_all(). */
 void sched_work_clock(struct sched_work *w, uint32_t at, struct sched_clock_read *out);
 

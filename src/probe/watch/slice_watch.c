@@ -19,8 +19,9 @@
 #include "beam/sched/running.h"
 #include "beam/sched/sched.h"
 
-#define CPU_PART   0.02	      /* of a core: what looking may take; looks are further apart then */
+#define CPU_PART   0.03	      /* of a core: what looking may take; looks are further apart then */
 #define PACE_LOOKS 64	      /* after which that is judged anew */
+#define FILES_KEPT 64	      /* of so many schedulers, normal ones first */
 #define PLACE_NS   100000000u /* so long each look tries to tell where a process is */
 #define MOST_HELD  4096	      /* spans that nobody has taken yet */
 
@@ -40,6 +41,7 @@ struct span {
 
 struct watched {
 	struct running_scheduler who;
+	struct thread_files files;
 	struct span spans[NR_RUNNING_SPANS];
 };
 
@@ -85,7 +87,7 @@ static bool is_known(const struct running_one *one, int kind)
 /* It is still in what the look before saw. */
 static bool is_same(struct slice_watch *w, size_t at, int kind)
 {
-	running_look(w->running);
+	running_look_at(w->running, at, 1);
 	return is_known(now_at(w, at), kind) &&
 	       running_is_same((enum running_span)kind, &w->all.data[at].spans[kind].key,
 			       &now_at(w, at)->in[kind]);
@@ -422,7 +424,8 @@ static int find_schedulers(struct slice_watch *w, struct error *err)
 				 "are seen by probes with --source uprobe");
 	all = running_all(w->running, &nr);
 	for (uint32_t i = 0; i < nr; i++) {
-		struct watched new = {.who = {.type = all[i].type, .number = all[i].number}};
+		struct watched new = {.who = {.type = all[i].type, .number = all[i].number},
+				      .files = THREAD_FILES_NONE};
 
 		if (all[i].type == THREAD_NORMAL &&
 		    mem_read_u64(w->mem, all[i].esdp + (raddr)w->layout.sched_registers,
@@ -430,6 +433,8 @@ static int find_schedulers(struct slice_watch *w, struct error *err)
 			new.who.registers = 0;
 		vec_push(&w->all, new);
 	}
+	for (size_t i = 0; i < MIN(w->all.len, (size_t)FILES_KEPT); i++)
+		w->all.data[i].who.files = &w->all.data[i].files;
 	return sched_find_tids(w->n->os_pid, found_thread, w, err);
 }
 
@@ -491,9 +496,11 @@ void slice_watch_close(struct slice_watch *w)
 	slice_watch_end(w);
 	while (slice_watch_next(w, &left))
 		slice_watch_free(&left);
-	for (size_t i = 0; i < w->all.len; i++)
+	for (size_t i = 0; i < w->all.len; i++) {
 		for (int kind = 0; kind < NR_RUNNING_SPANS; kind++)
 			free(w->all.data[i].spans[kind].stack);
+		thread_files_close(&w->all.data[i].files);
+	}
 	free(w->room);
 	vec_free(&w->all);
 	vec_free(&w->done);

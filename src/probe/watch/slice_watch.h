@@ -4,7 +4,8 @@
  * SLICE_WATCH_PERIOD_NS what each scheduler is in the middle of.  The same thing at two looks is a
  * long one, whose stack is taken while it lasts.  So everything of at least twice the time between
  * two looks is seen, whatever the limit on the overhead of probes; how long it took is known up to
- * those between the looks around its ends, which come with it (error_ns).
+ * those between the looks around its ends, which come with it (error_ns).  Which BIF it is in is
+ * sure from a third look on: see running_stack.h.
  */
 #ifndef EBEAM_PROBE_SLICE_WATCH_H
 #define EBEAM_PROBE_SLICE_WATCH_H

@@ -140,12 +140,16 @@ slices(Count) ->
     N = list_to_integer(Count),
     erts_debug:set_internal_state(available_internal_state, true),
     List = lists:seq(1, 200000),
-    Terms = {List, binary_to_term(term_to_binary(List)), list_to_tuple(lists:duplicate(1000000, {a}))},
+    Tuple = list_to_tuple(lists:duplicate(1000000, {a})),
+    Us = lists:min([element(1, timer:tc(erts_debug, flat_size, [Tuple])) || _ <- lists:seq(1, 5)]),
+    Terms = {List, binary_to_term(term_to_binary(List)), Tuple, ?LONG_MS * 1000 div max(Us, 1) + 2},
     in_process(fun() -> lists:append([rounds(Terms) || _ <- lists:seq(1, N)]) end).
 
-rounds({A, B, Tuple}) ->
+%% One call of flat_size/1 lasts long enough: what it walks is the same tuple, so many times.
+rounds({A, B, Tuple, Times}) ->
+    Large = lists:duplicate(Times, Tuple),
     [slice(set_internal_state, fun() -> erts_debug:set_internal_state(sleep, ?LONG_MS) end),
-     slice(flat_size, fun() -> flat_size(Tuple, until(?LONG_MS)) end),
+     slice(flat_size, fun() -> true = erts_debug:flat_size(Large) > 0 end),
      slice(compare, fun() -> compare(A, B, until(?LONG_MS)) end),
      slice(normal, fun() -> normal(?LONG_MS * 1000, ?SPIN) end),
      slice(none, fun() -> normal(8000, ?SPIN) end)].
@@ -161,13 +165,6 @@ slice(Name, Fun) ->
     #{function => Name, before => Before, 'begin' => Begin, 'end' => End, 'after' => now_ns()}.
 
 until(Ms) -> erlang:monotonic_time(millisecond) + Ms + 1.
-
-flat_size(Tuple, Until) ->
-    true = erts_debug:flat_size(Tuple) > 0,
-    case erlang:monotonic_time(millisecond) of
-        T when T < Until -> flat_size(Tuple, Until);
-        _ -> ok
-    end.
 
 %% Comparing terms costs no reductions.
 compare(A, B, Until) ->
