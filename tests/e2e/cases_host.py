@@ -155,12 +155,20 @@ def filtered(ctx):
     node.ask("happenings", "messages", 100, 20)
 
 
-@case("make install and make uninstall: the program, its page and completions, and nothing left",
+@case("make install and make uninstall: the program, its pages and completions, and nothing left",
       otp="one", timeout=300)
 def install(ctx):
     if not os.path.exists(os.path.join(TOP, "build", "ebeam")):
         raise Skip("nothing is built in build/")
     root = ctx.ebeam.file(".root")
+    pages = [line.split(maxsplit=2)[:2] for line in ctx.ebeam.ok("help", "--list").out.splitlines()]
+    check(len(pages) > 30, f"pages: {pages}")
+    installed = {"usr/bin/ebeam", "usr/share/doc/ebeam/LICENSE",
+                 "usr/share/bash-completion/completions/ebeam",
+                 "usr/share/zsh/site-functions/_ebeam",
+                 "usr/share/fish/vendor_completions.d/ebeam.fish",
+                 *(f"usr/share/man/man{section}/{name if name == 'ebeam' else 'ebeam-' + name}.{section}"
+                   for section, name in pages)}
     for target in ("install", "uninstall"):
         done = subprocess.run(["make", "--no-print-directory", target, f"DESTDIR={root}",
                                "PREFIX=/usr"], cwd=TOP, capture_output=True, text=True)
@@ -168,7 +176,7 @@ def install(ctx):
         files = {os.path.relpath(os.path.join(d, f), root): os.path.getsize(os.path.join(d, f))
                  for d, _, names in os.walk(root) for f in names}
         if target == "install":
-            check_equal(len(files), 6, f"files: {files}")
+            check_equal(set(files), installed, "files")
             check(all(files.values()), f"an empty file: {files}")
             version = subprocess.run([os.path.join(root, "usr/bin/ebeam"), "version"],
                                      capture_output=True, text=True)
