@@ -36,7 +36,7 @@ struct thread_files {
 };
 #define THREAD_FILES_NONE ((struct thread_files){-1, -1})
 void thread_files_close(struct thread_files *f);
-
+/* Only times and where it is: `state` and `wchan` stay empty.  `files` of this thread, NULL ok. */
 void thread_state_read_where(struct thread_state *out, int os_pid, int os_tid,
 			     struct thread_files *files);
 /* The text of .../syscall; false if it is none. */
