@@ -248,7 +248,7 @@ INLINE void sample_process(struct sample_scratch *s, const struct user_regs *r,
 	w->rec.process_flags = p.flags;
 	sample_task(w);
 	sample_stack(w, &s->saved, &p, r, t);
-	if (w->rec.status == SAMPLE_STATUS_AMBIGUOUS)
+	if (w->rec.status == SAMPLE_STATUS_AMBIGUOUS && !config.interpreted)
 		emit_cstack(&s->cstack, w, &s->saved, r, w->call_at + 8);
 	sample_call(w, t, process);
 	process_seen(&p, w->rec.h.ts_ns);

@@ -255,7 +255,13 @@ INLINE void sample_stack(struct walk *w, struct saved_scan *saved, const struct 
 	uint8_t before;
 
 	w->rec.status = SAMPLE_STATUS_COMPLETE;
-	if (in_jit) {
+	if (config.interpreted && t->type == THREAD_NORMAL) {
+		w->rec.place = PLACE_INTERPRETER;
+		w->rec.stack_source = STACK_LAST;
+		w->rec.status = SAMPLE_STATUS_AMBIGUOUS;
+		e = p->stop;
+		fragment = false;
+	} else if (in_jit) {
 		e = stack_from_jit(w, p, r, t->registers);
 		fragment = is_fragment(r->ip);
 	} else if (called_from_jit(w, r, t)) {

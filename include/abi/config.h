@@ -71,6 +71,7 @@ struct probe_config {
 	uint32_t keep_returns; /* somebody walks stacks: return probes keep what they replace */
 	uint32_t otp;	       /* release */
 	uint32_t c_stack;      /* JIT code has no native stack: it runs on the C stack */
+	uint32_t interpreted;  /* there is no JIT code: the emu flavour */
 	uint32_t call_words, call_depth; /* limits of what is copied with a call */
 	uint32_t chosen;		 /* not everything: any of those above says of whom */
 	uint32_t counting;   /* no records of events: only their numbers, see struct event_count */

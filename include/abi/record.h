@@ -75,6 +75,8 @@ enum code_place {
 	PLACE_C_FROM_JIT = 3,  /* in C code that JIT code called */
 	PLACE_C_PROCESS =
 		4, /* in C code with a process current, not called from JIT code (dirty) */
+	PLACE_INTERPRETER = 5, /* as above on a normal scheduler of the emu flavour, whose code is
+				* no code of the processor; the stack is that of the last stop */
 };
 
 /* How the Erlang stack pointer was found. */

@@ -283,6 +283,27 @@ static void in_c_without_jit(void **unused)
 	}
 }
 
+/* There is no JIT code: the stack is that of the last stop, whatever registers hold. */
+static void interpreted(void **unused)
+{
+	struct rec_raw_sample *s;
+
+	(void)unused;
+	build_stack();
+	config.interpreted = 1;
+	s = sample_in_c(CALL_RA);
+	assert_int_equal(s->status, SAMPLE_STATUS_AMBIGUOUS);
+	assert_int_equal(s->place, PLACE_INTERPRETER);
+	assert_int_equal(s->stack_source, STACK_LAST);
+	assert_int_equal(s->nr_leaf, node.nr_truth);
+	assert_int_equal(s->call_ra, 0);
+	know_thread(THREAD_DIRTY_CPU);
+	s = sample_in_c(CALL_RA);
+	assert_whole(s);
+	assert_int_equal(s->place, PLACE_C_PROCESS);
+	config.interpreted = 0;
+}
+
 /* A stack pointer above the scheduler's registers is that of another stack. */
 static void on_another_c_stack(void **unused)
 {
@@ -528,6 +549,7 @@ int main(void)
 		NODE_TEST(in_c_code),
 		NODE_TEST(current_function),
 		NODE_TEST(in_c_without_jit),
+		NODE_TEST(interpreted),
 		NODE_TEST(on_another_c_stack),
 		NODE_TEST(in_the_kernel),
 		NODE_TEST(in_an_old_kernel),

@@ -8,18 +8,20 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "beam/code/code_lines.h"
+#include "beam/code/interpreted.h"
 #include "beam/code/jit_otp24.h"
 
 #define MAX_ENTRIES	(1u << 20)   /* of the list */
 #define MAX_RECORD_SIZE (64u << 20)  /* bytes; the largest seen is below 1 MiB */
 #define MAX_TOTAL_SIZE	(512u << 20) /* of all records; a fresh node has 1.5 MB */
 #define MAX_CODE_SIZE	(256u << 20)
-#define MAX_LINES	(16u << 20) /* of all modules of OTP 24; a fresh node has 25,000 */
+#define MAX_LINES	(16u << 20) /* not in records, of all modules; a fresh node has 25,000 */
 
 /* A list that changed while it was read is read again this often. */
 #define LIST_ATTEMPTS 8
 
-/* Looks for the lines of a module of OTP 24: its header is filled in after its record is there. */
+/* Looks for the lines of such a module: its header is filled in after its record is there. */
 #define LINES_ATTEMPTS 8
 
 enum record_kind { RECORD_EMULATOR = 0, RECORD_MODULE = 1 };
@@ -33,12 +35,12 @@ struct module {
 	uint32_t name_len;
 	uint8_t *bytes;
 	uint32_t size;
-	struct jit_otp24_lines lines; /* OTP 24 */
-	unsigned int lines_left;      /* times to look for them; 0 = no more */
+	struct code_lines lines; /* of code whose record has none */
+	unsigned int lines_left; /* times to look for them; 0 = no more */
 };
 
-/* Of OTP 24: lines of all modules, which are read when they are first asked for.  Those of later
- * releases are in records. */
+/* Lines of all modules whose records have none (OTP 24, interpreter), read when they are first
+ * asked for. */
 struct lines_held {
 	size_t nr, most;
 	bool full; /* and it was said */
@@ -142,7 +144,7 @@ static void module_free(struct module *m)
 {
 	if (!m)
 		return;
-	jit_otp24_lines_free(&m->lines);
+	code_lines_free(&m->lines);
 	free(m->ranges);
 	free(m->bytes);
 	free(m);
@@ -301,6 +303,12 @@ void jit_open(struct jit_code **out, struct mem *mem, raddr descriptor)
 	*out = j;
 }
 
+bool jit_is_known(const struct beam_node *n)
+{
+	return n->identity.jit ? n->anchors.jit_descriptor != 0
+			       : n->anchors.module_code && n->anchors.active_code_ix;
+}
+
 void jit_open_node(struct jit_code **out, const struct beam_node *n)
 {
 	jit_open(out, n->mem, n->anchors.jit_descriptor);
@@ -419,11 +427,28 @@ static int walk_list(struct jit_code *j, struct listing *l)
 	return rc;
 }
 
+/* Code that is known already stays: nobody asks for its names again. */
+static void take_interpreted(void *arg, raddr entry, uint8_t *bytes, uint32_t size)
+{
+	struct jit_code *j = arg;
+	size_t i = lower(j, entry);
+	const struct module *m = i < j->modules.len ? j->modules.data[i] : NULL;
+
+	if (m && m->start == entry && m->size == size && memcmp(m->bytes, bytes, size) == 0) {
+		free(bytes);
+		return;
+	}
+	if (add_record(j, entry, bytes, size))
+		j->modules.data[lower(j, entry)]->lines_left = LINES_ATTEMPTS;
+}
+
 int jit_sync(struct jit_code *j, struct error *err)
 {
 	struct listing l = {0};
 	int rc;
 
+	if (j->node && !j->node->identity.jit)
+		return interpreted_records(j->node, take_interpreted, j, err);
 	j->unreadable = 0; /* of what is read once more now */
 	for (int i = 0; i < LIST_ATTEMPTS; i++) {
 		rc = walk_list(j, &l);
@@ -455,15 +480,15 @@ static bool has_suffix(const char *s, uint32_t len, const char *suffix)
 	return len >= n && memcmp(s + len - n, suffix, n) == 0;
 }
 
-static void read_lines_otp24(const struct jit_code *j, struct module *m)
+static void read_lines(const struct jit_code *j, struct module *m)
 {
 	struct lines_held *held = j->lines;
 	uint32_t len;
 	const char *name = module_name(m, &len);
 
 	m->lines_left--;
-	if (!jit_otp24_lines_read(&m->lines, j->node, m->start, m->end, name, len,
-				  held->most - held->nr))
+	if (!code_lines_read(&m->lines, j->node, m->start, m->end, name, len,
+			     held->most - held->nr))
 		return;
 	m->lines_left = 0;
 	held->nr += m->lines.nr;
@@ -475,14 +500,14 @@ static void read_lines_otp24(const struct jit_code *j, struct module *m)
 		 (int)len, name, held->most);
 }
 
-static bool find_line_otp24(const struct jit_code *j, struct module *m, uint32_t function,
-			    uint32_t offset, struct jit_function *out)
+static bool find_header_line(const struct jit_code *j, struct module *m, uint32_t function,
+			     uint32_t offset, struct jit_function *out)
 {
-	const struct jit_otp24_line *line;
+	const struct code_line *line;
 
 	if (m->lines_left && j->node)
-		read_lines_otp24(j, m);
-	line = jit_otp24_line_at(&m->lines, function, offset);
+		read_lines(j, m);
+	line = code_lines_at(&m->lines, function, offset);
 	if (!line)
 		return false;
 	out->line = line->line;
@@ -557,7 +582,7 @@ bool jit_find(const struct jit_code *j, raddr addr, struct jit_function *out)
 		return false;
 	describe(m, m->ranges[lo - 1], out);
 	if (out->fragment ||
-	    !find_line_otp24(j, m, get_u32(m->bytes + m->ranges[lo - 1]), offset, out))
+	    !find_header_line(j, m, get_u32(m->bytes + m->ranges[lo - 1]), offset, out))
 		find_line(m, m->ranges[lo - 1], offset, out);
 	return true;
 }

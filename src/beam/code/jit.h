@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * JIT code by address: the GDB JIT interface's list of modules, each with its functions, names and
- * lines (jit/beam_jit_metadata.cpp, OTP 25 to 29; OTP 24: jit_otp24.h).  Holds the state of the
+ * Erlang code by address: the GDB JIT interface's list of modules, each with its functions, names
+ * and lines (jit/beam_jit_metadata.cpp, OTP 25 to 29; OTP 24: jit_otp24.h; the interpreter's code:
+ * interpreted.h).  Holds the state of the
  * node's code at the time of the record stream: jit_loaded()/jit_unloaded() are applied in stream
  * order, so that an address is named by the code that was there when it was sampled.
  *
@@ -38,11 +39,13 @@ struct jit_function {
 
 /* Borrows mem. `descriptor` is the address of __jit_debug_descriptor. */
 void jit_open(struct jit_code **out, struct mem *mem, raddr descriptor);
-/* The same of a node, whose memory also has what records of OTP 24 do not tell: lines, normal_exit.
- * Borrows it. */
+/* The same of a node, whose memory also has what records of OTP 24 do not tell: lines, normal_exit;
+ * and the code of one that runs the interpreter, which has no records.  Borrows it. */
 void jit_open_node(struct jit_code **out, const struct beam_node *n);
-/* How many lines of code of OTP 24 are held, for tests: modules beyond have none, and a warning is
- * logged. */
+/* Whether there is something to read: a list of JIT code, or code of the interpreter. */
+bool jit_is_known(const struct beam_node *n);
+/* How many lines from code headers (OTP 24, interpreter) are held, for tests: modules beyond have
+ * none, and a warning is logged. */
 void jit_limit_lines(struct jit_code *j, size_t most);
 void jit_close(struct jit_code *j);
 

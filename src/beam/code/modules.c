@@ -30,7 +30,7 @@ struct entry {
 	uint32_t size, old_size;
 };
 
-int code_index_active(struct beam_node *n)
+int code_index_active(const struct beam_node *n)
 {
 	uint32_t ix;
 	int rc = n->anchors.active_code_ix ? mem_read_u32(n->mem, n->anchors.active_code_ix, &ix)
@@ -70,7 +70,7 @@ static bool is_loaded(const struct entry *e)
 
 /* ---- code headers --------------------------------------------------------------------------- */
 
-static void read_headers(struct modules *out, struct beam_node *n)
+static void read_headers(struct modules *out, const struct beam_node *n)
 {
 	const struct beam_layout *l = &n->layout;
 	size_t nr = out->v.len, size = (size_t)l->code_header_functions;
@@ -135,7 +135,7 @@ static raddr table_of(const struct beam_node *n, int ix)
 	return n->anchors.module_code + (raddr)ix * (raddr)n->layout.index_table_size;
 }
 
-static int read_entries(struct modules *out, struct beam_node *n, raddr table_at)
+static int read_entries(struct modules *out, const struct beam_node *n, raddr table_at)
 {
 	size_t size = (size_t)n->layout.module_size;
 	struct index_objects objects;
@@ -175,7 +175,7 @@ static int by_name(const void *a, const void *b, void *atoms)
 	return strcmp(x ? x : "", y ? y : "");
 }
 
-int modules_read(struct modules *out, struct beam_node *n, struct error *err)
+int modules_read(struct modules *out, const struct beam_node *n, struct error *err)
 {
 	int rc = 0;
 
@@ -213,7 +213,7 @@ void modules_free(struct modules *m)
 
 /* ---- one module ----------------------------------------------------------------------------- */
 
-static bool read_entry(struct beam_node *n, raddr at, uint64_t name, struct module *out)
+static bool read_entry(const struct beam_node *n, raddr at, uint64_t name, struct module *out)
 {
 	uint8_t bytes[MODULE_ENTRY_MAX];
 	struct entry e;
@@ -227,7 +227,7 @@ static bool read_entry(struct beam_node *n, raddr at, uint64_t name, struct modu
 }
 
 /* Entries are moved by nobody: a table grows by segments. */
-static int find_entry(struct module_watch *w, struct beam_node *n, int ix, struct module *out)
+static int find_entry(struct module_watch *w, const struct beam_node *n, int ix, struct module *out)
 {
 	struct index_objects objects;
 	struct index_table table;
@@ -247,7 +247,7 @@ static int find_entry(struct module_watch *w, struct beam_node *n, int ix, struc
 	return w->at[ix] ? 0 : -ENOENT;
 }
 
-int module_watch_read(struct module_watch *w, struct beam_node *n, struct module *out)
+int module_watch_read(struct module_watch *w, const struct beam_node *n, struct module *out)
 {
 	int ix = n->anchors.module_code ? code_index_active(n) : -ENOTSUP, rc = 0;
 

@@ -32,7 +32,7 @@ struct modules {
 };
 
 /* ERROR_KIND_UNSUPPORTED if the tables, or which of them is in use, could not be found. */
-int modules_read(struct modules *out, struct beam_node *n, struct error *err);
+int modules_read(struct modules *out, const struct beam_node *n, struct error *err);
 void modules_free(struct modules *m);
 
 /*
@@ -45,9 +45,9 @@ struct module_watch {
 };
 /* Fills name, code, sizes, on_load and the fields of NIFs and old code.  -ENOENT: the table in use
  * has no such module; -EAGAIN: the table changed meanwhile. */
-int module_watch_read(struct module_watch *w, struct beam_node *n, struct module *out);
+int module_watch_read(struct module_watch *w, const struct beam_node *n, struct module *out);
 
 /* Which of the three tables of code is in use now; negative errno. */
-int code_index_active(struct beam_node *n);
+int code_index_active(const struct beam_node *n);
 
 #endif

@@ -79,7 +79,7 @@ void anchors_find_by_symbol(struct beam_node *n)
 	a->dist_table = symbol_address(n, "erts_dist_table");
 	a->jit_descriptor = symbol_address(n, "__jit_debug_descriptor");
 	a->jit_register = symbol_address(n, "__jit_debug_register_code");
-	if (n->identity.otp == 24)
+	if (n->identity.otp == 24 || !n->identity.jit)
 		a->normal_exit = symbol_value(n, "beam_normal_exit");
 	a->frame_layout = symbol_address(n, "erts_frame_layout");
 	if (elf_file_symbol(n->elf, "bif_table", &sym) && sym.size >= BEAM_BIF_SIZE) {
@@ -112,8 +112,10 @@ static bool space_open(struct anchor_space *s, const struct beam_node *n)
 	const struct elf_section *text = elf_file_section(n->elf, ".text");
 	uint64_t end;
 
-	*s = (struct anchor_space){
-		.mem = n->mem, .maps = objects_maps(n->objects), .layout = &n->layout};
+	*s = (struct anchor_space){.mem = n->mem,
+				   .maps = objects_maps(n->objects),
+				   .layout = &n->layout,
+				   .interpreted = !n->identity.jit};
 	if (!data || !bss || !text || bss->addr < data->addr)
 		return false;
 	end = bss->addr + bss->size;
@@ -229,10 +231,12 @@ static void find_missing(struct beam_node *n, const struct anchor_space *s)
 }
 
 /* Anchors that every supported node has: worth another try if one is missing. */
-static bool is_complete(const struct beam_anchors *a)
+static bool is_complete(const struct beam_node *n)
 {
-	return a->proc_tab && a->port_tab && a->atom_table && a->this_node && a->jit_descriptor &&
-	       a->module_code && a->sched;
+	const struct beam_anchors *a = &n->anchors;
+
+	return a->proc_tab && a->port_tab && a->atom_table && a->this_node &&
+	       (a->jit_descriptor || !n->identity.jit) && a->module_code && a->sched;
 }
 
 void anchors_find_by_shape(struct beam_node *n)
@@ -248,7 +252,7 @@ void anchors_find_by_shape(struct beam_node *n)
 			continue;
 		find_missing(n, &s);
 		space_close(&s);
-		if (is_complete(&n->anchors))
+		if (is_complete(n))
 			break;
 	}
 }

@@ -31,6 +31,7 @@ struct anchor_space {
 	raddr rodata_addr;
 	raddr text, text_end;
 	raddr low_write, low_write_end; /* section ERTS_LOW_WRITE, within data; equal = none */
+	bool interpreted;		/* Erlang code is data: the emu flavour */
 };
 
 /* An array of scheduler data. */
@@ -99,6 +100,7 @@ size_t space_find_strings(const struct anchor_space *s, const char *text, raddr 
 bool space_is_readable(const struct anchor_space *s, raddr addr, size_t size);
 bool space_is_pointer(const struct anchor_space *s, raddr addr, size_t size); /* and aligned */
 bool space_is_executable(const struct anchor_space *s, raddr addr);
+bool space_is_erlang_code(const struct anchor_space *s, raddr addr); /* or may be */
 uint32_t space_u32(const struct anchor_space *s, size_t offset);
 uint64_t space_u64(const struct anchor_space *s, size_t offset);
 

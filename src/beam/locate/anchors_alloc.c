@@ -260,7 +260,7 @@ static bool is_ranges(const struct anchor_space *s, size_t at, bool *used)
 	for (size_t i = 0; i < nr; i++) {
 		if (ranges[i][0] > ranges[i][1] || (i && ranges[i][0] < ranges[i - 1][0]))
 			return false;
-		*used |= ranges[i][0] < ranges[i][1] && space_is_executable(s, ranges[i][0]);
+		*used |= ranges[i][0] < ranges[i][1] && space_is_erlang_code(s, ranges[i][0]);
 	}
 	return true;
 }

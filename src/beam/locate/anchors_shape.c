@@ -81,6 +81,11 @@ bool space_is_executable(const struct anchor_space *s, raddr addr)
 	return map && map->x;
 }
 
+bool space_is_erlang_code(const struct anchor_space *s, raddr addr)
+{
+	return s->interpreted ? space_is_pointer(s, addr, 8) : space_is_executable(s, addr);
+}
+
 /* Addresses of a string constant, also where it is the end of a longer one. */
 size_t space_find_strings(const struct anchor_space *s, const char *text, raddr *out, size_t max)
 {

@@ -93,8 +93,10 @@ static void take_sample(struct check_run *c)
 
 	c->s.nr = 0;
 	objects_refresh(c->n->objects, NULL);
-	c->s.space =
-		(struct anchor_space){.mem = mem, .maps = objects_maps(c->n->objects), .layout = l};
+	c->s.space = (struct anchor_space){.mem = mem,
+					   .maps = objects_maps(c->n->objects),
+					   .layout = l,
+					   .interpreted = !c->n->identity.jit};
 	c->s.atoms = c->n->atoms ? (uint32_t)MAX(beam_atoms_count(c->n->atoms), 0) : 0;
 	if (!ptab || mem_read_u64(mem, ptab + (raddr)l->ptab_tab, &tab) != 0 ||
 	    mem_read_u64(mem, ptab + (raddr)l->ptab_invalid_element, &invalid) != 0 ||

@@ -270,7 +270,8 @@ bool check_continuations(struct check_run *c)
 	size_t good = 0, nr = 0;
 
 	for (size_t i = 0; i < c->s.nr; i++) {
-		bool is_code = space_is_executable(&c->s.space, check_u64(c, i, c->l->process_i));
+		raddr at = check_u64(c, i, c->l->process_i);
+		bool is_code = space_is_erlang_code(&c->s.space, at);
 
 		/* A process that is to run on a dirty scheduler, or comes back from one, continues
 		 * in a stub outside of the code: many of those that load code at the start. */

@@ -78,6 +78,9 @@ bool check_jit_descriptor(struct check_run *c)
 {
 	uint8_t bytes[JIT_DESCRIPTOR_SIZE];
 
+	if (!c->n->identity.jit)
+		return check_see(c, c->n->anchors.module_code && c->n->anchors.active_code_ix,
+				 "no JIT; the module table leads to code");
 	if (!c->n->anchors.jit_descriptor)
 		return check_see(c, false, "not found");
 	if (mem_read(c->n->mem, c->n->anchors.jit_descriptor, bytes, sizeof(bytes)) != 0)
@@ -133,7 +136,7 @@ bool check_modules(struct check_run *c)
 			name = beam_atom_text(c->n->atoms, ((uint64_t)atom << 6) | 0x0b, NULL);
 		init |= name && strcmp(name, "init") == 0;
 		good += name && check_null_or_pointer(c, nif) &&
-			(code ? len > 0 && space_is_executable(&c->s.space, code) : len == 0);
+			(code ? len > 0 && space_is_erlang_code(&c->s.space, code) : len == 0);
 	}
 	if (!init)
 		return check_see(c, false, "init is not among the first %zu", nr);

@@ -241,21 +241,24 @@ void identity_list_releases(struct strbuf *out)
 bool identity_is_supported(const struct beam_identity *id, char *why, size_t size)
 {
 	struct strbuf releases = STRBUF_INIT;
-	const char *build = !id->jit		? "the interpreter (emu flavour)"
-			    : id->debug		? "a debug build"
-			    : id->lock_counting ? "a lock counting build"
-			    /* From 27 on all JITs have one, those for musl, too (configure.ac). */
-			    : !id->native_stack && id->otp > 26 ? "the JIT without native stack"
-								: NULL;
 
 	why[0] = '\0';
-	if (!build)
+	/* From 27 on all JITs have a native stack, those for musl, too (configure.ac). */
+	if (!id->jit || id->native_stack || id->otp <= 26)
 		return true;
 	identity_list_releases(&releases);
 	snprintf(why, size,
-		 "this node runs OTP %s (ERTS %s) as %s; ebeam supports the optimised JIT build "
-		 "of %s. Run it on such a build",
-		 id->otp_text, id->erts, build, releases.buf);
+		 "this node runs OTP %s (ERTS %s) as the JIT without native stack; ebeam supports "
+		 "other builds of %s. Run it on such a build",
+		 id->otp_text, id->erts, releases.buf);
 	strbuf_free(&releases);
 	return false;
+}
+
+const char *identity_other_build(const struct beam_identity *id)
+{
+	return !id->jit		   ? "the interpreter (emu flavour)"
+	       : id->debug	   ? "a debug build"
+	       : id->lock_counting ? "a lock counting build"
+				   : NULL;
 }

@@ -31,5 +31,7 @@ void identity_list_releases(struct strbuf *out);
 /* True if ebeam supports such a build, of whichever release, else `why` says what it is and what to
  * do. */
 bool identity_is_supported(const struct beam_identity *id, char *why, size_t size);
+/* NULL, or a build whose structs differ from those of the tables: "a debug build". */
+const char *identity_other_build(const struct beam_identity *id);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "beam/locate/identity.h"
 #include "beam/node/node.h"
 
 /* Struct ErtsSchedulerData, the largest that is looked into, has 41,792 bytes. */
@@ -74,17 +75,19 @@ const char *layout_outside(const struct beam_layout *l)
 	return NULL;
 }
 
-/* Whether the release of the node is that of `like`; if not, `how` it is read all the same. */
+/* Whether the release of the node is that of `like`; if not, or of an uncommon build, `how` it is
+ * read all the same. */
 static bool use_facts(struct beam_node *n, const struct layout_table *like, const char *how,
 		      const char *name)
 {
 	bool known = n->identity.own_otp == like->otp;
+	bool other = identity_other_build(&n->identity) != NULL;
 
 	n->identity.otp = like->otp;
-	if (known)
-		n->untested[0] = '\0';
-	else
-		snprintf(n->untested, sizeof(n->untested), "by %s%s, untested release", how, name);
+	n->untested[0] = '\0';
+	if (!known || other)
+		snprintf(n->untested, sizeof(n->untested), "by %s%s, untested %s", how, name,
+			 known ? "build" : "release");
 	return known;
 }
 
@@ -104,6 +107,8 @@ int layout_use_dwarf(struct beam_node *n, const struct layout_table *like, const
 	layout_from_dwarf(&n->layout, d);
 	if (!n->identity.native_stack)
 		layout_drop_frame_pointer(&want);
+	if (!n->identity.jit)
+		layout_drop_jit(&want);
 	*lacks = layout_missing(&n->layout, &want);
 	if (!*lacks)
 		*lacks = layout_outside(&n->layout);

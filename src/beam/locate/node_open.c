@@ -133,24 +133,35 @@ static bool try_tables(struct beam_node *n)
 	return beam_node_fits(n);
 }
 
+static const char *build_name(const struct beam_identity *id)
+{
+	const char *other = identity_other_build(id);
+
+	return other ? other : "jit";
+}
+
 /* `lacks`: what DWARF of this node does not have. */
 static void refuse_unknown(struct beam_node *n, const struct layout_table *near, const char *lacks)
 {
 	const struct beam_identity *id = &n->identity;
 	struct strbuf text = STRBUF_INIT;
 
-	strbuf_addf(&text, "this node runs OTP %s (ERTS %s, jit) built %s VM probes", id->otp_text,
-		    id->erts, id->vm_probes ? "with" : "without");
+	strbuf_addf(&text, "this node runs OTP %s (ERTS %s, %s) built %s VM probes", id->otp_text,
+		    id->erts, build_name(id), id->vm_probes ? "with" : "without");
 	if (lacks)
 		strbuf_addf(&text, ", and %s has no usable %s, as %s has", n->layout_origin, lacks,
 			    near->name);
-	strbuf_addstr(&text, "; ebeam has layouts of ");
+	strbuf_addf(&text, "; ebeam has layouts of %s",
+		    identity_other_build(id) ? "JIT builds of " : "");
 	identity_list_releases(&text);
 	strbuf_addf(&text, ", of which %s is the nearest", near->name);
 	snprintf(n->unsupported, sizeof(n->unsupported), "%s", text.buf);
-	n->fix = lacks ? "--try-layout, for the nearest layout that fits; or update ebeam"
-		       : "install the debug symbols of this very build, from which the layout is "
-			 "read; or --try-layout, for the nearest layout that fits; or update ebeam";
+	n->fix = identity_other_build(id)
+			 ? "install the debug symbols of this very build, or run the JIT build"
+		 : lacks ? "--try-layout, for the nearest layout that fits; or update ebeam"
+			 : "install the debug symbols of this very build, from which the layout is "
+			   "read; or --try-layout, for the nearest layout that fits; or update "
+			   "ebeam";
 	n->layout_origin[0] = '\0';
 	strbuf_free(&text);
 }
@@ -167,11 +178,14 @@ static void refuse_layout(struct beam_node *n, bool tried)
 		return;
 	}
 	snprintf(n->unsupported, sizeof(n->unsupported),
-		 "OTP %s (ERTS %s, jit) does not fit the %s (%s)%s. Failed check: %s; seen: %s",
-		 n->identity.otp_text, n->identity.erts, tried ? "nearest layout" : "layout",
-		 n->layout_origin, tried ? ", nor any other" : "", failed->name, failed->seen);
+		 "OTP %s (ERTS %s, %s) does not fit the %s (%s)%s. Failed check: %s; seen: %s",
+		 n->identity.otp_text, n->identity.erts, build_name(&n->identity),
+		 tried ? "nearest layout" : "layout", n->layout_origin,
+		 tried ? ", nor any other" : "", failed->name, failed->seen);
 	if (tried)
 		n->fix = "install the debug symbols of this very build, or update ebeam";
+	else if (n->untested[0] && identity_other_build(&n->identity))
+		n->fix = "run the JIT build, or update ebeam";
 	else if (n->untested[0])
 		n->fix = "--try-layout, for the nearest layout that fits; or update ebeam";
 	else if (strncmp(n->layout_origin, "DWARF", 5) == 0)
@@ -184,11 +198,13 @@ static void refuse_layout(struct beam_node *n, bool tried)
 static void find_layout(struct beam_node *n, bool try_layout)
 {
 	const struct beam_identity *id = &n->identity;
-	const struct layout_table *exact = layout_table_find(id->own_otp, id->vm_probes);
+	const struct layout_table *exact =
+		identity_other_build(id) ? NULL : layout_table_find(id->own_otp, id->vm_probes);
 	const struct layout_table *near = layout_table_near(id->own_otp, id->vm_probes, 0);
 	const char *lacks;
 	bool fit;
 
+	try_layout = try_layout && !identity_other_build(id);
 	if (layout_use_dwarf(n, near, &lacks) == 0) {
 		fit = beam_node_fits(n);
 	} else if (exact) {

@@ -27,7 +27,7 @@ struct beam_identity {
 	bool vm_probes;	   /* USDT probes compiled in (changes struct layouts up to OTP 26) */
 	bool stripped;	   /* no .symtab */
 	bool hidden;	   /* VM symbols are not exported (OTP 29) */
-	bool lock_counting, debug; /* builds with other layouts: refused */
+	bool lock_counting, debug; /* builds with other layouts, which only DWARF tells */
 };
 
 /* Addresses in the process; 0 = not found (yet). */
@@ -39,12 +39,13 @@ struct beam_anchors {
 	raddr this_node;      /* the ErlNode that it held when the node was opened */
 	raddr jit_descriptor; /* __jit_debug_descriptor */
 	raddr jit_register;   /* __jit_debug_register_code: where a uprobe sees code come and go */
-	raddr normal_exit;  /* what beam_normal_exit holds: OTP 24, where no record tells; else 0 */
-	raddr frame_layout; /* erts_frame_layout (int): 0 RA, 1 FP_RA; 0 = no such variable */
-	raddr bif_table;    /* bif_table[], BEAM_BIF_* below */
-	uint32_t nr_bifs;   /* its entries */
-	raddr module_code;  /* module_tables[3]: IndexTables of Module, one per code index */
-	raddr export_table; /* export_tables[3]: IndexTables of Export; OTP 29 keeps exports in
+	raddr normal_exit;    /* what beam_normal_exit holds: OTP 24 and the interpreter, where no
+			     * record tells; else 0 */
+	raddr frame_layout;   /* erts_frame_layout (int): 0 RA, 1 FP_RA; 0 = no such variable */
+	raddr bif_table;      /* bif_table[], BEAM_BIF_* below */
+	uint32_t nr_bifs;     /* its entries */
+	raddr module_code;    /* module_tables[3]: IndexTables of Module, one per code index */
+	raddr export_table;   /* export_tables[3]: IndexTables of Export; OTP 29 keeps exports in
 				* another kind of table: 0 there */
 	raddr active_code_ix; /* the_active_code_index (u32): which of the three tables is in use */
 	raddr staged_exports; /* the same since OTP 28: export_tables[3] of staged entries */

@@ -79,6 +79,14 @@ void layout_drop_frame_pointer(struct beam_layout *l)
 	l->process_frame_pointer = LAYOUT_ABSENT;
 }
 
+void layout_drop_jit(struct beam_layout *l)
+{
+	for (size_t i = 0; i < nr_layout_members; i++) {
+		if (strncmp(layout_members[i].member, "registers_", strlen("registers_")) == 0)
+			*(int32_t *)((char *)l + layout_members[i].offset) = LAYOUT_ABSENT;
+	}
+}
+
 bool layout_knows(int otp)
 {
 	return layout_table_find(otp, false) || layout_table_find(otp, true);

@@ -32,6 +32,9 @@ bool layout_knows(int otp);
 /* As in the same build without native stack, which has no frame pointers (erl_process.h, OTP 25 to
  * 29). */
 void layout_drop_frame_pointer(struct beam_layout *l);
+/* As in the interpreter of the same release, as far as members that it lacks go: what follows them
+ * stands elsewhere there (struct ErtsSchedulerRegisters, beam_code.h, OTP 24 to 29). */
+void layout_drop_jit(struct beam_layout *l);
 /* For tests: from now on its tables are not known to the functions above.  One must stay. */
 void layout_forget(int otp);
 

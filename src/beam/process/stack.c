@@ -81,8 +81,8 @@ int stack_code_open(struct stack_code *c, struct beam_node *n, struct error *err
 	int rc;
 
 	memset(c, 0, sizeof(*c));
-	if (!n->anchors.jit_descriptor)
-		return beam_node_lacks(n, "list of JIT code, which names stacks,", err);
+	if (!jit_is_known(n))
+		return beam_node_lacks(n, "list of code, which names stacks,", err);
 	jit_open_node(&c->jit, n);
 	rc = jit_sync(c->jit, err);
 	if (rc) {

@@ -168,7 +168,9 @@ static enum sample_kind kind_of_process(const struct kind_evidence *e)
 		return kind;
 	/* A helper of the VM that the code of the process called: microstate accounting counts it
 	 * to the emulator.  Without JIT code (dirty) it is the scheduler's own work. */
-	return e->raw->place == PLACE_C_FROM_JIT ? SAMPLE_ERLANG : SAMPLE_SCHEDULER;
+	return e->raw->place == PLACE_C_FROM_JIT || e->raw->place == PLACE_INTERPRETER
+		       ? SAMPLE_ERLANG
+		       : SAMPLE_SCHEDULER;
 }
 
 enum sample_kind kind_of_sample(const struct kind_evidence *e)

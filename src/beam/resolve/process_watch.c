@@ -432,10 +432,12 @@ static int read_table(struct process_watch *w, struct error *err)
 /* Code that was loaded or purged since has other names. */
 static void read_code(struct process_watch *w)
 {
-	raddr list = w->n->anchors.jit_descriptor;
-	uint64_t now[3];
+	/* The interpreter has no list: other code is used from another table on. */
+	bool jit = w->n->identity.jit;
+	raddr list = jit ? w->n->anchors.jit_descriptor : w->n->anchors.active_code_ix;
+	uint64_t now[3] = {0};
 
-	if (!list || mem_read(w->n->mem, list, now, sizeof(now)) ||
+	if (!list || mem_read(w->n->mem, list, now, jit ? sizeof(now) : sizeof(uint32_t)) ||
 	    memcmp(now, w->jit_list, sizeof(now)) == 0)
 		return;
 	memcpy(w->jit_list, now, sizeof(now));

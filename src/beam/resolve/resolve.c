@@ -62,7 +62,7 @@ static void push_erlang(struct beam_resolver *r, struct names *names, struct fra
 	frame_push_elided(names, l, raw);
 	for (unsigned int i = raw->nr_leaf; i-- > 0;)
 		push_return(r, names, l, leaf[i]);
-	if (raw->status == SAMPLE_STATUS_AMBIGUOUS)
+	if (raw->status == SAMPLE_STATUS_AMBIGUOUS && raw->place != PLACE_INTERPRETER)
 		resolve_saved(r, names, l, raw);
 }
 
@@ -186,6 +186,7 @@ static void push_top(struct beam_resolver *r, struct names *names, struct frame_
 		if (is_dirty(thread))
 			push_dirty_call(r, names, l, raw, call);
 		break;
+	case PLACE_INTERPRETER:
 	case PLACE_OTHER:
 		break;
 	}
@@ -243,7 +244,7 @@ static bool raw_is_sane(const struct rec_raw_sample *raw)
 
 	return raw->nr_kernel <= EBEAM_KERNEL_FRAMES && raw->nr_leaf <= EBEAM_LEAF_FRAMES &&
 	       raw->nr_root <= EBEAM_ROOT_FRAMES && raw->status < NR_SAMPLE_STATUSES &&
-	       raw->place <= PLACE_C_PROCESS && raw->thread_type <= THREAD_OTHER &&
+	       raw->place <= PLACE_INTERPRETER && raw->thread_type <= THREAD_OTHER &&
 	       raw->h.size >= sizeof(*raw) + 8 * nr;
 }
 
@@ -417,7 +418,7 @@ unsigned int beam_resolver_code_ranges(struct beam_resolver *r, struct address_r
 		if (!jit_module_at(r->jit, i, &code) || in_ranges(r, code.start))
 			continue;
 		m = proc_maps_find(maps, code.start);
-		if (m && m->x)
+		if (m && (m->x || !r->node->identity.jit))
 			add_range(r, m);
 	}
 	*fragments = jit_fragments(r->jit);

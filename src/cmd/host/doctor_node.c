@@ -190,10 +190,18 @@ static void add_layout(struct doctor_rows *rows, const struct beam_node *node)
 	}
 }
 
+/* The interpreter has no list of JIT code: the module tables lead to its code. */
+static bool is_of_jit(size_t offset)
+{
+	return offset == ANCHOR(jit_descriptor) || offset == ANCHOR(jit_register);
+}
+
 static raddr anchor_at(const struct beam_node *node, size_t offset)
 {
 	raddr at;
 
+	if (!node->identity.jit && is_of_jit(offset))
+		offset = ANCHOR(module_code);
 	memcpy(&at, (const char *)&node->anchors + offset, sizeof(at));
 	return at;
 }
@@ -266,9 +274,12 @@ static void add_core_files(struct doctor_rows *rows, const struct beam_node *nod
 static void add_anchors(struct doctor_rows *rows, const struct beam_node *node)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(anchor_rows); i++) {
-		struct doctor_row *row = add(rows, node, "tables", anchor_rows[i].feature);
 		raddr at = anchor_at(node, anchor_rows[i].offset);
+		struct doctor_row *row;
 
+		if (!node->identity.jit && is_of_jit(anchor_rows[i].offset))
+			continue;
+		row = add(rows, node, "tables", anchor_rows[i].feature);
 		if (at) {
 			snprintf(row->seen, sizeof(row->seen), "at 0x%" PRIx64, at);
 			continue;

@@ -157,6 +157,7 @@ int live_session_config(struct session_config *out, struct beam_node *n,
 		.call_stacks = asked->calls && asked->calls->stacks,
 		.otp = (unsigned int)n->identity.otp,
 		.c_stack = !n->identity.native_stack,
+		.interpreted = !n->identity.jit,
 		.call_words = asked->calls ? asked->calls->words : 0,
 		.call_depth = asked->calls ? asked->calls->depth : 0,
 	};
@@ -268,6 +269,10 @@ void live_close(struct live *l)
 	memset(l, 0, sizeof(*l));
 }
 
+static const char interpreter_note[] =
+	"the node interprets its code: the Erlang stack of a sample is the one that its process "
+	"had when it last stopped";
+
 int live_add_meta(struct live *l, const char *command, const char *mode, unsigned int freq,
 		  struct error *err)
 {
@@ -299,6 +304,10 @@ int live_add_meta(struct live *l, const char *command, const char *mode, unsigne
 	enrich_add_meta(l->enrich, "start_epoch_ns", text);
 	snprintf(text, sizeof(text), "%" PRIu64, l->start_ns);
 	enrich_add_meta(l->enrich, "start_ns", text);
+	if (freq && !id->jit) {
+		log_warn("ebeam: %s", interpreter_note);
+		live_add_warning(l, interpreter_note);
+	}
 	if (l->node->untested[0]) {
 		enrich_add_meta(l->enrich, "untested", l->node->untested);
 		live_add_warning(l, target_untested(l->node, untested, sizeof(untested)));

@@ -225,6 +225,7 @@ void programs_configure(struct ebeam_bpf *skel, const struct session_config *con
 	c->layout = *config->layout;
 	c->otp = config->otp;
 	c->c_stack = config->c_stack;
+	c->interpreted = config->interpreted;
 	c->call_words = MIN(config->call_words, (unsigned int)TERM_COPY_WORDS);
 	c->call_depth = config->call_depth;
 	c->event_epid = config->event_epid;

@@ -26,6 +26,7 @@ struct session_config {
 	unsigned int freq;	 /* Hz, 1 .. 4999; 0 = no sampling */
 	bool frame_pointers;	 /* the node keeps FP_RA frames */
 	bool c_stack;		 /* its JIT code runs on the C stack */
+	bool interpreted;	 /* it has no JIT code */
 	uint64_t jit_descriptor; /* 0 = code loading cannot be watched */
 	uint64_t literal_area;	 /* literal_area_find(); 0 = not known */
 	struct dictionary_key initial_call, process_label;

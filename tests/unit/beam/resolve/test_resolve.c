@@ -496,7 +496,7 @@ static void test_malformed(void **state)
 	REFUSED(nr_root, 2);
 	REFUSED(nr_leaf, 65535);
 	REFUSED(status, NR_SAMPLE_STATUSES);
-	REFUSED(place, PLACE_C_PROCESS + 1);
+	REFUSED(place, PLACE_INTERPRETER + 1);
 	REFUSED(thread_type, THREAD_OTHER + 1);
 	good.rec.h.size = EBEAM_MAX_RECORD_SIZE; /* large enough, but more than a walk keeps */
 	REFUSED(nr_kernel, EBEAM_KERNEL_FRAMES + 1);

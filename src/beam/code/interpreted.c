@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See interpreted.h. */
+#include "beam/code/interpreted.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/strbuf.h"
+#include "base/xalloc.h"
+#include "beam/code/index_table.h"
+#include "beam/code/modules.h"
+#include "beam/term/atoms.h"
+
+#define FUNCTIONS_MAX (1u << 20)
+#define NAME_MAX_LEN  1024 /* what a record of OTP 24 has at most */
+#define MFA_SIZE      24   /* ErtsCodeMFA: module, function, arity */
+
+static void add_number(struct strbuf *out, uint64_t v, size_t size)
+{
+	strbuf_add(out, (const char *)&v, size);
+}
+
+static bool is_plain(const char *text, size_t len)
+{
+	static const char others[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "0123456789_@";
+
+	return len && *text >= 'a' && *text <= 'z' && strspn(text, others) == len;
+}
+
+/* As erts_printf("%T") writes it, which is what records hold. */
+static bool add_atom(const struct beam_node *n, struct strbuf *out, uint64_t term)
+{
+	const char *text;
+	size_t len;
+
+	text = beam_atom_text(n->atoms, term, &len);
+	if (!text)
+		return false;
+	if (is_plain(text, len)) {
+		strbuf_addstr(out, text);
+		return true;
+	}
+	strbuf_addch(out, '\'');
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\'' || text[i] == '\\')
+			strbuf_addch(out, '\\');
+		strbuf_addch(out, text[i]);
+	}
+	strbuf_addch(out, '\'');
+	return true;
+}
+
+/* {u32 start, end, number of lines; u16 length; name, two bytes of padding}: see jit.c. */
+static void add_function(const struct beam_node *n, struct strbuf *out, uint64_t start,
+			 uint64_t end, const uint64_t mfa[3])
+{
+	struct strbuf name = STRBUF_INIT;
+
+	if (!add_atom(n, &name, mfa[0]))
+		strbuf_addch(&name, '?');
+	strbuf_addch(&name, ':');
+	if (!add_atom(n, &name, mfa[1]))
+		strbuf_addch(&name, '?');
+	strbuf_addf(&name, "/%u", (unsigned int)mfa[2]);
+	add_number(out, start, 4);
+	add_number(out, end, 4);
+	add_number(out, 0, 4);
+	add_number(out, MIN(name.len, (size_t)NAME_MAX_LEN), 2);
+	strbuf_add(out, name.buf, MIN(name.len, (size_t)NAME_MAX_LEN));
+	add_number(out, 0, 2);
+	strbuf_free(&name);
+}
+
+/* A function's code begins behind its ErtsCodeInfo, and ends where the next one's is. */
+static uint32_t add_functions(const struct beam_node *n, struct strbuf *out, raddr code,
+			      uint64_t size, const raddr *infos, const uint64_t *mfas,
+			      const bool *ok, size_t nr)
+{
+	uint32_t head = (uint32_t)n->layout.code_info_mfa + MFA_SIZE, added = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t start = infos[i] + head - code, end = infos[i + 1] - code;
+
+		if (!ok[i] || infos[i] < code || infos[i + 1] < infos[i] + head || end > size)
+			continue;
+		add_function(n, out, start, end, &mfas[3 * i]);
+		added++;
+	}
+	return added;
+}
+
+static bool read_functions(const struct beam_node *n, raddr code, raddr **infos, size_t *nr)
+{
+	uint64_t functions;
+
+	if (mem_read_u64(n->mem, code + (raddr)n->layout.code_header_num_functions, &functions) ||
+	    functions == 0 || functions > FUNCTIONS_MAX)
+		return false;
+	*nr = (size_t)functions;
+	*infos = xcalloc(*nr + 1, sizeof(**infos)); /* the last one is the end of them all */
+	if (mem_read(n->mem, code + (raddr)n->layout.code_header_functions, *infos,
+		     8 * (*nr + 1)) == 0)
+		return true;
+	free(*infos);
+	return false;
+}
+
+static void add_module(const struct beam_node *n, uint64_t name, raddr code, uint64_t size,
+		       interpreted_fn *take, void *arg)
+{
+	struct strbuf out = STRBUF_INIT, module = STRBUF_INIT;
+	uint64_t *mfas;
+	uint8_t *record;
+	uint32_t added;
+	raddr *infos;
+	size_t nr;
+	bool *ok;
+
+	if (!code || size > UINT32_MAX || !read_functions(n, code, &infos, &nr))
+		return;
+	mfas = xcalloc(nr, MFA_SIZE);
+	ok = xcalloc(nr, sizeof(*ok));
+	read_objects(n->mem, infos, nr, (raddr)n->layout.code_info_mfa, mfas, MFA_SIZE, ok);
+	if (!add_atom(n, &module, name))
+		strbuf_addch(&module, '?');
+	add_number(&out, 1, 8); /* a module */
+	add_number(&out, code, 8);
+	add_number(&out, 0, 4); /* number of functions: below */
+	add_number(&out, size, 4);
+	add_number(&out, module.len, 2);
+	strbuf_add(&out, module.buf, module.len);
+	add_number(&out, 0, 6);
+	added = add_functions(n, &out, code, size, infos, mfas, ok, nr);
+	memcpy(out.buf + 16, &added, sizeof(added));
+	strbuf_free(&module);
+	free(infos);
+	free(mfas);
+	free(ok);
+	record = (uint8_t *)strbuf_detach(&out, &nr);
+	take(arg, code, record, (uint32_t)nr);
+}
+
+int interpreted_records(const struct beam_node *n, interpreted_fn *take, void *arg,
+			struct error *err)
+{
+	struct modules all;
+	int rc = modules_read(&all, n, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < all.v.len; i++) {
+		const struct module *m = &all.v.data[i];
+
+		add_module(n, m->name, m->old_start, m->old_size, take, arg);
+		add_module(n, m->name, m->code, m->size, take, arg);
+	}
+	modules_free(&all);
+	return 0;
+}
