@@ -66,7 +66,8 @@ void idmap_free(struct idmap *m)
 
 uint32_t hash_mix(uint32_t hash, uint64_t word)
 {
-	uint64_t h = (word ^ hash ^ 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+	/* The hash is spread first: equal numbers in both would cancel each other out. */
+	uint64_t h = (word ^ (hash + 1ull) * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
 
 	h ^= h >> 32;
 	h *= 0xd6e8feb86659fd93u;
