@@ -24,22 +24,34 @@ struct region {
 
 struct image {
 	struct mem mem;
-	VEC(struct region) regions;
+	VEC(struct region) regions; /* by address */
 	raddr next;
 	uint64_t reads;
 };
 
+/* How many regions begin at addr or below it. */
+static size_t regions_up_to(const struct image *im, raddr addr)
+{
+	size_t lo = 0, hi = im->regions.len;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (im->regions.data[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 /* The region that holds all of [addr, addr + size), or NULL. */
 static struct region *find_region(struct image *im, raddr addr, size_t size)
 {
-	for (size_t i = 0; i < im->regions.len; i++) {
-		struct region *r = &im->regions.data[i];
+	size_t i = regions_up_to(im, addr);
+	struct region *r = i ? &im->regions.data[i - 1] : NULL;
 
-		if (addr >= r->addr && addr - r->addr <= r->size &&
-		    size <= r->size - (addr - r->addr))
-			return r;
-	}
-	return NULL;
+	return r && addr - r->addr <= r->size && size <= r->size - (addr - r->addr) ? r : NULL;
 }
 
 static int read_image(struct mem *m, raddr addr, void *buf, size_t size)
@@ -84,13 +96,13 @@ struct mem *image_mem(struct image *im)
 void image_map(struct image *im, raddr addr, size_t size)
 {
 	struct region r = {.addr = addr, .size = size, .bytes = xcalloc(1, size)};
+	size_t i = regions_up_to(im, addr), after = im->regions.len - i;
 
-	for (size_t i = 0; i < im->regions.len; i++) {
-		const struct region *o = &im->regions.data[i];
-
-		assert(addr + size <= o->addr || o->addr + o->size <= addr);
-	}
+	assert(i == 0 || im->regions.data[i - 1].addr + im->regions.data[i - 1].size <= addr);
+	assert(after == 0 || addr + size <= im->regions.data[i].addr);
 	vec_push(&im->regions, r);
+	memmove(im->regions.data + i + 1, im->regions.data + i, after * sizeof(r));
+	im->regions.data[i] = r;
 }
 
 raddr image_alloc(struct image *im, size_t size)
@@ -108,7 +120,9 @@ void image_unmap(struct image *im, raddr addr)
 		if (im->regions.data[i].addr != addr)
 			continue;
 		free(im->regions.data[i].bytes);
-		im->regions.data[i] = im->regions.data[--im->regions.len];
+		im->regions.len--;
+		memmove(im->regions.data + i, im->regions.data + i + 1,
+			(im->regions.len - i) * sizeof(im->regions.data[0]));
 		return;
 	}
 	assert(!"no region begins there");
