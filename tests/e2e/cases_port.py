@@ -3,6 +3,7 @@
 kernel's side of its sockets."""
 import os
 import signal
+import time
 
 from harness import Failure, case, check, check_equal, check_in
 
@@ -141,8 +142,12 @@ def queues(ctx):
 @case("pipes: a full queue makes the port busy, and names the processes that wait")
 def pipes(ctx):
     node = zoo(ctx)
-    ports, rows = node.ask("port_zoo", "ports"), read(ctx, node)
-    busy = [r for r in rows if r["busy"]]
+    for _ in range(20):
+        ports, rows = node.ask("port_zoo", "ports"), read(ctx, node)
+        busy = [r for r in rows if r["busy"]]
+        if len(busy) == 1:
+            break
+        time.sleep(0.2)  # a child has not had a CPU yet to read what it was sent
     check_equal(len(busy), 1, "busy ports")
     truth = next(p for p in ports if p["port"] == busy[0]["port"])
     check_equal(busy[0]["name"], "/bin/sleep", "name of the busy port")
