@@ -165,6 +165,24 @@ def wait(ctx):
     check(abs(of_all / logged - 1) < 0.02, f"{logged} ns waited, {of_all} shown")
 
 
+@case("--mode sched: who works is shown for as long as it logs, within the margin, without probes")
+def on_schedulers(ctx):
+    node = ctx.new_node()
+    pid, = node.start("spells")["pids"]
+    told = ctx.ebeam.ok("record", "--mode", "sched", "-p", node.os_pid, "-d", "8s", "-f", "json", "-o", "-")
+    truth = 1 - node.stop("spells")["asleep"]
+    data = told.json()["data"]
+    on = {k: n for k, n in data["by_kind"].items() if n}
+    check(on and not set(on) - {"running", "gc", "exiting"}, f"kinds {on}")
+    seen = sum(s["count"] for s in data["stacks"] if s["pid"] == pid)
+    margin = data["margin_of_error"]
+    print(f"at work {truth * 8:.2f} s of 8, shown {seen / 1e9:.2f}; +- {margin / 1e9:.2f}")
+    check(0 < margin < 8e9, f"margin of error {margin} ns")
+    # It works in turn with its sleep: of 8 s more or less by the turns that are cut.
+    check(abs(seen - truth * 8e9) < 2 * margin, f"{truth * 8e9} ns logged, {seen} shown, +- {margin}")
+    check("probes" not in told.err, told.err)
+
+
 @case("a capture of --mode wall shown with --mode wait is without what ran", otp="one")
 def wait_of_wall(ctx):
     node = ctx.new_node()
@@ -178,6 +196,8 @@ def wait_of_wall(ctx):
     check_equal({k: n for k, n in data["by_kind"].items() if n}, {k: n for k, n in off.items() if n},
                 "by kind")
     check_equal(data["samples"], sum(off.values()), "sum")
+    data = ctx.ebeam.ok("report", wall.path, "--mode", "sched", "-f", "json").json()["data"]
+    check_equal(data["samples"], sum(kinds.values()) - sum(off.values()), "sum of --mode sched")
     check_equal(data["margin_of_error"], None, "which is of another sum")
 
 

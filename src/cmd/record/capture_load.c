@@ -40,7 +40,8 @@ static bool can_weigh(const char *recorded, const struct weight_mode *mode)
 {
 	bool samples = strcmp(recorded, "cpu") == 0 || strcmp(recorded, "wall") == 0;
 
-	if (strcmp(recorded, "wall") == 0 && mode && mode->source == WEIGHT_OFF)
+	if (strcmp(recorded, "wall") == 0 && mode &&
+	    (mode->source == WEIGHT_OFF || mode->source == WEIGHT_ON))
 		return true; /* a part of it */
 	return !mode || strcmp(recorded, mode->name) == 0 ||
 	       !(samples || mode->source == WEIGHT_WALL);

@@ -86,6 +86,18 @@ static int check_memory_mode(struct record_run *run, struct error *err)
 	return 0;
 }
 
+/* Of slices that probes see now and then those that last long are too few to add up: their time is
+ * read from memory, unless all of them are seen, or each is wanted. */
+static bool reads_memory(const struct record_run *run)
+{
+	const struct options *o = &run->ctx->opt;
+
+	if (!run->mode || weight_mode_reads_memory(run->mode))
+		return run->mode != NULL;
+	return run->mode->source == WEIGHT_ON && o->max_overhead < 100 && !o->capture &&
+	       !run->render.capture && !run->render.timeline;
+}
+
 static int open_capture(struct record_run *run, const char *path, struct error *err)
 {
 	int rc = outfile_open(&run->capture, path, OUTFILE_STREAM, run->ctx->out, err);
@@ -318,12 +330,12 @@ int cmd_record(struct command_context *ctx, struct error *err)
 	rc = rc ? rc : render_choose(&run.render, ctx->command, &ctx->opt, err);
 	if (rc)
 		return rc;
-	rc = run.mode && weight_mode_reads_memory(run.mode) ? check_memory_mode(&run, err) : 0;
+	rc = reads_memory(&run) ? check_memory_mode(&run, err) : 0;
 	if (rc) {
 		render_free(&run.render);
 		return rc;
 	}
-	if (run.mode && !weight_mode_reads_memory(run.mode)) {
+	if (run.mode && !reads_memory(&run)) {
 		rc = record_events(ctx, &run.render, run.mode, err);
 		render_free(&run.render);
 		return rc;

@@ -5,7 +5,8 @@
  *
  *   gc     one sample for each collection: its time, or the words that it reclaimed
  *   msg    one for each message that was copied: its bytes
- *   sched  one for each slice, by the stack at its end: from in to out
+ *   sched  one for each slice, by the stack at its end: from in to out (`record` without a capture,
+ *          unless probes may cost what they want, takes those of `wall` that are on schedulers)
  *   wait   of captures of these events: from out to in, by the stack at out, in two parts:
  *          SAMPLE_WAITING until something makes the process runnable, then SAMPLE_RUNNABLE.  A
  *          message is such a thing, or the slice ended with the process runnable; timers and
@@ -66,8 +67,9 @@ static inline bool weight_mode_reads_memory(const struct weight_mode *m)
 /* Of what was read from memory, is this a part of it? */
 static inline bool weight_mode_takes(const struct weight_mode *m, enum sample_kind kind)
 {
-	return m->source != WEIGHT_OFF ||
-	       (kind != SAMPLE_RUNNING && kind != SAMPLE_GC && kind != SAMPLE_EXITING);
+	bool on = kind == SAMPLE_RUNNING || kind == SAMPLE_GC || kind == SAMPLE_EXITING;
+
+	return m->source == WEIGHT_ON ? on : m->source != WEIGHT_OFF || !on;
 }
 
 /* Of `trace`: no --mode of others. */
