@@ -173,8 +173,8 @@ EVENT_RETURN(event_nif_return)
 	if (!t || !t->nif.process)
 		return 0;
 	if (t->nif.epoch == epoch_of(EVENT_NIF_ENTRY, EVENT_NIF_RETURN))
-		nif_event(ctx, EVENT_NIF_RETURN, t->nif.process, t->nif.mfa, ts_ns - t->nif.ts_ns,
-			  ts_ns);
+		nif_event(ctx, EVENT_NIF_RETURN, t->nif.process, t->nif.mfa,
+			  between_probes(t->nif.ts_ns, ts_ns), ts_ns);
 	t->nif.process = 0;
 	return 0;
 }

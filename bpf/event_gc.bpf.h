@@ -321,7 +321,7 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 {
 	const struct entered_gc *was = &t->gc;
 	struct entered_gc now = {};
-	uint64_t epid = was->epid, reclaimed, ns = ts_ns - was->ts_ns;
+	uint64_t epid = was->epid, reclaimed, ns = between_probes(was->ts_ns, ts_ns);
 	bool minor, done, killed, fell;
 	uint16_t flags = 0;
 

@@ -243,6 +243,15 @@ INLINE void drop_return(void)
 		kept->at = 0;
 }
 
+/* ns of what a function did whose entry and return have probes, without what those take of it: half
+ * of each lies between the two moments. */
+INLINE uint64_t between_probes(uint64_t entered_ns, uint64_t returned_ns)
+{
+	uint64_t ns = returned_ns - entered_ns, pair_ns = state.pair_ns;
+
+	return ns > pair_ns ? ns - pair_ns : 0;
+}
+
 /* ---- stacks -------------------------------------------------------------------------------- */
 
 /* Walks the stack of the process in the scratch and emits it; 1 = it is in the ring. */

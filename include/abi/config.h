@@ -94,6 +94,8 @@ struct probe_state {
 	uint32_t nr_jit;
 	uint32_t code_generation; /* bumped by the code probe: call sites are learned again */
 	struct address_range jit[EBEAM_JIT_RANGES];
+	/* ns that probes at a function's entry and return add to what is measured between them. */
+	uint64_t pair_ns;
 };
 
 /*

@@ -195,6 +195,7 @@ static void publish(struct keeper *k)
 		.hits = t->hits,
 		.spent_ns = (uint64_t)t->spent_ns,
 		.own_ns = (uint64_t)t->own_ns,
+		.factor = t->factor,
 	};
 	for (unsigned int i = 0; i < k->turns.nr; i++)
 		k->told_group_ns[i] = (uint64_t)k->turns.units[i].spent_ns;

@@ -38,6 +38,7 @@ struct keeper_cost {
 	uint64_t hits;
 	uint64_t spent_ns; /* of the node's CPU, and what it took to switch them */
 	uint64_t own_ns;   /* CPU that the node used beside what the probes took of it */
+	double factor;	   /* what a hit costs there: what it cost when it was calibrated */
 };
 
 /* Before there are probes: how busy the node is without is measured from here on.

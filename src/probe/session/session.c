@@ -371,12 +371,23 @@ static bool next_coverage(void *ctx, uint64_t until_ns, struct rec_raw_coverage 
 	return true;
 }
 
+/* The return's own probe is measured with the one at the entry: half of both is between them. */
+static void set_pair_cost(struct session *s)
+{
+	struct keeper_cost cost = {0};
+
+	if (s->keeper)
+		keeper_cost(s->keeper, &cost);
+	s->skel->bss->state.pair_ns = (uint64_t)(s->cost.return_ns / 2.0 * MAX(cost.factor, 1.0));
+}
+
 static int start_events(struct session *s, struct error *err)
 {
 	int rc = 0;
 
 	if (!attach_nr_groups(s->attach))
 		return 0;
+	set_pair_cost(s);
 	if (s->keeper) {
 		ring_set_feed(s->ring_set, next_coverage, s->keeper);
 		rc = keeper_start(s->keeper, &s->work, err);
@@ -393,6 +404,7 @@ void session_look(struct session *s)
 	uint64_t now = clock_monotonic_ns();
 
 	session_look_at_cpus(s);
+	set_pair_cost(s);
 	if ((!s->config.events && !s->config.calls) || now - s->cleaned_ns < CLEAN_NS)
 		return;
 	s->cleaned_ns = now;
