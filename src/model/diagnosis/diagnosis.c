@@ -190,15 +190,38 @@ char *finding_process_text(const struct diagnosed_process *p)
 	return strbuf_detach(&out, NULL);
 }
 
-void finding_tell_process(struct finding *f, const struct diagnosed_process *p)
+static bool is_of(const char *text, const char *pid)
 {
+	size_t len = strlen(pid);
+
+	return text && strncmp(text, pid, len) == 0 && (text[len] == ' ' || !text[len]);
+}
+
+/* What a look at its scheduler has told of a slice that lasts; NULL. */
+static const char *function_of_slice(const struct diagnosis *d, const struct diagnosed_process *p)
+{
+	for (size_t i = 0; i < d->schedulers.len; i++) {
+		const struct diagnosed_scheduler *s = &d->schedulers.data[i];
+
+		if (s->lasts && s->function && p->pid && is_of(s->pid, p->pid))
+			return s->function;
+	}
+	return NULL;
+}
+
+/* Where one that runs is stands in registers: its memory has where it stopped last. */
+void finding_tell_process(struct making *m, struct finding *f, const struct diagnosed_process *p)
+{
+	bool runs = p->status && strcmp(p->status, "running") == 0;
+	const char *function = runs ? function_of_slice(m->d, p) : NULL;
 	char *who = finding_process_text(p);
 
 	if (p->suspended_by)
 		finding_evidence(f, "%s is suspended: %s is busy", who, p->suspended_by);
-	else if (p->function)
-		finding_evidence(f, "%s is %s in %s", who, p->status ? p->status : "seen",
-				 p->function);
+	else if (function || p->function)
+		finding_evidence(f, "%s is %s%s in %s", who, p->status ? p->status : "seen",
+				 runs && !function ? ", and last stopped" : "",
+				 function ? function : p->function);
 	free(who);
 }
 

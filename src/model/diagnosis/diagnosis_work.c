@@ -348,7 +348,7 @@ void rule_mailboxes(struct making *m)
 				finding_evidence(f, "%s: %s", trend(&p->queue_growth), rate.buf);
 		}
 		strbuf_free(&rate);
-		finding_tell_process(f, p);
+		finding_tell_process(m, f, p);
 		finding_command(f, "inspect '%s' --mailbox", p->pid);
 		finding_command(f, "msg --to '%s' -d 10", p->pid);
 		free(who);
@@ -380,7 +380,7 @@ void rule_bottleneck(struct making *m)
 			finding_evidence(f,
 					 "its mailbox was never shorter than %" PRIu64 " messages",
 					 p->queue_min);
-		finding_tell_process(f, p);
+		finding_tell_process(m, f, p);
 		finding_command(f, "dump --waits");
 		finding_command(f, "inspect '%s'", p->pid);
 		free(who);
@@ -548,7 +548,7 @@ void rule_busiest(struct making *m)
 			  "%s keeps one scheduler busy for %.0f%% of the time", who, 100 * share);
 	finding_evidence(f, "it ran in %u of %u looks at the schedulers", d->busiest_looks,
 			 d->looks);
-	finding_tell_process(f, diagnosed_at(d, d->busiest));
+	finding_tell_process(m, f, diagnosed_at(d, d->busiest));
 	finding_command(f, "record -d 10");
 	free(who);
 }
