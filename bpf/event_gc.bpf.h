@@ -361,8 +361,8 @@ INLINE void collected(struct pt_regs *ctx, struct event_thread *t, uint64_t ts_n
 		gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, reclaimed, ns, &now);
 	} else {
 		if (minor) {
-			/* Where it ended cannot be seen. */
-			gc_end(EVENT_GC_MINOR_END, ts_ns, epid, 0, 0, EVENT_UNKNOWN, was);
+			/* When it ended cannot be seen. */
+			gc_end(EVENT_GC_MINOR_END, ts_ns, epid, flags, 0, EVENT_UNKNOWN, was);
 			gc_start(EVENT_GC_MAJOR_START, ts_ns, epid, 0, was);
 		}
 		gc_end(EVENT_GC_MAJOR_END, ts_ns, epid, flags, reclaimed, ns, &now);

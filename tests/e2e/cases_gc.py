@@ -97,6 +97,8 @@ def capture(ctx):
               ctx.ebeam.ok("events", "-i", path, "-j", "--stack").out.splitlines()]
     ends = [e for e in events if e["kind"] in ENDS]
     check(len(ends) > 50, f"{len(ends)} collections")
+    went_over = [e for e in ends if e["kind"] == ENDS[0] and e["duration_ns"] is None]
+    check(all(e["stack"] for e in went_over), f"minor ones that went over have a stack: {went_over}")
 
     def expected(chosen):
         return {"minor": len(of(chosen, ENDS[0])), "major": len(of(chosen, ENDS[1])),
@@ -112,6 +114,8 @@ def capture(ctx):
         check_sums(data)
         totals = expected(ends)
         check_equal({k: data["totals"][k] for k in totals}, totals, f"totals by {by}")
+        rows = [g["group"] for g in data["rows"]]
+        check_equal(len(rows), len(set(rows)), f"rows by {by}, each once: {rows}")
         for g in data["rows"] if key else ():
             mine = [e for e in ends if key(e) == g["group"]]
             if mine:
@@ -129,6 +133,7 @@ def capture(ctx):
     text = ctx.ebeam.ok("gc", "-i", path).out
     for word in ("collections", "minor", "major", "p99", "WHOSE"):
         check_in(word, text, "text")
+    print(f"{len(went_over)} minor ones went over into major ones")
     print(f"{compared} compared, {len(longer)} of {len(ends)} longer than {limit} ns")
 
 

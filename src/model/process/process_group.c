@@ -48,17 +48,36 @@ void process_groups_restart(struct process_groups *g)
 	process_groups_open(g, was.names, was.by, was.max);
 }
 
+/* Whatever kind of code a frame of it was of: a function that collects on a dirty scheduler looks
+ * like a NIF. */
+static bool same_function(const struct name_function *a, const struct name_function *b)
+{
+	return a && b && a->module_id == b->module_id && a->name_id == b->name_id &&
+	       a->arity == b->arity;
+}
+
 static bool group_equal(const void *ctx, uint32_t id, const void *key)
 {
 	const struct process_groups *g = ctx;
 	const struct process_group *a = &g->v.data[id], *b = key;
 
-	return a->what == b->what && a->key == b->key;
+	return a->what == b->what &&
+	       (a->key == b->key || (a->what == KEY_FUNCTION &&
+				     same_function(names_function(g->names, (uint32_t)a->key),
+						   names_function(g->names, (uint32_t)b->key))));
+}
+
+static uint32_t hash_of(const struct process_groups *g, const struct process_group *of)
+{
+	const struct name_function *f =
+		of->what == KEY_FUNCTION ? names_function(g->names, (uint32_t)of->key) : NULL;
+
+	return hash_mix(of->what, f ? (uint64_t)f->module_id << 32 | f->name_id : of->key);
 }
 
 static uint32_t find_or_add(struct process_groups *g, const struct process_group *new)
 {
-	uint32_t hash = hash_mix(new->what, new->key);
+	uint32_t hash = hash_of(g, new);
 	uint32_t id = idmap_find(&g->index, hash, group_equal, g, new);
 
 	if (id != IDMAP_NONE)
@@ -88,7 +107,7 @@ void process_groups_keep(struct process_groups *g, const bool *keep, uint32_t *m
 		if (!keep[i])
 			continue;
 		g->v.data[nr] = g->v.data[i];
-		idmap_add(&g->index, hash_mix(g->v.data[nr].what, g->v.data[nr].key), nr);
+		idmap_add(&g->index, hash_of(g, &g->v.data[nr]), nr);
 		nr++;
 	}
 	g->v.len = nr;
@@ -167,5 +186,7 @@ void process_group_text(const struct process_groups *g, uint32_t group, struct s
 	else if (of->what != KEY_REST)
 		process_group_name_of(g->names, of->process, out);
 	else
-		strbuf_addstr(out, g->overflowed ? "[others]" : "[none]");
+		strbuf_addstr(out, g->overflowed		     ? "[others]"
+				   : g->by == PROCESS_GROUP_FUNCTION ? "[function not known]"
+								     : "[none]");
 }

@@ -63,7 +63,8 @@ uint32_t process_groups_of(struct process_groups *g, uint32_t process);
 uint32_t process_groups_of_function(struct process_groups *g, uint32_t function);
 
 /* What it is called, as people and JSON read it: "code_server", "<0.80.0>", "lists:map/2"; of
- * group 0 "[others]" if something overflowed into it, else "[none]". */
+ * group 0 "[others]" if something overflowed into it, else "[none]", of functions
+ * "[function not known]". */
 void process_group_text(const struct process_groups *g, uint32_t group, struct strbuf *out);
 /* Registered name, else label, else initial call of a process; nothing if it has none of them. */
 void process_group_name_of(const struct names *names, uint32_t process, struct strbuf *out);

@@ -128,7 +128,7 @@ static void by_function(void **state)
 {
 	struct fixture *f = *state;
 	struct process_groups g;
-	uint32_t group;
+	uint32_t group, nif;
 
 	process_groups_open(&g, f->n, PROCESS_GROUP_FUNCTION, 0);
 	assert_int_equal(process_groups_of(&g, f->plain), PROCESS_GROUP_REST);
@@ -136,6 +136,13 @@ static void by_function(void **state)
 	group = process_groups_of_function(&g, f->init);
 	assert_int_equal(process_groups_of_function(&g, f->init), group);
 	assert_text(&g, group, "m:init/1");
+	assert_text(&g, PROCESS_GROUP_REST, "[function not known]");
+	/* The same one, seen as another kind of code. */
+	nif = names_intern_function(f->n, string(f->n, "m"), string(f->n, "init"), 1, FRAME_NIF,
+				    NULL);
+	assert_int_not_equal(nif, f->init);
+	assert_int_equal(process_groups_of_function(&g, nif), group);
+	assert_int_not_equal(process_groups_of_function(&g, function(f->n, "init", 2)), group);
 	process_groups_close(&g);
 }
 
