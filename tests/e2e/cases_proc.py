@@ -6,6 +6,9 @@ from harness import case, check, check_equal, check_in
 
 SIDE_BY_SIDE = True
 
+WHY = ("{told_to_crash,<pid>,{a_call_of_a_server_that_did_not_answer_in_time,in_a_function_with_a_long_name,"
+       "the_reason}}")
+
 
 def by(data, table, key):
     return {r[key]: r for r in data[table]}
@@ -74,15 +77,22 @@ def restarts(ctx):
     data = answer.answer()
     parent = by(data, "parents", "parent")["lives_supervisor"]
     check_equal(counts(parent), (8, 8, 7, 0), "children of the supervisor")
-    check_equal((parent["restart_loop"], parent["last_crash"]), (True, "{told_to_crash,<pid>}"),
-                "loop")
+    check_equal((parent["restart_loop"], parent["last_crash"]), (True, WHY), "loop")
     rows = by(data, "rows", "group")
     check_equal(counts(rows["process_lives:init/1"])[:3], (8, 8, 7), "the gen_server")
     reasons = by(data, "reasons", "reason")
-    check_equal(reasons["{told_to_crash,<pid>}"]["exits"], 7, "reasons")
+    check_equal(reasons[WHY]["exits"], 7, "reasons")
     names = by(data, "names", "name")
     check_equal((names["lives_child"]["registered"], names["lives_child"]["unregistered"]), (8, 8),
                 "its name")
+    # People who read it in a file get all of it.
+    path = ctx.ebeam.file(".ebeam")
+    recorder = Watch(ctx, ctx.node, "-o", path, command="proc", json_lines=False)
+    ctx.node.ask("process_lives", "restarts", 7)
+    recorder.text()
+    text = ctx.ebeam.ok("proc", "-i", path).out
+    check_in(f"7 of its processes crashed: {WHY}\n", text, "text")
+    check(text.count(WHY) >= 3, f"in the tables, too: {text}")
 
 
 @case("what piles up is told of; a second of starting hundreds that end is no storm")

@@ -23,6 +23,7 @@ struct proc_view {
 	const struct spawn_stats *stats;
 	const struct process_groups *groups; /* of the rows that are written now */
 	double seconds;
+	unsigned int width;		/* of the terminal; 0 = none */
 	double spawn_share, exit_share; /* parts that were seen */
 	struct proc_row *rows, *parents;
 	size_t nr_rows, nr_parents;

@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "base/units.h"
 #include "cmd/events/proc.h"
+#include "cmd/output/render.h"
 #include "view/table/cells.h"
 #include "view/table/histogram.h"
 #include "view/table/table.h"
@@ -18,7 +19,6 @@
 #define PARENTS_SHOWN 10
 #define REASONS_SHOWN 10
 #define NAMES_SHOWN   10
-#define REASON_WIDTH  100 /* characters of a reason */
 
 #define ALARMS_SHOWN 3
 
@@ -153,20 +153,7 @@ static void col_group(struct strbuf *out, const void *row, const void *ctx)
 
 static void add_reason(struct strbuf *out, const char *text)
 {
-	struct strbuf all = STRBUF_INIT;
-
-	names_format_text(&all, text, strlen(text));
-	if (all.len <= REASON_WIDTH) {
-		strbuf_add(out, all.buf, all.len);
-	} else {
-		size_t len = REASON_WIDTH - 3;
-
-		while (len && ((unsigned char)all.buf[len] & 0xc0) == 0x80)
-			len--;
-		strbuf_add(out, all.buf, len);
-		strbuf_addstr(out, "...");
-	}
-	strbuf_free(&all);
+	names_format_text(out, text, strlen(text));
 }
 
 static void col_last_crash(struct strbuf *out, const void *row, const void *ctx)
@@ -340,6 +327,8 @@ static void write_alarm(const struct proc_view *v, const struct proc_row *r, con
 		strbuf_addstr(&line, " live");
 	}
 	table_clean_text(&line, false);
+	if (v->width)
+		table_cut_text(&line, v->width);
 	fprintf(out, "%s\n", line.buf);
 	strbuf_free(&line);
 }
@@ -430,8 +419,10 @@ static int write_rows(const struct proc *p, struct proc_view *v, FILE *out, stru
 {
 	const struct options *o = &p->ctx->opt;
 	const struct table t = rows_table(v, v->stats->groups.by);
-	const struct table_options options = {
-		.sort = o->sort, .columns = o->columns, .limit = limit_of(p, ROWS_SHOWN)};
+	const struct table_options options = {.sort = o->sort,
+					      .columns = o->columns,
+					      .limit = limit_of(p, ROWS_SHOWN),
+					      .width = v->width};
 
 	v->groups = &v->stats->groups;
 	if (!v->nr_rows)
@@ -449,12 +440,20 @@ static int write_parents(const struct proc *p, struct proc_view *v, FILE *out, s
 		.row_size = sizeof(*v->parents),
 		.ctx = v,
 	};
-	const struct table_options options = {.limit = limit_of(p, PARENTS_SHOWN), .indent = 2};
+	const struct table_options options = {
+		.limit = limit_of(p, PARENTS_SHOWN), .indent = 2, .width = v->width};
+	uint64_t unknown = v->stats->all.exited;
+	struct strbuf nr = STRBUF_INIT;
 
 	v->groups = &v->stats->parents;
 	if (!v->nr_parents)
 		return 0;
-	fprintf(out, "\nWho started them\n");
+	for (size_t i = 0; i < v->nr_parents; i++)
+		unknown -= v->parents[i].n.exited;
+	add_scaled(&nr, unknown, v->exit_share);
+	fprintf(out, "\nWho started them%s%s%s\n", unknown ? " (not seen of " : "",
+		unknown ? nr.buf : "", unknown ? " that exited)" : "");
+	strbuf_free(&nr);
 	return write_table(p, &t, &options, out, err);
 }
 
@@ -468,7 +467,8 @@ static int write_reasons(const struct proc *p, const struct proc_view *v, FILE *
 		.row_size = sizeof(struct spawn_reason *),
 		.ctx = v,
 	};
-	const struct table_options options = {.limit = limit_of(p, REASONS_SHOWN), .indent = 2};
+	const struct table_options options = {
+		.limit = limit_of(p, REASONS_SHOWN), .indent = 2, .width = v->width};
 
 	if (!v->nr_reasons)
 		return 0;
@@ -546,6 +546,7 @@ int proc_show(struct proc *p, struct error *err)
 
 	event_run_span(p->run, &start_ns, &end_ns);
 	v.seconds = (double)(end_ns - start_ns) / 1e9;
+	v.width = render_width(event_run_target(p->run));
 	v.rows = make_rows(p->stats.rows.data, p->stats.rows.len, &v.nr_rows);
 	v.parents = make_rows(p->stats.by_parent.data, p->stats.by_parent.len, &v.nr_parents);
 	make_reasons(&v);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -239,6 +240,13 @@ bool render_color(const struct options *opt, FILE *f)
 	if (opt->color != COLOR_AUTO)
 		return opt->color == COLOR_ALWAYS;
 	return !(no_color && *no_color) && term && strcmp(term, "dumb") != 0 && isatty(fileno(f));
+}
+
+unsigned int render_width(FILE *f)
+{
+	struct winsize size;
+
+	return ioctl(fileno(f), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 struct table_options render_table_options(const struct command_context *ctx, const char *sort)

@@ -77,6 +77,8 @@ int render_write(const struct render *r, const struct options *opt, const struct
 
 /* True for --color always, or auto on a terminal that wants it. */
 bool render_color(const struct options *opt, FILE *f);
+/* Columns of the terminal that it is; 0: it is none, so that nothing needs to be cut. */
+unsigned int render_width(FILE *f);
 /* What OPTIONS_TABLE say of a table on ctx->out; without -s it is sorted by `sort`, NULL = not. */
 struct table_options render_table_options(const struct command_context *ctx, const char *sort);
 

@@ -171,6 +171,14 @@ void table_clean_text(struct strbuf *text, bool keep_lines)
 	characters_clean(text, keep_lines);
 }
 
+void table_cut_text(struct strbuf *text, size_t width)
+{
+	if (table_text_width(text->buf, text->len) <= MAX(width, 3u))
+		return;
+	text->len = characters_cut(text->buf, text->len, MAX(width, 3u) - 3);
+	strbuf_addstr(text, "...");
+}
+
 /* The text of a cell; line 0 is the heading. */
 static void make_cell(struct strbuf *cell, const struct table *t, const struct table_column *c,
 		      const size_t *order, size_t line)
@@ -207,6 +215,7 @@ int table_write(FILE *f, const struct table *t, const struct table_options *o, s
 	size_t widths[TABLE_MAX_COLUMNS] = {0}, nr_lines, *order;
 	struct strbuf cells[TABLE_MAX_COLUMNS];
 	int nr = choose_columns(t, o, shown, err), rc;
+	size_t before;
 
 	if (nr < 0)
 		return nr;
@@ -214,6 +223,7 @@ int table_write(FILE *f, const struct table *t, const struct table_options *o, s
 	if (rc)
 		return rc;
 	nr_lines++; /* the heading is line 0 */
+	before = o->indent;
 	for (int i = 0; i < nr; i++)
 		strbuf_init(&cells[i]);
 	for (size_t line = 0; line < nr_lines; line++) {
@@ -222,9 +232,13 @@ int table_write(FILE *f, const struct table *t, const struct table_options *o, s
 			widths[i] = MAX(widths[i], table_text_width(cells[i].buf, cells[i].len));
 		}
 	}
+	for (int i = 0; i + 1 < nr; i++)
+		before += widths[i] + 2;
 	for (size_t line = 0; line < nr_lines && !ferror(f); line++) {
 		for (int i = 0; i < nr; i++)
 			make_cell(&cells[i], t, shown[i], order, line);
+		if (o->width && nr && shown[nr - 1]->align == TABLE_LEFT)
+			table_cut_text(&cells[nr - 1], o->width - MIN(o->width, before));
 		if (o->color && line == 0)
 			fputs("\033[1m", f);
 		write_line(f, cells, shown, widths, nr, o);

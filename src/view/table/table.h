@@ -43,6 +43,7 @@ struct table_options {
 	const char *sort;    /* "a", or "-a" for the reverse; NULL = as the rows stand */
 	unsigned int limit;  /* 0 = all */
 	unsigned int indent; /* spaces before each line */
+	unsigned int width;  /* of lines: the last column is cut if it is a left one; 0 = none */
 	bool color;	     /* heading in bold */
 };
 
@@ -65,6 +66,9 @@ int table_write(FILE *f, const struct table *t, const struct table_options *o, s
 
 /* The same for all text for people that is not in a table; keep_lines: newlines stay. */
 void table_clean_text(struct strbuf *text, bool keep_lines);
+
+/* Cuts to so many columns of a terminal, the last three of them "..."; never below these. */
+void table_cut_text(struct strbuf *text, size_t width);
 
 /* Columns that a text takes on a terminal. */
 size_t table_text_width(const char *text, size_t len);

@@ -10,6 +10,9 @@
 -export([lives/1, restarts/1, pile/1, stop/0]).
 -export([worker/1, crasher/1, of_proc_lib/1, stays/0, init/1, child/1, handle_call/3, handle_cast/2]).
 
+%% With what is before it longer than 100 characters, of which the last ones matter.
+-define(WHY, {a_call_of_a_server_that_did_not_answer_in_time, in_a_function_with_a_long_name, the_reason}).
+
 pid(P) -> list_to_binary(pid_to_list(P)).
 
 %% Runs a fun in a process with a name and waits for what it returns.
@@ -104,4 +107,4 @@ init(child) ->
 
 child(Arg) -> gen_server:start_link({local, lives_child}, ?MODULE, Arg, []).
 handle_call(_, _, S) -> {reply, ok, S}.
-handle_cast(crash, S) -> exit({told_to_crash, self()}), {noreply, S}.
+handle_cast(crash, S) -> exit({told_to_crash, self(), ?WHY}), {noreply, S}.

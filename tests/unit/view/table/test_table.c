@@ -113,6 +113,24 @@ static void the_user_chooses_columns(void **state)
 	       "    7g  ?\n");
 }
 
+static void lines_are_as_wide_as_a_terminal(void **state)
+{
+	UNUSED(state);
+	expect(
+		&(struct table_options){
+			.columns = "weight,name", .limit = 2, .indent = 1, .width = 13},
+		" WEIGHT  NAME\n"
+		"   200g  pear\n"
+		"   180g  a...\n");
+	expect(&(struct table_options){.columns = "weight,name", .limit = 2, .width = 3},
+	       "WEIGHT  ...\n"
+	       "  200g  ...\n"
+	       "  180g  ...\n");
+	/* Numbers are whole or wrong. */
+	expect(&(struct table_options){.limit = 1, .width = 8}, "NAME  WEIGHT\n"
+								"pear    200g\n");
+}
+
 static void rows_are_ordered_and_equal_ones_stay(void **state)
 {
 	UNUSED(state);
@@ -391,6 +409,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_are_as_wide_as_their_cells),
 		cmocka_unit_test(the_user_chooses_columns),
+		cmocka_unit_test(lines_are_as_wide_as_a_terminal),
 		cmocka_unit_test(rows_are_ordered_and_equal_ones_stay),
 		cmocka_unit_test(unknown_columns_are_usage_errors),
 		cmocka_unit_test(more_columns_than_fit_are_refused),
