@@ -5,8 +5,10 @@ import glob
 import json
 import os
 import re
+import time
 
 from harness import Skip, case, check, check_equal, check_in, shorten
+from nodes import MATRIX
 
 SIDE_BY_SIDE = True
 
@@ -306,6 +308,18 @@ def waits_watch(ctx):
     check_equal(watch.returncode, 0, str(err))
     check_in(f"the node (pid {node.os_pid}) has exited", err.decode(), "note")
     check_in(f"pid {node.os_pid}\n", first.decode(), "heading of the first look")
+
+
+@case("--waits of a node that does not tell: said, in place of none", otp="one")
+def waits_none(ctx):
+    node = ctx.child(MATRIX, "run", ctx.otp, "--", "erl", "-noinput", "-eval", "receive never -> ok end")
+    deadline = time.monotonic() + 30
+    text = ""
+    while not text.startswith("no process was seen to wait for another: ") and time.monotonic() < deadline:
+        time.sleep(0.2)
+        text = ctx.ebeam.run("dump", "-p", node.pid, "--waits").out
+    check_in("a receive that is written by hand does not say for whom it waits", text, "text")
+    check(not text.endswith("\n\n"), f"an empty line at the end: {text!r}")
 
 
 @case("--waits is no picture", otp="one")

@@ -335,6 +335,37 @@ static size_t count_targets(const struct waiting *w)
 	return nr;
 }
 
+/* Why there may be none although processes wait. */
+static void add_none(struct strbuf *out)
+{
+	strbuf_addstr(out, "no process was seen to wait for another: calls of gen_server, "
+			   "gen_statem and their like are recognised (ebeam help dump); a receive "
+			   "that is written by hand does not say for whom it waits, nor does a "
+			   "process that waits for a scheduler\n");
+}
+
+static void add_summary(const struct waiting *w, struct strbuf *out)
+{
+	const struct dump *d = w->d;
+	size_t nr = count_targets(w);
+
+	if (!d->waits.v.len && !d->waits.unexplained) {
+		add_none(out);
+		return;
+	}
+	text_count(out, d->waits.v.len);
+	strbuf_addstr(out, d->waits.v.len == 1 ? " process waits for " : " processes wait for ");
+	text_count(out, nr);
+	strbuf_addf(out, " other%s", nr == 1 ? "" : "s");
+	if (d->waits.unexplained)
+		strbuf_addf(out, "; %" PRIu64 " suspended, by what is not known",
+			    d->waits.unexplained);
+	strbuf_addf(out, "; %zu deadlock%s\n", w->graph.circles.len,
+		    w->graph.circles.len == 1 ? "" : "s");
+	if (d->waits.v.len)
+		strbuf_addch(out, '\n');
+}
+
 int dump_waits_text(const struct dump *d, const struct command_context *ctx, FILE *f,
 		    struct error *err)
 {
@@ -345,15 +376,7 @@ int dump_waits_text(const struct dump *d, const struct command_context *ctx, FIL
 
 	if (rc)
 		return rc;
-	text_count(&out, d->waits.v.len);
-	strbuf_addstr(&out, d->waits.v.len == 1 ? " process waits for " : " processes wait for ");
-	text_count(&out, count_targets(&w));
-	strbuf_addf(&out, " other%s", count_targets(&w) == 1 ? "" : "s");
-	if (d->waits.unexplained)
-		strbuf_addf(&out, "; %" PRIu64 " suspended, by what is not known",
-			    d->waits.unexplained);
-	strbuf_addf(&out, "; %zu deadlock%s\n\n", w.graph.circles.len,
-		    w.graph.circles.len == 1 ? "" : "s");
+	add_summary(&w, &out);
 	for (size_t i = 0; i < w.graph.circles.len; i++)
 		add_circle(&w, &w.graph.circles.data[i], &out);
 	table_clean_text(&out, true);
