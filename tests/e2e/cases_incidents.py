@@ -145,6 +145,9 @@ def long_slice(ctx):
     d.check_first("long_slices", f"ran {pid} incident_nif for", "erts_debug:set_internal_state/2")
     lines = d.run("events", "-e", "long_schedule", "--longer-than", "100ms", "-d", "8", "-j").out.splitlines()
     took = [e["took"] * 1000 for e in d.truth("long")["events"]]
+    rows = json.loads(d.run("sched", "--now", "-d", "6", "-j").out)["data"]["schedulers"]
+    seen = max([r["longest_ns"] for r in rows if r["longest_pid"] == pid], default=0)
+    check(min(took) / 2 < seen < max(took) + 50e6, f"longest of sched --now: {seen}, took {took}, {rows}")
     # The first and the last may have been under way as it began and ended; on a busy host others have long ones, too.
     events = [e for e in map(json.loads, lines) if e["pid"] == pid][1:-1]
     check(events, f"long slices: {lines}")

@@ -18,8 +18,8 @@ THREADS = {"normal": re.compile("(?:sched_|^)([0-9]+)"), "dirty_cpu": re.compile
            "dirty_io": re.compile("(?:dios_|^)([0-9]+)")}
 LOOKING_NS = 200000000
 ROW = {"type", "scheduler", "doing", "pid", "port", "registered_name", "function", "function_from",
-       "at_least_ns", "at_most_ns", "run_queue", "os_tid", "thread_state", "on_cpu", "cpu_wait",
-       "syscall", "file", "wchan", "holds_progress", "native_stack"}
+       "at_least_ns", "at_most_ns", "longest_ns", "longest_pid", "run_queue", "os_tid", "thread_state",
+       "on_cpu", "cpu_wait", "syscall", "file", "wchan", "holds_progress", "native_stack"}
 
 
 class Held:

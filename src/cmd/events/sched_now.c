@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/units.h"
@@ -188,6 +189,21 @@ static void look_at_thread(struct now_view *v, struct now_row *r, const struct t
 		r->file[0] = '\0';
 }
 
+static void keep_longest(struct now_view *v, uint64_t now_ns)
+{
+	for (size_t i = 0; i < v->nr; i++) {
+		struct now_row *r = &v->rows[i];
+		const struct sched_sight *s = &r->one->now;
+
+		if (s->known && s->doing == SCHED_DOING_PROCESS && TERM_IS_PID(s->epid) &&
+		    now_ns - r->one->same_ns > r->longest.ns) {
+			r->longest.ns = now_ns - r->one->same_ns;
+			r->longest.epid = s->epid;
+			r->longest.registered = s->registered;
+		}
+	}
+}
+
 static void look_last(struct now_view *v)
 {
 	struct thread_state *was = xcalloc(v->nr, sizeof(*was));
@@ -196,6 +212,7 @@ static void look_last(struct now_view *v)
 		if (v->rows[i].os_tid)
 			thread_state_read(&was[i], v->node->os_pid, v->rows[i].os_tid);
 	sched_now_look(v->now, v->last_ns = clock_monotonic_ns());
+	keep_longest(v, v->last_ns);
 	v->nr_looks++;
 	for (size_t i = 0; i < v->nr; i++)
 		if (v->rows[i].os_tid)
@@ -215,6 +232,7 @@ static int look_live(struct now_view *v, uint64_t duration_ns, struct error *err
 	for (uint64_t i = 0; i < nr && beam_node_is_there(v->node); i++) {
 		v->before_ns = i ? clock_monotonic_ns() : v->first_ns;
 		sched_now_look(v->now, v->before_ns);
+		keep_longest(v, v->before_ns);
 		if (v->nr_looks++ == 0)
 			log_info("%zu schedulers looked at, %" PRIu64 " more looks", v->nr, nr - 1);
 		if (i == nr - 1)

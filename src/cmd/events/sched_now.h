@@ -28,6 +28,11 @@ struct now_row {
 	enum progress_holder holds;
 	char *function;
 	enum function_from from;
+	/* Of all that the looks saw it at, the process that it was at for the longest time. */
+	struct {
+		uint64_t ns; /* at least; 0 = none */
+		uint64_t epid, registered;
+	} longest;
 	char file[256]; /* behind the descriptor of its system call; "" = none */
 	char *native[NATIVE_FRAMES];
 	unsigned int nr_native;

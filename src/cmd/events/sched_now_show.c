@@ -462,6 +462,43 @@ static void json_block(struct jsonw *w, const struct now_view *v)
 	jsonw_end_object(w);
 }
 
+/* ---- what is over --------------------------------------------------------------------------- */
+
+/* The rows are of the last look: what lasted this long before it is told beside them. */
+#define LONGEST_NS 100000000u
+
+static bool is_over(const struct now_view *v, const struct now_row *r)
+{
+	const struct sched_sight *s = &r->one->now;
+
+	return r->longest.ns >= LONGEST_NS &&
+	       !(s->known && s->doing == SCHED_DOING_PROCESS && s->epid == r->longest.epid &&
+		 v->last_ns - r->one->same_ns == r->longest.ns);
+}
+
+static void write_longest(FILE *f, const struct now_view *v)
+{
+	char pid[64], time[32];
+
+	for (size_t i = 0; i < v->nr; i++) {
+		const struct now_row *r = &v->rows[i];
+		const char *name;
+
+		if (!is_over(v, r))
+			continue;
+		name = r->longest.registered
+			       ? beam_atom_text(v->node->atoms, r->longest.registered, NULL)
+			       : NULL;
+		fprintf(f,
+			"%s scheduler %u was with %s%s%s for >= %s without a pause (which "
+			"function: "
+			"ebeam sched -d 10)\n",
+			sched_type_name(r->one->type), r->one->number,
+			pid_format(&v->pids, r->longest.epid, pid, sizeof(pid)), name ? " " : "",
+			name ? name : "", units_format_ns(r->longest.ns, time, sizeof(time)));
+	}
+}
+
 /* ---- the answer ----------------------------------------------------------------------------- */
 
 static bool has_start_mark(const struct now_view *v)
@@ -486,6 +523,7 @@ int sched_now_write(struct command_context *ctx, const struct now_view *v, const
 			units_format_ns(v->last_ns - v->first_ns, buf, sizeof(buf)));
 	write_progress(ctx->out, v);
 	write_block(ctx->out, v);
+	write_longest(ctx->out, v);
 	if (has_start_mark(v))
 		fprintf(ctx->out, "~ its time slice began in this function: where Erlang code is "
 				  "by now stands in the registers of a CPU (ebeam record)\n");
@@ -508,6 +546,10 @@ static void json_row(struct jsonw *w, const struct now_view *v, const struct now
 	jsonw_string(w, "function_from", function_from_name(r->from));
 	jsonw_known(w, "at_least_ns", r->at_least_ns);
 	jsonw_known(w, "at_most_ns", r->at_most_ns);
+	jsonw_uint_if(w, "longest_ns", r->longest.ns > 0, r->longest.ns);
+	jsonw_string(w, "longest_pid",
+		     r->longest.ns ? pid_format(&v->pids, r->longest.epid, buf, sizeof(buf))
+				   : NULL);
 	jsonw_known(w, "run_queue", s->run_queue);
 	if (r->os_tid)
 		jsonw_int(w, "os_tid", r->os_tid);
