@@ -20,19 +20,33 @@ static void add_name(struct strbuf *out, const struct name_process *p)
 }
 
 /* A time is written with its unit: its name is without. */
-static void add_field_name(struct strbuf *out, const struct event_field *field)
+static void add_field_name(struct strbuf *out, const struct event_field *field, bool at_least)
 {
 	size_t len = strlen(field->name);
 
 	if (field->type == FIELD_NS && len > 3 && strcmp(field->name + len - 3, "_ns") == 0)
 		len -= 3;
-	strbuf_addf(out, " %.*s=", (int)len, field->name);
+	strbuf_addf(out, " %.*s%s", (int)len, field->name, at_least ? ">=" : "=");
 }
 
 /* Some kinds are of no use without. */
 static bool shows_stack(const struct events_format *v, enum event_kind kind)
 {
-	return v->stacks || v->with_stack >> kind & 1 || event_rows[kind].group == EVENT_GROUP_LONG;
+	return v->stacks || v->unprobed >> kind & 1 || event_rows[kind].group == EVENT_GROUP_LONG;
+}
+
+/* It was under way as watching began or ended. */
+static bool is_cut(const struct events_format *v, enum event_kind kind, const struct event *ev)
+{
+	const struct event_field *fields;
+	unsigned int nr;
+
+	fields = event_fields(kind, &nr);
+	for (unsigned int i = 0; v->unprobed >> kind & 1 && i < nr; i++) {
+		if (strcmp(fields[i].name, "error_ns") == 0)
+			return !event_value_is_known(ev, i, fields[i].type);
+	}
+	return false;
 }
 
 static void format_text(struct events_format *v, enum event_kind kind, const struct event *ev)
@@ -41,6 +55,7 @@ static void format_text(struct events_format *v, enum event_kind kind, const str
 	const struct event_field *fields;
 	struct strbuf *out = &v->line;
 	struct strbuf text = STRBUF_INIT;
+	bool cut = is_cut(v, kind, ev);
 	unsigned int nr;
 	char clock[32];
 
@@ -53,11 +68,14 @@ static void format_text(struct events_format *v, enum event_kind kind, const str
 			continue;
 		strbuf_reset(&text);
 		if (event_value_add(&text, v->stream->names, fields[i].type, ev->u.vm.values[i])) {
-			add_field_name(out, &fields[i]);
+			add_field_name(out, &fields[i],
+				       cut && strcmp(fields[i].name, "duration_ns") == 0);
 			strbuf_addstr(out, text.buf);
 		}
 	}
 	strbuf_free(&text);
+	if (cut)
+		strbuf_addstr(out, " (it began before, or goes on)");
 	if (p && (p->registered || p->label)) {
 		strbuf_addstr(out, "  (");
 		add_name(out, p);
