@@ -284,13 +284,17 @@ static const struct gc_case gc_cases[] = {
 static void collections_are_told(void **unused)
 {
 	for (size_t i = 0; i < sizeof(gc_cases) / sizeof(gc_cases[0]); i++) {
+		/* What the probes take is taken out, down to nothing. */
+		static const uint64_t pair_ns[] = {0, 300, 1u << 20};
 		const struct gc_case *c = &gc_cases[i];
 		struct pt_regs ctx = {.di = PROCESS, .si = 0xffffffff00000007ull};
+		uint64_t ns;
 		unsigned int n;
 
 		teardown(unused);
 		setup(unused);
 		host.tick_ns = 1000;
+		state.pair_ns = pair_ns[i % 3];
 		host_put_u32(ESDP + (uint64_t)config.layout.sched_type, c->dirty);
 		put_gc(c->gen_before, c->max, c->flags_before, c->state_before);
 		event_gc(&ctx);
@@ -312,9 +316,11 @@ static void collections_are_told(void **unused)
 		/* When a minor one went over into a major one cannot be seen. */
 		if (n == 4)
 			assert_true(event(1)->values[3] == EVENT_UNKNOWN);
-		if (n == 4 || n == 2)
+		if (n == 4 || n == 2) {
+			ns = event(n - 1)->h.ts_ns - event(0)->h.ts_ns;
 			assert_int_equal(event(n - 1)->values[3],
-					 event(n - 1)->h.ts_ns - event(0)->h.ts_ns);
+					 ns > state.pair_ns ? ns - state.pair_ns : 0);
+		}
 		/* Nothing can be known of the queues of this layout. */
 		if (n >= 2 && c->dirty)
 			assert_true(event(n - 1)->values[0] == EVENT_UNKNOWN);
@@ -322,6 +328,7 @@ static void collections_are_told(void **unused)
 		event_gc_return(&ctx);
 		assert_null(event(n));
 	}
+	state.pair_ns = 0;
 }
 
 /* The same told by numbers; and again, when what this scheduler had counted is known. */

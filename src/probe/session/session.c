@@ -371,14 +371,16 @@ static bool next_coverage(void *ctx, uint64_t until_ns, struct rec_raw_coverage 
 	return true;
 }
 
-/* The return's own probe is measured with the one at the entry: half of both is between them. */
+/* The return's own probe is measured with the one at the entry: half of both is between them, and
+ * more where the node leaves less of the caches, but never more than both. */
 static void set_pair_cost(struct session *s)
 {
 	struct keeper_cost cost = {0};
 
 	if (s->keeper)
 		keeper_cost(s->keeper, &cost);
-	s->skel->bss->state.pair_ns = (uint64_t)(s->cost.return_ns / 2.0 * MAX(cost.factor, 1.0));
+	s->skel->bss->state.pair_ns =
+		(uint64_t)(s->cost.return_ns / 2.0 * MIN(MAX(cost.factor, 1.0), 2.0));
 }
 
 static int start_events(struct session *s, struct error *err)

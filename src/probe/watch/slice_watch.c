@@ -120,15 +120,14 @@ static bool is_in_c(const struct running_one *one)
 	return one->in[RUNNING_GC].of || one->in[RUNNING_NIF].of;
 }
 
-static bool read_stack(struct slice_watch *w, size_t at, const struct span *s,
+static bool read_stack(struct slice_watch *w, size_t at, const struct span *s, bool in_c,
 		       struct running_call *call, struct running_port *about)
 {
 	const struct running_scheduler *who = &w->all.data[at].who;
 
 	if (!s->port)
 		return running_stack_read(w->room, call, w->mem, &w->layout, &w->code, w->n->os_pid,
-					  who, s->key.of, is_in_c(now_at(w, at)),
-					  s->taken_ns ? &s->call : NULL);
+					  who, s->key.of, in_c, s->taken_ns ? &s->call : NULL);
 	*call = (struct running_call){0};
 	running_port_read(w->running, s->key.of, about);
 	return running_port_stack_read(w->room, w->n->os_pid, who, about->id);
@@ -144,13 +143,15 @@ static void take_stack(struct slice_watch *w, size_t at, int kind, uint64_t now_
 	struct rec_raw_sample *had = s->stack;
 	struct running_port about;
 	struct running_call call;
-	bool placed, was = is_placed(s);
+	bool placed, in_c, was = is_placed(s);
 
 	if (!is_due(s, now_ns))
 		return;
 	if (!w->room)
 		w->room = xmalloc(RUNNING_STACK_SIZE);
-	if (!read_stack(w, at, s, &call, &about) || !is_same(w, at, kind))
+	in_c = is_in_c(now_at(w, at));
+	if (!read_stack(w, at, s, in_c, &call, &about) || !is_same(w, at, kind) ||
+	    is_in_c(now_at(w, at)) != in_c)
 		return;
 	if (!s->taken_ns || call.ra != s->call.ra || call.light_bif != s->call.light_bif)
 		s->call = call;
