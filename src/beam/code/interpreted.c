@@ -110,6 +110,7 @@ static bool read_functions(const struct beam_node *n, raddr code, raddr **infos,
 static void add_module(const struct beam_node *n, uint64_t name, raddr code, uint64_t size,
 		       interpreted_fn *take, void *arg)
 {
+	const char *text = beam_atom_text(n->atoms, name, NULL);
 	struct strbuf out = STRBUF_INIT, module = STRBUF_INIT;
 	uint64_t *mfas;
 	uint8_t *record;
@@ -123,9 +124,8 @@ static void add_module(const struct beam_node *n, uint64_t name, raddr code, uin
 	mfas = xcalloc(nr, MFA_SIZE);
 	ok = xcalloc(nr, sizeof(*ok));
 	read_objects(n->mem, infos, nr, (raddr)n->layout.code_info_mfa, mfas, MFA_SIZE, ok);
-	if (!add_atom(n, &module, name))
-		strbuf_addch(&module, '?');
-	add_number(&out, 1, 8); /* a module */
+	strbuf_addstr(&module, text ? text : "?"); /* as it is, unlike names of functions */
+	add_number(&out, 1, 8);			   /* a module */
 	add_number(&out, code, 8);
 	add_number(&out, 0, 4); /* number of functions: below */
 	add_number(&out, size, 4);

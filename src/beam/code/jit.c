@@ -447,9 +447,9 @@ int jit_sync(struct jit_code *j, struct error *err)
 	struct listing l = {0};
 	int rc;
 
+	j->unreadable = 0; /* of what is read once more now */
 	if (j->node && !j->node->identity.jit)
 		return interpreted_records(j->node, take_interpreted, j, err);
-	j->unreadable = 0; /* of what is read once more now */
 	for (int i = 0; i < LIST_ATTEMPTS; i++) {
 		rc = walk_list(j, &l);
 		if (rc == 0)

@@ -156,8 +156,8 @@ static void refuse_unknown(struct beam_node *n, const struct layout_table *near,
 	identity_list_releases(&text);
 	strbuf_addf(&text, ", of which %s is the nearest", near->name);
 	snprintf(n->unsupported, sizeof(n->unsupported), "%s", text.buf);
-	n->fix = identity_other_build(id)
-			 ? "install the debug symbols of this very build, or run the JIT build"
+	n->fix = identity_other_build(id) ? "install the debug symbols of this very build, or run "
+					    "the optimised JIT build"
 		 : lacks ? "--try-layout, for the nearest layout that fits; or update ebeam"
 			 : "install the debug symbols of this very build, from which the layout is "
 			   "read; or --try-layout, for the nearest layout that fits; or update "
@@ -185,7 +185,7 @@ static void refuse_layout(struct beam_node *n, bool tried)
 	if (tried)
 		n->fix = "install the debug symbols of this very build, or update ebeam";
 	else if (n->untested[0] && identity_other_build(&n->identity))
-		n->fix = "run the JIT build, or update ebeam";
+		n->fix = "run the optimised JIT build, or update ebeam";
 	else if (n->untested[0])
 		n->fix = "--try-layout, for the nearest layout that fits; or update ebeam";
 	else if (strncmp(n->layout_origin, "DWARF", 5) == 0)

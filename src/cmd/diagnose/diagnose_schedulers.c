@@ -101,7 +101,8 @@ static const char *function_of(struct diagnose *g, const struct scheduler_look *
 	from = sched_function(g->n, &g->source.code, g->sites, s->one, off_cpu ? s->now.ip : 0,
 			      times && s->now.times.cpu_ns >= s->begin.times.cpu_ns + LONG_CALL_NS,
 			      &text);
-	if (from != FUNCTION_UNKNOWN)
+	/* Where its slice began says nothing of one that lasts. */
+	if (from != FUNCTION_UNKNOWN && from != FUNCTION_SLICE_START)
 		name = diagnose_text(g, text.buf);
 	strbuf_free(&text);
 	return name;

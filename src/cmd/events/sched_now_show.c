@@ -478,6 +478,7 @@ static bool is_over(const struct now_view *v, const struct now_row *r)
 
 static void write_longest(FILE *f, const struct now_view *v)
 {
+	struct strbuf line = STRBUF_INIT;
 	char pid[64], time[32];
 
 	for (size_t i = 0; i < v->nr; i++) {
@@ -486,17 +487,23 @@ static void write_longest(FILE *f, const struct now_view *v)
 
 		if (!is_over(v, r))
 			continue;
+		strbuf_reset(&line);
+		strbuf_addf(&line, "%s scheduler %u was with %s", sched_type_name(r->one->type),
+			    r->one->number,
+			    pid_format(&v->pids, r->longest.epid, pid, sizeof(pid)));
 		name = r->longest.registered
 			       ? beam_atom_text(v->node->atoms, r->longest.registered, NULL)
 			       : NULL;
-		fprintf(f,
-			"%s scheduler %u was with %s%s%s for >= %s without a pause (which "
-			"function: "
-			"ebeam sched -d 10)\n",
-			sched_type_name(r->one->type), r->one->number,
-			pid_format(&v->pids, r->longest.epid, pid, sizeof(pid)), name ? " " : "",
-			name ? name : "", units_format_ns(r->longest.ns, time, sizeof(time)));
+		if (name) {
+			strbuf_addch(&line, ' ');
+			names_format_module(&line, name, strlen(name));
+		}
+		strbuf_addf(&line, " for >= %s without a pause (which function: ebeam sched -d 10)",
+			    units_format_ns(r->longest.ns, time, sizeof(time)));
+		table_clean_text(&line, false);
+		fprintf(f, "%s\n", line.buf);
 	}
+	strbuf_free(&line);
 }
 
 /* ---- the answer ----------------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ static int check_memory_mode(struct record_run *run, struct error *err)
 }
 
 /* Of slices that probes see now and then those that last long are too few to add up: their time is
- * read from memory, unless all of them are seen, or each is wanted. */
+ * read from memory, unless all of them are seen, each is wanted, or their source is chosen. */
 static bool reads_memory(const struct record_run *run)
 {
 	const struct options *o = &run->ctx->opt;
@@ -95,7 +95,7 @@ static bool reads_memory(const struct record_run *run)
 	if (!run->mode || weight_mode_reads_memory(run->mode))
 		return run->mode != NULL;
 	return run->mode->source == WEIGHT_ON && o->max_overhead < 100 && !o->capture &&
-	       !run->render.capture && !run->render.timeline;
+	       !o->given.has[OPTION_SOURCE] && !run->render.capture && !run->render.timeline;
 }
 
 static int open_capture(struct record_run *run, const char *path, struct error *err)
