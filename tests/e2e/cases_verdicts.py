@@ -20,7 +20,7 @@ SHORT = ("-d", "500ms")
 COMMANDS = {
     "record": [("record", "-f", "folded", "-o", "/dev/null", *SHORT)],
     "record --mode": [("record", "--mode", mode, "-f", "folded", "-o", "/dev/null", *SHORT)
-                      for mode in ("gc", "msg", "sched")],
+                      for mode in ("gc", "msg")],
     "top": [("top", "-b", "-n", "2", "--watch", "500ms"),
             ("top", "-b", "-n", "2", "--watch", "500ms", "--panel", "events")],
     "events": [("events", *SHORT)],

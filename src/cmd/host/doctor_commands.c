@@ -83,7 +83,10 @@ static uint64_t mode_kinds(void)
 	uint64_t kinds = 0;
 
 	for (const struct weight_mode *m = weight_modes; m->name; m++)
-		kinds |= weight_mode_is_calls(m) || weight_mode_reads_memory(m) ? 0 : m->kinds;
+		kinds |= weight_mode_is_calls(m) || weight_mode_reads_memory(m) ||
+					 m->source == WEIGHT_ON /* by memory, too */
+				 ? 0
+				 : m->kinds;
 	return kinds;
 }
 
@@ -96,7 +99,7 @@ static const struct command_row {
 	unsigned int needs; /* beside kinds */
 } command_rows[] = {
 	{"record", "where the CPU goes", NULL, HOW_EVENTS, NEEDS_SAMPLES},
-	{"record --mode", "where garbage, messages and slices of time come from", mode_kinds,
+	{"record --mode", "where garbage and messages come from (sched: by memory)", mode_kinds,
 	 HOW_STACKS, 0},
 	{"events", "what happens in the VM", all_kinds, HOW_EVENTS, 0},
 	{"gc", "pauses of garbage collection", gc_kinds, HOW_EVENTS, 0},
