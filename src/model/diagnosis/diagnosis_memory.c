@@ -102,10 +102,6 @@ void rule_memory_grows(struct making *m)
 
 	if (!total)
 		return;
-	rate = series_growth_rate(total, seconds);
-	/* The confidence interval has 0 in it: no more than chance. */
-	if (!isnan(rate.error) && !growth_is_sure(&rate))
-		return;
 	if (!(per_s >= MIB && grew >= 0.02 * series_first(total))) {
 		if (!grows_slowly(d, total, grew))
 			return;
@@ -113,6 +109,10 @@ void rule_memory_grows(struct making *m)
 	}
 	if (is_of_code(d, grew))
 		weight = 30;
+	rate = series_growth_rate(total, seconds);
+	/* The confidence interval has 0 in it. */
+	if (!isnan(rate.error) && !growth_is_sure(&rate))
+		weight = MIN(weight, 34);
 	f = finding_begin(m, "memory_grows", weight, growth_certainty(d),
 			  "memory of the VM grows by %s per second", text_bytes(&t, per_s));
 	finding_evidence(f, "from %s to %s in %.1f s%s%s%s", text_bytes(&t, series_first(total)),
