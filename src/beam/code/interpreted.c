@@ -11,6 +11,7 @@
 #include "beam/code/index_table.h"
 #include "beam/code/modules.h"
 #include "beam/term/atoms.h"
+#include "names/names.h"
 
 #define FUNCTIONS_MAX (1u << 20)
 #define NAME_MAX_LEN  1024 /* what a record of OTP 24 has at most */
@@ -21,35 +22,16 @@ static void add_number(struct strbuf *out, uint64_t v, size_t size)
 	strbuf_add(out, (const char *)&v, size);
 }
 
-static bool is_plain(const char *text, size_t len)
+/* Quoted where it must be, as erts_printf("%T") writes it: so records have names of functions. */
+static void add_atom(const struct beam_node *n, struct strbuf *out, uint64_t term)
 {
-	static const char others[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "0123456789_@";
-
-	return len && *text >= 'a' && *text <= 'z' && strspn(text, others) == len;
-}
-
-/* As erts_printf("%T") writes it, which is what records hold. */
-static bool add_atom(const struct beam_node *n, struct strbuf *out, uint64_t term)
-{
-	const char *text;
 	size_t len;
+	const char *text = beam_atom_text(n->atoms, term, &len);
 
-	text = beam_atom_text(n->atoms, term, &len);
-	if (!text)
-		return false;
-	if (is_plain(text, len)) {
-		strbuf_addstr(out, text);
-		return true;
-	}
-	strbuf_addch(out, '\'');
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '\'' || text[i] == '\\')
-			strbuf_addch(out, '\\');
-		strbuf_addch(out, text[i]);
-	}
-	strbuf_addch(out, '\'');
-	return true;
+	if (text)
+		names_format_atom(out, text, len);
+	else
+		strbuf_addch(out, '?');
 }
 
 /* {u32 start, end, number of lines; u16 length; name, two bytes of padding}: see jit.c. */
@@ -58,11 +40,9 @@ static void add_function(const struct beam_node *n, struct strbuf *out, uint64_t
 {
 	struct strbuf name = STRBUF_INIT;
 
-	if (!add_atom(n, &name, mfa[0]))
-		strbuf_addch(&name, '?');
+	add_atom(n, &name, mfa[0]);
 	strbuf_addch(&name, ':');
-	if (!add_atom(n, &name, mfa[1]))
-		strbuf_addch(&name, '?');
+	add_atom(n, &name, mfa[1]);
 	strbuf_addf(&name, "/%u", (unsigned int)mfa[2]);
 	add_number(out, start, 4);
 	add_number(out, end, 4);
@@ -110,8 +90,8 @@ static bool read_functions(const struct beam_node *n, raddr code, raddr **infos,
 static void add_module(const struct beam_node *n, uint64_t name, raddr code, uint64_t size,
 		       interpreted_fn *take, void *arg)
 {
-	const char *text = beam_atom_text(n->atoms, name, NULL);
-	struct strbuf out = STRBUF_INIT, module = STRBUF_INIT;
+	const char *text = beam_atom_text(n->atoms, name, NULL), *module = text ? text : "?";
+	struct strbuf out = STRBUF_INIT;
 	uint64_t *mfas;
 	uint8_t *record;
 	uint32_t added;
@@ -124,17 +104,15 @@ static void add_module(const struct beam_node *n, uint64_t name, raddr code, uin
 	mfas = xcalloc(nr, MFA_SIZE);
 	ok = xcalloc(nr, sizeof(*ok));
 	read_objects(n->mem, infos, nr, (raddr)n->layout.code_info_mfa, mfas, MFA_SIZE, ok);
-	strbuf_addstr(&module, text ? text : "?"); /* as it is, unlike names of functions */
-	add_number(&out, 1, 8);			   /* a module */
+	add_number(&out, 1, 8); /* a module */
 	add_number(&out, code, 8);
 	add_number(&out, 0, 4); /* number of functions: below */
 	add_number(&out, size, 4);
-	add_number(&out, module.len, 2);
-	strbuf_add(&out, module.buf, module.len);
+	add_number(&out, strlen(module), 2);
+	strbuf_addstr(&out, module); /* without quotes, unlike names of functions */
 	add_number(&out, 0, 6);
 	added = add_functions(n, &out, code, size, infos, mfas, ok, nr);
 	memcpy(out.buf + 16, &added, sizeof(added));
-	strbuf_free(&module);
 	free(infos);
 	free(mfas);
 	free(ok);

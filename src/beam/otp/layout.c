@@ -81,10 +81,7 @@ void layout_drop_frame_pointer(struct beam_layout *l)
 
 void layout_drop_jit(struct beam_layout *l)
 {
-	for (size_t i = 0; i < nr_layout_members; i++) {
-		if (strncmp(layout_members[i].member, "registers_", strlen("registers_")) == 0)
-			*(int32_t *)((char *)l + layout_members[i].offset) = LAYOUT_ABSENT;
-	}
+	l->registers_size = l->registers_tmp_mem = l->registers_x = LAYOUT_ABSENT;
 }
 
 bool layout_knows(int otp)

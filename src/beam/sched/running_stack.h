@@ -27,7 +27,7 @@ struct running_code {
 struct running_scheduler {
 	enum thread_type type;
 	uint16_t number;
-	int os_tid;		    /* 0 = not known: then nothing is told of it */
+	int os_tid;		    /* 0 = not known: then nothing is read of it */
 	struct thread_files *files; /* of it, which the caller closes; NULL = opened each time */
 	raddr registers;	    /* of a normal one: ErtsSchedulerData.registers */
 };

@@ -8,6 +8,7 @@
 #include "cmd/events/events.h"
 #include "cmd/output/stack_show.h"
 #include "cmd/run/event_run.h"
+#include "model/stream/event_sums.h"
 #include "model/stream/event_value.h"
 
 /* Registered name, else label. */
@@ -35,27 +36,14 @@ static bool shows_stack(const struct events_format *v, enum event_kind kind)
 	return v->stacks || v->unprobed >> kind & 1 || event_rows[kind].group == EVENT_GROUP_LONG;
 }
 
-/* It was under way as watching began or ended. */
-static bool is_cut(const struct events_format *v, enum event_kind kind, const struct event *ev)
-{
-	const struct event_field *fields;
-	unsigned int nr;
-
-	fields = event_fields(kind, &nr);
-	for (unsigned int i = 0; v->unprobed >> kind & 1 && i < nr; i++) {
-		if (strcmp(fields[i].name, "error_ns") == 0)
-			return !event_value_is_known(ev, i, fields[i].type);
-	}
-	return false;
-}
-
 static void format_text(struct events_format *v, enum event_kind kind, const struct event *ev)
 {
 	const struct name_process *p = names_process(v->stream->names, ev->u.vm.process);
 	const struct event_field *fields;
 	struct strbuf *out = &v->line;
 	struct strbuf text = STRBUF_INIT;
-	bool cut = is_cut(v, kind, ev);
+	/* It was under way as watching began or ended. */
+	bool cut = v->unprobed >> kind & 1 && event_duration_error(kind, ev) == EVENT_UNKNOWN;
 	unsigned int nr;
 	char clock[32];
 

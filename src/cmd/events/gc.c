@@ -206,6 +206,7 @@ static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells
 {
 	const struct gc_count *c = &gc->stats.total;
 	double share = share_of_time(gc, cells->duration_ns, cells->scale);
+	const char *about = cells->scale > 1 ? "~" : ""; /* an estimate */
 	struct strbuf line = STRBUF_INIT;
 	char text[32];
 
@@ -227,8 +228,7 @@ static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells
 		strbuf_addstr(&line, " minor went over into a major one and share its pause; ");
 	}
 	add_count(&line, c->dirty, cells);
-	strbuf_addstr(&line,
-		      cells->scale > 1 ? " on dirty schedulers), ~" : " on dirty schedulers), ");
+	strbuf_addf(&line, " on dirty schedulers), %s", about);
 	cell_ns(&line, units_scale(c->total_ns, cells->scale));
 	if (gc->stats.dirty_ns) {
 		strbuf_addstr(&line, " (");
@@ -236,9 +236,8 @@ static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells
 		strbuf_addstr(&line, " of it on dirty schedulers)");
 	}
 	if (!isnan(share))
-		strbuf_addf(&line, ", %s%.*f %% of the time of %u schedulers",
-			    cells->scale > 1 ? "~" : "", share < 1 ? 2 : 1, share,
-			    event_run_stream(gc->run)->schedulers);
+		strbuf_addf(&line, ", %s%.*f %% of the time of %u schedulers", about,
+			    share < 1 ? 2 : 1, share, event_run_stream(gc->run)->schedulers);
 	if (words_reclaimed(c) != EVENT_UNKNOWN) {
 		strbuf_addstr(&line, c->unknown ? "; at least " : "; ");
 		add_count(&line, c->reclaimed, cells);

@@ -28,7 +28,7 @@ struct now_row {
 	enum progress_holder holds;
 	char *function;
 	enum function_from from;
-	/* Of all that the looks saw it at, the process that it was at for the longest time. */
+	/* Of all samples, the process that it ran for the longest time without a pause. */
 	struct {
 		uint64_t ns; /* at least; 0 = none */
 		uint64_t epid, registered;

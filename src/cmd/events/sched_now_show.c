@@ -464,7 +464,7 @@ static void json_block(struct jsonw *w, const struct now_view *v)
 
 /* ---- what is over --------------------------------------------------------------------------- */
 
-/* The rows are of the last look: what lasted this long before it is told beside them. */
+/* The rows are of the last sample: what lasted this long before it is reported below them. */
 #define LONGEST_NS 100000000u
 
 static bool is_over(const struct now_view *v, const struct now_row *r)

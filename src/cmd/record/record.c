@@ -92,8 +92,10 @@ static bool reads_memory(const struct record_run *run)
 {
 	const struct options *o = &run->ctx->opt;
 
-	if (!run->mode || weight_mode_reads_memory(run->mode))
-		return run->mode != NULL;
+	if (!run->mode)
+		return false;
+	if (weight_mode_reads_memory(run->mode))
+		return true;
 	return run->mode->source == WEIGHT_ON && o->max_overhead < 100 && !o->capture &&
 	       !o->given.has[OPTION_SOURCE] && !run->render.capture && !run->render.timeline;
 }

@@ -197,7 +197,7 @@ static bool is_of(const char *text, const char *pid)
 	return text && strncmp(text, pid, len) == 0 && (text[len] == ' ' || !text[len]);
 }
 
-/* What a look at its scheduler has told of a slice that lasts; NULL. */
+/* The function of its slice, if that lasts, as a sample of its scheduler shows it; NULL. */
 static const char *function_of_slice(const struct diagnosis *d, const struct diagnosed_process *p)
 {
 	for (size_t i = 0; i < d->schedulers.len; i++) {
