@@ -28,10 +28,10 @@ COMMANDS = {
     "top": ("top", "-b", "-n", "1", "--watch", "500ms"),
     "trace (Erlang functions)": ("trace", "lists:map/2", *SHORT),
     "trace (BIFs, NIFs)": ("trace", "ets:insert/2", *SHORT),
-    "record --mode": ("record", "--mode", "gc", *SHORT, *FOLDED),
     "sched --now": ("sched", "--now"),
-    "record --mode wall": ("record", "--mode", "wall", *SHORT, *FOLDED),
     "port --io": ("port", "--io", *SHORT),
+    **{f"record --mode {mode}": ("record", "--mode", mode, *SHORT, *FOLDED)
+       for mode in ("wall", "wait", "sched", "gc", "msg")},
     **{name: (name, *SHORT) for name in ("events", "gc", "msg", "sched", "proc", "alloc")},
 }
 # What a command goes on without.
