@@ -538,6 +538,9 @@ struct rec_scheduler {
 	/* Looks at it at random moments; of these it worked; of those with a process, with a task
 	 * of a port. */
 	uint32_t looks, working, process, port;
+	/* Of these, looks that told whether it collected garbage (ERTS_PSFLG_GC of its process), and
+	 * how often it did; 0 in captures from before there were such looks. */
+	uint32_t gc_looks, gc;
 };
 
 enum counter_id {
@@ -577,7 +580,7 @@ _Static_assert(sizeof(struct rec_counter) == 32, "ABI");
 _Static_assert(sizeof(struct rec_raw_event) == 40 + 8 * EVENT_RAW_WORDS, "ABI");
 _Static_assert(sizeof(struct rec_event) == 40, "ABI");
 _Static_assert(sizeof(struct rec_coverage) == 48, "ABI");
-_Static_assert(sizeof(struct rec_scheduler) == 72, "ABI");
+_Static_assert(sizeof(struct rec_scheduler) == 80, "ABI");
 _Static_assert(NR_EVENT_KINDS <= EVENT_CALLS && EVENT_CALLS < 64, "kinds are bits of a word");
 #endif
 

@@ -7,6 +7,7 @@
 #include "event/event.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "names/names.h"
@@ -183,14 +184,19 @@ static bool is_part(uint64_t ns, uint64_t of)
 
 static int decode_scheduler(struct event *ev, const char *bytes, size_t size)
 {
-	struct rec_scheduler rec;
+	/* Its last two fields came later. */
+	const size_t least = offsetof(struct rec_scheduler, gc_looks);
+	struct rec_scheduler rec = {0};
 
-	if (COPY_RECORD(&rec, bytes, size) || rec.type < THREAD_NORMAL ||
-	    rec.type > THREAD_DIRTY_IO || !rec.number || rec.number > UINT16_MAX ||
-	    rec.duration_ns > rec.h.ts_ns || !is_part(rec.working_ns, rec.duration_ns) ||
-	    !is_part(rec.on_cpu_ns, rec.duration_ns) ||
+	if (size < least)
+		return -EINVAL;
+	memcpy(&rec, bytes, MIN(size, sizeof(rec)));
+	if (rec.type < THREAD_NORMAL || rec.type > THREAD_DIRTY_IO || !rec.number ||
+	    rec.number > UINT16_MAX || rec.duration_ns > rec.h.ts_ns ||
+	    !is_part(rec.working_ns, rec.duration_ns) || !is_part(rec.on_cpu_ns, rec.duration_ns) ||
 	    !is_part(rec.cpu_wait_ns, rec.duration_ns) || rec.working > rec.looks ||
-	    rec.process > rec.working || rec.port > rec.working - rec.process)
+	    rec.process > rec.working || rec.port > rec.working - rec.process ||
+	    rec.gc_looks > rec.looks || rec.gc > rec.gc_looks)
 		return -EINVAL;
 	ev->u.scheduler.type = (enum thread_type)rec.type;
 	ev->u.scheduler.number = (uint16_t)rec.number;
@@ -202,6 +208,8 @@ static int decode_scheduler(struct event *ev, const char *bytes, size_t size)
 	ev->u.scheduler.working = rec.working;
 	ev->u.scheduler.process = rec.process;
 	ev->u.scheduler.port = rec.port;
+	ev->u.scheduler.gc_looks = rec.gc_looks;
+	ev->u.scheduler.gc = rec.gc;
 	return 0;
 }
 

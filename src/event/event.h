@@ -80,6 +80,7 @@ struct event {
 			uint64_t working_ns, on_cpu_ns, cpu_wait_ns;
 			/* process + port <= working <= looks */
 			uint32_t looks, working, process, port;
+			uint32_t gc_looks, gc; /* gc <= gc_looks <= looks */
 		} scheduler;
 		struct {
 			enum call_kind kind;

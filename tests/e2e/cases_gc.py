@@ -156,6 +156,25 @@ def longer_than(ctx):
     check(group_of(data, truth["pid"])["dirty"] >= 1, "dirty ones of a large heap")
 
 
+@case("at the default budget: the share of the time is what microstate accounting says", otp="one",
+      timeout=240)
+def sampled_time(ctx):
+    need_events(ctx)
+    node = ctx.new_node()
+    for rest in (0, 20):
+        watch = Watch(ctx, node, "--max-overhead", "1", command="gc")
+        truth = node.ask("views", "litter", 10000, rest)["percent"]
+        data = watch.answers(sampled=True)[0]["data"]
+        t = data["totals"]
+        check(data["share_seen"] < 0.5, f"sampled: {data['share_seen']}")
+        part = t["error_ns"] / t["total_ns"]
+        shown, error = t["scheduler_percent"], t["scheduler_percent"] * part
+        print(f"{shown:.2f} +- {error:.2f} % shown, {truth:.2f} % by the node")
+        # Twice the interval: that of the case is 95 %; the load ends a moment before ebeam does.
+        check(abs(shown - truth) <= 2 * error + 0.03 * truth, f"{shown} +- {error}, {truth}")
+        check(error <= 0.4 * shown, f"{shown} +- {error}")
+
+
 @case("--watch: an answer for each interval, nothing twice, nothing forgotten")
 def watching(ctx):
     need_events(ctx)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/vm.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "base/units.h"
@@ -43,6 +44,7 @@ struct sched_work {
 	VEC(struct mem_range) ranges; /* in the order of `all` */
 	struct part *parts;	      /* of each: its head, its clock */
 	uint8_t *bytes;		      /* of all ranges */
+	struct mem_range *states;     /* of the processes of some: ERTS_PSFLG_* */
 };
 
 /* False if one is absent, or they stand too far apart. */
@@ -142,6 +144,7 @@ int sched_work_open(struct sched_work **out, struct beam_node *n, struct mem *me
 	add_array(w, a->dirty_cpu, a->nr_dirty_cpu, THREAD_DIRTY_CPU);
 	add_array(w, a->dirty_io, a->nr_dirty_io, THREAD_DIRTY_IO);
 	make_ranges(w);
+	w->states = xcalloc(w->all.len, sizeof(*w->states));
 	*out = w;
 	return 0;
 }
@@ -154,6 +157,7 @@ void sched_work_close(struct sched_work *w)
 	vec_free(&w->ranges);
 	free(w->parts);
 	free(w->bytes);
+	free(w->states);
 	free(w);
 }
 
@@ -216,6 +220,34 @@ void sched_work_look(struct sched_work *w, bool dirty)
 	sched_work_look_at(w, 0, nr);
 	for (size_t i = nr; i < w->all.len; i++)
 		w->all.data[i].doing = SCHED_DOING_UNKNOWN;
+}
+
+void sched_work_look_gc(struct sched_work *w)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < w->all.len; i++) {
+		struct sched_worker *one = &w->all.data[i];
+
+		one->gc_known = one->doing != SCHED_DOING_UNKNOWN;
+		one->gc = false;
+		if (one->doing == SCHED_DOING_PROCESS)
+			w->states[nr++] = (struct mem_range){.addr = one->process +
+								     (raddr)w->layout.process_state,
+							     .buf = &one->state,
+							     .size = sizeof(one->state)};
+	}
+	if (nr)
+		mem_readv(w->mem, w->states, nr);
+	nr = 0;
+	for (size_t i = 0; i < w->all.len; i++) {
+		struct sched_worker *one = &w->all.data[i];
+
+		if (one->doing != SCHED_DOING_PROCESS)
+			continue;
+		one->gc_known = !w->states[nr++].err;
+		one->gc = one->gc_known && (one->state & PSFLG_GC);
+	}
 }
 
 /* ---- what the VM counted ------------------------------------------------------------------- */

@@ -53,6 +53,9 @@ struct sched_worker {
 	 * it works. */
 	raddr process, port;
 	uint64_t slice;
+	/* Of sched_work_look_gc(): that process was read, and it collects garbage. */
+	bool gc_known, gc;
+	uint32_t state; /* of the process: PSFLG_* */
 };
 
 struct sched_work;
@@ -69,6 +72,8 @@ const struct sched_worker *sched_work_all(const struct sched_work *w, uint32_t *
 void sched_work_look(struct sched_work *w, bool dirty);
 /* What `nr` of them do, from sched_work_all()[first] on; of the others, what was read last. */
 void sched_work_look_at(struct sched_work *w, size_t first, size_t nr);
+/* Whether those that do SCHED_DOING_PROCESS, by the last look, collect garbage right now. */
+void sched_work_look_gc(struct sched_work *w);
 /* The clock of one, by its place in sched_work_all(). */
 void sched_work_clock(struct sched_work *w, uint32_t at, struct sched_clock_read *out);
 

@@ -26,16 +26,26 @@ struct gc {
 	struct event_run *run;
 	struct gc_stats stats;
 	bool open;
-	bool any_stack;		  /* --by function needs them */
-	struct sched_use threads; /* of all schedulers, what they got of the CPUs */
+	bool any_stack;			/* --by function needs them */
+	struct sched_use threads;	/* of all schedulers, what they got of the CPUs */
+	struct sched_use normal, dirty; /* likewise: how much of their time is collection */
 	struct node_wide wide;
 	struct node_wide_probes *probes; /* of a node: that tell of it */
 	bool wide_watched;
 };
 
+/* How long collections took, of normal schedulers and of dirty ones; of_normal_ns: of so much time. */
+struct gc_time {
+	double normal_ns, dirty_ns, of_normal_ns;
+	double error_ns,
+		normal_error_ns; /* half of the 95 % confidence interval; NaN = not known */
+};
+
 /* What cells need besides their row. */
 struct cells {
-	double scale;	      /* of counts and times, for what was sampled */
+	double scale;	   /* of counts, for what was sampled */
+	double time_scale; /* of times, likewise */
+	struct gc_time time;
 	uint64_t duration_ns; /* of the answer */
 	uint64_t end_ns;      /* likewise */
 };
@@ -63,6 +73,11 @@ static uint64_t mean_ns(const struct gc_count *c)
 	return pauses ? c->total_ns / pauses : 0;
 }
 
+static uint64_t scale_mean(uint64_t ns, const struct cells *cells)
+{
+	return units_scale(ns, cells->time_scale / cells->scale);
+}
+
 /* EVENT_UNKNOWN: none of them told, as those that are seen without probes. */
 static uint64_t words_reclaimed(const struct gc_count *c)
 {
@@ -87,9 +102,9 @@ static void add_words(struct strbuf *out, uint64_t words)
 COLUMN(minor, c->minor, add_count(out, v, ctx))
 COLUMN(major, c->major, add_count(out, v, ctx))
 COLUMN(dirty, c->dirty, add_count(out, v, ctx))
-COLUMN(total, c->total_ns, cell_ns(out, units_scale(v, ((const struct cells *)ctx)->scale)))
+COLUMN(total, c->total_ns, cell_ns(out, units_scale(v, ((const struct cells *)ctx)->time_scale)))
 COLUMN(max, c->max_ns, cell_ns(out, v))
-COLUMN(mean, mean_ns(c), cell_ns(out, v))
+COLUMN(mean, mean_ns(c), cell_ns(out, scale_mean(v, ctx)))
 COLUMN(reclaimed, words_reclaimed(c), v == EVENT_UNKNOWN ? (void)0 : add_count(out, v, ctx))
 COLUMN(heap_after, heap_after(c), add_words(out, v))
 COLUMN(heap, c->heap, add_words(out, v))
@@ -113,6 +128,38 @@ static const struct table_column columns[] = {
 	{0},
 };
 
+/* ---- time ----------------------------------------------------------------------------------- */
+
+#define FEW_LOOKS 10 /* that saw a collection: they tell less than probes */
+
+/*
+ * Where probes see a small part of the time, a long pause is either missed or counted for many: then
+ * the sum is what looks at the schedulers saw, and probes tell only whose it is.
+ */
+static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double scale)
+{
+	const struct gc_stats *s = &gc->stats;
+	struct gc_time t = {
+		.normal_ns = (double)(s->total.total_ns - s->dirty_ns) * scale,
+		.dirty_ns = (double)s->dirty_ns * scale,
+		.of_normal_ns = (double)duration_ns * event_run_stream(gc->run)->schedulers,
+		.error_ns = NAN,
+		.normal_error_ns = NAN,
+	};
+	bool dirty = gc->dirty.gc_seen_ns != 0;
+
+	if (scale <= 1 || s->longer_than_ns || !s->total.total_ns || gc->ctx->opt.process ||
+	    gc->ctx->opt.initial_call || gc->normal.gc + gc->dirty.gc < FEW_LOOKS)
+		return t;
+	t.normal_ns = sched_use_gc(&gc->normal) / 100 * t.of_normal_ns;
+	t.normal_error_ns = sched_use_gc_error(&gc->normal) / 100 * t.of_normal_ns;
+	t.dirty_ns = dirty ? gc->dirty.gc_ns : 0;
+	t.error_ns = hypot(t.normal_error_ns, dirty ? sched_use_gc_error(&gc->dirty) / 100 *
+							      (double)gc->dirty.gc_seen_ns
+						    : 0);
+	return t;
+}
+
 /* ---- rows --------------------------------------------------------------------------------- */
 
 static int order_rows(const struct gc *gc, const struct cells *cells, struct group_rows *r,
@@ -130,26 +177,28 @@ static int order_rows(const struct gc *gc, const struct cells *cells, struct gro
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
-static void count_json(struct jsonw *w, const struct gc_count *c, double scale)
+static void count_json(struct jsonw *w, const struct gc_count *c, const struct cells *cells)
 {
+	double scale = cells->scale;
+
 	jsonw_uint(w, "minor", units_scale(c->minor, scale));
 	jsonw_uint(w, "major", units_scale(c->major, scale));
 	jsonw_uint(w, "dirty", units_scale(c->dirty, scale));
 	jsonw_uint(w, "minor_continued", units_scale(c->continued, scale));
-	jsonw_uint(w, "total_ns", units_scale(c->total_ns, scale));
+	jsonw_uint(w, "total_ns", units_scale(c->total_ns, cells->time_scale));
 	jsonw_uint(w, "max_ns", c->max_ns);
-	jsonw_uint(w, "mean_ns", mean_ns(c));
+	jsonw_uint(w, "mean_ns", scale_mean(mean_ns(c), cells));
 	jsonw_uint(w, "reclaimed", units_scale(c->reclaimed, scale));
 	jsonw_uint(w, "reclaimed_unknown", units_scale(c->unknown, scale));
 }
 
-static void row_json(struct jsonw *w, const struct group_row *r, double scale)
+static void row_json(struct jsonw *w, const struct group_row *r, const struct cells *cells)
 {
 	const struct gc_count *c = r->count;
 
 	jsonw_begin_object(w, NULL);
 	group_row_json(w, r);
-	count_json(w, c, scale);
+	count_json(w, c, cells);
 	jsonw_known(w, "heap_after", heap_after(c));
 	jsonw_known(w, "heap", c->heap);
 	jsonw_known(w, "old_heap", c->old_heap);
@@ -157,12 +206,10 @@ static void row_json(struct jsonw *w, const struct group_row *r, double scale)
 	jsonw_end_object(w);
 }
 
-static double share_of_time(const struct gc *gc, uint64_t duration_ns, double scale)
+/* Percent of the time of normal schedulers. */
+static double share_of_time(const struct gc_time *t)
 {
-	const struct gc_stats *s = &gc->stats;
-	double all = (double)duration_ns * event_run_stream(gc->run)->schedulers;
-
-	return all > 0 ? 100 * (double)(s->total.total_ns - s->dirty_ns) * scale / all : NAN;
+	return t->of_normal_ns > 0 ? 100 * t->normal_ns / t->of_normal_ns : NAN;
 }
 
 static int show_json(struct gc *gc, const struct group_rows *r, const struct cells *cells,
@@ -178,9 +225,11 @@ static int show_json(struct gc *gc, const struct group_rows *r, const struct cel
 	jsonw_string(&w, "by", process_group_by_name(s->groups.by));
 	jsonw_uint(&w, "longer_than_ns", s->longer_than_ns);
 	jsonw_begin_object(&w, "totals");
-	count_json(&w, &s->total, cells->scale);
-	jsonw_uint(&w, "dirty_ns", units_scale(s->dirty_ns, cells->scale));
-	jsonw_double(&w, "scheduler_percent", share_of_time(gc, cells->duration_ns, cells->scale));
+	count_json(&w, &s->total, cells);
+	jsonw_uint(&w, "dirty_ns", (uint64_t)cells->time.dirty_ns);
+	jsonw_known(&w, "error_ns",
+		    isnan(cells->time.error_ns) ? EVENT_UNKNOWN : (uint64_t)cells->time.error_ns);
+	jsonw_double(&w, "scheduler_percent", share_of_time(&cells->time));
 	jsonw_double(&w, "cpu_wait", sched_use_waited(&gc->threads));
 	jsonw_end_object(&w);
 	jsonw_begin_object(&w, "pauses");
@@ -194,7 +243,7 @@ static int show_json(struct gc *gc, const struct group_rows *r, const struct cel
 	else
 		jsonw_begin_rows(&w, "rows");
 	for (size_t i = 0; i < r->nr; i++)
-		row_json(&w, &r->v.data[r->order[i]], cells->scale);
+		row_json(&w, &r->v.data[r->order[i]], cells);
 	jsonw_end_array(&w);
 	jsonw_end_object(&w);
 	return event_run_json_end(gc->run, &w, err);
@@ -205,7 +254,8 @@ static int show_json(struct gc *gc, const struct group_rows *r, const struct cel
 static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells)
 {
 	const struct gc_count *c = &gc->stats.total;
-	double share = share_of_time(gc, cells->duration_ns, cells->scale);
+	const struct gc_time *t = &cells->time;
+	double share = share_of_time(t);
 	const char *about = cells->scale > 1 ? "~" : ""; /* an estimate */
 	struct strbuf line = STRBUF_INIT;
 	char text[32];
@@ -229,15 +279,26 @@ static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells
 	}
 	add_count(&line, c->dirty, cells);
 	strbuf_addf(&line, " on dirty schedulers), %s", about);
-	cell_ns(&line, units_scale(c->total_ns, cells->scale));
-	if (gc->stats.dirty_ns) {
+	cell_ns(&line, (uint64_t)(t->normal_ns + t->dirty_ns));
+	if (!isnan(t->error_ns)) {
+		strbuf_addstr(&line, " +- ");
+		cell_ns(&line, (uint64_t)t->error_ns);
+	}
+	if (t->dirty_ns >= 1) {
 		strbuf_addstr(&line, " (");
-		cell_ns(&line, units_scale(gc->stats.dirty_ns, cells->scale));
+		cell_ns(&line, (uint64_t)t->dirty_ns);
 		strbuf_addstr(&line, " of it on dirty schedulers)");
 	}
-	if (!isnan(share))
-		strbuf_addf(&line, ", %s%.*f %% of the time of %u schedulers", about,
-			    share < 1 ? 2 : 1, share, event_run_stream(gc->run)->schedulers);
+	if (!isnan(share)) {
+		int digits = share < 1 ? 2 : 1;
+
+		strbuf_addf(&line, ", %s%.*f %%", about, digits, share);
+		if (!isnan(t->error_ns))
+			strbuf_addf(&line, " +- %.*f %%", digits,
+				    100 * t->normal_error_ns / t->of_normal_ns);
+		strbuf_addf(&line, " of the time of %u schedulers",
+			    event_run_stream(gc->run)->schedulers);
+	}
 	if (words_reclaimed(c) != EVENT_UNKNOWN) {
 		strbuf_addstr(&line, c->unknown ? "; at least " : "; ");
 		add_count(&line, c->reclaimed, cells);
@@ -323,6 +384,10 @@ static int show(void *arg, bool last, struct error *err)
 	event_run_span(gc->run, &start_ns, &end_ns);
 	cells.duration_ns = end_ns - start_ns;
 	cells.end_ns = end_ns;
+	cells.time = time_of(gc, cells.duration_ns, cells.scale);
+	cells.time_scale = gc->stats.total.total_ns ? (cells.time.normal_ns + cells.time.dirty_ns) /
+							      (double)gc->stats.total.total_ns
+						    : cells.scale;
 	rc = order_rows(gc, &cells, &rows, err);
 	if (rc == 0)
 		rc = gc->ctx->opt.json ? show_json(gc, &rows, &cells, err)
@@ -332,7 +397,7 @@ static int show(void *arg, bool last, struct error *err)
 		gc_stats_restart(&gc->stats);
 		node_wide_restart(&gc->wide, end_ns);
 	}
-	gc->threads = (struct sched_use){0};
+	gc->threads = gc->normal = gc->dirty = (struct sched_use){0};
 	return rc;
 }
 
@@ -356,8 +421,10 @@ static void on_other(void *arg, const struct event *ev)
 {
 	struct gc *gc = arg;
 
-	if (ev->type == REC_SCHEDULER)
+	if (ev->type == REC_SCHEDULER) {
 		sched_use_add(&gc->threads, ev);
+		sched_use_add(ev->u.scheduler.type == THREAD_NORMAL ? &gc->normal : &gc->dirty, ev);
+	}
 	gc->wide_watched |= is_meta(ev, NODE_WIDE_KEY);
 }
 
@@ -407,6 +474,7 @@ int cmd_gc(struct command_context *ctx, struct error *err)
 		.stacks = o->group_by == PROCESS_GROUP_FUNCTION,
 		.gc_longer_than_ns = longer_than(o),
 		.cpu = true,
+		.gc = !longer_than(o),
 		.calls = wants_node_wide(o) ? &node_wide_calls : NULL,
 		.call = on_call,
 		.begin = wants_node_wide(o) ? on_begin : NULL,

@@ -317,6 +317,7 @@ static int watch_schedulers(struct event_run *run, struct error *err)
 {
 	uint64_t kept = run->writer ? run->plan.kinds : 0;
 	bool work = run->consumer->work || kept & SCHEDULING;
+	bool gc = run->consumer->gc || kept & COLLECTING;
 
 	if (run->unprobed) {
 		const struct slice_watch_config config = {
@@ -330,9 +331,9 @@ static int watch_schedulers(struct event_run *run, struct error *err)
 		if (rc)
 			return rc;
 	}
-	if (!work && !run->consumer->cpu && !(kept & COLLECTING))
+	if (!work && !gc && !run->consumer->cpu)
 		return 0;
-	return live_watch_schedulers(&run->live, &run->ctx->opt, work, err);
+	return live_watch_schedulers(&run->live, &run->ctx->opt, work, gc, err);
 }
 
 /* Until something ends it; positive = how (enum loop_end). */

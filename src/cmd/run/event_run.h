@@ -28,10 +28,11 @@ struct event_consumer {
 	/* Of a node no events come: its probes count them, session_event_count(). */
 	bool counts;
 	/*
-	 * Also what threads of schedulers get of the CPUs, and how busy schedulers are: records
-	 * that other() takes; of captures as they have them.  See live_watch_schedulers().
+	 * Also what threads of schedulers get of the CPUs, how busy schedulers are, and how much of
+	 * their time is collection: records that other() takes; of captures as they have them.  See
+	 * live_watch_schedulers().
 	 */
-	bool cpu, work;
+	bool cpu, work, gc;
 	/* A capture is written instead of what show() writes: lines of a stream. */
 	bool either;
 	const char *mode;   /* of the recording; NULL = "events" */

@@ -370,12 +370,15 @@ void live_add_watching(struct live *l, uint64_t kinds)
 	add_schedulers(l);
 }
 
-int live_watch_schedulers(struct live *l, const struct options *opt, bool work, struct error *err)
+int live_watch_schedulers(struct live *l, const struct options *opt, bool work, bool gc,
+			  struct error *err)
 {
+	enum sched_watch_how how = work ? opt->schedulers
+				   : gc ? SCHED_WATCH_LOOKS
+					: SCHED_WATCH_THREADS;
+
 	l->schedulers_ns = clock_monotonic_ns();
-	return sched_watch_open(&l->schedulers, l->node,
-				work ? opt->schedulers : SCHED_WATCH_THREADS, !opt->no_realtime,
-				err);
+	return sched_watch_open(&l->schedulers, l->node, how, gc, !opt->no_realtime, err);
 }
 
 void live_add_schedulers(struct live *l, bool now)
@@ -402,6 +405,8 @@ void live_add_schedulers(struct live *l, bool now)
 			.working = spans[i].working,
 			.process = spans[i].process,
 			.port = spans[i].port,
+			.gc_looks = spans[i].gc_looks,
+			.gc = spans[i].gc,
 		};
 
 		enrich_add_scheduler(l->enrich, &rec);

@@ -85,10 +85,11 @@ void live_add_warning(struct live *l, const char *text);
 /* Once probes of these kinds are attached: since when, and what each scheduler does then. */
 void live_add_watching(struct live *l, uint64_t kinds);
 /*
- * From now on, and until it is closed, how busy schedulers are is read from the node's memory; if
- * not `work`, only what their threads get of the CPUs.
+ * From now on, and until it is closed: what the threads of schedulers get of the CPUs; of the
+ * node's memory, how busy they are (`work`), and how much of their time is collection (`gc`).
  */
-int live_watch_schedulers(struct live *l, const struct options *opt, bool work, struct error *err);
+int live_watch_schedulers(struct live *l, const struct options *opt, bool work, bool gc,
+			  struct error *err);
 /* That, as records, once enough time has passed, or `now`. */
 void live_add_schedulers(struct live *l, bool now);
 /* The last of that: they are not watched any more. */

@@ -27,6 +27,16 @@ static void add_looks(struct sched_use *u, const struct event *ev)
 	u->seen_variance += ns * ns * spread * (1 - spread) / looks;
 }
 
+static void add_gc(struct sched_use *u, const struct event *ev)
+{
+	uint32_t looks = ev->u.scheduler.gc_looks, gc = ev->u.scheduler.gc;
+
+	u->gc_seen_ns += ev->u.scheduler.duration_ns;
+	u->gc_ns += (double)ev->u.scheduler.duration_ns * gc / looks;
+	u->gc_looks += looks;
+	u->gc += gc;
+}
+
 void sched_use_add(struct sched_use *u, const struct event *ev)
 {
 	uint64_t ns = ev->u.scheduler.duration_ns;
@@ -37,6 +47,8 @@ void sched_use_add(struct sched_use *u, const struct event *ev)
 	}
 	if (ev->u.scheduler.looks)
 		add_looks(u, ev);
+	if (ev->u.scheduler.gc_looks)
+		add_gc(u, ev);
 	u->looks += ev->u.scheduler.looks;
 	if (ev->u.scheduler.on_cpu_ns == SCHEDULER_UNKNOWN ||
 	    ev->u.scheduler.cpu_wait_ns == SCHEDULER_UNKNOWN)
@@ -84,6 +96,19 @@ double sched_use_waited(const struct sched_use *u)
 double sched_use_error(const struct sched_use *u)
 {
 	return percent(2 * sqrt(u->seen_variance), u->counted_ns + u->seen_ns);
+}
+
+double sched_use_gc(const struct sched_use *u)
+{
+	return percent(u->gc_ns, u->gc_seen_ns);
+}
+
+double sched_use_gc_error(const struct sched_use *u)
+{
+	/* As if it had been seen once more collecting, and once more not, as above. */
+	double looks = (double)u->gc_looks, part = ((double)u->gc + 1) / (looks + 2);
+
+	return u->gc_looks ? 200 * sqrt(part * (1 - part) / looks) : NAN;
 }
 
 bool sched_use_is_exact(const struct sched_use *u)

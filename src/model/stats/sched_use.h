@@ -17,6 +17,10 @@ struct sched_use {
 	double process_ns, port_ns; /* of it */
 	uint64_t looks;
 	uint64_t on_cpu_ns, cpu_wait_ns, thread_ns; /* of thread_ns */
+	/* Looks told whether it collects garbage: */
+	uint64_t gc_seen_ns;
+	double gc_ns;
+	uint64_t gc_looks, gc;
 };
 
 void sched_use_add(struct sched_use *u, const struct event *ev);
@@ -31,6 +35,10 @@ double sched_use_cpu_wait(const struct sched_use *u);
 double sched_use_waited(const struct sched_use *u);
 /* Points that sched_use_work() may be wrong by: two standard deviations of its looks. */
 double sched_use_error(const struct sched_use *u);
+/* Percent of the time in which it collects garbage; NaN = nobody looked.  And points that it may be
+ * wrong by, two standard deviations: less if collections last longer than looks are apart. */
+double sched_use_gc(const struct sched_use *u);
+double sched_use_gc_error(const struct sched_use *u);
 /* The VM counted (nearly) all the time. */
 bool sched_use_is_exact(const struct sched_use *u);
 

@@ -24,6 +24,7 @@
 #define PERIOD_FIRST 1000000u  /* until it is known what a look costs */
 #define PERIOD_MAX   20000000u /* thousands of schedulers */
 #define PERIOD_EXACT 8000000u  /* while the VM counts: only what they work on is to be seen */
+#define PERIOD_GC    1000000u  /* collections are a small part of the time */
 #define PERIOD_AGREE 10000000u /* if all looks see the same: a span has enough of them to judge */
 #define PACE_LOOKS   32	       /* looks after which period and CPU are chosen anew */
 #define MOVE_NS	     50000u    /* a moment's sleep, after which the kernel chooses the CPU */
@@ -49,7 +50,7 @@ struct watched {
 	int os_tid; /* 0 = not known */
 	bool distrusted;
 	unsigned int doubts; /* spans in a row in which what the VM counted cannot be true */
-	uint32_t looks, working, process, port;
+	uint32_t looks, working, process, port, gc_looks, gc;
 	struct sched_clock_read clock;
 	struct proc_thread_times times;
 	bool has_times;
@@ -62,6 +63,7 @@ struct sched_watch {
 	VEC(struct watched) all; /* by place in sched_work_all(), if there is `work` */
 	VEC(struct sched_span) spans;
 	bool counts; /* what the VM counts is taken */
+	bool gc;     /* whether they collect garbage is looked at */
 	bool realtime;
 	uint64_t cut_ns;
 	pthread_t thread;
@@ -106,6 +108,8 @@ static void look(struct sched_watch *w, bool dirty)
 	uint32_t nr, nr_normal;
 
 	sched_work_look(w->work, dirty);
+	if (w->gc)
+		sched_work_look_gc(w->work);
 	all = sched_work_all(w->work, &nr, &nr_normal);
 	for (uint32_t i = 0; i < (dirty ? nr : nr_normal); i++) {
 		struct watched *one = &w->all.data[i];
@@ -116,6 +120,8 @@ static void look(struct sched_watch *w, bool dirty)
 		one->working += all[i].doing != SCHED_DOING_NOTHING;
 		one->process += all[i].doing == SCHED_DOING_PROCESS;
 		one->port += all[i].doing == SCHED_DOING_PORT;
+		one->gc_looks += all[i].gc_known;
+		one->gc += all[i].gc;
 	}
 }
 
@@ -173,6 +179,7 @@ static void *watch_main(void *arg)
 	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
 		apart = MAX(period, atomic_load(&w->enough_ns));
 		apart = atomic_load(&w->exact) ? MAX(apart, PERIOD_EXACT) : apart;
+		apart = w->gc ? MAX(period, PERIOD_GC) : apart;
 		due = sched_watch_next(&random, begin, apart);
 		atomic_store(&w->due_ns, due);
 		clock_sleep_until(due);
@@ -275,6 +282,8 @@ static void add_looks(const struct watched *one, struct sched_span *out)
 	out->working = one->working;
 	out->process = one->process;
 	out->port = one->port;
+	out->gc_looks = one->gc_looks;
+	out->gc = one->gc;
 }
 
 uint64_t sched_watch_span_ns(const struct sched_watch *w)
@@ -316,6 +325,7 @@ uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
 		else if (span.working_ns == SCHEDULER_UNKNOWN && one->working)
 			enough_ns = MIN(enough_ns, enough_of(one) / DIRTY_EVERY);
 		one->looks = one->working = one->process = one->port = 0;
+		one->gc_looks = one->gc = 0;
 		add_times(w, one, &span);
 		if (span.looks || span.working_ns != SCHEDULER_UNKNOWN ||
 		    span.on_cpu_ns != SCHEDULER_UNKNOWN)
@@ -377,7 +387,7 @@ static int find_schedulers(struct sched_watch *w, struct beam_node *n, struct er
 }
 
 int sched_watch_open(struct sched_watch **out, struct beam_node *n, enum sched_watch_how how,
-		     bool realtime, struct error *err)
+		     bool gc, bool realtime, struct error *err)
 {
 	struct sched_watch *w = xcalloc(1, sizeof(*w));
 	const struct sched_span *ignored;
@@ -387,6 +397,7 @@ int sched_watch_open(struct sched_watch **out, struct beam_node *n, enum sched_w
 	w->os_pid = n->os_pid;
 	pthread_mutex_init(&w->lock, NULL);
 	w->counts = how == SCHED_WATCH_BEST;
+	w->gc = gc;
 	w->realtime = realtime;
 	w->moves_apart = 1;
 	rc = how != SCHED_WATCH_THREADS ? find_schedulers(w, n, err) : 0;

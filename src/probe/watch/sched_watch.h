@@ -25,6 +25,7 @@ struct sched_span {
 	uint32_t looks;			 /* so often it was looked at: */
 	uint32_t working;		 /* of these it worked, */
 	uint32_t process, port;		 /* of those with a process, with a task of a port */
+	uint32_t gc_looks, gc; /* looks that told whether it collects garbage; that it did */
 };
 
 enum sched_watch_how {
@@ -32,10 +33,10 @@ enum sched_watch_how {
 	SCHED_WATCH_LOOKS,   /* looks only, even where the VM counts */
 	SCHED_WATCH_THREADS, /* only what the threads get of the CPUs */
 };
-/* Borrows the node.  The thread that looks is a real-time one (SCHED_RR), if `realtime`.
- * ERROR_KIND_FAILED. */
+/* Borrows the node.  `gc`: looks tell whether garbage is collected, too.  The thread that looks is
+ * a real-time one (SCHED_RR), if `realtime`.  ERROR_KIND_FAILED. */
 int sched_watch_open(struct sched_watch **out, struct beam_node *n, enum sched_watch_how how,
-		     bool realtime, struct error *err);
+		     bool gc, bool realtime, struct error *err);
 void sched_watch_close(struct sched_watch *w); /* NULL ok; ends the thread */
 
 /* Ends the span that began at the cut before, and begins the next.  The number of schedulers;

@@ -3,13 +3,15 @@
 %%
 %%   node.ask("views", "collect", N)     N minor and N major collections of a process of a name
 %%   node.ask("views", "fill", N)        a process that runs out of heap in a function of its own
+%%   node.ask("views", "litter", MS, REST)  short collections, REST ms of sleep between many of them;
+%%                                       what microstate accounting says they took
 %%   node.ask("views", "queue", N, MS)   N processes that always want to run, for so long
 %%   node.ask("views", "utilize", MS)    some load, and what scheduler:utilization/2 says of it
 %%   node.ask("views", "leave", N)       a process that yields N times, waits N times, is preempted
 %%   node.ask("views", "hold", N)        a process that keeps its scheduler for long, N times
 -module(views).
--export([collect/1, fill/1, queue/2, utilize/1, load/4, unload/0, leave/1, hold/1]).
--export([collector/2, filler/2, filled/2, queued/2, worker/1, dirty_worker/1, loader/5, part_worker/2]).
+-export([collect/1, fill/1, litter/2, queue/2, utilize/1, load/4, unload/0, leave/1, hold/1]).
+-export([collector/2, filler/2, filled/2, litterer/1, queued/2, worker/1, dirty_worker/1, loader/5, part_worker/2]).
 -export([leaver/2, holder/3, held/1]).
 
 pid(P) -> list_to_binary(pid_to_list(P)).
@@ -56,6 +58,24 @@ filler(N, _) -> _ = length(filled(5000, [])), filler(N - 1, []).
 
 filled(0, List) -> List;
 filled(N, List) -> filled(N - 1, [{N, N, N} | List]).
+
+litter(Time, Rest) ->
+    P = spawn(?MODULE, litterer, [list_to_integer(Rest)]),
+    erlang:system_flag(microstate_accounting, true),
+    erlang:system_flag(microstate_accounting, reset),
+    timer:sleep(list_to_integer(Time)),
+    Counted = [Counters || #{type := scheduler, counters := Counters} <-
+                               erlang:statistics(microstate_accounting)],
+    erlang:system_flag(microstate_accounting, false),
+    exit(P, kill),
+    All = lists:sum([lists:sum(maps:values(C)) || C <- Counted]),
+    Collecting = lists:sum([maps:get(gc, C) + maps:get(gc_full, C, 0) || C <- Counted]),
+    #{percent => 100 * Collecting / All}.
+
+litterer(Rest) ->
+    _ = [lists:sum(lists:seq(1, 5000)) || _ <- lists:seq(1, 50)],
+    Rest > 0 andalso timer:sleep(Rest),
+    litterer(Rest).
 
 %% ---- scheduling -----------------------------------------------------------------------------
 

@@ -351,8 +351,12 @@ static void test_scheduler(void **state)
 					   .looks = 10,
 					   .working = 10,
 					   .process = 6,
-					   .port = 4};
+					   .port = 4,
+					   .gc_looks = 9,
+					   .gc = 3};
 	struct rec_scheduler bad;
+	struct records r;
+	struct event ev;
 
 	UNUSED(state);
 	assert_true(takes_scheduler(&good));
@@ -373,7 +377,17 @@ static void test_scheduler(void **state)
 	REFUSES(process, 7);
 	REFUSES(process, 11);
 	REFUSES(port, 5);
+	REFUSES(gc_looks, 11);
+	REFUSES(gc, 10);
 #undef REFUSES
+	/* As captures had it before its last two fields. */
+	records_open(&r);
+	records_add(&r, REC_SCHEDULER, 5000, &good.type,
+		    offsetof(struct rec_scheduler, gc_looks) - sizeof(good.h));
+	assert_true(event_decode(&ev, r.words.data, r.words.len * 8) > 0);
+	assert_int_equal(ev.u.scheduler.port, 4);
+	assert_int_equal(ev.u.scheduler.gc_looks, 0);
+	records_close(&r);
 }
 
 static void test_unknown_types(void **state)

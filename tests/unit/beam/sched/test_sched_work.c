@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/units.h"
 #include "beam/sched/sched_work.h"
@@ -319,6 +320,67 @@ static void test_spans_weigh_by_their_time(void **state)
 	assert_near(p.other, 0);
 }
 
+static void assert_gc(struct fixture *x, int at, bool known, bool gc)
+{
+	uint32_t nr, nr_normal;
+	const struct sched_worker *all = sched_work_all(x->w, &nr, &nr_normal);
+
+	assert_int_equal(all[at].gc_known, known);
+	assert_int_equal(all[at].gc, gc);
+}
+
+static void test_collections(void **state)
+{
+	struct fixture x;
+	raddr process;
+
+	UNUSED(state);
+	open_node(&x, 27);
+	process = image_alloc(x.f->im, (size_t)x.f->node.layout.process_size);
+	image_u32(x.f->im, process + (raddr)x.f->node.layout.process_state, PSFLG_GC);
+	at_work(&x, 0, 1, process, 0);
+	at_work(&x, 1, 0, process, 0); /* it has left */
+	counted(&x, 2, 1, 5, 0, 7);
+	at_work(&x, 2, 0, 0xdead000, 0); /* its process is gone */
+	sched_work_look(x.w, true);
+	sched_work_look_gc(x.w);
+	assert_gc(&x, 0, true, true);
+	assert_gc(&x, 1, true, false);
+	assert_gc(&x, 2, false, false);
+	image_u32(x.f->im, process + (raddr)x.f->node.layout.process_state, 0);
+	sched_work_look(x.w, false);
+	sched_work_look_gc(x.w);
+	assert_gc(&x, 0, true, false);
+	assert_gc(&x, 2, false, false); /* not looked at */
+	close_node(&x);
+}
+
+static void add_gc(struct sched_use *u, uint64_t ns, uint32_t looks, uint32_t gc)
+{
+	struct event ev = {.type = REC_SCHEDULER};
+
+	ev.u.scheduler.duration_ns = ns;
+	ev.u.scheduler.working_ns = SCHEDULER_UNKNOWN;
+	ev.u.scheduler.gc_looks = looks;
+	ev.u.scheduler.gc = gc;
+	sched_use_add(u, &ev);
+}
+
+/* 30 of 1000 ns, 60 of 3000. */
+static void test_gc_share(void **state)
+{
+	struct sched_use u = {0};
+
+	UNUSED(state);
+	add_gc(&u, 1000, 0, 0);
+	assert_true(isnan(sched_use_gc(&u)) && isnan(sched_use_gc_error(&u)));
+	add_gc(&u, 1000, 1000, 30);
+	add_gc(&u, 3000, 1000, 20);
+	assert_near(sched_use_gc(&u), 2.25);
+	/* 2 sigma of 51 of 2002 */
+	assert_near(sched_use_gc_error(&u), 200 * sqrt(0.0254745 * 0.9745255 / 2000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +391,8 @@ int main(void)
 		cmocka_unit_test(test_agrees),
 		cmocka_unit_test(test_use),
 		cmocka_unit_test(test_spans_weigh_by_their_time),
+		cmocka_unit_test(test_collections),
+		cmocka_unit_test(test_gc_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
