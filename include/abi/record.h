@@ -538,8 +538,8 @@ struct rec_scheduler {
 	/* Looks at it at random moments; of these it worked; of those with a process, with a task
 	 * of a port. */
 	uint32_t looks, working, process, port;
-	/* Of these, looks that told whether it collected garbage (ERTS_PSFLG_GC of its process), and
-	 * how often it did; 0 in captures from before there were such looks. */
+	/* Of these, looks that told whether it collected garbage (ERTS_PSFLG_GC of its process),
+	 * and how often it did; 0 in captures from before there were such looks. */
 	uint32_t gc_looks, gc;
 };
 

@@ -127,8 +127,10 @@ def held(ctx):
     for word in ("held_fifo", "prim_file:read_nif/2", "<= ", ">= ", "ebeam-e2e-fifo", "idle"):
         check_in(word, text, "the table")
     # None of them ends while it is watched: how long they last is not known.
-    lines = [line for line in ctx.ebeam.ok("events", "-e", "long_schedule", "--longer-than", "100ms", "-p",
-                                           h.node.os_pid, "-d", "1s").out.splitlines() if "(held_" in line]
+    path = ctx.ebeam.file(".ebeam")
+    ctx.ebeam.ok("events", "-e", "long_schedule", "--longer-than", "100ms", "-p", h.node.os_pid,
+                 "-d", "1s", "-o", path)
+    lines = [line for line in ctx.ebeam.ok("events", "-i", path).out.splitlines() if "(held_" in line]
     check(len(lines) >= 4 and all("duration>=" in line for line in lines), f"long slices: {lines}")
 
 

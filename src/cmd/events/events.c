@@ -29,7 +29,6 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 
 	if (out) {
 		e->format.stream = event_run_stream(e->run);
-		e->format.unprobed = event_run_unprobed(e->run);
 		events_format(&e->format, kind, ev);
 		if (fwrite(e->format.line.buf, 1, e->format.line.len, out) != e->format.line.len)
 			return 1; /* the loop finds out why */

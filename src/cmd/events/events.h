@@ -14,8 +14,6 @@
 struct events_format {
 	const struct event_stream *stream;
 	bool json, stacks;
-	uint64_t unprobed;  /* kinds that are seen in memory: always with a stack, and if they
-			      * have no error they lasted longer than was seen */
 	struct strbuf line; /* the last one, with its newline */
 	struct jsonw w;
 };

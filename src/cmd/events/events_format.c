@@ -30,10 +30,15 @@ static void add_field_name(struct strbuf *out, const struct event_field *field, 
 	strbuf_addf(out, " %.*s%s", (int)len, field->name, at_least ? ">=" : "=");
 }
 
+static bool is_unprobed(const struct events_format *v, enum event_kind kind)
+{
+	return v->stream->unprobed >> kind & 1;
+}
+
 /* Some kinds are of no use without. */
 static bool shows_stack(const struct events_format *v, enum event_kind kind)
 {
-	return v->stacks || v->unprobed >> kind & 1 || event_rows[kind].group == EVENT_GROUP_LONG;
+	return v->stacks || is_unprobed(v, kind) || event_rows[kind].group == EVENT_GROUP_LONG;
 }
 
 static void format_text(struct events_format *v, enum event_kind kind, const struct event *ev)
@@ -43,7 +48,7 @@ static void format_text(struct events_format *v, enum event_kind kind, const str
 	struct strbuf *out = &v->line;
 	struct strbuf text = STRBUF_INIT;
 	/* It was under way as watching began or ended. */
-	bool cut = v->unprobed >> kind & 1 && event_duration_error(kind, ev) == EVENT_UNKNOWN;
+	bool cut = is_unprobed(v, kind) && event_duration_error(kind, ev) == EVENT_UNKNOWN;
 	unsigned int nr;
 	char clock[32];
 

@@ -34,7 +34,7 @@ struct gc {
 	bool wide_watched;
 };
 
-/* How long collections took, of normal schedulers and of dirty ones; of_normal_ns: of so much time. */
+/* How long collections took, of normal schedulers (in of_normal_ns) and of dirty ones. */
 struct gc_time {
 	double normal_ns, dirty_ns, of_normal_ns;
 	double error_ns,
@@ -133,8 +133,8 @@ static const struct table_column columns[] = {
 #define FEW_LOOKS 10 /* that saw a collection: they tell less than probes */
 
 /*
- * Where probes see a small part of the time, a long pause is either missed or counted for many: then
- * the sum is what looks at the schedulers saw, and probes tell only whose it is.
+ * Where probes see a small part of the time, a long pause is either missed or counted for many:
+ * then the sum is what looks at the schedulers saw, and probes tell only whose it is.
  */
 static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double scale)
 {

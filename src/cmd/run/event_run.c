@@ -362,7 +362,7 @@ static int run_loop(struct event_run *run, struct error *err)
 	if (rc == 0 && run->consumer->started)
 		rc = run->consumer->started(run->consumer->arg, err);
 	if (rc == 0) {
-		live_add_watching(&run->live, run->plan.kinds | run->unprobed);
+		live_add_watching(&run->live, run->plan.kinds | run->unprobed, run->unprobed);
 		event_run_tell_budget(run);
 		event_run_look_stopped(run, false);
 		rc = watch_schedulers(run, err);
@@ -671,11 +671,6 @@ uint64_t event_run_longer_than(const struct event_run *run)
 	uint64_t ns = run->ctx->opt.longer_than_ns;
 
 	return ns ? ns : LONG_NS;
-}
-
-uint64_t event_run_unprobed(const struct event_run *run)
-{
-	return run->unprobed;
 }
 
 void event_run_count(struct event_run *run)

@@ -92,8 +92,6 @@ FILE *event_run_target(struct event_run *run);
 /* Interval that the next answer is about, of the time of events: since the start, or with --watch
  * since the answer before. */
 void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *end_ns);
-/* Kinds that are seen without probes, with their stacks, as a bit set. */
-uint64_t event_run_unprobed(const struct event_run *run);
 /* How long long_gc and long_schedule are, at least. */
 uint64_t event_run_longer_than(const struct event_run *run);
 /* One more that the closing line counts: calls, and what else the consumer made of events. */

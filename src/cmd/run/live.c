@@ -348,7 +348,7 @@ static void add_schedulers(struct live *l)
 		free(threads);
 }
 
-static void add_kinds(struct live *l, uint64_t kinds)
+static void add_kinds(struct live *l, const char *key, uint64_t kinds)
 {
 	struct strbuf text = STRBUF_INIT;
 
@@ -356,17 +356,19 @@ static void add_kinds(struct live *l, uint64_t kinds)
 		if (kinds >> kind & 1)
 			strbuf_addf(&text, "%s ", event_rows[kind].name);
 	}
-	enrich_add_meta(l->enrich, "watched", text.buf);
+	enrich_add_meta(l->enrich, key, text.buf);
 	strbuf_free(&text);
 }
 
-void live_add_watching(struct live *l, uint64_t kinds)
+void live_add_watching(struct live *l, uint64_t kinds, uint64_t unprobed)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRIu64, clock_monotonic_ns());
 	enrich_add_meta(l->enrich, "watching_ns", text);
-	add_kinds(l, kinds);
+	add_kinds(l, "watched", kinds);
+	if (unprobed)
+		add_kinds(l, "unprobed", unprobed);
 	add_schedulers(l);
 }
 

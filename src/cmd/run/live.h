@@ -82,8 +82,9 @@ int live_add_meta(struct live *l, const char *command, const char *mode, unsigne
 		  struct error *err);
 /* To be shown with what is recorded: the meta record "warnings" has all of them so far. */
 void live_add_warning(struct live *l, const char *text);
-/* Once probes of these kinds are attached: since when, and what each scheduler does then. */
-void live_add_watching(struct live *l, uint64_t kinds);
+/* Once these kinds come, of which some need no probes: since when, and what each scheduler does
+ * then. */
+void live_add_watching(struct live *l, uint64_t kinds, uint64_t unprobed);
 /*
  * From now on, and until it is closed: what the threads of schedulers get of the CPUs; of the
  * node's memory, how busy they are (`work`), and how much of their time is collection (`gc`).

@@ -97,9 +97,10 @@ static void take_schedulers(struct event_stream *s, const char *text, size_t len
 }
 
 /* Names of kinds, each with a space behind it; what we do not know is left out. */
-static void take_watched(struct event_stream *s, const char *text, size_t len)
+static uint64_t kinds_of(const char *text, size_t len)
 {
-	s->watched = 0;
+	uint64_t kinds = 0;
+
 	for (size_t at = 0, end; at < len; at = end + 1) {
 		int kind;
 
@@ -107,8 +108,9 @@ static void take_watched(struct event_stream *s, const char *text, size_t len)
 			;
 		kind = event_kind_find(text + at, end - at);
 		if (kind >= 0)
-			s->watched |= 1ull << kind;
+			kinds |= 1ull << kind;
 	}
+	return kinds;
 }
 
 static void take_limited(struct event_stream_limited *l, const char *text)
@@ -153,7 +155,9 @@ static void take_meta(struct event_stream *s, const struct event *ev)
 	else if (is_key(ev, "watching_ns"))
 		s->watching_ns = number;
 	else if (is_key(ev, "watched"))
-		take_watched(s, ev->u.meta.value, ev->u.meta.value_len);
+		s->watched = kinds_of(ev->u.meta.value, ev->u.meta.value_len);
+	else if (is_key(ev, "unprobed"))
+		s->unprobed = kinds_of(ev->u.meta.value, ev->u.meta.value_len);
 	else if (is_key(ev, "schedulers_busy"))
 		take_schedulers(s, ev->u.meta.value, ev->u.meta.value_len);
 	else if (is_key(ev, "os_pid"))

@@ -64,7 +64,8 @@ struct event_stream {
 	uint64_t duration_ns;		      /* told at the end */
 	uint64_t last_ns;		      /* of the newest event */
 	uint64_t watching_ns;		      /* when the probes were there; 0 = not told */
-	uint64_t watched;		      /* kinds that had probes; all if it is not told */
+	uint64_t watched;		      /* kinds that came; all if it is not told */
+	uint64_t unprobed;		      /* of these, what was seen in memory */
 	VEC(struct event_scheduler) at_start; /* schedulers then; none = not told */
 	/* Kinds of another version; records that do not decode or fit. */
 	uint64_t unknown, refused;

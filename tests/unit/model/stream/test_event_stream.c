@@ -83,6 +83,7 @@ static void facts_of_a_recording(void **state)
 	enrich_add_meta(f->enrich, "start_epoch_ns", "1700000000000000000");
 	enrich_add_meta(f->enrich, "duration_ns", "5000");
 	enrich_add_meta(f->enrich, "watched", "long_gc process_spawn what_we_do_not_know ");
+	enrich_add_meta(f->enrich, "unprobed", "long_gc ");
 	enrich_add_meta(f->enrich, "something else", "x");
 	assert_true(f->stream.watched == (1ull << NR_EVENT_KINDS) - 1); /* not told yet */
 	enrich_add_counter(f->enrich, COUNTER_EVENTS_LOST, 7, 1);
@@ -98,6 +99,7 @@ static void facts_of_a_recording(void **state)
 	assert_true(f->stream.start_epoch_ns == 1700000000000000000);
 	assert_true(f->stream.duration_ns == 5000);
 	assert_true(f->stream.watched == (1ull << EVENT_LONG_GC | 1ull << EVENT_PROCESS_SPAWN));
+	assert_true(f->stream.unprobed == 1ull << EVENT_LONG_GC);
 	assert_true(f->stream.counters[COUNTER_EVENTS_LOST] == 9);
 	assert_true(f->stream.ended);
 	assert_int_equal(f->events, 0);
