@@ -553,19 +553,25 @@ void rule_busiest(struct making *m)
 	free(who);
 }
 
+#define GC_SCHEDULERS 0.25 /* collecting all the time; below that it is a note */
+
 void rule_gc(struct making *m)
 {
 	const struct diagnosis *d = m->d;
 	double share = d->nr_running ? (double)d->nr_gc / d->nr_running : 0;
+	double collecting = d->looks ? (double)d->nr_gc / d->looks : 0; /* schedulers */
+	bool much = share >= 0.3 && collecting >= GC_SCHEDULERS;
 	struct finding *f;
 
 	/* Of little work little can be said. */
 	if (d->nr_running < 50 || share < 0.1 || d->stopped)
 		return;
-	f = finding_begin(m, "gc", share >= 0.3 ? 42 + 50 * share : 25, FINDING_LIKELY,
+	f = finding_begin(m, "gc", much ? 42 + 50 * share : 25, FINDING_LIKELY,
 			  "%.0f%% of the work of schedulers is garbage collection", 100 * share);
-	finding_evidence(f, "%u of %u looks at schedulers that ran a process saw it collect",
-			 d->nr_gc, d->nr_running);
+	finding_evidence(f,
+			 "%u of %u looks at schedulers that ran a process saw it collect: that is "
+			 "%.1f schedulers all the time",
+			 d->nr_gc, d->nr_running, collecting);
 	for (size_t i = 0; i < MIN(d->collecting.len, (size_t)FINDING_NAMES_SHOWN); i++) {
 		const struct diagnosed_process *p = diagnosed_at(d, d->collecting.data[i]);
 		struct texts t = {.nr = 0};

@@ -346,6 +346,9 @@ static void test_shares(void **state)
 	check_one(&d, "gc", FINDING_NOTE, "15% of the work of schedulers is garbage collection");
 	d.nr_gc = 100;
 	check_one(&d, "gc", FINDING_WARNING, "50% of the work of schedulers is garbage collection");
+	d.looks = 500; /* 0.2 schedulers */
+	check_one(&d, "gc", FINDING_NOTE, "50% of the work of schedulers is garbage collection");
+	d.looks = 250;
 	d.nr_gc = 0;
 	d.nr_blocked = 40;
 	d.nr_blocked_schedulers = 1;
