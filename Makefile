@@ -254,6 +254,7 @@ $(B)/tests/kernels/%: $(B)/obj/tests/kernels/%.o
 lint: $(B)/man/list
 	$(Q)tools/check-layers
 	$(Q)tools/check-style
+	$(Q)tools/check-commits
 	$(Q)tools/check-man $(B)/man
 
 # One page for each line of the list: section and name.
