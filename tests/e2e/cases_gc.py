@@ -170,8 +170,9 @@ def sampled_time(ctx):
         part = t["error_ns"] / t["total_ns"]
         shown, error = t["scheduler_percent"], t["scheduler_percent"] * part
         print(f"{shown:.2f} +- {error:.2f} % shown, {truth:.2f} % by the node")
-        # Twice the interval: that of the case is 95 %; the load ends a moment before ebeam does.
-        check(abs(shown - truth) <= 2 * error + 0.03 * truth, f"{shown} +- {error}, {truth}")
+        # Twice the interval, as that is one of 95 %; ebeam begins a moment before the load, and ends
+        # a moment after it.
+        check(abs(shown - truth) <= 2 * error + 0.08 * truth, f"{shown} +- {error}, {truth}")
         check(error <= 0.4 * shown, f"{shown} +- {error}")
 
 

@@ -146,14 +146,14 @@ static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double 
 		.error_ns = NAN,
 		.normal_error_ns = NAN,
 	};
-	bool dirty = gc->dirty.gc_seen_ns != 0;
+	bool dirty = gc->dirty.gc != 0; /* else they are as probes saw them */
 
 	if (scale <= 1 || s->longer_than_ns || !s->total.total_ns || gc->ctx->opt.process ||
 	    gc->ctx->opt.initial_call || gc->normal.gc + gc->dirty.gc < FEW_LOOKS)
 		return t;
 	t.normal_ns = sched_use_gc(&gc->normal) / 100 * t.of_normal_ns;
 	t.normal_error_ns = sched_use_gc_error(&gc->normal) / 100 * t.of_normal_ns;
-	t.dirty_ns = dirty ? gc->dirty.gc_ns : 0;
+	t.dirty_ns = dirty ? gc->dirty.gc_ns : t.dirty_ns;
 	t.error_ns = hypot(t.normal_error_ns, dirty ? sched_use_gc_error(&gc->dirty) / 100 *
 							      (double)gc->dirty.gc_seen_ns
 						    : 0);

@@ -24,7 +24,7 @@
 #define PERIOD_FIRST 1000000u  /* until it is known what a look costs */
 #define PERIOD_MAX   20000000u /* thousands of schedulers */
 #define PERIOD_EXACT 8000000u  /* while the VM counts: only what they work on is to be seen */
-#define PERIOD_GC    1000000u  /* collections are a small part of the time */
+#define PERIOD_GC    1000000u  /* looks for collections need not be closer */
 #define PERIOD_AGREE 10000000u /* if all looks see the same: a span has enough of them to judge */
 #define PACE_LOOKS   32	       /* looks after which period and CPU are chosen anew */
 #define MOVE_NS	     50000u    /* a moment's sleep, after which the kernel chooses the CPU */
@@ -33,6 +33,8 @@
  * Looks a second, times the variance of one. */
 #define ENOUGH_WORKING 4000.0
 #define ENOUGH_WORK    1000.0
+/* A tenth of a point of how long it collects, which is a small part of the time. */
+#define ENOUGH_GC 100000.0
 /* Dirty schedulers are many, mostly asleep, and count their time themselves. */
 #define DIRTY_EVERY   16
 #define SPAN_FEW_NS   500000000u
@@ -178,8 +180,7 @@ static void *watch_main(void *arg)
 	paced_ns = clock_thread_ns();
 	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
 		apart = MAX(period, atomic_load(&w->enough_ns));
-		apart = atomic_load(&w->exact) ? MAX(apart, PERIOD_EXACT) : apart;
-		apart = w->gc ? MAX(period, PERIOD_GC) : apart;
+		apart = atomic_load(&w->exact) && !w->gc ? MAX(apart, PERIOD_EXACT) : apart;
 		due = sched_watch_next(&random, begin, apart);
 		atomic_store(&w->due_ns, due);
 		clock_sleep_until(due);
@@ -272,8 +273,10 @@ static uint64_t enough_of(const struct watched *one)
 	uint64_t working = sched_watch_enough(ENOUGH_WORKING, one->looks, one->working);
 	uint64_t process = sched_watch_enough(ENOUGH_WORK, one->looks, one->process);
 	uint64_t port = sched_watch_enough(ENOUGH_WORK, one->looks, one->port);
+	uint64_t gc = one->gc_looks ? sched_watch_enough(ENOUGH_GC, one->gc_looks, one->gc)
+				    : PERIOD_AGREE;
 
-	return MIN(working, MIN(process, port));
+	return MIN(MIN(working, process), MIN(port, MAX(gc, PERIOD_GC)));
 }
 
 static void add_looks(const struct watched *one, struct sched_span *out)
