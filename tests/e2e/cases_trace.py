@@ -225,6 +225,8 @@ def limits_named(ctx):
         if trace.process.returncode == 0:
             break
         check_equal(trace.process.returncode, PARTIAL, f"exit code: {trace.err}")
+        if any("costs too much" in line for line in trace.err):
+            raise Skip(f"the node gets too little CPU for all hits: {trace.err}")
         said = re.search(r"(--[-a-z0-9 ]+) should let all be seen", "\n".join(trace.err))
         check(said, f"what is named: {trace.err}")
         old, named = dict(limits), said[1].split()
