@@ -15,15 +15,17 @@ SHARED_FLAGS = ("+S", "2:2")
 class Session:
     """What lasts for the whole run: the shared nodes of each release, most often one."""
 
-    def __init__(self, ebeam, workloads, work_dir, otps):
+    def __init__(self, ebeam, workloads, work_dir, otps, name=""):
+        """name: is part of those of its nodes, if there are several sessions at a time."""
         self.ebeam, self.workloads, self.work_dir, self.otps = ebeam, workloads, work_dir, otps
+        self.name = name
         self.shared = {}
 
     def node(self, otp, name="shared"):
         node = self.shared.get((otp, name))
         if node is None or not node.alive():
             matrix_root(otp)
-            node = Node(self.workloads, otp, name=f"{name}{otp}@127.0.0.1", flags=SHARED_FLAGS)
+            node = Node(self.workloads, otp, name=f"{name}{self.name}{otp}@127.0.0.1", flags=SHARED_FLAGS)
             self.shared[otp, name] = node
         return node
 
@@ -51,7 +53,7 @@ class Context:
 
     @property
     def node(self):
-        """The shared node: named shared<OTP>@127.0.0.1, two schedulers, no workload running."""
+        """The shared node: named shared...<OTP>@127.0.0.1, two schedulers, no workload running."""
         return self.session.node(self.otp)
 
     def new_node(self, **kwargs):

@@ -41,7 +41,7 @@ def case(title, otp="each", timeout=120, alone=False):
     "usdt" = on builds with USDT probes.
 
     A theme whose module says SIDE_BY_SIDE = True only reads what rests: its cases run while those
-    of other releases do, and so take longer, but see the same.  alone: not this one.
+    of other themes and releases do, and so take longer, but see the same.  alone: not this one.
 
     With --in-turn (see run) they still run on each release, unless the module says IN_TURN = True;
     all other cases run on one release."""

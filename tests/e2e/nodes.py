@@ -4,6 +4,8 @@
 Nodes are started through tools/otp-matrix (the host's own release, or a chroot in a mount namespace
 of its own) and end with their standard input, so that none outlives the run.
 """
+import concurrent.futures
+import contextlib
 import functools
 import glob
 import json
@@ -74,6 +76,13 @@ class Workloads:
         if not os.path.isdir(out):
             os.rename(self.compile(otp), out)
         return out
+
+    def compile_all(self, otps):
+        """At the same time, before several processes want them."""
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            for done in [pool.submit(self.ebin, otp) for otp in otps]:
+                with contextlib.suppress(Failure, Skip):  # the cases say so
+                    done.result()
 
     def compile(self, otp):
         out = tempfile.mkdtemp(dir=self.work_dir)
