@@ -177,7 +177,7 @@ $(B)/tests/unit/%: $(B)/san/tests/unit/%.o $(TESTLIB) $(B)/libebeam-san.a
 # All programs in one unit each: to optimise them takes longer than to run them.
 $(B)/tests/bpf_host/%: tests/bpf_host/%.c $(wildcard bpf/*.[ch] include/abi/* tests/bpf_host/*.h)
 	$(call say,CC-SAN)
-	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Ibpf -Itests -Itests/bpf_host -std=gnu11 -Wall -Wextra \
+	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -Ibpf -Itests -Itests/bpf_host -std=gnu11 -Wall -Wextra \
 	    -Wno-unused-parameter -Wno-gnu-variable-sized-type-not-at-end $(SAN) -O0 -DBPF_HOST_TEST -o $@ $< -lcmocka
 
 check: unit bpf-host golden
