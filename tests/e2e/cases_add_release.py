@@ -7,6 +7,8 @@ import subprocess
 from harness import Skip, case, check_equal, check_in
 from nodes import TOP, matrix_root
 
+SIDE_BY_SIDE = True
+
 RELEASE = "27"
 
 

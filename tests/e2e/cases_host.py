@@ -11,11 +11,14 @@ from answers import Watch
 from harness import Skip, case, check, check_equal, check_in
 from nodes import TOP
 
+SIDE_BY_SIDE = True
+
 NO_BTF = ("unshare", "--mount", "--propagation", "private", "sh", "-c",
           'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh")
 
 
-@case("a kernel without BTF: exit 5 and the reason; list still works; doctor says so", otp="one")
+@case("a kernel without BTF: exit 5 and the reason; list still works; doctor says so", otp="one",
+      alone=True)
 def no_btf(ctx):
     tried = subprocess.run([*NO_BTF, "true"], capture_output=True, text=True)
     if tried.returncode != 0:
@@ -108,7 +111,7 @@ def ahead(pid):
 
 
 @case("--no-realtime: no thread is real-time or at nice -20; without it those of sched and the budget",
-      otp="one")
+      otp="one", alone=True)
 def no_realtime(ctx):
     for command, usual, *words in (("sched", {"rt", "nice"}), ("events", {"nice"}, "-e", "process"),
                                    ("trace", {"nice"}, "ets:lookup/2"), ("gc", {"nice"})):
@@ -135,7 +138,7 @@ os.execvp(sys.argv[1], sys.argv[1:])
 
 
 @case("a node that filters its system calls, as in containers, outlives return probes, or is spared them",
-      otp="one")
+      otp="one", alone=True)
 def filtered(ctx):
     node = ctx.new_node(prefix=FILTERED)
     with open(f"/proc/{node.os_pid}/status") as f:

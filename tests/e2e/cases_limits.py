@@ -4,6 +4,8 @@ never shows nothing as if all were well, and never blames the node, the kernel o
 from ebeam import FEW_CAPABILITIES, as_nobody
 from harness import case, check, check_equal, check_in
 
+SIDE_BY_SIDE = True
+
 SHORT = ("-d", "300ms")
 FOLDED = ("-f", "folded", "-o", "/dev/null")
 READERS = (("ps",), ("dump",), ("inspect", "init"), ("mem",), ("sched", "--now"))

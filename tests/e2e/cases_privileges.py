@@ -13,6 +13,8 @@ import threading
 from ebeam import FEW_CAPABILITIES, NOBODY, as_nobody
 from harness import case, check, check_equal, check_in, patience
 
+SIDE_BY_SIDE = True
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAGE = os.path.join(HERE, "..", "..", "doc", "ebeam-privileges.md")
 NUMBER = {"CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38, "CAP_BPF": 39}
@@ -94,7 +96,7 @@ def sets(ctx):
     check_equal(wrong, [], "commands")
 
 
-@case("file capabilities are as good", otp="one")
+@case("file capabilities are as good", otp="one", alone=True)
 def file_capabilities(ctx):
     sysctl(ctx, "perf_event_paranoid", 2)
     path = os.path.join("/tmp", f"ebeam-caps-{os.getpid()}")
@@ -156,7 +158,7 @@ def kptr_restrict(ctx):
     check_in("kptr_restrict", row["fix"], "fix")
 
 
-@case("/proc with hidepid: said, and with CAP_SYS_PTRACE all is seen", otp="one")
+@case("/proc with hidepid: said, and with CAP_SYS_PTRACE all is seen", otp="one", alone=True)
 def hidepid(ctx):
     def hidden(prefix):
         return ("unshare", "-m", "--propagation", "private", "sh", "-c",
@@ -197,7 +199,7 @@ def without(*calls):
 
 
 @case("a seccomp filter, as of container runtimes: what is refused is said, and that it is not for "
-      "want of capabilities", otp="one")
+      "want of capabilities", otp="one", alone=True)
 def seccomp(ctx):
     for calls, name in ((BPF, "gc"), (BPF, "record"), (PERF_EVENT_OPEN, "record"),
                         (PERF_EVENT_OPEN, "trace (Erlang functions)")):
