@@ -271,7 +271,7 @@ def bif(ctx):
 
 
 @case("--rate is calls: some hundreds a second of a node that has nothing else to do are all seen",
-      timeout=180)
+      timeout=180, alone=True)
 def rate(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     node.ask("traced", "warm", "none")
