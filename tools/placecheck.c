@@ -203,9 +203,8 @@ int main(int argc, char **argv)
 	struct functions *f;
 	struct beam_node *n;
 	struct error err;
-	char exe[64], line[16];
+	char line[16];
 
-	snprintf(exe, sizeof(exe), "/proc/%d/exe", os_pid);
 	if (beam_node_open(&n, os_pid, 0, &err) != 0) {
 		fprintf(stderr, "placecheck: %s\n", err.msg);
 		return 1;
@@ -213,7 +212,7 @@ int main(int argc, char **argv)
 	functions_open(&f, n);
 	nr = choose(checked, f, argc - 2, argv + 2);
 	skel = load();
-	attach_all(skel, checked, nr, exe, os_pid, &places, &entries);
+	attach_all(skel, checked, nr, n->exe, os_pid, &places, &entries);
 	skel->bss->counting = true;
 	puts("ready");
 	fflush(stdout);

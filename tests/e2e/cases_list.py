@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 
+from answers import Watch
 from ebeam import NOBODY
 from harness import Failure, Skip, case, check, check_equal, check_in, check_near
 from nodes import MATRIX, run_in
@@ -79,6 +80,28 @@ def replaced_executable(ctx):
     shutil.copy("/bin/true", beam + ".new")
     os.rename(beam + ".new", beam)
     check_row(ctx, node)
+
+
+@case("a node that was started by a dynamic loader with the emulator as its argument, and lost that file")
+def started_by_loader(ctx):
+    def wrap(beam):
+        os.rename(beam, beam + ".real")
+        with open(beam, "w") as f:
+            f.write(f'#!/bin/sh\nexec /lib64/ld-linux-x86-64.so.2 {beam}.real "$@"\n')
+    node, beam = ctx.copied_node(change=wrap)
+    check_in("ld-linux", os.readlink(f"/proc/{node.os_pid}/exe"), "executable")
+    row = check_row(ctx, node)
+    check(row["exe"].endswith("beam.smp.real"), f"list: exe {row['exe']}")
+    os.unlink(beam + ".real")
+    check_row(ctx, node)
+    recording = Watch(ctx, node, command="gc")
+    truth = node.ask("views", "collect", 50)
+    totals = recording.answer()["totals"]
+    check(totals["minor"] + totals["major"] >= truth["number"], f"{truth['number']} collections, seen {totals}")
+    with ctx.workload("cpu_split", node=node) as truth:
+        profile = ctx.ebeam.record(node, 1)
+    check(profile.share_with("cpu_split:gamma/2", profile.of_pids(truth["pids"])) > 0.3,
+          f"hottest: {profile.hottest()}")
 
 
 @case("a node that starts is read as soon as it has processes, whatever they are in")

@@ -138,7 +138,8 @@ class Node:
         pid = self.process.pid
         for _ in range(8):
             try:
-                if "beam" in os.path.basename(os.readlink(f"/proc/{pid}/exe")):
+                exe = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+                if "beam" in exe or exe.startswith("ld-"):
                     return pid
                 with open(f"/proc/{pid}/task/{pid}/children") as f:
                     pid = int(f.read().split()[0])

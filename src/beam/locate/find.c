@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The BEAM nodes of this host, and the one that -p names.  A node is told by its executable file
- * (identity.c), never by its name; each file is looked at once however many processes run it.
+ * (identity.c), never by its name; each file is looked at once however many processes run it.  That
+ * of a dynamic loader says nothing: then the files that the process has mapped do.
  * Names of nodes are read from their memory, and only when they are needed.
  */
 #include "beam/locate/find.h"
@@ -39,6 +40,7 @@ struct executable {
 	dev_t dev;
 	ino_t ino;
 	bool beam;
+	bool loader; /* or a static program: no loader is named in it */
 };
 
 struct finder {
@@ -57,49 +59,67 @@ struct named_node {
 	char otp[32];
 };
 
-/* 1 = BEAM, 0 = something else, or negative errno: it cannot be told. */
-static int examine_executable(int os_pid)
+/* 0 and what it is, or negative errno: it cannot be told. */
+static int examine_executable(struct executable *x, int os_pid)
 {
 	struct beam_identity identity;
 	struct elf_file *e = NULL;
 	char path[64];
-	int fd, found;
+	int fd, code;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", os_pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
-	found = elf_file_open(&e, fd, path, NULL);
-	if (found)
-		return error_limit_fix(found) ? found : 0;
-	found = identity_read(&identity, e) == 0;
+	code = elf_file_open(&e, fd, path, NULL);
+	if (code)
+		return error_limit_fix(code) ? code : 0;
+	x->beam = identity_read(&identity, e) == 0;
+	x->loader = !x->beam && !elf_file_section(e, ".interp");
 	elf_file_close(e);
+	return 0;
+}
+
+/* A dynamic loader was started with the emulator as its argument. */
+static bool has_loaded_beam(int os_pid)
+{
+	struct beam_identity identity;
+	struct objects *o = NULL;
+	bool found;
+
+	if (objects_open(&o, os_pid, NULL) != 0)
+		return false;
+	found = identity_find(&identity, o, 0) != NULL;
+	objects_close(o);
 	return found;
 }
 
-/* Like examine_executable(), each file once. */
+/* 1 = BEAM, 0 = something else, or negative errno: it cannot be told.  Each file once. */
 static int examine(struct finder *f, int os_pid)
 {
 	struct executable x = {0};
+	const struct executable *known = NULL;
 	struct stat st;
 	char path[64];
-	int found;
+	int code;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", os_pid);
 	if (stat(path, &st) != 0)
 		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
-	for (size_t i = 0; i < f->executables.len; i++)
+	for (size_t i = 0; !known && i < f->executables.len; i++)
 		if (f->executables.data[i].dev == st.st_dev &&
 		    f->executables.data[i].ino == st.st_ino)
-			return f->executables.data[i].beam;
-	found = examine_executable(os_pid);
-	if (found < 0)
-		return found;
-	x.dev = st.st_dev;
-	x.ino = st.st_ino;
-	x.beam = found;
-	vec_push(&f->executables, x);
-	return found;
+			known = &f->executables.data[i];
+	if (!known) {
+		code = examine_executable(&x, os_pid);
+		if (code)
+			return code;
+		x.dev = st.st_dev;
+		x.ino = st.st_ino;
+		vec_push(&f->executables, x);
+		known = &x;
+	}
+	return known->beam || (known->loader && has_loaded_beam(os_pid));
 }
 
 static bool has_threads(int os_pid)
@@ -300,7 +320,7 @@ static int refuse_pid(int os_pid, bool hidden, struct error *err)
 	return code;
 }
 
-/* No node, or nobody may see whether it is one: `found` as examine_executable() gives it.  A node
+/* No node, or nobody may see whether it is one: `found` as examine() gives it.  A node
  * has its name from the file that it runs, which one that is hidden even from who may look at
  * everything cannot show. */
 static int explain_pid(int os_pid, int found, struct error *err)
@@ -320,6 +340,7 @@ static int find_pid(int *os_pid, const char *what, struct error *err)
 	long wanted = strtol(what, NULL, 10); /* digits only; LONG_MAX if there are too many */
 	int pid = wanted > 0 && wanted <= INT32_MAX ? (int)wanted : 0;
 	int process = pid ? process_of(pid) : 0;
+	struct finder f = {0};
 	int found;
 
 	if (!pid)
@@ -327,7 +348,8 @@ static int find_pid(int *os_pid, const char *what, struct error *err)
 	if (process && process != pid)
 		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH,
 				 "%d is a thread of pid %d: give the pid", pid, process);
-	found = examine_executable(pid);
+	found = examine(&f, pid);
+	finder_free(&f);
 	if (found <= 0)
 		return explain_pid(pid, found, err);
 	*os_pid = pid;

@@ -224,6 +224,27 @@ int identity_read(struct beam_identity *id, const struct elf_file *e)
 	return known ? 0 : -ENOENT;
 }
 
+static bool is_emulator(struct beam_identity *id, struct objects *o, const struct proc_map *map)
+{
+	uint64_t bias;
+	struct elf_file *elf = objects_elf(o, map->start, &bias);
+
+	return elf && identity_read(id, elf) == 0;
+}
+
+const struct proc_map *identity_find(struct beam_identity *id, struct objects *o, raddr entry)
+{
+	const struct proc_maps *maps = objects_maps(o);
+	const struct proc_map *first = proc_maps_find(maps, entry);
+
+	if (first && is_emulator(id, o, first))
+		return first;
+	for (size_t i = 0; i < maps->len; i++)
+		if (maps->data[i].x && maps->data[i].inode && is_emulator(id, o, &maps->data[i]))
+			return &maps->data[i];
+	return NULL;
+}
+
 void identity_list_releases(struct strbuf *out)
 {
 	int releases[OTP_NEWEST];

@@ -17,6 +17,11 @@
  * missing symbol. */
 int identity_read(struct beam_identity *id, const struct elf_file *e);
 
+/* The emulator among the files that a process has mapped: that at `entry`, or another one, as a
+ * dynamic loader can be started with the emulator as its argument.  A mapping of objects_maps(), or
+ * NULL. */
+const struct proc_map *identity_find(struct beam_identity *id, struct objects *o, raddr entry);
+
 /* Parses the format string of erlang:system_info(system_version), which is not the text that
  * Erlang shows: it still has its conversions ("Erlang/OTP 29%s [erts-17.1.1] ... [jit:ns%s]").
  * False if it is another text; *id is then unchanged. */

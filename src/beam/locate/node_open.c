@@ -92,6 +92,23 @@ static int not_a_node(int os_pid, struct error *err)
 			 os_pid, stat.comm);
 }
 
+/* False: none of the files that are mapped is an emulator. */
+static bool find_emulator(struct beam_node *n, raddr entry)
+{
+	const struct proc_map *map = identity_find(&n->identity, n->objects, entry);
+
+	if (!map)
+		return false;
+	n->elf = objects_elf(n->objects, map->start, &n->bias);
+	if (n->core)
+		return true;
+	if (map == proc_maps_find(objects_maps(n->objects), entry))
+		snprintf(n->exe, sizeof(n->exe), "/proc/%d/exe", n->os_pid);
+	else if (objects_file_path(n->os_pid, map, n->exe) != 0)
+		return false;
+	return true;
+}
+
 static int open_executable(struct beam_node *n, struct error *err)
 {
 	int code = mem_open_live(&n->mem, n->os_pid, err);
@@ -100,8 +117,7 @@ static int open_executable(struct beam_node *n, struct error *err)
 		code = objects_open(&n->objects, n->os_pid, err);
 	if (code)
 		return code;
-	n->elf = objects_elf(n->objects, entry_point(n->os_pid), &n->bias);
-	if (!n->elf || identity_read(&n->identity, n->elf) != 0)
+	if (!find_emulator(n, entry_point(n->os_pid)))
 		return not_a_node(n->os_pid, err);
 	return 0;
 }
@@ -317,8 +333,7 @@ static int open_core(struct beam_node *n, const char *core, const char *exe, str
 		code = objects_open_core(&n->objects, n->core);
 	if (code)
 		return code;
-	n->elf = objects_elf(n->objects, facts->entry, &n->bias);
-	if (!n->elf || identity_read(&n->identity, n->elf) != 0)
+	if (!find_emulator(n, facts->entry))
 		return not_a_node_core(facts, err);
 	return 0;
 }

@@ -113,8 +113,9 @@ struct beam_node {
 	struct core_file *core; /* NULL: a live process */
 	struct mem *mem;
 	struct objects *objects;
-	struct elf_file *elf; /* the executable; owned by objects */
-	uint64_t bias;	      /* process address = file address + bias */
+	struct elf_file *elf;	     /* the executable; owned by objects */
+	char exe[OBJECTS_PATH_SIZE]; /* a path that opens it; of a core file "" */
+	uint64_t bias;		     /* process address = file address + bias */
 	struct beam_identity identity;
 	struct beam_anchors anchors;
 	struct beam_layout layout;

@@ -68,6 +68,7 @@ static int read_row(struct list_row *row, int os_pid, unsigned int how)
 	}
 	row->identified = true;
 	row->identity = node->identity;
+	snprintf(row->exe, sizeof(row->exe), "%s", elf_file_name(node->elf));
 	memcpy(row->untested, node->untested, sizeof(row->untested));
 	row->usdt = node->elf && elf_file_has_note(node->elf, ".note.stapsdt");
 	/* Without a layout that was checked the numbers would be guesses. */

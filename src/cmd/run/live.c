@@ -125,6 +125,7 @@ int live_session_config(struct session_config *out, struct beam_node *n,
 {
 	*out = (struct session_config){
 		.os_pid = n->os_pid,
+		.exe = n->exe,
 		.freq = asked->freq,
 		.frame_pointers = keeps_frame_pointers(resolver),
 		.jit_descriptor =

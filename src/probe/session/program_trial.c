@@ -72,6 +72,7 @@ void program_trials_config(struct session_config *c, struct source_plan *plan,
 	plan->kinds = (1ull << NR_EVENT_KINDS) - 1;
 	*c = (struct session_config){
 		.os_pid = 1,
+		.exe = "",
 		.jit_descriptor = SOME_ADDRESS,
 		.initial_call = key,
 		.process_label = key,

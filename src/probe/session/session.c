@@ -47,16 +47,14 @@ static bool is_multi(const struct session *s)
 /* Of all programs only what this run needs. */
 static int choose_programs(struct session *s, struct error *err)
 {
-	char exe[64];
-
 	bpf_program__set_autoload(s->skel->progs.code_changed, s->config.jit_descriptor != 0);
 	uprobe_prepare(s->skel->progs.code_changed, is_multi(s));
 	bpf_program__set_autoload(s->skel->progs.sample_cpu, s->config.freq != 0);
 	bpf_program__set_autoload(s->skel->progs.call_breakpoint, s->config.calls);
 	if (!s->config.events && !s->config.calls)
 		return 0;
-	snprintf(exe, sizeof(exe), "/proc/%d/exe", s->config.os_pid);
-	attach_open(&s->attach, s->config.events, s->config.os_pid, exe, s->config.attach_way);
+	attach_open(&s->attach, s->config.events, s->config.os_pid, s->config.exe,
+		    s->config.attach_way);
 	if (s->config.calls) {
 		attach_prepare(s->attach, s->skel->progs.call_function);
 		attach_prepare(s->attach, s->skel->progs.call_function_return);
@@ -237,18 +235,15 @@ int session_open(struct session **out, const struct session_config *config, stru
 
 int session_watch_code(struct session *s, uint64_t exe_offset, struct error *err)
 {
-	char path[64];
-	const struct multi_points points = {.path = path, .offsets = &exe_offset, .nr = 1};
+	const struct multi_points points = {.path = s->config.exe, .offsets = &exe_offset, .nr = 1};
 	int rc = check_stack(s, s->skel->progs.code_changed, err);
 
 	if (rc)
 		return rc;
-	/* The link leads to the file that runs, whatever its name means in our namespace now. */
-	snprintf(path, sizeof(path), "/proc/%d/exe", s->config.os_pid);
-	page_cache_read(path, exe_offset);
+	page_cache_read(s->config.exe, exe_offset);
 	rc = uprobe_place(&s->code_probe, s->skel->progs.code_changed, is_multi(s),
 			  s->config.os_pid, &points);
-	return rc ? uprobe_error(rc, path, err) : 0;
+	return rc ? uprobe_error(rc, s->config.exe, err) : 0;
 }
 
 void session_set_code(struct session *s, const struct session_code *code)

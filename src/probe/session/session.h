@@ -23,6 +23,7 @@
 
 struct session_config {
 	int os_pid;
+	const char *exe;	 /* opens the node's executable; borrowed until session_close() */
 	unsigned int freq;	 /* Hz, 1 .. 4999; 0 = no sampling */
 	bool frame_pointers;	 /* the node keeps FP_RA frames */
 	bool c_stack;		 /* its JIT code runs on the C stack */

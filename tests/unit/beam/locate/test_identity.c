@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
@@ -174,6 +175,27 @@ static void test_read_self(void **state)
 	elf_file_close(e);
 }
 
+/* Whichever file is given first, as that of a dynamic loader is where it was started with the
+ * program. */
+static void test_find(void **state)
+{
+	const raddr entries[] = {getauxval(AT_ENTRY), getauxval(AT_BASE), 0};
+	struct objects *o = NULL;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(objects_open(&o, getpid(), &err), 0);
+	for (size_t i = 0; i < 3; i++) {
+		struct beam_identity id = {0};
+		const struct proc_map *map = identity_find(&id, o, entries[i]);
+
+		assert_non_null(map);
+		assert_non_null(strstr(map->path, "test_identity"));
+		assert_string_equal(id.erts, "13.1.5");
+	}
+	objects_close(o);
+}
+
 static void test_read_other_program(void **state)
 {
 	struct elf_file *e = open_elf("/bin/sh");
@@ -261,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_parse_truncated),
 		cmocka_unit_test(test_config),
 		cmocka_unit_test(test_read_self),
+		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_read_other_program),
 		cmocka_unit_test(test_supported),
 		cmocka_unit_test(test_list_releases),
