@@ -2,9 +2,12 @@
 """`ebeam dist`: connections to other nodes equal nodes/1, dist_get_stat/1 and nodes_info/0 of the
 node; what waits in a connection that does not move; epmd."""
 import os
+import shutil
 import signal
+import subprocess
+import tempfile
 
-from harness import case, check, check_equal, check_in
+from harness import Skip, case, check, check_equal, check_in
 from nodes import EPMD_PORT
 
 SIDE_BY_SIDE = True
@@ -156,6 +159,42 @@ def alone(ctx):
 
 def names_of(nodes):
     return {(n["name"], n["port"]) for n in nodes}
+
+
+def tls_flags(ctx):
+    if not shutil.which("openssl"):
+        raise Skip("openssl is not there")
+    home = tempfile.mkdtemp(prefix="tls-", dir=ctx.work_dir)
+    key, certificate, options = (os.path.join(home, name) for name in ("key", "certificate", "options"))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out",
+                    certificate, "-subj", "/CN=localhost"], check=True, capture_output=True)
+    with open(options, "w") as f:
+        f.write(f'[{{server, [{{certfile, "{certificate}"}}, {{keyfile, "{key}"}}]}}, '
+                '{client, [{verify, verify_none}]}].')
+    return ("-proto_dist", "inet_tls", "-ssl_dist_optfile", options)
+
+
+@case("connections over TLS: their sockets, seen from both ends; bytes as inet_drv counts them")
+def over_tls(ctx):
+    flags = tls_flags(ctx)
+    first, second, third = (start(ctx, name, *flags) for name in ("t1", "t2", "t3"))
+    for other in (second, third):
+        check_equal(first.ask("dist_zoo", "connect", other.name), True, f"connect to {other.name}")
+        first.ask("dist_zoo", "chat", other.name, "5")
+    data = read(ctx, first)
+    ports = {n["name"]: n["port"] for n in data["epmd"]["nodes"]}
+    sockets = {s["local"]: s for s in first.ask("dist_zoo", "sockets")}
+    for other in (second, third):
+        row = by_name(data)[other.name]
+        check_equal(row["socket"]["peer"], f"127.0.0.1:{ports[other.name.split('@')[0]]}", "peer")
+        truth = sockets[row["socket"]["local"]]
+        check_equal(row["socket"]["peer"], truth["peer"], "peer")
+        check_equal(row["owner"], truth["owner"], "owner")
+        check_equal(row["port"]["input"], truth["received"], "bytes in")
+        check_equal(row["port"]["output"], truth["output"], "bytes out")
+        check(row["controller"] not in (None, row["owner"]), f"controller: {row}")
+        there = by_name(read(ctx, other))[first.name]["socket"]
+        check_equal((there["peer"], there["local"]), (row["socket"]["local"], row["socket"]["peer"]), "other end")
 
 
 @case("epmd: the names that the node gets too; another network namespace is said")

@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "beam/process/process.h"
 #include "beam/term/atoms.h"
 #include "beam/vm/dist.h"
 #include "beam/vm/ports.h"
@@ -23,7 +24,7 @@
 
 struct dist_row {
 	const struct dist_facts *d;
-	const struct port_facts *port;	  /* that carries it; NULL = a process, or not found */
+	const struct port_facts *port;	  /* that carries it; NULL = not found */
 	const struct socket_info *socket; /* of the port */
 };
 
@@ -50,6 +51,36 @@ static const struct port_facts *find_port(const struct dist_view *v, uint64_t id
 	return NULL;
 }
 
+/*
+ * The port of a connection over TLS.  Its controller is a process that encrypts (tls_sender); the
+ * port belongs to the one that decrypts, which the same supervisor has started: one of its own for
+ * each connection (tls_dyn_connection_sup, tls_gen_connection:start_fsm/8, OTP 25 to 29).
+ */
+static const struct port_facts *find_tls_port(const struct dist_view *v, uint64_t controller)
+{
+	const struct port_facts *found = NULL;
+	struct process_facts sender, owner;
+	uint64_t module;
+
+	if (process_read(v->node, controller, PROCESS_READ_DICTIONARY, &sender) != 0)
+		return NULL;
+	module = beam_atom_find(v->node->atoms, "tls_sender");
+	if (!module || sender.proc_lib_call[0] != module || !TERM_IS_PID(sender.parent))
+		return NULL;
+	for (size_t i = 0; i < v->ports.len; i++) {
+		const struct port_facts *p = &v->ports.data[i];
+
+		if (p->fd_kind != PORT_FD_INET ||
+		    process_read(v->node, p->connected, 0, &owner) != 0 ||
+		    owner.parent != sender.parent)
+			continue;
+		if (found)
+			return NULL;
+		found = p;
+	}
+	return found;
+}
+
 static const struct socket_info *find_socket(const struct dist_view *v, const struct port_facts *p)
 {
 	char target[64];
@@ -70,7 +101,8 @@ static void add_rows(struct dist_view *v)
 		if (d->type == DIST_THIS)
 			continue;
 		r->d = d;
-		r->port = find_port(v, d->controller);
+		r->port = TERM_IS_PID(d->controller) ? find_tls_port(v, d->controller)
+						     : find_port(v, d->controller);
 		r->socket = find_socket(v, r->port);
 		v->nr_rows++;
 	}
@@ -183,6 +215,12 @@ static void col_owner(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addstr(out, format_id(VIEW(ctx), owner_of(row), buf, sizeof(buf)));
 }
 
+/* What a port hands on as messages it does not count; inet_drv does. */
+static uint64_t input_of(const struct dist_row *r)
+{
+	return r->port->id == r->d->controller ? r->port->bytes_in : r->port->received;
+}
+
 static void col_peer(struct strbuf *out, const void *row, const void *ctx)
 {
 	char buf[512];
@@ -231,7 +269,7 @@ NUMBER_COLUMN(waiting, true, (uint64_t)r->d->nr_waiting)
 NUMBER_COLUMN(creation, true, (uint64_t)r->d->creation)
 NUMBER_COLUMN(connection_id, true, (uint64_t)r->d->connection_id)
 BYTES_COLUMN(port_queue, r->port, r->port->queue_size)
-BYTES_COLUMN(port_input, r->port, r->port->bytes_in)
+BYTES_COLUMN(port_input, r->port, input_of(r))
 BYTES_COLUMN(port_output, r->port, r->port->bytes_out)
 BYTES_COLUMN(recv_q, r->socket && r->socket->has_queues, r->socket->recv_q)
 BYTES_COLUMN(send_q, r->socket && r->socket->has_queues, r->socket->send_q)
@@ -273,7 +311,7 @@ static void json_carrier(struct jsonw *w, const struct dist_row *r)
 
 	if (r->port) {
 		jsonw_begin_object(w, "port");
-		jsonw_uint(w, "input", r->port->bytes_in);
+		jsonw_uint(w, "input", input_of(r));
 		jsonw_uint(w, "output", r->port->bytes_out);
 		jsonw_uint(w, "queue_size", r->port->queue_size);
 		jsonw_end_object(w);

@@ -4,7 +4,8 @@
 -module(dist_zoo).
 -behaviour(workload).
 -export([processes/1, init/1, step/1, report/1]).
--export([connect/1, disconnect/1, remember/1, chat/2, nodes/1, stats/0, fill/1, pending/1, names/0]).
+-export([connect/1, disconnect/1, remember/1, chat/2, nodes/1, stats/0, fill/1, pending/1, names/0,
+         sockets/0]).
 
 processes(_) -> [].
 init(_) -> nothing.
@@ -72,7 +73,6 @@ node_stats(Node, Info) ->
     {ok, In, Out, Pending} = erlang:dist_get_stat(element(3, Connection)),
     {Id, _} = element(3, Connection),
     Port = hd([P || P <- erlang:ports(), dist_port(P, Info)]),
-    {ok, {Ip, Number}} = inet:peername(Port),
     #{name => Node,
       type => case proplists:get_value(type, Info) of normal -> visible; Type -> Type end,
       state => state(Info), in => In, out => Out,
@@ -80,9 +80,21 @@ node_stats(Node, Info) ->
       connection_id => Id,
       owner => list_to_binary(pid_to_list(proplists:get_value(owner, Info))),
       controller => list_to_binary(erlang:port_to_list(Port)),
-      peer => iolist_to_binary([inet:ntoa(Ip), $:, integer_to_list(Number)]),
+      peer => address(inet:peername(Port)),
       input => element(2, erlang:port_info(Port, input)),
       output => element(2, erlang:port_info(Port, output))}.
+
+%% All that are connected, whatever they are for.
+sockets() ->
+    [#{local => address(inet:sockname(P)), peer => address(Peer),
+       owner => list_to_binary(pid_to_list(element(2, erlang:port_info(P, connected)))),
+       received => element(2, hd(element(2, inet:getstat(P, [recv_oct])))),
+       output => element(2, erlang:port_info(P, output))}
+     || P <- erlang:ports(), {name, "tcp_inet"} =:= erlang:port_info(P, name),
+        {ok, _} = Peer <- [inet:peername(P)]].
+
+address({ok, {Ip, Number}}) ->
+    iolist_to_binary([inet:ntoa(Ip), $:, integer_to_list(Number)]).
 
 dist_port(Port, Info) ->
     Owner = proplists:get_value(owner, Info),
