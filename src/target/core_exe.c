@@ -251,6 +251,21 @@ static int refuse_build(const struct core_file *c, const struct identity *id,
 			 or_none(id->build_id));
 }
 
+/* Another file than the executable, which is a dynamic loader that was started with this one. */
+static void find_loaded(struct core_file *c, struct identity *id, const struct elf_file *elf)
+{
+	struct identity other;
+
+	for (uint32_t i = 0; i < c->files.len; i++) {
+		if (!identity_of_file(c, i, &other) || !is_same(&other, elf))
+			continue;
+		*id = other;
+		c->exe = i;
+		snprintf(c->program, sizeof(c->program), "%s", c->files.data[i].path);
+		return;
+	}
+}
+
 /* The one that the user names. */
 static int take_exe(struct core_file *c, const char *path, struct error *err)
 {
@@ -262,6 +277,8 @@ static int take_exe(struct core_file *c, const char *path, struct error *err)
 	if (!elf)
 		return err ? err->code : -ENOENT;
 	known = c->exe != UINT32_MAX && identity_of_file(c, c->exe, &id);
+	if (known && !is_same(&id, elf))
+		find_loaded(c, &id, elf);
 	if (!has_contents(elf)) {
 		rc = error_set(err, ERROR_KIND_FAILED, -ENODATA,
 			       "%s holds debug symbols only: give the executable itself with "

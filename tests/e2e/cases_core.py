@@ -92,6 +92,19 @@ def made_by_gcore(ctx):
     check_same(found, live, dead, "gcore")
 
 
+@case("gcore of a node that was started by a dynamic loader with the emulator as its argument")
+def started_by_loader(ctx):
+    node, beam = ctx.loaded_node(flags=FLAGS, env=ENV)
+    stop(ctx, node.os_pid)
+    live = ctx.ebeam.ok("ps", "-p", node.os_pid, "-j").json()["data"]
+    core = gcore(make_dir(ctx), node.os_pid)
+    check_equal(ctx.ebeam.ok("ps", "--core", core, "--exe", beam, "-j").json()["data"], live, "--exe")
+    if matrix_root(ctx.otp) == "/":
+        check_equal(ctx.ebeam.ok("ps", "--core", core, "-j").json()["data"], live, "its core")
+    else:  # its path is one of another mount namespace
+        check_in("--exe", ctx.ebeam.ok("ps", "--core", core, code=3).err, "refusal")
+
+
 def dump_stopped(ctx, directory, found):
     """A node, what was said of it while it was stopped, and its core by the kernel."""
     node = start_node(ctx, directory)

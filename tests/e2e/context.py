@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import Cleanup, Skip, check, check_equal
+from harness import Cleanup, Skip, check, check_equal, check_in
 from nodes import Node, given_releases, matrix_root, run_in
 
 SHARED_FLAGS = ("+S", "2:2")
@@ -63,7 +63,17 @@ class Context:
         self.cleanup(node.close)
         return node
 
-    def copied_node(self, mode=0o755, change=None):
+    def loaded_node(self, **kwargs):
+        """Like copied_node(), started by a dynamic loader with the emulator as its argument."""
+        def change(beam):
+            os.rename(beam, beam + ".real")
+            with open(beam, "w") as f:
+                f.write(f'#!/bin/sh\nexec /lib64/ld-linux-x86-64.so.2 {beam}.real "$@"\n')
+        node, beam = self.copied_node(change=change, **kwargs)
+        check_in("ld-linux", os.readlink(f"/proc/{node.os_pid}/exe"), "executable")
+        return node, beam + ".real"
+
+    def copied_node(self, mode=0o755, change=None, flags=(), env=None):
         """A node for this case alone that runs a copy of its emulator, a file with this mode: the
         node and the file's path.  change(path) may do something to the file before it runs."""
         copy = os.path.join(tempfile.mkdtemp(prefix="erts-", dir=self.work_dir), "bin")
@@ -77,8 +87,8 @@ class Context:
         if change:
             change(beam)
         os.chmod(beam, mode)
-        node = self.new_node(erl=(os.path.join(copy, "erlexec"),),
-                             env={"BINDIR": copy, "ROOTDIR": root.stdout.strip(), "EMU": "beam",
+        node = self.new_node(erl=(os.path.join(copy, "erlexec"),), flags=flags,
+                             env={**(env or {}), "BINDIR": copy, "ROOTDIR": root.stdout.strip(), "EMU": "beam",
                                   "PROGNAME": "erl"})
         return node, beam
 

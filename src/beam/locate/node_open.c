@@ -300,19 +300,29 @@ static const char *const places[] = {
 	"/opt/*/lib/erlang/erts-*/bin/beam.smp",     NULL,
 };
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static int not_a_node_core(const struct core_facts *facts, struct error *err)
 {
+	const char *program = *facts->program ? facts->program : facts->comm;
+	bool loader = strncmp(base_name(program), "ld-", 3) == 0;
+
 	return error_set(err, ERROR_KIND_NO_NODE, -ENOEXEC,
-			 "%s is a core of '%s', not of a BEAM node", facts->path,
-			 *facts->program ? facts->program : facts->comm);
+			 "%s is a core of '%s', not of a BEAM node%s", facts->path, program,
+			 loader ? " by the files that are on this host. If this dynamic loader "
+				  "was started with an emulator, give that with --exe"
+				: "");
 }
 
 /* Whether it may be a core of a node, by names: its executable need not be here. */
 static bool is_called_beam(const struct core_facts *facts)
 {
-	const char *slash = strrchr(facts->program, '/');
-
-	return strncmp(slash ? slash + 1 : facts->program, "beam", 4) == 0 ||
+	return strncmp(base_name(facts->program), "beam", 4) == 0 ||
 	       strncmp(facts->comm, "beam", 4) == 0 || (!*facts->program && !*facts->comm);
 }
 
