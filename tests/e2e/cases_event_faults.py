@@ -276,3 +276,27 @@ def other_events(ctx):
         r = ctx.ebeam.run(view, "-i", path)
         check_equal(r.code, 1, f"exit code of {view}")
         check_in(f"holds no events of '{view}'", r.err, "the text")
+
+
+OVERLAY = ('d=$(dirname $1); mount -t tmpfs none /mnt && mkdir /mnt/upper /mnt/work && mount -t overlay overlay '
+           '-o lowerdir=$d,upperdir=/mnt/upper,workdir=/mnt/work $d && exec "$@"')
+
+
+@case("an executable in overlayfs: probes work, until it is copied because somebody changes it; then they are refused")
+def copied_by_overlayfs(ctx):
+    node, beam = ctx.copied_node(prefix=("unshare", "--mount", "--propagation", "private"),
+                                 by=("sh", "-c", OVERLAY, "sh"))
+    watch = Watch(ctx, node, command="gc")
+    made = node.ask("views", "collect", 50)["number"]
+    totals = watch.answer()["totals"]
+    check(totals["minor"] + totals["major"] >= made, f"{made} collections, seen: {totals}")
+    os.utime(f"/proc/{node.os_pid}/root{beam}")
+    for words in (("gc", "-d", "1"), ("events", "-d", "1", "--count"), ("trace", "ets:insert/2", "-d", "1"),
+                  ("gc", "-d", "1", "--uprobes", "perf")):
+        refused = ctx.ebeam.ok(*words, "-p", node.os_pid, code=1)
+        check_in("overlayfs", refused.err, str(refused))
+    check_equal(ctx.ebeam.ok("ps", "-p", node.os_pid, "-j").json()["node"]["os_pid"], node.os_pid, "ps")
+    with ctx.workload("cpu_split", node=node) as truth:
+        profile = ctx.ebeam.record(node, 1)
+    check(profile.share_with("cpu_split:gamma/2", profile.of_pids(truth["pids"])) > 0.3,
+          f"hottest: {profile.hottest()}")

@@ -73,9 +73,9 @@ class Context:
         check_in("ld-linux", os.readlink(f"/proc/{node.os_pid}/exe"), "executable")
         return node, beam + ".real"
 
-    def copied_node(self, mode=0o755, change=None, flags=(), env=None):
+    def copied_node(self, mode=0o755, change=None, by=(), env=None, **kwargs):
         """A node for this case alone that runs a copy of its emulator, a file with this mode: the
-        node and the file's path.  change(path) may do something to the file before it runs."""
+        node and the file's path.  change(path) may do something to the file before it runs; `by` runs the command."""
         copy = os.path.join(tempfile.mkdtemp(prefix="erts-", dir=self.work_dir), "bin")
         self.cleanup(shutil.rmtree, os.path.dirname(copy), True)
         # The programs of the release beside each other, links followed.
@@ -87,7 +87,7 @@ class Context:
         if change:
             change(beam)
         os.chmod(beam, mode)
-        node = self.new_node(erl=(os.path.join(copy, "erlexec"),), flags=flags,
+        node = self.new_node(erl=(*by, os.path.join(copy, "erlexec")), **kwargs,
                              env={**(env or {}), "BINDIR": copy, "ROOTDIR": root.stdout.strip(), "EMU": "beam",
                                   "PROGNAME": "erl"})
         return node, beam

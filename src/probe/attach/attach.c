@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -128,11 +129,18 @@ void attach_open(struct attach **out, const struct source_plan *plan, int os_pid
 	a->os_pid = os_pid;
 	a->way = way == ATTACH_BEST ? attach_way() : way;
 	a->stats_fd = a->work_fd = a->cookies_fd = -1;
-	snprintf(a->exe, sizeof(a->exe), "%s", exe);
+	a->exe = exe;
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->closed, NULL);
 	make_groups(a);
 	*out = a;
+}
+
+void attach_prove(struct attach *a, struct mem *mem, const struct elf_file *elf, uint64_t bias)
+{
+	a->mem = mem;
+	a->elf = elf;
+	a->bias = bias;
 }
 
 unsigned int attach_nr_groups(const struct attach *a)
@@ -350,6 +358,25 @@ uint64_t attach_switch_ns(const struct attach *a)
 
 static void close_links(struct attach *a, struct group *g);
 
+static bool same_file(const char *x, const char *y)
+{
+	struct stat a, b;
+
+	return strcmp(x, y) == 0 || (stat(x, &a) == 0 && stat(y, &b) == 0 && a.st_dev == b.st_dev &&
+				     a.st_ino == b.st_ino);
+}
+
+static int prove(struct attach *a, const struct bundle *b, struct error *err)
+{
+	int rc;
+
+	if (!a->mem || a->proven || !same_file(b->path, a->exe))
+		return 0;
+	rc = uprobe_prove(a->mem, a->elf, a->bias, a->points.data[b->points.data[0]]->offset, err);
+	a->proven = rc == 0;
+	return rc;
+}
+
 int attach_place(struct attach *a, unsigned int group, struct error *err)
 {
 	struct group *g = &a->groups.data[group];
@@ -361,10 +388,11 @@ int attach_place(struct attach *a, unsigned int group, struct error *err)
 		struct bundle *b = &g->bundles.data[i];
 		int rc = a->way == ATTACH_MULTI ? bundle_multi(a, b) : bundle_perf(a, b);
 
+		rc = rc ? uprobe_error(rc, b->path, err) : prove(a, b, err);
 		if (rc) {
 			close_links(a, g);
 			add_switch(a, start);
-			return uprobe_error(rc, b->path, err);
+			return rc;
 		}
 	}
 	g->on = true;

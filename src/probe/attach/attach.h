@@ -39,9 +39,12 @@ enum attach_way {
 /* Which of both this kernel offers to this process; never ATTACH_BEST. */
 enum attach_way attach_way(void);
 
-/* Borrows the plan (NULL: none yet).  `exe`: the node's executable as a path. */
+/* Borrows the plan (NULL: none yet) and `exe`: the node's executable as a path. */
 void attach_open(struct attach **out, const struct source_plan *plan, int os_pid, const char *exe,
 		 enum attach_way way);
+/* From here on the first probe in the executable must show in the node's memory, else attach_on()
+ * and attach_place() fail: ERROR_KIND_FAILED.  Borrows both. */
+void attach_prove(struct attach *a, struct mem *mem, const struct elf_file *elf, uint64_t bias);
 /* Takes away what is there; waits until it is. */
 void attach_close(struct attach *a);
 

@@ -32,7 +32,11 @@ struct group {
 struct attach {
 	VEC(const struct source_point *) points; /* of the plan, and calls */
 	int os_pid;
-	char exe[64];
+	const char *exe; /* borrowed, as are: */
+	struct mem *mem; /* NULL = nothing is proven */
+	const struct elf_file *elf;
+	uint64_t bias;
+	bool proven;
 	enum attach_way way;
 	unsigned int group_of[SOURCE_MAX_POINTS];
 	bool shares_trap[SOURCE_MAX_POINTS]; /* a return whose entry is probed anyhow */

@@ -52,3 +52,21 @@ int uprobe_error(int rc, const char *path, struct error *err)
 			 "cannot place a uprobe in %s: %s%s%s", path, error_text(rc),
 			 forbidden ? ". " : "", forbidden ? privilege_fix(PRIVILEGE_UPROBE) : "");
 }
+
+int uprobe_prove(struct mem *mem, const struct elf_file *elf, uint64_t bias, uint64_t offset,
+		 struct error *err)
+{
+	uint64_t start; /* bias of a mapping that begins with this byte at 0 */
+	uint8_t before, now;
+
+	if (!elf_file_bias(elf, 0, offset, 1, &start) ||
+	    pread(elf_file_fd(elf), &before, 1, (off_t)offset) != 1 ||
+	    mem_read(mem, bias - start, &now, 1) != 0 || now != before)
+		return 0;
+	/* d_real_inode() of the path, when the link is made: uprobe_multi, trace_uprobe. */
+	return error_set(err, ERROR_KIND_FAILED, -ESTALE,
+			 "the kernel has put the probes into a copy of the file that the node "
+			 "runs: overlayfs makes one when the file is changed (chmod, chown, "
+			 "touch). Restart the node; what needs no probes works, such as ps, dump, "
+			 "sched --now and record");
+}

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "probe/kernel/multi.h"
+#include "target/elf.h"
+#include "target/mem.h"
 
 /* What holds the probe. */
 struct uprobe {
@@ -24,5 +26,10 @@ int uprobe_place(struct uprobe *out, const struct bpf_program *program, bool mul
 void uprobe_remove(struct uprobe *u);
 /* Why uprobe_place() failed.  ERROR_KIND_PRIVILEGE, _KERNEL, or _FAILED: the node exited. */
 int uprobe_error(int rc, const char *path, struct error *err);
+/* After uprobe_place() at an offset of a file that the process has mapped with this bias: does its
+ * memory have the breakpoint?  ERROR_KIND_FAILED, -ESTALE: no, the kernel has put it elsewhere.  0
+ * also if that cannot be told. */
+int uprobe_prove(struct mem *mem, const struct elf_file *elf, uint64_t bias, uint64_t offset,
+		 struct error *err);
 
 #endif

@@ -55,6 +55,7 @@ static int choose_programs(struct session *s, struct error *err)
 		return 0;
 	attach_open(&s->attach, s->config.events, s->config.os_pid, s->config.exe,
 		    s->config.attach_way);
+	attach_prove(s->attach, s->config.mem, s->config.elf, s->config.bias);
 	if (s->config.calls) {
 		attach_prepare(s->attach, s->skel->progs.call_function);
 		attach_prepare(s->attach, s->skel->progs.call_function_return);
@@ -243,7 +244,8 @@ int session_watch_code(struct session *s, uint64_t exe_offset, struct error *err
 	page_cache_read(s->config.exe, exe_offset);
 	rc = uprobe_place(&s->code_probe, s->skel->progs.code_changed, is_multi(s),
 			  s->config.os_pid, &points);
-	return rc ? uprobe_error(rc, s->config.exe, err) : 0;
+	return rc ? uprobe_error(rc, s->config.exe, err)
+		  : uprobe_prove(s->config.mem, s->config.elf, s->config.bias, exe_offset, err);
 }
 
 void session_set_code(struct session *s, const struct session_code *code)

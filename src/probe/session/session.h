@@ -35,7 +35,9 @@ struct session_config {
 	/* Events of the VM; NULL = none.  Borrowed until session_close(), as is the file.  Kinds
 	 * whose programs the kernel refuses are taken out of it when it is opened. */
 	struct source_plan *events;
-	const struct elf_file *elf;	  /* the node's executable */
+	const struct elf_file *elf; /* the node's executable */
+	struct mem *mem;	    /* its memory, and where that file is in it */
+	uint64_t bias;
 	struct id_table processes, ports; /* of the node: for USDT probes and for aliases */
 	uint64_t event_epid;		  /* only those about this process; 0 = all */
 	struct event_who event_who, message_from, message_to; /* see abi/config.h */

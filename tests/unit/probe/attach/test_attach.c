@@ -10,7 +10,12 @@
 #include <cmocka.h>
 
 #include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -202,13 +207,76 @@ static void test_multi(void **state)
 	check_hits(ATTACH_MULTI);
 }
 
+static void copy_self(char *path)
+{
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = mkstemp(path);
+
+	assert_true(from >= 0 && to >= 0);
+	while (sendfile(to, from, NULL, 1 << 30) > 0)
+		;
+	close(from);
+	close(to);
+}
+
+/* Placed in this file, are they in this process? */
+static int place_in(const char *path, enum attach_way way, struct error *err)
+{
+	struct event_switches switches = {0};
+	static struct source_plan plan;
+	struct calibrate_bpf *skel = calibrate_bpf__open();
+	struct elf_file *elf = NULL;
+	struct mem *mem = NULL;
+	uint64_t offset, bias;
+	struct attach *a;
+	int rc;
+
+	assert_non_null(skel);
+	memset(&plan, 0, sizeof(plan));
+	assert_int_equal(perf_own_offset((const void *)(uintptr_t)target_a, &offset), 0);
+	add(&plan, "calibrate_hit", KIND(3), offset);
+	assert_int_equal(elf_file_open(&elf, open(path, O_RDONLY | O_CLOEXEC), path, err), 0);
+	assert_true(elf_file_bias(elf, (raddr)(uintptr_t)target_a, offset, 1, &bias));
+	assert_int_equal(mem_open_live(&mem, getpid(), err), 0);
+	attach_open(&a, &plan, getpid(), path, way);
+	attach_prove(a, mem, elf, bias);
+	assert_int_equal(attach_choose(a, skel->obj, err), 0);
+	assert_int_equal(calibrate_bpf__load(skel), 0);
+	attach_loaded(a, &switches);
+	rc = attach_on(a, 0, err);
+	assert_int_equal(switches.kinds, rc ? 0 : KIND(3));
+	attach_close(a);
+	calibrate_bpf__destroy(skel);
+	mem_close(mem);
+	elf_file_close(elf);
+	return rc;
+}
+
+/* As overlayfs makes a copy of a file that is changed, while the process has mapped what was. */
+static void test_elsewhere(void **state)
+{
+	char copy[] = "/tmp/test_attach-XXXXXX";
+	struct error err = {0};
+
+	UNUSED(state);
+	if (!may_probe())
+		skip();
+	copy_self(copy);
+	for (enum attach_way way = ATTACH_PERF; way <= ATTACH_MULTI; way++) {
+		if (way == ATTACH_MULTI && !multi_available())
+			continue;
+		assert_int_equal(place_in("/proc/self/exe", way, &err), 0);
+		assert_int_equal(place_in(copy, way, &err), -ESTALE);
+		assert_non_null(strstr(err.msg, "overlayfs"));
+	}
+	unlink(copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_trap),
-		cmocka_unit_test(test_perf),
-		cmocka_unit_test(test_multi),
+		cmocka_unit_test(test_groups),	  cmocka_unit_test(test_trap),
+		cmocka_unit_test(test_perf),	  cmocka_unit_test(test_multi),
+		cmocka_unit_test(test_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
