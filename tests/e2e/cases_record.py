@@ -265,7 +265,18 @@ def native_names(ctx):
 
 @case("+JPperf true: frame pointers in the stacks change nothing", otp="one")
 def jpperf(ctx):
-    node = ctx.new_node(flags=("+S", "2:2", "+JPperf", "true"))
+    without_change(ctx, "+JPperf", "true")
+
+
+@case("+JMsingle true: JIT memory that is not mapped twice changes nothing, nor with +JPperf true")
+def jmsingle(ctx):
+    if ctx.release < 26:
+        raise Skip("OTP 26 was the first to have +JMsingle")
+    without_change(ctx, "+JMsingle", "true", "+JPperf", "true")
+
+
+def without_change(ctx, *flags):
+    node = ctx.new_node(flags=("+S", "2:2", *flags))
     ctx.cleanup(remove_maps, node)
     with ctx.workload("cpu_split", node=node) as truth:
         profile = ctx.record_enough(1500, truth["pids"], node=node)
