@@ -119,9 +119,9 @@ def atoms(ctx):
 def literals(ctx):
     d = Incident(ctx, "literals")
     d.check_first("literal_collection", "literals are collected all the time", "persistent_term:put/2")
-    lines = d.run("trace", "persistent_term:put/2 -> stack", "-n", "1").out
+    lines = d.run("gc", "-d", "3").out
     check_in(d.pid("incident_churn"), lines, "the process")
-    check_in("incidents:step/1", lines, "the function")
+    check_in("persistent_term:put/2 in incidents:step/1", lines, "the function")
     profile = ctx.ebeam.record(d.node, 3)
     check(profile.kind_share("literal gc") > 0.1 and profile.share_with("[literal gc]") > 0.1,
           f"CPU that the search takes: {profile.by_kind}")

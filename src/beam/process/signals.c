@@ -28,17 +28,19 @@
 #define MAX_MESSAGE_SIZE  128
 #define MAX_HEAP_FRAGMENT 64
 
+struct queue_heads {
+	uint64_t inner, middle, outer, buffers;
+};
+
 struct walk {
 	struct beam_node *n;
 	struct mem *mem;
 	int (*visit)(void *arg, const struct signal_message *m);
 	void *arg;
 	struct signal_counts *counts;
+	struct queue_heads heads; /* as the walk began */
+	bool passed_middle, passed_outer;
 	bool stop;
-};
-
-struct queue_heads {
-	uint64_t inner, middle, outer, buffers;
 };
 
 static int read_heads(struct beam_node *n, raddr process, struct queue_heads *h)
@@ -142,6 +144,9 @@ static void walk_queue(struct walk *w, raddr first, enum signal_queue queue)
 	raddr mark = 0;
 
 	for (raddr at = first; at && !w->stop; steps++) {
+		/* The process has moved that queue to the end of this one meanwhile. */
+		w->passed_middle |= at == w->heads.middle;
+		w->passed_outer |= at == w->heads.outer;
 		if (w->counts->messages + w->counts->others >= SIGNALS_MAX) {
 			w->counts->cut = true;
 			return;
@@ -166,23 +171,25 @@ int signals_walk(struct beam_node *n, struct mem *mem, raddr process,
 		 struct signal_counts *counts)
 {
 	struct walk w = {.n = n, .mem = mem, .visit = visit, .arg = arg, .counts = counts};
-	struct queue_heads before, after;
+	struct queue_heads *before = &w.heads, after;
 	int rc;
 
 	memset(counts, 0, sizeof(*counts));
 	if ((size_t)n->layout.message_size > MAX_MESSAGE_SIZE ||
 	    (size_t)n->layout.heap_frag_size > MAX_HEAP_FRAGMENT)
 		return -EINVAL;
-	rc = read_heads(n, process, &before);
+	rc = read_heads(n, process, before);
 	if (rc)
 		return rc;
-	walk_queue(&w, before.inner, SIGNAL_QUEUE_INNER);
-	walk_queue(&w, before.middle, SIGNAL_QUEUE_MIDDLE);
-	walk_queue(&w, before.outer, SIGNAL_QUEUE_OUTER);
-	counts->buffers = before.buffers != 0;
+	walk_queue(&w, before->inner, SIGNAL_QUEUE_INNER);
+	if (!w.passed_middle)
+		walk_queue(&w, before->middle, SIGNAL_QUEUE_MIDDLE);
+	if (!w.passed_outer)
+		walk_queue(&w, before->outer, SIGNAL_QUEUE_OUTER);
+	counts->buffers = before->buffers != 0;
 	/* Appending moves no head; consuming moves the inner one, fetching the others. */
 	rc = read_heads(n, process, &after);
-	counts->moved = rc != 0 || before.inner != after.inner || before.middle != after.middle ||
-			(before.outer && before.outer != after.outer);
+	counts->moved = rc != 0 || before->inner != after.inner || before->middle != after.middle ||
+			(before->outer && before->outer != after.outer);
 	return 0;
 }

@@ -387,7 +387,11 @@ static void add_holders(struct strbuf *out, const struct now_view *v)
 		if (pid)
 			strbuf_addf(out, " with %s", pid);
 		if (r->function)
-			strbuf_addf(out, " in %s", r->function);
+			strbuf_addf(out,
+				    r->from == FUNCTION_SLICE_START
+					    ? ", whose time slice began in %s,"
+					    : " in %s",
+				    r->function);
 		strbuf_addf(out, " %s", how[r->holds]);
 		if (r->runnable)
 			strbuf_addstr(out, " (its thread waits for a CPU)");

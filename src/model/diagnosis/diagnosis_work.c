@@ -107,19 +107,25 @@ static bool is_told_of_locks(const struct diagnosis *d, const struct diagnosed_s
 	return locks_are_contended(d) && s->syscall && strcmp(s->syscall, "futex") == 0;
 }
 
+/* Nobody saw its end, maybe not its beginning. */
+static const char *at_least(const struct diagnosed_scheduler *s)
+{
+	return s->lasts ? "at least " : "";
+}
+
 static void tell_of_slice(struct finding *f, const struct diagnosed_scheduler *s)
 {
 	bool is_short = 10 * s->waited_ns > kept_ns(s);
 	struct texts t = {.nr = 0};
 
-	finding_evidence(f, "%s scheduler %u ran %s for %s%s%s%s%s%s%s%s%s", s->type, s->number,
-			 s->pid ? s->pid : "a process", text_time(&t, (double)kept_ns(s)),
-			 is_short ? " (its thread waited for a CPU for " : "",
-			 is_short ? text_time(&t, (double)s->waited_ns) : "",
-			 is_short ? " of it)" : "", s->lasts ? ", and still does" : "",
-			 s->function ? ", in " : "", s->function ? s->function : "",
-			 s->syscall ? ", blocked in the system call " : "",
-			 s->syscall ? s->syscall : "");
+	finding_evidence(
+		f, "%s scheduler %u ran %s for %s%s%s%s%s%s%s%s%s%s", s->type, s->number,
+		s->pid ? s->pid : "a process", at_least(s), text_time(&t, (double)kept_ns(s)),
+		is_short ? " (its thread waited for a CPU for " : "",
+		is_short ? text_time(&t, (double)s->waited_ns) : "", is_short ? " of it)" : "",
+		s->lasts ? ", and still does" : "", s->function ? ", in " : "",
+		s->function ? s->function : "", s->syscall ? ", blocked in the system call " : "",
+		s->syscall ? s->syscall : "");
 	if (!s->dirty && s->queue)
 		finding_evidence(f, "%" PRIu64 " process%s waited in its run queue meanwhile",
 				 s->queue, s->queue == 1 ? "" : "es");
@@ -165,8 +171,8 @@ void rule_long_slices(struct making *m)
 				  MIN(45 + 20 * log10((double)longest->longest_ns / 1e8), 78.0) +
 					  (is_stuck(m->d, longest) ? 8 : 0),
 				  FINDING_CERTAIN,
-				  "a process kept a scheduler for %s without a pause",
-				  text_time(&t, (double)kept_ns(longest)));
+				  "a process kept a scheduler for %s%s without a pause",
+				  at_least(longest), text_time(&t, (double)kept_ns(longest)));
 	for (size_t i = 0; i < m->d->schedulers.len; i++) {
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
 
@@ -619,7 +625,7 @@ void rule_literals(struct making *m)
 	finding_evidence(
 		f, "each persistent_term:put/2 or erase/1 that replaces a term, and each purge of "
 		   "a module, has all processes scanned");
-	finding_command(f, "trace 'persistent_term:put/2 -> stack' -d 10");
+	finding_command(f, "gc -d 10");
 }
 
 void rule_spawns(struct making *m)

@@ -110,6 +110,29 @@ static void test_order(void **state)
 	}
 }
 
+/* The process fetches what came, while it is walked: each message once. */
+static void test_fetched_meanwhile(void **state)
+{
+	const struct beam_layout *l;
+	struct signal_counts c;
+	raddr outer, middle;
+	struct seen s;
+
+	(void)state;
+	open_seen(&s, 27);
+	l = &s.f->node.layout;
+	outer = message(&s, SMALL(3), message(&s, SMALL(4), 0));
+	middle = message(&s, SMALL(2), outer);
+	head(&s, l->process_sig_inq_first, outer);
+	head(&s, l->process_sig_qs_cont, middle);
+	head(&s, l->process_sig_qs_first, message(&s, SMALL(1), middle));
+	c = walk(&s);
+	assert_int_equal(c.messages, 4);
+	for (uint64_t k = 0; k < 4; k++)
+		assert_int_equal(s.m[k].term, SMALL(k + 1));
+	fakenode_close(s.f);
+}
+
 static void test_alias(void **state)
 {
 	struct seen s;
@@ -259,7 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),	  cmocka_unit_test(test_alias),
 		cmocka_unit_test(test_fragments), cmocka_unit_test(test_corrupt),
-		cmocka_unit_test(test_cached),
+		cmocka_unit_test(test_cached),	  cmocka_unit_test(test_fetched_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
