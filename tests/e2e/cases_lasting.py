@@ -209,3 +209,22 @@ def slices(ctx):
         own = [e for e in events if is_of(e, call)]
         check_in(FUNCTIONS[call["function"]], [f["mfa"] for f in own[0]["stack"]], f"of {call}")
     print(f"{len(sure)} of {len(long)}, {len(events)} events, all from {least / 1e6} ms on")
+
+
+@case("comparisons that last: the functions that they are in, and none that the stack had before")
+def comparisons(ctx):
+    node = ctx.new_node()
+    watch = Watch(ctx, node, "-e", "long_schedule", "--longer-than", "20ms")
+    truth = node.ask("lasting", "compare", 4)
+    found = {"lasting:in_body/3": 0, "lasting:in_guard/3": 0}
+    for event in [e for e in watch.events() if e["pid"] == truth["pid"]]:
+        stack = [f["mfa"] for f in event["stack"]]
+        for mfa in found:
+            found[mfa] += mfa in stack
+        if any(mfa in stack for mfa in found):
+            check_equal([m for m in stack if m in ("lasting:nap/0", "lasting:deeper/0")], [],
+                        f"returned long ago: {stack}")
+        if "lasting:in_body/3" in stack:
+            check_equal(stack[0], "erlang:'=='/2", f"the BIF: {stack}")
+    check(all(found.values()), f"{found}")
+    print(found)

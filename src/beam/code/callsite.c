@@ -63,6 +63,51 @@ raddr callsite_return_at(struct mem *mem, bool c_stack, raddr registers, raddr *
 	return ((sp - 15) & ~15ull) - 8;
 }
 
+/* Words of the C stack below the return address: of the function that was called, and the next. */
+#define SAVED_WORDS  64
+#define STACK_MAX    (1ull << 36) /* bytes */
+#define FRAGMENT_MAX 1024
+
+/* If a call of a fragment returns to what stands at `sp`: how far before `ra` that fragment begins;
+ * that of `ra` itself begins closest.  FRAGMENT_MAX = it is none. */
+static raddr fragment_distance(struct mem *mem, const struct address_range *fragments, raddr ra,
+			       raddr sp)
+{
+	raddr caller, to;
+
+	if (mem_read_u64(mem, sp, &caller))
+		return FRAGMENT_MAX;
+	to = callsite_code_called(mem, caller);
+	return to >= fragments->start && to < ra ? MIN(ra - to, FRAGMENT_MAX) : FRAGMENT_MAX;
+}
+
+raddr callsite_stack_top(struct mem *mem, const struct address_range *fragments, raddr ra,
+			 raddr return_at, raddr stop, raddr hend)
+{
+	uint64_t saved[SAVED_WORDS];
+	uint8_t code[CALLSITE_AFTER_SIZE];
+	raddr top = stop, least;
+
+	if (ra < fragments->start || ra >= fragments->end ||
+	    mem_read(mem, ra, code, sizeof(code)) || !callsite_code_keeps_stack(code))
+		return stop;
+	least = fragment_distance(mem, fragments, ra, stop);
+	if (mem_read(mem, return_at - sizeof(saved), saved, sizeof(saved)))
+		return 0;
+	for (size_t i = ARRAY_SIZE(saved); i-- > 0;) {
+		raddr distance;
+
+		if ((saved[i] & 7) || saved[i] >= hend || hend - saved[i] > STACK_MAX)
+			continue;
+		distance = fragment_distance(mem, fragments, ra, saved[i]);
+		if (distance < least) {
+			least = distance;
+			top = saved[i];
+		}
+	}
+	return least < FRAGMENT_MAX ? top : 0;
+}
+
 static uint32_t hash_mfa(const uint64_t mfa[3])
 {
 	return hash_mix(hash_mix(hash_mix(1, mfa[0]), mfa[1]), mfa[2]);

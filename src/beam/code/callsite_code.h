@@ -3,6 +3,7 @@
 #ifndef EBEAM_BEAM_CALLSITE_CODE_H
 #define EBEAM_BEAM_CALLSITE_CODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "target/mem.h"
@@ -15,6 +16,14 @@
 raddr callsite_code_slot(const uint8_t *code, raddr ra);
 /* The C function that a guard BIF's fragment is called with. */
 raddr callsite_code_guard(const uint8_t *code);
+
+/* By the bytes at the return address: the Erlang stack pointer is kept in a register that C
+ * functions save, and not in Process.stop (emit_enter_runtime() without Update::eStack,
+ * beam_asm.hpp of OTP 24 to 29). */
+#define CALLSITE_AFTER_SIZE 3
+bool callsite_code_keeps_stack(const uint8_t *code);
+/* What JIT code called whose return address is `ra`, directly or by a jump; 0 = it is no call. */
+raddr callsite_code_called(struct mem *mem, raddr ra);
 
 /* The Export of a light BIF in OTP 24, by the return address of its caller; 0 = none is told. */
 raddr callsite_code_light_bif(struct mem *mem, raddr ra);

@@ -34,6 +34,38 @@ raddr callsite_code_guard(const uint8_t *code)
 	return 0;
 }
 
+/* `mov rsp, rbp` */
+bool callsite_code_keeps_stack(const uint8_t *code)
+{
+	return code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xec;
+}
+
+/* `call rel32` = e8 rel32; modules have a jump to each fragment that is too far away: `jmp rel32` =
+ * e9 rel32 or `jmp [rip + disp32]` = ff 25 disp32, with an empty REX prefix where it is aligned. */
+raddr callsite_code_called(struct mem *mem, raddr ra)
+{
+	uint8_t call[5], jump[7];
+	int32_t disp;
+	raddr to;
+	int prefix;
+
+	if (mem_read(mem, ra - sizeof(call), call, sizeof(call)) || call[0] != 0xe8)
+		return 0;
+	memcpy(&disp, call + 1, sizeof(disp));
+	to = ra + (uint64_t)(int64_t)disp;
+	if (mem_read(mem, to, jump, sizeof(jump)))
+		return 0;
+	prefix = jump[0] == 0x40;
+	if (jump[prefix] == 0xe9) {
+		memcpy(&disp, jump + prefix + 1, sizeof(disp));
+		return to + (raddr)prefix + 5 + (uint64_t)(int64_t)disp;
+	}
+	if (prefix || jump[0] != 0xff || jump[1] != 0x25)
+		return to;
+	memcpy(&disp, jump + 2, sizeof(disp));
+	return mem_read_u64(mem, to + 6 + (uint64_t)(int64_t)disp, &to) ? 0 : to;
+}
+
 /*
  * The Export of a light BIF in OTP 24 (emit_call_light_bif() of instr_bif.cpp), by the return
  * address of its caller, which begins with `movabs rcx, imm64`.  Where that is says `lea rdx, [rip

@@ -41,7 +41,7 @@ static void read_call(struct running_call *call, struct mem *mem, const struct b
 		      const struct running_code *code, const struct running_scheduler *s,
 		      raddr stop)
 {
-	raddr at = callsite_return_at(mem, code->c_stack, s->registers, &call->pushed);
+	raddr at = call->at = callsite_return_at(mem, code->c_stack, s->registers, &call->pushed);
 	raddr light_bif = callsite_light_bif_at(code->otp, l, s->registers, stop);
 
 	if (!at || mem_read_u64(mem, at, &call->ra) ||
@@ -61,12 +61,13 @@ static bool is_off_cpu(const struct thread_state *t)
 }
 
 /* Sets place, status and what tells the function; returns the top of the stack. */
-static raddr find_top(struct rec_raw_sample *out, const struct running_call *call,
+static raddr find_top(struct rec_raw_sample *out, struct mem *mem, const struct running_call *call,
 		      const struct stack_bounds *b, const struct running_code *code,
 		      const struct running_scheduler *s, const struct thread_state *t, bool in_c,
 		      const struct running_call *earlier)
 {
 	bool off_cpu = is_off_cpu(t);
+	raddr top = b->stop;
 
 	out->status = SAMPLE_STATUS_COMPLETE;
 	out->stack_source = s->type == THREAD_NORMAL ? STACK_LAST : STACK_STOP;
@@ -87,7 +88,13 @@ static raddr find_top(struct rec_raw_sample *out, const struct running_call *cal
 		out->place = PLACE_C_FROM_JIT;
 		out->call_ra = call->ra;
 		out->light_bif = call->light_bif;
-		return b->stop;
+		if (!code->c_stack)
+			top = callsite_stack_top(mem, &code->fragments, call->ra, call->at, b->stop,
+						 b->hend);
+		if (top)
+			return top;
+		out->status = SAMPLE_STATUS_STACK_UNREADABLE;
+		return b->hend;
 	}
 	out->place = PLACE_OTHER;
 	out->status = SAMPLE_STATUS_AMBIGUOUS;
@@ -220,7 +227,7 @@ bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, s
 	beam_mfa_read(mem, l, bytes_u64(bytes, l->process_current), out->current_mfa);
 	if (s->type == THREAD_NORMAL)
 		read_call(call, mem, l, code, s, b.stop);
-	top = find_top(out, call, &b, code, s, &t, in_c, earlier);
+	top = find_top(out, mem, call, &b, code, s, &t, in_c, earlier);
 	/* A collector that has moved the stack stores the new bounds at its end. */
 	if (!is_inside(&b, top) || (b.hend & 7))
 		out->status = SAMPLE_STATUS_BAD_BOUNDS;

@@ -5,8 +5,9 @@
  *
  * Where JIT code stands and its Erlang stack pointer are in registers.  The kernel shows those of a
  * thread that is off its CPU; while C code runs that JIT code called, Process.stop holds the stack
- * pointer, and the return address into JIT code stands below the scheduler's registers (on dirty
- * schedulers Process.current is the function).  Whether C code runs is told by nothing of a thread
+ * pointer, or a register that the C function has saved (callsite_stack_top()), and the return
+ * address into JIT code stands below the scheduler's registers (on dirty schedulers Process.current
+ * is the function).  Whether C code runs is told by nothing of a thread
  * that is on its CPU, but by `called`: see below.
  */
 #ifndef EBEAM_BEAM_RUNNING_STACK_H
@@ -37,6 +38,7 @@ struct running_scheduler {
 struct running_call {
 	bool known; /* the time is */
 	raddr ra, entry;
+	raddr at;     /* where its return address stands */
 	raddr pushed; /* what shared fragments have pushed: see callsite_return_at() */
 	uint64_t light_bif, cpu_ns;
 };

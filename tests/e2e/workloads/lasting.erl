@@ -9,8 +9,10 @@
 %%   node.ask("lasting", "ports", N, MS)          N callbacks of zoo_drv (see driver_zoo), of so many milliseconds
 %%   node.ask("lasting", "slices", N)             N slices of 25 ms or more in each of four kinds of code,
 %%                                                and as many of 8 ms
+%%   node.ask("lasting", "compare", N)            N slices in each of two comparisons, which follow a
+%%                                                wait that was deeper on the stack
 -module(lasting).
--export([load/1, nifs/2, short/2, collections/1, ports/2, slices/1]).
+-export([load/1, nifs/2, short/2, collections/1, ports/2, slices/1, compare/1]).
 -export([normal/2, dirty_cpu/2, dirty_io/2]).
 
 -define(SPIN, 0).
@@ -173,3 +175,26 @@ compare(A, B, Until) ->
         T when T < Until -> compare(A, B, Until);
         _ -> ok
     end.
+
+%% Process.stop is that of the wait all the time: neither comparison stores where the stack is.
+compare(Count) ->
+    in_process(fun() ->
+        {A, B} = {twins(24), twins(24)},
+        _ = [{in_body(nap(), A, B), in_guard(nap(), A, B)} || _ <- lists:seq(1, list_to_integer(Count))],
+        #{}
+    end).
+
+twins(0) -> [];
+twins(N) -> T = twins(N - 1), {T, T}.
+
+nap() -> {deeper(), ok}.
+
+deeper() -> {deepest(), ok}.
+
+deepest() -> receive nothing -> ok after 20 -> ok end.
+
+in_body(_, A, B) -> Same = A == B, {Same, ok}.
+
+in_guard(_, A, B) -> if A == B -> {held(A), ok}; true -> false end.
+
+held(A) -> A.

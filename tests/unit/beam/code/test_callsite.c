@@ -481,6 +481,50 @@ static void test_bounds(void **state)
 	}
 }
 
+/* A call of `to` that returns to `ra`: directly, or by a jump of the module. */
+static void put_call(struct image *im, raddr ra, raddr to)
+{
+	const uint8_t call = 0xe8;
+
+	image_put(im, ra - 5, &call, 1);
+	image_u32(im, ra - 4, (uint32_t)(to - ra));
+}
+
+static void test_stack_top(void **state)
+{
+	const uint8_t keeps[] = {0x48, 0x89, 0xec}, stores[] = {0x49, 0x8b, 0x65};
+	const uint8_t jump[] = {0x40, 0xe9};
+	struct site_test *t = *state;
+	struct image *im = t->f->im;
+	struct mem *mem = t->f->node.mem;
+	raddr code = image_alloc(im, 4096), stack = image_alloc(im, 256);
+	raddr c_stack = image_alloc(im, 1024) + 1000;
+	const struct address_range block = {code, code + 0x400};
+	raddr old = stack + 64, now = stack + 128, hend = stack + 256, ra = code + 0x220;
+
+	image_put(im, ra, keeps, sizeof(keeps));
+	put_call(im, code + 0x800, code + 0x100); /* another fragment */
+	put_call(im, code + 0x900, code + 0xa00); /* that of ra, at 0x200, by a jump: */
+	image_put(im, code + 0xa00, jump, sizeof(jump));
+	image_u32(im, code + 0xa02, (uint32_t)(0x200 - 0xa06));
+	image_u64(im, old, code + 0x800);
+	image_u64(im, now, code + 0x900);
+#define TOP(at, stop) callsite_stack_top(mem, &block, at, c_stack, stop, hend)
+	/* Nothing has saved it. */
+	assert_true(TOP(ra, stack) == 0);
+	assert_true(TOP(ra, now) == now);
+	/* A register that the second function has saved. */
+	image_u64(im, c_stack - 8 * 9, now);
+	assert_true(TOP(ra, stack) == now);
+	assert_true(TOP(ra, old) == now); /* left from a call of another fragment */
+	assert_true(TOP(ra, now) == now);
+	/* Called from anywhere else, or stored by the caller. */
+	assert_true(TOP(code + 0x500, old) == old);
+	image_put(im, ra, stores, sizeof(stores));
+	assert_true(TOP(ra, old) == old);
+#undef TOP
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_test, close_test)
@@ -491,6 +535,7 @@ int main(void)
 		TEST(test_invalid_exports), TEST(test_current_function),
 		TEST(test_guard_bif),	    TEST(test_kinds_of_sites_do_not_mix),
 		TEST(test_faults),	    TEST(test_bounds),
+		TEST(test_stack_top),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
