@@ -16,9 +16,14 @@ struct used {
 	uint64_t start_ticks, ticks;
 };
 
+struct cpu_ticks {
+	uint64_t used, stolen;
+};
+
 struct host_cpu {
 	uint64_t begin_ns;
-	VEC(struct used) v; /* by os_pid */
+	struct cpu_ticks ticks; /* of all CPUs; 0 = not known */
+	VEC(struct used) v;	/* by os_pid */
 };
 
 static int by_os_pid(const void *a, const void *b)
@@ -26,6 +31,41 @@ static int by_os_pid(const void *a, const void *b)
 	int x = ((const struct used *)a)->os_pid, y = ((const struct used *)b)->os_pid;
 
 	return x < y ? -1 : x > y;
+}
+
+/* proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal. */
+static struct cpu_ticks read_ticks(void)
+{
+	unsigned long long t[8];
+	struct cpu_ticks ticks = {0};
+	FILE *f = fopen("/proc/stat", "re");
+
+	if (!f)
+		return ticks;
+	if (fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3],
+		   &t[4], &t[5], &t[6], &t[7]) == 8) {
+		ticks.used = t[0] + t[1] + t[2] + t[5] + t[6];
+		ticks.stolen = t[7];
+	}
+	fclose(f);
+	return ticks;
+}
+
+struct host_cpu_total host_cpu_total(const struct host_cpu *h)
+{
+	double ticks =
+		(double)(clock_monotonic_ns() - h->begin_ns) / 1e9 * (double)sysconf(_SC_CLK_TCK);
+	struct cpu_ticks now = read_ticks();
+	long nr = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!h->ticks.used || now.used < h->ticks.used || now.stolen < h->ticks.stolen ||
+	    ticks <= 0 || nr < 1)
+		return (struct host_cpu_total){0};
+	return (struct host_cpu_total){
+		.nr = (unsigned int)nr,
+		.used = (double)(now.used - h->ticks.used) / ticks,
+		.stolen = (double)(now.stolen - h->ticks.stolen) / ticks,
+	};
 }
 
 struct host_cpu *host_cpu_begin(void)
@@ -41,6 +81,7 @@ struct host_cpu *host_cpu_begin(void)
 		return NULL;
 	h = xcalloc(1, sizeof(*h));
 	h->begin_ns = clock_monotonic_ns();
+	h->ticks = read_ticks();
 	for (ssize_t i = 0; i < nr; i++) {
 		struct used new = {.os_pid = pids[i]};
 
@@ -88,10 +129,28 @@ static void insert(struct host_cpu_user *out, size_t *nr, size_t max,
 	out[at] = *new;
 }
 
-size_t host_cpu_end(const struct host_cpu *h, int but, struct host_cpu_user *out, size_t max)
+static double cores_of(const struct host_cpu *h, int os_pid, struct proc_stat *s)
 {
 	double seconds = (double)(clock_monotonic_ns() - h->begin_ns) / 1e9;
-	double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
+	uint64_t now, before;
+	struct error ignored;
+
+	if (proc_stat_read(s, os_pid, &ignored) != 0 || seconds <= 0)
+		return 0;
+	now = s->utime_ticks + s->stime_ticks;
+	before = ticks_before(h, os_pid, s->start_ticks);
+	return now <= before ? 0 : (double)(now - before) / (double)sysconf(_SC_CLK_TCK) / seconds;
+}
+
+double host_cpu_of(const struct host_cpu *h, int os_pid)
+{
+	struct proc_stat s;
+
+	return cores_of(h, os_pid, &s);
+}
+
+size_t host_cpu_end(const struct host_cpu *h, int but, struct host_cpu_user *out, size_t max)
+{
 	struct error ignored;
 	struct proc_stat s;
 	size_t found = 0;
@@ -101,16 +160,12 @@ size_t host_cpu_end(const struct host_cpu *h, int but, struct host_cpu_user *out
 	nr = proc_list(&pids, &ignored);
 	for (ssize_t i = 0; i < nr; i++) {
 		struct host_cpu_user new = {.os_pid = pids[i]};
-		uint64_t before, now;
 
-		if (pids[i] == but || pids[i] == getpid() ||
-		    proc_stat_read(&s, pids[i], &ignored) != 0)
+		if (pids[i] == but || pids[i] == getpid())
 			continue;
-		now = s.utime_ticks + s.stime_ticks;
-		before = ticks_before(h, pids[i], s.start_ticks);
-		if (now <= before)
+		new.cores = cores_of(h, pids[i], &s);
+		if (new.cores <= 0)
 			continue;
-		new.cores = seconds > 0 ? (double)(now - before) * tick / seconds : 0;
 		snprintf(new.comm, sizeof(new.comm), "%s", s.comm);
 		insert(out, &found, max, &new);
 	}

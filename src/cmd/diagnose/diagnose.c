@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/units.h"
@@ -511,6 +512,8 @@ static void add_host(struct sampling *s)
 static void add_cpu_users(struct diagnose *g)
 {
 	struct host_cpu_user users[CPU_USERS_SHOWN];
+	struct host_cpu_total total;
+	double listed = 0;
 	size_t nr = g->host ? host_cpu_end(g->host, g->n->os_pid, users, CPU_USERS_SHOWN) : 0;
 
 	for (size_t i = 0; i < nr && users[i].cores >= CPU_USER_LEAST; i++) {
@@ -520,7 +523,16 @@ static void add_cpu_users(struct diagnose *g)
 			    users[i].cores);
 		vec_push(&g->d.cpu_users, diagnose_text(g, text.buf));
 		strbuf_free(&text);
+		listed += users[i].cores;
 	}
+	if (!g->host)
+		return;
+	total = host_cpu_total(g->host);
+	g->d.nr_cpus = total.nr;
+	g->d.host_cpu = total.used;
+	g->d.stolen_cpu = total.stolen;
+	g->d.other_cpu = total.used - listed - host_cpu_of(g->host, g->n->os_pid) -
+			 host_cpu_of(g->host, getpid());
 }
 
 static int finish(struct sampling *s, struct error *err)

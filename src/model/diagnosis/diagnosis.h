@@ -149,8 +149,12 @@ struct diagnosis {
 	/* The host.  Shares of the time that threads of schedulers were to run; NAN. */
 	double cpu_wait, cpu_used;   /* the second in cores */
 	VEC(const char *) cpu_users; /* other processes that use CPU, most first, as text */
-	double throttled;	     /* share of the periods of its cgroup */
-	struct series rss;	     /* bytes */
+	/* Of the whole host, in cores; nr_cpus == 0: not known.  other_cpu: by processes that are
+	 * neither the node nor among cpu_users. */
+	unsigned int nr_cpus;
+	double host_cpu, stolen_cpu, other_cpu;
+	double throttled;     /* share of the periods of its cgroup */
+	struct series rss;    /* bytes */
 	struct series beyond; /* of these, what all carriers of the VM's allocators do not hold */
 	uint64_t memory_max;  /* bytes that it may have; 0 = not known */
 

@@ -522,6 +522,17 @@ void rule_host_cpu(struct making *m)
 		100 * d->cpu_wait, d->cpu_used, waited);
 	for (size_t i = 0; i < d->cpu_users.len; i++)
 		finding_evidence(f, "another process uses CPU: %s", d->cpu_users.data[i]);
+	if (d->nr_cpus && d->other_cpu >= 0.05)
+		finding_evidence(f,
+				 "processes that use less, or have exited meanwhile, used %.2g "
+				 "cores",
+				 d->other_cpu);
+	if (d->nr_cpus)
+		finding_evidence(f, "the host has %u CPUs, of which %.2g were used", d->nr_cpus,
+				 d->host_cpu);
+	if (d->nr_cpus && d->stolen_cpu >= 0.05)
+		finding_evidence(f, "the hypervisor gave %.2g of them to other machines (steal)",
+				 d->stolen_cpu);
 	finding_command(f, "sched --now -d 5");
 }
 

@@ -680,6 +680,7 @@ int main(void)
 		cmocka_unit_test(test_dirty),
 		cmocka_unit_test(test_busiest),
 		cmocka_unit_test(test_shares),
+
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_processes_grow),
 		cmocka_unit_test(test_slow_growth),

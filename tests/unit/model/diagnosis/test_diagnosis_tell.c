@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What findings say of where a process is. */
+/* What findings say of where a process is, and of who uses the CPUs. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -50,9 +50,38 @@ static void test_running(void **state)
 	diagnosis_free(&d);
 }
 
+/* What was used adds up. */
+static void test_host_cpu(void **state)
+{
+	struct diagnosis d = {.duration_ns = 5000000000ull, .samples = 11, .throttled = NAN};
+	struct findings f;
+
+	(void)state;
+	d.cpu_wait = 0.5;
+	d.cpu_used = 0.5;
+	vec_push(&d.cpu_users, "bash (pid 5): 0.9 cores");
+	d.nr_cpus = 2;
+	d.host_cpu = 1.9;
+	d.other_cpu = 0.4;
+	findings_make(&f, &d);
+	assert_int_equal(f.v.data[0].evidence.len, 4);
+	assert_string_equal(f.v.data[0].evidence.data[2], "processes that use less, or have exited "
+							  "meanwhile, used 0.4 cores");
+	assert_string_equal(f.v.data[0].evidence.data[3],
+			    "the host has 2 CPUs, of which 1.9 were used");
+	findings_free(&f);
+	d.stolen_cpu = 0.25;
+	findings_make(&f, &d);
+	assert_string_equal(f.v.data[0].evidence.data[4],
+			    "the hypervisor gave 0.25 of them to other machines (steal)");
+	findings_free(&f);
+	diagnosis_free(&d);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_running)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_running),
+					   cmocka_unit_test(test_host_cpu)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
