@@ -116,19 +116,29 @@ static void tell_ends(struct trace *t)
 			   textless, trace_plural(textless));
 }
 
+/* Of few calls that are seen to their end, "0 of them" says little. */
+static void tell_longer(struct trace *t)
+{
+	const struct event_stream_limited *l = &event_run_stream(t->run)->calls.limited;
+	char longer[32], seen[128] = "";
+
+	if (l->tripped && l->time < 0.95)
+		snprintf(seen, sizeof(seen),
+			 "; calls were not seen for %.1f %% of the time (rate limit), and long "
+			 "ones may be among those",
+			 100 * (1 - l->time));
+	trace_warn(t, "%" PRIu64 " of %" PRIu64 " calls whose end was seen took longer than %s%s",
+		   t->shown, t->ended[0] + t->ended[1],
+		   units_format_ns(t->ctx->opt.longer_than_ns, longer, sizeof(longer)), seen);
+}
+
 void trace_tell(struct trace *t)
 {
-	char text[32];
-
 	if (t->told)
 		return;
 	t->told = true;
 	if (t->ctx->opt.longer_than_ns)
-		trace_warn(t,
-			   "%" PRIu64 " of %" PRIu64
-			   " calls whose end was seen took longer than %s",
-			   t->shown, t->ended[0] + t->ended[1],
-			   units_format_ns(t->ctx->opt.longer_than_ns, text, sizeof(text)));
+		tell_longer(t);
 	if (!t->ctx->opt.limit && trace_is_full(t))
 		trace_warn(t,
 			   "ended after the first %u calls: -n says how many, --count "
