@@ -106,7 +106,7 @@ def stuck(ctx):
 @case("binaries that are kept: by whom")
 def binaries(ctx):
     d = Diagnosis(ctx, "binaries")
-    d.check_found("binaries", "incident_holder refers to 150.0 MiB of them, in 300 binaries")
+    d.check_found("binaries", "incident_holder refers to 150.0 MiB in 300 binaries")
 
 
 @case("more to run than schedulers, and a limit that is near")

@@ -306,18 +306,19 @@ static void add_times(struct diagnose *g)
 	g->d.cpu_wait = ns > 0 && cpu + wait >= 0.2 * ns ? wait / (cpu + wait) : NAN;
 }
 
-/* Who ran in most looks. */
+#define MOST_BUSY 5
+
 static void add_busiest(struct diagnose *g)
 {
-	const struct running_look *most = NULL;
+	if (g->running.v.len)
+		qsort(g->running.v.data, g->running.v.len, sizeof(*g->running.v.data), by_nr);
+	for (size_t i = 0; i < MIN(g->running.v.len, (size_t)MOST_BUSY); i++) {
+		const struct diagnosed_busy busy = {
+			.process = diagnose_process(g, g->running.v.data[i].epid),
+			.looks = g->running.v.data[i].nr};
 
-	for (size_t i = 0; i < g->running.v.len; i++)
-		if (!most || g->running.v.data[i].nr > most->nr)
-			most = &g->running.v.data[i];
-	if (!most)
-		return;
-	g->d.busiest = diagnose_process(g, most->epid);
-	g->d.busiest_looks = most->nr;
+		vec_push(&g->d.busy, busy);
+	}
 }
 
 void diagnose_schedulers_finish(struct diagnose *g)

@@ -269,6 +269,7 @@ void diagnosis_free(struct diagnosis *d)
 {
 	vec_free(&d->limits);
 	vec_free(&d->cpu_users);
+	vec_free(&d->busy);
 	vec_free(&d->memory);
 	vec_free(&d->allocators);
 	vec_free(&d->newest_atoms);

@@ -136,6 +136,11 @@ struct diagnosed_receiver { /* of messages that timers will send */
 	uint64_t nr;
 };
 
+struct diagnosed_busy {
+	uint32_t process; /* one of processes */
+	unsigned int looks;
+};
+
 struct diagnosis {
 	uint64_t duration_ns;
 	unsigned int looks, samples;
@@ -181,9 +186,8 @@ struct diagnosis {
 	unsigned int nr_running, nr_gc, nr_blocked;
 	unsigned int nr_blocked_schedulers; /* how many were, at any time */
 	VEC(struct diagnosed_function) blocked_in;
-	/* The process that ran in most of all looks (`looks`), one of processes; 0 looks = none. */
-	uint32_t busiest;
-	unsigned int busiest_looks;
+	/* Processes by how many of all looks (`looks`) they ran in, most first; not all of them. */
+	VEC(struct diagnosed_busy) busy;
 	VEC(uint32_t) collecting; /* processes that were seen collecting, most often first */
 	double literal_collector; /* share of samples in which it had work; NAN */
 	VEC(struct diagnosed_table) tables;

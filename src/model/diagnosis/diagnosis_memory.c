@@ -89,6 +89,29 @@ static bool grows_slowly(const struct diagnosis *d, const struct series *total, 
 	return grew >= MIB && growth_is_sure(&g) && 3600 * g.per_s >= 0.1 * series_last(total);
 }
 
+/* Which process refers to most of the binaries; NULL = none was seen to refer to any. */
+static const struct diagnosed_process *binary_holder(const struct diagnosis *d)
+{
+	const struct diagnosed_process *holder = NULL;
+
+	for (size_t i = 0; i < d->processes.len; i++)
+		if (d->processes.data[i].binaries &&
+		    (!holder || d->processes.data[i].binaries > holder->binaries))
+			holder = &d->processes.data[i];
+	return holder;
+}
+
+static void tell_holder(struct finding *f, const struct diagnosed_process *holder)
+{
+	char *who = finding_process_text(holder);
+	struct texts t = {.nr = 0};
+
+	finding_evidence(f, "%s refers to %s in %s binaries outside of heaps", who,
+			 text_bytes(&t, (double)holder->binaries),
+			 text_count(&t, (double)holder->nr_binaries));
+	free(who);
+}
+
 void rule_memory_grows(struct making *m)
 {
 	const struct diagnosis *d = m->d;
@@ -96,6 +119,7 @@ void rule_memory_grows(struct making *m)
 	double seconds = diagnosis_seconds(d), grew = total ? series_growth(total) : 0;
 	double per_s = grew / seconds, weight = growth_weight(d, per_s);
 	struct texts t = {.nr = 0};
+	const struct diagnosed_process *holder = binary_holder(d);
 	const char *what = what_grew_most(d);
 	struct growth rate;
 	struct finding *f;
@@ -125,8 +149,13 @@ void rule_memory_grows(struct making *m)
 				 text_bytes(&t, code_growth(d)));
 	tell_what_grew(f, d);
 	finding_command(f, "mem");
-	finding_command(f, what && strcmp(what, "ets") == 0 ? "ets --sort memory"
-							    : "ps --sort memory");
+	if (what && strcmp(what, "binary") == 0 && holder) {
+		tell_holder(f, holder);
+		finding_command(f, "inspect '%s' --heap", holder->pid);
+	} else {
+		finding_command(f, what && strcmp(what, "ets") == 0 ? "ets --sort memory"
+								    : "ps --sort memory");
+	}
 }
 
 /* Steadily, and resident memory with it: what the VM has given back to its own cache of segments is
@@ -208,31 +237,23 @@ void rule_binaries(struct making *m)
 	const struct diagnosis *d = m->d;
 	double total = series_last(diagnosis_memory(d, "total"));
 	double binary = series_last(diagnosis_memory(d, "binary"));
-	const struct diagnosed_process *holder = NULL;
+	const struct diagnosed_process *holder = binary_holder(d);
 	struct texts t = {.nr = 0};
 	struct finding *f;
-	char *who;
 
-	for (size_t i = 0; i < d->processes.len; i++)
-		if (!holder || d->processes.data[i].binaries > holder->binaries)
-			holder = &d->processes.data[i];
-	if (!holder || !holder->binaries || !(binary >= 50 * MIB && binary >= 0.4 * total))
+	if (!holder || !(binary >= 50 * MIB && binary >= 0.4 * total))
 		return;
-	who = finding_process_text(holder);
 	/* A few large ones are data, not what was left of many. */
 	f = finding_begin(m, "binaries",
 			  holder->binaries > 0.5 * binary && holder->nr_binaries >= 20 ? 46 : 32,
 			  FINDING_POSSIBLE, "%s of %s are binaries outside of heaps",
 			  text_bytes(&t, binary), text_bytes(&t, total));
-	finding_evidence(f, "%s refers to %s of them, in %s binaries", who,
-			 text_bytes(&t, (double)holder->binaries),
-			 text_count(&t, (double)holder->nr_binaries));
+	tell_holder(f, holder);
 	finding_evidence(
 		f,
 		"a process that keeps a small part of a large binary keeps all of it, and one that "
 		"rarely collects keeps what it no longer needs");
 	finding_command(f, "inspect '%s' --heap", holder->pid);
-	free(who);
 }
 
 /* What a byte of code brings of new atoms, at most: OTP's own modules bring one in 700. */

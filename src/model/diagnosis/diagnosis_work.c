@@ -550,24 +550,34 @@ void rule_run_queues(struct making *m)
 	finding_command(f, "sched -d 10");
 }
 
+static bool keeps_busy(const struct diagnosis *d, const struct diagnosed_busy *b)
+{
+	return d->looks >= 50 && b->looks >= 0.8 * d->looks;
+}
+
 /* What a node does with its CPU is no fault, but asked for first. */
 void rule_busiest(struct making *m)
 {
 	const struct diagnosis *d = m->d;
-	double share = d->looks ? (double)d->busiest_looks / d->looks : 0;
+	const struct diagnosed_busy *most = d->busy.data;
 	struct finding *f;
 	char *who;
 
-	if (d->looks < 50 || share < 0.8 || d->stopped)
+	if (!d->busy.len || !keeps_busy(d, most) || d->stopped)
 		return;
-	who = finding_process_text(diagnosed_at(d, d->busiest));
+	who = finding_process_text(diagnosed_at(d, most->process));
 	f = finding_begin(m, "busiest_process", 12, FINDING_CERTAIN,
-			  "%s keeps one scheduler busy for %.0f%% of the time", who, 100 * share);
-	finding_evidence(f, "it ran in %u of %u looks at the schedulers", d->busiest_looks,
-			 d->looks);
-	finding_tell_process(m, f, diagnosed_at(d, d->busiest));
-	finding_command(f, "record -d 10");
+			  "%s keeps one scheduler busy for %.0f%% of the time", who,
+			  100.0 * most->looks / d->looks);
+	finding_evidence(f, "it ran in %u of %u looks at the schedulers", most->looks, d->looks);
+	finding_tell_process(m, f, diagnosed_at(d, most->process));
 	free(who);
+	for (size_t i = 1; i < d->busy.len && keeps_busy(d, &d->busy.data[i]); i++) {
+		who = finding_process_text(diagnosed_at(d, d->busy.data[i].process));
+		finding_evidence(f, "so does %s, in %u of them", who, d->busy.data[i].looks);
+		free(who);
+	}
+	finding_command(f, "record -d 10");
 }
 
 #define GC_SCHEDULERS 0.25 /* collecting all the time; below that it is a note */

@@ -317,18 +317,18 @@ static void test_dirty(void **state)
 static void test_busiest(void **state)
 {
 	struct diagnosed_process p = {.pid = "<0.9.0>", .name = "burner"};
+	struct diagnosed_busy busy = {.looks = 79};
 	struct diagnosis d = nothing();
 
 	(void)state;
 	vec_push(&d.processes, p);
+	vec_push(&d.busy, busy);
 	d.looks = 100;
-	d.busiest_looks = 79;
 	check_one(&d, NULL, 0, NULL);
-	d.busiest_looks = 96;
+	d.busy.data[0].looks = 96;
 	check_one(&d, "busiest_process", FINDING_NOTE,
 		  "<0.9.0> burner keeps one scheduler busy for 96% of the time");
-	d.looks = 49;
-	d.busiest_looks = 49;
+	d.looks = d.busy.data[0].looks = 49;
 	check_one(&d, NULL, 0, NULL); /* too few */
 	diagnosis_free(&d);
 }

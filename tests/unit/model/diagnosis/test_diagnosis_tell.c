@@ -33,12 +33,16 @@ static void test_running(void **state)
 	struct diagnosis d = {.duration_ns = 5000000000ull,
 			      .samples = 11,
 			      .looks = 100,
-			      .busiest_looks = 96,
 			      .cpu_wait = NAN,
 			      .throttled = NAN};
 
+	struct diagnosed_busy busy = {.looks = 96};
+	struct diagnosed_process other = {.pid = "<0.10.0>", .name = "second"};
+	struct findings f;
+
 	(void)state;
 	vec_push(&d.processes, p);
+	vec_push(&d.busy, busy);
 	vec_push(&d.schedulers, s);
 	expect(&d, "<0.9.0> burner is running, and last stopped in io:execute_request/3");
 	d.schedulers.data[0].lasts = true;
@@ -47,6 +51,16 @@ static void test_running(void **state)
 	expect(&d, "<0.9.0> burner is running, and last stopped in io:execute_request/3");
 	d.processes.data[0].status = "runnable";
 	expect(&d, "<0.9.0> burner is runnable in io:execute_request/3");
+	/* Another one does the same. */
+	vec_push(&d.processes, other);
+	busy = (struct diagnosed_busy){.process = 1, .looks = 90};
+	vec_push(&d.busy, busy);
+	busy.looks = 79;
+	vec_push(&d.busy, busy);
+	findings_make(&f, &d);
+	assert_int_equal(f.v.data[0].evidence.len, 3);
+	assert_string_equal(f.v.data[0].evidence.data[2], "so does <0.10.0> second, in 90 of them");
+	findings_free(&f);
 	diagnosis_free(&d);
 }
 
