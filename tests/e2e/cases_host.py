@@ -110,11 +110,11 @@ def ahead(pid):
     return found
 
 
-@case("--no-realtime: no thread is real-time or at nice -20; without it those of sched and the budget",
+@case("--no-realtime: no thread is real-time or at nice -20; without it those of sched, gc and the budget",
       otp="one", alone=True)
 def no_realtime(ctx):
     for command, usual, *words in (("sched", {"rt", "nice"}), ("events", {"nice"}, "-e", "process"),
-                                   ("trace", {"nice"}, "ets:lookup/2"), ("gc", {"nice"})):
+                                   ("trace", {"nice"}, "ets:lookup/2"), ("gc", {"rt", "nice"})):
         for option, wanted in (((), usual), (("--no-realtime",), set())):
             watch = Watch(ctx, ctx.node, *words, *option, command=command)
             check_equal(ahead(watch.process.pid), wanted, f"{command} {' '.join(option)}")

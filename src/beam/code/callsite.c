@@ -65,7 +65,6 @@ raddr callsite_return_at(struct mem *mem, bool c_stack, raddr registers, raddr *
 
 /* Words of the C stack below the return address: of the function that was called, and the next. */
 #define SAVED_WORDS  64
-#define STACK_MAX    (1ull << 36) /* bytes */
 #define FRAGMENT_MAX 1024
 
 /* If a call of a fragment returns to what stands at `sp`: how far before `ra` that fragment begins;
@@ -82,7 +81,7 @@ static raddr fragment_distance(struct mem *mem, const struct address_range *frag
 }
 
 raddr callsite_stack_top(struct mem *mem, const struct address_range *fragments, raddr ra,
-			 raddr return_at, raddr stop, raddr hend)
+			 raddr return_at, raddr stop, raddr heap, raddr hend)
 {
 	uint64_t saved[SAVED_WORDS];
 	uint8_t code[CALLSITE_AFTER_SIZE];
@@ -97,10 +96,12 @@ raddr callsite_stack_top(struct mem *mem, const struct address_range *fragments,
 	for (size_t i = ARRAY_SIZE(saved); i-- > 0;) {
 		raddr distance;
 
-		if ((saved[i] & 7) || saved[i] >= hend || hend - saved[i] > STACK_MAX)
+		if ((saved[i] & 7) || saved[i] < heap || saved[i] >= hend)
 			continue;
 		distance = fragment_distance(mem, fragments, ra, saved[i]);
-		if (distance < least) {
+		/* What was saved is of now, `stop` may be of such a call before; the first one is
+		 * of the function that was called. */
+		if (distance < least || (top == stop && distance == least)) {
 			least = distance;
 			top = saved[i];
 		}

@@ -38,11 +38,11 @@ raddr callsite_return_at(struct mem *mem, bool c_stack, raddr registers, raddr *
  * stands at return_at; with native stack.  `stop` is Process.stop: most helpers and guard BIFs
  * leave there what was when the process was last in another BIF.  Where a shared fragment has
  * called them the pointer is known by what stands there: the return address of a call of that
- * fragment.  If that is not so at `stop`, the C stack has it somewhere, as a register that was
- * saved.  0 = it is not known.  Of a call from anywhere else: `stop`.
+ * fragment.  The C stack has it somewhere, as a register that was saved, unless `stop` is right.
+ * 0 = it is not known.  Of a call from anywhere else: `stop`.
  */
 raddr callsite_stack_top(struct mem *mem, const struct address_range *fragments, raddr ra,
-			 raddr return_at, raddr stop, raddr hend);
+			 raddr return_at, raddr stop, raddr heap, raddr hend);
 
 struct callsite_callee {
 	/* The BIF or NIF that Erlang called; mfa[0] == 0: none, a helper of the VM. */

@@ -19,7 +19,7 @@ raddr callsite_code_guard(const uint8_t *code);
 
 /* By the bytes at the return address: the Erlang stack pointer is kept in a register that C
  * functions save, and not in Process.stop (emit_enter_runtime() without Update::eStack,
- * beam_asm.hpp of OTP 24 to 29). */
+ * beam_asm.hpp: rbp in OTP 25 to 29, r12 in 24). */
 #define CALLSITE_AFTER_SIZE 3
 bool callsite_code_keeps_stack(const uint8_t *code);
 /* What JIT code called whose return address is `ra`, directly or by a jump; 0 = it is no call. */

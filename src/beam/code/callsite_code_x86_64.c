@@ -34,10 +34,11 @@ raddr callsite_code_guard(const uint8_t *code)
 	return 0;
 }
 
-/* `mov rsp, rbp` */
+/* `mov rsp, rbp`, `mov rsp, r12` */
 bool callsite_code_keeps_stack(const uint8_t *code)
 {
-	return code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xec;
+	return (code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xec) ||
+	       (code[0] == 0x4c && code[1] == 0x89 && code[2] == 0xe4);
 }
 
 /* `call rel32` = e8 rel32; modules have a jump to each fragment that is too far away: `jmp rel32` =

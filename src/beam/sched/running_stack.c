@@ -90,7 +90,7 @@ static raddr find_top(struct rec_raw_sample *out, struct mem *mem, const struct 
 		out->light_bif = call->light_bif;
 		if (!code->c_stack)
 			top = callsite_stack_top(mem, &code->fragments, call->ra, call->at, b->stop,
-						 b->hend);
+						 b->heap, b->hend);
 		if (top)
 			return top;
 		out->status = SAMPLE_STATUS_STACK_UNREADABLE;

@@ -43,8 +43,8 @@ struct gc_time {
 
 /* What cells need besides their row. */
 struct cells {
-	double scale;	   /* of counts, for what was sampled */
-	double time_scale; /* of times, likewise */
+	double scale;			  /* of counts, for what was sampled */
+	double normal_scale, dirty_scale; /* of times, likewise */
 	struct gc_time time;
 	uint64_t duration_ns; /* of the answer */
 	uint64_t end_ns;      /* likewise */
@@ -73,11 +73,6 @@ static uint64_t mean_ns(const struct gc_count *c)
 	return pauses ? c->total_ns / pauses : 0;
 }
 
-static uint64_t scale_mean(uint64_t ns, const struct cells *cells)
-{
-	return units_scale(ns, cells->time_scale / cells->scale);
-}
-
 /* EVENT_UNKNOWN: none of them told, as those that are seen without probes. */
 static uint64_t words_reclaimed(const struct gc_count *c)
 {
@@ -102,9 +97,9 @@ static void add_words(struct strbuf *out, uint64_t words)
 COLUMN(minor, c->minor, add_count(out, v, ctx))
 COLUMN(major, c->major, add_count(out, v, ctx))
 COLUMN(dirty, c->dirty, add_count(out, v, ctx))
-COLUMN(total, c->total_ns, cell_ns(out, units_scale(v, ((const struct cells *)ctx)->time_scale)))
+COLUMN(total, c->estimate_ns, cell_ns(out, v))
 COLUMN(max, c->max_ns, cell_ns(out, v))
-COLUMN(mean, mean_ns(c), cell_ns(out, scale_mean(v, ctx)))
+COLUMN(mean, mean_ns(c), cell_ns(out, v))
 COLUMN(reclaimed, words_reclaimed(c), v == EVENT_UNKNOWN ? (void)0 : add_count(out, v, ctx))
 COLUMN(heap_after, heap_after(c), add_words(out, v))
 COLUMN(heap, c->heap, add_words(out, v))
@@ -140,24 +135,38 @@ static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double 
 {
 	const struct gc_stats *s = &gc->stats;
 	struct gc_time t = {
-		.normal_ns = (double)(s->total.total_ns - s->dirty_ns) * scale,
-		.dirty_ns = (double)s->dirty_ns * scale,
+		.normal_ns = (double)(s->total.total_ns - s->total.dirty_ns) * scale,
+		.dirty_ns = (double)s->total.dirty_ns * scale,
 		.of_normal_ns = (double)duration_ns * event_run_stream(gc->run)->schedulers,
 		.error_ns = NAN,
 		.normal_error_ns = NAN,
 	};
-	bool dirty = gc->dirty.gc != 0; /* else they are as probes saw them */
+	/* Dirty schedulers are looked at seldom: where nothing was seen to collect they do not. */
+	bool dirty = gc->dirty.gc || (gc->dirty.gc_looks && s->total.dirty_ns);
 
-	if (scale <= 1 || s->longer_than_ns || !s->total.total_ns || gc->ctx->opt.process ||
+	if (scale <= 1 || s->longer_than_ns || !gc->normal.gc_looks || gc->ctx->opt.process ||
 	    gc->ctx->opt.initial_call || gc->normal.gc + gc->dirty.gc < FEW_LOOKS)
 		return t;
 	t.normal_ns = sched_use_gc(&gc->normal) / 100 * t.of_normal_ns;
-	t.normal_error_ns = sched_use_gc_error(&gc->normal) / 100 * t.of_normal_ns;
-	t.dirty_ns = dirty ? gc->dirty.gc_ns : t.dirty_ns;
-	t.error_ns = hypot(t.normal_error_ns, dirty ? sched_use_gc_error(&gc->dirty) / 100 *
-							      (double)gc->dirty.gc_seen_ns
-						    : 0);
+	t.error_ns = t.normal_error_ns = sched_use_gc_error(&gc->normal) / 100 * t.of_normal_ns;
+	if (dirty) {
+		t.dirty_ns = gc->dirty.gc_ns;
+		t.error_ns = hypot(t.error_ns, sched_use_gc_error(&gc->dirty) / 100 *
+						       (double)gc->dirty.gc_seen_ns);
+	}
 	return t;
+}
+
+static double ratio(double whole_ns, uint64_t seen_ns, double other)
+{
+	return seen_ns ? whole_ns / (double)seen_ns : other;
+}
+
+/* Both parts of a row as they are of the whole. */
+static uint64_t time_of_row(const struct gc_count *c, const struct cells *cells)
+{
+	return units_scale(c->total_ns - c->dirty_ns, cells->normal_scale) +
+	       units_scale(c->dirty_ns, cells->dirty_scale);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -185,9 +194,9 @@ static void count_json(struct jsonw *w, const struct gc_count *c, const struct c
 	jsonw_uint(w, "major", units_scale(c->major, scale));
 	jsonw_uint(w, "dirty", units_scale(c->dirty, scale));
 	jsonw_uint(w, "minor_continued", units_scale(c->continued, scale));
-	jsonw_uint(w, "total_ns", units_scale(c->total_ns, cells->time_scale));
+	jsonw_uint(w, "total_ns", c->estimate_ns);
 	jsonw_uint(w, "max_ns", c->max_ns);
-	jsonw_uint(w, "mean_ns", scale_mean(mean_ns(c), cells));
+	jsonw_uint(w, "mean_ns", mean_ns(c));
 	jsonw_uint(w, "reclaimed", units_scale(c->reclaimed, scale));
 	jsonw_uint(w, "reclaimed_unknown", units_scale(c->unknown, scale));
 }
@@ -385,9 +394,14 @@ static int show(void *arg, bool last, struct error *err)
 	cells.duration_ns = end_ns - start_ns;
 	cells.end_ns = end_ns;
 	cells.time = time_of(gc, cells.duration_ns, cells.scale);
-	cells.time_scale = gc->stats.total.total_ns ? (cells.time.normal_ns + cells.time.dirty_ns) /
-							      (double)gc->stats.total.total_ns
-						    : cells.scale;
+	cells.normal_scale =
+		ratio(cells.time.normal_ns, gc->stats.total.total_ns - gc->stats.total.dirty_ns,
+		      cells.scale);
+	cells.dirty_scale = ratio(cells.time.dirty_ns, gc->stats.total.dirty_ns, cells.scale);
+	gc->stats.total.estimate_ns = (uint64_t)(cells.time.normal_ns + cells.time.dirty_ns);
+	for (size_t i = 0; i < gc->stats.counts.len; i++)
+		gc->stats.counts.data[i].estimate_ns =
+			time_of_row(&gc->stats.counts.data[i], &cells);
 	rc = order_rows(gc, &cells, &rows, err);
 	if (rc == 0)
 		rc = gc->ctx->opt.json ? show_json(gc, &rows, &cells, err)

@@ -228,7 +228,8 @@ static void check_realtime(struct doctor_row *row)
 	if (thread_start(&thread, try_realtime, &rc)) /* if not: said of threads */
 		pthread_join(thread, NULL);
 	snprintf(row->seen, sizeof(row->seen),
-		 "'ebeam sched' looks from one (SCHED_RR, up to 2 %% of a core), the budget of "
+		 "'ebeam sched' and 'gc' look from one (SCHED_RR, up to 2 %% of a core), the "
+		 "budget of "
 		 "probes is kept at nice -20; with --no-realtime neither");
 	if (rc == 0)
 		return;

@@ -317,7 +317,9 @@ static int watch_schedulers(struct event_run *run, struct error *err)
 {
 	uint64_t kept = run->writer ? run->plan.kinds : 0;
 	bool work = run->consumer->work || kept & SCHEDULING;
-	bool gc = run->consumer->gc || kept & COLLECTING;
+	/* Of all processes: what is of some of them has no use for it. */
+	bool gc = (run->consumer->gc || kept & COLLECTING) && !run->unprobed &&
+		  !run->ctx->opt.process && !run->ctx->opt.initial_call;
 
 	if (run->unprobed) {
 		const struct slice_watch_config config = {

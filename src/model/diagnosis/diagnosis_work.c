@@ -524,14 +524,14 @@ void rule_host_cpu(struct making *m)
 		finding_evidence(f, "another process uses CPU: %s", d->cpu_users.data[i]);
 	if (d->nr_cpus && d->other_cpu >= 0.05)
 		finding_evidence(f,
-				 "processes that use less, or have exited meanwhile, used %.2g "
-				 "cores",
+				 "smaller processes, those that have exited, and interrupts used "
+				 "%.1f cores",
 				 d->other_cpu);
 	if (d->nr_cpus)
-		finding_evidence(f, "the host has %u CPUs, of which %.2g were used", d->nr_cpus,
+		finding_evidence(f, "the host has %u CPUs, of which %.1f were used", d->nr_cpus,
 				 d->host_cpu);
 	if (d->nr_cpus && d->stolen_cpu >= 0.05)
-		finding_evidence(f, "the hypervisor gave %.2g of them to other machines (steal)",
+		finding_evidence(f, "the hypervisor gave %.1f of them to other machines (steal)",
 				 d->stolen_cpu);
 	finding_command(f, "sched --now -d 5");
 }
@@ -597,8 +597,8 @@ void rule_gc(struct making *m)
 			  "%.0f%% of the work of schedulers is garbage collection", 100 * share);
 	finding_evidence(f,
 			 "%u of %u looks at schedulers that ran a process saw it collect: that is "
-			 "%.1f schedulers all the time",
-			 d->nr_gc, d->nr_running, collecting);
+			 "%.0f%% of one scheduler",
+			 d->nr_gc, d->nr_running, 100 * collecting);
 	for (size_t i = 0; i < MIN(d->collecting.len, (size_t)FINDING_NAMES_SHOWN); i++) {
 		const struct diagnosed_process *p = diagnosed_at(d, d->collecting.data[i]);
 		struct texts t = {.nr = 0};

@@ -75,6 +75,7 @@ static void add(struct gc_count *c, bool minor, bool dirty, uint64_t ns, const s
 	c->dirty += dirty;
 	c->continued += minor && ns == 0;
 	c->total_ns += ns;
+	c->dirty_ns += dirty ? ns : 0;
 	c->max_ns = MAX(c->max_ns, ns);
 	if (reclaimed == EVENT_UNKNOWN)
 		c->unknown++;
@@ -104,7 +105,6 @@ bool gc_stats_take(struct gc_stats *s, enum event_kind kind, const struct event 
 		return false;
 	add(count_of(s, ev), minor, dirty, ns, ev);
 	add(&s->total, minor, dirty, ns, ev);
-	s->dirty_ns += dirty ? ns : 0;
 	/* A minor one that went over into a major one has no pause of its own. */
 	if (ns)
 		histogram_add(dirty ? &s->dirty : minor ? &s->minor : &s->major, ns, 1);

@@ -20,6 +20,8 @@ struct gc_count {
 	uint64_t dirty;	       /* of those: on dirty schedulers */
 	uint64_t continued;    /* minor ones that went over into a major one, which has the pause */
 	uint64_t total_ns, max_ns;
+	uint64_t dirty_ns;	 /* of total_ns, on dirty schedulers */
+	uint64_t estimate_ns;	 /* of what was not seen, too; set by who shows it */
 	uint64_t reclaimed;	 /* words, of the collections that told */
 	uint64_t unknown;	 /* collections that did not tell what they reclaimed */
 	uint64_t heap, old_heap; /* words, after the last one; EVENT_UNKNOWN = not known */
@@ -31,7 +33,6 @@ struct gc_stats {
 	struct process_groups groups;
 	VEC(struct gc_count) counts; /* by group; may be shorter than the groups */
 	struct gc_count total;
-	uint64_t dirty_ns; /* of total.total_ns */
 	/* Pauses, ns: on normal schedulers, and on dirty ones. */
 	struct histogram minor, major, dirty;
 	uint64_t longer_than_ns; /* only those that took longer */

@@ -13,5 +13,9 @@ commit "gc: a full stop." "Why."
 commit "gc: without a body"
 commit "gc: $(printf '%072d' 0)" "Why."
 cd ..
-"$ROOT"/tools/check-commits tree HEAD~6..HEAD | sed 's/^[0-9a-f]*: //'
-"$ROOT"/tools/check-commits tree HEAD~6..HEAD~4
+for range in HEAD~6..HEAD HEAD~6..HEAD~4 nosuch..HEAD; do
+	code=0
+	"$ROOT"/tools/check-commits tree $range >out 2>/dev/null || code=$?
+	sed 's/^[0-9a-f]*: //' out
+	echo "$range: exit $code"
+done

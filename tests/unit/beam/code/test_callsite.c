@@ -509,7 +509,7 @@ static void test_stack_top(void **state)
 	image_u32(im, code + 0xa02, (uint32_t)(0x200 - 0xa06));
 	image_u64(im, old, code + 0x800);
 	image_u64(im, now, code + 0x900);
-#define TOP(at, stop) callsite_stack_top(mem, &block, at, c_stack, stop, hend)
+#define TOP(at, stop) callsite_stack_top(mem, &block, at, c_stack, stop, stack, hend)
 	/* Nothing has saved it. */
 	assert_true(TOP(ra, stack) == 0);
 	assert_true(TOP(ra, now) == now);
@@ -518,6 +518,9 @@ static void test_stack_top(void **state)
 	assert_true(TOP(ra, stack) == now);
 	assert_true(TOP(ra, old) == now); /* left from a call of another fragment */
 	assert_true(TOP(ra, now) == now);
+	/* Left from such a call before this one. */
+	image_u64(im, stack + 32, code + 0x900);
+	assert_true(TOP(ra, stack + 32) == now);
 	/* Called from anywhere else, or stored by the caller. */
 	assert_true(TOP(code + 0x500, old) == old);
 	image_put(im, ra, stores, sizeof(stores));

@@ -79,15 +79,16 @@ static void test_host_cpu(void **state)
 	d.other_cpu = 0.4;
 	findings_make(&f, &d);
 	assert_int_equal(f.v.data[0].evidence.len, 4);
-	assert_string_equal(f.v.data[0].evidence.data[2], "processes that use less, or have exited "
-							  "meanwhile, used 0.4 cores");
+	assert_string_equal(
+		f.v.data[0].evidence.data[2],
+		"smaller processes, those that have exited, and interrupts used 0.4 cores");
 	assert_string_equal(f.v.data[0].evidence.data[3],
 			    "the host has 2 CPUs, of which 1.9 were used");
 	findings_free(&f);
-	d.stolen_cpu = 0.25;
+	d.stolen_cpu = 0.3;
 	findings_make(&f, &d);
 	assert_string_equal(f.v.data[0].evidence.data[4],
-			    "the hypervisor gave 0.25 of them to other machines (steal)");
+			    "the hypervisor gave 0.3 of them to other machines (steal)");
 	findings_free(&f);
 	diagnosis_free(&d);
 }

@@ -109,7 +109,7 @@ static void adds_up(void **state)
 	assert_int_equal(other->max_heap, 0);
 	assert_int_equal(f->s.total.minor + f->s.total.major, 4);
 	assert_int_equal(f->s.total.total_ns, 16000);
-	assert_int_equal(f->s.dirty_ns, 10000);
+	assert_int_equal(f->s.total.dirty_ns, 10000);
 	assert_int_equal(f->s.minor.nr, 2);
 	assert_int_equal(f->s.major.nr, 1);
 	assert_int_equal(f->s.dirty.nr, 1);
