@@ -195,7 +195,7 @@ void profile_clear_samples(struct profile *p)
 	p->entries.stack_frames = 0;
 	memset(p->overflow, 0, sizeof(p->overflow));
 	memset(p->span, 0, sizeof(p->span));
-	p->samples = 0;
+	p->samples = p->applied = 0;
 	p->process_last_ns.len = 0;
 }
 
@@ -220,6 +220,12 @@ static int apply_sample(struct profile *p, const struct event *ev)
 	    (e.process && !names_process(p->names, e.process)) ||
 	    !names_thread(p->names, e.thread)) {
 		p->dropped_unknown += e.count;
+		return -EINVAL;
+	}
+	/* A damaged file may say anything: sums must not wrap. */
+	if (__builtin_add_overflow(p->applied, e.count, &p->applied)) {
+		p->applied -= e.count;
+		p->dropped_unknown++;
 		return -EINVAL;
 	}
 	profile_add(p, &e, ev->ts_ns);

@@ -50,6 +50,7 @@ struct profile {
 	uint64_t overflow[2][NR_SAMPLE_KINDS][NR_SAMPLE_STATUSES];
 	struct profile_span span[2]; /* of samples: of working threads, of sleeping ones */
 	uint64_t samples;	     /* of working threads */
+	uint64_t applied;	     /* of records, of all threads */
 	uint64_t dropped_unknown;
 	VEC(uint64_t) process_last_ns; /* latest sample, by process id - 1 */
 	VEC(struct profile_meta) meta;

@@ -315,6 +315,8 @@ static void test_unknown_ids(void **state)
 	assert_int_equal(profile_apply(p, &ev), -EINVAL);
 	ev.u.sample.process = 0;
 	assert_int_equal(profile_apply(p, &ev), 0);
+	ev.u.sample.weight = UINT64_MAX - 2; /* with the 3 before */
+	assert_int_equal(profile_apply(p, &ev), -EINVAL);
 	ev = (struct event){.type = REC_FUNCTION, .u.function = {.id = 5, .name = 1}};
 	assert_int_equal(profile_apply(p, &ev), -EINVAL);
 	ev = (struct event){.type = REC_COUNTER, .u.counter = {.name = 77}};
@@ -323,7 +325,7 @@ static void test_unknown_ids(void **state)
 	assert_int_equal(profile_apply(p, &ev), 0); /* of a later version */
 	s = take_snapshot(p, (struct snapshot_options){0});
 	assert_int_equal(s->samples, 3);
-	assert_int_equal(s->dropped_unknown, 4 * 3 + 2);
+	assert_int_equal(s->dropped_unknown, 4 * 3 + 3);
 	snapshot_close(s);
 	profile_close(p);
 }
