@@ -102,7 +102,7 @@ static bool find_emulator(struct beam_node *n, raddr entry)
 	n->elf = objects_elf(n->objects, map->start, &n->bias);
 	if (n->core)
 		return true;
-	if (map == proc_maps_find(objects_maps(n->objects), entry))
+	if (entry >= map->start && entry < map->end)
 		snprintf(n->exe, sizeof(n->exe), "/proc/%d/exe", n->os_pid);
 	else if (objects_file_path(n->os_pid, map, n->exe) != 0)
 		return false;

@@ -144,6 +144,12 @@ struct options {
 	struct option_set given;
 };
 
+/* Only what some processes do is asked for. */
+static inline bool options_choose_processes(const struct options *opt)
+{
+	return opt->process || opt->initial_call;
+}
+
 /* Which values of --format a command takes; see render.h. */
 enum {
 	FORMATS_TEXT = 1,      /* tables of the hottest functions and processes */

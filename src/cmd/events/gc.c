@@ -37,8 +37,8 @@ struct gc {
 /* How long collections took, of normal schedulers (in of_normal_ns) and of dirty ones. */
 struct gc_time {
 	double normal_ns, dirty_ns, of_normal_ns;
-	double error_ns,
-		normal_error_ns; /* half of the 95 % confidence interval; NaN = not known */
+	/* Half of the 95 % confidence interval: of both, of normal_ns; NaN = not known. */
+	double error_ns, normal_error_ns;
 };
 
 /* What cells need besides their row. */
@@ -144,8 +144,8 @@ static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double 
 	/* Dirty schedulers are looked at seldom: where nothing was seen to collect they do not. */
 	bool dirty = gc->dirty.gc || (gc->dirty.gc_looks && s->total.dirty_ns);
 
-	if (scale <= 1 || s->longer_than_ns || !gc->normal.gc_looks || gc->ctx->opt.process ||
-	    gc->ctx->opt.initial_call || gc->normal.gc + gc->dirty.gc < FEW_LOOKS)
+	if (scale <= 1 || s->longer_than_ns || options_choose_processes(&gc->ctx->opt) ||
+	    !gc->normal.gc_looks || gc->normal.gc + gc->dirty.gc < FEW_LOOKS)
 		return t;
 	t.normal_ns = sched_use_gc(&gc->normal) / 100 * t.of_normal_ns;
 	t.error_ns = t.normal_error_ns = sched_use_gc_error(&gc->normal) / 100 * t.of_normal_ns;
@@ -474,7 +474,7 @@ static int on_drained(void *arg, struct error *err)
  * probes. */
 static bool wants_node_wide(const struct options *o)
 {
-	return !o->input && !o->process && !o->initial_call && !longer_than(o);
+	return !o->input && !options_choose_processes(o) && !longer_than(o);
 }
 
 int cmd_gc(struct command_context *ctx, struct error *err)

@@ -319,7 +319,7 @@ static int watch_schedulers(struct event_run *run, struct error *err)
 	bool work = run->consumer->work || kept & SCHEDULING;
 	/* Of all processes: what is of some of them has no use for it. */
 	bool gc = (run->consumer->gc || kept & COLLECTING) && !run->unprobed &&
-		  !run->ctx->opt.process && !run->ctx->opt.initial_call;
+		  !options_choose_processes(&run->ctx->opt);
 
 	if (run->unprobed) {
 		const struct slice_watch_config config = {
@@ -457,7 +457,7 @@ static int open_live(struct event_run *run, const struct live_config *config, st
 
 static bool is_chosen(const struct options *o)
 {
-	return o->process || o->initial_call || o->from || o->to;
+	return options_choose_processes(o) || o->from || o->to;
 }
 
 static int watch(struct event_run *run, struct error *err)
