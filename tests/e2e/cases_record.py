@@ -18,7 +18,7 @@ def check_complete(profile):
 @case("functions of one process: every share within 3 points")
 def cpu_shares(ctx):
     with ctx.workload("cpu_split") as truth:
-        profile = ctx.record_enough(3000, truth["pids"])
+        profile = ctx.record_enough(6000, truth["pids"])
     own = profile.of_pids(truth["pids"])
     for mfa, share in {**truth["self"], **truth["total"]}.items():
         check_near(profile.share_with(mfa, own), share, POINTS, mfa)
@@ -31,7 +31,7 @@ def cpu_shares(ctx):
 @case("processes: every share within 3 points, under their registered names")
 def process_shares(ctx):
     with ctx.workload("proc_split") as truth:
-        profile = ctx.record_enough(3000, truth["pids"])
+        profile = ctx.record_enough(6000, truth["pids"])
     total = profile.count(profile.of_pids(truth["pids"]))
     for name, share in truth["shares"].items():
         pid = truth["by_name"][name]

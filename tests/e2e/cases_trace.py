@@ -322,7 +322,7 @@ def full_speed_once(ctx, node):
 
 
 @case("a function at full speed: the hits are limited, which is told, and all of the node goes on",
-      otp="one")
+      otp="one", alone=True)
 def full_speed(ctx):
     node = ctx.new_node(flags=("+S", "1:1"))
     node.ask("traced", "spin")

@@ -156,6 +156,10 @@ def copies(ctx):
     check(Counter(copied)[truth["constant"]] >= truth["count"], "copy_struct of copy_object")
 
 
+def on_dirty(events):
+    return [e for e in events if "dirty" in e["thread"] or "dio" in e["thread"]]
+
+
 @case("NIFs: each call and its end, on dirty schedulers too")
 def nifs(ctx):
     truth, events = watched(ctx, "nif", "nifs", 20)
@@ -163,7 +167,7 @@ def nifs(ctx):
     size = [e["kind"] for e in own if e["function"] == "prim_buffer:size/1"]
     check_equal(size, ["nif_entry", "nif_return"] * truth["count"], "calls")
     read = [e for e in own if e["function"] == "prim_file:read_file_nif/1"]
-    dirty = [e for e in read if "dirty" in e["thread"] or "dio" in e["thread"]]
+    dirty = on_dirty(read)
     check_equal([e["kind"] for e in dirty], ["nif_entry", "nif_return"] * truth["count"],
                 f"dirty calls, of {Counter(e['thread'] for e in read)}")
     check(all(e["duration_ns"] > 0 for e in of(own, "nif_return")), "durations")
@@ -172,8 +176,9 @@ def nifs(ctx):
     truth = ctx.node.ask("vm_kinds", "nifs", 20)
     long = watch.events()
     check(long and all(e["duration_ns"] >= 10000 for e in long), f"longer than 10 us: {long[:5]}")
-    read = [e for e in long if e.get("function") == "prim_file:read_file_nif/1" and
-            e["pid"] == truth["pid"]]
+    # What sends the process there from a normal scheduler may take that long, too.
+    read = on_dirty([e for e in long if e.get("function") == "prim_file:read_file_nif/1" and
+                     e["pid"] == truth["pid"]])
     check(len(read) <= truth["count"], f"{len(read)} of {truth['count']} reads of a file")
     result = ctx.ebeam.run("events", "-p", ctx.node.os_pid, "-e", "nif", "--count", "-d", 1,
                            "--longer-than", "1ms")
