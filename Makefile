@@ -159,8 +159,10 @@ $(B)/san/%.o: %.c $(B)/flags | $(GEN)
 	    -Wno-gnu-variable-sized-type-not-at-end $(SAN) -fsanitize=fuzzer-no-link \
 	    $(MAP) -MMD -MP -c -o $@ $<
 
+# To optimise these takes longer than to run them.
+$(B)/san/tests/%.o $(B)/san/src/cmd/%.o: SAN += -O0
 # It reads its own types.
-$(B)/san/tests/unit/target/test_dwarf.o: SAN += -g
+$(B)/san/tests/unit/target/test_dwarf.o: SAN += -O0 -g
 
 $(B)/san/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC-SAN)

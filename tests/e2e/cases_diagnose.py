@@ -9,7 +9,7 @@ import time
 from cases_hung import kill
 from harness import case, check, check_equal, check_in, check_near
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 FLAGS = ("+S", "2:2", "+SDio", "4", "+SDcpu", "2")
 # Other cases run meanwhile: that is true, and no fault of the node.

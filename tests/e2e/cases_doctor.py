@@ -8,6 +8,8 @@ from answers import Watch
 from ebeam import FEW_CAPABILITIES, NOBODY, as_nobody
 from harness import Skip, case, check, check_equal, check_in
 
+SIDE_BY_SIDE = IN_TURN = True
+
 
 @case("doctor is content here, and shows the layout checks of the node one by one")
 def content(ctx):
@@ -27,7 +29,7 @@ def no_root(ctx):
     check("root" in result.out + result.err or "CAP_" in result.out + result.err, str(result))
 
 
-@case("doctor leaves nothing behind", otp="one")
+@case("doctor leaves nothing behind", otp="one", alone=True)
 def leaves_nothing(ctx):
     from cases_faults import bpf_show
     # Other programs of this machine may load something meanwhile; doctor's own come and go.
@@ -124,7 +126,8 @@ def registers(ctx, node):
     return row
 
 
-@case("doctor tries debug registers: all four are free, unless a trace holds some of them")
+@case("doctor tries debug registers: all four are free, unless a trace holds some of them",
+      alone=True)
 def debug_registers(ctx):
     host, = [r for r in ctx.ebeam.ok("doctor", "-j").json()["data"]["features"]
              if r["feature"] == "hardware breakpoints"]

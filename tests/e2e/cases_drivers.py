@@ -10,7 +10,7 @@ from cases_events import Watch, of
 from harness import Failure, case, check, check_equal, check_in
 from nodes import HERE
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 CALLBACKS = ("driver_start", "driver_stop", "driver_flush", "driver_output", "driver_call",
              "driver_control", "driver_ready_input", "driver_ready_output", "driver_ready_async",
              "driver_timeout", "driver_process_exit")

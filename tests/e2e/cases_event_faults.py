@@ -14,6 +14,8 @@ from cases_events import of
 from ebeam import bpf_descriptors
 from harness import case, check, check_equal, check_in
 
+SIDE_BY_SIDE = IN_TURN = True
+
 
 @case("two ebeams on one node: both see everything, each once")
 def two_at_once(ctx):
@@ -85,7 +87,7 @@ def uprobe_everywhere(path, offset):
 
 
 @case("somebody has uprobes on the same functions in all processes: the file is read without them",
-      otp="one")
+      otp="one", alone=True)
 def probed_by_others(ctx):
     def places():
         return ctx.ebeam.ok("events", "-p", ctx.node.os_pid, "-e", "message_send", "--dry-run",
@@ -109,7 +111,7 @@ def probed_by_others(ctx):
 
 
 @case("a reader that does not read: the node goes on, signals work, what is lost is counted",
-      otp="one")
+      otp="one", alone=True)
 def slow_reader(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     reader, writer = os.pipe()

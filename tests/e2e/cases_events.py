@@ -77,7 +77,7 @@ def calls(ctx):
             # Room for those that are kept off heap is made where it cannot be seen.
             size = None if e["to"] == off_heap else t["size"]
             check_equal((e["alias"], e["to"], e["size"]),
-                        (t["alias"], t["to"] or owners[t["alias"]], size), f"{t}")
+                        (t["alias"], t["to"] or owners.get(t["alias"]), size), f"{t}, seen as {e}")
             compared += 3
         came = [t for t in truth["received"] if t["pid"] == pid]
         queued = of(events, "message_queued", pid=pid)

@@ -13,6 +13,8 @@ import time
 from ebeam import bpf_descriptors
 from harness import Skip, case, check, check_equal, check_in, patience
 
+SIDE_BY_SIDE = IN_TURN = True
+
 COMPLETE = 0.995
 
 
@@ -34,7 +36,8 @@ def folded(text):
 # ---- the node ------------------------------------------------------------------------------
 
 
-@case("recursion 1,000,000 deep: leaf and root kept, the number of missing frames shown", otp="one")
+@case("recursion 1,000,000 deep: leaf and root kept, the number of missing frames shown", otp="one",
+      alone=True)
 def deep(ctx):
     with ctx.workload("deep") as truth:
         profile = ctx.ebeam.record(ctx.node, 3)
@@ -61,7 +64,7 @@ def deep(ctx):
     check(profile.by_status.get("truncated", 0) > 200, f"{profile.by_status}")
 
 
-@case("500 reloads a second: no name of another version of the module")
+@case("500 reloads a second: no name of another version of the module", alone=True)
 def reload(ctx):
     with ctx.workload("reload") as truth:
         profile = ctx.ebeam.record(ctx.node, 3)
@@ -94,7 +97,7 @@ def check_order(frames, version):
     check(code in expected, f"stack {frames}")
 
 
-@case("20,000 processes a second, each gone at once: known as what they were")
+@case("20,000 processes a second, each gone at once: known as what they were", alone=True)
 def spawn_storm(ctx):
     with ctx.workload("spawn_storm") as truth:
         profile = ctx.ebeam.record(ctx.node, 2)
@@ -263,7 +266,7 @@ def start_attached(ctx, *args, node=None):
 
 
 @case("ebeam is killed with -9: no program, link or probe stays; the next recording works",
-      otp="one")
+      otp="one", alone=True)
 def ebeam_killed(ctx):
     events = uprobe_events()
     path = ctx.ebeam.file(".ebeam")
@@ -284,7 +287,8 @@ def ebeam_killed(ctx):
     check(profile.samples > 100, f"{profile.samples} samples after the kill")
 
 
-@case("nothing stays attached after a recording that ended by itself", otp="one")
+@case("nothing stays attached after a recording that ended by itself", otp="one",
+      alone=True)
 def nothing_left(ctx):
     events = uprobe_events()
     process, held = start_attached(ctx, "-d", 2, "-f", "folded", "-o", "-")
@@ -310,7 +314,7 @@ def interrupt(ctx):
                 check(folded(f.read()), "an empty result")
 
 
-@case("Ctrl-C twice: exit 130, no half file", otp="one")
+@case("Ctrl-C twice: exit 130, no half file", otp="one", alone=True)
 def interrupt_twice(ctx):
     with ctx.workload("cpu_split"):
         directory = ctx.ebeam.file(".dir")
@@ -340,7 +344,8 @@ def send_again(process, deadline):
         time.sleep(0.25)
 
 
-@case("Ctrl-C twice while a slow reader holds up the output: exit 130 at once", otp="one")
+@case("Ctrl-C twice while a slow reader holds up the output: exit 130 at once", otp="one",
+      alone=True)
 def interrupt_while_writing(ctx):
     reader, writer = os.pipe()
     with ctx.workload("cpu_split"):
@@ -401,7 +406,7 @@ def not_writable(ctx):
         check(result.seconds < 5, "it recorded first")
 
 
-@case("two recordings of one node at once do not disturb each other", otp="one")
+@case("two recordings of one node at once do not disturb each other", otp="one", alone=True)
 def two_at_once(ctx):
     with ctx.workload("cpu_split") as truth:
         paths = [ctx.ebeam.file(".ebeam") for _ in range(2)]

@@ -11,7 +11,7 @@ from answers import Watch
 from harness import Skip, case, check, check_equal, check_in
 from nodes import TOP
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 NO_BTF = ("unshare", "--mount", "--propagation", "private", "sh", "-c",
           'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh")

@@ -4,7 +4,7 @@ never shows nothing as if all were well, and never blames the node, the kernel o
 from ebeam import FEW_CAPABILITIES, as_nobody
 from harness import case, check, check_equal, check_in
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 SHORT = ("-d", "300ms")
 FOLDED = ("-f", "folded", "-o", "/dev/null")

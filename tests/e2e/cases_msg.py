@@ -6,7 +6,7 @@ import json
 from answers import Watch, need_events
 from harness import case, check, check_equal, check_in
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 
 class Flows:

@@ -13,7 +13,7 @@ import threading
 from ebeam import FEW_CAPABILITIES, NOBODY, as_nobody
 from harness import case, check, check_equal, check_in, patience
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAGE = os.path.join(HERE, "..", "..", "doc", "ebeam-privileges.md")

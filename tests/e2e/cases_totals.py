@@ -11,7 +11,7 @@ import time
 from harness import Skip, case, check, check_equal
 from nodes import TOP
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 TOTALS = os.path.join(TOP, "build", "tools", "totals")
 ROUNDS = 10

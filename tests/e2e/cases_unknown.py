@@ -15,7 +15,7 @@ from looking import answers, check_same, looks
 from nodes import TOP
 from unknown import add_dwarf, call_it, table
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 KNOWN = (24, 25, 26, 27, 28, 29)
 UNKNOWN = 30
 

@@ -9,7 +9,7 @@ import subprocess
 from ebeam import FEW_CAPABILITIES, NOBODY, as_nobody
 from harness import Failure, Skip, case, check, check_equal, check_in, shorten
 
-SIDE_BY_SIDE = True
+SIDE_BY_SIDE = IN_TURN = True
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORDS = "combined stack size of 4 calls is 544. Too large"

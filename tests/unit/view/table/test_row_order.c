@@ -105,7 +105,7 @@ static void expect_window(const struct row_order *o, const uint32_t *all, size_t
 
 static void expect_windows(const struct row_order *o)
 {
-	static const size_t heights[] = {0, 1, 40, 5000};
+	static const size_t heights[] = {0, 1, 40, 3000};
 	size_t nr = row_order_nr(o);
 	const size_t firsts[] = {0, 1, nr / 3, nr / 2, nr - MIN(nr, 41), nr - MIN(nr, 1), nr + 7};
 	uint32_t *all = sorted(o);
@@ -131,7 +131,7 @@ static struct item *make_items(size_t nr, unsigned int values)
 
 static void windows_are_those_of_the_whole_order(void **state)
 {
-	static const size_t sizes[] = {0, 1, 3, 2048, 2049, 30000};
+	static const size_t sizes[] = {0, 1, 3, 2048, 2049, 5000};
 	static const unsigned int values[] = {1, 2, 50, 1000000};
 
 	UNUSED(state);
@@ -160,7 +160,7 @@ static void windows_are_those_of_the_whole_order(void **state)
 
 static void rows_that_do_not_count_are_left_out(void **state)
 {
-	enum { NR = 30000 };
+	enum { NR = 5000 };
 	struct item *items = make_items(NR, 100);
 	struct table t = {columns, items, NR, sizeof(*items), NULL};
 	uint32_t *rows = xcalloc(NR, sizeof(*rows));
@@ -179,7 +179,7 @@ static void rows_that_do_not_count_are_left_out(void **state)
 /* Sorted rows, and rows the other way round. */
 static void order_of_the_rows_does_not_matter(void **state)
 {
-	enum { NR = 20000 };
+	enum { NR = 5000 };
 	struct item *items = xcalloc(NR, sizeof(*items));
 	struct table t = {columns, items, NR, sizeof(*items), NULL};
 	struct row_order o = {.table = &t, .column = &columns[0], .id = item_id};
@@ -197,7 +197,7 @@ static void order_of_the_rows_does_not_matter(void **state)
 /* Rows that change while they are read can compare in ways that make no sense. */
 static void a_senseless_order_still_gives_rows(void **state)
 {
-	enum { NR = 30000 };
+	enum { NR = 5000 };
 	struct item *items = make_items(NR, 10);
 	struct table t = {columns, items, NR, sizeof(*items), NULL};
 	struct row_order o = {.table = &t, .column = &columns[2], .id = item_id};
