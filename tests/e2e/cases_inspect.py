@@ -6,7 +6,8 @@ import re
 import signal
 import time
 
-from harness import case, check, check_equal, check_in
+from harness import Skip, case, check, check_equal, check_in
+from nodes import has_elixir
 
 SIDE_BY_SIDE = True
 
@@ -275,6 +276,8 @@ def registers(ctx):
 
 @case("a Task of Elixir has a stack and a dictionary, but no state")
 def task(ctx):
+    if not has_elixir(ctx.otp):
+        raise Skip("no Elixir that runs on this release")
     node = ctx.node
     with ctx.workload("states"):
         pid = node.ask("states", "task")

@@ -92,9 +92,10 @@ others() ->
     [ok_pid(supervisor:start_link(?MODULE, {supervisor, N})) || N <- [0, 1, 2]] ++ elixir().
 
 elixir() ->
-    case code:which('Elixir.Agent') of
-        non_existing -> [];
-        _ ->
+    %% Compiled if the Elixir that is there runs on this release.
+    case code:ensure_loaded('Elixir.MyApp.Worker') of
+        {error, _} -> [];
+        {module, _} ->
             [ok_pid('Elixir.Agent':start(fun() -> S end))
              || S <- [#{a => 1}, [], nil, self(), <<"agent">>]]
                 ++ [ok_pid('Elixir.GenServer':start('Elixir.MyApp.Worker', S, O))
