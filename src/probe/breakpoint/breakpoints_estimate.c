@@ -11,8 +11,6 @@
 #define WINDOW_NS 10000000u
 /* A process is in the middle of its slice, on average. */
 #define HALF_SLICE (BEAM_CONTEXT_REDS / 2)
-/* What takes less time than a few hits may have taken none. */
-#define HITS_OF_NOTHING 4
 /* Fewer windows that began by chance than this are too small a sample: all are used. */
 #define ENOUGH_WINDOWS 5
 /* Where windows begin and end is known to so much of their length. */
@@ -68,23 +66,26 @@ static double reduction_ns(const struct breakpoints *b, const struct watched_thr
  * process may have done part of its slice.  With so many reductions between two hits.
  */
 static double window_begin(const struct breakpoints *b, const struct watched_thread *t,
-			   const struct armed *a, const struct call_moment *first, double between)
+			   const struct armed *a, const struct call_moment *first, double between,
+			   struct window_waits *waits)
 {
-	double ns = (double)first->on_ns, one = reduction_ns(b, t), waited;
+	const struct window_first_hit hit = {
+		.ns = (double)first->on_ns,
+		.hit_ns = (double)b->hit_ns,
+		.reduction_ns = reduction_ns(b, t),
+		.room = (double)(first->reductions - a->on),
+		.between = between,
+	};
 
-	if (!a->in_process || one <= 0)
-		return MIN((double)a->on, (double)first->reductions);
-	waited = ns / one;
-	if (ns < HITS_OF_NOTHING * (double)b->hit_ns)
-		waited = MIN(waited, between);
-	return MAX((double)first->reductions - waited,
-		   MIN((double)a->on, (double)first->reductions));
+	if (!a->in_process || hit.reduction_ns <= 0)
+		return (double)a->on;
+	return (double)first->reductions - window_wait(waits, &hit);
 }
 
 /* Reductions of a window: hits take none, but many times the time of what is called.  *begin:
  * where it began. */
 static double window_length(const struct breakpoints *b, const struct watched_thread *t,
-			    unsigned int i, double *begin)
+			    unsigned int i, struct window_waits *waits, double *begin)
 {
 	const struct armed *a = &t->armed[i];
 	double end = (double)t->position + (t->in_process ? HALF_SLICE : 0), between;
@@ -94,7 +95,7 @@ static double window_length(const struct breakpoints *b, const struct watched_th
 	if (window_hits(b, t, i, &hit)) {
 		between = (double)(hit.last.reductions - hit.first.reductions);
 		*begin = window_begin(b, t, a, &hit.first,
-				      a->hits > 1 ? between / (double)(a->hits - 1) : 1);
+				      a->hits > 1 ? between / (double)(a->hits - 1) : 1, waits);
 		end = is_spent(a) ? (double)hit.last.reductions
 				  : MAX(end, (double)hit.last.reductions);
 	}
@@ -125,7 +126,7 @@ void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, uns
 	if (!a->fresh || a->fd < 0 || !a->on || (!spent && a->on_ns < WINDOW_NS))
 		return;
 	a->fresh = false;
-	length = window_length(b, t, i, &begin);
+	length = window_length(b, t, i, &use->waits, &begin);
 	if (a->gap_from)
 		a->gap += MAX(begin - (double)a->gap_from, 0.0);
 	if (length <= 0)

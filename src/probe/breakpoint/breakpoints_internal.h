@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "probe/breakpoint/breakpoints.h"
 #include "probe/breakpoint/gap_estimate.h"
+#include "probe/breakpoint/window_wait.h"
 
 /* How long a sample of a thread's speed takes. */
 #define BREAKPOINTS_SPEED_NS 300000u
@@ -58,6 +59,7 @@ struct entry_use {
 	double carried; /* reductions of gaps of places that it has left */
 	/* Of windows whose hits were spent, between the last tick and then: hits, reductions. */
 	double last_hits, last_length;
+	struct window_waits waits;
 	struct gap_estimate gaps;   /* of windows that began by chance */
 	struct gap_estimate others; /* of those that did not: they tell more than nothing */
 };
