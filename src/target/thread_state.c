@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/units.h"
 
 /* What threads of a node, its NIFs and drivers may block in, above all. */
 #define FD(name)                                                                                   \
@@ -222,6 +223,7 @@ void thread_state_read_where(struct thread_state *out, int os_pid, int os_tid,
 	char text[256];
 
 	memset(out, 0, sizeof(*out));
+	out->at_ns = clock_monotonic_ns();
 	out->has_times = read_small(os_pid, os_tid, "schedstat", files ? &files->schedstat : NULL,
 				    text, sizeof(text)) &&
 			 proc_thread_times_parse(&out->times, text) == 0;

@@ -16,7 +16,8 @@
 enum { THREAD_IN_SYSCALL = 1, THREAD_OFF_CPU, THREAD_ON_CPU };
 
 struct thread_state {
-	char state; /* of stat(5): R, S, D, T, t, Z, X; 0 = not known (it is gone) */
+	char state;	/* of stat(5): R, S, D, T, t, Z, X; 0 = not known (it is gone) */
+	uint64_t at_ns; /* when it was read: CLOCK_MONOTONIC */
 	bool has_times;
 	struct proc_thread_times times;
 	char wchan[64]; /* "" = none, or not told */

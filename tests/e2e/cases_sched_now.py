@@ -73,8 +73,10 @@ def check_rows(data):
         check_equal(row["function"] is None, row["function_from"] is None, f"function of {row}")
         if row["doing"] == "idle":
             check(row["function"] is None and row["registered_name"] is None, f"idle: {row}")
-        for low, high in (("at_least_ns", "at_most_ns"),):
-            check(row[low] is None or row[high] is None or row[low] <= row[high], f"bounds of {row}")
+        low, high = row["at_least_ns"], row["at_most_ns"]
+        check(low is None or high is None or low <= high, f"bounds of {row}")
+        times = [row["on_cpu"], row["cpu_wait"]]
+        check(None in times or sum(times) <= 100.001, f"its thread does one at a time: {row}")
     seen = [(r["type"], r["scheduler"]) for r in data["schedulers"]]
     check_equal(len(seen), len(set(seen)), f"schedulers: {seen}")
 
@@ -143,6 +145,7 @@ def running(ctx):
     check_in(row["function"], ("held:step/1", "erlang:'=:='/2"), f"function of {row}")
     check_equal(row["function_from"], "call", f"function_from of {row}")
     check(1.8e9 < row["at_least_ns"] <= h.asked_ns - h.before_ns, f"at_least_ns of {row}")
+    kill(h.node)
     h = Held(ctx, "loop")
     found = moved = 0
     for _ in range(10):
@@ -158,6 +161,19 @@ def running(ctx):
         moved += data["thread_progress"]["state"] == "moves"
     check(found > 5, f"the loop was seen {found} times of 10")
     check(moved > 0, "thread progress never moved")
+
+
+@case("BIFs: a comparison that lasts, which does not say where the stack is; one that yields again and again")
+def bifs(ctx):
+    h = Held(ctx, "compare")
+    row = h.row(h.now("-d", "1"), "compare")
+    # Where others have the CPUs it gets too little of one to say so.
+    if row["on_cpu"] > 5:
+        check_equal((row["function"], row["function_from"]), ("erlang:'=='/2", "call"), f"function of {row}")
+    kill(h.node)
+    h = Held(ctx, "trap")
+    named = [r["function"] for _ in range(10) for r in h.now()["schedulers"] if r["pid"] == h.pids["trap"]]
+    check(len(named) > 5 and set(named) == {"erlang:phash2/1"}, f"a BIF that yields: {named}")
 
 
 @case("a port whose driver does not return: its scheduler, its system call")

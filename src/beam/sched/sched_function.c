@@ -30,6 +30,14 @@ static bool add_code(const struct stack_code *code, raddr addr, struct strbuf *o
 	return true;
 }
 
+/* Where the slice began.  Of a BIF that goes on (a trap) Process.i is in a fragment, and
+ * Process.current is its function. */
+static bool add_start(struct beam_node *n, const struct stack_code *code,
+		      const struct sched_sight *s, struct strbuf *out)
+{
+	return add_code(code, s->i, out) || beam_mfa_format(n->atoms, s->current_mfa, out);
+}
+
 static bool is_code(const struct stack_code *code, raddr addr)
 {
 	struct jit_function j;
@@ -47,7 +55,8 @@ static bool add_call(struct beam_node *n, const struct stack_code *code, struct 
 	if (!s->call_ra || !is_code(code, s->call_ra - 1))
 		return false;
 	callsite_target(sites, s->call_ra, caller, s->light_bif, s->current_mfa, &callee);
-	return beam_mfa_format(n->atoms, callee.mfa, out) || add_code(code, s->call_ra - 1, out);
+	return beam_mfa_format(n->atoms, callee.mfa, out) || add_code(code, s->call_ra - 1, out) ||
+	       (caller && add_code(code, caller - 1, out));
 }
 
 /* Process.current is the function of a NIF or BIF; in a collection Process.i is where it left. */
@@ -82,9 +91,9 @@ enum function_from sched_function(struct beam_node *n, const struct stack_code *
 		return FUNCTION_NOW;
 	if (in_c && add_call(n, code, sites, s, out))
 		return FUNCTION_NOW;
-	if ((in_c || !ip) && in_collection(code, s) && add_code(code, s->i, out))
+	if ((in_c || !ip) && in_collection(code, s) && add_start(n, code, s, out))
 		return FUNCTION_NOW;
 	if (!ip && long_call && add_call(n, code, sites, s, out))
 		return FUNCTION_CALL;
-	return add_code(code, s->i, out) ? FUNCTION_SLICE_START : FUNCTION_UNKNOWN;
+	return add_start(n, code, s, out) ? FUNCTION_SLICE_START : FUNCTION_UNKNOWN;
 }

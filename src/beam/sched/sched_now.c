@@ -26,6 +26,7 @@ struct sched_now {
 	struct beam_node *n;
 	VEC(struct sched_one) all;
 	struct sched_progress progress;
+	struct address_range fragments;
 	raddr value_at; /* erts_thr_prgr__; 0 = hidden */
 	size_t head_size, clock_from, clock_size;
 	bool has_clock;
@@ -60,7 +61,7 @@ static bool find_spans(struct sched_now *s)
 	return s->head_size <= HEAD_MAX && (size_t)l->process_size <= PROCESS_MAX;
 }
 
-int sched_now_open(struct sched_now **out, struct beam_node *n)
+int sched_now_open(struct sched_now **out, struct beam_node *n, struct address_range fragments)
 {
 	const struct beam_anchors *a = &n->anchors;
 	struct elf_symbol symbol;
@@ -71,6 +72,7 @@ int sched_now_open(struct sched_now **out, struct beam_node *n)
 		return -ENOENT;
 	s = xcalloc(1, sizeof(*s));
 	s->n = n;
+	s->fragments = fragments;
 	if (!find_spans(s)) {
 		free(s);
 		return -ENOENT;
@@ -116,10 +118,31 @@ static uint64_t registered_name(const struct sched_now *s, raddr reg)
 		       : 0;
 }
 
-static bool read_process(const struct sched_now *s, bool normal, struct sched_sight *out)
+/* The last call of C code, and who called it. */
+static void read_call(const struct sched_now *s, const struct sched_one *one,
+		      const uint8_t *process, struct sched_sight *out)
 {
 	const struct beam_layout *l = &s->n->layout;
-	uint8_t bytes[PROCESS_MAX];
+	bool c_stack = !s->n->identity.native_stack;
+	raddr pushed, at = callsite_return_at(s->n->mem, c_stack, one->registers, &pushed);
+	raddr light = callsite_light_bif_at(s->n->identity.otp, l, one->registers, out->stop);
+	raddr top = pushed ? pushed : out->stop;
+
+	if (!at || mem_read_u64(s->n->mem, at, &out->call_ra))
+		out->call_ra = 0;
+	if (out->call_ra && mem_read_u64(s->n->mem, light, &out->light_bif))
+		out->light_bif = 0;
+	if (process && !c_stack)
+		top = callsite_stack_top(s->n->mem, &s->fragments, out->call_ra, at, out->stop,
+					 bytes_u64(process, l->process_heap),
+					 bytes_u64(process, l->process_hend));
+	if (!top || mem_read_u64(s->n->mem, top, &out->stack_top))
+		out->stack_top = 0;
+}
+
+static bool read_process(const struct sched_now *s, uint8_t *bytes, struct sched_sight *out)
+{
+	const struct beam_layout *l = &s->n->layout;
 
 	if (mem_read(s->n->mem, out->process, bytes, (size_t)l->process_size) != 0)
 		return false;
@@ -133,8 +156,6 @@ static bool read_process(const struct sched_now *s, bool normal, struct sched_si
 	if (!(out->state & PSFLG_EXITING))
 		out->registered = registered_name(s, bytes_u64(bytes, l->process_reg));
 	out->stop = bytes_u64(bytes, l->process_stop);
-	if (normal && mem_read_u64(s->n->mem, out->stop, &out->stack_top) != 0)
-		out->stack_top = 0;
 	return true;
 }
 
@@ -217,7 +238,8 @@ static bool look_once(struct sched_now *s, struct sched_one *one, struct sched_s
 	const struct beam_layout *l = &s->n->layout;
 	bool normal = one->type == THREAD_NORMAL;
 	struct bytes_read before, after;
-	raddr queue, light, return_at = 0, pushed;
+	uint8_t process[PROCESS_MAX];
+	raddr queue;
 
 	memset(out, 0, sizeof(*out));
 	if (!read_bytes(s, one, &before))
@@ -236,21 +258,13 @@ static bool look_once(struct sched_now *s, struct sched_one *one, struct sched_s
 		out->working_total =
 			bytes_u64(before.clock, l->sched_working_total - (int64_t)s->clock_from);
 	one->working_ns = !normal && s->has_clock ? working_since(s, &before, at_ns) : 0;
-	if (out->doing == SCHED_DOING_PROCESS && !read_process(s, normal, out))
+	if (out->doing == SCHED_DOING_PROCESS && !read_process(s, process, out))
 		return false;
 	if (out->doing == SCHED_DOING_PORT &&
 	    mem_read_u64(s->n->mem, out->port + (raddr)l->port_id, &out->port_id) != 0)
 		return false;
 	if (normal)
-		return_at = callsite_return_at(s->n->mem, !s->n->identity.native_stack,
-					       one->registers, &pushed);
-	if (return_at && mem_read_u64(s->n->mem, return_at, &out->call_ra))
-		out->call_ra = 0;
-	if (return_at && pushed && mem_read_u64(s->n->mem, pushed, &out->stack_top))
-		out->stack_top = 0;
-	light = callsite_light_bif_at(s->n->identity.otp, l, one->registers, out->stop);
-	if (out->call_ra && mem_read_u64(s->n->mem, light, &out->light_bif))
-		out->light_bif = 0;
+		read_call(s, one, out->doing == SCHED_DOING_PROCESS ? process : NULL, out);
 	if (!read_bytes(s, one, &after))
 		return false;
 	out->moved = out->reductions != after.reductions;

@@ -16,6 +16,7 @@
 #define EBEAM_BEAM_SCHED_NOW_H
 
 #include "abi/record.h"
+#include "abi/config.h"
 #include "base/vec.h"
 #include "beam/node/node.h"
 #include "beam/process/process.h"
@@ -41,8 +42,9 @@ struct sched_sight {
 	uint64_t port_id;
 	/* Of normal ones: the place in JIT code that the last call of a C function returns to. */
 	raddr call_ra;
-	uint64_t light_bif;		      /* see callsite_light_bif_at() */
-	raddr stop, stack_top;		      /* Process.stop, and the word there */
+	uint64_t light_bif; /* see callsite_light_bif_at() */
+	raddr stop;	    /* Process.stop */
+	raddr stack_top;    /* the word on top of the Erlang stack in that call; 0 = not known */
 	uint64_t run_queue, context_switches; /* SCHED_NOW_UNKNOWN */
 	bool suspended; /* its run queue is: blocked (sched_block.h), or offline; of normal ones */
 	uint64_t reductions;	/* of all that it ran */
@@ -87,9 +89,10 @@ struct sched_progress {
 
 struct sched_now;
 
-/* Finds out once what stays as it is.  Borrows the node.  -ENOENT without *err: the arrays of
- * schedulers are not known. */
-int sched_now_open(struct sched_now **out, struct beam_node *n);
+/* Finds out once what stays as it is.  Borrows the node.  `fragments`: see callsite_stack_top(),
+ * {0} if nobody asks for functions.  -ENOENT without *err: the arrays of schedulers are not
+ * known. */
+int sched_now_open(struct sched_now **out, struct beam_node *n, struct address_range fragments);
 void sched_now_close(struct sched_now *s); /* NULL ok */
 
 /* Looks; `at_ns` is the time of it. */

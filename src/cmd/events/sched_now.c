@@ -63,7 +63,7 @@ static int open_view(struct now_view *v, struct error *err)
 	v->has_ports =
 		n->anchors.port_tab && id_format_read(&v->ports, n->mem, &n->layout,
 						      n->anchors.port_tab, n->identity.otp) == 0;
-	if (sched_now_open(&v->now, n) != 0)
+	if (sched_now_open(&v->now, n, jit_fragments(v->code.jit)) != 0)
 		return beam_node_lacks(n, "schedulers", err);
 	callsites_open(&v->sites, n, v->code.jit);
 	unwinder_open(&v->unwinder, n->objects);
@@ -226,13 +226,13 @@ static int look_live(struct now_view *v, uint64_t duration_ns, struct error *err
 {
 	uint64_t nr = MIN(MAX(duration_ns / LOOK_NS, 1u), MOST_LOOKS), step = duration_ns / nr;
 
-	v->times_ns = clock_monotonic_ns();
 	read_threads(v, true);
 	v->first_ns = clock_monotonic_ns();
 	for (uint64_t i = 0; i < nr && beam_node_is_there(v->node); i++) {
-		v->before_ns = i ? clock_monotonic_ns() : v->first_ns;
-		sched_now_look(v->now, v->before_ns);
-		keep_longest(v, v->before_ns);
+		uint64_t now_ns = i ? clock_monotonic_ns() : v->first_ns;
+
+		sched_now_look(v->now, now_ns);
+		keep_longest(v, now_ns);
 		if (v->nr_looks++ == 0)
 			log_info("%zu schedulers looked at, %" PRIu64 " more looks", v->nr, nr - 1);
 		if (i == nr - 1)
@@ -251,7 +251,7 @@ static void look_core(struct now_view *v)
 	const struct core_thread *threads;
 	size_t nr = core_file_threads(v->node->core, &threads);
 
-	v->first_ns = v->before_ns = v->last_ns = 0;
+	v->first_ns = v->last_ns = 0;
 	sched_now_look(v->now, 0);
 	sched_block_read(v->node, &v->block);
 	v->nr_looks = 1;
@@ -315,25 +315,26 @@ static uint64_t at_most(const struct now_view *v, const struct sched_one *one)
 	return since && since <= v->last_ns ? v->last_ns - since : SCHED_NOW_UNKNOWN;
 }
 
-/* Percent of the time between the first and the last look; NAN. */
-static double percent_of(const struct now_view *v, const struct thread_state *from,
-			 const struct thread_state *to, uint64_t from_ns, bool wait)
+/* Percent of the time between the two; NAN. */
+static double percent_of(const struct thread_state *from, const struct thread_state *to, bool wait)
 {
 	uint64_t a = wait ? from->times.wait_ns : from->times.cpu_ns;
 	uint64_t b = wait ? to->times.wait_ns : to->times.cpu_ns;
 
-	if (!v->live || !from->has_times || !to->has_times || b < a || v->last_ns <= from_ns)
+	if (!from->has_times || !to->has_times || b < a || to->at_ns <= from->at_ns)
 		return NAN;
-	return MIN(100 * (double)(b - a) / (double)(v->last_ns - from_ns), 100.0);
+	return MIN(100 * (double)(b - a) / (double)(to->at_ns - from->at_ns), 100.0);
 }
 
 /* The kernel books a wait when it ends: one that was to run at both looks and never ran has waited
- * all of the time. */
-static double cpu_wait_of(const struct now_view *v, const struct now_row *r)
+ * all of the time, and of one that had begun before the first what is before is left out. */
+static double cpu_wait_of(const struct now_row *r)
 {
-	return r->on_cpu == 0 && r->first.state == 'R' && r->last.state == 'R'
-		       ? 100
-		       : percent_of(v, &r->first, &r->last, v->times_ns, true);
+	double wait = percent_of(&r->first, &r->last, true);
+
+	if (r->on_cpu == 0 && r->first.state == 'R' && r->last.state == 'R')
+		return 100;
+	return wait > 100 - r->on_cpu ? 100 - r->on_cpu : wait;
 }
 
 static void add_times(struct now_view *v)
@@ -343,11 +344,10 @@ static void add_times(struct now_view *v)
 
 		r->at_least_ns = at_least(v, r->one);
 		r->at_most_ns = at_most(v, r->one);
-		r->on_cpu = percent_of(v, &r->first, &r->last, v->times_ns, false);
-		r->cpu_wait = cpu_wait_of(v, r);
+		r->on_cpu = percent_of(&r->first, &r->last, false);
+		r->cpu_wait = cpu_wait_of(r);
 		/* The kernel does not tell which of the two: had it a CPU since the look before? */
-		r->runnable = r->last.state == 'R' &&
-			      percent_of(v, &r->before, &r->last, v->before_ns, false) < 50;
+		r->runnable = r->last.state == 'R' && percent_of(&r->before, &r->last, false) < 50;
 		r->holds = v->live ? sched_now_holds(v->now, r->one, v->first_ns)
 				   : PROGRESS_HOLDER_NONE;
 	}

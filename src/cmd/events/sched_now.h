@@ -49,9 +49,8 @@ struct now_view {
 	size_t nr;
 	struct sched_block block; /* of multi-scheduling, as of the last look */
 	bool live, has_ports;
-	bool stopped;			       /* the whole node is */
-	uint64_t times_ns;		       /* `first` of threads */
-	uint64_t first_ns, before_ns, last_ns; /* looks */
+	bool stopped;		    /* the whole node is */
+	uint64_t first_ns, last_ns; /* looks */
 	unsigned int nr_looks;
 };
 

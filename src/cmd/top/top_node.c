@@ -223,7 +223,7 @@ int top_node_open(struct top *t, struct error *err)
 	snprintf(n->untested, sizeof(n->untested), "%s", t->node->untested);
 	n->os_pid = t->node->os_pid;
 	set_schedulers(t);
-	if (sched_now_open(&t->sched_now, t->node) != 0)
+	if (sched_now_open(&t->sched_now, t->node, (struct address_range){0}) != 0)
 		t->sched_now = NULL;
 	return vm_totals_open(&t->reader, t->node, err);
 }

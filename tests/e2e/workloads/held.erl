@@ -1,7 +1,9 @@
 %% SPDX-License-Identifier: BSD-2-Clause
 %% Processes that hold schedulers, each for ten minutes, by what it is told; registered as
 %% held_WHAT.  sleep: a normal one, asleep in a BIF.  busy: a normal one, on a CPU in a BIF.  loop: Erlang
-%% code that runs for ever.  cpu: a dirty CPU one, busy in a BIF.  io: a dirty IO one, asleep in a BIF.
+%% code that runs for ever.  trap: in a BIF that yields, again and again.  compare: in a comparison that
+%% does not say where the stack is, which follows a wait that was deeper on it.  cpu: a dirty CPU one, busy
+%% in a BIF.  io: a dirty IO one, asleep in a BIF.
 %% fifo: a dirty IO one that reads a FIFO into which nobody writes.  gc: a dirty CPU one that
 %% collects, again and again.  block, block_normal: waits, with multi-scheduling blocked.  They end
 %% with the node.
@@ -20,6 +22,8 @@ init(fifo) ->
     {fifo, File};
 init(gc) ->
     {gc, [{X, [X]} || X <- lists:seq(1, 1000000)]};
+init(trap) ->
+    {trap, lists:seq(1, 3000000)};
 init(What) ->
     erts_debug:set_internal_state(available_internal_state, true),
     What.
@@ -43,6 +47,12 @@ step(busy) ->
     busy;
 step(loop) ->
     spin(1);
+step({trap, L}) ->
+    trap(L);
+step(compare) ->
+    _ = deeper(),
+    T = deep(60),
+    {compare(T, deep(60)), T};
 step(cpu) ->
     erts_debug:dirty_cpu(wait, ?LONG),
     cpu;
@@ -68,5 +78,11 @@ step({gc, Live}) ->
 deep(N) -> lists:foldl(fun(_, T) -> [T | T] end, [], lists:seq(1, N)).
 
 spin(N) -> spin(N + 1).
+
+trap(L) -> _ = erlang:phash2(L), trap(L).
+
+deeper() -> {receive after 300 -> ok end, ok}.
+
+compare(A, B) -> Same = A == B, {Same, ok}.
 
 report(_) -> #{}.

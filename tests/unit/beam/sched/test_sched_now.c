@@ -21,6 +21,7 @@ struct fixture {
 	const struct sched_one *all;
 };
 
+#define NO_FRAGMENTS	       ((struct address_range){0})
 #define AT(x, at, field)       ((x)->esdp[at] + (raddr)(x)->f->node.layout.field)
 #define PUT32(x, at, field, v) image_u32((x)->f->im, AT(x, at, field), v)
 #define PUT64(x, at, field, v) image_u64((x)->f->im, AT(x, at, field), v)
@@ -78,7 +79,7 @@ static void open_node(struct fixture *x, int otp)
 		rest(x, i);
 	}
 	image_u32(x->f->im, x->queue[0] + (raddr)l->runq_len, 7);
-	assert_int_equal(sched_now_open(&x->s, &x->f->node), 0);
+	assert_int_equal(sched_now_open(&x->s, &x->f->node, NO_FRAGMENTS), 0);
 	x->all = sched_now_all(x->s, &nr);
 	assert_int_equal(nr, 4);
 }
@@ -235,7 +236,7 @@ static void test_absent(void **state)
 	struct sched_now *s;
 
 	UNUSED(state);
-	assert_int_not_equal(sched_now_open(&s, &f->node), 0);
+	assert_int_not_equal(sched_now_open(&s, &f->node, NO_FRAGMENTS), 0);
 	assert_null(s);
 	sched_now_close(s);
 	fakenode_close(f);
