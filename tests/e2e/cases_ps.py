@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 
+from cases_hung import kill
 from harness import case, check, check_equal, check_in
 
 SIDE_BY_SIDE = True
@@ -114,6 +115,22 @@ def check_sane(r):
         check(pid is None or re.fullmatch(r"<0\.\d+\.\d+>", pid), f"pids: {r}")
     for call in (r["initial_call"], r["current_function"]):
         check(call is None or re.fullmatch(r".+[:.].+/\d+( in .*)?", call), f"call: {r}")
+
+
+@case("one that runs: its function is where it last stopped, and has a mark", alone=True)
+def runs(ctx):
+    node = ctx.new_node(flags=("+S", "2:2"))
+    ctx.cleanup(kill, node)
+    pid = node.start("held", "loop", settle=1)["pids"][0]
+    stale, marked = set(), set()
+    for _ in range(5):
+        rows = by_pid(table(ctx, node)["data"])
+        stale.add(rows[pid].get("stale", False) == (rows[pid]["status"] == "running"))
+        check(not any(r.get("stale") for r in rows.values() if r["status"] == "waiting"), f"{rows}")
+        shown = ctx.ebeam.ok("ps", "-p", node.os_pid, "-c", "pid,status,current_function").out
+        marked |= {line.split()[1:] == ["running", "held:spin/1", "~"] for line in shown.splitlines()
+                   if line.split()[0] == pid and "runnable" not in line}
+    check_equal((stale, marked), ({True}, {True}), "stale, and its mark")
 
 
 @case("a node that is stopped: the answer comes all the same, and is the same each time")

@@ -6,7 +6,7 @@ import signal
 import time
 from collections import Counter
 
-from harness import case, check, check_equal
+from harness import case, check, check_equal, check_in
 
 SECONDS = 5
 # What a process does -> where its time goes, and the function on top.
@@ -225,10 +225,12 @@ def text(ctx):
     tops = Counter()
     for s in wall.data["stacks"]:
         tops[s["kind"], top_of(s)] += s["count"]
-    rows = [re.fullmatch(r"  \[(.+?)\] +([\d.]+)% .*%  [a-z]+ +(\S.*)", line)
+    rows = [re.fullmatch(r"  \[(.+?)\] +([\d.]+)% .*%  ([a-z]+) +(\S.*?)( ~)?", line)
             for line in functions.splitlines()[2:]]
     check(all(rows), functions)
     for m in rows:
-        share = 100 * tops[m[1], m[3]] / wall.data["samples"]
+        share = 100 * tops[m[1], m[4]] / wall.data["samples"]
         check(abs(float(m[2]) - share) < 0.051, f"{m[0]}: {share}")
-    check({k for k, n in tops.items() if n} <= {(m[1], m[3]) for m in rows}, functions)
+        check_equal(bool(m[5]), (m[1], m[3]) == ("running", "erlang") and tops[m[1], m[4]] > 0, f"mark: {m[0]}")
+    check({k for k, n in tops.items() if n} <= {(m[1], m[4]) for m in rows}, functions)
+    check_in("~ where it last stopped", out, "what the mark means")

@@ -192,9 +192,7 @@ static bool same(const struct head *a, const struct head *b)
 	       (a->state & watched) == (b->state & watched);
 }
 
-/* A process on a dirty scheduler has left its stack in order: the node itself looks at it there.
- */
-static bool is_stale(uint32_t state)
+bool process_stack_is_stale(uint32_t state)
 {
 	return (state & (PSFLG_RUNNING | PSFLG_RUNNING_SYS | PSFLG_DIRTY_RUNNING_SYS | PSFLG_GC)) !=
 	       0;
@@ -237,7 +235,7 @@ static void finish(const struct stack_code *c, const struct head *h, struct proc
 	out->i = h->i;
 	out->current = h->current;
 	out->state = h->state;
-	out->stale = is_stale(h->state);
+	out->stale = process_stack_is_stale(h->state);
 	out->cut = out->words.len < stack_words(h);
 	if (c->c_stack)
 		drop_unused_cp(out);
@@ -282,7 +280,7 @@ static int read_once(struct beam_node *n, const struct stack_code *c, const stru
 	/* A running process need not hold still; one that collects does not for long. */
 	if (before.state & PSFLG_GC && !last)
 		return -EAGAIN;
-	if (!same(&before, &after) && !(last && is_stale(before.state & after.state)))
+	if (!same(&before, &after) && !(last && process_stack_is_stale(before.state & after.state)))
 		return -EAGAIN;
 	finish(c, &before, out);
 	return 0;
@@ -358,7 +356,8 @@ static bool batch_take(const struct beam_node *n, const struct batch *b, size_t 
 		return false;
 	parse_head(&n->layout, b->heads[i].buf, h);
 	if (check_head(h, p->epid) || h->stop != p->stop || h->hend != p->hend ||
-	    h->htop != p->htop || h->i != p->i || h->reds != p->reductions || is_stale(h->state))
+	    h->htop != p->htop || h->i != p->i || h->reds != p->reductions ||
+	    process_stack_is_stale(h->state))
 		return false;
 	vec_reserve(&out->words, words);
 	memcpy(out->words.data, b->stacks[i].buf, 8 * words);

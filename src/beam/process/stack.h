@@ -55,6 +55,10 @@ struct process_stack {
 	bool cut;   /* beyond a limit */
 };
 
+/* It runs, or is collected; not on a dirty scheduler: a process has left its stack in order there,
+ * and the node itself looks at it. */
+bool process_stack_is_stale(uint32_t state);
+
 /* Reads the stack and splits it; reuses the memory of *out.  -ESRCH gone, -EAGAIN it would not
  * stand still. */
 int process_stack_read(struct beam_node *n, const struct stack_code *c,

@@ -98,6 +98,14 @@ static void add_current(const struct waiting *w, uint32_t node, struct strbuf *o
 		dump_function(w->d, f, out);
 }
 
+/* It runs: its function is where it last stopped. */
+static bool is_stale(const struct waiting *w, uint32_t node)
+{
+	const struct stack_group *g = group_of(w, node);
+
+	return g && g->what & DUMP_STALE;
+}
+
 static void add_since(struct strbuf *out, struct since s)
 {
 	char text[32];
@@ -201,6 +209,8 @@ static void cell_current(struct strbuf *out, const void *row, const void *ctx)
 
 	(void)ctx;
 	add_current(r->w, r->t->node, out);
+	if (is_stale(r->w, r->t->node))
+		strbuf_addstr(out, " ~");
 }
 
 static const struct table_column target_columns[] = {
@@ -429,6 +439,7 @@ static void json_target(struct jsonw *w, struct waiting *x, const struct wait_ta
 	strbuf_reset(&text);
 	add_current(x, t->node, &text);
 	jsonw_text(w, "current_function", &text);
+	jsonw_bool(w, "stale", is_stale(x, t->node));
 	jsonw_end_object(w);
 	strbuf_free(&text);
 }

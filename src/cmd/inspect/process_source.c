@@ -290,6 +290,7 @@ void process_source_row(struct process_source *s, const struct process_facts *p,
 		.priority = (uint8_t)p->priority,
 		.trap_exit = p->trap_exit,
 		.torn = p->torn,
+		.stale = process_stack_is_stale(p->state),
 	};
 	s->undecoded += p->nr_undecoded;
 	/* It has not run, so its dictionary and its place in the code are what they were. */

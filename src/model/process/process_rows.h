@@ -69,7 +69,8 @@ enum process_type {
 	F(GROUP_LEADER, group_leader, PID, 0)                                                      \
 	F(PRIORITY, priority, TEXT, 0)                                                             \
 	F(TRAP_EXIT, trap_exit, BOOL, 0)                                                           \
-	F(TORN, torn, BOOL, 0)
+	F(TORN, torn, BOOL, 0)                                                                     \
+	F(STALE, stale, BOOL, 0)
 
 enum process_field {
 #define PROCESS_FIELD_ID(id, name, type, needs) PROCESS_FIELD_##id,
@@ -124,6 +125,7 @@ struct process_row {
 	uint32_t written;	  /* the registered name as people write it; 0 = as it is */
 	uint8_t status, priority; /* as in process_status_names[], process_priority_names[] */
 	bool trap_exit, torn;
+	bool stale; /* it runs: its function is where it last stopped */
 };
 
 extern const char *const process_status_names[6];
@@ -198,6 +200,8 @@ static inline double process_row_number(const struct process_row *r, enum proces
 		return (double)r->trap_exit;
 	case PROCESS_FIELD_TORN:
 		return (double)r->torn;
+	case PROCESS_FIELD_STALE:
+		return (double)r->stale;
 	default:
 		return NAN;
 	}

@@ -110,10 +110,19 @@ static void function_kind(struct strbuf *out, const void *row, const void *ctx)
 	strbuf_addstr(out, frame_kind_name(((const struct state_function *)row)->function->kind));
 }
 
+/* Where a process that runs is stands in registers: the function is that of its last stop, but for
+ * BIFs and NIFs on dirty schedulers. */
+static bool is_last_stop(const struct state_function *f)
+{
+	return f->kind == SAMPLE_RUNNING && f->self && f->function->kind == FRAME_ERLANG;
+}
+
 static void function_name(struct strbuf *out, const void *row, const void *ctx)
 {
+	const struct state_function *f = row;
+
 	(void)ctx;
-	strbuf_addstr(out, ((const struct state_function *)row)->function->name);
+	strbuf_addf(out, "%s%s", f->function->name, is_last_stop(f) ? " ~" : "");
 }
 
 static const struct table_column state_function_columns[] = {
@@ -273,6 +282,13 @@ int hot_write_states(FILE *f, const struct snapshot *s, const struct hot_options
 	else
 		snprintf(title, sizeof(title), "Functions by state");
 	rc = rc ? rc : hot_write_section(f, title, &table, o, err);
+	for (size_t i = 0; rc == 0 && i < h.functions.len; i++) {
+		if (is_last_stop(&h.functions.data[i])) {
+			fprintf(f, "\n~ where it last stopped (where a process is while it runs: "
+				   "ebeam record)\n");
+			break;
+		}
+	}
 	vec_free(&h.functions);
 	return rc;
 }

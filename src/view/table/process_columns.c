@@ -57,6 +57,9 @@ static void add_cell(struct strbuf *out, const void *row, const void *vctx,
 		add_text(out, v.text, v.len, ctx->max_width);
 		if (field == PROCESS_FIELD_CURRENT_LOCATION)
 			strbuf_addf(out, ":%u", ROW(row)->line);
+		if (ROW(row)->stale && (field == PROCESS_FIELD_CURRENT_FUNCTION ||
+					field == PROCESS_FIELD_CURRENT_LOCATION))
+			strbuf_addstr(out, " ~");
 		if (field == PROCESS_FIELD_PID && ROW(row)->torn)
 			strbuf_addch(out, '~');
 		return;
@@ -164,6 +167,7 @@ const struct table_column process_columns[] = {
 	TEXT(priority, "PRIORITY"),
 	{"trap_exit", "TRAP EXIT", TABLE_LEFT, false, text_trap_exit, compare_trap_exit},
 	{"torn", "TORN", TABLE_LEFT, false, text_torn, compare_torn},
+	{"stale", "STALE", TABLE_LEFT, false, text_stale, compare_stale},
 	{0},
 };
 
@@ -362,11 +366,10 @@ void process_row_json(struct strbuf *out, const struct process_strings *s,
 		put_word(w, process_priority_names[r->priority]);
 	if (KEY(TRAP_EXIT, "trap_exit"))
 		put(w, r->trap_exit ? "true" : "false", r->trap_exit ? 4 : 5);
-	if (r->torn)
-		w->fields |= 1ull << PROCESS_FIELD_TORN;
-	else
-		w->fields &= ~(1ull << PROCESS_FIELD_TORN);
-	if (KEY(TORN, "torn"))
+	w->fields |= 1ull << PROCESS_FIELD_TORN | 1ull << PROCESS_FIELD_STALE;
+	if (r->torn && KEY(TORN, "torn"))
+		put(w, "true", 4);
+	if (r->stale && KEY(STALE, "stale"))
 		put(w, "true", 4);
 	*w->p++ = '}';
 	*w->p = '\0';

@@ -33,9 +33,9 @@ uint64_t process_columns_fields(const char *columns);
 /* The fields that JSON has, if none were chosen; the rates are in it from the second reading on. */
 #define PROCESS_JSON_NOT                                                                           \
 	(1ull << PROCESS_FIELD_NAME | 1ull << PROCESS_FIELD_MONITORED_BY |                         \
-	 1ull << PROCESS_FIELD_TORN | 1ull << PROCESS_FIELD_MEMORY_RATE |                          \
-	 1ull << PROCESS_FIELD_MESSAGES_RATE | 1ull << PROCESS_FIELD_REDUCTIONS_RATE |             \
-	 1ull << PROCESS_FIELD_CPU)
+	 1ull << PROCESS_FIELD_TORN | 1ull << PROCESS_FIELD_STALE |                                \
+	 1ull << PROCESS_FIELD_MEMORY_RATE | 1ull << PROCESS_FIELD_MESSAGES_RATE |                 \
+	 1ull << PROCESS_FIELD_REDUCTIONS_RATE | 1ull << PROCESS_FIELD_CPU)
 #define PROCESS_JSON_ALL (((1ull << NR_PROCESS_FIELDS) - 1) & ~PROCESS_JSON_NOT)
 #define PROCESS_JSON_RATES                                                                         \
 	(1ull << PROCESS_FIELD_MEMORY_RATE | 1ull << PROCESS_FIELD_MESSAGES_RATE |                 \
@@ -45,7 +45,7 @@ uint64_t process_columns_fields(const char *columns);
 	(PROCESS_JSON_ALL | PROCESS_JSON_RATES | 1ull << PROCESS_FIELD_NAME |                      \
 	 1ull << PROCESS_FIELD_CPU)
 
-/* Adds the row as one JSON object; "torn": true stands in it only if it is. */
+/* Adds the row as one JSON object; "torn": true and "stale": true stand in it only if it is. */
 void process_row_json(struct strbuf *out, const struct process_strings *s,
 		      const struct process_row *row, uint64_t fields);
 
