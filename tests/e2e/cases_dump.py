@@ -258,6 +258,8 @@ def stalled(ctx):
     check_equal([m for m in data["monitors"] if m["pid"] in ours],
                 [{"pid": names["stalled_monitor"], "monitors": silent,
                   "current_function": "stalled:hand/1"}], "monitors at hand")
+    # Ports lead on to their peers, and do not wait.
+    check(max(t["behind"] for t in data["targets"]) <= len(data["waits"]), f"behind: {data['targets']}")
     for name in ("stalled_monitor", "stalled_suspender", "stalled_silent"):
         check(names[name] not in seen and inside[name] is None, f"{name} waits for nobody: {seen}")
     for chain in ([names["stalled_sender"], socket, peer],

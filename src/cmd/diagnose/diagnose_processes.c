@@ -379,7 +379,7 @@ static int find_waits(struct diagnose *g, struct error *err)
 			vec_push(&g->port_waits,
 				 ((struct port_wait){w->item, list.data[w->from].epid}));
 	}
-	wait_graph_make(&graph, to, (uint32_t)list.len);
+	wait_graph_make(&graph, to, (uint32_t)list.len, (uint32_t)list.len);
 	take_graph(g, &list, &graph);
 	wait_graph_free(&graph);
 	free(to);

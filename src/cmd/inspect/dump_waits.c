@@ -153,7 +153,7 @@ int waiting_open(struct waiting *w, const struct dump *d, struct error *err)
 		vec_push(&w->to, to);
 	}
 	find_longest(w);
-	wait_graph_make(&w->graph, w->to.data, (uint32_t)(nr + w->others.len));
+	wait_graph_make(&w->graph, w->to.data, (uint32_t)(nr + w->others.len), (uint32_t)nr);
 	return 0;
 }
 

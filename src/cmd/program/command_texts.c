@@ -262,7 +262,7 @@ const char describe_sched[] =
 	"has blocked multi-scheduling: which one, the last line says. FUNCTION is the one that "
 	"it is in if the memory tells: in a BIF, a NIF or the "
 	"collector, on dirty schedulers, and where the thread is off its CPU; else, marked ~, "
-	"the one in which its time slice began. QUEUE are those that wait for this scheduler "
+	"the one in which its time slice began. QUEUE are processes and ports that wait for it "
 	"(dirty ones of a type share a run queue). THREAD is the kernel's side: on_cpu, runnable "
 	"(it is to run and has no CPU), sleeping or uninterruptible (in SYSCALL, and FILE is what "
 	"that is about), stopped. NATIVE STACK shows C functions, innermost first, by the names "

@@ -12,9 +12,9 @@
 struct maker {
 	struct wait_graph *g;
 	const uint32_t *to;
-	uint32_t nr;
-	uint32_t *waiting, *behind, *example; /* of each node */
-	bool *circle;			      /* it is part of one */
+	uint32_t nr, nr_processes;
+	uint32_t *leading, *waiting, *behind, *example; /* of each node; leading: any that wait */
+	bool *circle;					/* it is part of one */
 };
 
 static void add_circle(struct maker *m, uint32_t from)
@@ -61,7 +61,7 @@ static void count_behind(struct maker *m)
 	uint32_t *left = xcalloc(m->nr ? m->nr : 1, sizeof(*left));
 	VEC(uint32_t) ready = {0};
 
-	memcpy(left, m->waiting, sizeof(*left) * m->nr);
+	memcpy(left, m->leading, sizeof(*left) * m->nr);
 	for (uint32_t i = 0; i < m->nr; i++) {
 		if (!left[i] && m->to[i] != WAIT_NOBODY)
 			vec_push(&ready, i);
@@ -69,7 +69,7 @@ static void count_behind(struct maker *m)
 	for (size_t k = 0; k < ready.len; k++) {
 		uint32_t i = ready.data[k], to = m->to[i];
 
-		m->behind[to] += m->behind[i] + 1;
+		m->behind[to] += m->behind[i] + (i < m->nr_processes);
 		if (--left[to] == 0 && m->to[to] != WAIT_NOBODY)
 			vec_push(&ready, to);
 	}
@@ -78,10 +78,13 @@ static void count_behind(struct maker *m)
 	/* All in a circle wait for all in it, and for each other's. */
 	for (size_t k = 0; k < m->g->circles.len; k++) {
 		const struct wait_path *p = &m->g->circles.data[k];
-		uint32_t sum = p->nr;
+		uint32_t sum = 0;
 
-		for (uint32_t i = 0; i < p->nr; i++)
-			sum += m->behind[m->g->nodes.data[p->first + i]];
+		for (uint32_t i = 0; i < p->nr; i++) {
+			uint32_t at = m->g->nodes.data[p->first + i];
+
+			sum += m->behind[at] + (at < m->nr_processes);
+		}
 		for (uint32_t i = 0; i < p->nr; i++)
 			m->behind[m->g->nodes.data[p->first + i]] = sum;
 	}
@@ -91,7 +94,7 @@ static void count_behind(struct maker *m)
 static void mark_inner(const struct maker *m, bool *inner)
 {
 	for (uint32_t i = 0; i < m->nr; i++) {
-		if (m->waiting[i] && m->to[i] != WAIT_NOBODY)
+		if (m->leading[i] && m->to[i] != WAIT_NOBODY)
 			inner[m->to[i]] = true;
 	}
 }
@@ -135,7 +138,7 @@ static void collect(struct maker *m)
 
 	mark_inner(m, inner);
 	for (uint32_t i = 0; i < m->nr; i++) {
-		if (!m->waiting[i])
+		if (!m->leading[i])
 			continue;
 		vec_push(&m->g->targets,
 			 ((struct wait_target){i, m->waiting[i], m->behind[i], m->example[i]}));
@@ -150,25 +153,28 @@ static void collect(struct maker *m)
 		qsort(m->g->chains.data, m->g->chains.len, sizeof(struct wait_path), by_length);
 }
 
-void wait_graph_make(struct wait_graph *g, const uint32_t *to, uint32_t nr)
+void wait_graph_make(struct wait_graph *g, const uint32_t *to, uint32_t nr, uint32_t nr_processes)
 {
 	size_t size = nr ? nr : 1;
-	struct maker m = {.g = g, .to = to, .nr = nr};
+	struct maker m = {.g = g, .to = to, .nr = nr, .nr_processes = nr_processes};
 
 	memset(g, 0, sizeof(*g));
+	m.leading = xcalloc(size, sizeof(*m.leading));
 	m.waiting = xcalloc(size, sizeof(*m.waiting));
 	m.behind = xcalloc(size, sizeof(*m.behind));
 	m.example = xcalloc(size, sizeof(*m.example));
 	m.circle = xcalloc(size, sizeof(*m.circle));
 	for (uint32_t i = nr; i-- > 0;) {
 		if (to[i] != WAIT_NOBODY) {
-			m.waiting[to[i]]++;
+			m.leading[to[i]]++;
+			m.waiting[to[i]] += i < nr_processes;
 			m.example[to[i]] = i;
 		}
 	}
 	find_circles(&m);
 	count_behind(&m);
 	collect(&m);
+	free(m.leading);
 	free(m.waiting);
 	free(m.behind);
 	free(m.example);

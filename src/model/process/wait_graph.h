@@ -14,7 +14,7 @@
 
 struct wait_target {
 	uint32_t node;
-	uint32_t waiting; /* for it itself */
+	uint32_t waiting; /* processes that wait for it itself */
 	uint32_t behind;  /* those, and who waits for them, and so on; of a circle: all of it */
 	uint32_t example; /* one who waits for it */
 };
@@ -32,8 +32,9 @@ struct wait_graph {
 	VEC(uint32_t) nodes;
 };
 
-/* to[i] = whom i waits for, or WAIT_NOBODY; below nr. */
-void wait_graph_make(struct wait_graph *g, const uint32_t *to, uint32_t nr);
+/* to[i] = whom i waits for, or WAIT_NOBODY; below nr.  From nr_processes on they are ports and the
+ * like, which lead on to others and are not counted. */
+void wait_graph_make(struct wait_graph *g, const uint32_t *to, uint32_t nr, uint32_t nr_processes);
 void wait_graph_free(struct wait_graph *g);
 
 #endif

@@ -37,9 +37,9 @@ static void test_empty(void **state)
 	struct wait_graph g;
 
 	(void)state;
-	wait_graph_make(&g, to, 0);
+	wait_graph_make(&g, to, 0, 0);
 	wait_graph_free(&g);
-	wait_graph_make(&g, to, 2);
+	wait_graph_make(&g, to, 2, 2);
 	assert_int_equal(g.targets.len + g.chains.len + g.circles.len, 0);
 	wait_graph_free(&g);
 }
@@ -51,7 +51,7 @@ static void test_chain(void **state)
 	struct wait_graph g;
 
 	(void)state;
-	wait_graph_make(&g, to, ARRAY_SIZE(to));
+	wait_graph_make(&g, to, ARRAY_SIZE(to), ARRAY_SIZE(to));
 	assert_int_equal(g.circles.len, 0);
 	assert_int_equal(g.targets.len, 3);
 	assert_int_equal(g.targets.data[0].node, 1);
@@ -72,7 +72,7 @@ static void test_circles(void **state)
 	struct wait_graph g;
 
 	(void)state;
-	wait_graph_make(&g, to, ARRAY_SIZE(to));
+	wait_graph_make(&g, to, ARRAY_SIZE(to), ARRAY_SIZE(to));
 	assert_int_equal(g.circles.len, 2);
 	check_path(&g, &g.circles.data[0], three, 3);
 	check_path(&g, &g.circles.data[1], self, 1);
@@ -82,6 +82,23 @@ static void test_circles(void **state)
 	assert_int_equal(target(&g, 3)->behind, 5);
 	assert_int_equal(target(&g, 3)->waiting, 2);
 	assert_int_equal(target(&g, 6)->behind, 1);
+	wait_graph_free(&g);
+}
+
+/* 0, 1 -> 3 -> 4 -> 2: 3 and 4, a port and its peer, lead on and do not wait. */
+static void test_ports(void **state)
+{
+	const uint32_t to[] = {3, 3, NO, 4, 2}, chain[] = {0, 3, 4, 2};
+	struct wait_graph g;
+
+	(void)state;
+	wait_graph_make(&g, to, ARRAY_SIZE(to), 3);
+	check_path(&g, &g.chains.data[0], chain, 4);
+	assert_int_equal(target(&g, 3)->waiting, 2);
+	assert_int_equal(target(&g, 3)->behind, 2);
+	assert_int_equal(target(&g, 4)->waiting, 0);
+	assert_int_equal(target(&g, 4)->behind, 2);
+	assert_int_equal(target(&g, 2)->behind, 2);
 	wait_graph_free(&g);
 }
 
@@ -101,7 +118,7 @@ static void test_random(void **state)
 			to[i] = rand() % 4 ? (uint32_t)rand() % NODES : NO;
 			edges += to[i] != NO;
 		}
-		wait_graph_make(&g, to, NODES);
+		wait_graph_make(&g, to, NODES, NODES);
 		for (size_t i = 0; i < g.targets.len; i++) {
 			sum += g.targets.data[i].waiting;
 			assert_true(g.targets.data[i].behind >= g.targets.data[i].waiting);
@@ -124,9 +141,8 @@ static void test_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_circles),
+		cmocka_unit_test(test_empty),	cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_circles), cmocka_unit_test(test_ports),
 		cmocka_unit_test(test_random),
 	};
 
