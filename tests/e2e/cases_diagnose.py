@@ -55,6 +55,7 @@ class Diagnosis:
         # Few samples of a node that hardly gets a CPU: what they lack is looked for once more, for longer.
         self.short = any(f["id"] in (*OF_THE_HOST, "few_samples") for f in said["findings"])
         self.all = [f for f in said["findings"] if f["id"] not in OF_THE_HOST]
+        self.limits = {x["what"]: x["limit"] for x in said["limits"]}
         self.ids = [f["id"] for f in self.all]
         print(self.ids, flush=True)
 
@@ -113,6 +114,7 @@ def binaries(ctx):
 def limits(ctx):
     d = Diagnosis(ctx, "limit", "run_queue", flags=("+S", "2:2", "+P", "1024"))
     limit = d.node.ask("incidents", "process_limit")
+    check_equal(d.limits["processes"], limit, "the limit of processes")
     d.check_found("limit", "% of the limit of processes are used", f" of {limit:,}", severity="critical")
     d.check_found("run_queues", "processes waited for each scheduler")
 

@@ -50,6 +50,8 @@ int diagnose_html(const struct command_context *ctx, const struct diagnose *g,
 
 	(void)err;
 	diagnose_add_heading(&heading, g);
+	strbuf_addstr(&heading, "; ");
+	diagnose_add_limits(&heading, g);
 	strbuf_addf(&out,
 		    "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
 		    "<meta name=\"viewport\" content=\"width=device-width\">"

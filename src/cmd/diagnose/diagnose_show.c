@@ -101,6 +101,20 @@ void diagnose_add_heading(struct strbuf *out, const struct diagnose *g)
 			    d->looks, d->samples, units_format_ns(d->duration_ns, buf[2], 32));
 }
 
+void diagnose_add_limits(struct strbuf *out, const struct diagnose *g)
+{
+	char used[32], max[32];
+
+	for (size_t i = 0; i < g->d.limits.len; i++) {
+		const struct diagnosed_limit *l = &g->d.limits.data[i];
+
+		strbuf_addf(out, "%s%s %s of %s (%.1f%%)", i ? ", " : "used of limits: ", l->what,
+			    units_format_count(l->used, used, sizeof(used)),
+			    units_format_count(l->max, max, sizeof(max)),
+			    100 * (double)l->used / (double)l->max);
+	}
+}
+
 int diagnose_text_write(const struct command_context *ctx, const struct diagnose *g,
 			const struct findings *findings, FILE *f, struct error *err)
 {
@@ -109,6 +123,9 @@ int diagnose_text_write(const struct command_context *ctx, const struct diagnose
 
 	(void)err;
 	diagnose_add_heading(&text, g);
+	put(f, &text, false);
+	fputc('\n', f);
+	diagnose_add_limits(&text, g);
 	put(f, &text, false);
 	strbuf_free(&text);
 	fputc('\n', f);
@@ -134,6 +151,15 @@ int diagnose_json(const struct command_context *ctx, const struct diagnose *g,
 	target_json_begin(&w, ctx, g->n);
 	jsonw_begin_object(&w, "data");
 	jsonw_uint(&w, "duration_ns", d->duration_ns);
+	jsonw_begin_array(&w, "limits");
+	for (size_t i = 0; i < d->limits.len; i++) {
+		jsonw_begin_object(&w, NULL);
+		jsonw_string(&w, "what", d->limits.data[i].what);
+		jsonw_uint(&w, "used", d->limits.data[i].used);
+		jsonw_uint(&w, "limit", d->limits.data[i].max);
+		jsonw_end_object(&w);
+	}
+	jsonw_end_array(&w);
 	jsonw_begin_rows(&w, "findings");
 	for (size_t i = 0; i < findings->v.len; i++) {
 		const struct finding *x = &findings->v.data[i];

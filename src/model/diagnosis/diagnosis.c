@@ -67,6 +67,20 @@ double series_growth(const struct series *s)
 	return growth_is_steady(grew, drop, ups) ? grew : 0;
 }
 
+bool series_is_burst(const struct series *s)
+{
+	unsigned int first = 0, last = 0, steps = s->nr ? s->nr - 1 : 0;
+	double grew = series_last(s) - series_first(s);
+
+	for (unsigned int i = 1; i < s->nr; i++) {
+		if (s->v[i] - s->v[i - 1] <= 0.1 * grew / steps)
+			continue;
+		first = first ? first : i;
+		last = i;
+	}
+	return first && last < steps && 2 * (last - first + 1) <= steps;
+}
+
 struct growth growth_of(double grew, double squares, unsigned int steps, double seconds)
 {
 	struct growth g = {NAN, NAN};

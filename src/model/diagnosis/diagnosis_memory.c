@@ -264,15 +264,21 @@ void rule_atoms(struct making *m)
 	const struct diagnosis *d = m->d;
 	double grew = series_growth(&d->atoms);
 	bool code = code_growth(d) * ATOMS_OF_CODE >= 0.5 * grew;
+	bool burst = series_is_burst(&d->atoms);
+	double weight = code || burst ? 30 : 56 + MIN(4 * log10(grew / 20), 10.0);
 	struct texts t = {.nr = 0};
 	struct finding *f;
 
 	if (grew < 20 || grew < 4 * diagnosis_seconds(d))
 		return;
-	f = finding_begin(m, "atoms_grow", code ? 30 : 56 + MIN(4 * log10(grew / 20), 10.0),
-			  code ? FINDING_POSSIBLE : FINDING_LIKELY,
-			  "atoms are made all the time: %s per second",
-			  text_count(&t, ceil(grew / diagnosis_seconds(d))));
+	if (code || burst)
+		f = finding_begin(m, "atoms_grow", weight, FINDING_CERTAIN, "%s atoms were made %s",
+				  text_count(&t, grew),
+				  code ? "while modules were loaded" : "in one burst");
+	else
+		f = finding_begin(m, "atoms_grow", weight, FINDING_LIKELY,
+				  "atoms are made all the time: %s per second",
+				  text_count(&t, ceil(grew / diagnosis_seconds(d))));
 	finding_evidence(
 		f,
 		"from %s to %s in %.1f s; atoms are never removed, and at the limit the node "
@@ -280,7 +286,8 @@ void rule_atoms(struct making *m)
 		text_count(&t, series_first(&d->atoms)), text_count(&t, series_last(&d->atoms)),
 		diagnosis_seconds(d));
 	if (code)
-		finding_evidence(f, "modules were loaded meanwhile, which brings new atoms");
+		finding_evidence(f, "%s of code were loaded, which brings new atoms",
+				 text_bytes(&t, code_growth(d)));
 	for (size_t i = 0; i < d->newest_atoms.len; i++)
 		finding_evidence(f, "a new one: %s", d->newest_atoms.data[i]);
 	finding_command(f, "trace 'erlang:binary_to_atom/2 -> stack' -d 10");
@@ -292,6 +299,7 @@ void rule_tables(struct making *m)
 	for (size_t i = 0; i < m->d->tables.len; i++) {
 		const struct diagnosed_table *x = &m->d->tables.data[i];
 		double grew = series_growth(&x->objects);
+		bool burst = series_is_burst(&x->objects);
 		struct texts t = {.nr = 0};
 		struct finding *f;
 
@@ -300,12 +308,13 @@ void rule_tables(struct making *m)
 			continue;
 		f = finding_begin(
 			m, "ets_grows",
-			(double)x->bytes < 16 * MIB && grew < 2000 * x->seconds
+			burst || ((double)x->bytes < 16 * MIB && grew < 2000 * x->seconds)
 				? 34
 				: 47 + MIN(6 * log10((double)x->bytes / (16 * MIB) + 1), 15.0),
 			FINDING_LIKELY, "the ETS table %s grows by %s objects per second", x->name,
 			text_count(&t, grew / x->seconds));
-		finding_evidence(f, "from %s to %s objects in %.1f s; %s",
+		finding_evidence(f, "%sfrom %s to %s objects in %.1f s; %s",
+				 burst ? "in one burst, which has ended: " : "",
 				 text_count(&t, series_first(&x->objects)),
 				 text_count(&t, series_last(&x->objects)), x->seconds,
 				 text_bytes(&t, (double)x->bytes));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What findings say of where a process is, and of who uses the CPUs. */
+/* What findings say of where a process is, of who uses the CPUs, and of what grew at once. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "lib/series.h"
 #include "model/diagnosis/diagnosis.h"
 
 static void expect(const struct diagnosis *d, const char *told)
@@ -93,10 +94,40 @@ static void test_host_cpu(void **state)
 	diagnosis_free(&d);
 }
 
+static void expect_atoms(struct series atoms, const char *title)
+{
+	struct diagnosis d = {.duration_ns = 5000000000ull,
+			      .samples = 11,
+			      .looks = 100,
+			      .cpu_wait = NAN,
+			      .throttled = NAN};
+	struct findings f;
+
+	d.atoms = atoms;
+	findings_make(&f, &d);
+	assert_int_equal(f.v.len, 1);
+	assert_string_equal(f.v.data[0].title.buf, title);
+	findings_free(&f);
+	diagnosis_free(&d);
+}
+
+static void test_burst(void **state)
+{
+	(void)state;
+	expect_atoms(SERIES(1000, 1000, 1700, 2000, 2000, 2000, 2001),
+		     "1,001 atoms were made in one burst");
+	/* Two of them; one that goes on. */
+	expect_atoms(SERIES(1000, 1500, 1500, 1500, 1500, 1500, 2000, 2000),
+		     "atoms are made all the time: 200 per second");
+	expect_atoms(SERIES(1000, 1000, 1000, 1000, 1000, 1500, 2000),
+		     "atoms are made all the time: 200 per second");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_running),
-					   cmocka_unit_test(test_host_cpu)};
+					   cmocka_unit_test(test_host_cpu),
+					   cmocka_unit_test(test_burst)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
