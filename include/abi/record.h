@@ -449,8 +449,8 @@ enum sample_kind {
 	SAMPLE_RUNNABLE = 14, /* for a scheduler; of --mode wall too */
 	/* Of processes, whatever they do: weights of `record --mode wall`. */
 	SAMPLE_RUNNING = 15,	     /* on a scheduler, a dirty one too */
-	SAMPLE_WAITING_RECEIVE = 16, /* in a receive without `after` */
-	SAMPLE_WAITING_TIMER = 17,   /* in one with it */
+	SAMPLE_WAITING_RECEIVE = 16, /* in a receive without `after`, or for an answer */
+	SAMPLE_WAITING_TIMER = 17,   /* in any other receive with it */
 	SAMPLE_WAITING_PORT = 18,    /* in one for the answer of a port */
 	SAMPLE_WAITING_DIRTY = 19,   /* for a dirty scheduler */
 	SAMPLE_SUSPENDED = 20,	     /* by a busy port or connection, or erlang:suspend_process/1 */

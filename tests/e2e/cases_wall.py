@@ -13,6 +13,7 @@ SECONDS = 5
 STILL = {
     "receiving": ("waiting: receive", "spells:receiving/0"),
     "receiving_for": ("waiting: timer", "spells:receiving_for/0"),
+    "calling": ("waiting: receive", "gen:do_call/4"),
     "hibernating": ("hibernating", "erlang:hibernate/3"),
     "accepting": ("waiting: port", "prim_inet:accept0/3"),
     "deep": ("waiting: receive", "spells:receiving/0"),

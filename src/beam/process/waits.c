@@ -55,6 +55,16 @@ static bool place_equal(const void *ctx, uint32_t id, const void *key)
 	return ((const struct waits *)ctx)->places.data[id].addr == *(const raddr *)key;
 }
 
+bool waits_for_answer_in(const char *module, const char *function)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		if (functions[i].kind != WAIT_FUNCTION_PORT &&
+		    strcmp(functions[i].module, module) == 0 &&
+		    strcmp(functions[i].function, function) == 0)
+			return true;
+	return false;
+}
+
 static void recognize(const struct stack_location *l, struct wait_place *place)
 {
 	struct strbuf module = STRBUF_INIT, name = STRBUF_INIT;

@@ -84,6 +84,9 @@ struct waits {
 	VEC(uint32_t) suspended; /* indices in the list */
 };
 
+/* A function of OTP in which processes wait for the answer of another one, and for nothing else. */
+bool waits_for_answer_in(const char *module, const char *function);
+
 void waits_begin(struct waits *w, struct beam_node *n, const struct stack_code *code,
 		 const struct process_list *list);
 void waits_visit(struct waits *w, uint32_t i, const struct process_stack *s);

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "beam/process/process_internal.h"
+#include "beam/process/waits.h"
 
 /* Slots of the table that are read at once. */
 #define SLOTS_CHUNK (1u << 17)
@@ -91,15 +92,19 @@ static uint32_t doing_of(uint32_t state, uint32_t flags, raddr timer)
 	return (state & ~3u) | (flags & F_HIBERNATED ? 1 : 0) | (timer ? 2 : 0);
 }
 
-/* In these functions it waits for the answer of a port. */
-static bool waits_for_port(const struct process_watch *w, uint32_t stack)
+/* The function on top, if it has a module. */
+static const struct name_function *top_of(const struct process_watch *w, uint32_t stack)
 {
 	const struct name_stack *s = names_stack(w->names, stack);
 	const struct name_frame *frame = s ? names_frame(w->names, s->frame) : NULL;
 	const struct name_function *f = frame ? names_function(w->names, frame->function) : NULL;
 
-	if (!f || !f->module)
-		return false;
+	return f && f->module ? f : NULL;
+}
+
+/* In these functions it waits for the answer of a port. */
+static bool waits_for_port(const struct name_function *f)
+{
 	return strcmp(f->module, "prim_inet") == 0 ||
 	       (strcmp(f->module, "os") == 0 && strcmp(f->name, "get_data") == 0) ||
 	       (strcmp(f->module, "erts_internal") == 0 &&
@@ -109,6 +114,8 @@ static bool waits_for_port(const struct process_watch *w, uint32_t stack)
 static enum sample_kind kind_of(const struct process_watch *w, const struct process_facts *p,
 				uint32_t stack)
 {
+	const struct name_function *top;
+
 	switch (p->status) {
 	case PROCESS_EXITING:
 		return SAMPLE_EXITING;
@@ -127,9 +134,13 @@ static enum sample_kind kind_of(const struct process_watch *w, const struct proc
 	}
 	if (p->flags & F_HIBERNATED)
 		return SAMPLE_HIBERNATING;
-	if (waits_for_port(w, stack))
+	top = top_of(w, stack);
+	if (top && waits_for_port(top))
 		return SAMPLE_WAITING_PORT;
-	return p->timer ? SAMPLE_WAITING_TIMER : SAMPLE_WAITING_RECEIVE;
+	/* A call has a timeout, and does not sleep. */
+	return p->timer && !(top && waits_for_answer_in(top->module, top->name))
+		       ? SAMPLE_WAITING_TIMER
+		       : SAMPLE_WAITING_RECEIVE;
 }
 
 /* Samples are of threads: one for each kind stands where the thread does. */
