@@ -42,11 +42,15 @@ def check_sampled(answer, said, kind):
         check(high <= 1.01 * estimate * factor + 2, f"{said[0]}, factor {factor}")
 
 
-def compare(ctx, load, limit, function=ERLANG):
-    """Whether the truth lies in what is stated; how many times the truth the estimate is; and a line
-    that says so."""
+def start(ctx, load):
     node = ctx.new_node(flags=("+S", "2:2"))
     node.ask("call_rates", "start", load)
+    return node
+
+
+def compare(ctx, node, load, limit, function=ERLANG):
+    """Whether the truth lies in what is stated; how many times the truth the estimate is; and a line
+    that says so."""
     first = node.ask("call_rates", "made")
     watch = Watch(ctx, node, function, "--count", "--max-overhead", limit, command="trace")
     before = node.ask("call_rates", "made")
@@ -54,7 +58,6 @@ def compare(ctx, load, limit, function=ERLANG):
     truth = node.ask("call_rates", "made") - before
     watch.end()
     most = node.ask("call_rates", "made") - first
-    node.close()
     answer, = watch.answers_so_far()
     said = SAID.search("\n".join(watch.err))
     check_sampled(answer, said, "call" if function == ERLANG else "c_call")
@@ -71,7 +74,11 @@ def compare(ctx, load, limit, function=ERLANG):
 
 
 def run(ctx, loads, function=ERLANG):
-    rows = [compare(ctx, load, LIMITS[i % len(LIMITS)], function) for i, load in enumerate(loads)]
+    rows = []
+    for i, load in enumerate(loads):
+        node = start(ctx, load)
+        rows.append(compare(ctx, node, load, LIMITS[i % len(LIMITS)], function))
+        node.close()
     print("\n".join(text for *_, text in rows))
     right = sum(inside for inside, *_ in rows)
     # 19 of 20 are to be: of 11 to 13 fewer than 7 are one run of 10,000 or less.
@@ -96,11 +103,12 @@ def of_c_code(ctx):
 @case("calls at full speed beside twice as many busy threads as CPUs: the estimate is not too low", otp="one",
       timeout=300)
 def on_an_overloaded_host(ctx):
+    node = start(ctx, "full_speed")
     for _ in range(2 * len(os.sched_getaffinity(0))):
         ctx.cleanup(subprocess.Popen(["sh", "-c", "while :; do :; done"]).kill)
-    rows = [compare(ctx, "full_speed", 1) for _ in range(5)]
+    rows = [compare(ctx, node, "full_speed", 1) for _ in range(3)]
     text = "\n".join(f"{ratio:.2f} times as many: {text}" for _, ratio, text in rows)
     print(text)
-    check(sum(inside for inside, *_ in rows) >= 4, text)
+    check(sum(inside for inside, *_ in rows) >= 2, text)
     # The first hit of a window takes longer there than others; that is no time without calls.
-    check(0.8 < sorted(ratio for _, ratio, _ in rows)[len(rows) // 2] < 1.25, text)
+    check(0.75 < sorted(ratio for _, ratio, _ in rows)[1] < 1.33, text)
