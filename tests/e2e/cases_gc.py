@@ -219,8 +219,12 @@ def node_wide(watch):
 def purges(ctx):
     need_events(ctx)
     node = ctx.new_node()
+    path = ctx.ebeam.file(".ebeam")
     watch = Watch(ctx, node, command="gc")
+    recorder = Watch(ctx, node, "-o", path, command="gc")
     truth = node.ask("node_wide", "purge", 20)
+    recorder.end()
+    check_in(" and 17 more (17)", ctx.ebeam.ok("gc", "-i", path).out, "who asked, all of them")
     wide = node_wide(watch)
     work = wide["code_purges"]
     check_equal((truth["purges"], work["count"]), (20, 20), "purges")

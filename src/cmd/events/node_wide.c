@@ -242,6 +242,7 @@ static void text_by(struct strbuf *out, const void *row, const void *ctx)
 {
 	const struct node_wide *w = ctx;
 	const struct node_wide_count *c = ((const struct work_row *)row)->count;
+	uint64_t rest = c->others;
 
 	for (size_t i = 0; i < MIN(c->askers.len, (size_t)ASKERS); i++) {
 		strbuf_addstr(out, i ? ", " : "");
@@ -249,8 +250,11 @@ static void text_by(struct strbuf *out, const void *row, const void *ctx)
 		if (c->askers.data[i].nr > 1)
 			strbuf_addf(out, " (%" PRIu64 ")", c->askers.data[i].nr);
 	}
+	for (size_t i = ASKERS; i < c->askers.len; i++)
+		rest += c->askers.data[i].nr;
 	if (c->askers.len > ASKERS)
-		strbuf_addf(out, " and %zu more", c->askers.len - ASKERS);
+		strbuf_addf(out, " and %s%zu more (%" PRIu64 ")", c->others ? ">= " : "",
+			    c->askers.len - ASKERS, rest);
 }
 
 static const struct table_column columns[] = {
