@@ -31,6 +31,7 @@
 #define FIX_KINDS	 15
 #define FIX_OF_PROCESSES ((1u << 0) | (0xfu << 2) | (1u << 11) | (1u << 12))
 #define FIX_PROC	 0
+#define FIX_OF_TIMERS	 (0x7u << 3)
 
 bool allocator_instances(struct mem *mem, const uint8_t info[ALLOCATOR_INFO_SIZE], uint32_t number,
 			 struct allocator_instances *out)
@@ -144,7 +145,10 @@ static bool read_fix(struct allocators *out, struct beam_node *n, const uint8_t 
 			return false;
 		out->fix.allocated +=
 			size * bytes_u64(f, pool ? FIX_POOL_ALLOCATED : FIX_OWN_ALLOCATED);
-		out->fix.used += size * bytes_u64(f, pool ? FIX_POOL_USED : FIX_OWN_USED);
+		size *= bytes_u64(f, pool ? FIX_POOL_USED : FIX_OWN_USED);
+		out->fix.used += size;
+		if (FIX_OF_TIMERS & (1u << i))
+			out->fix.timers += size;
 	}
 	out->has_fix = true;
 	return true;

@@ -99,6 +99,7 @@ static void sample_memory(struct sampling *s)
 	}
 	if (memory.areas.loaded_code != MEMORY_UNKNOWN && memory.areas.loaded_code)
 		series_add(&d->code, (double)memory.areas.loaded_code);
+	d->timers_size = allocators.has_fix ? allocators.fix.timers : 0;
 	s->carriers_known = !allocators.unreadable && !allocators.disabled;
 	d->allocators.len = 0;
 	for (size_t i = 0; i < allocators.v.len; i++) {

@@ -195,6 +195,8 @@ struct diagnosis {
 	VEC(struct diagnosed_table) tables;
 	uint64_t nr_timers; /* that will send a message */
 	bool more_timers;   /* than these, which were read */
+	/* Of timers of any kind, without messages: bytes; 0 = not known. */
+	uint64_t timers_size;
 	/* Who gets most of these first; a few only. */
 	VEC(struct diagnosed_receiver) receivers;
 	uint64_t nr_receivers;

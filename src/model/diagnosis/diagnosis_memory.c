@@ -388,6 +388,11 @@ void rule_timers(struct making *m)
 		finding_evidence(
 			f, "%s of them to %s", text_count(&t, (double)d->receivers.data[i].nr),
 			d->receivers.data[i].text ? d->receivers.data[i].text : "a process");
+	if (d->timers_size)
+		finding_evidence(f,
+				 "timers take %s (mem counts it to processes, and ps to none), and "
+				 "their messages come on top",
+				 text_bytes(&t, (double)d->timers_size));
 	if (d->nr_receivers > d->receivers.len)
 		finding_evidence(f, "they are for %s processes",
 				 text_count(&t, (double)d->nr_receivers));
