@@ -326,7 +326,8 @@ static void tell_waited(const struct gc *gc, FILE *f)
 {
 	double percent = sched_use_waited(&gc->threads);
 
-	if (!isnan(percent) && percent >= WAITED_LONG)
+	/* What an idle node waits for a CPU says nothing. */
+	if (gc->stats.total.total_ns && percent >= WAITED_LONG)
 		fprintf(f,
 			"Schedulers had no CPU for %.1f %% of the time in which they were to run: "
 			"pauses are longer by that\n",
