@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from answers import Watch
+from context import end
 from harness import case, check, check_equal, check_near
 
 LOADS = """every_ms every_5us every_us full_speed two_at_full_speed bursts_of_20000 bursts_of_1000
@@ -105,7 +106,7 @@ def of_c_code(ctx):
 def on_an_overloaded_host(ctx):
     node = start(ctx, "full_speed")
     for _ in range(2 * len(os.sched_getaffinity(0))):
-        ctx.cleanup(subprocess.Popen(["sh", "-c", "while :; do :; done"]).kill)
+        ctx.cleanup(end, subprocess.Popen(["sh", "-c", "while :; do :; done"]))
     rows = [compare(ctx, node, "full_speed", 1) for _ in range(3)]
     text = "\n".join(f"{ratio:.2f} times as many: {text}" for _, ratio, text in rows)
     print(text)

@@ -141,7 +141,8 @@ def healthy(ctx):
     text = ctx.ebeam.ok("diagnose", "-p", d.node.os_pid, "-d", "1").out.splitlines()
     check_in("nonode@nohost", text[0], "the heading")
     check_in("looks at schedulers", text[0], "the heading")
-    check(len(text) > 1 and (text[1].startswith("nothing found") or "short of CPU" in text[2]), f"text: {text}")
+    check(text[1].startswith("usage of limits: processes "), f"text: {text}")
+    check(len(text) > 2 and (text[2].startswith("nothing found") or "short of CPU" in text[3]), f"text: {text}")
 
 
 @case("text: each finding with severity, evidence and a command that runs", otp="one")

@@ -148,7 +148,7 @@ def fill(fd):
 
 
 @case("answers that nobody reads: probes and counts go on, -d and Ctrl-C end it, the probes go",
-      otp="one")
+      otp="one", alone=True)
 def slow_view(ctx):
     views = [("gc", "-j", "-d", "1"), ("sched", "-j"), ("proc",)]
     views += [(view, "-j") for view, kind in (("msg", "message_send"), ("alloc", "carrier_create"))
@@ -183,7 +183,7 @@ def slow_view(ctx):
     print(f"{len(views)} views")
 
 
-@case("SIGTERM ends a stream as Ctrl-C does; a second signal at once", otp="one")
+@case("SIGTERM ends a stream as Ctrl-C does; a second signal at once", otp="one", alone=True)
 def sigterm(ctx):
     watch = Watch(ctx, ctx.node, "-e", "message")
     truth = ctx.node.ask("happenings", "messages", 10, 10)

@@ -114,7 +114,7 @@ def spawn_storm(ctx):
     check_complete(profile)
 
 
-@case("the node exits while it is recorded: what there is, exit 0 and a note", otp="one")
+@case("the node exits while it is recorded: what there is, exit 0 and a note", otp="one", alone=True)
 def node_exits(ctx):
     node = ctx.new_node()
     node.start("cpu_split")
@@ -124,7 +124,7 @@ def node_exits(ctx):
     check_ended_with_node(process)
 
 
-@case("the node is killed with -9 while it is recorded: likewise", otp="one")
+@case("the node is killed with -9 while it is recorded: likewise", otp="one", alone=True)
 def node_killed(ctx):
     node = ctx.new_node()
     node.start("cpu_split")
@@ -297,7 +297,7 @@ def nothing_left(ctx):
     check_nothing_left(held, events)
 
 
-@case("Ctrl-C once: stop, write, summary, exit 0; SIGTERM is the same", otp="one")
+@case("Ctrl-C once: stop, write, summary, exit 0; SIGTERM is the same", otp="one", alone=True)
 def interrupt(ctx):
     with ctx.workload("cpu_split"):
         for sig in (signal.SIGINT, signal.SIGTERM):
@@ -380,7 +380,7 @@ def disk_full(ctx):
     ctx.need_root()
     directory = ctx.ebeam.file(".mnt")
     os.mkdir(directory)
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", directory],
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", directory],
                           capture_output=True, text=True)
     if done.returncode != 0:
         raise Skip(f"cannot mount a small file system: {done.stderr.strip()}")
@@ -403,7 +403,7 @@ def not_writable(ctx):
         result = ctx.ebeam.run("record", "-p", ctx.node.os_pid, "-d", 20, "-f", "html", "-o", path)
         check(result.code in (1, 2), str(result))
         check_in(path, result.err, "text")
-        check(result.seconds < 5, "it recorded first")
+        check(result.seconds < 15, "it recorded first")
 
 
 @case("two recordings of one node at once do not disturb each other", otp="one", alone=True)
@@ -450,6 +450,6 @@ def min_complete(ctx):
 def dry_run(ctx):
     path = ctx.ebeam.file(".html")
     result = ctx.ebeam.ok("record", "-p", ctx.node.os_pid, "-d", 20, "-o", path, "--dry-run")
-    check(result.seconds < 5, "it recorded")
+    check(result.seconds < 15, "it recorded")
     check(not os.path.exists(path), "a file")
     check(result.out or result.err, "not a word")

@@ -40,8 +40,8 @@ def case(title, otp="each", timeout=120, alone=False):
     """otp: "each" = on every release of the run, "one" = on the first of them only,
     "usdt" = on builds with USDT probes.
 
-    A theme whose module says SIDE_BY_SIDE = True only reads what rests: its cases run while those
-    of other themes and releases do, and so take longer, but see the same.  alone: not this one.
+    Cases of a theme whose module says SIDE_BY_SIDE = True hold however little CPU they and their nodes
+    get: they run while those of other themes and releases do.  alone: not this one.
 
     With --in-turn (see run) they still run on each release, unless the module says IN_TURN = True;
     all other cases run on one release."""

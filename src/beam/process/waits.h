@@ -84,7 +84,7 @@ struct waits {
 	VEC(uint32_t) suspended; /* indices in the list */
 };
 
-/* A function of OTP in which processes wait for the answer of another one, and for nothing else. */
+/* A function of OTP or Elixir in which processes wait for the answer of another one only. */
 bool waits_for_answer_in(const char *module, const char *function);
 
 void waits_begin(struct waits *w, struct beam_node *n, const struct stack_code *code,

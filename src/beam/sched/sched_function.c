@@ -31,11 +31,12 @@ static bool add_code(const struct stack_code *code, raddr addr, struct strbuf *o
 }
 
 /* Where the slice began.  Of a BIF that goes on (a trap) Process.i is in a fragment, and
- * Process.current is its function. */
+ * Process.current is its function, or a BIF or NIF called since. */
 static bool add_start(struct beam_node *n, const struct stack_code *code,
 		      const struct sched_sight *s, struct strbuf *out)
 {
-	return add_code(code, s->i, out) || beam_mfa_format(n->atoms, s->current_mfa, out);
+	return add_code(code, s->i, out) ||
+	       (!(s->state & PSFLG_EXITING) && beam_mfa_format(n->atoms, s->current_mfa, out));
 }
 
 static bool is_code(const struct stack_code *code, raddr addr)
@@ -91,7 +92,7 @@ enum function_from sched_function(struct beam_node *n, const struct stack_code *
 		return FUNCTION_NOW;
 	if (in_c && add_call(n, code, sites, s, out))
 		return FUNCTION_NOW;
-	if ((in_c || !ip) && in_collection(code, s) && add_start(n, code, s, out))
+	if ((in_c || !ip) && in_collection(code, s) && add_code(code, s->i, out))
 		return FUNCTION_NOW;
 	if (!ip && long_call && add_call(n, code, sites, s, out))
 		return FUNCTION_CALL;

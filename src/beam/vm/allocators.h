@@ -38,7 +38,7 @@ struct allocator_count {
 /* Kinds of fixed size that belong to processes; in the order of erl_alloc.types. */
 struct allocator_fix {
 	uint64_t allocated, used; /* bytes; of one instance alone they can be negative */
-	uint64_t timers;	  /* of `used`: timers of processes, without their messages */
+	uint64_t timers;	  /* of `used`: timers of any kind, without their messages */
 };
 
 struct allocator {

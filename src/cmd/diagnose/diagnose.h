@@ -155,7 +155,7 @@ void diagnose_add_command(struct strbuf *out, const struct command_context *ctx,
 			  const struct diagnose *g, const char *command);
 /* One line: the node, and how it was looked at. */
 void diagnose_add_heading(struct strbuf *out, const struct diagnose *g);
-/* "used of limits: processes 679 of 262,144 (0.3%), ..."; nothing if none is known. */
+/* "usage of limits: processes 679 of 262,144 (0.3%), ..."; nothing if none is known. */
 void diagnose_add_limits(struct strbuf *out, const struct diagnose *g);
 size_t diagnose_above_notes(const struct findings *findings);
 

@@ -50,7 +50,7 @@ int diagnose_html(const struct command_context *ctx, const struct diagnose *g,
 
 	(void)err;
 	diagnose_add_heading(&heading, g);
-	strbuf_addstr(&heading, "; ");
+	strbuf_addstr(&heading, g->d.limits.len ? "; " : "");
 	diagnose_add_limits(&heading, g);
 	strbuf_addf(&out,
 		    "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"

@@ -108,7 +108,7 @@ void diagnose_add_limits(struct strbuf *out, const struct diagnose *g)
 	for (size_t i = 0; i < g->d.limits.len; i++) {
 		const struct diagnosed_limit *l = &g->d.limits.data[i];
 
-		strbuf_addf(out, "%s%s %s of %s (%.1f%%)", i ? ", " : "used of limits: ", l->what,
+		strbuf_addf(out, "%s%s %s of %s (%.1f%%)", i ? ", " : "usage of limits: ", l->what,
 			    units_format_count(l->used, used, sizeof(used)),
 			    units_format_count(l->max, max, sizeof(max)),
 			    100 * (double)l->used / (double)l->max);
@@ -126,7 +126,8 @@ int diagnose_text_write(const struct command_context *ctx, const struct diagnose
 	put(f, &text, false);
 	fputc('\n', f);
 	diagnose_add_limits(&text, g);
-	put(f, &text, false);
+	if (text.len)
+		put(f, &text, false);
 	strbuf_free(&text);
 	fputc('\n', f);
 	if (!diagnose_above_notes(findings))

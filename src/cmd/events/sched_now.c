@@ -315,7 +315,7 @@ static uint64_t at_most(const struct now_view *v, const struct sched_one *one)
 	return since && since <= v->last_ns ? v->last_ns - since : SCHED_NOW_UNKNOWN;
 }
 
-/* Percent of the time between the two; NAN. */
+/* Percent of the time between the two; above 100 if it is booked late; NAN. */
 static double percent_of(const struct thread_state *from, const struct thread_state *to, bool wait)
 {
 	uint64_t a = wait ? from->times.wait_ns : from->times.cpu_ns;
@@ -323,17 +323,23 @@ static double percent_of(const struct thread_state *from, const struct thread_st
 
 	if (!from->has_times || !to->has_times || b < a || to->at_ns <= from->at_ns)
 		return NAN;
-	return MIN(100 * (double)(b - a) / (double)(to->at_ns - from->at_ns), 100.0);
+	return 100 * (double)(b - a) / (double)(to->at_ns - from->at_ns);
 }
 
+/* Percent that clocks may differ by, as they are read one after the other. */
+#define WAIT_SLACK 5
+
 /* The kernel books a wait when it ends: one that was to run at both looks and never ran has waited
- * all of the time, and of one that had begun before the first what is before is left out. */
+ * all of the time.  Of one that had begun before the first, and is longer than the time between the
+ * two, it is not known how much is of that time: NAN. */
 static double cpu_wait_of(const struct now_row *r)
 {
 	double wait = percent_of(&r->first, &r->last, true);
 
 	if (r->on_cpu == 0 && r->first.state == 'R' && r->last.state == 'R')
 		return 100;
+	if (wait > 100 - r->on_cpu + WAIT_SLACK)
+		return NAN;
 	return wait > 100 - r->on_cpu ? 100 - r->on_cpu : wait;
 }
 
@@ -345,6 +351,7 @@ static void add_times(struct now_view *v)
 		r->at_least_ns = at_least(v, r->one);
 		r->at_most_ns = at_most(v, r->one);
 		r->on_cpu = percent_of(&r->first, &r->last, false);
+		r->on_cpu = r->on_cpu > 100 ? 100 : r->on_cpu; /* NAN stays */
 		r->cpu_wait = cpu_wait_of(r);
 		/* The kernel does not tell which of the two: had it a CPU since the look before? */
 		r->runnable = r->last.state == 'R' && percent_of(&r->before, &r->last, false) < 50;

@@ -67,18 +67,25 @@ double series_growth(const struct series *s)
 	return growth_is_steady(grew, drop, ups) ? grew : 0;
 }
 
+/* With fewer steps chance may be the reason. */
+#define BURST_STEPS 8
+
 bool series_is_burst(const struct series *s)
 {
-	unsigned int first = 0, last = 0, steps = s->nr ? s->nr - 1 : 0;
+	unsigned int first = 0, last = 0;
 	double grew = series_last(s) - series_first(s);
 
-	for (unsigned int i = 1; i < s->nr; i++) {
-		if (s->v[i] - s->v[i - 1] <= 0.1 * grew / steps)
+	if (s->nr < BURST_STEPS)
+		return false;
+	for (unsigned int i = 1; i <= s->nr; i++) {
+		double now = i < s->nr ? s->v[i] : s->last;
+
+		if (now - s->v[i - 1] <= 0.1 * grew / s->nr)
 			continue;
 		first = first ? first : i;
 		last = i;
 	}
-	return first && last < steps && 2 * (last - first + 1) <= steps;
+	return first && last < s->nr - 1 && 2 * (last - first + 1) <= s->nr;
 }
 
 struct growth growth_of(double grew, double squares, unsigned int steps, double seconds)

@@ -32,7 +32,7 @@ double series_least(const struct series *s); /* the same */
 /* Last minus first, if it went up in two intervals at least, and never down by more than a quarter
  * of that; else 0. */
 double series_growth(const struct series *s);
-/* What it grew by came in less than half of the intervals, one after the other, and has ended. */
+/* What it grew by came in half of the intervals or less, one after the other, and has ended. */
 bool series_is_burst(const struct series *s);
 
 /* How fast something grows, and how far off that may be in 95 of 100 cases, as its steps differ. */

@@ -286,7 +286,7 @@ void rule_atoms(struct making *m)
 		text_count(&t, series_first(&d->atoms)), text_count(&t, series_last(&d->atoms)),
 		diagnosis_seconds(d));
 	if (code)
-		finding_evidence(f, "%s of code were loaded, which brings new atoms",
+		finding_evidence(f, "code grew by %s, which brings new atoms",
 				 text_bytes(&t, code_growth(d)));
 	for (size_t i = 0; i < d->newest_atoms.len; i++)
 		finding_evidence(f, "a new one: %s", d->newest_atoms.data[i]);
@@ -306,15 +306,20 @@ void rule_tables(struct making *m)
 		if (grew < 500 || grew < 100 * x->seconds ||
 		    grew < 0.01 * series_first(&x->objects))
 			continue;
-		f = finding_begin(
-			m, "ets_grows",
-			burst || ((double)x->bytes < 16 * MIB && grew < 2000 * x->seconds)
-				? 34
-				: 47 + MIN(6 * log10((double)x->bytes / (16 * MIB) + 1), 15.0),
-			FINDING_LIKELY, "the ETS table %s grows by %s objects per second", x->name,
-			text_count(&t, grew / x->seconds));
-		finding_evidence(f, "%sfrom %s to %s objects in %.1f s; %s",
-				 burst ? "in one burst, which has ended: " : "",
+		if (burst)
+			f = finding_begin(m, "ets_grows", 34, FINDING_CERTAIN,
+					  "%s objects came into the ETS table %s in one burst",
+					  text_count(&t, grew), x->name);
+		else
+			f = finding_begin(
+				m, "ets_grows",
+				(double)x->bytes < 16 * MIB && grew < 2000 * x->seconds
+					? 34
+					: 47 + MIN(6 * log10((double)x->bytes / (16 * MIB) + 1),
+						   15.0),
+				FINDING_LIKELY, "the ETS table %s grows by %s objects per second",
+				x->name, text_count(&t, grew / x->seconds));
+		finding_evidence(f, "from %s to %s objects in %.1f s; %s",
 				 text_count(&t, series_first(&x->objects)),
 				 text_count(&t, series_last(&x->objects)), x->seconds,
 				 text_bytes(&t, (double)x->bytes));
@@ -388,14 +393,14 @@ void rule_timers(struct making *m)
 		finding_evidence(
 			f, "%s of them to %s", text_count(&t, (double)d->receivers.data[i].nr),
 			d->receivers.data[i].text ? d->receivers.data[i].text : "a process");
-	if (d->timers_size)
-		finding_evidence(f,
-				 "timers take %s (mem counts it to processes, and ps to none), and "
-				 "their messages come on top",
-				 text_bytes(&t, (double)d->timers_size));
 	if (d->nr_receivers > d->receivers.len)
 		finding_evidence(f, "they are for %s processes",
 				 text_count(&t, (double)d->nr_receivers));
+	if (d->timers_size)
+		finding_evidence(f,
+				 "timers of all kinds take %s without their messages (part of "
+				 "'processes' in mem, of no process in ps)",
+				 text_bytes(&t, (double)d->timers_size));
 	finding_evidence(f, "one that is not cancelled stays, with its message, until its time has "
 			    "come or its process has ended");
 	if (d->receivers.len && d->receivers.data[0].pid)

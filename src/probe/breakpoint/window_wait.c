@@ -5,8 +5,10 @@
 #include "abi/config.h"
 #include "base/compiler.h"
 
-/* What takes less time than a few hits may have taken none. */
+/* A first hit takes several times a usual one.  What takes less time than a few of these may have
+ * taken none; what takes longer than any first hit is a wait. */
 #define HITS_OF_NOTHING 4
+#define MOST_OF_FIRST	10
 /* A load that waits does so for certain in one window of so many, or more. */
 #define ONE_WAITS_IN 4
 
@@ -17,7 +19,8 @@ double window_wait(struct window_waits *w, const struct window_first_hit *first)
 	w->windows++;
 	if (first->ns < HITS_OF_NOTHING * first->hit_ns)
 		return MIN(waited, first->between);
-	if (waited < first->room || first->room >= BEAM_CONTEXT_REDS) {
+	if (first->room >= BEAM_CONTEXT_REDS ||
+	    (waited < first->room && first->ns >= MOST_OF_FIRST * first->hit_ns)) {
 		w->waited++;
 		return waited;
 	}

@@ -4,7 +4,7 @@
  * the thread's CPU time holds what that hit took, which is several times a usual hit, and more
  * on a host whose CPUs are overloaded; positions are only known to a slice.  Both are too large,
  * so the smaller one counts; but where one slice is all that positions allow, and time suggests
- * more, there may have been no wait at all.
+ * more, or no more than such a hit takes, there may have been no wait at all.
  */
 #ifndef EBEAM_PROBE_WINDOW_WAIT_H
 #define EBEAM_PROBE_WINDOW_WAIT_H

@@ -285,7 +285,7 @@ int hot_write_states(FILE *f, const struct snapshot *s, const struct hot_options
 	for (size_t i = 0; rc == 0 && i < h.functions.len; i++) {
 		if (is_last_stop(&h.functions.data[i])) {
 			fprintf(f, "\n~ where it last stopped (where a process is while it runs: "
-				   "ebeam record)\n");
+				   "ebeam record --mode cpu)\n");
 			break;
 		}
 	}

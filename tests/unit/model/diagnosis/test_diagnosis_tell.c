@@ -114,12 +114,12 @@ static void expect_atoms(struct series atoms, const char *title)
 static void test_burst(void **state)
 {
 	(void)state;
-	expect_atoms(SERIES(1000, 1000, 1700, 2000, 2000, 2000, 2001),
+	expect_atoms(SERIES(1000, 1000, 1700, 2000, 2000, 2000, 2000, 2000, 2001),
 		     "1,001 atoms were made in one burst");
 	/* Two of them; one that goes on. */
-	expect_atoms(SERIES(1000, 1500, 1500, 1500, 1500, 1500, 2000, 2000),
+	expect_atoms(SERIES(1000, 1500, 1500, 1500, 1500, 1500, 1500, 2000, 2000),
 		     "atoms are made all the time: 200 per second");
-	expect_atoms(SERIES(1000, 1000, 1000, 1000, 1000, 1500, 2000),
+	expect_atoms(SERIES(1000, 1000, 1000, 1000, 1000, 1000, 1000, 1500, 2000),
 		     "atoms are made all the time: 200 per second");
 }
 

@@ -42,9 +42,8 @@ static double seen_wait(struct window_waits *w, double wait, double reduction_ns
 }
 
 /* At each reduction a call. */
-static void full_speed(void **state)
+static void full_speed_of(double reduction_ns)
 {
-	UNUSED(state);
 	srand48(4711);
 	for (int run = 0; run < 100; run++) {
 		struct window_waits w = {0};
@@ -53,7 +52,7 @@ static void full_speed(void **state)
 
 		for (int i = 0; i < NR; i++) {
 			uint64_t hits = 10 + (uint64_t)(50 * drand48());
-			double wait = seen_wait(&w, 0, FAST, 1);
+			double wait = seen_wait(&w, 0, reduction_ns, 1);
 
 			gap_estimate_add(&e, GAP, hits, wait + (double)hits - 1, true);
 		}
@@ -61,6 +60,15 @@ static void full_speed(void **state)
 		assert_true(missed > 0.93 * NR * GAP && missed < 1.001 * NR * GAP);
 		assert_int_equal(w.waited, 0);
 	}
+}
+
+static void full_speed(void **state)
+{
+	static const double speeds[] = {FAST, 6, 12, 16, 25, 50};
+
+	UNUSED(state);
+	for (size_t i = 0; i < ARRAY_SIZE(speeds); i++)
+		full_speed_of(speeds[i]);
 }
 
 /* Calls at each reduction, and then none for 20,000: in those nearly all windows begin. */

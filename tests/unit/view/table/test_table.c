@@ -378,8 +378,7 @@ static void hot_shows_states_first(void **state)
 		strstr(text, "[waiting: timer]    25.0%  500.0 ms  25.0%  erlang  w:wait/0\n"));
 	assert_non_null(
 		strstr(text, "[waiting: timer]     0.0%      0 ns  25.0%  erlang  w:loop/1\n"));
-	assert_non_null(
-		strstr(text, "[running]           20.0%  400.0 ms  20.0%  erlang  lists:map/2\n"));
+	assert_non_null(strstr(text, "  20.0%  400.0 ms  20.0%  erlang  lists:map/2 ~\n"));
 	assert_non_null(
 		strstr(text, "[gc]                 2.5%   50.0 ms   2.5%  erlang  lists:map/2\n"));
 	assert_null(strstr(text, "2.5%   50.0 ms  22.5%  erlang  w:loop/1\n"));
