@@ -301,7 +301,7 @@ def timers(ctx):
     total = number(*d.said("timers", "^(?:more than )?([0-9,]+) timers wait"))
     check(310000 <= total < 310100, f"with the few of OTP: {total}")
     # ErtsBifTimer has 19 words or so.
-    size = float(d.said("timers", "timers take ([0-9.]+) MiB")[0])
+    size = float(d.said("timers", "timers of all kinds take ([0-9.]+) MiB")[0])
     check(100 < size * 2**20 / total < 250, f"{size} MiB of {total} timers")
 
 

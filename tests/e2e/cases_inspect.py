@@ -6,8 +6,8 @@ import re
 import signal
 import time
 
-from harness import Skip, case, check, check_equal, check_in
-from nodes import has_elixir
+from harness import case, check, check_equal, check_in
+from nodes import need_elixir
 
 SIDE_BY_SIDE = True
 
@@ -276,8 +276,7 @@ def registers(ctx):
 
 @case("a Task of Elixir has a stack and a dictionary, but no state")
 def task(ctx):
-    if not has_elixir(ctx.otp):
-        raise Skip("no Elixir that runs on this release")
+    need_elixir(ctx.otp)
     node = ctx.node
     with ctx.workload("states"):
         pid = node.ask("states", "task")

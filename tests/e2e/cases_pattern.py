@@ -7,8 +7,8 @@ import collections
 import os
 import subprocess
 
-from harness import Skip, case, check, check_equal
-from nodes import TOP, has_elixir, run_in
+from harness import case, check, check_equal
+from nodes import TOP, need_elixir, run_in
 
 SIDE_BY_SIDE = IN_TURN = True
 
@@ -69,8 +69,7 @@ def random_patterns(ctx):
 @case("3,000 patterns and guards in Elixir's words, and terms as inspect writes them, match what Elixir says",
       timeout=300)
 def random_elixir(ctx):
-    if not has_elixir(ctx.otp):
-        raise Skip("no Elixir that runs on this release")
+    need_elixir(ctx.otp)
     node = ctx.new_node()
     lines, made = made_by(ctx, node, "elixir_patterns", NUMBER)
     check(made["skipped"] < NUMBER, f"Elixir refused too many: {made}")

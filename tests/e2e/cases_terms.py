@@ -7,8 +7,8 @@ import os
 import re
 import subprocess
 
-from harness import Skip, case, check, check_equal, check_in
-from nodes import TOP, has_elixir, run_in
+from harness import case, check, check_equal, check_in
+from nodes import TOP, need_elixir, run_in
 
 SIDE_BY_SIDE = True
 
@@ -71,8 +71,7 @@ def wide(ctx):
 
 @case("2,500 terms as Elixir's inspect writes them", timeout=240)
 def elixir(ctx):
-    if not has_elixir(ctx.otp):
-        raise Skip("no Elixir that runs on this release")
+    need_elixir(ctx.otp)
     compare(ctx, UNICODE, "elixir", NUMBER // 2, ["unicode_list"])
 
 

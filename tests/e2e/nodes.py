@@ -59,6 +59,11 @@ def has_elixir(otp):
     return done.returncode == 0
 
 
+def need_elixir(otp):
+    if not has_elixir(otp):
+        raise Skip("no Elixir that runs on this release")
+
+
 class Workloads:
     """Compiles the workloads once per release, for all processes of the run, but for those that
     are made already: ebin-RELEASE in that directory."""
@@ -188,6 +193,8 @@ class Node:
         self.process.stdin.flush()
 
     def start(self, workload, *args, settle=0.3):
+        if workload == "elixir_work":
+            need_elixir(self.otp)
         self.tell("start", workload, *args)
         answer = self.wait("started", 60)
         time.sleep(settle)

@@ -4,6 +4,7 @@
  * whether its caller is the process that stands in the variable before it (beam_bif_load.c, OTP 25
  * to 29):
  *
+ *   ...  builds of the distribution have no prologue before it, those of upstream's sources have
  *   cmp [rip + erts_literal_area_collector], rdi
  *   ...
  *   one of the instructions behind it refers to [rip + erts_copy_literal_area__]
@@ -17,9 +18,10 @@
 #include "beam/code/call_targets.h"
 #include "beam/term/pid.h"
 
-#define CODE_SIZE 1024
-#define ENDBR64	  "\xf3\x0f\x1e\xfa"
-#define COMPARE	  "\x48\x39\x3d" /* cmp [rip + disp32], rdi */
+#define CODE_SIZE    1024
+#define PROLOGUE_MAX 48
+#define COMPARE	     "\x48\x39\x3d" /* cmp [rip + disp32], rdi */
+#define COMPARE_SIZE 7
 
 static int32_t displacement(const uint8_t *at)
 {
@@ -44,13 +46,27 @@ static bool refers(const uint8_t *code, size_t size, raddr addr, raddr to)
 	return false;
 }
 
+/* The collector's variable, which is compared at `at`; 0 = no such instruction. */
+static raddr collector_at(struct beam_node *n, const uint8_t *code, raddr addr, size_t at)
+{
+	uint64_t process, id;
+	raddr collector;
+
+	if (memcmp(code + at, COMPARE, 3) != 0)
+		return 0;
+	collector = addr + at + COMPARE_SIZE + (raddr)(int64_t)displacement(code + at + 3);
+	if (mem_read_u64(n->mem, collector, &process) ||
+	    mem_read_u64(n->mem, process + (raddr)n->layout.process_id, &id) || !TERM_IS_PID(id))
+		return 0;
+	return collector;
+}
+
 raddr literal_area_find(struct beam_node *n)
 {
 	struct call_query query = {"erts_literal_area_collector", "release_area_switch", 0};
 	struct call_targets targets;
 	uint8_t code[CODE_SIZE];
-	uint64_t process, id;
-	raddr addr, collector;
+	raddr addr, collector = 0;
 	size_t at = 0;
 	struct error ignored;
 
@@ -60,15 +76,10 @@ raddr literal_area_find(struct beam_node *n)
 	call_targets_free(&targets);
 	if (!addr || mem_read(n->mem, addr, code, sizeof(code)))
 		return 0;
-	if (memcmp(code, ENDBR64, 4) == 0)
-		at = 4;
-	if (memcmp(code + at, COMPARE, 3) != 0)
-		return 0;
-	collector = addr + at + 7 + (raddr)(int64_t)displacement(code + at + 3);
-	if (mem_read_u64(n->mem, collector, &process) ||
-	    mem_read_u64(n->mem, process + (raddr)n->layout.process_id, &id) || !TERM_IS_PID(id))
-		return 0;
-	return refers(code + at + 7, sizeof(code) - at - 7, addr + at + 7, collector + 8)
+	while (at < PROLOGUE_MAX && !collector)
+		collector = collector_at(n, code, addr, at++);
+	at += COMPARE_SIZE - 1;
+	return collector && refers(code + at, sizeof(code) - at, addr + at, collector + 8)
 		       ? collector + 8
 		       : 0;
 }
