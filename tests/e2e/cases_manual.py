@@ -15,7 +15,7 @@ COMMANDS = {
     "ps": (("ps",), ("ps", "--watch", "300ms", "-d", "700ms")),
     "inspect": (("inspect", "init", "--heap", "--mailbox", "--terms"), ("inspect", "code_server")),
     "dump": (("dump",), ("dump", "--waits"), ("dump", "--old-code")),
-    "mem": (("mem",),), "ets": (("ets",), ("ets", "code", "-n", "1")),
+    "mem": (("mem",),), "ets": (("ets",), ("ets", "ac_tab", "-n", "1")),
     "port": (("port",), ("port", "--io", *SHORT)), "mod": (("mod", "-n", "3"),), "dist": (("dist",),),
     "record": (("record", "--mode", "wall", *SHORT, "-f", "json", "-o", "-"),
                ("record", *SHORT, "-f", "json", "-o", "-")),
