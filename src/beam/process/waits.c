@@ -55,29 +55,35 @@ static bool place_equal(const void *ctx, uint32_t id, const void *key)
 	return ((const struct waits *)ctx)->places.data[id].addr == *(const raddr *)key;
 }
 
+/* The row of functions[]; negative = none. */
+static int find_function(const char *module, const char *function)
+{
+	int i = (int)ARRAY_SIZE(functions) - 1;
+
+	while (i >= 0 && (strcmp(functions[i].module, module) != 0 ||
+			  strcmp(functions[i].function, function) != 0))
+		i--;
+	return i;
+}
+
 bool waits_for_answer_in(const char *module, const char *function)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
-		if (functions[i].kind != WAIT_FUNCTION_PORT &&
-		    strcmp(functions[i].module, module) == 0 &&
-		    strcmp(functions[i].function, function) == 0)
-			return true;
-	return false;
+	int at = find_function(module, function);
+
+	return at >= 0 && functions[at].kind != WAIT_FUNCTION_PORT;
 }
 
 static void recognize(const struct stack_location *l, struct wait_place *place)
 {
 	struct strbuf module = STRBUF_INIT, name = STRBUF_INIT;
 	int32_t arity;
+	int at = -1;
 
-	if (l->known && jit_name_parse(&l->function, &module, &name, &arity)) {
-		for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
-			if (strcmp(functions[i].module, module.buf) == 0 &&
-			    strcmp(functions[i].function, name.buf) == 0) {
-				place->function = functions[i].kind;
-				place->timeout = functions[i].timeout;
-			}
-		}
+	if (l->known && jit_name_parse(&l->function, &module, &name, &arity))
+		at = find_function(module.buf, name.buf);
+	if (at >= 0) {
+		place->function = functions[at].kind;
+		place->timeout = functions[at].timeout;
 	}
 	strbuf_free(&module);
 	strbuf_free(&name);
