@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/xalloc.h"
 #include "beam/code/index_table.h"
+#include "beam/code/jit_record.h"
 #include "beam/code/modules.h"
 #include "beam/term/atoms.h"
 #include "names/names.h"
@@ -16,11 +17,6 @@
 #define FUNCTIONS_MAX (1u << 20)
 #define NAME_MAX_LEN  1024 /* what a record of OTP 24 has at most */
 #define MFA_SIZE      24   /* ErtsCodeMFA: module, function, arity */
-
-static void add_number(struct strbuf *out, uint64_t v, size_t size)
-{
-	strbuf_add(out, (const char *)&v, size);
-}
 
 /* Quoted where it must be, as erts_printf("%T") writes it: so records have names of functions. */
 static void add_atom(const struct beam_node *n, struct strbuf *out, uint64_t term)
@@ -34,8 +30,7 @@ static void add_atom(const struct beam_node *n, struct strbuf *out, uint64_t ter
 		strbuf_addch(out, '?');
 }
 
-/* {u32 start, end, number of lines; u16 length; name, two bytes of padding}: see jit.c. */
-static void add_function(const struct beam_node *n, struct strbuf *out, uint64_t start,
+static void add_function(const struct beam_node *n, struct jit_record *out, uint64_t start,
 			 uint64_t end, const uint64_t mfa[3])
 {
 	struct strbuf name = STRBUF_INIT;
@@ -44,21 +39,17 @@ static void add_function(const struct beam_node *n, struct strbuf *out, uint64_t
 	strbuf_addch(&name, ':');
 	add_atom(n, &name, mfa[1]);
 	strbuf_addf(&name, "/%u", (unsigned int)mfa[2]);
-	add_number(out, start, 4);
-	add_number(out, end, 4);
-	add_number(out, 0, 4);
-	add_number(out, MIN(name.len, (size_t)NAME_MAX_LEN), 2);
-	strbuf_add(out, name.buf, MIN(name.len, (size_t)NAME_MAX_LEN));
-	add_number(out, 0, 2);
+	jit_record_add(out, (uint32_t)start, (uint32_t)end, name.buf,
+		       MIN(name.len, (size_t)NAME_MAX_LEN));
 	strbuf_free(&name);
 }
 
 /* A function's code begins behind its ErtsCodeInfo, and ends where the next one's is. */
-static uint32_t add_functions(const struct beam_node *n, struct strbuf *out, raddr code,
-			      uint64_t size, const raddr *infos, const uint64_t *mfas,
-			      const bool *ok, size_t nr)
+static void add_functions(const struct beam_node *n, struct jit_record *out, raddr code,
+			  uint64_t size, const raddr *infos, const uint64_t *mfas, const bool *ok,
+			  size_t nr)
 {
-	uint32_t head = (uint32_t)n->layout.code_info_mfa + MFA_SIZE, added = 0;
+	uint32_t head = (uint32_t)n->layout.code_info_mfa + MFA_SIZE;
 
 	for (size_t i = 0; i < nr; i++) {
 		uint64_t start = infos[i] + head - code, end = infos[i + 1] - code;
@@ -66,9 +57,7 @@ static uint32_t add_functions(const struct beam_node *n, struct strbuf *out, rad
 		if (!ok[i] || infos[i] < code || infos[i + 1] < infos[i] + head || end > size)
 			continue;
 		add_function(n, out, start, end, &mfas[3 * i]);
-		added++;
 	}
-	return added;
 }
 
 static bool read_functions(const struct beam_node *n, raddr code, raddr **infos, size_t *nr)
@@ -91,10 +80,10 @@ static void add_module(const struct beam_node *n, uint64_t name, raddr code, uin
 		       interpreted_fn *take, void *arg)
 {
 	const char *text = beam_atom_text(n->atoms, name, NULL), *module = text ? text : "?";
-	struct strbuf out = STRBUF_INIT;
+	struct jit_record out;
 	uint64_t *mfas;
 	uint8_t *record;
-	uint32_t added;
+	uint32_t record_size;
 	raddr *infos;
 	size_t nr;
 	bool *ok;
@@ -104,20 +93,13 @@ static void add_module(const struct beam_node *n, uint64_t name, raddr code, uin
 	mfas = xcalloc(nr, MFA_SIZE);
 	ok = xcalloc(nr, sizeof(*ok));
 	read_objects(n->mem, infos, nr, (raddr)n->layout.code_info_mfa, mfas, MFA_SIZE, ok);
-	add_number(&out, 1, 8); /* a module */
-	add_number(&out, code, 8);
-	add_number(&out, 0, 4); /* number of functions: below */
-	add_number(&out, size, 4);
-	add_number(&out, strlen(module), 2);
-	strbuf_addstr(&out, module); /* without quotes, unlike names of functions */
-	add_number(&out, 0, 6);
-	added = add_functions(n, &out, code, size, infos, mfas, ok, nr);
-	memcpy(out.buf + 16, &added, sizeof(added));
+	jit_record_begin(&out, code, (uint32_t)size, module, strlen(module)); /* no quotes */
+	add_functions(n, &out, code, size, infos, mfas, ok, nr);
 	free(infos);
 	free(mfas);
 	free(ok);
-	record = (uint8_t *)strbuf_detach(&out, &nr);
-	take(arg, code, record, (uint32_t)nr);
+	record = jit_record_end(&out, &record_size);
+	take(arg, code, record, record_size);
 }
 
 int interpreted_records(const struct beam_node *n, interpreted_fn *take, void *arg,

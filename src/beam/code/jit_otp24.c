@@ -8,8 +8,8 @@
 
 #include "base/bytes.h"
 #include "base/compiler.h"
-#include "base/xalloc.h"
 #include "beam/code/call_targets.h"
+#include "beam/code/jit_record.h"
 
 #define HEAD_SIZE     24
 #define RANGE_SIZE    16 /* without its name */
@@ -36,29 +36,15 @@ bool jit_otp24_is_module(const uint8_t *bytes, size_t size)
 
 struct converter {
 	const uint8_t *from, *end;
-	uint8_t *to, *at;
+	struct jit_record to;
 	raddr start, size;
 	bool vm;
 	raddr normal_exit;
-	uint32_t nr_ranges;
 };
-
-static void put(struct converter *c, uint64_t v, size_t size)
-{
-	memcpy(c->at, &v, size);
-	c->at += size;
-}
 
 static void put_range(struct converter *c, raddr start, raddr end, const char *name, size_t len)
 {
-	put(c, start - c->start, 4);
-	put(c, end - c->start, 4);
-	put(c, 0, 4);
-	put(c, len, 2);
-	memcpy(c->at, name, len);
-	memset(c->at + len, 0, 2);
-	c->at += len + 2;
-	c->nr_ranges++;
+	jit_record_add(&c->to, (uint32_t)(start - c->start), (uint32_t)(end - c->start), name, len);
 }
 
 /* As OTP 25 has it: what a return to normal_exit stands behind is of another range. */
@@ -106,7 +92,7 @@ static bool convert_range(struct converter *c)
 	if (c->vm && c->normal_exit > start + 1 && c->normal_exit < end) {
 		put_range(c, start, c->normal_exit - 1, name, len);
 		put_normal_exit(c, end);
-		c->normal_exit = 0; /* once: there is no room for more */
+		c->normal_exit = 0;
 	} else {
 		put_range(c, start, end, name, len);
 	}
@@ -117,36 +103,27 @@ uint8_t *jit_otp24_convert(const uint8_t *bytes, uint32_t size, raddr normal_exi
 			   uint32_t *converted_size)
 {
 	struct converter c = {.end = bytes + size, .normal_exit = normal_exit};
+	uint8_t *converted;
 	const char *name = (const char *)bytes + HEAD_SIZE;
-	uint64_t nr, left;
+	uint64_t left;
 	size_t len;
 
 	if (!jit_otp24_is_module(bytes, size))
 		return NULL;
-	nr = bytes_u64(bytes, 0);
+	left = bytes_u64(bytes, 0);
 	c.start = bytes_u64(bytes, 8);
 	c.size = bytes_u64(bytes, 16);
 	len = strnlen(name, size - HEAD_SIZE);
-	if (len >= size - HEAD_SIZE || len > MAX_NAME || nr > size / RANGE_SIZE)
+	if (len >= size - HEAD_SIZE || len > MAX_NAME || left > size / RANGE_SIZE)
 		return NULL;
 	c.from = bytes + HEAD_SIZE + len + 1;
 	c.vm = strcmp(name, VM_MODULE) == 0;
-	/* A range takes a byte less than before, the head 7 more; one range is cut in three. */
-	c.to = c.at = xcalloc(1, size + nr + 256);
-	put(&c, 1, 8);
-	put(&c, c.start, 8);
-	put(&c, 0, 4); /* number of ranges: below */
-	put(&c, c.size, 4);
-	put(&c, len, 2);
-	memcpy(c.at, name, len);
-	c.at = c.to + 32 + len;
-	for (left = nr; left > 0 && convert_range(&c); left--)
-		;
-	if (left > 0 || c.from != c.end) {
-		free(c.to);
-		return NULL;
-	}
-	memcpy(c.to + 16, &c.nr_ranges, 4);
-	*converted_size = (uint32_t)(c.at - c.to);
-	return c.to;
+	jit_record_begin(&c.to, c.start, (uint32_t)c.size, name, len);
+	while (left > 0 && convert_range(&c))
+		left--;
+	converted = jit_record_end(&c.to, converted_size);
+	if (left == 0 && c.from == c.end)
+		return converted;
+	free(converted);
+	return NULL;
 }

@@ -80,15 +80,16 @@ static int examine_executable(struct executable *x, int os_pid)
 	return 0;
 }
 
-/* A dynamic loader was started with the emulator as its argument. */
-static bool has_loaded_beam(int os_pid)
+/* A dynamic loader was started with the emulator as its argument: as examine(). */
+static int has_loaded_beam(int os_pid)
 {
 	struct beam_identity identity;
 	struct objects *o = NULL;
+	int code = objects_open(&o, os_pid, NULL);
 	bool found;
 
-	if (objects_open(&o, os_pid, NULL) != 0)
-		return false;
+	if (code)
+		return error_limit_fix(code) ? code : 0;
 	found = identity_find(&identity, o, 0) != NULL;
 	objects_close(o);
 	return found;
@@ -119,7 +120,7 @@ static int examine(struct finder *f, int os_pid)
 		vec_push(&f->executables, x);
 		known = &x;
 	}
-	return known->beam || (known->loader && has_loaded_beam(os_pid));
+	return known->loader ? has_loaded_beam(os_pid) : known->beam;
 }
 
 static bool has_threads(int os_pid)
