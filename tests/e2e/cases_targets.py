@@ -102,6 +102,17 @@ KINDS = {
 }
 
 
+def check_hits(ctx, hits, made, what):
+    """At the entry, and behind the prologue: there a process of OTP 24 goes on, too, that had yielded
+    at the entry (emit_i_test_yield() of jit/x86/instr_common.cpp)."""
+    entry, behind = hits
+    check_equal(entry, made, f"{what}: hits of the entry")
+    if ctx.release == 24:
+        check(made <= behind <= made + made // 100 + 1, f"{what}: {behind} hits behind the prologue")
+    else:
+        check_equal(behind, made, f"{what}: hits behind the prologue")
+
+
 def hits_by_kind(ctx, node, function, kind, times):
     """At the entry, and behind the prologue."""
     pattern = f"call_kinds:{function}"
@@ -109,7 +120,7 @@ def hits_by_kind(ctx, node, function, kind, times):
                          lambda: node.ask("call_kinds", "run", kind, times))
     print(f"    {kind}: {made} calls, {hits[0]} hits of the entry, {hits[1]} behind the prologue")
     check(made >= times, f"{kind}: calls made")
-    check_equal(hits, [made, made], f"{kind}: hits")
+    check_hits(ctx, hits, made, kind)
 
 
 @case("breakpoints count calls of every kind exactly", alone=True)
@@ -137,7 +148,7 @@ def traced(ctx):
                                          lambda: node.ask("call_kinds", "traced", how, kind, TIMES))
             print(f"    {how}, {kind}: {made} calls, tracer {seen}, hits {hits}")
             check_equal((made, seen), (TIMES, TIMES), f"{how}, {kind}: the node's own tracer")
-            check_equal(hits, [TIMES, TIMES], f"{how}, {kind}: hits")
+            check_hits(ctx, hits, TIMES, f"{how}, {kind}")
 
 
 @case("uprobes on the C functions of BIFs and NIFs count their calls exactly", alone=True)

@@ -83,7 +83,8 @@ def call_it(beam, release):
     old, erts = re.search(rb"Erlang/OTP (\d\d)%s \[erts-([0-9.]+)\]", data).groups()
     new = str(release).encode()
     changed = data.replace(b"Erlang/OTP " + old + b"%s [erts-", b"Erlang/OTP " + new + b"%s [erts-")
-    changed = changed.replace(old + b"\0" + erts + b"\0", new + b"\0" + erts + b"\0")  # etp_otp_release
+    # etp_otp_release and, aligned, etp_erts_version
+    changed = re.sub(re.escape(old) + rb"(\0+" + re.escape(erts) + rb"\0)", lambda m: new + m[1], changed)
     check(changed != data, "the release of this build was not found")
     with open(beam, "wb") as f:
         f.write(changed)

@@ -175,7 +175,7 @@ compile_guards() ->
                              A > 0, erl_internal:guard_bif(F, A) orelse operator(F, A),
                              Args <- arguments(F, A)],
     Forms = [{attribute, 1, module, guard_calls}, {attribute, 1, compile, export_all}
-             | [form(F, A, I) || {I, {F, A, _}} <- lists:enumerate(Found)]],
+             | [form(F, A, I) || {I, {F, A, _}} <- workload:enumerate(Found)]],
     {ok, guard_calls, Code} = compile:forms(Forms, [nowarn_export_all, return_errors]),
     {module, guard_calls} = code:load_binary(guard_calls, "guard_calls.erl", Code),
     persistent_term:put(guard_calls, Found),
@@ -210,7 +210,7 @@ guards(How, Times) ->
                   "compiled" -> repeat(N, fun(_) -> apply(guard_calls, Name, Args) end);
                   "apply" -> repeat(N, fun(_) -> apply(hide(erlang), F, Args) end)
               end
-      end, lists:enumerate(persistent_term:get(guard_calls))),
+      end, workload:enumerate(persistent_term:get(guard_calls))),
     N.
 
 %% A module of its own, anew.

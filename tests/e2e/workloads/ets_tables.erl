@@ -34,7 +34,7 @@ kinds(Heir) ->
       [Type, Access, named_table, {read_concurrency, Read}, {write_concurrency, Write},
        {decentralized_counters, Counters}], 20}
      || Type <- [set, bag, duplicate_bag, ordered_set], Access <- [public, protected, private],
-        Read <- [false, true], Write <- [false, true, auto], Counters <- [false, true]]
+        Read <- [false, true], Write <- write_concurrency(), Counters <- [false, true]]
         ++ [{ets_empty, [named_table], 0},
             {ets_unnamed, [], 3},
             {ets_twice, [], 1}, {ets_twice, [], 2},
@@ -51,10 +51,12 @@ kinds(Heir) ->
              [Type, named_table, compressed], compressed}
             || Type <- [set, bag, duplicate_bag, ordered_set]].
 
+write_concurrency() -> [false, true] ++ [auto || erlang:system_info(otp_release) >= "25"].
+
 fill(T, terms) ->
-    [ets:insert(T, {K, V}) || {K, V} <- lists:enumerate(terms())];
+    [ets:insert(T, {K, V}) || {K, V} <- workload:enumerate(terms())];
 fill(T, compressed) ->
-    [ets:insert(T, {{key, K}, V, K, atom}) || {K, V} <- lists:enumerate(terms())];
+    [ets:insert(T, {{key, K}, V, K, atom}) || {K, V} <- workload:enumerate(terms())];
 fill(T, keypos) ->
     [ets:insert(T, {x, "text", {key, I}, I * 1.5}) || I <- lists:seq(1, 30)];
 fill(T, shrunk) ->

@@ -54,7 +54,7 @@ init({paced, PerSecond, 0, Fun}) -> {paced, PerSecond, 0, Fun, workload:clock()}
 init(fragments) ->
     %% Every eighth lives on, and its carrier with it.
     Pids = [spawn(fun() -> X = lists:seq(1, 1500), receive stop -> X end end) || _ <- lists:seq(1, 20000)],
-    [P ! stop || {N, P} <- lists:enumerate(Pids), N rem 8 =/= 0],
+    [P ! stop || {N, P} <- workload:enumerate(Pids), N rem 8 =/= 0],
     wait;
 init({stuck, N}) ->
     erts_debug:set_internal_state(available_internal_state, true),
@@ -216,7 +216,7 @@ load_all() ->
     [begin
          code:ensure_loaded(M),
          timer:sleep(max(0, Until + N * 10 - erlang:monotonic_time(millisecond)))
-     end || {N, M} <- lists:enumerate(lists:sublist(Modules, 350))],
+     end || {N, M} <- workload:enumerate(lists:sublist(Modules, 350))],
     [Before, erlang:system_info(atom_count)].
 
 process_limit() -> erlang:system_info(process_limit).

@@ -25,7 +25,7 @@ template() ->
     Names = [list_to_atom("function_" ++ integer_to_list(K)) || K <- lists:seq(1, 70)],
     Forms = [{attribute, 1, file, {?TEMPLATE ++ ".erl", 1}}, {attribute, 1, module, Module},
              {attribute, 2, export, [{F, 2} || F <- Names]}
-             | [function(F, 10 * K) || {K, F} <- lists:enumerate(Names)]],
+             | [function(F, 10 * K) || {K, F} <- workload:enumerate(Names)]],
     {ok, Module, Binary} = compile:forms(Forms),
     Binary.
 

@@ -119,7 +119,7 @@ tie(Port) ->
 many(N) ->
     spawn(fun() ->
                   Ports = [element(2, gen_udp:open(0)) || _ <- lists:seq(1, list_to_integer(N))],
-                  [gen_udp:close(P) || {I, P} <- lists:enumerate(Ports), I rem 7 =:= 3],
+                  [gen_udp:close(P) || {I, P} <- workload:enumerate(Ports), I rem 7 =:= 3],
                   timer:sleep(infinity)
           end),
     timer:sleep(300),

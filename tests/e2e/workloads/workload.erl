@@ -11,12 +11,17 @@
 %% (who runs), init/1 and step/1 (what each does, again and again) and report/1 (final states of all
 %% its processes -> the truth).  The node ends when its standard input does.
 -module(workload).
--export([main/1, worker/4, calibrate/2, clock/0, robust_sum/1, measure/3, json/1]).
+-export([main/1, worker/4, calibrate/2, clock/0, robust_sum/1, measure/3, json/1,
+         enumerate/1]).
 
 -callback processes(Args :: [string()]) -> [{Name :: atom(), Arg :: term()}].
 -callback init(Arg :: term()) -> State :: term().
 -callback step(State :: term()) -> State :: term().
 -callback report(States :: [term()]) -> map().
+
+%% As lists:enumerate/1, which OTP 24 does not have.
+enumerate(List) ->
+    lists:zip(lists:seq(1, length(List)), List).
 
 main(Args) ->
     %% Not in the boot process, which must go on to finish the start of the node.
