@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes a module's record as the JIT of OTP 25 to 29 writes it for GDB (jit/beam_jit_metadata.cpp),
- * without lines: what jit.c reads, from nodes that have it in another form (OTP 24) or not at all
+ * Writes a module's record as the JIT of OTP 25 to 29 does for GDB (jit/beam_jit_metadata.cpp),
+ * without lines: what jit.c reads, of nodes that have it in another form (OTP 24) or not at all
  * (the interpreter).
  */
 #ifndef EBEAM_BEAM_JIT_RECORD_H
