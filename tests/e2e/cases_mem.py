@@ -18,7 +18,7 @@ STILL_AREAS = ("atom_space", "atom_space_used", "atom_table", "module_table", "e
                "export_list", "fun_table", "module_refs", "loaded_code", "ets_misc",
                "process_table")
 ANSWERS = 2**17  # bytes in the messages of one question: some kilobytes for each instance
-MOVING = {"processes": ANSWERS, "processes_used": ANSWERS, "system": 2**12, "total": ANSWERS}
+MOVING = {"processes": ANSWERS, "processes_used": ANSWERS, "system": 2**13, "total": ANSWERS}
 # Allocators of what the question makes.
 TOUCHED = ("eheap_alloc", "sl_alloc")
 COUNTS = ("blocks", "blocks_size", "carriers", "carriers_size")
