@@ -12,7 +12,7 @@
 #include "base/compiler.h"
 
 #define MAX_COLUMNS 64u
-#define MIN_TEXT    10u /* cells that a text keeps when there is no room */
+#define MIN_TEXT    12u /* cells that a text keeps when there is no room: "dirty cpu 12" */
 
 /* ---- which -------------------------------------------------------------------------------- */
 
@@ -107,8 +107,8 @@ static void make_cell(struct strbuf *text, const struct panel_source *source,
 		      const struct table_column *c, uint32_t row)
 {
 	strbuf_reset(text);
-	c->text(text, (const char *)source->table.rows + (size_t)row * source->table.row_size,
-		source->table.ctx);
+	table_cell(c, text, (const char *)source->table.rows + (size_t)row * source->table.row_size,
+		   source->table.ctx);
 	if (!text->len)
 		strbuf_addch(text, '-');
 }
@@ -141,7 +141,7 @@ static void measure(struct panel *p, const struct panel_source *source)
 
 static unsigned least(const struct panel_column *c)
 {
-	return c->column->align == TABLE_LEFT ? MIN(c->natural, MIN_TEXT) : c->natural;
+	return !table_is_right(c->column) ? MIN(c->natural, MIN_TEXT) : c->natural;
 }
 
 /* Sets the least widths of those there is room for, from the left: the first column always, the one
@@ -233,7 +233,7 @@ static void draw_text(const struct panel *p, struct screen *s, unsigned row,
 	if (screen_text_width(text, len) > c->width && c->width > 1) {
 		screen_text(s, row, column, c->width - 1, style, text, len);
 		screen_fill(s, row, column + c->width - 1, 1, style, screen_utf8(s) ? 0x2026 : '~');
-	} else if (c->column->align == TABLE_RIGHT) {
+	} else if (table_is_right(c->column)) {
 		screen_text_right(s, row, column, c->width, style, text, len);
 	} else {
 		screen_text(s, row, column, c->width, style, text, len);
@@ -254,7 +254,7 @@ static void draw_heading(const struct panel *p, struct screen *s)
 		strbuf_reset(&title);
 		strbuf_addstr(&title, c->column->title);
 		if (sorted) /* numbers: largest first; texts: from A to Z */
-			strbuf_addstr(&title, (c->column->align == TABLE_RIGHT) != p->reverse
+			strbuf_addstr(&title, table_is_right(c->column) != p->reverse
 						      ? "\xe2\x96\xbc"	 /* U+25BC */
 						      : "\xe2\x96\xb2"); /* U+25B2 */
 		draw_text(p, s, p->screen_row, c, sorted ? SCREEN_SORTED : SCREEN_HEADING,

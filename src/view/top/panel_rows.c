@@ -51,10 +51,10 @@ static bool cells_match(const struct panel *p, const struct panel_source *source
 	for (size_t i = 0; i < p->shown.len; i++) {
 		const struct table_column *c = p->shown.data[i].column;
 
-		if (c->align != TABLE_LEFT)
+		if (table_is_right(c))
 			continue;
 		strbuf_reset(text);
-		c->text(text, row, source->table.ctx);
+		table_cell(c, text, row, source->table.ctx);
 		if (characters_contain(text->buf, text->len, p->filter.buf, p->filter.len))
 			return true;
 	}

@@ -49,9 +49,9 @@ static uint64_t item_id(const void *row)
 }
 
 static const struct table_column columns[] = {
-	{"name", "NAME", TABLE_LEFT, false, text_name, NULL},
-	{"weight", "WEIGHT", TABLE_RIGHT, false, text_weight, by_weight},
-	{"id", "ID", TABLE_LEFT, true, text_id, NULL},
+	{"name", "NAME", .text = text_name},
+	{"weight", "WEIGHT", TABLE_RIGHT, .text = text_weight, .compare = by_weight},
+	{"id", "ID", .hidden = true, .text = text_id},
 	{0},
 };
 
@@ -471,10 +471,10 @@ static void columns_that_do_not_fit(void **state)
 	panel_open(&x->panel, "name,nonsense,weight,id", "nonsense");
 	x->source.table.rows = wide;
 	x->source.table.nr_rows = 2;
-	screen_resize(x->screen, 3, 24);
-	expect(x, "NAME         WEIGHT ID\n"
-		  "a name tha\xe2\x80\xa6 1234567 id-1\n"
-		  "b                 7 id-2\n");
+	screen_resize(x->screen, 3, 25);
+	expect(x, "NAME          WEIGHT ID\n"
+		  "a name that\xe2\x80\xa6 1234567 id-1\n"
+		  "b                  7 id-2\n");
 	press(x, TERMINAL_KEY_RIGHT, 0);
 	expect(x, "NAME                ID\n"
 		  "a name that is long id-1\n"
