@@ -212,29 +212,29 @@ static int by_bytes(const void *a, const void *b)
 }
 
 static const struct table_column pair_columns[] = {
-	{"messages", "MESSAGES", TABLE_RIGHT, false, col_messages, most_first},
-	{"messages_per_s", "/S", TABLE_RIGHT, false, col_rate, most_first},
-	{"bytes", "COPIED", TABLE_RIGHT, false, col_bytes, by_bytes},
-	{"bytes_per_s", "COPIED/S", TABLE_RIGHT, false, col_bytes_rate, by_bytes},
-	{"from", "FROM", TABLE_LEFT, false, col_from, NULL},
-	{"to", "TO", TABLE_LEFT, false, col_to, NULL},
+	{"messages", "MESSAGES", TABLE_RIGHT, .text = col_messages, .compare = most_first},
+	{"messages_per_s", "/S", TABLE_RIGHT, .text = col_rate, .compare = most_first},
+	{"bytes", "COPIED", TABLE_RIGHT, .text = col_bytes, .compare = by_bytes},
+	{"bytes_per_s", "COPIED/S", TABLE_RIGHT, .text = col_bytes_rate, .compare = by_bytes},
+	{"from", "FROM", .text = col_from},
+	{"to", "TO", .text = col_to},
 	{0},
 };
 /* One side only. */
 static const struct table_column sender_columns[] = {
-	{"messages", "MESSAGES", TABLE_RIGHT, false, col_messages, most_first},
-	{"messages_per_s", "/S", TABLE_RIGHT, false, col_rate, most_first},
-	{"bytes", "COPIED", TABLE_RIGHT, false, col_bytes, by_bytes},
-	{"bytes_per_s", "COPIED/S", TABLE_RIGHT, false, col_bytes_rate, by_bytes},
-	{"from", "FROM", TABLE_LEFT, false, col_from, NULL},
+	{"messages", "MESSAGES", TABLE_RIGHT, .text = col_messages, .compare = most_first},
+	{"messages_per_s", "/S", TABLE_RIGHT, .text = col_rate, .compare = most_first},
+	{"bytes", "COPIED", TABLE_RIGHT, .text = col_bytes, .compare = by_bytes},
+	{"bytes_per_s", "COPIED/S", TABLE_RIGHT, .text = col_bytes_rate, .compare = by_bytes},
+	{"from", "FROM", .text = col_from},
 	{0},
 };
 static const struct table_column receiver_columns[] = {
-	{"messages", "MESSAGES", TABLE_RIGHT, false, col_messages, most_first},
-	{"messages_per_s", "/S", TABLE_RIGHT, false, col_rate, most_first},
-	{"bytes", "COPIED", TABLE_RIGHT, false, col_bytes, by_bytes},
-	{"bytes_per_s", "COPIED/S", TABLE_RIGHT, false, col_bytes_rate, by_bytes},
-	{"to", "TO", TABLE_LEFT, false, col_to, NULL},
+	{"messages", "MESSAGES", TABLE_RIGHT, .text = col_messages, .compare = most_first},
+	{"messages_per_s", "/S", TABLE_RIGHT, .text = col_rate, .compare = most_first},
+	{"bytes", "COPIED", TABLE_RIGHT, .text = col_bytes, .compare = by_bytes},
+	{"bytes_per_s", "COPIED/S", TABLE_RIGHT, .text = col_bytes_rate, .compare = by_bytes},
+	{"to", "TO", .text = col_to},
 	{0},
 };
 
@@ -309,13 +309,13 @@ static void box_name(struct strbuf *out, const void *row, const void *ctx)
 }
 
 static const struct table_column box_columns[] = {
-	{"message_queue_len", "LENGTH", TABLE_RIGHT, false, box_len, NULL},
-	{"growth", "GROWTH", TABLE_RIGHT, false, box_growth, NULL},
-	{"growth_per_s", "/S", TABLE_RIGHT, false, box_growth_rate, NULL},
-	{"full_in_s", "FULL IN", TABLE_RIGHT, false, box_full_in, NULL},
-	{"queued", "CAME", TABLE_RIGHT, false, box_queued, NULL},
-	{"pid", "PID", TABLE_LEFT, false, box_pid, NULL},
-	{"name", "NAME", TABLE_LEFT, false, box_name, NULL},
+	{"message_queue_len", "LENGTH", TABLE_RIGHT, .text = box_len},
+	{"growth", "GROWTH", TABLE_RIGHT, .text = box_growth},
+	{"growth_per_s", "/S", TABLE_RIGHT, .text = box_growth_rate},
+	{"full_in_s", "FULL IN", TABLE_RIGHT, .text = box_full_in},
+	{"queued", "CAME", TABLE_RIGHT, .text = box_queued},
+	{"pid", "PID", .text = box_pid},
+	{"name", "NAME", .text = box_name},
 	{0},
 };
 

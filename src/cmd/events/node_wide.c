@@ -258,11 +258,11 @@ static void text_by(struct strbuf *out, const void *row, const void *ctx)
 }
 
 static const struct table_column columns[] = {
-	{"work", "WORK OF THE WHOLE NODE", TABLE_LEFT, false, text_work, NULL},
-	{"count", "COUNT", TABLE_RIGHT, false, text_count, NULL},
-	{"total_ns", "TOTAL", TABLE_RIGHT, false, text_total, NULL},
-	{"max_ns", "MAX", TABLE_RIGHT, false, text_max, NULL},
-	{"asked_by", "ASKED FOR BY", TABLE_LEFT, false, text_by, NULL},
+	{"work", "WORK OF THE WHOLE NODE", .text = text_work},
+	{"count", "COUNT", TABLE_RIGHT, .text = text_count},
+	{"total_ns", "TOTAL", TABLE_RIGHT, .text = text_total},
+	{"max_ns", "MAX", TABLE_RIGHT, .text = text_max},
+	{"asked_by", "ASKED FOR BY", .text = text_by},
 	{0},
 };
 

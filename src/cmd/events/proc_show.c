@@ -183,12 +183,13 @@ static int by_mean(const void *a, const void *b)
 }
 
 #define COUNT_COLUMNS                                                                              \
-	{"spawned", "SPAWNED", TABLE_RIGHT, false, col_spawned, by_spawned},                       \
-		{"spawned_per_s", "/S", TABLE_RIGHT, false, col_rate, by_spawned},                 \
-		{"exited", "EXITED", TABLE_RIGHT, false, col_exited, by_exited},                   \
-		{"crashed", "CRASHED", TABLE_RIGHT, false, col_crashed, by_crashed},               \
-		{"living", "LIVING", TABLE_RIGHT, false, col_living, by_living},                   \
-		{"mean_lifetime_ns", "MEAN LIFE", TABLE_RIGHT, false, col_mean, by_mean},          \
+	{"spawned", "SPAWNED", TABLE_RIGHT, .text = col_spawned, .compare = by_spawned},           \
+		{"spawned_per_s", "/S", TABLE_RIGHT, .text = col_rate, .compare = by_spawned},     \
+		{"exited", "EXITED", TABLE_RIGHT, .text = col_exited, .compare = by_exited},       \
+		{"crashed", "CRASHED", TABLE_RIGHT, .text = col_crashed, .compare = by_crashed},   \
+		{"living", "LIVING", TABLE_RIGHT, .text = col_living, .compare = by_living},       \
+		{"mean_lifetime_ns", "MEAN LIFE", TABLE_RIGHT, .text = col_mean,                   \
+		 .compare = by_mean},                                                              \
 	{                                                                                          \
 		"max_lifetime_ns", "MAX LIFE", TABLE_RIGHT, false, col_max, by_max                 \
 	}
@@ -196,31 +197,30 @@ static int by_mean(const void *a, const void *b)
 /* The last heading is that of the grouping. */
 static const struct table_column columns_by[NR_PROCESS_GROUP_BY][10] = {
 	[PROCESS_GROUP_NAME] = {COUNT_COLUMNS,
-				{"group", "NAME", TABLE_LEFT, false, col_group, NULL},
-				{"last_crash", "LAST CRASH", TABLE_LEFT, true, col_last_crash,
-				 NULL},
+				{"group", "NAME", .text = col_group},
+				{"last_crash", "LAST CRASH", .hidden = true,
+				 .text = col_last_crash},
 				{0}},
 	[PROCESS_GROUP_PROCESS] = {COUNT_COLUMNS,
-				   {"group", "PROCESS", TABLE_LEFT, false, col_group, NULL},
-				   {"last_crash", "LAST CRASH", TABLE_LEFT, true, col_last_crash,
-				    NULL},
+				   {"group", "PROCESS", .text = col_group},
+				   {"last_crash", "LAST CRASH", .hidden = true,
+				    .text = col_last_crash},
 				   {0}},
 	[PROCESS_GROUP_INITIAL_CALL] = {COUNT_COLUMNS,
-					{"group", "INITIAL CALL", TABLE_LEFT, false, col_group,
-					 NULL},
-					{"last_crash", "LAST CRASH", TABLE_LEFT, true,
-					 col_last_crash, NULL},
+					{"group", "INITIAL CALL", .text = col_group},
+					{"last_crash", "LAST CRASH", .hidden = true,
+					 .text = col_last_crash},
 					{0}},
 	[PROCESS_GROUP_FUNCTION] = {COUNT_COLUMNS,
-				    {"group", "SPAWNED TO RUN", TABLE_LEFT, false, col_group, NULL},
-				    {"last_crash", "LAST CRASH", TABLE_LEFT, true, col_last_crash,
-				     NULL},
+				    {"group", "SPAWNED TO RUN", .text = col_group},
+				    {"last_crash", "LAST CRASH", .hidden = true,
+				     .text = col_last_crash},
 				    {0}},
 };
 static const struct table_column parent_columns[] = {
 	COUNT_COLUMNS,
-	{"parent", "PARENT", TABLE_LEFT, false, col_group, NULL},
-	{"last_crash", "LAST CRASH", TABLE_LEFT, false, col_last_crash, NULL},
+	{"parent", "PARENT", .text = col_group},
+	{"last_crash", "LAST CRASH", .text = col_last_crash},
 	{0},
 };
 
@@ -249,10 +249,10 @@ static void reason_text(struct strbuf *out, const void *row, const void *ctx)
 }
 
 static const struct table_column reason_columns[] = {
-	{"exits", "EXITS", TABLE_RIGHT, false, reason_exits, NULL},
-	{"exits_per_s", "/S", TABLE_RIGHT, false, reason_rate, NULL},
-	{"crash", "CRASH", TABLE_LEFT, false, reason_crash, NULL},
-	{"reason", "REASON", TABLE_LEFT, false, reason_text, NULL},
+	{"exits", "EXITS", TABLE_RIGHT, .text = reason_exits},
+	{"exits_per_s", "/S", TABLE_RIGHT, .text = reason_rate},
+	{"crash", "CRASH", .text = reason_crash},
+	{"reason", "REASON", .text = reason_text},
 	{0},
 };
 

@@ -99,15 +99,15 @@ static void text_cpu_slices(struct strbuf *out, const void *row, const void *ctx
 }
 
 static const struct table_column cpu_columns[] = {
-	{"type", "SCHEDULER", TABLE_LEFT, false, text_type, NULL},
-	{"number", "NO", TABLE_RIGHT, false, text_number, NULL},
-	{"utilization", "UTILIZATION", TABLE_RIGHT, false, text_utilization, NULL},
-	{"processes", "PROCESSES", TABLE_RIGHT, false, text_process, NULL},
-	{"ports", "PORTS", TABLE_RIGHT, false, text_port, NULL},
-	{"other", "OTHER", TABLE_RIGHT, false, text_other, NULL},
-	{"on_cpu", "ON CPU", TABLE_RIGHT, false, text_on_cpu, NULL},
-	{"cpu_wait", "CPU WAIT", TABLE_RIGHT, false, text_cpu_wait, NULL},
-	{"slices", "SLICES", TABLE_RIGHT, false, text_cpu_slices, NULL},
+	{"type", "SCHEDULER", .text = text_type},
+	{"number", "NO", TABLE_RIGHT, .text = text_number},
+	{"utilization", "UTILIZATION", TABLE_RIGHT, .text = text_utilization},
+	{"processes", "PROCESSES", TABLE_RIGHT, .text = text_process},
+	{"ports", "PORTS", TABLE_RIGHT, .text = text_port},
+	{"other", "OTHER", TABLE_RIGHT, .text = text_other},
+	{"on_cpu", "ON CPU", TABLE_RIGHT, .text = text_on_cpu},
+	{"cpu_wait", "CPU WAIT", TABLE_RIGHT, .text = text_cpu_wait},
+	{"slices", "SLICES", TABLE_RIGHT, .text = text_cpu_slices},
 	{0},
 };
 

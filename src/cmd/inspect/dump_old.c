@@ -104,11 +104,11 @@ static void cell_current(struct strbuf *out, const void *row, const void *ctx)
 }
 
 static const struct table_column columns[] = {
-	{"pid", "PID", TABLE_LEFT, false, cell_pid, NULL},
-	{"name", "NAME", TABLE_LEFT, false, cell_name, NULL},
-	{"modules", "OLD CODE OF", TABLE_LEFT, false, cell_modules, NULL},
-	{"status", "STATUS", TABLE_LEFT, false, cell_status, NULL},
-	{"current_function", "CURRENT FUNCTION", TABLE_LEFT, false, cell_current, NULL},
+	{"pid", "PID", .text = cell_pid},
+	{"name", "NAME", .text = cell_name},
+	{"modules", "OLD CODE OF", .text = cell_modules},
+	{"status", "STATUS", .text = cell_status},
+	{"current_function", "CURRENT FUNCTION", .text = cell_current},
 	{.name = NULL},
 };
 

@@ -214,15 +214,15 @@ static void cell_current(struct strbuf *out, const void *row, const void *ctx)
 }
 
 static const struct table_column target_columns[] = {
-	{"waiting", "WAITING", TABLE_RIGHT, false, cell_waiting, NULL},
-	{"behind", "BEHIND", TABLE_RIGHT, false, cell_behind, NULL},
-	{"longest", "LONGEST", TABLE_RIGHT, false, cell_longest, NULL},
-	{"reason", "FOR", TABLE_LEFT, false, cell_reason, NULL},
-	{"pid", "PID", TABLE_LEFT, false, cell_pid, NULL},
-	{"name", "NAME", TABLE_LEFT, false, cell_name, NULL},
-	{"message_queue_len", "QUEUE", TABLE_RIGHT, false, cell_queue, NULL},
-	{"status", "STATUS", TABLE_LEFT, false, cell_status, NULL},
-	{"current_function", "CURRENT FUNCTION", TABLE_LEFT, false, cell_current, NULL},
+	{"waiting", "WAITING", TABLE_RIGHT, .text = cell_waiting},
+	{"behind", "BEHIND", TABLE_RIGHT, .text = cell_behind},
+	{"longest", "LONGEST", TABLE_RIGHT, .text = cell_longest},
+	{"reason", "FOR", .text = cell_reason},
+	{"pid", "PID", .text = cell_pid},
+	{"name", "NAME", .text = cell_name},
+	{"message_queue_len", "QUEUE", TABLE_RIGHT, .text = cell_queue},
+	{"status", "STATUS", .text = cell_status},
+	{"current_function", "CURRENT FUNCTION", .text = cell_current},
 	{.name = NULL},
 };
 

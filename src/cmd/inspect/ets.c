@@ -109,12 +109,9 @@ static void col_heir(struct strbuf *out, const void *row, const void *ctx)
 		ets_add_pid(out, VIEW(ctx), ROW(row)->heir);
 }
 
-static void col_bytes(struct strbuf *out, const void *row, const void *ctx)
+static double bytes(const void *row)
 {
-	char buf[32];
-
-	(void)ctx;
-	strbuf_addstr(out, units_format_bytes(ROW(row)->memory * ETS_WORD_BYTES, buf, sizeof(buf)));
+	return (double)ROW(row)->memory * ETS_WORD_BYTES;
 }
 
 static void col_write_concurrency(struct strbuf *out, const void *row, const void *ctx)
@@ -123,109 +120,73 @@ static void col_write_concurrency(struct strbuf *out, const void *row, const voi
 	ets_add_write_concurrency(out, ROW(row));
 }
 
-#define NUMBER_COLUMN(member)                                                                      \
-	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
-	{                                                                                          \
-		char buf[32];                                                                      \
-                                                                                                   \
-		(void)ctx;                                                                         \
-		strbuf_addstr(out, units_format_count(ROW(row)->member, buf, sizeof(buf)));        \
-	}                                                                                          \
-	static int by_##member(const void *a, const void *b)                                       \
-	{                                                                                          \
-		return ROW(a)->member > ROW(b)->member ? -1 : ROW(a)->member < ROW(b)->member;     \
-	}
-
-NUMBER_COLUMN(size)
-NUMBER_COLUMN(memory)
-NUMBER_COLUMN(keypos)
-
-#define FLAG_COLUMN(member)                                                                        \
-	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
-	{                                                                                          \
-		(void)ctx;                                                                         \
-		strbuf_addstr(out, ROW(row)->member ? "yes" : "no");                               \
-	}
-
-FLAG_COLUMN(compressed)
-FLAG_COLUMN(named)
-FLAG_COLUMN(read_concurrency)
-FLAG_COLUMN(decentralized)
-FLAG_COLUMN(fixed)
-
 /* Processes in the order of their making, as far as terms tell. */
 static int by_owner(const void *a, const void *b)
 {
 	return ROW(a)->owner < ROW(b)->owner ? -1 : ROW(a)->owner > ROW(b)->owner;
 }
 
-static const struct table_column ets_columns[] = {
-	{"name", "NAME", TABLE_LEFT, false, col_name, NULL},
-	{"bytes", "MEMORY", TABLE_RIGHT, false, col_bytes, by_memory},
-	{"memory", "WORDS", TABLE_RIGHT, true, col_memory, by_memory},
-	{"size", "OBJECTS", TABLE_RIGHT, false, col_size, by_size},
-	{"type", "TYPE", TABLE_LEFT, false, col_type, NULL},
-	{"protection", "ACCESS", TABLE_LEFT, false, col_protection, NULL},
-	{"owner", "OWNER", TABLE_LEFT, false, col_owner, by_owner},
-	{"owner_name", "OWNER NAME", TABLE_LEFT, false, col_owner_name, NULL},
-	{"id", "ID", TABLE_LEFT, false, col_id, NULL},
-	{"keypos", "KEYPOS", TABLE_RIGHT, true, col_keypos, by_keypos},
-	{"heir", "HEIR", TABLE_LEFT, true, col_heir, NULL},
-	{"compressed", "COMPRESSED", TABLE_LEFT, true, col_compressed, NULL},
-	{"named_table", "NAMED", TABLE_LEFT, true, col_named, NULL},
-	{"read_concurrency", "READ CONC", TABLE_LEFT, true, col_read_concurrency, NULL},
-	{"write_concurrency", "WRITE CONC", TABLE_LEFT, true, col_write_concurrency, NULL},
-	{"decentralized_counters", "DECENTRALIZED", TABLE_LEFT, true, col_decentralized, NULL},
-	{"fixed", "FIXED", TABLE_LEFT, true, col_fixed, NULL},
-	{0},
-};
+/* With the name as it is, not as it is written. */
+static void json_name(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	size_t len = 0;
+	const char *text = beam_atom_text(VIEW(ctx)->node->atoms, ROW(row)->name, &len);
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
+	jsonw_stringn(w, name, text ? text : "", len); /* '' is a name */
+}
 
-static void json_write_concurrency(struct jsonw *w, const struct ets_table *t)
+static void json_owner_name(struct jsonw *w, const char *name, const void *row, const void *ctx)
 {
 	struct strbuf text = STRBUF_INIT;
 
-	if (t->write_concurrency <= ETS_WRITE_TRUE) {
-		jsonw_bool(w, "write_concurrency", t->write_concurrency == ETS_WRITE_TRUE);
-		return;
-	}
-	ets_add_write_concurrency(&text, t);
-	jsonw_text(w, "write_concurrency", &text);
+	ets_add_atom(&text, VIEW(ctx), ets_owner_name(VIEW(ctx), ROW(row)));
+	jsonw_text(w, name, &text);
 	strbuf_free(&text);
 }
 
-void ets_json_fields(struct jsonw *w, struct ets_view *v, const struct ets_table *t)
+static void json_write_concurrency(struct jsonw *w, const char *name, const void *row,
+				   const void *ctx)
 {
 	struct strbuf text = STRBUF_INIT;
-	char id[64];
 
-	jsonw_string(w, "id", ets_id_format(t, id, sizeof(id)));
-	ets_add_atom(&text, v, t->name);
-	jsonw_stringn(w, "name", text.buf, text.len); /* '' is a name */
-	strbuf_reset(&text);
-	jsonw_string(w, "type", ets_type_name(t->type));
-	jsonw_string(w, "protection", ets_protection_name(t->protection));
-	ets_add_pid(&text, v, t->owner);
-	jsonw_text(w, "owner", &text);
-	ets_add_atom(&text, v, ets_owner_name(v, t));
-	jsonw_text(w, "owner_name", &text);
-	jsonw_uint(w, "size", t->size);
-	jsonw_uint(w, "memory", t->memory);
-	jsonw_uint(w, "bytes", t->memory * ETS_WORD_BYTES);
-	jsonw_uint(w, "keypos", t->keypos);
-	if (t->heir)
-		ets_add_pid(&text, v, t->heir);
-	jsonw_text(w, "heir", &text);
-	jsonw_bool(w, "compressed", t->compressed);
-	jsonw_bool(w, "named_table", t->named);
-	jsonw_bool(w, "read_concurrency", t->read_concurrency);
-	json_write_concurrency(w, t);
-	jsonw_bool(w, "decentralized_counters", t->decentralized);
-	jsonw_bool(w, "fixed", t->fixed);
+	(void)ctx;
+	ets_add_write_concurrency(&text, ROW(row));
+	if (ROW(row)->write_concurrency <= ETS_WRITE_TRUE)
+		jsonw_bool(w, name, ROW(row)->write_concurrency == ETS_WRITE_TRUE);
+	else
+		jsonw_text(w, name, &text);
+	strbuf_free(&text);
+}
+
+#define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct ets_table, member)
+
+static const struct table_column ets_columns[] = {
+	{"name", "NAME", .text = col_name, .json = json_name},
+	{TABLE_NUMBER("bytes", "MEMORY", BYTES, bytes)},
+	{FIELD("memory", "WORDS", COUNT, memory), .hidden = true},
+	{FIELD("size", "OBJECTS", COUNT, size)},
+	{"type", "TYPE", .text = col_type},
+	{"protection", "ACCESS", .text = col_protection},
+	{"owner", "OWNER", .text = col_owner, .compare = by_owner},
+	{"owner_name", "OWNER NAME", .text = col_owner_name, .json = json_owner_name},
+	{"id", "ID", .text = col_id},
+	{FIELD("keypos", "KEYPOS", COUNT, keypos), .hidden = true},
+	{"heir", "HEIR", .text = col_heir, .hidden = true},
+	{FIELD("compressed", "COMPRESSED", FLAG, compressed), .hidden = true},
+	{FIELD("named_table", "NAMED", FLAG, named), .hidden = true},
+	{FIELD("read_concurrency", "READ CONC", FLAG, read_concurrency), .hidden = true},
+	{"write_concurrency", "WRITE CONC", .text = col_write_concurrency, .hidden = true,
+	 .json = json_write_concurrency},
+	{FIELD("decentralized_counters", "DECENTRALIZED", FLAG, decentralized), .hidden = true},
+	{FIELD("fixed", "FIXED", FLAG, fixed), .hidden = true},
+	{0},
+};
+
+void ets_json_fields(struct jsonw *w, struct ets_view *v, const struct ets_table *t)
+{
+	table_json_fields(ets_columns, w, t, v);
 	if (t->torn)
 		jsonw_bool(w, "torn", true);
-	strbuf_free(&text);
 }
 
 void ets_warning(struct strbuf *out, const struct ets_list *l)

@@ -43,27 +43,24 @@ static uint64_t wasted(const struct mem_row *r)
 	return r->carriers_size > r->blocks_size ? r->carriers_size - r->blocks_size : 0;
 }
 
-static double utilization(const struct mem_row *r)
+static double wasted_bytes(const void *row)
 {
+	return (double)wasted(row);
+}
+
+static double utilization(const void *row)
+{
+	const struct mem_row *r = row;
+
 	return r->carriers_size ? (double)r->blocks_size / (double)r->carriers_size : 1;
 }
 
-static int by_number(uint64_t a, uint64_t b)
+/* The worst first. */
+static int by_utilization(const void *a, const void *b)
 {
-	return a > b ? -1 : a < b;
-}
+	double x = utilization(a), y = utilization(b);
 
-static void add_bytes(struct strbuf *out, uint64_t bytes)
-{
-	char buf[32];
-
-	strbuf_addstr(out, units_format_bytes(bytes, buf, sizeof(buf)));
-}
-
-static void col_type(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	strbuf_addstr(out, ROW(row)->type);
+	return x < y ? -1 : x > y;
 }
 
 static void col_instance(struct strbuf *out, const void *row, const void *ctx)
@@ -77,82 +74,30 @@ static void col_instance(struct strbuf *out, const void *row, const void *ctx)
 
 static int by_instance(const void *a, const void *b)
 {
-	return -by_number(ROW(a)->instance, ROW(b)->instance);
-}
-
-static void col_wasted(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	add_bytes(out, wasted(ROW(row)));
-}
-
-static int by_wasted(const void *a, const void *b)
-{
-	return by_number(wasted(ROW(a)), wasted(ROW(b)));
-}
-
-static void col_utilization(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	strbuf_addf(out, "%.1f%%", 100 * utilization(ROW(row)));
-}
-
-/* The worst first. */
-static int by_utilization(const void *a, const void *b)
-{
-	double x = utilization(ROW(a)), y = utilization(ROW(b));
+	uint32_t x = ROW(a)->instance, y = ROW(b)->instance;
 
 	return x < y ? -1 : x > y;
 }
 
-#define COUNT_COLUMN(member)                                                                       \
-	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
+#define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct mem_row, member)
+#define HIDDEN(name, title, type)                                                                  \
 	{                                                                                          \
-		char buf[32];                                                                      \
-                                                                                                   \
-		(void)ctx;                                                                         \
-		strbuf_addstr(out, units_format_count(ROW(row)->member, buf, sizeof(buf)));        \
-	}                                                                                          \
-	static int by_##member(const void *a, const void *b)                                       \
-	{                                                                                          \
-		return by_number(ROW(a)->member, ROW(b)->member);                                  \
+		FIELD(#name, title, type, name), .hidden = true                                    \
 	}
-
-#define BYTES_COLUMN(member)                                                                       \
-	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
-	{                                                                                          \
-		(void)ctx;                                                                         \
-		add_bytes(out, ROW(row)->member);                                                  \
-	}                                                                                          \
-	static int by_##member(const void *a, const void *b)                                       \
-	{                                                                                          \
-		return by_number(ROW(a)->member, ROW(b)->member);                                  \
-	}
-
-COUNT_COLUMN(blocks)
-COUNT_COLUMN(carriers)
-COUNT_COLUMN(pool_carriers)
-COUNT_COLUMN(sbcs_carriers)
-BYTES_COLUMN(blocks_size)
-BYTES_COLUMN(carriers_size)
-BYTES_COLUMN(pool_carriers_size)
-BYTES_COLUMN(sbcs_carriers_size)
 
 static const struct table_column mem_columns[] = {
-	{"type", "ALLOCATOR", TABLE_LEFT, false, col_type, NULL},
-	{"instance", "INSTANCE", TABLE_RIGHT, false, col_instance, by_instance},
-	{"wasted", "WASTED", TABLE_RIGHT, false, col_wasted, by_wasted},
-	{"utilization", "USED", TABLE_RIGHT, false, col_utilization, by_utilization},
-	{"blocks_size", "BLOCKS SIZE", TABLE_RIGHT, false, col_blocks_size, by_blocks_size},
-	{"carriers_size", "CARRIERS SIZE", TABLE_RIGHT, false, col_carriers_size, by_carriers_size},
-	{"blocks", "BLOCKS", TABLE_RIGHT, false, col_blocks, by_blocks},
-	{"carriers", "CARRIERS", TABLE_RIGHT, false, col_carriers, by_carriers},
-	{"pool_carriers", "POOLED", TABLE_RIGHT, true, col_pool_carriers, by_pool_carriers},
-	{"pool_carriers_size", "POOLED SIZE", TABLE_RIGHT, true, col_pool_carriers_size,
-	 by_pool_carriers_size},
-	{"sbcs_carriers", "SINGLE", TABLE_RIGHT, true, col_sbcs_carriers, by_sbcs_carriers},
-	{"sbcs_carriers_size", "SINGLE SIZE", TABLE_RIGHT, true, col_sbcs_carriers_size,
-	 by_sbcs_carriers_size},
+	{FIELD("type", "ALLOCATOR", TEXT, type)},
+	{"instance", "INSTANCE", TABLE_RIGHT, .text = col_instance, .compare = by_instance},
+	{TABLE_NUMBER("wasted", "WASTED", BYTES, wasted_bytes)},
+	{TABLE_NUMBER("utilization", "USED", SHARE, utilization), .compare = by_utilization},
+	{FIELD("blocks_size", "BLOCKS SIZE", BYTES, blocks_size)},
+	{FIELD("carriers_size", "CARRIERS SIZE", BYTES, carriers_size)},
+	{FIELD("blocks", "BLOCKS", COUNT, blocks)},
+	{FIELD("carriers", "CARRIERS", COUNT, carriers)},
+	HIDDEN(pool_carriers, "POOLED", COUNT),
+	HIDDEN(pool_carriers_size, "POOLED SIZE", BYTES),
+	HIDDEN(sbcs_carriers, "SINGLE", COUNT),
+	HIDDEN(sbcs_carriers_size, "SINGLE SIZE", BYTES),
 	{0},
 };
 

@@ -55,50 +55,28 @@ static void col_md5(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addf(out, "%02x", ROW(row)->md5[i]);
 }
 
-#define NUMBER_COLUMN(member, format)                                                              \
-	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
-	{                                                                                          \
-		char buf[32];                                                                      \
-                                                                                                   \
-		(void)ctx;                                                                         \
-		strbuf_addstr(out, units_format_##format(ROW(row)->member, buf, sizeof(buf)));     \
-	}                                                                                          \
-	static int by_##member(const void *a, const void *b)                                       \
-	{                                                                                          \
-		return ROW(a)->member > ROW(b)->member ? -1 : ROW(a)->member < ROW(b)->member;     \
-	}
+static void json_module(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	struct strbuf text = STRBUF_INIT;
 
-NUMBER_COLUMN(size, bytes)
-NUMBER_COLUMN(functions, count)
-NUMBER_COLUMN(old_size, bytes)
+	add_name(&text, NODE(ctx), ROW(row));
+	jsonw_stringn(w, name, text.buf, text.len);
+	strbuf_free(&text);
+}
 
-/* Those for which it is true come first. */
-#define FLAG_COLUMN(member)                                                                        \
-	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
-	{                                                                                          \
-		(void)ctx;                                                                         \
-		strbuf_addstr(out, ROW(row)->member ? "yes" : "no");                               \
-	}                                                                                          \
-	static int by_##member(const void *a, const void *b)                                       \
-	{                                                                                          \
-		return (int)ROW(b)->member - (int)ROW(a)->member;                                  \
-	}
-
-FLAG_COLUMN(old_code)
-FLAG_COLUMN(nifs)
-FLAG_COLUMN(on_load)
+#define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct module, member)
 
 static const struct table_column mod_columns[] = {
-	{"module", "MODULE", TABLE_LEFT, false, col_module, NULL},
-	{"size", "SIZE", TABLE_RIGHT, false, col_size, by_size},
-	{"functions", "FUNCTIONS", TABLE_RIGHT, false, col_functions, by_functions},
-	{"old_code", "OLD CODE", TABLE_LEFT, false, col_old_code, by_old_code},
-	{"old_size", "OLD SIZE", TABLE_RIGHT, true, col_old_size, by_old_size},
-	{"nifs", "NIFS", TABLE_LEFT, false, col_nifs, by_nifs},
-	{"on_load", "ON LOAD", TABLE_LEFT, true, col_on_load, by_on_load},
-	{"native_address", "NATIVE ADDRESS", TABLE_RIGHT, false, col_native_address,
-	 by_native_address},
-	{"md5", "MD5", TABLE_LEFT, true, col_md5, NULL},
+	{"module", "MODULE", .text = col_module, .json = json_module},
+	{FIELD("size", "SIZE", BYTES, size)},
+	{FIELD("functions", "FUNCTIONS", COUNT, functions)},
+	{FIELD("old_code", "OLD CODE", FLAG, old_code)},
+	{FIELD("old_size", "OLD SIZE", BYTES, old_size), .hidden = true},
+	{FIELD("nifs", "NIFS", FLAG, nifs)},
+	{FIELD("on_load", "ON LOAD", FLAG, on_load), .hidden = true},
+	{"native_address", "NATIVE ADDRESS", TABLE_RIGHT, .text = col_native_address,
+	 .compare = by_native_address},
+	{"md5", "MD5", .text = col_md5, .hidden = true},
 	{0},
 };
 
@@ -106,27 +84,11 @@ static const struct table_column mod_columns[] = {
 
 static void json_row(struct jsonw *w, struct beam_node *n, const struct module *m)
 {
-	struct strbuf text = STRBUF_INIT;
-
 	jsonw_begin_object(w, NULL);
-	add_name(&text, n, m);
-	jsonw_stringn(w, "module", text.buf, text.len);
-	jsonw_uint(w, "size", m->size);
-	jsonw_uint(w, "functions", m->functions);
-	jsonw_bool(w, "old_code", m->old_code);
-	jsonw_uint(w, "old_size", m->old_size);
-	jsonw_bool(w, "nifs", m->nifs);
-	jsonw_bool(w, "on_load", m->on_load);
-	strbuf_reset(&text);
-	col_native_address(&text, m, n);
-	jsonw_string(w, "native_address", text.len ? text.buf : NULL);
-	strbuf_reset(&text);
-	col_md5(&text, m, n);
-	jsonw_string(w, "md5", text.len ? text.buf : NULL);
+	table_json_fields(mod_columns, w, m, n);
 	if (m->torn)
 		jsonw_bool(w, "torn", true);
 	jsonw_end_object(w);
-	strbuf_free(&text);
 }
 
 static uint64_t count_torn(const struct modules *m)

@@ -98,23 +98,23 @@ static int compare_calls(const void *a, const void *b)
 }
 
 static const struct table_column caller_columns[] = {
-	{"calls", "CALLS", TABLE_RIGHT, false, text_calls, compare_calls},
-	{"share", "SHARE", TABLE_RIGHT, false, text_share, compare_calls},
-	{"exceptions", "EXCEPTIONS", TABLE_RIGHT, false, text_exceptions, NULL},
-	{"mean_ns", "MEAN", TABLE_RIGHT, false, text_mean, NULL},
-	{"max_ns", "MAX", TABLE_RIGHT, false, text_max, NULL},
-	{"function", "FUNCTION", TABLE_LEFT, false, text_function, NULL},
-	{"caller", "CALLER", TABLE_LEFT, false, text_what, NULL},
+	{"calls", "CALLS", TABLE_RIGHT, .text = text_calls, .compare = compare_calls},
+	{"share", "SHARE", TABLE_RIGHT, .text = text_share, .compare = compare_calls},
+	{"exceptions", "EXCEPTIONS", TABLE_RIGHT, .text = text_exceptions},
+	{"mean_ns", "MEAN", TABLE_RIGHT, .text = text_mean},
+	{"max_ns", "MAX", TABLE_RIGHT, .text = text_max},
+	{"function", "FUNCTION", .text = text_function},
+	{"caller", "CALLER", .text = text_what},
 	{0},
 };
 
 static const struct table_column shape_columns[] = {
-	{"calls", "CALLS", TABLE_RIGHT, false, text_calls, compare_calls},
-	{"share", "SHARE", TABLE_RIGHT, false, text_share, compare_calls},
-	{"mean_ns", "MEAN", TABLE_RIGHT, false, text_mean, NULL},
-	{"max_ns", "MAX", TABLE_RIGHT, false, text_max, NULL},
-	{"function", "FUNCTION", TABLE_LEFT, false, text_function, NULL},
-	{"args", "ARGUMENTS", TABLE_LEFT, false, text_what, NULL},
+	{"calls", "CALLS", TABLE_RIGHT, .text = text_calls, .compare = compare_calls},
+	{"share", "SHARE", TABLE_RIGHT, .text = text_share, .compare = compare_calls},
+	{"mean_ns", "MEAN", TABLE_RIGHT, .text = text_mean},
+	{"max_ns", "MAX", TABLE_RIGHT, .text = text_max},
+	{"function", "FUNCTION", .text = text_function},
+	{"args", "ARGUMENTS", .text = text_what},
 	{0},
 };
 

@@ -10,36 +10,6 @@
 
 #define ROW(p) ((const struct event_rate *)(p))
 
-static int by_number(uint64_t x, uint64_t y)
-{
-	return x > y ? -1 : x < y;
-}
-
-static void add_percent(struct strbuf *out, double share, int decimals)
-{
-	if (!isnan(share))
-		strbuf_addf(out, "%.*f%%", decimals, 100 * share);
-}
-
-static void col_event(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	strbuf_addstr(out, ROW(row)->name);
-}
-
-static void col_group(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	strbuf_addstr(out, ROW(row)->group);
-}
-
-static void col_rate(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	if (!isnan(ROW(row)->rate))
-		cell_rate(out, ROW(row)->rate);
-}
-
 /* What is watched too seldom to have a rate yet, or no more, is what happens most. */
 static double rank(const struct event_rate *r)
 {
@@ -71,11 +41,6 @@ static void col_total(struct strbuf *out, const void *row, const void *ctx)
 	cell_count(out, (uint64_t)llround(r->total));
 }
 
-static int by_total(const void *a, const void *b)
-{
-	return cell_by_number(ROW(a)->total, ROW(b)->total);
-}
-
 static void col_bytes(struct strbuf *out, const void *row, const void *ctx)
 {
 	(void)ctx;
@@ -85,20 +50,11 @@ static void col_bytes(struct strbuf *out, const void *row, const void *ctx)
 	strbuf_addstr(out, "/s");
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	return cell_by_number(ROW(a)->bytes, ROW(b)->bytes);
-}
-
 static void col_time(struct strbuf *out, const void *row, const void *ctx)
 {
 	(void)ctx;
-	add_percent(out, ROW(row)->time, 2);
-}
-
-static int by_time(const void *a, const void *b)
-{
-	return cell_by_number(ROW(a)->time, ROW(b)->time);
+	if (!isnan(ROW(row)->time))
+		strbuf_addf(out, "%.2f%%", 100 * ROW(row)->time);
 }
 
 static void col_longest(struct strbuf *out, const void *row, const void *ctx)
@@ -108,40 +64,13 @@ static void col_longest(struct strbuf *out, const void *row, const void *ctx)
 		cell_ns(out, (double)ROW(row)->longest_ns);
 }
 
-static int by_longest(const void *a, const void *b)
-{
-	return by_number(ROW(a)->longest_ns, ROW(b)->longest_ns);
-}
-
 static void col_share(struct strbuf *out, const void *row, const void *ctx)
 {
 	double share = ROW(row)->share;
 
 	(void)ctx;
-	add_percent(out, share, share > 0 && share < 0.0995 ? 1 : 0);
-}
-
-static int by_share(const void *a, const void *b)
-{
-	return cell_by_number(ROW(a)->share, ROW(b)->share);
-}
-
-static void col_seen(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	cell_count(out, ROW(row)->seen);
-}
-
-static int by_seen(const void *a, const void *b)
-{
-	return by_number(ROW(a)->seen, ROW(b)->seen);
-}
-
-static void col_lost(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	if (ROW(row)->lost != EVENT_UNKNOWN)
-		cell_count(out, ROW(row)->lost);
+	if (!isnan(share))
+		strbuf_addf(out, "%.*f%%", share > 0 && share < 0.0995 ? 1 : 0, 100 * share);
 }
 
 static int by_lost(const void *a, const void *b)
@@ -156,11 +85,6 @@ static void col_cost(struct strbuf *out, const void *row, const void *ctx)
 	(void)ctx;
 	if (!isnan(cost))
 		strbuf_addf(out, "%.*f%%", cost > 0.0005 && cost < 0.1 ? 3 : 2, cost);
-}
-
-static int by_cost(const void *a, const void *b)
-{
-	return cell_by_number(ROW(a)->cost, ROW(b)->cost);
 }
 
 static void col_state(struct strbuf *out, const void *row, const void *ctx)
@@ -178,19 +102,21 @@ static int by_state(const void *a, const void *b)
 	return (int)ROW(a)->state - (int)ROW(b)->state;
 }
 
+#define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct event_rate, member)
+
 const struct table_column event_rate_columns[] = {
-	{"event", "EVENT", TABLE_LEFT, false, col_event, NULL},
-	{"group", "GROUP", TABLE_LEFT, true, col_group, NULL},
-	{"rate", "RATE/S", TABLE_RIGHT, false, col_rate, by_rate},
-	{"total", "TOTAL", TABLE_RIGHT, false, col_total, by_total},
-	{"bytes_per_s", "BYTES/S", TABLE_RIGHT, false, col_bytes, by_bytes},
-	{"time", "TIME", TABLE_RIGHT, false, col_time, by_time},
-	{"longest_ns", "LONGEST", TABLE_RIGHT, false, col_longest, by_longest},
-	{"share", "WATCHED", TABLE_RIGHT, false, col_share, by_share},
-	{"seen", "SEEN", TABLE_RIGHT, true, col_seen, by_seen},
-	{"lost", "LOST", TABLE_RIGHT, false, col_lost, by_lost},
-	{"cost", "COST", TABLE_RIGHT, false, col_cost, by_cost},
-	{"state", "STATE", TABLE_LEFT, false, col_state, by_state},
+	{FIELD("event", "EVENT", TEXT, name)},
+	{FIELD("group", "GROUP", TEXT, group), .hidden = true},
+	{FIELD("rate", "RATE/S", RATE, rate), .compare = by_rate},
+	{FIELD("total", "TOTAL", RATE, total), .text = col_total},
+	{FIELD("bytes_per_s", "BYTES/S", RATE, bytes), .text = col_bytes},
+	{FIELD("time", "TIME", SHARE, time), .text = col_time},
+	{FIELD("longest_ns", "LONGEST", NS, longest_ns), .text = col_longest},
+	{FIELD("share", "WATCHED", SHARE, share), .text = col_share},
+	{FIELD("seen", "SEEN", COUNT, seen), .hidden = true},
+	{FIELD("lost", "LOST", COUNT, lost), .compare = by_lost},
+	{FIELD("cost", "COST", PERCENT, cost), .text = col_cost},
+	{"state", "STATE", .text = col_state, .compare = by_state},
 	{0},
 };
 

@@ -108,11 +108,11 @@ static int by_total(const void *a, const void *b)
 }
 
 const struct table_column function_columns[] = {
-	{"self", "SELF", TABLE_RIGHT, false, function_self, by_self},
-	{"samples", "SAMPLES", TABLE_RIGHT, false, function_samples, by_self},
-	{"total", "TOTAL", TABLE_RIGHT, false, function_total, by_total},
-	{"kind", "KIND", TABLE_LEFT, false, function_kind, NULL},
-	{"function", "FUNCTION", TABLE_LEFT, false, function_name, NULL},
+	{"self", "SELF", TABLE_RIGHT, .text = function_self, .compare = by_self},
+	{"samples", "SAMPLES", TABLE_RIGHT, .text = function_samples, .compare = by_self},
+	{"total", "TOTAL", TABLE_RIGHT, .text = function_total, .compare = by_total},
+	{"kind", "KIND", .text = function_kind},
+	{"function", "FUNCTION", .text = function_name},
 	{0},
 };
 
@@ -167,11 +167,11 @@ static void process_initial_call(struct strbuf *out, const void *row, const void
 }
 
 const struct table_column sampled_process_columns[] = {
-	{"share", "SHARE", TABLE_RIGHT, false, process_share, NULL},
-	{"samples", "SAMPLES", TABLE_RIGHT, false, process_samples, NULL},
-	{"pid", "PID", TABLE_LEFT, false, process_pid, NULL},
-	{"name", "NAME", TABLE_LEFT, false, process_name, NULL},
-	{"initial_call", "INITIAL CALL", TABLE_LEFT, false, process_initial_call, NULL},
+	{"share", "SHARE", TABLE_RIGHT, .text = process_share},
+	{"samples", "SAMPLES", TABLE_RIGHT, .text = process_samples},
+	{"pid", "PID", .text = process_pid},
+	{"name", "NAME", .text = process_name},
+	{"initial_call", "INITIAL CALL", .text = process_initial_call},
 	{0},
 };
 
@@ -224,11 +224,11 @@ static void diff_name(struct strbuf *out, const void *row, const void *ctx)
 }
 
 static const struct table_column diff_columns[] = {
-	{"delta_self", "CHANGE", TABLE_RIGHT, false, diff_delta, NULL},
-	{"self_a", "SELF A", TABLE_RIGHT, false, diff_self_a, NULL},
-	{"self_b", "SELF B", TABLE_RIGHT, false, diff_self_b, NULL},
-	{"delta_total", "TOTAL CHANGE", TABLE_RIGHT, false, diff_delta_total, NULL},
-	{"function", "FUNCTION", TABLE_LEFT, false, diff_name, NULL},
+	{"delta_self", "CHANGE", TABLE_RIGHT, .text = diff_delta},
+	{"self_a", "SELF A", TABLE_RIGHT, .text = diff_self_a},
+	{"self_b", "SELF B", TABLE_RIGHT, .text = diff_self_b},
+	{"delta_total", "TOTAL CHANGE", TABLE_RIGHT, .text = diff_delta_total},
+	{"function", "FUNCTION", .text = diff_name},
 	{0},
 };
 

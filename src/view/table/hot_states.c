@@ -74,10 +74,10 @@ static void state_margin(struct strbuf *out, const void *row, const void *ctx)
 }
 
 static const struct table_column state_columns[] = {
-	{"state", "STATE", TABLE_LEFT, false, state_name, NULL},
-	{"share", "SHARE", TABLE_RIGHT, false, state_share, NULL},
-	{"time", "TIME", TABLE_RIGHT, false, state_amount, NULL},
-	{"margin", "+-", TABLE_RIGHT, false, state_margin, NULL},
+	{"state", "STATE", .text = state_name},
+	{"share", "SHARE", TABLE_RIGHT, .text = state_share},
+	{"time", "TIME", TABLE_RIGHT, .text = state_amount},
+	{"margin", "+-", TABLE_RIGHT, .text = state_margin},
 	{0},
 };
 
@@ -126,12 +126,12 @@ static void function_name(struct strbuf *out, const void *row, const void *ctx)
 }
 
 static const struct table_column state_function_columns[] = {
-	{"state", "STATE", TABLE_LEFT, false, function_state, NULL},
-	{"self", "SELF", TABLE_RIGHT, false, function_self, NULL},
-	{"time", "TIME", TABLE_RIGHT, false, function_amount, NULL},
-	{"total", "TOTAL", TABLE_RIGHT, false, function_total, NULL},
-	{"kind", "KIND", TABLE_LEFT, false, function_kind, NULL},
-	{"function", "FUNCTION", TABLE_LEFT, false, function_name, NULL},
+	{"state", "STATE", .text = function_state},
+	{"self", "SELF", TABLE_RIGHT, .text = function_self},
+	{"time", "TIME", TABLE_RIGHT, .text = function_amount},
+	{"total", "TOTAL", TABLE_RIGHT, .text = function_total},
+	{"kind", "KIND", .text = function_kind},
+	{"function", "FUNCTION", .text = function_name},
 	{0},
 };
 

@@ -131,21 +131,26 @@ static int by_pid(uint64_t a, uint64_t b)
 #define CELLS(id, name, type, needs) CELLS_##type(id, name)
 PROCESS_FIELDS(CELLS)
 
-const struct table_column process_columns[] = {
 #define NUMBER(name, title)                                                                        \
 	{                                                                                          \
-#name, title, TABLE_RIGHT, false, text_##name, compare_##name                      \
+#name, title, TABLE_RIGHT, .text = text_##name, .compare = compare_##name          \
 	}
 #define TEXT(name, title)                                                                          \
 	{                                                                                          \
-#name, title, TABLE_LEFT, false, text_##name, NULL                                 \
+#name, title, .text = text_##name                                                  \
 	}
-	{"pid", "PID", TABLE_LEFT, false, text_pid, compare_pid},
+#define ORDERED(name, title)                                                                       \
+	{                                                                                          \
+#name, title, .text = text_##name, .compare = compare_##name                       \
+	}
+
+const struct table_column process_columns[] = {
+	ORDERED(pid, "PID"),
 	TEXT(name, "NAME"),
 	TEXT(registered_name, "REGISTERED NAME"),
 	TEXT(label, "LABEL"),
 	TEXT(initial_call, "INITIAL CALL"),
-	{"cpu", "CPU%", TABLE_RIGHT, true, text_cpu, compare_cpu},
+	{"cpu", "CPU%", TABLE_RIGHT, .hidden = true, .text = text_cpu, .compare = compare_cpu},
 	TEXT(status, "STATUS"),
 	NUMBER(memory, "MEMORY"),
 	NUMBER(memory_per_s, "MEMORY/S"),
@@ -161,13 +166,12 @@ const struct table_column process_columns[] = {
 	NUMBER(links, "LINKS"),
 	NUMBER(monitors, "MONITORS"),
 	NUMBER(monitored_by, "MONITORED BY"),
-	{"parent", "PARENT", TABLE_LEFT, false, text_parent, compare_parent},
-	{"group_leader", "GROUP LEADER", TABLE_LEFT, false, text_group_leader,
-	 compare_group_leader},
+	ORDERED(parent, "PARENT"),
+	ORDERED(group_leader, "GROUP LEADER"),
 	TEXT(priority, "PRIORITY"),
-	{"trap_exit", "TRAP EXIT", TABLE_LEFT, false, text_trap_exit, compare_trap_exit},
-	{"torn", "TORN", TABLE_LEFT, false, text_torn, compare_torn},
-	{"stale", "STALE", TABLE_LEFT, false, text_stale, compare_stale},
+	ORDERED(trap_exit, "TRAP EXIT"),
+	ORDERED(torn, "TORN"),
+	ORDERED(stale, "STALE"),
 	{0},
 };
 

@@ -229,7 +229,7 @@ static void column(struct strbuf *out, const struct line *l, const void *ctx,
 {
 	for (const struct table_column *c = process_columns; c->name; c++)
 		if (strcmp(c->name, process_fields[field].name) == 0)
-			c->text(out, l->row, ctx);
+			table_cell(c, out, l->row, ctx);
 }
 
 static void text_line_pid(struct strbuf *out, const void *p, const void *ctx)
@@ -280,13 +280,13 @@ static void text_line_function(struct strbuf *out, const void *p, const void *ct
 }
 
 static const struct table_column tree_columns[] = {
-	{"process", "PROCESS", TABLE_LEFT, false, text_process, NULL},
-	{"pid", "PID", TABLE_LEFT, false, text_line_pid, NULL},
-	{"memory", "MEMORY", TABLE_RIGHT, false, text_line_memory, NULL},
-	{"message_queue_len", "MAILBOX", TABLE_RIGHT, false, text_line_messages, NULL},
-	{"reductions", "REDUCTIONS", TABLE_RIGHT, false, text_line_reductions, NULL},
-	{"status", "STATUS", TABLE_LEFT, false, text_line_status, NULL},
-	{"current_function", "CURRENT FUNCTION", TABLE_LEFT, false, text_line_function, NULL},
+	{"process", "PROCESS", .text = text_process},
+	{"pid", "PID", .text = text_line_pid},
+	{"memory", "MEMORY", TABLE_RIGHT, .text = text_line_memory},
+	{"message_queue_len", "MAILBOX", TABLE_RIGHT, .text = text_line_messages},
+	{"reductions", "REDUCTIONS", TABLE_RIGHT, .text = text_line_reductions},
+	{"status", "STATUS", .text = text_line_status},
+	{"current_function", "CURRENT FUNCTION", .text = text_line_function},
 	{0},
 };
 

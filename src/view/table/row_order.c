@@ -19,7 +19,7 @@
 /* A row and what is compared of it. */
 struct key {
 	uint32_t row;
-	char *text; /* of its cell, if the column has no compare(); owned by the key */
+	char *text; /* of its cell, if the column is compared by it; owned by the key */
 };
 
 /* Rows among which the wanted ranks are. */
@@ -41,10 +41,10 @@ static uint64_t id_of(const struct row_order *o, uint32_t row)
 
 static bool by_text(const struct row_order *o)
 {
-	return o->column && !o->column->compare;
+	return o->column && table_compares_text(o->column);
 }
 
-/* text_a, text_b: of the cells; not looked at if the column has a compare(). */
+/* text_a, text_b: of the cells; not looked at if the column is not compared by them. */
 static int compare_rows(const struct row_order *o, uint32_t a, const char *text_a, uint32_t b,
 			const char *text_b)
 {
@@ -52,8 +52,8 @@ static int compare_rows(const struct row_order *o, uint32_t a, const char *text_
 	int rc = 0;
 
 	if (o->column)
-		rc = o->column->compare ? o->column->compare(row_at(o, a), row_at(o, b))
-					: strcmp(text_a, text_b);
+		rc = by_text(o) ? strcmp(text_a, text_b)
+				: table_compare(o->column, row_at(o, a), row_at(o, b));
 	if (rc)
 		return (rc < 0) == o->reverse ? 1 : -1;
 	id_a = id_of(o, a);
@@ -74,7 +74,7 @@ static void make_text(const struct row_order *o, uint32_t row, struct strbuf *te
 {
 	strbuf_reset(text);
 	if (by_text(o))
-		o->column->text(text, row_at(o, row), o->table->ctx);
+		table_cell(o->column, text, row_at(o, row), o->table->ctx);
 }
 
 static struct key make_key(const struct row_order *o, uint32_t row)

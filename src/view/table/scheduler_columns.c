@@ -31,21 +31,9 @@ static int by_scheduler(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void add_percent(struct strbuf *out, double share)
+static double work(const void *row)
 {
-	if (!isnan(share))
-		strbuf_addf(out, "%.1f%%", 100 * share);
-}
-
-static void col_work(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	add_percent(out, top_scheduler_work(ROW(row)));
-}
-
-static int by_work(const void *a, const void *b)
-{
-	return cell_by_number(top_scheduler_work(ROW(a)), top_scheduler_work(ROW(b)));
+	return top_scheduler_work(row);
 }
 
 static double share(const struct top_scheduler *s, enum top_share_kind kind)
@@ -55,46 +43,11 @@ static double share(const struct top_scheduler *s, enum top_share_kind kind)
 
 /* One column for each of TOP_SHARES. */
 #define SHARE(id, name)                                                                            \
-	static void col_share_##id(struct strbuf *out, const void *row, const void *ctx)           \
+	static double share_##id(const void *row)                                                  \
 	{                                                                                          \
-		(void)ctx;                                                                         \
-		add_percent(out, share(ROW(row), TOP_SHARE_##id));                                 \
-	}                                                                                          \
-	static int by_share_##id(const void *a, const void *b)                                     \
-	{                                                                                          \
-		return cell_by_number(share(ROW(a), TOP_SHARE_##id),                               \
-				      share(ROW(b), TOP_SHARE_##id));                              \
+		return share(row, TOP_SHARE_##id);                                                 \
 	}
 TOP_SHARES(SHARE)
-
-#define RATE(member)                                                                               \
-	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
-	{                                                                                          \
-		(void)ctx;                                                                         \
-		if (!isnan(ROW(row)->member))                                                      \
-			cell_rate(out, ROW(row)->member);                                          \
-	}                                                                                          \
-	static int by_##member(const void *a, const void *b)                                       \
-	{                                                                                          \
-		return cell_by_number(ROW(a)->member, ROW(b)->member);                             \
-	}
-RATE(reductions)
-RATE(context_switches)
-RATE(gcs)
-
-static void col_run_queue(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	if (ROW(row)->run_queue != TOP_UNKNOWN)
-		cell_count(out, ROW(row)->run_queue);
-}
-
-static int by_run_queue(const void *a, const void *b)
-{
-	uint64_t x = ROW(a)->run_queue + 1, y = ROW(b)->run_queue + 1; /* unknown: 0 */
-
-	return x > y ? -1 : x < y;
-}
 
 /* As `sched --now` has it. */
 static void col_at_least(struct strbuf *out, const void *row, const void *ctx)
@@ -113,17 +66,18 @@ static int by_at_least(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-#define SHARE_COLUMN(id, name) {name, #id, TABLE_RIGHT, false, col_share_##id, by_share_##id},
+#define SHARE_COLUMN(id, name) {TABLE_NUMBER(name, #id, SHARE, share_##id)},
+#define FIELD(name, title, type, member)                                                           \
+	TABLE_FIELD(name, title, type, struct top_scheduler, member)
 
 const struct table_column scheduler_columns[] = {
-	{"scheduler", "SCHEDULER", TABLE_LEFT, false, col_scheduler, by_scheduler},
-	{"work", "WORK", TABLE_RIGHT, false, col_work, by_work},
-	{"at_least_ns", "FOR", TABLE_RIGHT, false, col_at_least, by_at_least},
+	{"scheduler", "SCHEDULER", .text = col_scheduler, .compare = by_scheduler},
+	{TABLE_NUMBER("work", "WORK", SHARE, work)},
+	{"at_least_ns", "FOR", TABLE_RIGHT, .text = col_at_least, .compare = by_at_least},
 	TOP_SHARES(SHARE_COLUMN) /**/
-	{"run_queue", "RUN QUEUE", TABLE_RIGHT, false, col_run_queue, by_run_queue},
-	{"reductions_per_s", "REDUCTIONS/S", TABLE_RIGHT, false, col_reductions, by_reductions},
-	{"context_switches_per_s", "SWITCHES/S", TABLE_RIGHT, false, col_context_switches,
-	 by_context_switches},
-	{"gcs_per_s", "GCS/S", TABLE_RIGHT, false, col_gcs, by_gcs},
+	{FIELD("run_queue", "RUN QUEUE", COUNT, run_queue)},
+	{FIELD("reductions_per_s", "REDUCTIONS/S", RATE, reductions)},
+	{FIELD("context_switches_per_s", "SWITCHES/S", RATE, context_switches)},
+	{FIELD("gcs_per_s", "GCS/S", RATE, gcs)},
 	{0},
 };

@@ -87,7 +87,7 @@ static int choose_columns(const struct table *t, const struct table_options *o,
 struct sort_key {
 	const struct table_column *column;
 	const void *row;
-	char *text; /* if the column has no compare() */
+	char *text; /* if the column is compared by it */
 	size_t index;
 	int sign;
 };
@@ -97,7 +97,7 @@ static int compare_keys(const void *va, const void *vb)
 	const struct sort_key *a = va, *b = vb;
 	int rc;
 
-	rc = a->text ? strcmp(a->text, b->text) : a->column->compare(a->row, b->row);
+	rc = a->text ? strcmp(a->text, b->text) : table_compare(a->column, a->row, b->row);
 	if (rc)
 		return rc < 0 ? -a->sign : a->sign;
 	return a->index < b->index ? -1 : a->index > b->index;
@@ -146,8 +146,8 @@ int table_order(const struct table *t, const struct table_options *o, size_t **o
 					    .row = (const char *)t->rows + i * t->row_size,
 					    .index = i,
 					    .sign = reverse ? -1 : 1};
-		if (column && !column->compare) {
-			column->text(&text, keys[i].row, t->ctx);
+		if (column && table_compares_text(column)) {
+			table_cell(column, &text, keys[i].row, t->ctx);
 			keys[i].text = strbuf_detach(&text, NULL);
 		}
 	}
@@ -187,7 +187,7 @@ static void make_cell(struct strbuf *cell, const struct table *t, const struct t
 	if (line == 0)
 		strbuf_addstr(cell, c->title);
 	else
-		c->text(cell, (const char *)t->rows + order[line - 1] * t->row_size, t->ctx);
+		table_cell(c, cell, (const char *)t->rows + order[line - 1] * t->row_size, t->ctx);
 	if (!cell->len)
 		strbuf_addch(cell, '-');
 	table_clean_text(cell, false);
@@ -202,10 +202,10 @@ static void write_line(FILE *f, struct strbuf *cells, const struct table_column 
 		size_t pad =
 			widths[i] - MIN(widths[i], table_text_width(cells[i].buf, cells[i].len));
 
-		if (shown[i]->align == TABLE_RIGHT)
+		if (table_is_right(shown[i]))
 			pending += pad;
 		fprintf(f, "%*s%s", (int)pending, "", cells[i].buf);
-		pending = 2 + (shown[i]->align == TABLE_LEFT ? pad : 0);
+		pending = 2 + (!table_is_right(shown[i]) ? pad : 0);
 	}
 }
 
@@ -237,7 +237,7 @@ int table_write(FILE *f, const struct table *t, const struct table_options *o, s
 	for (size_t line = 0; line < nr_lines && !ferror(f); line++) {
 		for (int i = 0; i < nr; i++)
 			make_cell(&cells[i], t, shown[i], order, line);
-		if (o->width && nr && shown[nr - 1]->align == TABLE_LEFT)
+		if (o->width && nr && !table_is_right(shown[nr - 1]))
 			table_cut_text(&cells[nr - 1], o->width - MIN(o->width, before));
 		if (o->color && line == 0)
 			fputs("\033[1m", f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text tables.  A kind of row has a registry of columns, one row of the registry for each; what
- * is shown, and in which order, the user chooses by their names.
+ * Text tables.  A kind of row has a registry of columns (column.h); which of them are shown, and
+ * in which order, the user chooses by their names.
  *
  * Cells may hold anything that was read from a node: what a terminal must not see of them (escape
  * sequences above all) is shown as '?', see characters.h.
@@ -15,20 +15,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
-
-enum table_align { TABLE_LEFT, TABLE_RIGHT };
-
-struct table_column {
-	const char *name;  /* as in --columns and --sort, and the JSON field of the same meaning */
-	const char *title; /* heading */
-	enum table_align align;
-	bool hidden; /* shown only if asked for */
-	/* Adds the text of the cell; nothing = shown as "-". */
-	void (*text)(struct strbuf *out, const void *row, const void *ctx);
-	/* The order of --sort, as qsort(3): numbers largest first, names from A to Z.  NULL = by
-	 * the bytes of the text. */
-	int (*compare)(const void *a, const void *b);
-};
+#include "view/table/column.h"
 
 struct table {
 	const struct table_column *columns; /* ends with name == NULL */

@@ -37,9 +37,9 @@ static int senseless(const void *a, const void *b)
 }
 
 static const struct table_column columns[] = {
-	{"value", "VALUE", TABLE_RIGHT, false, text_value, by_value},
-	{"text", "TEXT", TABLE_LEFT, false, text_value, NULL},
-	{"senseless", "SENSELESS", TABLE_LEFT, false, text_value, senseless},
+	{"value", "VALUE", TABLE_RIGHT, .text = text_value, .compare = by_value},
+	{"text", "TEXT", .text = text_value},
+	{"senseless", "SENSELESS", .text = text_value, .compare = senseless},
 	{0},
 };
 

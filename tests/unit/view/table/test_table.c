@@ -44,9 +44,9 @@ static void text_first(struct strbuf *out, const void *row, const void *ctx)
 }
 
 static const struct table_column columns[] = {
-	{"name", "NAME", TABLE_LEFT, false, text_name, NULL},
-	{"weight", "WEIGHT", TABLE_RIGHT, false, text_weight, by_weight},
-	{"first", "FIRST", TABLE_LEFT, true, text_first, NULL},
+	{"name", "NAME", .text = text_name},
+	{"weight", "WEIGHT", TABLE_RIGHT, .text = text_weight, .compare = by_weight},
+	{"first", "FIRST", .hidden = true, .text = text_first},
 	{0},
 };
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See column.h. */
+#include "view/table/column.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "view/table/cells.h"
+
+bool table_is_right(const struct table_column *c)
+{
+	return c->align == TABLE_RIGHT || c->type >= TABLE_COUNT;
+}
+
+static const void *member_of(const struct table_column *c, const void *row)
+{
+	return (const char *)row + c->offset;
+}
+
+static bool is_unsigned(const struct table_column *c)
+{
+	return c->size && c->type >= TABLE_FLAG && c->type <= TABLE_NS;
+}
+
+static const char *text_of(const struct table_column *c, const void *row)
+{
+	const char *text;
+
+	memcpy(&text, member_of(c, row), sizeof(text));
+	return text;
+}
+
+/* False if it is not known. */
+static bool unsigned_of(const struct table_column *c, const void *row, uint64_t *n)
+{
+	*n = 0;
+	memcpy(n, member_of(c, row), c->size); /* little endian */
+	return c->type == TABLE_FLAG || *n != UINT64_MAX >> (64 - 8 * c->size);
+}
+
+/* NaN if it is not known. */
+static double number_of(const struct table_column *c, const void *row)
+{
+	double d;
+	uint64_t n;
+
+	if (is_unsigned(c))
+		return unsigned_of(c, row, &n) ? (double)n : NAN;
+	if (!c->size)
+		return c->number(row);
+	memcpy(&d, member_of(c, row), sizeof(d));
+	return d;
+}
+
+static void number_text(const struct table_column *c, struct strbuf *out, const void *row)
+{
+	double d = number_of(c, row);
+
+	if (isnan(d))
+		return;
+	switch (c->type) {
+	case TABLE_FLAG:
+		strbuf_addstr(out, d != 0 ? "yes" : "no");
+		break;
+	case TABLE_COUNT:
+		cell_count(out, (uint64_t)llround(fmin(d, 9e18)));
+		break;
+	case TABLE_BYTES:
+		cell_bytes(out, d);
+		break;
+	case TABLE_NS:
+		cell_ns(out, d);
+		break;
+	case TABLE_RATE:
+		cell_rate(out, d);
+		break;
+	case TABLE_SHARE:
+		strbuf_addf(out, "%.1f%%", 100 * d);
+		break;
+	default:
+		strbuf_addf(out, "%.1f", d);
+	}
+}
+
+void table_cell(const struct table_column *c, struct strbuf *out, const void *row, const void *ctx)
+{
+	if (c->text)
+		c->text(out, row, ctx);
+	else if (c->type == TABLE_TEXT)
+		strbuf_addstr(out, text_of(c, row) ? text_of(c, row) : "");
+	else
+		number_text(c, out, row);
+}
+
+bool table_compares_text(const struct table_column *c)
+{
+	return !c->compare && (c->type == TABLE_OWN || c->type == TABLE_TEXT);
+}
+
+int table_compare(const struct table_column *c, const void *a, const void *b)
+{
+	uint64_t x, y;
+
+	if (c->compare)
+		return c->compare(a, b);
+	if (is_unsigned(c) && unsigned_of(c, a, &x) && unsigned_of(c, b, &y))
+		return x > y ? -1 : x < y;
+	return cell_by_number(number_of(c, a), number_of(c, b));
+}
+
+void table_json_field(const struct table_column *c, struct jsonw *w, const void *row,
+		      const void *ctx)
+{
+	struct strbuf text = STRBUF_INIT;
+	bool known;
+	uint64_t n;
+
+	if (c->json) {
+		c->json(w, c->name, row, ctx);
+	} else if (c->type == TABLE_OWN) {
+		c->text(&text, row, ctx);
+		jsonw_text(w, c->name, &text);
+		strbuf_free(&text);
+	} else if (c->type == TABLE_TEXT) {
+		jsonw_string(w, c->name, text_of(c, row));
+	} else if (c->type == TABLE_FLAG) {
+		jsonw_bool(w, c->name, number_of(c, row) != 0);
+	} else if (is_unsigned(c)) {
+		known = unsigned_of(c, row, &n);
+		jsonw_uint_if(w, c->name, known, n);
+	} else {
+		jsonw_double(w, c->name, number_of(c, row));
+	}
+}
+
+void table_json_fields(const struct table_column *columns, struct jsonw *w, const void *row,
+		       const void *ctx)
+{
+	for (const struct table_column *c = columns; c->name; c++)
+		table_json_field(c, w, row, ctx);
+}

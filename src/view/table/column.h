@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Columns of rows.  A registry has a row for each: most say what a member of the row is, and its
+ * text, its order and its JSON field follow from that; the others have functions of their own.
+ */
+#ifndef EBEAM_VIEW_COLUMN_H
+#define EBEAM_VIEW_COLUMN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/jsonw.h"
+#include "base/strbuf.h"
+
+enum table_align { TABLE_LEFT, TABLE_RIGHT };
+
+/*
+ * What is not known is shown as "-", and null in JSON: an unsigned number with all bits set, a
+ * double that is NaN, a text that is NULL or empty.
+ */
+enum table_type {
+	TABLE_OWN,     /* as text(), compare() and json() say */
+	TABLE_TEXT,    /* const char * */
+	TABLE_FLAG,    /* bool: "yes", "no" */
+	TABLE_COUNT,   /* unsigned: "12,345" */
+	TABLE_BYTES,   /* unsigned: "1.2 MiB" */
+	TABLE_NS,      /* unsigned, nanoseconds: "12.3 us" */
+	TABLE_RATE,    /* double, of a second: "12,345", "0.3" */
+	TABLE_SHARE,   /* double, 1 = all: "12.3%" */
+	TABLE_PERCENT, /* double, 100 = one CPU: "12.3" */
+};
+
+struct table_column {
+	const char *name;  /* as in --columns and --sort, and the JSON field of the same meaning */
+	const char *title; /* heading */
+	enum table_align align; /* numbers stand right in any case */
+	bool hidden;		/* shown only if asked for */
+	/* Adds the text of the cell; nothing = shown as "-". */
+	void (*text)(struct strbuf *out, const void *row, const void *ctx);
+	/* The order of --sort, as qsort(3): numbers largest first, names from A to Z.  NULL = as
+	 * the type says; without one by the bytes of the text. */
+	int (*compare)(const void *a, const void *b);
+	/* Writes the field.  NULL = as the type says; without one as a string. */
+	void (*json)(struct jsonw *w, const char *name, const void *row, const void *ctx);
+	enum table_type type;
+	uint16_t offset, size;		   /* of the member; size 0 = the value is computed: */
+	double (*number)(const void *row); /* of a number's type */
+};
+
+#define TABLE_MEMBER(row, member)                                                                  \
+	.offset = offsetof(row, member), .size = (uint16_t)sizeof(((row *)0)->member)
+/* A row of a registry: {TABLE_FIELD("size", "OBJECTS", COUNT, struct ets_table, size)}. */
+#define TABLE_FIELD(id, heading, kind, row, member)                                                \
+	.name = (id), .title = (heading), .type = TABLE_##kind, TABLE_MEMBER(row, member)
+/* The same of a number that is computed. */
+#define TABLE_NUMBER(id, heading, kind, of_row)                                                    \
+	.name = (id), .title = (heading), .type = TABLE_##kind, .number = (of_row)
+
+bool table_is_right(const struct table_column *c);
+/* The text of a cell; nothing = not known. */
+void table_cell(const struct table_column *c, struct strbuf *out, const void *row, const void *ctx);
+/* The column's order is that of the text of its cells: table_compare() says nothing. */
+bool table_compares_text(const struct table_column *c);
+int table_compare(const struct table_column *c, const void *a, const void *b);
+/* The field of that name, in an object that has begun. */
+void table_json_field(const struct table_column *c, struct jsonw *w, const void *row,
+		      const void *ctx);
+/* All of them, hidden ones too. */
+void table_json_fields(const struct table_column *columns, struct jsonw *w, const void *row,
+		       const void *ctx);
+
+#endif
