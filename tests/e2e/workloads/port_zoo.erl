@@ -117,12 +117,14 @@ tie(Port) ->
 
 %% That many more, some of them closed again.
 many(N) ->
+    Self = self(),
     spawn(fun() ->
                   Ports = [element(2, gen_udp:open(0)) || _ <- lists:seq(1, list_to_integer(N))],
                   [gen_udp:close(P) || {I, P} <- workload:enumerate(Ports), I rem 7 =:= 3],
+                  Self ! opened,
                   timer:sleep(infinity)
           end),
-    timer:sleep(300),
+    receive opened -> ok end,
     length(erlang:ports()).
 
 %% ---- what the node says -------------------------------------------------------------------
