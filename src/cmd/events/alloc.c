@@ -54,118 +54,24 @@ static uint64_t bytes_of(const struct held *h)
 	return h->mbcs.bytes + h->sbcs.bytes + h->pool.bytes;
 }
 
-static uint64_t carriers_now(const struct row *r)
+static uint64_t carriers_of(const struct held *h)
 {
-	return r->held ? r->held->mbcs.carriers + r->held->sbcs.carriers + r->held->pool.carriers
-		       : 0;
+	return h->mbcs.carriers + h->sbcs.carriers + h->pool.carriers;
 }
 
-static uint64_t bytes_now(const struct row *r)
-{
-	return r->held ? bytes_of(r->held) : 0;
-}
+#define VALUE(name, value) TABLE_VALUE(name, struct row, value)
 
-static uint64_t created(const struct row *r)
-{
-	return r->c.mbcs.created + r->c.sbcs.created;
-}
-
-static uint64_t created_bytes(const struct row *r)
-{
-	return r->c.mbcs.created_bytes + r->c.sbcs.created_bytes;
-}
-
-static uint64_t destroyed(const struct row *r)
-{
-	return r->c.mbcs.destroyed + r->c.sbcs.destroyed;
-}
-
-static uint64_t destroyed_bytes(const struct row *r)
-{
-	return r->c.mbcs.destroyed_bytes + r->c.sbcs.destroyed_bytes;
-}
-
-static double churn(const struct row *r)
-{
-	return units_rate((double)carrier_row_churn(&r->c), r->seconds);
-}
-
-static uint64_t mbcs_now(const struct row *r)
-{
-	return r->held ? r->held->mbcs.carriers : 0;
-}
-
-static uint64_t sbcs_now(const struct row *r)
-{
-	return r->held ? r->held->sbcs.carriers : 0;
-}
-
-static uint64_t pool_now(const struct row *r)
-{
-	return r->held ? r->held->pool.carriers : 0;
-}
-
-static uint64_t pool_put(const struct row *r)
-{
-	return r->c.pool_put;
-}
-
-static uint64_t pool_get(const struct row *r)
-{
-	return r->c.pool_get;
-}
-
-static uint64_t resized(const struct row *r)
-{
-	return r->c.resized;
-}
-
-/* A number of the row; nothing where `known` says that it is not known. */
-#define COLUMN(name, add, known)                                                                   \
-	static void text_##name(struct strbuf *out, const void *row, const void *ctx)              \
-	{                                                                                          \
-		UNUSED(ctx);                                                                       \
-		if (known)                                                                         \
-			cell_##add(out, name(ROW(row)));                                           \
-	}                                                                                          \
-	static int by_##name(const void *a, const void *b)                                         \
-	{                                                                                          \
-		uint64_t x = name(ROW(a)), y = name(ROW(b));                                       \
-                                                                                                   \
-		return (x < y) - (x > y);                                                          \
-	}
-
-COLUMN(created, count, true)
-COLUMN(created_bytes, bytes, true)
-COLUMN(destroyed, count, true)
-COLUMN(destroyed_bytes, bytes, true)
-COLUMN(pool_put, count, true)
-COLUMN(pool_get, count, true)
-COLUMN(resized, count, true)
-COLUMN(carriers_now, count, ROW(row)->held)
-COLUMN(bytes_now, bytes, ROW(row)->held)
-COLUMN(mbcs_now, count, ROW(row)->held)
-COLUMN(sbcs_now, count, ROW(row)->held)
-COLUMN(pool_now, count, ROW(row)->held)
-
-static void text_type(struct strbuf *out, const void *row, const void *ctx)
-{
-	UNUSED(ctx);
-	strbuf_addstr(out, ROW(row)->type);
-}
-
-static void text_churn(struct strbuf *out, const void *row, const void *ctx)
-{
-	UNUSED(ctx);
-	strbuf_addf(out, "%.1f", churn(ROW(row)));
-}
-
-static int by_churn(const void *a, const void *b)
-{
-	double x = churn(ROW(a)), y = churn(ROW(b));
-
-	return (x < y) - (x > y);
-}
+VALUE(churn, units_rate((double)carrier_row_churn(&r->c), r->seconds))
+VALUE(created, r->c.mbcs.created + r->c.sbcs.created)
+VALUE(created_bytes, r->c.mbcs.created_bytes + r->c.sbcs.created_bytes)
+VALUE(destroyed, r->c.mbcs.destroyed + r->c.sbcs.destroyed)
+VALUE(destroyed_bytes, r->c.mbcs.destroyed_bytes + r->c.sbcs.destroyed_bytes)
+VALUE(carriers_now, r->held ? (double)carriers_of(r->held) : NAN)
+VALUE(bytes_now, r->held ? (double)bytes_of(r->held) : NAN)
+VALUE(mbcs_now, r->held ? (double)r->held->mbcs.carriers : NAN)
+VALUE(sbcs_now, r->held ? (double)r->held->sbcs.carriers : NAN)
+VALUE(pool_now, r->held ? (double)r->held->pool.carriers : NAN)
+VALUE(delta, r->delta)
 
 static void text_delta(struct strbuf *out, const void *row, const void *ctx)
 {
@@ -178,36 +84,25 @@ static void text_delta(struct strbuf *out, const void *row, const void *ctx)
 	cell_bytes(out, fabs((double)d));
 }
 
-static int by_delta(const void *a, const void *b)
-{
-	int64_t x = ROW(a)->delta, y = ROW(b)->delta;
-
-	return (x < y) - (x > y);
-}
+#define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct row, member)
+#define NUMBER(name, title, type)	 TABLE_NUMBER(#name, title, type, name)
 
 static const struct table_column columns[] = {
-	{"type", "ALLOCATOR", .text = text_type},
-	{"churn", "CHURN/s", TABLE_RIGHT, .text = text_churn, .compare = by_churn},
-	{"created", "CREATED", TABLE_RIGHT, .text = text_created, .compare = by_created},
-	{"created_bytes", "BYTES", TABLE_RIGHT, .text = text_created_bytes,
-	 .compare = by_created_bytes},
-	{"destroyed", "DESTROYED", TABLE_RIGHT, .text = text_destroyed, .compare = by_destroyed},
-	{"destroyed_bytes", "BYTES", TABLE_RIGHT, .text = text_destroyed_bytes,
-	 .compare = by_destroyed_bytes},
-	{"resized", "RESIZED", TABLE_RIGHT, .hidden = true, .text = text_resized,
-	 .compare = by_resized},
-	{"delta", "DELTA", TABLE_RIGHT, .text = text_delta, .compare = by_delta},
-	{"pool_put", "TO POOL", TABLE_RIGHT, .text = text_pool_put, .compare = by_pool_put},
-	{"pool_get", "FROM POOL", TABLE_RIGHT, .text = text_pool_get, .compare = by_pool_get},
-	{"carriers_now", "CARRIERS", TABLE_RIGHT, .text = text_carriers_now,
-	 .compare = by_carriers_now},
-	{"bytes_now", "NOW", TABLE_RIGHT, .text = text_bytes_now, .compare = by_bytes_now},
-	{"mbcs_now", "MBCS", TABLE_RIGHT, .hidden = true, .text = text_mbcs_now,
-	 .compare = by_mbcs_now},
-	{"sbcs_now", "SBCS", TABLE_RIGHT, .hidden = true, .text = text_sbcs_now,
-	 .compare = by_sbcs_now},
-	{"pool_now", "IN POOL", TABLE_RIGHT, .hidden = true, .text = text_pool_now,
-	 .compare = by_pool_now},
+	{FIELD("type", "ALLOCATOR", TEXT, type)},
+	{NUMBER(churn, "CHURN/s", PERCENT)},
+	{NUMBER(created, "CREATED", COUNT)},
+	{NUMBER(created_bytes, "BYTES", BYTES)},
+	{NUMBER(destroyed, "DESTROYED", COUNT)},
+	{NUMBER(destroyed_bytes, "BYTES", BYTES)},
+	{FIELD("resized", "RESIZED", COUNT, c.resized), .hidden = true},
+	{NUMBER(delta, "DELTA", BYTES), .text = text_delta},
+	{FIELD("pool_put", "TO POOL", COUNT, c.pool_put)},
+	{FIELD("pool_get", "FROM POOL", COUNT, c.pool_get)},
+	{NUMBER(carriers_now, "CARRIERS", COUNT)},
+	{NUMBER(bytes_now, "NOW", BYTES)},
+	{NUMBER(mbcs_now, "MBCS", COUNT), .hidden = true},
+	{NUMBER(sbcs_now, "SBCS", COUNT), .hidden = true},
+	{NUMBER(pool_now, "IN POOL", COUNT), .hidden = true},
 	{0},
 };
 
@@ -418,28 +313,30 @@ static int show_json(struct alloc *a, const struct rows *r, uint64_t duration_ns
 
 /* ---- text --------------------------------------------------------------------------------- */
 
+static void add_counts(struct carrier_row *to, const struct carrier_row *from)
+{
+	to->mbcs.created += from->mbcs.created + from->sbcs.created;
+	to->mbcs.created_bytes += from->mbcs.created_bytes + from->sbcs.created_bytes;
+	to->mbcs.destroyed += from->mbcs.destroyed + from->sbcs.destroyed;
+	to->mbcs.destroyed_bytes += from->mbcs.destroyed_bytes + from->sbcs.destroyed_bytes;
+}
+
 static void write_totals(FILE *f, const struct rows *r, uint64_t duration_ns)
 {
 	struct row sum = {0};
 	struct strbuf line = STRBUF_INIT;
 	char buf[32];
 
-	for (size_t i = 0; i < r->v.len; i++) {
-		const struct row *row = &r->v.data[i];
-
-		sum.c.mbcs.created += created(row);
-		sum.c.mbcs.created_bytes += created_bytes(row);
-		sum.c.mbcs.destroyed += destroyed(row);
-		sum.c.mbcs.destroyed_bytes += destroyed_bytes(row);
-	}
+	for (size_t i = 0; i < r->v.len; i++)
+		add_counts(&sum.c, &r->v.data[i].c);
 	strbuf_addf(&line, "In %s: ", units_format_ns(duration_ns, buf, sizeof(buf)));
-	cell_count(&line, created(&sum));
+	cell_count(&line, (uint64_t)created(&sum));
 	strbuf_addstr(&line, " carriers created (");
-	cell_bytes(&line, (double)created_bytes(&sum));
+	cell_bytes(&line, created_bytes(&sum));
 	strbuf_addstr(&line, "), ");
-	cell_count(&line, destroyed(&sum));
+	cell_count(&line, (uint64_t)destroyed(&sum));
 	strbuf_addstr(&line, " destroyed (");
-	cell_bytes(&line, (double)destroyed_bytes(&sum));
+	cell_bytes(&line, destroyed_bytes(&sum));
 	fprintf(f, "%s)\n", line.buf);
 	strbuf_free(&line);
 }

@@ -4,6 +4,7 @@
  * host says.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,63 +239,39 @@ static void col_socket_state(struct strbuf *out, const void *row, const void *ct
 	strbuf_addstr(out, text ? text : "");
 }
 
-/* A number: its cell, and the order, largest first. */
-#define NUMBER_COLUMN(column, known, value) UNIT_COLUMN(column, known, value, count)
-#define BYTES_COLUMN(column, known, value)  UNIT_COLUMN(column, known, value, bytes)
-#define UNIT_COLUMN(column, known, value, unit)                                                    \
-	static void col_##column(struct strbuf *out, const void *row, const void *ctx)             \
-	{                                                                                          \
-		const struct dist_row *r = row;                                                    \
-		char buf[32];                                                                      \
-                                                                                                   \
-		(void)ctx;                                                                         \
-		if (known)                                                                         \
-			strbuf_addstr(out, units_format_##unit(value, buf, sizeof(buf)));          \
-	}                                                                                          \
-	static uint64_t value_##column(const struct dist_row *r)                                   \
-	{                                                                                          \
-		return (known) ? (value) + 1 : 0;                                                  \
-	}                                                                                          \
-	static int by_##column(const void *a, const void *b)                                       \
-	{                                                                                          \
-		uint64_t x = value_##column(a), y = value_##column(b);                             \
-                                                                                                   \
-		return x > y ? -1 : x < y;                                                         \
-	}
+#define VALUE(name, value) TABLE_VALUE(name, struct dist_row, value)
 
-NUMBER_COLUMN(in, r->d->controller, r->d->in)
-NUMBER_COLUMN(out, r->d->controller, r->d->out)
-BYTES_COLUMN(queue, true, r->d->queue)
-NUMBER_COLUMN(waiting, true, (uint64_t)r->d->nr_waiting)
-NUMBER_COLUMN(creation, true, (uint64_t)r->d->creation)
-NUMBER_COLUMN(connection_id, true, (uint64_t)r->d->connection_id)
-BYTES_COLUMN(port_queue, r->port, r->port->queue_size)
-BYTES_COLUMN(port_input, r->port, input_of(r))
-BYTES_COLUMN(port_output, r->port, r->port->bytes_out)
-BYTES_COLUMN(recv_q, r->socket && r->socket->has_queues, r->socket->recv_q)
-BYTES_COLUMN(send_q, r->socket && r->socket->has_queues, r->socket->send_q)
+VALUE(in, r->d->controller ? (double)r->d->in : NAN)
+VALUE(out, r->d->controller ? (double)r->d->out : NAN)
+VALUE(queue, r->d->queue)
+VALUE(waiting, r->d->nr_waiting)
+VALUE(creation, r->d->creation)
+VALUE(connection_id, r->d->connection_id)
+VALUE(port_queue, r->port ? (double)r->port->queue_size : NAN)
+VALUE(port_input, r->port ? (double)input_of(r) : NAN)
+VALUE(port_output, r->port ? (double)r->port->bytes_out : NAN)
+VALUE(recv_q, r->socket && r->socket->has_queues ? (double)r->socket->recv_q : NAN)
+VALUE(send_q, r->socket && r->socket->has_queues ? (double)r->socket->send_q : NAN)
+
+#define NUMBER(name, title, type) TABLE_NUMBER(#name, title, type, name)
 
 static const struct table_column dist_columns[] = {
 	{"name", "NODE", .text = col_name},
 	{"type", "TYPE", .text = col_type},
 	{"state", "STATE", .text = col_state},
-	{"in", "IN", TABLE_RIGHT, .text = col_in, .compare = by_in},
-	{"out", "OUT", TABLE_RIGHT, .text = col_out, .compare = by_out},
-	{"queue", "QUEUE", TABLE_RIGHT, .text = col_queue, .compare = by_queue},
-	{"waiting", "WAITING", TABLE_RIGHT, .text = col_waiting, .compare = by_waiting},
-	{"creation", "CREATION", TABLE_RIGHT, .hidden = true, .text = col_creation,
-	 .compare = by_creation},
-	{"connection_id", "CONNECTION", TABLE_RIGHT, .hidden = true, .text = col_connection_id,
-	 .compare = by_connection_id},
+	{NUMBER(in, "IN", COUNT)},
+	{NUMBER(out, "OUT", COUNT)},
+	{NUMBER(queue, "QUEUE", BYTES)},
+	{NUMBER(waiting, "WAITING", COUNT)},
+	{NUMBER(creation, "CREATION", COUNT), .hidden = true},
+	{NUMBER(connection_id, "CONNECTION", COUNT), .hidden = true},
 	{"controller", "CONTROLLER", .text = col_controller},
 	{"owner", "OWNER", .text = col_owner},
-	{"port_input", "BYTES IN", TABLE_RIGHT, .hidden = true, .text = col_port_input,
-	 .compare = by_port_input},
-	{"port_output", "BYTES OUT", TABLE_RIGHT, .hidden = true, .text = col_port_output,
-	 .compare = by_port_output},
-	{"port_queue", "PORT QUEUE", TABLE_RIGHT, .text = col_port_queue, .compare = by_port_queue},
-	{"recv_q", "RECV-Q", TABLE_RIGHT, .text = col_recv_q, .compare = by_recv_q},
-	{"send_q", "SEND-Q", TABLE_RIGHT, .text = col_send_q, .compare = by_send_q},
+	{NUMBER(port_input, "BYTES IN", BYTES), .hidden = true},
+	{NUMBER(port_output, "BYTES OUT", BYTES), .hidden = true},
+	{NUMBER(port_queue, "PORT QUEUE", BYTES)},
+	{NUMBER(recv_q, "RECV-Q", BYTES)},
+	{NUMBER(send_q, "SEND-Q", BYTES)},
 	{"socket_state", "SOCKET", .hidden = true, .text = col_socket_state},
 	{"peer", "PEER", .text = col_peer},
 	{0},

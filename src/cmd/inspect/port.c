@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #include "cmd/output/rows.h"
 #include "cmd/run/target.h"
 #include "names/names.h"
+#include "view/table/cells.h"
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
@@ -246,57 +248,41 @@ static void col_socket_state(struct strbuf *out, const void *row, const void *ct
 		strbuf_addstr(out, name);
 }
 
-/* Numbers: the order, largest first, and the cell. */
-#define ORDER(column, known, value)                                                                \
-	static uint64_t value_##column(const struct port_row *r)                                   \
-	{                                                                                          \
-		return (known) ? (value) + 1 : 0;                                                  \
-	}                                                                                          \
-	static int by_##column(const void *a, const void *b)                                       \
-	{                                                                                          \
-		uint64_t x = value_##column(a), y = value_##column(b);                             \
-                                                                                                   \
-		return x > y ? -1 : x < y;                                                         \
-	}
+#define VALUE(name, value) TABLE_VALUE(name, struct port_row, value)
 
-#define NUMBER_COLUMN(column, known, value, format)                                                \
-	static void col_##column(struct strbuf *out, const void *row, const void *ctx)             \
-	{                                                                                          \
-		const struct port_row *r = row;                                                    \
-		char buf[32];                                                                      \
-                                                                                                   \
-		(void)ctx;                                                                         \
-		if (known)                                                                         \
-			strbuf_addstr(out, units_format_##format(value, buf, sizeof(buf)));        \
-	}                                                                                          \
-	ORDER(column, known, value)
-
-NUMBER_COLUMN(input, true, r->p->bytes_in, bytes)
-NUMBER_COLUMN(output, true, r->p->bytes_out, bytes)
-NUMBER_COLUMN(queue_size, true, r->p->queue_size, bytes)
-NUMBER_COLUMN(memory, r->p->memory_known, r->p->memory, bytes)
-NUMBER_COLUMN(links, true, (uint64_t)r->p->links.len, count)
-NUMBER_COLUMN(monitors, true, (uint64_t)r->p->monitors.len, count)
-NUMBER_COLUMN(monitored_by, true, (uint64_t)r->p->monitored_by.len, count)
-NUMBER_COLUMN(suspended, true, (uint64_t)r->p->suspended.len, count)
+VALUE(input, r->p->bytes_in)
+VALUE(output, r->p->bytes_out)
+VALUE(queue_size, r->p->queue_size)
+VALUE(memory, r->p->memory_known ? (double)r->p->memory : NAN)
+VALUE(links, r->p->links.len)
+VALUE(monitors, r->p->monitors.len)
+VALUE(monitored_by, r->p->monitored_by.len)
+VALUE(suspended, r->p->suspended.len)
+VALUE(recv_q, r->socket && r->socket->has_queues ? (double)r->socket->recv_q : NAN)
+VALUE(send_q, r->socket && r->socket->has_queues ? (double)r->socket->send_q : NAN)
 
 /* Connections instead of bytes if it listens. */
-#define SOCKET_QUEUE(member)                                                                       \
-	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
-	{                                                                                          \
-		const struct socket_info *s = ROW(row)->socket;                                    \
-		char buf[32];                                                                      \
-                                                                                                   \
-		(void)ctx;                                                                         \
-		if (s && s->has_queues)                                                            \
-			strbuf_addstr(out,                                                         \
-				      (s->listening ? units_format_count : units_format_bytes)(    \
-					      s->member, buf, sizeof(buf)));                       \
-	}                                                                                          \
-	ORDER(member, r->socket && r->socket->has_queues, r->socket->member)
+static void add_socket_queue(struct strbuf *out, const struct socket_info *s, double queued)
+{
+	if (isnan(queued))
+		return;
+	if (s->listening)
+		cell_count(out, (uint64_t)queued);
+	else
+		cell_bytes(out, queued);
+}
 
-SOCKET_QUEUE(recv_q)
-SOCKET_QUEUE(send_q)
+static void col_recv_q(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_socket_queue(out, ROW(row)->socket, recv_q(row));
+}
+
+static void col_send_q(struct strbuf *out, const void *row, const void *ctx)
+{
+	(void)ctx;
+	add_socket_queue(out, ROW(row)->socket, send_q(row));
+}
 
 static int by_port(const void *a, const void *b)
 {
@@ -315,6 +301,8 @@ static int by_os_pid(const void *a, const void *b)
 	return ROW(a)->p->os_pid > ROW(b)->p->os_pid ? -1 : ROW(a)->p->os_pid < ROW(b)->p->os_pid;
 }
 
+#define NUMBER(name, title, type) TABLE_NUMBER(#name, title, type, name)
+
 static const struct table_column port_columns[] = {
 	{"port", "PORT", .text = col_port, .compare = by_port},
 	{"id", "ID", TABLE_RIGHT, .hidden = true, .text = col_id, .compare = by_id},
@@ -322,23 +310,20 @@ static const struct table_column port_columns[] = {
 	{"driver", "DRIVER", .hidden = true, .text = col_driver},
 	{"connected", "CONNECTED", .text = col_connected},
 	{"registered_name", "REGISTERED", .hidden = true, .text = col_registered},
-	{"input", "INPUT", TABLE_RIGHT, .text = col_input, .compare = by_input},
-	{"output", "OUTPUT", TABLE_RIGHT, .text = col_output, .compare = by_output},
-	{"queue_size", "QUEUE", TABLE_RIGHT, .text = col_queue_size, .compare = by_queue_size},
-	{"memory", "MEMORY", TABLE_RIGHT, .hidden = true, .text = col_memory, .compare = by_memory},
+	{NUMBER(input, "INPUT", BYTES)},
+	{NUMBER(output, "OUTPUT", BYTES)},
+	{NUMBER(queue_size, "QUEUE", BYTES)},
+	{NUMBER(memory, "MEMORY", BYTES), .hidden = true},
 	{"flags", "FLAGS", .text = col_flags},
 	{"locking", "LOCKING", .hidden = true, .text = col_locking},
-	{"links", "LINKS", TABLE_RIGHT, .text = col_links, .compare = by_links},
-	{"monitors", "MONITORS", TABLE_RIGHT, .hidden = true, .text = col_monitors,
-	 .compare = by_monitors},
-	{"monitored_by", "MONITORED BY", TABLE_RIGHT, .hidden = true, .text = col_monitored_by,
-	 .compare = by_monitored_by},
-	{"suspended", "WAITING", TABLE_RIGHT, .hidden = true, .text = col_suspended,
-	 .compare = by_suspended},
+	{NUMBER(links, "LINKS", COUNT)},
+	{NUMBER(monitors, "MONITORS", COUNT), .hidden = true},
+	{NUMBER(monitored_by, "MONITORED BY", COUNT), .hidden = true},
+	{NUMBER(suspended, "WAITING", COUNT), .hidden = true},
 	{"os_pid", "OS PID", TABLE_RIGHT, .text = col_os_pid, .compare = by_os_pid},
 	{"fd", "FD", TABLE_RIGHT, .hidden = true, .text = col_fd},
-	{"recv_q", "RECV-Q", TABLE_RIGHT, .text = col_recv_q, .compare = by_recv_q},
-	{"send_q", "SEND-Q", TABLE_RIGHT, .text = col_send_q, .compare = by_send_q},
+	{NUMBER(recv_q, "RECV-Q", BYTES), .text = col_recv_q},
+	{NUMBER(send_q, "SEND-Q", BYTES), .text = col_send_q},
 	{"socket_state", "SOCKET", .text = col_socket_state},
 	{"local", "LOCAL", .text = col_local},
 	{"peer", "PEER", .text = col_peer},

@@ -53,9 +53,18 @@ struct table_column {
 /* A row of a registry: {TABLE_FIELD("size", "OBJECTS", COUNT, struct ets_table, size)}. */
 #define TABLE_FIELD(id, heading, kind, row, member)                                                \
 	.name = (id), .title = (heading), .type = TABLE_##kind, TABLE_MEMBER(row, member)
-/* The same of a number that is computed. */
+/* The same of a number that is computed: by a function, which TABLE_VALUE() makes of an expression
+ * of `r`, the row; NAN = not known. */
 #define TABLE_NUMBER(id, heading, kind, of_row)                                                    \
 	.name = (id), .title = (heading), .type = TABLE_##kind, .number = (of_row)
+
+#define TABLE_VALUE(name, of_row, value)                                                           \
+	static double name(const void *row)                                                        \
+	{                                                                                          \
+		const of_row *r = row;                                                             \
+                                                                                                   \
+		return (double)(value);                                                            \
+	}
 
 bool table_is_right(const struct table_column *c);
 /* The text of a cell; nothing = not known. */
