@@ -53,7 +53,7 @@ def pinned_node(ctx):
     return node
 
 
-class Tally(Watch):
+class KindCounts(Watch):
     """A stream whose lines are counted by kind as they come, and not kept; but for names that are
     given, and whether the stack of each is that of the workload, or could not be taken."""
 
@@ -82,25 +82,25 @@ def programs(ctx):
     need_mode()
     node = pinned_node(ctx)
     count = Count(ctx, node, "-e", "all", "-d", "10h")
-    tally = Tally(ctx, node, "-e", "all", "--stack", "-d", "10h")
+    stream = KindCounts(ctx, node, "-e", "all", "--stack", "-d", "10h")
     calls = Watch(ctx, node, "erlang:unregister/1 -> return", "--count", "--rate", "1000000",
                   "-d", "10h", command="trace")
     node.start("bustle")
     time.sleep(60 * MINUTES)
     truth = node.stop("bustle")
     rows = count.rows()
-    tally.end()
-    check_equal(tally.process.returncode, 0, f"exit code; {tally.err}")
+    stream.end()
+    check_equal(stream.process.returncode, 0, f"exit code; {stream.err}")
     check(truth["steps"] > 20, f"the node only did {truth['steps']} steps")
     for kind, wanted in truth["counts"].items():
         check_equal(rows[kind]["seen"], wanted, f"counted: {kind}")
-        told = tally.counts.get(kind, 0) + tally.lost().get(kind, 0)
-        check_equal(told, wanted, f"told or lost: {kind}; {tally.err[-1]}")
-    check_equal(tally.names, set(truth["names"].items()), "who got which name")
-    check_equal(tally.strange, [], "stacks of who got a name")
-    not_taken = re.search(r"no_stack (\d+)", tally.err[-1])
-    check(tally.without_stack <= int(not_taken.group(1) if not_taken else 0),
-          f"{tally.without_stack} names without a stack; {tally.err[-1]}")
+        reported = stream.counts.get(kind, 0) + stream.lost().get(kind, 0)
+        check_equal(reported, wanted, f"reported or lost: {kind}; {stream.err[-1]}")
+    check_equal(stream.names, set(truth["names"].items()), "who got which name")
+    check_equal(stream.strange, [], "stacks of who got a name")
+    not_taken = re.search(r"no_stack (\d+)", stream.err[-1])
+    check(stream.without_stack <= int(not_taken.group(1) if not_taken else 0),
+          f"{stream.without_stack} names without a stack; {stream.err[-1]}")
     calls.end()
     check_equal(calls.process.returncode, 0, f"exit code; {calls.err}")
     said = json.loads(calls.out)
@@ -110,4 +110,4 @@ def programs(ctx):
     missing = {kind: row for kind, row in rows.items() if row["state"] == "missing"}
     seen = {kind: row["seen"] for kind, row in rows.items() if row["seen"]}
     print(f"{truth['steps']} steps in {MINUTES} min; {sum(seen.values())} events of {len(seen)} kinds; "
-          f"missing: {sorted(missing)}; {tally.err[-1]}", flush=True)
+          f"missing: {sorted(missing)}; {stream.err[-1]}", flush=True)

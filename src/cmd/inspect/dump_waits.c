@@ -101,15 +101,15 @@ static char *peer_of(struct waiting *w, const struct port_facts *p)
 static uint32_t leads_to(struct waiting *w, struct other o)
 {
 	const struct port_facts *port = o.text ? NULL : waits_port(&w->d->waits, o.item);
-	uint64_t keeper = o.text || port ? 0 : waits_controller(&w->d->waits, o.item);
-	uint32_t process = waits_process(&w->d->waits, keeper);
+	uint64_t controller = o.text || port ? 0 : waits_controller(&w->d->waits, o.item);
+	uint32_t process = waits_process(&w->d->waits, controller);
 	char *peer = port ? peer_of(w, port) : NULL;
 
 	if (peer)
 		return other(w, 0, peer);
-	if (!keeper)
+	if (!controller)
 		return WAIT_NOBODY;
-	return process != IDMAP_NONE ? process : other(w, keeper, NULL);
+	return process != IDMAP_NONE ? process : other(w, controller, NULL);
 }
 
 static void find_longest(struct waiting *w)

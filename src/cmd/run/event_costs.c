@@ -48,7 +48,7 @@ static void take_row(struct event_costs *c, struct session *s, struct event_rate
 double event_costs_take(struct event_costs *c, struct session *s, struct event_rates *rates,
 			double seconds, double left, double otherwise)
 {
-	struct keeper_cost now;
+	struct controller_cost now;
 
 	if (!session_event_cost(s, &now, NULL))
 		return otherwise;

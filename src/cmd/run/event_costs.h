@@ -8,7 +8,7 @@
 
 struct event_costs {
 	double spent_ns, own_ns, wall_ns; /* of the last seconds */
-	struct keeper_cost last;	  /* at the last step */
+	struct controller_cost last;	  /* at the last step */
 	struct {
 		double spent_ns;  /* of the last seconds */
 		uint64_t told_ns; /* at the last step */

@@ -260,7 +260,7 @@ void event_run_miss(struct event_run *run, struct event_rates *rates)
 
 void event_run_tell_budget(struct event_run *run)
 {
-	struct keeper_cost cost;
+	struct controller_cost cost;
 	const char *why;
 
 	if (run->live.session && !session_event_cost(run->live.session, &cost, &why) && *why)
@@ -278,7 +278,7 @@ void event_run_look_stopped(struct event_run *run, bool at_end)
 			 run->node->os_pid);
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 void event_run_json_begin(struct event_run *run, struct jsonw *w)
 {
@@ -399,7 +399,7 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 	return rc;
 }
 
-/* ---- text ----------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 void event_run_tell_more(struct event_run *run, size_t shown, size_t all)
 {

@@ -425,7 +425,7 @@ void live_end_schedulers(struct live *l)
 	l->schedulers = NULL;
 }
 
-/* ---- what lasts long ---------------------------------------------------------------------- */
+/* ---- what lasts long ------------------------------------------------------------------------- */
 
 bool live_sees_slices(const struct beam_node *n)
 {
@@ -584,7 +584,7 @@ void live_sample_less(struct live *l, unsigned int weight)
 void live_event_cost(struct live *l, struct live_cost *out)
 {
 	double wall_ns = (double)(clock_monotonic_ns() - l->start_ns);
-	struct keeper_cost cost;
+	struct controller_cost cost;
 
 	*out = (struct live_cost){.percent = NAN};
 	if (session_event_cost(l->session, &cost, NULL))

@@ -97,7 +97,7 @@ struct top_events {
 	struct live live;
 };
 
-/* ---- the thread ----------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static void tell_missing(struct top_events *e)
 {
@@ -164,7 +164,7 @@ static void take_counters(struct top_events *e)
 /* From now on what happens is counted, and what was lost and paid for it. */
 static void begin(struct top_events *e)
 {
-	struct keeper_cost cost;
+	struct controller_cost cost;
 	const char *why;
 
 	pthread_mutex_lock(&e->lock);
@@ -318,7 +318,7 @@ static void *events_main(void *arg)
 	return NULL;
 }
 
-/* ---- from outside --------------------------------------------------------------------------- */
+/* ---- from outside ---------------------------------------------------------------------------- */
 
 void top_events_open(struct top_events **out, int os_pid, const struct options *opt, bool silent)
 {

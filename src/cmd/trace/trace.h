@@ -61,9 +61,9 @@ struct trace_site {
 	uint64_t
 		armed_ns; /* CLOCK_MONOTONIC, since when there is a breakpoint; 0 = there is none */
 	uint32_t serial;  /* of the code that it is in (jit.h) */
-	bool foreseen;	  /* no call that was asked for has been seen from there yet */
-	bool peeked;	  /* foreseen, as some call was made from there */
-	bool unwanted;	  /* it was, and no call that was asked for came: not to be peeked again */
+	bool predicted;	  /* no call that was asked for has been seen from there yet */
+	bool predicted_by_call; /* as some call was made from there */
+	bool unwanted; /* it was, and no call that was asked for came: not to be predicted again */
 };
 
 /* Why the end of a call was not to be seen. */
@@ -74,7 +74,7 @@ enum trace_uncaught {
 	NR_UNCAUGHT,
 };
 
-/* ---- trace_functions.c: patterns -> functions ----------------------------------------------- */
+/* ---- trace_functions.c: patterns -> functions ------------------------------------------------ */
 struct trace_functions {
 	VEC(struct trace_pattern) patterns; /* TRACE_FUNCTIONS_MAX at most */
 	VEC(struct trace_function) v;
@@ -146,12 +146,12 @@ unsigned int trace_points_nr(const struct trace_points *p); /* debug registers t
 
 /* ---- trace_sites.c: places of return --------------------------------------------------------- */
 /* Those that the code shows: found before the breakpoints are set, and armed before the entries. */
-void trace_sites_foresee(struct trace *t);
+void trace_sites_predict(struct trace *t);
 void trace_sites_arm(struct trace *t);
 /* Gives the register of one of them back; false if none has any. */
 bool trace_sites_give_up(struct trace_points *p);
 /* A raw record that nothing has become of yet; `arg` is the struct trace. */
-void trace_sites_peek(void *arg, const struct rec_header *rec);
+void trace_sites_predict_returns(void *arg, const struct rec_header *rec);
 /* A call was made from there: will its end be seen? */
 bool trace_sites_caught(struct trace *t, uint64_t site, uint64_t ts_ns);
 /* Is that a place that calls return to, and watched now? */
@@ -165,7 +165,7 @@ void trace_code_tick(struct trace *t, uint64_t now);
 void trace_code_tell(struct trace *t);
 void trace_code_free(struct trace *t);
 
-/* ---- trace_show.c: lines -------------------------------------------------------------------- */
+/* ---- trace_show.c: lines --------------------------------------------------------------------- */
 /* "a, [1,2]": arguments, or what was returned. */
 void trace_add_terms(struct strbuf *out, const struct event *ev);
 /* "lists:map/2 (lists.erl:1239)"; nothing if it is not known. */
@@ -183,7 +183,7 @@ void trace_show_exception(struct trace *t, const struct event *ev,
 /* ---- trace_totals.c: answers instead of lines ------------------------------------------------ */
 int trace_totals_show(struct trace *t, struct error *err);
 
-/* ---- trace_profile.c: a flame graph of callers ---------------------------------------- */
+/* ---- trace_profile.c: a flame graph of callers ----------------------------------------------- */
 /* Is that asked for, instead of lines? */
 bool trace_profile_is_wanted(const struct options *o);
 /* What a consumer of lines does else is replaced by what makes a profile; before patterns are
@@ -197,7 +197,7 @@ void trace_limits_tell(struct trace *t);
 double trace_call_error(void *arg);
 double trace_c_call_error(void *arg);
 
-/* ---- trace.c -------------------------------------------------------------------------------- */
+/* ---- trace.c --------------------------------------------------------------------------------- */
 struct trace {
 	struct command_context *ctx;
 	struct event_run *run;

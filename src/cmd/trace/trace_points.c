@@ -255,13 +255,13 @@ int trace_points_open(struct trace *t, struct error *err)
 		rc = set_filter(t, i, err);
 	if (t->functions.returns) {
 		session_hold(l->session, 0);
-		session_peek(l->session, trace_sites_peek, t);
+		session_peek(l->session, trace_sites_predict_returns, t);
 	}
 	t->points.nr_schedulers = sched_threads(l->node, &t->points.schedulers);
 	rc = rc ? rc : breakpoints_open(&t->points.breakpoints, &config, err);
 	rc = rc ? rc : probe_c_functions(t, err);
 	if (rc == 0) {
-		trace_sites_foresee(t);
+		trace_sites_predict(t);
 		breakpoints_state(t->points.breakpoints, &t->last);
 		tell_hit_ns(t, 0, "call_hit_ns", t->last.hit_ns);
 	}

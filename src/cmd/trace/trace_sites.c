@@ -84,10 +84,10 @@ static void arm_site(struct trace *t, struct trace_site *s)
 }
 
 /*
- * Places that the code itself shows, if there are registers for all of them: then the first call
+ * Returns that the code itself shows, if there are registers for all of them: then the first call
  * from each has its end, too.  Found here, as that takes its time; armed when the entries are.
  */
-void trace_sites_foresee(struct trace *t)
+void trace_sites_predict(struct trace *t)
 {
 	const struct call_target *targets[EBEAM_BREAKPOINTS];
 	size_t left = EBEAM_BREAKPOINTS - trace_nr_by_breakpoint(t), nr = 0;
@@ -106,10 +106,10 @@ void trace_sites_foresee(struct trace *t)
 		log_info("where calls return to is learned from them only: %s", why.msg);
 		return;
 	}
-	log_info("places that calls return to, told from the code: %s%zu",
+	log_info("places that calls return to, predicted from the code: %s%zu",
 		 sites.v.len > left ? "at least " : "", sites.v.len);
 	for (size_t i = 0; sites.v.len <= left && i < sites.v.len; i++)
-		site_at(&t->points, sites.v.data[i])->foreseen = true;
+		site_at(&t->points, sites.v.data[i])->predicted = true;
 	call_sites_free(&sites);
 }
 
@@ -119,7 +119,7 @@ void trace_sites_arm(struct trace *t)
 		struct trace_site *s = &t->points.sites.data[i];
 
 		arm_site(t, s);
-		s->foreseen = s->armed_ns != 0;
+		s->predicted = s->armed_ns != 0;
 	}
 }
 
@@ -128,7 +128,7 @@ void trace_sites_arm(struct trace *t)
  * better known at once.  Such a place is not sure to be needed: the call may not be one that was
  * asked for.
  */
-void trace_sites_peek(void *arg, const struct rec_header *rec)
+void trace_sites_predict_returns(void *arg, const struct rec_header *rec)
 {
 	const struct rec_raw_call *call = (const void *)rec;
 	struct trace *t = arg;
@@ -148,16 +148,16 @@ void trace_sites_peek(void *arg, const struct rec_header *rec)
 	if (!s || s->armed_ns || s->unwanted)
 		return;
 	arm_site(t, s);
-	s->foreseen = s->peeked = s->armed_ns != 0;
+	s->predicted = s->predicted_by_call = s->armed_ns != 0;
 }
 
 /* One that no call was seen from makes room for one that calls were. */
-static void give_up_foreseen(struct trace_points *p)
+static void give_up_predicted(struct trace_points *p)
 {
 	for (size_t i = 0; i < p->sites.len; i++) {
 		struct trace_site *s = &p->sites.data[i];
 
-		if (s->armed_ns && s->foreseen) {
+		if (s->armed_ns && s->predicted) {
 			disarm_site(p, s);
 			return;
 		}
@@ -172,9 +172,9 @@ bool trace_sites_caught(struct trace *t, uint64_t addr, uint64_t ts_ns)
 
 	if (s) {
 		s->calls++;
-		s->foreseen = s->peeked = s->unwanted = false;
+		s->predicted = s->predicted_by_call = s->unwanted = false;
 		if (!s->armed_ns && p->breakpoints && trace_points_nr(p) >= EBEAM_BREAKPOINTS)
-			give_up_foreseen(p);
+			give_up_predicted(p);
 		if (!s->armed_ns)
 			arm_site(t, s); /* of the next calls from there */
 		if (s->armed_ns && ts_ns >= s->armed_ns)
@@ -230,12 +230,12 @@ static void drop_dead_sites(struct trace *t)
 }
 
 /* Calls were made from there, but none that was asked for. */
-static void give_up_peeked(struct trace_points *p, uint64_t now)
+static void give_up_predicted_by_call(struct trace_points *p, uint64_t now)
 {
 	for (size_t i = 0; i < p->sites.len; i++) {
 		struct trace_site *s = &p->sites.data[i];
 
-		if (!s->armed_ns || !s->peeked || now - s->armed_ns < PERIOD_NS)
+		if (!s->armed_ns || !s->predicted_by_call || now - s->armed_ns < PERIOD_NS)
 			continue;
 		disarm_site(p, s);
 		s->unwanted = true;
@@ -249,7 +249,7 @@ static void choose_sites(struct trace *t, uint64_t now)
 	struct trace_points *p = &t->points;
 	struct trace_site *least = NULL, *most = NULL;
 
-	give_up_peeked(p, now);
+	give_up_predicted_by_call(p, now);
 	for (size_t i = 0; i < p->sites.len; i++) {
 		struct trace_site *s = &p->sites.data[i];
 

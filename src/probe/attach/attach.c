@@ -21,7 +21,7 @@
 /* Threads that close links at a time; what is beyond is closed on the spot. */
 #define MAX_CLOSERS 256u
 
-/* ---- groups -------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static bool belong_together(const struct source_point *a, const struct source_point *b)
 {
@@ -179,7 +179,7 @@ unsigned int attach_nr_links(const struct attach *a)
 	return nr;
 }
 
-/* ---- programs ------------------------------------------------------------------------------ */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static int find_programs(struct group *g, struct bpf_object *obj, struct error *err)
 {
@@ -267,7 +267,7 @@ static uint64_t cookie_of(const struct attach *a, unsigned int point)
 	return a->points.data[point]->cookie | own;
 }
 
-/* ---- on ------------------------------------------------------------------------------------ */
+/* ---- on -------------------------------------------------------------------------------------- */
 
 enum attach_way attach_way(void)
 {
@@ -400,7 +400,7 @@ int attach_place(struct attach *a, unsigned int group, struct error *err)
 	return 0;
 }
 
-void attach_listen(struct attach *a, unsigned int group)
+void attach_enable(struct attach *a, unsigned int group)
 {
 	struct group *g = &a->groups.data[group];
 
@@ -408,7 +408,7 @@ void attach_listen(struct attach *a, unsigned int group)
 		switch_on(a, g);
 }
 
-void attach_mute(struct attach *a, unsigned int group)
+void attach_disable(struct attach *a, unsigned int group)
 {
 	switch_off(a, &a->groups.data[group]);
 }
@@ -418,11 +418,11 @@ int attach_on(struct attach *a, unsigned int group, struct error *err)
 	int rc = attach_place(a, group, err);
 
 	if (rc == 0)
-		attach_listen(a, group);
+		attach_enable(a, group);
 	return rc;
 }
 
-/* ---- off ----------------------------------------------------------------------------------- */
+/* ---- off ------------------------------------------------------------------------------------- */
 
 struct closer {
 	struct attach *a;

@@ -87,9 +87,9 @@ int attach_on(struct attach *a, unsigned int group, struct error *err);
 void attach_off(struct attach *a, unsigned int group);
 /* The first half of attach_on(): its probes are there, and nothing comes of them; and the other. */
 int attach_place(struct attach *a, unsigned int group, struct error *err);
-void attach_listen(struct attach *a, unsigned int group);
+void attach_enable(struct attach *a, unsigned int group);
 /* The first half of attach_off(): the probes are there, and nothing comes of them any more. */
-void attach_mute(struct attach *a, unsigned int group);
+void attach_disable(struct attach *a, unsigned int group);
 /* Until all that is off is out of the kernel; whether it is not yet: any thread. */
 void attach_wait(struct attach *a);
 bool attach_is_closing(struct attach *a);

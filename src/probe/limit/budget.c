@@ -10,12 +10,12 @@
 
 #define NS_PER_S 1e9
 /* Sources that are on all the time are judged by half a second: a burst is no rate. */
-#define LOOK_NS 0.5e9
+#define PERIOD_NS 0.5e9
 /* A storm's rate is that of a few ms of it, not of the quiet before. */
 #define CHUNK_NS 2e6
 /* What is on is left to itself: while something dear may be among it, and else. */
-#define GLANCE_CLOSE_NS 10000000u
-#define GLANCE_NS	20000000u
+#define CHECK_CLOSE_NS 10000000u
+#define CHECK_NS       20000000u
 /* In which most of a change of the load is taken in. */
 #define OWN_NS	0.5e9
 #define BUSY_NS 2e7
@@ -28,9 +28,9 @@
 #define RISE_ROUNDS 2u
 /* While something is sampled this share of the income is divided: measuring is not exact. */
 #define HEADROOM 0.9
-/* Rounds do not come more often, but last longer; and no slice is longer than that. */
-#define LEAST_PAUSE_NS	 0.25e9
-#define LONGEST_SLICE_NS 0.5e9
+/* Rounds do not come more often, but last longer; and no window is longer than that. */
+#define LEAST_PAUSE_NS	  0.25e9
+#define LONGEST_WINDOW_NS 0.5e9
 /* A round that is due is put off by up to this part of the pause before it, at random, so that
  * nothing periodic falls in step with it; what is saved meanwhile makes it longer. */
 #define PUT_OFF	    0.5
@@ -39,7 +39,7 @@
 #define RESERVE 1.25
 /* Looks on credit; all of them may take this part of the income. */
 #define ASK_AGAIN_NS 1e9
-#define ASK_SLICES   4.0 /* of the shortest ones at most; less as soon as it is proven */
+#define ASK_WINDOWS  4.0 /* of the shortest ones at most; less as soon as it is proven */
 #define ASK_STEP_NS  1000000u
 #define ASK_WAIT_NS  2e9 /* if it is not paid before that */
 #define ASK_PART     0.25
@@ -50,13 +50,13 @@
 #define RAN_PART     0.25
 #define LONGEST_TAIL 1e8
 
-void budget_init(struct budget *b, double percent, unsigned int nr, double least_slice_ns,
+void budget_init(struct budget *b, double percent, unsigned int nr, double least_window_ns,
 		 double own_per_s, uint64_t random)
 {
 	memset(b, 0, sizeof(*b));
 	b->percent = percent;
 	b->nr = MIN(nr, BUDGET_MAX_SOURCES);
-	b->least_slice_ns = least_slice_ns;
+	b->least_window_ns = least_window_ns;
 	b->own_per_s = own_per_s;
 	b->random = random | 1;
 }
@@ -94,7 +94,7 @@ void budget_pass(struct budget *b, double wall_ns, double own_ns, double spent_n
 	b->own_per_s += (own_ns / wall_ns * NS_PER_S - b->own_per_s) * wall_ns / (wall_ns + OWN_NS);
 	b->busy_per_s += ((own_ns + spent_ns) / wall_ns * NS_PER_S - b->busy_per_s) * wall_ns /
 			 (wall_ns + BUSY_NS);
-	b->look_ns += wall_ns;
+	b->period_ns += wall_ns;
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 
@@ -191,26 +191,26 @@ static double grace(const struct budget *b)
 	return income(b, 0, NS_PER_S) * GRACE_S;
 }
 
-/* Probes of a slice are hit for this long, however short it is. */
+/* Probes of a window are hit for this long, however short it is. */
 static double least_hit_ns(const struct budget *b)
 {
-	return b->least_slice_ns + b->tail_ns;
+	return b->least_window_ns + b->tail_ns;
 }
 
-/* A slice that costs so much is too dear even if it comes as seldom as a slice may.  By the whole
+/* A window that costs so much is too dear even if it comes as seldom as a window may.  By the whole
  * income: a debt makes nobody the dearer. */
 static bool is_too_dear(const struct budget *b, double cost_ns, double height)
 {
-	return height >= 0 && cost_ns > height * b->least_slice_ns / BUDGET_MIN_DUTY / NS_PER_S;
+	return height >= 0 && cost_ns > height * b->least_window_ns / BUDGET_MIN_DUTY / NS_PER_S;
 }
 
-static void judge(const struct budget *b, struct budget_source *s, double slice_cost_ns,
+static void judge(const struct budget *b, struct budget_source *s, double window_cost_ns,
 		  double height)
 {
-	s->starved = is_too_dear(b, slice_cost_ns, height) ? s->starved + 1 : 0;
+	s->starved = is_too_dear(b, window_cost_ns, height) ? s->starved + 1 : 0;
 }
 
-/* Of the shortest slice at a rate. */
+/* Of the shortest window at a rate. */
 static double least_cost(const struct budget *b, double rate)
 {
 	return rate * least_hit_ns(b) / NS_PER_S;
@@ -241,7 +241,7 @@ static void sample(const struct budget *b, struct budget_source *s, double heigh
 {
 	s->sampled = true;
 	s->done = s->ended = true;
-	s->slice_ns = 0;
+	s->window_ns = 0;
 	s->relaxed = s->starved = 0;
 	s->was_hit = s->cost_ns > 0;
 	if (s->on_ns > 0)
@@ -251,11 +251,11 @@ static void sample(const struct budget *b, struct budget_source *s, double heigh
 }
 
 /* Sources that are on all the time: those that cannot be paid are sampled from here on. */
-static void look(struct budget *b)
+static void sample_dear(struct budget *b)
 {
 	/* What the node does as soon as it is not probed: a storm counts at once. */
 	double may = MAX(budget_allowed(b), income(b, b->busy_per_s, NS_PER_S));
-	double length = MAX(b->look_ns, LOOK_NS), height;
+	double length = MAX(b->period_ns, PERIOD_NS), height;
 	bool sampling = is_sampling(b), few_stay;
 
 	for (unsigned int i = 0; i < b->nr; i++) {
@@ -279,17 +279,17 @@ static void look(struct budget *b)
 	}
 }
 
-static void end_look(struct budget *b)
+static void end_period(struct budget *b)
 {
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 
 		if (s->sampled || s->dropped)
 			continue;
-		s->rate = smooth(s->rate, s->cost_ns / b->look_ns * NS_PER_S);
+		s->rate = smooth(s->rate, s->cost_ns / b->period_ns * NS_PER_S);
 		forget_hits(s);
 	}
-	b->look_ns = 0;
+	b->period_ns = 0;
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -306,7 +306,7 @@ static double left_for_rounds(const struct budget *b)
 	return MAX(left, 0);
 }
 
-/* Lengths of slices, `longer` times as long as they have to be; what they will cost. */
+/* Lengths of windows, `longer` times as long as they have to be; what they will cost. */
 static double plan(struct budget *b, double longer)
 {
 	double most = 0, each, cost = 0;
@@ -324,19 +324,19 @@ static double plan(struct budget *b, double longer)
 	each = MAX(most * least_hit_ns(b), left_for_rounds(b) * LEAST_PAUSE_NS / nr);
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
-		double ns = LONGEST_SLICE_NS;
+		double ns = LONGEST_WINDOW_NS;
 
 		if (!s->sampled)
 			continue;
 		if (s->rate * ns > each)
 			ns = each / s->rate;
-		s->slice_ns = MAX(ns - b->tail_ns, b->least_slice_ns) * longer;
-		cost += s->rate * (s->slice_ns + b->tail_ns) / NS_PER_S;
+		s->window_ns = MAX(ns - b->tail_ns, b->least_window_ns) * longer;
+		cost += s->rate * (s->window_ns + b->tail_ns) / NS_PER_S;
 	}
 	return cost;
 }
 
-/* What a look at all that is sampled costs, if they are as dear as they were: while the last is
+/* What a window of all that is sampled costs, if they are as dear as they were: while the last is
  * placed the first are hit. */
 static double ask_cost(const struct budget *b)
 {
@@ -351,8 +351,8 @@ static double ask_cost(const struct budget *b)
 	return cost * (1 + nr * ASK_PLACING);
 }
 
-/* A short look while it is not paid: at those that may have to be dropped, and at all if that takes
- * only a part of the income: a storm may be over, which nobody has to wait to be paid for. */
+/* A short window while it is not paid: of those that may have to be dropped, and of all if that
+ * takes only a part of the income: a storm may be over, which nobody has to wait to be paid for. */
 static bool plan_on_credit(struct budget *b, double pause_ns)
 {
 	double income = budget_allowed(b), wait_ns;
@@ -364,14 +364,14 @@ static bool plan_on_credit(struct budget *b, double pause_ns)
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 
-		s->slice_ns =
-			s->sampled && (all || s->starved) ? b->least_slice_ns * ASK_SLICES : 0;
-		any |= s->slice_ns > 0;
+		s->window_ns =
+			s->sampled && (all || s->starved) ? b->least_window_ns * ASK_WINDOWS : 0;
+		any |= s->window_ns > 0;
 	}
 	return any;
 }
 
-/* A look on credit ends as soon as it has shown that a source is as dear as it was. */
+/* A window on credit ends as soon as it has shown that a source is as dear as it was. */
 static bool is_shown(const struct budget *b, const struct budget_source *s, double height)
 {
 	if (s->starved)
@@ -380,7 +380,7 @@ static bool is_shown(const struct budget *b, const struct budget_source *s, doub
 }
 
 /*
- * For how long probes were hit after the slices that ended before this round.  Those that were not
+ * For how long probes were hit after the windows that ended before this round.  Those that were not
  * hit in theirs, or had none, say nothing of that.
  */
 static void learn_tail(struct budget *b)
@@ -407,7 +407,7 @@ static void begin_round(struct budget *b, bool on_credit)
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 
-		s->done = s->ended = s->slice_ns <= 0;
+		s->done = s->ended = s->window_ns <= 0;
 		s->began_ns = 0;
 		if (s->sampled)
 			forget_hits(s);
@@ -441,7 +441,8 @@ static void drop_one(struct budget *b)
 	drop(worst);
 }
 
-/* No hit in a slice says something only if the node ran meanwhile: it may have waited for a CPU. */
+/* No hit in a window says something only if the node ran meanwhile: it may have waited for a
+ * CPU. */
 static bool shows(const struct budget *b, const struct budget_source *s)
 {
 	bool ran = b->own_per_s < BUDGET_MIN_BUSY * NS_PER_S ||
@@ -494,7 +495,7 @@ static void step_round(struct budget *b, uint64_t now_ns)
 
 		if (!s->sampled)
 			continue;
-		if (overdrawn || (s->began_ns && (double)(now_ns - s->began_ns) >= s->slice_ns))
+		if (overdrawn || (s->began_ns && (double)(now_ns - s->began_ns) >= s->window_ns))
 			s->done = true;
 		if (b->on_credit && s->on_ns > 0 && is_shown(b, s, height))
 			s->done = true;
@@ -539,10 +540,10 @@ static void await_round(struct budget *b, uint64_t now_ns)
 
 void budget_step(struct budget *b, uint64_t now_ns)
 {
-	if (b->credit_ns < 0 || b->look_ns >= LOOK_NS)
-		look(b);
-	if (b->look_ns >= LOOK_NS)
-		end_look(b);
+	if (b->credit_ns < 0 || b->period_ns >= PERIOD_NS)
+		sample_dear(b);
+	if (b->period_ns >= PERIOD_NS)
+		end_period(b);
 	if (b->in_round)
 		step_round(b, now_ns);
 	if (!b->in_round)
@@ -558,12 +559,13 @@ bool budget_wants(const struct budget *b, unsigned int i)
 	return !s->sampled || (b->in_round && !s->done);
 }
 
-/* Each look takes CPU, too: few of them, unless something dear may be on that is not paid for. */
-uint64_t budget_glance_ns(const struct budget *b)
+/* Each measurement takes CPU, too: few of them, unless something dear may be on that is not paid
+ * for. */
+uint64_t budget_check_ns(const struct budget *b)
 {
 	bool saved = b->credit_ns > budget_allowed(b) * BUDGET_SAVED_S / 2;
 
-	return b->in_round || (!is_sampling(b) && !saved) ? GLANCE_CLOSE_NS : GLANCE_NS;
+	return b->in_round || (!is_sampling(b) && !saved) ? CHECK_CLOSE_NS : CHECK_NS;
 }
 
 uint64_t budget_next(const struct budget *b, uint64_t now_ns, uint64_t limit_ns)
@@ -576,7 +578,7 @@ uint64_t budget_next(const struct budget *b, uint64_t now_ns, uint64_t limit_ns)
 		const struct budget_source *s = &b->sources[i];
 
 		if (s->sampled && s->began_ns && !s->done)
-			next = MIN(next, s->began_ns + (uint64_t)s->slice_ns);
+			next = MIN(next, s->began_ns + (uint64_t)s->window_ns);
 	}
 	if (b->on_credit)
 		next = MIN(next, now_ns + ASK_STEP_NS);

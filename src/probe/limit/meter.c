@@ -89,7 +89,7 @@ double meter_work(const struct meter *m)
 	return sum;
 }
 
-void meter_clocks(struct meter *m, struct tally_clocks *out)
+void meter_clocks(struct meter *m, struct hit_account_clocks *out)
 {
 	out->work = meter_work(m);
 	out->at_ns = clock_monotonic_ns();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads what tells what probes take of a node and what it does (tally.h): its CPU clock, its own
- * counts of its work, and the CPU that ebeam needed to switch probes.  For one thread.
+ * Reads what tells what probes take of a node and what it does (hit_account.h): its CPU clock, its
+ * own counts of its work, and the CPU that ebeam needed to switch probes.  For one thread.
  */
 #ifndef EBEAM_PROBE_METER_H
 #define EBEAM_PROBE_METER_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "probe/limit/tally.h"
+#include "probe/limit/hit_account.h"
 
 struct meter;
 struct attach;
@@ -27,7 +27,7 @@ int meter_open(struct meter **out, const struct attach *a, int os_pid, struct er
 double meter_start(struct meter *m, const struct meter_counters *counters);
 void meter_close(struct meter *m); /* NULL ok */
 
-void meter_clocks(struct meter *m, struct tally_clocks *out);
+void meter_clocks(struct meter *m, struct hit_account_clocks *out);
 /* CPU time of the node; what it was before if it is gone.  Cheap. */
 uint64_t meter_node_ns(struct meter *m);
 /* Sum of the counters; negative = cannot be read. */

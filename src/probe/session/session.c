@@ -12,7 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
-#include "probe/limit/keeper_changes.h"
+#include "probe/limit/controller_changes.h"
 #include "probe/attach/page_cache.h"
 #include "probe/kernel/perf.h"
 #include "probe/session/btf_file.h"
@@ -64,9 +64,9 @@ static int choose_programs(struct session *s, struct error *err)
 }
 
 /* Without one nothing is limited, and the user is told why. */
-static void open_keeper(struct session *s)
+static void open_controller(struct session *s)
 {
-	const struct keeper_config config = {
+	const struct controller_config config = {
 		.attach = s->attach,
 		.cost = &s->cost,
 		.os_pid = s->config.os_pid,
@@ -84,7 +84,7 @@ static void open_keeper(struct session *s)
 			  "the kernel does not say how often BPF programs run (CAP_SYS_ADMIN is "
 			  "needed on this kernel)");
 	else
-		keeper_open(&s->keeper, &config, &s->no_budget);
+		controller_open(&s->controller, &config, &s->no_budget);
 }
 
 static int size_maps(struct session *s, struct error *err)
@@ -169,7 +169,7 @@ static void loaded(struct session *s)
 	else if (s->attach && (c->counting || c->own_times))
 		attach_own_work(s->attach, bpf_map__fd(s->skel->maps.event_work), c->own_times);
 	if (c->events)
-		open_keeper(s);
+		open_controller(s);
 }
 
 static struct session *new_session(const struct session_config *config)
@@ -314,10 +314,10 @@ int session_add_calls(struct session *s, const struct session_calls *calls, stru
 	if (rc)
 		return rc;
 	if (!s->config.events)
-		open_keeper(s);
-	if (s->keeper)
-		keeper_limit(s->keeper, calls->max_overhead, calls->rate,
-			     s->cost.emulated_ns + CALL_RUN_NS);
+		open_controller(s);
+	if (s->controller)
+		controller_limit(s->controller, calls->max_overhead, calls->rate,
+				 s->cost.emulated_ns + CALL_RUN_NS);
 	return 0;
 }
 
@@ -353,9 +353,9 @@ static int event_error(int rc, unsigned int freq, struct error *err)
 
 static bool next_coverage(void *ctx, uint64_t until_ns, struct rec_raw_coverage *out)
 {
-	struct keeper_change change;
+	struct controller_change change;
 
-	if (!keeper_next(ctx, until_ns, &change))
+	if (!controller_next(ctx, until_ns, &change))
 		return false;
 	*out = (struct rec_raw_coverage){
 		.h = {.type = REC_RAW_COVERAGE, .size = sizeof(*out), .ts_ns = change.ts_ns},
@@ -372,10 +372,10 @@ static bool next_coverage(void *ctx, uint64_t until_ns, struct rec_raw_coverage 
  * more where the node leaves less of the caches, but never more than both. */
 static void set_pair_cost(struct session *s)
 {
-	struct keeper_cost cost = {0};
+	struct controller_cost cost = {0};
 
-	if (s->keeper)
-		keeper_cost(s->keeper, &cost);
+	if (s->controller)
+		controller_cost(s->controller, &cost);
 	s->skel->bss->state.pair_ns =
 		(uint64_t)(s->cost.return_ns / 2.0 * MIN(MAX(cost.factor, 1.0), 2.0));
 }
@@ -387,11 +387,11 @@ static int start_events(struct session *s, struct error *err)
 	if (!attach_nr_groups(s->attach))
 		return 0;
 	set_pair_cost(s);
-	if (s->keeper) {
-		ring_set_feed(s->ring_set, next_coverage, s->keeper);
-		rc = keeper_start(s->keeper, &s->work, err);
+	if (s->controller) {
+		ring_set_feed(s->ring_set, next_coverage, s->controller);
+		rc = controller_start(s->controller, &s->work, err);
 	}
-	for (unsigned int i = 0; rc == 0 && !s->keeper && i < attach_nr_groups(s->attach); i++)
+	for (unsigned int i = 0; rc == 0 && !s->controller && i < attach_nr_groups(s->attach); i++)
 		rc = attach_on(s->attach, i, err);
 	if (rc)
 		return programs_needs_files(rc) ? programs_files_error(rc, err) : rc;
@@ -424,7 +424,7 @@ int session_start(struct session *s, struct error *err)
 
 void session_stop(struct session *s)
 {
-	keeper_stop(s->keeper);
+	controller_stop(s->controller);
 	for (unsigned int i = 0; s->attach && i < attach_nr_groups(s->attach); i++)
 		attach_off(s->attach, i);
 	session_leave_cpus(s);
@@ -444,7 +444,7 @@ void session_close(struct session *s)
 	if (!s)
 		return;
 	session_stop(s);
-	keeper_close(s->keeper);
+	controller_close(s->controller);
 	attach_close(s->attach);
 	calibrator_close(s->calibrator);
 	ring_set_close(s->ring_set);

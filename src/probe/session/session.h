@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "event/source.h"
 #include "probe/attach/attach.h"
-#include "probe/limit/keeper.h"
+#include "probe/limit/controller.h"
 #include "probe/place/sources.h"
 
 struct session_config {
@@ -145,7 +145,7 @@ uint64_t session_counter(struct session *s, enum counter_id id);
 
 /* What the probes of events took of the node, up to session_stop() or now; false if that is not
  * known, and the budget not kept: then *why (NULL ok) says so. */
-bool session_event_cost(struct session *s, struct keeper_cost *out, const char **why);
+bool session_event_cost(struct session *s, struct controller_cost *out, const char **why);
 
 /* What of that spent_ns the probes of one kind took; *kinds (bit set) are those that need them,
  * this one among them.  0 if it is not known. */

@@ -9,25 +9,25 @@
 #include "base/xalloc.h"
 #include "probe/session/session_internal.h"
 
-bool session_event_cost(struct session *s, struct keeper_cost *out, const char **why)
+bool session_event_cost(struct session *s, struct controller_cost *out, const char **why)
 {
-	*out = (struct keeper_cost){0};
+	*out = (struct controller_cost){0};
 	if (why)
 		*why = s->no_budget.msg;
-	if (!s->keeper)
+	if (!s->controller)
 		return false;
-	keeper_cost(s->keeper, out);
+	controller_cost(s->controller, out);
 	return out->known;
 }
 
 uint64_t session_kind_ns(struct session *s, enum event_kind kind, uint64_t *kinds)
 {
 	*kinds = 1ull << kind;
-	for (unsigned int i = 0; s->keeper && i < attach_nr_groups(s->attach); i++) {
+	for (unsigned int i = 0; s->controller && i < attach_nr_groups(s->attach); i++) {
 		if (!(attach_kinds(s->attach, i) >> kind & 1))
 			continue;
 		*kinds = attach_kinds(s->attach, i);
-		return keeper_group_ns(s->keeper, i);
+		return controller_group_ns(s->controller, i);
 	}
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Sampling of all CPUs; see session_internal.h.  The event of a CPU that goes off line is over, and
- * stays so when the CPU comes back: the kernel tells of that by a message to whoever listens.
+ * stays so when the CPU comes back: the kernel tells of that by a message to whoever enabled.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -25,11 +25,11 @@ struct session {
 	struct ebeam_bpf *skel;
 	bool refused; /* the programs could not be loaded: it can only be closed */
 	struct uprobe code_probe;
-	struct attach *attach; /* of events; NULL = none */
-	struct keeper *keeper; /* of them, if it can be known what they cost */
+	struct attach *attach;	       /* of events; NULL = none */
+	struct controller *controller; /* of them, if it can be known what they cost */
 	struct calibrator *calibrator;
 	struct calibration cost;
-	struct error no_budget; /* why there is no keeper */
+	struct error no_budget; /* why there is no controller */
 	struct meter_counters work;
 	int nr_cpus;
 	bool *online;		      /* of these; as it was when it was opened */

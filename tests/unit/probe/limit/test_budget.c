@@ -15,10 +15,10 @@
 #include "base/compiler.h"
 #include "probe/limit/budget.h"
 
-#define MS	 1000000.0
-#define S	 (1000 * MS)
-#define SLICE_NS (5 * MS)
-#define MOST	 64
+#define MS	  1000000.0
+#define S	  (1000 * MS)
+#define WINDOW_NS (5 * MS)
+#define MOST	  64
 
 /* A node whose work comes in units (a message, say) of own CPU time, with hits of each source. */
 struct sim {
@@ -49,12 +49,12 @@ static void begin(struct sim *m, double percent, unsigned int nr)
 {
 	m->now_ns = 1000000000u;
 	m->factor = 1;
-	budget_init(&m->b, percent, nr, SLICE_NS, 0, m->seed + 1);
+	budget_init(&m->b, percent, nr, WINDOW_NS, 0, m->seed + 1);
 	for (unsigned int i = 0; i < nr; i++)
 		m->on[i] = true;
 }
 
-/* Takes off, then puts on, as the keeper does. */
+/* Takes off, then puts on, as the overhead controller does. */
 static void act(struct sim *m)
 {
 	bool was_in = m->b.in_round;
@@ -122,7 +122,7 @@ static void pass(struct sim *m)
 		m->last_over_ns = m->now_ns;
 }
 
-/* As the keeper of the budget does. */
+/* As the overhead controller does. */
 static void run(struct sim *m, double seconds)
 {
 	uint64_t end = m->now_ns + (uint64_t)(seconds * S), glance = m->now_ns;
@@ -132,7 +132,7 @@ static void run(struct sim *m, double seconds)
 		if (m->now_ns < budget_next(&m->b, m->now_ns, glance))
 			continue;
 		act(m);
-		glance = m->now_ns + budget_glance_ns(&m->b);
+		glance = m->now_ns + budget_check_ns(&m->b);
 	}
 }
 
@@ -198,7 +198,7 @@ static void test_ping_pong(void **state)
 	/* What is cheap was always on; what is dear many times, for a while. */
 	assert_true(m.on_ns[3] == 60 * S);
 	assert_in(m.rounds, 30, 240, "rounds");
-	assert_in(m.on_ns[0], 0.5 * S, 1.2 * S, "slices");
+	assert_in(m.on_ns[0], 0.5 * S, 1.2 * S, "windows");
 }
 
 /* The same within the time of a short run. */
@@ -272,7 +272,7 @@ static void test_few(void **state)
 	assert_true(m.b.sources[0].sampled);
 }
 
-/* How long probes are hit after their slices is known from those that were on, not from others. */
+/* How long probes are hit after their windows is known from those that were on, not from others. */
 static void test_tail(void **state)
 {
 	struct sim m = ping_pong;
@@ -290,8 +290,8 @@ static void test_tail(void **state)
 	assert_in(spent_percent(&m), 0.7, 1.01, "spent");
 }
 
-/* A node that waited for a CPU in the slice of a source showed nothing of it, whatever it did in
- * the longer slices of others. */
+/* A node that waited for a CPU in the window of a source showed nothing of it, whatever it did in
+ * the longer windows of others. */
 static void test_waits(void **state)
 {
 	struct sim m = ping_pong;
@@ -307,14 +307,14 @@ static void test_waits(void **state)
 	while (!m.b.in_round)
 		run(&m, 0.001);
 	rate = m.b.sources[0].rate;
-	assert_true(m.b.sources[1].slice_ns > 3 * m.b.sources[0].slice_ns);
+	assert_true(m.b.sources[1].window_ns > 3 * m.b.sources[0].window_ns);
 	for (m.waits = true; m.b.in_round; run(&m, 0.001))
 		m.waits = budget_wants(&m.b, 0);
 	assert_true(m.b.sources[0].rate == rate);
 	assert_true(m.b.sources[1].rate > 0);
 }
 
-/* Single-stepped, 9 us a hit: a slice is hardly anything but probes. */
+/* Single-stepped, 9 us a hit: a window is hardly anything but probes. */
 static void test_single_stepped(void **state)
 {
 	struct sim m = ping_pong;
@@ -329,7 +329,7 @@ static void test_single_stepped(void **state)
 }
 
 /* With too little for three such, the dearest go, one after the other, until it is enough; it is
- * known from three short looks at each. */
+ * known from three short windows of each. */
 static void test_drop(void **state)
 {
 	struct sim m = ping_pong;
@@ -341,7 +341,7 @@ static void test_drop(void **state)
 	run(&m, 10);
 	assert_true(nr_dropped(&m) >= 1);
 	assert_false(m.b.sources[3].dropped || m.b.sources[3].sampled);
-	assert_in(m.most_over_ns, 0, 30 * MS, "looks on credit");
+	assert_in(m.most_over_ns, 0, 30 * MS, "windows on credit");
 	/* Whatever is left keeps the limit, and the debt is paid. */
 	run(&m, 200);
 	forget(&m);
@@ -480,7 +480,7 @@ static void test_edges(void **state)
 	struct budget b;
 
 	UNUSED(state);
-	budget_init(&b, 1, BUDGET_MAX_SOURCES + 1, SLICE_NS, 1e9, 0);
+	budget_init(&b, 1, BUDGET_MAX_SOURCES + 1, WINDOW_NS, 1e9, 0);
 	assert_int_equal(b.nr, BUDGET_MAX_SOURCES);
 	for (unsigned int round = 1; round < 100; round++) {
 		for (unsigned int i = 0; i < b.nr; i++)
@@ -502,7 +502,7 @@ static void test_edges(void **state)
 		if (i % 2 && m.b.in_round && m.b.sources[0].sampled && !m.on[0])
 			budget_ended(&m.b, 0);
 	}
-	assert_in(m.on_ns[1], 0.1 * S, S, "slices");
+	assert_in(m.on_ns[1], 0.1 * S, S, "windows");
 }
 
 /* Of what the node uses for itself, or of one core: what is limited to `percent` says no more. */

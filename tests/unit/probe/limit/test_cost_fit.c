@@ -20,7 +20,7 @@ static double noise(double part)
 	return 1 + part * ((seed >> 16) % 2001 / 1000.0 - 1);
 }
 
-/* Slices of `on` ns and pauses of `off` ns of CPU on a node that needs 190 ns for a unit of work,
+/* Windows of `on` ns and pauses of `off` ns of CPU on a node that needs 190 ns for a unit of work,
  * with `hits` of 1000 ns as calibrated for each, truly `factor` times that. */
 static double fitted(double factor, double hits, double on, double off, double part)
 {

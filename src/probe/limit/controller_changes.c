@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See keeper_changes.h. */
-#include "probe/limit/keeper_changes.h"
+/* See controller_changes.h. */
+#include "probe/limit/controller_changes.h"
 
 #include <string.h>
 
@@ -10,20 +10,20 @@
  * if each took the place of the one before, none would ever be old enough. */
 #define MAX_WORK 16u
 
-void keeper_changes_init(struct keeper_changes *c)
+void controller_changes_init(struct controller_changes *c)
 {
 	memset(c, 0, sizeof(*c));
 	pthread_mutex_init(&c->lock, NULL);
 }
 
-void keeper_changes_free(struct keeper_changes *c)
+void controller_changes_free(struct controller_changes *c)
 {
 	vec_free(&c->queue);
 	pthread_mutex_destroy(&c->lock);
 }
 
 /* The last ones, so many, are of work alone. */
-static bool is_work(const struct keeper_changes *c, size_t nr)
+static bool is_work(const struct controller_changes *c, size_t nr)
 {
 	bool is = c->queue.len - c->next >= nr;
 
@@ -33,10 +33,10 @@ static bool is_work(const struct keeper_changes *c, size_t nr)
 }
 
 /* Locked. */
-static void make_room(struct keeper_changes *changes, const struct keeper_change *next)
+static void make_room(struct controller_changes *changes, const struct controller_change *next)
 {
 	size_t waiting = changes->queue.len - changes->next, from = changes->next;
-	struct keeper_change *c = changes->queue.data;
+	struct controller_change *c = changes->queue.data;
 
 	if (from && from >= waiting) {
 		memmove(c, c + from, waiting * sizeof(*c));
@@ -57,7 +57,7 @@ static void make_room(struct keeper_changes *changes, const struct keeper_change
 	}
 }
 
-void keeper_changes_push(struct keeper_changes *c, const struct keeper_change *change)
+void controller_changes_push(struct controller_changes *c, const struct controller_change *change)
 {
 	pthread_mutex_lock(&c->lock);
 	make_room(c, change);
@@ -65,7 +65,8 @@ void keeper_changes_push(struct keeper_changes *c, const struct keeper_change *c
 	pthread_mutex_unlock(&c->lock);
 }
 
-bool keeper_changes_next(struct keeper_changes *c, uint64_t until_ns, struct keeper_change *out)
+bool controller_changes_next(struct controller_changes *c, uint64_t until_ns,
+			     struct controller_change *out)
 {
 	bool found = false;
 

@@ -7,46 +7,46 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "probe/limit/tally.h"
+#include "probe/limit/hit_account.h"
 
 #define MOST_RUN 5000.0
 
 static struct attach_hits seen;
-static struct tally_clocks clocks;
+static struct hit_account_clocks clocks;
 
-static void begin(struct tally *t, double most_run_ns)
+static void begin(struct hit_account *t, double most_run_ns)
 {
 	seen = (struct attach_hits){.hits = 100, .trap_ns = 100 * 600, .run_ns = 100 * 40000};
-	clocks = (struct tally_clocks){.at_ns = 1000000, .node_ns = 50000000, .work = 5000};
-	tally_start(t, 2, most_run_ns, &clocks);
-	tally_skip(t, 0, &seen);
+	clocks = (struct hit_account_clocks){.at_ns = 1000000, .node_ns = 50000000, .work = 5000};
+	hit_account_start(t, 2, most_run_ns, &clocks);
+	hit_account_skip(t, 0, &seen);
 }
 
 /* Hits of 600 ns of trap, each `run_ns` of program. */
-static void hit(struct tally *t, unsigned int hits, unsigned int run_ns, bool listening)
+static void hit(struct hit_account *t, unsigned int hits, unsigned int run_ns, bool enabled)
 {
 	seen.hits += hits;
 	seen.trap_ns += hits * 600;
 	seen.run_ns += (uint64_t)hits * run_ns;
-	tally_hits(t, 0, &seen, listening);
+	hit_account_hits(t, 0, &seen, enabled);
 }
 
-static struct tally_step step(struct tally *t, uint64_t ns, uint64_t node_ns)
+static struct hit_account_step step(struct hit_account *t, uint64_t ns, uint64_t node_ns)
 {
-	struct tally_step s;
+	struct hit_account_step s;
 
 	clocks.at_ns += ns;
 	clocks.node_ns += node_ns;
 	clocks.work += (double)node_ns / 10;
-	tally_step(t, &clocks, &s);
+	hit_account_step(t, &clocks, &s);
 	return s;
 }
 
-/* What muted programs run for is no measure of what they run for while their events come. */
+/* What disabled programs run for is no measure of what they run for while their events come. */
 static void test_tails(void **state)
 {
-	struct tally t;
-	struct tally_step s;
+	struct hit_account t;
+	struct hit_account_step s;
 
 	UNUSED(state);
 	begin(&t, MOST_RUN);
@@ -61,7 +61,7 @@ static void test_tails(void **state)
 		assert_true(s.tail_ns[0] == 500 * 750.0);
 	}
 	assert_int_equal(t.total.hits, 20 * 1500);
-	/* Both in one look. */
+	/* Both in one step. */
 	hit(&t, 500, 150, false);
 	hit(&t, 1000, 20000, true);
 	s = step(&t, 10000000, 25000000);
@@ -72,8 +72,8 @@ static void test_tails(void **state)
 /* A program that is preempted for ms at times did not take those. */
 static void test_preempted(void **state)
 {
-	struct tally t;
-	struct tally_step s;
+	struct hit_account t;
+	struct hit_account_step s;
 
 	UNUSED(state);
 	begin(&t, MOST_RUN);
@@ -88,8 +88,8 @@ static void test_preempted(void **state)
  * it walks stacks. */
 static void test_few(void **state)
 {
-	struct tally t;
-	struct tally_step s;
+	struct hit_account t;
+	struct hit_account_step s;
 
 	UNUSED(state);
 	begin(&t, MOST_RUN);
@@ -112,8 +112,8 @@ static void test_few(void **state)
 /* What ebeam needs to switch probes is paid, but is no CPU of the node. */
 static void test_switching(void **state)
 {
-	struct tally t;
-	struct tally_step s;
+	struct hit_account t;
+	struct hit_account_step s;
 
 	UNUSED(state);
 	begin(&t, MOST_RUN);
@@ -130,7 +130,7 @@ static void test_switching(void **state)
 	assert_true(s.own_ns == 8000000);
 	/* The first ones are nobody's. */
 	clocks.switch_ns += 7000000;
-	tally_forget_switches(&t, clocks.switch_ns);
+	hit_account_forget_switches(&t, clocks.switch_ns);
 	s = step(&t, 10000000, 9000000);
 	assert_true(s.spent_ns == 0);
 	assert_true(t.total.spent_ns == 5500000);
@@ -139,8 +139,8 @@ static void test_switching(void **state)
 /* The node's clock moves in ticks: its own time never falls, and nothing is counted twice. */
 static void test_ticks(void **state)
 {
-	struct tally t;
-	struct tally_step s;
+	struct hit_account t;
+	struct hit_account_step s;
 
 	UNUSED(state);
 	begin(&t, MOST_RUN);
@@ -155,38 +155,38 @@ static void test_ticks(void **state)
 /* It cannot be read, or goes back: what it was. */
 static void test_work(void **state)
 {
-	struct tally t;
+	struct hit_account t;
 
 	UNUSED(state);
 	begin(&t, MOST_RUN);
 	step(&t, 10000000, 10000);
 	assert_true(t.total.work == 1000);
-	assert_true(tally_work(&t, clocks.work + 5) == 1005);
-	assert_true(tally_work(&t, -1) == 1000);
-	assert_true(tally_work(&t, 10) == 1000);
+	assert_true(hit_account_work(&t, clocks.work + 5) == 1005);
+	assert_true(hit_account_work(&t, -1) == 1000);
+	assert_true(hit_account_work(&t, 10) == 1000);
 }
 
 /* Stretches with probes and without show what they truly cost; a stretch ends by itself at last. */
 static void test_factor(void **state)
 {
-	struct tally t;
+	struct hit_account t;
 
 	UNUSED(state);
 	begin(&t, MOST_RUN);
 	/* A unit of work is 100 ns, and one hit of 1000 ns as calibrated, which are 2000. */
 	for (unsigned int i = 0; i < 40; i++) {
-		struct tally_step s;
+		struct hit_account_step s;
 
 		hit(&t, 1000, 400, true);
 		clocks.work += 1000;
 		clocks.node_ns += 2100000;
 		clocks.at_ns += 3000000;
-		tally_step(&t, &clocks, &s);
-		tally_switches(&t);
+		hit_account_step(&t, &clocks, &s);
+		hit_account_switches(&t);
 		clocks.work += 50000;
 		clocks.node_ns += 5000000;
 		clocks.at_ns += 600000000;
-		tally_step(&t, &clocks, &s);
+		hit_account_step(&t, &clocks, &s);
 	}
 	assert_in_range((unsigned long)(1000 * t.total.factor), 1990, 2010);
 }

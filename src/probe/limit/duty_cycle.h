@@ -1,47 +1,47 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who of the groups of probes is on when: measures what they take (tally.h), asks the budget what
- * may be (budget.h), brings it about, and tells from when to when each was watched.  Knows neither
- * kernel nor clock nor node but through what it is given.  For one thread.
+ * Which groups of probes are enabled when: measures what they cost (hit_account.h), asks the token
+ * bucket which may be (budget.h), attaches, enables, disables and detaches them, and reports the
+ * sampling windows of each.  Knows kernel, clock and node only through the operations that it is
+ * given.  For one thread.
  *
- * What is not to be on any more is first silenced, all of it, and that is told with the moment in
- * which it was; only then the probes are taken away, which takes the kernel a while, in which they
- * are still hit.
+ * All that is to go is disabled first, and reported with the time of that; only then the probes are
+ * detached, which takes the kernel a while, in which they are still hit.
  */
-#ifndef EBEAM_PROBE_TURNS_H
-#define EBEAM_PROBE_TURNS_H
+#ifndef EBEAM_PROBE_DUTY_CYCLE_H
+#define EBEAM_PROBE_DUTY_CYCLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "probe/limit/budget.h"
-#include "probe/limit/keeper_changes.h"
-#include "probe/limit/tally.h"
+#include "probe/limit/controller_changes.h"
+#include "probe/limit/hit_account.h"
 
-#define TURNS_NO_GROUP UINT32_MAX
+#define DUTY_CYCLE_NO_GROUP UINT32_MAX
 
-struct turns_ops {
+struct duty_cycle_ops {
 	uint64_t (*now)(void *arg); /* ns */
 	/* Lets others run for so many ns; false = it is to end. */
 	bool (*pause)(void *arg, uint64_t ns);
 	/* As in attach.h. */
 	int (*place)(void *arg, unsigned int group, struct error *err);
-	void (*listen)(void *arg, unsigned int group);
-	void (*mute)(void *arg, unsigned int group);
+	void (*enable)(void *arg, unsigned int group);
+	void (*disable)(void *arg, unsigned int group);
 	void (*off)(void *arg, unsigned int group);
 	bool (*is_closing)(void *arg);
 	bool (*hits)(void *arg, unsigned int group, struct attach_hits *out);
 	/* As in meter.h. */
-	void (*clocks)(void *arg, struct tally_clocks *out);
+	void (*clocks)(void *arg, struct hit_account_clocks *out);
 	uint64_t (*node_ns)(void *arg);
 	double (*work)(void *arg);
 	/* Takes a change, without `kinds`, of a group or of none. */
-	void (*tell)(void *arg, unsigned int group, struct keeper_change *change);
+	void (*tell)(void *arg, unsigned int group, struct controller_change *change);
 };
 
 /* A group of probes. */
-struct turn {
+struct duty_cycle_group {
 	bool on;
 	bool leaving;	 /* off, and perf events of it are still in the kernel */
 	uint64_t off_ns; /* the last time */
@@ -51,19 +51,19 @@ struct turn {
 	/* Without the open window. */
 	double own_on_total, work_on_total;
 	uint64_t on_total;
-	double spent_ns; /* of the node, its part of tally.total.spent_ns */
+	double spent_ns; /* of the node, its part of account.total.spent_ns */
 	bool was_off, told_dropped;
 	unsigned int failures; /* to place it, in a row */
 	uint64_t retry_ns;
 	bool failed; /* for good */
 };
 
-struct turns {
-	const struct turns_ops *ops;
+struct duty_cycle {
+	const struct duty_cycle_ops *ops;
 	void *arg;
 	struct budget budget;
-	struct tally tally;
-	struct turn units[BUDGET_MAX_SOURCES];
+	struct hit_account account;
+	struct duty_cycle_group groups[BUDGET_MAX_SOURCES];
 	unsigned int nr, nr_leaving;
 	bool by_perf, has_work;
 	double hits_per_s, hit_ns; /* 0 = no such limit; what one costs of late */
@@ -74,7 +74,7 @@ struct turns {
 	double log_spent, log_own;
 };
 
-struct turns_config {
+struct duty_cycle_config {
 	unsigned int nr;  /* groups */
 	bool by_perf;	  /* each probe is a perf event of its own */
 	bool has_work;	  /* the node's own count of its work can be read */
@@ -87,15 +87,15 @@ struct turns_config {
 };
 
 /* Borrows ops and arg. */
-void turns_init(struct turns *t, const struct turns_ops *ops, void *arg,
-		const struct turns_config *config);
+void duty_cycle_init(struct duty_cycle *d, const struct duty_cycle_ops *ops, void *arg,
+		     const struct duty_cycle_config *config);
 /* Puts all groups on, one after the other, and those off again at once that cost too much; errors
  * of place(). */
-int turns_begin(struct turns *t, struct error *err);
-/* What is due now; then again at turns_next(). */
-void turns_step(struct turns *t);
-uint64_t turns_next(const struct turns *t);
+int duty_cycle_begin(struct duty_cycle *d, struct error *err);
+/* What is due now; then again at duty_cycle_next(). */
+void duty_cycle_step(struct duty_cycle *d);
+uint64_t duty_cycle_next(const struct duty_cycle *d);
 /* The last word of each that was ever off; groups stay as they are. */
-void turns_end(struct turns *t);
+void duty_cycle_end(struct duty_cycle *d);
 
 #endif

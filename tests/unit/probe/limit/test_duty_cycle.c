@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "probe/limit/turns.h"
+#include "probe/limit/duty_cycle.h"
 
 #define MS	   1000000.0
 #define S	   (1000 * MS)
@@ -28,7 +28,7 @@ struct world {
 	/* What it is like. */
 	double unit_ns;
 	double hits_of_unit[GROUPS];
-	double trap_ns, run_ns, muted_run_ns;
+	double trap_ns, run_ns, disabled_run_ns;
 	double place_ns, close_ns;
 	int place_rc[GROUPS];
 	unsigned int nr_pauses; /* then it is to end; 0 = never */
@@ -36,7 +36,7 @@ struct world {
 
 	double now, node_ns, work, switch_ns;
 	struct {
-		bool placed, listens;
+		bool placed, enabled;
 		double closed_at;	/* 0 = is not closing */
 		double hits, run, seen; /* seen: of those the ones that gave events */
 	} groups[GROUPS];
@@ -52,12 +52,12 @@ struct world {
 	unsigned int nr_waits; /* of place(), for what is closing */
 	struct {
 		unsigned int group;
-		struct keeper_change change;
+		struct controller_change change;
 		double at;
 	} told[MOST_CALLS];
 	unsigned int nr_told;
 
-	struct turns turns;
+	struct duty_cycle cycle;
 };
 
 static struct world world; /* too large for a stack; of one test at a time */
@@ -87,18 +87,18 @@ static void advance(struct world *w, double ns)
 			if (is_there(w, i))
 				each += w->hits_of_unit[i] *
 					(w->trap_ns +
-					 (w->groups[i].listens ? w->run_ns : w->muted_run_ns));
+					 (w->groups[i].enabled ? w->run_ns : w->disabled_run_ns));
 		}
 		units = step / each;
 		for (unsigned int i = 0; i < GROUPS; i++) {
 			double hits = units * w->hits_of_unit[i],
-			       run = w->groups[i].listens ? w->run_ns : w->muted_run_ns;
+			       run = w->groups[i].enabled ? w->run_ns : w->disabled_run_ns;
 
 			if (!is_there(w, i))
 				continue;
 			w->groups[i].hits += hits;
 			w->groups[i].run += hits * run;
-			w->groups[i].seen += w->groups[i].listens ? hits : 0;
+			w->groups[i].seen += w->groups[i].enabled ? hits : 0;
 			w->spent += hits * (w->trap_ns + run);
 		}
 		w->units += units;
@@ -146,25 +146,25 @@ static int op_place(void *arg, unsigned int i, struct error *err)
 	if (w->place_rc[i])
 		return error_set(err, ERROR_KIND_KERNEL, w->place_rc[i], "no");
 	w->groups[i].placed = true;
-	w->groups[i].listens = false;
+	w->groups[i].enabled = false;
 	return 0;
 }
 
-static void op_listen(void *arg, unsigned int i)
+static void op_enable(void *arg, unsigned int i)
 {
 	struct world *w = arg;
 
 	called(w, LISTEN, i);
 	assert_true(w->groups[i].placed);
-	w->groups[i].listens = true;
+	w->groups[i].enabled = true;
 }
 
-static void op_mute(void *arg, unsigned int i)
+static void op_disable(void *arg, unsigned int i)
 {
 	struct world *w = arg;
 
 	called(w, MUTE, i);
-	w->groups[i].listens = false;
+	w->groups[i].enabled = false;
 }
 
 static void op_off(void *arg, unsigned int i)
@@ -172,7 +172,7 @@ static void op_off(void *arg, unsigned int i)
 	struct world *w = arg;
 
 	called(w, OFF, i);
-	assert_false(w->groups[i].listens);
+	assert_false(w->groups[i].enabled);
 	w->groups[i].placed = false;
 	w->groups[i].closed_at = all_closed_at(w) + w->close_ns;
 }
@@ -214,15 +214,15 @@ static double op_work(void *arg)
 	return w->work;
 }
 
-static void op_clocks(void *arg, struct tally_clocks *out)
+static void op_clocks(void *arg, struct hit_account_clocks *out)
 {
 	struct world *w = arg;
 
-	*out = (struct tally_clocks){(uint64_t)w->now, (uint64_t)w->node_ns, (uint64_t)w->switch_ns,
-				     w->work};
+	*out = (struct hit_account_clocks){(uint64_t)w->now, (uint64_t)w->node_ns,
+					   (uint64_t)w->switch_ns, w->work};
 }
 
-static void op_tell(void *arg, unsigned int group, struct keeper_change *change)
+static void op_tell(void *arg, unsigned int group, struct controller_change *change)
 {
 	struct world *w = arg;
 
@@ -234,12 +234,12 @@ static void op_tell(void *arg, unsigned int group, struct keeper_change *change)
 	w->told[w->nr_told++].at = w->now;
 }
 
-static const struct turns_ops ops = {
+static const struct duty_cycle_ops ops = {
 	.now = op_now,
 	.pause = op_pause,
 	.place = op_place,
-	.listen = op_listen,
-	.mute = op_mute,
+	.enable = op_enable,
+	.disable = op_disable,
 	.off = op_off,
 	.is_closing = op_is_closing,
 	.hits = op_hits,
@@ -251,7 +251,7 @@ static const struct turns_ops ops = {
 
 static struct world *world_of(const struct world *like, bool by_perf, bool stacks)
 {
-	const struct turns_config config = {
+	const struct duty_cycle_config config = {
 		.nr = GROUPS,
 		.by_perf = by_perf,
 		.has_work = true,
@@ -263,7 +263,7 @@ static struct world *world_of(const struct world *like, bool by_perf, bool stack
 
 	*w = *like;
 	w->now = S;
-	turns_init(&w->turns, &ops, w, &config);
+	duty_cycle_init(&w->cycle, &ops, w, &config);
 	return w;
 }
 
@@ -273,8 +273,8 @@ static void run(struct world *w, double seconds)
 	double end = w->now + seconds * S;
 
 	while (w->now < end) {
-		turns_step(&w->turns);
-		advance(w, (double)turns_next(&w->turns) - w->now);
+		duty_cycle_step(&w->cycle);
+		advance(w, (double)duty_cycle_next(&w->cycle) - w->now);
 	}
 }
 
@@ -298,7 +298,7 @@ static double first_call(const struct world *w, enum call call, unsigned int gro
 	return -1;
 }
 
-static const struct keeper_change *last_told(const struct world *w, unsigned int group)
+static const struct controller_change *last_told(const struct world *w, unsigned int group)
 {
 	for (unsigned int i = w->nr_told; i-- > 0;) {
 		if (w->told[i].group == group)
@@ -318,7 +318,7 @@ static const struct world storm = {.unit_ns = 900,
 				   .hits_of_unit = {1, 1, 1, 0.001},
 				   .trap_ns = 600,
 				   .run_ns = 200,
-				   .muted_run_ns = 60,
+				   .disabled_run_ns = 60,
 				   .place_ns = 0.7 * MS,
 				   .close_ns = 8 * MS,
 				   .closes_at_once = true};
@@ -329,23 +329,23 @@ static void keep(struct world *w, double least_percent)
 	double spent, switched, node, told_spent, told_own;
 	struct error err;
 
-	assert_int_equal(turns_begin(&w->turns, &err), 0);
+	assert_int_equal(duty_cycle_begin(&w->cycle, &err), 0);
 	run(w, 3);
 	spent = w->spent;
 	switched = w->switch_ns;
 	node = w->node_ns;
-	told_spent = w->turns.tally.total.spent_ns;
-	told_own = w->turns.tally.total.own_ns;
+	told_spent = w->cycle.account.total.spent_ns;
+	told_own = w->cycle.account.total.own_ns;
 	run(w, 60);
 	spent = w->spent - spent;
 	switched = w->switch_ns - switched;
 	node = w->node_ns - node;
-	told_spent = w->turns.tally.total.spent_ns - told_spent;
-	told_own = w->turns.tally.total.own_ns - told_own;
+	told_spent = w->cycle.account.total.spent_ns - told_spent;
+	told_own = w->cycle.account.total.own_ns - told_own;
 	assert_in(100 * (spent + switched) / (node - spent), least_percent, 1.05, "spent");
 	assert_in(told_spent / (spent + switched), 0.95, 1.1, "told of what was spent");
 	assert_in(told_own / (node - spent), 0.99, 1.01, "told of what the node used");
-	assert_true(w->turns.budget.sources[0].sampled);
+	assert_true(w->cycle.budget.sources[0].sampled);
 	assert_int_equal(w->nr_waits, 0);
 }
 
@@ -355,7 +355,7 @@ static void test_kept(void **state)
 	keep(world_of(&storm, false, false), 0.6);
 }
 
-/* Programs that walk stacks, and are hit for nothing for a while after each slice. */
+/* Programs that walk stacks, and are hit for nothing for a while after each window. */
 static void test_kept_stacks(void **state)
 {
 	struct world like = storm;
@@ -379,13 +379,13 @@ static void test_kept_perf(void **state)
 /* --rate is hits, whatever they cost: a few dear ones are all seen, of many as many as it says. */
 static void test_rate(void **state)
 {
-	const struct turns_config config = {.nr = 1,
-					    .has_work = true,
-					    .long_runs = true,
-					    .percent = 100,
-					    .own_per_s = S,
-					    .hits_per_s = 10000,
-					    .hit_ns = 1500};
+	const struct duty_cycle_config config = {.nr = 1,
+						 .has_work = true,
+						 .long_runs = true,
+						 .percent = 100,
+						 .own_per_s = S,
+						 .hits_per_s = 10000,
+						 .hit_ns = 1500};
 	struct world like = {.unit_ns = 4 * MS,
 			     .hits_of_unit = {1},
 			     .trap_ns = 400,
@@ -398,8 +398,8 @@ static void test_rate(void **state)
 	double seen;
 
 	UNUSED(state);
-	turns_init(&w->turns, &ops, w, &config);
-	assert_int_equal(turns_begin(&w->turns, &err), 0);
+	duty_cycle_init(&w->cycle, &ops, w, &config);
+	assert_int_equal(duty_cycle_begin(&w->cycle, &err), 0);
 	run(w, 10);
 	assert_int_equal(nr_calls(w, OFF, 0) + nr_calls(w, MUTE, 0), 0);
 	assert_in(w->groups[0].seen / w->units, 0.999, 1, "seen of a few");
@@ -411,7 +411,7 @@ static void test_rate(void **state)
 	run(w, 20);
 	seen = w->groups[0].seen - seen;
 	assert_in(seen / 20, 2000, 10500, "hits a second");
-	assert_true(w->turns.budget.sources[0].sampled);
+	assert_true(w->cycle.budget.sources[0].sampled);
 }
 
 /* The share that is told is that of the events that were seen; also of what the node did. */
@@ -421,11 +421,11 @@ static void test_share(void **state)
 	struct error err;
 
 	UNUSED(state);
-	turns_begin(&w->turns, &err);
+	duty_cycle_begin(&w->cycle, &err);
 	run(w, 30);
-	turns_end(&w->turns);
+	duty_cycle_end(&w->cycle);
 	for (unsigned int i = 0; i < 3; i++) {
-		const struct keeper_change *c = last_told(w, i);
+		const struct controller_change *c = last_told(w, i);
 		double share = w->groups[i].seen / w->units;
 
 		assert_non_null(c);
@@ -436,37 +436,37 @@ static void test_share(void **state)
 	assert_null(last_told(w, 3));
 }
 
-/* All that is to go is silenced before the first of it is taken away, and told with that moment. */
-static void test_silence_first(void **state)
+/* All that is to go is disabled before the first of it is detached, and reported with that time. */
+static void test_disable_first(void **state)
 {
 	struct world *w = world_of(&storm, false, false);
-	unsigned int muted = 0, checked = 0;
+	unsigned int disabled = 0, checked = 0;
 	struct error err;
 
 	UNUSED(state);
-	turns_begin(&w->turns, &err);
+	duty_cycle_begin(&w->cycle, &err);
 	run(w, 10);
 	for (unsigned int i = 0; i < w->nr_calls; i++) {
 		bool is_off = w->calls[i].call == OFF;
 
 		if (w->calls[i].call == MUTE)
-			muted++;
+			disabled++;
 		else if (!is_off)
-			assert_int_equal(muted, 0);
+			assert_int_equal(disabled, 0);
 		/* They come in blocks of as many. */
 		if (is_off) {
-			assert_true(muted > 0);
-			checked += muted > 1;
-			muted--;
-			assert_true(i + 1 == w->nr_calls || muted == 0 ||
+			assert_true(disabled > 0);
+			checked += disabled > 1;
+			disabled--;
+			assert_true(i + 1 == w->nr_calls || disabled == 0 ||
 				    w->calls[i + 1].call == OFF);
 		}
 	}
 	assert_true(checked > 0);
 	for (unsigned int i = 0; i < w->nr_told; i++) {
-		const struct keeper_change *c = &w->told[i].change;
+		const struct controller_change *c = &w->told[i].change;
 
-		if (w->told[i].group == TURNS_NO_GROUP || c->state != COVERAGE_OFF)
+		if (w->told[i].group == DUTY_CYCLE_NO_GROUP || c->state != COVERAGE_OFF)
 			continue;
 		assert_true((double)c->ts_ns ==
 			    first_call(w, MUTE, w->told[i].group, (double)c->ts_ns));
@@ -487,7 +487,7 @@ static void test_perf(void **state)
 	like.close_ns = 500 * MS;
 	like.hits_of_unit[0] = like.hits_of_unit[1] = like.hits_of_unit[2] = 0;
 	w = world_of(&like, true, false);
-	turns_begin(&w->turns, &err);
+	duty_cycle_begin(&w->cycle, &err);
 	w->hits_of_unit[0] = 1;
 	while (first_call(w, OFF, 0, 0) < 0)
 		run(w, 0.001);
@@ -528,18 +528,18 @@ static void test_begin_perf(void **state)
 	like.place_ns = 5 * MS;
 	w = world_of(&like, true, false);
 	begun = w->now;
-	assert_int_equal(turns_begin(&w->turns, &err), 0);
+	assert_int_equal(duty_cycle_begin(&w->cycle, &err), 0);
 	assert_true(nr_calls(w, OFF, 0) && nr_calls(w, OFF, 1) && nr_calls(w, OFF, 2));
 	assert_true(first_call(w, OFF, 0, 0) < first_call(w, PLACE, GROUPS - 1, 0));
 	assert_int_equal(w->nr_waits, 0);
 	assert_in(w->now - begun, 300 * MS, 400 * MS, "until all were gone");
-	spent = w->turns.tally.total.spent_ns;
+	spent = w->cycle.account.total.spent_ns;
 	assert_in(spent / w->spent, 0.95, 1.1, "told of what was spent");
 	/* It is to end while it waits. */
 	like.nr_pauses = 5;
 	w = world_of(&like, true, false);
-	assert_int_equal(turns_begin(&w->turns, &err), 0);
-	assert_true(w->turns.nr_leaving > 0);
+	assert_int_equal(duty_cycle_begin(&w->cycle, &err), 0);
+	assert_true(w->cycle.nr_leaving > 0);
 	assert_int_equal(nr_calls(w, PLACE, 3), 0);
 }
 
@@ -552,7 +552,7 @@ static void test_pauses(void **state)
 
 	UNUSED(state);
 	w = world_of(&like, false, false);
-	assert_int_equal(turns_begin(&w->turns, &err), 0);
+	assert_int_equal(duty_cycle_begin(&w->cycle, &err), 0);
 	run(w, 10);
 	for (unsigned int i = 0; i < w->nr_calls; i++) {
 		if (w->calls[i].call == PLACE)
@@ -565,7 +565,7 @@ static void test_pauses(void **state)
 	assert_true(nr_calls(w, PAUSE, 0) >= 2);
 	like.nr_pauses = 1;
 	w = world_of(&like, false, false);
-	assert_int_equal(turns_begin(&w->turns, &err), 0);
+	assert_int_equal(duty_cycle_begin(&w->cycle, &err), 0);
 	assert_int_equal(nr_calls(w, PLACE, GROUPS - 1), 0);
 }
 
@@ -579,10 +579,10 @@ static void test_failures(void **state)
 	struct error err;
 
 	UNUSED(state);
-	turns_begin(&w->turns, &err);
+	duty_cycle_begin(&w->cycle, &err);
 	run(w, 5);
 	before = nr_calls(w, PLACE, 0);
-	spent = w->turns.tally.total.spent_ns;
+	spent = w->cycle.account.total.spent_ns;
 	switched = w->switch_ns;
 	w->place_rc[0] = -EMFILE;
 	run(w, 1);
@@ -591,7 +591,7 @@ static void test_failures(void **state)
 	run(w, 30);
 	assert_int_equal(nr_calls(w, PLACE, 0) - before, 5);
 	assert_int_equal(last_told(w, 0)->state, COVERAGE_FAILED);
-	assert_true(w->turns.tally.total.spent_ns - spent >= w->switch_ns - switched);
+	assert_true(w->cycle.account.total.spent_ns - spent >= w->switch_ns - switched);
 	/* Others go on. */
 	tries = nr_calls(w, PLACE, 0);
 	before = nr_calls(w, LISTEN, 1);
@@ -608,7 +608,7 @@ static void test_recovers(void **state)
 	unsigned int before;
 
 	UNUSED(state);
-	turns_begin(&w->turns, &err);
+	duty_cycle_begin(&w->cycle, &err);
 	run(w, 5);
 	w->place_rc[0] = -EMFILE;
 	run(w, 1);
@@ -632,14 +632,14 @@ static void test_begin_fails(void **state)
 	UNUSED(state);
 	like.place_rc[2] = -EPERM;
 	w = world_of(&like, false, false);
-	assert_int_equal(turns_begin(&w->turns, &err), -EPERM);
+	assert_int_equal(duty_cycle_begin(&w->cycle, &err), -EPERM);
 	assert_int_equal(w->nr_told, 0);
 }
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_kept),	    cmocka_unit_test(test_kept_stacks),
 	cmocka_unit_test(test_kept_perf),   cmocka_unit_test(test_rate),
-	cmocka_unit_test(test_share),	    cmocka_unit_test(test_silence_first),
+	cmocka_unit_test(test_share),	    cmocka_unit_test(test_disable_first),
 	cmocka_unit_test(test_perf),	    cmocka_unit_test(test_pauses),
 	cmocka_unit_test(test_failures),    cmocka_unit_test(test_recovers),
 	cmocka_unit_test(test_begin_fails), cmocka_unit_test(test_begin_perf),

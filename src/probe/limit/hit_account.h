@@ -6,8 +6,8 @@
  * the node's other CPUs wait.  Beside it what the node did: CPU of its own, and work as it counts
  * that itself.  Pure logic: it is told what was read (meter.h).
  */
-#ifndef EBEAM_PROBE_TALLY_H
-#define EBEAM_PROBE_TALLY_H
+#ifndef EBEAM_PROBE_HIT_ACCOUNT_H
+#define EBEAM_PROBE_HIT_ACCOUNT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,10 +18,10 @@
 
 /* The least run time of a program that was seen so many times last counts: at times it is
  * preempted. */
-#define TALLY_RUNS 8
+#define HIT_ACCOUNT_RUNS 8
 
-/* Since tally_start(). */
-struct tally_total {
+/* Since hit_account_start(). */
+struct hit_account_total {
 	uint64_t hits;
 	double probes_ns; /* that probes took of the node's CPU */
 	double spent_ns;  /* with what it took to switch them, which is CPU of ebeam */
@@ -31,7 +31,7 @@ struct tally_total {
 };
 
 /* Since the last time. */
-struct tally_step {
+struct hit_account_step {
 	double wall_ns, own_ns, spent_ns;
 	/* Of each group, parts of spent_ns: while its events came, and while its probes were hit
 	 * for nothing: before and after that. */
@@ -40,45 +40,48 @@ struct tally_step {
 
 /* Clocks, the first three in ns: now, CPU of the node, CPU of ebeam for switching; and the node's
  * own count of its work. */
-struct tally_clocks {
+struct hit_account_clocks {
 	uint64_t at_ns, node_ns, switch_ns;
 	double work; /* negative = could not be read */
 };
 
-struct tally {
+struct hit_account {
 	struct {
 		struct attach_hits seen;
-		double run_ns[TALLY_RUNS]; /* of one hit */
+		double run_ns[HIT_ACCOUNT_RUNS]; /* of one hit */
 		unsigned int nr_runs;
 		struct attach_hits few;	 /* seen since the last of them */
 		double cost_ns, tail_ns; /* as calibrated, since the last step */
 	} groups[BUDGET_MAX_SOURCES];
 	unsigned int nr;
 	double most_run_ns;
-	struct tally_clocks start, last;
+	struct hit_account_clocks start, last;
 	/* In which nothing was switched. */
 	struct {
 		double calibrated_ns, work;
 		uint64_t node_ns, at_ns;
 	} stretch;
 	struct cost_fit fit;
-	struct tally_total total;
+	struct hit_account_total total;
 };
 
 /* Counts from here on.  No program runs for longer than most_run_ns, unless it is preempted. */
-void tally_start(struct tally *t, unsigned int nr, double most_run_ns,
-		 const struct tally_clocks *now);
+void hit_account_start(struct hit_account *a, unsigned int nr, double most_run_ns,
+		       const struct hit_account_clocks *now);
 /* What a group's programs did before. */
-void tally_skip(struct tally *t, unsigned int group, const struct attach_hits *now);
-/* What they did up to now, since the last time; `listening`: its events came all that time. */
-void tally_hits(struct tally *t, unsigned int group, const struct attach_hits *now, bool listening);
+void hit_account_skip(struct hit_account *a, unsigned int group, const struct attach_hits *now);
+/* What they did up to now, since the last time; `enabled`: its events came all that time. */
+void hit_account_hits(struct hit_account *a, unsigned int group, const struct attach_hits *now,
+		      bool enabled);
 /* After those. */
-void tally_step(struct tally *t, const struct tally_clocks *now, struct tally_step *out);
+void hit_account_step(struct hit_account *a, const struct hit_account_clocks *now,
+		      struct hit_account_step *out);
 /* After that: something is going to be switched, which ends a stretch of the fit. */
-void tally_switches(struct tally *t);
+void hit_account_switches(struct hit_account *a);
 /* What it took to switch probes so far does not count. */
-void tally_forget_switches(struct tally *t, uint64_t switch_ns);
-/* What the node has done since tally_start(), of a count read now; what it was if negative. */
-double tally_work(const struct tally *t, double work);
+void hit_account_forget_switches(struct hit_account *a, uint64_t switch_ns);
+/* What the node has done since hit_account_start(), of a count read now; what it was if
+ * negative. */
+double hit_account_work(const struct hit_account *a, double work);
 
 #endif

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See duty_cycle.h. */
+#include "probe/limit/duty_cycle.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+
+/* A thread that comes first never spins. */
+#define SHORTEST_SLEEP_NS 200000ull
+/* Whoever answers for a span of time must know what was done in it. */
+#define TELL_WORK_NS 50000000ull
+#define TELL_LOG_NS  500000000ull
+/* Placing the probes of a round takes some ms.  Perf events take 0.1 s each to remove, and stay hit
+ * meanwhile. */
+#define LEAST_WINDOW_NS	     3000000.0
+#define LEAST_WINDOW_PERF_NS 100000000.0
+/* For so long after it was put off a group may still be hit: the kernel waits for all CPUs. */
+#define TAIL_NS 300000000ull
+/* Between two measurements while probes are placed; and others run for a part of that then. */
+#define PLACING_NS	 2000000ull
+#define PLACING_PAUSE_NS 1000000ull
+#define NO_LIMIT	 1e12
+/* So many tell what one costs. */
+#define HITS_THAT_TELL 20
+#define LEAST_OWN_NS   1000000.0
+/* No program runs for longer: without stacks and terms, and with them. */
+#define MOST_RUN_NS	  5000.0
+#define MOST_RUN_STACK_NS 50000.0
+/* Until the next try to place what could not be placed, twice as long each time; then it goes. */
+#define RETRY_NS      250000000ull
+#define MOST_FAILURES 5u
+
+void duty_cycle_init(struct duty_cycle *d, const struct duty_cycle_ops *ops, void *arg,
+		     const struct duty_cycle_config *config)
+{
+	struct hit_account_clocks clocks;
+	struct attach_hits hits;
+
+	memset(d, 0, sizeof(*d));
+	d->ops = ops;
+	d->arg = arg;
+	d->nr = MIN(config->nr, BUDGET_MAX_SOURCES);
+	d->by_perf = config->by_perf;
+	d->has_work = config->has_work;
+	ops->clocks(arg, &clocks);
+	hit_account_start(&d->account, d->nr, config->long_runs ? MOST_RUN_STACK_NS : MOST_RUN_NS,
+			  &clocks);
+	for (unsigned int i = 0; i < d->nr; i++) {
+		if (ops->hits(arg, i, &hits))
+			hit_account_skip(&d->account, i, &hits);
+	}
+	d->start_ns = d->taken_ns = d->told_work_ns = d->told_log_ns = clocks.at_ns;
+	budget_init(&d->budget, config->percent >= 100 ? NO_LIMIT : config->percent, d->nr,
+		    d->by_perf ? LEAST_WINDOW_PERF_NS : LEAST_WINDOW_NS, config->own_per_s,
+		    d->start_ns);
+	d->hits_per_s = config->hits_per_s;
+	d->hit_ns = config->hit_ns;
+	d->budget.most_per_s = d->hits_per_s * d->hit_ns;
+}
+
+static uint64_t now_ns(const struct duty_cycle *d)
+{
+	return d->ops->now(d->arg);
+}
+
+/* ---- what is measured ------------------------------------------------------------------------ */
+
+static bool may_be_hit(const struct duty_cycle *d, const struct duty_cycle_group *u)
+{
+	return u->on || u->leaving || (u->off_ns && d->taken_ns - u->off_ns < TAIL_NS);
+}
+
+static void take_hits(struct duty_cycle *d, unsigned int i)
+{
+	struct attach_hits hits;
+
+	if (d->ops->hits(d->arg, i, &hits))
+		hit_account_hits(&d->account, i, &hits, d->groups[i].on);
+}
+
+/* A limit of hits is one of what these cost of late. */
+static void limit_hits(struct duty_cycle *d)
+{
+	const struct hit_account_total *total = &d->account.total;
+	uint64_t hits = total->hits - d->priced_hits;
+
+	if (hits < HITS_THAT_TELL)
+		return;
+	d->hit_ns = (d->hit_ns + MAX(total->probes_ns - d->priced_ns, 0) / (double)hits) / 2;
+	d->budget.most_per_s = d->hits_per_s * d->hit_ns;
+	d->priced_hits = total->hits;
+	d->priced_ns = total->probes_ns;
+}
+
+static void measure(struct duty_cycle *d)
+{
+	uint64_t before = d->taken_ns;
+	struct hit_account_clocks clocks;
+	struct hit_account_step step;
+
+	d->taken_ns = now_ns(d);
+	for (unsigned int i = 0; i < d->nr; i++) {
+		if (may_be_hit(d, &d->groups[i]))
+			take_hits(d, i);
+	}
+	d->ops->clocks(d->arg, &clocks);
+	hit_account_step(&d->account, &clocks, &step);
+	for (unsigned int i = 0; i < d->nr; i++) {
+		struct duty_cycle_group *u = &d->groups[i];
+
+		u->spent_ns += step.cost_ns[i] + step.tail_ns[i];
+		budget_hits(&d->budget, i, step.tail_ns[i], 0);
+		if (u->on)
+			budget_hits(&d->budget, i, step.cost_ns[i],
+				    (double)(d->taken_ns - MAX(u->window_ns, before)));
+	}
+	limit_hits(d);
+	budget_pass(&d->budget, step.wall_ns, step.own_ns, step.spent_ns);
+}
+
+/* Probes cannot have taken more than all the CPU that the node used. */
+static bool is_worth_measuring(const struct duty_cycle *d, uint64_t now)
+{
+	return d->nr_leaving || d->budget.in_round ||
+	       (d->budget.due_ns && now >= d->budget.due_ns) || now - d->taken_ns >= TELL_LOG_NS ||
+	       (double)(d->ops->node_ns(d->arg) - d->account.last.node_ns) >
+		       MAX(d->budget.credit_ns, 0) / 2;
+}
+
+/* Done so far, next to something that happens now. */
+static double work_now(const struct duty_cycle *d)
+{
+	return hit_account_work(&d->account, d->ops->work(d->arg));
+}
+
+/* ---- what is told ---------------------------------------------------------------------------- */
+
+static void open_window(struct duty_cycle *d, struct duty_cycle_group *u, uint64_t now, double work)
+{
+	u->window_ns = now;
+	u->window_own = d->account.total.own_ns;
+	u->window_work = work;
+}
+
+static void close_window(struct duty_cycle *d, struct duty_cycle_group *u, uint64_t now,
+			 double work)
+{
+	u->on_total += now - u->window_ns;
+	u->own_on_total += d->account.total.own_ns - u->window_own;
+	u->work_on_total += work - u->window_work;
+}
+
+static uint32_t share_ppm(const struct duty_cycle *d, const struct duty_cycle_group *u)
+{
+	const struct hit_account_total *total = &d->account.total;
+	double share;
+
+	if (total->work >= COVERAGE_LEAST_STEPS)
+		share = u->work_on_total / total->work;
+	else if (total->own_ns >= LEAST_OWN_NS)
+		share = u->own_on_total / total->own_ns;
+	else
+		share = (double)u->on_total / (double)(now_ns(d) - d->start_ns + 1);
+	return (uint32_t)(1e6 * MIN(share, 1) + 0.5);
+}
+
+/* Steps that the node did: reductions, or of 100 ns of its own CPU. */
+static double steps(const struct duty_cycle *d, double work, double own)
+{
+	return MAX(d->has_work ? work : own / 100, 0);
+}
+
+/* While a group was off; an open window is watched up to now. */
+static double steps_missed(const struct duty_cycle *d, const struct duty_cycle_group *u,
+			   double work)
+{
+	double on_work = u->work_on_total, on_own = u->own_on_total, own = d->account.total.own_ns;
+
+	if (u->on) {
+		on_work += work - u->window_work;
+		on_own += own - u->window_own;
+	}
+	return MAX(steps(d, work, own) - steps(d, on_work, on_own), 0);
+}
+
+static enum coverage_state state_of(const struct duty_cycle *d, unsigned int i)
+{
+	if (d->groups[i].on)
+		return COVERAGE_ON;
+	if (d->groups[i].failed)
+		return COVERAGE_FAILED;
+	return d->budget.sources[i].dropped ? COVERAGE_DROPPED : COVERAGE_OFF;
+}
+
+/* `work`: as it was read last, at ts_ns. */
+static void tell(struct duty_cycle *d, unsigned int i, uint64_t ts_ns, double work)
+{
+	struct duty_cycle_group *u = &d->groups[i];
+	struct controller_change change = {
+		.ts_ns = ts_ns,
+		.state = state_of(d, i),
+		.share_ppm = share_ppm(d, u),
+		.work = (uint64_t)steps(d, work, d->account.total.own_ns),
+		.missed = (uint64_t)steps_missed(d, u, work),
+	};
+
+	u->was_off = true;
+	u->told_dropped |= d->budget.sources[i].dropped && !u->on;
+	d->ops->tell(d->arg, i, &change);
+}
+
+/* How far the node is. */
+static void tell_work(struct duty_cycle *d, uint64_t now)
+{
+	struct controller_change change = {
+		.ts_ns = now,
+		.state = COVERAGE_ON,
+		.share_ppm = 1000000,
+	};
+
+	if (now - d->told_work_ns < TELL_WORK_NS)
+		return;
+	change.work = (uint64_t)steps(d, work_now(d), d->account.total.own_ns);
+	d->told_work_ns = now;
+	d->ops->tell(d->arg, DUTY_CYCLE_NO_GROUP, &change);
+}
+
+static void tell_log(struct duty_cycle *d, uint64_t now)
+{
+	const struct hit_account_total *total = &d->account.total;
+	double spent = total->spent_ns - d->log_spent, own = total->own_ns - d->log_own;
+
+	if (now - d->told_log_ns < TELL_LOG_NS)
+		return;
+	log_debug("probes took %.3f ms (%" PRIu64 " hits) of %.0f ms of the node's own CPU in "
+		  "%.0f ms, %.2f times what was calibrated; %.3f ms are left, a round costs %.3f "
+		  "ms (tail %.1f ms)",
+		  spent / 1e6, total->hits - d->log_hits, own / 1e6,
+		  (double)(now - d->told_log_ns) / 1e6, total->factor, d->budget.credit_ns / 1e6,
+		  d->budget.round_cost_ns / 1e6, d->budget.tail_ns / 1e6);
+	d->told_log_ns = now;
+	d->log_hits = total->hits;
+	d->log_spent = total->spent_ns;
+	d->log_own = total->own_ns;
+}
+
+/* ---- off ------------------------------------------------------------------------------------- */
+
+/*
+ * The node's count of what it did is read next to the moment in which events begin and end to come,
+ * while the probes are there: without them it does several times as much.
+ */
+static void disable(struct duty_cycle *d, unsigned int i)
+{
+	struct duty_cycle_group *u = &d->groups[i];
+	double work = work_now(d);
+	uint64_t last_ns = now_ns(d), ts_ns; /* surely all was seen; surely nothing is any more */
+
+	d->ops->disable(d->arg, i);
+	/* This thread may have waited for a CPU in between. */
+	work = (work + work_now(d)) / 2;
+	ts_ns = now_ns(d);
+	close_window(d, u, ts_ns, work);
+	u->on = false;
+	tell(d, i, last_ns, work);
+}
+
+static void take_away(struct duty_cycle *d, unsigned int i)
+{
+	struct duty_cycle_group *u = &d->groups[i];
+
+	d->ops->off(d->arg, i);
+	u->off_ns = now_ns(d);
+	u->leaving = d->by_perf;
+	d->nr_leaving += d->by_perf;
+	if (!d->by_perf)
+		budget_ended(&d->budget, i);
+}
+
+/* After all was measured that was hit until they were gone. */
+static void end_leaving(struct duty_cycle *d)
+{
+	for (unsigned int i = 0; i < d->nr; i++) {
+		if (!d->groups[i].leaving)
+			continue;
+		d->groups[i].leaving = false;
+		d->groups[i].off_ns = now_ns(d);
+		budget_ended(&d->budget, i);
+	}
+	d->nr_leaving = 0;
+}
+
+/* Of those that should be off and are not, the dearest. */
+static unsigned int next_to_turn_off(const struct duty_cycle *d)
+{
+	unsigned int found = d->nr;
+
+	for (unsigned int i = 0; i < d->nr; i++) {
+		if (d->groups[i].on && !budget_wants(&d->budget, i) &&
+		    (found == d->nr || d->budget.sources[i].rate > d->budget.sources[found].rate))
+			found = i;
+	}
+	return found;
+}
+
+static void tell_dropped(struct duty_cycle *d)
+{
+	for (unsigned int i = 0; i < d->nr; i++) {
+		if (d->budget.sources[i].dropped && !d->groups[i].told_dropped)
+			tell(d, i, now_ns(d), d->account.total.work);
+	}
+}
+
+/* After it was measured. */
+static void turn_off_due(struct duty_cycle *d)
+{
+	unsigned int order[BUDGET_MAX_SOURCES], nr = 0, i;
+
+	budget_step(&d->budget, now_ns(d));
+	while ((i = next_to_turn_off(d)) < d->nr) {
+		disable(d, i);
+		order[nr++] = i;
+	}
+	for (i = 0; i < nr; i++)
+		take_away(d, order[i]);
+	tell_dropped(d);
+}
+
+/* ---- on -------------------------------------------------------------------------------------- */
+
+static int turn_on(struct duty_cycle *d, unsigned int i, struct error *err)
+{
+	struct duty_cycle_group *u = &d->groups[i];
+	uint64_t now;
+	double work;
+	int rc = d->ops->place(d->arg, i, err);
+
+	if (rc)
+		return rc;
+	work = work_now(d);
+	d->ops->enable(d->arg, i);
+	work = (work + work_now(d)) / 2;
+	now = now_ns(d);
+	/* What was hit up to now was hit for nothing. */
+	take_hits(d, i);
+	u->on = true;
+	u->failures = 0;
+	open_window(d, u, now, work);
+	budget_began(&d->budget, i, now);
+	if (u->was_off)
+		tell(d, i, now, work);
+	return 0;
+}
+
+/* Something is short, and there may be more of it later; or never.  If the node is gone it is no
+ * failure. */
+static void put_off(struct duty_cycle *d, unsigned int i, int rc)
+{
+	struct duty_cycle_group *u = &d->groups[i];
+
+	u->retry_ns = now_ns(d) + (RETRY_NS << u->failures);
+	if (rc != -ESRCH && ++u->failures >= MOST_FAILURES) {
+		u->failed = true;
+		budget_drop(&d->budget, i);
+		tell_dropped(d);
+	}
+}
+
+static bool is_put_off(const struct duty_cycle *d, unsigned int i)
+{
+	return d->groups[i].retry_ns && now_ns(d) < d->groups[i].retry_ns;
+}
+
+/* Nobody waits in a round for what cannot be placed now. */
+static void pass_over(struct duty_cycle *d)
+{
+	for (unsigned int i = 0; i < d->nr; i++) {
+		if (!d->groups[i].on && d->budget.sources[i].sampled && is_put_off(d, i) &&
+		    budget_wants(&d->budget, i))
+			budget_ended(&d->budget, i);
+	}
+}
+
+/* Of those that should be on and are not, the one whose window is longest: windows lie within each
+ * other.  nr = none. */
+static unsigned int next_to_turn_on(const struct duty_cycle *d)
+{
+	unsigned int found = d->nr;
+
+	/* The kernel would have this thread wait until perf events are gone. */
+	if (d->nr_leaving)
+		return d->nr;
+	for (unsigned int i = 0; i < d->nr; i++) {
+		const struct budget_source *s = &d->budget.sources[i];
+
+		if (d->groups[i].on || !budget_wants(&d->budget, i) || is_put_off(d, i))
+			continue;
+		if (found == d->nr || !s->sampled ||
+		    s->window_ns > d->budget.sources[found].window_ns)
+			found = i;
+	}
+	return found;
+}
+
+static void turn_on_due(struct duty_cycle *d)
+{
+	struct error err;
+
+	pass_over(d);
+	for (unsigned int tries = 0; tries < d->nr; tries++) {
+		unsigned int i = next_to_turn_on(d);
+		int rc;
+
+		if (i == d->nr)
+			return;
+		rc = turn_on(d, i, &err);
+		if (rc) {
+			log_debug("%s", err.msg);
+			put_off(d, i, rc);
+			pass_over(d);
+		}
+		if (now_ns(d) - d->taken_ns < PLACING_NS)
+			continue;
+		/* What is on may have to go before all are. */
+		if (!d->ops->pause(d->arg, SHORTEST_SLEEP_NS))
+			return;
+		measure(d);
+		turn_off_due(d);
+	}
+}
+
+/* ---- from outside ---------------------------------------------------------------------------- */
+
+static void forget_switches(struct duty_cycle *d)
+{
+	struct hit_account_clocks clocks;
+
+	d->ops->clocks(d->arg, &clocks);
+	hit_account_forget_switches(&d->account, clocks.switch_ns);
+}
+
+/* Measures, and has what is due to go. */
+static void measure_and_turn_off(struct duty_cycle *d)
+{
+	bool gone = d->nr_leaving && !d->ops->is_closing(d->arg);
+
+	measure(d);
+	if (gone)
+		end_leaving(d);
+	if (d->budget.in_round || d->budget.due_ns)
+		hit_account_switches(&d->account);
+	turn_off_due(d);
+}
+
+/* As next_to_turn_on() does; what is on meanwhile may have to go, too.  False = it is to end. */
+static bool await_leaving(struct duty_cycle *d)
+{
+	while (d->nr_leaving) {
+		uint64_t now = now_ns(d);
+
+		if (!d->ops->pause(d->arg, duty_cycle_next(d) - now))
+			return false;
+		measure_and_turn_off(d);
+	}
+	return true;
+}
+
+int duty_cycle_begin(struct duty_cycle *d, struct error *err)
+{
+	uint64_t paused_ns = now_ns(d);
+
+	for (unsigned int i = 0; i < d->nr; i++) {
+		int rc;
+
+		if (!await_leaving(d))
+			break;
+		rc = turn_on(d, i, err);
+		if (rc)
+			return rc;
+		/* In debt it is found out after each whether it was that one. */
+		if (i + 1 < d->nr && now_ns(d) - d->taken_ns < PLACING_NS &&
+		    d->budget.credit_ns >= 0)
+			continue;
+		forget_switches(d);
+		measure(d);
+		turn_off_due(d);
+		if (now_ns(d) - paused_ns < PLACING_NS)
+			continue;
+		if (!d->ops->pause(d->arg, PLACING_PAUSE_NS))
+			break;
+		paused_ns = now_ns(d);
+	}
+	forget_switches(d);
+	return 0;
+}
+
+void duty_cycle_step(struct duty_cycle *d)
+{
+	uint64_t now = now_ns(d);
+
+	if (is_worth_measuring(d, now)) {
+		measure_and_turn_off(d);
+		turn_on_due(d);
+	}
+	now = now_ns(d);
+	tell_work(d, now);
+	tell_log(d, now);
+}
+
+uint64_t duty_cycle_next(const struct duty_cycle *d)
+{
+	uint64_t now = now_ns(d);
+
+	return MAX(budget_next(&d->budget, now, now + budget_check_ns(&d->budget)),
+		   now + SHORTEST_SLEEP_NS);
+}
+
+void duty_cycle_end(struct duty_cycle *d)
+{
+	uint64_t now;
+	double work;
+
+	measure(d);
+	now = now_ns(d);
+	work = d->account.total.work;
+	for (unsigned int i = 0; i < d->nr; i++) {
+		struct duty_cycle_group *u = &d->groups[i];
+
+		if (u->was_off && u->on) {
+			close_window(d, u, now, work);
+			open_window(d, u, now, work);
+		}
+		if (u->was_off)
+			tell(d, i, now, work);
+	}
+}
