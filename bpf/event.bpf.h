@@ -9,7 +9,7 @@
 #include "abi/vm.h"
 #include "event_thread.bpf.h"
 
-/* ---- what is on ----------------------------------------------------------------------------- */
+/* ---- what is on ------------------------------------------------------------------------------ */
 
 INLINE bool wanted(enum event_kind kind)
 {
@@ -28,7 +28,7 @@ INLINE bool from_usdt(enum event_kind kind)
 	return config.usdt_kinds >> kind & 1;
 }
 
-/* ---- whom events are about ------------------------------------------------------------------ */
+/* ---- whom events are about ------------------------------------------------------------------- */
 
 /* What is known of a process where events are chosen by name or initial call. */
 enum { CALL_UNKNOWN, CALL_IS, CALL_IS_NOT };
@@ -83,8 +83,8 @@ INLINE uint32_t call_of(uint64_t process, uint32_t process_state)
 	return is_call(mfa) ? CALL_IS : CALL_IS_NOT;
 }
 
-/* Looks at a process, if events are chosen by what it is; 1 = what is known of it is up to date. */
-GLOBAL_FN int who_look(uint64_t process, uint64_t epid)
+/* Reads a process, if events are chosen by what it is; 1 = what is known of it is up to date. */
+GLOBAL_FN int who_read(uint64_t process, uint64_t epid)
 {
 	struct who_value *old = bpf_map_lookup_elem(&event_who_seen, &epid), now = {};
 	uint32_t process_state;
@@ -123,7 +123,7 @@ INLINE void who_starts(uint64_t epid, const uint64_t mfa[3])
 	bpf_map_update_elem(&event_who_seen, &epid, &now, BPF_ANY);
 }
 
-/* By what was known when epid_of() looked at it last. */
+/* By what was known when epid_of() read it last. */
 INLINE bool is_about(uint64_t epid)
 {
 	struct who_value *v;
@@ -156,7 +156,7 @@ INLINE bool is_who(const volatile struct event_who *who, uint64_t process, uint6
 	return !who->name || (process && name_of(process) == who->name);
 }
 
-/* ---- numbers only --------------------------------------------------------------------------- */
+/* ---- numbers only ---------------------------------------------------------------------------- */
 
 struct no_programs_map event_no_programs SEC(".maps");
 
@@ -293,7 +293,7 @@ INLINE void count_sums(enum event_kind kind, uint64_t size, uint64_t ns)
 		n->longest_ns = ns;
 }
 
-/* ---- records -------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* The same before the functions below need it: see epid_of(). */
 INLINE uint64_t epid_of(uint64_t process);
@@ -348,7 +348,7 @@ INLINE struct rec_raw_event *event_begin_size(enum event_kind kind, uint64_t ts_
 }
 
 /* One with room for all values and so many blocks; that is constant.  Without names there are none,
- * whatever copies into them has to look. */
+ * whatever copies into them has to check that. */
 INLINE struct rec_raw_event *event_begin(enum event_kind kind, uint64_t ts_ns, uint64_t epid,
 					 uint16_t flags, uint32_t blocks)
 {
@@ -405,7 +405,7 @@ INLINE void event_end_term(struct rec_raw_event *rec, uint16_t nr_values)
 }
 
 /* See process_seen(). */
-GLOBAL_FN int event_look(uint64_t process, uint64_t ts_ns)
+GLOBAL_FN int event_read_process(uint64_t process, uint64_t ts_ns)
 {
 	struct process_view p = {};
 
@@ -417,14 +417,14 @@ GLOBAL_FN int event_look(uint64_t process, uint64_t ts_ns)
 	return 1;
 }
 
-/* Name and initial call of a process, at first sight; 0 = no process. */
+/* Name and initial call of a process, when it is seen first; 0 = no process. */
 INLINE void event_seen(uint64_t process, uint64_t epid, uint64_t ts_ns)
 {
 	if (process && !config.unnamed && !process_known(epid, ts_ns))
-		event_look(process, ts_ns);
+		event_read_process(process, ts_ns);
 }
 
-/* Identifier of a process, 0 if it cannot be read; `process` may be NULL.  Also looks at what it is
+/* Identifier of a process, 0 if it cannot be read; `process` may be NULL.  Also reads what it is
  * if events are chosen by that. */
 INLINE uint64_t epid_of(uint64_t process)
 {
@@ -433,7 +433,7 @@ INLINE uint64_t epid_of(uint64_t process)
 	if (process)
 		read_u64(process + config.layout.process_id, &id);
 	if (id && chosen_by_what())
-		who_look(process, id);
+		who_read(process, id);
 	return id;
 }
 

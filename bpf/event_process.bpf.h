@@ -8,7 +8,7 @@
 #include "abi/vm.h"
 #include "event_values.bpf.h"
 
-/* ---- processes ----------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 /* Eterm erl_create_process(Process *parent, Eterm mod, Eterm func, Eterm args, ErlSpawnOpts *so),
  * erl_process.c; so->flags is an int at 0, SPO_LINK its bit 0. */
@@ -237,7 +237,7 @@ EVENT_RETURN(event_register_return)
 		/* What was known of the process has changed. */
 		bpf_map_delete_elem(&processes, &id);
 		if (!config.unnamed)
-			event_look(t->reg.process, ts_ns);
+			event_read_process(t->reg.process, ts_ns);
 		flags = event_stack(ctx, t->reg.process, ts_ns);
 		rec = event_begin_short(EVENT_PROCESS_REGISTER, ts_ns, epid, flags, 2);
 		if (rec) {
@@ -323,7 +323,7 @@ EVENT_ENTRY(event_hibernate_arity)
 	return hibernates(ctx, ctx->di, (int)ctx->dx == 3 ? ctx->si : 0);
 }
 
-/* ---- scheduling ---------------------------------------------------------------------------- */
+/* ---- scheduling ------------------------------------------------------------------------------ */
 
 /*
  * Process.state, erl_process.h of OTP 25 to 29.  A process that waits has ACTIVE cleared before it
@@ -353,13 +353,13 @@ INLINE bool running_read(uint64_t process, struct running *r)
 	       read_u32(process + config.layout.process_state, &r->state);
 }
 
-/* Looks at what it is, if events are chosen by that. */
+/* Reads what it is, if events are chosen by that. */
 INLINE bool running_wanted(enum event_kind kind, uint64_t process, const struct running *r)
 {
 	if (!wanted(kind))
 		return false;
 	if (chosen_by_what())
-		who_look(process, r->epid);
+		who_read(process, r->epid);
 	return is_about(r->epid);
 }
 

@@ -66,7 +66,7 @@ struct port_search {
 struct event_thread {
 	struct {
 		/* A message to an alias that is told as soon as its size is known.  User space
-		 * looks at the first word when the probes are gone: it is 0 if there is none.
+		 * reads the first word when the probes are gone: it is 0 if there is none.
 		 * extra: words that are copied beside the message, EVENT_UNKNOWN */
 		uint64_t sender, from, to, alias, extra, ts_ns;
 		uint32_t epoch, pad;
@@ -188,7 +188,7 @@ INLINE struct site_scan *site_scratch(void)
 	return s ? &s->site : 0;
 }
 
-/* ---- threads ------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 INLINE struct event_thread *thread_here(void)
 {
@@ -252,7 +252,7 @@ INLINE uint64_t between_probes(uint64_t entered_ns, uint64_t returned_ns)
 	return ns > pair_ns ? ns - pair_ns : 0;
 }
 
-/* ---- stacks -------------------------------------------------------------------------------- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 /* Walks the stack of the process in the scratch and emits it; 1 = it is in the ring. */
 GLOBAL_FN int event_walk(void)

@@ -9,7 +9,7 @@
 #include "abi/vm.h"
 #include "event.bpf.h"
 
-/* ---- what values are made of ---------------------------------------------------------------- */
+/* ---- what values are made of ----------------------------------------------------------------- */
 
 /* The event that this thread makes; NULL only for the verifier. */
 INLINE struct event_with_term *event_with_term(void)
@@ -238,7 +238,7 @@ GLOBAL_FN int message_walk(void)
  * Words of messages that a collection will move to the heap: those of its queues, and of the outer
  * one, which it takes in first (erts_garbage_collect_nobump() and the others), in fragments of
  * their own, as young_gen_usage() of erl_gc.c of OTP 25 to 29 counts them; and the last of all.
- * EVENT_UNKNOWN if there are too many messages to look at.
+ * EVENT_UNKNOWN if there are too many messages to read.
  */
 #define MESSAGE_WALKS 32 /* 4096 messages; with many more the verifier takes seconds */
 INLINE uint64_t words_of_messages(uint64_t process, struct message_walk *w, uint64_t *last)
@@ -276,7 +276,7 @@ INLINE uint64_t words_of_messages(uint64_t process, struct message_walk *w, uint
 	return EVENT_UNKNOWN;
 }
 
-/* No other process put a message there between the look at the queues and the collection. */
+/* No other process put a message there between the reading of the queues and the collection. */
 INLINE bool is_last_message(uint64_t process, uint64_t last)
 {
 	uint64_t cont = 0, end = 0, start = process + config.layout.process_sig_qs_first;

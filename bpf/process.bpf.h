@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What to remember of a process that may be gone before user space looks: registered name,
+ * What to remember of a process that may be gone before user space reads it: registered name,
  * initial call, label.  Emitted at first sight and when one of them has changed.
  */
 #ifndef EBEAM_BPF_PROCESS_H
@@ -55,7 +55,7 @@ INLINE bool process_emit(const struct process_view *p, uint64_t ts_ns,
 }
 
 /* Brings *v up to date; what cannot be read stays as it was known. */
-INLINE void process_look(const struct process_view *p, struct process_value *v)
+INLINE void process_read_value(const struct process_view *p, struct process_value *v)
 {
 	uint64_t reg, name = 0, dictionary;
 
@@ -71,7 +71,7 @@ INLINE void process_look(const struct process_view *p, struct process_value *v)
 	dictionary_get(dictionary, &config.process_label, &v->label);
 }
 
-/* It was looked at a moment ago. */
+/* It was read a moment ago. */
 INLINE bool process_known(uint64_t epid, uint64_t ts_ns)
 {
 	struct process_value *v = bpf_map_lookup_elem(&processes, &epid);
@@ -92,9 +92,9 @@ INLINE void process_seen(const struct process_view *p, uint64_t ts_ns)
 		return;
 	if (old)
 		now = *old;
-	/* What a collection hides is looked for again at the next sample. */
+	/* What a collection hides is read again at the next sample. */
 	now.checked_ns = p->process_state & PSFLG_GC ? 0 : ts_ns;
-	process_look(p, &now);
+	process_read_value(p, &now);
 	/* A term may have moved to an equal copy: emitting it again is harmless.  What could not be
 	 * emitted stays unknown, so that the next sample tries again. */
 	if ((!old || old->registered != now.registered || old->initial_call != now.initial_call ||

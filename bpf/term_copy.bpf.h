@@ -15,7 +15,7 @@
 #define EBEAM_COPY_HEAD (sizeof(struct rec_raw_call) / 8)
 struct term_copy {
 	uint32_t used;	/* words */
-	uint32_t scan;	/* the segment whose words are looked at next */
+	uint32_t scan;	/* the segment whose words are read next */
 	uint32_t size;	/* limit of `used` */
 	uint32_t depth; /* limit: what an argument points to is 1 deep */
 	uint32_t cut;	/* something was left out */

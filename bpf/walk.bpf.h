@@ -9,7 +9,7 @@
  *
  * Everything is kept in memory, in a per-CPU scratch, not in registers: so the verifier sees equal
  * states at the head of each iteration.  And what is done per chunk of words is a function of its
- * own, which finds the scratch by itself: so the verifier looks at it once, however many chunks
+ * own, which finds the scratch by itself: so the verifier examines it once, however many chunks
  * there are, and no kernel needs bpf_loop().
  */
 #ifndef EBEAM_BPF_WALK_H
@@ -24,10 +24,10 @@
 struct walk {
 	struct rec_raw_sample rec;
 	uint64_t addrs[WALK_MAX_ADDRS]; /* directly behind rec: rec.addrs */
-	uint64_t at;			/* next word to look at */
+	uint64_t at;			/* next word to examine */
 	uint64_t end;			/* Process.hend */
 	uint64_t skipped_at;		/* where the first frame over the limit stood */
-	uint64_t floor, top;		/* what the root side has yet to look at */
+	uint64_t floor, top;		/* what the root side has yet to examine */
 	uint64_t until;			/* stop behind this word; 0 = walk to the end */
 	uint64_t call_at; /* where the return address of a call from JIT code stands */
 	uint64_t pushed;  /* c_stack: top of what shared fragments have pushed */
@@ -171,7 +171,7 @@ INLINE void walk_root(struct walk *w)
 			break;
 	}
 	w->rec.flags |= RAW_SAMPLE_ROOT_PART;
-	/* w->end stands where the root side stopped: neither side looked at what lies between. */
+	/* w->end stands where the root side stopped: neither side examined what lies between. */
 	if (!whole)
 		w->rec.skipped_words = (uint32_t)((w->end - w->at) / 8);
 	else if (w->rec.skipped_frames > w->rec.nr_root)
@@ -210,7 +210,7 @@ INLINE void walk_stack(struct walk *w, uint64_t e, uint64_t hend)
 		w->rec.status = SAMPLE_STATUS_TRUNCATED;
 }
 
-/* ---- how a call site treats the stack pointer --------------------------------------------- */
+/* ---- how a call site treats the stack pointer ------------------------------------------------ */
 
 enum site_class {
 	SITE_UNKNOWN = 0, /* neither instruction found: calls that do not return */
@@ -276,7 +276,7 @@ GLOBAL_FN int site_classify(uint64_t ip)
 	return SITE_UNKNOWN;
 }
 
-/* ---- the saved stack pointer on the C stack ------------------------------------------------ */
+/* ---- the saved stack pointer on the C stack -------------------------------------------------- */
 
 /*
  * rbp is callee-saved, so at a SITE_SAVED call E is still in rbp or was pushed by a C frame (in OTP
@@ -327,7 +327,7 @@ INLINE void saved_candidate(struct saved_scan *s, uint64_t v)
 /*
  * push r15, r14, r13, r12, rbp: heap top, reductions, process, active code index (0 to 3), E (OTP
  * 24: E, active code index).  With the process at words[i] the others must stand around it, each
- * of its kind.  Looked at once per chunk, for the process that stands highest in it.
+ * of its kind.  Examined once per chunk, for the process that stands highest in it.
  */
 INLINE void saved_signature(struct saved_scan *s, uint32_t nr)
 {

@@ -57,7 +57,7 @@ struct rec_header {
 	uint64_t ts_ns; /* 0 in definitions */
 };
 
-/* ---- raw ---------------------------------------------------------------------------------- */
+/* ---- raw ------------------------------------------------------------------------------------- */
 
 enum thread_type {
 	THREAD_UNKNOWN = 0,
@@ -183,7 +183,7 @@ struct rec_raw_code {
 	uint8_t bytes[];
 };
 
-/* ---- events of the VM: the catalogue ------------------------------------------------------- */
+/* ---- events of the VM: the catalogue --------------------------------------------------------- */
 
 /* The catalogue is numbered for the raw records of one run; captures refer to names. */
 enum event_kind {
@@ -350,7 +350,7 @@ struct rec_raw_coverage {
 	uint64_t work, missed;
 };
 
-/* ---- definitions -------------------------------------------------------------------------- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 /* key and value follow, not NUL terminated. */
 struct rec_meta {
@@ -427,7 +427,7 @@ struct rec_thread {
 	uint32_t name;	    /* string id: kernel's name of the thread */
 };
 
-/* ---- events ------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* What the thread was doing; modelled on the states of microstate accounting. */
 enum sample_kind {
@@ -535,12 +535,12 @@ struct rec_scheduler {
 	/* It worked, as the VM itself counted that; its thread had a CPU; was to run and had none.
 	 * At most duration_ns each, or SCHEDULER_UNKNOWN. */
 	uint64_t working_ns, on_cpu_ns, cpu_wait_ns;
-	/* Looks at it at random moments; of these it worked; of those with a process, with a task
+	/* Samples of it at random moments; of these it worked; of those with a process, with a task
 	 * of a port. */
-	uint32_t looks, working, process, port;
-	/* Of these, looks that told whether it collected garbage (ERTS_PSFLG_GC of its process),
-	 * and how often it did; 0 in captures from before there were such looks. */
-	uint32_t gc_looks, gc;
+	uint32_t samples, working, process, port;
+	/* Of these, samples that show whether it collected garbage (ERTS_PSFLG_GC of its process),
+	 * and how often it did; 0 in captures from before there were such samples. */
+	uint32_t gc_samples, gc;
 };
 
 enum counter_id {

@@ -185,7 +185,7 @@ static bool is_part(uint64_t ns, uint64_t of)
 static int decode_scheduler(struct event *ev, const char *bytes, size_t size)
 {
 	/* Its last two fields came later. */
-	const size_t least = offsetof(struct rec_scheduler, gc_looks);
+	const size_t least = offsetof(struct rec_scheduler, gc_samples);
 	struct rec_scheduler rec = {0};
 
 	if (size < least)
@@ -194,9 +194,9 @@ static int decode_scheduler(struct event *ev, const char *bytes, size_t size)
 	if (rec.type < THREAD_NORMAL || rec.type > THREAD_DIRTY_IO || !rec.number ||
 	    rec.number > UINT16_MAX || rec.duration_ns > rec.h.ts_ns ||
 	    !is_part(rec.working_ns, rec.duration_ns) || !is_part(rec.on_cpu_ns, rec.duration_ns) ||
-	    !is_part(rec.cpu_wait_ns, rec.duration_ns) || rec.working > rec.looks ||
+	    !is_part(rec.cpu_wait_ns, rec.duration_ns) || rec.working > rec.samples ||
 	    rec.process > rec.working || rec.port > rec.working - rec.process ||
-	    rec.gc_looks > rec.looks || rec.gc > rec.gc_looks)
+	    rec.gc_samples > rec.samples || rec.gc > rec.gc_samples)
 		return -EINVAL;
 	ev->u.scheduler.type = (enum thread_type)rec.type;
 	ev->u.scheduler.number = (uint16_t)rec.number;
@@ -204,11 +204,11 @@ static int decode_scheduler(struct event *ev, const char *bytes, size_t size)
 	ev->u.scheduler.working_ns = rec.working_ns;
 	ev->u.scheduler.on_cpu_ns = rec.on_cpu_ns;
 	ev->u.scheduler.cpu_wait_ns = rec.cpu_wait_ns;
-	ev->u.scheduler.looks = rec.looks;
+	ev->u.scheduler.samples = rec.samples;
 	ev->u.scheduler.working = rec.working;
 	ev->u.scheduler.process = rec.process;
 	ev->u.scheduler.port = rec.port;
-	ev->u.scheduler.gc_looks = rec.gc_looks;
+	ev->u.scheduler.gc_samples = rec.gc_samples;
 	ev->u.scheduler.gc = rec.gc;
 	return 0;
 }

@@ -78,9 +78,9 @@ struct event {
 			uint64_t duration_ns;
 			/* <= duration_ns, or SCHEDULER_UNKNOWN */
 			uint64_t working_ns, on_cpu_ns, cpu_wait_ns;
-			/* process + port <= working <= looks */
-			uint32_t looks, working, process, port;
-			uint32_t gc_looks, gc; /* gc <= gc_looks <= looks */
+			/* process + port <= working <= samples */
+			uint32_t samples, working, process, port;
+			uint32_t gc_samples, gc; /* gc <= gc_samples <= samples */
 		} scheduler;
 		struct {
 			enum call_kind kind;

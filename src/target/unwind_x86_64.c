@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See unwind.h.  libdw interprets the frame programs; what it finds for an address is kept, so that
- * a hot address costs one look into a table. */
+ * a hot address costs one lookup in a table. */
 #include "target/unwind.h"
 
 #include <dwarf.h>

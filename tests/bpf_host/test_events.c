@@ -242,7 +242,7 @@ static void filters_by_call(void **unused)
 	assert_int_equal(event(0)->epid, TO);
 }
 
-/* ---- garbage collection -------------------------------------------------------------------- */
+/* ---- garbage collection ---------------------------------------------------------------------- */
 
 struct gc_case {
 	uint16_t gen_before, gen_after, max;
@@ -487,7 +487,7 @@ static void reclaimed_unknown(void **unused)
 
 	(void)unused;
 	add_queues();
-	/* Another message came after the look at the queues. */
+	/* Another message came after the queues were read. */
 	put_dirty();
 	put_message(QUEUE, 0, 0, ATOM(1));
 	put(PROCESS, l->process_sig_qs_first, QUEUE);

@@ -105,7 +105,7 @@ static void assert_words(const uint64_t *words, const uint64_t *expected, uint32
 		assert_int_equal(words[i], expected ? expected[i] : 0);
 }
 
-/* ---- when --------------------------------------------------------------------------------- */
+/* ---- when ------------------------------------------------------------------------------------ */
 
 static void first_sight(void **unused)
 {
@@ -164,8 +164,8 @@ static void each_change(void **unused)
 	assert_null(sample_after(60));
 }
 
-/* Between two looks a change stays unseen, and only until the next look. */
-static void looked_at_now_and_then(void **unused)
+/* Between two reads a change stays unseen, and only until the next one. */
+static void read_now_and_then(void **unused)
 {
 	(void)unused;
 	sample_after(0);
@@ -191,7 +191,7 @@ static void processes_by_identifier(void **unused)
 	assert_null(sample_after(1));
 }
 
-/* ---- what --------------------------------------------------------------------------------- */
+/* ---- what ------------------------------------------------------------------------------------ */
 
 static void nothing_known(void **unused)
 {
@@ -260,7 +260,7 @@ static void label_is_a_list(void **unused)
 	assert_words(p->label_words, cell, 2);
 }
 
-/* ---- states in which the process shows other things --------------------------------------- */
+/* ---- states in which the process shows other things ------------------------------------------ */
 
 /* In place of the name there may be anything by then. */
 static void exiting_process(void **unused)
@@ -312,12 +312,12 @@ static void known_before_a_collection(void **unused)
 	assert_null(sample_after(60));
 }
 
-/* ---- losses ------------------------------------------------------------------------------- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 /* Of a known process nothing changes only because it cannot be read for once. */
 static void unreadable_is_no_change(void **unused)
 {
-	uint64_t looks = 0;
+	uint64_t reads = 0;
 
 	(void)unused;
 	sample_after(0);
@@ -326,11 +326,11 @@ static void unreadable_is_no_change(void **unused)
 		assert_null(sample_after(60));
 		if (host.reads < n)
 			break;
-		looks++;
+		reads++;
 	}
 	/* Scheduler data, process, stack, and then: reg, name, dictionary, two entries. */
-	assert_true(looks >= 1 + 5 + 1 + 3 + 2 * 3);
-	assert_int_equal(counter(COUNTER_READ_FAULT), looks);
+	assert_true(reads >= 1 + 5 + 1 + 3 + 2 * 3);
+	assert_int_equal(counter(COUNTER_READ_FAULT), reads);
 }
 
 /* Of a new one each thing is right or missing. */
@@ -399,7 +399,7 @@ int main(void)
 		PROCESS_TEST(first_sight),
 		PROCESS_TEST(unchanged),
 		PROCESS_TEST(each_change),
-		PROCESS_TEST(looked_at_now_and_then),
+		PROCESS_TEST(read_now_and_then),
 		PROCESS_TEST(processes_by_identifier),
 		PROCESS_TEST(nothing_known),
 		PROCESS_TEST(no_such_atom),

@@ -59,10 +59,10 @@ def empty(ctx):
     doctor = ctx.ebeam.ok("doctor", "-p", ctx.node.os_pid, "-j", prefix=prefix).json()
     missing = [r["feature"] for r in doctor["data"]["features"] if r["state"] == "missing"]
     check_equal(missing, [], "what is missing here")
-    look_around(ctx, ctx.node, prefix)
+    check_answers(ctx, ctx.node, prefix)
 
 
-def look_around(ctx, node, prefix):
+def check_answers(ctx, node, prefix):
     row, = [r for r in ctx.ebeam.ok("list", "-j", prefix=prefix).json()["data"]
             if r["os_pid"] == node.os_pid]
     facts = node.facts()
@@ -82,7 +82,7 @@ def roots(ctx):
     prefix = inside(root)
     suite = open(os.path.join(root, "etc/debian_version"), encoding="utf-8").read().strip()
     print(f"     Debian {suite}, node of OTP {node.otp}")
-    look_around(ctx, node, prefix)
+    check_answers(ctx, node, prefix)
     with ctx.workload("cpu_split", node=node) as truth:
         profile = Profile(ctx.ebeam.ok("record", "-p", node.os_pid, "-d", 2, "-F", 499, "-f", "json",
                                        "-o", "-", prefix=prefix).json())

@@ -53,7 +53,7 @@ def ping_pong(ctx):
     # Dozens of slices of some ms each, whose edges are known to a tenth of a ms or two; the percent
     # has two digits; the node's own count moves in steps of a time slice.
     check(0.7 < estimate / truth["trips"] < 1.4, f"{estimate} of {truth['trips']}")
-    # Of the same as the budget: the first look, at a storm that was not known, is a debt of the run.
+    # Of the same as the budget: the first window, of a storm that was not known, is a debt of the run.
     check(0 < cost(watch) < 5, f"cost: {watch.err[-1]}")
     # Those that cost little: all the time, and each of them seen.
     check("process_exit" not in share, f"{watch.err[-1]}")
@@ -160,7 +160,7 @@ def dropped(ctx):
     watch = Watch(ctx, node, "-e", "message,process_scheduled,process_exit", "--max-overhead", "0.002",
                   "-d", "120")
     node.ask("happenings", "start_storm")
-    # Three looks at it, a second apart, in which the node ran; one is dropped after the other.
+    # Three windows of it, a second apart, in which the node ran; one is dropped after the other.
     watch.wait_for(lambda: any("message_send is not watched any more" in line
                                for line in list(watch.err)), "message_send dropped")
     truth = node.ask("happenings", "end_storm")

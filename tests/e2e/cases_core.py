@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from harness import Failure, Skip, case, check, check_equal, check_in
-from looking import answers, check_same, check_sensible, looks
+from reading import answers, check_same, check_sensible, readings
 from nodes import matrix_root
 
 SIDE_BY_SIDE = True
@@ -80,7 +80,7 @@ def kernel_core(directory, node):
 @case("gcore of a stopped node: every command says the same of both", timeout=240)
 def made_by_gcore(ctx):
     directory = make_dir(ctx)
-    found = looks(ctx.ebeam)
+    found = readings(ctx.ebeam)
     node = start_node(ctx, directory, name=f"core{ctx.otp}@127.0.0.1")
     stop(ctx, node.os_pid)
     live = answers(ctx.ebeam, ("-p", node.os_pid), found)
@@ -118,7 +118,7 @@ def dump_stopped(ctx, directory, found):
       timeout=240)
 def made_by_kernel(ctx):
     directory = make_dir(ctx)
-    found = looks(ctx.ebeam)
+    found = readings(ctx.ebeam)
     for attempt in range(3):
         node, live, core, exe = dump_stopped(ctx, directory, found)
         where = ("--core", core, "--exe", exe)
@@ -164,17 +164,17 @@ def check_refusals(ctx, directory, core, exe):
         check_in(cut.code, (0, 1, 6), str(cut))
         check_cut(ctx, part, exe, percent)
     os.truncate(shutil.copy(core, part), size - 4096)
-    for look in (row for row in looks(ctx.ebeam) if row.command != "doctor"):
-        cut = ctx.ebeam.run(look.command, "--core", part, "--exe", exe, *look.args, "-j")
+    for reading in (row for row in readings(ctx.ebeam) if row.command != "doctor"):
+        cut = ctx.ebeam.run(reading.command, "--core", part, "--exe", exe, *reading.args, "-j")
         check_equal(cut.code, 7, str(cut))
         check_equal(cut.json()["node"]["core"]["missing_size"], 4096, "missing_size")
 
 
 def check_cut(ctx, part, exe, percent):
     """Less than all of a core: what is left, with exit 7, or why there is no answer."""
-    for look in (row for row in looks(ctx.ebeam) if row.command != "doctor"):
-        cut = ctx.ebeam.run(look.command, "--core", part, "--exe", exe, *look.args, "-j")
-        what = f"{look.name}, the first {percent} %"
+    for reading in (row for row in readings(ctx.ebeam) if row.command != "doctor"):
+        cut = ctx.ebeam.run(reading.command, "--core", part, "--exe", exe, *reading.args, "-j")
+        what = f"{reading.name}, the first {percent} %"
         check_in(cut.code, (1, 6, 7), f"exit code of {what}")
         check_in("cut short", cut.err, what)
         if cut.code == 7:

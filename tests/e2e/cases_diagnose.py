@@ -39,9 +39,9 @@ class Diagnosis:
         for incident in incidents:
             self.pids += self.node.start("incidents", incident, settle=settle)["pids"]
         self.ctx, self.repeated = ctx, False
-        self.look(seconds)
+        self.diagnose(seconds)
 
-    def look(self, seconds):
+    def diagnose(self, seconds):
         ctx = self.ctx
         said = ctx.ebeam.ok("diagnose", "-p", self.node.os_pid, "-d", seconds, "-j").json()["data"]
         check(float(seconds) * 0.9e9 <= said["duration_ns"] <= float(seconds) * 3e9, f"duration: {said}")
@@ -52,7 +52,7 @@ class Diagnosis:
             check_equal(f["severity"], "critical" if f["weight"] >= 80 else
                         "warning" if f["weight"] >= 40 else "note", f"severity of {f}")
             check(f["evidence"] and f["commands"], f"evidence and commands of {f}")
-        # Few samples of a node that hardly gets a CPU: what they lack is looked for once more, for longer.
+        # Few samples of a node that hardly gets a CPU: what they lack is searched for once more, for longer.
         self.short = any(f["id"] in (*OF_THE_HOST, "few_samples") for f in said["findings"])
         self.all = [f for f in said["findings"] if f["id"] not in OF_THE_HOST]
         self.limits = {x["what"]: x["limit"] for x in said["limits"]}
@@ -64,7 +64,7 @@ class Diagnosis:
         found = [f for f in self.all if f["id"] == name]
         if not found and self.short and not self.repeated:
             self.repeated = True
-            self.look("10")
+            self.diagnose("10")
             found = [f for f in self.all if f["id"] == name]
         check(found, f"{name} was not found: {self.all}")
         said = "\n".join(line for f in found for line in (f["title"], *f["evidence"], *f["commands"]))
@@ -140,7 +140,7 @@ def healthy(ctx):
         check([f for f in d.all if f["severity"] != "note"] == [], f"{incidents}: {d.all}")
     text = ctx.ebeam.ok("diagnose", "-p", d.node.os_pid, "-d", "1").out.splitlines()
     check_in("nonode@nohost", text[0], "the heading")
-    check_in("looks at schedulers", text[0], "the heading")
+    check_in("samples of schedulers", text[0], "the heading")
     check(text[1].startswith("usage of limits: processes "), f"text: {text}")
     check(len(text) > 2 and (text[2].startswith("nothing found") or "short of CPU" in text[3]), f"text: {text}")
 

@@ -218,7 +218,7 @@ def waits(ctx):
     print(f"    {len(edges)} waits compared (OTP {ctx.otp})")
 
 
-def looks(text):
+def readings(text):
     """The answers of --watch -j, one after the other."""
     found, decoder, at = [], json.JSONDecoder(), 0
     while text[at:].strip():
@@ -237,7 +237,7 @@ def stalled(ctx):
     data = ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits", "-j").json()["data"]
     after = node.ask("stalled", "now_ms")
     text = ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits").out
-    watched = looks(ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits", "--watch", "200ms", "-d", "2s", "-j").out)
+    watched = readings(ctx.ebeam.ok("dump", "-p", node.os_pid, "--waits", "--watch", "200ms", "-d", "2s", "-j").out)
     began, end = node.ask("stalled", "began"), node.ask("stalled", "now_ms")
     findings = ctx.ebeam.ok("diagnose", "-p", node.os_pid, "-d", "1s", "-j").json()["data"]["findings"]
     inside = {name: ctx.ebeam.ok("inspect", "-p", node.os_pid, name, "-j").json()["data"]["waits_for"]
@@ -278,20 +278,20 @@ def stalled(ctx):
     check_equal(timed["waiting_is"], "timer", str(timed))
     check(before - truth["ready"] <= timed["waiting_ms"] <= after - began["stalled_timed"] + 2,
           f"{timed}: began {began}, ready {truth['ready']}, asked {before} to {after}")
-    check_equal({w["waiting_is"] for w in data["waits"] if w["pid"] != timed["pid"]}, {None}, "one look")
-    check(len(watched) >= 3, f"{len(watched)} looks")
+    check_equal({w["waiting_is"] for w in data["waits"] if w["pid"] != timed["pid"]}, {None}, "one reading")
+    check(len(watched) >= 3, f"{len(watched)} readings")
     last = {w["pid"]: w for w in watched[-1]["waits"]}
-    # prim_inet:send looks after its socket every 5 s: that is a wait of its own.
-    sender = [w for look in watched for w in look["waits"] if w["pid"] == names["stalled_sender"] and w["waiting_ms"]]
+    # prim_inet:send checks its socket every 5 s: that is a wait of its own.
+    sender = [w for read in watched for w in read["waits"] if w["pid"] == names["stalled_sender"] and w["waiting_ms"]]
     for name, wait in (("stalled_sender", sender[-1]), ("stalled_writer", last[names["stalled_writer"]]),
                        ("stalled_untimed", last[names["stalled_untimed"]])):
         check_equal(wait["waiting_is"], "at_least", name)
         check(0 < wait["waiting_ms"] <= end - began[name], f"{wait}: began {began}, ended before {end}")
     check_equal(last[names["stalled_victim"]]["waiting_is"], "at_least", "stalled_victim")
     check(0 < last[names["stalled_victim"]]["waiting_ms"] <= end - began["stalled_suspender"], "stalled_victim")
-    turns = [w["waiting_ms"] or 0 for look in watched for w in look["waits"] if w["pid"] == names["stalled_turns"]]
+    turns = [w["waiting_ms"] or 0 for read in watched for w in read["waits"] if w["pid"] == names["stalled_turns"]]
     check(turns and max(turns) <= began["longest"], f"waits of {began['longest']} ms at most: {turns}")
-    print(f"    {len(expected)} waits, {len(watched)} looks compared (OTP {node.otp})")
+    print(f"    {len(expected)} waits, {len(watched)} readings compared (OTP {node.otp})")
 
 
 @case("--watch is for --waits of a live node", otp="one")
@@ -309,7 +309,7 @@ def waits_watch(ctx):
     _, err = watch.communicate(timeout=60)
     check_equal(watch.returncode, 0, str(err))
     check_in(f"the node (pid {node.os_pid}) has exited", err.decode(), "note")
-    check_in(f"pid {node.os_pid}\n", first.decode(), "heading of the first look")
+    check_in(f"pid {node.os_pid}\n", first.decode(), "heading of the first reading")
 
 
 @case("--waits of a node that does not tell: said, in place of none", otp="one")

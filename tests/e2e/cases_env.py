@@ -6,7 +6,7 @@ import time
 
 from cases_core import stop
 from harness import case, check, check_equal, check_in
-from looking import difference
+from reading import difference
 
 SIDE_BY_SIDE = True
 

@@ -8,7 +8,7 @@ import time
 
 from cases_core import stop
 from harness import Failure, case, check, check_equal, check_in
-from looking import answers, check_sensible, looks
+from reading import answers, check_sensible, readings
 
 SIDE_BY_SIDE = True
 
@@ -36,8 +36,8 @@ def check_doctor(ctx, node):
     check_equal([r for r in rows if r["state"] != "available"], [], "doctor: rows about the memory")
 
 
-def look(ctx, node, whole_doctor=False):
-    found = looks(ctx.ebeam)
+def read_all(ctx, node, whole_doctor=False):
+    found = readings(ctx.ebeam)
     if not whole_doctor:
         found = [row for row in found if row.command != "doctor"]
         check_doctor(ctx, node)
@@ -64,7 +64,7 @@ def stopped(ctx):
     said = ctx.ebeam.ok("ps", "-p", node.os_pid, "-n", "1").err
     check("stopped" not in said, f"of one that runs: {said}")
     stop(ctx, node.os_pid)
-    look(ctx, node, whole_doctor=True)
+    read_all(ctx, node, whole_doctor=True)
     for args in (("ps", "-n", "1"), ("inspect", "init"), ("record", "-d", "1", "-f", "text")):
         check_in("is stopped (SIGSTOP): nothing happens in it", ctx.ebeam.run(*args, "-p", node.os_pid).err, args)
     with open(f"/proc/{node.os_pid}/stat") as f:
@@ -107,7 +107,7 @@ def stopped_elsewhere(ctx):
     node.facts()
     facts = node.facts()
     stop(ctx, node.os_pid)
-    answered = look(ctx, node)
+    answered = read_all(ctx, node)
     for command, field in (("ps", "process_count"), ("port", "port_count")):
         check_equal(len(answered[command]), facts[field], f"{command}: rows")
 
@@ -123,7 +123,7 @@ def schedulers_stuck(ctx):
         raise AssertionError("the node still answers")
     except Failure:
         pass  # as it should be
-    check_loop(ctx, node, look(ctx, node))
+    check_loop(ctx, node, read_all(ctx, node))
     check(node.alive(), "the node is gone")
 
 
@@ -132,7 +132,7 @@ def endless_loop(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     ctx.cleanup(kill, node)
     node.start("hung")
-    check_loop(ctx, node, look(ctx, node))
+    check_loop(ctx, node, read_all(ctx, node))
     before = node.cpu_seconds()
     time.sleep(0.3)
     check(node.cpu_seconds() > before, "it does not run")

@@ -15,7 +15,7 @@ def number(text):
 
 
 class Incident(Diagnosis):
-    """A node with one incident, looked at for the 5 s that are the default, or longer if it does little."""
+    """A node with one incident, sampled for the 5 s that are the default, or longer if it does little."""
 
     def __init__(self, ctx, incident, **kwargs):
         super().__init__(ctx, incident, **{"seconds": "5", **kwargs})
@@ -178,7 +178,7 @@ def check_row_of_slices(d, pid):
     check_equal(sum(s["at_least"] for s in own) <= 2, True, f"at the beginning and the end: {own}")
 
 
-@case("a slice that lasts longer than it is looked at is marked, in the list and in its row")
+@case("a slice that lasts longer than it is watched is marked, in the list and in its row")
 def cut_slices(ctx):
     d = Incident(ctx, "stuck", settle=1.5)
     data = d.data("sched", "-d", "2")
@@ -268,10 +268,10 @@ def leaked_processes(ctx):
 @case("a node that starts: what comes with its code is no alarm")
 def starts(ctx):
     node = ctx.new_node()
-    look = ctx.ebeam.popen("diagnose", "-p", node.os_pid, "-d", "4", "-j")
-    ctx.cleanup(look.kill)
+    diagnosis = ctx.ebeam.popen("diagnose", "-p", node.os_pid, "-d", "4", "-j")
+    ctx.cleanup(diagnosis.kill)
     before, after = node.ask("incidents", "load_all")
-    data = json.loads(look.communicate(timeout=60)[0])["data"]
+    data = json.loads(diagnosis.communicate(timeout=60)[0])["data"]
     check(after - before > 3000, f"atoms: {before} to {after}")
     found = [f for f in data["findings"] if f["id"] in ("atoms_grow", "memory_grows")]
     check(found, f"it was seen: {data}")

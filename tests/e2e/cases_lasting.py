@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What lasts long, seen by looks at the schedulers: all of it, for as long as it took, within the
+"""What lasts long, seen by samples of the schedulers: all of it, for as long as it took, within the
 error that is said, with the function that it was in; and nothing that was short."""
 import json
 import os
@@ -113,7 +113,7 @@ def collections(ctx):
         if long:
             break
     if not long:
-        raise Skip("the host had no CPU for looks: none of the collections was sure to be seen")
+        raise Skip("the host had no CPU for samples: none of the collections was sure to be seen")
     ends = [e for e in events if e["kind"] in KINDS]
     for t in long:
         own = [e for e in ends if is_of(e, {"before": t["begin"], "after": t["end"]})]
@@ -188,15 +188,15 @@ def slices(ctx):
         watch = Watch(ctx, node, "-e", "long_schedule", "--longer-than", "20ms", "--max-overhead", "1")
         truth = node.ask("lasting", "slices", 25)
         events = [e for e in watch.events() if e["pid"] == truth["pid"]]
-        two_looks = check_unprobed(watch)
-        least = max(two_looks, 20e6)
+        two_samples = check_unprobed(watch)
+        least = max(two_samples, 20e6)
         long = [c for c in truth["calls"] if c["function"] in FUNCTIONS]
         sure = [c for c in long if c["end"] - c["begin"] >= least]
         check_equal(len(long), 100, "slices")
         if len(sure) == len(long):
             break
     if not sure:
-        raise Skip("the host had no CPU for looks: none of the slices was sure to be seen")
+        raise Skip("the host had no CPU for samples: none of the slices was sure to be seen")
     for call in truth["calls"]:
         own = [e for e in events if is_of(e, call)]
         check(len(own) == 1 or call not in sure, f"events of {call}: {own}")
@@ -204,8 +204,8 @@ def slices(ctx):
             check_times(e, call)
     for e in events:
         check(any(is_of(e, c) for c in truth["calls"]), f"none of the slices: {e}")
-    # That a BIF is under way takes a third look: the same call at two, CPU time between them.
-    for call in [c for c in sure if c["end"] - c["begin"] >= 1.5 * two_looks]:
+    # That a BIF is under way takes a third sample: the same call at two, CPU time between them.
+    for call in [c for c in sure if c["end"] - c["begin"] >= 1.5 * two_samples]:
         own = [e for e in events if is_of(e, call)]
         check_in(FUNCTIONS[call["function"]], [f["mfa"] for f in own[0]["stack"]], f"of {call}")
     print(f"{len(sure)} of {len(long)}, {len(events)} events, all from {least / 1e6} ms on")

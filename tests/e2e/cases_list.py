@@ -124,7 +124,7 @@ def starting(ctx):
             if answered or seen[-1].code == 0:
                 check_equal(seen[-1].code, 0, f"exit of ps after it had answered once: {seen[-1].err}")
                 answered += 1
-        check_equal(answered, 10, f"answers of {len(seen)} looks: {seen[-1].err}")
+        check_equal(answered, 10, f"answers of {len(seen)} lists: {seen[-1].err}")
         node.kill()
         node.wait()
 
@@ -321,7 +321,7 @@ def table(ctx):
     check_in(str(node.os_pid), text, "list")
 
 
-@case("a node that starts and ends while list looks is no error", otp="one", alone=True)
+@case("a node that starts and ends while list reads is no error", otp="one", alone=True)
 def list_races(ctx):
     deadline = time.monotonic() + 3
     starter = ctx.child("sh", "-c", "for i in 1 2 3 4; do erl -noshell -s init stop; done")

@@ -2,7 +2,7 @@
 """Memory: `ebeam mem` says what erlang:memory/0 and erlang:system_info({allocator, Type}) say.
 
 The node asks itself ten times a second, and keeps the answers; between them it rests, and ebeam
-looks.  Whatever the question does not touch must be equal to the byte.  What it does touch: every
+reads.  Whatever the question does not touch must be equal to the byte.  What it does touch: every
 scheduler answers for its allocators by messages, whose heap fragments (eheap_alloc) and signals
 (sl_alloc) the next one counts already, and an idle scheduler frees those of the last question when
 it comes to it.  That is "processes" and, by some hundred bytes, "system".
@@ -26,7 +26,7 @@ KINDS = ("mbcs", "sbcs", "mbcs_pool")
 ROUNDS = 5
 
 
-def look(ctx, node, *args):
+def read(ctx, node, *args):
     return ctx.ebeam.ok("mem", "-p", node.os_pid, "-j", *args).json()
 
 
@@ -47,7 +47,7 @@ def settled_node(ctx, *flags):
     for _ in range(3):
         node = ctx.new_node(flags=flags)
         settle(node)
-        if look(ctx, node)["data"]["areas"]["ets_misc"] is not None:
+        if read(ctx, node)["data"]["areas"]["ets_misc"] is not None:
             return node
         node.close()
     raise AssertionError("three nodes, and in none the overhead of ETS was found")
@@ -59,7 +59,7 @@ def watch(ctx, node):
     time.sleep(0.5)
     mine = []
     for _ in range(3):
-        mine.append(look(ctx, node))
+        mine.append(read(ctx, node))
         time.sleep(0.07)
     time.sleep(0.2)
     return node.ask("mem_facts", "watched")[:7], mine
@@ -107,7 +107,7 @@ def check_row(row):
 
 def compare_areas(ctx, node):
     areas = node.ask("mem_facts", "areas")
-    data = look(ctx, node)["data"]
+    data = read(ctx, node)["data"]
     for field in STILL_AREAS:
         check_equal(data["areas"][field], areas[field], f"areas: {field}")
     check_equal(data["areas"]["fun_list"], areas.get("fun_list", 0), "areas: fun_list")
@@ -143,16 +143,16 @@ def sizes(ctx):
 @case("binaries, tables and atoms that come and go are counted as what they are")
 def what_they_are(ctx):
     node = settled_node(ctx, "+S", "3:3")
-    before = look(ctx, node)["data"]
+    before = read(ctx, node)["data"]
     node.ask("mem_facts", "hold", 50, 20000)
     node.ask("mem_facts", "atoms", 10000)
-    held = look(ctx, node)["data"]
+    held = read(ctx, node)["data"]
     told = compare(ctx, node)
     check_between(held["binary"] - before["binary"], 50 * 100000, 50 * 100000, 200000, "binary")
     check(held["ets"] - before["ets"] > 20000 * 10 * 16, f"ets: {before['ets']} -> {held['ets']}")
     check(held["atom_used"] - before["atom_used"] > 10000 * len("mem_atom_1"), "atom_used")
     node.ask("mem_facts", "release")
-    after = look(ctx, node)["data"]
+    after = read(ctx, node)["data"]
     check_between(after["binary"], before["binary"], before["binary"], 200000, "binary, released")
     check(after["ets"] < held["ets"] - 20000 * 10 * 16, "ets, released")
     print(f"    {told}")
@@ -183,7 +183,7 @@ def switched_off(ctx):
 @case("text: sizes, shares and columns")
 def text(ctx):
     node = ctx.node
-    data = look(ctx, node)["data"]
+    data = read(ctx, node)["data"]
     lines = ctx.ebeam.ok("mem", "-p", node.os_pid, "-n", "5", "-s", "carriers_size",
                          "-c", "type,instance,carriers_size").out.splitlines()
     check(lines[0].startswith("total") and lines[0].endswith("100.0%"), lines[0])
@@ -194,5 +194,5 @@ def text(ctx):
     check_equal(len(lines[tables[1] + 1:]), 5, "instances")
     most = max(data["allocators"], key=lambda r: r["carriers_size"])
     check_equal(lines[tables[1] + 1].split()[:2], [most["type"], str(most["instance"])], "first")
-    ranked = [(r["type"], r["wasted"]) for r in look(ctx, node)["data"]["allocators"]]
+    ranked = [(r["type"], r["wasted"]) for r in read(ctx, node)["data"]["allocators"]]
     check_equal(ranked, sorted(ranked, key=lambda r: -r[1]), "most wasted first")

@@ -11,7 +11,7 @@ SIDE_BY_SIDE = True
 FIELDS = ("functions", "md5", "old_code")
 
 
-def look(ctx, node, *args):
+def read(ctx, node, *args):
     return ctx.ebeam.ok("mod", "-p", node.os_pid, "-j", *args).json()
 
 
@@ -32,7 +32,7 @@ def compare(ctx, node):
     """Every field of every module; how many were compared."""
     node.ask("mem_facts", "modules")  # what the answer needs is loaded now
     truth = {m["module"]: m for m in node.ask("mem_facts", "modules")}
-    answer = look(ctx, node)
+    answer = read(ctx, node)
     rows = by_name(answer)
     check_equal(sorted(rows), sorted(truth), "modules")
     for name, expected in truth.items():
@@ -57,7 +57,7 @@ def every_field(ctx):
     node.start("elixir_work")
     node.stop("elixir_work")
     compared, rows = compare(ctx, node)
-    shown = {r["module"] for r in look(ctx, node)["data"]}
+    shown = {r["module"] for r in read(ctx, node)["data"]}
     check({"Enum", "MyApp.Worker", "lists", "elixir_work"} <= shown, "names")
     check(rows["prim_file"]["nifs"], "prim_file has NIFs")
     check(not rows["lists"]["nifs"], "lists has none")
@@ -115,7 +115,7 @@ def addresses(ctx):
     compare(ctx, node)
     node.ask("mem_facts", "reload", "strings")
     node.ask("mem_facts", "purge", "strings")
-    rows = by_name(look(ctx, node))
+    rows = by_name(read(ctx, node))
     truth = code_in_perf_map(node)
     check_equal(truth.keys() - rows.keys(), {"erts_beamasm"}, "code that belongs to no module")
     del truth["erts_beamasm"]
@@ -133,7 +133,7 @@ def addresses(ctx):
 def busy(ctx):
     with ctx.workload("reload"):
         for _ in range(10):
-            rows = by_name(look(ctx, ctx.node))
+            rows = by_name(read(ctx, ctx.node))
             for name in ("erlang", "lists", "workload", "kernel"):
                 check_in(name, rows, "modules")
                 check("torn" not in rows[name], f"{name} is torn")
@@ -142,7 +142,7 @@ def busy(ctx):
 
 @case("text: order, columns, limit")
 def text(ctx):
-    rows = look(ctx, ctx.node)["data"]
+    rows = read(ctx, ctx.node)["data"]
     check_equal([r["size"] for r in rows], sorted((r["size"] for r in rows), reverse=True), "order")
     lines = ctx.ebeam.ok("mod", "-p", ctx.node.os_pid, "-s", "module", "-n", "3",
                          "-c", "module,functions").out.splitlines()

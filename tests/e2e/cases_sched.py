@@ -142,20 +142,20 @@ def default_budget(ctx):
         node.ask("views", "load", *args)
         words = ("sched", "-p", node.os_pid, "-d", "3s", "-j")
         # At the same time, as if the VM counted nothing.
-        seen = ctx.ebeam.popen(*words, "--schedulers", "looks")
+        seen = ctx.ebeam.popen(*words, "--schedulers", "samples")
         ctx.cleanup(seen.kill)
         data = ctx.ebeam.ok(*words, "-o", path).json()["data"]
-        looked = json.loads(seen.communicate(timeout=60)[0])["data"]
+        sampled = json.loads(seen.communicate(timeout=60)[0])["data"]
         truth = node.ask("views", "unload")
-        for answer, how in ((data, "counted"), (looked, "seen")):
+        for answer, how in ((data, "counted"), (sampled, "seen")):
             said = node_account(truth, answer["from_ns"], answer["from_ns"] + answer["duration_ns"])
             check_equal({(s["type"], s["scheduler"]) for s in answer["schedulers"]}, set(said),
                         "schedulers")
             for s in answer["schedulers"]:
                 is_told = said[s["type"], s["scheduler"]]
-                mine = s["by"]["looks"] if how == "seen" else s["utilization"]
-                # So many looks may err by this, once in thousands of times.
-                allowed = 2 if how == "counted" else 2 + 2 * spread(mine, s["looks"])
+                mine = s["by"]["samples"] if how == "seen" else s["utilization"]
+                # So many samples may err by this, once in thousands of times.
+                allowed = 2 if how == "counted" else 2 + 2 * spread(mine, s["samples"])
                 check(abs(mine - is_told) < allowed,
                       f"{load}: {mine:.2f} %, the node says {is_told:.2f} %: {s}")
                 check(how == "seen" or s["source"] == "vm", f"{load}: counted: {s}")
@@ -175,15 +175,15 @@ def default_budget(ctx):
         check("dirty_cpu" in busy and "dirty_io" in busy if load == "dirty" else "normal" in busy,
               f"{load}: {busy}")
     mean = sum(differences) / len(differences)
-    check(abs(mean) < 2 or loads is not LOADS, f"mean difference of looks: {mean:.2f} points of {differences}")
+    check(abs(mean) < 2 or loads is not LOADS, f"mean difference of samples: {mean:.2f} points of {differences}")
     print(f"{compared} compared; worst difference, counted/seen, points: {', '.join(lines)}; mean of "
           f"{len(differences)} seen {mean:+.2f}")
 
 
-def spread(percent, looks):
-    """Two standard deviations of what so many looks see."""
-    part = (percent / 100 * looks + 1) / (looks + 2)
-    return 200 * (part * (1 - part) / looks) ** 0.5
+def spread(percent, samples):
+    """Two standard deviations of what so many samples see."""
+    part = (percent / 100 * samples + 1) / (samples + 2)
+    return 200 * (part * (1 - part) / samples) ** 0.5
 
 
 def check_parts(s):
@@ -407,7 +407,7 @@ def told(ctx):
     for s in normal:
         check(s["utilization"] is not None and s["source"], f"{s}")
         check_equal(s["by"]["events"] is not None, gives(ctx, "scheduler_active"), f"{s}")
-        check(s["looks"] > 0, f"looks: {s}")
+        check(s["samples"] > 0, f"samples: {s}")
         check_parts(s)
 
 

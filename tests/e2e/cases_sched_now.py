@@ -16,7 +16,7 @@ from harness import case, check, check_equal, check_in
 FLAGS = ("+S", "4:4", "+SDcpu", "2:2", "+SDio", "3")
 THREADS = {"normal": re.compile("(?:sched_|^)([0-9]+)"), "dirty_cpu": re.compile("(?:cpus_|^)([0-9]+)"),
            "dirty_io": re.compile("(?:dios_|^)([0-9]+)")}
-LOOKING_NS = 200000000
+SAMPLING_NS = 200000000
 ROW = {"type", "scheduler", "doing", "pid", "port", "registered_name", "function", "function_from",
        "at_least_ns", "at_most_ns", "longest_ns", "longest_pid", "run_queue", "os_tid", "thread_state",
        "on_cpu", "cpu_wait", "syscall", "file", "wchan", "holds_progress", "native_stack"}
@@ -57,12 +57,12 @@ class Held:
     def check_age(self, row):
         """It came there after the start was asked for."""
         most = self.asked_ns - self.before_ns
-        check(row["at_least_ns"] is not None and LOOKING_NS * 0.9 <= row["at_least_ns"] <= most,
+        check(row["at_least_ns"] is not None and SAMPLING_NS * 0.9 <= row["at_least_ns"] <= most,
               f"at_least_ns of {row}: it cannot be there longer than {most} ns")
         if row["type"] != "normal":
             # It is there since some time before the second that was waited for has passed.
             least = self.asked_ns - self.after_ns
-            check(least <= row["at_most_ns"] <= most + LOOKING_NS,
+            check(least <= row["at_most_ns"] <= most + SAMPLING_NS,
                   f"at_most_ns of {row}: between {least} and {most}")
 
 
@@ -193,7 +193,7 @@ def port(ctx):
     check_equal([r["port"] for r in rows], [held_by], f"ports of {data['schedulers']}")
     row = rows[0]
     check_equal((row["type"], row["doing"], row["pid"]), ("normal", "port", None), f"{row}")
-    check(LOOKING_NS * 0.9 <= row["at_least_ns"] <= took_ns, f"at_least_ns of {row}")
+    check(SAMPLING_NS * 0.9 <= row["at_least_ns"] <= took_ns, f"at_least_ns of {row}")
     check_in(row["syscall"], ("clock_nanosleep", "nanosleep"), f"system call of {row}")
     check({"sleep", "timeout"} < set(row["native_stack"]), f"native stack of {row}")
     check_equal(data["thread_progress"]["state"], "still", "thread progress")
@@ -244,7 +244,7 @@ def progress(ctx):
     held_by = [r["registered_name"] for r in data["schedulers"] if r["holds_progress"]]
     check_equal(data["thread_progress"]["state"], "still", f"thread progress of {data}")
     check_equal(held_by, ["held_sleep"], "who holds it up")
-    check(LOOKING_NS * 0.9 <= data["thread_progress"]["at_least_ns"] <= h.asked_ns - h.before_ns,
+    check(SAMPLING_NS * 0.9 <= data["thread_progress"]["at_least_ns"] <= h.asked_ns - h.before_ns,
           f"for how long: {data['thread_progress']}")
     told = ctx.ebeam.ok("sched", "--now", "-p", h.node.os_pid).out.split("thread progress", 1)[1]
     check_in(h.pids["sleep"], told, "the closing line")
@@ -282,7 +282,7 @@ def hung(ctx):
     # Both, or one that has the other in its run queue, which nobody looks at any more.
     stuck = [r for r in normal if r["doing"] == "process"]
     check_equal({r["function"] for r in stuck}, {"erts_debug:set_internal_state/2"}, "functions")
-    check(all(r["at_least_ns"] >= LOOKING_NS * 0.9 for r in stuck), f"how long: {normal}")
+    check(all(r["at_least_ns"] >= SAMPLING_NS * 0.9 for r in stuck), f"how long: {normal}")
     check(sum(r["run_queue"] for r in stuck) + len(stuck) >= 3, f"hung_loop waits to run: {normal}")
     check_equal(data["thread_progress"]["state"], "still", "thread progress")
     check([r for r in normal if r["holds_progress"]], f"nobody holds it up: {data}")
@@ -324,14 +324,14 @@ def exits(ctx):
     node = ctx.new_node()
     command = ctx.ebeam.popen("sched", "--now", "-v", "-d", "20", "-p", node.os_pid, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True)
-    # Before it looks, a node that is gone is said in the same words.
-    said, looks = [], None
+    # Before it samples, a node that is gone is said in the same words.
+    said, samples = [], None
     for line in command.stderr:
         said.append(line)
-        looks = re.search(r"\d+ schedulers looked at, (\d+) more looks", line)
-        if looks:
+        samples = re.search(r"\d+ schedulers sampled, (\d+) more samples", line)
+        if samples:
             break
-    check(looks and int(looks[1]) > 100, f"it never looked: {said}")
+    check(samples and int(samples[1]) > 100, f"it took no sample: {said}")
     os.kill(node.os_pid, signal.SIGKILL)
     out, err = command.stdout.read(), command.stderr.read()
     command.wait(timeout=15)

@@ -11,7 +11,7 @@ import subprocess
 from cases_core import gcore, make_dir, start_node, stop
 from ebeam import Ebeam
 from harness import case, check, check_equal, check_in
-from looking import answers, check_same, looks
+from reading import answers, check_same, readings
 from nodes import TOP
 from unknown import add_dwarf, call_it, table
 
@@ -92,7 +92,7 @@ def check_marked(result, mark):
       timeout=300)
 def same_answers(ctx):
     core, exe = a_core(ctx)
-    found = [look for look in looks(ctx.ebeam) if look.command != "doctor"]
+    found = [reading for reading in readings(ctx.ebeam) if reading.command != "doctor"]
     known = answers(ctx.ebeam, ("--core", core, "--exe", exe), found)
     dwarf = another_exe(ctx, exe, "dwarf", claims(UNKNOWN), with_dwarf(ctx, table(own_table(ctx))))
     plain = another_exe(ctx, exe, "plain", claims(UNKNOWN))
@@ -239,7 +239,7 @@ def taken_away_dwarf(ctx):
     if ctx.release < max(KNOWN):
         check_refused(reads(ebeam, core, dwarf), f"OTP {ctx.release} ", "has no usable ", "the nearest", "--try-layout")
         return
-    found = [look for look in looks(ctx.ebeam) if look.command != "doctor"]
+    found = [reading for reading in readings(ctx.ebeam) if reading.command != "doctor"]
     check_same(found, answers(ctx.ebeam, ("--core", core, "--exe", exe), found),
                answers(ebeam, ("--core", core, "--exe", dwarf), found), "by DWARF")
     check_marked(reads(ebeam, core, dwarf), "by DWARF, untested release")

@@ -96,7 +96,7 @@ def rarely(ctx):
     truth = 1 - node.stop("spells")["asleep"]
     kinds = sum((wall.kinds(pid) for pid in pids), Counter())
     share = 1 - kinds["waiting: timer"] / sum(kinds.values())
-    # Some 600 looks see one of them at work: four standard deviations are a sixth of the share.
+    # Some 600 samples see one of them at work: four standard deviations are a sixth of the share.
     print(f"at work {truth:.4f}, shown {share:.4f}; {dict(kinds)}")
     check(abs(share / truth - 1) < 1 / 6, f"at work for {truth:.4f} of the time, shown {share:.4f}")
 
@@ -220,7 +220,7 @@ def text(ctx):
     for kind, share in shown.items():
         check(abs(share - 100 * by_kind[kind] / wall.data["samples"]) < 0.051, f"{kind}: {states}")
     check({"waiting: receive", "waiting: timer", "running"} <= set(shown), states)
-    # One process sleeps and works in turn: what the looks see of that differs, and is said to.
+    # One process sleeps and works in turn: what the samples see of that differs, and is said to.
     margins = wall.data["margin_by_kind"]
     check(margins["running"] > 0 and margins["waiting: timer"] > 0, f"{margins}")
     tops = Counter()

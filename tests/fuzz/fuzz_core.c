@@ -29,7 +29,7 @@ static void read_around(struct mem *m, const struct proc_map *map, const uint8_t
 	}
 }
 
-static void look(struct core_file *c, const uint8_t *data, size_t size)
+static void read_all(struct core_file *c, const uint8_t *data, size_t size)
 {
 	const struct core_facts *facts = core_file_facts(c);
 	const struct proc_maps *maps;
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (core_file_find_exe(c, NULL, places, &err) != 0 && !err.msg[0])
 		abort();
-	look(c, data, size);
+	read_all(c, data, size);
 	core_file_close(c);
 	return 0;
 }

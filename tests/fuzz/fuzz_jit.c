@@ -45,7 +45,7 @@ static unsigned int sum(const char *s, size_t len)
 	return n;
 }
 
-static unsigned int look_up(const struct jit_code *j, raddr addr)
+static unsigned int find(const struct jit_code *j, raddr addr)
 {
 	struct jit_function f;
 
@@ -58,7 +58,7 @@ static unsigned int look_up(const struct jit_code *j, raddr addr)
 }
 
 /* Modules are in order, none overlaps another, and no name lies outside of the records. */
-static unsigned int look_around(const struct jit_code *j)
+static unsigned int find_everywhere(const struct jit_code *j)
 {
 	struct address_range m, last = {0, 0}, fragment;
 	unsigned int n = 0;
@@ -69,9 +69,9 @@ static unsigned int look_around(const struct jit_code *j)
 		if (m.start >= m.end || (i && m.start < last.end))
 			abort();
 		last = m;
-		n += look_up(j, m.start - 1) + look_up(j, m.end - 1) + look_up(j, m.end);
+		n += find(j, m.start - 1) + find(j, m.end - 1) + find(j, m.end);
 		for (raddr at = m.start, nr = 0; nr <= MAX_LOOKUPS && at < m.end; nr++, at += step)
-			n += look_up(j, at); /* the module may end at the last address there is */
+			n += find(j, at); /* the module may end at the last address there is */
 	}
 	return n + jit_fragment(j, "garbage_collect", &fragment);
 }
@@ -91,13 +91,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	jit_open(&j, &in.mem, 0);
 	if (jit_loaded(j, 0x1000, 0, first, in.data, (uint32_t)first) && jit_modules(j) > 1)
 		abort();
-	n = look_around(j);
+	n = find_everywhere(j);
 	jit_loaded(j, 0x2000, first, in.size - first, NULL, 0);
-	n += look_around(j);
+	n += find_everywhere(j);
 	jit_unloaded(j, 0x1000);
-	n += look_around(j);
+	n += find_everywhere(j);
 	jit_sync(j, NULL); /* the input as a list */
-	n += look_around(j);
+	n += find_everywhere(j);
 	jit_close(j);
 	if (n == UINT32_MAX) /* what was read is used */
 		abort();

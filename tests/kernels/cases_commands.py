@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the themes of tests/e2e do not ask in a way that an emulated machine can answer."""
 from harness import case, check, check_equal, check_in
-from looking import answers, check_sensible, looks
+from reading import answers, check_sensible, readings
 
 COMPLETE = 0.99
 
@@ -29,7 +29,7 @@ def record(ctx):
 @case("every command that reads memory, while the node works", otp="one")
 def memory(ctx):
     with ctx.workload("throughput"):
-        found = looks(ctx.ebeam)
+        found = readings(ctx.ebeam)
         check_sensible(found, answers(ctx.ebeam, ("-p", ctx.node.os_pid), found), ctx.node)
 
 

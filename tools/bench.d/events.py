@@ -43,7 +43,7 @@ NOBODY = "<0.1.0>"  # erts_code_purger, which waits
 class Watching(Running):
     """A command with events under way, its lines thrown away."""
 
-    SETTLE = 3  # the first looks of the budget, too
+    SETTLE = 3  # the first windows of the budget, too
     READY = "probes attached"
 
     def __init__(self, bench, node, *args):

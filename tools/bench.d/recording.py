@@ -28,9 +28,9 @@ class Recording(Running):
 
 
 class WallRecording(Recording):
-    """`ebeam record --mode wall`: the first look reads all processes."""
+    """`ebeam record --mode wall`: the first sample reads all processes."""
 
-    READY = "first look"
+    READY = "first sample"
 
     def __init__(self, bench, node):
         super().__init__(bench, node, 60, "--mode", "wall", suffix=".html")
@@ -134,7 +134,7 @@ class Record(Bench):
             node.close()
 
     def wall(self):
-        """20 looks a second, with a core left."""
+        """20 samples a second, with a core left."""
         for processes, running, cpu_goal, memory_goal, *flags in (
                 (10000, 500, 5, 60), (1000000, 500, 25, 400, "+P", "2000000")):
             label = f"--mode wall, {processes:,} processes of which {running} run"

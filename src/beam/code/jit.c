@@ -60,7 +60,7 @@ struct jit_code {
 	uint64_t unreadable;
 };
 
-/* ---- records -------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static uint16_t get_u16(const uint8_t *p)
 {
@@ -167,7 +167,7 @@ static int by_range_start(const void *a, const void *b, void *bytes)
 	return x < y ? -1 : x > y;
 }
 
-/* The offsets of the ranges; most modules are never sampled, so not before the first look. */
+/* The offsets of the ranges; most modules are never sampled, so not before one is wanted. */
 static void index_ranges(struct module *m)
 {
 	uint32_t at = MODULE_HEAD + m->name_len;
@@ -180,7 +180,7 @@ static void index_ranges(struct module *m)
 	qsort_r(m->ranges, m->nr_ranges, sizeof(*m->ranges), by_range_start, m->bytes);
 }
 
-/* ---- the list of modules -------------------------------------------------------------------- */
+/* ---- the list of modules --------------------------------------------------------------------- */
 
 /* Index of the first module that ends above addr. */
 static size_t lower(const struct jit_code *j, raddr addr)
@@ -380,7 +380,7 @@ bool jit_loaded(struct jit_code *j, raddr entry, raddr record, uint64_t size, co
 	return take_record(j, entry, record, size, bytes, copied);
 }
 
-/* ---- the node's list ------------------------------------------------------------------------ */
+/* ---- the node's list ------------------------------------------------------------------------- */
 
 struct entry { /* struct jit_code_entry */
 	uint64_t next, prev, record, record_size;
@@ -471,7 +471,7 @@ int jit_sync(struct jit_code *j, struct error *err)
 	return 0;
 }
 
-/* ---- lookup --------------------------------------------------------------------------------- */
+/* ---- lookup ---------------------------------------------------------------------------------- */
 
 static bool has_suffix(const char *s, uint32_t len, const char *suffix)
 {

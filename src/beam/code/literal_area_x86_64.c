@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See literal_area.h.  No symbol names it in OTP 29, but release_area_switch/0 begins with a look
+ * See literal_area.h.  No symbol names it in OTP 29, but release_area_switch/0 begins by checking
  * whether its caller is the process that stands in the variable before it (beam_bif_load.c, OTP 25
  * to 29):
  *

@@ -32,7 +32,7 @@ int old_code_read(struct old_code *o, struct beam_node *n, struct error *err)
 }
 
 /* `first` is where the uses of this process begin. */
-static void look(struct old_code *o, uint32_t process, size_t first, raddr addr)
+static void check_address(struct old_code *o, uint32_t process, size_t first, raddr addr)
 {
 	if (addr < o->low || addr >= o->high)
 		return;
@@ -58,10 +58,10 @@ void old_code_visit(struct old_code *o, uint32_t process, const struct process_s
 
 	if (!o->modules.len)
 		return;
-	look(o, process, first, s->i);
+	check_address(o, process, first, s->i);
 	for (size_t i = 0; i < s->words.len; i++) {
 		if (TERM_IS_HEADER(s->words.data[i]))
-			look(o, process, first, s->words.data[i]);
+			check_address(o, process, first, s->words.data[i]);
 	}
 }
 

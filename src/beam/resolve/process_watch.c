@@ -22,7 +22,7 @@
 #define NOT_WATCHED 0u
 /* Slots that are compared at once. */
 #define SLOTS_PIECE 64u
-/* Neighbours of `all` that are looked at in the same look: they were found one after the other, so
+/* Neighbours of `all` that the same sample reads: they were found one after the other, so
  * they mostly stand so in memory, too. */
 #define GROUP 64u
 
@@ -32,13 +32,13 @@ struct watched {
 	uint64_t reductions;
 	raddr i, stop;
 	uint64_t since_ns; /* of what it does: not emitted yet */
-	uint64_t seen_ns;  /* last look at it */
+	uint64_t seen_ns;  /* last sample of it */
 	uint32_t process, stack;
 	uint32_t doing; /* see doing_of() */
 	uint8_t kind, status, namings;
 };
 
-/* Those that are looked at in the same look.  Up to so many parts their places are kept, until some
+/* Those that the same sample reads.  Up to so many parts their places are kept, until some
  * process comes or goes. */
 #define PARTS_MAX 4u
 struct part {
@@ -61,27 +61,27 @@ struct process_watch {
 	struct stack_code code;
 	struct process_reader reader;
 	struct process_slots table;
-	struct id_counts ids; /* at the look before, read before the table was */
+	struct id_counts ids; /* at the sample before, read before the table was */
 	uint64_t *slots;      /* what was read of the table */
 	raddr *addrs;	      /* by slot: of who is watched; 0: none */
 	uint32_t *at;	      /* by slot: 1 + index in `all` */
 	VEC(struct watched) all;
 	VEC(uint32_t) unused;	      /* indices in `all` */
-	struct part parts[PARTS_MAX]; /* by turn; of more turns: the first is that of this look */
+	struct part parts[PARTS_MAX]; /* by turn; of more turns: the first is that of this sample */
 	struct process_facts *facts;  /* BLOCK of them */
 	struct process_pending *pending; /* the same */
 	uint32_t *index;		 /* of `all`, for each of facts */
 	size_t changed;			 /* of a block that is read: in these */
 	uint64_t jit_list[3];		 /* head of the list of code, as it was */
 	uint32_t threads[NR_SAMPLE_KINDS];
-	uint64_t at_ns, before_ns; /* of this look, and of the one before */
-	uint64_t looks;
+	uint64_t at_ns, before_ns; /* of this sample, and of the one before */
+	uint64_t samples;
 	size_t finished; /* of `all` */
 	struct resolved_sample resolved;
 	struct process_watch_counts counts;
 };
 
-/* ---- what it does --------------------------------------------------------------------------- */
+/* ---- what it does ---------------------------------------------------------------------------- */
 
 #define NOT_KNOWN UINT32_MAX /* no state: a process is not all of that at once */
 
@@ -176,7 +176,7 @@ static uint64_t middle(uint64_t a, uint64_t b)
 	return a + (b - a) / 2;
 }
 
-/* ---- processes that come and go ------------------------------------------------------------- */
+/* ---- processes that come and go -------------------------------------------------------------- */
 
 static uint32_t slot_of(const struct process_watch *w, const struct watched *p)
 {
@@ -213,7 +213,7 @@ static uint32_t add(struct process_watch *w, const struct process_facts *p)
 	return index;
 }
 
-/* It was in the table at the look before. */
+/* It was in the table at the sample before. */
 static void end(struct process_watch *w, struct watched *p)
 {
 	if (p->kind != NR_SAMPLE_KINDS) {
@@ -248,7 +248,7 @@ static void name_block(struct process_watch *w, size_t nr)
 	}
 }
 
-/* ---- stacks --------------------------------------------------------------------------------- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 static uint32_t intern_stack(struct process_watch *w)
 {
@@ -270,7 +270,7 @@ static uint32_t not_read(struct process_watch *w)
 }
 
 /* It does this now.  If that is something else than before, it began in the middle between the
- * looks. */
+ * samples. */
 static void take_stack(void *arg, size_t i, int rc, const struct process_stack *s)
 {
 	struct process_watch *w = arg;
@@ -310,7 +310,7 @@ static void take_stack(void *arg, size_t i, int rc, const struct process_stack *
 	now.reductions = p->reductions;
 	now.i = p->i;
 	now.stop = p->stop;
-	/* A struct that is older than its stack is read again at the next look. */
+	/* A struct that is older than its stack is read again at the next sample. */
 	now.doing = s->stale ? NOT_KNOWN : doing_of(p->state, p->flags, p->timer);
 	now.namings = of->namings;
 	now.seen_ns = w->at_ns;
@@ -326,7 +326,7 @@ static bool did_not_run(const struct beam_layout *l, const struct watched *of, c
 			bytes_u64(s, l->process_timer)) == of->doing;
 }
 
-/* ---- blocks --------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* Takes what changed into w->facts. */
 static void compare(void *arg, uint32_t index, const uint8_t *bytes)
@@ -358,7 +358,7 @@ static void read_block(struct process_watch *w, const struct process_place *plac
 	process_stacks_each(w->n, &w->code, w->facts, w->changed, take_stack, w);
 }
 
-/* ---- the table ------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* Of slots whose process is another one, or none, than the one that is watched, up to BLOCK from
  * *done on: their ends; new ones into facts[], which says how many. */
@@ -456,7 +456,7 @@ static void read_code(struct process_watch *w)
 	beam_resolver_sync(w->resolver, NULL);
 }
 
-/* ---- interface ------------------------------------------------------------------------------ */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 static void list_places(struct process_watch *w, struct part *part, uint32_t turn, uint32_t turns)
 {
@@ -496,7 +496,7 @@ static void read_part(struct process_watch *w)
 	if (turns != w->counts.every)
 		forget_places(w);
 	w->counts.every = turns;
-	turn = (uint32_t)(w->looks % turns);
+	turn = (uint32_t)(w->samples % turns);
 	part = &w->parts[turns > PARTS_MAX ? 0 : turn];
 	if (!part->known || turns > PARTS_MAX)
 		list_places(w, part, turn, turns);
@@ -504,13 +504,13 @@ static void read_part(struct process_watch *w)
 		read_block(w, part->places.data + i, MIN(part->places.len - i, (size_t)BLOCK));
 }
 
-int process_watch_look(struct process_watch *w, uint64_t at_ns, struct error *err)
+int process_watch_sample(struct process_watch *w, uint64_t at_ns, struct error *err)
 {
 	int rc;
 
 	w->before_ns = w->at_ns ? w->at_ns : at_ns;
 	w->at_ns = at_ns;
-	w->looks++;
+	w->samples++;
 	read_code(w);
 	rc = read_table(w, err);
 	if (rc == 0)

@@ -5,9 +5,9 @@
  *
  * A process whose reductions, state and place are what they were has not run: Process.reds grows
  * with every time slice.  So its stack is not read again.  Of a process that has run, or was
- * spawned or ended since it was looked at last, half of the time since then counts for what it did
- * before, half for what it does now.  That is unbiased only if when a process is looked at does not
- * depend on what it does: all are looked at equally often, in process_watch_turns() turns.
+ * spawned or ended since it was sampled last, half of the time since then counts for what it did
+ * before, half for what it does now.  That is unbiased only if when a process is sampled does not
+ * depend on what it does: all are sampled equally often, in process_watch_turns() turns.
  *
  * A running process keeps its stack in registers: its frames are those of its last stop.
  */
@@ -16,11 +16,11 @@
 
 #include "beam/resolve/resolve.h"
 
-/* Up to PROCESS_WATCH_ALL are looked at in every look, more of them in every other one, and of more
- * than twice PROCESS_WATCH_PART each look takes so many. */
+/* Up to PROCESS_WATCH_ALL are read in every sample, more of them in every other one, and of more
+ * than twice PROCESS_WATCH_PART each sample takes so many. */
 #define PROCESS_WATCH_ALL  8192u
 #define PROCESS_WATCH_PART 32768u
-uint32_t process_watch_turns(uint32_t processes); /* 1..: of looks, until each had one */
+uint32_t process_watch_turns(uint32_t processes); /* 1..: of samples, until each had one */
 
 struct process_watch_counts {
 	uint64_t reads;			   /* of a process's struct */
@@ -28,7 +28,7 @@ struct process_watch_counts {
 	uint64_t unstable;		   /* of these, those that would not stand still */
 	uint32_t processes, most;	   /* watched now, and at most */
 	uint32_t by_kind[NR_SAMPLE_KINDS]; /* of those watched now, what they do */
-	uint32_t every;			   /* a process is looked at in every so manieth look */
+	uint32_t every;			   /* a process is in every so manieth sample */
 };
 
 /* Takes a sample (process, stack, thread, kind, status) that stands for so many nanoseconds, until
@@ -44,9 +44,9 @@ int process_watch_open(struct process_watch **out, struct beam_node *n, struct b
 		       struct names *names, process_watch_fn *take, void *arg, struct error *err);
 void process_watch_close(struct process_watch *w); /* NULL ok */
 
-/* Looks, at at_ns of CLOCK_MONOTONIC.  -ESRCH: the node has exited. */
-int process_watch_look(struct process_watch *w, uint64_t at_ns, struct error *err);
-/* Everything up to end_ns, which is not before the last look, is taken: of so many processes a
+/* Takes a sample, at at_ns of CLOCK_MONOTONIC.  -ESRCH: the node has exited. */
+int process_watch_sample(struct process_watch *w, uint64_t at_ns, struct error *err);
+/* Everything up to end_ns, which is not before the last sample, is taken: of so many processes a
  * call, until it returns false. */
 #define PROCESS_WATCH_FINISH 256u
 bool process_watch_finish(struct process_watch *w, uint64_t end_ns);

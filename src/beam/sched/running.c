@@ -19,7 +19,7 @@
 #define COUNTS 2
 
 /* Of a scheduler with a process, in the order in which it is read: a NIF or a collection that
- * begins meanwhile is seen by the next look. */
+ * begins meanwhile is seen by the next sample. */
 enum { RANGE_NIF, RANGE_COUNTS, RANGE_PROCESS, NR_RANGES };
 
 struct part {
@@ -114,7 +114,7 @@ bool running_is_same(enum running_span span, const struct running_key *earlier,
 	return later->part == earlier->part || (span == RUNNING_NIF && later->part == 0);
 }
 
-/* ---- looking ------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
 static void set_ranges(const struct running *r, struct mem_range *ranges, struct part *part,
 		       raddr esdp, raddr process)
@@ -170,13 +170,13 @@ static void take_parts(const struct running *r, struct running_one *one, const s
 	}
 }
 
-void running_look_at(struct running *r, size_t first, size_t nr)
+void running_sample_some(struct running *r, size_t first, size_t nr)
 {
 	const struct sched_worker *workers;
 	uint32_t nr_all, nr_normal;
 	size_t nr_with = 0;
 
-	sched_work_look_at(r->work, first, nr);
+	sched_work_sample_some(r->work, first, nr);
 	workers = sched_work_all(r->work, &nr_all, &nr_normal);
 	for (size_t i = first; i < first + nr; i++) {
 		struct running_one *one = &r->all.data[i];
@@ -207,9 +207,9 @@ void running_look_at(struct running *r, size_t first, size_t nr)
 	}
 }
 
-void running_look(struct running *r)
+void running_sample(struct running *r)
 {
-	running_look_at(r, 0, r->all.len);
+	running_sample_some(r, 0, r->all.len);
 }
 
 bool running_process_read(struct running *r, const struct running_one *one, raddr process,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What schedulers are in the middle of: a time slice of a process, or of a port, and in that of a
- * process a collection, or a call of a NIF.  Each has a key, so that two looks tell whether they
+ * process a collection, or a call of a NIF.  Each has a key, so that two samples tell whether they
  * saw the same one.  Memory only.
  *
  * While a NIF runs ErtsSchedulerData.current_nif is set (call_nif() of beam_common.c and
@@ -60,18 +60,18 @@ struct running;
 int running_open(struct running **out, struct beam_node *n, struct mem *mem);
 void running_close(struct running *r); /* NULL ok */
 
-/* All schedulers: normal ones, dirty CPU, dirty IO; as of the last look. */
+/* All schedulers: normal ones, dirty CPU, dirty IO; as of the last sample. */
 const struct running_one *running_all(const struct running *r, uint32_t *nr);
-void running_look(struct running *r);
+void running_sample(struct running *r);
 /* At `nr` of them, from running_all()[first] on: what takes long is to read many. */
-void running_look_at(struct running *r, size_t first, size_t nr);
-/* Is what the later look saw what the earlier one did? */
+void running_sample_some(struct running *r, size_t first, size_t nr);
+/* Is what the later sample saw what the earlier one did? */
 bool running_is_same(enum running_span span, const struct running_key *earlier,
 		     const struct running_key *later);
-/* Reads a process that was seen by an earlier look.  False: it is gone. */
+/* Reads a process that was seen by an earlier sample.  False: it is gone. */
 bool running_process_read(struct running *r, const struct running_one *one, raddr process,
 			  uint64_t epid, struct running_process *out);
-/* The same of a port; the caller looks afterwards whether it is still there. */
+/* The same of a port; the caller checks afterwards whether it is still there. */
 void running_port_read(struct running *r, raddr port, struct running_port *out);
 
 #endif

@@ -48,14 +48,14 @@ struct running_call {
 
 /*
  * Reads the stack of `process`, which `s` runs, through `mem`.  *out has room for
- * RUNNING_STACK_SIZE; its h.ts_ns is not set.  `earlier` is what an earlier such look at the same
+ * RUNNING_STACK_SIZE; its h.ts_ns is not set.  `earlier` is what an earlier such sample of the same
  * time slice gave as *call (NULL: this is the first): a call that is the same since then, while the
  * thread had more of a CPU than 4000 reductions of Erlang code take, is under way.  `in_c`: it is
  * known to be, as the process is in a NIF, or is collected.  If it is not
  * known where the process is, the place is PLACE_OTHER, the status SAMPLE_STATUS_AMBIGUOUS, and the
  * frames are those of its last stop.
  *
- * False: it cannot be read.  The caller looks afterwards whether it was the same slice.
+ * False: it cannot be read.  The caller samples afterwards whether it was the same slice.
  */
 bool running_stack_read(struct rec_raw_sample *out, struct running_call *call, struct mem *mem,
 			const struct beam_layout *l, const struct running_code *code, int os_pid,

@@ -33,7 +33,7 @@ static bool add_code(const struct stack_code *code, raddr addr, struct strbuf *o
 /* Where the slice began.  Of a BIF that goes on (a trap) Process.i is in a fragment, and
  * Process.current is its function, or a BIF or NIF called since. */
 static bool add_start(struct beam_node *n, const struct stack_code *code,
-		      const struct sched_sight *s, struct strbuf *out)
+		      const struct sched_sample *s, struct strbuf *out)
 {
 	return add_code(code, s->i, out) ||
 	       (!(s->state & PSFLG_EXITING) && beam_mfa_format(n->atoms, s->current_mfa, out));
@@ -48,7 +48,7 @@ static bool is_code(const struct stack_code *code, raddr addr)
 
 /* What C code was called for. */
 static bool add_call(struct beam_node *n, const struct stack_code *code, struct callsites *sites,
-		     const struct sched_sight *s, struct strbuf *out)
+		     const struct sched_sample *s, struct strbuf *out)
 {
 	struct callsite_callee callee;
 	raddr caller = is_code(code, s->stack_top - 1) ? s->stack_top : 0;
@@ -62,14 +62,14 @@ static bool add_call(struct beam_node *n, const struct stack_code *code, struct 
 
 /* Process.current is the function of a NIF or BIF; in a collection Process.i is where it left. */
 static bool add_dirty(struct beam_node *n, const struct stack_code *code,
-		      const struct sched_sight *s, struct strbuf *out)
+		      const struct sched_sample *s, struct strbuf *out)
 {
 	return (!(s->state & PSFLG_GC) && beam_mfa_format(n->atoms, s->current_mfa, out)) ||
 	       add_code(code, s->i, out);
 }
 
 /* The fragment that calls the collector stores where the process goes on. */
-static bool in_collection(const struct stack_code *code, const struct sched_sight *s)
+static bool in_collection(const struct stack_code *code, const struct sched_sample *s)
 {
 	struct address_range f;
 
@@ -81,7 +81,7 @@ enum function_from sched_function(struct beam_node *n, const struct stack_code *
 				  struct callsites *sites, const struct sched_one *one, raddr ip,
 				  bool long_call, struct strbuf *out)
 {
-	const struct sched_sight *s = &one->now;
+	const struct sched_sample *s = &one->now;
 	bool in_c = ip && !is_code(code, ip);
 
 	if (s->doing != SCHED_DOING_PROCESS)

@@ -105,7 +105,7 @@ const struct sched_progress *sched_now_progress(const struct sched_now *s)
 	return &s->progress;
 }
 
-/* ---- one look at one scheduler -------------------------------------------------------------- */
+/* ---- one sample of one scheduler ------------------------------------------------------------- */
 
 static uint64_t registered_name(const struct sched_now *s, raddr reg)
 {
@@ -120,7 +120,7 @@ static uint64_t registered_name(const struct sched_now *s, raddr reg)
 
 /* The last call of C code, and who called it. */
 static void read_call(const struct sched_now *s, const struct sched_one *one,
-		      const uint8_t *process, struct sched_sight *out)
+		      const uint8_t *process, struct sched_sample *out)
 {
 	const struct beam_layout *l = &s->n->layout;
 	bool c_stack = !s->n->identity.native_stack;
@@ -140,7 +140,7 @@ static void read_call(const struct sched_now *s, const struct sched_one *one,
 		out->stack_top = 0;
 }
 
-static bool read_process(const struct sched_now *s, uint8_t *bytes, struct sched_sight *out)
+static bool read_process(const struct sched_now *s, uint8_t *bytes, struct sched_sample *out)
 {
 	const struct beam_layout *l = &s->n->layout;
 
@@ -159,7 +159,7 @@ static bool read_process(const struct sched_now *s, uint8_t *bytes, struct sched
 	return true;
 }
 
-static void read_run_queue(const struct sched_now *s, raddr queue, struct sched_sight *out)
+static void read_run_queue(const struct sched_now *s, raddr queue, struct sched_sample *out)
 {
 	const struct beam_layout *l = &s->n->layout;
 	uint32_t len, flags;
@@ -195,7 +195,8 @@ static bool read_bytes(const struct sched_now *s, const struct sched_one *one, s
 	return mem_readv(s->n->mem, ranges, nr) == nr;
 }
 
-static void take_progress(const struct beam_layout *l, const uint8_t *head, struct sched_sight *out)
+static void take_progress(const struct beam_layout *l, const uint8_t *head,
+			  struct sched_sample *out)
 {
 	out->confirmed = bytes_u64(head, l->sched_thr_progress_confirmed);
 	out->leader = bytes_u32(head, l->sched_thr_progress_leader) != 0;
@@ -232,8 +233,8 @@ static bool works(const struct sched_now *s, const struct sched_one *one,
 }
 
 /* False: it went on meanwhile. */
-static bool look_once(struct sched_now *s, struct sched_one *one, struct sched_sight *out,
-		      uint64_t at_ns)
+static bool sample_once(struct sched_now *s, struct sched_one *one, struct sched_sample *out,
+			uint64_t at_ns)
 {
 	const struct beam_layout *l = &s->n->layout;
 	bool normal = one->type == THREAD_NORMAL;
@@ -273,8 +274,8 @@ static bool look_once(struct sched_now *s, struct sched_one *one, struct sched_s
 	       works(s, one, &after) == works(s, one, &before);
 }
 
-bool sched_sight_same(const struct sched_one *of, const struct sched_sight *a,
-		      const struct sched_sight *b)
+bool sched_sample_same(const struct sched_one *of, const struct sched_sample *a,
+		       const struct sched_sample *b)
 {
 	bool normal = of->type == THREAD_NORMAL;
 
@@ -295,34 +296,34 @@ bool sched_sight_same(const struct sched_one *of, const struct sched_sight *a,
 	}
 }
 
-static void look_at(struct sched_now *s, struct sched_one *one, uint64_t at_ns)
+static void sample_one(struct sched_now *s, struct sched_one *one, uint64_t at_ns)
 {
-	struct sched_sight sight;
+	struct sched_sample sample;
 
 	for (int i = 0; i < TRIES; i++) {
-		sight.known = look_once(s, one, &sight, at_ns);
-		if (sight.known && !sight.moved)
+		sample.known = sample_once(s, one, &sample, at_ns);
+		if (sample.known && !sample.moved)
 			break;
 	}
-	if (!sight.known)
-		sight.doing = SCHED_DOING_UNKNOWN;
-	one->now = sight;
-	if (!sight.known)
+	if (!sample.known)
+		sample.doing = SCHED_DOING_UNKNOWN;
+	one->now = sample;
+	if (!sample.known)
 		return;
-	if (!sched_sight_same(one, &one->last, &sight)) {
+	if (!sched_sample_same(one, &one->last, &sample)) {
 		one->before_ns = one->last_ns;
 		one->same_ns = at_ns;
 	}
-	if (!one->last_ns || one->last.call_ra != sight.call_ra ||
-	    one->last.light_bif != sight.light_bif)
+	if (!one->last_ns || one->last.call_ra != sample.call_ra ||
+	    one->last.light_bif != sample.light_bif)
 		one->call_same_ns = at_ns;
-	if (!one->last_ns || one->last.confirmed != sight.confirmed)
+	if (!one->last_ns || one->last.confirmed != sample.confirmed)
 		one->confirmed_same_ns = at_ns;
-	one->last = sight;
+	one->last = sample;
 	one->last_ns = at_ns;
 }
 
-/* ---- thread progress ------------------------------------------------------------------------ */
+/* ---- thread progress ------------------------------------------------------------------------- */
 
 /* erts_thr_prgr__, the leader's copy of it, or the highest value that a scheduler has confirmed. */
 static bool read_value(const struct sched_now *s, uint64_t *value)
@@ -332,7 +333,7 @@ static bool read_value(const struct sched_now *s, uint64_t *value)
 	if (s->value_at && mem_read_u64(s->n->mem, s->value_at, value) == 0)
 		return true;
 	for (size_t i = 0; i < s->all.len; i++) {
-		const struct sched_sight *now = &s->all.data[i].now;
+		const struct sched_sample *now = &s->all.data[i].now;
 
 		if (s->all.data[i].type == THREAD_NORMAL && now->known && now->leader &&
 		    now->leader_value != PROGRESS_WAITING) {
@@ -343,7 +344,7 @@ static bool read_value(const struct sched_now *s, uint64_t *value)
 	return known;
 }
 
-static void look_at_progress(struct sched_now *s, uint64_t at_ns)
+static void sample_progress(struct sched_now *s, uint64_t at_ns)
 {
 	struct sched_progress *p = &s->progress;
 	bool was_known = p->known;
@@ -389,9 +390,9 @@ enum progress_holder sched_now_holds(const struct sched_now *s, const struct sch
 			       : PROGRESS_HOLDER_ALONE;
 }
 
-void sched_now_look(struct sched_now *s, uint64_t at_ns)
+void sched_now_sample(struct sched_now *s, uint64_t at_ns)
 {
 	for (size_t i = 0; i < s->all.len; i++)
-		look_at(s, &s->all.data[i], at_ns);
-	look_at_progress(s, at_ns);
+		sample_one(s, &s->all.data[i], at_ns);
+	sample_progress(s, at_ns);
 }

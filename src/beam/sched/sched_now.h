@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What each scheduler does at this moment: its process or port, and how long at least, by several
- * looks at its data; its run queue; and who holds thread progress up.  Memory only.
+ * readings of its data; its run queue; and who holds thread progress up.  Memory only.
  *
  * A slice is told from the next by what the VM counts when a process leaves its scheduler
  * (Process.reds) or comes to one (context_switches of the run queue, which is a normal scheduler's
  * own): erts_schedule(), erl_process.c, OTP 25 to 29.
  *
  * Thread progress goes on when each managed thread (normal schedulers, the aux thread, poll
- * threads) has confirmed the next value or waits; one of them, the leader, looks for that and
+ * threads) has confirmed the next value or waits; one of them, the leader, checks that and
  * counts on: erl_thr_progress.c, OTP 25 to 29.  Dirty schedulers and other threads are unmanaged:
  * they delay it, without a note who does.
  */
@@ -26,8 +26,8 @@
 #define PROGRESS_WAITING  UINT64_MAX
 #define SCHED_NOW_UNKNOWN UINT64_MAX
 
-/* One look at one scheduler. */
-struct sched_sight {
+/* One sample of one scheduler. */
+struct sched_sample {
 	bool known; /* false: it could not be read, or would not stand still */
 	bool moved; /* the same process or port, but its slices went on while it was read */
 	enum sched_doing doing;
@@ -52,7 +52,7 @@ struct sched_sight {
 	/* Thread progress, of normal ones. */
 	uint64_t confirmed;	  /* PROGRESS_WAITING: it waits for work */
 	bool leader;		  /* what follows is the leader's: */
-	uint64_t leader_value;	  /* PROGRESS_WAITING: it has not looked yet */
+	uint64_t leader_value;	  /* PROGRESS_WAITING: it has not checked yet */
 	int32_t leader_check;	  /* id of the managed thread that it waits for */
 	int32_t leader_unmanaged; /* -1: it waits for no unmanaged one */
 };
@@ -62,10 +62,10 @@ struct sched_one {
 	uint16_t number; /* 1.. of its type */
 	raddr esdp, registers;
 	uint64_t thread_pointer; /* fs base of its thread */
-	struct sched_sight now;
-	struct sched_sight last; /* the latest that is known, and when that was seen */
+	struct sched_sample now;
+	struct sched_sample last; /* the latest that is known, and when that was seen */
 	uint64_t last_ns;
-	/* Times of looks, CLOCK_MONOTONIC: the first that saw it at the same as `last`, and the
+	/* Times of samples, CLOCK_MONOTONIC: the first that saw it at the same as `last`, and the
 	 * last known one before that (0 = none). */
 	uint64_t same_ns, before_ns;
 	uint64_t call_same_ns, confirmed_same_ns; /* the same of call_ra, confirmed */
@@ -83,8 +83,8 @@ enum progress_holder {
 struct sched_progress {
 	bool known; /* the value is */
 	uint64_t value;
-	uint64_t same_ns; /* the first look that saw this value */
-	uint32_t moves;	  /* looks that saw another than the look before */
+	uint64_t same_ns; /* the first sample that saw this value */
+	uint32_t moves;	  /* samples that saw another than the sample before */
 };
 
 struct sched_now;
@@ -95,10 +95,10 @@ struct sched_now;
 int sched_now_open(struct sched_now **out, struct beam_node *n, struct address_range fragments);
 void sched_now_close(struct sched_now *s); /* NULL ok */
 
-/* Looks; `at_ns` is the time of it. */
-void sched_now_look(struct sched_now *s, uint64_t at_ns);
+/* Takes a sample; `at_ns` is the time of it. */
+void sched_now_sample(struct sched_now *s, uint64_t at_ns);
 
-/* All schedulers: normal ones, dirty CPU, dirty IO; as of the last look. */
+/* All schedulers: normal ones, dirty CPU, dirty IO; as of the last sample. */
 const struct sched_one *sched_now_all(const struct sched_now *s, size_t *nr);
 const struct sched_progress *sched_now_progress(const struct sched_now *s);
 /* Whether this one holds thread progress up, and how, since `since_ns` at least. */
@@ -106,7 +106,7 @@ enum progress_holder sched_now_holds(const struct sched_now *s, const struct sch
 				     uint64_t since_ns);
 
 /* For tests: does b show the same slice, or the same rest, as a? */
-bool sched_sight_same(const struct sched_one *of, const struct sched_sight *a,
-		      const struct sched_sight *b);
+bool sched_sample_same(const struct sched_one *of, const struct sched_sample *a,
+		       const struct sched_sample *b);
 
 #endif

@@ -169,7 +169,7 @@ const struct sched_worker *sched_work_all(const struct sched_work *w, uint32_t *
 	return w->all.data;
 }
 
-/* ---- what they do -------------------------------------------------------------------------- */
+/* ---- what they do ---------------------------------------------------------------------------- */
 
 /* NULL: it could not be read. */
 static const uint8_t *part_bytes(const struct sched_work *w, size_t part)
@@ -200,7 +200,7 @@ static void take(struct sched_work *w, size_t at)
 	one->doing = sched_doing_of(works, one->process, one->port);
 }
 
-void sched_work_look_at(struct sched_work *w, size_t first, size_t nr)
+void sched_work_sample_some(struct sched_work *w, size_t first, size_t nr)
 {
 	size_t from, to;
 
@@ -213,16 +213,16 @@ void sched_work_look_at(struct sched_work *w, size_t first, size_t nr)
 		take(w, i);
 }
 
-void sched_work_look(struct sched_work *w, bool dirty)
+void sched_work_sample(struct sched_work *w, bool dirty)
 {
 	size_t nr = dirty ? w->all.len : w->nr_normal;
 
-	sched_work_look_at(w, 0, nr);
+	sched_work_sample_some(w, 0, nr);
 	for (size_t i = nr; i < w->all.len; i++)
 		w->all.data[i].doing = SCHED_DOING_UNKNOWN;
 }
 
-void sched_work_look_gc(struct sched_work *w)
+void sched_work_sample_gc(struct sched_work *w)
 {
 	size_t nr = 0;
 
@@ -250,7 +250,7 @@ void sched_work_look_gc(struct sched_work *w)
 	}
 }
 
-/* ---- what the VM counted ------------------------------------------------------------------- */
+/* ---- what the VM counted --------------------------------------------------------------------- */
 
 struct clock_bytes {
 	uint32_t active;

@@ -20,7 +20,7 @@ enum sched_doing {
 	SCHED_DOING_NOTHING,
 	SCHED_DOING_PROCESS,
 	SCHED_DOING_PORT,  /* a task of one */
-	SCHED_DOING_OTHER, /* works: timers, aux work, looking for more */
+	SCHED_DOING_OTHER, /* works: timers, aux work, searching for more */
 };
 
 /* Of one that does not wait for work. */
@@ -53,7 +53,7 @@ struct sched_worker {
 	 * it works. */
 	raddr process, port;
 	uint64_t slice;
-	/* Of sched_work_look_gc(): that process was read, and it collects garbage. */
+	/* Of sched_work_sample_gc(): that process was read, and it collects garbage. */
 	bool gc_known, gc;
 	uint32_t state; /* of the process: PSFLG_* */
 };
@@ -65,15 +65,15 @@ struct sched_work;
 int sched_work_open(struct sched_work **out, struct beam_node *n, struct mem *mem);
 void sched_work_close(struct sched_work *w); /* NULL ok */
 
-/* All schedulers, normal ones first; what `doing` says is of the last look. */
+/* All schedulers, normal ones first; what `doing` says is of the last sample. */
 const struct sched_worker *sched_work_all(const struct sched_work *w, uint32_t *nr,
 					  uint32_t *nr_normal);
 /* What they do now: normal ones, and dirty ones if asked for (else they are unknown). */
-void sched_work_look(struct sched_work *w, bool dirty);
+void sched_work_sample(struct sched_work *w, bool dirty);
 /* What `nr` of them do, from sched_work_all()[first] on; of the others, what was read last. */
-void sched_work_look_at(struct sched_work *w, size_t first, size_t nr);
-/* Whether those that do SCHED_DOING_PROCESS, by the last look, collect garbage right now. */
-void sched_work_look_gc(struct sched_work *w);
+void sched_work_sample_some(struct sched_work *w, size_t first, size_t nr);
+/* Whether those that do SCHED_DOING_PROCESS, by the last sample, collect garbage right now. */
+void sched_work_sample_gc(struct sched_work *w);
 /* The clock of one, by its place in sched_work_all(). */
 void sched_work_clock(struct sched_work *w, uint32_t at, struct sched_clock_read *out);
 

@@ -77,7 +77,7 @@ enum option_id {
 	OPTION_LIST,	     /* --list */
 	OPTION_SOURCE,	     /* --source WHICH */
 	OPTION_UPROBES,	     /* --uprobes auto|perf */
-	OPTION_SCHEDULERS,   /* --schedulers auto|looks */
+	OPTION_SCHEDULERS,   /* --schedulers auto|samples */
 	OPTION_BTF,	     /* --btf FILE */
 	OPTION_FORCE,	     /* --force */
 	OPTION_NOW,	     /* --now */

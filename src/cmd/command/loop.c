@@ -20,7 +20,7 @@
 #define LOOP_EVENTS 16 /* events taken from the kernel at once */
 
 /* One descriptor in the epoll set. */
-#define LOOK_NS 200000000u /* at a process of which the kernel gives no descriptor */
+#define PID_CHECK_NS 200000000u /* of a process of which the kernel gives no descriptor */
 
 struct watch {
 	struct watch *next;
@@ -213,7 +213,7 @@ int loop_watch_pid(struct loop *l, int os_pid, struct error *err)
 		return add(l, &w, NULL, err);
 	/* A kernel of before 5.3, or a seccomp filter that does not know it. */
 	w = (struct watch){.os_pid = os_pid};
-	return add_timerfd(l, &w, LOOK_NS, LOOK_NS, NULL, err);
+	return add_timerfd(l, &w, PID_CHECK_NS, PID_CHECK_NS, NULL, err);
 }
 
 static bool has_exited(int os_pid)
@@ -243,8 +243,8 @@ static int handle(struct watch *w, struct error *err)
 	return rc > 0 ? LOOP_END_STOPPED : rc;
 }
 
-/* One look at what is due; 0 if nothing ended the loop. */
-static int look(struct loop *l, int timeout_ms, struct error *err)
+/* Handles what is due; 0 if nothing ended the loop. */
+static int step(struct loop *l, int timeout_ms, struct error *err)
 {
 	struct epoll_event events[LOOP_EVENTS];
 	int end = 0, nr = epoll_wait(l->epoll_fd, events, LOOP_EVENTS, timeout_ms);
@@ -269,12 +269,12 @@ int loop_run(struct loop *l, struct error *err)
 	int end;
 
 	do
-		end = look(l, -1, err);
+		end = step(l, -1, err);
 	while (end == 0);
 	return end;
 }
 
 int loop_poll(struct loop *l, struct error *err)
 {
-	return look(l, 0, err);
+	return step(l, 0, err);
 }

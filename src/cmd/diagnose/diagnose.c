@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam diagnose`: looks at a node for some seconds, by memory and /proc alone, and says what is
+ * `ebeam diagnose`: samples a node for some seconds, by memory and /proc alone, and says what is
  * wrong with it.  See diagnose.h.
  */
 #include "cmd/diagnose/diagnose.h"
@@ -29,16 +29,16 @@
 
 #define DURATION_NS    5000000000ull
 #define DURATION_MAX   600000000000ull
-#define LOOK_NS	       20000000ull  /* from one look at the schedulers to the next */
+#define SCHEDULERS_NS  20000000ull  /* from one sample of the schedulers to the next */
 #define SAMPLE_NS      500000000ull /* from one sample of everything else to the next */
-#define OWN_SHARE      20u	    /* looks and samples may take 1/20 of the time each */
+#define OWN_SHARE      20u /* samples of schedulers, and of all else, may take 1/20 of the time */
 #define NEWEST_ATOMS   5
 #define TABLES_MAX     2000 /* of more tables only these many are followed */
 #define SAMPLES_WANTED 5u   /* in the time, whatever they cost */
 
-/* ---- samples ------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
-struct table_look {
+struct watched_table {
 	struct ets_table table;
 	struct series objects;
 	uint64_t first_ns;
@@ -46,7 +46,7 @@ struct table_look {
 };
 
 /* A connection or port that was busy, or had suspended a process. */
-struct busy_look {
+struct busy_process {
 	uint64_t id; /* name of the node, or id of the port: a term */
 	unsigned int samples;
 };
@@ -56,10 +56,10 @@ struct sampling {
 	struct vm_totals_reader *totals_reader;
 	struct vm_totals totals;
 	struct id_format ports;
-	VEC(struct table_look) tables;
-	VEC(struct busy_look) busy;
+	VEC(struct watched_table) tables;
+	VEC(struct busy_process) busy;
 	struct resources first, last;
-	double queue_sum, dirty_cpu_sum, dirty_io_sum; /* lengths, of looks */
+	double queue_sum, dirty_cpu_sum, dirty_io_sum; /* lengths, of scheduler samples */
 	unsigned int nr_queues;
 	bool carriers_known; /* of all allocators, in the last sample */
 };
@@ -121,23 +121,23 @@ static void sample_memory(struct sampling *s)
 
 static void follow_table(struct sampling *s, const struct ets_table *t)
 {
-	struct table_look new = {.first_ns = clock_monotonic_ns()}, *look = NULL;
+	struct watched_table new = {.first_ns = clock_monotonic_ns()}, *known = NULL;
 
-	for (size_t i = 0; i < s->tables.len && !look; i++) {
-		look = &s->tables.data[i];
-		if (look->table.addr != t->addr ||
-		    memcmp(look->table.ref, t->ref, sizeof(t->ref)) != 0)
-			look = NULL;
+	for (size_t i = 0; i < s->tables.len && !known; i++) {
+		known = &s->tables.data[i];
+		if (known->table.addr != t->addr ||
+		    memcmp(known->table.ref, t->ref, sizeof(t->ref)) != 0)
+			known = NULL;
 	}
-	if (!look && s->tables.len == TABLES_MAX)
+	if (!known && s->tables.len == TABLES_MAX)
 		return;
-	if (!look) {
+	if (!known) {
 		vec_push(&s->tables, new);
-		look = &s->tables.data[s->tables.len - 1];
+		known = &s->tables.data[s->tables.len - 1];
 	}
-	look->table = *t;
-	look->sample = s->g->d.samples;
-	series_add(&look->objects, (double)t->size);
+	known->table = *t;
+	known->sample = s->g->d.samples;
+	series_add(&known->objects, (double)t->size);
 }
 
 static void sample_tables(struct sampling *s)
@@ -152,7 +152,7 @@ static void sample_tables(struct sampling *s)
 	ets_list_free(&list);
 }
 
-static struct busy_look *busy_look(struct sampling *s, uint64_t id)
+static struct busy_process *find_busy(struct sampling *s, uint64_t id)
 {
 	for (size_t i = 0; i < s->busy.len; i++)
 		if (s->busy.data[i].id == id)
@@ -162,20 +162,20 @@ static struct busy_look *busy_look(struct sampling *s, uint64_t id)
 
 static void add_busy(struct sampling *s, uint64_t id)
 {
-	const struct busy_look new = {id, 1};
-	struct busy_look *look = busy_look(s, id);
+	const struct busy_process new = {id, 1};
+	struct busy_process *known = find_busy(s, id);
 
-	if (look)
-		look->samples++;
+	if (known)
+		known->samples++;
 	else
 		vec_push(&s->busy, new);
 }
 
 static bool always_busy(struct sampling *s, uint64_t id)
 {
-	const struct busy_look *look = busy_look(s, id);
+	const struct busy_process *known = find_busy(s, id);
 
-	return look && look->samples == s->g->d.samples;
+	return known && known->samples == s->g->d.samples;
 }
 
 static void sample_connections(struct sampling *s)
@@ -242,7 +242,7 @@ static int sample(struct sampling *s, struct error *err)
 	return 0;
 }
 
-/* ---- looks --------------------------------------------------------------------------------- */
+/* ---- samples of schedulers ------------------------------------------------------------------- */
 
 /* While the VM blocks all schedulers but one these look like offline ones, for a moment. */
 static void take_offline(struct sampling *s, const struct vm_queue *q)
@@ -257,8 +257,8 @@ static void take_offline(struct sampling *s, const struct vm_queue *q)
 	*offline = q->offline && (*offline || !s->nr_queues);
 }
 
-/* Lengths of the run queues, as of this look. */
-static int look_at_queues(struct sampling *s, struct error *err)
+/* Lengths of the run queues, as of this sample. */
+static int sample_queues(struct sampling *s, struct error *err)
 {
 	double normal = 0;
 	unsigned int nr = 0;
@@ -313,7 +313,7 @@ static bool sleep_until(uint64_t at_ns, int signals)
 	return ppoll(&p, 1, &t, NULL) <= 0;
 }
 
-static int look_live(struct sampling *s, uint64_t duration_ns, struct error *err)
+static int sample_live(struct sampling *s, uint64_t duration_ns, struct error *err)
 {
 	struct diagnose *g = s->g;
 	uint64_t end, next_sample, now;
@@ -329,9 +329,9 @@ static int look_live(struct sampling *s, uint64_t duration_ns, struct error *err
 	while (!rc && (now = clock_monotonic_ns()) < end) {
 		uint64_t next;
 
-		diagnose_schedulers_look(g);
-		rc = look_at_queues(s, err);
-		next = next_time(now, LOOK_NS);
+		diagnose_schedulers_sample(g);
+		rc = sample_queues(s, err);
+		next = next_time(now, SCHEDULERS_NS);
 		if (!rc && clock_monotonic_ns() >= next_sample) {
 			now = clock_monotonic_ns();
 			rc = sample(s, err);
@@ -340,11 +340,11 @@ static int look_live(struct sampling *s, uint64_t duration_ns, struct error *err
 		if (!rc && !sleep_until(MIN(next, end), signals))
 			break;
 	}
-	diagnose_schedulers_look(g);
+	diagnose_schedulers_sample(g);
 	return rc ? rc : sample(s, err);
 }
 
-/* ---- what is read once --------------------------------------------------------------------- */
+/* ---- what is read once ----------------------------------------------------------------------- */
 
 static void add_limit(struct diagnosis *d, const char *what, const char *command, uint64_t used,
 		      uint64_t max)
@@ -464,19 +464,19 @@ static void add_tables(struct sampling *s)
 	struct diagnose *g = s->g;
 
 	for (size_t i = 0; i < s->tables.len; i++) {
-		const struct table_look *look = &s->tables.data[i];
-		struct diagnosed_table new = {.objects = look->objects};
+		const struct watched_table *known = &s->tables.data[i];
+		struct diagnosed_table new = {.objects = known->objects};
 		struct strbuf name = STRBUF_INIT;
 
 		/* Only what grew is of interest, and is still there. */
-		if (!series_growth(&new.objects) || look->sample != g->d.samples)
+		if (!series_growth(&new.objects) || known->sample != g->d.samples)
 			continue;
-		new.seconds = (double)(g->last_ns - look->first_ns) / 1e9;
-		term_print(&g->source.reader, &name, look->table.name);
+		new.seconds = (double)(g->last_ns - known->first_ns) / 1e9;
+		term_print(&g->source.reader, &name, known->table.name);
 		new.name = diagnose_text(g, name.buf);
 		strbuf_free(&name);
-		new.owner = diagnose_process_text(g, look->table.owner);
-		new.bytes = 8 * look->table.memory;
+		new.owner = diagnose_process_text(g, known->table.owner);
+		new.bytes = 8 * known->table.memory;
 		vec_push(&g->d.tables, new);
 	}
 }
@@ -564,7 +564,7 @@ static int finish(struct sampling *s, struct error *err)
 	return 0;
 }
 
-/* ---- the command --------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int open_all(struct sampling *s, const struct command_context *ctx, struct error *err)
 {
@@ -635,7 +635,7 @@ static int diagnose(struct sampling *s, const struct command_context *ctx, struc
 
 	if (rc)
 		return rc;
-	rc = s->g->n->core ? sample(s, err) : look_live(s, duration_ns, err);
+	rc = s->g->n->core ? sample(s, err) : sample_live(s, duration_ns, err);
 	rc = rc ? rc : finish(s, err);
 	if (rc)
 		return rc;

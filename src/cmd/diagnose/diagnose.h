@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `ebeam diagnose`, its parts: diagnose.c looks at the node for some seconds, by memory and /proc
+ * `ebeam diagnose`, its parts: diagnose.c samples the node for some seconds, by memory and /proc
  * alone; of schedulers diagnose_schedulers.c, of processes diagnose_processes.c, of supervisors
  * diagnose_restarts.c.  What follows from
  * it: model/diagnosis/diagnosis.h.  diagnose_show.c shows it.  Private.
@@ -22,19 +22,19 @@
 #include "target/thread_state.h"
 
 /* A scheduler, with what is known of its time slice under way. */
-struct scheduler_look {
+struct watched_scheduler {
 	const struct sched_one *one;
 	int os_tid;				/* 0 = not known */
 	uint64_t since_ns;			/* same_ns of that slice */
-	struct thread_state begin, before, now; /* when the slice was seen first; looks */
-	bool blocked;				/* a look saw it blocked by a lock */
-	struct proc_thread_times first;		/* when looking began */
+	struct thread_state begin, before, now; /* when the slice was seen first; samples */
+	bool blocked;				/* a sample saw it blocked by a lock */
+	struct proc_thread_times first;		/* when sampling began */
 	bool has_first;
 	struct diagnosed_scheduler *out; /* of the diagnosis */
 };
 
 /* A process in the table, from the first scan that saw it on. */
-struct process_look {
+struct watched_process {
 	uint32_t slot;
 	uint64_t epid;
 	uint64_t queue_first, queue_min, queue_max, queue_drop, queue_last;
@@ -46,13 +46,13 @@ struct process_look {
 };
 
 /* A registered name, and who has it. */
-struct name_look {
+struct watched_name {
 	uint64_t name, epid, parent;
 	uint32_t times; /* that another process had it than in the scan before */
 };
 
 /* A process that had new children from scan to scan. */
-struct birth_look {
+struct watched_parent {
 	uint64_t parent, newest; /* pid terms */
 	uint32_t nr, restarts;	 /* the second: as it notes itself, since it was asked first */
 	bool asked, supervisor;
@@ -63,11 +63,11 @@ struct birth_look {
 };
 
 /* Processes that were seen running. */
-struct running_looks {
-	VEC(struct running_look {
+struct running_counts {
+	VEC(struct running_count {
 		uint64_t epid;
-		unsigned int nr;   /* looks */
-		unsigned int look; /* the last of them */
+		unsigned int nr;     /* samples */
+		unsigned int sample; /* the last of them */
 	})
 	v;
 };
@@ -88,19 +88,19 @@ struct diagnose {
 	/* diagnose_schedulers.c */
 	struct callsites *sites;
 	struct sched_now *now;
-	struct scheduler_look *schedulers;
+	struct watched_scheduler *schedulers;
 	size_t nr_schedulers;
-	struct running_looks running, collecting;
+	struct running_counts running, collecting;
 
 	/* diagnose_processes.c */
 	struct process_source source;
 	struct id_format pids;
-	VEC(struct process_look) processes, before;
+	VEC(struct watched_process) processes, before;
 	size_t at; /* in `before`, as a scan goes on */
-	VEC(struct name_look) names;
+	VEC(struct watched_name) names;
 	struct idmap name_index;
 	/* diagnose_restarts.c */
-	VEC(struct birth_look) births;
+	VEC(struct watched_parent) births;
 	struct idmap birth_index;
 	unsigned int nr_asked;
 
@@ -119,8 +119,8 @@ const char *diagnose_text(struct diagnose *g, const char *text);
 /* After diagnose_processes_open(). */
 int diagnose_schedulers_open(struct diagnose *g, struct error *err);
 void diagnose_schedulers_close(struct diagnose *g);
-void diagnose_schedulers_look(struct diagnose *g);
-/* After the last look. */
+void diagnose_schedulers_sample(struct diagnose *g);
+/* After the last sample. */
 void diagnose_schedulers_finish(struct diagnose *g);
 
 /* Those of tables that a command cannot do without are missing: ERROR_KIND_UNSUPPORTED. */
@@ -138,7 +138,7 @@ const char *diagnose_pid_text(struct diagnose *g, uint64_t epid);
 
 /* A process that the scan before did not see; after each scan; after the last; at the end. */
 void diagnose_restarts_born(struct diagnose *g, const struct process_facts *p);
-void diagnose_restarts_look(struct diagnose *g);
+void diagnose_restarts_sample(struct diagnose *g);
 void diagnose_restarts_finish(struct diagnose *g);
 void diagnose_restarts_close(struct diagnose *g);
 
@@ -153,7 +153,7 @@ int diagnose_html(const struct command_context *ctx, const struct diagnose *g,
 /* "ps --sort memory" -> "ebeam ps -p 4711 --sort memory" */
 void diagnose_add_command(struct strbuf *out, const struct command_context *ctx,
 			  const struct diagnose *g, const char *command);
-/* One line: the node, and how it was looked at. */
+/* One line: the node, and how it was sampled. */
 void diagnose_add_heading(struct strbuf *out, const struct diagnose *g);
 /* "usage of limits: processes 679 of 262,144 (0.3%), ..."; nothing if none is known. */
 void diagnose_add_limits(struct strbuf *out, const struct diagnose *g);

@@ -29,7 +29,7 @@
 /* Fewer messages are none to speak of. */
 #define MAILBOX_LEAST 1000
 #define HEAP_LEAST    (1u << 17) /* words that a heap has grown */
-/* For as long binaries of processes are looked for. */
+/* For as long binaries of processes are searched for. */
 #define BINARIES_NS 500000000u
 
 const char *diagnose_text(struct diagnose *g, const char *text)
@@ -72,7 +72,7 @@ void diagnose_processes_close(struct diagnose *g)
 	vec_free(&g->port_waits);
 }
 
-/* ---- scans --------------------------------------------------------------------------------- */
+/* ---- scans ----------------------------------------------------------------------------------- */
 
 static bool name_equal(const void *ctx, uint32_t id, const void *key)
 {
@@ -84,7 +84,7 @@ static bool name_equal(const void *ctx, uint32_t id, const void *key)
 /* Has another process this name than before? */
 static void take_name(struct diagnose *g, const struct process_facts *p)
 {
-	struct name_look new = {p->registered, p->epid, p->parent, 0}, *known;
+	struct watched_name new = {p->registered, p->epid, p->parent, 0}, *known;
 	uint32_t hash = hash_mix(0, p->registered);
 	uint32_t id = idmap_find(&g->name_index, hash, name_equal, g, &p->registered);
 
@@ -99,7 +99,7 @@ static void take_name(struct diagnose *g, const struct process_facts *p)
 	known->parent = p->parent;
 }
 
-static const struct process_look *look_before(struct diagnose *g, const struct process_facts *p)
+static const struct watched_process *known_before(struct diagnose *g, const struct process_facts *p)
 {
 	while (g->at < g->before.len && g->before.data[g->at].slot < p->slot)
 		g->at++;
@@ -116,17 +116,17 @@ static int visit(void *arg, struct process_facts *block, size_t nr)
 	sched_block_add(&g->block, block, nr);
 	for (size_t i = 0; i < nr; i++) {
 		const struct process_facts *p = &block[i];
-		const struct process_look *was = look_before(g, p);
+		const struct watched_process *was = known_before(g, p);
 		uint64_t queue = (uint64_t)MAX(p->message_queue_len, 0);
 		uint64_t heap = p->heap_size + p->old_heap_size + p->mbuf_size;
-		struct process_look now = {.slot = p->slot,
-					   .epid = p->epid,
-					   .queue_first = queue,
-					   .queue_min = queue,
-					   .queue_max = queue,
-					   .queue_last = queue,
-					   .heap_first = heap,
-					   .reductions_first = p->reductions};
+		struct watched_process now = {.slot = p->slot,
+					      .epid = p->epid,
+					      .queue_first = queue,
+					      .queue_min = queue,
+					      .queue_max = queue,
+					      .queue_last = queue,
+					      .heap_first = heap,
+					      .reductions_first = p->reductions};
 
 		if (was)
 			now = *was;
@@ -171,7 +171,7 @@ int diagnose_processes_scan(struct diagnose *g, struct error *err)
 	memset(&g->block, 0, sizeof(g->block));
 	rc = processes_scan(g->n, 0, visit, g, &totals, err);
 	g->scanned_ns = clock_monotonic_ns();
-	diagnose_restarts_look(g);
+	diagnose_restarts_sample(g);
 	series_add(&g->d.nr_processes, (double)g->processes.len);
 	if (!g->d.samples++) {
 		g->newest_first = g->newest_last;
@@ -180,9 +180,9 @@ int diagnose_processes_scan(struct diagnose *g, struct error *err)
 	return rc;
 }
 
-/* ---- processes that matter ----------------------------------------------------------------- */
+/* ---- processes that matter ------------------------------------------------------------------- */
 
-static const struct process_look *look_of(const struct diagnose *g, uint64_t epid)
+static const struct watched_process *watched_of(const struct diagnose *g, uint64_t epid)
 {
 	for (size_t i = 0; i < g->processes.len; i++)
 		if (g->processes.data[i].epid == epid)
@@ -196,7 +196,7 @@ static const char *string_of(struct diagnose *g, uint32_t id)
 }
 
 /* Of one that was there from the first scan on, or came later. */
-static struct growth queue_growth(const struct diagnose *g, const struct process_look *p)
+static struct growth queue_growth(const struct diagnose *g, const struct watched_process *p)
 {
 	double seconds = (double)(g->scanned_ns - g->scanned_first_ns) / 1e9;
 
@@ -207,7 +207,7 @@ static struct growth queue_growth(const struct diagnose *g, const struct process
 uint32_t diagnose_process(struct diagnose *g, uint64_t epid)
 {
 	struct diagnosed_process new = {0};
-	const struct process_look *look;
+	const struct watched_process *watched;
 	struct process_facts facts;
 	struct process_row row;
 	char buf[64];
@@ -216,17 +216,17 @@ uint32_t diagnose_process(struct diagnose *g, uint64_t epid)
 		if (g->chosen.data[i] == epid)
 			return (uint32_t)i;
 	new.pid = diagnose_text(g, pid_format(&g->pids, epid, buf, sizeof(buf)));
-	look = look_of(g, epid);
-	if (look) {
-		new.queue_first = look->queue_first;
-		new.queue_min = look->queue_min;
-		new.queue_last = look->queue_last;
+	watched = watched_of(g, epid);
+	if (watched) {
+		new.queue_first = watched->queue_first;
+		new.queue_min = watched->queue_min;
+		new.queue_last = watched->queue_last;
 		new.queue_grew =
-			growth_is_steady((double)look->queue_last - (double)look->queue_first,
-					 (double)look->queue_drop, look->queue_ups);
-		new.queue_growth = queue_growth(g, look);
-		new.heap_first = 8 * look->heap_first;
-		new.heap_last = 8 * look->heap_last;
+			growth_is_steady((double)watched->queue_last - (double)watched->queue_first,
+					 (double)watched->queue_drop, watched->queue_ups);
+		new.queue_growth = queue_growth(g, watched);
+		new.heap_first = 8 * watched->heap_first;
+		new.heap_last = 8 * watched->heap_last;
 	}
 	if (process_read(g->n, epid, process_source_what(&g->source), &facts) == 0) {
 		process_source_row(&g->source, &facts, NULL, &row);
@@ -275,12 +275,12 @@ const char *diagnose_process_text(struct diagnose *g, uint64_t epid)
 	return text;
 }
 
-static uint64_t mailbox_of(const struct process_look *p)
+static uint64_t mailbox_of(const struct watched_process *p)
 {
 	return p->queue_last >= MAILBOX_LEAST ? p->queue_last : 0;
 }
 
-static uint64_t heap_growth_of(const struct process_look *p)
+static uint64_t heap_growth_of(const struct watched_process *p)
 {
 	return p->heap_last >= p->heap_first + HEAP_LEAST ? p->heap_last - p->heap_first : 0;
 }
@@ -294,13 +294,13 @@ static bool is_chosen(const struct diagnose *g, uint64_t epid)
 }
 
 /* Those with the largest values that are not 0. */
-static void choose(struct diagnose *g, uint64_t (*value)(const struct process_look *), int nr)
+static void choose(struct diagnose *g, uint64_t (*value)(const struct watched_process *), int nr)
 {
 	while (nr-- > 0) {
-		const struct process_look *largest = NULL;
+		const struct watched_process *largest = NULL;
 
 		for (size_t i = 0; i < g->processes.len; i++) {
-			const struct process_look *p = &g->processes.data[i];
+			const struct watched_process *p = &g->processes.data[i];
 
 			if (value(p) && (!largest || value(p) > value(largest)) &&
 			    !is_chosen(g, p->epid))
@@ -312,7 +312,7 @@ static void choose(struct diagnose *g, uint64_t (*value)(const struct process_lo
 	}
 }
 
-/* ---- who waits for whom -------------------------------------------------------------------- */
+/* ---- who waits for whom ---------------------------------------------------------------------- */
 
 static void visit_stack(void *arg, size_t i, int rc, const struct process_stack *s)
 {
@@ -388,7 +388,7 @@ static int find_waits(struct diagnose *g, struct error *err)
 	return 0;
 }
 
-/* ---- binaries ------------------------------------------------------------------------------ */
+/* ---- binaries -------------------------------------------------------------------------------- */
 
 /* Who refers to most of them; of a node with many processes as far as time allows. */
 static void find_binaries(struct diagnose *g)
@@ -423,7 +423,7 @@ static bool many_binaries(const struct diagnosis *d)
 	       0.3 * series_last(diagnosis_memory(d, "total"));
 }
 
-/* ---- timers -------------------------------------------------------------------------------- */
+/* ---- timers ---------------------------------------------------------------------------------- */
 
 static uint64_t receiver_epid(struct diagnose *g, const struct timer_receiver *r)
 {
@@ -463,12 +463,12 @@ static void find_timers(struct diagnose *g)
 	timer_totals_free(&all);
 }
 
-/* ---- the end ------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void add_restarts(struct diagnose *g)
 {
 	for (size_t i = 0; i < g->names.len; i++) {
-		const struct name_look *l = &g->names.data[i];
+		const struct watched_name *l = &g->names.data[i];
 		struct diagnosed_restart new = {.times = l->times};
 
 		if (!l->times)

@@ -2,7 +2,7 @@
 /*
  * diagnose: children without a name that a supervisor starts again and again.  Who has new children
  * from scan to scan, and is a supervisor, is asked what it has noted: the state of a supervisor
- * holds the seconds of its restarts within its period, the newest first, which it looks through at
+ * holds the seconds of its restarts within its period, the newest first, which it goes through at
  * each.  Starts of children that were asked for are not among them.  lib/stdlib/src/supervisor.erl,
  * OTP 25 to 29.
  */
@@ -36,7 +36,7 @@ static bool parent_equal(const void *ctx, uint32_t id, const void *key)
 
 void diagnose_restarts_born(struct diagnose *g, const struct process_facts *p)
 {
-	struct birth_look new = {.parent = p->parent}, *b;
+	struct watched_parent new = {.parent = p->parent}, *b;
 	uint32_t hash = hash_mix(0, p->parent), id;
 
 	g->d.spawned_all++;
@@ -87,7 +87,7 @@ struct noted {
 };
 
 /* False: nobody can say. */
-static bool ask(struct diagnose *g, struct birth_look *b, int64_t since, struct noted *out)
+static bool ask(struct diagnose *g, struct watched_parent *b, int64_t since, struct noted *out)
 {
 	struct process_facts facts;
 	uint64_t list = TERM_NIL, head;
@@ -114,7 +114,7 @@ static bool ask(struct diagnose *g, struct birth_look *b, int64_t since, struct 
 }
 
 /* Of the second that was the newest then some were known. */
-static void take_noted(struct birth_look *b, const struct noted *now)
+static void take_noted(struct watched_parent *b, const struct noted *now)
 {
 	if (b->asked && now->since > b->last_nr)
 		b->restarts += now->since - b->last_nr;
@@ -123,10 +123,10 @@ static void take_noted(struct birth_look *b, const struct noted *now)
 	b->asked = true;
 }
 
-void diagnose_restarts_look(struct diagnose *g)
+void diagnose_restarts_sample(struct diagnose *g)
 {
 	for (size_t i = 0; i < g->births.len; i++) {
-		struct birth_look *b = &g->births.data[i];
+		struct watched_parent *b = &g->births.data[i];
 		bool is_new = !b->asked && !b->failed;
 		struct noted noted;
 
@@ -155,7 +155,7 @@ static bool is_told(const struct diagnose *g, uint64_t parent)
 
 static void find_spawner(struct diagnose *g)
 {
-	const struct birth_look *most = NULL;
+	const struct watched_parent *most = NULL;
 
 	for (size_t i = 0; i < g->births.len; i++)
 		if (!most || g->births.data[i].nr > most->nr)
@@ -170,7 +170,7 @@ void diagnose_restarts_finish(struct diagnose *g)
 {
 	find_spawner(g);
 	for (size_t i = 0; i < g->births.len; i++) {
-		const struct birth_look *b = &g->births.data[i];
+		const struct watched_parent *b = &g->births.data[i];
 		struct diagnosed_restart new = {.times = b->restarts, .child = b->child};
 
 		if (b->nr < 2 || !b->restarts || is_told(g, b->parent))

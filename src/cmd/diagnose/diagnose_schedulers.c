@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * diagnose: what schedulers do, look by look.  Each look is two, with what the kernel says of the
- * threads in between: a time slice that both saw is what the thread was in.
+ * diagnose: what schedulers do, sample by sample.  Each sample is two readings, with what the
+ * kernel says of the threads in between: a time slice that both saw is what the thread was in.
  */
 #include "abi/vm.h"
 #include "cmd/diagnose/diagnose.h"
@@ -28,7 +28,7 @@ static void found_thread(void *arg, enum thread_type type, uint16_t number, int 
 	struct diagnose *g = arg;
 
 	for (size_t k = 0; k < g->nr_schedulers; k++) {
-		struct scheduler_look *s = &g->schedulers[k];
+		struct watched_scheduler *s = &g->schedulers[k];
 
 		if (s->one->type == type && s->one->number == number)
 			s->os_tid = os_tid;
@@ -41,7 +41,7 @@ static void find_threads(struct diagnose *g)
 
 	sched_find_tids(g->n->os_pid, found_thread, g, &ignored);
 	for (size_t i = 0; i < g->nr_schedulers; i++) {
-		struct scheduler_look *s = &g->schedulers[i];
+		struct watched_scheduler *s = &g->schedulers[i];
 
 		s->has_first = s->os_tid &&
 			       proc_thread_times_read(&s->first, g->n->os_pid, s->os_tid) == 0;
@@ -83,14 +83,14 @@ void diagnose_schedulers_close(struct diagnose *g)
 	vec_free(&g->collecting.v);
 }
 
-/* ---- looking ------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
-static bool is_working(const struct sched_sight *s)
+static bool is_working(const struct sched_sample *s)
 {
 	return s->known && (s->doing == SCHED_DOING_PROCESS || s->doing == SCHED_DOING_PORT);
 }
 
-static const char *function_of(struct diagnose *g, const struct scheduler_look *s)
+static const char *function_of(struct diagnose *g, const struct watched_scheduler *s)
 {
 	bool times = s->begin.has_times && s->now.has_times;
 	bool off_cpu = s->now.where == THREAD_IN_SYSCALL || s->now.where == THREAD_OFF_CPU;
@@ -109,7 +109,7 @@ static const char *function_of(struct diagnose *g, const struct scheduler_look *
 }
 
 /* The slice is under way: is it the longest? */
-static void take_slice(struct diagnose *g, struct scheduler_look *s)
+static void take_slice(struct diagnose *g, struct watched_scheduler *s)
 {
 	const struct sched_one *one = s->one;
 	struct diagnosed_scheduler *out = s->out;
@@ -143,7 +143,7 @@ static void take_slice(struct diagnose *g, struct scheduler_look *s)
 	out->syscall = blocked ? syscall_name(s->now.syscall, &fd) : NULL;
 }
 
-static void count_blocked(struct diagnose *g, struct scheduler_look *s)
+static void count_blocked(struct diagnose *g, struct watched_scheduler *s)
 {
 	struct diagnosis *d = &g->d;
 	const char *syscall;
@@ -174,25 +174,25 @@ static void count_blocked(struct diagnose *g, struct scheduler_look *s)
 	strbuf_free(&text);
 }
 
-/* Once a look: a process may move to another scheduler while these are read. */
-static void count_running(struct running_looks *looks, uint64_t epid, unsigned int look)
+/* Once a sample: a process may move to another scheduler while these are read. */
+static void count_running(struct running_counts *counts, uint64_t epid, unsigned int sample)
 {
-	for (size_t i = 0; i < looks->v.len; i++) {
-		struct running_look *r = &looks->v.data[i];
+	for (size_t i = 0; i < counts->v.len; i++) {
+		struct running_count *r = &counts->v.data[i];
 
 		if (r->epid == epid) {
-			r->nr += r->look != look;
-			r->look = look;
+			r->nr += r->sample != sample;
+			r->sample = sample;
 			return;
 		}
 	}
-	if (looks->v.len < RUNNING_MAX)
-		vec_push(&looks->v, ((struct running_look){epid, 1, look}));
+	if (counts->v.len < RUNNING_MAX)
+		vec_push(&counts->v, ((struct running_count){epid, 1, sample}));
 }
 
-static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_before)
+static void take(struct diagnose *g, struct watched_scheduler *s, uint64_t same_before)
 {
-	const struct sched_sight *now = &s->one->now;
+	const struct sched_sample *now = &s->one->now;
 	struct diagnosed_scheduler *out = s->out;
 
 	if (!now->known)
@@ -208,16 +208,16 @@ static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_bef
 		s->begin = (struct thread_state){0};
 		out->lasts = false;
 	}
-	if (!s->begin.has_times) /* it began between the two looks */
+	if (!s->begin.has_times) /* it began between the two readings */
 		s->begin = s->now;
 	if (now->doing == SCHED_DOING_PROCESS && s->one->type != THREAD_DIRTY_IO) {
 		g->d.nr_running++;
-		count_running(&g->running, now->epid, g->d.looks);
+		count_running(&g->running, now->epid, g->d.scheduler_samples);
 		if (now->state & PSFLG_GC) {
 			g->d.nr_gc++;
-			count_running(&g->collecting, now->epid, g->d.looks);
+			count_running(&g->collecting, now->epid, g->d.scheduler_samples);
 		}
-		/* Both looks saw this slice: the thread was in it when it was read. */
+		/* Both readings saw this slice: the thread was in it when it was read. */
 		else if (same_before == s->one->same_ns && !out->dirty)
 			count_blocked(g, s);
 	}
@@ -225,7 +225,7 @@ static void take(struct diagnose *g, struct scheduler_look *s, uint64_t same_bef
 		take_slice(g, s);
 }
 
-static bool is_of(const struct scheduler_look *s, enum thread_type type)
+static bool is_of(const struct watched_scheduler *s, enum thread_type type)
 {
 	return s->one->type == type && s->one->now.known &&
 	       s->one->now.doing != SCHED_DOING_NOTHING;
@@ -248,13 +248,13 @@ static void count_dirty(struct diagnose *g)
 	g->d.dirty_io_busy.data[nr_io]++;
 }
 
-void diagnose_schedulers_look(struct diagnose *g)
+void diagnose_schedulers_sample(struct diagnose *g)
 {
 	uint64_t *same = xcalloc(g->nr_schedulers + 1, sizeof(*same));
 
-	sched_now_look(g->now, clock_monotonic_ns());
+	sched_now_sample(g->now, clock_monotonic_ns());
 	for (size_t i = 0; i < g->nr_schedulers; i++) {
-		struct scheduler_look *s = &g->schedulers[i];
+		struct watched_scheduler *s = &g->schedulers[i];
 
 		same[i] = s->one->same_ns;
 		s->before = s->now;
@@ -263,19 +263,19 @@ void diagnose_schedulers_look(struct diagnose *g)
 		else
 			s->now = (struct thread_state){0};
 	}
-	sched_now_look(g->now, g->last_ns = clock_monotonic_ns());
-	g->d.looks++;
+	sched_now_sample(g->now, g->last_ns = clock_monotonic_ns());
+	g->d.scheduler_samples++;
 	count_dirty(g);
 	for (size_t i = 0; i < g->nr_schedulers; i++)
 		take(g, &g->schedulers[i], same[i]);
 	free(same);
 }
 
-/* ---- the end ------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static int by_nr(const void *a, const void *b)
 {
-	const struct running_look *x = a, *y = b;
+	const struct running_count *x = a, *y = b;
 
 	return x->nr > y->nr ? -1 : x->nr < y->nr;
 }
@@ -293,7 +293,7 @@ static void add_times(struct diagnose *g)
 	double cpu = 0, wait = 0, ns = (double)(g->last_ns - g->first_ns);
 
 	for (size_t i = 0; i < g->nr_schedulers; i++) {
-		const struct scheduler_look *s = &g->schedulers[i];
+		const struct watched_scheduler *s = &g->schedulers[i];
 		struct proc_thread_times last;
 
 		if (!s->has_first || proc_thread_times_read(&last, g->n->os_pid, s->os_tid) != 0)
@@ -315,7 +315,7 @@ static void add_busiest(struct diagnose *g)
 	for (size_t i = 0; i < MIN(g->running.v.len, (size_t)MOST_BUSY); i++) {
 		const struct diagnosed_busy busy = {
 			.process = diagnose_process(g, g->running.v.data[i].epid),
-			.looks = g->running.v.data[i].nr};
+			.samples = g->running.v.data[i].nr};
 
 		vec_push(&g->d.busy, busy);
 	}

@@ -97,8 +97,9 @@ void diagnose_add_heading(struct strbuf *out, const struct diagnose *g)
 	if (!isnan(d->cpu_used))
 		strbuf_addf(out, ", schedulers use %.2f cores", d->cpu_used);
 	if (!g->n->core)
-		strbuf_addf(out, "; %u looks at schedulers and %u at everything else in %s",
-			    d->looks, d->samples, units_format_ns(d->duration_ns, buf[2], 32));
+		strbuf_addf(out, "; %u samples of schedulers and %u of everything else in %s",
+			    d->scheduler_samples, d->samples,
+			    units_format_ns(d->duration_ns, buf[2], 32));
 }
 
 void diagnose_add_limits(struct strbuf *out, const struct diagnose *g)
@@ -142,7 +143,7 @@ int diagnose_json(const struct command_context *ctx, const struct diagnose *g,
 {
 	const struct diagnosis *d = &g->d;
 	const struct target_counter counters[] = {
-		{"looks", d->looks},
+		{"scheduler_samples", d->scheduler_samples},
 		{"samples", d->samples},
 		{"processes", g->processes.len},
 	};

@@ -47,7 +47,7 @@ struct row {
 
 #define ROW(p) ((const struct row *)(p))
 
-/* ---- columns ------------------------------------------------------------------------------ */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static uint64_t bytes_of(const struct held *h)
 {
@@ -106,7 +106,7 @@ static const struct table_column columns[] = {
 	{0},
 };
 
-/* ---- what the node has -------------------------------------------------------------------- */
+/* ---- what the node has ----------------------------------------------------------------------- */
 
 static void add_held(struct carriers_held *to, const struct allocator_count *from)
 {
@@ -115,7 +115,7 @@ static void add_held(struct carriers_held *to, const struct allocator_count *fro
 }
 
 /* Nothing, of a node that has exited. */
-static void look(struct alloc *a, bool begin)
+static void read_carriers(struct alloc *a, bool begin)
 {
 	struct beam_node *n = event_run_node(a->run);
 	struct allocators all;
@@ -163,7 +163,7 @@ static double share_seen(const struct alloc *a)
 	return coverage_share_of(&event_run_stream(a->run)->coverage, CARRIER_STATS_KINDS);
 }
 
-/* ---- rows --------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 struct rows {
 	VEC(struct row) v;
@@ -242,7 +242,7 @@ static void rows_free(struct rows *r)
 	vec_free(&r->v);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void held_json(struct jsonw *w, const char *key, const struct held *h)
 {
@@ -311,7 +311,7 @@ static int show_json(struct alloc *a, const struct rows *r, uint64_t duration_ns
 	return event_run_json_end(a->run, &w, err);
 }
 
-/* ---- text --------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void add_counts(struct carrier_row *to, const struct carrier_row *from)
 {
@@ -357,7 +357,7 @@ static int show_text(struct alloc *a, const struct rows *r, uint64_t duration_ns
 	return r->v.len ? table_write(f, &r->table, &r->options, err) : 0;
 }
 
-/* ---- the command -------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 /* The stream is there once the run has begun. */
 static void open_stats(struct alloc *a)
@@ -375,7 +375,7 @@ static int show(void *arg, bool last, struct error *err)
 	int rc;
 
 	open_stats(a);
-	look(a, false);
+	read_carriers(a, false);
 	event_run_span(a->run, &start_ns, &end_ns);
 	duration_ns = end_ns - start_ns;
 	rc = rows_make(a, &rows, (double)duration_ns / 1e9, err);
@@ -385,7 +385,7 @@ static int show(void *arg, bool last, struct error *err)
 	rows_free(&rows);
 	if (!last) {
 		carrier_stats_restart(&a->stats);
-		look(a, true);
+		read_carriers(a, true);
 	}
 	return rc;
 }
@@ -406,7 +406,7 @@ static int on_drained(void *arg, struct error *err)
 
 	UNUSED(err);
 	if (!a->began)
-		look(a, true);
+		read_carriers(a, true);
 	a->began = true;
 	return 0;
 }

@@ -79,7 +79,7 @@ static uint64_t words_reclaimed(const struct gc_count *c)
 	return c->unknown && c->unknown == nr_of(c) ? EVENT_UNKNOWN : c->reclaimed;
 }
 
-/* ---- columns ------------------------------------------------------------------------------ */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static void add_count(struct strbuf *out, uint64_t n, const void *ctx)
 {
@@ -128,13 +128,13 @@ static const struct table_column columns[] = {
 	{0},
 };
 
-/* ---- time ----------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
-#define FEW_LOOKS 10 /* that saw a collection: they tell less than probes */
+#define FEW_SAMPLES 10 /* that saw a collection: they tell less than probes */
 
 /*
  * Where probes see a small part of the time, a long pause is either missed or counted for many:
- * then the sum is what looks at the schedulers saw, and probes tell only whose it is.
+ * then the sum is what samples of the schedulers saw, and probes tell only whose it is.
  */
 static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double scale)
 {
@@ -146,11 +146,11 @@ static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double 
 		.error_ns = NAN,
 		.normal_error_ns = NAN,
 	};
-	/* Dirty schedulers are looked at seldom: where nothing was seen to collect they do not. */
-	bool dirty = gc->dirty.gc || (gc->dirty.gc_looks && s->total.dirty_ns);
+	/* Dirty schedulers are sampled seldom: where nothing was seen to collect they do not. */
+	bool dirty = gc->dirty.gc || (gc->dirty.gc_samples && s->total.dirty_ns);
 
 	if (scale <= 1 || s->longer_than_ns || options_choose_processes(&gc->ctx->opt) ||
-	    !gc->normal.gc_looks || gc->normal.gc + gc->dirty.gc < FEW_LOOKS)
+	    !gc->normal.gc_samples || gc->normal.gc + gc->dirty.gc < FEW_SAMPLES)
 		return t;
 	t.normal_ns = sched_use_gc(&gc->normal) / 100 * t.of_normal_ns;
 	t.error_ns = t.normal_error_ns = sched_use_gc_error(&gc->normal) / 100 * t.of_normal_ns;
@@ -174,7 +174,7 @@ static uint64_t time_of_row(const struct gc_count *c, const struct cells *cells)
 	       units_scale(c->dirty_ns, cells->dirty_scale);
 }
 
-/* ---- rows --------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static int order_rows(const struct gc *gc, const struct cells *cells, struct group_rows *r,
 		      struct error *err)
@@ -189,7 +189,7 @@ static int order_rows(const struct gc *gc, const struct cells *cells, struct gro
 				render_color(&gc->ctx->opt, event_run_target(gc->run)), err);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void count_json(struct jsonw *w, const struct gc_count *c, const struct cells *cells)
 {
@@ -263,7 +263,7 @@ static int show_json(struct gc *gc, const struct group_rows *r, const struct cel
 	return event_run_json_end(gc->run, &w, err);
 }
 
-/* ---- text --------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells)
 {
@@ -368,7 +368,7 @@ static int show_text(struct gc *gc, const struct group_rows *r, const struct cel
 	return rc;
 }
 
-/* ---- the command -------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static uint64_t longer_than(const struct options *o)
 {
@@ -472,7 +472,7 @@ static int on_drained(void *arg, struct error *err)
 
 	UNUSED(err);
 	if (gc->open)
-		node_wide_look(&gc->wide, gc->run);
+		node_wide_check_blockers(&gc->wide, gc->run);
 	return 0;
 }
 

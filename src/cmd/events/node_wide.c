@@ -30,7 +30,7 @@ struct node_wide_probes {
 	VEC(struct call_function) named;
 };
 
-/* ---- probes --------------------------------------------------------------------------------- */
+/* ---- probes ---------------------------------------------------------------------------------- */
 
 /* Their ends have probes of their own. */
 static bool ends(void *ctx, uint64_t site, uint64_t ts_ns)
@@ -146,7 +146,7 @@ void node_wide_probes_list(FILE *out)
 	fputc('\n', out);
 }
 
-void node_wide_look(struct node_wide *w, struct event_run *run)
+void node_wide_check_blockers(struct node_wide *w, struct event_run *run)
 {
 	struct beam_node *n = event_run_node(run);
 	struct process_facts facts;
@@ -159,7 +159,7 @@ void node_wide_look(struct node_wide *w, struct event_run *run)
 	}
 }
 
-/* ---- what is shown -------------------------------------------------------------------------- */
+/* ---- what is shown --------------------------------------------------------------------------- */
 
 struct work_row {
 	const char *title;
@@ -202,7 +202,7 @@ static void add_asker(struct strbuf *out, const struct names *names,
 		strbuf_addf(out, " of %s", p->pid);
 }
 
-/* ---- text ----------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* What is under way was seen as a whole. */
 static uint64_t total_of(const struct work_row *r, const struct node_wide *w)
@@ -294,7 +294,7 @@ int node_wide_write(struct node_wide *w, struct event_run *run, uint64_t end_ns,
 	return table_write(event_run_out(run), &table, &options, err);
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void asker_json(struct jsonw *out, const struct names *names,
 		       const struct node_wide_asker *a)

@@ -27,7 +27,7 @@ void node_wide_probes_close(struct node_wide_probes *p);
 /* For --dry-run: a line that names the BIFs. */
 void node_wide_probes_list(FILE *out);
 /* In drained(): whoever blocked schedulers may have ended. */
-void node_wide_look(struct node_wide *w, struct event_run *run);
+void node_wide_check_blockers(struct node_wide *w, struct event_run *run);
 
 /* A table, with what is under way up to end_ns; nothing if there was nothing, unless `all`. */
 int node_wide_write(struct node_wide *w, struct event_run *run, uint64_t end_ns, bool all,

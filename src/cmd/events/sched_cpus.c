@@ -191,9 +191,9 @@ static void cpu_json(struct jsonw *w, const struct sched_stats *s, const struct 
 	jsonw_begin_object(w, "by");
 	jsonw_double(w, "vm", sched_use_counted(&cpu->use));
 	jsonw_double(w, "events", sched_cpu_by_events(cpu));
-	jsonw_double(w, "looks", sched_use_seen(&cpu->use));
+	jsonw_double(w, "samples", sched_use_seen(&cpu->use));
 	jsonw_end_object(w);
-	jsonw_uint(w, "looks", cpu->use.looks);
+	jsonw_uint(w, "samples", cpu->use.samples);
 	jsonw_double(w, "on_cpu", sched_use_on_cpu(&cpu->use));
 	jsonw_double(w, "cpu_wait", sched_use_cpu_wait(&cpu->use));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * `ebeam sched --now`: what each scheduler does at this moment, from the node's memory and /proc
- * alone.  Several looks, as one tells nothing of time; what the kernel says of the threads is taken
- * before and after the last one, so that what belongs together is of one moment.
+ * alone.  Several samples, as one tells nothing of time; what the kernel says of the threads is
+ * taken before and after the last one, so that what belongs together is of one moment.
  */
 #include "cmd/events/sched_now.h"
 
@@ -24,9 +24,9 @@
 #include "target/sockets.h"
 
 /* With what opening a node takes it is done in 0.3 s. */
-#define LOOKING_NS 200000000u
-#define LOOK_NS	   40000000u /* from one look to the next */
-#define MOST_LOOKS 1000
+#define SAMPLING_NS  200000000u
+#define SAMPLE_NS    40000000u /* from one sample to the next */
+#define MOST_SAMPLES 1000
 /* So much of a CPU in the same slice and call: Erlang code would have used its 4000 reductions up
  * long since. */
 #define LONG_CALL_NS 25000000u
@@ -34,7 +34,7 @@
 #define STACK_COPY  (64u << 10)
 #define STACK_CHUNK 4096u
 
-/* ---- opening -------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static void found_thread(void *arg, enum thread_type type, uint16_t number, int os_tid)
 {
@@ -91,7 +91,7 @@ static void close_view(struct now_view *v)
 	stack_code_close(&v->code);
 }
 
-/* ---- the native stack ----------------------------------------------------------------------- */
+/* ---- the native stack ------------------------------------------------------------------------ */
 
 static size_t copy_stack(struct now_view *v, raddr sp, uint64_t *words)
 {
@@ -144,7 +144,7 @@ static void unwind(struct now_view *v, struct now_row *r)
 	free(words);
 }
 
-/* ---- looking -------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
 static void read_threads(struct now_view *v, bool first)
 {
@@ -164,7 +164,7 @@ static bool same_place(const struct thread_state *a, const struct thread_state *
 }
 
 /* Where the thread stands, if it has not run since `was`. */
-static void look_at_thread(struct now_view *v, struct now_row *r, const struct thread_state *was)
+static void sample_thread(struct now_view *v, struct now_row *r, const struct thread_state *was)
 {
 	struct thread_state after;
 	bool fd;
@@ -193,7 +193,7 @@ static void keep_longest(struct now_view *v, uint64_t now_ns)
 {
 	for (size_t i = 0; i < v->nr; i++) {
 		struct now_row *r = &v->rows[i];
-		const struct sched_sight *s = &r->one->now;
+		const struct sched_sample *s = &r->one->now;
 
 		if (s->known && s->doing == SCHED_DOING_PROCESS && TERM_IS_PID(s->epid) &&
 		    now_ns - r->one->same_ns > r->longest.ns) {
@@ -204,37 +204,37 @@ static void keep_longest(struct now_view *v, uint64_t now_ns)
 	}
 }
 
-static void look_last(struct now_view *v)
+static void sample_last(struct now_view *v)
 {
 	struct thread_state *was = xcalloc(v->nr, sizeof(*was));
 
 	for (size_t i = 0; i < v->nr; i++)
 		if (v->rows[i].os_tid)
 			thread_state_read(&was[i], v->node->os_pid, v->rows[i].os_tid);
-	sched_now_look(v->now, v->last_ns = clock_monotonic_ns());
+	sched_now_sample(v->now, v->last_ns = clock_monotonic_ns());
 	keep_longest(v, v->last_ns);
-	v->nr_looks++;
+	v->nr_samples++;
 	for (size_t i = 0; i < v->nr; i++)
 		if (v->rows[i].os_tid)
-			look_at_thread(v, &v->rows[i], &was[i]);
+			sample_thread(v, &v->rows[i], &was[i]);
 	sched_block_read(v->node, &v->block); /* takes its time */
 	v->stopped = proc_is_stopped(v->node->os_pid);
 	free(was);
 }
 
-static int look_live(struct now_view *v, uint64_t duration_ns, struct error *err)
+static int sample_live(struct now_view *v, uint64_t duration_ns, struct error *err)
 {
-	uint64_t nr = MIN(MAX(duration_ns / LOOK_NS, 1u), MOST_LOOKS), step = duration_ns / nr;
+	uint64_t nr = MIN(MAX(duration_ns / SAMPLE_NS, 1u), MOST_SAMPLES), step = duration_ns / nr;
 
 	read_threads(v, true);
 	v->first_ns = clock_monotonic_ns();
 	for (uint64_t i = 0; i < nr && beam_node_is_there(v->node); i++) {
 		uint64_t now_ns = i ? clock_monotonic_ns() : v->first_ns;
 
-		sched_now_look(v->now, now_ns);
+		sched_now_sample(v->now, now_ns);
 		keep_longest(v, now_ns);
-		if (v->nr_looks++ == 0)
-			log_info("%zu schedulers looked at, %" PRIu64 " more looks", v->nr, nr - 1);
+		if (v->nr_samples++ == 0)
+			log_info("%zu schedulers sampled, %" PRIu64 " more samples", v->nr, nr - 1);
 		if (i == nr - 1)
 			read_threads(v, false);
 		clock_sleep_until(v->first_ns + (i + 1) * step);
@@ -242,19 +242,19 @@ static int look_live(struct now_view *v, uint64_t duration_ns, struct error *err
 	if (!beam_node_is_there(v->node))
 		return error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "the node (pid %d) has exited",
 				 v->node->os_pid);
-	look_last(v);
+	sample_last(v);
 	return 0;
 }
 
-static void look_core(struct now_view *v)
+static void sample_core(struct now_view *v)
 {
 	const struct core_thread *threads;
 	size_t nr = core_file_threads(v->node->core, &threads);
 
 	v->first_ns = v->last_ns = 0;
-	sched_now_look(v->now, 0);
+	sched_now_sample(v->now, 0);
 	sched_block_read(v->node, &v->block);
-	v->nr_looks = 1;
+	v->nr_samples = 1;
 	for (size_t i = 0; i < v->nr; i++) {
 		struct now_row *r = &v->rows[i];
 
@@ -329,9 +329,9 @@ static double percent_of(const struct thread_state *from, const struct thread_st
 /* Percent that clocks may differ by, as they are read one after the other. */
 #define WAIT_SLACK 5
 
-/* The kernel books a wait when it ends: one that was to run at both looks and never ran has waited
- * all of the time.  Of one that had begun before the first, and is longer than the time between the
- * two, it is not known how much is of that time: NAN. */
+/* The kernel books a wait when it ends: one that was to run at both samples and never ran has
+ * waited all of the time.  Of one that had begun before the first, and is longer than the time
+ * between the two, it is not known how much is of that time: NAN. */
 static double cpu_wait_of(const struct now_row *r)
 {
 	double wait = percent_of(&r->first, &r->last, true);
@@ -353,14 +353,15 @@ static void add_times(struct now_view *v)
 		r->on_cpu = percent_of(&r->first, &r->last, false);
 		r->on_cpu = r->on_cpu > 100 ? 100 : r->on_cpu; /* NAN stays */
 		r->cpu_wait = cpu_wait_of(r);
-		/* The kernel does not tell which of the two: had it a CPU since the look before? */
+		/* The kernel does not tell which of the two: had it a CPU since the sample
+		 * before? */
 		r->runnable = r->last.state == 'R' && percent_of(&r->before, &r->last, false) < 50;
 		r->holds = v->live ? sched_now_holds(v->now, r->one, v->first_ns)
 				   : PROGRESS_HOLDER_NONE;
 	}
 }
 
-/* ---- the command ---------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 /* Of --now; the others are about events. */
 static int check_options(const struct command_context *ctx, struct error *err)
@@ -387,16 +388,16 @@ int cmd_sched_now(struct command_context *ctx, struct error *err)
 	struct now_view v = {0};
 	struct table table = {
 		.columns = sched_now_columns, .row_size = sizeof(struct now_row), .ctx = &v};
-	uint64_t duration = ctx->opt.duration_ns ? ctx->opt.duration_ns : LOOKING_NS;
+	uint64_t duration = ctx->opt.duration_ns ? ctx->opt.duration_ns : SAMPLING_NS;
 	int rc = check_options(ctx, err);
 
 	rc = rc ? rc : table_check(&table, &options, err);
 	rc = rc ? rc : target_open(&v.node, ctx, err);
 	rc = rc ? rc : open_view(&v, err);
 	if (rc == 0 && v.live)
-		rc = look_live(&v, duration, err);
+		rc = sample_live(&v, duration, err);
 	else if (rc == 0)
-		look_core(&v);
+		sample_core(&v);
 	if (rc == 0) {
 		add_times(&v);
 		name_functions(&v);

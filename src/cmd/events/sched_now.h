@@ -19,11 +19,11 @@ struct now_row {
 	const struct sched_one *one;
 	int os_tid; /* 0 = not known */
 	struct thread_state first, before, last;
-	bool stood; /* the thread did not run while it was looked at */
+	bool stood; /* the thread did not run while it was sampled */
 	struct unwind_regs regs;
 	/* How long it is at this already, at least and at most; SCHED_NOW_UNKNOWN. */
 	uint64_t at_least_ns, at_most_ns;
-	double on_cpu, cpu_wait; /* percent of the time between the looks; NAN */
+	double on_cpu, cpu_wait; /* percent of the time between the samples; NAN */
 	bool runnable;		 /* it is to run, but has no CPU */
 	enum progress_holder holds;
 	char *function;
@@ -47,11 +47,11 @@ struct now_view {
 	struct sched_now *now;
 	struct now_row *rows;
 	size_t nr;
-	struct sched_block block; /* of multi-scheduling, as of the last look */
+	struct sched_block block; /* of multi-scheduling, as of the last sample */
 	bool live, has_ports;
 	bool stopped;		    /* the whole node is */
-	uint64_t first_ns, last_ns; /* looks */
-	unsigned int nr_looks;
+	uint64_t first_ns, last_ns; /* samples */
+	unsigned int nr_samples;
 };
 
 extern const struct table_column sched_now_columns[];

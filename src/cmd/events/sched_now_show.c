@@ -21,12 +21,12 @@
 /* Of the native stack: what a line has room for. */
 #define NATIVE_SHOWN 3
 
-/* ---- values --------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* A scheduler that rests may do so because it may not run anything. */
 static const char *doing_name(const struct now_view *v, const struct sched_one *one)
 {
-	const struct sched_sight *s = &one->now;
+	const struct sched_sample *s = &one->now;
 	bool normal = one->type == THREAD_NORMAL;
 
 	static const char *const names[] = {
@@ -48,7 +48,7 @@ static const char *doing_name(const struct now_view *v, const struct sched_one *
 
 static const char *pid_of(const struct now_view *v, const struct now_row *r, char *buf, size_t size)
 {
-	const struct sched_sight *s = &r->one->now;
+	const struct sched_sample *s = &r->one->now;
 
 	return s->doing == SCHED_DOING_PROCESS && TERM_IS_PID(s->epid)
 		       ? pid_format(&v->pids, s->epid, buf, size)
@@ -58,7 +58,7 @@ static const char *pid_of(const struct now_view *v, const struct now_row *r, cha
 static const char *port_of(const struct now_view *v, const struct now_row *r, char *buf,
 			   size_t size)
 {
-	const struct sched_sight *s = &r->one->now;
+	const struct sched_sample *s = &r->one->now;
 
 	return s->doing == SCHED_DOING_PORT && v->has_ports && TERM_IS_PORT(s->port_id)
 		       ? port_format(&v->ports, s->port_id, buf, size)
@@ -67,7 +67,7 @@ static const char *port_of(const struct now_view *v, const struct now_row *r, ch
 
 static const char *registered_of(const struct now_view *v, const struct now_row *r)
 {
-	const struct sched_sight *s = &r->one->now;
+	const struct sched_sample *s = &r->one->now;
 
 	return s->doing == SCHED_DOING_PROCESS && s->registered
 		       ? beam_atom_text(v->node->atoms, s->registered, NULL)
@@ -125,7 +125,7 @@ static const char *holder_of(const struct now_row *r)
 	return names[r->holds];
 }
 
-/* ---- columns -------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 #define TEXT_COLUMN(column, value)                                                                 \
 	static void col_##column(struct strbuf *out, const void *row, const void *ctx)             \
@@ -299,7 +299,7 @@ const struct table_column sched_now_columns[] = {
 	{0},
 };
 
-/* ---- thread progress ------------------------------------------------------------------------ */
+/* ---- thread progress ------------------------------------------------------------------------- */
 
 enum progress_state {
 	PROGRESS_UNKNOWN,
@@ -321,7 +321,7 @@ static const char *other_holder(const struct now_view *v)
 	size_t nr_normal = v->node->anchors.nr_sched;
 
 	for (size_t i = 0; i < v->nr; i++) {
-		const struct sched_sight *s = &v->rows[i].one->now;
+		const struct sched_sample *s = &v->rows[i].one->now;
 
 		if (v->rows[i].one->type != THREAD_NORMAL || !s->known || !s->leader)
 			continue;
@@ -371,8 +371,8 @@ static void add_holders(struct strbuf *out, const struct now_view *v)
 {
 	static const char *const how[] = {
 		[PROGRESS_HOLDER_BEHIND] = "has not confirmed it",
-		[PROGRESS_HOLDER_LEADER] = "leads it and does not look",
-		[PROGRESS_HOLDER_ALONE] = "does not come to look",
+		[PROGRESS_HOLDER_LEADER] = "leads it and does not check",
+		[PROGRESS_HOLDER_ALONE] = "does not come to check",
 	};
 	const char *between = ": ";
 
@@ -431,7 +431,7 @@ static void write_progress(FILE *f, const struct now_view *v)
 	strbuf_free(&line);
 }
 
-/* ---- blocked multi-scheduling --------------------------------------------------------------- */
+/* ---- blocked multi-scheduling ---------------------------------------------------------------- */
 
 static void write_block(FILE *f, const struct now_view *v)
 {
@@ -466,14 +466,14 @@ static void json_block(struct jsonw *w, const struct now_view *v)
 	jsonw_end_object(w);
 }
 
-/* ---- what is over --------------------------------------------------------------------------- */
+/* ---- what is over ---------------------------------------------------------------------------- */
 
 /* The rows are of the last sample: what lasted this long before it is reported below them. */
 #define LONGEST_NS 100000000u
 
 static bool is_over(const struct now_view *v, const struct now_row *r)
 {
-	const struct sched_sight *s = &r->one->now;
+	const struct sched_sample *s = &r->one->now;
 
 	return r->longest.ns >= LONGEST_NS &&
 	       !(s->known && s->doing == SCHED_DOING_PROCESS && s->epid == r->longest.epid &&
@@ -510,7 +510,7 @@ static void write_longest(FILE *f, const struct now_view *v)
 	strbuf_free(&line);
 }
 
-/* ---- the answer ----------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static bool has_start_mark(const struct now_view *v)
 {
@@ -530,7 +530,7 @@ int sched_now_write(struct command_context *ctx, const struct now_view *v, const
 		return rc;
 	fprintf(ctx->out, "\n");
 	if (v->live)
-		fprintf(ctx->out, "%u looks in %s; ", v->nr_looks,
+		fprintf(ctx->out, "%u samples in %s; ", v->nr_samples,
 			units_format_ns(v->last_ns - v->first_ns, buf, sizeof(buf)));
 	write_progress(ctx->out, v);
 	write_block(ctx->out, v);
@@ -543,7 +543,7 @@ int sched_now_write(struct command_context *ctx, const struct now_view *v, const
 
 static void json_row(struct jsonw *w, const struct now_view *v, const struct now_row *r)
 {
-	const struct sched_sight *s = &r->one->now;
+	const struct sched_sample *s = &r->one->now;
 	char buf[64];
 
 	jsonw_begin_object(w, NULL);
@@ -598,7 +598,7 @@ int sched_now_json(struct command_context *ctx, const struct now_view *v, const 
 		return rc;
 	target_json_begin(&w, ctx, v->node);
 	jsonw_begin_object(&w, "data");
-	jsonw_uint(&w, "looks", v->nr_looks);
+	jsonw_uint(&w, "samples", v->nr_samples);
 	jsonw_uint(&w, "duration_ns", v->last_ns - v->first_ns);
 	jsonw_bool(&w, "stopped", v->stopped);
 	jsonw_begin_object(&w, "thread_progress");

@@ -59,7 +59,7 @@ struct doctor_row *doctor_add(struct doctor_rows *rows, const char *group, const
 	return &rows->v.data[rows->v.len - 1];
 }
 
-/* ---- collecting --------------------------------------------------------------------------- */
+/* ---- collecting ------------------------------------------------------------------------------ */
 
 /* A node, or all of them (os_pid 0), that this caller may not look into. */
 static void add_forbidden(struct doctor *d, int os_pid, const struct error *err)
@@ -75,7 +75,7 @@ static void add_forbidden(struct doctor *d, int os_pid, const struct error *err)
 	d->unreadable = *err;
 }
 
-static void look_at(struct doctor *d, struct beam_node *n)
+static void examine(struct doctor *d, struct beam_node *n)
 {
 	struct doctor_node node = {.os_pid = n->os_pid, .opened = true, .identity = n->identity};
 	struct beam_facts facts;
@@ -93,14 +93,14 @@ static void look_at(struct doctor *d, struct beam_node *n)
 	vec_push(&d->nodes, node);
 }
 
-static void look_at_node(struct doctor *d, int os_pid)
+static void examine_node(struct doctor *d, int os_pid)
 {
 	struct doctor_node node = {.os_pid = os_pid};
 	struct error err = {0};
 	struct beam_node *n;
 
 	if (beam_node_open(&n, os_pid, target_how(d->opt) | BEAM_OPEN_PARTIAL, &err) == 0) {
-		look_at(d, n);
+		examine(d, n);
 		beam_node_close(n);
 		return;
 	}
@@ -110,7 +110,7 @@ static void look_at_node(struct doctor *d, int os_pid)
 	vec_push(&d->nodes, node);
 }
 
-static int look_at_core(struct doctor *d, const struct options *opt, struct error *err)
+static int examine_core(struct doctor *d, const struct options *opt, struct error *err)
 {
 	struct beam_node *n;
 	int rc = target_open_core(&n, opt, err);
@@ -118,12 +118,12 @@ static int look_at_core(struct doctor *d, const struct options *opt, struct erro
 	if (rc)
 		return rc;
 	d->is_core = true;
-	look_at(d, n);
+	examine(d, n);
 	beam_node_close(n);
 	return 0;
 }
 
-static int look_at_nodes(struct doctor *d, const struct options *opt, struct error *err)
+static int examine_nodes(struct doctor *d, const struct options *opt, struct error *err)
 {
 	int *pids = NULL, os_pid = 0, nr = 0, rc;
 
@@ -139,11 +139,11 @@ static int look_at_nodes(struct doctor *d, const struct options *opt, struct err
 	if (rc < 0)
 		return rc;
 	if (opt->pid)
-		look_at_node(d, os_pid);
+		examine_node(d, os_pid);
 	else
 		d->none_found = nr == 0 && !privilege_blind_spot();
 	for (int i = 0; i < nr; i++)
-		look_at_node(d, pids[i]);
+		examine_node(d, pids[i]);
 	free(pids);
 	return 0;
 }
@@ -179,7 +179,7 @@ static int exit_code(const struct doctor *d)
 	return least;
 }
 
-/* ---- text --------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static const struct doctor_node *node_of(const struct doctor *d, int os_pid)
 {
@@ -293,7 +293,7 @@ static void write_text(const struct doctor *d, FILE *f, bool color, bool all)
 	}
 }
 
-/* ---- JSON --------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *row_object(const struct doctor_row *row)
 {
@@ -364,7 +364,7 @@ int cmd_doctor(struct command_context *ctx, struct error *err)
 		return rc;
 	if (!ctx->opt.core)
 		doctor_check_host(&d.rows, &d.host, &ctx->opt);
-	rc = ctx->opt.core ? look_at_core(&d, &ctx->opt, err) : look_at_nodes(&d, &ctx->opt, err);
+	rc = ctx->opt.core ? examine_core(&d, &ctx->opt, err) : examine_nodes(&d, &ctx->opt, err);
 	if (rc)
 		goto done;
 	if (!d.is_core && !d.commands_tried)

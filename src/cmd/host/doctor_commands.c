@@ -128,7 +128,7 @@ struct doctor_tried {
 };
 
 /* Of one node. */
-struct look {
+struct examination {
 	struct doctor_host *host;
 	const struct options *opt;
 	struct beam_node *node; /* NULL: as of the newest release */
@@ -139,7 +139,7 @@ struct look {
 	enum privilege_use lacking;    /* if nothing can be tried for want of a privilege */
 };
 
-/* ---- trying -------------------------------------------------------------------------------- */
+/* ---- trying ---------------------------------------------------------------------------------- */
 
 static bool is_any_of(const char *const *names, const char *program)
 {
@@ -151,14 +151,14 @@ static bool is_any_of(const char *const *names, const char *program)
 /* Only what a command loads in that way. */
 static bool is_wanted(void *arg, const char *program)
 {
-	const struct look *l = arg;
-	const struct source_plan *plan = &l->plans[l->how];
+	const struct examination *x = arg;
+	const struct source_plan *plan = &x->plans[x->how];
 
 	for (unsigned int i = 0; i < plan->nr_points; i++)
-		if (plan->points[i].kinds & l->kinds[l->how] &&
+		if (plan->points[i].kinds & x->kinds[x->how] &&
 		    strcmp(plan->points[i].program, program) == 0)
 			return true;
-	return l->how == HOW_EVENTS &&
+	return x->how == HOW_EVENTS &&
 	       (is_any_of(sampling, program) || is_any_of(calling, program) ||
 		is_any_of(watching_code, program));
 }
@@ -173,62 +173,63 @@ static const struct layout_table *newest_layout(void)
 }
 
 /* Of copies only what programs are told and called counts. */
-static void make_plans(struct look *l)
+static void make_plans(struct examination *x)
 {
-	struct source_plan *all = &l->plans[HOW_EVENTS];
+	struct source_plan *all = &x->plans[HOW_EVENTS];
 
-	if (l->node)
-		source_plan_node(all, l->node, ALL_KINDS, SOURCE_AUTO, l->opt->force);
+	if (x->node)
+		source_plan_node(all, x->node, ALL_KINDS, SOURCE_AUTO, x->opt->force);
 	else
 		source_plan_everything(all, newest_layout()->otp);
 	for (size_t i = 0; i < ARRAY_SIZE(command_rows); i++)
 		if (command_rows[i].kinds)
-			l->kinds[command_rows[i].how] |= command_rows[i].kinds();
+			x->kinds[command_rows[i].how] |= command_rows[i].kinds();
 	for (int how = HOW_EVENTS + 1; how < NR_HOW; how++) {
-		l->plans[how] = *all;
-		l->plans[how].kinds &= l->kinds[how];
+		x->plans[how] = *all;
+		x->plans[how].kinds &= x->kinds[how];
 	}
-	source_plan_count(&l->plans[HOW_COUNTS], true);
+	source_plan_count(&x->plans[HOW_COUNTS], true);
 }
 
-static int make_config(struct session_config *c, struct look *l, enum how how, struct error *err)
+static int make_config(struct session_config *c, struct examination *x, enum how how,
+		       struct error *err)
 {
 	const struct layout_table *table = newest_layout();
 	struct source_plan plan;
 	int rc = 0;
 
 	program_trials_config(c, &plan, &table->layout, (unsigned int)table->otp);
-	if (l->node) {
+	if (x->node) {
 		const struct live_calls calls = {.words = c->call_words, .depth = c->call_depth};
 		const struct live_config asked = {
-			.opt = l->opt,
-			.events = &l->plans[how],
+			.opt = x->opt,
+			.events = &x->plans[how],
 			.calls = &calls,
 			.longer_than_ns = c->longer_than_ns,
 		};
 
-		rc = live_session_config(c, l->node, NULL, &asked, err);
+		rc = live_session_config(c, x->node, NULL, &asked, err);
 	}
-	c->events = &l->plans[how];
+	c->events = &x->plans[how];
 	c->event_stacks = how == HOW_STACKS;
 	c->counting = c->count_sums = c->unnamed = how == HOW_COUNTS;
 	/* As attach_count_runs() would find, without making the kernel count. */
 	c->own_times = !privilege_has(CAP_SYS_ADMIN);
-	c->btf = l->opt->btf;
+	c->btf = x->opt->btf;
 	return rc;
 }
 
-static int try_all(struct look *l, struct error *err)
+static int try_all(struct examination *x, struct error *err)
 {
-	const struct program_choice choice = {.wants = is_wanted, .arg = l};
+	const struct program_choice choice = {.wants = is_wanted, .arg = x};
 	int rc = 0;
 
 	for (int how = 0; rc == 0 && how < NR_HOW; how++) {
 		struct session_config c;
 
-		l->how = (enum how)how;
-		rc = make_config(&c, l, l->how, err);
-		rc = rc ? rc : program_trials_run(&l->trials[how], &c, &choice, err);
+		x->how = (enum how)how;
+		rc = make_config(&c, x, x->how, err);
+		rc = rc ? rc : program_trials_run(&x->trials[how], &c, &choice, err);
 	}
 	return rc;
 }
@@ -242,23 +243,23 @@ static const struct program_trial *find_trial(const struct program_trials *t, co
 }
 
 /* NULL: it is loaded, or nobody tried. */
-static const struct program_trial *find_refused(const struct look *l, enum how how,
+static const struct program_trial *find_refused(const struct examination *x, enum how how,
 						const char *program)
 {
-	const struct program_trial *t = find_trial(&l->trials[how], program);
+	const struct program_trial *t = find_trial(&x->trials[how], program);
 
-	return t && program_trial_refused(t, l->opt->force) ? t : NULL;
+	return t && program_trial_refused(t, x->opt->force) ? t : NULL;
 }
 
 /* All that this node's commands would load. */
-static bool has_all(struct look *l, const struct doctor_tried *tried)
+static bool has_all(struct examination *x, const struct doctor_tried *tried)
 {
 	for (int how = 0; how < NR_HOW; how++) {
-		const struct source_plan *plan = &l->plans[how];
+		const struct source_plan *plan = &x->plans[how];
 
-		l->how = (enum how)how;
+		x->how = (enum how)how;
 		for (unsigned int i = 0; i < plan->nr_points; i++)
-			if (is_wanted(l, plan->points[i].program) &&
+			if (is_wanted(x, plan->points[i].program) &&
 			    !find_trial(&tried->trials[how], plan->points[i].program))
 				return false;
 	}
@@ -266,29 +267,29 @@ static bool has_all(struct look *l, const struct doctor_tried *tried)
 }
 
 /* Nodes of one build are told the same: they are tried once. */
-static int try_once(struct look *l, struct error *err)
+static int try_once(struct examination *x, struct error *err)
 {
 	const struct layout_table *table = newest_layout();
 	struct doctor_tried fresh = {
-		.layout = l->node ? l->node->layout : table->layout,
-		.otp = (unsigned int)(l->node ? l->node->identity.otp : table->otp),
-		.usdt_kinds = l->plans[HOW_EVENTS].usdt_kinds,
+		.layout = x->node ? x->node->layout : table->layout,
+		.otp = (unsigned int)(x->node ? x->node->identity.otp : table->otp),
+		.usdt_kinds = x->plans[HOW_EVENTS].usdt_kinds,
 	};
 
-	for (size_t i = 0; i < l->host->tried.len; i++) {
-		struct doctor_tried *tried = l->host->tried.data[i];
+	for (size_t i = 0; i < x->host->tried.len; i++) {
+		struct doctor_tried *tried = x->host->tried.data[i];
 
 		if (memcmp(&tried->layout, &fresh.layout, sizeof(fresh.layout)) == 0 &&
 		    tried->otp == fresh.otp && tried->usdt_kinds == fresh.usdt_kinds &&
-		    has_all(l, tried)) {
-			l->trials = tried->trials;
+		    has_all(x, tried)) {
+			x->trials = tried->trials;
 			return 0;
 		}
 	}
-	vec_push(&l->host->tried, xcalloc(1, sizeof(fresh)));
-	*l->host->tried.data[l->host->tried.len - 1] = fresh;
-	l->trials = l->host->tried.data[l->host->tried.len - 1]->trials;
-	return try_all(l, err);
+	vec_push(&x->host->tried, xcalloc(1, sizeof(fresh)));
+	*x->host->tried.data[x->host->tried.len - 1] = fresh;
+	x->trials = x->host->tried.data[x->host->tried.len - 1]->trials;
+	return try_all(x, err);
 }
 
 void doctor_host_free(struct doctor_host *host)
@@ -319,10 +320,10 @@ static void worsen(struct verdict *v, enum doctor_state state, const char *fix)
 		strbuf_addstr(&v->why, "; ");
 }
 
-static bool is_refused(const struct look *l, enum how how, const char *program, char *why,
+static bool is_refused(const struct examination *x, enum how how, const char *program, char *why,
 		       size_t size)
 {
-	const struct program_trial *t = find_refused(l, how, program);
+	const struct program_trial *t = find_refused(x, how, program);
 
 	if (!t)
 		return false;
@@ -331,14 +332,14 @@ static bool is_refused(const struct look *l, enum how how, const char *program, 
 }
 
 /* False: it is there. */
-static bool is_missing(const struct look *l, enum how how, enum event_kind kind, char *why,
+static bool is_missing(const struct examination *x, enum how how, enum event_kind kind, char *why,
 		       size_t size)
 {
-	const struct source_plan *plan = &l->plans[how];
+	const struct source_plan *plan = &x->plans[how];
 
 	/* They take it from memory. */
 	if ((kind == EVENT_LONG_SCHEDULE || kind == EVENT_LONG_GC) && how != HOW_COUNTS &&
-	    (!l->node || live_sees_slices(l->node)))
+	    (!x->node || live_sees_slices(x->node)))
 		return false;
 	if (plan->missing[kind]) {
 		source_missing(plan, kind, why, size);
@@ -346,13 +347,13 @@ static bool is_missing(const struct look *l, enum how how, enum event_kind kind,
 	}
 	for (unsigned int i = 0; i < plan->nr_points; i++)
 		if (plan->points[i].kinds >> kind & 1 &&
-		    is_refused(l, how, plan->points[i].program, why, size))
+		    is_refused(x, how, plan->points[i].program, why, size))
 			return true;
 	return false;
 }
 
 /* "no gc_minor_end, gc_major_end: REASON"; several reasons, each once. */
-static void judge_kinds(struct verdict *v, const struct look *l, const struct command_row *c,
+static void judge_kinds(struct verdict *v, const struct examination *x, const struct command_row *c,
 			enum doctor_state none)
 {
 	char(*why)[SOURCE_REASON_SIZE] = xcalloc(NR_EVENT_KINDS, sizeof(*why));
@@ -362,12 +363,12 @@ static void judge_kinds(struct verdict *v, const struct look *l, const struct co
 
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (kinds >> kind & 1 &&
-		    is_missing(l, c->how, (enum event_kind)kind, why[kind], sizeof(why[kind])))
+		    is_missing(x, c->how, (enum event_kind)kind, why[kind], sizeof(why[kind])))
 			missing |= 1ull << kind;
-		if (missing >> kind & 1 && !l->plans[c->how].missing[kind])
+		if (missing >> kind & 1 && !x->plans[c->how].missing[kind])
 			fix = FIX_REFUSED;
 	}
-	if (missing & l->plans[c->how].unsafe_kinds)
+	if (missing & x->plans[c->how].unsafe_kinds)
 		fix = FIX_RETURNS;
 	all = missing == kinds;
 	while (missing) {
@@ -391,12 +392,12 @@ static bool has_uprobes(const struct doctor_host *host)
 	return host->features.feature[PROBE_FEATURE_UPROBE].ok;
 }
 
-static void judge_uprobes(struct verdict *v, const struct look *l, enum doctor_state state,
+static void judge_uprobes(struct verdict *v, const struct examination *x, enum doctor_state state,
 			  const char *what)
 {
-	const struct probe_feature *f = &l->host->features.feature[PROBE_FEATURE_UPROBE];
+	const struct probe_feature *f = &x->host->features.feature[PROBE_FEATURE_UPROBE];
 
-	if (has_uprobes(l->host))
+	if (has_uprobes(x->host))
 		return;
 	worsen(v, state, doctor_feature_fix(f));
 	strbuf_addf(&v->why, "%s: the kernel lets this process place no uprobes (%s)", what,
@@ -404,13 +405,13 @@ static void judge_uprobes(struct verdict *v, const struct look *l, enum doctor_s
 }
 
 /* The load of all fails for one; the row of the command alone knows what it can do without. */
-static void judge_programs(struct verdict *v, const struct look *l, const char *const *programs,
-			   enum doctor_state state, const char *what)
+static void judge_programs(struct verdict *v, const struct examination *x,
+			   const char *const *programs, enum doctor_state state, const char *what)
 {
 	char why[512];
 
 	for (; *programs; programs++) {
-		const struct program_trial *t = find_refused(l, HOW_EVENTS, *programs);
+		const struct program_trial *t = find_refused(x, HOW_EVENTS, *programs);
 
 		if (!t)
 			continue;
@@ -421,11 +422,11 @@ static void judge_programs(struct verdict *v, const struct look *l, const char *
 	}
 }
 
-static void judge_samples(struct verdict *v, const struct look *l, enum doctor_state state)
+static void judge_samples(struct verdict *v, const struct examination *x, enum doctor_state state)
 {
-	const struct probe_feature *clock = &l->host->features.feature[PROBE_FEATURE_CPU_CLOCK];
+	const struct probe_feature *clock = &x->host->features.feature[PROBE_FEATURE_CPU_CLOCK];
 
-	judge_programs(v, l, sampling, state, "no samples: ");
+	judge_programs(v, x, sampling, state, "no samples: ");
 	if (!clock->ok) {
 		worsen(v, state, doctor_feature_fix(clock));
 		strbuf_addf(&v->why, "no samples: CPU clock events: %s", error_text(clock->err));
@@ -433,14 +434,14 @@ static void judge_samples(struct verdict *v, const struct look *l, enum doctor_s
 }
 
 /* That code is loaded is seen by a uprobe of its own, whatever else is watched. */
-static void judge_code(struct verdict *v, const struct look *l, enum doctor_state none)
+static void judge_code(struct verdict *v, const struct examination *x, enum doctor_state none)
 {
-	const struct probe_feature *f = &l->host->features.feature[PROBE_FEATURE_UPROBE];
-	const struct program_trial *t = find_refused(l, HOW_EVENTS, *watching_code);
+	const struct probe_feature *f = &x->host->features.feature[PROBE_FEATURE_UPROBE];
+	const struct program_trial *t = find_refused(x, HOW_EVENTS, *watching_code);
 	bool unsafe = t && t->rc == -ENOTSUP;
 
 	if (t && !unsafe) {
-		judge_programs(v, l, watching_code, none, "");
+		judge_programs(v, x, watching_code, none, "");
 	} else if (!f->ok || unsafe) {
 		worsen(v, DOCTOR_DEGRADED, unsafe ? NULL : doctor_feature_fix(f));
 		strbuf_addf(&v->why, "code that is loaded meanwhile has no names: %s",
@@ -448,14 +449,14 @@ static void judge_code(struct verdict *v, const struct look *l, enum doctor_stat
 	}
 }
 
-static void judge_calls(struct verdict *v, const struct look *l)
+static void judge_calls(struct verdict *v, const struct examination *x)
 {
-	struct error none = l->host->no_breakpoints;
-	enum doctor_state state = has_uprobes(l->host) ? DOCTOR_DEGRADED : DOCTOR_MISSING;
+	struct error none = x->host->no_breakpoints;
+	enum doctor_state state = has_uprobes(x->host) ? DOCTOR_DEGRADED : DOCTOR_MISSING;
 	unsigned int nr_threads;
 
-	judge_programs(v, l, calling, DOCTOR_MISSING, "");
-	if (!none.code && l->node && doctor_free_breakpoints(l->node, &nr_threads, &none))
+	judge_programs(v, x, calling, DOCTOR_MISSING, "");
+	if (!none.code && x->node && doctor_free_breakpoints(x->node, &nr_threads, &none))
 		none.code = 0; /* one is enough */
 	if (none.code) {
 		worsen(v, state,
@@ -463,21 +464,21 @@ static void judge_calls(struct verdict *v, const struct look *l)
 							 : "trace BIFs and NIFs");
 		strbuf_addf(&v->why, "Erlang functions: %s", none.msg);
 	}
-	judge_uprobes(v, l, none.code ? DOCTOR_MISSING : DOCTOR_DEGRADED, "BIFs and NIFs");
+	judge_uprobes(v, x, none.code ? DOCTOR_MISSING : DOCTOR_DEGRADED, "BIFs and NIFs");
 	if (!thread_can_start()) {
 		worsen(v, DOCTOR_DEGRADED, THREAD_FIX);
 		strbuf_addstr(&v->why, "BIFs and NIFs: no thread can be started");
 	}
-	if (l->node && !l->opt->force && return_trial_check(l->node->os_pid, &none) != 0) {
+	if (x->node && !x->opt->force && return_trial_check(x->node->os_pid, &none) != 0) {
 		worsen(v, DOCTOR_DEGRADED, FIX_RETURNS);
 		strbuf_addf(&v->why, "ends of calls of BIFs and NIFs: %s", none.msg);
 	}
 }
 
-static void judge(struct verdict *v, const struct look *l, const struct command_row *c,
+static void judge(struct verdict *v, const struct examination *x, const struct command_row *c,
 		  const struct error *untried)
 {
-	bool without = c->needs & NEEDS_MEMORY_ONLY && l->lacking != PRIVILEGE_MEMORY;
+	bool without = c->needs & NEEDS_MEMORY_ONLY && x->lacking != PRIVILEGE_MEMORY;
 	enum doctor_state none = without ? DOCTOR_DEGRADED : DOCTOR_MISSING;
 
 	if (c->kinds && !thread_can_start()) {
@@ -494,33 +495,33 @@ static void judge(struct verdict *v, const struct look *l, const struct command_
 	if (untried->code) {
 		worsen(v, none,
 		       untried->kind != ERROR_KIND_PRIVILEGE ? error_limit_fix(untried->code)
-		       : l->lacking == PRIVILEGE_BPF	     ? programs_fix()
-							     : privilege_fix(l->lacking));
+		       : x->lacking == PRIVILEGE_BPF	     ? programs_fix()
+							     : privilege_fix(x->lacking));
 		strbuf_addf(&v->why, "%s%s",
 			    none == DOCTOR_DEGRADED ? "no samples, no events: " : "", untried->msg);
 		return;
 	}
 	if (c->needs & NEEDS_SAMPLES)
-		judge_samples(v, l, none);
+		judge_samples(v, x, none);
 	if (c->needs & NEEDS_CALLS)
-		judge_calls(v, l);
+		judge_calls(v, x);
 	if (c->kinds) {
-		judge_kinds(v, l, c, none);
-		judge_uprobes(v, l, none, "no events");
+		judge_kinds(v, x, c, none);
+		judge_uprobes(v, x, none, "no events");
 	}
 	if (v->row->state != DOCTOR_MISSING)
-		judge_code(v, l, none);
+		judge_code(v, x, none);
 }
 
-static void add_row(struct doctor_rows *rows, const struct look *l, const struct command_row *c,
-		    const struct error *untried)
+static void add_row(struct doctor_rows *rows, const struct examination *x,
+		    const struct command_row *c, const struct error *untried)
 {
 	struct doctor_row *row = doctor_add(rows, "commands", c->name);
 	struct verdict v = {.row = row, .why = STRBUF_INIT};
 
-	row->os_pid = l->node ? l->node->os_pid : 0;
+	row->os_pid = x->node ? x->node->os_pid : 0;
 	row->purpose = c->purpose;
-	judge(&v, l, c, untried);
+	judge(&v, x, c, untried);
 	snprintf(row->why, sizeof(row->why), "%s", v.why.buf);
 	if (row->state == DOCTOR_MISSING && c->needs == NEEDS_SAMPLES)
 		row->blocks = untried->code ? (int)untried->kind : ERROR_KIND_KERNEL;
@@ -531,14 +532,14 @@ void doctor_check_commands(struct doctor_rows *rows, struct doctor_host *host,
 			   const struct options *opt, struct beam_node *node,
 			   const struct error *unreadable)
 {
-	struct look *l = xcalloc(1, sizeof(*l));
+	struct examination *x = xcalloc(1, sizeof(*x));
 	struct error untried = *unreadable;
 
-	l->host = host;
-	l->opt = opt;
-	l->node = node;
-	l->lacking = unreadable->code ? PRIVILEGE_MEMORY : PRIVILEGE_BPF;
-	make_plans(l);
+	x->host = host;
+	x->opt = opt;
+	x->node = node;
+	x->lacking = unreadable->code ? PRIVILEGE_MEMORY : PRIVILEGE_BPF;
+	make_plans(x);
 	if (untried.code)
 		; /* so there is nothing to try */
 	else if (programs_locked_down())
@@ -546,8 +547,8 @@ void doctor_check_commands(struct doctor_rows *rows, struct doctor_host *host,
 	else if (!proc_in_initial_pid_namespace())
 		error_set(&untried, ERROR_KIND_KERNEL, -ENOTSUP, "%s", SESSION_PID_NAMESPACE);
 	else
-		try_once(l, &untried);
+		try_once(x, &untried);
 	for (size_t i = 0; i < ARRAY_SIZE(command_rows); i++)
-		add_row(rows, l, &command_rows[i], &untried);
-	free(l);
+		add_row(rows, x, &command_rows[i], &untried);
+	free(x);
 }

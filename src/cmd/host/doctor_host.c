@@ -56,7 +56,7 @@ static bool see_file(struct doctor_row *row, const char *path)
 	return true;
 }
 
-/* ---- kernel ------------------------------------------------------------------------------- */
+/* ---- kernel ---------------------------------------------------------------------------------- */
 
 static void check_release(struct doctor_row *row)
 {
@@ -113,7 +113,7 @@ static void check_tracefs(struct doctor_row *row)
 	    "mount -t tracefs nodev /sys/kernel/tracing");
 }
 
-/* ---- privileges --------------------------------------------------------------------------- */
+/* ---- privileges ------------------------------------------------------------------------------ */
 
 static void check_capability(struct doctor_row *row, int capability, const char *why)
 {
@@ -146,7 +146,7 @@ static void check_cap_sys_admin(struct doctor_row *row)
 			 "no; uprobes or perf events may need it, see below");
 }
 
-/* ---- limits ------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static void check_paranoid(struct doctor_row *row)
 {
@@ -239,7 +239,7 @@ static void check_realtime(struct doctor_row *row)
 		 error_text(-rc));
 }
 
-/* ---- this program ------------------------------------------------------------------------- */
+/* ---- this program ---------------------------------------------------------------------------- */
 
 static void check_debuginfod(struct doctor_row *row)
 {
@@ -256,7 +256,7 @@ static void check_debuginfod(struct doctor_row *row)
 		snprintf(row->seen, sizeof(row->seen), "not asked: DEBUGINFOD_URLS is not set");
 }
 
-/* ---- all of them -------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static const struct {
 	const char *group, *feature;
@@ -375,7 +375,7 @@ static void add_breakpoints(struct doctor_rows *rows, struct doctor_host *host)
 
 static void add_fault(struct doctor_rows *rows, const struct kernel_fault *k)
 {
-	enum fault_state state = k->look ? k->look() : FAULT_ABSENT;
+	enum fault_state state = k->find ? k->find() : FAULT_ABSENT;
 	struct doctor_row *row;
 
 	if (state == FAULT_ABSENT)

@@ -53,7 +53,7 @@ static const struct {
 	{"table of nodes", offsetof(struct beam_anchors, dist_table),
 	 "connections to other nodes cannot be shown (ebeam dist)"},
 	{"clock", offsetof(struct beam_anchors, clock),
-	 "how long timers still run is known only as of a scheduler's last look at them"},
+	 "how long timers still run is known only as of when a scheduler last checked them"},
 	{"schedulers", offsetof(struct beam_anchors, sched),
 	 "a scheduler is known only after its first sample in Erlang code"},
 	{"dirty CPU schedulers", offsetof(struct beam_anchors, dirty_cpu),

@@ -14,32 +14,32 @@
 #include "probe/kernel/return_trial.h"
 #include "target/proc.h"
 
-static enum fault_state look_private_stacks(void)
+static enum fault_state find_private_stacks(void)
 {
 	return fault_trial_private_stacks() ? FAULT_AVOIDED : FAULT_ABSENT;
 }
 
-static enum fault_state look_returns(void)
+static enum fault_state find_returns(void)
 {
 	return return_trial() == RETURN_KILLS ? FAULT_PRESENT : FAULT_ABSENT;
 }
 
-static enum fault_state look_long_nop(void)
+static enum fault_state find_long_nop(void)
 {
 	return fault_trial_long_nop() ? FAULT_AVOIDED : FAULT_ABSENT;
 }
 
-static enum fault_state look_filter(void)
+static enum fault_state find_filter(void)
 {
 	return multi_filters_threads() ? FAULT_PRESENT : FAULT_ABSENT;
 }
 
-static enum fault_state look_growing_maps(void)
+static enum fault_state find_growing_maps(void)
 {
 	return fault_trial_growing_maps() ? FAULT_AVOIDED : FAULT_ABSENT;
 }
 
-static enum fault_state look_panic_on_warn(void)
+static enum fault_state find_panic_on_warn(void)
 {
 	char *text = proc_read_file("/proc/sys/kernel/panic_on_warn", 16, NULL);
 	bool set = text && atoi(text) != 0;
@@ -50,7 +50,7 @@ static enum fault_state look_panic_on_warn(void)
 
 /* A crash cannot be tried.  Kernels of Debian say of which release they are made in their version
  * alone: "6.1.0-50-amd64" is "... Debian 6.1.192-1 ...". */
-static enum fault_state look_exit_race(void)
+static enum fault_state find_exit_race(void)
 {
 	static const struct {
 		unsigned int major, minor, repaired;
@@ -86,7 +86,7 @@ const struct kernel_fault kernel_faults[] = {
 			 "private stack, and each is checked after it is loaded, if ebeam may see "
 			 "the kernel's code (CAP_SYSLOG, kernel.kptr_restrict below 2). One that "
 			 "has a private stack is not attached, unless --force is given.",
-		.look = look_private_stacks,
+		.find = find_private_stacks,
 		.by_program = true,
 	},
 	{
@@ -101,7 +101,7 @@ const struct kernel_fault kernel_faults[] = {
 			 "events that need return probes are missing for that node, unless "
 			 "--force is given.",
 		.fix = "use Linux 6.12.14, 6.14 or later",
-		.look = look_returns,
+		.find = find_returns,
 		.by_program = true,
 	},
 	{
@@ -112,7 +112,7 @@ const struct kernel_fault kernel_faults[] = {
 			"below the stack pointer.",
 		.ebeam = "ebeam places no probe on a 5-byte nop, except at the entry of a "
 			 "function.",
-		.look = look_long_nop,
+		.find = find_long_nop,
 		.by_program = true,
 	},
 	{
@@ -126,7 +126,7 @@ const struct kernel_fault kernel_faults[] = {
 			 "another profiler on the same host (perf record -g, or one that runs all "
 			 "the time) can, in a node that ebeam's uprobes are in.",
 		.fix = "do not run another profiler beside ebeam, or use a repaired kernel",
-		.look = look_exit_race,
+		.find = find_exit_race,
 	},
 	{
 		.name = "kernel warnings when a uprobe is placed",
@@ -139,7 +139,7 @@ const struct kernel_fault kernel_faults[] = {
 			 "there. It cannot prevent other warnings.",
 		.seen = "kernel.panic_on_warn is set",
 		.fix = "sysctl kernel.panic_on_warn=0 while ebeam runs",
-		.look = look_panic_on_warn,
+		.find = find_panic_on_warn,
 	},
 	{
 		.name = "uprobe_multi links that filter by thread",
@@ -149,7 +149,7 @@ const struct kernel_fault kernel_faults[] = {
 		.ebeam = "ebeam tries it. If the filter is broken it places each uprobe by a perf "
 			 "event, as on kernels before 6.6: each takes up to 0.1 s to remove.",
 		.fix = "use Linux 6.6.35, 6.10 or later",
-		.look = look_filter,
+		.find = find_filter,
 		.by_program = true,
 	},
 	{
@@ -160,7 +160,7 @@ const struct kernel_fault kernel_faults[] = {
 			"Allowed since 96da3f7d489d.",
 		.ebeam = "ebeam tries it, and has its maps preallocated where it must: they take "
 			 "memory for all threads from the start.",
-		.look = look_growing_maps,
+		.find = find_growing_maps,
 		.by_program = true,
 	},
 	{

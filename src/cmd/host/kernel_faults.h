@@ -22,8 +22,8 @@ struct kernel_fault {
 	const char *ebeam;		/* whether it can meet that, and what it does */
 	const char *seen;		/* by doctor; NULL = that the kernel has it */
 	const char *fix;		/* NULL = none is needed */
-	enum fault_state (*look)(void); /* NULL: ebeam cannot meet it, so nobody looks */
-	bool by_program;		/* looks by loading a BPF program */
+	enum fault_state (*find)(void); /* NULL: ebeam cannot meet it, so it is not searched for */
+	bool by_program;		/* finds it by loading a BPF program */
 };
 
 extern const struct kernel_fault kernel_faults[]; /* ends with name == NULL */

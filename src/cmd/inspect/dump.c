@@ -23,7 +23,7 @@
 #include "cmd/output/outfile.h"
 #include "cmd/output/render.h"
 
-/* ---- frames --------------------------------------------------------------------------------- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 /* Frames of addresses, each looked up once. */
 struct lookup {
@@ -168,7 +168,7 @@ static void resolve(struct reading *r, const struct stack_group *g)
 	}
 }
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* It runs and collects all the time, as a rule: that much is to be seen of it. */
 static void add_not_read(struct reading *r, size_t i)
@@ -272,7 +272,7 @@ static int dump_open(struct dump *d, const struct command_context *ctx, struct e
 	return rc;
 }
 
-/* All that one look has read. */
+/* All that one reading has brought. */
 static void dump_forget(struct dump *d)
 {
 	waits_free(&d->waits);
@@ -295,7 +295,7 @@ static void dump_close(struct dump *d)
 	stack_code_close(&d->code);
 }
 
-/* ---- parts that the others use -------------------------------------------------------------- */
+/* ---- parts that the others use --------------------------------------------------------------- */
 
 uint32_t dump_depth(const struct stack_group *g)
 {
@@ -334,10 +334,10 @@ void dump_pid(const struct dump *d, const struct id_format *pids, uint32_t membe
 	strbuf_addstr(out, pid_format(pids, d->list.data[member].epid, buf, sizeof(buf)));
 }
 
-/* ---- the command ---------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
-static int write_look(const struct dump *d, const struct command_context *ctx,
-		      const struct render *r, FILE *f, struct error *err)
+static int write_reading(const struct dump *d, const struct command_context *ctx,
+			 const struct render *r, FILE *f, struct error *err)
 {
 	static int (*const writers[3][2])(const struct dump *, const struct command_context *,
 					  FILE *, struct error *) = {
@@ -358,7 +358,7 @@ static int write_own(const struct dump *d, const struct command_context *ctx,
 
 	if (rc)
 		return rc;
-	rc = write_look(d, ctx, r, outfile_file(o), err);
+	rc = write_reading(d, ctx, r, outfile_file(o), err);
 	if (rc) {
 		outfile_abort(&o);
 		return rc;
@@ -406,7 +406,7 @@ static void warn(const struct dump *d)
 /* What is no set of stacks is no picture. */
 static int check_options(const struct options *opt, const struct render *r, struct error *err)
 {
-	static const char *const looks[] = {"watch", "duration"};
+	static const char *const partners[] = {"watch", "duration"};
 	const char *name = opt->waits ? "--waits" : opt->old_code ? "--old-code" : NULL;
 
 	if (opt->waits && opt->old_code)
@@ -418,7 +418,7 @@ static int check_options(const struct options *opt, const struct render *r, stru
 	for (int i = 0; i < 2; i++) {
 		if (i ? opt->duration_ns && !opt->watch_ns : opt->watch_ns && !opt->waits)
 			return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--%s goes with --%s",
-					 looks[i], i ? "watch" : "waits");
+					 partners[i], i ? "watch" : "waits");
 	}
 	if (opt->watch_ns && opt->core)
 		return error_set(err, ERROR_KIND_USAGE, -EINVAL,
@@ -426,7 +426,7 @@ static int check_options(const struct options *opt, const struct render *r, stru
 	return 0;
 }
 
-/* ---- again and again ------------------------------------------------------------------------ */
+/* ---- again and again ------------------------------------------------------------------------- */
 
 struct watching {
 	struct dump *d;
@@ -435,7 +435,7 @@ struct watching {
 	FILE *f;
 };
 
-static int look_again(void *arg, struct error *err)
+static int read_again(void *arg, struct error *err)
 {
 	struct watching *w = arg;
 	char time[40];
@@ -452,17 +452,17 @@ static int look_again(void *arg, struct error *err)
 		units_format_time(clock_realtime_ns(), time, sizeof(time));
 		if (isatty(fileno(w->f)))
 			fputs("\033[H\033[2J", w->f);
-		else if (w->d->looks > 1)
+		else if (w->d->readings > 1)
 			fputc('\n', w->f);
 		fprintf(w->f, "%s  pid %d\n", time, w->d->n->os_pid);
 	}
-	rc = write_look(w->d, w->ctx, w->render, w->f, err);
+	rc = write_reading(w->d, w->ctx, w->render, w->f, err);
 	if (rc == 0 && outfile_flush(w->f) != 0)
 		return LOOP_END_STOPPED; /* the caller reports it */
 	return rc;
 }
 
-static int run_looks(struct watching *w, struct error *err)
+static int run_watch(struct watching *w, struct error *err)
 {
 	const struct options *opt = &w->ctx->opt;
 	struct loop *loop;
@@ -473,8 +473,8 @@ static int run_looks(struct watching *w, struct error *err)
 	rc = loop_watch_pid(loop, w->d->n->os_pid, err);
 	if (rc == 0 && opt->duration_ns)
 		rc = loop_set_deadline(loop, opt->duration_ns, err);
-	rc = rc ? rc : loop_add_timer(loop, opt->watch_ns, look_again, w, err);
-	rc = rc ? rc : look_again(w, err);
+	rc = rc ? rc : loop_add_timer(loop, opt->watch_ns, read_again, w, err);
+	rc = rc ? rc : read_again(w, err);
 	rc = rc ? rc : loop_run(loop, err);
 	loop_close(loop);
 	if (rc == LOOP_END_EXITED || (rc == LOOP_END_STOPPED && !ferror(w->f)))
@@ -490,7 +490,7 @@ static int watch_waits(struct dump *d, const struct command_context *ctx, const 
 
 	if (rc)
 		return rc;
-	rc = run_looks(&(struct watching){d, ctx, r, outfile_file(o)}, err);
+	rc = run_watch(&(struct watching){d, ctx, r, outfile_file(o)}, err);
 	if (rc) {
 		outfile_abort(&o);
 		return rc;
@@ -534,7 +534,7 @@ int cmd_dump(struct command_context *ctx, struct error *err)
 out:
 	dump_close(&d);
 	render_free(&render);
-	if (!rc && opt.watch_ns) { /* it may have ended: each look is whole */
+	if (!rc && opt.watch_ns) { /* it may have ended: each reading is whole */
 		beam_node_close(d.n);
 		return 0;
 	}

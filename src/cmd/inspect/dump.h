@@ -29,12 +29,12 @@
 
 #define DUMP_NO_GROUP UINT32_MAX
 
-/* A wait that a look has seen; with --watch, it is the same one as long as `mark` and all else
+/* A wait that a reading has seen; with --watch, it is the same one as long as `mark` and all else
  * are. */
 struct dump_seen {
 	uint64_t epid, item, mark;
 	enum wait_reason reason;
-	uint64_t first_ns; /* CLOCK_MONOTONIC: the first look that saw it */
+	uint64_t first_ns; /* CLOCK_MONOTONIC: the first reading that saw it */
 };
 
 struct dump {
@@ -51,8 +51,8 @@ struct dump {
 	bool want_waits, want_old;
 	struct waits waits;	    /* if they are wanted */
 	VEC(struct dump_seen) seen; /* of each of waits.v */
-	uint64_t looked_ns;	    /* the last look */
-	uint64_t looks;
+	uint64_t read_ns;	    /* the last reading */
+	uint64_t readings;
 	struct old_code old; /* likewise */
 };
 
@@ -75,7 +75,7 @@ void dump_name(const struct dump *d, uint32_t member, struct strbuf *out);
 /* A function, as ebeam writes functions. */
 void dump_function(const struct dump *d, const struct name_frame *f, struct strbuf *out);
 
-/* After each look: which waits were seen before. */
+/* After each reading: which waits were seen before. */
 void dump_waits_remember(struct dump *d);
 int dump_waits_text(const struct dump *d, const struct command_context *ctx, FILE *f,
 		    struct error *err);

@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "base/xalloc.h"
 
-/* ---- since when ----------------------------------------------------------------------------- */
+/* ---- since when ------------------------------------------------------------------------------ */
 
 static int by_epid(const void *a, const void *b)
 {
@@ -24,8 +24,8 @@ void dump_waits_remember(struct dump *d)
 	size_t nr = d->seen.len;
 
 	memset(&d->seen, 0, sizeof(d->seen));
-	d->looked_ns = clock_monotonic_ns();
-	d->looks++;
+	d->read_ns = clock_monotonic_ns();
+	d->readings++;
 	if (nr)
 		qsort(old, nr, sizeof(*old), by_epid);
 	for (size_t i = 0; i < d->waits.v.len; i++) {
@@ -34,7 +34,7 @@ void dump_waits_remember(struct dump *d)
 					.item = x->item,
 					.mark = x->mark,
 					.reason = x->reason,
-					.first_ns = d->looked_ns};
+					.first_ns = d->read_ns};
 		const struct dump_seen *before =
 			nr ? bsearch(&new, old, nr, sizeof(*old), by_epid) : NULL;
 
@@ -49,7 +49,7 @@ void dump_waits_remember(struct dump *d)
 struct since waiting_since(const struct dump *d, size_t i)
 {
 	const struct wait *x = &d->waits.v.data[i];
-	uint64_t ns = d->looked_ns - d->seen.data[i].first_ns;
+	uint64_t ns = d->read_ns - d->seen.data[i].first_ns;
 
 	if (x->waiting_ms >= 0)
 		return (struct since){SINCE_TIMER, (uint64_t)x->waiting_ms};
@@ -58,7 +58,7 @@ struct since waiting_since(const struct dump *d, size_t i)
 	return (struct since){SINCE_UNKNOWN, 0};
 }
 
-/* ---- the graph ------------------------------------------------------------------------------ */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 /* Takes over the text. */
 static uint32_t other(struct waiting *w, uint64_t item, char *text)

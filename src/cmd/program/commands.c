@@ -23,7 +23,7 @@
 
 #define OPTIONS_NODE OPT(PID), OPT(TRY_LAYOUT)
 /* What reads memory only: a live node, a hung one, a core file. */
-#define OPTIONS_LOOK OPTIONS_NODE, OPT(CORE), OPT(EXE)
+#define OPTIONS_TARGET OPTIONS_NODE, OPT(CORE), OPT(EXE)
 /* What adds up events, of a node or a capture. */
 #define OPTIONS_EVENT_VIEW                                                                         \
 	OPTIONS_TABLE, OPTIONS_NODE, OPT(DURATION), OPT(PROCESS), OPT(INITIAL_CALL), OPT(OUTPUT),  \
@@ -59,7 +59,7 @@ const struct command commands[] = {
 			"only counted; -p or -v shows each.\n\n"
 			"Exits 0 if 'ebeam record' will work, otherwise with the code that it "
 			"would exit with: 4 (privilege), 5 (kernel) or 6 (OTP release or build).",
-		.options = OPTIONS(OPTIONS_LOOK, OPT(JSON), OPT(BTF)),
+		.options = OPTIONS(OPTIONS_TARGET, OPT(JSON), OPT(BTF)),
 		.run = cmd_doctor,
 	},
 	{
@@ -68,7 +68,7 @@ const struct command commands[] = {
 		.args = "",
 		.description = describe_diagnose,
 		.options =
-			OPTIONS(OPTIONS_LOOK, OPT(DURATION), OPT(JSON), OPT(OUTPUT), OPT(FORMAT)),
+			OPTIONS(OPTIONS_TARGET, OPT(DURATION), OPT(JSON), OPT(OUTPUT), OPT(FORMAT)),
 		.formats = FORMATS_TEXT | FORMATS_PAGE,
 		.format_default = "by the suffix of -o, else text",
 		.duration_default = "5s",
@@ -107,15 +107,16 @@ const struct command commands[] = {
 			"clauses), [waiting: port] (in prim_inet or os:cmd), "
 			"[waiting: dirty] (for a dirty scheduler), [suspended], [gc], "
 			"[hibernating], [exiting]. The sum is processes times time. Of a process "
-			"that did something else at the look before, half of the time between "
-			"the two counts for each. Of more than 8,192 processes each is looked at "
-			"in every other look; of more than 65,536 each look takes the next 32,768. "
+			"that did something else at the sample before, half of the time between "
+			"the two counts for each. Of more than 8,192 processes each is in "
+			"every other sample; of more than 65,536 each sample takes the next "
+			"32,768. "
 			"Stacks of running processes are those of their "
 			"last stop (~); where the CPU goes is what --mode cpu shows. [running] "
 			"includes processes on dirty schedulers, which may be blocked in a system "
 			"call: 'ebeam sched --now' shows it.\n\n"
 			"wait is the part of it that processes spend off schedulers. Waits shorter "
-			"than the time between two looks are estimated: '+-' in the closing line "
+			"than the time between two samples are estimated: '+-' in the closing line "
 			"(margin_of_error in JSON) is half of the 95 % confidence interval of the "
 			"sum. -f text begins with the time of each state, with its own '+-' "
 			"(margin_by_kind in JSON), then has the functions of each.\n\n"
@@ -214,7 +215,7 @@ const struct command commands[] = {
 			"object a line, the first without rates. --tree draws who started whom, "
 			"by $ancestors and parents; of many equal workers three are shown (-v "
 			"shows all).",
-		.options = OPTIONS(OPTIONS_LOOK, OPTIONS_TABLE, OPT(WHERE), OPT(WATCH), OPT(TREE),
+		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE, OPT(WHERE), OPT(WATCH), OPT(TREE),
 				   OPT(DURATION)),
 		.run = cmd_ps,
 	},
@@ -251,7 +252,7 @@ const struct command commands[] = {
 			"it. A timer that is 'overdue' by a second or more should have gone off: "
 			"its scheduler is stuck, or "
 			"the node is stopped.",
-		.options = OPTIONS(OPTIONS_LOOK, OPT(JSON), OPTIONS_TERM, OPT(LIMIT), OPT(TERMS),
+		.options = OPTIONS(OPTIONS_TARGET, OPT(JSON), OPTIONS_TERM, OPT(LIMIT), OPT(TERMS),
 				   OPT(HEAP), OPT(MAILBOX)),
 		.min_args = 1,
 		.max_args = 1,
@@ -285,13 +286,14 @@ const struct command commands[] = {
 			"  ebeam dump -p rabbit@host --waits --watch 1s -d 5s\n\n"
 			"Since when is known of calls with a timeout (by their timer); with "
 			"--watch, "
-			"others have been waiting at least (>=) since the first look that saw the "
+			"others have been waiting at least (>=) since the first reading that saw "
+			"the "
 			"same wait.\n\n"
 			"--old-code shows which processes "
 			"still run code of a module that was loaded anew, as "
 			"erlang:check_process_code/2 finds it in what they execute: the next "
 			"purge would kill them.",
-		.options = OPTIONS(OPTIONS_LOOK, OPT(JSON), OPT(BY), OPT(LINES), OPT(OUTPUT),
+		.options = OPTIONS(OPTIONS_TARGET, OPT(JSON), OPT(BY), OPT(LINES), OPT(OUTPUT),
 				   OPT(FORMAT), OPT(LIMIT), OPT(WAITS), OPT(WATCH), OPT(DURATION),
 				   OPT(OLD_CODE)),
 		.formats = FORMATS_TEXT | FORMATS_EXPORT,
@@ -311,7 +313,7 @@ const struct command commands[] = {
 			"  ebeam mem -p rabbit@host\n"
 			"  ebeam mem -p 4711 -s utilization -n 30\n"
 			"  ebeam mem --core core.4711 -j",
-		.options = OPTIONS(OPTIONS_LOOK, OPTIONS_TABLE),
+		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE),
 		.run = cmd_mem,
 	},
 	{
@@ -328,7 +330,7 @@ const struct command commands[] = {
 			"TABLE is a name, or the id of a table ('#Ref<0.1.2.3>'). The contents of "
 			"tables are the users' data: they are shown only if a table is named, and "
 			"then the first -n objects (10).",
-		.options = OPTIONS(OPTIONS_LOOK, OPTIONS_TABLE, OPTIONS_TERM),
+		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE, OPTIONS_TERM),
 		.max_args = 1,
 		.run = cmd_ets,
 	},
@@ -358,7 +360,7 @@ const struct command commands[] = {
 			"  ebeam port --io -p 4711 --watch 2s -s in -n 5\n"
 			"  ebeam port --io -p 4711 -d 10 -o ports.ebeam; ebeam port --io -i "
 			"ports.ebeam",
-		.options = OPTIONS(OPTIONS_LOOK, OPTIONS_TABLE, OPT(IO), OPTIONS_PORT_IO),
+		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE, OPT(IO), OPTIONS_PORT_IO),
 		.run = cmd_port,
 	},
 	{
@@ -372,7 +374,7 @@ const struct command commands[] = {
 			"  ebeam mod -p rabbit@host\n"
 			"  ebeam mod -p 4711 -s old_code -n 20\n"
 			"  ebeam mod -p 4711 -s module -c module,md5",
-		.options = OPTIONS(OPTIONS_LOOK, OPTIONS_TABLE),
+		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE),
 		.run = cmd_mod,
 	},
 	{
@@ -391,7 +393,7 @@ const struct command commands[] = {
 			"carry it.\n\n"
 			"epmd is asked over the network, at the node's ERL_EPMD_PORT, if the node "
 			"sees the same network as ebeam.",
-		.options = OPTIONS(OPTIONS_LOOK, OPTIONS_TABLE),
+		.options = OPTIONS(OPTIONS_TARGET, OPTIONS_TABLE),
 		.run = cmd_dist,
 	},
 	{
@@ -410,7 +412,7 @@ const struct command commands[] = {
 			"are passwords in URLs and NAME=VALUE in strings. What no key gives away "
 			"is shown: look before you pass it on. --show-secrets masks nothing. "
 			"true, false, undefined, nil, none and what is empty are no secrets.",
-		.options = OPTIONS(OPTIONS_LOOK, OPT(JSON), OPTIONS_TERM, OPT(SHOW_SECRETS)),
+		.options = OPTIONS(OPTIONS_TARGET, OPT(JSON), OPTIONS_TERM, OPT(SHOW_SECRETS)),
 		.max_args = 256,
 		.run = cmd_env,
 	},

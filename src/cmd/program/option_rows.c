@@ -12,7 +12,7 @@
 
 #define MODE_CPU "cpu"
 
-/* ---- words ---------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static const char *word_color(unsigned int i)
 {
@@ -94,7 +94,7 @@ static const char *word_uprobes(unsigned int i)
 static const char *word_schedulers(unsigned int i)
 {
 	static const char *const words[] = {
-		[SCHED_WATCH_BEST] = "auto", [SCHED_WATCH_LOOKS] = "looks"};
+		[SCHED_WATCH_BEST] = "auto", [SCHED_WATCH_SAMPLES] = "samples"};
 
 	return i < ARRAY_SIZE(words) ? words[i] : NULL;
 }
@@ -187,7 +187,7 @@ static int set_events(struct options *opt, const char *value, struct error *err)
 			 "--events: there is no event '%s' (see 'ebeam events --list')", word);
 }
 
-/* ---- the table ------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 #define AT(name)		  .member = offsetof(struct options, name)
 #define FLAG(name)		  .type = OPTION_FLAG, AT(name)
@@ -341,7 +341,7 @@ const struct option_row option_rows[NR_OPTIONS] = {
 		"how they are placed: many by one link where the kernel can, or each by a perf "
 		"event", "auto", CHOICE(uprobes, word_uprobes)},
 	[OPTION_SCHEDULERS] = {0, "schedulers", "HOW",
-		"how busy they are: what the VM counts, where it does, or looks alone",
+		"how busy they are: what the VM counts, where it does, or samples alone",
 		"auto", CHOICE(schedulers, word_schedulers)},
 	[OPTION_BTF] = {0, "btf", "FILE",
 		"file with the BTF of this kernel (how its structs look), if it shows none itself",

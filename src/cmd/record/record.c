@@ -43,8 +43,8 @@ struct record_run {
 	struct capture_writer *writer;
 	struct timeline_output timeline;
 	const struct weight_mode *mode; /* NULL: samples of the CPU; else one that reads memory */
-	struct loop_alarm *alarm;	/* of the next look at processes */
-	uint64_t looks;
+	struct loop_alarm *alarm;	/* of the next sample of processes */
+	uint64_t samples;
 	unsigned int random;
 	uint64_t flushed_ns;
 	uint64_t began_ns; /* of the command, for the first sample's delay */
@@ -63,8 +63,8 @@ static int check_options(const struct command_context *ctx, struct error *err)
 
 #define MEMORY_FREQ	20u
 #define MEMORY_MAX_FREQ 100u
-/* After a look that took so long, ebeam rests for so many times as long. */
-#define LOOK_REST 2u
+/* After a sample that took so long, ebeam rests for so many times as long. */
+#define SAMPLE_REST 2u
 
 static int check_memory_mode(struct record_run *run, struct error *err)
 {
@@ -173,28 +173,28 @@ static int on_drain(void *arg, struct error *err)
 	return rc;
 }
 
-/* Once in each period, at a random time in it, or in a later one if looks take long: what processes
- * do at an interval of their own would else be seen too often, or never. */
-static void set_next_look(struct record_run *run, uint64_t began_ns)
+/* Once in each period, at a random time in it, or in a later one if samples take long: what
+ * processes do at an interval of their own would else be seen too often, or never. */
+static void set_next_sample(struct record_run *run, uint64_t began_ns)
 {
 	uint64_t period = 1000000000u / run->ctx->opt.freq, now = clock_monotonic_ns();
 	uint64_t start = recording_start_ns(run->recording);
-	uint64_t rest = LOOK_REST * (now - began_ns);
+	uint64_t rest = SAMPLE_REST * (now - began_ns);
 
-	run->looks = MAX(run->looks, (now + rest - start) / period) + 1;
+	run->samples = MAX(run->samples, (now + rest - start) / period) + 1;
 	loop_set_alarm(run->alarm,
-		       start + run->looks * period +
+		       start + run->samples * period +
 			       period * ((uint64_t)rand_r(&run->random) % 1024) / 1024,
 		       0);
 }
 
-static int on_look(void *arg, struct error *err)
+static int on_sample_due(void *arg, struct error *err)
 {
 	uint64_t began_ns = clock_monotonic_ns();
 	int rc = on_drain(arg, err);
 
 	if (rc == 0)
-		set_next_look(arg, began_ns);
+		set_next_sample(arg, began_ns);
 	return rc;
 }
 
@@ -213,12 +213,12 @@ static int run_loop(struct record_run *run, struct error *err)
 
 	rc = rc ? rc : loop_watch_pid(loop, run->node->os_pid, err);
 	if (rc == 0 && run->mode)
-		rc = loop_add_alarm(loop, &run->alarm, on_look, run, err);
+		rc = loop_add_alarm(loop, &run->alarm, on_sample_due, run, err);
 	else if (rc == 0)
 		rc = loop_add_timer(loop, drain_interval_ns(run->ctx->opt.freq), on_drain, run,
 				    err);
 	if (rc == 0 && run->mode)
-		set_next_look(run, clock_monotonic_ns());
+		set_next_sample(run, clock_monotonic_ns());
 	if (rc == 0 && run->ctx->opt.duration_ns)
 		rc = loop_set_deadline(loop, run->ctx->opt.duration_ns, err);
 	if (rc == 0)

@@ -20,7 +20,7 @@
 #include "event/event.h"
 #include "model/profile/snapshot.h"
 
-/* Samples can come faster than they are taken in: who waits for the end of them would never look at
+/* Samples can come faster than they are taken in: who waits for the end of them would never check
  * a deadline or a signal again.  What waits is bounded by the rings, which count what they lose. */
 #define DRAIN_MAX_NS 250000000u
 
@@ -28,13 +28,13 @@ struct recording {
 	struct live live;
 	const struct weight_mode *mode; /* of a watch of processes; NULL: samples of the CPU */
 	struct process_watch *watch;	/* of that, until it has finished */
-	/* Of each kind, and behind those of all of the mode: processes at the last look, and the
+	/* Of each kind, and behind those of all of the mode: processes at the last sample, and the
 	 * variance of the sum of their time, in ns^2. */
 	struct {
 		uint64_t taken;
 		double variance;
 	} sums[NR_SAMPLE_KINDS + 1];
-	uint64_t taken_ns; /* when that look was */
+	uint64_t taken_ns; /* when that sample was */
 	unsigned int freq;
 	struct sample_limit limit;
 	struct profile *profile;
@@ -50,14 +50,14 @@ static void add_spell(void *arg, const struct rec_sample *sample, uint64_t ns, u
 {
 	struct recording *r = arg;
 
-	/* The first look at many processes takes its time. */
+	/* The first sample of many processes takes its time. */
 	if (end_ns > r->live.start_ns && weight_mode_takes(r->mode, (enum sample_kind)sample->kind))
 		enrich_add_sample(r->live.enrich, sample, MIN(ns, end_ns - r->live.start_ns),
 				  end_ns);
 }
 
 /*
- * One look at a random moment of each period is a stratified sample of how many processes are in
+ * One sample at a random moment of each period is a stratified sample of how many processes are in
  * the states of the mode: the variance of its sum is estimated from the differences between
  * neighbours (collapsed strata).  The same of each state.
  */
@@ -104,10 +104,10 @@ static void add_margins(struct recording *r)
 	strbuf_free(&key);
 }
 
-static int look(struct recording *r, struct error *err)
+static int sample_processes(struct recording *r, struct error *err)
 {
 	uint64_t at_ns = clock_monotonic_ns();
-	int rc = process_watch_look(r->watch, at_ns, err);
+	int rc = process_watch_sample(r->watch, at_ns, err);
 
 	if (rc == 0)
 		add_variance(r, at_ns);
@@ -123,10 +123,10 @@ static int watch_processes(struct recording *r, const struct weight_mode *mode, 
 	if (rc)
 		return rc;
 	r->mode = mode;
-	rc = look(r, err);
+	rc = sample_processes(r, err);
 	live_begin(l);
 	if (rc == 0)
-		log_info("first look at %u processes: %.0f ms",
+		log_info("first sample of %u processes: %.0f ms",
 			 process_watch_counts(r->watch)->processes,
 			 (double)(l->start_ns - r->taken_ns) / 1e6);
 	return rc;
@@ -225,7 +225,7 @@ static int take(struct recording *r, const struct rec_header *rec, struct error 
 	return r->writer ? capture_writer_add(r->writer, rec, err) : 0;
 }
 
-/* Records between two looks at the clock. */
+/* Records between two readings of the clock. */
 #define DRAIN_BATCH 64
 
 static int drain_until(struct recording *r, uint64_t deadline_ns, struct error *err)
@@ -242,13 +242,13 @@ static int drain_until(struct recording *r, uint64_t deadline_ns, struct error *
 			break;
 	}
 	if (r->live.session)
-		live_look(&r->live);
+		live_update(&r->live);
 	return rc < 0 ? rc : 0;
 }
 
 int recording_drain(struct recording *r, struct error *err)
 {
-	int rc = r->watch ? look(r, err) : 0;
+	int rc = r->watch ? sample_processes(r, err) : 0;
 
 	if (rc == -ESRCH) /* the loop sees it end */
 		rc = 0;

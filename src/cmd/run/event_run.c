@@ -34,7 +34,7 @@
 /* They have a limit without --longer-than, too. */
 #define LONG_KINDS (1ull << EVENT_LONG_SCHEDULE | 1ull << EVENT_LONG_GC)
 
-/* ---- what a node has ----------------------------------------------------------------------- */
+/* ---- what a node has ------------------------------------------------------------------------- */
 
 /* All kinds that are refused for the reason of this one, if it is the first of them. */
 static void tell_refused(const struct source_plan *plan, uint64_t kinds, int kind)
@@ -110,7 +110,7 @@ static int plan_sources(struct event_run *run, struct error *err)
 	return 0;
 }
 
-/* ---- records ------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* What is dropped is told at once, and again at the end. */
 static void take_coverage(struct event_run *run, const struct rec_header *rec)
@@ -198,7 +198,7 @@ static int show(struct event_run *run, bool last, struct error *err)
 	return rc;
 }
 
-/* ---- of a node ----------------------------------------------------------------------------- */
+/* ---- of a node ------------------------------------------------------------------------------- */
 
 /* Room for more lines?  A reader that is slow is waited for at the end only, when the probes are
  * gone.  Who writes answers goes on counting until there is room for the next. */
@@ -237,7 +237,7 @@ static int drain(struct event_run *run, uint64_t deadline_ns, struct error *err)
 			break;
 		}
 	}
-	live_look(&run->live);
+	live_update(&run->live);
 	if (run->consumer->counts)
 		run->seen_until_ns = now;
 	else
@@ -366,7 +366,7 @@ static int run_loop(struct event_run *run, struct error *err)
 	if (rc == 0) {
 		live_add_watching(&run->live, run->plan.kinds | run->unprobed, run->unprobed);
 		event_run_tell_budget(run);
-		event_run_look_stopped(run, false);
+		event_run_check_stopped(run, false);
 		rc = watch_schedulers(run, err);
 	}
 	if (rc == 0)
@@ -402,7 +402,7 @@ static int finish(struct event_run *run, struct error *err)
 	if (run->consumer->end)
 		run->consumer->end(run->consumer->arg);
 	if (!run->node_stopped)
-		event_run_look_stopped(run, true);
+		event_run_check_stopped(run, true);
 	live_end_schedulers(&run->live);
 	live_end_slices(&run->live);
 	if (run->live.session)
@@ -504,7 +504,7 @@ static int watch(struct event_run *run, struct error *err)
 	return rc ? rc : end(run, err);
 }
 
-/* ---- of a capture -------------------------------------------------------------------------- */
+/* ---- of a capture ---------------------------------------------------------------------------- */
 
 /* Zeros would say that nothing happened, where nobody looked. */
 static int check_kinds(const struct event_run *run, struct error *err)
@@ -569,7 +569,7 @@ static int replay(struct event_run *run, struct error *err)
 	return rc;
 }
 
-/* ---- interface ----------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 static int check_options(const struct options *o, const struct event_consumer *c, struct error *err)
 {

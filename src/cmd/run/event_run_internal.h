@@ -40,7 +40,7 @@ struct event_run {
 	bool stopped;	   /* the limit is reached, or nobody reads any more */
 };
 
-/* ---- event_run_output.c --------------------------------------------------------------------- */
+/* ---- event_run_output.c ---------------------------------------------------------------------- */
 /* Where text goes: standard output, or a file; a capture has a file of its own. */
 int event_run_open_output(struct event_run *run, struct error *err);
 /* What is in files now stays. */
@@ -58,6 +58,6 @@ void event_run_tell_unprobed(const struct event_run *run);
 /* A budget that cannot be kept is no secret. */
 void event_run_tell_budget(struct event_run *run);
 /* If the node is stopped: its zeros are not those of one that idles. */
-void event_run_look_stopped(struct event_run *run, bool at_end);
+void event_run_check_stopped(struct event_run *run, bool at_end);
 
 #endif

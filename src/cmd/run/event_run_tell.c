@@ -268,7 +268,7 @@ void event_run_tell_budget(struct event_run *run)
 			 why);
 }
 
-void event_run_look_stopped(struct event_run *run, bool at_end)
+void event_run_check_stopped(struct event_run *run, bool at_end)
 {
 	run->node_stopped = proc_is_stopped(run->node->os_pid);
 	/* At the start target_open() has said so. */

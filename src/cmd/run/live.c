@@ -379,7 +379,7 @@ int live_watch_schedulers(struct live *l, const struct options *opt, bool work, 
 			  struct error *err)
 {
 	enum sched_watch_how how = work ? opt->schedulers
-				   : gc ? SCHED_WATCH_LOOKS
+				   : gc ? SCHED_WATCH_SAMPLES
 					: SCHED_WATCH_THREADS;
 
 	l->schedulers_ns = clock_monotonic_ns();
@@ -406,11 +406,11 @@ void live_add_schedulers(struct live *l, bool now)
 			.working_ns = spans[i].working_ns,
 			.on_cpu_ns = spans[i].on_cpu_ns,
 			.cpu_wait_ns = spans[i].cpu_wait_ns,
-			.looks = spans[i].looks,
+			.samples = spans[i].samples,
 			.working = spans[i].working,
 			.process = spans[i].process,
 			.port = spans[i].port,
-			.gc_looks = spans[i].gc_looks,
+			.gc_samples = spans[i].gc_samples,
 			.gc = spans[i].gc,
 		};
 
@@ -506,7 +506,8 @@ void live_end_slices(struct live *l)
 	gap_ns = slice_watch_longest_gap(l->slices);
 	l->slices_least_ns = MAX(2 * gap_ns, SLICE_WATCH_LEAST_NS);
 	if (2 * gap_ns > l->slices_ns)
-		log_warn("ebeam: schedulers were once looked at only after %s: what took less than "
+		log_warn("ebeam: two samples of the schedulers were %s apart once: what took less "
+			 "than "
 			 "%s may be missing then",
 			 units_format_ns(gap_ns, gap, sizeof(gap)),
 			 units_format_ns(2 * gap_ns, least, sizeof(least)));
@@ -514,13 +515,13 @@ void live_end_slices(struct live *l)
 	l->slices = NULL;
 }
 
-void live_look(struct live *l)
+void live_update(struct live *l)
 {
 	if (!l->session)
 		return;
 	if (l->resolver && beam_resolver_ranges_changed(l->resolver))
 		set_code(l);
-	session_look(l->session);
+	session_update(l->session);
 }
 
 uint64_t live_counter(struct live *l, enum counter_id id)

@@ -99,10 +99,10 @@ bool live_sees_slices(const struct beam_node *n); /* live_watch_slices() works o
 /* The same of what lasts long: as events. */
 int live_watch_slices(struct live *l, const struct slice_watch_config *config, struct error *err);
 void live_add_slices(struct live *l);
-/* The last of them.  Sets slices_least_ns; warns if looks were too far apart to see all. */
+/* The last of them.  Sets slices_least_ns; warns if samples were too far apart to see all. */
 void live_end_slices(struct live *l);
 /* After records were taken in: tells the probes of code in new places. */
-void live_look(struct live *l);
+void live_update(struct live *l);
 /* So far, whoever counts it. */
 uint64_t live_counter(struct live *l, enum counter_id id);
 /* Counters, `refused` records of the caller's among them, as records of that time. */

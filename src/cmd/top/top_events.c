@@ -260,7 +260,7 @@ static int take_in(struct top_events *e, struct error *err)
 		uint64_t began_ns = clock_monotonic_ns();
 
 		rc = drain(e, err);
-		live_look(&e->live);
+		live_update(&e->live);
 		take_counters(e);
 		rc = rc ? rc : rest(e, began_ns);
 	}

@@ -63,7 +63,7 @@ struct panel *live_top_panel(struct live_top *l)
 	return l->panels[l->top->shown];
 }
 
-/* ---- drawing ------------------------------------------------------------------------------ */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 struct top_view live_top_view(struct live_top *l, struct panel_source *source)
 {
@@ -93,7 +93,7 @@ void live_top_draw(struct live_top *l)
 	l->dirty = false;
 }
 
-/* ---- steps -------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* The next one, and from then on all of them, on a grid: however long each takes. */
 void live_top_set_alarm(struct live_top *l)
@@ -136,7 +136,7 @@ static bool is_last(const struct live_top *l)
 }
 
 /* It was paused or stopped: rates would be means of all that time. */
-static bool nobody_looked(const struct live_top *l)
+static bool was_not_shown(const struct live_top *l)
 {
 	return l->top->node && l->top->read_ns &&
 	       clock_monotonic_ns() - l->top->read_ns > 3 * l->top->step_ns + LONG_NS;
@@ -146,7 +146,7 @@ int live_top_step(struct live_top *l, struct error *err)
 {
 	int rc;
 
-	if (nobody_looked(l)) {
+	if (was_not_shown(l)) {
 		top_forget_before(l->top);
 		l->steps = 0;
 	}
@@ -209,14 +209,14 @@ void live_top_read_nodes(struct live_top *l)
 }
 
 /* Until somebody has its name again. */
-static void look_for_successor(struct live_top *l)
+static void find_successor(struct live_top *l)
 {
 	uint64_t now = clock_monotonic_ns();
 	int pid;
 
-	if (l->top->frame.state != TOP_EXITED || now - l->looked_ns < SUCCESSOR_NS)
+	if (l->top->frame.state != TOP_EXITED || now - l->successor_ns < SUCCESSOR_NS)
 		return;
-	l->looked_ns = now;
+	l->successor_ns = now;
 	pid = top_successor(l->top);
 	if (pid && pid != l->successor)
 		live_top_say(l, "%s runs again, as pid %d: Enter in the panel of nodes looks at it",
@@ -253,7 +253,7 @@ static int tick(void *ctx, struct error *err)
 		l->message[0] = '\0';
 		l->dirty = true;
 	}
-	look_for_successor(l);
+	find_successor(l);
 	watch_events(l);
 	rc = l->due && !l->stepping ? alarm_rings(l, err) : live_top_do_chosen(l, err);
 	if (l->dirty && rc == 0)
@@ -261,7 +261,7 @@ static int tick(void *ctx, struct error *err)
 	return rc;
 }
 
-/* ---- signals ------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static int on_stop(void *ctx, struct error *err)
 {
@@ -289,7 +289,7 @@ static int yield(void *arg, struct error *err)
 	return loop_poll(l->loop, err);
 }
 
-/* ---- the loop ----------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 /* The first frame stands before sampling starts, which takes a moment. */
 static int run(struct live_top *l, struct error *err)

@@ -29,9 +29,9 @@ struct live_top {
 	char message[512]; /* at the bottom; "" = none */
 	uint64_t message_ns;
 	uint64_t step_began_ns;
-	unsigned int steps;  /* of this node */
-	unsigned int frames; /* that were shown with their rates, of all nodes */
-	uint64_t looked_ns;
+	unsigned int steps;	      /* of this node */
+	unsigned int frames;	      /* that were shown with their rates, of all nodes */
+	uint64_t successor_ns;	      /* when one was searched for */
 	int successor;		      /* of the node that has exited; 0 = none yet */
 	int wanted_node;	      /* pid of the one to look at instead; 0 = none */
 	bool due;		      /* a step */
@@ -39,7 +39,7 @@ struct live_top {
 	bool stepping, quit, dirty;
 };
 
-/* ---- top_live.c --------------------------------------------------------------------------- */
+/* ---- top_live.c ------------------------------------------------------------------------------ */
 
 /* At the bottom of the screen, for a while. */
 void live_top_say(struct live_top *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -58,7 +58,7 @@ int live_top_read_panel(struct live_top *l, struct error *err);
 /* The nodes of the host can be read when the one that was looked at is gone, too. */
 void live_top_read_nodes(struct live_top *l);
 
-/* ---- top_live_keys.c ---------------------------------------------------------------------- */
+/* ---- top_live_keys.c ------------------------------------------------------------------------- */
 
 /* All that were typed. */
 int live_top_keys(void *ctx, struct error *err);

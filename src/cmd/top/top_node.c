@@ -186,7 +186,7 @@ static bool is_spare(const struct top *t, const struct sched_one *one)
 }
 
 /* Whether schedulers are still at what the reading before saw; see beam/sched/sched_now.h. */
-static void look_at_schedulers(struct top *t)
+static void sample_schedulers(struct top *t)
 {
 	uint64_t now = clock_monotonic_ns();
 	const struct sched_one *all;
@@ -194,7 +194,7 @@ static void look_at_schedulers(struct top *t)
 
 	if (!t->sched_now)
 		return;
-	sched_now_look(t->sched_now, now);
+	sched_now_sample(t->sched_now, now);
 	all = sched_now_all(t->sched_now, &nr);
 	for (size_t i = 0; i < nr; i++) {
 		const struct sched_one *one = &all[i];
@@ -263,7 +263,7 @@ int top_node_read(struct top *t, struct error *err)
 	read_own(t);
 	t->frame.epoch_ns = clock_realtime_ns();
 	top_frame_update(&t->frame, t->read_ns ? &t->before : NULL, &t->now);
-	look_at_schedulers(t);
+	sample_schedulers(t);
 	t->since_ns = t->read_ns ? t->read_ns : t->now.read_ns;
 	t->read_ns = t->now.read_ns;
 	return 0;

@@ -7,7 +7,7 @@
 
 /* Code comes and goes, and with it names that nobody has any more. */
 #define RENEW_NS 60000000000u
-/* Between two looks at what else there is to do. */
+/* Between two checks for what else there is to do. */
 #define YIELD_NS 10000000u
 
 /* All that a column may show, but what must be walked for, which is read while it is shown: the

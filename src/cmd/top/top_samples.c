@@ -47,7 +47,7 @@ struct top_samples {
 	struct snapshot *snapshot;
 };
 
-/* ---- a node ------------------------------------------------------------------------------- */
+/* ---- a node ---------------------------------------------------------------------------------- */
 
 static int open_live(struct live *l, struct top_samples *s, struct error *err)
 {
@@ -182,7 +182,7 @@ int top_samples_drain(struct top_samples *s, struct error *err)
 		if (n % DRAIN_BATCH == 0 && clock_monotonic_ns() >= deadline)
 			break;
 	}
-	live_look(&s->live);
+	live_update(&s->live);
 	return rc < 0 ? rc : 0;
 }
 
@@ -195,7 +195,7 @@ int top_samples_restart(struct top_samples *s, struct error *err)
 	return rc;
 }
 
-/* ---- a capture ---------------------------------------------------------------------------- */
+/* ---- a capture ------------------------------------------------------------------------------- */
 
 int top_samples_open_capture(struct top_samples **out, const char *path, uint64_t duration_ns,
 			     struct error *err)
@@ -396,7 +396,7 @@ bool top_samples_ended(const struct top_samples *s)
 	return s->ended;
 }
 
-/* ---- both --------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 int top_samples_step(struct top_samples *s, struct top_frame *f, struct error *err)
 {

@@ -58,7 +58,7 @@ void trace_code_open(struct trace *t)
 }
 
 /* Is the code of a module another than it was? */
-static bool look_at(struct trace *t, struct trace_module *m)
+static bool has_module_changed(struct trace *t, struct trace_module *m)
 {
 	struct module now = {0};
 	int rc = module_watch_read(&m->watch, event_run_node(t->run), &now);
@@ -77,7 +77,7 @@ static bool has_changed(struct trace *t)
 
 	t->code.loads = loads;
 	for (size_t i = 0; i < t->code.modules.len; i++)
-		changed = look_at(t, &t->code.modules.data[i]) || changed;
+		changed = has_module_changed(t, &t->code.modules.data[i]) || changed;
 	return changed;
 }
 

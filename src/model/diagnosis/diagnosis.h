@@ -15,7 +15,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-/* ---- what was seen ------------------------------------------------------------------------- */
+/* ---- what was seen --------------------------------------------------------------------------- */
 
 #define SERIES_MAX 64u
 
@@ -68,7 +68,7 @@ struct diagnosed_scheduler {
 	bool dirty;
 	bool offline; /* all of the time: it does not count */
 	unsigned int number;
-	unsigned int nr_busy, nr_seen; /* looks */
+	unsigned int nr_busy, nr_seen; /* scheduler samples */
 	/* Its longest time slice; of a normal one without the time in which its thread waited for a
 	 * CPU. */
 	uint64_t longest_ns;
@@ -139,13 +139,13 @@ struct diagnosed_receiver { /* of messages that timers will send */
 };
 
 struct diagnosed_busy {
-	uint32_t process; /* one of processes */
-	unsigned int looks;
+	uint32_t process;     /* one of processes */
+	unsigned int samples; /* of schedulers */
 };
 
 struct diagnosis {
 	uint64_t duration_ns;
-	unsigned int looks, samples;
+	unsigned int scheduler_samples, samples;
 	bool stopped; /* by a signal or a debugger */
 	/* Samples that saw multi-scheduling blocked; by whom, and whether for dirty schedulers,
 	 * too, as of the last of these. */
@@ -182,13 +182,16 @@ struct diagnosis {
 	VEC(struct diagnosed_scheduler) schedulers;
 	double run_queue;			/* mean length, of one normal scheduler; NAN */
 	double dirty_cpu_queue, dirty_io_queue; /* mean length */
-	/* Looks that saw so many dirty schedulers of a type at work, by their number. */
+	/* Scheduler samples that saw so many dirty schedulers of a type at work, by their
+	 * number. */
 	VEC(uint32_t) dirty_cpu_busy, dirty_io_busy;
-	/* Looks that saw a scheduler run a process; collect garbage; blocked by a lock. */
+	/* Scheduler samples that saw a scheduler run a process; collect garbage; blocked by a
+	 * lock. */
 	unsigned int nr_running, nr_gc, nr_blocked;
 	unsigned int nr_blocked_schedulers; /* how many were, at any time */
 	VEC(struct diagnosed_function) blocked_in;
-	/* Processes by how many of all looks (`looks`) they ran in, most first; not all of them. */
+	/* Processes by how many of all scheduler samples they ran in, most first; not all of
+	 * them. */
 	VEC(struct diagnosed_busy) busy;
 	VEC(uint32_t) collecting; /* processes that were seen collecting, most often first */
 	double literal_collector; /* share of samples in which it had work; NAN */
@@ -209,7 +212,7 @@ const struct series *diagnosis_memory(const struct diagnosis *d, const char *typ
 bool growth_is_steady(double grew, double largest_drop, unsigned int ups);
 void diagnosis_free(struct diagnosis *d); /* the vectors; texts are the caller's */
 
-/* ---- findings ------------------------------------------------------------------------------ */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_CRITICAL };
 /* Certain: it stands in the node's memory.  Likely: most of what was seen says so.  Possible: there

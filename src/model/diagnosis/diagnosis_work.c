@@ -9,7 +9,7 @@
 
 #include "base/compiler.h"
 
-/* ---- rules: nothing moves ------------------------------------------------------------------ */
+/* ---- rules: nothing moves -------------------------------------------------------------------- */
 
 void rule_stopped(struct making *m)
 {
@@ -191,18 +191,18 @@ void rule_long_slices(struct making *m)
 struct dirty_pool {
 	const char *type, *option;
 	double queue;
-	const uint32_t *looks; /* see diagnosis.h */
-	size_t nr_looks;
+	const uint32_t *samples; /* see diagnosis.h */
+	size_t nr_samples;
 };
 
-/* Part of the looks that saw so many of them at work. */
+/* Part of the samples that saw so many of them at work. */
 static double taken_share(const struct dirty_pool *p, unsigned int nr)
 {
 	double all = 0, taken = 0;
 
-	for (size_t i = 0; i < p->nr_looks; i++) {
-		all += p->looks[i];
-		taken += i >= nr ? p->looks[i] : 0;
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		all += p->samples[i];
+		taken += i >= nr ? p->samples[i] : 0;
 	}
 	return all > 0 ? taken / all : 0;
 }
@@ -217,7 +217,7 @@ static double pool_weight(const struct dirty_pool *p, double share)
 	return p->queue >= 0.5 ? 42 + 25 * share : 28;
 }
 
-/* All dirty schedulers of a type at work, in nearly every look or in a good part of them. */
+/* All dirty schedulers of a type at work, in nearly every sample or in a good part of them. */
 static void find_dirty_pool(struct making *m, const struct dirty_pool *p)
 {
 	unsigned int nr = 0, seen = 0, busy = 0, shown = 0;
@@ -249,7 +249,7 @@ static void find_dirty_pool(struct making *m, const struct dirty_pool *p)
 	title_of_all(f, nr, p->type, what.buf);
 	strbuf_free(&what);
 	finding_evidence(
-		f, "they worked in %.0f%% of the looks; %.1f processes waited for one on average",
+		f, "they worked in %.0f%% of the samples; %.1f processes waited for one on average",
 		100.0 * busy / seen, p->queue);
 	for (size_t i = 0; i < m->d->schedulers.len && shown < FINDING_NAMES_SHOWN; i++) {
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
@@ -274,7 +274,7 @@ void rule_dirty_pools(struct making *m)
 						m->d->dirty_io_busy.data, m->d->dirty_io_busy.len});
 }
 
-/* ---- rules: who waits for whom ------------------------------------------------------------- */
+/* ---- rules: who waits for whom --------------------------------------------------------------- */
 
 static void add_rate(struct strbuf *out, double n)
 {
@@ -491,7 +491,7 @@ void rule_restarts(struct making *m)
 	}
 }
 
-/* ---- rules: CPU ---------------------------------------------------------------------------- */
+/* ---- rules: CPU ------------------------------------------------------------------------------ */
 
 #define WAITED_LEAST 0.1 /* cores */
 
@@ -552,7 +552,7 @@ void rule_run_queues(struct making *m)
 
 static bool keeps_busy(const struct diagnosis *d, const struct diagnosed_busy *b)
 {
-	return d->looks >= 50 && b->looks >= 0.8 * d->looks;
+	return d->scheduler_samples >= 50 && b->samples >= 0.8 * d->scheduler_samples;
 }
 
 /* What a node does with its CPU is no fault, but asked for first. */
@@ -568,13 +568,14 @@ void rule_busiest(struct making *m)
 	who = finding_process_text(diagnosed_at(d, most->process));
 	f = finding_begin(m, "busiest_process", 12, FINDING_CERTAIN,
 			  "%s keeps one scheduler busy for %.0f%% of the time", who,
-			  100.0 * most->looks / d->looks);
-	finding_evidence(f, "it ran in %u of %u looks at the schedulers", most->looks, d->looks);
+			  100.0 * most->samples / d->scheduler_samples);
+	finding_evidence(f, "it ran in %u of %u samples of the schedulers", most->samples,
+			 d->scheduler_samples);
 	finding_tell_process(m, f, diagnosed_at(d, most->process));
 	free(who);
 	for (size_t i = 1; i < d->busy.len && keeps_busy(d, &d->busy.data[i]); i++) {
 		who = finding_process_text(diagnosed_at(d, d->busy.data[i].process));
-		finding_evidence(f, "so does %s, in %u of them", who, d->busy.data[i].looks);
+		finding_evidence(f, "so does %s, in %u of them", who, d->busy.data[i].samples);
 		free(who);
 	}
 	finding_command(f, "record -d 10");
@@ -586,7 +587,8 @@ void rule_gc(struct making *m)
 {
 	const struct diagnosis *d = m->d;
 	double share = d->nr_running ? (double)d->nr_gc / d->nr_running : 0;
-	double collecting = d->looks ? (double)d->nr_gc / d->looks : 0; /* schedulers */
+	double collecting =
+		d->scheduler_samples ? (double)d->nr_gc / d->scheduler_samples : 0; /* schedulers */
 	bool much = share >= 0.3 && collecting >= GC_SCHEDULERS;
 	struct finding *f;
 
@@ -595,10 +597,11 @@ void rule_gc(struct making *m)
 		return;
 	f = finding_begin(m, "gc", much ? 42 + 50 * share : 25, FINDING_LIKELY,
 			  "%.0f%% of the work of schedulers is garbage collection", 100 * share);
-	finding_evidence(f,
-			 "%u of %u looks at schedulers that ran a process saw it collect: that is "
-			 "%.0f%% of one scheduler",
-			 d->nr_gc, d->nr_running, 100 * collecting);
+	finding_evidence(
+		f,
+		"%u of %u samples of schedulers that ran a process saw it collect: that is "
+		"%.0f%% of one scheduler",
+		d->nr_gc, d->nr_running, 100 * collecting);
 	for (size_t i = 0; i < MIN(d->collecting.len, (size_t)FINDING_NAMES_SHOWN); i++) {
 		const struct diagnosed_process *p = diagnosed_at(d, d->collecting.data[i]);
 		struct texts t = {.nr = 0};
@@ -624,7 +627,7 @@ void rule_locks(struct making *m)
 			  "schedulers wait for locks of the VM");
 	finding_evidence(
 		f,
-		"in %u of %u looks at schedulers that ran a process the thread slept in futex(2)",
+		"in %u of %u samples of schedulers that ran a process the thread slept in futex(2)",
 		d->nr_blocked, d->nr_running);
 	for (size_t i = 0; i < MIN(d->blocked_in.len, (size_t)FINDING_NAMES_SHOWN); i++)
 		finding_evidence(f, "%u of these in %s", d->blocked_in.data[i].nr,

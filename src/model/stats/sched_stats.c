@@ -39,7 +39,7 @@ const char *sched_left_name(enum sched_left left)
 	return names[left];
 }
 
-/* ---- processes that run or are to run ------------------------------------------------------ */
+/* ---- processes that run or are to run -------------------------------------------------------- */
 
 /* What is known of a process since then may have been missed. */
 static bool is_gap(const struct sched_stats *s, uint64_t since_ns)
@@ -97,7 +97,7 @@ static struct sched_process *set(struct sched_stats *s, uint64_t epid, uint32_t 
 	return p;
 }
 
-/* ---- schedulers ---------------------------------------------------------------------------- */
+/* ---- schedulers ------------------------------------------------------------------------------ */
 
 static void clock_pass(struct sched_clock *c, uint64_t now, uint64_t ts_ns)
 {
@@ -175,7 +175,7 @@ const char *sched_source_name(enum sched_source source)
 	static const char *const names[] = {
 		[SCHED_SOURCE_VM] = "vm",
 		[SCHED_SOURCE_EVENTS] = "events",
-		[SCHED_SOURCE_LOOKS] = "looks",
+		[SCHED_SOURCE_SAMPLES] = "samples",
 	};
 
 	return names[source];
@@ -206,12 +206,12 @@ void sched_cpu_utilization(const struct sched_stats *s, const struct sched_cpu *
 		out->source = SCHED_SOURCE_EVENTS;
 		out->percent = by_events;
 	} else if (!isnan(by_memory)) {
-		out->source = SCHED_SOURCE_LOOKS;
+		out->source = SCHED_SOURCE_SAMPLES;
 		out->error = sched_use_error(use);
 	}
 	out->parts = sched_use_parts(use, out->percent);
-	/* Of a recording without looks: events do not tell of ports. */
-	if (!use->looks)
+	/* Of a recording without samples: events do not tell of ports. */
+	if (!use->samples)
 		out->parts.process = fmin(sched_clock_percent(&cpu->busy), out->percent);
 }
 
@@ -282,7 +282,7 @@ void sched_stats_begin(struct sched_stats *s, enum thread_type type, uint16_t nu
 		cpu->began = busy ? SCHED_BEGAN_BUSY : SCHED_BEGAN_IDLE;
 }
 
-/* ---- slices -------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 static struct sched_count *count_of(struct sched_stats *s, uint32_t process)
 {
@@ -421,7 +421,7 @@ static void goes_out(struct sched_stats *s, uint64_t epid, const struct event *e
 
 	if (p && p->state == RUNNING && !is_gap(s, p->since_ns))
 		count_slice(s, p, ev->ts_ns, reductions);
-	/* Between its looking into an empty mailbox and here a message came. */
+	/* Between its check of an empty mailbox and here a message came. */
 	if (woken && status == EVENT_WORD_WAITING)
 		status = EVENT_WORD_RUNNABLE;
 	left = how_left(word, status, reductions);
@@ -556,7 +556,7 @@ static void was_long(struct sched_stats *s, const struct event *ev)
 	s->nr_longest += s->nr_longest < SCHED_STATS_LONGEST;
 }
 
-/* ---- interface ----------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 void sched_stats_open(struct sched_stats *s, struct event_stream *stream, enum process_group_by by,
 		      uint32_t max_groups, uint32_t max_processes, uint64_t start_ns)

@@ -64,9 +64,9 @@ struct sched_cpu {
 /* Where its utilization comes from. */
 enum sched_source {
 	SCHED_SOURCE_NONE,
-	SCHED_SOURCE_VM,     /* the VM's own account */
-	SCHED_SOURCE_EVENTS, /* scheduler_active; of a dirty one process_scheduled */
-	SCHED_SOURCE_LOOKS,  /* at its memory, at times */
+	SCHED_SOURCE_VM,      /* the VM's own account */
+	SCHED_SOURCE_EVENTS,  /* scheduler_active; of a dirty one process_scheduled */
+	SCHED_SOURCE_SAMPLES, /* at its memory, at times */
 };
 const char *sched_source_name(enum sched_source source); /* NULL: none */
 
@@ -160,7 +160,7 @@ void sched_stats_restart(struct sched_stats *s);
 double sched_clock_percent(const struct sched_clock *c);
 /* How busy a scheduler is by its events alone: percent, NaN if that is not known. */
 double sched_cpu_by_events(const struct sched_cpu *cpu);
-/* How busy it is: counted by the VM, or by events if none is missing, or by looks. */
+/* How busy it is: counted by the VM, or by events if none is missing, or by samples. */
 void sched_cpu_utilization(const struct sched_stats *s, const struct sched_cpu *cpu,
 			   struct sched_utilization *out);
 /* Indices of the schedulers, by type and number, into order[] (room for cpus.len). */

@@ -7,33 +7,33 @@
 /* Of the time, what the VM may not have counted: until a request of the node's switched it on. */
 #define EXACT_PART 0.99
 
-/* Each span by its own time: how often it is looked at is not the same in all of them. */
-static void add_looks(struct sched_use *u, const struct event *ev)
+/* Each span by its own time: how often it is sampled is not the same in all of them. */
+static void add_samples(struct sched_use *u, const struct event *ev)
 {
-	double ns = (double)ev->u.scheduler.duration_ns, looks = ev->u.scheduler.looks;
-	double work_ns = ns * ev->u.scheduler.working / looks;
-	/* As if it had been seen once more at work and once more at rest: a few looks that agree
+	double ns = (double)ev->u.scheduler.duration_ns, samples = ev->u.scheduler.samples;
+	double work_ns = ns * ev->u.scheduler.working / samples;
+	/* As if it had been seen once more at work and once more at rest: a few samples that agree
 	 * prove little. */
-	double spread = (ev->u.scheduler.working + 1.0) / (looks + 2.0);
+	double spread = (ev->u.scheduler.working + 1.0) / (samples + 2.0);
 
 	u->all_seen_ns += ev->u.scheduler.duration_ns;
 	u->all_seen_work_ns += work_ns;
-	u->process_ns += ns * ev->u.scheduler.process / looks;
-	u->port_ns += ns * ev->u.scheduler.port / looks;
+	u->process_ns += ns * ev->u.scheduler.process / samples;
+	u->port_ns += ns * ev->u.scheduler.port / samples;
 	if (ev->u.scheduler.working_ns != SCHEDULER_UNKNOWN)
 		return;
 	u->seen_ns += ev->u.scheduler.duration_ns;
 	u->seen_work_ns += work_ns;
-	u->seen_variance += ns * ns * spread * (1 - spread) / looks;
+	u->seen_variance += ns * ns * spread * (1 - spread) / samples;
 }
 
 static void add_gc(struct sched_use *u, const struct event *ev)
 {
-	uint32_t looks = ev->u.scheduler.gc_looks, gc = ev->u.scheduler.gc;
+	uint32_t samples = ev->u.scheduler.gc_samples, gc = ev->u.scheduler.gc;
 
 	u->gc_seen_ns += ev->u.scheduler.duration_ns;
-	u->gc_ns += (double)ev->u.scheduler.duration_ns * gc / looks;
-	u->gc_looks += looks;
+	u->gc_ns += (double)ev->u.scheduler.duration_ns * gc / samples;
+	u->gc_samples += samples;
 	u->gc += gc;
 }
 
@@ -45,11 +45,11 @@ void sched_use_add(struct sched_use *u, const struct event *ev)
 		u->counted_ns += ns;
 		u->counted_work_ns += ev->u.scheduler.working_ns;
 	}
-	if (ev->u.scheduler.looks)
-		add_looks(u, ev);
-	if (ev->u.scheduler.gc_looks)
+	if (ev->u.scheduler.samples)
+		add_samples(u, ev);
+	if (ev->u.scheduler.gc_samples)
 		add_gc(u, ev);
-	u->looks += ev->u.scheduler.looks;
+	u->samples += ev->u.scheduler.samples;
 	if (ev->u.scheduler.on_cpu_ns == SCHEDULER_UNKNOWN ||
 	    ev->u.scheduler.cpu_wait_ns == SCHEDULER_UNKNOWN)
 		return;
@@ -106,9 +106,9 @@ double sched_use_gc(const struct sched_use *u)
 double sched_use_gc_error(const struct sched_use *u)
 {
 	/* As if it had been seen once more collecting, and once more not, as above. */
-	double looks = (double)u->gc_looks, part = ((double)u->gc + 1) / (looks + 2);
+	double samples = (double)u->gc_samples, part = ((double)u->gc + 1) / (samples + 2);
 
-	return u->gc_looks ? 200 * sqrt(part * (1 - part) / looks) : NAN;
+	return u->gc_samples ? 200 * sqrt(part * (1 - part) / samples) : NAN;
 }
 
 bool sched_use_is_exact(const struct sched_use *u)
@@ -121,7 +121,7 @@ struct sched_parts sched_use_parts(const struct sched_use *u, double whole)
 {
 	struct sched_parts p = {NAN, NAN, NAN};
 
-	if (u->looks && whole == 0)
+	if (u->samples && whole == 0)
 		return (struct sched_parts){0};
 	if (u->all_seen_work_ns <= 0 || isnan(whole))
 		return p;

@@ -10,33 +10,33 @@
 
 struct sched_use {
 	uint64_t counted_ns, counted_work_ns; /* the VM counted */
-	uint64_t seen_ns;		      /* looks only: */
+	uint64_t seen_ns;		      /* samples only: */
 	double seen_work_ns, seen_variance;   /* ns, ns^2 */
-	uint64_t all_seen_ns;		      /* looks, whether the VM counted or not: */
+	uint64_t all_seen_ns;		      /* samples, whether the VM counted or not: */
 	double all_seen_work_ns;
 	double process_ns, port_ns; /* of it */
-	uint64_t looks;
+	uint64_t samples;
 	uint64_t on_cpu_ns, cpu_wait_ns, thread_ns; /* of thread_ns */
-	/* Looks told whether it collects garbage: */
+	/* Samples told whether it collects garbage: */
 	uint64_t gc_seen_ns;
 	double gc_ns;
-	uint64_t gc_looks, gc;
+	uint64_t gc_samples, gc;
 };
 
 void sched_use_add(struct sched_use *u, const struct event *ev);
 
 /* Percent each; NaN = not known. */
 double sched_use_counted(const struct sched_use *u); /* by the VM's own account */
-double sched_use_seen(const struct sched_use *u);    /* by looks alone */
+double sched_use_seen(const struct sched_use *u);    /* by samples alone */
 double sched_use_work(const struct sched_use *u);    /* the best of both */
 double sched_use_on_cpu(const struct sched_use *u);
 double sched_use_cpu_wait(const struct sched_use *u);
 /* Of the time in which it was to run: what it had to wait for a CPU. */
 double sched_use_waited(const struct sched_use *u);
-/* Points that sched_use_work() may be wrong by: two standard deviations of its looks. */
+/* Points that sched_use_work() may be wrong by: two standard deviations of its samples. */
 double sched_use_error(const struct sched_use *u);
 /* Percent of the time in which it collects garbage; NaN = nobody looked.  And points that it may be
- * wrong by, two standard deviations: less if collections last longer than looks are apart. */
+ * wrong by, two standard deviations: less if collections last longer than samples are apart. */
 double sched_use_gc(const struct sched_use *u);
 double sched_use_gc_error(const struct sched_use *u);
 /* The VM counted (nearly) all the time. */

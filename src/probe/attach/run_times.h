@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What one run of a BPF program takes, learned in a short while in which the kernel measures it:
- * as long as it does, each run of any program takes longer by two looks at a clock, which is more
- * than a program that only counts takes itself.  Pure logic.
+ * as long as it does, each run of any program takes longer by two readings of a clock, which is
+ * more than a program that only counts takes itself.  Pure logic.
  */
 #ifndef EBEAM_PROBE_RUN_TIMES_H
 #define EBEAM_PROBE_RUN_TIMES_H

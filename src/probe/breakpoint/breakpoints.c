@@ -46,7 +46,7 @@
 /* At its maximum speed a thread goes on at one sample in so many. */
 #define ONE_SAMPLE_IN 2
 
-#define LIST_NS 1000000000u /* between looks for new threads */
+#define LIST_NS 1000000000u /* between searches for new threads */
 /* A program that nobody has seen run takes so long; and of so many runs on what it did take is
  * known. */
 #define PROGRAM_NS 1000u
@@ -63,7 +63,7 @@ static bool thread_used_ns(int os_pid, int os_tid, uint64_t *ns)
 	return true;
 }
 
-/* ---- one thread ---------------------------------------------------------------------------- */
+/* ---- one thread ------------------------------------------------------------------------------ */
 
 static void disarm(struct armed *a)
 {
@@ -129,7 +129,7 @@ static int arm(struct breakpoints *b, struct watched_thread *t, unsigned int i, 
 }
 
 /* Takes in what happened to one event: its hits are paid. */
-static bool look(struct breakpoints *b, struct watched_thread *t, unsigned int i)
+static bool read_hits(struct breakpoints *b, struct watched_thread *t, unsigned int i)
 {
 	struct armed *a = &t->armed[i];
 	struct entry_use *use = entry_use(b, i);
@@ -231,7 +231,7 @@ static void top_up(struct breakpoints *b, struct watched_thread *t, unsigned int
 		return;
 	a->given += hits;
 	/* It may have been off before, and hit since. */
-	if (look(b, t, i) && a->hits >= before)
+	if (read_hits(b, t, i) && a->hits >= before)
 		again(b, t, i, hits, false);
 }
 
@@ -295,7 +295,7 @@ static void tick_thread(struct breakpoints *b, struct watched_thread *t, uint64_
 		if (!b->places[i].addr)
 			continue;
 		if (t->armed[i].fd >= 0)
-			look(b, t, i);
+			read_hits(b, t, i);
 		off = off || is_spent(&t->armed[i]);
 		if (entry_use(b, i))
 			breakpoints_tick_entry(b, t, i, t->used_ns - used);
@@ -404,7 +404,7 @@ static void go_on_by_chance(struct breakpoints *b)
 	}
 }
 
-/* ---- all threads --------------------------------------------------------------------------- */
+/* ---- all threads ----------------------------------------------------------------------------- */
 
 static struct watched_thread *thread_of(struct breakpoints *b, int os_tid)
 {
@@ -619,7 +619,7 @@ static uint64_t take_away(struct breakpoints *b, unsigned int i)
 		struct armed *a = &t->armed[i];
 
 		if (a->fd >= 0)
-			look(b, t, i);
+			read_hits(b, t, i);
 		if (a->fd < 0)
 			from_ns = MIN(from_ns, a->since_ns);
 		else if (a->hits >= a->given)

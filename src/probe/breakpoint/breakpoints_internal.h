@@ -76,7 +76,7 @@ struct breakpoints {
 	uint64_t cpu_ns; /* that the threads used since they are watched */
 	uint64_t listed_ns, ticked_ns, opened_ns;
 	double idle_credit;   /* hits, of the node: it is limited as if it was as busy as that */
-	uint64_t idle_cpu_ns; /* cpu_ns, as that was last looked at */
+	uint64_t idle_cpu_ns; /* cpu_ns, as that was last read */
 	unsigned int hit_ns;  /* with the program, as it runs */
 	uint64_t waiting_ns;  /* since when a thread could go on, and waits for others; 0 = none */
 	uint64_t random;      /* random.h */
@@ -106,7 +106,7 @@ static inline struct entry_use *entry_use(struct breakpoints *b, unsigned int i)
 void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, unsigned int i,
 			    uint64_t used_ns);
 /* What an entry missed so far at a place that is left, or that begins another window before the
- * last was looked at. */
+ * last was read. */
 void breakpoints_keep_gap(struct breakpoints *b, struct watched_thread *t, unsigned int i);
 /* The hits of a place are spent, if not before: where was that? */
 void breakpoints_spent(const struct breakpoints *b, struct watched_thread *t, unsigned int i);

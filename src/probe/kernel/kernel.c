@@ -22,7 +22,7 @@ static bool has_helper(enum bpf_func_id helper)
 	       libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, helper, NULL) != 0;
 }
 
-/* The verifier looks at each map that a program names. */
+/* The verifier examines each map that a program names. */
 static bool try_growing_map(void)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);

@@ -37,7 +37,7 @@
 #define MOST_LONGER 2.0
 /* A round may cost so many times what is planned, as it is measured ms by ms. */
 #define RESERVE 1.25
-/* Looks on credit; all of them may take this part of the income. */
+/* Windows on credit; all of them may take this part of the income. */
 #define ASK_AGAIN_NS 1e9
 #define ASK_WINDOWS  4.0 /* of the shortest ones at most; less as soon as it is proven */
 #define ASK_STEP_NS  1000000u

@@ -18,7 +18,7 @@
 struct known {
 	char name[128];
 	uint64_t addr; /* 0 = not found */
-	bool busy;     /* being looked for */
+	bool busy;     /* being searched */
 	char reason[128];
 };
 
@@ -39,10 +39,10 @@ struct functions {
 	VEC(struct known *) names;
 	VEC(struct callees *) callees;
 	VEC(struct atom_call) atom_calls;
-	uint64_t atom; /* of atom_calls; 0 = not looked for yet */
+	uint64_t atom; /* of atom_calls; 0 = not searched yet */
 };
 
-/* ---- sets ----------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 bool function_set_has(const struct function_set *s, uint64_t addr)
 {
@@ -80,7 +80,7 @@ static void set_free(struct function_set *s)
 	vec_free(&s->at);
 }
 
-/* ---- what code calls ------------------------------------------------------------------------ */
+/* ---- what code calls ------------------------------------------------------------------------- */
 
 static bool is_start(struct functions *f, uint64_t addr)
 {
@@ -107,7 +107,7 @@ static bool add_calls(struct functions *f, const struct code_bytes *code, bool p
 	return nr != SIZE_MAX;
 }
 
-static bool look_at(struct functions *f, uint64_t addr, struct function_set *out, bool *only_jump)
+static bool scan_code(struct functions *f, uint64_t addr, struct function_set *out, bool *only_jump)
 {
 	struct code_bytes code = {.addr = addr};
 	uint64_t start, end;
@@ -135,7 +135,7 @@ static struct callees *callees(struct functions *f, uint64_t addr)
 			return f->callees.data[i];
 	c = xcalloc(1, sizeof(*c));
 	c->function = addr;
-	c->ok = look_at(f, addr, &c->set, &c->only_jump);
+	c->ok = scan_code(f, addr, &c->set, &c->only_jump);
 	vec_push(&f->callees, c);
 	return c;
 }
@@ -201,7 +201,7 @@ static bool instruction_calls(struct functions *f, const char *name, struct func
 	return true;
 }
 
-/* ---- calls with an atom --------------------------------------------------------------------- */
+/* ---- calls with an atom ---------------------------------------------------------------------- */
 
 #define TEXT_MAX_SIZE	 ((uint64_t)64 << 20)
 #define MAX_INSTRUCTIONS 12 /* from the load of the argument to the call */
@@ -264,7 +264,7 @@ void functions_fifth_atom(struct functions *f, const char *atom, uint64_t addr, 
 	}
 }
 
-/* ---- a recipe ------------------------------------------------------------------------------- */
+/* ---- a recipe -------------------------------------------------------------------------------- */
 
 static void __attribute__((format(printf, 2, 3))) refuse(struct known *k, const char *fmt, ...)
 {
@@ -377,7 +377,7 @@ static const struct recipe *recipe_of(const struct functions *f, const char *nam
 	return NULL;
 }
 
-/* ---- by name -------------------------------------------------------------------------------- */
+/* ---- by name --------------------------------------------------------------------------------- */
 
 /* What extensions link to: these stay exported (OTP 29 hides the rest). */
 static bool is_for_extensions(const char *name)
@@ -407,7 +407,7 @@ static void refuse_inlined(struct functions *f, const struct recipe *r, struct k
 	k->addr = 0;
 }
 
-static void look_for(struct functions *f, struct known *k)
+static void find_address(struct functions *f, struct known *k)
 {
 	const struct recipe *r = recipe_of(f, k->name);
 
@@ -434,7 +434,7 @@ static struct known *known(struct functions *f, const char *name)
 	memcpy(k->name, name, strlen(name) + 1);
 	vec_push(&f->names, k);
 	k->busy = true;
-	look_for(f, k);
+	find_address(f, k);
 	k->busy = false;
 	return k;
 }
@@ -474,7 +474,7 @@ const char *functions_recipe(const struct functions *f, unsigned int i)
 	return NULL;
 }
 
-/* ---- opening -------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 void functions_open_space(struct functions **out, const struct function_space *space)
 {

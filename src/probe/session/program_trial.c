@@ -45,7 +45,7 @@ struct trial_run {
 
 static _Thread_local struct trial_run *running; /* NULL: programs are loaded to be run */
 
-/* ---- a node that is none ------------------------------------------------------------------ */
+/* ---- a node that is none --------------------------------------------------------------------- */
 
 /* Of OTP 27; only the last of these makes other code of programs. */
 static struct id_table some_table(unsigned int otp)
@@ -90,7 +90,7 @@ void program_trials_config(struct session_config *c, struct source_plan *plan,
 	};
 }
 
-/* ---- what the kernel made of it ------------------------------------------------------------ */
+/* ---- what the kernel made of it -------------------------------------------------------------- */
 
 /* What the kernel shows of a program. */
 struct shown {
@@ -152,7 +152,7 @@ static unsigned int deepest(const struct shown *s, const struct verifier_log *lo
 	return verifier_log_deepest(log, &code);
 }
 
-static void look_at(struct program_trial *t, int fd)
+static void examine(struct program_trial *t, int fd)
 {
 	struct shown s;
 
@@ -163,7 +163,7 @@ static void look_at(struct program_trial *t, int fd)
 	shown_free(&s);
 }
 
-/* ---- loading ------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static int load(struct bpf_program *prog, const struct bpf_prog_load_opts *like,
 		unsigned int log_level, char *log, size_t log_size)
@@ -202,7 +202,7 @@ static void try_program(struct trial_run *run, struct bpf_program *prog,
 		if (run->keep_logs)
 			t.log = whole_log(prog, like);
 	} else {
-		look_at(&t, fd);
+		examine(&t, fd);
 		close(fd);
 		if (t.private_stack > 0 && bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE) {
 			t.rc = -ENOTSUP;
@@ -228,7 +228,7 @@ static int before_load(struct bpf_program *prog, struct bpf_prog_load_opts *opts
 	return bpf_program__set_insns(prog, nothing, ARRAY_SIZE(nothing));
 }
 
-/* ---- objects ------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *section;

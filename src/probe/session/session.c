@@ -398,11 +398,11 @@ static int start_events(struct session *s, struct error *err)
 	return 0;
 }
 
-void session_look(struct session *s)
+void session_update(struct session *s)
 {
 	uint64_t now = clock_monotonic_ns();
 
-	session_look_at_cpus(s);
+	session_follow_cpus(s);
 	set_pair_cost(s);
 	if ((!s->config.events && !s->config.calls) || now - s->cleaned_ns < CLEAN_NS)
 		return;

@@ -102,7 +102,7 @@ int session_add_thread(struct session *s, uint64_t thread_pointer, const struct 
 		       struct error *err);
 
 /* To be called now and then while it runs: forgets threads that ended. */
-void session_look(struct session *s);
+void session_update(struct session *s);
 
 /* What call_probes.h and breakpoints.h need; false if the session is without calls, or the kernel
  * refuses their programs (config.calls_beside). */

@@ -110,7 +110,7 @@ uint64_t session_sample_less(struct session *s, unsigned int weight)
 	return clock_monotonic_ns();
 }
 
-void session_look_at_cpus(struct session *s)
+void session_follow_cpus(struct session *s)
 {
 	char message[1024];
 	ssize_t len;

@@ -49,7 +49,7 @@ int session_create_rings(struct session *s, struct error *err);
 int session_install_rings(struct session *s, struct error *err);
 /* Sampling begins; -errno.  Then, now and again: what has come on line is sampled, too. */
 int session_sample_cpus(struct session *s);
-void session_look_at_cpus(struct session *s);
+void session_follow_cpus(struct session *s);
 void session_leave_cpus(struct session *s);
 
 #endif

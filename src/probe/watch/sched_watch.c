@@ -19,18 +19,18 @@
 #include "beam/sched/sched_work.h"
 #include "target/proc.h"
 
-#define CPU_PART     0.020     /* of a core: what looking may take */
+#define CPU_PART     0.020     /* of a core: what sampling may take */
 #define PERIOD_MIN   500000u   /* ns */
-#define PERIOD_FIRST 1000000u  /* until it is known what a look costs */
+#define PERIOD_FIRST 1000000u  /* until it is known what a sample costs */
 #define PERIOD_MAX   20000000u /* thousands of schedulers */
 #define PERIOD_EXACT 8000000u  /* while the VM counts: only what they work on is to be seen */
-#define PERIOD_GC    1000000u  /* looks for collections need not be closer */
-#define PERIOD_AGREE 10000000u /* if all looks see the same: a span has enough of them to judge */
-#define PACE_LOOKS   32	       /* looks after which period and CPU are chosen anew */
+#define PERIOD_GC    1000000u  /* samples for collections need not be closer */
+#define PERIOD_AGREE 10000000u /* if all samples see the same: a span has enough of them to judge */
+#define PACE_SAMPLES 32	       /* samples after which period and CPU are chosen anew */
 #define MOVE_NS	     50000u    /* a moment's sleep, after which the kernel chooses the CPU */
 #define MOST_APART   64u       /* so many times as seldom, if moves are kept from a CPU */
 /* As sure as it need be: half a point (1 sigma) after 10 s of whether it works, a point of what at.
- * Looks a second, times the variance of one. */
+ * Samples a second, times the variance of one. */
 #define ENOUGH_WORKING 4000.0
 #define ENOUGH_WORK    1000.0
 /* A tenth of a point of how long it collects, which is a small part of the time. */
@@ -40,11 +40,11 @@
 #define SPAN_FEW_NS   500000000u
 #define SPAN_MANY_NS  1000000000u
 #define MANY	      64 /* schedulers, whose accounts take their time to read */
-#define AGREE_LOOKS   30
+#define AGREE_SAMPLES 30
 #define AGREE_POINTS  0.02
 #define AGREE_SPREADS 5
 #define MOST_DOUBTS   2
-#define LATE_NS	      1000000u /* a look that comes later than that was kept from it */
+#define LATE_NS	      1000000u /* a sample that comes later than that was kept from it */
 
 struct watched {
 	enum thread_type type;
@@ -52,7 +52,7 @@ struct watched {
 	int os_tid; /* 0 = not known */
 	bool distrusted;
 	unsigned int doubts; /* spans in a row in which what the VM counted cannot be true */
-	uint32_t looks, working, process, port, gc_looks, gc;
+	uint32_t samples, working, process, port, gc_samples, gc;
 	struct sched_clock_read clock;
 	struct proc_thread_times times;
 	bool has_times;
@@ -65,20 +65,20 @@ struct sched_watch {
 	VEC(struct watched) all; /* by place in sched_work_all(), if there is `work` */
 	VEC(struct sched_span) spans;
 	bool counts; /* what the VM counts is taken */
-	bool gc;     /* whether they collect garbage is looked at */
+	bool gc;     /* whether they collect garbage is sampled */
 	bool realtime;
 	uint64_t cut_ns;
 	pthread_t thread;
 	bool running;
 	unsigned int moves_apart;   /* of the thread alone */
 	atomic_bool stop, exact;    /* exact: the VM counted all of the last span */
-	_Atomic uint64_t due_ns;    /* the next look */
-	_Atomic uint64_t enough_ns; /* looks need not be closer */
+	_Atomic uint64_t due_ns;    /* the next sample */
+	_Atomic uint64_t enough_ns; /* samples need not be closer */
 	pthread_mutex_t lock;	    /* of what follows, of `work` and of what was seen */
-	uint64_t unseen_ns;	    /* of this span, looks that were due were not taken */
+	uint64_t unseen_ns;	    /* of this span, samples that were due were not taken */
 };
 
-/* ---- the thread ---------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 uint64_t sched_watch_next(uint64_t *random, uint64_t begin_ns, uint64_t period_ns)
 {
@@ -86,43 +86,43 @@ uint64_t sched_watch_next(uint64_t *random, uint64_t begin_ns, uint64_t period_n
 	return begin_ns + (random_next(random) >> 11) % period_ns;
 }
 
-uint64_t sched_watch_period(uint64_t cost_ns, uint64_t looks)
+uint64_t sched_watch_period(uint64_t cost_ns, uint64_t samples)
 {
-	double period = looks ? (double)cost_ns / (double)looks / CPU_PART : PERIOD_FIRST;
+	double period = samples ? (double)cost_ns / (double)samples / CPU_PART : PERIOD_FIRST;
 
 	return period < PERIOD_MIN   ? PERIOD_MIN
 	       : period > PERIOD_MAX ? PERIOD_MAX
 				     : (uint64_t)period;
 }
 
-/* Where all looks see the same, few of them tell it; but as long as they are few, others might
+/* Where all samples see the same, few of them tell it; but as long as they are few, others might
  * follow (Laplace). */
-uint64_t sched_watch_enough(double per_s, uint32_t looks, uint32_t seen)
+uint64_t sched_watch_enough(double per_s, uint32_t samples, uint32_t seen)
 {
-	double part = (seen + 1.0) / (looks + 2.0);
+	double part = (seen + 1.0) / (samples + 2.0);
 
 	return (uint64_t)(1e9 / (per_s * part * (1 - part)));
 }
 
-static void look(struct sched_watch *w, bool dirty)
+static void sample(struct sched_watch *w, bool dirty)
 {
 	const struct sched_worker *all;
 	uint32_t nr, nr_normal;
 
-	sched_work_look(w->work, dirty);
+	sched_work_sample(w->work, dirty);
 	if (w->gc)
-		sched_work_look_gc(w->work);
+		sched_work_sample_gc(w->work);
 	all = sched_work_all(w->work, &nr, &nr_normal);
 	for (uint32_t i = 0; i < (dirty ? nr : nr_normal); i++) {
 		struct watched *one = &w->all.data[i];
 
 		if (all[i].doing == SCHED_DOING_UNKNOWN)
 			continue;
-		one->looks++;
+		one->samples++;
 		one->working += all[i].doing != SCHED_DOING_NOTHING;
 		one->process += all[i].doing == SCHED_DOING_PROCESS;
 		one->port += all[i].doing == SCHED_DOING_PORT;
-		one->gc_looks += all[i].gc_known;
+		one->gc_samples += all[i].gc_known;
 		one->gc += all[i].gc;
 	}
 }
@@ -157,15 +157,15 @@ static bool move(struct sched_watch *w)
 }
 
 /*
- * Who looks only when a CPU is left over sees mostly schedulers that are about to sleep: it must
- * not wait for those that it looks at, not even for a moment.  False: it waits its turn.
+ * Who samples only when a CPU is left over sees mostly schedulers that are about to sleep: it must
+ * not wait for those that it samples, not even for a moment.  False: it waits its turn.
  */
 static bool come_at_once(const struct sched_watch *w)
 {
 	int rc = w->realtime ? thread_come_at_once() : -ECANCELED;
 
 	if (rc)
-		log_debug("schedulers are looked at less promptly: %s",
+		log_debug("schedulers are sampled less promptly: %s",
 			  w->realtime ? error_text(-rc) : "--no-realtime");
 	return rc == 0;
 }
@@ -186,13 +186,13 @@ static void *watch_main(void *arg)
 		clock_sleep_until(due);
 		pthread_mutex_lock(&w->lock);
 		w->unseen_ns += late_ns(due, clock_monotonic_ns());
-		look(w, n % DIRTY_EVERY == 0);
+		sample(w, n % DIRTY_EVERY == 0);
 		pthread_mutex_unlock(&w->lock);
-		if (n % PACE_LOOKS == 0) {
+		if (n % PACE_SAMPLES == 0) {
 			moves = moves && (++paces % w->moves_apart || move(w));
 			cost = clock_thread_ns() - paced_ns;
 			paced_ns += cost;
-			period = (3 * period + sched_watch_period(cost, PACE_LOOKS)) / 4;
+			period = (3 * period + sched_watch_period(cost, PACE_SAMPLES)) / 4;
 		}
 		/* Those that were missed are not made up for. */
 		begin = MAX(begin + apart, clock_monotonic_ns());
@@ -200,21 +200,21 @@ static void *watch_main(void *arg)
 	return NULL;
 }
 
-/* ---- spans --------------------------------------------------------------------------------- */
+/* ---- spans ----------------------------------------------------------------------------------- */
 
 bool sched_watch_agrees(uint64_t working_ns, uint64_t duration_ns, uint64_t unseen_ns,
-			uint32_t looks, uint32_t working)
+			uint32_t samples, uint32_t working)
 {
 	double counted, seen, spread, unseen;
 
 	if (working_ns > duration_ns)
 		return false;
-	if (looks < AGREE_LOOKS || !duration_ns)
+	if (samples < AGREE_SAMPLES || !duration_ns)
 		return true;
 	counted = (double)working_ns / (double)duration_ns;
-	seen = (double)working / looks;
-	/* One look more or less, where all of them say the same. */
-	spread = sqrt(MAX(seen * (1 - seen), 1.0 / looks) / looks);
+	seen = (double)working / samples;
+	/* One sample more or less, where all of them say the same. */
+	spread = sqrt(MAX(seen * (1 - seen), 1.0 / samples) / samples);
 	unseen = (double)unseen_ns / (double)duration_ns;
 	return fabs(counted - seen) < AGREE_POINTS + AGREE_SPREADS * spread + unseen;
 }
@@ -239,15 +239,16 @@ static uint64_t clock_since(struct sched_watch *w, uint32_t at, uint64_t duratio
 		return SCHEDULER_UNKNOWN;
 	ns = now->working_ns - before.working_ns;
 	span = now->at_ns - before.at_ns;
-	if (!sched_watch_agrees(ns, span, unseen_ns, one->looks, one->working)) {
-		log_debug("scheduler %u of type %d: %u of %u looks at work, not %.1f %% as it says",
-			  one->number, (int)one->type, one->working, one->looks,
-			  100 * (double)ns / (double)span);
+	if (!sched_watch_agrees(ns, span, unseen_ns, one->samples, one->working)) {
+		log_debug(
+			"scheduler %u of type %d: %u of %u samples at work, not %.1f %% as it says",
+			one->number, (int)one->type, one->working, one->samples,
+			100 * (double)ns / (double)span);
 		one->doubts += ns <= span;
 		one->distrusted = one->doubts >= MOST_DOUBTS;
 		if (ns > span || one->distrusted)
 			return SCHEDULER_UNKNOWN;
-	} else if (one->looks >= AGREE_LOOKS) {
+	} else if (one->samples >= AGREE_SAMPLES) {
 		one->doubts = 0;
 	}
 	return (uint64_t)((double)ns / (double)span * (double)duration_ns);
@@ -270,22 +271,22 @@ static void add_times(struct sched_watch *w, struct watched *one, struct sched_s
 
 static uint64_t enough_of(const struct watched *one)
 {
-	uint64_t working = sched_watch_enough(ENOUGH_WORKING, one->looks, one->working);
-	uint64_t process = sched_watch_enough(ENOUGH_WORK, one->looks, one->process);
-	uint64_t port = sched_watch_enough(ENOUGH_WORK, one->looks, one->port);
-	uint64_t gc = one->gc_looks ? sched_watch_enough(ENOUGH_GC, one->gc_looks, one->gc)
-				    : PERIOD_AGREE;
+	uint64_t working = sched_watch_enough(ENOUGH_WORKING, one->samples, one->working);
+	uint64_t process = sched_watch_enough(ENOUGH_WORK, one->samples, one->process);
+	uint64_t port = sched_watch_enough(ENOUGH_WORK, one->samples, one->port);
+	uint64_t gc = one->gc_samples ? sched_watch_enough(ENOUGH_GC, one->gc_samples, one->gc)
+				      : PERIOD_AGREE;
 
 	return MIN(MIN(working, process), MIN(port, MAX(gc, PERIOD_GC)));
 }
 
-static void add_looks(const struct watched *one, struct sched_span *out)
+static void add_samples(const struct watched *one, struct sched_span *out)
 {
-	out->looks = one->looks;
+	out->samples = one->samples;
 	out->working = one->working;
 	out->process = one->process;
 	out->port = one->port;
-	out->gc_looks = one->gc_looks;
+	out->gc_samples = one->gc_samples;
 	out->gc = one->gc;
 }
 
@@ -321,16 +322,16 @@ uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
 		if (stopped)
 			span.working_ns = SCHEDULER_UNKNOWN;
 		else
-			add_looks(one, &span);
+			add_samples(one, &span);
 		exact = exact && span.working_ns != SCHEDULER_UNKNOWN;
 		if (one->type == THREAD_NORMAL)
 			enough_ns = MIN(enough_ns, enough_of(one));
 		else if (span.working_ns == SCHEDULER_UNKNOWN && one->working)
 			enough_ns = MIN(enough_ns, enough_of(one) / DIRTY_EVERY);
-		one->looks = one->working = one->process = one->port = 0;
-		one->gc_looks = one->gc = 0;
+		one->samples = one->working = one->process = one->port = 0;
+		one->gc_samples = one->gc = 0;
 		add_times(w, one, &span);
-		if (span.looks || span.working_ns != SCHEDULER_UNKNOWN ||
+		if (span.samples || span.working_ns != SCHEDULER_UNKNOWN ||
 		    span.on_cpu_ns != SCHEDULER_UNKNOWN)
 			vec_push(&w->spans, span);
 	}
@@ -342,7 +343,7 @@ uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
 	return (uint32_t)w->spans.len;
 }
 
-/* ---- opening ------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static struct watched *find(struct sched_watch *w, enum thread_type type, uint16_t number)
 {
@@ -413,7 +414,7 @@ int sched_watch_open(struct sched_watch **out, struct beam_node *n, enum sched_w
 		w->running = thread_start(&w->thread, watch_main, w);
 		if (!w->running)
 			rc = error_set(err, ERROR_KIND_FAILED, -EAGAIN,
-				       "cannot start the thread that looks at "
+				       "cannot start the thread that samples "
 				       "schedulers: " THREAD_REFUSED);
 	}
 	if (rc) {

@@ -19,20 +19,20 @@
 #include "beam/sched/running.h"
 #include "beam/sched/sched.h"
 
-#define CPU_PART   0.03	      /* of a core: what looking may take; looks are further apart then */
-#define PACE_LOOKS 64	      /* after which that is judged anew */
-#define FILES_KEPT 64	      /* of so many schedulers, normal ones first */
-#define PLACE_NS   100000000u /* so long each look tries to tell where a process is */
-#define MOST_HELD  4096	      /* spans that nobody has taken yet */
+#define CPU_PART     0.03 /* of a core: what sampling may take; samples are further apart then */
+#define PACE_SAMPLES 64	  /* after which that is judged anew */
+#define FILES_KEPT   64	  /* of so many schedulers, normal ones first */
+#define PLACE_NS     100000000u /* so long each sample tries to tell where a process is */
+#define MOST_HELD    4096	/* spans that nobody has taken yet */
 
 /* What a scheduler is in. */
 struct span {
 	struct running_key key;	    /* .of: 0 = none, or not known */
-	struct running_process was; /* at the first look; not of a port */
+	struct running_process was; /* at the first sample; not of a port */
 	struct running_port about;  /* of a port, once its stack was read */
 	bool port;
-	uint64_t before_ns;	      /* the last look that did not see it; 0 = none */
-	uint64_t first_ns, last_ns;   /* looks that saw it */
+	uint64_t before_ns;	      /* the last sample that did not see it; 0 = none */
+	uint64_t first_ns, last_ns;   /* samples that saw it */
 	uint64_t taken_ns;	      /* its stack was read; 0 = not yet */
 	struct running_call call;     /* at the first such time that saw this call */
 	struct rec_raw_sample *stack; /* that is kept; RUNNING_STACK_SIZE; NULL = none so far */
@@ -54,7 +54,7 @@ struct slice_watch {
 	struct slice_watch_config config;
 	VEC(struct watched) all; /* by place in running_all() */
 	struct rec_raw_sample *room;
-	uint64_t random, looked_ns;
+	uint64_t random, sampled_ns;
 	pthread_t thread;
 	bool started;
 	atomic_bool stop;
@@ -65,7 +65,7 @@ struct slice_watch {
 	uint64_t nr_lost;
 };
 
-/* ---- its stack ----------------------------------------------------------------------------- */
+/* ---- its stack ------------------------------------------------------------------------------- */
 
 static bool coin(struct slice_watch *w)
 {
@@ -84,10 +84,10 @@ static bool is_known(const struct running_one *one, int kind)
 	return kind == RUNNING_SLICE ? one->known : one->parts_known;
 }
 
-/* It is still in what the look before saw. */
+/* It is still in what the sample before saw. */
 static bool is_same(struct slice_watch *w, size_t at, int kind)
 {
-	running_look_at(w->running, at, 1);
+	running_sample_some(w->running, at, 1);
 	return is_known(now_at(w, at), kind) &&
 	       running_is_same((enum running_span)kind, &w->all.data[at].spans[kind].key,
 			       &now_at(w, at)->in[kind]);
@@ -104,8 +104,8 @@ static bool is_placed(const struct span *s)
 	return s->has_stack && tells_place(s, s->stack);
 }
 
-/* At the second look, at all that follow until it is known where the process is, and then each time
- * that the span lasts twice as long. */
+/* At the second sample, at all that follow until it is known where the process is, and then each
+ * time that the span lasts twice as long. */
 static bool is_due(const struct span *s, uint64_t now_ns)
 {
 	uint64_t age = now_ns - s->first_ns;
@@ -166,7 +166,7 @@ static void take_stack(struct slice_watch *w, size_t at, int kind, uint64_t now_
 	w->room = had;
 }
 
-/* ---- its end ------------------------------------------------------------------------------- */
+/* ---- its end --------------------------------------------------------------------------------- */
 
 /* A span that has ended. */
 struct lasted {
@@ -300,7 +300,7 @@ static void tell_gc(struct slice_watch *w, size_t at, const struct lasted *l)
 		     7);
 }
 
-/* It began and ended in the middle between a look that saw it and one that did not. */
+/* It began and ended in the middle between a sample that saw it and one that did not. */
 static void end_span(struct slice_watch *w, size_t at, int kind, uint64_t next_ns)
 {
 	struct watched *of = &w->all.data[at];
@@ -325,7 +325,7 @@ static void end_span(struct slice_watch *w, size_t at, int kind, uint64_t next_n
 	s->key.of = 0;
 }
 
-/* ---- looking ------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
 static void take(struct slice_watch *w, size_t at, int kind, uint64_t now_ns)
 {
@@ -343,18 +343,18 @@ static void take(struct slice_watch *w, size_t at, int kind, uint64_t now_ns)
 	s->key = one->in[kind];
 	s->was = one->process;
 	s->port = one->port;
-	s->before_ns = w->looked_ns;
+	s->before_ns = w->sampled_ns;
 	s->first_ns = s->last_ns = now_ns;
 	s->taken_ns = 0;
 	s->has_stack = false;
 	s->about.id = 0;
 }
 
-static void look(struct slice_watch *w, uint64_t now_ns)
+static void sample(struct slice_watch *w, uint64_t now_ns)
 {
-	uint64_t gap = w->looked_ns ? now_ns - w->looked_ns : 0;
+	uint64_t gap = w->sampled_ns ? now_ns - w->sampled_ns : 0;
 
-	running_look(w->running);
+	running_sample(w->running);
 	/* What is within a slice ends before it. */
 	for (size_t i = 0; i < w->all.len; i++)
 		for (int kind = NR_RUNNING_SPANS; kind-- > 0;)
@@ -367,7 +367,7 @@ static void look(struct slice_watch *w, uint64_t now_ns)
 				take_stack(w, i, kind, now_ns);
 		}
 	}
-	w->looked_ns = now_ns;
+	w->sampled_ns = now_ns;
 	if (gap > atomic_load(&w->gap_ns))
 		atomic_store(&w->gap_ns, gap);
 }
@@ -383,20 +383,20 @@ static void *watch_main(void *arg)
 			  w->config.realtime ? error_text(-rc) : "--no-realtime");
 	cpu_ns = clock_thread_ns();
 	for (uint64_t n = 1; !atomic_load(&w->stop); n++) {
-		look(w, clock_monotonic_ns());
-		if (n % PACE_LOOKS == 0) {
-			cost = (clock_thread_ns() - cpu_ns) / PACE_LOOKS;
-			cpu_ns += cost * PACE_LOOKS;
+		sample(w, clock_monotonic_ns());
+		if (n % PACE_SAMPLES == 0) {
+			cost = (clock_thread_ns() - cpu_ns) / PACE_SAMPLES;
+			cpu_ns += cost * PACE_SAMPLES;
 			period = MAX((uint64_t)((double)cost / CPU_PART), SLICE_WATCH_PERIOD_NS);
 		}
-		/* Looks that were missed are not made up for. */
+		/* Samples that were missed are not made up for. */
 		due = MAX(due + period, clock_monotonic_ns());
 		clock_sleep_until(due);
 	}
 	return NULL;
 }
 
-/* ---- interface ----------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 static void found_thread(void *arg, enum thread_type type, uint16_t number, int os_tid)
 {
@@ -455,11 +455,11 @@ int slice_watch_open(struct slice_watch **out, struct beam_node *n, const struct
 	rc = find_schedulers(w, err);
 	if (rc == 0) {
 		/* Watched from here on, whenever the thread comes to it. */
-		look(w, clock_monotonic_ns());
+		sample(w, clock_monotonic_ns());
 		w->started = thread_start(&w->thread, watch_main, w);
 		if (!w->started)
 			rc = error_set(err, ERROR_KIND_FAILED, -EAGAIN,
-				       "cannot start the thread that looks for long time "
+				       "cannot start the thread that watches for long time "
 				       "slices: " THREAD_REFUSED);
 	}
 	if (rc) {
@@ -478,7 +478,7 @@ void slice_watch_end(struct slice_watch *w)
 	pthread_join(w->thread, NULL);
 	w->started = false;
 	/* What has ended by now is not under way. */
-	look(w, clock_monotonic_ns());
+	sample(w, clock_monotonic_ns());
 	for (size_t i = 0; i < w->all.len; i++)
 		for (int kind = NR_RUNNING_SPANS; kind-- > 0;)
 			end_span(w, i, kind, w->all.data[i].spans[kind].last_ns);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Long time slices, collections and calls of NIFs without a probe: a thread looks every
- * SLICE_WATCH_PERIOD_NS what each scheduler is in the middle of.  The same thing at two looks is a
- * long one, whose stack is taken while it lasts.  So everything of at least twice the time between
- * two looks is seen, whatever the limit on the overhead of probes; how long it took is known up to
- * those between the looks around its ends, which come with it (error_ns).  Which BIF it is in is
- * sure from a third look on: see running_stack.h.
+ * Long time slices, collections and calls of NIFs without a probe: a thread reads every
+ * SLICE_WATCH_PERIOD_NS what each scheduler is in the middle of.  The same thing at two samples is
+ * a long one, whose stack is taken while it lasts.  So everything of at least twice the time
+ * between two samples is seen, whatever the limit on the overhead of probes; how long it took is
+ * known up to those between the samples around its ends, which come with it (error_ns).  Which BIF
+ * it is in is sure from a third sample on: see running_stack.h.
  */
 #ifndef EBEAM_PROBE_SLICE_WATCH_H
 #define EBEAM_PROBE_SLICE_WATCH_H
@@ -39,7 +39,7 @@ struct slice_watch_config {
 int slice_watch_open(struct slice_watch **out, struct beam_node *n, const struct running_code *code,
 		     const struct slice_watch_config *config, struct error *err);
 void slice_watch_close(struct slice_watch *w); /* NULL ok */
-/* Ends looking.  What is under way is then as long as it was seen. */
+/* Ends that.  What is under way is then as long as it was seen. */
 void slice_watch_end(struct slice_watch *w);
 
 /* Something that has ended: its stack (NULL = it could not be read), then the event, of the same
@@ -53,7 +53,7 @@ struct long_slice {
 bool slice_watch_next(struct slice_watch *w, struct long_slice *out); /* false: no more now */
 void slice_watch_free(struct long_slice *s);			      /* what *s points to */
 
-/* The longest time between two looks since the last such question. */
+/* The longest time between two samples since the last such question. */
 uint64_t slice_watch_longest_gap(struct slice_watch *w);
 
 #endif

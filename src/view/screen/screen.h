@@ -19,7 +19,7 @@
 #define SCREEN_MAX_COLUMNS 2000
 #define SCREEN_CELL_CHARS  4 /* a character and what combines with it; more is left out */
 
-/* What a cell means; how that looks is in screen_look.c. */
+/* What a cell means; how that looks is in screen_style.c. */
 enum screen_style {
 	SCREEN_PLAIN,
 	SCREEN_DIM,
@@ -111,7 +111,7 @@ void screen_sparkline(struct screen *s, unsigned row, unsigned column, unsigned 
 /* NULL outside of the grid. */
 const struct screen_cell *screen_at(const struct screen *s, unsigned row, unsigned column);
 
-/* Rows without the spaces at their end.  None of these looks at write errors: the caller's FILE
+/* Rows without the spaces at their end.  None of these checks for write errors: the caller's FILE
  * keeps them. */
 void screen_write_text(const struct screen *s, FILE *f);
 /* With escape sequences of terminals of 256 colours (of attributes alone without colour). */

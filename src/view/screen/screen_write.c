@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 #include "names/utf8.h"
 #include "view/screen/screen.h"
-#include "view/screen/screen_look.h"
+#include "view/screen/screen_style.h"
 
 static void add_cell(struct strbuf *out, const struct screen_cell *cell)
 {
@@ -41,31 +41,32 @@ void screen_write_text(const struct screen *s, FILE *f)
 	strbuf_free(&line);
 }
 
-/* ---- escape sequences --------------------------------------------------------------------- */
+/* ---- escape sequences ------------------------------------------------------------------------ */
 
 static void add_attributes(struct strbuf *out, unsigned attributes)
 {
-	if (attributes & LOOK_BOLD)
+	if (attributes & STYLE_BOLD)
 		strbuf_addstr(out, ";1");
-	if (attributes & LOOK_DIM)
+	if (attributes & STYLE_DIM)
 		strbuf_addstr(out, ";2");
-	if (attributes & LOOK_UNDERLINE)
+	if (attributes & STYLE_UNDERLINE)
 		strbuf_addstr(out, ";4");
-	if (attributes & LOOK_REVERSE)
+	if (attributes & STYLE_REVERSE)
 		strbuf_addstr(out, ";7");
 }
 
-/* The sequence that turns what stands before it into the look of the cell. */
-static void make_look(struct strbuf *out, const struct screen_cell *cell, bool color)
+/* The sequence that turns what stands before it into the style of the cell. */
+static void make_style(struct strbuf *out, const struct screen_cell *cell, bool color)
 {
-	const struct screen_look *look = screen_look(cell->style);
-	int16_t ground = cell->ground ? screen_look(cell->ground)->of_256.ink : look->of_256.ground;
+	const struct cell_style *style = screen_style_of(cell->style);
+	int16_t ground =
+		cell->ground ? screen_style_of(cell->ground)->of_256.ink : style->of_256.ground;
 
 	strbuf_reset(out);
 	strbuf_addstr(out, "\033[0");
-	add_attributes(out, color ? look->color_attributes : look->plain_attributes);
-	if (color && look->of_256.ink >= 0)
-		strbuf_addf(out, ";38;5;%d", look->of_256.ink);
+	add_attributes(out, color ? style->color_attributes : style->plain_attributes);
+	if (color && style->of_256.ink >= 0)
+		strbuf_addf(out, ";38;5;%d", style->of_256.ink);
 	if (color && ground >= 0)
 		strbuf_addf(out, ";48;5;%d", ground);
 	strbuf_addch(out, 'm');
@@ -73,36 +74,36 @@ static void make_look(struct strbuf *out, const struct screen_cell *cell, bool c
 
 void screen_write_ansi(const struct screen *s, FILE *f)
 {
-	struct strbuf line = STRBUF_INIT, look = STRBUF_INIT, next = STRBUF_INIT;
+	struct strbuf line = STRBUF_INIT, style = STRBUF_INIT, next = STRBUF_INIT;
 
 	for (unsigned row = 0; row < screen_rows(s); row++) {
 		strbuf_reset(&line);
-		strbuf_reset(&look);
-		strbuf_addstr(&look, "\033[0m");
+		strbuf_reset(&style);
+		strbuf_addstr(&style, "\033[0m");
 		for (unsigned column = 0; column < screen_columns(s); column++) {
 			const struct screen_cell *cell = screen_at(s, row, column);
 
 			if (!cell->width)
 				continue;
-			make_look(&next, cell, screen_color(s));
-			if (strcmp(look.buf, next.buf) != 0) {
+			make_style(&next, cell, screen_color(s));
+			if (strcmp(style.buf, next.buf) != 0) {
 				strbuf_add(&line, next.buf, next.len);
-				strbuf_reset(&look);
-				strbuf_add(&look, next.buf, next.len);
+				strbuf_reset(&style);
+				strbuf_add(&style, next.buf, next.len);
 			}
 			add_cell(&line, cell);
 		}
-		if (strcmp(look.buf, "\033[0m") != 0)
+		if (strcmp(style.buf, "\033[0m") != 0)
 			strbuf_addstr(&line, "\033[0m");
 		strbuf_addch(&line, '\n');
 		fwrite(line.buf, 1, line.len, f);
 	}
 	strbuf_free(&next);
-	strbuf_free(&look);
+	strbuf_free(&style);
 	strbuf_free(&line);
 }
 
-/* ---- a picture ---------------------------------------------------------------------------- */
+/* ---- a picture ------------------------------------------------------------------------------- */
 
 #define CELL_WIDTH  8.4 /* of most monospace fonts at 14 px; texts are stretched to it */
 #define CELL_HEIGHT 18
@@ -118,19 +119,19 @@ struct paint {
 
 static struct paint paint_of(const struct screen *s, const struct screen_cell *cell)
 {
-	const struct screen_look *look = screen_look(cell->style);
-	struct paint p = {INK, PAPER, look->plain_attributes};
+	const struct cell_style *style = screen_style_of(cell->style);
+	struct paint p = {INK, PAPER, style->plain_attributes};
 
 	if (screen_color(s)) {
-		p.attributes = look->color_attributes;
-		if (look->of_256.ink >= 0)
-			p.ink = look_rgb(look->of_256.ink);
-		if (look->of_256.ground >= 0)
-			p.ground = look_rgb(look->of_256.ground);
+		p.attributes = style->color_attributes;
+		if (style->of_256.ink >= 0)
+			p.ink = style_rgb(style->of_256.ink);
+		if (style->of_256.ground >= 0)
+			p.ground = style_rgb(style->of_256.ground);
 		if (cell->ground)
-			p.ground = look_rgb(screen_look(cell->ground)->of_256.ink);
+			p.ground = style_rgb(screen_style_of(cell->ground)->of_256.ink);
 	}
-	if (p.attributes & LOOK_REVERSE)
+	if (p.attributes & STYLE_REVERSE)
 		p = (struct paint){p.ground, p.ink, p.attributes};
 	return p;
 }
@@ -205,9 +206,9 @@ static void write_words(FILE *f, unsigned row, unsigned column, unsigned columns
 {
 	fprintf(f, "<text x=\"%.2f\" y=\"%d\" textLength=\"%.2f\" fill=\"#%06x\"%s%s%s>",
 		left_of(column), MARGIN + (int)row * CELL_HEIGHT + BASELINE, columns * CELL_WIDTH,
-		p.ink, p.attributes & LOOK_BOLD ? " font-weight=\"700\"" : "",
-		p.attributes & LOOK_DIM ? " opacity=\"0.6\"" : "",
-		p.attributes & LOOK_UNDERLINE ? " text-decoration=\"underline\"" : "");
+		p.ink, p.attributes & STYLE_BOLD ? " font-weight=\"700\"" : "",
+		p.attributes & STYLE_DIM ? " opacity=\"0.6\"" : "",
+		p.attributes & STYLE_UNDERLINE ? " text-decoration=\"underline\"" : "");
 	write_escaped(f, text->buf, text->len);
 	fputs("</text>\n", f);
 }

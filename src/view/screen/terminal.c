@@ -29,7 +29,7 @@
 #include "base/compiler.h"
 #include "base/strbuf.h"
 #include "base/xalloc.h"
-#include "view/screen/screen_look.h"
+#include "view/screen/screen_style.h"
 #include "view/screen/terminal_keys.h"
 #include "view/screen/tty.h"
 
@@ -86,7 +86,7 @@ void terminal_restore(void)
 	tty_restore();
 }
 
-/* ---- opening ------------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* Terminals of today that small hosts have no entry for speak as xterm does. */
 static const char *stand_in(const char *type)
@@ -415,7 +415,7 @@ bool terminal_color(const struct terminal *t)
 	return t->depth > 0;
 }
 
-/* ---- suspending --------------------------------------------------------------------------- */
+/* ---- suspending ------------------------------------------------------------------------------ */
 
 void terminal_suspend(struct terminal *t)
 {
@@ -449,26 +449,26 @@ void terminal_redraw(struct terminal *t)
 	t->anew = true;
 }
 
-/* ---- showing ------------------------------------------------------------------------------ */
+/* ---- showing --------------------------------------------------------------------------------- */
 
 /* A colour of the palette as this terminal counts. */
 static int color_of(const struct terminal *t, int16_t color, int otherwise)
 {
 	if (color < 0)
 		return t->own_ground ? -1 : otherwise;
-	return t->depth > 256 ? (int)look_rgb(color) : color; /* TERM=xterm-direct and its like */
+	return t->depth > 256 ? (int)style_rgb(color) : color; /* TERM=xterm-direct and its like */
 }
 
 static int pair_of(struct terminal *t, const struct screen_cell *cell)
 {
-	const struct screen_look *look = screen_look(cell->style);
-	const struct screen_look *behind = cell->ground ? screen_look(cell->ground) : NULL;
+	const struct cell_style *style = screen_style_of(cell->style);
+	const struct cell_style *behind = cell->ground ? screen_style_of(cell->ground) : NULL;
 	int *pair = &t->pairs[cell->style][cell->ground];
-	struct look_colors colors;
+	struct style_colors colors;
 
 	if (*pair >= 0)
 		return *pair;
-	colors = t->depth >= 256 ? look->of_256 : look->of_8;
+	colors = t->depth >= 256 ? style->of_256 : style->of_8;
 	if (behind)
 		colors.ground = t->depth >= 256 ? behind->of_256.ink : behind->of_8.ink;
 	*pair = 0;
@@ -481,17 +481,17 @@ static int pair_of(struct terminal *t, const struct screen_cell *cell)
 
 static attr_t attributes_of(const struct terminal *t, const struct screen_cell *cell)
 {
-	const struct screen_look *look = screen_look(cell->style);
-	unsigned flags = t->depth ? look->color_attributes : look->plain_attributes;
+	const struct cell_style *style = screen_style_of(cell->style);
+	unsigned flags = t->depth ? style->color_attributes : style->plain_attributes;
 	attr_t attributes = A_NORMAL;
 
 	/* Grey is a colour of 256 only. */
-	if (t->depth && t->depth < 256 && look->of_8.ink < 0 && look->of_8.ground < 0)
-		flags |= look->plain_attributes & (LOOK_DIM | LOOK_BOLD);
-	attributes |= flags & LOOK_BOLD ? A_BOLD : 0;
-	attributes |= flags & LOOK_DIM ? A_DIM : 0;
-	attributes |= flags & LOOK_REVERSE ? A_REVERSE : 0;
-	attributes |= flags & LOOK_UNDERLINE ? A_UNDERLINE : 0;
+	if (t->depth && t->depth < 256 && style->of_8.ink < 0 && style->of_8.ground < 0)
+		flags |= style->plain_attributes & (STYLE_DIM | STYLE_BOLD);
+	attributes |= flags & STYLE_BOLD ? A_BOLD : 0;
+	attributes |= flags & STYLE_DIM ? A_DIM : 0;
+	attributes |= flags & STYLE_REVERSE ? A_REVERSE : 0;
+	attributes |= flags & STYLE_UNDERLINE ? A_UNDERLINE : 0;
 	return attributes;
 }
 
@@ -576,7 +576,7 @@ bool terminal_show(struct terminal *t, const struct screen *s)
 	return !t->tty.gone;
 }
 
-/* ---- keys --------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 bool terminal_key(struct terminal *t, struct terminal_key *out)
 {

@@ -7,7 +7,7 @@
 #include "view/screen/characters.h"
 #include "view/table/process_columns.h"
 
-enum { NOT_LOOKED_AT, NO, YES };
+enum { NOT_MATCHED, NO, YES };
 
 void process_match_free(struct process_match *m)
 {
@@ -19,7 +19,7 @@ static void begin(struct process_match *m, const struct process_strings *s, cons
 {
 	vec_reserve(&m->names, s->v.len + 1);
 	m->names.len = s->v.len;
-	memset(m->names.data, NOT_LOOKED_AT, m->names.len);
+	memset(m->names.data, NOT_MATCHED, m->names.len);
 	m->in_pids = true;
 	for (size_t i = 0; i < len; i++)
 		m->in_pids = m->in_pids && strchr("<0123456789.>", text[i]);
@@ -32,7 +32,7 @@ static bool name_matches(struct process_match *m, const struct process_strings *
 
 	if (!id || id >= m->names.len)
 		return false;
-	if (m->names.data[id] == NOT_LOOKED_AT) {
+	if (m->names.data[id] == NOT_MATCHED) {
 		name = process_strings_get(s, id);
 		m->names.data[id] = characters_contain(name->text, name->len, text, len) ? YES : NO;
 	}

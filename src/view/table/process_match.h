@@ -2,7 +2,7 @@
 /*
  * Which of a million processes a typed text is about: those that have it in their pid, name,
  * label, initial call or current function, small letters and capitals alike.  Many rows share few
- * names, so each name is looked through once.
+ * names, so each name is searched once.
  */
 #ifndef EBEAM_VIEW_PROCESS_MATCH_H
 #define EBEAM_VIEW_PROCESS_MATCH_H
@@ -16,7 +16,7 @@
 
 /* Zero before use; of struct process_columns_ctx. */
 struct process_match {
-	VEC(uint8_t) names; /* of each string: not looked at yet, no, yes */
+	VEC(uint8_t) names; /* of each string: not matched yet, no, yes */
 	bool in_pids;	    /* the text can be part of a pid */
 };
 

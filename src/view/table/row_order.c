@@ -44,7 +44,7 @@ static bool by_text(const struct row_order *o)
 	return o->column && table_compares_text(o->column);
 }
 
-/* text_a, text_b: of the cells; not looked at if the column is not compared by them. */
+/* text_a, text_b: of the cells; not read if the column is not compared by them. */
 static int compare_rows(const struct row_order *o, uint32_t a, const char *text_a, uint32_t b,
 			const char *text_b)
 {
@@ -111,7 +111,7 @@ size_t row_order_nr(const struct row_order *o)
 	return o->rows ? o->nr_rows : o->table->nr_rows;
 }
 
-/* ---- pivots ------------------------------------------------------------------------------- */
+/* ---- pivots ---------------------------------------------------------------------------------- */
 
 /* The same rows each time: a frame is a function of what it shows. */
 static struct key *take_sample(const struct row_order *o, const struct candidates *c)
@@ -150,7 +150,7 @@ static void place_pivots(double nr, double from, double to, unsigned int widened
 		*high = -1;
 }
 
-/* ---- one pass ----------------------------------------------------------------------------- */
+/* ---- one pass -------------------------------------------------------------------------------- */
 
 /* The candidates between two rows, either may be NULL; *below: how many stand before `low`. */
 static uint32_t *rows_between(const struct row_order *o, const struct candidates *c,

@@ -22,7 +22,7 @@ struct row_order {
 	/* NULL = a row's id is its index. */
 	uint64_t (*id)(const void *row);
 	const uint32_t *rows; /* those that count, ascending; NULL = all of the table */
-	size_t nr_rows;	      /* of rows[]; not looked at if that is NULL */
+	size_t nr_rows;	      /* of rows[]; not read if that is NULL */
 };
 
 /* Ranks first .. first + nr of an order, and what was found besides: rows[i] has rank first + i. */

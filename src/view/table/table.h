@@ -47,7 +47,7 @@ int table_check(const struct table *t, const struct table_options *o, struct err
 int table_order(const struct table *t, const struct table_options *o, size_t **order, size_t *nr,
 		struct error *err);
 
-/* Heading and rows; no trailing spaces.  Does not look at write errors: the caller's FILE keeps
+/* Heading and rows; no trailing spaces.  Does not check for write errors: the caller's FILE keeps
  * them. */
 int table_write(FILE *f, const struct table *t, const struct table_options *o, struct error *err);
 

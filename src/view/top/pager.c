@@ -15,11 +15,11 @@
 #include "view/screen/characters.h"
 #include "view/top/top_keys.h"
 
-#define SIDE_STEP   8u
-#define WHEEL_ROWS  3
-#define MAX_SEARCH  200u
-#define MIN_WRAP    20u
-#define MAX_LOOK_AT 65536u /* bytes of a row in which places found are marked */
+#define SIDE_STEP  8u
+#define WHEEL_ROWS 3
+#define MAX_SEARCH 200u
+#define MIN_WRAP   20u
+#define MAX_MARKED 65536u /* bytes of a row in which places found are marked */
 
 struct pager_row {
 	uint32_t at, len; /* of the text */
@@ -72,7 +72,7 @@ void pager_set_text(struct pager *p, const char *text, size_t len)
 	p->cut_up = false;
 }
 
-/* ---- rows --------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Bytes of text[0 .. len-1] that fit a width, at least one character; *used: its columns. */
 static size_t bytes_that_fit(const char *text, size_t len, size_t width, size_t *used)
@@ -152,7 +152,7 @@ static void cut_up_again(struct pager *p)
 	keep_in_sight(p);
 }
 
-/* ---- searching ---------------------------------------------------------------------------- */
+/* ---- searching ------------------------------------------------------------------------------- */
 
 /* Where the word is next in text[from .. len-1]; `len` = nowhere. */
 static size_t find_word(const struct pager *p, const char *text, size_t from, size_t len)
@@ -196,7 +196,7 @@ static void search(struct pager *p, bool included, int direction)
 	p->not_found = true;
 }
 
-/* ---- drawing ------------------------------------------------------------------------------ */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 static void mark_words(const struct pager *p, struct screen *s, unsigned row, const char *text,
 		       size_t len)
@@ -228,7 +228,7 @@ static void draw_row(const struct pager *p, struct screen *s, unsigned row,
 	screen_text(s, row, p->screen_column + (unsigned)(used < p->left && skip < r->len),
 		    p->width, heading ? SCREEN_BOLD : SCREEN_PLAIN, text + skip, r->len - skip);
 	if (p->search.len)
-		mark_words(p, s, row, text, MIN(r->len, MAX_LOOK_AT));
+		mark_words(p, s, row, text, MIN(r->len, MAX_MARKED));
 }
 
 void pager_draw(struct pager *p, struct screen *s, unsigned row, unsigned column, unsigned height,
@@ -270,7 +270,7 @@ void pager_describe(const struct pager *p, struct strbuf *out)
 		strbuf_addf(out, ", no '%s'", p->search.buf);
 }
 
-/* ---- keys --------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 bool pager_is_typing(const struct pager *p)
 {

@@ -58,7 +58,7 @@ void panel_draw(struct panel *p, struct screen *s, unsigned row, unsigned column
 		screen_text(s, row + height, column, width, SCREEN_DIM, source->note,
 			    strlen(source->note));
 	}
-	panel_look(p, source);
+	panel_follow(p, source);
 	if (!height || !width)
 		return;
 	panel_draw_table(p, s, source);
@@ -68,7 +68,7 @@ void panel_draw(struct panel *p, struct screen *s, unsigned row, unsigned column
 
 const void *panel_selected(struct panel *p, const struct panel_source *source)
 {
-	panel_look(p, source);
+	panel_follow(p, source);
 	if (!p->nr)
 		return NULL;
 	return (const char *)source->table.rows +
@@ -82,7 +82,7 @@ const void *panel_chosen(struct panel *p, const struct panel_source *source)
 	return p->follows || p->filter.len ? row : NULL;
 }
 
-/* ---- order -------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 void panel_set_sort(struct panel *p, const char *sort)
 {
@@ -153,7 +153,7 @@ void panel_columns(const struct panel *p, const struct panel_source *source, str
 		strbuf_addf(out, "%s%s", i ? "," : "", p->shown.data[i].column->name);
 }
 
-/* ---- filter ------------------------------------------------------------------------------- */
+/* ---- filter ---------------------------------------------------------------------------------- */
 
 const char *panel_filter(const struct panel *p)
 {
@@ -218,7 +218,7 @@ static enum panel_result filter_key(struct panel *p, const struct terminal_key *
 	return PANEL_HANDLED;
 }
 
-/* ---- keys --------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static enum panel_result click(struct panel *p, const struct terminal_key *key,
 			       const struct panel_source *source)
@@ -348,7 +348,7 @@ static enum panel_result table_key(struct panel *p, const struct terminal_key *k
 enum panel_result panel_key(struct panel *p, const struct terminal_key *key,
 			    const struct panel_source *source)
 {
-	panel_look(p, source);
+	panel_follow(p, source);
 	if (panel_in_menu(p))
 		return panel_menu_key(p, key);
 	if (p->mode == PANEL_IN_FILTER) {

@@ -41,7 +41,7 @@ struct panel {
 
 	/* Rows. */
 	uint64_t reading;
-	size_t nr_rows;		  /* of the table, at the last look */
+	size_t nr_rows;		  /* of the table, as of the last call */
 	bool ordered;		  /* `window` is of this order, filter and reading */
 	struct row_window window; /* those from `top` on, and some around them */
 	size_t nr;		  /* rows that the filter leaves */
@@ -61,7 +61,7 @@ struct panel {
 struct row_order panel_order(const struct panel *p, const struct panel_source *source);
 unsigned panel_height(const struct panel *p); /* rows below the heading */
 /* Columns, filter, order and selection are those of this source. */
-void panel_look(struct panel *p, const struct panel_source *source);
+void panel_follow(struct panel *p, const struct panel_source *source);
 /* Index of the row at a rank that the window holds. */
 uint32_t panel_row_at(const struct panel *p, size_t rank);
 void panel_select(struct panel *p, const struct panel_source *source, size_t rank);

@@ -43,7 +43,7 @@ uint32_t panel_row_at(const struct panel *p, size_t rank)
 	return p->window.rows[rank - p->window.first];
 }
 
-/* ---- filter ------------------------------------------------------------------------------- */
+/* ---- filter ---------------------------------------------------------------------------------- */
 
 static bool cells_match(const struct panel *p, const struct panel_source *source, const void *row,
 			struct strbuf *text)
@@ -68,7 +68,7 @@ static bool filter_goes_on(const struct panel *p)
 	       memcmp(p->filter.buf, p->filtered_by.buf, p->filtered_by.len) == 0;
 }
 
-static void look_for_matches(struct panel *p, const struct panel_source *source)
+static void find_matches(struct panel *p, const struct panel_source *source)
 {
 	bool goes_on = filter_goes_on(p);
 	size_t nr = goes_on ? p->matching.len : source->table.nr_rows, kept = 0;
@@ -99,7 +99,7 @@ static void apply_filter(struct panel *p, const struct panel_source *source)
 	if (!same) {
 		vec_reserve(&p->matching, 1); /* never NULL: that would be all rows */
 		if (p->filter.len)
-			look_for_matches(p, source);
+			find_matches(p, source);
 		else
 			vec_free(&p->matching);
 		strbuf_reset(&p->filtered_by);
@@ -110,7 +110,7 @@ static void apply_filter(struct panel *p, const struct panel_source *source)
 	p->nr = p->filter.len ? p->matching.len : source->table.nr_rows;
 }
 
-/* ---- order and selection ------------------------------------------------------------------ */
+/* ---- order and selection --------------------------------------------------------------------- */
 
 static bool counts(const struct panel *p, uint32_t row)
 {
@@ -189,7 +189,7 @@ static void remember_selected(struct panel *p, const struct panel_source *source
 	p->id = id_of(source, p->row);
 }
 
-void panel_look(struct panel *p, const struct panel_source *source)
+void panel_follow(struct panel *p, const struct panel_source *source)
 {
 	size_t from_top = p->rank - p->top, height;
 

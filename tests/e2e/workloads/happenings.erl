@@ -271,27 +271,27 @@ collect(N) ->
     {length(Lists), length(Terms), length(Large)}.
 
 %% Collections of processes whose messages are kept on and off the heap, in its fragments and decoded, with
-%% few and very many in the queue, between two looks at what the node counts; the last one of them is counted
-%% apart, as its queue is so long that nobody looks through it.
+%% few and very many in the queue, between two readings of what the node counts; the last one of them is counted
+%% apart, as its queue is so long that nobody reads it all.
 reclaimed(Count) ->
     N = list_to_integer(Count),
     Marker = spawn(fun() -> receive stop -> ok end end),
-    {First, Before} = look(Marker, 1),
+    {First, Before} = read(Marker, 1),
     Kinds = [on_heap, off_heap, {full, on_heap}, {full, off_heap}],
     [run_crowded(Kind, N) || Kind <- Kinds, _ <- lists:seq(1, 3)],
-    {Last, After} = look(Marker, 1),
+    {Last, After} = read(Marker, 1),
     Long = run_crowded({overfull, on_heap}, 1),
     Marker ! stop,
     #{pid => pid(self()), marker => pid(Marker), first => First, last => First + Last, overfull => pid(Long),
       reclaimed => After - Before}.
 
 %% Words reclaimed until a message is sent, and how many were sent until no collection came between.
-look(Marker, I) ->
+read(Marker, I) ->
     {Number, Words, _} = statistics(garbage_collection),
     Marker ! mark,
     case statistics(garbage_collection) of
         {Number, Words, _} -> {I, Words};
-        _ -> look(Marker, I + 1)
+        _ -> read(Marker, I + 1)
     end.
 
 run_crowded(Kind, N) ->

@@ -348,11 +348,11 @@ static void test_scheduler(void **state)
 					   .working_ns = 5000,
 					   .on_cpu_ns = SCHEDULER_UNKNOWN,
 					   .cpu_wait_ns = 0,
-					   .looks = 10,
+					   .samples = 10,
 					   .working = 10,
 					   .process = 6,
 					   .port = 4,
-					   .gc_looks = 9,
+					   .gc_samples = 9,
 					   .gc = 3};
 	struct rec_scheduler bad;
 	struct records r;
@@ -373,20 +373,20 @@ static void test_scheduler(void **state)
 	REFUSES(duration_ns, 5001); /* before the clock began */
 	REFUSES(duration_ns, 4999);
 	REFUSES(cpu_wait_ns, 5001);
-	REFUSES(looks, 9);
+	REFUSES(samples, 9);
 	REFUSES(process, 7);
 	REFUSES(process, 11);
 	REFUSES(port, 5);
-	REFUSES(gc_looks, 11);
+	REFUSES(gc_samples, 11);
 	REFUSES(gc, 10);
 #undef REFUSES
 	/* As captures had it before its last two fields. */
 	records_open(&r);
 	records_add(&r, REC_SCHEDULER, 5000, &good.type,
-		    offsetof(struct rec_scheduler, gc_looks) - sizeof(good.h));
+		    offsetof(struct rec_scheduler, gc_samples) - sizeof(good.h));
 	assert_true(event_decode(&ev, r.words.data, r.words.len * 8) > 0);
 	assert_int_equal(ev.u.scheduler.port, 4);
-	assert_int_equal(ev.u.scheduler.gc_looks, 0);
+	assert_int_equal(ev.u.scheduler.gc_samples, 0);
 	records_close(&r);
 }
 

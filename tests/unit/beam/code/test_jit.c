@@ -118,7 +118,7 @@ static void assert_nothing(struct jit_test *t, raddr addr)
 	assert_false(jit_find(t->j, addr, &f));
 }
 
-/* ---- lookup --------------------------------------------------------------------------------- */
+/* ---- lookup ---------------------------------------------------------------------------------- */
 
 static void test_every_byte(void **state)
 {
@@ -252,7 +252,7 @@ static void test_nothing_known(void **state)
 	jit_unloaded(t->j, ENTRY);
 }
 
-/* ---- fragments, the emulator's own record --------------------------------------------------- */
+/* ---- fragments, the emulator's own record ---------------------------------------------------- */
 
 static void load_fragments(struct jit_test *t, raddr start)
 {
@@ -332,7 +332,7 @@ static void test_emulator_record(void **state)
 	jitrec_free(&r);
 }
 
-/* ---- code that comes and goes --------------------------------------------------------------- */
+/* ---- code that comes and goes ---------------------------------------------------------------- */
 
 static void test_reload(void **state)
 {
@@ -436,7 +436,7 @@ static void test_copied_or_read(void **state)
 	jitrec_free(&r);
 }
 
-/* ---- damage --------------------------------------------------------------------------------- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 static uint8_t touch(const char *s, size_t len)
 {
@@ -448,7 +448,7 @@ static uint8_t touch(const char *s, size_t len)
 }
 
 /* Looks everywhere; what is found must lie where it was asked for, and all of it be readable. */
-static void look_around(struct jit_test *t)
+static void find_everywhere(struct jit_test *t)
 {
 	struct jit_function f;
 
@@ -472,7 +472,7 @@ static bool load_bytes(struct jit_test *t, const uint8_t *bytes, size_t size)
 	memcpy(exact, bytes, size);
 	ok = jit_loaded(t->j, ENTRY, 0, size, exact, (uint32_t)size);
 	free(exact);
-	look_around(t);
+	find_everywhere(t);
 	return ok;
 }
 

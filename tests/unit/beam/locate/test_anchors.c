@@ -215,7 +215,7 @@ static void put_schedulers(struct world *w, raddr variable, raddr at, enum sched
 }
 
 /* Takes what the image holds now into the space. */
-static void look(struct world *w)
+static void search(struct world *w)
 {
 	assert_int_equal(mem_read(w->mem, DATA, w->s.data, DATA_SIZE), 0);
 }
@@ -276,7 +276,7 @@ static void make(struct world *w, int otp)
 		.low_write = LOW_WRITE,
 		.low_write_end = LOW_WRITE + LOW_WRITE_SIZE,
 	};
-	look(w);
+	search(w);
 }
 
 static void unmake(struct world *w)
@@ -370,7 +370,7 @@ static void test_ambiguous(void **state)
 	want.module_code = 0;
 	put_schedulers(&w, LOW_WRITE + 0xc0, SCHED + 0x70000, SCHED_TYPE_DIRTY_IO, 1);
 	want.dirty_io = want.nr_dirty_io = 0;
-	look(&w);
+	search(&w);
 	found = find_all(&w);
 	assert_memory_equal(&found, &want, sizeof(want));
 	unmake(&w);
@@ -385,14 +385,14 @@ static void test_this_node(void **state)
 	make(&w, 27);
 	/* Two variables, one node: the node is known, its variable is not. */
 	image_u64(w.im, THIS_NODE_2, NODE);
-	look(&w);
+	search(&w);
 	found = find_all(&w);
 	assert_int_equal(found.this_node, NODE);
 	assert_int_equal(found.this_node_ptr, 0);
 	/* Two nodes that both could be this one. */
 	put_node(&w, NODE_2);
 	image_u64(w.im, THIS_NODE_2, NODE_2);
-	look(&w);
+	search(&w);
 	found = find_all(&w);
 	assert_int_equal(found.this_node, 0);
 	assert_int_equal(found.this_node_ptr, 0);
@@ -400,7 +400,7 @@ static void test_this_node(void **state)
 	image_u64(w.im, NODE_2 + (raddr)w.l->node_sysname, atom_term(0));
 	image_u64(w.im, NODE + (raddr)w.l->node_sysname, atom_term(0));
 	image_u64(w.im, DIST + (raddr)w.l->dist_sysname, atom_term(0));
-	look(&w);
+	search(&w);
 	assert_int_equal(find_all(&w).this_node, 0);
 	unmake(&w);
 }
@@ -454,7 +454,7 @@ static void test_near_misses(void **state)
 
 		make(&w, 27);
 		image_u32(w.im, misses[i].at, misses[i].value);
-		look(&w);
+		search(&w);
 		found = find_all(&w);
 		memcpy(&anchor, (char *)&found + misses[i].anchor, sizeof(anchor));
 		if (anchor != 0)
@@ -463,7 +463,7 @@ static void test_near_misses(void **state)
 	}
 }
 
-/* An element that died while we looked does not make a process table something else. */
+/* An element that died while we searched does not make a process table something else. */
 static void test_ptab_in_motion(void **state)
 {
 	struct world w;
@@ -471,10 +471,10 @@ static void test_ptab_in_motion(void **state)
 	(void)state;
 	make(&w, 29);
 	image_u64(w.im, ELEMENTS + TERM_TAG_PID * 0x100 + 16, 0xdeadbeef);
-	look(&w);
+	search(&w);
 	assert_int_equal(shape_find_ptab(&w.s, TERM_TAG_PID), PROC_TAB);
 	image_u64(w.im, ELEMENTS + TERM_TAG_PID * 0x100, 0xdeadbeef);
-	look(&w);
+	search(&w);
 	assert_int_equal(shape_find_ptab(&w.s, TERM_TAG_PID), 0);
 	unmake(&w);
 }

@@ -72,7 +72,7 @@ static void put_map(struct world *w, raddr addr, size_t size, bool exec)
 }
 
 /* Takes what the image holds now into the space. */
-static void look(struct world *w)
+static void search(struct world *w)
 {
 	assert_int_equal(mem_read(w->s.mem, DATA, w->data, DATA_SIZE), 0);
 }
@@ -208,7 +208,7 @@ static struct world *make(int otp)
 		.rodata_size = RODATA_SIZE,
 		.rodata_addr = RODATA,
 	};
-	look(w);
+	search(w);
 	return w;
 }
 
@@ -245,7 +245,7 @@ static void test_ambiguous(void **state)
 		put_hash(w, HASH_2);
 		image_u64(w->im, MISC_2, NR_BUCKETS * 32);
 		put_load(w, CODE + 0x901, OTHER_IX);
-		look(w);
+		search(w);
 		assert_int_equal(shape_find_allocators(&w->s), 0);
 		assert_int_equal(shape_find_code_ranges(&w->s), 0);
 		assert_int_equal(shape_find_hash(&w->s, "fun_table"), 0);
@@ -262,14 +262,14 @@ static void test_ets_misc_behind_locks(void **state)
 	struct world *w = make(29);
 
 	image_u64(w->im, BEHIND, NR_BUCKETS * 32);
-	look(w);
+	search(w);
 	assert_int_equal(shape_find_ets_misc(&w->s), BEHIND);
 	image_u64(w->im, BEHIND, NR_BUCKETS * 32 - 8);
-	look(w);
+	search(w);
 	assert_int_equal(shape_find_ets_misc(&w->s), MISC);
 	image_u64(w->im, BEHIND, NR_BUCKETS * 32 + 80);
 	image_u64(w->im, BEHIND + 80, NR_BUCKETS * 32 + 4352);
-	look(w);
+	search(w);
 	assert_int_equal(shape_find_ets_misc(&w->s), 0);
 	unmake(w);
 }
@@ -284,7 +284,7 @@ static void test_allocators_partial(void **state)
 	image_u32(w->im, INFO + 4 * ALLOCATOR_INFO_SIZE + ALLOCATOR_INFO_ENABLED, 0);
 	image_u32(w->im, INFO + 4 * ALLOCATOR_INFO_SIZE + ALLOCATOR_INFO_THR_SPEC, 0);
 	image_u64(w->im, INFO + 4 * ALLOCATOR_INFO_SIZE + ALLOCATOR_INFO_EXTRA, 0);
-	look(w);
+	search(w);
 	assert_int_equal(shape_find_allocators(&w->s), INFO);
 	for (uint32_t i = 5; i < 8; i++)
 		image_u32(w->im, instance_at(i, 0) + (raddr)w->l->allctr_alloc_no, 99);
@@ -299,10 +299,10 @@ static void test_code_ix_variants(void **state)
 
 	/* A value that is no code index. */
 	image_u32(w->im, CODE_IX, 3);
-	look(w);
+	search(w);
 	assert_int_equal(shape_find_active_code_ix(&w->s, DESCRIPTOR), 0);
 	image_u32(w->im, CODE_IX, 2);
-	look(w);
+	search(w);
 	assert_int_equal(shape_find_active_code_ix(&w->s, DESCRIPTOR), CODE_IX);
 	/* A list that is a loop, code whose end cannot be read. */
 	image_u64(w->im, DESCRIPTOR + 0x40 + 32, DESCRIPTOR + 0x40);

@@ -175,9 +175,9 @@ static void world_close(struct world *w)
 	fakenode_close(w->f);
 }
 
-static void look(struct world *w, uint64_t ms)
+static void sample(struct world *w, uint64_t ms)
 {
-	assert_int_equal(process_watch_look(w->watch, START + ms * MS, NULL), 0);
+	assert_int_equal(process_watch_sample(w->watch, START + ms * MS, NULL), 0);
 }
 
 static const char *function_of(const struct world *w, uint32_t stack)
@@ -187,7 +187,7 @@ static const char *function_of(const struct world *w, uint32_t stack)
 	return names_function(w->names, f->function)->name;
 }
 
-/* ---- cases ---------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void test_still(void **state)
 {
@@ -201,7 +201,7 @@ static void test_still(void **state)
 		for (uint32_t n = 1; n <= 300; n++)
 			add_process(&w, n);
 		for (uint64_t ms = 0; ms <= 4000; ms += 50)
-			look(&w, ms);
+			sample(&w, ms);
 		assert_int_equal(w.nr_samples, 0);
 		assert_true(process_watch_finish(w.watch, START + 4020 * MS));
 		assert_int_equal(w.nr_samples, PROCESS_WATCH_FINISH);
@@ -216,7 +216,7 @@ static void test_still(void **state)
 		assert_int_equal(c->processes, 300);
 		assert_int_equal(c->stacks, 300);
 		assert_int_equal(c->by_kind[SAMPLE_WAITING_RECEIVE], 300);
-		/* In each of 81 looks, whatever they do. */
+		/* In each of 81 samples, whatever they do. */
 		assert_int_equal(c->every, 1);
 		assert_int_equal(c->reads, 300 * 81);
 		world_close(&w);
@@ -232,31 +232,31 @@ static void test_changes(void **state)
 
 		world_open(&w, releases[i]);
 		p = add_process(&w, 7);
-		look(&w, 0);
-		look(&w, 100);
+		sample(&w, 0);
+		sample(&w, 100);
 		/* It has run, and waits in the same place: nothing new. */
 		put64(&w, p, w.l->process_reds, 1010);
-		look(&w, 200);
+		sample(&w, 200);
 		assert_int_equal(w.nr_samples, 0);
 		/* It runs. */
 		image_u32(w.f->im, p + (raddr)w.l->process_state, PSFLG_RUNNING);
-		look(&w, 300);
+		sample(&w, 300);
 		assert_int_equal(w.ns[SAMPLE_WAITING_RECEIVE], 250 * MS);
 		image_u32(w.f->im, p + (raddr)w.l->process_state,
 			  PSFLG_ACTIVE | PSFLG_DIRTY_IO_PROC);
-		look(&w, 400);
+		sample(&w, 400);
 		assert_int_equal(w.ns[SAMPLE_RUNNING], 100 * MS);
 		image_u32(w.f->im, p + (raddr)w.l->process_state, PSFLG_SUSPENDED);
-		look(&w, 500);
+		sample(&w, 500);
 		assert_int_equal(w.ns[SAMPLE_WAITING_DIRTY], 100 * MS);
 		/* In a receive with a timer, elsewhere. */
 		image_u32(w.f->im, p + (raddr)w.l->process_state, 0);
 		put64(&w, p, w.l->process_timer, 0x1000);
 		put64(&w, p, w.l->process_i, G + 0x10);
-		look(&w, 600);
+		sample(&w, 600);
 		assert_int_equal(w.ns[SAMPLE_SUSPENDED], 100 * MS);
 		image_u32(w.f->im, p + (raddr)w.l->process_flags, F_HIBERNATED);
-		look(&w, 700);
+		sample(&w, 700);
 		assert_int_equal(w.ns[SAMPLE_WAITING_TIMER], 100 * MS);
 		assert_string_equal(function_of(&w, w.last_stack), "g");
 		assert_false(process_watch_finish(w.watch, START + 750 * MS));
@@ -266,7 +266,7 @@ static void test_changes(void **state)
 	}
 }
 
-/* Of who comes or goes between two looks half of the time in between counts. */
+/* Of who comes or goes between two samples half of the time in between counts. */
 static void test_lives(void **state)
 {
 	(void)state;
@@ -274,18 +274,18 @@ static void test_lives(void **state)
 		struct world w;
 
 		world_open(&w, releases[i]);
-		look(&w, 0);
+		sample(&w, 0);
 		add_process(&w, 5);
-		look(&w, 100);
-		look(&w, 200);
+		sample(&w, 100);
+		sample(&w, 200);
 		/* Another one in the same slot. */
 		give_id_back(&w);
 		add_process(&w, 5 + 1024);
-		look(&w, 300);
+		sample(&w, 300);
 		assert_int_equal(w.total_ns, 200 * MS);
 		put_slot(&w, 5, 0);
 		give_id_back(&w);
-		look(&w, 400);
+		sample(&w, 400);
 		assert_int_equal(w.total_ns, 300 * MS);
 		assert_false(process_watch_finish(w.watch, START + 500 * MS));
 		assert_int_equal(w.total_ns, 300 * MS);
@@ -307,32 +307,32 @@ static void test_table(void **state)
 		world_open(&w, releases[i]);
 		add_process(&w, 5);
 		add_process(&w, 6);
-		look(&w, 0);
+		sample(&w, 0);
 		c = process_watch_counts(w.watch);
 		put_slot(&w, 5, 0);
-		look(&w, 100);
+		sample(&w, 100);
 		assert_int_equal(c->processes, 2);
 		give_id_back(&w);
-		look(&w, 200);
+		sample(&w, 200);
 		assert_int_equal(c->processes, 1);
 		/* One is made: it has an id, but stands in no slot yet. */
 		late = make_process(&w, 7);
 		take_id(&w);
-		look(&w, 300);
-		look(&w, 400);
+		sample(&w, 300);
+		sample(&w, 400);
 		assert_int_equal(c->processes, 1);
 		put_slot(&w, 7, late);
-		look(&w, 500);
+		sample(&w, 500);
 		assert_int_equal(c->processes, 2);
 		/* One ends: no slot leads to it, but its id is not given back yet. */
 		put_slot(&w, 6, 0);
 		w.ids[2]++;
 		put_ids(&w);
-		look(&w, 600);
+		sample(&w, 600);
 		assert_int_equal(c->processes, 1);
 		w.ids[0]--;
 		put_ids(&w);
-		look(&w, 700);
+		sample(&w, 700);
 		assert_int_equal(c->processes, 1);
 		world_close(&w);
 	}
@@ -365,28 +365,28 @@ static void test_what_tells(void **state)
 		raddr p = add_process(&w, 7);
 		uint64_t ms = 0, stacks = 1;
 
-		look(&w, ms);
+		sample(&w, ms);
 		c = process_watch_counts(w.watch);
 		for (size_t k = 0; k < ARRAY_SIZE(words); k++) {
 			put64(&w, p, words[k].offset, words[k].value);
-			look(&w, ms += 50);
+			sample(&w, ms += 50);
 			assert_int_equal(c->stacks, ++stacks);
 		}
 		for (size_t k = 0; k < ARRAY_SIZE(halves); k++) {
 			image_u32(w.f->im, p + (raddr)halves[k].offset, (uint32_t)halves[k].value);
-			look(&w, ms += 50);
+			sample(&w, ms += 50);
 			assert_int_equal(c->stacks, ++stacks);
 		}
 		put64(&w, p, w.l->process_stop, 0);
-		look(&w, ms += 50);
+		sample(&w, ms += 50);
 		assert_int_equal(c->stacks, ++stacks);
-		look(&w, ms + 50);
+		sample(&w, ms + 50);
 		assert_int_equal(c->stacks, stacks);
 		world_close(&w);
 	}
 }
 
-/* Many processes are looked at in turns, all equally often, and keep all of their time. */
+/* Many processes are sampled in turns, all equally often, and keep all of their time. */
 static void test_turns(void **state)
 {
 	const uint32_t nr = PROCESS_WATCH_ALL + 700, turns = 2, rounds = 5;
@@ -403,12 +403,12 @@ static void test_turns(void **state)
 	world_open_bits(&w, 27, 14);
 	for (uint32_t n = 1; n <= nr; n++)
 		add_process(&w, n);
-	look(&w, 0);
+	sample(&w, 0);
 	c = process_watch_counts(w.watch);
 	assert_int_equal(c->reads, nr);
 	assert_int_equal(c->every, turns);
 	for (uint64_t k = 1; k <= turns * rounds; k++)
-		look(&w, 50 * k);
+		sample(&w, 50 * k);
 	assert_int_equal(c->reads, nr * (1 + rounds));
 	while (process_watch_finish(w.watch, START + 500 * MS))
 		;
@@ -429,8 +429,8 @@ static void test_unreadable(void **state)
 	put64(&w, p, w.l->process_htop, 0x10008);
 	put64(&w, p, w.l->process_stop, 0x10000 + 8 * (WORDS - 1));
 	put64(&w, p, w.l->process_hend, 0x10000 + 8 * WORDS);
-	look(&w, 0);
-	look(&w, 100);
+	sample(&w, 0);
+	sample(&w, 100);
 	assert_false(process_watch_finish(w.watch, START + 100 * MS));
 	assert_int_equal(w.total_ns, 100 * MS);
 	assert_string_equal(function_of(&w, w.last_stack), "[stack not read]");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What schedulers are in the middle of, and whether two looks saw the same. */
+/* What schedulers are in the middle of, and whether two samples saw the same. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -64,22 +64,22 @@ static void close_node(struct fixture *x)
 	fakenode_close(x->f);
 }
 
-static const struct running_one *look(struct fixture *x, int at)
+static const struct running_one *sample(struct fixture *x, int at)
 {
 	const struct running_one *all;
 	uint32_t nr;
 
-	running_look(x->r);
+	running_sample(x->r);
 	all = running_all(x->r, &nr);
 	assert_int_equal(nr, NR);
 	return &all[at];
 }
 
-/* It is in these, the same as at the look before, or new ones. */
+/* It is in these, the same as at the sample before, or new ones. */
 static void assert_in(struct fixture *x, int at, const char *slice, const char *gc, const char *nif)
 {
 	const char *const wanted[] = {slice, gc, nif};
-	const struct running_one *one = look(x, at);
+	const struct running_one *one = sample(x, at);
 
 	assert_true(one->known && one->parts_known);
 	for (int i = 0; i < NR_RUNNING_SPANS; i++) {
@@ -170,7 +170,7 @@ static void facts(void **state)
 	put(&x, x.process, x.l->process_heap_sz, 233);
 	put(&x, x.process, x.l->process_old_heap, 0x1000);
 	put(&x, x.process, x.l->process_old_hend, 0x1100);
-	one = look(&x, NORMAL);
+	one = sample(&x, NORMAL);
 	assert_true(one->process.epid == 0x503 && one->process.heap == 233);
 	assert_true(one->process.old_heap == 32 && one->process.collections == 3);
 	assert_true(running_process_read(x.r, one, x.process, 0x503, &p));
@@ -180,10 +180,10 @@ static void facts(void **state)
 	assert_false(running_process_read(x.r, one, x.process, 0x503, &p));
 	/* It cannot be read any more: the slice is known, what it does is not. */
 	put(&x, x.esdp[NORMAL], x.l->sched_current_process, 8);
-	one = look(&x, NORMAL);
+	one = sample(&x, NORMAL);
 	assert_true(one->known && !one->parts_known && one->in[RUNNING_SLICE].of == 8);
 	image_unmap(x.f->im, x.esdp[IO]);
-	assert_false(look(&x, IO)->known);
+	assert_false(sample(&x, IO)->known);
 	close_node(&x);
 }
 
@@ -209,7 +209,7 @@ static void ports(void **state)
 	put(&x, x.esdp[OTHER], x.l->sched_current_port, port);
 	assert_in(&x, OTHER, "new", "none", "none");
 	assert_in(&x, OTHER, "same", "none", "none");
-	assert_true(look(&x, OTHER)->port);
+	assert_true(sample(&x, OTHER)->port);
 	/* Its next tasks. */
 	put(&x, x.esdp[OTHER], x.l->sched_reductions, 200);
 	assert_in(&x, OTHER, "new", "none", "none");
@@ -227,7 +227,7 @@ static void ports(void **state)
 	/* What a process has a port do is its own slice. */
 	put(&x, x.esdp[OTHER], x.l->sched_current_process, x.process);
 	assert_in(&x, OTHER, "new", "none", "none");
-	assert_false(look(&x, OTHER)->port);
+	assert_false(sample(&x, OTHER)->port);
 	close_node(&x);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What schedulers do now: slices over several looks, thread progress, the kernel's side. */
+/* What schedulers do now: slices over several samples, thread progress, the kernel's side. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -101,14 +101,14 @@ static void test_slices(void **state)
 
 		open_node(&x, releases[i]);
 		l = &x.f->node.layout;
-		sched_now_look(x.s, 10000);
+		sched_now_sample(x.s, 10000);
 		for (int k = 0; k < 4; k++)
 			assert_int_equal(x.all[k].now.doing, SCHED_DOING_NOTHING);
 		assert_int_equal(x.all[0].now.run_queue, 7);
 		run(&x, 0, 5);
 		PUT64(&x, 2, sched_working_start, 500);
 		PUT64(&x, 2, sched_current_process, x.process);
-		sched_now_look(x.s, 20000);
+		sched_now_sample(x.s, 20000);
 		assert_int_equal(x.all[0].now.doing, SCHED_DOING_PROCESS);
 		assert_int_equal(x.all[0].now.epid, 0x503);
 		assert_int_equal(x.all[0].now.registered, fakenode_atom(x.f, "worker"));
@@ -120,32 +120,32 @@ static void test_slices(void **state)
 		assert_int_equal(x.all[2].working_ns, 1500);
 		assert_int_equal(x.all[3].working_ns, 0);
 		/* The same slice; what cannot be read in between does not end it. */
-		sched_now_look(x.s, 30000);
+		sched_now_sample(x.s, 30000);
 		image_unmap(x.f->im, x.esdp[3]);
-		sched_now_look(x.s, 40000);
+		sched_now_sample(x.s, 40000);
 		assert_int_equal(x.all[0].same_ns, 20000);
 		assert_false(x.all[3].now.known);
 		assert_int_equal(x.all[3].last_ns, 30000);
 		/* The same process again, in another slice. */
 		image_u64(x.f->im, x.process + (raddr)l->process_reds, 4000);
-		sched_now_look(x.s, 50000);
+		sched_now_sample(x.s, 50000);
 		assert_int_equal(x.all[0].same_ns, 50000);
 		assert_int_equal(x.all[0].before_ns, 40000);
 		assert_int_equal(x.all[2].same_ns, 50000);
 		PUT64(&x, 0, sched_reductions, 4000);
-		sched_now_look(x.s, 60000);
+		sched_now_sample(x.s, 60000);
 		assert_int_equal(x.all[0].same_ns, 60000);
 		assert_int_equal(x.all[2].same_ns, 50000);
 		/* A port, whose tasks count when they are done; then nothing that can be named. */
 		PUT64(&x, 0, sched_current_process, 0);
 		PUT64(&x, 0, sched_current_port, x.port);
-		sched_now_look(x.s, 70000);
-		sched_now_look(x.s, 80000);
+		sched_now_sample(x.s, 70000);
+		sched_now_sample(x.s, 80000);
 		assert_int_equal(x.all[0].now.doing, SCHED_DOING_PORT);
 		assert_int_equal(x.all[0].same_ns, 70000);
 		PUT64(&x, 0, sched_current_port, 0);
-		sched_now_look(x.s, 90000);
-		sched_now_look(x.s, 100000);
+		sched_now_sample(x.s, 90000);
+		sched_now_sample(x.s, 100000);
 		assert_int_equal(x.all[0].now.doing, SCHED_DOING_OTHER);
 		assert_int_equal(x.all[0].same_ns, 100000);
 		close_node(&x);
@@ -161,14 +161,14 @@ static void test_clock(void **state)
 	open_node(&x, 27);
 	PUT64(&x, 2, sched_current_process, x.process);
 	PUT64(&x, 2, sched_working_start, 90000);
-	sched_now_look(x.s, 20000);
+	sched_now_sample(x.s, 20000);
 	assert_int_equal(x.all[2].now.doing, SCHED_DOING_PROCESS);
 	assert_int_equal(x.all[2].working_ns, 0);
 	PUT64(&x, 2, sched_working_start, 19000);
-	sched_now_look(x.s, 20000);
+	sched_now_sample(x.s, 20000);
 	assert_int_equal(x.all[2].working_ns, 20000);
 	PUT32(&x, 2, sched_wall_time_enabled, 0);
-	sched_now_look(x.s, 20000);
+	sched_now_sample(x.s, 20000);
 	assert_int_equal(x.all[2].working_ns, 0);
 	close_node(&x);
 }
@@ -186,7 +186,7 @@ static void test_progress(void **state)
 
 		/* All rest. */
 		open_node(&x, releases[i]);
-		sched_now_look(x.s, 10000);
+		sched_now_sample(x.s, 10000);
 		assert_false(sched_now_progress(x.s)->known);
 		assert_int_equal(holds(&x, 0), PROGRESS_HOLDER_NONE);
 		close_node(&x);
@@ -194,13 +194,13 @@ static void test_progress(void **state)
 		/* The first works and confirms nothing new; nobody leads. */
 		open_node(&x, releases[i]);
 		run(&x, 0, 6);
-		sched_now_look(x.s, 10000);
-		sched_now_look(x.s, 20000);
+		sched_now_sample(x.s, 10000);
+		sched_now_sample(x.s, 20000);
 		assert_int_equal(holds(&x, 0), PROGRESS_HOLDER_ALONE);
-		/* It leads: it is that which does not look. */
+		/* It leads: it is that which does not check. */
 		PUT32(&x, 0, sched_thr_progress_leader, 1);
 		PUT64(&x, 0, sched_thr_progress_current, 5);
-		sched_now_look(x.s, 30000);
+		sched_now_sample(x.s, 30000);
 		assert_true(sched_now_progress(x.s)->known);
 		assert_int_equal(sched_now_progress(x.s)->value, 5);
 		assert_int_equal(holds(&x, 0), PROGRESS_HOLDER_LEADER);
@@ -212,8 +212,8 @@ static void test_progress(void **state)
 		run(&x, 1, 6);
 		PUT32(&x, 1, sched_thr_progress_leader, 1);
 		PUT64(&x, 1, sched_thr_progress_current, 5);
-		sched_now_look(x.s, 10000);
-		sched_now_look(x.s, 20000);
+		sched_now_sample(x.s, 10000);
+		sched_now_sample(x.s, 20000);
 		assert_int_equal(holds(&x, 0), PROGRESS_HOLDER_BEHIND);
 		assert_int_equal(holds(&x, 1), PROGRESS_HOLDER_NONE);
 		assert_int_equal(sched_now_progress(x.s)->same_ns, 10000);
@@ -222,7 +222,7 @@ static void test_progress(void **state)
 		PUT64(&x, 0, sched_thr_progress_confirmed, 6);
 		PUT64(&x, 1, sched_thr_progress_confirmed, 7);
 		PUT64(&x, 1, sched_thr_progress_current, 6);
-		sched_now_look(x.s, 30000);
+		sched_now_sample(x.s, 30000);
 		assert_int_equal(holds(&x, 0), PROGRESS_HOLDER_NONE);
 		assert_int_equal(sched_now_progress(x.s)->moves, 1);
 		assert_int_equal(sched_now_progress(x.s)->same_ns, 30000);

@@ -86,7 +86,7 @@ static void assert_doing(struct fixture *x, enum sched_doing a, enum sched_doing
 	assert_int_equal(all[3].type, THREAD_DIRTY_IO);
 }
 
-static void test_looks(void **state)
+static void test_samples(void **state)
 {
 	static const int releases[] = {24, 25, 27, 29};
 
@@ -98,7 +98,7 @@ static void test_looks(void **state)
 		counted(&x, 2, 1, 5, 0, IDLE);
 		counted(&x, 3, 1, 5, 0, IDLE);
 		at_work(&x, 1, 0, 0x1000, 0); /* it was there, but waits by now */
-		sched_work_look(x.w, true);
+		sched_work_sample(x.w, true);
 		assert_doing(&x, SCHED_DOING_NOTHING, SCHED_DOING_NOTHING, SCHED_DOING_NOTHING,
 			     SCHED_DOING_NOTHING);
 		at_work(&x, 0, 1, 0x1000, 0x2000); /* a process that calls a port itself */
@@ -106,15 +106,15 @@ static void test_looks(void **state)
 		at_work(&x, 2, 0, 0x1000, 0); /* dirty ones have no progress to tell */
 		counted(&x, 2, 1, 5, 0, 7);
 		counted(&x, 3, 1, 5, 0, 7);
-		sched_work_look(x.w, true);
+		sched_work_sample(x.w, true);
 		assert_doing(&x, SCHED_DOING_PROCESS, SCHED_DOING_PORT, SCHED_DOING_PROCESS,
 			     SCHED_DOING_OTHER);
 		at_work(&x, 1, 1, 0, 0);
-		sched_work_look(x.w, false);
+		sched_work_sample(x.w, false);
 		assert_doing(&x, SCHED_DOING_PROCESS, SCHED_DOING_OTHER, SCHED_DOING_UNKNOWN,
 			     SCHED_DOING_UNKNOWN);
 		image_unmap(x.f->im, x.esdp[3]);
-		sched_work_look(x.w, true);
+		sched_work_sample(x.w, true);
 		assert_doing(&x, SCHED_DOING_PROCESS, SCHED_DOING_OTHER, SCHED_DOING_PROCESS,
 			     SCHED_DOING_UNKNOWN);
 		close_node(&x);
@@ -185,7 +185,7 @@ static void test_not_known(void **state)
 	fakenode_close(f);
 }
 
-/* ---- when it is looked, and what is believed ------------------------------------------------ */
+/* ---- when it is sampled, and what is believed ------------------------------------------------ */
 
 static void test_pace(void **state)
 {
@@ -207,7 +207,7 @@ static void test_pace(void **state)
 	assert_int_equal(sched_watch_period(32 * 100, 32), 500000);
 	assert_int_equal(sched_watch_period(32 * 10000000ull, 32), 20000000);
 	assert_int_equal(sched_watch_period(0, 0), 1000000);
-	/* Looks that see one thing as often as the other: a thousand a second. */
+	/* Samples that see one thing as often as the other: a thousand a second. */
 	assert_in_range(sched_watch_enough(4000, 1000, 500), 999000, 1001000);
 	/* All the same: the fewer they were the more. */
 	assert_in_range(sched_watch_enough(4000, 40, 40), 10000000, 12000000);
@@ -222,25 +222,25 @@ static void test_agrees(void **state)
 	assert_true(sched_watch_agrees(250, 1000, 0, 400, 100));
 	assert_true(sched_watch_agrees(0, 1000, 0, 400, 0));
 	assert_true(sched_watch_agrees(1000, 1000, 0, 400, 400));
-	assert_true(sched_watch_agrees(900, 1000, 0, 10, 0)); /* of few looks nothing is said */
+	assert_true(sched_watch_agrees(900, 1000, 0, 10, 0)); /* of few samples nothing is said */
 	assert_false(sched_watch_agrees(900, 1000, 0, 400, 100));
 	assert_false(sched_watch_agrees(0, 1000, 0, 400, 100));
 	assert_false(sched_watch_agrees(1001, 1000, 0, 0, 0));
-	/* What was not looked at may have been anything. */
+	/* What was not sampled may have been anything. */
 	assert_true(sched_watch_agrees(900, 1000, 700, 400, 100));
 	assert_false(sched_watch_agrees(900, 1000, 400, 400, 100));
 }
 
-/* ---- of records ----------------------------------------------------------------------------- */
+/* ---- of records ------------------------------------------------------------------------------ */
 
-static void add(struct sched_use *u, uint64_t ns, uint64_t working_ns, uint32_t looks,
+static void add(struct sched_use *u, uint64_t ns, uint64_t working_ns, uint32_t samples,
 		uint32_t working)
 {
 	struct event ev = {.type = REC_SCHEDULER};
 
 	ev.u.scheduler.duration_ns = ns;
 	ev.u.scheduler.working_ns = working_ns;
-	ev.u.scheduler.looks = looks;
+	ev.u.scheduler.samples = samples;
 	ev.u.scheduler.working = working;
 	ev.u.scheduler.process = working / 2;
 	ev.u.scheduler.port = working / 4;
@@ -267,7 +267,7 @@ static void test_use(void **state)
 	assert_true(isnan(sched_use_counted(&u)));
 	assert_false(sched_use_is_exact(&u));
 	assert_true(sched_use_error(&u) > 9.7 && sched_use_error(&u) < 10);
-	/* What the VM counts is taken instead of looks: 400 of 1000, 300 of 3000. */
+	/* What the VM counts is taken instead of samples: 400 of 1000, 300 of 3000. */
 	add(&u, 3000, 300, 100, 20);
 	assert_near(sched_use_counted(&u), 10);
 	assert_near(sched_use_seen(&u), 25);
@@ -290,20 +290,20 @@ static void test_use(void **state)
 	assert_true(isnan(sched_use_parts(&u, 0.5).process)); /* never seen at it */
 }
 
-static void add_parts(struct sched_use *u, uint32_t looks, uint32_t process, uint32_t port)
+static void add_parts(struct sched_use *u, uint32_t samples, uint32_t process, uint32_t port)
 {
 	struct event ev = {.type = REC_SCHEDULER};
 
 	ev.u.scheduler.duration_ns = 1000;
 	ev.u.scheduler.working_ns = SCHEDULER_UNKNOWN;
-	ev.u.scheduler.looks = looks;
+	ev.u.scheduler.samples = samples;
 	ev.u.scheduler.working = process + port;
 	ev.u.scheduler.process = process;
 	ev.u.scheduler.port = port;
 	sched_use_add(u, &ev);
 }
 
-/* Half of the time all at work with processes, of which few looks are enough; half of it half as
+/* Half of the time all at work with processes, of which few samples are enough; half of it half as
  * busy, with ports. */
 static void test_spans_weigh_by_their_time(void **state)
 {
@@ -342,26 +342,26 @@ static void test_collections(void **state)
 	at_work(&x, 1, 0, process, 0); /* it has left */
 	counted(&x, 2, 1, 5, 0, 7);
 	at_work(&x, 2, 0, 0xdead000, 0); /* its process is gone */
-	sched_work_look(x.w, true);
-	sched_work_look_gc(x.w);
+	sched_work_sample(x.w, true);
+	sched_work_sample_gc(x.w);
 	assert_gc(&x, 0, true, true);
 	assert_gc(&x, 1, true, false);
 	assert_gc(&x, 2, false, false);
 	image_u32(x.f->im, process + (raddr)x.f->node.layout.process_state, 0);
-	sched_work_look(x.w, false);
-	sched_work_look_gc(x.w);
+	sched_work_sample(x.w, false);
+	sched_work_sample_gc(x.w);
 	assert_gc(&x, 0, true, false);
-	assert_gc(&x, 2, false, false); /* not looked at */
+	assert_gc(&x, 2, false, false); /* not sampled */
 	close_node(&x);
 }
 
-static void add_gc(struct sched_use *u, uint64_t ns, uint32_t looks, uint32_t gc)
+static void add_gc(struct sched_use *u, uint64_t ns, uint32_t samples, uint32_t gc)
 {
 	struct event ev = {.type = REC_SCHEDULER};
 
 	ev.u.scheduler.duration_ns = ns;
 	ev.u.scheduler.working_ns = SCHEDULER_UNKNOWN;
-	ev.u.scheduler.gc_looks = looks;
+	ev.u.scheduler.gc_samples = samples;
 	ev.u.scheduler.gc = gc;
 	sched_use_add(u, &ev);
 }
@@ -384,7 +384,7 @@ static void test_gc_share(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_looks),
+		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_clocks),
 		cmocka_unit_test(test_not_known),
 		cmocka_unit_test(test_pace),

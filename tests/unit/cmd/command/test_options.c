@@ -425,7 +425,7 @@ static void every_option_parses(void **state)
 		[OPTION_CALL_WEIGHT] = "calls",
 		[OPTION_SOURCE] = "uprobe",
 		[OPTION_UPROBES] = "perf",
-		[OPTION_SCHEDULERS] = "looks",
+		[OPTION_SCHEDULERS] = "samples",
 		[OPTION_PANEL] = "ets",
 		[OPTION_RATE] = "1000",
 		[OPTION_FRAME_FORMAT] = "svg",

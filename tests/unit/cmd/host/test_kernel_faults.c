@@ -27,16 +27,16 @@ static void test_rows(void **state)
 	}
 }
 
-static void test_looks(void **state)
+static void test_samples(void **state)
 {
 	UNUSED(state);
 	for (const struct kernel_fault *k = kernel_faults; k->name; k++) {
-		enum fault_state seen = k->look ? k->look() : FAULT_ABSENT;
+		enum fault_state seen = k->find ? k->find() : FAULT_ABSENT;
 
 		assert_true(seen <= FAULT_PRESENT);
 		/* Who loses something is told what to do. */
 		assert_true(seen != FAULT_PRESENT || k->fix);
-		assert_true(!k->look || k->look() == seen);
+		assert_true(!k->find || k->find() == seen);
 	}
 	assert_false(multi_available() && multi_filters_threads());
 }
@@ -45,7 +45,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_looks),
+		cmocka_unit_test(test_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

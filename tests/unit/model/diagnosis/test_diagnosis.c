@@ -20,7 +20,7 @@
 static struct diagnosis nothing(void)
 {
 	return (struct diagnosis){.duration_ns = 5000000000ull,
-				  .looks = 250,
+				  .scheduler_samples = 250,
 				  .samples = 11,
 				  .cpu_wait = NAN,
 				  .cpu_used = NAN,
@@ -317,18 +317,18 @@ static void test_dirty(void **state)
 static void test_busiest(void **state)
 {
 	struct diagnosed_process p = {.pid = "<0.9.0>", .name = "burner"};
-	struct diagnosed_busy busy = {.looks = 79};
+	struct diagnosed_busy busy = {.samples = 79};
 	struct diagnosis d = nothing();
 
 	(void)state;
 	vec_push(&d.processes, p);
 	vec_push(&d.busy, busy);
-	d.looks = 100;
+	d.scheduler_samples = 100;
 	check_one(&d, NULL, 0, NULL);
-	d.busy.data[0].looks = 96;
+	d.busy.data[0].samples = 96;
 	check_one(&d, "busiest_process", FINDING_NOTE,
 		  "<0.9.0> burner keeps one scheduler busy for 96% of the time");
-	d.looks = d.busy.data[0].looks = 49;
+	d.scheduler_samples = d.busy.data[0].samples = 49;
 	check_one(&d, NULL, 0, NULL); /* too few */
 	diagnosis_free(&d);
 }
@@ -346,9 +346,9 @@ static void test_shares(void **state)
 	check_one(&d, "gc", FINDING_NOTE, "15% of the work of schedulers is garbage collection");
 	d.nr_gc = 100;
 	check_one(&d, "gc", FINDING_WARNING, "50% of the work of schedulers is garbage collection");
-	d.looks = 500; /* 0.2 schedulers */
+	d.scheduler_samples = 500; /* 0.2 schedulers */
 	check_one(&d, "gc", FINDING_NOTE, "50% of the work of schedulers is garbage collection");
-	d.looks = 250;
+	d.scheduler_samples = 250;
 	d.nr_gc = 0;
 	d.nr_blocked = 40;
 	d.nr_blocked_schedulers = 1;

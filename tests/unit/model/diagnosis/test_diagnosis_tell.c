@@ -33,11 +33,11 @@ static void test_running(void **state)
 		.type = "normal", .pid = "<0.9.0> burner", .function = "burner:nif/1"};
 	struct diagnosis d = {.duration_ns = 5000000000ull,
 			      .samples = 11,
-			      .looks = 100,
+			      .scheduler_samples = 100,
 			      .cpu_wait = NAN,
 			      .throttled = NAN};
 
-	struct diagnosed_busy busy = {.looks = 96};
+	struct diagnosed_busy busy = {.samples = 96};
 	struct diagnosed_process other = {.pid = "<0.10.0>", .name = "second"};
 	struct findings f;
 
@@ -54,9 +54,9 @@ static void test_running(void **state)
 	expect(&d, "<0.9.0> burner is runnable in io:execute_request/3");
 	/* Another one does the same. */
 	vec_push(&d.processes, other);
-	busy = (struct diagnosed_busy){.process = 1, .looks = 90};
+	busy = (struct diagnosed_busy){.process = 1, .samples = 90};
 	vec_push(&d.busy, busy);
-	busy.looks = 79;
+	busy.samples = 79;
 	vec_push(&d.busy, busy);
 	findings_make(&f, &d);
 	assert_int_equal(f.v.data[0].evidence.len, 3);
@@ -98,7 +98,7 @@ static void expect_atoms(struct series atoms, const char *title)
 {
 	struct diagnosis d = {.duration_ns = 5000000000ull,
 			      .samples = 11,
-			      .looks = 100,
+			      .scheduler_samples = 100,
 			      .cpu_wait = NAN,
 			      .throttled = NAN};
 	struct findings f;

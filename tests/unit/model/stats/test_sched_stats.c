@@ -338,7 +338,7 @@ static void memory(struct fixture *f, uint64_t ns, uint64_t working_ns, uint32_t
 	ev.u.scheduler.duration_ns = ns;
 	ev.u.scheduler.working_ns = working_ns;
 	ev.u.scheduler.on_cpu_ns = ev.u.scheduler.cpu_wait_ns = SCHEDULER_UNKNOWN;
-	ev.u.scheduler.looks = 100;
+	ev.u.scheduler.samples = 100;
 	ev.u.scheduler.working = ev.u.scheduler.process = working;
 	sched_stats_memory(&f->s, &ev);
 }
@@ -351,28 +351,28 @@ static void assert_utilization(struct fixture *f, enum sched_source source, doub
 	assert_int_equal(u.source, source);
 	assert_true(fabs(u.percent - percent) < 0.001);
 	assert_true(source == SCHED_SOURCE_NONE || fabs(u.parts.process - percent) < 0.001);
-	assert_true(u.error >= 0 && (u.error > 0) == (source == SCHED_SOURCE_LOOKS));
+	assert_true(u.error >= 0 && (u.error > 0) == (source == SCHED_SOURCE_SAMPLES));
 }
 
-/* Counted by the VM; else by events of which none is missing; else by looks. */
+/* Counted by the VM; else by events of which none is missing; else by samples. */
 static void utilization_of_three(void **state)
 {
 	struct fixture *f = *state;
 
 	memory(f, 10000, SCHEDULER_UNKNOWN, 40);
-	assert_utilization(f, SCHED_SOURCE_LOOKS, 40);
+	assert_utilization(f, SCHED_SOURCE_SAMPLES, 40);
 	sched_stats_begin(&f->s, THREAD_NORMAL, 1, false);
 	active(f, START + 4000, f->normal, EVENT_WORD_ACTIVE);
 	active(f, START + 7000, f->normal, EVENT_WORD_INACTIVE);
 	sched_stats_advance(&f->s, START + 9000, true);
-	assert_utilization(f, SCHED_SOURCE_LOOKS, 40);
+	assert_utilization(f, SCHED_SOURCE_SAMPLES, 40);
 	sched_stats_advance(&f->s, START + 10000, true);
 	assert_utilization(f, SCHED_SOURCE_EVENTS, 30);
 	f->s.partial = true;
-	assert_utilization(f, SCHED_SOURCE_LOOKS, 40);
+	assert_utilization(f, SCHED_SOURCE_SAMPLES, 40);
 	f->s.partial = false;
 	f->stream.counters[COUNTER_EVENTS_LOST]++;
-	assert_utilization(f, SCHED_SOURCE_LOOKS, 40);
+	assert_utilization(f, SCHED_SOURCE_SAMPLES, 40);
 	sched_stats_restart(&f->s);
 	memory(f, 10000, 3500, 40);
 	assert_utilization(f, SCHED_SOURCE_VM, 35);

@@ -20,7 +20,7 @@
 static unsigned char resident[PAGES];
 
 /* Which pages of the file are in memory. */
-static void look(int fd)
+static void read_resident(int fd)
 {
 	void *map = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_SHARED, fd, 0);
 
@@ -40,7 +40,7 @@ static int make_cold(char *path)
 		assert_int_equal(write(fd, page, PAGE), PAGE);
 	fsync(fd);
 	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-	look(fd);
+	read_resident(fd);
 	for (unsigned int i = 0; i < PAGES; i++) {
 		if (resident[i] & 1) {
 			close(fd);
@@ -57,10 +57,10 @@ static void test_both_pages(void **state)
 	int fd = make_cold(path);
 
 	UNUSED(state);
-	/* No look into the future that would bring all of them. */
+	/* No reading ahead that would bring all of them. */
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	page_cache_read(path, 41 * PAGE - 4);
-	look(fd);
+	read_resident(fd);
 	unlink(path);
 	close(fd);
 	assert_true(resident[40] & 1);

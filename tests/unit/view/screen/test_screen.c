@@ -16,7 +16,7 @@
 #include "lib/zoo.h"
 #include "names/utf8.h"
 #include "view/screen/characters.h"
-#include "view/screen/screen_look.h"
+#include "view/screen/screen_style.h"
 
 #define NIHON "\xe6\x97\xa5\xe6\x9c\xac" /* two characters, four columns */
 
@@ -34,7 +34,7 @@ static unsigned text_at(struct screen *s, unsigned row, unsigned column, unsigne
 	return screen_text(s, row, column, width, SCREEN_PLAIN, text, strlen(text));
 }
 
-/* ---- characters --------------------------------------------------------------------------- */
+/* ---- characters ------------------------------------------------------------------------------ */
 
 static size_t width_of(const char *text)
 {
@@ -150,7 +150,7 @@ static void test_ascii(void **state)
 	assert_int_equal(character_ascii(0x7f), '?');
 }
 
-/* ---- text on the grid --------------------------------------------------------------------- */
+/* ---- text on the grid ------------------------------------------------------------------------ */
 
 static void test_text(void **state)
 {
@@ -304,7 +304,7 @@ static void test_restyle(void **state)
 	screen_close(s);
 }
 
-/* ---- bars and sparklines ------------------------------------------------------------------ */
+/* ---- bars and sparklines --------------------------------------------------------------------- */
 
 /* Eighths of each style that a bar shows. */
 static void measure(const struct screen *s, unsigned *eighths)
@@ -429,7 +429,7 @@ static void test_sparkline(void **state)
 	screen_close(s);
 }
 
-/* ---- written ------------------------------------------------------------------------------ */
+/* ---- written --------------------------------------------------------------------------------- */
 
 static void test_ascii_screen(void **state)
 {
@@ -482,16 +482,16 @@ static void test_ansi(void **state)
 	screen_close(s);
 }
 
-static void test_looks(void **state)
+static void test_samples(void **state)
 {
 	UNUSED(state);
-	assert_int_equal(look_rgb(16), 0x000000);
-	assert_int_equal(look_rgb(231), 0xffffff);
-	assert_int_equal(look_rgb(167), 0xd75f5f);
-	assert_int_equal(look_rgb(232), 0x080808);
-	assert_int_equal(look_rgb(255), 0xeeeeee);
+	assert_int_equal(style_rgb(16), 0x000000);
+	assert_int_equal(style_rgb(231), 0xffffff);
+	assert_int_equal(style_rgb(167), 0xd75f5f);
+	assert_int_equal(style_rgb(232), 0x080808);
+	assert_int_equal(style_rgb(255), 0xeeeeee);
 	for (int i = 0; i < NR_SCREEN_STYLES; i++) {
-		const struct screen_look *l = screen_look((enum screen_style)i);
+		const struct cell_style *l = screen_style_of((enum screen_style)i);
 
 		/* A background without its own ink could not be read on every terminal. */
 		assert_true(l->of_256.ground < 0 || l->of_256.ink >= 0);
@@ -499,7 +499,7 @@ static void test_looks(void **state)
 		assert_in_range(l->of_8.ink + 1, 0, 8);
 		assert_in_range(l->of_8.ground + 1, 0, 8);
 	}
-	assert_ptr_equal(screen_look(NR_SCREEN_STYLES), screen_look(SCREEN_PLAIN));
+	assert_ptr_equal(screen_style_of(NR_SCREEN_STYLES), screen_style_of(SCREEN_PLAIN));
 }
 
 int main(void)
@@ -514,7 +514,7 @@ int main(void)
 		cmocka_unit_test(test_bar_measures), cmocka_unit_test(test_bar_edges),
 		cmocka_unit_test(test_bar_letters),  cmocka_unit_test(test_sparkline),
 		cmocka_unit_test(test_ascii_screen), cmocka_unit_test(test_written),
-		cmocka_unit_test(test_ansi),	     cmocka_unit_test(test_looks),
+		cmocka_unit_test(test_ansi),	     cmocka_unit_test(test_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void check_lines(const struct forest *f, bool all, size_t expect)
 	free(text);
 }
 
-/* ---- who is above --------------------------------------------------------------------------- */
+/* ---- who is above ---------------------------------------------------------------------------- */
 
 static void test_above(void **state)
 {
@@ -194,7 +194,7 @@ static void test_wanted(void **state)
 	fell(&f);
 }
 
-/* ---- what is drawn -------------------------------------------------------------------------- */
+/* ---- what is drawn --------------------------------------------------------------------------- */
 
 static void test_drawing(void **state)
 {
@@ -292,7 +292,7 @@ static void test_names(void **state)
 	fell(&f);
 }
 
-/* ---- what is hostile ------------------------------------------------------------------------ */
+/* ---- what is hostile ------------------------------------------------------------------------- */
 
 static void test_nothing(void **state)
 {
@@ -327,7 +327,7 @@ static void test_circle(void **state)
 	fell(&f);
 }
 
-/* So many circles that each must not cost a look at all processes. */
+/* So many circles that each must not cost a pass over all processes. */
 static void test_many_circles(void **state)
 {
 	enum { NR = 60000 };

@@ -51,7 +51,7 @@ def same(data):
     return data
 
 
-class Look:
+class Reading:
     def __init__(self, command, *args, memory=same, sensible=None):
         self.command, self.args, self.memory, self.sensible = command, args, memory, sensible
         self.name = " ".join((command, *args))
@@ -115,21 +115,21 @@ def diagnosis_says(data, node):
     check(all(f["title"] and f["evidence"] for f in data["findings"]), f"diagnose: {data}")
 
 
-LOOKS = [
-    Look("diagnose", "-d", "500ms", memory=of_diagnosis, sensible=diagnosis_says),
-    Look("doctor", memory=of_nodes, sensible=doctor_says),
-    Look("ps", sensible=ps_says),
-    Look("inspect", "code_server", sensible=inspect_says),
-    Look("inspect", "application_controller"),
-    Look("dump", sensible=dump_says),
-    Look("mem", sensible=mem_says),
-    Look("ets", sensible=ets_says),
-    Look("ets", "ac_tab"),
-    Look("sched", "--now", memory=of_sched_now, sensible=sched_now_says),
-    Look("port", memory=of_ports, sensible=port_says),
-    Look("mod", sensible=mod_says),
-    Look("dist", memory=of_dist, sensible=dist_says),
-    Look("env", sensible=env_says),
+READINGS = [
+    Reading("diagnose", "-d", "500ms", memory=of_diagnosis, sensible=diagnosis_says),
+    Reading("doctor", memory=of_nodes, sensible=doctor_says),
+    Reading("ps", sensible=ps_says),
+    Reading("inspect", "code_server", sensible=inspect_says),
+    Reading("inspect", "application_controller"),
+    Reading("dump", sensible=dump_says),
+    Reading("mem", sensible=mem_says),
+    Reading("ets", sensible=ets_says),
+    Reading("ets", "ac_tab"),
+    Reading("sched", "--now", memory=of_sched_now, sensible=sched_now_says),
+    Reading("port", memory=of_ports, sensible=port_says),
+    Reading("mod", sensible=mod_says),
+    Reading("dist", memory=of_dist, sensible=dist_says),
+    Reading("env", sensible=env_says),
 ]
 
 
@@ -139,30 +139,30 @@ def commands(ebeam):
     return re.findall(r"^  ([a-z]+) ", text, re.M)
 
 
-def looks(ebeam):
+def readings(ebeam):
     """A row for every command that takes --core; all of them must have one."""
     there = {c for c in commands(ebeam) if "--core" in ebeam.ok("help", c).out}
-    missing = there - {look.command for look in LOOKS}
+    missing = there - {reading.command for reading in READINGS}
     if missing:
-        raise Failure(f"looking.py has no row for {missing}")
+        raise Failure(f"reading.py has no row for {missing}")
     check(there, "no command takes --core")
-    return [look for look in LOOKS if look.command in there]
+    return [reading for reading in READINGS if reading.command in there]
 
 
 def answers(ebeam, where, found, code=0):
     """{name of a row: data of its JSON}, of a node (-p) or a core file (--core)."""
     out = {}
-    for look in found:
-        result = ebeam.run(look.command, *where, *look.args, "-j")
+    for reading in found:
+        result = ebeam.run(reading.command, *where, *reading.args, "-j")
         check_equal(result.code, code, str(result))
-        out[look.name] = result.json()["data"]
+        out[reading.name] = result.json()["data"]
     return out
 
 
 def check_sensible(found, answered, node):
-    for look in found:
-        if look.sensible:
-            look.sensible(answered[look.name], node)
+    for reading in found:
+        if reading.sensible:
+            reading.sensible(answered[reading.name], node)
 
 
 def difference(a, b, path="data"):
@@ -199,9 +199,9 @@ def count_values(value):
 def check_same(found, live, core, what):
     """Every value of every command's data; how many they are is printed."""
     compared = []
-    for look in found:
-        a, b = look.memory(live[look.name]), look.memory(core[look.name])
+    for reading in found:
+        a, b = reading.memory(live[reading.name]), reading.memory(core[reading.name])
         where = difference(a, b)
-        check(where is None, f"{look.name}, {what}: live / core: {where}")
-        compared.append(f"{look.name} {count_values(a)}")
+        check(where is None, f"{reading.name}, {what}: live / core: {where}")
+        compared.append(f"{reading.name} {count_values(a)}")
     print(f"    {what}: equal values: {', '.join(compared)}", flush=True)
