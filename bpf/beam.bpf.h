@@ -138,7 +138,7 @@ INLINE bool is_fragment(uint64_t addr)
 /*
  * Value of a key that is an atom, as pd_hash_get() finds it: slot = hash & sizeMask, folded once
  * if that slot is not in use yet; a slot is nil, a {Key, Value} tuple or a list of those.
- * *value = 0 if the key is not there; false, and *value as it was, if that cannot be told.
+ * *value = 0 if the key is not there; false, and *value as it was, if that cannot be known.
  */
 INLINE bool dictionary_get(uint64_t dictionary, const volatile struct dictionary_key *key,
 			   uint64_t *value)

@@ -42,7 +42,7 @@ INLINE uint32_t code_size_of(const struct jit_module *m)
 	return m->kind == 1 ? m->code_size : 0;
 }
 
-/* New code may lie in a new mapping, outside of all that user space has told: from now on it is
+/* New code may lie in a new mapping, outside of all that user space has reported: from now on it is
  * JIT code here too.  User space will tell the mapping as a whole. */
 INLINE void cover(const struct jit_entry *e)
 {

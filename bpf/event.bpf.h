@@ -299,7 +299,7 @@ INLINE void count_sums(enum event_kind kind, uint64_t size, uint64_t ns)
 INLINE uint64_t epid_of(uint64_t process);
 
 /* Where all are counted nobody asks for it. */
-INLINE uint64_t epid_if_told(uint64_t process)
+INLINE uint64_t epid_if_wanted(uint64_t process)
 {
 	return counts_all() ? 0 : epid_of(process);
 }

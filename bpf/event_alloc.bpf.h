@@ -67,7 +67,7 @@ INLINE uint64_t process_running(void)
 }
 
 /* The same, where it is asked for. */
-INLINE uint64_t running_if_told(void)
+INLINE uint64_t running_if_wanted(void)
 {
 	return counts_all() ? 0 : process_running();
 }
@@ -91,7 +91,7 @@ INLINE void carrier_event(struct pt_regs *ctx, enum event_kind kind, uint64_t al
 	uint32_t type = 0;
 	uint16_t flags;
 
-	process = running_if_told();
+	process = running_if_wanted();
 	epid = epid_of(process);
 	if (!wanted_of(kind, epid))
 		return;
@@ -197,7 +197,7 @@ EVENT_RETURN(event_carrier_realloc_return)
 
 	if (!t || !t->carrier.allctr)
 		return 0;
-	process = running_if_told();
+	process = running_if_wanted();
 	epid = epid_of(process);
 	if (ctx->ax && t->carrier.epoch == switches.epoch[EVENT_CARRIER_RESIZE] &&
 	    read_u64(t->carrier.size_at, &size) && wanted_of(EVENT_CARRIER_RESIZE, epid)) {
@@ -215,7 +215,7 @@ EVENT_RETURN(event_carrier_realloc_return)
 	return 0;
 }
 
-/* ---- the pool ------------------------------------------------------------------------------ */
+/* ---- the pool -------------------------------------------------------------------------------- */
 
 /* True if some block of the carrier is in use. */
 INLINE bool carrier_in_use(uint64_t carrier)
@@ -243,7 +243,7 @@ INLINE void pool_event(struct pt_regs *ctx, enum event_kind kind)
 	if (!wanted(kind) || !carrier_in_use(carrier) ||
 	    !read_u64(carrier + config.layout.carrier_chdr, &header))
 		return;
-	process = running_if_told();
+	process = running_if_wanted();
 	epid = epid_of(process);
 	if (!wanted_of(kind, epid))
 		return;

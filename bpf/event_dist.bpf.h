@@ -38,7 +38,7 @@ INLINE uint64_t node_of_port(uint64_t port)
 
 INLINE void node_event(uint64_t dep, enum event_word what, uint64_t flags, uint64_t reason)
 {
-	uint64_t ts_ns = event_now(), epid = epid_of(running_if_told());
+	uint64_t ts_ns = event_now(), epid = epid_of(running_if_wanted());
 	struct rec_raw_event *rec;
 
 	if (!wanted_of(EVENT_DIST_MONITOR, epid))
@@ -71,7 +71,7 @@ EVENT_ENTRY(event_node_down)
 	return 0;
 }
 
-/* ---- output -------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 /* Bytes that this scheduler has written, to ports of any kind. */
 INLINE uint64_t bytes_out(void)
@@ -127,7 +127,7 @@ EVENT_RETURN(event_dist_command_return)
 	return 0;
 }
 
-/* ---- busy ---------------------------------------------------------------------------------- */
+/* ---- busy ------------------------------------------------------------------------------------ */
 
 /* int erts_dsig_send(ErtsDSigSendContext *ctx), dist.c */
 EVENT_ENTRY(event_dsig_send)

@@ -110,7 +110,7 @@ INLINE uint64_t port_search_with(struct pt_regs *ctx, uint64_t data)
 	return port_search();
 }
 
-/* The port whose driver was called with this data, 0 if that cannot be told, or nobody asks. */
+/* The port whose driver was called with this data, 0 if that cannot be known, or nobody asks. */
 INLINE uint64_t port_with(struct pt_regs *ctx, uint64_t data)
 {
 	return counts_all() ? 0 : port_search_with(ctx, data);

@@ -33,7 +33,7 @@ INLINE uint64_t exception_class(uint64_t process)
 /* stack_ns: the time of the stack that came ahead of it, 0 = there is none. */
 INLINE void exception_event(uint64_t process, uint64_t value, uint64_t height, uint64_t stack_ns)
 {
-	uint64_t ts_ns = stack_ns ? stack_ns : event_now(), epid = epid_if_told(process);
+	uint64_t ts_ns = stack_ns ? stack_ns : event_now(), epid = epid_if_wanted(process);
 	struct rec_raw_event *rec;
 
 	if (!wanted_of(EVENT_PROCESS_EXCEPTION, epid))
@@ -68,7 +68,7 @@ EVENT_ENTRY(event_error)
 	t->error.epoch = switches.epoch[EVENT_PROCESS_EXCEPTION];
 	t->error.stack_ns = 0;
 	/* Now: once it is caught, the frames of who raised it are gone from the stack. */
-	if (config.event_stacks && wanted_of(EVENT_PROCESS_EXCEPTION, epid_if_told(ctx->di))) {
+	if (config.event_stacks && wanted_of(EVENT_PROCESS_EXCEPTION, epid_if_wanted(ctx->di))) {
 		ts_ns = event_now();
 		if (event_stack(ctx, t->error.process, ts_ns))
 			t->error.stack_ns = ts_ns;

@@ -8,7 +8,7 @@
 #include "abi/vm.h"
 #include "event_values.bpf.h"
 
-/* ---- garbage collection -------------------------------------------------------------------- */
+/* ---- garbage collection ---------------------------------------------------------------------- */
 
 /* Where this thread runs processes; reads it the first time. */
 INLINE bool gc_scheduler(uint64_t process, struct event_thread *t)
@@ -182,7 +182,7 @@ INLINE uint64_t gc_reclaimed(const struct entered_gc *was, const struct entered_
 }
 
 /* How long collections take matters. */
-INLINE bool gc_times_told(void)
+INLINE bool gc_times_wanted(void)
 {
 	return !config.counting || config.count_sums || config.gc_longer_than_ns ||
 	       asked(EVENT_LONG_GC);
@@ -198,7 +198,7 @@ INLINE void gc_entered(uint64_t process, uint64_t need)
 		gc_counting_begins(process, t);
 		t->gc.process = process;
 		t->gc.epoch = gc_epoch();
-		t->gc.ts_ns = gc_times_told() ? bpf_ktime_get_ns() : 0;
+		t->gc.ts_ns = gc_times_wanted() ? bpf_ktime_get_ns() : 0;
 		return;
 	}
 	keep_return();
@@ -312,7 +312,7 @@ INLINE bool gc_from_usdt(void)
 }
 
 /*
- * What garbage_collect() did, told from before and after (erl_gc.c of OTP 25 to 29): minor while
+ * What garbage_collect() did, derived from before and after (erl_gc.c of OTP 25 to 29): minor while
  * gen_gcs < max_gen_gcs and no full sweep is asked for, which adds 1 to gen_gcs; a major one sets
  * it to 0, also when it follows a minor one that found no room.  What was put off to a dirty
  * scheduler or to later has not counted as a collection.
@@ -379,7 +379,7 @@ EVENT_RETURN(event_gc_return)
 	drop_return();
 	if (!t || !t->gc.process)
 		return 0;
-	ts_ns = gc_times_told() ? bpf_ktime_get_ns() : 0;
+	ts_ns = gc_times_wanted() ? bpf_ktime_get_ns() : 0;
 	if (t->gc.epoch == gc_epoch())
 		collected(ctx, t, ts_ns);
 	t->gc.process = 0;

@@ -8,7 +8,7 @@
 #include "abi/vm.h"
 #include "event_values.bpf.h"
 
-/* ---- messages ------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* Somebody asks how large messages are. */
 INLINE bool sizes_wanted(void)
@@ -96,7 +96,7 @@ INLINE void queued(uint64_t receiver, uint64_t from, uint64_t size, uint64_t ts_
 		is_queued(receiver, epid, from, size, ts_ns);
 }
 
-/* ---- to aliases ---------------------------------------------------------------------------- */
+/* ---- to aliases ------------------------------------------------------------------------------ */
 
 /* ErtsPRefThing of a 64-bit VM, erl_term.h of OTP 25 to 29: header, marker (u32), num[5]; num[3]
  * and num[4] are the pid.  Other references have no owner. */
@@ -212,7 +212,7 @@ INLINE void alias_allocated(struct pt_regs *ctx, struct event_thread *t, uint64_
 	t->to_alias.sender = 0;
 }
 
-/* ---- to pids and names --------------------------------------------------------------------- */
+/* ---- to pids and names ----------------------------------------------------------------------- */
 
 /* ErtsMessage *erts_try_alloc_message_on_heap(Process *pp, erts_aint32_t *psp, ErtsProcLocks *plp,
  * Uint sz, Eterm **hpp, ErlOffHeap **ohpp, int *on_heap_p), erl_message.c */
@@ -244,7 +244,7 @@ EVENT_ENTRY(event_alloc_message)
 EVENT_ENTRY(event_queue_proc_message)
 {
 	uint64_t ts_ns, sender = ctx->di, receiver = ctx->si;
-	uint64_t from = epid_if_told(sender), to = epid_if_told(receiver), size = EVENT_UNKNOWN;
+	uint64_t from = epid_if_wanted(sender), to = epid_if_wanted(receiver), size = EVENT_UNKNOWN;
 	bool sends = wanted_of(EVENT_MESSAGE_SEND, from),
 	     queues = wanted_of(EVENT_MESSAGE_QUEUED, to);
 	struct rec_raw_event *rec;
@@ -278,7 +278,7 @@ EVENT_ENTRY(event_queue_proc_message)
 EVENT_ENTRY(event_queue_message)
 {
 	uint64_t ts_ns = event_now(), receiver = ctx->di, from = ctx->r8;
-	uint64_t to = epid_if_told(receiver), size = EVENT_UNKNOWN;
+	uint64_t to = epid_if_wanted(receiver), size = EVENT_UNKNOWN;
 
 	if (!wanted_of(EVENT_MESSAGE_QUEUED, to) || !is_who(&config.message_from, 0, from) ||
 	    !is_who(&config.message_to, receiver, to))
@@ -289,7 +289,7 @@ EVENT_ENTRY(event_queue_message)
 	return 0;
 }
 
-/* ---- from other nodes ---------------------------------------------------------------------- */
+/* ---- from other nodes ------------------------------------------------------------------------ */
 
 /* ExternalThing {header, ErlNode *, ...}, erl_term.h of OTP 25 to 29 */
 #define EXTERNAL_PID_TAG(header) (((header)&0x3f) == 0x30)
@@ -297,7 +297,7 @@ EVENT_ENTRY(event_queue_message)
 /* It is not decoded yet.  As for the VM itself, it is from that node, whichever process sent it. */
 INLINE void queued_from_node(uint64_t receiver, uint64_t from, uint64_t ts_ns)
 {
-	uint64_t to = epid_if_told(receiver), pid[2], node = 0;
+	uint64_t to = epid_if_wanted(receiver), pid[2], node = 0;
 
 	if (!wanted_of(EVENT_MESSAGE_QUEUED, to) || !is_who(&config.message_from, 0, 0) ||
 	    !is_who(&config.message_to, receiver, to))
@@ -340,7 +340,7 @@ EVENT_ENTRY(event_dist_to_alias)
 	return 0;
 }
 
-/* ---- to other nodes ------------------------------------------------------------------------ */
+/* ---- to other nodes -------------------------------------------------------------------------- */
 
 /* ErtsDSigSendContext, dist.h of OTP 25 to 29: int[3 or 4], ctl, msg, from, ctl_heap[8],
  * return_term, dep */
@@ -380,11 +380,11 @@ EVENT_ENTRY(event_send_remote)
 	return 0;
 }
 
-/* ---- taken out ----------------------------------------------------------------------------- */
+/* ---- taken out ------------------------------------------------------------------------------- */
 
 INLINE void received(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
 {
-	uint64_t epid = epid_if_told(process), from = 0, at;
+	uint64_t epid = epid_if_wanted(process), from = 0, at;
 	struct rec_raw_event *rec;
 	uint16_t flags;
 

@@ -8,7 +8,7 @@
 #include "abi/vm.h"
 #include "event_values.bpf.h"
 
-/* ---- ports --------------------------------------------------------------------------------- */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 /* Port *erts_open_driver(erts_driver_t *driver, Eterm pid, char *name, SysDriverOpts *opts,
  * int *error_type_ptr, int *error_number_ptr), io.c; -1, -2, -3 on failure */
@@ -107,14 +107,14 @@ INLINE void port_event(struct pt_regs *ctx, enum event_kind kind, uint64_t proce
  * io.c */
 EVENT_ENTRY(event_port_output)
 {
-	port_event(ctx, EVENT_PORT_COMMAND, ctx->di, epid_if_told(ctx->di), ctx->dx, 0, 0);
+	port_event(ctx, EVENT_PORT_COMMAND, ctx->di, epid_if_wanted(ctx->di), ctx->dx, 0, 0);
 	return 0;
 }
 
 /* erts_port_control(Process *c_p, Port *prt, unsigned int command, Eterm data, Eterm *retvalp) */
 EVENT_ENTRY(event_port_control)
 {
-	port_event(ctx, EVENT_PORT_CONTROL, ctx->di, epid_if_told(ctx->di), ctx->si,
+	port_event(ctx, EVENT_PORT_CONTROL, ctx->di, epid_if_wanted(ctx->di), ctx->si,
 		   (uint32_t)ctx->dx, 1);
 	return 0;
 }
@@ -122,21 +122,21 @@ EVENT_ENTRY(event_port_control)
 /* erts_port_connect(Process *c_p, int flags, Port *prt, Eterm from, Eterm connect, Eterm *refp) */
 EVENT_ENTRY(event_port_connect)
 {
-	port_event(ctx, EVENT_PORT_CONNECT, ctx->di, epid_if_told(ctx->di), ctx->dx, ctx->r8, 1);
+	port_event(ctx, EVENT_PORT_CONNECT, ctx->di, epid_if_wanted(ctx->di), ctx->dx, ctx->r8, 1);
 	return 0;
 }
 
 /* erts_port_link(Process *c_p, Port *prt, ErtsLink *lnk, Eterm *refp) */
 EVENT_ENTRY(event_port_link)
 {
-	port_event(ctx, EVENT_PORT_LINK, ctx->di, epid_if_told(ctx->di), ctx->si, 0, 0);
+	port_event(ctx, EVENT_PORT_LINK, ctx->di, epid_if_wanted(ctx->di), ctx->si, 0, 0);
 	return 0;
 }
 
 /* erts_port_unlink(Process *c_p, Port *prt, ErtsSigUnlinkOp *sulnk, Eterm *refp) */
 EVENT_ENTRY(event_port_unlink)
 {
-	port_event(ctx, EVENT_PORT_UNLINK, ctx->di, epid_if_told(ctx->di), ctx->si, 0, 0);
+	port_event(ctx, EVENT_PORT_UNLINK, ctx->di, epid_if_wanted(ctx->di), ctx->si, 0, 0);
 	return 0;
 }
 

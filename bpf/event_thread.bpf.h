@@ -65,7 +65,7 @@ struct port_search {
  */
 struct event_thread {
 	struct {
-		/* A message to an alias that is told as soon as its size is known.  User space
+		/* A message to an alias that is reported as soon as its size is known.  User space
 		 * reads the first word when the probes are gone: it is 0 if there is none.
 		 * extra: words that are copied beside the message, EVENT_UNKNOWN */
 		uint64_t sender, from, to, alias, extra, ts_ns;

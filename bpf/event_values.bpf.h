@@ -198,7 +198,7 @@ GLOBAL_FN uint64_t fragment_words(uint64_t fragment)
 	return EVENT_UNKNOWN;
 }
 
-/* A part of a queue of messages: 1 = there are more, 0 = that was all, -1 = cannot be told. */
+/* A part of a queue of messages: 1 = there are more, 0 = that was all, -1 = cannot be known. */
 #define MESSAGES_AT_ONCE 128
 GLOBAL_FN int message_walk(void)
 {

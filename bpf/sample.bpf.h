@@ -40,8 +40,8 @@ struct process_view {
 };
 
 /*
- * Where the return address of a call from JIT code stands; 0 = that cannot be told.  Without native
- * stack *pushed is rsp before the call, which emit_enter_runtime() has aligned.
+ * Where the return address of a call from JIT code stands; 0 = that cannot be known.  Without
+ * native stack *pushed is rsp before the call, which emit_enter_runtime() has aligned.
  */
 #define CALL_PUSHED_MAX 128
 INLINE uint64_t call_place(uint64_t registers, uint64_t *pushed)
@@ -87,7 +87,7 @@ INLINE bool stack_pointer_ok(const struct process_view *p, uint64_t e)
 
 /*
  * Shared fragments are called with an unaligned return address on top of the Erlang stack, one
- * per nested fragment.  They are told by where they lie, not by their tag.  Returns the first
+ * per nested fragment.  They are known by where they lie, not by their tag.  Returns the first
  * word after them.
  */
 INLINE uint64_t push_fragment_returns(struct walk *w, uint64_t e, uint64_t hend)
@@ -247,7 +247,7 @@ INLINE void sample_stack(struct walk *w, struct saved_scan *saved, const struct 
 			 const struct user_regs *r, const struct thread_info *t)
 {
 	/* Only JIT code runs on the Erlang stack: so it is known also in a mapping that user space
-	 * has not told of yet. */
+	 * has not reported yet. */
 	bool in_jit = is_jit(r->ip) ||
 		      (t->type == THREAD_NORMAL && r->sp >= p->heap && r->sp <= p->hend),
 	     fragment;

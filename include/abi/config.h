@@ -154,7 +154,7 @@ struct call_place_hit {
 /* Its Process *; struct enif_environment_t, erts/emulator/beam/global.h, OTP 25 to 29. */
 #define BEAM_NIF_ENV_PROC 8
 
-/* Of one function: what its calls must fulfil to be told (nr = 0: all are), and with what. */
+/* Of one function: what its calls must fulfil to be reported (nr = 0: all are), and with what. */
 struct call_filter {
 	uint32_t nr;
 	uint32_t arity;

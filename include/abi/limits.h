@@ -39,7 +39,8 @@
 /* Bytes of a module's JIT record copied at load time, before it can be purged. */
 #define EBEAM_CODE_BYTES 32768
 
-/* Threads of a node that can be told apart: OTP allows 1024 schedulers of each of three kinds. */
+/* Threads of a node that can be distinguished: OTP allows 1024 schedulers of each of three
+ * kinds. */
 #define EBEAM_THREADS 4096
 
 /* Largest parts of struct process that programs of events read at once, on any release: where

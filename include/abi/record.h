@@ -150,11 +150,11 @@ struct rec_raw_process {
 };
 
 /*
- * The C stack of a sample whose Erlang stack pointer could not be told from other words; it comes
- * right before its sample, with the same time and thread.  User space unwinds it to the call from
- * JIT code and so finds the register that the call site saved.
- * gap[] = the words of the Erlang stack from `low` on (the sample's leaf part starts at `high`),
- * stack[] = the C stack from sp up to the scheduler's registers.
+ * The C stack of a sample whose Erlang stack pointer could not be distinguished from other words;
+ * it comes right before its sample, with the same time and thread.  User space unwinds it to the
+ * call from JIT code and so finds the register that the call site saved. gap[] = the words of the
+ * Erlang stack from `low` on (the sample's leaf part starts at `high`), stack[] = the C stack from
+ * sp up to the scheduler's registers.
  */
 #define RAW_CSTACK_WORDS 1024
 #define RAW_CSTACK_GAP	 256
@@ -520,7 +520,7 @@ struct rec_coverage {
 	/*
 	 * What the node did since the start, in steps, and how much of that while the kind was not
 	 * watched: of any span, the part that was missed is what this grew by.  Without a kind (id
-	 * 0) only `work` is told.  Steps are reductions, or 100 ns of CPU.
+	 * 0) only `work` is reported.  Steps are reductions, or 100 ns of CPU.
 	 */
 	uint64_t work, missed;
 };

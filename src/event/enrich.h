@@ -26,7 +26,7 @@ struct source *enrich_source(struct enrich *e);
 void enrich_add_meta(struct enrich *e, const char *key, const char *value);
 void enrich_add_counter(struct enrich *e, enum counter_id id, uint64_t value, uint64_t ts_ns);
 /* From raw->h.ts_ns on events of this kind are watched or not; NR_EVENT_KINDS = only what the node
- * did is told. */
+ * did is reported. */
 void enrich_add_coverage(struct enrich *e, enum event_kind kind,
 			 const struct rec_raw_coverage *raw);
 /* The same of calls of C functions (EVENT_CALLS). */

@@ -162,7 +162,7 @@ static int decode_coverage(struct event *ev, const char *bytes, size_t size)
 {
 	struct rec_coverage rec = {0};
 
-	/* Recordings of before told no work. */
+	/* Recordings of before had no work. */
 	if (size < offsetof(struct rec_coverage, work))
 		return -EINVAL;
 	memcpy(&rec, bytes, MIN(size, sizeof(rec)));

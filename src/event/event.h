@@ -70,7 +70,7 @@ struct event {
 			enum coverage_state state;
 			uint32_t share_ppm;    /* <= 1,000,000 */
 			uint32_t os_tid;       /* of a gap in calls; 0 = any */
-			uint64_t work, missed; /* 0: not told */
+			uint64_t work, missed; /* 0: not known */
 		} coverage;
 		struct {
 			enum thread_type type; /* a scheduler's */

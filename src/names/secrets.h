@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What in a configuration is nobody's business: told by names.  A guess, on the side of too much;
- * what a name does not tell (a password in a list of arguments) is not found.
+ * What in a configuration is nobody's business: recognised by names.  A guess, on the side of too
+ * much; what a name does not tell (a password in a list of arguments) is not found.
  */
 #ifndef EBEAM_NAMES_SECRETS_H
 #define EBEAM_NAMES_SECRETS_H

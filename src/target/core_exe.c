@@ -33,7 +33,7 @@ struct identity {
 	char build_id[2 * BUILD_ID_MAX + 1]; /* "" = none */
 };
 
-/* ---- what the core tells -------------------------------------------------------------------- */
+/* ---- what the core tells --------------------------------------------------------------------- */
 
 static bool take_build_id(struct identity *id, const char *notes, size_t size)
 {
@@ -201,7 +201,7 @@ struct elf_file *core_file_open_mapped(struct core_file *c, uint32_t file)
 
 /* ---- the executable -------------------------------------------------------------------------- */
 
-/* Tells all that no notes told: where the parts of the executable were mapped. */
+/* Tells all that no notes had: where the parts of the executable were mapped. */
 static void map_exe(struct core_file *c, const struct identity *id, const char *path)
 {
 	struct core_mapped_file file = {.path = xstrdup(path), .tried = true};
@@ -352,7 +352,7 @@ static int no_exe(const struct core_file *c, const struct identity *id, struct e
 	} else if (elf) {
 		rc = error_set(err, ERROR_KIND_FAILED, -ENODATA,
 			       "%s does not hold the first page of %s: whether that is the same "
-			       "build cannot be told. If it is, give it with --exe",
+			       "build cannot be known. If it is, give it with --exe",
 			       c->path, c->program);
 	} else {
 		rc = error_set(err, ERROR_KIND_FAILED, -ENOENT,

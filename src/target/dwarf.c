@@ -51,7 +51,7 @@ struct dwarf_info {
 	unsigned int nr_types;
 };
 
-/* ---- finding the DWARF -------------------------------------------------------------------- */
+/* ---- finding the DWARF ----------------------------------------------------------------------- */
 
 /* Where libdwfl looks for debug files; "+" has it check the CRC of .gnu_debuglink, ".debug" is a
  * folder beside the file. */
@@ -151,7 +151,7 @@ const char *dwarf_info_origin(const struct dwarf_info *d)
 	return d->origin;
 }
 
-/* ---- the index of types ------------------------------------------------------------------- */
+/* ---- the index of types ---------------------------------------------------------------------- */
 
 static bool has_flag(Dwarf_Die *die, unsigned int name)
 {
@@ -257,7 +257,7 @@ static bool find_type_by_text(struct dwarf_info *d, const char *text, Dwarf_Die 
 	return find_type(d, TYPE_KIND_TYPEDEF, text, out);
 }
 
-/* ---- fields ------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static bool type_of(Dwarf_Die *die, Dwarf_Die *out)
 {
@@ -308,8 +308,8 @@ static bool number_of(Dwarf_Die *die, unsigned int name, Dwarf_Word *number)
 	return dwarf_attr(die, name, &attr) && dwarf_formudata(&attr, number) == 0;
 }
 
-/* Bytes of its unit of storage before a bit field that is told as up to DWARF 3, and by clang: from
- * the highest bit on. */
+/* Bytes of its unit of storage before a bit field that is described as up to DWARF 3, and by clang:
+ * from the highest bit on. */
 static Dwarf_Word bytes_before(Dwarf_Die *member)
 {
 	Dwarf_Word above, bits, storage;

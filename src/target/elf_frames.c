@@ -137,7 +137,7 @@ static bool parse_augmentation(struct reader *r, const char *augmentation, uint8
 		case 'G':
 			break;
 		default:
-			return false; /* what follows cannot be told */
+			return false; /* what follows cannot be known */
 		}
 	}
 	return !r->bad;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the kernel says that a thread does now, without stopping it: /proc/PID/task/TID/{stat,
- * schedstat,wchan,syscall}.  Where a thread stands in its own code is told only while it is off the
- * CPU: that of one that runs is in the registers of its CPU.
+ * schedstat,wchan,syscall}.  Where a thread stands in its own code is known only while it is off
+ * the CPU: that of one that runs is in the registers of its CPU.
  */
 #ifndef EBEAM_TARGET_THREAD_STATE_H
 #define EBEAM_TARGET_THREAD_STATE_H
@@ -20,16 +20,16 @@ struct thread_state {
 	uint64_t at_ns; /* when it was read: CLOCK_MONOTONIC */
 	bool has_times;
 	struct proc_thread_times times;
-	char wchan[64]; /* "" = none, or not told */
+	char wchan[64]; /* "" = none, or not known */
 	/* THREAD_IN_SYSCALL; _OFF_CPU: blocked elsewhere (a page fault, stopped); _ON_CPU: it runs,
-	 * or is to run; 0 = not told. */
+	 * or is to run; 0 = not known. */
 	int where;
 	int64_t syscall;  /* its number, if where == THREAD_IN_SYSCALL */
 	uint64_t args[6]; /* likewise */
-	raddr sp, ip;	  /* 0 = not told */
+	raddr sp, ip;	  /* 0 = not known */
 };
 
-/* What cannot be read is as if not told. */
+/* What cannot be read is as if not known. */
 void thread_state_read(struct thread_state *out, int os_pid, int os_tid);
 /* Files of a thread that stay open: to open one takes ten times as long as to read it. */
 struct thread_files {

@@ -201,7 +201,7 @@ static void called_by_a_fragment(void **unused)
 	}
 }
 
-/* Two candidates: the fragment's caller is told beside it, as frames belong under it. */
+/* Two candidates: the fragment's caller is reported beside it, as frames belong under it. */
 static void ambiguous(void **unused)
 {
 	const uint64_t pushed[] = {FRAGMENT_CALLER};

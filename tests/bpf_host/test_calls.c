@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Calls of functions, on a made-up process: which words come with them, which calls are told apart
- * beforehand, and what limits and unreadable memory leave of them.
+ * Calls of functions, on a made-up process: which words come with them, which calls are
+ * distinguished beforehand, and what limits and unreadable memory leave of them.
  */
 #include "abi/vm.h"
 #include "event_node.h"
@@ -377,7 +377,7 @@ static void filters(void **unused)
 	assert_false(passes(SMALL(1), TERM_NIL));
 }
 
-/* ---- stacks --------------------------------------------------------------------------------- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 #define JIT_START (ENTRY & ~0xffffull)
 #define FS	  0x7f5500000000ull
@@ -450,7 +450,7 @@ static void stack_of_c_function(void **unused)
 	assert_int_equal(call(0)->flags, RAW_CALL_STACK);
 	assert_int_equal(stack(0)->place, PLACE_C_FROM_JIT);
 	assert_int_equal(stack(0)->call_ra, SITE + 0x80);
-	/* On a thread that is not known to be a scheduler there is none, which is told. */
+	/* On a thread that is not known to be a scheduler there is none, which is reported. */
 	bpf_map_delete_elem(&threads, &key);
 	call_function(&ctx);
 	assert_int_equal(call(1)->flags, 0);
@@ -481,7 +481,7 @@ static void last_hits(void **unused)
 	assert_true(last->last_ns > call(2)->h.ts_ns);
 }
 
-/* Hits that the kernel counted and told nobody. */
+/* Hits that the kernel counted and did not report. */
 static void skipped_hits(void **unused)
 {
 	struct call_place_thread key = {.addr = SITE, .os_tid = 4712};
@@ -565,7 +565,7 @@ static struct pt_regs enter_bif(void)
 	return ctx;
 }
 
-/* What is told of it, and of what it returns. */
+/* What is reported of it, and of what it returns. */
 static void c_functions(void **unused)
 {
 	struct pt_regs ctx = enter_bif(), back = {.ax = ATOM(6)};
@@ -595,7 +595,8 @@ static void c_functions(void **unused)
 	call_function_return(&back);
 	assert_null(call(5));
 	free(host.records[--host.nr_records].bytes);
-	/* Its probes are on their way out: the end of a call that was told, and calls, are not. */
+	/* Its probes are on their way out: the end of a call that was reported, and calls, are
+	 * not. */
 	call_function(&ctx);
 	assert_non_null(call(4));
 	switches.kinds = 0;

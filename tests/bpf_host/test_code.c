@@ -177,7 +177,7 @@ static void new_mapping(void **unused)
 	assert_int_equal(state.jit_hull.end, 0x501000);
 }
 
-/* Many at once: copies leave half of the ring to samples, but each load is told. */
+/* Many at once: copies leave half of the ring to samples, but each load is reported. */
 static void ring_half_full(void **unused)
 {
 	static const struct {
@@ -245,7 +245,8 @@ static void nothing_happened(void **unused)
 	assert_int_equal(counter(COUNTER_READ_FAULT), 0);
 }
 
-/* The event is told even where the bytes cannot be read; where it cannot be told it is counted. */
+/* The event is reported even where the bytes cannot be read; where it cannot be known it is
+ * counted. */
 static void unreadable(void **unused)
 {
 	const struct rec_raw_code *c;

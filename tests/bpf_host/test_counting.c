@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where only numbers are wanted: the programs count what they would have told, of all processes and
- * of those that are chosen, and tell nothing; hits are counted by point.
+ * Where only numbers are wanted: the programs count what they would have reported, of all processes
+ * and of those that are chosen, and tell nothing; hits are counted by point.
  */
 #include "abi/vm.h"
 #include "event_node.h"
@@ -155,7 +155,7 @@ static uint64_t check_same(void **unused, size_t i, uint64_t who, uint32_t sums)
 	happenings[i]();
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (counted((enum event_kind)kind).produced != produced[kind])
-			fail_msg("happening %zu, kind %d: %llu counted, %llu told", i, kind,
+			fail_msg("happening %zu, kind %d: %llu counted, %llu reported", i, kind,
 				 (unsigned long long)counted((enum event_kind)kind).produced,
 				 (unsigned long long)produced[kind]);
 		all += produced[kind];
@@ -164,7 +164,7 @@ static uint64_t check_same(void **unused, size_t i, uint64_t who, uint32_t sums)
 	return all;
 }
 
-static void as_told(void **unused)
+static void as_reported(void **unused)
 {
 	for (size_t i = 0; i < HAPPENINGS; i++) {
 		uint64_t all = check_same(unused, i, 0, 0);
@@ -194,7 +194,7 @@ static void hits(void **unused)
 	assert_int_equal(counted(EVENT_PROCESS_EXIT).produced, 2);
 }
 
-/* What the events would have told of sizes and times. */
+/* What the events would have reported of sizes and times. */
 static void sums(void **unused)
 {
 	struct pt_regs alloc = {.di = OTHER, .cx = 3};
@@ -235,7 +235,7 @@ static void sums(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		EVENT_TEST(as_told),
+		EVENT_TEST(as_reported),
 		EVENT_TEST(hits),
 		EVENT_TEST(sums),
 	};

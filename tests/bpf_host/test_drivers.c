@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The programs of ports and drivers, on made-up ports: whose callback it was, by each way in which
- * that can be told, and what is said where it cannot.
+ * that can be known, and what is said where it cannot.
  */
 #include "bpf_host.h"
 #include "maps.bpf.c"

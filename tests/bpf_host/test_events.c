@@ -281,7 +281,7 @@ static const struct gc_case gc_cases[] = {
 	{3, 3, 9, 0, 0, PSFLG_EXITING, PSFLG_EXITING, 1, 0, {END}},
 };
 
-static void collections_are_told(void **unused)
+static void collections_are_reported(void **unused)
 {
 	for (size_t i = 0; i < sizeof(gc_cases) / sizeof(gc_cases[0]); i++) {
 		/* What the probes take is taken out, down to nothing. */
@@ -331,7 +331,7 @@ static void collections_are_told(void **unused)
 	state.pair_ns = 0;
 }
 
-/* The same told by numbers; and again, when what this scheduler had counted is known. */
+/* The same known by numbers; and again, when what this scheduler had counted is known. */
 static void check_counted(const struct gc_case *c, uint64_t before)
 {
 	struct pt_regs ctx = {.di = PROCESS};
@@ -556,14 +556,14 @@ int main(void)
 		EVENT_TEST(filters),
 		EVENT_TEST(filters_by_name),
 		EVENT_TEST(filters_by_call),
-		EVENT_TEST(collections_are_told),
+		EVENT_TEST(collections_are_reported),
 		EVENT_TEST(collections_are_counted),
 		EVENT_TEST_NEAR(collections_are_counted_near),
 		EVENT_TEST(cut_by_a_slice),
 		EVENT_TEST(reclaimed_by_dirty_ones),
 		EVENT_TEST(reclaimed_unknown),
 		EVENT_TEST_NEAR(filters),
-		EVENT_TEST_NEAR(collections_are_told),
+		EVENT_TEST_NEAR(collections_are_reported),
 		EVENT_TEST_NEAR(reclaimed_by_dirty_ones),
 		EVENT_TEST_NEAR(reclaimed_unknown),
 	};

@@ -26,7 +26,7 @@ static struct rec_raw_sample *sample_in_c(uint64_t ra)
 	return sample(regs_in_c(ra, 120));
 }
 
-/* ---- in JIT code -------------------------------------------------------------------------- */
+/* ---- in JIT code ----------------------------------------------------------------------------- */
 
 static void in_jit_code(void **unused)
 {
@@ -100,7 +100,7 @@ static void many_mappings(void **unused)
 	assert_int_equal(sample(r)->place, PLACE_C_PROCESS);
 }
 
-/* In a mapping that user space has not told of yet. */
+/* In a mapping that user space has not reported yet. */
 static void unknown_mapping(void **unused)
 {
 	struct pt_regs r;
@@ -129,7 +129,7 @@ static void stack_pointer_not_aligned(void **unused)
 	assert_int_equal(sample(r)->nr_leaf, 0);
 }
 
-/* ---- around a call of C code -------------------------------------------------------------- */
+/* ---- around a call of C code ----------------------------------------------------------------- */
 
 /* rsp is the C stack already, or still: the leave instruction ahead tells where E went. */
 static void runtime_window(void **unused)
@@ -211,7 +211,7 @@ static void unreadable_site(void **unused)
 	assert_whole(sample_in_c(CALL_RA));
 }
 
-/* ---- in C code ---------------------------------------------------------------------------- */
+/* ---- in C code ------------------------------------------------------------------------------- */
 
 static void in_c_code(void **unused)
 {
@@ -370,7 +370,7 @@ static void in_an_old_kernel(void **unused)
 	assert_int_equal(s->user_ip, 0);
 }
 
-/* ---- fragments ---------------------------------------------------------------------------- */
+/* ---- fragments ------------------------------------------------------------------------------- */
 
 /* One level: the fragment's own return address, unaligned, on top of the stack. */
 static void in_a_fragment(void **unused)
@@ -431,7 +431,7 @@ static void nested_fragments(void **unused)
 			assert_whole(s);
 			continue;
 		}
-		/* Deeper than any release nests: the unaligned rest is not told from terms. */
+		/* Deeper than any release nests: the unaligned rest is not derived from terms. */
 		assert_int_equal(s->nr_leaf, node.nr_truth - (depth - 4));
 		for (uint32_t i = 0; i < 4; i++)
 			assert_int_equal(s->addrs[i], true_frame(i));
@@ -505,7 +505,7 @@ static void fragment_on_a_deep_stack(void **unused)
 	}
 }
 
-/* ---- unreadable --------------------------------------------------------------------------- */
+/* ---- unreadable ------------------------------------------------------------------------------ */
 
 /* Whatever cannot be read before the walk, the sample is not called whole. */
 static void each_read_before_the_walk(void **unused)

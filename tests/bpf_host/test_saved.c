@@ -105,7 +105,7 @@ static void push_all_registers(uint32_t i, uint64_t e)
 	put_c_word(i + 5, NODE_REGISTERS + 128);
 }
 
-/* ---- calls from the code of a function ---------------------------------------------------- */
+/* ---- calls from the code of a function ------------------------------------------------------- */
 
 static void in_the_register(void **unused)
 {
@@ -180,7 +180,7 @@ static void at_the_end_of_the_stack(void **unused)
 	assert_saved(sample_inline());
 }
 
-/* One that an earlier call has left, in another frame: which of the two cannot be told here. */
+/* One that an earlier call has left, in another frame: which of the two cannot be known here. */
 static void two_frames(void **unused)
 {
 	struct rec_raw_sample *s;
@@ -331,7 +331,7 @@ static void ambiguous_and_deep(void **unused)
 	assert_true(s->skipped_frames > 0);
 }
 
-/* ---- where all registers were pushed together --------------------------------------------- */
+/* ---- where all registers were pushed together ------------------------------------------------ */
 
 static void all_registers_pushed(void **unused)
 {
@@ -389,7 +389,7 @@ static void not_all_registers(void **unused)
 	}
 }
 
-/* ---- calls from fragments ----------------------------------------------------------------- */
+/* ---- calls from fragments -------------------------------------------------------------------- */
 
 /* There E must be exact: the fragment's return address stands at it. */
 static void fragment_call(void **unused)
@@ -471,7 +471,7 @@ static void fragment_call_unreadable(void **unused)
 	assert_int_equal(counter(COUNTER_READ_FAULT), 1);
 }
 
-/* ---- everywhere --------------------------------------------------------------------------- */
+/* ---- everywhere ------------------------------------------------------------------------------ */
 
 static void with_frame_pointers(void **unused)
 {

@@ -142,8 +142,8 @@ def debian_package(ctx):
     run("sh", "-c", f"cd {root} && md5sum --quiet --strict -c DEBIAN/md5sums")
     check_equal(sorted(os.listdir(f"{root}/DEBIAN")), ["control", "md5sums"], "no scripts")
     seen = {p: row for p, row in files(root).items() if not p.startswith("DEBIAN")}
-    told = run("dpkg-deb", "-c", package).splitlines()
-    check(all(re.match(r"[d-]rw[x-]r-[x-]r-[x-] root/root ", line) for line in told), str(told))
+    reported = run("dpkg-deb", "-c", package).splitlines()
+    check(all(re.match(r"[d-]rw[x-]r-[x-]r-[x-] root/root ", line) for line in reported), str(reported))
     wanted = {f"usr/{path}": row for path, row in installed(ctx).items()}
     moved = {"usr/share/zsh/vendor-completions/_ebeam": "usr/share/zsh/site-functions/_ebeam"}
     for path in [p for p in seen if "/man/" in p]:
@@ -227,7 +227,7 @@ def image(ctx):
     for name, member in members.items():
         check_equal((member.uid, member.gid, member.mode & 0o055), (0, 0, 0o055 if member.isdir()
                     or name == "usr/bin/ebeam" else 0o044), f"owner and mode of {name}")
-        # A folder that is not told of is made by runtimes as one that only root may enter.
+        # A folder that is not declared is made by runtimes as one that only root may enter.
         check(os.path.dirname(name) in {*members, ""}, f"the folder of {name} is not there")
     run("tar", "-C", root, "-xf", root + ".tar")
     check_equal(sorted(files(root)), ["usr/bin/ebeam", "usr/share/doc/ebeam/copyright"], "files")

@@ -43,10 +43,10 @@ def empty_root(ctx):
 
 @case("it has no dynamic section, no interpreter, no symbols", otp="one")
 def alone(ctx):
-    told = subprocess.run(["readelf", "-lSW", ctx.ebeam.path], capture_output=True, text=True,
+    reported = subprocess.run(["readelf", "-lSW", ctx.ebeam.path], capture_output=True, text=True,
                           check=True, env=dict(os.environ, LC_ALL="C")).stdout
     for word in ("INTERP", "DYNAMIC", ".symtab", ".debug_"):
-        check(word not in told, f"{word} in {told}")
+        check(word not in reported, f"{word} in {reported}")
 
 
 @case("in an empty root with /proc and /sys: version, help, doctor, and a node in list", otp="one")
@@ -156,16 +156,16 @@ def debuginfod(ctx):
     time.sleep(0.2)
     check_equal(server.asked, 0, "questions of the static program")
 
-    def told(ebeam):
+    def reported(ebeam):
         row, = [r for r in ebeam.ok("doctor", "-j", env=environment).json()["data"]["features"]
                 if r["feature"] == "debuginfod"]
         return row
 
-    row = told(ctx.ebeam)
+    row = reported(ctx.ebeam)
     check_equal(row["state"], "degraded", str(row))
     check_in("static", row["why"], "why")
     shared = Ebeam(os.path.join(TOP, "build", "ebeam"), ctx.work_dir)
-    check_equal(told(shared)["seen"], server.url, "what the other one says")
+    check_equal(reported(shared)["seen"], server.url, "what the other one says")
     if not ctypes.util.find_library("debuginfod"):
         raise Skip("build/ebeam was not tried: libdebuginfod is not installed")
     shared.ok("ps", "-p", ctx.node.os_pid, env=environment)

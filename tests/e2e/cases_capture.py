@@ -160,7 +160,7 @@ def flipped(ctx):
         with open(damaged, "wb") as f:
             f.write(changed)
         result = ctx.ebeam.run("report", damaged, "-f", "json", "-o", "-", timeout=20)
-        # 6: another version of the format, for all that can be told.
+        # 6: another version of the format, for all that can be known.
         check(result.code in (0, 1, 6, 7), f"bit flipped at {place}: {result}")
         noticed += result.code != 0
         if result.out:

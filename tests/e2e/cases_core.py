@@ -132,8 +132,8 @@ def made_by_kernel(ctx):
             if attempt == 2:
                 raise
             os.unlink(core)
-    told = ctx.ebeam.ok("doctor", *where)
-    check_in("signal 6", told.err, "stderr of doctor --core")
+    reported = ctx.ebeam.ok("doctor", *where)
+    check_in("signal 6", reported.err, "stderr of doctor --core")
     # The node saw its files below its root: without --exe they are found only if that is ours.
     bare = ctx.ebeam.run("doctor", "--core", core)
     if matrix_root(ctx.otp) == "/":

@@ -49,9 +49,9 @@ def as_records(ctx):
         ctx.node.ask("happenings", *happening)
         time.sleep(0.2)  # the node has a little to do when it has answered
         data = count.data()
-        told = of_span([json.loads(line) for line in lines_of(records)], data)
+        reported = of_span([json.loads(line) for line in lines_of(records)], data)
         counted = {r["event"]: r["seen"] for r in data["rows"] if r["seen"]}
-        check_equal(counted, dict(told), f"{happening}: counted, told")
+        check_equal(counted, dict(reported), f"{happening}: counted, reported")
         check_equal({r["lost"] for r in data["rows"] if r["state"] != "missing"}, {0}, "lost")
         print(f"{sum(counted.values())} events of {len(counted)} kinds of {happening}")
 
@@ -119,11 +119,11 @@ def of_capture(ctx):
     ctx.node.ask("rates", "spawn", 50)
     recorder.end()
     out = ctx.ebeam.ok("events", "-i", path, "-j").out
-    told = Counter(json.loads(line)["kind"] for line in out.splitlines())
+    reported = Counter(json.loads(line)["kind"] for line in out.splitlines())
     rows = ctx.ebeam.ok("events", "-i", path, "--count", "-j").json()
-    check_equal({r["event"]: r["seen"] for r in rows["data"]["rows"]}, dict(told), "counted, told")
+    check_equal({r["event"]: r["seen"] for r in rows["data"]["rows"]}, dict(reported), "counted, reported")
     text = ctx.ebeam.ok("events", "-i", path, "--count").out
-    check(re.search(rf"^process_spawn +\S+ +{told['process_spawn']} ", text, re.M), text)
+    check(re.search(rf"^process_spawn +\S+ +{reported['process_spawn']} ", text, re.M), text)
     for limit in (1, 2):
         some = ctx.ebeam.ok("events", "-i", path, "--count", "-j", "-n", limit).json()["data"]["rows"]
         shown = ctx.ebeam.ok("events", "-i", path, "--count", "-n", limit).out.splitlines()

@@ -86,7 +86,7 @@ def no_btf(ctx):
     check_in("kernel BTF", rows["BPF ring buffer"]["why"], "why of a follow-on row")
 
 
-@case("kernel faults: those of this kernel, each avoided or with a fix; panic_on_warn is told", otp="one")
+@case("kernel faults: those of this kernel, each avoided or with a fix; panic_on_warn is reported", otp="one")
 def kernel_faults(ctx):
     def faults(prefix=()):
         rows = ctx.ebeam.ok("doctor", "-p", ctx.node.os_pid, "-j", prefix=prefix).json()["data"]["features"]

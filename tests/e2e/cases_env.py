@@ -112,7 +112,7 @@ def for_people(ctx):
     check_in("did you mean 'kernel'", wrong.err, "advice")
 
 
-@case("a reader that goes away is no error to be told", otp="one")
+@case("a reader that goes away is no error to be reported", otp="one")
 def no_reader(ctx):
     node = zoo(ctx)
     for args in ("", "-j"):

@@ -253,7 +253,7 @@ def refused(ctx):
     print(f"{len(named)} kinds, {len(reasons)} reasons")
 
 
-@case("a stopped node is told, and none of its schedulers is busy", otp="one")
+@case("a stopped node is reported, and none of its schedulers is busy", otp="one")
 def stopped(ctx):
     node = ctx.new_node()
     node.start("cpu_split")

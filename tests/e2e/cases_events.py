@@ -208,13 +208,13 @@ def raised_by(ctx):
     truth, events = watched(ctx, "process_exception", "raises", 25, args=("--stack",))
     own = of(events, "process_exception", pid=truth["pid"])
     check_equal(len(own), 25, "exceptions")
-    for e, told in zip(own, truth["stacks"]):
+    for e, reported in zip(own, truth["stacks"]):
         # The node leaves out equal frames behind each other.
         seen, wanted = ([mfa for mfa, _ in itertools.groupby(stack)] for stack in
-                        ([f["mfa"] for f in e["stack"]], told))
+                        ([f["mfa"] for f in e["stack"]], reported))
         if wanted[0] != "happenings:raise/1":
             del wanted[0]  # a BIF, which has no frame
-        check(len(wanted) >= 3 and wanted[0] in seen, f"stack of {e['class']} {e['reason']}: {seen}, {told}")
+        check(len(wanted) >= 3 and wanted[0] in seen, f"stack of {e['class']} {e['reason']}: {seen}, {reported}")
         raiser = seen.index(wanted[0])
         check_equal(seen[raiser:raiser + len(wanted)], wanted, f"stack of {e['class']} {e['reason']}")
 

@@ -137,7 +137,7 @@ def capture(ctx):
     print(f"{compared} compared, {len(longer)} of {len(ends)} longer than {limit} ns")
 
 
-@case("--longer-than: shorter ones are not even told of")
+@case("--longer-than: shorter ones are not even reported")
 def longer_than(ctx):
     need_events(ctx)
     all_of_them = Watch(ctx, ctx.node, command="gc")
@@ -149,7 +149,7 @@ def longer_than(ctx):
     check(all(h["count"] == 0 or h["min"] > 100000 for h in data["pauses"].values()),
           f"pauses: {data['pauses']}")
     shown = data["totals"]["minor"] + data["totals"]["major"]
-    # Of a minor one that became a major one both are told, of which the first takes no time.
+    # Of a minor one that became a major one both are reported, of which the first takes no time.
     check(shown <= answer["counters"]["events"] <= 2 * shown, f"{answer['counters']}, {shown} shown")
     everything = all_of_them.answer()["totals"]
     check(0 < shown < everything["minor"] + everything["major"], f"{shown} of {everything}")

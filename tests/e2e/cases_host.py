@@ -60,7 +60,7 @@ def member_of_btf(data, struct_name, member):
     raise Skip(f"no {struct_name}.{member} in the BTF of this kernel")
 
 
-@case("--btf: without BTF in the kernel a copy of it does; what is none, or another kernel's, is told",
+@case("--btf: without BTF in the kernel a copy of it does; what is none, or another kernel's, is reported",
       otp="one")
 def btf_file(ctx):
     if not os.path.exists("/sys/kernel/btf/vmlinux"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One process: `ebeam inspect` says what process_info/2 and sys:get_state/1 say, of processes of
-every kind; mailboxes are counted by shape; what runs, hangs or is gone is told as such."""
+every kind; mailboxes are counted by shape; what runs, hangs or is gone is reported as such."""
 import os
 import re
 import signal

@@ -20,7 +20,7 @@ def check_kind(profile, kind, at_least, stacks=None):
 
 def hidden_symbols(ctx):
     """From OTP 29 on the VM's own functions have no names in a stripped build: what copies a
-    message or fires a timer cannot be told from other C code by name."""
+    message or fires a timer cannot be distinguished from other C code by name."""
     return ctx.release >= 29
 
 

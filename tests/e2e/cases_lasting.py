@@ -130,9 +130,9 @@ def collections(ctx):
             check_in("lasting:collect/2", [f["mfa"] for f in e["stack"]], "stack")
             asked += 1
     check(asked <= len(truth["calls"]), f"{asked} of {len(truth['calls'])}")
-    told = [(e["type"], e["duration_ns"], e["error_ns"], e["ts_ns"]) for e in of(events, "long_gc")
+    reported = [(e["type"], e["duration_ns"], e["error_ns"], e["ts_ns"]) for e in of(events, "long_gc")
             if e["type"]]
-    check_equal(told, [(KINDS[e["kind"]], e["duration_ns"], e["error_ns"], e["ts_ns"]) for e in ends],
+    check_equal(reported, [(KINDS[e["kind"]], e["duration_ns"], e["error_ns"], e["ts_ns"]) for e in ends],
                 "long_gc")
 
 

@@ -242,9 +242,9 @@ def otp_23(ctx):
     check(rows[0]["uptime_s"] is not None and rows[0]["rss"] > 2**20, f"list: {rows[0]}")
     check_in("(up ", refused.err, "text of the refusal")
     check_in("interpreter", refused.err, "text of the refusal")
-    told = ctx.ebeam.ok("doctor", "-p", node.pid, code=6).out
+    reported = ctx.ebeam.ok("doctor", "-p", node.pid, code=6).out
     for words in ("OTP 23, ERTS ", "process: up ", "fix: "):
-        check_in(words, told, "doctor")
+        check_in(words, reported, "doctor")
     # Of the interpreter there is no layout to try.
     check_equal(ctx.ebeam.run("ps", "-p", node.pid, "--try-layout").code, 6, "exit with --try-layout")
 

@@ -62,12 +62,12 @@ def fields(ctx):
     common = sections.pop("Envelope")
     missing = []
     for name, runs in COMMANDS.items():
-        told = [text for title, text in sections.items() if name in title.split(", ")]
-        check_equal(len(told), 1, f"sections of {name}")
-        known = set(re.findall(r"[a-z_0-9]+", common + told[0]))
+        reported = [text for title, text in sections.items() if name in title.split(", ")]
+        check_equal(len(reported), 1, f"sections of {name}")
+        known = set(re.findall(r"[a-z_0-9]+", common + reported[0]))
         for other in SHARED.get(name, ()):
             known |= set(re.findall(r"[a-z_0-9]+", sections[other]))
-        known |= {k for k in re.findall(r"[a-z]+(?:: | )[a-z]+", told[0])}
+        known |= {k for k in re.findall(r"[a-z]+(?:: | )[a-z]+", reported[0])}
         for words in runs:
             target = () if name == "list" else ("-p", ctx.node.os_pid)
             as_json = () if "-f" in words else ("-j",)

@@ -42,7 +42,7 @@ def settle(node):
 
 
 def settled_node(ctx, *flags):
-    """A new node in which the overhead of ETS can be told.  Without a symbol for it (OTP 29) it is
+    """A new node in which the overhead of ETS can be known.  Without a symbol for it (OTP 29) it is
     found by its value: not in a node in which another counter beside it has nearly the same."""
     for _ in range(3):
         node = ctx.new_node(flags=flags)
@@ -54,7 +54,7 @@ def settled_node(ctx, *flags):
 
 
 def watch(ctx, node):
-    """What the node told itself meanwhile, and three answers of ebeam."""
+    """What the node noted itself meanwhile, and three answers of ebeam."""
     node.ask("mem_facts", "watch")
     time.sleep(0.5)
     mine = []
@@ -68,8 +68,8 @@ def watch(ctx, node):
 def sizes_of(seen, data):
     """Which sizes are equal; those that move must be about as large."""
     for field, slack in MOVING.items():
-        told = [s["memory"][field] for s in seen]
-        check_between(data[field], min(told), max(told), slack, field)
+        reported = [s["memory"][field] for s in seen]
+        check_between(data[field], min(reported), max(reported), slack, field)
     check_equal(data["total"], data["processes"] + data["system"], "total")
     check(data["processes_used"] <= data["processes"], "processes_used > processes")
     return {field for field in STILL if data[field] in [s["memory"][field] for s in seen]}
@@ -82,16 +82,16 @@ def instances_of(seen, data):
     equal = set()
     for key in rows:
         check_row(rows[key])
-    for told in seen:
-        theirs = {(r["type"], r["instance"]): r for r in told["allocators"]}
+    for reported in seen:
+        theirs = {(r["type"], r["instance"]): r for r in reported["allocators"]}
         check_equal(sorted(rows), sorted(theirs), "instances")
         equal |= {key for key, r in theirs.items() if {k: rows[key][k] for k in r} == r}
     for key, row in rows.items():
         if key[0] in TOUCHED:
-            told = [a for s in seen for a in s["allocators"]
+            reported = [a for s in seen for a in s["allocators"]
                     if (a["type"], a["instance"]) == key]
             for field in ("blocks_size", "carriers_size"):
-                check_between(row[field], min(a[field] for a in told), max(a[field] for a in told),
+                check_between(row[field], min(a[field] for a in reported), max(a[field] for a in reported),
                               ANSWERS, f"{key}: {field}")
     return set(rows), equal
 
@@ -147,7 +147,7 @@ def what_they_are(ctx):
     node.ask("mem_facts", "hold", 50, 20000)
     node.ask("mem_facts", "atoms", 10000)
     held = read(ctx, node)["data"]
-    told = compare(ctx, node)
+    reported = compare(ctx, node)
     check_between(held["binary"] - before["binary"], 50 * 100000, 50 * 100000, 200000, "binary")
     check(held["ets"] - before["ets"] > 20000 * 10 * 16, f"ets: {before['ets']} -> {held['ets']}")
     check(held["atom_used"] - before["atom_used"] > 10000 * len("mem_atom_1"), "atom_used")
@@ -155,7 +155,7 @@ def what_they_are(ctx):
     after = read(ctx, node)["data"]
     check_between(after["binary"], before["binary"], before["binary"], 200000, "binary, released")
     check(after["ets"] < held["ets"] - 20000 * 10 * 16, "ets, released")
-    print(f"    {told}")
+    print(f"    {reported}")
 
 
 @case("other choices of allocators: one shared instance, no migration, dirty instances")

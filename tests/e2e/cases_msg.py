@@ -135,7 +135,7 @@ def queued_only(ctx):
         check_equal(rows_of(data, known), flows.expected(100, truth["sizes"]), "pairs")
 
 
-@case("rows in the order and number that were asked for, as JSON too; the rest is told of")
+@case("rows in the order and number that were asked for, as JSON too; the rest is reported")
 def order(ctx):
     flows = Flows(ctx)
     path = ctx.ebeam.file(".ebeam")

@@ -49,7 +49,7 @@ def no_place(ctx):
             check_in(why, result.err, str(words))
 
 
-@case("a pipe: written into as it is; a reader that goes away is told, as it is not standard output",
+@case("a pipe: written into as it is; a reader that goes away is reported, as it is not standard output",
       otp="one")
 def fifo(ctx):
     def read(size):

@@ -61,13 +61,13 @@ def compare(port, row):
 def read_at_rest(ctx, node):
     """The node's answers and ebeam's.  A process that is about to wait for a port monitors it: again
     until the node says the same before and after."""
-    def told():
+    def reported():
         ports = node.ask("port_zoo", "ports")
         return ports, [p for p in ports if not is_console(p)]
 
-    before = told()
+    before = reported()
     for _ in range(10):
-        rows, after = read(ctx, node), told()
+        rows, after = read(ctx, node), reported()
         if before[1] == after[1]:
             return before[0], rows
         before = after

@@ -95,7 +95,7 @@ def restarts(ctx):
     check(text.count(WHY) >= 3, f"in the tables, too: {text}")
 
 
-@case("what piles up is told of; a second of starting hundreds that end is no storm")
+@case("what piles up is reported; a second of starting hundreds that end is no storm")
 def piles(ctx):
     need_events(ctx)
     path = ctx.ebeam.file(".ebeam")
@@ -147,7 +147,7 @@ def watch(ctx):
     for group in ("worker/1", "crasher/1", "of_proc_lib/1", "stays/0"):
         own = [r[f"process_lives:{group}"] for r in rows if f"process_lives:{group}" in r]
         check_equal((sum(r["exited"] for r in own), own[-1]["living"]), (30, 0), group)
-        # One of proc_lib may have been told under what it was spawned with in an answer before.
+        # One of proc_lib may have been reported under what it was spawned with in an answer before.
         if group != "of_proc_lib/1":
             check_equal(sum(r["spawned"] for r in own), 30, group)
 

@@ -152,19 +152,19 @@ def default_budget(ctx):
             check_equal({(s["type"], s["scheduler"]) for s in answer["schedulers"]}, set(said),
                         "schedulers")
             for s in answer["schedulers"]:
-                is_told = said[s["type"], s["scheduler"]]
+                is_said = said[s["type"], s["scheduler"]]
                 mine = s["by"]["samples"] if how == "seen" else s["utilization"]
                 # So many samples may err by this, once in thousands of times.
                 allowed = 2 if how == "counted" else 2 + 2 * spread(mine, s["samples"])
-                check(abs(mine - is_told) < allowed,
-                      f"{load}: {mine:.2f} %, the node says {is_told:.2f} %: {s}")
+                check(abs(mine - is_said) < allowed,
+                      f"{load}: {mine:.2f} %, the node says {is_said:.2f} %: {s}")
                 check(how == "seen" or s["source"] == "vm", f"{load}: counted: {s}")
                 check_parts(s)
                 compared += 1
                 if how == "counted" or s["type"] == "normal":
-                    worst[how] = max(worst[how], abs(mine - is_told))
-                if how == "seen" and 2 < is_told < 98 and s["type"] == "normal":
-                    differences.append(mine - is_told)
+                    worst[how] = max(worst[how], abs(mine - is_said))
+                if how == "seen" and 2 < is_said < 98 and s["type"] == "normal":
+                    differences.append(mine - is_said)
         again = ctx.ebeam.ok("sched", "-i", path, "-j").json()["data"]
         check_equal([{k: s[k] for k in ("type", "scheduler", "utilization", "processes", "source")}
                      for s in again["schedulers"]],
@@ -388,8 +388,8 @@ def usage(ctx):
         check_in(text, result.err, "what it says")
 
 
-@case("utilization is a number on every release, and what is sampled is told")
-def told(ctx):
+@case("utilization is a number on every release, and what is sampled is reported")
+def reported(ctx):
     need_events(ctx, "process_scheduled")
     with ctx.workload("proc_split"):
         data = ctx.ebeam.ok("sched", "-p", ctx.node.os_pid, "-d", "500ms", "-j", "--max-overhead",

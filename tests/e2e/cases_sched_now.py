@@ -246,8 +246,8 @@ def progress(ctx):
     check_equal(held_by, ["held_sleep"], "who holds it up")
     check(SAMPLING_NS * 0.9 <= data["thread_progress"]["at_least_ns"] <= h.asked_ns - h.before_ns,
           f"for how long: {data['thread_progress']}")
-    told = ctx.ebeam.ok("sched", "--now", "-p", h.node.os_pid).out.split("thread progress", 1)[1]
-    check_in(h.pids["sleep"], told, "the closing line")
+    reported = ctx.ebeam.ok("sched", "--now", "-p", h.node.os_pid).out.split("thread progress", 1)[1]
+    check_in(h.pids["sleep"], reported, "the closing line")
 
 
 @case("multi-scheduling blocked by a process: who, and which schedulers may not run; else those are offline")

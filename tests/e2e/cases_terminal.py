@@ -104,7 +104,7 @@ def keys(ctx):
         tmux = Shown(ctx, columns=300, term=term).tmux
         tmux.wait("0 keys")
         count = 0
-        for name, told in (("Up", "up"), ("Down", "down"), ("Left", "left"), ("Right", "right"),
+        for name, reported in (("Up", "up"), ("Down", "down"), ("Left", "left"), ("Right", "right"),
                            ("Home", "home"), ("End", "end"), ("PPage", "page up"),
                            ("NPage", "page down"), ("Enter", "enter"), ("Tab", "tab"),
                            ("BTab", "backtab"), ("BSpace", "backspace"), ("DC", "delete"),
@@ -112,7 +112,7 @@ def keys(ctx):
                            ("F12", "F12"), ("a", "a"), ("/", "/"), ("C-d", "control D")):
             tmux.key(name)
             count += 1
-            tmux.wait(re.compile(rf" {count} keys +{re.escape(told)}$", re.M))
+            tmux.wait(re.compile(rf" {count} keys +{re.escape(reported)}$", re.M))
         for text in ("λ", "日", "é"):
             tmux.type(text)
             count += 1

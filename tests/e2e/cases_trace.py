@@ -38,7 +38,7 @@ def compare(ctx, kind, pattern, times=TIMES):
     """A pattern with its ends against what the node's tracer says of the same calls at another time
     (it changes the stack of who is traced); the places that calls return to are seen in the code."""
     node = ctx.new_node(flags=("+S", "2:2"))
-    truth = node.ask("traced", "told", kind, times)
+    truth = node.ask("traced", "reported", kind, times)
     trace = Trace(ctx, node, f"{pattern} -> return")
     seen = trace.lines(node.ask("traced", "run", kind, times)["pid"])
     check(len(truth["lines"]) >= 2 * times, "the node's tracer saw the calls")
@@ -311,7 +311,7 @@ def full_speed_once(ctx, node):
                      code=PARTIAL)
     lines = [json.loads(line) for line in r.out.splitlines()]
     check(0 < len(lines) < 20000 * 3, f"{len(lines)} calls of millions")
-    check_in("rate limit tripped", r.err, "what is told")
+    check_in("rate limit tripped", r.err, "what is reported")
     # Hits take most of the time in which calls are seen: no estimate by time would be right.
     estimate = re.search(r"([0-9,]+) of some ([0-9,]+) \(", r.err)
     check(estimate, f"how many: {r.err}")
@@ -321,7 +321,7 @@ def full_speed_once(ctx, node):
     return [] if 0.7 * made <= calls <= 1.4 * made else [f"{calls} of {made}: {r.err}"]
 
 
-@case("a function at full speed: the hits are limited, which is told, and all of the node goes on",
+@case("a function at full speed: the hits are limited, which is reported, and all of the node goes on",
       otp="one", alone=True)
 def full_speed(ctx):
     node = ctx.new_node(flags=("+S", "1:1"))
@@ -338,7 +338,7 @@ def full_speed(ctx):
                 "all four breakpoints are free again")
 
 
-@case("a BIF at full speed: its probes are there for a part of the time only, which is told",
+@case("a BIF at full speed: its probes are there for a part of the time only, which is reported",
       otp="one")
 def bif_at_full_speed(ctx):
     node = ctx.new_node(flags=("+S", "1:1"))
@@ -348,7 +348,7 @@ def bif_at_full_speed(ctx):
     lines = [json.loads(line) for line in r.out.splitlines()]
     calls = [line for line in lines if line["kind"] == "call"]
     check(calls, "some calls are seen")
-    check_in("rate limit tripped", r.err, "what is told")
+    check_in("rate limit tripped", r.err, "what is reported")
     said = re.search(r"seen ([0-9.e-]+) % of the time, [0-9,]+ of some [0-9,]+ \((?:[0-9,]+ or more|a guess)\)",
                      r.err)
     share = float(said[1])
@@ -368,7 +368,7 @@ def own_ends(lines):
 
 
 def ends_of(ctx, node, pattern, *more):
-    """Of three seconds; and what was told."""
+    """Of three seconds; and what was reported."""
     r = ctx.ebeam.run("trace", "-p", node.os_pid, pattern, "-d", 3, "-n", 1000000, "-j", *more)
     # Without limits a slow machine may have seen all.
     check_in(r.code, (0, PARTIAL) if "--max-overhead" in more else (PARTIAL,), str(r))
@@ -391,7 +391,7 @@ def ends_at_full_speed(ctx):
         pairs, err = ends_of(ctx, node, "traced:echo/1 -> return", *more)
         check_echoes(pairs)
         check(pairs, f"some ends are seen: {err}")
-        check_in("rate limit tripped", err, "what is told")
+        check_in("rate limit tripped", err, "what is reported")
         print(f"{len(pairs)} ends compared")
 
 
@@ -421,7 +421,7 @@ def first_of_many(ctx):
         check("ended" not in r.err, r.err)
 
 
-@case("what a limit hid is told with a capture, and by the capture: times that calls were seen, not their ends")
+@case("what a limit hid is reported with a capture, and by the capture: times that calls were seen, not their ends")
 def limited_capture(ctx):
     need_events(ctx, "process_exception", "process_hibernate")
     node, path = ctx.new_node(flags=("+S", "2:2")), ctx.ebeam.file(".ebeam")
@@ -431,7 +431,7 @@ def limited_capture(ctx):
     said = [re.search(r"calls were seen ([\d.]+) % of the time, ([\d,]+) of some ([\d,]+) "
                       r"(\([\d,]+ \.\. [\d,]+\))", r.err)
             for r in (run, ctx.ebeam.ok("trace", "-i", path))]
-    check(all(said), f"what is told: {run.err}")
+    check(all(said), f"what is reported: {run.err}")
     check_equal(said[0].groups(), said[1].groups(), "what the capture tells")
     few = ctx.ebeam.ok("trace", "-i", path, "-n", 3).err
     check("calls were seen" in few and "of some" not in few, f"of the first calls: {few}")
@@ -440,7 +440,7 @@ def limited_capture(ctx):
     for how in (("-f", "folded"), ("--count",)):
         both = ctx.ebeam.ok("trace", "-p", node.os_pid, "traced:echo/1", "traced:hop/1", "-d", 1, *how,
                             code=PARTIAL)
-        check_in("beside another is not told", both.err, "of two functions")
+        check_in("beside another is not known", both.err, "of two functions")
     # The calls themselves are numbered.
     lines = [json.loads(line) for line in ctx.ebeam.ok("trace", "-i", path, "-j").out.splitlines()]
     numbers = [int(line["args"][0]) for line in lines if line["kind"] == "call"]

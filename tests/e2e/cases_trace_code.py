@@ -55,7 +55,7 @@ def hundred(ctx):
         check_equal(trace.calls(of), numbers(10 * n, 10 * n + 9), f"calls after load {n}")
     loads = re.search(r"was loaded (\d+) times: its calls in the ([0-9.]+ \S+) until",
                       "\n".join(trace.err))
-    check(loads and int(loads[1]) >= 100, f"what is told: {trace.err[-3:]}")
+    check(loads and int(loads[1]) >= 100, f"what is reported: {trace.err[-3:]}")
 
 
 @case("an on_load function of 200 ms: the old code until it is done, then the new one")
@@ -98,7 +98,7 @@ def gone(ctx):
     before = trace.followed()
     node.ask("traced_code", "without", 2)
     trace.wait_followed(before)
-    check(any(f"{HOT} is not there any more" in line for line in trace.err), f"told: {trace.err}")
+    check(any(f"{HOT} is not there any more" in line for line in trace.err), f"reported: {trace.err}")
     check(node.ask("traced_code", "fill", 100, 10)["calls"] == 3000, "calls of others")
     before = trace.followed()
     node.ask("traced_code", "load", 3, 0)
@@ -139,7 +139,7 @@ def becomes_nif(ctx):
     check_equal(results, [text.rsplit(",", 1)[0][1:] for text in said["said"]], "results")
 
 
-@case("registers that another holds: told once, with the reason; ends are seen once they are free")
+@case("registers that another holds: reported once, with the reason; ends are seen once they are free")
 def held(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     node.ask("traced", "warm", "none")
@@ -159,9 +159,9 @@ def held(ctx):
     check(not [line for line in trace.seen if line["pid"] == said["pid"] and line["kind"] != "call"],
           "ends while others hold the registers")
     check(any(line["kind"] == "return" for line in trace.seen), f"ends later; {trace.err}")
-    told = [line for line in trace.err if "how calls end is not seen for now" in line]
-    check_equal(len(told), 1, "times that it is told")
-    check_in("no free debug register", told[0], "why")
+    reported = [line for line in trace.err if "how calls end is not seen for now" in line]
+    check_equal(len(reported), 1, "times that it is reported")
+    check_in("no free debug register", reported[0], "why")
     by_cause = [line for line in trace.err if "somebody else holds the debug registers" in line]
     check_equal(len(by_cause), 1, f"causes; {trace.err}")
     check(int(re.search(r"how (\d+) calls", by_cause[0])[1]) >= 50, by_cause[0])

@@ -51,7 +51,7 @@ def rows(ctx, prefix):
 
 
 def does(ctx, words, prefix):
-    """state, the kinds of events that are told to be missing, and what it said"""
+    """state, the kinds of events that are said to be missing, and what it said"""
     result = ctx.ebeam.run(*words, "-p", ctx.node.os_pid, prefix=prefix)
     check(result.code in (0, 4, 5, 6, 7), str(result))  # 7: a limit tripped
     if result.code not in (0, 7):

@@ -120,7 +120,7 @@ def long_slices(ctx):
     check(all(e["duration_ns"] + (e["error_ns"] or 0) >= 50000000 for e in own), "durations")
     sure = [e for e in own if e["duration_ns"] >= 150000000]
     check(len(sure) >= truth["count"], f"{len(sure)} of {truth['count']} slices")
-    check(len(sure) <= len(truth["told"]) <= len(own), f"{len(sure)} {truth['told']} {len(own)}")
+    check(len(sure) <= len(truth["reported"]) <= len(own), f"{len(sure)} {truth['reported']} {len(own)}")
     for e in sure[:truth["count"]]:
         check_equal(e["entry"], "vm_kinds:long_slice/0", "where it goes on")
         check_in("vm_kinds:'-slices/1-lc$^0/1-0-'/1", [f["mfa"] for f in e["stack"]], "stack")

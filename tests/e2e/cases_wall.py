@@ -170,9 +170,9 @@ def wait(ctx):
 def on_schedulers(ctx):
     node = ctx.new_node()
     pid, = node.start("spells")["pids"]
-    told = ctx.ebeam.ok("record", "--mode", "sched", "-p", node.os_pid, "-d", "8s", "-f", "json", "-o", "-")
+    reported = ctx.ebeam.ok("record", "--mode", "sched", "-p", node.os_pid, "-d", "8s", "-f", "json", "-o", "-")
     truth = 1 - node.stop("spells")["asleep"]
-    data = told.json()["data"]
+    data = reported.json()["data"]
     on = {k: n for k, n in data["by_kind"].items() if n}
     check(on and not set(on) - {"running", "gc", "exiting"}, f"kinds {on}")
     seen = sum(s["count"] for s in data["stacks"] if s["pid"] == pid)
@@ -181,7 +181,7 @@ def on_schedulers(ctx):
     check(0 < margin < 8e9, f"margin of error {margin} ns")
     # It works in turn with its sleep: of 8 s more or less by the turns that are cut.
     check(abs(seen - truth * 8e9) < 2 * margin, f"{truth * 8e9} ns logged, {seen} shown, +- {margin}")
-    check("probes" not in told.err, told.err)
+    check("probes" not in reported.err, reported.err)
 
 
 @case("a capture of --mode wall shown with --mode wait is without what ran", otp="one")

@@ -2,7 +2,7 @@
 /*
  * Patterns of calls from any text, on arguments in any memory: byte 0 chooses the release, the text
  * ends at the first NUL, what follows is the heap, whose first words are the arguments.  Pointers
- * in it are made to point into it.  A call that matches fulfils the tests that BPF is told to make.
+ * in it are made to point into it.  A call that matches fulfils the tests that BPF makes.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each kind of events alone, attached and seen: a kernel that refuses one program is told by the
+"""Each kind of events alone, attached and seen: a kernel that refuses one program is recognised by the
 name of one case."""
 from answers import Watch
 from cases_drivers import build_driver

@@ -2,7 +2,7 @@
 /*
  * A resolver over a node that does not run (fakenode.h), whose native side is the test program
  * itself: JIT code lies in a mapping that the test made, C functions are those of the test.
- * Raw samples and processes are put together word by word; results are told as text.
+ * Raw samples and processes are put together word by word; results are written as text.
  */
 #ifndef EBEAM_TESTS_RESOLVEFIX_H
 #define EBEAM_TESTS_RESOLVEFIX_H
@@ -33,10 +33,10 @@ void fix_close(struct fix *x);
 raddr fix_fragment(const struct fix *x, const char *name); /* start of a shared fragment */
 /* A return address into the nth function of lists (0 = a/1) at its line `line` (0, 1 or 2). */
 raddr fix_return(const struct fix *x, unsigned int nth, unsigned int line);
-/* More code, told to the resolver as the code probe would. */
+/* More code, reported to the resolver as the code probe would. */
 void fix_load(struct fix *x, raddr entry, struct jitrec *r);
 
-/* ---- raw samples ---- */
+/* ---- raw samples ----------------------------------------------------------------------------- */
 #define FIX_MAX_ADDRS (EBEAM_KERNEL_FRAMES + EBEAM_LEAF_FRAMES + EBEAM_ROOT_FRAMES)
 union fix_sample {
 	struct rec_raw_sample rec;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where calls of Erlang functions return to, told from the code that is loaded before any of them
- * is made (jit/x86/instr_call.cpp, beam_asm.hpp, OTP 24 to 29):
+ * Where calls of Erlang functions return to, derived from the code that is loaded before any of
+ * them is made (jit/x86/instr_call.cpp, beam_asm.hpp, OTP 24 to 29):
  *
  *   local     call rel32                      to the function's entry, in its own module
  *   external  movabs $Export, %rax            in every module

@@ -27,7 +27,7 @@ struct site_key {
 
 struct site {
 	struct site_key key;
-	raddr function; /* C function called from there, 0 = cannot be told */
+	raddr function; /* C function called from there, 0 = cannot be known */
 };
 
 struct exported {
@@ -265,7 +265,7 @@ static bool site_equal(const void *ctx, uint32_t id, const void *key)
 	return a->ra == b->ra && a->guard == b->guard;
 }
 
-/* C function called at the site, from its code, 0 if it cannot be told. */
+/* C function called at the site, from its code, 0 if it cannot be known. */
 static raddr site_function(struct callsites *c, raddr ra, bool guard)
 {
 	struct site s = {.key = {.ra = ra, .guard = guard}};

@@ -25,7 +25,7 @@ bool callsite_code_keeps_stack(const uint8_t *code);
 /* What JIT code called whose return address is `ra`, directly or by a jump; 0 = it is no call. */
 raddr callsite_code_called(struct mem *mem, raddr ra);
 
-/* The Export of a light BIF in OTP 24, by the return address of its caller; 0 = none is told. */
+/* The Export of a light BIF in OTP 24, by the return address of its caller; 0 = none is known. */
 raddr callsite_code_light_bif(struct mem *mem, raddr ra);
 
 #endif

@@ -455,7 +455,7 @@ int jit_sync(struct jit_code *j, struct error *err)
 		if (rc == 0)
 			break;
 	}
-	/* What lies behind the end that could not be reached stays unknown, and is told. */
+	/* What lies behind the end that could not be reached stays unknown, and is reported. */
 	if (rc)
 		j->unreadable++;
 	for (size_t i = l.entries.len; i-- > 0;) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the checks share: a sample of processes, and how a verdict is told.  For checks*.c only. */
+/* What the checks share: a sample of processes, and how a verdict is written.  For checks*.c
+ * only. */
 #ifndef EBEAM_BEAM_CHECKS_INTERNAL_H
 #define EBEAM_BEAM_CHECKS_INTERNAL_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The BEAM nodes of this host, and the one that -p names.  A node is told by its executable file
- * (identity.c), never by its name; each file is looked at once however many processes run it.  That
- * of a dynamic loader says nothing: then the files that the process has mapped do.
- * Names of nodes are read from their memory, and only when they are needed.
+ * The BEAM nodes of this host, and the one that -p names.  A node is recognised by its executable
+ * file (identity.c), never by its name; each file is looked at once however many processes run it.
+ * That of a dynamic loader says nothing: then the files that the process has mapped do. Names of
+ * nodes are read from their memory, and only when they are needed.
  */
 #include "beam/locate/find.h"
 
@@ -59,7 +59,7 @@ struct named_node {
 	char otp[32];
 };
 
-/* 0 and what it is, or negative errno: it cannot be told. */
+/* 0 and what it is, or negative errno: it cannot be known. */
 static int examine_executable(struct executable *x, int os_pid)
 {
 	struct beam_identity identity;
@@ -95,7 +95,7 @@ static int has_loaded_beam(int os_pid)
 	return found;
 }
 
-/* 1 = BEAM, 0 = something else, or negative errno: it cannot be told.  Each file once. */
+/* 1 = BEAM, 0 = something else, or negative errno: it cannot be known.  Each file once. */
 static int examine(struct finder *f, int os_pid)
 {
 	struct executable x = {0};
@@ -211,7 +211,7 @@ int beam_list(int **out, struct error *err)
 	return (int)f.nodes.len;
 }
 
-/* ---- names ---------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Reads the node's name; negative errno if its memory may not be read, or a limit is in the way. */
 static int name_node(struct named_node *named, int os_pid, unsigned int how)

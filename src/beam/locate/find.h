@@ -11,8 +11,8 @@
  * read their names: enum beam_open of node_open.h.
  */
 int beam_find(int *os_pid, const char *what, unsigned int how, struct error *err);
-/* os pids of all nodes that can be seen, those too that may not be looked into (told by the name of
- * the process, as there is nothing else); malloc'ed; number or negative errno. */
+/* os pids of all nodes that can be seen, those too that may not be looked into (recognised by the
+ * name of the process, as there is nothing else); malloc'ed; number or negative errno. */
 int beam_list(int **out, struct error *err);
 
 #endif

@@ -13,8 +13,8 @@
 #include "base/strbuf.h"
 #include "beam/node/node.h"
 
-/* 0, or -ENOENT if the file is no BEAM emulator.  Cheap for other programs: they are told by one
- * missing symbol. */
+/* 0, or -ENOENT if the file is no BEAM emulator.  Cheap for other programs: they are recognised by
+ * one missing symbol. */
 int identity_read(struct beam_identity *id, const struct elf_file *e);
 
 /* The emulator among the files that a process has mapped: that at `entry`, or another one, as a

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Terms that are made here, and what can be told of terms by a word or two: see call_internal.h. */
+/* Terms that are made here, and what can be known of terms by a word or two: see
+ * call_internal.h. */
 #include <string.h>
 
 #include "abi/vm.h"
@@ -74,7 +75,7 @@ bool call_cell(struct call_matcher *m, uint64_t term, uint64_t *head, uint64_t *
 	       term_word(m->r, TERM_ADDR(term) + 8, tail);
 }
 
-/* ---- what is made --------------------------------------------------------------------------- */
+/* ---- what is made ---------------------------------------------------------------------------- */
 
 uint64_t call_make(struct call_matcher *m, const uint64_t *words, size_t nr, unsigned int tag)
 {
@@ -224,7 +225,7 @@ uint64_t call_make_part(struct call_matcher *m, const struct term_view *v, uint6
 			 5, 2);
 }
 
-/* ---- numbers -------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 bool call_integer(struct call_matcher *m, uint64_t term, struct bigint *out)
 {

@@ -7,7 +7,7 @@
  * The loop keeps the state in a Y register; which one, each compilation chose anew.  So it is found
  * by what the others are: parent, name, module, timeout, debug options.  Where that leaves more
  * than one, other processes that wait at the same instruction decide: their state is in the same
- * register.  What that does not settle is not told.
+ * register.  What that does not settle is not said.
  *
  * lib/stdlib/src/gen_server.erl, gen_statem.erl, gen_event.erl, proc_lib.erl, OTP 25 to 29.
  */

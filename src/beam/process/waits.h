@@ -4,7 +4,7 @@
  * the function that it waits in, the reference of a monitor; and the monitor names the other one.
  * It is a request if the reference is an alias (as gen:call and Task.await make it), or if the
  * function is known to wait for nothing else.  proc_lib:start_link of OTP 25 has a link instead.
- * Any other monitor whose reference is there is told apart: the process may wait for something
+ * Any other monitor whose reference is there is distinguished: the process may wait for something
  * else.
  *
  * A process that is suspended waits for what suspended it, whatever its stack says: a port that is

@@ -9,20 +9,20 @@
 #include "beam/vm/links.h"
 
 /* Of each process of the list. */
-enum told { NOT_SUSPENDED, NOT_TOLD, TOLD };
+enum explained { NOT_SUSPENDED, NOT_EXPLAINED, EXPLAINED };
 
-static void add_one(struct waits *w, uint8_t *told, uint64_t epid, uint64_t item,
+static void add_one(struct waits *w, uint8_t *explained, uint64_t epid, uint64_t item,
 		    enum wait_reason reason)
 {
 	uint32_t from = waits_process(w, epid);
 
-	if (from == IDMAP_NONE || told[from] != NOT_TOLD)
+	if (from == IDMAP_NONE || explained[from] != NOT_EXPLAINED)
 		return;
-	told[from] = TOLD;
+	explained[from] = EXPLAINED;
 	waits_add(w, from, item, reason);
 }
 
-static void by_nodes(struct waits *w, uint8_t *told)
+static void by_nodes(struct waits *w, uint8_t *explained)
 {
 	if (dist_read(w->n, &w->dist, NULL) != 0) {
 		w->unreadable++;
@@ -32,7 +32,7 @@ static void by_nodes(struct waits *w, uint8_t *told)
 		const struct dist_facts *d = &w->dist.v.data[i];
 
 		for (size_t k = 0; k < d->nr_waiting; k++)
-			add_one(w, told, w->dist.waiting.data[d->first_waiting + k], d->name,
+			add_one(w, explained, w->dist.waiting.data[d->first_waiting + k], d->name,
 				WAIT_NODE);
 	}
 }
@@ -45,19 +45,19 @@ static void read_ports(struct waits *w)
 	w->unreadable += ports_read(w->n, &w->ports, NULL) != 0;
 }
 
-static void by_ports(struct waits *w, uint8_t *told)
+static void by_ports(struct waits *w, uint8_t *explained)
 {
 	read_ports(w);
 	for (size_t i = 0; i < w->ports.len; i++) {
 		const struct port_facts *p = &w->ports.data[i];
 
 		for (size_t k = 0; k < p->suspended.len; k++)
-			add_one(w, told, w->ports.terms.data[p->suspended.first + k], p->id,
+			add_one(w, explained, w->ports.terms.data[p->suspended.first + k], p->id,
 				WAIT_PORT);
 	}
 }
 
-static void by_process(struct waits *w, uint8_t *told, uint32_t from)
+static void by_process(struct waits *w, uint8_t *explained, uint32_t from)
 {
 	const struct process_facts *p = &w->list->data[from];
 	struct monitor_list l;
@@ -66,30 +66,30 @@ static void by_process(struct waits *w, uint8_t *told, uint32_t from)
 	w->unreadable += l.unreadable;
 	for (size_t i = 0; i < l.v.len; i++) {
 		if (l.v.data[i].type == MONITOR_SUSPEND && l.v.data[i].target)
-			add_one(w, told, p->epid, l.v.data[i].item, WAIT_SUSPENDER);
+			add_one(w, explained, p->epid, l.v.data[i].item, WAIT_SUSPENDER);
 	}
 	monitors_free(&l);
 }
 
 void waits_of_suspended(struct waits *w)
 {
-	uint8_t *told;
+	uint8_t *explained;
 
 	if (w->suspended.len == 0)
 		return;
-	told = xcalloc(w->list->len, sizeof(*told));
+	explained = xcalloc(w->list->len, sizeof(*explained));
 	for (size_t i = 0; i < w->suspended.len; i++)
-		told[w->suspended.data[i]] = NOT_TOLD;
-	by_nodes(w, told);
-	by_ports(w, told);
+		explained[w->suspended.data[i]] = NOT_EXPLAINED;
+	by_nodes(w, explained);
+	by_ports(w, explained);
 	for (size_t i = 0; i < w->suspended.len; i++) {
 		uint32_t from = w->suspended.data[i];
 
-		if (told[from] == NOT_TOLD)
-			by_process(w, told, from);
-		w->unexplained += told[from] == NOT_TOLD;
+		if (explained[from] == NOT_EXPLAINED)
+			by_process(w, explained, from);
+		w->unexplained += explained[from] == NOT_EXPLAINED;
 	}
-	free(told);
+	free(explained);
 }
 
 void waits_of_ports(struct waits *w)

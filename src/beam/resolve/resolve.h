@@ -28,7 +28,7 @@ const struct jit_code *beam_resolver_jit(const struct beam_resolver *r);
  * max ranges; returns their number. */
 unsigned int beam_resolver_code_ranges(struct beam_resolver *r, struct address_range *ranges,
 				       unsigned int max, struct address_range *fragments);
-/* True once after code appeared outside those ranges: the probes must be told again. */
+/* True once after code appeared outside those ranges: the probes must be configured again. */
 bool beam_resolver_ranges_changed(struct beam_resolver *r);
 
 /*

@@ -55,7 +55,7 @@ static bool word_at(const struct rec_raw_cstack *c, raddr at, uint64_t *w)
 	return true;
 }
 
-/* A shared fragment's return addresses stand on top and are told by where they lie (as in
+/* A shared fragment's return addresses stand on top and are known by where they lie (as in
  * bpf/sample.bpf.h); returns the first word after them. */
 static raddr skip_fragments(struct beam_resolver *r, raddr e)
 {

@@ -7,7 +7,7 @@
  * thread that is off its CPU; while C code runs that JIT code called, Process.stop holds the stack
  * pointer, or a register that the C function has saved (callsite_stack_top()), and the return
  * address into JIT code stands below the scheduler's registers (on dirty schedulers Process.current
- * is the function).  Whether C code runs is told by nothing of a thread
+ * is the function).  Whether C code runs is shown by nothing of a thread
  * that is on its CPU, but by `called`: see below.
  */
 #ifndef EBEAM_BEAM_RUNNING_STACK_H

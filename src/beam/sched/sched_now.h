@@ -3,7 +3,7 @@
  * What each scheduler does at this moment: its process or port, and how long at least, by several
  * readings of its data; its run queue; and who holds thread progress up.  Memory only.
  *
- * A slice is told from the next by what the VM counts when a process leaves its scheduler
+ * A slice is distinguished from the next by what the VM counts when a process leaves its scheduler
  * (Process.reds) or comes to one (context_switches of the run queue, which is a normal scheduler's
  * own): erts_schedule(), erl_process.c, OTP 25 to 29.
  *

@@ -302,7 +302,7 @@ bool beam_atom_is(struct beam_atoms *a, uint64_t term, const char *text)
 }
 
 /* Looks for the text among the atoms [from, from + nr) of one segment; *term is 0 if it is not
- * there.  Negative errno if that cannot be told, because something was not readable. */
+ * there.  Negative errno if that cannot be known, because something was not readable. */
 static int find_in_segment(struct beam_atoms *a, const char *text, uint32_t from, uint32_t nr,
 			   uint64_t *term)
 {

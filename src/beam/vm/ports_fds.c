@@ -65,7 +65,7 @@ uint32_t ports_inet_received(const struct beam_node *n)
 	return n->identity.otp >= 26 && n->identity.otp <= 29 ? INET_RECEIVED_26 : 0;
 }
 
-/* A build with other structs is told by numbers that do not fit each other. */
+/* A build with other structs is recognised by numbers that do not fit each other. */
 static bool read_received(struct beam_node *n, raddr descriptor, uint64_t *octets)
 {
 	uint32_t offset = ports_inet_received(n);

@@ -145,7 +145,7 @@ void diagnose_restarts_sample(struct diagnose *g)
 }
 
 /* Its children have a name, and were found by that. */
-static bool is_told(const struct diagnose *g, uint64_t parent)
+static bool is_found_by_name(const struct diagnose *g, uint64_t parent)
 {
 	for (size_t i = 0; i < g->names.len; i++)
 		if (g->names.data[i].times >= 2 && g->names.data[i].parent == parent)
@@ -173,7 +173,7 @@ void diagnose_restarts_finish(struct diagnose *g)
 		const struct watched_parent *b = &g->births.data[i];
 		struct diagnosed_restart new = {.times = b->restarts, .child = b->child};
 
-		if (b->nr < 2 || !b->restarts || is_told(g, b->parent))
+		if (b->nr < 2 || !b->restarts || is_found_by_name(g, b->parent))
 			continue;
 		new.parent = diagnose_process_text(g, b->parent);
 		vec_push(&g->d.restarts, new);

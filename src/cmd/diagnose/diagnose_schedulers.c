@@ -21,7 +21,7 @@
 /* So much of a CPU in the same slice and call: no Erlang code has that many reductions. */
 #define LONG_CALL_NS 25000000u
 #define RUNNING_MAX  1024u /* processes that are counted, those that ran first */
-#define BLOCKED_MAX  64u   /* functions that are told apart */
+#define BLOCKED_MAX  64u   /* functions that are distinguished */
 
 static void found_thread(void *arg, enum thread_type type, uint16_t number, int os_tid)
 {

@@ -73,7 +73,7 @@ static uint64_t mean_ns(const struct gc_count *c)
 	return pauses ? c->total_ns / pauses : 0;
 }
 
-/* EVENT_UNKNOWN: none of them told, as those that are seen without probes. */
+/* EVENT_UNKNOWN: none of them said it, as those that are seen without probes. */
 static uint64_t words_reclaimed(const struct gc_count *c)
 {
 	return c->unknown && c->unknown == nr_of(c) ? EVENT_UNKNOWN : c->reclaimed;

@@ -9,7 +9,7 @@
 
 #include "base/compiler.h"
 
-/* Of a capture watching may be told to have begun later than at its first event, or not at all. */
+/* Of a capture watching may have begun later than at its first event, or not at all. */
 static void open_stats(struct sched *sched, uint64_t first_ns)
 {
 	struct event_stream *stream = event_run_stream(sched->run);

@@ -308,7 +308,7 @@ enum progress_state {
 	PROGRESS_NOT_NEEDED, /* all wait for work */
 };
 
-struct progress_told {
+struct shown_progress {
 	enum progress_state state;
 	uint64_t still_ns;     /* SCHED_NOW_UNKNOWN */
 	const char *waits_for; /* of what is no scheduler; NULL */
@@ -335,10 +335,10 @@ static const char *other_holder(const struct now_view *v)
 	return NULL;
 }
 
-static struct progress_told progress_of(const struct now_view *v)
+static struct shown_progress progress_of(const struct now_view *v)
 {
 	const struct sched_progress *p = sched_now_progress(v->now);
-	struct progress_told t = {.still_ns = SCHED_NOW_UNKNOWN};
+	struct shown_progress t = {.still_ns = SCHED_NOW_UNKNOWN};
 	bool works = false;
 
 	for (size_t i = 0; i < v->nr; i++) {
@@ -401,7 +401,7 @@ static void add_holders(struct strbuf *out, const struct now_view *v)
 
 static void write_progress(FILE *f, const struct now_view *v)
 {
-	struct progress_told t = progress_of(v);
+	struct shown_progress t = progress_of(v);
 	struct strbuf line = STRBUF_INIT;
 	char buf[32];
 
@@ -589,7 +589,7 @@ int sched_now_json(struct command_context *ctx, const struct now_view *v, const 
 		[PROGRESS_NOT_NEEDED] = "not_needed",
 	};
 	const struct sched_progress *p = sched_now_progress(v->now);
-	struct progress_told told = progress_of(v);
+	struct shown_progress shown = progress_of(v);
 	struct jsonw w = JSONW(ctx->out);
 	size_t *order, nr;
 	int rc = table_order(t, o, &order, &nr, err);
@@ -602,10 +602,10 @@ int sched_now_json(struct command_context *ctx, const struct now_view *v, const 
 	jsonw_uint(&w, "duration_ns", v->last_ns - v->first_ns);
 	jsonw_bool(&w, "stopped", v->stopped);
 	jsonw_begin_object(&w, "thread_progress");
-	jsonw_string(&w, "state", states[told.state]);
+	jsonw_string(&w, "state", states[shown.state]);
 	jsonw_uint_if(&w, "value", p->known, p->value);
-	jsonw_known(&w, "at_least_ns", told.still_ns);
-	jsonw_string(&w, "waits_for", told.waits_for);
+	jsonw_known(&w, "at_least_ns", shown.still_ns);
+	jsonw_string(&w, "waits_for", shown.waits_for);
 	jsonw_end_object(&w);
 	json_block(&w, v);
 	jsonw_begin_rows(&w, "schedulers");

@@ -15,8 +15,8 @@
 #include "view/table/cells.h"
 #include "view/table/histogram.h"
 
-/* Of a group: what was seen, and what is told of it. */
-struct told_count {
+/* Of a group: what was seen, and what is shown of it. */
+struct shown_count {
 	struct sched_count seen;
 	uint64_t time_ns, dirty_ns, slices;
 };
@@ -26,8 +26,8 @@ static uint64_t mean(uint64_t sum, uint64_t nr)
 	return nr ? sum / nr : 0;
 }
 
-/* By what was seen, unless what is told has more than that. */
-static uint64_t mean_of(const struct told_count *c)
+/* By what was seen, unless what is shown has more than that. */
+static uint64_t mean_of(const struct shown_count *c)
 {
 	return c->seen.all_long.nr ? mean(c->time_ns, c->slices)
 				   : mean(c->seen.time_ns - c->seen.unseen_ns, c->seen.slices);
@@ -35,7 +35,7 @@ static uint64_t mean_of(const struct told_count *c)
 
 static bool max_is_cut(const void *row)
 {
-	return ((const struct told_count *)((const struct group_row *)row)->count)->seen.max_cut;
+	return ((const struct shown_count *)((const struct group_row *)row)->count)->seen.max_cut;
 }
 
 static void add_longest(struct strbuf *out, uint64_t ns, bool cut)
@@ -44,11 +44,11 @@ static void add_longest(struct strbuf *out, uint64_t ns, bool cut)
 	cell_ns(out, ns);
 }
 
-/* ---- columns ------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 #define SCALE(of)		  (((const struct sched_answer *)(of))->scale)
 #define TIME_SCALE(of)		  (((const struct sched_answer *)(of))->time_scale)
-#define COLUMN(name, value, cell) GROUP_COLUMN(told_count, name, value, cell)
+#define COLUMN(name, value, cell) GROUP_COLUMN(shown_count, name, value, cell)
 
 COLUMN(time, c->time_ns, cell_ns(out, v))
 COLUMN(dirty, c->dirty_ns, cell_ns(out, v))
@@ -88,7 +88,7 @@ const struct table_column sched_columns[] = {
 	{0},
 };
 
-/* ---- longest slices ------------------------------------------------------------------------ */
+/* ---- longest slices -------------------------------------------------------------------------- */
 
 static void add_function(struct strbuf *out, const struct names *n, uint32_t function)
 {
@@ -185,7 +185,7 @@ static void long_json(struct jsonw *w, const struct names *n, const struct sched
 	strbuf_free(&text);
 }
 
-/* ---- rows ---------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static uint64_t normal_ns(const struct sched_part *p)
 {
@@ -205,13 +205,13 @@ static struct sched_part seen_part(const struct sched_count *c, bool joined)
 	return part;
 }
 
-static struct told_count told(const struct sched_count *seen, const struct sched_answer *a)
+static struct shown_count shown(const struct sched_count *seen, const struct sched_answer *a)
 {
 	const struct sched_part part = seen_part(seen, a->joined);
-	struct told_count t = {.seen = *seen,
-			       .slices = units_scale(part.nr, a->scale),
-			       .time_ns = units_scale(normal_ns(&part), a->time_scale),
-			       .dirty_ns = units_scale(part.dirty_ns, a->dirty_scale)};
+	struct shown_count t = {.seen = *seen,
+				.slices = units_scale(part.nr, a->scale),
+				.time_ns = units_scale(normal_ns(&part), a->time_scale),
+				.dirty_ns = units_scale(part.dirty_ns, a->dirty_scale)};
 
 	if (!a->joined)
 		t.seen.all_long = (struct sched_part){0};
@@ -221,17 +221,17 @@ static struct told_count told(const struct sched_count *seen, const struct sched
 	return t;
 }
 
-/* By times as they are told: normal and dirty ones have scales of their own.  `counts` has room for
- * one of each group, and lives as long as the rows. */
-static int order_rows(const struct sched_answer *a, struct told_count *counts, struct group_rows *r,
-		      struct error *err)
+/* By times as they are shown: normal and dirty ones have scales of their own.  `counts` has room
+ * for one of each group, and lives as long as the rows. */
+static int order_rows(const struct sched_answer *a, struct shown_count *counts,
+		      struct group_rows *r, struct error *err)
 {
 	const struct options *o = &a->sched->ctx->opt;
 
 	for (size_t i = 0; i < a->stats->counts.len; i++) {
 		const struct sched_count *c = &a->stats->counts.data[i];
 
-		counts[i] = told(c, a);
+		counts[i] = shown(c, a);
 		if (counts[i].slices || c->time_ns || c->waits)
 			group_rows_add(r, &a->stats->groups, (uint32_t)i, &counts[i]);
 	}
@@ -239,14 +239,15 @@ static int order_rows(const struct sched_answer *a, struct told_count *counts, s
 				render_color(o, event_run_target(a->sched->run)), err);
 }
 
-static void count_json(struct jsonw *w, const struct told_count *told, const struct sched_answer *a)
+static void count_json(struct jsonw *w, const struct shown_count *shown,
+		       const struct sched_answer *a)
 {
-	const struct sched_count *c = &told->seen;
+	const struct sched_count *c = &shown->seen;
 
-	jsonw_uint(w, "slices", told->slices);
-	jsonw_uint(w, "time_ns", told->time_ns);
-	jsonw_uint(w, "dirty_ns", told->dirty_ns);
-	jsonw_uint(w, "mean_ns", mean_of(told));
+	jsonw_uint(w, "slices", shown->slices);
+	jsonw_uint(w, "time_ns", shown->time_ns);
+	jsonw_uint(w, "dirty_ns", shown->dirty_ns);
+	jsonw_uint(w, "mean_ns", mean_of(shown));
 	jsonw_uint(w, "max_ns", c->max_ns);
 	jsonw_bool(w, "max_at_least", c->max_cut);
 	jsonw_uint(w, "reductions", units_scale(c->reductions, a->scale));
@@ -271,12 +272,12 @@ static bool leaves_out_cut(const struct sched_answer *a)
 	return a->scale > 1;
 }
 
-/* ---- the answer ---------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static int show_json(const struct sched_answer *a, const struct group_rows *r, struct error *err)
 {
 	const struct sched_stats *s = a->stats;
-	const struct told_count total = told(&s->total, a);
+	const struct shown_count total = shown(&s->total, a);
 	bool watch = a->sched->ctx->opt.watch_ns;
 	struct jsonw w;
 
@@ -345,7 +346,7 @@ static void write_head(FILE *f, const struct sched_answer *a)
 	const struct sched_stats *s = a->stats;
 	double seconds = (double)a->duration_ns / 1e9;
 	double busy = sched_percent_of_type(s, THREAD_NORMAL);
-	const struct told_count total = told(&s->total, a);
+	const struct shown_count total = shown(&s->total, a);
 	struct strbuf line = STRBUF_INIT;
 	char text[32];
 
@@ -471,7 +472,7 @@ int sched_show(struct sched *sched, uint64_t start_ns, uint64_t duration_ns, uin
 		.from_ns = stream->start_epoch_ns + (start_ns - MIN(start_ns, stream->start_ns)),
 		.duration_ns = duration_ns,
 	};
-	struct told_count *counts = xcalloc(sched->stats.counts.len + 1, sizeof(*counts));
+	struct shown_count *counts = xcalloc(sched->stats.counts.len + 1, sizeof(*counts));
 	struct group_rows rows = {0};
 	int rc = order_rows(&a, counts, &rows, err);
 

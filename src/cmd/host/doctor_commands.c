@@ -38,9 +38,9 @@
 #define FIX_NOT_IN_NODE "use what is left; a build of OTP with its symbols has all"
 #define FIX_RETURNS	"use what is left, or Linux 6.12.14, 6.14 or later; see --force"
 
-/* In which way programs of events are told to run. */
+/* In which way programs of events are to run. */
 enum how {
-	HOW_EVENTS, /* each event is told */
+	HOW_EVENTS, /* each event is reported */
 	HOW_STACKS, /* with the Erlang stack */
 	HOW_COUNTS, /* they are only counted */
 	NR_HOW
@@ -119,7 +119,7 @@ static const char *const watching_code[] = {"code_changed", NULL};
 static const char *const calling[] = {"call_breakpoint", "call_function", "call_function_return",
 				      NULL};
 
-/* What programs are told of a node, and what the kernel then says of them. */
+/* What programs get of a node, and what the kernel then says of them. */
 struct doctor_tried {
 	struct beam_layout layout;
 	unsigned int otp;
@@ -172,7 +172,7 @@ static const struct layout_table *newest_layout(void)
 	return newest;
 }
 
-/* Of copies only what programs are told and called counts. */
+/* Of copies only what programs get and are called counts. */
 static void make_plans(struct examination *x)
 {
 	struct source_plan *all = &x->plans[HOW_EVENTS];
@@ -266,7 +266,7 @@ static bool has_all(struct examination *x, const struct doctor_tried *tried)
 	return true;
 }
 
-/* Nodes of one build are told the same: they are tried once. */
+/* Programs get the same of nodes of one build: they are tried once. */
 static int try_once(struct examination *x, struct error *err)
 {
 	const struct layout_table *table = newest_layout();

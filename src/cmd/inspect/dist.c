@@ -42,7 +42,7 @@ struct dist_view {
 	size_t nr_rows;
 };
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static const struct port_facts *find_port(const struct dist_view *v, uint64_t id)
 {
@@ -156,7 +156,7 @@ static int free_view(struct dist_view *v, int rc, struct error *err)
 	return target_close(v->node, rc, err);
 }
 
-/* ---- columns -------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 #define ROW(r)	((const struct dist_row *)(r))
 #define VIEW(c) ((const struct dist_view *)(c))
@@ -277,7 +277,7 @@ static const struct table_column dist_columns[] = {
 	{0},
 };
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_id(struct jsonw *w, const struct dist_view *v, const char *key, uint64_t id)
 {
@@ -386,9 +386,9 @@ static int write_json(struct command_context *ctx, const struct dist_view *v, co
 	return target_json_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
 }
 
-/* ---- the command ---------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
-/* Names come from the node, and from whoever has told epmd one. */
+/* Names come from the node, and from whoever has given epmd one. */
 static void put(struct strbuf *text, FILE *f)
 {
 	table_clean_text(text, true);

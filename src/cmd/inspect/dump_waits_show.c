@@ -125,7 +125,7 @@ static void json_since(struct jsonw *w, const char *time, const char *how, struc
 					       : NULL);
 }
 
-/* ---- text ----------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 struct target_row {
 	struct waiting *w;
@@ -243,12 +243,12 @@ static void add_how(const struct waiting *w, uint32_t node, struct strbuf *out)
 {
 	const struct wait *x = wait_of(w, node);
 	struct since s = since_of_node(w, node);
-	bool told = x && x->reason != WAIT_ANSWER;
+	bool has_reason = x && x->reason != WAIT_ANSWER;
 
-	if (!told && s.how == SINCE_UNKNOWN)
+	if (!has_reason && s.how == SINCE_UNKNOWN)
 		return;
-	strbuf_addf(out, " (%s%s", told ? wait_reason_name(x->reason) : "",
-		    told && s.how != SINCE_UNKNOWN ? ", " : "");
+	strbuf_addf(out, " (%s%s", has_reason ? wait_reason_name(x->reason) : "",
+		    has_reason && s.how != SINCE_UNKNOWN ? ", " : "");
 	add_since(out, s);
 	strbuf_addch(out, ')');
 }
@@ -416,7 +416,7 @@ int dump_waits_text(const struct dump *d, const struct command_context *ctx, FIL
 	return rc;
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_target(struct jsonw *w, struct waiting *x, const struct wait_target *t)
 {

@@ -34,7 +34,7 @@ const char describe_events[] =
 	"samples. Shorter ones are seen by probes, which may be sampled; then the last line says "
 	"that. Without --longer-than long_gc and long_schedule are those of 10 ms.\n\n"
 	"--count is a table instead: how often each kind happened. The probes themselves count, "
-	"so that nothing is lost, and the node pays less than for events that are told; "
+	"so that nothing is lost, and the node pays less than for events that are reported; "
 	"--watch shows it again and again.\n\n"
 	"-e takes names, groups (process, scheduler, message, gc, port, signal, heap, long, "
 	"alloc, copy, nif, dist, all) and names that end in *. -o FILE.ebeam keeps "
@@ -86,7 +86,7 @@ const char describe_trace[] =
 	"of arguments as in the head of a function, with the guards that Erlang has. Who names "
 	"the module as Elixir does (Shop.Cart.fun, :lists.fun, _.fun) writes arguments and "
 	"guards as there, too: :atom, \"binary\", 'charlist', %{key: variable}. What a pattern "
-	"rejects is for the most part told apart in the kernel.\n\n"
+	"rejects is for the most part distinguished in the kernel.\n\n"
 	"Erlang functions are seen by hardware breakpoints: at most four at a time. What is left "
 	"of the four watches the places that most calls return to, as the code or the first calls "
 	"show them; calls whose end could not be seen are counted. BIFs and NIFs are C functions: "
@@ -184,7 +184,7 @@ const char describe_alloc[] =
 	"An allocator with much churn gets and returns carriers all the time: larger carriers "
 	"(+M) may help. DELTA is what it has more or less than before, single blocks that "
 	"changed their size included; if events were sampled, by what the node has, and of a "
-	"capture nothing. Who needed the memory is told by 'ebeam events -e alloc --stack'.";
+	"capture nothing. Who needed the memory is shown by 'ebeam events -e alloc --stack'.";
 
 const char describe_proc[] =
 	"Counts every process that is started and every one that ends: by what it runs, by "
@@ -298,7 +298,7 @@ const char describe_top[] =
 	"of the last one (of a node, without -n and -d: of the first).\n\n"
 	"Schedulers: WORK is all but busy_wait (on a CPU, searching for work) and waiting (asleep, "
 	"with nothing to do); blocked is work on no CPU: the thread sleeps in a NIF or a system "
-	"call, or waits for a CPU. That is told where the VM counts its work itself: of dirty "
+	"call, or waits for a CPU. That is known where the VM counts its work itself: of dirty "
 	"schedulers, of normal ones while scheduler_wall_time is on; of a time slice that two "
 	"readings have seen; by how long the kernel lets the thread wait for a CPU; and not of a "
 	"capture, where it counts as waiting. FOR is how long a scheduler is in its time slice "

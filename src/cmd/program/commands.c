@@ -245,7 +245,7 @@ const struct command commands[] = {
 			"  ebeam inspect -p 4711 code_server --terms --heap\n\n"
 			"The state is shown of processes that wait in the loop of a gen_server, "
 			"gen_statem or gen_event, supervisors and Elixir's GenServer and Agent "
-			"among them, and where it can be told which register holds it. Mailboxes "
+			"among them, and where it is known which register holds it. Mailboxes "
 			"of up to 10,000 messages are always counted by shape. A process that "
 			"runs is shown as of its last stop, and said to be stale. Whom it waits "
 			"for, why, and since when if its timer tells: as 'dump --waits' has "
@@ -355,7 +355,7 @@ const struct command commands[] = {
 			"drivers) and answers with bytes in and out, calls and busy times, by "
 			"driver and by port. OUT is what drivers were given, IN what ports (of "
 			"sockets: inet:getstat) have counted meanwhile; of a capture, as of the "
-			"last call that told it.\n\n"
+			"last call that reported it.\n\n"
 			"  ebeam port --io -p rabbit@host -d 10\n"
 			"  ebeam port --io -p 4711 --watch 2s -s in -n 5\n"
 			"  ebeam port --io -p 4711 -d 10 -o ports.ebeam; ebeam port --io -i "
@@ -439,7 +439,7 @@ const struct command commands[] = {
 				   OPT(LONGER_THAN), OPT(INITIAL_CALL), OPT(DEPTH), OPT(SIZE),
 				   OPT(RATE), OPT(HISTOGRAM), OPT(COUNT), OPT(ARGS), OPT(FORMAT),
 				   OPT(CAPTURE), OPT(CALL_WEIGHT), OPT(BY), OPT(LINES)),
-		.max_args = 65, /* one too many is told as such */
+		.max_args = 65, /* one too many is reported as such */
 		.formats = FORMATS_EXPORT | FORMATS_TEXT,
 		.format_default = "by the suffix of -o, else lines",
 		.duration_default = "15s; of a capture all",

@@ -48,7 +48,7 @@ struct record_run {
 	unsigned int random;
 	uint64_t flushed_ns;
 	uint64_t began_ns; /* of the command, for the first sample's delay */
-	bool told_first;
+	bool said_first;
 };
 
 static int check_options(const struct command_context *ctx, struct error *err)
@@ -133,8 +133,8 @@ static void report_progress(struct record_run *run)
 	uint64_t first = recording_first_sample_ns(run->recording);
 	double seconds;
 
-	if (first && !run->told_first) {
-		run->told_first = true;
+	if (first && !run->said_first) {
+		run->said_first = true;
 		log_info("first sample after %.0f ms", (double)(first - run->began_ns) / 1e6);
 	}
 	if (!isatty(STDERR_FILENO) || log_level() < LOG_LEVEL_WARN)

@@ -15,7 +15,7 @@ void event_costs_begin(struct event_costs *c, struct session *s, const struct ev
 	for (unsigned int i = 0; i < rates->nr; i++) {
 		enum event_kind kind = rates->rows[i].kind;
 
-		c->by_kind[kind].told_ns = session_kind_ns(s, kind, &kinds);
+		c->by_kind[kind].before_ns = session_kind_ns(s, kind, &kinds);
 	}
 }
 
@@ -29,7 +29,7 @@ static void take_row(struct event_costs *c, struct session *s, struct event_rate
 		     struct event_rate *row, double left)
 {
 	uint64_t kinds, ns = session_kind_ns(s, row->kind, &kinds), events = 0;
-	double spent_ns = (double)(ns - c->by_kind[row->kind].told_ns);
+	double spent_ns = (double)(ns - c->by_kind[row->kind].before_ns);
 
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		if (kinds >> kind & 1)
@@ -41,7 +41,7 @@ static void take_row(struct event_costs *c, struct session *s, struct event_rate
 	else
 		spent_ns /= __builtin_popcountll(kinds);
 	c->by_kind[row->kind].spent_ns = c->by_kind[row->kind].spent_ns * left + spent_ns;
-	c->by_kind[row->kind].told_ns = ns;
+	c->by_kind[row->kind].before_ns = ns;
 	row->cost = percent(c, c->by_kind[row->kind].spent_ns);
 }
 

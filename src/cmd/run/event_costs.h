@@ -10,8 +10,8 @@ struct event_costs {
 	double spent_ns, own_ns, wall_ns; /* of the last seconds */
 	struct controller_cost last;	  /* at the last step */
 	struct {
-		double spent_ns;  /* of the last seconds */
-		uint64_t told_ns; /* at the last step */
+		double spent_ns;    /* of the last seconds */
+		uint64_t before_ns; /* at the last step */
 	} by_kind[NR_EVENT_KINDS];
 };
 

@@ -112,7 +112,7 @@ static int plan_sources(struct event_run *run, struct error *err)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* What is dropped is told at once, and again at the end. */
+/* What is dropped is reported at once, and again at the end. */
 static void take_coverage(struct event_run *run, const struct rec_header *rec)
 {
 	struct coverage *c = &run->stream.coverage, before = *c;
@@ -192,8 +192,8 @@ static int show(struct event_run *run, bool last, struct error *err)
 	run->span_start_ns = MAX(run->span_start_ns, run->seen_until_ns);
 	if (run->ctx->opt.watch_ns) {
 		coverage_mark(&run->stream.coverage);
-		run->told_taken = run->taken;
-		memcpy(run->told_counters, run->stream.counters, sizeof(run->told_counters));
+		run->shown_taken = run->taken;
+		memcpy(run->shown_counters, run->stream.counters, sizeof(run->shown_counters));
 	}
 	return rc;
 }
@@ -479,7 +479,7 @@ static int watch(struct event_run *run, struct error *err)
 	if (!(run->consumer->kinds & ~run->unprobed))
 		config.events = NULL;
 	rc = config.events ? plan_sources(run, err) : 0;
-	/* Of calls, events are what else can be told. */
+	/* Of calls, events are what else can be reported. */
 	if (rc == -ENOTSUP && run->consumer->calls && !run->consumer->calls->beside) {
 		log_warn("%s", err->msg);
 		config.events = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* --process, --initial-call, --from and --to: what they ask for, and what BPF is told of it. */
+/* --process, --initial-call, --from and --to: what they ask for, and what BPF gets of it. */
 #include <errno.h>
 #include <string.h>
 

@@ -31,8 +31,8 @@ struct event_run {
 	uint64_t seen_until_ns; /* of a node: what happened before was taken */
 	uint64_t span_start_ns; /* of what the next answer is about */
 	uint64_t taken, by_kind[NR_EVENT_KINDS];
-	/* With --watch: what the answer before was told of these. */
-	uint64_t told_taken, told_counters[NR_COUNTERS];
+	/* With --watch: what the answer before had of these. */
+	uint64_t shown_taken, shown_counters[NR_COUNTERS];
 	uint64_t skipped;  /* answers of --watch that nobody was ready to read */
 	bool node_stopped; /* when the probes came, or when they went */
 	bool reader_waits; /* the rings filled, as nobody took the lines that were there */
@@ -45,7 +45,7 @@ struct event_run {
 int event_run_open_output(struct event_run *run, struct error *err);
 /* What is in files now stays. */
 int event_run_close_output(struct event_run *run, struct error *err);
-/* Whoever reads sees it now, or is gone: -EPIPE, which nobody has to be told of. */
+/* Whoever reads sees it now, or is gone: -EPIPE, which is not reported. */
 int event_run_check_output(struct event_run *run, struct error *err);
 
 /* Of the options: whom events are about.  Once for all, and for the programs of a node. */

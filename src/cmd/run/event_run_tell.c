@@ -13,7 +13,7 @@
 #include "model/stats/event_rates.h"
 #include "view/table/cells.h"
 
-/* Counters that are told if they are not 0. */
+/* Counters that are reported if they are not 0. */
 static const struct {
 	enum counter_id id;
 	const char *name;
@@ -305,7 +305,7 @@ void event_run_json_mark(const struct event_stream *s, struct jsonw *w)
 /* With --watch: since the answer before. */
 static uint64_t counted(const struct event_run *run, enum counter_id id)
 {
-	return run->stream.counters[id] - MIN(run->told_counters[id], run->stream.counters[id]);
+	return run->stream.counters[id] - MIN(run->shown_counters[id], run->stream.counters[id]);
 }
 
 static void sampled_kind_json(struct jsonw *w, const char *kind, double share, double error)
@@ -355,7 +355,7 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 	VEC(const char *) warnings = {0};
 	int rc;
 
-	counters[nr++] = (struct target_counter){"events", run->taken - run->told_taken};
+	counters[nr++] = (struct target_counter){"events", run->taken - run->shown_taken};
 	counters[nr++] = (struct target_counter){"lost", counted(run, COUNTER_EVENTS_LOST)};
 	for (size_t i = 0; i < ARRAY_SIZE(noted); i++) {
 		uint64_t value = counted(run, noted[i].id);

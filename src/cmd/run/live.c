@@ -336,7 +336,8 @@ static void add_schedulers(struct live *l)
 	int nr = sched_threads(l->node, &threads);
 	bool stopped;
 
-	/* With a process, but nobody runs it: that is not busy, and when it will be is not told. */
+	/* With a process, but nobody runs it: that is not busy, and when it will be is not
+	 * known. */
 	stopped = proc_is_stopped(l->node->os_pid);
 	for (int i = 0; i < nr && !stopped; i++) {
 		int busy = sched_is_busy(l->node, &threads[i].info);

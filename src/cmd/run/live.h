@@ -29,7 +29,7 @@ struct live {
 	struct proc_stat node_stat; /* at the start */
 	double own_start_s;
 	struct sched_watch *schedulers; /* NULL: not watched */
-	uint64_t schedulers_ns;		/* when they were told of last */
+	uint64_t schedulers_ns;		/* when they were reported last */
 	struct slice_watch *slices;	/* NULL: likewise */
 	uint64_t slices_ns;		/* how long they are at least */
 	uint64_t slices_least_ns;	/* all that lasted so long were seen */
@@ -63,7 +63,7 @@ struct live_config {
 	bool counting, count_sums;
 };
 
-/* What a session is told of the node.  Without resolver (NULL) it is not known whether the node
+/* What a session gets of the node.  Without resolver (NULL) it is not known whether the node
  * keeps frame pointers.  ERROR_KIND_FAILED. */
 int live_session_config(struct session_config *out, struct beam_node *n,
 			struct beam_resolver *resolver, const struct live_config *asked,

@@ -28,7 +28,7 @@ struct summary {
 	uint64_t margin_ns;   /* of error of that: half of the 95 % confidence interval; 0 = none */
 	const char *warnings; /* of what is not counted, one a line; NULL = none */
 	const char *path;     /* where the result went; NULL = not said */
-	bool no_losses;	      /* they are told elsewhere */
+	bool no_losses;	      /* they are shown elsewhere */
 };
 
 /* Everything but own_cpu, cost (unknown) and path (NULL). */

@@ -50,7 +50,7 @@ void target_json_begin(struct jsonw *w, const struct command_context *ctx, struc
 struct target_recorded {
 	int os_pid;
 	const char *name, *otp, *erts, *flavor, *untested;
-	uint64_t epoch_ns; /* of what is told; 0 = now */
+	uint64_t epoch_ns; /* of what is reported; 0 = now */
 };
 void target_json_begin_recorded(struct jsonw *w, const struct command_context *ctx,
 				const struct target_recorded *of);

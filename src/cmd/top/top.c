@@ -204,11 +204,11 @@ unsigned int top_warnings(struct top *t, const char *out[TOP_WARNINGS])
 const char *top_next_warning(struct top *t)
 {
 	for (unsigned int i = 0; i < TOP_WARNINGS; i++) {
-		const char *text = t->told >> i & 1 ? NULL : warning_of(t, i);
+		const char *text = t->warned >> i & 1 ? NULL : warning_of(t, i);
 
 		if (!text)
 			continue;
-		t->told |= 1u << i;
+		t->warned |= 1u << i;
 		return text;
 	}
 	return NULL;
@@ -301,7 +301,7 @@ static void tell_lost_events(struct summary *s)
 	s->counters[COUNTER_EVENTS_LOST] = 0;
 }
 
-/* What the screen may have told for a moment only. */
+/* What the screen may have shown for a moment only. */
 static void tell_end(const struct top *t, uint64_t start_ns)
 {
 	double wall = (double)(clock_monotonic_ns() - start_ns) / 1e9;

@@ -68,7 +68,7 @@ struct top {
 	struct summary summary;	     /* of samples that were closed, of all nodes */
 	struct process_totals sums;  /* likewise */
 	uint64_t readings;	     /* likewise: frames */
-	unsigned int told;	     /* bits of top_next_warning() */
+	unsigned int warned;	     /* bits of top_next_warning() */
 	char undecoded[128];	     /* its text; "" */
 
 	struct top_events *events; /* NULL until they are shown */
@@ -94,7 +94,7 @@ void top_node_close(struct top *t);
 /* What is known without samples.  -ESRCH: the node has exited. */
 int top_node_read(struct top *t, struct error *err);
 
-/* Rows of the panel shown.  What cannot be read is told in panel_error, and is no failure; that the
+/* Rows of the panel shown.  What cannot be read stands in panel_error, and is no failure; that the
  * node has exited (-ESRCH) is, and so is what yield() of top_processes.h returns. */
 int top_panel_read(struct top *t, struct error *err);
 /* What this panel, which is the one shown, needs to be read. */
@@ -129,7 +129,7 @@ void top_start_samples(struct top *t);
 /* What keeps it from showing all, of all panels; texts of *t.  Their number. */
 #define TOP_WARNINGS 3
 unsigned int top_warnings(struct top *t, const char *out[TOP_WARNINGS]);
-/* One of them that was not told yet; NULL = none. */
+/* One of them that was not shown yet; NULL = none. */
 const char *top_next_warning(struct top *t);
 /* After the node has exited: the pid of one that runs under its name now; 0 = none. */
 int top_successor(const struct top *t);

@@ -222,7 +222,7 @@ static int drain(struct top_events *e, struct error *err)
 			break;
 	}
 	pthread_mutex_lock(&e->lock);
-	/* What was told of the time before. */
+	/* What was said of the time before. */
 	if (!e->counting)
 		coverage_mark(&e->stream.coverage);
 	e->counting = true;
@@ -278,7 +278,7 @@ static void keep_counters(struct top_events *e)
 	pthread_mutex_unlock(&e->lock);
 }
 
-/* What a thread in the background has to say is told otherwise, too. */
+/* What a thread in the background has to say is shown otherwise, too. */
 static void no_line(void *arg, const char *line)
 {
 	UNUSED(arg);

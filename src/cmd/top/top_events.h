@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Rates of events of the VM for `top`: probes that are there only while somebody looks at them, and
- * count: no event is told, so none can be lost.
+ * count: no event is reported, so none can be lost.
  *
  * A thread of its own places them, takes in what they tell, and takes them away, as each of these
  * takes longer than a key may wait for its answer; it has a node of its own, so that nothing is

@@ -40,7 +40,7 @@ void live_top_say(struct live_top *l, const char *fmt, ...)
 
 static int yield(void *arg, struct error *err);
 
-/* Threads that place probes have nothing to say that is not told otherwise, too. */
+/* Threads that place probes have nothing to say that is not shown otherwise, too. */
 static void take_log(void *arg, const char *line)
 {
 	struct live_top *l = arg;

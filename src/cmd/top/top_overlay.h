@@ -34,7 +34,7 @@ enum top_overlay_result top_overlay_key(struct top_overlay *o, const struct term
 struct pager *top_overlay_pager(const struct top_overlay *o);
 struct tree *top_overlay_tree(const struct top_overlay *o);
 const char *top_overlay_title(const struct top_overlay *o);
-/* To be told once it is open, such as the file that was written; "" = nothing. */
+/* To be shown once it is open, such as the file that was written; "" = nothing. */
 const char *top_overlay_message(const struct top_overlay *o);
 
 #endif

@@ -19,7 +19,7 @@
 #define ENDED_MIN_PERCENT 0.5
 #define ENDED_CALLS	  2 /* named in the note */
 
-/* ---- processes ---------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static int read_processes(struct top *t, struct error *err)
 {
@@ -116,7 +116,7 @@ static void processes(struct top *t, struct panel_source *out)
 	note_ended(t, "", out);
 }
 
-/* ---- functions ---------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static void functions(struct top *t, struct panel_source *out)
 {
@@ -132,7 +132,7 @@ static void functions(struct top *t, struct panel_source *out)
 					   : "no samples: the node used no CPU, or none yet";
 }
 
-/* ---- applications ------------------------------------------------------------------------- */
+/* ---- applications ---------------------------------------------------------------------------- */
 
 static int read_applications(struct top *t, struct error *err)
 {
@@ -156,7 +156,7 @@ static void applications(struct top *t, struct panel_source *out)
 	note_ended(t, "; CODE CPU% has it", out);
 }
 
-/* ---- schedulers --------------------------------------------------------------------------- */
+/* ---- schedulers ------------------------------------------------------------------------------ */
 
 static uint64_t scheduler_id(const void *row)
 {
@@ -175,9 +175,9 @@ static void schedulers(struct top *t, struct panel_source *out)
 	out->nothing = "the schedulers of this build were not found";
 }
 
-/* ---- events ------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
-/* Who waits longer for the end is told why. */
+/* Who waits longer for the end is shown why. */
 #define LEAVE_QUIETLY_NS 500000000u
 
 static int read_events(struct top *t, struct error *err)
@@ -227,14 +227,14 @@ bool top_end_events(struct top *t)
 /* Of all the probes that were there. */
 static void close_events(struct top *t)
 {
-	bool told = false;
+	bool said = false;
 
 	if (!t->events)
 		return;
 	while (!top_events_leave(t->events, LEAVE_QUIETLY_NS)) {
-		if (!told)
+		if (!said)
 			log_warn("ebeam: taking away the probes of events ...");
-		told = true;
+		said = true;
 	}
 	for (int id = 0; id < NR_COUNTERS; id++)
 		t->summary.counters[id] += top_events_counter(t->events, (enum counter_id)id);
@@ -289,7 +289,7 @@ static void events(struct top *t, struct panel_source *out)
 	out->nothing = t->node ? no_events(t) : "no events in this capture, or none yet";
 }
 
-/* ---- the registry ------------------------------------------------------------------------- */
+/* ---- the registry ---------------------------------------------------------------------------- */
 
 const struct top_panel top_panels[NR_TOP_PANELS] = {
 	{.name = "processes",
@@ -378,7 +378,7 @@ int top_panel_read(struct top *t, struct error *err)
 	if (panel == t->shown)
 		snprintf(t->panel_error, sizeof(t->panel_error), "%s", err->msg);
 	else
-		t->rows_frame[panel] = 0; /* nobody was told */
+		t->rows_frame[panel] = 0; /* nothing was reported */
 	*err = (struct error){0};
 	return 0;
 }

@@ -134,9 +134,9 @@ static void tell_longer(struct trace *t)
 
 void trace_tell(struct trace *t)
 {
-	if (t->told)
+	if (t->reported)
 		return;
-	t->told = true;
+	t->reported = true;
 	if (t->ctx->opt.longer_than_ns)
 		tell_longer(t);
 	if (!t->ctx->opt.limit && trace_is_full(t))

@@ -22,11 +22,11 @@
 
 #define TRACE_FUNCTIONS_MAX EBEAM_CALL_FUNCTIONS
 /* What a hit takes is known on average: a duration less than this part of what tracing took of it
- * is not told apart from none. */
+ * is not distinguished from none. */
 #define TRACE_UNSURE 4
 #define TRACE_RATE   10000 /* hits a second and thread */
 #define TRACE_EACH_BY_ITSELF                                                                       \
-	"each function is limited by itself: how often one is called beside another is not told"
+	"each function is limited by itself: how often one is called beside another is not known"
 
 /* A pattern, and what it means in the node. */
 struct trace_pattern {
@@ -105,10 +105,10 @@ struct trace_points {
 	uint64_t period_ns;		/* when sites were last chosen */
 	uint64_t uncaught[NR_UNCAUGHT]; /* calls whose end could not be seen, by why */
 	uint64_t refused_ns;		/* when a place of return was last refused; 0 = never */
-	unsigned int hit_ns[2];		/* what hits cost, as was told; of C functions the second */
-	uint64_t begin_ns;		/* when entries were watched, and all else before them */
-	uint64_t known_ns;		/* up to then gaps are told */
-	uint64_t lost;			/* records, so far */
+	unsigned int hit_ns[2]; /* what hits cost, as was reported; of C functions the second */
+	uint64_t begin_ns;	/* when entries were watched, and all else before them */
+	uint64_t known_ns;	/* up to then gaps are reported */
+	uint64_t lost;		/* records, so far */
 };
 
 /* ---- trace_code.c: code that is loaded meanwhile --------------------------------------------- */
@@ -124,7 +124,7 @@ struct trace_code {
 	uint64_t next_ns;   /* when to look for them again */
 	uint64_t settle_ns; /* when to look once more, as NIFs come a bit later; 0 = no need */
 	uint64_t unwatched_ns, changes; /* in all */
-	bool told;			/* why that lasts */
+	bool reported;			/* why that lasts */
 };
 
 /* All but the breakpoints, which come last: of a call that they see, an exception is seen, too. */
@@ -213,7 +213,7 @@ struct trace {
 	unsigned int limit;	       /* of calls; 0 = all */
 	struct breakpoints_state last; /* of the breakpoints, at the end */
 	unsigned int text_size;	       /* of one term, bytes */
-	bool told;		       /* what limits hid */
+	bool reported;		       /* what was missed by throttling */
 	bool shapes;		       /* of arguments: somebody may ask for them */
 	bool has_ends;		       /* how calls ended was recorded, too */
 	VEC(char *) warnings;	       /* so far */

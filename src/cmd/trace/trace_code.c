@@ -7,7 +7,7 @@
  * debuggers before it is current, long before if it has an on_load function, whose end changes the
  * tables and nothing else (beam_bif_load.c, finish_after_on_load_2(), OTP 25 to 29).  Names of new
  * code come with the stream of records, a bit later: until then breakpoints stay as they are, and
- * it is asked again.  How long all that took is told.
+ * it is asked again.  How long all that took is reported.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -134,16 +134,16 @@ static void try_to_follow(struct trace *t, uint64_t now)
 		c->unwatched_ns += clock_monotonic_ns() - c->behind_ns;
 		c->good_ns = clock_monotonic_ns();
 		c->behind_ns = 0;
-		c->told = false;
+		c->reported = false;
 		log_info("code was loaded, and its calls are seen again (%" PRIu64 ")", c->changes);
 		return;
 	}
 	if (now - c->behind_ns < PATIENCE_NS)
 		return;
 	c->next_ns = now + RETRY_NS;
-	if (!c->told)
+	if (!c->reported)
 		trace_warn(t, "code was loaded, and calls of it are not all seen: %s", why.msg);
-	c->told = true;
+	c->reported = true;
 }
 
 void trace_code_tick(struct trace *t, uint64_t now)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Breakpoints of `ebeam trace` (trace.h) at the entries of the functions, uprobes on those in C,
- * and what is told of when ends were not seen.  Where calls return to: trace_sites.c.
+ * and what is reported when ends were not seen.  Where calls return to: trace_sites.c.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -163,14 +163,14 @@ static int probe_c_functions(struct trace *t, struct error *err)
 /* What a hit costs, for whoever takes that off durations; again when it has changed. */
 static void tell_hit_ns(struct trace *t, int i, const char *key, unsigned int ns)
 {
-	unsigned int *told = &t->points.hit_ns[i];
+	unsigned int *before = &t->points.hit_ns[i];
 	char text[32];
 
-	if (MAX(ns, *told) - MIN(ns, *told) <= *told / 20)
+	if (MAX(ns, *before) - MIN(ns, *before) <= *before / 20)
 		return;
 	snprintf(text, sizeof(text), "%u", ns);
 	enrich_add_meta(event_run_live(t->run)->enrich, key, text);
-	*told = ns;
+	*before = ns;
 }
 
 /* Both ways to see calls are held within what is allowed, each by itself: half of it. */

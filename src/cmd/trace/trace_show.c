@@ -34,7 +34,7 @@ static void write_line(struct trace *t, struct strbuf *line)
 	event_run_count(t->run);
 }
 
-/* ---- text ----------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* Terms are texts of ours, and clean already. */
 void trace_add_terms(struct strbuf *out, const struct event *ev)
@@ -106,7 +106,7 @@ static void call_text(struct trace *t, const struct event *ev)
 	write_line(t, &t->line);
 }
 
-/* "(3.04 us)"; "(<2.5 us)" if that cannot be told from what tracing took. */
+/* "(3.04 us)"; "(<2.5 us)" if that cannot be known from what tracing took. */
 static void add_duration(struct trace *t, uint64_t end_ns, const struct call_under_way *call)
 {
 	uint64_t ns = end_ns - call->ts_ns - call->tracing_ns;
@@ -151,7 +151,7 @@ static void end_text(struct trace *t, const struct event *ev, const struct call_
 	write_line(t, &t->line);
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void begin_json(struct trace *t, const char *kind, uint64_t ts_ns, uint32_t process,
 		       uint32_t function)

@@ -102,7 +102,7 @@ static bool is_stuck(const struct diagnosis *d, const struct diagnosed_scheduler
 }
 
 /* rule_locks() tells of what waits for a lock that others want, too. */
-static bool is_told_of_locks(const struct diagnosis *d, const struct diagnosed_scheduler *s)
+static bool is_reported_by_locks(const struct diagnosis *d, const struct diagnosed_scheduler *s)
 {
 	return locks_are_contended(d) && s->syscall && strcmp(s->syscall, "futex") == 0;
 }
@@ -156,7 +156,7 @@ void rule_long_slices(struct making *m)
 
 		nr_normal += !s->dirty && !s->offline;
 		nr_stuck += is_stuck(m->d, s);
-		if (is_long(s) && !is_told_of_locks(m->d, s) &&
+		if (is_long(s) && !is_reported_by_locks(m->d, s) &&
 		    (!longest || kept_ns(s) > kept_ns(longest)))
 			longest = s;
 	}
@@ -176,7 +176,7 @@ void rule_long_slices(struct making *m)
 	for (size_t i = 0; i < m->d->schedulers.len; i++) {
 		const struct diagnosed_scheduler *s = &m->d->schedulers.data[i];
 
-		if (is_long(s) && (all || !is_told_of_locks(m->d, s)) &&
+		if (is_long(s) && (all || !is_reported_by_locks(m->d, s)) &&
 		    f->evidence.len < FINDING_NAMES_SHOWN)
 			tell_of_slice(f, s);
 	}

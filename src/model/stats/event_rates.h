@@ -70,7 +70,8 @@ struct event_rate *event_rates_row(struct event_rates *r, enum event_kind kind);
 void event_rates_miss(struct event_rates *r, enum event_kind kind, const char *why);
 
 void event_rates_take(struct event_rates *r, enum event_kind kind, const struct event *ev);
-/* Instead, where events are counted elsewhere: so many since watching began, and what they told. */
+/* Instead, where events are counted elsewhere: so many since watching began, and what they
+ * reported. */
 void event_rates_count(struct event_rates *r, enum event_kind kind, const struct event_count *all);
 /* So many were lost since watching began. */
 void event_rates_lost(struct event_rates *r, enum event_kind kind, uint64_t lost);

@@ -22,7 +22,7 @@ struct gc_count {
 	uint64_t total_ns, max_ns;
 	uint64_t dirty_ns;	 /* of total_ns, on dirty schedulers */
 	uint64_t estimate_ns;	 /* of what was not seen, too; set by who shows it */
-	uint64_t reclaimed;	 /* words, of the collections that told */
+	uint64_t reclaimed;	 /* words, of the collections that reported it */
 	uint64_t unknown;	 /* collections that did not tell what they reclaimed */
 	uint64_t heap, old_heap; /* words, after the last one; EVENT_UNKNOWN = not known */
 	uint64_t max_heap;	 /* words of both, the largest after a collection */

@@ -29,7 +29,7 @@ static void add_counts(struct message_counts *c, uint64_t words)
 		c->words += words;
 }
 
-/* ---- ends and pairs ------------------------------------------------------------------------- */
+/* ---- ends and pairs -------------------------------------------------------------------------- */
 
 static bool end_equal(const void *ctx, uint32_t id, const void *key)
 {
@@ -175,7 +175,7 @@ void message_end_text(const struct message_stats *m, uint32_t end, struct strbuf
 	strbuf_addstr(out, "[unknown]");
 }
 
-/* ---- mailboxes ------------------------------------------------------------------------------ */
+/* ---- mailboxes ------------------------------------------------------------------------------- */
 
 static bool box_equal(const void *ctx, uint32_t id, const void *key)
 {
@@ -252,7 +252,7 @@ bool mailbox_is_notable(const struct mailbox *b, uint64_t span_ns)
 	return mailbox_growth(b) >= MAILBOX_GROWN && b->last_ns - b->first_ns > span_ns / 2;
 }
 
-/* ---- events --------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void take_send(struct message_stats *m, const struct event *ev)
 {
@@ -299,7 +299,7 @@ void message_stats_settle(struct message_stats *m)
 	m->undecided.len = 0;
 }
 
-/* Both are told by one probe, message_send first: where it is watched it comes soon. */
+/* Both are reported by one probe, message_send first: where it is watched it comes soon. */
 static void take_local(struct message_stats *m, uint32_t from, uint32_t process, uint64_t words)
 {
 	if (m->sends)
@@ -357,7 +357,7 @@ void message_stats_take(struct message_stats *m, enum event_kind kind, const str
 		take_receive(m, ev);
 }
 
-/* ---- life ----------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void begin_counts(struct message_stats *m)
 {

@@ -87,7 +87,7 @@ struct message_node {
 struct mailbox {
 	uint64_t epid;
 	uint32_t process; /* newest id in the dictionary */
-	bool gone;	  /* the process has exited (told by mailbox_set()) */
+	bool gone;	  /* the process has exited (set by mailbox_set()) */
 	bool touched;	  /* since the start of the interval */
 	bool asked;	  /* the node, for this answer */
 	/* Length when the interval began, as far as it is known: before the first message that was
@@ -98,7 +98,7 @@ struct mailbox {
 	struct message_counts queued;
 };
 
-/* Queued by a process of this node, while it is open whether its message_send will be told. */
+/* Queued by a process of this node, while it is open whether its message_send will be reported. */
 struct message_undecided {
 	uint32_t from, process;
 	uint64_t words;
@@ -150,7 +150,7 @@ void message_end_text(const struct message_stats *m, uint32_t end, struct strbuf
 void mailbox_set(struct mailbox *b, bool gone, uint64_t len);
 /* Messages more than when the interval began; negative if it became shorter. */
 int64_t mailbox_growth(const struct mailbox *b);
-/* Worth to be told of: long, or growing for most of the interval. */
+/* Worth to be reported: long, or growing for most of the interval. */
 bool mailbox_is_notable(const struct mailbox *b, uint64_t span_ns);
 /* Time until it is full if it goes on like this; UINT64_MAX: it does not grow, or not so fast that
  * it will be within MAILBOX_FULL_SOON_NS. 0: it is. */

@@ -128,7 +128,7 @@ static void clock_set(const struct sched_stats *s, struct sched_clock *c, enum e
 }
 
 /* It is on now, for something was seen that is done only then: it was on before, too, if nothing
- * told otherwise since watching began. */
+ * known otherwise since watching began. */
 static void clock_is_on(const struct sched_stats *s, struct sched_clock *c, enum event_kind kind,
 			uint64_t ts_ns)
 {
@@ -305,9 +305,10 @@ static bool is_long(const struct sched_stats *s, uint64_t ns)
 	return s->long_ns && ns >= s->long_ns;
 }
 
-/* Time on a scheduler up to ts_ns, of a process that runs.  told: if that is a long slice, a
+/* Time on a scheduler up to ts_ns, of a process that runs.  reported: if that is a long slice, a
  * long_schedule tells of it, too. */
-static void count_time(struct sched_stats *s, struct sched_process *p, uint64_t ts_ns, bool told)
+static void count_time(struct sched_stats *s, struct sched_process *p, uint64_t ts_ns,
+		       bool reported)
 {
 	struct sched_count *both[] = {count_of(s, p->process), &s->total};
 	uint64_t ns = ts_ns - MIN(ts_ns, p->counted_ns);
@@ -315,7 +316,7 @@ static void count_time(struct sched_stats *s, struct sched_process *p, uint64_t 
 	for (int i = 0; i < 2; i++) {
 		both[i]->time_ns += ns;
 		both[i]->dirty_ns += p->dirty ? ns : 0;
-		if (told && is_long(s, ts_ns - MIN(ts_ns, p->since_ns)))
+		if (reported && is_long(s, ts_ns - MIN(ts_ns, p->since_ns)))
 			add_part(&both[i]->seen_long, ns, p->dirty);
 	}
 	p->counted_ns = ts_ns;

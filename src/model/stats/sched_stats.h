@@ -3,7 +3,7 @@
  * Scheduling, added up: how busy each scheduler is, how long processes wait to run, how long they
  * run and why they stop, and whose the time is.  From process_scheduled, process_runnable,
  * scheduler_active and long_schedule, in order of time; how busy schedulers are from what their
- * memory told, too (REC_SCHEDULER).
+ * memory shows, too (REC_SCHEDULER).
  *
  * A time counts only if both of its ends were seen with nothing missed in between.  Counts and sums
  * of slices are those of what was seen; who shows them scales them by what was sampled.  Shares
@@ -58,7 +58,7 @@ struct sched_cpu {
 	uint64_t epid; /* of the process that came in last and was not seen to leave; 0 = none */
 	struct sched_clock active; /* normal ones: working, as the VM counts it */
 	struct sched_clock busy;   /* with a process */
-	struct sched_use use;	   /* as its memory told */
+	struct sched_use use;	   /* as its memory shows */
 };
 
 /* Where its utilization comes from. */
@@ -114,7 +114,7 @@ struct sched_stats {
 	struct histogram slices, dirty_slices;	     /* ns */
 	struct histogram run_queue, dirty_run_queue; /* ns from runnable to in */
 	struct histogram reductions;		     /* of slices on normal schedulers */
-	uint64_t unknown_waits; /* slices of which nothing told since when it was runnable */
+	uint64_t unknown_waits; /* slices of which nothing showed since when it was runnable */
 	uint64_t untracked;	/* events of processes for which there was no room */
 	VEC(struct sched_cpu) cpus;
 	VEC(uint16_t) cpu_of;				/* by thread id: its place in cpus + 1 */
@@ -145,12 +145,12 @@ void sched_stats_memory(struct sched_stats *s, const struct event *ev);
 /*
  * Whether a scheduler was with a process (or a port) when watching began: before the first event.
  * One that never says anything went on with that.  One that was not with a process, or of which
- * this is not told, may be with one that came unseen, as it was on its way in: of the time before
- * that one leaves nothing is known.
+ * this is not reported, may be with one that came unseen, as it was on its way in: of the time
+ * before that one leaves nothing is known.
  */
 void sched_stats_begin(struct sched_stats *s, enum thread_type type, uint16_t number, bool busy);
 /* Adds what has not ended yet, up to that time: once before the figures are read.  last: there will
- * be no more, so long slices were told as far as they went. */
+ * be no more, so long slices were reported as far as they went. */
 void sched_stats_advance(struct sched_stats *s, uint64_t end_ns, bool last);
 /* Forgets the figures, keeps what has not ended: for the next interval.  Processes whose end was
  * missed are forgotten, too. */

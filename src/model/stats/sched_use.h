@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How busy one scheduler is, and with what, as its memory told (REC_SCHEDULER): where the VM counts
- * itself by that, elsewhere by how often it was seen at work.
+ * How busy one scheduler is, and with what, as its memory shows (REC_SCHEDULER): where the VM
+ * counts itself by that, elsewhere by how often it was seen at work.
  */
 #ifndef EBEAM_MODEL_SCHED_USE_H
 #define EBEAM_MODEL_SCHED_USE_H
@@ -17,7 +17,7 @@ struct sched_use {
 	double process_ns, port_ns; /* of it */
 	uint64_t samples;
 	uint64_t on_cpu_ns, cpu_wait_ns, thread_ns; /* of thread_ns */
-	/* Samples told whether it collects garbage: */
+	/* Samples that show whether it collects garbage: */
 	uint64_t gc_seen_ns;
 	double gc_ns;
 	uint64_t gc_samples, gc;

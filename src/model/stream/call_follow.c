@@ -51,7 +51,7 @@ void call_follow_hit(struct call_pairs *c, const struct event_stream *s, const s
 {
 	const unsigned int *hit_ns = s->calls.hit_ns;
 
-	/* What an event takes is not told: as much as a hit. */
+	/* What an event takes is not known: as much as a hit. */
 	if (ev->type == REC_CALL)
 		call_pairs_hit(c, epid_of(s, ev->u.call.process),
 			       hit_ns[event_stream_call_is_c(s, ev)]);

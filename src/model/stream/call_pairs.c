@@ -161,7 +161,7 @@ void call_pairs_gap(struct call_pairs *c, const struct call_gap *gap)
 
 void call_pairs_watch_c(struct call_pairs *c, bool watched, uint64_t ts_ns)
 {
-	/* Some are still told a moment after the last of which the end surely was. */
+	/* Some are still reported a moment after the last of which the end surely was. */
 	bool missed = !watched || c->c_missed;
 
 	c->c_missed = !watched;

@@ -6,9 +6,10 @@
  * last called first; what was higher on the stack than an end or a new call has ended unseen.
  *
  * That holds only if no end was missed: a call that ended unseen and the next one from the same
- * frame cannot be told from a chain of tail calls.  So whoever may have missed ends says of which
- * place and when (call_pairs_gap()), and no call that was under way then is paired with anything.
- * What one thread missed does not matter to a call whose process stayed on another all the time.
+ * frame cannot be distinguished from a chain of tail calls.  So whoever may have missed ends says
+ * of which place and when (call_pairs_gap()), and no call that was under way then is paired with
+ * anything. What one thread missed does not matter to a call whose process stayed on another all
+ * the time.
  *
  * Bounded: CALL_PAIRS_MAX calls that are under way, CALL_PAIRS_TEXT bytes of their arguments; those
  * beyond are counted.
@@ -54,7 +55,7 @@ void call_pairs_only_last(struct call_pairs *c, bool only_last);
  * it only tells what has ended. */
 void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_under_way *call,
 		      bool caught);
-/* A process was hit, which took it so long: told before what the hit is about. */
+/* A process was hit, which took it so long: reported before what the hit is about. */
 void call_pairs_hit(struct call_pairs *c, uint64_t epid, uint64_t ns);
 /* A process came back to a place at this height, or out of a C function. */
 struct call_return {
@@ -86,7 +87,7 @@ struct call_gap {
 };
 void call_pairs_gap(struct call_pairs *c, const struct call_gap *gap);
 /* From ts_ns on ends of C functions are seen, or not: what goes on then went on while they were
- * missed.  May be told again of the same state. */
+ * missed.  May be reported again of the same state. */
 void call_pairs_watch_c(struct call_pairs *c, bool watched, uint64_t ts_ns);
 /* From ts_ns on nothing is known of how calls end, for any of these reasons (bit set); or all is
  * again. */

@@ -108,7 +108,7 @@ double coverage_error(const struct coverage *c, enum event_kind kind)
 	struct coverage_spread s = spread_now(c, kind);
 	double share = coverage_share(c, kind), rate, square, nr; /* slices */
 
-	if (!c->kinds[kind].told || share >= 1)
+	if (!c->kinds[kind].known || share >= 1)
 		return 1;
 	add_gap(&s, missed_now(c, kind));
 	nr = independent(&s);
@@ -135,13 +135,13 @@ void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state
 		   uint32_t share_ppm, uint64_t ts_ns)
 {
 	/* Told again that it is on, nothing was missed. */
-	bool was_on = c->kinds[kind].told && c->kinds[kind].state == COVERAGE_ON;
+	bool was_on = c->kinds[kind].known && c->kinds[kind].state == COVERAGE_ON;
 
 	if (c->kinds[kind].state == COVERAGE_ON)
 		close_piece(c, kind, ts_ns);
 	c->kinds[kind].watched_ns = coverage_clock(c, kind, ts_ns, NULL);
 	c->kinds[kind].since_ns = ts_ns;
-	c->kinds[kind].told = true;
+	c->kinds[kind].known = true;
 	c->kinds[kind].state = state;
 	c->kinds[kind].share_ppm = share_ppm;
 	/* Up to the moment when it is on again nothing is seen. */
@@ -157,9 +157,9 @@ void coverage_take_work(struct coverage *c, uint64_t work, uint64_t ts_ns)
 {
 	if (work > c->work)
 		c->work = work;
-	if (ts_ns <= c->told_ns)
+	if (ts_ns <= c->reported_ns)
 		return;
-	c->told_ns = ts_ns;
+	c->reported_ns = ts_ns;
 	for (size_t i = 0; i < ARRAY_SIZE(c->kinds); i++) {
 		if (c->kinds[i].state == COVERAGE_ON &&
 		    ts_ns - c->kinds[i].spread.since_ns >= PIECE_NS)
@@ -177,7 +177,7 @@ void coverage_mark(struct coverage *c)
 {
 	c->marked = true;
 	c->mark_work = c->work;
-	c->mark_ns = c->told_ns;
+	c->mark_ns = c->reported_ns;
 	for (size_t i = 0; i < ARRAY_SIZE(c->kinds); i++) {
 		enum event_kind kind = (enum event_kind)i;
 
@@ -189,29 +189,30 @@ void coverage_mark(struct coverage *c)
 			.missed = missed_now(c, kind),
 		};
 		c->kinds[i].mark_missed = missed_now(c, kind);
-		c->kinds[i].mark_watched_ns = coverage_clock(c, kind, c->told_ns, NULL);
+		c->kinds[i].mark_watched_ns = coverage_clock(c, kind, c->reported_ns, NULL);
 	}
 }
 
 /* By the work of the node; of one that hardly did any, by time. */
 static double share_since_mark(const struct coverage *c, enum event_kind kind)
 {
-	uint64_t work = c->work - c->mark_work, ns = c->told_ns - c->mark_ns, missed, watched;
+	uint64_t work = c->work - c->mark_work, ns = c->reported_ns - c->mark_ns, missed, watched;
 
-	if (!c->kinds[kind].told)
+	if (!c->kinds[kind].known)
 		return 1;
 	if (work >= COVERAGE_LEAST_STEPS) {
 		missed = missed_now(c, kind);
 		missed -= MIN(missed, c->kinds[kind].mark_missed);
 		return 1 - (double)MIN(missed, work) / (double)work;
 	}
-	watched = coverage_clock(c, kind, c->told_ns, NULL) - c->kinds[kind].mark_watched_ns;
+	watched = coverage_clock(c, kind, c->reported_ns, NULL) - c->kinds[kind].mark_watched_ns;
 	if (ns == 0)
 		return c->kinds[kind].state == COVERAGE_ON;
 	return (double)MIN(watched, ns) / (double)ns;
 }
 
-/* The share that is told is in millionths: of less than a thousandth that would be too coarse. */
+/* The share that is reported is in millionths: of less than a thousandth that would be too
+ * coarse. */
 double coverage_share_total(const struct coverage *c, enum event_kind kind)
 {
 	uint64_t watched = watched_steps(c, kind);
@@ -223,7 +224,8 @@ double coverage_share_total(const struct coverage *c, enum event_kind kind)
 
 double coverage_share(const struct coverage *c, enum event_kind kind)
 {
-	/* What was not on since may have been told of something at the edge of its last slice. */
+	/* What was not on since may have been reported for something at the edge of its last
+	 * window. */
 	if (!c->marked || !coverage_watched(c, kind))
 		return coverage_share_total(c, kind);
 	return share_since_mark(c, kind);
@@ -236,9 +238,9 @@ bool coverage_watched(const struct coverage *c, enum event_kind kind)
 
 uint64_t coverage_watched_ns(const struct coverage *c, enum event_kind kind, bool total)
 {
-	if (!c->kinds[kind].told)
+	if (!c->kinds[kind].known)
 		return UINT64_MAX;
-	return coverage_clock(c, kind, c->told_ns, NULL) -
+	return coverage_clock(c, kind, c->reported_ns, NULL) -
 	       (!total && c->marked ? c->kinds[kind].mark_watched_ns : 0);
 }
 

@@ -27,7 +27,7 @@ struct coverage {
 	struct {
 		struct coverage_spread spread;
 		enum coverage_state state;
-		bool told;	      /* a record was seen */
+		bool known;	      /* a record was seen */
 		uint32_t share_ppm;   /* of the last one */
 		uint64_t last_off_ns; /* 0 = never */
 		uint64_t watched_ns;  /* up to since_ns, from the time when there was no record */
@@ -36,7 +36,7 @@ struct coverage {
 		uint64_t missed, work_then;
 		uint64_t mark_missed, mark_watched_ns;
 	} kinds[NR_EVENT_KINDS + 1];
-	uint64_t work, told_ns; /* what the node did so far, in steps; when that was told */
+	uint64_t work, reported_ns; /* what the node did so far, in steps; when that was reported */
 	bool marked;
 	uint64_t mark_work, mark_ns;
 };
@@ -45,7 +45,7 @@ void coverage_init(struct coverage *c);
 void coverage_take(struct coverage *c, enum event_kind kind, enum coverage_state state,
 		   uint32_t share_ppm, uint64_t ts_ns);
 /* What the node did so far, and how much of that while a kind was not watched, both up to a record;
- * before coverage_take() of the same record.  0 = not told. */
+ * before coverage_take() of the same record.  0 = not known. */
 void coverage_take_work(struct coverage *c, uint64_t work, uint64_t ts_ns);
 void coverage_take_missed(struct coverage *c, enum event_kind kind, uint64_t missed);
 /* From here on shares are those of what happens since: for answers about a span. */

@@ -7,7 +7,7 @@
 
 #include "model/stream/event_sums.h"
 
-/* ---- calls ---------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* The atom that begins at p, without its quotes; where it ends, NULL if it is none. */
 static const char *parse_atom(const char *p, const char *ends, char *out, size_t size)
@@ -78,7 +78,7 @@ int event_call_parse(const char *text, struct event_call *out)
 	return parse_arity(p + 1, &out->arity);
 }
 
-/* ---- events --------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 void event_filter_init(struct event_filter *f)
 {
@@ -119,7 +119,7 @@ static bool is_sender(const struct event_filter *f, const struct event_stream *s
 		event_stream_is_process(s, f->process_of.data[string], f->from));
 }
 
-/* Who sends is told by message_send, just before what it sends is queued. */
+/* Who sends is reported by message_send, just before what it sends is queued. */
 static void know_sender(struct event_filter *f, const struct event_stream *s, uint32_t process)
 {
 	const struct name_process *p = names_process(s->names, process);

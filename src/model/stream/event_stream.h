@@ -26,7 +26,7 @@ struct event_scheduler {
 };
 #define EVENT_STREAM_SCHEDULERS 4096u
 
-/* What limits let be seen of the calls of Erlang functions; told at the end. */
+/* What limits let be seen of the calls of Erlang functions; reported at the end. */
 struct event_stream_limited {
 	uint64_t tripped; /* times that the hits of a thread were spent */
 	/* See struct breakpoints_state: of the calls, of their number, of the time. */
@@ -41,7 +41,7 @@ struct event_stream_limited {
 
 /* Calls of functions: [0] of Erlang functions, [1] of C functions. */
 struct event_stream_calls {
-	unsigned int hit_ns[2];	   /* what a hit takes of the node; 0 = not told */
+	unsigned int hit_ns[2];	   /* what a hit takes of the node; 0 = not known */
 	enum coverage_state state; /* of the probes of C functions */
 	uint64_t tripped;	   /* times that they were taken away */
 	uint32_t share_ppm;	   /* what was seen of those calls; only if tripped */
@@ -55,18 +55,18 @@ struct event_stream {
 	VEC(int16_t) kind_of; /* by string id: kind + 1, 0 = not looked at yet, -1 = none we know */
 	VEC(int16_t) word_of; /* the same of enum event_word */
 	uint64_t counters[NR_COUNTERS];
-	/* REC_META; "" and 0 = not told. */
+	/* REC_META; "" and 0 = not known. */
 	char node[EVENT_STREAM_TEXT], otp[16], erts[32], flavor[8], mode[16], weight[16];
 	char untested[64]; /* "" = the release is known */
 	int os_pid;
 	unsigned int schedulers;
 	uint64_t start_epoch_ns, start_ns;    /* of one moment; start_ns is CLOCK_MONOTONIC */
-	uint64_t duration_ns;		      /* told at the end */
+	uint64_t duration_ns;		      /* reported at the end */
 	uint64_t last_ns;		      /* of the newest event */
-	uint64_t watching_ns;		      /* when the probes were there; 0 = not told */
-	uint64_t watched;		      /* kinds that came; all if it is not told */
+	uint64_t watching_ns;		      /* when the probes were there; 0 = not known */
+	uint64_t watched;		      /* kinds that came; all if it is not known */
 	uint64_t unprobed;		      /* of these, what was seen in memory */
-	VEC(struct event_scheduler) at_start; /* schedulers then; none = not told */
+	VEC(struct event_scheduler) at_start; /* schedulers then; none = not known */
 	/* Kinds of another version; records that do not decode or fit. */
 	uint64_t unknown, refused;
 	bool ended; /* the recording ended as intended */

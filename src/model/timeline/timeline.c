@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See timeline.h.  Slices of processes and ports are told as begin and end in the order of time, so
- * that nothing of the past is kept but what is open on each thread; a collection is told whole when
- * it ends, as only then its beginning is known.  A flow binds to a slice: sending and receiving are
- * slices of one nanosecond for that; both ends of a flow are told when its message is received, so
- * that none has an end only.
+ * See timeline.h.  Slices of processes and ports are written as begin and end in the order of time,
+ * so that nothing of the past is kept but what is open on each thread; a collection is written
+ * whole when it ends, as only then its beginning is known.  A flow binds to a slice: sending and
+ * receiving are slices of one nanosecond for that; both ends of a flow are written when its message
+ * is received, so that none has an end only.
  */
 #include "model/timeline/timeline.h"
 
@@ -82,7 +82,7 @@ static const char *process_name(struct timeline *t, uint32_t process)
 	return t->name.buf;
 }
 
-/* ---- tracks --------------------------------------------------------------------------------- */
+/* ---- tracks ---------------------------------------------------------------------------------- */
 
 /* Schedulers first, in their order. */
 static void name_track(struct timeline *t, uint32_t thread)
@@ -135,7 +135,7 @@ static struct track *track_of(struct timeline *t, uint32_t thread)
 	return track;
 }
 
-/* ---- slices --------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 static void instant(struct timeline *t, enum event_kind kind, const struct event *ev)
 {
@@ -310,7 +310,7 @@ static void cover(struct timeline *t, const struct event *ev)
 	t->last_ns = MAX(t->last_ns, ev->ts_ns);
 }
 
-/* ---- messages ------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* A slice of one nanosecond, for a flow to bind to. */
 static void tiny_slice(struct timeline *t, enum event_kind kind, const struct event *ev,
@@ -393,7 +393,7 @@ static void count_mailbox(struct timeline *t, const struct event *ev, uint64_t l
 	marks_give(&t->marks, &m);
 }
 
-/* ---- interface ------------------------------------------------------------------------------ */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 void timeline_event(struct timeline *t, enum event_kind kind, const struct event *ev)
 {
@@ -481,7 +481,7 @@ static void summarize(const struct timeline *t, struct timeline_summary *out)
 					 .lost = s->counters[COUNTER_EVENTS_LOST],
 					 .unmatched = flows_unmatched(t->flows)};
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
-		if (s->coverage.kinds[kind].told && s->coverage.kinds[kind].share_ppm < 1000000)
+		if (s->coverage.kinds[kind].known && s->coverage.kinds[kind].share_ppm < 1000000)
 			out->shares[out->nr_shares++] = (struct timeline_share){
 				.event = event_rows[kind].name,
 				.seen = coverage_share(&s->coverage, (enum event_kind)kind)};

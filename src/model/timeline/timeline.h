@@ -25,7 +25,8 @@ enum timeline_type {
 	TIMELINE_END,
 	TIMELINE_SLICE, /* whole, when it has ended */
 	TIMELINE_INSTANT,
-	/* The ends of an arrow that has the id `number`, each at a slice that was told before. */
+	/* The ends of an arrow that has the id `number`, each at a slice that was written
+	 * before. */
 	TIMELINE_FLOW_BEGIN,
 	TIMELINE_FLOW_END,
 	TIMELINE_COUNTER, /* is `number` now */
@@ -61,7 +62,7 @@ struct timeline_share {
 };
 
 struct timeline_summary {
-	const char *node, *otp, *untested; /* "" = not told */
+	const char *node, *otp, *untested; /* "" = not known */
 	uint64_t start_epoch_ns;
 	uint64_t lost;				      /* events */
 	uint64_t unmatched;			      /* messages without a flow */

@@ -3,7 +3,7 @@
  * One frame of `top`: what is known of the node as a whole at one time, with its recent history.
  *
  * Plain data, filled by the command from readings (struct top_totals) and samples
- * (model/top/top_window.h), read by the view.  What is not known is told as such and never as 0: a
+ * (model/top/top_window.h), read by the view.  What is not known is shown as such and never as 0: a
  * double that is NAN, a number that is TOP_UNKNOWN, a limit or scheduler that is not `known`.
  * Texts are as the node has them: the view cleans them.
  */
@@ -18,7 +18,7 @@
 
 #define TOP_UNKNOWN UINT64_MAX
 
-/* ---- history ------------------------------------------------------------------------------- */
+/* ---- history --------------------------------------------------------------------------------- */
 
 #define TOP_HISTORY 120 /* values that a sparkline can show */
 
@@ -31,7 +31,7 @@ void top_ring_push(struct top_ring *r, double value);
 /* The latest values, at most `max`, oldest first; their number. */
 uint32_t top_ring_copy(const struct top_ring *r, float *out, uint32_t max);
 
-/* ---- what is counted ----------------------------------------------------------------------- */
+/* ---- what is counted ------------------------------------------------------------------------- */
 
 /* TOP_LIMIT(id, name): tables of the VM that can be full; json and title. */
 #define TOP_LIMITS(TOP_LIMIT)                                                                      \
@@ -121,7 +121,7 @@ struct top_totals {
 /* All unknown, no queues. */
 void top_totals_init(struct top_totals *t);
 
-/* ---- the frame ----------------------------------------------------------------------------- */
+/* ---- the frame ------------------------------------------------------------------------------- */
 
 enum top_state {
 	TOP_RUNNING,
@@ -139,7 +139,7 @@ struct top_scheduler {
 	uint64_t at_least_ns;	     /* so long, at least, in its time slice; 0 = none that lasts */
 	double share[NR_TOP_SHARES]; /* of the window's time, sum 1 */
 	uint64_t run_queue;	     /* length; of a dirty one that of its type; TOP_UNKNOWN */
-	/* By second, NAN = not known; those of dirty ones are not told apart. */
+	/* By second, NAN = not known; those of dirty ones are not distinguished. */
 	double reductions, context_switches, gcs;
 	struct top_ring history; /* work, 0..1 */
 };
@@ -216,7 +216,7 @@ struct top_scheduler *top_frame_scheduler(struct top_frame *f, enum thread_type 
  */
 void top_frame_update(struct top_frame *f, const struct top_totals *before,
 		      const struct top_totals *now);
-/* There are no samples any more: what they told is not known from now on. */
+/* There are no samples any more: what they showed is not known from now on. */
 void top_frame_forget_samples(struct top_frame *f);
 /* What the counters did not tell of the reading that was taken in last, and something else does;
  * NAN changes nothing. */

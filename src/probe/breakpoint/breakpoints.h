@@ -30,7 +30,7 @@ struct breakpoints_config {
 	 * Later than from_ns and up to to_ns (CLOCK_MONOTONIC) a thread (0: any) may have come
 	 * through a place of return unseen: as it had spent its hits, was new, or as the place was
 	 * left.
-	 * Those before breakpoints_state.known_ns are told by then.  NULL ok.
+	 * Those before breakpoints_state.known_ns are reported by then.  NULL ok.
 	 */
 	void (*gap)(void *arg, uint64_t addr, int os_tid, uint64_t from_ns, uint64_t to_ns);
 	/* Reductions that a normal scheduler (1..) has done, those of the slice of the process that
@@ -73,7 +73,7 @@ struct breakpoints_state {
 	double most;	     /* and there are no more than so many times that number */
 	uint64_t calls;	     /* hits of entries */
 	uint64_t tripped;    /* times that a thread's hits were spent */
-	uint64_t known_ns;   /* up to then (CLOCK_MONOTONIC) all gaps are told */
+	uint64_t known_ns;   /* up to then (CLOCK_MONOTONIC) all gaps are reported */
 	unsigned int hit_ns; /* what a hit costs, with the program */
 	double cost; /* hits times what one costs, percent of the CPU that the threads used ... */
 	bool cost_of_core; /* ... or of one core, if that was less than BUDGET_MIN_BUSY of one */

@@ -137,7 +137,7 @@ void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, uns
 		a->gap = 0;
 }
 
-/* Reductions that a place was off and that no window has told of. */
+/* Reductions that a place was off and that no window has measured. */
 static double open_gap_of(const struct watched_thread *t, const struct armed *a)
 {
 	if (a->off)
@@ -198,7 +198,7 @@ static bool is_slow(const struct breakpoints *b)
 	return false;
 }
 
-/* Of gaps whose window told of them, and of those that are open by what windows tell best.  *most:
+/* Of gaps whose window measured them, and of those that are open by what windows show best.  *most:
  * a call takes a reduction at least. */
 static double missed_of(const struct breakpoints *b, unsigned int entry, double *error,
 			double *most)

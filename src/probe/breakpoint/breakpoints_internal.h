@@ -31,7 +31,7 @@ struct armed {
 	bool in_process;   /* as it went on the thread was in a process, */
 	uint64_t on;	   /* position of then, without what that process had done in its slice; */
 	uint64_t gap_from; /* and it had been off since; 0: it was not */
-	double gap; /* reductions that it was off before, in all gaps that no window told of */
+	double gap; /* reductions that it was off before, in all gaps that no window measured */
 };
 
 struct watched_thread {

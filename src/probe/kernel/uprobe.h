@@ -28,7 +28,7 @@ void uprobe_remove(struct uprobe *u);
 int uprobe_error(int rc, const char *path, struct error *err);
 /* After uprobe_place() at an offset of a file that the process has mapped with this bias: does its
  * memory have the breakpoint?  ERROR_KIND_FAILED, -ESTALE: no, the kernel has put it elsewhere.  0
- * also if that cannot be told. */
+ * also if that cannot be known. */
 int uprobe_prove(struct mem *mem, const struct elf_file *elf, uint64_t bias, uint64_t offset,
 		 struct error *err);
 

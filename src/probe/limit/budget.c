@@ -83,7 +83,7 @@ double budget_share(double spent_ns, double own_ns, double wall_ns, bool *of_cor
 	return wall_ns > 0 ? 100 * spent_ns / (idle ? wall_ns : own_ns) : NAN;
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- what is reported ------------------------------------------------------------------------ */
 
 void budget_pass(struct budget *b, double wall_ns, double own_ns, double spent_ns)
 {
@@ -98,8 +98,8 @@ void budget_pass(struct budget *b, double wall_ns, double own_ns, double spent_n
 	for (unsigned int i = 0; i < b->nr; i++) {
 		struct budget_source *s = &b->sources[i];
 
-		s->busy_ns += (own_ns + spent_ns) * MIN(s->told_on_ns / wall_ns, 1);
-		s->told_on_ns = 0;
+		s->busy_ns += (own_ns + spent_ns) * MIN(s->unspent_on_ns / wall_ns, 1);
+		s->unspent_on_ns = 0;
 	}
 	most = MAX(budget_allowed(b) * BUDGET_SAVED_S, b->round_cost_ns * RESERVE * MOST_LONGER);
 	b->credit_ns += income(b, own_ns, wall_ns) - spent_ns;
@@ -116,7 +116,7 @@ void budget_hits(struct budget *b, unsigned int i, double cost_ns, double on_ns)
 	}
 	s->cost_ns += cost_ns;
 	s->on_ns += on_ns;
-	s->told_on_ns += on_ns;
+	s->unspent_on_ns += on_ns;
 	s->chunk_cost_ns += cost_ns;
 	s->chunk_on_ns += on_ns;
 	if (s->chunk_on_ns < CHUNK_NS)

@@ -47,8 +47,8 @@ struct budget_source {
 	double rate;
 	/* Since the last step, or in this window. */
 	double cost_ns, on_ns;
-	double told_on_ns; /* part of on_ns that budget_pass() has not seen */
-	double busy_ns;	   /* CPU that the node used, with what probes took, in on_ns */
+	double unspent_on_ns; /* part of on_ns that budget_pass() has not seen */
+	double busy_ns;	      /* CPU that the node used, with what probes took, in on_ns */
 	double chunk_cost_ns, chunk_on_ns, peak; /* the dearest few ms in it */
 	double tail_ns; /* cost after the end of its last window, and before it was on */
 	bool was_hit;	/* in its last window */
@@ -93,8 +93,8 @@ bool budget_wants(const struct budget *b, unsigned int i);
 uint64_t budget_check_ns(const struct budget *b);
 /* When a window ends, or a round begins that is paid; limit_ns if neither is before that. */
 uint64_t budget_next(const struct budget *b, uint64_t now_ns, uint64_t limit_ns);
-/* A source that is sampled was put on, or taken off after its hits were told (or could not be put
- * on). */
+/* A source that is sampled was put on, or taken off after its hits were counted (or could not be
+ * put on). */
 void budget_began(struct budget *b, unsigned int i, uint64_t now_ns);
 void budget_ended(struct budget *b, unsigned int i);
 /* It cannot be put on any more: counts as dropped. */
@@ -103,7 +103,7 @@ void budget_drop(struct budget *b, unsigned int i);
 /*
  * What probes took of a span of time, in percent of what `percent` is of: the CPU that the node
  * used for itself.  Of one core (*of_core; NULL ok) if it used less than BUDGET_MIN_BUSY of one: it
- * would be told of a large share of next to nothing.  NAN = no time.
+ * would show a large share of next to nothing.  NAN = no time.
  */
 double budget_share(double spent_ns, double own_ns, double wall_ns, bool *of_core);
 

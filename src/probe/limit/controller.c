@@ -37,8 +37,8 @@ struct controller {
 	bool stop, begun;
 	int begin_rc;
 	struct error begin_error;
-	struct controller_cost told;
-	uint64_t told_group_ns[BUDGET_MAX_SOURCES];
+	struct controller_cost published;
+	uint64_t published_group_ns[BUDGET_MAX_SOURCES];
 	VEC(char *) lines;
 	struct controller_changes changes; /* has its own lock */
 };
@@ -190,7 +190,7 @@ static void publish(struct controller *c)
 	const struct hit_account_total *t = &c->cycle.account.total;
 
 	pthread_mutex_lock(&c->lock);
-	c->told = (struct controller_cost){
+	c->published = (struct controller_cost){
 		.known = true,
 		.hits = t->hits,
 		.spent_ns = (uint64_t)t->spent_ns,
@@ -198,7 +198,7 @@ static void publish(struct controller *c)
 		.factor = t->factor,
 	};
 	for (unsigned int i = 0; i < c->cycle.nr; i++)
-		c->told_group_ns[i] = (uint64_t)c->cycle.groups[i].spent_ns;
+		c->published_group_ns[i] = (uint64_t)c->cycle.groups[i].spent_ns;
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -336,7 +336,7 @@ bool controller_next(struct controller *c, uint64_t until_ns, struct controller_
 void controller_cost(struct controller *c, struct controller_cost *out)
 {
 	pthread_mutex_lock(&c->lock);
-	*out = c->told;
+	*out = c->published;
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -345,7 +345,7 @@ uint64_t controller_group_ns(struct controller *c, unsigned int group)
 	uint64_t ns;
 
 	pthread_mutex_lock(&c->lock);
-	ns = group < BUDGET_MAX_SOURCES ? c->told_group_ns[group] : 0;
+	ns = group < BUDGET_MAX_SOURCES ? c->published_group_ns[group] : 0;
 	pthread_mutex_unlock(&c->lock);
 	return ns;
 }

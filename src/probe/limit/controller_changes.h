@@ -17,7 +17,7 @@
 /* From ts_ns on these kinds are watched or not. */
 struct controller_change {
 	uint64_t ts_ns;
-	uint64_t kinds; /* bit set; 0: only `work` is told */
+	uint64_t kinds; /* bit set; 0: only `work` is reported */
 	enum coverage_state state;
 	/* Of all that happened so far, the part that was seen: by the reductions that the node
 	 * did, because it does less while it is probed; where those are not known by its CPU time,

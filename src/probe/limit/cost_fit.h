@@ -24,7 +24,7 @@ struct cost_fit {
 
 /* One stretch of time in which nothing was switched; all >= 0. */
 void cost_fit_add(struct cost_fit *f, double work, double calibrated_ns, double cpu_ns);
-/* 1 as long as it cannot be told. */
+/* 1 as long as it cannot be known. */
 double cost_fit_factor(const struct cost_fit *f);
 
 #endif

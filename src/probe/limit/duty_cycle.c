@@ -12,8 +12,8 @@
 /* A thread that comes first never spins. */
 #define SHORTEST_SLEEP_NS 200000ull
 /* Whoever answers for a span of time must know what was done in it. */
-#define TELL_WORK_NS 50000000ull
-#define TELL_LOG_NS  500000000ull
+#define REPORT_WORK_NS 50000000ull
+#define LOG_NS	       500000000ull
 /* Placing the probes of a round takes some ms.  Perf events take 0.1 s each to remove, and stay hit
  * meanwhile. */
 #define LEAST_WINDOW_NS	     3000000.0
@@ -53,7 +53,7 @@ void duty_cycle_init(struct duty_cycle *d, const struct duty_cycle_ops *ops, voi
 		if (ops->hits(arg, i, &hits))
 			hit_account_skip(&d->account, i, &hits);
 	}
-	d->start_ns = d->taken_ns = d->told_work_ns = d->told_log_ns = clocks.at_ns;
+	d->start_ns = d->taken_ns = d->reported_work_ns = d->logged_ns = clocks.at_ns;
 	budget_init(&d->budget, config->percent >= 100 ? NO_LIMIT : config->percent, d->nr,
 		    d->by_perf ? LEAST_WINDOW_PERF_NS : LEAST_WINDOW_NS, config->own_per_s,
 		    d->start_ns);
@@ -126,7 +126,7 @@ static void measure(struct duty_cycle *d)
 static bool is_worth_measuring(const struct duty_cycle *d, uint64_t now)
 {
 	return d->nr_leaving || d->budget.in_round ||
-	       (d->budget.due_ns && now >= d->budget.due_ns) || now - d->taken_ns >= TELL_LOG_NS ||
+	       (d->budget.due_ns && now >= d->budget.due_ns) || now - d->taken_ns >= LOG_NS ||
 	       (double)(d->ops->node_ns(d->arg) - d->account.last.node_ns) >
 		       MAX(d->budget.credit_ns, 0) / 2;
 }
@@ -137,7 +137,7 @@ static double work_now(const struct duty_cycle *d)
 	return hit_account_work(&d->account, d->ops->work(d->arg));
 }
 
-/* ---- what is told ---------------------------------------------------------------------------- */
+/* ---- what is reported ------------------------------------------------------------------------ */
 
 static void open_window(struct duty_cycle *d, struct duty_cycle_group *u, uint64_t now, double work)
 {
@@ -209,12 +209,12 @@ static void tell(struct duty_cycle *d, unsigned int i, uint64_t ts_ns, double wo
 	};
 
 	u->was_off = true;
-	u->told_dropped |= d->budget.sources[i].dropped && !u->on;
+	u->reported_dropped |= d->budget.sources[i].dropped && !u->on;
 	d->ops->tell(d->arg, i, &change);
 }
 
 /* How far the node is. */
-static void tell_work(struct duty_cycle *d, uint64_t now)
+static void report_work(struct duty_cycle *d, uint64_t now)
 {
 	struct controller_change change = {
 		.ts_ns = now,
@@ -222,27 +222,27 @@ static void tell_work(struct duty_cycle *d, uint64_t now)
 		.share_ppm = 1000000,
 	};
 
-	if (now - d->told_work_ns < TELL_WORK_NS)
+	if (now - d->reported_work_ns < REPORT_WORK_NS)
 		return;
 	change.work = (uint64_t)steps(d, work_now(d), d->account.total.own_ns);
-	d->told_work_ns = now;
+	d->reported_work_ns = now;
 	d->ops->tell(d->arg, DUTY_CYCLE_NO_GROUP, &change);
 }
 
-static void tell_log(struct duty_cycle *d, uint64_t now)
+static void log_cost(struct duty_cycle *d, uint64_t now)
 {
 	const struct hit_account_total *total = &d->account.total;
 	double spent = total->spent_ns - d->log_spent, own = total->own_ns - d->log_own;
 
-	if (now - d->told_log_ns < TELL_LOG_NS)
+	if (now - d->logged_ns < LOG_NS)
 		return;
 	log_debug("probes took %.3f ms (%" PRIu64 " hits) of %.0f ms of the node's own CPU in "
 		  "%.0f ms, %.2f times what was calibrated; %.3f ms are left, a round costs %.3f "
 		  "ms (tail %.1f ms)",
 		  spent / 1e6, total->hits - d->log_hits, own / 1e6,
-		  (double)(now - d->told_log_ns) / 1e6, total->factor, d->budget.credit_ns / 1e6,
+		  (double)(now - d->logged_ns) / 1e6, total->factor, d->budget.credit_ns / 1e6,
 		  d->budget.round_cost_ns / 1e6, d->budget.tail_ns / 1e6);
-	d->told_log_ns = now;
+	d->logged_ns = now;
 	d->log_hits = total->hits;
 	d->log_spent = total->spent_ns;
 	d->log_own = total->own_ns;
@@ -307,10 +307,10 @@ static unsigned int next_to_turn_off(const struct duty_cycle *d)
 	return found;
 }
 
-static void tell_dropped(struct duty_cycle *d)
+static void report_dropped(struct duty_cycle *d)
 {
 	for (unsigned int i = 0; i < d->nr; i++) {
-		if (d->budget.sources[i].dropped && !d->groups[i].told_dropped)
+		if (d->budget.sources[i].dropped && !d->groups[i].reported_dropped)
 			tell(d, i, now_ns(d), d->account.total.work);
 	}
 }
@@ -327,7 +327,7 @@ static void turn_off_due(struct duty_cycle *d)
 	}
 	for (i = 0; i < nr; i++)
 		take_away(d, order[i]);
-	tell_dropped(d);
+	report_dropped(d);
 }
 
 /* ---- on -------------------------------------------------------------------------------------- */
@@ -366,7 +366,7 @@ static void put_off(struct duty_cycle *d, unsigned int i, int rc)
 	if (rc != -ESRCH && ++u->failures >= MOST_FAILURES) {
 		u->failed = true;
 		budget_drop(&d->budget, i);
-		tell_dropped(d);
+		report_dropped(d);
 	}
 }
 
@@ -507,8 +507,8 @@ void duty_cycle_step(struct duty_cycle *d)
 		turn_on_due(d);
 	}
 	now = now_ns(d);
-	tell_work(d, now);
-	tell_log(d, now);
+	report_work(d, now);
+	log_cost(d, now);
 }
 
 uint64_t duty_cycle_next(const struct duty_cycle *d)

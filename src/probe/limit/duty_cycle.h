@@ -52,7 +52,7 @@ struct duty_cycle_group {
 	double own_on_total, work_on_total;
 	uint64_t on_total;
 	double spent_ns; /* of the node, its part of account.total.spent_ns */
-	bool was_off, told_dropped;
+	bool was_off, reported_dropped;
 	unsigned int failures; /* to place it, in a row */
 	uint64_t retry_ns;
 	bool failed; /* for good */
@@ -69,7 +69,7 @@ struct duty_cycle {
 	double hits_per_s, hit_ns; /* 0 = no such limit; what one costs of late */
 	uint64_t priced_hits;	   /* of the total, when that was found out */
 	double priced_ns;
-	uint64_t start_ns, taken_ns, told_work_ns, told_log_ns;
+	uint64_t start_ns, taken_ns, reported_work_ns, logged_ns;
 	uint64_t log_hits; /* then */
 	double log_spent, log_own;
 };

@@ -4,7 +4,7 @@
  * host, plus what the programs ran by the clock, corrected by what the node's CPU time shows
  * (cost_fit.h); and the CPU of ebeam's threads that put probes on and off, in which the kernel has
  * the node's other CPUs wait.  Beside it what the node did: CPU of its own, and work as it counts
- * that itself.  Pure logic: it is told what was read (meter.h).
+ * that itself.  Pure logic: it gets what was read (meter.h).
  */
 #ifndef EBEAM_PROBE_HIT_ACCOUNT_H
 #define EBEAM_PROBE_HIT_ACCOUNT_H

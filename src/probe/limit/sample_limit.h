@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Keeps what samples cost a node below a share of its own CPU, by taking fewer of them.  Pure
- * logic: it is told what was used so far, and answers how many samples of the first frequency one
+ * logic: it gets what was used so far, and answers how many samples of the first frequency one
  * is to stand for: 1, and a power of two once they cost too much.  It does not go back.
  */
 #ifndef EBEAM_PROBE_SAMPLE_LIMIT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which functions a piece of x86-64 code calls, told from its bytes: those of a C function, and
+ * Which functions a piece of x86-64 code calls, derived from its bytes: those of a C function, and
  * those of a fragment that the JIT made, which calls through addresses that stand behind its code.
  */
 #ifndef EBEAM_PROBE_CODE_CALLS_H

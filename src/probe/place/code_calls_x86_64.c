@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See code_calls.h.  Capstone finds where instructions end; calls and jumps are told by opcode. */
+/* See code_calls.h.  Capstone finds where instructions end; calls and jumps are recognised by
+ * opcode. */
 #include "probe/place/code_calls.h"
 
 #include <capstone/capstone.h>

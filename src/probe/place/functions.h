@@ -3,7 +3,7 @@
  * Functions of the VM by name: by symbol where the executable has it, else by proof from what is
  * known by name in any build: fragments of the JIT (its record for debuggers names them), C
  * functions of BIFs (the BIF table), and the functions that NIFs and drivers may call (exported
- * for ever).  What those call is told from their code; a recipe says which calls lead to which
+ * for ever).  What those call is derived from their code; a recipe says which calls lead to which
  * function.  One that does not lead to exactly one function finds none: nothing is guessed.
  *
  * Recipes hold for OTP 25 to 29.  Where symbols are there (25 to 28) a search that ignores them

@@ -17,7 +17,7 @@
 #define KIND(kind) (1ull << EVENT_##kind)
 #define GC_KINDS                                                                                   \
 	(KIND(GC_MINOR_START) | KIND(GC_MINOR_END) | KIND(GC_MAJOR_START) | KIND(GC_MAJOR_END))
-/* Kinds that are told from a collection, at its end. */
+/* Kinds that are derived from a collection, at its end. */
 #define COLLECTED_KINDS                                                                            \
 	(GC_KINDS | KIND(PROCESS_HEAP_GROW) | KIND(PROCESS_HEAP_SHRINK) | KIND(LONG_GC))
 #define SCHEDULE_KINDS (KIND(PROCESS_SCHEDULED) | KIND(LONG_SCHEDULE))
@@ -472,7 +472,7 @@ void source_places(struct source_places *out, const struct beam_node *n)
 	functions_close(f);
 }
 
-/* ---- functions that only a running node can tell of ----------------------------------------- */
+/* ---- functions that only a running node can tell of ------------------------------------------ */
 
 /* Places for all functions of that name, in order; false: there is none, or one has no place. */
 static bool place_found(struct source_plan *p, const struct source_row *row,

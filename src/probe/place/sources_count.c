@@ -12,7 +12,7 @@ static const struct {
 	const char *program;
 	uint64_t kinds; /* that need it all the same */
 	bool sums;	/* needed for sums of sizes */
-} told[] = {
+} by_return[] = {
 	{"event_spawn", KIND(PROCESS_LINK), false},
 	{"event_register", 0, false},
 	{"event_port_open", 0, false},
@@ -22,9 +22,9 @@ static const struct {
 
 static bool is_needed(const struct source_point *point, bool sums)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
-		if (strcmp(told[i].program, point->program) == 0)
-			return point->kinds & told[i].kinds || (sums && told[i].sums);
+	for (size_t i = 0; i < ARRAY_SIZE(by_return); i++) {
+		if (strcmp(by_return[i].program, point->program) == 0)
+			return point->kinds & by_return[i].kinds || (sums && by_return[i].sums);
 	}
 	return true;
 }

@@ -19,7 +19,7 @@
 #include "probe/kernel/libbpf_log.h"
 #include "probe/session/programs.h"
 
-/* ---- the file ------------------------------------------------------------------------------ */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static bool is_id(const struct btf *btf, uint32_t id)
 {
@@ -85,9 +85,9 @@ static int check_file(const char *path, struct error *err)
 			 path);
 }
 
-/* ---- the kernel ---------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
-/* Of this thread, as its C library told the kernel. */
+/* Of this thread, as its C library registered it. */
 static uint64_t own_fsbase(void)
 {
 	unsigned long base = 0;

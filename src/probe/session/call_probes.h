@@ -26,7 +26,7 @@ struct call_probes;
 
 void call_probes_open(struct call_probes **out, const struct call_programs *programs);
 void call_probes_close(struct call_probes *p); /* NULL ok; once they are gone */
-/* What the calls of a function must fulfil to be told.  ERROR_KIND_FAILED. */
+/* What the calls of a function must fulfil to be reported.  ERROR_KIND_FAILED. */
 int call_probes_filter(struct call_probes *p, uint32_t point, const struct call_filter *filter,
 		       struct error *err);
 /* ERROR_KIND_KERNEL, ERROR_KIND_PRIVILEGE; ERROR_KIND_UNSUPPORTED: no place in it is proven. */

@@ -46,7 +46,7 @@ void program_trials_config(struct session_config *c, struct source_plan *plan,
 /* Commands do without it; with --force a stack by CPU is no reason. */
 bool program_trial_refused(const struct program_trial *t, bool force);
 
-/* Adds to *out.  Of the configuration only what programs are told counts, and the way in which they
+/* Adds to *out.  Of the configuration only what programs get counts, and the way in which they
  * are attached.  Any thread.  Fails if none could be tried, as session_open() would. */
 int program_trials_run(struct program_trials *out, const struct session_config *c,
 		       const struct program_choice *choice, struct error *err);

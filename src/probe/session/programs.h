@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The BPF object of the product before it is loaded: what its programs are told of the node and of
+ * The BPF object of the product before it is loaded: what its programs get of the node and of
  * the run, and how large their maps are.  The same for who runs programs (session.h) and for who
  * only tries them (program_trial.h).
  */

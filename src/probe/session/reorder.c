@@ -113,7 +113,7 @@ void reorder_release(struct reorder *r, uint64_t limit_ns)
 }
 
 /* Told when it is over; one that took longer than anything is held back for keeps its time. */
-static bool is_told_at_end(const struct rec_header *h)
+static bool is_reported_at_end(const struct rec_header *h)
 {
 	const struct rec_raw_event *ev = (const void *)h;
 
@@ -132,7 +132,7 @@ const struct rec_header *reorder_next(struct reorder *r)
 	}
 	h = (void *)(r->bytes.data + r->records.data[r->next++].offset);
 	if (h->ts_ns < r->last_ns) {
-		if (is_told_at_end(h))
+		if (is_reported_at_end(h))
 			return h;
 		h->ts_ns = r->last_ns;
 		h->flags |= REC_LATE;

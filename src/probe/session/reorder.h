@@ -7,8 +7,8 @@
  *   reorder_next() until NULL  ->  the next drain
  *
  * A record that comes with a time before one that went out already is given that one's time and
- * REC_LATE, and counted.  But the beginning of a collection, which is told at its end, keeps its
- * time: it then comes after events that are newer.
+ * REC_LATE, and counted.  But the beginning of a collection, which is reported at its end, keeps
+ * its time: it then comes after events that are newer.
  */
 #ifndef EBEAM_PROBE_REORDER_H
 #define EBEAM_PROBE_REORDER_H

@@ -25,7 +25,7 @@ void ring_set_feed(struct ring_set *r,
 		   void *ctx);
 /* How long a record waits for older ones; 10 ms if not said. */
 void ring_set_window(struct ring_set *r, uint64_t window_ns);
-/* Nothing newer than that comes out until it is told again, or finished. */
+/* Nothing newer than that comes out until that is set again, or finished. */
 void ring_set_hold(struct ring_set *r, uint64_t until_ns);
 /* Called with each record as it is found in its ring: in no order, and not held. */
 void ring_set_peek(struct ring_set *r, void (*peek)(void *ctx, const struct rec_header *rec),

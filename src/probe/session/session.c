@@ -63,7 +63,7 @@ static int choose_programs(struct session *s, struct error *err)
 	return attach_choose(s->attach, s->skel->obj, err);
 }
 
-/* Without one nothing is limited, and the user is told why. */
+/* Without one nothing is limited, and the user sees why. */
 static void open_controller(struct session *s)
 {
 	const struct controller_config config = {

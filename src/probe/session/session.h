@@ -124,7 +124,7 @@ int session_add_calls(struct session *s, const struct session_calls *calls, stru
 /* What a hit of one of them takes of the node, on average so far; 0 = not known. */
 unsigned int session_call_hit_ns(const struct session *s);
 
-/* Nothing newer comes out of the source until it is told again, or stopped: what is to be known
+/* Nothing newer comes out of the source until that is set again, or stopped: what is to be known
  * before it is known up to then. */
 void session_hold(struct session *s, uint64_t until_ns);
 

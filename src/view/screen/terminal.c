@@ -45,7 +45,7 @@ struct terminal {
 	WINDOW *input; /* a pad: reading from it never draws */
 	char *locale;  /* LC_CTYPE before */
 	unsigned rows, columns;
-	bool utf8, mouse, suspended, anew, told_gone;
+	bool utf8, mouse, suspended, anew, said_gone;
 	bool own_ground; /* curses knows the terminal's own colours as -1 */
 	int depth;	 /* colours; 0 = none are used */
 	int pairs[NR_SCREEN_STYLES][NR_SCREEN_STYLES]; /* of style and ground; -1 = not made yet */
@@ -582,8 +582,8 @@ bool terminal_key(struct terminal *t, struct terminal_key *out)
 {
 	if (tty_is_gone(&t->tty)) {
 		*out = (struct terminal_key){.kind = TERMINAL_KEY_GONE};
-		t->told_gone = !t->told_gone; /* a loop over all keys comes to its end */
-		return t->told_gone;
+		t->said_gone = !t->said_gone; /* a loop over all keys comes to its end */
+		return t->said_gone;
 	}
 	if (t->suspended)
 		return false;

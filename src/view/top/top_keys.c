@@ -140,7 +140,7 @@ static const char *const place_titles[NR_TOP_PLACES] = {
 	[TOP_IN_MENU] = "In a menu",	 [TOP_IN_LINE] = "While typing",
 };
 
-/* ---- what a key does ---------------------------------------------------------------------- */
+/* ---- what a key does ------------------------------------------------------------------------- */
 
 static size_t nr_keys(const struct top_binding *b)
 {
@@ -185,7 +185,7 @@ const char *top_key_columns(const struct terminal_key *key)
 	return b ? b->columns : NULL;
 }
 
-/* ---- for people --------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 static void add_char(struct strbuf *out, uint32_t c)
 {
@@ -261,7 +261,7 @@ void top_keys_text(struct strbuf *out)
 	strbuf_free(&keys);
 }
 
-/* Moving about is told once, and menus and lines say on the screen what they take. */
+/* Moving about is shown once, and menus and lines say on the screen what they take. */
 static bool is_for_the_manual(const struct top_binding *b)
 {
 	bool moves = b->action >= TOP_ACTION_UP && b->action <= TOP_ACTION_RIGHT;

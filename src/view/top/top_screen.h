@@ -31,7 +31,7 @@ struct top_view {
 	const char *overlay_title; /* NULL = none */
 	const char *message;	   /* "" or NULL = none */
 	bool paused;
-	double step_s; /* between readings; 0 = not told */
+	double step_s; /* between readings; 0 = not known */
 };
 
 /* Clears the screen first. */

@@ -2,7 +2,7 @@
 %% Calls of one function, and the tracers that people use inside of a node, for comparing what they
 %% cost:
 %%   node.ask("peer_tracers", "begin_trace", TOOL, WHAT)   what it watches: calls, returns, rejected
-%%   node.ask("peer_tracers", "calls", N)                  at full speed, until all is told of them
+%%   node.ask("peer_tracers", "calls", N)                  at full speed, until all is reported of them
 %%   node.ask("peer_tracers", "pace", N)                   so many a second from now on
 %%   node.ask("peer_tracers", "end_trace")
 %% As a workload it calls the function at full speed; the truth: rounds of CALLS calls.
@@ -52,7 +52,7 @@ calls(Times) ->
                   Self ! {took, erlang:monotonic_time(nanosecond) - Began}
           end),
     Ns = receive {took, Took} -> Took end,
-    until_told(),
+    until_reported(),
     Ns.
 
 repeat(0, _) -> ok;
@@ -61,11 +61,11 @@ repeat(N, Arg) ->
     repeat(N - 1, Arg).
 
 %% Until nobody has anything left to print.
-until_told() ->
+until_reported() ->
     receive after 20 -> ok end,
     case queue() of
         0 -> ok;
-        _ -> until_told()
+        _ -> until_reported()
     end.
 
 %% Messages that wait anywhere else.

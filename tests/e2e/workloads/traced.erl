@@ -1,7 +1,7 @@
 %% SPDX-License-Identifier: BSD-2-Clause
 %% Calls of functions that are traced, and what the tracing of the node itself says of them.
 -module(traced).
--export([reload/0, warm/1, run/2, told/2, inserts/1, spin/0, step/1, spin_bif/0]).
+-export([reload/0, warm/1, run/2, reported/2, inserts/1, spin/0, step/1, spin_bif/0]).
 -export([hop/1, plain/2, rec/1, tail/2, boom/1, deep/1, doze/1, forever/1]).
 -export([spin_echo/0, echo/1, spin_hops/0, hopping/1, spin_throw/0, throws/1, naps/1, nap/1]).
 -export([slow_inserts/1]).
@@ -290,7 +290,7 @@ made(Before, Kind, N) ->
     receive {'DOWN', R, process, P, _} -> #{pid => text(P)} end.
 
 %% With what the node's own tracer says of them, in order.
-told(Kind, Times) ->
+reported(Kind, Times) ->
     Tracer = spawn(fun() -> collect([]) end),
     MS = [{'_', [], [{exception_trace}]}],
     made(fun(P) ->

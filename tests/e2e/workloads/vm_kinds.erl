@@ -152,12 +152,12 @@ slices(Count) ->
     {P, _} = in_process(fun() -> [long_slice() || _ <- lists:seq(1, N)] end),
     timer:sleep(100),
     erlang:system_monitor(Old),
-    #{pid => pid(P), count => N, told => told(P, [])}.
+    #{pid => pid(P), count => N, reported => reported(P, [])}.
 
-told(P, Times) ->
+reported(P, Times) ->
     receive
-        {monitor, P, long_schedule, Info} -> told(P, [proplists:get_value(timeout, Info) | Times]);
-        {monitor, _, long_schedule, _} -> told(P, Times)
+        {monitor, P, long_schedule, Info} -> reported(P, [proplists:get_value(timeout, Info) | Times]);
+        {monitor, _, long_schedule, _} -> reported(P, Times)
     after 0 -> lists:reverse(Times)
     end.
 

@@ -19,7 +19,7 @@
 #include "lib/records.h"
 #include "lib/snapcheck.h"
 
-/* ---- an inner source and a resolver ------------------------------------------------------- */
+/* ---- an inner source and a resolver ---------------------------------------------------------- */
 
 struct fixture {
 	struct source source;
@@ -209,7 +209,7 @@ static struct snapshot *snapshot_by_name_of(struct profile *p)
 	return take_snapshot(p, (struct snapshot_options){.by = SNAPSHOT_BY_NAME});
 }
 
-/* ---- tests -------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void test_samples(void **state)
 {
@@ -405,7 +405,7 @@ static void test_bad_records(void **state)
 	enrich_close(e);
 }
 
-/* ---- events of the VM ----------------------------------------------------------------------- */
+/* ---- events of the VM ------------------------------------------------------------------------ */
 
 static struct rec_raw_event *add_event(struct fixture *f, uint64_t ts_ns, uint64_t to)
 {
@@ -540,7 +540,7 @@ static void test_short_vm_events(void **state)
 	enrich_close(e);
 }
 
-/* ---- calls ---------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* Of a function fN, where N is its point, called from the frame of fC, where C is the place. */
 static int resolve_call(struct resolver *r, struct names *n, const struct rec_raw_call *raw,
@@ -646,8 +646,8 @@ static void assert_no_ends(struct enrich *e, struct names *names, uint64_t ts_ns
 	assert_int_equal(ev.u.coverage.work, 0);
 }
 
-/* An end behind what is newer, or one that cannot be read, is the end of nothing that went on; told
- * before anything is made of it. */
+/* An end behind what is newer, or one that cannot be read, is the end of nothing that went on;
+ * reported before anything is made of it. */
 static void test_late_ends(void **state)
 {
 	struct fixture *f = *state;

@@ -278,7 +278,7 @@ static void live_falls_back_to_proc_mem(void **state)
 	assert_int_equal(run_in_child(with_filter), 0);
 }
 
-/* ---- images ------------------------------------------------------------------------------- */
+/* ---- images ---------------------------------------------------------------------------------- */
 
 struct image_builder {
 	unsigned char bytes[512];
@@ -384,7 +384,7 @@ static void image_with_bad_ranges(void **state)
 	image_is_refused(&huge, huge.size, "ends inside");
 }
 
-/* ---- recorder and faults ------------------------------------------------------------------ */
+/* ---- recorder and faults --------------------------------------------------------------------- */
 
 static void recorder_replays_what_was_read(void **state)
 {
@@ -469,7 +469,7 @@ static void recorder_joins_pages(void **state)
 	unmap_with_hole(p);
 }
 
-static void faults_hit_what_they_are_told(void **state)
+static void faults_hit_what_they_are_set_to(void **state)
 {
 	struct image_builder b = {0};
 	struct mem *m, *faulty = NULL;
@@ -516,7 +516,7 @@ int main(void)
 		cmocka_unit_test(recorder_replays_what_was_read),
 		cmocka_unit_test(recorder_of_nothing),
 		cmocka_unit_test(recorder_joins_pages),
-		cmocka_unit_test(faults_hit_what_they_are_told),
+		cmocka_unit_test(faults_hit_what_they_are_set_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What JIT code called: from bytes of code as BeamAsm writes them, the Export of a light BIF, the
- * current function, the BIF table; and what must not be named because it cannot be told.
+ * current function, the BIF table; and what must not be named because it cannot be known.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,7 +104,7 @@ static int close_test(void **state)
 	return 0;
 }
 
-/* ---- code ----------------------------------------------------------------------------------- */
+/* ---- code ------------------------------------------------------------------------------------ */
 
 /* `call [rip + disp]` that ends at ra, and the constant it goes through. */
 static void put_direct_call(struct site_test *t, raddr ra, raddr function)
@@ -156,7 +156,7 @@ static void assert_fragment(const struct callsite_callee *out, const char *name)
 	assert_memory_equal(out->fragment, name, out->fragment_len);
 }
 
-/* ---- the BIF table -------------------------------------------------------------------------- */
+/* ---- the BIF table --------------------------------------------------------------------------- */
 
 static void test_bif_table(void **state)
 {
@@ -206,7 +206,7 @@ static void test_no_bif_table(void **state)
 	n->anchors.nr_bifs = nr;
 }
 
-/* ---- calls from Erlang code ----------------------------------------------------------------- */
+/* ---- calls from Erlang code ------------------------------------------------------------------ */
 
 static void test_direct_call(void **state)
 {
@@ -250,7 +250,7 @@ static void test_other_calls(void **state)
 	assert_int_equal(out.function, 0);
 }
 
-/* New code at the same address is looked at anew, but not before it is told. */
+/* New code at the same address is looked at anew, but not before it is reported. */
 static void test_forget(void **state)
 {
 	struct site_test *t = *state;
@@ -266,7 +266,7 @@ static void test_forget(void **state)
 	assert_mfa(t, out.mfa, "erlang", "length", 1);
 }
 
-/* ---- calls through fragments ---------------------------------------------------------------- */
+/* ---- calls through fragments ----------------------------------------------------------------- */
 
 static void test_light_bif(void **state)
 {
@@ -410,7 +410,7 @@ static void test_kinds_of_sites_do_not_mix(void **state)
 	assert_int_equal(out.function, C_REVERSE);
 }
 
-/* ---- faults, bounds ------------------------------------------------------------------------- */
+/* ---- faults, bounds -------------------------------------------------------------------------- */
 
 /* A read that fails costs the answer, never a wrong one, and only that once. */
 static void test_faults(void **state)

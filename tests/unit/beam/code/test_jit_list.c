@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The node's list of JIT code: read whole, while entries cannot be read, lead astray or in circles,
- * and while loads and unloads are told that the list knew already.
+ * and while loads and unloads are reported that the list knew already.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,7 +120,7 @@ static void test_sync(void **state)
 	assert_int_equal(jit_unreadable(t->j), 0);
 }
 
-/* A load that was announced and is in the list already: it may be told again in any order. */
+/* A load that was announced and is in the list already: it may be reported again in any order. */
 static void test_sync_then_events(void **state)
 {
 	raddr entries[NR_LISTED], record;
@@ -188,7 +188,7 @@ static void test_sync_with_holes(void **state)
 	assert_nothing(t, CODE + 0x100);
 	assert_found(t, CODE, "global::garbage_collect");
 	assert_int_equal(jit_unreadable(t->j), 1);
-	image_unmap(t->im, entries[1]); /* the list ends there, and that is told */
+	image_unmap(t->im, entries[1]); /* the list ends there, and that is reported */
 	assert_int_equal(jit_sync(t->j, &err), 0);
 	assert_int_equal(jit_unreadable(t->j), 1); /* what the first one missed is no loss now */
 	assert_found(t, CODE + 0x200, "m1:f/0");

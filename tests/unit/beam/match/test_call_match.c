@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Calls and patterns, as OTP 25, 27 and 29 lay terms out: which match, what is undecided where
- * words were not copied, what BPF is told to test.  That it is right on terms of every kind the
+ * words were not copied, what BPF tests.  That it is right on terms of every kind the
  * nodes say: tests/e2e/cases_pattern.py.
  */
 #include <stdarg.h>
@@ -279,7 +279,7 @@ static void test_sizes(void **state)
 	CHECK(UNDECIDED, "(X, Y) when X < Y; X =:= Y", cycle, other);
 }
 
-/* ---- what BPF tests ------------------------------------------------------------------------- */
+/* ---- what BPF tests -------------------------------------------------------------------------- */
 
 static unsigned int tests_of(struct fixture *t, const char *text, struct call_test *out)
 {

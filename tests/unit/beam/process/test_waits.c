@@ -155,7 +155,7 @@ static void check_none(struct world *w)
 	again(w);
 }
 
-/* ---- what is one ---------------------------------------------------------------------------- */
+/* ---- what is one ----------------------------------------------------------------------------- */
 
 static void test_calls(void **state)
 {
@@ -247,7 +247,7 @@ static void test_one_each(void **state)
 	leave(&w);
 }
 
-/* The one who is told to be suspended by that process; a ring of one node. */
+/* The one who is said to be suspended by that process; a ring of one node. */
 static void add_suspender(struct world *w, uint32_t from, uint64_t item)
 {
 	struct fakenode *f = w->t->f;
@@ -288,7 +288,7 @@ static void test_suspended(void **state)
 	leave(&w);
 }
 
-/* The same request is the same wait; a monitor that is no request is told apart. */
+/* The same request is the same wait; a monitor that is no request is distinguished. */
 static void test_marks(void **state)
 {
 	struct fixture *t = *state;
@@ -360,7 +360,7 @@ static void test_timeouts(void **state)
 	leave(&w);
 }
 
-/* ---- what is none --------------------------------------------------------------------------- */
+/* ---- what is none ---------------------------------------------------------------------------- */
 
 static void test_no_request(void **state)
 {
@@ -418,7 +418,7 @@ static void test_states(void **state)
 	leave(&w);
 }
 
-/* ---- what is hostile ------------------------------------------------------------------------ */
+/* ---- what is hostile ------------------------------------------------------------------------- */
 
 static void test_unreadable(void **state)
 {

@@ -416,7 +416,7 @@ static void test_turns(void **state)
 	world_close(&w);
 }
 
-/* A stack that is not mapped is told as such, and its process keeps its time. */
+/* A stack that is not mapped is reported as such, and its process keeps its time. */
 static void test_unreadable(void **state)
 {
 	struct world w;

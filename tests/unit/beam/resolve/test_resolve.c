@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * From raw samples to stacks with names: the order of frames, what is dropped, what stands for
- * what, what cannot be told, and what is refused.
+ * what, what cannot be known, and what is refused.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static int close_test(void **state)
 	return 0;
 }
 
-/* ---- Erlang stacks -------------------------------------------------------------------------- */
+/* ---- Erlang stacks --------------------------------------------------------------------------- */
 
 static void test_order(void **state)
 {
@@ -167,7 +167,7 @@ static void test_deepest(void **state)
 			 EBEAM_KERNEL_FRAMES + EBEAM_LEAF_FRAMES + EBEAM_ROOT_FRAMES + 2);
 }
 
-/* ---- words that are no frames, frames without names ----------------------------------------- */
+/* ---- words that are no frames, frames without names ------------------------------------------ */
 
 static void test_dropped_words(void **state)
 {
@@ -231,7 +231,7 @@ static void test_unresolved(void **state)
 		   SAMPLE_STATUS_UNRESOLVED);
 }
 
-/* ---- C code called from JIT code ------------------------------------------------------------ */
+/* ---- C code called from JIT code ------------------------------------------------------------- */
 
 /* In C, called from a fragment that b/2 called. */
 static void sample_in_c(struct fix *x, union fix_sample *s, const char *fragment)
@@ -371,7 +371,7 @@ static void test_garbage_collection(void **state)
 		   SAMPLE_GC, SAMPLE_STATUS_COMPLETE);
 }
 
-/* ---- dirty schedulers ----------------------------------------------------------------------- */
+/* ---- dirty schedulers ------------------------------------------------------------------------ */
 
 static void test_dirty_calls(void **state)
 {
@@ -411,7 +411,7 @@ static void test_dirty_calls(void **state)
 		   SAMPLE_SCHEDULER, SAMPLE_STATUS_COMPLETE);
 }
 
-/* ---- kernel, states ------------------------------------------------------------------------- */
+/* ---- kernel, states -------------------------------------------------------------------------- */
 
 static void test_kernel_frames(void **state)
 {
@@ -463,7 +463,7 @@ static void test_states(void **state)
 		   "state [poll]; native test_resolve:helper_of_the_vm; kernel entry_SYSCALL_64; "
 		   "kernel do_epoll_wait",
 		   SAMPLE_POLL, SAMPLE_STATUS_COMPLETE);
-	/* A process that could not be read has no frames, and that is told. */
+	/* A process that could not be read has no frames, and that is reported. */
 	fix_sample(x, &s);
 	s.rec.place = PLACE_OTHER;
 	s.rec.user_ip = 0;
@@ -471,7 +471,7 @@ static void test_states(void **state)
 	fix_assert(x, &s, "state [scheduler]", SAMPLE_SCHEDULER, SAMPLE_STATUS_STACK_UNREADABLE);
 }
 
-/* ---- malformed, faults ---------------------------------------------------------------------- */
+/* ---- malformed, faults ----------------------------------------------------------------------- */
 
 static void test_malformed(void **state)
 {

@@ -38,7 +38,7 @@ static int close_test(void **state)
 	return 0;
 }
 
-/* ---- processes ------------------------------------------------------------------------------ */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static void tell(struct fix *x, const struct rec_raw_process *raw)
 {
@@ -167,7 +167,7 @@ static void test_odd_initial_calls(void **state)
 	assert_null(process_of_sample(x, 0));
 }
 
-/* ---- labels --------------------------------------------------------------------------------- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 /* The process in memory, with one slot in its dictionary, that of '$process_label'. */
 struct labelled {
@@ -254,7 +254,7 @@ static void test_label_that_moved(void **state)
 	assert_label(x, &p, "{worker,[17,second]}");
 }
 
-/* Where it cannot be had any more, only what the record holds is told. */
+/* Where it cannot be had any more, only what the record holds is reported. */
 static void test_label_that_is_gone(void **state)
 {
 	struct fix *x = *state;
@@ -301,7 +301,7 @@ static void test_label_that_was_not_copied(void **state)
 	assert_label(x, &p, "...");
 }
 
-/* ---- threads -------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 struct named_thread {
 	const char *name;
@@ -392,7 +392,7 @@ static void test_threads(void **state)
 	assert_int_equal(thread_of(x, &s)->type, THREAD_OTHER);
 }
 
-/* ---- code ----------------------------------------------------------------------------------- */
+/* ---- code ------------------------------------------------------------------------------------ */
 
 static void load_function(struct fix *x, raddr entry, const char *module, const char *function,
 			  raddr start)
@@ -501,7 +501,7 @@ static void test_names_of_code(void **state)
 	}
 }
 
-/* ---- mappings ------------------------------------------------------------------------------- */
+/* ---- mappings -------------------------------------------------------------------------------- */
 
 static void test_ranges(void **state)
 {
@@ -518,7 +518,7 @@ static void test_ranges(void **state)
 	assert_int_equal(beam_resolver_code_ranges(x->r, ranges, 0, &fragments), 0);
 	load_function(x, 0x100, "near", "near:f/0", x->base + FIX_UNKNOWN);
 	assert_false(beam_resolver_ranges_changed(x->r));
-	/* Code in another mapping: the probes must be told. */
+	/* Code in another mapping: the probes must be configured. */
 	p = mmap(NULL, 3 * 0x10000, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(p != MAP_FAILED);
 	assert_int_equal(mprotect((char *)p + 0x10000, 0x10000, PROT_READ | PROT_EXEC), 0);

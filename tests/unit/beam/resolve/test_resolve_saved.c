@@ -167,7 +167,7 @@ static void test_impossible_copies(void **state)
 #undef REFUSED
 }
 
-/* In a fragment the first words are return addresses of any alignment, told by where they lie. */
+/* In a fragment the first words are return addresses of any alignment, known by where they lie. */
 static void test_fragment(void **state)
 {
 	struct saved_test *t = *state;

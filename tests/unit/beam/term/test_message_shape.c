@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shapes of messages: what stays of a term, what becomes `_`, how they are counted and told apart;
- * terms that cannot be read, and tuples of every length. */
+/* Shapes of messages: what stays of a term, what becomes `_`, how they are counted and
+ * distinguished; terms that cannot be read, and tuples of every length. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static void check_same(struct fixture *t, const uint64_t *terms, size_t nr, cons
 #define CHECK(t, text, ...)                                                                        \
 	check_same(t, (uint64_t[]){__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / 8, text)
 
-/* ---- what stays ----------------------------------------------------------------------------- */
+/* ---- what stays ------------------------------------------------------------------------------ */
 
 static void test_tuples(void **state)
 {
@@ -101,7 +101,7 @@ static void test_no_room(void **state)
 	      TUPLE(t, wide, wide, wide, wide, wide, wide, wide, b));
 }
 
-/* ---- what is hostile ------------------------------------------------------------------------ */
+/* ---- what is hostile ------------------------------------------------------------------------- */
 
 static void test_unreadable(void **state)
 {
@@ -172,7 +172,7 @@ static void test_faults(void **state)
 	t->r.mem = whole;
 }
 
-/* ---- the table ------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void test_counts(void **state)
 {

@@ -184,7 +184,7 @@ static void the_end_of_the_process_ends_it(void **state)
 	loop_close(l);
 }
 
-/* ---- signals, in children ----------------------------------------------------------------- */
+/* ---- signals, in children -------------------------------------------------------------------- */
 
 /* Tells the parent that it has got somewhere. */
 static void tell(int fd, char what)
@@ -251,11 +251,11 @@ static int hang(void *ctx, struct error *err)
 	return error_set(err, ERROR_KIND_FAILED, -EINTR, "pause");
 }
 
-static int told_before_end;
+static int open_before_end;
 
 static void put_back(void)
 {
-	tell(told_before_end, 'p');
+	tell(open_before_end, 'p');
 }
 
 static void child_with_hanging_callback(int fd)
@@ -264,7 +264,7 @@ static void child_with_hanging_callback(int fd)
 	struct loop *l;
 
 	signals_setup();
-	told_before_end = fd;
+	open_before_end = fd;
 	signals_before_end(put_back);
 	if (loop_open(&l, &err) || loop_add_timer(l, MS, hang, &fd, &err))
 		_exit(97);

@@ -34,7 +34,7 @@ static void test_samples(void **state)
 		enum fault_state seen = k->find ? k->find() : FAULT_ABSENT;
 
 		assert_true(seen <= FAULT_PRESENT);
-		/* Who loses something is told what to do. */
+		/* Who loses something is shown what to do. */
 		assert_true(seen != FAULT_PRESENT || k->fix);
 		assert_true(!k->find || k->find() == seen);
 	}

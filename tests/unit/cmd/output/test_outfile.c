@@ -296,7 +296,7 @@ static void in_a_namespace(int (*as_it_should_be)(void))
 	assert_int_equal(status, 0);
 }
 
-/* Whether or not anything of it is left to flush at the end: the reason is told. */
+/* Whether or not anything of it is left to flush at the end: the reason is reported. */
 static int on_a_full_disk(void)
 {
 	static char bytes[100000], now[256];

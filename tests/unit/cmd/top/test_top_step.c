@@ -237,7 +237,7 @@ static void the_end_of_the_node_is_no_loss(void **state)
 	assert_int_equal(top_step(&t, &err), -ESRCH);
 	assert_int_equal(t.frame.state, TOP_EXITED);
 	assert_string_equal(t.samples_error, "");
-	assert_non_null(t.samples); /* what they told last stays */
+	assert_non_null(t.samples); /* what they showed last stays */
 	close_top(&t);
 }
 

@@ -11,14 +11,14 @@
 #include "lib/series.h"
 #include "model/diagnosis/diagnosis.h"
 
-static void expect(const struct diagnosis *d, const char *told)
+static void expect(const struct diagnosis *d, const char *reported)
 {
 	struct findings f;
 
 	findings_make(&f, d);
 	assert_int_equal(f.v.len, 1);
 	assert_string_equal(f.v.data[0].id, "busiest_process");
-	assert_string_equal(f.v.data[0].evidence.data[1], told);
+	assert_string_equal(f.v.data[0].evidence.data[1], reported);
 	findings_free(&f);
 }
 

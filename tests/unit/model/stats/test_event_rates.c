@@ -181,7 +181,7 @@ static void test_sampled(void **state)
 	assert_string_equal(m.why, "over --max-overhead even as samples");
 }
 
-/* What was watched of the interval in which a kind is dropped counts; why it is, is told. */
+/* What was watched of the interval in which a kind is dropped counts; why it is, is reported. */
 static void test_dropped(void **state)
 {
 	struct event_rates r;

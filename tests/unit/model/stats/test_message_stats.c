@@ -168,7 +168,7 @@ static void mailboxes(void **state)
 	assert_int_equal(box->max_len, 150);
 	assert_int_equal(box->received, 1);
 	assert_int_equal(x.m.received, 1);
-	/* Messages are sent by nobody that was seen, but none is told twice. */
+	/* Messages are sent by nobody that was seen, but none is reported twice. */
 	assert_int_equal(x.m.all.messages, 0);
 	/* The same process under another name is the same mailbox. */
 	a = eventfix_process(&x.f, 1, "named", 0);
@@ -265,7 +265,7 @@ static void queued_only(void **state)
 		assert_int_equal(pair(&x, "<0.2.0>", "a")->n.messages, MESSAGE_UNDECIDED_MAX + 10);
 		close_all(&x);
 	}
-	/* What was left open is told by message_send. */
+	/* What was left open is reported by message_send. */
 	open_by(&x, PROCESS_GROUP_NAME);
 	a = eventfix_process(&x.f, 1, "a", 0);
 	b = eventfix_process(&x.f, 2, "b", 0);

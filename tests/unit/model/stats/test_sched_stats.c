@@ -529,7 +529,8 @@ static void was_long(struct fixture *f, uint64_t ts_ns, uint32_t thread, uint32_
 	sched_stats_take(&f->s, EVENT_LONG_SCHEDULE, &ev);
 }
 
-/* What is told of a group has the long slices that watching saw and no process_scheduled told. */
+/* What is reported of a group has the long slices that watching saw and no process_scheduled
+ * reported. */
 static void long_slices_of_groups(void **state)
 {
 	struct fixture *f = *state;
@@ -546,7 +547,7 @@ static void long_slices_of_groups(void **state)
 	was_long(f, START + 9000, f->normal, 0, 4000, EVENT_UNKNOWN, 10); /* a port's */
 	a = &f->s.counts.data[1];
 	b = &f->s.counts.data[2];
-	/* Nothing else told of the one that was cut. */
+	/* Nothing else reported the one that was cut. */
 	assert_int_equal(a->slices, 2);
 	assert_int_equal(a->time_ns, 3700);
 	assert_int_equal(a->dirty_ns, 3000);

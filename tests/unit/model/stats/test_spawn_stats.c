@@ -163,7 +163,7 @@ static void lives(void **state)
 	close_all(&x);
 }
 
-/* What a process of proc_lib runs is told when it has a name, or exits. */
+/* What a process of proc_lib runs is reported when it has a name, or exits. */
 static void known_later(void **state)
 {
 	struct fixture x;
@@ -192,7 +192,7 @@ static void known_later(void **state)
 	assert_int_equal(x.s.unregistered, 1);
 	assert_int_equal(x.s.names.data[1].registered, 1);
 	assert_int_equal(x.s.all.crashed, 0);
-	/* Across an interval nothing that was told before is taken back. */
+	/* Across an interval nothing that was reported before is taken back. */
 	spawned(&x, early, sup, init_p);
 	spawn_stats_restart(&x.s);
 	exited(&x, late, "shutdown");

@@ -305,8 +305,8 @@ static void c_functions(void **state)
 	assert_int_equal(call_pairs_unseen(pairs), 3);
 }
 
-/* One that was told while the probes went, and ended without them; then one that a pattern does not
- * mean ends at the same height. */
+/* One that was reported while the probes went, and ended without them; then one that a pattern does
+ * not mean ends at the same height. */
 static void c_functions_come_and_go(void **state)
 {
 	(void)state;
@@ -354,7 +354,7 @@ static void blind(void **state)
 	assert_int_equal(call_pairs_unseen(pairs), 3);
 }
 
-/* Without exceptions a call that raised and the next one cannot be told from tail calls. */
+/* Without exceptions a call that raised and the next one cannot be known from tail calls. */
 static void only_the_last(void **state)
 {
 	(void)state;

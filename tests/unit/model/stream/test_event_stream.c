@@ -85,7 +85,7 @@ static void facts_of_a_recording(void **state)
 	enrich_add_meta(f->enrich, "watched", "long_gc process_spawn what_we_do_not_know ");
 	enrich_add_meta(f->enrich, "unprobed", "long_gc ");
 	enrich_add_meta(f->enrich, "something else", "x");
-	assert_true(f->stream.watched == (1ull << NR_EVENT_KINDS) - 1); /* not told yet */
+	assert_true(f->stream.watched == (1ull << NR_EVENT_KINDS) - 1); /* not reported yet */
 	enrich_add_counter(f->enrich, COUNTER_EVENTS_LOST, 7, 1);
 	enrich_add_counter(f->enrich, COUNTER_EVENTS_LOST, 9, 2);
 	enrich_add_end(f->enrich, 3);
@@ -228,7 +228,7 @@ static void shares_of_spans(void **state)
 	assert_true(coverage_share(c, kind) == 0.25);
 	assert_true(coverage_share(c, EVENT_MESSAGE_RECEIVE) == 1);
 	coverage_mark(c);
-	/* Off until half of the third is done, then on again: nothing of that is told twice. */
+	/* Off until half of the third is done, then on again: nothing of that is reported twice. */
 	add_work(f, kind, COVERAGE_ON, 1150000, 125000, 1750);
 	add_work(f, NR_EVENT_KINDS, COVERAGE_ON, 1200000, 0, 2000);
 	assert_true(coverage_share(c, kind) == 0.5);
@@ -245,7 +245,7 @@ static void shares_of_spans(void **state)
 	assert_true(coverage_watched(c, EVENT_MESSAGE_RECEIVE));
 	assert_true(coverage_share(c, kind) == coverage_share_total(c, kind));
 	assert_true(coverage_share(c, EVENT_MESSAGE_RECEIVE) == 1);
-	/* Less work than was told before, and less missed: nothing wraps. */
+	/* Less work than was reported before, and less missed: nothing wraps. */
 	add_work(f, kind, COVERAGE_ON, 5, 5, 5000);
 	assert_true(coverage_share(c, kind) > 0 && coverage_share(c, kind) <= 1);
 }

@@ -32,7 +32,7 @@ static void private_stacks(void **unused)
 	assert_true(kernel_uses_private_stack(private_code, 28));
 }
 
-/* What is no program has no stack that could be told. */
+/* What is no program has no stack that could be known. */
 static void no_program(void **unused)
 {
 	(void)unused;

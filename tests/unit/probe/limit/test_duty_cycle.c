@@ -22,7 +22,7 @@
 #define GROUPS	   8
 #define MOST_CALLS 100000
 
-enum call { PLACE, LISTEN, MUTE, OFF, PAUSE };
+enum call { PLACE, ENABLE, DISABLE, OFF, PAUSE };
 
 struct world {
 	/* What it is like. */
@@ -54,8 +54,8 @@ struct world {
 		unsigned int group;
 		struct controller_change change;
 		double at;
-	} told[MOST_CALLS];
-	unsigned int nr_told;
+	} reported[MOST_CALLS];
+	unsigned int nr_reported;
 
 	struct duty_cycle cycle;
 };
@@ -154,7 +154,7 @@ static void op_enable(void *arg, unsigned int i)
 {
 	struct world *w = arg;
 
-	called(w, LISTEN, i);
+	called(w, ENABLE, i);
 	assert_true(w->groups[i].placed);
 	w->groups[i].enabled = true;
 }
@@ -163,7 +163,7 @@ static void op_disable(void *arg, unsigned int i)
 {
 	struct world *w = arg;
 
-	called(w, MUTE, i);
+	called(w, DISABLE, i);
 	w->groups[i].enabled = false;
 }
 
@@ -226,12 +226,12 @@ static void op_tell(void *arg, unsigned int group, struct controller_change *cha
 {
 	struct world *w = arg;
 
-	assert_true(w->nr_told < MOST_CALLS);
-	if (w->nr_told)
-		assert_true(change->ts_ns >= w->told[w->nr_told - 1].change.ts_ns);
-	w->told[w->nr_told].group = group;
-	w->told[w->nr_told].change = *change;
-	w->told[w->nr_told++].at = w->now;
+	assert_true(w->nr_reported < MOST_CALLS);
+	if (w->nr_reported)
+		assert_true(change->ts_ns >= w->reported[w->nr_reported - 1].change.ts_ns);
+	w->reported[w->nr_reported].group = group;
+	w->reported[w->nr_reported].change = *change;
+	w->reported[w->nr_reported++].at = w->now;
 }
 
 static const struct duty_cycle_ops ops = {
@@ -298,11 +298,11 @@ static double first_call(const struct world *w, enum call call, unsigned int gro
 	return -1;
 }
 
-static const struct controller_change *last_told(const struct world *w, unsigned int group)
+static const struct controller_change *last_reported(const struct world *w, unsigned int group)
 {
-	for (unsigned int i = w->nr_told; i-- > 0;) {
-		if (w->told[i].group == group)
-			return &w->told[i].change;
+	for (unsigned int i = w->nr_reported; i-- > 0;) {
+		if (w->reported[i].group == group)
+			return &w->reported[i].change;
 	}
 	return NULL;
 }
@@ -326,7 +326,7 @@ static const struct world storm = {.unit_ns = 900,
 /* The budget is kept, in truth: and what the closing line says is that. */
 static void keep(struct world *w, double least_percent)
 {
-	double spent, switched, node, told_spent, told_own;
+	double spent, switched, node, reported_spent, reported_own;
 	struct error err;
 
 	assert_int_equal(duty_cycle_begin(&w->cycle, &err), 0);
@@ -334,17 +334,17 @@ static void keep(struct world *w, double least_percent)
 	spent = w->spent;
 	switched = w->switch_ns;
 	node = w->node_ns;
-	told_spent = w->cycle.account.total.spent_ns;
-	told_own = w->cycle.account.total.own_ns;
+	reported_spent = w->cycle.account.total.spent_ns;
+	reported_own = w->cycle.account.total.own_ns;
 	run(w, 60);
 	spent = w->spent - spent;
 	switched = w->switch_ns - switched;
 	node = w->node_ns - node;
-	told_spent = w->cycle.account.total.spent_ns - told_spent;
-	told_own = w->cycle.account.total.own_ns - told_own;
+	reported_spent = w->cycle.account.total.spent_ns - reported_spent;
+	reported_own = w->cycle.account.total.own_ns - reported_own;
 	assert_in(100 * (spent + switched) / (node - spent), least_percent, 1.05, "spent");
-	assert_in(told_spent / (spent + switched), 0.95, 1.1, "told of what was spent");
-	assert_in(told_own / (node - spent), 0.99, 1.01, "told of what the node used");
+	assert_in(reported_spent / (spent + switched), 0.95, 1.1, "reported, of what was spent");
+	assert_in(reported_own / (node - spent), 0.99, 1.01, "reported, of what the node used");
 	assert_true(w->cycle.budget.sources[0].sampled);
 	assert_int_equal(w->nr_waits, 0);
 }
@@ -401,7 +401,7 @@ static void test_rate(void **state)
 	duty_cycle_init(&w->cycle, &ops, w, &config);
 	assert_int_equal(duty_cycle_begin(&w->cycle, &err), 0);
 	run(w, 10);
-	assert_int_equal(nr_calls(w, OFF, 0) + nr_calls(w, MUTE, 0), 0);
+	assert_int_equal(nr_calls(w, OFF, 0) + nr_calls(w, DISABLE, 0), 0);
 	assert_in(w->groups[0].seen / w->units, 0.999, 1, "seen of a few");
 
 	w->unit_ns = 5000;
@@ -414,7 +414,7 @@ static void test_rate(void **state)
 	assert_true(w->cycle.budget.sources[0].sampled);
 }
 
-/* The share that is told is that of the events that were seen; also of what the node did. */
+/* The share that is reported is that of the events that were seen; also of what the node did. */
 static void test_share(void **state)
 {
 	struct world *w = world_of(&storm, false, false);
@@ -425,7 +425,7 @@ static void test_share(void **state)
 	run(w, 30);
 	duty_cycle_end(&w->cycle);
 	for (unsigned int i = 0; i < 3; i++) {
-		const struct controller_change *c = last_told(w, i);
+		const struct controller_change *c = last_reported(w, i);
 		double share = w->groups[i].seen / w->units;
 
 		assert_non_null(c);
@@ -433,7 +433,7 @@ static void test_share(void **state)
 		assert_in(1 - (double)c->missed / (double)c->work, share * 0.97, share * 1.03,
 			  "what was missed");
 	}
-	assert_null(last_told(w, 3));
+	assert_null(last_reported(w, 3));
 }
 
 /* All that is to go is disabled before the first of it is detached, and reported with that time. */
@@ -449,7 +449,7 @@ static void test_disable_first(void **state)
 	for (unsigned int i = 0; i < w->nr_calls; i++) {
 		bool is_off = w->calls[i].call == OFF;
 
-		if (w->calls[i].call == MUTE)
+		if (w->calls[i].call == DISABLE)
 			disabled++;
 		else if (!is_off)
 			assert_int_equal(disabled, 0);
@@ -463,19 +463,19 @@ static void test_disable_first(void **state)
 		}
 	}
 	assert_true(checked > 0);
-	for (unsigned int i = 0; i < w->nr_told; i++) {
-		const struct controller_change *c = &w->told[i].change;
+	for (unsigned int i = 0; i < w->nr_reported; i++) {
+		const struct controller_change *c = &w->reported[i].change;
 
-		if (w->told[i].group == DUTY_CYCLE_NO_GROUP || c->state != COVERAGE_OFF)
+		if (w->reported[i].group == DUTY_CYCLE_NO_GROUP || c->state != COVERAGE_OFF)
 			continue;
 		assert_true((double)c->ts_ns ==
-			    first_call(w, MUTE, w->told[i].group, (double)c->ts_ns));
-		assert_true(w->told[i].at == (double)c->ts_ns);
+			    first_call(w, DISABLE, w->reported[i].group, (double)c->ts_ns));
+		assert_true(w->reported[i].at == (double)c->ts_ns);
 	}
 }
 
-/* Perf events stay for long.  That one is off is told at once; what is still on is watched all the
- * same; and what is to be on waits until they are gone. */
+/* Perf events stay for long.  That one is off is reported at once; what is still on is watched all
+ * the same; and what is to be on waits until they are gone. */
 static void test_perf(void **state)
 {
 	struct world like = storm, *w;
@@ -492,12 +492,12 @@ static void test_perf(void **state)
 	while (first_call(w, OFF, 0, 0) < 0)
 		run(w, 0.001);
 	first = first_call(w, OFF, 0, 0);
-	assert_int_equal(last_told(w, 0)->state, COVERAGE_OFF);
-	assert_true((double)last_told(w, 0)->ts_ns <= first);
+	assert_int_equal(last_reported(w, 0)->state, COVERAGE_OFF);
+	assert_true((double)last_reported(w, 0)->ts_ns <= first);
 	/* Another storm begins. */
 	w->hits_of_unit[1] = 2;
 	run(w, 0.1);
-	assert_int_equal(last_told(w, 1)->state, COVERAGE_OFF);
+	assert_int_equal(last_reported(w, 1)->state, COVERAGE_OFF);
 	second = first_call(w, OFF, 1, 0);
 	assert_in(second - first, 0, 100 * MS, "until the other was off");
 	assert_true(op_is_closing(w));
@@ -534,7 +534,7 @@ static void test_begin_perf(void **state)
 	assert_int_equal(w->nr_waits, 0);
 	assert_in(w->now - begun, 300 * MS, 400 * MS, "until all were gone");
 	spent = w->cycle.account.total.spent_ns;
-	assert_in(spent / w->spent, 0.95, 1.1, "told of what was spent");
+	assert_in(spent / w->spent, 0.95, 1.1, "reported, of what was spent");
 	/* It is to end while it waits. */
 	like.nr_pauses = 5;
 	w = world_of(&like, true, false);
@@ -569,8 +569,8 @@ static void test_pauses(void **state)
 	assert_int_equal(nr_calls(w, PLACE, GROUPS - 1), 0);
 }
 
-/* What cannot be placed is tried less and less often, then it is dropped and that is told; others
- * are not kept waiting by it, nor is the budget. */
+/* What cannot be placed is tried less and less often, then it is dropped and that is reported;
+ * others are not kept waiting by it, nor is the budget. */
 static void test_failures(void **state)
 {
 	struct world *w = world_of(&storm, false, false);
@@ -587,16 +587,16 @@ static void test_failures(void **state)
 	w->place_rc[0] = -EMFILE;
 	run(w, 1);
 	assert_true(nr_calls(w, PLACE, 0) - before <= 4);
-	assert_int_equal(last_told(w, 0)->state, COVERAGE_OFF);
+	assert_int_equal(last_reported(w, 0)->state, COVERAGE_OFF);
 	run(w, 30);
 	assert_int_equal(nr_calls(w, PLACE, 0) - before, 5);
-	assert_int_equal(last_told(w, 0)->state, COVERAGE_FAILED);
+	assert_int_equal(last_reported(w, 0)->state, COVERAGE_FAILED);
 	assert_true(w->cycle.account.total.spent_ns - spent >= w->switch_ns - switched);
 	/* Others go on. */
 	tries = nr_calls(w, PLACE, 0);
-	before = nr_calls(w, LISTEN, 1);
+	before = nr_calls(w, ENABLE, 1);
 	run(w, 10);
-	assert_true(nr_calls(w, LISTEN, 1) - before > 3);
+	assert_true(nr_calls(w, ENABLE, 1) - before > 3);
 	assert_int_equal(nr_calls(w, PLACE, 0), tries);
 }
 
@@ -613,14 +613,14 @@ static void test_recovers(void **state)
 	w->place_rc[0] = -EMFILE;
 	run(w, 1);
 	w->place_rc[0] = 0;
-	before = nr_calls(w, LISTEN, 0);
+	before = nr_calls(w, ENABLE, 0);
 	run(w, 20);
-	assert_true(nr_calls(w, LISTEN, 0) > before + 3);
+	assert_true(nr_calls(w, ENABLE, 0) > before + 3);
 	w->place_rc[0] = w->place_rc[1] = w->place_rc[2] = -ESRCH;
 	before = nr_calls(w, PLACE, 0);
 	run(w, 60);
 	assert_in(nr_calls(w, PLACE, 0) - before, 20, 260, "tries");
-	assert_int_equal(last_told(w, 0)->state, COVERAGE_OFF);
+	assert_int_equal(last_reported(w, 0)->state, COVERAGE_OFF);
 }
 
 /* It could not even be placed in the beginning: that ends the run. */
@@ -633,7 +633,7 @@ static void test_begin_fails(void **state)
 	like.place_rc[2] = -EPERM;
 	w = world_of(&like, false, false);
 	assert_int_equal(duty_cycle_begin(&w->cycle, &err), -EPERM);
-	assert_int_equal(w->nr_told, 0);
+	assert_int_equal(w->nr_reported, 0);
 }
 
 static const struct CMUnitTest tests[] = {
