@@ -86,43 +86,38 @@ static void add_count(struct strbuf *out, uint64_t n, const void *ctx)
 	cell_count(out, units_scale(n, ((const struct cells *)ctx)->scale));
 }
 
-static void add_words(struct strbuf *out, uint64_t words)
+static double known(uint64_t n)
 {
-	if (words != EVENT_UNKNOWN)
-		cell_count(out, words);
+	return n == EVENT_UNKNOWN ? NAN : (double)n;
 }
 
-#define COLUMN(name, value, cell) GROUP_COLUMN(gc_count, name, value, cell)
+#define VALUE(name, value) GROUP_VALUE(name, gc_count, cells, value)
 
-COLUMN(minor, c->minor, add_count(out, v, ctx))
-COLUMN(major, c->major, add_count(out, v, ctx))
-COLUMN(dirty, c->dirty, add_count(out, v, ctx))
-COLUMN(total, c->estimate_ns, cell_ns(out, v))
-COLUMN(max, c->max_ns, cell_ns(out, v))
-COLUMN(mean, mean_ns(c), cell_ns(out, v))
-COLUMN(reclaimed, words_reclaimed(c), v == EVENT_UNKNOWN ? (void)0 : add_count(out, v, ctx))
-COLUMN(heap_after, heap_after(c), add_words(out, v))
-COLUMN(heap, c->heap, add_words(out, v))
-COLUMN(old_heap, c->old_heap, add_words(out, v))
-COLUMN(max_heap, c->max_heap, add_words(out, v))
+VALUE(minor, units_scale(c->minor, ctx->scale))
+VALUE(major, units_scale(c->major, ctx->scale))
+VALUE(dirty, units_scale(c->dirty, ctx->scale))
+VALUE(total, c->estimate_ns)
+VALUE(longest, c->max_ns)
+VALUE(mean, mean_ns(c))
+VALUE(reclaimed,
+      words_reclaimed(c) == EVENT_UNKNOWN ? NAN : (double)units_scale(c->reclaimed, ctx->scale))
+VALUE(after, known(heap_after(c)))
+VALUE(heap, known(c->heap))
+VALUE(old_heap, known(c->old_heap))
+VALUE(max_heap, known(c->max_heap))
 
 static const struct table_column columns[] = {
-	{"minor", "MINOR", TABLE_RIGHT, .text = text_minor, .compare = compare_minor},
-	{"major", "MAJOR", TABLE_RIGHT, .text = text_major, .compare = compare_major},
-	{"dirty", "DIRTY", TABLE_RIGHT, .hidden = true, .text = text_dirty,
-	 .compare = compare_dirty},
-	{"total_ns", "TOTAL", TABLE_RIGHT, .text = text_total, .compare = compare_total},
-	{"max_ns", "MAX", TABLE_RIGHT, .text = text_max, .compare = compare_max},
-	{"mean_ns", "MEAN", TABLE_RIGHT, .text = text_mean, .compare = compare_mean},
-	{"reclaimed", "RECLAIMED", TABLE_RIGHT, .text = text_reclaimed,
-	 .compare = compare_reclaimed},
-	{"heap_after", "HEAP AFTER", TABLE_RIGHT, .text = text_heap_after,
-	 .compare = compare_heap_after},
-	{"heap", "HEAP", TABLE_RIGHT, .hidden = true, .text = text_heap, .compare = compare_heap},
-	{"old_heap", "OLD HEAP", TABLE_RIGHT, .hidden = true, .text = text_old_heap,
-	 .compare = compare_old_heap},
-	{"max_heap", "MAX HEAP", TABLE_RIGHT, .hidden = true, .text = text_max_heap,
-	 .compare = compare_max_heap},
+	{TABLE_NUMBER("minor", "MINOR", COUNT, minor)},
+	{TABLE_NUMBER("major", "MAJOR", COUNT, major)},
+	{TABLE_NUMBER("dirty", "DIRTY", COUNT, dirty), .hidden = true},
+	{TABLE_NUMBER("total_ns", "TOTAL", NS, total)},
+	{TABLE_NUMBER("max_ns", "MAX", NS, longest)},
+	{TABLE_NUMBER("mean_ns", "MEAN", NS, mean)},
+	{TABLE_NUMBER("reclaimed", "RECLAIMED", COUNT, reclaimed)},
+	{TABLE_NUMBER("heap_after", "HEAP AFTER", COUNT, after)},
+	{TABLE_NUMBER("heap", "HEAP", COUNT, heap), .hidden = true},
+	{TABLE_NUMBER("old_heap", "OLD HEAP", COUNT, old_heap), .hidden = true},
+	{TABLE_NUMBER("max_heap", "MAX HEAP", COUNT, max_heap), .hidden = true},
 	{"group", "WHOSE", .text = group_row_text},
 	{"name", "NAME", .hidden = true, .text = group_row_name},
 	{0},

@@ -17,6 +17,8 @@ void group_rows_add(struct group_rows *r, const struct process_groups *groups, u
 int group_rows_order(struct group_rows *r, const struct table_column *columns, const void *ctx,
 		     const char *sort, const struct options *o, bool color, struct error *err)
 {
+	for (size_t i = 0; i < r->v.len; i++)
+		r->v.data[i].ctx = ctx;
 	r->table = (struct table){
 		.columns = columns,
 		.rows = r->v.data,

@@ -12,6 +12,7 @@
 struct group_row {
 	const struct process_groups *groups;
 	const void *count; /* what the command's model counts of a group */
+	const void *ctx;   /* what the numbers of all rows need, such as a scale */
 	uint32_t group;
 };
 
@@ -25,7 +26,7 @@ struct group_rows {
 /* All borrowed. */
 void group_rows_add(struct group_rows *r, const struct process_groups *groups, uint32_t group,
 		    const void *count);
-/* As the options want them, else by `sort`; `ctx` is what cells get besides their row. */
+/* As the options want them, else by `sort`; `ctx` is what numbers and cells need besides. */
 int group_rows_order(struct group_rows *r, const struct table_column *columns, const void *ctx,
 		     const char *sort, const struct options *o, bool color, struct error *err);
 void group_rows_free(struct group_rows *r);
@@ -39,29 +40,15 @@ void group_row_json(struct jsonw *w, const struct group_row *r);
 void group_row_text(struct strbuf *out, const void *row, const void *ctx);
 void group_row_name(struct strbuf *out, const void *row, const void *ctx);
 
-/*
- * A column of numbers: `value` is one of `const struct type *c`, `cell` adds it as `v` to `out`,
- * with `ctx`.  Makes text_NAME() and compare_NAME(): largest first, UINT64_MAX (not known) last.
- */
-#define GROUP_COLUMN(type, name, value, cell)                                                      \
-	static uint64_t value_##name(const void *row)                                              \
+/* A number of a typed column: an expression of `c`, the group's count, and `ctx`; NAN = not known. */
+#define GROUP_VALUE(name, of_count, of_ctx, value)                                                 \
+	static double name(const void *row)                                                        \
 	{                                                                                          \
-		const struct type *c = ((const struct group_row *)row)->count;                     \
-                                                                                                   \
-		return value;                                                                      \
-	}                                                                                          \
-	static void text_##name(struct strbuf *out, const void *row, const void *ctx)              \
-	{                                                                                          \
-		uint64_t v = value_##name(row);                                                    \
+		const struct of_count *c = ((const struct group_row *)row)->count;                 \
+		const struct of_ctx *ctx = ((const struct group_row *)row)->ctx;                   \
                                                                                                    \
 		UNUSED(ctx);                                                                       \
-		cell;                                                                              \
-	}                                                                                          \
-	static int compare_##name(const void *a, const void *b)                                    \
-	{                                                                                          \
-		uint64_t x = value_##name(a) + 1, y = value_##name(b) + 1;                         \
-                                                                                                   \
-		return (x < y) - (x > y);                                                          \
+		return (double)(value);                                                            \
 	}
 
 #endif

@@ -15,7 +15,8 @@ struct msg {
 };
 
 struct msg_row {
-	uint32_t from, to; /* ends; UINT32_MAX = any */
+	const struct msg_view *view; /* for its numbers */
+	uint32_t from, to;	     /* ends; UINT32_MAX = any */
 	struct message_counts n;
 	double share;
 };

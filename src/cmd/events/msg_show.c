@@ -57,8 +57,8 @@ static void add_row(struct msg_view *v, uint32_t from, uint32_t to, const struct
 		    double share)
 {
 	if (n->messages)
-		v->rows[v->nr_rows++] =
-			(struct msg_row){.from = from, .to = to, .n = *n, .share = share};
+		v->rows[v->nr_rows++] = (struct msg_row){
+			.view = v, .from = from, .to = to, .n = *n, .share = share};
 }
 
 static void make_rows(struct msg_view *v, enum message_rows by)
@@ -158,39 +158,22 @@ static void make_boxes(struct msg_view *v, struct msg *m)
 #define VIEW(c) ((const struct msg_view *)(c))
 #define BOX(r)	(*(struct mailbox *const *)(r))
 
-static void col_messages(struct strbuf *out, const void *row, const void *ctx)
-{
-	UNUSED(ctx);
-	cell_count(out, units_of_share(ROW(row)->n.messages, ROW(row)->share));
-}
-
-static void col_rate(struct strbuf *out, const void *row, const void *ctx)
-{
-	cell_rate(out, msg_per_second(VIEW(ctx), (double)ROW(row)->n.messages / ROW(row)->share));
-}
-
 double msg_row_bytes(const struct msg_row *r)
 {
 	return 8.0 * (double)r->n.words / r->share;
 }
 
-static bool has_size(const struct message_counts *n)
+static double known_bytes(const struct msg_row *r)
 {
-	return n->unsized < n->messages;
+	return r->n.unsized < r->n.messages ? msg_row_bytes(r) : NAN;
 }
 
-static void col_bytes(struct strbuf *out, const void *row, const void *ctx)
-{
-	UNUSED(ctx);
-	if (has_size(&ROW(row)->n))
-		cell_bytes(out, msg_row_bytes(ROW(row)));
-}
+#define VALUE(name, value) TABLE_VALUE(name, struct msg_row, value)
 
-static void col_bytes_rate(struct strbuf *out, const void *row, const void *ctx)
-{
-	if (has_size(&ROW(row)->n))
-		cell_bytes(out, msg_per_second(VIEW(ctx), msg_row_bytes(ROW(row))));
-}
+VALUE(messages, units_of_share(r->n.messages, r->share))
+VALUE(message_rate, msg_per_second(r->view, (double)r->n.messages / r->share))
+VALUE(bytes, known_bytes(r))
+VALUE(byte_rate, msg_per_second(r->view, known_bytes(r)))
 
 static void col_from(struct strbuf *out, const void *row, const void *ctx)
 {
@@ -204,39 +187,19 @@ static void col_to(struct strbuf *out, const void *row, const void *ctx)
 		message_end_text(VIEW(ctx)->stats, ROW(row)->to, out);
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	double x = msg_row_bytes(a), y = msg_row_bytes(b);
+#define COUNT_COLUMNS                                                                              \
+	{TABLE_NUMBER("messages", "MESSAGES", COUNT, messages), .compare = most_first},            \
+		{TABLE_NUMBER("messages_per_s", "/S", RATE, message_rate), .compare = most_first}, \
+		{TABLE_NUMBER("bytes", "COPIED", BYTES, bytes)},                                   \
+	{                                                                                          \
+		TABLE_NUMBER("bytes_per_s", "COPIED/S", BYTES, byte_rate)                          \
+	}
+#define FROM_COLUMN "from", "FROM", .text = col_from
+#define TO_COLUMN   "to", "TO", .text = col_to
 
-	return x > y ? -1 : x < y;
-}
-
-static const struct table_column pair_columns[] = {
-	{"messages", "MESSAGES", TABLE_RIGHT, .text = col_messages, .compare = most_first},
-	{"messages_per_s", "/S", TABLE_RIGHT, .text = col_rate, .compare = most_first},
-	{"bytes", "COPIED", TABLE_RIGHT, .text = col_bytes, .compare = by_bytes},
-	{"bytes_per_s", "COPIED/S", TABLE_RIGHT, .text = col_bytes_rate, .compare = by_bytes},
-	{"from", "FROM", .text = col_from},
-	{"to", "TO", .text = col_to},
-	{0},
-};
-/* One side only. */
-static const struct table_column sender_columns[] = {
-	{"messages", "MESSAGES", TABLE_RIGHT, .text = col_messages, .compare = most_first},
-	{"messages_per_s", "/S", TABLE_RIGHT, .text = col_rate, .compare = most_first},
-	{"bytes", "COPIED", TABLE_RIGHT, .text = col_bytes, .compare = by_bytes},
-	{"bytes_per_s", "COPIED/S", TABLE_RIGHT, .text = col_bytes_rate, .compare = by_bytes},
-	{"from", "FROM", .text = col_from},
-	{0},
-};
-static const struct table_column receiver_columns[] = {
-	{"messages", "MESSAGES", TABLE_RIGHT, .text = col_messages, .compare = most_first},
-	{"messages_per_s", "/S", TABLE_RIGHT, .text = col_rate, .compare = most_first},
-	{"bytes", "COPIED", TABLE_RIGHT, .text = col_bytes, .compare = by_bytes},
-	{"bytes_per_s", "COPIED/S", TABLE_RIGHT, .text = col_bytes_rate, .compare = by_bytes},
-	{"to", "TO", .text = col_to},
-	{0},
-};
+static const struct table_column pair_columns[] = {COUNT_COLUMNS, {FROM_COLUMN}, {TO_COLUMN}, {0}};
+static const struct table_column sender_columns[] = {COUNT_COLUMNS, {FROM_COLUMN}, {0}};
+static const struct table_column receiver_columns[] = {COUNT_COLUMNS, {TO_COLUMN}, {0}};
 
 static const struct table_column *const columns_by[] = {
 	[MESSAGE_ROWS_PAIR] = pair_columns,

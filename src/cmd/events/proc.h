@@ -15,6 +15,7 @@ struct proc {
 };
 
 struct proc_row {
+	const struct proc_view *view; /* for its numbers */
 	uint32_t group;
 	struct spawn_row n;
 };

@@ -4,6 +4,7 @@
  * reason, names, lifetimes.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,14 +53,15 @@ static int most_first(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-static struct proc_row *make_rows(const struct spawn_row *rows, size_t nr, size_t *out)
+static struct proc_row *make_rows(const struct proc_view *v, const struct spawn_row *rows,
+				  size_t nr, size_t *out)
 {
 	struct proc_row *made = xcalloc(nr ? nr : 1, sizeof(*made));
 
 	*out = 0;
 	for (uint32_t i = 0; i < nr; i++) {
 		if (rows[i].spawned || rows[i].exited || rows[i].living)
-			made[(*out)++] = (struct proc_row){.group = i, .n = rows[i]};
+			made[(*out)++] = (struct proc_row){.view = v, .group = i, .n = rows[i]};
 	}
 	qsort(made, *out, sizeof(*made), most_first);
 	return made;
@@ -94,57 +96,20 @@ static void make_reasons(struct proc_view *v)
 #define VIEW(c)	  ((const struct proc_view *)(c))
 #define REASON(r) (*(const struct spawn_reason *const *)(r))
 
-static void add_scaled(struct strbuf *out, uint64_t n, double share)
-{
-	cell_count(out, units_of_share(n, share));
-}
-
 static void add_rate(struct strbuf *out, const struct proc_view *v, uint64_t n)
 {
 	cell_rate(out, units_rate((double)n, v->seconds));
 }
 
-static void col_spawned(struct strbuf *out, const void *row, const void *ctx)
-{
-	add_scaled(out, ROW(row)->spawned, VIEW(ctx)->spawn_share);
-}
+#define VALUE(name, value) TABLE_VALUE(name, struct proc_row, value)
 
-static void col_rate(struct strbuf *out, const void *row, const void *ctx)
-{
-	const struct proc_view *v = ctx;
-
-	add_rate(out, v, units_of_share(ROW(row)->spawned, v->spawn_share));
-}
-
-static void col_exited(struct strbuf *out, const void *row, const void *ctx)
-{
-	add_scaled(out, ROW(row)->exited, VIEW(ctx)->exit_share);
-}
-
-static void col_crashed(struct strbuf *out, const void *row, const void *ctx)
-{
-	add_scaled(out, ROW(row)->crashed, VIEW(ctx)->exit_share);
-}
-
-static void col_living(struct strbuf *out, const void *row, const void *ctx)
-{
-	if (proc_living_known(ctx))
-		cell_count(out, ROW(row)->living);
-}
-
-static void col_mean(struct strbuf *out, const void *row, const void *ctx)
-{
-	UNUSED(ctx);
-	if (ROW(row)->lifetimes)
-		cell_ns(out, (double)ROW(row)->lifetime_ns / (double)ROW(row)->lifetimes);
-}
-
-static void col_max(struct strbuf *out, const void *row, const void *ctx)
-{
-	UNUSED(ctx);
-	if (ROW(row)->lifetimes)
-		cell_ns(out, (double)ROW(row)->max_lifetime_ns);
-}
+VALUE(spawned, units_of_share(r->n.spawned, r->view->spawn_share))
+VALUE(spawn_rate, units_rate(spawned(r), r->view->seconds))
+VALUE(exited, units_of_share(r->n.exited, r->view->exit_share))
+VALUE(crashed, units_of_share(r->n.crashed, r->view->exit_share))
+VALUE(living, proc_living_known(r->view) ? (double)r->n.living : NAN)
+VALUE(mean_life, r->n.lifetimes ? (double)r->n.lifetime_ns / (double)r->n.lifetimes : NAN)
+VALUE(max_life, r->n.lifetimes ? (double)r->n.max_lifetime_ns : NAN)
 
 static void col_group(struct strbuf *out, const void *row, const void *ctx)
 {
@@ -162,71 +127,44 @@ static void col_last_crash(struct strbuf *out, const void *row, const void *ctx)
 		add_reason(out, VIEW(ctx)->stats->reasons.data[ROW(row)->reason].text);
 }
 
-#define COMPARE(name, member)                                                                      \
-	static int name(const void *a, const void *b)                                              \
-	{                                                                                          \
-		return ROW(a)->member > ROW(b)->member ? -1 : ROW(a)->member < ROW(b)->member;     \
-	}
-COMPARE(by_spawned, spawned)
-COMPARE(by_exited, exited)
-COMPARE(by_crashed, crashed)
-COMPARE(by_living, living)
-COMPARE(by_max, max_lifetime_ns)
-#undef COMPARE
-
-static int by_mean(const void *a, const void *b)
-{
-	double x = (double)ROW(a)->lifetime_ns / (double)MAX(ROW(a)->lifetimes, 1u);
-	double y = (double)ROW(b)->lifetime_ns / (double)MAX(ROW(b)->lifetimes, 1u);
-
-	return x > y ? -1 : x < y;
-}
-
 #define COUNT_COLUMNS                                                                              \
-	{"spawned", "SPAWNED", TABLE_RIGHT, .text = col_spawned, .compare = by_spawned},           \
-		{"spawned_per_s", "/S", TABLE_RIGHT, .text = col_rate, .compare = by_spawned},     \
-		{"exited", "EXITED", TABLE_RIGHT, .text = col_exited, .compare = by_exited},       \
-		{"crashed", "CRASHED", TABLE_RIGHT, .text = col_crashed, .compare = by_crashed},   \
-		{"living", "LIVING", TABLE_RIGHT, .text = col_living, .compare = by_living},       \
-		{"mean_lifetime_ns", "MEAN LIFE", TABLE_RIGHT, .text = col_mean,                   \
-		 .compare = by_mean},                                                              \
+	{TABLE_NUMBER("spawned", "SPAWNED", COUNT, spawned)},                                      \
+		{TABLE_NUMBER("spawned_per_s", "/S", RATE, spawn_rate)},                           \
+		{TABLE_NUMBER("exited", "EXITED", COUNT, exited)},                                 \
+		{TABLE_NUMBER("crashed", "CRASHED", COUNT, crashed)},                              \
+		{TABLE_NUMBER("living", "LIVING", COUNT, living)},                                 \
+		{TABLE_NUMBER("mean_lifetime_ns", "MEAN LIFE", NS, mean_life)},                    \
 	{                                                                                          \
-		"max_lifetime_ns", "MAX LIFE", TABLE_RIGHT, false, col_max, by_max                 \
+		TABLE_NUMBER("max_lifetime_ns", "MAX LIFE", NS, max_life)                          \
+	}
+#define CRASH_COLUMN "last_crash", "LAST CRASH", .text = col_last_crash
+
+/* The heading is that of the grouping. */
+#define COLUMNS_BY(heading)                                                                        \
+	{                                                                                          \
+		COUNT_COLUMNS, {"group", heading, .text = col_group},                              \
+			{CRASH_COLUMN, .hidden = true},                                            \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
 	}
 
-/* The last heading is that of the grouping. */
 static const struct table_column columns_by[NR_PROCESS_GROUP_BY][10] = {
-	[PROCESS_GROUP_NAME] = {COUNT_COLUMNS,
-				{"group", "NAME", .text = col_group},
-				{"last_crash", "LAST CRASH", .hidden = true,
-				 .text = col_last_crash},
-				{0}},
-	[PROCESS_GROUP_PROCESS] = {COUNT_COLUMNS,
-				   {"group", "PROCESS", .text = col_group},
-				   {"last_crash", "LAST CRASH", .hidden = true,
-				    .text = col_last_crash},
-				   {0}},
-	[PROCESS_GROUP_INITIAL_CALL] = {COUNT_COLUMNS,
-					{"group", "INITIAL CALL", .text = col_group},
-					{"last_crash", "LAST CRASH", .hidden = true,
-					 .text = col_last_crash},
-					{0}},
-	[PROCESS_GROUP_FUNCTION] = {COUNT_COLUMNS,
-				    {"group", "SPAWNED TO RUN", .text = col_group},
-				    {"last_crash", "LAST CRASH", .hidden = true,
-				     .text = col_last_crash},
-				    {0}},
+	[PROCESS_GROUP_NAME] = COLUMNS_BY("NAME"),
+	[PROCESS_GROUP_PROCESS] = COLUMNS_BY("PROCESS"),
+	[PROCESS_GROUP_INITIAL_CALL] = COLUMNS_BY("INITIAL CALL"),
+	[PROCESS_GROUP_FUNCTION] = COLUMNS_BY("SPAWNED TO RUN"),
 };
 static const struct table_column parent_columns[] = {
 	COUNT_COLUMNS,
 	{"parent", "PARENT", .text = col_group},
-	{"last_crash", "LAST CRASH", .text = col_last_crash},
+	{CRASH_COLUMN},
 	{0},
 };
 
 static void reason_exits(struct strbuf *out, const void *row, const void *ctx)
 {
-	add_scaled(out, REASON(row)->exits, VIEW(ctx)->exit_share);
+	cell_count(out, units_of_share(REASON(row)->exits, VIEW(ctx)->exit_share));
 }
 
 static void reason_rate(struct strbuf *out, const void *row, const void *ctx)
@@ -308,18 +246,18 @@ static void write_alarm(const struct proc_view *v, const struct proc_row *r, con
 	strbuf_addf(&line, "! %s ", what);
 	col_group(&line, r, v);
 	strbuf_addstr(&line, " started ");
-	col_spawned(&line, r, v);
+	cell_count(&line, (uint64_t)spawned(r));
 	strbuf_addstr(&line, " (");
-	col_rate(&line, r, v);
+	cell_rate(&line, spawn_rate(r));
 	strbuf_addstr(&line, "/s)");
 	if (r->n.crashed) {
 		strbuf_addstr(&line, ", ");
-		col_crashed(&line, r, v);
+		cell_count(&line, (uint64_t)crashed(r));
 		strbuf_addstr(&line, " of its processes crashed: ");
 		col_last_crash(&line, r, v);
 	} else if (r->n.lifetimes) {
 		strbuf_addstr(&line, " that lived for ");
-		col_mean(&line, r, v);
+		cell_ns(&line, mean_life(r));
 	}
 	if (proc_is_pile(v, &r->n)) {
 		strbuf_addstr(&line, ", ");
@@ -450,7 +388,7 @@ static int write_parents(const struct proc *p, struct proc_view *v, FILE *out, s
 		return 0;
 	for (size_t i = 0; i < v->nr_parents; i++)
 		unknown -= v->parents[i].n.exited;
-	add_scaled(&nr, unknown, v->exit_share);
+	cell_count(&nr, units_of_share(unknown, v->exit_share));
 	fprintf(out, "\nWho started them%s%s%s\n", unknown ? " (not seen of " : "",
 		unknown ? nr.buf : "", unknown ? " that exited)" : "");
 	strbuf_free(&nr);
@@ -547,8 +485,8 @@ int proc_show(struct proc *p, struct error *err)
 	event_run_span(p->run, &start_ns, &end_ns);
 	v.seconds = (double)(end_ns - start_ns) / 1e9;
 	v.width = render_width(event_run_target(p->run));
-	v.rows = make_rows(p->stats.rows.data, p->stats.rows.len, &v.nr_rows);
-	v.parents = make_rows(p->stats.by_parent.data, p->stats.by_parent.len, &v.nr_parents);
+	v.rows = make_rows(&v, p->stats.rows.data, p->stats.rows.len, &v.nr_rows);
+	v.parents = make_rows(&v, p->stats.by_parent.data, p->stats.by_parent.len, &v.nr_parents);
 	make_reasons(&v);
 	rc = p->ctx->opt.json ? proc_json(p, &v, err) : show_text(p, &v, err);
 	free(v.rows);

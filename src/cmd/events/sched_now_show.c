@@ -153,6 +153,11 @@ TEXT_COLUMN(wchan, wchan_of(r))
 TEXT_COLUMN(function_from, function_from_name(r->from))
 TEXT_COLUMN(holds_progress, holder_of(r))
 
+static double known(uint64_t n)
+{
+	return n == SCHED_NOW_UNKNOWN ? NAN : (double)n;
+}
+
 static void col_scheduler(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
@@ -220,13 +225,6 @@ static void col_os_tid(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addf(out, "%d", ROW(row)->os_tid);
 }
 
-static void col_run_queue(struct strbuf *out, const void *row, const void *ctx)
-{
-	UNUSED(ctx);
-	if (ROW(row)->one->now.run_queue != SCHED_NOW_UNKNOWN)
-		cell_count(out, ROW(row)->one->now.run_queue);
-}
-
 /* Of those that rest it is how they sleep. */
 static void col_native(struct strbuf *out, const void *row, const void *ctx)
 {
@@ -241,17 +239,11 @@ static void col_native(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addstr(out, " < ...");
 }
 
-#define NUMBER_ORDER(column, value)                                                                \
-	static int by_##column(const void *a, const void *b)                                       \
-	{                                                                                          \
-		uint64_t x = ROW(a)->value + 1, y = ROW(b)->value + 1; /* unknown: 0 */            \
-                                                                                                   \
-		return x > y ? -1 : x < y;                                                         \
-	}
+#define VALUE(name, value) TABLE_VALUE(name, struct now_row, value)
 
-NUMBER_ORDER(run_queue, one->now.run_queue)
-NUMBER_ORDER(at_least, at_least_ns)
-NUMBER_ORDER(at_most, at_most_ns)
+VALUE(run_queue, known(r->one->now.run_queue))
+VALUE(at_least, known(r->at_least_ns))
+VALUE(at_most, known(r->at_most_ns))
 
 static int by_scheduler(const void *a, const void *b)
 {
@@ -265,15 +257,7 @@ static int by_os_tid(const void *a, const void *b)
 	return ROW(a)->os_tid < ROW(b)->os_tid ? -1 : ROW(a)->os_tid > ROW(b)->os_tid;
 }
 
-static int by_on_cpu(const void *a, const void *b)
-{
-	return cell_by_number(ROW(a)->on_cpu, ROW(b)->on_cpu);
-}
-
-static int by_cpu_wait(const void *a, const void *b)
-{
-	return cell_by_number(ROW(a)->cpu_wait, ROW(b)->cpu_wait);
-}
+#define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct now_row, member)
 
 const struct table_column sched_now_columns[] = {
 	{"type", "SCHEDULER", .text = col_type},
@@ -284,13 +268,13 @@ const struct table_column sched_now_columns[] = {
 	{"registered_name", "NAME", .text = col_registered},
 	{"function", "FUNCTION", .text = col_function},
 	{"function_from", "FROM", .hidden = true, .text = col_function_from},
-	{"at_least_ns", "FOR", TABLE_RIGHT, .text = col_at_least, .compare = by_at_least},
-	{"at_most_ns", "AT MOST", TABLE_RIGHT, .text = col_at_most, .compare = by_at_most},
-	{"run_queue", "QUEUE", TABLE_RIGHT, .text = col_run_queue, .compare = by_run_queue},
+	{TABLE_NUMBER("at_least_ns", "FOR", NS, at_least), .text = col_at_least},
+	{TABLE_NUMBER("at_most_ns", "AT MOST", NS, at_most), .text = col_at_most},
+	{TABLE_NUMBER("run_queue", "QUEUE", COUNT, run_queue)},
 	{"os_tid", "OS TID", TABLE_RIGHT, .hidden = true, .text = col_os_tid, .compare = by_os_tid},
 	{"thread_state", "THREAD", .text = col_thread_state},
-	{"on_cpu", "ON CPU", TABLE_RIGHT, .text = col_on_cpu, .compare = by_on_cpu},
-	{"cpu_wait", "CPU WAIT", TABLE_RIGHT, .text = col_cpu_wait, .compare = by_cpu_wait},
+	{FIELD("on_cpu", "ON CPU", PERCENT, on_cpu), .text = col_on_cpu},
+	{FIELD("cpu_wait", "CPU WAIT", PERCENT, cpu_wait), .text = col_cpu_wait},
 	{"syscall", "SYSCALL", .text = col_syscall},
 	{"file", "FILE", .text = col_file},
 	{"wchan", "WCHAN", .hidden = true, .text = col_wchan},

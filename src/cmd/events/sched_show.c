@@ -33,11 +33,6 @@ static uint64_t mean_of(const struct shown_count *c)
 				   : mean(c->seen.time_ns - c->seen.unseen_ns, c->seen.slices);
 }
 
-static bool max_is_cut(const void *row)
-{
-	return ((const struct shown_count *)((const struct group_row *)row)->count)->seen.max_cut;
-}
-
 static void add_longest(struct strbuf *out, uint64_t ns, bool cut)
 {
 	strbuf_addstr(out, cut ? ">= " : "");
@@ -46,43 +41,38 @@ static void add_longest(struct strbuf *out, uint64_t ns, bool cut)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-#define SCALE(of)		  (((const struct sched_answer *)(of))->scale)
-#define TIME_SCALE(of)		  (((const struct sched_answer *)(of))->time_scale)
-#define COLUMN(name, value, cell) GROUP_COLUMN(shown_count, name, value, cell)
+#define VALUE(name, value) GROUP_VALUE(name, shown_count, sched_answer, value)
 
-COLUMN(time, c->time_ns, cell_ns(out, v))
-COLUMN(dirty, c->dirty_ns, cell_ns(out, v))
-COLUMN(slices, c->slices, sched_add_count(out, v, 1))
-COLUMN(mean, mean_of(c), cell_ns(out, v))
-COLUMN(max, c->seen.max_ns, add_longest(out, v, max_is_cut(row)))
-COLUMN(reductions, c->seen.reductions, sched_add_count(out, v, SCALE(ctx)))
-COLUMN(wait, c->seen.wait_ns, cell_ns(out, units_scale(v, TIME_SCALE(ctx))))
-COLUMN(mean_wait, mean(c->seen.wait_ns, c->seen.waits), cell_ns(out, v))
-COLUMN(max_wait, c->seen.max_wait_ns, cell_ns(out, v))
+VALUE(time_of, c->time_ns)
+VALUE(share, ctx->duration_ns ? (double)c->time_ns / (double)ctx->duration_ns : NAN)
+VALUE(dirty, c->dirty_ns)
+VALUE(slices, c->slices)
+VALUE(mean_time, mean_of(c))
+VALUE(longest, c->seen.max_ns)
+VALUE(reductions, units_scale(c->seen.reductions, ctx->scale))
+VALUE(waited, units_scale(c->seen.wait_ns, ctx->time_scale))
+VALUE(mean_wait, mean(c->seen.wait_ns, c->seen.waits))
+VALUE(max_wait, c->seen.max_wait_ns)
 
-static void text_share(struct strbuf *out, const void *row, const void *ctx)
+static void text_longest(struct strbuf *out, const void *row, const void *ctx)
 {
-	const struct sched_answer *a = ctx;
+	const struct shown_count *c = ((const struct group_row *)row)->count;
 
-	if (a->duration_ns)
-		sched_add_percent(out, 100 * (double)value_time(row) / (double)a->duration_ns);
+	UNUSED(ctx);
+	add_longest(out, c->seen.max_ns, c->seen.max_cut);
 }
 
 const struct table_column sched_columns[] = {
-	{"time_ns", "TIME", TABLE_RIGHT, .text = text_time, .compare = compare_time},
-	{"share", "SHARE", TABLE_RIGHT, .text = text_share, .compare = compare_time},
-	{"dirty_ns", "DIRTY", TABLE_RIGHT, .hidden = true, .text = text_dirty,
-	 .compare = compare_dirty},
-	{"slices", "SLICES", TABLE_RIGHT, .text = text_slices, .compare = compare_slices},
-	{"mean_ns", "MEAN", TABLE_RIGHT, .hidden = true, .text = text_mean,
-	 .compare = compare_mean},
-	{"max_ns", "MAX", TABLE_RIGHT, .text = text_max, .compare = compare_max},
-	{"reductions", "REDS", TABLE_RIGHT, .text = text_reductions, .compare = compare_reductions},
-	{"wait_ns", "WAITED", TABLE_RIGHT, .text = text_wait, .compare = compare_wait},
-	{"mean_wait_ns", "MEAN WAIT", TABLE_RIGHT, .hidden = true, .text = text_mean_wait,
-	 .compare = compare_mean_wait},
-	{"max_wait_ns", "MAX WAIT", TABLE_RIGHT, .text = text_max_wait,
-	 .compare = compare_max_wait},
+	{TABLE_NUMBER("time_ns", "TIME", NS, time_of)},
+	{TABLE_NUMBER("share", "SHARE", SHARE, share)},
+	{TABLE_NUMBER("dirty_ns", "DIRTY", NS, dirty), .hidden = true},
+	{TABLE_NUMBER("slices", "SLICES", COUNT, slices)},
+	{TABLE_NUMBER("mean_ns", "MEAN", NS, mean_time), .hidden = true},
+	{TABLE_NUMBER("max_ns", "MAX", NS, longest), .text = text_longest},
+	{TABLE_NUMBER("reductions", "REDS", COUNT, reductions)},
+	{TABLE_NUMBER("wait_ns", "WAITED", NS, waited)},
+	{TABLE_NUMBER("mean_wait_ns", "MEAN WAIT", NS, mean_wait), .hidden = true},
+	{TABLE_NUMBER("max_wait_ns", "MAX WAIT", NS, max_wait)},
 	{"group", "WHOSE", .text = group_row_text},
 	{"name", "NAME", .hidden = true, .text = group_row_name},
 	{0},

@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,30 +146,16 @@ static void col_flavor(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addstr(out, flavor(ROW(row)));
 }
 
-/* The columns of one number of struct beam_facts: the cell and the order, largest first. */
-#define NUMBER_COLUMN(member)                                                                      \
-	static void col_##member(struct strbuf *out, const void *row, const void *ctx)             \
-	{                                                                                          \
-		char buf[32];                                                                      \
-                                                                                                   \
-		(void)ctx;                                                                         \
-		if (ROW(row)->counted)                                                             \
-			strbuf_addstr(out, units_format_count(ROW(row)->facts.member, buf,         \
-							      sizeof(buf)));                       \
-	}                                                                                          \
-	static int by_##member(const void *a, const void *b)                                       \
-	{                                                                                          \
-		return ROW(a)->facts.member > ROW(b)->facts.member   ? -1                          \
-		       : ROW(a)->facts.member < ROW(b)->facts.member ? 1                           \
-								     : 0;                          \
-	}
+#define VALUE(name, value) TABLE_VALUE(name, struct list_row, value)
+#define COUNTED(member)	   VALUE(member, r->counted ? (double)r->facts.member : NAN)
 
-NUMBER_COLUMN(schedulers)
-NUMBER_COLUMN(dirty_cpu_schedulers)
-NUMBER_COLUMN(dirty_io_schedulers)
-NUMBER_COLUMN(process_count)
-NUMBER_COLUMN(port_count)
-NUMBER_COLUMN(atom_count)
+COUNTED(schedulers)
+COUNTED(dirty_cpu_schedulers)
+COUNTED(dirty_io_schedulers)
+COUNTED(process_count)
+COUNTED(port_count)
+COUNTED(atom_count)
+VALUE(rss, r->rss >= 0 ? (double)r->rss : NAN)
 
 static void col_uptime(struct strbuf *out, const void *row, const void *ctx)
 {
@@ -183,22 +170,6 @@ static void col_uptime(struct strbuf *out, const void *row, const void *ctx)
 static int by_uptime(const void *a, const void *b)
 {
 	int64_t x = ROW(a)->uptime_s, y = ROW(b)->uptime_s;
-
-	return x > y ? -1 : x < y;
-}
-
-static void col_rss(struct strbuf *out, const void *row, const void *ctx)
-{
-	char buf[32];
-
-	(void)ctx;
-	if (ROW(row)->rss >= 0)
-		strbuf_addstr(out, units_format_bytes((uint64_t)ROW(row)->rss, buf, sizeof(buf)));
-}
-
-static int by_rss(const void *a, const void *b)
-{
-	int64_t x = ROW(a)->rss, y = ROW(b)->rss;
 
 	return x > y ? -1 : x < y;
 }
@@ -234,23 +205,8 @@ static void col_pod_uid(struct strbuf *out, const void *row, const void *ctx)
 	strbuf_addstr(out, ROW(row)->container.pod);
 }
 
-static void add_yes_no(struct strbuf *out, bool known, bool yes)
-{
-	if (known)
-		strbuf_addstr(out, yes ? "yes" : "no");
-}
-
-static void col_stripped(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	add_yes_no(out, ROW(row)->identified, ROW(row)->identity.stripped);
-}
-
-static void col_usdt(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	add_yes_no(out, ROW(row)->identified, ROW(row)->usdt);
-}
+VALUE(stripped, r->identified ? (double)r->identity.stripped : NAN)
+VALUE(usdt, r->identified ? (double)r->usdt : NAN)
 
 static void col_supported(struct strbuf *out, const void *row, const void *ctx)
 {
@@ -258,15 +214,11 @@ static void col_supported(struct strbuf *out, const void *row, const void *ctx)
 	if (ROW(row)->untested[0])
 		strbuf_addstr(out, ROW(row)->untested);
 	else
-		add_yes_no(out, true, !ROW(row)->unsupported);
+		strbuf_addstr(out, ROW(row)->unsupported ? "no" : "yes");
 }
 
-static void col_unsupported_reason(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	if (ROW(row)->unsupported)
-		strbuf_addstr(out, ROW(row)->unsupported);
-}
+#define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct list_row, member)
+#define NUMBER(name, title, type)	 TABLE_NUMBER(#name, title, type, name)
 
 static const struct table_column list_columns[] = {
 	{"os_pid", "PID", TABLE_RIGHT, .text = col_os_pid, .compare = by_os_pid},
@@ -274,27 +226,22 @@ static const struct table_column list_columns[] = {
 	{"otp", "OTP", .text = col_otp},
 	{"erts", "ERTS", .text = col_erts},
 	{"flavor", "FLAVOR", .text = col_flavor},
-	{"schedulers", "SCHED", TABLE_RIGHT, .text = col_schedulers, .compare = by_schedulers},
-	{"dirty_cpu_schedulers", "DIRTY CPU", TABLE_RIGHT, .hidden = true,
-	 .text = col_dirty_cpu_schedulers, .compare = by_dirty_cpu_schedulers},
-	{"dirty_io_schedulers", "DIRTY IO", TABLE_RIGHT, .hidden = true,
-	 .text = col_dirty_io_schedulers, .compare = by_dirty_io_schedulers},
-	{"process_count", "PROCESSES", TABLE_RIGHT, .text = col_process_count,
-	 .compare = by_process_count},
-	{"port_count", "PORTS", TABLE_RIGHT, .hidden = true, .text = col_port_count,
-	 .compare = by_port_count},
-	{"atom_count", "ATOMS", TABLE_RIGHT, .hidden = true, .text = col_atom_count,
-	 .compare = by_atom_count},
+	{NUMBER(schedulers, "SCHED", COUNT)},
+	{NUMBER(dirty_cpu_schedulers, "DIRTY CPU", COUNT), .hidden = true},
+	{NUMBER(dirty_io_schedulers, "DIRTY IO", COUNT), .hidden = true},
+	{NUMBER(process_count, "PROCESSES", COUNT)},
+	{NUMBER(port_count, "PORTS", COUNT), .hidden = true},
+	{NUMBER(atom_count, "ATOMS", COUNT), .hidden = true},
 	{"uptime_s", "UPTIME", TABLE_RIGHT, .text = col_uptime, .compare = by_uptime},
-	{"rss", "RSS", TABLE_RIGHT, .hidden = true, .text = col_rss, .compare = by_rss},
+	{NUMBER(rss, "RSS", BYTES), .hidden = true},
 	{"exe", "EXECUTABLE", .hidden = true, .text = col_exe},
 	{"container", "CONTAINER", .text = col_container},
 	{"container_name", "CONTAINER NAME", .hidden = true, .text = col_container_name},
 	{"pod_uid", "POD UID", .hidden = true, .text = col_pod_uid},
-	{"stripped", "STRIPPED", .text = col_stripped},
-	{"usdt", "USDT", .text = col_usdt},
+	{NUMBER(stripped, "STRIPPED", FLAG)},
+	{NUMBER(usdt, "USDT", FLAG)},
 	{"supported", "SUPPORTED", .text = col_supported},
-	{"unsupported_reason", "WHY NOT", .hidden = true, .text = col_unsupported_reason},
+	{FIELD("unsupported_reason", "WHY NOT", TEXT, unsupported), .hidden = true},
 	{0},
 };
 

@@ -123,32 +123,12 @@ static int order(uint64_t x, uint64_t y)
 #define ROW(r)	((const struct port_io_row *)(r))
 #define VIEW(v) ((const struct io_view *)(v))
 
-static int by_in(const void *a, const void *b)
-{
-	return order(known(port_io_bytes_in(ROW(a))), known(port_io_bytes_in(ROW(b))));
-}
-
-static int by_out(const void *a, const void *b)
-{
-	return order(port_io_bytes_out(ROW(a)), port_io_bytes_out(ROW(b)));
-}
-
-static int by_calls(const void *a, const void *b)
-{
-	return order(port_io_calls(ROW(a)), port_io_calls(ROW(b)));
-}
-
-static int by_busy(const void *a, const void *b)
-{
-	return order(ROW(a)->busy, ROW(b)->busy);
-}
-
 static int by_traffic(const void *a, const void *b)
 {
 	int rc = order(known(port_io_bytes_in(ROW(a))) + port_io_bytes_out(ROW(a)),
 		       known(port_io_bytes_in(ROW(b))) + port_io_bytes_out(ROW(b)));
 
-	rc = rc ? rc : by_calls(a, b);
+	rc = rc ? rc : order(port_io_calls(ROW(a)), port_io_calls(ROW(b)));
 	return rc ? rc : ROW(a)->port < ROW(b)->port ? -1 : ROW(a)->port > ROW(b)->port;
 }
 
@@ -194,12 +174,6 @@ static const char *string_of(const struct io_view *v, uint32_t id)
 
 /* ---- columns -------------------------------------------------------------------------------- */
 
-static void add_bytes(struct strbuf *out, uint64_t bytes)
-{
-	if (bytes != EVENT_UNKNOWN)
-		cell_bytes(out, (double)bytes);
-}
-
 static uint64_t per_second(const struct io_view *v, uint64_t n)
 {
 	return (uint64_t)llround(units_rate((double)n, (double)v->span_ns / 1e9));
@@ -241,47 +215,21 @@ static void col_pid(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addstr(out, p->pid);
 }
 
-static void col_ports(struct strbuf *out, const void *row, const void *ctx)
-{
-	UNUSED(ctx);
-	cell_count(out, ROW(row)->nr);
-}
+#define VALUE(name, value) TABLE_VALUE(name, struct port_io_row, value)
 
-static void col_in(struct strbuf *out, const void *row, const void *ctx)
-{
-	UNUSED(ctx);
-	add_bytes(out, port_io_bytes_in(ROW(row)));
-}
+VALUE(bytes_in, port_io_bytes_in(r) == EVENT_UNKNOWN ? NAN : (double)port_io_bytes_in(r))
+VALUE(bytes_out, port_io_bytes_out(r))
+VALUE(calls, port_io_calls(r))
 
 static void col_in_rate(struct strbuf *out, const void *row, const void *ctx)
 {
-	uint64_t in = port_io_bytes_in(ROW(row));
-
-	if (in != EVENT_UNKNOWN)
-		add_bytes(out, per_second(VIEW(ctx), in));
-}
-
-static void col_out(struct strbuf *out, const void *row, const void *ctx)
-{
-	UNUSED(ctx);
-	add_bytes(out, port_io_bytes_out(ROW(row)));
+	if (!isnan(bytes_in(row)))
+		cell_bytes(out, (double)per_second(VIEW(ctx), port_io_bytes_in(ROW(row))));
 }
 
 static void col_out_rate(struct strbuf *out, const void *row, const void *ctx)
 {
-	add_bytes(out, per_second(VIEW(ctx), port_io_bytes_out(ROW(row))));
-}
-
-static void col_calls(struct strbuf *out, const void *row, const void *ctx)
-{
-	UNUSED(ctx);
-	cell_count(out, port_io_calls(ROW(row)));
-}
-
-static void col_busy(struct strbuf *out, const void *row, const void *ctx)
-{
-	UNUSED(ctx);
-	cell_count(out, ROW(row)->busy);
+	cell_bytes(out, (double)per_second(VIEW(ctx), port_io_bytes_out(ROW(row))));
 }
 
 /* The callbacks that were called most. */
@@ -306,31 +254,37 @@ static void col_callbacks(struct strbuf *out, const void *row, const void *ctx)
 	}
 }
 
+#define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct port_io_row, member)
+#define IN_COLUMN			 TABLE_NUMBER("in", "IN", BYTES, bytes_in)
+#define OUT_COLUMN			 TABLE_NUMBER("out", "OUT", BYTES, bytes_out)
+#define CALLS_COLUMN			 TABLE_NUMBER("calls", "CALLS", COUNT, calls)
+#define CALLBACKS_COLUMN		 "callbacks", "CALLBACKS", .text = col_callbacks
+
 static const struct table_column io_columns[] = {
 	{"port", "PORT", .text = col_port},
 	{"driver", "DRIVER", .text = col_driver},
-	{"in", "IN", TABLE_RIGHT, .text = col_in, .compare = by_in},
-	{"in_per_s", "IN/S", TABLE_RIGHT, .hidden = true, .text = col_in_rate, .compare = by_in},
-	{"out", "OUT", TABLE_RIGHT, .text = col_out, .compare = by_out},
-	{"out_per_s", "OUT/S", TABLE_RIGHT, .hidden = true, .text = col_out_rate,
-	 .compare = by_out},
-	{"calls", "CALLS", TABLE_RIGHT, .text = col_calls, .compare = by_calls},
-	{"busy", "BUSY", TABLE_RIGHT, .text = col_busy, .compare = by_busy},
+	{IN_COLUMN},
+	{TABLE_NUMBER("in_per_s", "IN/S", BYTES, bytes_in), .hidden = true, .text = col_in_rate},
+	{OUT_COLUMN},
+	{TABLE_NUMBER("out_per_s", "OUT/S", BYTES, bytes_out), .hidden = true,
+	 .text = col_out_rate},
+	{CALLS_COLUMN},
+	{FIELD("busy", "BUSY", COUNT, busy)},
 	{"pid", "PID", .text = col_pid},
 	{"owner", "OWNER", .text = col_owner},
 	{"name", "NAME", .hidden = true, .text = col_name},
-	{"callbacks", "CALLBACKS", .text = col_callbacks},
+	{CALLBACKS_COLUMN},
 	{0},
 };
 
 static const struct table_column driver_columns[] = {
 	{"driver", "DRIVER", .text = col_driver},
-	{"ports", "PORTS", TABLE_RIGHT, .text = col_ports},
-	{"in", "IN", TABLE_RIGHT, .text = col_in, .compare = by_in},
-	{"out", "OUT", TABLE_RIGHT, .text = col_out, .compare = by_out},
-	{"calls", "CALLS", TABLE_RIGHT, .text = col_calls, .compare = by_calls},
-	{"busy", "BUSY", TABLE_RIGHT, .text = col_busy, .compare = by_busy},
-	{"callbacks", "CALLBACKS", .text = col_callbacks},
+	{FIELD("ports", "PORTS", COUNT, nr)},
+	{IN_COLUMN},
+	{OUT_COLUMN},
+	{CALLS_COLUMN},
+	{FIELD("busy", "BUSY", COUNT, busy)},
+	{CALLBACKS_COLUMN},
 	{0},
 };
 

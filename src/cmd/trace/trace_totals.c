@@ -2,6 +2,7 @@
 /* Answers of `ebeam trace` instead of lines: --count, --histogram, --args (trace.h). */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,12 +24,6 @@ struct totals_ctx {
 	bool shapes;	/* what a row is by: a shape, else a caller */
 };
 
-static void text_calls(struct strbuf *out, const void *row, const void *ctx)
-{
-	UNUSED(ctx);
-	cell_count(out, ((const struct call_row *)row)->calls);
-}
-
 static void text_share(struct strbuf *out, const void *row, const void *ctx)
 {
 	const struct totals_ctx *c = ctx;
@@ -39,32 +34,11 @@ static void text_share(struct strbuf *out, const void *row, const void *ctx)
 				    (double)c->calls);
 }
 
-static void text_exceptions(struct strbuf *out, const void *row, const void *ctx)
-{
-	const struct call_row *r = row;
+#define VALUE(name, value) TABLE_VALUE(name, struct call_row, value)
 
-	UNUSED(ctx);
-	if (r->ends)
-		cell_count(out, r->exceptions);
-}
-
-static void text_mean(struct strbuf *out, const void *row, const void *ctx)
-{
-	const struct call_row *r = row;
-
-	UNUSED(ctx);
-	if (r->ends)
-		cell_ns(out, r->total_ns / r->ends);
-}
-
-static void text_max(struct strbuf *out, const void *row, const void *ctx)
-{
-	const struct call_row *r = row;
-
-	UNUSED(ctx);
-	if (r->ends)
-		cell_ns(out, r->max_ns);
-}
+VALUE(exceptions, r->ends ? (double)r->exceptions : NAN)
+VALUE(mean, r->ends ? (double)(r->total_ns / r->ends) : NAN)
+VALUE(longest, r->ends ? (double)r->max_ns : NAN)
 
 static void text_function(struct strbuf *out, const void *row, const void *ctx)
 {
@@ -90,29 +64,26 @@ static void text_what(struct strbuf *out, const void *row, const void *ctx)
 	trace_add_frame(out, c->names, r->what);
 }
 
-static int compare_calls(const void *a, const void *b)
-{
-	const struct call_row *x = a, *y = b;
-
-	return x->calls < y->calls ? 1 : x->calls > y->calls ? -1 : 0;
-}
+#define CALLS(name, title) TABLE_FIELD(name, title, COUNT, struct call_row, calls)
+#define MEAN_COLUMN	   TABLE_NUMBER("mean_ns", "MEAN", NS, mean)
+#define MAX_COLUMN	   TABLE_NUMBER("max_ns", "MAX", NS, longest)
 
 static const struct table_column caller_columns[] = {
-	{"calls", "CALLS", TABLE_RIGHT, .text = text_calls, .compare = compare_calls},
-	{"share", "SHARE", TABLE_RIGHT, .text = text_share, .compare = compare_calls},
-	{"exceptions", "EXCEPTIONS", TABLE_RIGHT, .text = text_exceptions},
-	{"mean_ns", "MEAN", TABLE_RIGHT, .text = text_mean},
-	{"max_ns", "MAX", TABLE_RIGHT, .text = text_max},
+	{CALLS("calls", "CALLS")},
+	{CALLS("share", "SHARE"), .text = text_share},
+	{TABLE_NUMBER("exceptions", "EXCEPTIONS", COUNT, exceptions)},
+	{MEAN_COLUMN},
+	{MAX_COLUMN},
 	{"function", "FUNCTION", .text = text_function},
 	{"caller", "CALLER", .text = text_what},
 	{0},
 };
 
 static const struct table_column shape_columns[] = {
-	{"calls", "CALLS", TABLE_RIGHT, .text = text_calls, .compare = compare_calls},
-	{"share", "SHARE", TABLE_RIGHT, .text = text_share, .compare = compare_calls},
-	{"mean_ns", "MEAN", TABLE_RIGHT, .text = text_mean},
-	{"max_ns", "MAX", TABLE_RIGHT, .text = text_max},
+	{CALLS("calls", "CALLS")},
+	{CALLS("share", "SHARE"), .text = text_share},
+	{MEAN_COLUMN},
+	{MAX_COLUMN},
 	{"function", "FUNCTION", .text = text_function},
 	{"args", "ARGUMENTS", .text = text_what},
 	{0},
