@@ -47,7 +47,7 @@ MAIN    := src/cmd/program/main.c
 LIBSRC  := $(filter-out $(MAIN),$(SRC))
 # maps.bpf.c first: libbpf 1.1's linker gives a map its right offset only if the definition comes
 # before the declarations.  BPFOWN are objects of their own.
-BPFOWN  := features calibrate places kernel_btf
+BPFOWN  := features calibrate sitecheck kernel_btf
 BPFSRC  := bpf/maps.bpf.c \
            $(filter-out bpf/maps.bpf.c $(BPFOWN:%=bpf/%.bpf.c),$(sort $(wildcard bpf/*.bpf.c)))
 ASSETS  := $(sort $(wildcard src/export/assets/* doc/*.md))
@@ -220,7 +220,7 @@ TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(sort $(wildcard tools/*.c)))
 $(B)/tools/%: $(B)/obj/tools/%.o $(B)/libebeam.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
-$(B)/obj/tools/placecheck.o: | $(B)/gen/places.skel.h
+$(B)/obj/tools/sitecheck.o: | $(B)/gen/sitecheck.skel.h
 $(B)/obj/tools/terminal.o: CPPFLAGS += -Itests
 $(B)/tools/terminal: $(B)/obj/tools/terminal.o $(B)/obj/tests/lib/zoo.o $(B)/libebeam.a
 	$(call say,LINK)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Calls of functions: hardware breakpoints on the first instruction of Erlang functions, and on the
- * places that they return to; uprobes on C functions (BIFs and NIFs).
+ * sites that they return to; uprobes on C functions (BIFs and NIFs).
  *
  * In JIT code (OTP 25 to 29 on x86-64): rbx = X registers, r13 = Process, r14d = reductions that
- * its slice has left, rsp = Erlang stack with the return address on top; at a place of return that
+ * its slice has left, rsp = Erlang stack with the return address on top; at a return site that
  * address is gone and X0 is the result.  Without native stack rbp is the Erlang stack, at both (OTP
  * 24: r12).  What C functions get: src/beam/code/call_targets.h.
  */
@@ -22,14 +22,14 @@ struct call_points_map {
 	__type(value, struct call_point);
 } call_points SEC(".maps");
 
-/* When a place was last hit by a thread, so that it is known since when it was not: made by user
+/* When a site was last hit by a thread, so that it is known since when it was not: made by user
  * space, as a program of a perf event cannot everywhere. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, EBEAM_CALL_PLACE_HITS);
-	__type(key, struct call_place_thread);
-	__type(value, struct call_place_hit);
-} call_place_hits SEC(".maps");
+	__type(key, struct call_site_thread);
+	__type(value, struct call_site_hit);
+} call_site_hits SEC(".maps");
 
 /* By the number of the function. */
 struct {
@@ -82,7 +82,7 @@ INLINE struct call_thread *call_thread_here(void)
 	return bpf_map_lookup_elem(&call_threads, &tid);
 }
 
-/* ---- which calls ---------------------------------------------------------------------------- */
+/* ---- which calls ----------------------------------------------------------------------------- */
 
 /* Test i of a function; what cannot be read fails. */
 GLOBAL_FN int call_test_holds(uint32_t point, uint32_t i, uint64_t args)
@@ -133,7 +133,7 @@ GLOBAL_FN int call_passes(uint32_t point, uint64_t args)
 	return !others || passed || holds;
 }
 
-/* ---- records -------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 INLINE struct rec_raw_call *call_begin(struct term_copy *c, enum call_kind kind, uint32_t point,
 				       uint64_t epid)
@@ -185,7 +185,7 @@ INLINE void call_end(struct term_copy *c)
 		count(COUNTER_CALLS_LOST);
 }
 
-/* ---- Erlang functions ----------------------------------------------------------------------- */
+/* ---- Erlang functions ------------------------------------------------------------------------ */
 
 /* Is the stack of its callers wanted with each call of a function? */
 INLINE bool call_wants_stack(uint32_t point)
@@ -220,13 +220,13 @@ INLINE uint64_t call_reductions(uint64_t process, uint32_t left)
  * middle of a system call about BPF (bpf_prog_active; kernels that preempt themselves).  An event
  * that is new counts from 1.
  */
-INLINE struct call_place_hit *call_place_hit(const struct user_regs *hit, uint64_t nr)
+INLINE struct call_site_hit *call_site_hit(const struct user_regs *hit, uint64_t nr)
 {
-	struct call_place_thread key = {
+	struct call_site_thread key = {
 		.addr = hit->ip,
 		.os_tid = (uint32_t)bpf_get_current_pid_tgid(),
 	};
-	struct call_place_hit *h = bpf_map_lookup_elem(&call_place_hits, &key);
+	struct call_site_hit *h = bpf_map_lookup_elem(&call_site_hits, &key);
 
 	if (!h || !nr)
 		return h;
@@ -241,17 +241,17 @@ INLINE struct call_place_hit *call_place_hit(const struct user_regs *hit, uint64
 INLINE void call_hit(const struct user_regs *hit, uint32_t left, uint64_t nr, uint64_t on_ns)
 {
 	struct call_point *p = bpf_map_lookup_elem(&call_points, &hit->ip);
-	struct call_place_hit *last;
+	struct call_site_hit *last;
 	struct rec_raw_call *rec;
 	uint64_t epid, hend, e = config.c_stack ? register_saved(hit) : hit->sp;
 	struct call_thread *t;
 
 	if (!p)
-		return; /* of a place that was left, until all threads know */
+		return; /* of a site that was left, until all threads know */
 	t = call_thread_here();
 	if (!t)
 		return;
-	last = call_place_hit(hit, nr);
+	last = call_site_hit(hit, nr);
 	if (last) {
 		last->last_ns = bpf_ktime_get_ns();
 		if (p->kind == CALL_KIND_CALL) {
@@ -316,7 +316,7 @@ int call_breakpoint(struct bpf_perf_event_data *ctx)
 	return 1;
 }
 
-/* ---- C functions ---------------------------------------------------------------------------- */
+/* ---- C functions ----------------------------------------------------------------------------- */
 
 /* Not on their way out, or in. */
 INLINE bool calls_wanted(void)

@@ -225,7 +225,7 @@ INLINE void keep_return(void)
 	tid = (uint32_t)bpf_get_current_pid_tgid();
 	if (!t || t->type != THREAD_NORMAL)
 		return;
-	kept.at = call_place(t->registers, &kept.ra);
+	kept.at = call_return_at(t->registers, &kept.ra);
 	if (kept.at && read_u64(kept.at, &kept.ra) && is_jit(kept.ra))
 		bpf_map_update_elem(&kept_returns, &tid, &kept, BPF_ANY);
 }

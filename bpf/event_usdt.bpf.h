@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Events from the USDT probes of a VM that has them (src/probe/place/sources_usdt.c says which).  A
+ * Events from the USDT probes of a VM that has them (src/probe/site/sources_usdt.c says which).  A
  * probe names processes and ports by their text, "<0.80.0>"; here it becomes the term again, and by
  * way of the process table the struct, so that the event is the one that a uprobe would have given.
  */
@@ -21,7 +21,7 @@ struct {
 	__type(value, struct usdt_point);
 } usdt_points SEC(".maps");
 
-/* ---- arguments ----------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 struct usdt_hit {
 	uint64_t regs[NR_USDT_REGISTERS];
@@ -87,7 +87,7 @@ INLINE uint64_t usdt_arg(const struct usdt_hit *hit, uint32_t i)
 	return a->is_signed ? (uint64_t)((int64_t)value >> bits) : value >> bits;
 }
 
-/* ---- identifiers --------------------------------------------------------------------------- */
+/* ---- identifiers ----------------------------------------------------------------------------- */
 
 #define USDT_ID_TEXT 32
 #define USDT_NO_ID   (~0ull)
@@ -193,7 +193,7 @@ INLINE uint16_t usdt_stack(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns
 	return event_stack(ctx, process, ts_ns);
 }
 
-/* ---- any probe whose fields are its arguments ---------------------------------------------- */
+/* ---- any probe whose fields are its arguments ------------------------------------------------ */
 
 /* A record with room for the text of an MFA. */
 struct event_with_text {
@@ -291,7 +291,7 @@ EVENT_ENTRY(event_usdt)
 	return 0;
 }
 
-/* ---- probes that need more ------------------------------------------------------------------ */
+/* ---- probes that need more ------------------------------------------------------------------- */
 
 /* process__hibernate(p, mfa) */
 EVENT_ENTRY(event_usdt_hibernate)

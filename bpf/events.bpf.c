@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Events of the VM: uprobes on functions that the VM exports (event_*.bpf.h); which program
- * belongs where stands in src/probe/place/sources.c.  A program reads the facts of its event from
+ * belongs where stands in src/probe/site/sources.c.  A program reads the facts of its event from
  * the arguments and the process, and emits one record, or several.
  *
  * Such a program may be preempted, and another thread's may run on its CPU meanwhile: so there is

@@ -44,7 +44,7 @@ struct process_view {
  * native stack *pushed is rsp before the call, which emit_enter_runtime() has aligned.
  */
 #define CALL_PUSHED_MAX 128
-INLINE uint64_t call_place(uint64_t registers, uint64_t *pushed)
+INLINE uint64_t call_return_at(uint64_t registers, uint64_t *pushed)
 {
 	if (!config.c_stack)
 		return registers - 8;
@@ -141,7 +141,7 @@ INLINE bool around_call(struct walk *w, const struct user_regs *r, uint64_t regi
 {
 	uint64_t word;
 
-	if (call_place(registers, &w->pushed) == r->sp - 8 &&
+	if (call_return_at(registers, &w->pushed) == r->sp - 8 &&
 	    !(try_read(r->sp, &word, sizeof(word)) && is_fragment(word)))
 		return true;
 	w->pushed = r->sp;
@@ -228,7 +228,7 @@ INLINE bool called_from_jit(struct walk *w, const struct user_regs *r, const str
 
 	if (t->type != THREAD_NORMAL || r->sp >= t->registers)
 		return false;
-	w->call_at = call_place(t->registers, &w->pushed);
+	w->call_at = call_return_at(t->registers, &w->pushed);
 	if (!w->call_at || !read_u64(w->call_at, &ra)) {
 		w->failed = 1;
 		return false;

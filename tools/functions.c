@@ -12,7 +12,7 @@
 #include "base/compiler.h"
 #include "beam/locate/node_open.h"
 #include "beam/node/node.h"
-#include "probe/place/functions.h"
+#include "probe/site/functions.h"
 #include "target/elf.h"
 
 /* C++: long arguments up to OTP 26, int since 27. */

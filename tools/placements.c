@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * placements BEAM [FUNCTION...]: where uprobes on functions of a beam.smp stand: function, place,
+ * placements BEAM [FUNCTION...]: where uprobes on functions of a beam.smp stand: function, site,
  * instruction, how the kernel runs it, or why not; for calls, and for returns where those are
  * needed.  Without names: the functions whose calls are events; others with all six arguments.
  */
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "probe/place/sources.h"
+#include "probe/site/sources.h"
 #include "target/elf.h"
 
 static void print_place(const char *what, const struct placement *p)
@@ -27,20 +27,20 @@ static void print_function(const struct elf_file *elf, const char *name,
 {
 	struct placement_request request = f->request;
 	struct elf_symbol symbol;
-	struct placement place;
+	struct placement site;
 
 	if (!elf_file_symbol(elf, name, &symbol))
 		return;
 	printf("%s\n", name);
-	placement_find_in_elf(&place, elf, symbol.addr, &request);
-	print_place("call  ", &place);
+	placement_find_in_elf(&site, elf, symbol.addr, &request);
+	print_place("call  ", &site);
 	sum[0]++;
-	sum[1] += place.ok && place.emulated;
+	sum[1] += site.ok && site.emulated;
 	if (!f->returns)
 		return;
 	request.returns = true;
-	placement_find_in_elf(&place, elf, symbol.addr, &request);
-	print_place("return", &place);
+	placement_find_in_elf(&site, elf, symbol.addr, &request);
+	print_place("return", &site);
 }
 
 static void print_row(const struct elf_file *elf, const struct source_function *f,

@@ -121,14 +121,14 @@ struct thread_info {
 /* What an address of code means that has a breakpoint. */
 struct call_point {
 	uint32_t point; /* number of the function */
-	uint32_t kind;	/* enum call_kind: its entry, or a place that it returns to */
+	uint32_t kind;	/* enum call_kind: its entry, or a site that it returns to */
 	uint32_t arity;
 	uint32_t pad;
 };
 #define EBEAM_BREAKPOINTS 4 /* debug address registers of x86-64 */
-/* A place with a breakpoint, and a thread that comes there.  Beyond so many it is only known since
+/* A site with a breakpoint, and a thread that comes there.  Beyond so many it is only known since
  * when a thread was watched at all. */
-struct call_place_thread {
+struct call_site_thread {
 	uint64_t addr;
 	uint32_t os_tid;
 	uint32_t pad;
@@ -139,7 +139,7 @@ struct call_moment {
 	uint64_t on_ns;	     /* for so long its event had been on; holds what hits cost */
 	uint64_t reductions; /* that the scheduler had done, from some start; 0 = unknown */
 };
-struct call_place_hit {
+struct call_site_hit {
 	uint64_t last_ns;		/* 0 = not yet */
 	uint64_t nr;			/* of its event, as the kernel counts them */
 	struct call_moment first, last; /* of its event's hits */

@@ -199,7 +199,7 @@ enum event_kind {
  * their probes go on and off like those of events. */
 #define EVENT_CALLS	 63
 #define EVENT_CALLS_NAME "calls" /* in rec_coverage.kind: of C functions */
-/* The same of places that calls return to: `work` is the place (0 = all), and later than `missed`
+/* The same of sites that calls return to: `work` is the site (0 = all), and later than `missed`
  * and up to the record's time returns to there may have been missed, by the thread os_tid (0 = by
  * any). */
 #define EVENT_CALL_GAPS_NAME "call_gaps"

@@ -30,7 +30,7 @@ static uint32_t home_of(const struct keytab *t, uint64_t key)
 }
 
 /* Where the key is, or the empty slot where it would be. */
-static uint32_t place_of(const struct keytab *t, uint64_t key)
+static uint32_t slot_of(const struct keytab *t, uint64_t key)
 {
 	uint32_t at = home_of(t, key);
 	uint64_t there;
@@ -46,7 +46,7 @@ void *keytab_find(const struct keytab *t, uint64_t key)
 
 	if (!t->nr || !key)
 		return NULL;
-	at = place_of(t, key);
+	at = slot_of(t, key);
 	return key_at(t, at) ? slot_at(t, at) : NULL;
 }
 
@@ -58,7 +58,7 @@ static void grow(struct keytab *t)
 	t->slots = xcalloc(t->size, t->item_size);
 	for (uint32_t i = 0; i < old.size; i++) {
 		if (key_at(&old, i))
-			memcpy(slot_at(t, place_of(t, key_at(&old, i))), slot_at(&old, i),
+			memcpy(slot_at(t, slot_of(t, key_at(&old, i))), slot_at(&old, i),
 			       t->item_size);
 	}
 	free(old.slots);
@@ -70,7 +70,7 @@ void *keytab_add(struct keytab *t, uint64_t key)
 
 	if (t->nr >= t->size / 2)
 		grow(t);
-	item = slot_at(t, place_of(t, key));
+	item = slot_at(t, slot_of(t, key));
 	memset(item, 0, t->item_size);
 	memcpy(item, &key, sizeof(key));
 	t->nr++;

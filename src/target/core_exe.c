@@ -61,7 +61,7 @@ static bool take_build_id(struct identity *id, const char *notes, size_t size)
 }
 
 /* Address in the process of a virtual address of the file. */
-static raddr place_of(const struct identity *id, uint64_t addr)
+static raddr address_of(const struct identity *id, uint64_t addr)
 {
 	for (unsigned int i = 0; i < id->ehdr.e_phnum; i++) {
 		const Elf64_Phdr *p = &id->headers[i];
@@ -82,7 +82,7 @@ static void read_build_id(const struct core_file *c, struct identity *id)
 		size_t size = MIN(p->p_filesz, sizeof(notes));
 
 		if (p->p_type == PT_NOTE &&
-		    core_file_read_own(c, place_of(id, p->p_vaddr), notes, size) == 0 &&
+		    core_file_read_own(c, address_of(id, p->p_vaddr), notes, size) == 0 &&
 		    take_build_id(id, notes, size))
 			return;
 	}
@@ -213,7 +213,7 @@ static void map_exe(struct core_file *c, const struct identity *id, const char *
 		uint64_t before = p->p_vaddr % CORE_PAGE_SIZE;
 		uint64_t size = (before + p->p_filesz + CORE_PAGE_SIZE - 1) &
 				~(uint64_t)(CORE_PAGE_SIZE - 1);
-		raddr start = place_of(id, p->p_vaddr) - before;
+		raddr start = address_of(id, p->p_vaddr) - before;
 
 		if (p->p_type == PT_LOAD && p->p_filesz && p->p_offset >= before &&
 		    start + size > start)
@@ -222,7 +222,7 @@ static void map_exe(struct core_file *c, const struct identity *id, const char *
 							c->exe}));
 	}
 	core_file_sort_mappings(c);
-	c->facts.entry = place_of(id, id->ehdr.e_entry);
+	c->facts.entry = address_of(id, id->ehdr.e_entry);
 	snprintf(c->program, sizeof(c->program), "%s", path);
 }
 

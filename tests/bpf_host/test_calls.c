@@ -26,7 +26,7 @@ static int setup_calls(void **unused)
 	setup(unused);
 	HOST_ADD_MAP(call_points);
 	HOST_ADD_MAP(call_filters);
-	HOST_ADD_MAP(call_place_hits);
+	HOST_ADD_MAP(call_site_hits);
 	HOST_ADD_MAP(call_threads);
 	HOST_ADD_MAP(call_thread_new);
 	host_add_memory(X, 64 * 8);
@@ -135,7 +135,7 @@ static void a_call(void **unused)
 	expect_words(c, HEAP + 0x100, back, 6);
 }
 
-/* The place that a call returns to: the same height, and X0. */
+/* The site that a call returns to: the same height, and X0. */
 static void its_end(void **unused)
 {
 	(void)unused;
@@ -457,18 +457,18 @@ static void stack_of_c_function(void **unused)
 	assert_int_equal(counter(COUNTER_NO_STACK), 1);
 }
 
-/* When a thread last came to a place of return is known, if room was made for that. */
+/* When a thread last came to a return site is known, if room was made for that. */
 static void last_hits(void **unused)
 {
-	struct call_place_thread key = {.addr = SITE, .os_tid = 4712};
-	struct call_place_hit *last, never = {0};
+	struct call_site_thread key = {.addr = SITE, .os_tid = 4712};
+	struct call_site_hit *last, never = {0};
 
 	(void)unused;
 	args(TERM_NIL, TERM_NIL);
 	hit(SITE, STACK + 8);
-	assert_null(bpf_map_lookup_elem(&call_place_hits, &key));
-	bpf_map_update_elem(&call_place_hits, &key, &never, BPF_ANY);
-	last = bpf_map_lookup_elem(&call_place_hits, &key);
+	assert_null(bpf_map_lookup_elem(&call_site_hits, &key));
+	bpf_map_update_elem(&call_site_hits, &key, &never, BPF_ANY);
+	last = bpf_map_lookup_elem(&call_site_hits, &key);
 	hit(ENTRY, STACK);
 	assert_int_equal(last->last_ns, 0);
 	hit(SITE, STACK + 8);
@@ -484,15 +484,15 @@ static void last_hits(void **unused)
 /* Hits that the kernel counted and did not report. */
 static void skipped_hits(void **unused)
 {
-	struct call_place_thread key = {.addr = SITE, .os_tid = 4712};
-	struct call_place_hit never = {0};
+	struct call_site_thread key = {.addr = SITE, .os_tid = 4712};
+	struct call_site_hit never = {0};
 	static const uint64_t nr[] = {1, 2, 5, 6, 1, 2, 4};
 
 	(void)unused;
 	args(TERM_NIL, TERM_NIL);
 	host.perf_count = 7; /* of a thread that is not known yet */
 	hit(SITE, STACK + 8);
-	bpf_map_update_elem(&call_place_hits, &key, &never, BPF_ANY);
+	bpf_map_update_elem(&call_site_hits, &key, &never, BPF_ANY);
 	for (size_t i = 0; i < sizeof(nr) / sizeof(nr[0]); i++) {
 		host.perf_count = nr[i];
 		hit(SITE, STACK + 8);
@@ -516,8 +516,8 @@ static struct bpf_perf_event_data hit_with_left(uint32_t left)
 /* When the first and the last hit of an event were, by reductions and by its own time. */
 static void moments(void **unused)
 {
-	struct call_place_thread key = {.addr = ENTRY, .os_tid = 4712};
-	struct call_place_hit *h, never = {0};
+	struct call_site_thread key = {.addr = ENTRY, .os_tid = 4712};
+	struct call_site_hit *h, never = {0};
 	struct {
 		uint64_t nr, on_ns, done;
 		uint32_t left;
@@ -534,8 +534,8 @@ static void moments(void **unused)
 	(void)unused;
 	args(TERM_NIL, TERM_NIL);
 	config.layout.sched_reductions = 8;
-	bpf_map_update_elem(&call_place_hits, &key, &never, BPF_ANY);
-	h = bpf_map_lookup_elem(&call_place_hits, &key);
+	bpf_map_update_elem(&call_site_hits, &key, &never, BPF_ANY);
+	h = bpf_map_lookup_elem(&call_site_hits, &key);
 	for (size_t i = 0; i < sizeof(hits) / sizeof(hits[0]); i++) {
 		struct bpf_perf_event_data ctx = hit_with_left(hits[i].left);
 

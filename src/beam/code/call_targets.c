@@ -42,7 +42,7 @@ struct finder {
 	uint64_t module; /* atom; 0 = any */
 };
 
-/* ---- one function --------------------------------------------------------------------------- */
+/* ---- one function ---------------------------------------------------------------------------- */
 
 static bool is_wanted(const struct finder *f, uint64_t function, uint64_t arity)
 {
@@ -135,7 +135,7 @@ static void take_function(struct finder *f, const struct module *m, raddr info, 
 	add(f, &t);
 }
 
-/* ---- modules -------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 /* Reads no further than the module's code. */
 static void read_heads(struct finder *f, const struct module *m, const raddr *infos, size_t nr)
@@ -192,7 +192,7 @@ static void add_bare_bifs(struct finder *f, const struct modules *modules)
 	}
 }
 
-/* ---- the whole ------------------------------------------------------------------------------ */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b, void *atoms)
 {
@@ -336,7 +336,7 @@ void call_targets_free(struct call_targets *t)
 	vec_free(&t->v);
 }
 
-bool call_target_same_place(const struct call_target *a, const struct call_target *b)
+bool call_target_same_site(const struct call_target *a, const struct call_target *b)
 {
 	return a->module == b->module && a->function == b->function && a->arity == b->arity &&
 	       a->kind == b->kind && a->entry == b->entry && a->c_function == b->c_function;

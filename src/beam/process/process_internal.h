@@ -72,13 +72,13 @@ void process_take(const struct process_reader *r, struct process_facts *p,
 		  struct process_pending *q, const uint8_t *bytes);
 /* The bytes of structs, in order of their addresses, which places must have; NULL: it cannot be
  * read.  take() reads nothing with the same reader. */
-struct process_place {
+struct process_address {
 	raddr addr;
 	uint32_t index; /* the caller's */
 };
 typedef void process_struct_fn(void *arg, uint32_t index, const uint8_t *bytes);
-void process_places_sort(struct process_place *places, size_t nr);
-void process_structs_each(struct process_reader *r, const struct process_place *places, size_t nr,
+void process_addresses_sort(struct process_address *places, size_t nr);
+void process_structs_each(struct process_reader *r, const struct process_address *places, size_t nr,
 			  process_struct_fn *take, void *arg);
 /* Those of the block, by their addresses. */
 void process_read_structs(struct process_reader *r, struct process_block *b);

@@ -15,13 +15,13 @@
 
 static int compare_places(const void *a, const void *b)
 {
-	const struct process_place *x = a, *y = b;
+	const struct process_address *x = a, *y = b;
 
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
 /* How many of the places from the first on make one run of at most max bytes; its bytes. */
-static size_t take_run(const struct process_place *places, size_t nr, size_t size, size_t max,
+static size_t take_run(const struct process_address *places, size_t nr, size_t size, size_t max,
 		       size_t *bytes)
 {
 	size_t i = 1;
@@ -36,7 +36,7 @@ static size_t take_run(const struct process_place *places, size_t nr, size_t siz
 }
 
 /* A run that holds one that is gone is read one by one. */
-static void take_run_of(struct process_reader *r, const struct process_place *places, size_t nr,
+static void take_run_of(struct process_reader *r, const struct process_address *places, size_t nr,
 			const struct mem_range *run, process_struct_fn *take, void *arg)
 {
 	size_t size = (size_t)r->l->process_size;
@@ -54,13 +54,13 @@ static void take_run_of(struct process_reader *r, const struct process_place *pl
 	free(alone);
 }
 
-void process_places_sort(struct process_place *places, size_t nr)
+void process_addresses_sort(struct process_address *places, size_t nr)
 {
 	if (nr)
 		qsort(places, nr, sizeof(*places), compare_places);
 }
 
-void process_structs_each(struct process_reader *r, const struct process_place *places, size_t nr,
+void process_structs_each(struct process_reader *r, const struct process_address *places, size_t nr,
 			  process_struct_fn *take, void *arg)
 {
 	size_t size = (size_t)r->l->process_size, max = PROCESS_BATCH * size;
@@ -101,12 +101,12 @@ static void take_of_block(void *arg, uint32_t index, const uint8_t *bytes)
 
 void process_read_structs(struct process_reader *r, struct process_block *b)
 {
-	struct process_place *places = xmalloc(MAX(b->nr, 1u) * sizeof(*places));
+	struct process_address *places = xmalloc(MAX(b->nr, 1u) * sizeof(*places));
 	struct reading reading = {r, b};
 
 	for (size_t i = 0; i < b->nr; i++)
-		places[i] = (struct process_place){b->facts[i].addr, (uint32_t)i};
-	process_places_sort(places, b->nr);
+		places[i] = (struct process_address){b->facts[i].addr, (uint32_t)i};
+	process_addresses_sort(places, b->nr);
 	process_structs_each(r, places, b->nr, take_of_block, &reading);
 	free(places);
 }

@@ -42,7 +42,7 @@ struct watched {
  * process comes or goes. */
 #define PARTS_MAX 4u
 struct part {
-	VEC(struct process_place) places;
+	VEC(struct process_address) places;
 	bool known;
 };
 
@@ -349,7 +349,7 @@ static void compare(void *arg, uint32_t index, const uint8_t *bytes)
 		w->index[w->changed++] = index;
 }
 
-static void read_block(struct process_watch *w, const struct process_place *places, size_t nr)
+static void read_block(struct process_watch *w, const struct process_address *places, size_t nr)
 {
 	w->changed = 0;
 	process_structs_each(&w->reader, places, nr, compare, w);
@@ -467,7 +467,7 @@ static void list_places(struct process_watch *w, struct part *part, uint32_t tur
 	for (uint64_t i = turn * GROUP; i < w->all.len;
 	     i += i % GROUP == GROUP - 1 ? 1 + others : 1) {
 		const struct watched *p = &w->all.data[i];
-		struct process_place place = {.index = (uint32_t)i};
+		struct process_address place = {.index = (uint32_t)i};
 
 		if (!p->epid)
 			continue;
@@ -478,7 +478,7 @@ static void list_places(struct process_watch *w, struct part *part, uint32_t tur
 		place.addr = w->addrs[slot_of(w, p)];
 		vec_push(&part->places, place);
 	}
-	process_places_sort(part->places.data, part->places.len);
+	process_addresses_sort(part->places.data, part->places.len);
 }
 
 uint32_t process_watch_turns(uint32_t processes)

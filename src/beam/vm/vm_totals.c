@@ -27,7 +27,7 @@ struct span {
 };
 
 /* A run queue, and of a normal one its scheduler. */
-struct queue_place {
+struct queue_address {
 	enum vm_queue_type type;
 	uint16_t scheduler;
 	raddr queue, esdp; /* 0 = none */
@@ -36,7 +36,7 @@ struct queue_place {
 struct vm_totals_reader {
 	struct beam_node *n;
 	struct span sched, queue;
-	VEC(struct queue_place) places;
+	VEC(struct queue_address) places;
 	bool has_queue[3]; /* by type: all that there are */
 	/* What stays as it is. */
 	uint64_t process_limit, port_limit, atom_limit, ets_limit;
@@ -49,7 +49,7 @@ const char *vm_total_name(enum vm_total total)
 	return names[total];
 }
 
-/* ---- what stays ---------------------------------------------------------------------------- */
+/* ---- what stays ------------------------------------------------------------------------------ */
 
 /* From the first to the last of some fields of 8 bytes; none of them may be absent. */
 static struct span span_of(const int32_t *fields, size_t nr)
@@ -103,7 +103,7 @@ static int find_queues(struct vm_totals_reader *r, enum vm_queue_type type, radd
 
 	r->has_queue[type] = array && nr > 0;
 	for (uint32_t i = 0; array && i < (normal ? nr : MIN(nr, 1u)); i++) {
-		struct queue_place p = {.type = type};
+		struct queue_address p = {.type = type};
 		raddr esdp = array + (uint64_t)i * (uint32_t)l->sched_stride;
 		int rc = mem_read_u64(r->n->mem, esdp + (raddr)l->sched_run_queue, &p.queue);
 
@@ -148,7 +148,7 @@ static uint64_t find_ets_limit(struct beam_node *n)
 	return limit >= BEAM_ETS_LIMIT_MIN ? limit : VM_UNKNOWN;
 }
 
-/* ---- one pass ------------------------------------------------------------------------------ */
+/* ---- one pass -------------------------------------------------------------------------------- */
 
 static void add_range(struct vm_totals_reader *r, raddr addr, size_t size)
 {
@@ -175,7 +175,7 @@ static void plan(struct vm_totals_reader *r)
 	add_range(r, a->dirty_gc,
 		  a->dirty_gc ? (size_t)(l->sched_gc_count - l->sched_gc_reclaimed) + 8 : 0);
 	for (size_t i = 0; i < r->places.len; i++) {
-		const struct queue_place *p = &r->places.data[i];
+		const struct queue_address *p = &r->places.data[i];
 		bool sched = p->esdp && r->sched.from != LAYOUT_ABSENT;
 		bool queue = p->queue && r->queue.from != LAYOUT_ABSENT;
 
@@ -209,7 +209,7 @@ static uint64_t number(const struct vm_totals_reader *r, enum fixed_range range)
 
 static void read_queue(const struct vm_totals_reader *r, size_t i, struct vm_queue *q)
 {
-	const struct queue_place *p = &r->places.data[i];
+	const struct queue_address *p = &r->places.data[i];
 	const struct beam_layout *l = &r->n->layout;
 	const uint8_t *queue = bytes_of(r, NR_FIXED + i * RANGES_PER_PLACE);
 	const uint8_t *sched = bytes_of(r, NR_FIXED + i * RANGES_PER_PLACE + 1);
@@ -274,7 +274,7 @@ static void sum_queues(const struct vm_totals_reader *r, struct vm_totals *t)
 	}
 }
 
-/* ---- why something is not known ------------------------------------------------------------ */
+/* ---- why something is not known -------------------------------------------------------------- */
 
 static const char *reason(const struct vm_totals_reader *r, enum vm_total total)
 {

@@ -15,7 +15,7 @@
 #include "model/profile/snapshot.h"
 #include "model/stats/message_stats.h"
 #include "probe/attach/attach.h"
-#include "probe/place/sources.h"
+#include "probe/site/sources.h"
 #include "probe/watch/sched_watch.h"
 
 #define OPTION_RATE_MAX 1000000 /* hits a second: --rate */

@@ -6,7 +6,7 @@
 #include "beam/node/node.h"
 #include "cmd/events/events.h"
 #include "cmd/output/envelope.h"
-#include "probe/place/sources_usdt.h"
+#include "probe/site/sources_usdt.h"
 
 static const char *type_name(enum event_field_type type)
 {

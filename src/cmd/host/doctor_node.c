@@ -16,7 +16,7 @@
 #include "cmd/host/doctor.h"
 #include "cmd/run/target.h"
 #include "probe/breakpoint/breakpoints.h"
-#include "probe/place/sources.h"
+#include "probe/site/sources.h"
 #include "event/catalogue.h"
 #include "target/privilege.h"
 #include "target/proc.h"
@@ -291,27 +291,27 @@ static void add_anchors(struct doctor_rows *rows, const struct beam_node *node)
 }
 
 /* Where the functions of the VM are exported: what probes on them would cost. */
-static void add_places(struct doctor_rows *rows, const struct beam_node *node)
+static void add_sites(struct doctor_rows *rows, const struct beam_node *node)
 {
 	struct doctor_row *row;
-	struct source_places places;
+	struct source_sites sites;
 
 	if (node->core)
 		return;
-	source_places(&places, node);
-	row = add(rows, node, "node", "uprobe places");
+	source_sites(&sites, node);
+	row = add(rows, node, "node", "probe sites");
 	snprintf(row->seen, sizeof(row->seen), "%u of %u functions at an emulated instruction%s%s",
-		 places.emulated, places.found, places.stepped ? "; single-stepped: " : "",
-		 places.stepped_names);
-	if (!places.found) {
+		 sites.emulated, sites.found, sites.stepped ? "; single-stepped: " : "",
+		 sites.stepped_names);
+	if (!sites.found) {
 		row->state = DOCTOR_DEGRADED;
 		snprintf(row->why, sizeof(row->why),
 			 "this build exports hardly any function of the VM: where the others start "
 			 "is not known");
-	} else if (places.refused) {
+	} else if (sites.refused) {
 		row->state = DOCTOR_DEGRADED;
-		snprintf(row->why, sizeof(row->why), "%u have no place: %s", places.refused,
-			 places.refused_names);
+		snprintf(row->why, sizeof(row->why), "%u have no site: %s", sites.refused,
+			 sites.refused_names);
 	}
 }
 
@@ -434,7 +434,7 @@ void doctor_check_node(struct doctor_rows *rows, struct beam_node *node, bool fo
 	add_identity(rows, node);
 	add_process(rows, node);
 	add_symbols(rows, node);
-	add_places(rows, node);
+	add_sites(rows, node);
 	add_breakpoints(rows, node);
 	add_layout(rows, node);
 	/* Nobody has looked for the tables if there is no layout to find them by. */

@@ -88,7 +88,7 @@ const char describe_trace[] =
 	"guards as there, too: :atom, \"binary\", 'charlist', %{key: variable}. What a pattern "
 	"rejects is for the most part distinguished in the kernel.\n\n"
 	"Erlang functions are seen by hardware breakpoints: at most four at a time. What is left "
-	"of the four watches the places that most calls return to, as the code or the first calls "
+	"of the four watches the sites that most calls return to, as the code or the first calls "
 	"show them; calls whose end could not be seen are counted. BIFs and NIFs are C functions: "
 	"as many as you like. What compiled code does by itself (most guard BIFs) is said. "
 	"--rate and --max-overhead limit the hits: \"rate limit tripped\" says that calls were "

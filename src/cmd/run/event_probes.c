@@ -47,8 +47,8 @@ static void function_text(struct strbuf *out, const void *row, const void *ctx)
 
 	UNUSED(ctx);
 	strbuf_addstr(out, r->point->symbol);
-	if (r->point->place.offset)
-		strbuf_addf(out, "+%u", r->point->place.offset);
+	if (r->point->site.offset)
+		strbuf_addf(out, "+%u", r->point->site.offset);
 }
 
 static void at_text(struct strbuf *out, const void *row, const void *ctx)
@@ -82,7 +82,7 @@ static void instruction_text(struct strbuf *out, const void *row, const void *ct
 	const struct probe_row *r = row;
 
 	UNUSED(ctx);
-	strbuf_addstr(out, r->point->place.instruction);
+	strbuf_addstr(out, r->point->site.instruction);
 }
 
 static void run_text(struct strbuf *out, const void *row, const void *ctx)
@@ -90,7 +90,7 @@ static void run_text(struct strbuf *out, const void *row, const void *ctx)
 	const struct probe_row *r = row;
 
 	UNUSED(ctx);
-	strbuf_addstr(out, r->point->place.emulated ? "emulated" : "stepped");
+	strbuf_addstr(out, r->point->site.emulated ? "emulated" : "stepped");
 }
 
 static void cost_text(struct strbuf *out, const void *row, const void *ctx)
@@ -129,12 +129,12 @@ static void row_json(struct jsonw *w, const struct probe_row *r)
 	jsonw_begin_object(w, NULL);
 	jsonw_string(w, "function", p->is_instruction ? NULL : p->symbol);
 	jsonw_string(w, "at", p->at_return ? "return" : p->is_instruction ? "instruction" : "call");
-	jsonw_uint(w, "offset", p->place.offset);
+	jsonw_uint(w, "offset", p->site.offset);
 	jsonw_string(w, "file", p->path);
 	jsonw_uint(w, "file_offset", p->offset);
-	jsonw_string(w, "instruction", *p->place.instruction ? p->place.instruction : NULL);
-	jsonw_bool(w, "emulated", p->place.emulated);
-	jsonw_string(w, "stepped_because", *p->place.reason ? p->place.reason : NULL);
+	jsonw_string(w, "instruction", *p->site.instruction ? p->site.instruction : NULL);
+	jsonw_bool(w, "emulated", p->site.emulated);
+	jsonw_string(w, "stepped_because", *p->site.reason ? p->site.reason : NULL);
 	jsonw_uint_if(w, "trap_ns", r->ns, r->ns);
 	jsonw_string(w, "program", p->program);
 	jsonw_uint(w, "group", r->group + 1);

@@ -4,7 +4,7 @@
 #define EBEAM_CMD_EVENT_PROBES_H
 
 #include "cmd/command/command.h"
-#include "probe/place/sources.h"
+#include "probe/site/sources.h"
 
 struct beam_node;
 

@@ -24,7 +24,7 @@
 #include "event/catalogue.h"
 #include "event/unnamed.h"
 #include "probe/limit/budget.h"
-#include "probe/place/driver_sources.h"
+#include "probe/site/driver_sources.h"
 
 static double own_cpu_s(void)
 {

@@ -25,7 +25,7 @@
 #include "cmd/run/target.h"
 #include "event/catalogue.h"
 #include "model/stream/event_stream.h"
-#include "probe/place/sources.h"
+#include "probe/site/sources.h"
 
 #define DRAIN_EVERY_NS 50000000u
 /* Then it rests for as long as that took: half of the time. */

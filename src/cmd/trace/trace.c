@@ -90,13 +90,13 @@ static void tell_ends(struct trace *t)
 			t,
 			"exceptions or hibernating processes of this node cannot be "
 			"watched: of tail calls only the end of the last one is shown, and where "
-			"a call raised, a later end from the same place may be taken for its own "
+			"a call raised, a later end from the same site may be taken for its own "
 			"if the call in between was not seen");
 	if (unseen)
 		trace_warn(t,
 			   "how %" PRIu64 " call%s ended is not known: limits were reached "
 			   "meanwhile%s, its process hibernated or went another way, or it was "
-			   "under way when a place of return was left",
+			   "under way when a return site was left",
 			   unseen, trace_plural(unseen),
 			   coverage_share_of(&s->coverage, CALL_FOLLOW_KINDS) < 1
 				   ? ", exceptions were not watched all the time (--max-overhead)"

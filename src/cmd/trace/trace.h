@@ -54,7 +54,7 @@ static inline bool trace_by_breakpoint(const struct trace_function *f)
 			    f->target.c_function != f->probed);
 }
 
-/* A place that calls return to. */
+/* A site that calls return to. */
 struct trace_site {
 	uint64_t addr;
 	uint64_t calls; /* that would return there, in this period */
@@ -68,8 +68,8 @@ struct trace_site {
 
 /* Why the end of a call was not to be seen. */
 enum trace_uncaught {
-	UNCAUGHT_NEW,  /* the first from a place: what returns there was not known to be needed */
-	UNCAUGHT_FULL, /* other places have all debug registers that entries leave */
+	UNCAUGHT_NEW,  /* the first from a site: what returns there was not known to be needed */
+	UNCAUGHT_FULL, /* other sites have all debug registers that entries leave */
 	UNCAUGHT_HELD, /* somebody else has them */
 	NR_UNCAUGHT,
 };
@@ -104,7 +104,7 @@ struct trace_points {
 	unsigned int nr_entries;	/* breakpoints that are entries of functions */
 	uint64_t period_ns;		/* when sites were last chosen */
 	uint64_t uncaught[NR_UNCAUGHT]; /* calls whose end could not be seen, by why */
-	uint64_t refused_ns;		/* when a place of return was last refused; 0 = never */
+	uint64_t refused_ns;		/* when a return site was last refused; 0 = never */
 	unsigned int hit_ns[2]; /* what hits cost, as was reported; of C functions the second */
 	uint64_t begin_ns;	/* when entries were watched, and all else before them */
 	uint64_t known_ns;	/* up to then gaps are reported */
@@ -144,7 +144,7 @@ void trace_points_tell(struct trace *t);
 unsigned int trace_nr_by_breakpoint(const struct trace *t); /* functions */
 unsigned int trace_points_nr(const struct trace_points *p); /* debug registers that are used */
 
-/* ---- trace_sites.c: places of return --------------------------------------------------------- */
+/* ---- trace_sites.c: return sites ------------------------------------------------------------- */
 /* Those that the code shows: found before the breakpoints are set, and armed before the entries. */
 void trace_sites_predict(struct trace *t);
 void trace_sites_arm(struct trace *t);
@@ -154,7 +154,7 @@ bool trace_sites_give_up(struct trace_points *p);
 void trace_sites_predict_returns(void *arg, const struct rec_header *rec);
 /* A call was made from there: will its end be seen? */
 bool trace_sites_caught(struct trace *t, uint64_t site, uint64_t ts_ns);
-/* Is that a place that calls return to, and watched now? */
+/* Is that a site that calls return to, and watched now? */
 bool trace_sites_watched(const struct trace *t, uint64_t addr);
 /* Chooses anew, now and then. */
 void trace_sites_tick(struct trace *t, uint64_t now);

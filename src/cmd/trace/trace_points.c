@@ -249,7 +249,7 @@ int trace_points_open(struct trace *t, struct error *err)
 	session_call_programs(l->session, &programs);
 	config.program = programs.breakpoint;
 	config.points = programs.points;
-	config.place_hits = programs.place_hits;
+	config.site_hits = programs.site_hits;
 	call_probes_open(&t->points.probes, &programs);
 	for (size_t i = 0; i < t->functions.v.len && rc == 0; i++)
 		rc = set_filter(t, i, err);
@@ -365,8 +365,8 @@ int trace_points_follow(struct trace *t, struct error *err)
 void trace_points_tell(struct trace *t)
 {
 	static const char *const why[NR_UNCAUGHT] = {
-		[UNCAUGHT_NEW] = "the first ones from a place show where they return to",
-		[UNCAUGHT_FULL] = "they return to more places than there are debug registers left",
+		[UNCAUGHT_NEW] = "the first ones from a call site show where they return to",
+		[UNCAUGHT_FULL] = "they return to more sites than there are debug registers left",
 		[UNCAUGHT_HELD] = "somebody else holds the debug registers",
 	};
 
@@ -380,7 +380,7 @@ void trace_points_tell(struct trace *t)
 
 /* ---- gaps ------------------------------------------------------------------------------------ */
 
-/* Returns to a place were missed: whoever pairs calls must know, of a capture, too. */
+/* Returns to a site were missed: whoever pairs calls must know, of a capture, too. */
 static void add_gap(struct trace *t, uint64_t addr, int os_tid, uint64_t from_ns, uint64_t to_ns)
 {
 	enrich_add_call_gap(event_run_live(t->run)->enrich, &(struct enrich_call_gap){

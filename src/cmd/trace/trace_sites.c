@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Places of return of `ebeam trace` (trace.h): what entries leave of the debug registers watches
+ * Return sites of `ebeam trace` (trace.h): what entries leave of the debug registers watches
  * those that most calls return to, as code and calls show them.
  */
 #include "base/compiler.h"
@@ -11,7 +11,7 @@
 #include "cmd/trace/trace.h"
 
 #define SITES_MAX 1024
-#define PERIOD_NS 1000000000u /* after which the places are chosen anew */
+#define PERIOD_NS 1000000000u /* after which the sites are chosen anew */
 
 static void disarm_site(struct trace_points *p, struct trace_site *s)
 {
@@ -106,7 +106,7 @@ void trace_sites_predict(struct trace *t)
 		log_info("where calls return to is learned from them only: %s", why.msg);
 		return;
 	}
-	log_info("places that calls return to, predicted from the code: %s%zu",
+	log_info("sites that calls return to, predicted from the code: %s%zu",
 		 sites.v.len > left ? "at least " : "", sites.v.len);
 	for (size_t i = 0; sites.v.len <= left && i < sites.v.len; i++)
 		site_at(&t->points, sites.v.data[i])->predicted = true;
@@ -125,7 +125,7 @@ void trace_sites_arm(struct trace *t)
 
 /*
  * Calls wait until it is known that no end was missed before them; where the next ones return to is
- * better known at once.  Such a place is not sure to be needed: the call may not be one that was
+ * better known at once.  Such a site is not sure to be needed: the call may not be one that was
  * asked for.
  */
 void trace_sites_predict_returns(void *arg, const struct rec_header *rec)
@@ -215,7 +215,7 @@ static void forget_sites(struct trace_points *p)
 	p->sites.len = kept;
 }
 
-/* Places in code that is gone: what stands there now is something else. */
+/* Sites in code that is gone: what stands there now is something else. */
 static void drop_dead_sites(struct trace *t)
 {
 	const struct jit_code *jit = beam_resolver_jit(event_run_live(t->run)->resolver);

@@ -22,7 +22,7 @@ struct sched_process {
 	uint64_t counted_ns; /* running: its time up to then is counted */
 	uint32_t process;    /* id of the dictionary */
 	uint8_t state;	     /* enum process_state */
-	uint16_t cpu;	     /* running: its place in cpus + 1; 0 = not known */
+	uint16_t cpu;	     /* running: its index in cpus + 1; 0 = not known */
 	uint8_t left;	     /* runnable: how it left, + 1; 0 = it did not */
 	bool dirty;	     /* running on a dirty scheduler */
 	bool woken;	     /* running, and made runnable meanwhile: it was about to wait */
@@ -363,12 +363,12 @@ static void count_wait(struct sched_stats *s, uint32_t process, uint64_t ns, boo
 /* Another process is there than the one that came in last: when that one left was not seen. */
 static void is_there(struct sched_stats *s, struct sched_cpu *cpu, uint64_t epid, bool in)
 {
-	uint16_t place = (uint16_t)(cpu - s->cpus.data + 1);
+	uint16_t index = (uint16_t)(cpu - s->cpus.data + 1);
 	struct sched_process *p;
 
 	if (cpu->epid && cpu->epid != epid) {
 		p = keytab_find(&s->processes, cpu->epid);
-		if (p && p->state == RUNNING && p->cpu == place)
+		if (p && p->state == RUNNING && p->cpu == index)
 			keytab_remove(&s->processes, p);
 	}
 	cpu->epid = in ? epid : 0;

@@ -117,7 +117,7 @@ struct sched_stats {
 	uint64_t unknown_waits; /* slices of which nothing showed since when it was runnable */
 	uint64_t untracked;	/* events of processes for which there was no room */
 	VEC(struct sched_cpu) cpus;
-	VEC(uint16_t) cpu_of;				/* by thread id: its place in cpus + 1 */
+	VEC(uint16_t) cpu_of;				/* by thread id: its index in cpus + 1 */
 	struct sched_long longest[SCHED_STATS_LONGEST]; /* longest first */
 	unsigned int nr_longest;
 	uint64_t nr_long;		   /* all of them */

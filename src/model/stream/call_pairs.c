@@ -20,10 +20,10 @@ struct process_calls {
 	VEC(struct call_under_way) calls; /* height never falls */
 };
 
-/* Up to when returns to a place were missed. */
+/* Up to when returns to a site were missed. */
 struct site_gap {
-	uint64_t key;	    /* of the place, or of it and a thread */
-	uint64_t to_ns;	    /* by that thread; of a place: by some thread */
+	uint64_t key;	    /* of the site, or of it and a thread */
+	uint64_t to_ns;	    /* by that thread; of a site: by some thread */
 	uint64_t all_to_ns; /* by all threads */
 };
 

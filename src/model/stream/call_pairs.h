@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which call ended?  A traced function's call and the return to the place that it was called from
- * have the same process, the same place and the same height of its stack, wherever the process was
+ * Which call ended?  A traced function's call and the return to the site that it was called from
+ * have the same process, the same site and the same height of its stack, wherever the process was
  * scheduled meanwhile and whatever moved its heap.  Of a chain of tail calls all end at once, the
  * last called first; what was higher on the stack than an end or a new call has ended unseen.
  *
@@ -57,7 +57,7 @@ void call_pairs_begin(struct call_pairs *c, uint64_t epid, const struct call_und
 		      bool caught);
 /* A process was hit, which took it so long: reported before what the hit is about. */
 void call_pairs_hit(struct call_pairs *c, uint64_t epid, uint64_t ns);
-/* A process came back to a place at this height, or out of a C function. */
+/* A process came back to a site at this height, or out of a C function. */
 struct call_return {
 	uint64_t epid, height, site, ts_ns;
 	bool c_code;
@@ -76,7 +76,7 @@ void call_pairs_drop_c(struct call_pairs *c, uint64_t epid);
 /* A call ended that took so long: of that, the innermost one that is still under way knows. */
 void call_pairs_inside(struct call_pairs *c, uint64_t epid, uint64_t ns);
 /*
- * Later than from_ns, and up to to_ns, returns to a place may have been missed.  Told before
+ * Later than from_ns, and up to to_ns, returns to a site may have been missed.  Told before
  * anything that happened after from_ns.  Calls to there that were under way at any time between are
  * so no more, unseen.
  */

@@ -57,7 +57,7 @@ enum event_word event_stream_word(struct event_stream *s, uint32_t id)
 	return (enum event_word)s->word_of.data[id];
 }
 
-/* ---- facts about the recording -------------------------------------------------------------- */
+/* ---- facts about the recording --------------------------------------------------------------- */
 
 static bool is_key(const struct event *ev, const char *key)
 {
@@ -220,7 +220,7 @@ bool event_stream_call_is_c(const struct event_stream *s, const struct event *ev
 {
 	const struct name_function *f = names_function(s->names, ev->u.call.function);
 
-	/* What C functions return has no place that it returns to. */
+	/* What C functions return has no site that it returns to. */
 	return f ? f->kind != FRAME_ERLANG : !ev->u.call.site;
 }
 
@@ -241,7 +241,7 @@ static void take_coverage(struct event_stream *s, const struct event *ev)
 			      ev->u.coverage.share_ppm, ev->ts_ns);
 }
 
-/* ---- records -------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 bool event_stream_take(struct event_stream *s, const struct rec_header *rec, struct event *ev,
 		       enum event_kind *kind)

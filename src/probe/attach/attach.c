@@ -299,7 +299,7 @@ static int bundle_multi(struct attach *a, struct bundle *b)
 		if (p->ref_ctr_offset)
 			points.ref_ctr_offsets = counters;
 	}
-	rc = uprobe_place(&u, b->program, true, a->os_pid, &points);
+	rc = uprobe_attach(&u, b->program, true, a->os_pid, &points);
 	if (rc == 0)
 		vec_push(&b->uprobes, u);
 	return rc;
@@ -324,7 +324,7 @@ static int bundle_perf(struct attach *a, struct bundle *b)
 		page_cache_read(b->path, p->offset);
 		if (a->cookies_fd >= 0 && !p->at_return && p->cookie)
 			rc = cookies_put(a->cookies_fd, a->os_pid, b->path, p->offset, p->cookie);
-		rc = rc ? rc : uprobe_place(&u, b->program, false, a->os_pid, &points);
+		rc = rc ? rc : uprobe_attach(&u, b->program, false, a->os_pid, &points);
 		if (rc)
 			return rc;
 		vec_push(&b->uprobes, u);
@@ -377,7 +377,7 @@ static int prove(struct attach *a, const struct bundle *b, struct error *err)
 	return rc;
 }
 
-int attach_place(struct attach *a, unsigned int group, struct error *err)
+int attach_probes(struct attach *a, unsigned int group, struct error *err)
 {
 	struct group *g = &a->groups.data[group];
 	uint64_t start = clock_thread_ns();
@@ -415,7 +415,7 @@ void attach_disable(struct attach *a, unsigned int group)
 
 int attach_on(struct attach *a, unsigned int group, struct error *err)
 {
-	int rc = attach_place(a, group, err);
+	int rc = attach_probes(a, group, err);
 
 	if (rc == 0)
 		attach_enable(a, group);

@@ -24,7 +24,7 @@
 #include "abi/config.h"
 #include "base/error.h"
 #include "probe/kernel/calibrate.h"
-#include "probe/place/sources.h"
+#include "probe/site/sources.h"
 
 struct attach;
 struct bpf_object;
@@ -43,7 +43,7 @@ enum attach_way attach_way(void);
 void attach_open(struct attach **out, const struct source_plan *plan, int os_pid, const char *exe,
 		 enum attach_way way);
 /* From here on the first probe in the executable must show in the node's memory, else attach_on()
- * and attach_place() fail: ERROR_KIND_FAILED.  Borrows both. */
+ * and attach_probes() fail: ERROR_KIND_FAILED.  Borrows both. */
 void attach_prove(struct attach *a, struct mem *mem, const struct elf_file *elf, uint64_t bias);
 /* Takes away what is there; waits until it is. */
 void attach_close(struct attach *a);
@@ -86,7 +86,7 @@ bool attach_is_perf(const struct attach *a);
 int attach_on(struct attach *a, unsigned int group, struct error *err);
 void attach_off(struct attach *a, unsigned int group);
 /* The first half of attach_on(): its probes are there, and nothing comes of them; and the other. */
-int attach_place(struct attach *a, unsigned int group, struct error *err);
+int attach_probes(struct attach *a, unsigned int group, struct error *err);
 void attach_enable(struct attach *a, unsigned int group);
 /* The first half of attach_off(): the probes are there, and nothing comes of them any more. */
 void attach_disable(struct attach *a, unsigned int group);

@@ -14,7 +14,7 @@ unsigned int attach_trap_ns(const struct attach *a, unsigned int point,
 			    const struct calibration *cost)
 {
 	const struct source_point *p = a->points.data[point];
-	unsigned int call = p->place.emulated ? cost->emulated_ns : cost->stepped_ns, ns;
+	unsigned int call = p->site.emulated ? cost->emulated_ns : cost->stepped_ns, ns;
 
 	if (!p->at_return)
 		return call;

@@ -80,7 +80,7 @@ static unsigned int affordable(const struct watched_thread *t)
 /* An event that is not on yet. */
 static int prepare(struct breakpoints *b, struct watched_thread *t, unsigned int i)
 {
-	struct perf_event_attr attr = breakpoints_attr(b->places[i].addr);
+	struct perf_event_attr attr = breakpoints_attr(b->sites[i].addr);
 	struct armed *a = &t->armed[i];
 	int fd = perf_open(&attr, t->os_tid, -1), rc;
 
@@ -152,27 +152,27 @@ static bool read_hits(struct breakpoints *b, struct watched_thread *t, unsigned 
 static void tell_gap(struct breakpoints *b, unsigned int i, int os_tid, uint64_t from_ns,
 		     uint64_t to_ns)
 {
-	if (is_site(b, i) && b->config.gap)
-		b->config.gap(b->config.arg, b->places[i].addr, os_tid, from_ns, to_ns);
+	if (is_return_site(b, i) && b->config.gap)
+		b->config.gap(b->config.arg, b->sites[i].addr, os_tid, from_ns, to_ns);
 }
 
-bool breakpoints_place_hit(const struct breakpoints *b, const struct watched_thread *t,
-			   unsigned int i, struct call_place_hit *hit)
+bool breakpoints_site_hit(const struct breakpoints *b, const struct watched_thread *t,
+			  unsigned int i, struct call_site_hit *hit)
 {
-	const struct call_place_thread key = {
-		.addr = b->places[i].addr,
+	const struct call_site_thread key = {
+		.addr = b->sites[i].addr,
 		.os_tid = (uint32_t)t->os_tid,
 	};
 
-	return bpf_map_lookup_elem(b->config.place_hits, &key, hit) == 0 && hit->last_ns;
+	return bpf_map_lookup_elem(b->config.site_hits, &key, hit) == 0 && hit->last_ns;
 }
 
-/* When a place of return was last hit by a thread, or went on; since then it may be off. */
+/* When a return site was last hit by a thread, or went on; since then it may be off. */
 static uint64_t last_hit(struct breakpoints *b, const struct watched_thread *t, unsigned int i)
 {
-	struct call_place_hit hit;
+	struct call_site_hit hit;
 
-	if (!is_site(b, i) || !breakpoints_place_hit(b, t, i, &hit))
+	if (!is_return_site(b, i) || !breakpoints_site_hit(b, t, i, &hit))
 		hit.last_ns = 0;
 	return MAX(hit.last_ns, t->armed[i].since_ns);
 }
@@ -181,18 +181,18 @@ static uint64_t last_hit(struct breakpoints *b, const struct watched_thread *t, 
 static void expect_hits(struct breakpoints *b, const struct watched_thread *t, unsigned int i,
 			bool expected)
 {
-	const struct call_place_thread key = {
-		.addr = b->places[i].addr,
+	const struct call_site_thread key = {
+		.addr = b->sites[i].addr,
 		.os_tid = (uint32_t)t->os_tid,
 	};
-	const struct call_place_hit never = {0};
+	const struct call_site_hit never = {0};
 
-	if (!b->places[i].addr)
+	if (!b->sites[i].addr)
 		return;
 	if (expected)
-		bpf_map_update_elem(b->config.place_hits, &key, &never, BPF_NOEXIST);
+		bpf_map_update_elem(b->config.site_hits, &key, &never, BPF_NOEXIST);
 	else
-		bpf_map_delete_elem(b->config.place_hits, &key);
+		bpf_map_delete_elem(b->config.site_hits, &key);
 }
 
 /* What is off goes on again as an event of its own: from Linux 6.16 on an event that its limit has
@@ -292,7 +292,7 @@ static void tick_thread(struct breakpoints *b, struct watched_thread *t, uint64_
 	take_idle(b, t);
 	breakpoints_position(b, t);
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
-		if (!b->places[i].addr)
+		if (!b->sites[i].addr)
 			continue;
 		if (t->armed[i].fd >= 0)
 			read_hits(b, t, i);
@@ -308,7 +308,7 @@ static bool is_off(const struct breakpoints *b, const struct watched_thread *t)
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
 		const struct armed *a = &t->armed[i];
 
-		if (b->places[i].addr && is_spent(a))
+		if (b->sites[i].addr && is_spent(a))
 			return true;
 	}
 	return false;
@@ -327,7 +327,7 @@ static bool owes(const struct watched_thread *t)
 static bool has_sites(const struct breakpoints *b)
 {
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
-		if (is_site(b, i))
+		if (is_return_site(b, i))
 			return true;
 	}
 	return false;
@@ -343,7 +343,7 @@ static void give_hits(struct breakpoints *b, struct watched_thread *t, bool site
 		struct armed *a = &t->armed[i];
 		uint64_t left;
 
-		if (!b->places[i].addr || is_site(b, i) != sites)
+		if (!b->sites[i].addr || is_return_site(b, i) != sites)
 			continue;
 		left = a->given - MIN(a->hits, a->given);
 		if (a->fd < 0 || !left)
@@ -397,7 +397,7 @@ static void go_on_by_chance(struct breakpoints *b)
 		if (!goes_on(b, t))
 			continue;
 		for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
-			if (b->places[i].addr && is_spent(&t->armed[i]))
+			if (b->sites[i].addr && is_spent(&t->armed[i]))
 				again(b, t, i, affordable(t), true);
 		}
 		t->off_ns = 0;
@@ -433,8 +433,8 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint16_t scheduler, u
 	for (unsigned int n = 0; n < 2 * EBEAM_BREAKPOINTS && rc == 0; n++) {
 		unsigned int i = n % EBEAM_BREAKPOINTS;
 
-		/* Places of return first, here too. */
-		if (!b->places[i].addr || is_site(b, i) != (n < EBEAM_BREAKPOINTS))
+		/* Return sites first, here too. */
+		if (!b->sites[i].addr || is_return_site(b, i) != (n < EBEAM_BREAKPOINTS))
 			continue;
 		expect_hits(b, &t, i, true);
 		rc = arm(b, &t, i, affordable(&t));
@@ -446,7 +446,7 @@ static int watch_thread(struct breakpoints *b, int os_tid, uint16_t scheduler, u
 }
 
 /*
- * A call whose process may have been where a place of return was off cannot be paired with an end.
+ * A call whose process may have been where a return site was off cannot be paired with an end.
  * So where ends matter the threads that are off go on together: not before each has earned
  * something, as long as that does not take too long.  True: now; *lend: to those that have not.
  */
@@ -526,7 +526,7 @@ static int list_threads(struct breakpoints *b, uint64_t now, struct error *err)
 		if (t->seen)
 			continue;
 		for (unsigned int k = 0; k < EBEAM_BREAKPOINTS; k++) {
-			if (b->places[k].addr)
+			if (b->sites[k].addr)
 				breakpoints_keep_gap(b, t, k);
 			disarm(&t->armed[k]);
 			expect_hits(b, t, k, false);
@@ -566,17 +566,17 @@ void breakpoints_close(struct breakpoints *b)
 	for (unsigned int n = 0; n < 2 * EBEAM_BREAKPOINTS; n++) {
 		unsigned int i = n % EBEAM_BREAKPOINTS;
 
-		if (b->places[i].addr && is_site(b, i) == (n >= EBEAM_BREAKPOINTS))
-			breakpoints_remove(b, b->places[i].addr);
+		if (b->sites[i].addr && is_return_site(b, i) == (n >= EBEAM_BREAKPOINTS))
+			breakpoints_remove(b, b->sites[i].addr);
 	}
 	vec_free(&b->threads);
 	free(b);
 }
 
-static int free_place(const struct breakpoints *b)
+static int free_site(const struct breakpoints *b)
 {
 	for (int i = 0; i < EBEAM_BREAKPOINTS; i++) {
-		if (!b->places[i].addr)
+		if (!b->sites[i].addr)
 			return i;
 	}
 	return -1;
@@ -585,22 +585,22 @@ static int free_place(const struct breakpoints *b)
 int breakpoints_add(struct breakpoints *b, uint64_t addr, const struct call_point *point,
 		    struct error *err)
 {
-	int place = free_place(b), rc;
+	int site = free_site(b), rc;
 
-	if (place < 0)
+	if (site < 0)
 		return breakpoints_refuse(-ENOSPC, err);
 	rc = bpf_map_update_elem(b->config.points, &addr, point, BPF_ANY) ? -errno : 0;
 	if (rc)
 		return breakpoints_refuse(rc, err);
-	b->places[place].addr = addr;
-	b->places[place].point = *point;
+	b->sites[site].addr = addr;
+	b->sites[site].point = *point;
 	for (size_t i = 0; i < b->threads.len; i++) {
 		struct watched_thread *t = &b->threads.data[i];
 
-		t->armed[place] = (struct armed){.fd = -1};
-		expect_hits(b, t, (unsigned int)place, true);
-		rc = arm(b, t, (unsigned int)place, MAX(affordable(t), 1u));
-		t->armed[place].since_ns = clock_monotonic_ns();
+		t->armed[site] = (struct armed){.fd = -1};
+		expect_hits(b, t, (unsigned int)site, true);
+		rc = arm(b, t, (unsigned int)site, MAX(affordable(t), 1u));
+		t->armed[site].since_ns = clock_monotonic_ns();
 		if (rc && rc != -ESRCH) {
 			breakpoints_remove(b, addr);
 			return breakpoints_refuse(rc, err);
@@ -634,12 +634,12 @@ static uint64_t take_away(struct breakpoints *b, unsigned int i)
 void breakpoints_remove(struct breakpoints *b, uint64_t addr)
 {
 	for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
-		if (b->places[i].addr != addr)
+		if (b->sites[i].addr != addr)
 			continue;
 		uint64_t from_ns = take_away(b, i);
 
 		tell_gap(b, i, 0, from_ns, b->closing ? UINT64_MAX : clock_monotonic_ns());
-		b->places[i].addr = 0;
+		b->sites[i].addr = 0;
 		bpf_map_delete_elem(b->config.points, &addr);
 	}
 }
@@ -672,7 +672,7 @@ void breakpoints_tick(struct breakpoints *b)
 	for (size_t i = 0; i < b->threads.len; i++)
 		tick_thread(b, &b->threads.data[i], now);
 	go_on = go_on_together(b, now, &lend);
-	/* Places of return first: of a call that is seen the end is, too. */
+	/* Return sites first: of a call that is seen the end is, too. */
 	for (int sites = 1; sites >= 0; sites--) {
 		for (size_t i = 0; i < b->threads.len; i++)
 			give_hits(b, &b->threads.data[i], sites, go_on, lend);

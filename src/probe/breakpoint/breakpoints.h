@@ -22,13 +22,13 @@
 
 struct breakpoints_config {
 	int os_pid;
-	int program, points, place_hits; /* descriptors: call_breakpoint, its maps */
-	unsigned int rate;		 /* hits a second and thread */
+	int program, points, site_hits; /* descriptors: call_breakpoint, its maps */
+	unsigned int rate;		/* hits a second and thread */
 	double max_overhead; /* percent of what a thread uses; 100 = no limit but the rate */
 	unsigned int hit_ns; /* breakpoints_calibrate(): without the program */
 	/*
 	 * Later than from_ns and up to to_ns (CLOCK_MONOTONIC) a thread (0: any) may have come
-	 * through a place of return unseen: as it had spent its hits, was new, or as the place was
+	 * through a return site unseen: as it had spent its hits, was new, or as the site was
 	 * left.
 	 * Those before breakpoints_state.known_ns are reported by then.  NULL ok.
 	 */

@@ -35,18 +35,18 @@ bool breakpoints_position(const struct breakpoints *b, struct watched_thread *t)
 
 /* First and last hit of its window, if they are known. */
 static bool window_hits(const struct breakpoints *b, const struct watched_thread *t, unsigned int i,
-			struct call_place_hit *hit)
+			struct call_site_hit *hit)
 {
-	return t->armed[i].hits && breakpoints_place_hit(b, t, i, hit) &&
+	return t->armed[i].hits && breakpoints_site_hit(b, t, i, hit) &&
 	       hit->first.reductions >= t->armed[i].on &&
 	       hit->last.reductions >= hit->first.reductions;
 }
 
 void breakpoints_spent(const struct breakpoints *b, struct watched_thread *t, unsigned int i)
 {
-	struct call_place_hit hit;
+	struct call_site_hit hit;
 
-	if (t->armed[i].off || !t->position || is_site(b, i))
+	if (t->armed[i].off || !t->position || is_return_site(b, i))
 		return;
 	t->armed[i].off = window_hits(b, t, i, &hit) ? hit.last.reductions : t->position;
 }
@@ -89,7 +89,7 @@ static double window_length(const struct breakpoints *b, const struct watched_th
 {
 	const struct armed *a = &t->armed[i];
 	double end = (double)t->position + (t->in_process ? HALF_SLICE : 0), between;
-	struct call_place_hit hit;
+	struct call_site_hit hit;
 
 	*begin = (double)a->on + (a->in_process ? HALF_SLICE : 0);
 	if (window_hits(b, t, i, &hit)) {
@@ -137,7 +137,7 @@ void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, uns
 		a->gap = 0;
 }
 
-/* Reductions that a place was off and that no window has measured. */
+/* Reductions that a site was off and that no window has measured. */
 static double open_gap_of(const struct watched_thread *t, const struct armed *a)
 {
 	if (a->off)
@@ -167,8 +167,8 @@ static double open_gap(const struct breakpoints *b, unsigned int entry)
 		const struct watched_thread *t = &b->threads.data[k];
 
 		for (unsigned int i = 0; i < EBEAM_BREAKPOINTS; i++) {
-			if (b->places[i].addr && !is_site(b, i) &&
-			    b->places[i].point.point == entry)
+			if (b->sites[i].addr && !is_return_site(b, i) &&
+			    b->sites[i].point.point == entry)
 				gap += open_gap_of(t, &t->armed[i]);
 		}
 	}

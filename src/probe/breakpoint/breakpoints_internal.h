@@ -42,7 +42,7 @@ struct watched_thread {
 	uint64_t tick_ns;   /* when that was */
 	double credit;	    /* hits */
 	uint64_t off_ns;    /* CLOCK_MONOTONIC: since then something is off; 0 = all is on */
-	uint64_t hits;	    /* of all its places */
+	uint64_t hits;	    /* of all its sites */
 	uint64_t position;  /* as last read; and the first, with the CPU that it had used: */
 	uint64_t first_position, first_used_ns;
 	bool in_process;
@@ -56,7 +56,7 @@ struct watched_thread {
 struct entry_use {
 	uint64_t on_ns, hits; /* while the threads ran */
 	double off_ns;
-	double carried; /* reductions of gaps of places that it has left */
+	double carried; /* reductions of gaps of sites that it has left */
 	/* Of windows whose hits were spent, between the last tick and then: hits, reductions. */
 	double last_hits, last_length;
 	struct window_waits waits;
@@ -69,7 +69,7 @@ struct breakpoints {
 	struct {
 		uint64_t addr; /* 0 = free */
 		struct call_point point;
-	} places[EBEAM_BREAKPOINTS];
+	} sites[EBEAM_BREAKPOINTS];
 	VEC(struct watched_thread) threads;
 	struct entry_use entries[EBEAM_CALL_FUNCTIONS]; /* by call_point.point */
 	struct breakpoints_state state;
@@ -83,9 +83,9 @@ struct breakpoints {
 	bool closing;
 };
 
-static inline bool is_site(const struct breakpoints *b, unsigned int i)
+static inline bool is_return_site(const struct breakpoints *b, unsigned int i)
 {
-	return b->places[i].addr && b->places[i].point.kind == CALL_KIND_RETURN;
+	return b->sites[i].addr && b->sites[i].point.kind == CALL_KIND_RETURN;
 }
 
 static inline bool is_spent(const struct armed *a)
@@ -93,28 +93,28 @@ static inline bool is_spent(const struct armed *a)
 	return a->fd < 0 || a->hits >= a->given;
 }
 
-/* NULL: it is a place of return. */
+/* NULL: it is a return site. */
 static inline struct entry_use *entry_use(struct breakpoints *b, unsigned int i)
 {
-	uint32_t point = b->places[i].point.point;
+	uint32_t point = b->sites[i].point.point;
 
-	return is_site(b, i) || point >= EBEAM_CALL_FUNCTIONS ? NULL : &b->entries[point];
+	return is_return_site(b, i) || point >= EBEAM_CALL_FUNCTIONS ? NULL : &b->entries[point];
 }
 
 /* Of an entry, at a tick in which the thread used so much of a CPU: what it was off, and how often
  * it is hit when it has just come on. */
 void breakpoints_tick_entry(struct breakpoints *b, struct watched_thread *t, unsigned int i,
 			    uint64_t used_ns);
-/* What an entry missed so far at a place that is left, or that begins another window before the
+/* What an entry missed so far at a site that is left, or that begins another window before the
  * last was read. */
 void breakpoints_keep_gap(struct breakpoints *b, struct watched_thread *t, unsigned int i);
-/* The hits of a place are spent, if not before: where was that? */
+/* The hits of a site are spent, if not before: where was that? */
 void breakpoints_spent(const struct breakpoints *b, struct watched_thread *t, unsigned int i);
 /* Reads the position of a thread; false: it is not known. */
 bool breakpoints_position(const struct breakpoints *b, struct watched_thread *t);
-/* When a place was hit by a thread; false: it never was. */
-bool breakpoints_place_hit(const struct breakpoints *b, const struct watched_thread *t,
-			   unsigned int i, struct call_place_hit *hit);
+/* When a site was hit by a thread; false: it never was. */
+bool breakpoints_site_hit(const struct breakpoints *b, const struct watched_thread *t,
+			  unsigned int i, struct call_site_hit *hit);
 
 /* Of an execution breakpoint in user space, disabled. */
 struct perf_event_attr breakpoints_attr(uint64_t addr);

@@ -98,7 +98,7 @@ static uint64_t nr_hits(const struct probes *p)
 	return *(volatile uint64_t *)&p->skel->bss->hits;
 }
 
-static int place(struct probes *p, size_t target, uint64_t offset)
+static int attach(struct probes *p, size_t target, uint64_t offset)
 {
 	const struct multi_points points = {
 		.path = "/proc/self/exe",
@@ -126,7 +126,7 @@ static int measure(struct probes *p, size_t target, unsigned int *ns, struct err
 	if (rc)
 		return no_uprobes(rc, err);
 	alone = time_calls(function);
-	rc = place(p, target, offset);
+	rc = attach(p, target, offset);
 	if (rc)
 		return no_uprobes(rc, err);
 	probed = time_calls(function);

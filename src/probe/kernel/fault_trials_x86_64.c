@@ -30,7 +30,7 @@ bool fault_trial_long_nop(void)
 	bool kept = true;
 
 	/* The nop is replaced when it has been hit. */
-	if (own_probe_place(&p, (const void *)(uintptr_t)fault_trial_nop, false, getpid()) == 0)
+	if (own_probe_attach(&p, (const void *)(uintptr_t)fault_trial_nop, false, getpid()) == 0)
 		kept = fault_trial_keeps() == BELOW_STACK && fault_trial_keeps() == BELOW_STACK;
 	own_probe_remove(&p);
 	return !kept;

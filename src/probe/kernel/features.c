@@ -85,7 +85,7 @@ static __attribute__((noinline, used)) int uprobe_target(int x)
 static int try_uprobe(void)
 {
 	struct own_probe p;
-	int rc = own_probe_place(&p, (const void *)(uintptr_t)uprobe_target, false, getpid());
+	int rc = own_probe_attach(&p, (const void *)(uintptr_t)uprobe_target, false, getpid());
 
 	own_probe_remove(&p);
 	return rc;

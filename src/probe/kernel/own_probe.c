@@ -19,10 +19,10 @@ static int attach(struct own_probe *p, const struct multi_points *points, bool m
 
 	uprobe_prepare(program, multi);
 	rc = calibrate_bpf__load(p->skel);
-	return rc ? rc : uprobe_place(&p->uprobe, program, multi, pid, points);
+	return rc ? rc : uprobe_attach(&p->uprobe, program, multi, pid, points);
 }
 
-int own_probe_place(struct own_probe *p, const void *function, bool at_return, pid_t pid)
+int own_probe_attach(struct own_probe *p, const void *function, bool at_return, pid_t pid)
 {
 	uint64_t offset;
 	const struct multi_points points = {

@@ -17,7 +17,7 @@ struct own_probe {
 };
 
 /* In this process, or in a copy of it.  0 or negative errno; own_probe_remove() it either way. */
-int own_probe_place(struct own_probe *p, const void *function, bool at_return, pid_t pid);
+int own_probe_attach(struct own_probe *p, const void *function, bool at_return, pid_t pid);
 uint64_t own_probe_hits(const struct own_probe *p); /* by one thread only */
 void own_probe_remove(struct own_probe *p);
 

@@ -96,7 +96,7 @@ enum return_trial return_trial_of(int filtered)
 		child(go[0], filtered);
 	}
 	close(go[0]);
-	rc = pid > 0 ? own_probe_place(&p, (const void *)(uintptr_t)returns, true, pid) : -errno;
+	rc = pid > 0 ? own_probe_attach(&p, (const void *)(uintptr_t)returns, true, pid) : -errno;
 	/* Without a byte the child ends at once. */
 	if (rc == 0 && write(go[1], "", 1) != 1)
 		rc = -errno;

@@ -13,8 +13,8 @@ void uprobe_prepare(struct bpf_program *program, bool multi)
 						      (enum bpf_attach_type)MULTI_ATTACH_TYPE);
 }
 
-int uprobe_place(struct uprobe *out, const struct bpf_program *program, bool multi, int os_pid,
-		 const struct multi_points *points)
+int uprobe_attach(struct uprobe *out, const struct bpf_program *program, bool multi, int os_pid,
+		  const struct multi_points *points)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = points->at_return,
 		    .ref_ctr_offset = points->ref_ctr_offsets ? points->ref_ctr_offsets[0] : 0,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A BPF program on places of one file: by one uprobe_multi link, or by a perf event. */
+/* A BPF program on sites of one file: by one uprobe_multi link, or by a perf event. */
 #ifndef EBEAM_PROBE_UPROBE_H
 #define EBEAM_PROBE_UPROBE_H
 
@@ -21,12 +21,12 @@ struct uprobe {
 void uprobe_prepare(struct bpf_program *program, bool multi);
 /* Of a loaded program.  By a perf event only the first of the points is placed.  0 or negative
  * errno; `out` is none then. */
-int uprobe_place(struct uprobe *out, const struct bpf_program *program, bool multi, int os_pid,
-		 const struct multi_points *points);
+int uprobe_attach(struct uprobe *out, const struct bpf_program *program, bool multi, int os_pid,
+		  const struct multi_points *points);
 void uprobe_remove(struct uprobe *u);
-/* Why uprobe_place() failed.  ERROR_KIND_PRIVILEGE, _KERNEL, or _FAILED: the node exited. */
+/* Why uprobe_attach() failed.  ERROR_KIND_PRIVILEGE, _KERNEL, or _FAILED: the node exited. */
 int uprobe_error(int rc, const char *path, struct error *err);
-/* After uprobe_place() at an offset of a file that the process has mapped with this bias: does its
+/* After uprobe_attach() at an offset of a file that the process has mapped with this bias: does its
  * memory have the breakpoint?  ERROR_KIND_FAILED, -ESTALE: no, the kernel has put it elsewhere.  0
  * also if that cannot be known. */
 int uprobe_prove(struct mem *mem, const struct elf_file *elf, uint64_t bias, uint64_t offset,

@@ -70,11 +70,11 @@ static bool op_pause(void *arg, uint64_t ns)
 	return sleep_until(arg, clock_monotonic_ns() + ns);
 }
 
-static int op_place(void *arg, unsigned int group, struct error *err)
+static int op_attach(void *arg, unsigned int group, struct error *err)
 {
 	const struct controller *c = arg;
 
-	return attach_place(c->config.attach, group, err);
+	return attach_probes(c->config.attach, group, err);
 }
 
 static void op_enable(void *arg, unsigned int group)
@@ -144,7 +144,7 @@ static void op_tell(void *arg, unsigned int group, struct controller_change *cha
 static const struct duty_cycle_ops ops = {
 	.now = op_now,
 	.pause = op_pause,
-	.place = op_place,
+	.attach = op_attach,
 	.enable = op_enable,
 	.disable = op_disable,
 	.off = op_off,

@@ -337,7 +337,7 @@ static int turn_on(struct duty_cycle *d, unsigned int i, struct error *err)
 	struct duty_cycle_group *u = &d->groups[i];
 	uint64_t now;
 	double work;
-	int rc = d->ops->place(d->arg, i, err);
+	int rc = d->ops->attach(d->arg, i, err);
 
 	if (rc)
 		return rc;

@@ -26,7 +26,7 @@ struct duty_cycle_ops {
 	/* Lets others run for so many ns; false = it is to end. */
 	bool (*pause)(void *arg, uint64_t ns);
 	/* As in attach.h. */
-	int (*place)(void *arg, unsigned int group, struct error *err);
+	int (*attach)(void *arg, unsigned int group, struct error *err);
 	void (*enable)(void *arg, unsigned int group);
 	void (*disable)(void *arg, unsigned int group);
 	void (*off)(void *arg, unsigned int group);
@@ -53,7 +53,7 @@ struct duty_cycle_group {
 	uint64_t on_total;
 	double spent_ns; /* of the node, its part of account.total.spent_ns */
 	bool was_off, reported_dropped;
-	unsigned int failures; /* to place it, in a row */
+	unsigned int failures; /* to attach it, in a row */
 	uint64_t retry_ns;
 	bool failed; /* for good */
 };
@@ -90,7 +90,7 @@ struct duty_cycle_config {
 void duty_cycle_init(struct duty_cycle *d, const struct duty_cycle_ops *ops, void *arg,
 		     const struct duty_cycle_config *config);
 /* Puts all groups on, one after the other, and those off again at once that cost too much; errors
- * of place(). */
+ * of attach(). */
 int duty_cycle_begin(struct duty_cycle *d, struct error *err);
 /* What is due now; then again at duty_cycle_next(). */
 void duty_cycle_step(struct duty_cycle *d);

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
-#include "probe/place/placement.h"
+#include "probe/site/placement.h"
 #include "target/elf.h"
 
 struct call_probes {
@@ -64,7 +64,7 @@ static const char *keep(struct call_probes *p, const char *text)
 int call_probes_add(struct call_probes *p, const struct call_probe *c, struct error *err)
 {
 	uint64_t offset = elf_file_offset_of(c->elf, c->addr);
-	struct placement_pair places;
+	struct placement_pair sites;
 	struct source_point point = {
 		.symbol = keep(p, c->name),
 		.program = "call_function",
@@ -75,24 +75,24 @@ int call_probes_add(struct call_probes *p, const struct call_probe *c, struct er
 	};
 
 	/* Process, arguments, caller; of a NIF env, number, arguments. */
-	if (!placement_find_pair(&places, c->elf, c->addr, PLACEMENT_ARGS(3), c->returns) ||
+	if (!placement_find_pair(&sites, c->elf, c->addr, PLACEMENT_ARGS(3), c->returns) ||
 	    offset == UINT64_MAX)
 		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP, "%s cannot be probed: %s",
 				 c->name,
-				 !places.call.ok   ? places.call.reason
-				 : !places.back.ok ? places.back.reason
-						   : "it is in no segment of its file");
-	point.offset = offset + places.call.offset;
-	point.place = places.call;
+				 !sites.call.ok	  ? sites.call.reason
+				 : !sites.back.ok ? sites.back.reason
+						  : "it is in no segment of its file");
+	point.offset = offset + sites.call.offset;
+	point.site = sites.call;
 	log_info("%s at %s+0x%" PRIx64 " (%s)", c->name, c->path, point.offset,
-		 places.call.instruction);
+		 sites.call.instruction);
 	vec_push(&p->points, point);
 	if (!c->returns)
 		return 0;
 	point.program = "call_function_return";
 	point.at_return = true;
-	point.offset = offset + places.back.offset;
-	point.place = places.back;
+	point.offset = offset + sites.back.offset;
+	point.site = sites.back;
 	vec_push(&p->points, point);
 	return 0;
 }

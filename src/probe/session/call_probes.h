@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Uprobes on the C functions that Erlang code calls, BIFs and NIFs: any number of them, at the
- * cheapest place of each that is proven (placement.h).
+ * cheapest site of each that is proven (placement.h).
  */
 #ifndef EBEAM_PROBE_CALL_PROBES_H
 #define EBEAM_PROBE_CALL_PROBES_H
@@ -29,7 +29,7 @@ void call_probes_close(struct call_probes *p); /* NULL ok; once they are gone */
 /* What the calls of a function must fulfil to be reported.  ERROR_KIND_FAILED. */
 int call_probes_filter(struct call_probes *p, uint32_t point, const struct call_filter *filter,
 		       struct error *err);
-/* ERROR_KIND_KERNEL, ERROR_KIND_PRIVILEGE; ERROR_KIND_UNSUPPORTED: no place in it is proven. */
+/* ERROR_KIND_KERNEL, ERROR_KIND_PRIVILEGE; ERROR_KIND_UNSUPPORTED: no site in it is proven. */
 int call_probes_add(struct call_probes *p, const struct call_probe *probe, struct error *err);
 /* What was added, for session_add_calls(): borrowed, as they are after the last one. */
 const struct source_point *call_probes_points(const struct call_probes *p, unsigned int *nr);

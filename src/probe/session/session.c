@@ -242,8 +242,8 @@ int session_watch_code(struct session *s, uint64_t exe_offset, struct error *err
 	if (rc)
 		return rc;
 	page_cache_read(s->config.exe, exe_offset);
-	rc = uprobe_place(&s->code_probe, s->skel->progs.code_changed, is_multi(s),
-			  s->config.os_pid, &points);
+	rc = uprobe_attach(&s->code_probe, s->skel->progs.code_changed, is_multi(s),
+			   s->config.os_pid, &points);
 	return rc ? uprobe_error(rc, s->config.exe, err)
 		  : uprobe_prove(s->config.mem, s->config.elf, s->config.bias, exe_offset, err);
 }
@@ -295,7 +295,7 @@ bool session_call_programs(struct session *s, struct call_programs *out)
 		.breakpoint = bpf_program__fd(s->skel->progs.call_breakpoint),
 		.points = bpf_map__fd(s->skel->maps.call_points),
 		.filters = bpf_map__fd(s->skel->maps.call_filters),
-		.place_hits = bpf_map__fd(s->skel->maps.call_place_hits),
+		.site_hits = bpf_map__fd(s->skel->maps.call_site_hits),
 	};
 	return true;
 }

@@ -19,7 +19,7 @@
 #include "event/source.h"
 #include "probe/attach/attach.h"
 #include "probe/limit/controller.h"
-#include "probe/place/sources.h"
+#include "probe/site/sources.h"
 
 struct session_config {
 	int os_pid;
@@ -107,7 +107,7 @@ void session_update(struct session *s);
 /* What call_probes.h and breakpoints.h need; false if the session is without calls, or the kernel
  * refuses their programs (config.calls_beside). */
 struct call_programs {
-	int breakpoint, points, filters, place_hits; /* descriptors */
+	int breakpoint, points, filters, site_hits; /* descriptors */
 };
 bool session_call_programs(struct session *s, struct call_programs *out);
 /*

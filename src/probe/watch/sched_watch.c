@@ -62,7 +62,7 @@ struct sched_watch {
 	int os_pid;
 	struct mem *mem; /* the thread's own */
 	struct sched_work *work;
-	VEC(struct watched) all; /* by place in sched_work_all(), if there is `work` */
+	VEC(struct watched) all; /* by index in sched_work_all(), if there is `work` */
 	VEC(struct sched_span) spans;
 	bool counts; /* what the VM counts is taken */
 	bool gc;     /* whether they collect garbage is sampled */

@@ -22,7 +22,7 @@
 #define CPU_PART     0.03 /* of a core: what sampling may take; samples are further apart then */
 #define PACE_SAMPLES 64	  /* after which that is judged anew */
 #define FILES_KEPT   64	  /* of so many schedulers, normal ones first */
-#define PLACE_NS     100000000u /* so long each sample tries to tell where a process is */
+#define POSITION_NS  100000000u /* so long each sample tries to tell where a process is */
 #define MOST_HELD    4096	/* spans that nobody has taken yet */
 
 /* What a scheduler is in. */
@@ -52,7 +52,7 @@ struct slice_watch {
 	struct running_code code;
 	struct running *running;
 	struct slice_watch_config config;
-	VEC(struct watched) all; /* by place in running_all() */
+	VEC(struct watched) all; /* by index in running_all() */
 	struct rec_raw_sample *room;
 	uint64_t random, sampled_ns;
 	pthread_t thread;
@@ -94,14 +94,14 @@ static bool is_same(struct slice_watch *w, size_t at, int kind)
 }
 
 /* It is known where that was. */
-static bool tells_place(const struct span *s, const struct rec_raw_sample *stack)
+static bool shows_position(const struct span *s, const struct rec_raw_sample *stack)
 {
 	return s->port ? stack->user_ip != 0 : stack->place != PLACE_OTHER;
 }
 
-static bool is_placed(const struct span *s)
+static bool has_position(const struct span *s)
 {
-	return s->has_stack && tells_place(s, s->stack);
+	return s->has_stack && shows_position(s, s->stack);
 }
 
 /* At the second sample, at all that follow until it is known where the process is, and then each
@@ -111,7 +111,7 @@ static bool is_due(const struct span *s, uint64_t now_ns)
 	uint64_t age = now_ns - s->first_ns;
 
 	return !s->taken_ns || age >= 2 * (s->taken_ns - s->first_ns) ||
-	       (!is_placed(s) && age < PLACE_NS);
+	       (!has_position(s) && age < POSITION_NS);
 }
 
 /* While the collector or a NIF runs nothing else of the process does. */
@@ -143,7 +143,7 @@ static void take_stack(struct slice_watch *w, size_t at, int kind, uint64_t now_
 	struct rec_raw_sample *had = s->stack;
 	struct running_port about;
 	struct running_call call;
-	bool placed, in_c, was = is_placed(s);
+	bool has, in_c, was = has_position(s);
 
 	if (!is_due(s, now_ns))
 		return;
@@ -158,8 +158,8 @@ static void take_stack(struct slice_watch *w, size_t at, int kind, uint64_t now_
 	if (s->port)
 		s->about = about;
 	s->taken_ns = now_ns;
-	placed = tells_place(s, w->room);
-	if (s->has_stack && (placed == was ? !coin(w) : was))
+	has = shows_position(s, w->room);
+	if (s->has_stack && (has == was ? !coin(w) : was))
 		return;
 	s->stack = w->room;
 	s->has_stack = true;

@@ -134,7 +134,7 @@ const struct top_binding top_bindings[] = {
 };
 /* clang-format on */
 
-static const char *const place_titles[NR_TOP_PLACES] = {
+static const char *const context_titles[NR_TOP_CONTEXTS] = {
 	[TOP_EVERYWHERE] = "Everywhere", [TOP_IN_TABLE] = "In a table",
 	[TOP_IN_TEXT] = "In a text",	 [TOP_IN_TREE] = "In a tree of calls",
 	[TOP_IN_MENU] = "In a menu",	 [TOP_IN_LINE] = "While typing",
@@ -159,21 +159,21 @@ static bool is_key(const struct top_key *k, const struct terminal_key *key)
 	       (key->c >= k->c && key->c <= MAX(k->c, k->last));
 }
 
-static const struct top_binding *find(enum top_place place, const struct terminal_key *key)
+static const struct top_binding *find(enum top_context context, const struct terminal_key *key)
 {
 	for (const struct top_binding *b = top_bindings; b->action; b++)
-		for (size_t i = 0; b->place == place && i < nr_keys(b); i++)
+		for (size_t i = 0; b->context == context && i < nr_keys(b); i++)
 			if (is_key(&b->keys[i], key))
 				return b;
 	return NULL;
 }
 
-enum top_action top_action(enum top_place place, const struct terminal_key *key)
+enum top_action top_action(enum top_context context, const struct terminal_key *key)
 {
-	const struct top_binding *b = find(place, key);
+	const struct top_binding *b = find(context, key);
 	bool is_text = key->kind == TERMINAL_KEY_CHAR && key->c >= ' ';
 
-	if (!b && !(place == TOP_IN_LINE && is_text))
+	if (!b && !(context == TOP_IN_LINE && is_text))
 		b = find(TOP_EVERYWHERE, key);
 	return b ? b->action : TOP_ACTION_NONE;
 }
@@ -248,10 +248,10 @@ void top_keys_text(struct strbuf *out)
 {
 	struct strbuf keys = STRBUF_INIT;
 
-	for (unsigned int place = 0; place < NR_TOP_PLACES; place++) {
-		strbuf_addf(out, "%s%s\n", place ? "\n" : "", place_titles[place]);
+	for (unsigned int context = 0; context < NR_TOP_CONTEXTS; context++) {
+		strbuf_addf(out, "%s%s\n", context ? "\n" : "", context_titles[context]);
 		for (const struct top_binding *b = top_bindings; b->action; b++) {
-			if (b->place != place)
+			if (b->context != context)
 				continue;
 			strbuf_reset(&keys);
 			top_binding_keys(&keys, b);
@@ -266,18 +266,18 @@ static bool is_for_the_manual(const struct top_binding *b)
 {
 	bool moves = b->action >= TOP_ACTION_UP && b->action <= TOP_ACTION_RIGHT;
 
-	return b->place != TOP_IN_MENU && b->place != TOP_IN_LINE &&
-	       (!moves || b->place == TOP_IN_TABLE);
+	return b->context != TOP_IN_MENU && b->context != TOP_IN_LINE &&
+	       (!moves || b->context == TOP_IN_TABLE);
 }
 
 void top_keys_markdown(struct strbuf *out)
 {
 	strbuf_addstr(out, "| where | keys | what | as in |\n|---|---|---|---|\n");
-	for (unsigned int place = 0; place < NR_TOP_PLACES; place++) {
+	for (unsigned int context = 0; context < NR_TOP_CONTEXTS; context++) {
 		for (const struct top_binding *b = top_bindings; b->action; b++) {
-			if (b->place != place || !is_for_the_manual(b))
+			if (b->context != context || !is_for_the_manual(b))
 				continue;
-			strbuf_addf(out, "| %s | ", place_titles[place]);
+			strbuf_addf(out, "| %s | ", context_titles[context]);
 			add_keys(out, b, "`");
 			strbuf_addf(out, " | %s | %s |\n", b->what, b->as ? b->as : "");
 		}

@@ -3,8 +3,8 @@
  * The keys of `top`: one table, from which the keys do what they do, and from which the help on the
  * screen, the line at the bottom and the table of the manual are made.
  *
- * A key means something in a place: in a table, in a text, ...; what means the same in all of them
- * is everywhere.
+ * A key means something in a context: in a table, in a text, ...; what means the same in all of
+ * them is everywhere.
  */
 #ifndef EBEAM_VIEW_TOP_KEYS_H
 #define EBEAM_VIEW_TOP_KEYS_H
@@ -16,14 +16,14 @@
 #include "base/strbuf.h"
 #include "view/screen/terminal.h"
 
-enum top_place {
+enum top_context {
 	TOP_EVERYWHERE,
 	TOP_IN_TABLE,
 	TOP_IN_TEXT, /* pager */
 	TOP_IN_TREE,
 	TOP_IN_MENU, /* of columns */
 	TOP_IN_LINE, /* while a filter or a search is typed */
-	NR_TOP_PLACES
+	NR_TOP_CONTEXTS
 };
 
 enum top_action {
@@ -82,7 +82,7 @@ struct top_key {
 };
 
 struct top_binding {
-	enum top_place place;
+	enum top_context context;
 	enum top_action action;
 	struct top_key keys[TOP_MAX_KEYS]; /* the ones to show first; c == 0 of a character ends */
 	const char *what;		   /* for people */
@@ -94,9 +94,9 @@ struct top_binding {
 /* Ends with action TOP_ACTION_NONE. */
 extern const struct top_binding top_bindings[];
 
-/* What a key does in a place, or else everywhere; in a line that is typed, those keys only that no
- * text has. */
-enum top_action top_action(enum top_place place, const struct terminal_key *key);
+/* What a key does in a context, or else everywhere; in a line that is typed, those keys only that
+ * no text has. */
+enum top_action top_action(enum top_context context, const struct terminal_key *key);
 /* The columns of the key that sorts, or NULL. */
 const char *top_key_columns(const struct terminal_key *key);
 

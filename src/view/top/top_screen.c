@@ -58,7 +58,7 @@ static bool is_too_small(const struct screen *s)
 	return screen_rows(s) < MIN_ROWS || screen_columns(s) < MIN_COLUMNS;
 }
 
-/* ---- the first line ----------------------------------------------------------------------- */
+/* ---- the first line -------------------------------------------------------------------------- */
 
 static const char *basic_state(const struct top_view *v, enum screen_style *style)
 {
@@ -136,7 +136,7 @@ static void draw_title(struct screen *s, const struct top_view *v, unsigned widt
 	strbuf_free(&text);
 }
 
-/* ---- the names of the panels -------------------------------------------------------------- */
+/* ---- the names of the panels ----------------------------------------------------------------- */
 
 enum tab_form { TABS_FULL, TABS_SHORT, TABS_DIGITS, TABS_ONE };
 #define SHORT_TAB 4u /* characters */
@@ -254,9 +254,9 @@ int top_screen_tab_at(const struct screen *s, const struct top_view *v, unsigned
 	return -1;
 }
 
-/* ---- the last line ------------------------------------------------------------------------ */
+/* ---- the last line --------------------------------------------------------------------------- */
 
-static enum top_place place_of(const struct top_view *v)
+static enum top_context context_of(const struct top_view *v)
 {
 	if (is_typing(v))
 		return TOP_IN_LINE;
@@ -267,12 +267,12 @@ static enum top_place place_of(const struct top_view *v)
 	return v->panel && panel_in_menu(v->panel) ? TOP_IN_MENU : TOP_IN_TABLE;
 }
 
-/* The keys for this place and those for everywhere, one after the other: either drawn, or looked
+/* The keys for this context and those for everywhere, one after the other: either drawn, or looked
  * through for the one at a column.  `from`: the first column. */
 static const struct top_binding *walk_keys(struct screen *s, const struct top_view *v, unsigned row,
 					   unsigned from, unsigned width, unsigned wanted)
 {
-	enum top_place place = place_of(v);
+	enum top_context context = context_of(v);
 	const struct top_binding *found = NULL;
 	unsigned at = from;
 
@@ -280,9 +280,9 @@ static const struct top_binding *walk_keys(struct screen *s, const struct top_vi
 		struct strbuf key = STRBUF_INIT;
 		unsigned key_width, wide;
 
-		if (!b->footer || (b->place != place && b->place != TOP_EVERYWHERE) ||
-		    (place == TOP_IN_LINE && b->place == TOP_EVERYWHERE) ||
-		    ((place == TOP_IN_TEXT || place == TOP_IN_TREE || place == TOP_IN_MENU) &&
+		if (!b->footer || (b->context != context && b->context != TOP_EVERYWHERE) ||
+		    (context == TOP_IN_LINE && b->context == TOP_EVERYWHERE) ||
+		    ((context == TOP_IN_TEXT || context == TOP_IN_TREE || context == TOP_IN_MENU) &&
 		     b->action == TOP_ACTION_QUIT)) /* its key closes */
 			continue;
 		top_binding_first_key(&key, b);
@@ -372,7 +372,7 @@ bool top_screen_key_at(const struct screen *s, const struct top_view *v, unsigne
 	return true;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void draw_body(struct screen *s, const struct top_view *v, const struct layout *l)
 {

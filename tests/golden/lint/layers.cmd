@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check-layers finds each kind of forbidden edge, and nothing in code that keeps to the rules.
 mkdir -p src/base src/model/stats src/model/profile src/model/stream src/view/screen src/view/table \
-	src/target src/cmd/program src/probe/place bpf include/abi
+	src/target src/cmd/program src/probe/site bpf include/abi
 cat >src/model/stats/good.c <<'EOF'
 /* stderr, stdout and exit(1) in a comment, over
  * two lines: #include "target/mem.h" */
@@ -38,8 +38,8 @@ cat >src/target/bad.c <<'EOF'
 void f(void) { fprintf(stderr, "x"); printf("x"); exit(1); }
 int g(int argc, char **argv);
 EOF
-echo '#include "event/event.h"' >src/probe/place/bad.c
-echo '#include "event/source.h"' >src/probe/place/good.c
+echo '#include "event/event.h"' >src/probe/site/bad.c
+echo '#include "event/source.h"' >src/probe/site/good.c
 echo '#include "names/names.h"' >bpf/bad.h
 echo '#include "base/error.h"' >include/abi/bad.h
 mkdir src/attic

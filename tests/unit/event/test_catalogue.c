@@ -12,7 +12,7 @@
 #include "base/compiler.h"
 #include "event/catalogue.h"
 #include "lib/elf_image.h"
-#include "probe/place/sources_usdt.h"
+#include "probe/site/sources_usdt.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -266,8 +266,8 @@ static void test_any(void **state)
 		call_targets_free(&t);
 		assert_int_equal(find(&w, &t, NULL, "map", 2, &err), 0);
 		assert_int_equal(t.v.len, 2);
-		assert_true(call_target_same_place(&t.v.data[0], &t.v.data[0]));
-		assert_false(call_target_same_place(&t.v.data[0], &t.v.data[1]));
+		assert_true(call_target_same_site(&t.v.data[0], &t.v.data[0]));
+		assert_false(call_target_same_site(&t.v.data[0], &t.v.data[1]));
 		call_targets_free(&t);
 		strbuf_free(&text);
 		unmake(&w);
@@ -401,7 +401,7 @@ static void test_reload(void **state)
 	code = put_module(&w, "lists", lists, 1, 0);
 	image_u64(w.f->im, curr + (raddr)w.l->module_instance_code_hdr, code);
 	after = one(&w, "lists", "map", 2);
-	assert_false(call_target_same_place(&before, &after));
+	assert_false(call_target_same_site(&before, &after));
 	assert_true(after.entry == entry_of(code, 0) && after.code == code);
 	unmake(&w);
 }
@@ -440,7 +440,7 @@ static void test_corrupted(void **state)
 	}
 }
 
-/* ---- places of return ----------------------------------------------------------------------- */
+/* ---- return site ----------------------------------------------------------------------------- */
 
 /* Code at the end of what a module has; 0x90 all else. */
 #define CODE_AT 0xc00
@@ -550,7 +550,7 @@ static void test_sites_cut(void **state)
 /* Code at 0x1000 that calls what stands at 0x1100, and by an export, without native stack. */
 static void test_sites_c_stack(void **state)
 {
-	/* lea, mov, jmp; padding up to the place of return */
+	/* lea, mov, jmp; padding up to the return site */
 	static const uint8_t local_26[] = {0x48, 0x8d, 0x05, 0x09, 0, 0, 0,    0x48, 0x89, 0x45,
 					   0,	 0xe9, 0xf0, 0,	   0, 0, 0x90, 0x90, 0x90, 0x90};
 	static const uint8_t short_26[] = {0x48, 0x8d, 0x05, 0x09, 0,	 0,    0,

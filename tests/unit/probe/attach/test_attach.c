@@ -33,7 +33,7 @@ static void add(struct source_plan *p, const char *program, uint64_t kinds, uint
 		.program = program,
 		.kinds = kinds,
 		.offset = offset,
-		.place = {.ok = true, .emulated = true},
+		.site = {.ok = true, .emulated = true},
 	};
 
 	assert_true(source_plan_add(p, &point));
@@ -91,7 +91,7 @@ static void test_trap(void **state)
 	for (unsigned int i = 0; i < 4; i++)
 		add(&plan, "p", KIND(0), i < 2 ? 0x10 : 0x10 * i);
 	plan.points[1].at_return = plan.points[3].at_return = true;
-	plan.points[2].place.emulated = plan.points[3].place.emulated = false;
+	plan.points[2].site.emulated = plan.points[3].site.emulated = false;
 	attach_open(&a, &plan, 1, "exe", ATTACH_MULTI);
 	assert_int_equal(attach_trap_ns(a, 0, &cost), 700);
 	assert_int_equal(attach_trap_ns(a, 1, &cost), 400);

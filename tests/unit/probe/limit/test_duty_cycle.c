@@ -22,7 +22,7 @@
 #define GROUPS	   8
 #define MOST_CALLS 100000
 
-enum call { PLACE, ENABLE, DISABLE, OFF, PAUSE };
+enum call { ATTACH, ENABLE, DISABLE, OFF, PAUSE };
 
 struct world {
 	/* What it is like. */
@@ -49,7 +49,7 @@ struct world {
 		double at;
 	} calls[MOST_CALLS];
 	unsigned int nr_calls;
-	unsigned int nr_waits; /* of place(), for what is closing */
+	unsigned int nr_waits; /* of attach(), for what is closing */
 	struct {
 		unsigned int group;
 		struct controller_change change;
@@ -133,11 +133,11 @@ static bool op_pause(void *arg, uint64_t ns)
 	return !w->nr_pauses || --w->nr_pauses;
 }
 
-static int op_place(void *arg, unsigned int i, struct error *err)
+static int op_attach(void *arg, unsigned int i, struct error *err)
 {
 	struct world *w = arg;
 
-	called(w, PLACE, i);
+	called(w, ATTACH, i);
 	assert_false(w->groups[i].placed);
 	w->nr_waits += all_closed_at(w) > w->now;
 	advance(w, all_closed_at(w) - w->now);
@@ -237,7 +237,7 @@ static void op_tell(void *arg, unsigned int group, struct controller_change *cha
 static const struct duty_cycle_ops ops = {
 	.now = op_now,
 	.pause = op_pause,
-	.place = op_place,
+	.attach = op_attach,
 	.enable = op_enable,
 	.disable = op_disable,
 	.off = op_off,
@@ -503,12 +503,12 @@ static void test_perf(void **state)
 	assert_true(op_is_closing(w));
 	run(w, 10);
 	/* No round began before. */
-	assert_true(first_call(w, PLACE, 0, first) > first + 1000 * MS);
+	assert_true(first_call(w, ATTACH, 0, first) > first + 1000 * MS);
 	for (unsigned int i = 0; i < w->nr_calls; i++) {
 		if (w->calls[i].call != OFF)
 			continue;
 		for (unsigned int k = i; k < w->nr_calls; k++)
-			assert_true(w->calls[k].call != PLACE ||
+			assert_true(w->calls[k].call != ATTACH ||
 				    w->calls[k].at >= w->calls[i].at + 500 * MS);
 	}
 	assert_int_equal(w->nr_waits, 0);
@@ -530,7 +530,7 @@ static void test_begin_perf(void **state)
 	begun = w->now;
 	assert_int_equal(duty_cycle_begin(&w->cycle, &err), 0);
 	assert_true(nr_calls(w, OFF, 0) && nr_calls(w, OFF, 1) && nr_calls(w, OFF, 2));
-	assert_true(first_call(w, OFF, 0, 0) < first_call(w, PLACE, GROUPS - 1, 0));
+	assert_true(first_call(w, OFF, 0, 0) < first_call(w, ATTACH, GROUPS - 1, 0));
 	assert_int_equal(w->nr_waits, 0);
 	assert_in(w->now - begun, 300 * MS, 400 * MS, "until all were gone");
 	spent = w->cycle.account.total.spent_ns;
@@ -540,7 +540,7 @@ static void test_begin_perf(void **state)
 	w = world_of(&like, true, false);
 	assert_int_equal(duty_cycle_begin(&w->cycle, &err), 0);
 	assert_true(w->cycle.nr_leaving > 0);
-	assert_int_equal(nr_calls(w, PLACE, 3), 0);
+	assert_int_equal(nr_calls(w, ATTACH, 3), 0);
 }
 
 /* A thread that comes first lets others run while it places many, and may be ended. */
@@ -555,7 +555,7 @@ static void test_pauses(void **state)
 	assert_int_equal(duty_cycle_begin(&w->cycle, &err), 0);
 	run(w, 10);
 	for (unsigned int i = 0; i < w->nr_calls; i++) {
-		if (w->calls[i].call == PLACE)
+		if (w->calls[i].call == ATTACH)
 			placing += like.place_ns;
 		else if (w->calls[i].call == PAUSE ||
 			 (i && w->calls[i].at > w->calls[i - 1].at + like.place_ns))
@@ -566,7 +566,7 @@ static void test_pauses(void **state)
 	like.nr_pauses = 1;
 	w = world_of(&like, false, false);
 	assert_int_equal(duty_cycle_begin(&w->cycle, &err), 0);
-	assert_int_equal(nr_calls(w, PLACE, GROUPS - 1), 0);
+	assert_int_equal(nr_calls(w, ATTACH, GROUPS - 1), 0);
 }
 
 /* What cannot be placed is tried less and less often, then it is dropped and that is reported;
@@ -581,23 +581,23 @@ static void test_failures(void **state)
 	UNUSED(state);
 	duty_cycle_begin(&w->cycle, &err);
 	run(w, 5);
-	before = nr_calls(w, PLACE, 0);
+	before = nr_calls(w, ATTACH, 0);
 	spent = w->cycle.account.total.spent_ns;
 	switched = w->switch_ns;
 	w->place_rc[0] = -EMFILE;
 	run(w, 1);
-	assert_true(nr_calls(w, PLACE, 0) - before <= 4);
+	assert_true(nr_calls(w, ATTACH, 0) - before <= 4);
 	assert_int_equal(last_reported(w, 0)->state, COVERAGE_OFF);
 	run(w, 30);
-	assert_int_equal(nr_calls(w, PLACE, 0) - before, 5);
+	assert_int_equal(nr_calls(w, ATTACH, 0) - before, 5);
 	assert_int_equal(last_reported(w, 0)->state, COVERAGE_FAILED);
 	assert_true(w->cycle.account.total.spent_ns - spent >= w->switch_ns - switched);
 	/* Others go on. */
-	tries = nr_calls(w, PLACE, 0);
+	tries = nr_calls(w, ATTACH, 0);
 	before = nr_calls(w, ENABLE, 1);
 	run(w, 10);
 	assert_true(nr_calls(w, ENABLE, 1) - before > 3);
-	assert_int_equal(nr_calls(w, PLACE, 0), tries);
+	assert_int_equal(nr_calls(w, ATTACH, 0), tries);
 }
 
 /* It works again in time; and a node that is gone is no failure. */
@@ -617,9 +617,9 @@ static void test_recovers(void **state)
 	run(w, 20);
 	assert_true(nr_calls(w, ENABLE, 0) > before + 3);
 	w->place_rc[0] = w->place_rc[1] = w->place_rc[2] = -ESRCH;
-	before = nr_calls(w, PLACE, 0);
+	before = nr_calls(w, ATTACH, 0);
 	run(w, 60);
-	assert_in(nr_calls(w, PLACE, 0) - before, 20, 260, "tries");
+	assert_in(nr_calls(w, ATTACH, 0) - before, 20, 260, "tries");
 	assert_int_equal(last_reported(w, 0)->state, COVERAGE_OFF);
 }
 

@@ -58,7 +58,7 @@ bool programs_locked_down(void)
 	return locked_down;
 }
 
-/* ---- a run ---------------------------------------------------------------------------------- */
+/* ---- a run ----------------------------------------------------------------------------------- */
 
 struct run {
 	struct source_plan plan;
@@ -90,7 +90,7 @@ static int drop(struct run *r, const char *const *refused)
 
 #define REFUSED(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* ---- tests ---------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void test_calls_beside(void **state)
 {
@@ -98,12 +98,12 @@ static void test_calls_beside(void **state)
 
 	UNUSED(state);
 	run_init(&r, true, true);
-	assert_int_equal(drop(&r, REFUSED("call_place", "call_return")), 0);
+	assert_int_equal(drop(&r, REFUSED("call_return_at", "call_return")), 0);
 	assert_false(r.config.calls);
 	assert_true(r.plan.kinds == (GC | SEND));
 	/* With a kind of events. */
 	run_init(&r, true, true);
-	assert_int_equal(drop(&r, REFUSED("gc_end", "call_place")), 0);
+	assert_int_equal(drop(&r, REFUSED("gc_end", "call_return_at")), 0);
 	assert_false(r.config.calls);
 	assert_true(r.plan.kinds == SEND);
 	/* Nothing of calls is refused: they stay. */
@@ -122,9 +122,9 @@ static void test_calls_asked_for(void **state)
 
 	UNUSED(state);
 	run_init(&r, true, false);
-	assert_int_equal(drop(&r, REFUSED("gc_end", "call_place")), -EINVAL);
+	assert_int_equal(drop(&r, REFUSED("gc_end", "call_return_at")), -EINVAL);
 	assert_true(r.config.calls);
-	assert_non_null(strstr(r.err.msg, "the kernel refuses call_place: words 1"));
+	assert_non_null(strstr(r.err.msg, "the kernel refuses call_return_at: words 1"));
 	/* Their events are. */
 	run_init(&r, true, false);
 	assert_int_equal(drop(&r, REFUSED("gc_end", "message_send")), 0);
@@ -153,7 +153,7 @@ static void test_needed(void **state)
 
 	UNUSED(state);
 	run_init(&r, true, true);
-	assert_int_equal(drop(&r, REFUSED("call_place", "code_loaded")), -EINVAL);
+	assert_int_equal(drop(&r, REFUSED("call_return_at", "code_loaded")), -EINVAL);
 	assert_non_null(strstr(r.err.msg, "the kernel refuses code_loaded: words 1"));
 	run_init(&r, true, true);
 	assert_int_equal(drop(&r, REFUSED("calls")), -EINVAL);
@@ -165,7 +165,7 @@ static void test_needed(void **state)
 	assert_string_equal(r.err.msg, "cannot load");
 	run_init(&r, true, true);
 	untried = true;
-	assert_int_equal(drop(&r, REFUSED("call_place")), -EINVAL);
+	assert_int_equal(drop(&r, REFUSED("call_return_at")), -EINVAL);
 	assert_string_equal(r.err.msg, "cannot load");
 	assert_true(r.config.calls);
 }

@@ -1,9 +1,9 @@
 %% SPDX-License-Identifier: BSD-2-Clause
 %% An exact number of each thing that the functions of the VM do.
--module(places).
+-module(sites).
 -export([work/1]).
 
-%% Answers what was done: "ask places work N".
+%% Answers what was done: "ask sites work N".
 work(Text) ->
     N = list_to_integer(Text),
     Names = [list_to_atom("place_" ++ integer_to_list(I)) || I <- lists:seq(1, N)],

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See code_calls.h.  Capstone finds where instructions end; calls and jumps are recognised by
  * opcode. */
-#include "probe/place/code_calls.h"
+#include "probe/site/code_calls.h"
 
 #include <capstone/capstone.h>
 #include <string.h>
 
-#include "probe/place/instruction.h"
+#include "probe/site/instruction.h"
 
 /* mov %rax, %r13, both ways to write it */
 static bool keeps_process(const uint8_t *at, size_t left)

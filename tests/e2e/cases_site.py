@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Uprobes inside of functions: a place stands for the entry, hit by hit, on a node that works."""
+"""Uprobes inside of functions: a site stands for the entry, hit by hit, on a node that works."""
 import json
 import os
 import subprocess
@@ -7,13 +7,13 @@ import subprocess
 from harness import Skip, case, check, check_equal
 from nodes import TOP
 
-CHECKER = os.path.join(TOP, "build", "tools", "placecheck")
+CHECKER = os.path.join(TOP, "build", "tools", "sitecheck")
 
 # The calls that the VM's main events are.
 MAIN = ("erts_queue_proc_message", "erts_send_message", "erts_garbage_collect_nobump",
         "erts_garbage_collect", "erts_schedule", "erl_create_process", "erts_do_exit_process",
         "erts_register_name", "erts_unregister_name", "erts_port_output", "handle_error")
-# Functions that these tests make a node call, and whose place is not the entry on some release.
+# Functions that these tests make a node call, and whose site is not the entry on some release.
 OTHERS = ("erts_proc_sig_send_link", "erts_thr_q_dequeue", "erts_thr_progress_update",
           "erts_poll_interrupt", "erts_thr_progress_prepare_wait", "driver_select", "driver_sizeq",
           "enif_inspect_binary", "enif_get_resource", "enif_alloc_resource", "enif_get_list_cell",
@@ -24,39 +24,39 @@ TIMES = 50
 def watched(ctx, node, work):
     """The counts of each function while the node does its work, and what that says of itself."""
     if not os.path.exists(CHECKER):
-        raise Skip("build/tools/placecheck is not built: make tools")
+        raise Skip("build/tools/sitecheck is not built: make tools")
     checker = subprocess.Popen([CHECKER, str(node.os_pid), *MAIN, *OTHERS],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     ctx.cleanup(checker.kill)
-    check_equal(checker.stdout.readline(), "ready\n", "placecheck")
+    check_equal(checker.stdout.readline(), "ready\n", "sitecheck")
     truth = work()
     out, _ = checker.communicate("\n", timeout=120)
-    check_equal(checker.returncode, 0, "placecheck")
+    check_equal(checker.returncode, 0, "sitecheck")
     rows = [json.loads(line) for line in out.splitlines()]
     return {row["function"]: row for row in rows}, truth
 
 
-@case("hits of a place follow those of the entry one by one, with the same arguments")
+@case("hits of a site follow those of the entry one by one, with the same arguments")
 def stands_for_entry(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
-    node.ask("places", "work", 1)  # everything loaded
+    node.ask("sites", "work", 1)  # everything loaded
 
     def work():
         node.ask("happenings", "aliases", TIMES)
         node.ask("happenings", "hibernations", TIMES)
         node.ask("happenings", "collections", TIMES)
-        return node.ask("places", "work", TIMES)
+        return node.ask("sites", "work", TIMES)
     rows, truth = watched(ctx, node, work)
     compared = hits = 0
     for name, row in rows.items():
         print(f"  {name} +{row['offset']} {row['instruction']}: {row['entries']} hits")
-        check_equal(row["places"], row["entries"], f"{name}: hits of the place")
+        check_equal(row["sites"], row["entries"], f"{name}: hits of the site")
         for wrong in ("strays", "repeated", "mismatches", "lost"):
             check_equal(row[wrong], 0, f"{name}: {wrong}")
         check(row["late"] <= len(os.listdir(f"/proc/{node.os_pid}/task")), f"{name}: late {row}")
         if row["offset"] and row["entries"]:
             compared, hits = compared + 1, hits + row["entries"]
-    check(compared >= 4, f"functions with a place behind the entry that were hit: {compared}")
+    check(compared >= 4, f"functions with a site behind the entry that were hit: {compared}")
     print(f"  {hits} calls of {compared} functions compared, argument by argument")
     # Those that events come from: nearly all of them are called here, with their arguments.
     table = [name for name in rows if name not in OTHERS]
@@ -77,10 +77,10 @@ def stands_for_entry(ctx):
     check(rows["erts_send_message"]["entries"] >= truth["sends"], "messages sent")
 
 
-@case("every function of the catalogue that is found has a place, nearly all emulated")
+@case("every function of the catalogue that is found has a site, nearly all emulated")
 def catalogue(ctx):
     row, = [r for r in ctx.ebeam.ok("doctor", "-p", ctx.node.os_pid, "-j").json()["data"]["features"]
-            if r["feature"] == "uprobe places"]
+            if r["feature"] == "probe sites"]
     print(f"  {row['seen']}")
     check_equal(row["state"], "available", str(row))
     emulated, found = (int(word) for word in row["seen"].split(" functions")[0].split(" of "))

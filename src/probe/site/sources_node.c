@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sources of events that only a running node can tell: see sources.h. */
-#include "probe/place/sources.h"
+#include "probe/site/sources.h"
 
 #include "base/compiler.h"
 #include "beam/node/node.h"
 #include "beam/vm/allocator_calls.h"
 #include "probe/kernel/return_trial.h"
-#include "probe/place/driver_sources.h"
+#include "probe/site/driver_sources.h"
 
 #define KIND(kind) (1ull << EVENT_##kind)
 #define CARRIER_KINDS                                                                              \
@@ -65,7 +65,7 @@ static void refuse_returns(struct source_plan *p, const struct beam_node *n)
 
 static void add_carriers(struct source_plan *out, struct beam_node *n, uint64_t kinds)
 {
-	/* Without symbols (OTP 29) they have places, but no call was ever seen there. */
+	/* Without symbols (OTP 29) they have sites, but no call was ever seen there. */
 	if (!(kinds & CARRIER_KINDS))
 		return;
 	if (n->identity.hidden)

@@ -3,7 +3,7 @@
 #ifndef EBEAM_PROBE_JIT_INSTRUCTION_H
 #define EBEAM_PROBE_JIT_INSTRUCTION_H
 
-#include "probe/place/code_calls.h"
+#include "probe/site/code_calls.h"
 
 /*
  * The next remove_message (a message is taken from the mailbox) from offset *at on: the function

@@ -4,7 +4,7 @@
 #define EBEAM_PROBE_FUNCTIONS_INTERNAL_H
 
 #include "base/vec.h"
-#include "probe/place/functions.h"
+#include "probe/site/functions.h"
 
 #define RECIPE_CLUES 4
 

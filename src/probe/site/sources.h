@@ -11,8 +11,8 @@
 
 #include "abi/record.h"
 #include "abi/usdt.h"
-#include "probe/place/functions.h"
-#include "probe/place/placement.h"
+#include "probe/site/functions.h"
+#include "probe/site/placement.h"
 #include "target/elf.h"
 
 #define SOURCE_MAX_POINTS  192
@@ -22,7 +22,7 @@
 #define SOURCE_REASON_SIZE 352
 
 /*
- * One place to attach to: a function (its entry, or where it is cheap, or its return), or an
+ * One site to attach to: a function (its entry, or where it is cheap, or its return), or an
  * instruction.
  */
 struct source_point {
@@ -38,7 +38,7 @@ struct source_point {
 	uint64_t offset;	 /* of the instruction, from the beginning of the file */
 	uint64_t ref_ctr_offset; /* of a USDT semaphore, in the file; 0 = none */
 	uint64_t cookie;	 /* bpf_get_attach_cookie() of the program */
-	struct placement place;	 /* what is known of the instruction; all zero = nothing */
+	struct placement site;	 /* what is known of the instruction; all zero = nothing */
 };
 
 struct source_plan {
@@ -127,11 +127,11 @@ struct source_function {
 bool source_function(unsigned int i, struct source_function *out);
 
 /* How many functions of the table a node has, and what a uprobe on them costs there. */
-struct source_places {
+struct source_sites {
 	unsigned int found, emulated, stepped, refused;
 	char stepped_names[160]; /* "erts_a, erts_b"; both lists may be cut */
 	char refused_names[512]; /* with their reasons: "erts_a (why); erts_b (why)" */
 };
-void source_places(struct source_places *out, const struct beam_node *n);
+void source_sites(struct source_sites *out, const struct beam_node *n);
 
 #endif

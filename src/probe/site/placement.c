@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See placement.h: functions of files.  The search itself is the processor's: placement_*.c. */
-#include "probe/place/placement.h"
+#include "probe/site/placement.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
  * Text costs the VM more than most uprobes do; and of collections uprobes say as much, and are
  * there for heaps that grow as well.  So uprobes come first.
  */
-#include "probe/place/sources_usdt.h"
+#include "probe/site/sources_usdt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,7 +178,7 @@ void sources_usdt_add(struct source_plan *p, const struct elf_file *elf, uint64_
 				.is_instruction = true,
 				.offset = elf_file_offset_of(elf, sites[k].addr),
 				.cookie = p->nr_usdt,
-				.place = {.ok = true, .emulated = true, .instruction = "nop"},
+				.site = {.ok = true, .emulated = true, .instruction = "nop"},
 			};
 
 			if (!is_of(&sites[k], &rows[i]))

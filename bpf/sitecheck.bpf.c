@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Proof that a place inside of a function stands for its entry (tools/placecheck): two uprobes on
- * each function, at the entry and at the place.  Per thread, each hit of the place must follow one
+ * Proof that a site inside of a function stands for its entry (tools/sitecheck): two uprobes on
+ * each function, at the entry and at the site.  Per thread, each hit of the site must follow one
  * of the entry, with the same arguments.
  */
 #include "kernel_types.h"
@@ -12,28 +12,28 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-struct place_counts {
+struct site_counts {
 	uint32_t args;	      /* set before: arguments that are compared, the first is bit 0 */
-	uint32_t stack_depth; /* likewise: of the stack at the place */
+	uint32_t stack_depth; /* likewise: of the stack at the site */
 	uint64_t entries;     /* hits of the entry */
-	uint64_t places;      /* hits of the place that follow one of the entry */
-	uint64_t strays;      /* hits of the place that follow none */
-	uint64_t repeated;    /* hits of the entry with none of the place since the last */
-	uint64_t mismatches;  /* hits of the place with other arguments than at the entry */
+	uint64_t sites;	      /* hits of the site that follow one of the entry */
+	uint64_t strays;      /* hits of the site that follow none */
+	uint64_t repeated;    /* hits of the entry with none of the site since the last */
+	uint64_t mismatches;  /* hits of the site with other arguments than at the entry */
 	uint64_t late;	      /* first hits of a thread without an entry: it was on its way */
 	uint64_t lost;	      /* could not be followed: too many threads */
 };
 
 struct caller {
 	uint64_t args[6], stack;
-	bool waiting; /* for the place */
+	bool waiting; /* for the site */
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, MAX_FUNCTIONS);
 	__type(key, uint32_t);
-	__type(value, struct place_counts);
+	__type(value, struct site_counts);
 } counts SEC(".maps");
 
 struct {
@@ -54,7 +54,7 @@ SEC("uprobe")
 int at_entry(struct pt_regs *ctx)
 {
 	uint32_t function = (uint32_t)bpf_get_attach_cookie(ctx);
-	struct place_counts *c = bpf_map_lookup_elem(&counts, &function);
+	struct site_counts *c = bpf_map_lookup_elem(&counts, &function);
 	struct caller now = {.waiting = true}, *old;
 	uint64_t key = key_of(function);
 
@@ -77,10 +77,10 @@ int at_entry(struct pt_regs *ctx)
 }
 
 SEC("uprobe")
-int at_place(struct pt_regs *ctx)
+int at_site(struct pt_regs *ctx)
 {
 	uint32_t function = (uint32_t)bpf_get_attach_cookie(ctx);
-	struct place_counts *c = bpf_map_lookup_elem(&counts, &function);
+	struct site_counts *c = bpf_map_lookup_elem(&counts, &function);
 	uint64_t key = key_of(function);
 	struct caller *from;
 	uint32_t mask;
@@ -100,7 +100,7 @@ int at_place(struct pt_regs *ctx)
 		return 0;
 	}
 	from->waiting = false;
-	__sync_fetch_and_add(&c->places, 1);
+	__sync_fetch_and_add(&c->sites, 1);
 	mask = c->args;
 	same = from->stack == ctx->sp + c->stack_depth;
 	same &= !(mask & 1) || from->args[0] == ctx->di;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * placecheck PID FUNCTION...: shows on a live node that the places of uprobes stand for the entries
+ * sitecheck PID FUNCTION...: shows on a live node that the sites of uprobes stand for the entries
  * of their functions: of all that events come from, and of others.  Puts a uprobe on both, says
  * "ready", counts until a line comes on standard input, and prints a line of JSON for each function
- * that is found, by its symbol or without one: hits of the entry, hits of the place that followed
- * one with the same arguments and the same stack, and what was otherwise.  Where the place is the
+ * that is found, by its symbol or without one: hits of the entry, hits of the site that followed
+ * one with the same arguments and the same stack, and what was otherwise.  Where the site is the
  * entry there is one probe, and nothing to compare.
  */
 #include <bpf/bpf.h>
@@ -20,25 +20,25 @@
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "beam/node/node.h"
-#include "places.skel.h"
+#include "sitecheck.skel.h"
 #include "beam/locate/node_open.h"
 #include "probe/kernel/multi.h"
-#include "probe/place/functions.h"
-#include "probe/place/sources.h"
+#include "probe/site/functions.h"
+#include "probe/site/sources.h"
 #include "target/elf.h"
 
-#define MAX_FUNCTIONS 128u /* as in bpf/places.bpf.c */
+#define MAX_FUNCTIONS 128u /* as in bpf/sitecheck.bpf.c */
 
 struct checked {
 	const char *name;
 	unsigned int args;
 	uint64_t entry; /* file offset */
-	struct placement place;
+	struct placement site;
 };
 
-struct place_counts {
+struct site_counts {
 	uint32_t args, stack_depth;
-	uint64_t entries, places, strays, repeated, mismatches, late, lost;
+	uint64_t entries, sites, strays, repeated, mismatches, late, lost;
 };
 
 /* All that any row of the table needs of it; of others all six arguments. */
@@ -71,7 +71,7 @@ static bool find(struct functions *f, const char *name, struct checked *out)
 		return false;
 	if (!placement_find_pair(&pair, functions_elf(f), addr, request.args, request.returns))
 		return false;
-	out->place = pair.call;
+	out->site = pair.call;
 	out->entry = elf_file_offset_of(functions_elf(f), addr);
 	return true;
 }
@@ -102,7 +102,7 @@ static void attach(struct points *p, struct bpf_program *prog, const char *exe, 
 			bpf_program__attach_uprobe_opts(prog, os_pid, exe, p->offsets[i], &opts);
 
 		if (!link) {
-			fprintf(stderr, "placecheck: no uprobe at offset %" PRIx64 ": %s\n",
+			fprintf(stderr, "sitecheck: no uprobe at offset %" PRIx64 ": %s\n",
 				p->offsets[i], strerror(errno));
 			exit(1);
 		}
@@ -119,37 +119,37 @@ static void detach(struct points *p)
 	vec_free(&p->links);
 }
 
-static void print_counts(struct places_bpf *skel, const struct checked *c, uint32_t function)
+static void print_counts(struct sitecheck_bpf *skel, const struct checked *c, uint32_t function)
 {
-	struct place_counts n = {0};
+	struct site_counts n = {0};
 
 	bpf_map_lookup_elem(bpf_map__fd(skel->maps.counts), &function, &n);
-	if (!c->place.offset) { /* one and the same probe */
-		n.places = n.entries;
+	if (!c->site.offset) { /* one and the same probe */
+		n.sites = n.entries;
 		n.repeated = 0;
 	}
 	printf("{\"function\": \"%s\", \"offset\": %u, \"instruction\": \"%s\", \"emulated\": %s, "
-	       "\"stack_depth\": %u, \"entries\": %" PRIu64 ", \"places\": %" PRIu64
+	       "\"stack_depth\": %u, \"entries\": %" PRIu64 ", \"sites\": %" PRIu64
 	       ", \"strays\": %" PRIu64 ", \"repeated\": %" PRIu64 ", \"mismatches\": %" PRIu64
 	       ", \"late\": %" PRIu64 ", \"lost\": %" PRIu64 "}\n",
-	       c->name, c->place.offset, c->place.instruction, c->place.emulated ? "true" : "false",
-	       c->place.stack_depth, n.entries, n.places, n.strays, n.repeated, n.mismatches,
-	       n.late, n.lost);
+	       c->name, c->site.offset, c->site.instruction, c->site.emulated ? "true" : "false",
+	       c->site.stack_depth, n.entries, n.sites, n.strays, n.repeated, n.mismatches, n.late,
+	       n.lost);
 }
 
-/* Places first: an entry is not hit before its place is watched. */
-static void attach_all(struct places_bpf *skel, struct checked *c, unsigned int nr, const char *exe,
-		       int os_pid, struct points *places, struct points *entries)
+/* Places first: an entry is not hit before its site is watched. */
+static void attach_all(struct sitecheck_bpf *skel, struct checked *c, unsigned int nr,
+		       const char *exe, int os_pid, struct points *sites, struct points *entries)
 {
 	for (unsigned int i = 0; i < nr; i++) {
-		struct place_counts n = {.args = c[i].args, .stack_depth = c[i].place.stack_depth};
+		struct site_counts n = {.args = c[i].args, .stack_depth = c[i].site.stack_depth};
 
 		bpf_map_update_elem(bpf_map__fd(skel->maps.counts), &i, &n, BPF_ANY);
-		if (c[i].place.offset)
-			add_point(places, c[i].entry + c[i].place.offset, i);
+		if (c[i].site.offset)
+			add_point(sites, c[i].entry + c[i].site.offset, i);
 		add_point(entries, c[i].entry, i);
 	}
-	attach(places, skel->progs.at_place, exe, os_pid);
+	attach(sites, skel->progs.at_site, exe, os_pid);
 	attach(entries, skel->progs.at_entry, exe, os_pid);
 }
 
@@ -178,17 +178,17 @@ static unsigned int choose(struct checked *c, struct functions *f, int nr_names,
 	return nr;
 }
 
-static struct places_bpf *load(void)
+static struct sitecheck_bpf *load(void)
 {
-	struct places_bpf *skel = places_bpf__open();
+	struct sitecheck_bpf *skel = sitecheck_bpf__open();
 	struct bpf_program *p;
 
 	if (skel && multi_available())
 		bpf_object__for_each_program(p, skel->obj) bpf_program__set_expected_attach_type(
 			p, (enum bpf_attach_type)MULTI_ATTACH_TYPE);
-	if (skel && places_bpf__load(skel) == 0)
+	if (skel && sitecheck_bpf__load(skel) == 0)
 		return skel;
-	fprintf(stderr, "placecheck: %s\n", strerror(errno));
+	fprintf(stderr, "sitecheck: %s\n", strerror(errno));
 	exit(1);
 }
 
@@ -197,35 +197,35 @@ int main(int argc, char **argv)
 	struct timespec a_moment = {.tv_nsec = 50 * 1000 * 1000};
 	int os_pid = argc > 1 ? atoi(argv[1]) : 0;
 	struct checked checked[MAX_FUNCTIONS];
-	struct points places = {.fd = -1}, entries = {.fd = -1};
+	struct points sites = {.fd = -1}, entries = {.fd = -1};
 	unsigned int nr;
-	struct places_bpf *skel;
+	struct sitecheck_bpf *skel;
 	struct functions *f;
 	struct beam_node *n;
 	struct error err;
 	char line[16];
 
 	if (beam_node_open(&n, os_pid, 0, &err) != 0) {
-		fprintf(stderr, "placecheck: %s\n", err.msg);
+		fprintf(stderr, "sitecheck: %s\n", err.msg);
 		return 1;
 	}
 	functions_open(&f, n);
 	nr = choose(checked, f, argc - 2, argv + 2);
 	skel = load();
-	attach_all(skel, checked, nr, n->exe, os_pid, &places, &entries);
+	attach_all(skel, checked, nr, n->exe, os_pid, &sites, &entries);
 	skel->bss->counting = true;
 	puts("ready");
 	fflush(stdout);
 	if (!fgets(line, sizeof(line), stdin))
 		line[0] = '\0';
 	skel->bss->counting = false;
-	nanosleep(&a_moment, NULL); /* whoever stands between an entry and its place goes on */
+	nanosleep(&a_moment, NULL); /* whoever stands between an entry and its site goes on */
 	for (unsigned int i = 0; i < nr; i++)
 		print_counts(skel, &checked[i], i);
 	fflush(stdout);
 	detach(&entries);
-	detach(&places);
-	places_bpf__destroy(skel);
+	detach(&sites);
+	sitecheck_bpf__destroy(skel);
 	functions_close(f);
 	beam_node_close(n);
 	return 0;

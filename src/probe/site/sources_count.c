@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "probe/place/sources.h"
+#include "probe/site/sources.h"
 
 #define KIND(kind) (1ull << EVENT_##kind)
 

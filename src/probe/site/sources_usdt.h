@@ -6,7 +6,7 @@
 #ifndef EBEAM_PROBE_SOURCES_USDT_H
 #define EBEAM_PROBE_SOURCES_USDT_H
 
-#include "probe/place/sources.h"
+#include "probe/site/sources.h"
 
 /* Of these kinds, those whose probes the file has, with arguments that can be read. */
 uint64_t sources_usdt_kinds(const struct elf_file *elf, uint64_t kinds);

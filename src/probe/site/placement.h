@@ -2,15 +2,15 @@
 /*
  * Where in a C function a uprobe is cheap.  The kernel emulates some instructions (push, nop,
  * relative jumps and calls) and single-steps all others out of line, which costs several times as
- * much.  So the place is the first emulated instruction that each call runs exactly once with its
+ * much.  So the site is the first emulated instruction that each call runs exactly once with its
  * arguments still where the ABI put them; if there is none, the entry.
  *
  * What is proven, from the bytes of the function alone:
- *   - from the entry to the place no instruction can leave the straight line, and none writes a
+ *   - from the entry to the site no instruction can leave the straight line, and none writes a
  *     register that carries a needed argument;
  *   - no jump of the function, of its parts that stand elsewhere (.cold), and of its jump tables
- *     leads to the entry, to the place, or between them.
- * A function for which this cannot be shown has no place: it is refused, with the reason.
+ *     leads to the entry, to the site, or between them.
+ * A function for which this cannot be shown has no site: it is refused, with the reason.
  *
  * Not covered: calls that do not pass the entry because the compiler copied the function (inlined,
  * .part, .constprop).  A jump through a register for which no table is found counts as a call of
@@ -48,7 +48,7 @@ struct placement {
 	uint32_t offset;      /* from the entry; 0 if refused */
 	bool emulated;	      /* false: the entry, single-stepped; `reason` says why */
 	uint32_t stack_depth; /* bytes from rsp to the return address, before the instruction */
-	char instruction[64]; /* at the place: "push r15" */
+	char instruction[64]; /* at the site: "push r15" */
 	char reason[128];     /* "" if ok and emulated */
 };
 
@@ -83,7 +83,7 @@ void placement_find(struct placement *out, const struct placement_code *code,
 void placement_find_in_elf(struct placement *out, const struct elf_file *elf, uint64_t addr,
 			   const struct placement_request *request);
 /*
- * Places for a call, of which these arguments are needed, and for its return: one place for both is
+ * Sites for a call, of which these arguments are needed, and for its return: one site for both is
  * one trap less; it has to be where the return address is on top of the stack.  False = refused.
  */
 bool placement_find_pair(struct placement_pair *out, const struct elf_file *elf, uint64_t addr,

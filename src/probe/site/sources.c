@@ -3,7 +3,7 @@
  * See sources.h.  A kind is given if every function of its rows is found.  Signatures stand at the
  * programs, bpf/event_*.bpf.h.
  */
-#include "probe/place/sources.h"
+#include "probe/site/sources.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
-#include "probe/place/driver_sources.h"
-#include "probe/place/sources_usdt.h"
+#include "probe/site/driver_sources.h"
+#include "probe/site/sources_usdt.h"
 
 #define KIND(kind) (1ull << EVENT_##kind)
 #define GC_KINDS                                                                                   \
@@ -221,8 +221,8 @@ unsigned int source_arguments(const char *args)
 	return mask;
 }
 
-static bool place_row(struct placement_pair *out, const struct source_row *row,
-		      const struct elf_file *elf, uint64_t addr)
+static bool site_of_row(struct placement_pair *out, const struct source_row *row,
+			const struct elf_file *elf, uint64_t addr)
 {
 	return placement_find_pair(out, elf, addr, source_arguments(row->args),
 				   row->at_return != NULL);
@@ -277,7 +277,7 @@ bool source_plan_drop(struct source_plan *p, const char *program, const char *wh
 
 static void add_points(struct source_plan *p, const struct source_row *row, uint64_t kinds,
 		       const char *symbol, uint64_t addr, uint64_t offset,
-		       const struct placement_pair *places)
+		       const struct placement_pair *sites)
 {
 	struct source_point point = {
 		.symbol = symbol,
@@ -286,8 +286,8 @@ static void add_points(struct source_plan *p, const struct source_row *row, uint
 		.kinds = kinds,
 		.gives = row->kinds,
 		.addr = addr,
-		.offset = offset + places->call.offset,
-		.place = places->call,
+		.offset = offset + sites->call.offset,
+		.site = sites->call,
 	};
 	bool added;
 
@@ -296,8 +296,8 @@ static void add_points(struct source_plan *p, const struct source_row *row, uint
 		point.program = row->at_return;
 		point.args = "";
 		point.at_return = true;
-		point.offset = offset + places->back.offset;
-		point.place = places->back;
+		point.offset = offset + sites->back.offset;
+		point.site = sites->back;
 		added = added && source_plan_add(p, &point);
 	}
 	if (!added)
@@ -307,7 +307,7 @@ static void add_points(struct source_plan *p, const struct source_row *row, uint
 struct found_row {
 	const char *name; /* NULL = there is none, or nobody needs it */
 	uint64_t addr;
-	struct placement_pair places;
+	struct placement_pair sites;
 };
 
 /* Finds the functions of these kinds; kinds that lack one are refused. */
@@ -328,10 +328,11 @@ static void find_rows(struct source_plan *p, struct found_row *found, struct fun
 			if (is_found_in_node(&rows[i]))
 				why = NOT_FOUND;
 			source_plan_refuse(p, rows[i].kinds & kinds, name, why);
-		} else if (r->name && !place_row(&r->places, &rows[i], functions_elf(f), r->addr)) {
+		} else if (r->name &&
+			   !site_of_row(&r->sites, &rows[i], functions_elf(f), r->addr)) {
 			source_plan_refuse(p, rows[i].kinds & kinds, r->name,
-					   r->places.call.ok ? r->places.back.reason
-							     : r->places.call.reason);
+					   r->sites.call.ok ? r->sites.back.reason
+							    : r->sites.call.reason);
 		}
 	}
 }
@@ -374,7 +375,7 @@ void source_plan(struct source_plan *out, struct functions *f, uint64_t kinds,
 
 		if (r->name && needed)
 			add_points(out, &rows[i], needed, r->name, r->addr,
-				   elf_file_offset_of(elf, r->addr), &r->places);
+				   elf_file_offset_of(elf, r->addr), &r->sites);
 	}
 	if (out->usdt_kinds)
 		sources_usdt_add(out, elf, out->usdt_kinds);
@@ -433,7 +434,7 @@ static void append(char *list, size_t size, const char *separator, const char *t
 	snprintf(list + len, size - len, "%s%s", len ? separator : "", text);
 }
 
-static void count_place(struct source_places *out, const char *name, const struct placement_pair *p)
+static void count_site(struct source_sites *out, const char *name, const struct placement_pair *p)
 {
 	char text[256];
 
@@ -451,13 +452,13 @@ static void count_place(struct source_places *out, const char *name, const struc
 	}
 }
 
-void source_places(struct source_places *out, const struct beam_node *n)
+void source_sites(struct source_sites *out, const struct beam_node *n)
 {
-	struct placement_pair places;
+	struct placement_pair sites;
 	struct functions *f;
 	uint64_t addr;
 
-	*out = (struct source_places){0};
+	*out = (struct source_sites){0};
 	functions_open(&f, n);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const char *name = NULL;
@@ -466,35 +467,34 @@ void source_places(struct source_places *out, const struct beam_node *n)
 			name = find_function(&rows[i], f, &addr);
 		if (!name)
 			continue;
-		place_row(&places, &rows[i], functions_elf(f), addr);
-		count_place(out, name, &places);
+		site_of_row(&sites, &rows[i], functions_elf(f), addr);
+		count_site(out, name, &sites);
 	}
 	functions_close(f);
 }
 
 /* ---- functions that only a running node can tell of ------------------------------------------ */
 
-/* Places for all functions of that name, in order; false: there is none, or one has no place. */
-static bool place_found(struct source_plan *p, const struct source_row *row,
-			const struct elf_file *elf, const struct source_found *found, size_t nr,
-			bool add)
+/* Sites for all functions of that name, in order; false: there is none, or one has no site. */
+static bool site_found(struct source_plan *p, const struct source_row *row,
+		       const struct elf_file *elf, const struct source_found *found, size_t nr,
+		       bool add)
 {
-	struct placement_pair places;
+	struct placement_pair sites;
 	bool any = false;
 
 	for (size_t i = 0; i < nr; i++) {
 		if (strcmp(found[i].name, row->symbols[0]) != 0)
 			continue;
 		any = true;
-		if (!place_row(&places, row, elf, found[i].addr)) {
+		if (!site_of_row(&sites, row, elf, found[i].addr)) {
 			source_plan_refuse(p, row->kinds, row->symbols[0],
-					   places.call.ok ? places.back.reason
-							  : places.call.reason);
+					   sites.call.ok ? sites.back.reason : sites.call.reason);
 			return false;
 		}
 		if (add)
 			add_points(p, row, row->kinds & p->kinds, row->symbols[0], found[i].addr,
-				   elf_file_offset_of(elf, found[i].addr), &places);
+				   elf_file_offset_of(elf, found[i].addr), &sites);
 	}
 	return any;
 }
@@ -517,12 +517,12 @@ void source_plan_found(struct source_plan *p, const struct elf_file *elf, uint64
 		}
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (is_asked(&rows[i], kinds) && !place_found(p, &rows[i], elf, found, nr, false))
+		if (is_asked(&rows[i], kinds) && !site_found(p, &rows[i], elf, found, nr, false))
 			source_plan_refuse(p, rows[i].kinds & kinds, rows[i].symbols[0], NOT_FOUND);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (is_asked(&rows[i], kinds & p->kinds))
-			place_found(p, &rows[i], elf, found, nr, true);
+			site_found(p, &rows[i], elf, found, nr, true);
 	}
 }
 

@@ -5,7 +5,7 @@
  * other instruction does both.  Registers: r13 process, r14 reductions, r15 heap top, rsp stack,
  * r12 code index (jit/x86/beam_asm.hpp).
  */
-#include "probe/place/jit_instruction.h"
+#include "probe/site/jit_instruction.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where a uprobe goes in a function: prologues as compilers write them, and every way in which a
- * place must not be taken.
+ * site must not be taken.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +16,8 @@
 
 #include "base/compiler.h"
 #include "lib/elf_image.h"
-#include "probe/place/instruction.h"
-#include "probe/place/placement.h"
+#include "probe/site/instruction.h"
+#include "probe/site/placement.h"
 #include "target/elf.h"
 
 #define ENTRY 0x1000u
@@ -77,11 +77,11 @@ static struct placement find(const void *bytes, size_t size, struct around *arou
 	struct placement_image image = {read_around, function_around, is_code_around,
 					around ? around : &none};
 	struct placement_code code = {bytes, size, ENTRY};
-	struct placement place;
+	struct placement site;
 
 	((struct around *)image.ctx)->function_size = size;
-	placement_find(&place, &code, &image, &request);
-	return place;
+	placement_find(&site, &code, &image, &request);
+	return site;
 }
 
 /* A function as a string of bytes; the terminating 0 is not part of it. */
@@ -109,7 +109,7 @@ static void expect_refused(const struct placement *p, const char *why)
 	assert_string_equal(p->reason, why);
 }
 
-/* ---- single instructions ---- */
+/* ---- single instructions --------------------------------------------------------------------- */
 
 static void test_what_the_kernel_does(void **state)
 {
@@ -163,7 +163,7 @@ static void test_what_the_kernel_does(void **state)
 	}
 }
 
-/* ---- places ---- */
+/* ---- sites ----------------------------------------------------------------------------------- */
 
 static void test_push_at_entry(void **state)
 {
@@ -276,7 +276,7 @@ static void test_stack_depth(void **state)
 	expect(&p, 0, false, "and rsp, 0xfffffffffffffff0");
 }
 
-/* ---- refused ---- */
+/* ---- refused --------------------------------------------------------------------------------- */
 
 static void test_jumps_back(void **state)
 {
@@ -292,7 +292,7 @@ static void test_jumps_back(void **state)
 	expect_refused(&p, "loop at +4 leads back to +2");
 	p = FIND("\x31\xc0\x55\x5d\xe9\xf7\xff\xff\xff", 0);
 	expect_refused(&p, "jmp at +4 leads back to +0");
-	/* A loop behind the place, and a call of the function by itself, are no harm. */
+	/* A loop behind the site, and a call of the function by itself, are no harm. */
 	p = FIND("\x31\xc0\x55\x5d\x75\xfd" RET, 0);
 	expect(&p, 2, true, "push rbp");
 	p = FIND("\x55\xe8\xfa\xff\xff\xff\x5d" RET, 0);
@@ -375,7 +375,7 @@ static void test_bad_code(void **state)
 	expect_refused(&p, "the instruction at +2 cannot be decoded");
 }
 
-/* Whatever the bytes are: an answer, and never a place outside of them. */
+/* Whatever the bytes are: an answer, and never a site outside of them. */
 static void test_any_bytes(void **state)
 {
 	uint32_t seed = 1;

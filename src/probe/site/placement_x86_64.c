@@ -4,7 +4,7 @@
  * registers that each instruction writes, and over the whole function, for jumps back into that
  * line.  Jumps are decoded here, from their bytes: that needs no details and is fast.
  */
-#include "probe/place/placement.h"
+#include "probe/site/placement.h"
 
 #include <capstone/capstone.h>
 #include <stdarg.h>
@@ -15,14 +15,14 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
-#include "probe/place/instruction.h"
+#include "probe/site/instruction.h"
 
-#define MAX_LINE	  128u /* bytes from the entry in which a place is looked for */
+#define MAX_LINE	  128u /* bytes from the entry in which a site is looked for */
 #define MAX_PARTS	  16u  /* parts of a function that stand elsewhere */
 #define MAX_TABLES	  256u /* addresses in a function that may be jump tables */
 #define MAX_TABLE_ENTRIES 4096u
 
-/* ---- the straight line ---------------------------------------------------------------------- */
+/* ---- the straight line ----------------------------------------------------------------------- */
 
 struct search {
 	struct placement *out;
@@ -33,7 +33,7 @@ struct search {
 	cs_insn *insn;
 };
 
-/* No place, and why. */
+/* No site, and why. */
 static void __attribute__((format(printf, 2, 3))) refuse(struct search *s, const char *fmt, ...)
 {
 	va_list ap;
@@ -183,7 +183,7 @@ static bool is_usable(const struct search *s, const cs_insn *insn, uint32_t dept
 	       !(s->request->returns && depth != 0);
 }
 
-static void set_place(struct search *s, const cs_insn *insn, uint32_t offset, uint32_t depth)
+static void set_site(struct search *s, const cs_insn *insn, uint32_t offset, uint32_t depth)
 {
 	s->out->ok = true;
 	s->out->offset = offset;
@@ -192,8 +192,8 @@ static void set_place(struct search *s, const cs_insn *insn, uint32_t offset, ui
 		 insn->op_str[0] ? " " : "", insn->op_str);
 }
 
-/* Fills in the first place of the line, else the entry; false if refused. */
-static bool find_place(struct search *s)
+/* Fills in the first site of the line, else the entry; false if refused. */
+static bool find_site(struct search *s)
 {
 	size_t left = s->code->size;
 	const uint8_t *at = s->code->bytes;
@@ -210,7 +210,7 @@ static bool find_place(struct search *s)
 			end = "cannot be decoded";
 			snprintf(s->insn->mnemonic, sizeof(s->insn->mnemonic), "instruction");
 		} else if (is_usable(s, s->insn, depth)) {
-			set_place(s, s->insn, offset, depth);
+			set_site(s, s->insn, offset, depth);
 			s->out->emulated = true;
 			s->out->reason[0] = '\0';
 			return true;
@@ -221,7 +221,7 @@ static bool find_place(struct search *s)
 				       s->insn->mnemonic, s->insn->op_str);
 				return false;
 			}
-			set_place(s, s->insn, 0, 0);
+			set_site(s, s->insn, 0, 0);
 		}
 		if (!end)
 			end = step(s->insn, &args, &depth);
@@ -243,7 +243,7 @@ static bool find_place(struct search *s)
 	return s->out->ok;
 }
 
-/* ---- jumps into the line -------------------------------------------------------------------- */
+/* ---- jumps into the line --------------------------------------------------------------------- */
 
 struct jumps {
 	uint64_t parts[MAX_PARTS]; /* starts of the parts that jumps lead to */
@@ -305,7 +305,7 @@ static bool is_indirect_jump(const struct raw_instruction *r)
 	return r->len > 1 && r->opcode[0] == 0xff && ((r->opcode[1] >> 3) & 7) == 4;
 }
 
-/* From the entry (`from_entry`), or from behind it, to the place, both included. */
+/* From the entry (`from_entry`), or from behind it, to the site, both included. */
 static bool is_in_line(const struct search *s, uint64_t target, bool from_entry)
 {
 	return target >= s->code->addr + (from_entry ? 0 : 1) &&
@@ -455,7 +455,7 @@ static void check_jumps(struct search *s)
 	free(j);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 void placement_find(struct placement *out, const struct placement_code *code,
 		    const struct placement_image *image, const struct placement_request *request)
@@ -475,7 +475,7 @@ void placement_find(struct placement *out, const struct placement_code *code,
 	s.insn = cs_malloc(s.capstone);
 	if (!s.insn)
 		refuse(&s, "no memory to decode it");
-	else if (find_place(&s))
+	else if (find_site(&s))
 		check_jumps(&s);
 	if (s.insn)
 		cs_free(s.insn, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See functions.h: symbols, and the search that recipes ask for. */
-#include "probe/place/functions.h"
+#include "probe/site/functions.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "probe/place/code_calls.h"
-#include "probe/place/functions_internal.h"
+#include "probe/site/code_calls.h"
+#include "probe/site/functions_internal.h"
 
 #define MAX_FUNCTION (1u << 20) /* bytes of one */
 #define MAX_CALLS    4096u	/* in one */

@@ -8,7 +8,7 @@
 #define EBEAM_PROBE_DRIVER_SOURCES_H
 
 #include "beam/vm/drivers.h"
-#include "probe/place/sources.h"
+#include "probe/site/sources.h"
 
 /* Kinds of events that are calls of callbacks. */
 uint64_t driver_source_kinds(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See driver_sources.h. */
-#include "probe/place/driver_sources.h"
+#include "probe/site/driver_sources.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -107,11 +107,11 @@ static bool locate(struct source_plan *plan, const struct beam_node *n, raddr ad
 		if (!point->path)
 			return false;
 	}
-	placement_find_in_elf(&point->place, elf, addr - bias, &request);
-	*why = point->place.reason;
+	placement_find_in_elf(&point->site, elf, addr - bias, &request);
+	*why = point->site.reason;
 	point->addr = addr - bias;
-	point->offset = addr - map->start + map->offset + point->place.offset;
-	return point->place.ok;
+	point->offset = addr - map->start + map->offset + point->site.offset;
+	return point->site.ok;
 }
 
 /* The callback of an earlier driver is the same function: it has its point already. */

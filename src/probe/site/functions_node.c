@@ -8,9 +8,9 @@
 #include "beam/code/jit.h"
 #include "beam/node/node.h"
 #include "beam/term/atoms.h"
-#include "probe/place/code_calls.h"
-#include "probe/place/functions.h"
-#include "probe/place/jit_instruction.h"
+#include "probe/site/code_calls.h"
+#include "probe/site/functions.h"
+#include "probe/site/jit_instruction.h"
 #include "target/elf.h"
 
 #define MAX_FRAGMENT (64u << 10) /* bytes; the largest has 500 (OTP 25 to 29) */
@@ -162,7 +162,7 @@ static void close_space(void *ctx)
 	free(s);
 }
 
-/* The function that the instruction calls in a module: false if two places disagree. */
+/* The function that the instruction calls in a module: false if two sites disagree. */
 static bool scan_module(struct node_space *s, const struct address_range *range, unsigned int *nr,
 			uint64_t *function)
 {

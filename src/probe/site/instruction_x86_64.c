@@ -4,7 +4,7 @@
  * and push_setup_xol_ops(), the same in Linux 5.15 to 6.18 but for long nops (6.16); what it
  * refuses: uprobe_init_insn() there.
  */
-#include "probe/place/instruction.h"
+#include "probe/site/instruction.h"
 
 #include <string.h>
 

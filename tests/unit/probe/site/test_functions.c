@@ -15,11 +15,11 @@
 
 #include "base/compiler.h"
 #include "base/xalloc.h"
-#include "probe/place/code_calls.h"
-#include "probe/place/functions.h"
-#include "probe/place/jit_instruction.h"
+#include "probe/site/code_calls.h"
+#include "probe/site/functions.h"
+#include "probe/site/jit_instruction.h"
 
-/* ---- what code calls ------------------------------------------------------------------------ */
+/* ---- what code calls ------------------------------------------------------------------------- */
 
 static bool one_word(void *ctx, uint64_t addr, uint64_t *value)
 {
@@ -105,7 +105,7 @@ static void test_instruction(void **state)
 	}
 }
 
-/* ---- a made-up executable ------------------------------------------------------------------- */
+/* ---- a made-up executable -------------------------------------------------------------------- */
 
 #define TEXT	  0x10000u
 #define SLOT	  256u /* bytes of a function */

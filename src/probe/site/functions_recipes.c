@@ -5,7 +5,7 @@
  * for BIFs, the file of the function itself.
  */
 #include "base/compiler.h"
-#include "probe/place/functions_internal.h"
+#include "probe/site/functions_internal.h"
 
 /* Calls with `system` as sender; 20 to 30 of them, OTP 25 to 29. */
 #define SYSTEM_MESSAGES_MIN 8
