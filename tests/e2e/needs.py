@@ -18,7 +18,7 @@ NEEDS = (
     (SENT, "msg", "pairs sides remote receives queued_only order watch"),
     (SENT, "output", "full_disk"),
     (SENT, "perfetto", "messages live"),
-    (SENT, "place", "stands_for_entry"),
+    (SENT, "site", "stands_for_entry"),
     (SENT, "privileges", "sets"),
     (SENT, "top", "event_rates events_*"),
     (QUEUED, "count", "chosen"),
