@@ -61,58 +61,21 @@ static void function_total(struct strbuf *out, const void *row, const void *ctx)
 	hot_add_share(out, ((const struct snap_function *)row)->total, *(const uint64_t *)ctx);
 }
 
-static void function_samples(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	hot_add_count(out, ((const struct snap_function *)row)->self);
-}
-
-static void function_time(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	hot_add_time(out, ((const struct snap_function *)row)->self);
-}
-
-static void function_bytes(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	add_bytes(out, ((const struct snap_function *)row)->self);
-}
-
 static void function_kind(struct strbuf *out, const void *row, const void *ctx)
 {
 	(void)ctx;
 	strbuf_addstr(out, frame_kind_name(((const struct snap_function *)row)->kind));
 }
 
-static void function_name(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	strbuf_addstr(out, ((const struct snap_function *)row)->name);
-}
-
-static int by_self(const void *a, const void *b)
-{
-	uint64_t x = ((const struct snap_function *)a)->self;
-	uint64_t y = ((const struct snap_function *)b)->self;
-
-	return x > y ? -1 : x < y;
-}
-
-static int by_total(const void *a, const void *b)
-{
-	uint64_t x = ((const struct snap_function *)a)->total;
-	uint64_t y = ((const struct snap_function *)b)->total;
-
-	return x > y ? -1 : x < y;
-}
+#define FUNCTION(name, title, type, member)                                                        \
+	TABLE_FIELD(name, title, type, struct snap_function, member)
 
 const struct table_column function_columns[] = {
-	{"self", "SELF", TABLE_RIGHT, .text = function_self, .compare = by_self},
-	{"samples", "SAMPLES", TABLE_RIGHT, .text = function_samples, .compare = by_self},
-	{"total", "TOTAL", TABLE_RIGHT, .text = function_total, .compare = by_total},
+	{FUNCTION("self", "SELF", COUNT, self), .text = function_self},
+	{FUNCTION("samples", "SAMPLES", COUNT, self)},
+	{FUNCTION("total", "TOTAL", COUNT, total), .text = function_total},
 	{"kind", "KIND", .text = function_kind},
-	{"function", "FUNCTION", .text = function_name},
+	{FUNCTION("function", "FUNCTION", TEXT, name)},
 	{0},
 };
 
@@ -121,30 +84,6 @@ const struct table_column function_columns[] = {
 static void process_share(struct strbuf *out, const void *row, const void *ctx)
 {
 	hot_add_share(out, ((const struct snap_process *)row)->samples, *(const uint64_t *)ctx);
-}
-
-static void process_samples(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	hot_add_count(out, ((const struct snap_process *)row)->samples);
-}
-
-static void process_time(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	hot_add_time(out, ((const struct snap_process *)row)->samples);
-}
-
-static void process_bytes(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	add_bytes(out, ((const struct snap_process *)row)->samples);
-}
-
-static void process_pid(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	strbuf_addstr(out, ((const struct snap_process *)row)->pid);
 }
 
 static void process_name(struct strbuf *out, const void *row, const void *ctx)
@@ -157,21 +96,15 @@ static void process_name(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addstr(out, p->name);
 }
 
-static void process_initial_call(struct strbuf *out, const void *row, const void *ctx)
-{
-	const struct snap_process *p = row;
-
-	(void)ctx;
-	if (p->initial_call)
-		strbuf_addstr(out, p->initial_call);
-}
+#define PROCESS(name, title, type, member)                                                         \
+	TABLE_FIELD(name, title, type, struct snap_process, member)
 
 const struct table_column sampled_process_columns[] = {
-	{"share", "SHARE", TABLE_RIGHT, .text = process_share},
-	{"samples", "SAMPLES", TABLE_RIGHT, .text = process_samples},
-	{"pid", "PID", .text = process_pid},
-	{"name", "NAME", .text = process_name},
-	{"initial_call", "INITIAL CALL", .text = process_initial_call},
+	{PROCESS("share", "SHARE", COUNT, samples), .text = process_share},
+	{PROCESS("samples", "SAMPLES", COUNT, samples)},
+	{PROCESS("pid", "PID", TEXT, pid)},
+	{PROCESS("name", "NAME", TEXT, name), .text = process_name},
+	{PROCESS("initial_call", "INITIAL CALL", TEXT, initial_call)},
 	{0},
 };
 
@@ -217,18 +150,12 @@ static void diff_delta_total(struct strbuf *out, const void *row, const void *ct
 	add_change(out, ((const struct diff_function *)row)->delta_total);
 }
 
-static void diff_name(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	strbuf_addstr(out, ((const struct diff_function *)row)->name);
-}
-
 static const struct table_column diff_columns[] = {
 	{"delta_self", "CHANGE", TABLE_RIGHT, .text = diff_delta},
 	{"self_a", "SELF A", TABLE_RIGHT, .text = diff_self_a},
 	{"self_b", "SELF B", TABLE_RIGHT, .text = diff_self_b},
 	{"delta_total", "TOTAL CHANGE", TABLE_RIGHT, .text = diff_delta_total},
-	{"function", "FUNCTION", .text = diff_name},
+	{TABLE_FIELD("function", "FUNCTION", TEXT, struct diff_function, name)},
 	{0},
 };
 
@@ -237,18 +164,16 @@ static const struct table_column diff_columns[] = {
 #define SAMPLES_COLUMN 1 /* of functions and processes */
 
 /* The column of samples shows what the profile counts. */
-static void set_unit(struct table_column *columns, const char *unit,
-		     void (*time)(struct strbuf *, const void *, const void *),
-		     void (*bytes)(struct strbuf *, const void *, const void *))
+static void set_unit(struct table_column *columns, const char *unit)
 {
 	struct table_column *c = &columns[SAMPLES_COLUMN];
 
 	if (strcmp(unit, "ns") == 0) {
 		c->title = "TIME";
-		c->text = time;
+		c->type = TABLE_NS;
 	} else if (strcmp(unit, "bytes") == 0) {
 		c->title = "BYTES";
-		c->text = bytes;
+		c->type = TABLE_BYTES;
 	} else if (strcmp(unit, "words") == 0) {
 		c->title = "WORDS";
 	} else if (strcmp(unit, "calls") == 0) {
@@ -354,8 +279,8 @@ int hot_write(FILE *f, const struct snapshot *s, const struct hot_options *o, st
 
 	memcpy(of_functions, function_columns, sizeof(of_functions));
 	memcpy(of_processes, sampled_process_columns, sizeof(of_processes));
-	set_unit(of_functions, hot_unit(s), function_time, function_bytes);
-	set_unit(of_processes, hot_unit(s), process_time, process_bytes);
+	set_unit(of_functions, hot_unit(s));
+	set_unit(of_processes, hot_unit(s));
 	write_head(f, "", s);
 	if (hot_has_states(s)) {
 		rc = hot_write_states(f, s, o, err);
