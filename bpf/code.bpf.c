@@ -140,7 +140,7 @@ int code_changed(struct pt_regs *ctx)
 		cover(&e);
 		room = room_for(&e);
 		if (!room)
-			count(COUNTER_CODE_CUT);
+			count(COUNTER_CODE_TRUNCATED);
 	}
 	if (room == 2048)
 		ok = emit_code(&d, &e, 2048);

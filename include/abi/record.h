@@ -585,9 +585,9 @@ _Static_assert(NR_EVENT_KINDS <= EVENT_CALLS && EVENT_CALLS < 64, "kinds are bit
 #endif
 
 /* A call of a traced function, or how one ended. */
-#define CALL_CUT   0x1u /* arguments or result were larger than the limits */
-#define CALL_STACK 0x2u /* `stack` is all that it was called from, not only the last caller */
-#define CALL_ENDS  0x4u /* its end is in the recording, if it came */
+#define CALL_TRUNCATED 0x1u /* arguments or result were larger than the limits */
+#define CALL_STACK     0x2u /* `stack` is all that it was called from, not only the last caller */
+#define CALL_ENDS      0x4u /* its end is in the recording, if it came */
 /* Of an end: a C function goes on as another function, or nobody knows: that was not the end. */
 #define CALL_GOES_ON 0x8u
 struct rec_call {

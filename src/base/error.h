@@ -20,7 +20,7 @@ enum error_kind {
 	ERROR_KIND_PRIVILEGE = 4,   /* exit 4: capability or root missing */
 	ERROR_KIND_KERNEL = 5,	    /* exit 5: kernel feature missing */
 	ERROR_KIND_UNSUPPORTED = 6, /* exit 6: OTP release or build not supported */
-	ERROR_KIND_PARTIAL = 7,	    /* exit 7: a limit tripped, a damaged capture, ... */
+	ERROR_KIND_PARTIAL = 7,	    /* exit 7: a limit was reached, a damaged capture, ... */
 };
 
 struct error {

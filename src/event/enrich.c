@@ -55,7 +55,7 @@ static const char *const counter_names[NR_COUNTERS] = {
 #undef COUNTER_USER
 };
 
-/* ---- raw records -------------------------------------------------------------------------- */
+/* ---- raw records ----------------------------------------------------------------------------- */
 
 static void push_sample(struct enrich *e, const struct rec_sample *fields, uint64_t ts_ns)
 {
@@ -291,7 +291,7 @@ static void push_call(struct enrich *e, const struct rec_raw_call *raw,
 	rec->cpu = raw->cpu;
 	rec->height = raw->height;
 	rec->site = raw->caller;
-	rec->flags = (raw->cut || c->cut ? CALL_CUT : 0) | (walked ? CALL_STACK : 0) |
+	rec->flags = (raw->cut || c->cut ? CALL_TRUNCATED : 0) | (walked ? CALL_STACK : 0) |
 		     (c->ends ? CALL_ENDS : 0) | (raw->flags & RAW_CALL_GOES_ON ? CALL_GOES_ON : 0);
 	rec->nr_terms = c->nr_terms;
 	rec->shape = c->shape;
@@ -448,7 +448,7 @@ static void enrich_close_source(struct source *s)
 	enrich_close(CONTAINER_OF(s, struct enrich, source));
 }
 
-/* ---- interface ---------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------- */
 
 int enrich_open(struct enrich **out, struct source *inner, struct resolver *resolver)
 {

@@ -114,7 +114,7 @@ static void loaded(void **unused)
 		assert_int_equal(counter(COUNTER_CODE_LOADS), ++n);
 		assert_int_equal(state.code_generation, n);
 	}
-	assert_int_equal(counter(COUNTER_CODE_CUT), 0);
+	assert_int_equal(counter(COUNTER_CODE_TRUNCATED), 0);
 	assert_int_equal(counter(COUNTER_CODE_UNLOADS), 0);
 	assert_int_equal(counter(COUNTER_READ_FAULT), 0);
 }
@@ -137,7 +137,7 @@ static void too_large(void **unused)
 		assert_int_equal(c->h.size, sizeof(*c));
 		assert_int_equal(c->record, RECORD);
 		assert_int_equal(c->record_size, sizes[i]);
-		assert_int_equal(counter(COUNTER_CODE_CUT), i + 1);
+		assert_int_equal(counter(COUNTER_CODE_TRUNCATED), i + 1);
 	}
 }
 
@@ -206,7 +206,7 @@ static void ring_half_full(void **unused)
 		assert_int_equal(c->record_size, cases[i].size);
 		assert_int_equal(c->copied, cases[i].copied ? cases[i].size : 0);
 		cut += !cases[i].copied;
-		assert_int_equal(counter(COUNTER_CODE_CUT), cut);
+		assert_int_equal(counter(COUNTER_CODE_TRUNCATED), cut);
 	}
 	assert_int_equal(counter(COUNTER_RING_FULL), 0);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`--max-overhead`: probes that cost too much are on for slices of the time only, and what they saw
+"""`--max-overhead`: probes that cost too much are enabled in sampling windows only, and what they saw
 then, scaled, is what happened; those that cost little stay on, and exact."""
 import json
 import re

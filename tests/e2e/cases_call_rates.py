@@ -19,7 +19,7 @@ three_callers fifty_processes random_bursts much_work four_with_bursts""".split(
 LIMITS = (1, 10, 3, 40)
 SECONDS = 2
 ERLANG, C_CODE = "call_rates:called/1", "erts_internal:counters_add/3"
-SAID = re.compile(r"([\d,]+) of some ([\d,]+) \((?:a guess|([\d,]+) (?:\.\. ([\d,]+)|or more))\)")
+SAID = re.compile(r"([\d,]+) of about ([\d,]+) \((?:a guess|([\d,]+) (?:\.\. ([\d,]+)|or more))[,)]")
 # Calls between the question to the node and the beginning or end of the trace.
 EDGES = 0.02
 

@@ -19,7 +19,7 @@ QUIET = ("+S", "2:2", "-kernel", "net_ticktime", "1000", "-kernel",
 
 def read(ctx, node, *args):
     answer = ctx.ebeam.ok("dist", "-p", node.os_pid, "-j", *args).json()
-    for counter in ("vanished", "torn", "cut"):
+    for counter in ("vanished", "torn", "truncated"):
         check_equal(answer["counters"][counter], 0, counter)
     return answer["data"]
 

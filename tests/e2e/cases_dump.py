@@ -37,7 +37,7 @@ def compare(ctx, node):
     answer = dump(ctx, node)
     after = ask(node)
     check_equal(sum(g["count"] for g in answer["data"]), len(before), "processes of all stacks")
-    for name in ("vanished", "torn", "cut", "unknown_frames", "overflows"):
+    for name in ("vanished", "torn", "truncated", "unknown_frames", "overflows"):
         check_equal(answer["counters"][name], 0, f"counter {name}")
     counts = [g["count"] for g in answer["data"]]
     check_equal(counts, sorted(counts, reverse=True), "most first")

@@ -42,7 +42,7 @@ def compare_all(ctx, node):
             compared += 1
     counters = answer["counters"]
     check_equal(counters["tables_counted"], len(rows), "tables that the schedulers count")
-    check_equal((counters["torn"], counters["vanished"], counters["lists_cut"]), (0, 0, 0),
+    check_equal((counters["torn"], counters["vanished"], counters["lists_truncated"]), (0, 0, 0),
                 "counters of a node at rest")
     check_equal([r["memory"] for r in answer["data"]],
                 sorted((r["memory"] for r in rows.values()), reverse=True), "order")
@@ -191,7 +191,7 @@ def churn(ctx):
         data = {row["id"]: row for row in answer["data"]}
         check_equal(len(data), len(answer["data"]), "tables listed twice")
         counters.update(answer["counters"])
-        if not answer["counters"]["lists_cut"]:
+        if not answer["counters"]["lists_truncated"]:
             missing = {t["name"] for id, t in kept.items() if id not in data}
             check(not missing, f"missing: {missing}")
         for id, row in data.items():

@@ -234,7 +234,7 @@ def largest(ctx):
         node_says = node.ask("states", "large", 3000)
         data = inspect(ctx, node, node_says["pid"], "--heap")
         first = data["heap"]["largest"][0]
-        check_equal((first["words"], first["cut"]), (node_says["words"], False), "words")
+        check_equal((first["words"], first["truncated"]), (node_says["words"], False), "words")
         check(first["where"].startswith("y("), f"where: {first['where']}")
         c = Compared()
         compare_heap(data, c)

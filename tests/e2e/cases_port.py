@@ -16,7 +16,7 @@ REFS = ("links", "monitors", "monitored_by")
 
 def read(ctx, node, *args):
     answer = ctx.ebeam.ok("port", "-p", node.os_pid, "-j", *args).json()
-    for counter in ("vanished", "torn", "cut"):
+    for counter in ("vanished", "torn", "truncated"):
         check_equal(answer["counters"][counter], 0, counter)
     return answer["data"]
 

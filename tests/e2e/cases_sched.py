@@ -394,12 +394,12 @@ def reported(ctx):
     with ctx.workload("proc_split"):
         data = ctx.ebeam.ok("sched", "-p", ctx.node.os_pid, "-d", "500ms", "-j", "--max-overhead",
                             "100").json()["data"]
-    check_equal((data["share_seen"], data["cut_left_out"]), (1, False), "nothing was sampled")
+    check_equal((data["share_seen"], data["truncated_excluded"]), (1, False), "nothing was sampled")
     # Those that are sampled say what their sums lack.
     with ctx.workload("pingpong"):
         few = ctx.ebeam.ok("sched", "-p", ctx.node.os_pid, "-d", "1s", "-j", "--max-overhead",
                            "1").json()["data"]
-    check_equal(few["cut_left_out"], few["share_seen"] < 1, "what sampling cut")
+    check_equal(few["truncated_excluded"], few["share_seen"] < 1, "what sampling windows truncated")
     print(f"share seen {few['share_seen']:.3f}")
     normal = [s for s in data["schedulers"] if s["type"] == "normal"]
     check_equal(len(normal), 2, "normal schedulers")

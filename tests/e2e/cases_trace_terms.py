@@ -33,7 +33,7 @@ def types(ctx):
     equal = []
     for n, (call, text) in enumerate(zip(calls, texts)):
         have = call["args"][0]
-        if call["cut"]:
+        if call["truncated"]:
             check("..." in have, f"argument {n} says that it was cut: {have[:100]}")
             continue
         at = len(os.path.commonprefix([have, text]))

@@ -288,7 +288,7 @@ static int read_list(struct reader *r, raddr esdp)
 	rc = follow_list(r, list, 2 * MIN(count, MAX_TABLES) + SPARE_STEPS);
 	if (rc == -ESRCH)
 		return rc;
-	r->out->lists_cut += rc != 0 || p->tables.len > MAX_TABLES - r->all.len;
+	r->out->lists_truncated += rc != 0 || p->tables.len > MAX_TABLES - r->all.len;
 	r->out->counted += count;
 	for (size_t i = 0; i < p->tables.len && r->all.len < MAX_TABLES; i++)
 		vec_push(&r->all, p->tables.data[i]);

@@ -55,10 +55,10 @@ struct ets_table {
 struct ets_list {
 	struct ets_table *data; /* scheduler by scheduler, oldest first */
 	size_t len;
-	uint64_t counted;   /* by the schedulers themselves, when their lists were read */
-	uint64_t vanished;  /* were in a list, and deleted when they were looked at */
-	uint64_t torn;	    /* tables with numbers that kept changing */
-	uint64_t lists_cut; /* lists that could not be read to their end */
+	uint64_t counted;	  /* by the schedulers themselves, when their lists were read */
+	uint64_t vanished;	  /* were in a list, and deleted when they were looked at */
+	uint64_t torn;		  /* tables with numbers that kept changing */
+	uint64_t lists_truncated; /* lists that could not be read to their end */
 };
 
 int ets_read(struct beam_node *n, struct ets_list *out, struct error *err);

@@ -257,7 +257,7 @@ static void row_json(struct jsonw *w, const struct group_row *r, const struct sc
 
 /* A slice or a wait of which one end was not watched is in no sum, and the longer it is the more
  * likely that is: scaling by what was watched does not make up for it. */
-static bool leaves_out_cut(const struct sched_answer *a)
+static bool excludes_truncated(const struct sched_answer *a)
 {
 	return a->scale > 1;
 }
@@ -276,7 +276,7 @@ static int show_json(const struct sched_answer *a, const struct group_rows *r, s
 	jsonw_uint(&w, "from_ns", a->from_ns);
 	jsonw_uint(&w, "duration_ns", a->duration_ns);
 	jsonw_double(&w, "share_seen", 1 / a->scale);
-	jsonw_bool(&w, "cut_left_out", leaves_out_cut(a));
+	jsonw_bool(&w, "truncated_excluded", excludes_truncated(a));
 	jsonw_string(&w, "by", process_group_by_name(s->groups.by));
 	sched_cpus_json(&w, a);
 	jsonw_begin_object(&w, "totals");
@@ -367,14 +367,14 @@ static int show_text(const struct sched_answer *a, const struct group_rows *r, s
 	event_run_begin_screen(a->sched->run);
 	write_head(f, a);
 	event_run_tell_sampled(a->sched->run, SCHED_STATS_KINDS | LONG_SCHEDULE);
-	if (leaves_out_cut(a))
+	if (excludes_truncated(a))
 		fprintf(f,
-			"What sampling cut is left out: %scounts are too small, those of what "
-			"lasts long most of all%s%s\n",
+			"Slices and waits that a sampling window truncated are excluded: %scounts "
+			"are too small, most of all those of what lasts long%s%s\n",
 			a->by_memory ? "" : "times and ",
-			a->joined ? ", but long slices, which are all in TIME, SLICES and MAX" : "",
-			a->by_memory ? ". Times are how long schedulers were at it, divided as was "
-				       "seen"
+			a->joined ? "; only long slices are complete in TIME, SLICES and MAX" : "",
+			a->by_memory ? ". Times are how long schedulers were busy, divided as the "
+				       "slices were that were seen"
 				     : "");
 	fputc('\n', f);
 	rc = sched_write_cpus(f, a, err);

@@ -364,7 +364,7 @@ static int write_json(struct command_context *ctx, const struct dist_view *v, co
 	const struct target_counter counters[] = {{"nodes", v->nr_rows},
 						  {"vanished", v->dist.vanished},
 						  {"torn", v->dist.torn},
-						  {"cut", v->dist.cut}};
+						  {"truncated", v->dist.cut}};
 	struct jsonw w = JSONW(ctx->out);
 	size_t *order, nr;
 	int rc = table_order(t, o, &order, &nr, err);
@@ -450,7 +450,7 @@ static int write_text(struct command_context *ctx, const struct dist_view *v, co
 	write_epmd(ctx->out, v);
 	if (v->dist.torn || v->dist.vanished || v->dist.cut)
 		log_warn("ebeam: the node went on: %" PRIu64 " nodes vanished, %" PRIu64
-			 " changed while they were read (~), %" PRIu64 " lists were cut",
+			 " changed while they were read (~), %" PRIu64 " lists were truncated",
 			 v->dist.vanished, v->dist.torn, v->dist.cut);
 	return 0;
 }

@@ -205,14 +205,14 @@ static void visit(void *arg, size_t i, int rc, const struct process_stack *s)
 		if (f->repeated)
 			continue;
 		if (nr > DUMP_MAX_FRAMES) {
-			what |= DUMP_CUT;
+			what |= DUMP_TRUNCATED;
 			break;
 		}
 		r->items.data[nr++] = k ? f->addr - 1 : f->addr;
 	}
-	what |= s->cut ? DUMP_CUT : 0;
+	what |= s->cut ? DUMP_TRUNCATED : 0;
 	d->stale += s->stale;
-	d->cut += (what & DUMP_CUT) != 0;
+	d->cut += (what & DUMP_TRUNCATED) != 0;
 	d->group_of[i] = stack_groups_add(&r->raw, what, r->items.data, nr, (uint32_t)i);
 }
 

@@ -25,7 +25,7 @@
 /* stack_group.what: enum process_status, and these. */
 #define DUMP_STATUS_MASK 0xffu
 #define DUMP_STALE	 0x100u /* the process ran: the stack is that of its last stop */
-#define DUMP_CUT	 0x200u
+#define DUMP_TRUNCATED	 0x200u
 
 #define DUMP_NO_GROUP UINT32_MAX
 

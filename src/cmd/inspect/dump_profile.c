@@ -33,7 +33,7 @@ struct maker {
 	uint32_t *stack_of; /* of each group: id in d->names */
 };
 
-/* ---- definitions ---------------------------------------------------------------------------- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 static uint32_t intern(const struct dump *d, const char *s, size_t len)
 {
@@ -188,7 +188,7 @@ static void define_all(struct maker *m)
 	}
 }
 
-/* ---- samples -------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static void add_meta(struct maker *m, const char *key, const char *value)
 {
@@ -246,7 +246,7 @@ static void add_samples(struct maker *m, const uint32_t *process)
 		e.u.sample.weight = 1;
 		e.u.sample.kind = SAMPLE_ERLANG;
 		e.u.sample.status =
-			g->what & DUMP_CUT ? SAMPLE_STATUS_TRUNCATED : SAMPLE_STATUS_COMPLETE;
+			g->what & DUMP_TRUNCATED ? SAMPLE_STATUS_TRUNCATED : SAMPLE_STATUS_COMPLETE;
 		profile_apply(m->p, &e);
 	}
 }

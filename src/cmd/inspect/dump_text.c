@@ -33,7 +33,7 @@ void dump_function(const struct dump *d, const struct name_frame *f, struct strb
 	names_format_function(out, names_function(d->names, f->function));
 }
 
-/* ---- names of processes --------------------------------------------------------------------- */
+/* ---- names of processes ---------------------------------------------------------------------- */
 
 /* M:F/A of a tuple of two atoms and a small integer. */
 static bool add_mfa_tuple(struct strbuf *out, struct beam_node *n, uint64_t term)
@@ -75,7 +75,7 @@ void dump_name(const struct dump *d, uint32_t member, struct strbuf *out)
 	}
 }
 
-/* ---- text ----------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* "50,000 processes wait in gen_server:loop/7" */
 static void add_heading(struct strbuf *out, const struct dump *d, const struct stack_group *g)
@@ -145,7 +145,7 @@ static void add_stack(struct strbuf *out, const struct dump *d, const struct sta
 		}
 		add_frame(out, d, dump_frame(d, g, i), width);
 	}
-	if (g->what & DUMP_CUT)
+	if (g->what & DUMP_TRUNCATED)
 		strbuf_addstr(out, "    ... the rest is too deep to show\n");
 }
 
@@ -247,7 +247,7 @@ int dump_text(const struct dump *d, const struct command_context *ctx, FILE *f, 
 	return 0;
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_group(struct jsonw *w, const struct dump *d, const struct id_format *pids,
 		       const struct stack_group *g)
@@ -262,7 +262,7 @@ static void json_group(struct jsonw *w, const struct dump *d, const struct id_fo
 	jsonw_string(w, "status", process_status_name(dump_status(g)));
 	jsonw_string(w, "current_function", current ? text.buf : NULL);
 	jsonw_bool(w, "stale", (g->what & DUMP_STALE) != 0);
-	jsonw_bool(w, "cut", (g->what & DUMP_CUT) != 0);
+	jsonw_bool(w, "truncated", (g->what & DUMP_TRUNCATED) != 0);
 	jsonw_begin_array(w, "stack");
 	for (uint32_t i = 0; i < dump_depth(g); i++) {
 		const struct name_frame *f = dump_frame(d, g, i);
@@ -296,7 +296,7 @@ int dump_json(const struct dump *d, const struct command_context *ctx, FILE *f, 
 		{"vanished", d->vanished},
 		{"torn", d->torn},
 		{"running", d->stale},
-		{"cut", d->cut},
+		{"truncated", d->cut},
 		{"unknown_frames", d->unknown_frames},
 		{"overflows", d->groups.overflows},
 	};

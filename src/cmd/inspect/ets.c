@@ -191,11 +191,11 @@ void ets_json_fields(struct jsonw *w, struct ets_view *v, const struct ets_table
 
 void ets_warning(struct strbuf *out, const struct ets_list *l)
 {
-	if (l->lists_cut)
+	if (l->lists_truncated)
 		strbuf_addf(out,
 			    "the lists of %" PRIu64 " schedulers changed too fast: tables may be "
 			    "missing (%zu of about %" PRIu64 " read)",
-			    l->lists_cut, l->len, l->counted);
+			    l->lists_truncated, l->len, l->counted);
 }
 
 void ets_json_end(struct jsonw *w, const struct ets_view *v, uint64_t objects_torn,
@@ -205,7 +205,7 @@ void ets_json_end(struct jsonw *w, const struct ets_view *v, uint64_t objects_to
 		{"tables_counted", v->list.counted},
 		{"vanished", v->list.vanished},
 		{"torn", v->list.torn},
-		{"lists_cut", v->list.lists_cut},
+		{"lists_truncated", v->list.lists_truncated},
 		{"objects_torn", objects_torn},
 	};
 	struct strbuf warning = STRBUF_INIT;

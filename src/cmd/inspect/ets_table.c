@@ -168,7 +168,7 @@ static void json_fixed_by(struct jsonw *w, const struct ets_view *v, const struc
 	}
 	jsonw_end_array(w);
 	if (f.cut)
-		jsonw_bool(w, "fixed_by_cut", true);
+		jsonw_bool(w, "fixed_by_truncated", true);
 	strbuf_free(&pid);
 }
 

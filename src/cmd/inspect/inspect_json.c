@@ -350,7 +350,7 @@ static void put_heap(struct inspect *x, struct jsonw *w)
 		jsonw_begin_object(w, NULL);
 		jsonw_string(w, "where", x->largest.data[i].where);
 		jsonw_uint(w, "words", x->largest.data[i].words);
-		jsonw_bool(w, "cut", x->largest.data[i].cut);
+		jsonw_bool(w, "truncated", x->largest.data[i].cut);
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);

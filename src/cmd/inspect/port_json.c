@@ -141,7 +141,7 @@ int port_write_json(struct command_context *ctx, const struct port_view *v, cons
 	const struct target_counter counters[] = {{"ports", v->ports.len},
 						  {"vanished", v->ports.vanished},
 						  {"torn", v->ports.torn},
-						  {"cut", v->ports.cut}};
+						  {"truncated", v->ports.cut}};
 	const char *warning = port_sockets_warning(v);
 	struct jsonw w = JSONW(ctx->out);
 	size_t *order, nr;

@@ -91,7 +91,7 @@ const char describe_trace[] =
 	"of the four watches the sites that most calls return to, as the code or the first calls "
 	"show them; calls whose end could not be seen are counted. BIFs and NIFs are C functions: "
 	"as many as you like. What compiled code does by itself (most guard BIFs) is said. "
-	"--rate and --max-overhead limit the hits: \"rate limit tripped\" says that calls were "
+	"--rate and --max-overhead limit the hits: \"rate limit reached\" says that calls were "
 	"missed, in how much of the time calls were seen, and of how many, with a confidence "
 	"interval (95 %): by how often they came in the reductions that were watched, and how "
 	"many reductions were not. Of C functions it may have no upper end (\"or more\"): where "

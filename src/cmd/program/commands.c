@@ -154,7 +154,8 @@ const struct command commands[] = {
 			"--mode weighs the events of a capture that 'ebeam events --stack' wrote, "
 			"as 'ebeam record --mode' does.\n\n"
 			"Without -o the result goes to a file beside the capture, whose name is "
-			"printed; text, folded and json go to standard output. A damaged or cut "
+			"printed; text, folded and json go to standard output. A damaged or "
+			"truncated "
 			"capture is shown as far as it goes, with a warning and exit code 7. FILE "
 			"may be - for standard input.",
 		.options = OPTIONS(OPTIONS_RENDER, OPT(MIN_COMPLETE), OPT(MODE), OPT(WEIGHT)),

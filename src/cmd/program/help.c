@@ -24,7 +24,8 @@ const struct exit_row exit_rows[] = {
 	{4, "privilege missing"},
 	{5, "kernel feature missing"},
 	{6, "OTP release or build not supported"},
-	{7, "partial: a limit tripped, a damaged capture, or completeness under --min-complete"},
+	{7,
+	 "partial: a limit was reached, a damaged capture, or completeness under --min-complete"},
 	{130, "second Ctrl-C"},
 	{0, NULL},
 };
@@ -38,7 +39,7 @@ const struct environment_row environment_rows[] = {
 	{NULL, NULL},
 };
 
-/* ---- pieces ------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 void help_wrapped(FILE *f, const char *text, size_t len, size_t column, size_t indent)
 {
@@ -146,7 +147,7 @@ static void write_options(FILE *f, const struct command *command)
 	}
 }
 
-/* ---- the texts ---------------------------------------------------------------------------- */
+/* ---- the texts ------------------------------------------------------------------------------- */
 
 void help_overview(FILE *f)
 {

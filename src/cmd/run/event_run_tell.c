@@ -25,7 +25,7 @@ static const struct {
 	{COUNTER_CALLS_UNREAD, "calls_unread"},
 	{COUNTER_READ_FAULT, "read_fault"},
 	{COUNTER_NO_STACK, "no_stack"},
-	{COUNTER_ALIAS_CUT, "alias_cut"},
+	{COUNTER_ALIAS_TRUNCATED, "alias_truncated"},
 	{COUNTER_DRIVERS_LOADED, "drivers_loaded"},
 	{COUNTER_THREAD_TABLE_FULL, "thread_table_full"},
 	{COUNTER_NAMES_FULL, "names_full"},

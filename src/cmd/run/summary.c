@@ -38,7 +38,7 @@ static enum counter_class class_of(enum counter_id id)
 	case COUNTER_HITS:
 	case COUNTER_CODE_LOADS:
 	case COUNTER_CODE_UNLOADS:
-	case COUNTER_CODE_CUT: /* what could not be read later either is CODE_UNREADABLE */
+	case COUNTER_CODE_TRUNCATED: /* what could not be read later either is CODE_UNREADABLE */
 	case COUNTER_PROBE_NS:
 	case COUNTER_CALLS:
 	case COUNTER_CALLS_REJECTED:

@@ -147,7 +147,7 @@ void trace_tell(struct trace *t)
 	trace_limits_tell(t);
 	if (t->functions.undecided)
 		trace_warn(t,
-			   "%" PRIu64 " call%s not decided: what the pattern looks at was cut "
+			   "%" PRIu64 " call%s not decided: what the pattern matches was truncated "
 			   "(--size, --depth)",
 			   t->functions.undecided, trace_plural(t->functions.undecided));
 	trace_points_tell(t);

@@ -80,7 +80,7 @@ struct trace_functions {
 	VEC(struct trace_function) v;
 	VEC(struct call_function) named; /* of v, for the resolver */
 	bool returns, stacks;		 /* somebody asks for ends, for stacks */
-	uint64_t undecided;		 /* calls whose arguments were cut where a pattern looks */
+	uint64_t undecided; /* calls whose arguments were truncated where a pattern matches */
 };
 
 int trace_functions_parse(struct trace_functions *f, struct command_context *ctx,
@@ -191,7 +191,7 @@ bool trace_profile_is_wanted(const struct options *o);
 int trace_profile_choose(struct trace *t, struct event_consumer *consumer, struct error *err);
 void trace_profile_close(struct trace *t);
 
-/* ---- trace_limits.c: what limits hid --------------------------------------------------------- */
+/* ---- trace_limits.c: what was missed by throttling ------------------------------------------- */
 void trace_limits_tell(struct trace *t);
 /* As of struct event_consumer. */
 double trace_call_error(void *arg);
@@ -235,7 +235,7 @@ static inline const char *trace_plural(uint64_t nr)
 bool trace_is_full(const struct trace *t);
 /* To standard error, and into an answer in JSON that comes after it. */
 void trace_warn(struct trace *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* What limits hid, at the end. */
+/* What was missed by throttling, at the end. */
 void trace_tell(struct trace *t);
 /* Of a capture: is this call one of those that the patterns mean? */
 bool trace_takes(const struct trace *t, const struct event *ev);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What limits of `ebeam trace` hid, and what they would have to be (trace.h). */
+/* What `ebeam trace` missed by throttling, and what the limits would have to be (trace.h). */
 #include <inttypes.h>
 #include <math.h>
 
@@ -22,7 +22,7 @@ struct limited {
 	const char *of;
 };
 
-/* " (9,500 .. 10,600)", " (9,500 or more)" */
+/* " (9,500 .. 10,600, 95 % confidence interval)", " (9,500 or more)" */
 static void add_interval(struct strbuf *out, double calls, const struct limited *l)
 {
 	char from[32], to[32];
@@ -33,7 +33,7 @@ static void add_interval(struct strbuf *out, double calls, const struct limited 
 	if (l->least)
 		strbuf_addf(out, " (%s or more)", from);
 	else
-		strbuf_addf(out, " (%s .. %s)", from, to);
+		strbuf_addf(out, " (%s .. %s, 95 %% confidence interval)", from, to);
 }
 
 static void tell_limited(struct trace *t, const struct limited *l)
@@ -48,17 +48,21 @@ static void tell_limited(struct trace *t, const struct limited *l)
 	if (l->seen && calls > 0 && !trace_is_full(t)) {
 		units_format_count(l->seen, seen, sizeof(seen));
 		units_format_count((uint64_t)calls, sum, sizeof(sum));
-		strbuf_addf(&all, ", %s of some %s", seen, sum);
+		strbuf_addf(&all, "%.2g %% of calls%s traced, %s of about %s", 100 * l->share,
+			    l->of, seen, sum);
 		if (l->below > 0)
 			add_interval(&all, calls, l);
 		else if (l->share < 1)
 			strbuf_addstr(&all, " (a guess)");
 	}
+	if (all.len)
+		strbuf_addstr(&all, "; they were");
+	else
+		strbuf_addf(&all, "calls%s were", l->of);
 	trace_warn(t,
-		   "rate limit tripped %" PRIu64 " time%s (--rate, --max-overhead): calls%s were "
-		   "seen %.3g %% of the time%s",
-		   l->tripped, trace_plural(l->tripped), l->of, 100 * l->time,
-		   all.len ? all.buf : "");
+		   "rate limit reached: %s seen %.3g %% of the time; --max-overhead and --rate "
+		   "raise the limit",
+		   all.buf, 100 * l->time);
 	strbuf_free(&all);
 }
 

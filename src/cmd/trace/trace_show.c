@@ -215,7 +215,7 @@ static void call_json(struct trace *t, const struct event *ev)
 		jsonw_uint(&t->json, "line", frame->line);
 	else
 		jsonw_null(&t->json, "line");
-	jsonw_bool(&t->json, "cut", ev->u.call.flags & CALL_CUT);
+	jsonw_bool(&t->json, "truncated", ev->u.call.flags & CALL_TRUNCATED);
 	callers_json(t, ev);
 	strbuf_free(&caller);
 	end_json(t);
@@ -234,7 +234,7 @@ static void ended_json(struct trace *t, const struct event *ev, const struct cal
 	jsonw_uint(&t->json, "duration_ns", ev->ts_ns - call->ts_ns - call->tracing_ns);
 	jsonw_uint(&t->json, "tracing_ns", call->tracing_ns);
 	jsonw_uint(&t->json, "called_ns", epoch_of(t, call->ts_ns));
-	jsonw_bool(&t->json, "cut", ev->u.call.flags & CALL_CUT);
+	jsonw_bool(&t->json, "truncated", ev->u.call.flags & CALL_TRUNCATED);
 	end_json(t);
 }
 

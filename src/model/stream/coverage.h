@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When which kinds of events were watched: a budget may have switched probes off for slices of the
- * time, or for good.  From REC_COVERAGE records; a kind without any was watched all the time.
+ * When which kinds of events were watched: throttling may have disabled probes between sampling
+ * windows, or for good.  From REC_COVERAGE records; a kind without any was watched all the time.
  */
 #ifndef EBEAM_MODEL_COVERAGE_H
 #define EBEAM_MODEL_COVERAGE_H

@@ -87,7 +87,7 @@ uint64_t session_counter(struct session *s, enum counter_id id)
 		return ring_set_late(s->ring_set);
 	if (id == COUNTER_EVENTS || id == COUNTER_EVENTS_LOST)
 		return event_sum(s, id == COUNTER_EVENTS_LOST);
-	if (id == COUNTER_ALIAS_CUT)
+	if (id == COUNTER_ALIAS_TRUNCATED)
 		return s->nr_alias_cut;
 	if (nr <= 0)
 		return 0;

@@ -625,7 +625,7 @@ static void test_calls(void **state)
 	add_call(f, 5, 9, 0)->kind = CALL_KIND_RETURN;
 	add_call(f, 6, 9, 0)->epid = 999;
 	assert_call(e, names, 0, "f9 f4 ");
-	assert_call(e, names, CALL_STACK | CALL_CUT, "f2 f1 ");
+	assert_call(e, names, CALL_STACK | CALL_TRUNCATED, "f2 f1 ");
 	assert_call(e, names, CALL_STACK | CALL_ENDS, "f9 f2 f1 ");
 	assert_call(e, names, 0, "f9 f4 ");
 	assert_call(e, names, 0, "");

@@ -51,7 +51,7 @@ static void test_fields(void **state)
 
 	assert_int_equal(w->list.len, 4);
 	assert_int_equal(w->list.counted, 4);
-	assert_int_equal(w->list.vanished + w->list.torn + w->list.lists_cut, 0);
+	assert_int_equal(w->list.vanished + w->list.torn + w->list.lists_truncated, 0);
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(w->list.data[i].addr, first[i]);
 	assert_string_equal(ets_id_format(&w->list.data[0], id, sizeof(id)), "#Ref<0.11.22.33>");
@@ -198,7 +198,7 @@ static void race(struct etsfix *w, raddr *tables, size_t nr_tables, size_t trigg
 	read_all(w);
 	w->f->node.mem = r.inner;
 	assert_true(r.fired);
-	assert_int_equal(w->list.lists_cut, 0);
+	assert_int_equal(w->list.lists_truncated, 0);
 	/* All that stayed are there, once each, and in order. */
 	for (size_t i = 0, at = 0; i < nr_tables; i++) {
 		if (i >= first && i < first + nr) {
@@ -237,7 +237,7 @@ static void test_first_changes(void **state)
 	etsfix_link(w, 0, t + 1, 3);
 	read_all(w);
 	assert_int_equal(w->list.len, 3);
-	assert_int_equal(w->list.lists_cut, 0);
+	assert_int_equal(w->list.lists_truncated, 0);
 }
 
 /* ---- what cannot be -------------------------------------------------------------------------- */
@@ -253,12 +253,12 @@ static void test_cycles(void **state)
 	etsfix_link(w, 0, t, 4);
 	etsfix_u64(w, t[3], l->ets_all_next, t[1]); /* never comes around */
 	read_all(w);
-	assert_int_equal(w->list.lists_cut, 1);
+	assert_int_equal(w->list.lists_truncated, 1);
 	assert_true(w->list.len <= 4);
 	etsfix_link(w, 0, t, 4);
 	etsfix_u64(w, t[2], l->ets_all_next, t[2]);
 	read_all(w);
-	assert_int_equal(w->list.lists_cut, 1);
+	assert_int_equal(w->list.lists_truncated, 1);
 	etsfix_link(w, 0, t, 4);
 	etsfix_u64(w, t[1], l->ets_all_next, 0);
 	read_all(w);
@@ -299,7 +299,7 @@ static void test_no_tables(void **state)
 			else
 				etsfix_u32(w, t, fields[i].field, (uint32_t)value[j]);
 			read_all(w);
-			assert_int_equal(w->list.lists_cut, j == 0);
+			assert_int_equal(w->list.lists_truncated, j == 0);
 			assert_true(w->list.len == 1 || j == 0);
 		}
 	}
@@ -308,7 +308,7 @@ static void test_no_tables(void **state)
 	image_u64(w->f->im, etsfix_count(w, 1), UINT64_MAX);
 	read_all(w);
 	assert_int_equal(w->list.len, 0);
-	assert_int_equal(w->list.lists_cut, 2);
+	assert_int_equal(w->list.lists_truncated, 2);
 }
 
 int main(void)

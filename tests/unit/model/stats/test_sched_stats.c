@@ -410,7 +410,7 @@ static void more_than_there_is_room_for(void **state)
 	runnable(f, 2400, 4711);
 }
 
-/* What a gap hid, and what was lost, does not stay for ever. */
+/* What was missed in a gap, and what was lost, does not stay for ever. */
 static void missed(void **state)
 {
 	struct fixture *f = *state;
