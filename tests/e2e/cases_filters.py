@@ -71,7 +71,7 @@ def behind_proc_lib(ctx):
     check_equal([e["kind"] for e in events if e.get("name") == "lives_child"],
                 ["process_register"] * 6, "names of the gen_server")
     check_equal(Counter(e["reason"].split(",")[0] for e in of(events, "process_exit")),
-                Counter({"{told_to_crash": 5, "shutdown": 1}), "its ends")
+                Counter({"{made_to_crash": 5, "shutdown": 1}), "its ends")
 
 
 @case("--process NAME: who has the name, whoever that is")

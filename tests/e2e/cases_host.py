@@ -67,12 +67,12 @@ def btf_file(ctx):
         raise Skip("this kernel has no BTF")
     with open("/sys/kernel/btf/vmlinux", "rb") as f:
         whole = f.read()
-    files = {name: ctx.ebeam.file(f".{name}") for name in ("whole", "cut", "elsewhere", "astray")}
+    files = {name: ctx.ebeam.file(f".{name}") for name in ("whole", "short", "elsewhere", "astray")}
     comm = member_of_btf(whole, "task_struct", "comm")
     _, kind, offset = struct.unpack_from("<III", whole, comm)
     wrong = {"elsewhere": (kind, offset + 64), "astray": (0x7fffffff, offset)}
     for name, path in files.items():
-        data = bytearray(whole[:len(whole) * 2 // 3] if name == "cut" else whole)
+        data = bytearray(whole[:len(whole) * 2 // 3] if name == "short" else whole)
         if name in wrong:
             struct.pack_into("<II", data, comm + 4, *wrong[name])
         with open(path, "wb") as f:
@@ -82,7 +82,7 @@ def btf_file(ctx):
                     ("events", "-p", pid, "-d", 1, "-e", "gc"), ("doctor", "-p", pid)):
         result = ctx.ebeam.run(*command, "--btf", files["whole"], prefix=NO_BTF)
         check_equal(result.code, 0, str(result))
-        for path, why in ((files["cut"], "holds no BTF"), (files["astray"], "holds no BTF"),
+        for path, why in ((files["short"], "holds no BTF"), (files["astray"], "holds no BTF"),
                           (files["elsewhere"], "not that of this kernel"),
                           ("/etc/passwd", "holds no BTF"), (ctx.ebeam.path, "holds no BTF"),
                           ("/nonexistent", "cannot open"), ("/etc", "holds no BTF")):

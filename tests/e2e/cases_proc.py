@@ -6,7 +6,7 @@ from harness import case, check, check_equal, check_in
 
 SIDE_BY_SIDE = IN_TURN = True
 
-WHY = ("{told_to_crash,<pid>,{a_call_of_a_server_that_did_not_answer_in_time,in_a_function_with_a_long_name,"
+WHY = ("{made_to_crash,<pid>,{a_call_of_a_server_that_did_not_answer_in_time,in_a_function_with_a_long_name,"
        "the_reason}}")
 
 

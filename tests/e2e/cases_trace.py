@@ -36,7 +36,7 @@ def line_of(said):
 
 def compare(ctx, kind, pattern, times=TIMES):
     """A pattern with its ends against what the node's tracer says of the same calls at another time
-    (it changes the stack of who is traced); the places that calls return to are seen in the code."""
+    (it changes the stack of who is traced); the return sites are seen in the code."""
     node = ctx.new_node(flags=("+S", "2:2"))
     truth = node.ask("traced", "reported", kind, times)
     trace = Trace(ctx, node, f"{pattern} -> return")

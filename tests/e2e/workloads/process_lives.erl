@@ -107,4 +107,4 @@ init(child) ->
 
 child(Arg) -> gen_server:start_link({local, lives_child}, ?MODULE, Arg, []).
 handle_call(_, _, S) -> {reply, ok, S}.
-handle_cast(crash, S) -> exit({told_to_crash, self(), ?WHY}), {noreply, S}.
+handle_cast(crash, S) -> exit({made_to_crash, self(), ?WHY}), {noreply, S}.

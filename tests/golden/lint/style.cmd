@@ -12,3 +12,7 @@ printf '/* SPDX-License-Identifier: BSD-2-Clause */\n/* %s */\n' "good" >good.c
 "$ROOT/tools/check-style" "$PWD/bad.c" "$PWD/good.c" | sed "s|$PWD/||"
 awk 'BEGIN { for (i = 0; i < 701; i++) print "/* SPDX-License-Identifier: BSD-2-Clause */" }' >long.c
 "$ROOT/tools/check-style" "$PWD/long.c" | sed "s|$PWD/||"
+# Retired words, in two parts so that this file passes.
+printf '/* SPDX-License-Identifier: BSD-2-Clause */\n/* one lo%s at all, peek%s. */\n' ok ed >words.c
+printf '/* SPDX-License-Identifier: BSD-2-Clause */\n/* It lo%s like one, lo%s up. */\n' oks oked >plain.c
+"$ROOT/tools/check-style" "$PWD/words.c" "$PWD/plain.c" | sed "s|$PWD/||"
