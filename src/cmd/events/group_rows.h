@@ -40,7 +40,8 @@ void group_row_json(struct jsonw *w, const struct group_row *r);
 void group_row_text(struct strbuf *out, const void *row, const void *ctx);
 void group_row_name(struct strbuf *out, const void *row, const void *ctx);
 
-/* A number of a typed column: an expression of `c`, the group's count, and `ctx`; NAN = not known. */
+/* A number of a typed column: an expression of `c`, the group's count, and `ctx`; NAN = not
+ * known. */
 #define GROUP_VALUE(name, of_count, of_ctx, value)                                                 \
 	static double name(const void *row)                                                        \
 	{                                                                                          \
