@@ -12,7 +12,8 @@
 #include "base/compiler.h"
 
 #define MAX_COLUMNS 64u
-#define MIN_TEXT    12u /* cells that a text keeps when there is no room: "dirty cpu 12" */
+#define MIN_TEXT    10u /* cells that a text keeps when there is no room */
+#define MIN_FIRST   12u /* the same of the first column, which says what a row is: "dirty cpu 12" */
 
 /* ---- which -------------------------------------------------------------------------------- */
 
@@ -139,9 +140,11 @@ static void measure(struct panel *p, const struct panel_source *source)
 	strbuf_free(&text);
 }
 
-static unsigned least(const struct panel_column *c)
+static unsigned least(const struct panel *p, const struct panel_column *c)
 {
-	return !table_is_right(c->column) ? MIN(c->natural, MIN_TEXT) : c->natural;
+	if (table_is_right(c->column))
+		return c->natural;
+	return MIN(c->natural, c == p->shown.data ? MIN_FIRST : MIN_TEXT);
 }
 
 /* Sets the least widths of those there is room for, from the left: the first column always, the one
@@ -154,10 +157,10 @@ static unsigned choose_columns(struct panel *p)
 
 	if (sorted && sorted != p->shown.data && sorted <= p->shown.data + p->first_column)
 		sorted = NULL; /* out of sight at the left */
-	reserved = sorted && sorted != p->shown.data ? least(sorted) + 1 : 0;
+	reserved = sorted && sorted != p->shown.data ? least(p, sorted) + 1 : 0;
 	for (size_t i = 0; i < p->shown.len; i++) {
 		struct panel_column *c = &p->shown.data[i];
-		unsigned more = least(c) + (i > 0);
+		unsigned more = least(p, c) + (i > 0);
 
 		if (i && i <= p->first_column)
 			continue;
@@ -169,7 +172,7 @@ static unsigned choose_columns(struct panel *p)
 			full = true;
 			continue;
 		}
-		c->width = MIN(least(c), p->width);
+		c->width = MIN(least(p, c), p->width);
 		used += more;
 	}
 	return p->width - MIN(p->width, used);
