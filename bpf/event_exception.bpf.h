@@ -70,7 +70,7 @@ EVENT_ENTRY(event_error)
 	/* Now: once it is caught, the frames of who raised it are gone from the stack. */
 	if (config.event_stacks && wanted_of(EVENT_PROCESS_EXCEPTION, epid_if_wanted(ctx->di))) {
 		ts_ns = event_now();
-		if (event_stack(ctx, t->error.process, ts_ns))
+		if (t->error.process && stack_ahead_of(ctx, t->error.process, ts_ns, ctx->si))
 			t->error.stack_ns = ts_ns;
 	}
 	return 0;

@@ -303,7 +303,7 @@ INLINE struct event_scratch *stack_begin(const struct thread_info *t, uint64_t t
 	}
 	__builtin_memset(&s->walk.rec, 0, sizeof(s->walk.rec));
 	s->walk.nr_addrs = s->walk.failed = s->walk.found = 0;
-	s->walk.until = s->walk.skipped_at = 0;
+	s->walk.until = s->walk.skipped_at = s->walk.raised = 0;
 	s->walk.rec.h.type = REC_RAW_SAMPLE;
 	s->walk.rec.h.ts_ns = ts_ns;
 	s->walk.rec.cpu = bpf_get_smp_processor_id();
@@ -336,14 +336,16 @@ INLINE bool stack_ahead(const struct user_regs *regs, const struct thread_info *
 	return stack_end(s, t, process);
 }
 
-/* The same in C code: registers go where they are needed, as a program has little stack. */
-INLINE bool stack_ahead_here(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
+/* The same in C code: registers go where they are needed, as a program has little stack.  raised:
+ * where an exception was raised, which without native stack is on no stack; else 0. */
+INLINE bool stack_ahead_of(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns, uint64_t raised)
 {
 	const struct thread_info *t = scheduler_here();
 	struct event_scratch *s = stack_begin(t, ts_ns);
 
 	if (!s)
 		return false;
+	s->walk.raised = raised;
 	s->regs.ip = ctx->ip;
 	s->regs.sp = ctx->sp;
 	s->regs.bp = ctx->bp;
@@ -352,6 +354,11 @@ INLINE bool stack_ahead_here(struct pt_regs *ctx, uint64_t process, uint64_t ts_
 	s->regs.r13 = ctx->r13;
 	s->regs.r15 = ctx->r15;
 	return stack_end(s, t, process);
+}
+
+INLINE bool stack_ahead_here(struct pt_regs *ctx, uint64_t process, uint64_t ts_ns)
+{
+	return stack_ahead_of(ctx, process, ts_ns, 0);
 }
 
 /* The stack ahead of an event, asked for or not: RAW_EVENT_STACK if it is there. */

@@ -115,12 +115,17 @@ INLINE uint64_t push_fragment_returns(struct walk *w, uint64_t e, uint64_t hend)
 
 /* Those on the C stack, below `registers`.  Of an ambiguous sample user space has to put others
  * under them: it gets the first. */
-INLINE void push_pushed_returns(struct walk *w, uint64_t registers)
+INLINE void push_pushed_returns(struct walk *w, uint64_t e, uint64_t registers)
 {
-	if (w->rec.status == SAMPLE_STATUS_AMBIGUOUS)
+	uint64_t top = 0;
+
+	if (w->rec.status == SAMPLE_STATUS_AMBIGUOUS) {
 		try_read(w->pushed, &w->rec.saved_ra, sizeof(w->rec.saved_ra));
-	else
+	} else if (w->pushed != registers || !is_jit(w->raised)) {
 		push_fragment_returns(w, w->pushed, registers);
+	} else if (!try_read(e, &top, sizeof(top)) || top != w->raised) {
+		push_leaf(w, w->raised, w->pushed); /* of a BIF it stands on the Erlang stack */
+	}
 }
 
 /* How the site before `ip` treats E; in builds with frame pointers all are alike. */
@@ -293,7 +298,7 @@ INLINE void sample_stack(struct walk *w, struct saved_scan *saved, const struct 
 		hend = e + EBEAM_UNBOUNDED_STACK_SIZE;
 	}
 	if (fragment && config.c_stack)
-		push_pushed_returns(w, t->registers);
+		push_pushed_returns(w, e, t->registers);
 	else if (fragment && w->rec.status != SAMPLE_STATUS_AMBIGUOUS)
 		e = push_fragment_returns(w, e, hend);
 	before = w->rec.status;

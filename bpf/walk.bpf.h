@@ -31,6 +31,7 @@ struct walk {
 	uint64_t until;			/* stop behind this word; 0 = walk to the end */
 	uint64_t call_at; /* where the return address of a call from JIT code stands */
 	uint64_t pushed;  /* c_stack: top of what shared fragments have pushed */
+	uint64_t raised;  /* c_stack: return address that raise_exception has popped, or 0 */
 	uint32_t nr_addrs;
 	uint32_t failed; /* a read without which E or a frame is not known */
 	uint32_t found;	 /* `until` was there */

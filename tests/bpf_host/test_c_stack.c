@@ -241,6 +241,25 @@ static void odd_runtime_stack(void **unused)
 	}
 }
 
+/* raise_exception has popped where it was called, but what a BIF raised stands on the stack. */
+static void where_it_was_raised(void **unused)
+{
+	static struct walk w;
+
+	(void)unused;
+	w.pushed = NODE_REGISTERS;
+	w.raised = INLINE_RA;
+	push_pushed_returns(&w, node.stop, NODE_REGISTERS);
+	assert_int_equal(w.rec.nr_leaf, 1);
+	assert_int_equal(w.addrs[0], INLINE_RA);
+	push_return(INLINE_RA);
+	push_pushed_returns(&w, node.stop, NODE_REGISTERS);
+	assert_int_equal(w.rec.nr_leaf, 1);
+	w.raised = 0x1234; /* no code of the JIT: this is no exception */
+	push_pushed_returns(&w, node.stop - 8, NODE_REGISTERS);
+	assert_int_equal(w.rec.nr_leaf, 1);
+}
+
 #define C_STACK_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define OTP_24_TEST(f)	cmocka_unit_test_setup_teardown(f, setup_24, teardown)
 
@@ -262,6 +281,7 @@ int main(void)
 		C_STACK_TEST(ambiguous),
 		OTP_24_TEST(ambiguous),
 		C_STACK_TEST(odd_runtime_stack),
+		C_STACK_TEST(where_it_was_raised),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

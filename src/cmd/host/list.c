@@ -71,7 +71,7 @@ static int read_row(struct list_row *row, int os_pid, unsigned int how)
 	row->identity = node->identity;
 	snprintf(row->exe, sizeof(row->exe), "%s", elf_file_name(node->elf));
 	memcpy(row->untested, node->untested, sizeof(row->untested));
-	row->usdt = node->elf && elf_file_has_note(node->elf, ".note.stapsdt");
+	row->usdt = node->identity.vm_probes;
 	/* Without a layout that was checked the numbers would be guesses. */
 	if (beam_node_unsupported(node)) {
 		row->unsupported = xstrdup(beam_node_refusal(node, why, sizeof(why)));
