@@ -26,7 +26,7 @@ struct call_points_map {
  * space, as a program of a perf event cannot everywhere. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, EBEAM_CALL_PLACE_HITS);
+	__uint(max_entries, EBEAM_CALL_SITE_HITS);
 	__type(key, struct call_site_thread);
 	__type(value, struct call_site_hit);
 } call_site_hits SEC(".maps");

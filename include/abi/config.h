@@ -144,7 +144,7 @@ struct call_site_hit {
 	uint64_t nr;			/* of its event, as the kernel counts them */
 	struct call_moment first, last; /* of its event's hits */
 };
-#define EBEAM_CALL_PLACE_HITS 4096
+#define EBEAM_CALL_SITE_HITS 4096
 
 /* What stands in the cookie of a probe on a C function that Erlang code calls. */
 #define CALL_COOKIE(point, nif) ((uint64_t)(point) | (uint64_t)(nif) << 32)

@@ -71,7 +71,7 @@ VALUE(bytes_now, r->held ? (double)bytes_of(r->held) : NAN)
 VALUE(mbcs_now, r->held ? (double)r->held->mbcs.carriers : NAN)
 VALUE(sbcs_now, r->held ? (double)r->held->sbcs.carriers : NAN)
 VALUE(pool_now, r->held ? (double)r->held->pool.carriers : NAN)
-VALUE(delta, r->delta)
+VALUE(delta, r->no_delta ? NAN : (double)r->delta)
 
 static void text_delta(struct strbuf *out, const void *row, const void *ctx)
 {

@@ -18,7 +18,7 @@ void sched_add_count(struct strbuf *out, uint64_t n, double scale)
 void sched_add_percent(struct strbuf *out, double percent)
 {
 	if (!isnan(percent))
-		strbuf_addf(out, "%.1f %%", percent);
+		strbuf_addf(out, "%.1f%%", percent);
 }
 
 const char *sched_type_name(enum thread_type type)

@@ -373,8 +373,8 @@ static int show_text(const struct sched_answer *a, const struct group_rows *r, s
 			"are too small, most of all those of what lasts long%s%s\n",
 			a->by_memory ? "" : "times and ",
 			a->joined ? "; only long slices are complete in TIME, SLICES and MAX" : "",
-			a->by_memory ? ". Times are how long schedulers were busy, divided as the "
-				       "slices were that were seen"
+			a->by_memory ? ". Times are how long schedulers were busy, divided in "
+				       "proportion to the slices that were seen"
 				     : "");
 	fputc('\n', f);
 	rc = sched_write_cpus(f, a, err);

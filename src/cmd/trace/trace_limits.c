@@ -48,7 +48,7 @@ static void tell_limited(struct trace *t, const struct limited *l)
 	if (l->seen && calls > 0 && !trace_is_full(t)) {
 		units_format_count(l->seen, seen, sizeof(seen));
 		units_format_count((uint64_t)calls, sum, sizeof(sum));
-		strbuf_addf(&all, "%.2g %% of calls%s traced, %s of about %s", 100 * l->share,
+		strbuf_addf(&all, "%.3g %% of calls%s traced, %s of about %s", 100 * l->share,
 			    l->of, seen, sum);
 		if (l->below > 0)
 			add_interval(&all, calls, l);

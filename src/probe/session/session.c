@@ -432,7 +432,7 @@ void session_stop(struct session *s)
 	if (s->attach)
 		attach_wait(s->attach);
 	if (s->attach && s->skel)
-		s->nr_alias_cut =
+		s->nr_alias_truncated =
 			thread_map_nonzero(bpf_map__fd(s->skel->maps.event_threads),
 					   bpf_map__value_size(s->skel->maps.event_threads));
 	if (s->ring_set)

@@ -88,7 +88,7 @@ uint64_t session_counter(struct session *s, enum counter_id id)
 	if (id == COUNTER_EVENTS || id == COUNTER_EVENTS_LOST)
 		return event_sum(s, id == COUNTER_EVENTS_LOST);
 	if (id == COUNTER_ALIAS_TRUNCATED)
-		return s->nr_alias_cut;
+		return s->nr_alias_truncated;
 	if (nr <= 0)
 		return 0;
 	values = xcalloc((size_t)nr, sizeof(*values));

@@ -39,7 +39,7 @@ struct session {
 	int cpu_messages;	      /* a socket; -1 = none */
 	struct ring_set *ring_set;
 	uint64_t cleaned_ns;
-	unsigned int nr_alias_cut; /* COUNTER_ALIAS_TRUNCATED; once it is stopped */
+	unsigned int nr_alias_truncated; /* COUNTER_ALIAS_TRUNCATED; once it is stopped */
 };
 
 /* online[] of `nr` CPUs; malloc'ed. */

@@ -30,6 +30,11 @@ static const char *text_of(const struct table_column *c, const void *row)
 	return text;
 }
 
+static bool has_text(const struct table_column *c, const void *row)
+{
+	return text_of(c, row) && *text_of(c, row);
+}
+
 /* False if it is not known. */
 static bool unsigned_of(const struct table_column *c, const void *row, uint64_t *n)
 {
@@ -52,6 +57,16 @@ static double number_of(const struct table_column *c, const void *row)
 	return d;
 }
 
+/* Of a number that is known: exact, if it is a member. */
+static uint64_t whole(const struct table_column *c, const void *row)
+{
+	uint64_t n;
+
+	if (is_unsigned(c) && unsigned_of(c, row, &n))
+		return n;
+	return (uint64_t)llround(fmax(0, fmin(number_of(c, row), 9e18)));
+}
+
 static void number_text(const struct table_column *c, struct strbuf *out, const void *row)
 {
 	double d = number_of(c, row);
@@ -63,7 +78,7 @@ static void number_text(const struct table_column *c, struct strbuf *out, const 
 		strbuf_addstr(out, d != 0 ? "yes" : "no");
 		break;
 	case TABLE_COUNT:
-		cell_count(out, (uint64_t)llround(fmin(d, 9e18)));
+		cell_count(out, whole(c, row));
 		break;
 	case TABLE_BYTES:
 		cell_bytes(out, d);
@@ -87,7 +102,7 @@ void table_cell(const struct table_column *c, struct strbuf *out, const void *ro
 	if (c->text)
 		c->text(out, row, ctx);
 	else if (c->type == TABLE_TEXT)
-		strbuf_addstr(out, text_of(c, row) ? text_of(c, row) : "");
+		strbuf_addstr(out, has_text(c, row) ? text_of(c, row) : "");
 	else
 		number_text(c, out, row);
 }
@@ -112,8 +127,6 @@ void table_json_field(const struct table_column *c, struct jsonw *w, const void 
 		      const void *ctx)
 {
 	struct strbuf text = STRBUF_INIT;
-	bool known;
-	uint64_t n;
 
 	if (c->json) {
 		c->json(w, c->name, row, ctx);
@@ -122,12 +135,13 @@ void table_json_field(const struct table_column *c, struct jsonw *w, const void 
 		jsonw_text(w, c->name, &text);
 		strbuf_free(&text);
 	} else if (c->type == TABLE_TEXT) {
-		jsonw_string(w, c->name, text_of(c, row));
+		jsonw_string(w, c->name, has_text(c, row) ? text_of(c, row) : NULL);
+	} else if (isnan(number_of(c, row))) {
+		jsonw_null(w, c->name);
 	} else if (c->type == TABLE_FLAG) {
 		jsonw_bool(w, c->name, number_of(c, row) != 0);
-	} else if (is_unsigned(c)) {
-		known = unsigned_of(c, row, &n);
-		jsonw_uint_if(w, c->name, known, n);
+	} else if (c->type <= TABLE_NS) {
+		jsonw_uint(w, c->name, whole(c, row));
 	} else {
 		jsonw_double(w, c->name, number_of(c, row));
 	}

@@ -256,8 +256,9 @@ static void draw_heading(const struct panel *p, struct screen *s)
 			continue;
 		strbuf_reset(&title);
 		strbuf_addstr(&title, c->column->title);
-		if (sorted) /* numbers: largest first; texts: from A to Z */
-			strbuf_addstr(&title, table_is_right(c->column) != p->reverse
+		if (sorted) /* numbers: largest first; flags: yes; texts: from A to Z */
+			strbuf_addstr(&title, (table_is_right(c->column) ||
+					       c->column->type == TABLE_FLAG) != p->reverse
 						      ? "\xe2\x96\xbc"	 /* U+25BC */
 						      : "\xe2\x96\xb2"); /* U+25B2 */
 		draw_text(p, s, p->screen_row, c, sorted ? SCREEN_SORTED : SCREEN_HEADING,

@@ -27,6 +27,18 @@ static double twice(const void *row)
 	return 2.0 * ((const struct thing *)row)->small;
 }
 
+static double none(const void *row)
+{
+	UNUSED(row);
+	return NAN;
+}
+
+static double tebibyte(const void *row)
+{
+	UNUSED(row);
+	return (double)(1ull << 40) + 1;
+}
+
 static void text_own(struct strbuf *out, const void *row, const void *ctx)
 {
 	strbuf_addf(out, "%s%s", (const char *)ctx, ((const struct thing *)row)->name);
@@ -40,7 +52,23 @@ static void json_own(struct jsonw *w, const char *name, const void *row, const v
 
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct thing, member)
 
-enum { NAME, FLAG, SMALL, COUNT, BYTES, NS, RATE, SHARE, PERCENT, TWICE, OWN, OWN_JSON };
+enum {
+	NAME,
+	FLAG,
+	SMALL,
+	COUNT,
+	BYTES,
+	NS,
+	RATE,
+	SHARE,
+	PERCENT,
+	TWICE,
+	OWN,
+	OWN_JSON,
+	NO_FLAG,
+	NO_COUNT,
+	LARGE
+};
 
 static const struct table_column columns[] = {
 	[NAME] = {FIELD("name", "NAME", TEXT, name)},
@@ -55,6 +83,9 @@ static const struct table_column columns[] = {
 	[TWICE] = {TABLE_NUMBER("twice", "TWICE", COUNT, twice)},
 	[OWN] = {"own", "OWN", .text = text_own},
 	[OWN_JSON] = {"own_json", "OWN JSON", .text = text_own, .json = json_own},
+	[NO_FLAG] = {TABLE_NUMBER("no_flag", "NO FLAG", FLAG, none)},
+	[NO_COUNT] = {TABLE_NUMBER("no_count", "NO COUNT", COUNT, none)},
+	[LARGE] = {TABLE_NUMBER("large", "LARGE", BYTES, tebibyte)},
 	{0},
 };
 
@@ -154,6 +185,8 @@ static void large_numbers_keep_their_order(void **state)
 	a.bytes = 1ull << 60;
 	b.bytes = (1ull << 60) + 1;
 	assert_true(table_compare(&columns[BYTES], &b, &a) < 0);
+	a.count = 9007199;
+	expect(COUNT, &a, "9,007,199");
 }
 
 static char *json_of(const struct thing *row)
@@ -186,6 +219,12 @@ static void json_has_every_column(void **state)
 	assert_non_null(strstr(a, "\"twice\": 14"));
 	assert_non_null(strstr(a, "\"own\": \"pear\""));
 	assert_non_null(strstr(a, "\"own_json\": 7"));
+	assert_non_null(strstr(a, "\"no_flag\": null"));
+	assert_non_null(strstr(a, "\"no_count\": null"));
+	assert_non_null(strstr(a, "\"large\": 1099511627777"));
+	b = json_of(&(const struct thing){.name = ""});
+	assert_non_null(strstr(b, "\"name\": null"));
+	free(b);
 	b = json_of(&unknown);
 	for (int i = NAME; i <= PERCENT; i++) {
 		char want[64];
