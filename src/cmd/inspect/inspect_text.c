@@ -113,10 +113,25 @@ static void put_wait(struct inspect *x)
 	strbuf_free(&text);
 }
 
+/* A process in a BIF, or that runs, has stopped last in another function than it is in. */
+static bool is_in(const struct stack_location *at, const char *function)
+{
+	struct strbuf text = STRBUF_INIT;
+	bool same;
+
+	if (!at->known)
+		return false;
+	stack_location_format(at, &text);
+	same = strcmp(text.buf, function) == 0;
+	strbuf_free(&text);
+	return same;
+}
+
 static void put_title(struct inspect *x)
 {
 	struct strbuf text = STRBUF_INIT;
 	struct stack_location at = {0};
+	size_t function;
 	char buf[32];
 
 	inspect_term(x, &text, x->p.epid);
@@ -132,9 +147,10 @@ static void put_title(struct inspect *x)
 	if (x->p.flags & F_HIBERNATED)
 		strbuf_addstr(&text, " (hibernating)");
 	strbuf_addstr(&text, " in ");
+	function = text.len;
 	if (!process_current_function(x->n, &x->code, &x->p, &text, &at))
 		strbuf_addstr(&text, "unknown code");
-	if (at.known && at.function.file)
+	if (is_in(&at, text.buf + function) && at.function.file)
 		strbuf_addf(&text, " (%.*s:%u)", (int)at.function.file_len, at.function.file,
 			    at.function.line);
 	put_clean(x, &text);
