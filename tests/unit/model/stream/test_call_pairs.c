@@ -354,7 +354,7 @@ static void blind(void **state)
 	assert_int_equal(call_pairs_unseen(pairs), 3);
 }
 
-/* Without exceptions a call that raised and the next one look like tail calls. */
+/* Without exceptions a call that raised cannot be distinguished from a tail call. */
 static void only_the_last(void **state)
 {
 	(void)state;
