@@ -86,11 +86,6 @@ static void add_count(struct strbuf *out, uint64_t n, const void *ctx)
 	cell_count(out, units_scale(n, ((const struct cells *)ctx)->scale));
 }
 
-static double known(uint64_t n)
-{
-	return n == EVENT_UNKNOWN ? NAN : (double)n;
-}
-
 #define VALUE(name, value) GROUP_VALUE(name, gc_count, cells, value)
 
 VALUE(minor, units_scale(c->minor, ctx->scale))
@@ -101,10 +96,10 @@ VALUE(longest, c->max_ns)
 VALUE(mean, mean_ns(c))
 VALUE(reclaimed,
       words_reclaimed(c) == EVENT_UNKNOWN ? NAN : (double)units_scale(c->reclaimed, ctx->scale))
-VALUE(after, known(heap_after(c)))
-VALUE(heap, known(c->heap))
-VALUE(old_heap, known(c->old_heap))
-VALUE(max_heap, known(c->max_heap))
+VALUE(after, cell_known(heap_after(c)))
+VALUE(heap, cell_known(c->heap))
+VALUE(old_heap, cell_known(c->old_heap))
+VALUE(max_heap, cell_known(c->max_heap))
 
 static const struct table_column columns[] = {
 	{TABLE_NUMBER("minor", "MINOR", COUNT, minor)},

@@ -153,11 +153,6 @@ TEXT_COLUMN(wchan, wchan_of(r))
 TEXT_COLUMN(function_from, function_from_name(r->from))
 TEXT_COLUMN(holds_progress, holder_of(r))
 
-static double known(uint64_t n)
-{
-	return n == SCHED_NOW_UNKNOWN ? NAN : (double)n;
-}
-
 static void col_scheduler(struct strbuf *out, const void *row, const void *ctx)
 {
 	UNUSED(ctx);
@@ -239,11 +234,7 @@ static void col_native(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addstr(out, " < ...");
 }
 
-#define VALUE(name, value) TABLE_VALUE(name, struct now_row, value)
-
-VALUE(run_queue, known(r->one->now.run_queue))
-VALUE(at_least, known(r->at_least_ns))
-VALUE(at_most, known(r->at_most_ns))
+TABLE_VALUE(run_queue, struct now_row, cell_known(r->one->now.run_queue))
 
 static int by_scheduler(const void *a, const void *b)
 {
@@ -268,8 +259,8 @@ const struct table_column sched_now_columns[] = {
 	{"registered_name", "NAME", .text = col_registered},
 	{"function", "FUNCTION", .text = col_function},
 	{"function_from", "FROM", .hidden = true, .text = col_function_from},
-	{TABLE_NUMBER("at_least_ns", "FOR", NS, at_least), .text = col_at_least},
-	{TABLE_NUMBER("at_most_ns", "AT MOST", NS, at_most), .text = col_at_most},
+	{FIELD("at_least_ns", "FOR", NS, at_least_ns), .text = col_at_least},
+	{FIELD("at_most_ns", "AT MOST", NS, at_most_ns), .text = col_at_most},
 	{TABLE_NUMBER("run_queue", "QUEUE", COUNT, run_queue)},
 	{"os_tid", "OS TID", TABLE_RIGHT, .hidden = true, .text = col_os_tid, .compare = by_os_tid},
 	{"thread_state", "THREAD", .text = col_thread_state},

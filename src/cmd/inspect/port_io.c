@@ -217,7 +217,7 @@ static void col_pid(struct strbuf *out, const void *row, const void *ctx)
 
 #define VALUE(name, value) TABLE_VALUE(name, struct port_io_row, value)
 
-VALUE(bytes_in, port_io_bytes_in(r) == EVENT_UNKNOWN ? NAN : (double)port_io_bytes_in(r))
+VALUE(bytes_in, cell_known(port_io_bytes_in(r)))
 VALUE(bytes_out, port_io_bytes_out(r))
 VALUE(calls, port_io_calls(r))
 

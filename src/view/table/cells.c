@@ -41,6 +41,11 @@ void cell_ns(struct strbuf *out, double ns)
 	strbuf_addstr(out, units_format_ns(whole(ns), text, sizeof(text)));
 }
 
+double cell_known(uint64_t n)
+{
+	return n == UINT64_MAX ? NAN : (double)n;
+}
+
 int cell_by_number(double a, double b)
 {
 	if (isnan(a) || isnan(b))

@@ -12,6 +12,8 @@ void cell_rate(struct strbuf *out, double rate);   /* of a second: "12,345", "0.
 void cell_bytes(struct strbuf *out, double bytes); /* "1.2 MiB" */
 void cell_ns(struct strbuf *out, double ns);	   /* "12.3 us" */
 
+/* NAN for UINT64_MAX, which stands for what is not known (EVENT_UNKNOWN and others). */
+double cell_known(uint64_t n);
 /* As qsort(3): largest first, what is not known (NAN) last. */
 int cell_by_number(double a, double b);
 
