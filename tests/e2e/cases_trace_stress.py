@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`ebeam trace` where it is hard: deep, wide, moving, and somebody goes away in the middle."""
 import os
+import re
 import signal
 import time
 
@@ -20,25 +21,35 @@ def all_free(ctx, node):
     check_equal(row["state"], "available", str(row))
 
 
-@case("recursion 100,000 deep: each call has its own end")
+@case("recursion 100,000 deep: each call has its own end, or is counted as one without")
 def deep(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     for _ in range(3):
-        trace = Trace(ctx, node, "traced:rec/1 -> return", more=("--size", "64"))
+        # Of results that grow a few words: the ring then holds a few hundred ms.
+        trace = Trace(ctx, node, "traced:rec/1 -> return", more=("--size", "8"))
         node.ask("traced", "run", "down", 8)  # shows where the calls return to
         time.sleep(0.5)
-        lines = trace.lines(node.ask("traced", "run", "down", DEEP)["pid"])
-        # A host without a CPU for ebeam: the ring was full, and that was said.
-        if "calls_lost" not in trace.err[-1]:
+        pid = node.ask("traced", "run", "down", DEEP)["pid"]
+        lines = [line for line in trace.events() if line["pid"] == pid]
+        lost = int(re.search(r"calls_lost ([\d,]+)|$", trace.err[-1])[1] or 0)
+        if not lost:
             break
-    calls = [int(line["args"][0]) for line in lines if line["kind"] == "call"]
-    check_equal(calls, list(range(DEEP, -1, -1)), "arguments")
+    calls = [line for line in lines if line["kind"] == "call"]
     ends = [line for line in lines if line["kind"] == "return"]
-    check_equal(len(ends), DEEP + 1, f"ends; {trace.err}")
-    check_equal(ends[0]["result"], "[]", "the innermost result")
+    depths = [int(line["args"][0]) for line in calls]
+    check_equal(depths, sorted(set(depths), reverse=True), "arguments, no call twice")
+    check(len(calls) + lost > DEEP, f"a call neither seen nor lost: {len(calls)}; {trace.err}")
     # The last one to be called is the first one to return.
-    called = [line["ts_ns"] for line in lines if line["kind"] == "call"]
-    check_equal([line["called_ns"] for line in ends], called[::-1], "which calls ended")
+    called = {line["ts_ns"]: depth for line, depth in zip(calls, depths)}
+    ended = [called[line["called_ns"]] for line in ends]
+    check_equal(ended, sorted(set(ended)), "which calls ended")
+    if not lost:
+        check_equal(len(ends), DEEP + 1, f"ends; {trace.err}")
+        check_equal(ends[0]["result"], "[]", "the innermost result")
+        return
+    # A host without a CPU for ebeam: the ring was full.  Then no end is guessed.
+    unknown, = re.findall(r"how (\d+) calls ended is not known", " ".join(trace.err))
+    check_equal(int(unknown), len(calls) - len(ends), f"ends that are not known; {trace.err}")
 
 
 @case("64 schedulers on two cores: no call twice, none missing")
