@@ -239,12 +239,11 @@ EVENT_ENTRY(event_alloc_message)
 	return 0;
 }
 
-/* void erts_queue_proc_message(Process *sender, Process *receiver, ErtsProcLocks receiver_locks,
- * ErtsMessage *mp, Eterm msg), erl_message.c */
-EVENT_ENTRY(event_queue_proc_message)
+/* From epid `from`; sender 0: the process is not known. */
+INLINE void queued_by_process(struct pt_regs *ctx, uint64_t sender, uint64_t from,
+			      uint64_t receiver, uint64_t message, uint64_t term)
 {
-	uint64_t ts_ns, sender = ctx->di, receiver = ctx->si;
-	uint64_t from = epid_if_wanted(sender), to = epid_if_wanted(receiver), size = EVENT_UNKNOWN;
+	uint64_t ts_ns, to = epid_if_wanted(receiver), size = EVENT_UNKNOWN;
 	bool sends = wanted_of(EVENT_MESSAGE_SEND, from),
 	     queues = wanted_of(EVENT_MESSAGE_QUEUED, to);
 	struct rec_raw_event *rec;
@@ -252,10 +251,10 @@ EVENT_ENTRY(event_queue_proc_message)
 
 	if ((!sends && !queues) || !is_who(&config.message_from, sender, from) ||
 	    !is_who(&config.message_to, receiver, to))
-		return 0;
+		return;
 	ts_ns = event_now();
 	if (sizes_wanted())
-		size = message_words(sender, receiver, ctx->cx, ctx->r8);
+		size = message_words(sender, receiver, message, term);
 	if (sends) {
 		count_sums(EVENT_MESSAGE_SEND, size, EVENT_UNKNOWN);
 		event_seen(sender, from, ts_ns);
@@ -270,6 +269,36 @@ EVENT_ENTRY(event_queue_proc_message)
 	}
 	if (queues)
 		is_queued(receiver, to, from, size, ts_ns);
+}
+
+/* void erts_queue_proc_message(Process *sender, Process *receiver, ErtsProcLocks receiver_locks,
+ * ErtsMessage *mp, Eterm msg), erl_message.c */
+EVENT_ENTRY(event_queue_proc_message)
+{
+	queued_by_process(ctx, ctx->di, epid_if_wanted(ctx->di), ctx->si, ctx->cx, ctx->r8);
+	return 0;
+}
+
+/* ErtsMessage.m, erl_message.h of OTP 24 */
+#define MESSAGE_TERM 0
+#define MESSAGE_FROM 16
+
+/*
+ * static void queue_messages(Process *receiver, ErtsProcLocks receiver_locks, ErtsMessage *first,
+ * ErtsMessage **last, Uint len), erl_message.c of OTP 24, as erts_send_message() calls it where it
+ * has a copy of erts_queue_proc_message() inside.  What it adds is all in the message by then,
+ * before which a signal may be in the list: `last` is the message's own link.  Lists of a NIF's
+ * messages come this way, too, and are no event, as elsewhere.
+ */
+EVENT_ENTRY(event_queue_messages)
+{
+	uint64_t receiver = ctx->di, message = ctx->cx - (uint64_t)config.layout.message_next;
+	uint64_t m = message + (uint64_t)config.layout.message_m, term, from;
+
+	if (ctx->r8 != 1 || !read_u64(m + MESSAGE_TERM, &term) ||
+	    !read_u64(m + MESSAGE_FROM, &from) || !TERM_IS_PID(from))
+		return 0;
+	queued_by_process(ctx, process_with(from), from, receiver, message, term);
 	return 0;
 }
 

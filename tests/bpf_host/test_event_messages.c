@@ -30,6 +30,37 @@ static void filters_of_messages(void **unused)
 	assert_int_equal(nr_events(), 3);
 }
 
+/* As the rest of a copy of erts_queue_proc_message(). */
+static void from_inside_send(void **unused)
+{
+	const uint64_t m = MESSAGE + (uint64_t)config.layout.message_m;
+	struct pt_regs ctx = {
+		.di = OTHER,
+		.cx = MESSAGE + (uint64_t)config.layout.message_next,
+		.r8 = 1,
+	};
+
+	(void)unused;
+	host_put_u64(MESSAGE + 8, HEAP);
+	host_put_u64(HEAP + 32, 6);
+	host_put_u64(m, HEAP | 2);
+	host_put_u64(m + 16, 0x57); /* of a port: with a token, no event elsewhere either */
+	event_queue_messages(&ctx);
+	assert_int_equal(nr_events(), 0);
+	host_put_u64(m + 16, EPID);
+	event_queue_messages(&ctx);
+	assert_int_equal(nr_events(), 2);
+	assert_int_equal(event(0)->kind, EVENT_MESSAGE_SEND);
+	assert_int_equal(event(0)->epid, EPID);
+	assert_int_equal(event(0)->values[0], TO);
+	assert_int_equal(event(0)->values[1], 6);
+	assert_int_equal(event(1)->kind, EVENT_MESSAGE_QUEUED);
+	assert_int_equal(event(1)->epid, TO);
+	ctx.r8 = 2; /* more than one: of a NIF */
+	event_queue_messages(&ctx);
+	assert_int_equal(nr_events(), 2);
+}
+
 static uint64_t size_of_message(uint64_t data, uint64_t term, uint64_t receiver)
 {
 	struct pt_regs ctx = {.di = PROCESS, .si = receiver, .cx = MESSAGE, .r8 = term};
@@ -293,11 +324,17 @@ static void cut_message(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		EVENT_TEST(filters_of_messages), EVENT_TEST(sizes),
-		EVENT_TEST(from_other_nodes),	 EVENT_TEST(aliases),
-		EVENT_TEST(aliases_at_once),	 EVENT_TEST(aliases_left),
-		EVENT_TEST(cut_message),	 EVENT_TEST_NEAR(filters_of_messages),
-		EVENT_TEST_NEAR(sizes),		 EVENT_TEST_NEAR(aliases),
+		EVENT_TEST(filters_of_messages),
+		EVENT_TEST(sizes),
+		EVENT_TEST(from_other_nodes),
+		EVENT_TEST(aliases),
+		EVENT_TEST(aliases_at_once),
+		EVENT_TEST(aliases_left),
+		EVENT_TEST(cut_message),
+		EVENT_TEST(from_inside_send),
+		EVENT_TEST_NEAR(filters_of_messages),
+		EVENT_TEST_NEAR(sizes),
+		EVENT_TEST_NEAR(aliases),
 		EVENT_TEST(aliases_unnamed),
 	};
 

@@ -396,12 +396,15 @@ static bool is_for_extensions(const char *name)
 static void refuse_inlined(struct functions *f, const struct recipe *r, struct known *k)
 {
 	const struct function_set *calls;
-	uint64_t caller;
+	uint64_t caller, rest;
 
 	if (!r || !r->caller || !functions_find(f, r->caller, &caller))
 		return;
 	calls = functions_callees(f, caller);
 	if (!calls || function_set_has(calls, k->addr))
+		return;
+	k->busy = false; /* the recipe of the rest asks for this one */
+	if (r->rest && functions_find(f, r->rest, &rest))
 		return;
 	refuse(k, "the compiler has put a copy of it into %s", r->caller);
 	k->addr = 0;
@@ -411,7 +414,7 @@ static void find_address(struct functions *f, struct known *k)
 {
 	const struct recipe *r = recipe_of(f, k->name);
 
-	if ((!f->ignore_symbols || is_for_extensions(k->name)) &&
+	if ((!f->ignore_symbols || is_for_extensions(k->name)) && !(r && r->not_by_symbol) &&
 	    f->space.symbol(f->space.ctx, k->name, &k->addr)) {
 		refuse_inlined(f, r, k);
 		return;

@@ -30,6 +30,8 @@ struct recipe {
 	bool (*fits)(struct functions *f, uint64_t addr, const struct function_set *all);
 	/* Who calls it: one that does not has a copy of it inside, whose calls no probe sees. */
 	const char *caller;
+	const char *rest;	 /* which is called there for that copy, and can be probed */
+	bool not_by_symbol;	 /* a symbol says less of it than the recipe */
 	bool process;		 /* of a fragment: the call whose result is the process to run */
 	bool step;		 /* of use to other recipes only */
 	int from_otp, until_otp; /* 0 = all */

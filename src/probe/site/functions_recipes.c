@@ -53,6 +53,20 @@ static bool is_twin_of_queue_message(struct functions *f, uint64_t addr,
 	       nr_shared(own, other) == own->at.len;
 }
 
+/* It does all that erts_queue_proc_message() does, of which the caller has a copy inside. */
+static bool is_rest_of_queue_message(struct functions *f, uint64_t addr,
+				     const struct function_set *all)
+{
+	const struct function_set *own = functions_callees(f, addr), *other;
+	uint64_t whole;
+
+	if (!own || !functions_find(f, "erts_queue_proc_message", &whole) ||
+	    function_set_has(all, whole))
+		return false;
+	other = functions_callees(f, whole);
+	return other && own->at.len == other->at.len && nr_shared(own, other) == own->at.len;
+}
+
 static bool queues_for_process(struct functions *f, uint64_t addr, const struct function_set *all)
 {
 	(void)all;
@@ -264,7 +278,9 @@ const struct recipe function_recipes[] = {
 	{"erts_send_message", BY("do_send"), .fits = queues_for_process},
 	{"erts_queue_message", BY("enif_send"), .fits = takes_system_messages},
 	{"erts_queue_proc_message", BY("enif_send", "do_send>"), .fits = is_twin_of_queue_message,
-		.caller = "erts_send_message"},
+		.caller = "erts_send_message", .rest = "queue_messages"},
+	{"queue_messages", BY("erts_send_message"), .fits = is_rest_of_queue_message,
+		.not_by_symbol = true, .until_otp = 24},
 	{"erts_try_alloc_message_on_heap", BY("enif_send", "erts_send_message"),
 		NOT("enif_make_copy", "do_send"), .fits = calls_two_others},
 	{"erts_proc_sig_send_altact_msg", BY("do_send"), .fits = sends_on_heap, .from_otp = 28},

@@ -56,6 +56,7 @@ static const struct source_row {
 		"event_hibernate_arity", "di si dx", NULL},
 	{SIZE_KINDS, {"erts_queue_proc_message"},
 		"event_queue_proc_message", "di si cx r8", NULL},
+	{SIZE_KINDS, {"queue_messages"}, "event_queue_messages", "di cx r8", NULL},
 	{SIZE_KINDS, {"erts_try_alloc_message_on_heap"}, "event_alloc_message", "di cx", NULL},
 	{KIND(MESSAGE_QUEUED), {"erts_queue_message"}, "event_queue_message", "di dx cx r8", NULL},
 	{SIZE_KINDS, {"erts_proc_sig_send_to_alias",
@@ -140,14 +141,16 @@ static const struct {
 } limits[] = {
 	{"event_hibernate", 0, 27},
 	{"event_hibernate_arity", 28, 0},
+	{"event_queue_messages", 0, 24},
 };
 
-/* Functions that may be absent from some release on: others do their work there. */
+/* Functions that may be absent, from some release on: others do their work then. */
 static const struct {
 	const char *symbol;
 	int from_otp;
 } gone[] = {
 	{"erts_dsig_send_reg_msg", 28}, /* erts_dsig_send_msg() sends to names too */
+	{"queue_messages", 0},		/* of use where erts_queue_proc_message() is not called */
 };
 
 /* False if the row is none of this release. */

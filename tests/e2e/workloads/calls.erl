@@ -64,7 +64,7 @@ run(Count) ->
     Tracer ! {get, self()},
     Seen = receive {seen, S} -> S end,
     [C ! stop || C <- Clients],
-    gen_server:stop(Server),
+    exit(Server, kill), % without a message of its own
     #{server => pid(Server), clients => [pid(C) || C <- Clients], others => [pid(self()), pid(Tracer)],
       count => N,
       sent => [#{pid => pid(P), to => to(To, pid), alias => to(To, alias), size => erts_debug:flat_size(M)}

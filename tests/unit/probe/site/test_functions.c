@@ -519,6 +519,53 @@ static void test_inlined(void **state)
 	functions_close(f);
 }
 
+/* OTP 24: the copy's calls are seen in what it calls, if that is known by all that it calls. */
+static void test_rest_of_inlined(void **state)
+{
+	static const struct made_symbol symbols[] = {{"erts_queue_proc_message", 26},
+						     {"erts_send_message", 30},
+						     {"queue_messages", 21},
+						     {0}};
+	struct function_space old = space;
+	struct functions *f;
+	static struct image m;
+	uint64_t addr;
+
+	UNUSED(state);
+	old.otp = 24;
+	old.ctx = &m;
+	for (int calls_whole = 0; calls_whole < 2; calls_whole++) {
+		build(&m);
+		m.symbols = symbols;
+		m.used[30] = 0;
+		CALL(&m, 30, 21);
+		CALL(&m, 30, 45);
+		CALL(&m, 45, 27);
+		JUMP(&m, 45, 28);
+		if (calls_whole)
+			CALL(&m, 30, 26);
+		functions_open_space(&f, &old);
+		assert_found(f, "erts_queue_proc_message", 26);
+		if (calls_whole)
+			assert_false(functions_find(f, "queue_messages", &addr));
+		else
+			assert_found(f, "queue_messages", 45);
+		functions_close(f);
+	}
+	/* It calls something else, too. */
+	build(&m);
+	m.symbols = symbols;
+	m.used[30] = 0;
+	CALL(&m, 30, 45);
+	CALL(&m, 45, 27);
+	CALL(&m, 45, 21);
+	JUMP(&m, 45, 28);
+	functions_open_space(&f, &old);
+	assert_false(functions_find(f, "queue_messages", &addr));
+	assert_false(functions_find(f, "erts_queue_proc_message", &addr));
+	functions_close(f);
+}
+
 /* Whatever the bytes are: an answer is the start of a function, or there is none. */
 static void test_broken(void **state)
 {
@@ -551,10 +598,10 @@ static void test_broken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),	   cmocka_unit_test(test_instruction),
-		cmocka_unit_test(test_search),	   cmocka_unit_test(test_ambiguous),
-		cmocka_unit_test(test_exceptions), cmocka_unit_test(test_inlined),
-		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_calls),		cmocka_unit_test(test_instruction),
+		cmocka_unit_test(test_search),		cmocka_unit_test(test_ambiguous),
+		cmocka_unit_test(test_exceptions),	cmocka_unit_test(test_inlined),
+		cmocka_unit_test(test_rest_of_inlined), cmocka_unit_test(test_broken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
