@@ -168,7 +168,8 @@ GLOBAL_FN int copy_bits_26(uint64_t addr, uint64_t header)
 /* ErlHeapBits, ErlSubBits from OTP 27 on. */
 GLOBAL_FN int copy_bits_27(uint64_t addr, uint64_t header)
 {
-	uint64_t w[5], whole; /* header, data | flags, first bit, end, BinRef or ErlHeapBits */
+	uint64_t w[5]; /* header, data | flags, first bit, end, BinRef or ErlHeapBits */
+	uint64_t whole, bytes, ref[2];
 
 	if (HEADER_SUBTAG(header) == SUBTAG_HEAP_BITS)
 		return copy_object(addr, HEADER_ARITY(header) + 1, COPY_RAW);
@@ -176,8 +177,14 @@ GLOBAL_FN int copy_bits_27(uint64_t addr, uint64_t header)
 		return 0;
 	copy_segment(addr, 5, COPY_RAW);
 	whole = TERM_ADDR(w[4]);
+	bytes = w[1] & ~SUB_BITS_FLAGS;
+	if (w[1] & SUB_BITS_VOLATILE) {
+		if (!try_read(whole, ref, sizeof(ref)) || HEADER_SUBTAG(ref[0]) != SUBTAG_BIN_REF)
+			return 0;
+		bytes = ref[1] + (uint64_t)config.layout.binary_orig_bytes;
+	}
 	copy_segment(whole, 2, COPY_RAW);
-	copy_bytes((w[1] & ~3ull) + w[2] / 8, (w[3] + 7) / 8 - w[2] / 8);
+	copy_bytes(bytes + w[2] / 8, (w[3] + 7) / 8 - w[2] / 8);
 	return 1;
 }
 

@@ -52,6 +52,14 @@
 #define SUBTAG_EXTERNAL_REF  0x38
 #define SUBTAG_MAP_26	     0x3c /* up to OTP 26 */
 
+/*
+ * ErlSubBits, erl_bits.h of OTP 27 to 29: low bits of the word with the address of its bytes.  If they
+ * are, or were, writable, the address may be one that they have moved away from: then it is that of the
+ * Binary that the BinRef points to.
+ */
+#define SUB_BITS_FLAGS	  3ull
+#define SUB_BITS_VOLATILE 2
+
 /* Header of a map: its type, and the bitmap of a node.  erl_map.h, OTP 24 to 29. */
 #define HEADER_MAP_TYPE(h)   ((h) >> 6 & 3)
 #define HEADER_MAP_BITMAP(h) ((h) >> 16 & 0xffff)

@@ -211,6 +211,31 @@ static void binaries_27(void **unused)
 	assert_false(has_word(c, BYTES + 0x38, &word));
 }
 
+/* That were appended to: their bytes are where the Binary says, not where the bits say. */
+static void binaries_that_move(void **unused)
+{
+	const uint64_t ref[] = {2 << 6 | 0x28, BYTES - 32, 0};
+	const uint64_t grown[] = {4 << 6 | 0x24, 0x1000 | 2, 0x20 * 8, 0x30 * 8,
+				  BOXED(HEAP + 0x200)};
+	uint64_t word;
+
+	(void)unused;
+	config.otp = 27;
+	((struct beam_layout *)&config.layout)->binary_orig_bytes = 32;
+	host_put(HEAP + 0x200, ref, sizeof(ref));
+	host_put(HEAP + 0x300, grown, sizeof(grown));
+	args(BOXED(HEAP + 0x300), TERM_NIL);
+	hit(ENTRY, STACK);
+	expect_words(call(0), HEAP + 0x300, grown, 5);
+	assert_true(has_word(call(0), BYTES + 0x20, &word));
+	assert_true(has_word(call(0), BYTES + 0x28, &word));
+	assert_false(has_word(call(0), BYTES + 0x30, &word));
+	/* Whose Binary is not known. */
+	host_put(HEAP + 0x200, (const uint64_t[]){2 << 6 | 0x24}, 8);
+	hit(ENTRY, STACK);
+	assert_false(has_word(call(1), BYTES + 0x20, &word));
+}
+
 /* Flat: header, size, keys, values. */
 static void maps(void **unused)
 {
@@ -644,6 +669,7 @@ int main(void)
 		CASE(nowhere),
 		CASE(binaries_25),
 		CASE(binaries_27),
+		CASE(binaries_that_move),
 		CASE(maps),
 		CASE(limits),
 		CASE(circles),

@@ -51,3 +51,17 @@ def types(ctx):
     check(len(equal) >= LEAST, f"{len(equal)} texts compared")
     for wanted in [*TYPES, "local_fun"]:
         check(seen.get(wanted, 0) >= 50, f"too few {wanted}: {seen}")
+
+
+@case("bytes that were appended to are read from where they are now")
+def grown(ctx):
+    node = ctx.new_node()
+    ask(node, "pass_grown", "1", "8000")
+    trace = Watch(ctx, node, "many_terms:taken/1", "-n", "1000000", *NO_LIMITS, "--size", "512",
+                  command="trace")
+    pid = ask(node, "pass_grown", "50", "8000")["pid"]
+    seen = [line["args"][0] for line in trace.events() if line["pid"] == pid]
+    check_equal(len(seen), 50, f"calls; {trace.err}")
+    for text in seen:
+        check_equal(text[:20], "<<7,0,0,0,0,0,0,0,0,", "bytes")
+        check_equal(set(text) - set("<>0,."), {"7"}, "bytes, and where they are cut")

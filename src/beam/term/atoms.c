@@ -41,7 +41,6 @@
  */
 #define POINTER_TAG    7
 #define HEAP_BITS_DATA 16
-#define SUB_BITS_FLAGS 3
 
 struct atom {
 	uint16_t len;
@@ -190,7 +189,7 @@ static int find_bytes(struct beam_atoms *a, uint64_t term, uint16_t len, raddr *
 		return err;
 	if (start_end[0] % 8 != 0 || start_end[1] - start_end[0] != 8u * len)
 		return -EBADMSG;
-	*out = (head[1] & ~(uint64_t)SUB_BITS_FLAGS) + start_end[0] / 8;
+	*out = (head[1] & ~SUB_BITS_FLAGS) + start_end[0] / 8;
 	return 0;
 }
 

@@ -92,17 +92,25 @@ static bool view_bits_26(struct term_reader *r, struct term_view *v)
 
 static bool view_sub_27(struct term_reader *r, struct term_view *v)
 {
-	uint64_t w[4], ref[2]; /* data | flags, first, end, whole */
+	uint64_t w[4], ref[2], bytes; /* data | flags, first, end, whole */
+	const struct beam_layout *l = r->node ? &r->node->layout : NULL;
+	bool refers;
 
 	if (HEADER_ARITY(v->header) != 4 || !term_bytes(r, v->addr + 8, w, sizeof(w)) ||
 	    w[1] > w[2] || w[2] >= BITS_MAX)
 		return false;
-	v->bits.bytes = (w[0] & ~3ull) + w[1] / 8;
+	refers = TERM_IS_BOXED(w[3]) && term_bytes(r, TERM_ADDR(w[3]), ref, sizeof(ref)) &&
+		 HEADER_SUBTAG(ref[0]) == SUBTAG_BIN_REF;
+	if (refers)
+		view_binary(r, v, ref[1]);
+	bytes = w[0] & ~SUB_BITS_FLAGS;
+	if (w[0] & SUB_BITS_VOLATILE) /* not known: none that can be read */
+		bytes = refers && l && l->binary_orig_bytes >= 0
+				? ref[1] + (uint32_t)l->binary_orig_bytes
+				: 0;
+	v->bits.bytes = bytes + w[1] / 8;
 	v->bits.bit = w[1] % 8;
 	v->bits.nr_bits = w[2] - w[1];
-	if (TERM_IS_BOXED(w[3]) && term_bytes(r, TERM_ADDR(w[3]), ref, sizeof(ref)) &&
-	    HEADER_SUBTAG(ref[0]) == SUBTAG_BIN_REF)
-		view_binary(r, v, ref[1]);
 	return true;
 }
 

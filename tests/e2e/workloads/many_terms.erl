@@ -10,7 +10,7 @@
 -module(many_terms).
 -export([make/3, check/1, drop/0]).
 -export([keeper/3, 'odd function'/1]).
--export([texts/1, pass/0, taken/1, types_of/1]).
+-export([texts/1, pass/0, pass_grown/2, taken/1, types_of/1]).
 -import(chance, [uniform/2, one_of/1, many/3]).
 
 make(Seed, Number, Style) ->
@@ -37,6 +37,17 @@ types_of(File) ->
 pass() -> ask(pass).
 
 taken(_) -> ok.
+
+%% Calls of taken/1 with bytes that were appended to (as erl_eval makes them), which move as they grow.
+pass_grown(Number, Bits) ->
+    {ok, Tokens, _} = erl_scan:string("<<7, 0:" ++ Bits ++ ">>."),
+    {ok, Exprs} = erl_parse:parse_exprs(Tokens),
+    lists:foreach(fun(_) ->
+                      {value, Bin, _} = erl_eval:exprs(Exprs, []),
+                      taken(Bin),
+                      7 = lists:sum(binary_to_list(Bin))
+                  end, lists:seq(1, list_to_integer(Number))),
+    #{pid => list_to_binary(pid_to_list(self()))}.
 
 drop() ->
     Ref = monitor(process, many_terms),

@@ -352,7 +352,8 @@ static void test_bits_27(void **state)
 	uint64_t heap = BOXED(t, 2 << 6 | 0x20, 40, from_text("hello"));
 	raddr binary = WORDS(t, 0, 80, 3, 16, 0);
 	uint64_t ref = BOXED(t, 2 << 6 | 0x28, binary, 0);
-	uint64_t sub = BOXED(t, 4 << 6 | 0x24, shifted_text(t) | 3, 11, 72, ref);
+	uint64_t sub = BOXED(t, 4 << 6 | 0x24, shifted_text(t) | 1, 11, 72, ref);
+	raddr moved = shifted_text(t) - (raddr)t->f->node.layout.binary_orig_bytes;
 	struct term_view v = view_boxed(t, heap, TERM_KIND_BITS, 1 << 6);
 
 	assert_int_equal(v.bits.nr_bits, 40);
@@ -367,6 +368,14 @@ static void test_bits_27(void **state)
 	assert_int_equal(v.bits.binary_refc, 3);
 	assert_int_equal(v.heap_words, 5);
 	check_bits(t, &v, "abcdefgh");
+	/* Bytes that were appended to have moved, and only the Binary says where to. */
+	for (uint64_t flags = 2; flags <= 3; flags++) {
+		ref = BOXED(t, 2 << 6 | 0x28, moved, 0);
+		v = view_boxed(t, BOXED(t, 4 << 6 | 0x24, 0x1000 | flags, 11, 72, ref),
+			       TERM_KIND_BITS, 1 << 6);
+		assert_int_equal(v.bits.binary, moved);
+		check_bits(t, &v, "abcdefgh");
+	}
 	image_u64(t->f->im, (sub & ~7ull) + 24, 10); /* ends before it begins */
 	view(t, sub, TERM_KIND_UNREADABLE);
 	view(t, ref, TERM_KIND_UNREADABLE);
