@@ -50,9 +50,9 @@ VALUE(slices, c->slices)
 VALUE(mean_time, mean_of(c))
 VALUE(longest, c->seen.max_ns)
 VALUE(reductions, units_scale(c->seen.reductions, ctx->scale))
-VALUE(waited, units_scale(c->seen.wait_ns, ctx->time_scale))
+VALUE(waited, c->seen.waits ? units_scale(c->seen.wait_ns, ctx->time_scale) : NAN)
 VALUE(mean_wait, mean(c->seen.wait_ns, c->seen.waits))
-VALUE(max_wait, c->seen.max_wait_ns)
+VALUE(max_wait, c->seen.waits ? c->seen.max_wait_ns : NAN)
 
 static void text_longest(struct strbuf *out, const void *row, const void *ctx)
 {

@@ -479,6 +479,8 @@ static void is_runnable(struct sched_stats *s, const struct event *ev)
 		set(s, np->epid, ev->u.vm.process, RUNNABLE, ev->ts_ns);
 	else if (p->state == RUNNING)
 		p->woken = true;
+	else if (!p->left) /* what it was in a run queue for before, a signal, is done: no slice */
+		p->since_ns = ev->ts_ns;
 }
 
 static bool is_dirty(const struct sched_stats *s, uint32_t thread)
