@@ -194,9 +194,16 @@ static void put_facts(struct inspect *x)
 	line_count(x, "fullsweep_after", p->max_gen_gcs, "");
 	line_words(x, "min_heap_size", p->min_heap_size);
 	line_words(x, "min_bin_vheap_size", p->min_vheap_size);
-	if (max.size)
-		line_count(x, "max_heap_size", max.size,
-			   max.kill ? " words, then it is killed" : " words, then it is logged");
+	if (max.size) {
+		strbuf_reset(&text);
+		strbuf_addf(&text, " words, then it is %s%s",
+			    max.kill && max.log ? "killed and logged"
+			    : max.kill		? "killed"
+			    : max.log		? "logged"
+						: "neither killed nor logged",
+			    max.shared ? "; shared binaries count" : "");
+		line_count(x, "max_heap_size", max.size, text.buf);
+	}
 	strbuf_free(&text);
 }
 
