@@ -53,9 +53,9 @@
 #define SUBTAG_MAP_26	     0x3c /* up to OTP 26 */
 
 /*
- * ErlSubBits, erl_bits.h of OTP 27 to 29: low bits of the word with the address of its bytes.  If they
- * are, or were, writable, the address may be one that they have moved away from: then it is that of the
- * Binary that the BinRef points to.
+ * ErlSubBits, erl_bits.h of OTP 27 to 29: low bits of the word with the address of its bytes.  If
+ * they are, or were, writable, the address may be one that they have moved away from: then it is
+ * that of the Binary that the BinRef points to.
  */
 #define SUB_BITS_FLAGS	  3ull
 #define SUB_BITS_VOLATILE 2
