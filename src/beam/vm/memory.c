@@ -147,12 +147,14 @@ static uint64_t variable(struct beam_node *n, raddr addr)
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static void add_up(struct memory *m, const struct allocators *a)
+/* As erts_memory() of erl_alloc.c: code of the interpreter is in blocks of the allocators, that of
+ * the JIT is not (BEAMASM). */
+static void add_up(struct memory *m, const struct allocators *a, bool jit)
 {
 	const struct memory_areas *areas = &m->areas;
 	uint64_t heaps = add(allocators_blocks_size(a, "eheap_alloc"), areas->process_table);
 
-	m->total = add(allocators_blocks_size(a, NULL), areas->loaded_code);
+	m->total = add(allocators_blocks_size(a, NULL), jit ? areas->loaded_code : 0);
 	m->processes = m->processes_used = MEMORY_UNKNOWN;
 	/* Of one instance alone the sizes can be negative, so all were added modulo 2^64. */
 	if (a->has_fix && heaps != MEMORY_UNKNOWN) {
@@ -189,6 +191,6 @@ int memory_read(struct memory *out, struct beam_node *n, const struct allocators
 	out->areas.ets_misc = variable(n, n->anchors.ets_misc);
 	memory_read_atoms(&out->areas, n);
 	memory_read_code(&out->areas, n);
-	add_up(out, allocators);
+	add_up(out, allocators, n->identity.jit);
 	return 0;
 }

@@ -580,6 +580,10 @@ static void test_memory(void **state)
 		assert_int_equal(m.code, m.areas.module_table + m.areas.export_table +
 						 m.areas.export_list + m.areas.fun_table +
 						 m.areas.fun_list + m.areas.module_refs + 5600);
+		/* The interpreter's code is among the blocks. */
+		w.n->identity.jit = false;
+		assert_int_equal(memory_read(&m, w.n, &a, NULL), 0);
+		assert_int_equal(m.total, 53200 + 1200 + 11);
 		allocators_free(&a);
 		unmake(&w);
 	}
