@@ -243,8 +243,9 @@ def otp_23(ctx):
     check_in("(up ", refused.err, "text of the refusal")
     check_in("interpreter", refused.err, "text of the refusal")
     reported = ctx.ebeam.ok("doctor", "-p", node.pid, code=6).out
-    for words in ("OTP 23, ERTS ", "process: up ", "fix: "):
+    for words in ("OTP 23, ERTS ", "process: up ", "fix: upgrade Erlang/OTP"):
         check_in(words, reported, "doctor")
+    check("available  ps" not in reported, f"commands that refuse it: {reported}")
     # Of the interpreter there is no layout to try.
     check_equal(ctx.ebeam.run("ps", "-p", node.pid, "--try-layout").code, 6, "exit with --try-layout")
 

@@ -172,12 +172,16 @@ static void refuse_unknown(struct beam_node *n, const struct layout_table *near,
 	identity_list_releases(&text);
 	strbuf_addf(&text, ", of which %s is the nearest", near->name);
 	snprintf(n->unsupported, sizeof(n->unsupported), "%s", text.buf);
-	n->fix = identity_other_build(id) ? "install the debug symbols of this very build, or run "
-					    "the optimised JIT build"
-		 : lacks ? "--try-layout, for the nearest layout that fits; or update ebeam"
-			 : "install the debug symbols of this very build, from which the layout is "
-			   "read; or --try-layout, for the nearest layout that fits; or update "
-			   "ebeam";
+	if (id->own_otp < near->otp) /* older than any that is known */
+		n->fix = "upgrade Erlang/OTP";
+	else if (identity_other_build(id))
+		n->fix = "install the debug symbols of this very build, or run the optimised JIT "
+			 "build";
+	else if (lacks)
+		n->fix = "--try-layout, for the nearest layout that fits; or update ebeam";
+	else
+		n->fix = "install the debug symbols of this very build, from which the layout is "
+			 "read; or --try-layout, for the nearest layout that fits; or update ebeam";
 	n->layout_origin[0] = '\0';
 	strbuf_free(&text);
 }

@@ -353,6 +353,12 @@ static int write_json(const struct doctor *d, bool one_node, FILE *f, struct err
 	return envelope_write(f, envelope_new("doctor", node.os_pid ? &node : NULL, data), err);
 }
 
+/* All commands refuse the node that was asked for, and the section of nodes says why. */
+static bool is_refused(const struct doctor *d, const struct options *opt)
+{
+	return opt->pid && d->nodes.len && d->nodes.data[0].opened;
+}
+
 int cmd_doctor(struct command_context *ctx, struct error *err)
 {
 	struct doctor d = {.opt = &ctx->opt};
@@ -367,7 +373,7 @@ int cmd_doctor(struct command_context *ctx, struct error *err)
 	rc = ctx->opt.core ? examine_core(&d, &ctx->opt, err) : examine_nodes(&d, &ctx->opt, err);
 	if (rc)
 		goto done;
-	if (!d.is_core && !d.commands_tried)
+	if (!d.is_core && !d.commands_tried && !is_refused(&d, &ctx->opt))
 		doctor_check_commands(&d.rows, &d.host, &ctx->opt, NULL, &d.unreadable);
 	if (ctx->opt.json)
 		rc = write_json(&d, ctx->opt.pid || ctx->opt.core, ctx->out, err);
