@@ -104,8 +104,9 @@ static bool view_sub_27(struct term_reader *r, struct term_view *v)
 	if (refers)
 		view_binary(r, v, ref[1]);
 	bytes = w[0] & ~SUB_BITS_FLAGS;
-	if (w[0] & SUB_BITS_VOLATILE) /* not known: none that can be read */
-		bytes = refers && l && l->binary_orig_bytes >= 0
+	/* Not known: none that can be read.  A reader without node has no better address. */
+	if ((w[0] & SUB_BITS_VOLATILE) && l)
+		bytes = refers && l->binary_orig_bytes >= 0
 				? ref[1] + (uint32_t)l->binary_orig_bytes
 				: 0;
 	v->bits.bytes = bytes + w[1] / 8;
