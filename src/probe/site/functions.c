@@ -404,7 +404,7 @@ static void refuse_inlined(struct functions *f, const struct recipe *r, struct k
 	if (!calls || function_set_has(calls, k->addr))
 		return;
 	k->busy = false; /* the recipe of the rest asks for this one */
-	if (r->rest && functions_find(f, r->rest, &rest))
+	if (r->rest && recipe_of(f, r->rest) && functions_find(f, r->rest, &rest))
 		return;
 	refuse(k, "the compiler has put a copy of it into %s", r->caller);
 	k->addr = 0;

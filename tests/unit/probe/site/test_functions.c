@@ -552,7 +552,18 @@ static void test_rest_of_inlined(void **state)
 			assert_found(f, "queue_messages", 45);
 		functions_close(f);
 	}
+	/* Of another release that function takes other arguments, whatever its name is. */
+	for (old.otp = 25; old.otp <= 29; old.otp++) {
+		build(&m);
+		m.symbols = symbols;
+		m.used[30] = 0;
+		CALL(&m, 30, 21);
+		functions_open_space(&f, &old);
+		assert_false(functions_find(f, "erts_queue_proc_message", &addr));
+		functions_close(f);
+	}
 	/* It calls something else, too. */
+	old.otp = 24;
 	build(&m);
 	m.symbols = symbols;
 	m.used[30] = 0;
