@@ -27,6 +27,11 @@ static unsigned int nr_shared(const struct function_set *a, const struct functio
 	return nr;
 }
 
+static bool is_same(const struct function_set *a, const struct function_set *b)
+{
+	return a->at.len == b->at.len && nr_shared(a, b) == a->at.len;
+}
+
 /* erts_queue_message(..., am_system): nothing else is called with that atom so often. */
 static bool takes_system_messages(struct functions *f, uint64_t addr,
 				  const struct function_set *all)
@@ -49,8 +54,7 @@ static bool is_twin_of_queue_message(struct functions *f, uint64_t addr,
 	if (!own || !functions_find(f, "erts_queue_message", &twin) || twin == addr)
 		return false;
 	other = functions_callees(f, twin);
-	return other && own->at.len == other->at.len && own->at.len >= 1 && own->at.len <= 2 &&
-	       nr_shared(own, other) == own->at.len;
+	return other && own->at.len >= 1 && own->at.len <= 2 && is_same(own, other);
 }
 
 /* It does all that erts_queue_proc_message() does, of which the caller has a copy inside. */
@@ -64,7 +68,7 @@ static bool is_rest_of_queue_message(struct functions *f, uint64_t addr,
 	    function_set_has(all, whole))
 		return false;
 	other = functions_callees(f, whole);
-	return other && own->at.len == other->at.len && nr_shared(own, other) == own->at.len;
+	return other && is_same(own, other);
 }
 
 static bool queues_for_process(struct functions *f, uint64_t addr, const struct function_set *all)
