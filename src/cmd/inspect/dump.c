@@ -457,6 +457,8 @@ static int read_again(void *arg, struct error *err)
 		fprintf(w->f, "%s  pid %d\n", time, w->d->n->os_pid);
 	}
 	rc = write_reading(w->d, w->ctx, w->render, w->f, err);
+	if (rc == -ESRCH)
+		return LOOP_END_STOPPED; /* as above: its name is read only now */
 	if (rc == 0 && outfile_flush(w->f) != 0)
 		return LOOP_END_STOPPED; /* the caller reports it */
 	return rc;
