@@ -156,6 +156,8 @@ static const char *build_name(const struct beam_identity *id)
 	return other ? other : "jit";
 }
 
+#define OTP_FIRST_JIT 24
+
 /* `lacks`: what DWARF of this node does not have. */
 static void refuse_unknown(struct beam_node *n, const struct layout_table *near, const char *lacks)
 {
@@ -172,11 +174,11 @@ static void refuse_unknown(struct beam_node *n, const struct layout_table *near,
 	identity_list_releases(&text);
 	strbuf_addf(&text, ", of which %s is the nearest", near->name);
 	snprintf(n->unsupported, sizeof(n->unsupported), "%s", text.buf);
-	if (id->own_otp < near->otp) /* older than any that is known */
-		n->fix = "upgrade Erlang/OTP";
-	else if (identity_other_build(id))
-		n->fix = "install the debug symbols of this very build, or run the optimised JIT "
-			 "build";
+	if (identity_other_build(id))
+		n->fix = id->own_otp < OTP_FIRST_JIT
+				 ? "upgrade Erlang/OTP: the JIT came with OTP 24"
+				 : "install the debug symbols of this very build, or run the "
+				   "optimised JIT build";
 	else if (lacks)
 		n->fix = "--try-layout, for the nearest layout that fits; or update ebeam";
 	else
