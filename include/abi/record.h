@@ -541,6 +541,9 @@ struct rec_scheduler {
 	/* Of these, samples that show whether it collected garbage (ERTS_PSFLG_GC of its process),
 	 * and how often it did; 0 in captures from before there were such samples. */
 	uint32_t gc_samples, gc;
+	uint32_t offline; /* 1: not among system_info(schedulers_online) at the end; 0 in captures
+			   * from before this was read */
+	uint32_t reserved;
 };
 
 enum counter_id {
@@ -580,7 +583,7 @@ _Static_assert(sizeof(struct rec_counter) == 32, "ABI");
 _Static_assert(sizeof(struct rec_raw_event) == 40 + 8 * EVENT_RAW_WORDS, "ABI");
 _Static_assert(sizeof(struct rec_event) == 40, "ABI");
 _Static_assert(sizeof(struct rec_coverage) == 48, "ABI");
-_Static_assert(sizeof(struct rec_scheduler) == 80, "ABI");
+_Static_assert(sizeof(struct rec_scheduler) == 88, "ABI");
 _Static_assert(NR_EVENT_KINDS <= EVENT_CALLS && EVENT_CALLS < 64, "kinds are bits of a word");
 #endif
 

@@ -184,7 +184,7 @@ static bool is_part(uint64_t ns, uint64_t of)
 
 static int decode_scheduler(struct event *ev, const char *bytes, size_t size)
 {
-	/* Its last two fields came later. */
+	/* Its last fields came later. */
 	const size_t least = offsetof(struct rec_scheduler, gc_samples);
 	struct rec_scheduler rec = {0};
 
@@ -210,6 +210,7 @@ static int decode_scheduler(struct event *ev, const char *bytes, size_t size)
 	ev->u.scheduler.port = rec.port;
 	ev->u.scheduler.gc_samples = rec.gc_samples;
 	ev->u.scheduler.gc = rec.gc;
+	ev->u.scheduler.offline = rec.offline == 1;
 	return 0;
 }
 

@@ -80,6 +80,7 @@ struct event {
 			uint64_t working_ns, on_cpu_ns, cpu_wait_ns;
 			/* process + port <= working <= samples */
 			uint32_t samples, working, process, port;
+			bool offline;
 			uint32_t gc_samples, gc; /* gc <= gc_samples <= samples */
 		} scheduler;
 		struct {

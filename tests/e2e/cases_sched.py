@@ -379,6 +379,26 @@ def watched_intervals(ctx):
     print(f"shown, least, most: {compared}")
 
 
+@case("+S 8:2, both busy: the mean, gc's share and top are of the schedulers that are online", otp="one")
+def offline(ctx):
+    node = ctx.new_node(flags=("+S", "8:2"))
+    node.start("gc_heavy", settle=1)
+    node.start("proc_split", settle=1)
+    sched = ctx.ebeam.ok("sched", "-p", node.os_pid, "-d", "2", "-j").json()["data"]
+    online = [s["scheduler"] for s in sched["schedulers"] if s["type"] == "normal" and s["online"]]
+    check_equal(online, [1, 2], "online by sched")
+    check(sched["utilization"]["normal"] >= 70, f"both were busy: {sched['utilization']}")
+    text = ctx.ebeam.ok("sched", "-p", node.os_pid, "-d", "1").out
+    check_in("6 schedulers are offline", text, "text of sched")
+    text = ctx.ebeam.ok("gc", "-p", node.os_pid, "-d", "1").out
+    check_in("of the time of 2 schedulers", text, "text of gc")
+    last = ctx.ebeam.ok("top", "-p", node.os_pid, "-j", "-n", "2").out.splitlines()[-1]
+    online = [s["number"] for s in json.loads(last)["data"]["schedulers"] if s["type"] == "normal" and s["online"]]
+    check_equal(online, [1, 2], "online by top")
+    text = ctx.ebeam.ok("top", "-p", node.os_pid, "-b", "-n", "1", "--panel", "schedulers").out
+    check_equal(text.count(" offline"), 6, "schedulers that top calls offline")
+
+
 @case("what it does not take")
 def usage(ctx):
     for args, text in ((("--by", "function"), "one of name, process"),

@@ -62,6 +62,14 @@ int sched_is_busy(struct beam_node *n, const struct thread_info *scheduler)
 	return rc ? rc : process || port;
 }
 
+int sched_run_queue_flags(struct mem *mem, const struct beam_layout *l, raddr esdp, uint32_t *flags)
+{
+	uint64_t queue;
+	int rc = mem_read_u64(mem, esdp + (raddr)l->sched_run_queue, &queue);
+
+	return rc ? rc : mem_read_u32(mem, queue + (raddr)l->runq_flags, flags);
+}
+
 /* The kernel cuts the names of threads at 15 bytes. */
 #define THREAD_NAME_LEN 15
 

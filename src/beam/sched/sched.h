@@ -19,6 +19,11 @@ int sched_threads(struct beam_node *n, struct sched_thread **out);
 /* Whether it is with a process or a port now: 1, 0, or negative errno. */
 int sched_is_busy(struct beam_node *n, const struct thread_info *scheduler);
 
+/* RUNQ_FLG_* of the run queue of a normal scheduler, by the address of its data.  0 or negative
+ * errno. */
+int sched_run_queue_flags(struct mem *mem, const struct beam_layout *l, raddr esdp,
+			  uint32_t *flags);
+
 /* Type and number from the kernel's name of a thread ("1_scheduler", "erts_dcpus_2"); THREAD_OTHER
  * for the rest. */
 enum thread_type sched_type_of_name(const char *name, uint16_t *number);

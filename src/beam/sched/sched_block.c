@@ -5,15 +5,14 @@
 #include <string.h>
 
 #include "abi/vm.h"
+#include "beam/sched/sched.h"
 
 static bool flags_of(const struct beam_node *n, uint32_t scheduler, uint32_t *flags)
 {
 	const struct beam_layout *l = &n->layout;
 	raddr esdp = n->anchors.sched + (uint64_t)scheduler * (uint32_t)l->sched_stride;
-	uint64_t queue;
 
-	return mem_read_u64(n->mem, esdp + (raddr)l->sched_run_queue, &queue) == 0 &&
-	       mem_read_u32(n->mem, queue + (raddr)l->runq_flags, flags) == 0;
+	return sched_run_queue_flags(n->mem, l, esdp, flags) == 0;
 }
 
 /* All but the first are suspended: blocked, or offline.  If there is one only, it has a flag. */

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
+#include "beam/sched/sched.h"
 
 /* From what a scheduler does to the port that it is with: 124 bytes in OTP 25 to 29. */
 #define HEAD_MAX 256
@@ -248,6 +249,15 @@ void sched_work_sample_gc(struct sched_work *w)
 		one->gc_known = !w->states[nr++].err;
 		one->gc = one->gc_known && (one->state & PSFLG_GC);
 	}
+}
+
+bool sched_work_is_suspended(const struct sched_work *w, uint32_t at)
+{
+	uint32_t flags;
+
+	return at < w->nr_normal &&
+	       sched_run_queue_flags(w->mem, &w->layout, w->all.data[at].esdp, &flags) == 0 &&
+	       flags & RUNQ_FLG_SUSPENDED;
 }
 
 /* ---- what the VM counted --------------------------------------------------------------------- */

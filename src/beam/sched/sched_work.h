@@ -74,6 +74,9 @@ void sched_work_sample(struct sched_work *w, bool dirty);
 void sched_work_sample_some(struct sched_work *w, size_t first, size_t nr);
 /* Whether those that do SCHED_DOING_PROCESS, by the last sample, collect garbage right now. */
 void sched_work_sample_gc(struct sched_work *w);
+/* Whether the run queue of a normal one is suspended, by its place in sched_work_all(): it is
+ * offline, or multi-scheduling is blocked.  False of a dirty one. */
+bool sched_work_is_suspended(const struct sched_work *w, uint32_t at);
 /* The clock of one, by its place in sched_work_all(). */
 void sched_work_clock(struct sched_work *w, uint32_t at, struct sched_clock_read *out);
 

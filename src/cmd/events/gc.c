@@ -126,13 +126,23 @@ static const struct table_column columns[] = {
  * Where probes see a small part of the time, a long pause is either missed or counted for many:
  * then the sum is what samples of the schedulers saw, and probes tell only whose it is.
  */
+static unsigned int nr_online(const struct gc *gc)
+{
+	unsigned int nr = event_run_stream(gc->run)->schedulers;
+	const struct sched_use *u = &gc->normal;
+	uint64_t all_ns = u->online_ns + u->offline_ns;
+
+	return all_ns ? (unsigned int)lround((double)nr * (double)u->online_ns / (double)all_ns)
+		      : nr;
+}
+
 static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double scale)
 {
 	const struct gc_stats *s = &gc->stats;
 	struct gc_time t = {
 		.normal_ns = (double)(s->total.total_ns - s->total.dirty_ns) * scale,
 		.dirty_ns = (double)s->total.dirty_ns * scale,
-		.of_normal_ns = (double)duration_ns * event_run_stream(gc->run)->schedulers,
+		.of_normal_ns = (double)duration_ns * nr_online(gc),
 		.error_ns = NAN,
 		.normal_error_ns = NAN,
 	};
@@ -210,7 +220,7 @@ static void row_json(struct jsonw *w, const struct group_row *r, const struct ce
 	jsonw_end_object(w);
 }
 
-/* Percent of the time of normal schedulers. */
+/* Percent of the time of normal schedulers that are online. */
 static double share_of_time(const struct gc_time *t)
 {
 	return t->of_normal_ns > 0 ? 100 * t->normal_ns / t->of_normal_ns : NAN;
@@ -300,8 +310,7 @@ static void write_totals(const struct gc *gc, FILE *f, const struct cells *cells
 		if (!isnan(t->error_ns))
 			strbuf_addf(&line, " +- %.*f %%", digits,
 				    100 * t->normal_error_ns / t->of_normal_ns);
-		strbuf_addf(&line, " of the time of %u schedulers",
-			    event_run_stream(gc->run)->schedulers);
+		strbuf_addf(&line, " of the time of %u schedulers", nr_online(gc));
 	}
 	if (words_reclaimed(c) != EVENT_UNKNOWN) {
 		strbuf_addstr(&line, c->unknown ? "; at least " : "; ");

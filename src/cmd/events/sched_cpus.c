@@ -37,7 +37,7 @@ static double percent_of(const struct sched_stats *s, const struct sched_cpu *cp
 	return u.percent;
 }
 
-/* Mean of all of a type; NaN if nothing is known. */
+/* Mean of those of a type that are online; NaN if nothing is known. */
 double sched_percent_of_type(const struct sched_stats *s, enum thread_type type)
 {
 	double sum = 0, percent;
@@ -45,7 +45,8 @@ double sched_percent_of_type(const struct sched_stats *s, enum thread_type type)
 
 	for (size_t i = 0; i < s->cpus.len; i++) {
 		percent = percent_of(s, &s->cpus.data[i]);
-		if (s->cpus.data[i].type == type && !isnan(percent)) {
+		if (s->cpus.data[i].type == type && !isnan(percent) &&
+		    !sched_use_is_offline(&s->cpus.data[i].use)) {
 			sum += percent;
 			nr++;
 		}
@@ -111,11 +112,12 @@ static const struct table_column cpu_columns[] = {
 	{0},
 };
 
-/* Of dirty schedulers there are many that do nothing: those are only counted. */
+/* Those are only counted: dirty schedulers that do nothing, of which there are many, and normal
+ * ones that are offline. */
 static bool is_idle(const struct sched_cpu *cpu)
 {
-	return cpu->type != THREAD_NORMAL && !cpu->slices && !cpu->busy.on_ns &&
-	       !cpu->use.counted_work_ns && cpu->use.all_seen_work_ns <= 0;
+	return (cpu->type != THREAD_NORMAL || sched_use_is_offline(&cpu->use)) && !cpu->slices &&
+	       !cpu->busy.on_ns && !cpu->use.counted_work_ns && cpu->use.all_seen_work_ns <= 0;
 }
 
 #define ROUGH_POINTS 0.5 /* less is not worth a word */
@@ -148,7 +150,7 @@ int sched_write_cpus(FILE *f, const struct sched_answer *a, struct error *err)
 	const struct sched_stats *s = a->stats;
 	uint32_t *order = xcalloc(s->cpus.len + 1, sizeof(*order));
 	VEC(struct sched_cpu) shown = {0};
-	unsigned int idle = 0;
+	unsigned int idle = 0, offline = 0;
 	struct table table;
 	const struct table_options options = {
 		.color = render_color(&a->sched->ctx->opt, f),
@@ -157,10 +159,12 @@ int sched_write_cpus(FILE *f, const struct sched_answer *a, struct error *err)
 
 	sched_stats_order(s, order);
 	for (size_t i = 0; i < s->cpus.len; i++) {
-		if (is_idle(&s->cpus.data[order[i]]))
-			idle++;
-		else
-			vec_push(&shown, s->cpus.data[order[i]]);
+		const struct sched_cpu *cpu = &s->cpus.data[order[i]];
+
+		offline += sched_use_is_offline(&cpu->use);
+		idle += is_idle(cpu) && cpu->type != THREAD_NORMAL;
+		if (!is_idle(cpu))
+			vec_push(&shown, *cpu);
 	}
 	table = (struct table){.columns = cpu_columns,
 			       .rows = shown.data,
@@ -170,6 +174,10 @@ int sched_write_cpus(FILE *f, const struct sched_answer *a, struct error *err)
 	if (shown.len)
 		rc = table_write(f, &table, &options, err);
 	write_notes(f, s);
+	if (offline)
+		fprintf(f,
+			"%u schedulers are offline (schedulers_online): no process runs on them\n",
+			offline);
 	if (idle)
 		fprintf(f, "%u dirty schedulers did nothing\n", idle);
 	vec_free(&shown);
@@ -216,6 +224,7 @@ void sched_cpus_json(struct jsonw *w, const struct sched_answer *a)
 		jsonw_begin_object(w, NULL);
 		jsonw_string(w, "type", sched_type_name(cpu->type));
 		jsonw_uint(w, "scheduler", cpu->number);
+		jsonw_bool(w, "online", !sched_use_is_offline(&cpu->use));
 		cpu_json(w, s, cpu);
 		jsonw_uint(w, "slices", units_scale(cpu->slices, a->scale));
 		jsonw_end_object(w);

@@ -413,6 +413,7 @@ void live_add_schedulers(struct live *l, bool now)
 			.port = spans[i].port,
 			.gc_samples = spans[i].gc_samples,
 			.gc = spans[i].gc,
+			.offline = spans[i].offline,
 		};
 
 		enrich_add_scheduler(l->enrich, &rec);

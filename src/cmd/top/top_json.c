@@ -51,6 +51,7 @@ static void write_scheduler(struct jsonw *w, const struct top_scheduler *s)
 		     : s->type == THREAD_DIRTY_IO ? "dirty_io"
 						  : "normal");
 	jsonw_uint(w, "number", s->number);
+	jsonw_bool(w, "online", !s->offline);
 	jsonw_double(w, "work", top_scheduler_work(s));
 	for (int i = 0; i < NR_TOP_SHARES; i++)
 		jsonw_double(w, top_share_name((enum top_share_kind)i),

@@ -47,7 +47,9 @@ void sched_use_add(struct sched_use *u, const struct event *ev)
 	}
 	if (ev->u.scheduler.samples)
 		add_samples(u, ev);
-	if (ev->u.scheduler.gc_samples)
+	u->online_ns += ev->u.scheduler.offline ? 0 : ns;
+	u->offline_ns += ev->u.scheduler.offline ? ns : 0;
+	if (ev->u.scheduler.gc_samples && !ev->u.scheduler.offline)
 		add_gc(u, ev);
 	u->samples += ev->u.scheduler.samples;
 	if (ev->u.scheduler.on_cpu_ns == SCHEDULER_UNKNOWN ||
@@ -109,6 +111,11 @@ double sched_use_gc_error(const struct sched_use *u)
 	double samples = (double)u->gc_samples, part = ((double)u->gc + 1) / (samples + 2);
 
 	return u->gc_samples ? 200 * sqrt(part * (1 - part) / samples) : NAN;
+}
+
+bool sched_use_is_offline(const struct sched_use *u)
+{
+	return u->offline_ns && !u->online_ns;
 }
 
 bool sched_use_is_exact(const struct sched_use *u)

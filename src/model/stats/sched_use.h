@@ -17,6 +17,8 @@ struct sched_use {
 	double process_ns, port_ns; /* of it */
 	uint64_t samples;
 	uint64_t on_cpu_ns, cpu_wait_ns, thread_ns; /* of thread_ns */
+	uint64_t online_ns,
+		offline_ns; /* spans at whose end it was; offline: no process may run on it */
 	/* Samples that show whether it collects garbage: */
 	uint64_t gc_seen_ns;
 	double gc_ns;
@@ -39,6 +41,8 @@ double sched_use_error(const struct sched_use *u);
  * wrong by, two standard deviations: less if collections last longer than samples are apart. */
 double sched_use_gc(const struct sched_use *u);
 double sched_use_gc_error(const struct sched_use *u);
+/* In all of the time: it is no part of what the node may use. */
+bool sched_use_is_offline(const struct sched_use *u);
 /* The VM counted (nearly) all the time. */
 bool sched_use_is_exact(const struct sched_use *u);
 

@@ -246,7 +246,7 @@ void top_frame_sum_schedulers(struct top_frame *f)
 		int queue = queue_of(s->type);
 
 		top_ring_push(&s->history, top_scheduler_work(s));
-		if (queue < 0 || !s->known)
+		if (queue < 0 || !s->known || s->offline)
 			continue;
 		nr[queue]++;
 		for (size_t k = 0; k < NR_TOP_SHARES; k++)

@@ -315,6 +315,7 @@ uint32_t sched_watch_cut(struct sched_watch *w, const struct sched_span **spans)
 			.working_ns = SCHEDULER_UNKNOWN,
 			.on_cpu_ns = SCHEDULER_UNKNOWN,
 			.cpu_wait_ns = SCHEDULER_UNKNOWN,
+			.offline = w->work && sched_work_is_suspended(w->work, (uint32_t)i),
 		};
 
 		if (w->work && w->counts)

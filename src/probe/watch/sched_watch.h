@@ -25,6 +25,7 @@ struct sched_span {
 	uint32_t samples;		 /* of which: */
 	uint32_t working;		 /* of these it worked, */
 	uint32_t process, port;		 /* of those with a process, with a task of a port */
+	bool offline;		 /* its run queue is suspended at the end (RUNQ_FLG_SUSPENDED) */
 	uint32_t gc_samples, gc; /* samples that show whether it collects garbage; that it did */
 };
 

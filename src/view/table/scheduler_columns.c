@@ -15,11 +15,11 @@ static void col_scheduler(struct strbuf *out, const void *row, const void *ctx)
 	const struct top_scheduler *s = ROW(row);
 
 	(void)ctx;
-	strbuf_addf(out, "%s%u",
+	strbuf_addf(out, "%s%u%s",
 		    s->type == THREAD_DIRTY_CPU	 ? "dirty cpu "
 		    : s->type == THREAD_DIRTY_IO ? "dirty io "
 						 : "",
-		    s->number);
+		    s->number, s->offline ? " offline" : "");
 }
 
 static int by_scheduler(const void *a, const void *b)

@@ -362,7 +362,11 @@ static void draw_bars(struct screen *s, unsigned row, unsigned rows, unsigned wi
 		if (t->type != THREAD_NORMAL)
 			continue;
 		screen_textf(s, at.row, at.column, 3, SCREEN_DIM, "%3u", t->number);
-		add_percent(&value, t->known ? round(top_scheduler_work(t) * 100) / 100 : NAN);
+		if (t->offline)
+			strbuf_addstr(&value, "off");
+		else
+			add_percent(&value,
+				    t->known ? round(top_scheduler_work(t) * 100) / 100 : NAN);
 		screen_text_right(s, at.row, at.column + each - MIN(each, 5), 5, SCREEN_PLAIN,
 				  value.buf, value.len);
 		if (t->known && each > 9 + MIN_PICTURE)

@@ -379,6 +379,27 @@ static void utilization_of_three(void **state)
 	assert_utilization(f, SCHED_SOURCE_VM, 35);
 }
 
+/* Only one that was offline all the time is no part of what the node may use. */
+static void offline(void **state)
+{
+	struct event ev = {.type = REC_SCHEDULER};
+	struct fixture *f = *state;
+
+	ev.u.scheduler.type = THREAD_NORMAL;
+	ev.u.scheduler.number = 1;
+	ev.u.scheduler.duration_ns = 1000;
+	ev.u.scheduler.working_ns = ev.u.scheduler.on_cpu_ns = ev.u.scheduler.cpu_wait_ns =
+		SCHEDULER_UNKNOWN;
+	ev.u.scheduler.samples = ev.u.scheduler.gc_samples = 10;
+	ev.u.scheduler.offline = true;
+	sched_stats_memory(&f->s, &ev);
+	assert_true(sched_use_is_offline(&f->s.cpus.data[0].use));
+	assert_true(isnan(sched_use_gc(&f->s.cpus.data[0].use)));
+	ev.u.scheduler.offline = false;
+	sched_stats_memory(&f->s, &ev);
+	assert_false(sched_use_is_offline(&f->s.cpus.data[0].use));
+}
+
 /* One that does nothing is known to do nothing, also while nobody watches at the end. */
 static void sampled_and_silent(void **state)
 {
@@ -589,6 +610,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(utilization, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(utilization_of_three, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sampled_and_silent, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(offline, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(not_watched, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(active_by_slices, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(came_unseen, set_up, tear_down),

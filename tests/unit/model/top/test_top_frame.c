@@ -195,6 +195,25 @@ static void test_worked(void **state)
 	assert_near(s.share[TOP_SHARE_BLOCKED], 0.7);
 }
 
+static void test_offline(void **state)
+{
+	struct top_frame f;
+
+	(void)state;
+	top_frame_init(&f);
+	top_frame_set_schedulers(&f, 3, 0, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		f.schedulers[i].known = true;
+		memset(f.schedulers[i].share, 0, sizeof(f.schedulers[i].share));
+		f.schedulers[i].share[i == 0 ? TOP_SHARE_GC : TOP_SHARE_WAITING] = 1;
+	}
+	f.schedulers[2].offline = true;
+	top_frame_sum_schedulers(&f);
+	assert_near(f.work[TOP_QUEUE_NORMAL], 0.5);
+	assert_near(f.shares[TOP_QUEUE_NORMAL][TOP_SHARE_WAITING], 0.5);
+	top_frame_free(&f);
+}
+
 static void test_held(void **state)
 {
 	struct top_frame f;
@@ -242,10 +261,10 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ring),   cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_rates),  cmocka_unit_test(test_schedulers),
-		cmocka_unit_test(test_worked), cmocka_unit_test(test_held),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_ring),	cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_rates),	cmocka_unit_test(test_schedulers),
+		cmocka_unit_test(test_worked),	cmocka_unit_test(test_held),
+		cmocka_unit_test(test_offline), cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
