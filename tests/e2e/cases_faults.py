@@ -167,11 +167,13 @@ def node_stopped(ctx):
         result = ctx.ebeam.run("record", "-p", node.os_pid, "-d", 1, "-f", "json", "-o", "-",
                                timeout=20)
         rows = ctx.ebeam.ok("list", "-j").json()["data"]
+        doctor = ctx.ebeam.run("doctor", "-p", node.os_pid).out
     finally:
         os.kill(node.os_pid, signal.SIGCONT)
     check_equal(result.code, 0, str(result))
+    check_in("it is stopped (SIGSTOP", doctor, "doctor")
     check("used no CPU" in result.err, f"no word about a node that does nothing: {result.err!r}")
-    check(any(r["os_pid"] == node.os_pid for r in rows), "list does not show it")
+    check_equal([r["stopped"] for r in rows if r["os_pid"] == node.os_pid], [True], "list: stopped")
 
 
 @case("recording changes nothing in the node: processes, ports, code, memory maps, tracing")

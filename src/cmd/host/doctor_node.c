@@ -143,6 +143,21 @@ static void add_process(struct doctor_rows *rows, const struct beam_node *node)
 			 "%s", text);
 }
 
+static void add_stopped(struct doctor_rows *rows, const struct beam_node *node)
+{
+	struct doctor_row *row;
+
+	if (!proc_is_stopped(node->os_pid))
+		return;
+	row = add(rows, node, "node", "running");
+	row->state = DOCTOR_DEGRADED;
+	snprintf(row->seen, sizeof(row->seen), "no");
+	row->fix = "let it go on (kill -CONT PID), or see who traces it";
+	snprintf(row->why, sizeof(row->why),
+		 "it is stopped (SIGSTOP, or a debugger): nothing happens in it that could be "
+		 "recorded; what reads memory works");
+}
+
 static void add_symbols(struct doctor_rows *rows, const struct beam_node *node)
 {
 	struct doctor_row *row = add(rows, node, "node", "symbols");
@@ -433,6 +448,7 @@ void doctor_check_node(struct doctor_rows *rows, struct beam_node *node, bool fo
 {
 	add_identity(rows, node);
 	add_process(rows, node);
+	add_stopped(rows, node);
 	add_symbols(rows, node);
 	add_sites(rows, node);
 	add_breakpoints(rows, node);

@@ -34,6 +34,7 @@ struct list_row {
 	char untested[64]; /* "" = release and build are known */
 	struct beam_facts facts;
 	bool usdt;
+	bool stopped; /* by a signal: nothing happens in it */
 	char exe[PATH_MAX];
 	struct proc_container container;
 	char *unsupported; /* NULL = supported; owned */
@@ -60,6 +61,7 @@ static int read_row(struct list_row *row, int os_pid, unsigned int how)
 		row->exe[0] = '\0';
 	proc_container(&row->container, os_pid);
 	row->uptime_s = proc_uptime_s(os_pid);
+	row->stopped = proc_is_stopped(os_pid);
 	row->rss = proc_stat_read(&stat, os_pid, NULL) == 0 ? (int64_t)stat.rss : -1;
 	if (beam_node_open(&node, os_pid, how | BEAM_OPEN_PARTIAL, &err) != 0) {
 		if (err.kind == ERROR_KIND_NO_NODE)
@@ -215,6 +217,8 @@ static void col_supported(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addstr(out, ROW(row)->untested);
 	else
 		strbuf_addstr(out, ROW(row)->unsupported ? "no" : "yes");
+	if (ROW(row)->stopped)
+		strbuf_addstr(out, "; stopped (SIGSTOP)");
 }
 
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct list_row, member)
@@ -269,7 +273,7 @@ static json_t *row_object(const struct list_row *row)
 
 	return json_pack(
 		"{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o, s:o, s:b, s:o, s:o, s:o}",
+		"s:o, s:o, s:b, s:o, s:o, s:o, s:b}",
 		"os_pid", row->os_pid, "name", envelope_string(counted ? facts->name : NULL), "otp",
 		envelope_string(id ? row->identity.otp_text : NULL), "erts",
 		envelope_string(id ? row->identity.erts : NULL), "flavor",
@@ -286,7 +290,7 @@ static json_t *row_object(const struct list_row *row)
 		"stripped", flag(id, row->identity.stripped), "usdt", flag(id, row->usdt),
 		"supported", !row->unsupported, "unsupported_reason",
 		envelope_string(row->unsupported), "untested", text_or_null(row->untested), "rss",
-		number(row->rss >= 0, (uint64_t)row->rss));
+		number(row->rss >= 0, (uint64_t)row->rss), "stopped", row->stopped);
 }
 
 static int write_json(struct command_context *ctx, const struct table *t,
