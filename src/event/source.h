@@ -6,6 +6,8 @@
 #ifndef EBEAM_EVENT_SOURCE_H
 #define EBEAM_EVENT_SOURCE_H
 
+#include <stdbool.h>
+
 #include "abi/record.h"
 #include "base/error.h"
 
@@ -26,5 +28,22 @@ static inline void source_close(struct source *s)
 	if (s)
 		s->close(s);
 }
+
+struct source_consumer {
+	/* Each record; nonzero ends it: negative errno with *err, or 1. */
+	int (*take)(void *arg, const struct rec_header *rec, struct error *err);
+	/* Between two batches of records; false ends it.  NULL = it goes on. */
+	bool (*go_on)(void *arg);
+	void *arg;
+};
+
+/* So long a live source is emptied before signals, deadlines and other work get their turn. */
+#define SOURCE_DRAIN_NS	 250000000u
+#define SOURCE_DRAIN_ALL UINT64_MAX
+
+/* Hands records over until nothing is there (0), or before that until max_ns have passed or the
+ * consumer ends it (1); negative errno with *err. */
+int source_drain(struct source *s, uint64_t max_ns, const struct source_consumer *consumer,
+		 struct error *err);
 
 #endif

@@ -5,34 +5,28 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "cmd/run/capture_input.h"
 #include "event/event.h"
 
-/* Every record of the source into the profile; what does not decode is counted. */
-static int apply_all(struct capture_profile *l, struct source *source, uint64_t *nr_bad,
-		     struct error *err)
+/* A record into the profile; what does not decode is counted. */
+static int take(void *arg, const struct rec_header *rec, struct error *err)
 {
-	const struct rec_header *rec;
+	struct capture_profile *l = arg;
+	uint64_t refused = l->stream.refused;
 	enum event_kind kind;
 	struct event ev;
-	uint64_t refused;
-	int rc;
 
-	while ((rc = source->next(source, &rec, err)) > 0) {
-		if (event_decode(&ev, rec, rec->size) < 0) {
-			(*nr_bad)++;
-			continue;
-		}
-		refused = l->stream.refused;
-		if (event_stream_take(&l->stream, rec, &ev, &kind))
-			event_profile_event(l->events, kind, &ev);
-		else if (l->stream.refused == refused)
-			event_profile_other(l->events, &ev);
-		else
-			event_profile_refused(l->events);
-	}
-	event_profile_finish(l->events);
-	return rc;
+	UNUSED(err);
+	if (event_decode(&ev, rec, rec->size) < 0)
+		l->nr_bad++;
+	else if (event_stream_take(&l->stream, rec, &ev, &kind))
+		event_profile_event(l->events, kind, &ev);
+	else if (l->stream.refused == refused)
+		event_profile_other(l->events, &ev);
+	else
+		event_profile_refused(l->events);
+	return 0;
 }
 
 /* Samples have their weights already; what is no sample has no time that was read. */
@@ -51,7 +45,7 @@ static int load(struct capture_profile *l, const struct capture_input *in,
 		const struct weight_mode *mode, struct error *err)
 {
 	const char *damage;
-	uint64_t nr_bad = 0;
+	const struct source_consumer consumer = {.take = take, .arg = l};
 	int rc = event_stream_open(&l->stream);
 
 	rc = rc ? rc : event_profile_open(&l->events, &l->stream, mode);
@@ -60,7 +54,8 @@ static int load(struct capture_profile *l, const struct capture_input *in,
 				 error_text(rc));
 	l->profile = event_profile_profile(l->events);
 	l->start_epoch_ns = capture_reader_start_epoch_ns(in->reader);
-	rc = apply_all(l, capture_reader_source(in->reader), &nr_bad, err);
+	rc = source_drain(capture_reader_source(in->reader), SOURCE_DRAIN_ALL, &consumer, err);
+	event_profile_finish(l->events);
 	if (rc)
 		return rc;
 	if (!can_weigh(l->stream.mode, mode))
@@ -71,9 +66,9 @@ static int load(struct capture_profile *l, const struct capture_input *in,
 	damage = capture_reader_damage(in->reader);
 	if (damage)
 		snprintf(l->damage, sizeof(l->damage), "%s", damage);
-	else if (nr_bad)
+	else if (l->nr_bad)
 		snprintf(l->damage, sizeof(l->damage), "%llu records do not decode",
-			 (unsigned long long)nr_bad);
+			 (unsigned long long)l->nr_bad);
 	if (event_profile_ignored(l->events) && !profile_samples(l->profile))
 		rc = error_set(
 			err, ERROR_KIND_USAGE, -EINVAL,

@@ -14,6 +14,7 @@ struct capture_profile {
 	struct profile *profile;	/* of `events` */
 	const struct weight_mode *mode; /* NULL: samples of the CPU */
 	uint64_t start_epoch_ns;
+	uint64_t nr_bad; /* records that do not decode */
 	char damage
 		[512]; /* "" = the file is whole, else what is wrong with it, as a sentence part */
 };

@@ -22,7 +22,6 @@
 
 /* Samples can come faster than they are taken in: who waits for the end of them would never check
  * a deadline or a signal again.  What waits is bounded by the rings, which count what they lose. */
-#define DRAIN_MAX_NS 250000000u
 
 struct recording {
 	struct live live;
@@ -209,8 +208,9 @@ static void count_thread(struct recording *r, uint32_t thread, uint64_t weight)
 	r->by_thread.data[thread] += weight;
 }
 
-static int take(struct recording *r, const struct rec_header *rec, struct error *err)
+static int take(void *arg, const struct rec_header *rec, struct error *err)
 {
+	struct recording *r = arg;
 	struct event ev;
 
 	if (event_decode(&ev, rec, rec->size) < 0 || profile_apply(r->profile, &ev) < 0)
@@ -225,23 +225,12 @@ static int take(struct recording *r, const struct rec_header *rec, struct error 
 	return r->writer ? capture_writer_add(r->writer, rec, err) : 0;
 }
 
-/* Records between two readings of the clock. */
-#define DRAIN_BATCH 64
-
-static int drain_until(struct recording *r, uint64_t deadline_ns, struct error *err)
+static int drain(struct recording *r, uint64_t max_ns, struct error *err)
 {
-	struct source *s = enrich_source(r->live.enrich);
-	const struct rec_header *rec;
-	int rc;
+	const struct source_consumer consumer = {.take = take, .arg = r};
+	int rc = source_drain(enrich_source(r->live.enrich), max_ns, &consumer, err);
 
-	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) == 1; n++) {
-		rc = take(r, rec, err);
-		if (rc)
-			return rc;
-		if (n % DRAIN_BATCH == 0 && clock_monotonic_ns() >= deadline_ns)
-			break;
-	}
-	if (r->live.session)
+	if (rc >= 0 && r->live.session)
 		live_update(&r->live);
 	return rc < 0 ? rc : 0;
 }
@@ -252,7 +241,7 @@ int recording_drain(struct recording *r, struct error *err)
 
 	if (rc == -ESRCH) /* the loop sees it end */
 		rc = 0;
-	return rc ? rc : drain_until(r, clock_monotonic_ns() + DRAIN_MAX_NS, err);
+	return rc ? rc : drain(r, SOURCE_DRAIN_NS, err);
 }
 
 /* A scheduler that was not sampled was not on a CPU: the rest of its time it slept. */
@@ -284,14 +273,14 @@ int recording_finish(struct recording *r, struct error *err)
 	r->end_ns = clock_monotonic_ns();
 	if (r->watch) {
 		while (rc == 0 && process_watch_finish(r->watch, r->end_ns))
-			rc = drain_until(r, UINT64_MAX, err);
+			rc = drain(r, SOURCE_DRAIN_ALL, err);
 		process_watch_close(r->watch); /* of a million processes it is large */
 		r->watch = NULL;
 		add_margins(r);
 	} else {
 		session_stop(r->live.session);
 	}
-	rc = rc ? rc : drain_until(r, UINT64_MAX, err);
+	rc = rc ? rc : drain(r, SOURCE_DRAIN_ALL, err);
 	if (rc)
 		return rc;
 	if (!r->mode)
@@ -300,7 +289,7 @@ int recording_finish(struct recording *r, struct error *err)
 	enrich_add_meta(r->live.enrich, "duration_ns", text);
 	live_add_counters(&r->live, r->refused, r->end_ns);
 	enrich_add_end(r->live.enrich, r->end_ns);
-	return drain_until(r, UINT64_MAX, err);
+	return drain(r, SOURCE_DRAIN_ALL, err);
 }
 
 uint64_t recording_samples(const struct recording *r)

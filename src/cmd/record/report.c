@@ -12,6 +12,7 @@
 #include "cmd/output/render.h"
 #include "cmd/output/timeline_output.h"
 #include "cmd/record/capture_load.h"
+#include "base/compiler.h"
 #include "cmd/run/capture_input.h"
 #include "cmd/run/summary.h"
 
@@ -25,37 +26,42 @@ static char *stem_of(const char *path, const struct snapshot *s, uint64_t start_
 	return xstrndup(path, render_bare_len(path));
 }
 
-static int copy_timeline(struct timeline_output *t, struct event_stream *s, struct source *source,
-			 struct error *err)
-{
-	const struct rec_header *rec;
-	int rc;
+struct timeline_copy {
+	struct timeline_output output;
+	struct event_stream stream;
+};
 
-	while ((rc = source->next(source, &rec, err)) > 0)
-		timeline_output_take(t, s, rec);
-	return rc ? rc : timeline_output_finish(t, err);
+static int take(void *arg, const struct rec_header *rec, struct error *err)
+{
+	struct timeline_copy *c = arg;
+
+	UNUSED(err);
+	timeline_output_take(&c->output, &c->stream, rec);
+	return 0;
 }
 
 static int report_reader(struct render *r, const char *path, struct capture_reader *reader,
 			 FILE *out, struct error *err)
 {
-	struct event_stream stream;
-	struct timeline_output t = {0};
+	struct timeline_copy c = {0};
+	const struct source_consumer consumer = {.take = take, .arg = &c};
 	char *stem;
-	int rc = event_stream_open(&stream);
+	int rc = event_stream_open(&c.stream);
 
 	if (rc)
 		return error_set(err, ERROR_KIND_FAILED, rc, "cannot make a dictionary: %s",
 				 error_text(rc));
-	stream.start_epoch_ns = capture_reader_start_epoch_ns(reader);
-	stem = strcmp(path, "-") == 0 ? render_stem("capture", stream.start_epoch_ns)
+	c.stream.start_epoch_ns = capture_reader_start_epoch_ns(reader);
+	stem = strcmp(path, "-") == 0 ? render_stem("capture", c.stream.start_epoch_ns)
 				      : xstrndup(path, render_bare_len(path));
 	render_name(r, stem);
 	free(stem);
-	rc = timeline_output_open(&t, r->path, &stream, out, err);
-	rc = rc ? rc : copy_timeline(&t, &stream, capture_reader_source(reader), err);
-	timeline_output_close(&t);
-	event_stream_close(&stream);
+	rc = timeline_output_open(&c.output, r->path, &c.stream, out, err);
+	rc = rc ? rc
+		: source_drain(capture_reader_source(reader), SOURCE_DRAIN_ALL, &consumer, err);
+	rc = rc ? rc : timeline_output_finish(&c.output, err);
+	timeline_output_close(&c.output);
+	event_stream_close(&c.stream);
 	if (rc == 0 && r->chosen)
 		fprintf(out, "%s\n", r->path);
 	return rc ? rc : capture_input_warn(path, capture_reader_damage(reader), "shown");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * See event_run.h.  Live: probes -> rings -> enricher -> capture writer and stream; every
- * DRAIN_EVERY_NS the rings are emptied, for DRAIN_MAX_NS at most, so that signals, deadlines and
+ * DRAIN_EVERY_NS the rings are emptied, for SOURCE_DRAIN_NS at most, so that signals, deadlines and
  * whoever reads the output are looked at in between.
  */
 #include "cmd/run/event_run.h"
@@ -26,89 +26,8 @@
 #include "cmd/run/target.h"
 
 #define DRAIN_EVERY_NS 50000000u
-#define DRAIN_MAX_NS   250000000u
-#define DRAIN_BATCH    64
 #define FLUSH_EVERY_NS 1000000000u
 #define LONG_NS	       10000000u /* long_gc, long_schedule without --longer-than */
-
-/* They have a limit without --longer-than, too. */
-#define LONG_KINDS (1ull << EVENT_LONG_SCHEDULE | 1ull << EVENT_LONG_GC)
-
-/* ---- what a node has ------------------------------------------------------------------------- */
-
-/* All kinds that are refused for the reason of this one, if it is the first of them. */
-static void tell_refused(const struct source_plan *plan, uint64_t kinds, int kind)
-{
-	struct strbuf names = STRBUF_INIT;
-
-	for (int k = 0; k < NR_EVENT_KINDS; k++) {
-		if (!(kinds >> k & 1) || !plan->missing[k] ||
-		    strcmp(plan->missing[k], plan->missing[kind]) != 0 ||
-		    strcmp(plan->refused[k], plan->refused[kind]) != 0)
-			continue;
-		if (k < kind)
-			break;
-		strbuf_addf(&names, "%s%s", names.len ? ", " : "", event_rows[k].name);
-	}
-	if (names.len)
-		log_warn("ebeam: no %s: %s cannot be probed: %s", names.buf, plan->missing[kind],
-			 plan->refused[kind]);
-	strbuf_free(&names);
-}
-
-/* What lasts long is seen in memory, all of it, unless that is too short, or probes are wanted. */
-static void plan_unprobed(struct event_run *run)
-{
-	const struct options *o = &run->ctx->opt;
-	uint64_t kinds = LONG_KINDS;
-
-	if (o->given.has[OPTION_LONGER_THAN])
-		kinds |= event_filter_lasting_kinds();
-	if (!run->consumer->counts && o->source == SOURCE_AUTO &&
-	    event_run_longer_than(run) >= SLICE_WATCH_LEAST_NS && live_sees_slices(run->node))
-		run->unprobed = run->consumer->kinds & kinds;
-}
-
-/* Which kinds can be had; says which of those asked for cannot. */
-static int plan_sources(struct event_run *run, struct error *err)
-{
-	const char *why = NULL, *otp = run->node->identity.otp_text;
-	struct strbuf names = STRBUF_INIT;
-
-	source_plan_node(&run->plan, run->node, run->consumer->kinds & ~run->unprobed,
-			 run->ctx->opt.source, run->ctx->opt.force);
-	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
-		if (!run->plan.missing[kind])
-			continue;
-		if (run->plan.refused[kind][0]) {
-			tell_refused(&run->plan, UINT64_MAX, kind);
-			continue;
-		}
-		why = why ? why : run->plan.missing[kind];
-		strbuf_addf(&names, "%s%s", names.len ? ", " : "", event_rows[kind].name);
-	}
-	if (!run->plan.kinds && !why) {
-		strbuf_free(&names);
-		return error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
-				 "pid %d: no function of these events can be probed",
-				 run->node->os_pid);
-	}
-	if (!run->plan.kinds) {
-		error_set(err, ERROR_KIND_UNSUPPORTED, -ENOTSUP,
-			  "pid %d: no events of this OTP %s build: %s. Its functions have no "
-			  "symbols (%s and others)",
-			  run->node->os_pid, otp,
-			  run->node->identity.hidden ? "OTP 29 and later hide them"
-						     : "it was stripped of them",
-			  why ? why : "all");
-		strbuf_free(&names);
-		return -ENOTSUP;
-	}
-	if (names.len)
-		log_warn("ebeam: not in this OTP %s build: %s (no symbol %s)", otp, names.buf, why);
-	strbuf_free(&names);
-	return 0;
-}
 
 /* ---- records --------------------------------------------------------------------------------- */
 
@@ -145,7 +64,7 @@ static void take_call(struct event_run *run, const struct event *ev)
 }
 
 /* Once the consumer has enough, only what the records say of the run is taken. */
-static void take(struct event_run *run, const struct rec_header *rec)
+static void take_record(struct event_run *run, const struct rec_header *rec)
 {
 	const struct event_consumer *c = run->consumer;
 	uint64_t refused = run->stream.refused;
@@ -174,6 +93,14 @@ static void take(struct event_run *run, const struct rec_header *rec)
 	run->by_kind[kind]++;
 	coverage_seen(&run->stream.coverage, kind);
 	run->stopped = c->event(c->arg, kind, &ev) != 0;
+}
+
+static int take(void *arg, const struct rec_header *rec, struct error *err)
+{
+	struct event_run *run = arg;
+
+	take_record(run, rec);
+	return run->writer ? capture_writer_add(run->writer, rec, err) : 0;
 }
 
 static int drained(struct event_run *run, struct error *err)
@@ -209,34 +136,43 @@ static bool has_room(struct event_run *run, bool wait)
 	return wait && outpipe_finish(run->pipe) == 0;
 }
 
-static int drain(struct event_run *run, uint64_t deadline_ns, struct error *err)
+/* While the probes are attached. */
+static bool goes_on(void *arg)
 {
-	struct source *s = enrich_source(run->live.enrich);
-	bool last = deadline_ns == UINT64_MAX;
+	struct event_run *run = arg;
+
+	if (run->stopped)
+		return false;
+	if (has_room(run, false))
+		return true;
+	run->reader_waits = true;
+	return false;
+}
+
+/* When they are gone: all that is left is taken, as long as somebody reads it. */
+static bool goes_on_at_end(void *arg)
+{
+	struct event_run *run = arg;
+
+	if (has_room(run, true))
+		return true;
+	run->reader_waits = true;
+	return false;
+}
+
+static int drain(struct event_run *run, uint64_t max_ns, struct error *err)
+{
+	bool last = max_ns == SOURCE_DRAIN_ALL;
+	const struct source_consumer consumer = {
+		.take = take, .go_on = last ? goes_on_at_end : goes_on, .arg = run};
 	uint64_t now = clock_monotonic_ns();
-	const struct rec_header *rec;
-	int rc = 0;
+	int rc;
 
 	if (!has_room(run, last)) {
 		run->reader_waits = true;
 		return 0;
 	}
-	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) == 1; n++) {
-		take(run, rec);
-		if (run->writer) {
-			rc = capture_writer_add(run->writer, rec, err);
-			if (rc)
-				return rc;
-		}
-		if (n % DRAIN_BATCH)
-			continue;
-		if ((run->stopped && !last) || clock_monotonic_ns() >= deadline_ns)
-			break;
-		if (!has_room(run, last)) {
-			run->reader_waits = true;
-			break;
-		}
-	}
+	rc = source_drain(enrich_source(run->live.enrich), max_ns, &consumer, err);
 	live_update(&run->live);
 	if (run->consumer->counts)
 		run->seen_until_ns = now;
@@ -261,7 +197,7 @@ static int on_drain(void *arg, struct error *err)
 {
 	struct event_run *run = arg;
 	uint64_t now = clock_monotonic_ns();
-	int rc = drain(run, now + DRAIN_MAX_NS, err);
+	int rc = drain(run, SOURCE_DRAIN_NS, err);
 
 	set_next_drain(run, now);
 	live_add_schedulers(&run->live, false);
@@ -304,7 +240,7 @@ static int on_watch(void *arg, struct error *err)
 	}
 	/* What was lost so far comes out before anything newer. */
 	live_add_counters(&run->live, run->stream.refused, now);
-	rc = drain(run, now + DRAIN_MAX_NS, err);
+	rc = drain(run, SOURCE_DRAIN_NS, err);
 	rc = rc ? rc : show(run, false, err);
 	return rc ? rc : event_run_check_output(run, err);
 }
@@ -407,14 +343,14 @@ static int finish(struct event_run *run, struct error *err)
 	live_end_slices(&run->live);
 	if (run->live.session)
 		session_stop(run->live.session);
-	rc = drain(run, UINT64_MAX, err);
+	rc = drain(run, SOURCE_DRAIN_ALL, err);
 	if (rc)
 		return rc;
 	snprintf(text, sizeof(text), "%" PRIu64, end_ns - run->live.start_ns);
 	enrich_add_meta(run->live.enrich, "duration_ns", text);
 	live_add_counters(&run->live, run->stream.refused, end_ns);
 	enrich_add_end(run->live.enrich, end_ns);
-	return drain(run, UINT64_MAX, err);
+	return drain(run, SOURCE_DRAIN_ALL, err);
 }
 
 static int end(struct event_run *run, struct error *err)
@@ -451,7 +387,7 @@ static int open_live(struct event_run *run, const struct live_config *config, st
 	planned &= ~run->plan.kinds;
 	for (int kind = 0; rc == 0 && kind < NR_EVENT_KINDS; kind++)
 		if (planned >> kind & 1)
-			tell_refused(&run->plan, planned, kind);
+			event_run_tell_refused(&run->plan, planned, kind);
 	return rc;
 }
 
@@ -475,10 +411,10 @@ static int watch(struct event_run *run, struct error *err)
 	};
 	int rc;
 
-	plan_unprobed(run);
+	event_run_plan_unprobed(run);
 	if (!(run->consumer->kinds & ~run->unprobed))
 		config.events = NULL;
-	rc = config.events ? plan_sources(run, err) : 0;
+	rc = config.events ? event_run_plan(run, err) : 0;
 	/* Of calls, events are what else can be reported. */
 	if (rc == -ENOTSUP && run->consumer->calls && !run->consumer->calls->beside) {
 		log_warn("%s", err->msg);
@@ -532,19 +468,20 @@ static int check_kinds(const struct event_run *run, struct error *err)
 	return rc;
 }
 
+static bool wait_for_reader(void *arg)
+{
+	struct event_run *run = arg;
+
+	has_room(run, true);
+	return !run->out || !ferror(run->out);
+}
+
 static int read_capture(struct event_run *run, struct capture_reader *reader, struct error *err)
 {
-	struct source *s = capture_reader_source(reader);
-	const struct rec_header *rec;
-	int rc;
+	const struct source_consumer consumer = {
+		.take = take, .go_on = wait_for_reader, .arg = run};
+	int rc = source_drain(capture_reader_source(reader), SOURCE_DRAIN_ALL, &consumer, err);
 
-	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) > 0; n++) {
-		take(run, rec);
-		if (n % DRAIN_BATCH == 0)
-			has_room(run, true);
-		if (run->out && ferror(run->out))
-			break;
-	}
 	rc = rc < 0 ? rc : check_kinds(run, err);
 	rc = rc < 0 ? rc : drained(run, err);
 	run->span_start_ns = MAX(run->stream.start_ns, run->stream.watching_ns);

@@ -40,6 +40,15 @@ struct event_run {
 	bool stopped;	   /* the limit is reached, or nobody reads any more */
 };
 
+/* ---- event_run_plan.c ------------------------------------------------------------------------ */
+/* What lasts long is seen in memory, all of it, unless that is too short, or probes are wanted. */
+void event_run_plan_unprobed(struct event_run *run);
+/* Which kinds can be probed; says which of those asked for cannot.  ERROR_KIND_UNSUPPORTED: none
+ * can. */
+int event_run_plan(struct event_run *run, struct error *err);
+/* All kinds that are refused for the reason of this one, if it is the first of them. */
+void event_run_tell_refused(const struct source_plan *plan, uint64_t kinds, int kind);
+
 /* ---- event_run_output.c ---------------------------------------------------------------------- */
 /* Where text goes: standard output, or a file; a capture has a file of its own. */
 int event_run_open_output(struct event_run *run, struct error *err);

@@ -30,7 +30,6 @@
 #define DRAIN_EVERY_NS 50000000u
 /* Then it rests for as long as that took: half of the time. */
 #define DRAIN_MAX_NS 25000000u
-#define DRAIN_BATCH  64
 /* How often the thread looks whether who waits for the lock has got it. */
 #define GIVE_WAY_NS 20000
 /* Costs are those of the last seconds: older ones fade away. */
@@ -198,29 +197,26 @@ static void give_way(struct top_events *e)
 		nanosleep(&t, NULL);
 }
 
-static void take(struct top_events *e, const struct rec_header *rec)
+static int take(void *arg, const struct rec_header *rec, struct error *err)
 {
+	struct top_events *e = arg;
 	enum event_kind kind;
 	struct event ev;
 
+	UNUSED(err);
 	pthread_mutex_lock(&e->lock);
 	event_stream_take(&e->stream, rec, &ev, &kind);
 	pthread_mutex_unlock(&e->lock);
 	give_way(e);
+	return 0;
 }
 
 static int drain(struct top_events *e, struct error *err)
 {
-	struct source *s = enrich_source(e->live.enrich);
-	uint64_t now = clock_monotonic_ns(), deadline = now + DRAIN_MAX_NS;
-	const struct rec_header *rec;
-	int rc;
+	const struct source_consumer consumer = {.take = take, .arg = e};
+	uint64_t now = clock_monotonic_ns();
+	int rc = source_drain(enrich_source(e->live.enrich), DRAIN_MAX_NS, &consumer, err);
 
-	for (uint64_t n = 1; (rc = s->next(s, &rec, err)) == 1; n++) {
-		take(e, rec);
-		if (n % DRAIN_BATCH == 0 && clock_monotonic_ns() >= deadline)
-			break;
-	}
 	pthread_mutex_lock(&e->lock);
 	/* What was said of the time before. */
 	if (!e->counting)

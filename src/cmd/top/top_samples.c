@@ -18,8 +18,6 @@
 #include "model/top/top_window.h"
 
 /* Who waits for keys and steps never waits longer for samples. */
-#define DRAIN_MAX_NS 250000000u
-#define DRAIN_BATCH  64
 /* Of a capture in which nothing was sampled: what is longer is left out. */
 #define GAP_MAX_NS (12 * TOP_WINDOW_SPAN_NS)
 
@@ -163,25 +161,27 @@ static int renew(struct top_samples *s, struct error *err)
 	return 0;
 }
 
+static int take(void *arg, const struct rec_header *rec, struct error *err)
+{
+	struct top_samples *s = arg;
+	struct event ev;
+
+	UNUSED(err);
+	if (event_decode(&ev, rec, rec->size) < 0)
+		s->summary.counters[COUNTER_BAD_RECORD]++;
+	else
+		take_event(s, &ev);
+	return 0;
+}
+
 int top_samples_drain(struct top_samples *s, struct error *err)
 {
-	uint64_t deadline = clock_monotonic_ns() + DRAIN_MAX_NS;
-	const struct rec_header *rec;
-	struct source *source;
-	struct event ev;
+	const struct source_consumer consumer = {.take = take, .arg = s};
 	int rc;
 
 	if (!s->live_open)
 		return 0;
-	source = enrich_source(s->live.enrich);
-	for (uint64_t n = 1; (rc = source->next(source, &rec, err)) == 1; n++) {
-		if (event_decode(&ev, rec, rec->size) < 0)
-			s->summary.counters[COUNTER_BAD_RECORD]++;
-		else
-			take_event(s, &ev);
-		if (n % DRAIN_BATCH == 0 && clock_monotonic_ns() >= deadline)
-			break;
-	}
+	rc = source_drain(enrich_source(s->live.enrich), SOURCE_DRAIN_NS, &consumer, err);
 	live_update(&s->live);
 	return rc < 0 ? rc : 0;
 }
