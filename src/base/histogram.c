@@ -47,21 +47,6 @@ void histogram_add(struct histogram *h, uint64_t value, uint64_t nr)
 		h->sum = UINT64_MAX;
 }
 
-void histogram_merge(struct histogram *h, const struct histogram *from)
-{
-	if (!from->nr)
-		return;
-	if (!h->nr || from->min < h->min)
-		h->min = from->min;
-	if (from->max > h->max)
-		h->max = from->max;
-	h->nr += from->nr;
-	for (unsigned int i = 0; i < HISTOGRAM_BUCKETS; i++)
-		h->counts[i] += from->counts[i];
-	if (__builtin_add_overflow(h->sum, from->sum, &h->sum))
-		h->sum = UINT64_MAX;
-}
-
 uint64_t histogram_percentile(const struct histogram *h, double percent)
 {
 	double want = (double)h->nr * percent / 100;

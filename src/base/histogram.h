@@ -20,7 +20,6 @@ struct histogram {
 
 /* All zero is an empty histogram. */
 void histogram_add(struct histogram *h, uint64_t value, uint64_t nr);
-void histogram_merge(struct histogram *h, const struct histogram *from);
 /* Least value that `percent` (0 .. 100) of the values do not exceed, rounded up to the end of its
  * bucket but never above max; 0 if empty. */
 uint64_t histogram_percentile(const struct histogram *h, double percent);

@@ -74,14 +74,6 @@ const char *guard_function_name(enum guard_function f)
 	return (unsigned int)f < NR_GUARD_FUNCTIONS ? functions[f].name : "?";
 }
 
-const char *pattern_operator_text(enum pattern_operator op)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
-		if (operators[i].op == op)
-			return operators[i].text;
-	return "?";
-}
-
 /* ---- functions ------------------------------------------------------------------------------ */
 
 #define NAME_MAX_LEN 24

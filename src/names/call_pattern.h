@@ -192,6 +192,5 @@ int call_pattern_parse(struct call_pattern **out, const char *text, struct error
 void call_pattern_free(struct call_pattern *p); /* NULL ok */
 
 const char *guard_function_name(enum guard_function f);
-const char *pattern_operator_text(enum pattern_operator op);
 
 #endif

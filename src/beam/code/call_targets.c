@@ -336,12 +336,6 @@ void call_targets_free(struct call_targets *t)
 	vec_free(&t->v);
 }
 
-bool call_target_same_site(const struct call_target *a, const struct call_target *b)
-{
-	return a->module == b->module && a->function == b->function && a->arity == b->arity &&
-	       a->kind == b->kind && a->entry == b->entry && a->c_function == b->c_function;
-}
-
 const char *call_target_kind_text(enum call_target_kind kind)
 {
 	static const char *const texts[] = {

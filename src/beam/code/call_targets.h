@@ -98,9 +98,6 @@ int call_targets_find(struct call_targets *out, struct beam_node *n, const struc
 		      const struct call_query *query, struct error *err);
 void call_targets_free(struct call_targets *t);
 
-/* Do calls arrive where they did?  After code was loaded: find again, compare.  A reload at the
- * very same address needs no new breakpoint. */
-bool call_target_same_site(const struct call_target *a, const struct call_target *b);
 const char *call_target_kind_text(enum call_target_kind kind); /* "erlang", "bif", ... */
 /* "lists:map/2" into out, atoms quoted as Erlang does. */
 struct strbuf;

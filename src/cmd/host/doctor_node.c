@@ -147,7 +147,7 @@ static void add_stopped(struct doctor_rows *rows, const struct beam_node *node)
 {
 	struct doctor_row *row;
 
-	if (!proc_is_stopped(node->os_pid))
+	if (node->core || !proc_is_stopped(node->os_pid))
 		return;
 	row = add(rows, node, "node", "running");
 	row->state = DOCTOR_DEGRADED;

@@ -90,7 +90,6 @@ static void take_record(struct event_run *run, const struct rec_header *rec)
 		return;
 	/* Whose consumer is about calls counts what it makes of them. */
 	run->taken += !c->calls || c->calls->beside;
-	run->by_kind[kind]++;
 	coverage_seen(&run->stream.coverage, kind);
 	run->stopped = c->event(c->arg, kind, &ev) != 0;
 }
@@ -625,9 +624,4 @@ void event_run_count_more(struct event_run *run, uint64_t nr)
 uint64_t event_run_taken(const struct event_run *run)
 {
 	return run->taken;
-}
-
-uint64_t event_run_taken_of(const struct event_run *run, enum event_kind kind)
-{
-	return run->by_kind[kind];
 }

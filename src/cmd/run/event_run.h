@@ -103,9 +103,8 @@ struct event_rates;
 void event_run_miss(struct event_run *run, struct event_rates *rates);
 /* Is that the name of a capture?  NULL is not. */
 bool event_run_is_capture(const char *path);
-/* Events that the consumer took; of one kind. */
+/* Events that the consumer took. */
 uint64_t event_run_taken(const struct event_run *run);
-uint64_t event_run_taken_of(const struct event_run *run, enum event_kind kind);
 
 /* The JSON envelope around "data" (see target.h), of a node or of a capture: counters are events,
  * lost and what else is not 0; warnings say which kinds were sampled or dropped, and "sampled" how

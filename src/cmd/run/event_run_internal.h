@@ -30,7 +30,7 @@ struct event_run {
 	uint64_t deadline_ns;	/* CLOCK_MONOTONIC; 0 = none */
 	uint64_t seen_until_ns; /* of a node: what happened before was taken */
 	uint64_t span_start_ns; /* of what the next answer is about */
-	uint64_t taken, by_kind[NR_EVENT_KINDS];
+	uint64_t taken;
 	/* With --watch: what the answer before had of these. */
 	uint64_t shown_taken, shown_counters[NR_COUNTERS];
 	uint64_t skipped;  /* answers of --watch that nobody was ready to read */

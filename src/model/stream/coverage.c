@@ -236,14 +236,6 @@ bool coverage_watched(const struct coverage *c, enum event_kind kind)
 	return !c->marked || share_since_mark(c, kind) > LEAST_SHARE;
 }
 
-uint64_t coverage_watched_ns(const struct coverage *c, enum event_kind kind, bool total)
-{
-	if (!c->kinds[kind].known)
-		return UINT64_MAX;
-	return coverage_clock(c, kind, c->reported_ns, NULL) -
-	       (!total && c->marked ? c->kinds[kind].mark_watched_ns : 0);
-}
-
 double coverage_share_of(const struct coverage *c, uint64_t kinds)
 {
 	double least = 1;

@@ -57,9 +57,6 @@ double coverage_share(const struct coverage *c, enum event_kind kind);
 double coverage_share_total(const struct coverage *c, enum event_kind kind);
 /* Was the kind on at any time since the mark? */
 bool coverage_watched(const struct coverage *c, enum event_kind kind);
-/* For how long it was on: since the mark if there is one, or since the start; UINT64_MAX if it was
- * never switched. */
-uint64_t coverage_watched_ns(const struct coverage *c, enum event_kind kind, bool total);
 /* The least share of several kinds (bit set). */
 double coverage_share_of(const struct coverage *c, uint64_t kinds);
 /* An event of the kind was taken, by whoever wants to know coverage_error(). */
