@@ -4,7 +4,8 @@
 #   make check      unit, golden and host-BPF tests under ASan and UBSan; needs no root
 #   make lint       layers, format and warnings
 #   make demo       (root) install what is missing, build, start a node, record it, show it
-#   make test       (root) install what is missing, build, run every test
+#   make test       (root) install what is missing, build, run the tests
+#   make test-long  (root) all of them, on each release and kernel: for the night
 #   make kernels    (root) the same on other kernels, in QEMU: hours where there is no KVM
 #   make static     build/ebeam-static: one file that needs no shared library
 #   make man        build/man: the manual pages
@@ -67,7 +68,7 @@ endef
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all check lint demo test deps test-deps install uninstall clean unit golden bpf-host \
+.PHONY: all check lint demo test test-long deps test-deps install uninstall clean unit golden bpf-host \
         fuzz fuzz-smoke e2e web matrix bench man tools kernels static dist FORCE
 
 all: $(B)/ebeam $(SHOWN)
@@ -310,6 +311,9 @@ demo: deps
 
 test: test-deps
 	$(Q)tools/run-all-tests
+
+test-long: test-deps
+	$(Q)tools/run-all-tests --long
 
 kernels: test-deps
 	$(Q)$(MAKE) --no-print-directory all static tools

@@ -36,12 +36,14 @@ def be_patient(times):
 
 
 
-def case(title, otp="each", timeout=120, alone=False):
+def case(title, otp="each", timeout=120, alone=False, long=False):
     """otp: "each" = on every release of the run, "one" = on the first of them only,
     "usdt" = on builds with USDT probes.
 
     Cases of a theme whose module says SIDE_BY_SIDE = True hold however little CPU they and their nodes
     get: they run while those of other themes and releases do.  alone: not this one.
+
+    long: `make test` leaves it to `make test-long`, as it takes a minute or more.
 
     With --in-turn (see run) they still run on each release, unless the module says IN_TURN = True;
     all other cases run on one release."""
@@ -52,7 +54,7 @@ def case(title, otp="each", timeout=120, alone=False):
         in_turn = not beside or function.__globals__.get("IN_TURN", False)
         CASES.append({"title": title, "otp": otp, "timeout": timeout, "run": function,
                       "theme": theme, "name": f"{theme}/{function.__name__}", "beside": beside,
-                      "in_turn": in_turn})
+                      "in_turn": in_turn, "long": long})
         return function
 
     return register
