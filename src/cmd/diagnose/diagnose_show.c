@@ -10,6 +10,7 @@
 #include "beam/vm/facts.h"
 #include "cmd/diagnose/diagnose.h"
 #include "cmd/output/render.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 #include "view/table/table.h"
 
@@ -142,7 +143,7 @@ int diagnose_json(const struct command_context *ctx, const struct diagnose *g,
 		  const struct findings *findings, FILE *f, struct error *err)
 {
 	const struct diagnosis *d = &g->d;
-	const struct target_counter counters[] = {
+	const struct envelope_counter counters[] = {
 		{"scheduler_samples", d->scheduler_samples},
 		{"samples", d->samples},
 		{"processes", g->processes.len},
@@ -188,5 +189,5 @@ int diagnose_json(const struct command_context *ctx, const struct diagnose *g,
 	jsonw_end_array(&w);
 	jsonw_end_object(&w);
 	strbuf_free(&text);
-	return target_json_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
+	return envelope_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
 }

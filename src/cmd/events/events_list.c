@@ -5,7 +5,6 @@
 #include "base/write_error.h"
 #include "beam/node/node.h"
 #include "cmd/events/events.h"
-#include "cmd/output/envelope.h"
 #include "probe/site/sources_usdt.h"
 
 static const char *type_name(enum event_field_type type)

@@ -11,6 +11,7 @@
 #include "beam/term/atoms.h"
 #include "cmd/events/sched.h"
 #include "cmd/events/sched_now.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 #include "names/names.h"
 #include "view/table/cells.h"
@@ -589,5 +590,5 @@ int sched_now_json(struct command_context *ctx, const struct now_view *v, const 
 	jsonw_end_array(&w);
 	jsonw_end_object(&w);
 	free(order);
-	return target_json_end(&w, NULL, 0, NULL, 0, err);
+	return envelope_end(&w, NULL, 0, NULL, 0, err);
 }

@@ -15,8 +15,8 @@
 #include "beam/locate/node_open.h"
 #include "beam/vm/facts.h"
 #include "cmd/command/command.h"
-#include "cmd/output/envelope.h"
 #include "cmd/output/render.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 #include "probe/session/btf_file.h"
 #include "target/privilege.h"
@@ -295,15 +295,19 @@ static void write_text(const struct doctor *d, FILE *f, bool color, bool all)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *row_object(const struct doctor_row *row)
+static void row_json(struct jsonw *w, const struct doctor_row *row)
 {
-	return json_pack("{s:s, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:b}", "group", row->group,
-			 "os_pid", row->os_pid ? json_integer(row->os_pid) : json_null(), "feature",
-			 row->feature, "purpose", envelope_string(row->purpose), "state",
-			 states[row->state].name, "seen",
-			 envelope_string(row->seen[0] ? row->seen : NULL), "why",
-			 envelope_string(row->why[0] ? row->why : NULL), "fix",
-			 envelope_string(row->fix), "blocks_record", row->blocks != 0);
+	jsonw_begin_object(w, NULL);
+	jsonw_string(w, "group", row->group);
+	jsonw_uint_if(w, "os_pid", row->os_pid, (uint64_t)row->os_pid);
+	jsonw_string(w, "feature", row->feature);
+	jsonw_string(w, "purpose", row->purpose);
+	jsonw_string(w, "state", states[row->state].name);
+	jsonw_string(w, "seen", row->seen[0] ? row->seen : NULL);
+	jsonw_string(w, "why", row->why[0] ? row->why : NULL);
+	jsonw_string(w, "fix", row->fix);
+	jsonw_bool(w, "blocks_record", row->blocks != 0);
+	jsonw_end_object(w);
 }
 
 static const char *flavor(const struct doctor_node *node)
@@ -313,44 +317,52 @@ static const char *flavor(const struct doctor_node *node)
 	return node->identity.jit ? "jit" : "emu";
 }
 
-static json_t *node_object(const struct doctor *d, const struct doctor_node *node)
+static void node_json(struct jsonw *w, const struct doctor *d, const struct doctor_node *node)
 {
 	const struct beam_identity *id = &node->identity;
 
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "os_pid", node->os_pid, "name",
-			 envelope_string(node->name[0] ? node->name : NULL), "otp",
-			 envelope_string(node->opened ? id->otp_text : NULL), "erts",
-			 envelope_string(node->opened ? id->erts : NULL), "flavor",
-			 envelope_string(flavor(node)), "layout",
-			 envelope_string(node->layout_origin[0] ? node->layout_origin : NULL),
-			 "untested", envelope_string(node->untested[0] ? node->untested : NULL),
-			 "supported", blocks_of(d, node->os_pid) == 0);
+	jsonw_begin_object(w, NULL);
+	jsonw_int(w, "os_pid", node->os_pid);
+	jsonw_string(w, "name", node->name[0] ? node->name : NULL);
+	jsonw_string(w, "otp", node->opened ? id->otp_text : NULL);
+	jsonw_string(w, "erts", node->opened ? id->erts : NULL);
+	jsonw_string(w, "flavor", flavor(node));
+	jsonw_string(w, "layout", node->layout_origin[0] ? node->layout_origin : NULL);
+	jsonw_string(w, "untested", node->untested[0] ? node->untested : NULL);
+	jsonw_bool(w, "supported", blocks_of(d, node->os_pid) == 0);
+	jsonw_end_object(w);
 }
 
 /* `one_node`: the user named the node that all this is about. */
-static int write_json(const struct doctor *d, bool one_node, FILE *f, struct error *err)
+static int write_json(const struct doctor *d, const struct command_context *ctx, bool one_node,
+		      struct error *err)
 {
-	json_t *features = json_array(), *nodes = json_array(), *data;
+	const struct doctor_node *n = one_node && d->nodes.len == 1 ? &d->nodes.data[0] : NULL;
 	struct envelope_node node = {0};
+	struct jsonw w = JSONW(ctx->out);
 
+	if (n)
+		node = (struct envelope_node){
+			.os_pid = n->os_pid,
+			.name = n->name,
+			.otp = n->opened ? n->identity.otp_text : NULL,
+			.erts = n->opened ? n->identity.erts : NULL,
+			.flavor = flavor(n),
+			.untested = n->untested,
+		};
+	envelope_begin(&w, ctx->command->name, node.os_pid ? &node : NULL);
+	jsonw_begin_object(&w, "data");
+	jsonw_uint_if(&w, "record_exit_code", !d->is_core, (uint64_t)exit_code(d));
+	jsonw_begin_array(&w, "features");
 	for (size_t i = 0; i < d->rows.v.len; i++)
-		json_array_append_new(features, row_object(&d->rows.v.data[i]));
+		row_json(&w, &d->rows.v.data[i]);
+	jsonw_end_array(&w);
+	jsonw_begin_array(&w, "nodes");
 	for (size_t i = 0; i < d->nodes.len; i++)
-		json_array_append_new(nodes, node_object(d, &d->nodes.data[i]));
-	if (one_node && d->nodes.len == 1) {
-		const struct doctor_node *n = &d->nodes.data[0];
-
-		node.os_pid = n->os_pid;
-		node.name = n->name[0] ? n->name : NULL;
-		node.otp = n->opened ? n->identity.otp_text : NULL;
-		node.erts = n->opened ? n->identity.erts : NULL;
-		node.flavor = flavor(n);
-		node.untested = n->untested[0] ? n->untested : NULL;
-	}
-	data = json_pack("{s:o, s:o, s:o}", "record_exit_code",
-			 d->is_core ? json_null() : json_integer(exit_code(d)), "features",
-			 features, "nodes", nodes);
-	return envelope_write(f, envelope_new("doctor", node.os_pid ? &node : NULL, data), err);
+		node_json(&w, d, &d->nodes.data[i]);
+	jsonw_end_array(&w);
+	jsonw_end_object(&w);
+	return envelope_end(&w, NULL, 0, NULL, 0, err);
 }
 
 /* All commands refuse the node that was asked for, and the section of nodes says why. */
@@ -376,7 +388,7 @@ int cmd_doctor(struct command_context *ctx, struct error *err)
 	if (!d.is_core && !d.commands_tried && !is_refused(&d, &ctx->opt))
 		doctor_check_commands(&d.rows, &d.host, &ctx->opt, NULL, &d.unreadable);
 	if (ctx->opt.json)
-		rc = write_json(&d, ctx->opt.pid || ctx->opt.core, ctx->out, err);
+		rc = write_json(&d, ctx, ctx->opt.pid || ctx->opt.core, err);
 	else
 		write_text(&d, ctx->out, render_color(&ctx->opt, ctx->out), ctx->opt.verbosity > 0);
 	if (!rc)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -17,9 +18,9 @@
 #include "beam/node/node.h"
 #include "beam/vm/facts.h"
 #include "cmd/command/command.h"
-#include "cmd/output/envelope.h"
 #include "cmd/output/render.h"
 #include "cmd/output/rows.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 #include "target/privilege.h"
 #include "target/proc.h"
@@ -29,7 +30,7 @@ struct list_row {
 	int os_pid;
 	bool identified;       /* identity is filled */
 	bool counted;	       /* facts are filled */
-	int64_t uptime_s, rss; /* of the process, bytes; negative = unknown */
+	int64_t uptime_s, rss; /* of the process, bytes; -1 = unknown */
 	struct beam_identity identity;
 	char untested[64]; /* "" = release and build are known */
 	struct beam_facts facts;
@@ -60,7 +61,7 @@ static int read_row(struct list_row *row, int os_pid, unsigned int how)
 	if (proc_exe(os_pid, row->exe, sizeof(row->exe), NULL) != 0)
 		row->exe[0] = '\0';
 	proc_container(&row->container, os_pid);
-	row->uptime_s = proc_uptime_s(os_pid);
+	row->uptime_s = MAX(proc_uptime_s(os_pid), (int64_t)-1);
 	row->stopped = proc_is_stopped(os_pid);
 	row->rss = proc_stat_read(&stat, os_pid, NULL) == 0 ? (int64_t)stat.rss : -1;
 	if (beam_node_open(&node, os_pid, how | BEAM_OPEN_PARTIAL, &err) != 0) {
@@ -81,6 +82,7 @@ static int read_row(struct list_row *row, int os_pid, unsigned int how)
 	} else {
 		row->counted = beam_node_facts(node, &row->facts, &err) == 0;
 		if (!row->counted) {
+			row->facts.name[0] = '\0';
 			row->unsupported = xstrdup(err.msg);
 			row->untested[0] = '\0';
 		}
@@ -115,27 +117,6 @@ static void col_os_pid(struct strbuf *out, const void *row, const void *ctx)
 	strbuf_addf(out, "%d", ROW(row)->os_pid);
 }
 
-static void col_name(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	if (ROW(row)->counted)
-		strbuf_addstr(out, ROW(row)->facts.name);
-}
-
-static void col_otp(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	if (ROW(row)->identified)
-		strbuf_addstr(out, ROW(row)->identity.otp_text);
-}
-
-static void col_erts(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	if (ROW(row)->identified)
-		strbuf_addstr(out, ROW(row)->identity.erts);
-}
-
 static const char *flavor(const struct list_row *row)
 {
 	return row->identity.jit ? "jit" : "emu";
@@ -157,7 +138,6 @@ COUNTED(dirty_io_schedulers)
 COUNTED(process_count)
 COUNTED(port_count)
 COUNTED(atom_count)
-VALUE(rss, r->rss >= 0 ? (double)r->rss : NAN)
 
 static void col_uptime(struct strbuf *out, const void *row, const void *ctx)
 {
@@ -169,22 +149,9 @@ static void col_uptime(struct strbuf *out, const void *row, const void *ctx)
 			      units_format_uptime((uint64_t)ROW(row)->uptime_s, buf, sizeof(buf)));
 }
 
-static int by_uptime(const void *a, const void *b)
-{
-	int64_t x = ROW(a)->uptime_s, y = ROW(b)->uptime_s;
-
-	return x > y ? -1 : x < y;
-}
-
 static int by_os_pid(const void *a, const void *b)
 {
 	return ROW(a)->os_pid < ROW(b)->os_pid ? -1 : ROW(a)->os_pid > ROW(b)->os_pid;
-}
-
-static void col_exe(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	strbuf_addstr(out, ROW(row)->exe);
 }
 
 static void col_container(struct strbuf *out, const void *row, const void *ctx)
@@ -195,20 +162,9 @@ static void col_container(struct strbuf *out, const void *row, const void *ctx)
 	strbuf_addstr(out, *c->name ? c->name : c->id);
 }
 
-static void col_container_name(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	strbuf_addstr(out, ROW(row)->container.name);
-}
-
-static void col_pod_uid(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	strbuf_addstr(out, ROW(row)->container.pod);
-}
-
 VALUE(stripped, r->identified ? (double)r->identity.stripped : NAN)
 VALUE(usdt, r->identified ? (double)r->usdt : NAN)
+VALUE(supported, !r->unsupported)
 
 static void col_supported(struct strbuf *out, const void *row, const void *ctx)
 {
@@ -225,10 +181,10 @@ static void col_supported(struct strbuf *out, const void *row, const void *ctx)
 #define NUMBER(name, title, type)	 TABLE_NUMBER(#name, title, type, name)
 
 static const struct table_column list_columns[] = {
-	{"os_pid", "PID", TABLE_RIGHT, .text = col_os_pid, .compare = by_os_pid},
-	{"name", "NAME", .text = col_name},
-	{"otp", "OTP", .text = col_otp},
-	{"erts", "ERTS", .text = col_erts},
+	{FIELD("os_pid", "PID", COUNT, os_pid), .text = col_os_pid, .compare = by_os_pid},
+	{FIELD("name", "NAME", TEXT, facts.name)},
+	{FIELD("otp", "OTP", TEXT, identity.otp_text)},
+	{FIELD("erts", "ERTS", TEXT, identity.erts)},
 	{"flavor", "FLAVOR", .text = col_flavor},
 	{NUMBER(schedulers, "SCHED", COUNT)},
 	{NUMBER(dirty_cpu_schedulers, "DIRTY CPU", COUNT), .hidden = true},
@@ -236,83 +192,42 @@ static const struct table_column list_columns[] = {
 	{NUMBER(process_count, "PROCESSES", COUNT)},
 	{NUMBER(port_count, "PORTS", COUNT), .hidden = true},
 	{NUMBER(atom_count, "ATOMS", COUNT), .hidden = true},
-	{"uptime_s", "UPTIME", TABLE_RIGHT, .text = col_uptime, .compare = by_uptime},
-	{NUMBER(rss, "RSS", BYTES), .hidden = true},
-	{"exe", "EXECUTABLE", .hidden = true, .text = col_exe},
-	{"container", "CONTAINER", .text = col_container},
-	{"container_name", "CONTAINER NAME", .hidden = true, .text = col_container_name},
-	{"pod_uid", "POD UID", .hidden = true, .text = col_pod_uid},
+	{FIELD("uptime_s", "UPTIME", COUNT, uptime_s), .text = col_uptime},
+	{FIELD("rss", "RSS", BYTES, rss), .hidden = true},
+	{FIELD("exe", "EXECUTABLE", TEXT, exe), .hidden = true},
+	{FIELD("container", "CONTAINER", TEXT, container.id), .text = col_container},
+	{FIELD("container_name", "CONTAINER NAME", TEXT, container.name), .hidden = true},
+	{FIELD("pod_uid", "POD UID", TEXT, container.pod), .hidden = true},
 	{NUMBER(stripped, "STRIPPED", FLAG)},
 	{NUMBER(usdt, "USDT", FLAG)},
-	{"supported", "SUPPORTED", .text = col_supported},
+	{NUMBER(supported, "SUPPORTED", FLAG), .text = col_supported},
+	{FIELD("untested", "UNTESTED", TEXT, untested), .hidden = true},
 	{FIELD("unsupported_reason", "WHY NOT", TEXT, unsupported), .hidden = true},
+	{FIELD("stopped", "STOPPED", FLAG, stopped), .hidden = true},
 	{0},
 };
-
-/* ---- JSON --------------------------------------------------------------------------------- */
-
-static json_t *number(bool known, uint64_t n)
-{
-	return known ? json_integer((json_int_t)n) : json_null();
-}
-
-static json_t *flag(bool known, bool yes)
-{
-	return known ? json_boolean(yes) : json_null();
-}
-
-static json_t *text_or_null(const char *text)
-{
-	return envelope_string(*text ? text : NULL);
-}
-
-static json_t *row_object(const struct list_row *row)
-{
-	const struct beam_facts *facts = &row->facts;
-	bool id = row->identified, counted = row->counted;
-
-	return json_pack(
-		"{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-		"s:o, s:o, s:b, s:o, s:o, s:o, s:b}",
-		"os_pid", row->os_pid, "name", envelope_string(counted ? facts->name : NULL), "otp",
-		envelope_string(id ? row->identity.otp_text : NULL), "erts",
-		envelope_string(id ? row->identity.erts : NULL), "flavor",
-		envelope_string(id ? flavor(row) : NULL), "schedulers",
-		number(counted, facts->schedulers), "dirty_cpu_schedulers",
-		number(counted, facts->dirty_cpu_schedulers), "dirty_io_schedulers",
-		number(counted, facts->dirty_io_schedulers), "process_count",
-		number(counted, facts->process_count), "port_count",
-		number(counted, facts->port_count), "atom_count",
-		number(counted, facts->atom_count), "uptime_s",
-		number(row->uptime_s >= 0, (uint64_t)row->uptime_s), "exe", text_or_null(row->exe),
-		"container", text_or_null(row->container.id), "container_name",
-		text_or_null(row->container.name), "pod_uid", text_or_null(row->container.pod),
-		"stripped", flag(id, row->identity.stripped), "usdt", flag(id, row->usdt),
-		"supported", !row->unsupported, "unsupported_reason",
-		envelope_string(row->unsupported), "untested", text_or_null(row->untested), "rss",
-		number(row->rss >= 0, (uint64_t)row->rss), "stopped", row->stopped);
-}
 
 static int write_json(struct command_context *ctx, const struct table *t,
 		      const struct table_options *o, struct error *err)
 {
-	json_t *data = json_array(), *envelope;
-	const struct list_row *rows = t->rows;
 	const char *warning = privilege_blind_spot();
+	const struct list_row *rows = t->rows;
+	struct jsonw w = JSONW(ctx->out);
 	size_t *order, nr;
 	int rc = table_order(t, o, &order, &nr, err);
 
-	if (rc) {
-		json_decref(data);
+	if (rc)
 		return rc;
+	envelope_begin(&w, ctx->command->name, NULL);
+	jsonw_begin_rows(&w, "data");
+	for (size_t i = 0; i < nr; i++) {
+		jsonw_begin_object(&w, NULL);
+		table_json_fields(list_columns, &w, &rows[order[i]], NULL);
+		jsonw_end_object(&w);
 	}
-	for (size_t i = 0; i < nr; i++)
-		json_array_append_new(data, row_object(&rows[order[i]]));
+	jsonw_end_array(&w);
 	free(order);
-	envelope = envelope_new("list", NULL, data);
-	if (warning)
-		envelope_warn(envelope, warning);
-	return envelope_write(ctx->out, envelope, err);
+	return envelope_end(&w, &warning, warning ? 1 : 0, NULL, 0, err);
 }
 
 /* ---- again and again ---------------------------------------------------------------------- */

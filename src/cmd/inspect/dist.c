@@ -18,6 +18,7 @@
 #include "beam/vm/ports.h"
 #include "cmd/command/command.h"
 #include "cmd/output/render.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 #include "target/epmd.h"
 #include "target/sockets.h"
@@ -361,10 +362,10 @@ static void json_epmd(struct jsonw *w, const struct dist_view *v)
 static int write_json(struct command_context *ctx, const struct dist_view *v, const struct table *t,
 		      const struct table_options *o, struct error *err)
 {
-	const struct target_counter counters[] = {{"nodes", v->nr_rows},
-						  {"vanished", v->dist.vanished},
-						  {"torn", v->dist.torn},
-						  {"truncated", v->dist.cut}};
+	const struct envelope_counter counters[] = {{"nodes", v->nr_rows},
+						    {"vanished", v->dist.vanished},
+						    {"torn", v->dist.torn},
+						    {"truncated", v->dist.cut}};
 	struct jsonw w = JSONW(ctx->out);
 	size_t *order, nr;
 	int rc = table_order(t, o, &order, &nr, err);
@@ -383,7 +384,7 @@ static int write_json(struct command_context *ctx, const struct dist_view *v, co
 	json_epmd(&w, v);
 	jsonw_end_object(&w);
 	free(order);
-	return target_json_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
+	return envelope_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

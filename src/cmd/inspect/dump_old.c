@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "beam/term/atoms.h"
 #include "beam/term/pid.h"
+#include "cmd/output/envelope.h"
 #include "cmd/inspect/dump.h"
 #include "cmd/output/render.h"
 #include "view/table/table.h"
@@ -203,7 +204,7 @@ int dump_old_json(const struct dump *d, const struct command_context *ctx, FILE 
 	struct old_rows rows = {0};
 	struct id_format pids;
 	size_t nr;
-	const struct target_counter counters[] = {
+	const struct envelope_counter counters[] = {
 		{"vanished", d->vanished},
 		{"torn", d->torn},
 		{"running", d->stale},
@@ -225,7 +226,7 @@ int dump_old_json(const struct dump *d, const struct command_context *ctx, FILE 
 		json_process(&w, &rows.v.data[i]);
 	jsonw_end_array(&w);
 	jsonw_end_object(&w);
-	rc = target_json_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
+	rc = envelope_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
 	vec_free(&rows.v);
 	return rc;
 }

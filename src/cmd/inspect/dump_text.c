@@ -10,6 +10,7 @@
 #include "beam/term/pid.h"
 #include "beam/term/term.h"
 #include "beam/vm/facts.h"
+#include "cmd/output/envelope.h"
 #include "cmd/inspect/dump.h"
 #include "cmd/output/render.h"
 #include "view/table/table.h"
@@ -292,7 +293,7 @@ int dump_json(const struct dump *d, const struct command_context *ctx, FILE *f, 
 	size_t nr = d->groups.groups.len;
 	struct jsonw w = JSONW(f);
 	struct id_format pids;
-	const struct target_counter counters[] = {
+	const struct envelope_counter counters[] = {
 		{"vanished", d->vanished},
 		{"torn", d->torn},
 		{"running", d->stale},
@@ -312,5 +313,5 @@ int dump_json(const struct dump *d, const struct command_context *ctx, FILE *f, 
 	for (size_t i = 0; i < nr; i++)
 		json_group(&w, d, &pids, &d->groups.groups.data[d->order[i]]);
 	jsonw_end_array(&w);
-	return target_json_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
+	return envelope_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
 }

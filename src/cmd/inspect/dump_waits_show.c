@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
+#include "cmd/output/envelope.h"
 #include "cmd/inspect/dump_waits.h"
 #include "cmd/output/render.h"
 #include "view/table/table.h"
@@ -489,7 +490,7 @@ int dump_waits_json(const struct dump *d, const struct command_context *ctx, FIL
 	struct jsonw w = JSONW(f);
 	struct waiting x;
 	int rc = waiting_open(&x, d, err);
-	const struct target_counter counters[] = {
+	const struct envelope_counter counters[] = {
 		{"waits", d->waits.v.len},
 		{"vanished", d->vanished},
 		{"torn", d->torn},
@@ -523,7 +524,7 @@ int dump_waits_json(const struct dump *d, const struct command_context *ctx, FIL
 		json_wait(&w, &x, &d->waits.monitors.data[i]);
 	jsonw_end_array(&w);
 	jsonw_end_object(&w);
-	rc = target_json_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
+	rc = envelope_end(&w, NULL, 0, counters, ARRAY_SIZE(counters), err);
 	waiting_close(&x);
 	return rc;
 }

@@ -15,6 +15,7 @@
 #include "cmd/output/outfile.h"
 #include "cmd/command/options.h"
 #include "cmd/output/render.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 #include "names/names.h"
 #include "names/secrets.h"
@@ -119,7 +120,7 @@ static int write_json(struct env_view *v, struct error *err)
 	if (v->env.table.torn || v->env.table.missing)
 		warnings[nr_warnings++] =
 			"the table changed while it was read: keys may be missing";
-	const struct target_counter counters[] = {
+	const struct envelope_counter counters[] = {
 		{"applications", v->nr_shown},
 		{"keys", v->nr_keys},
 		{"masked", v->masked},
@@ -127,7 +128,7 @@ static int write_json(struct env_view *v, struct error *err)
 		{"missing", v->env.table.missing},
 		{"unreadable", v->reader.unreadable},
 	};
-	return target_json_end(&w, warnings, nr_warnings, counters, ARRAY_SIZE(counters), err);
+	return envelope_end(&w, warnings, nr_warnings, counters, ARRAY_SIZE(counters), err);
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@
 #include "base/xalloc.h"
 #include "beam/process/process.h"
 #include "cmd/output/render.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 #include "names/names.h"
 #include "view/table/table.h"
@@ -201,7 +202,7 @@ void ets_warning(struct strbuf *out, const struct ets_list *l)
 void ets_json_end(struct jsonw *w, const struct ets_view *v, uint64_t objects_torn,
 		  struct error *err, int *rc)
 {
-	struct target_counter counters[] = {
+	struct envelope_counter counters[] = {
 		{"tables_counted", v->list.counted},
 		{"vanished", v->list.vanished},
 		{"torn", v->list.torn},
@@ -213,8 +214,8 @@ void ets_json_end(struct jsonw *w, const struct ets_view *v, uint64_t objects_to
 
 	ets_warning(&warning, &v->list);
 	text = warning.buf;
-	*rc = target_json_end(w, &text, warning.len ? 1 : 0, counters,
-			      sizeof(counters) / sizeof(counters[0]), err);
+	*rc = envelope_end(w, &text, warning.len ? 1 : 0, counters,
+			   sizeof(counters) / sizeof(counters[0]), err);
 	strbuf_free(&warning);
 }
 

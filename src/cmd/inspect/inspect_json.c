@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `ebeam inspect -j`: one object, the fields of `ps -j` and those of one process alone. */
 #include "abi/vm.h"
+#include "cmd/output/envelope.h"
 #include "cmd/inspect/inspect.h"
 
 #include "beam/term/term_read.h"
@@ -361,7 +362,7 @@ static void put_heap(struct inspect *x, struct jsonw *w)
 int inspect_json(struct inspect *x, struct error *err)
 {
 	struct jsonw w = JSONW(x->ctx->out);
-	struct target_counter counters[] = {{"unreadable", 0}};
+	struct envelope_counter counters[] = {{"unreadable", 0}};
 
 	target_json_begin(&w, x->ctx, x->n);
 	jsonw_begin_object(&w, "data");
@@ -382,6 +383,6 @@ int inspect_json(struct inspect *x, struct error *err)
 	put_heap(x, &w);
 	jsonw_end_object(&w);
 	counters[0].value = x->unreadable;
-	return target_json_end(&w, (const char *const *)x->warnings.data, x->warnings.len, counters,
-			       1, err);
+	return envelope_end(&w, (const char *const *)x->warnings.data, x->warnings.len, counters, 1,
+			    err);
 }

@@ -16,6 +16,7 @@
 #include "cmd/output/outfile.h"
 #include "cmd/output/render.h"
 #include "cmd/output/rows.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 #include "view/table/table.h"
 
@@ -240,7 +241,7 @@ static void json_row(struct jsonw *w, const struct mem_row *r)
 static int write_json(struct command_context *ctx, const struct mem_view *v,
 		      const struct table_options *o, struct error *err)
 {
-	struct target_counter counters[] = {{"unreadable", v->allocators.unreadable}};
+	struct envelope_counter counters[] = {{"unreadable", v->allocators.unreadable}};
 	struct table table = table_of(v->instances.data, v->instances.len);
 	const struct memory *m = &v->memory;
 	struct jsonw w = JSONW(ctx->out);
@@ -269,7 +270,7 @@ static int write_json(struct command_context *ctx, const struct mem_view *v,
 	jsonw_end_object(&w);
 	free(order);
 	nr = find_warnings(v, warnings);
-	return target_json_end(&w, warnings, nr, counters, 1, err);
+	return envelope_end(&w, warnings, nr, counters, 1, err);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */

@@ -11,6 +11,7 @@
 #include "cmd/command/command.h"
 #include "cmd/output/outfile.h"
 #include "cmd/output/render.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 #include "names/names.h"
 #include "view/table/table.h"
@@ -106,7 +107,7 @@ static const char code_moved[] = "code was loaded all the time while the modules
 static int write_json(struct command_context *ctx, struct beam_node *n, const struct modules *m,
 		      const struct table *t, const struct table_options *o, struct error *err)
 {
-	struct target_counter counters[] = {
+	struct envelope_counter counters[] = {
 		{"code_size", m->code_size},
 		{"torn", count_torn(m)},
 		{"unreadable", m->unreadable},
@@ -124,8 +125,8 @@ static int write_json(struct command_context *ctx, struct beam_node *n, const st
 		json_row(&w, n, &m->v.data[order[i]]);
 	jsonw_end_array(&w);
 	free(order);
-	return target_json_end(&w, &warning, m->moved ? 1 : 0, counters,
-			       sizeof(counters) / sizeof(counters[0]), err);
+	return envelope_end(&w, &warning, m->moved ? 1 : 0, counters,
+			    sizeof(counters) / sizeof(counters[0]), err);
 }
 
 static void say_totals(const struct modules *m)

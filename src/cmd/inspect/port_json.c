@@ -8,6 +8,7 @@
 
 #include "base/compiler.h"
 #include "beam/term/atoms.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 
 static void json_refs(struct jsonw *w, const struct port_view *v, const char *key,
@@ -138,10 +139,10 @@ const char *port_sockets_warning(const struct port_view *v)
 int port_write_json(struct command_context *ctx, const struct port_view *v, const struct table *t,
 		    const struct table_options *o, struct error *err)
 {
-	const struct target_counter counters[] = {{"ports", v->ports.len},
-						  {"vanished", v->ports.vanished},
-						  {"torn", v->ports.torn},
-						  {"truncated", v->ports.cut}};
+	const struct envelope_counter counters[] = {{"ports", v->ports.len},
+						    {"vanished", v->ports.vanished},
+						    {"torn", v->ports.torn},
+						    {"truncated", v->ports.cut}};
 	const char *warning = port_sockets_warning(v);
 	struct jsonw w = JSONW(ctx->out);
 	size_t *order, nr;
@@ -155,5 +156,5 @@ int port_write_json(struct command_context *ctx, const struct port_view *v, cons
 		json_row(&w, v, &v->rows[order[i]]);
 	jsonw_end_array(&w);
 	free(order);
-	return target_json_end(&w, &warning, warning ? 1 : 0, counters, ARRAY_SIZE(counters), err);
+	return envelope_end(&w, &warning, warning ? 1 : 0, counters, ARRAY_SIZE(counters), err);
 }

@@ -16,6 +16,7 @@
 #include "cmd/inspect/process_source.h"
 #include "cmd/output/outfile.h"
 #include "cmd/output/render.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 #include "model/process/filter.h"
 #include "view/table/process_columns.h"
@@ -161,7 +162,7 @@ static int json_end(struct ps *ps, struct error *err)
 	char gave_up[128] = "";
 	const char *warnings[3];
 	size_t nr = 0;
-	struct target_counter counters[] = {
+	struct envelope_counter counters[] = {
 		{"processes", ps->totals.processes},
 		{"shown", ps->nr_shown},
 		{"torn", ps->totals.torn},
@@ -179,8 +180,8 @@ static int json_end(struct ps *ps, struct error *err)
 	if (filter_warning(ps, gave_up, sizeof(gave_up)))
 		warnings[nr++] = gave_up;
 	jsonw_end_array(&ps->w);
-	return target_json_end(&ps->w, warnings, nr, counters,
-			       sizeof(counters) / sizeof(counters[0]), err);
+	return envelope_end(&ps->w, warnings, nr, counters, sizeof(counters) / sizeof(counters[0]),
+			    err);
 }
 
 static void json_begin(struct ps *ps, bool lines)

@@ -2,82 +2,68 @@
 /* See envelope.h. */
 #include "cmd/output/envelope.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "base/strbuf.h"
 #include "base/units.h"
 #include "base/write_error.h"
 
-json_t *envelope_string(const char *text)
+#define JSON_SCHEMA 1
+
+void envelope_head(struct jsonw *w, const char *command)
 {
-	json_t *json;
-	struct strbuf clean = STRBUF_INIT;
-
-	if (!text)
-		return json_null();
-	json = json_string(text);
-	if (json)
-		return json;
-	/* Rare, so byte by byte: a character is kept if jansson takes it alone. */
-	for (size_t at = 0, left = strlen(text); left;) {
-		size_t len;
-
-		for (len = 1; len <= 4 && len <= left; len++) {
-			json = json_stringn(text + at, len);
-			if (json)
-				break;
-		}
-		if (json) {
-			strbuf_add(&clean, text + at, len);
-			json_decref(json);
-		} else {
-			strbuf_addstr(&clean, "\xef\xbf\xbd");
-			len = 1;
-		}
-		at += len;
-		left -= len;
-	}
-	json = json_string(clean.buf);
-	strbuf_free(&clean);
-	return json;
+	jsonw_begin_object(w, NULL);
+	jsonw_int(w, "schema", JSON_SCHEMA);
+	jsonw_string(w, "tool", "ebeam");
+	jsonw_string(w, "version", EBEAM_VERSION);
+	jsonw_string(w, "command", command);
 }
 
-static json_t *node_object(const struct envelope_node *node)
-{
-	if (!node)
-		return json_null();
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "os_pid", node->os_pid, "name",
-			 envelope_string(node->name), "otp", envelope_string(node->otp), "erts",
-			 envelope_string(node->erts), "flavor", envelope_string(node->flavor),
-			 "untested", envelope_string(node->untested));
-}
-
-json_t *envelope_new(const char *command, const struct envelope_node *node, json_t *data)
+void envelope_time(struct jsonw *w, uint64_t epoch_ns)
 {
 	char time[32];
 
-	units_format_time(clock_realtime_ns(), time, sizeof(time));
-	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:[], s:{}}", "schema",
-			 ENVELOPE_SCHEMA, "tool", "ebeam", "version", EBEAM_VERSION, "command",
-			 command, "node", node_object(node), "time", time, "data", data, "warnings",
-			 "counters");
+	jsonw_string(
+		w, "time",
+		units_format_time(epoch_ns ? epoch_ns : clock_realtime_ns(), time, sizeof(time)));
 }
 
-void envelope_warn(json_t *envelope, const char *text)
+static void json_text(struct jsonw *w, const char *name, const char *text)
 {
-	json_array_append_new(json_object_get(envelope, "warnings"), envelope_string(text));
+	jsonw_string(w, name, text && *text ? text : NULL);
 }
 
-int envelope_write(FILE *f, json_t *envelope, struct error *err)
+void envelope_begin(struct jsonw *w, const char *command, const struct envelope_node *of)
 {
-	int rc = 0;
+	envelope_head(w, command);
+	if (!of) {
+		jsonw_null(w, "node");
+		envelope_time(w, 0);
+		return;
+	}
+	jsonw_begin_object(w, "node");
+	jsonw_uint_if(w, "os_pid", of->os_pid, (uint64_t)of->os_pid);
+	json_text(w, "name", of->name);
+	json_text(w, "otp", of->otp);
+	json_text(w, "erts", of->erts);
+	json_text(w, "flavor", of->flavor);
+	json_text(w, "untested", of->untested);
+	jsonw_end_object(w);
+	envelope_time(w, of->epoch_ns);
+}
 
-	if (!envelope)
-		return error_set(err, ERROR_KIND_FAILED, -ENOMEM, "cannot build the JSON text");
-	errno = 0;
-	if (json_dumpf(envelope, f, JSON_INDENT(2)) != 0 || fputc('\n', f) == EOF)
-		rc = write_error_set(err, "JSON", errno ? -errno : -EIO);
-	json_decref(envelope);
-	return rc;
+int envelope_end(struct jsonw *w, const char *const *warnings, size_t nr_warnings,
+		 const struct envelope_counter *counters, size_t nr_counters, struct error *err)
+{
+	int rc;
+
+	jsonw_begin_array(w, "warnings");
+	for (size_t i = 0; i < nr_warnings; i++)
+		jsonw_string(w, NULL, warnings[i]);
+	jsonw_end_array(w);
+	jsonw_begin_object(w, "counters");
+	for (size_t i = 0; i < nr_counters; i++)
+		jsonw_uint(w, counters[i].name, counters[i].value);
+	jsonw_end_object(w);
+	jsonw_end_object(w);
+	strbuf_addch(&w->buf, '\n');
+	rc = jsonw_finish(w);
+	return rc ? write_error_set(err, "JSON", rc) : 0;
 }

@@ -2,38 +2,36 @@
 /*
  * The JSON object around the data of every command:
  *   {"schema", "tool", "version", "command", "node", "time", "data", "warnings", "counters"}
- *
- * Memory that runs out, or text that jansson refuses, shows up once, in envelope_write().
+ * It is written as a stream: everything up to "data", the caller's one value with that key, the
+ * rest.
+ *   envelope_begin(&w, "list", NULL); jsonw_begin_rows(&w, "data"); ...; jsonw_end_array(&w);
+ *   rc = envelope_end(&w, warnings, nr, counters, nr, err);
  */
 #ifndef EBEAM_CMD_ENVELOPE_H
 #define EBEAM_CMD_ENVELOPE_H
 
-#include <stdio.h>
-
-#include <jansson.h>
-
 #include "base/error.h"
+#include "base/jsonw.h"
 
-#define ENVELOPE_SCHEMA 1
-
+/* "", NULL and 0 = not known. */
 struct envelope_node {
 	int os_pid;
-	const char *name; /* of all: NULL = unknown */
-	const char *otp;
-	const char *erts;
-	const char *flavor;
-	const char *untested; /* NULL also: the release is known */
+	const char *name, *otp, *erts, *flavor, *untested;
+	uint64_t epoch_ns; /* of what is reported; 0 = now */
 };
 
-/* `node` may be NULL (no node, or several in the data).  Takes over `data`. */
-json_t *envelope_new(const char *command, const struct envelope_node *node, json_t *data);
+struct envelope_counter {
+	const char *name;
+	uint64_t value;
+};
 
-void envelope_warn(json_t *envelope, const char *text);
+/* of == NULL: no node, or several in the data. */
+void envelope_begin(struct jsonw *w, const char *command, const struct envelope_node *of);
+int envelope_end(struct jsonw *w, const char *const *warnings, size_t nr_warnings,
+		 const struct envelope_counter *counters, size_t nr_counters, struct error *err);
 
-/* Any bytes as a JSON string (what is not UTF-8 becomes U+FFFD); NULL as null. */
-json_t *envelope_string(const char *text);
-
-/* Writes and frees.  Indented, ends with a newline. */
-int envelope_write(FILE *f, json_t *envelope, struct error *err);
+/* For who writes "node" in between. */
+void envelope_head(struct jsonw *w, const char *command);
+void envelope_time(struct jsonw *w, uint64_t epoch_ns); /* 0: now */
 
 #endif

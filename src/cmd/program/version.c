@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `ebeam version` and `ebeam --version`. */
 #include "cmd/command/command.h"
-#include "cmd/output/envelope.h"
 #include "cmd/program/help.h"
+#include "cmd/output/envelope.h"
 
 void version_write(FILE *f)
 {
@@ -11,8 +11,14 @@ void version_write(FILE *f)
 
 int cmd_version(struct command_context *ctx, struct error *err)
 {
-	if (ctx->opt.json)
-		return envelope_write(ctx->out, envelope_new("version", NULL, json_object()), err);
+	struct jsonw w = JSONW(ctx->out);
+
+	if (ctx->opt.json) {
+		envelope_begin(&w, ctx->command->name, NULL);
+		jsonw_begin_object(&w, "data");
+		jsonw_end_object(&w);
+		return envelope_end(&w, NULL, 0, NULL, 0, err);
+	}
 	version_write(ctx->out);
 	return 0;
 }

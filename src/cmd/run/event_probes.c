@@ -12,6 +12,7 @@
 #include "beam/node/node.h"
 #include "cmd/output/render.h"
 #include "cmd/run/live.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 #include "event/catalogue.h"
 #include "probe/attach/attach.h"
@@ -158,7 +159,7 @@ static int show_json(struct command_context *ctx, struct beam_node *n, const str
 	for (unsigned int i = 0; i < p->plan->nr_points; i++)
 		row_json(&w, &rows[i]);
 	jsonw_end_array(&w);
-	return target_json_end(&w, warnings, p->cost.emulated_ns == 0, NULL, 0, err);
+	return envelope_end(&w, warnings, p->cost.emulated_ns == 0, NULL, 0, err);
 }
 
 static int show_text(struct command_context *ctx, const struct probes *p,

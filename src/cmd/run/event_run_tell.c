@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/event_run_internal.h"
 #include "model/stats/event_rates.h"
 #include "view/table/cells.h"
@@ -283,7 +284,7 @@ void event_run_check_stopped(struct event_run *run, bool at_end)
 void event_run_json_begin(struct event_run *run, struct jsonw *w)
 {
 	const struct event_stream *s = &run->stream;
-	const struct target_recorded of = {
+	const struct envelope_node of = {
 		.os_pid = s->os_pid,
 		.name = s->node,
 		.otp = s->otp,
@@ -293,7 +294,7 @@ void event_run_json_begin(struct event_run *run, struct jsonw *w)
 	};
 
 	*w = (struct jsonw)JSONW(run->out);
-	target_json_begin_recorded(w, run->ctx, &of);
+	envelope_begin(w, run->ctx->command->name, &of);
 }
 
 void event_run_json_mark(const struct event_stream *s, struct jsonw *w)
@@ -348,23 +349,23 @@ static void sampled_json(const struct event_run *run, struct jsonw *w)
 int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err)
 {
 	const struct event_stream *s = &run->stream;
-	struct target_counter counters[2 + ARRAY_SIZE(noted) + 1];
+	struct envelope_counter counters[2 + ARRAY_SIZE(noted) + 1];
 	struct strbuf texts[1 + NR_EVENT_KINDS];
 	size_t nr = 0, nr_texts = 0, more = 0;
 	const char *const *others = NULL;
 	VEC(const char *) warnings = {0};
 	int rc;
 
-	counters[nr++] = (struct target_counter){"events", run->taken - run->shown_taken};
-	counters[nr++] = (struct target_counter){"lost", counted(run, COUNTER_EVENTS_LOST)};
+	counters[nr++] = (struct envelope_counter){"events", run->taken - run->shown_taken};
+	counters[nr++] = (struct envelope_counter){"lost", counted(run, COUNTER_EVENTS_LOST)};
 	for (size_t i = 0; i < ARRAY_SIZE(noted); i++) {
 		uint64_t value = counted(run, noted[i].id);
 
 		if (value)
-			counters[nr++] = (struct target_counter){noted[i].name, value};
+			counters[nr++] = (struct envelope_counter){noted[i].name, value};
 	}
 	if (s->unknown)
-		counters[nr++] = (struct target_counter){"unknown_kinds", s->unknown};
+		counters[nr++] = (struct envelope_counter){"unknown_kinds", s->unknown};
 	for (int kind = 0; kind < NR_EVENT_KINDS; kind++) {
 		struct strbuf *text = &texts[nr_texts];
 
@@ -392,7 +393,7 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 		others = run->consumer->warnings(run->consumer->arg, &more);
 	for (size_t i = 0; i < more; i++)
 		vec_push(&warnings, others[i]);
-	rc = target_json_end(w, warnings.data, warnings.len, counters, nr, err);
+	rc = envelope_end(w, warnings.data, warnings.len, counters, nr, err);
 	for (size_t i = 0; i < nr_texts; i++)
 		strbuf_free(&texts[i]);
 	vec_free(&warnings);

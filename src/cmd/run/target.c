@@ -11,7 +11,6 @@
 #include "beam/locate/find.h"
 #include "beam/locate/node_open.h"
 #include "beam/vm/facts.h"
-#include "cmd/output/envelope.h"
 #include "target/proc.h"
 
 /* Everything from a core is said of the moment when it was made, and may lack parts: a line on
@@ -175,79 +174,20 @@ static void write_core(struct jsonw *w, const struct beam_node *n)
 	jsonw_end_object(w);
 }
 
-static void json_head(struct jsonw *w, const struct command_context *ctx)
-{
-	jsonw_begin_object(w, NULL);
-	jsonw_int(w, "schema", ENVELOPE_SCHEMA);
-	jsonw_string(w, "tool", "ebeam");
-	jsonw_string(w, "version", EBEAM_VERSION);
-	jsonw_string(w, "command", ctx->command->name);
-	jsonw_begin_object(w, "node");
-}
-
-static void json_os_pid(struct jsonw *w, int os_pid)
-{
-	if (os_pid)
-		jsonw_int(w, "os_pid", os_pid);
-	else
-		jsonw_null(w, "os_pid");
-}
-
-/* 0: now. */
-static void json_time(struct jsonw *w, uint64_t epoch_ns)
-{
-	char time[32];
-
-	jsonw_end_object(w);
-	jsonw_string(
-		w, "time",
-		units_format_time(epoch_ns ? epoch_ns : clock_realtime_ns(), time, sizeof(time)));
-}
-
 void target_json_begin(struct jsonw *w, const struct command_context *ctx, struct beam_node *n)
 {
 	struct beam_facts facts;
 	bool known = beam_node_facts(n, &facts, NULL) == 0;
 
-	json_head(w, ctx);
-	json_os_pid(w, n->os_pid);
+	envelope_head(w, ctx->command->name);
+	jsonw_begin_object(w, "node");
+	jsonw_uint_if(w, "os_pid", n->os_pid, (uint64_t)n->os_pid);
 	jsonw_string(w, "name", known ? facts.name : NULL);
 	jsonw_string(w, "otp", n->identity.otp_text);
 	jsonw_string(w, "erts", n->identity.erts);
 	jsonw_string(w, "flavor", n->identity.jit ? "jit" : "emu");
 	jsonw_string(w, "untested", n->untested[0] ? n->untested : NULL);
 	write_core(w, n);
-	json_time(w, 0);
-}
-
-void target_json_begin_recorded(struct jsonw *w, const struct command_context *ctx,
-				const struct target_recorded *of)
-{
-	json_head(w, ctx);
-	json_os_pid(w, of->os_pid);
-	jsonw_string(w, "name", *of->name ? of->name : NULL);
-	jsonw_string(w, "otp", *of->otp ? of->otp : NULL);
-	jsonw_string(w, "erts", *of->erts ? of->erts : NULL);
-	jsonw_string(w, "flavor", *of->flavor ? of->flavor : NULL);
-	jsonw_string(w, "untested", *of->untested ? of->untested : NULL);
-	json_time(w, of->epoch_ns);
-}
-
-int target_json_end(struct jsonw *w, const char *const *warnings, size_t nr_warnings,
-		    const struct target_counter *counters, size_t nr_counters, struct error *err)
-{
-	int rc;
-
-	jsonw_begin_array(w, "warnings");
-	for (size_t i = 0; i < nr_warnings; i++)
-		jsonw_string(w, NULL, warnings[i]);
-	jsonw_end_array(w);
-	jsonw_begin_object(w, "counters");
-	for (size_t i = 0; i < nr_counters; i++)
-		jsonw_uint(w, counters[i].name, counters[i].value);
 	jsonw_end_object(w);
-	jsonw_end_object(w);
-	strbuf_addch(&w->buf, '\n');
-	rc = jsonw_finish(w);
-	return rc ? write_error_set(err, "JSON", rc) : 0;
+	envelope_time(w, 0);
 }

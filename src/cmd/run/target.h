@@ -8,6 +8,7 @@
 
 #include "base/jsonw.h"
 #include "beam/node/node.h"
+#include "cmd/output/envelope.h"
 #include "cmd/command/command.h"
 
 /* How nodes are opened with these options: enum beam_open. */
@@ -35,26 +36,7 @@ int target_check_options(const struct options *opt, struct error *err);
  * its name and what cannot be answered without it. */
 int target_need(const struct beam_node *n, raddr anchor, const char *table, struct error *err);
 
-/*
- * The envelope of a streamed answer: everything up to "data", the caller's one value with key
- * "data", then warnings and counters.
- *   target_json_begin(&w, ctx, node); jsonw_begin_rows(&w, "data"); ...; jsonw_end_array(&w);
- *   rc = target_json_end(&w, warnings, nr, counters, nr, err);
- */
-struct target_counter {
-	const char *name;
-	uint64_t value;
-};
+/* envelope_begin() of a node that is open; envelope_end() ends it. */
 void target_json_begin(struct jsonw *w, const struct command_context *ctx, struct beam_node *n);
-/* The same of a node as a recording tells of it; "" and 0 = not known. */
-struct target_recorded {
-	int os_pid;
-	const char *name, *otp, *erts, *flavor, *untested;
-	uint64_t epoch_ns; /* of what is reported; 0 = now */
-};
-void target_json_begin_recorded(struct jsonw *w, const struct command_context *ctx,
-				const struct target_recorded *of);
-int target_json_end(struct jsonw *w, const char *const *warnings, size_t nr_warnings,
-		    const struct target_counter *counters, size_t nr_counters, struct error *err);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "cmd/output/event_rate_json.h"
+#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 #include "cmd/top/top_samples.h"
 #include "view/table/process_columns.h"
@@ -191,7 +192,7 @@ static void write_events(struct jsonw *w, struct top *t)
 int top_json(struct top *t, struct error *err)
 {
 	const struct top_frame *f = &t->frame;
-	const struct target_counter counters[] = {
+	const struct envelope_counter counters[] = {
 		{"frame", f->frames},
 		{"samples", f->samples},
 		{"lost", f->lost},
@@ -200,7 +201,7 @@ int top_json(struct top *t, struct error *err)
 		{"torn", t->processes.totals.torn},
 		{"vanished", t->processes.totals.vanished},
 	};
-	const struct target_recorded recorded = {
+	const struct envelope_node recorded = {
 		.os_pid = f->node.os_pid,
 		.name = f->node.name,
 		.otp = f->node.otp,
@@ -216,7 +217,7 @@ int top_json(struct top *t, struct error *err)
 	if (t->node && f->state != TOP_EXITED)
 		target_json_begin(&w, t->ctx, t->node);
 	else
-		target_json_begin_recorded(&w, t->ctx, &recorded);
+		envelope_begin(&w, t->ctx->command->name, &recorded);
 	jsonw_begin_object(&w, "data");
 	jsonw_string(&w, "state", top_state_name(f->state));
 	jsonw_known(&w, "uptime_s", f->node.uptime_s);
@@ -236,5 +237,5 @@ int top_json(struct top *t, struct error *err)
 	jsonw_end_object(&w);
 	if (t->panel_error[0])
 		warnings[nr++] = t->panel_error;
-	return target_json_end(&w, warnings, nr, counters, ARRAY_SIZE(counters), err);
+	return envelope_end(&w, warnings, nr, counters, ARRAY_SIZE(counters), err);
 }

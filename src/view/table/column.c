@@ -26,6 +26,8 @@ static const char *text_of(const struct table_column *c, const void *row)
 {
 	const char *text;
 
+	if (c->size != sizeof(text))
+		return member_of(c, row);
 	memcpy(&text, member_of(c, row), sizeof(text));
 	return text;
 }

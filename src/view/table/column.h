@@ -21,7 +21,7 @@ enum table_align { TABLE_LEFT, TABLE_RIGHT };
  */
 enum table_type {
 	TABLE_OWN,     /* as text(), compare() and json() say */
-	TABLE_TEXT,    /* const char * */
+	TABLE_TEXT,    /* const char *, or an array of characters of another size */
 	TABLE_FLAG,    /* bool: "yes", "no" */
 	TABLE_COUNT,   /* unsigned: "12,345" */
 	TABLE_BYTES,   /* unsigned: "1.2 MiB" */
