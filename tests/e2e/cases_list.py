@@ -246,6 +246,7 @@ def otp_23(ctx):
     for words in ("OTP 23, ERTS ", "process: up ", "fix: upgrade Erlang/OTP"):
         check_in(words, reported, "doctor")
     check("available  ps" not in reported, f"commands that refuse it: {reported}")
+    check_in("choose it with -p PID", ctx.ebeam.run("ps", "-p", "nobody@nowhere").err, "a name that nobody has")
     # Of the interpreter there is no layout to try.
     check_equal(ctx.ebeam.run("ps", "-p", node.pid, "--try-layout").code, 6, "exit with --try-layout")
 

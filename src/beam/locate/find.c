@@ -370,6 +370,7 @@ static bool name_fits(const char *name, const char *what)
 static int find_name(int *os_pid, const char *what, struct finder *f, struct error *err)
 {
 	struct strbuf text = STRBUF_INIT;
+	bool unnamed = false;
 	VEC(int) fits = {0};
 	int code = 0;
 
@@ -381,6 +382,7 @@ static int find_name(int *os_pid, const char *what, struct finder *f, struct err
 			f->hidden = f->nodes.data[i];
 			f->hidden_code = err_code;
 		}
+		unnamed |= !err_code && !named.name[0];
 		if (name_fits(named.name, what))
 			vec_push(&fits, f->nodes.data[i]);
 	}
@@ -396,8 +398,12 @@ static int find_name(int *os_pid, const char *what, struct finder *f, struct err
 		error_prefix(err, "no BEAM node that may be looked into is named '%s'", what);
 	} else {
 		add_nodes_here(&text, f);
-		code = error_set(err, ERROR_KIND_NO_NODE, -ESRCH, "no BEAM node is named '%s'. %s",
-				 what, text.buf);
+		code = error_set(
+			err, ERROR_KIND_NO_NODE, -ESRCH, "no BEAM node is named '%s'. %s%s", what,
+			text.buf,
+			unnamed ? ". The name of a node that is not supported cannot be read: "
+				  "choose it with -p PID"
+				: "");
 	}
 	strbuf_free(&text);
 	vec_free(&fits);
