@@ -260,7 +260,7 @@ def image_archive(ctx):
 
 
 @case("built in another folder, by another user's habits, all of it is the same bytes", otp="one",
-      timeout=900)
+      timeout=900, long=True)
 def reproducible(ctx):
     copy = os.path.join(ctx.work_dir, "another place for the same".replace(" ", "/"))
     os.makedirs(copy)

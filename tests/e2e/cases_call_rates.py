@@ -91,7 +91,8 @@ def some_loads(ctx):
     run(ctx, LOADS[::2])
 
 
-@case("calls of twelve other loads, at limits of 1 to 40 %: as many as the node made, within the interval")
+@case("calls of twelve other loads, at limits of 1 to 40 %: as many as the node made, within the interval",
+      long=True)
 def other_loads(ctx):
     run(ctx, LOADS[1::2])
 

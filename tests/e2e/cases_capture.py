@@ -182,7 +182,7 @@ def no_capture(ctx):
     check_equal(result.code, 1, str(result))
 
 
-@case("bytes per sample of the bundled demo node: at most 60", otp="one")
+@case("bytes per sample of the bundled demo node: at most 60", otp="one", long=True)
 def bytes_per_sample(ctx):
     from cases_demo import demo_node
     node = demo_node(ctx)
