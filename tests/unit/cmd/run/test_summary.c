@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The closing line, and the exit code that follows from it; the JSON envelope. */
+/* The closing line, and the exit code that follows from it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "cmd/output/envelope.h"
 #include "cmd/run/summary.h"
 #include "lib/snapfix.h"
 
@@ -124,94 +123,6 @@ static void a_snapshot_fills_it(void **state)
 	assert_null(s.path);
 }
 
-/* ---- envelope ----------------------------------------------------------------------------- */
-
-static json_t *round_trip(json_t *envelope)
-{
-	struct error err = {0};
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-	json_error_t parse_error;
-	json_t *json;
-
-	assert_int_equal(envelope_write(f, envelope, &err), 0);
-	fclose(f);
-	assert_int_equal(text[len - 1], '\n');
-	json = json_loads(text, JSON_REJECT_DUPLICATES, &parse_error);
-	assert_non_null(json);
-	free(text);
-	return json;
-}
-
-static void the_envelope_has_all_fields(void **state)
-{
-	static const char *const fields[] = {"schema", "tool", "version",  "command", "node",
-					     "time",   "data", "warnings", "counters"};
-	struct envelope_node node = {.os_pid = 4711, .name = "a@b", .otp = "27"};
-	json_t *envelope = envelope_new("list", &node, json_array()), *json, *sub;
-	size_t i = 0;
-	const char *key;
-
-	UNUSED(state);
-	envelope_warn(envelope, "careful");
-	json = round_trip(envelope);
-	json_object_foreach(json, key, sub) assert_string_equal(key, fields[i++]);
-	assert_int_equal(i, ARRAY_SIZE(fields));
-	assert_int_equal(json_integer_value(json_object_get(json, "schema")), 1);
-	assert_string_equal(json_string_value(json_object_get(json, "tool")), "ebeam");
-	assert_string_equal(json_string_value(json_object_get(json, "command")), "list");
-	assert_int_equal(strlen(json_string_value(json_object_get(json, "time"))), 20);
-	sub = json_object_get(json, "node");
-	assert_int_equal(json_integer_value(json_object_get(sub, "os_pid")), 4711);
-	assert_true(json_is_null(json_object_get(sub, "erts")));
-	sub = json_object_get(json, "warnings");
-	assert_int_equal(json_array_size(sub), 1);
-	json_decref(json);
-
-	json = round_trip(envelope_new("doctor", NULL, json_object()));
-	assert_true(json_is_null(json_object_get(json, "node")));
-	json_decref(json);
-}
-
-static void strings_of_a_node_become_utf8(void **state)
-{
-	static const struct {
-		const char *in, *out;
-	} cases[] = {
-		{"plain", "plain"},
-		{"", ""},
-		{"\xc3\xa4", "\xc3\xa4"},
-		{"a\xff\xc3", "a\xef\xbf\xbd\xef\xbf\xbd"},
-		{"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"},
-		{"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
-		{"\xf0\x9f\x90\x87\xfe", "\xf0\x9f\x90\x87\xef\xbf\xbd"},
-	};
-
-	UNUSED(state);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		json_t *json = envelope_string(cases[i].in);
-
-		assert_string_equal(json_string_value(json), cases[i].out);
-		json_decref(json);
-	}
-	assert_true(json_is_null(envelope_string(NULL)));
-}
-
-static void a_full_disk_is_an_error(void **state)
-{
-	struct error err = {0};
-	FILE *f = fopen("/dev/full", "w");
-
-	UNUSED(state);
-	setvbuf(f, NULL, _IONBF, 0);
-	assert_int_equal(envelope_write(f, envelope_new("list", NULL, json_array()), &err),
-			 -ENOSPC);
-	fclose(f);
-	assert_int_equal(envelope_write(stdout, NULL, &err), -ENOMEM);
-	assert_int_equal(err.kind, ERROR_KIND_FAILED);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,9 +132,6 @@ int main(void)
 		cmocka_unit_test(nearly_complete_is_not_complete),
 		cmocka_unit_test(completeness_decides_the_exit_code),
 		cmocka_unit_test(a_snapshot_fills_it),
-		cmocka_unit_test(the_envelope_has_all_fields),
-		cmocka_unit_test(strings_of_a_node_become_utf8),
-		cmocka_unit_test(a_full_disk_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
