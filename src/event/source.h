@@ -37,7 +37,9 @@ struct source_consumer {
 	void *arg;
 };
 
-/* So long a live source is emptied before signals, deadlines and other work get their turn. */
+/* A live source is drained for so long at most.  Records can come faster than they are taken in:
+ * who waits for the end of them would never check a deadline or a signal again.  What stays is
+ * bounded by the rings, which count what they lose. */
 #define SOURCE_DRAIN_NS	 250000000u
 #define SOURCE_DRAIN_ALL UINT64_MAX
 

@@ -9,8 +9,8 @@
 #include "base/units.h"
 #include "beam/vm/facts.h"
 #include "cmd/diagnose/diagnose.h"
-#include "cmd/output/render.h"
 #include "cmd/output/envelope.h"
+#include "cmd/output/render.h"
 #include "cmd/run/target.h"
 #include "view/table/table.h"
 

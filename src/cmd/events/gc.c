@@ -122,10 +122,7 @@ static const struct table_column columns[] = {
 
 #define FEW_SAMPLES 10 /* that saw a collection: they tell less than probes */
 
-/*
- * Where probes see a small part of the time, a long pause is either missed or counted for many:
- * then the sum is what samples of the schedulers saw, and probes tell only whose it is.
- */
+/* Normal schedulers; on average, if that changes meanwhile. */
 static unsigned int nr_online(const struct gc *gc)
 {
 	unsigned int nr = event_run_stream(gc->run)->schedulers;
@@ -136,6 +133,10 @@ static unsigned int nr_online(const struct gc *gc)
 		      : nr;
 }
 
+/*
+ * Where probes see a small part of the time, a long pause is either missed or counted for many:
+ * then the sum is what samples of the schedulers saw, and probes tell only whose it is.
+ */
 static struct gc_time time_of(const struct gc *gc, uint64_t duration_ns, double scale)
 {
 	const struct gc_stats *s = &gc->stats;

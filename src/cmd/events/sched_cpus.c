@@ -162,9 +162,10 @@ int sched_write_cpus(FILE *f, const struct sched_answer *a, struct error *err)
 		const struct sched_cpu *cpu = &s->cpus.data[order[i]];
 
 		offline += sched_use_is_offline(&cpu->use);
-		idle += is_idle(cpu) && cpu->type != THREAD_NORMAL;
 		if (!is_idle(cpu))
 			vec_push(&shown, *cpu);
+		else if (cpu->type != THREAD_NORMAL)
+			idle++;
 	}
 	table = (struct table){.columns = cpu_columns,
 			       .rows = shown.data,

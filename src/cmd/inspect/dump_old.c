@@ -7,8 +7,8 @@
 #include "base/units.h"
 #include "beam/term/atoms.h"
 #include "beam/term/pid.h"
-#include "cmd/output/envelope.h"
 #include "cmd/inspect/dump.h"
+#include "cmd/output/envelope.h"
 #include "cmd/output/render.h"
 #include "view/table/table.h"
 

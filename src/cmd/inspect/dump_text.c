@@ -10,8 +10,8 @@
 #include "beam/term/pid.h"
 #include "beam/term/term.h"
 #include "beam/vm/facts.h"
-#include "cmd/output/envelope.h"
 #include "cmd/inspect/dump.h"
+#include "cmd/output/envelope.h"
 #include "cmd/output/render.h"
 #include "view/table/table.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
-#include "cmd/output/envelope.h"
 #include "cmd/inspect/dump_waits.h"
+#include "cmd/output/envelope.h"
 #include "cmd/output/render.h"
 #include "view/table/table.h"
 

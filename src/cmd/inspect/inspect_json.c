@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `ebeam inspect -j`: one object, the fields of `ps -j` and those of one process alone. */
 #include "abi/vm.h"
-#include "cmd/output/envelope.h"
 #include "cmd/inspect/inspect.h"
+#include "cmd/output/envelope.h"
 
 #include "beam/term/term_read.h"
 

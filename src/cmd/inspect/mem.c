@@ -13,10 +13,10 @@
 #include "base/xalloc.h"
 #include "beam/vm/memory.h"
 #include "cmd/command/command.h"
+#include "cmd/output/envelope.h"
 #include "cmd/output/outfile.h"
 #include "cmd/output/render.h"
 #include "cmd/output/rows.h"
-#include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
 #include "view/table/table.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `ebeam version` and `ebeam --version`. */
 #include "cmd/command/command.h"
-#include "cmd/program/help.h"
 #include "cmd/output/envelope.h"
+#include "cmd/program/help.h"
 
 void version_write(FILE *f)
 {

@@ -20,9 +20,6 @@
 #include "event/event.h"
 #include "model/profile/snapshot.h"
 
-/* Samples can come faster than they are taken in: who waits for the end of them would never check
- * a deadline or a signal again.  What waits is bounded by the rings, which count what they lose. */
-
 struct recording {
 	struct live live;
 	const struct weight_mode *mode; /* of a watch of processes; NULL: samples of the CPU */
@@ -228,10 +225,8 @@ static int take(void *arg, const struct rec_header *rec, struct error *err)
 static int drain(struct recording *r, uint64_t max_ns, struct error *err)
 {
 	const struct source_consumer consumer = {.take = take, .arg = r};
-	int rc = source_drain(enrich_source(r->live.enrich), max_ns, &consumer, err);
+	int rc = live_drain(&r->live, max_ns, &consumer, err);
 
-	if (rc >= 0 && r->live.session)
-		live_update(&r->live);
 	return rc < 0 ? rc : 0;
 }
 

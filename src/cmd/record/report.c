@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/xalloc.h"
 #include "cmd/command/command.h"
 #include "cmd/command/options.h"
 #include "cmd/output/render.h"
 #include "cmd/output/timeline_output.h"
 #include "cmd/record/capture_load.h"
-#include "base/compiler.h"
 #include "cmd/run/capture_input.h"
 #include "cmd/run/summary.h"
 

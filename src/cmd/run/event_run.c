@@ -135,28 +135,27 @@ static bool has_room(struct event_run *run, bool wait)
 	return wait && outpipe_finish(run->pipe) == 0;
 }
 
+/* The same; that there is none is reported if events are lost. */
+static bool reader_keeps_up(struct event_run *run, bool wait)
+{
+	bool room = has_room(run, wait);
+
+	run->reader_waits |= !room;
+	return room;
+}
+
 /* While the probes are attached. */
 static bool goes_on(void *arg)
 {
 	struct event_run *run = arg;
 
-	if (run->stopped)
-		return false;
-	if (has_room(run, false))
-		return true;
-	run->reader_waits = true;
-	return false;
+	return !run->stopped && reader_keeps_up(run, false);
 }
 
 /* When they are gone: all that is left is taken, as long as somebody reads it. */
 static bool goes_on_at_end(void *arg)
 {
-	struct event_run *run = arg;
-
-	if (has_room(run, true))
-		return true;
-	run->reader_waits = true;
-	return false;
+	return reader_keeps_up(arg, true);
 }
 
 static int drain(struct event_run *run, uint64_t max_ns, struct error *err)
@@ -167,12 +166,9 @@ static int drain(struct event_run *run, uint64_t max_ns, struct error *err)
 	uint64_t now = clock_monotonic_ns();
 	int rc;
 
-	if (!has_room(run, last)) {
-		run->reader_waits = true;
+	if (!reader_keeps_up(run, last))
 		return 0;
-	}
-	rc = source_drain(enrich_source(run->live.enrich), max_ns, &consumer, err);
-	live_update(&run->live);
+	rc = live_drain(&run->live, max_ns, &consumer, err);
 	if (run->consumer->counts)
 		run->seen_until_ns = now;
 	else

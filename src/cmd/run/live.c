@@ -517,13 +517,22 @@ void live_end_slices(struct live *l)
 	l->slices = NULL;
 }
 
-void live_update(struct live *l)
+static void update(struct live *l)
 {
 	if (!l->session)
 		return;
 	if (l->resolver && beam_resolver_ranges_changed(l->resolver))
 		set_code(l);
 	session_update(l->session);
+}
+
+int live_drain(struct live *l, uint64_t max_ns, const struct source_consumer *consumer,
+	       struct error *err)
+{
+	int rc = source_drain(enrich_source(l->enrich), max_ns, consumer, err);
+
+	update(l);
+	return rc;
 }
 
 uint64_t live_counter(struct live *l, enum counter_id id)

@@ -101,8 +101,9 @@ int live_watch_slices(struct live *l, const struct slice_watch_config *config, s
 void live_add_slices(struct live *l);
 /* The last of them.  Sets slices_least_ns; warns if samples were too far apart to see all. */
 void live_end_slices(struct live *l);
-/* After records were taken in: tells the probes of code in new places. */
-void live_update(struct live *l);
+/* source_drain() of the enricher; then the probes are told of code in new places. */
+int live_drain(struct live *l, uint64_t max_ns, const struct source_consumer *consumer,
+	       struct error *err);
 /* So far, whoever counts it. */
 uint64_t live_counter(struct live *l, enum counter_id id);
 /* Counters, `refused` records of the caller's among them, as records of that time. */

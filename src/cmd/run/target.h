@@ -8,8 +8,8 @@
 
 #include "base/jsonw.h"
 #include "beam/node/node.h"
-#include "cmd/output/envelope.h"
 #include "cmd/command/command.h"
+#include "cmd/output/envelope.h"
 
 /* How nodes are opened with these options: enum beam_open. */
 unsigned int target_how(const struct options *opt);

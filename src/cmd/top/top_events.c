@@ -215,7 +215,7 @@ static int drain(struct top_events *e, struct error *err)
 {
 	const struct source_consumer consumer = {.take = take, .arg = e};
 	uint64_t now = clock_monotonic_ns();
-	int rc = source_drain(enrich_source(e->live.enrich), DRAIN_MAX_NS, &consumer, err);
+	int rc = live_drain(&e->live, DRAIN_MAX_NS, &consumer, err);
 
 	pthread_mutex_lock(&e->lock);
 	/* What was said of the time before. */
@@ -256,7 +256,6 @@ static int take_in(struct top_events *e, struct error *err)
 		uint64_t began_ns = clock_monotonic_ns();
 
 		rc = drain(e, err);
-		live_update(&e->live);
 		take_counters(e);
 		rc = rc ? rc : rest(e, began_ns);
 	}

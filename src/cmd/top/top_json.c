@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "cmd/output/event_rate_json.h"
 #include "cmd/output/envelope.h"
+#include "cmd/output/event_rate_json.h"
 #include "cmd/run/target.h"
 #include "cmd/top/top_samples.h"
 #include "view/table/process_columns.h"

@@ -205,7 +205,7 @@ static void sample_schedulers(struct top *t)
 		if (!s)
 			continue;
 		s->offline = one->type == THREAD_NORMAL && is_offline(t, one);
-		s->counts = one->type == THREAD_NORMAL ? !s->offline : !is_spare(t, one);
+		s->spare = one->type != THREAD_NORMAL && is_spare(t, one);
 		s->at_least_ns = works ? now - MIN(now, one->same_ns) : 0;
 	}
 }

@@ -181,8 +181,7 @@ int top_samples_drain(struct top_samples *s, struct error *err)
 
 	if (!s->live_open)
 		return 0;
-	rc = source_drain(enrich_source(s->live.enrich), SOURCE_DRAIN_NS, &consumer, err);
-	live_update(&s->live);
+	rc = live_drain(&s->live, SOURCE_DRAIN_NS, &consumer, err);
 	return rc < 0 ? rc : 0;
 }
 

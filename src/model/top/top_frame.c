@@ -201,7 +201,7 @@ bool top_frame_held(const struct top_frame *f, enum top_queue queue, struct top_
 	for (uint32_t i = 0; i < f->nr_schedulers; i++) {
 		const struct top_scheduler *s = &f->schedulers[i];
 
-		if (queue_of(s->type) != (int)queue || !s->counts)
+		if (queue_of(s->type) != (int)queue || s->offline || s->spare)
 			continue;
 		out->of++;
 		if (s->at_least_ns < HELD_NS)

@@ -136,7 +136,7 @@ struct top_scheduler {
 	uint16_t number;	     /* 1.. within its type */
 	bool known;		     /* share[]: it was sampled, or all were */
 	bool offline;		     /* not among system_info(schedulers_online) */
-	bool counts;		     /* for top_frame_held(): it may have work now */
+	bool spare;		     /* a dirty one that does nothing, though processes wait */
 	uint64_t at_least_ns;	     /* so long, at least, in its time slice; 0 = none that lasts */
 	double share[NR_TOP_SHARES]; /* of the window's time, sum 1 */
 	uint64_t run_queue;	     /* length; of a dirty one that of its type; TOP_UNKNOWN */

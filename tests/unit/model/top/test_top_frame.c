@@ -222,11 +222,9 @@ static void test_held(void **state)
 	(void)state;
 	top_frame_init(&f);
 	top_frame_set_schedulers(&f, 3, 2, 1);
-	for (uint32_t i = 0; i < f.nr_schedulers; i++)
-		f.schedulers[i].counts = true;
 	for (unsigned int q = 0; q < NR_TOP_QUEUES; q++)
 		assert_false(top_frame_held(&f, q, &h));
-	f.schedulers[2].counts = false; /* offline */
+	f.schedulers[2].offline = true;
 	f.schedulers[0].at_least_ns = 5000000000;
 	f.schedulers[1].at_least_ns = 500000000; /* it may have had no CPU */
 	f.schedulers[3].at_least_ns = 9000000000;
@@ -240,7 +238,7 @@ static void test_held(void **state)
 	assert_int_equal(h.ns, 1000000000);
 	/* A dirty one is for work that lasts: it is none if another one is free. */
 	assert_false(top_frame_held(&f, TOP_QUEUE_DIRTY_CPU, &h));
-	f.schedulers[4].counts = false;
+	f.schedulers[4].spare = true;
 	assert_true(top_frame_held(&f, TOP_QUEUE_DIRTY_CPU, &h));
 	assert_int_equal(h.of, 1);
 	f.state = TOP_STOPPED; /* which says it all */
