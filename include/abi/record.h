@@ -541,8 +541,9 @@ struct rec_scheduler {
 	/* Of these, samples that show whether it collected garbage (ERTS_PSFLG_GC of its process),
 	 * and how often it did; 0 in captures from before there were such samples. */
 	uint32_t gc_samples, gc;
-	uint32_t offline; /* 1: not among system_info(schedulers_online) at the end; 0 in captures
-			   * from before this was read */
+	/* 1: its run queue is suspended at the end, as it is not in schedulers_online, or as
+	 * multi-scheduling is blocked.  0 in captures from before this was read. */
+	uint32_t offline;
 	uint32_t reserved;
 };
 

@@ -49,8 +49,9 @@ enum vm_queue_type { VM_QUEUE_NORMAL, VM_QUEUE_DIRTY_CPU, VM_QUEUE_DIRTY_IO };
 struct vm_queue {
 	enum vm_queue_type type;
 	uint16_t scheduler; /* 1.., 0: of dirty ones */
-	bool offline;	    /* its scheduler is: not among system_info(schedulers_online) */
-	uint64_t length;    /* processes and ports that wait; VM_UNKNOWN each */
+	/* Its scheduler is: not in schedulers_online, or multi-scheduling is blocked. */
+	bool offline;
+	uint64_t length; /* processes and ports that wait; VM_UNKNOWN each */
 	uint64_t reductions, context_switches;
 	/* Of its scheduler; VM_UNKNOWN of dirty ones. */
 	uint64_t gcs, gc_words, input, output;

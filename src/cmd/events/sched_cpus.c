@@ -113,7 +113,7 @@ static const struct table_column cpu_columns[] = {
 };
 
 /* Those are only counted: dirty schedulers that do nothing, of which there are many, and normal
- * ones that are offline. */
+ * ones that are offline or blocked. */
 static bool is_idle(const struct sched_cpu *cpu)
 {
 	return (cpu->type != THREAD_NORMAL || sched_use_is_offline(&cpu->use)) && !cpu->slices &&
@@ -177,7 +177,8 @@ int sched_write_cpus(FILE *f, const struct sched_answer *a, struct error *err)
 	write_notes(f, s);
 	if (offline)
 		fprintf(f,
-			"%u schedulers are offline (schedulers_online): no process runs on them\n",
+			"%u schedulers are offline (schedulers_online), or multi-scheduling is "
+			"blocked: no process runs on them\n",
 			offline);
 	if (idle)
 		fprintf(f, "%u dirty schedulers did nothing\n", idle);

@@ -135,7 +135,7 @@ struct top_scheduler {
 	enum thread_type type;	     /* THREAD_NORMAL, THREAD_DIRTY_CPU, THREAD_DIRTY_IO */
 	uint16_t number;	     /* 1.. within its type */
 	bool known;		     /* share[]: it was sampled, or all were */
-	bool offline;		     /* not among system_info(schedulers_online) */
+	bool offline;		     /* not in schedulers_online, or blocked */
 	bool spare;		     /* a dirty one that does nothing, though processes wait */
 	uint64_t at_least_ns;	     /* so long, at least, in its time slice; 0 = none that lasts */
 	double share[NR_TOP_SHARES]; /* of the window's time, sum 1 */
