@@ -75,6 +75,7 @@ static double window_begin(const struct breakpoints *b, const struct watched_thr
 		.reduction_ns = reduction_ns(b, t),
 		.room = (double)(first->reductions - a->on),
 		.between = between,
+		.hits = a->hits,
 	};
 
 	if (!a->in_process || hit.reduction_ns <= 0)
@@ -218,7 +219,8 @@ static double missed_of(const struct breakpoints *b, unsigned int entry, double 
 		unsure = UNSURE_OTHERS;
 	*most = e.gaps + open;
 	missed = MIN(gap_estimate_missed(&e, open, error), *most);
-	*error += unsure * missed + unseen_of_bursts(use, e.mean);
+	*error +=
+		(unsure + window_wait_error(&use->waits)) * missed + unseen_of_bursts(use, e.mean);
 	return missed;
 }
 

@@ -12,18 +12,30 @@
 /* A load that waits does so for certain in one window of so many, or more. */
 #define ONE_WAITS_IN 4
 
+static double guess(struct window_waits *w, const struct window_first_hit *first, double waited)
+{
+	if (first->hits)
+		w->guessed += 0.5 / (double)first->hits;
+	return MIN(waited, first->between / 2);
+}
+
 double window_wait(struct window_waits *w, const struct window_first_hit *first)
 {
 	double waited = MIN(first->ns / first->reduction_ns, first->room);
 
 	w->windows++;
 	if (first->ns < HITS_OF_NOTHING * first->hit_ns)
-		return MIN(waited, first->between);
+		return guess(w, first, waited);
 	if (first->room >= BEAM_CONTEXT_REDS ||
 	    (waited < first->room && first->ns >= MOST_OF_FIRST * first->hit_ns)) {
 		w->waited++;
 		return waited;
 	}
 	/* Not known: as the other windows say. */
-	return ONE_WAITS_IN * w->waited < w->windows ? MIN(waited, first->between) : waited;
+	return ONE_WAITS_IN * w->waited < w->windows ? guess(w, first, waited) : waited;
+}
+
+double window_wait_error(const struct window_waits *w)
+{
+	return w->windows ? w->guessed / w->windows : 0;
 }
