@@ -91,6 +91,9 @@ def reload(ctx):
 
 def check_order(frames, version):
     code = [f for f in frames if f.startswith("reload")]
+    # Jumps to shared fragments stand behind a module's last function (emit_int_code_end()).
+    if code[-1] == "reloaded::codeFooter":
+        code.pop()
     work, leaf = f"reloaded:work_{version}/1", f"reloaded:leaf_{version}/2"
     expected = [["reload:step/1", "reloaded:run/1", work, leaf], ["reload:step/1", "reloaded:run/1",
                                                                  work]]
