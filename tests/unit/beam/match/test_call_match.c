@@ -348,7 +348,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_ALL(test_constants), TEST_ALL(test_structures), TEST_ALL(test_binaries),
-		TEST_ALL(test_guards),	  TEST_ALL(test_undecided),  TEST_ALL(test_sizes),
+		TEST_ALL(test_guards),	  TEST_ALL(test_undecided),  TEST(test_sizes, 29),
 		TEST_ALL(test_tests),
 	};
 
