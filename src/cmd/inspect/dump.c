@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/log.h"
@@ -19,9 +18,9 @@
 #include "beam/locate/node_open.h"
 #include "beam/term/atoms.h"
 #include "beam/term/pid.h"
-#include "cmd/command/loop.h"
 #include "cmd/output/outfile.h"
 #include "cmd/output/render.h"
+#include "cmd/run/watch.h"
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
@@ -438,61 +437,39 @@ struct watching {
 static int read_again(void *arg, struct error *err)
 {
 	struct watching *w = arg;
-	char time[40];
 	int rc;
 
 	dump_forget(w->d);
 	rc = dump_read(w->d, 0, err);
-	if (rc == -ESRCH)
-		return LOOP_END_STOPPED; /* it has exited: the loop is about to say so, too */
-	if (rc)
-		return rc;
-	warn(w->d);
-	if (w->render->text) {
-		units_format_time(clock_realtime_ns(), time, sizeof(time));
-		if (isatty(fileno(w->f)))
-			fputs("\033[H\033[2J", w->f);
-		else if (w->d->readings > 1)
-			fputc('\n', w->f);
-		fprintf(w->f, "%s  pid %d\n", time, w->d->n->os_pid);
-	}
-	rc = write_reading(w->d, w->ctx, w->render, w->f, err);
-	if (rc == -ESRCH)
-		return LOOP_END_STOPPED; /* as above: its name is read only now */
-	if (rc == 0 && outfile_flush(w->f) != 0)
-		return LOOP_END_STOPPED; /* the caller reports it */
+	if (rc == 0)
+		warn(w->d);
 	return rc;
 }
 
-static int run_watch(struct watching *w, struct error *err)
+static int write_again(void *arg, struct error *err)
 {
-	const struct options *opt = &w->ctx->opt;
-	struct loop *loop;
-	int rc = loop_open(&loop, err);
+	struct watching *w = arg;
 
-	if (rc)
-		return rc;
-	rc = loop_watch_pid(loop, w->d->n->os_pid, err);
-	if (rc == 0 && opt->duration_ns)
-		rc = loop_set_deadline(loop, opt->duration_ns, err);
-	rc = rc ? rc : loop_add_timer(loop, opt->watch_ns, read_again, w, err);
-	rc = rc ? rc : read_again(w, err);
-	rc = rc ? rc : loop_run(loop, err);
-	loop_close(loop);
-	if (rc == LOOP_END_EXITED || (rc == LOOP_END_STOPPED && !ferror(w->f)))
-		log_warn("ebeam: the node (pid %d) has exited", w->d->n->os_pid);
-	return rc < 0 ? rc : 0;
+	return write_reading(w->d, w->ctx, w->render, w->f, err);
 }
 
 static int watch_waits(struct dump *d, const struct command_context *ctx, const struct render *r,
 		       struct error *err)
 {
+	struct watching watching = {d, ctx, r, NULL};
+	struct watch w = {.node = d->n,
+			  .opt = &ctx->opt,
+			  .text = r->text,
+			  .read = read_again,
+			  .write = write_again,
+			  .arg = &watching};
 	struct outfile *o;
 	int rc = render_open(&o, r, ctx->out, err);
 
 	if (rc)
 		return rc;
-	rc = run_watch(&(struct watching){d, ctx, r, outfile_file(o)}, err);
+	w.out = watching.f = outfile_file(o);
+	rc = watch_run(&w, err);
 	if (rc) {
 		outfile_abort(&o);
 		return rc;

@@ -52,8 +52,7 @@ struct dump {
 	struct waits waits;	    /* if they are wanted */
 	VEC(struct dump_seen) seen; /* of each of waits.v */
 	uint64_t read_ns;	    /* the last reading */
-	uint64_t readings;
-	struct old_code old; /* likewise */
+	struct old_code old;	    /* likewise */
 };
 
 /* Frame i of the stack, from the top; NULL past its end. */

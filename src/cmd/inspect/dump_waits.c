@@ -25,7 +25,6 @@ void dump_waits_remember(struct dump *d)
 
 	memset(&d->seen, 0, sizeof(d->seen));
 	d->read_ns = clock_monotonic_ns();
-	d->readings++;
 	if (nr)
 		qsort(old, nr, sizeof(*old), by_epid);
 	for (size_t i = 0; i < d->waits.v.len; i++) {

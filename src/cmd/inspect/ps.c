@@ -12,12 +12,12 @@
 #include "base/units.h"
 #include "beam/locate/node_open.h"
 #include "cmd/command/command.h"
-#include "cmd/command/loop.h"
 #include "cmd/inspect/process_source.h"
 #include "cmd/output/envelope.h"
 #include "cmd/output/outfile.h"
 #include "cmd/output/render.h"
 #include "cmd/run/target.h"
+#include "cmd/run/watch.h"
 #include "model/process/filter.h"
 #include "view/table/process_columns.h"
 #include "view/table/process_tree.h"
@@ -43,7 +43,7 @@ struct ps {
 	struct jsonw w;
 	struct strbuf row;
 	uint64_t forgot_ns;
-	bool ticked;
+	bool again; /* there was an answer before */
 };
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -244,8 +244,7 @@ static struct table_options table_options_of(const struct ps *ps)
 	return (struct table_options){
 		.columns = ps->columns,
 		/* The first time there are no rates yet. */
-		.sort = o->watch_ns && !o->sort && ps->sort && !ps->ticked ? "reductions"
-									   : ps->sort,
+		.sort = o->watch_ns && !o->sort && ps->sort && !ps->again ? "reductions" : ps->sort,
 		.limit = o->limit	   ? o->limit
 			 : tty && !o->json ? TTY_ROWS
 					   : 0,
@@ -345,22 +344,9 @@ static int write_tree(struct ps *ps, struct error *err)
 
 /* ---- watching ----------------------------------------------------------------------------- */
 
-static void begin_screen(struct ps *ps)
+static int read_again(void *arg, struct error *err)
 {
-	char time[40];
-
-	units_format_time(clock_realtime_ns(), time, sizeof(time));
-	if (isatty(fileno(ps->ctx->out)))
-		fputs("\033[H\033[2J", ps->ctx->out);
-	else if (ps->ticked)
-		fputc('\n', ps->ctx->out);
-	fprintf(ps->ctx->out, "%s  pid %d\n", time, ps->node->os_pid);
-}
-
-static int tick(void *ctx, struct error *err)
-{
-	struct ps *ps = ctx;
-	struct process_rows old = ps->before;
+	struct ps *ps = arg;
 	int rc;
 
 	if (ps->forgot_ns && clock_monotonic_ns() - ps->forgot_ns > FORGET_NS) {
@@ -369,20 +355,22 @@ static int tick(void *ctx, struct error *err)
 	}
 	ps->source.undecoded = 0;
 	rc = read_rows(ps, err);
-	if (rc == -ESRCH)
-		return LOOP_END_STOPPED; /* it has exited: the loop is about to say so, too */
 	if (rc)
 		return rc;
 	process_source_renewed(&ps->source);
 	process_rows_rates(&ps->rows, &ps->before);
-	if (!ps->ctx->opt.json)
-		begin_screen(ps);
-	rc = write_rows(ps, err);
+	return 0;
+}
+
+static int write_again(void *arg, struct error *err)
+{
+	struct ps *ps = arg;
+	struct process_rows old = ps->before;
+	int rc = write_rows(ps, err);
+
 	if (rc)
 		return rc;
-	ps->ticked = true;
-	if (outfile_flush(ps->ctx->out) != 0)
-		return LOOP_END_STOPPED; /* the caller reports it */
+	ps->again = true;
 	ps->before = ps->rows;
 	ps->rows = old;
 	return 0;
@@ -390,27 +378,16 @@ static int tick(void *ctx, struct error *err)
 
 static int watch(struct ps *ps, struct error *err)
 {
-	struct loop *loop;
-	int rc = loop_open(&loop, err);
+	struct watch w = {.node = ps->node,
+			  .opt = &ps->ctx->opt,
+			  .out = ps->ctx->out,
+			  .text = !ps->ctx->opt.json,
+			  .read = read_again,
+			  .write = write_again,
+			  .arg = ps};
 
-	if (rc)
-		return rc;
 	ps->forgot_ns = clock_monotonic_ns();
-	rc = loop_watch_pid(loop, ps->node->os_pid, err);
-	if (rc == 0 && ps->ctx->opt.duration_ns)
-		rc = loop_set_deadline(loop, ps->ctx->opt.duration_ns, err);
-	if (rc == 0)
-		rc = loop_add_timer(loop, ps->ctx->opt.watch_ns, tick, ps, err);
-	if (rc == 0)
-		rc = tick(ps, err);
-	if (rc == 0)
-		rc = loop_run(loop, err);
-	loop_close(loop);
-	if (rc < 0)
-		return rc;
-	if (rc == LOOP_END_EXITED || (rc == LOOP_END_STOPPED && !ferror(ps->ctx->out)))
-		log_warn("ebeam: the node (pid %d) has exited", ps->node->os_pid);
-	return 0;
+	return watch_run(&w, err);
 }
 
 /* ---- the command -------------------------------------------------------------------------- */

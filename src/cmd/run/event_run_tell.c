@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/log.h"
@@ -11,6 +10,7 @@
 #include "base/vec.h"
 #include "cmd/output/envelope.h"
 #include "cmd/run/event_run_internal.h"
+#include "cmd/run/watch.h"
 #include "model/stats/event_rates.h"
 #include "view/table/cells.h"
 
@@ -422,16 +422,9 @@ static void tell_missing(struct event_run *run)
 
 void event_run_begin_screen(struct event_run *run)
 {
-	char time[40];
-
 	if (!run->ctx->opt.watch_ns || !run->node)
 		return;
-	if (isatty(fileno(event_run_target(run))))
-		fputs("\033[H\033[2J", run->out);
-	else if (run->answered)
-		fputc('\n', run->out);
-	units_format_time(clock_realtime_ns(), time, sizeof(time));
-	fprintf(run->out, "%s  pid %d", time, run->node->os_pid);
+	watch_begin_screen(run->out, event_run_target(run), run->node->os_pid, run->answered);
 	tell_missing(run);
 	fputc('\n', run->out);
 }
