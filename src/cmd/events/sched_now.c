@@ -296,22 +296,27 @@ static void name_functions(struct now_view *v)
 	}
 }
 
+/* Since when a dirty scheduler that works on a process has not waited; 0 = not known. */
+static uint64_t working_ns(const struct sched_one *one)
+{
+	return one->now.doing == SCHED_DOING_PROCESS ? one->working_ns : 0;
+}
+
 static uint64_t at_least(const struct now_view *v, const struct sched_one *one)
 {
-	if (!v->live || !one->now.known || v->last_ns <= one->same_ns)
+	uint64_t since = MAX(one->same_ns, working_ns(one));
+
+	if (!v->live || !one->now.known || v->last_ns <= since)
 		return SCHED_NOW_UNKNOWN;
-	return v->last_ns - one->same_ns;
+	return v->last_ns - since;
 }
 
 static uint64_t at_most(const struct now_view *v, const struct sched_one *one)
 {
-	uint64_t since = one->before_ns;
+	uint64_t since = MAX(one->before_ns, working_ns(one));
 
 	if (!v->live || !one->now.known || one->now.doing == SCHED_DOING_OTHER)
 		return SCHED_NOW_UNKNOWN;
-	/* A dirty scheduler has not waited since then. */
-	if (one->now.doing == SCHED_DOING_PROCESS && one->working_ns)
-		since = MAX(since, one->working_ns);
 	return since && since <= v->last_ns ? v->last_ns - since : SCHED_NOW_UNKNOWN;
 }
 
