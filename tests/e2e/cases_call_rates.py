@@ -14,6 +14,7 @@ LOADS = """every_ms every_5us every_us full_speed two_at_full_speed bursts_of_20
 bursts_of_100 bursts_of_5 fifty_processes twenty_with_bursts rare random random_bursts slow five_slow
 random_work four_with_bursts much_work random_all bursts_beside_work phases comparing_beside_work
 three_callers three_callers_in_turn""".split()
+SOME_LOADS = LOADS[::4]
 OF_C_CODE = """full_speed bursts_of_20000 two_at_full_speed bursts_beside_work every_us random_all
 three_callers fifty_processes random_bursts much_work four_with_bursts""".split()
 LIMITS = (1, 10, 3, 40)
@@ -82,24 +83,30 @@ def run(ctx, loads, function=ERLANG):
         node.close()
     print("\n".join(text for *_, text in rows))
     right = sum(inside for inside, *_ in rows)
-    # 19 of 20 are to be: of 11 to 13 fewer than 7 are one run of 10,000 or less.
-    check(right >= 7, f"{right} of {len(rows)}:\n" + "\n".join(text for *_, text in rows))
+    # 19 of 20 are to be: half of 6 or more are wrong in one run of 500 or less.
+    check(2 * right > len(rows), f"{right} of {len(rows)}:\n" + "\n".join(text for *_, text in rows))
 
 
-@case("calls of thirteen loads, at limits of 1 to 40 %: as many as the node made, within the interval")
+@case("calls of some loads, at limits of 1 to 40 %: as many as the node made, within the interval")
 def some_loads(ctx):
-    run(ctx, LOADS[::2])
+    run(ctx, SOME_LOADS)
 
 
-@case("calls of twelve other loads, at limits of 1 to 40 %: as many as the node made, within the interval",
-      long=True)
+@case("calls of all other loads, at limits of 1 to 40 %: as many as the node made, within the interval",
+      timeout=240, long=True)
 def other_loads(ctx):
-    run(ctx, LOADS[1::2])
+    run(ctx, [load for load in LOADS if load not in SOME_LOADS])
 
 
-@case("calls of C code of eleven loads: as many as the node made, within the interval or beyond the least")
+@case("calls of C code of some loads: as many as the node made, within the interval or beyond the least")
 def of_c_code(ctx):
-    run(ctx, OF_C_CODE, C_CODE)
+    run(ctx, OF_C_CODE[::2], C_CODE)
+
+
+@case("calls of C code of other loads: as many as the node made, within the interval or beyond the least",
+      long=True)
+def of_c_code_other_loads(ctx):
+    run(ctx, OF_C_CODE[1::2], C_CODE)
 
 
 @case("calls at full speed beside twice as many busy threads as CPUs: the estimate is not too low", otp="one",

@@ -79,7 +79,7 @@ class Diagnosis:
         self.check_found(name, *texts, **kwargs)
 
 
-@case("several things at once are all found, with who and where, a deadlock first", alone=True)
+@case("several things at once are all found, with who and where, a deadlock first", in_pairs=True)
 def several(ctx):
     d = Diagnosis(ctx, "ets", "deadlock", "mailbox", "bottleneck", "restarts", "atoms", "memory", settle=0.5,
                   seconds="4")

@@ -228,7 +228,7 @@ def readings(text):
     return found
 
 
-@case("what suspended processes wait for, and on to the peer; since when, as their own log has it", alone=True)
+@case("what suspended processes wait for, and on to the peer; since when, as their own log has it", in_pairs=True)
 def stalled(ctx):
     node = ctx.new_node()
     node.start("stalled")

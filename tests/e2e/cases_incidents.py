@@ -9,6 +9,8 @@ import re
 from cases_diagnose import FLAGS, Diagnosis
 from harness import case, check, check_equal, check_in, check_near
 
+IN_PAIRS = True
+
 
 def number(text):
     return float(text.replace(",", ""))
@@ -317,7 +319,7 @@ def logger(ctx):
     check_equal((port["name"], port["suspended"]), ("/bin/sleep", [d.pid("incident_logger")]), "the port")
 
 
-@case("busy nodes that are well: nothing above a note")
+@case("busy nodes that are well: nothing above a note", alone=True)
 def healthy(ctx):
     node = ctx.new_node(flags=FLAGS)
     for workload in ("web", "messages", "ets_heavy", "binaries", "pingpong", "ports"):

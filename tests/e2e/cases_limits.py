@@ -39,7 +39,7 @@ def works_or_says(ctx, words, prefix, limit):
     return False
 
 
-@case("few open files: ulimit -n is named, by doctor too", otp="one", timeout=300, alone=True)
+@case("few open files: ulimit -n is named, by doctor too", otp="one", timeout=300, in_pairs=True)
 def open_files(ctx):
     for nr in (4, 5, 7, 20):
         prefix = few(f"--nofile={nr}:{nr}")
@@ -53,7 +53,7 @@ def open_files(ctx):
 
 
 @case("little memory: said, and nodes are not taken for something else", otp="one", timeout=300,
-      alone=True)
+      in_pairs=True)
 def memory(ctx):
     worked = []
     for megabytes in (20, 30, 42, 60, 90):
@@ -68,7 +68,7 @@ def memory(ctx):
 
 
 @case("no more threads: what needs one says so, and doctor which commands those are", otp="one",
-      alone=True)
+      in_pairs=True)
 def threads(ctx):
     prefix = few("--nproc=1:1")
     for words in (*READERS, PROBERS[0]):
@@ -101,7 +101,7 @@ def harmless(ctx):
             check(result.code in (0, 7), str(result))
 
 
-@case("a /tmp that nobody can write to is not needed", otp="one", alone=True)
+@case("a /tmp that nobody can write to is not needed", otp="one", in_pairs=True)
 def no_tmp(ctx):
     readonly = ("unshare", "-m", "--propagation", "private", "sh", "-c",
                 'mount --bind /tmp /tmp && mount -o remount,ro,bind /tmp && ! touch /tmp/x 2>/dev/null && exec "$@"',

@@ -8,6 +8,8 @@ from answers import Watch, gives, need_events
 from cases_events import of, watched
 from harness import case, check, check_equal, check_in
 
+IN_PAIRS = True
+
 MS = 1000000
 THREADS = {"normal": re.compile("sched_|^[0-9]+_scheduler"), "cpu": re.compile("dcpu|dirty_cpu"),
            "io": re.compile("dios|dirty_io")}

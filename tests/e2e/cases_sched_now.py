@@ -13,6 +13,8 @@ from cases_drivers import build_driver
 from cases_hung import kill
 from harness import case, check, check_equal, check_in
 
+IN_PAIRS = True
+
 FLAGS = ("+S", "4:4", "+SDcpu", "2:2", "+SDio", "3")
 THREADS = {"normal": re.compile("(?:sched_|^)([0-9]+)"), "dirty_cpu": re.compile("(?:cpus_|^)([0-9]+)"),
            "dirty_io": re.compile("(?:dios_|^)([0-9]+)")}
@@ -279,11 +281,12 @@ def hung(ctx):
     data = ctx.ebeam.ok("sched", "--now", "-p", node.os_pid, "-j").json()["data"]
     check_rows(data)
     normal = of_type(data, "normal")
-    # Both, or one that has the other in its run queue, which nobody looks at any more.
+    # Both; or one that has the other in its run queue, which nobody looks at any more, or among its
+    # timers.
     stuck = [r for r in normal if r["doing"] == "process"]
     check_equal({r["function"] for r in stuck}, {"erts_debug:set_internal_state/2"}, "functions")
     check(all(r["at_least_ns"] >= SAMPLING_NS * 0.9 for r in stuck), f"how long: {normal}")
-    check(sum(r["run_queue"] for r in stuck) + len(stuck) >= 3, f"hung_loop waits to run: {normal}")
+    check(sum(r["run_queue"] for r in stuck) >= 1, f"hung_loop waits to run: {normal}")
     check_equal(data["thread_progress"]["state"], "still", "thread progress")
     check([r for r in normal if r["holds_progress"]], f"nobody holds it up: {data}")
 

@@ -123,7 +123,7 @@ def hits_by_kind(ctx, node, function, kind, times):
     check_hits(ctx, hits, made, kind)
 
 
-@case("breakpoints count calls of every kind exactly", alone=True)
+@case("breakpoints count calls of every kind exactly", in_pairs=True)
 def kinds_of_calls(ctx):
     node = new_node(ctx)
     for function, kinds in KINDS.items():
@@ -131,7 +131,7 @@ def kinds_of_calls(ctx):
             hits_by_kind(ctx, node, function, kind, TIMES)
 
 
-@case("processes that are sent away at the entry and come back count once", alone=True)
+@case("processes that are sent away at the entry and come back count once", in_pairs=True)
 def yielding(ctx):
     node = new_node(ctx)
     hits_by_kind(ctx, node, "target/1", "yield", 50000)
@@ -139,7 +139,7 @@ def yielding(ctx):
 
 
 @case("functions that are traced in the node too count once, and as often as its tracer says",
-      alone=True)
+      in_pairs=True)
 def traced(ctx):
     node = new_node(ctx)
     for how in ("local", "global", "return", "exception", "count", "time"):
@@ -151,7 +151,7 @@ def traced(ctx):
             check_hits(ctx, hits, TIMES, f"{how}, {kind}")
 
 
-@case("uprobes on the C functions of BIFs and NIFs count their calls exactly", alone=True)
+@case("uprobes on the C functions of BIFs and NIFs count their calls exactly", in_pairs=True)
 def c_functions(ctx):
     node = new_node(ctx)
     for kind, function in (("insert", "ets:insert/2"), ("nif", "crypto:strong_rand_bytes_nif/1"),
@@ -168,7 +168,7 @@ def c_functions(ctx):
     check(made <= hits[0] <= made + TIMES / 10, f"send: {made} calls, {hits} hits")
 
 
-@case("BIFs whose calls are instructions: what compiled code calls, each of them", alone=True)
+@case("BIFs whose calls are instructions: what compiled code calls, each of them", in_pairs=True)
 def instructions(ctx):
     node = new_node(ctx)
     guards = [f"erlang:{name}/{arity}" for name, arity in node.ask("call_kinds", "compile_guards")]

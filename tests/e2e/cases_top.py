@@ -18,6 +18,8 @@ from ebeam import html_strings
 from harness import case, check, check_equal, check_in, check_near
 from tmux import Tmux
 
+IN_PAIRS = True
+
 POINTS = 0.03  # of a share of CPU
 
 
@@ -105,7 +107,8 @@ def held(ctx):
     check(len(re.findall("^(?:1|2|dirty cpu [12]) .* >= [0-9.]+ s ", text, re.M)) >= 4, f"FOR: {text}")
 
 
-@case("a scheduler whose thread waits for a CPU is at work, though samples see little of it", otp="one")
+@case("a scheduler whose thread waits for a CPU is at work, though samples see little of it", otp="one",
+      alone=True)
 def starved(ctx):
     cpu = str(min(os.sched_getaffinity(0)))
     node = ctx.new_node(flags=("+S", "1:1"), prefix=("taskset", "-c", cpu))

@@ -8,6 +8,8 @@ from collections import Counter
 
 from harness import case, check, check_equal, check_in
 
+IN_PAIRS = True
+
 SECONDS = 5
 # What a process does -> where its time goes, and the function on top.
 STILL = {
@@ -101,7 +103,8 @@ def rarely(ctx):
     check(abs(share / truth - 1) < 1 / 6, f"at work for {truth:.4f} of the time, shown {share:.4f}")
 
 
-@case("processes that come and go: their time is as long as they lived, within 5 %")
+@case("processes that come and go: their time is as long as they lived, within 5 %",
+      alone=True)
 def lives(ctx):
     node = ctx.new_node()
     wall = Wall(ctx, node, during=lambda: (time.sleep(0.5), node.ask("spells", "lives", 4000))[1],
