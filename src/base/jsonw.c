@@ -130,7 +130,7 @@ void jsonw_begin_array(struct jsonw *w, const char *key)
 
 void jsonw_begin_rows(struct jsonw *w, const char *key)
 {
-	begin(w, key, '[', true);
+	begin(w, key, '[', !w->one_line);
 }
 
 void jsonw_end_array(struct jsonw *w)

@@ -4,7 +4,8 @@
  * tree.  (Small documents are built with jansson.)  Values in an object take a key, those in an
  * array none: pass NULL.  Nesting is the caller's: each begin has its end.
  *
- * Layout: one line for each element of a "rows" array, everything inside it on that line.
+ * Layout: one line for each element of a "rows" array, everything inside it on that line; all on
+ * one line with one_line, for streams of documents.
  */
 #ifndef EBEAM_BASE_JSONW_H
 #define EBEAM_BASE_JSONW_H
@@ -21,7 +22,8 @@
 struct jsonw {
 	FILE *f; /* NULL: all stays in buf */
 	struct strbuf buf;
-	int err; /* errno of the first write that failed */
+	int err;       /* errno of the first write that failed */
+	bool one_line; /* the caller's, from the beginning */
 	unsigned int depth;
 	bool any[JSONW_MAX_DEPTH];  /* something was written at this depth */
 	bool rows[JSONW_MAX_DEPTH]; /* elements stand on lines of their own */
@@ -35,7 +37,7 @@ struct jsonw {
 void jsonw_begin_object(struct jsonw *w, const char *key);
 void jsonw_end_object(struct jsonw *w);
 void jsonw_begin_array(struct jsonw *w, const char *key);
-/* An array whose elements stand on lines of their own. */
+/* An array whose elements stand on lines of their own, if not all stands on one. */
 void jsonw_begin_rows(struct jsonw *w, const char *key);
 void jsonw_end_array(struct jsonw *w);
 

@@ -155,10 +155,7 @@ static int show_json(struct events_count *e, uint64_t start_ns, uint64_t duratio
 	jsonw_begin_object(&w, "data");
 	jsonw_uint(&w, "start_ns", epoch_of(e, start_ns));
 	jsonw_uint(&w, "duration_ns", duration_ns);
-	if (e->ctx->opt.watch_ns)
-		jsonw_begin_array(&w, "rows");
-	else
-		jsonw_begin_rows(&w, "rows");
+	jsonw_begin_rows(&w, "rows");
 	for (size_t i = 0; i < nr; i++)
 		event_rate_json(&w, &e->rates.rows[order[i]]);
 	free(order);
@@ -192,7 +189,7 @@ static int show_text(struct events_count *e, uint64_t duration_ns, struct error 
 		fprintf(f, "; %zu other kinds did not happen", (size_t)e->rates.nr - table.nr_rows);
 	fputc('\n', f);
 	if (o->limit)
-		event_run_tell_more(e->run, MIN(o->limit, table.nr_rows), table.nr_rows);
+		table_tell_more(f, MIN(o->limit, table.nr_rows), table.nr_rows);
 	return 0;
 }
 

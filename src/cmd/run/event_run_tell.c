@@ -13,6 +13,7 @@
 #include "cmd/run/watch.h"
 #include "model/stats/event_rates.h"
 #include "view/table/cells.h"
+#include "view/table/table.h"
 
 /* Counters that are reported if they are not 0. */
 static const struct {
@@ -294,6 +295,7 @@ void event_run_json_begin(struct event_run *run, struct jsonw *w)
 	};
 
 	*w = (struct jsonw)JSONW(run->out);
+	w->one_line = run->ctx->opt.watch_ns;
 	envelope_begin(w, run->ctx->command->name, &of);
 }
 
@@ -404,8 +406,7 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 
 void event_run_tell_more(struct event_run *run, size_t shown, size_t all)
 {
-	if (shown < all)
-		fprintf(run->out, "(%zu of %zu; -n shows more)\n", shown, all);
+	table_tell_more(run->out, shown, all);
 }
 
 /* What the answer lacks, if anything. */

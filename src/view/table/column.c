@@ -125,6 +125,14 @@ int table_compare(const struct table_column *c, const void *a, const void *b)
 	return cell_by_number(number_of(c, a), number_of(c, b));
 }
 
+void table_json_none(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	(void)w;
+	(void)name;
+	(void)row;
+	(void)ctx;
+}
+
 void table_json_field(const struct table_column *c, struct jsonw *w, const void *row,
 		      const void *ctx)
 {
@@ -152,6 +160,10 @@ void table_json_field(const struct table_column *c, struct jsonw *w, const void 
 void table_json_fields(const struct table_column *columns, struct jsonw *w, const void *row,
 		       const void *ctx)
 {
-	for (const struct table_column *c = columns; c->name; c++)
+	const struct table_column *c = columns;
+
+	for (; c->name; c++)
 		table_json_field(c, w, row, ctx);
+	if (c->json)
+		c->json(w, NULL, row, ctx);
 }

@@ -2,6 +2,7 @@
 /*
  * Columns of rows.  A registry has a row for each: most say what a member of the row is, and its
  * text, its order and its JSON field follow from that; the others have functions of their own.
+ * The last row has no name; its json(), if there is one, writes fields that are no column.
  */
 #ifndef EBEAM_VIEW_COLUMN_H
 #define EBEAM_VIEW_COLUMN_H
@@ -72,10 +73,12 @@ void table_cell(const struct table_column *c, struct strbuf *out, const void *ro
 /* The column's order is that of the text of its cells: table_compare() says nothing. */
 bool table_compares_text(const struct table_column *c);
 int table_compare(const struct table_column *c, const void *a, const void *b);
+/* A column's json() if it is no field. */
+void table_json_none(struct jsonw *w, const char *name, const void *row, const void *ctx);
 /* The field of that name, in an object that has begun. */
 void table_json_field(const struct table_column *c, struct jsonw *w, const void *row,
 		      const void *ctx);
-/* All of them, hidden ones too. */
+/* All of them, hidden ones too, and what the last row adds. */
 void table_json_fields(const struct table_column *columns, struct jsonw *w, const void *row,
 		       const void *ctx);
 

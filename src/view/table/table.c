@@ -164,6 +164,24 @@ int table_order(const struct table *t, const struct table_options *o, size_t **o
 	return 0;
 }
 
+void table_json_rows(struct jsonw *w, const char *key, const struct table *t,
+		     const struct table_options *o)
+{
+	size_t *order, nr;
+
+	table_order(t, o, &order, &nr, NULL);
+	jsonw_begin_rows(w, key);
+	for (size_t i = 0; i < nr; i++) {
+		const void *row = (const char *)t->rows + order[i] * t->row_size;
+
+		jsonw_begin_object(w, NULL);
+		table_json_fields(t->columns, w, row, t->ctx);
+		jsonw_end_object(w);
+	}
+	jsonw_end_array(w);
+	free(order);
+}
+
 /* ---- writing ------------------------------------------------------------------------------ */
 
 void table_clean_text(struct strbuf *text, bool keep_lines)
@@ -248,4 +266,10 @@ int table_write(FILE *f, const struct table *t, const struct table_options *o, s
 		strbuf_free(&cells[i]);
 	free(order);
 	return 0;
+}
+
+void table_tell_more(FILE *f, size_t shown, size_t all)
+{
+	if (shown < all)
+		fprintf(f, "(%zu of %zu; -n shows more)\n", shown, all);
 }

@@ -21,7 +21,7 @@ struct table {
 	const struct table_column *columns; /* ends with name == NULL */
 	const void *rows;
 	size_t nr_rows, row_size;
-	const void *ctx; /* for text() */
+	const void *ctx; /* for text() and json() */
 };
 
 struct table_options {
@@ -51,7 +51,15 @@ int table_order(const struct table *t, const struct table_options *o, size_t **o
  * them. */
 int table_write(FILE *f, const struct table *t, const struct table_options *o, struct error *err);
 
-/* The same for all text for people that is not in a table; keep_lines: newlines stay. */
+/* An array of the rows that are shown, in order, each an object of all columns, see
+ * table_json_fields().  table_check() has found nothing wrong with *o. */
+void table_json_rows(struct jsonw *w, const char *key, const struct table *t,
+		     const struct table_options *o);
+
+/* "(20 of 345; -n shows more)" if not all are shown. */
+void table_tell_more(FILE *f, size_t shown, size_t all);
+
+/* What a cell does, for all text for people that is not in a table; keep_lines: newlines stay. */
 void table_clean_text(struct strbuf *text, bool keep_lines);
 
 /* Cuts to so many columns of a terminal, the last three of them "..."; never below these. */

@@ -280,6 +280,38 @@ static void characters_count_not_bytes(void **state)
 	free(text);
 }
 
+static void json_more(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	assert_null(name);
+	jsonw_int(w, "half", ((const struct fruit *)row)->weight / 2);
+}
+
+static void rows_are_objects_in_json_too(void **state)
+{
+	static const struct table_column other[] = {{"name", "NAME", .text = text_name},
+						    {"first", "", .json = table_json_none},
+						    {.json = json_more}};
+	struct table t = fruit_table(fruits, 4);
+	const struct table_options o = {.sort = "weight", .limit = 2};
+	struct jsonw w = JSONW(NULL);
+
+	UNUSED(state);
+	jsonw_begin_object(&w, NULL);
+	table_json_rows(&w, "all", &t, &o);
+	w.one_line = true;
+	t.columns = other;
+	table_json_rows(&w, "other", &t, &(struct table_options){.limit = 2});
+	jsonw_end_object(&w);
+	assert_string_equal(w.buf.buf,
+			    "{\"all\": [\n"
+			    "{\"name\": \"pear\", \"weight\": \"200g\", \"first\": \"p\"},\n"
+			    "{\"name\": \"apple\", \"weight\": \"180g\", \"first\": \"a\"}\n"
+			    "], \"other\": [{\"name\": \"pear\", \"half\": 100}, "
+			    "{\"name\": \"apple\", \"half\": 90}]}");
+	strbuf_free(&w.buf);
+}
+
 static void heading_is_bold_in_colour(void **state)
 {
 	UNUSED(state);
@@ -416,6 +448,7 @@ int main(void)
 		cmocka_unit_test(cells_cannot_talk_to_the_terminal),
 		cmocka_unit_test(texts_cannot_turn_the_direction),
 		cmocka_unit_test(characters_count_not_bytes),
+		cmocka_unit_test(rows_are_objects_in_json_too),
 		cmocka_unit_test(heading_is_bold_in_colour),
 		cmocka_unit_test(hot_shows_functions_and_processes),
 		cmocka_unit_test(hot_shows_states_first),
