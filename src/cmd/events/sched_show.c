@@ -8,30 +8,22 @@
 #include "base/compiler.h"
 #include "base/units.h"
 #include "base/xalloc.h"
-#include "cmd/events/group_rows.h"
 #include "cmd/events/sched.h"
-#include "cmd/output/render.h"
 #include "cmd/output/stack_show.h"
+#include "view/events/group_rows.h"
 #include "view/table/cells.h"
 #include "view/table/histogram.h"
 
-/* Of a group: what was seen, and what is shown of it. */
-struct shown_count {
+#define ROWS_SHOWN 20 /* of text */
+
+struct sched_row {
+	struct group_row of;
 	struct sched_count seen;
-	uint64_t time_ns, dirty_ns, slices;
+	uint64_t time_ns, dirty_ns, slices; /* of all, as far as that is known */
+	uint64_t mean_ns;
+	uint64_t reductions, waits, wait_ns, mean_wait_ns; /* likewise */
+	double share;					   /* of the time */
 };
-
-static uint64_t mean(uint64_t sum, uint64_t nr)
-{
-	return nr ? sum / nr : 0;
-}
-
-/* By what was seen, unless what is shown has more than that. */
-static uint64_t mean_of(const struct shown_count *c)
-{
-	return c->seen.all_long.nr ? mean(c->time_ns, c->slices)
-				   : mean(c->seen.time_ns - c->seen.unseen_ns, c->seen.slices);
-}
 
 static void add_longest(struct strbuf *out, uint64_t ns, bool cut)
 {
@@ -41,41 +33,54 @@ static void add_longest(struct strbuf *out, uint64_t ns, bool cut)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-#define VALUE(name, value) GROUP_VALUE(name, shown_count, sched_answer, value)
+/* A time of those that waited. */
+#define WAIT_CELL(name, ns)                                                                        \
+	static void text_##name(struct strbuf *out, const void *row, const void *ctx)              \
+	{                                                                                          \
+		const struct sched_row *r = row;                                                   \
+                                                                                                   \
+		UNUSED(ctx);                                                                       \
+		if (r->waits)                                                                      \
+			cell_ns(out, (double)(ns));                                                \
+	}
 
-VALUE(time_of, c->time_ns)
-VALUE(share, ctx->duration_ns ? (double)c->time_ns / (double)ctx->duration_ns : NAN)
-VALUE(dirty, c->dirty_ns)
-VALUE(slices, c->slices)
-VALUE(mean_time, mean_of(c))
-VALUE(longest, c->seen.max_ns)
-VALUE(reductions, units_scale(c->seen.reductions, ctx->scale))
-VALUE(waited, c->seen.waits ? units_scale(c->seen.wait_ns, ctx->time_scale) : NAN)
-VALUE(mean_wait, mean(c->seen.wait_ns, c->seen.waits))
-VALUE(max_wait, c->seen.waits ? c->seen.max_wait_ns : NAN)
+WAIT_CELL(waited, r->wait_ns)
+WAIT_CELL(max_wait, r->seen.max_wait_ns)
 
 static void text_longest(struct strbuf *out, const void *row, const void *ctx)
 {
-	const struct shown_count *c = ((const struct group_row *)row)->count;
+	const struct sched_row *r = row;
 
 	UNUSED(ctx);
-	add_longest(out, c->seen.max_ns, c->seen.max_cut);
+	add_longest(out, r->seen.max_ns, r->seen.max_cut);
 }
 
+static void json_more(struct jsonw *w, const char *key, const void *row, const void *ctx)
+{
+	const struct sched_row *r = row;
+
+	UNUSED(key);
+	UNUSED(ctx);
+	jsonw_bool(w, "max_at_least", r->seen.max_cut);
+	jsonw_uint(w, "waits", r->waits);
+}
+
+#define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct sched_row, member)
+#define NR_OF_TOTALS			 10 /* columns, the first ones */
+
 const struct table_column sched_columns[] = {
-	{TABLE_NUMBER("time_ns", "TIME", NS, time_of)},
-	{TABLE_NUMBER("share", "SHARE", SHARE, share)},
-	{TABLE_NUMBER("dirty_ns", "DIRTY", NS, dirty), .hidden = true},
-	{TABLE_NUMBER("slices", "SLICES", COUNT, slices)},
-	{TABLE_NUMBER("mean_ns", "MEAN", NS, mean_time), .hidden = true},
-	{TABLE_NUMBER("max_ns", "MAX", NS, longest), .text = text_longest},
-	{TABLE_NUMBER("reductions", "REDS", COUNT, reductions)},
-	{TABLE_NUMBER("wait_ns", "WAITED", NS, waited)},
-	{TABLE_NUMBER("mean_wait_ns", "MEAN WAIT", NS, mean_wait), .hidden = true},
-	{TABLE_NUMBER("max_wait_ns", "MAX WAIT", NS, max_wait)},
-	{"group", "WHOSE", .text = group_row_text},
-	{"name", "NAME", .hidden = true, .text = group_row_name},
-	{0},
+	{FIELD("time_ns", "TIME", NS, time_ns)},
+	{FIELD("share", "SHARE", SHARE, share), .json = table_json_none},
+	{FIELD("dirty_ns", "DIRTY", NS, dirty_ns), .hidden = true},
+	{FIELD("slices", "SLICES", COUNT, slices)},
+	{FIELD("mean_ns", "MEAN", NS, mean_ns), .hidden = true},
+	{FIELD("max_ns", "MAX", NS, seen.max_ns), .text = text_longest},
+	{FIELD("reductions", "REDS", COUNT, reductions)},
+	{FIELD("wait_ns", "WAITED", NS, wait_ns), .text = text_waited},
+	{FIELD("mean_wait_ns", "MEAN WAIT", NS, mean_wait_ns), .hidden = true},
+	{FIELD("max_wait_ns", "MAX WAIT", NS, seen.max_wait_ns), .text = text_max_wait},
+	GROUP_COLUMNS,
+	{.json = json_more},
 };
 
 /* ---- longest slices -------------------------------------------------------------------------- */
@@ -195,64 +200,54 @@ static struct sched_part seen_part(const struct sched_count *c, bool joined)
 	return part;
 }
 
-static struct shown_count shown(const struct sched_count *seen, const struct sched_answer *a)
+static uint64_t mean(uint64_t sum, uint64_t nr)
+{
+	return nr ? sum / nr : 0;
+}
+
+static struct sched_row make_row(const struct sched_answer *a, const struct sched_count *seen)
 {
 	const struct sched_part part = seen_part(seen, a->joined);
-	struct shown_count t = {.seen = *seen,
-				.slices = units_scale(part.nr, a->scale),
-				.time_ns = units_scale(normal_ns(&part), a->time_scale),
-				.dirty_ns = units_scale(part.dirty_ns, a->dirty_scale)};
+	const struct sched_part *whole = &seen->all_long;
+	struct sched_row r = {
+		.seen = *seen,
+		.slices = units_scale(part.nr, a->scale),
+		.time_ns = units_scale(normal_ns(&part), a->time_scale),
+		.dirty_ns = units_scale(part.dirty_ns, a->dirty_scale),
+		.mean_ns = mean(seen->time_ns - seen->unseen_ns, seen->slices),
+		.reductions = units_scale(seen->reductions, a->scale),
+		.waits = units_scale(seen->waits, a->scale),
+		.wait_ns = units_scale(seen->wait_ns, a->time_scale),
+		.mean_wait_ns = mean(seen->wait_ns, seen->waits),
+	};
 
-	if (!a->joined)
-		t.seen.all_long = (struct sched_part){0};
-	t.slices += t.seen.all_long.nr;
-	t.dirty_ns += t.seen.all_long.dirty_ns;
-	t.time_ns += normal_ns(&t.seen.all_long) + t.dirty_ns;
-	return t;
-}
-
-/* By times as they are shown: normal and dirty ones have scales of their own.  `counts` has room
- * for one of each group, and lives as long as the rows. */
-static int order_rows(const struct sched_answer *a, struct shown_count *counts,
-		      struct group_rows *r, struct error *err)
-{
-	const struct options *o = &a->sched->ctx->opt;
-
-	for (size_t i = 0; i < a->stats->counts.len; i++) {
-		const struct sched_count *c = &a->stats->counts.data[i];
-
-		counts[i] = shown(c, a);
-		if (counts[i].slices || c->time_ns || c->waits)
-			group_rows_add(r, &a->stats->groups, (uint32_t)i, &counts[i]);
+	if (a->joined) {
+		r.slices += whole->nr;
+		r.dirty_ns += whole->dirty_ns;
+		r.time_ns += normal_ns(whole);
 	}
-	return group_rows_order(r, sched_columns, a, "time_ns", o,
-				render_color(o, event_run_target(a->sched->run)), err);
+	r.time_ns += r.dirty_ns;
+	if (a->joined && whole->nr)
+		r.mean_ns = mean(r.time_ns, r.slices);
+	r.share = a->duration_ns ? (double)r.time_ns / (double)a->duration_ns : NAN;
+	return r;
 }
 
-static void count_json(struct jsonw *w, const struct shown_count *shown,
-		       const struct sched_answer *a)
+/* Of the groups of which something was seen; the rows are malloc'ed. */
+static struct table make_table(const struct sched_answer *a)
 {
-	const struct sched_count *c = &shown->seen;
+	const struct sched_stats *s = a->stats;
+	struct sched_row *rows = xcalloc(s->counts.len, sizeof(*rows));
+	struct table t = {.columns = sched_columns, .rows = rows, .row_size = sizeof(*rows)};
 
-	jsonw_uint(w, "slices", shown->slices);
-	jsonw_uint(w, "time_ns", shown->time_ns);
-	jsonw_uint(w, "dirty_ns", shown->dirty_ns);
-	jsonw_uint(w, "mean_ns", mean_of(shown));
-	jsonw_uint(w, "max_ns", c->max_ns);
-	jsonw_bool(w, "max_at_least", c->max_cut);
-	jsonw_uint(w, "reductions", units_scale(c->reductions, a->scale));
-	jsonw_uint(w, "waits", units_scale(c->waits, a->scale));
-	jsonw_uint(w, "wait_ns", units_scale(c->wait_ns, a->time_scale));
-	jsonw_uint(w, "mean_wait_ns", mean(c->wait_ns, c->waits));
-	jsonw_uint(w, "max_wait_ns", c->max_wait_ns);
-}
+	for (size_t i = 0; i < s->counts.len; i++) {
+		struct sched_row *r = &rows[t.nr_rows];
 
-static void row_json(struct jsonw *w, const struct group_row *r, const struct sched_answer *a)
-{
-	jsonw_begin_object(w, NULL);
-	group_row_json(w, r);
-	count_json(w, r->count, a);
-	jsonw_end_object(w);
+		*r = make_row(a, &s->counts.data[i]);
+		r->of = (struct group_row){&s->groups, (uint32_t)i};
+		t.nr_rows += r->slices || r->seen.time_ns || r->seen.waits;
+	}
+	return t;
 }
 
 /* A slice or a wait of which one end was not watched is in no sum, and the longer it is the more
@@ -264,11 +259,11 @@ static bool excludes_truncated(const struct sched_answer *a)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static int show_json(const struct sched_answer *a, const struct group_rows *r, struct error *err)
+static int show_json(const struct sched_answer *a, const struct table_options *o, struct error *err)
 {
 	const struct sched_stats *s = a->stats;
-	const struct shown_count total = shown(&s->total, a);
-	bool watch = a->sched->ctx->opt.watch_ns;
+	const struct sched_row total = make_row(a, &s->total);
+	const struct table t = make_table(a);
 	struct jsonw w;
 
 	event_run_json_begin(a->sched->run, &w);
@@ -280,7 +275,9 @@ static int show_json(const struct sched_answer *a, const struct group_rows *r, s
 	jsonw_string(&w, "by", process_group_by_name(s->groups.by));
 	sched_cpus_json(&w, a);
 	jsonw_begin_object(&w, "totals");
-	count_json(&w, &total, a);
+	for (int i = 0; i < NR_OF_TOTALS; i++)
+		table_json_field(&sched_columns[i], &w, &total, NULL);
+	json_more(&w, NULL, &total, NULL);
 	jsonw_uint(&w, "unknown_waits", units_scale(s->unknown_waits, a->scale));
 	jsonw_uint(&w, "untracked", units_scale(s->untracked, a->scale));
 	jsonw_end_object(&w);
@@ -295,14 +292,12 @@ static int show_json(const struct sched_answer *a, const struct group_rows *r, s
 	histogram_json(&w, "dirty_slices", &s->dirty_slices, a->scale);
 	histogram_json(&w, "reductions", &s->reductions, a->scale);
 	jsonw_uint(&w, "long_slices", units_scale(s->nr_long, a->long_scale));
-	(watch ? jsonw_begin_array : jsonw_begin_rows)(&w, "longest");
+	jsonw_begin_rows(&w, "longest");
 	for (unsigned int i = 0; i < s->nr_longest; i++)
 		long_json(&w, s->stream->names, &s->longest[i]);
 	jsonw_end_array(&w);
-	(watch ? jsonw_begin_array : jsonw_begin_rows)(&w, "rows");
-	for (size_t i = 0; i < r->nr; i++)
-		row_json(&w, &r->v.data[r->order[i]], a);
-	jsonw_end_array(&w);
+	table_json_rows(&w, "rows", &t, o);
+	free((void *)t.rows);
 	jsonw_end_object(&w);
 	return event_run_json_end(a->sched->run, &w, err);
 }
@@ -336,7 +331,7 @@ static void write_head(FILE *f, const struct sched_answer *a)
 	const struct sched_stats *s = a->stats;
 	double seconds = (double)a->duration_ns / 1e9;
 	double busy = sched_percent_of_type(s, THREAD_NORMAL);
-	const struct shown_count total = shown(&s->total, a);
+	const struct sched_row total = make_row(a, &s->total);
 	struct strbuf line = STRBUF_INIT;
 	char text[32];
 
@@ -357,10 +352,11 @@ static void write_head(FILE *f, const struct sched_answer *a)
 	strbuf_free(&line);
 }
 
-static int show_text(const struct sched_answer *a, const struct group_rows *r, struct error *err)
+static int show_text(const struct sched_answer *a, const struct table_options *o, struct error *err)
 {
 	const struct sched_stats *s = a->stats;
 	FILE *f = event_run_out(a->sched->run);
+	const struct table t = make_table(a);
 	struct strbuf line = STRBUF_INIT;
 	int rc;
 
@@ -395,7 +391,7 @@ static int show_text(const struct sched_answer *a, const struct group_rows *r, s
 	histogram_write(f, "reductions of a slice", &s->reductions, HISTOGRAM_COUNT, a->scale);
 	write_left(f, a);
 	if (rc == 0)
-		rc = group_rows_write(r, &s->groups, a->sched->run, err);
+		rc = group_rows_write(f, &s->groups, &t, o, err);
 	if (s->untracked) {
 		strbuf_reset(&line);
 		sched_add_count(&line, s->untracked, a->scale);
@@ -403,6 +399,7 @@ static int show_text(const struct sched_answer *a, const struct group_rows *r, s
 			s->max_processes);
 	}
 	write_longest(f, a);
+	free((void *)t.rows);
 	strbuf_free(&line);
 	return rc;
 }
@@ -462,13 +459,7 @@ int sched_show(struct sched *sched, uint64_t start_ns, uint64_t duration_ns, uin
 		.from_ns = stream->start_epoch_ns + (start_ns - MIN(start_ns, stream->start_ns)),
 		.duration_ns = duration_ns,
 	};
-	struct shown_count *counts = xcalloc(sched->stats.counts.len + 1, sizeof(*counts));
-	struct group_rows rows = {0};
-	int rc = order_rows(&a, counts, &rows, err);
+	const struct table_options o = event_run_table_options(sched->run, "time_ns", ROWS_SHOWN);
 
-	if (rc == 0)
-		rc = sched->ctx->opt.json ? show_json(&a, &rows, err) : show_text(&a, &rows, err);
-	group_rows_free(&rows);
-	free(counts);
-	return rc;
+	return sched->ctx->opt.json ? show_json(&a, &o, err) : show_text(&a, &o, err);
 }

@@ -20,6 +20,7 @@
 #include "beam/locate/node_open.h"
 #include "beam/process/process.h"
 #include "cmd/command/loop.h"
+#include "cmd/output/render.h"
 #include "cmd/run/capture_input.h"
 #include "cmd/run/event_probes.h"
 #include "cmd/run/event_run_internal.h"
@@ -583,9 +584,20 @@ FILE *event_run_out(struct event_run *run)
 	return run->out;
 }
 
-FILE *event_run_target(struct event_run *run)
+FILE *event_run_target(const struct event_run *run)
 {
 	return run->target ? run->target : run->out;
+}
+
+struct table_options event_run_table_options(const struct event_run *run, const char *sort,
+					     unsigned int rows)
+{
+	const struct options *o = &run->ctx->opt;
+
+	return (struct table_options){.columns = o->columns,
+				      .sort = o->sort ? o->sort : sort,
+				      .limit = o->limit || o->json ? o->limit : rows,
+				      .color = render_color(o, event_run_target(run))};
 }
 
 void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *end_ns)

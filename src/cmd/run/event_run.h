@@ -17,6 +17,7 @@
 #include "cmd/run/live.h"
 #include "cmd/run/target.h"
 #include "model/stream/event_stream.h"
+#include "view/table/table.h"
 
 struct event_run;
 
@@ -89,7 +90,11 @@ struct beam_node *event_run_node(struct event_run *run);
 uint64_t event_run_start_epoch_ns(const struct event_run *run);
 FILE *event_run_out(struct event_run *run); /* NULL: nothing but the capture is wanted */
 /* What is behind it, such as a terminal: to ask about, not to write to. */
-FILE *event_run_target(struct event_run *run);
+FILE *event_run_target(const struct event_run *run);
+/* What the options say of a table of the answer: without -s by `sort`, without -n `rows` of text; 0
+ * = all. */
+struct table_options event_run_table_options(const struct event_run *run, const char *sort,
+					     unsigned int rows);
 /* Interval that the next answer is about, of the time of events: since the start, or with --watch
  * since the answer before. */
 void event_run_span(const struct event_run *run, uint64_t *start_ns, uint64_t *end_ns);

@@ -6,6 +6,8 @@
 
 #include "base/compiler.h"
 #include "event/catalogue.h"
+#include "event/event.h"
+#include "model/stream/event_stream.h"
 
 /* Both kinds have the same fields. */
 #define AT(field) EVENT_AT(GC_MINOR_END, field)

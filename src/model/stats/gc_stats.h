@@ -8,10 +8,12 @@
 #ifndef EBEAM_MODEL_GC_STATS_H
 #define EBEAM_MODEL_GC_STATS_H
 
+#include "abi/record.h"
 #include "base/histogram.h"
-#include "event/event.h"
 #include "model/process/process_group.h"
-#include "model/stream/event_stream.h"
+
+struct event;
+struct event_stream;
 
 #define GC_STATS_KINDS (1ull << EVENT_GC_MINOR_END | 1ull << EVENT_GC_MAJOR_END)
 

@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "event/event.h"
 #include "model/stats/gc_stats.h"
+#include "model/stream/event_stream.h"
 
 struct fixture {
 	struct event_stream stream;

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* view/events/gc_view: the answer of `gc`, scaled for what was sampled. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/events/gc_view.h"
+
+struct fixture {
+	struct names *names;
+	struct gc_stats stats;
+	struct gc_answer answer;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	const struct gc_count silent = {
+		.minor = 2, .total_ns = 3000, .unknown = 2, .heap = EVENT_UNKNOWN};
+	const struct gc_count seen = {.minor = 3,
+				      .major = 1,
+				      .continued = 1,
+				      .total_ns = 6000,
+				      .estimate_ns = 12000,
+				      .max_ns = 4000,
+				      .reclaimed = 500,
+				      .heap = 233,
+				      .old_heap = 100};
+	uint32_t process;
+
+	assert_int_equal(names_open(&f->names), 0);
+	process = names_intern_process(f->names, 1,
+				       names_intern_string(f->names, "<0.80.0>", 8, NULL),
+				       names_intern_string(f->names, "busy", 4, NULL), 0, 0, NULL);
+	process_groups_open(&f->stats.groups, f->names, PROCESS_GROUP_PROCESS, 0);
+	vec_push(&f->stats.counts, silent);
+	vec_push(&f->stats.counts, seen);
+	assert_int_equal(process_groups_of(&f->stats.groups, process), 1);
+	f->stats.total = seen;
+	f->answer = (struct gc_answer){
+		.stats = &f->stats,
+		.collections = "~8",
+		.scale = 2,
+		.waited = 50,
+		.schedulers = 4,
+		.duration_ns = 1000000,
+		.time = {.normal_ns = 10000,
+			 .dirty_ns = 2000,
+			 .of_normal_ns = 4000000,
+			 .error_ns = NAN,
+			 .normal_error_ns = NAN},
+	};
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	process_groups_close(&f->stats.groups);
+	vec_free(&f->stats.counts);
+	names_close(f->names);
+	free(f);
+	return 0;
+}
+
+static void text_is_scaled(void **state)
+{
+	const struct fixture *f = *state;
+	const struct table_options o = {.sort = "total_ns", .limit = 1};
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	struct error err;
+
+	gc_view_write_totals(out, &f->answer);
+	assert_int_equal(gc_view_write_rows(out, &f->answer, &o, &err), 0);
+	fclose(out);
+	assert_string_equal(
+		text,
+		"In 1.00 ms: ~8 collections (6 minor, 2 major; 2 minor went over into a major one "
+		"and share its pause; 0 on dirty schedulers), ~12.0 us (2.00 us of it on dirty "
+		"schedulers), ~0.25 % of the time of 4 schedulers; 1,000 words reclaimed "
+		"(7.8 KiB)\n"
+		"\n"
+		"MINOR  MAJOR    TOTAL      MAX     MEAN  RECLAIMED  HEAP AFTER  WHOSE     NAME\n"
+		"    6      2  12.0 us  4.00 us  2.00 us      1,000         333  <0.80.0>  busy\n"
+		"(1 of 2; -n shows more)\n");
+	free(text);
+}
+
+static void what_is_not_known_is_null(void **state)
+{
+	const struct fixture *f = *state;
+	const struct table_options o = {.sort = "-reclaimed", .limit = 1};
+	struct jsonw w = JSONW(NULL);
+
+	jsonw_begin_object(&w, NULL);
+	gc_view_json(&w, &f->answer, &o);
+	jsonw_end_object(&w);
+	assert_non_null(strstr(w.buf.buf, "\"error_ns\": null, \"scheduler_percent\": 0.25"));
+	assert_non_null(strstr(
+		w.buf.buf, "\"mean_ns\": 2000, \"reclaimed\": 1000, "
+			   "\"minor_continued\": 2, \"reclaimed_unknown\": 0, \"dirty_ns\": 2000"));
+	assert_non_null(strstr(w.buf.buf,
+			       "\"heap_after\": null, \"heap\": null, "
+			       "\"old_heap\": 0, \"max_heap\": 0, \"group\": \"[none]\", "
+			       "\"name\": null"));
+	strbuf_free(&w.buf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(text_is_scaled, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_not_known_is_null, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
