@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "base/units.h"
 #include "cmd/events/events.h"
-#include "cmd/output/stack_show.h"
+#include "view/table/stack_show.h"
 #include "cmd/run/event_run.h"
 #include "model/stream/event_sums.h"
 #include "model/stream/event_value.h"

@@ -3,11 +3,25 @@
  * `ebeam sched`: how busy schedulers are, how long processes wait to run, how long they run, and
  * what ran longest; of a node or of a capture.
  */
-#include "cmd/events/sched.h"
-
 #include <errno.h>
+#include <math.h>
 
 #include "base/compiler.h"
+#include "cmd/run/event_run.h"
+#include "model/stats/sched_stats.h"
+#include "view/events/sched_view.h"
+
+#define LONG_SCHEDULE (1ull << EVENT_LONG_SCHEDULE)
+#define ROWS_SHOWN    20 /* of text */
+
+struct sched {
+	struct command_context *ctx;
+	struct event_run *run;
+	struct sched_stats stats;
+	bool open;
+	uint64_t watched_from; /* coverage_clock() where the interval begins */
+	bool one_process;      /* --process: nothing is known of schedulers */
+};
 
 /* Of a capture watching may have begun later than at its first event, or not at all. */
 static void open_stats(struct sched *sched, uint64_t first_ns)
@@ -53,9 +67,89 @@ static void on_other(void *arg, const struct event *ev)
 	sched_stats_memory(&sched->stats, ev);
 }
 
+/*
+ * What was seen of times was seen while probes were on, which is no even part of a load that
+ * changes, and lengthens what goes on.  How long schedulers were with processes is known without
+ * probes: that, without what long slices had of it, is divided as what was seen.  Where it is not
+ * known (or events are of some processes only), by how much of the time was watched.
+ */
+static double scale_of_times(const struct sched_stats *s, bool dirty, bool joined,
+			     double by_watched, uint64_t duration_ns)
+{
+	const struct sched_part part = sched_count_seen(&s->total, joined),
+				*all_long = &s->total.all_long;
+	uint64_t seen_ns = dirty ? part.dirty_ns : part.ns - part.dirty_ns;
+	double whole_ns = 0, percent;
+
+	if (by_watched <= 1 || s->partial || !seen_ns)
+		return by_watched;
+	for (size_t i = 0; i < s->cpus.len; i++) {
+		struct sched_utilization u;
+
+		if ((s->cpus.data[i].type != THREAD_NORMAL) != dirty)
+			continue;
+		sched_cpu_utilization(s, &s->cpus.data[i], &u);
+		if (isnan(u.percent))
+			return by_watched;
+		percent = dirty || isnan(u.parts.process) ? u.percent : u.parts.process;
+		whole_ns += percent / 100 * (double)duration_ns;
+	}
+	if (joined)
+		whole_ns -=
+			(double)(dirty ? all_long->dirty_ns : all_long->ns - all_long->dirty_ns);
+	return whole_ns > 0 ? whole_ns / (double)seen_ns : joined ? 1 : by_watched;
+}
+
+/* The answer about duration_ns from start_ns on, of which watched_ns were watched. */
+static struct sched_answer make_answer(const struct sched *sched, uint64_t start_ns,
+				       uint64_t duration_ns, uint64_t watched_ns)
+{
+	const struct event_stream *stream = sched->stats.stream;
+	const struct coverage *coverage = &stream->coverage;
+	double by_watched = watched_ns && watched_ns < duration_ns
+				    ? (double)duration_ns / (double)watched_ns
+				    : 1;
+	struct sched_answer a = {
+		.stats = &sched->stats,
+		.scale = 1 / coverage_share(coverage, EVENT_PROCESS_SCHEDULED),
+		.long_scale = 1 / coverage_share(coverage, EVENT_LONG_SCHEDULE),
+		.from_ns = stream->start_epoch_ns + (start_ns - MIN(start_ns, stream->start_ns)),
+		.duration_ns = duration_ns,
+	};
+
+	a.joined = a.scale > 1 && a.long_scale == 1 && stream->watched >> EVENT_LONG_SCHEDULE & 1;
+	a.time_scale = scale_of_times(&sched->stats, false, a.joined, by_watched, duration_ns);
+	a.dirty_scale = scale_of_times(&sched->stats, true, a.joined, by_watched, duration_ns);
+	a.by_memory = a.time_scale != by_watched;
+	return a;
+}
+
+static int show_json(struct event_run *run, const struct sched_answer *a,
+		     const struct table_options *o, struct error *err)
+{
+	struct jsonw w;
+
+	event_run_json_begin(run, &w);
+	jsonw_begin_object(&w, "data");
+	sched_view_json(&w, a, o);
+	jsonw_end_object(&w);
+	return event_run_json_end(run, &w, err);
+}
+
+static int show_text(struct event_run *run, const struct sched_answer *a,
+		     const struct table_options *o, struct error *err)
+{
+	event_run_begin_screen(run);
+	sched_view_write_totals(event_run_out(run), a);
+	event_run_tell_sampled(run, SCHED_STATS_KINDS | LONG_SCHEDULE);
+	return sched_view_write(event_run_out(run), a, o, err);
+}
+
 static int show(void *arg, bool last, struct error *err)
 {
 	struct sched *sched = arg;
+	const struct table_options o = event_run_table_options(sched->run, "time_ns", ROWS_SHOWN);
+	struct sched_answer a;
 	uint64_t start_ns, end_ns, clock;
 	int rc;
 
@@ -64,8 +158,9 @@ static int show(void *arg, bool last, struct error *err)
 	sched_stats_advance(&sched->stats, end_ns, last);
 	clock = coverage_clock(&event_run_stream(sched->run)->coverage, EVENT_PROCESS_SCHEDULED,
 			       end_ns, NULL);
-	rc = sched_show(sched, start_ns, end_ns - start_ns, clock - MIN(sched->watched_from, clock),
-			err);
+	a = make_answer(sched, start_ns, end_ns - start_ns,
+			clock - MIN(sched->watched_from, clock));
+	rc = (sched->ctx->opt.json ? show_json : show_text)(sched->run, &a, &o, err);
 	sched->watched_from = clock;
 	if (!last)
 		sched_stats_restart(&sched->stats);

@@ -9,10 +9,10 @@
 #include "base/compiler.h"
 #include "base/units.h"
 #include "beam/term/atoms.h"
-#include "cmd/events/sched.h"
 #include "cmd/events/sched_now.h"
 #include "cmd/output/envelope.h"
 #include "cmd/run/target.h"
+#include "model/stats/sched_use.h"
 #include "names/names.h"
 #include "view/table/cells.h"
 

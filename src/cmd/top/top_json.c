@@ -12,6 +12,7 @@
 #include "cmd/output/event_rate_json.h"
 #include "cmd/run/target.h"
 #include "cmd/top/top_samples.h"
+#include "model/stats/sched_use.h"
 #include "view/table/process_columns.h"
 #include "view/table/row_order.h"
 
@@ -47,10 +48,7 @@ static void write_totals(struct jsonw *w, const struct top_frame *f)
 static void write_scheduler(struct jsonw *w, const struct top_scheduler *s)
 {
 	jsonw_begin_object(w, NULL);
-	jsonw_string(w, "type",
-		     s->type == THREAD_DIRTY_CPU  ? "dirty_cpu"
-		     : s->type == THREAD_DIRTY_IO ? "dirty_io"
-						  : "normal");
+	jsonw_string(w, "type", sched_type_name(s->type));
 	jsonw_uint(w, "number", s->number);
 	jsonw_bool(w, "online", !s->offline);
 	jsonw_double(w, "work", top_scheduler_work(s));

@@ -5,7 +5,7 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
-#include "cmd/output/stack_show.h"
+#include "view/table/stack_show.h"
 #include "cmd/trace/trace.h"
 
 static uint64_t epoch_of(struct trace *t, uint64_t ts_ns)

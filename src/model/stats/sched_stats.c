@@ -13,6 +13,8 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 #include "event/catalogue.h"
+#include "event/event.h"
+#include "model/stream/event_stream.h"
 
 enum process_state { RUNNABLE = 1, RUNNING };
 
@@ -665,4 +667,16 @@ void sched_stats_restart(struct sched_stats *s)
 		cpu->active.on_ns = cpu->active.known_ns = 0;
 		cpu->busy.on_ns = cpu->busy.known_ns = 0;
 	}
+}
+
+struct sched_part sched_count_seen(const struct sched_count *c, bool joined)
+{
+	struct sched_part part = {c->slices, c->time_ns, c->dirty_ns};
+
+	if (joined) {
+		part.nr -= c->seen_long.nr;
+		part.ns -= c->seen_long.ns;
+		part.dirty_ns -= c->seen_long.dirty_ns;
+	}
+	return part;
 }

@@ -17,10 +17,10 @@
 
 #include "base/histogram.h"
 #include "base/keytab.h"
-#include "event/event.h"
 #include "model/process/process_group.h"
 #include "model/stats/sched_use.h"
-#include "model/stream/event_stream.h"
+
+struct event_stream;
 
 #define SCHED_STATS_KINDS                                                                          \
 	(1ull << EVENT_PROCESS_SCHEDULED | 1ull << EVENT_PROCESS_RUNNABLE |                        \
@@ -156,6 +156,8 @@ void sched_stats_advance(struct sched_stats *s, uint64_t end_ns, bool last);
  * missed are forgotten, too. */
 void sched_stats_restart(struct sched_stats *s);
 
+/* What of it is to be scaled: with `joined` long slices are not, all of them are in all_long. */
+struct sched_part sched_count_seen(const struct sched_count *c, bool joined);
 /* Percent of the time that is known, NaN if none is. */
 double sched_clock_percent(const struct sched_clock *c);
 /* How busy a scheduler is by its events alone: percent, NaN if that is not known. */

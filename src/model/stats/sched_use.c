@@ -4,8 +4,18 @@
 
 #include <math.h>
 
+#include "event/event.h"
+
 /* Of the time, what the VM may not have counted: until a request of the node's switched it on. */
 #define EXACT_PART 0.99
+
+const char *sched_type_name(enum thread_type type)
+{
+	return type == THREAD_NORMAL	  ? "normal"
+	       : type == THREAD_DIRTY_CPU ? "dirty_cpu"
+	       : type == THREAD_DIRTY_IO  ? "dirty_io"
+					  : "other";
+}
 
 /* Each span by its own time: how often it is sampled is not the same in all of them. */
 static void add_samples(struct sched_use *u, const struct event *ev)

@@ -6,7 +6,14 @@
 #ifndef EBEAM_MODEL_SCHED_USE_H
 #define EBEAM_MODEL_SCHED_USE_H
 
-#include "event/event.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/record.h"
+
+struct event;
+
+const char *sched_type_name(enum thread_type type); /* "normal", "dirty_cpu", ... */
 
 struct sched_use {
 	uint64_t counted_ns, counted_work_ns; /* the VM counted */

@@ -94,6 +94,9 @@ static void number_text(const struct table_column *c, struct strbuf *out, const 
 	case TABLE_SHARE:
 		strbuf_addf(out, "%.1f%%", 100 * d);
 		break;
+	case TABLE_PART:
+		strbuf_addf(out, "%.1f%%", d);
+		break;
 	default:
 		strbuf_addf(out, "%.1f", d);
 	}

@@ -30,6 +30,7 @@ enum table_type {
 	TABLE_RATE,    /* double, of a second: "12,345", "0.3" */
 	TABLE_SHARE,   /* double, 1 = all: "12.3%" */
 	TABLE_PERCENT, /* double, 100 = one CPU: "12.3" */
+	TABLE_PART,    /* double, 100 = all: "12.3%" */
 };
 
 struct table_column {

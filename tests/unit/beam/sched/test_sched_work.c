@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "beam/sched/sched_work.h"
 #include "lib/fakenode.h"
+#include "event/event.h"
 #include "model/stats/sched_use.h"
 #include "probe/watch/sched_watch.h"
 

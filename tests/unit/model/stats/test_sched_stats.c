@@ -12,7 +12,9 @@
 #include <cmocka.h>
 
 #include "event/catalogue.h"
+#include "event/event.h"
 #include "model/stats/sched_stats.h"
+#include "model/stream/event_stream.h"
 
 #define START 1000u
 

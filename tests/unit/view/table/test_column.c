@@ -62,6 +62,7 @@ enum {
 	RATE,
 	SHARE,
 	PERCENT,
+	PART,
 	TWICE,
 	OWN,
 	OWN_JSON,
@@ -80,6 +81,7 @@ static const struct table_column columns[] = {
 	[RATE] = {FIELD("rate", "RATE", RATE, rate)},
 	[SHARE] = {FIELD("share", "SHARE", SHARE, share)},
 	[PERCENT] = {FIELD("percent", "PERCENT", PERCENT, percent)},
+	[PART] = {FIELD("part", "PART", PART, percent)},
 	[TWICE] = {TABLE_NUMBER("twice", "TWICE", COUNT, twice)},
 	[OWN] = {"own", "OWN", .text = text_own},
 	[OWN_JSON] = {"own_json", "OWN JSON", .text = text_own, .json = json_own},
@@ -131,6 +133,7 @@ static void cells_show_each_type(void **state)
 	expect(RATE, &known, "0.2");
 	expect(SHARE, &known, "12.3%");
 	expect(PERCENT, &known, "100.0");
+	expect(PART, &known, "100.0%");
 	expect(TWICE, &known, "14");
 	expect(OWN, &known, "own pear");
 }
@@ -138,7 +141,7 @@ static void cells_show_each_type(void **state)
 static void what_is_not_known_is_empty(void **state)
 {
 	UNUSED(state);
-	for (int i = NAME; i <= PERCENT; i++)
+	for (int i = NAME; i <= PART; i++)
 		expect(i, &unknown, i == FLAG ? "no" : "");
 }
 
@@ -216,6 +219,7 @@ static void json_has_every_column(void **state)
 	assert_non_null(strstr(a, "\"rate\": 0.25"));
 	assert_non_null(strstr(a, "\"share\": 0.123"));
 	assert_non_null(strstr(a, "\"percent\": 99.95"));
+	assert_non_null(strstr(a, "\"part\": 99.95"));
 	assert_non_null(strstr(a, "\"twice\": 14"));
 	assert_non_null(strstr(a, "\"own\": \"pear\""));
 	assert_non_null(strstr(a, "\"own_json\": 7"));
@@ -226,7 +230,7 @@ static void json_has_every_column(void **state)
 	assert_non_null(strstr(b, "\"name\": null"));
 	free(b);
 	b = json_of(&unknown);
-	for (int i = NAME; i <= PERCENT; i++) {
+	for (int i = NAME; i <= PART; i++) {
 		char want[64];
 
 		snprintf(want, sizeof(want), "\"%s\": %s", columns[i].name,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The answer of `ebeam sched`, for people and as JSON. */
+/* See sched_view.h. */
+#include "view/events/sched_view.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,13 +10,11 @@
 #include "base/compiler.h"
 #include "base/units.h"
 #include "base/xalloc.h"
-#include "cmd/events/sched.h"
-#include "cmd/output/stack_show.h"
 #include "view/events/group_rows.h"
+#include "view/events/sched_cpus_view.h"
 #include "view/table/cells.h"
 #include "view/table/histogram.h"
-
-#define ROWS_SHOWN 20 /* of text */
+#include "view/table/stack_show.h"
 
 struct sched_row {
 	struct group_row of;
@@ -24,6 +24,11 @@ struct sched_row {
 	uint64_t reductions, waits, wait_ns, mean_wait_ns; /* likewise */
 	double share;					   /* of the time */
 };
+
+static void add_count(struct strbuf *out, uint64_t n, double scale)
+{
+	cell_count(out, units_scale(n, scale));
+}
 
 static void add_longest(struct strbuf *out, uint64_t ns, bool cut)
 {
@@ -85,14 +90,6 @@ const struct table_column sched_columns[] = {
 
 /* ---- longest slices -------------------------------------------------------------------------- */
 
-static void add_function(struct strbuf *out, const struct names *n, uint32_t function)
-{
-	const struct name_function *f = names_function(n, function);
-
-	if (f)
-		names_format_function(out, f);
-}
-
 /* "<0.80.0>  my_server", "#Port<0.5>  tcp_inet (tcp_inet)" */
 static void add_whose(struct strbuf *out, const struct names *n, const struct sched_long *l)
 {
@@ -148,10 +145,10 @@ static void write_longest(FILE *f, const struct sched_answer *a)
 
 	if (!s->nr_longest)
 		return;
-	sched_add_count(&line, s->nr_long, a->long_scale);
+	add_count(&line, s->nr_long, a->long_scale);
 	fprintf(f, "\nlongest slices (of %s that were long), with their stacks\n", line.buf);
 	for (unsigned int i = 0; i < s->nr_longest; i++)
-		write_long(f, s->stream->names, &s->longest[i]);
+		write_long(f, s->groups.names, &s->longest[i]);
 	strbuf_free(&line);
 }
 
@@ -159,6 +156,7 @@ static void long_json(struct jsonw *w, const struct names *n, const struct sched
 {
 	const struct name_process *p = names_process(n, l->process);
 	const struct name_thread *t = names_thread(n, l->thread);
+	const struct name_function *entry = names_function(n, l->entry);
 	struct strbuf text = STRBUF_INIT;
 
 	jsonw_begin_object(w, NULL);
@@ -170,8 +168,9 @@ static void long_json(struct jsonw *w, const struct names *n, const struct sched
 	jsonw_string(w, "port", names_string(n, l->port));
 	jsonw_string(w, "driver", names_string(n, l->driver));
 	strbuf_reset(&text);
-	add_function(&text, n, l->entry);
-	jsonw_string(w, "entry", text.len ? text.buf : NULL);
+	if (entry)
+		names_format_function(&text, entry);
+	jsonw_text(w, "entry", &text);
 	jsonw_known(w, "reductions", l->reductions);
 	jsonw_string(w, "type", t ? sched_type_name(t->type) : NULL);
 	jsonw_uint(w, "scheduler", t ? t->scheduler : 0);
@@ -182,24 +181,6 @@ static void long_json(struct jsonw *w, const struct names *n, const struct sched
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static uint64_t normal_ns(const struct sched_part *p)
-{
-	return p->ns - p->dirty_ns;
-}
-
-/* What of it is to be scaled. */
-static struct sched_part seen_part(const struct sched_count *c, bool joined)
-{
-	struct sched_part part = {c->slices, c->time_ns, c->dirty_ns};
-
-	if (joined) {
-		part.nr -= c->seen_long.nr;
-		part.ns -= c->seen_long.ns;
-		part.dirty_ns -= c->seen_long.dirty_ns;
-	}
-	return part;
-}
-
 static uint64_t mean(uint64_t sum, uint64_t nr)
 {
 	return nr ? sum / nr : 0;
@@ -207,12 +188,12 @@ static uint64_t mean(uint64_t sum, uint64_t nr)
 
 static struct sched_row make_row(const struct sched_answer *a, const struct sched_count *seen)
 {
-	const struct sched_part part = seen_part(seen, a->joined);
+	const struct sched_part part = sched_count_seen(seen, a->joined);
 	const struct sched_part *whole = &seen->all_long;
 	struct sched_row r = {
 		.seen = *seen,
 		.slices = units_scale(part.nr, a->scale),
-		.time_ns = units_scale(normal_ns(&part), a->time_scale),
+		.time_ns = units_scale(part.ns - part.dirty_ns, a->time_scale),
 		.dirty_ns = units_scale(part.dirty_ns, a->dirty_scale),
 		.mean_ns = mean(seen->time_ns - seen->unseen_ns, seen->slices),
 		.reductions = units_scale(seen->reductions, a->scale),
@@ -224,7 +205,7 @@ static struct sched_row make_row(const struct sched_answer *a, const struct sche
 	if (a->joined) {
 		r.slices += whole->nr;
 		r.dirty_ns += whole->dirty_ns;
-		r.time_ns += normal_ns(whole);
+		r.time_ns += whole->ns - whole->dirty_ns;
 	}
 	r.time_ns += r.dirty_ns;
 	if (a->joined && whole->nr)
@@ -259,47 +240,42 @@ static bool excludes_truncated(const struct sched_answer *a)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static int show_json(const struct sched_answer *a, const struct table_options *o, struct error *err)
+void sched_view_json(struct jsonw *w, const struct sched_answer *a, const struct table_options *o)
 {
 	const struct sched_stats *s = a->stats;
 	const struct sched_row total = make_row(a, &s->total);
 	const struct table t = make_table(a);
-	struct jsonw w;
 
-	event_run_json_begin(a->sched->run, &w);
-	jsonw_begin_object(&w, "data");
-	jsonw_uint(&w, "from_ns", a->from_ns);
-	jsonw_uint(&w, "duration_ns", a->duration_ns);
-	jsonw_double(&w, "share_seen", 1 / a->scale);
-	jsonw_bool(&w, "truncated_excluded", excludes_truncated(a));
-	jsonw_string(&w, "by", process_group_by_name(s->groups.by));
-	sched_cpus_json(&w, a);
-	jsonw_begin_object(&w, "totals");
+	jsonw_uint(w, "from_ns", a->from_ns);
+	jsonw_uint(w, "duration_ns", a->duration_ns);
+	jsonw_double(w, "share_seen", 1 / a->scale);
+	jsonw_bool(w, "truncated_excluded", excludes_truncated(a));
+	jsonw_string(w, "by", process_group_by_name(s->groups.by));
+	sched_cpus_json(w, a);
+	jsonw_begin_object(w, "totals");
 	for (int i = 0; i < NR_OF_TOTALS; i++)
-		table_json_field(&sched_columns[i], &w, &total, NULL);
-	json_more(&w, NULL, &total, NULL);
-	jsonw_uint(&w, "unknown_waits", units_scale(s->unknown_waits, a->scale));
-	jsonw_uint(&w, "untracked", units_scale(s->untracked, a->scale));
-	jsonw_end_object(&w);
-	jsonw_begin_object(&w, "left");
+		table_json_field(&sched_columns[i], w, &total, NULL);
+	json_more(w, NULL, &total, NULL);
+	jsonw_uint(w, "unknown_waits", units_scale(s->unknown_waits, a->scale));
+	jsonw_uint(w, "untracked", units_scale(s->untracked, a->scale));
+	jsonw_end_object(w);
+	jsonw_begin_object(w, "left");
 	for (int i = 0; i < NR_SCHED_LEFT; i++)
-		jsonw_uint(&w, sched_left_name((enum sched_left)i),
+		jsonw_uint(w, sched_left_name((enum sched_left)i),
 			   units_scale(s->left[i], a->scale));
-	jsonw_end_object(&w);
-	histogram_json(&w, "run_queue", &s->run_queue, a->scale);
-	histogram_json(&w, "dirty_run_queue", &s->dirty_run_queue, a->scale);
-	histogram_json(&w, "slices", &s->slices, a->scale);
-	histogram_json(&w, "dirty_slices", &s->dirty_slices, a->scale);
-	histogram_json(&w, "reductions", &s->reductions, a->scale);
-	jsonw_uint(&w, "long_slices", units_scale(s->nr_long, a->long_scale));
-	jsonw_begin_rows(&w, "longest");
+	jsonw_end_object(w);
+	histogram_json(w, "run_queue", &s->run_queue, a->scale);
+	histogram_json(w, "dirty_run_queue", &s->dirty_run_queue, a->scale);
+	histogram_json(w, "slices", &s->slices, a->scale);
+	histogram_json(w, "dirty_slices", &s->dirty_slices, a->scale);
+	histogram_json(w, "reductions", &s->reductions, a->scale);
+	jsonw_uint(w, "long_slices", units_scale(s->nr_long, a->long_scale));
+	jsonw_begin_rows(w, "longest");
 	for (unsigned int i = 0; i < s->nr_longest; i++)
-		long_json(&w, s->stream->names, &s->longest[i]);
-	jsonw_end_array(&w);
-	table_json_rows(&w, "rows", &t, o);
+		long_json(w, s->groups.names, &s->longest[i]);
+	jsonw_end_array(w);
+	table_json_rows(w, "rows", &t, o);
 	free((void *)t.rows);
-	jsonw_end_object(&w);
-	return event_run_json_end(a->sched->run, &w, err);
 }
 
 static void write_left(FILE *f, const struct sched_answer *a)
@@ -318,7 +294,7 @@ static void write_left(FILE *f, const struct sched_answer *a)
 		if (!a->stats->left[i])
 			continue;
 		strbuf_addstr(&line, line.len ? ", " : "");
-		sched_add_count(&line, a->stats->left[i], a->scale);
+		add_count(&line, a->stats->left[i], a->scale);
 		strbuf_addf(&line, " %s", words[i]);
 	}
 	if (line.len)
@@ -326,43 +302,40 @@ static void write_left(FILE *f, const struct sched_answer *a)
 	strbuf_free(&line);
 }
 
-static void write_head(FILE *f, const struct sched_answer *a)
+void sched_view_write_totals(FILE *f, const struct sched_answer *a)
 {
 	const struct sched_stats *s = a->stats;
 	double seconds = (double)a->duration_ns / 1e9;
 	double busy = sched_percent_of_type(s, THREAD_NORMAL);
 	const struct sched_row total = make_row(a, &s->total);
 	struct strbuf line = STRBUF_INIT;
-	char text[32];
 
 	strbuf_addf(&line, "%.1f s", seconds);
 	if (!isnan(busy))
 		strbuf_addf(&line, "  schedulers %.1f %% busy", busy);
 	strbuf_addstr(&line, "  slices ");
-	sched_add_count(&line, total.slices, 1);
+	add_count(&line, total.slices, 1);
 	if (seconds > 0) {
 		strbuf_addstr(&line, " (");
-		sched_add_count(&line, total.slices, 1 / seconds);
+		add_count(&line, total.slices, 1 / seconds);
 		strbuf_addstr(&line, "/s)");
 	}
-	strbuf_addf(&line, "  longer than %s: ",
-		    units_format_ns(event_run_longer_than(a->sched->run), text, sizeof(text)));
-	sched_add_count(&line, s->nr_long, a->long_scale);
+	strbuf_addstr(&line, "  longer than ");
+	cell_ns(&line, (double)s->long_ns);
+	strbuf_addstr(&line, ": ");
+	add_count(&line, s->nr_long, a->long_scale);
 	fprintf(f, "%s\n", line.buf);
 	strbuf_free(&line);
 }
 
-static int show_text(const struct sched_answer *a, const struct table_options *o, struct error *err)
+int sched_view_write(FILE *f, const struct sched_answer *a, const struct table_options *o,
+		     struct error *err)
 {
 	const struct sched_stats *s = a->stats;
-	FILE *f = event_run_out(a->sched->run);
 	const struct table t = make_table(a);
 	struct strbuf line = STRBUF_INIT;
 	int rc;
 
-	event_run_begin_screen(a->sched->run);
-	write_head(f, a);
-	event_run_tell_sampled(a->sched->run, SCHED_STATS_KINDS | LONG_SCHEDULE);
 	if (excludes_truncated(a))
 		fprintf(f,
 			"Slices and waits that a sampling window truncated are excluded: %scounts "
@@ -373,14 +346,14 @@ static int show_text(const struct sched_answer *a, const struct table_options *o
 				       "proportion to the slices that were seen"
 				     : "");
 	fputc('\n', f);
-	rc = sched_write_cpus(f, a, err);
+	rc = sched_cpus_write(f, a, o->color, err);
 	fputs(s->cpus.len ? "\n" : "", f);
 	histogram_write(f, "run-queue latency", &s->run_queue, HISTOGRAM_NS, a->scale);
 	if (s->dirty_run_queue.nr)
 		histogram_write(f, "the same of dirty schedulers", &s->dirty_run_queue,
 				HISTOGRAM_NS, a->scale);
 	if (s->unknown_waits) {
-		sched_add_count(&line, s->unknown_waits, a->scale);
+		add_count(&line, s->unknown_waits, a->scale);
 		fprintf(f, "  (of %s slices it is not known since when they were to run)\n",
 			line.buf);
 	}
@@ -394,7 +367,7 @@ static int show_text(const struct sched_answer *a, const struct table_options *o
 		rc = group_rows_write(f, &s->groups, &t, o, err);
 	if (s->untracked) {
 		strbuf_reset(&line);
-		sched_add_count(&line, s->untracked, a->scale);
+		add_count(&line, s->untracked, a->scale);
 		fprintf(f, "%s events of processes left out: more than %u at one time\n", line.buf,
 			s->max_processes);
 	}
@@ -402,64 +375,4 @@ static int show_text(const struct sched_answer *a, const struct table_options *o
 	free((void *)t.rows);
 	strbuf_free(&line);
 	return rc;
-}
-
-/*
- * What was seen of times was seen while probes were on, which is no even part of a load that
- * changes, and lengthens what goes on.  How long schedulers were with processes is known without
- * probes: that, without what long slices had of it, is divided as what was seen.  Where it is not
- * known (or events are of some processes only), by how much of the time was watched.
- */
-static double scale_of_times(const struct sched_stats *s, bool dirty, bool joined,
-			     double by_watched, uint64_t duration_ns)
-{
-	const struct sched_part part = seen_part(&s->total, joined), *all_long = &s->total.all_long;
-	uint64_t seen_ns = dirty ? part.dirty_ns : normal_ns(&part);
-	double whole_ns = 0, percent;
-
-	if (by_watched <= 1 || s->partial || !seen_ns)
-		return by_watched;
-	for (size_t i = 0; i < s->cpus.len; i++) {
-		struct sched_utilization u;
-
-		if ((s->cpus.data[i].type != THREAD_NORMAL) != dirty)
-			continue;
-		sched_cpu_utilization(s, &s->cpus.data[i], &u);
-		if (isnan(u.percent))
-			return by_watched;
-		percent = dirty || isnan(u.parts.process) ? u.percent : u.parts.process;
-		whole_ns += percent / 100 * (double)duration_ns;
-	}
-	if (joined)
-		whole_ns -= (double)(dirty ? all_long->dirty_ns : normal_ns(all_long));
-	return whole_ns > 0 ? whole_ns / (double)seen_ns : joined ? 1 : by_watched;
-}
-
-int sched_show(struct sched *sched, uint64_t start_ns, uint64_t duration_ns, uint64_t watched_ns,
-	       struct error *err)
-{
-	const struct event_stream *stream = sched->stats.stream;
-	const struct coverage *coverage = &stream->coverage;
-	double by_watched = watched_ns && watched_ns < duration_ns
-				    ? (double)duration_ns / (double)watched_ns
-				    : 1;
-	double scale = 1 / coverage_share(coverage, EVENT_PROCESS_SCHEDULED);
-	double long_scale = 1 / coverage_share(coverage, EVENT_LONG_SCHEDULE);
-	bool joined = scale > 1 && long_scale == 1 && stream->watched >> EVENT_LONG_SCHEDULE & 1;
-	double time_scale = scale_of_times(&sched->stats, false, joined, by_watched, duration_ns);
-	const struct sched_answer a = {
-		.sched = sched,
-		.stats = &sched->stats,
-		.scale = scale,
-		.long_scale = long_scale,
-		.joined = joined,
-		.time_scale = time_scale,
-		.by_memory = time_scale != by_watched,
-		.dirty_scale = scale_of_times(&sched->stats, true, joined, by_watched, duration_ns),
-		.from_ns = stream->start_epoch_ns + (start_ns - MIN(start_ns, stream->start_ns)),
-		.duration_ns = duration_ns,
-	};
-	const struct table_options o = event_run_table_options(sched->run, "time_ns", ROWS_SHOWN);
-
-	return sched->ctx->opt.json ? show_json(&a, &o, err) : show_text(&a, &o, err);
 }

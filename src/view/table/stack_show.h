@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The Erlang stack of an event or a call, below its line or in its object. */
-#ifndef EBEAM_CMD_STACK_SHOW_H
-#define EBEAM_CMD_STACK_SHOW_H
+#ifndef EBEAM_VIEW_STACK_SHOW_H
+#define EBEAM_VIEW_STACK_SHOW_H
 
 #include <stdint.h>
 

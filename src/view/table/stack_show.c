@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See stack_show.h. */
-#include "cmd/output/stack_show.h"
+#include "view/table/stack_show.h"
 
 #include <string.h>
 
