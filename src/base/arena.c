@@ -53,6 +53,14 @@ char *arena_strndup(struct arena *a, const char *s, size_t len)
 	return p;
 }
 
+const char *arena_text(struct arena *a, struct strbuf *text)
+{
+	const char *copy = text->len ? arena_strndup(a, text->buf, text->len) : NULL;
+
+	strbuf_reset(text);
+	return copy;
+}
+
 void arena_free(struct arena *a)
 {
 	struct arena_chunk *chunk = a->chunks, *next;

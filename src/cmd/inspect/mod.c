@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `ebeam mod`: the modules that a node has loaded, one row each. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "base/arena.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "beam/code/modules.h"
@@ -14,137 +13,77 @@
 #include "cmd/output/render.h"
 #include "cmd/run/target.h"
 #include "names/names.h"
-#include "view/table/table.h"
+#include "view/inspect/mod_view.h"
 
-#define ROW(p)	((const struct module *)(p))
-#define NODE(p) ((struct beam_node *)(uintptr_t)(p))
+/* A row for each; `old` and `torn` are sums. */
+struct mod_rows {
+	VEC(struct mod_row) v;
+	struct arena texts;
+	uint64_t old, torn;
+};
 
-/* ---- columns --------------------------------------------------------------------------------- */
-
-static void add_name(struct strbuf *out, struct beam_node *n, const struct module *m)
-{
-	size_t len;
-	const char *text = beam_atom_text(n->atoms, m->name, &len);
-
-	if (text)
-		names_format_module(out, text, len);
-}
-
-static void col_module(struct strbuf *out, const void *row, const void *ctx)
-{
-	add_name(out, NODE(ctx), ROW(row));
-	if (ROW(row)->torn)
-		strbuf_addch(out, '~');
-}
-
-static void col_native_address(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	if (ROW(row)->code)
-		strbuf_addf(out, "0x%" PRIx64, ROW(row)->code);
-}
-
-static int by_native_address(const void *a, const void *b)
-{
-	return ROW(a)->code < ROW(b)->code ? -1 : ROW(a)->code > ROW(b)->code;
-}
-
-static void col_md5(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	for (size_t i = 0; ROW(row)->has_md5 && i < MODULE_MD5_SIZE; i++)
-		strbuf_addf(out, "%02x", ROW(row)->md5[i]);
-}
-
-static void json_module(struct jsonw *w, const char *name, const void *row, const void *ctx)
+static void make_rows(struct mod_rows *rows, struct beam_node *n, const struct modules *modules)
 {
 	struct strbuf text = STRBUF_INIT;
 
-	add_name(&text, NODE(ctx), ROW(row));
-	jsonw_stringn(w, name, text.buf, text.len);
+	for (size_t i = 0; i < modules->v.len; i++) {
+		const struct module *m = &modules->v.data[i];
+		struct mod_row r = {.old_code = m->old_code,
+				    .nifs = m->nifs,
+				    .on_load = m->on_load,
+				    .torn = m->torn,
+				    .functions = m->functions,
+				    .size = m->size,
+				    .old_size = m->old_size,
+				    .native_address = m->code};
+		size_t len;
+		const char *name = beam_atom_text(n->atoms, m->name, &len);
+
+		if (name)
+			names_format_module(&text, name, len);
+		r.name = arena_text(&rows->texts, &text);
+		for (size_t k = 0; m->has_md5 && k < MODULE_MD5_SIZE; k++)
+			snprintf(r.md5 + 2 * k, 3, "%02x", m->md5[k]);
+		rows->old += m->old_code;
+		rows->torn += m->torn;
+		vec_push(&rows->v, r);
+	}
 	strbuf_free(&text);
-}
-
-#define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct module, member)
-
-static const struct table_column mod_columns[] = {
-	{"module", "MODULE", .text = col_module, .json = json_module},
-	{FIELD("size", "SIZE", BYTES, size)},
-	{FIELD("functions", "FUNCTIONS", COUNT, functions)},
-	{FIELD("old_code", "OLD CODE", FLAG, old_code)},
-	{FIELD("old_size", "OLD SIZE", BYTES, old_size), .hidden = true},
-	{FIELD("nifs", "NIFS", FLAG, nifs)},
-	{FIELD("on_load", "ON LOAD", FLAG, on_load), .hidden = true},
-	{"native_address", "NATIVE ADDRESS", TABLE_RIGHT, .text = col_native_address,
-	 .compare = by_native_address},
-	{"md5", "MD5", .text = col_md5, .hidden = true},
-	{0},
-};
-
-/* ---- output ---------------------------------------------------------------------------------- */
-
-static void json_row(struct jsonw *w, struct beam_node *n, const struct module *m)
-{
-	jsonw_begin_object(w, NULL);
-	table_json_fields(mod_columns, w, m, n);
-	if (m->torn)
-		jsonw_bool(w, "torn", true);
-	jsonw_end_object(w);
-}
-
-static uint64_t count_torn(const struct modules *m)
-{
-	uint64_t torn = 0;
-
-	for (size_t i = 0; i < m->v.len; i++)
-		torn += m->v.data[i].torn;
-	return torn;
 }
 
 static const char code_moved[] = "code was loaded all the time while the modules were read: rows "
 				 "may be of different moments";
 
 static int write_json(struct command_context *ctx, struct beam_node *n, const struct modules *m,
-		      const struct table *t, const struct table_options *o, struct error *err)
+		      uint64_t torn, const struct table *t, const struct table_options *o,
+		      struct error *err)
 {
 	struct envelope_counter counters[] = {
 		{"code_size", m->code_size},
-		{"torn", count_torn(m)},
+		{"torn", torn},
 		{"unreadable", m->unreadable},
 	};
 	const char *warning = code_moved;
 	struct jsonw w = JSONW(ctx->out);
-	size_t *order, nr;
-	int rc = table_order(t, o, &order, &nr, err);
 
-	if (rc)
-		return rc;
 	target_json_begin(&w, ctx, n);
-	jsonw_begin_rows(&w, "data");
-	for (size_t i = 0; i < nr; i++)
-		json_row(&w, n, &m->v.data[order[i]]);
-	jsonw_end_array(&w);
-	free(order);
+	table_json_rows(&w, "data", t, o);
 	return envelope_end(&w, &warning, m->moved ? 1 : 0, counters,
 			    sizeof(counters) / sizeof(counters[0]), err);
 }
 
-static void say_totals(const struct modules *m)
+static void say_totals(const struct modules *m, const struct mod_rows *rows)
 {
-	uint64_t torn = count_torn(m);
 	char bytes[32];
-	size_t old = 0;
 
-	for (size_t i = 0; i < m->v.len; i++)
-		old += m->v.data[i].old_code;
 	log_warn("%zu modules, %s of code", m->v.len,
 		 units_format_bytes(m->code_size, bytes, sizeof(bytes)));
-	if (old)
-		log_warn("%zu with old code: a process that still runs it is killed when the "
-			 "module is loaded once more",
-			 old);
-	if (torn)
-		log_warn("%" PRIu64 " changed while ebeam looked (~)", torn);
+	if (rows->old)
+		log_warn("%" PRIu64 " with old code: a process that still runs it is killed when "
+			 "the module is loaded once more",
+			 rows->old);
+	if (rows->torn)
+		log_warn("%" PRIu64 " changed while ebeam looked (~)", rows->torn);
 	if (m->unreadable)
 		log_warn("%" PRIu64 " entries could not be read", m->unreadable);
 	if (m->moved)
@@ -154,7 +93,8 @@ static void say_totals(const struct modules *m)
 static int show(struct command_context *ctx, struct beam_node *n,
 		const struct table_options *options, struct error *err)
 {
-	struct table table = {.columns = mod_columns, .row_size = sizeof(struct module), .ctx = n};
+	struct table table = mod_table;
+	struct mod_rows rows = {0};
 	struct modules modules;
 	int rc = target_need(n, n->anchors.module_code, "table of modules", err);
 
@@ -162,26 +102,28 @@ static int show(struct command_context *ctx, struct beam_node *n,
 	rc = rc ? rc : modules_read(&modules, n, err);
 	if (rc)
 		return rc;
-	table.rows = modules.v.data;
-	table.nr_rows = modules.v.len;
+	make_rows(&rows, n, &modules);
+	table.rows = rows.v.data;
+	table.nr_rows = rows.v.len;
 	if (ctx->opt.json) {
-		rc = write_json(ctx, n, &modules, &table, options, err);
+		rc = write_json(ctx, n, &modules, rows.torn, &table, options, err);
 	} else {
 		rc = table_write(ctx->out, &table, options, err);
 		outfile_flush(ctx->out); /* the totals stand below */
 		if (!rc)
-			say_totals(&modules);
+			say_totals(&modules, &rows);
 	}
 	modules_free(&modules);
+	arena_free(&rows.texts);
+	vec_free(&rows.v);
 	return rc;
 }
 
 int cmd_mod(struct command_context *ctx, struct error *err)
 {
 	struct table_options options = render_table_options(ctx, "size");
-	struct table table = {.columns = mod_columns};
 	struct beam_node *n;
-	int rc = table_check(&table, &options, err);
+	int rc = table_check(&mod_table, &options, err);
 
 	rc = rc ? rc : target_open(&n, ctx, err);
 	if (rc)

@@ -110,6 +110,8 @@ void table_cell(const struct table_column *c, struct strbuf *out, const void *ro
 		strbuf_addstr(out, has_text(c, row) ? text_of(c, row) : "");
 	else
 		number_text(c, out, row);
+	if (c->torn && ((const bool *)row)[c->torn])
+		strbuf_addch(out, '~');
 }
 
 bool table_compares_text(const struct table_column *c)

@@ -48,6 +48,7 @@ struct table_column {
 	enum table_type type;
 	uint16_t offset, size;		   /* of the member; size 0 = the value is computed: */
 	double (*number)(const void *row); /* of a number's type */
+	uint16_t torn; /* offset of a bool that adds "~" to the text; 0 = none */
 };
 
 #define TABLE_MEMBER(row, member)                                                                  \

@@ -85,6 +85,7 @@ static void test_growth(void **state)
 
 static void test_arena(void **state)
 {
+	struct strbuf from = STRBUF_INIT;
 	struct arena a = ARENA_INIT;
 	const char *texts[3000];
 	char text[32];
@@ -106,6 +107,11 @@ static void test_arena(void **state)
 	arena_free(&a);
 	assert_int_equal(a.total, 0);
 	assert_string_equal(arena_strndup(&a, "", 0), "");
+	strbuf_addstr(&from, "moved");
+	assert_string_equal(arena_text(&a, &from), "moved");
+	assert_int_equal(from.len, 0);
+	assert_null(arena_text(&a, &from));
+	strbuf_free(&from);
 	arena_free(&a);
 }
 

@@ -50,6 +50,13 @@ static void json_own(struct jsonw *w, const char *name, const void *row, const v
 	jsonw_uint(w, name, ((const struct thing *)row)->small);
 }
 
+static void json_more(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	assert_null(name);
+	jsonw_bool(w, "more", ((const struct thing *)row)->flag);
+}
+
 #define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct thing, member)
 
 enum {
@@ -68,7 +75,8 @@ enum {
 	OWN_JSON,
 	NO_FLAG,
 	NO_COUNT,
-	LARGE
+	LARGE,
+	TORN
 };
 
 static const struct table_column columns[] = {
@@ -88,7 +96,8 @@ static const struct table_column columns[] = {
 	[NO_FLAG] = {TABLE_NUMBER("no_flag", "NO FLAG", FLAG, none)},
 	[NO_COUNT] = {TABLE_NUMBER("no_count", "NO COUNT", COUNT, none)},
 	[LARGE] = {TABLE_NUMBER("large", "LARGE", BYTES, tebibyte)},
-	{0},
+	[TORN] = {FIELD("torn", "TORN", TEXT, name), .torn = offsetof(struct thing, flag)},
+	{.json = json_more},
 };
 
 static const struct thing known = {
@@ -136,6 +145,8 @@ static void cells_show_each_type(void **state)
 	expect(PART, &known, "100.0%");
 	expect(TWICE, &known, "14");
 	expect(OWN, &known, "own pear");
+	expect(TORN, &known, "pear~");
+	expect(TORN, &(const struct thing){.name = "pear"}, "pear");
 }
 
 static void what_is_not_known_is_empty(void **state)
@@ -226,6 +237,8 @@ static void json_has_every_column(void **state)
 	assert_non_null(strstr(a, "\"no_flag\": null"));
 	assert_non_null(strstr(a, "\"no_count\": null"));
 	assert_non_null(strstr(a, "\"large\": 1099511627777"));
+	assert_non_null(strstr(a, "\"torn\": \"pear\""));
+	assert_non_null(strstr(a, "\"more\": true"));
 	b = json_of(&(const struct thing){.name = ""});
 	assert_non_null(strstr(b, "\"name\": null"));
 	free(b);

@@ -145,6 +145,21 @@ static void rows_are_ordered_and_equal_ones_stay(void **state)
 	       "WEIGHT\n    7g\n  180g\n");
 }
 
+static void json_has_the_same_rows_in_the_same_order(void **state)
+{
+	struct table t = fruit_table(fruits, ARRAY_SIZE(fruits));
+	struct jsonw w = JSONW(NULL);
+
+	UNUSED(state);
+	t.nr_rows = 3;
+	table_json_rows(&w, "rows", &t, &(struct table_options){.sort = "-weight", .limit = 2});
+	assert_string_equal(w.buf.buf,
+			    "\"rows\": [\n"
+			    "{\"name\": \"fig\", \"weight\": \"50g\", \"first\": \"f\"},\n"
+			    "{\"name\": \"apple\", \"weight\": \"180g\", \"first\": \"a\"}\n]");
+	strbuf_free(&w.buf);
+}
+
 static void unknown_columns_are_usage_errors(void **state)
 {
 	static const struct table_options bad[] = {
@@ -442,6 +457,7 @@ int main(void)
 		cmocka_unit_test(the_user_chooses_columns),
 		cmocka_unit_test(lines_are_as_wide_as_a_terminal),
 		cmocka_unit_test(rows_are_ordered_and_equal_ones_stay),
+		cmocka_unit_test(json_has_the_same_rows_in_the_same_order),
 		cmocka_unit_test(unknown_columns_are_usage_errors),
 		cmocka_unit_test(more_columns_than_fit_are_refused),
 		cmocka_unit_test(an_empty_table_has_a_heading),
