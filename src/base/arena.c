@@ -53,9 +53,14 @@ char *arena_strndup(struct arena *a, const char *s, size_t len)
 	return p;
 }
 
+const char *arena_copy(struct arena *a, const char *text)
+{
+	return text && *text ? arena_strndup(a, text, strlen(text)) : NULL;
+}
+
 const char *arena_text(struct arena *a, struct strbuf *text)
 {
-	const char *copy = text->len ? arena_strndup(a, text->buf, text->len) : NULL;
+	const char *copy = arena_copy(a, text->buf);
 
 	strbuf_reset(text);
 	return copy;

@@ -27,7 +27,9 @@ struct arena {
 char *arena_alloc(struct arena *a, size_t size) __attribute__((returns_nonnull));
 /* A copy of `len` bytes, NUL terminated. */
 char *arena_strndup(struct arena *a, const char *s, size_t len) __attribute__((returns_nonnull));
-/* A copy of the text; NULL if it is empty.  Leaves it empty, for the next one. */
+/* A copy; NULL if it is NULL or empty. */
+const char *arena_copy(struct arena *a, const char *text);
+/* The same; leaves the text empty, for the next one. */
 const char *arena_text(struct arena *a, struct strbuf *text);
 void arena_free(struct arena *a);
 

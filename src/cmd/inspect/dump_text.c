@@ -206,14 +206,6 @@ static void add_summary(struct strbuf *out, const struct dump *d)
 	strbuf_addch(out, '\n');
 }
 
-/* What stands in `out`, without what a terminal would obey. */
-static void put(struct strbuf *out, FILE *f)
-{
-	table_clean_text(out, true);
-	fwrite(out->buf, 1, out->len, f);
-	strbuf_reset(out);
-}
-
 int dump_text(const struct dump *d, const struct command_context *ctx, FILE *f, struct error *err)
 {
 	bool color = render_color(&ctx->opt, f);
@@ -228,22 +220,22 @@ int dump_text(const struct dump *d, const struct command_context *ctx, FILE *f, 
 	if (ctx->opt.limit)
 		shown = MIN(nr, (size_t)ctx->opt.limit);
 	add_summary(&out, d);
-	put(&out, f);
+	table_write_text(f, &out);
 	for (size_t i = 0; i < shown; i++) {
 		const struct stack_group *g = &d->groups.groups.data[d->order[i]];
 
 		fputs(color ? "\n\033[1m" : "\n", f);
 		add_heading(&out, d, g);
-		put(&out, f);
+		table_write_text(f, &out);
 		fputs(color ? "\033[0m\n" : "\n", f);
 		add_stack(&out, d, g, ctx->opt.verbosity > 0);
 		add_examples(&out, d, &pids, g);
-		put(&out, f);
+		table_write_text(f, &out);
 	}
 	if (shown < nr)
 		strbuf_addf(&out, "\n%zu more stacks are not shown (-n %zu shows them)\n",
 			    nr - shown, nr);
-	put(&out, f);
+	table_write_text(f, &out);
 	strbuf_free(&out);
 	return 0;
 }

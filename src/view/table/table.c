@@ -189,6 +189,13 @@ void table_clean_text(struct strbuf *text, bool keep_lines)
 	characters_clean(text, keep_lines);
 }
 
+void table_write_text(FILE *f, struct strbuf *text)
+{
+	table_clean_text(text, true);
+	fwrite(text->buf, 1, text->len, f);
+	strbuf_reset(text);
+}
+
 void table_cut_text(struct strbuf *text, size_t width)
 {
 	if (table_text_width(text->buf, text->len) <= MAX(width, 3u))

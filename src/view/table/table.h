@@ -61,6 +61,8 @@ void table_tell_more(FILE *f, size_t shown, size_t all);
 
 /* What a cell does, for all text for people that is not in a table; keep_lines: newlines stay. */
 void table_clean_text(struct strbuf *text, bool keep_lines);
+/* Writes it so, lines kept; leaves it empty, for the next one. */
+void table_write_text(FILE *f, struct strbuf *text);
 
 /* Cuts to so many columns of a terminal, the last three of them "..."; never below these. */
 void table_cut_text(struct strbuf *text, size_t width);
