@@ -258,10 +258,8 @@ static void rows_table(void *view, struct table *out)
 {
 	const struct list_rows *rows = view;
 
-	*out = (struct table){.columns = list_columns,
-			      .rows = rows->v.data,
-			      .nr_rows = rows->v.len,
-			      .row_size = sizeof(struct list_row)};
+	out->rows = rows->v.data;
+	out->nr_rows = rows->v.len;
 }
 
 static uint64_t row_id(const void *row)
@@ -274,14 +272,17 @@ static void forget_rows(void *view)
 	free_list(view);
 }
 
+static const struct table table_of_rows = {.columns = list_columns,
+					   .row_size = sizeof(struct list_row)};
+
 const struct row_source node_rows = {
 	.view_size = sizeof(struct list_rows),
 	.open = open_rows,
 	.read = read_into,
 	.forget = forget_rows,
-	.table = rows_table,
+	.rows = rows_table,
 	.id = row_id,
-	.columns = list_columns,
+	.table = &table_of_rows,
 };
 
 /* ---- the command -------------------------------------------------------------------------- */

@@ -357,11 +357,9 @@ static void rows_table(void *view, struct table *out)
 {
 	struct ets_view *v = view;
 
-	*out = (struct table){.columns = ets_columns,
-			      .rows = v->list.data,
-			      .nr_rows = v->list.len,
-			      .row_size = sizeof(struct ets_table),
-			      .ctx = v};
+	out->rows = v->list.data;
+	out->nr_rows = v->list.len;
+	out->ctx = v;
 }
 
 static uint64_t row_id(const void *row)
@@ -374,14 +372,17 @@ static void forget_rows(void *view)
 	forget_tables(view);
 }
 
+static const struct table table_of_rows = {.columns = ets_columns,
+					   .row_size = sizeof(struct ets_table)};
+
 const struct row_source ets_rows = {
 	.view_size = sizeof(struct ets_view),
 	.open = open_rows,
 	.read = read_into,
 	.forget = forget_rows,
-	.table = rows_table,
+	.rows = rows_table,
 	.id = row_id,
-	.columns = ets_columns,
+	.table = &table_of_rows,
 };
 
 /* ---- the command ----------------------------------------------------------------------------- */

@@ -397,14 +397,17 @@ static void forget_rows(void *view)
 	free_view(view);
 }
 
+static const struct table table_of_rows = {.columns = mem_columns,
+					   .row_size = sizeof(struct mem_row)};
+
 const struct row_source allocator_rows = {
 	.view_size = sizeof(struct mem_view),
 	.open = open_rows,
 	.read = read_into,
 	.forget = forget_rows,
-	.table = rows_table,
+	.rows = rows_table,
 	.id = row_id,
-	.columns = mem_columns,
+	.table = &table_of_rows,
 };
 
 int cmd_mem(struct command_context *ctx, struct error *err)

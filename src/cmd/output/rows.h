@@ -18,11 +18,11 @@ struct row_source {
 	int (*read)(void *view, struct error *err);
 	/* Rows and all else of the last reading, if there was one. */
 	void (*forget)(void *view);
-	/* Of the last reading; columns, rows and ctx. */
-	void (*table)(void *view, struct table *out);
+	/* Into a copy of `table`: those of the last reading. */
+	void (*rows)(void *view, struct table *out);
 	/* The same thing in another reading has the same id. */
 	uint64_t (*id)(const void *row);
-	const struct table_column *columns;
+	const struct table *table; /* without rows */
 };
 
 int rows_open(const struct row_source *s, void **view, struct beam_node *n, struct error *err);

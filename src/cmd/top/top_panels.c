@@ -423,13 +423,12 @@ void top_panel_source(struct top *t, struct panel_source *out)
 	if (!p->rows) {
 		p->source(t, out);
 	} else if (t->ctx->opt.input) {
-		out->table = (struct table){.columns = p->rows->columns};
+		out->table = *p->rows->table;
 		out->nothing = "a capture tells of processes, functions, schedulers and events";
 	} else {
+		out->table = *p->rows->table;
 		if (t->views[t->shown])
-			p->rows->table(t->views[t->shown], &out->table);
-		else
-			out->table = (struct table){.columns = p->rows->columns};
+			p->rows->rows(t->views[t->shown], &out->table);
 		out->id = p->rows->id;
 	}
 	if (t->panel_error[0])

@@ -31,15 +31,6 @@ static void json_io(struct jsonw *w, const char *name, const void *row, const vo
 	jsonw_uint(w, name, *name == 'i' ? ROW(row)->in : ROW(row)->out);
 }
 
-static void json_waiting(struct jsonw *w, const char *name, const void *row, const void *ctx)
-{
-	(void)ctx;
-	jsonw_begin_array(w, name);
-	for (size_t i = 0; i < ROW(row)->nr_waiting; i++)
-		jsonw_string(w, NULL, ROW(row)->waiting[i]);
-	jsonw_end_array(w);
-}
-
 /* What carries it. */
 static void json_more(struct jsonw *w, const char *name, const void *row, const void *ctx)
 {
@@ -83,7 +74,7 @@ static const struct table_column columns[] = {
 	{PACKETS(in, "IN")},
 	{PACKETS(out, "OUT")},
 	{FIELD("queue", "QUEUE", BYTES, queue)},
-	{FIELD("waiting", "WAITING", COUNT, nr_waiting), .json = json_waiting},
+	{FIELD("waiting", "WAITING", LIST, waiting)},
 	{FIELD("creation", "CREATION", COUNT, creation), .hidden = true},
 	{FIELD("connection_id", "CONNECTION", COUNT, connection_id), .hidden = true},
 	{FIELD("controller", "CONTROLLER", TEXT, controller)},

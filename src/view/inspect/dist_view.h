@@ -10,10 +10,9 @@ struct dist_row {
 	const char *name, *type, *state;
 	const char *controller, *owner;		 /* a port or a process; a process */
 	const char *local, *peer, *socket_state; /* of the socket that carries it */
-	const char **waiting;			 /* processes, of which there are: */
-	uint64_t nr_waiting;
-	uint64_t in, out; /* packets */
-	uint64_t queue;	  /* bytes */
+	struct table_list waiting;		 /* processes */
+	uint64_t in, out;			 /* packets */
+	uint64_t queue;				 /* bytes */
 	uint64_t creation, connection_id, flags;
 	uint64_t port_input, port_output, port_queue; /* bytes */
 	uint64_t recv_q, send_q;		      /* bytes */

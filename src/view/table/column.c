@@ -2,9 +2,11 @@
 /* See column.h. */
 #include "view/table/column.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "names/names.h"
 #include "view/table/cells.h"
 
 bool table_is_right(const struct table_column *c)
@@ -32,6 +34,11 @@ static const char *text_of(const struct table_column *c, const void *row)
 	return text;
 }
 
+static const struct table_name *name_of(const struct table_column *c, const void *row)
+{
+	return member_of(c, row);
+}
+
 static bool has_text(const struct table_column *c, const void *row)
 {
 	return text_of(c, row) && *text_of(c, row);
@@ -40,9 +47,11 @@ static bool has_text(const struct table_column *c, const void *row)
 /* False if it is not known. */
 static bool unsigned_of(const struct table_column *c, const void *row, uint64_t *n)
 {
+	size_t size = c->type == TABLE_LIST ? sizeof(*n) : c->size;
+
 	*n = 0;
-	memcpy(n, member_of(c, row), c->size); /* little endian */
-	return c->type == TABLE_FLAG || *n != UINT64_MAX >> (64 - 8 * c->size);
+	memcpy(n, member_of(c, row), size); /* little endian */
+	return c->type == TABLE_FLAG || *n != UINT64_MAX >> (64 - 8 * size);
 }
 
 /* NaN if it is not known. */
@@ -79,7 +88,11 @@ static void number_text(const struct table_column *c, struct strbuf *out, const 
 	case TABLE_FLAG:
 		strbuf_addstr(out, d != 0 ? "yes" : "no");
 		break;
+	case TABLE_ID:
+		strbuf_addf(out, "%" PRIu64, whole(c, row));
+		break;
 	case TABLE_COUNT:
+	case TABLE_LIST:
 		cell_count(out, whole(c, row));
 		break;
 	case TABLE_BYTES:
@@ -108,15 +121,17 @@ void table_cell(const struct table_column *c, struct strbuf *out, const void *ro
 		c->text(out, row, ctx);
 	else if (c->type == TABLE_TEXT)
 		strbuf_addstr(out, has_text(c, row) ? text_of(c, row) : "");
-	else
+	else if (c->type != TABLE_NAME)
 		number_text(c, out, row);
+	else if (name_of(c, row)->text)
+		names_format_module(out, name_of(c, row)->text, name_of(c, row)->len);
 	if (c->torn && ((const bool *)row)[c->torn])
 		strbuf_addch(out, '~');
 }
 
 bool table_compares_text(const struct table_column *c)
 {
-	return !c->compare && (c->type == TABLE_OWN || c->type == TABLE_TEXT);
+	return !c->compare && c->type <= TABLE_NAME;
 }
 
 int table_compare(const struct table_column *c, const void *a, const void *b)
@@ -126,8 +141,16 @@ int table_compare(const struct table_column *c, const void *a, const void *b)
 	if (c->compare)
 		return c->compare(a, b);
 	if (is_unsigned(c) && unsigned_of(c, a, &x) && unsigned_of(c, b, &y))
-		return x > y ? -1 : x < y;
+		return (x > y ? -1 : x < y) * (c->type == TABLE_ID ? -1 : 1);
 	return cell_by_number(number_of(c, a), number_of(c, b));
+}
+
+static void json_list(struct jsonw *w, const char *name, const struct table_list *list)
+{
+	jsonw_begin_array(w, name);
+	for (uint64_t i = 0; i < list->nr; i++)
+		jsonw_string(w, NULL, list->texts[i]);
+	jsonw_end_array(w);
 }
 
 void table_json_none(struct jsonw *w, const char *name, const void *row, const void *ctx)
@@ -151,7 +174,11 @@ void table_json_field(const struct table_column *c, struct jsonw *w, const void 
 		strbuf_free(&text);
 	} else if (c->type == TABLE_TEXT) {
 		jsonw_string(w, c->name, has_text(c, row) ? text_of(c, row) : NULL);
-	} else if (isnan(number_of(c, row))) {
+	} else if (c->type == TABLE_NAME && name_of(c, row)->text) {
+		jsonw_stringn(w, c->name, name_of(c, row)->text, name_of(c, row)->len);
+	} else if (c->type == TABLE_LIST) {
+		json_list(w, c->name, member_of(c, row));
+	} else if (c->type == TABLE_NAME || isnan(number_of(c, row))) {
 		jsonw_null(w, c->name);
 	} else if (c->type == TABLE_FLAG) {
 		jsonw_bool(w, c->name, number_of(c, row) != 0);

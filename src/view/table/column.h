@@ -18,19 +18,33 @@ enum table_align { TABLE_LEFT, TABLE_RIGHT };
 
 /*
  * What is not known is shown as "-", and null in JSON: an unsigned number with all bits set, a
- * double that is NaN, a text that is NULL or empty.
+ * double that is NaN, a text that is NULL or empty, a name that is NULL.
  */
 enum table_type {
 	TABLE_OWN,     /* as text(), compare() and json() say */
 	TABLE_TEXT,    /* const char *, or an array of characters of another size */
+	TABLE_NAME,    /* struct table_name: as people write it; JSON: as it is */
 	TABLE_FLAG,    /* bool: "yes", "no" */
 	TABLE_COUNT,   /* unsigned: "12,345" */
+	TABLE_ID,      /* unsigned: "12345", lowest first */
+	TABLE_LIST,    /* struct table_list: how many; JSON: all */
 	TABLE_BYTES,   /* unsigned: "1.2 MiB" */
 	TABLE_NS,      /* unsigned, nanoseconds: "12.3 us" */
 	TABLE_RATE,    /* double, of a second: "12,345", "0.3" */
 	TABLE_SHARE,   /* double, 1 = all: "12.3%" */
 	TABLE_PERCENT, /* double, 100 = one CPU: "12.3" */
 	TABLE_PART,    /* double, 100 = all: "12.3%" */
+};
+
+/* A module or a registered name. */
+struct table_name {
+	const char *text;
+	size_t len;
+};
+
+struct table_list {
+	uint64_t nr;
+	const char **texts;
 };
 
 struct table_column {

@@ -20,6 +20,8 @@ struct thing {
 	uint32_t count;
 	uint64_t bytes, ns;
 	double rate, share, percent;
+	struct table_name atom;
+	struct table_list list;
 };
 
 static double twice(const void *row)
@@ -76,7 +78,10 @@ enum {
 	NO_FLAG,
 	NO_COUNT,
 	LARGE,
-	TORN
+	TORN,
+	ATOM,
+	ID,
+	LIST
 };
 
 static const struct table_column columns[] = {
@@ -97,8 +102,13 @@ static const struct table_column columns[] = {
 	[NO_COUNT] = {TABLE_NUMBER("no_count", "NO COUNT", COUNT, none)},
 	[LARGE] = {TABLE_NUMBER("large", "LARGE", BYTES, tebibyte)},
 	[TORN] = {FIELD("torn", "TORN", TEXT, name), .torn = offsetof(struct thing, flag)},
+	[ATOM] = {FIELD("atom", "ATOM", NAME, atom)},
+	[ID] = {FIELD("id", "ID", ID, count)},
+	[LIST] = {FIELD("list", "LIST", LIST, list)},
 	{.json = json_more},
 };
+
+static const char *names[] = {"a", "b"};
 
 static const struct thing known = {
 	.name = "pear",
@@ -110,6 +120,8 @@ static const struct thing known = {
 	.rate = 0.25,
 	.share = 0.123,
 	.percent = 99.95,
+	.atom = {"Elixir.Enum", 11},
+	.list = {2, names},
 };
 static const struct thing unknown = {
 	.small = UINT8_MAX,
@@ -146,6 +158,10 @@ static void cells_show_each_type(void **state)
 	expect(TWICE, &known, "14");
 	expect(OWN, &known, "own pear");
 	expect(TORN, &known, "pear~");
+	expect(ATOM, &known, "Enum");
+	expect(ID, &known, "1234567");
+	expect(ID, &unknown, "");
+	expect(LIST, &known, "2");
 	expect(TORN, &(const struct thing){.name = "pear"}, "pear");
 }
 
@@ -201,6 +217,10 @@ static void large_numbers_keep_their_order(void **state)
 	assert_true(table_compare(&columns[BYTES], &b, &a) < 0);
 	a.count = 9007199;
 	expect(COUNT, &a, "9,007,199");
+	b.count = a.count + 1;
+	assert_true(table_compare(&columns[ID], &a, &b) < 0);
+	assert_true(table_compare(&columns[ID], &b, &unknown) < 0);
+	assert_true(table_compares_text(&columns[ATOM]));
 }
 
 static char *json_of(const struct thing *row)
@@ -238,9 +258,14 @@ static void json_has_every_column(void **state)
 	assert_non_null(strstr(a, "\"no_count\": null"));
 	assert_non_null(strstr(a, "\"large\": 1099511627777"));
 	assert_non_null(strstr(a, "\"torn\": \"pear\""));
+	assert_non_null(strstr(a, "\"atom\": \"Elixir.Enum\""));
+	assert_non_null(strstr(a, "\"id\": 1234567"));
+	assert_non_null(strstr(a, "\"list\": [\"a\", \"b\"]"));
 	assert_non_null(strstr(a, "\"more\": true"));
 	b = json_of(&(const struct thing){.name = ""});
 	assert_non_null(strstr(b, "\"name\": null"));
+	assert_non_null(strstr(b, "\"atom\": null"));
+	assert_non_null(strstr(b, "\"list\": []"));
 	free(b);
 	b = json_of(&unknown);
 	for (int i = NAME; i <= PART; i++) {

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `ebeam port` says: a node's ports, and the sockets behind them. */
+#ifndef EBEAM_VIEW_PORT_VIEW_H
+#define EBEAM_VIEW_PORT_VIEW_H
+
+#include "view/table/table.h"
+
+struct port_fd {
+	int fd;		    /* -1 = none */
+	const char *target; /* "socket:[1234]" */
+};
+
+/* Texts: NULL = none, or not known; numbers: UINT64_MAX = not known. */
+struct port_row {
+	uint64_t id, number; /* its term; N of #Port<0.N> */
+	uint32_t slot;
+	bool busy, closing, exiting, distribution, parallelism, torn;
+	char port[32]; /* "#Port<0.N>" */
+	const char *name, *driver, *connected, *locking;
+	struct table_name registered;
+	uint64_t input, output, queue_size, memory; /* bytes */
+	uint64_t os_pid;
+	struct table_list links, monitors, monitored_by, suspended;
+	struct port_fd fds[2];	/* read and written; of a socket the first */
+	bool is_stream;		/* they are */
+	bool is_socket;		/* all below is its own */
+	bool listening;		/* recv_q and send_q are connections, not bytes */
+	struct table_list inet; /* what its driver says, as prim_inet:getstatus/1 */
+	const char *protocol;	/* NULL: the kernel does not say anything */
+	const char *state;	/* as the kernel says, else as its driver */
+	const char *local, *peer;
+	uint64_t recv_q, send_q;
+};
+
+extern const struct table port_table; /* without rows */
+
+/* Ports, and their sums. */
+int port_view_write(FILE *f, const struct table *ports, const struct table_options *o,
+		    struct error *err);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What commands that read memory only say: answers in, text and JSON out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "view/inspect/dist_view.h"
+#include "view/inspect/port_view.h"
+
+struct page {
+	char *text;
+	size_t len;
+	FILE *f;
+};
+
+static FILE *page_open(struct page *p)
+{
+	p->f = open_memstream(&p->text, &p->len);
+	assert_non_null(p->f);
+	return p->f;
+}
+
+static void page_expect(struct page *p, const char *want)
+{
+	fclose(p->f);
+	assert_string_equal(p->text, want);
+	free(p->text);
+}
+
+static void expect_json(struct jsonw *w, const char *want)
+{
+	if (!strstr(w->buf.buf, want))
+		fail_msg("no %s in %s", want, w->buf.buf);
+}
+
+static void ports_have_their_sums_below(void **state)
+{
+	static const struct port_row rows[] = {
+		{.port = "#Port<0.1>",
+		 .input = 1,
+		 .busy = true,
+		 .exiting = true,
+		 .os_pid = 12345,
+		 .fds = {{3, NULL}, {4, NULL}},
+		 .recv_q = UINT64_MAX,
+		 .send_q = UINT64_MAX},
+		{.port = "#Port<0.2>",
+		 .input = 1023,
+		 .torn = true,
+		 .os_pid = UINT64_MAX,
+		 .fds = {{7, NULL}, {-1, NULL}},
+		 .listening = true,
+		 .recv_q = 5},
+	};
+	struct table t = port_table;
+	struct page p;
+
+	UNUSED(state);
+	t.rows = rows;
+	t.nr_rows = 2;
+	assert_int_equal(port_view_write(page_open(&p), &t,
+					 &(struct table_options){.columns = "port,input,flags,os_"
+									    "pid,fd,recv_q,send_q"},
+					 NULL),
+			 0);
+	page_expect(&p, "PORT          INPUT  FLAGS         OS PID   FD  RECV-Q  SEND-Q\n"
+			"#Port<0.1>      1 B  busy,exiting   12345  3,4       -       -\n"
+			"#Port<0.2>~  1023 B  -                  -    7       5       0\n"
+			"\n2 ports, 1 busy; 1.0 KiB in, 0 B out, 0 B queued\n");
+}
+
+static void nodes_that_are_not_known_are_marked(void **state)
+{
+	static const struct dist_row rows[] = {{.torn = true, .busy = true, .in = 5}};
+	struct dist_answer a = {
+		.name = "a\033b@h", .nodes = dist_table, .busy = 1, .no_epmd = "epmd is not there"};
+	struct jsonw w = JSONW(NULL);
+	struct page p;
+
+	UNUSED(state);
+	a.nodes.rows = rows;
+	a.nodes.nr_rows = 1;
+	assert_int_equal(dist_view_write(page_open(&p), &a,
+					 &(struct table_options){.columns = "name,state,in,peer"},
+					 NULL),
+			 0);
+	page_expect(&p, "a?b@h, not distributed, creation 0; connected to 0 visible and 0 hidden "
+			"nodes, 0 pending, 1 busy\n"
+			"\nNODE  STATE   IN  PEER\n?~    ?,busy   -  -\n"
+			"\nepmd is not there\n");
+	dist_view_json(&w, &a, &(struct table_options){0});
+	expect_json(&w, "\"in\": 5, ");
+	expect_json(&w, "\"socket\": null");
+	expect_json(&w, "\"epmd\": {\"port\": null, \"nodes\": null, "
+			"\"error\": \"epmd is not there\"}");
+	strbuf_free(&w.buf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ports_have_their_sums_below),
+		cmocka_unit_test(nodes_that_are_not_known_are_marked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
