@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "view/inspect/dist_view.h"
+#include "view/inspect/ets_view.h"
 #include "view/inspect/port_view.h"
 
 struct page {
@@ -102,10 +103,63 @@ static void nodes_that_are_not_known_are_marked(void **state)
 	strbuf_free(&w.buf);
 }
 
+static void a_table_says_who_holds_it(void **state)
+{
+	static const char *objects[] = {"{1,\"a\033\"}", "{2}"};
+	static const struct ets_fixer fixers[] = {{"<0.9.0>", 3}, {"<0.10.0>", 1}};
+	static const struct ets_row row = {.name = {"my tab", 6},
+					   .owner_name = {"Elixir.Keeper", 13},
+					   .id = "#Ref<0.1.2.3>",
+					   .owner = "<0.8.0>",
+					   .bytes = 2048,
+					   .words = 256,
+					   .objects = 1000,
+					   .keypos = 1,
+					   .type = "set",
+					   .protection = "public",
+					   .write_concurrency = "auto",
+					   .torn = true};
+	const struct ets_answer a = {.row = &row,
+				     .hash = true,
+				     .buckets = 512,
+				     .fixed_by = fixers,
+				     .nr_fixed_by = 2,
+				     .fixed_by_truncated = true,
+				     .objects = {2, objects}};
+	struct jsonw w = JSONW(NULL);
+	struct page p;
+
+	UNUSED(state);
+	ets_view_write(page_open(&p), &a);
+	page_expect(&p, "'my tab'~\n"
+			"  id           #Ref<0.1.2.3>\n"
+			"  type         set, public, not named\n"
+			"  owner        <0.8.0> (Keeper), no heir\n"
+			"  objects      1,000 in 512 buckets\n"
+			"  memory       2.0 KiB (256 words), 0.3 words for each object\n"
+			"  key          element 1\n"
+			"  concurrency  read false, write auto\n"
+			"  compressed   no\n"
+			"  counters     in one place\n"
+			"  fixed by     <0.9.0>, <0.10.0> and others  (what is deleted stays in "
+			"memory until they let go)\n"
+			"\n2 of 1,000 objects, as the buckets have them:\n"
+			"{1,\"a?\"}\n{2}\n");
+	ets_view_json(&w, &a);
+	expect_json(&w, "\"name\": \"my tab\", ");
+	expect_json(&w, "\"owner_name\": \"Elixir.Keeper\", ");
+	expect_json(&w, "\"heir\": null, ");
+	expect_json(&w, "\"write_concurrency\": \"auto\", ");
+	expect_json(&w, "\"torn\": true, \"fixed_by\": [{\"pid\": \"<0.9.0>\", \"count\": 3}, ");
+	expect_json(&w, "\"fixed_by_truncated\": true, ");
+	strbuf_free(&w.buf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ports_have_their_sums_below),
+		cmocka_unit_test(a_table_says_who_holds_it),
 		cmocka_unit_test(nodes_that_are_not_known_are_marked),
 	};
 

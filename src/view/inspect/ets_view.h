@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `ebeam ets` says: the ETS tables of a node, or one of them with some of its objects. */
+#ifndef EBEAM_VIEW_ETS_VIEW_H
+#define EBEAM_VIEW_ETS_VIEW_H
+
+#include "view/table/table.h"
+
+struct ets_row {
+	uint64_t key; /* of no other table of the node */
+	struct table_name name, owner_name;
+	char id[48];		  /* "#Ref<0.1.2.3>" */
+	char owner[32], heir[32]; /* processes; "" = none */
+	uint64_t owner_term;	  /* in the order of their making, as far as terms tell */
+	uint64_t bytes, words, objects;
+	uint32_t keypos;
+	const char *type, *protection, *write_concurrency; /* words of ets:info/1 */
+	bool compressed, named, read_concurrency, decentralized, fixed, torn;
+};
+
+extern const struct table ets_table; /* without rows */
+
+struct ets_fixer {
+	char pid[32];
+	uint64_t count;
+};
+
+struct ets_answer {
+	const struct ets_row *row;
+	bool hash; /* objects are in so many buckets, not in a tree: */
+	uint64_t buckets;
+	const struct ets_fixer *fixed_by;
+	size_t nr_fixed_by;
+	bool fixed_by_truncated; /* there are more, or they cannot be read */
+	struct table_list objects;
+};
+
+void ets_view_write(FILE *f, const struct ets_answer *a);
+/* The value of "data". */
+void ets_view_json(struct jsonw *w, const struct ets_answer *a);
+
+#endif
