@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/compiler.h"
+#include "view/events/proc_view.h"
 
 static enum process_group_by proc_by(const struct options *o)
 {
@@ -45,6 +46,7 @@ static int on_show(void *arg, bool last, struct error *err)
 int cmd_proc(struct command_context *ctx, struct error *err)
 {
 	struct proc p = {.ctx = ctx};
+	const struct table_options options = {.sort = ctx->opt.sort, .columns = ctx->opt.columns};
 	struct event_consumer consumer = {.arg = &p, .event = on_event, .show = on_show};
 	int rc;
 
@@ -54,7 +56,7 @@ int cmd_proc(struct command_context *ctx, struct error *err)
 				 "'proc' is about process_spawn, process_exit, links and names: "
 				 "one of them must be among -e");
 	consumer.kinds = p.kinds;
-	rc = proc_check(&ctx->opt, proc_by(&ctx->opt), err);
+	rc = proc_view_check(proc_by(&ctx->opt), &options, err);
 	rc = rc ? rc : event_run(ctx, &consumer, &p.run, err);
 	spawn_stats_close(&p.stats);
 	event_run_close(p.run);

@@ -69,22 +69,23 @@ static int open_view(struct now_view *v, struct error *err)
 	unwinder_open(&v->unwinder, n->objects);
 	all = sched_now_all(v->now, &v->nr);
 	v->rows = xcalloc(v->nr, sizeof(*v->rows));
-	for (size_t i = 0; i < v->nr; i++)
+	v->a.rows = xcalloc(v->nr, sizeof(*v->a.rows));
+	v->a.nr = v->nr;
+	for (size_t i = 0; i < v->nr; i++) {
 		v->rows[i].one = &all[i];
-	v->live = !n->core;
-	if (v->live)
+		v->rows[i].shown = &v->a.rows[i];
+	}
+	v->a.live = !n->core;
+	if (v->a.live)
 		sched_find_tids(n->os_pid, found_thread, v, &ignored);
 	return 0;
 }
 
 static void close_view(struct now_view *v)
 {
-	for (size_t i = 0; v->rows && i < v->nr; i++) {
-		free(v->rows[i].function);
-		for (unsigned int k = 0; k < v->rows[i].nr_native; k++)
-			free(v->rows[i].native[k]);
-	}
 	free(v->rows);
+	free(v->a.rows);
+	arena_free(&v->texts);
 	sched_now_close(v->now);
 	unwinder_close(v->unwinder);
 	callsites_close(v->sites);
@@ -108,19 +109,14 @@ static size_t copy_stack(struct now_view *v, raddr sp, uint64_t *words)
 	return done / 8;
 }
 
-static void add_native(struct now_view *v, struct now_row *r, raddr ip)
+static void add_native(struct now_view *v, struct sched_now_row *r, raddr ip)
 {
 	struct object_function f;
 	char buf[256];
 
-	if (r->nr_native < NATIVE_FRAMES && objects_find(v->node->objects, ip, &f) == 0)
-		r->native[r->nr_native++] = xstrdup(object_function_name(&f, buf, sizeof(buf)));
-}
-
-static void forget_native(struct now_row *r)
-{
-	while (r->nr_native)
-		free(r->native[--r->nr_native]);
+	if (r->nr_native < SCHED_NOW_FRAMES && objects_find(v->node->objects, ip, &f) == 0)
+		r->native[r->nr_native++] =
+			arena_copy(&v->texts, object_function_name(&f, buf, sizeof(buf)));
 }
 
 /* Down to Erlang code, the start of the thread, or what .eh_frame does not tell. */
@@ -132,12 +128,12 @@ static void unwind(struct now_view *v, struct now_row *r)
 	struct jit_function j;
 
 	stack.nr = copy_stack(v, regs.sp, words);
-	for (int i = 0; regs.ip && i < NATIVE_FRAMES; i++) {
+	for (int i = 0; regs.ip && i < SCHED_NOW_FRAMES; i++) {
 		raddr ip = i ? regs.ip - 1 : regs.ip;
 
 		if (jit_find(v->code.jit, ip, &j))
 			break;
-		add_native(v, r, ip);
+		add_native(v, r->shown, ip);
 		if (unwinder_step(v->unwinder, &regs, &stack, i == 0) != 0)
 			break;
 	}
@@ -182,11 +178,12 @@ static void sample_thread(struct now_view *v, struct now_row *r, const struct th
 	thread_state_read(&after, v->node->os_pid, r->os_tid);
 	if (!same_place(was, &after)) {
 		r->stood = false;
-		forget_native(r);
+		r->shown->nr_native = 0;
 	}
 	if (was->where == THREAD_IN_SYSCALL && syscall_name(was->syscall, &fd) && fd &&
-	    proc_fd_target(v->node->os_pid, (int)was->args[0], r->file, sizeof(r->file)) != 0)
-		r->file[0] = '\0';
+	    proc_fd_target(v->node->os_pid, (int)was->args[0], r->shown->file,
+			   sizeof(r->shown->file)) != 0)
+		r->shown->file[0] = '\0';
 }
 
 static void keep_longest(struct now_view *v, uint64_t now_ns)
@@ -213,12 +210,12 @@ static void sample_last(struct now_view *v)
 			thread_state_read(&was[i], v->node->os_pid, v->rows[i].os_tid);
 	sched_now_sample(v->now, v->last_ns = clock_monotonic_ns());
 	keep_longest(v, v->last_ns);
-	v->nr_samples++;
+	v->a.nr_samples++;
 	for (size_t i = 0; i < v->nr; i++)
 		if (v->rows[i].os_tid)
 			sample_thread(v, &v->rows[i], &was[i]);
 	sched_block_read(v->node, &v->block); /* takes its time */
-	v->stopped = proc_is_stopped(v->node->os_pid);
+	v->a.stopped = proc_is_stopped(v->node->os_pid);
 	free(was);
 }
 
@@ -233,7 +230,7 @@ static int sample_live(struct now_view *v, uint64_t duration_ns, struct error *e
 
 		sched_now_sample(v->now, now_ns);
 		keep_longest(v, now_ns);
-		if (v->nr_samples++ == 0)
+		if (v->a.nr_samples++ == 0)
 			log_info("%zu schedulers sampled, %" PRIu64 " more samples", v->nr, nr - 1);
 		if (i == nr - 1)
 			read_threads(v, false);
@@ -254,7 +251,7 @@ static void sample_core(struct now_view *v)
 	v->first_ns = v->last_ns = 0;
 	sched_now_sample(v->now, 0);
 	sched_block_read(v->node, &v->block);
-	v->nr_samples = 1;
+	v->a.nr_samples = 1;
 	for (size_t i = 0; i < v->nr; i++) {
 		struct now_row *r = &v->rows[i];
 
@@ -277,23 +274,28 @@ static void sample_core(struct now_view *v)
 
 static bool in_long_call(const struct now_view *v, const struct now_row *r)
 {
-	return v->live && r->first.has_times && r->last.has_times &&
+	return v->a.live && r->first.has_times && r->last.has_times &&
 	       MAX(r->one->same_ns, r->one->call_same_ns) <= v->first_ns &&
 	       r->last.times.cpu_ns >= r->first.times.cpu_ns + LONG_CALL_NS;
 }
 
 static void name_functions(struct now_view *v)
 {
+	struct strbuf text = STRBUF_INIT;
+
 	for (size_t i = 0; i < v->nr; i++) {
 		struct now_row *r = &v->rows[i];
-		struct strbuf text = STRBUF_INIT;
+		enum function_from from =
+			sched_function(v->node, &v->code, v->sites, r->one,
+				       r->stood ? r->regs.ip : 0, in_long_call(v, r), &text);
 
-		r->from = sched_function(v->node, &v->code, v->sites, r->one,
-					 r->stood ? r->regs.ip : 0, in_long_call(v, r), &text);
-		if (r->from != FUNCTION_UNKNOWN)
-			r->function = xstrdup(text.buf);
-		strbuf_free(&text);
+		if (from != FUNCTION_UNKNOWN)
+			r->shown->function = arena_copy(&v->texts, text.buf);
+		r->shown->function_from = function_from_name(from);
+		r->shown->slice_start = from == FUNCTION_SLICE_START;
+		strbuf_reset(&text);
 	}
+	strbuf_free(&text);
 }
 
 /* Since when a dirty scheduler that works on a process has not waited; 0 = not known. */
@@ -306,7 +308,7 @@ static uint64_t at_least(const struct now_view *v, const struct sched_one *one)
 {
 	uint64_t since = MAX(one->same_ns, working_ns(one));
 
-	if (!v->live || !one->now.known || v->last_ns <= since)
+	if (!v->a.live || !one->now.known || v->last_ns <= since)
 		return SCHED_NOW_UNKNOWN;
 	return v->last_ns - since;
 }
@@ -315,7 +317,7 @@ static uint64_t at_most(const struct now_view *v, const struct sched_one *one)
 {
 	uint64_t since = MAX(one->before_ns, working_ns(one));
 
-	if (!v->live || !one->now.known || one->now.doing == SCHED_DOING_OTHER)
+	if (!v->a.live || !one->now.known || one->now.doing == SCHED_DOING_OTHER)
 		return SCHED_NOW_UNKNOWN;
 	return since && since <= v->last_ns ? v->last_ns - since : SCHED_NOW_UNKNOWN;
 }
@@ -339,30 +341,31 @@ static double percent_of(const struct thread_state *from, const struct thread_st
  * between the two, it is not known how much is of that time: NAN. */
 static double cpu_wait_of(const struct now_row *r)
 {
+	double on_cpu = r->shown->on_cpu;
 	double wait = percent_of(&r->first, &r->last, true);
 
-	if (r->on_cpu == 0 && r->first.state == 'R' && r->last.state == 'R')
+	if (on_cpu == 0 && r->first.state == 'R' && r->last.state == 'R')
 		return 100;
-	if (wait > 100 - r->on_cpu + WAIT_SLACK)
+	if (wait > 100 - on_cpu + WAIT_SLACK)
 		return NAN;
-	return wait > 100 - r->on_cpu ? 100 - r->on_cpu : wait;
+	return wait > 100 - on_cpu ? 100 - on_cpu : wait;
 }
 
 static void add_times(struct now_view *v)
 {
 	for (size_t i = 0; i < v->nr; i++) {
-		struct now_row *r = &v->rows[i];
+		const struct now_row *r = &v->rows[i];
+		struct sched_now_row *shown = r->shown;
 
-		r->at_least_ns = at_least(v, r->one);
-		r->at_most_ns = at_most(v, r->one);
-		r->on_cpu = percent_of(&r->first, &r->last, false);
-		r->on_cpu = r->on_cpu > 100 ? 100 : r->on_cpu; /* NAN stays */
-		r->cpu_wait = cpu_wait_of(r);
+		shown->at_least_ns = at_least(v, r->one);
+		shown->at_most_ns = at_most(v, r->one);
+		shown->on_cpu = percent_of(&r->first, &r->last, false);
+		shown->on_cpu = shown->on_cpu > 100 ? 100 : shown->on_cpu; /* NAN stays */
+		shown->cpu_wait = cpu_wait_of(r);
 		/* The kernel does not tell which of the two: had it a CPU since the sample
 		 * before? */
-		r->runnable = r->last.state == 'R' && percent_of(&r->before, &r->last, false) < 50;
-		r->holds = v->live ? sched_now_holds(v->now, r->one, v->first_ns)
-				   : PROGRESS_HOLDER_NONE;
+		shown->runnable =
+			r->last.state == 'R' && percent_of(&r->before, &r->last, false) < 50;
 	}
 }
 
@@ -391,25 +394,20 @@ int cmd_sched_now(struct command_context *ctx, struct error *err)
 {
 	struct table_options options = render_table_options(ctx, NULL);
 	struct now_view v = {0};
-	struct table table = {
-		.columns = sched_now_columns, .row_size = sizeof(struct now_row), .ctx = &v};
 	uint64_t duration = ctx->opt.duration_ns ? ctx->opt.duration_ns : SAMPLING_NS;
 	int rc = check_options(ctx, err);
 
-	rc = rc ? rc : table_check(&table, &options, err);
+	rc = rc ? rc : table_check(&sched_now_table, &options, err);
 	rc = rc ? rc : target_open(&v.node, ctx, err);
 	rc = rc ? rc : open_view(&v, err);
-	if (rc == 0 && v.live)
+	if (rc == 0 && v.a.live)
 		rc = sample_live(&v, duration, err);
 	else if (rc == 0)
 		sample_core(&v);
 	if (rc == 0) {
 		add_times(&v);
 		name_functions(&v);
-		table.rows = v.rows;
-		table.nr_rows = v.nr;
-		rc = ctx->opt.json ? sched_now_json(ctx, &v, &table, &options, err)
-				   : sched_now_write(ctx, &v, &table, &options, err);
+		rc = sched_now_show(ctx, &v, &options, err);
 	}
 	close_view(&v);
 	return target_close(v.node, rc, err);

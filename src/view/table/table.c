@@ -234,6 +234,12 @@ static void write_line(FILE *f, struct strbuf *cells, const struct table_column 
 	}
 }
 
+void table_tell_more(FILE *f, size_t shown, size_t all)
+{
+	if (shown < all)
+		fprintf(f, "(%zu of %zu; -n shows more)\n", shown, all);
+}
+
 int table_write(FILE *f, const struct table *t, const struct table_options *o, struct error *err)
 {
 	const struct table_column *shown[TABLE_MAX_COLUMNS];
@@ -269,14 +275,10 @@ int table_write(FILE *f, const struct table *t, const struct table_options *o, s
 		write_line(f, cells, shown, widths, nr, o);
 		fputs(o->color && line == 0 ? "\033[0m\n" : "\n", f);
 	}
+	if (o->tell_more)
+		table_tell_more(f, nr_lines - 1, t->nr_rows);
 	for (int i = 0; i < nr; i++)
 		strbuf_free(&cells[i]);
 	free(order);
 	return 0;
-}
-
-void table_tell_more(FILE *f, size_t shown, size_t all)
-{
-	if (shown < all)
-		fprintf(f, "(%zu of %zu; -n shows more)\n", shown, all);
 }

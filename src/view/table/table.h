@@ -32,6 +32,7 @@ struct table_options {
 	unsigned int indent; /* spaces before each line */
 	unsigned int width;  /* of lines: the last column is cut if it is a left one; 0 = none */
 	bool color;	     /* heading in bold */
+	bool tell_more;	     /* below: table_tell_more() */
 };
 
 /* By its name, or by its heading as people read it; NULL = there is none such. */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What `ebeam msg` shows: who sends to whom, mailboxes that grow, messages to other nodes, sizes.
+ * Numbers are of all messages: estimates where not all were seen.
+ */
+#ifndef EBEAM_VIEW_MSG_H
+#define EBEAM_VIEW_MSG_H
+
+#include "base/histogram.h"
+#include "view/table/table.h"
+
+struct msg_counts {
+	uint64_t messages, without_size; /* the latter: whose size is not known */
+	uint64_t bytes;			 /* copied */
+	double messages_per_s, bytes_per_s;
+};
+
+struct msg_row {
+	const char *from, *to; /* NULL = any */
+	struct msg_counts n;
+};
+
+struct msg_box {
+	const char *pid, *name; /* NULL = not known */
+	uint64_t len, max_len, queued, queued_bytes;
+	uint64_t received; /* UINT64_MAX = not known */
+	double growth, growth_per_s;
+	double full_in_s; /* NAN = it does not grow, or slowly */
+};
+
+struct msg_node {
+	const char *name;
+	uint64_t messages;
+};
+
+struct msg_answer {
+	uint64_t span_ns;
+	double share_seen;	  /* the least part of any kind */
+	const char *by, *rows_of; /* groups; "pair" and others */
+	bool has_from, has_to;	  /* what rows have */
+	const char *estimate;	  /* of all.messages, as text */
+	struct msg_counts all;
+	uint64_t to_nodes, overflows, lost_boxes; /* messages */
+	unsigned int max_boxes;
+	bool boxes_asked;	/* the node says their lengths, else the last message of each */
+	struct msg_row *rows;	/* most messages first */
+	struct msg_box *boxes;	/* those that grew most first */
+	struct msg_node *nodes; /* [0] = those that did not fit, then most messages first */
+	size_t nr_rows, nr_boxes, nr_nodes;
+	const struct histogram *sizes; /* words */
+	double sizes_scale;
+};
+
+/* As table_check(); of the answer only what rows have. */
+int msg_view_check(const struct msg_answer *a, const struct table_options *o, struct error *err);
+/* The line at the top. */
+void msg_view_head(FILE *out, const struct msg_answer *a);
+/* The rest.  *o: columns, sort, limit (0 = as many as is usual). */
+int msg_view_write(FILE *out, const struct msg_answer *a, const struct table_options *o,
+		   struct error *err);
+/* The members of an object that has begun.  *o: sort, limit (0 = all). */
+void msg_view_json(struct jsonw *w, const struct msg_answer *a, const struct table_options *o);
+
+#endif

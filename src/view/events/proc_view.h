@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What `ebeam proc` shows: storms and restart loops, then by initial call, by parent, by reason,
+ * names, lifetimes.  Numbers are of all processes: estimates where not all were seen.
+ */
+#ifndef EBEAM_VIEW_PROC_H
+#define EBEAM_VIEW_PROC_H
+
+#include "base/histogram.h"
+#include "model/process/process_group.h"
+#include "view/table/table.h"
+
+struct proc_row {
+	const char *group; /* or the parent */
+	uint64_t spawned, exited, crashed;
+	uint64_t living; /* UINT64_MAX = not known */
+	double spawned_per_s;
+	double mean_lifetime_ns, max_lifetime_ns; /* NAN = none ended */
+	const char *last_crash;			  /* reason, as it came; NULL = none */
+	/* Of a parent: see spawn_stats.h. */
+	bool restart_loop, spawn_storm, piles_up;
+};
+
+struct proc_reason {
+	const char *text; /* as it came */
+	bool crash;
+	uint64_t exits;
+	double exits_per_s;
+};
+
+struct proc_name {
+	const char *name;
+	uint64_t registered, unregistered;
+	bool again; /* seen to be given more than once */
+};
+
+/* Events of the line at the top. */
+struct proc_count {
+	const char *word, *estimate; /* the latter: of n, as text */
+	uint64_t n;
+};
+
+#define PROC_COUNTS 6
+
+struct proc_answer {
+	uint64_t span_ns;
+	double share_seen; /* the least part of any kind */
+	enum process_group_by by;
+	struct proc_count counts[PROC_COUNTS];
+	size_t nr_counts;
+	struct proc_row all;
+	uint64_t links, unlinks, registered, unregistered;
+	uint64_t overflows, not_followed;
+	uint64_t parent_unknown;	 /* of those that exited */
+	struct proc_row *rows, *parents; /* most first */
+	struct proc_reason *reasons;	 /* most exits first */
+	struct proc_name *names;
+	size_t nr_rows, nr_parents, nr_reasons, nr_names;
+	const struct histogram *lifetimes;
+	double lifetimes_scale;
+};
+
+/* As table_check(). */
+int proc_view_check(enum process_group_by by, const struct table_options *o, struct error *err);
+/* The line at the top. */
+void proc_view_head(FILE *out, const struct proc_answer *a);
+/* The rest.  *o: columns, sort, width, limit (0 = as many as is usual). */
+int proc_view_write(FILE *out, const struct proc_answer *a, const struct table_options *o,
+		    struct error *err);
+/* The members of an object that has begun.  *o: sort, limit (0 = all). */
+void proc_view_json(struct jsonw *w, const struct proc_answer *a, const struct table_options *o);
+
+#endif

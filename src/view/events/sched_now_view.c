@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See sched_now_view.h. */
+#include "view/events/sched_now_view.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "names/names.h"
+
+#define ROW(p) ((const struct sched_now_row *)(p))
+
+/* Of the native stack: what a line has room for. */
+#define NATIVE_SHOWN 3
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static void add_name(struct strbuf *out, const char *name)
+{
+	if (name)
+		names_format_module(out, name, strlen(name));
+}
+
+static void col_registered(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	add_name(out, ROW(row)->registered_name);
+}
+
+static void col_function(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	if (ROW(row)->function)
+		strbuf_addf(out, "%s%s", ROW(row)->function, ROW(row)->slice_start ? " ~" : "");
+}
+
+static void add_bound(struct strbuf *out, const char *sign, uint64_t ns)
+{
+	char buf[32];
+
+	if (ns != UINT64_MAX)
+		strbuf_addf(out, "%s %s", sign, units_format_ns(ns, buf, sizeof(buf)));
+}
+
+static void col_at_least(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	add_bound(out, ">=", ROW(row)->at_least_ns);
+}
+
+static void col_at_most(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	add_bound(out, "<=", ROW(row)->at_most_ns);
+}
+
+static void add_percent(struct strbuf *out, double percent)
+{
+	if (!isnan(percent))
+		strbuf_addf(out, "%.0f%%", percent);
+}
+
+static void col_on_cpu(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	add_percent(out, ROW(row)->on_cpu);
+}
+
+static void col_cpu_wait(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	add_percent(out, ROW(row)->cpu_wait);
+}
+
+/* Of those that rest it is where they wait for events, */
+static void col_file(struct strbuf *out, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	strbuf_addstr(out, ROW(row)->rests ? "" : ROW(row)->file);
+}
+
+/* and how they sleep. */
+static void col_native(struct strbuf *out, const void *row, const void *ctx)
+{
+	const struct sched_now_row *r = row;
+
+	UNUSED(ctx);
+	if (r->rests)
+		return;
+	for (unsigned int i = 0; i < MIN(r->nr_native, (unsigned int)NATIVE_SHOWN); i++)
+		strbuf_addf(out, "%s%s", i ? " < " : "", r->native[i]);
+	if (r->nr_native > NATIVE_SHOWN)
+		strbuf_addstr(out, " < ...");
+}
+
+static void json_texts(struct jsonw *w, const char *name, const char *const *texts, unsigned int nr)
+{
+	jsonw_begin_array(w, name);
+	for (unsigned int i = 0; i < nr; i++)
+		jsonw_string(w, NULL, texts[i]);
+	jsonw_end_array(w);
+}
+
+static void json_native(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	UNUSED(ctx);
+	json_texts(w, name, ROW(row)->native, ROW(row)->nr_native);
+}
+
+static void json_longest(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	UNUSED(name);
+	UNUSED(ctx);
+	jsonw_uint_if(w, "longest_ns", ROW(row)->longest.ns, ROW(row)->longest.ns);
+	jsonw_string(w, "longest_pid", ROW(row)->longest.pid);
+}
+
+#define FIELD(name, title, type, member)                                                           \
+	TABLE_FIELD(name, title, type, struct sched_now_row, member)
+
+static const struct table_column columns[] = {
+	{FIELD("type", "SCHEDULER", TEXT, type)},
+	{FIELD("scheduler", "NO", ID, number)},
+	{FIELD("doing", "DOING", TEXT, doing)},
+	{FIELD("pid", "PID", TEXT, pid)},
+	{FIELD("port", "PORT", TEXT, port), .hidden = true},
+	{FIELD("registered_name", "NAME", TEXT, registered_name), .text = col_registered},
+	{FIELD("function", "FUNCTION", TEXT, function), .text = col_function},
+	{FIELD("function_from", "FROM", TEXT, function_from), .hidden = true},
+	{FIELD("at_least_ns", "FOR", NS, at_least_ns), .text = col_at_least},
+	{FIELD("at_most_ns", "AT MOST", NS, at_most_ns), .text = col_at_most},
+	{FIELD("run_queue", "QUEUE", COUNT, run_queue)},
+	{FIELD("os_tid", "OS TID", ID, os_tid), .hidden = true},
+	{FIELD("thread_state", "THREAD", TEXT, thread_state)},
+	{FIELD("on_cpu", "ON CPU", PERCENT, on_cpu), .text = col_on_cpu},
+	{FIELD("cpu_wait", "CPU WAIT", PERCENT, cpu_wait), .text = col_cpu_wait},
+	{FIELD("syscall", "SYSCALL", TEXT, syscall)},
+	{FIELD("file", "FILE", TEXT, file), .text = col_file},
+	{FIELD("wchan", "WCHAN", TEXT, wchan), .hidden = true},
+	{FIELD("holds_progress", "PROGRESS", TEXT, holds_progress), .hidden = true},
+	{"native_stack", "NATIVE STACK", .text = col_native, .json = json_native},
+	{.json = json_longest},
+};
+
+const struct table sched_now_table = {.columns = columns, .row_size = sizeof(struct sched_now_row)};
+
+static struct table table_of(const struct sched_now_answer *a)
+{
+	return (struct table){columns, a->rows, a->nr, sizeof(*a->rows), NULL};
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static bool add_holders(struct strbuf *out, const struct sched_now_answer *a)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < a->nr; i++) {
+		const struct sched_now_row *r = &a->rows[i];
+
+		if (!r->holds_progress)
+			continue;
+		strbuf_addf(out, "%sscheduler %u", any ? "; " : ": ", r->number);
+		if (r->pid)
+			strbuf_addf(out, " with %s", r->pid);
+		if (r->function)
+			strbuf_addf(out,
+				    r->slice_start ? ", whose time slice began in %s," : " in %s",
+				    r->function);
+		strbuf_addf(out, " %s", r->holds_how);
+		if (r->runnable)
+			strbuf_addstr(out, " (its thread waits for a CPU)");
+		any = true;
+	}
+	return any;
+}
+
+static void write_progress(FILE *f, const struct sched_now_answer *a)
+{
+	struct strbuf line = STRBUF_INIT;
+
+	strbuf_addstr(&line, "thread progress ");
+	switch (a->progress.state) {
+	case PROGRESS_UNKNOWN:
+		strbuf_addstr(&line, a->live ? "is not known: its value is hidden, and no "
+					       "scheduler leads it"
+					     : "is not known: a core file is one moment");
+		break;
+	case PROGRESS_MOVES:
+		strbuf_addstr(&line, "moves");
+		break;
+	case PROGRESS_NOT_NEEDED:
+		strbuf_addstr(&line, "stands still: all schedulers wait for work, none needs it");
+		break;
+	case PROGRESS_STILL:
+		strbuf_addstr(&line, "stands still");
+		add_bound(&line, " for >=", a->progress.still_ns);
+		if (!add_holders(&line, a))
+			strbuf_addf(&line, ": it waits for %s, no scheduler",
+				    a->progress.waits_for ? a->progress.waits_for
+							  : "another thread");
+	}
+	if (a->stopped)
+		strbuf_addstr(&line, " (the node is stopped by a signal or a debugger)");
+	table_clean_text(&line, false);
+	fprintf(f, "%s\n", line.buf);
+	strbuf_free(&line);
+}
+
+static void write_block(FILE *f, const struct sched_now_answer *a)
+{
+	bool dirty = a->block.dirty;
+
+	if (!a->block.blocked)
+		return;
+	fprintf(f, "multi-scheduling is blocked: scheduler 1 alone runs%s, until ",
+		dirty ? "" : " beside the dirty ones");
+	for (unsigned int i = 0; i < a->block.nr_pids; i++)
+		fprintf(f, "%s%s", i ? ", " : "", a->block.pids[i]);
+	if (a->block.nr > a->block.nr_pids)
+		fprintf(f, " and %u more", a->block.nr - a->block.nr_pids);
+	fprintf(f, "%s unblocked it (erlang:system_flag(multi_scheduling, %s)) or exited\n",
+		a->block.nr == 1 ? " has" : " have", dirty ? "unblock" : "unblock_normal");
+}
+
+/* The rows are of the last sample: what lasted long before it. */
+static void write_longest(FILE *f, const struct sched_now_answer *a)
+{
+	struct strbuf line = STRBUF_INIT;
+	char time[32];
+
+	for (size_t i = 0; i < a->nr; i++) {
+		const struct sched_now_row *r = &a->rows[i];
+
+		if (!r->longest.over)
+			continue;
+		strbuf_reset(&line);
+		strbuf_addf(&line, "%s scheduler %u was with %s%s", r->type, r->number,
+			    r->longest.pid, r->longest.name ? " " : "");
+		add_name(&line, r->longest.name);
+		strbuf_addf(&line, " for >= %s without a pause (which function: ebeam sched -d 10)",
+			    units_format_ns(r->longest.ns, time, sizeof(time)));
+		table_clean_text(&line, false);
+		fprintf(f, "%s\n", line.buf);
+	}
+	strbuf_free(&line);
+}
+
+int sched_now_view_write(FILE *f, const struct sched_now_answer *a, const struct table_options *o,
+			 struct error *err)
+{
+	const struct table t = table_of(a);
+	int rc = table_write(f, &t, o, err);
+	bool slice_start = false;
+	char buf[32];
+
+	if (rc)
+		return rc;
+	fputc('\n', f);
+	if (a->live)
+		fprintf(f, "%u samples in %s; ", a->nr_samples,
+			units_format_ns(a->duration_ns, buf, sizeof(buf)));
+	write_progress(f, a);
+	write_block(f, a);
+	write_longest(f, a);
+	for (size_t i = 0; i < a->nr; i++)
+		slice_start |= a->rows[i].slice_start;
+	if (slice_start)
+		fprintf(f, "~ its time slice began in this function: where Erlang code is "
+			   "by now stands in the registers of a CPU (ebeam record)\n");
+	return 0;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+void sched_now_view_json(struct jsonw *w, const struct sched_now_answer *a,
+			 const struct table_options *o)
+{
+	static const char *const states[] = {
+		[PROGRESS_MOVES] = "moves",
+		[PROGRESS_STILL] = "still",
+		[PROGRESS_NOT_NEEDED] = "not_needed",
+	};
+	const struct table t = table_of(a);
+
+	jsonw_uint(w, "samples", a->nr_samples);
+	jsonw_uint(w, "duration_ns", a->duration_ns);
+	jsonw_bool(w, "stopped", a->stopped);
+	jsonw_begin_object(w, "thread_progress");
+	jsonw_string(w, "state", states[a->progress.state]);
+	jsonw_known(w, "value", a->progress.value);
+	jsonw_known(w, "at_least_ns", a->progress.still_ns);
+	jsonw_string(w, "waits_for", a->progress.waits_for);
+	jsonw_end_object(w);
+	jsonw_begin_object(w, "multi_scheduling");
+	jsonw_string(w, "state",
+		     !a->block.blocked ? "enabled"
+		     : a->block.dirty  ? "blocked"
+				       : "blocked_normal");
+	json_texts(w, "blocked_by", a->block.pids, a->block.nr_pids);
+	jsonw_uint(w, "blockers", a->block.nr);
+	jsonw_end_object(w);
+	table_json_rows(w, "schedulers", &t, o);
+}
