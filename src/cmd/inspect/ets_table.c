@@ -28,10 +28,10 @@ static bool is_id(const char *id, const char *what)
 		strncmp(what, id + strlen("#Ref<"), strlen(what)) == 0);
 }
 
-static bool has_name(const struct ets_row *r, const char *what)
+/* As the node or as people write it. */
+static bool has_name(const struct ets_reading *v, size_t i, const char *what)
 {
-	return r->name.text && strlen(what) == r->name.len &&
-	       memcmp(r->name.text, what, r->name.len) == 0;
+	return beam_atom_is(v->node->atoms, v->list.data[i].name, what);
 }
 
 static int ambiguous(const struct ets_reading *v, const char *what, size_t nr, struct error *err)
@@ -40,7 +40,7 @@ static int ambiguous(const struct ets_reading *v, const char *what, size_t nr, s
 	size_t shown = 0;
 
 	for (size_t i = 0; i < v->rows.len && shown < NAMED_IN_ERROR; i++)
-		if (has_name(&v->rows.data[i], what))
+		if (has_name(v, i, what))
 			strbuf_addf(&ids, "%s%s", shown++ ? ", " : "", v->rows.data[i].id);
 	error_set(err, ERROR_KIND_FAILED, -EEXIST,
 		  "%zu tables have the name '%s': say which by its id (%s%s)", nr, what, ids.buf,
@@ -62,7 +62,7 @@ static int find_table(const struct ets_reading *v, const char *what, const struc
 		*out = &v->list.data[i];
 		if (is_id(r->id, what))
 			return 0;
-		if (!has_name(r, what))
+		if (!has_name(v, i, what))
 			continue;
 		nr++;
 		found = *out;
