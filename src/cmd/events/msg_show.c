@@ -274,32 +274,26 @@ int msg_check(const struct options *o, struct error *err)
 
 #define KIND(kind) (1ull << EVENT_MESSAGE_##kind)
 
-static int show_text(struct view *v, const struct table_options *options, struct error *err)
+static int show(struct view *v, const struct table_options *options, struct error *err)
 {
 	struct event_run *run = v->m->run;
-	const struct message_counts *all = &v->m->stats.all;
 	FILE *out = event_run_out(run);
+	struct jsonw w;
 
-	event_run_add_estimate(
-		run, v->m->kinds & (KIND(SEND) | KIND(QUEUED)),
-		(uint64_t)llround((double)all->messages / message_share_all(&v->m->stats)),
-		&v->text);
+	if (v->m->ctx->opt.json) {
+		event_run_json_begin(run, &w);
+		msg_view_json(&w, &v->a, options);
+		return event_run_json_end(run, &w, err);
+	}
+	event_run_add_estimate(run, v->m->kinds & (KIND(SEND) | KIND(QUEUED)),
+			       (uint64_t)llround((double)v->m->stats.all.messages /
+						 message_share_all(&v->m->stats)),
+			       &v->text);
 	v->a.estimate = arena_text(&v->texts, &v->text);
 	event_run_begin_screen(run);
 	msg_view_head(out, &v->a);
 	event_run_tell_sampled(run, v->m->kinds);
 	return msg_view_write(out, &v->a, options, err);
-}
-
-static int show_json(struct view *v, const struct table_options *options, struct error *err)
-{
-	struct jsonw w;
-
-	event_run_json_begin(v->m->run, &w);
-	jsonw_begin_object(&w, "data");
-	msg_view_json(&w, &v->a, options);
-	jsonw_end_object(&w);
-	return event_run_json_end(v->m->run, &w, err);
 }
 
 int msg_show(struct msg *m, struct error *err)
@@ -324,7 +318,7 @@ int msg_show(struct msg *m, struct error *err)
 	make_rows(&v, o->rows);
 	make_boxes(&v);
 	make_nodes(&v);
-	rc = o->json ? show_json(&v, &options, err) : show_text(&v, &options, err);
+	rc = show(&v, &options, err);
 	free(v.ends);
 	free(v.a.rows);
 	free(v.a.boxes);

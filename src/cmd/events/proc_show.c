@@ -198,25 +198,21 @@ static void make_answer(struct view *v)
 	make_counts(v);
 }
 
-static int show_text(struct view *v, const struct table_options *options, struct error *err)
+static int show(struct view *v, const struct table_options *options, struct error *err)
 {
-	FILE *out = event_run_out(v->p->run);
-
-	event_run_begin_screen(v->p->run);
-	proc_view_head(out, &v->a);
-	event_run_tell_sampled(v->p->run, v->p->kinds);
-	return proc_view_write(out, &v->a, options, err);
-}
-
-static int show_json(struct view *v, const struct table_options *options, struct error *err)
-{
+	struct event_run *run = v->p->run;
+	FILE *out = event_run_out(run);
 	struct jsonw w;
 
-	event_run_json_begin(v->p->run, &w);
-	jsonw_begin_object(&w, "data");
-	proc_view_json(&w, &v->a, options);
-	jsonw_end_object(&w);
-	return event_run_json_end(v->p->run, &w, err);
+	if (v->p->ctx->opt.json) {
+		event_run_json_begin(run, &w);
+		proc_view_json(&w, &v->a, options);
+		return event_run_json_end(run, &w, err);
+	}
+	event_run_begin_screen(run);
+	proc_view_head(out, &v->a);
+	event_run_tell_sampled(run, v->p->kinds);
+	return proc_view_write(out, &v->a, options, err);
 }
 
 int proc_show(struct proc *p, struct error *err)
@@ -242,7 +238,7 @@ int proc_show(struct proc *p, struct error *err)
 	v.a.span_ns = end_ns - start_ns;
 	v.seconds = (double)v.a.span_ns / 1e9;
 	make_answer(&v);
-	rc = o->json ? show_json(&v, &options, err) : show_text(&v, &options, err);
+	rc = show(&v, &options, err);
 	free(v.a.rows);
 	free(v.a.parents);
 	free(v.a.reasons);

@@ -199,23 +199,12 @@ static void add_progress(struct now_view *v)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static int show_json(struct command_context *ctx, const struct now_view *v,
-		     const struct table_options *o, struct error *err)
-{
-	struct jsonw w = JSONW(ctx->out);
-
-	target_json_begin(&w, ctx, v->node);
-	jsonw_begin_object(&w, "data");
-	sched_now_view_json(&w, &v->a, o);
-	jsonw_end_object(&w);
-	return envelope_end(&w, NULL, 0, NULL, 0, err);
-}
-
 int sched_now_show(struct command_context *ctx, struct now_view *v, const struct table_options *o,
 		   struct error *err)
 {
 	const char *blockers[SCHED_BLOCKERS_MAX];
 	struct sched_now_answer *a = &v->a;
+	struct jsonw w = JSONW(ctx->out);
 
 	a->duration_ns = v->last_ns - v->first_ns;
 	for (size_t i = 0; i < v->nr; i++)
@@ -228,6 +217,9 @@ int sched_now_show(struct command_context *ctx, struct now_view *v, const struct
 	a->block.pids = blockers;
 	for (unsigned int i = 0; i < a->block.nr_pids; i++)
 		blockers[i] = pid_text(v, v->block.epid[i]);
-	return ctx->opt.json ? show_json(ctx, v, o, err)
-			     : sched_now_view_write(ctx->out, a, o, err);
+	if (!ctx->opt.json)
+		return sched_now_view_write(ctx->out, a, o, err);
+	target_json_begin(&w, ctx, v->node);
+	sched_now_view_json(&w, a, o);
+	return envelope_end(&w, NULL, 0, NULL, 0, err);
 }

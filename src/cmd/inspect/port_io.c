@@ -6,22 +6,17 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/compiler.h"
 #include "base/units.h"
 #include "beam/vm/ports.h"
 #include "cmd/run/event_run.h"
 #include "model/process/process_group.h"
 #include "model/stats/port_io.h"
-#include "view/table/cells.h"
-#include "view/table/table.h"
-
-#define PORTS_SHOWN   20
-#define CALLS_SHOWN   4
-#define NO_PORT_LABEL "[unknown]"
+#include "view/events/port_io_view.h"
 
 struct counted {
 	uint64_t number, received, out;
@@ -38,13 +33,6 @@ struct io {
 		bool known;
 	} before, after;
 	bool ended;
-};
-
-struct io_view {
-	const struct io *io;
-	uint64_t span_ns;
-	struct port_io_row *ports, *drivers, all;
-	size_t nr_ports, nr_drivers;
 };
 
 /* ---- what the node has counted -------------------------------------------------------------- */
@@ -120,8 +108,7 @@ static int order(uint64_t x, uint64_t y)
 	return x > y ? -1 : x < y;
 }
 
-#define ROW(r)	((const struct port_io_row *)(r))
-#define VIEW(v) ((const struct io_view *)(v))
+#define ROW(r) ((const struct port_io_row *)(r))
 
 static int by_traffic(const void *a, const void *b)
 {
@@ -132,264 +119,95 @@ static int by_traffic(const void *a, const void *b)
 	return rc ? rc : ROW(a)->port < ROW(b)->port ? -1 : ROW(a)->port > ROW(b)->port;
 }
 
-static void make_view(struct io *io, struct io_view *v)
+/* ---- the answer ----------------------------------------------------------------------------- */
+
+struct view {
+	const struct io *io;
+	struct arena texts;
+	struct strbuf text;
+	struct port_io_answer a;
+};
+
+static struct port_io_shown row_of(struct view *v, const struct port_io_row *r)
 {
+	const struct names *names = v->io->ports.stream->names;
+	const struct name_process *p = names_process(names, r->process);
+	double seconds = (double)v->a.span_ns / 1e9;
+	struct port_io_shown row = {
+		.port = names_string(names, r->port),
+		.driver = names_string(names, r->driver),
+		.name = names_string(names, r->name),
+		.pid = p ? p->pid : NULL,
+		.ports = r->nr,
+		.in = port_io_bytes_in(r),
+		.out = port_io_bytes_out(r),
+		.control_bytes = port_io_control_bytes(r),
+		.calls = port_io_calls(r),
+		.busy = r->busy,
+		.opened = r->opened,
+		.stopped = r->stopped,
+	};
+
+	process_group_name_of(names, r->process, &v->text);
+	row.owner = arena_text(&v->texts, &v->text);
+	row.in_per_s = units_rate((double)row.in, seconds);
+	row.out_per_s = units_rate((double)row.out, seconds);
+	memcpy(row.callbacks, r->calls, sizeof(row.callbacks));
+	return row;
+}
+
+/* Puts the rows in order. */
+static struct port_io_shown *make_rows(struct view *v, struct port_io_row *rows, size_t nr)
+{
+	struct port_io_shown *made = xcalloc(nr, sizeof(*made));
+
+	if (nr)
+		qsort(rows, nr, sizeof(*rows), by_traffic);
+	for (size_t i = 0; i < nr; i++)
+		made[i] = row_of(v, &rows[i]);
+	return made;
+}
+
+static void make_answer(struct view *v)
+{
+	const struct port_io *io = &v->io->ports;
+	struct port_io_row *ports = xcalloc(io->rows.len, sizeof(*ports)), *drivers, all = {0};
 	uint64_t start_ns, end_ns;
 
-	event_run_span(io->run, &start_ns, &end_ns);
-	*v = (struct io_view){.io = io, .span_ns = end_ns > start_ns ? end_ns - start_ns : 0};
-	v->ports = xcalloc(io->ports.rows.len, sizeof(*v->ports));
-	for (size_t i = 0; i < io->ports.rows.len; i++) {
-		struct port_io_row *r = &v->ports[v->nr_ports];
-
-		if (!port_io_is_active(&io->ports.rows.data[i]))
+	event_run_span(v->io->run, &start_ns, &end_ns);
+	v->a.span_ns = end_ns > start_ns ? end_ns - start_ns : 0;
+	v->a.share_seen = coverage_share_of(&io->stream->coverage, port_io_kinds());
+	for (size_t i = 0; i < io->rows.len; i++) {
+		if (!port_io_is_active(&io->rows.data[i]))
 			continue;
-		*r = io->ports.rows.data[i];
-		port_io_scale(&io->ports, r);
-		v->nr_ports++;
+		ports[v->a.nr_ports] = io->rows.data[i];
+		port_io_scale(io, &ports[v->a.nr_ports++]);
 	}
-	v->nr_drivers = port_io_by_driver(v->ports, v->nr_ports, &v->drivers);
-	if (v->nr_ports)
-		qsort(v->ports, v->nr_ports, sizeof(*v->ports), by_traffic);
-	if (v->nr_drivers)
-		qsort(v->drivers, v->nr_drivers, sizeof(*v->drivers), by_traffic);
-	for (size_t i = 0; i < v->nr_drivers; i++) {
-		const struct port_io_row *d = &v->drivers[i];
-
-		v->all.nr += d->nr;
-		v->all.bytes_in += d->bytes_in;
-		v->all.bytes_out += d->bytes_out;
-		v->all.busy += d->busy;
-		for (int k = 0; k < NR_PORT_IO_CALLS; k++) {
-			v->all.calls[k] += d->calls[k];
-			v->all.bytes[k] += d->bytes[k];
-		}
-	}
+	v->a.nr_drivers = port_io_by_driver(ports, v->a.nr_ports, &drivers);
+	v->a.ports = make_rows(v, ports, v->a.nr_ports);
+	v->a.drivers = make_rows(v, drivers, v->a.nr_drivers);
+	for (size_t i = 0; i < v->a.nr_drivers; i++)
+		port_io_add(&all, &drivers[i]);
+	v->a.all = row_of(v, &all);
+	free(ports);
+	free(drivers);
 }
 
-static const char *string_of(const struct io_view *v, uint32_t id)
+static int show(struct view *v, const struct table_options *options, struct error *err)
 {
-	return names_string(v->io->ports.stream->names, id);
-}
-
-/* ---- columns -------------------------------------------------------------------------------- */
-
-static uint64_t per_second(const struct io_view *v, uint64_t n)
-{
-	return (uint64_t)llround(units_rate((double)n, (double)v->span_ns / 1e9));
-}
-
-static void col_port(struct strbuf *out, const void *row, const void *ctx)
-{
-	const char *text = string_of(VIEW(ctx), ROW(row)->port);
-
-	strbuf_addstr(out, text ? text : NO_PORT_LABEL);
-}
-
-static void col_driver(struct strbuf *out, const void *row, const void *ctx)
-{
-	const char *text = string_of(VIEW(ctx), ROW(row)->driver);
-
-	strbuf_addstr(out, text ? text : NO_PORT_LABEL);
-}
-
-static void col_name(struct strbuf *out, const void *row, const void *ctx)
-{
-	const char *text = string_of(VIEW(ctx), ROW(row)->name);
-
-	if (text)
-		strbuf_addstr(out, text);
-}
-
-static void col_owner(struct strbuf *out, const void *row, const void *ctx)
-{
-	process_group_name_of(VIEW(ctx)->io->ports.stream->names, ROW(row)->process, out);
-}
-
-static void col_pid(struct strbuf *out, const void *row, const void *ctx)
-{
-	const struct name_process *p =
-		names_process(VIEW(ctx)->io->ports.stream->names, ROW(row)->process);
-
-	if (p)
-		strbuf_addstr(out, p->pid);
-}
-
-#define VALUE(name, value) TABLE_VALUE(name, struct port_io_row, value)
-
-VALUE(bytes_in, cell_known(port_io_bytes_in(r)))
-VALUE(bytes_out, port_io_bytes_out(r))
-VALUE(calls, port_io_calls(r))
-
-static void col_in_rate(struct strbuf *out, const void *row, const void *ctx)
-{
-	if (!isnan(bytes_in(row)))
-		cell_bytes(out, (double)per_second(VIEW(ctx), port_io_bytes_in(ROW(row))));
-}
-
-static void col_out_rate(struct strbuf *out, const void *row, const void *ctx)
-{
-	cell_bytes(out, (double)per_second(VIEW(ctx), port_io_bytes_out(ROW(row))));
-}
-
-/* The callbacks that were called most. */
-static void col_callbacks(struct strbuf *out, const void *row, const void *ctx)
-{
-	uint64_t calls[NR_PORT_IO_CALLS];
-
-	UNUSED(ctx);
-	memcpy(calls, ROW(row)->calls, sizeof(calls));
-	for (int shown = 0; shown < CALLS_SHOWN; shown++) {
-		int most = 0;
-
-		for (int i = 1; i < NR_PORT_IO_CALLS; i++)
-			if (calls[i] > calls[most])
-				most = i;
-		if (!calls[most])
-			return;
-		strbuf_addstr(out, shown ? ", " : "");
-		strbuf_addf(out, "%s ", port_io_call_name((enum port_io_call)most));
-		cell_count(out, calls[most]);
-		calls[most] = 0;
-	}
-}
-
-#define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct port_io_row, member)
-#define IN_COLUMN			 TABLE_NUMBER("in", "IN", BYTES, bytes_in)
-#define OUT_COLUMN			 TABLE_NUMBER("out", "OUT", BYTES, bytes_out)
-#define CALLS_COLUMN			 TABLE_NUMBER("calls", "CALLS", COUNT, calls)
-#define CALLBACKS_COLUMN		 "callbacks", "CALLBACKS", .text = col_callbacks
-
-static const struct table_column io_columns[] = {
-	{"port", "PORT", .text = col_port},
-	{"driver", "DRIVER", .text = col_driver},
-	{IN_COLUMN},
-	{TABLE_NUMBER("in_per_s", "IN/S", BYTES, bytes_in), .hidden = true, .text = col_in_rate},
-	{OUT_COLUMN},
-	{TABLE_NUMBER("out_per_s", "OUT/S", BYTES, bytes_out), .hidden = true,
-	 .text = col_out_rate},
-	{CALLS_COLUMN},
-	{FIELD("busy", "BUSY", COUNT, busy)},
-	{"pid", "PID", .text = col_pid},
-	{"owner", "OWNER", .text = col_owner},
-	{"name", "NAME", .hidden = true, .text = col_name},
-	{CALLBACKS_COLUMN},
-	{0},
-};
-
-static const struct table_column driver_columns[] = {
-	{"driver", "DRIVER", .text = col_driver},
-	{FIELD("ports", "PORTS", COUNT, nr)},
-	{IN_COLUMN},
-	{OUT_COLUMN},
-	{CALLS_COLUMN},
-	{FIELD("busy", "BUSY", COUNT, busy)},
-	{CALLBACKS_COLUMN},
-	{0},
-};
-
-/* ---- text ----------------------------------------------------------------------------------- */
-
-static int show_text(struct io *io, struct io_view *v, struct error *err)
-{
-	const struct options *o = &io->ctx->opt;
-	const struct table ports = {io_columns, v->ports, v->nr_ports, sizeof(*v->ports), v};
-	const struct table drivers = {driver_columns, v->drivers, v->nr_drivers,
-				      sizeof(*v->drivers), v};
-	const struct table_options options = {
-		.sort = o->sort, .columns = o->columns, .limit = o->limit ? o->limit : PORTS_SHOWN};
-	const struct table_options plain = {.indent = 2};
-	FILE *out = event_run_out(io->run);
-	char a[32], b[32], c[32], d[32], e[32];
-	int rc;
-
-	event_run_begin_screen(io->run);
-	fprintf(out, "%.1f s  in %s (%s/s)  out %s (%s/s)  %s calls  busy %" PRIu64 "\n",
-		(double)v->span_ns / 1e9, units_format_bytes(v->all.bytes_in, a, sizeof(a)),
-		units_format_bytes(per_second(v, v->all.bytes_in), b, sizeof(b)),
-		units_format_bytes(port_io_bytes_out(&v->all), c, sizeof(c)),
-		units_format_bytes(per_second(v, port_io_bytes_out(&v->all)), d, sizeof(d)),
-		units_format_count(port_io_calls(&v->all), e, sizeof(e)), v->all.busy);
-	event_run_tell_sampled(io->run, port_io_kinds());
-	if (!v->nr_ports)
-		return table_check(&ports, &options, err);
-	fputc('\n', out);
-	rc = table_write(out, &ports, &options, err);
-	if (rc)
-		return rc;
-	event_run_tell_more(io->run, MIN(v->nr_ports, options.limit), v->nr_ports);
-	fprintf(out, "\nBy driver\n");
-	return table_write(out, &drivers, &plain, err);
-}
-
-/* ---- JSON ----------------------------------------------------------------------------------- */
-
-static void json_counts(struct jsonw *w, const struct port_io_row *r)
-{
-	uint64_t in = port_io_bytes_in(r);
-
-	jsonw_known(w, "in", in);
-	jsonw_uint(w, "out", port_io_bytes_out(r));
-	jsonw_uint(w, "control_bytes", port_io_control_bytes(r));
-	jsonw_uint(w, "calls", port_io_calls(r));
-	jsonw_uint(w, "busy", r->busy);
-	jsonw_begin_object(w, "callbacks");
-	for (int i = 0; i < NR_PORT_IO_CALLS; i++)
-		jsonw_uint(w, port_io_call_name((enum port_io_call)i), r->calls[i]);
-	jsonw_end_object(w);
-}
-
-static void json_port(struct jsonw *w, const struct io_view *v, const struct port_io_row *r)
-{
-	const struct name_process *p = names_process(v->io->ports.stream->names, r->process);
-	struct strbuf owner = STRBUF_INIT;
-
-	process_group_name_of(v->io->ports.stream->names, r->process, &owner);
-	jsonw_begin_object(w, NULL);
-	jsonw_string(w, "port", string_of(v, r->port));
-	jsonw_string(w, "driver", string_of(v, r->driver));
-	jsonw_string(w, "name", string_of(v, r->name));
-	jsonw_string(w, "pid", p ? p->pid : NULL);
-	jsonw_string(w, "owner", owner.len ? owner.buf : NULL);
-	jsonw_bool(w, "opened", r->opened);
-	jsonw_bool(w, "stopped", r->stopped);
-	json_counts(w, r);
-	jsonw_end_object(w);
-	strbuf_free(&owner);
-}
-
-static int show_json(struct io *io, struct io_view *v, struct error *err)
-{
-	const struct options *o = &io->ctx->opt;
-	const struct table ports = {io_columns, v->ports, v->nr_ports, sizeof(*v->ports), v};
-	const struct table_options options = {.sort = o->sort, .limit = o->limit};
+	struct event_run *run = v->io->run;
+	FILE *out = event_run_out(run);
 	struct jsonw w;
-	size_t *shown, nr;
-	int rc = table_order(&ports, &options, &shown, &nr, err);
 
-	if (rc)
-		return rc;
-	event_run_json_begin(io->run, &w);
-	jsonw_begin_object(&w, "data");
-	jsonw_uint(&w, "duration_ns", v->span_ns);
-	jsonw_double(&w, "share_seen",
-		     coverage_share_of(&io->ports.stream->coverage, port_io_kinds()));
-	jsonw_begin_array(&w, "ports");
-	for (size_t i = 0; i < nr; i++)
-		json_port(&w, v, &v->ports[shown[i]]);
-	jsonw_end_array(&w);
-	jsonw_begin_array(&w, "drivers");
-	for (size_t i = 0; i < v->nr_drivers; i++) {
-		jsonw_begin_object(&w, NULL);
-		jsonw_string(&w, "driver", string_of(v, v->drivers[i].driver));
-		jsonw_uint(&w, "ports", v->drivers[i].nr);
-		json_counts(&w, &v->drivers[i]);
-		jsonw_end_object(&w);
+	if (v->io->ctx->opt.json) {
+		event_run_json_begin(run, &w);
+		port_io_view_json(&w, &v->a, options);
+		return event_run_json_end(run, &w, err);
 	}
-	jsonw_end_array(&w);
-	jsonw_end_object(&w);
-	free(shown);
-	return event_run_json_end(io->run, &w, err);
+	event_run_begin_screen(run);
+	port_io_view_head(out, &v->a);
+	event_run_tell_sampled(run, port_io_kinds());
+	return port_io_view_write(out, &v->a, options, err);
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -431,15 +249,20 @@ static int on_event(void *arg, enum event_kind kind, const struct event *ev)
 static int on_show(void *arg, bool last, struct error *err)
 {
 	struct io *io = arg;
-	struct io_view v;
+	const struct options *o = &io->ctx->opt;
+	const struct table_options options = {
+		.sort = o->sort, .columns = o->columns, .limit = o->limit};
+	struct view v = {.io = io, .text = STRBUF_INIT};
 	int rc;
 
 	open_ports(io);
 	ask_node(io);
-	make_view(io, &v);
-	rc = io->ctx->opt.json ? show_json(io, &v, err) : show_text(io, &v, err);
-	free(v.ports);
-	free(v.drivers);
+	make_answer(&v);
+	rc = show(&v, &options, err);
+	free(v.a.ports);
+	free(v.a.drivers);
+	strbuf_free(&v.text);
+	arena_free(&v.texts);
 	if (!last)
 		port_io_restart(&io->ports);
 	return rc;
@@ -456,9 +279,8 @@ int cmd_port_io(struct command_context *ctx, struct error *err)
 		.event = on_event,
 		.show = on_show,
 	};
-	const struct table table = {.columns = io_columns, .row_size = sizeof(struct port_io_row)};
 	const struct table_options options = {.sort = ctx->opt.sort, .columns = ctx->opt.columns};
-	int rc = table_check(&table, &options, err);
+	int rc = table_check(&port_io_table, &options, err);
 
 	rc = rc ? rc : event_run(ctx, &consumer, &io.run, err);
 	if (io.opened)

@@ -269,7 +269,7 @@ void port_io_scale(const struct port_io *p, struct port_io_row *r)
 		r->bytes_out = counted;
 }
 
-static void add_row(struct port_io_row *to, const struct port_io_row *r)
+void port_io_add(struct port_io_row *to, const struct port_io_row *r)
 {
 	uint64_t in = port_io_bytes_in(r);
 
@@ -295,7 +295,7 @@ size_t port_io_by_driver(const struct port_io_row *rows, size_t nr, struct port_
 			k++;
 		if (k == sums.len)
 			vec_push(&sums, ((struct port_io_row){.driver = rows[i].driver}));
-		add_row(&sums.data[k], &rows[i]);
+		port_io_add(&sums.data[k], &rows[i]);
 	}
 	*out = sums.data;
 	return sums.len;

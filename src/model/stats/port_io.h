@@ -20,35 +20,13 @@
 
 #include "base/idmap.h"
 #include "base/vec.h"
+#include "model/stats/port_io_calls.h"
 #include "model/stream/event_stream.h"
 
 #define PORT_IO_MAX 65536u
 
-/* PORT_IO_CALL(ID, json name, heading): the callbacks that are counted, events DRIVER_ID. */
-#define PORT_IO_CALLS(PORT_IO_CALL)                                                                \
-	PORT_IO_CALL(OUTPUT, "output", "OUTPUT")                                                   \
-	PORT_IO_CALL(OUTPUTV, "outputv", "OUTPUTV")                                                \
-	PORT_IO_CALL(READY_INPUT, "ready_input", "READY IN")                                       \
-	PORT_IO_CALL(READY_OUTPUT, "ready_output", "READY OUT")                                    \
-	PORT_IO_CALL(READY_ASYNC, "ready_async", "ASYNC")                                          \
-	PORT_IO_CALL(CONTROL, "control", "CONTROL")                                                \
-	PORT_IO_CALL(CALL, "call", "CALL")                                                         \
-	PORT_IO_CALL(TIMEOUT, "timeout", "TIMEOUT")                                                \
-	PORT_IO_CALL(START, "start", "START")                                                      \
-	PORT_IO_CALL(STOP, "stop", "STOP")                                                         \
-	PORT_IO_CALL(FLUSH, "flush", "FLUSH")                                                      \
-	PORT_IO_CALL(PROCESS_EXIT, "process_exit", "PROC EXIT")
-
-enum port_io_call {
-#define PORT_IO_CALL_ID(id, name, title) PORT_IO_##id,
-	PORT_IO_CALLS(PORT_IO_CALL_ID)
-#undef PORT_IO_CALL_ID
-		NR_PORT_IO_CALLS
-};
-
 /* Kinds that this is made of. */
 uint64_t port_io_kinds(void);
-const char *port_io_call_name(enum port_io_call call);
 
 struct port_io_row {
 	uint32_t port;	  /* string; 0 = not known, or what did not fit */
@@ -91,6 +69,8 @@ uint64_t port_io_calls(const struct port_io_row *r); /* all of them */
 /* Anything happened in the interval. */
 bool port_io_is_active(const struct port_io_row *r);
 
+/* Adds what a row has counted to one of several ports. */
+void port_io_add(struct port_io_row *to, const struct port_io_row *r);
 /* One row for each driver of rows that port_io_scale() has seen; port 0, in no order; malloc'ed. */
 size_t port_io_by_driver(const struct port_io_row *rows, size_t nr, struct port_io_row **out);
 

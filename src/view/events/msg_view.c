@@ -272,6 +272,7 @@ void msg_view_json(struct jsonw *w, const struct msg_answer *a, const struct tab
 	const struct table_options of_rows = {.sort = o->sort, .limit = o->limit};
 	const struct table_options of_boxes = {.limit = o->limit};
 
+	jsonw_begin_object(w, "data");
 	jsonw_uint(w, "duration_ns", a->span_ns);
 	jsonw_double(w, "share_seen", a->share_seen);
 	jsonw_string(w, "by", a->by);
@@ -285,4 +286,5 @@ void msg_view_json(struct jsonw *w, const struct msg_answer *a, const struct tab
 	table_json_rows(w, "mailboxes", &boxes, &of_boxes);
 	nodes_json(w, a);
 	histogram_json(w, "size_words", a->sizes, a->sizes_scale);
+	jsonw_end_object(w);
 }

@@ -58,7 +58,7 @@ void msg_view_head(FILE *out, const struct msg_answer *a);
 /* The rest.  *o: columns, sort, limit (0 = as many as is usual). */
 int msg_view_write(FILE *out, const struct msg_answer *a, const struct table_options *o,
 		   struct error *err);
-/* The members of an object that has begun.  *o: sort, limit (0 = all). */
+/* Writes "data".  *o: sort, limit (0 = all). */
 void msg_view_json(struct jsonw *w, const struct msg_answer *a, const struct table_options *o);
 
 #endif

@@ -293,6 +293,7 @@ void proc_view_json(struct jsonw *w, const struct proc_answer *a, const struct t
 	const struct table_options of_rows = {.sort = o->sort, .limit = o->limit};
 	const struct table_options of_others = {.limit = o->limit};
 
+	jsonw_begin_object(w, "data");
 	jsonw_uint(w, "duration_ns", a->span_ns);
 	jsonw_double(w, "share_seen", a->share_seen);
 	jsonw_string(w, "by", process_group_by_name(a->by));
@@ -308,4 +309,5 @@ void proc_view_json(struct jsonw *w, const struct proc_answer *a, const struct t
 	table_json_rows(w, "reasons", &reasons, &of_others);
 	table_json_rows(w, "names", &names, &of_others);
 	histogram_json(w, "lifetime_ns", a->lifetimes, a->lifetimes_scale);
+	jsonw_end_object(w);
 }

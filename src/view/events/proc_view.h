@@ -67,7 +67,7 @@ void proc_view_head(FILE *out, const struct proc_answer *a);
 /* The rest.  *o: columns, sort, width, limit (0 = as many as is usual). */
 int proc_view_write(FILE *out, const struct proc_answer *a, const struct table_options *o,
 		    struct error *err);
-/* The members of an object that has begun.  *o: sort, limit (0 = all). */
+/* Writes "data".  *o: sort, limit (0 = all). */
 void proc_view_json(struct jsonw *w, const struct proc_answer *a, const struct table_options *o);
 
 #endif

@@ -284,6 +284,7 @@ void sched_now_view_json(struct jsonw *w, const struct sched_now_answer *a,
 	};
 	const struct table t = table_of(a);
 
+	jsonw_begin_object(w, "data");
 	jsonw_uint(w, "samples", a->nr_samples);
 	jsonw_uint(w, "duration_ns", a->duration_ns);
 	jsonw_bool(w, "stopped", a->stopped);
@@ -302,4 +303,5 @@ void sched_now_view_json(struct jsonw *w, const struct sched_now_answer *a,
 	jsonw_uint(w, "blockers", a->block.nr);
 	jsonw_end_object(w);
 	table_json_rows(w, "schedulers", &t, o);
+	jsonw_end_object(w);
 }

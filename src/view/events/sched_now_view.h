@@ -65,7 +65,7 @@ extern const struct table sched_now_table; /* without rows */
 
 int sched_now_view_write(FILE *f, const struct sched_now_answer *a, const struct table_options *o,
 			 struct error *err);
-/* The members of an object that has begun. */
+/* Writes "data". */
 void sched_now_view_json(struct jsonw *w, const struct sched_now_answer *a,
 			 const struct table_options *o);
 

@@ -125,7 +125,7 @@ static void as_json(void **state)
 	a.has_to = false;
 	a.nr_boxes = a.nr_nodes = 1;
 	assert_text(&a, &(struct table_options){.sort = "-messages", .limit = 1}, true,
-		    "{\"duration_ns\": 2000000000, \"share_seen\": 1, \"by\": null, "
+		    "{\"data\": {\"duration_ns\": 2000000000, \"share_seen\": 1, \"by\": null, "
 		    "\"rows_of\": null, \"messages\": 48, \"bytes\": 4096, \"without_size\": 0, "
 		    "\"overflows\": 0, \"lost_mailboxes\": 0, \"rows\": [{\"messages\": 8, "
 		    "\"messages_per_s\": 4, \"from\": \"b\", \"bytes\": 0, "
@@ -136,7 +136,7 @@ static void as_json(void **state)
 		    "\"name\": \"b\"}], \"nodes\": [{\"node\": \"[others]\", \"messages\": 3}], "
 		    "\"size_words\": {\"count\": 0, \"sum\": 0, \"min\": 0, \"p50\": 0, "
 		    "\"p90\": 0, \"p99\": 0, \"p999\": 0, \"max\": 0, "
-		    "\"buckets\": []}}");
+		    "\"buckets\": []}}}");
 }
 
 int main(void)

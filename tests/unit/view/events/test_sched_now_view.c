@@ -106,7 +106,7 @@ static void as_json(void **state)
 	jsonw_end_object(&w);
 	assert_string_equal(
 		w.buf.buf,
-		"{\"samples\": 6, \"duration_ns\": 200000000, \"stopped\": false, "
+		"{\"data\": {\"samples\": 6, \"duration_ns\": 200000000, \"stopped\": false, "
 		"\"thread_progress\": {\"state\": \"still\", \"value\": null, "
 		"\"at_least_ns\": 200000000, \"waits_for\": null}, \"multi_scheduling\": "
 		"{\"state\": \"blocked_normal\", \"blocked_by\": [\"<0.1.0>\", \"<0.2.0>\"], "
@@ -117,7 +117,7 @@ static void as_json(void **state)
 		"\"thread_state\": null, \"on_cpu\": null, \"cpu_wait\": null, "
 		"\"syscall\": null, \"file\": \"pipe:[1]\", \"wchan\": null, "
 		"\"holds_progress\": null, \"native_stack\": [\"wait\"], \"longest_ns\": null, "
-		"\"longest_pid\": null}]}");
+		"\"longest_pid\": null}]}}");
 	strbuf_free(&w.buf);
 }
 

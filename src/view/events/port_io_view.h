@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `ebeam port --io` shows: bytes, calls and busy times of ports, and by driver. */
+#ifndef EBEAM_VIEW_PORT_IO_H
+#define EBEAM_VIEW_PORT_IO_H
+
+#include "model/stats/port_io_calls.h"
+#include "view/table/table.h"
+
+/* A port, a driver, or all of them.  Estimates where not all was seen. */
+struct port_io_shown {
+	const char *port, *driver, *name, *pid, *owner; /* NULL = not known */
+	uint32_t ports;
+	uint64_t in, out; /* bytes; `in` UINT64_MAX = not known */
+	double in_per_s, out_per_s;
+	uint64_t control_bytes, calls, busy;
+	uint64_t callbacks[NR_PORT_IO_CALLS];
+	bool opened, stopped; /* in the interval */
+};
+
+struct port_io_answer {
+	uint64_t span_ns;
+	double share_seen; /* the least part of any kind */
+	struct port_io_shown all;
+	struct port_io_shown *ports, *drivers; /* most bytes first */
+	size_t nr_ports, nr_drivers;
+};
+
+extern const struct table port_io_table; /* of ports, without rows */
+
+/* The line at the top. */
+void port_io_view_head(FILE *out, const struct port_io_answer *a);
+/* The rest.  *o: columns, sort, limit (0 = as many as is usual). */
+int port_io_view_write(FILE *out, const struct port_io_answer *a, const struct table_options *o,
+		       struct error *err);
+/* Writes "data".  *o: sort, limit (0 = all). */
+void port_io_view_json(struct jsonw *w, const struct port_io_answer *a,
+		       const struct table_options *o);
+
+#endif
