@@ -12,6 +12,8 @@ from cases_events import of
 from harness import Failure, Skip, case, check, check_equal, check_in
 from nodes import HERE
 
+IN_PAIRS = True
+
 # Two clocks of the node's, read one after the other.
 CLOCKS_NS = 100000
 THREADS = {"normal": "_sched", "dirty_cpu": "dirty_cpu|dcpus", "dirty_io": "dirty_io|dios"}

@@ -7,6 +7,8 @@ from collections import Counter
 from cases_events import Watch, need_events
 from harness import case, check, check_equal, check_in
 
+IN_PAIRS = True
+
 MODES = {"gc": "ns", "msg": "bytes", "sched": "ns"}
 # What is weighed by `report` only.
 OF_EVENTS = {"wait": "process_scheduled,message_queued"}

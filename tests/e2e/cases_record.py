@@ -6,6 +6,8 @@ import re
 from harness import Skip, case, check, check_equal, check_in, check_near
 from nodes import HERE
 
+IN_PAIRS = True
+
 POINTS = 0.03  # "every share within 3 points at 3,000 samples"
 COMPLETE = 0.995
 
@@ -26,7 +28,7 @@ def check_split(profile, truth, points):
         check_near(profile.share_with(mfa, calls), share, points, mfa)
 
 
-@case("functions of one process: every share within 3 points")
+@case("functions of one process: every share within 3 points", alone=True)
 def cpu_shares(ctx):
     with ctx.workload("cpu_split") as truth:
         profile = ctx.record_enough(6000, truth["pids"])
@@ -39,7 +41,7 @@ def cpu_shares(ctx):
     check_complete(profile)
 
 
-@case("processes: every share within 3 points, under their registered names")
+@case("processes: every share within 3 points, under their registered names", alone=True)
 def process_shares(ctx):
     with ctx.workload("proc_split") as truth:
         profile = ctx.record_enough(6000, truth["pids"])
@@ -64,7 +66,7 @@ def sample_count(ctx):
     check_equal(profile.counters.get("ring_full", 0), 0, "samples lost")
 
 
-@case("samples that cost too much are taken at a lower frequency, and count for those left out")
+@case("samples that cost too much are taken at a lower frequency, and count for those left out", alone=True)
 def lowered_frequency(ctx):
     with ctx.workload("cpu_split") as truth:
         before = ctx.node.cpu_seconds()
@@ -274,12 +276,12 @@ def native_names(ctx):
               f"a stripped build with hidden symbols, yet no beam.smp+0x...: {profile.hottest()}")
 
 
-@case("+JPperf true: frame pointers in the stacks change nothing", otp="one")
+@case("+JPperf true: frame pointers in the stacks change nothing", otp="one", alone=True)
 def jpperf(ctx):
     without_change(ctx, "+JPperf", "true")
 
 
-@case("+JMsingle true: JIT memory that is not mapped twice changes nothing, nor with +JPperf true")
+@case("+JMsingle true: JIT memory that is not mapped twice changes nothing, nor with +JPperf true", alone=True)
 def jmsingle(ctx):
     if ctx.release < 26:
         raise Skip("OTP 26 was the first to have +JMsingle")
