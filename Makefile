@@ -161,7 +161,8 @@ $(B)/san/%.o: %.c $(B)/flags | $(GEN)
 	    $(MAP) -MMD -MP -c -o $@ $<
 
 # To optimise these takes longer than to run them.
-$(B)/san/tests/%.o $(B)/san/src/cmd/%.o: SAN += -O0
+UNOPTIMISED := cmd view export capture event probe/kernel probe/site probe/attach probe/session probe/watch
+$(B)/san/tests/%.o $(UNOPTIMISED:%=$(B)/san/src/%/%.o): SAN += -O0
 # It reads its own types.
 $(B)/san/tests/unit/target/test_dwarf.o: SAN += -O0 -g
 
