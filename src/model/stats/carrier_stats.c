@@ -7,6 +7,8 @@
 
 #include "base/units.h"
 #include "event/catalogue.h"
+#include "event/event.h"
+#include "model/stream/event_stream.h"
 
 static struct carrier_row *row_of(struct carrier_stats *s, uint32_t type)
 {

@@ -11,8 +11,9 @@
 #include "abi/record.h"
 #include "base/histogram.h"
 #include "base/vec.h"
-#include "event/event.h"
-#include "model/stream/event_stream.h"
+
+struct event;
+struct event_stream;
 
 /* Kinds that it takes. */
 #define CARRIER_STATS_KINDS                                                                        \

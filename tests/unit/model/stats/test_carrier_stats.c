@@ -11,7 +11,9 @@
 #include "base/compiler.h"
 #include "event/catalogue.h"
 #include "lib/eventfix.h"
+#include "event/event.h"
 #include "model/stats/carrier_stats.h"
+#include "model/stream/event_stream.h"
 
 #define ETS   7u
 #define EHEAP 8u

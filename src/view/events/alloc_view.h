@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The answer of `ebeam alloc`: carriers by allocator. */
+#ifndef EBEAM_VIEW_ALLOC_VIEW_H
+#define EBEAM_VIEW_ALLOC_VIEW_H
+
+#include "model/stats/carrier_stats.h"
+#include "view/table/table.h"
+
+/* What an allocator has, all its instances together. */
+struct alloc_held {
+	struct alloc_carriers {
+		uint64_t carriers, bytes;
+	} mbcs, sbcs, pool;
+};
+
+struct alloc_row {
+	const char *type;
+	struct carrier_row c; /* all zero: nothing happened; scaled for what was sampled */
+	const struct alloc_held *begin, *now; /* NULL: not known, as of a capture */
+	double delta;			      /* bytes; NaN: too little was seen to tell it */
+	double churn;			      /* carriers in a second, made and given back */
+};
+
+/* All borrowed. */
+struct alloc_answer {
+	const struct alloc_row *rows;
+	size_t nr_rows;
+	const struct histogram *sizes; /* bytes, of carriers that were created */
+	double sizes_scale;	       /* of their number, for what was sampled */
+	double share_seen;
+	uint64_t duration_ns;
+};
+
+extern const struct table_column alloc_columns[];
+
+uint64_t alloc_held_bytes(const struct alloc_held *h);
+/* A line of totals; the caller has more to say before the rest. */
+void alloc_view_write_totals(FILE *f, const struct alloc_answer *a);
+int alloc_view_write(FILE *f, const struct alloc_answer *a, const struct table_options *o,
+		     struct error *err);
+/* All of it, in an object that has begun. */
+void alloc_view_json(struct jsonw *w, const struct alloc_answer *a, const struct table_options *o);
+
+#endif
