@@ -30,6 +30,12 @@ struct beam_identity {
 	bool lock_counting, debug; /* builds with other layouts, which only DWARF tells */
 };
 
+/* "jit" or "emu", as erlang:system_info(emu_flavor) says. */
+static inline const char *beam_flavor(const struct beam_identity *id)
+{
+	return id->jit ? "jit" : "emu";
+}
+
 /* Addresses in the process; 0 = not found (yet). */
 struct beam_anchors {
 	raddr proc_tab;	      /* erts_proc */

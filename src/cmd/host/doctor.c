@@ -310,13 +310,6 @@ static void row_json(struct jsonw *w, const struct doctor_row *row)
 	jsonw_end_object(w);
 }
 
-static const char *flavor(const struct doctor_node *node)
-{
-	if (!node->opened)
-		return NULL;
-	return node->identity.jit ? "jit" : "emu";
-}
-
 static void node_json(struct jsonw *w, const struct doctor *d, const struct doctor_node *node)
 {
 	const struct beam_identity *id = &node->identity;
@@ -326,7 +319,7 @@ static void node_json(struct jsonw *w, const struct doctor *d, const struct doct
 	jsonw_string(w, "name", node->name[0] ? node->name : NULL);
 	jsonw_string(w, "otp", node->opened ? id->otp_text : NULL);
 	jsonw_string(w, "erts", node->opened ? id->erts : NULL);
-	jsonw_string(w, "flavor", flavor(node));
+	jsonw_string(w, "flavor", node->opened ? beam_flavor(&node->identity) : NULL);
 	jsonw_string(w, "layout", node->layout_origin[0] ? node->layout_origin : NULL);
 	jsonw_string(w, "untested", node->untested[0] ? node->untested : NULL);
 	jsonw_bool(w, "supported", blocks_of(d, node->os_pid) == 0);
@@ -347,7 +340,7 @@ static int write_json(const struct doctor *d, const struct command_context *ctx,
 			.name = n->name,
 			.otp = n->opened ? n->identity.otp_text : NULL,
 			.erts = n->opened ? n->identity.erts : NULL,
-			.flavor = flavor(n),
+			.flavor = n->opened ? beam_flavor(&n->identity) : NULL,
 			.untested = n->untested,
 		};
 	envelope_begin(&w, ctx->command->name, node.os_pid ? &node : NULL);

@@ -123,7 +123,7 @@ static void add_identity(struct doctor_rows *rows, const struct beam_node *node)
 	struct doctor_row *row = add(rows, node, "node", "release and build");
 
 	snprintf(row->seen, sizeof(row->seen), "OTP %s, ERTS %s, %s%s%s%s%s", id->otp_text,
-		 id->erts, id->jit ? "jit" : "emu", id->vm_probes ? ", VM probes" : "",
+		 id->erts, beam_flavor(id), id->vm_probes ? ", VM probes" : "",
 		 id->lock_counting ? ", lock counting" : "", id->debug ? ", debug" : "",
 		 id->stripped ? ", stripped" : "");
 	if (unsupported) {

@@ -117,16 +117,11 @@ static void col_os_pid(struct strbuf *out, const void *row, const void *ctx)
 	strbuf_addf(out, "%d", ROW(row)->os_pid);
 }
 
-static const char *flavor(const struct list_row *row)
-{
-	return row->identity.jit ? "jit" : "emu";
-}
-
 static void col_flavor(struct strbuf *out, const void *row, const void *ctx)
 {
 	(void)ctx;
 	if (ROW(row)->identified)
-		strbuf_addstr(out, flavor(ROW(row)));
+		strbuf_addstr(out, beam_flavor(&ROW(row)->identity));
 }
 
 #define VALUE(name, value) TABLE_VALUE(name, struct list_row, value)

@@ -213,7 +213,7 @@ static void add_facts(struct maker *m)
 	add_meta(m, "os_pid", text);
 	add_meta(m, "otp", n->identity.otp_text);
 	add_meta(m, "erts", n->identity.erts);
-	add_meta(m, "flavor", n->identity.jit ? "jit" : "emu");
+	add_meta(m, "flavor", beam_flavor(&n->identity));
 	if (n->untested[0])
 		add_meta(m, "untested", n->untested);
 	add_meta(m, "start", units_format_time(clock_realtime_ns(), text, sizeof(text)));

@@ -294,7 +294,7 @@ int live_add_meta(struct live *l, const char *command, const char *mode, unsigne
 	enrich_add_meta(l->enrich, "os_pid", text);
 	enrich_add_meta(l->enrich, "otp", id->otp_text);
 	enrich_add_meta(l->enrich, "erts", id->erts);
-	enrich_add_meta(l->enrich, "flavor", id->jit ? "jit" : "emu");
+	enrich_add_meta(l->enrich, "flavor", beam_flavor(id));
 	snprintf(text, sizeof(text), "%u", facts.schedulers);
 	enrich_add_meta(l->enrich, "schedulers", text);
 	if (freq) {

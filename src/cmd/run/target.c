@@ -185,7 +185,7 @@ void target_json_begin(struct jsonw *w, const struct command_context *ctx, struc
 	jsonw_string(w, "name", known ? facts.name : NULL);
 	jsonw_string(w, "otp", n->identity.otp_text);
 	jsonw_string(w, "erts", n->identity.erts);
-	jsonw_string(w, "flavor", n->identity.jit ? "jit" : "emu");
+	jsonw_string(w, "flavor", beam_flavor(&n->identity));
 	jsonw_string(w, "untested", n->untested[0] ? n->untested : NULL);
 	write_core(w, n);
 	jsonw_end_object(w);

@@ -220,7 +220,7 @@ int top_node_open(struct top *t, struct error *err)
 	top_totals_init(&t->before);
 	snprintf(n->otp, sizeof(n->otp), "%s", id->otp_text);
 	snprintf(n->erts, sizeof(n->erts), "%s", id->erts);
-	snprintf(n->flavor, sizeof(n->flavor), "%s", id->jit ? "jit" : "emu");
+	snprintf(n->flavor, sizeof(n->flavor), "%s", beam_flavor(id));
 	snprintf(n->untested, sizeof(n->untested), "%s", t->node->untested);
 	n->os_pid = t->node->os_pid;
 	set_schedulers(t);
