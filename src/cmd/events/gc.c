@@ -112,32 +112,25 @@ static void open_stats(struct gc *gc)
 	gc->open = true;
 }
 
-static int show_json(struct gc *gc, const struct gc_answer *a, const struct table_options *o,
-		     uint64_t end_ns, struct error *err)
+static int show_json(struct event_run *run, const struct gc_answer *a,
+		     const struct table_options *o, struct error *err)
 {
 	struct jsonw w;
 
-	event_run_json_begin(gc->run, &w);
+	event_run_json_begin(run, &w);
 	jsonw_begin_object(&w, "data");
 	gc_view_json(&w, a, o);
-	node_wide_json(&w, &gc->wide, end_ns, gc->wide_watched);
 	jsonw_end_object(&w);
-	return event_run_json_end(gc->run, &w, err);
+	return event_run_json_end(run, &w, err);
 }
 
-static int show_text(struct gc *gc, const struct gc_answer *a, const struct table_options *o,
-		     uint64_t end_ns, struct error *err)
+static int show_text(struct event_run *run, const struct gc_answer *a,
+		     const struct table_options *o, struct error *err)
 {
-	FILE *f = event_run_out(gc->run);
-	int rc = 0;
-
-	event_run_begin_screen(gc->run);
-	gc_view_write_totals(f, a);
-	event_run_tell_sampled(gc->run, GC_STATS_KINDS);
-	gc_view_write_pauses(f, a);
-	if (gc->wide_watched)
-		rc = node_wide_write(&gc->wide, gc->run, end_ns, log_level() > 0, err);
-	return rc ? rc : gc_view_write_rows(f, a, o, err);
+	event_run_begin_screen(run);
+	gc_view_write_totals(event_run_out(run), a);
+	event_run_tell_sampled(run, GC_STATS_KINDS);
+	return gc_view_write(event_run_out(run), a, o, err);
 }
 
 static int show(void *arg, bool last, struct error *err)
@@ -162,8 +155,12 @@ static int show(void *arg, bool last, struct error *err)
 	event_run_add_estimate(gc->run, GC_STATS_KINDS,
 			       units_scale(s->total.minor + s->total.major, a.scale), &collections);
 	a.collections = collections.buf;
-	rc = gc->ctx->opt.json ? show_json(gc, &a, &o, end_ns, err)
-			       : show_text(gc, &a, &o, end_ns, err);
+	node_wide_order(&gc->wide);
+	a.wide = (struct node_wide_answer){.work = gc->wide_watched ? &gc->wide : NULL,
+					   .names = s->groups.names,
+					   .end_ns = end_ns,
+					   .all = log_level() > 0};
+	rc = (gc->ctx->opt.json ? show_json : show_text)(gc->run, &a, &o, err);
 	strbuf_free(&collections);
 	if (!last) {
 		gc_stats_restart(s);

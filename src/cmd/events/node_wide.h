@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What all of a node takes part in (model/stats/node_wide.h), for `ebeam gc`: uprobes on the BIFs
- * that do it, which are called seldom, and the tables of it.
+ * that do it; they are called seldom.
  */
 #ifndef EBEAM_CMD_NODE_WIDE_H
 #define EBEAM_CMD_NODE_WIDE_H
 
 #include <stdio.h>
 
-#include "base/jsonw.h"
 #include "cmd/run/event_run.h"
 #include "model/stats/node_wide.h"
 
@@ -28,11 +27,5 @@ void node_wide_probes_close(struct node_wide_probes *p);
 void node_wide_probes_list(FILE *out);
 /* In drained(): whoever blocked schedulers may have ended. */
 void node_wide_check_blockers(struct node_wide *w, struct event_run *run);
-
-/* A table, with what is under way up to end_ns; nothing if there was nothing, unless `all`. */
-int node_wide_write(struct node_wide *w, struct event_run *run, uint64_t end_ns, bool all,
-		    struct error *err);
-/* The object "node_wide"; null if it was not `watched`. */
-void node_wide_json(struct jsonw *out, struct node_wide *w, uint64_t end_ns, bool watched);
 
 #endif

@@ -8,6 +8,8 @@
 #include "base/compiler.h"
 #include "base/strbuf.h"
 #include "base/xalloc.h"
+#include "event/event.h"
+#include "model/stream/event_stream.h"
 
 #define COLLECTOR "erts_literal_area_collector"
 

@@ -16,8 +16,13 @@
 #ifndef EBEAM_MODEL_NODE_WIDE_H
 #define EBEAM_MODEL_NODE_WIDE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/vec.h"
-#include "model/stream/event_stream.h"
+
+struct event;
+struct event_stream;
 
 enum node_wide_work { NODE_WIDE_LITERALS, NODE_WIDE_PURGE, NODE_WIDE_BLOCK, NR_NODE_WIDE };
 

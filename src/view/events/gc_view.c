@@ -125,6 +125,7 @@ void gc_view_json(struct jsonw *w, const struct gc_answer *a, const struct table
 	histogram_json(w, "major", &s->major, a->scale);
 	histogram_json(w, "dirty", &s->dirty, a->scale);
 	jsonw_end_object(w);
+	node_wide_view_json(w, &a->wide);
 	table_json_rows(w, "rows", &t, o);
 	free((void *)t.rows);
 }
@@ -189,9 +190,12 @@ void gc_view_write_totals(FILE *f, const struct gc_answer *a)
 
 #define WAITED_LONG 5.0 /* percent */
 
-void gc_view_write_pauses(FILE *f, const struct gc_answer *a)
+int gc_view_write(FILE *f, const struct gc_answer *a, const struct table_options *o,
+		  struct error *err)
 {
 	const struct gc_stats *s = a->stats;
+	const struct table t = make_table(a);
+	int rc;
 
 	if (a->scale > 1 && !s->longer_than_ns)
 		fputs("MAX is of the collections that were seen: the longest pause may not be "
@@ -209,14 +213,8 @@ void gc_view_write_pauses(FILE *f, const struct gc_answer *a)
 	histogram_write(f, "major pauses", &s->major, HISTOGRAM_NS, a->scale);
 	if (s->dirty.nr)
 		histogram_write(f, "pauses on dirty schedulers", &s->dirty, HISTOGRAM_NS, a->scale);
-}
-
-int gc_view_write_rows(FILE *f, const struct gc_answer *a, const struct table_options *o,
-		       struct error *err)
-{
-	const struct table t = make_table(a);
-	int rc = group_rows_write(f, &a->stats->groups, &t, o, err);
-
+	rc = node_wide_view_write(f, &a->wide, err);
+	rc = rc ? rc : group_rows_write(f, &s->groups, &t, o, err);
 	if (t.nr_rows && a->no_stacks)
 		fputs("This capture has no stacks: nothing tells the functions.\n", f);
 	free((void *)t.rows);

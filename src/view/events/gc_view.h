@@ -4,6 +4,7 @@
 #define EBEAM_VIEW_GC_VIEW_H
 
 #include "model/stats/gc_stats.h"
+#include "view/events/node_wide_view.h"
 #include "view/table/table.h"
 
 /* How long collections took, of normal schedulers (in of_normal_ns) and of dirty ones. */
@@ -23,15 +24,15 @@ struct gc_answer {
 	unsigned int schedulers; /* normal ones that are online */
 	uint64_t duration_ns;
 	bool no_stacks; /* that tell functions */
+	struct node_wide_answer wide;
 };
 
 extern const struct table_column gc_columns[];
 
-/* In parts, in this order: the caller has more to say between them. */
+/* A line of totals; the caller has more to say before the rest. */
 void gc_view_write_totals(FILE *f, const struct gc_answer *a);
-void gc_view_write_pauses(FILE *f, const struct gc_answer *a);
-int gc_view_write_rows(FILE *f, const struct gc_answer *a, const struct table_options *o,
-		       struct error *err);
+int gc_view_write(FILE *f, const struct gc_answer *a, const struct table_options *o,
+		  struct error *err);
 /* All of it, in an object that has begun. */
 void gc_view_json(struct jsonw *w, const struct gc_answer *a, const struct table_options *o);
 

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "event/event.h"
 #include "model/stats/node_wide.h"
+#include "model/stream/event_stream.h"
 
 enum { COLLECTOR = 1, PURGER, CLIENT, OTHER };
 enum { SWITCH = 1, PUT, PURGE, FLAG, OWN, STUB, CALLER };
