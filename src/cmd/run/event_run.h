@@ -120,8 +120,6 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 void event_run_json_mark(const struct event_stream *s, struct jsonw *w);
 /* With --watch: the time, on a terminal at the top of a clean screen; else nothing. */
 void event_run_begin_screen(struct event_run *run);
-/* "(20 of 345; -n shows more)" to `out`, below a table that does not show all of its rows. */
-void event_run_tell_more(struct event_run *run, size_t shown, size_t all);
 /* A line such as "message_send sampled 12 %: totals +-5 %", to `out`, if some of these kinds were;
  * numbers stand as they were seen times 1 / share.  The error: see coverage_error(). */
 void event_run_tell_sampled(struct event_run *run, uint64_t kinds);

@@ -404,11 +404,6 @@ int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-void event_run_tell_more(struct event_run *run, size_t shown, size_t all)
-{
-	table_tell_more(run->out, shown, all);
-}
-
 /* What the answer lacks, if anything. */
 static void tell_missing(struct event_run *run)
 {

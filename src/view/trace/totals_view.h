@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `ebeam trace` shows with --count, --histogram and --args: calls added up. */
+#ifndef EBEAM_VIEW_TOTALS_VIEW_H
+#define EBEAM_VIEW_TOTALS_VIEW_H
+
+#include "base/histogram.h"
+#include "view/table/table.h"
+
+/* Calls of a function from one caller, or with arguments of one shape. */
+struct totals_row {
+	const char *function, *what; /* the latter NULL = not known */
+	double share;		     /* percent of all calls; NAN = there are none */
+	uint64_t calls, ends, exceptions;
+	uint64_t total_ns, max_ns; /* of the calls whose ends were seen */
+};
+
+struct totals_durations {
+	const char *function;
+	const struct histogram *ns; /* NULL = no end was seen */
+};
+
+struct totals_slow {
+	uint64_t ns;
+	const char *function, *args;
+};
+
+struct totals_answer {
+	bool count, histogram, args;	     /* which sections text has */
+	struct totals_row *callers, *shapes; /* most calls first */
+	struct totals_durations *durations;
+	struct totals_slow *slowest;
+	size_t nr_callers, nr_shapes, nr_durations, nr_slowest;
+	/* What tracing took of a call, and what may be nothing; 0 = not known. */
+	uint64_t hit_ns, unsure_ns;
+};
+
+/* `limit`: rows, 0 = as many as is usual. */
+int totals_view_write(FILE *out, const struct totals_answer *a, unsigned int limit,
+		      struct error *err);
+/* Writes "data".  `limit`: 0 = all. */
+void totals_view_json(struct jsonw *w, const struct totals_answer *a, unsigned int limit);
+
+#endif
