@@ -3,15 +3,12 @@
  * `ebeam list`: the nodes of this host, one row each.  A node that cannot be looked into stands
  * there too, with what is known of it and the reason.
  */
-#include <inttypes.h>
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/compiler.h"
+#include "base/arena.h"
 #include "base/log.h"
-#include "base/units.h"
 #include "base/vec.h"
 #include "beam/locate/find.h"
 #include "beam/locate/node_open.h"
@@ -24,71 +21,97 @@
 #include "cmd/run/target.h"
 #include "target/privilege.h"
 #include "target/proc.h"
-#include "view/table/table.h"
-
-struct list_row {
-	int os_pid;
-	bool identified;       /* identity is filled */
-	bool counted;	       /* facts are filled */
-	int64_t uptime_s, rss; /* of the process, bytes; -1 = unknown */
-	struct beam_identity identity;
-	char untested[64]; /* "" = release and build are known */
-	struct beam_facts facts;
-	bool usdt;
-	bool stopped; /* by a signal: nothing happens in it */
-	char exe[PATH_MAX];
-	struct proc_container container;
-	char *unsupported; /* NULL = supported; owned */
-};
+#include "view/host/list_view.h"
 
 struct list_rows {
 	VEC(struct list_row) v;
+	struct arena texts;
 	unsigned int how; /* they are opened: enum beam_open */
 };
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* 1 and a row, or 0 if the process is gone by now. */
-static int read_row(struct list_row *row, int os_pid, unsigned int how)
+static const char *keep(struct list_rows *rows, const char *text)
 {
-	struct proc_stat stat;
-	struct error err = {0};
-	struct beam_node *node;
-	char why[BEAM_NODE_REFUSAL_SIZE];
+	return arena_strndup(&rows->texts, text, strlen(text));
+}
 
-	memset(row, 0, sizeof(*row));
-	row->os_pid = os_pid;
-	if (proc_exe(os_pid, row->exe, sizeof(row->exe), NULL) != 0)
-		row->exe[0] = '\0';
-	proc_container(&row->container, os_pid);
-	row->uptime_s = MAX(proc_uptime_s(os_pid), (int64_t)-1);
-	row->stopped = proc_is_stopped(os_pid);
-	row->rss = proc_stat_read(&stat, os_pid, NULL) == 0 ? (int64_t)stat.rss : -1;
-	if (beam_node_open(&node, os_pid, how | BEAM_OPEN_PARTIAL, &err) != 0) {
-		if (err.kind == ERROR_KIND_NO_NODE)
-			return 0;
-		row->unsupported = xstrdup(err.msg);
-		return 1;
-	}
+static void add_facts(struct list_rows *rows, struct list_row *row, const struct beam_facts *f)
+{
+	row->supported = true;
+	row->name = keep(rows, f->name);
+	row->schedulers = f->schedulers;
+	row->dirty_cpu_schedulers = f->dirty_cpu_schedulers;
+	row->dirty_io_schedulers = f->dirty_io_schedulers;
+	row->process_count = f->process_count;
+	row->port_count = f->port_count;
+	row->atom_count = f->atom_count;
+}
+
+static void add_node(struct list_rows *rows, struct list_row *row, struct beam_node *node)
+{
+	char why[BEAM_NODE_REFUSAL_SIZE];
+	struct beam_facts facts;
+	struct error err = {0};
+
 	row->identified = true;
-	row->identity = node->identity;
-	snprintf(row->exe, sizeof(row->exe), "%s", elf_file_name(node->elf));
-	memcpy(row->untested, node->untested, sizeof(row->untested));
+	row->otp = keep(rows, node->identity.otp_text);
+	row->erts = keep(rows, node->identity.erts);
+	row->flavor = beam_flavor(&node->identity);
+	row->exe = keep(rows, elf_file_name(node->elf));
+	row->stripped = node->identity.stripped;
 	row->usdt = node->identity.vm_probes;
 	/* Without a layout that was checked the numbers would be guesses. */
 	if (beam_node_unsupported(node)) {
-		row->unsupported = xstrdup(beam_node_refusal(node, why, sizeof(why)));
-		row->untested[0] = '\0';
+		row->unsupported_reason = keep(rows, beam_node_refusal(node, why, sizeof(why)));
+	} else if (beam_node_facts(node, &facts, &err) != 0) {
+		row->unsupported_reason = keep(rows, err.msg);
 	} else {
-		row->counted = beam_node_facts(node, &row->facts, &err) == 0;
-		if (!row->counted) {
-			row->facts.name[0] = '\0';
-			row->unsupported = xstrdup(err.msg);
-			row->untested[0] = '\0';
-		}
+		add_facts(rows, row, &facts);
+		row->untested = keep(rows, node->untested);
 	}
-	beam_node_close(node);
-	return 1;
+}
+
+/* Nothing, if the process is gone by now. */
+static void add_row(struct list_rows *rows, int os_pid)
+{
+	int64_t uptime_s = proc_uptime_s(os_pid);
+	struct list_row row = {
+		.os_pid = (uint32_t)os_pid,
+		.schedulers = UINT32_MAX,
+		.dirty_cpu_schedulers = UINT32_MAX,
+		.dirty_io_schedulers = UINT32_MAX,
+		.process_count = UINT32_MAX,
+		.port_count = UINT32_MAX,
+		.atom_count = UINT32_MAX,
+		.uptime_s = uptime_s < 0 ? UINT64_MAX : (uint64_t)uptime_s,
+		.rss = UINT64_MAX,
+		.stopped = proc_is_stopped(os_pid),
+		.untested = "",
+	};
+	struct proc_container container;
+	struct proc_stat stat;
+	struct beam_node *node;
+	struct error err = {0};
+	char exe[PATH_MAX];
+
+	if (proc_exe(os_pid, exe, sizeof(exe), NULL) == 0)
+		row.exe = keep(rows, exe);
+	proc_container(&container, os_pid);
+	row.container = keep(rows, container.id);
+	row.container_name = keep(rows, container.name);
+	row.pod_uid = keep(rows, container.pod);
+	if (proc_stat_read(&stat, os_pid, NULL) == 0)
+		row.rss = (uint64_t)stat.rss;
+	if (beam_node_open(&node, os_pid, rows->how | BEAM_OPEN_PARTIAL, &err) == 0) {
+		add_node(rows, &row, node);
+		beam_node_close(node);
+	} else if (err.kind == ERROR_KIND_NO_NODE) {
+		return;
+	} else {
+		row.unsupported_reason = keep(rows, err.msg);
+	}
+	vec_push(&rows->v, row);
 }
 
 static int read_rows(struct list_rows *rows, struct error *err)
@@ -97,131 +120,20 @@ static int read_rows(struct list_rows *rows, struct error *err)
 
 	if (nr < 0)
 		return nr;
-	for (int i = 0; i < nr; i++) {
-		struct list_row row;
-
-		if (read_row(&row, pids[i], rows->how))
-			vec_push(&rows->v, row);
-	}
+	for (int i = 0; i < nr; i++)
+		add_row(rows, pids[i]);
 	free(pids);
 	return 0;
 }
-
-/* ---- columns ------------------------------------------------------------------------------ */
-
-#define ROW(p) ((const struct list_row *)(p))
-
-static void col_os_pid(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	strbuf_addf(out, "%d", ROW(row)->os_pid);
-}
-
-static void col_flavor(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	if (ROW(row)->identified)
-		strbuf_addstr(out, beam_flavor(&ROW(row)->identity));
-}
-
-#define VALUE(name, value) TABLE_VALUE(name, struct list_row, value)
-#define COUNTED(member)	   VALUE(member, r->counted ? (double)r->facts.member : NAN)
-
-COUNTED(schedulers)
-COUNTED(dirty_cpu_schedulers)
-COUNTED(dirty_io_schedulers)
-COUNTED(process_count)
-COUNTED(port_count)
-COUNTED(atom_count)
-
-static void col_uptime(struct strbuf *out, const void *row, const void *ctx)
-{
-	char buf[32];
-
-	(void)ctx;
-	if (ROW(row)->uptime_s >= 0)
-		strbuf_addstr(out,
-			      units_format_uptime((uint64_t)ROW(row)->uptime_s, buf, sizeof(buf)));
-}
-
-static int by_os_pid(const void *a, const void *b)
-{
-	return ROW(a)->os_pid < ROW(b)->os_pid ? -1 : ROW(a)->os_pid > ROW(b)->os_pid;
-}
-
-static void col_container(struct strbuf *out, const void *row, const void *ctx)
-{
-	const struct proc_container *c = &ROW(row)->container;
-
-	(void)ctx;
-	strbuf_addstr(out, *c->name ? c->name : c->id);
-}
-
-VALUE(stripped, r->identified ? (double)r->identity.stripped : NAN)
-VALUE(usdt, r->identified ? (double)r->usdt : NAN)
-VALUE(supported, !r->unsupported)
-
-static void col_supported(struct strbuf *out, const void *row, const void *ctx)
-{
-	(void)ctx;
-	if (ROW(row)->untested[0])
-		strbuf_addstr(out, ROW(row)->untested);
-	else
-		strbuf_addstr(out, ROW(row)->unsupported ? "no" : "yes");
-	if (ROW(row)->stopped)
-		strbuf_addstr(out, "; stopped (SIGSTOP)");
-}
-
-#define FIELD(name, title, type, member) TABLE_FIELD(name, title, type, struct list_row, member)
-#define NUMBER(name, title, type)	 TABLE_NUMBER(#name, title, type, name)
-
-static const struct table_column list_columns[] = {
-	{FIELD("os_pid", "PID", COUNT, os_pid), .text = col_os_pid, .compare = by_os_pid},
-	{FIELD("name", "NAME", TEXT, facts.name)},
-	{FIELD("otp", "OTP", TEXT, identity.otp_text)},
-	{FIELD("erts", "ERTS", TEXT, identity.erts)},
-	{"flavor", "FLAVOR", .text = col_flavor},
-	{NUMBER(schedulers, "SCHED", COUNT)},
-	{NUMBER(dirty_cpu_schedulers, "DIRTY CPU", COUNT), .hidden = true},
-	{NUMBER(dirty_io_schedulers, "DIRTY IO", COUNT), .hidden = true},
-	{NUMBER(process_count, "PROCESSES", COUNT)},
-	{NUMBER(port_count, "PORTS", COUNT), .hidden = true},
-	{NUMBER(atom_count, "ATOMS", COUNT), .hidden = true},
-	{FIELD("uptime_s", "UPTIME", COUNT, uptime_s), .text = col_uptime},
-	{FIELD("rss", "RSS", BYTES, rss), .hidden = true},
-	{FIELD("exe", "EXECUTABLE", TEXT, exe), .hidden = true},
-	{FIELD("container", "CONTAINER", TEXT, container.id), .text = col_container},
-	{FIELD("container_name", "CONTAINER NAME", TEXT, container.name), .hidden = true},
-	{FIELD("pod_uid", "POD UID", TEXT, container.pod), .hidden = true},
-	{NUMBER(stripped, "STRIPPED", FLAG)},
-	{NUMBER(usdt, "USDT", FLAG)},
-	{NUMBER(supported, "SUPPORTED", FLAG), .text = col_supported},
-	{FIELD("untested", "UNTESTED", TEXT, untested), .hidden = true},
-	{FIELD("unsupported_reason", "WHY NOT", TEXT, unsupported), .hidden = true},
-	{FIELD("stopped", "STOPPED", FLAG, stopped), .hidden = true},
-	{0},
-};
 
 static int write_json(struct command_context *ctx, const struct table *t,
 		      const struct table_options *o, struct error *err)
 {
 	const char *warning = privilege_blind_spot();
-	const struct list_row *rows = t->rows;
 	struct jsonw w = JSONW(ctx->out);
-	size_t *order, nr;
-	int rc = table_order(t, o, &order, &nr, err);
 
-	if (rc)
-		return rc;
 	envelope_begin(&w, ctx->command->name, NULL);
-	jsonw_begin_rows(&w, "data");
-	for (size_t i = 0; i < nr; i++) {
-		jsonw_begin_object(&w, NULL);
-		table_json_fields(list_columns, &w, &rows[order[i]], NULL);
-		jsonw_end_object(&w);
-	}
-	jsonw_end_array(&w);
-	free(order);
+	table_json_rows(&w, "data", t, o);
 	return envelope_end(&w, &warning, warning ? 1 : 0, NULL, 0, err);
 }
 
@@ -229,8 +141,7 @@ static int write_json(struct command_context *ctx, const struct table *t,
 
 static void free_list(struct list_rows *rows)
 {
-	for (size_t i = 0; i < rows->v.len; i++)
-		free(rows->v.data[i].unsupported);
+	arena_free(&rows->texts);
 	vec_free(&rows->v);
 }
 
@@ -259,16 +170,13 @@ static void rows_table(void *view, struct table *out)
 
 static uint64_t row_id(const void *row)
 {
-	return (uint64_t)ROW(row)->os_pid;
+	return ((const struct list_row *)row)->os_pid;
 }
 
 static void forget_rows(void *view)
 {
 	free_list(view);
 }
-
-static const struct table table_of_rows = {.columns = list_columns,
-					   .row_size = sizeof(struct list_row)};
 
 const struct row_source node_rows = {
 	.view_size = sizeof(struct list_rows),
@@ -277,7 +185,7 @@ const struct row_source node_rows = {
 	.forget = forget_rows,
 	.rows = rows_table,
 	.id = row_id,
-	.table = &table_of_rows,
+	.table = &list_table,
 };
 
 /* ---- the command -------------------------------------------------------------------------- */
@@ -290,7 +198,7 @@ static int write_text(struct command_context *ctx, const struct table *t, struct
 	bool any_unsupported = false;
 
 	for (size_t i = 0; i < t->nr_rows; i++)
-		any_unsupported |= rows[i].unsupported != NULL;
+		any_unsupported |= !rows[i].supported;
 	/* The reason takes much room: only where there is one to show. */
 	o->also = any_unsupported ? "unsupported_reason" : NULL;
 	if (warning)
@@ -305,7 +213,7 @@ int cmd_list(struct command_context *ctx, struct error *err)
 {
 	struct table_options options = render_table_options(ctx, "os_pid");
 	struct list_rows rows = {.how = target_how(&ctx->opt)};
-	struct table table = {.columns = list_columns, .row_size = sizeof(struct list_row)};
+	struct table table = list_table;
 	int rc;
 
 	rc = table_check(&table, &options, err);
