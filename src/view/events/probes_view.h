@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What --dry-run of the views of events shows: where probes would stand, and what a hit costs. */
+#ifndef EBEAM_VIEW_PROBES_VIEW_H
+#define EBEAM_VIEW_PROBES_VIEW_H
+
+#include "view/table/table.h"
+
+struct probes_row {
+	const char *symbol;
+	bool is_instruction; /* no function: the symbol says what it is */
+	const char *at;	     /* "call", "return", "instruction" */
+	uint32_t offset;     /* of the probe, in the function */
+	const char *path;    /* NULL = the node's executable */
+	uint64_t file_offset;
+	const char *instruction; /* "" = not known */
+	bool emulated;
+	const char *stepped_because; /* "" = it is not, or not known */
+	uint32_t trap_ns;	     /* of one hit, without the program; UINT32_MAX = not known */
+	const char *program;
+	uint32_t group;		  /* 1.. */
+	const char *const *kinds; /* names of events */
+	size_t nr_kinds;
+};
+
+struct probes_answer {
+	struct probes_row *rows;
+	unsigned int nr, nr_links, nr_groups;
+	double max_overhead; /* percent */
+	const char *no_cost; /* why it is not known; NULL = it is */
+};
+
+int probes_view_write(FILE *out, const struct probes_answer *a, bool color, struct error *err);
+/* Writes "data". */
+void probes_view_json(struct jsonw *w, const struct probes_answer *a);
+
+#endif
