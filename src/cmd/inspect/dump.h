@@ -7,6 +7,7 @@
 #ifndef EBEAM_CMD_DUMP_H
 #define EBEAM_CMD_DUMP_H
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "beam/process/old_code.h"
 #include "beam/process/process.h"
@@ -18,6 +19,7 @@
 #include "model/process/stack_groups.h"
 #include "model/profile/snapshot.h"
 #include "names/names.h"
+#include "view/inspect/dump_process.h"
 
 /* Frames of one stack that are kept: of deeper ones the lowest are lost. */
 #define DUMP_MAX_FRAMES 4096
@@ -71,6 +73,9 @@ void dump_pid(const struct dump *d, const struct id_format *pids, uint32_t membe
 
 /* Registered name, else label, else initial call. */
 void dump_name(const struct dump *d, uint32_t member, struct strbuf *out);
+/* Texts of a member, in *texts; not its name, which may have to be read, if not `named`. */
+struct dump_process dump_process(const struct dump *d, const struct id_format *pids,
+				 uint32_t member, bool named, struct arena *texts);
 /* A function, as ebeam writes functions. */
 void dump_function(const struct dump *d, const struct name_frame *f, struct strbuf *out);
 

@@ -76,6 +76,28 @@ void dump_name(const struct dump *d, uint32_t member, struct strbuf *out)
 	}
 }
 
+struct dump_process dump_process(const struct dump *d, const struct id_format *pids,
+				 uint32_t member, bool named, struct arena *texts)
+{
+	uint32_t i = d->group_of[member];
+	const struct stack_group *g = i == DUMP_NO_GROUP ? NULL : &d->groups.groups.data[i];
+	const struct name_frame *f = g ? dump_current(d, g) : NULL;
+	struct dump_process p = {.status = g ? process_status_name(dump_status(g)) : NULL,
+				 .stale = g && g->what & DUMP_STALE};
+	struct strbuf text = STRBUF_INIT;
+
+	dump_pid(d, pids, member, &text);
+	p.pid = arena_text(texts, &text);
+	if (named)
+		dump_name(d, member, &text);
+	p.name = arena_text(texts, &text);
+	if (f)
+		dump_function(d, f, &text);
+	p.current = arena_text(texts, &text);
+	strbuf_free(&text);
+	return p;
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 /* "50,000 processes wait in gen_server:loop/7" */

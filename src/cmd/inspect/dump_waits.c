@@ -45,16 +45,17 @@ void dump_waits_remember(struct dump *d)
 	free(old);
 }
 
-struct since waiting_since(const struct dump *d, size_t i)
-{
-	const struct wait *x = &d->waits.v.data[i];
-	uint64_t ns = d->read_ns - d->seen.data[i].first_ns;
+static const struct waits_since unknown = {UINT64_MAX, NULL};
 
-	if (x->waiting_ms >= 0)
-		return (struct since){SINCE_TIMER, (uint64_t)x->waiting_ms};
-	if (ns)
-		return (struct since){SINCE_AT_LEAST, ns / 1000000};
-	return (struct since){SINCE_UNKNOWN, 0};
+struct waits_since waiting_since(const struct waiting *w, uint32_t node)
+{
+	uint32_t i = node < w->d->list.len ? w->wait_of.data[node] : 0;
+	const struct wait *x = i ? &w->d->waits.v.data[i - 1] : NULL;
+	uint64_t ns = i ? w->d->read_ns - w->d->seen.data[i - 1].first_ns : 0;
+
+	if (x && x->waiting_ms >= 0)
+		return (struct waits_since){(uint64_t)x->waiting_ms, "timer"};
+	return ns ? (struct waits_since){ns / 1000000, "at_least"} : unknown;
 }
 
 /* ---- the graph ------------------------------------------------------------------------------- */
@@ -114,12 +115,13 @@ static uint32_t leads_to(struct waiting *w, struct other o)
 static void find_longest(struct waiting *w)
 {
 	for (size_t i = 0; i < w->to.len; i++)
-		vec_push(&w->longest, ((struct since){SINCE_UNKNOWN, 0}));
+		vec_push(&w->longest, unknown);
 	for (size_t i = 0; i < w->d->waits.v.len; i++) {
-		struct since s = waiting_since(w->d, i);
-		struct since *most = &w->longest.data[w->to.data[w->d->waits.v.data[i].from]];
+		uint32_t from = w->d->waits.v.data[i].from;
+		struct waits_since s = waiting_since(w, from);
+		struct waits_since *most = &w->longest.data[w->to.data[from]];
 
-		if (s.how != SINCE_UNKNOWN && (most->how == SINCE_UNKNOWN || s.ms > most->ms))
+		if (s.how && (!most->how || s.ms > most->ms))
 			*most = s;
 	}
 }
@@ -166,4 +168,5 @@ void waiting_close(struct waiting *w)
 	vec_free(&w->wait_of);
 	vec_free(&w->longest);
 	socket_table_free(&w->sockets);
+	arena_free(&w->texts);
 }

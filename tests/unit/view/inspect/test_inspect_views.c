@@ -13,6 +13,7 @@
 #include "view/inspect/dist_view.h"
 #include "view/inspect/ets_view.h"
 #include "view/inspect/port_view.h"
+#include "view/inspect/waits_view.h"
 
 struct page {
 	char *text;
@@ -155,12 +156,98 @@ static void a_table_says_who_holds_it(void **state)
 	strbuf_free(&w.buf);
 }
 
+static void waits_say_where_they_lead(void **state)
+{
+	static const uint32_t to[] = {1, 0, 4, 2, 5, WAIT_NOBODY};
+	static struct waits_party all[] = {
+		{.p = {"<0.0.0>", "a", "waiting", "gen:do_call/4"},
+		 .reason = "answer",
+		 .since = {3200, "timer"}},
+		{.p = {"<0.1.0>", NULL, "running", "m:f/1", true}, .reason = "answer"},
+		{.p = {"<0.2.0>", "c\033", "running", "m:g/1"},
+		 .queue = 1234,
+		 .reason = "busy_port",
+		 .since = {1500, "at_least"}},
+		{.p = {"<0.3.0>", "d"}, .reason = "answer"},
+		{.p = {"#Port<0.4>", "tcp_inet", "busy"}, .queue = UINT64_MAX},
+		{.p = {"1.2.3.4:5"}, .queue = UINT64_MAX},
+	};
+	struct waits_target targets[ARRAY_SIZE(all)];
+	struct waits_party members[ARRAY_SIZE(all) * 2];
+	struct wait_graph g = {0};
+	struct waits_answer a = {.graph = &g,
+				 .targets = targets,
+				 .members = members,
+				 .all_waits = 4,
+				 .waited_for = 4,
+				 .unexplained = 1,
+				 .all_monitors = 2};
+	const struct table_options few = {.limit = 3};
+	struct jsonw w = JSONW(NULL);
+	struct page p;
+
+	UNUSED(state);
+	wait_graph_make(&g, to, ARRAY_SIZE(all), 4);
+	assert_int_equal(g.targets.len, 5);
+	for (size_t i = 0; i < g.targets.len; i++) {
+		uint32_t node = g.targets.data[i].node;
+
+		targets[i] = (struct waits_target){
+			g.targets.data[i], all[node], "answer", {2 * node, "at_least"}};
+	}
+	for (size_t i = 0; i < g.nodes.len; i++)
+		members[i] = all[g.nodes.data[i]];
+	vec_push(&a.waits, ((struct waits_pair){all[2], all[4]}));
+	vec_push(&a.monitors, ((struct waits_pair){all[0], {.p.pid = "<9.1.0>"}}));
+	assert_int_equal(waits_view_write(page_open(&p), &a, &few, NULL), 0);
+	page_expect(&p, "4 processes wait for 4 others; 1 suspended, by what is not known; "
+			"1 deadlock\n\n"
+			"DEADLOCK: 2 processes wait for each other\n"
+			"    <0.0.0> a, in gen:do_call/4 (3.20 s)\n"
+			"    waits for <0.1.0>, in m:f/1\n"
+			"    waits for <0.0.0> a\n\n"
+			"Waited for\n"
+			"  WAITING  BEHIND     LONGEST  FOR     PID         NAME      QUEUE  "
+			"STATUS   CURRENT FUNCTION\n"
+			"        1       2     >= 0 ns  answer  <0.0.0>     a             0  "
+			"waiting  gen:do_call/4\n"
+			"        1       2  >= 2.00 ms  answer  <0.1.0>     -             0  "
+			"running  m:f/1 ~\n"
+			"        1       2  >= 8.00 ms  answer  #Port<0.4>  tcp_inet      -  "
+			"busy     -\n"
+			"  ... 2 more (-n 5 shows them)\n"
+			"\nChains\n"
+			"  <0.3.0> d -> <0.2.0> c? (busy_port, >= 1.50 s) -> #Port<0.4> tcp_inet "
+			"-> 1.2.3.4:5\n"
+			"\nWith a monitor at hand (whether they wait for that process is not "
+			"known)\n"
+			"  <0.0.0> a, in gen:do_call/4, monitors <9.1.0>\n"
+			"  ... 1 more (-n 2 shows them)\n");
+	waits_view_json(&w, &a, &(struct table_options){0});
+	expect_json(&w, "\"longest_ms\": 4, \"longest_is\": \"at_least\", \"pid\": \"<0.2.0>\", ");
+	expect_json(&w,
+		    "\"name\": \"tcp_inet\", \"message_queue_len\": null, \"status\": \"busy\", "
+		    "\"current_function\": null, \"stale\": false}");
+	expect_json(&w, "[\"<0.3.0>\", \"<0.2.0>\", \"#Port<0.4>\", \"1.2.3.4:5\"]");
+	expect_json(&w, "[\"<0.0.0>\", \"<0.1.0>\"]");
+	expect_json(&w, "{\"pid\": \"<0.2.0>\", \"waits_for\": \"#Port<0.4>\", "
+			"\"reason\": \"busy_port\", \"waiting_ms\": 1500, "
+			"\"waiting_is\": \"at_least\"}");
+	expect_json(&w, "{\"pid\": \"<0.0.0>\", \"monitors\": \"<9.1.0>\", "
+			"\"current_function\": \"gen:do_call/4\"}");
+	strbuf_free(&w.buf);
+	vec_free(&a.waits);
+	vec_free(&a.monitors);
+	wait_graph_free(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ports_have_their_sums_below),
 		cmocka_unit_test(a_table_says_who_holds_it),
 		cmocka_unit_test(nodes_that_are_not_known_are_marked),
+		cmocka_unit_test(waits_say_where_they_lead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
