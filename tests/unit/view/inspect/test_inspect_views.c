@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "view/inspect/dist_view.h"
 #include "view/inspect/ets_view.h"
+#include "view/inspect/old_code_view.h"
 #include "view/inspect/port_view.h"
 #include "view/inspect/waits_view.h"
 
@@ -241,6 +242,32 @@ static void waits_say_where_they_lead(void **state)
 	wait_graph_free(&g);
 }
 
+static void old_code_has_its_processes(void **state)
+{
+	static const char *both[] = {"old_two", "Old"};
+	struct old_code_answer a = {.processes = 2};
+	struct jsonw w = JSONW(NULL);
+	struct page p;
+
+	UNUSED(state);
+	vec_push(&a.modules, ((struct old_code_module){"old_two", 4096, 2}));
+	vec_push(&a.rows,
+		 ((struct old_code_row){{"<0.8.0>", "a b", "waiting", "m:f/1"}, {2, both}}));
+	vec_push(&a.rows, ((struct old_code_row){{"<0.9.0>"}, {1, both}}));
+	assert_int_equal(old_code_view_write(page_open(&p), &a, false, NULL), 0);
+	page_expect(&p, "1 module has old code; 2 processes run it (funs are not looked at)\n\n"
+			"PID      NAME  OLD CODE OF  STATUS   CURRENT FUNCTION\n"
+			"<0.8.0>  a b   old_two Old  waiting  m:f/1\n"
+			"<0.9.0>  -     old_two      -        -\n");
+	old_code_view_json(&w, &a);
+	expect_json(&w, "{\"module\": \"old_two\", \"old_size\": 4096, \"processes\": 2}");
+	expect_json(&w, "{\"pid\": \"<0.8.0>\", \"name\": \"a b\", "
+			"\"modules\": [\"old_two\", \"Old\"], \"status\": \"waiting\", ");
+	strbuf_free(&w.buf);
+	vec_free(&a.modules);
+	vec_free(&a.rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +275,7 @@ int main(void)
 		cmocka_unit_test(a_table_says_who_holds_it),
 		cmocka_unit_test(nodes_that_are_not_known_are_marked),
 		cmocka_unit_test(waits_say_where_they_lead),
+		cmocka_unit_test(old_code_has_its_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
