@@ -410,7 +410,7 @@ def events_come_and_go(ctx):
     check_equal(len(sent), 50, "messages that a new run sees, once each")
 
 
-@case("ping-pong: events are sampled within the budget, and reported as such", otp="one")
+@case("ping-pong: events are sampled within the budget, and reported as such", otp="one", alone=True)
 def events_sampled(ctx):
     node = ctx.new_node(flags=("+S", "2:2"))
     with ctx.workload("pingpong", node=node) as truth:
