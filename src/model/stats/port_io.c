@@ -16,13 +16,13 @@
 #define FIELD_OF_PORT	  AT(DRIVER_OUTPUT, PORT)
 #define FIELD_OF_DRIVER	  AT(DRIVER_OUTPUT, DRIVER)
 #define SAME_FIELDS(kind) (AT(kind, PORT) == FIELD_OF_PORT && AT(kind, DRIVER) == FIELD_OF_DRIVER)
-#define CALL_FIELDS(id, name, title)                                                               \
+#define CALL_FIELDS(id, name)                                                                      \
 	_Static_assert(SAME_FIELDS(DRIVER_##id), "port and driver come first");
 PORT_IO_CALLS(CALL_FIELDS)
 _Static_assert(SAME_FIELDS(PORT_BUSY) && SAME_FIELDS(PORT_OPEN), "port and driver come first");
 
 static const enum event_kind kind_of_call[NR_PORT_IO_CALLS] = {
-#define CALL_KIND(id, name, title) [PORT_IO_##id] = EVENT_DRIVER_##id,
+#define CALL_KIND(id, name) [PORT_IO_##id] = EVENT_DRIVER_##id,
 	PORT_IO_CALLS(CALL_KIND)
 #undef CALL_KIND
 };
@@ -39,7 +39,7 @@ uint64_t port_io_kinds(void)
 const char *port_io_call_name(enum port_io_call call)
 {
 	static const char *const names[NR_PORT_IO_CALLS] = {
-#define CALL_NAME(id, name, title) [PORT_IO_##id] = (name),
+#define CALL_NAME(id, name) [PORT_IO_##id] = (name),
 		PORT_IO_CALLS(CALL_NAME)
 #undef CALL_NAME
 	};

@@ -3,23 +3,23 @@
 #ifndef EBEAM_MODEL_PORT_IO_CALLS_H
 #define EBEAM_MODEL_PORT_IO_CALLS_H
 
-/* PORT_IO_CALL(ID, json name, heading) */
+/* PORT_IO_CALL(ID, JSON name) */
 #define PORT_IO_CALLS(PORT_IO_CALL)                                                                \
-	PORT_IO_CALL(OUTPUT, "output", "OUTPUT")                                                   \
-	PORT_IO_CALL(OUTPUTV, "outputv", "OUTPUTV")                                                \
-	PORT_IO_CALL(READY_INPUT, "ready_input", "READY IN")                                       \
-	PORT_IO_CALL(READY_OUTPUT, "ready_output", "READY OUT")                                    \
-	PORT_IO_CALL(READY_ASYNC, "ready_async", "ASYNC")                                          \
-	PORT_IO_CALL(CONTROL, "control", "CONTROL")                                                \
-	PORT_IO_CALL(CALL, "call", "CALL")                                                         \
-	PORT_IO_CALL(TIMEOUT, "timeout", "TIMEOUT")                                                \
-	PORT_IO_CALL(START, "start", "START")                                                      \
-	PORT_IO_CALL(STOP, "stop", "STOP")                                                         \
-	PORT_IO_CALL(FLUSH, "flush", "FLUSH")                                                      \
-	PORT_IO_CALL(PROCESS_EXIT, "process_exit", "PROC EXIT")
+	PORT_IO_CALL(OUTPUT, "output")                                                             \
+	PORT_IO_CALL(OUTPUTV, "outputv")                                                           \
+	PORT_IO_CALL(READY_INPUT, "ready_input")                                                   \
+	PORT_IO_CALL(READY_OUTPUT, "ready_output")                                                 \
+	PORT_IO_CALL(READY_ASYNC, "ready_async")                                                   \
+	PORT_IO_CALL(CONTROL, "control")                                                           \
+	PORT_IO_CALL(CALL, "call")                                                                 \
+	PORT_IO_CALL(TIMEOUT, "timeout")                                                           \
+	PORT_IO_CALL(START, "start")                                                               \
+	PORT_IO_CALL(STOP, "stop")                                                                 \
+	PORT_IO_CALL(FLUSH, "flush")                                                               \
+	PORT_IO_CALL(PROCESS_EXIT, "process_exit")
 
 enum port_io_call {
-#define PORT_IO_CALL_ID(id, name, title) PORT_IO_##id,
+#define PORT_IO_CALL_ID(id, name) PORT_IO_##id,
 	PORT_IO_CALLS(PORT_IO_CALL_ID)
 #undef PORT_IO_CALL_ID
 		NR_PORT_IO_CALLS

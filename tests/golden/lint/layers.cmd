@@ -40,6 +40,7 @@ int g(int argc, char **argv);
 EOF
 echo '#include "event/event.h"' >src/probe/site/bad.c
 echo '#include "event/source.h"' >src/probe/site/good.c
+echo 'static const struct table_column columns[] = {{0}};' >src/cmd/program/bad.c
 echo '#include "names/names.h"' >bpf/bad.h
 echo '#include "base/error.h"' >include/abi/bad.h
 mkdir src/attic
