@@ -217,7 +217,7 @@ enum event_field_type {
 	/* address of an allocator's name without its end, "eheap_" | string id: "eheap_alloc" */
 	FIELD_ALLOCATOR,
 	FIELD_STRING, /* string id, of what user space has read itself | the same */
-	FIELD_WORDS,  /* words of memory */
+	FIELD_WORDS,  /* words of memory; from here on all are numbers */
 	FIELD_BYTES,  /* bytes of memory */
 	FIELD_COUNT,  /* a number */
 	FIELD_NS,     /* nanoseconds */

@@ -224,7 +224,7 @@ static json_t *make_diff_function(const struct diff_function *fn)
 			 fn->delta_total);
 }
 
-/* The envelope speaks of B; A's node stands in the data. */
+/* Node and time of the envelope are those of B, the second one; those of A are in the data. */
 int export_json_diff(FILE *f, const struct diff *d, struct error *err)
 {
 	json_t *functions = json_array(), *data;

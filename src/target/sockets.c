@@ -213,7 +213,7 @@ const struct socket_info *socket_find(const struct socket_table *t, uint64_t ino
 {
 	struct socket_info key = {.inode = inode};
 
-	/* Sockets that only wait for their end have inode 0. */
+	/* Sockets that no file refers to any more (TIME_WAIT, say) have inode 0. */
 	if (!inode || t->len == 0)
 		return NULL;
 	return bsearch(&key, t->data, t->len, sizeof(*t->data), by_inode);

@@ -296,8 +296,8 @@ def stalled(ctx):
 
 @case("--watch is for --waits of a live node", otp="one")
 def waits_watch(ctx):
-    for words, why in ((("--watch", "1s"), "--watch goes with --waits"),
-                       (("--waits", "-d", "1s"), "--duration goes with --watch")):
+    for words, why in ((("--watch", "1s"), "--watch needs --waits"),
+                       (("--waits", "-d", "1s"), "--duration needs --watch")):
         result = ctx.ebeam.run("dump", "-p", ctx.node.os_pid, *words)
         check_equal(result.code, 2, str(result))
         check_in(why, result.err, "error")

@@ -222,7 +222,7 @@ static uint64_t value_of(struct beam_resolver *r, struct names *names,
 	return words[0];
 }
 
-/* A value that a source leaves out is not known. */
+/* Of a field that the record lacks: none (0) for ids, not known for numbers. */
 static uint64_t no_value(enum event_field_type type)
 {
 	return type >= FIELD_WORDS ? EVENT_UNKNOWN : 0;

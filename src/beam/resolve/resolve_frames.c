@@ -74,8 +74,8 @@ const struct cached_frame *frame_of_jit(struct beam_resolver *r, struct names *n
 	c->addr = addr;
 	c->serial = j.serial;
 	c->preamble = j.preamble;
-	/* The bottom of every stack returns to the entry of normal_exit: what stands before a
-	 * return address is there the preamble. */
+	/* The outermost return address is the entry of normal_exit.  Return addresses are looked up
+	 * by the byte before them, which here is in the preamble: both names mean the root. */
 	c->root = has_name(&j, "erts_beamasm:normal_exit/0-CodeInfoPrologue") ||
 		  has_name(&j, "erts_beamasm:normal_exit/0");
 	/* erts_beamasm is code of the VM that looks like a module (jit/beam_jit_main.cpp). */

@@ -121,7 +121,7 @@ static size_t push_fragments(struct rec_raw_sample *out, const uint64_t *words, 
 	return i;
 }
 
-/* Those on the C stack. */
+/* Adds the return addresses that fragments left on the C stack, below the saved registers. */
 static void push_pushed(struct rec_raw_sample *out, struct mem *mem, raddr pushed, raddr registers,
 			const struct running_code *code)
 {

@@ -61,7 +61,8 @@ int diagnose_html(const struct command_context *ctx, const struct diagnose *g,
 	export_add_xml(&out, heading.buf);
 	strbuf_addf(&out, "; %s</p>\n", units_format_time(clock_realtime_ns(), when, sizeof(when)));
 	if (!diagnose_above_notes(findings))
-		strbuf_addf(&out, "<p>Nothing found%s.</p>\n", findings->v.len ? " but notes" : "");
+		strbuf_addf(&out, "<p>Nothing found%s.</p>\n",
+			    findings->v.len ? ": notes only" : "");
 	for (size_t i = 0; i < findings->v.len; i++)
 		add_finding(&out, ctx, g, &findings->v.data[i]);
 	strbuf_addstr(&out, "</body></html>\n");

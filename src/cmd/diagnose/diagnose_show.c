@@ -133,7 +133,7 @@ int diagnose_text_write(const struct command_context *ctx, const struct diagnose
 	strbuf_free(&text);
 	fputc('\n', f);
 	if (!diagnose_above_notes(findings))
-		fprintf(f, "nothing found%s\n", findings->v.len ? " but notes" : "");
+		fprintf(f, "nothing found%s\n", findings->v.len ? ": notes only" : "");
 	for (size_t i = 0; i < findings->v.len; i++)
 		write_finding(f, ctx, g, &findings->v.data[i], color);
 	return 0;

@@ -402,7 +402,7 @@ static void warn(const struct dump *d)
 		log_warn("ebeam: too many different stacks: some are shown empty");
 }
 
-/* What is no set of stacks is no picture. */
+/* --waits and --old-code give no stacks: no flame graph can be made of them. */
 static int check_options(const struct options *opt, const struct render *r, struct error *err)
 {
 	static const char *const partners[] = {"watch", "duration"};
@@ -416,7 +416,7 @@ static int check_options(const struct options *opt, const struct render *r, stru
 				 "%s is text or JSON: it cannot be written as %s", name, r->format);
 	for (int i = 0; i < 2; i++) {
 		if (i ? opt->duration_ns && !opt->watch_ns : opt->watch_ns && !opt->waits)
-			return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--%s goes with --%s",
+			return error_set(err, ERROR_KIND_USAGE, -EINVAL, "--%s needs --%s",
 					 partners[i], i ? "watch" : "waits");
 	}
 	if (opt->watch_ns && opt->core)

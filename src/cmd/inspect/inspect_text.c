@@ -196,12 +196,12 @@ static void put_facts(struct inspect *x)
 	line_words(x, "min_bin_vheap_size", p->min_vheap_size);
 	if (max.size) {
 		strbuf_reset(&text);
-		strbuf_addf(&text, " words, then it is %s%s",
+		strbuf_addf(&text, " words; a larger process is %s%s",
 			    max.kill && max.log ? "killed and logged"
 			    : max.kill		? "killed"
 			    : max.log		? "logged"
 						: "neither killed nor logged",
-			    max.shared ? "; shared binaries count" : "");
+			    max.shared ? "; off-heap binaries included" : "");
 		line_count(x, "max_heap_size", max.size, text.buf);
 	}
 	strbuf_free(&text);

@@ -113,7 +113,7 @@ void topic_text_write(FILE *f, const struct manual_topic *topic)
 		if (b.kind == MARKDOWN_COMMENT && !markdown_is_faults(&b))
 			continue;
 		if (topic->section == 1 && b.kind == MARKDOWN_TITLE)
-			continue; /* that of the command stands above */
+			continue; /* the title of the command was written already */
 		if (!first && (b.kind != MARKDOWN_ITEM || before != MARKDOWN_ITEM))
 			fputc('\n', f);
 		write_block(f, &b);

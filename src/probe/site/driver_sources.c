@@ -39,8 +39,8 @@ static const struct {
 #undef CALLBACK
 };
 
-/* Functions of the VM that call drivers of a port that is not the current one, and are called with
- * it. */
+/* Functions of the VM that call the driver of a port that is not the scheduler's current one: the
+ * port is their first argument, and is kept for the event of the callback. */
 #define KEPT_KINDS                                                                                 \
 	(KIND(DRIVER_READY_ASYNC) | KIND(DRIVER_PROCESS_EXIT) | KIND(DRIVER_STOP) |                \
 	 KIND(DRIVER_FLUSH))

@@ -119,7 +119,7 @@ static void add_sizes(struct strbuf *out, const struct ets_answer *a)
 		    units_format_bytes(r->bytes, buf, sizeof(buf)),
 		    units_format_count(r->words, words, sizeof(words)));
 	if (r->objects)
-		strbuf_addf(out, ", %.1f words for each object",
+		strbuf_addf(out, ", %.1f words per object on average",
 			    (double)r->words / (double)r->objects);
 }
 

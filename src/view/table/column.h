@@ -67,7 +67,7 @@ struct table_column {
 
 #define TABLE_MEMBER(row, member)                                                                  \
 	.offset = offsetof(row, member), .size = (uint16_t)sizeof(((row *)0)->member)
-/* A row of a registry: {TABLE_FIELD("size", "OBJECTS", COUNT, struct ets_table, size)}. */
+/* A row of a registry: {TABLE_FIELD("size", "OBJECTS", COUNT, struct ets_row, objects)}. */
 #define TABLE_FIELD(id, heading, kind, row, member)                                                \
 	.name = (id), .title = (heading), .type = TABLE_##kind, TABLE_MEMBER(row, member)
 /* The same of a number that is computed: by a function, which TABLE_VALUE() makes of an expression

@@ -73,8 +73,8 @@ static int choose_columns(const struct table *t, const struct table_options *o,
 		if (!c)
 			return unknown_column(t, names, len, err);
 		if (nr == TABLE_MAX_COLUMNS)
-			return error_set(err, ERROR_KIND_USAGE, -EINVAL, "more than %d columns",
-					 TABLE_MAX_COLUMNS);
+			return error_set(err, ERROR_KIND_USAGE, -EINVAL,
+					 "--columns has more than %d names", TABLE_MAX_COLUMNS);
 		shown[nr++] = c;
 		if (!names[len])
 			return nr;

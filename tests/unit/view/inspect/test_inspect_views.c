@@ -138,7 +138,7 @@ static void a_table_says_who_holds_it(void **state)
 			"  type         set, public, not named\n"
 			"  owner        <0.8.0> (Keeper), no heir\n"
 			"  objects      1,000 in 512 buckets\n"
-			"  memory       2.0 KiB (256 words), 0.3 words for each object\n"
+			"  memory       2.0 KiB (256 words), 0.3 words per object on average\n"
 			"  key          element 1\n"
 			"  concurrency  read false, write auto\n"
 			"  compressed   no\n"
