@@ -79,6 +79,10 @@ def reloaded(ctx):
         node.ask("traced", "reload")
         pids.append(node.ask("traced", "run", "plain", 2)["pid"])
     time.sleep(1)
+    before = len(trace.err)
+    node.ask("traced", "reload")
+    trace.wait_for(lambda: any("its calls are seen again" in line for line in trace.err[before:]),
+                   "the code that was loaded last is traced", timeout=20)
     last = node.ask("traced", "run", "plain", 20)["pid"]
     events = trace.events()
     for pid in pids:
@@ -86,7 +90,7 @@ def reloaded(ctx):
                 if line["pid"] == pid and line["kind"] == "call"]
         check(seen in ([], [1], [2], [1, 2]), f"calls of {pid}: {seen}")
     seen = [int(line["args"][0]) for line in events if line["pid"] == last and line["kind"] == "call"]
-    check_equal(seen, list(range(1, 21)), "calls of the last code")
+    check_equal(seen, list(range(1, 21)), f"calls of the last code; {len(events)} lines in all; {trace.err}")
     all_free(ctx, node)
 
 
