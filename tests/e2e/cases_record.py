@@ -292,7 +292,7 @@ def without_change(ctx, *flags):
     node = ctx.new_node(flags=("+S", "2:2", *flags))
     ctx.cleanup(remove_maps, node)
     with ctx.workload("cpu_split", node=node) as truth:
-        profile = ctx.record_enough(1500, truth["pids"], node=node)
+        profile = ctx.record_enough(4500, truth["pids"], node=node)
     check_split(profile, truth, 0.045)
     with ctx.workload("messages", node=node):
         other = ctx.ebeam.record(node, 1)
