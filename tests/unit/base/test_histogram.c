@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* base/histogram: buckets cover all values, percentiles are right to 1/16; view/table/histogram. */
+/* base/histogram: buckets cover all values, percentiles are right to 1/16. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
+#include "base/histogram.h"
 #include "base/units.h"
-#include "view/table/histogram.h"
 
 static void buckets_follow_each_other(void **state)
 {
@@ -96,44 +96,6 @@ static void times(void **state)
 		assert_string_equal(units_format_ns(rows[i].ns, text, sizeof(text)), rows[i].text);
 }
 
-static void drawn(void **state)
-{
-	struct histogram h = {0};
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	UNUSED(state);
-	histogram_write(f, "pause", &h, HISTOGRAM_NS, 1);
-	histogram_add(&h, 3, 80);
-	histogram_add(&h, 9000, 1);
-	histogram_write(f, "pause", &h, HISTOGRAM_NS, 10);
-	fclose(f);
-	assert_true(strncmp(text, "pause  0\npause  810  p50 3 ns  p90 3 ns  ", 40) == 0);
-	assert_non_null(strstr(text, "max 9.00 us\n"));
-	assert_non_null(strstr(text, " 2 ns .. 3 ns           800 |####################"
-				     "####################|\n"));
-	assert_non_null(strstr(text, "8.19 us .. 9.00 us            10 |#  "));
-	free(text);
-}
-
-static void as_json(void **state)
-{
-	struct histogram h = {0};
-	struct jsonw w = JSONW(NULL);
-
-	UNUSED(state);
-	histogram_add(&h, 5, 2);
-	jsonw_begin_object(&w, NULL);
-	histogram_json(&w, "h", &h, 2.5);
-	jsonw_end_object(&w);
-	assert_non_null(strstr(w.buf.buf, "\"count\": 5"));
-	assert_non_null(strstr(w.buf.buf, "\"sum\": 25"));
-	assert_non_null(strstr(w.buf.buf, "\"max\": 5"));
-	assert_non_null(strstr(w.buf.buf, "\"from\""));
-	strbuf_free(&w.buf);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,8 +104,6 @@ int main(void)
 		cmocka_unit_test(percentiles),
 		cmocka_unit_test(sums_do_not_wrap),
 		cmocka_unit_test(times),
-		cmocka_unit_test(drawn),
-		cmocka_unit_test(as_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,16 +75,6 @@ static void counts_are_scaled_and_values_have_units(void **state)
 	free(text);
 }
 
-static void nothing_is_one_line(void **state)
-{
-	struct histogram h = {0};
-	char *text = text_of(&h, HISTOGRAM_BYTES, 1);
-
-	UNUSED(state);
-	assert_string_equal(text, "pauses  0\n");
-	free(text);
-}
-
 static void json_has_each_row(void **state)
 {
 	struct jsonw w = JSONW(NULL);
@@ -102,12 +92,51 @@ static void json_has_each_row(void **state)
 	strbuf_free(&w.buf);
 }
 
+static void drawn(void **state)
+{
+	struct histogram h = {0};
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	UNUSED(state);
+	histogram_write(f, "pause", &h, HISTOGRAM_NS, 1);
+	histogram_add(&h, 3, 80);
+	histogram_add(&h, 9000, 1);
+	histogram_write(f, "pause", &h, HISTOGRAM_NS, 10);
+	fclose(f);
+	assert_true(strncmp(text, "pause  0\npause  810  p50 3 ns  p90 3 ns  ", 40) == 0);
+	assert_non_null(strstr(text, "max 9.00 us\n"));
+	assert_non_null(strstr(text, " 2 ns .. 3 ns           800 |####################"
+				     "####################|\n"));
+	assert_non_null(strstr(text, "8.19 us .. 9.00 us            10 |#  "));
+	free(text);
+}
+
+static void as_json(void **state)
+{
+	struct histogram h = {0};
+	struct jsonw w = JSONW(NULL);
+
+	UNUSED(state);
+	histogram_add(&h, 5, 2);
+	jsonw_begin_object(&w, NULL);
+	histogram_json(&w, "h", &h, 2.5);
+	jsonw_end_object(&w);
+	assert_non_null(strstr(w.buf.buf, "\"count\": 5"));
+	assert_non_null(strstr(w.buf.buf, "\"sum\": 25"));
+	assert_non_null(strstr(w.buf.buf, "\"max\": 5"));
+	assert_non_null(strstr(w.buf.buf, "\"from\""));
+	strbuf_free(&w.buf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_powers_of_two),
 		cmocka_unit_test(counts_are_scaled_and_values_have_units),
-		cmocka_unit_test(nothing_is_one_line),
+		cmocka_unit_test(drawn),
+		cmocka_unit_test(as_json),
 		cmocka_unit_test(json_has_each_row),
 	};
 
