@@ -189,7 +189,7 @@ static int show_text(struct events_count *e, uint64_t duration_ns, struct error 
 		fprintf(f, "; %zu other kinds did not happen", (size_t)e->rates.nr - table.nr_rows);
 	fputc('\n', f);
 	if (o->limit)
-		table_tell_more(f, MIN(o->limit, table.nr_rows), table.nr_rows);
+		table_write_more(f, MIN(o->limit, table.nr_rows), table.nr_rows);
 	return 0;
 }
 

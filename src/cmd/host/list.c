@@ -5,7 +5,6 @@
  */
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/log.h"
@@ -31,15 +30,10 @@ struct list_rows {
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static const char *keep(struct list_rows *rows, const char *text)
-{
-	return arena_strndup(&rows->texts, text, strlen(text));
-}
-
 static void add_facts(struct list_rows *rows, struct list_row *row, const struct beam_facts *f)
 {
 	row->supported = true;
-	row->name = keep(rows, f->name);
+	row->name = arena_copy(&rows->texts, f->name);
 	row->schedulers = f->schedulers;
 	row->dirty_cpu_schedulers = f->dirty_cpu_schedulers;
 	row->dirty_io_schedulers = f->dirty_io_schedulers;
@@ -55,20 +49,21 @@ static void add_node(struct list_rows *rows, struct list_row *row, struct beam_n
 	struct error err = {0};
 
 	row->identified = true;
-	row->otp = keep(rows, node->identity.otp_text);
-	row->erts = keep(rows, node->identity.erts);
+	row->otp = arena_copy(&rows->texts, node->identity.otp_text);
+	row->erts = arena_copy(&rows->texts, node->identity.erts);
 	row->flavor = beam_flavor(&node->identity);
-	row->exe = keep(rows, elf_file_name(node->elf));
+	row->exe = arena_copy(&rows->texts, elf_file_name(node->elf));
 	row->stripped = node->identity.stripped;
 	row->usdt = node->identity.vm_probes;
 	/* Without a layout that was checked the numbers would be guesses. */
 	if (beam_node_unsupported(node)) {
-		row->unsupported_reason = keep(rows, beam_node_refusal(node, why, sizeof(why)));
+		row->unsupported_reason =
+			arena_copy(&rows->texts, beam_node_refusal(node, why, sizeof(why)));
 	} else if (beam_node_facts(node, &facts, &err) != 0) {
-		row->unsupported_reason = keep(rows, err.msg);
+		row->unsupported_reason = arena_copy(&rows->texts, err.msg);
 	} else {
 		add_facts(rows, row, &facts);
-		row->untested = keep(rows, node->untested);
+		row->untested = arena_copy(&rows->texts, node->untested);
 	}
 }
 
@@ -87,7 +82,6 @@ static void add_row(struct list_rows *rows, int os_pid)
 		.uptime_s = uptime_s < 0 ? UINT64_MAX : (uint64_t)uptime_s,
 		.rss = UINT64_MAX,
 		.stopped = proc_is_stopped(os_pid),
-		.untested = "",
 	};
 	struct proc_container container;
 	struct proc_stat stat;
@@ -96,11 +90,11 @@ static void add_row(struct list_rows *rows, int os_pid)
 	char exe[PATH_MAX];
 
 	if (proc_exe(os_pid, exe, sizeof(exe), NULL) == 0)
-		row.exe = keep(rows, exe);
+		row.exe = arena_copy(&rows->texts, exe);
 	proc_container(&container, os_pid);
-	row.container = keep(rows, container.id);
-	row.container_name = keep(rows, container.name);
-	row.pod_uid = keep(rows, container.pod);
+	row.container = arena_copy(&rows->texts, container.id);
+	row.container_name = arena_copy(&rows->texts, container.name);
+	row.pod_uid = arena_copy(&rows->texts, container.pod);
 	if (proc_stat_read(&stat, os_pid, NULL) == 0)
 		row.rss = (uint64_t)stat.rss;
 	if (beam_node_open(&node, os_pid, rows->how | BEAM_OPEN_PARTIAL, &err) == 0) {
@@ -109,7 +103,7 @@ static void add_row(struct list_rows *rows, int os_pid)
 	} else if (err.kind == ERROR_KIND_NO_NODE) {
 		return;
 	} else {
-		row.unsupported_reason = keep(rows, err.msg);
+		row.unsupported_reason = arena_copy(&rows->texts, err.msg);
 	}
 	vec_push(&rows->v, row);
 }

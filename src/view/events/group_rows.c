@@ -43,7 +43,7 @@ int group_rows_write(FILE *f, const struct process_groups *groups, const struct 
 		fputc('\n', f);
 		rc = table_write(f, t, &options, err);
 		if (o->limit)
-			table_tell_more(f, MIN(o->limit, t->nr_rows), t->nr_rows);
+			table_write_more(f, MIN(o->limit, t->nr_rows), t->nr_rows);
 	}
 	if (groups->overflows)
 		fprintf(f, "[others]: more than %u\n", groups->max);

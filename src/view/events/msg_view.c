@@ -213,7 +213,7 @@ static void write_nodes(FILE *out, const struct msg_answer *a, size_t limit)
 		fprintf(out, "  %10s  %s\n", units_format_count(n->messages, text, sizeof(text)),
 			name.buf);
 	}
-	table_tell_more(out, shown, all);
+	table_write_more(out, shown, all);
 	strbuf_free(&name);
 }
 
@@ -223,13 +223,13 @@ int msg_view_write(FILE *out, const struct msg_answer *a, const struct table_opt
 	const struct table rows = rows_table(a), boxes = boxes_table(a);
 	struct table_options of_rows = *o;
 	const struct table_options of_boxes = {
-		.limit = o->limit ? o->limit : BOXES_SHOWN, .indent = 2, .tell_more = true};
+		.limit = o->limit ? o->limit : BOXES_SHOWN, .indent = 2, .write_more = true};
 	int rc = 0;
 
 	write_overflows(out, a);
 	write_alarms(out, a);
 	of_rows.limit = o->limit ? o->limit : ROWS_SHOWN;
-	of_rows.tell_more = true;
+	of_rows.write_more = true;
 	if (a->nr_rows) {
 		fputc('\n', out);
 		rc = table_write(out, &rows, &of_rows, err);

@@ -154,7 +154,7 @@ int port_io_view_write(FILE *out, const struct port_io_answer *a, const struct t
 	if (!a->nr_ports)
 		return 0;
 	options.limit = o->limit ? o->limit : PORTS_SHOWN;
-	options.tell_more = true;
+	options.write_more = true;
 	fputc('\n', out);
 	rc = table_write(out, &ports, &options, err);
 	if (rc)

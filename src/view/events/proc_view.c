@@ -237,7 +237,7 @@ static void write_names(FILE *out, const struct proc_answer *a, size_t limit)
 		table_clean_text(&line, false);
 		fprintf(out, "  %8" PRIu64 "  %s\n", n->registered, line.buf);
 	}
-	table_tell_more(out, shown, all);
+	table_write_more(out, shown, all);
 	strbuf_free(&line);
 }
 
@@ -250,7 +250,7 @@ static int write_table(FILE *out, const char *heading, const struct table *t,
 	if (!t->nr_rows)
 		return 0;
 	options.limit = o->limit ? o->limit : usual;
-	options.tell_more = true;
+	options.write_more = true;
 	fprintf(out, "\n%s", heading);
 	return table_write(out, t, &options, err);
 }

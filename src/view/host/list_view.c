@@ -23,7 +23,9 @@ static void col_container(struct strbuf *out, const void *row, const void *ctx)
 	const struct list_row *r = row;
 
 	UNUSED(ctx);
-	strbuf_addstr(out, *r->container_name ? r->container_name : r->container);
+	strbuf_addstr(out, r->container_name ? r->container_name
+			   : r->container    ? r->container
+					     : "");
 }
 
 static void col_supported(struct strbuf *out, const void *row, const void *ctx)
@@ -31,7 +33,7 @@ static void col_supported(struct strbuf *out, const void *row, const void *ctx)
 	const struct list_row *r = row;
 
 	UNUSED(ctx);
-	strbuf_addstr(out, *r->untested ? r->untested : r->supported ? "yes" : "no");
+	strbuf_addstr(out, r->untested ? r->untested : r->supported ? "yes" : "no");
 	if (r->stopped)
 		strbuf_addstr(out, "; stopped (SIGSTOP)");
 }

@@ -5,7 +5,7 @@
 
 #include "view/table/table.h"
 
-/* Numbers: UINT32_MAX and UINT64_MAX = not known.  Texts: "" or NULL = not known; borrowed. */
+/* Numbers: UINT32_MAX and UINT64_MAX = not known.  Texts: NULL = not known; borrowed. */
 struct list_row {
 	uint32_t os_pid;
 	const char *name, *otp, *erts, *flavor;

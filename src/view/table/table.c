@@ -234,7 +234,7 @@ static void write_line(FILE *f, struct strbuf *cells, const struct table_column 
 	}
 }
 
-void table_tell_more(FILE *f, size_t shown, size_t all)
+void table_write_more(FILE *f, size_t shown, size_t all)
 {
 	if (shown < all)
 		fprintf(f, "(%zu of %zu; -n shows more)\n", shown, all);
@@ -275,8 +275,8 @@ int table_write(FILE *f, const struct table *t, const struct table_options *o, s
 		write_line(f, cells, shown, widths, nr, o);
 		fputs(o->color && line == 0 ? "\033[0m\n" : "\n", f);
 	}
-	if (o->tell_more)
-		table_tell_more(f, nr_lines - 1, t->nr_rows);
+	if (o->write_more)
+		table_write_more(f, nr_lines - 1, t->nr_rows);
 	for (int i = 0; i < nr; i++)
 		strbuf_free(&cells[i]);
 	free(order);

@@ -32,7 +32,7 @@ struct table_options {
 	unsigned int indent; /* spaces before each line */
 	unsigned int width;  /* of lines: the last column is cut if it is a left one; 0 = none */
 	bool color;	     /* heading in bold */
-	bool tell_more;	     /* below: table_tell_more() */
+	bool write_more;     /* below: table_write_more() */
 };
 
 /* By its name, or by its heading as people read it; NULL = there is none such. */
@@ -58,7 +58,7 @@ void table_json_rows(struct jsonw *w, const char *key, const struct table *t,
 		     const struct table_options *o);
 
 /* "(20 of 345; -n shows more)" if not all are shown. */
-void table_tell_more(FILE *f, size_t shown, size_t all);
+void table_write_more(FILE *f, size_t shown, size_t all);
 
 /* What a cell does, for all text for people that is not in a table; keep_lines: newlines stay. */
 void table_clean_text(struct strbuf *text, bool keep_lines);

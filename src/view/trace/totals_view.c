@@ -133,7 +133,7 @@ int totals_view_write(FILE *out, const struct totals_answer *a, unsigned int lim
 		      struct error *err)
 {
 	const struct table callers = callers_of(a), shapes = shapes_of(a);
-	const struct table_options o = {.limit = limit ? limit : ROWS_SHOWN, .tell_more = true};
+	const struct table_options o = {.limit = limit ? limit : ROWS_SHOWN, .write_more = true};
 	int rc = a->count ? table_write(out, &callers, &o, err) : 0;
 
 	if (rc == 0 && a->histogram)
