@@ -12,6 +12,7 @@ from ebeam import NOBODY, html_strings
 from harness import Skip, case, check, check_equal, check_in
 
 SIDE_BY_SIDE = True
+IN_TURN = True
 
 FORMATS = ("html", "svg", "folded", "pprof", "speedscope", "json", "text")
 

@@ -14,6 +14,7 @@ from reading import answers, check_same, check_sensible, readings
 from nodes import matrix_root
 
 SIDE_BY_SIDE = True
+IN_TURN = True
 
 # Cores of 100 MB, not of gigabytes: gcore also writes what is only reserved.
 FLAGS = ("+S", "2:2", "+MIscs", "32")

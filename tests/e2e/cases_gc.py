@@ -7,6 +7,7 @@ from cases_events import Watch, need_events, of
 from harness import case, check, check_equal, check_in
 
 SIDE_BY_SIDE = True
+IN_TURN = True
 
 ENDS = ("gc_minor_end", "gc_major_end")
 

@@ -11,6 +11,7 @@ from harness import Failure, case, check, check_equal, check_in
 from reading import answers, check_sensible, readings
 
 SIDE_BY_SIDE = True
+IN_TURN = True
 
 MESSAGES = 5000
 
