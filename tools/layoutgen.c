@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * layoutgen: struct layouts of one OTP release -> a C table for src/beam/otp/.
+ * layoutgen: struct layouts of one OTP release -> a column of src/beam/otp/tables.h.
  *
  *   layoutgen BINARY --name otp27 [--source TEXT] [-o FILE]    from the DWARF of BINARY
  *   layoutgen BINARY --check otp27                             compares the compiled-in table
  *
- * One line per member of struct beam_layout, in its order (layout_members[]).  A field that the
- * release lacks is LAYOUT_ABSENT; a type that is missing is an error unless --allow-missing,
- * since it far more often means a wrong binary than a type that went away.
+ * FILE is the whole of tables.h: the other columns are those that are compiled in.  A type that is
+ * missing is an error unless --allow-missing, since it far more often means a wrong binary than a
+ * type that went away.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "base/xalloc.h"
 #include "beam/locate/layout_dwarf.h"
 
@@ -28,7 +30,7 @@ struct options {
 /* What the DWARF of a binary says. */
 struct facts {
 	struct beam_layout layout;
-	char *source; /* where it comes from, for the table's header */
+	char *source; /* where it comes from, for the list of tables */
 };
 
 static bool has_types(struct dwarf_info *d)
@@ -87,7 +89,11 @@ static int32_t member_value(const struct beam_layout *l, const struct layout_mem
 	return *(const int32_t *)((const char *)l + m->offset);
 }
 
-/* ---- the table ---------------------------------------------------------------------------- */
+/* ---- the tables --------------------------------------------------------------------------- */
+
+struct tables {
+	VEC(const struct layout_table *) v;
+};
 
 /* "otp25" or "otp25-vmprobes". */
 static bool parse_name(const char *name, int *otp, bool *vm_probes)
@@ -100,59 +106,130 @@ static bool parse_name(const char *name, int *otp, bool *vm_probes)
 	return *vm_probes || name[end] == '\0';
 }
 
-static bool build_table(struct strbuf *sb, const struct facts *f, const struct options *o)
+static int by_release(const void *a, const void *b)
 {
-	const char *source = o->source ? o->source : f->source;
-	bool vm_probes;
-	int otp;
+	const struct layout_table *x = *(const struct layout_table *const *)a;
+	const struct layout_table *y = *(const struct layout_table *const *)b;
 
-	if (!parse_name(o->name, &otp, &vm_probes)) {
+	return x->otp != y->otp ? x->otp - y->otp : x->vm_probes - y->vm_probes;
+}
+
+/* Those that are compiled in, but `made` for the one of its release and variant. */
+static void collect_tables(struct tables *all, const struct layout_table *made)
+{
+	const struct layout_table *old = layout_table_find(made->otp, made->vm_probes);
+
+	for (size_t i = 0; layout_tables[i]; i++)
+		if (layout_tables[i] != old)
+			vec_push(&all->v, layout_tables[i]);
+	vec_push(&all->v, made);
+	qsort(all->v.data, all->v.len, sizeof(*all->v.data), by_release);
+}
+
+static void add_column(struct strbuf *sb, const struct layout_table *t)
+{
+	strbuf_addf(sb, "otp%d%s", t->otp, t->vm_probes ? "_vmprobes" : "");
+}
+
+static void add_list(struct strbuf *sb, const struct tables *all)
+{
+	strbuf_addstr(sb, "/* Column, release, USE_VM_PROBES, name, where it comes from. */\n"
+			  "#define LAYOUT_TABLES(T)");
+	for (size_t i = 0; i < all->v.len; i++) {
+		const struct layout_table *t = all->v.data[i];
+
+		strbuf_addstr(sb, " \\\n\tT(");
+		add_column(sb, t);
+		strbuf_addf(sb, ", %d, %s, \"%s\", \\\n\t  \"%s\")", t->otp,
+			    t->vm_probes ? "true" : "false", t->name, t->source);
+	}
+}
+
+static void add_pickers(struct strbuf *sb, const struct tables *all)
+{
+	strbuf_addstr(sb, "\n\n/* The value that a row has in a column, as an initializer. */\n");
+	for (size_t i = 0; i < all->v.len; i++) {
+		strbuf_addstr(sb, "#define LAYOUT_");
+		add_column(sb, all->v.data[i]);
+		strbuf_addstr(sb, "(m");
+		for (size_t k = 1; k <= all->v.len; k++)
+			strbuf_addf(sb, ", c%zu", k);
+		strbuf_addf(sb, ") .m = c%zu,\n", i + 1);
+	}
+}
+
+static void add_values(struct strbuf *sb, const struct tables *all)
+{
+	int longest = 0;
+
+	for (unsigned int i = 0; i < nr_layout_members; i++)
+		longest = MAX(longest, (int)strlen(layout_members[i].member));
+	strbuf_addf(
+		sb,
+		"\n/* Members of struct beam_layout, in its order; NONE: the release lacks it. */\n"
+		"#define NONE LAYOUT_ABSENT\n#define LAYOUT_VALUES(V) \\\n\t/* %*s",
+		longest, "");
+	for (size_t k = 0; k < all->v.len; k++) {
+		strbuf_addch(sb, ' ');
+		add_column(sb, all->v.data[k]);
+		strbuf_addch(sb, ' ');
+	}
+	strbuf_addstr(sb, "*/");
+	for (unsigned int i = 0; i < nr_layout_members; i++) {
+		const struct layout_member *m = &layout_members[i];
+
+		strbuf_addf(sb, "%s \\\n\tV(%s,%*s", i > 0 ? " " : "", m->member,
+			    longest - (int)strlen(m->member), "");
+		for (size_t k = 0; k < all->v.len; k++) {
+			int32_t value = member_value(&all->v.data[k]->layout, m);
+			int width = (int)strlen(all->v.data[k]->name);
+
+			if (value == LAYOUT_ABSENT)
+				strbuf_addf(sb, " %*s", width, "NONE");
+			else
+				strbuf_addf(sb, " %*d", width, value);
+			strbuf_addch(sb, k + 1 < all->v.len ? ',' : ')');
+		}
+	}
+}
+
+static bool build_tables(struct strbuf *sb, const struct facts *f, const struct options *o)
+{
+	struct layout_table made = {
+		.name = o->name, .source = o->source ? o->source : f->source, .layout = f->layout};
+	struct tables all = {0};
+
+	if (!parse_name(o->name, &made.otp, &made.vm_probes)) {
 		fprintf(stderr, "layoutgen: --name wants otpNN or otpNN-vmprobes, not %s\n",
 			o->name);
 		return false;
 	}
-	if (strpbrk(source, "\"\\\n") || strstr(source, "*/")) {
-		fprintf(stderr, "layoutgen: the source text may not hold quotes, backslashes, "
-				"line ends or */\n");
+	if (strpbrk(made.source, "\"\\\n")) {
+		fprintf(stderr, "layoutgen: the source text may not hold quotes, backslashes or "
+				"line ends\n");
 		return false;
 	}
-	strbuf_addf(
-		sb,
-		"/* SPDX-License-Identifier: BSD-2-Clause */\n"
-		"/*\n"
-		" * Generated by tools/layoutgen; do not edit.  How to make one: README.md in this "
-		"folder.\n"
-		" * %s\n"
-		" */\n"
-		"#include \"beam/otp/layout.h\"\n\n"
-		"const struct layout_table layout_table_otp%d%s = {\n"
-		"\t.otp = %d,\n"
-		"\t.vm_probes = %s,\n"
-		"\t.name = \"%s\",\n"
-		"\t.source = \"%s\",\n"
-		"\t.layout = {\n",
-		source, otp, vm_probes ? "_vmprobes" : "", otp, vm_probes ? "true" : "false",
-		o->name, source);
-	for (unsigned int i = 0; i < nr_layout_members; i++) {
-		const struct layout_member *m = &layout_members[i];
-		int32_t value = member_value(&f->layout, m);
-
-		if (value == LAYOUT_ABSENT)
-			strbuf_addf(sb, "\t\t.%s = LAYOUT_ABSENT,\n", m->member);
-		else
-			strbuf_addf(sb, "\t\t.%s = %d,\n", m->member, value);
-	}
-	strbuf_addstr(sb, "\t},\n};\n");
+	collect_tables(&all, &made);
+	strbuf_addstr(sb, "/* SPDX-License-Identifier: BSD-2-Clause */\n"
+			  "/* Generated by tools/layoutgen: README.md in this folder. */\n"
+			  "#ifndef EBEAM_BEAM_OTP_TABLES_H\n"
+			  "#define EBEAM_BEAM_OTP_TABLES_H\n\n"
+			  "#include \"beam/otp/layout.h\"\n\n");
+	add_list(sb, &all);
+	add_pickers(sb, &all);
+	add_values(sb, &all);
+	strbuf_addstr(sb, "\n\n#endif\n");
+	vec_free(&all.v);
 	return true;
 }
 
-static int write_table(const struct facts *f, const struct options *o)
+static int write_tables(const struct facts *f, const struct options *o)
 {
 	struct strbuf sb = STRBUF_INIT;
 	FILE *out = stdout;
 	int result = 1;
 
-	if (!build_table(&sb, f, o))
+	if (!build_tables(&sb, f, o))
 		goto done;
 	if (o->output && strcmp(o->output, "-") != 0)
 		out = fopen(o->output, "w");
@@ -269,7 +346,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (read_facts(&f, &o))
-		result = o.check ? check_table(&f, &o) : write_table(&f, &o);
+		result = o.check ? check_table(&f, &o) : write_tables(&f, &o);
 	free(f.source);
 	return result;
 }

@@ -3,7 +3,7 @@
  * Where the fields of the VM's structs stand, in bytes.  Filled in user space from DWARF or from
  * a generated table (src/beam/otp/), checked against live memory, and handed to BPF as rodata.
  *
- * To add a field: one line here; then regenerate the tables (tools/layoutgen).
+ * To add a field: one line here; then its row in src/beam/otp/tables.h, see README.md there.
  *   F(member, "struct or typedef in the VM", "field path")   offset of a field
  *   S(member, "struct or typedef in the VM")                 size of a type
  * LAYOUT_ABSENT marks what a release does not have (0 is a valid offset).

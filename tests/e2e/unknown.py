@@ -18,10 +18,13 @@ def members():
 
 
 def table(name):
-    """Of src/beam/otp: member -> offset or size; what the release lacks is left out."""
-    with open(os.path.join(TOP, "src/beam/otp", name.replace("-", "_") + ".c")) as f:
-        return {member: int(value) for member, value in re.findall(r"\.(\w+) = (\d+),", f.read())
-                if member in members()}
+    """Of src/beam/otp/tables.h: member -> offset or size; what the release lacks is left out."""
+    with open(os.path.join(TOP, "src/beam/otp/tables.h")) as f:
+        text = f.read()
+    column = re.findall(r'\tT\(.*?"(.*?)"', text).index(name)
+    rows = {member: re.split(", *", values)[column]
+            for member, values in re.findall(r"\tV\((\w+), *(.*?)\)", text)}
+    return {member: int(value) for member, value in rows.items() if value != "NONE"}
 
 
 def declare(fields, size):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The list of generated layout tables, and the description of struct beam_layout that layoutgen,
- * the DWARF reader and doctor iterate over.  Both come from one list each: BEAM_LAYOUT_FIELDS in
- * abi/layout.h and LAYOUT_TABLES in beam/otp/tables.h.
+ * The layout tables, and the description of struct beam_layout that layoutgen, the DWARF reader and
+ * doctor iterate over.  Both come from one list each: LAYOUT_VALUES in beam/otp/tables.h and
+ * BEAM_LAYOUT_FIELDS in abi/layout.h.
  */
 #include "beam/otp/layout.h"
 
@@ -13,9 +13,24 @@
 #include "base/compiler.h"
 #include "beam/otp/tables.h"
 
-#define LAYOUT_TABLE_ADDRESS(name) &layout_table_##name,
-const struct layout_table *const layout_tables[] = {LAYOUT_TABLES(LAYOUT_TABLE_ADDRESS) NULL};
-#undef LAYOUT_TABLE_ADDRESS
+#define TABLE(column, otp, vm_probes, name, source)                                                \
+	&(const struct layout_table){                                                              \
+		otp, vm_probes, name, source, {LAYOUT_VALUES(LAYOUT_##column)}},
+const struct layout_table *const layout_tables[] = {LAYOUT_TABLES(TABLE) NULL};
+#undef TABLE
+
+/* A row for every member, in the order of the struct: no value is 0 because its row is missing. */
+#define ROW(member, ...) int32_t member;
+struct rows {
+	LAYOUT_VALUES(ROW)
+};
+#undef ROW
+#define IN_ORDER(member, ...)                                                                      \
+	_Static_assert(offsetof(struct rows, member) == offsetof(struct beam_layout, member),      \
+		       "the row of " #member " stands elsewhere than in BEAM_LAYOUT_FIELDS");
+LAYOUT_VALUES(IN_ORDER)
+#undef IN_ORDER
+_Static_assert(sizeof(struct rows) == sizeof(struct beam_layout), "a member has no row");
 
 #define MEMBER_F(member, type, field) {#member, type, field, offsetof(struct beam_layout, member)},
 #define MEMBER_S(member, type)	      {#member, type, NULL, offsetof(struct beam_layout, member)},
