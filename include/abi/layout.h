@@ -22,7 +22,6 @@
 	S(process_size, "struct process")                                                          \
 	F(process_id, "struct process", "common.id")                                               \
 	F(process_reg, "struct process", "common.u.alive.reg")                                     \
-	F(process_started, "struct process", "common.u.alive.started_interval")                    \
 	F(process_htop, "struct process", "htop")                                                  \
 	F(process_stop, "struct process", "stop")                                                  \
 	F(process_frame_pointer, "struct process", "frame_pointer")                                \
@@ -111,11 +110,8 @@
 	F(process_links, "struct process", "common.u.alive.links")                                 \
 	F(process_lt_monitors, "struct process", "common.u.alive.lt_monitors")                     \
 	F(process_monitors, "struct process", "common.u.alive.monitors")                           \
-	F(process_trace_flags, "struct process", "common.trace_flags")                             \
-	F(process_all_trace_flags, "struct process", "common.tracee.all_trace_flags")              \
 	F(process_fcalls, "struct process", "fcalls")                                              \
 	F(process_freason, "struct process", "freason")                                            \
-	F(process_fvalue, "struct process", "fvalue")                                              \
 	F(process_abandoned_heap, "struct process", "abandoned_heap")                              \
 	F(process_min_heap_size, "struct process", "min_heap_size")                                \
 	F(process_min_vheap_size, "struct process", "min_vheap_size")                              \
@@ -124,19 +120,13 @@
 	F(process_arg_reg, "struct process", "arg_reg")                                            \
 	F(process_max_arg_reg, "struct process", "max_arg_reg")                                    \
 	F(process_def_arg_reg, "struct process", "def_arg_reg")                                    \
-	F(process_catches, "struct process", "catches")                                            \
-	F(process_rcount, "struct process", "rcount")                                              \
-	F(process_schedule_count, "struct process", "schedule_count")                              \
 	F(process_reds, "struct process", "reds")                                                  \
-	F(process_uniq, "struct process", "uniq")                                                  \
-	F(process_sig_qs, "struct process", "sig_qs")                                              \
 	F(process_sig_qs_first, "struct process", "sig_qs.first")                                  \
 	F(process_sig_qs_last, "struct process", "sig_qs.last")                                    \
 	F(process_sig_qs_save, "struct process", "sig_qs.save")                                    \
 	F(process_sig_qs_cont, "struct process", "sig_qs.cont")                                    \
 	F(process_sig_qs_cont_last, "struct process", "sig_qs.cont_last")                          \
 	F(process_sig_qs_nmsigs_next, "struct process", "sig_qs.nmsigs.next")                      \
-	F(process_sig_qs_nmsigs_last, "struct process", "sig_qs.nmsigs.last")                      \
 	F(process_sig_qs_len, "struct process", "sig_qs.len")                                      \
 	F(process_sig_qs_mq_len, "struct process", "sig_qs.mq_len")                                \
 	F(process_sig_qs_mlenoffs, "struct process", "sig_qs.mlenoffs")                            \
@@ -150,7 +140,6 @@
 	F(process_bif_timers, "struct process", "bif_timers")                                      \
 	F(process_paused_bif_timers, "struct process", "paused_bif_timers")                        \
 	F(process_seq_trace_token, "struct process", "seq_trace_token")                            \
-	F(process_static_flags, "struct process", "static_flags")                                  \
 	F(process_high_water, "struct process", "high_water")                                      \
 	F(process_old_hend, "struct process", "old_hend")                                          \
 	F(process_old_htop, "struct process", "old_htop")                                          \
@@ -161,17 +150,11 @@
 	F(process_off_heap_overhead, "struct process", "off_heap.overhead")                        \
 	F(process_wrt_bins, "struct process", "wrt_bins")                                          \
 	F(process_mbuf, "struct process", "mbuf")                                                  \
-	F(process_live_hf_end, "struct process", "live_hf_end")                                    \
-	F(process_msg_frag, "struct process", "msg_frag")                                          \
 	F(process_mbuf_sz, "struct process", "mbuf_sz")                                            \
 	F(process_psd, "struct process", "psd")                                                    \
 	F(process_bin_vheap_sz, "struct process", "bin_vheap_sz")                                  \
 	F(process_bin_old_vheap_sz, "struct process", "bin_old_vheap_sz")                          \
 	F(process_bin_old_vheap, "struct process", "bin_old_vheap")                                \
-	F(process_sys_task_qs, "struct process", "sys_task_qs")                                    \
-	F(process_dirty_sys_tasks, "struct process", "dirty_sys_tasks")                            \
-	F(process_dirty_state, "struct process", "dirty_state")                                    \
-	F(process_xstate, "struct process", "xstate")                                              \
 	F(process_run_queue, "struct process", "run_queue")                                        \
 	S(psd_size, "ErtsPSD")                                                                     \
 	/* messages, signals and heap fragments */                                                 \
@@ -183,58 +166,34 @@
 	S(heap_frag_size, "ErlHeapFragment")                                                       \
 	F(heap_frag_next, "ErlHeapFragment", "next")                                               \
 	F(heap_frag_off_heap_first, "ErlHeapFragment", "off_heap.first")                           \
-	F(heap_frag_off_heap_overhead, "ErlHeapFragment", "off_heap.overhead")                     \
 	F(heap_frag_alloc_size, "ErlHeapFragment", "alloc_size")                                   \
 	F(heap_frag_used_size, "ErlHeapFragment", "used_size")                                     \
 	F(heap_frag_mem, "ErlHeapFragment", "mem")                                                 \
-	S(in_queue_size, "ErtsSignalInQueue")                                                      \
-	F(in_queue_first, "ErtsSignalInQueue", "first")                                            \
-	F(in_queue_last, "ErtsSignalInQueue", "last")                                              \
-	F(in_queue_len, "ErtsSignalInQueue", "len")                                                \
-	F(in_queue_mlenoffs, "ErtsSignalInQueue", "mlenoffs")                                      \
-	F(in_queue_nmsigs_next, "ErtsSignalInQueue", "nmsigs.next")                                \
 	/* monitors and links: nodes of trees and lists */                                         \
 	S(monitor_size, "ErtsMonitor")                                                             \
-	F(monitor_tag, "ErtsMonitor", "node.signal.tag")                                           \
 	F(monitor_parent, "ErtsMonitor", "node.tree.parent")                                       \
 	F(monitor_right, "ErtsMonitor", "node.tree.right")                                         \
 	F(monitor_left, "ErtsMonitor", "node.tree.left")                                           \
 	F(monitor_list_next, "ErtsMonitor", "node.list.next")                                      \
 	F(monitor_item, "ErtsMonitor", "other.item")                                               \
 	F(monitor_offset, "ErtsMonitor", "offset")                                                 \
-	F(monitor_key_offset, "ErtsMonitor", "key_offset")                                         \
 	F(monitor_flags, "ErtsMonitor", "flags")                                                   \
 	F(monitor_type, "ErtsMonitor", "type")                                                     \
 	S(link_size, "ErtsLink")                                                                   \
-	F(link_tag, "ErtsLink", "node.signal.tag")                                                 \
 	F(link_parent, "ErtsLink", "node.tree.parent")                                             \
 	F(link_right, "ErtsLink", "node.tree.right")                                               \
 	F(link_left, "ErtsLink", "node.tree.left")                                                 \
 	F(link_list_next, "ErtsLink", "node.list.next")                                            \
 	F(link_item, "ErtsLink", "other.item")                                                     \
 	F(link_offset, "ErtsLink", "offset")                                                       \
-	F(link_key_offset, "ErtsLink", "key_offset")                                               \
 	F(link_flags, "ErtsLink", "flags")                                                         \
 	F(link_type, "ErtsLink", "type")                                                           \
 	/* funs and off-heap binaries */                                                           \
-	S(fun_thing_size, "ErlFunThing")                                                           \
-	F(fun_thing_thing_word, "ErlFunThing", "thing_word")                                       \
-	F(fun_thing_entry, "ErlFunThing", "entry")                                                 \
-	F(fun_thing_next, "ErlFunThing", "next")                                                   \
-	F(fun_thing_arity, "ErlFunThing", "arity")                                                 \
-	F(fun_thing_num_free, "ErlFunThing", "num_free")                                           \
-	F(fun_thing_creator, "ErlFunThing", "creator")                                             \
-	F(fun_thing_env, "ErlFunThing", "env")                                                     \
 	S(fun_entry_size, "ErlFunEntry")                                                           \
 	F(fun_entry_module, "ErlFunEntry", "module")                                               \
-	F(fun_entry_arity, "ErlFunEntry", "arity")                                                 \
-	F(fun_entry_index, "ErlFunEntry", "index")                                                 \
-	F(fun_entry_uniq, "ErlFunEntry", "uniq")                                                   \
 	F(fun_entry_old_uniq, "ErlFunEntry", "old_uniq")                                           \
 	F(fun_entry_old_index, "ErlFunEntry", "old_index")                                         \
 	S(binary_size, "Binary")                                                                   \
-	F(binary_flags, "Binary", "intern.flags")                                                  \
-	F(binary_apparent_size, "Binary", "intern.apparent_size")                                  \
 	F(binary_refc, "Binary", "intern.refc")                                                    \
 	F(binary_orig_size, "Binary", "orig_size")                                                 \
 	F(binary_orig_bytes, "Binary", "orig_bytes")                                               \
@@ -243,14 +202,11 @@
 	F(ets_fix_count, "DbTableCommon", "fix_count")                                             \
 	F(ets_all_next, "DbTableCommon", "all.next")                                               \
 	F(ets_all_prev, "DbTableCommon", "all.prev")                                               \
-	F(ets_owned_next, "DbTableCommon", "owned.next")                                           \
 	F(ets_type, "DbTableCommon", "type")                                                       \
 	F(ets_owner, "DbTableCommon", "owner")                                                     \
 	F(ets_heir, "DbTableCommon", "heir")                                                       \
-	F(ets_heir_data, "DbTableCommon", "heir_data")                                             \
 	F(ets_the_name, "DbTableCommon", "the_name")                                               \
 	F(ets_btid, "DbTableCommon", "btid")                                                       \
-	F(ets_meth, "DbTableCommon", "meth")                                                       \
 	F(ets_nr_of_counters, "DbTableCommon", "counters.nr_of_counters")                          \
 	F(ets_is_decentralized, "DbTableCommon", "counters.is_decentralized")                      \
 	F(ets_counters, "DbTableCommon", "counters.u")                                             \
@@ -260,11 +216,9 @@
 	F(ets_compress, "DbTableCommon", "compress")                                               \
 	F(ets_hash_szm, "DbTableHash", "szm")                                                      \
 	F(ets_hash_nactive, "DbTableHash", "nactive")                                              \
-	F(ets_hash_shrink_limit, "DbTableHash", "shrink_limit")                                    \
 	F(ets_hash_segtab, "DbTableHash", "segtab")                                                \
 	F(ets_hash_nlocks, "DbTableHash", "nlocks")                                                \
 	F(ets_hash_nslots, "DbTableHash", "nslots")                                                \
-	F(ets_hash_fixdel, "DbTableHash", "fixdel")                                                \
 	F(ets_tree_root, "DbTableTree", "root")                                                    \
 	F(sched_flxctr_slot_no, "struct ErtsSchedulerData_", "flxctr_slot_no")                     \
 	F(sched_ets_count, "struct ErtsSchedulerData_", "ets_tables.count")                        \
@@ -274,7 +228,6 @@
 	/* schedulers and run queues: timers and sums */                                           \
 	F(sched_timer_wheel, "struct ErtsSchedulerData_", "timer_wheel")                           \
 	F(sched_timer_service, "struct ErtsSchedulerData_", "timer_service")                       \
-	F(sched_dirty_shadow_process, "struct ErtsSchedulerData_", "dirty_shadow_process")         \
 	F(sched_current_nif, "struct ErtsSchedulerData_", "current_nif")                           \
 	F(sched_virtual_reds, "struct ErtsSchedulerData_", "virtual_reds")                         \
 	F(sched_io_out, "struct ErtsSchedulerData_", "io.out")                                     \
@@ -286,8 +239,6 @@
 	F(sched_thr_progress_leader, "struct ErtsSchedulerData_", "thr_progress_data.leader")      \
 	F(sched_thr_progress_confirmed, "struct ErtsSchedulerData_",                               \
 	  "thr_progress_data.confirmed")                                                           \
-	F(sched_thr_progress_next, "struct ErtsSchedulerData_",                                    \
-	  "thr_progress_data.leader_state.next")                                                   \
 	F(sched_thr_progress_current, "struct ErtsSchedulerData_",                                 \
 	  "thr_progress_data.leader_state.current")                                                \
 	F(sched_thr_progress_check, "struct ErtsSchedulerData_",                                   \
@@ -299,19 +250,15 @@
 	F(sched_wall_time_start, "struct ErtsSchedulerData_", "sched_wall_time.start")             \
 	F(sched_working_total, "struct ErtsSchedulerData_", "sched_wall_time.working.total")       \
 	F(sched_working_start, "struct ErtsSchedulerData_", "sched_wall_time.working.start")       \
-	S(runq_size, "ErtsRunQueue")                                                               \
 	S(runq_stride, "ErtsAlignedRunQueue")                                                      \
 	F(runq_ix, "ErtsRunQueue", "ix")                                                           \
 	F(runq_flags, "ErtsRunQueue", "flags")                                                     \
 	F(runq_len, "ErtsRunQueue", "len")                                                         \
 	F(runq_context_switches, "ErtsRunQueue", "procs.context_switches")                         \
 	F(runq_reductions, "ErtsRunQueue", "procs.reductions")                                     \
-	F(runq_prio_info, "ErtsRunQueue", "procs.prio_info")                                       \
-	F(runq_ports_len, "ErtsRunQueue", "ports.info.len")                                        \
 	F(runq_ports_start, "ErtsRunQueue", "ports.start")                                         \
 	/* ports and drivers: what inspection reads */                                             \
 	S(port_size, "struct _erl_drv_port")                                                       \
-	F(port_timer, "struct _erl_drv_port", "common.timer")                                      \
 	F(port_reg, "struct _erl_drv_port", "common.u.alive.reg")                                  \
 	F(port_links, "struct _erl_drv_port", "common.u.alive.links")                              \
 	F(port_monitors, "struct _erl_drv_port", "common.u.alive.monitors")                        \
@@ -326,16 +273,10 @@
 	F(port_suspended, "struct _erl_drv_port", "suspended")                                     \
 	F(port_linebuf, "struct _erl_drv_port", "linebuf")                                         \
 	F(port_state, "struct _erl_drv_port", "state")                                             \
-	F(port_control_flags, "struct _erl_drv_port", "control_flags")                             \
 	F(port_psd, "struct _erl_drv_port", "psd")                                                 \
 	F(port_sched_flags, "struct _erl_drv_port", "sched.flags")                                 \
 	F(driver_next, "erts_driver_t", "next")                                                    \
 	F(driver_prev, "erts_driver_t", "prev")                                                    \
-	F(driver_name_atom, "erts_driver_t", "name_atom")                                          \
-	F(driver_version_major, "erts_driver_t", "version.major")                                  \
-	F(driver_version_minor, "erts_driver_t", "version.minor")                                  \
-	F(driver_flags, "erts_driver_t", "flags")                                                  \
-	F(driver_handle, "erts_driver_t", "handle")                                                \
 	/* drivers: their callbacks */                                                             \
 	F(port_caller, "struct _erl_drv_port", "caller")                                           \
 	F(driver_start, "erts_driver_t", "start")                                                  \
@@ -354,8 +295,6 @@
 	F(driver_stop_select, "erts_driver_t", "stop_select")                                      \
 	/* distribution: what inspection reads */                                                  \
 	S(dist_size, "struct dist_entry_")                                                         \
-	F(dist_next, "struct dist_entry_", "next")                                                 \
-	F(dist_prev, "struct dist_entry_", "prev")                                                 \
 	F(dist_creation, "struct dist_entry_", "creation")                                         \
 	F(dist_cid, "struct dist_entry_", "cid")                                                   \
 	F(dist_connection_id, "struct dist_entry_", "connection_id")                               \
@@ -365,10 +304,7 @@
 	F(dist_qsize, "struct dist_entry_", "qsize")                                               \
 	F(dist_in, "struct dist_entry_", "in")                                                     \
 	F(dist_out, "struct dist_entry_", "out")                                                   \
-	F(dist_mld, "struct dist_entry_", "mld")                                                   \
 	F(dist_suspended, "struct dist_entry_", "suspended")                                       \
-	F(dist_total_qsize, "struct dist_entry_", "total_qsize")                                   \
-	S(node_size, "ErlNode")                                                                    \
 	F(node_creation, "ErlNode", "creation")                                                    \
 	/* registered names */                                                                     \
 	F(regproc_pt, "RegProc", "pt")                                                             \
@@ -381,43 +317,20 @@
 	/* modules and their code */                                                               \
 	S(module_size, "Module")                                                                   \
 	F(module_old, "Module", "old")                                                             \
-	F(module_seen, "Module", "seen")                                                           \
 	F(module_on_load, "Module", "on_load")                                                     \
-	S(module_instance_size, "struct erl_module_instance")                                      \
-	F(module_instance_catches, "struct erl_module_instance", "catches")                        \
-	S(code_header_size, "BeamCodeHeader")                                                      \
 	F(code_header_num_functions, "BeamCodeHeader", "num_functions")                            \
-	F(code_header_attr_ptr, "BeamCodeHeader", "attr_ptr")                                      \
-	F(code_header_attr_size, "BeamCodeHeader", "attr_size")                                    \
-	F(code_header_compile_ptr, "BeamCodeHeader", "compile_ptr")                                \
-	F(code_header_compile_size, "BeamCodeHeader", "compile_size")                              \
-	F(code_header_literal_area, "BeamCodeHeader", "literal_area")                              \
-	F(code_header_on_load, "BeamCodeHeader", "on_load")                                        \
 	F(code_header_line_table, "BeamCodeHeader", "line_table")                                  \
 	F(code_header_md5_ptr, "BeamCodeHeader", "md5_ptr")                                        \
-	F(code_header_are_nifs, "BeamCodeHeader", "are_nifs")                                      \
 	F(code_header_functions, "BeamCodeHeader", "functions")                                    \
 	F(line_table_fname_ptr, "BeamCodeLineTab", "fname_ptr")                                    \
 	F(line_table_loc_size, "BeamCodeLineTab", "loc_size")                                      \
 	F(line_table_loc_tab, "BeamCodeLineTab", "loc_tab")                                        \
 	F(line_table_func_tab, "BeamCodeLineTab", "func_tab")                                      \
-	F(literal_area_off_heap, "ErtsLiteralArea", "off_heap")                                    \
-	F(literal_area_start, "ErtsLiteralArea", "start")                                          \
-	F(literal_area_end, "ErtsLiteralArea", "end")                                              \
 	/* allocators */                                                                           \
 	S(allctr_size, "Allctr_t")                                                                 \
 	F(allctr_name_prefix, "Allctr_t", "name_prefix")                                           \
 	F(allctr_alloc_no, "Allctr_t", "alloc_no")                                                 \
-	F(allctr_alloc_strat, "Allctr_t", "alloc_strat")                                           \
 	F(allctr_ix, "Allctr_t", "ix")                                                             \
-	F(allctr_sbc_threshold, "Allctr_t", "sbc_threshold")                                       \
-	F(allctr_main_carrier_size, "Allctr_t", "main_carrier_size")                               \
-	F(allctr_mbc_first, "Allctr_t", "mbc_list.first")                                          \
-	F(allctr_mbc_last, "Allctr_t", "mbc_list.last")                                            \
-	F(allctr_sbc_first, "Allctr_t", "sbc_list.first")                                          \
-	F(allctr_sbc_last, "Allctr_t", "sbc_list.last")                                            \
-	F(allctr_cpool_dc_first, "Allctr_t", "cpool.dc_list.first")                                \
-	F(allctr_cpool_carrier_pool, "Allctr_t", "cpool.carrier_pool")                             \
 	F(allctr_cpool_util_limit, "Allctr_t", "cpool.util_limit")                                 \
 	F(allctr_cpool_blocks_size, "Allctr_t", "cpool.stat.blocks_size")                          \
 	F(allctr_cpool_blocks, "Allctr_t", "cpool.stat.no_blocks")                                 \
@@ -432,27 +345,14 @@
 	F(allctr_sys_alloc, "Allctr_t", "sys_alloc")                                               \
 	F(allctr_sys_realloc, "Allctr_t", "sys_realloc")                                           \
 	F(allctr_sys_dealloc, "Allctr_t", "sys_dealloc")                                           \
-	F(allctr_thread_safe, "Allctr_t", "thread_safe")                                           \
-	F(allctr_ts_next, "Allctr_t", "ts_list.next")                                              \
-	F(allctr_ts_prev, "Allctr_t", "ts_list.prev")                                              \
-	F(allctr_calls_alloc, "Allctr_t", "calls.this_alloc")                                      \
-	F(allctr_calls_free, "Allctr_t", "calls.this_free")                                        \
-	F(allctr_calls_realloc, "Allctr_t", "calls.this_realloc")                                  \
 	F(allctr_sbcs, "Allctr_t", "sbcs")                                                         \
 	F(allctr_sbcs_max, "Allctr_t", "sbcs.max")                                                 \
 	F(allctr_sbcs_blocks, "Allctr_t", "sbcs.blocks")                                           \
 	F(allctr_mbcs, "Allctr_t", "mbcs")                                                         \
 	F(allctr_mbcs_max, "Allctr_t", "mbcs.max")                                                 \
 	F(allctr_mbcs_blocks, "Allctr_t", "mbcs.blocks")                                           \
-	S(carrier_size, "Carrier_t")                                                               \
 	F(carrier_chdr, "Carrier_t", "chdr")                                                       \
-	F(carrier_next, "Carrier_t", "next")                                                       \
-	F(carrier_prev, "Carrier_t", "prev")                                                       \
-	F(carrier_allctr, "Carrier_t", "allctr")                                                   \
-	F(carrier_cpool_orig_allctr, "Carrier_t", "cpool.orig_allctr")                             \
-	F(carrier_cpool_blocks, "Carrier_t", "cpool.blocks")                                       \
-	F(carrier_cpool_blocks_size, "Carrier_t", "cpool.blocks_size")                             \
-	F(carrier_cpool_state, "Carrier_t", "cpool.state")
+	F(carrier_cpool_blocks, "Carrier_t", "cpool.blocks")
 
 struct beam_layout {
 #define LAYOUT_F(member, type, field) int32_t member;

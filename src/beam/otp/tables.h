@@ -38,7 +38,6 @@
 	V(process_size,                   744,   776,            792,   776,   760,   760,   768)  \
 	V(process_id,                       0,     0,              0,     0,     0,     0,     0)  \
 	V(process_reg,                     48,    48,             48,    48,    32,    32,    32)  \
-	V(process_started,                 40,    40,             40,    40,    24,    24,    24)  \
 	V(process_htop,                    80,    80,             80,    80,    80,    80,    80)  \
 	V(process_stop,                    88,    88,             88,    88,    88,    88,    88)  \
 	V(process_frame_pointer,         NONE,    96,             96,    96,    96,    96,    96)  \
@@ -116,11 +115,8 @@
 	V(process_links,                   56,    56,             56,    56,    40,    40,    40)  \
 	V(process_lt_monitors,             64,    64,             64,    64,    48,    48,    48)  \
 	V(process_monitors,                72,    72,             72,    72,    56,    56,    56)  \
-	V(process_trace_flags,             24,    24,             24,    24,  NONE,  NONE,  NONE)  \
-	V(process_all_trace_flags,       NONE,  NONE,           NONE,  NONE,    64,    64,    64)  \
 	V(process_fcalls,                  96,   104,            104,   104,   120,   120,   120)  \
 	V(process_freason,                104,   112,            112,   112,   104,   104,   104)  \
-	V(process_fvalue,                 112,   120,            120,   120,   112,   112,   112)  \
 	V(process_abandoned_heap,         136,   144,            144,   144,   208,   208,   208)  \
 	V(process_min_heap_size,          152,   160,            160,   160,   224,   224,   224)  \
 	V(process_min_vheap_size,         160,   168,            168,   168,   232,   232,   232)  \
@@ -129,19 +125,13 @@
 	V(process_arg_reg,                184,   192,            192,   192,   136,   136,   136)  \
 	V(process_max_arg_reg,            192,   200,            200,   200,   134,   134,   134)  \
 	V(process_def_arg_reg,            200,   208,            208,   208,   144,   144,   144)  \
-	V(process_catches,                256,   264,            264,   264,   256,   256,   256)  \
-	V(process_rcount,                 264,   272,            272,   272,   128,   128,   128)  \
-	V(process_schedule_count,         268,   276,            276,   276,   132,   132,   132)  \
 	V(process_reds,                   272,   280,            280,   280,   272,   272,   272)  \
-	V(process_uniq,                   312,   320,            320,   320,   304,   304,   304)  \
-	V(process_sig_qs,                 320,   328,            328,   328,   312,   312,   312)  \
 	V(process_sig_qs_first,           320,   328,            328,   328,   312,   312,   312)  \
 	V(process_sig_qs_last,            328,   336,            336,   336,   320,   320,   320)  \
 	V(process_sig_qs_save,            336,   344,            344,   344,   328,   328,   328)  \
 	V(process_sig_qs_cont,            344,   352,            352,   352,   344,   344,   344)  \
 	V(process_sig_qs_cont_last,       352,   360,            360,   360,   352,   352,   352)  \
 	V(process_sig_qs_nmsigs_next,     360,   368,            368,   368,   360,   360,   360)  \
-	V(process_sig_qs_nmsigs_last,     368,   376,            376,   376,   368,   368,   368)  \
 	V(process_sig_qs_len,             384,   392,            392,   392,  NONE,  NONE,  NONE)  \
 	V(process_sig_qs_mq_len,         NONE,  NONE,           NONE,  NONE,   336,   336,   336)  \
 	V(process_sig_qs_mlenoffs,       NONE,  NONE,           NONE,  NONE,   376,   376,   376)  \
@@ -155,7 +145,6 @@
 	V(process_bif_timers,             400,   408,            408,   408,   400,   400,   400)  \
 	V(process_paused_bif_timers,     NONE,  NONE,           NONE,  NONE,  NONE,  NONE,   760)  \
 	V(process_seq_trace_token,        432,   440,            440,   440,   432,   432,   432)  \
-	V(process_static_flags,           480,   488,            504,   488,   480,   480,   480)  \
 	V(process_high_water,             488,   496,            512,   496,   488,   488,   488)  \
 	V(process_old_hend,               496,   504,            520,   504,   496,   496,   496)  \
 	V(process_old_htop,               504,   512,            528,   512,   504,   504,   504)  \
@@ -166,17 +155,11 @@
 	V(process_off_heap_overhead,      536,   544,            560,   544,   528,   528,   528)  \
 	V(process_wrt_bins,              NONE,   552,            568,   552,   536,   536,   536)  \
 	V(process_mbuf,                   544,   560,            576,   560,   544,   544,   544)  \
-	V(process_live_hf_end,            552,   568,            584,   568,   552,   552,   552)  \
-	V(process_msg_frag,               560,   576,            592,   576,   560,   560,   560)  \
 	V(process_mbuf_sz,                568,   584,            600,   584,   568,   568,   568)  \
 	V(process_psd,                    576,   592,            608,   592,   576,   576,   576)  \
 	V(process_bin_vheap_sz,           584,   600,            616,   600,   584,   584,   584)  \
 	V(process_bin_old_vheap_sz,       592,   608,            624,   608,   592,   592,   592)  \
 	V(process_bin_old_vheap,          600,   616,            632,   616,   600,   600,   600)  \
-	V(process_sys_task_qs,            608,   624,            640,   624,   608,   608,   608)  \
-	V(process_dirty_sys_tasks,        616,   632,            648,   632,   616,   616,   616)  \
-	V(process_dirty_state,            628,   644,            660,  NONE,  NONE,  NONE,  NONE)  \
-	V(process_xstate,                NONE,  NONE,           NONE,   644,   628,   628,   628)  \
 	V(process_run_queue,              736,   768,            784,   768,   752,   752,   752)  \
 	V(psd_size,                        80,    80,             80,    96,    96,   112,   112)  \
 	V(message_size,                    88,    88,             96,    88,    88,    88,    88)  \
@@ -187,56 +170,32 @@
 	V(heap_frag_size,                  48,    48,             48,    48,    48,    48,    48)  \
 	V(heap_frag_next,                   0,     0,              0,     0,     0,     0,     0)  \
 	V(heap_frag_off_heap_first,         8,     8,              8,     8,     8,     8,     8)  \
-	V(heap_frag_off_heap_overhead,     16,    16,             16,    16,    16,    16,    16)  \
 	V(heap_frag_alloc_size,            24,    24,             24,    24,    24,    24,    24)  \
 	V(heap_frag_used_size,             32,    32,             32,    32,    32,    32,    32)  \
 	V(heap_frag_mem,                   40,    40,             40,    40,    40,    40,    40)  \
-	V(in_queue_size,                   40,    40,             40,    40,    40,    40,    40)  \
-	V(in_queue_first,                   0,     0,              0,     0,     0,     0,     0)  \
-	V(in_queue_last,                    8,     8,              8,     8,     8,     8,     8)  \
-	V(in_queue_len,                    16,    16,             16,    16,  NONE,  NONE,  NONE)  \
-	V(in_queue_mlenoffs,             NONE,  NONE,           NONE,  NONE,    16,    16,    16)  \
-	V(in_queue_nmsigs_next,            24,    24,             24,    24,    24,    24,    24)  \
 	V(monitor_size,                    40,    40,             40,    40,    48,    48,    48)  \
-	V(monitor_tag,                     16,    16,             16,    16,    16,    16,    16)  \
 	V(monitor_parent,                   0,     0,              0,     0,     0,     0,     0)  \
 	V(monitor_right,                    8,     8,              8,     8,     8,     8,     8)  \
 	V(monitor_left,                    16,    16,             16,    16,    16,    16,    16)  \
 	V(monitor_list_next,                0,     0,              0,     0,     0,     0,     0)  \
 	V(monitor_item,                    24,    24,             24,    24,    32,    32,    32)  \
 	V(monitor_offset,                  32,    32,             32,    32,    40,    40,    40)  \
-	V(monitor_key_offset,              34,    34,             34,    34,    42,    42,    42)  \
 	V(monitor_flags,                   36,    36,             36,    36,    44,    44,    44)  \
 	V(monitor_type,                    38,    38,             38,    38,    46,  NONE,  NONE)  \
 	V(link_size,                       40,    40,             40,    40,    48,    48,    48)  \
-	V(link_tag,                        16,    16,             16,    16,    16,    16,    16)  \
 	V(link_parent,                      0,     0,              0,     0,     0,     0,     0)  \
 	V(link_right,                       8,     8,              8,     8,     8,     8,     8)  \
 	V(link_left,                       16,    16,             16,    16,    16,    16,    16)  \
 	V(link_list_next,                   0,     0,              0,     0,     0,     0,     0)  \
 	V(link_item,                       24,    24,             24,    24,    32,    32,    32)  \
 	V(link_offset,                     32,    32,             32,    32,    40,    40,    40)  \
-	V(link_key_offset,                 34,    34,             34,    34,    42,    42,    42)  \
 	V(link_flags,                      36,    36,             36,    36,    44,    44,    44)  \
 	V(link_type,                       38,    38,             38,    38,    46,  NONE,  NONE)  \
-	V(fun_thing_size,                  56,    48,             48,    40,    16,    16,    16)  \
-	V(fun_thing_thing_word,             0,     0,              0,     0,     0,     0,     0)  \
-	V(fun_thing_entry,               NONE,     8,              8,     8,     8,     8,     8)  \
-	V(fun_thing_next,                  16,    16,             16,    16,  NONE,  NONE,  NONE)  \
-	V(fun_thing_arity,                 24,    24,             24,    24,  NONE,  NONE,  NONE)  \
-	V(fun_thing_num_free,              32,    25,             25,    25,  NONE,  NONE,  NONE)  \
-	V(fun_thing_creator,               40,    32,             32,    32,  NONE,  NONE,  NONE)  \
-	V(fun_thing_env,                   48,    40,             40,    40,    16,    16,    16)  \
 	V(fun_entry_size,                  88,    96,             96,    96,    96,    80,    80)  \
 	V(fun_entry_module,                64,    32,             32,    32,    32,    40,    40)  \
-	V(fun_entry_arity,                 56,    40,             40,    40,    40,    64,    64)  \
-	V(fun_entry_index,                 32,    48,             48,    48,    48,    68,    68)  \
-	V(fun_entry_uniq,                  16,    52,             52,    52,    52,    48,    48)  \
 	V(fun_entry_old_uniq,              36,    68,             68,    68,    68,    72,    72)  \
 	V(fun_entry_old_index,             40,    72,             72,    72,    72,    76,    76)  \
 	V(binary_size,                     32,    32,             32,    32,    40,    40,    40)  \
-	V(binary_flags,                     0,     0,              0,     0,     0,     0,     0)  \
-	V(binary_apparent_size,          NONE,  NONE,           NONE,  NONE,     8,     8,     8)  \
 	V(binary_refc,                      8,     8,              8,     8,    16,    16,    16)  \
 	V(binary_orig_size,                16,    16,             16,    16,    24,    24,    24)  \
 	V(binary_orig_bytes,               24,    24,             24,    24,    32,    32,    32)  \
@@ -244,14 +203,11 @@
 	V(ets_fix_count,                    8,     8,              8,     8,     8,     8,     8)  \
 	V(ets_all_next,                    16,    16,             16,    16,    16,    16,    16)  \
 	V(ets_all_prev,                    24,    24,             24,    24,    24,    24,    24)  \
-	V(ets_owned_next,                  32,    32,             32,    32,    32,    32,    32)  \
 	V(ets_type,                       172,   172,            172,   172,   172,   172,   172)  \
 	V(ets_owner,                      176,   176,            176,   176,   176,   176,   176)  \
 	V(ets_heir,                       184,   184,            184,   184,   184,   184,   184)  \
-	V(ets_heir_data,                  192,   192,            192,   192,   192,   192,   192)  \
 	V(ets_the_name,                   208,   208,            208,   208,   208,   208,   208)  \
 	V(ets_btid,                       216,   216,            216,   216,   216,   216,   216)  \
-	V(ets_meth,                       224,   224,            224,   224,   224,   224,   224)  \
 	V(ets_nr_of_counters,             232,   232,            232,   232,   232,   232,   232)  \
 	V(ets_is_decentralized,           236,   236,            236,   236,   236,   236,   236)  \
 	V(ets_counters,                   240,   240,            240,   240,   240,   240,   240)  \
@@ -261,11 +217,9 @@
 	V(ets_compress,                   288,   288,            288,   288,   288,   288,   288)  \
 	V(ets_hash_szm,                   320,   312,            312,   312,   312,   312,   312)  \
 	V(ets_hash_nactive,               328,   320,            320,   320,   320,   320,   320)  \
-	V(ets_hash_shrink_limit,          336,   328,            328,   328,   328,   328,   328)  \
 	V(ets_hash_segtab,                344,   336,            336,   336,   336,   336,   336)  \
 	V(ets_hash_nlocks,               NONE,   352,            352,   352,   352,   352,   352)  \
 	V(ets_hash_nslots,                360,   356,            356,   356,   356,   360,   360)  \
-	V(ets_hash_fixdel,                368,   368,            368,   368,   368,   376,   376)  \
 	V(ets_tree_root,                  320,   304,            304,   304,   304,   304,   304)  \
 	V(sched_flxctr_slot_no,           200,   200,            200,   200,   200,   200,   200)  \
 	V(sched_ets_count,              41704, 41712,          41712,  NONE,  NONE,  NONE,  NONE)  \
@@ -274,7 +228,6 @@
 	V(sched_u_ets_list,              NONE,  NONE,           NONE, 41728, 41760, 41784, 41784)  \
 	V(sched_timer_wheel,                8,     8,              8,     8,     8,     8,     8)  \
 	V(sched_timer_service,             24,    24,             24,    24,    24,    24,    24)  \
-	V(sched_dirty_shadow_process,     216,   216,            216,   216,   216,   216,   216)  \
 	V(sched_current_nif,              208,   208,            208,   208,   208,   208,   208)  \
 	V(sched_virtual_reds,             240,   240,            240,   240,   240,   240,   240)  \
 	V(sched_io_out,                 41600, 41608,          41608, 41616, 41648, 41648, 41648)  \
@@ -285,7 +238,6 @@
 	V(sched_thr_progress_active,      108,   108,            108,   108,   108,   108,   108)  \
 	V(sched_thr_progress_leader,      104,   104,            104,   104,   104,   104,   104)  \
 	V(sched_thr_progress_confirmed,   120,   120,            120,   120,   120,   120,   120)  \
-	V(sched_thr_progress_next,        128,   128,            128,   128,   128,   128,   128)  \
 	V(sched_thr_progress_current,     136,   136,            136,   136,   136,   136,   136)  \
 	V(sched_thr_progress_check,       144,   144,            144,   144,   144,   144,   144)  \
 	V(sched_thr_progress_unmanaged,   152,   152,            152,   152,   152,   152,   152)  \
@@ -294,18 +246,14 @@
 	V(sched_wall_time_start,        41656, 41664,          41664, 41672, 41704, 41728, 41728)  \
 	V(sched_working_total,          41664, 41672,          41672, 41680, 41712, 41736, 41736)  \
 	V(sched_working_start,          41672, 41680,          41680, 41688, 41720, 41744, 41744)  \
-	V(runq_size,                      424,   424,            424,   424,   424,   376,   376)  \
 	V(runq_stride,                    448,   448,            448,   448,   448,   384,   384)  \
 	V(runq_ix,                          0,     0,              0,     0,     0,   168,   168)  \
 	V(runq_flags,                     160,   160,            160,   160,   160,    40,    40)  \
 	V(runq_len,                       208,   208,            208,   208,   208,   164,   164)  \
 	V(runq_context_switches,          224,   224,            224,   224,   224,   144,   144)  \
 	V(runq_reductions,                232,   232,            232,   232,   232,   152,   152)  \
-	V(runq_prio_info,                 240,   240,            240,   240,   240,    48,    48)  \
-	V(runq_ports_len,                 360,   360,            360,   360,   360,   312,   312)  \
 	V(runq_ports_start,               376,   376,            376,   376,   376,   328,   328)  \
 	V(port_size,                      560,   560,            560,   560,   560,   560,   560)  \
-	V(port_timer,                      32,    32,             32,    32,    16,    16,    16)  \
 	V(port_reg,                        48,    48,             48,    48,    32,    32,    32)  \
 	V(port_links,                      56,    56,             56,    56,    40,    40,    40)  \
 	V(port_monitors,                   72,    72,             72,    72,    56,    56,    56)  \
@@ -320,16 +268,10 @@
 	V(port_suspended,                 504,   504,            504,   504,   504,   504,   504)  \
 	V(port_linebuf,                   512,   512,            512,   512,   512,   512,   512)  \
 	V(port_state,                     520,   520,            520,   520,   520,   520,   520)  \
-	V(port_control_flags,             524,   524,            524,   524,   524,   524,   524)  \
 	V(port_psd,                       536,   536,            536,   536,   536,   536,   536)  \
 	V(port_sched_flags,               152,   152,            152,   152,   152,   152,   152)  \
 	V(driver_next,                      0,     0,              0,     0,     0,     0,     0)  \
 	V(driver_prev,                      8,     8,              8,     8,     8,     8,     8)  \
-	V(driver_name_atom,                16,    16,             16,    16,    16,    16,    16)  \
-	V(driver_version_major,            32,    32,             32,    32,    32,    32,    32)  \
-	V(driver_version_minor,            36,    36,             36,    36,    36,    36,    36)  \
-	V(driver_flags,                    40,    40,             40,    40,    40,    40,    40)  \
-	V(driver_handle,                   48,    48,             48,    48,    48,    48,    48)  \
 	V(port_caller,                    240,   240,            240,   240,   240,   240,   240)  \
 	V(driver_start,                    72,    72,             72,    72,    72,    72,    72)  \
 	V(driver_stop,                     80,    80,             80,    80,    80,    80,    80)  \
@@ -346,8 +288,6 @@
 	V(driver_process_exit,            168,   168,            168,   168,   168,   168,   168)  \
 	V(driver_stop_select,             176,   176,            176,   176,   176,   176,   176)  \
 	V(dist_size,                      392,   392,            392,   400,   400,   400,   400)  \
-	V(dist_next,                       16,    16,             16,    16,    16,    16,    16)  \
-	V(dist_prev,                       24,    24,             24,    24,    24,    24,    24)  \
 	V(dist_creation,                  120,   120,            120,   120,   120,   120,   120)  \
 	V(dist_cid,                       136,   136,            136,   136,   136,   136,   136)  \
 	V(dist_connection_id,             144,   144,            144,   144,   144,   144,   144)  \
@@ -357,10 +297,7 @@
 	V(dist_qsize,                     240,   240,            240,   240,   240,   240,   240)  \
 	V(dist_in,                        248,   248,            248,   256,   256,   256,   256)  \
 	V(dist_out,                       256,   256,            256,   264,   264,   264,   264)  \
-	V(dist_mld,                       184,   184,            184,   184,   184,   184,   184)  \
 	V(dist_suspended,                 280,   280,            280,   288,   288,   288,   288)  \
-	V(dist_total_qsize,              NONE,  NONE,           NONE,   248,   248,   248,   248)  \
-	V(node_size,                       48,    48,             48,    48,    48,    48,    48)  \
 	V(node_creation,                   32,    32,             32,    32,    32,    32,    32)  \
 	V(regproc_pt,                      24,    24,             24,    24,    24,    24,    24)  \
 	V(index_table_shift,               72,    72,             72,    72,    72,    72,    72)  \
@@ -370,42 +307,19 @@
 	V(index_table_limit,              112,   112,            112,   112,   112,   112,   112)  \
 	V(module_size,                    136,   136,            136,   152,   168,   168,   168)  \
 	V(module_old,                      80,    80,             80,    88,    96,    96,    96)  \
-	V(module_seen,                     28,    28,             28,    28,    28,    28,    28)  \
 	V(module_on_load,                 128,   128,            128,   144,   160,   160,   160)  \
-	V(module_instance_size,            48,    48,             48,    56,    64,    64,    64)  \
-	V(module_instance_catches,         12,    12,             12,    12,    12,    12,    12)  \
-	V(code_header_size,                96,   104,            104,   104,   144,   160,   160)  \
 	V(code_header_num_functions,        0,     0,              0,     0,     0,     0,     0)  \
-	V(code_header_attr_ptr,             8,     8,              8,     8,     8,     8,     8)  \
-	V(code_header_attr_size,           16,    16,             16,    16,    16,    16,    16)  \
-	V(code_header_compile_ptr,         32,    32,             32,    32,    32,    32,    32)  \
-	V(code_header_compile_size,        40,    40,             40,    40,    40,    40,    40)  \
-	V(code_header_literal_area,        56,    56,             56,    56,    56,    56,    56)  \
-	V(code_header_on_load,             64,    64,             64,    64,    64,    64,    64)  \
 	V(code_header_line_table,          72,    72,             72,    72,    72,    72,    72)  \
 	V(code_header_md5_ptr,             80,    80,             80,    80,   120,   136,   136)  \
-	V(code_header_are_nifs,          NONE,    88,             88,    88,   128,   144,   144)  \
 	V(code_header_functions,           88,    96,             96,    96,   136,   152,   152)  \
 	V(line_table_fname_ptr,             0,     0,              0,     0,     0,     0,     0)  \
 	V(line_table_loc_size,              8,     8,              8,     8,     8,     8,     8)  \
 	V(line_table_loc_tab,              16,    16,             16,    16,    16,    16,    16)  \
 	V(line_table_func_tab,             24,    24,             24,    24,    24,    24,    24)  \
-	V(literal_area_off_heap,            0,     0,              0,     0,     0,     0,     0)  \
-	V(literal_area_start,              16,    16,             16,    16,    16,    16,    16)  \
-	V(literal_area_end,                 8,     8,              8,     8,     8,     8,     8)  \
 	V(allctr_size,                   2392,  2400,           2400,  2400,  2400,  2400,  2400)  \
 	V(allctr_name_prefix,             120,   120,            120,   120,   120,   120,   120)  \
 	V(allctr_alloc_no,                128,   128,            128,   128,   128,   128,   128)  \
-	V(allctr_alloc_strat,             132,   132,            132,   132,   132,   132,   132)  \
 	V(allctr_ix,                      136,   136,            136,   136,   136,   136,   136)  \
-	V(allctr_sbc_threshold,           192,   192,            192,   192,   192,   192,   192)  \
-	V(allctr_main_carrier_size,       216,   216,            216,   216,   216,   216,   216)  \
-	V(allctr_mbc_first,               336,   336,            336,   336,   336,   336,   336)  \
-	V(allctr_mbc_last,                344,   344,            344,   344,   344,   344,   344)  \
-	V(allctr_sbc_first,               352,   352,            352,   352,   352,   352,   352)  \
-	V(allctr_sbc_last,                360,   360,            360,   360,   360,   360,   360)  \
-	V(allctr_cpool_dc_first,          376,   376,            376,   376,   376,   376,   376)  \
-	V(allctr_cpool_carrier_pool,      440,   448,            448,   448,   448,   448,   448)  \
 	V(allctr_cpool_util_limit,        416,   416,            416,   416,   416,   416,   416)  \
 	V(allctr_cpool_blocks_size,       448,   456,            456,   456,   456,   456,   456)  \
 	V(allctr_cpool_blocks,            544,   552,            552,   552,   552,   552,   552)  \
@@ -420,26 +334,13 @@
 	V(allctr_sys_alloc,               880,   888,            888,   888,   888,   888,   888)  \
 	V(allctr_sys_realloc,             888,   896,            896,   896,   896,   896,   896)  \
 	V(allctr_sys_dealloc,             896,   904,            904,   904,   904,   904,   904)  \
-	V(allctr_thread_safe,             976,   984,            984,   984,   984,   984,   984)  \
-	V(allctr_ts_next,                 992,  1000,           1000,  1000,  1000,  1000,  1000)  \
-	V(allctr_ts_prev,                 984,   992,            992,   992,   992,   992,   992)  \
-	V(allctr_calls_alloc,            1008,  1016,           1016,  1016,  1016,  1016,  1016)  \
-	V(allctr_calls_free,             1016,  1024,           1024,  1024,  1024,  1024,  1024)  \
-	V(allctr_calls_realloc,          1024,  1032,           1032,  1032,  1032,  1032,  1032)  \
 	V(allctr_sbcs,                   1080,  1088,           1088,  1088,  1088,  1088,  1088)  \
 	V(allctr_sbcs_max,               1128,  1136,           1136,  1136,  1136,  1136,  1136)  \
 	V(allctr_sbcs_blocks,            1160,  1168,           1168,  1168,  1168,  1168,  1168)  \
 	V(allctr_mbcs,                   1736,  1744,           1744,  1744,  1744,  1744,  1744)  \
 	V(allctr_mbcs_max,               1784,  1792,           1792,  1792,  1792,  1792,  1792)  \
 	V(allctr_mbcs_blocks,            1816,  1824,           1824,  1824,  1824,  1824,  1824)  \
-	V(carrier_size,                   360,   368,            368,   368,   368,   368,   368)  \
 	V(carrier_chdr,                     0,     0,              0,     0,     0,     0,     0)  \
-	V(carrier_next,                     8,     8,              8,     8,     8,     8,     8)  \
-	V(carrier_prev,                    16,    16,             16,    16,    16,    16,    16)  \
-	V(carrier_allctr,                  24,    24,             24,    24,    24,    24,    24)  \
-	V(carrier_cpool_orig_allctr,       64,    64,             64,    64,    64,    64,    64)  \
-	V(carrier_cpool_blocks,            96,   104,            104,   104,   104,   104,   104)  \
-	V(carrier_cpool_blocks_size,      192,   200,            200,   200,   200,   200,   200)  \
-	V(carrier_cpool_state,            296,   304,            304,   304,   304,   304,   304)
+	V(carrier_cpool_blocks,            96,   104,            104,   104,   104,   104,   104)
 
 #endif

@@ -102,36 +102,22 @@ static const struct {
 } some_have[] = {
 	{"atom_name", 0, 27},
 	{"atom_u", 28, 0},
-	{"process_trace_flags", 0, 26},
-	{"process_all_trace_flags", 27, 0},
 	{"process_sig_qs_len", 0, 26},
 	{"process_sig_qs_mq_len", 27, 0},
 	{"process_sig_qs_mlenoffs", 27, 0},
 	{"process_sig_inq_len", 0, 26},
 	{"process_sig_inq_mlenoffs", 27, 0},
-	{"in_queue_len", 0, 26},
-	{"in_queue_mlenoffs", 27, 0},
 	{"process_paused_bif_timers", 29, 0},
-	{"process_dirty_state", 0, 25},
-	{"process_xstate", 26, 0},
 	{"monitor_type", 0, 27},
 	{"link_type", 0, 27},
-	{"fun_thing_next", 0, 26},
-	{"fun_thing_arity", 0, 26},
-	{"fun_thing_num_free", 0, 26},
-	{"fun_thing_creator", 0, 26},
-	{"binary_apparent_size", 27, 0},
 	{"sched_ets_count", 0, 25},
 	{"sched_ets_list", 0, 25},
 	{"sched_u_ets_count", 26, 0},
 	{"sched_u_ets_list", 26, 0},
-	{"dist_total_qsize", 26, 0},
 	{"process_frame_pointer", 25, 0},
 	{"process_sig_inq_buffers", 25, 0},
 	{"process_wrt_bins", 25, 0},
-	{"fun_thing_entry", 25, 0},
 	{"ets_hash_nlocks", 25, 0},
-	{"code_header_are_nifs", 25, 0},
 };
 
 static bool known_absent(int otp, const char *member)
@@ -304,7 +290,7 @@ static void test_drop_frame_pointer(void **state)
 			assert_true(in_process && before > gone && after == before - 8);
 			moved++;
 		}
-		assert_true(gone < 0 ? moved == 0 : moved > 60);
+		assert_true(gone < 0 ? moved == 0 : moved > 55);
 		layout_drop_frame_pointer(&l); /* once */
 		assert_int_equal(l.process_size, with->process_size - (gone < 0 ? 0 : 8));
 	}

@@ -73,7 +73,7 @@ static void open_node(struct fixture *x, int otp)
 	image_u64(x->f->im, x->registers - 8, 0x4711);
 	for (int i = 0; i < 4; i++) {
 		if (i < 3)
-			x->queue[i] = image_alloc(x->f->im, (size_t)l->runq_size);
+			x->queue[i] = image_alloc(x->f->im, (size_t)l->runq_stride);
 		PUT64(x, i, sched_run_queue, x->queue[MIN(i, 2)]);
 		PUT64(x, i, sched_registers, x->registers);
 		rest(x, i);

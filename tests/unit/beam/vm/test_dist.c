@@ -64,7 +64,7 @@ static struct world *open_world(int otp)
 	image_u32(w->f->im, w->hash + (raddr)l->index_table_shift, 60);
 	image_u64(w->f->im, w->hash + (raddr)l->index_table_bucket, w->buckets);
 	w->this_entry = add_entry(w, "me@here", 3, DIST_IDLE, 0, TERM_NIL);
-	node = image_alloc(w->f->im, (size_t)l->node_size);
+	node = image_alloc(w->f->im, (size_t)l->node_dist_entry + 8);
 	image_u64(w->f->im, node + (raddr)l->node_sysname, fakenode_atom(w->f, "me@here"));
 	image_u32(w->f->im, node + (raddr)l->node_creation, 77);
 	image_u64(w->f->im, node + (raddr)l->node_dist_entry, w->this_entry);

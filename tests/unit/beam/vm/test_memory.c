@@ -196,7 +196,7 @@ static uint64_t table_bytes(const char *name, uint32_t slots)
 
 static raddr put_code(struct world *w, uint64_t functions, uint8_t md5)
 {
-	raddr code = image_alloc(w->f->im, (size_t)w->l->code_header_size);
+	raddr code = image_alloc(w->f->im, (size_t)w->l->code_header_functions);
 	raddr md5_at = image_alloc(w->f->im, MODULE_MD5_SIZE);
 	uint8_t bytes[MODULE_MD5_SIZE];
 
