@@ -17,21 +17,21 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/strbuf.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "beam/locate/layout_dwarf.h"
 
 struct options {
-	const char *binary, *name, *source, *output, *check;
-	bool allow_missing;
+	const char *binary, *output;
+	bool check, allow_missing;
+	struct layout_table made; /* its layout is read from the binary */
 };
 
-/* What the DWARF of a binary says. */
-struct facts {
-	struct beam_layout layout;
-	char *source; /* where it comes from, for the list of tables */
+struct tables {
+	VEC(const struct layout_table *) v;
 };
+
+/* ---- DWARF -------------------------------------------------------------------------------- */
 
 static bool has_types(struct dwarf_info *d)
 {
@@ -50,7 +50,7 @@ static bool has_types(struct dwarf_info *d)
 	return ok;
 }
 
-static bool read_facts(struct facts *f, const struct options *o)
+static bool read_layout(struct options *o)
 {
 	int fd = open(o->binary, O_RDONLY | O_CLOEXEC), code;
 	const char *base = strrchr(o->binary, '/');
@@ -74,9 +74,11 @@ static bool read_facts(struct facts *f, const struct options *o)
 	} else if (code) {
 		fprintf(stderr, "layoutgen: %s\n", err.msg);
 	} else if (o->allow_missing || has_types(d)) {
-		layout_from_dwarf(&f->layout, d);
-		f->source = xasprintf("DWARF of %s, build id %s", base ? base + 1 : o->binary,
-				      elf_file_build_id(elf));
+		layout_from_dwarf(&o->made.layout, d);
+		if (!o->made.source)
+			o->made.source =
+				xasprintf("DWARF of %s, build id %s", base ? base + 1 : o->binary,
+					  elf_file_build_id(elf));
 		ok = true;
 	}
 	dwarf_info_close(d);
@@ -84,27 +86,7 @@ static bool read_facts(struct facts *f, const struct options *o)
 	return ok;
 }
 
-static int32_t member_value(const struct beam_layout *l, const struct layout_member *m)
-{
-	return *(const int32_t *)((const char *)l + m->offset);
-}
-
 /* ---- the tables --------------------------------------------------------------------------- */
-
-struct tables {
-	VEC(const struct layout_table *) v;
-};
-
-/* "otp25" or "otp25-vmprobes". */
-static bool parse_name(const char *name, int *otp, bool *vm_probes)
-{
-	int end = 0;
-
-	if (sscanf(name, "otp%2d%n", otp, &end) != 1 || *otp < 1)
-		return false;
-	*vm_probes = strcmp(name + end, "-vmprobes") == 0;
-	return *vm_probes || name[end] == '\0';
-}
 
 static int by_release(const void *a, const void *b)
 {
@@ -126,137 +108,98 @@ static void collect_tables(struct tables *all, const struct layout_table *made)
 	qsort(all->v.data, all->v.len, sizeof(*all->v.data), by_release);
 }
 
-static void add_column(struct strbuf *sb, const struct layout_table *t)
+static void print_column(const char *before, const struct layout_table *t)
 {
-	strbuf_addf(sb, "otp%d%s", t->otp, t->vm_probes ? "_vmprobes" : "");
+	printf("%sotp%d%s", before, t->otp, t->vm_probes ? "_vmprobes" : "");
 }
 
-static void add_list(struct strbuf *sb, const struct tables *all)
+static void print_list(const struct tables *all)
 {
-	strbuf_addstr(sb, "/* Column, release, USE_VM_PROBES, name, where it comes from. */\n"
-			  "#define LAYOUT_TABLES(T)");
+	printf("/* Column, release, USE_VM_PROBES, name, where it comes from. */\n"
+	       "#define LAYOUT_TABLES(T)");
 	for (size_t i = 0; i < all->v.len; i++) {
 		const struct layout_table *t = all->v.data[i];
 
-		strbuf_addstr(sb, " \\\n\tT(");
-		add_column(sb, t);
-		strbuf_addf(sb, ", %d, %s, \"%s\", \\\n\t  \"%s\")", t->otp,
-			    t->vm_probes ? "true" : "false", t->name, t->source);
+		print_column(" \\\n\tT(", t);
+		printf(", %d, %s, \"%s\", \\\n\t  \"%s\")", t->otp, t->vm_probes ? "true" : "false",
+		       t->name, t->source);
 	}
 }
 
-static void add_pickers(struct strbuf *sb, const struct tables *all)
+static void print_pickers(const struct tables *all)
 {
-	strbuf_addstr(sb, "\n\n/* The value that a row has in a column, as an initializer. */\n");
+	printf("\n\n/* The value that a row has in a column, as an initializer. */\n");
 	for (size_t i = 0; i < all->v.len; i++) {
-		strbuf_addstr(sb, "#define LAYOUT_");
-		add_column(sb, all->v.data[i]);
-		strbuf_addstr(sb, "(m");
+		print_column("#define LAYOUT_", all->v.data[i]);
+		printf("(m");
 		for (size_t k = 1; k <= all->v.len; k++)
-			strbuf_addf(sb, ", c%zu", k);
-		strbuf_addf(sb, ") .m = c%zu,\n", i + 1);
+			printf(", c%zu", k);
+		printf(") .m = c%zu,\n", i + 1);
 	}
 }
 
-static void add_values(struct strbuf *sb, const struct tables *all)
+static void print_values(const struct tables *all)
 {
 	int longest = 0;
 
 	for (unsigned int i = 0; i < nr_layout_members; i++)
 		longest = MAX(longest, (int)strlen(layout_members[i].member));
-	strbuf_addf(
-		sb,
-		"\n/* Members of struct beam_layout, in its order; NONE: the release lacks it. */\n"
-		"#define NONE LAYOUT_ABSENT\n#define LAYOUT_VALUES(V) \\\n\t/* %*s",
-		longest, "");
-	for (size_t k = 0; k < all->v.len; k++) {
-		strbuf_addch(sb, ' ');
-		add_column(sb, all->v.data[k]);
-		strbuf_addch(sb, ' ');
-	}
-	strbuf_addstr(sb, "*/");
+	printf("\n/* Members of struct beam_layout, in its order; NONE: the release lacks it. */\n"
+	       "#define NONE LAYOUT_ABSENT\n"
+	       "#define LAYOUT_VALUES(V) \\\n\t/*%*s",
+	       longest, "");
+	for (size_t k = 0; k < all->v.len; k++)
+		print_column("  ", all->v.data[k]);
+	printf(" */");
 	for (unsigned int i = 0; i < nr_layout_members; i++) {
 		const struct layout_member *m = &layout_members[i];
 
-		strbuf_addf(sb, "%s \\\n\tV(%s,%*s", i > 0 ? " " : "", m->member,
-			    longest - (int)strlen(m->member), "");
+		printf("%s \\\n\tV(%s,%*s", i > 0 ? " " : "", m->member,
+		       longest - (int)strlen(m->member), "");
 		for (size_t k = 0; k < all->v.len; k++) {
-			int32_t value = member_value(&all->v.data[k]->layout, m);
+			int32_t value = *layout_at(&all->v.data[k]->layout, m);
 			int width = (int)strlen(all->v.data[k]->name);
 
 			if (value == LAYOUT_ABSENT)
-				strbuf_addf(sb, " %*s", width, "NONE");
+				printf(" %*s", width, "NONE");
 			else
-				strbuf_addf(sb, " %*d", width, value);
-			strbuf_addch(sb, k + 1 < all->v.len ? ',' : ')');
+				printf(" %*d", width, value);
+			putchar(k + 1 < all->v.len ? ',' : ')');
 		}
 	}
 }
 
-static bool build_tables(struct strbuf *sb, const struct facts *f, const struct options *o)
+static int write_tables(const struct options *o)
 {
-	struct layout_table made = {
-		.name = o->name, .source = o->source ? o->source : f->source, .layout = f->layout};
 	struct tables all = {0};
 
-	if (!parse_name(o->name, &made.otp, &made.vm_probes)) {
-		fprintf(stderr, "layoutgen: --name wants otpNN or otpNN-vmprobes, not %s\n",
-			o->name);
-		return false;
-	}
-	if (strpbrk(made.source, "\"\\\n")) {
+	if (strpbrk(o->made.source, "\"\\\n")) {
 		fprintf(stderr, "layoutgen: the source text may not hold quotes, backslashes or "
 				"line ends\n");
-		return false;
+		return 1;
 	}
-	collect_tables(&all, &made);
-	strbuf_addstr(sb, "/* SPDX-License-Identifier: BSD-2-Clause */\n"
-			  "/* Generated by tools/layoutgen: README.md in this folder. */\n"
-			  "#ifndef EBEAM_BEAM_OTP_TABLES_H\n"
-			  "#define EBEAM_BEAM_OTP_TABLES_H\n\n"
-			  "#include \"beam/otp/layout.h\"\n\n");
-	add_list(sb, &all);
-	add_pickers(sb, &all);
-	add_values(sb, &all);
-	strbuf_addstr(sb, "\n\n#endif\n");
-	vec_free(&all.v);
-	return true;
-}
-
-static int write_tables(const struct facts *f, const struct options *o)
-{
-	struct strbuf sb = STRBUF_INIT;
-	FILE *out = stdout;
-	int result = 1;
-
-	if (!build_tables(&sb, f, o))
-		goto done;
-	if (o->output && strcmp(o->output, "-") != 0)
-		out = fopen(o->output, "w");
-	if (!out) {
+	if (o->output && !freopen(o->output, "w", stdout)) {
 		fprintf(stderr, "layoutgen: cannot write %s: %s\n", o->output, error_text(errno));
-		goto done;
+		return 1;
 	}
-	fwrite(sb.buf, 1, sb.len, out);
-	result = ferror(out) != 0;
-	if ((out == stdout ? fflush(out) : fclose(out)) != 0 || result) {
-		fprintf(stderr, "layoutgen: cannot write %s\n", o->output ? o->output : "output");
-		result = 1;
-	}
-done:
-	strbuf_free(&sb);
-	return result;
+	collect_tables(&all, &o->made);
+	printf("/* SPDX-License-Identifier: BSD-2-Clause */\n"
+	       "/* Generated by tools/layoutgen: README.md in this folder. */\n"
+	       "#ifndef EBEAM_BEAM_OTP_TABLES_H\n"
+	       "#define EBEAM_BEAM_OTP_TABLES_H\n\n"
+	       "#include \"beam/otp/layout.h\"\n\n");
+	print_list(&all);
+	print_pickers(&all);
+	print_values(&all);
+	printf("\n\n#endif\n");
+	vec_free(&all.v);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "layoutgen: cannot write %s\n", o->output ? o->output : "output");
+	return 1;
 }
 
 /* ---- --check ------------------------------------------------------------------------------ */
-
-static const struct layout_table *find_table(const char *name)
-{
-	for (size_t i = 0; layout_tables[i]; i++)
-		if (strcmp(layout_tables[i]->name, name) == 0)
-			return layout_tables[i];
-	return NULL;
-}
 
 static void print_value(const char *of, int32_t value)
 {
@@ -266,19 +209,19 @@ static void print_value(const char *of, int32_t value)
 		printf("%s %d", of, value);
 }
 
-static int check_table(const struct facts *f, const struct options *o)
+static int check_table(const struct options *o)
 {
-	const struct layout_table *table = find_table(o->check);
+	const struct layout_table *table = layout_table_find(o->made.otp, o->made.vm_probes);
 	unsigned int nr_different = 0;
 
 	if (!table) {
-		fprintf(stderr, "layoutgen: there is no table %s\n", o->check);
+		fprintf(stderr, "layoutgen: there is no table %s\n", o->made.name);
 		return 2;
 	}
 	for (unsigned int i = 0; i < nr_layout_members; i++) {
 		const struct layout_member *m = &layout_members[i];
-		int32_t have = member_value(&table->layout, m);
-		int32_t found = member_value(&f->layout, m);
+		int32_t have = *layout_at(&table->layout, m);
+		int32_t found = *layout_at(&o->made.layout, m);
 
 		if (have == found)
 			continue;
@@ -290,7 +233,7 @@ static int check_table(const struct facts *f, const struct options *o)
 		printf("\n");
 	}
 	printf("%s: %u of %u members differ from %s\n", table->name, nr_different,
-	       nr_layout_members, f->source);
+	       nr_layout_members, o->made.source);
 	return nr_different > 0;
 }
 
@@ -300,6 +243,17 @@ static const char usage_text[] =
 	"usage: layoutgen BINARY --name otpNN[-vmprobes] [--source TEXT] [-o FILE]\n"
 	"       layoutgen BINARY --check otpNN[-vmprobes]\n"
 	"  --allow-missing   a type that is not there makes its fields absent\n";
+
+/* "otp25" or "otp25-vmprobes". */
+static bool parse_name(struct layout_table *t)
+{
+	int end = 0;
+
+	if (!t->name || sscanf(t->name, "otp%2d%n", &t->otp, &end) != 1 || t->otp < 1)
+		return false;
+	t->vm_probes = strcmp(t->name + end, "-vmprobes") == 0;
+	return t->vm_probes || t->name[end] == '\0';
+}
 
 static bool parse_options(struct options *o, int argc, char **argv)
 {
@@ -312,16 +266,15 @@ static bool parse_options(struct options *o, int argc, char **argv)
 	for (int c; (c = getopt_long(argc, argv, "o:", longs, NULL)) != -1;) {
 		switch (c) {
 		case 'n':
-			o->name = optarg;
+		case 'c':
+			o->made.name = optarg;
+			o->check = c == 'c';
 			break;
 		case 's':
-			o->source = optarg;
+			o->made.source = optarg;
 			break;
 		case 'o':
 			o->output = optarg;
-			break;
-		case 'c':
-			o->check = optarg;
 			break;
 		case 'a':
 			o->allow_missing = true;
@@ -330,23 +283,21 @@ static bool parse_options(struct options *o, int argc, char **argv)
 			return false;
 		}
 	}
-	if (optind < argc)
-		o->binary = argv[optind++];
-	return optind == argc && o->binary && !o->name != !o->check;
+	if (optind + 1 != argc)
+		return false;
+	o->binary = argv[optind];
+	return parse_name(&o->made);
 }
 
 int main(int argc, char **argv)
 {
 	struct options o = {0};
-	struct facts f = {0};
-	int result = 1;
 
 	if (!parse_options(&o, argc, argv)) {
 		fputs(usage_text, stderr);
 		return 2;
 	}
-	if (read_facts(&f, &o))
-		result = o.check ? check_table(&f, &o) : write_tables(&f, &o);
-	free(f.source);
-	return result;
+	if (!read_layout(&o))
+		return 1;
+	return o.check ? check_table(&o) : write_tables(&o);
 }

@@ -17,7 +17,7 @@
 
 static const struct beam_check *move(struct beam_node *n, const struct layout_member *m)
 {
-	int32_t *value = (int32_t *)((char *)&n->layout + m->offset);
+	int32_t *value = layout_at(&n->layout, m);
 
 	*value += MOVE;
 	snprintf(n->untested, sizeof(n->untested), "moved");
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 		const struct layout_member *m = &layout_members[i];
 		const struct beam_check *failed;
 
-		if (*(const int32_t *)((const char *)&n->layout + m->offset) == LAYOUT_ABSENT)
+		if (*layout_at(&n->layout, m) == LAYOUT_ABSENT)
 			continue;
 		failed = move(n, m);
 		printf("%s\t%s\n", m->member, failed ? failed->name : "-");

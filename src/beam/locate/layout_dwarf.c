@@ -18,16 +18,6 @@
 /* Struct ErtsSchedulerData, the largest that is looked into, has 41,792 bytes. */
 #define STRUCT_MAX_SIZE (1 << 20)
 
-static int32_t *member_of(struct beam_layout *layout, const struct layout_member *m)
-{
-	return (int32_t *)((char *)layout + m->offset);
-}
-
-static int32_t member_value(const struct beam_layout *layout, const struct layout_member *m)
-{
-	return *(const int32_t *)((const char *)layout + m->offset);
-}
-
 void layout_from_dwarf(struct beam_layout *layout, struct dwarf_info *d)
 {
 	for (unsigned int i = 0; i < nr_layout_members; i++) {
@@ -35,7 +25,7 @@ void layout_from_dwarf(struct beam_layout *layout, struct dwarf_info *d)
 		int64_t value = m->field ? dwarf_field_offset(d, m->type, m->field)
 					 : dwarf_type_size(d, m->type);
 
-		*member_of(layout, m) =
+		*layout_at(layout, m) =
 			value >= 0 && value <= INT32_MAX ? (int32_t)value : LAYOUT_ABSENT;
 	}
 }
@@ -45,8 +35,7 @@ const char *layout_missing(const struct beam_layout *have, const struct beam_lay
 	for (unsigned int i = 0; i < nr_layout_members; i++) {
 		const struct layout_member *m = &layout_members[i];
 
-		if (member_value(have, m) == LAYOUT_ABSENT &&
-		    member_value(want, m) != LAYOUT_ABSENT)
+		if (*layout_at(have, m) == LAYOUT_ABSENT && *layout_at(want, m) != LAYOUT_ABSENT)
 			return m->member;
 	}
 	return NULL;
@@ -63,7 +52,7 @@ const char *layout_outside(const struct beam_layout *l)
 
 	for (unsigned int i = 0; i < nr_layout_members; i++) {
 		const struct layout_member *m = &layout_members[i];
-		int32_t value = member_value(l, m), max = STRUCT_MAX_SIZE;
+		int32_t value = *layout_at(l, m), max = STRUCT_MAX_SIZE;
 
 		for (size_t j = 0; j < ARRAY_SIZE(structs); j++)
 			if (strncmp(m->member, structs[j].prefix, strlen(structs[j].prefix)) == 0)

@@ -86,7 +86,7 @@ void layout_drop_frame_pointer(struct beam_layout *l)
 	if (gone == LAYOUT_ABSENT)
 		return;
 	for (size_t i = 0; i < nr_layout_members; i++) {
-		int32_t *value = (int32_t *)((char *)l + layout_members[i].offset);
+		int32_t *value = layout_at(l, &layout_members[i]);
 
 		if (strcmp(layout_members[i].type, "struct process") == 0 && *value > gone)
 			*value -= 8;

@@ -48,4 +48,10 @@ struct layout_member {
 extern const struct layout_member layout_members[];
 extern const unsigned int nr_layout_members;
 
+/* As strchr(): what a const layout holds is not to be written. */
+static inline int32_t *layout_at(const struct beam_layout *l, const struct layout_member *m)
+{
+	return (int32_t *)((char *)l + m->offset);
+}
+
 #endif

@@ -16,7 +16,7 @@
 
 static int32_t value(const struct beam_layout *l, unsigned int i)
 {
-	return *(const int32_t *)((const char *)l + layout_members[i].offset);
+	return *layout_at(l, &layout_members[i]);
 }
 
 /* The members are the struct, in its order, each described. */
