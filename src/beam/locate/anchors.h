@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "beam/node/node.h"
 #include "beam/term/atoms.h"
 
@@ -95,13 +96,25 @@ raddr shape_find_active_code_ix(const struct anchor_space *s, raddr descriptor);
 raddr shape_find_clock(const struct anchor_space *s);
 
 /* Helpers of the searches. */
-/* Addresses of a string constant, also where it is the end of a longer one. */
-size_t space_find_strings(const struct anchor_space *s, const char *text, raddr *out, size_t max);
+/* Address of the only `size` bytes of the data that `is` accepts, by their offset; 0 = none, or
+ * several.  With a name, those alone are asked about that begin with a Hash of that name. */
+raddr space_find_only(const struct anchor_space *s, const char *name, size_t size,
+		      bool (*is)(const struct anchor_space *s, size_t at, uint64_t arg),
+		      uint64_t arg);
 bool space_is_readable(const struct anchor_space *s, raddr addr, size_t size);
 bool space_is_pointer(const struct anchor_space *s, raddr addr, size_t size); /* and aligned */
 bool space_is_executable(const struct anchor_space *s, raddr addr);
 bool space_is_erlang_code(const struct anchor_space *s, raddr addr); /* or may be */
-uint32_t space_u32(const struct anchor_space *s, size_t offset);
-uint64_t space_u64(const struct anchor_space *s, size_t offset);
+
+/* Of the data. */
+static inline uint32_t space_u32(const struct anchor_space *s, size_t offset)
+{
+	return bytes_u32(s->data, (int64_t)offset);
+}
+
+static inline uint64_t space_u64(const struct anchor_space *s, size_t offset)
+{
+	return bytes_u64(s->data, (int64_t)offset);
+}
 
 #endif

@@ -12,8 +12,6 @@
 #include "base/xalloc.h"
 #include "beam/vm/allocators.h"
 
-#define CANDIDATES_MAX 64
-
 /* ---- allocators ----------------------------------------------------------------------------- */
 
 /* Entries of erts_allctrs_info[]: none, sys_alloc, then ten on alloc_util, then test_alloc. */
@@ -72,24 +70,21 @@ static bool looks_like_info(const struct anchor_space *s, size_t at)
 	return true;
 }
 
+static bool are_allocators(const struct anchor_space *s, size_t at, uint64_t arg)
+{
+	uint32_t good = 0;
+
+	UNUSED(arg);
+	if (!looks_like_info(s, at))
+		return false;
+	for (uint32_t i = INFO_FIRST; i < INFO_ENTRIES; i++)
+		good += is_allocator(s, s->data + at + (size_t)i * ALLOCATOR_INFO_SIZE, i);
+	return good >= INFO_MIN;
+}
+
 raddr shape_find_allocators(const struct anchor_space *s)
 {
-	raddr found = 0;
-
-	for (size_t at = 0; at + INFO_ENTRIES * ALLOCATOR_INFO_SIZE <= s->data_size; at += 8) {
-		uint32_t good = 0;
-
-		if (!looks_like_info(s, at))
-			continue;
-		for (uint32_t i = INFO_FIRST; i < INFO_ENTRIES; i++)
-			good += is_allocator(s, s->data + at + (size_t)i * ALLOCATOR_INFO_SIZE, i);
-		if (good < INFO_MIN)
-			continue;
-		if (found)
-			return 0;
-		found = s->data_addr + at;
-	}
-	return found;
+	return space_find_only(s, NULL, INFO_ENTRIES * ALLOCATOR_INFO_SIZE, are_allocators, 0);
 }
 
 /* ---- ETS ------------------------------------------------------------------------------------ */
@@ -206,29 +201,19 @@ raddr shape_find_ets_misc(const struct anchor_space *s)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
+static bool has_buckets(const struct anchor_space *s, size_t at, uint64_t arg)
+{
+	uint32_t shift = space_u32(s, at + (size_t)s->layout->index_table_shift);
+
+	UNUSED(arg);
+	return shift >= 32 && shift <= 63 &&
+	       space_is_pointer(s, space_u64(s, at + (size_t)s->layout->index_table_bucket),
+				(size_t)8 << (64 - shift));
+}
+
 raddr shape_find_hash(const struct anchor_space *s, const char *name)
 {
-	const struct beam_layout *l = s->layout;
-	size_t size = (size_t)l->index_table_bucket + 8;
-	raddr names[CANDIDATES_MAX], found = 0;
-	size_t nr = space_find_strings(s, name, names, CANDIDATES_MAX);
-
-	for (size_t at = 0; nr > 0 && at + size <= s->data_size; at += 8) {
-		uint64_t word = space_u64(s, at + (size_t)l->index_table_name);
-		uint32_t shift = space_u32(s, at + (size_t)l->index_table_shift);
-		bool named = false;
-
-		for (size_t i = 0; i < nr && !named; i++)
-			named = word == names[i];
-		if (!named || shift < 32 || shift > 63 ||
-		    !space_is_pointer(s, space_u64(s, at + (size_t)l->index_table_bucket),
-				      (size_t)8 << (64 - shift)))
-			continue;
-		if (found)
-			return 0;
-		found = s->data_addr + at;
-	}
-	return found;
+	return space_find_only(s, name, (size_t)s->layout->index_table_bucket + 8, has_buckets, 0);
 }
 
 /* struct ranges {Range *modules; Sint n, allocated; Range *mid}, where Range is {start, end}
@@ -265,20 +250,18 @@ static bool is_ranges(const struct anchor_space *s, size_t at, bool *used)
 	return true;
 }
 
+static bool are_ranges(const struct anchor_space *s, size_t at, uint64_t arg)
+{
+	bool used = false;
+
+	UNUSED(arg);
+	for (size_t i = 0; i < RANGES_NR; i++)
+		if (!is_ranges(s, at + i * RANGES_SIZE, &used))
+			return false;
+	return used;
+}
+
 raddr shape_find_code_ranges(const struct anchor_space *s)
 {
-	raddr found = 0;
-
-	for (size_t at = 0; at + RANGES_NR * RANGES_SIZE <= s->data_size; at += 8) {
-		bool used = false, good = true;
-
-		for (size_t i = 0; i < RANGES_NR && good; i++)
-			good = is_ranges(s, at + i * RANGES_SIZE, &used);
-		if (!good || !used)
-			continue;
-		if (found)
-			return 0;
-		found = s->data_addr + at;
-	}
-	return found;
+	return space_find_only(s, NULL, RANGES_NR * RANGES_SIZE, are_ranges, 0);
 }

@@ -11,9 +11,7 @@
 #include "beam/locate/anchors.h"
 #include "beam/vm/dist.h"
 
-#define NAMES_MAX 64
-
-static bool is_dist_table(const struct anchor_space *s, raddr table, raddr this_entry)
+static bool is_dist_table(const struct anchor_space *s, size_t at, uint64_t this_entry)
 {
 	const struct beam_layout *l = s->layout;
 	struct dist_hash hash;
@@ -21,20 +19,20 @@ static bool is_dist_table(const struct anchor_space *s, raddr table, raddr this_
 	bool found = false, good = true;
 	raddr *buckets;
 
-	if (dist_hash_read(s->mem, l, table, &hash) != 0 || hash.nr_entries == 0 ||
+	if (dist_hash_read(s->mem, l, s->data_addr + at, &hash) != 0 || hash.nr_entries == 0 ||
 	    !space_is_pointer(s, hash.buckets, hash.nr_buckets * 8))
 		return false;
 	buckets = xmalloc(hash.nr_buckets * sizeof(*buckets));
 	good = mem_read(s->mem, hash.buckets, buckets, hash.nr_buckets * sizeof(*buckets)) == 0;
 	for (uint64_t i = 0; good && i < hash.nr_buckets; i++) {
-		for (raddr at = buckets[i]; good && at;) {
+		for (raddr entry = buckets[i]; good && entry;) {
 			uint64_t name;
 
-			found |= at == this_entry;
+			found |= entry == this_entry;
 			good = nr++ < hash.nr_entries &&
-			       space_is_pointer(s, at, (size_t)l->dist_size) &&
-			       mem_read_u64(s->mem, at + (raddr)l->dist_sysname, &name) == 0 &&
-			       TERM_IS_ATOM(name) && mem_read_u64(s->mem, at, &at) == 0;
+			       space_is_pointer(s, entry, (size_t)l->dist_size) &&
+			       mem_read_u64(s->mem, entry + (raddr)l->dist_sysname, &name) == 0 &&
+			       TERM_IS_ATOM(name) && mem_read_u64(s->mem, entry, &entry) == 0;
 		}
 	}
 	free(buckets);
@@ -43,24 +41,9 @@ static bool is_dist_table(const struct anchor_space *s, raddr table, raddr this_
 
 raddr shape_find_dist_table(const struct anchor_space *s, raddr this_node)
 {
-	size_t name_at = (size_t)s->layout->index_table_name;
-	raddr names[NAMES_MAX], this_entry, found = 0;
-	size_t nr = space_find_strings(s, "dist_table", names, NAMES_MAX);
+	raddr this_entry;
 
-	if (nr == 0 ||
-	    mem_read_u64(s->mem, this_node + (raddr)s->layout->node_dist_entry, &this_entry) != 0)
+	if (mem_read_u64(s->mem, this_node + (raddr)s->layout->node_dist_entry, &this_entry) != 0)
 		return 0;
-	for (size_t at = 0; at + name_at + 8 <= s->data_size; at += 8) {
-		uint64_t word = space_u64(s, at + name_at);
-		bool named = false;
-
-		for (size_t i = 0; i < nr && !named; i++)
-			named = word == names[i];
-		if (!named || !is_dist_table(s, s->data_addr + at, this_entry))
-			continue;
-		if (found)
-			return 0;
-		found = s->data_addr + at;
-	}
-	return found;
+	return space_find_only(s, "dist_table", 0, is_dist_table, this_entry);
 }

@@ -97,18 +97,15 @@ bool shape_is_jit_descriptor(const struct anchor_space *s, const uint8_t *bytes)
 	       is_module_record_otp24(s, head);
 }
 
+static bool is_descriptor(const struct anchor_space *s, size_t at, uint64_t arg)
+{
+	UNUSED(arg);
+	return shape_is_jit_descriptor(s, s->data + at);
+}
+
 raddr shape_find_jit_descriptor(const struct anchor_space *s)
 {
-	raddr found = 0;
-
-	for (size_t at = 0; at + JIT_DESCRIPTOR_SIZE <= s->data_size; at += 8) {
-		if (!shape_is_jit_descriptor(s, s->data + at))
-			continue;
-		if (found)
-			return 0;
-		found = s->data_addr + at;
-	}
-	return found;
+	return space_find_only(s, NULL, JIT_DESCRIPTOR_SIZE, is_descriptor, 0);
 }
 
 raddr shape_find_frame_layout(const struct anchor_space *s, raddr descriptor)

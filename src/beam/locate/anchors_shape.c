@@ -43,22 +43,6 @@
 
 /* ---- helpers ------------------------------------------------------------------------------- */
 
-uint32_t space_u32(const struct anchor_space *s, size_t offset)
-{
-	uint32_t v;
-
-	memcpy(&v, s->data + offset, sizeof(v));
-	return v;
-}
-
-uint64_t space_u64(const struct anchor_space *s, size_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, s->data + offset, sizeof(v));
-	return v;
-}
-
 bool space_is_readable(const struct anchor_space *s, raddr addr, size_t size)
 {
 	const struct proc_map *map;
@@ -86,17 +70,54 @@ bool space_is_erlang_code(const struct anchor_space *s, raddr addr)
 	return s->interpreted ? space_is_pointer(s, addr, 8) : space_is_executable(s, addr);
 }
 
-/* Addresses of a string constant, also where it is the end of a longer one. */
-size_t space_find_strings(const struct anchor_space *s, const char *text, raddr *out, size_t max)
+/* A string constant, also where it is the end of a longer one. */
+struct strings {
+	raddr addrs[CANDIDATES_MAX];
+	size_t nr;
+};
+
+static void find_strings(const struct anchor_space *s, const char *text, struct strings *out)
 {
 	const uint8_t *at = s->rodata, *end = s->rodata + s->rodata_size;
-	size_t nr = 0;
 
-	while (nr < max && (at = memmem(at, (size_t)(end - at), text, strlen(text) + 1)) != NULL) {
-		out[nr++] = s->rodata_addr + (raddr)(at - s->rodata);
+	out->nr = 0;
+	while (out->nr < CANDIDATES_MAX &&
+	       (at = memmem(at, (size_t)(end - at), text, strlen(text) + 1)) != NULL) {
+		out->addrs[out->nr++] = s->rodata_addr + (raddr)(at - s->rodata);
 		at++;
 	}
-	return nr;
+}
+
+/* A Hash whose name is one of these. */
+static bool is_named(const struct anchor_space *s, size_t at, const struct strings *names)
+{
+	uint64_t word = space_u64(s, at + (size_t)s->layout->index_table_name);
+
+	for (size_t i = 0; i < names->nr; i++)
+		if (word == names->addrs[i])
+			return true;
+	return false;
+}
+
+raddr space_find_only(const struct anchor_space *s, const char *name, size_t size,
+		      bool (*is)(const struct anchor_space *s, size_t at, uint64_t arg),
+		      uint64_t arg)
+{
+	struct strings names;
+	raddr found = 0;
+
+	if (name) {
+		find_strings(s, name, &names);
+		size = MAX(size, (size_t)s->layout->index_table_name + 8);
+	}
+	for (size_t at = 0; at + size <= s->data_size; at += 8) {
+		if ((name && !is_named(s, at, &names)) || !is(s, at, arg))
+			continue;
+		if (found)
+			return 0;
+		found = s->data_addr + at;
+	}
+	return found;
 }
 
 static bool is_index_table(const struct anchor_space *s, size_t offset)
@@ -105,27 +126,6 @@ static bool is_index_table(const struct anchor_space *s, size_t offset)
 
 	return space_u32(s, offset + (size_t)l->index_table_entries) <= INDEX_ENTRIES &&
 	       space_is_pointer(s, space_u64(s, offset + (size_t)l->index_table_seg_table), 8);
-}
-
-/* Offsets in s->data of IndexTables whose hash table has this name. */
-static size_t find_index_tables(const struct anchor_space *s, const char *name, size_t *out)
-{
-	size_t name_at = (size_t)s->layout->index_table_name;
-	size_t size = (size_t)s->layout->index_table_size;
-	raddr names[CANDIDATES_MAX];
-	size_t nr_names = space_find_strings(s, name, names, CANDIDATES_MAX);
-	size_t nr = 0;
-
-	for (size_t at = 0; nr_names > 0 && at + size <= s->data_size; at += 8) {
-		uint64_t word = space_u64(s, at + name_at);
-		bool named = false;
-
-		for (size_t i = 0; i < nr_names && !named; i++)
-			named = word == names[i];
-		if (named && nr < CANDIDATES_MAX && is_index_table(s, at))
-			out[nr++] = at;
-	}
-	return nr;
 }
 
 /* ---- process and port tables --------------------------------------------------------------- */
@@ -176,39 +176,36 @@ static size_t sample_ids(const struct anchor_space *s, size_t at, uint64_t *ids)
 	return nr;
 }
 
+static bool is_ptab(const struct anchor_space *s, size_t at, uint64_t id_tag)
+{
+	uint64_t ids[SAMPLE_ELEMENTS];
+	size_t nr, good = 0;
+
+	if (!looks_like_ptab(s, at))
+		return false;
+	nr = sample_ids(s, at, ids);
+	for (size_t i = 0; i < nr; i++)
+		good += (ids[i] & TERM_TAG_MASK) == id_tag;
+	/* One in eight may have been freed and used again since its slot was read. */
+	return good > 0 && (nr - good) * 8 <= nr;
+}
+
 raddr shape_find_ptab(const struct anchor_space *s, unsigned int id_tag)
 {
-	size_t size = (size_t)s->layout->ptab_size;
-	raddr found = 0;
-
-	for (size_t at = 0; at + size <= s->data_size; at += 8) {
-		uint64_t ids[SAMPLE_ELEMENTS];
-		size_t nr, good = 0;
-
-		if (!looks_like_ptab(s, at))
-			continue;
-		nr = sample_ids(s, at, ids);
-		for (size_t i = 0; i < nr; i++)
-			good += (ids[i] & TERM_TAG_MASK) == id_tag;
-		/* One in eight may have been freed and used again since its slot was read. */
-		if (good == 0 || (nr - good) * 8 > nr)
-			continue;
-		if (found)
-			return 0;
-		found = s->data_addr + at;
-	}
-	return found;
+	return space_find_only(s, NULL, (size_t)s->layout->ptab_size, is_ptab, id_tag);
 }
 
 /* ---- hash tables --------------------------------------------------------------------------- */
 
 /* Atoms 0 and 1 stand in the first two slots and know their numbers. */
-static bool is_atom_table(const struct anchor_space *s, size_t at)
+static bool is_atom_table(const struct anchor_space *s, size_t at, uint64_t arg)
 {
 	const struct beam_layout *l = s->layout;
 	raddr segment, atoms[2];
 
-	if (space_u32(s, at + (size_t)l->index_table_entries) < ATOMS_MIN ||
+	UNUSED(arg);
+	if (!is_index_table(s, at) ||
+	    space_u32(s, at + (size_t)l->index_table_entries) < ATOMS_MIN ||
 	    mem_read_u64(s->mem, space_u64(s, at + (size_t)l->index_table_seg_table), &segment) ||
 	    mem_read(s->mem, segment, atoms, sizeof(atoms)) != 0)
 		return false;
@@ -223,35 +220,27 @@ static bool is_atom_table(const struct anchor_space *s, size_t at)
 
 raddr shape_find_atom_table(const struct anchor_space *s)
 {
-	size_t tables[CANDIDATES_MAX];
-	size_t nr = find_index_tables(s, "atom_tab", tables);
-	raddr found = 0;
-
-	for (size_t i = 0; i < nr; i++) {
-		if (!is_atom_table(s, tables[i]))
-			continue;
-		if (found)
-			return 0;
-		found = s->data_addr + tables[i];
-	}
-	return found;
+	return space_find_only(s, "atom_tab", (size_t)s->layout->index_table_size, is_atom_table,
+			       0);
 }
 
 raddr shape_find_code_tables(const struct anchor_space *s, const char *name)
 {
-	size_t size = (size_t)s->layout->index_table_size;
-	size_t tables[CANDIDATES_MAX];
-	size_t nr = find_index_tables(s, name, tables);
+	size_t size = (size_t)s->layout->index_table_size, first = 0, nr = 0;
+	struct strings names;
 	bool used = false;
 
-	if (nr != CODE_INDEXES)
-		return 0;
-	for (size_t i = 0; i < nr; i++) {
-		if (tables[i] != tables[0] + i * size)
+	find_strings(s, name, &names);
+	for (size_t at = 0; at + size <= s->data_size; at += 8) {
+		if (!is_named(s, at, &names) || !is_index_table(s, at))
+			continue;
+		if (nr == 0)
+			first = at;
+		if (at != first + nr++ * size)
 			return 0;
-		used |= space_u32(s, tables[i] + (size_t)s->layout->index_table_entries) > 0;
+		used |= space_u32(s, at + (size_t)s->layout->index_table_entries) > 0;
 	}
-	return used ? s->data_addr + tables[0] : 0;
+	return nr == CODE_INDEXES && used ? s->data_addr + first : 0;
 }
 
 /* ---- this node ----------------------------------------------------------------------------- */
@@ -403,17 +392,11 @@ static bool is_scheduler(const struct anchor_space *s, const uint8_t *bytes, enu
 			 uint64_t no)
 {
 	const struct beam_layout *l = s->layout;
-	uint64_t number, dirty_number;
-	raddr registers, run_queue;
-	uint32_t have_type;
+	raddr registers = bytes_u64(bytes, l->sched_registers);
+	raddr run_queue = bytes_u64(bytes, l->sched_run_queue);
 
-	memcpy(&have_type, bytes + l->sched_type, 4);
-	memcpy(&number, bytes + l->sched_no, 8);
-	memcpy(&dirty_number, bytes + l->sched_dirty_no, 8);
-	memcpy(&registers, bytes + l->sched_registers, 8);
-	memcpy(&run_queue, bytes + l->sched_run_queue, 8);
-	if (have_type != (uint32_t)type ||
-	    (type == SCHED_TYPE_NORMAL ? number : dirty_number) != no)
+	if (bytes_u32(bytes, l->sched_type) != (uint32_t)type ||
+	    bytes_u64(bytes, type == SCHED_TYPE_NORMAL ? l->sched_no : l->sched_dirty_no) != no)
 		return false;
 	return space_is_pointer(s, registers, 8) && space_is_pointer(s, run_queue, 8);
 }
