@@ -70,10 +70,30 @@ struct anchor_schedulers shape_find_schedulers(const struct anchor_space *s, enu
 /* Elements of the array that are scheduler 1, 2, ... of this type. */
 uint32_t shape_count_schedulers(const struct anchor_space *s, raddr array, enum sched_type type);
 
-/* Bytes of a __jit_debug_descriptor whose first entry leads to a record. */
+/* The JIT's list, as it is for GDB (erts/emulator/beam/jit/beam_jit_metadata.cpp, OTP 25 to 29):
+ * struct jit_descriptor {u32 version, action; entry *relevant, *first}. */
 #define JIT_DESCRIPTOR_SIZE   24
-#define JIT_DESCRIPTOR_ACTION 4 /* u32, at most: */
+#define JIT_DESCRIPTOR_ACTION 4
+#define JIT_DESCRIPTOR_FIRST  16
 #define JIT_ACTION_MAX	      2 /* none, register, unregister */
+/* Modules and fragments that the VM registers at most; a longer list is a loop. */
+#define JIT_ENTRIES_MAX 200000
+struct jit_entry { /* struct jit_code_entry of GDB's interface */
+	raddr next, prev, symfile;
+	uint64_t size;
+};
+/* How a record begins: u32 kind; of a module: u64 base, u32 code size, u16 name length, name. */
+#define JIT_RECORD_HEAD_SIZE 32
+#define JIT_RECORD_BASE	     8
+#define JIT_RECORD_CODE_SIZE 20
+#define JIT_RECORD_NAME_LEN  24
+#define JIT_RECORD_NAME	     26
+#define JIT_RECORD_EMULATOR  0
+#define JIT_RECORD_MODULE    1
+/* False if it is none, or leads to no record. */
+bool space_read_jit_entry(const struct anchor_space *s, raddr addr, struct jit_entry *e);
+
+/* Bytes of a descriptor whose first entry leads to a record. */
 bool shape_is_jit_descriptor(const struct anchor_space *s, const uint8_t *bytes);
 raddr shape_find_jit_descriptor(const struct anchor_space *s);
 /* The function that is called after each store of 1 or 2 into the descriptor's action. */

@@ -17,43 +17,23 @@
 #include "base/compiler.h"
 #include "base/xalloc.h"
 
-/* See anchors_jit.c: entries of GDB's list, and the head of a module's record. */
-#define DESCRIPTOR_FIRST 16
-#define ENTRIES_MAX	 200000
-#define RECORD_HEAD_SIZE 32
-#define RECORD_KIND	 0
-#define RECORD_BASE	 8
-#define RECORD_CODE_SIZE 20
-#define RECORD_NAME_LEN	 24
-#define RECORD_NAME	 26
-#define KIND_MODULE	 1
-#define CODE_MAX	 (4u << 20) /* the fragments take 70 kB */
-#define LIST_TRIES	 20
+#define CODE_MAX   (4u << 20) /* the fragments take 70 kB */
+#define LIST_TRIES 20
 
 /* Bytes from the end of the address to the load: one more immediate. */
 #define LOAD_WINDOW 12
 #define CODE_IX_MAX 2 /* ERTS_NUM_CODE_IX - 1 */
 
-struct jit_entry {
-	raddr next, prev, symfile;
-	uint64_t size;
-};
-
 /* The variable's address if code[at] begins to load it; *end is behind the address. */
 static raddr loaded_address(const uint8_t *code, size_t size, size_t at, size_t *end)
 {
-	uint64_t wide;
-	uint32_t narrow;
-
 	if (at + 10 <= size && code[at] == 0x48 && code[at + 1] == 0xbf) {
-		memcpy(&wide, code + at + 2, 8);
 		*end = at + 10;
-		return wide;
+		return bytes_u64(code, (int64_t)at + 2);
 	}
 	if (at + 5 <= size && code[at] == 0xbf) {
-		memcpy(&narrow, code + at + 1, 4);
 		*end = at + 5;
-		return narrow;
+		return bytes_u32(code, (int64_t)at + 1);
 	}
 	return 0;
 }
@@ -86,15 +66,11 @@ static void search_code(const struct anchor_space *s, const uint8_t *code, size_
 /* True if the record is that of the module "global", which holds the fragments. */
 static bool is_fragments(const uint8_t *head, raddr *base, uint32_t *size)
 {
-	uint32_t kind;
-	uint16_t len;
-
-	memcpy(&kind, head + RECORD_KIND, 4);
-	memcpy(base, head + RECORD_BASE, 8);
-	memcpy(size, head + RECORD_CODE_SIZE, 4);
-	memcpy(&len, head + RECORD_NAME_LEN, 2);
-	return kind == KIND_MODULE && len >= 6 && memcmp(head + RECORD_NAME, "global", 6) == 0 &&
-	       *size > 0 && *size <= CODE_MAX;
+	*base = bytes_u64(head, JIT_RECORD_BASE);
+	*size = bytes_u32(head, JIT_RECORD_CODE_SIZE);
+	return bytes_u32(head, 0) == JIT_RECORD_MODULE &&
+	       bytes_u16(head, JIT_RECORD_NAME_LEN) >= 6 &&
+	       memcmp(head + JIT_RECORD_NAME, "global", 6) == 0 && *size > 0 && *size <= CODE_MAX;
 }
 
 /* Looks for the fragments along the list.  False if its end was not reached: a module that is
@@ -104,16 +80,15 @@ static bool search_list(const struct anchor_space *s, raddr descriptor, raddr *f
 {
 	raddr at;
 
-	if (mem_read_u64(s->mem, descriptor + DESCRIPTOR_FIRST, &at) != 0)
+	if (mem_read_u64(s->mem, descriptor + JIT_DESCRIPTOR_FIRST, &at) != 0)
 		return false;
-	for (int i = 0; at && i < ENTRIES_MAX; i++) {
-		uint8_t head[RECORD_HEAD_SIZE], *code;
+	for (int i = 0; at && i < JIT_ENTRIES_MAX; i++) {
+		uint8_t head[JIT_RECORD_HEAD_SIZE], *code;
 		struct jit_entry e;
 		raddr base;
 		uint32_t size;
 
-		if (!space_is_pointer(s, at, sizeof(e)) ||
-		    mem_read(s->mem, at, &e, sizeof(e)) != 0 || e.size < sizeof(head) ||
+		if (!space_read_jit_entry(s, at, &e) ||
 		    mem_read(s->mem, e.symfile, head, sizeof(head)) != 0)
 			return false;
 		at = e.next;
