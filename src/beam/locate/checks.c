@@ -6,7 +6,7 @@
  * fresh samples.  The checks themselves are in checks_process.c, checks_vm.c and
  * checks_fields.c.
  *
- * To add a check: a function there, its prototype in checks_internal.h, a line in checks[].
+ * To add a check: a function there, a line of BEAM_CHECKS in checks_internal.h.
  */
 #include "beam/locate/checks.h"
 
@@ -134,41 +134,11 @@ static const struct {
 	bool (*run)(struct check_run *c);
 	bool fields; /* only of a layout that is not the table of this build */
 } checks[] = {
-	{"erts_proc is a process table", check_process_table, false},
-	{"processes have the size of the layout", check_process_size, false},
-	{"the process table knows how many it holds", check_process_count, false},
-	{"the process table holds pids", check_ids, false},
-	{"atoms 0 and 1 are false and true", check_atoms, false},
-	{"process <0.0.0> is registered as init", check_init, false},
-	{"process <0.0.0> traps exits", check_trap_exit, false},
-	{"process <0.1.0> is registered as erts_code_purger", check_numbers, false},
-	{"registered names point back to their processes", check_registered, false},
-	{"most processes have normal priority", check_states, false},
-	{"heap <= htop <= stop <= hend and hend - heap = heap_sz", check_heaps, false},
-	{"initial calls are Module:Function/Arity", check_initial_calls, false},
-	{"current functions are Module:Function/Arity", check_current, false},
-	{"processes continue in machine code", check_continuations, false},
-	{"group leaders and parents are pids", check_leaders, false},
-	{"process dictionaries are hash tables", check_dictionaries, false},
-	{"waiting processes have no scheduler", check_descheduled, false},
-	{"schedulers are numbered from 1", check_schedulers, false},
-	{"schedulers know their threads", check_scheduler_threads, false},
-	{"the JIT descriptor leads to a module", check_jit_descriptor, false},
-	{"modules know their names and code", check_modules, false},
-	{"exports are Module:Function/Arity", check_exports, false},
-	{"BIFs are Module:Function/Arity", check_bifs, false},
-	{"ports have names and drivers", check_ports, false},
-	{"this node and its distribution entry have one name", check_this_node, false},
-	{"queues of messages end where they say", check_queues, true},
-	{"old heaps are in order, and high water in the heap", check_old_heaps, true},
-	{"heaps are no smaller than their limits", check_heap_limits, true},
-	{"processes have counted their reductions", check_sums, true},
-	{"processes and schedulers have one of the run queues", check_run_queues, true},
-	{"links are mutual", check_links, true},
-	{"who monitors is known to who is monitored", check_monitors, true},
-	{"ports have owners, links and counters", check_port_fields, true},
-	{"ETS tables are as many as counted, and hold as many objects", check_ets, true},
-	{"code leads to its functions", check_code_headers, true},
+#define ALWAYS(function, name)	  {name, function, false},
+#define OF_FIELDS(function, name) {name, function, true},
+	BEAM_CHECKS(ALWAYS, OF_FIELDS)
+#undef ALWAYS
+#undef OF_FIELDS
 };
 
 /* Of a core that is cut short, those that must hold: so many from the start. */

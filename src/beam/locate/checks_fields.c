@@ -4,8 +4,6 @@
  * Tables of releases are compared with nodes before they are here, so these run for other layouts
  * only.  What they ask for holds in OTP 24 to 29.
  */
-#include <string.h>
-
 #include "abi/vm.h"
 #include "base/compiler.h"
 #include "base/vec.h"
@@ -136,10 +134,9 @@ static bool are_limits(const struct check_run *c, size_t i)
 	uint64_t max = check_u64(c, i, l->process_max_heap_size) >> 3; /* flags below */
 	uint64_t size = check_u64(c, i, l->process_heap_sz);
 	bool hibernated = check_u32(c, i, l->process_flags) & F_HIBERNATED;
-	uint16_t gcs, max_gcs;
+	uint16_t gcs = bytes_u16(check_process(c, i), l->process_gen_gcs);
+	uint16_t max_gcs = bytes_u16(check_process(c, i), l->process_max_gen_gcs);
 
-	memcpy(&gcs, c->s.bytes + i * (size_t)l->process_size + l->process_gen_gcs, 2);
-	memcpy(&max_gcs, c->s.bytes + i * (size_t)l->process_size + l->process_max_gen_gcs, 2);
 	return min > 0 && (hibernated || min <= size) && min_vheap > 0 && max < MAX_SANE &&
 	       (max == 0 || max >= min) && gcs <= max_gcs &&
 	       min_vheap <= check_u64(c, i, l->process_bin_vheap_sz) &&

@@ -39,54 +39,69 @@ bool check_read_mfa(const struct check_run *c, raddr addr, uint64_t mfa[3]);
 bool check_is_mfa(const struct check_run *c, const uint64_t mfa[3]);
 bool check_null_or_pointer(const struct check_run *c, raddr addr);
 
-/* Fields of the i-th process of the sample. */
-uint64_t check_u64(const struct check_run *c, size_t i, int32_t offset);
-uint32_t check_u32(const struct check_run *c, size_t i, int32_t offset);
+/* The i-th process of the sample, and fields of it. */
+static inline const uint8_t *check_process(const struct check_run *c, size_t i)
+{
+	return c->s.bytes + i * (size_t)c->l->process_size;
+}
+
+static inline uint64_t check_u64(const struct check_run *c, size_t i, int32_t offset)
+{
+	return bytes_u64(check_process(c, i), offset);
+}
+
+static inline uint32_t check_u32(const struct check_run *c, size_t i, int32_t offset)
+{
+	return bytes_u32(check_process(c, i), offset);
+}
+
 /* It runs, is collected or exits: what it holds is on its way. */
 bool check_is_busy(const struct check_run *c, size_t i);
 
 /* The first entries of the fullest of three IndexTables, at most `max`; returns how many. */
 size_t check_index_entries(const struct check_run *c, raddr tables, raddr *entries, size_t max);
 
-/* checks_process.c */
-bool check_process_table(struct check_run *c);
-bool check_process_size(struct check_run *c);
-bool check_process_count(struct check_run *c);
-bool check_ids(struct check_run *c);
-bool check_numbers(struct check_run *c);
-bool check_init(struct check_run *c);
-bool check_trap_exit(struct check_run *c);
-bool check_registered(struct check_run *c);
-bool check_states(struct check_run *c);
-bool check_heaps(struct check_run *c);
-bool check_initial_calls(struct check_run *c);
-bool check_current(struct check_run *c);
-bool check_continuations(struct check_run *c);
-bool check_leaders(struct check_run *c);
-bool check_dictionaries(struct check_run *c);
-bool check_descheduled(struct check_run *c);
+/* Functions and names, in the order of doctor; OF_FIELDS: only of a layout that is not the table of
+ * the build (checks_fields.c). */
+#define BEAM_CHECKS(ALWAYS, OF_FIELDS)                                                             \
+	ALWAYS(check_process_table, "erts_proc is a process table")                                \
+	ALWAYS(check_process_size, "processes have the size of the layout")                        \
+	ALWAYS(check_process_count, "the process table knows how many it holds")                   \
+	ALWAYS(check_ids, "the process table holds pids")                                          \
+	ALWAYS(check_atoms, "atoms 0 and 1 are false and true")                                    \
+	ALWAYS(check_init, "process <0.0.0> is registered as init")                                \
+	ALWAYS(check_trap_exit, "process <0.0.0> traps exits")                                     \
+	ALWAYS(check_numbers, "process <0.1.0> is registered as erts_code_purger")                 \
+	ALWAYS(check_registered, "registered names point back to their processes")                 \
+	ALWAYS(check_states, "most processes have normal priority")                                \
+	ALWAYS(check_heaps, "heap <= htop <= stop <= hend and hend - heap = heap_sz")              \
+	ALWAYS(check_initial_calls, "initial calls are Module:Function/Arity")                     \
+	ALWAYS(check_current, "current functions are Module:Function/Arity")                       \
+	ALWAYS(check_continuations, "processes continue in machine code")                          \
+	ALWAYS(check_leaders, "group leaders and parents are pids")                                \
+	ALWAYS(check_dictionaries, "process dictionaries are hash tables")                         \
+	ALWAYS(check_descheduled, "waiting processes have no scheduler")                           \
+	ALWAYS(check_schedulers, "schedulers are numbered from 1")                                 \
+	ALWAYS(check_scheduler_threads, "schedulers know their threads")                           \
+	ALWAYS(check_jit_descriptor, "the JIT descriptor leads to a module")                       \
+	ALWAYS(check_modules, "modules know their names and code")                                 \
+	ALWAYS(check_exports, "exports are Module:Function/Arity")                                 \
+	ALWAYS(check_bifs, "BIFs are Module:Function/Arity")                                       \
+	ALWAYS(check_ports, "ports have names and drivers")                                        \
+	ALWAYS(check_this_node, "this node and its distribution entry have one name")              \
+	OF_FIELDS(check_queues, "queues of messages end where they say")                           \
+	OF_FIELDS(check_old_heaps, "old heaps are in order, and high water in the heap")           \
+	OF_FIELDS(check_heap_limits, "heaps are no smaller than their limits")                     \
+	OF_FIELDS(check_sums, "processes have counted their reductions")                           \
+	OF_FIELDS(check_run_queues, "processes and schedulers have one of the run queues")         \
+	OF_FIELDS(check_links, "links are mutual")                                                 \
+	OF_FIELDS(check_monitors, "who monitors is known to who is monitored")                     \
+	OF_FIELDS(check_port_fields, "ports have owners, links and counters")                      \
+	OF_FIELDS(check_ets, "ETS tables are as many as counted, and hold as many objects")        \
+	OF_FIELDS(check_code_headers, "code leads to its functions")
 
-/* checks_vm.c */
-bool check_atoms(struct check_run *c);
-bool check_schedulers(struct check_run *c);
-bool check_scheduler_threads(struct check_run *c);
-bool check_jit_descriptor(struct check_run *c);
-bool check_modules(struct check_run *c);
-bool check_exports(struct check_run *c);
-bool check_bifs(struct check_run *c);
-bool check_ports(struct check_run *c);
-bool check_this_node(struct check_run *c);
-
-/* checks_fields.c */
-bool check_queues(struct check_run *c);
-bool check_old_heaps(struct check_run *c);
-bool check_heap_limits(struct check_run *c);
-bool check_sums(struct check_run *c);
-bool check_run_queues(struct check_run *c);
-bool check_links(struct check_run *c);
-bool check_monitors(struct check_run *c);
-bool check_port_fields(struct check_run *c);
-bool check_ets(struct check_run *c);
-bool check_code_headers(struct check_run *c);
+#define CHECK_DECLARE(function, name) bool function(struct check_run *c);
+BEAM_CHECKS(CHECK_DECLARE, CHECK_DECLARE)
+#undef CHECK_DECLARE
 
 #endif

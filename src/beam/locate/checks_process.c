@@ -24,22 +24,6 @@
 /* What the VM starts second at boot, on its own; erts/preloaded, OTP 20 and later. */
 #define SECOND_PROCESS "erts_code_purger"
 
-uint64_t check_u64(const struct check_run *c, size_t i, int32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, c->s.bytes + i * (size_t)c->l->process_size + offset, sizeof(v));
-	return v;
-}
-
-uint32_t check_u32(const struct check_run *c, size_t i, int32_t offset)
-{
-	uint32_t v;
-
-	memcpy(&v, c->s.bytes + i * (size_t)c->l->process_size + offset, sizeof(v));
-	return v;
-}
-
 bool check_is_busy(const struct check_run *c, size_t i)
 {
 	return check_u32(c, i, c->l->process_state) & STATE_BUSY;
