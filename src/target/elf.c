@@ -236,14 +236,6 @@ bool elf_file_is_stripped(const struct elf_file *e)
 	return true;
 }
 
-bool elf_file_has_note(const struct elf_file *e, const char *section)
-{
-	for (size_t i = 0; i < e->nr_sections; i++)
-		if (e->section_types[i] == SHT_NOTE && strcmp(e->sections[i].name, section) == 0)
-			return true;
-	return false;
-}
-
 const char *elf_file_build_id(const struct elf_file *e)
 {
 	return e->build_id;
@@ -297,19 +289,20 @@ uint8_t *elf_file_copy_section(const struct elf_file *e, const char *name, size_
 			       uint64_t *addr)
 {
 	const struct elf_section *s = elf_file_section(e, name);
-	uint8_t *bytes;
+	struct elf_bytes bytes = {0};
+	uint8_t *copy;
 
 	*size = 0;
-	if (!s || !s->alloc || s->nobits || s->size == 0 || s->size > max)
+	if (s)
+		bytes = elf_section_bytes(e, (size_t)(s - e->sections));
+	if (!bytes.data || bytes.size > max)
 		return NULL;
-	bytes = xmalloc(s->size);
-	if (elf_file_read(e, s->addr, bytes, s->size) != 0) {
-		free(bytes);
-		return NULL;
-	}
-	*size = s->size;
-	*addr = s->addr;
-	return bytes;
+	copy = xmalloc(bytes.size);
+	memcpy(copy, bytes.data, bytes.size);
+	*size = bytes.size;
+	if (addr)
+		*addr = s->addr;
+	return copy;
 }
 
 size_t elf_file_read_constant(const struct elf_file *e, uint64_t offset, void *buf, size_t size)

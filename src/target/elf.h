@@ -35,8 +35,7 @@ void elf_file_close(struct elf_file *e);
 const char *elf_file_name(const struct elf_file *e);
 
 bool elf_file_is_x86_64(const struct elf_file *e);
-bool elf_file_is_stripped(const struct elf_file *e);		       /* no .symtab */
-bool elf_file_has_note(const struct elf_file *e, const char *section); /* e.g. ".note.stapsdt" */
+bool elf_file_is_stripped(const struct elf_file *e); /* no .symtab */
 /* Lower case hex, "" if the file has none. */
 const char *elf_file_build_id(const struct elf_file *e);
 
@@ -52,8 +51,8 @@ bool elf_file_symbol_at(const struct elf_file *e, uint64_t addr, struct elf_symb
  * if no FDE covers it. */
 bool elf_file_function_at(const struct elf_file *e, uint64_t addr, uint64_t *start, uint64_t *end);
 
-/* A copy of a section's bytes, and where they stand in the image; free() it.  NULL: the file has no
- * such section, or it has no bytes, or more than `max`. */
+/* A copy of a section's bytes, and where they stand in the image: 0 = nowhere; addr may be NULL.
+ * free() it.  NULL: the file has no such section, or it has no bytes, or more than `max`. */
 uint8_t *elf_file_copy_section(const struct elf_file *e, const char *name, size_t max, size_t *size,
 			       uint64_t *addr);
 

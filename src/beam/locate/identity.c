@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
@@ -30,25 +29,9 @@
 
 static const char version_start[] = "Erlang/OTP ";
 
-struct bytes {
-	char *data;
-	size_t size;
-};
-
-/* The section's bytes; empty if there is no such section. */
-static struct bytes read_section(const struct elf_file *e, const char *name, size_t max)
+static char *read_section(const struct elf_file *e, const char *name, size_t *size)
 {
-	const struct elf_section *s = elf_file_section(e, name);
-	struct bytes b = {0};
-
-	if (!s || s->nobits || s->size == 0 || s->size > max)
-		return b;
-	b.data = xmalloc(s->size);
-	/* Sections that are not loaded (notes) have no address, only an offset. */
-	if (s->alloc ? elf_file_read(e, s->addr, b.data, s->size) == 0
-		     : pread(elf_file_fd(e), b.data, s->size, (off_t)s->offset) == (ssize_t)s->size)
-		b.size = s->size;
-	return b;
+	return (char *)elf_file_copy_section(e, name, SECTION_MAX_SIZE, size, NULL);
 }
 
 static bool contains(const char *text, size_t len, const char *what)
@@ -116,8 +99,9 @@ static bool find_version(struct beam_identity *id, const struct elf_file *e)
 	bool found = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(sections) && !found; i++) {
-		struct bytes b = read_section(e, sections[i], SECTION_MAX_SIZE);
-		const char *at = b.data, *end = b.data + b.size;
+		size_t size;
+		char *data = read_section(e, sections[i], &size);
+		const char *at = data, *end = data + size;
 
 		while (!found && at &&
 		       (at = memmem(at, (size_t)(end - at), version_start,
@@ -127,7 +111,7 @@ static bool find_version(struct beam_identity *id, const struct elf_file *e)
 			found = identity_parse_version(id, at, len);
 			at++;
 		}
-		free(b.data);
+		free(data);
 	}
 	return found;
 }
@@ -144,15 +128,11 @@ bool identity_config_defines(const char *config, size_t len, const char *macro)
 /* Probes of the emulator itself: a statically linked libstdc++ has notes of its own. */
 static bool has_erlang_notes(const struct elf_file *e)
 {
-	struct bytes notes = {0};
-	bool found = false;
+	size_t size;
+	char *notes = read_section(e, ".note.stapsdt", &size);
+	bool found = notes && memmem(notes, size, "\0erlang", sizeof("\0erlang"));
 
-	if (elf_file_has_note(e, ".note.stapsdt")) {
-		notes = read_section(e, ".note.stapsdt", SECTION_MAX_SIZE);
-		found = notes.size > 0 &&
-			memmem(notes.data, notes.size, "\0erlang", sizeof("\0erlang")) != NULL;
-	}
-	free(notes.data);
+	free(notes);
 	return found;
 }
 
@@ -185,15 +165,16 @@ int identity_read(struct beam_identity *id, const struct elf_file *e)
 {
 	char release[sizeof(id->otp_text)];
 	struct elf_symbol sym;
-	struct bytes rodata;
 	bool known, has_text, flag;
+	size_t size;
+	char *rodata;
 
 	memset(id, 0, sizeof(*id));
 	/* NIF libraries need it, so every emulator since R13 exports it, and nothing else does. */
 	if (!elf_file_symbol(e, "enif_priv_data", &sym) || !sym.function)
 		return -ENOENT;
 	known = has_text = find_version(id, e);
-	rodata = read_section(e, ".rodata", SECTION_MAX_SIZE);
+	rodata = read_section(e, ".rodata", &size);
 	if (read_text_symbol(e, "etp_otp_release", release, sizeof(release)) &&
 	    parse_release(release)) {
 		id->otp = parse_release(release);
@@ -207,10 +188,10 @@ int identity_read(struct beam_identity *id, const struct elf_file *e)
 		id->lock_counting |= flag;
 	if (read_flag_symbol(e, "etp_debug_compiled", &flag))
 		id->debug |= flag;
-	if (rodata.size > 0 && contains(rodata.data, rodata.size, "USE_VM_PROBES")) {
-		id->vm_probes = identity_config_defines(rodata.data, rodata.size, "USE_VM_PROBES");
-		id->native_stack |= id->jit && identity_config_defines(rodata.data, rodata.size,
-								       "NATIVE_ERLANG_STACK");
+	if (rodata && contains(rodata, size, "USE_VM_PROBES")) {
+		id->vm_probes = identity_config_defines(rodata, size, "USE_VM_PROBES");
+		id->native_stack |=
+			id->jit && identity_config_defines(rodata, size, "NATIVE_ERLANG_STACK");
 	} else {
 		id->vm_probes = has_erlang_notes(e);
 	}
@@ -220,7 +201,7 @@ int identity_read(struct beam_identity *id, const struct elf_file *e)
 	id->own_otp = id->otp;
 	id->stripped = elf_file_is_stripped(e);
 	id->hidden = !elf_file_symbol(e, "erts_proc", &sym);
-	free(rodata.data);
+	free(rodata);
 	return known ? 0 : -ENOENT;
 }
 

@@ -141,14 +141,27 @@ static void sections_notes_and_segments(void **state)
 	const struct elf_section *s;
 	unsigned char buf[ELF_IMAGE_TEXT_SIZE + 1];
 	uint64_t bias = 0, offset;
+	unsigned char *copy;
+	size_t size;
 
 	UNUSED(state);
 	assert_true(elf_file_is_x86_64(e));
 	assert_false(elf_file_is_stripped(e));
 	assert_string_equal(elf_file_build_id(e), "dead0bef");
 	assert_string_equal(elf_file_name(e), "test.elf");
-	assert_true(elf_file_has_note(e, ".note.stapsdt"));
-	assert_false(elf_file_has_note(e, ".text"));
+	assert_null(elf_file_copy_section(e, ".data", SIZE_MAX, &size, &bias));
+	assert_null(elf_file_copy_section(e, ".bss", SIZE_MAX, &size, &bias));
+	assert_null(elf_file_copy_section(e, ".text", ELF_IMAGE_TEXT_SIZE - 1, &size, &bias));
+	assert_int_equal(size, 0);
+	copy = elf_file_copy_section(e, ".text", ELF_IMAGE_TEXT_SIZE, &size, &bias);
+	assert_int_equal(size, ELF_IMAGE_TEXT_SIZE);
+	assert_int_equal(bias, ELF_IMAGE_TEXT_ADDR);
+	assert_int_equal(copy[size - 1], size - 1);
+	free(copy);
+	/* It is not loaded. */
+	copy = elf_file_copy_section(e, ".note.stapsdt", SIZE_MAX, &size, NULL);
+	assert_non_null(memmem(copy, size, "stapsdt", sizeof("stapsdt")));
+	free(copy);
 	assert_non_null(s = elf_file_section(e, ".bss"));
 	assert_true(s->nobits && s->write && s->alloc && !s->exec);
 	assert_null(elf_file_section(e, ".data"));
@@ -194,7 +207,7 @@ static void ask_everything(struct elf_file *e)
 
 	elf_file_is_x86_64(e);
 	elf_file_is_stripped(e);
-	elf_file_has_note(e, ".note.stapsdt");
+	free(elf_file_copy_section(e, ".note.stapsdt", SIZE_MAX, &total, NULL));
 	assert_true(strlen(elf_file_build_id(e)) <= 128);
 	for (size_t i = 0; i < e->nr_sections; i++)
 		total += strlen(e->sections[i].name);
