@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "abi/vm.h"
-#include "base/compiler.h"
 #include "base/xalloc.h"
 #include "beam/term/pid.h"
 
@@ -38,32 +37,26 @@ static uint64_t symbol_value(const struct beam_node *n, const char *name)
 	return addr && mem_read_u64(n->mem, addr, &value) == 0 ? value : 0;
 }
 
-static void find_schedulers_by_symbol(struct beam_node *n)
+static void set_schedulers(struct beam_anchors *a, struct anchor_schedulers normal,
+			   struct anchor_schedulers dirty_cpu, struct anchor_schedulers dirty_io)
 {
-	static const struct {
-		const char *array, *count;
-	} names[] = {
-		{"erts_aligned_scheduler_data", "erts_no_schedulers"},
-		{"erts_aligned_dirty_cpu_scheduler_data", "erts_no_dirty_cpu_schedulers"},
-		{"erts_aligned_dirty_io_scheduler_data", "erts_no_dirty_io_schedulers"},
-	};
-	struct beam_anchors *a = &n->anchors;
-	struct {
-		raddr *array;
-		uint32_t *nr;
-	} out[] = {{&a->sched, &a->nr_sched},
-		   {&a->dirty_cpu, &a->nr_dirty_cpu},
-		   {&a->dirty_io, &a->nr_dirty_io}};
+	a->sched = normal.array;
+	a->nr_sched = normal.nr;
+	a->dirty_cpu = dirty_cpu.array;
+	a->nr_dirty_cpu = dirty_cpu.nr;
+	a->dirty_io = dirty_io.array;
+	a->nr_dirty_io = dirty_io.nr;
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		raddr array = symbol_value(n, names[i].array);
-		uint64_t nr = symbol_value(n, names[i].count);
+static struct anchor_schedulers schedulers_by_symbol(const struct beam_node *n, const char *array,
+						     const char *count)
+{
+	raddr addr = symbol_value(n, array);
+	uint64_t nr = symbol_value(n, count);
 
-		if (array && nr > 0 && nr <= BEAM_MAX_SCHEDULERS) {
-			*out[i].array = array;
-			*out[i].nr = (uint32_t)nr;
-		}
-	}
+	if (!addr || nr > BEAM_MAX_SCHEDULERS || nr == 0)
+		return (struct anchor_schedulers){0};
+	return (struct anchor_schedulers){addr, (uint32_t)nr};
 }
 
 void anchors_find_by_symbol(struct beam_node *n)
@@ -90,7 +83,12 @@ void anchors_find_by_symbol(struct beam_node *n)
 	a->code_size = symbol_address(n, "erts_total_code_size");
 	a->ets_misc = symbol_address(n, "erts_ets_misc_mem_size");
 	a->allocators = symbol_address(n, "erts_allctrs_info");
-	find_schedulers_by_symbol(n);
+	set_schedulers(a,
+		       schedulers_by_symbol(n, "erts_aligned_scheduler_data", "erts_no_schedulers"),
+		       schedulers_by_symbol(n, "erts_aligned_dirty_cpu_scheduler_data",
+					    "erts_no_dirty_cpu_schedulers"),
+		       schedulers_by_symbol(n, "erts_aligned_dirty_io_scheduler_data",
+					    "erts_no_dirty_io_schedulers"));
 }
 
 /* A section's bytes from the file; they are constant, so the process has the same. */
@@ -156,20 +154,6 @@ static raddr find_jit_register(const struct beam_node *n)
 	return found;
 }
 
-static void find_schedulers_by_shape(struct beam_anchors *a, const struct anchor_space *s)
-{
-	struct anchor_schedulers found = shape_find_schedulers(s, SCHED_TYPE_NORMAL);
-
-	a->sched = found.array;
-	a->nr_sched = found.nr;
-	found = shape_find_schedulers(s, SCHED_TYPE_DIRTY_CPU);
-	a->dirty_cpu = found.array;
-	a->nr_dirty_cpu = found.nr;
-	found = shape_find_schedulers(s, SCHED_TYPE_DIRTY_IO);
-	a->dirty_io = found.array;
-	a->nr_dirty_io = found.nr;
-}
-
 static void open_atoms(struct beam_node *n)
 {
 	if (!n->atoms && n->anchors.atom_table)
@@ -220,7 +204,9 @@ static void find_missing(struct beam_node *n, const struct anchor_space *s)
 	if (!a->dist_table && a->this_node)
 		a->dist_table = shape_find_dist_table(s, a->this_node);
 	if (!a->sched)
-		find_schedulers_by_shape(a, s);
+		set_schedulers(a, shape_find_schedulers(s, SCHED_TYPE_NORMAL),
+			       shape_find_schedulers(s, SCHED_TYPE_DIRTY_CPU),
+			       shape_find_schedulers(s, SCHED_TYPE_DIRTY_IO));
 	find_code_tables(a, s);
 	if (!a->ets_misc)
 		a->ets_misc = shape_find_ets_misc(s);
