@@ -132,27 +132,6 @@ static void make_rows(const struct alloc *a, struct rows *r, double seconds, boo
 	}
 }
 
-static int show_json(struct event_run *run, const struct alloc_answer *answer,
-		     const struct table_options *o, struct error *err)
-{
-	struct jsonw w;
-
-	event_run_json_begin(run, &w);
-	jsonw_begin_object(&w, "data");
-	alloc_view_json(&w, answer, o);
-	jsonw_end_object(&w);
-	return event_run_json_end(run, &w, err);
-}
-
-static int show_text(struct event_run *run, const struct alloc_answer *answer,
-		     const struct table_options *o, struct error *err)
-{
-	event_run_begin_screen(run);
-	alloc_view_write_totals(event_run_out(run), answer);
-	event_run_tell_sampled(run, CARRIER_STATS_KINDS);
-	return alloc_view_write(event_run_out(run), answer, o, err);
-}
-
 /* ---- the command ----------------------------------------------------------------------------- */
 
 /* The stream is there once the run has begun. */
@@ -184,7 +163,7 @@ static int show(void *arg, bool last, struct error *err)
 	make_rows(a, &rows, (double)answer.duration_ns / 1e9, answer.share_seen < 1);
 	answer.rows = rows.v.data;
 	answer.nr_rows = rows.v.len;
-	rc = (a->ctx->opt.json ? show_json : show_text)(a->run, &answer, &o, err);
+	rc = event_run_show(a->run, &alloc_view, &answer, CARRIER_STATS_KINDS, &o, err);
 	vec_free(&rows.v);
 	if (!last) {
 		carrier_stats_restart(&a->stats);

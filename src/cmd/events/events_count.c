@@ -5,22 +5,17 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/compiler.h"
 #include "base/units.h"
 #include "cmd/events/events.h"
-#include "cmd/output/event_rate_json.h"
 #include "cmd/output/render.h"
 #include "cmd/output/timeline_output.h"
 #include "cmd/run/event_costs.h"
 #include "cmd/run/event_run.h"
-#include "model/stats/event_rates.h"
 #include "model/stream/event_filter.h"
+#include "view/events/count_view.h"
 #include "view/table/event_rate_columns.h"
-
-/* Of those that there are: what a count has no records for is not among them. */
-#define COLUMNS "event,rate,total,share,cost,state"
 
 struct events_count {
 	struct command_context *ctx;
@@ -119,83 +114,16 @@ static uint64_t epoch_of(const struct events_count *e, uint64_t ns)
 	return event_run_start_epoch_ns(e->run) + ns - event_run_live(e->run)->start_ns;
 }
 
-/* What did not happen is left out, unless somebody asked for it by name. */
-static bool is_shown(const struct events_count *e, const struct event_rate *r)
-{
-	return e->ctx->opt.events || r->seen || r->state == EVENT_RATE_SAMPLED ||
-	       r->state == EVENT_RATE_DROPPED;
-}
-
-static struct table_options options_of(const struct options *o, bool color)
-{
-	return (struct table_options){
-		.columns = o->columns ? o->columns : COLUMNS,
-		.sort = o->sort ? o->sort : "total",
-		.limit = o->limit,
-		.color = color,
-	};
-}
-
-/* The rows of the table, in its order, and those that it leaves out. */
-static int show_json(struct events_count *e, uint64_t start_ns, uint64_t duration_ns,
-		     struct error *err)
-{
-	const struct table_options options = options_of(&e->ctx->opt, false);
-	const struct table table = {.columns = event_rate_columns,
-				    .rows = e->rates.rows,
-				    .nr_rows = e->rates.nr,
-				    .row_size = sizeof(e->rates.rows[0])};
-	struct jsonw w;
-	size_t *order, nr;
-	int rc = table_order(&table, &options, &order, &nr, err);
-
-	if (rc)
-		return rc;
-	event_run_json_begin(e->run, &w);
-	jsonw_begin_object(&w, "data");
-	jsonw_uint(&w, "start_ns", epoch_of(e, start_ns));
-	jsonw_uint(&w, "duration_ns", duration_ns);
-	jsonw_begin_rows(&w, "rows");
-	for (size_t i = 0; i < nr; i++)
-		event_rate_json(&w, &e->rates.rows[order[i]]);
-	free(order);
-	jsonw_end_array(&w);
-	jsonw_end_object(&w);
-	return event_run_json_end(e->run, &w, err);
-}
-
-static int show_text(struct events_count *e, uint64_t duration_ns, struct error *err)
-{
-	const struct options *o = &e->ctx->opt;
-	const struct table_options options =
-		options_of(o, render_color(o, event_run_target(e->run)));
-	struct event_rate shown[NR_EVENT_KINDS];
-	struct table table = {
-		.columns = event_rate_columns, .rows = shown, .row_size = sizeof(shown[0])};
-	FILE *f = event_run_out(e->run);
-	char text[32];
-	int rc;
-
-	for (unsigned int i = 0; i < e->rates.nr; i++) {
-		if (is_shown(e, &e->rates.rows[i]))
-			shown[table.nr_rows++] = e->rates.rows[i];
-	}
-	event_run_begin_screen(e->run);
-	rc = table_write(f, &table, &options, err);
-	if (rc)
-		return rc;
-	fprintf(f, "\nIn %s", units_format_ns(duration_ns, text, sizeof(text)));
-	if (table.nr_rows < e->rates.nr)
-		fprintf(f, "; %zu other kinds did not happen", (size_t)e->rates.nr - table.nr_rows);
-	fputc('\n', f);
-	if (o->limit)
-		table_write_more(f, MIN(o->limit, table.nr_rows), table.nr_rows);
-	return 0;
-}
-
 static int show(void *arg, bool last, struct error *err)
 {
 	struct events_count *e = arg;
+	const struct options *o = &e->ctx->opt;
+	const struct table_options options = {
+		.columns = o->columns,
+		.sort = o->sort ? o->sort : "total",
+		.limit = o->limit,
+		.color = render_color(o, event_run_target(e->run)),
+	};
 	uint64_t start_ns, end_ns;
 	double seconds;
 
@@ -215,8 +143,12 @@ static int show(void *arg, bool last, struct error *err)
 				 NAN);
 	}
 	event_rates_step(&e->rates, &event_run_stream(e->run)->coverage, seconds);
-	return e->ctx->opt.json ? show_json(e, start_ns, end_ns - start_ns, err)
-				: show_text(e, end_ns - start_ns, err);
+	return event_run_show(e->run, &count_view,
+			      &(struct count_answer){.rates = &e->rates,
+						     .all = o->events,
+						     .start_ns = epoch_of(e, start_ns),
+						     .duration_ns = end_ns - start_ns},
+			      0, &options, err);
 }
 
 static int check_options(const struct options *o, uint64_t kinds, struct error *err)

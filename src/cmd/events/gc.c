@@ -112,27 +112,6 @@ static void open_stats(struct gc *gc)
 	gc->open = true;
 }
 
-static int show_json(struct event_run *run, const struct gc_answer *a,
-		     const struct table_options *o, struct error *err)
-{
-	struct jsonw w;
-
-	event_run_json_begin(run, &w);
-	jsonw_begin_object(&w, "data");
-	gc_view_json(&w, a, o);
-	jsonw_end_object(&w);
-	return event_run_json_end(run, &w, err);
-}
-
-static int show_text(struct event_run *run, const struct gc_answer *a,
-		     const struct table_options *o, struct error *err)
-{
-	event_run_begin_screen(run);
-	gc_view_write_totals(event_run_out(run), a);
-	event_run_tell_sampled(run, GC_STATS_KINDS);
-	return gc_view_write(event_run_out(run), a, o, err);
-}
-
 static int show(void *arg, bool last, struct error *err)
 {
 	struct gc *gc = arg;
@@ -160,7 +139,7 @@ static int show(void *arg, bool last, struct error *err)
 					   .names = s->groups.names,
 					   .end_ns = end_ns,
 					   .all = log_level() > 0};
-	rc = (gc->ctx->opt.json ? show_json : show_text)(gc->run, &a, &o, err);
+	rc = event_run_show(gc->run, &gc_view, &a, GC_STATS_KINDS, &o, err);
 	strbuf_free(&collections);
 	if (!last) {
 		gc_stats_restart(s);

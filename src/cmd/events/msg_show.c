@@ -274,28 +274,6 @@ int msg_check(const struct options *o, struct error *err)
 
 #define KIND(kind) (1ull << EVENT_MESSAGE_##kind)
 
-static int show(struct view *v, const struct table_options *options, struct error *err)
-{
-	struct event_run *run = v->m->run;
-	FILE *out = event_run_out(run);
-	struct jsonw w;
-
-	if (v->m->ctx->opt.json) {
-		event_run_json_begin(run, &w);
-		msg_view_json(&w, &v->a, options);
-		return event_run_json_end(run, &w, err);
-	}
-	event_run_add_estimate(run, v->m->kinds & (KIND(SEND) | KIND(QUEUED)),
-			       (uint64_t)llround((double)v->m->stats.all.messages /
-						 message_share_all(&v->m->stats)),
-			       &v->text);
-	v->a.estimate = arena_text(&v->texts, &v->text);
-	event_run_begin_screen(run);
-	msg_view_head(out, &v->a);
-	event_run_tell_sampled(run, v->m->kinds);
-	return msg_view_write(out, &v->a, options, err);
-}
-
 int msg_show(struct msg *m, struct error *err)
 {
 	const struct options *o = &m->ctx->opt;
@@ -318,7 +296,10 @@ int msg_show(struct msg *m, struct error *err)
 	make_rows(&v, o->rows);
 	make_boxes(&v);
 	make_nodes(&v);
-	rc = show(&v, &options, err);
+	event_run_add_estimate(m->run, m->kinds & (KIND(SEND) | KIND(QUEUED)),
+			       (uint64_t)llround((double)m->stats.all.messages / share), &v.text);
+	v.a.estimate = arena_text(&v.texts, &v.text);
+	rc = event_run_show(m->run, &msg_view, &v.a, m->kinds, &options, err);
 	free(v.ends);
 	free(v.a.rows);
 	free(v.a.boxes);

@@ -198,23 +198,6 @@ static void make_answer(struct view *v)
 	make_counts(v);
 }
 
-static int show(struct view *v, const struct table_options *options, struct error *err)
-{
-	struct event_run *run = v->p->run;
-	FILE *out = event_run_out(run);
-	struct jsonw w;
-
-	if (v->p->ctx->opt.json) {
-		event_run_json_begin(run, &w);
-		proc_view_json(&w, &v->a, options);
-		return event_run_json_end(run, &w, err);
-	}
-	event_run_begin_screen(run);
-	proc_view_head(out, &v->a);
-	event_run_tell_sampled(run, v->p->kinds);
-	return proc_view_write(out, &v->a, options, err);
-}
-
 int proc_show(struct proc *p, struct error *err)
 {
 	const struct coverage *c = &p->stats.stream->coverage;
@@ -238,7 +221,7 @@ int proc_show(struct proc *p, struct error *err)
 	v.a.span_ns = end_ns - start_ns;
 	v.seconds = (double)v.a.span_ns / 1e9;
 	make_answer(&v);
-	rc = show(&v, &options, err);
+	rc = event_run_show(p->run, &proc_view, &v.a, p->kinds, &options, err);
 	free(v.a.rows);
 	free(v.a.parents);
 	free(v.a.reasons);

@@ -124,27 +124,6 @@ static struct sched_answer make_answer(const struct sched *sched, uint64_t start
 	return a;
 }
 
-static int show_json(struct event_run *run, const struct sched_answer *a,
-		     const struct table_options *o, struct error *err)
-{
-	struct jsonw w;
-
-	event_run_json_begin(run, &w);
-	jsonw_begin_object(&w, "data");
-	sched_view_json(&w, a, o);
-	jsonw_end_object(&w);
-	return event_run_json_end(run, &w, err);
-}
-
-static int show_text(struct event_run *run, const struct sched_answer *a,
-		     const struct table_options *o, struct error *err)
-{
-	event_run_begin_screen(run);
-	sched_view_write_totals(event_run_out(run), a);
-	event_run_tell_sampled(run, SCHED_STATS_KINDS | LONG_SCHEDULE);
-	return sched_view_write(event_run_out(run), a, o, err);
-}
-
 static int show(void *arg, bool last, struct error *err)
 {
 	struct sched *sched = arg;
@@ -160,7 +139,8 @@ static int show(void *arg, bool last, struct error *err)
 			       end_ns, NULL);
 	a = make_answer(sched, start_ns, end_ns - start_ns,
 			clock - MIN(sched->watched_from, clock));
-	rc = (sched->ctx->opt.json ? show_json : show_text)(sched->run, &a, &o, err);
+	rc = event_run_show(sched->run, &sched_view, &a, SCHED_STATS_KINDS | LONG_SCHEDULE, &o,
+			    err);
 	sched->watched_from = clock;
 	if (!last)
 		sched_stats_restart(&sched->stats);

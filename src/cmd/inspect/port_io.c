@@ -193,23 +193,6 @@ static void make_answer(struct view *v)
 	free(drivers);
 }
 
-static int show(struct view *v, const struct table_options *options, struct error *err)
-{
-	struct event_run *run = v->io->run;
-	FILE *out = event_run_out(run);
-	struct jsonw w;
-
-	if (v->io->ctx->opt.json) {
-		event_run_json_begin(run, &w);
-		port_io_view_json(&w, &v->a, options);
-		return event_run_json_end(run, &w, err);
-	}
-	event_run_begin_screen(run);
-	port_io_view_head(out, &v->a);
-	event_run_tell_sampled(run, port_io_kinds());
-	return port_io_view_write(out, &v->a, options, err);
-}
-
 /* ---- the command ---------------------------------------------------------------------------- */
 
 /* The dictionary is there once the run has begun. */
@@ -258,7 +241,7 @@ static int on_show(void *arg, bool last, struct error *err)
 	open_ports(io);
 	ask_node(io);
 	make_answer(&v);
-	rc = show(&v, &options, err);
+	rc = event_run_show(io->run, &port_io_view, &v.a, port_io_kinds(), &options, err);
 	free(v.a.ports);
 	free(v.a.drivers);
 	strbuf_free(&v.text);

@@ -17,7 +17,7 @@
 #include "cmd/run/live.h"
 #include "cmd/run/target.h"
 #include "model/stream/event_stream.h"
-#include "view/table/table.h"
+#include "view/table/answer_view.h"
 
 struct event_run;
 
@@ -111,18 +111,17 @@ bool event_run_is_capture(const char *path);
 /* Events that the consumer took. */
 uint64_t event_run_taken(const struct event_run *run);
 
-/* The JSON envelope around "data" (see target.h), of a node or of a capture: counters are events,
- * lost and what else is not 0; warnings say which kinds were sampled or dropped, and "sampled" how
- * far off their counts may be. */
-void event_run_json_begin(struct event_run *run, struct jsonw *w);
-int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err);
+/*
+ * Writes an answer about events of these kinds, as text or as JSON.  Text has the time above it
+ * with --watch, and below its first lines what was sampled: numbers stand as they were seen times
+ * 1 / share.  In the JSON envelope (see target.h) counters are events, lost and what else is not
+ * 0; warnings say which kinds were sampled or dropped, and "sampled" how far off their counts may
+ * be, as coverage_error().
+ */
+int event_run_show(struct event_run *run, const struct answer_view *view, const void *answer,
+		   uint64_t kinds, const struct table_options *o, struct error *err);
 /* In each object of a stream of lines, which has no envelope: how an untested release is read. */
 void event_run_json_mark(const struct event_stream *s, struct jsonw *w);
-/* With --watch: the time, on a terminal at the top of a clean screen; else nothing. */
-void event_run_begin_screen(struct event_run *run);
-/* A line such as "message_send sampled 12 %: totals +-5 %", to `out`, if some of these kinds were;
- * numbers stand as they were seen times 1 / share.  The error: see coverage_error(). */
-void event_run_tell_sampled(struct event_run *run, uint64_t kinds);
 /* A count of events of these kinds: "1,234", or "~1,234 (1,100 .. 1,400)" if it is an estimate. */
 void event_run_add_estimate(const struct event_run *run, uint64_t kinds, uint64_t n,
 			    struct strbuf *out);

@@ -282,7 +282,7 @@ void event_run_check_stopped(struct event_run *run, bool at_end)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-void event_run_json_begin(struct event_run *run, struct jsonw *w)
+static void begin_json(struct event_run *run, struct jsonw *w)
 {
 	const struct event_stream *s = &run->stream;
 	const struct envelope_node of = {
@@ -348,7 +348,7 @@ static void sampled_json(const struct event_run *run, struct jsonw *w)
 	jsonw_end_array(w);
 }
 
-int event_run_json_end(struct event_run *run, struct jsonw *w, struct error *err)
+static int end_json(struct event_run *run, struct jsonw *w, struct error *err)
 {
 	const struct event_stream *s = &run->stream;
 	struct envelope_counter counters[2 + ARRAY_SIZE(noted) + 1];
@@ -416,7 +416,8 @@ static void tell_missing(struct event_run *run)
 		fprintf(run->out, "  names_full %s", units_format_count(names, text, sizeof(text)));
 }
 
-void event_run_begin_screen(struct event_run *run)
+/* With --watch: the time, on a terminal at the top of a clean screen. */
+static void begin_screen(struct event_run *run)
 {
 	if (!run->ctx->opt.watch_ns || !run->node)
 		return;
@@ -425,7 +426,8 @@ void event_run_begin_screen(struct event_run *run)
 	fputc('\n', run->out);
 }
 
-void event_run_tell_sampled(struct event_run *run, uint64_t kinds)
+/* A line such as "message_send sampled 12 %: totals +-5 %", if some of these kinds were. */
+static void write_sampled(struct event_run *run, uint64_t kinds)
 {
 	struct strbuf lines = STRBUF_INIT;
 
@@ -433,6 +435,25 @@ void event_run_tell_sampled(struct event_run *run, uint64_t kinds)
 	if (lines.len)
 		fputs(lines.buf, run->out);
 	strbuf_free(&lines);
+}
+
+int event_run_show(struct event_run *run, const struct answer_view *view, const void *answer,
+		   uint64_t kinds, const struct table_options *o, struct error *err)
+{
+	struct jsonw w;
+
+	if (run->ctx->opt.json) {
+		begin_json(run, &w);
+		jsonw_begin_object(&w, "data");
+		view->json(&w, answer, o);
+		jsonw_end_object(&w);
+		return end_json(run, &w, err);
+	}
+	begin_screen(run);
+	if (view->head)
+		view->head(run->out, answer);
+	write_sampled(run, kinds);
+	return view->write(run->out, answer, o, err);
 }
 
 /* Two digits are enough to say how sure a number is. */

@@ -9,10 +9,10 @@
 
 #include "base/compiler.h"
 #include "cmd/output/envelope.h"
-#include "cmd/output/event_rate_json.h"
 #include "cmd/run/target.h"
 #include "cmd/top/top_samples.h"
 #include "model/stats/sched_use.h"
+#include "view/table/event_rate_columns.h"
 #include "view/table/process_columns.h"
 #include "view/table/row_order.h"
 
@@ -181,10 +181,10 @@ static void write_events(struct jsonw *w, struct top *t)
 		jsonw_null(w, "events");
 		return;
 	}
-	jsonw_begin_array(w, "events");
-	for (unsigned int i = 0; i < r->nr; i++)
-		event_rate_json(w, &r->rows[i]);
-	jsonw_end_array(w);
+	table_json_rows(
+		w, "events",
+		&(struct table){event_rate_columns, r->rows, r->nr, sizeof(r->rows[0]), NULL},
+		&(struct table_options){0});
 }
 
 int top_json(struct top *t, struct error *err)
@@ -212,6 +212,7 @@ int top_json(struct top *t, struct error *err)
 	size_t nr = top_warnings(t, warnings);
 	struct jsonw w = JSONW(t->ctx->out);
 
+	w.one_line = true;
 	if (t->node && f->state != TOP_EXITED)
 		target_json_begin(&w, t->ctx, t->node);
 	else

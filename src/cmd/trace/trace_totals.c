@@ -100,17 +100,6 @@ static void make_answer(struct view *v)
 	a->unsure_ns = a->hit_ns / TRACE_UNSURE;
 }
 
-static int show(const struct view *v, const struct options *o, struct error *err)
-{
-	struct jsonw w;
-
-	if (!o->json)
-		return totals_view_write(event_run_out(v->t->run), &v->a, o->limit, err);
-	event_run_json_begin(v->t->run, &w);
-	totals_view_json(&w, &v->a, o->limit);
-	return event_run_json_end(v->t->run, &w, err);
-}
-
 int trace_totals_show(struct trace *t, struct error *err)
 {
 	const struct options *o = &t->ctx->opt;
@@ -123,7 +112,8 @@ int trace_totals_show(struct trace *t, struct error *err)
 	int rc;
 
 	make_answer(&v);
-	rc = show(&v, o, err);
+	rc = event_run_show(t->run, &totals_view, &v.a, 0,
+			    &(struct table_options){.limit = o->limit}, err);
 	free(v.a.callers);
 	free(v.a.shapes);
 	free(v.a.durations);

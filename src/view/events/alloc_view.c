@@ -111,8 +111,9 @@ static struct table make_table(const struct alloc_answer *a)
 			      .row_size = sizeof(*a->rows)};
 }
 
-void alloc_view_json(struct jsonw *w, const struct alloc_answer *a, const struct table_options *o)
+static void write_json(struct jsonw *w, const void *answer, const struct table_options *o)
 {
+	const struct alloc_answer *a = answer;
 	const struct table t = make_table(a);
 
 	jsonw_uint(w, "duration_ns", a->duration_ns);
@@ -130,8 +131,9 @@ static double sum(const struct alloc_answer *a, double (*value)(const void *row)
 	return all;
 }
 
-void alloc_view_write_totals(FILE *f, const struct alloc_answer *a)
+static void write_head(FILE *f, const void *answer)
 {
+	const struct alloc_answer *a = answer;
 	struct strbuf line = STRBUF_INIT;
 
 	strbuf_addstr(&line, "In ");
@@ -148,9 +150,9 @@ void alloc_view_write_totals(FILE *f, const struct alloc_answer *a)
 	strbuf_free(&line);
 }
 
-int alloc_view_write(FILE *f, const struct alloc_answer *a, const struct table_options *o,
-		     struct error *err)
+static int write_rest(FILE *f, const void *answer, const struct table_options *o, struct error *err)
 {
+	const struct alloc_answer *a = answer;
 	const struct table t = make_table(a);
 
 	fputc('\n', f);
@@ -161,3 +163,5 @@ int alloc_view_write(FILE *f, const struct alloc_answer *a, const struct table_o
 	}
 	return t.nr_rows ? table_write(f, &t, o, err) : 0;
 }
+
+const struct answer_view alloc_view = {write_head, write_rest, write_json};

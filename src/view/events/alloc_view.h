@@ -4,7 +4,7 @@
 #define EBEAM_VIEW_ALLOC_VIEW_H
 
 #include "model/stats/carrier_stats.h"
-#include "view/table/table.h"
+#include "view/table/answer_view.h"
 
 /* What an allocator has, all its instances together. */
 struct alloc_held {
@@ -32,13 +32,8 @@ struct alloc_answer {
 };
 
 extern const struct table_column alloc_columns[];
+extern const struct answer_view alloc_view; /* of struct alloc_answer */
 
 uint64_t alloc_held_bytes(const struct alloc_held *h);
-/* A line of totals; the caller has more to say before the rest. */
-void alloc_view_write_totals(FILE *f, const struct alloc_answer *a);
-int alloc_view_write(FILE *f, const struct alloc_answer *a, const struct table_options *o,
-		     struct error *err);
-/* All of it, in an object that has begun. */
-void alloc_view_json(struct jsonw *w, const struct alloc_answer *a, const struct table_options *o);
 
 #endif

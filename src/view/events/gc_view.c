@@ -100,8 +100,9 @@ static double share_of_time(const struct gc_time *t)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-void gc_view_json(struct jsonw *w, const struct gc_answer *a, const struct table_options *o)
+static void write_json(struct jsonw *w, const void *answer, const struct table_options *o)
 {
+	const struct gc_answer *a = answer;
 	const struct gc_stats *s = a->stats;
 	const struct gc_row total = make_row(a, &s->total);
 	const struct table t = make_table(a);
@@ -132,8 +133,9 @@ void gc_view_json(struct jsonw *w, const struct gc_answer *a, const struct table
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-void gc_view_write_totals(FILE *f, const struct gc_answer *a)
+static void write_head(FILE *f, const void *answer)
 {
+	const struct gc_answer *a = answer;
 	const struct gc_row r = make_row(a, &a->stats->total);
 	const struct gc_time *t = &a->time;
 	double share = share_of_time(t);
@@ -190,9 +192,9 @@ void gc_view_write_totals(FILE *f, const struct gc_answer *a)
 
 #define WAITED_LONG 5.0 /* percent */
 
-int gc_view_write(FILE *f, const struct gc_answer *a, const struct table_options *o,
-		  struct error *err)
+static int write_rest(FILE *f, const void *answer, const struct table_options *o, struct error *err)
 {
+	const struct gc_answer *a = answer;
 	const struct gc_stats *s = a->stats;
 	const struct table t = make_table(a);
 	int rc;
@@ -220,3 +222,5 @@ int gc_view_write(FILE *f, const struct gc_answer *a, const struct table_options
 	free((void *)t.rows);
 	return rc;
 }
+
+const struct answer_view gc_view = {write_head, write_rest, write_json};

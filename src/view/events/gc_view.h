@@ -5,7 +5,7 @@
 
 #include "model/stats/gc_stats.h"
 #include "view/events/node_wide_view.h"
-#include "view/table/table.h"
+#include "view/table/answer_view.h"
 
 /* How long collections took, of normal schedulers (in of_normal_ns) and of dirty ones. */
 struct gc_time {
@@ -28,12 +28,6 @@ struct gc_answer {
 };
 
 extern const struct table_column gc_columns[];
-
-/* A line of totals; the caller has more to say before the rest. */
-void gc_view_write_totals(FILE *f, const struct gc_answer *a);
-int gc_view_write(FILE *f, const struct gc_answer *a, const struct table_options *o,
-		  struct error *err);
-/* All of it, in an object that has begun. */
-void gc_view_json(struct jsonw *w, const struct gc_answer *a, const struct table_options *o);
+extern const struct answer_view gc_view; /* of struct gc_answer */
 
 #endif

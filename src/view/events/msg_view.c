@@ -134,8 +134,9 @@ int msg_view_check(const struct msg_answer *a, const struct table_options *o, st
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-void msg_view_head(FILE *out, const struct msg_answer *a)
+static void write_head(FILE *out, const void *answer)
 {
+	const struct msg_answer *a = answer;
 	struct strbuf line = STRBUF_INIT;
 
 	strbuf_addf(&line, "%.1f s  %s messages (", (double)a->span_ns / 1e9, a->estimate);
@@ -217,9 +218,10 @@ static void write_nodes(FILE *out, const struct msg_answer *a, size_t limit)
 	strbuf_free(&name);
 }
 
-int msg_view_write(FILE *out, const struct msg_answer *a, const struct table_options *o,
-		   struct error *err)
+static int write_rest(FILE *out, const void *answer, const struct table_options *o,
+		      struct error *err)
 {
+	const struct msg_answer *a = answer;
 	const struct table rows = rows_table(a), boxes = boxes_table(a);
 	struct table_options of_rows = *o;
 	const struct table_options of_boxes = {
@@ -266,13 +268,13 @@ static void nodes_json(struct jsonw *w, const struct msg_answer *a)
 	jsonw_end_array(w);
 }
 
-void msg_view_json(struct jsonw *w, const struct msg_answer *a, const struct table_options *o)
+static void write_json(struct jsonw *w, const void *answer, const struct table_options *o)
 {
+	const struct msg_answer *a = answer;
 	const struct table rows = rows_table(a), boxes = boxes_table(a);
 	const struct table_options of_rows = {.sort = o->sort, .limit = o->limit};
 	const struct table_options of_boxes = {.limit = o->limit};
 
-	jsonw_begin_object(w, "data");
 	jsonw_uint(w, "duration_ns", a->span_ns);
 	jsonw_double(w, "share_seen", a->share_seen);
 	jsonw_string(w, "by", a->by);
@@ -286,5 +288,6 @@ void msg_view_json(struct jsonw *w, const struct msg_answer *a, const struct tab
 	table_json_rows(w, "mailboxes", &boxes, &of_boxes);
 	nodes_json(w, a);
 	histogram_json(w, "size_words", a->sizes, a->sizes_scale);
-	jsonw_end_object(w);
 }
+
+const struct answer_view msg_view = {write_head, write_rest, write_json};

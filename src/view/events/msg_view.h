@@ -7,7 +7,7 @@
 #define EBEAM_VIEW_MSG_H
 
 #include "base/histogram.h"
-#include "view/table/table.h"
+#include "view/table/answer_view.h"
 
 struct msg_counts {
 	uint64_t messages, without_size; /* the latter: whose size is not known */
@@ -53,12 +53,6 @@ struct msg_answer {
 
 /* As table_check(); of the answer only what rows have. */
 int msg_view_check(const struct msg_answer *a, const struct table_options *o, struct error *err);
-/* The line at the top. */
-void msg_view_head(FILE *out, const struct msg_answer *a);
-/* The rest.  *o: columns, sort, limit (0 = as many as is usual). */
-int msg_view_write(FILE *out, const struct msg_answer *a, const struct table_options *o,
-		   struct error *err);
-/* Writes "data".  *o: sort, limit (0 = all). */
-void msg_view_json(struct jsonw *w, const struct msg_answer *a, const struct table_options *o);
+extern const struct answer_view msg_view; /* of struct msg_answer */
 
 #endif

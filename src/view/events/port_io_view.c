@@ -126,8 +126,9 @@ static struct table drivers_of(const struct port_io_answer *a)
 
 /* ---- the answer ----------------------------------------------------------------------------- */
 
-void port_io_view_head(FILE *out, const struct port_io_answer *a)
+static void write_head(FILE *out, const void *answer)
 {
+	const struct port_io_answer *a = answer;
 	struct strbuf line = STRBUF_INIT;
 
 	strbuf_addf(&line, "%.1f s  in ", (double)a->span_ns / 1e9);
@@ -144,9 +145,10 @@ void port_io_view_head(FILE *out, const struct port_io_answer *a)
 	strbuf_free(&line);
 }
 
-int port_io_view_write(FILE *out, const struct port_io_answer *a, const struct table_options *o,
-		       struct error *err)
+static int write_rest(FILE *out, const void *answer, const struct table_options *o,
+		      struct error *err)
 {
+	const struct port_io_answer *a = answer;
 	const struct table ports = ports_of(a), drivers = drivers_of(a);
 	struct table_options options = *o;
 	int rc;
@@ -163,15 +165,15 @@ int port_io_view_write(FILE *out, const struct port_io_answer *a, const struct t
 	return table_write(out, &drivers, &(struct table_options){.indent = 2}, err);
 }
 
-void port_io_view_json(struct jsonw *w, const struct port_io_answer *a,
-		       const struct table_options *o)
+static void write_json(struct jsonw *w, const void *answer, const struct table_options *o)
 {
+	const struct port_io_answer *a = answer;
 	const struct table ports = ports_of(a), drivers = drivers_of(a);
 
-	jsonw_begin_object(w, "data");
 	jsonw_uint(w, "duration_ns", a->span_ns);
 	jsonw_double(w, "share_seen", a->share_seen);
 	table_json_rows(w, "ports", &ports, o);
 	table_json_rows(w, "drivers", &drivers, &(struct table_options){0});
-	jsonw_end_object(w);
 }
+
+const struct answer_view port_io_view = {write_head, write_rest, write_json};

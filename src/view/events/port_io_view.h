@@ -4,7 +4,7 @@
 #define EBEAM_VIEW_PORT_IO_H
 
 #include "model/stats/port_io_calls.h"
-#include "view/table/table.h"
+#include "view/table/answer_view.h"
 
 /* A port, a driver, or all of them.  Estimates where not all was seen. */
 struct port_io_shown {
@@ -25,15 +25,7 @@ struct port_io_answer {
 	size_t nr_ports, nr_drivers;
 };
 
-extern const struct table port_io_table; /* of ports, without rows */
-
-/* The line at the top. */
-void port_io_view_head(FILE *out, const struct port_io_answer *a);
-/* The rest.  *o: columns, sort, limit (0 = as many as is usual). */
-int port_io_view_write(FILE *out, const struct port_io_answer *a, const struct table_options *o,
-		       struct error *err);
-/* Writes "data".  *o: sort, limit (0 = all). */
-void port_io_view_json(struct jsonw *w, const struct port_io_answer *a,
-		       const struct table_options *o);
+extern const struct table port_io_table;      /* of ports, without rows */
+extern const struct answer_view port_io_view; /* of struct port_io_answer */
 
 #endif

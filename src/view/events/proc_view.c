@@ -135,8 +135,9 @@ int proc_view_check(enum process_group_by by, const struct table_options *o, str
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-void proc_view_head(FILE *out, const struct proc_answer *a)
+static void write_head(FILE *out, const void *answer)
 {
+	const struct proc_answer *a = answer;
 	double seconds = (double)a->span_ns / 1e9;
 	struct strbuf line = STRBUF_INIT;
 
@@ -255,9 +256,10 @@ static int write_table(FILE *out, const char *heading, const struct table *t,
 	return table_write(out, t, &options, err);
 }
 
-int proc_view_write(FILE *out, const struct proc_answer *a, const struct table_options *o,
-		    struct error *err)
+static int write_rest(FILE *out, const void *answer, const struct table_options *o,
+		      struct error *err)
 {
+	const struct proc_answer *a = answer;
 	const struct table rows = rows_table(a), parents = parents_table(a),
 			   reasons = reasons_table(a);
 	const struct table_options below = {.limit = o->limit, .indent = 2, .width = o->width};
@@ -285,15 +287,15 @@ int proc_view_write(FILE *out, const struct proc_answer *a, const struct table_o
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-void proc_view_json(struct jsonw *w, const struct proc_answer *a, const struct table_options *o)
+static void write_json(struct jsonw *w, const void *answer, const struct table_options *o)
 {
+	const struct proc_answer *a = answer;
 	const struct table rows = rows_table(a), parents = parents_table(a),
 			   reasons = reasons_table(a);
 	const struct table names = {name_columns, a->names, a->nr_names, sizeof(*a->names), NULL};
 	const struct table_options of_rows = {.sort = o->sort, .limit = o->limit};
 	const struct table_options of_others = {.limit = o->limit};
 
-	jsonw_begin_object(w, "data");
 	jsonw_uint(w, "duration_ns", a->span_ns);
 	jsonw_double(w, "share_seen", a->share_seen);
 	jsonw_string(w, "by", process_group_by_name(a->by));
@@ -309,5 +311,6 @@ void proc_view_json(struct jsonw *w, const struct proc_answer *a, const struct t
 	table_json_rows(w, "reasons", &reasons, &of_others);
 	table_json_rows(w, "names", &names, &of_others);
 	histogram_json(w, "lifetime_ns", a->lifetimes, a->lifetimes_scale);
-	jsonw_end_object(w);
 }
+
+const struct answer_view proc_view = {write_head, write_rest, write_json};

@@ -8,7 +8,7 @@
 
 #include "base/histogram.h"
 #include "model/process/process_group.h"
-#include "view/table/table.h"
+#include "view/table/answer_view.h"
 
 struct proc_row {
 	const char *group; /* or the parent */
@@ -62,12 +62,6 @@ struct proc_answer {
 
 /* As table_check(). */
 int proc_view_check(enum process_group_by by, const struct table_options *o, struct error *err);
-/* The line at the top. */
-void proc_view_head(FILE *out, const struct proc_answer *a);
-/* The rest.  *o: columns, sort, width, limit (0 = as many as is usual). */
-int proc_view_write(FILE *out, const struct proc_answer *a, const struct table_options *o,
-		    struct error *err);
-/* Writes "data".  *o: sort, limit (0 = all). */
-void proc_view_json(struct jsonw *w, const struct proc_answer *a, const struct table_options *o);
+extern const struct answer_view proc_view; /* of struct proc_answer */
 
 #endif

@@ -240,8 +240,9 @@ static bool excludes_truncated(const struct sched_answer *a)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-void sched_view_json(struct jsonw *w, const struct sched_answer *a, const struct table_options *o)
+static void write_json(struct jsonw *w, const void *answer, const struct table_options *o)
 {
+	const struct sched_answer *a = answer;
 	const struct sched_stats *s = a->stats;
 	const struct sched_row total = make_row(a, &s->total);
 	const struct table t = make_table(a);
@@ -302,8 +303,9 @@ static void write_left(FILE *f, const struct sched_answer *a)
 	strbuf_free(&line);
 }
 
-void sched_view_write_totals(FILE *f, const struct sched_answer *a)
+static void write_head(FILE *f, const void *answer)
 {
+	const struct sched_answer *a = answer;
 	const struct sched_stats *s = a->stats;
 	double seconds = (double)a->duration_ns / 1e9;
 	double busy = sched_percent_of_type(s, THREAD_NORMAL);
@@ -328,9 +330,9 @@ void sched_view_write_totals(FILE *f, const struct sched_answer *a)
 	strbuf_free(&line);
 }
 
-int sched_view_write(FILE *f, const struct sched_answer *a, const struct table_options *o,
-		     struct error *err)
+static int write_rest(FILE *f, const void *answer, const struct table_options *o, struct error *err)
 {
+	const struct sched_answer *a = answer;
 	const struct sched_stats *s = a->stats;
 	const struct table t = make_table(a);
 	struct strbuf line = STRBUF_INIT;
@@ -376,3 +378,5 @@ int sched_view_write(FILE *f, const struct sched_answer *a, const struct table_o
 	strbuf_free(&line);
 	return rc;
 }
+
+const struct answer_view sched_view = {write_head, write_rest, write_json};

@@ -4,7 +4,7 @@
 #define EBEAM_VIEW_SCHED_VIEW_H
 
 #include "model/stats/sched_stats.h"
-#include "view/table/table.h"
+#include "view/table/answer_view.h"
 
 struct sched_answer {
 	const struct sched_stats *stats; /* as they were seen; borrowed */
@@ -19,12 +19,6 @@ struct sched_answer {
 };
 
 extern const struct table_column sched_columns[];
-
-/* A line of totals; the caller has more to say before the rest. */
-void sched_view_write_totals(FILE *f, const struct sched_answer *a);
-int sched_view_write(FILE *f, const struct sched_answer *a, const struct table_options *o,
-		     struct error *err);
-/* All of it, in an object that has begun. */
-void sched_view_json(struct jsonw *w, const struct sched_answer *a, const struct table_options *o);
+extern const struct answer_view sched_view; /* of struct sched_answer */
 
 #endif

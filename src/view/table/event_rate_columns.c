@@ -97,6 +97,25 @@ static void col_state(struct strbuf *out, const void *row, const void *ctx)
 		strbuf_addf(out, ": %s", r->why);
 }
 
+static void json_state(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	(void)ctx;
+	jsonw_string(w, name, event_rate_state_name(ROW(row)->state));
+}
+
+static void json_longest(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	(void)ctx;
+	jsonw_uint_if(w, name, ROW(row)->longest_ns != 0, ROW(row)->longest_ns);
+}
+
+static void json_missing(struct jsonw *w, const char *name, const void *row, const void *ctx)
+{
+	(void)name;
+	(void)ctx;
+	jsonw_string(w, "missing", *ROW(row)->why ? ROW(row)->why : NULL);
+}
+
 static int by_state(const void *a, const void *b)
 {
 	return (int)ROW(a)->state - (int)ROW(b)->state;
@@ -106,18 +125,18 @@ static int by_state(const void *a, const void *b)
 
 const struct table_column event_rate_columns[] = {
 	{FIELD("event", "EVENT", TEXT, name)},
-	{FIELD("group", "GROUP", TEXT, group), .hidden = true},
+	{FIELD("group", "GROUP", TEXT, group), .hidden = true, .json = table_json_none},
 	{FIELD("rate", "RATE/S", RATE, rate), .compare = by_rate},
 	{FIELD("total", "TOTAL", RATE, total), .text = col_total},
 	{FIELD("bytes_per_s", "BYTES/S", RATE, bytes), .text = col_bytes},
 	{FIELD("time", "TIME", SHARE, time), .text = col_time},
-	{FIELD("longest_ns", "LONGEST", NS, longest_ns), .text = col_longest},
+	{FIELD("longest_ns", "LONGEST", NS, longest_ns), .text = col_longest, .json = json_longest},
 	{FIELD("share", "WATCHED", SHARE, share), .text = col_share},
 	{FIELD("seen", "SEEN", COUNT, seen), .hidden = true},
 	{FIELD("lost", "LOST", COUNT, lost), .compare = by_lost},
 	{FIELD("cost", "COST", PERCENT, cost), .text = col_cost},
-	{"state", "STATE", .text = col_state, .compare = by_state},
-	{0},
+	{"state", "STATE", .text = col_state, .compare = by_state, .json = json_state},
+	{.json = json_missing},
 };
 
 enum screen_style event_rate_style(const void *row, const void *ctx,

@@ -129,17 +129,19 @@ static void write_unsure(FILE *out, const struct totals_answer *a)
 			units_format_ns(a->unsure_ns, unsure, sizeof(unsure)));
 }
 
-int totals_view_write(FILE *out, const struct totals_answer *a, unsigned int limit,
+static int write_text(FILE *out, const void *answer, const struct table_options *o,
 		      struct error *err)
 {
+	const struct totals_answer *a = answer;
 	const struct table callers = callers_of(a), shapes = shapes_of(a);
-	const struct table_options o = {.limit = limit ? limit : ROWS_SHOWN, .write_more = true};
-	int rc = a->count ? table_write(out, &callers, &o, err) : 0;
+	const struct table_options of_rows = {.limit = o->limit ? o->limit : ROWS_SHOWN,
+					      .write_more = true};
+	int rc = a->count ? table_write(out, &callers, &of_rows, err) : 0;
 
 	if (rc == 0 && a->histogram)
 		write_histograms(out, a);
 	if (rc == 0 && a->args)
-		rc = table_write(out, &shapes, &o, err);
+		rc = table_write(out, &shapes, &of_rows, err);
 	if (rc)
 		return rc;
 	if (a->args)
@@ -151,16 +153,15 @@ int totals_view_write(FILE *out, const struct totals_answer *a, unsigned int lim
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-void totals_view_json(struct jsonw *w, const struct totals_answer *a, unsigned int limit)
+static void write_json(struct jsonw *w, const void *answer, const struct table_options *o)
 {
+	const struct totals_answer *a = answer;
 	const struct table callers = callers_of(a), shapes = shapes_of(a);
 	const struct table slowest = {slow_columns, a->slowest, a->args ? a->nr_slowest : 0,
 				      sizeof(*a->slowest), NULL};
-	const struct table_options o = {.limit = limit}, all = {0};
 
-	jsonw_begin_object(w, "data");
-	table_json_rows(w, "callers", &callers, &o);
-	table_json_rows(w, "shapes", &shapes, &o);
+	table_json_rows(w, "callers", &callers, o);
+	table_json_rows(w, "shapes", &shapes, o);
 	jsonw_begin_rows(w, "durations");
 	for (size_t i = 0; i < a->nr_durations; i++) {
 		if (!a->durations[i].ns)
@@ -171,6 +172,7 @@ void totals_view_json(struct jsonw *w, const struct totals_answer *a, unsigned i
 		jsonw_end_object(w);
 	}
 	jsonw_end_array(w);
-	table_json_rows(w, "slowest", &slowest, &all);
-	jsonw_end_object(w);
+	table_json_rows(w, "slowest", &slowest, &(struct table_options){0});
 }
+
+const struct answer_view totals_view = {.write = write_text, .json = write_json};

@@ -4,7 +4,7 @@
 #define EBEAM_VIEW_TOTALS_VIEW_H
 
 #include "base/histogram.h"
-#include "view/table/table.h"
+#include "view/table/answer_view.h"
 
 /* Calls of a function from one caller, or with arguments of one shape. */
 struct totals_row {
@@ -34,10 +34,6 @@ struct totals_answer {
 	uint64_t hit_ns, unsure_ns;
 };
 
-/* `limit`: rows, 0 = as many as is usual. */
-int totals_view_write(FILE *out, const struct totals_answer *a, unsigned int limit,
-		      struct error *err);
-/* Writes "data".  `limit`: 0 = all. */
-void totals_view_json(struct jsonw *w, const struct totals_answer *a, unsigned int limit);
+extern const struct answer_view totals_view; /* of struct totals_answer */
 
 #endif

@@ -7,10 +7,9 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/compiler.h"
+#include "lib/page.h"
 #include "view/events/alloc_view.h"
 
 static const struct alloc_held held = {.mbcs = {2, 2048}, .pool = {1, 1024}};
@@ -35,38 +34,31 @@ static void text_adds_both_kinds(void **state)
 {
 	const struct table_options o = {.columns = "type,created,destroyed,delta,carriers_now,now",
 					.sort = "delta"};
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	struct error err;
+	struct page p;
 
 	UNUSED(state);
-	alloc_view_write_totals(out, &answer);
-	assert_int_equal(alloc_view_write(out, &answer, &o, &err), 0);
-	fclose(out);
-	assert_string_equal(text, "In 2.00 s: 3 carriers created (1.0 KiB), 1 destroyed (512 B)\n"
-				  "\n"
-				  "ALLOCATOR    CREATED  DESTROYED     DELTA  CARRIERS      NOW\n"
-				  "eheap_alloc        3          0  +1.0 KiB         3  3.0 KiB\n"
-				  "ets_alloc          0          1    -512 B         -        -\n"
-				  "sl_alloc           0          0         -         -        -\n");
-	free(text);
+	page_answer(&p, &alloc_view, &answer, &o);
+	page_expect(&p, "In 2.00 s: 3 carriers created (1.0 KiB), 1 destroyed (512 B)\n"
+			"\n"
+			"ALLOCATOR    CREATED  DESTROYED     DELTA  CARRIERS      NOW\n"
+			"eheap_alloc        3          0  +1.0 KiB         3  3.0 KiB\n"
+			"ets_alloc          0          1    -512 B         -        -\n"
+			"sl_alloc           0          0         -         -        -\n");
 }
 
 static void json_keeps_them_apart(void **state)
 {
 	const struct table_options o = {.sort = "churn", .limit = 1};
-	struct jsonw w = JSONW(NULL);
+	struct page p;
 
 	UNUSED(state);
-	jsonw_begin_object(&w, NULL);
-	alloc_view_json(&w, &answer, &o);
-	assert_non_null(strstr(w.buf.buf, "{\"type\": \"eheap_alloc\", \"churn\": 1.5, "
-					  "\"resized\": 0, \"pool_put\": 0, \"pool_get\": 0, "
-					  "\"mbcs\": {\"created\": 2, \"created_bytes\": 1024, "));
-	assert_non_null(strstr(w.buf.buf, "\"begin\": null, \"now\": {\"mbcs\": 2, "
-					  "\"mbcs_bytes\": 2048, "));
-	strbuf_free(&w.buf);
+	page_answer_json(&p, &alloc_view, &answer, &o);
+	page_has(&p, "{\"type\": \"eheap_alloc\", \"churn\": 1.5, "
+		     "\"resized\": 0, \"pool_put\": 0, \"pool_get\": 0, "
+		     "\"mbcs\": {\"created\": 2, \"created_bytes\": 1024, ");
+	page_has(&p, "\"begin\": null, \"now\": {\"mbcs\": 2, "
+		     "\"mbcs_bytes\": 2048, ");
+	page_close(&p);
 }
 
 int main(void)

@@ -8,8 +8,8 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "lib/page.h"
 #include "model/stream/event_stream.h"
 #include "view/events/gc_view.h"
 
@@ -86,55 +86,43 @@ static void text_is_scaled(void **state)
 {
 	const struct fixture *f = *state;
 	const struct table_options o = {.sort = "total_ns", .limit = 1};
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	struct error err;
+	struct page p;
 
-	gc_view_write_totals(out, &f->answer);
-	assert_int_equal(gc_view_write(out, &f->answer, &o, &err), 0);
-	fclose(out);
-	assert_non_null(strstr(
-		text,
-		"In 1.00 ms: ~8 collections (6 minor, 2 major; 2 minor went over into a major one "
-		"and share its pause; 0 on dirty schedulers), ~12.0 us (2.00 us of it on dirty "
-		"schedulers), ~0.25 % of the time of 4 schedulers; 1,000 words reclaimed "
-		"(7.8 KiB)\n"));
-	assert_non_null(strstr(
-		text,
-		"\n"
-		"WORK OF THE WHOLE NODE  COUNT    TOTAL      MAX  ASKED FOR BY\n"
-		"code purge              2 + 1  8.00 us  5.00 us  purge of m of <0.80.0> (2)\n"
-		"\n"
-		"MINOR  MAJOR    TOTAL      MAX     MEAN  RECLAIMED  HEAP AFTER  WHOSE     NAME\n"
-		"    6      2  12.0 us  4.00 us  2.00 us      1,000         333  <0.80.0>  busy\n"
-		"(1 of 2; -n shows more)\n"));
-	free(text);
+	page_answer(&p, &gc_view, &f->answer, &o);
+	page_has(&p,
+		 "In 1.00 ms: ~8 collections (6 minor, 2 major; 2 minor went over into a major one "
+		 "and share its pause; 0 on dirty schedulers), ~12.0 us (2.00 us of it on dirty "
+		 "schedulers), ~0.25 % of the time of 4 schedulers; 1,000 words reclaimed "
+		 "(7.8 KiB)\n");
+	page_has(&p,
+		 "\n"
+		 "WORK OF THE WHOLE NODE  COUNT    TOTAL      MAX  ASKED FOR BY\n"
+		 "code purge              2 + 1  8.00 us  5.00 us  purge of m of <0.80.0> (2)\n"
+		 "\n"
+		 "MINOR  MAJOR    TOTAL      MAX     MEAN  RECLAIMED  HEAP AFTER  WHOSE     NAME\n"
+		 "    6      2  12.0 us  4.00 us  2.00 us      1,000         333  <0.80.0>  busy\n"
+		 "(1 of 2; -n shows more)\n");
+	page_close(&p);
 }
 
 static void what_is_not_known_is_null(void **state)
 {
 	const struct fixture *f = *state;
 	const struct table_options o = {.sort = "-reclaimed", .limit = 1};
-	struct jsonw w = JSONW(NULL);
+	struct page p;
 
-	jsonw_begin_object(&w, NULL);
-	gc_view_json(&w, &f->answer, &o);
-	jsonw_end_object(&w);
-	assert_non_null(strstr(w.buf.buf, "\"error_ns\": null, \"scheduler_percent\": 0.25"));
-	assert_non_null(strstr(
-		w.buf.buf, "\"mean_ns\": 2000, \"reclaimed\": 1000, "
-			   "\"minor_continued\": 2, \"reclaimed_unknown\": 0, \"dirty_ns\": 2000"));
-	assert_non_null(strstr(w.buf.buf,
-			       "\"heap_after\": null, \"heap\": null, "
-			       "\"old_heap\": 0, \"max_heap\": 0, \"group\": \"[none]\", "
-			       "\"name\": null"));
-	assert_non_null(strstr(
-		w.buf.buf, "\"code_purges\": {\"count\": 2, \"total_ns\": 8000, \"max_ns\": 5000, "
-			   "\"under_way_ns\": 5000, \"asked_by\": [{\"what\": \"purge of m\", "
-			   "\"pid\": \"<0.80.0>\", \"name\": \"busy\", \"function\": null, "
-			   "\"count\": 2}]}"));
-	strbuf_free(&w.buf);
+	page_answer_json(&p, &gc_view, &f->answer, &o);
+	page_has(&p, "\"error_ns\": null, \"scheduler_percent\": 0.25");
+	page_has(&p, "\"mean_ns\": 2000, \"reclaimed\": 1000, "
+		     "\"minor_continued\": 2, \"reclaimed_unknown\": 0, \"dirty_ns\": 2000");
+	page_has(&p, "\"heap_after\": null, \"heap\": null, "
+		     "\"old_heap\": 0, \"max_heap\": 0, \"group\": \"[none]\", "
+		     "\"name\": null");
+	page_has(&p, "\"code_purges\": {\"count\": 2, \"total_ns\": 8000, \"max_ns\": 5000, "
+		     "\"under_way_ns\": 5000, \"asked_by\": [{\"what\": \"purge of m\", "
+		     "\"pid\": \"<0.80.0>\", \"name\": \"busy\", \"function\": null, "
+		     "\"count\": 2}]}");
+	page_close(&p);
 }
 
 int main(void)

@@ -7,9 +7,9 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/compiler.h"
+#include "lib/page.h"
 #include "view/events/msg_view.h"
 
 static struct msg_row rows[] = {
@@ -55,25 +55,10 @@ static struct msg_answer answer(void)
 static void assert_text(const struct msg_answer *a, const struct table_options *o, bool json,
 			const char *expected)
 {
-	struct error err;
-	char *text;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-	struct jsonw w = JSONW(f);
+	struct page p;
 
-	w.one_line = true;
-	if (json) {
-		jsonw_begin_object(&w, NULL);
-		msg_view_json(&w, a, o);
-		jsonw_end_object(&w);
-		assert_int_equal(jsonw_finish(&w), 0);
-	} else {
-		msg_view_head(f, a);
-		assert_int_equal(msg_view_write(f, a, o, &err), 0);
-	}
-	fclose(f);
-	assert_string_equal(text, expected);
-	free(text);
+	(json ? page_answer_json : page_answer)(&p, &msg_view, a, o);
+	page_expect(&p, expected);
 }
 
 static void as_text(void **state)
@@ -125,7 +110,7 @@ static void as_json(void **state)
 	a.has_to = false;
 	a.nr_boxes = a.nr_nodes = 1;
 	assert_text(&a, &(struct table_options){.sort = "-messages", .limit = 1}, true,
-		    "{\"data\": {\"duration_ns\": 2000000000, \"share_seen\": 1, \"by\": null, "
+		    "{\"duration_ns\": 2000000000, \"share_seen\": 1, \"by\": null, "
 		    "\"rows_of\": null, \"messages\": 48, \"bytes\": 4096, \"without_size\": 0, "
 		    "\"overflows\": 0, \"lost_mailboxes\": 0, \"rows\": [{\"messages\": 8, "
 		    "\"messages_per_s\": 4, \"from\": \"b\", \"bytes\": 0, "
@@ -136,7 +121,7 @@ static void as_json(void **state)
 		    "\"name\": \"b\"}], \"nodes\": [{\"node\": \"[others]\", \"messages\": 3}], "
 		    "\"size_words\": {\"count\": 0, \"sum\": 0, \"min\": 0, \"p50\": 0, "
 		    "\"p90\": 0, \"p99\": 0, \"p999\": 0, \"max\": 0, "
-		    "\"buckets\": []}}}");
+		    "\"buckets\": []}}");
 }
 
 int main(void)

@@ -6,10 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/compiler.h"
+#include "lib/page.h"
 #include "view/events/port_io_view.h"
 
 static struct port_io_shown ports[] = {
@@ -53,47 +51,36 @@ static void as_text(void **state)
 {
 	const struct table_options o = {
 		.columns = "port,driver,in,in_per_s,out_per_s,owner,callbacks", .sort = "-in"};
-	struct error err;
-	char *text;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	struct page p;
 
 	UNUSED(state);
-	port_io_view_head(f, &answer);
-	assert_int_equal(port_io_view_write(f, &answer, &o, &err), 0);
-	fclose(f);
-	assert_string_equal(
-		text, "2.0 s  in 4.0 KiB (2.0 KiB/s)  out 27 B (14 B/s)  1,101 calls  busy 1\n"
-		      "\n"
-		      "PORT        DRIVER          IN     IN/S  OUT/S  OWNER  CALLBACKS\n"
-		      "[unknown]   [unknown]        -        -    4 B  -      -\n"
-		      "#Port<0.5>  spawn      4.0 KiB  2.0 KiB   10 B  m:f/1  ready_input 1,000, "
-		      "timeout 40, output 20, start 20\n"
-		      "\n"
-		      "By driver\n"
-		      "  DRIVER  PORTS       IN  OUT  CALLS  BUSY  CALLBACKS\n"
-		      "  spawn       1  4.0 KiB  0 B      0     0  -\n");
-	free(text);
+	page_answer(&p, &port_io_view, &answer, &o);
+	page_expect(&p, "2.0 s  in 4.0 KiB (2.0 KiB/s)  out 27 B (14 B/s)  1,101 calls  busy 1\n"
+			"\n"
+			"PORT        DRIVER          IN     IN/S  OUT/S  OWNER  CALLBACKS\n"
+			"[unknown]   [unknown]        -        -    4 B  -      -\n"
+			"#Port<0.5>  spawn      4.0 KiB  2.0 KiB   10 B  m:f/1  ready_input 1,000, "
+			"timeout 40, output 20, start 20\n"
+			"\n"
+			"By driver\n"
+			"  DRIVER  PORTS       IN  OUT  CALLS  BUSY  CALLBACKS\n"
+			"  spawn       1  4.0 KiB  0 B      0     0  -\n");
 }
 
 static void as_json(void **state)
 {
-	struct jsonw w = JSONW(NULL);
+	struct page p;
 
 	UNUSED(state);
-	w.one_line = true;
-	jsonw_begin_object(&w, NULL);
-	port_io_view_json(&w, &answer, &(struct table_options){.sort = "out", .limit = 1});
-	jsonw_end_object(&w);
-	assert_non_null(strstr(
-		w.buf.buf,
-		"\"ports\": [{\"port\": \"#Port<0.5>\", \"driver\": \"spawn\", \"in\": 4096, "
-		"\"out\": 20, \"calls\": 1100, \"busy\": 1, \"pid\": \"<0.9.0>\", "
-		"\"owner\": \"m:f/1\", \"name\": \"cat\", \"callbacks\": {\"output\": 20, "));
-	assert_non_null(strstr(w.buf.buf, "\"process_exit\": 0}, \"control_bytes\": 0, "
-					  "\"opened\": false, \"stopped\": true}], "
-					  "\"drivers\": [{\"driver\": \"spawn\", \"ports\": 1, "));
-	strbuf_free(&w.buf);
+	page_answer_json(&p, &port_io_view, &answer,
+			 &(struct table_options){.sort = "out", .limit = 1});
+	page_has(&p, "\"ports\": [{\"port\": \"#Port<0.5>\", \"driver\": \"spawn\", \"in\": 4096, "
+		     "\"out\": 20, \"calls\": 1100, \"busy\": 1, \"pid\": \"<0.9.0>\", "
+		     "\"owner\": \"m:f/1\", \"name\": \"cat\", \"callbacks\": {\"output\": 20, ");
+	page_has(&p, "\"process_exit\": 0}, \"control_bytes\": 0, "
+		     "\"opened\": false, \"stopped\": true}], "
+		     "\"drivers\": [{\"driver\": \"spawn\", \"ports\": 1, ");
+	page_close(&p);
 }
 
 int main(void)

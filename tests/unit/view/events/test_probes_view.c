@@ -6,9 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdlib.h>
-
 #include "base/compiler.h"
+#include "lib/page.h"
 #include "view/events/probes_view.h"
 
 static const char *const kinds[] = {"gc_minor_end", "gc_major_end"};
@@ -43,47 +42,37 @@ static const struct probes_answer answer = {
 static void as_text(void **state)
 {
 	struct error err;
-	char *text;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	struct page p;
 
 	UNUSED(state);
-	assert_int_equal(probes_view_write(f, &answer, false, &err), 0);
-	fclose(f);
-	assert_string_equal(text,
-			    "FUNCTION   AT             OFFSET  INSTRUCTION  RUN         TRAP  "
-			    "FOR                         FILE\n"
-			    "collect+3  call         0x206940  push r15     emulated  452 ns  "
-			    "gc_minor_end, gc_major_end  -\n"
-			    "back       instruction      0x10  -            stepped        -  "
-			    "-                           /lib/x.so\n"
-			    "\n"
-			    "2 probes in 2 links and 2 groups that go on and off together\n"
-			    "what a hit costs is not known: not tried\n");
-	free(text);
+	assert_int_equal(probes_view_write(page_open(&p), &answer, false, &err), 0);
+	page_expect(&p, "FUNCTION   AT             OFFSET  INSTRUCTION  RUN         TRAP  "
+			"FOR                         FILE\n"
+			"collect+3  call         0x206940  push r15     emulated  452 ns  "
+			"gc_minor_end, gc_major_end  -\n"
+			"back       instruction      0x10  -            stepped        -  "
+			"-                           /lib/x.so\n"
+			"\n"
+			"2 probes in 2 links and 2 groups that go on and off together\n"
+			"what a hit costs is not known: not tried\n");
 }
 
 static void as_json(void **state)
 {
-	struct jsonw w = JSONW(NULL);
+	struct page p;
 
 	UNUSED(state);
-	w.one_line = true;
-	jsonw_begin_object(&w, NULL);
-	probes_view_json(&w, &answer);
-	jsonw_end_object(&w);
-	assert_string_equal(
-		w.buf.buf,
-		"{\"data\": [{\"function\": \"collect\", \"at\": \"call\", "
-		"\"file_offset\": 2124096, \"instruction\": \"push r15\", \"trap_ns\": 452, "
-		"\"kinds\": [\"gc_minor_end\", \"gc_major_end\"], \"file\": null, "
-		"\"offset\": 3, \"emulated\": true, \"stepped_because\": null, "
-		"\"program\": \"on_gc\", \"group\": 1}, {\"function\": null, "
-		"\"at\": \"instruction\", \"file_offset\": 16, \"instruction\": null, "
-		"\"trap_ns\": null, \"kinds\": [], \"file\": \"/lib/x.so\", \"offset\": 0, "
-		"\"emulated\": false, \"stepped_because\": \"no jump\", "
-		"\"program\": \"on_back\", \"group\": 2}]}");
-	strbuf_free(&w.buf);
+	probes_view_json(page_open_json(&p), &answer);
+	page_expect(&p,
+		    "{\"data\": [{\"function\": \"collect\", \"at\": \"call\", "
+		    "\"file_offset\": 2124096, \"instruction\": \"push r15\", \"trap_ns\": 452, "
+		    "\"kinds\": [\"gc_minor_end\", \"gc_major_end\"], \"file\": null, "
+		    "\"offset\": 3, \"emulated\": true, \"stepped_because\": null, "
+		    "\"program\": \"on_gc\", \"group\": 1}, {\"function\": null, "
+		    "\"at\": \"instruction\", \"file_offset\": 16, \"instruction\": null, "
+		    "\"trap_ns\": null, \"kinds\": [], \"file\": \"/lib/x.so\", \"offset\": 0, "
+		    "\"emulated\": false, \"stepped_because\": \"no jump\", "
+		    "\"program\": \"on_back\", \"group\": 2}]}");
 }
 
 int main(void)

@@ -7,10 +7,9 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/compiler.h"
+#include "lib/page.h"
 #include "view/events/proc_view.h"
 
 #define NO_LIFE .mean_lifetime_ns = NAN, .max_lifetime_ns = NAN
@@ -61,61 +60,50 @@ static const struct proc_answer answer = {
 static void as_text(void **state)
 {
 	const struct table_options o = {.columns = "group,spawned,living,mean_lifetime_ns"};
-	struct error err;
-	char *text;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	struct page p;
 
 	UNUSED(state);
-	proc_view_head(f, &answer);
-	assert_int_equal(proc_view_write(f, &answer, &o, &err), 0);
-	fclose(f);
-	assert_string_equal(
-		text,
-		"2.0 s  spawned 80,001 (40,001/s)  taken 0\n"
-		"! restart loop? my_sup started 50,000 (25,000/s), 8 of its processes crashed: "
-		"{bad,\"\\e\"}, 49,992 live\n"
-		"! spawn storm: b started 30,000 (15,000/s)\n"
-		"\n"
-		"INITIAL CALL  SPAWNED  LIVING  MEAN LIFE\n"
-		"m:f/1               1       -          -\n"
-		"\n"
-		"Who started them (not seen of 1,234 that exited)\n"
-		"  SPAWNED      /S  EXITED  CRASHED  LIVING  MEAN LIFE  MAX LIFE  PARENT  "
-		"LAST CRASH\n"
-		"   50,000  25,000       8        8  49,992    2.00 us   3.00 us  my_sup  "
-		"{bad,\"\\e\"}\n"
-		"   30,000  15,000       0        0       7          -         -  b       -\n"
-		"\n"
-		"Why they exited\n"
-		"  EXITS   /S  CRASH  REASON\n"
-		"      9  4.5  no     normal\n"
-		"\n"
-		"Names that were given more than once\n"
-		"         3  worker\n");
-	free(text);
+	page_answer(&p, &proc_view, &answer, &o);
+	page_expect(&p,
+		    "2.0 s  spawned 80,001 (40,001/s)  taken 0\n"
+		    "! restart loop? my_sup started 50,000 (25,000/s), 8 of its processes crashed: "
+		    "{bad,\"\\e\"}, 49,992 live\n"
+		    "! spawn storm: b started 30,000 (15,000/s)\n"
+		    "\n"
+		    "INITIAL CALL  SPAWNED  LIVING  MEAN LIFE\n"
+		    "m:f/1               1       -          -\n"
+		    "\n"
+		    "Who started them (not seen of 1,234 that exited)\n"
+		    "  SPAWNED      /S  EXITED  CRASHED  LIVING  MEAN LIFE  MAX LIFE  PARENT  "
+		    "LAST CRASH\n"
+		    "   50,000  25,000       8        8  49,992    2.00 us   3.00 us  my_sup  "
+		    "{bad,\"\\e\"}\n"
+		    "   30,000  15,000       0        0       7          -         -  b       -\n"
+		    "\n"
+		    "Why they exited\n"
+		    "  EXITS   /S  CRASH  REASON\n"
+		    "      9  4.5  no     normal\n"
+		    "\n"
+		    "Names that were given more than once\n"
+		    "         3  worker\n");
 }
 
 static void as_json(void **state)
 {
 	const struct table_options o = {.limit = 1, .sort = "-living"};
-	struct jsonw w = JSONW(NULL);
+	struct page p;
 
 	UNUSED(state);
-	w.one_line = true;
-	jsonw_begin_object(&w, NULL);
-	proc_view_json(&w, &answer, &o);
-	jsonw_end_object(&w);
-	assert_non_null(strstr(
-		w.buf.buf,
-		"\"parents\": [{\"spawned\": 50000, \"spawned_per_s\": 25000, \"exited\": 8, "
-		"\"crashed\": 8, \"living\": 49992, \"mean_lifetime_ns\": 1999, "
-		"\"max_lifetime_ns\": 3000, \"parent\": \"my_sup\", "
-		"\"last_crash\": \"{bad,\\\"\\u001b\\\"}\", \"restart_loop\": true, "
-		"\"spawn_storm\": true, \"piles_up\": true}], "
-		"\"reasons\": [{\"exits\": 9, \"crash\": false, \"reason\": \"normal\"}], "
-		"\"names\": [{\"name\": \"[others]\", \"registered\": 2, \"unregistered\": 0}], "));
-	strbuf_free(&w.buf);
+	page_answer_json(&p, &proc_view, &answer, &o);
+	page_has(&p,
+		 "\"parents\": [{\"spawned\": 50000, \"spawned_per_s\": 25000, \"exited\": 8, "
+		 "\"crashed\": 8, \"living\": 49992, \"mean_lifetime_ns\": 1999, "
+		 "\"max_lifetime_ns\": 3000, \"parent\": \"my_sup\", "
+		 "\"last_crash\": \"{bad,\\\"\\u001b\\\"}\", \"restart_loop\": true, "
+		 "\"spawn_storm\": true, \"piles_up\": true}], "
+		 "\"reasons\": [{\"exits\": 9, \"crash\": false, \"reason\": \"normal\"}], "
+		 "\"names\": [{\"name\": \"[others]\", \"registered\": 2, \"unregistered\": 0}], ");
+	page_close(&p);
 }
 
 int main(void)

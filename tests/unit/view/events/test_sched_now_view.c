@@ -7,10 +7,9 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/compiler.h"
+#include "lib/page.h"
 #include "view/events/sched_now_view.h"
 
 #define UNKNOWN_TIMES .at_least_ns = UINT64_MAX, .at_most_ns = UINT64_MAX
@@ -67,15 +66,12 @@ static void as_text(void **state)
 		.columns = "type,scheduler,os_tid,registered_name,function,at_least_ns,run_queue,"
 			   "on_cpu,file,native_stack"};
 	struct error err;
-	char *text;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	struct page p;
 
 	UNUSED(state);
-	assert_int_equal(sched_now_view_write(f, &answer, &o, &err), 0);
-	fclose(f);
-	assert_string_equal(
-		text,
+	assert_int_equal(sched_now_view_write(page_open(&p), &answer, &o, &err), 0);
+	page_expect(
+		&p,
 		"SCHEDULER  NO  OS TID  NAME         FUNCTION          FOR  QUEUE  ON CPU  FILE  "
 		"NATIVE STACK\n"
 		"normal      2   12345  'my-server'  m:f/1 ~   >= 200.0 ms      3    100%  -     "
@@ -92,20 +88,17 @@ static void as_text(void **state)
 		"(which function: ebeam sched -d 10)\n"
 		"~ its time slice began in this function: where Erlang code is by now stands in "
 		"the registers of a CPU (ebeam record)\n");
-	free(text);
 }
 
 static void as_json(void **state)
 {
-	struct jsonw w = JSONW(NULL);
+	struct page p;
 
 	UNUSED(state);
-	w.one_line = true;
-	jsonw_begin_object(&w, NULL);
-	sched_now_view_json(&w, &answer, &(struct table_options){.sort = "scheduler", .limit = 1});
-	jsonw_end_object(&w);
-	assert_string_equal(
-		w.buf.buf,
+	sched_now_view_json(page_open_json(&p), &answer,
+			    &(struct table_options){.sort = "scheduler", .limit = 1});
+	page_expect(
+		&p,
 		"{\"data\": {\"samples\": 6, \"duration_ns\": 200000000, \"stopped\": false, "
 		"\"thread_progress\": {\"state\": \"still\", \"value\": null, "
 		"\"at_least_ns\": 200000000, \"waits_for\": null}, \"multi_scheduling\": "
@@ -118,7 +111,6 @@ static void as_json(void **state)
 		"\"syscall\": null, \"file\": \"pipe:[1]\", \"wchan\": null, "
 		"\"holds_progress\": null, \"native_stack\": [\"wait\"], \"longest_ns\": null, "
 		"\"longest_pid\": null}]}}");
-	strbuf_free(&w.buf);
 }
 
 int main(void)

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "lib/page.h"
 #include "view/events/sched_view.h"
 
 struct fixture {
@@ -82,56 +82,43 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void expect_line(const char *text, const char *line)
-{
-	if (!strstr(text, line))
-		fail_msg("no \"%s\" in:\n%s", line, text);
-}
-
 static void long_slices_are_not_scaled(void **state)
 {
 	const struct fixture *f = *state;
 	const struct table_options o = {.sort = "time_ns"};
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	struct error err;
+	struct page p;
 
-	sched_view_write_totals(out, &f->answer);
-	assert_int_equal(sched_view_write(out, &f->answer, &o, &err), 0);
-	fclose(out);
-	expect_line(text, "1.0 s  schedulers 50.0 % busy  slices 6 (6/s)  longer than 10.0 ms: 2\n"
-			  "Slices and waits that a sampling window truncated are excluded: counts");
-	expect_line(text, "normal      1        50.0%      50.0%      -      -   40.0%     10.0%"
-			  "       6\n");
-	expect_line(text, "1 schedulers are offline");
-	expect_line(text, "1 dirty schedulers did nothing");
-	expect_line(text, "slices ended: 6 yielded\n");
+	page_answer(&p, &sched_view, &f->answer, &o);
+	page_has(&p, "1.0 s  schedulers 50.0 % busy  slices 6 (6/s)  longer than 10.0 ms: 2\n"
+		     "Slices and waits that a sampling window truncated are excluded: counts");
+	page_has(&p, "normal      1        50.0%      50.0%      -      -   40.0%     10.0%"
+		     "       6\n");
+	page_has(&p, "1 schedulers are offline");
+	page_has(&p, "1 dirty schedulers did nothing");
+	page_has(&p, "slices ended: 6 yielded\n");
 	/* 2 short ones stand for 4; 500 ns on normal schedulers for 1500, 1000 ns on dirty ones
 	 * for 4000, and 5000 ns of long ones for themselves. */
-	expect_line(text, "   TIME  SHARE  SLICES         MAX  REDS   WAITED  MAX WAIT  WHOSE\n"
-			  "10.5 us   0.0%       6  >= 2.00 ms   800  1.80 us    500 ns  [none]\n");
-	free(text);
+	page_has(&p, "   TIME  SHARE  SLICES         MAX  REDS   WAITED  MAX WAIT  WHOSE\n"
+		     "10.5 us   0.0%       6  >= 2.00 ms   800  1.80 us    500 ns  [none]\n");
+	page_close(&p);
 }
 
 static void json_has_what_text_leaves_out(void **state)
 {
 	const struct fixture *f = *state;
 	const struct table_options o = {.sort = "time_ns"};
-	struct jsonw w = JSONW(NULL);
+	struct page p;
 
-	jsonw_begin_object(&w, NULL);
-	sched_view_json(&w, &f->answer, &o);
-	jsonw_end_object(&w);
-	expect_line(w.buf.buf, "\"utilization\": {\"normal\": 50, \"dirty_cpu\": null, "
-			       "\"dirty_io\": null}");
-	expect_line(w.buf.buf, "{\"type\": \"dirty_io\", \"utilization\": null");
-	expect_line(w.buf.buf, "\"scheduler\": 2, \"online\": false");
-	expect_line(w.buf.buf, "{\"time_ns\": 10500, \"dirty_ns\": 4000, \"slices\": 6, "
-			       "\"mean_ns\": 1750, \"max_ns\": 2000000, \"reductions\": 800, "
-			       "\"wait_ns\": 1800, \"mean_wait_ns\": 300, \"max_wait_ns\": 500, "
-			       "\"group\": \"[none]\", \"max_at_least\": true, \"waits\": 4}");
-	strbuf_free(&w.buf);
+	page_answer_json(&p, &sched_view, &f->answer, &o);
+	page_has(&p, "\"utilization\": {\"normal\": 50, \"dirty_cpu\": null, "
+		     "\"dirty_io\": null}");
+	page_has(&p, "{\"type\": \"dirty_io\", \"utilization\": null");
+	page_has(&p, "\"scheduler\": 2, \"online\": false");
+	page_has(&p, "{\"time_ns\": 10500, \"dirty_ns\": 4000, \"slices\": 6, "
+		     "\"mean_ns\": 1750, \"max_ns\": 2000000, \"reductions\": 800, "
+		     "\"wait_ns\": 1800, \"mean_wait_ns\": 300, \"max_wait_ns\": 500, "
+		     "\"group\": \"[none]\", \"max_at_least\": true, \"waits\": 4}");
+	page_close(&p);
 }
 
 int main(void)

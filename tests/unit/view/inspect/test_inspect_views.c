@@ -6,41 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/compiler.h"
+#include "lib/page.h"
 #include "view/inspect/dist_view.h"
 #include "view/inspect/ets_view.h"
 #include "view/inspect/old_code_view.h"
 #include "view/inspect/port_view.h"
 #include "view/inspect/waits_view.h"
-
-struct page {
-	char *text;
-	size_t len;
-	FILE *f;
-};
-
-static FILE *page_open(struct page *p)
-{
-	p->f = open_memstream(&p->text, &p->len);
-	assert_non_null(p->f);
-	return p->f;
-}
-
-static void page_expect(struct page *p, const char *want)
-{
-	fclose(p->f);
-	assert_string_equal(p->text, want);
-	free(p->text);
-}
-
-static void expect_json(struct jsonw *w, const char *want)
-{
-	if (!strstr(w->buf.buf, want))
-		fail_msg("no %s in %s", want, w->buf.buf);
-}
 
 static void ports_have_their_sums_below(void **state)
 {
@@ -83,7 +55,6 @@ static void nodes_that_are_not_known_are_marked(void **state)
 	static const struct dist_row rows[] = {{.torn = true, .busy = true, .in = 5}};
 	struct dist_answer a = {
 		.name = "a\033b@h", .nodes = dist_table, .busy = 1, .no_epmd = "epmd is not there"};
-	struct jsonw w = JSONW(NULL);
 	struct page p;
 
 	UNUSED(state);
@@ -97,12 +68,12 @@ static void nodes_that_are_not_known_are_marked(void **state)
 			"nodes, 0 pending, 1 busy\n"
 			"\nNODE  STATE   IN  PEER\n?~    ?,busy   -  -\n"
 			"\nepmd is not there\n");
-	dist_view_json(&w, &a, &(struct table_options){0});
-	expect_json(&w, "\"in\": 5, ");
-	expect_json(&w, "\"socket\": null");
-	expect_json(&w, "\"epmd\": {\"port\": null, \"nodes\": null, "
-			"\"error\": \"epmd is not there\"}");
-	strbuf_free(&w.buf);
+	dist_view_json(page_open_json(&p), &a, &(struct table_options){0});
+	page_has(&p, "\"in\": 5, ");
+	page_has(&p, "\"socket\": null");
+	page_has(&p, "\"epmd\": {\"port\": null, \"nodes\": null, "
+		     "\"error\": \"epmd is not there\"}");
+	page_close(&p);
 }
 
 static void a_table_says_who_holds_it(void **state)
@@ -128,7 +99,6 @@ static void a_table_says_who_holds_it(void **state)
 				     .nr_fixed_by = 2,
 				     .fixed_by_truncated = true,
 				     .objects = {2, objects}};
-	struct jsonw w = JSONW(NULL);
 	struct page p;
 
 	UNUSED(state);
@@ -147,14 +117,14 @@ static void a_table_says_who_holds_it(void **state)
 			"memory until they let go)\n"
 			"\n2 of 1,000 objects, as the buckets have them:\n"
 			"{1,\"a?\"}\n{2}\n");
-	ets_view_json(&w, &a);
-	expect_json(&w, "\"name\": \"my tab\", ");
-	expect_json(&w, "\"owner_name\": \"Elixir.Keeper\", ");
-	expect_json(&w, "\"heir\": null, ");
-	expect_json(&w, "\"write_concurrency\": \"auto\", ");
-	expect_json(&w, "\"torn\": true, \"fixed_by\": [{\"pid\": \"<0.9.0>\", \"count\": 3}, ");
-	expect_json(&w, "\"fixed_by_truncated\": true, ");
-	strbuf_free(&w.buf);
+	ets_view_json(page_open_json(&p), &a);
+	page_has(&p, "\"name\": \"my tab\", ");
+	page_has(&p, "\"owner_name\": \"Elixir.Keeper\", ");
+	page_has(&p, "\"heir\": null, ");
+	page_has(&p, "\"write_concurrency\": \"auto\", ");
+	page_has(&p, "\"torn\": true, \"fixed_by\": [{\"pid\": \"<0.9.0>\", \"count\": 3}, ");
+	page_has(&p, "\"fixed_by_truncated\": true, ");
+	page_close(&p);
 }
 
 static void waits_say_where_they_lead(void **state)
@@ -184,7 +154,6 @@ static void waits_say_where_they_lead(void **state)
 				 .unexplained = 1,
 				 .all_monitors = 2};
 	const struct table_options few = {.limit = 3};
-	struct jsonw w = JSONW(NULL);
 	struct page p;
 
 	UNUSED(state);
@@ -224,19 +193,18 @@ static void waits_say_where_they_lead(void **state)
 			"known)\n"
 			"  <0.0.0> a, in gen:do_call/4, monitors <9.1.0>\n"
 			"  ... 1 more (-n 2 shows them)\n");
-	waits_view_json(&w, &a, &(struct table_options){0});
-	expect_json(&w, "\"longest_ms\": 4, \"longest_is\": \"at_least\", \"pid\": \"<0.2.0>\", ");
-	expect_json(&w,
-		    "\"name\": \"tcp_inet\", \"message_queue_len\": null, \"status\": \"busy\", "
-		    "\"current_function\": null, \"stale\": false}");
-	expect_json(&w, "[\"<0.3.0>\", \"<0.2.0>\", \"#Port<0.4>\", \"1.2.3.4:5\"]");
-	expect_json(&w, "[\"<0.0.0>\", \"<0.1.0>\"]");
-	expect_json(&w, "{\"pid\": \"<0.2.0>\", \"waits_for\": \"#Port<0.4>\", "
-			"\"reason\": \"busy_port\", \"waiting_ms\": 1500, "
-			"\"waiting_is\": \"at_least\"}");
-	expect_json(&w, "{\"pid\": \"<0.0.0>\", \"monitors\": \"<9.1.0>\", "
-			"\"current_function\": \"gen:do_call/4\"}");
-	strbuf_free(&w.buf);
+	waits_view_json(page_open_json(&p), &a, &(struct table_options){0});
+	page_has(&p, "\"longest_ms\": 4, \"longest_is\": \"at_least\", \"pid\": \"<0.2.0>\", ");
+	page_has(&p, "\"name\": \"tcp_inet\", \"message_queue_len\": null, \"status\": \"busy\", "
+		     "\"current_function\": null, \"stale\": false}");
+	page_has(&p, "[\"<0.3.0>\", \"<0.2.0>\", \"#Port<0.4>\", \"1.2.3.4:5\"]");
+	page_has(&p, "[\"<0.0.0>\", \"<0.1.0>\"]");
+	page_has(&p, "{\"pid\": \"<0.2.0>\", \"waits_for\": \"#Port<0.4>\", "
+		     "\"reason\": \"busy_port\", \"waiting_ms\": 1500, "
+		     "\"waiting_is\": \"at_least\"}");
+	page_has(&p, "{\"pid\": \"<0.0.0>\", \"monitors\": \"<9.1.0>\", "
+		     "\"current_function\": \"gen:do_call/4\"}");
+	page_close(&p);
 	vec_free(&a.waits);
 	vec_free(&a.monitors);
 	wait_graph_free(&g);
@@ -246,7 +214,6 @@ static void old_code_has_its_processes(void **state)
 {
 	static const char *both[] = {"old_two", "Old"};
 	struct old_code_answer a = {.processes = 2};
-	struct jsonw w = JSONW(NULL);
 	struct page p;
 
 	UNUSED(state);
@@ -259,11 +226,11 @@ static void old_code_has_its_processes(void **state)
 			"PID      NAME  OLD CODE OF  STATUS   CURRENT FUNCTION\n"
 			"<0.8.0>  a b   old_two Old  waiting  m:f/1\n"
 			"<0.9.0>  -     old_two      -        -\n");
-	old_code_view_json(&w, &a);
-	expect_json(&w, "{\"module\": \"old_two\", \"old_size\": 4096, \"processes\": 2}");
-	expect_json(&w, "{\"pid\": \"<0.8.0>\", \"name\": \"a b\", "
-			"\"modules\": [\"old_two\", \"Old\"], \"status\": \"waiting\", ");
-	strbuf_free(&w.buf);
+	old_code_view_json(page_open_json(&p), &a);
+	page_has(&p, "{\"module\": \"old_two\", \"old_size\": 4096, \"processes\": 2}");
+	page_has(&p, "{\"pid\": \"<0.8.0>\", \"name\": \"a b\", "
+		     "\"modules\": [\"old_two\", \"Old\"], \"status\": \"waiting\", ");
+	page_close(&p);
 	vec_free(&a.modules);
 	vec_free(&a.rows);
 }

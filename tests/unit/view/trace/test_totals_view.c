@@ -7,10 +7,9 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/compiler.h"
+#include "lib/page.h"
 #include "view/trace/totals_view.h"
 
 static struct totals_row callers[] = {
@@ -47,16 +46,12 @@ static const struct totals_answer answer = {
 
 static void as_text(void **state)
 {
-	struct error err;
-	char *text;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	struct page p;
 
 	UNUSED(state);
-	assert_int_equal(totals_view_write(f, &answer, 1, &err), 0);
-	fclose(f);
-	assert_string_equal(
-		text,
+	page_answer(&p, &totals_view, &answer, &(struct table_options){.limit = 1});
+	page_expect(
+		&p,
 		"CALLS   SHARE  EXCEPTIONS     MEAN      MAX  FUNCTION  CALLER\n"
 		"    3  75.0 %           1  1.50 us  2.00 us  m:f/1     m:g/0 (m.erl:7)\n"
 		"(1 of 2; -n shows more)\n"
@@ -70,29 +65,23 @@ static void as_text(void **state)
 		"\n"
 		"Durations are without what tracing took, 4.00 us of a call without others inside: "
 		"less than 1.00 us may be nothing.\n");
-	free(text);
 }
 
 static void as_json(void **state)
 {
-	struct jsonw w = JSONW(NULL);
+	struct page p;
 
 	UNUSED(state);
-	w.one_line = true;
-	jsonw_begin_object(&w, NULL);
-	totals_view_json(&w, &answer, 0);
-	jsonw_end_object(&w);
-	assert_string_equal(
-		w.buf.buf,
-		"{\"data\": {\"callers\": [{\"calls\": 3, \"mfa\": \"m:f/1\", "
-		"\"caller\": \"m:g/0 (m.erl:7)\", \"ends\": 2, \"exceptions\": 1, "
-		"\"total_ns\": 3001, \"max_ns\": 2000}, {\"calls\": 1, \"mfa\": \"[others]\", "
-		"\"caller\": null, \"ends\": 0, \"exceptions\": 0, \"total_ns\": 0, "
-		"\"max_ns\": 0}], \"shapes\": [{\"calls\": 3, \"mfa\": \"m:f/1\", "
-		"\"args\": \"[N,N]\", \"ends\": 0, \"exceptions\": 0, \"total_ns\": 0, "
-		"\"max_ns\": 0}], \"durations\": [], \"slowest\": [{\"duration_ns\": 2000, "
-		"\"mfa\": \"m:f/1\", \"args\": \"[1,2]\"}]}}");
-	strbuf_free(&w.buf);
+	page_answer_json(&p, &totals_view, &answer, &(struct table_options){0});
+	page_expect(&p,
+		    "{\"callers\": [{\"calls\": 3, \"mfa\": \"m:f/1\", "
+		    "\"caller\": \"m:g/0 (m.erl:7)\", \"ends\": 2, \"exceptions\": 1, "
+		    "\"total_ns\": 3001, \"max_ns\": 2000}, {\"calls\": 1, \"mfa\": \"[others]\", "
+		    "\"caller\": null, \"ends\": 0, \"exceptions\": 0, \"total_ns\": 0, "
+		    "\"max_ns\": 0}], \"shapes\": [{\"calls\": 3, \"mfa\": \"m:f/1\", "
+		    "\"args\": \"[N,N]\", \"ends\": 0, \"exceptions\": 0, \"total_ns\": 0, "
+		    "\"max_ns\": 0}], \"durations\": [], \"slowest\": [{\"duration_ns\": 2000, "
+		    "\"mfa\": \"m:f/1\", \"args\": \"[1,2]\"}]}");
 }
 
 int main(void)
