@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What doctor finds: rows.  Whoever checks something adds a row; how rows are shown, and which exit
- * code follows from them, is decided in one place (doctor.c).
+ * What doctor finds: rows.  Whoever checks something adds a row; which exit code follows from them
+ * is decided in one place (doctor.c).
  */
 #ifndef EBEAM_CMD_DOCTOR_H
 #define EBEAM_CMD_DOCTOR_H
@@ -10,20 +10,7 @@
 #include "beam/node/node.h"
 #include "cmd/command/command.h"
 #include "probe/kernel/features.h"
-
-enum doctor_state { DOCTOR_AVAILABLE, DOCTOR_DEGRADED, DOCTOR_MISSING };
-
-struct doctor_row {
-	const char *group;   /* "kernel", "privileges", "limits", "program", "node" */
-	int os_pid;	     /* of the node, 0 = about the host */
-	const char *feature; /* "BPF ring buffer" */
-	const char *purpose; /* "samples reach ebeam"; NULL = the name says it */
-	enum doctor_state state;
-	char seen[256];	 /* what was found: "6.1.0-13-amd64", "2" */
-	char why[1024];	 /* what does not work without it, or because of it; "" if available */
-	const char *fix; /* NULL = none, or nothing to fix */
-	int blocks;	 /* exit code that `record` would have because of it; 0 = it works */
-};
+#include "view/host/doctor_view.h"
 
 struct doctor_rows {
 	VEC(struct doctor_row) v;
@@ -31,6 +18,11 @@ struct doctor_rows {
 
 /* Adds a row that is available; the caller changes what is different.  Valid until the next. */
 struct doctor_row *doctor_add(struct doctor_rows *rows, const char *group, const char *feature);
+/* What was found. */
+void doctor_see(struct doctor_row *row, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* It is degraded or missing, and why; fix may be NULL. */
+void doctor_lack(struct doctor_row *row, enum doctor_state state, const char *fix, const char *fmt,
+		 ...) __attribute__((format(printf, 4, 5)));
 
 struct doctor_tried;
 

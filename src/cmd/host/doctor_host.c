@@ -38,10 +38,8 @@
 static void set(struct doctor_row *row, enum doctor_state state, int blocks, const char *why,
 		const char *fix)
 {
-	row->state = state;
 	row->blocks = blocks;
-	snprintf(row->why, sizeof(row->why), "%s", why);
-	row->fix = fix;
+	doctor_lack(row, state, fix, "%s", why);
 }
 
 /* First line of a small file into row->seen; false if it cannot be read. */
@@ -51,7 +49,7 @@ static bool see_file(struct doctor_row *row, const char *path)
 
 	if (!text)
 		return false;
-	snprintf(row->seen, sizeof(row->seen), "%.*s", (int)strcspn(text, "\n"), text);
+	doctor_see(row, "%.*s", (int)strcspn(text, "\n"), text);
 	free(text);
 	return true;
 }
@@ -64,7 +62,7 @@ static void check_release(struct doctor_row *row)
 
 	if (uname(&u) != 0)
 		return;
-	snprintf(row->seen, sizeof(row->seen), "%s %s", u.release, u.machine);
+	doctor_see(row, "%s %s", u.release, u.machine);
 	if (strcmp(u.machine, "x86_64") != 0)
 		set(row, DOCTOR_MISSING, ERROR_KIND_KERNEL, "only x86-64 is supported", NULL);
 }
@@ -75,7 +73,7 @@ static void check_lockdown(struct doctor_row *row)
 
 	/* The file shows all modes, the active one in brackets. */
 	if (!see_file(row, "/sys/kernel/security/lockdown")) {
-		snprintf(row->seen, sizeof(row->seen), "none");
+		doctor_see(row, "none");
 		return;
 	}
 	active = strchr(row->seen, '[');
@@ -89,7 +87,7 @@ static void check_pid_namespace(struct doctor_row *row)
 {
 	bool initial = proc_in_initial_pid_namespace();
 
-	snprintf(row->seen, sizeof(row->seen), "%s", initial ? "yes" : "no");
+	doctor_see(row, "%s", initial ? "yes" : "no");
 	if (!initial)
 		set(row, DOCTOR_MISSING, ERROR_KIND_KERNEL,
 		    "BPF programs see the pids of the host, ebeam those of this namespace",
@@ -101,10 +99,10 @@ static void check_tracefs(struct doctor_row *row)
 	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 	struct statfs fs;
 
-	snprintf(row->seen, sizeof(row->seen), "not mounted");
+	doctor_see(row, "not mounted");
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		if (statfs(places[i], &fs) == 0 && fs.f_type == TRACEFS_MAGIC) {
-			snprintf(row->seen, sizeof(row->seen), "%s", places[i]);
+			doctor_see(row, "%s", places[i]);
 			return;
 		}
 	}
@@ -142,8 +140,7 @@ static void check_cap_sys_admin(struct doctor_row *row)
 {
 	/* perf_uprobe_event_init() of the kernel; what it means here is said beside uprobes. */
 	if (!privilege_has(CAP_SYS_ADMIN))
-		snprintf(row->seen, sizeof(row->seen),
-			 "no; uprobes or perf events may need it, see below");
+		doctor_see(row, "no; uprobes or perf events may need it, see below");
 }
 
 /* ---- limits ---------------------------------------------------------------------------------- */
@@ -151,7 +148,7 @@ static void check_cap_sys_admin(struct doctor_row *row)
 static void check_paranoid(struct doctor_row *row)
 {
 	if (access("/proc/sys/kernel", X_OK) != 0)
-		snprintf(row->seen, sizeof(row->seen), "/proc/sys/kernel is not to be seen here");
+		doctor_see(row, "/proc/sys/kernel is not to be seen here");
 	else if (!see_file(row, "/proc/sys/kernel/perf_event_paranoid"))
 		set(row, DOCTOR_MISSING, ERROR_KIND_KERNEL, "this kernel has no perf events",
 		    "use a kernel built with CONFIG_PERF_EVENTS=y");
@@ -191,10 +188,10 @@ static void check_memlock(struct doctor_row *row)
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
 		return;
 	if (limit.rlim_cur == RLIM_INFINITY)
-		snprintf(row->seen, sizeof(row->seen), "unlimited");
+		doctor_see(row, "unlimited");
 	else
-		snprintf(row->seen, sizeof(row->seen), "%" PRIu64 " KiB; BPF memory %s",
-			 (uint64_t)limit.rlim_cur / 1024, counts ? "counts" : "does not count");
+		doctor_see(row, "%" PRIu64 " KiB; BPF memory %s", (uint64_t)limit.rlim_cur / 1024,
+			   counts ? "counts" : "does not count");
 	if (counts && limit.rlim_max != RLIM_INFINITY && !privilege_has(CAP_SYS_RESOURCE))
 		set(row, DOCTOR_DEGRADED, 0,
 		    "rings and maps of BPF need more: of events 8 MiB for each CPU",
@@ -227,16 +224,14 @@ static void check_realtime(struct doctor_row *row)
 
 	if (thread_start(&thread, try_realtime, &rc)) /* if not: said of threads */
 		pthread_join(thread, NULL);
-	snprintf(row->seen, sizeof(row->seen),
-		 "'ebeam sched' and 'gc' look from one (SCHED_RR, up to 2 %% of a core), the "
-		 "budget of "
-		 "probes is kept at nice -20; with --no-realtime neither");
+	doctor_see(row,
+		   "'ebeam sched' and 'gc' look from one (SCHED_RR, up to 2 %% of a core), the "
+		   "budget of probes is kept at nice -20; with --no-realtime neither");
 	if (rc == 0)
 		return;
-	set(row, DOCTOR_DEGRADED, 0, "", "run as root, or grant CAP_SYS_NICE");
-	snprintf(row->why, sizeof(row->why),
-		 "%s: both are less prompt while all CPUs are busy, as with --no-realtime",
-		 error_text(-rc));
+	doctor_lack(row, DOCTOR_DEGRADED, "run as root, or grant CAP_SYS_NICE",
+		    "%s: both are less prompt while all CPUs are busy, as with --no-realtime",
+		    error_text(-rc));
 }
 
 /* ---- this program ---------------------------------------------------------------------------- */
@@ -251,9 +246,9 @@ static void check_debuginfod(struct doctor_row *row)
 		    "this is the static program, which cannot ask servers for debug information",
 		    "install the node's debug symbols, or use an ebeam with shared libraries");
 	else if (servers && *servers)
-		snprintf(row->seen, sizeof(row->seen), "%s", servers);
+		doctor_see(row, "%s", servers);
 	else
-		snprintf(row->seen, sizeof(row->seen), "not asked: DEBUGINFOD_URLS is not set");
+		doctor_see(row, "not asked: DEBUGINFOD_URLS is not set");
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -311,14 +306,10 @@ static void add_feature(struct doctor_rows *rows, const struct probe_feature *f)
 	row->purpose = f->purpose;
 	if (f->ok)
 		return;
-	row->state = f->required ? DOCTOR_MISSING : DOCTOR_DEGRADED;
-	row->fix = doctor_feature_fix(f);
-	snprintf(row->why, sizeof(row->why), "%s", error_text(f->err));
-	if (f->needs_btf) {
-		row->fix = NULL;
-		snprintf(row->why, sizeof(row->why),
-			 "cannot be tried without kernel BTF, see above");
-	}
+	doctor_lack(row, f->required ? DOCTOR_MISSING : DOCTOR_DEGRADED, doctor_feature_fix(f),
+		    "%s", error_text(f->err));
+	if (f->needs_btf)
+		doctor_lack(row, row->state, NULL, "cannot be tried without kernel BTF, see above");
 	if (f->required)
 		row->blocks = forbidden ? ERROR_KIND_PRIVILEGE
 			      : programs_needs_files(f->err) || error_limit_fix(f->err)
@@ -335,15 +326,14 @@ static void add_uprobe_cost(struct doctor_rows *rows)
 
 	calibrator_open(&calibrator);
 	if (calibrator_measure(calibrator, multi_available(), &cost, &err) == 0) {
-		snprintf(row->seen, sizeof(row->seen),
-			 "%u ns per hit where the kernel emulates the instruction, %u ns where it "
-			 "single-steps, %u ns for a return",
-			 cost.emulated_ns, cost.stepped_ns, cost.return_ns);
+		doctor_see(
+			row,
+			"%u ns per hit where the kernel emulates the instruction, %u ns where it "
+			"single-steps, %u ns for a return",
+			cost.emulated_ns, cost.stepped_ns, cost.return_ns);
 	} else {
-		row->state = DOCTOR_DEGRADED;
 		row->purpose = "keeps the overhead of probes within a limit";
-		row->fix = error_limit_fix(err.code);
-		snprintf(row->why, sizeof(row->why), "%s", err.msg);
+		doctor_lack(row, DOCTOR_DEGRADED, error_limit_fix(err.code), "%s", err.msg);
 	}
 	calibrator_close(calibrator);
 }
@@ -359,18 +349,17 @@ static void add_breakpoints(struct doctor_rows *rows, struct doctor_host *host)
 	if (nr)
 		rc = breakpoints_calibrate(&hit_ns, &err);
 	if (rc == 0 && nr)
-		snprintf(row->seen, sizeof(row->seen), "%u of %d debug registers, %u ns per hit",
-			 nr, EBEAM_BREAKPOINTS, hit_ns);
+		doctor_see(row, "%u of %d debug registers, %u ns per hit", nr, EBEAM_BREAKPOINTS,
+			   hit_ns);
 	if (rc == 0 && nr == EBEAM_BREAKPOINTS)
 		return;
 	if (rc || !nr)
 		host->no_breakpoints = err;
-	row->state = nr && rc == 0 ? DOCTOR_DEGRADED : DOCTOR_MISSING;
-	row->fix = doctor_error_fix(&err);
+	doctor_lack(row, nr && rc == 0 ? DOCTOR_DEGRADED : DOCTOR_MISSING, doctor_error_fix(&err),
+		    "%s", err.msg);
 	if (!row->fix)
 		row->fix = nr && rc == 0 ? "end what holds them (gdb, perf)"
 					 : "trace BIFs and NIFs, or record";
-	snprintf(row->why, sizeof(row->why), "%s", err.msg);
 }
 
 static void add_fault(struct doctor_rows *rows, const struct kernel_fault *k)
@@ -382,31 +371,26 @@ static void add_fault(struct doctor_rows *rows, const struct kernel_fault *k)
 		return;
 	row = doctor_add(rows, "kernel faults", k->name);
 	if (state == FAULT_AVOIDED) {
-		snprintf(row->seen, sizeof(row->seen), "this kernel has it; ebeam avoids it");
+		doctor_see(row, "this kernel has it; ebeam avoids it");
 		return;
 	}
-	row->state = DOCTOR_DEGRADED;
-	row->fix = k->fix;
-	snprintf(row->seen, sizeof(row->seen), "%s",
-		 k->seen		   ? k->seen
-		 : state == FAULT_POSSIBLE ? "this kernel may have it, by its version"
-					   : "this kernel has it");
-	snprintf(row->why, sizeof(row->why), "%s %s", k->what, k->ebeam);
+	doctor_see(row, "%s",
+		   k->seen		     ? k->seen
+		   : state == FAULT_POSSIBLE ? "this kernel may have it, by its version"
+					     : "this kernel has it");
+	doctor_lack(row, DOCTOR_DEGRADED, k->fix, "%s %s", k->what, k->ebeam);
 }
 
 static void add_faults(struct doctor_rows *rows, bool programs)
 {
-	struct doctor_row *untried;
-
 	for (const struct kernel_fault *k = kernel_faults; k->name; k++)
 		if (programs || !k->by_program)
 			add_fault(rows, k);
 	if (programs)
 		return;
-	untried = doctor_add(rows, "kernel faults", "those that BPF programs meet");
-	untried->state = DOCTOR_DEGRADED;
-	snprintf(untried->why, sizeof(untried->why),
-		 "not tried, as no BPF program can be loaded (see BPF ring buffer)");
+	doctor_lack(doctor_add(rows, "kernel faults", "those that BPF programs meet"),
+		    DOCTOR_DEGRADED, NULL,
+		    "not tried, as no BPF program can be loaded (see BPF ring buffer)");
 }
 
 void doctor_check_host(struct doctor_rows *rows, struct doctor_host *host,

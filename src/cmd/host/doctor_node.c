@@ -122,15 +122,14 @@ static void add_identity(struct doctor_rows *rows, const struct beam_node *node)
 	const char *unsupported = beam_node_unsupported(node);
 	struct doctor_row *row = add(rows, node, "node", "release and build");
 
-	snprintf(row->seen, sizeof(row->seen), "OTP %s, ERTS %s, %s%s%s%s%s", id->otp_text,
-		 id->erts, beam_flavor(id), id->vm_probes ? ", VM probes" : "",
-		 id->lock_counting ? ", lock counting" : "", id->debug ? ", debug" : "",
-		 id->stripped ? ", stripped" : "");
+	doctor_see(row, "OTP %s, ERTS %s, %s%s%s%s%s", id->otp_text, id->erts, beam_flavor(id),
+		   id->vm_probes ? ", VM probes" : "", id->lock_counting ? ", lock counting" : "",
+		   id->debug ? ", debug" : "", id->stripped ? ", stripped" : "");
 	if (unsupported) {
-		row->state = DOCTOR_MISSING;
 		row->blocks = ERROR_KIND_UNSUPPORTED;
-		row->fix = node->fix ? node->fix : "record a node of a supported build";
-		snprintf(row->why, sizeof(row->why), "%s", unsupported);
+		doctor_lack(row, DOCTOR_MISSING,
+			    node->fix ? node->fix : "record a node of a supported build", "%s",
+			    unsupported);
 	}
 }
 
@@ -139,8 +138,7 @@ static void add_process(struct doctor_rows *rows, const struct beam_node *node)
 	char text[128];
 
 	if (*beam_node_process(node, text, sizeof(text)))
-		snprintf(add(rows, node, "node", "process")->seen, sizeof(rows->v.data[0].seen),
-			 "%s", text);
+		doctor_see(add(rows, node, "node", "process"), "%s", text);
 }
 
 static void add_stopped(struct doctor_rows *rows, const struct beam_node *node)
@@ -150,28 +148,24 @@ static void add_stopped(struct doctor_rows *rows, const struct beam_node *node)
 	if (node->core || !proc_is_stopped(node->os_pid))
 		return;
 	row = add(rows, node, "node", "running");
-	row->state = DOCTOR_DEGRADED;
-	snprintf(row->seen, sizeof(row->seen), "no");
-	row->fix = "let it go on (kill -CONT PID), or see who traces it";
-	snprintf(row->why, sizeof(row->why),
-		 "it is stopped (SIGSTOP, or a debugger): nothing happens in it that could be "
-		 "recorded; what reads memory works");
+	doctor_see(row, "no");
+	doctor_lack(row, DOCTOR_DEGRADED, "let it go on (kill -CONT PID), or see who traces it",
+		    "it is stopped (SIGSTOP, or a debugger): nothing happens in it that could be "
+		    "recorded; what reads memory works");
 }
 
 static void add_symbols(struct doctor_rows *rows, const struct beam_node *node)
 {
 	struct doctor_row *row = add(rows, node, "node", "symbols");
 
-	snprintf(row->seen, sizeof(row->seen), "%s",
-		 node->identity.hidden	   ? "hidden: the VM's tables are found by their shape"
-		 : node->identity.stripped ? "exported ones only"
-					   : "all");
+	doctor_see(row, "%s",
+		   node->identity.hidden     ? "hidden: the VM's tables are found by their shape"
+		   : node->identity.stripped ? "exported ones only"
+					     : "all");
 	if (!node->identity.stripped)
 		return;
-	row->state = DOCTOR_DEGRADED;
-	row->fix = "install the debug symbols of the node's package";
-	snprintf(row->why, sizeof(row->why),
-		 "most C functions of the VM are shown by address, not by name");
+	doctor_lack(row, DOCTOR_DEGRADED, "install the debug symbols of the node's package",
+		    "most C functions of the VM are shown by address, not by name");
 }
 
 static void add_layout(struct doctor_rows *rows, const struct beam_node *node)
@@ -181,7 +175,7 @@ static void add_layout(struct doctor_rows *rows, const struct beam_node *node)
 	if (!node->layout_origin[0])
 		return;
 	row = add(rows, node, "node", "struct layout");
-	snprintf(row->seen, sizeof(row->seen), "%s", node->layout_origin);
+	doctor_see(row, "%s", node->layout_origin);
 	if (!beam_node_unsupported(node) && target_untested(node, row->why, sizeof(row->why))) {
 		row->state = DOCTOR_DEGRADED;
 		row->fix = "update ebeam";
@@ -190,18 +184,14 @@ static void add_layout(struct doctor_rows *rows, const struct beam_node *node)
 		const struct beam_check *check = &node->checks[i];
 
 		row = add(rows, node, "layout checks", check->name);
-		snprintf(row->seen, sizeof(row->seen), "%s", check->seen);
-		if (check->absent) {
-			row->state = DOCTOR_DEGRADED;
-			snprintf(row->why, sizeof(row->why),
-				 "the core file is cut short: what this looks at is not in it");
-		}
+		doctor_see(row, "%s", check->seen);
+		if (check->absent)
+			doctor_lack(row, DOCTOR_DEGRADED, NULL,
+				    "the core file is cut short: what this looks at is not in it");
 		if (check->ok)
 			continue;
-		row->state = DOCTOR_MISSING;
 		row->blocks = ERROR_KIND_UNSUPPORTED;
-		row->fix = node->fix;
-		snprintf(row->why, sizeof(row->why), "the layout does not fit this node");
+		doctor_lack(row, DOCTOR_MISSING, node->fix, "the layout does not fit this node");
 	}
 }
 
@@ -234,25 +224,20 @@ static void add_ability(struct doctor_rows *rows, const struct beam_node *node, 
 	struct doctor_row *row = add(rows, node, "inspection", abilities[i].feature);
 	size_t better = abilities[i].better;
 
-	snprintf(row->seen, sizeof(row->seen), "ebeam %s", abilities[i].command);
-	if (better != NO_ANCHOR && !anchor_at(node, better)) {
-		row->state = DOCTOR_DEGRADED;
-		snprintf(row->why, sizeof(row->why), "%s: the %s was not found", abilities[i].less,
-			 anchor_name(better));
-	}
+	doctor_see(row, "ebeam %s", abilities[i].command);
+	if (better != NO_ANCHOR && !anchor_at(node, better))
+		doctor_lack(row, DOCTOR_DEGRADED, NULL, "%s: the %s was not found",
+			    abilities[i].less, anchor_name(better));
 	for (size_t k = 0; k < ARRAY_SIZE(abilities[i].needs); k++) {
 		if (anchor_at(node, abilities[i].needs[k]))
 			continue;
-		row->state = DOCTOR_MISSING;
-		snprintf(row->why, sizeof(row->why), "the %s was not found",
-			 anchor_name(abilities[i].needs[k]));
+		doctor_lack(row, DOCTOR_MISSING, NULL, "the %s was not found",
+			    anchor_name(abilities[i].needs[k]));
 	}
-	if (beam_node_unsupported(node)) {
-		row->state = DOCTOR_MISSING;
-		snprintf(row->why, sizeof(row->why), "%s",
-			 node->core ? "the memory that is left does not fit the layout"
-				    : "the layout does not fit this node");
-	}
+	if (beam_node_unsupported(node))
+		doctor_lack(row, DOCTOR_MISSING, NULL, "%s",
+			    node->core ? "the memory that is left does not fit the layout"
+				       : "the layout does not fit this node");
 }
 
 /* True if the kernel writes no core when the process crashes. */
@@ -279,11 +264,11 @@ static void add_core_files(struct doctor_rows *rows, const struct beam_node *nod
 	if (node->core)
 		return;
 	row = add(rows, node, "inspection", "core files");
-	snprintf(row->seen, sizeof(row->seen), "--core, made by gcore%s%s%s",
-		 has_no_core_limit(node->os_pid)
-			 ? " (the kernel makes none if this node crashes: ulimit -c is 0)"
-			 : " or the kernel",
-		 *build_id ? "; build id " : "; no build id", build_id);
+	doctor_see(row, "--core, made by gcore%s%s%s",
+		   has_no_core_limit(node->os_pid)
+			   ? " (the kernel makes none if this node crashes: ulimit -c is 0)"
+			   : " or the kernel",
+		   *build_id ? "; build id " : "; no build id", build_id);
 }
 
 static void add_anchors(struct doctor_rows *rows, const struct beam_node *node)
@@ -296,12 +281,11 @@ static void add_anchors(struct doctor_rows *rows, const struct beam_node *node)
 			continue;
 		row = add(rows, node, "tables", anchor_rows[i].feature);
 		if (at) {
-			snprintf(row->seen, sizeof(row->seen), "at 0x%" PRIx64, at);
+			doctor_see(row, "at 0x%" PRIx64, at);
 			continue;
 		}
-		row->state = DOCTOR_DEGRADED;
-		snprintf(row->seen, sizeof(row->seen), "not found");
-		snprintf(row->why, sizeof(row->why), "%s", anchor_rows[i].why);
+		doctor_see(row, "not found");
+		doctor_lack(row, DOCTOR_DEGRADED, NULL, "%s", anchor_rows[i].why);
 	}
 }
 
@@ -315,19 +299,16 @@ static void add_sites(struct doctor_rows *rows, const struct beam_node *node)
 		return;
 	source_sites(&sites, node);
 	row = add(rows, node, "node", "probe sites");
-	snprintf(row->seen, sizeof(row->seen), "%u of %u functions at an emulated instruction%s%s",
-		 sites.emulated, sites.found, sites.stepped ? "; single-stepped: " : "",
-		 sites.stepped_names);
-	if (!sites.found) {
-		row->state = DOCTOR_DEGRADED;
-		snprintf(row->why, sizeof(row->why),
-			 "this build exports hardly any function of the VM: where the others start "
-			 "is not known");
-	} else if (sites.refused) {
-		row->state = DOCTOR_DEGRADED;
-		snprintf(row->why, sizeof(row->why), "%u have no site: %s", sites.refused,
-			 sites.refused_names);
-	}
+	doctor_see(row, "%u of %u functions at an emulated instruction%s%s", sites.emulated,
+		   sites.found, sites.stepped ? "; single-stepped: " : "", sites.stepped_names);
+	if (!sites.found)
+		doctor_lack(
+			row, DOCTOR_DEGRADED, NULL,
+			"this build exports hardly any function of the VM: where the others start "
+			"is not known");
+	else if (sites.refused)
+		doctor_lack(row, DOCTOR_DEGRADED, NULL, "%u have no site: %s", sites.refused,
+			    sites.refused_names);
 }
 
 /* Which events of the VM can be had, one row for each group of them. */
@@ -353,25 +334,21 @@ static void add_events(struct doctor_rows *rows, struct beam_node *node, bool fo
 			if (plan.missing[kind] && !*why)
 				source_missing(&plan, (enum event_kind)kind, why, sizeof(why));
 		}
-		snprintf(row->seen, sizeof(row->seen), "ebeam events: %d of %d kinds",
-			 nr - nr_missing, nr);
-		if (nr_usdt)
-			snprintf(row->seen + strlen(row->seen),
-				 sizeof(row->seen) - strlen(row->seen), ", %s by USDT probes",
-				 nr_usdt == nr - nr_missing ? "all" : "some");
-		if (!nr_missing && group == EVENT_GROUP_DRIVER && plan.unwatched) {
-			row->state = DOCTOR_DEGRADED;
-			snprintf(row->why, sizeof(row->why),
-				 "%u callbacks of drivers cannot be watched (ebeam events -v says "
-				 "which)",
-				 plan.unwatched);
-		}
+		doctor_see(row, "ebeam events: %d of %d kinds%s", nr - nr_missing, nr,
+			   !nr_usdt			? ""
+			   : nr_usdt == nr - nr_missing ? ", all by USDT probes"
+							: ", some by USDT probes");
+		if (!nr_missing && group == EVENT_GROUP_DRIVER && plan.unwatched)
+			doctor_lack(
+				row, DOCTOR_DEGRADED, NULL,
+				"%u callbacks of drivers cannot be watched (ebeam events -v says "
+				"which)",
+				plan.unwatched);
 		if (!nr_missing)
 			continue;
-		row->state = nr_missing == nr ? DOCTOR_MISSING : DOCTOR_DEGRADED;
-		snprintf(row->why, sizeof(row->why),
-			 "functions that make them cannot be found in this build (%s%s)", why,
-			 nr_missing > 1 ? ", and others" : "");
+		doctor_lack(row, nr_missing == nr ? DOCTOR_MISSING : DOCTOR_DEGRADED, NULL,
+			    "functions that make them cannot be found in this build (%s%s)", why,
+			    nr_missing > 1 ? ", and others" : "");
 	}
 }
 
@@ -416,32 +393,26 @@ static void add_breakpoints(struct doctor_rows *rows, const struct beam_node *no
 	row->purpose = "trace sees calls of Erlang functions";
 	least = doctor_free_breakpoints(node, &nr_threads, &err);
 	if (!nr_threads) {
-		row->state = DOCTOR_DEGRADED;
-		row->fix = error_limit_fix(err.code);
-		snprintf(row->why, sizeof(row->why), "%s",
-			 err.code ? err.msg
-				  : "no thread has the name of a scheduler: all would be watched");
+		doctor_lack(
+			row, DOCTOR_DEGRADED, error_limit_fix(err.code), "%s",
+			err.code ? err.msg
+				 : "no thread has the name of a scheduler: all would be watched");
 		return;
 	}
-	snprintf(row->seen, sizeof(row->seen), "%u of %d free on each of %u scheduler%s", least,
-		 EBEAM_BREAKPOINTS, nr_threads, nr_threads == 1 ? "" : "s");
+	doctor_see(row, "%u of %d free on each of %u scheduler%s", least, EBEAM_BREAKPOINTS,
+		   nr_threads, nr_threads == 1 ? "" : "s");
 	if (least < EBEAM_BREAKPOINTS) {
-		row->state = least ? DOCTOR_DEGRADED : DOCTOR_MISSING;
-		row->fix = doctor_error_fix(&err);
+		doctor_lack(row, least ? DOCTOR_DEGRADED : DOCTOR_MISSING, doctor_error_fix(&err),
+			    "%s", err.msg);
 		row->fix = row->fix ? row->fix : "end what holds them";
-		snprintf(row->why, sizeof(row->why), "%s", err.msg);
 		return;
 	}
 	breakpoints_raise_files(nr_threads);
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0 &&
-	    files.rlim_cur < breakpoints_files(nr_threads)) {
-		row->state = DOCTOR_DEGRADED;
-		row->fix = "raise the limit of open files (ulimit -n)";
-		snprintf(row->why, sizeof(row->why),
-			 "four breakpoints on each scheduler are %u files, and %" PRIu64
-			 " are allowed",
-			 breakpoints_files(nr_threads), (uint64_t)files.rlim_cur);
-	}
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < breakpoints_files(nr_threads))
+		doctor_lack(row, DOCTOR_DEGRADED, "raise the limit of open files (ulimit -n)",
+			    "four breakpoints on each scheduler are %u files, and %" PRIu64
+			    " are allowed",
+			    breakpoints_files(nr_threads), (uint64_t)files.rlim_cur);
 }
 
 void doctor_check_node(struct doctor_rows *rows, struct beam_node *node, bool force)
